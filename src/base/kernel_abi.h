@@ -27,7 +27,7 @@ typedef struct hlo_frame hlo_frame_t;
 
 /// A whole device program. Called again after a suspension, with resume_point as the program left
 /// it. threads: one caller at a time per frame; any worker.
-typedef int32_t (*hlo_kernel_entry_t)(hlo_frame_t* frame);
+typedef int32_t (*hlo_program_entry_t)(hlo_frame_t* frame);
 
 /// One chunk of a parallel loop: a leaf without suspension points. Returns DONE or ERROR.
 typedef int32_t (*hlo_kernel_chunk_t)(hlo_frame_t* frame, void* context, uint64_t chunk_index);
@@ -45,14 +45,14 @@ typedef struct hlo_runtime_table {
   /// Begins the operation of a call site that may have to wait: a collective, send, recv, infeed or
   /// outfeed. Never waits. DONE or ERROR. The site table knows the operands and results; their
   /// memory is the operation's until async_done() answers DONE.
-  int32_t (*async_start)(hlo_frame_t* frame, uint32_t site_index);
+  int32_t (*async_start)(hlo_frame_t* frame, uint32_t call_site_index);
   /// DONE when the results are there, else SUSPENDED (queued again when they are), or ERROR.
-  int32_t (*async_done)(hlo_frame_t* frame, uint32_t site_index);
+  int32_t (*async_done)(hlo_frame_t* frame, uint32_t call_site_index);
   /// An inline kernel of the library that the program did not generate code for (sort, FFT, the
   /// reference interpreter of one op). Never suspends. From chunks too. DONE or ERROR.
-  int32_t (*call_kernel)(hlo_frame_t* frame, uint32_t site_index, void* const* buffers);
+  int32_t (*call_kernel)(hlo_frame_t* frame, uint32_t call_site_index, void* const* buffers);
   /// A check of the program failed (bounds, assertion): sets the error slot, returns ERROR.
-  int32_t (*check_failed)(hlo_frame_t* frame, uint32_t site_index, int64_t found, int64_t limit);
+  int32_t (*check_failed)(hlo_frame_t* frame, uint32_t call_site_index, int64_t found, int64_t limit);
   /// Loops inside kernels of the library (base/parallel.h): as parallel_for, but every chunk runs,
   /// also of a cancelled frame. NULL: kernels run on the calling thread.
   void (*kernel_for)(hlo_frame_t* frame, uint64_t chunk_count,
@@ -62,7 +62,7 @@ typedef struct hlo_runtime_table {
 /// The first error wins: code is set by compare-and-swap from 0, then op by the winner.
 typedef struct hlo_frame_error {
   atomic_int code;      // hlo_status_code_t; 0 none
-  uint32_t site_index;  // where, in the executable's site table
+  uint32_t call_site_index;  // where, in the executable's site table
   void* status;         // an hlo_status_t that the frame owns, or NULL: made from code and site
 } hlo_frame_error_t;
 

@@ -68,7 +68,7 @@ void hlo_cli_print_machine(const hlo_cli_t* cli, const hlo_cpu_t* cpu, const hlo
                            hlo_strbuf_t* out);
 
 /// What hlocc info --pc prints.
-hlo_status_t hlo_cli_print_place(hlo_cli_t* cli, hlo_strbuf_t* out) HLO_MUST_USE;
+hlo_status_t hlo_cli_print_location(hlo_cli_t* cli, hlo_strbuf_t* out) HLO_MUST_USE;
 
 /// The bytes of cli->file, and what is found wrong with them.
 /// owner: caller, hlo_cli_close() (also after a failure)

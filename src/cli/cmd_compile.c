@@ -151,8 +151,8 @@ hlo_status_t hlo_cli_cmd_compile(hlo_cli_t* cli, hlo_strbuf_t* out) {
   return status;
 }
 
-hlo_status_t hlo_cli_print_place(hlo_cli_t* cli, hlo_strbuf_t* out) {
-  output_t output = {.listing = {.form = HLO_LISTING_PLACE, .out = out, .place = cli->pc},
+hlo_status_t hlo_cli_print_location(hlo_cli_t* cli, hlo_strbuf_t* out) {
+  output_t output = {.listing = {.form = HLO_LISTING_LOCATION, .out = out, .location = cli->pc},
                      .is_wanted = true};
   return compile(cli, &output);
 }

@@ -138,7 +138,7 @@ hlo_status_t hlo_cli_cmd_info(hlo_cli_t* cli, hlo_strbuf_t* out) {
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
                              "info wants --pc=PLACE and FILE together");
   }
-  if (cli->pc) return hlo_cli_print_place(cli, out);
+  if (cli->pc) return hlo_cli_print_location(cli, out);
   hlo_cpu_t cpu;
   hlo_target_t target;
   HLO_TRY(hlo_cpu_find(cli->config.cpu, &cpu));

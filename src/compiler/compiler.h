@@ -73,7 +73,7 @@ typedef struct hlo_backend hlo_backend_t;
 /// A back end turns a module into something with an entry (see base/kernel_abi.h).
 typedef struct hlo_program {
   const hlo_backend_t* backend;  // that runs it, which may be another than was asked for
-  hlo_kernel_entry_t entry;
+  hlo_program_entry_t entry;
   hlo_env_t env;     // that whoever calls the entry enters first
   const void* data;  // frame->program
   void (*destroy)(struct hlo_program* program);

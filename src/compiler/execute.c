@@ -4,7 +4,7 @@
 
 #include "base/env.h"
 #include "base/mem.h"
-#include "codegen/lower/sites.h"
+#include "codegen/lower/call_sites.h"
 
 // ---- parallel loops
 
@@ -45,49 +45,49 @@ static void kernel_for(hlo_frame_t* frame, uint64_t chunk_count, hlo_parallel_ch
   hlo_execute_kernel_for(frame->owner, chunk_count, chunk, argument);
 }
 
-int32_t hlo_execute_async_start(hlo_frame_t* frame, uint32_t site_number) {
-  (void)frame, (void)site_number;
+int32_t hlo_execute_async_start(hlo_frame_t* frame, uint32_t call_site_number) {
+  (void)frame, (void)call_site_number;
   return HLO_KERNEL_DONE;
 }
 
-int32_t hlo_execute_async_done(hlo_frame_t* frame, uint32_t site_number) {
+int32_t hlo_execute_async_done(hlo_frame_t* frame, uint32_t call_site_number) {
   hlo_node_peers_t none = {0};
-  return hlo_site_wait(frame, site_number, &none);
+  return hlo_call_site_wait(frame, call_site_number, &none);
 }
 
 // ---- for tables of the runtime
 
-int32_t hlo_execute_call_kernel(hlo_frame_t* frame, uint32_t site_number, void* const* buffers) {
-  return hlo_site_call(frame, site_number, buffers);
+int32_t hlo_execute_call_kernel(hlo_frame_t* frame, uint32_t call_site_number, void* const* buffers) {
+  return hlo_call_site_call(frame, call_site_number, buffers);
 }
 
-int32_t hlo_execute_check_failed(hlo_frame_t* frame, uint32_t site_number, int64_t found,
+int32_t hlo_execute_check_failed(hlo_frame_t* frame, uint32_t call_site_number, int64_t found,
                                  int64_t limit) {
-  return hlo_site_check_failed(frame, site_number, found, limit);
+  return hlo_call_site_check_failed(frame, call_site_number, found, limit);
 }
 
-int32_t hlo_execute_fail(hlo_frame_t* frame, uint32_t site_number, hlo_status_t status) {
-  return hlo_site_fail(frame, site_number, status);
+int32_t hlo_execute_fail(hlo_frame_t* frame, uint32_t call_site_number, hlo_status_t status) {
+  return hlo_call_site_fail(frame, call_site_number, status);
 }
 
 int32_t hlo_execute_fail_cancelled(hlo_frame_t* frame) {
-  return hlo_site_check_failed(frame, HLO_SITE_CANCELLED, 0, 0);
+  return hlo_call_site_check_failed(frame, HLO_CALL_SITE_CANCELLED, 0, 0);
 }
 
 hlo_execute_collective_t hlo_execute_find_collective(const hlo_frame_t* frame,
-                                                     uint32_t site_number) {
-  const hlo_site_t* site = hlo_site_of(frame, site_number);
-  return (hlo_execute_collective_t){site->node, site->exchange};
+                                                     uint32_t call_site_number) {
+  const hlo_call_site_t* call_site = hlo_call_site_of(frame, call_site_number);
+  return (hlo_execute_collective_t){call_site->node, call_site->exchange};
 }
 
-void hlo_execute_collective_addresses(const hlo_frame_t* frame, uint32_t site_number,
+void hlo_execute_collective_addresses(const hlo_frame_t* frame, uint32_t call_site_number,
                                       void** out_addresses) {
-  hlo_site_addresses(frame, hlo_site_of(frame, site_number), out_addresses);
+  hlo_call_site_addresses(frame, hlo_call_site_of(frame, call_site_number), out_addresses);
 }
 
-int32_t hlo_execute_collective_wait(hlo_frame_t* frame, uint32_t site_number,
+int32_t hlo_execute_collective_wait(hlo_frame_t* frame, uint32_t call_site_number,
                                     hlo_node_peers_t* peers) {
-  return hlo_site_wait(frame, site_number, peers);
+  return hlo_call_site_wait(frame, call_site_number, peers);
 }
 
 const hlo_runtime_table_t hlo_execute_table = {.abi_version = HLO_KERNEL_ABI_VERSION,
@@ -128,7 +128,7 @@ static hlo_status_t frame_status(hlo_frame_t* frame, int32_t answer) {
   if (!hlo_status_is_ok(status)) return status;
   hlo_status_code_t code = (hlo_status_code_t)atomic_load(&frame->error.code);
   return hlo_status_create(code ? code : HLO_STATUS_INTERNAL, "the program failed at site %u",
-                           frame->error.site_index);
+                           frame->error.call_site_index);
 }
 
 static hlo_status_t run_frame(const hlo_program_t* program, hlo_pool_t* pool, uint32_t count,

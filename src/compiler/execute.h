@@ -23,17 +23,17 @@ extern const hlo_runtime_table_t hlo_execute_table;
 int32_t hlo_execute_parallel_for(hlo_pool_t* pool, hlo_frame_t* frame, uint64_t chunk_count,
                                  hlo_kernel_chunk_t chunk, void* context);
 /// async_start and async_done of a process that is alone.
-int32_t hlo_execute_async_start(hlo_frame_t* frame, uint32_t site_number);
-int32_t hlo_execute_async_done(hlo_frame_t* frame, uint32_t site_number);
+int32_t hlo_execute_async_start(hlo_frame_t* frame, uint32_t call_site_number);
+int32_t hlo_execute_async_done(hlo_frame_t* frame, uint32_t call_site_number);
 /// kernel_for likewise.
 void hlo_execute_kernel_for(hlo_pool_t* pool, uint64_t chunk_count, hlo_parallel_chunk_t chunk,
                             void* argument);
 /// call_kernel and check_failed likewise.
-int32_t hlo_execute_call_kernel(hlo_frame_t* frame, uint32_t site_number, void* const* buffers);
-int32_t hlo_execute_check_failed(hlo_frame_t* frame, uint32_t site_number, int64_t found,
+int32_t hlo_execute_call_kernel(hlo_frame_t* frame, uint32_t call_site_number, void* const* buffers);
+int32_t hlo_execute_check_failed(hlo_frame_t* frame, uint32_t call_site_number, int64_t found,
                                  int64_t limit);
 /// Sets the frame's error slot if it is free; takes over `status`. Returns HLO_KERNEL_ERROR.
-int32_t hlo_execute_fail(hlo_frame_t* frame, uint32_t site_number, hlo_status_t status);
+int32_t hlo_execute_fail(hlo_frame_t* frame, uint32_t call_site_number, hlo_status_t status);
 /// The same for a run that was cancelled.
 int32_t hlo_execute_fail_cancelled(hlo_frame_t* frame);
 
@@ -43,13 +43,13 @@ typedef struct hlo_execute_collective {
   const hlo_exchange_t* exchange;  // of one that a single process computes for all members
 } hlo_execute_collective_t;
 hlo_execute_collective_t hlo_execute_find_collective(const hlo_frame_t* frame,
-                                                     uint32_t site_number);
+                                                     uint32_t call_site_number);
 /// The addresses of the operands, then of the results, of this run.
-void hlo_execute_collective_addresses(const hlo_frame_t* frame, uint32_t site_number,
+void hlo_execute_collective_addresses(const hlo_frame_t* frame, uint32_t call_site_number,
                                       void** out_addresses);
 /// Computes this member's results. SUSPENDED: to be called again when the process is woken, with
 /// `peers` as the call left them.
-int32_t hlo_execute_collective_wait(hlo_frame_t* frame, uint32_t site_number,
+int32_t hlo_execute_collective_wait(hlo_frame_t* frame, uint32_t call_site_number,
                                     hlo_node_peers_t* peers);
 
 /// What a runtime hands to interpreted programs: the table of the ABI, then how processes meet.

@@ -11,7 +11,7 @@
 #include "ir/custom_call.h"
 #include "ir/donation.h"
 #include "ir/entry_layout.h"
-#include "passes/loop_turns.h"
+#include "passes/trip_count.h"
 
 // The dimensions of the program, where those of the type are as they lie in memory.
 static hlo_status_t read_layout(hlo_module_t* module, const hlo_type_t* type,
@@ -320,7 +320,7 @@ static bool add_region(const hlo_region_t* region, const pace_t* pace, double ti
   enum { TURN_LIMIT = 4096 };
   for (const hlo_node_t* node = region->first; node; node = node->next) {
     if (hlo_op_has(node->op, HLO_TRAIT_STRUCTURED)) {
-      const int32_t turns = node->op == HLO_OP_while ? hlo_loop_turns(node, TURN_LIMIT) : 1;
+      const int32_t turns = node->op == HLO_OP_while ? hlo_loop_trip_count(node, TURN_LIMIT) : 1;
       for (uint32_t i = 0; i < node->region_count; ++i) {
         if (turns < 0 || !add_region(node->regions[i], pace, times * turns, limit, work)) {
           return false;

@@ -27,7 +27,7 @@ static hlo_status_t push(hlo_eval_t* eval, const hlo_activation_t* activation) {
   return hlo_ok();
 }
 
-static hlo_tensor_t** frame_acquire(hlo_eval_t* eval, const hlo_code_func_t* func) {
+static hlo_tensor_t** frame_acquire(hlo_eval_t* eval, const hlo_interp_func_t* func) {
   hlo_tensor_t*** spare = &eval->spare_frames[func - eval->program->funcs];
   hlo_tensor_t** frame = *spare;
   if (frame) {
@@ -38,7 +38,7 @@ static hlo_tensor_t** frame_acquire(hlo_eval_t* eval, const hlo_code_func_t* fun
 }
 
 // All slots of a frame are empty again: every value left at its last use.
-static void frame_release(hlo_eval_t* eval, const hlo_code_func_t* func, hlo_tensor_t** frame) {
+static void frame_release(hlo_eval_t* eval, const hlo_interp_func_t* func, hlo_tensor_t** frame) {
   hlo_tensor_t*** spare = &eval->spare_frames[func - eval->program->funcs];
   for (uint32_t i = 0; i < func->slot_count; ++i) {
     HLO_ASSERT(!frame[i], "a frame is empty when its function returns");
@@ -69,7 +69,7 @@ static void unwind(hlo_eval_t* eval, uint32_t depth) {
 
 // Enters a block in the frame of `slots`; its arguments are in their slots.
 static hlo_status_t enter_block(hlo_eval_t* eval, const hlo_code_block_t* block,
-                                const hlo_step_t* origin, hlo_activation_role_t role,
+                                const hlo_interp_step_t* origin, hlo_activation_role_t role,
                                 hlo_tensor_t** slots) {
   hlo_activation_t act = {
       .block = block, .next = block->steps, .origin = origin, .slots = slots, .role = role};
@@ -79,8 +79,8 @@ static hlo_status_t enter_block(hlo_eval_t* eval, const hlo_code_block_t* block,
 }
 
 // Calls a function; takes over the references in `args` if it succeeds.
-static hlo_status_t enter_func(hlo_eval_t* eval, const hlo_code_func_t* func,
-                               const hlo_step_t* origin, hlo_activation_role_t role,
+static hlo_status_t enter_func(hlo_eval_t* eval, const hlo_interp_func_t* func,
+                               const hlo_interp_step_t* origin, hlo_activation_role_t role,
                                hlo_tensor_t* const* args) {
   if (!func->body) {
     return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "function @%s is declared only",
@@ -125,7 +125,7 @@ static inline hlo_tensor_t* take(const hlo_eval_t* eval, hlo_tensor_t** slots,
   return hlo_tensor_retain(peek(eval, slots, ref));
 }
 
-static inline void take_all(const hlo_eval_t* eval, hlo_tensor_t** slots, const hlo_step_t* step,
+static inline void take_all(const hlo_eval_t* eval, hlo_tensor_t** slots, const hlo_interp_step_t* step,
                             hlo_tensor_t** out) {
   for (uint32_t i = 0; i < step->operand_count; ++i) out[i] = take(eval, slots, step->operands[i]);
 }
@@ -148,14 +148,14 @@ static hlo_status_t check_cancelled(const hlo_eval_t* eval) {
 
 // ---- steps --------------------------------------------------------------------------------------
 
-static void store_results(hlo_tensor_t** slots, const hlo_step_t* step, hlo_tensor_t** results) {
+static void store_results(hlo_tensor_t** slots, const hlo_interp_step_t* step, hlo_tensor_t** results) {
   for (uint32_t i = 0; i < step->result_count; ++i) {
     slots[step->result_slot + i] = results[i];
     results[i] = NULL;
   }
 }
 
-static hlo_status_t check_results(const hlo_eval_t* eval, const hlo_step_t* step) {
+static hlo_status_t check_results(const hlo_eval_t* eval, const hlo_interp_step_t* step) {
   for (uint32_t i = 0; i < step->result_count; ++i) {
     if (HLO_UNLIKELY(!eval->results[i])) {
       return hlo_node_error(step->node, HLO_STATUS_INTERNAL, "result %u was not computed", i);
@@ -164,7 +164,7 @@ static hlo_status_t check_results(const hlo_eval_t* eval, const hlo_step_t* step
   return hlo_ok();
 }
 
-static hlo_status_t run_ref(hlo_eval_t* eval, hlo_tensor_t** slots, const hlo_step_t* step) {
+static hlo_status_t run_ref(hlo_eval_t* eval, hlo_tensor_t** slots, const hlo_interp_step_t* step) {
   hlo_tensor_t** operands = eval->operands;
   if (!eval->is_retry) take_all(eval, slots, step, operands);
   eval->is_retry = false;
@@ -185,7 +185,7 @@ static hlo_status_t run_ref(hlo_eval_t* eval, hlo_tensor_t** slots, const hlo_st
   return hlo_ok();
 }
 
-static hlo_status_t run_scalar(hlo_eval_t* eval, hlo_tensor_t** slots, const hlo_step_t* step) {
+static hlo_status_t run_scalar(hlo_eval_t* eval, hlo_tensor_t** slots, const hlo_interp_step_t* step) {
   const void* args[3];
   hlo_tensor_t* result = NULL;
   const hlo_type_t* type = step->node->results[0].type;
@@ -215,7 +215,7 @@ static hlo_status_t run_scalar(hlo_eval_t* eval, hlo_tensor_t** slots, const hlo
   return hlo_ok();
 }
 
-static hlo_status_t run_constant(hlo_tensor_t** slots, const hlo_step_t* step) {
+static hlo_status_t run_constant(hlo_tensor_t** slots, const hlo_interp_step_t* step) {
   const hlo_attr_t* value = hlo_node_attr(step->node, HLO_ATTR_value);
   hlo_tensor_t* tensor = NULL;
   hlo_status_t status = hlo_tensor_from_literal(value->literal, &tensor);
@@ -226,7 +226,7 @@ static hlo_status_t run_constant(hlo_tensor_t** slots, const hlo_step_t* step) {
   return hlo_ok();
 }
 
-static hlo_status_t run_call(hlo_eval_t* eval, hlo_tensor_t** slots, const hlo_step_t* step) {
+static hlo_status_t run_call(hlo_eval_t* eval, hlo_tensor_t** slots, const hlo_interp_step_t* step) {
   HLO_TRY(check_cancelled(eval));
   take_all(eval, slots, step, eval->operands);
   hlo_status_t status =
@@ -239,7 +239,7 @@ static hlo_status_t run_call(hlo_eval_t* eval, hlo_tensor_t** slots, const hlo_s
   return hlo_ok();
 }
 
-static hlo_status_t run_branch(hlo_eval_t* eval, hlo_tensor_t** slots, const hlo_step_t* step) {
+static hlo_status_t run_branch(hlo_eval_t* eval, hlo_tensor_t** slots, const hlo_interp_step_t* step) {
   hlo_code_ref_t ref = step->operands[0];
   const hlo_tensor_t* selector = peek(eval, slots, ref);
   int64_t value = hlo_tensor_int(selector, 0);
@@ -250,7 +250,7 @@ static hlo_status_t run_branch(hlo_eval_t* eval, hlo_tensor_t** slots, const hlo
   return enter_block(eval, step->blocks[branch], step, HLO_ACTIVATION_BRANCH, slots);
 }
 
-static void take_into_args(const hlo_eval_t* eval, hlo_tensor_t** slots, const hlo_step_t* step,
+static void take_into_args(const hlo_eval_t* eval, hlo_tensor_t** slots, const hlo_interp_step_t* step,
                            const hlo_code_block_t* block) {
   for (uint32_t i = 0; i < step->operand_count; ++i) {
     slots[block->arg_slot + i] = take(eval, slots, step->operands[i]);
@@ -260,7 +260,7 @@ static void take_into_args(const hlo_eval_t* eval, hlo_tensor_t** slots, const h
 // ---- returns ------------------------------------------------------------------------------------
 
 static hlo_status_t finish_while(hlo_eval_t* eval, hlo_activation_t* act) {
-  const hlo_step_t* step = act->origin;
+  const hlo_interp_step_t* step = act->origin;
   hlo_tensor_t** slots = act->slots;
   uint32_t arg_slot = step->blocks[0]->arg_slot;
   for (uint32_t i = 0; i < step->result_count; ++i) {
@@ -274,7 +274,7 @@ static hlo_status_t finish_while(hlo_eval_t* eval, hlo_activation_t* act) {
 
 // The condition answered: on to the body (in the same activation), or out of the loop.
 static hlo_status_t return_from_cond(hlo_eval_t* eval, hlo_activation_t* act,
-                                     const hlo_step_t* ret) {
+                                     const hlo_interp_step_t* ret) {
   hlo_code_ref_t ref = ret->operands[0];
   bool go_on = hlo_tensor_int(peek(eval, act->slots, ref), 0) != 0;
   if (ref & HLO_CODE_MOVE) hlo_tensor_release(take(eval, act->slots, ref));
@@ -287,7 +287,7 @@ static hlo_status_t return_from_cond(hlo_eval_t* eval, hlo_activation_t* act,
 }
 
 static hlo_status_t return_from_body(hlo_eval_t* eval, hlo_activation_t* act,
-                                     const hlo_step_t* ret) {
+                                     const hlo_interp_step_t* ret) {
   HLO_TRY(check_cancelled(eval));
   take_all(eval, act->slots, ret, eval->operands);
   act->block = act->origin->blocks[0];
@@ -301,7 +301,7 @@ static hlo_status_t return_from_body(hlo_eval_t* eval, hlo_activation_t* act,
 }
 
 // async_start and its like answer one future for all values of the body.
-static hlo_status_t pack_future(hlo_eval_t* eval, const hlo_step_t* origin, uint32_t count) {
+static hlo_status_t pack_future(hlo_eval_t* eval, const hlo_interp_step_t* origin, uint32_t count) {
   hlo_tensor_t* future = NULL;
   hlo_status_t status = hlo_tensor_create_tuple(count, eval->results, &future);
   memset(eval->results, 0, count * sizeof(*eval->results));
@@ -312,8 +312,8 @@ static hlo_status_t pack_future(hlo_eval_t* eval, const hlo_step_t* origin, uint
 }
 
 static hlo_status_t return_to_origin(hlo_eval_t* eval, hlo_activation_t* act,
-                                     const hlo_step_t* ret) {
-  const hlo_step_t* origin = act->origin;
+                                     const hlo_interp_step_t* ret) {
+  const hlo_interp_step_t* origin = act->origin;
   take_all(eval, act->slots, ret, eval->results);
   if (act->func) frame_release(eval, act->func, act->slots);
   --eval->depth;
@@ -335,7 +335,7 @@ static hlo_status_t return_to_origin(hlo_eval_t* eval, hlo_activation_t* act,
 }
 
 static hlo_status_t return_from_root(hlo_eval_t* eval, hlo_activation_t* act,
-                                     const hlo_step_t* ret) {
+                                     const hlo_interp_step_t* ret) {
   if (ret->operand_count != eval->output_count) {
     return hlo_node_error(ret->node, HLO_STATUS_INVALID_ARGUMENT,
                           "%u values returned, %u expected", ret->operand_count,
@@ -347,7 +347,7 @@ static hlo_status_t return_from_root(hlo_eval_t* eval, hlo_activation_t* act,
   return hlo_ok();
 }
 
-static hlo_status_t run_return(hlo_eval_t* eval, hlo_activation_t* act, const hlo_step_t* ret) {
+static hlo_status_t run_return(hlo_eval_t* eval, hlo_activation_t* act, const hlo_interp_step_t* ret) {
   switch (act->role) {
     case HLO_ACTIVATION_COND:
       if (ret->operand_count == 1) return return_from_cond(eval, act, ret);
@@ -366,7 +366,7 @@ static hlo_status_t run_return(hlo_eval_t* eval, hlo_activation_t* act, const hl
 
 // ---- the loop -----------------------------------------------------------------------------------
 
-static hlo_status_t run_step(hlo_eval_t* eval, hlo_activation_t* act, const hlo_step_t* step) {
+static hlo_status_t run_step(hlo_eval_t* eval, hlo_activation_t* act, const hlo_interp_step_t* step) {
   switch (step->kind) {
     case HLO_STEP_REF:
       return run_ref(eval, act->slots, step);
@@ -394,7 +394,7 @@ static hlo_status_t run_step(hlo_eval_t* eval, hlo_activation_t* act, const hlo_
 static hlo_status_t run_until(hlo_eval_t* eval, uint32_t base) {
   while (eval->depth > base) {
     hlo_activation_t* act = &eval->stack[eval->depth - 1];
-    const hlo_step_t* step = act->next++;
+    const hlo_interp_step_t* step = act->next++;
     HLO_TRY(run_step(eval, act, step));
     if (HLO_UNLIKELY(eval->is_pending)) {
       --eval->stack[eval->depth - 1].next;
@@ -510,7 +510,7 @@ void hlo_interp_end(hlo_eval_t* eval) {
 
 static hlo_status_t check_inputs(const hlo_interp_program_t* program, const hlo_func_t* func,
                                  uint32_t input_count, hlo_tensor_t* const* inputs) {
-  const hlo_code_func_t* code = hlo_interp_func(program, func);
+  const hlo_interp_func_t* code = hlo_interp_func(program, func);
   if (!code || !code->body) {
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "@%s has no body to run", func->name);
   }

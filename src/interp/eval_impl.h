@@ -17,7 +17,7 @@ typedef uint32_t hlo_code_ref_t;
 #define HLO_CODE_CONSTANT 0x40000000u
 #define HLO_CODE_INDEX 0x3fffffffu
 
-typedef enum hlo_step_kind {
+typedef enum hlo_interp_step_kind {
   HLO_STEP_REF,       // a reference function
   HLO_STEP_SCALAR,    // a scalar function on scalars
   HLO_STEP_CONSTANT,  // a large splat, expanded each time
@@ -26,10 +26,10 @@ typedef enum hlo_step_kind {
   HLO_STEP_INLINE,    // a body run once on the operands: fusion, async_start, manual_computation
   HLO_STEP_WHILE,
   HLO_STEP_RETURN,
-} hlo_step_kind_t;
+} hlo_interp_step_kind_t;
 
 typedef struct hlo_code_block hlo_code_block_t;
-typedef struct hlo_code_func hlo_code_func_t;
+typedef struct hlo_interp_func hlo_interp_func_t;
 
 /// Slots to empty.
 typedef struct hlo_code_drops {
@@ -38,29 +38,29 @@ typedef struct hlo_code_drops {
 } hlo_code_drops_t;
 
 /// One node.
-typedef struct hlo_step {
+typedef struct hlo_interp_step {
   const hlo_node_t* node;
-  hlo_step_kind_t kind;
+  hlo_interp_step_kind_t kind;
   uint32_t operand_count, result_count, block_count;
   uint32_t result_slot;       // results are consecutive
   hlo_code_ref_t* operands;
   hlo_code_drops_t drops;     // after the step
   hlo_code_block_t** blocks;  // regions
-  const hlo_code_func_t* callee;
+  const hlo_interp_func_t* callee;
   hlo_ref_fn_t ref;
   hlo_scalar_step_t scalar;
-} hlo_step_t;
+} hlo_interp_step_t;
 
 struct hlo_code_block {
   const hlo_region_t* region;
   uint32_t arg_slot, arg_count;  // consecutive
   uint32_t step_count;
-  hlo_step_t* steps;             // the last one is a RETURN
+  hlo_interp_step_t* steps;             // the last one is a RETURN
   hlo_code_drops_t drops;        // arguments without a use
 };
 
 /// A function: its regions share one frame of slots, so that regions see what encloses them.
-struct hlo_code_func {
+struct hlo_interp_func {
   const hlo_func_t* func;
   uint32_t slot_count;
   hlo_code_block_t* body;  // NULL: declared only
@@ -70,11 +70,11 @@ struct hlo_interp_program {
   hlo_arena_t arena;
   const hlo_module_t* module;
   uint32_t func_limit;
-  hlo_code_func_t* funcs;     // by func->index
+  hlo_interp_func_t* funcs;     // by func->index
   uint32_t constant_count, constant_capacity;
   hlo_tensor_t** constants;
   uint32_t node_limit, value_limit;
-  hlo_step_t** steps;         // by node->index; NULL: none
+  hlo_interp_step_t** steps;         // by node->index; NULL: none
   hlo_code_ref_t* refs;       // by value->index, without MOVE
   uint32_t max_operands, max_results;
 };
@@ -82,7 +82,7 @@ struct hlo_interp_program {
 /// The prepared code of a region; NULL if it has none.
 hlo_code_block_t* hlo_interp_block(const hlo_interp_program_t* program,
                                    const hlo_region_t* region);
-const hlo_code_func_t* hlo_interp_func(const hlo_interp_program_t* program,
+const hlo_interp_func_t* hlo_interp_func(const hlo_interp_program_t* program,
                                        const hlo_func_t* func);
 
 // ---- evaluations --------------------------------------------------------------------------------
@@ -97,10 +97,10 @@ typedef enum hlo_activation_role {
 
 typedef struct hlo_activation {
   const hlo_code_block_t* block;
-  const hlo_step_t* next;
-  const hlo_step_t* origin;     // the step that started it; NULL for ROOT
+  const hlo_interp_step_t* next;
+  const hlo_interp_step_t* origin;     // the step that started it; NULL for ROOT
   hlo_tensor_t** slots;         // frame of the function
-  const hlo_code_func_t* func;  // set where the frame belongs to this activation
+  const hlo_interp_func_t* func;  // set where the frame belongs to this activation
   hlo_activation_role_t role;
 } hlo_activation_t;
 

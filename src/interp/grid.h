@@ -12,7 +12,7 @@
 
 /// A meeting of processes at one collective. The n-th meeting of a process under (channel, members)
 /// is the n-th of the others.
-typedef struct hlo_meeting {
+typedef struct hlo_rendezvous {
   const hlo_node_t* node;   // the site, for messages
   int64_t channel_id;       // 0: none
   uint32_t process;         // the caller
@@ -20,7 +20,7 @@ typedef struct hlo_meeting {
   const uint32_t* members;  // in the order of the group; the caller is one of them
   uint32_t tensor_count;    // what each contributes
   hlo_tensor_t* const* tensors;
-} hlo_meeting_t;
+} hlo_rendezvous_t;
 
 /// Processes are numbered replica * partition_count + partition. Where *out_pending is set, the
 /// evaluation is suspended and calls again with the same arguments and *ticket (NULL at first, the
@@ -30,7 +30,7 @@ typedef struct hlo_process_grid {
   uint32_t replica_count;
   uint32_t partition_count;
   /// out_parts[member * tensor_count + i]: what each member brought, in the order of the members.
-  hlo_status_t (*meet)(void* context, const hlo_meeting_t* meeting, void** ticket,
+  hlo_status_t (*meet)(void* context, const hlo_rendezvous_t* rendezvous, void** ticket,
                        hlo_tensor_t** out_parts, bool* out_pending);
   /// Never waits. source, target: processes, or HLO_PROCESS_ANY.
   hlo_status_t (*send)(void* context, uint32_t source, uint32_t target, int64_t channel_id,

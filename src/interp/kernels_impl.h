@@ -15,32 +15,32 @@ typedef enum hlo_kernel_id {
 } hlo_kernel_id_t;
 
 /// An op on one element type: a loop and the same for one element. Zeros: the type has no such op.
-typedef struct hlo_kernel {
+typedef struct hlo_scalar_kernels {
   hlo_loop_fn_t loop;
   hlo_scalar_fn_t scalar;
-} hlo_kernel_t;
+} hlo_scalar_kernels_t;
 
 /// The kernels of every type but the float types below 32 bits, which run through F32.
-extern const hlo_kernel_t hlo_kernels_PRED[HLO_KERNEL_COUNT];
-extern const hlo_kernel_t hlo_kernels_S2[HLO_KERNEL_COUNT];
-extern const hlo_kernel_t hlo_kernels_S4[HLO_KERNEL_COUNT];
-extern const hlo_kernel_t hlo_kernels_S8[HLO_KERNEL_COUNT];
-extern const hlo_kernel_t hlo_kernels_S16[HLO_KERNEL_COUNT];
-extern const hlo_kernel_t hlo_kernels_S32[HLO_KERNEL_COUNT];
-extern const hlo_kernel_t hlo_kernels_S64[HLO_KERNEL_COUNT];
-extern const hlo_kernel_t hlo_kernels_U2[HLO_KERNEL_COUNT];
-extern const hlo_kernel_t hlo_kernels_U4[HLO_KERNEL_COUNT];
-extern const hlo_kernel_t hlo_kernels_U8[HLO_KERNEL_COUNT];
-extern const hlo_kernel_t hlo_kernels_U16[HLO_KERNEL_COUNT];
-extern const hlo_kernel_t hlo_kernels_U32[HLO_KERNEL_COUNT];
-extern const hlo_kernel_t hlo_kernels_U64[HLO_KERNEL_COUNT];
-extern const hlo_kernel_t hlo_kernels_F32[HLO_KERNEL_COUNT];
-extern const hlo_kernel_t hlo_kernels_F64[HLO_KERNEL_COUNT];
-extern const hlo_kernel_t hlo_kernels_C64[HLO_KERNEL_COUNT];
-extern const hlo_kernel_t hlo_kernels_C128[HLO_KERNEL_COUNT];
+extern const hlo_scalar_kernels_t hlo_kernels_PRED[HLO_KERNEL_COUNT];
+extern const hlo_scalar_kernels_t hlo_kernels_S2[HLO_KERNEL_COUNT];
+extern const hlo_scalar_kernels_t hlo_kernels_S4[HLO_KERNEL_COUNT];
+extern const hlo_scalar_kernels_t hlo_kernels_S8[HLO_KERNEL_COUNT];
+extern const hlo_scalar_kernels_t hlo_kernels_S16[HLO_KERNEL_COUNT];
+extern const hlo_scalar_kernels_t hlo_kernels_S32[HLO_KERNEL_COUNT];
+extern const hlo_scalar_kernels_t hlo_kernels_S64[HLO_KERNEL_COUNT];
+extern const hlo_scalar_kernels_t hlo_kernels_U2[HLO_KERNEL_COUNT];
+extern const hlo_scalar_kernels_t hlo_kernels_U4[HLO_KERNEL_COUNT];
+extern const hlo_scalar_kernels_t hlo_kernels_U8[HLO_KERNEL_COUNT];
+extern const hlo_scalar_kernels_t hlo_kernels_U16[HLO_KERNEL_COUNT];
+extern const hlo_scalar_kernels_t hlo_kernels_U32[HLO_KERNEL_COUNT];
+extern const hlo_scalar_kernels_t hlo_kernels_U64[HLO_KERNEL_COUNT];
+extern const hlo_scalar_kernels_t hlo_kernels_F32[HLO_KERNEL_COUNT];
+extern const hlo_scalar_kernels_t hlo_kernels_F64[HLO_KERNEL_COUNT];
+extern const hlo_scalar_kernels_t hlo_kernels_C64[HLO_KERNEL_COUNT];
+extern const hlo_scalar_kernels_t hlo_kernels_C128[HLO_KERNEL_COUNT];
 
 /// select by width of the values in bytes (1, 2, 4, 8, 16): in[0] PRED, in[1] and in[2] values.
-const hlo_kernel_t* hlo_kernel_select(size_t width_bytes);
+const hlo_scalar_kernels_t* hlo_kernel_select(size_t width_bytes);
 
 /// HLO_KERNEL_COUNT if `op` is not one kernel.
 hlo_kernel_id_t hlo_kernel_of_op(hlo_op_t op);

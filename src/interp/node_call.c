@@ -13,7 +13,7 @@
 // Regions find captured values, and their own, in the frame of the function that holds the node.
 static hlo_status_t open_frame(hlo_eval_t* eval, const hlo_interp_program_t* program,
                                const hlo_func_t* func) {
-  const hlo_code_func_t* code = hlo_interp_func(program, func);
+  const hlo_interp_func_t* code = hlo_interp_func(program, func);
   size_t words = (size_t)program->max_operands + program->max_results + program->func_limit;
   hlo_tensor_t** scratch = hlo_mem_alloc_zeroed((words + 1) * sizeof(void*));
   if (!scratch) return hlo_status_out_of_memory(words * sizeof(void*));
@@ -143,7 +143,7 @@ static hlo_status_t run(hlo_eval_t* eval, const hlo_node_call_t* call, bool* out
   return hlo_status_is_ok(status) && !*out_pending ? deliver(call, results) : status;
 }
 
-hlo_status_t hlo_node_call_meet(hlo_eval_t* eval, const hlo_node_call_t* call,
+hlo_status_t hlo_node_call_rendezvous(hlo_eval_t* eval, const hlo_node_call_t* call,
                                 hlo_node_peers_t* peers) {
   hlo_tensor_pool_t* previous = hlo_tensor_pool_enter(&eval->pool);
   eval->options.grid = peers->grid;
@@ -159,7 +159,7 @@ hlo_status_t hlo_node_call_meet(hlo_eval_t* eval, const hlo_node_call_t* call,
 
 hlo_status_t hlo_node_call_run(hlo_eval_t* eval, const hlo_node_call_t* call) {
   hlo_node_peers_t none = {0};
-  HLO_TRY(hlo_node_call_meet(eval, call, &none));
+  HLO_TRY(hlo_node_call_rendezvous(eval, call, &none));
   if (!none.is_pending) return hlo_ok();
   return hlo_node_error(call->node, HLO_STATUS_UNIMPLEMENTED, "it has to wait");
 }

@@ -38,7 +38,7 @@ hlo_status_t hlo_node_calls_begin(const hlo_interp_program_t* program, const hlo
 hlo_status_t hlo_node_call_run(hlo_eval_t* eval, const hlo_node_call_t* call) HLO_MUST_USE;
 /// Likewise of a node that may have to wait (hlo_call_may_wait()). The operands may change as
 /// soon as the call has answered.
-hlo_status_t hlo_node_call_meet(hlo_eval_t* eval, const hlo_node_call_t* call,
+hlo_status_t hlo_node_call_rendezvous(hlo_eval_t* eval, const hlo_node_call_t* call,
                                 hlo_node_peers_t* peers) HLO_MUST_USE;
 
 #endif  // HLO_INTERP_NODE_CALL_H_

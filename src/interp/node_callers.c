@@ -70,7 +70,7 @@ hlo_status_t hlo_node_callers_run(hlo_node_callers_t* callers, hlo_node_caller_t
   bool is_stateful = has_hidden_state(node);
   uint64_t* state = hlo_eval_rng_state(caller->eval);
   if (is_stateful) memcpy(state, frame->saved, sizeof *state);
-  hlo_status_t status = peers ? hlo_node_call_meet(caller->eval, &call, peers)
+  hlo_status_t status = peers ? hlo_node_call_rendezvous(caller->eval, &call, peers)
                               : hlo_node_call_run(caller->eval, &call);
   if (is_stateful) memcpy(frame->saved, state, sizeof *state);
   give_back(callers, caller);

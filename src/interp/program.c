@@ -133,7 +133,7 @@ static bool is_scalar_step(const hlo_node_t* node, hlo_scalar_step_t* out_scalar
   return hlo_scalar_step_prepare(node, out_scalar);
 }
 
-static hlo_step_kind_t step_kind(const hlo_node_t* node, hlo_scalar_step_t* out_scalar) {
+static hlo_interp_step_kind_t step_kind(const hlo_node_t* node, hlo_scalar_step_t* out_scalar) {
   if (hlo_op_has(node->op, HLO_TRAIT_CONSTANT)) return HLO_STEP_CONSTANT;
   switch (node->op) {
     case HLO_OP_call:
@@ -157,7 +157,7 @@ static hlo_step_kind_t step_kind(const hlo_node_t* node, hlo_scalar_step_t* out_
 }
 
 static hlo_status_t find_callee(const prepare_t* prep, const hlo_node_t* node,
-                                const hlo_code_func_t** out_callee) {
+                                const hlo_interp_func_t** out_callee) {
   const char* name = hlo_node_attr_text(
       node, node->op == HLO_OP_composite ? HLO_ATTR_decomposition : HLO_ATTR_callee);
   const hlo_func_t* func = name ? find_func(prep, name) : NULL;
@@ -191,7 +191,7 @@ static hlo_status_t check_manual(const hlo_node_t* node) {
 }
 
 // Control flow trusts the shape that the verifier promises; this checks what memory safety needs.
-static hlo_status_t check_step(const hlo_step_t* step) {
+static hlo_status_t check_step(const hlo_interp_step_t* step) {
   const hlo_node_t* node = step->node;
   bool is_ok = true;
   if (node->op == HLO_OP_sdy_manual_computation) HLO_TRY(check_manual(node));
@@ -223,7 +223,7 @@ static hlo_status_t check_step(const hlo_step_t* step) {
                                 "operands, results and regions do not fit each other");
 }
 
-static hlo_status_t build_step(prepare_t* prep, const hlo_node_t* node, hlo_step_t* step) {
+static hlo_status_t build_step(prepare_t* prep, const hlo_node_t* node, hlo_interp_step_t* step) {
   hlo_interp_program_t* program = prep->program;
   hlo_arena_t* arena = &program->arena;
   step->node = node;
@@ -262,7 +262,7 @@ static hlo_status_t build_block(prepare_t* prep, const hlo_region_t* region,
     count += !is_shared_constant(node);
   }
   hlo_code_block_t* block = hlo_arena_alloc_zeroed(&program->arena, sizeof(*block));
-  hlo_step_t* steps = hlo_arena_array(&program->arena, count, sizeof(*steps));
+  hlo_interp_step_t* steps = hlo_arena_array(&program->arena, count, sizeof(*steps));
   if (!block || !steps) return out_of_memory();
   block->region = region;
   block->arg_count = region->arg_count;
@@ -297,7 +297,7 @@ static hlo_status_t add_drop(prepare_t* prep, hlo_code_drops_t* place, uint32_t 
   return hlo_ok();
 }
 
-static void set_move(hlo_step_t* step, uint32_t slot) {
+static void set_move(hlo_interp_step_t* step, uint32_t slot) {
   for (uint32_t i = step->operand_count; i-- > 0;) {
     if (step->operands[i] == slot) {
       step->operands[i] |= HLO_CODE_MOVE;
@@ -321,7 +321,7 @@ static hlo_status_t mark_last_use(prepare_t* prep, const hlo_value_t* value,
   }
   *out_found = last != NULL;
   if (!last) return hlo_ok();
-  hlo_step_t* step = prep->program->steps[last->index];
+  hlo_interp_step_t* step = prep->program->steps[last->index];
   uint32_t slot = prep->program->refs[value->index];
   if (!is_nested) {
     set_move(step, slot);
@@ -349,7 +349,7 @@ static hlo_status_t mark_region(prepare_t* prep, const hlo_region_t* region) {
   }
   for (const hlo_node_t* node = region->first; node; node = node->next) {
     if (is_shared_constant(node)) continue;
-    hlo_step_t* step = prep->program->steps[node->index];
+    hlo_interp_step_t* step = prep->program->steps[node->index];
     for (uint32_t i = 0; i < node->result_count; ++i) {
       HLO_TRY(mark_last_use(prep, &node->results[i], region, &found));
       if (!found) HLO_TRY(add_drop(prep, &step->drops, step->result_slot + i));
@@ -379,7 +379,7 @@ static hlo_status_t finish_drops(prepare_t* prep) {
 // ---- programs -----------------------------------------------------------------------------------
 
 static hlo_status_t prepare_func(prepare_t* prep, const hlo_func_t* func) {
-  hlo_code_func_t* code = &prep->program->funcs[func->index];
+  hlo_interp_func_t* code = &prep->program->funcs[func->index];
   code->func = func;
   if (!func->body) return hlo_ok();
   prep->next_slot = 0;
@@ -461,14 +461,14 @@ hlo_code_block_t* hlo_interp_block(const hlo_interp_program_t* program,
                : NULL;
   }
   if (region->parent->index >= program->node_limit) return NULL;
-  const hlo_step_t* step = program->steps[region->parent->index];
+  const hlo_interp_step_t* step = program->steps[region->parent->index];
   for (uint32_t i = 0; step && i < step->block_count; ++i) {
     if (step->blocks[i]->region == region) return step->blocks[i];
   }
   return NULL;
 }
 
-const hlo_code_func_t* hlo_interp_func(const hlo_interp_program_t* program,
+const hlo_interp_func_t* hlo_interp_func(const hlo_interp_program_t* program,
                                        const hlo_func_t* func) {
   return func->index < program->func_limit ? &program->funcs[func->index] : NULL;
 }

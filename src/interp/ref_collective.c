@@ -53,7 +53,7 @@ static hlo_status_t meet(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t*
     for (uint32_t i = 0; i < all->tensor_count; ++i) all->parts[i] = hlo_tensor_retain(operands[i]);
     return hlo_ok();
   }
-  hlo_meeting_t meeting = {.node = node,
+  hlo_rendezvous_t meeting = {.node = node,
                            .channel_id = hlo_node_attr_int(node, HLO_ATTR_channel_id, 0),
                            .process = eval->options.process,
                            .member_count = all->member_count,

@@ -229,7 +229,7 @@ static inline T CALC(clamp)(T low, T x, T high) {
 }
 #include "interp/ref_clamp.inl"
 
-const hlo_kernel_t KERNEL_TABLE_NAME(KERNEL_TYPE)[HLO_KERNEL_COUNT] = {
+const hlo_scalar_kernels_t KERNEL_TABLE_NAME(KERNEL_TYPE)[HLO_KERNEL_COUNT] = {
     KERNEL_ROW(abs),
     KERNEL_ROW(real),
     KERNEL_ROW(imag),

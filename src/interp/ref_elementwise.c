@@ -27,7 +27,7 @@ static const uint8_t kernels_of_ops[HLO_OP_COUNT] = {
 };
 static_assert(HLO_KERNEL_COUNT < 255, "kernel numbers fit a byte");
 
-static const hlo_kernel_t* const tables[HLO_DTYPE_COUNT] = {
+static const hlo_scalar_kernels_t* const tables[HLO_DTYPE_COUNT] = {
     [HLO_DTYPE_PRED] = hlo_kernels_PRED, [HLO_DTYPE_S2] = hlo_kernels_S2,
     [HLO_DTYPE_S4] = hlo_kernels_S4,     [HLO_DTYPE_S8] = hlo_kernels_S8,
     [HLO_DTYPE_S16] = hlo_kernels_S16,   [HLO_DTYPE_S32] = hlo_kernels_S32,
@@ -46,9 +46,9 @@ static bool dtype_is_narrow(hlo_dtype_t dtype) {
 
 // The kernel that runs `id` on elements of `dtype`: for float types below 32 bits the one of F32
 // (out_is_narrow). NULL if the type has no such op.
-static const hlo_kernel_t* find_kernel(hlo_kernel_id_t id, hlo_dtype_t dtype, bool* out_is_narrow) {
+static const hlo_scalar_kernels_t* find_kernel(hlo_kernel_id_t id, hlo_dtype_t dtype, bool* out_is_narrow) {
   *out_is_narrow = dtype_is_narrow(dtype);
-  const hlo_kernel_t* table = tables[*out_is_narrow ? HLO_DTYPE_F32 : dtype];
+  const hlo_scalar_kernels_t* table = tables[*out_is_narrow ? HLO_DTYPE_F32 : dtype];
   if (table == NULL || id >= HLO_KERNEL_COUNT || table[id].loop == NULL) return NULL;
   if (*out_is_narrow && infos[id].result == RESULT_COMPLEX) return NULL;
   return &table[id];
@@ -120,7 +120,7 @@ static void narrow_next_after(hlo_dtype_t dtype, const void* const* in, void* ou
   }
 }
 
-static void run_narrow(hlo_kernel_id_t id, const hlo_kernel_t* kernel, hlo_dtype_t dtype,
+static void run_narrow(hlo_kernel_id_t id, const hlo_scalar_kernels_t* kernel, hlo_dtype_t dtype,
                        const void* const* in, void* out, int64_t count) {
   if (id == HLO_KERNEL_chlo_next_after) {
     narrow_next_after(dtype, in, out, count);
@@ -151,7 +151,7 @@ static void run_narrow(hlo_kernel_id_t id, const hlo_kernel_t* kernel, hlo_dtype
 static void run_kernel(hlo_kernel_id_t id, hlo_dtype_t dtype, const void* const* in, void* out,
                        int64_t count) {
   bool is_narrow;
-  const hlo_kernel_t* kernel = find_kernel(id, dtype, &is_narrow);
+  const hlo_scalar_kernels_t* kernel = find_kernel(id, dtype, &is_narrow);
   if (is_narrow) {
     run_narrow(id, kernel, dtype, in, out, count);
   } else {
@@ -265,7 +265,7 @@ hlo_status_t hlo_select_run(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor
     results[0] = hlo_tensor_retain(operands[*(const uint8_t*)pred->data ? 1 : 2]);
     return hlo_ok();
   }
-  const hlo_kernel_t* kernel = hlo_kernel_select(hlo_dtype_size_bytes(operands[1]->dtype));
+  const hlo_scalar_kernels_t* kernel = hlo_kernel_select(hlo_dtype_size_bytes(operands[1]->dtype));
   if (kernel == NULL) return no_such_type(node, operands[1]->dtype);
   const void* in[3] = {pred->data, operands[1]->data, operands[2]->data};
   hlo_tensor_t* result;
@@ -350,27 +350,27 @@ hlo_status_t hlo_ref_compare(hlo_eval_t* eval, const hlo_node_t* node, hlo_tenso
 
 // ---- single elements --------------------------------------------------------------------------
 
-static const hlo_kernel_t* plain_kernel(hlo_op_t op, hlo_dtype_t dtype) {
+static const hlo_scalar_kernels_t* plain_kernel(hlo_op_t op, hlo_dtype_t dtype) {
   if (op == HLO_OP_select) return hlo_kernel_select(hlo_dtype_size_bytes(dtype));
   hlo_kernel_id_t id = op == HLO_OP_clamp ? HLO_KERNEL_clamp : hlo_kernel_of_op(op);
   bool is_narrow;
-  const hlo_kernel_t* kernel = find_kernel(id, dtype, &is_narrow);
+  const hlo_scalar_kernels_t* kernel = find_kernel(id, dtype, &is_narrow);
   return is_narrow ? NULL : kernel;
 }
 
 hlo_scalar_fn_t hlo_ref_scalar(hlo_op_t op, hlo_dtype_t dtype) {
-  const hlo_kernel_t* kernel = plain_kernel(op, dtype);
+  const hlo_scalar_kernels_t* kernel = plain_kernel(op, dtype);
   return kernel ? kernel->scalar : NULL;
 }
 
 hlo_loop_fn_t hlo_ref_loop(hlo_op_t op, hlo_dtype_t dtype) {
-  const hlo_kernel_t* kernel = plain_kernel(op, dtype);
+  const hlo_scalar_kernels_t* kernel = plain_kernel(op, dtype);
   return kernel ? kernel->loop : NULL;
 }
 
 hlo_scalar_fn_t hlo_ref_scalar_compare(hlo_dtype_t dtype, int64_t direction, bool is_total_order) {
   bool is_narrow;
-  const hlo_kernel_t* kernel =
+  const hlo_scalar_kernels_t* kernel =
       find_kernel(compare_kernel(dtype, direction, is_total_order), dtype, &is_narrow);
   return is_narrow || kernel == NULL ? NULL : kernel->scalar;
 }
@@ -388,7 +388,7 @@ static uint32_t scalar_arity(hlo_op_t op) {
 }
 
 static bool prepare_select(const hlo_scalar_op_t* op, hlo_scalar_step_t* step) {
-  const hlo_kernel_t* kernel = hlo_kernel_select(hlo_dtype_size_bytes(step->from));
+  const hlo_scalar_kernels_t* kernel = hlo_kernel_select(hlo_dtype_size_bytes(step->from));
   if (kernel == NULL || op->operands[0] != HLO_DTYPE_PRED || op->operands[2] != step->from ||
       step->to != step->from) {
     return false;
@@ -407,7 +407,7 @@ static bool prepare_kernel(const hlo_scalar_op_t* op, hlo_scalar_step_t* step) {
                        : op->op == HLO_OP_compare
                            ? compare_kernel(step->from, op->direction, op->is_total_order)
                            : hlo_kernel_of_op(op->op);
-  const hlo_kernel_t* kernel = find_kernel(id, step->from, &step->is_narrow);
+  const hlo_scalar_kernels_t* kernel = find_kernel(id, step->from, &step->is_narrow);
   if (kernel == NULL || id == HLO_KERNEL_chlo_next_after ||
       step->to != result_of(id, step->from)) {
     return false;

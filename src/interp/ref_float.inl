@@ -257,7 +257,7 @@ static inline uint8_t CALC(total_lt)(T x, T y) { return CALC(key)(x) < CALC(key)
 #define OUT_T uint8_t
 #include "interp/ref_binary.inl"
 
-const hlo_kernel_t KERNEL_TABLE_NAME(KERNEL_TYPE)[HLO_KERNEL_COUNT] = {
+const hlo_scalar_kernels_t KERNEL_TABLE_NAME(KERNEL_TYPE)[HLO_KERNEL_COUNT] = {
     KERNEL_ROW(abs),
     KERNEL_ROW(negate),
     KERNEL_ROW(real),

@@ -21,7 +21,7 @@ static inline T CALC(clamp)(T low, T x, T high) {
 #include "interp/ref_clamp.inl"
 #include "interp/ref_compare.inl"
 
-const hlo_kernel_t hlo_kernels_PRED[HLO_KERNEL_COUNT] = {
+const hlo_scalar_kernels_t hlo_kernels_PRED[HLO_KERNEL_COUNT] = {
     KERNEL_ROW(and),
     KERNEL_ROW(or),
     KERNEL_ROW(xor),

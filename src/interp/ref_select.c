@@ -24,7 +24,7 @@ typedef struct wide16 {
 #define T wide16_t
 #include "interp/ref_select.inl"
 
-const hlo_kernel_t* hlo_kernel_select(size_t width_bytes) {
+const hlo_scalar_kernels_t* hlo_kernel_select(size_t width_bytes) {
   switch (width_bytes) {
     case 1: return &kernel_W1_select;
     case 2: return &kernel_W2_select;

@@ -16,7 +16,7 @@ static void KERNEL_SCALAR(select)(const void* const* args, void* result) {
   *(T*)result = *(const T*)args[*(const uint8_t*)args[0] ? 1 : 2];
 }
 
-static const hlo_kernel_t HLO_NAME_2(kernel, KERNEL_TYPE, select) = {KERNEL_LOOP(select),
+static const hlo_scalar_kernels_t HLO_NAME_2(kernel, KERNEL_TYPE, select) = {KERNEL_LOOP(select),
                                                                      KERNEL_SCALAR(select)};
 #undef KERNEL_TYPE
 #undef T

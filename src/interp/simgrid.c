@@ -7,15 +7,15 @@
 #include "base/mem.h"
 
 /// Processes gathering at a collective.
-typedef struct sim_meeting {
-  struct sim_meeting* next;
+typedef struct sim_rendezvous {
+  struct sim_rendezvous* next;
   int64_t channel_id;
   uint32_t member_count, tensor_count;
   uint32_t arrived_count, taken_count;
   uint32_t* members;
   bool* has_arrived;     // by place in the group
   hlo_tensor_t** parts;  // member-major
-} sim_meeting_t;
+} sim_rendezvous_t;
 
 /// Tensors on their way over a channel.
 typedef struct sim_message {
@@ -28,7 +28,7 @@ typedef struct sim_message {
 
 typedef struct simgrid {
   hlo_process_grid_t grid;
-  sim_meeting_t* meetings;  // oldest first
+  sim_rendezvous_t* rendezvous_list;  // oldest first
   sim_message_t* messages;  // oldest first
   uint32_t infeed_count, infeed_next;
   hlo_tensor_t* const* infeed;
@@ -41,80 +41,80 @@ static void release_tensors(uint32_t count, hlo_tensor_t** tensors) {
 
 // ---- meetings -----------------------------------------------------------------------------------
 
-static void meeting_free(sim_meeting_t* meeting) {
-  release_tensors(meeting->member_count * meeting->tensor_count, meeting->parts);
-  hlo_mem_free(meeting->parts);
-  hlo_mem_free(meeting->members);
-  hlo_mem_free(meeting->has_arrived);
-  hlo_mem_free(meeting);
+static void rendezvous_free(sim_rendezvous_t* rendezvous) {
+  release_tensors(rendezvous->member_count * rendezvous->tensor_count, rendezvous->parts);
+  hlo_mem_free(rendezvous->parts);
+  hlo_mem_free(rendezvous->members);
+  hlo_mem_free(rendezvous->has_arrived);
+  hlo_mem_free(rendezvous);
 }
 
-static hlo_status_t meeting_create(const hlo_meeting_t* from, sim_meeting_t** out_meeting) {
-  sim_meeting_t* meeting = hlo_mem_alloc_zeroed(sizeof(*meeting));
-  if (!meeting) return hlo_status_out_of_memory(sizeof(*meeting));
+static hlo_status_t rendezvous_create(const hlo_rendezvous_t* from, sim_rendezvous_t** out_rendezvous) {
+  sim_rendezvous_t* rendezvous = hlo_mem_alloc_zeroed(sizeof(*rendezvous));
+  if (!rendezvous) return hlo_status_out_of_memory(sizeof(*rendezvous));
   size_t count = from->member_count;
-  meeting->channel_id = from->channel_id;
-  meeting->member_count = from->member_count;
-  meeting->tensor_count = from->tensor_count;
-  meeting->members = hlo_mem_alloc(count * sizeof(*meeting->members));
-  meeting->has_arrived = hlo_mem_alloc_zeroed(count);
-  meeting->parts = hlo_mem_alloc_zeroed(count * from->tensor_count * sizeof(*meeting->parts));
-  if (!meeting->members || !meeting->has_arrived || !meeting->parts) {
-    meeting_free(meeting);
+  rendezvous->channel_id = from->channel_id;
+  rendezvous->member_count = from->member_count;
+  rendezvous->tensor_count = from->tensor_count;
+  rendezvous->members = hlo_mem_alloc(count * sizeof(*rendezvous->members));
+  rendezvous->has_arrived = hlo_mem_alloc_zeroed(count);
+  rendezvous->parts = hlo_mem_alloc_zeroed(count * from->tensor_count * sizeof(*rendezvous->parts));
+  if (!rendezvous->members || !rendezvous->has_arrived || !rendezvous->parts) {
+    rendezvous_free(rendezvous);
     return hlo_status_out_of_memory(count * from->tensor_count * sizeof(void*));
   }
-  memcpy(meeting->members, from->members, count * sizeof(*meeting->members));
-  *out_meeting = meeting;
+  memcpy(rendezvous->members, from->members, count * sizeof(*rendezvous->members));
+  *out_rendezvous = rendezvous;
   return hlo_ok();
 }
 
-static uint32_t place_of(const hlo_meeting_t* meeting) {
+static uint32_t place_of(const hlo_rendezvous_t* rendezvous) {
   uint32_t place = 0;
-  while (meeting->members[place] != meeting->process) ++place;
+  while (rendezvous->members[place] != rendezvous->process) ++place;
   return place;
 }
 
-static bool is_same_group(const sim_meeting_t* a, const hlo_meeting_t* b) {
+static bool is_same_group(const sim_rendezvous_t* a, const hlo_rendezvous_t* b) {
   return a->channel_id == b->channel_id && a->member_count == b->member_count &&
          memcmp(a->members, b->members, b->member_count * sizeof(*b->members)) == 0;
 }
 
 // The oldest meeting of the group that the process has not joined yet, else a new one.
-static hlo_status_t find_meeting(simgrid_t* sim, const hlo_meeting_t* meeting,
-                                 sim_meeting_t** out_meeting) {
-  sim_meeting_t** link = &sim->meetings;
+static hlo_status_t find_rendezvous(simgrid_t* sim, const hlo_rendezvous_t* rendezvous,
+                                 sim_rendezvous_t** out_rendezvous) {
+  sim_rendezvous_t** link = &sim->rendezvous_list;
   for (; *link; link = &(*link)->next) {
-    if (!is_same_group(*link, meeting) || (*link)->has_arrived[place_of(meeting)]) continue;
-    if ((*link)->tensor_count != meeting->tensor_count) {
-      return hlo_node_error(meeting->node, HLO_STATUS_INVALID_ARGUMENT,
+    if (!is_same_group(*link, rendezvous) || (*link)->has_arrived[place_of(rendezvous)]) continue;
+    if ((*link)->tensor_count != rendezvous->tensor_count) {
+      return hlo_node_error(rendezvous->node, HLO_STATUS_INVALID_ARGUMENT,
                             "other processes of its group bring %u tensors, this one %u",
-                            (*link)->tensor_count, meeting->tensor_count);
+                            (*link)->tensor_count, rendezvous->tensor_count);
     }
-    *out_meeting = *link;
+    *out_rendezvous = *link;
     return hlo_ok();
   }
-  HLO_TRY(meeting_create(meeting, link));
-  *out_meeting = *link;
+  HLO_TRY(rendezvous_create(rendezvous, link));
+  *out_rendezvous = *link;
   return hlo_ok();
 }
 
-static void unlink_meeting(simgrid_t* sim, sim_meeting_t* meeting) {
-  sim_meeting_t** link = &sim->meetings;
-  while (*link != meeting) link = &(*link)->next;
-  *link = meeting->next;
+static void unlink_rendezvous(simgrid_t* sim, sim_rendezvous_t* rendezvous) {
+  sim_rendezvous_t** link = &sim->rendezvous_list;
+  while (*link != rendezvous) link = &(*link)->next;
+  *link = rendezvous->next;
 }
 
-static hlo_status_t sim_meet(void* context, const hlo_meeting_t* meeting, void** ticket,
+static hlo_status_t sim_meet(void* context, const hlo_rendezvous_t* rendezvous, void** ticket,
                              hlo_tensor_t** out_parts, bool* out_pending) {
   simgrid_t* sim = context;
-  sim_meeting_t* joined = *ticket;
+  sim_rendezvous_t* joined = *ticket;
   if (!joined) {
-    HLO_TRY(find_meeting(sim, meeting, &joined));
-    uint32_t place = place_of(meeting);
+    HLO_TRY(find_rendezvous(sim, rendezvous, &joined));
+    uint32_t place = place_of(rendezvous);
     joined->has_arrived[place] = true;
     ++joined->arrived_count;
-    for (uint32_t i = 0; i < meeting->tensor_count; ++i) {
-      joined->parts[place * joined->tensor_count + i] = hlo_tensor_retain(meeting->tensors[i]);
+    for (uint32_t i = 0; i < rendezvous->tensor_count; ++i) {
+      joined->parts[place * joined->tensor_count + i] = hlo_tensor_retain(rendezvous->tensors[i]);
     }
     *ticket = joined;
     ++sim->progress;
@@ -125,8 +125,8 @@ static hlo_status_t sim_meet(void* context, const hlo_meeting_t* meeting, void**
     out_parts[i] = hlo_tensor_retain(joined->parts[i]);
   }
   if (++joined->taken_count == joined->member_count) {
-    unlink_meeting(sim, joined);
-    meeting_free(joined);
+    unlink_rendezvous(sim, joined);
+    rendezvous_free(joined);
   }
   ++sim->progress;
   return hlo_ok();
@@ -256,10 +256,10 @@ static hlo_status_t run_rounds(simgrid_t* sim, uint32_t count, hlo_eval_t** eval
 }
 
 static void simgrid_deinit(simgrid_t* sim) {
-  while (sim->meetings) {
-    sim_meeting_t* meeting = sim->meetings;
-    sim->meetings = meeting->next;
-    meeting_free(meeting);
+  while (sim->rendezvous_list) {
+    sim_rendezvous_t* rendezvous = sim->rendezvous_list;
+    sim->rendezvous_list = rendezvous->next;
+    rendezvous_free(rendezvous);
   }
   while (sim->messages) {
     sim_message_t* message = sim->messages;

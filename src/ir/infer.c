@@ -96,7 +96,7 @@ hlo_status_t hlo_infer_dim(const hlo_node_t* node, hlo_attr_id_t id, uint32_t ra
   return hlo_ok();
 }
 
-hlo_status_t hlo_infer_window(int64_t dim, const hlo_window_dim_t* window, int64_t* out_dim) {
+hlo_status_t hlo_infer_window(int64_t dim, const hlo_infer_window_dim_t* window, int64_t* out_dim) {
   int64_t base = dim, extent;
   if (!hlo_dim_is_known(dim)) {
     *out_dim = HLO_DIM_DYNAMIC;

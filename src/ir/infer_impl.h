@@ -43,12 +43,12 @@ hlo_status_t hlo_infer_scalar_region(const hlo_region_t* region, uint32_t arg_co
                                      uint32_t result_count) HLO_MUST_USE;
 
 /// Sizes of windows along one dimension; -1 dim: unknown.
-typedef struct hlo_window_dim {
+typedef struct hlo_infer_window_dim {
   int64_t size, stride, low, high, base_dilation, window_dilation;
-} hlo_window_dim_t;
+} hlo_infer_window_dim_t;
 /// Number of window positions over `dim` (dilated and padded): 0 if none fits.
 /// errors: INVALID_ARGUMENT on overflow
-hlo_status_t hlo_infer_window(int64_t dim, const hlo_window_dim_t* window,
+hlo_status_t hlo_infer_window(int64_t dim, const hlo_infer_window_dim_t* window,
                               int64_t* out_dim) HLO_MUST_USE;
 
 #endif  // HLO_IR_INFER_IMPL_H_

@@ -83,7 +83,7 @@ static hlo_status_t window_dims(const hlo_node_t* node, const hlo_type_t* type, 
     return hlo_infer_error("padding has %u values, %u expected", size_count, 2 * rank);
   }
   for (uint32_t i = 0; i < rank; ++i) {
-    hlo_window_dim_t w = {.size = sizes ? sizes[i] : 1,
+    hlo_infer_window_dim_t w = {.size = sizes ? sizes[i] : 1,
                           .stride = strides ? strides[i] : 1,
                           .low = padding ? padding[2 * i] : 0,
                           .high = padding ? padding[2 * i + 1] : 0,

@@ -24,7 +24,7 @@ static int hex_digit(char c) {
 
 // ---- Faults
 
-void hlo_parse_place(hlo_parser_t* p, const char* at, uint32_t* out_line, uint32_t* out_col) {
+void hlo_parse_location(hlo_parser_t* p, const char* at, uint32_t* out_line, uint32_t* out_col) {
   if (at < p->line_at) {
     p->line_at = p->line_start = p->text;
     p->line = 1;
@@ -49,7 +49,7 @@ bool hlo_parse_fault(hlo_parser_t* p, const char* at, const char* format, ...) {
   message[sizeof message - 1] = 0;
   hlo_status_release(status);
   uint32_t line, col;
-  hlo_parse_place(p, at, &line, &col);
+  hlo_parse_location(p, at, &line, &col);
   hlo_diag_error(p->diag, line, col, "%s", message);
   return false;
 }

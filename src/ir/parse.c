@@ -119,7 +119,7 @@ static bool parse_func_inside(hlo_parser_t* p) {
   hlo_visibility_t visibility;
   ports_t inputs = {0}, results = {0};
   uint32_t line, col;
-  hlo_parse_place(p, p->token.start, &line, &col);
+  hlo_parse_location(p, p->token.start, &line, &col);
   hlo_lex_advance(p);
   parse_visibility(p, &visibility);
   if (!hlo_at(p, HLO_TOKEN_AT)) return hlo_expect(p, HLO_TOKEN_AT);
@@ -211,7 +211,7 @@ static bool parse_generic_func(hlo_parser_t* p) {
   shell_t shell;
   const char* at = p->token.start;
   uint32_t line, col;
-  hlo_parse_place(p, at, &line, &col);
+  hlo_parse_location(p, at, &line, &col);
   if (!parse_shell_begin(p, &shell)) return false;
   const hlo_attr_t* name = property(&shell, "sym_name", HLO_ATTR_KIND_STRING);
   const hlo_attr_t* type = property(&shell, "function_type", HLO_ATTR_KIND_TYPE);

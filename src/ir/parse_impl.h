@@ -92,7 +92,7 @@ void hlo_lex_seek(hlo_parser_t* p, const char* at);
 bool hlo_parse_fault(hlo_parser_t* p, const char* at, const char* format, ...) HLO_PRINTF(3, 4);
 /// "expected WHAT, found TOKEN"; always false.
 bool hlo_parse_expected(hlo_parser_t* p, const char* what);
-void hlo_parse_place(hlo_parser_t* p, const char* at, uint32_t* out_line, uint32_t* out_col);
+void hlo_parse_location(hlo_parser_t* p, const char* at, uint32_t* out_line, uint32_t* out_col);
 /// Takes the token if it is of that kind.
 bool hlo_accept(hlo_parser_t* p, int kind);
 bool hlo_expect(hlo_parser_t* p, int kind);

@@ -388,7 +388,7 @@ static bool parse_node_inside(hlo_parser_t* p) {
   if (!parse_result_names(p, &names, &name_count, &total)) return false;
   const char* at = op.at = p->token.start;
   uint32_t line, col;
-  hlo_parse_place(p, at, &line, &col);  // before regions: places are found going forward
+  hlo_parse_location(p, at, &line, &col);  // before regions: places are found going forward
   bool generic = hlo_at(p, HLO_TOKEN_STRING);
   if (!hlo_parse_op_name(p, &op.op)) return false;
   op.info = hlo_op_info(op.op);

@@ -314,7 +314,7 @@ hlo_status_t hlo_dims_convolution(const hlo_node_t* node, uint32_t* out_rank, in
   for (uint32_t i = 0; i < d.spatial; ++i) {
     int64_t size = kernel->dims[d.kernel[i]];
     if (!hlo_dim_is_known(size)) continue;
-    hlo_window_dim_t w = {.size = size,
+    hlo_infer_window_dim_t w = {.size = size,
                           .stride = strides ? strides[i] : 1,
                           .low = padding ? padding[2 * i] : 0,
                           .high = padding ? padding[2 * i + 1] : 0,

@@ -18,7 +18,7 @@ typedef struct sample {
 } sample_t;
 
 typedef struct trial {
-  hlo_node_t* place;
+  hlo_node_t* insertion_point;
   const hlo_region_t* body;
   uint32_t count;
   uint32_t seed;
@@ -38,7 +38,7 @@ static double next_number(trial_t* t, hlo_dtype_t dtype) {
 
 static hlo_value_t* make_value(trial_t* t, hlo_dtype_t dtype) {
   const int64_t dims[] = {SAMPLES};
-  hlo_module_t* module = t->place->parent->module;
+  hlo_module_t* module = t->insertion_point->parent->module;
   const hlo_type_t* type = hlo_type_tensor(module, dtype, 1, dims);
   hlo_literal_t* literal = type ? hlo_build_literal(module, type, false) : NULL;
   if (!literal) return NULL;
@@ -49,7 +49,7 @@ static hlo_value_t* make_value(trial_t* t, hlo_dtype_t dtype) {
   for (uint32_t i = 0; i < SAMPLES * parts; ++i, at += bytes) {
     hlo_dtype_store_double(part, at, next_number(t, part));
   }
-  return hlo_build_constant(t->place, type, literal);
+  return hlo_build_constant(t->insertion_point, type, literal);
 }
 
 static sample_t make_sample(trial_t* t) {
@@ -62,7 +62,7 @@ static sample_t make_sample(trial_t* t) {
 
 static sample_t combine(const trial_t* t, sample_t x, sample_t y) {
   sample_t result;
-  hlo_lift_pair(t->place, t->body, t->count, x.values, y.values, result.values);
+  hlo_lift_pair(t->insertion_point, t->body, t->count, x.values, y.values, result.values);
   return result;
 }
 
@@ -87,10 +87,10 @@ static bool is_same(const hlo_literal_t* x, const hlo_literal_t* y) {
   return true;
 }
 
-static hlo_status_t fold_behind(hlo_pass_ctx_t* ctx, const hlo_node_t* before, hlo_node_t* place) {
+static hlo_status_t fold_behind(hlo_pass_ctx_t* ctx, const hlo_node_t* before, hlo_node_t* insertion_point) {
   const uint32_t steps = ctx->step_count;
   hlo_node_t* next;
-  for (hlo_node_t* node = before ? before->next : place->parent->first; node != place;
+  for (hlo_node_t* node = before ? before->next : insertion_point->parent->first; node != insertion_point;
        node = next) {
     bool is_folded;
     next = node->next;
@@ -110,15 +110,15 @@ static bool are_same(const trial_t* t, const hlo_node_t* pair) {
   return true;
 }
 
-static void erase_behind(const hlo_node_t* before, hlo_node_t* place) {
-  while (place->prev != before) hlo_node_erase(place->prev);
+static void erase_behind(const hlo_node_t* before, hlo_node_t* insertion_point) {
+  while (insertion_point->prev != before) hlo_node_erase(insertion_point->prev);
 }
 
-hlo_status_t hlo_find_associative(hlo_pass_ctx_t* ctx, hlo_node_t* place, const hlo_region_t* body,
+hlo_status_t hlo_find_associative(hlo_pass_ctx_t* ctx, hlo_node_t* insertion_point, const hlo_region_t* body,
                                   uint32_t count, bool* out_is_associative) {
-  trial_t t = {.place = place, .body = body, .count = count, .seed = 1};
-  hlo_module_t* module = place->parent->module;
-  hlo_node_t* const before = place->prev;
+  trial_t t = {.insertion_point = insertion_point, .body = body, .count = count, .seed = 1};
+  hlo_module_t* module = insertion_point->parent->module;
+  hlo_node_t* const before = insertion_point->prev;
   sample_t samples[GROUPS];
   for (uint32_t i = 0; i < GROUPS; ++i) samples[i] = make_sample(&t);
   const sample_t left = combine(&t, combine(&t, samples[0], samples[1]), samples[2]);
@@ -131,10 +131,10 @@ hlo_status_t hlo_find_associative(hlo_pass_ctx_t* ctx, hlo_node_t* place, const 
     types[i] = all[i]->type;
   }
   const hlo_value_t* pair = hlo_build_node(
-      place, HLO_OP_tuple, hlo_type_tuple(module, 2 * count, types), 2 * count, all, 0, NULL);
+      insertion_point, HLO_OP_tuple, hlo_type_tuple(module, 2 * count, types), 2 * count, all, 0, NULL);
   HLO_TRY(hlo_module_status(module));
-  HLO_TRY(fold_behind(ctx, before, place));
+  HLO_TRY(fold_behind(ctx, before, insertion_point));
   *out_is_associative = are_same(&t, pair->def);
-  erase_behind(before, place);
+  erase_behind(before, insertion_point);
   return hlo_module_status(module);
 }

@@ -6,27 +6,27 @@
 #include "passes/constants.h"
 
 // The only result of a new node.
-static hlo_value_t* place_node(hlo_node_t* place, hlo_node_t* node) {
+static hlo_value_t* place_node(hlo_node_t* insertion_point, hlo_node_t* node) {
   if (hlo_node_is_poison(node)) return NULL;
-  hlo_node_insert_before(place, node);
+  hlo_node_insert_before(insertion_point, node);
   return &node->results[0];
 }
 
-hlo_value_t* hlo_build_node(hlo_node_t* place, hlo_op_t op, const hlo_type_t* type,
+hlo_value_t* hlo_build_node(hlo_node_t* insertion_point, hlo_op_t op, const hlo_type_t* type,
                             uint32_t operand_count, hlo_value_t* const* operands,
                             uint32_t attr_count, const hlo_named_attr_t* attrs) {
   const hlo_node_spec_t spec = {.op = op,
-                                .loc = place->loc,
+                                .loc = insertion_point->loc,
                                 .operand_count = operand_count,
                                 .operands = operands,
                                 .attr_count = attr_count,
                                 .attrs = attrs,
                                 .result_count = 1,
                                 .result_types = &type};
-  return place_node(place, hlo_node_create(place->parent->module, &spec));
+  return place_node(insertion_point, hlo_node_create(insertion_point->parent->module, &spec));
 }
 
-hlo_value_t* hlo_build_copy(hlo_node_t* place, const hlo_node_t* node, const hlo_type_t* type,
+hlo_value_t* hlo_build_copy(hlo_node_t* insertion_point, const hlo_node_t* node, const hlo_type_t* type,
                             hlo_value_t* const* operands) {
   const hlo_node_spec_t spec = {.op = node->op,
                                 .loc = node->loc,
@@ -37,7 +37,7 @@ hlo_value_t* hlo_build_copy(hlo_node_t* place, const hlo_node_t* node, const hlo
                                 .result_types = &type};
   hlo_node_t* copy = hlo_node_create(node->parent->module, &spec);
   hlo_node_copy_attrs(copy, node);
-  return place_node(place, copy);
+  return place_node(insertion_point, copy);
 }
 
 hlo_value_t* hlo_build_like(hlo_node_t* node, const hlo_type_t* type,
@@ -54,27 +54,27 @@ hlo_literal_t* hlo_build_literal(hlo_module_t* module, const hlo_type_t* type, b
   return literal;
 }
 
-hlo_value_t* hlo_build_constant(hlo_node_t* place, const hlo_type_t* type, hlo_literal_t* literal) {
+hlo_value_t* hlo_build_constant(hlo_node_t* insertion_point, const hlo_type_t* type, hlo_literal_t* literal) {
   if (!literal) return NULL;
-  hlo_node_t* node = hlo_constant_create(place->parent->module, type, literal, place->loc);
+  hlo_node_t* node = hlo_constant_create(insertion_point->parent->module, type, literal, insertion_point->loc);
   hlo_literal_release(literal);
-  return place_node(place, node);
+  return place_node(insertion_point, node);
 }
 
-hlo_value_t* hlo_build_integers(hlo_node_t* place, const hlo_type_t* type, const int64_t* values) {
-  hlo_literal_t* literal = hlo_build_literal(place->parent->module, type, false);
+hlo_value_t* hlo_build_integers(hlo_node_t* insertion_point, const hlo_type_t* type, const int64_t* values) {
+  hlo_literal_t* literal = hlo_build_literal(insertion_point->parent->module, type, false);
   for (int64_t i = 0; literal && i < literal->element_count; ++i) {
     char* data = hlo_literal_mutable_data(literal);
     hlo_dtype_store_int64(type->dtype, data + i * (int64_t)hlo_dtype_size_bytes(type->dtype),
                           values[i]);
   }
-  return hlo_build_constant(place, type, literal);
+  return hlo_build_constant(insertion_point, type, literal);
 }
 
-hlo_value_t* hlo_build_slice(hlo_node_t* place, const hlo_type_t* type, hlo_value_t* value,
+hlo_value_t* hlo_build_slice(hlo_node_t* insertion_point, const hlo_type_t* type, hlo_value_t* value,
                              const int64_t* first, const int64_t* steps) {
   if (!type) return NULL;
-  hlo_module_t* module = place->parent->module;
+  hlo_module_t* module = insertion_point->parent->module;
   int64_t end[HLO_RANK_MAX], ones[HLO_RANK_MAX];
   for (uint32_t d = 0; d < type->rank; ++d) ones[d] = 1;
   if (!steps) steps = ones;
@@ -84,69 +84,69 @@ hlo_value_t* hlo_build_slice(hlo_node_t* place, const hlo_type_t* type, hlo_valu
       {HLO_ATTR_limit_indices, hlo_attr_ints(module, type->rank, end)},
       {HLO_ATTR_strides, hlo_attr_ints(module, type->rank, steps)},
   };
-  return hlo_build_node(place, HLO_OP_slice, type, 1, &value, 3, attrs);
+  return hlo_build_node(insertion_point, HLO_OP_slice, type, 1, &value, 3, attrs);
 }
 
-hlo_value_t* hlo_build_reshape(hlo_node_t* place, const hlo_type_t* type, hlo_value_t* value) {
-  return hlo_build_node(place, HLO_OP_reshape, type, 1, &value, 0, NULL);
+hlo_value_t* hlo_build_reshape(hlo_node_t* insertion_point, const hlo_type_t* type, hlo_value_t* value) {
+  return hlo_build_node(insertion_point, HLO_OP_reshape, type, 1, &value, 0, NULL);
 }
 
-hlo_value_t* hlo_build_broadcast(hlo_node_t* place, const hlo_type_t* type, hlo_value_t* value,
+hlo_value_t* hlo_build_broadcast(hlo_node_t* insertion_point, const hlo_type_t* type, hlo_value_t* value,
                                  const int64_t* along) {
   if (!value) return NULL;
   const hlo_named_attr_t dims = {HLO_ATTR_broadcast_dimensions,
-                                 hlo_attr_ints(place->parent->module, value->type->rank, along)};
-  return hlo_build_node(place, HLO_OP_broadcast_in_dim, type, 1, &value, 1, &dims);
+                                 hlo_attr_ints(insertion_point->parent->module, value->type->rank, along)};
+  return hlo_build_node(insertion_point, HLO_OP_broadcast_in_dim, type, 1, &value, 1, &dims);
 }
 
-hlo_value_t* hlo_build_pair(hlo_node_t* place, hlo_value_t* x, hlo_value_t* y, uint32_t dim) {
+hlo_value_t* hlo_build_pair(hlo_node_t* insertion_point, hlo_value_t* x, hlo_value_t* y, uint32_t dim) {
   if (!x) return NULL;
-  hlo_module_t* module = place->parent->module;
+  hlo_module_t* module = insertion_point->parent->module;
   int64_t dims[HLO_RANK_MAX];
   for (uint32_t d = 0; d < x->type->rank; ++d) dims[d] = x->type->dims[d] * (d == dim ? 2 : 1);
   const hlo_type_t* type = hlo_type_with_dims(module, x->type, x->type->rank, dims);
   const hlo_named_attr_t along = {HLO_ATTR_dimension, hlo_attr_int(module, HLO_DTYPE_S64, dim)};
-  return hlo_build_node(place, HLO_OP_concatenate, type, 2, (hlo_value_t*[]){x, y}, 1, &along);
+  return hlo_build_node(insertion_point, HLO_OP_concatenate, type, 2, (hlo_value_t*[]){x, y}, 1, &along);
 }
 
-hlo_value_t* hlo_build_unary(hlo_node_t* place, hlo_op_t op, hlo_value_t* x) {
-  return hlo_build_node(place, op, x ? x->type : NULL, 1, &x, 0, NULL);
+hlo_value_t* hlo_build_unary(hlo_node_t* insertion_point, hlo_op_t op, hlo_value_t* x) {
+  return hlo_build_node(insertion_point, op, x ? x->type : NULL, 1, &x, 0, NULL);
 }
 
-hlo_value_t* hlo_build_binary(hlo_node_t* place, hlo_op_t op, hlo_value_t* x, hlo_value_t* y) {
-  return hlo_build_node(place, op, x ? x->type : NULL, 2, (hlo_value_t*[]){x, y}, 0, NULL);
+hlo_value_t* hlo_build_binary(hlo_node_t* insertion_point, hlo_op_t op, hlo_value_t* x, hlo_value_t* y) {
+  return hlo_build_node(insertion_point, op, x ? x->type : NULL, 2, (hlo_value_t*[]){x, y}, 0, NULL);
 }
 
-hlo_value_t* hlo_build_multiply(hlo_node_t* place, hlo_value_t* x, hlo_value_t* y) {
-  return hlo_build_binary(place, HLO_OP_multiply, x, y);
+hlo_value_t* hlo_build_multiply(hlo_node_t* insertion_point, hlo_value_t* x, hlo_value_t* y) {
+  return hlo_build_binary(insertion_point, HLO_OP_multiply, x, y);
 }
 
-hlo_value_t* hlo_build_compare(hlo_node_t* place, int64_t direction, hlo_value_t* x,
+hlo_value_t* hlo_build_compare(hlo_node_t* insertion_point, int64_t direction, hlo_value_t* x,
                                hlo_value_t* y) {
   if (!x) return NULL;
-  hlo_module_t* module = place->parent->module;
+  hlo_module_t* module = insertion_point->parent->module;
   const hlo_named_attr_t how = {HLO_ATTR_comparison_direction,
                                 hlo_attr_enum(module, HLO_ENUM_COMPARISON_DIRECTION, direction)};
-  return hlo_build_node(place, HLO_OP_compare, hlo_type_with_dtype(module, x->type, HLO_DTYPE_PRED),
+  return hlo_build_node(insertion_point, HLO_OP_compare, hlo_type_with_dtype(module, x->type, HLO_DTYPE_PRED),
                         2, (hlo_value_t*[]){x, y}, 1, &how);
 }
 
-hlo_value_t* hlo_build_select(hlo_node_t* place, hlo_value_t* which, hlo_value_t* yes,
+hlo_value_t* hlo_build_select(hlo_node_t* insertion_point, hlo_value_t* which, hlo_value_t* yes,
                               hlo_value_t* no) {
   hlo_value_t* operands[] = {which, yes, no};
-  return hlo_build_node(place, HLO_OP_select, yes ? yes->type : NULL, 3, operands, 0, NULL);
+  return hlo_build_node(insertion_point, HLO_OP_select, yes ? yes->type : NULL, 3, operands, 0, NULL);
 }
 
-hlo_value_t* hlo_build_convert(hlo_node_t* place, hlo_dtype_t dtype, hlo_value_t* x) {
+hlo_value_t* hlo_build_convert(hlo_node_t* insertion_point, hlo_dtype_t dtype, hlo_value_t* x) {
   if (!x || x->type->dtype == dtype) return x;
-  const hlo_type_t* type = hlo_type_with_dtype(place->parent->module, x->type, dtype);
-  return hlo_build_node(place, HLO_OP_convert, type, 1, &x, 0, NULL);
+  const hlo_type_t* type = hlo_type_with_dtype(insertion_point->parent->module, x->type, dtype);
+  return hlo_build_node(insertion_point, HLO_OP_convert, type, 1, &x, 0, NULL);
 }
 
-hlo_value_t* hlo_build_splat(hlo_node_t* place, const hlo_type_t* type, double value) {
-  hlo_literal_t* literal = hlo_build_literal(place->parent->module, type, true);
+hlo_value_t* hlo_build_splat(hlo_node_t* insertion_point, const hlo_type_t* type, double value) {
+  hlo_literal_t* literal = hlo_build_literal(insertion_point->parent->module, type, true);
   if (literal) hlo_dtype_store_double(type->dtype, hlo_literal_mutable_data(literal), value);
-  return hlo_build_constant(place, type, literal);
+  return hlo_build_constant(insertion_point, type, literal);
 }
 
 typedef struct replacer {

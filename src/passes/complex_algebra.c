@@ -104,7 +104,7 @@ parts_t hlo_complex_cbrt(const math_t* m, const parts_t* z) {
   value_t* size = rcall(m, HLO_OP_cbrt, hlo_complex_modulus(m, scaled.z));
   size = hlo_complex_unscale(m, &scaled, HLO_COMPLEX_SCALE_BITS / 3, size);
   size = rselect_k(m, rany_infinite(m, *z), INFINITY, size);
-  value_t* turn = hlo_build_binary(m->place, HLO_OP_atan2, z->im, z->re);
+  value_t* turn = hlo_build_binary(m->insertion_point, HLO_OP_atan2, z->im, z->re);
   turn = rdiv(m, turn, rconst(m, 3));
   return (parts_t){rmul(m, size, rcall(m, HLO_OP_cosine, turn)),
                    rmul(m, size, rcall(m, HLO_OP_sine, turn))};

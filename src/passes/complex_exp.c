@@ -78,7 +78,7 @@ static hyperbolic_t hyperbolic(const math_t* m, value_t* x) {
   value_t* above = exponential_minus_one(m, result.of.x);
   value_t* power = radd_k(m, above, 1);
   value_t* finite =
-      hlo_build_binary(m->place, HLO_OP_minimum, power, rconst(m, 0x1p1000));  // Inf / Inf
+      hlo_build_binary(m->insertion_point, HLO_OP_minimum, power, rconst(m, 0x1p1000));  // Inf / Inf
   value_t* inverse = rdiv(m, rconst(m, 1), finite);
   result.sine = rmul_k(m, radd(m, above, rmul(m, above, inverse)), 0.5);
   result.cosine = rmul_k(m, radd(m, power, inverse), 0.5);

@@ -28,8 +28,8 @@ static value_t* unless_infinite(const math_t* m, parts_t z, value_t* log_size) {
 }
 
 static value_t* angle_of(const math_t* m, value_t* y, value_t* x) {
-  value_t* angle = hlo_build_binary(m->place, HLO_OP_atan2, y, x);
-  return hlo_build_convert(m->place, HLO_DTYPE_F64, angle);
+  value_t* angle = hlo_build_binary(m->insertion_point, HLO_OP_atan2, y, x);
+  return hlo_build_convert(m->insertion_point, HLO_DTYPE_F64, angle);
 }
 
 static value_t* log_of_size(const math_t* m, parts_t z) {
@@ -63,8 +63,8 @@ parts_t hlo_complex_log_plus_one(const math_t* m, const parts_t* z) {
   value_t* re = half_log(m, &scaled, rselect(m, is_near, size, far),
                          rselect(m, is_near, error, rconst(m, 0)));
   const parts_t narrow = *m->operands;
-  value_t* one = narrow.re ? hlo_build_splat(m->place, narrow.re->type, 1) : NULL;
-  value_t* right = hlo_build_binary(m->place, HLO_OP_add, narrow.re, one);
+  value_t* one = narrow.re ? hlo_build_splat(m->insertion_point, narrow.re->type, 1) : NULL;
+  value_t* right = hlo_build_binary(m->insertion_point, HLO_OP_add, narrow.re, one);
   return (parts_t){unless_infinite(m, *z, re), angle_of(m, narrow.im, right)};
 }
 

@@ -14,7 +14,7 @@ typedef hlo_parts_t parts_t;
 
 /// Where ops are made; NULL anywhere (memory is out) makes everything after it NULL.
 typedef struct hlo_complex_math {
-  hlo_node_t* place;
+  hlo_node_t* insertion_point;
   const hlo_type_t* type;   // of f64
   bool has_spare;           // operands come from c64
   const parts_t* operands;  // as they came: of f32 or f64
@@ -33,19 +33,19 @@ typedef struct hlo_complex_sum {
 #undef HLO_COMPLEX_FUNCTION
 
 static inline value_t* rcall(const math_t* m, hlo_op_t op, value_t* x) {
-  return hlo_build_unary(m->place, op, x);
+  return hlo_build_unary(m->insertion_point, op, x);
 }
 static inline value_t* radd(const math_t* m, value_t* x, value_t* y) {
-  return hlo_build_binary(m->place, HLO_OP_add, x, y);
+  return hlo_build_binary(m->insertion_point, HLO_OP_add, x, y);
 }
 static inline value_t* rsub(const math_t* m, value_t* x, value_t* y) {
-  return hlo_build_binary(m->place, HLO_OP_subtract, x, y);
+  return hlo_build_binary(m->insertion_point, HLO_OP_subtract, x, y);
 }
 static inline value_t* rmul(const math_t* m, value_t* x, value_t* y) {
-  return hlo_build_binary(m->place, HLO_OP_multiply, x, y);
+  return hlo_build_binary(m->insertion_point, HLO_OP_multiply, x, y);
 }
 static inline value_t* rdiv(const math_t* m, value_t* x, value_t* y) {
-  return hlo_build_binary(m->place, HLO_OP_divide, x, y);
+  return hlo_build_binary(m->insertion_point, HLO_OP_divide, x, y);
 }
 static inline value_t* rneg(const math_t* m, value_t* x) {
   return rcall(m, HLO_OP_negate, x);
@@ -54,7 +54,7 @@ static inline value_t* rabs(const math_t* m, value_t* x) {
   return rcall(m, HLO_OP_abs, x);
 }
 static inline value_t* rconst(const math_t* m, double k) {
-  return hlo_build_splat(m->place, m->type, k);
+  return hlo_build_splat(m->insertion_point, m->type, k);
 }
 static inline value_t* radd_k(const math_t* m, value_t* x, double k) {
   return radd(m, x, rconst(m, k));
@@ -70,22 +70,22 @@ static inline value_t* rdot(const math_t* m, value_t* x, value_t* y, value_t* z,
 // ---- booleans -----------------------------------------------------------------------------------
 
 static inline value_t* rless_k(const math_t* m, value_t* x, double k) {
-  return hlo_build_compare(m->place, HLO_COMPARISON_DIRECTION_LT, x, rconst(m, k));
+  return hlo_build_compare(m->insertion_point, HLO_COMPARISON_DIRECTION_LT, x, rconst(m, k));
 }
 static inline value_t* rabove_k(const math_t* m, value_t* x, double k) {
-  return hlo_build_compare(m->place, HLO_COMPARISON_DIRECTION_GT, x, rconst(m, k));
+  return hlo_build_compare(m->insertion_point, HLO_COMPARISON_DIRECTION_GT, x, rconst(m, k));
 }
 static inline value_t* requal_k(const math_t* m, value_t* x, double k) {
-  return hlo_build_compare(m->place, HLO_COMPARISON_DIRECTION_EQ, x, rconst(m, k));
+  return hlo_build_compare(m->insertion_point, HLO_COMPARISON_DIRECTION_EQ, x, rconst(m, k));
 }
 static inline value_t* rand(const math_t* m, value_t* x, value_t* y) {
-  return hlo_build_binary(m->place, HLO_OP_and, x, y);
+  return hlo_build_binary(m->insertion_point, HLO_OP_and, x, y);
 }
 static inline value_t* ror(const math_t* m, value_t* x, value_t* y) {
-  return hlo_build_binary(m->place, HLO_OP_or, x, y);
+  return hlo_build_binary(m->insertion_point, HLO_OP_or, x, y);
 }
 static inline value_t* rselect(const math_t* m, value_t* which, value_t* yes, value_t* no) {
-  return hlo_build_select(m->place, which, yes, no);
+  return hlo_build_select(m->insertion_point, which, yes, no);
 }
 static inline value_t* rselect_k(const math_t* m, value_t* which, double yes, value_t* no) {
   return rselect(m, which, rconst(m, yes), no);
@@ -98,11 +98,11 @@ static inline value_t* rany_infinite(const math_t* m, parts_t z) {
 }
 /// By its sign bit: -0, too.
 static inline value_t* ris_negative(const math_t* m, value_t* x) {
-  const hlo_type_t* type = hlo_type_with_dtype(m->place->parent->module, m->type, HLO_DTYPE_S64);
+  const hlo_type_t* type = hlo_type_with_dtype(m->insertion_point->parent->module, m->type, HLO_DTYPE_S64);
   if (!x || !type) return NULL;
-  value_t* integer = hlo_build_node(m->place, HLO_OP_bitcast_convert, type, 1, &x, 0, NULL);
-  return hlo_build_compare(m->place, HLO_COMPARISON_DIRECTION_LT, integer,
-                           hlo_build_splat(m->place, type, 0));
+  value_t* integer = hlo_build_node(m->insertion_point, HLO_OP_bitcast_convert, type, 1, &x, 0, NULL);
+  return hlo_build_compare(m->insertion_point, HLO_COMPARISON_DIRECTION_LT, integer,
+                           hlo_build_splat(m->insertion_point, type, 0));
 }
 /// x, which is not negative, with the sign of y.
 static inline value_t* rcopy_sign(const math_t* m, value_t* x, value_t* y) {

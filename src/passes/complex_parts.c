@@ -29,13 +29,13 @@ static hlo_parts_t only(hlo_value_t* real) {
 }
 
 // Here and below, what is built has a name: arguments of calls come in any order.
-hlo_parts_t hlo_parts_multiply(hlo_node_t* place, hlo_parts_t x, hlo_parts_t y) {
-  hlo_value_t *ac = hlo_build_multiply(place, x.re, y.re),
-              *bd = hlo_build_multiply(place, x.im, y.im);
-  hlo_value_t *ad = hlo_build_multiply(place, x.re, y.im),
-              *bc = hlo_build_multiply(place, x.im, y.re);
-  hlo_value_t* re = hlo_build_binary(place, HLO_OP_subtract, ac, bd);
-  return both(re, hlo_build_binary(place, HLO_OP_add, ad, bc));
+hlo_parts_t hlo_parts_multiply(hlo_node_t* insertion_point, hlo_parts_t x, hlo_parts_t y) {
+  hlo_value_t *ac = hlo_build_multiply(insertion_point, x.re, y.re),
+              *bd = hlo_build_multiply(insertion_point, x.im, y.im);
+  hlo_value_t *ad = hlo_build_multiply(insertion_point, x.re, y.im),
+              *bc = hlo_build_multiply(insertion_point, x.im, y.re);
+  hlo_value_t* re = hlo_build_binary(insertion_point, HLO_OP_subtract, ac, bd);
+  return both(re, hlo_build_binary(insertion_point, HLO_OP_add, ad, bc));
 }
 
 // ---- the same op for each part

@@ -17,7 +17,7 @@ const hlo_type_t* hlo_part_type(hlo_module_t* module, const hlo_type_t* type);
 const hlo_type_t* hlo_stacked_type(hlo_module_t* module, const hlo_type_t* part, int64_t count);
 
 /// x y by the plain formula, without recovery of infinities.
-hlo_parts_t hlo_parts_multiply(hlo_node_t* place, hlo_parts_t x, hlo_parts_t y);
+hlo_parts_t hlo_parts_multiply(hlo_node_t* insertion_point, hlo_parts_t x, hlo_parts_t y);
 
 /// The only result of `node`, which has complex operands or a complex result, by ops of reals that
 /// are made before it; `operands` are the parts of its operands, one each.

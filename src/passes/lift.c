@@ -40,7 +40,7 @@ bool hlo_lift_can(const hlo_region_t* body) {
 
 /// Which tensor stands for which scalar of the body.
 typedef struct lifted {
-  hlo_node_t* place;
+  hlo_node_t* insertion_point;
   const hlo_region_t* body;
   hlo_value_t* const* args;
   const hlo_value_t* scalars[MAX_OPS];
@@ -62,7 +62,7 @@ static hlo_value_t* find(const lifted_t* lifted, hlo_value_t* scalar) {
   for (uint32_t i = 0; i < lifted->count; ++i) {
     if (lifted->scalars[i] == scalar) return lifted->tensors[i];
   }
-  return hlo_build_broadcast(lifted->place, lifted_type(lifted, scalar->type), scalar, NULL);
+  return hlo_build_broadcast(lifted->insertion_point, lifted_type(lifted, scalar->type), scalar, NULL);
 }
 
 static hlo_value_t* lift_op(const lifted_t* lifted, const hlo_node_t* node) {
@@ -73,14 +73,14 @@ static hlo_value_t* lift_op(const lifted_t* lifted, const hlo_node_t* node) {
   }
   const bool is_constant = node->op == HLO_OP_constant;
   const hlo_type_t* type = is_constant ? scalar : lifted_type(lifted, scalar);
-  hlo_value_t* made = hlo_build_copy(lifted->place, node, type, operands);
+  hlo_value_t* made = hlo_build_copy(lifted->insertion_point, node, type, operands);
   return is_constant && made ? find(lifted, made) : made;
 }
 
-bool hlo_lift(hlo_node_t* place, const hlo_region_t* body, hlo_value_t* const* args,
+bool hlo_lift(hlo_node_t* insertion_point, const hlo_region_t* body, hlo_value_t* const* args,
               hlo_value_t** results) {
   const hlo_node_t* end = hlo_region_terminator(body);
-  lifted_t lifted = {.place = place, .body = body, .args = args};
+  lifted_t lifted = {.insertion_point = insertion_point, .body = body, .args = args};
   for (const hlo_node_t* node = body->first; node != end; node = node->next) {
     hlo_value_t* tensor = lift_op(&lifted, node);
     if (!tensor) return false;
@@ -94,7 +94,7 @@ bool hlo_lift(hlo_node_t* place, const hlo_region_t* body, hlo_value_t* const* a
   return true;
 }
 
-void hlo_lift_pair(hlo_node_t* place, const hlo_region_t* body, uint32_t count,
+void hlo_lift_pair(hlo_node_t* insertion_point, const hlo_region_t* body, uint32_t count,
                    hlo_value_t* const* x, hlo_value_t* const* y, hlo_value_t** results) {
   hlo_value_t* args[MAX_ARGS] = {NULL};
   bool is_whole = true;
@@ -103,6 +103,6 @@ void hlo_lift_pair(hlo_node_t* place, const hlo_region_t* body, uint32_t count,
     args[count + i] = y[i];
     is_whole &= x[i] && y[i];
   }
-  if (is_whole && hlo_lift(place, body, args, results)) return;
+  if (is_whole && hlo_lift(insertion_point, body, args, results)) return;
   for (uint32_t i = 0; i < count; ++i) results[i] = NULL;
 }

@@ -147,21 +147,21 @@ static hlo_value_t* stack(const windows_t* w) {
 }
 
 // Row `at` without the dimension of rows.
-static hlo_value_t* row_of(hlo_node_t* place, hlo_value_t* rows, hlo_value_t* at) {
+static hlo_value_t* row_of(hlo_node_t* insertion_point, hlo_value_t* rows, hlo_value_t* at) {
   if (!rows) return NULL;
-  hlo_module_t* module = place->parent->module;
+  hlo_module_t* module = insertion_point->parent->module;
   const hlo_type_t* type = rows->type;
   int64_t sizes[HLO_RANK_MAX];
   hlo_value_t* operands[1 + HLO_RANK_MAX] = {rows, at};
   for (uint32_t d = 0; d < type->rank; ++d) {
     sizes[d] = d ? type->dims[d] : 1;
-    if (d) operands[1 + d] = hlo_build_integers(place, at->type, (int64_t[]){0});
+    if (d) operands[1 + d] = hlo_build_integers(insertion_point, at->type, (int64_t[]){0});
   }
   const hlo_named_attr_t attr = {HLO_ATTR_slice_sizes, hlo_attr_ints(module, type->rank, sizes)};
-  hlo_value_t* row = hlo_build_node(place, HLO_OP_dynamic_slice,
+  hlo_value_t* row = hlo_build_node(insertion_point, HLO_OP_dynamic_slice,
                                     hlo_type_with_dims(module, type, type->rank, sizes),
                                     1 + type->rank, operands, 1, &attr);
-  return hlo_build_reshape(place, hlo_type_with_dims(module, type, type->rank - 1, sizes + 1), row);
+  return hlo_build_reshape(insertion_point, hlo_type_with_dims(module, type, type->rank - 1, sizes + 1), row);
 }
 
 static void move_body(hlo_region_t* from, hlo_region_t* to) {
@@ -176,7 +176,7 @@ static void move_body(hlo_region_t* from, hlo_region_t* to) {
 }
 
 // The scatter of one window before `place`.
-static hlo_value_t* scatter_one(const windows_t* w, hlo_node_t* place, hlo_value_t* operand,
+static hlo_value_t* scatter_one(const windows_t* w, hlo_node_t* insertion_point, hlo_value_t* operand,
                                 hlo_value_t* index, hlo_value_t* update) {
   int64_t windows[HLO_RANK_MAX], inserted[HLO_RANK_MAX], map[HLO_RANK_MAX];
   const int64_t rank = operand->type->rank;
@@ -208,7 +208,7 @@ static hlo_value_t* scatter_one(const windows_t* w, hlo_node_t* place, hlo_value
                                 .result_types = &operand->type};
   hlo_node_t* node = index && update ? hlo_node_create(w->module, &spec) : NULL;
   if (!node || hlo_node_is_poison(node)) return NULL;
-  hlo_node_insert_before(place, node);
+  hlo_node_insert_before(insertion_point, node);
   move_body(w->node->regions[0], node->regions[0]);
   return &node->results[0];
 }

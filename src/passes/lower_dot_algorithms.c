@@ -13,8 +13,8 @@ static const hlo_attr_id_t algorithm_ids[HLO_DOT_ALGORITHM_ATTR_COUNT] = {
     HLO_ATTR_allow_imprecise_accumulation,
 };
 
-static hlo_value_t* convert_to(hlo_node_t* place, hlo_dtype_t dtype, hlo_value_t* value) {
-  return value && value->type->dtype == dtype ? value : hlo_build_convert(place, dtype, value);
+static hlo_value_t* convert_to(hlo_node_t* insertion_point, hlo_dtype_t dtype, hlo_value_t* value) {
+  return value && value->type->dtype == dtype ? value : hlo_build_convert(insertion_point, dtype, value);
 }
 
 static hlo_status_t visit(void* context, hlo_node_t* node) {

@@ -6,17 +6,17 @@
 // s, so that windows number q, q - 1 ... meet the elements with quotient q.
 #include "passes/build.h"
 #include "passes/constants.h"
-#include "passes/digits.h"
+#include "passes/stride_split.h"
 #include "passes/passes.h"
 
-enum { MAX_RANK = HLO_DIGITS_RANK_MAX, PLACES_MAX = 32 };
+enum { MAX_RANK = HLO_STRIDE_SPLIT_RANK_MAX, PLACES_MAX = 32 };
 
 typedef struct windows {
   hlo_node_t* node;
   hlo_module_t* module;
   hlo_value_t *operand, *source, *init;
   uint32_t rank;
-  hlo_digits_t digits;  // of the operand by the windows' strides
+  hlo_stride_split_t split;  // of the operand by the windows' strides
   int64_t sizes[MAX_RANK];
   int64_t meets[MAX_RANK];    // windows along a dimension that an element may lie in
   const hlo_node_t* compare;  // the body of select
@@ -65,7 +65,7 @@ static bool read_sizes(windows_t* w) {
     if (places > PLACES_MAX) return false;
     w->meets[d] = (size - 1) / stride + 1;
   }
-  return hlo_digits_init(w->node, w->operand->type, strides, &w->digits);
+  return hlo_stride_split_init(w->node, w->operand->type, strides, &w->split);
 }
 
 // An integer type as wide as the elements.
@@ -108,17 +108,17 @@ static hlo_value_t* splat(const windows_t* w, int64_t value) {
 }
 
 // The elements at one place of all windows.
-static hlo_value_t* slice_at(const windows_t* w, const int64_t* place) {
-  return hlo_build_slice(w->node, w->source->type, w->operand, place, w->digits.strides);
+static hlo_value_t* slice_at(const windows_t* w, const int64_t* insertion_point) {
+  return hlo_build_slice(w->node, w->source->type, w->operand, insertion_point, w->split.strides);
 }
 
 // Numbers of the places that are selected.
 static hlo_value_t* select_places(const windows_t* w) {
-  int64_t place[MAX_RANK] = {0}, count = 0;
+  int64_t insertion_point[MAX_RANK] = {0}, count = 0;
   const hlo_type_t* pred = hlo_type_with_dtype(w->module, w->source->type, HLO_DTYPE_PRED);
-  hlo_value_t *kept = slice_at(w, place), *selected = splat(w, 0);
-  while (hlo_digits_next(w->rank, w->sizes, place)) {
-    hlo_value_t* other = slice_at(w, place);
+  hlo_value_t *kept = slice_at(w, insertion_point), *selected = splat(w, 0);
+  while (hlo_stride_split_next(w->rank, w->sizes, insertion_point)) {
+    hlo_value_t* other = slice_at(w, insertion_point);
     hlo_value_t* stays =
         hlo_build_node(w->node, HLO_OP_compare, pred, 2, (hlo_value_t*[]){kept, other}, 0, NULL);
     if (stays) hlo_node_copy_attrs(stays->def, w->compare);
@@ -134,29 +134,29 @@ static hlo_value_t* select_places(const windows_t* w) {
 
 // The number of the place of such a window that an element with those remainders is; -1: none.
 static hlo_value_t* places_of(const windows_t* w, const int64_t* back) {
-  int64_t values[HLO_DIGITS_REMAINDERS_MAX], at[MAX_RANK] = {0};
+  int64_t values[HLO_STRIDE_SPLIT_REMAINDERS_MAX], at[MAX_RANK] = {0};
   uint32_t count = 0;
   do {
-    int64_t place = 0;
+    int64_t insertion_point = 0;
     bool is_inside = true;
     for (uint32_t d = 0; d < w->rank; ++d) {
-      int64_t step = at[d] + back[d] * w->digits.strides[d];
+      int64_t step = at[d] + back[d] * w->split.strides[d];
       is_inside &= step < w->sizes[d];
-      place = place * w->sizes[d] + step;
+      insertion_point = insertion_point * w->sizes[d] + step;
     }
-    values[count++] = is_inside ? place : -1;
-  } while (hlo_digits_next(w->rank, w->digits.strides, at));
-  return hlo_digits_table(&w->digits, w->number->dtype, values);
+    values[count++] = is_inside ? insertion_point : -1;
+  } while (hlo_stride_split_next(w->rank, w->split.strides, at));
+  return hlo_stride_split_table(&w->split, w->number->dtype, values);
 }
 
 // What the windows number `back` before those at the quotients do to their elements.
 static hlo_value_t* scatter_from(const windows_t* w, hlo_value_t* elements, hlo_value_t* selected,
                                  const int64_t* back) {
   if (!elements) return NULL;
-  hlo_value_t* place = hlo_digits_spread(&w->digits, selected, number(w, PLACES_MAX), back);
+  hlo_value_t* insertion_point = hlo_stride_split_value(&w->split, selected, number(w, PLACES_MAX), back);
   hlo_value_t* is_here =
-      hlo_build_compare(w->node, HLO_COMPARISON_DIRECTION_EQ, place, places_of(w, back));
-  hlo_value_t* values[] = {hlo_digits_spread(&w->digits, w->source, w->init, back), elements};
+      hlo_build_compare(w->node, HLO_COMPARISON_DIRECTION_EQ, insertion_point, places_of(w, back));
+  hlo_value_t* values[] = {hlo_stride_split_value(&w->split, w->source, w->init, back), elements};
   if (w->is_scatter_swapped) {
     values[1] = values[0];
     values[0] = elements;
@@ -168,12 +168,12 @@ static hlo_value_t* scatter_from(const windows_t* w, hlo_value_t* elements, hlo_
 // NULL when memory is out, which the module says.
 static hlo_value_t* make_choices(const windows_t* w) {
   int64_t from_last[MAX_RANK] = {0}, back[MAX_RANK];
-  hlo_value_t *selected = select_places(w), *elements = hlo_digits_splat(&w->digits, w->init);
+  hlo_value_t *selected = select_places(w), *elements = hlo_stride_split_splat(&w->split, w->init);
   do {
     for (uint32_t d = 0; d < w->rank; ++d) back[d] = w->meets[d] - 1 - from_last[d];
     elements = scatter_from(w, elements, selected, back);
-  } while (hlo_digits_next(w->rank, w->meets, from_last));
-  return hlo_digits_join(&w->digits, elements);
+  } while (hlo_stride_split_next(w->rank, w->meets, from_last));
+  return hlo_stride_split_join(&w->split, elements);
 }
 
 static hlo_value_t* replace(hlo_node_t* node) {

@@ -259,12 +259,12 @@ static hlo_value_t* make_choice(const window_t* w, const line_t* line) {
 
 // What belongs to a window, by its place in the dimensions that count them.
 static hlo_value_t* part_of(const window_t* w, hlo_value_t* value, uint32_t rank,
-                            const int64_t* dims, const int64_t* place) {
+                            const int64_t* dims, const int64_t* insertion_point) {
   const hlo_type_t* type = value->type;
   int64_t first[MAX_RANK] = {0}, sizes[MAX_RANK];
   for (uint32_t d = 0; d < type->rank; ++d) sizes[d] = type->dims[d];
   for (uint32_t p = 0; p < rank; ++p) {
-    first[dims[p]] = place[p];
+    first[dims[p]] = insertion_point[p];
     sizes[dims[p]] = 1;
   }
   type = hlo_type_with_dims(w->node->parent->module, type, type->rank, sizes);
@@ -282,18 +282,18 @@ static hlo_value_t* make_updates(const window_t* all, const few_t* few) {
   const hlo_type_t* vector = hlo_type_tensor(module, all->indices->type->dtype, 1, &map_count);
   window_t w = *all;
   for (uint32_t i = 0; i < few->count && w.operand; ++i) {
-    int64_t place[MAX_RANK] = {0}, rest = i;
+    int64_t insertion_point[MAX_RANK] = {0}, rest = i;
     for (uint32_t p = few->rank; p-- > 0;) {
       const int64_t size = all->indices->type->dims[few->indices[p]];
-      place[p] = rest % size;
+      insertion_point[p] = rest % size;
       rest /= size;
       for (uint32_t b = 0; b < count; ++b) {
-        if (from[b] == few->indices[p]) w.starts[batch[b]] = place[p];
+        if (from[b] == few->indices[p]) w.starts[batch[b]] = insertion_point[p];
       }
     }
-    hlo_value_t* indices = part_of(all, all->indices, few->rank, few->indices, place);
+    hlo_value_t* indices = part_of(all, all->indices, few->rank, few->indices, insertion_point);
     w.indices = hlo_build_reshape(w.node, vector, indices);
-    w.update = part_of(all, all->update, few->rank, few->update, place);
+    w.update = part_of(all, all->update, few->rank, few->update, insertion_point);
     if (!w.indices || !w.update) return NULL;
     w.operand = make_update(&w);
   }

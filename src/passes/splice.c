@@ -18,10 +18,10 @@ static hlo_status_t map_arg(hlo_splicer_t* splicer, const hlo_value_t* arg, hlo_
 }
 
 hlo_status_t hlo_splice(hlo_splicer_t* splicer, const hlo_region_t* body,
-                        hlo_value_t* const* values, hlo_node_t* place, hlo_visit_t visit,
+                        hlo_value_t* const* values, hlo_node_t* insertion_point, hlo_visit_t visit,
                         void* context) {
-  hlo_module_t* module = place->parent->module;
-  hlo_region_t* staging = hlo_region_create(module, place->parent->func, NULL);
+  hlo_module_t* module = insertion_point->parent->module;
+  hlo_region_t* staging = hlo_region_create(module, insertion_point->parent->func, NULL);
   if (!staging) return hlo_module_status(module);
   for (uint32_t i = 0; i < body->arg_count; ++i) {
     HLO_TRY(map_arg(splicer, body->args[i], values[i]));
@@ -34,7 +34,7 @@ hlo_status_t hlo_splice(hlo_splicer_t* splicer, const hlo_region_t* body,
   if (visit) HLO_TRY(hlo_region_walk(staging, false, visit, context));
   for (hlo_node_t* n = staging->first; n; n = staging->first) {
     hlo_node_unlink(n);
-    hlo_node_insert_before(place, n);
+    hlo_node_insert_before(insertion_point, n);
   }
   return hlo_ok();
 }

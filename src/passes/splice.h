@@ -18,7 +18,7 @@ typedef struct hlo_splicer {
 /// then be asked for.
 /// errors: RESOURCE_EXHAUSTED; those of `visit`
 hlo_status_t hlo_splice(hlo_splicer_t* splicer, const hlo_region_t* body,
-                        hlo_value_t* const* values, hlo_node_t* place, hlo_visit_t visit,
+                        hlo_value_t* const* values, hlo_node_t* insertion_point, hlo_visit_t visit,
                         void* context) HLO_MUST_USE;
 /// What operand `i` of the body's terminator became in the last copy.
 hlo_value_t* hlo_splice_result(const hlo_splicer_t* splicer, const hlo_region_t* body, uint32_t i);

@@ -72,33 +72,33 @@ static bool is_splittable(const hlo_type_t* type) {
 
 // ---- from whole to parts and back
 
-static hlo_value_t* take_part(hlo_node_t* place, hlo_value_t* both, const hlo_type_t* type,
+static hlo_value_t* take_part(hlo_node_t* insertion_point, hlo_value_t* both, const hlo_type_t* type,
                               int64_t number) {
   int64_t first[HLO_RANK_MAX] = {0};
   first[type->rank] = number;
-  const hlo_type_t* one = hlo_stacked_type(place->parent->module, type, 1);
-  return hlo_build_reshape(place, type, hlo_build_slice(place, one, both, first, NULL));
+  const hlo_type_t* one = hlo_stacked_type(insertion_point->parent->module, type, 1);
+  return hlo_build_reshape(insertion_point, type, hlo_build_slice(insertion_point, one, both, first, NULL));
 }
 
-static hlo_value_t* bitcast(hlo_node_t* place, const hlo_type_t* type, hlo_value_t* value) {
-  return hlo_build_node(place, HLO_OP_hlo_bitcast, type, 1, &value, 0, NULL);
+static hlo_value_t* bitcast(hlo_node_t* insertion_point, const hlo_type_t* type, hlo_value_t* value) {
+  return hlo_build_node(insertion_point, HLO_OP_hlo_bitcast, type, 1, &value, 0, NULL);
 }
 
 // Both parts next to each other.
-static hlo_value_t* stack(hlo_node_t* place, hlo_parts_t parts) {
-  const hlo_type_t* one = hlo_stacked_type(place->parent->module, parts.re->type, 1);
-  hlo_value_t* re = hlo_build_reshape(place, one, parts.re);
-  hlo_value_t* im = hlo_build_reshape(place, one, parts.im);
-  return hlo_build_pair(place, re, im, parts.re->type->rank);
+static hlo_value_t* stack(hlo_node_t* insertion_point, hlo_parts_t parts) {
+  const hlo_type_t* one = hlo_stacked_type(insertion_point->parent->module, parts.re->type, 1);
+  hlo_value_t* re = hlo_build_reshape(insertion_point, one, parts.re);
+  hlo_value_t* im = hlo_build_reshape(insertion_point, one, parts.im);
+  return hlo_build_pair(insertion_point, re, im, parts.re->type->rank);
 }
 
-static hlo_value_t* see_stacked(hlo_node_t* place, hlo_value_t* whole) {
-  hlo_module_t* module = place->parent->module;
+static hlo_value_t* see_stacked(hlo_node_t* insertion_point, hlo_value_t* whole) {
+  hlo_module_t* module = insertion_point->parent->module;
   const hlo_type_t* part = hlo_part_type(module, whole->type);
   const hlo_type_t* type = part ? hlo_stacked_type(module, part, 2) : NULL;
   const bool is_made_so = whole->def && whole->def->op == HLO_OP_hlo_bitcast &&
                           hlo_node_operand_type(whole->def, 0) == type;
-  return is_made_so ? hlo_node_operand(whole->def, 0) : bitcast(place, type, whole);
+  return is_made_so ? hlo_node_operand(whole->def, 0) : bitcast(insertion_point, type, whole);
 }
 
 static const known_t* known_of(const splitter_t* s, const hlo_value_t* value) {
@@ -118,13 +118,13 @@ static hlo_status_t parts_of(splitter_t* s, hlo_value_t* value, hlo_parts_t* out
     *out_parts = known_of(s, value)->parts;
     return hlo_ok();
   }
-  hlo_node_t* place = value->def ? value->def->next : value->region->first;
-  hlo_value_t* both = see_stacked(place, value);
+  hlo_node_t* insertion_point = value->def ? value->def->next : value->region->first;
+  hlo_value_t* both = see_stacked(insertion_point, value);
   if (both) {
-    const hlo_type_t* type = hlo_part_type(place->parent->module, value->type);
-    *out_parts = (hlo_parts_t){take_part(place, both, type, 0), take_part(place, both, type, 1)};
+    const hlo_type_t* type = hlo_part_type(insertion_point->parent->module, value->type);
+    *out_parts = (hlo_parts_t){take_part(insertion_point, both, type, 0), take_part(insertion_point, both, type, 1)};
   }
-  HLO_TRY(hlo_module_status(place->parent->module));
+  HLO_TRY(hlo_module_status(insertion_point->parent->module));
   s->has_changed = true;
   return remember(s, value, (known_t){*out_parts, false});
 }
@@ -484,10 +484,10 @@ static hlo_status_t join_and_erase(splitter_t* s) {
       continue;
     }
     if (hlo_value_is_unused(whole) || (whole->def && whole->def->op == HLO_OP_constant)) continue;
-    hlo_node_t* place = split->region ? split->region->first : whole->def;
-    hlo_value_t* joined = bitcast(place, whole->type, stack(place, split->parts));
-    HLO_TRY(hlo_module_status(place->parent->module));
-    if (!joined) return hlo_status_out_of_memory(sizeof *place);
+    hlo_node_t* insertion_point = split->region ? split->region->first : whole->def;
+    hlo_value_t* joined = bitcast(insertion_point, whole->type, stack(insertion_point, split->parts));
+    HLO_TRY(hlo_module_status(insertion_point->parent->module));
+    if (!joined) return hlo_status_out_of_memory(sizeof *insertion_point);
     hlo_value_replace_uses(whole, joined);
   }
   return hlo_ok();

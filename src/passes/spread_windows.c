@@ -5,16 +5,16 @@
 // q + first, q + first + 1 ..., each of them for some of the remainders.
 #include "passes/build.h"
 #include "passes/constants.h"
-#include "passes/digits.h"
+#include "passes/stride_split.h"
 #include "passes/passes.h"
 
-enum { MAX_RANK = HLO_DIGITS_RANK_MAX, TERMS_MAX = 16 };
+enum { MAX_RANK = HLO_STRIDE_SPLIT_RANK_MAX, TERMS_MAX = 16 };
 
 typedef struct windows {
   hlo_node_t* node;
   hlo_value_t *input, *zero;
   uint32_t rank;
-  hlo_digits_t digits;
+  hlo_stride_split_t split;
   int64_t sizes[MAX_RANK], low[MAX_RANK];
   int64_t first[MAX_RANK], counts[MAX_RANK];  // elements that windows at one quotient have
 } windows_t;
@@ -42,17 +42,17 @@ static bool read_sizes(windows_t* w, const hlo_node_t* pad) {
   int64_t strides[MAX_RANK], terms = 1, distances = 1;
   for (uint32_t d = 0; d < w->rank; ++d) {
     int64_t between = hlo_node_attr_item(pad, HLO_ATTR_interior_padding, d, 0);
-    if (between >= HLO_DIGITS_REMAINDERS_MAX) return false;
+    if (between >= HLO_STRIDE_SPLIT_REMAINDERS_MAX) return false;
     int64_t stride = strides[d] = between + 1;
     int64_t size = w->sizes[d] = hlo_node_attr_item(w->node, HLO_ATTR_window_dimensions, d, 1);
     int64_t padded = hlo_node_attr_item(pad, HLO_ATTR_edge_padding_low, d, 0);
     int64_t low = hlo_node_attr_item(w->node, HLO_ATTR_padding, 2 * d, 0);
-    if (padded < 0 || padded > HLO_DIGITS_REMAINDERS_MAX || low < 0 ||
-        low > HLO_DIGITS_REMAINDERS_MAX) {
+    if (padded < 0 || padded > HLO_STRIDE_SPLIT_REMAINDERS_MAX || low < 0 ||
+        low > HLO_STRIDE_SPLIT_REMAINDERS_MAX) {
       return false;
     }
     low = w->low[d] = padded + low;
-    if (size < 1 || size > HLO_DIGITS_REMAINDERS_MAX ||
+    if (size < 1 || size > HLO_STRIDE_SPLIT_REMAINDERS_MAX ||
         hlo_node_attr_item(w->node, HLO_ATTR_window_strides, d, 1) != 1 ||
         hlo_node_attr_item(w->node, HLO_ATTR_window_dilations, d, 1) != 1 ||
         hlo_node_attr_item(w->node, HLO_ATTR_base_dilations, d, 1) != 1 ||
@@ -65,9 +65,9 @@ static bool read_sizes(windows_t* w, const hlo_node_t* pad) {
     if (w->counts[d] < 1 || w->counts[d] > TERMS_MAX) return false;
     terms *= w->counts[d];
     distances *= stride;
-    if (terms > TERMS_MAX || distances > HLO_DIGITS_REMAINDERS_MAX) return false;
+    if (terms > TERMS_MAX || distances > HLO_STRIDE_SPLIT_REMAINDERS_MAX) return false;
   }
-  return distances > 1 && hlo_digits_init(w->node, w->node->results[0].type, strides, &w->digits);
+  return distances > 1 && hlo_stride_split_init(w->node, w->node->results[0].type, strides, &w->split);
 }
 
 static bool read_windows(hlo_node_t* node, windows_t* w) {
@@ -94,26 +94,26 @@ static bool find_remainders(const windows_t* w, const int64_t* number, int64_t* 
   do {
     bool is_inside = true;
     for (uint32_t d = 0; d < w->rank; ++d) {
-      int64_t step = (w->first[d] + number[d]) * w->digits.strides[d] + w->low[d] - at[d];
+      int64_t step = (w->first[d] + number[d]) * w->split.strides[d] + w->low[d] - at[d];
       is_inside &= step >= 0 && step < w->sizes[d];
     }
     values[count++] = is_inside;
     is_partial |= !is_inside;
-  } while (hlo_digits_next(w->rank, w->digits.strides, at));
+  } while (hlo_stride_split_next(w->rank, w->split.strides, at));
   return is_partial;
 }
 
 static hlo_value_t* add_element(const windows_t* w, hlo_value_t* sum, const int64_t* number) {
-  int64_t shift[MAX_RANK], values[HLO_DIGITS_REMAINDERS_MAX];
+  int64_t shift[MAX_RANK], values[HLO_STRIDE_SPLIT_REMAINDERS_MAX];
   for (uint32_t d = 0; d < w->rank; ++d) shift[d] = -(w->first[d] + number[d]);
-  hlo_value_t* element = hlo_digits_spread(&w->digits, w->input, w->zero, shift);
+  hlo_value_t* element = hlo_stride_split_value(&w->split, w->input, w->zero, shift);
   hlo_value_t* more = hlo_build_binary(w->node, HLO_OP_add, sum, element);
   if (!find_remainders(w, number, values)) return more;
-  hlo_value_t* table = hlo_digits_table(&w->digits, HLO_DTYPE_S32, values);
+  hlo_value_t* table = hlo_stride_split_table(&w->split, HLO_DTYPE_S32, values);
   const hlo_type_t* scalar = hlo_type_tensor(w->node->parent->module, HLO_DTYPE_S32, 0, NULL);
   hlo_value_t* one = hlo_build_integers(w->node, scalar, (int64_t[]){1});
   hlo_value_t* has_it = hlo_build_compare(w->node, HLO_COMPARISON_DIRECTION_EQ, table,
-                                          hlo_digits_splat(&w->digits, one));
+                                          hlo_stride_split_splat(&w->split, one));
   return hlo_build_select(w->node, has_it, more, sum);
 }
 
@@ -121,11 +121,11 @@ static hlo_value_t* replace(hlo_node_t* node) {
   windows_t windows;
   if (!read_windows(node, &windows)) return NULL;
   int64_t number[MAX_RANK] = {0};
-  hlo_value_t* sum = hlo_digits_splat(&windows.digits, windows.zero);
+  hlo_value_t* sum = hlo_stride_split_splat(&windows.split, windows.zero);
   do {
     sum = add_element(&windows, sum, number);
-  } while (hlo_digits_next(windows.rank, windows.counts, number));
-  return hlo_digits_join(&windows.digits, sum);
+  } while (hlo_stride_split_next(windows.rank, windows.counts, number));
+  return hlo_stride_split_join(&windows.split, sum);
 }
 
 hlo_status_t hlo_pass_spread_windows(hlo_pass_ctx_t* ctx, hlo_module_t* module, bool* out_changed) {

@@ -26,7 +26,7 @@ bool hlo_read_integers(const hlo_value_t* value, hlo_integers_t* out) {
 // ---- the new node
 
 typedef struct form {
-  hlo_node_t* place;  // the node that goes
+  hlo_node_t* insertion_point;  // the node that goes
   hlo_op_t op;
   const hlo_type_t* type;
   uint32_t attr_count;
@@ -39,7 +39,7 @@ static void set_attr(form_t* form, hlo_attr_id_t id, const hlo_attr_t* value) {
 
 // The attributes that both ops have, and the type as far as it is known.
 static form_t open_form(hlo_node_t* node, hlo_op_t op) {
-  form_t form = {.place = node, .op = op, .type = node->results[0].type};
+  form_t form = {.insertion_point = node, .op = op, .type = node->results[0].type};
   const hlo_op_info_t* info = hlo_op_info(op);
   for (uint32_t i = 0; i < info->attr_count && form.attr_count < ATTR_LIMIT - 3; ++i) {
     const hlo_attr_t* value = hlo_node_attr(node, info->attrs[i].id);
@@ -51,9 +51,9 @@ static form_t open_form(hlo_node_t* node, hlo_op_t op) {
 // With the first operands of the old one; it has to keep the rules of its op.
 static hlo_value_t* close_form(const form_t* form, uint32_t operand_count) {
   hlo_value_t* operands[2];
-  for (uint32_t i = 0; i < operand_count; ++i) operands[i] = hlo_node_operand(form->place, i);
+  for (uint32_t i = 0; i < operand_count; ++i) operands[i] = hlo_node_operand(form->insertion_point, i);
   if (!form->type) return NULL;
-  hlo_value_t* value = hlo_build_node(form->place, form->op, form->type, operand_count, operands,
+  hlo_value_t* value = hlo_build_node(form->insertion_point, form->op, form->type, operand_count, operands,
                                       form->attr_count, form->attrs);
   if (!value || hlo_node_is_valid(value->def)) return value;
   hlo_node_erase(value->def);

@@ -4,7 +4,7 @@
 // a random number generator, for one). Inner loops come first; what an unrolled loop may grow
 // to is limited.
 #include "passes/constants.h"
-#include "passes/loop_turns.h"
+#include "passes/trip_count.h"
 #include "passes/passes.h"
 #include "passes/splice.h"
 
@@ -87,7 +87,7 @@ static bool holds(const counter_t* c, int64_t value) {
   }
 }
 
-int32_t hlo_loop_turns(const hlo_node_t* loop, int32_t most) {
+int32_t hlo_loop_trip_count(const hlo_node_t* loop, int32_t most) {
   counter_t c = {0};
   if (!read_condition(loop->regions[0], &c) || !read_step(loop->regions[1], &c) ||
       !scalar_integer(hlo_node_operand(loop, c.index), &c.first)) {
@@ -136,7 +136,7 @@ static hlo_status_t visit(void* context, hlo_node_t* node) {
       return hlo_ok();
     }
   }
-  int32_t turns = hlo_loop_turns(node, TURN_LIMIT);
+  int32_t turns = hlo_loop_trip_count(node, TURN_LIMIT);
   if (turns < 0) return hlo_ok();
   const uint32_t size = hlo_splice_size(node->regions[1]);
   if (turns > 1 && size * (uint32_t)turns > SIZE_LIMIT) return hlo_ok();

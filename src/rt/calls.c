@@ -48,12 +48,12 @@ __attribute__((destructor)) static void release_states(void) {
 }
 
 static hlo_status_t add_call(state_t* state, const hlo_rt_call_t* record, const hlo_node_t* node) {
-  call_t* call = &state->calls[record->site];
+  call_t* call = &state->calls[record->call_site];
   *call = (call_t){.node = node, .record = record};
   HLO_TRY(hlo_node_captures(node, &state->arena, &call->capture_count, &call->captures));
   uint32_t count = node->operand_count + node->result_count + call->capture_count;
-  if (count != record->place_count) {
-    return hlo_status_create(HLO_STATUS_INTERNAL, "call %u has other operands", record->site);
+  if (count != record->allocation_count) {
+    return hlo_status_create(HLO_STATUS_INTERNAL, "call %u has other operands", record->call_site);
   }
   if (count > state->callers.value_limit) state->callers.value_limit = count;
   return hlo_ok();
@@ -64,7 +64,7 @@ static hlo_status_t read_calls(state_t* state, const hlo_rt_calls_t* calls, hlo_
   HLO_TRY(hlo_module_verify(state->module, diag));
   HLO_TRY(hlo_interp_program_create(state->module, &state->program));
   const hlo_func_t* func = hlo_module_find_func(state->module, "calls");
-  state->calls = hlo_arena_array(&state->arena, calls->site_limit, sizeof *state->calls);
+  state->calls = hlo_arena_array(&state->arena, calls->call_site_limit, sizeof *state->calls);
   HLO_TRY(hlo_arena_status(&state->arena));
   state->callers = (hlo_node_callers_t){.program = state->program, .func = func};
   const hlo_node_t* node = func && func->body ? func->body->first : NULL;
@@ -112,17 +112,17 @@ static hlo_status_t find_state(const hlo_rt_calls_t* calls, state_t** out_state)
   return hlo_ok();
 }
 
-static hlo_status_t run(hlo_frame_t* frame, uint32_t site, void* const* buffers) {
+static hlo_status_t run(hlo_frame_t* frame, uint32_t call_site, void* const* buffers) {
   const hlo_rt_program_t* program = frame->program;
   state_t* state = NULL;
   HLO_TRY(find_state(program->calls, &state));
-  const call_t* call = site < program->calls->site_limit ? &state->calls[site] : NULL;
-  if (!call || !call->node) return hlo_status_create(HLO_STATUS_INTERNAL, "no call %u", site);
+  const call_t* call = call_site < program->calls->call_site_limit ? &state->calls[call_site] : NULL;
+  if (!call || !call->node) return hlo_status_create(HLO_STATUS_INTERNAL, "no call %u", call_site);
   hlo_node_caller_t* caller = NULL;
   HLO_TRY(hlo_node_callers_take(&state->callers, &caller));
   if (!buffers) {
-    for (uint32_t i = 0; i < call->record->place_count; ++i) {
-      caller->addresses[i] = hlo_rt_address(frame, &call->record->places[i]);
+    for (uint32_t i = 0; i < call->record->allocation_count; ++i) {
+      caller->addresses[i] = hlo_rt_address(frame, &call->record->allocations[i]);
     }
     buffers = caller->addresses;
   }
@@ -130,8 +130,8 @@ static hlo_status_t run(hlo_frame_t* frame, uint32_t site, void* const* buffers)
                               call->captures, buffers, NULL);
 }
 
-int32_t hlo_rt_call(hlo_frame_t* frame, uint32_t site, void* const* buffers) {
-  hlo_status_t status = run(frame, site, buffers);
+int32_t hlo_rt_call(hlo_frame_t* frame, uint32_t call_site, void* const* buffers) {
+  hlo_status_t status = run(frame, call_site, buffers);
   bool is_ok = hlo_status_is_ok(status);
   hlo_status_release(status);
   return is_ok ? HLO_KERNEL_DONE : HLO_KERNEL_ERROR;

@@ -97,13 +97,13 @@ static void run_copy(const hlo_frame_t* frame, const hlo_rt_copy_t* copy) {
   if (from != to) memcpy(to, from, copy->size_bytes);
 }
 
-static int32_t call_kernel(hlo_frame_t* frame, uint32_t site, void* const* buffers) {
+static int32_t call_kernel(hlo_frame_t* frame, uint32_t call_site, void* const* buffers) {
   const hlo_rt_program_t* program = frame->program;
-  if (site < program->first_copy) {
-    return program->calls ? program->calls->run(frame, site, buffers) : HLO_KERNEL_ERROR;
+  if (call_site < program->first_copy) {
+    return program->calls ? program->calls->run(frame, call_site, buffers) : HLO_KERNEL_ERROR;
   }
-  if (site - program->first_copy >= program->copy_count) return HLO_KERNEL_ERROR;
-  run_copy(frame, &program->copies[site - program->first_copy]);
+  if (call_site - program->first_copy >= program->copy_count) return HLO_KERNEL_ERROR;
+  run_copy(frame, &program->copies[call_site - program->first_copy]);
   return HLO_KERNEL_DONE;
 }
 
@@ -114,14 +114,14 @@ static void kernel_for(hlo_frame_t* frame, uint64_t chunk_count, hlo_parallel_ch
   hlo_parallel_for(&parallel, chunk_count, chunk, argument);
 }
 
-static int32_t check_failed(hlo_frame_t* frame, uint32_t site, int64_t found, int64_t limit) {
-  (void)frame, (void)site, (void)found, (void)limit;
+static int32_t check_failed(hlo_frame_t* frame, uint32_t call_site, int64_t found, int64_t limit) {
+  (void)frame, (void)call_site, (void)found, (void)limit;
   return HLO_KERNEL_ERROR;
 }
 
 // Programs that wait for other processes are not compiled ahead of time (codegen/aot).
-static int32_t refuse_async(hlo_frame_t* frame, uint32_t site) {
-  (void)frame, (void)site;
+static int32_t refuse_async(hlo_frame_t* frame, uint32_t call_site) {
+  (void)frame, (void)call_site;
   return HLO_KERNEL_ERROR;
 }
 

@@ -9,21 +9,21 @@
 enum { HLO_RT_ABI_VERSION = 4, HLO_RT_ELEMENT_BYTES = 16 };
 
 /// Where a copy or a call reads or writes; a token is nowhere.
-typedef enum hlo_rt_place_kind {
+typedef enum hlo_rt_allocation_kind {
   HLO_RT_BUFFER,     // at offset_bytes of argument or result `index`, results behind the arguments
   HLO_RT_CONSTANT,   // constant `index`
   HLO_RT_TEMPORARY,  // at offset_bytes of the temporaries
   HLO_RT_NOWHERE,
-} hlo_rt_place_kind_t;
+} hlo_rt_allocation_kind_t;
 
-typedef struct hlo_rt_place {
+typedef struct hlo_rt_allocation {
   uint32_t kind, index;
   uint64_t offset_bytes;
-} hlo_rt_place_t;
+} hlo_rt_allocation_t;
 
 /// A copy that is too large to be done in line; element_bytes not 0: `to` is filled with `element`.
 typedef struct hlo_rt_copy {
-  hlo_rt_place_t to, from;
+  hlo_rt_allocation_t to, from;
   uint64_t size_bytes;
   uint64_t element_bytes;
   uint8_t element[HLO_RT_ELEMENT_BYTES];
@@ -31,26 +31,26 @@ typedef struct hlo_rt_copy {
 
 /// An operation that the library computes.
 typedef struct hlo_rt_call {
-  const hlo_rt_place_t* places;  // operands, results, captures of its regions
-  uint32_t site, place_count;    // site: its number
+  const hlo_rt_allocation_t* allocations;  // operands, results, captures of its regions
+  uint32_t call_site, allocation_count;    // site: its number
 } hlo_rt_call_t;
 
 /// What a program calls besides copies. `run` is hlo_rt_call(): only programs that have calls ask
 /// for it, so that only they are linked with what it needs.
 typedef struct hlo_rt_calls {
-  int32_t (*run)(hlo_frame_t* frame, uint32_t site, void* const* buffers);
+  int32_t (*run)(hlo_frame_t* frame, uint32_t call_site, void* const* buffers);
   const hlo_rt_call_t* calls;
   const char* text;  // a module with one function, whose nodes are the calls, in order
   uint64_t text_bytes;
   void** state;  // the library's own, NULL at first
-  uint32_t count, site_limit;  // site numbers are below
+  uint32_t count, call_site_limit;  // site numbers are below
 } hlo_rt_calls_t;
 
 /// One program, constant. frame->program points at it, so the constants are first, where the code
 /// looks for them (codegen/lower/sites.h).
 typedef struct hlo_rt_program {
   const void* const* constants;
-  hlo_kernel_entry_t entry;
+  hlo_program_entry_t entry;
   const hlo_rt_copy_t* copies;
   const hlo_rt_calls_t* calls;  // NULL: none
   uint64_t features;  // of hlo_cpu_t, that the code may use
@@ -78,14 +78,14 @@ int hlo_rt_run(const void* const* arguments, void* const* results, const hlo_rt_
 
 /// Runs one of the calls of frame->program; buffers NULL: its places. DONE or ERROR.
 /// threads: safe
-int32_t hlo_rt_call(hlo_frame_t* frame, uint32_t site, void* const* buffers);
+int32_t hlo_rt_call(hlo_frame_t* frame, uint32_t call_site, void* const* buffers);
 
-static inline void* hlo_rt_address(const hlo_frame_t* frame, const hlo_rt_place_t* place) {
+static inline void* hlo_rt_address(const hlo_frame_t* frame, const hlo_rt_allocation_t* allocation) {
   const hlo_rt_program_t* program = (const hlo_rt_program_t*)frame->program;
-  switch ((hlo_rt_place_kind_t)place->kind) {
-    case HLO_RT_BUFFER: return (uint8_t*)frame->buffers[place->index] + place->offset_bytes;
-    case HLO_RT_CONSTANT: return (void*)(uintptr_t)program->constants[place->index];
-    case HLO_RT_TEMPORARY: return frame->temporaries + place->offset_bytes;
+  switch ((hlo_rt_allocation_kind_t)allocation->kind) {
+    case HLO_RT_BUFFER: return (uint8_t*)frame->buffers[allocation->index] + allocation->offset_bytes;
+    case HLO_RT_CONSTANT: return (void*)(uintptr_t)program->constants[allocation->index];
+    case HLO_RT_TEMPORARY: return frame->temporaries + allocation->offset_bytes;
     case HLO_RT_NOWHERE: break;
   }
   return NULL;

@@ -12,8 +12,8 @@ typedef enum presence { AWAY, HERE, GONE } presence_t;
 
 // Interpreted members arrive with tensors, and leave with everybody's. Compiled ones arrive with
 // the addresses of operands and results: the last to arrive does the work for all.
-typedef struct meeting {
-  struct meeting* next;
+typedef struct rendezvous {
+  struct rendezvous* next;
   const hlo_node_t* node;
   int64_t channel_id;
   bool is_exchange, is_done;
@@ -21,24 +21,24 @@ typedef struct meeting {
   uint32_t arrived_count, left_count;
   void** parts;              // [member][part]: hlo_tensor_t*, or addresses; NULL of those away
   presence_t* presence;      // by member
-  const hlo_node_t** sites;  // by member: where an exchange was begun
+  const hlo_node_t** call_sites;  // by member: where an exchange was begun
   uint32_t members[];
-} meeting_t;
+} rendezvous_t;
 
 // A sent value on its way.
-typedef struct parcel {
-  struct parcel* next;
+typedef struct message {
+  struct message* next;
   uint32_t source, target;
   int64_t channel_id;
   uint32_t tensor_count;
   hlo_tensor_t* tensors[];
-} parcel_t;
+} message_t;
 
 struct hlo_run_group {
   atomic_int count;
   hlo_mutex_t lock;  // guards all below
-  meeting_t* meetings;
-  parcel_t* parcels;
+  rendezvous_t* rendezvous_list;
+  message_t* messages;
   hlo_run_t *first_woken, *last_woken;
   hlo_status_t error;
   uint32_t process_count;
@@ -66,32 +66,32 @@ static hlo_status_t keep_tensors(uint32_t count, hlo_tensor_t* const* tensors,
   return hlo_ok();
 }
 
-static void meeting_release(meeting_t* meeting) {
-  uint32_t count = meeting->member_count * meeting->part_count;
-  for (uint32_t i = 0; !meeting->is_exchange && i < count; ++i) {
-    hlo_tensor_release(meeting->parts[i]);
+static void rendezvous_release(rendezvous_t* rendezvous) {
+  uint32_t count = rendezvous->member_count * rendezvous->part_count;
+  for (uint32_t i = 0; !rendezvous->is_exchange && i < count; ++i) {
+    hlo_tensor_release(rendezvous->parts[i]);
   }
-  hlo_mem_free(meeting);
+  hlo_mem_free(rendezvous);
 }
 
 // What is looked for, or made: as much of it as tells meetings apart.
-static hlo_status_t meeting_create(const meeting_t* like, const uint32_t* members,
-                                   meeting_t** out_meeting) {
+static hlo_status_t rendezvous_create(const rendezvous_t* like, const uint32_t* members,
+                                   rendezvous_t** out_rendezvous) {
   size_t count = like->member_count, parts = count * like->part_count;
-  size_t head = (sizeof(meeting_t) + count * sizeof(uint32_t) + 7) & ~(size_t)7;
+  size_t head = (sizeof(rendezvous_t) + count * sizeof(uint32_t) + 7) & ~(size_t)7;
   size_t bytes = head + (parts + count) * sizeof(void*) + count * sizeof(presence_t);
-  meeting_t* meeting = hlo_mem_alloc_zeroed(bytes);
-  if (!meeting) return hlo_status_out_of_memory(bytes);
-  *meeting = *like;
-  meeting->parts = (void**)((uint8_t*)meeting + head);
-  meeting->sites = (const hlo_node_t**)(meeting->parts + parts);
-  meeting->presence = (presence_t*)(meeting->sites + count);
-  memcpy(meeting->members, members, count * sizeof *members);
-  *out_meeting = meeting;
+  rendezvous_t* rendezvous = hlo_mem_alloc_zeroed(bytes);
+  if (!rendezvous) return hlo_status_out_of_memory(bytes);
+  *rendezvous = *like;
+  rendezvous->parts = (void**)((uint8_t*)rendezvous + head);
+  rendezvous->call_sites = (const hlo_node_t**)(rendezvous->parts + parts);
+  rendezvous->presence = (presence_t*)(rendezvous->call_sites + count);
+  memcpy(rendezvous->members, members, count * sizeof *members);
+  *out_rendezvous = rendezvous;
   return hlo_ok();
 }
 
-static uint32_t member_number(const hlo_meeting_t* m) {
+static uint32_t member_number(const hlo_rendezvous_t* m) {
   for (uint32_t i = 0; i < m->member_count; ++i) {
     if (m->members[i] == m->process) return i;
   }
@@ -99,34 +99,34 @@ static uint32_t member_number(const hlo_meeting_t* m) {
 }
 
 // The oldest meeting of the same kind at which the caller has not been.
-static hlo_status_t find_meeting(hlo_run_group_t* group, const meeting_t* like,
-                                 const uint32_t* members, uint32_t me, meeting_t** out_meeting) {
-  meeting_t** link = &group->meetings;
+static hlo_status_t find_rendezvous(hlo_run_group_t* group, const rendezvous_t* like,
+                                 const uint32_t* members, uint32_t me, rendezvous_t** out_rendezvous) {
+  rendezvous_t** link = &group->rendezvous_list;
   for (; *link; link = &(*link)->next) {
-    meeting_t* have = *link;
-    bool same_site = like->channel_id > 0 ? have->channel_id == like->channel_id
+    rendezvous_t* have = *link;
+    bool same_call_site = like->channel_id > 0 ? have->channel_id == like->channel_id
                                           : have->channel_id <= 0 && have->node == like->node;
-    if (same_site && have->is_exchange == like->is_exchange &&
+    if (same_call_site && have->is_exchange == like->is_exchange &&
         have->member_count == like->member_count && have->part_count == like->part_count &&
         have->presence[me] == AWAY &&
         memcmp(have->members, members, like->member_count * sizeof *members) == 0) {
-      *out_meeting = have;
+      *out_rendezvous = have;
       return hlo_ok();
     }
   }
-  HLO_TRY(meeting_create(like, members, out_meeting));
-  *link = *out_meeting;
+  HLO_TRY(rendezvous_create(like, members, out_rendezvous));
+  *link = *out_rendezvous;
   return hlo_ok();
 }
 
 // The last to leave takes the meeting down.
-static void leave(hlo_run_group_t* group, meeting_t* meeting, uint32_t me) {
-  meeting->presence[me] = GONE;
-  if (++meeting->left_count < meeting->member_count) return;
-  meeting_t** link = &group->meetings;
-  while (*link != meeting) link = &(*link)->next;
-  *link = meeting->next;
-  meeting_release(meeting);
+static void leave(hlo_run_group_t* group, rendezvous_t* rendezvous, uint32_t me) {
+  rendezvous->presence[me] = GONE;
+  if (++rendezvous->left_count < rendezvous->member_count) return;
+  rendezvous_t** link = &group->rendezvous_list;
+  while (*link != rendezvous) link = &(*link)->next;
+  *link = rendezvous->next;
+  rendezvous_release(rendezvous);
 }
 
 static void wake(hlo_run_group_t* group, uint32_t process) {
@@ -135,39 +135,39 @@ static void wake(hlo_run_group_t* group, uint32_t process) {
   hlo_run_resume(group->runs[process]);
 }
 
-static void wake_members(hlo_run_group_t* group, const meeting_t* meeting) {
-  for (uint32_t i = 0; i < meeting->member_count; ++i) wake(group, meeting->members[i]);
+static void wake_members(hlo_run_group_t* group, const rendezvous_t* rendezvous) {
+  for (uint32_t i = 0; i < rendezvous->member_count; ++i) wake(group, rendezvous->members[i]);
 }
 
-static hlo_status_t meet_locked(hlo_run_group_t* group, const hlo_meeting_t* m, void** ticket,
+static hlo_status_t meet_locked(hlo_run_group_t* group, const hlo_rendezvous_t* m, void** ticket,
                                 hlo_tensor_t** out_parts, bool* out_pending) {
   if (!hlo_status_is_ok(group->error)) return hlo_status_clone(group->error);
   uint32_t me = member_number(m);
-  meeting_t* meeting = *ticket;
-  if (!meeting) {
-    const meeting_t like = {.node = m->node,
+  rendezvous_t* rendezvous = *ticket;
+  if (!rendezvous) {
+    const rendezvous_t like = {.node = m->node,
                             .channel_id = m->channel_id,
                             .member_count = m->member_count,
                             .part_count = m->tensor_count};
-    HLO_TRY(find_meeting(group, &like, m->members, me, &meeting));
-    *ticket = meeting;
-    meeting->presence[me] = HERE;
+    HLO_TRY(find_rendezvous(group, &like, m->members, me, &rendezvous));
+    *ticket = rendezvous;
+    rendezvous->presence[me] = HERE;
     HLO_TRY(keep_tensors(m->tensor_count, m->tensors,
-                         (hlo_tensor_t**)&meeting->parts[me * m->tensor_count]));
-    if (++meeting->arrived_count == meeting->member_count) wake_members(group, meeting);
+                         (hlo_tensor_t**)&rendezvous->parts[me * m->tensor_count]));
+    if (++rendezvous->arrived_count == rendezvous->member_count) wake_members(group, rendezvous);
   }
-  if (meeting->arrived_count < meeting->member_count) {
+  if (rendezvous->arrived_count < rendezvous->member_count) {
     group->is_waiting[m->process] = true;
     *out_pending = true;
     return hlo_ok();
   }
   uint32_t count = m->member_count * m->tensor_count;
-  for (uint32_t i = 0; i < count; ++i) out_parts[i] = hlo_tensor_retain(meeting->parts[i]);
-  leave(group, meeting, me);
+  for (uint32_t i = 0; i < count; ++i) out_parts[i] = hlo_tensor_retain(rendezvous->parts[i]);
+  leave(group, rendezvous, me);
   return hlo_ok();
 }
 
-static hlo_status_t grid_meet(void* context, const hlo_meeting_t* m, void** ticket,
+static hlo_status_t grid_meet(void* context, const hlo_rendezvous_t* m, void** ticket,
                               hlo_tensor_t** out_parts, bool* out_pending) {
   hlo_run_group_t* group = context;
   *out_pending = false;
@@ -177,27 +177,27 @@ static hlo_status_t grid_meet(void* context, const hlo_meeting_t* m, void** tick
   return status;
 }
 
-static void parcel_release(parcel_t* parcel) {
-  for (uint32_t i = 0; i < parcel->tensor_count; ++i) hlo_tensor_release(parcel->tensors[i]);
-  hlo_mem_free(parcel);
+static void message_release(message_t* message) {
+  for (uint32_t i = 0; i < message->tensor_count; ++i) hlo_tensor_release(message->tensors[i]);
+  hlo_mem_free(message);
 }
 
 static hlo_status_t grid_send(void* context, uint32_t source, uint32_t target, int64_t channel_id,
                               uint32_t tensor_count, hlo_tensor_t* const* tensors) {
   hlo_run_group_t* group = context;
-  size_t bytes = sizeof(parcel_t) + tensor_count * sizeof(hlo_tensor_t*);
-  parcel_t* parcel = hlo_mem_alloc_zeroed(bytes);
-  if (!parcel) return hlo_status_out_of_memory(bytes);
-  *parcel = (parcel_t){NULL, source, target, channel_id, tensor_count};
-  hlo_status_t status = keep_tensors(tensor_count, tensors, parcel->tensors);
+  size_t bytes = sizeof(message_t) + tensor_count * sizeof(hlo_tensor_t*);
+  message_t* message = hlo_mem_alloc_zeroed(bytes);
+  if (!message) return hlo_status_out_of_memory(bytes);
+  *message = (message_t){NULL, source, target, channel_id, tensor_count};
+  hlo_status_t status = keep_tensors(tensor_count, tensors, message->tensors);
   if (!hlo_status_is_ok(status)) {
-    parcel_release(parcel);
+    message_release(message);
     return status;
   }
   hlo_mutex_lock(&group->lock);
-  parcel_t** link = &group->parcels;
+  message_t** link = &group->messages;
   while (*link) link = &(*link)->next;
-  *link = parcel;
+  *link = message;
   if (target < group->process_count) wake(group, target);
   hlo_mutex_unlock(&group->lock);
   return hlo_ok();
@@ -206,19 +206,19 @@ static hlo_status_t grid_send(void* context, uint32_t source, uint32_t target, i
 static hlo_status_t recv_locked(hlo_run_group_t* group, uint32_t source, uint32_t target,
                                 int64_t channel_id, uint32_t tensor_count,
                                 hlo_tensor_t** out_tensors, bool* out_pending) {
-  for (parcel_t** link = &group->parcels; *link; link = &(*link)->next) {
-    parcel_t* parcel = *link;
-    if (parcel->source != source || parcel->target != target || parcel->channel_id != channel_id) {
+  for (message_t** link = &group->messages; *link; link = &(*link)->next) {
+    message_t* message = *link;
+    if (message->source != source || message->target != target || message->channel_id != channel_id) {
       continue;
     }
-    if (parcel->tensor_count != tensor_count) {
+    if (message->tensor_count != tensor_count) {
       return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
                                "channel %lld: %u tensors were sent, %u are to be received",
-                               (long long)channel_id, parcel->tensor_count, tensor_count);
+                               (long long)channel_id, message->tensor_count, tensor_count);
     }
-    *link = parcel->next;
-    memcpy(out_tensors, parcel->tensors, tensor_count * sizeof(hlo_tensor_t*));
-    hlo_mem_free(parcel);
+    *link = message->next;
+    memcpy(out_tensors, message->tensors, tensor_count * sizeof(hlo_tensor_t*));
+    hlo_mem_free(message);
     return hlo_ok();
   }
   if (!hlo_status_is_ok(group->error)) return hlo_status_clone(group->error);
@@ -259,9 +259,9 @@ static bool is_cancelled(hlo_frame_t* frame) {
 }
 
 // Members may be at different sites of one channel: they have to be of one kind.
-static hlo_status_t check_alike(const meeting_t* meeting) {
-  for (uint32_t m = 0; m < meeting->member_count; ++m) {
-    const hlo_node_t *node = meeting->sites[m], *first = meeting->sites[0];
+static hlo_status_t check_alike(const rendezvous_t* rendezvous) {
+  for (uint32_t m = 0; m < rendezvous->member_count; ++m) {
+    const hlo_node_t *node = rendezvous->call_sites[m], *first = rendezvous->call_sites[0];
     bool is_alike = node->op == first->op;
     for (uint32_t i = 0; is_alike && i < node->operand_count; ++i) {
       is_alike = hlo_node_operand_type(node, i) == hlo_node_operand_type(first, i) &&
@@ -276,99 +276,99 @@ static hlo_status_t check_alike(const meeting_t* meeting) {
 }
 
 // Adds the part of this run; *out_meeting is set if it is the last one.
-static hlo_status_t arrive(hlo_frame_t* frame, uint32_t site_number, meeting_t** out_meeting) {
+static hlo_status_t arrive(hlo_frame_t* frame, uint32_t call_site_number, rendezvous_t** out_rendezvous) {
   hlo_run_t* run = frame->owner;
   hlo_run_group_t* group = run->group;
-  const hlo_execute_collective_t site = hlo_execute_find_collective(frame, site_number);
-  uint32_t me = 0, tensors = hlo_exchange_tensor_count(site.exchange);
-  const hlo_exchange_group_t* members = hlo_exchange_group(site.exchange, run->row, &me);
-  const meeting_t like = {.node = site.node,
-                          .channel_id = hlo_node_attr_int(site.node, HLO_ATTR_channel_id, 0),
+  const hlo_execute_collective_t call_site = hlo_execute_find_collective(frame, call_site_number);
+  uint32_t me = 0, tensors = hlo_exchange_tensor_count(call_site.exchange);
+  const hlo_exchange_group_t* members = hlo_exchange_group(call_site.exchange, run->row, &me);
+  const rendezvous_t like = {.node = call_site.node,
+                          .channel_id = hlo_node_attr_int(call_site.node, HLO_ATTR_channel_id, 0),
                           .is_exchange = true,
                           .member_count = members->member_count,
                           .part_count = 2 * tensors};
   if (!hlo_status_is_ok(group->error)) return hlo_status_clone(group->error);
-  meeting_t* meeting = NULL;
-  HLO_TRY(find_meeting(group, &like, members->members, me, &meeting));
-  meeting->presence[me] = HERE;
-  meeting->sites[me] = site.node;
-  hlo_execute_collective_addresses(frame, site_number, &meeting->parts[me * meeting->part_count]);
-  if (meeting->arrived_count + 1 == meeting->member_count) HLO_TRY(check_alike(meeting));
-  if (++meeting->arrived_count == meeting->member_count) *out_meeting = meeting;
+  rendezvous_t* rendezvous = NULL;
+  HLO_TRY(find_rendezvous(group, &like, members->members, me, &rendezvous));
+  rendezvous->presence[me] = HERE;
+  rendezvous->call_sites[me] = call_site.node;
+  hlo_execute_collective_addresses(frame, call_site_number, &rendezvous->parts[me * rendezvous->part_count]);
+  if (rendezvous->arrived_count + 1 == rendezvous->member_count) HLO_TRY(check_alike(rendezvous));
+  if (++rendezvous->arrived_count == rendezvous->member_count) *out_rendezvous = rendezvous;
   return hlo_ok();
 }
 
-static int32_t async_start(hlo_frame_t* frame, uint32_t site_number) {
+static int32_t async_start(hlo_frame_t* frame, uint32_t call_site_number) {
   hlo_run_t* run = frame->owner;
   hlo_run_group_t* group = run->group;
-  const hlo_execute_collective_t site = hlo_execute_find_collective(frame, site_number);
-  if (!site.exchange) return HLO_KERNEL_DONE;  // see async_done()
-  meeting_t* meeting = NULL;
+  const hlo_execute_collective_t call_site = hlo_execute_find_collective(frame, call_site_number);
+  if (!call_site.exchange) return HLO_KERNEL_DONE;  // see async_done()
+  rendezvous_t* rendezvous = NULL;
   hlo_mutex_lock(&group->lock);
-  hlo_status_t status = arrive(frame, site_number, &meeting);
+  hlo_status_t status = arrive(frame, call_site_number, &rendezvous);
   hlo_mutex_unlock(&group->lock);
-  if (!hlo_status_is_ok(status)) return hlo_execute_fail(frame, site_number, status);
-  if (!meeting) return HLO_KERNEL_DONE;
-  const hlo_exchange_group_t members = {meeting->member_count, meeting->members};
+  if (!hlo_status_is_ok(status)) return hlo_execute_fail(frame, call_site_number, status);
+  if (!rendezvous) return HLO_KERNEL_DONE;
+  const hlo_exchange_group_t members = {rendezvous->member_count, rendezvous->members};
   const hlo_parallel_t parallel = hlo_frame_parallel(frame);
-  hlo_exchange_run(site.exchange, &members, meeting->parts, &parallel);
+  hlo_exchange_run(call_site.exchange, &members, rendezvous->parts, &parallel);
   hlo_mutex_lock(&group->lock);
-  meeting->is_done = true;
-  wake_members(group, meeting);
+  rendezvous->is_done = true;
+  wake_members(group, rendezvous);
   hlo_mutex_unlock(&group->lock);
   return HLO_KERNEL_DONE;
 }
 
 // The last member is at work, on everybody's memory.
-static bool is_under_way(const meeting_t* meeting) {
-  return meeting->is_exchange && !meeting->is_done &&
-         meeting->arrived_count == meeting->member_count;
+static bool is_under_way(const rendezvous_t* rendezvous) {
+  return rendezvous->is_exchange && !rendezvous->is_done &&
+         rendezvous->arrived_count == rendezvous->member_count;
 }
 
 // The meeting that a run began at a site, the oldest first.
-static meeting_t* find_begun(const hlo_run_t* run, const hlo_node_t* site, uint32_t me) {
-  for (meeting_t* meeting = run->group->meetings; meeting; meeting = meeting->next) {
-    if (meeting->is_exchange && me < meeting->member_count && meeting->members[me] == run->row &&
-        meeting->sites[me] == site && meeting->presence[me] == HERE) {
-      return meeting;
+static rendezvous_t* find_begun(const hlo_run_t* run, const hlo_node_t* call_site, uint32_t me) {
+  for (rendezvous_t* rendezvous = run->group->rendezvous_list; rendezvous; rendezvous = rendezvous->next) {
+    if (rendezvous->is_exchange && me < rendezvous->member_count && rendezvous->members[me] == run->row &&
+        rendezvous->call_sites[me] == call_site && rendezvous->presence[me] == HERE) {
+      return rendezvous;
     }
   }
   return NULL;
 }
 
-static int32_t await_exchange(hlo_frame_t* frame, uint32_t site_number) {
+static int32_t await_exchange(hlo_frame_t* frame, uint32_t call_site_number) {
   hlo_run_t* run = frame->owner;
   hlo_run_group_t* group = run->group;
-  const hlo_execute_collective_t site = hlo_execute_find_collective(frame, site_number);
+  const hlo_execute_collective_t call_site = hlo_execute_find_collective(frame, call_site_number);
   int32_t answer = HLO_KERNEL_DONE;
   hlo_status_t status = hlo_ok();
   uint32_t me = 0;
-  hlo_exchange_group(site.exchange, run->row, &me);
+  hlo_exchange_group(call_site.exchange, run->row, &me);
   hlo_mutex_lock(&group->lock);
-  meeting_t* meeting = find_begun(run, site.node, me);
-  if (meeting && meeting->is_done) {
-    leave(group, meeting, me);
-  } else if (!(meeting && is_under_way(meeting)) && !hlo_status_is_ok(group->error)) {
+  rendezvous_t* rendezvous = find_begun(run, call_site.node, me);
+  if (rendezvous && rendezvous->is_done) {
+    leave(group, rendezvous, me);
+  } else if (!(rendezvous && is_under_way(rendezvous)) && !hlo_status_is_ok(group->error)) {
     status = hlo_status_clone(group->error);
-  } else if (!(meeting && is_under_way(meeting)) && is_cancelled(frame)) {
+  } else if (!(rendezvous && is_under_way(rendezvous)) && is_cancelled(frame)) {
     answer = hlo_execute_fail_cancelled(frame);
   } else {
     group->is_waiting[run->row] = true;
     answer = HLO_KERNEL_SUSPENDED;
   }
   hlo_mutex_unlock(&group->lock);
-  return hlo_status_is_ok(status) ? answer : hlo_execute_fail(frame, site_number, status);
+  return hlo_status_is_ok(status) ? answer : hlo_execute_fail(frame, call_site_number, status);
 }
 
 // What is no exchange hands over its part when the program first asks for what comes of it.
-static int32_t async_done(hlo_frame_t* frame, uint32_t site_number) {
+static int32_t async_done(hlo_frame_t* frame, uint32_t call_site_number) {
   hlo_run_t* run = frame->owner;
-  if (hlo_execute_find_collective(frame, site_number).exchange) {
-    return await_exchange(frame, site_number);
+  if (hlo_execute_find_collective(frame, call_site_number).exchange) {
+    return await_exchange(frame, call_site_number);
   }
   hlo_node_peers_t peers = {&run->group->grid, run->row, run->ticket, false};
   int32_t answer = is_cancelled(frame) ? hlo_execute_fail_cancelled(frame)
-                                       : hlo_execute_collective_wait(frame, site_number, &peers);
+                                       : hlo_execute_collective_wait(frame, call_site_number, &peers);
   run->ticket = answer == HLO_KERNEL_SUSPENDED ? peers.ticket : NULL;
   return answer;
 }
@@ -414,15 +414,15 @@ hlo_run_group_t* hlo_group_retain(hlo_run_group_t* group) {
 
 void hlo_group_release(hlo_run_group_t* group) {
   if (!group || atomic_fetch_sub_explicit(&group->count, 1, memory_order_acq_rel) != 1) return;
-  while (group->meetings) {
-    meeting_t* next = group->meetings->next;
-    meeting_release(group->meetings);
-    group->meetings = next;
+  while (group->rendezvous_list) {
+    rendezvous_t* next = group->rendezvous_list->next;
+    rendezvous_release(group->rendezvous_list);
+    group->rendezvous_list = next;
   }
-  while (group->parcels) {
-    parcel_t* parcel = group->parcels;
-    group->parcels = parcel->next;
-    parcel_release(parcel);
+  while (group->messages) {
+    message_t* message = group->messages;
+    group->messages = message->next;
+    message_release(message);
   }
   hlo_status_release(group->error);
   hlo_mutex_deinit(&group->lock);
@@ -446,9 +446,9 @@ void hlo_group_stop(hlo_run_group_t* group, hlo_status_t error) {
 bool hlo_group_detains(hlo_run_group_t* group, const hlo_run_t* run) {
   bool is_detained = false;
   hlo_mutex_lock(&group->lock);
-  for (const meeting_t* meeting = group->meetings; meeting; meeting = meeting->next) {
-    for (uint32_t i = 0; is_under_way(meeting) && i < meeting->member_count; ++i) {
-      is_detained |= meeting->members[i] == run->row;
+  for (const rendezvous_t* rendezvous = group->rendezvous_list; rendezvous; rendezvous = rendezvous->next) {
+    for (uint32_t i = 0; is_under_way(rendezvous) && i < rendezvous->member_count; ++i) {
+      is_detained |= rendezvous->members[i] == run->row;
     }
   }
   if (is_detained) group->is_waiting[run->row] = true;

@@ -123,7 +123,7 @@ static hlo_status_t frame_status(hlo_run_t* run) {
   if (!hlo_status_is_ok(status)) return status;
   hlo_status_code_t code = (hlo_status_code_t)atomic_load(&run->frame.error.code);
   return hlo_status_create(code ? code : HLO_STATUS_INTERNAL, "%s failed at site %u",
-                           run->loaded->executable->name, run->frame.error.site_index);
+                           run->loaded->executable->name, run->frame.error.call_site_index);
 }
 
 static hlo_status_t first_entry(hlo_run_t* run) {

@@ -78,8 +78,8 @@ bool hlo_tile_suggest(const hlo_tile_system_t* s, const hlo_tile_constraint_t* c
 
 // Returns true if every element has exactly one position, and no other element shares it.
 static bool has_one_place_each(const hlo_tile_layout_t* a) {
-  for (uint32_t i = 0; i < a->digit_count; ++i) {
-    if (a->digits[i].dim == HLO_DIGIT_REPLICATED || !a->digits[i].position) return false;
+  for (uint32_t i = 0; i < a->mode_count; ++i) {
+    if (a->modes[i].dim == HLO_LAYOUT_MODE_REPLICATED || !a->modes[i].position) return false;
   }
   return true;
 }

@@ -140,7 +140,7 @@ static const hlo_expr_t* intern(hlo_expr_space_t* space, const sum_t* sum) {
     HLO_ASSERT(sum->terms[i].coefficient != 0, "no term of a sum is zero");
     HLO_ASSERT(i == 0 || sum->terms[i - 1].atom->order < sum->terms[i].atom->order,
                "the terms of a sum are in the order of their atoms");
-    expr->digits |= sum->terms[i].atom->digits;
+    expr->loops |= sum->terms[i].atom->loops;
   }
   HLO_ASSERT(low <= high, "an expression has a value within its bounds");
   return *place = expr;
@@ -243,17 +243,17 @@ static bool recombine_once(hlo_expr_space_t* space, sum_t* sum) {
     for (uint32_t j = 0; j < sum->count; ++j) {
       const hlo_expr_atom_t* other = sum->terms[j].atom;
       int64_t whole, divisor = 1;
-      bool is_digit = are_neighbours(other, rest);
-      if ((!is_digit && !belong_together(other, rest)) ||
+      bool is_loop = are_neighbours(other, rest);
+      if ((!is_loop && !belong_together(other, rest)) ||
           __builtin_mul_overflow(sum->terms[i].coefficient, rest->divisor, &whole) ||
           sum->terms[j].coefficient != whole ||
-          (is_digit && __builtin_mul_overflow(other->divisor, rest->divisor, &divisor))) {
+          (is_loop && __builtin_mul_overflow(other->divisor, rest->divisor, &divisor))) {
         continue;
       }
       int64_t factor = sum->terms[i].coefficient;
       sum_remove(sum, i > j ? i : j);
       sum_remove(sum, i > j ? j : i);
-      sum_add(sum, is_digit ? hlo_expr_mod(space, rest->argument, divisor) : rest->argument,
+      sum_add(sum, is_loop ? hlo_expr_mod(space, rest->argument, divisor) : rest->argument,
               factor);
       return true;
     }
@@ -283,22 +283,22 @@ static const hlo_expr_t* from_atom(hlo_expr_space_t* space, const hlo_expr_atom_
   return intern(space, &sum);
 }
 
-const hlo_expr_t* hlo_expr_digit(hlo_expr_space_t* space, uint32_t number, int64_t low,
+const hlo_expr_t* hlo_expr_loop(hlo_expr_space_t* space, uint32_t number, int64_t low,
                                  int64_t end) {
-  return from_atom(space, &(hlo_expr_atom_t){.kind = HLO_EXPR_DIGIT,
+  return from_atom(space, &(hlo_expr_atom_t){.kind = HLO_EXPR_LOOP,
                                              .number = number,
                                              .low = low,
                                              .high = end - 1,
-                                             .digits = (uint64_t)1 << number});
+                                             .loops = (uint64_t)1 << number});
 }
 
 const hlo_expr_t* hlo_expr_value(hlo_expr_space_t* space, uint32_t number, int64_t low,
-                                 int64_t high, uint64_t digits) {
+                                 int64_t high, uint64_t loops) {
   return from_atom(space, &(hlo_expr_atom_t){.kind = HLO_EXPR_VALUE,
                                              .number = number,
                                              .low = low,
                                              .high = high,
-                                             .digits = digits});
+                                             .loops = loops});
 }
 
 static bool is_zero(const hlo_expr_t* a) { return a->term_count == 0 && a->constant == 0; }
@@ -393,7 +393,7 @@ const hlo_expr_t* hlo_expr_div(hlo_expr_space_t* space, const hlo_expr_t* a, int
                                 .argument = argument,
                                 .low = hlo_floor_div(argument->low, divisor),
                                 .high = hlo_floor_div(argument->high, divisor),
-                                .digits = argument->digits});
+                                .loops = argument->loops});
   return hlo_expr_add(space, quotient, unresolved);
 }
 
@@ -420,13 +420,13 @@ const hlo_expr_t* hlo_expr_mod(hlo_expr_space_t* space, const hlo_expr_t* a, int
                                              .argument = argument,
                                              .low = 0,
                                              .high = divisor - 1,
-                                             .digits = argument->digits});
+                                             .loops = argument->loops});
 }
 
-int64_t hlo_expr_coefficient(const hlo_expr_t* a, uint32_t digit) {
+int64_t hlo_expr_coefficient(const hlo_expr_t* a, uint32_t loop) {
   for (uint32_t i = 0; i < a->term_count; ++i) {
     const hlo_expr_atom_t* atom = a->terms[i].atom;
-    if (atom->kind == HLO_EXPR_DIGIT && atom->number == digit) return a->terms[i].coefficient;
+    if (atom->kind == HLO_EXPR_LOOP && atom->number == loop) return a->terms[i].coefficient;
   }
   return 0;
 }
@@ -441,19 +441,19 @@ const hlo_expr_atom_t* hlo_expr_unresolved(const hlo_expr_t* a) {
   return NULL;
 }
 
-static int64_t evaluate_atom(const hlo_expr_atom_t* atom, const int64_t* digits,
+static int64_t evaluate_atom(const hlo_expr_atom_t* atom, const int64_t* loops,
                              const int64_t* values) {
-  if (atom->kind == HLO_EXPR_DIGIT) return digits[atom->number];
+  if (atom->kind == HLO_EXPR_LOOP) return loops[atom->number];
   if (atom->kind == HLO_EXPR_VALUE) return values[atom->number];
-  int64_t argument = hlo_expr_evaluate(atom->argument, digits, values);
+  int64_t argument = hlo_expr_evaluate(atom->argument, loops, values);
   int64_t quotient = hlo_floor_div(argument, atom->divisor);
   return atom->kind == HLO_EXPR_QUOTIENT ? quotient : argument - quotient * atom->divisor;
 }
 
-int64_t hlo_expr_evaluate(const hlo_expr_t* a, const int64_t* digits, const int64_t* values) {
+int64_t hlo_expr_evaluate(const hlo_expr_t* a, const int64_t* loops, const int64_t* values) {
   int64_t sum = a->constant;
   for (uint32_t i = 0; i < a->term_count; ++i) {
-    sum += a->terms[i].coefficient * evaluate_atom(a->terms[i].atom, digits, values);
+    sum += a->terms[i].coefficient * evaluate_atom(a->terms[i].atom, loops, values);
   }
   return sum;
 }

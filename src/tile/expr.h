@@ -11,7 +11,7 @@
 
 #include "base/mem.h"
 
-enum { HLO_EXPR_MAX_DIGITS = 64, HLO_EXPR_MAX_TERMS = 48 };
+enum { HLO_EXPR_MAX_LOOPS = 64, HLO_EXPR_MAX_TERMS = 48 };
 
 /// Returns a / b rounded down; b > 0.
 static inline int64_t hlo_floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }
@@ -19,7 +19,7 @@ static inline int64_t hlo_floor_div(int64_t a, int64_t b) { return a / b - (a % 
 typedef struct hlo_expr hlo_expr_t;
 
 typedef enum hlo_expr_atom_kind {
-  HLO_EXPR_DIGIT,      // number: the loop
+  HLO_EXPR_LOOP,      // number: the loop
   HLO_EXPR_VALUE,      // number: a value known at run time only, within bounds
   HLO_EXPR_QUOTIENT,   // floor(argument / divisor)
   HLO_EXPR_REMAINDER,  // argument - divisor * floor(argument / divisor)
@@ -32,7 +32,7 @@ typedef struct hlo_expr_atom {
   int64_t divisor;    // > 1
   const hlo_expr_t* argument;
   int64_t low, high;  // inclusive
-  uint64_t digits;    // one bit per loop that it depends on
+  uint64_t loops;    // one bit per loop that it depends on
 } hlo_expr_atom_t;
 
 typedef struct hlo_expr_term {
@@ -44,7 +44,7 @@ typedef struct hlo_expr_term {
 struct hlo_expr {
   int64_t constant;
   int64_t low, high;  // inclusive bounds of the whole
-  uint64_t digits;
+  uint64_t loops;
   uint32_t number;    // dense in the space, for hashing compounds of expressions
   uint32_t term_count;
   hlo_expr_term_t terms[];
@@ -65,11 +65,11 @@ void hlo_expr_space_init(hlo_expr_space_t* space, hlo_arena_t* arena);
 
 const hlo_expr_t* hlo_expr_const(hlo_expr_space_t* space, int64_t value);
 /// A loop variable with low <= value < end.
-const hlo_expr_t* hlo_expr_digit(hlo_expr_space_t* space, uint32_t number, int64_t low,
+const hlo_expr_t* hlo_expr_loop(hlo_expr_space_t* space, uint32_t number, int64_t low,
                                  int64_t end);
 /// A run-time value within inclusive bounds that depends on some loops.
 const hlo_expr_t* hlo_expr_value(hlo_expr_space_t* space, uint32_t number, int64_t low,
-                                 int64_t high, uint64_t digits);
+                                 int64_t high, uint64_t loops);
 const hlo_expr_t* hlo_expr_add(hlo_expr_space_t* space, const hlo_expr_t* a, const hlo_expr_t* b);
 /// a + offset.
 const hlo_expr_t* hlo_expr_offset(hlo_expr_space_t* space, const hlo_expr_t* a, int64_t offset);
@@ -80,11 +80,11 @@ const hlo_expr_t* hlo_expr_mod(hlo_expr_space_t* space, const hlo_expr_t* a, int
 static inline bool hlo_expr_is_const(const hlo_expr_t* a) { return a->term_count == 0; }
 /// Returns the coefficient of the loop's own atom; 0 if the loop does not occur, or only inside
 /// other atoms.
-int64_t hlo_expr_coefficient(const hlo_expr_t* a, uint32_t digit);
+int64_t hlo_expr_coefficient(const hlo_expr_t* a, uint32_t loop);
 /// Returns an innermost quotient or remainder whose argument depends on a loop; NULL if affine.
 const hlo_expr_atom_t* hlo_expr_unresolved(const hlo_expr_t* a);
 /// Evaluates the expression for given loop and run-time values.
-int64_t hlo_expr_evaluate(const hlo_expr_t* a, const int64_t* digits, const int64_t* values);
+int64_t hlo_expr_evaluate(const hlo_expr_t* a, const int64_t* loops, const int64_t* values);
 
 /// Returns the row-major element offset of an index in a shape.
 const hlo_expr_t* hlo_expr_linearize(hlo_expr_space_t* space, uint32_t rank, const int64_t* dims,

@@ -32,21 +32,21 @@ static void make_sample(hlo_expr_space_t* space, int depth, sample_t* out) {
   if (kind < 4) make_sample(space, depth - 1, &a);
   if (kind == 0) make_sample(space, depth - 1, &b);
   int64_t number = kind == 2 || kind == 3 ? 1 + below(7) : (int64_t)below(13) - 6;
-  uint32_t digit = below(3);
+  uint32_t loop = below(3);
   for (uint32_t p = 0; p < 120; ++p) {
-    int64_t digits[3] = {p / 20, p / 5 % 4, p % 5};
+    int64_t loops[3] = {p / 20, p / 5 % 4, p % 5};
     out->values[p] = kind == 0   ? a.values[p] + b.values[p]
                      : kind == 1 ? a.values[p] * number
                      : kind == 2 ? floor_div(a.values[p], number)
                      : kind == 3 ? a.values[p] - number * floor_div(a.values[p], number)
-                     : kind == 4 ? digits[digit]
+                     : kind == 4 ? loops[loop]
                                  : number;
   }
   out->expr = kind == 0   ? hlo_expr_add(space, a.expr, b.expr)
               : kind == 1 ? hlo_expr_mul(space, a.expr, number)
               : kind == 2 ? hlo_expr_div(space, a.expr, number)
               : kind == 3 ? hlo_expr_mod(space, a.expr, number)
-              : kind == 4 ? hlo_expr_digit(space, digit, 0, EXTENTS[digit])
+              : kind == 4 ? hlo_expr_loop(space, loop, 0, EXTENTS[loop])
                           : hlo_expr_const(space, number);
 }
 
@@ -60,8 +60,8 @@ static void test_random(void** unused) {
     sample_t sample;
     make_sample(&space, 5, &sample);
     for (uint32_t p = 0; p < 120; ++p) {
-      int64_t digits[3] = {p / 20, p / 5 % 4, p % 5};
-      assert_int_equal(hlo_expr_evaluate(sample.expr, digits, NULL), sample.values[p]);
+      int64_t loops[3] = {p / 20, p / 5 % 4, p % 5};
+      assert_int_equal(hlo_expr_evaluate(sample.expr, loops, NULL), sample.values[p]);
       assert_true(sample.expr->low <= sample.values[p] && sample.values[p] <= sample.expr->high);
     }
     assert_false(arena.failed);
@@ -97,7 +97,7 @@ static void test_reshape_of_collapsed(void** unused) {
   hlo_arena_init(&arena, 0);
   hlo_expr_space_t space;
   hlo_expr_space_init(&space, &arena);
-  const hlo_expr_t* all = hlo_expr_digit(&space, 0, 0, 2 * 3 * 4 * 5);
+  const hlo_expr_t* all = hlo_expr_loop(&space, 0, 0, 2 * 3 * 4 * 5);
   const int64_t dims[4] = {2, 3, 4, 5}, other[3] = {6, 2, 10};
   const hlo_expr_t* index[4];
   hlo_expr_delinearize(&space, all, 4, dims, index);
@@ -114,8 +114,8 @@ static void test_digits_resolve(void** unused) {
   hlo_arena_init(&arena, 0);
   hlo_expr_space_t space;
   hlo_expr_space_init(&space, &arena);
-  const hlo_expr_t* outer = hlo_expr_digit(&space, 0, 0, 7);
-  const hlo_expr_t* inner = hlo_expr_digit(&space, 1, 0, 8);
+  const hlo_expr_t* outer = hlo_expr_loop(&space, 0, 0, 7);
+  const hlo_expr_t* inner = hlo_expr_loop(&space, 1, 0, 8);
   const hlo_expr_t* whole = hlo_expr_add(&space, hlo_expr_mul(&space, outer, 8), inner);
   assert_ptr_equal(hlo_expr_div(&space, whole, 8), outer);
   assert_ptr_equal(hlo_expr_mod(&space, whole, 8), inner);
@@ -126,7 +126,7 @@ static void test_digits_resolve(void** unused) {
   assert_int_equal(hlo_expr_coefficient(whole, 0), 8);
   assert_int_equal(whole->high, 55);
   // Neighbouring digits of a number are one.
-  const hlo_expr_t* n = hlo_expr_digit(&space, 3, 0, 8 * 14 * 48);
+  const hlo_expr_t* n = hlo_expr_loop(&space, 3, 0, 8 * 14 * 48);
   const hlo_expr_t* low = hlo_expr_mod(&space, n, 3);
   const hlo_expr_t* high = hlo_expr_mod(&space, hlo_expr_div(&space, n, 3), 16);
   assert_ptr_equal(hlo_expr_add(&space, low, hlo_expr_mul(&space, high, 3)),
@@ -147,7 +147,7 @@ static void test_limits(void** unused) {
   for (int kind = 0; kind < 3; ++kind) {
     hlo_expr_space_t space;
     hlo_expr_space_init(&space, &arena);
-    const hlo_expr_t* sum = hlo_expr_digit(&space, 0, 0, 10);
+    const hlo_expr_t* sum = hlo_expr_loop(&space, 0, 0, 10);
     if (kind == 0) {
       for (uint32_t i = 0; i < HLO_EXPR_MAX_TERMS && !space.is_exceeded; ++i) {
         sum = hlo_expr_add(&space, sum, hlo_expr_value(&space, i, 0, 9, 0));
@@ -175,7 +175,7 @@ static void test_large_divisors(void** unused) {
   hlo_arena_init(&arena, 0);
   hlo_expr_space_t space;
   hlo_expr_space_init(&space, &arena);
-  const hlo_expr_t* x = hlo_expr_digit(&space, 0, -5, 6);
+  const hlo_expr_t* x = hlo_expr_loop(&space, 0, -5, 6);
   const hlo_expr_t* twice = hlo_expr_div(&space, hlo_expr_div(&space, x, large), large);
   // 4 (large + 1) is 4 in 64 bits, but these two are not the digits of one number.
   const hlo_expr_t* rest = hlo_expr_mod(&space, hlo_expr_div(&space, x, large + 1), 4);

@@ -58,7 +58,7 @@ hlo_tile_op_t* hlo_tile_begin(hlo_tile_kernel_t* kernel, hlo_tile_block_t* block
   op->next = NULL;
   op->body = (hlo_tile_block_t){.parent = op};
   for (uint32_t i = 0; i < op->loop_count; ++i) {
-    if (op->loops[i].digit >= kernel->digit_count) kernel->digit_count = op->loops[i].digit + 1;
+    if (op->loops[i].iv >= kernel->iv_count) kernel->iv_count = op->loops[i].iv + 1;
   }
   return op;
 }
@@ -127,11 +127,11 @@ typedef struct renumbering {
 
 static const hlo_expr_t* renumbered(void* context, const hlo_expr_atom_t* atom) {
   const renumbering_t* r = context;
-  if (atom->kind == HLO_EXPR_DIGIT) {
-    return hlo_expr_digit(&r->kernel->exprs, atom->number, atom->low, atom->high + 1);
+  if (atom->kind == HLO_EXPR_LOOP) {
+    return hlo_expr_loop(&r->kernel->exprs, atom->number, atom->low, atom->high + 1);
   }
   return hlo_expr_value(&r->kernel->exprs, r->numbers[atom->number], atom->low, atom->high,
-                        atom->digits);
+                        atom->loops);
 }
 
 hlo_status_t hlo_tile_kernel_renumber(hlo_tile_kernel_t* kernel) {
@@ -169,29 +169,29 @@ uint32_t hlo_tile_block_loops(const hlo_tile_block_t* block,
   return count;
 }
 
-uint64_t hlo_tile_block_digits(const hlo_tile_block_t* block) {
+uint64_t hlo_tile_block_ivs(const hlo_tile_block_t* block) {
   const hlo_tile_loop_t* loops[HLO_TILE_MAX_DEPTH];
-  uint64_t digits = 0;
+  uint64_t ivs = 0;
   for (uint32_t i = hlo_tile_block_loops(block, loops); i-- > 0;) {
-    digits |= (uint64_t)1 << loops[i]->digit;
+    ivs |= (uint64_t)1 << loops[i]->iv;
   }
-  return digits;
+  return ivs;
 }
 
 const hlo_expr_t* hlo_tile_value_expr(hlo_tile_kernel_t* kernel, const hlo_tile_op_t* op,
                                       int64_t low, int64_t high) {
-  return hlo_expr_value(&kernel->exprs, op->number, low, high, hlo_tile_block_digits(op->block));
+  return hlo_expr_value(&kernel->exprs, op->number, low, high, hlo_tile_block_ivs(op->block));
 }
 
 uint32_t hlo_tile_block_tile(const hlo_tile_block_t* block, int64_t out_dims[HLO_TILE_MAX_DEPTH],
-                             uint32_t out_digits[HLO_TILE_MAX_DEPTH]) {
+                             uint32_t out_ivs[HLO_TILE_MAX_DEPTH]) {
   const hlo_tile_loop_t* loops[HLO_TILE_MAX_DEPTH];
   uint32_t count = hlo_tile_block_loops(block, loops), rank = 0;
   for (uint32_t i = 0; i < count; ++i) {
     int64_t extent = loops[i]->end - loops[i]->low;
     int64_t step = loops[i]->step < extent ? loops[i]->step : extent;
     if (step == 1) continue;
-    if (out_digits) out_digits[rank] = loops[i]->digit;
+    if (out_ivs) out_ivs[rank] = loops[i]->iv;
     out_dims[rank++] = step;
   }
   return rank;

@@ -30,7 +30,7 @@
 
 enum {
   HLO_TILE_MAX_OPERANDS = 16,
-  HLO_TILE_MAX_REDUCE_DIGITS = 12,
+  HLO_TILE_MAX_REDUCE_LOOPS = 12,
   HLO_TILE_MAX_DEPTH = 64,
   HLO_TILE_MAX_ALIASES = 256,
   HLO_TILE_VERSION = 2,  // of the text format; every version from 1 on can be read
@@ -55,7 +55,7 @@ struct hlo_tile_block {
 
 /// low <= variable < end in steps of `step`; the last step may be shorter.
 typedef struct hlo_tile_loop {
-  uint32_t digit;
+  uint32_t iv;
   int64_t low, end, step;
 } hlo_tile_loop_t;
 
@@ -86,7 +86,7 @@ struct hlo_tile_op {
   uint32_t result;      // result, argument: its number
   // Loops, reductions.
   uint32_t loop_count;
-  hlo_tile_loop_t loops[HLO_TILE_MAX_REDUCE_DIGITS];
+  hlo_tile_loop_t loops[HLO_TILE_MAX_REDUCE_LOOPS];
   hlo_op_t
       reducers[HLO_TILE_MAX_OPERANDS / 2];  // one per reduced value
   uint32_t reducer_count;
@@ -107,7 +107,7 @@ typedef struct hlo_tile_kernel {
   const char* name;
   hlo_expr_space_t exprs;
   hlo_tile_layout_space_t layouts;
-  uint32_t buffer_count, value_count, digit_count;
+  uint32_t buffer_count, value_count, iv_count;
   hlo_tile_buffer_t* buffers;
   hlo_tile_block_t body;
 } hlo_tile_kernel_t;

@@ -53,11 +53,11 @@ hlo_tile_op_t* hlo_tile_op_yield(const hlo_tile_op_t* op);
 /// Returns the number of results; a `result` operation names those after the first.
 uint32_t hlo_tile_result_count(const hlo_tile_op_t* op);
 /// Returns the loops of all enclosing blocks, one bit each.
-uint64_t hlo_tile_block_digits(const hlo_tile_block_t* block);
+uint64_t hlo_tile_block_ivs(const hlo_tile_block_t* block);
 /// Returns the rank of the tile at a block: the enclosing loops with a step above one, outermost
 /// first, with their steps in out_dims. The list of loops may be NULL.
 uint32_t hlo_tile_block_tile(const hlo_tile_block_t* block, int64_t out_dims[HLO_TILE_MAX_DEPTH],
-                             uint32_t out_digits[HLO_TILE_MAX_DEPTH]);
+                             uint32_t out_ivs[HLO_TILE_MAX_DEPTH]);
 const char* hlo_tile_direction_name(int64_t direction);  // of a comparison
 
 #endif  // HLO_TILE_IR_IMPL_H_

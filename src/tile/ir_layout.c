@@ -72,16 +72,16 @@ static int64_t largest_divisor(int64_t number, int64_t most) {
 // Lanes along dimension `lane`, everything else in registers.
 static const hlo_tile_layout_t* along(const inference_t* in, uint32_t rank, const int64_t* dims,
                                       uint32_t lane) {
-  hlo_digit_t digits[2 * HLO_TILE_LAYOUT_MAX_RANK];
+  hlo_layout_mode_t ivs[2 * HLO_TILE_LAYOUT_MAX_RANK];
   uint32_t count = 0;
   int64_t slot = 1;
   for (uint32_t i = rank; i-- > 0;) {
     int64_t lanes = i == lane ? largest_divisor(dims[i], in->lanes) : 1, rest = dims[i] / lanes;
-    if (lanes > 1) digits[count++] = (hlo_digit_t){(int32_t)i, HLO_AXIS_LANE, lanes, 1, 1};
-    if (rest > 1) digits[count++] = (hlo_digit_t){(int32_t)i, HLO_AXIS_SLOT, rest, lanes, slot};
+    if (lanes > 1) ivs[count++] = (hlo_layout_mode_t){(int32_t)i, HLO_AXIS_LANE, lanes, 1, 1};
+    if (rest > 1) ivs[count++] = (hlo_layout_mode_t){(int32_t)i, HLO_AXIS_SLOT, rest, lanes, slot};
     slot *= rest;
   }
-  return hlo_tile_layout_make(&in->kernel->layouts, rank, dims, count, digits, (hlo_swizzle_t){0});
+  return hlo_tile_layout_make(&in->kernel->layouts, rank, dims, count, ivs, (hlo_swizzle_t){0});
 }
 
 // A variable for the tile at a block; the layouts of a sum follow from its operands.
@@ -121,17 +121,17 @@ static void find_given(inference_t* in) {
 static const hlo_tile_layout_t* memory_of(const inference_t* in, const hlo_tile_op_t* op) {
   int64_t dims[HLO_TILE_MAX_DEPTH];
   uint32_t numbers[HLO_TILE_MAX_DEPTH], rank = hlo_tile_block_tile(op->block, dims, numbers);
-  hlo_digit_t digits[HLO_TILE_LAYOUT_MAX_RANK];
+  hlo_layout_mode_t ivs[HLO_TILE_LAYOUT_MAX_RANK];
   for (uint32_t i = 0; i < rank; ++i) {
     int64_t step = hlo_expr_coefficient(op->offset, numbers[i]);
     for (uint32_t k = 0; k < op->offset->term_count; ++k) {
       const hlo_expr_atom_t* atom = op->offset->terms[k].atom;
-      if (atom->kind != HLO_EXPR_DIGIT && (atom->digits >> numbers[i] & 1)) step = FAR;
+      if (atom->kind != HLO_EXPR_LOOP && (atom->loops >> numbers[i] & 1)) step = FAR;
     }
     if (step < -FAR || step > FAR) step = FAR;
-    digits[i] = (hlo_digit_t){(int32_t)i, HLO_AXIS_ADDRESS, dims[i], 1, step};
+    ivs[i] = (hlo_layout_mode_t){(int32_t)i, HLO_AXIS_ADDRESS, dims[i], 1, step};
   }
-  return hlo_tile_layout_make(&in->kernel->layouts, rank, dims, rank, digits, (hlo_swizzle_t){0});
+  return hlo_tile_layout_make(&in->kernel->layouts, rank, dims, rank, ivs, (hlo_swizzle_t){0});
 }
 
 // The number of registers that the enclosing loops move for a tile of such elements.

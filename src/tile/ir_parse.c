@@ -42,16 +42,16 @@ static hlo_status_t parse_value(parser_t* p, hlo_tile_op_t** out_op) {
 static hlo_status_t parse_expr(parser_t* p, const hlo_tile_block_t* block, uint32_t depth,
                                const hlo_expr_t** out_expr);
 
-static hlo_status_t parse_digit(parser_t* p, const hlo_tile_block_t* block, const char* word,
+static hlo_status_t parse_iv(parser_t* p, const hlo_tile_block_t* block, const char* word,
                                 const hlo_expr_t** out_expr) {
   const hlo_tile_loop_t* loops[HLO_TILE_MAX_DEPTH];
   uint32_t count = hlo_tile_block_loops(block, loops);
-  hlo_tile_text_t digits = {word + 1, word + 1};
+  hlo_tile_text_t ivs = {word + 1, word + 1};
   int64_t number = -1;
-  if (word[0] != 'd' || !hlo_tile_text_number(&digits, &number)) number = -1;
+  if (word[0] != 'd' || !hlo_tile_text_number(&ivs, &number)) number = -1;
   for (uint32_t i = count; i-- > 0;) {
-    if (loops[i]->digit != number) continue;
-    *out_expr = hlo_expr_digit(&p->kernel->exprs, loops[i]->digit, loops[i]->low, loops[i]->end);
+    if (loops[i]->iv != number) continue;
+    *out_expr = hlo_expr_loop(&p->kernel->exprs, loops[i]->iv, loops[i]->low, loops[i]->end);
     return hlo_ok();
   }
   return hlo_tile_text_error(&p->text, "a digit of a loop around it before this");
@@ -88,7 +88,7 @@ static hlo_status_t parse_atom(parser_t* p, const hlo_tile_block_t* block, uint3
   char word[WORD];
   EXPECT(p, hlo_tile_text_word(&p->text, word, sizeof word), "a digit");
   if (strcmp(word, "clamp") == 0) return parse_clamp(p, out_expr);
-  return parse_digit(p, block, word, out_expr);
+  return parse_iv(p, block, word, out_expr);
 }
 
 // Limits coefficients and bounds so that their products stay far below 62 bits.
@@ -148,15 +148,15 @@ static hlo_status_t parse_range(parser_t* p, int64_t* low, int64_t* end) {
 
 static hlo_status_t parse_loops(parser_t* p, hlo_tile_op_t* op) {
   do {
-    EXPECT(p, op->loop_count < HLO_TILE_MAX_REDUCE_DIGITS, "fewer loops");
+    EXPECT(p, op->loop_count < HLO_TILE_MAX_REDUCE_LOOPS, "fewer loops");
     hlo_tile_loop_t* loop = &op->loops[op->loop_count++];
     char word[WORD];
-    int64_t digit;
+    int64_t iv;
     EXPECT(p, hlo_tile_text_word(&p->text, word, sizeof word) && word[0] == 'd', "a digit");
     hlo_tile_text_t number = {word + 1, word + 1};
-    EXPECT(p, hlo_tile_text_number(&number, &digit) && digit >= 0 && digit < HLO_EXPR_MAX_DIGITS,
+    EXPECT(p, hlo_tile_text_number(&number, &iv) && iv >= 0 && iv < HLO_EXPR_MAX_LOOPS,
            "a digit's number before this");
-    loop->digit = (uint32_t)digit;
+    loop->iv = (uint32_t)iv;
     EXPECT(p, hlo_tile_text_take(&p->text, "="), "'='");
     HLO_TRY(parse_range(p, &loop->low, &loop->end));
     EXPECT(p, hlo_tile_text_take(&p->text, "by") && hlo_tile_text_number(&p->text, &loop->step),
@@ -200,13 +200,13 @@ static hlo_status_t parse_guard(parser_t* p, const hlo_tile_block_t* block, hlo_
 static hlo_status_t parse_element(parser_t* p, const hlo_tile_block_t* block, hlo_tile_op_t* op) {
   (void)block;
   EXPECT(p, hlo_tile_text_take(&p->text, "0x"), "0x and the bytes of an element");
-  uint32_t digits = (uint32_t)strspn(p->text.at, "0123456789abcdef");
-  EXPECT(p, digits % 2 == 0 && digits <= 2 * sizeof op->element, "the bytes of an element");
-  for (uint32_t i = 0; i < digits; ++i) {
-    char c = p->text.at[digits - 1 - i];
+  uint32_t ivs = (uint32_t)strspn(p->text.at, "0123456789abcdef");
+  EXPECT(p, ivs % 2 == 0 && ivs <= 2 * sizeof op->element, "the bytes of an element");
+  for (uint32_t i = 0; i < ivs; ++i) {
+    char c = p->text.at[ivs - 1 - i];
     op->element[i / 2] |= (uint8_t)((c <= '9' ? c - '0' : c - 'a' + 10) << (i % 2 ? 4 : 0));
   }
-  p->text.at += digits;
+  p->text.at += ivs;
   return hlo_ok();
 }
 

@@ -10,7 +10,7 @@ enum { FLOATS, NUMBERS, RESULTS };  // buffers
 typedef struct maker {
   uint64_t random;
   hlo_tile_kernel_t* kernel;
-  uint32_t nesting, digit_count, float_count, number_count, seen[HLO_TILE_OP_KIND_COUNT];
+  uint32_t nesting, iv_count, float_count, number_count, seen[HLO_TILE_OP_KIND_COUNT];
   int64_t stored;                     // elements of the output that are given away
   hlo_tile_op_t* floats[MAX_KNOWN];   // f32
   hlo_tile_op_t* numbers[MAX_KNOWN];  // s32
@@ -42,9 +42,9 @@ static const hlo_expr_t* some_offset(maker_t* m, const hlo_tile_block_t* block) 
   const hlo_tile_loop_t* loops[HLO_TILE_MAX_DEPTH];
   const hlo_expr_t* sum = hlo_expr_const(exprs, below(m, INPUT));
   for (uint32_t i = hlo_tile_block_loops(block, loops); i-- > 0;) {
-    const hlo_expr_t* digit = hlo_expr_digit(exprs, loops[i]->digit, loops[i]->low, loops[i]->end);
-    if (below(m, 4) == 0) digit = hlo_expr_div(exprs, digit, 1 + below(m, 3));
-    sum = hlo_expr_add(exprs, sum, hlo_expr_mul(exprs, digit, below(m, 9)));
+    const hlo_expr_t* iv = hlo_expr_loop(exprs, loops[i]->iv, loops[i]->low, loops[i]->end);
+    if (below(m, 4) == 0) iv = hlo_expr_div(exprs, iv, 1 + below(m, 3));
+    sum = hlo_expr_add(exprs, sum, hlo_expr_mul(exprs, iv, below(m, 9)));
   }
   if (m->number_count && below(m, 4) == 0) {
     const hlo_tile_op_t* number = m->numbers[below(m, m->number_count)];
@@ -60,8 +60,8 @@ static void put_store(maker_t* m, hlo_tile_block_t* block) {
   const hlo_expr_t* offset = hlo_expr_const(exprs, m->stored);
   int64_t count = 1;
   for (uint32_t i = hlo_tile_block_loops(block, loops); i-- > 0;) {
-    const hlo_expr_t* digit = hlo_expr_digit(exprs, loops[i]->digit, loops[i]->low, loops[i]->end);
-    offset = hlo_expr_add(exprs, offset, hlo_expr_mul(exprs, digit, count));
+    const hlo_expr_t* iv = hlo_expr_loop(exprs, loops[i]->iv, loops[i]->low, loops[i]->end);
+    offset = hlo_expr_add(exprs, offset, hlo_expr_mul(exprs, iv, count));
     count *= loops[i]->end;
   }
   if (m->stored + count > OUTPUT) return;
@@ -89,7 +89,7 @@ static void put_plain(maker_t* m, hlo_tile_block_t* block) {
   switch (below(m, 6)) {
     case 0:
       fields.kind = HLO_TILE_OP_load;
-      fields.alias = below(m, 4) == 0 ? 1 + m->digit_count : 0;
+      fields.alias = below(m, 4) == 0 ? 1 + m->iv_count : 0;
       fields.offset = some_offset(m, block);
       break;
     case 1:
@@ -163,7 +163,7 @@ static void put_loop(maker_t* m, hlo_tile_block_t* block) {
   int64_t extent = 2 + below(m, 3);
   hlo_tile_op_t fields = {.kind = kinds[which],
                           .loop_count = 1,
-                          .loops = {{m->digit_count++, 0, extent, which ? 1 + below(m, 4) : 1}}};
+                          .loops = {{m->iv_count++, 0, extent, which ? 1 + below(m, 4) : 1}}};
   if (results) fields.dtype = HLO_DTYPE_F32;
   if (which == 3) fields.reducers[fields.reducer_count++] = HLO_OP_add;
   for (uint32_t i = 0; i < results; ++i) fields.operands[fields.operand_count++] = some_float(m);
@@ -246,7 +246,7 @@ static hlo_tile_kernel_t* make(maker_t* m, hlo_arena_t* arena, uint32_t number) 
       {HLO_DTYPE_F32, INPUT, false}, {HLO_DTYPE_S32, INPUT, false}, {HLO_DTYPE_F32, OUTPUT, true}};
   m->random = number;
   m->kernel = hlo_tile_kernel_create(arena, "random", 3, buffers);
-  m->nesting = m->digit_count = m->float_count = m->number_count = 0, m->stored = 0;
+  m->nesting = m->iv_count = m->float_count = m->number_count = 0, m->stored = 0;
   append(m, &m->kernel->body,
          &(hlo_tile_op_t){.kind = HLO_TILE_OP_constant, .dtype = HLO_DTYPE_F32});
   put_ops(m, &m->kernel->body, 8);

@@ -10,7 +10,7 @@ enum { MAX_BYTES = 1 << 28, ELEMENT_BYTES = 16 };  // of all values; of the wide
 
 // A running loop and its current range.
 typedef struct active {
-  uint32_t digit;
+  uint32_t iv;
   int64_t base, count;
 } active_t;
 
@@ -117,13 +117,13 @@ static const void* spread(run_t* run, const hlo_tile_op_t* op, int64_t count) {
 }
 
 // Adds the value of a loop variable at every point, times `factor`, to `sum`.
-static void add_digit(const run_t* run, uint32_t digit, int64_t factor, int64_t count,
+static void add_iv(const run_t* run, uint32_t iv, int64_t factor, int64_t count,
                       int64_t* sum) {
   int64_t inner = count;
   for (uint32_t i = 0; i < run->depth; ++i) {
     const active_t* active = &run->active[i];
     inner /= active->count;
-    if (active->digit != digit) continue;
+    if (active->iv != iv) continue;
     for (int64_t p = 0; p < count; ++p) {
       sum[p] += factor * (active->base + p / inner % active->count);
     }
@@ -151,8 +151,8 @@ static void add_value(const run_t* run, const hlo_expr_atom_t* atom, hlo_dtype_t
 
 static void add_atom(run_t* run, const hlo_expr_term_t* term, int64_t count, int64_t* sum) {
   const hlo_expr_atom_t* atom = term->atom;
-  if (atom->kind == HLO_EXPR_DIGIT) {
-    add_digit(run, atom->number, term->coefficient, count, sum);
+  if (atom->kind == HLO_EXPR_LOOP) {
+    add_iv(run, atom->number, term->coefficient, count, sum);
   } else if (atom->kind == HLO_EXPR_VALUE) {
     add_value(run, atom, run->values[atom->number].op->dtype, term->coefficient, count, sum);
   } else {
@@ -373,7 +373,7 @@ static hlo_status_t run_loops(run_t* run, const hlo_tile_op_t* op, uint32_t at, 
   uint32_t depth = run->depth;
   for (int64_t base = loop->low; base < loop->end; base += loop->step) {
     int64_t rest = loop->end - base;
-    run->active[depth] = (active_t){loop->digit, base, rest < loop->step ? rest : loop->step};
+    run->active[depth] = (active_t){loop->iv, base, rest < loop->step ? rest : loop->step};
     run->depth = depth + 1;
     HLO_TRY(run_loops(run, op, at + 1, outer));
   }

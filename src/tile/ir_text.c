@@ -64,7 +64,7 @@ static void print_expr(const hlo_expr_t* a, hlo_strbuf_t* out) {
 
 static void print_atom(const hlo_expr_atom_t* atom, hlo_strbuf_t* out) {
   switch ((hlo_expr_atom_kind_t)atom->kind) {
-    case HLO_EXPR_DIGIT: hlo_strbuf_printf(out, "d%u", atom->number); return;
+    case HLO_EXPR_LOOP: hlo_strbuf_printf(out, "d%u", atom->number); return;
     case HLO_EXPR_VALUE:
       hlo_strbuf_printf(out, "clamp(%%%u, %" PRId64 ", %" PRId64 ")", atom->number, atom->low,
                         atom->high);
@@ -92,7 +92,7 @@ static void print_loops(const hlo_tile_op_t* op, hlo_strbuf_t* out) {
   for (uint32_t i = 0; i < op->loop_count; ++i) {
     const hlo_tile_loop_t* loop = &op->loops[i];
     hlo_strbuf_printf(out, "%sd%u = %" PRId64 "..%" PRId64 " by %" PRId64, i ? ", " : " ",
-                      loop->digit, loop->low, loop->end, loop->step);
+                      loop->iv, loop->low, loop->end, loop->step);
   }
 }
 

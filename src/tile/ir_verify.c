@@ -35,18 +35,18 @@ static bool is_visible(const hlo_tile_op_t* value, const hlo_tile_block_t* block
 }
 
 static hlo_status_t check_expr(const verifier_t* v, const hlo_tile_op_t* op, const hlo_expr_t* expr,
-                               uint64_t digits) {
+                               uint64_t ivs) {
   for (uint32_t i = 0; i < expr->term_count; ++i) {
     const hlo_expr_atom_t* atom = expr->terms[i].atom;
-    if (atom->kind == HLO_EXPR_DIGIT) {
-      CHECK(op, digits >> atom->number & 1, INDEX_DIGIT);
+    if (atom->kind == HLO_EXPR_LOOP) {
+      CHECK(op, ivs >> atom->number & 1, INDEX_IV);
     } else if (atom->kind == HLO_EXPR_VALUE) {
       const hlo_tile_op_t* value =
           atom->number < v->kernel->value_count ? v->values[atom->number] : NULL;
       CHECK(op, value && is_visible(value, op->block), INDEX_VISIBLE);
       CHECK(op, hlo_dtype_is_integer(value->dtype), INDEX_TYPE);
     } else {
-      HLO_TRY(check_expr(v, op, atom->argument, digits));
+      HLO_TRY(check_expr(v, op, atom->argument, ivs));
     }
   }
   return hlo_ok();
@@ -59,10 +59,10 @@ static hlo_status_t check_loops(const hlo_tile_op_t* op) {
   CHECK(op, count + op->loop_count < HLO_TILE_MAX_DEPTH, LOOP_DEPTH);
   for (uint32_t i = 0; i < op->loop_count; ++i) {
     const hlo_tile_loop_t* loop = &op->loops[i];
-    CHECK(op, loop->digit < HLO_EXPR_MAX_DIGITS && loop->step > 0 && loop->low < loop->end,
+    CHECK(op, loop->iv < HLO_EXPR_MAX_LOOPS && loop->step > 0 && loop->low < loop->end,
           LOOP_STEPS);
-    for (uint32_t k = 0; k < count; ++k) CHECK(op, around[k]->digit != loop->digit, LOOP_AROUND);
-    for (uint32_t k = 0; k < i; ++k) CHECK(op, op->loops[k].digit != loop->digit, LOOP_TWICE);
+    for (uint32_t k = 0; k < count; ++k) CHECK(op, around[k]->iv != loop->iv, LOOP_AROUND);
+    for (uint32_t k = 0; k < i; ++k) CHECK(op, op->loops[k].iv != loop->iv, LOOP_TWICE);
   }
   return hlo_ok();
 }
@@ -240,7 +240,7 @@ static hlo_status_t check_regions(verifier_t* v, const hlo_tile_op_t* op) {
 static hlo_status_t check_op(verifier_t* v, const hlo_tile_op_t* op) {
   HLO_TRY(check_operands(v, op));
   if (hlo_tile_op_has_offset(op->kind)) {
-    HLO_TRY(check_expr(v, op, op->offset, hlo_tile_block_digits(op->block)));
+    HLO_TRY(check_expr(v, op, op->offset, hlo_tile_block_ivs(op->block)));
   }
   if (hlo_tile_op_has_loops(op->kind)) HLO_TRY(check_loops(op));
   HLO_TRY(check_regions(v, op));

@@ -140,7 +140,7 @@ static void test_built(void** unused) {
     hlo_tile_op_t fields = BUILT[i].op;
     bool is_index = fields.kind == HLO_TILE_OP_index;
     fields.offset =
-        is_index ? hlo_expr_digit(&kernel->exprs, 3, 0, 4) : hlo_expr_const(&kernel->exprs, 0);
+        is_index ? hlo_expr_loop(&kernel->exprs, 3, 0, 4) : hlo_expr_const(&kernel->exprs, 0);
     hlo_tile_append(kernel, &kernel->body, &fields);
     hlo_status_t status = hlo_tile_kernel_verify(kernel);
     assert_int_equal(hlo_status_code(status), HLO_STATUS_INVALID_ARGUMENT);

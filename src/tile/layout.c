@@ -21,64 +21,64 @@ void hlo_tile_layout_space_init(hlo_tile_layout_space_t* space, hlo_arena_t* are
 
 // ---- modes
 
-void hlo_digits_add(hlo_digit_list_t* list, hlo_digit_t digit) {
-  if (digit.extent == 1) return;
-  if (list->count == HLO_TILE_LAYOUT_MAX_DIGITS) {
+void hlo_layout_modes_add(hlo_layout_mode_list_t* list, hlo_layout_mode_t mode) {
+  if (mode.extent == 1) return;
+  if (list->count == HLO_TILE_LAYOUT_MAX_MODES) {
     list->failed = true;
     return;
   }
-  list->digits[list->count++] = digit;
+  list->modes[list->count++] = mode;
 }
 
 // Orders replicated modes, which have no order of their own: the farther axis and the larger step
 // first.
-static bool comes_before(const hlo_digit_t* a, const hlo_digit_t* b) {
+static bool comes_before(const hlo_layout_mode_t* a, const hlo_layout_mode_t* b) {
   if (a->dim != b->dim) return (uint32_t)a->dim < (uint32_t)b->dim;
   if (a->stride != b->stride) return a->stride > b->stride;
   if (a->axis != b->axis) return a->axis > b->axis;
   return a->position > b->position;
 }
 
-void hlo_digits_sort(hlo_digit_list_t* list) {
+void hlo_layout_modes_sort(hlo_layout_mode_list_t* list) {
   for (uint32_t i = 1; i < list->count; ++i) {
-    hlo_digit_t digit = list->digits[i];
+    hlo_layout_mode_t mode = list->modes[i];
     uint32_t at = i;
-    for (; at > 0 && comes_before(&digit, &list->digits[at - 1]); --at) {
-      list->digits[at] = list->digits[at - 1];
+    for (; at > 0 && comes_before(&mode, &list->modes[at - 1]); --at) {
+      list->modes[at] = list->modes[at - 1];
     }
-    list->digits[at] = digit;
+    list->modes[at] = mode;
   }
 }
 
-bool hlo_digits_cut(hlo_digit_list_t* list, int32_t dim, int64_t stride) {
+bool hlo_layout_modes_split(hlo_layout_mode_list_t* list, int32_t dim, int64_t stride) {
   for (uint32_t i = 0; i < list->count; ++i) {
-    hlo_digit_t* digit = &list->digits[i];
-    if (digit->dim != dim || stride <= digit->stride || stride >= digit->stride * digit->extent) {
+    hlo_layout_mode_t* mode = &list->modes[i];
+    if (mode->dim != dim || stride <= mode->stride || stride >= mode->stride * mode->extent) {
       continue;
     }
-    int64_t inner = stride / digit->stride;
-    hlo_digit_t outer = *digit;
-    if (stride % digit->stride || digit->extent % inner ||
-        __builtin_mul_overflow(digit->position, inner, &outer.position)) {
+    int64_t inner = stride / mode->stride;
+    hlo_layout_mode_t outer = *mode;
+    if (stride % mode->stride || mode->extent % inner ||
+        __builtin_mul_overflow(mode->position, inner, &outer.position)) {
       return false;
     }
     outer.extent /= inner;
     outer.stride = stride;
-    digit->extent = inner;
-    hlo_digits_add(list, outer);
+    mode->extent = inner;
+    hlo_layout_modes_add(list, outer);
     return !list->failed;
   }
   return true;
 }
 
-void hlo_digits_of(const hlo_tile_layout_t* a, hlo_digit_list_t* out_list) {
-  out_list->count = a->digit_count;
+void hlo_layout_modes_of(const hlo_tile_layout_t* a, hlo_layout_mode_list_t* out_list) {
+  out_list->count = a->mode_count;
   out_list->failed = false;
-  memcpy(out_list->digits, a->digits, a->digit_count * sizeof *a->digits);
+  memcpy(out_list->modes, a->modes, a->mode_count * sizeof *a->modes);
 }
 
 // Merges two adjacent modes if the outer one continues where the inner one ends.
-static bool join(hlo_digit_t* outer, const hlo_digit_t* inner) {
+static bool join(hlo_layout_mode_t* outer, const hlo_layout_mode_t* inner) {
   int64_t stride, position, extent;
   if (outer->dim != inner->dim || outer->axis != inner->axis ||
       __builtin_mul_overflow(inner->stride, inner->extent, &stride) || outer->stride != stride ||
@@ -93,39 +93,39 @@ static bool join(hlo_digit_t* outer, const hlo_digit_t* inner) {
   return true;
 }
 
-static void canonicalize(hlo_digit_list_t* list) {
+static void canonicalize(hlo_layout_mode_list_t* list) {
   uint32_t kept = 0;
   for (uint32_t i = 0; i < list->count; ++i) {
-    hlo_digit_t* digit = &list->digits[i];
-    if (digit->position == 0) digit->axis = HLO_AXIS_SLOT;  // it moves on no axis
-    if (digit->position || digit->dim != HLO_DIGIT_REPLICATED) list->digits[kept++] = *digit;
+    hlo_layout_mode_t* mode = &list->modes[i];
+    if (mode->position == 0) mode->axis = HLO_AXIS_SLOT;  // it moves on no axis
+    if (mode->position || mode->dim != HLO_LAYOUT_MODE_REPLICATED) list->modes[kept++] = *mode;
   }
   list->count = kept;
-  hlo_digits_sort(list);
+  hlo_layout_modes_sort(list);
   kept = 0;
   for (uint32_t i = 0; i < list->count; ++i) {
-    if (kept && join(&list->digits[kept - 1], &list->digits[i])) continue;
-    list->digits[kept++] = list->digits[i];
+    if (kept && join(&list->modes[kept - 1], &list->modes[i])) continue;
+    list->modes[kept++] = list->modes[i];
   }
   list->count = kept;
 }
 
 // Returns true if sorted modes are exactly the mixed radix of every dimension.
-static bool covers(const hlo_digit_list_t* list, uint32_t rank, const int64_t* dims) {
+static bool covers(const hlo_layout_mode_list_t* list, uint32_t rank, const int64_t* dims) {
   uint32_t at = 0;
   for (uint32_t d = 0; d < rank; ++d) {
     int64_t rest = dims[d];
-    for (; at < list->count && list->digits[at].dim == (int32_t)d; ++at) {
-      const hlo_digit_t* digit = &list->digits[at];
-      if (digit->extent < 2 || rest % digit->extent) return false;
-      rest /= digit->extent;
-      if (digit->stride != rest) return false;
+    for (; at < list->count && list->modes[at].dim == (int32_t)d; ++at) {
+      const hlo_layout_mode_t* mode = &list->modes[at];
+      if (mode->extent < 2 || rest % mode->extent) return false;
+      rest /= mode->extent;
+      if (mode->stride != rest) return false;
     }
     if (rest != 1) return false;
   }
   for (; at < list->count; ++at) {
-    const hlo_digit_t* digit = &list->digits[at];
-    if (digit->dim != HLO_DIGIT_REPLICATED || digit->stride != 0 || digit->extent < 2) return false;
+    const hlo_layout_mode_t* mode = &list->modes[at];
+    if (mode->dim != HLO_LAYOUT_MODE_REPLICATED || mode->stride != 0 || mode->extent < 2) return false;
   }
   return true;
 }
@@ -133,33 +133,33 @@ static bool covers(const hlo_digit_list_t* list, uint32_t rank, const int64_t* d
 // ---- layouts
 
 static uint64_t hash_layout(const hlo_tile_layout_t* a) {
-  uint64_t hash = hlo_hash_word(a->rank, a->digit_count);
+  uint64_t hash = hlo_hash_word(a->rank, a->mode_count);
   hash = hlo_hash_word(hash, a->swizzle.bits | a->swizzle.base << 8 | a->swizzle.shift << 16);
   for (uint32_t i = 0; i < a->rank; ++i) hash = hlo_hash_word(hash, (uint64_t)a->dims[i]);
-  for (uint32_t i = 0; i < a->digit_count; ++i) {
-    const hlo_digit_t* digit = &a->digits[i];
-    hash = hlo_hash_word(hash, (uint32_t)digit->dim);
-    hash = hlo_hash_word(hash, (uint64_t)digit->axis);
-    hash = hlo_hash_word(hash, (uint64_t)digit->extent);
-    hash = hlo_hash_word(hash, (uint64_t)digit->stride);
-    hash = hlo_hash_word(hash, (uint64_t)digit->position);
+  for (uint32_t i = 0; i < a->mode_count; ++i) {
+    const hlo_layout_mode_t* mode = &a->modes[i];
+    hash = hlo_hash_word(hash, (uint32_t)mode->dim);
+    hash = hlo_hash_word(hash, (uint64_t)mode->axis);
+    hash = hlo_hash_word(hash, (uint64_t)mode->extent);
+    hash = hlo_hash_word(hash, (uint64_t)mode->stride);
+    hash = hlo_hash_word(hash, (uint64_t)mode->position);
   }
   return hash;
 }
 
-static bool same_digit(const hlo_digit_t* a, const hlo_digit_t* b) {
+static bool same_mode(const hlo_layout_mode_t* a, const hlo_layout_mode_t* b) {
   return a->dim == b->dim && a->axis == b->axis && a->extent == b->extent &&
          a->stride == b->stride && a->position == b->position;
 }
 
 static bool same_layout(const hlo_tile_layout_t* a, const hlo_tile_layout_t* b) {
-  if (a->rank != b->rank || a->digit_count != b->digit_count ||
+  if (a->rank != b->rank || a->mode_count != b->mode_count ||
       memcmp(&a->swizzle, &b->swizzle, sizeof a->swizzle) != 0 ||
       (a->rank && memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) != 0)) {
     return false;
   }
-  for (uint32_t i = 0; i < a->digit_count; ++i) {
-    if (!same_digit(&a->digits[i], &b->digits[i])) return false;
+  for (uint32_t i = 0; i < a->mode_count; ++i) {
+    if (!same_mode(&a->modes[i], &b->modes[i])) return false;
   }
   return true;
 }
@@ -185,33 +185,33 @@ static bool is_swizzle(hlo_swizzle_t s) {
 }
 
 const hlo_tile_layout_t* hlo_tile_layout_make(hlo_tile_layout_space_t* space, uint32_t rank,
-                                              const int64_t* dims, uint32_t digit_count,
-                                              const hlo_digit_t* digits, hlo_swizzle_t swizzle) {
-  if (rank > HLO_TILE_LAYOUT_MAX_RANK || digit_count > HLO_TILE_LAYOUT_MAX_DIGITS ||
+                                              const int64_t* dims, uint32_t mode_count,
+                                              const hlo_layout_mode_t* modes, hlo_swizzle_t swizzle) {
+  if (rank > HLO_TILE_LAYOUT_MAX_RANK || mode_count > HLO_TILE_LAYOUT_MAX_MODES ||
       !is_swizzle(swizzle)) {
     return NULL;
   }
-  hlo_digit_list_t list = {0};
-  for (uint32_t i = 0; i < digit_count; ++i) {
-    const hlo_digit_t* digit = &digits[i];
-    if (digit->dim < HLO_DIGIT_REPLICATED || digit->dim >= (int32_t)rank || digit->extent < 1 ||
-        digit->position < -HLO_TILE_LAYOUT_MAX_POSITION ||
-        digit->position > HLO_TILE_LAYOUT_MAX_POSITION) {
+  hlo_layout_mode_list_t list = {0};
+  for (uint32_t i = 0; i < mode_count; ++i) {
+    const hlo_layout_mode_t* mode = &modes[i];
+    if (mode->dim < HLO_LAYOUT_MODE_REPLICATED || mode->dim >= (int32_t)rank || mode->extent < 1 ||
+        mode->position < -HLO_TILE_LAYOUT_MAX_POSITION ||
+        mode->position > HLO_TILE_LAYOUT_MAX_POSITION) {
       return NULL;
     }
-    hlo_digits_add(&list, *digit);
+    hlo_layout_modes_add(&list, *mode);
   }
   canonicalize(&list);
   if (!covers(&list, rank, dims)) return NULL;
   if (2 * (space->count + 1) > space->capacity && !grow(space)) return NULL;
-  size_t bytes = list.count * sizeof *digits;
+  size_t bytes = list.count * sizeof *modes;
   hlo_tile_layout_t* made = hlo_arena_alloc_zeroed(space->arena, sizeof *made + bytes);
   if (!made) return NULL;
   made->rank = rank;
-  made->digit_count = list.count;
+  made->mode_count = list.count;
   made->swizzle = swizzle;
   if (rank) memcpy(made->dims, dims, rank * sizeof *dims);
-  memcpy(made->digits, list.digits, bytes);
+  memcpy(made->modes, list.modes, bytes);
   uint32_t mask = space->capacity - 1, at = (uint32_t)hash_layout(made) & mask;
   for (; space->table[at]; at = (at + 1) & mask) {
     if (same_layout(space->table[at], made)) return space->table[at];
@@ -223,18 +223,18 @@ const hlo_tile_layout_t* hlo_tile_layout_make(hlo_tile_layout_space_t* space, ui
 // Requires tiles that divide the dimensions.
 static const hlo_tile_layout_t* packed(hlo_tile_layout_space_t* space, uint32_t rank,
                                        const int64_t* dims, const int64_t* tile) {
-  hlo_digit_list_t list = {0};
+  hlo_layout_mode_list_t list = {0};
   int64_t position = 1;
   for (uint32_t i = rank; i-- > 0; position *= tile[i]) {
-    hlo_digits_add(&list, (hlo_digit_t){(int32_t)i, HLO_AXIS_ADDRESS, tile[i], 1, position});
+    hlo_layout_modes_add(&list, (hlo_layout_mode_t){(int32_t)i, HLO_AXIS_ADDRESS, tile[i], 1, position});
   }
   for (uint32_t i = rank; i-- > 0;) {
     int64_t count = dims[i] / tile[i];
-    hlo_digits_add(&list, (hlo_digit_t){(int32_t)i, HLO_AXIS_ADDRESS, count, tile[i], position});
+    hlo_layout_modes_add(&list, (hlo_layout_mode_t){(int32_t)i, HLO_AXIS_ADDRESS, count, tile[i], position});
     position *= count;
   }
   if (list.failed) return NULL;
-  return hlo_tile_layout_make(space, rank, dims, list.count, list.digits, (hlo_swizzle_t){0});
+  return hlo_tile_layout_make(space, rank, dims, list.count, list.modes, (hlo_swizzle_t){0});
 }
 
 const hlo_tile_layout_t* hlo_tile_layout_row_major(hlo_tile_layout_space_t* space, uint32_t rank,
@@ -272,11 +272,11 @@ hlo_status_t hlo_tile_layout_packed(hlo_tile_layout_space_t* space, uint32_t ran
 const hlo_tile_layout_t* hlo_tile_layout_splat(hlo_tile_layout_space_t* space, uint32_t rank,
                                                const int64_t* dims) {
   if (rank > HLO_TILE_LAYOUT_MAX_RANK) return NULL;
-  hlo_digit_list_t list = {0};
+  hlo_layout_mode_list_t list = {0};
   for (uint32_t i = 0; i < rank; ++i) {
-    hlo_digits_add(&list, (hlo_digit_t){(int32_t)i, HLO_AXIS_SLOT, dims[i], 1, 0});
+    hlo_layout_modes_add(&list, (hlo_layout_mode_t){(int32_t)i, HLO_AXIS_SLOT, dims[i], 1, 0});
   }
-  return hlo_tile_layout_make(space, rank, dims, list.count, list.digits, (hlo_swizzle_t){0});
+  return hlo_tile_layout_make(space, rank, dims, list.count, list.modes, (hlo_swizzle_t){0});
 }
 
 // ---- ownership
@@ -289,11 +289,11 @@ static int64_t swizzled(hlo_swizzle_t s, int64_t address) {
 void hlo_tile_layout_locate(const hlo_tile_layout_t* a, const int64_t* index,
                             int64_t out_position[HLO_AXIS_COUNT]) {
   memset(out_position, 0, HLO_AXIS_COUNT * sizeof *out_position);
-  for (uint32_t i = 0; i < a->digit_count; ++i) {
-    const hlo_digit_t* digit = &a->digits[i];
-    if (digit->dim == HLO_DIGIT_REPLICATED) continue;
-    out_position[digit->axis] +=
-        index[digit->dim] / digit->stride % digit->extent * digit->position;
+  for (uint32_t i = 0; i < a->mode_count; ++i) {
+    const hlo_layout_mode_t* mode = &a->modes[i];
+    if (mode->dim == HLO_LAYOUT_MODE_REPLICATED) continue;
+    out_position[mode->axis] +=
+        index[mode->dim] / mode->stride % mode->extent * mode->position;
   }
   int64_t* address = &out_position[HLO_AXIS_ADDRESS];
   if (a->swizzle.bits) *address = swizzled(a->swizzle, *address);
@@ -305,22 +305,22 @@ bool hlo_tile_layout_index(const hlo_tile_layout_t* a, const int64_t position[HL
   memcpy(rest, position, sizeof rest);
   if (a->swizzle.bits) rest[HLO_AXIS_ADDRESS] = swizzled(a->swizzle, rest[HLO_AXIS_ADDRESS]);
   memset(out_index, 0, a->rank * sizeof *out_index);
-  bool is_used[HLO_TILE_LAYOUT_MAX_DIGITS] = {false};
+  bool is_used[HLO_TILE_LAYOUT_MAX_MODES] = {false};
   // The largest step first: the remainder belongs to the other modes of the axis.
   for (;;) {
     int32_t best = -1;
-    for (uint32_t i = 0; i < a->digit_count; ++i) {
-      const hlo_digit_t* digit = &a->digits[i];
-      if (is_used[i] || digit->position <= 0) continue;
-      if (best < 0 || digit->position > a->digits[best].position) best = (int32_t)i;
+    for (uint32_t i = 0; i < a->mode_count; ++i) {
+      const hlo_layout_mode_t* mode = &a->modes[i];
+      if (is_used[i] || mode->position <= 0) continue;
+      if (best < 0 || mode->position > a->modes[best].position) best = (int32_t)i;
     }
     if (best < 0) break;
-    const hlo_digit_t* digit = &a->digits[best];
+    const hlo_layout_mode_t* mode = &a->modes[best];
     is_used[best] = true;
-    int64_t step = rest[digit->axis] / digit->position;
-    if (step < 0 || step >= digit->extent) return false;
-    rest[digit->axis] -= step * digit->position;
-    if (digit->dim != HLO_DIGIT_REPLICATED) out_index[digit->dim] += step * digit->stride;
+    int64_t step = rest[mode->axis] / mode->position;
+    if (step < 0 || step >= mode->extent) return false;
+    rest[mode->axis] -= step * mode->position;
+    if (mode->dim != HLO_LAYOUT_MODE_REPLICATED) out_index[mode->dim] += step * mode->stride;
   }
   for (uint32_t i = 0; i < HLO_AXIS_COUNT; ++i) {
     if (rest[i]) return false;
@@ -330,28 +330,28 @@ bool hlo_tile_layout_index(const hlo_tile_layout_t* a, const int64_t position[HL
 
 int64_t hlo_tile_layout_owner_count(const hlo_tile_layout_t* a) {
   int64_t count = 1;
-  for (uint32_t i = 0; i < a->digit_count; ++i) {
-    if (a->digits[i].dim == HLO_DIGIT_REPLICATED) count *= a->digits[i].extent;
+  for (uint32_t i = 0; i < a->mode_count; ++i) {
+    if (a->modes[i].dim == HLO_LAYOUT_MODE_REPLICATED) count *= a->modes[i].extent;
   }
   return count;
 }
 
 int64_t hlo_tile_layout_extent(const hlo_tile_layout_t* a, hlo_axis_t axis) {
   int64_t extent = 1;
-  for (uint32_t i = 0; i < a->digit_count; ++i) {
-    const hlo_digit_t* digit = &a->digits[i];
-    if (digit->axis == axis && digit->position) extent *= digit->extent;
+  for (uint32_t i = 0; i < a->mode_count; ++i) {
+    const hlo_layout_mode_t* mode = &a->modes[i];
+    if (mode->axis == axis && mode->position) extent *= mode->extent;
   }
   return extent;
 }
 
 hlo_tile_layout_kind_t hlo_tile_layout_kind(const hlo_tile_layout_t* a) {
   hlo_tile_layout_kind_t kind = HLO_TILE_LAYOUT_SPLAT;
-  for (uint32_t i = 0; i < a->digit_count; ++i) {
-    const hlo_digit_t* digit = &a->digits[i];
-    if (digit->dim == HLO_DIGIT_REPLICATED) continue;
-    if (i && a->digits[i - 1].dim == digit->dim) return HLO_TILE_LAYOUT_TILED;
-    if (digit->position) kind = HLO_TILE_LAYOUT_STRIDED;
+  for (uint32_t i = 0; i < a->mode_count; ++i) {
+    const hlo_layout_mode_t* mode = &a->modes[i];
+    if (mode->dim == HLO_LAYOUT_MODE_REPLICATED) continue;
+    if (i && a->modes[i - 1].dim == mode->dim) return HLO_TILE_LAYOUT_TILED;
+    if (mode->position) kind = HLO_TILE_LAYOUT_STRIDED;
   }
   return kind;
 }

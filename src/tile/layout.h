@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 
-enum { HLO_TILE_LAYOUT_MAX_DIGITS = 40, HLO_TILE_LAYOUT_MAX_RANK = 32 };
+enum { HLO_TILE_LAYOUT_MAX_MODES = 40, HLO_TILE_LAYOUT_MAX_RANK = 32 };
 /// The largest element count of a tensor.
 #define HLO_TILE_LAYOUT_MAX_POSITION ((int64_t)1 << 46)
 
@@ -30,15 +30,15 @@ typedef enum hlo_axis {
 
 const char* hlo_axis_name(hlo_axis_t axis);
 
-enum { HLO_DIGIT_REPLICATED = -1 };
+enum { HLO_LAYOUT_MODE_REPLICATED = -1 };
 
-typedef struct hlo_digit {
-  int32_t dim;  // HLO_DIGIT_REPLICATED: the same elements at every step
+typedef struct hlo_layout_mode {
+  int32_t dim;  // HLO_LAYOUT_MODE_REPLICATED: the same elements at every step
   hlo_axis_t axis;
   int64_t extent;    // > 1
   int64_t stride;    // within the dimension; 0 if replicated
   int64_t position;  // step on the axis; 0: all elements, being equal, share one position
-} hlo_digit_t;
+} hlo_layout_mode_t;
 
 /// Address bits [base, base + bits) are XORed with the bits `shift` higher; bits 0: none.
 typedef struct hlo_swizzle {
@@ -49,10 +49,10 @@ typedef struct hlo_swizzle {
 /// merged. threads: immutable
 typedef struct hlo_tile_layout {
   uint32_t number;  // dense in the space
-  uint32_t rank, digit_count;
+  uint32_t rank, mode_count;
   int64_t dims[HLO_TILE_LAYOUT_MAX_RANK];
   hlo_swizzle_t swizzle;
-  hlo_digit_t digits[];
+  hlo_layout_mode_t modes[];
 } hlo_tile_layout_t;
 
 /// owner: everything is in the arena, lent. threads: confined.
@@ -69,8 +69,8 @@ void hlo_tile_layout_space_init(hlo_tile_layout_space_t* space, hlo_arena_t* are
 
 /// Modes in any order that cover every dimension exactly; a swizzle moves disjoint bits.
 const hlo_tile_layout_t* hlo_tile_layout_make(hlo_tile_layout_space_t* space, uint32_t rank,
-                                              const int64_t* dims, uint32_t digit_count,
-                                              const hlo_digit_t* digits, hlo_swizzle_t swizzle);
+                                              const int64_t* dims, uint32_t mode_count,
+                                              const hlo_layout_mode_t* modes, hlo_swizzle_t swizzle);
 /// Addresses in row-major order.
 const hlo_tile_layout_t* hlo_tile_layout_row_major(hlo_tile_layout_space_t* space, uint32_t rank,
                                                    const int64_t* dims);

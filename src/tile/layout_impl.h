@@ -6,20 +6,20 @@
 #include "tile/layout.h"
 
 /// Modes in any order, not yet a layout; an overflow is recorded as a failure.
-typedef struct hlo_digit_list {
+typedef struct hlo_layout_mode_list {
   uint32_t count;
   bool failed;
-  hlo_digit_t digits[HLO_TILE_LAYOUT_MAX_DIGITS];
-} hlo_digit_list_t;
+  hlo_layout_mode_t modes[HLO_TILE_LAYOUT_MAX_MODES];
+} hlo_layout_mode_list_t;
 
 /// Modes of extent 1 are ignored.
-void hlo_digits_add(hlo_digit_list_t* list, hlo_digit_t digit);
+void hlo_layout_modes_add(hlo_layout_mode_list_t* list, hlo_layout_mode_t mode);
 /// Sorts by dimension, outer before inner, replicated modes last.
-void hlo_digits_sort(hlo_digit_list_t* list);
+void hlo_layout_modes_sort(hlo_layout_mode_list_t* list);
 /// Splits the modes of `dim` so that one starts at `stride`; false if that is impossible.
-bool hlo_digits_cut(hlo_digit_list_t* list, int32_t dim, int64_t stride);
+bool hlo_layout_modes_split(hlo_layout_mode_list_t* list, int32_t dim, int64_t stride);
 /// Splits the modes of both at each other's boundaries and sorts them; false if they do not match.
-bool hlo_digits_refine(hlo_digit_list_t* a, hlo_digit_list_t* b);
-void hlo_digits_of(const hlo_tile_layout_t* a, hlo_digit_list_t* out_list);
+bool hlo_layout_modes_refine(hlo_layout_mode_list_t* a, hlo_layout_mode_list_t* b);
+void hlo_layout_modes_of(const hlo_tile_layout_t* a, hlo_layout_mode_list_t* out_list);
 
 #endif  // HLO_TILE_LAYOUT_IMPL_H_

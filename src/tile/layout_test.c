@@ -46,32 +46,32 @@ static void index_at(uint32_t rank, const int64_t* dims, int64_t at, int64_t* ou
 static const hlo_tile_layout_t* random_layout(fixture_t* f) {
   uint32_t rank = 1 + below(3), count = 0;
   int64_t dims[3] = {1, 1, 1}, next[HLO_AXIS_COUNT];
-  hlo_digit_t digits[HLO_TILE_LAYOUT_MAX_DIGITS];
+  hlo_layout_mode_t modes[HLO_TILE_LAYOUT_MAX_MODES];
   for (uint32_t i = 0; i < HLO_AXIS_COUNT; ++i) next[i] = 1;
   for (uint32_t i = 0; i < rank; ++i) {
     for (uint32_t n = below(4); n > 0; --n) {
       int64_t extent = 1 + below(3);
-      digits[count++] =
-          (hlo_digit_t){(int32_t)i, (hlo_axis_t)below(HLO_AXIS_COUNT), extent, dims[i], 1};
+      modes[count++] =
+          (hlo_layout_mode_t){(int32_t)i, (hlo_axis_t)below(HLO_AXIS_COUNT), extent, dims[i], 1};
       dims[i] *= extent;
     }
   }
   if (below(3) == 0) {
-    digits[count++] =
-        (hlo_digit_t){HLO_DIGIT_REPLICATED, (hlo_axis_t)(HLO_AXIS_LANE + below(3)), 2, 0, 1};
+    modes[count++] =
+        (hlo_layout_mode_t){HLO_LAYOUT_MODE_REPLICATED, (hlo_axis_t)(HLO_AXIS_LANE + below(3)), 2, 0, 1};
   }
   // Positions are given out in random order, sometimes with gaps.
-  bool is_done[HLO_TILE_LAYOUT_MAX_DIGITS] = {false};
+  bool is_done[HLO_TILE_LAYOUT_MAX_MODES] = {false};
   for (uint32_t n = 0; n < count; ++n) {
     uint32_t i = below(count);
     while (is_done[i]) i = (i + 1) % count;
     is_done[i] = true;
-    int64_t* at = &next[digits[i].axis];
-    digits[i].position = *at;
-    *at *= digits[i].extent * (below(4) ? 1 : 2);
+    int64_t* at = &next[modes[i].axis];
+    modes[i].position = *at;
+    *at *= modes[i].extent * (below(4) ? 1 : 2);
   }
   const hlo_tile_layout_t* made =
-      hlo_tile_layout_make(&f->space, rank, dims, count, digits, (hlo_swizzle_t){0});
+      hlo_tile_layout_make(&f->space, rank, dims, count, modes, (hlo_swizzle_t){0});
   assert_non_null(made);
   return made;
 }
@@ -86,8 +86,8 @@ static void check_ownership(const hlo_tile_layout_t* a) {
   assert_true(count < 1000);
   int64_t ends[HLO_AXIS_COUNT], places = 1;
   for (uint32_t i = 0; i < HLO_AXIS_COUNT; ++i) ends[i] = 1;
-  for (uint32_t i = 0; i < a->digit_count; ++i) {
-    ends[a->digits[i].axis] += (a->digits[i].extent - 1) * a->digits[i].position;
+  for (uint32_t i = 0; i < a->mode_count; ++i) {
+    ends[a->modes[i].axis] += (a->modes[i].extent - 1) * a->modes[i].position;
   }
   for (uint32_t i = 0; i < HLO_AXIS_COUNT; ++i) places *= ends[i];
   for (int64_t p = 0; p < places; ++p) {
@@ -130,20 +130,20 @@ static void test_canonical(void** unused) {
     fixture_t f;
     begin(&f);
     const hlo_tile_layout_t* a = random_layout(&f);
-    hlo_digit_t digits[HLO_TILE_LAYOUT_MAX_DIGITS];
+    hlo_layout_mode_t modes[HLO_TILE_LAYOUT_MAX_MODES];
     uint32_t count = 0;
-    for (uint32_t i = a->digit_count; i-- > 0;) {
-      hlo_digit_t outer = a->digits[i], inner = outer;
+    for (uint32_t i = a->mode_count; i-- > 0;) {
+      hlo_layout_mode_t outer = a->modes[i], inner = outer;
       for (inner.extent = 2; outer.extent % inner.extent; ++inner.extent) {
       }
       outer.extent /= inner.extent;
       outer.stride *= inner.extent;
       outer.position *= inner.extent;
-      digits[count++] = inner;
-      digits[count++] = outer;
+      modes[count++] = inner;
+      modes[count++] = outer;
     }
     assert_ptr_equal(a,
-                     hlo_tile_layout_make(&f.space, a->rank, a->dims, count, digits, a->swizzle));
+                     hlo_tile_layout_make(&f.space, a->rank, a->dims, count, modes, a->swizzle));
     hlo_relayout_t none = hlo_tile_layout_relayout(a, a);
     assert_int_equal(none.kind, HLO_RELAYOUT_NONE);
     end(&f);
@@ -507,7 +507,7 @@ static void test_chains(void** unused) {
     const hlo_tile_layout_t* a = NULL;
     assert_true(hlo_status_is_ok(
         hlo_tile_layout_packed(&f.space, 3, dims, tile, HLO_TILE_EDGE_REFUSE, &a)));
-    a = hlo_tile_layout_make(&f.space, 3, dims, a->digit_count, a->digits, swizzle);
+    a = hlo_tile_layout_make(&f.space, 3, dims, a->mode_count, a->modes, swizzle);
     view_t view = {.rank = 3, .dims = {8, 12, 4}};
     for (int64_t at = 0; at < CHAIN_ELEMENTS; ++at) {
       int64_t index[3], address = 0;

@@ -12,15 +12,15 @@ void hlo_tile_layout_print(const hlo_tile_layout_t* a, hlo_strbuf_t* out) {
     hlo_strbuf_printf(out, "%s%" PRId64, i ? "x" : "", a->dims[i]);
   }
   const char* separator = " | ";
-  for (uint32_t i = 0; i < a->digit_count; ++i) {
-    const hlo_digit_t* digit = &a->digits[i];
+  for (uint32_t i = 0; i < a->mode_count; ++i) {
+    const hlo_layout_mode_t* mode = &a->modes[i];
     hlo_strbuf_puts(out, separator);
-    if (digit->dim == HLO_DIGIT_REPLICATED) {
-      hlo_strbuf_printf(out, "*:%" PRId64, digit->extent);
+    if (mode->dim == HLO_LAYOUT_MODE_REPLICATED) {
+      hlo_strbuf_printf(out, "*:%" PRId64, mode->extent);
     } else {
-      hlo_strbuf_printf(out, "%d:%" PRId64 "/%" PRId64, digit->dim, digit->extent, digit->stride);
+      hlo_strbuf_printf(out, "%d:%" PRId64 "/%" PRId64, mode->dim, mode->extent, mode->stride);
     }
-    hlo_strbuf_printf(out, " %s %" PRId64, hlo_axis_name(digit->axis), digit->position);
+    hlo_strbuf_printf(out, " %s %" PRId64, hlo_axis_name(mode->axis), mode->position);
     separator = ", ";
   }
   if (a->swizzle.bits) {
@@ -29,27 +29,27 @@ void hlo_tile_layout_print(const hlo_tile_layout_t* a, hlo_strbuf_t* out) {
   hlo_strbuf_putc(out, '>');
 }
 
-static hlo_status_t parse_digit(hlo_tile_text_t* text, hlo_digit_t* out_digit) {
-  *out_digit = (hlo_digit_t){.dim = HLO_DIGIT_REPLICATED};
+static hlo_status_t parse_mode(hlo_tile_text_t* text, hlo_layout_mode_t* out_mode) {
+  *out_mode = (hlo_layout_mode_t){.dim = HLO_LAYOUT_MODE_REPLICATED};
   int64_t dim;
   if (!hlo_tile_text_take(text, "*")) {
     if (!hlo_tile_text_number(text, &dim) || dim < 0 || dim >= HLO_TILE_LAYOUT_MAX_RANK) {
       return hlo_tile_text_error(text, "a dimension");
     }
-    out_digit->dim = (int32_t)dim;
+    out_mode->dim = (int32_t)dim;
   }
-  if (!hlo_tile_text_take(text, ":") || !hlo_tile_text_number(text, &out_digit->extent)) {
+  if (!hlo_tile_text_take(text, ":") || !hlo_tile_text_number(text, &out_mode->extent)) {
     return hlo_tile_text_error(text, "':' and an extent");
   }
-  if (out_digit->dim >= 0 &&
-      (!hlo_tile_text_take(text, "/") || !hlo_tile_text_number(text, &out_digit->stride))) {
+  if (out_mode->dim >= 0 &&
+      (!hlo_tile_text_take(text, "/") || !hlo_tile_text_number(text, &out_mode->stride))) {
     return hlo_tile_text_error(text, "'/' and a stride");
   }
   uint32_t axis = 0;
   while (axis < HLO_AXIS_COUNT && !hlo_tile_text_take(text, hlo_axis_name(axis))) ++axis;
   if (axis == HLO_AXIS_COUNT) return hlo_tile_text_error(text, "an axis");
-  out_digit->axis = (hlo_axis_t)axis;
-  if (!hlo_tile_text_number(text, &out_digit->position))
+  out_mode->axis = (hlo_axis_t)axis;
+  if (!hlo_tile_text_number(text, &out_mode->position))
     return hlo_tile_text_error(text, "a position");
   return hlo_ok();
 }
@@ -69,7 +69,7 @@ static hlo_status_t parse(hlo_tile_layout_space_t* space, hlo_tile_text_t* text,
                           const hlo_tile_layout_t** out_layout) {
   int64_t dims[HLO_TILE_LAYOUT_MAX_RANK];
   uint32_t rank = 0;
-  hlo_digit_list_t list = {0};
+  hlo_layout_mode_list_t list = {0};
   hlo_swizzle_t swizzle = {0};
   if (!hlo_tile_text_take(text, "<")) return hlo_tile_text_error(text, "'<'");
   while (!hlo_tile_text_is_next(text, "|") && !hlo_tile_text_is_next(text, ">")) {
@@ -84,14 +84,14 @@ static hlo_status_t parse(hlo_tile_layout_space_t* space, hlo_tile_text_t* text,
       HLO_TRY(parse_swizzle(text, &swizzle));
       continue;
     }
-    hlo_digit_t digit;
-    HLO_TRY(parse_digit(text, &digit));
-    hlo_digits_add(&list, digit);
+    hlo_layout_mode_t mode;
+    HLO_TRY(parse_mode(text, &mode));
+    hlo_layout_modes_add(&list, mode);
   }
   if (!hlo_tile_text_take(text, ">")) return hlo_tile_text_error(text, "'>'");
   const hlo_tile_layout_t* layout =
       list.failed ? NULL
-                  : hlo_tile_layout_make(space, rank, dims, list.count, list.digits, swizzle);
+                  : hlo_tile_layout_make(space, rank, dims, list.count, list.modes, swizzle);
   HLO_TRY(hlo_arena_status(space->arena));
   if (!layout) return hlo_tile_text_error(text, "digits that cover the dimensions before this");
   *out_layout = layout;

@@ -526,20 +526,20 @@ hlo_status_t hlo_tile_system_each(hlo_tile_system_t* s, uint64_t fuel, hlo_tile_
 
 // Returns true if a tile is part of one mode and all of those inside it; the last tile of the
 // outermost mode may be shorter.
-static bool is_whole(uint32_t digit_count, const int64_t* extents, int64_t size) {
-  for (uint32_t i = digit_count; --i > 0; size /= extents[i]) {
+static bool is_whole(uint32_t mode_count, const int64_t* extents, int64_t size) {
+  for (uint32_t i = mode_count; --i > 0; size /= extents[i]) {
     if (extents[i] % size == 0) return true;
     if (size % extents[i] != 0) return false;
   }
   return true;
 }
 
-uint32_t hlo_tile_list_sizes(uint32_t digit_count, const int64_t* extents, int64_t* out_sizes) {
+uint32_t hlo_tile_list_sizes(uint32_t mode_count, const int64_t* extents, int64_t* out_sizes) {
   int64_t extent = 1;
   uint32_t count = 0;
-  for (uint32_t i = 0; i < digit_count; ++i) extent *= extents[i];
+  for (uint32_t i = 0; i < mode_count; ++i) extent *= extents[i];
   for (int64_t size = 1; size < extent; size *= 2) {
-    if (is_whole(digit_count, extents, size)) out_sizes[count++] = size;
+    if (is_whole(mode_count, extents, size)) out_sizes[count++] = size;
     if (size > extent / 2) break;
   }
   if (extent > 0) out_sizes[count++] = extent;

@@ -159,7 +159,7 @@ static answer_t solve(const puzzle_t* p, int32_t turned_off) {
   begin(&f, p);
   for (uint32_t k = 0; k < HLO_TILE_SHORTCUT_COUNT; ++k) {
     if (turned_off == (int32_t)k || turned_off == HLO_TILE_SHORTCUT_COUNT) {
-      hlo_tile_system_turn_off(f.system, (hlo_tile_shortcut_t)k);
+      hlo_tile_system_disable(f.system, (hlo_tile_shortcut_t)k);
     }
   }
   hlo_tile_solution_t solution;

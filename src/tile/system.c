@@ -34,7 +34,7 @@ void hlo_tile_system_tolerance(hlo_tile_system_t* s, double share) {
   s->tolerance = share;
 }
 
-void hlo_tile_system_turn_off(hlo_tile_system_t* s, hlo_tile_shortcut_t shortcut) {
+void hlo_tile_system_disable(hlo_tile_system_t* s, hlo_tile_shortcut_t shortcut) {
   s->shortcuts_off |= 1u << shortcut;
 }
 

@@ -147,7 +147,7 @@ hlo_status_t hlo_tile_system_each(hlo_tile_system_t* system, uint64_t fuel,
 /// extent. Where an index splits the dimension into modes, outermost first, a tile is a part of one
 /// mode and all of those inside. out_sizes has room for HLO_TILE_MAX_SIZES. Returns the count; 0
 /// for an empty dimension.
-uint32_t hlo_tile_list_sizes(uint32_t digit_count, const int64_t* extents, int64_t* out_sizes);
+uint32_t hlo_tile_list_sizes(uint32_t mode_count, const int64_t* extents, int64_t* out_sizes);
 
 /// A solution replaces an earlier one only if it is cheaper by more than this share, so the first
 /// of nearly equal solutions is kept. The default is 0.
@@ -162,7 +162,7 @@ typedef enum hlo_tile_shortcut {
   HLO_TILE_SHORTCUT_NOT_SPLAT,  // a layout not derived from a splat is not a splat
   HLO_TILE_SHORTCUT_COUNT
 } hlo_tile_shortcut_t;
-void hlo_tile_system_turn_off(hlo_tile_system_t* system, hlo_tile_shortcut_t shortcut);
+void hlo_tile_system_disable(hlo_tile_system_t* system, hlo_tile_shortcut_t shortcut);
 
 /// Prints the constraints, the solution, its cost and the number of tries.
 void hlo_tile_solution_print(const hlo_tile_system_t* system, const hlo_tile_solution_t* solution,

@@ -659,11 +659,11 @@ static void test_all_that_hold(void** unused) {
 }
 
 // A dimension that an index makes digits of: tiles are whole in those inside.
-static void test_sizes_of_digits(void** unused) {
+static void test_sizes_of_modes(void** unused) {
   (void)unused;
   static const struct {
-    uint32_t digit_count;
-    int64_t digits[3];
+    uint32_t mode_count;
+    int64_t modes[3];
     uint32_t count;
     int64_t sizes[8];
   } cases[] = {{2, {8, 6}, 3, {1, 2, 48}},
@@ -673,7 +673,7 @@ static void test_sizes_of_digits(void** unused) {
                {2, {4, 3}, 2, {1, 12}}};
   for (uint32_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
     int64_t sizes[HLO_TILE_MAX_SIZES];
-    uint32_t count = hlo_tile_list_sizes(cases[i].digit_count, cases[i].digits, sizes);
+    uint32_t count = hlo_tile_list_sizes(cases[i].mode_count, cases[i].modes, sizes);
     assert_true(count >= cases[i].count);
     assert_memory_equal(sizes, cases[i].sizes, cases[i].count * sizeof *sizes);
     if (count > cases[i].count) assert_int_equal(sizes[count - 1], 48);
@@ -702,7 +702,7 @@ int main(void) {
       cmocka_unit_test(test_memory_failure),
       cmocka_unit_test(test_all_tiles),
       cmocka_unit_test(test_all_that_hold),
-      cmocka_unit_test(test_sizes_of_digits),
+      cmocka_unit_test(test_sizes_of_modes),
   };
   return cmocka_run_group_tests_name("tile/system", tests, NULL, NULL);
 }

@@ -63,7 +63,7 @@ double hlo_tile_work_ns(const hlo_tile_target_t* target, const hlo_tile_work_t* 
 }
 
 // Stores proceed while the loops continue: only loads are waited for.
-double hlo_tile_kept_ns(const hlo_tile_target_t* target, double vectors, double bytes) {
+double hlo_tile_store_ns(const hlo_tile_target_t* target, double vectors, double bytes) {
   return largest(2 * vectors / atom_rate(target, HLO_TILE_ATOM_LOAD),
                  bytes / hlo_tile_home(target, bytes)->bytes_per_ns);
 }
@@ -87,14 +87,14 @@ int64_t hlo_tile_chunk_count(const hlo_tile_target_t* target, double work_ns, bo
 static int64_t lane_step(const hlo_tile_layout_t* memory, const hlo_tile_layout_t* registers) {
   int64_t step = 0;
   bool is_first = true;
-  hlo_digit_list_t from, to;
-  hlo_digits_of(memory, &from);
-  hlo_digits_of(registers, &to);
-  if (!hlo_digits_refine(&from, &to)) return -1;
-  for (uint32_t i = 0; i < to.count && to.digits[i].dim != HLO_DIGIT_REPLICATED; ++i) {
-    if (to.digits[i].axis != HLO_AXIS_LANE) continue;
-    int64_t here = from.digits[i].position == to.digits[i].position ? 1
-                   : from.digits[i].position == 0                   ? 0
+  hlo_layout_mode_list_t from, to;
+  hlo_layout_modes_of(memory, &from);
+  hlo_layout_modes_of(registers, &to);
+  if (!hlo_layout_modes_refine(&from, &to)) return -1;
+  for (uint32_t i = 0; i < to.count && to.modes[i].dim != HLO_LAYOUT_MODE_REPLICATED; ++i) {
+    if (to.modes[i].axis != HLO_AXIS_LANE) continue;
+    int64_t here = from.modes[i].position == to.modes[i].position ? 1
+                   : from.modes[i].position == 0                   ? 0
                                                                     : -1;
     if (!is_first && here != step) return -1;
     step = here;

@@ -33,7 +33,7 @@ typedef enum hlo_tile_atom_op {
   HLO_TILE_ATOM_GATHER,   // a register of elements at any addresses
   HLO_TILE_ATOM_STEP,     // a register of strided elements, for each offset below the stride
   HLO_TILE_ATOM_WINDOW,   // a register made from a few adjacent elements, repeated over lanes
-  HLO_TILE_ATOM_TURN,     // a register of a transposed block, loaded across its rows
+  HLO_TILE_ATOM_TRANSPOSE,     // a register of a transposed block, loaded across its rows
   HLO_TILE_ATOM_SHUFFLE,  // permutes the lanes of two registers
   HLO_TILE_ATOM_PRODUCT,  // result += a * b, summed over depth
 } hlo_tile_atom_op_t;
@@ -98,7 +98,7 @@ typedef struct hlo_tile_work {
 double hlo_tile_work_ns(const hlo_tile_target_t* target, const hlo_tile_work_t* work);
 /// Returns the time to store a value and load it again in loops that exist anyway: `vectors`
 /// registers that take `bytes` of memory.
-double hlo_tile_kept_ns(const hlo_tile_target_t* target, double vectors, double bytes);
+double hlo_tile_store_ns(const hlo_tile_target_t* target, double vectors, double bytes);
 /// Returns true if work is worth splitting. is_product: cores do not share the limiting resource;
 /// otherwise the work counts as memory traffic.
 bool hlo_tile_is_worth_cutting(const hlo_tile_target_t* target, double work_ns, bool is_product);

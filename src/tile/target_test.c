@@ -57,9 +57,9 @@ static void test_lines(void** unused) {
 // A load and a store each, or what comes from where the value lives.
 static void test_kept(void** unused) {
   (void)unused;
-  assert_float_equal(hlo_tile_kept_ns(&MACHINE, 8, 256), 4, 1e-9);
+  assert_float_equal(hlo_tile_store_ns(&MACHINE, 8, 256), 4, 1e-9);
   const double bytes = 2 << 20;
-  assert_float_equal(hlo_tile_kept_ns(&MACHINE, bytes / 32, bytes),
+  assert_float_equal(hlo_tile_store_ns(&MACHINE, bytes / 32, bytes),
                      bytes / MACHINE.memories[3].bytes_per_ns, 1e-9);
 }
 

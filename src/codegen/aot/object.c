@@ -22,7 +22,7 @@ static const char kUsage[] =
 
 typedef struct writer {
   const hlo_plan_t* plan;
-  const hlo_site_table_t* table;
+  const hlo_call_site_table_t* table;
   const hlo_code_t* code;
   const char* name;  // an identifier of C
   hlo_elf_t elf;
@@ -101,30 +101,30 @@ static uint64_t add_constants(writer_t* w) {
   return start;
 }
 
-static hlo_rt_place_t place_of(const writer_t* w, const hlo_place_t* place) {
-  switch (place->kind) {
-    case HLO_PLACE_NONE:
-    case HLO_PLACE_REGISTER: break;
-    case HLO_PLACE_ARGUMENT: return (hlo_rt_place_t){HLO_RT_BUFFER, place->index, 0};
-    case HLO_PLACE_RESULT:
-      return (hlo_rt_place_t){HLO_RT_BUFFER, w->plan->argument_count + place->index,
-                              place->offset_bytes};
-    case HLO_PLACE_CONSTANT: return (hlo_rt_place_t){HLO_RT_CONSTANT, place->index, 0};
-    case HLO_PLACE_TEMPORARY: return (hlo_rt_place_t){HLO_RT_TEMPORARY, 0, place->offset_bytes};
+static hlo_rt_allocation_t allocation_of(const writer_t* w, const hlo_allocation_t* allocation) {
+  switch (allocation->kind) {
+    case HLO_ALLOCATION_NONE:
+    case HLO_ALLOCATION_REGISTER: break;
+    case HLO_ALLOCATION_ARGUMENT: return (hlo_rt_allocation_t){HLO_RT_BUFFER, allocation->index, 0};
+    case HLO_ALLOCATION_RESULT:
+      return (hlo_rt_allocation_t){HLO_RT_BUFFER, w->plan->argument_count + allocation->index,
+                              allocation->offset_bytes};
+    case HLO_ALLOCATION_CONSTANT: return (hlo_rt_allocation_t){HLO_RT_CONSTANT, allocation->index, 0};
+    case HLO_ALLOCATION_TEMPORARY: return (hlo_rt_allocation_t){HLO_RT_TEMPORARY, 0, allocation->offset_bytes};
   }
-  return (hlo_rt_place_t){HLO_RT_NOWHERE, 0, 0};
+  return (hlo_rt_allocation_t){HLO_RT_NOWHERE, 0, 0};
 }
 
 static uint64_t add_copies(writer_t* w) {
   uint64_t start = end_of(w, w->data);
   for (uint32_t i = 0; i < w->table->copy_count; ++i) {
-    const hlo_copy_site_t* site = &w->table->copies[i];
-    hlo_rt_copy_t copy = {.to = place_of(w, &site->copy.to), .size_bytes = site->copy.size_bytes};
-    if (site->splat) {
-      copy.element_bytes = hlo_dtype_size_bytes(site->splat->dtype);
-      memcpy(copy.element, site->splat->data, copy.element_bytes);
+    const hlo_copy_call_site_t* call_site = &w->table->copies[i];
+    hlo_rt_copy_t copy = {.to = allocation_of(w, &call_site->copy.to), .size_bytes = call_site->copy.size_bytes};
+    if (call_site->splat) {
+      copy.element_bytes = hlo_dtype_size_bytes(call_site->splat->dtype);
+      memcpy(copy.element, call_site->splat->data, copy.element_bytes);
     } else {
-      copy.from = place_of(w, &site->copy.from);
+      copy.from = allocation_of(w, &call_site->copy.from);
     }
     put(w, w->data, &copy, sizeof copy);
   }
@@ -133,22 +133,22 @@ static uint64_t add_copies(writer_t* w) {
 
 // The places of all calls, then their records; where those lie.
 static uint64_t add_call_records(writer_t* w, const hlo_object_calls_t* calls) {
-  uint64_t place = end_of(w, w->data);
+  uint64_t allocation = end_of(w, w->data);
   for (uint32_t i = 0; i < calls->count; ++i) {
-    const hlo_site_t* site = calls->sites[i];
-    for (uint32_t k = 0; k < hlo_site_value_count(site->node, site); ++k) {
-      const hlo_rt_place_t record = place_of(w, &site->places[k]);
+    const hlo_call_site_t* call_site = calls->call_sites[i];
+    for (uint32_t k = 0; k < hlo_call_site_value_count(call_site->node, call_site); ++k) {
+      const hlo_rt_allocation_t record = allocation_of(w, &call_site->allocations[k]);
       put(w, w->data, &record, sizeof record);
     }
   }
   uint64_t start = end_of(w, w->data);
   for (uint32_t i = 0; i < calls->count; ++i) {
-    const hlo_site_t* site = calls->sites[i];
-    const hlo_rt_call_t call = {.site = hlo_site_number(site->node),
-                                .place_count = hlo_site_value_count(site->node, site)};
-    point(w, end_of(w, w->data) + offsetof(hlo_rt_call_t, places), w->data_symbol, place);
+    const hlo_call_site_t* call_site = calls->call_sites[i];
+    const hlo_rt_call_t call = {.call_site = hlo_call_site_number(call_site->node),
+                                .allocation_count = hlo_call_site_value_count(call_site->node, call_site)};
+    point(w, end_of(w, w->data) + offsetof(hlo_rt_call_t, allocations), w->data_symbol, allocation);
     put(w, w->data, &call, sizeof call);
-    place += call.place_count * sizeof(hlo_rt_place_t);
+    allocation += call.allocation_count * sizeof(hlo_rt_allocation_t);
   }
   return start;
 }
@@ -161,7 +161,7 @@ static hlo_status_t add_calls(writer_t* w, const hlo_object_calls_t* list, hlo_a
   HLO_TRY(hlo_object_calls_print(w->table, list, arena, constants));
   const hlo_rt_calls_t calls = {.text_bytes = end_of(w, w->constants) - text,
                                 .count = list->count,
-                                .site_limit = w->table->node_count + 1};
+                                .call_site_limit = w->table->node_count + 1};
   uint32_t state = hlo_elf_add_section(&w->elf, ".bss", SHT_NOBITS, SHF_ALLOC | SHF_WRITE, WORD);
   w->elf.sections[state].empty_bytes = WORD;
   uint32_t state_symbol =
@@ -243,7 +243,7 @@ static hlo_status_t write_object(writer_t* w, const hlo_target_t* target, hlo_ar
   return hlo_elf_write(&w->elf, out);
 }
 
-hlo_status_t hlo_object_print(const hlo_plan_t* plan, const hlo_site_table_t* table,
+hlo_status_t hlo_object_print(const hlo_plan_t* plan, const hlo_call_site_table_t* table,
                               const hlo_vir_module_t* vir, const hlo_target_t* target,
                               const char* name, hlo_strbuf_t* out_object,
                               hlo_strbuf_t* out_header) {

@@ -4,7 +4,7 @@
 #ifndef HLO_CODEGEN_OBJECT_H_
 #define HLO_CODEGEN_OBJECT_H_
 
-#include "codegen/lower/sites.h"
+#include "codegen/lower/call_sites.h"
 #include "codegen/target/target.h"
 #include "codegen/vir/vir.h"
 
@@ -12,7 +12,7 @@
 /// The function is NAME_run(), as that of C source (standalone.h). The same program, target and
 /// name give the same bytes. errors: UNIMPLEMENTED (the first operation that exchanges data with
 /// others, by name and place; a target without encoder), RESOURCE_EXHAUSTED
-hlo_status_t hlo_object_print(const hlo_plan_t* plan, const hlo_site_table_t* table,
+hlo_status_t hlo_object_print(const hlo_plan_t* plan, const hlo_call_site_table_t* table,
                               const hlo_vir_module_t* vir, const hlo_target_t* target,
                               const char* name, hlo_strbuf_t* out_object,
                               hlo_strbuf_t* out_header) HLO_MUST_USE;

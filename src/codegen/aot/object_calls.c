@@ -8,31 +8,31 @@
 #include "ir/print.h"
 
 typedef struct listing {
-  const hlo_site_table_t* table;
+  const hlo_call_site_table_t* table;
   hlo_object_calls_t* calls;
   uint32_t position;
 } listing_t;
 
-static hlo_status_t list_site(void* context, hlo_node_t* node) {
+static hlo_status_t list_call_site(void* context, hlo_node_t* node) {
   listing_t* listing = context;
   hlo_object_calls_t* calls = listing->calls;
-  const hlo_site_t* site = &listing->table->sites[node->index];
-  if (site->node == node) {
-    calls->sites[calls->count] = site;
+  const hlo_call_site_t* call_site = &listing->table->call_sites[node->index];
+  if (call_site->node == node) {
+    calls->call_sites[calls->count] = call_site;
     calls->positions[calls->count++] = listing->position;
   }
   ++listing->position;
   return hlo_ok();
 }
 
-hlo_status_t hlo_object_calls_list(const hlo_site_table_t* table, hlo_arena_t* arena,
+hlo_status_t hlo_object_calls_list(const hlo_call_site_table_t* table, hlo_arena_t* arena,
                                    hlo_object_calls_t* out_calls) {
   *out_calls = (hlo_object_calls_t){
-      .sites = hlo_arena_array(arena, table->node_count, sizeof *out_calls->sites),
+      .call_sites = hlo_arena_array(arena, table->node_count, sizeof *out_calls->call_sites),
       .positions = hlo_arena_array(arena, table->node_count, sizeof *out_calls->positions)};
   HLO_TRY(hlo_arena_status(arena));
   listing_t listing = {.table = table, .calls = out_calls};
-  return hlo_module_walk((hlo_module_t*)(uintptr_t)table->module, false, list_site, &listing);
+  return hlo_module_walk((hlo_module_t*)(uintptr_t)table->module, false, list_call_site, &listing);
 }
 
 // ---- the module --------------------------------------------------------------------------------
@@ -96,7 +96,7 @@ static hlo_status_t make(maker_t* maker, const char* program_name) {
   return hlo_module_status(module);
 }
 
-hlo_status_t hlo_object_calls_print(const hlo_site_table_t* table, const hlo_object_calls_t* calls,
+hlo_status_t hlo_object_calls_print(const hlo_call_site_table_t* table, const hlo_object_calls_t* calls,
                                     hlo_arena_t* arena, hlo_strbuf_t* out_text) {
   maker_t maker = {.calls = calls, .arena = arena};
   HLO_TRY(hlo_module_clone(table->module, &maker.module));

@@ -16,7 +16,7 @@ enum { WORD_BYTES = 8 };
 
 typedef struct printer {
   const hlo_plan_t* plan;
-  const hlo_site_table_t* table;
+  const hlo_call_site_table_t* table;
   hlo_vir_module_t* vir;
   const char* name;  // an identifier of C
   uint32_t* blobs;   // by constant: its number; UINT32_MAX: only filled with
@@ -26,18 +26,18 @@ typedef struct printer {
 // ---- what cannot be done -----------------------------------------------------------------------
 
 static bool needs_library(const hlo_step_t* step) {
-  if (step->kind != HLO_STEP_SITE) return false;
+  if (step->kind != HLO_STEP_CALL) return false;
   const hlo_op_t op = step->node->op;
   return !hlo_op_has(op, HLO_TRAIT_ORDERS) && op != HLO_OP_replica_id && op != HLO_OP_partition_id;
 }
 
 static hlo_status_t refuse(const hlo_plan_t* plan, const hlo_node_t* node, const char* form) {
-  hlo_strbuf_t place = {0};
-  hlo_loc_format(plan->func->module, node->loc, &place);
+  hlo_strbuf_t allocation = {0};
+  hlo_loc_format(plan->func->module, node->loc, &allocation);
   hlo_status_t status =
       hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "%s: %s: no %s that stands alone",
-                        hlo_strbuf_text(&place), hlo_op_info(node->op)->name, form);
-  hlo_strbuf_deinit(&place);
+                        hlo_strbuf_text(&allocation), hlo_op_info(node->op)->name, form);
+  hlo_strbuf_deinit(&allocation);
   return status;
 }
 
@@ -75,43 +75,43 @@ static hlo_status_t add_constants(printer_t* printer, hlo_arena_t* arena) {
   return hlo_vir_module_status(printer->vir);
 }
 
-static void print_place(printer_t* printer, const hlo_place_t* place) {
+static void print_allocation(printer_t* printer, const hlo_allocation_t* allocation) {
   hlo_strbuf_t* out = printer->out;
-  switch (place->kind) {
-    case HLO_PLACE_NONE:
-    case HLO_PLACE_REGISTER: hlo_strbuf_puts(out, "0"); return;
-    case HLO_PLACE_ARGUMENT: hlo_strbuf_printf(out, "buffers[%" PRIu32 "]", place->index); return;
-    case HLO_PLACE_RESULT:
+  switch (allocation->kind) {
+    case HLO_ALLOCATION_NONE:
+    case HLO_ALLOCATION_REGISTER: hlo_strbuf_puts(out, "0"); return;
+    case HLO_ALLOCATION_ARGUMENT: hlo_strbuf_printf(out, "buffers[%" PRIu32 "]", allocation->index); return;
+    case HLO_ALLOCATION_RESULT:
       hlo_strbuf_printf(out, "buffers[%" PRIu32 "] + %" PRIu64,
-                        printer->plan->argument_count + place->index, place->offset_bytes);
+                        printer->plan->argument_count + allocation->index, allocation->offset_bytes);
       return;
-    case HLO_PLACE_CONSTANT:
-      hlo_strbuf_printf(out, "(void*)hlo_blobs[%" PRIu32 "]", printer->blobs[place->index]);
+    case HLO_ALLOCATION_CONSTANT:
+      hlo_strbuf_printf(out, "(void*)hlo_blobs[%" PRIu32 "]", printer->blobs[allocation->index]);
       return;
-    case HLO_PLACE_TEMPORARY:
+    case HLO_ALLOCATION_TEMPORARY:
       hlo_strbuf_printf(out, "(char*)frame[%zu] + %" PRIu64, FRAME_WORD(temporaries),
-                        place->offset_bytes);
+                        allocation->offset_bytes);
       return;
   }
 }
 
-static void print_copy(printer_t* printer, const hlo_copy_site_t* site, uint32_t number) {
+static void print_copy(printer_t* printer, const hlo_copy_call_site_t* call_site, uint32_t number) {
   hlo_strbuf_t* out = printer->out;
   hlo_strbuf_printf(out, "    case %" PRIu32 ": ", number);
-  hlo_strbuf_puts(out, site->splat ? "fill(" : "memmove(");
-  print_place(printer, &site->copy.to);
-  if (site->splat) {
-    size_t width = hlo_dtype_size_bytes(site->splat->dtype);
+  hlo_strbuf_puts(out, call_site->splat ? "fill(" : "memmove(");
+  print_allocation(printer, &call_site->copy.to);
+  if (call_site->splat) {
+    size_t width = hlo_dtype_size_bytes(call_site->splat->dtype);
     hlo_strbuf_puts(out, ", \"");
     for (size_t i = 0; i < width; ++i) {
-      hlo_strbuf_printf(out, "\\%03o", ((const uint8_t*)site->splat->data)[i]);
+      hlo_strbuf_printf(out, "\\%03o", ((const uint8_t*)call_site->splat->data)[i]);
     }
     hlo_strbuf_printf(out, "\", %zu", width);
   } else {
     hlo_strbuf_puts(out, ", ");
-    print_place(printer, &site->copy.from);
+    print_allocation(printer, &call_site->copy.from);
   }
-  hlo_strbuf_printf(out, ", %" PRIu64 "); return 0;\n", site->copy.size_bytes);
+  hlo_strbuf_printf(out, ", %" PRIu64 "); return 0;\n", call_site->copy.size_bytes);
 }
 
 static void print_copies(printer_t* printer) {
@@ -300,7 +300,7 @@ static hlo_status_t print_all(printer_t* printer, hlo_arena_t* arena, hlo_strbuf
   return print_source_header(printer, out_header);
 }
 
-hlo_status_t hlo_standalone_print(const hlo_plan_t* plan, const hlo_site_table_t* table,
+hlo_status_t hlo_standalone_print(const hlo_plan_t* plan, const hlo_call_site_table_t* table,
                                   hlo_vir_module_t* vir, const char* name, hlo_strbuf_t* out_source,
                                   hlo_strbuf_t* out_header) {
   HLO_TRY(hlo_standalone_check(plan, "C source", false));

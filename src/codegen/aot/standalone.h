@@ -3,13 +3,13 @@
 #ifndef HLO_CODEGEN_STANDALONE_H_
 #define HLO_CODEGEN_STANDALONE_H_
 
-#include "codegen/lower/sites.h"
+#include "codegen/lower/call_sites.h"
 #include "codegen/vir/vir.h"
 
 /// Appends the source and the header of a planned program whose vector IR is verified. The function
 /// is NAME_run(); NAME is `name` with what C does not allow replaced. Constants are added to `vir`.
 /// errors: UNIMPLEMENTED naming the first operation that the library would have to compute
-hlo_status_t hlo_standalone_print(const hlo_plan_t* plan, const hlo_site_table_t* table,
+hlo_status_t hlo_standalone_print(const hlo_plan_t* plan, const hlo_call_site_table_t* table,
                                   hlo_vir_module_t* vir, const char* name, hlo_strbuf_t* out_source,
                                   hlo_strbuf_t* out_header) HLO_MUST_USE;
 

@@ -15,24 +15,24 @@ static inline bool hlo_op_is_control(hlo_op_t op) {
 
 /// Kernels that run side by side, as chunks of one parallel loop: neighbours in their sequence, none
 /// of which reads or updates what another one makes.
-typedef struct hlo_team {
+typedef struct hlo_concurrent_group {
   uint32_t index;  // dense in the schedule
   uint32_t member_count;
   struct hlo_fusion* const* members;  // in the order of their steps
-} hlo_team_t;
+} hlo_concurrent_group_t;
 
 /// A fused kernel. Cheap nodes (broadcasts, constants, iota ...) may be members of several fusions.
 typedef struct hlo_fusion {
   uint32_t index;  // dense in the schedule
   uint32_t node_count, input_count, output_count;
-  uint32_t side_count;  // outputs of another size than the first one's: the last ones
+  uint32_t extra_output_count;  // outputs of another size than the first one's: the last ones
   hlo_node_t** nodes;
   hlo_value_t** inputs;   // read from memory
   hlo_value_t** outputs;  // written to memory: members' results that others use
   struct hlo_kernel* kernel;  // once hlo_kernel_create() has made it; that of `model` if any
   const struct hlo_fusion* model;  // the first of several equal fusions (the same computation of
                                    // other values, in the same order); NULL: the only one
-  const hlo_team_t* team;          // NULL: it runs by itself
+  const hlo_concurrent_group_t* concurrent_group;          // NULL: it runs by itself
   const struct hlo_kernel_start* start;  // how loops of fewer nodes are cut, where finding those of
                                          // this one begins; NULL: it begins with nothing
 } hlo_fusion_t;
@@ -40,7 +40,7 @@ typedef struct hlo_fusion {
 typedef enum hlo_step_kind {
   HLO_STEP_FUSION,   // `fusion`
   HLO_STEP_VIEW,     // `node`: the same bytes under another type (reshape), no work if shared
-  HLO_STEP_SITE,     // `node`: computed by a leaf kernel or the reference function
+  HLO_STEP_CALL,     // `node`: computed by a leaf kernel or the reference function
   HLO_STEP_CONTROL,  // `node`: while, if, case; each of its regions has its own sequence
 } hlo_step_kind_t;
 
@@ -63,8 +63,8 @@ hlo_status_t hlo_step_list_read(const hlo_step_t* step, hlo_arena_t* arena,
                                 hlo_value_list_t* out_read) HLO_MUST_USE;
 
 /// The team that a step is one of; NULL: none.
-static inline const hlo_team_t* hlo_step_team(const hlo_step_t* step) {
-  return step->fusion ? step->fusion->team : NULL;
+static inline const hlo_concurrent_group_t* hlo_step_concurrent_group(const hlo_step_t* step) {
+  return step->fusion ? step->fusion->concurrent_group : NULL;
 }
 
 /// The steps of one region, in an order that respects uses and tokens. Constants and the
@@ -83,7 +83,7 @@ typedef struct hlo_rejection {
 } hlo_rejection_t;
 
 typedef struct hlo_schedule {
-  uint32_t sequence_count, fusion_count, team_count;
+  uint32_t sequence_count, fusion_count, concurrent_group_count;
   hlo_sequence_t* sequences;  // the function's body first
   uint32_t* sequence_of;      // by index of the region's terminator: its number + 1
   uint64_t walked_count;      // members of all kernels made or tried: what fusing has cost

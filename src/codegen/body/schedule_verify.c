@@ -55,7 +55,7 @@ static hlo_status_t verify_model(const hlo_fusion_t* fusion) {
   HLO_TRY(require(model->model == model, first, "a model is its own model"));
   HLO_TRY(require(
       model->node_count == fusion->node_count && model->input_count == fusion->input_count &&
-          model->output_count == fusion->output_count && model->side_count == fusion->side_count,
+          model->output_count == fusion->output_count && model->extra_output_count == fusion->extra_output_count,
       first, "a fusion has the form of its model"));
   for (uint32_t i = 0; i < fusion->node_count; ++i) {
     HLO_TRY(require(fusion->nodes[i]->op == model->nodes[i]->op, fusion->nodes[i],
@@ -68,7 +68,7 @@ static hlo_status_t verify_model(const hlo_fusion_t* fusion) {
 hlo_status_t hlo_fusion_verify(const hlo_fusion_t* fusion) {
   const hlo_node_t* first = fusion->nodes[0];
   HLO_TRY(require(fusion->node_count > 0, first, "a fusion has members"));
-  HLO_TRY(require(fusion->output_count > fusion->side_count, first,
+  HLO_TRY(require(fusion->output_count > fusion->extra_output_count, first,
                   "a fusion has an output of its loops"));
   HLO_TRY(verify_members(fusion));
   for (uint32_t i = 0; i < fusion->input_count; ++i) {
@@ -149,16 +149,16 @@ static hlo_status_t verify_order(const verifier_t* v, const hlo_sequence_t* sequ
   return hlo_ok();
 }
 
-static hlo_status_t verify_team(const hlo_sequence_t* sequence, uint32_t at) {
-  const hlo_team_t* team = hlo_step_team(&sequence->steps[at]);
+static hlo_status_t verify_concurrent_group(const hlo_sequence_t* sequence, uint32_t at) {
+  const hlo_concurrent_group_t* concurrent_group = hlo_step_concurrent_group(&sequence->steps[at]);
   const hlo_node_t* node = sequence->steps[at].node;
-  if (!team || team->members[0] != sequence->steps[at].fusion) return hlo_ok();
-  HLO_TRY(require(at + team->member_count <= sequence->step_count, node,
+  if (!concurrent_group || concurrent_group->members[0] != sequence->steps[at].fusion) return hlo_ok();
+  HLO_TRY(require(at + concurrent_group->member_count <= sequence->step_count, node,
                   "members of a team are neighbours"));
-  for (uint32_t i = 0; i < team->member_count; ++i) {
-    HLO_TRY(require(sequence->steps[at + i].fusion == team->members[i], node,
+  for (uint32_t i = 0; i < concurrent_group->member_count; ++i) {
+    HLO_TRY(require(sequence->steps[at + i].fusion == concurrent_group->members[i], node,
                     "members of a team are neighbours, in the order of their steps"));
-    HLO_TRY(require(team->members[i]->team == team, node, "a member knows its team"));
+    HLO_TRY(require(concurrent_group->members[i]->concurrent_group == concurrent_group, node, "a member knows its team"));
   }
   return hlo_ok();
 }
@@ -170,7 +170,7 @@ static hlo_status_t verify_sequence(verifier_t* v, const hlo_sequence_t* sequenc
     note_results(v, &sequence->steps[i], i + 1);
   }
   HLO_TRY(verify_order(v, sequence, scratch));
-  for (uint32_t i = 0; i < sequence->step_count; ++i) HLO_TRY(verify_team(sequence, i));
+  for (uint32_t i = 0; i < sequence->step_count; ++i) HLO_TRY(verify_concurrent_group(sequence, i));
   return hlo_ok();
 }
 

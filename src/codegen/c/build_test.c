@@ -79,7 +79,7 @@ static void run(machine_t* m, const hlo_vir_func_t* func, void* code) {
     if (!code) {
       assert_true(hlo_status_is_ok(hlo_vir_interp_run(func, params, &options, &answer)));
     } else if (func->is_entry) {
-      answer = ((hlo_kernel_entry_t)code)(&m->frame);
+      answer = ((hlo_program_entry_t)code)(&m->frame);
     } else {
       answer = ((hlo_kernel_chunk_t)code)(&m->frame, m->memory, 3);
     }

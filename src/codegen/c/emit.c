@@ -371,7 +371,7 @@ static void print_control(hlo_c_emitter_t* e, const hlo_vir_value_t* value) {
 }
 
 static bool is_made_before(const hlo_c_emitter_t* e, const hlo_vir_value_t* value) {
-  return e->saved.resume_count && e->saved.is_remade[value->number];
+  return e->saved.resume_count && e->saved.is_rematerialized[value->number];
 }
 
 static void print_block(hlo_c_emitter_t* e, const hlo_vir_block_t* block) {

@@ -423,14 +423,14 @@ static bool assign_loops(hlo_matmul_t* m, hlo_matmul_loops_t* output) {
   int32_t rows = -1;
   for (uint32_t i = 0; i < output->count; ++i) {
     hlo_matmul_dim_t* dim = &output->dims[i];
-    dim->digit = (int32_t)i;
+    dim->loop = (int32_t)i;
     if (m->is_window_in_lanes) hlo_matmul_swap_operands(dim);
     bool is_row = i + 1 < output->count && !dim->wrap_at && dim->from[HLO_MATMUL_A] &&
                   !dim->from[HLO_MATMUL_B];
     if (is_row) rows = (int32_t)i;
   }
   m->columns = *last;
-  m->rows = rows < 0 ? (hlo_matmul_dim_t){.extent = 1, .digit = -1} : output->dims[rows];
+  m->rows = rows < 0 ? (hlo_matmul_dim_t){.extent = 1, .loop = -1} : output->dims[rows];
   for (uint32_t i = 0; i + 1 < output->count; ++i) {
     if ((int32_t)i != rows) m->outer[m->outer_count++] = output->dims[i];
   }
@@ -442,9 +442,9 @@ static void connect_limits(hlo_matmul_t* m, const hlo_matmul_loops_t* output) {
   for (uint32_t i = 0; i < m->depth_count; ++i) {
     hlo_matmul_limit_t* limit = &m->depth[i].limit;
     for (uint32_t k = 0; k < output->count && limit->is_used; ++k) {
-      if (output->dims[k].window == m->depth[i].window) limit->digit = (int32_t)k;
+      if (output->dims[k].window == m->depth[i].window) limit->loop = (int32_t)k;
     }
-    m->has_row_limit |= limit->is_used && limit->digit == m->rows.digit;
+    m->has_row_limit |= limit->is_used && limit->loop == m->rows.loop;
   }
 }
 
@@ -522,7 +522,7 @@ hlo_verdict_t hlo_convolution_make_loops(hlo_matmul_t* m, const hlo_target_t* ta
   m->contraction.dtype = c.dtype;
   m->group = (uint32_t)c.group;
   if (c.is_product) m->is_convolution = m->is_window_in_lanes = false;
-  space->digit_count = output.count;
+  space->loop_count = output.count;
   space->element_count = hlo_type_element_count(c.out);
   for (uint32_t i = 0; i < output.count; ++i) space->extents[i] = output.dims[i].extent;
   return hlo_verdict_yes();

@@ -75,13 +75,13 @@ static const double MOST_AFTER_PRODUCT = 120;
 // What may follow a product: computations of the same elements, from others read in vectors or one
 // for all lanes.
 static hlo_verdict_t check_epilogue(const hlo_tiling_t* tiling, const hlo_matmul_t* matmul) {
-  uint32_t lane_digit =
-      matmul->is_by_depth ? HLO_TILED_MAX_DIGITS : (uint32_t)matmul->columns.digit;
+  uint32_t lane_loop =
+      matmul->is_by_depth ? HLO_TILED_MAX_LOOPS : (uint32_t)matmul->columns.loop;
   uint32_t products = 0;
   double cost = 0;
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {
     const hlo_tiled_t* tiled = tiling->instances[i];
-    if (tiled->kind == HLO_TILED_REDUCE || tiled->kind == HLO_TILED_GUARD)
+    if (tiled->kind == HLO_TILED_REDUCE || tiled->kind == HLO_TILED_MASK)
       return hlo_verdict_no(HLO_REASON_PRODUCT_REDUCTION, NULL);
     if (tiled->kind == HLO_TILED_COMPUTE) cost += hlo_elementwise_cost(tiled->value->def);
     if (tiled->kind == HLO_TILED_DOT) {
@@ -95,8 +95,8 @@ static hlo_verdict_t check_epilogue(const hlo_tiling_t* tiling, const hlo_matmul
       if (hlo_expr_unresolved(tiled->offset)) {
         return hlo_verdict_no(HLO_REASON_PRODUCT_INDEX, NULL);
       }
-      if (lane_digit == HLO_TILED_MAX_DIGITS) continue;  // one by one
-      hlo_lane_access_t access = hlo_tiled_lane_access(tiled->offset, lane_digit);
+      if (lane_loop == HLO_TILED_MAX_LOOPS) continue;  // one by one
+      hlo_lane_access_t access = hlo_tiled_lane_access(tiled->offset, lane_loop);
       if (access != HLO_LANE_SAME && access != HLO_LANE_PLAIN) {
         return hlo_verdict_no(HLO_REASON_PRODUCT_STRIDE, NULL);
       }
@@ -108,8 +108,8 @@ static hlo_verdict_t check_epilogue(const hlo_tiling_t* tiling, const hlo_matmul
     const bool is_slice = hlo_tiled_written(output) != output;
     if (is_slice) return hlo_verdict_no(HLO_REASON_PRODUCT_SLICE, output->def);
     if (hlo_expr_unresolved(offset)) return hlo_verdict_no(HLO_REASON_PRODUCT_STORE, output->def);
-    if (lane_digit == HLO_TILED_MAX_DIGITS) continue;
-    if (hlo_tiled_lane_access(offset, lane_digit) != HLO_LANE_PLAIN) {
+    if (lane_loop == HLO_TILED_MAX_LOOPS) continue;
+    if (hlo_tiled_lane_access(offset, lane_loop) != HLO_LANE_PLAIN) {
       return hlo_verdict_no(HLO_REASON_PRODUCT_TRANSPOSED, output->def);
     }
   }
@@ -123,7 +123,7 @@ static hlo_verdict_t check_epilogue(const hlo_tiling_t* tiling, const hlo_matmul
 static bool is_across(const hlo_tiling_t* tiling, const hlo_matmul_t* m) {
   for (uint32_t i = 0; i < tiling->fusion->output_count; ++i) {
     const hlo_expr_t* offset = tiling->output_offsets[i];
-    if (m->rows.digit < 0 || hlo_expr_coefficient(offset, (uint32_t)m->rows.digit) != 1)
+    if (m->rows.loop < 0 || hlo_expr_coefficient(offset, (uint32_t)m->rows.loop) != 1)
       return false;
   }
   return true;
@@ -147,12 +147,12 @@ static hlo_status_t form_product(hlo_kernel_t* kernel, const hlo_node_t* node, h
     *out_matmul = m;
     kernel->verdict = tiling->verdict;
     if (hlo_verdict_is_no(&kernel->verdict)) return hlo_ok();
-    if (tiling->wish == HLO_TILED_NOTHING) {
-      if (is_across(tiling, m) && hlo_matmul_turn(m, &form)) continue;
+    if (tiling->request == HLO_TILED_NOTHING) {
+      if (is_across(tiling, m) && hlo_matmul_transpose_form(m, &form)) continue;
       return hlo_ok();
     }
-    const hlo_matmul_cut_t cut = {tiling->wish_digit, tiling->wish_at};
-    bool is_split = tiling->wish == HLO_TILED_SPLIT && tiling->wish_space == 0;
+    const hlo_matmul_cut_t cut = {tiling->request_loop, tiling->request_at};
+    bool is_split = tiling->request == HLO_TILED_SPLIT && tiling->request_space == 0;
     if (!is_split || !hlo_matmul_cut(m, kernel->target, cut, &form)) {
       kernel->verdict = hlo_verdict_no(HLO_REASON_PRODUCT_LOOPS, NULL);
       return hlo_ok();
@@ -170,8 +170,8 @@ static void limit_sharing(hlo_kernel_t* kernel, const hlo_matmul_t* m) {
     }
   }
   for (uint32_t o = 0; o < kernel->fusion->output_count; ++o) {
-    bool holds_sums = m->sums_in_output && m->sums_output == (int32_t)o;
-    bool shares_none = m->is_narrow || holds_sums;  // a narrow one stores more than it computes
+    bool holds_accumulators = m->accumulators_in_output && m->accumulators_output == (int32_t)o;
+    bool shares_none = m->is_narrow || holds_accumulators;  // a narrow one stores more than it computes
     kernel->shareable[o] = shares_none ? 0 : kernel->shareable[o] & ~read;
   }
 }
@@ -196,7 +196,7 @@ static hlo_status_t choose(hlo_kernel_t* kernel, const hlo_node_t* node, hlo_til
   uint32_t widest = hlo_kernel_widest_bytes(tiling);
   if (widest < matmul->element_bytes) widest = matmul->element_bytes;
   for (uint32_t side = 0; side < 2; ++side) {
-    uint32_t bytes = matmul->operands[side].producer.widest_bytes;
+    uint32_t bytes = matmul->operands[side].prologue.widest_bytes;
     if (widest < bytes) widest = bytes;
   }
   kernel->lanes = kernel->target->vector_bytes / widest;
@@ -229,9 +229,9 @@ static hlo_status_t verify(const hlo_kernel_t* kernel) {
 
 static hlo_status_t walk_operand(const hlo_kernel_t* kernel, uint32_t side, hlo_arena_t* arena,
                                  hlo_tiling_t** out_tiling) {
-  const hlo_matmul_producer_t* producer = &hlo_matmul_of(kernel)->operands[side].producer;
+  const hlo_matmul_prologue_t* prologue = &hlo_matmul_of(kernel)->operands[side].prologue;
   *out_tiling = NULL;
-  return producer->is_used ? hlo_matmul_walk_producer(kernel, producer, arena, out_tiling)
+  return prologue->is_used ? hlo_matmul_walk_prologue(kernel, prologue, arena, out_tiling)
                            : hlo_ok();
 }
 
@@ -245,9 +245,9 @@ static void describe(const hlo_kernel_t* kernel, hlo_kernel_shape_t* out_shape) 
   const hlo_matmul_t* m = hlo_matmul_of(kernel);
   out_shape->depth_count = m->depth_count;
   for (uint32_t i = 0; i < m->depth_count; ++i) out_shape->depths[i] = m->depth[i].extent;
-  out_shape->tile_digits[0] = m->rows.digit;
+  out_shape->tile_loops[0] = m->rows.loop;
   out_shape->tile_steps[0] = at_least_one(hlo_matmul_main_panel(m)->height);
-  out_shape->tile_digits[1] = m->columns.digit;
+  out_shape->tile_loops[1] = m->columns.loop;
   out_shape->tile_steps[1] = at_least_one(m->panel_width);
 }
 
@@ -274,18 +274,18 @@ static void print(const hlo_kernel_t* kernel, hlo_strbuf_t* out) {
 }
 
 // Tiles of narrow products, and those of tile registers, are not chosen by a system.
-static bool has_sums(const hlo_matmul_t* m) {
+static bool has_accumulators(const hlo_matmul_t* m) {
   return !m->is_narrow && !m->tile;
 }
 
 static hlo_status_t explain(const hlo_kernel_t* kernel, hlo_strbuf_t* out) {
   const hlo_matmul_t* m = hlo_matmul_of(kernel);
-  return has_sums(m) ? hlo_matmul_explain_sums(m, kernel->target, out) : hlo_ok();
+  return has_accumulators(m) ? hlo_matmul_explain_accumulators(m, kernel->target, out) : hlo_ok();
 }
 
 static hlo_status_t print_tiles(const hlo_kernel_t* kernel, hlo_strbuf_t* out) {
   const hlo_matmul_t* m = hlo_matmul_of(kernel);
-  return has_sums(m) ? hlo_matmul_print_tiles(m, kernel->target, out) : hlo_ok();
+  return has_accumulators(m) ? hlo_matmul_print_tiles(m, kernel->target, out) : hlo_ok();
 }
 
 const hlo_kernel_form_t hlo_product_form = {.computes = hlo_matmul_supports,

@@ -97,18 +97,18 @@ void hlo_matmul_swap_operands(hlo_matmul_dim_t* dim) {
 static hlo_matmul_dim_t take_last(hlo_matmul_t* m, const hlo_matmul_loops_t* list, uint32_t first,
                                   uint32_t end) {
   for (uint32_t i = first; i + 1 < end; ++i) m->outer[m->outer_count++] = list->dims[i];
-  return end > first ? list->dims[end - 1] : (hlo_matmul_dim_t){.extent = 1, .digit = -1};
+  return end > first ? list->dims[end - 1] : (hlo_matmul_dim_t){.extent = 1, .loop = -1};
 }
 
 // Cuts a loop into two. ends: of the groups, the first digits behind them
 static void cut_loop(hlo_matmul_loops_t* list, const hlo_matmul_cut_t* cut, uint32_t* ends) {
-  hlo_matmul_dim_t* dim = &list->dims[cut->digit];
-  memmove(dim + 1, dim, (list->count - cut->digit) * sizeof *dim);
+  hlo_matmul_dim_t* dim = &list->dims[cut->loop];
+  memmove(dim + 1, dim, (list->count - cut->loop) * sizeof *dim);
   ++list->count;
   dim[0].extent /= cut->inner;
   dim[1].extent = cut->inner;
   for (uint32_t side = 0; side < 2; ++side) dim[0].from[side] *= cut->inner;
-  for (uint32_t i = 0; i < 2; ++i) ends[i] += cut->digit < ends[i];
+  for (uint32_t i = 0; i < 2; ++i) ends[i] += cut->loop < ends[i];
 }
 
 // Whether a convolution gives the loops, also where they are those of a product.
@@ -119,19 +119,19 @@ static bool has_windows(const hlo_matmul_t* m) {
 bool hlo_matmul_cut(const hlo_matmul_t* m, const hlo_target_t* target, hlo_matmul_cut_t cut,
                     hlo_matmul_form_t* form) {
   if (has_windows(m) || form->cut_count == HLO_MATMUL_MAX_CUTS) return false;
-  if ((int32_t)cut.digit == m->rows.digit && cut.inner < SLICED_ROWS) return false;
-  bool is_column = (int32_t)cut.digit == m->columns.digit;
+  if ((int32_t)cut.loop == m->rows.loop && cut.inner < SLICED_ROWS) return false;
+  bool is_column = (int32_t)cut.loop == m->columns.loop;
   if (is_column && cut.inner * m->element_bytes % target->vector_bytes) return false;
   form->cuts[form->cut_count++] = cut;
   return true;
 }
 
-bool hlo_matmul_turn(const hlo_matmul_t* m, hlo_matmul_form_t* form) {
+bool hlo_matmul_transpose_form(const hlo_matmul_t* m, hlo_matmul_form_t* form) {
   bool is_plain = m->columns.from[HLO_MATMUL_B] == 1, stays_plain = m->rows.from[HLO_MATMUL_A] == 1;
-  if (has_windows(m) || form->is_turned || m->is_by_depth || (is_plain && !stays_plain)) {
+  if (has_windows(m) || form->is_transposed || m->is_by_depth || (is_plain && !stays_plain)) {
     return false;
   }
-  return form->is_turned = true;
+  return form->is_transposed = true;
 }
 
 static hlo_verdict_t make_loops(hlo_matmul_t* m, const hlo_matmul_form_t* form,
@@ -152,10 +152,10 @@ static hlo_verdict_t make_loops(hlo_matmul_t* m, const hlo_matmul_form_t* form,
   uint32_t batch_end = ends[0], rows_end = ends[1];
   bool is_swapped = rows_end == output.count;  // one column
   if (is_swapped) rows_end = batch_end;
-  space->digit_count = output.count;
+  space->loop_count = output.count;
   space->element_count = hlo_type_element_count(c->node->results[0].type);
   for (uint32_t i = 0; i < output.count; ++i) {
-    output.dims[i].digit = (int32_t)i;
+    output.dims[i].loop = (int32_t)i;
     space->extents[i] = output.dims[i].extent;
     if (is_swapped) hlo_matmul_swap_operands(&output.dims[i]);
   }
@@ -182,7 +182,7 @@ static hlo_status_t find_inputs(hlo_matmul_t* m, const hlo_kernel_t* kernel) {
     uint32_t i = 0;
     while (i < fusion->input_count && fusion->inputs[i] != value) ++i;
     m->operands[side].input = i;
-    if (i == fusion->input_count) HLO_TRY(hlo_matmul_find_producer(m, kernel, side));
+    if (i == fusion->input_count) HLO_TRY(hlo_matmul_find_prologue(m, kernel, side));
     if (hlo_verdict_is_no(&m->verdict)) return hlo_ok();
   }
   return hlo_ok();
@@ -231,13 +231,13 @@ static void choose_lanes(hlo_matmul_t* m, const hlo_target_t* target) {
                    !hlo_matmul_has_quads(m, target);
 }
 
-int64_t hlo_matmul_output_stride(const hlo_matmul_t* m, int32_t digit) {
-  if (digit < 0) return 0;
+int64_t hlo_matmul_output_stride(const hlo_matmul_t* m, int32_t loop) {
+  if (loop < 0) return 0;
   int64_t stride = 1;
-  if (m->rows.digit > digit) stride *= m->rows.extent;
-  if (m->columns.digit > digit) stride *= m->columns.extent;
+  if (m->rows.loop > loop) stride *= m->rows.extent;
+  if (m->columns.loop > loop) stride *= m->columns.extent;
   for (uint32_t i = 0; i < m->outer_count; ++i) {
-    if (m->outer[i].digit > digit) stride *= m->outer[i].extent;
+    if (m->outer[i].loop > loop) stride *= m->outer[i].extent;
   }
   return stride;
 }
@@ -255,9 +255,9 @@ static bool goes_along(const hlo_matmul_t* m, const hlo_node_t* node) {
 
 // The output that sums may lie in between blocks: of their type, with neighbours of a row side by
 // side, and an element where that of the product is; -1: none.
-static int32_t find_sums_output(const hlo_matmul_t* m, const hlo_fusion_t* fusion) {
+static int32_t find_accumulators_output(const hlo_matmul_t* m, const hlo_fusion_t* fusion) {
   const hlo_type_t* type = m->contraction.node->results[0].type;
-  if (hlo_matmul_output_stride(m, m->columns.digit) != 1) return -1;
+  if (hlo_matmul_output_stride(m, m->columns.loop) != 1) return -1;
   for (uint32_t i = 0; i < fusion->node_count; ++i) {
     const hlo_node_t* node = fusion->nodes[i];
     if (!goes_along(m, node) && !hlo_matmul_is_for_operand(m, fusion, node)) return -1;
@@ -291,7 +291,7 @@ static double source_ops(const hlo_matmul_t* m) {
   const hlo_matmul_operand_t* operand = &m->operands[HLO_MATMUL_B];
   bool is_bytes = hlo_dtype_info(operand->dtype)->bits <= 8;
   if (hlo_matmul_is_produced(operand)) {
-    return operand->producer.vector_ops + rounding_ops(operand->dtype);
+    return operand->prologue.vector_ops + rounding_ops(operand->dtype);
   }
   return is_bytes ? rounding_ops(operand->dtype) : 0;
 }
@@ -317,14 +317,14 @@ hlo_status_t hlo_matmul_create(const hlo_kernel_t* kernel, const hlo_node_t* nod
   if (!m->depth_count) m->depth[m->depth_count++] = (hlo_matmul_dim_t){.extent = 1};
   HLO_TRY(find_inputs(m, kernel));
   if (hlo_verdict_is_no(&m->verdict)) return hlo_ok();
-  if (form->is_turned) swap_roles(m);
+  if (form->is_transposed) swap_roles(m);
   choose_lanes(m, kernel->target);
   hlo_matmul_choose_group(m, kernel->target);
   m->element_bytes = hlo_elementwise_register_bytes(m->dtype);
   m->outer_extent = m->depth_extent = 1;
   for (uint32_t i = 0; i < m->outer_count; ++i) m->outer_extent *= m->outer[i].extent;
   for (uint32_t i = 0; i < m->depth_count; ++i) m->depth_extent *= m->depth[i].extent;
-  m->sums_output = find_sums_output(m, kernel->fusion);
+  m->accumulators_output = find_accumulators_output(m, kernel->fusion);
   double light_ops = (double)(kernel->target->tile.vector_count / LIGHT_SHARE);
   m->stores_rows = epilogue_ops(m, kernel->fusion) > light_ops;
   m->packs_apart = source_ops(m) > light_ops;
@@ -354,13 +354,13 @@ static void cut_columns(const hlo_matmul_t* m, const hlo_target_t* target, int64
 
 // tile: of panels as wide as it is; a narrower one has its own.
 static hlo_status_t cut_rows(const hlo_matmul_t* m, const hlo_target_t* target,
-                             hlo_tile_memo_t* memo, const hlo_matmul_sums_t* tile,
+                             hlo_tile_memo_t* memo, const hlo_matmul_accumulators_t* tile,
                              hlo_matmul_panel_t* panel) {
   if (!panel->piece_count) return hlo_ok();
   int64_t rows = m->rows.extent, height = tile->height;
   if (panel->piece_count != tile->width) {
-    hlo_matmul_sums_t edge;
-    HLO_TRY(hlo_matmul_choose_sums(m, target, memo, panel->piece_count, &edge));
+    hlo_matmul_accumulators_t edge;
+    HLO_TRY(hlo_matmul_choose_accumulators(m, target, memo, panel->piece_count, &edge));
     height = edge.height;
   }
   panel->tile_count = divide_up(rows, height);
@@ -375,8 +375,8 @@ static hlo_status_t make_tiles(hlo_matmul_t* m, const hlo_target_t* target, hlo_
   m->has_fma = target->has_fma;
   int64_t steps = m->depth[m->depth_count - 1].extent;
   m->slide = steps < HLO_MATMUL_MAX_SLIDE ? steps : HLO_MATMUL_MAX_SLIDE / 2;
-  hlo_matmul_sums_t tile;
-  HLO_TRY(hlo_matmul_choose_sums(m, target, memo, 0, &tile));
+  hlo_matmul_accumulators_t tile;
+  HLO_TRY(hlo_matmul_choose_accumulators(m, target, memo, 0, &tile));
   int64_t vectors = min(tile.width, divide_up(m->columns.extent, m->lanes));
   if (m->tile) vectors = tile.width;
   m->panel_width = m->is_by_depth ? tile.width : vectors * m->lanes;
@@ -465,24 +465,24 @@ static bool packs_slices(const hlo_matmul_t* m, int64_t cache) {
   bool is_whole = m->depth_extent <= slice_steps(m, cache);
   bool is_split = panels * (m->depth_extent / SPLIT_STEPS) >= FEW_CHUNKS;
   return hlo_matmul_may_slice(m, panels < FEW_CHUNKS ? 2 * cache : cache) &&
-         (shares_panels(m) ? is_whole || m->sums_output >= 0 : is_split);
+         (shares_panels(m) ? is_whole || m->accumulators_output >= 0 : is_split);
 }
 
 // Whether A is packed as rows: its lines would leave the second cache between tiles or, where it is
 // packed anyway, between panels.
-static bool turns_rows(const hlo_matmul_t* m, int64_t cache) {
+static bool transposes_rows(const hlo_matmul_t* m, int64_t cache) {
   if (m->is_convolution || !is_across(m)) return false;
   if (m->tile) return true;
   bool is_held = m->packs_slices && steps_held(m, cache) >= HELD_STEPS;
   bool is_large = m->group > 1 ? bytes_of_a(m) > (double)(cache / HELD_SHARE)
                                : m->depth[0].extent * CACHE_LINE > cache / LINES_SHARE;
   return is_large && !is_held && !m->is_by_depth && m->panel_count >= MIN_PACKED_TILES &&
-         m->lanes > HLO_MATMUL_TURNED && m->rows.extent >= m->lanes;
+         m->lanes > HLO_MATMUL_TRANSPOSED && m->rows.extent >= m->lanes;
 }
 
 bool hlo_matmul_packs_a(const hlo_matmul_t* m, int64_t panels, int64_t height) {
   if (m->is_convolution) return false;  // windows overlap
-  if (m->turns_rows) return true;
+  if (m->transposes_rows) return true;
   if (m->is_by_depth) return m->depth[0].from[HLO_MATMUL_A] != 1 || conflicts(m, 0, &m->rows);
   if (m->group > 1 && is_converted(m, HLO_MATMUL_A)) return true;
   if (m->tile && hlo_matmul_filled_steps(m) > m->depth[m->depth_count - 1].extent) return true;
@@ -496,10 +496,10 @@ bool hlo_matmul_packs_a(const hlo_matmul_t* m, int64_t panels, int64_t height) {
          conflicts(m, HLO_MATMUL_A, inner);
 }
 
-bool hlo_matmul_turns_columns(const hlo_matmul_t* m) {
+bool hlo_matmul_transposes_columns(const hlo_matmul_t* m) {
   const hlo_matmul_dim_t* inner = &m->depth[m->depth_count - 1];
   int64_t step = m->group > 1 ? m->group_from[HLO_MATMUL_B] : inner->from[HLO_MATMUL_B];
-  return step == 1 && m->columns.from[HLO_MATMUL_B] != 1 && m->lanes > HLO_MATMUL_TURNED;
+  return step == 1 && m->columns.from[HLO_MATMUL_B] != 1 && m->lanes > HLO_MATMUL_TRANSPOSED;
 }
 
 static int64_t round_up(int64_t value, int64_t step) {
@@ -516,7 +516,7 @@ static void nest(hlo_matmul_dim_t* dim, uint32_t side, int64_t* stride) {
 // A: lines along whatever is contiguous in place, a cache line more than a power of two apart.
 static int64_t lay_out_a(hlo_matmul_t* m) {
   hlo_matmul_dim_t* inner = &m->depth[m->depth_count - 1];
-  bool is_by_rows = m->is_by_depth || m->turns_rows || m->tile ||
+  bool is_by_rows = m->is_by_depth || m->transposes_rows || m->tile ||
                     inner->from[HLO_MATMUL_A] <= m->rows.from[HLO_MATMUL_A] ||
                     !m->rows.from[HLO_MATMUL_A];
   int64_t line = CACHE_LINE / m->element_bytes, stride = 1;
@@ -529,7 +529,7 @@ static int64_t lay_out_a(hlo_matmul_t* m) {
   }
   nest(is_by_rows ? &m->rows : inner, HLO_MATMUL_A, &stride);
   int64_t lines = (is_by_rows ? &m->rows : inner)->extent;
-  m->pack_counts[HLO_MATMUL_A] *= m->turns_rows ? divide_up(lines, m->lanes) : lines;
+  m->pack_counts[HLO_MATMUL_A] *= m->transposes_rows ? divide_up(lines, m->lanes) : lines;
   for (uint32_t i = m->outer_count; i-- > 0;) {
     nest(&m->outer[i], HLO_MATMUL_A, &stride);
     if (hlo_matmul_moves(&m->outer[i], HLO_MATMUL_A))
@@ -593,8 +593,8 @@ static bool must_be_packed(hlo_matmul_t* m, uint32_t side) {
   int64_t tiles = hlo_matmul_main_panel(m)->tile_count;
   bool is_read_once = side == HLO_MATMUL_B && (tiles == 1 || m->is_by_depth || m->packs_blocks);
   hlo_matmul_operand_t* operand = &m->operands[side];
-  operand->producer.is_forced = hlo_matmul_is_produced(operand) && !is_read_once;
-  return operand->producer.is_forced;
+  operand->prologue.is_forced = hlo_matmul_is_produced(operand) && !is_read_once;
+  return operand->prologue.is_forced;
 }
 
 static hlo_verdict_t make_packing(hlo_matmul_t* m, const hlo_target_t* target) {
@@ -602,7 +602,7 @@ static hlo_verdict_t make_packing(hlo_matmul_t* m, const hlo_target_t* target) {
   bool is_packed = hlo_matmul_packs_b(m, second_cache(target), panel->tile_count) ||
                    must_be_packed(m, HLO_MATMUL_B);
   m->packs_slices = is_packed && packs_slices(m, second_cache(target));
-  m->turns_rows = turns_rows(m, second_cache(target));
+  m->transposes_rows = transposes_rows(m, second_cache(target));
   m->operands[HLO_MATMUL_A].is_packed =
       hlo_matmul_packs_a(m, m->panel_count, panel->height) || must_be_packed(m, HLO_MATMUL_A);
   m->packs_blocks |= m->packs_slices;
@@ -686,15 +686,15 @@ static int64_t wanted_chunks(const hlo_matmul_t* m, const hlo_tile_target_t* tar
 // Parts of several contracting loops whose operands the second cache holds while all units meet
 // them, as the places of a window do in the gradient of weights; 1: sums would take longer.
 static int64_t held_parts(const hlo_matmul_t* m, int64_t cache) {
-  double bytes = 0, sums = m->element_bytes;
-  sums *= (double)hlo_type_element_count(m->contraction.node->results[0].type);
+  double bytes = 0, accumulators = m->element_bytes;
+  accumulators *= (double)hlo_type_element_count(m->contraction.node->results[0].type);
   for (uint32_t i = 0; i < 2; ++i) {
     const hlo_type_t* type = hlo_node_operand_type(m->contraction.node, i);
     bytes += (double)hlo_type_element_count(type) * (double)hlo_dtype_size_bytes(type->dtype);
   }
   if (m->depth_count == 1 || bytes < (double)cache) return 1;
   double count = bytes / (double)(cache / HELD_SHARE) + 1;
-  return 2 * count * sums <= bytes ? (int64_t)count : 1;
+  return 2 * count * accumulators <= bytes ? (int64_t)count : 1;
 }
 
 // Parts of the contraction that are summed apart, where there are too few tiles to share out, or
@@ -704,7 +704,7 @@ static int64_t part_count(const hlo_matmul_t* m, const hlo_target_t* target) {
   int64_t tiles = hlo_matmul_main_panel(m)->tile_count, units = all_panels(m) * tiles;
   int64_t cache = second_cache(target), steps = m->depth_extent, count = 1;
   int64_t wanted = min(wanted_chunks(m, &target->tile), FEW_CHUNKS);
-  bool is_edge = m->depth[0].limit.is_used && m->depth[0].limit.digit == m->rows.digit;
+  bool is_edge = m->depth[0].limit.is_used && m->depth[0].limit.loop == m->rows.loop;
   if (m->is_by_depth || is_edge || (m->tile && m->depth_count > 1)) return 1;
   if (m->packs_slices && !shares_panels(m)) return divide_up(wanted, all_panels(m));
   if (m->packs_blocks) return 1;
@@ -728,10 +728,10 @@ static void split_depth(hlo_matmul_t* m, const hlo_target_t* target) {
   }
   m->depth_blocks = divide_up(m->depth[0].extent, m->block_steps);
   m->split_count = divide_up(m->depth_blocks, m->split_blocks);
-  m->sums_stride = m->panel_count * m->panel_width + CACHE_LINE / m->element_bytes;
-  m->sums_bytes = m->outer_extent * m->rows.extent * m->sums_stride * m->element_bytes;
-  m->sums_offset = m->scratch_bytes;
-  m->scratch_bytes += (size_t)round_up(m->split_count * m->sums_bytes, CACHE_LINE);
+  m->accumulators_stride = m->panel_count * m->panel_width + CACHE_LINE / m->element_bytes;
+  m->accumulators_bytes = m->outer_extent * m->rows.extent * m->accumulators_stride * m->element_bytes;
+  m->accumulators_offset = m->scratch_bytes;
+  m->scratch_bytes += (size_t)round_up(m->split_count * m->accumulators_bytes, CACHE_LINE);
 }
 
 static hlo_status_t make_blocks(hlo_matmul_t* m, const hlo_target_t* target) {
@@ -747,18 +747,18 @@ static hlo_status_t make_blocks(hlo_matmul_t* m, const hlo_target_t* target) {
     return hlo_ok();
   }
   m->block_steps = round_up(divide_up(steps, divide_up(steps, wanted)), STEP_MULTIPLE);
-  m->sums_in_output = m->sums_output >= 0;
-  if (m->sums_in_output) {
-    m->sums_stride = hlo_matmul_output_stride(m, m->rows.digit);
+  m->accumulators_in_output = m->accumulators_output >= 0;
+  if (m->accumulators_in_output) {
+    m->accumulators_stride = hlo_matmul_output_stride(m, m->rows.loop);
     m->depth_blocks = divide_up(steps, m->block_steps);
     return hlo_ok();
   }
-  m->sums_stride = m->panel_count * m->panel_width + CACHE_LINE / m->element_bytes;
+  m->accumulators_stride = m->panel_count * m->panel_width + CACHE_LINE / m->element_bytes;
   double bytes =
-      (double)m->outer_extent * (double)m->rows.extent * (double)m->sums_stride * m->element_bytes;
+      (double)m->outer_extent * (double)m->rows.extent * (double)m->accumulators_stride * m->element_bytes;
   if (bytes > (double)MAX_SCRATCH) return hlo_ok();
   m->depth_blocks = divide_up(steps, m->block_steps);
-  m->sums_offset = m->scratch_bytes;
+  m->accumulators_offset = m->scratch_bytes;
   m->scratch_bytes += (size_t)round_up((int64_t)bytes, CACHE_LINE);
   return hlo_ok();
 }
@@ -846,7 +846,7 @@ hlo_status_t hlo_matmul_finish(hlo_matmul_t* m, const hlo_target_t* target, hlo_
     m->slice_bytes = (size_t)round_up(elements * m->element_bytes, CACHE_LINE);
     m->scratch_bytes += (size_t)m->chunk_count * m->slice_bytes;
   }
-  m->verdict = hlo_matmul_weigh_producers(m, target);
+  m->verdict = hlo_matmul_weigh_prologues(m, target);
   return hlo_ok();
 }
 

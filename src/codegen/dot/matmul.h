@@ -47,7 +47,7 @@ enum {
   HLO_MATMUL_B,
   HLO_MATMUL_MAX_LOOPS = 16,
   HLO_MATMUL_MAX_NARROW = 8,  // steps along the contraction of a narrow product
-  HLO_MATMUL_TURNED = 4,      // columns that are transposed together in a register
+  HLO_MATMUL_TRANSPOSED = 4,      // columns that are transposed together in a register
   HLO_MATMUL_MAX_PIECES = 24,
   HLO_MATMUL_MAX_SLIDE = 8,
   HLO_MATMUL_STREAM_SHARE = 4,  // of the first cache: what streams through beside a tile's rows
@@ -57,7 +57,7 @@ enum {
 /// of the output: 0 <= first + output step * stride + step * spread < extent.
 typedef struct hlo_matmul_limit {
   bool is_used;
-  int32_t digit;  // of the output
+  int32_t loop;  // of the output
   int64_t first, stride, spread, extent;
   int64_t wrap_at, wrap;  // from that output step on it is `wrap` further; 0: never
 } hlo_matmul_limit_t;
@@ -67,7 +67,7 @@ typedef struct hlo_matmul_limit {
 typedef struct hlo_matmul_dim {
   int64_t extent;
   int64_t from[2], strides[2];
-  int32_t digit;    // of the output; -1: none
+  int32_t loop;    // of the output; -1: none
   int64_t wrap_at;  // from this step on the operands are `wrap` elements further; 0: never
   int64_t wrap[2];
   uint32_t place[2];  // of an operand that is computed, the loop's digit + 1; 0: none
@@ -83,18 +83,18 @@ static inline bool hlo_matmul_moves(const hlo_matmul_dim_t* dim, uint32_t side) 
 /// What an operand is that no memory holds: computed by members of the fusion, from its inputs, for
 /// each element where it is packed or read. `from` of the loops are then the strides of the largest
 /// input, or, of a view, those of the one that it is a part of.
-typedef struct hlo_matmul_producer {
+typedef struct hlo_matmul_prologue {
   bool is_used;
   bool is_view;             // the same elements as the input's, at a place that running tells
   bool is_forced;           // would not be packed if it were in memory
   hlo_value_t* value;       // the operand
   hlo_tiled_space_t space;  // the loops that move along it, as digits
   uint64_t inputs;          // bits of those of the fusion that it reads
-  uint64_t lane_digits;     // along which lanes find all elements
+  uint64_t lane_loops;     // along which lanes find all elements
   double vector_ops;        // for a vector of elements
   double read_bytes;        // all that it reads
   uint32_t widest_bytes;    // of an element in a register
-} hlo_matmul_producer_t;
+} hlo_matmul_prologue_t;
 
 typedef struct hlo_matmul_operand {
   uint32_t node_operand;  // its number in the node
@@ -103,23 +103,23 @@ typedef struct hlo_matmul_operand {
   int64_t first;          // element that the loops start from
   bool is_packed;         // converted and copied to `offset_bytes` of the scratch memory
   size_t offset_bytes;
-  hlo_matmul_producer_t producer;
+  hlo_matmul_prologue_t prologue;
 } hlo_matmul_operand_t;
 
 /// Whether it is made of an input.
 static inline bool hlo_matmul_reads(const hlo_matmul_operand_t* operand, uint32_t input) {
-  return operand->input == input || operand->producer.inputs >> input & 1;
+  return operand->input == input || operand->prologue.inputs >> input & 1;
 }
 
 /// Whether its elements are computed.
 static inline bool hlo_matmul_is_produced(const hlo_matmul_operand_t* operand) {
-  return operand->producer.is_used && !operand->producer.is_view;
+  return operand->prologue.is_used && !operand->prologue.is_view;
 }
 
 /// Whether lanes along the loop find all that its elements are computed of.
 static inline bool hlo_matmul_lanes_find(const hlo_matmul_operand_t* operand,
                                          const hlo_matmul_dim_t* dim, uint32_t side) {
-  return !dim->place[side] || operand->producer.lane_digits >> (dim->place[side] - 1) & 1;
+  return !dim->place[side] || operand->prologue.lane_loops >> (dim->place[side] - 1) & 1;
 }
 
 /// A copy of a convolution's operand in the type that it is multiplied in, with zeros around and
@@ -167,8 +167,8 @@ typedef struct hlo_matmul {
   bool stores_rows;             // one by one from memory, as what follows takes many registers
   bool fetches_rows;            // A's next tile is fetched ahead
   bool fetches_lines;           // or the lines that its rows, side by side, have some steps later
-  bool turns_rows;      // A's columns are packed as rows, as many together as there are lanes
-  int32_t sums_output;  // that sums may lie in between blocks; -1: none
+  bool transposes_rows;      // A's columns are packed as rows, as many together as there are lanes
+  int32_t accumulators_output;  // that sums may lie in between blocks; -1: none
   hlo_matmul_operand_t operands[2];
   bool is_convolution;  // and no product of matrices
   bool is_window_in_lanes;
@@ -189,11 +189,11 @@ typedef struct hlo_matmul {
   int64_t panel_stride;                       // elements from a panel of B to the next
   int64_t block_steps, depth_blocks;          // along the contraction; no blocks: not cut
   int64_t split_count, split_blocks;          // parts that are summed apart, of blocks; 0: none
-  int64_t sums_bytes;                         // of all sums of one of them
-  bool sums_in_output;                        // between blocks, instead of scratch memory
-  size_t sums_offset;                         // there
+  int64_t accumulators_bytes;                         // of all sums of one of them
+  bool accumulators_in_output;                        // between blocks, instead of scratch memory
+  size_t accumulators_offset;                         // there
   size_t slices_offset, slice_bytes;          // and there
-  int64_t sums_stride;                        // elements from a row to the next
+  int64_t accumulators_stride;                        // elements from a row to the next
   int64_t stripe_count;                       // of rows, each for all panels
   int64_t unit_count;                         // units: parts of a panel's tiles in a stripe
   int64_t units_per_chunk;                    // of narrow products; else they are shared out
@@ -244,7 +244,7 @@ hlo_verdict_t hlo_convolution_make_loops(hlo_matmul_t* matmul, const hlo_target_
 enum { HLO_MATMUL_MAX_CUTS = 6 };
 /// A digit of the result that becomes two, the second one of `inner` steps.
 typedef struct hlo_matmul_cut {
-  uint32_t digit;
+  uint32_t loop;
   int64_t inner;
 } hlo_matmul_cut_t;
 
@@ -252,14 +252,14 @@ typedef struct hlo_matmul_cut {
 typedef struct hlo_matmul_form {
   uint32_t cut_count;
   hlo_matmul_cut_t cuts[HLO_MATMUL_MAX_CUTS];  // of digits as the earlier ones leave them
-  bool is_turned;                              // lanes run along what would be rows
+  bool is_transposed;                              // lanes run along what would be rows
 } hlo_matmul_form_t;
 
 /// Adds a cut that costs the product nothing; false: it would.
 bool hlo_matmul_cut(const hlo_matmul_t* matmul, const hlo_target_t* target, hlo_matmul_cut_t cut,
                     hlo_matmul_form_t* form);
 /// Exchanges rows and columns if operands are then read at least as well.
-bool hlo_matmul_turn(const hlo_matmul_t* matmul, hlo_matmul_form_t* form);
+bool hlo_matmul_transpose_form(const hlo_matmul_t* matmul, hlo_matmul_form_t* form);
 /// Decides how it is computed, and the digits of the output, or says no in its verdict.
 /// errors: RESOURCE_EXHAUSTED
 hlo_status_t hlo_matmul_create(const hlo_kernel_t* kernel, const hlo_node_t* node,
@@ -276,18 +276,18 @@ hlo_status_t hlo_matmul_finish(hlo_matmul_t* matmul, const hlo_target_t* target,
 hlo_status_t hlo_matmul_verify(const hlo_matmul_t* matmul) HLO_MUST_USE;
 
 /// Vectors side by side (columns, where lanes run along the contraction) and rows of a tile.
-typedef struct hlo_matmul_sums {
+typedef struct hlo_matmul_accumulators {
   int64_t width, height;
-} hlo_matmul_sums_t;
+} hlo_matmul_accumulators_t;
 
 /// The tile with which all of the product takes least time, unless the target's description has
 /// one for it. width: 0, or the one it has to have.
 /// errors: RESOURCE_EXHAUSTED
-hlo_status_t hlo_matmul_choose_sums(const hlo_matmul_t* matmul, const hlo_target_t* target,
+hlo_status_t hlo_matmul_choose_accumulators(const hlo_matmul_t* matmul, const hlo_target_t* target,
                                     hlo_tile_memo_t* memo, int64_t width,
-                                    hlo_matmul_sums_t* out_tile) HLO_MUST_USE;
+                                    hlo_matmul_accumulators_t* out_tile) HLO_MUST_USE;
 /// The system that it comes from, and its solution.
-hlo_status_t hlo_matmul_explain_sums(const hlo_matmul_t* matmul, const hlo_target_t* target,
+hlo_status_t hlo_matmul_explain_accumulators(const hlo_matmul_t* matmul, const hlo_target_t* target,
                                      hlo_strbuf_t* out) HLO_MUST_USE;
 /// All tiles that registers hold, those that should take least time first: a line each, as machines'
 /// descriptions have them (hlo_tile_tuned_print()), the time, and which one is taken.
@@ -303,7 +303,7 @@ bool hlo_matmul_packs_a(const hlo_matmul_t* matmul, int64_t panels, int64_t heig
 
 /// Elements that one instruction multiplies in a lane; 1: there is none. sums: the type of sums,
 /// depth: their length.
-uint32_t hlo_matmul_group_of(const hlo_target_t* target, const hlo_node_t* node, hlo_dtype_t sums,
+uint32_t hlo_matmul_group_of(const hlo_target_t* target, const hlo_node_t* node, hlo_dtype_t accumulators,
                              double depth);
 /// Whether an instruction multiplies four bytes in a lane, and rows are enough for packing B so.
 bool hlo_matmul_has_quads(const hlo_matmul_t* matmul, const hlo_target_t* target);
@@ -316,7 +316,7 @@ bool hlo_matmul_choose_tiles(hlo_matmul_t* matmul, const hlo_target_t* target, h
 /// The atom of tile registers for it; NULL: there is none.
 const hlo_tile_atom_t* hlo_matmul_tile_atom(const hlo_target_t* target, hlo_dtype_t operand);
 /// Elements along the contraction that a step of tile registers takes; 0: they have no such.
-int64_t hlo_matmul_tile_depth(const hlo_target_t* target, const hlo_node_t* node, hlo_dtype_t sums,
+int64_t hlo_matmul_tile_depth(const hlo_target_t* target, const hlo_node_t* node, hlo_dtype_t accumulators,
                               double depth);
 /// Columns of a panel, rows of a tile; groups of a packed operand, with zeros behind the last one.
 int64_t hlo_matmul_tile_width(const hlo_matmul_t* matmul);
@@ -386,7 +386,7 @@ static inline int64_t hlo_matmul_stripe_units(const hlo_matmul_t* matmul) {
          (matmul->edge.piece_count ? matmul->edge.part_count : 0);
 }
 /// Elements of the output that a step of the digit's loop moves by; 0 without a digit.
-int64_t hlo_matmul_output_stride(const hlo_matmul_t* matmul, int32_t digit);
+int64_t hlo_matmul_output_stride(const hlo_matmul_t* matmul, int32_t loop);
 /// Where an operand's loops start, before packing.
 hlo_vir_value_t* hlo_matmul_source(const hlo_kernel_t* kernel, uint32_t side,
                                    const hlo_point_emitter_t* points, hlo_vir_builder_t* b,
@@ -411,19 +411,19 @@ void hlo_matmul_emit_packing(const hlo_kernel_t* kernel, const hlo_point_emitter
 
 /// Whether B is packed in squares that are turned in registers: its columns are neighbours along
 /// the contraction.
-bool hlo_matmul_turns_columns(const hlo_matmul_t* matmul);
+bool hlo_matmul_transposes_columns(const hlo_matmul_t* matmul);
 /// Finds what an operand that is no input of the fusion is made of, or says no in the product's
 /// verdict; strides of the loops follow.
 /// errors: RESOURCE_EXHAUSTED
-hlo_status_t hlo_matmul_find_producer(hlo_matmul_t* matmul, const hlo_kernel_t* kernel,
+hlo_status_t hlo_matmul_find_prologue(hlo_matmul_t* matmul, const hlo_kernel_t* kernel,
                                       uint32_t side) HLO_MUST_USE;
 /// Returns whether computing operands so is cheaper than writing and reading them, once it is known
 /// how often that is.
-hlo_verdict_t hlo_matmul_weigh_producers(const hlo_matmul_t* matmul, const hlo_target_t* target);
+hlo_verdict_t hlo_matmul_weigh_prologues(const hlo_matmul_t* matmul, const hlo_target_t* target);
 /// Which elements of the fusion's inputs an operand is made of, digits being its loops.
 /// errors: RESOURCE_EXHAUSTED; the verdict is in the tiling
-hlo_status_t hlo_matmul_walk_producer(const hlo_kernel_t* kernel,
-                                      const hlo_matmul_producer_t* producer, hlo_arena_t* arena,
+hlo_status_t hlo_matmul_walk_prologue(const hlo_kernel_t* kernel,
+                                      const hlo_matmul_prologue_t* prologue, hlo_arena_t* arena,
                                       hlo_tiling_t** out_tiling) HLO_MUST_USE;
 /// Whether a member of the fusion is only there for an operand of the product.
 bool hlo_matmul_is_for_operand(const hlo_matmul_t* matmul, const hlo_fusion_t* fusion,

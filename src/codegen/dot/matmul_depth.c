@@ -116,7 +116,7 @@ static void emit_step(const product_t* p, const tile_t* tile, const step_t* step
     for (uint32_t i = 0; i < panel->piece_count; ++i) {
       uint32_t lanes = panel->pieces[i].lanes;
       if (!factor || factor->type.lanes != lanes) factor = load_a(p, tile, step, r, lanes);
-      hlo_product_add(p, tile->sums[r * panel->piece_count + i], factor, rows[i]);
+      hlo_product_add(p, tile->accumulators[r * panel->piece_count + i], factor, rows[i]);
     }
   }
 }
@@ -190,7 +190,7 @@ static void emit_channels(const product_t* p, const tile_t* tile, const step_t* 
                           int64_t steps) {
   const hlo_matmul_t* m = p->m;
   const hlo_matmul_dim_t* dim = &m->depth[m->depth_count - 1];
-  term_t terms[MAX_SUMS * HLO_MATMUL_MAX_SLIDE];
+  term_t terms[MAX_ACCUMULATORS * HLO_MATMUL_MAX_SLIDE];
   uint32_t count = 0;
   for (int64_t r = tile->low_row; r < tile->end_row; ++r) {
     for (int64_t u = 0; u < steps; ++u) {
@@ -208,7 +208,7 @@ static void emit_channels(const product_t* p, const tile_t* tile, const step_t* 
     for (uint32_t n = 0; n < count; ++n) {
       bool is_new = n == 0 || terms[n].offset != terms[n - 1].offset;
       if (is_new) x = load_channels(p, tile, step, terms[n].offset, piece);
-      hlo_vir_value_t* sum = tile->sums[(uint32_t)terms[n].row * tile->panel->piece_count + i];
+      hlo_vir_value_t* sum = tile->accumulators[(uint32_t)terms[n].row * tile->panel->piece_count + i];
       hlo_product_add(p, sum, x, factors[terms[n].step]);
     }
   }
@@ -372,7 +372,7 @@ static bool is_inside(const hlo_matmul_limit_t* limit, int64_t at, int64_t step)
 bool hlo_product_is_inside(const hlo_matmul_t* m, int64_t row) {
   for (uint32_t i = 0; i < m->depth_count; ++i) {
     const hlo_matmul_limit_t* limit = &m->depth[i].limit;
-    if (!limit->is_used || limit->digit != m->rows.digit) continue;
+    if (!limit->is_used || limit->loop != m->rows.loop) continue;
     if (!is_inside(limit, row, 0) || !is_inside(limit, row, m->depth[i].extent - 1)) return false;
   }
   return true;
@@ -411,9 +411,9 @@ static void emit_edge(const product_t* p, tile_t* tile, uint32_t level) {
 static hlo_vir_value_t* first_step(const product_t* p, const hlo_matmul_limit_t* limit,
                                    int64_t bound) {
   hlo_vir_builder_t* b = p->b;
-  hlo_vir_value_t *digit = p->digits[limit->digit], *at = times(b, digit, limit->stride);
+  hlo_vir_value_t *loop = p->loops[limit->loop], *at = times(b, loop, limit->stride);
   if (limit->wrap_at) {
-    hlo_vir_value_t* is_wrapped = hlo_vir_icmp(b, HLO_VIR_GE, digit, number(b, limit->wrap_at));
+    hlo_vir_value_t* is_wrapped = hlo_vir_icmp(b, HLO_VIR_GE, loop, number(b, limit->wrap_at));
     at = plus(b, at, times(b, is_wrapped, limit->wrap));
   }
   hlo_vir_value_t* way = hlo_vir_index(b, HLO_VIR_isub, number(b, bound - limit->first), at);
@@ -437,7 +437,7 @@ void hlo_product_emit_depth(const product_t* p, tile_t* tile, uint32_t level) {
   const hlo_matmul_dim_t* dim = &p->m->depth[level];
   const hlo_matmul_limit_t* limit = &dim->limit;
   range_t range = {.count = dim->extent};
-  if (limit->is_used && limit->digit == p->m->rows.digit) {
+  if (limit->is_used && limit->loop == p->m->rows.loop) {
     if (tile->edge_row >= 0) {
       emit_edge(p, tile, level);
       return;

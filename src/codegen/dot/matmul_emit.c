@@ -39,7 +39,7 @@ static void add_along(const product_t* p, const tile_t* tile, hlo_vir_value_t* a
   for (int64_t r = 0; r < tile->height; ++r) {
     hlo_vir_value_t* row = load_along(p, tile, HLO_MATMUL_A, r, at, mask, lanes);
     for (uint32_t i = 0; i < count; ++i) {
-      hlo_product_add(p, tile->sums[r * count + i], row, columns[i]);
+      hlo_product_add(p, tile->accumulators[r * count + i], row, columns[i]);
     }
   }
 }
@@ -70,8 +70,8 @@ static void emit_along(const product_t* p, tile_t* tile) {
   }
   uint32_t count = (uint32_t)tile->height * tile->panel->piece_count;
   for (uint32_t i = 0; i < count; ++i) {
-    tile->sums[i] = fold_lanes(b, tile->sums[i]);
-    if (whole < extent) tile->sums[i] = hlo_vir_var(b, tile->sums[i]);
+    tile->accumulators[i] = fold_lanes(b, tile->accumulators[i]);
+    if (whole < extent) tile->accumulators[i] = hlo_vir_var(b, tile->accumulators[i]);
   }
   if (whole == extent) return;
   add_along(p, tile, hlo_vir_begin_for(b, number(b, whole), number(b, extent), 1, 0), NULL, 1);
@@ -87,16 +87,16 @@ static uint32_t sum_count(const tile_t* tile) {
 // Where a sum is between blocks.
 static hlo_element_address_t partial_sum(const product_t* p, const tile_t* tile, uint32_t number) {
   const hlo_matmul_piece_t* piece = &tile->panel->pieces[number % tile->panel->piece_count];
-  int64_t row = number / tile->panel->piece_count * p->m->sums_stride;
+  int64_t row = number / tile->panel->piece_count * p->m->accumulators_stride;
   int64_t column = piece->offset;
-  hlo_vir_value_t* first = times(p->b, tile->row, p->m->sums_stride * p->m->element_bytes);
+  hlo_vir_value_t* first = times(p->b, tile->row, p->m->accumulators_stride * p->m->element_bytes);
   return (hlo_element_address_t){
-      .base = plus(p->b, tile->partial_sums, first),
-      .mask = p->m->sums_in_output ? first_lanes(p->b, piece->lanes, piece->active) : NULL,
+      .base = plus(p->b, tile->partial_accumulators, first),
+      .mask = p->m->accumulators_in_output ? first_lanes(p->b, piece->lanes, piece->active) : NULL,
       .offset_bytes = (row + column) * p->m->element_bytes};
 }
 
-static void start_sums(const product_t* p, tile_t* tile) {
+static void start_accumulators(const product_t* p, tile_t* tile) {
   hlo_vir_builder_t* b = p->b;
   for (uint32_t i = 0; i < sum_count(tile); ++i) {
     const hlo_matmul_piece_t* piece = &tile->panel->pieces[i % tile->panel->piece_count];
@@ -107,24 +107,24 @@ static void start_sums(const product_t* p, tile_t* tile) {
                                        .offset_bytes = (int64_t)piece->offset * bytes_of(p, 1)};
       first = hlo_elementwise_load(b, p->m->dtype, piece->lanes, &address);
     }
-    tile->sums[i] = hlo_vir_var(b, first);
+    tile->accumulators[i] = hlo_vir_var(b, first);
   }
   // What flipping A adds belongs to all blocks together, unless each is packed by itself.
   if (!p->block || !p->m->is_flipped || p->m->packs_blocks) return;
   hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_GT, p->block, number(b, 0)));
   for (uint32_t i = 0; i < sum_count(tile); ++i) {
-    hlo_vir_set(b, tile->sums[i], hlo_vir_const_bits(b, tile->sums[i]->type, 0));
+    hlo_vir_set(b, tile->accumulators[i], hlo_vir_const_bits(b, tile->accumulators[i]->type, 0));
   }
   hlo_vir_end(b);
 }
 
 // The sums of the blocks before, which have had the time of a block to come from memory.
-static void add_partial_sums(const product_t* p, const tile_t* tile) {
+static void add_partial_accumulators(const product_t* p, const tile_t* tile) {
   hlo_vir_builder_t* b = p->b;
   hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_GT, p->block, p->first_block));
   for (uint32_t i = 0; i < sum_count(tile); ++i) {
     hlo_element_address_t address = partial_sum(p, tile, i);
-    hlo_vir_value_t* sum = tile->sums[i];
+    hlo_vir_value_t* sum = tile->accumulators[i];
     hlo_vir_value_t* before = hlo_elementwise_load(b, p->m->dtype, sum->type.lanes, &address);
     bool is_float = hlo_dtype_is_float(p->m->dtype);
     hlo_vir_opcode_t op = is_float ? HLO_VIR_fadd : HLO_VIR_add;
@@ -134,20 +134,20 @@ static void add_partial_sums(const product_t* p, const tile_t* tile) {
 }
 
 // The sums of all blocks, which are summed apart, the first one's first.
-static void join_sums(const product_t* p, tile_t* tile) {
+static void join_accumulators(const product_t* p, tile_t* tile) {
   hlo_vir_builder_t* b = p->b;
   bool is_float = hlo_dtype_is_float(p->m->dtype);
   for (uint32_t i = 0; i < sum_count(tile); ++i) {
     hlo_element_address_t address = partial_sum(p, tile, i);
     uint32_t lanes = tile->panel->pieces[i % tile->panel->piece_count].lanes;
-    tile->sums[i] = hlo_vir_var(b, hlo_elementwise_load(b, p->m->dtype, lanes, &address));
+    tile->accumulators[i] = hlo_vir_var(b, hlo_elementwise_load(b, p->m->dtype, lanes, &address));
   }
   hlo_vir_value_t *one = number(b, 1), *end = number(b, p->m->split_count);
-  hlo_vir_value_t* offset = times(b, hlo_vir_begin_for(b, one, end, 1, 0), p->m->sums_bytes);
+  hlo_vir_value_t* offset = times(b, hlo_vir_begin_for(b, one, end, 1, 0), p->m->accumulators_bytes);
   for (uint32_t i = 0; i < sum_count(tile); ++i) {
     hlo_element_address_t address = partial_sum(p, tile, i);
     address.base = plus(b, address.base, offset);
-    hlo_vir_value_t* sum = tile->sums[i];
+    hlo_vir_value_t* sum = tile->accumulators[i];
     hlo_vir_value_t* next = hlo_elementwise_load(b, p->m->dtype, sum->type.lanes, &address);
     hlo_vir_set(b, sum, hlo_vir_binary(b, is_float ? HLO_VIR_fadd : HLO_VIR_add, sum, next));
   }
@@ -159,13 +159,13 @@ static void store_rows(product_t* p, const tile_t* tile) {
   hlo_vir_builder_t* b = p->b;
   hlo_dtype_t dtype = m->contraction.node->results[0].type->dtype;
   for (int64_t r = 0; r < tile->height; ++r) {
-    if (m->rows.digit >= 0) p->digits[m->rows.digit] = plus(b, tile->row, number(b, r));
+    if (m->rows.loop >= 0) p->loops[m->rows.loop] = plus(b, tile->row, number(b, r));
     for (uint32_t i = 0; i < tile->panel->piece_count; ++i) {
       const hlo_matmul_piece_t* piece = &tile->panel->pieces[i];
-      p->digits[m->columns.digit] = plus(b, tile->column, number(b, piece->offset));
-      hlo_vir_value_t* sum = tile->sums[r * tile->panel->piece_count + i];
-      hlo_point_t point = {.digits = p->digits,
-                           .lane_digit = (uint32_t)m->columns.digit,
+      p->loops[m->columns.loop] = plus(b, tile->column, number(b, piece->offset));
+      hlo_vir_value_t* sum = tile->accumulators[r * tile->panel->piece_count + i];
+      hlo_point_t point = {.loops = p->loops,
+                           .lane_loop = (uint32_t)m->columns.loop,
                            .lanes = piece->lanes,
                            .value = hlo_vmath_convert(b, m->dtype, dtype, sum),
                            .mask = first_lanes(b, piece->lanes, piece->active)};
@@ -191,7 +191,7 @@ static void store_tile(product_t* p, const tile_t* tile) {
       hlo_vir_emit(b, HLO_VIR_stack, hlo_vir_type(HLO_VIR_INDEX, 1), 0, bytes, 0, NULL);
   for (uint32_t i = 0; i < sum_count(tile); ++i) {
     hlo_element_address_t to = {.base = buffer, .offset_bytes = i * piece_bytes};
-    hlo_elementwise_store(b, m->dtype, tile->sums[i], &to);
+    hlo_elementwise_store(b, m->dtype, tile->accumulators[i], &to);
   }
   hlo_vir_value_t* at = hlo_vir_begin_for(b, number(b, 0), number(b, tile->height), 1, 0);
   hlo_vir_value_t* from = plus(b, buffer, times(b, at, row_bytes));
@@ -200,30 +200,30 @@ static void store_tile(product_t* p, const tile_t* tile) {
   row.height = row.end_row = 1;
   for (uint32_t i = 0; i < pieces; ++i) {
     hlo_element_address_t address = {.base = from, .offset_bytes = i * piece_bytes};
-    row.sums[i] = hlo_elementwise_load(b, m->dtype, tile->panel->pieces[i].lanes, &address);
+    row.accumulators[i] = hlo_elementwise_load(b, m->dtype, tile->panel->pieces[i].lanes, &address);
   }
   store_rows(p, &row);
   hlo_vir_end(b);
 }
 
-static void store_partial_sums(const product_t* p, const tile_t* tile) {
+static void store_partial_accumulators(const product_t* p, const tile_t* tile) {
   for (uint32_t i = 0; i < sum_count(tile); ++i) {
     hlo_element_address_t address = partial_sum(p, tile, i);
-    hlo_elementwise_store(p->b, p->m->dtype, tile->sums[i], &address);
+    hlo_elementwise_store(p->b, p->m->dtype, tile->accumulators[i], &address);
   }
 }
 
 static void finish_tile(product_t* p, const tile_t* tile) {
   hlo_vir_builder_t* b = p->b;
   if (p->block && p->m->split_count) {
-    if (p->m->split_blocks > 1) add_partial_sums(p, tile);
-    store_partial_sums(p, tile);
+    if (p->m->split_blocks > 1) add_partial_accumulators(p, tile);
+    store_partial_accumulators(p, tile);
   } else if (p->block) {
-    add_partial_sums(p, tile);
+    add_partial_accumulators(p, tile);
     hlo_vir_begin_if(b, hlo_product_is_last_block(p));
     store_tile(p, tile);
     hlo_vir_begin_else(b);
-    store_partial_sums(p, tile);
+    store_partial_accumulators(p, tile);
     hlo_vir_end(b);
   } else {
     store_tile(p, tile);
@@ -231,7 +231,7 @@ static void finish_tile(product_t* p, const tile_t* tile) {
 }
 
 // Asks for the memory that the sums lie in between blocks, so that it has come by their end.
-static void fetch_partial_sums(const product_t* p, const tile_t* tile) {
+static void fetch_partial_accumulators(const product_t* p, const tile_t* tile) {
   for (uint32_t i = 0; i < sum_count(tile); ++i) {
     hlo_element_address_t address = partial_sum(p, tile, i);
     hlo_product_fetch(p, address.base, NULL, 1, address.offset_bytes);
@@ -258,15 +258,15 @@ static void emit_loops(const product_t* p, tile_t* tile, hlo_vir_value_t* is_fir
 // Sums of tile registers row by row, from memory.
 static void emit_tile_rows(product_t* p, tile_t* tile) {
   hlo_vir_builder_t* b = p->b;
-  hlo_vir_value_t* sums = p->is_join ? NULL : hlo_product_multiply_tiles(p, tile);
+  hlo_vir_value_t* accumulators = p->is_join ? NULL : hlo_product_multiply_tiles(p, tile);
   hlo_vir_value_t* at = hlo_vir_begin_for(b, number(b, 0), number(b, tile->height), 1, 0);
   tile_t row = *tile;
   row.row = plus(b, tile->row, at);
   row.height = row.end_row = 1;
   if (p->is_join) {
-    join_sums(p, &row);
+    join_accumulators(p, &row);
   } else {
-    hlo_product_load_sums(p, &row, sums, at);
+    hlo_product_load_accumulators(p, &row, accumulators, at);
   }
   finish_tile(p, &row);
   hlo_vir_end(b);
@@ -286,10 +286,10 @@ static void emit_tile(product_t* p, tile_t* tile, hlo_vir_value_t* row, hlo_vir_
     return;
   }
   if (p->is_join) {
-    join_sums(p, tile);
+    join_accumulators(p, tile);
   } else {
-    start_sums(p, tile);
-    if (p->block && p->m->split_blocks != 1) fetch_partial_sums(p, tile);
+    start_accumulators(p, tile);
+    if (p->block && p->m->split_blocks != 1) fetch_partial_accumulators(p, tile);
     emit_loops(p, tile, is_first);
   }
   finish_tile(p, tile);
@@ -494,11 +494,11 @@ static void emit_unit(product_t* p, hlo_vir_value_t* unit) {
                  .part = hlo_vir_index(b, HLO_VIR_isub, unit, times(b, panel, parts))};
   rest = hlo_vir_index(b, HLO_VIR_idiv, rest, stripes);
   if (m->depth_blocks > 1) {
-    int64_t rows_bytes = m->rows.extent * m->sums_stride * m->element_bytes;
-    tile.partial_sums =
-        m->sums_in_output ? p->partial_sums : plus(b, p->partial_sums, times(b, rest, rows_bytes));
+    int64_t rows_bytes = m->rows.extent * m->accumulators_stride * m->element_bytes;
+    tile.partial_accumulators =
+        m->accumulators_in_output ? p->partial_accumulators : plus(b, p->partial_accumulators, times(b, rest, rows_bytes));
     if (part && !p->is_join) {
-      tile.partial_sums = plus(b, tile.partial_sums, times(b, part, m->sums_bytes));
+      tile.partial_accumulators = plus(b, tile.partial_accumulators, times(b, part, m->accumulators_bytes));
     }
   }
   for (uint32_t i = m->outer_count; i-- > 0;) {
@@ -506,12 +506,12 @@ static void emit_unit(product_t* p, hlo_vir_value_t* unit) {
     hlo_vir_value_t* extent = number(b, dim->extent);
     hlo_vir_value_t* at = hlo_vir_index(b, HLO_VIR_irem, rest, extent);
     rest = hlo_vir_index(b, HLO_VIR_idiv, rest, extent);
-    p->digits[dim->digit] = at;
+    p->loops[dim->loop] = at;
     uint32_t place = dim->place[HLO_MATMUL_B];
     if (place) tile.source.places[place - 1] = at;
-    if (m->sums_in_output) {
-      int64_t stride = hlo_matmul_output_stride(m, dim->digit);
-      tile.partial_sums = plus(b, tile.partial_sums, times(b, at, stride * m->element_bytes));
+    if (m->accumulators_in_output) {
+      int64_t stride = hlo_matmul_output_stride(m, dim->loop);
+      tile.partial_accumulators = plus(b, tile.partial_accumulators, times(b, at, stride * m->element_bytes));
     }
     tile.a = plus(b, tile.a, times(b, at, dim->strides[HLO_MATMUL_A] * bytes_of(p, 0)));
     tile.b = plus(b, tile.b, times(b, at, dim->strides[HLO_MATMUL_B] * b_bytes));
@@ -528,7 +528,7 @@ static void emit_unit(product_t* p, hlo_vir_value_t* unit) {
   }
   tile.column = times(b, panel, m->panel_width);
   if (m->depth_blocks > 1) {
-    tile.partial_sums = plus(b, tile.partial_sums, times(b, tile.column, m->element_bytes));
+    tile.partial_accumulators = plus(b, tile.partial_accumulators, times(b, tile.column, m->element_bytes));
   }
   tile.source.base = tile.b;
   if (m->columns.place[HLO_MATMUL_B]) {
@@ -568,8 +568,8 @@ static void emit_product(const hlo_kernel_t* kernel, const hlo_point_emitter_t* 
   }
   if (m->depth_blocks > 1) {
     uint32_t place =
-        fusion->input_count + (m->sums_in_output ? (uint32_t)m->sums_output : fusion->output_count);
-    p.partial_sums = plus(b, addresses[place], number(b, (int64_t)m->sums_offset));
+        fusion->input_count + (m->accumulators_in_output ? (uint32_t)m->accumulators_output : fusion->output_count);
+    p.partial_accumulators = plus(b, addresses[place], number(b, (int64_t)m->accumulators_offset));
   }
   if (m->packs_slices) {
     p.slice = plus(b, addresses[fusion->input_count + fusion->output_count],
@@ -590,7 +590,7 @@ hlo_vir_value_t* hlo_matmul_source(const hlo_kernel_t* kernel, uint32_t side,
   if (hlo_matmul_is_produced(operand)) return number(b, 0);
   int64_t bytes = (int64_t)hlo_dtype_size_bytes(operand->dtype), offset = operand->first * bytes;
   hlo_vir_value_t* base = addresses[operand->input];
-  if (operand->producer.is_used) {
+  if (operand->prologue.is_used) {
     base = plus(b, base, times(b, hlo_point_view_start(points, side), bytes));
   }
   if (m->padding[side].is_used) {

@@ -50,26 +50,26 @@ static bool is_exact_in_s32(const hlo_node_t* node, double depth) {
 }
 
 // The operands' type where several may be multiplied at a time, S8 for all bytes; else INVALID.
-static hlo_dtype_t narrow_operand(const hlo_node_t* node, hlo_dtype_t sums, double depth) {
+static hlo_dtype_t narrow_operand(const hlo_node_t* node, hlo_dtype_t accumulators, double depth) {
   hlo_dtype_t a = hlo_node_operand_type(node, 0)->dtype, b = hlo_node_operand_type(node, 1)->dtype;
   if (is_byte_product(node) && is_exact_in_s32(node, depth)) return HLO_DTYPE_S8;
   bool is_half = a == HLO_DTYPE_BF16 || a == HLO_DTYPE_F16;
-  bool is_sum = a == b && sums == HLO_DTYPE_F32 && is_usual_precision(node);
+  bool is_sum = a == b && accumulators == HLO_DTYPE_F32 && is_usual_precision(node);
   return is_half && is_sum ? a : HLO_DTYPE_INVALID;
 }
 
-uint32_t hlo_matmul_group_of(const hlo_target_t* target, const hlo_node_t* node, hlo_dtype_t sums,
+uint32_t hlo_matmul_group_of(const hlo_target_t* target, const hlo_node_t* node, hlo_dtype_t accumulators,
                              double depth) {
-  switch (narrow_operand(node, sums, depth)) {
+  switch (narrow_operand(node, accumulators, depth)) {
     case HLO_DTYPE_S8: return target->has_dot_u8s8 ? GROUP_BYTES / sizeof(int8_t) : 1;
     case HLO_DTYPE_BF16: return target->has_dot_bf16 ? GROUP_BYTES / sizeof(int16_t) : 1;
     default: return 1;
   }
 }
 
-int64_t hlo_matmul_tile_depth(const hlo_target_t* target, const hlo_node_t* node, hlo_dtype_t sums,
+int64_t hlo_matmul_tile_depth(const hlo_target_t* target, const hlo_node_t* node, hlo_dtype_t accumulators,
                               double depth) {
-  const hlo_tile_atom_t* atom = hlo_matmul_tile_atom(target, narrow_operand(node, sums, depth));
+  const hlo_tile_atom_t* atom = hlo_matmul_tile_atom(target, narrow_operand(node, accumulators, depth));
   return atom ? atom->depth : 0;
 }
 

@@ -6,7 +6,7 @@
 #include "codegen/dot/matmul.h"
 
 enum {
-  MAX_SUMS = 64,
+  MAX_ACCUMULATORS = 64,
   UNROLL = 2,  // steps of a turn of the innermost loop
 };
 
@@ -17,11 +17,11 @@ typedef struct product {
   hlo_vir_builder_t* b;
   hlo_vir_value_t* bases[2];  // of the operands where the product reads them
   hlo_dtype_t dtypes[2];      // there
-  hlo_vir_value_t* digits[HLO_TILED_MAX_DIGITS];
+  hlo_vir_value_t* loops[HLO_TILED_MAX_LOOPS];
   hlo_vir_value_t* block;        // along the contraction, where it is cut
   hlo_vir_value_t* first_block;  // of those that are summed together
   bool is_join;            // sums of blocks are added, and nothing is multiplied
-  hlo_vir_value_t* partial_sums;
+  hlo_vir_value_t* partial_accumulators;
   hlo_vir_value_t* slice;  // of the chunk, for a block of B
 } product_t;
 
@@ -35,14 +35,14 @@ typedef struct tile {
   hlo_vir_value_t *row, *column;
   int64_t edge_row;          // the first row where it is known, at an edge of the input; else -1
   int64_t low_row, end_row;  // those that take part in a step
-  hlo_vir_value_t* partial_sums;  // of the panel's first row
+  hlo_vir_value_t* partial_accumulators;  // of the panel's first row
   hlo_matmul_source_t source;     // of B, where it is computed, or blocks of it are packed
   hlo_vir_value_t* next_source;   // and of the block after it; NULL: not fetched
   hlo_vir_value_t *fetch_base, *fetch_stride;  // rows of that, for this tile's steps; NULL: none
   bool packs_first;                            // a panel's first tile packs the block
   bool is_packing;                             // this is that tile
   hlo_vir_value_t* corrections;                // of sums
-  hlo_vir_value_t* sums[MAX_SUMS];
+  hlo_vir_value_t* accumulators[MAX_ACCUMULATORS];
 } tile_t;
 
 /// Positions of both operands along the innermost contracting loop: an index, and elements beyond
@@ -104,7 +104,7 @@ void hlo_product_release_tiles(const product_t* p);
 /// The sums of a tile, of a block where there are blocks: where they are now, in memory.
 hlo_vir_value_t* hlo_product_multiply_tiles(const product_t* p, tile_t* tile);
 /// Those of a row, as the sums of `tile`, of one row.
-void hlo_product_load_sums(const product_t* p, tile_t* tile, hlo_vir_value_t* sums,
+void hlo_product_load_accumulators(const product_t* p, tile_t* tile, hlo_vir_value_t* accumulators,
                            hlo_vir_value_t* row);
 /// Whether all that a row of the output meets is inside of the input.
 bool hlo_product_is_inside(const hlo_matmul_t* m, int64_t row);

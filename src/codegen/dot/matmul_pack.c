@@ -211,26 +211,26 @@ static void fill_line(const packing_t* p) {
 
 // Elements `row`, as many as are turned together, of some neighbouring columns, those of a row side
 // by side.
-static hlo_vir_value_t* load_turned(const packing_t* p, int64_t row) {
+static hlo_vir_value_t* load_transposed(const packing_t* p, int64_t row) {
   const hlo_matmul_t* m = p->m;
-  uint32_t rows = m->lanes / HLO_MATMUL_TURNED;
-  hlo_vir_value_t* columns[HLO_MATMUL_TURNED];
-  for (uint32_t k = 0; k < HLO_MATMUL_TURNED; ++k) {
+  uint32_t rows = m->lanes / HLO_MATMUL_TRANSPOSED;
+  hlo_vir_value_t* columns[HLO_MATMUL_TRANSPOSED];
+  for (uint32_t k = 0; k < HLO_MATMUL_TRANSPOSED; ++k) {
     columns[k] = load_neighbours(p, &m->depth[0], k, &m->rows, row, rows);
   }
-  return hlo_matmul_interleave(p->b, columns, HLO_MATMUL_TURNED);
+  return hlo_matmul_interleave(p->b, columns, HLO_MATMUL_TRANSPOSED);
 }
 
 // The same with columns of groups, whose elements are joined one after the other and put in order
 // at once.
-static hlo_vir_value_t* load_turned_groups(const packing_t* p, int64_t row) {
+static hlo_vir_value_t* load_transposed_groups(const packing_t* p, int64_t row) {
   const hlo_matmul_t* m = p->m;
   hlo_vir_builder_t* b = p->b;
-  uint32_t rows = m->lanes / HLO_MATMUL_TURNED, count = HLO_MATMUL_TURNED * m->group;
+  uint32_t rows = m->lanes / HLO_MATMUL_TRANSPOSED, count = HLO_MATMUL_TRANSPOSED * m->group;
   int64_t from_bytes = (int64_t)hlo_dtype_size_bytes(p->from_dtype);
   hlo_matmul_dim_t elements = m->depth[0];
   elements.together = 0;
-  hlo_vir_value_t* columns[HLO_MATMUL_TURNED * sizeof(int32_t)];
+  hlo_vir_value_t* columns[HLO_MATMUL_TRANSPOSED * sizeof(int32_t)];
   for (uint32_t k = 0; k < count; ++k) {
     if (p->is_produced) {
       packing_t here = *p;
@@ -267,14 +267,14 @@ static void split(hlo_vir_builder_t* b, hlo_vir_value_t* value, uint32_t count,
 }
 
 // Some elements or groups of a few rows to where they are packed.
-static void turn_block(const packing_t* p, hlo_vir_value_t* step, int64_t row) {
+static void transpose_block(const packing_t* p, hlo_vir_value_t* step, int64_t row) {
   const hlo_matmul_t* m = p->m;
   hlo_vir_builder_t* b = p->b;
-  uint32_t rows = m->lanes / HLO_MATMUL_TURNED, bytes = m->element_bytes;
+  uint32_t rows = m->lanes / HLO_MATMUL_TRANSPOSED, bytes = m->element_bytes;
   packing_t here = *p;
   hlo_matmul_move(m, p->side, b, &m->depth[0], step, &here.at.from);
   hlo_vir_value_t* parts[HLO_VIR_MAX_LANES];
-  hlo_vir_value_t* value = m->group > 1 ? load_turned_groups(&here, row) : load_turned(&here, row);
+  hlo_vir_value_t* value = m->group > 1 ? load_transposed_groups(&here, row) : load_transposed(&here, row);
   split(b, value, rows, parts);
   for (uint32_t i = 0; i < rows; ++i) {
     hlo_vir_value_t* operands[] = {parts[i], p->at.to, step};
@@ -284,20 +284,20 @@ static void turn_block(const packing_t* p, hlo_vir_value_t* step, int64_t row) {
 }
 
 // `rows` rows, whose columns are in place.
-static void turn_rows(packing_t* p, int64_t rows) {
+static void transpose_panel_rows(packing_t* p, int64_t rows) {
   const hlo_matmul_t* m = p->m;
   hlo_vir_builder_t* b = p->b;
   const hlo_matmul_dim_t* inner = &m->depth[0];
   int64_t end = inner->extent, extent = end - (m->last_group < m->group);
-  int64_t whole = extent / HLO_MATMUL_TURNED * HLO_MATMUL_TURNED;
-  int64_t together = m->lanes / HLO_MATMUL_TURNED, turned = rows / together * together;
+  int64_t whole = extent / HLO_MATMUL_TRANSPOSED * HLO_MATMUL_TRANSPOSED;
+  int64_t together = m->lanes / HLO_MATMUL_TRANSPOSED, transposed = rows / together * together;
   hlo_vir_value_t* step =
-      hlo_vir_begin_for(b, number(b, 0), number(b, whole), HLO_MATMUL_TURNED, 0);
-  for (int64_t r = 0; r < turned; r += together) turn_block(p, step, r);
+      hlo_vir_begin_for(b, number(b, 0), number(b, whole), HLO_MATMUL_TRANSPOSED, 0);
+  for (int64_t r = 0; r < transposed; r += together) transpose_block(p, step, r);
   hlo_vir_end(b);
   const place_t start = p->at;
   for (int64_t r = 0; r < rows; ++r) {
-    int64_t low = r < turned ? whole : 0;
+    int64_t low = r < transposed ? whole : 0;
     move(p, &m->rows, number(b, r));
     copy_range(p, inner, low, extent, (hlo_matmul_lanes_t){NULL, 0, 1, 1, m->group});
     copy_range(p, inner, extent, end, (hlo_matmul_lanes_t){NULL, 0, 1, 1, m->last_group});
@@ -306,7 +306,7 @@ static void turn_rows(packing_t* p, int64_t rows) {
   }
 }
 
-static void pack_turned(packing_t* p, hlo_vir_value_t* block) {
+static void pack_transposed(packing_t* p, hlo_vir_value_t* block) {
   const hlo_matmul_t* m = p->m;
   hlo_vir_builder_t* b = p->b;
   int64_t left = m->rows.extent % m->lanes, blocks = m->rows.extent / m->lanes + (left > 0);
@@ -316,10 +316,10 @@ static void pack_turned(packing_t* p, hlo_vir_value_t* block) {
   move(p, &m->rows, times(b, at, m->lanes));
   for (uint32_t i = m->outer_count; i-- > 0;) take(p, &m->outer[i], &rest);
   if (left) hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_LT, at, number(b, blocks - 1)));
-  turn_rows(p, m->lanes);
+  transpose_panel_rows(p, m->lanes);
   if (left) {
     hlo_vir_begin_else(b);
-    turn_rows(p, left);
+    transpose_panel_rows(p, left);
     hlo_vir_end(b);
   }
   p->at = start;
@@ -327,8 +327,8 @@ static void pack_turned(packing_t* p, hlo_vir_value_t* block) {
 
 static void pack_a(packing_t* p, hlo_vir_value_t* line) {
   const hlo_matmul_t* m = p->m;
-  if (m->turns_rows) {
-    pack_turned(p, line);
+  if (m->transposes_rows) {
+    pack_transposed(p, line);
     return;
   }
   hlo_vir_builder_t* b = p->b;
@@ -372,12 +372,12 @@ static void copy_row(const packing_t* p, const hlo_matmul_panel_t* panel, uint32
 
 // Rows that are transposed together where columns are contiguous in place, most first: a square in
 // registers, then as many as one holds of a few columns; 1: none.
-enum { TURN_KINDS = 2, PART_BYTES = 16, FETCH_SQUARES = 4 };
-static void turned_rows(const packing_t* p, uint32_t rows[TURN_KINDS]) {
+enum { TRANSPOSE_KINDS = 2, PART_BYTES = 16, FETCH_SQUARES = 4 };
+static void transposed_rows(const packing_t* p, uint32_t rows[TRANSPOSE_KINDS]) {
   const hlo_matmul_t* m = p->m;
-  bool is_turned = hlo_matmul_turns_columns(m), has_groups = p->is_produced && m->group > 1;
-  rows[0] = is_turned && !has_groups ? m->lanes : 1;
-  rows[1] = is_turned ? m->lanes / HLO_MATMUL_TURNED : 1;
+  bool is_transposed = hlo_matmul_transposes_columns(m), has_groups = p->is_produced && m->group > 1;
+  rows[0] = is_transposed && !has_groups ? m->lanes : 1;
+  rows[1] = is_transposed ? m->lanes / HLO_MATMUL_TRANSPOSED : 1;
 }
 
 // The parts of a vector to rows from the present one on.
@@ -401,20 +401,20 @@ static void transpose_groups(const packing_t* p, const hlo_matmul_panel_t* panel
   const hlo_matmul_piece_t* last = &panel->pieces[panel->piece_count - 1];
   const hlo_matmul_lanes_t all = {.lanes = rows, .active = rows, .parts = m->group};
   uint32_t end = last->offset + last->active;
-  for (uint32_t c = 0; c < end; c += HLO_MATMUL_TURNED) {
-    hlo_vir_value_t* columns[HLO_MATMUL_TURNED];
-    for (uint32_t k = 0; k < HLO_MATMUL_TURNED; ++k) {
+  for (uint32_t c = 0; c < end; c += HLO_MATMUL_TRANSPOSED) {
+    hlo_vir_value_t* columns[HLO_MATMUL_TRANSPOSED];
+    for (uint32_t k = 0; k < HLO_MATMUL_TRANSPOSED; ++k) {
       packing_t here = *p;
       hlo_matmul_move(m, p->side, b, &m->columns, number(b, c + k), &here.at.from);
       columns[k] = c + k < end ? produce_groups(&here, inner, NULL, 0, &all)
                                : hlo_vir_const_bits(b, columns[0]->type, 0);
     }
     uint8_t order[HLO_VIR_MAX_LANES];
-    for (uint32_t i = 0; i < rows * HLO_MATMUL_TURNED * m->group; ++i) {
-      uint32_t group = i / m->group, column = group % HLO_MATMUL_TURNED;
-      order[i] = (uint8_t)((column * rows + group / HLO_MATMUL_TURNED) * m->group + i % m->group);
+    for (uint32_t i = 0; i < rows * HLO_MATMUL_TRANSPOSED * m->group; ++i) {
+      uint32_t group = i / m->group, column = group % HLO_MATMUL_TRANSPOSED;
+      order[i] = (uint8_t)((column * rows + group / HLO_MATMUL_TRANSPOSED) * m->group + i % m->group);
     }
-    hlo_vir_value_t* value = hlo_matmul_join(b, columns, HLO_MATMUL_TURNED);
+    hlo_vir_value_t* value = hlo_matmul_join(b, columns, HLO_MATMUL_TRANSPOSED);
     store_rows(p, hlo_matmul_permute(b, value, order), rows, c);
   }
 }
@@ -451,7 +451,7 @@ static void transpose_square(const packing_t* p, uint32_t first, uint32_t end) {
       rows[k + i] = hlo_matmul_join(b, parts, lanes / count);
     }
   }
-  hlo_elementwise_turn(b, rows, lanes, count, count);
+  hlo_elementwise_transpose(b, rows, lanes, count, count);
   for (uint32_t k = 0; k < lanes; ++k) {
     int64_t offset = k * inner->strides[p->side] + first;
     hlo_element_address_t to = {.base = p->at.to, .offset_bytes = offset * m->element_bytes};
@@ -487,13 +487,13 @@ static void transpose_rows(const packing_t* p, const hlo_matmul_panel_t* panel, 
     transpose_squares(p, end);
     return;
   }
-  for (uint32_t c = 0; c < end; c += HLO_MATMUL_TURNED) {
-    hlo_vir_value_t* columns[HLO_MATMUL_TURNED];
-    for (uint32_t k = 0; k < HLO_MATMUL_TURNED; ++k) {
+  for (uint32_t c = 0; c < end; c += HLO_MATMUL_TRANSPOSED) {
+    hlo_vir_value_t* columns[HLO_MATMUL_TRANSPOSED];
+    for (uint32_t k = 0; k < HLO_MATMUL_TRANSPOSED; ++k) {
       columns[k] = c + k < end ? load_neighbours(p, &p->m->columns, c + k, inner, 0, rows)
                                : hlo_vir_const_bits(p->b, columns[0]->type, 0);
     }
-    store_rows(p, hlo_matmul_interleave(p->b, columns, HLO_MATMUL_TURNED), rows, c);
+    store_rows(p, hlo_matmul_interleave(p->b, columns, HLO_MATMUL_TRANSPOSED), rows, c);
   }
 }
 
@@ -522,10 +522,10 @@ static void copy_rows(packing_t* p, const hlo_matmul_panel_t* panel, uint32_t le
     return;
   }
   int64_t whole = extent - (m->last_group < m->group);
-  uint32_t together[TURN_KINDS];
-  turned_rows(p, together);
+  uint32_t together[TRANSPOSE_KINDS];
+  transposed_rows(p, together);
   int64_t done = 0;
-  for (uint32_t i = 0; i < TURN_KINDS; ++i) {
+  for (uint32_t i = 0; i < TRANSPOSE_KINDS; ++i) {
     int64_t next = together[i] > 1 ? whole / together[i] * together[i] : done;
     copy_steps(p, panel, level, done, next, together[i]);
     done = next;
@@ -563,10 +563,10 @@ static void store_corrections(const packing_t* p, const hlo_matmul_panel_t* pane
   const hlo_matmul_t* m = p->m;
   hlo_vir_builder_t* b = p->b;
   int64_t row_bytes = m->panel_width * m->element_bytes;
-  hlo_vir_value_t* sums[HLO_MATMUL_MAX_PIECES];
+  hlo_vir_value_t* accumulators[HLO_MATMUL_MAX_PIECES];
   for (uint32_t i = 0; i < panel->piece_count; ++i) {
     hlo_vir_type_t type = hlo_vmath_type(m->dtype, panel->pieces[i].lanes);
-    sums[i] = hlo_vir_var(b, hlo_vir_const_bits(b, type, 0));
+    accumulators[i] = hlo_vir_var(b, hlo_vir_const_bits(b, type, 0));
   }
   hlo_vir_value_t* row = hlo_vir_begin_for(b, number(b, 1), plus(b, row_count, number(b, 1)), 1, 0);
   hlo_vir_value_t* base = plus(b, p->at.to, times(b, row, row_bytes));
@@ -575,13 +575,13 @@ static void store_corrections(const packing_t* p, const hlo_matmul_panel_t* pane
         .base = base, .offset_bytes = (int64_t)panel->pieces[i].offset * m->element_bytes};
     hlo_vir_value_t* value = hlo_elementwise_load(b, m->dtype, panel->pieces[i].lanes, &address);
     hlo_vir_value_t* ones = hlo_vir_const_bits(b, value->type, 0x01010101);
-    hlo_vir_set(b, sums[i], hlo_matmul_add_groups(m, b, sums[i], ones, value));
+    hlo_vir_set(b, accumulators[i], hlo_matmul_add_groups(m, b, accumulators[i], ones, value));
   }
   hlo_vir_end(b);
   for (uint32_t i = 0; i < panel->piece_count; ++i) {
     hlo_element_address_t address = {
         .base = p->at.to, .offset_bytes = (int64_t)panel->pieces[i].offset * m->element_bytes};
-    hlo_elementwise_store(b, m->dtype, hlo_matmul_correction(m, b, sums[i]), &address);
+    hlo_elementwise_store(b, m->dtype, hlo_matmul_correction(m, b, accumulators[i]), &address);
   }
 }
 
@@ -631,9 +631,9 @@ void hlo_matmul_pack_block(const hlo_matmul_t* m, const hlo_point_emitter_t* poi
   hlo_vir_value_t* block_end = plus(b, low, number(b, m->block_steps));
   hlo_vir_value_t* end = hlo_vir_index(b, HLO_VIR_imin, block_end, number(b, whole));
   hlo_vir_value_t* row = low;  // a block begins at a multiple of what is transposed together
-  uint32_t together[TURN_KINDS];
-  turned_rows(&p, together);
-  for (uint32_t i = 0; i < TURN_KINDS; ++i) {
+  uint32_t together[TRANSPOSE_KINDS];
+  transposed_rows(&p, together);
+  for (uint32_t i = 0; i < TRANSPOSE_KINDS; ++i) {
     uint32_t rows = together[i];
     if (rows == 1) continue;
     hlo_vir_value_t* next =

@@ -15,7 +15,7 @@ enum {
   COLUMNS = ROW_BYTES / GROUP_BYTES,  // and groups of a step
   BESIDE = 2,                         // tiles of rows and of columns
   LEAST_ROWS = 8,                     // B is packed, which pays when it is used for so many rows
-  VECTORS_OF_SUMS = 4 * ROWS,         // to configure, and to store and load a tile of sums
+  VECTORS_OF_ACCUMULATORS = 4 * ROWS,         // to configure, and to store and load a tile of sums
   FIRST_A = BESIDE * BESIDE,          // tiles: first the sums, then those of A, then those of B
   FIRST_B = FIRST_A + BESIDE,
 };
@@ -55,7 +55,7 @@ static double time_of(const hlo_tile_target_t* target, const hlo_matmul_t* m,
   return hlo_tile_work_ns(
       target, &(hlo_tile_work_t){.products = products,
                                  .atom = atom,
-                                 .vector_ops = is_tile ? tiles * VECTORS_OF_SUMS : 0,
+                                 .vector_ops = is_tile ? tiles * VECTORS_OF_ACCUMULATORS : 0,
                                  .accessed_bytes = is_tile ? products * ROWS * ROW_BYTES : 0});
 }
 
@@ -226,25 +226,25 @@ hlo_vir_value_t* hlo_product_multiply_tiles(const product_t* p, tile_t* tile) {
     if (is_used[i]) emit_plain(b, HLO_VIR_tile_zero, 0, i);
   }
   emit_depth(p, tile, 0);
-  hlo_vir_value_t* sums =
+  hlo_vir_value_t* accumulators =
       hlo_vir_emit(b, HLO_VIR_stack, hlo_vir_type(HLO_VIR_INDEX, 1), 0, BUFFER_BYTES, 0, NULL);
   for (uint32_t i = 0; i < BESIDE * BESIDE; ++i) {
     int64_t offset = (i / BESIDE * ROWS * BESIDE + i % BESIDE) * ROW_BYTES;
     if (!is_used[i]) continue;
-    emit_access(b, HLO_VIR_tile_store, hlo_vir_tile_flags(i, rows_of(tile, i / BESIDE)), sums,
+    emit_access(b, HLO_VIR_tile_store, hlo_vir_tile_flags(i, rows_of(tile, i / BESIDE)), accumulators,
                 offset, BESIDE * ROW_BYTES);
   }
-  return sums;
+  return accumulators;
 }
 
-void hlo_product_load_sums(const product_t* p, tile_t* tile, hlo_vir_value_t* sums,
+void hlo_product_load_accumulators(const product_t* p, tile_t* tile, hlo_vir_value_t* accumulators,
                            hlo_vir_value_t* row) {
   hlo_vir_builder_t* b = p->b;
-  hlo_vir_value_t* from = plus(b, sums, times(b, row, BESIDE * ROW_BYTES));
+  hlo_vir_value_t* from = plus(b, accumulators, times(b, row, BESIDE * ROW_BYTES));
   for (uint32_t i = 0; i < tile->panel->piece_count; ++i) {
     const hlo_matmul_piece_t* piece = &tile->panel->pieces[i];
     hlo_element_address_t address = {.base = from,
                                      .offset_bytes = (int64_t)piece->offset * GROUP_BYTES};
-    tile->sums[i] = hlo_vir_var(b, hlo_elementwise_load(b, p->m->dtype, piece->lanes, &address));
+    tile->accumulators[i] = hlo_vir_var(b, hlo_elementwise_load(b, p->m->dtype, piece->lanes, &address));
   }
 }

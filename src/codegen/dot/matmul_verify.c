@@ -34,7 +34,7 @@ static hlo_status_t verify_strategy(const hlo_matmul_t* m) {
                     "tile registers multiply groups, of bytes as they are"));
   }
   if (m->is_by_depth) {
-    HLO_TRY(require(m, !m->is_by_channel && !m->turns_rows && m->split_count == 0,
+    HLO_TRY(require(m, !m->is_by_channel && !m->transposes_rows && m->split_count == 0,
                     "lanes along depth exclude channels, turned rows and split contractions"));
   }
   HLO_TRY(require(m, m->is_convolution || !(m->is_by_channel || m->is_window_in_lanes),
@@ -88,11 +88,11 @@ static hlo_status_t verify_blocks(const hlo_matmul_t* m) {
   }
   if (m->split_count) {
     HLO_TRY(require(m,
-                    m->split_blocks > 0 && m->sums_bytes > 0 &&
+                    m->split_blocks > 0 && m->accumulators_bytes > 0 &&
                         m->split_count * m->split_blocks >= m->depth_blocks,
                     "parts are all of the blocks, with memory for their sums"));
   }
-  return require(m, !m->sums_in_output || m->sums_output >= 0,
+  return require(m, !m->accumulators_in_output || m->accumulators_output >= 0,
                  "sums between blocks lie in an output that may hold them");
 }
 

@@ -31,15 +31,15 @@ static bool goes_along(const hlo_matmul_t* m, const hlo_node_t* node) {
 
 bool hlo_matmul_choose_narrow(hlo_matmul_t* m, const hlo_fusion_t* fusion) {
   const hlo_matmul_dim_t *rows = &m->rows, *depth = &m->depth[0];
-  if (m->outer_count || m->depth_count != 1 || rows->digit < 0 || m->columns.digit < 0 ||
-      hlo_matmul_output_stride(m, rows->digit) != m->columns.extent || m->group > 1 ||
+  if (m->outer_count || m->depth_count != 1 || rows->loop < 0 || m->columns.loop < 0 ||
+      hlo_matmul_output_stride(m, rows->loop) != m->columns.extent || m->group > 1 ||
       depth->from[HLO_MATMUL_A] != 1 || rows->from[HLO_MATMUL_A] != depth->extent) {
     return false;
   }
   // All of a narrow product's steps are inside of the operands: a padded convolution's are not.
   if (depth->limit.is_used || depth->wrap_at || rows->wrap_at) return false;
   for (uint32_t side = 0; side < 2; ++side) {
-    if (m->operands[side].dtype != m->dtype || m->operands[side].producer.value) return false;
+    if (m->operands[side].dtype != m->dtype || m->operands[side].prologue.value) return false;
   }
   for (uint32_t i = 0; i < fusion->node_count; ++i) {
     if (!goes_along(m, fusion->nodes[i])) return false;
@@ -134,12 +134,12 @@ static void emit_rows(const narrow_t* n, hlo_vir_value_t* row, int64_t count, bo
     sum = hlo_vir_ternary(b, HLO_VIR_fma, factor, n->columns[k], sum);
   }
   // Rows lie one after the other, so that lanes beyond a row's columns are the next row's.
-  hlo_vir_value_t* digits[HLO_TILED_MAX_DIGITS];
-  digits[m->rows.digit] = row;
-  digits[m->columns.digit] = number(b, 0);
+  hlo_vir_value_t* loops[HLO_TILED_MAX_LOOPS];
+  loops[m->rows.loop] = row;
+  loops[m->columns.loop] = number(b, 0);
   hlo_point_t point = {
-      .digits = digits,
-      .lane_digit = (uint32_t)m->columns.digit,
+      .loops = loops,
+      .lane_loop = (uint32_t)m->columns.loop,
       .lanes = m->lanes,
       .value = sum,
       .mask = is_last ? first_lanes(b, m->lanes, (uint32_t)(count * m->columns.extent)) : NULL};

@@ -10,7 +10,7 @@
 #include "lib/call.h"
 
 // More bases than this are not worth keeping in registers.
-enum { SHARED_PLACE_LIMIT = 192 };
+enum { SHARED_ALLOCATION_LIMIT = 192 };
 
 struct hlo_entry {
   hlo_entry_context_t base;
@@ -30,25 +30,25 @@ static void emit_process_number(const hlo_entry_context_t* entry, hlo_vir_builde
                          WIDTH_LOG2);
 }
 
-static void emit_start(hlo_vir_builder_t* b, uint32_t site_number) {
-  hlo_vir_value_t* site = hlo_vir_iconst(b, site_number);
-  hlo_entry_call(b, offsetof(hlo_runtime_table_t, async_start), 1, &site);
+static void emit_start(hlo_vir_builder_t* b, uint32_t call_site_number) {
+  hlo_vir_value_t* call_site = hlo_vir_iconst(b, call_site_number);
+  hlo_entry_call(b, offsetof(hlo_runtime_table_t, async_start), 1, &call_site);
 }
 
 // Asks whether the results are there, and leaves the function until they may be.
-static void emit_done(hlo_vir_builder_t* b, uint32_t site_number) {
+static void emit_done(hlo_vir_builder_t* b, uint32_t call_site_number) {
   hlo_vir_begin_loop(b);
-  hlo_vir_value_t* site = hlo_vir_iconst(b, site_number);
-  hlo_vir_value_t* answer = hlo_vir_call(b, offsetof(hlo_runtime_table_t, async_done), 1, &site);
+  hlo_vir_value_t* call_site = hlo_vir_iconst(b, call_site_number);
+  hlo_vir_value_t* answer = hlo_vir_call(b, offsetof(hlo_runtime_table_t, async_done), 1, &call_site);
   hlo_vir_break_if(b, hlo_vir_icmp(b, HLO_VIR_EQ, answer, hlo_vir_iconst(b, HLO_KERNEL_DONE)));
   hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_EQ, answer, hlo_vir_iconst(b, HLO_KERNEL_ERROR)));
   hlo_vir_return(b, answer);
   hlo_vir_end(b);
-  hlo_vir_suspend(b, site_number);  // resume points are named by sites
+  hlo_vir_suspend(b, call_site_number);  // resume points are named by sites
   hlo_vir_end(b);
 }
 
-static void emit_site(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
+static void emit_call_site(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
                       const hlo_node_t* node) {
   if (hlo_op_has(node->op, HLO_TRAIT_ORDERS)) return;
   switch (node->op) {
@@ -61,10 +61,10 @@ static void emit_site(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
     default: break;
   }
   if (hlo_call_may_wait(node)) {
-    emit_start(b, hlo_site_number(node));
-    if (!hlo_split_end(node)) emit_done(b, hlo_site_number(node));
+    emit_start(b, hlo_call_site_number(node));
+    if (!hlo_split_end(node)) emit_done(b, hlo_call_site_number(node));
   } else {
-    hlo_entry_call_site(b, hlo_site_number(node));
+    hlo_entry_emit_call(b, hlo_call_site_number(node));
   }
 }
 
@@ -78,7 +78,7 @@ static void poll_cancelled(hlo_vir_builder_t* b) {
   hlo_vir_begin_if(
       b, hlo_entry_load_scalar(b, hlo_vir_param(b, 0), offsetof(hlo_frame_t, cancelled), WIDTH_LOG2,
                                HLO_VIR_UNSIGNED));
-  hlo_vir_value_t* arguments[] = {hlo_vir_iconst(b, HLO_SITE_CANCELLED), hlo_vir_iconst(b, 0),
+  hlo_vir_value_t* arguments[] = {hlo_vir_iconst(b, HLO_CALL_SITE_CANCELLED), hlo_vir_iconst(b, 0),
                                   hlo_vir_iconst(b, 0)};
   hlo_vir_return(b, hlo_vir_call(b, offsetof(hlo_runtime_table_t, check_failed), 3, arguments));
   hlo_vir_end(b);
@@ -171,47 +171,47 @@ static void emit_control(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
 }
 
 // Of checked code: what the temporaries look like around a step or terminator.
-static void watch(const hlo_entry_context_t* entry, hlo_vir_builder_t* b, hlo_watch_moment_t moment,
+static void memory_check(const hlo_entry_context_t* entry, hlo_vir_builder_t* b, hlo_memory_check_moment_t moment,
                   const hlo_node_t* node) {
   const hlo_plan_t* plan = entry->plan;
-  if (!plan->watch) return;
-  hlo_watch_site_t site = {.event = {.moment = moment}, .node = node};
+  if (!plan->memory_check) return;
+  hlo_memory_check_call_site_t call_site = {.event = {.moment = moment}, .node = node};
   if (node) {
     const hlo_node_t* around = node->parent->parent;
     bool is_step = !(hlo_op_info(node->op)->traits & HLO_TRAIT_TERMINATOR);
-    site.event.begin = plan->begins[node->index];
-    site.event.end = plan->ends[node->index];
-    site.event.floor = around ? plan->begins[around->index] : 0;
-    if (is_step && moment == HLO_WATCH_BEFORE) site.event.end = site.event.begin;
+    call_site.event.begin = plan->begins[node->index];
+    call_site.event.end = plan->ends[node->index];
+    call_site.event.floor = around ? plan->begins[around->index] : 0;
+    if (is_step && moment == HLO_MEMORY_CHECK_BEFORE) call_site.event.end = call_site.event.begin;
   }
-  hlo_entry_call_site(b, hlo_site_table_add_watch(entry->table, &site, entry->arena));
+  hlo_entry_emit_call(b, hlo_call_site_table_add_memory_check(entry->table, &call_site, entry->arena));
 }
 
 static void emit_step(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
                       const hlo_step_t* step) {
   const hlo_node_t* node = step->node;
-  b->site = hlo_site_number(node);
-  watch(entry, b, HLO_WATCH_BEFORE, node);
+  b->debug_id = hlo_call_site_number(node);
+  memory_check(entry, b, HLO_MEMORY_CHECK_BEFORE, node);
   hlo_entry_emit_copies(entry, b, node);
   switch (step->kind) {
     case HLO_STEP_FUSION: hlo_entry_emit_fusion(entry, b, step->fusion); break;
     case HLO_STEP_VIEW:
-      if (hlo_split_begin(node)) emit_done(b, hlo_site_number(hlo_split_begin(node)));
+      if (hlo_split_begin(node)) emit_done(b, hlo_call_site_number(hlo_split_begin(node)));
       break;
-    case HLO_STEP_SITE: emit_site(entry, b, node); break;
+    case HLO_STEP_CALL: emit_call_site(entry, b, node); break;
     case HLO_STEP_CONTROL: emit_control(entry, b, node); break;
   }
-  watch(entry, b, HLO_WATCH_AFTER, node);
+  memory_check(entry, b, HLO_MEMORY_CHECK_AFTER, node);
 }
 
-static void emit_team(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
+static void emit_concurrent_group(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
                       const hlo_step_t* steps) {
-  const hlo_team_t* team = steps->fusion->team;
-  b->site = hlo_site_number(steps->node);
-  watch(entry, b, HLO_WATCH_BEFORE, steps->node);
-  for (uint32_t i = 0; i < team->member_count; ++i) hlo_entry_emit_copies(entry, b, steps[i].node);
-  hlo_entry_emit_team(entry, b, team);
-  watch(entry, b, HLO_WATCH_AFTER, steps->node);
+  const hlo_concurrent_group_t* concurrent_group = steps->fusion->concurrent_group;
+  b->debug_id = hlo_call_site_number(steps->node);
+  memory_check(entry, b, HLO_MEMORY_CHECK_BEFORE, steps->node);
+  for (uint32_t i = 0; i < concurrent_group->member_count; ++i) hlo_entry_emit_copies(entry, b, steps[i].node);
+  hlo_entry_emit_concurrent(entry, b, concurrent_group);
+  memory_check(entry, b, HLO_MEMORY_CHECK_AFTER, steps->node);
 }
 
 static void emit_region(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
@@ -219,18 +219,18 @@ static void emit_region(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
   const hlo_sequence_t* sequence = hlo_schedule_find(entry->plan->schedule, region);
   for (uint32_t i = 0; i < sequence->step_count;) {
     const hlo_step_t* step = &sequence->steps[i];
-    const hlo_team_t* team = hlo_step_team(step);
-    if (team) {
-      emit_team(entry, b, step);
+    const hlo_concurrent_group_t* concurrent_group = hlo_step_concurrent_group(step);
+    if (concurrent_group) {
+      emit_concurrent_group(entry, b, step);
     } else {
       emit_step(entry, b, step);
     }
-    i += team ? team->member_count : 1;
+    i += concurrent_group ? concurrent_group->member_count : 1;
   }
   const hlo_node_t* end = hlo_region_terminator(region);
-  watch(entry, b, HLO_WATCH_BEFORE, end);
+  memory_check(entry, b, HLO_MEMORY_CHECK_BEFORE, end);
   hlo_entry_emit_copies(entry, b, end);
-  watch(entry, b, HLO_WATCH_AFTER, end);
+  memory_check(entry, b, HLO_MEMORY_CHECK_AFTER, end);
 }
 
 // Base addresses that kernels and copies use, but that of the temporaries; sites find theirs by
@@ -251,7 +251,7 @@ static void build_entry(hlo_entry_context_t* entry, hlo_vir_module_t* module) {
   hlo_entry_values_init(&values, entry->plan, entry->table, entry->target, &b, entry->arena);
   entry->values = &values;
   if (!entry->arena->failed) {
-    watch(entry, &b, HLO_WATCH_START, NULL);
+    memory_check(entry, &b, HLO_MEMORY_CHECK_START, NULL);
     emit_region(entry, &b, entry->plan->func->body);
     hlo_vir_return(&b, hlo_vir_iconst(&b, HLO_KERNEL_DONE));
   }
@@ -260,7 +260,7 @@ static void build_entry(hlo_entry_context_t* entry, hlo_vir_module_t* module) {
 }
 
 hlo_status_t hlo_entry_create(const hlo_plan_t* plan, const hlo_target_t* target,
-                              hlo_site_table_t* table, hlo_arena_t* arena, hlo_vir_module_t* module,
+                              hlo_call_site_table_t* table, hlo_arena_t* arena, hlo_vir_module_t* module,
                               hlo_entry_t** out_entry) {
   hlo_entry_t* made = hlo_arena_alloc_zeroed(arena, sizeof *made);
   uint32_t* kernels = hlo_arena_array(arena, plan->schedule->fusion_count + 1, sizeof *kernels);
@@ -269,7 +269,7 @@ hlo_status_t hlo_entry_create(const hlo_plan_t* plan, const hlo_target_t* target
   made->base = (hlo_entry_context_t){
       .plan = plan, .target = target, .table = table, .arena = arena, .funcs = &made->funcs};
   made->base.most_addresses = hlo_entry_most_addresses(&made->base);
-  if (count_bases(plan) <= SHARED_PLACE_LIMIT) {
+  if (count_bases(plan) <= SHARED_ALLOCATION_LIMIT) {
     made->base.load_flags = HLO_VIR_INVARIANT | HLO_VIR_FIXED;
   }
   build_entry(&made->base, module);
@@ -311,13 +311,13 @@ hlo_status_t hlo_entry_build_func(const hlo_entry_t* entry, uint32_t number,
   func->name = chunk->name;  // which outlives the module
   hlo_entry_context_t own = entry->base;
   own.arena = &module->arena;
-  own.load_flags = chunk->kind == HLO_ENTRY_TEAM
+  own.load_flags = chunk->kind == HLO_ENTRY_CONCURRENT
                        ? 0
                        : HLO_VIR_INVARIANT | HLO_VIR_FIXED;  // a team needs few of them
   own.funcs = NULL;
   hlo_vir_builder_t b;
   hlo_vir_builder_init(&b, func);
-  b.site = chunk->site;
+  b.debug_id = chunk->call_site;
   hlo_entry_emit_func(&own, &b, chunk);
   hlo_vir_return(&b, hlo_vir_iconst(&b, HLO_KERNEL_DONE));
   hlo_vir_builder_deinit(&b);
@@ -325,7 +325,7 @@ hlo_status_t hlo_entry_build_func(const hlo_entry_t* entry, uint32_t number,
 }
 
 hlo_status_t hlo_entry_build(const hlo_plan_t* plan, const hlo_target_t* target,
-                             hlo_site_table_t* table, hlo_arena_t* arena,
+                             hlo_call_site_table_t* table, hlo_arena_t* arena,
                              hlo_vir_module_t* module) {
   hlo_entry_t* entry;
   HLO_TRY(hlo_entry_create(plan, target, table, arena, module, &entry));

@@ -4,7 +4,7 @@
 #ifndef HLO_CODEGEN_ENTRY_H_
 #define HLO_CODEGEN_ENTRY_H_
 
-#include "codegen/lower/sites.h"
+#include "codegen/lower/call_sites.h"
 #include "codegen/memory/plan.h"
 #include "codegen/target/target.h"
 
@@ -16,7 +16,7 @@ typedef struct hlo_entry hlo_entry_t;
 /// added to `table`. What is lent lives as long as functions are built.
 /// errors: RESOURCE_EXHAUSTED, what the kernels answer
 hlo_status_t hlo_entry_create(const hlo_plan_t* plan, const hlo_target_t* target,
-                              hlo_site_table_t* table, hlo_arena_t* arena, hlo_vir_module_t* module,
+                              hlo_call_site_table_t* table, hlo_arena_t* arena, hlo_vir_module_t* module,
                               hlo_entry_t** out_entry) HLO_MUST_USE;
 /// All functions, function 0 too.
 uint32_t hlo_entry_func_count(const hlo_entry_t* entry);
@@ -33,7 +33,7 @@ hlo_status_t hlo_entry_build_func(const hlo_entry_t* entry, uint32_t number,
                                   hlo_vir_module_t* module) HLO_MUST_USE;
 /// All functions in one module. errors: as above
 hlo_status_t hlo_entry_build(const hlo_plan_t* plan, const hlo_target_t* target,
-                             hlo_site_table_t* table, hlo_arena_t* arena,
+                             hlo_call_site_table_t* table, hlo_arena_t* arena,
                              hlo_vir_module_t* module) HLO_MUST_USE;
 
 #endif  // HLO_CODEGEN_ENTRY_H_

@@ -5,24 +5,24 @@
 
 #include "codegen/emit/entry.h"
 #include "codegen/emit/entry_values.h"
-#include "codegen/fuse/team.h"
+#include "codegen/fuse/concurrent.h"
 
 enum { HLO_ENTRY_WORD_BYTES = 8 };
 
 typedef enum hlo_entry_func_kind {
   HLO_ENTRY_KERNEL,  // a phase of equal kernels: addresses are in the table that is its context
-  HLO_ENTRY_TEAM,    // of all members of a team, by functions of theirs
+  HLO_ENTRY_CONCURRENT,    // of all members of a team, by functions of theirs
 } hlo_entry_func_kind_t;
 
 /// A function that the entry calls.
 typedef struct hlo_entry_func {
   const char* name;
   hlo_entry_func_kind_t kind;
-  uint32_t phase, site;
+  uint32_t phase, call_site;
   const hlo_fusion_t* fusion;  // of the kernel: the first of equal ones
-  const hlo_team_t* team;
+  const hlo_concurrent_group_t* concurrent_group;
   uint32_t part_count;  // the team's
-  const hlo_team_part_t* parts;
+  const hlo_concurrent_part_t* parts;
   const uint32_t* member_funcs;  // numbers of functions
 } hlo_entry_func_t;
 
@@ -36,7 +36,7 @@ typedef struct hlo_entry_func_list {
 typedef struct hlo_entry_context {
   const hlo_plan_t* plan;
   const hlo_target_t* target;
-  hlo_site_table_t* table;
+  hlo_call_site_table_t* table;
   hlo_arena_t* arena;
   hlo_entry_values_t* values;
   hlo_entry_func_list_t* funcs;
@@ -46,8 +46,8 @@ typedef struct hlo_entry_context {
 
 // ---- entry_memory.c
 
-hlo_vir_value_t* hlo_entry_place_address(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
-                                         hlo_place_t place);
+hlo_vir_value_t* hlo_entry_allocation_address(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
+                                         hlo_allocation_t allocation);
 hlo_vir_value_t* hlo_entry_value_address(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
                                          const hlo_value_t* value);
 /// Integers in memory, 1 << width_log2 bytes each, as INDEX.
@@ -61,7 +61,7 @@ void hlo_entry_return_error(hlo_vir_builder_t* b, hlo_vir_value_t* answer);
 /// Calls what lies at an offset of the runtime's table; an error ends the function.
 void hlo_entry_call(hlo_vir_builder_t* b, size_t function, uint32_t count,
                     hlo_vir_value_t* const* arguments);
-void hlo_entry_call_site(hlo_vir_builder_t* b, uint32_t site_number);
+void hlo_entry_emit_call(hlo_vir_builder_t* b, uint32_t call_site_number);
 /// The copies that the plan has before a node.
 void hlo_entry_emit_copies(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
                            const hlo_node_t* node);
@@ -70,8 +70,8 @@ void hlo_entry_emit_copies(const hlo_entry_context_t* entry, hlo_vir_builder_t* 
 
 void hlo_entry_emit_fusion(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
                            const hlo_fusion_t* fusion);
-void hlo_entry_emit_team(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
-                         const hlo_team_t* team);
+void hlo_entry_emit_concurrent(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
+                         const hlo_concurrent_group_t* concurrent_group);
 /// The first phases that run once before a loop instead of in every turn of it.
 void hlo_entry_emit_preparations(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
                                  const hlo_node_t* loop);

@@ -4,66 +4,66 @@
 
 #include "base/kernel_abi.h"
 #include "codegen/emit/entry_impl.h"
-#include "codegen/fuse/team.h"
+#include "codegen/fuse/concurrent.h"
 #include "codegen/vir/guard.h"
 
-enum { TEAM_PART_SIZE = 8 };  // instructions of a part of a team, about
+enum { CONCURRENT_GROUP_PART_SIZE = 8 };  // instructions of a part of a team, about
 
 static const hlo_vir_type_t kIndex = {HLO_VIR_INDEX, 1};
 
 // ---- addresses
 
 static uint32_t address_count(const hlo_entry_context_t* entry, const hlo_fusion_t* fusion) {
-  bool has_scratch = entry->plan->scratch[fusion->index].kind != HLO_PLACE_NONE;
+  bool has_scratch = entry->plan->scratch[fusion->index].kind != HLO_ALLOCATION_NONE;
   return fusion->input_count + fusion->output_count + has_scratch;
 }
 
 // Where a kernel finds inputs, outputs and scratch memory: addresses, or values of single elements.
-typedef struct kernel_places {
+typedef struct kernel_allocations {
   hlo_vir_value_t **addresses, **values;  // NULL when memory is out, which the arena reports
-} kernel_places_t;
+} kernel_allocations_t;
 
-static kernel_places_t find_kernel_places(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
+static kernel_allocations_t find_kernel_allocations(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
                                           const hlo_fusion_t* fusion) {
   const hlo_plan_t* plan = entry->plan;
   uint32_t count = fusion->input_count + fusion->output_count;
-  kernel_places_t places = {
-      .addresses = hlo_arena_array(entry->arena, count + 1, sizeof(*places.addresses)),
-      .values = hlo_arena_array(entry->arena, count + 1, sizeof(*places.values))};
-  if (!places.addresses || !places.values) return (kernel_places_t){0};
+  kernel_allocations_t allocations = {
+      .addresses = hlo_arena_array(entry->arena, count + 1, sizeof(*allocations.addresses)),
+      .values = hlo_arena_array(entry->arena, count + 1, sizeof(*allocations.values))};
+  if (!allocations.addresses || !allocations.values) return (kernel_allocations_t){0};
   bool takes_values = entry->values && hlo_kernel_reads_values(plan->kernels[fusion->index]);
   for (uint32_t i = 0; i < fusion->input_count; ++i) {
-    if (takes_values) places.values[i] = hlo_entry_values_get(entry->values, fusion->inputs[i]);
-    if (!places.values[i])
-      places.addresses[i] = hlo_entry_value_address(entry, b, fusion->inputs[i]);
+    if (takes_values) allocations.values[i] = hlo_entry_values_get(entry->values, fusion->inputs[i]);
+    if (!allocations.values[i])
+      allocations.addresses[i] = hlo_entry_value_address(entry, b, fusion->inputs[i]);
   }
   for (uint32_t i = 0; i < fusion->output_count; ++i) {
-    if (hlo_plan_place(plan, fusion->outputs[i]).kind == HLO_PLACE_REGISTER) continue;
-    places.addresses[fusion->input_count + i] =
+    if (hlo_plan_allocation(plan, fusion->outputs[i]).kind == HLO_ALLOCATION_REGISTER) continue;
+    allocations.addresses[fusion->input_count + i] =
         hlo_entry_value_address(entry, b, fusion->outputs[i]);
   }
-  hlo_place_t scratch = plan->scratch[fusion->index];
-  if (scratch.kind != HLO_PLACE_NONE)
-    places.addresses[count] = hlo_entry_place_address(entry, b, scratch);
-  return places;
+  hlo_allocation_t scratch = plan->scratch[fusion->index];
+  if (scratch.kind != HLO_ALLOCATION_NONE)
+    allocations.addresses[count] = hlo_entry_allocation_address(entry, b, scratch);
+  return allocations;
 }
 
 // The same from a table that is handed over.
-static kernel_places_t given_places(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
+static kernel_allocations_t given_allocations(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
                                     const hlo_fusion_t* fusion) {
   uint32_t count = address_count(entry, fusion);
-  kernel_places_t places = {.addresses =
-                                hlo_arena_array(entry->arena, count, sizeof(*places.addresses))};
-  for (uint32_t i = 0; places.addresses && i < count; ++i) {
-    places.addresses[i] = hlo_vir_iload(b, hlo_vir_param(b, 1), (int64_t)i * HLO_ENTRY_WORD_BYTES,
+  kernel_allocations_t allocations = {.addresses =
+                                hlo_arena_array(entry->arena, count, sizeof(*allocations.addresses))};
+  for (uint32_t i = 0; allocations.addresses && i < count; ++i) {
+    allocations.addresses[i] = hlo_vir_iload(b, hlo_vir_param(b, 1), (int64_t)i * HLO_ENTRY_WORD_BYTES,
                                         HLO_VIR_INVARIANT | HLO_VIR_FIXED);
   }
-  return places;
+  return allocations;
 }
 
 // Of checked code: the addresses as those of buffers with sizes.
-static void guard_places(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
-                         const hlo_fusion_t* fusion, const kernel_places_t* places) {
+static void guard_allocations(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
+                         const hlo_fusion_t* fusion, const kernel_allocations_t* allocations) {
   uint32_t values = fusion->input_count + fusion->output_count;
   for (uint32_t i = 0; i < address_count(entry, fusion); ++i) {
     const hlo_value_t* value = i < fusion->input_count ? fusion->inputs[i]
@@ -71,36 +71,36 @@ static void guard_places(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
                                                        : NULL;
     uint64_t bytes = value ? hlo_type_size_bytes(value->type)
                            : hlo_kernel_scratch_bytes(entry->plan->kernels[fusion->index]);
-    if (places->addresses[i]) {
-      places->addresses[i] = hlo_vir_guard(b, places->addresses[i], bytes);
+    if (allocations->addresses[i]) {
+      allocations->addresses[i] = hlo_vir_guard(b, allocations->addresses[i], bytes);
     }
   }
 }
 
 static void emit_phase(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
-                       const hlo_fusion_t* fusion, uint32_t phase, const kernel_places_t* places,
+                       const hlo_fusion_t* fusion, uint32_t phase, const kernel_allocations_t* allocations,
                        hlo_vir_value_t* chunk) {
-  if (!places->addresses) return;
+  if (!allocations->addresses) return;
   hlo_vir_guards_t guards;
   if (entry->plan->is_checked) {
     hlo_vir_guards_begin(b, &guards);
-    guard_places(entry, b, fusion, places);
+    guard_allocations(entry, b, fusion, allocations);
   }
-  hlo_kernel_emit(entry->plan->kernels[fusion->index], phase, b, places->addresses, places->values,
+  hlo_kernel_emit(entry->plan->kernels[fusion->index], phase, b, allocations->addresses, allocations->values,
                   chunk);
   if (entry->plan->is_checked) hlo_vir_guards_end(b);
   for (uint32_t i = 0; entry->values && i < fusion->output_count; ++i) {
-    hlo_place_t place = hlo_plan_place(entry->plan, fusion->outputs[i]);
-    hlo_vir_value_t* value = places->values[fusion->input_count + i];
-    if (place.kind == HLO_PLACE_REGISTER && value) {
-      hlo_entry_values_write(entry->values, place.index, value);
+    hlo_allocation_t allocation = hlo_plan_allocation(entry->plan, fusion->outputs[i]);
+    hlo_vir_value_t* value = allocations->values[fusion->input_count + i];
+    if (allocation.kind == HLO_ALLOCATION_REGISTER && value) {
+      hlo_entry_values_write(entry->values, allocation.index, value);
     }
   }
 }
 
 static const char* name_of(const hlo_entry_func_t* func, hlo_arena_t* arena) {
-  if (func->kind == HLO_ENTRY_TEAM) {
-    return hlo_arena_printf(arena, "team%u_%u", func->team->index, func->phase);
+  if (func->kind == HLO_ENTRY_CONCURRENT) {
+    return hlo_arena_printf(arena, "team%u_%u", func->concurrent_group->index, func->phase);
   }
   uint32_t index = func->fusion->index;
   return func->phase ? hlo_arena_printf(arena, "chunk%u_%u", index, func->phase)
@@ -122,9 +122,9 @@ static uint32_t add_func(const hlo_entry_context_t* entry, const hlo_entry_func_
 static void emit_chunk_func(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
                             const hlo_entry_func_t* func) {
   const hlo_fusion_t* fusion = func->fusion;
-  kernel_places_t places = given_places(entry, b, fusion);
+  kernel_allocations_t allocations = given_allocations(entry, b, fusion);
   bool is_cut = hlo_kernel_chunk_count(entry->plan->kernels[fusion->index], func->phase) > 1;
-  emit_phase(entry, b, fusion, func->phase, &places, is_cut ? hlo_vir_param(b, 2) : NULL);
+  emit_phase(entry, b, fusion, func->phase, &allocations, is_cut ? hlo_vir_param(b, 2) : NULL);
 }
 
 static void emit_chunks(hlo_vir_builder_t* b, uint64_t count, uint32_t func,
@@ -149,7 +149,7 @@ static uint32_t kernel_func(const hlo_entry_context_t* entry, const hlo_fusion_t
     const hlo_entry_func_t made = {.kind = HLO_ENTRY_KERNEL,
                                    .fusion = fusion,
                                    .phase = phase,
-                                   .site = hlo_site_number(fusion->nodes[0])};
+                                   .call_site = hlo_call_site_number(fusion->nodes[0])};
     uint32_t number = add_func(entry, &made);
     if (phase + 1 == phases) *func = number + 1 - phases;
   }
@@ -159,12 +159,12 @@ static uint32_t kernel_func(const hlo_entry_context_t* entry, const hlo_fusion_t
 // The context of such a function; NULL when memory is out, which the arena reports.
 static hlo_vir_value_t* emit_table(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
                                    const hlo_fusion_t* fusion) {
-  kernel_places_t places = find_kernel_places(entry, b, fusion);
-  if (!places.addresses) return NULL;
+  kernel_allocations_t allocations = find_kernel_allocations(entry, b, fusion);
+  if (!allocations.addresses) return NULL;
   hlo_vir_value_t* table = hlo_vir_emit(
       b, HLO_VIR_stack, kIndex, 0, (int64_t)entry->most_addresses * HLO_ENTRY_WORD_BYTES, 0, NULL);
   for (uint32_t i = 0; i < address_count(entry, fusion); ++i) {
-    hlo_vir_istore(b, places.addresses[i], table, (int64_t)i * HLO_ENTRY_WORD_BYTES, 0);
+    hlo_vir_istore(b, allocations.addresses[i], table, (int64_t)i * HLO_ENTRY_WORD_BYTES, 0);
   }
   return table;
 }
@@ -197,16 +197,16 @@ static void emit_phases(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
     return;
   }
   for (uint32_t phase = range.first; phase < range.end; ++phase) {
-    kernel_places_t places = find_kernel_places(entry, b, fusion);
-    emit_phase(entry, b, fusion, phase, &places, NULL);
+    kernel_allocations_t allocations = find_kernel_allocations(entry, b, fusion);
+    emit_phase(entry, b, fusion, phase, &allocations, NULL);
   }
 }
 
 void hlo_entry_emit_fusion(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
                            const hlo_fusion_t* fusion) {
-  uint32_t tile_site = hlo_site_tile_number(entry->table, fusion->index);
-  if (tile_site) {
-    hlo_entry_call_site(b, tile_site);
+  uint32_t tile_call_site = hlo_call_site_tile_number(entry->table, fusion->index);
+  if (tile_call_site) {
+    hlo_entry_emit_call(b, tile_call_site);
     return;
   }
   uint32_t end = hlo_kernel_phase_count(entry->plan->kernels[fusion->index]);
@@ -236,9 +236,9 @@ static bool has_phase(const hlo_entry_context_t* entry, const hlo_fusion_t* fusi
 }
 
 static void emit_member(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
-                        const hlo_entry_func_t* func, const hlo_team_part_t* part,
+                        const hlo_entry_func_t* func, const hlo_concurrent_part_t* part,
                         uint32_t member) {
-  const hlo_fusion_t* fusion = func->team->members[member];
+  const hlo_fusion_t* fusion = func->concurrent_group->members[member];
   if (!has_phase(entry, fusion, func->phase)) return;
   hlo_vir_value_t* table = emit_table(entry, b, fusion);
   if (!table) return;
@@ -253,7 +253,7 @@ static void emit_member(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
 // Finds the part that a chunk is of by bisection.
 static void emit_parts(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
                        const hlo_entry_func_t* func, uint32_t first, uint32_t end) {
-  const hlo_team_part_t* part = &func->parts[first];
+  const hlo_concurrent_part_t* part = &func->parts[first];
   if (end - first == 1) {
     for (uint32_t m = part->first_member; m < part->end_member; ++m) {
       emit_member(entry, b, func, part, m);
@@ -271,41 +271,41 @@ static void emit_parts(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
 
 // The functions of the members that have this phase; NULL when memory is out, which the arena
 // reports.
-static const uint32_t* add_member_funcs(const hlo_entry_context_t* entry, const hlo_team_t* team,
+static const uint32_t* add_member_funcs(const hlo_entry_context_t* entry, const hlo_concurrent_group_t* concurrent_group,
                                         uint32_t phase) {
-  uint32_t* funcs = hlo_arena_array(entry->arena, team->member_count, sizeof *funcs);
-  for (uint32_t m = 0; funcs && m < team->member_count; ++m) {
-    const hlo_fusion_t* fusion = team->members[m];
+  uint32_t* funcs = hlo_arena_array(entry->arena, concurrent_group->member_count, sizeof *funcs);
+  for (uint32_t m = 0; funcs && m < concurrent_group->member_count; ++m) {
+    const hlo_fusion_t* fusion = concurrent_group->members[m];
     if (has_phase(entry, fusion, phase)) funcs[m] = kernel_func(entry, fusion) + phase;
   }
   return funcs;
 }
 
-static bool has_any_phase(const hlo_entry_context_t* entry, const hlo_team_t* team,
+static bool has_any_phase(const hlo_entry_context_t* entry, const hlo_concurrent_group_t* concurrent_group,
                           uint32_t phase) {
-  for (uint32_t m = 0; m < team->member_count; ++m) {
-    if (has_phase(entry, team->members[m], phase)) return true;
+  for (uint32_t m = 0; m < concurrent_group->member_count; ++m) {
+    if (has_phase(entry, concurrent_group->members[m], phase)) return true;
   }
   return false;
 }
 
-static void emit_team_phase(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
-                            const hlo_team_t* team, uint32_t phase) {
-  if (!has_any_phase(entry, team, phase)) return;
+static void emit_concurrent_group_phase(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
+                            const hlo_concurrent_group_t* concurrent_group, uint32_t phase) {
+  if (!has_any_phase(entry, concurrent_group, phase)) return;
   uint32_t count;
-  hlo_team_part_t* parts;
-  hlo_status_t status = hlo_team_cut(team, entry->target, phase, entry->arena, &count, &parts);
+  hlo_concurrent_part_t* parts;
+  hlo_status_t status = hlo_concurrent_group_split(concurrent_group, entry->target, phase, entry->arena, &count, &parts);
   if (!hlo_status_is_ok(status)) {  // the arena says so
     hlo_status_release(status);
     return;
   }
-  const hlo_entry_func_t all = {.kind = HLO_ENTRY_TEAM,
-                                .team = team,
+  const hlo_entry_func_t all = {.kind = HLO_ENTRY_CONCURRENT,
+                                .concurrent_group = concurrent_group,
                                 .phase = phase,
-                                .site = b->site,
+                                .call_site = b->debug_id,
                                 .part_count = count,
                                 .parts = parts,
-                                .member_funcs = add_member_funcs(entry, team, phase)};
+                                .member_funcs = add_member_funcs(entry, concurrent_group, phase)};
   uint32_t func = add_func(entry, &all);
   uint64_t chunks = parts[count - 1].first + parts[count - 1].count;
   if (chunks > 1) {
@@ -315,17 +315,17 @@ static void emit_team_phase(const hlo_entry_context_t* entry, hlo_vir_builder_t*
   }
 }
 
-void hlo_entry_emit_team(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
-                         const hlo_team_t* team) {
-  uint32_t phases = hlo_team_phase_count(team);
-  for (uint32_t phase = 0; phase < phases; ++phase) emit_team_phase(entry, b, team, phase);
+void hlo_entry_emit_concurrent(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
+                         const hlo_concurrent_group_t* concurrent_group) {
+  uint32_t phases = hlo_concurrent_phase_count(concurrent_group);
+  for (uint32_t phase = 0; phase < phases; ++phase) emit_concurrent_group_phase(entry, b, concurrent_group, phase);
 }
 
 // ---- functions
 
 void hlo_entry_emit_func(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
                          const hlo_entry_func_t* func) {
-  if (func->kind == HLO_ENTRY_TEAM) {
+  if (func->kind == HLO_ENTRY_CONCURRENT) {
     emit_parts(entry, b, func, 0, func->part_count);
   } else {
     emit_chunk_func(entry, b, func);
@@ -333,8 +333,8 @@ void hlo_entry_emit_func(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
 }
 
 uint64_t hlo_entry_size_of(const hlo_entry_context_t* entry, const hlo_entry_func_t* func) {
-  return func->kind == HLO_ENTRY_TEAM
-             ? TEAM_PART_SIZE * (uint64_t)func->part_count
+  return func->kind == HLO_ENTRY_CONCURRENT
+             ? CONCURRENT_GROUP_PART_SIZE * (uint64_t)func->part_count
              : hlo_kernel_code_size(entry->plan->kernels[func->fusion->index]);
 }
 
@@ -345,7 +345,7 @@ uint32_t hlo_entry_most_addresses(const hlo_entry_context_t* entry) {
     const hlo_sequence_t* sequence = &plan->schedule->sequences[s];
     for (uint32_t i = 0; i < sequence->step_count; ++i) {
       const hlo_fusion_t* fusion = sequence->steps[i].fusion;
-      if (!fusion || !(fusion->team || hlo_kernel_is_called(plan->kernels[fusion->index])))
+      if (!fusion || !(fusion->concurrent_group || hlo_kernel_is_called(plan->kernels[fusion->index])))
         continue;
       uint32_t words = address_count(entry, fusion);
       if (words > most) most = words;

@@ -32,36 +32,36 @@ static hlo_vir_value_t* add_offset(hlo_vir_builder_t* b, hlo_vir_value_t* base,
   return address;
 }
 
-hlo_vir_value_t* hlo_entry_place_address(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
-                                         hlo_place_t place) {
-  switch (place.kind) {
-    case HLO_PLACE_NONE:
-    case HLO_PLACE_REGISTER: break;
-    case HLO_PLACE_ARGUMENT:
-    case HLO_PLACE_RESULT: {
+hlo_vir_value_t* hlo_entry_allocation_address(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
+                                         hlo_allocation_t allocation) {
+  switch (allocation.kind) {
+    case HLO_ALLOCATION_NONE:
+    case HLO_ALLOCATION_REGISTER: break;
+    case HLO_ALLOCATION_ARGUMENT:
+    case HLO_ALLOCATION_RESULT: {
       uint64_t slot =
-          place.index + (place.kind == HLO_PLACE_RESULT ? entry->plan->argument_count : 0);
+          allocation.index + (allocation.kind == HLO_ALLOCATION_RESULT ? entry->plan->argument_count : 0);
       hlo_vir_value_t* base =
           hlo_vir_iload(b, frame_pointer(entry, b, offsetof(hlo_frame_t, buffers)),
                         (int64_t)(slot * HLO_ENTRY_WORD_BYTES), entry->load_flags);
-      return add_offset(b, base, place.offset_bytes);
+      return add_offset(b, base, allocation.offset_bytes);
     }
-    case HLO_PLACE_CONSTANT: {
+    case HLO_ALLOCATION_CONSTANT: {
       hlo_vir_value_t* program = frame_pointer(entry, b, offsetof(hlo_frame_t, program));
       hlo_vir_value_t* constants = hlo_vir_iload(b, program, 0, entry->load_flags);
-      return hlo_vir_iload(b, constants, (int64_t)place.index * HLO_ENTRY_WORD_BYTES,
+      return hlo_vir_iload(b, constants, (int64_t)allocation.index * HLO_ENTRY_WORD_BYTES,
                            entry->load_flags);
     }
-    case HLO_PLACE_TEMPORARY:
+    case HLO_ALLOCATION_TEMPORARY:
       return add_offset(b, frame_pointer(entry, b, offsetof(hlo_frame_t, temporaries)),
-                        place.offset_bytes);
+                        allocation.offset_bytes);
   }
   return hlo_vir_iconst(b, 0);
 }
 
 hlo_vir_value_t* hlo_entry_value_address(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
                                          const hlo_value_t* value) {
-  return hlo_entry_place_address(entry, b, hlo_plan_place(entry->plan, value));
+  return hlo_entry_allocation_address(entry, b, hlo_plan_allocation(entry->plan, value));
 }
 
 hlo_vir_value_t* hlo_entry_load_scalar(hlo_vir_builder_t* b, hlo_vir_value_t* base, int64_t offset,
@@ -91,15 +91,15 @@ void hlo_entry_call(hlo_vir_builder_t* b, size_t function, uint32_t count,
   hlo_entry_return_error(b, hlo_vir_call(b, function, count, arguments));
 }
 
-void hlo_entry_call_site(hlo_vir_builder_t* b, uint32_t site_number) {
-  hlo_vir_value_t* arguments[] = {hlo_vir_iconst(b, site_number), hlo_vir_iconst(b, 0)};
+void hlo_entry_emit_call(hlo_vir_builder_t* b, uint32_t call_site_number) {
+  hlo_vir_value_t* arguments[] = {hlo_vir_iconst(b, call_site_number), hlo_vir_iconst(b, 0)};
   hlo_entry_call(b, offsetof(hlo_runtime_table_t, call_kernel), 2, arguments);
 }
 
 static void copy_inline(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
                         const hlo_copy_t* copy) {
-  hlo_vir_value_t* from = hlo_entry_place_address(entry, b, copy->from);
-  hlo_vir_value_t* to = hlo_entry_place_address(entry, b, copy->to);
+  hlo_vir_value_t* from = hlo_entry_allocation_address(entry, b, copy->from);
+  hlo_vir_value_t* to = hlo_entry_allocation_address(entry, b, copy->to);
   uint64_t at = 0;
   if (copy->size_bytes > SCALAR_COPY_BYTES) {
     hlo_vir_type_t type = hlo_vir_type(HLO_VIR_I8, entry->target->vector_bytes);
@@ -121,9 +121,9 @@ static void copy_inline(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
 
 // Memory that a register is copied from or to; of an array only its elements.
 static hlo_element_address_t address_of_copy(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
-                                             hlo_place_t place, const hlo_copy_t* copy,
+                                             hlo_allocation_t allocation, const hlo_copy_t* copy,
                                              const hlo_plan_register_t* r) {
-  hlo_element_address_t address = {.base = hlo_entry_place_address(entry, b, place)};
+  hlo_element_address_t address = {.base = hlo_entry_allocation_address(entry, b, allocation)};
   if (r->is_vector) {
     uint64_t count = copy->size_bytes / hlo_dtype_size_bytes(r->dtype);
     address.mask =
@@ -136,20 +136,20 @@ static hlo_element_address_t address_of_copy(const hlo_entry_context_t* entry, h
 // A copy from or to a register.
 static void copy_value(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
                        const hlo_copy_t* copy) {
-  bool is_read = copy->from.kind == HLO_PLACE_REGISTER;
+  bool is_read = copy->from.kind == HLO_ALLOCATION_REGISTER;
   const hlo_plan_register_t* r =
       &entry->plan->registers[is_read ? copy->from.index : copy->to.index];
   hlo_vir_value_t* value;
   if (is_read) {
     value = hlo_entry_values_read(entry->values, copy->from.index);
-  } else if (copy->from.kind == HLO_PLACE_CONSTANT && !r->is_vector) {
+  } else if (copy->from.kind == HLO_ALLOCATION_CONSTANT && !r->is_vector) {
     value = hlo_scalar_constant(b, r->dtype, entry->table->constants[copy->from.index]);
   } else {
     hlo_element_address_t address = address_of_copy(entry, b, copy->from, copy, r);
     value = r->is_vector ? hlo_elementwise_load(b, r->dtype, entry->values->lanes, &address)
                          : hlo_scalar_load(b, r->dtype, &address);
   }
-  if (copy->to.kind == HLO_PLACE_REGISTER) {
+  if (copy->to.kind == HLO_ALLOCATION_REGISTER) {
     hlo_entry_values_write(entry->values, copy->to.index, value);
     return;
   }
@@ -167,13 +167,13 @@ void hlo_entry_emit_copies(const hlo_entry_context_t* entry, hlo_vir_builder_t* 
   for (uint32_t i = 0; i < list->count; ++i) {
     const hlo_copy_t* copy = &list->items[i];
     bool is_memory =
-        copy->from.kind != HLO_PLACE_CONSTANT || entry->table->constants[copy->from.index] != NULL;
-    if (copy->from.kind == HLO_PLACE_REGISTER || copy->to.kind == HLO_PLACE_REGISTER) {
+        copy->from.kind != HLO_ALLOCATION_CONSTANT || entry->table->constants[copy->from.index] != NULL;
+    if (copy->from.kind == HLO_ALLOCATION_REGISTER || copy->to.kind == HLO_ALLOCATION_REGISTER) {
       copy_value(entry, b, copy);
     } else if (is_memory && copy->size_bytes <= INLINE_COPY_BYTES) {
       copy_inline(entry, b, copy);
     } else {
-      hlo_entry_call_site(b, hlo_site_table_add_copy(entry->table, copy, entry->arena));
+      hlo_entry_emit_call(b, hlo_call_site_table_add_copy(entry->table, copy, entry->arena));
     }
   }
 }

@@ -10,9 +10,9 @@
 enum { WORD_BYTES = 8, MAX_ARGUMENTS = 24 };
 
 static bool is_register(const hlo_plan_t* plan, const hlo_value_t* value, uint32_t* out_number) {
-  hlo_place_t place = hlo_plan_place(plan, value);
-  *out_number = place.index;
-  return place.kind == HLO_PLACE_REGISTER;
+  hlo_allocation_t allocation = hlo_plan_allocation(plan, value);
+  *out_number = allocation.index;
+  return allocation.kind == HLO_ALLOCATION_REGISTER;
 }
 
 static bool has_one_element(const hlo_value_t* value) {
@@ -44,25 +44,25 @@ static void load_arguments(hlo_entry_values_t* values) {
     const hlo_sequence_t* sequence = &plan->schedule->sequences[s];
     for (uint32_t i = 0; i < sequence->step_count; ++i) {
       const hlo_fusion_t* fusion = sequence->steps[i].fusion;
-      if (!fusion || fusion->team || !hlo_kernel_reads_values(plan->kernels[fusion->index])) {
+      if (!fusion || fusion->concurrent_group || !hlo_kernel_reads_values(plan->kernels[fusion->index])) {
         continue;
       }
       for (uint32_t k = 0; k < fusion->input_count; ++k) {
         const hlo_value_t* value = fusion->inputs[k];
-        hlo_place_t place = hlo_plan_place(plan, value);
-        if (place.kind != HLO_PLACE_ARGUMENT || !has_one_element(value) ||
-            values->arguments[place.index] || is_donated(plan, place.index)) {
+        hlo_allocation_t allocation = hlo_plan_allocation(plan, value);
+        if (allocation.kind != HLO_ALLOCATION_ARGUMENT || !has_one_element(value) ||
+            values->arguments[allocation.index] || is_donated(plan, allocation.index)) {
           continue;
         }
         if (count++ == MAX_ARGUMENTS) return;
-        load_argument(values, value, place.index);
+        load_argument(values, value, allocation.index);
       }
     }
   }
 }
 
 void hlo_entry_values_init(hlo_entry_values_t* values, const hlo_plan_t* plan,
-                           const hlo_site_table_t* table, const hlo_target_t* target,
+                           const hlo_call_site_table_t* table, const hlo_target_t* target,
                            hlo_vir_builder_t* b, hlo_arena_t* arena) {
   *values = (hlo_entry_values_t){.plan = plan, .table = table, .b = b, .arena = arena};
   values->lanes = target->vector_bytes / (uint32_t)sizeof(float);
@@ -114,12 +114,12 @@ void hlo_entry_values_write(hlo_entry_values_t* values, uint32_t number, hlo_vir
 }
 
 hlo_vir_value_t* hlo_entry_values_get(hlo_entry_values_t* values, const hlo_value_t* value) {
-  hlo_place_t place = hlo_plan_place(values->plan, value);
-  switch (place.kind) {
-    case HLO_PLACE_REGISTER: return hlo_entry_values_read(values, place.index);
-    case HLO_PLACE_ARGUMENT: return values->arguments[place.index];
-    case HLO_PLACE_CONSTANT: {
-      const void* element = values->table->constants[place.index];
+  hlo_allocation_t allocation = hlo_plan_allocation(values->plan, value);
+  switch (allocation.kind) {
+    case HLO_ALLOCATION_REGISTER: return hlo_entry_values_read(values, allocation.index);
+    case HLO_ALLOCATION_ARGUMENT: return values->arguments[allocation.index];
+    case HLO_ALLOCATION_CONSTANT: {
+      const void* element = values->table->constants[allocation.index];
       if (!element || !has_one_element(value)) return NULL;
       return hlo_scalar_constant(values->b, value->type->dtype, element);
     }
@@ -153,8 +153,8 @@ void hlo_entry_values_close(hlo_entry_values_t* values, const hlo_node_t* node,
   }
 }
 
-static void forget(hlo_entry_values_t* values, hlo_place_t place) {
-  if (place.kind == HLO_PLACE_REGISTER) learn(values, place.index, NULL);
+static void forget(hlo_entry_values_t* values, hlo_allocation_t allocation) {
+  if (allocation.kind == HLO_ALLOCATION_REGISTER) learn(values, allocation.index, NULL);
 }
 
 static void forget_copies(hlo_entry_values_t* values, const hlo_node_t* node) {
@@ -169,11 +169,11 @@ static void forget_region(hlo_entry_values_t* values, const hlo_region_t* region
     const hlo_step_t* step = &sequence->steps[i];
     forget_copies(values, step->node);
     for (uint32_t o = 0; step->fusion && o < step->fusion->output_count; ++o) {
-      forget(values, hlo_plan_place(plan, step->fusion->outputs[o]));
+      forget(values, hlo_plan_allocation(plan, step->fusion->outputs[o]));
     }
     if (step->kind != HLO_STEP_CONTROL) continue;
     for (uint32_t r = 0; r < step->node->result_count; ++r) {
-      forget(values, hlo_plan_place(plan, &step->node->results[r]));
+      forget(values, hlo_plan_allocation(plan, &step->node->results[r]));
     }
     for (uint32_t k = 0; k < step->node->region_count; ++k) {
       forget_region(values, step->node->regions[k]);

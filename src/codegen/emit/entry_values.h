@@ -10,7 +10,7 @@
 #ifndef HLO_CODEGEN_ENTRY_VALUES_H_
 #define HLO_CODEGEN_ENTRY_VALUES_H_
 
-#include "codegen/lower/sites.h"
+#include "codegen/lower/call_sites.h"
 #include "codegen/math/scalar.h"
 #include "codegen/memory/plan.h"
 
@@ -27,7 +27,7 @@ typedef struct hlo_entry_change {
 
 typedef struct hlo_entry_values {
   const hlo_plan_t* plan;
-  const hlo_site_table_t* table;
+  const hlo_call_site_table_t* table;
   hlo_vir_builder_t* b;
   uint32_t lanes;  // of vectors of f32
   hlo_arena_t* arena;
@@ -39,7 +39,7 @@ typedef struct hlo_entry_values {
 
 /// errors: sticky in the arena
 void hlo_entry_values_init(hlo_entry_values_t* values, const hlo_plan_t* plan,
-                           const hlo_site_table_t* table, const hlo_target_t* target,
+                           const hlo_call_site_table_t* table, const hlo_target_t* target,
                            hlo_vir_builder_t* b, hlo_arena_t* arena);
 /// A value of one element as INDEX or one lane; NULL when it lies in memory only.
 hlo_vir_value_t* hlo_entry_values_get(hlo_entry_values_t* values, const hlo_value_t* value);

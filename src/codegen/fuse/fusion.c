@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cutting a function into steps (see fusion.h); cut_region() shows the phases. Fusions grow
 // backwards from their last op: a producer joins when all that use it are in the fusion, or when
-// its result is one more output of the same elements; cheap ops are computed again in every fusion
+// its result is one more output of the same elements; cheap ops are computed recomputed_in in every fusion
 // that uses them, and so are those that take no longer than keeping what they make, where what they
 // are made of is at hand (fusion_grow.c). A product takes what makes its operands, and nothing
 // else, where computing it on the way costs less than memory (fusion_operand.c). In the end groups
@@ -17,9 +17,9 @@ bool hlo_fuser_only_indexes(const hlo_node_t* node) {
   return hlo_op_info(node->op)->cost == HLO_COST_INDEX;
 }
 
-// Broadcasts of something small, and a few plain ops on nothing else, are sooner computed again
+// Broadcasts of something small, and a few plain ops on nothing else, are sooner computed recomputed_in
 // than read from memory.
-static uint8_t spread_of(const hlo_fuser_t* f, const hlo_node_t* node) {
+static uint8_t broadcast_of(const hlo_fuser_t* f, const hlo_node_t* node) {
   enum { FEWER = 8, IN_A_ROW = 4 };  // elements against the result's; ops that add up to a load
   if (node->op == HLO_OP_constant) return 1;
   if (node->op == HLO_OP_broadcast_in_dim) {
@@ -30,9 +30,9 @@ static uint8_t spread_of(const hlo_fuser_t* f, const hlo_node_t* node) {
   uint8_t most = 0;
   for (uint32_t i = 0; i < node->operand_count; ++i) {
     const hlo_node_t* def = hlo_node_operand(node, i)->def;
-    uint8_t spread = def && def->parent == node->parent ? hlo_fuser_place(f, def)->spread : 0;
-    if (spread == 0 || spread == IN_A_ROW) return 0;
-    if (spread > most) most = spread;
+    uint8_t broadcast = def && def->parent == node->parent ? hlo_fuser_state(f, def)->broadcast : 0;
+    if (broadcast == 0 || broadcast == IN_A_ROW) return 0;
+    if (broadcast > most) most = broadcast;
   }
   return most ? most + 1 : 0;
 }
@@ -44,16 +44,16 @@ static uint32_t number_nodes(hlo_fuser_t* f, const hlo_region_t* region) {
     bool is_product = hlo_matmul_supports(node);  // kernels of its own compute it
     bool is_computed = is_product ? hlo_tiled_supports_types(node) : hlo_tiled_supports(node);
     bool is_fusible = !hlo_op_is_control(node->op) && is_computed;
-    f->placings[node->index] =
-        (hlo_placing_t){.position = position++,
+    f->nodes[node->index] =
+        (hlo_fuser_node_t){.position = position++,
                         .group = HLO_NO_GROUP,
-                        .is_careful = hlo_fuser_place(f, node)->is_careful,
+                        .is_careful = hlo_fuser_state(f, node)->is_careful,
                         .is_fusible = is_fusible,
                         .is_cheap = is_fusible && hlo_fuser_only_indexes(node),
                         .is_product = is_product};
     if (!is_fusible) continue;
-    f->placings[node->index].spread = spread_of(f, node);
-    f->placings[node->index].is_cheap |= f->placings[node->index].spread > 0;
+    f->nodes[node->index].broadcast = broadcast_of(f, node);
+    f->nodes[node->index].is_cheap |= f->nodes[node->index].broadcast > 0;
   }
   return position;
 }
@@ -61,18 +61,18 @@ static uint32_t number_nodes(hlo_fuser_t* f, const hlo_region_t* region) {
 // One attempt to place all nodes and to make the groups' fusions, unless a hasty one is refuted.
 static hlo_status_t place_nodes(hlo_fuser_t* f, const hlo_region_t* region, uint32_t attempt,
                                 uint32_t first_rejection, bool* is_whole) {
-  enum { MAX_HASTY_ATTEMPTS = 2 };
+  enum { MAX_OPTIMISTIC_ATTEMPTS = 2 };
   f->groups = NULL;
   f->started_group = HLO_NO_GROUP;
   f->group_count = f->group_capacity = 0;
-  f->is_refuted = false;
+  f->is_rejected = false;
   f->schedule->rejection_count = first_rejection;
   *is_whole = true;
   uint32_t node_count = number_nodes(f, region);
-  f->may_haste = attempt < MAX_HASTY_ATTEMPTS && node_count <= HLO_FUSER_MAX_HASTY;
+  f->may_be_optimistic = attempt < MAX_OPTIMISTIC_ATTEMPTS && node_count <= HLO_FUSER_MAX_OPTIMISTIC;
   for (hlo_node_t* node = region->last; node; node = node->prev) {
-    HLO_TRY(hlo_fuser_place_node(f, node));
-    if (f->is_refuted) return hlo_ok();
+    HLO_TRY(hlo_fuser_assign_node(f, node));
+    if (f->is_rejected) return hlo_ok();
   }
   HLO_TRY(hlo_fuser_merge_groups(f));
   return hlo_fuser_make_fusions(f, is_whole);
@@ -84,7 +84,7 @@ static hlo_status_t make_groups(hlo_fuser_t* f, const hlo_region_t* region, bool
   const uint32_t first_rejection = f->schedule->rejection_count;
   for (uint32_t attempt = 0;; ++attempt) {
     HLO_TRY(place_nodes(f, region, attempt, first_rejection, is_whole));
-    if (!f->is_refuted) return hlo_ok();
+    if (!f->is_rejected) return hlo_ok();
     hlo_fusion_table_forget(&f->known, fusion_count);
     f->schedule->fusion_count = fusion_count;
   }
@@ -116,7 +116,7 @@ static hlo_status_t create_schedule(const hlo_func_t* func, const hlo_target_t* 
   hlo_arena_init(&f.scratch, 0);
   hlo_arena_init(&f.trial, 0);
   f.schedule = hlo_arena_alloc_zeroed(arena, sizeof *f.schedule);
-  f.placings = hlo_arena_array(&f.scratch, func->module->node_count + 1, sizeof *f.placings);
+  f.nodes = hlo_arena_array(&f.scratch, func->module->node_count + 1, sizeof *f.nodes);
   f.memo = hlo_tile_memo_create(&f.scratch);
   (void)hlo_arena_alloc(&f.trial, 1);  // a first block that trials leave behind
   f.numbers = hlo_arena_array(&f.scratch, func->module->node_count + 1, sizeof *f.numbers);

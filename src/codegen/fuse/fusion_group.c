@@ -6,24 +6,24 @@
 #include "codegen/fuse/fusion_impl.h"
 #include "codegen/math/elementwise.h"
 
-bool hlo_fuser_chain_has(const hlo_fuser_chain_t* chain, const hlo_node_t* node) {
-  for (uint32_t i = 0; chain && i < chain->count; ++i) {
-    if (chain->nodes[i] == node) return true;
+bool hlo_fuser_prologue_has(const hlo_fuser_prologue_t* prologue, const hlo_node_t* node) {
+  for (uint32_t i = 0; prologue && i < prologue->count; ++i) {
+    if (prologue->nodes[i] == node) return true;
   }
   return false;
 }
 
 // Whether a product computes the value that it multiplies by itself.
-static bool is_taken(const hlo_fuser_t* f, const hlo_value_t* value) {
+static bool is_prologue(const hlo_fuser_t* f, const hlo_value_t* value) {
   return value->def &&
-         (hlo_fuser_place(f, value->def)->is_taken || hlo_fuser_chain_has(f->chain, value->def));
+         (hlo_fuser_state(f, value->def)->is_prologue || hlo_fuser_prologue_has(f->prologue, value->def));
 }
 
 // The buffer that dynamic_update_slice overwrites is memory, whoever made it, and so are matrices
 // that are multiplied, if they are not taken.
 bool hlo_fuser_needs_memory(const hlo_fuser_t* f, const hlo_node_t* user, const hlo_use_t* use) {
   return (user->op == HLO_OP_dynamic_update_slice && use == &user->operands[0]) ||
-         (hlo_fuser_place(f, user)->is_product && !is_taken(f, use->value));
+         (hlo_fuser_state(f, user)->is_product && !is_prologue(f, use->value));
 }
 
 static bool is_listed(const hlo_fuser_t* f, const hlo_node_t* node) {
@@ -36,8 +36,8 @@ static void list_node(hlo_fuser_t* f, hlo_node_t* node) {
 }
 
 // Whether a group of its own makes the node, and no other one.
-static bool is_made_elsewhere(const hlo_placing_t* place) {
-  return place->group != HLO_NO_GROUP && !place->is_everywhere;
+static bool is_made_elsewhere(const hlo_fuser_node_t* state) {
+  return state->group != HLO_NO_GROUP && !state->is_duplicated;
 }
 
 // Adds the cheap nodes that members need and that no other group makes for them.
@@ -48,11 +48,11 @@ static bool list_cheap(hlo_fuser_t* f) {
       hlo_node_t* def = hlo_node_operand(node, k)->def;
       if (!def || is_listed(f, def) || hlo_fuser_needs_memory(f, node, &node->operands[k]))
         continue;
-      const hlo_placing_t* place = hlo_fuser_place(f, def);
-      bool is_splat = def->op == HLO_OP_constant && place->is_fusible;
+      const hlo_fuser_node_t* state = hlo_fuser_state(f, def);
+      bool is_splat = def->op == HLO_OP_constant && state->is_fusible;
       bool is_here = def->parent == f->list[0]->parent;
-      bool is_own = place->is_cheap && is_here && !is_made_elsewhere(place);
-      if (!place->is_fusible || !(is_splat || is_own)) continue;
+      bool is_own = state->is_cheap && is_here && !is_made_elsewhere(state);
+      if (!state->is_fusible || !(is_splat || is_own)) continue;
       if (f->list_count == HLO_FUSER_MAX_NODES) return false;
       list_node(f, def);
     }
@@ -92,30 +92,30 @@ static void* copy_array(hlo_arena_t* arena, const void* items, uint32_t count) {
 }
 
 // Puts outputs of other sizes than the group's behind the others; how many they are.
-static uint32_t sides_last(const hlo_fuser_group_t* group, hlo_value_t** outputs, uint32_t count) {
-  hlo_value_t* sides[HLO_FUSER_MAX_MEMORY];
-  uint32_t side_count = 0, kept = 0;
+static uint32_t extra_outputs_last(const hlo_fuser_group_t* group, hlo_value_t** outputs, uint32_t count) {
+  hlo_value_t* extra_outputs[HLO_FUSER_MAX_MEMORY];
+  uint32_t extra_output_count = 0, kept = 0;
   for (uint32_t i = 0; i < count; ++i) {
     if (hlo_fuser_written_count(outputs[i]) == group->element_count) {
       outputs[kept++] = outputs[i];
     } else {
-      sides[side_count++] = outputs[i];
+      extra_outputs[extra_output_count++] = outputs[i];
     }
   }
-  memcpy(outputs + kept, sides, side_count * sizeof *outputs);
-  return side_count;
+  memcpy(outputs + kept, extra_outputs, extra_output_count * sizeof *outputs);
+  return extra_output_count;
 }
 
 hlo_status_t hlo_fuser_build(hlo_fuser_t* f, const hlo_fuser_group_t* group, hlo_node_t* extra,
                              hlo_arena_t* arena, hlo_fusion_t** out_fusion) {
   hlo_value_t *inputs[HLO_FUSER_MAX_MEMORY], *outputs[HLO_FUSER_MAX_MEMORY];
-  uint32_t input_count = 0, output_count = 0, side_count = 0;
+  uint32_t input_count = 0, output_count = 0, extra_output_count = 0;
   *out_fusion = NULL;
   ++f->list_number;
   f->list_count = 0;
   for (uint32_t i = 0; i < group->member_count; ++i) list_node(f, group->members[i]);
   if (extra) list_node(f, extra);
-  for (uint32_t i = 0; f->chain && i < f->chain->count; ++i) list_node(f, f->chain->nodes[i]);
+  for (uint32_t i = 0; f->prologue && i < f->prologue->count; ++i) list_node(f, f->prologue->nodes[i]);
   for (uint32_t i = f->list_count; i-- > 0;) {  // in program order
     for (uint32_t r = 0; r < f->list[i]->result_count; ++r) {
       hlo_value_t* value = &f->list[i]->results[r];
@@ -125,14 +125,14 @@ hlo_status_t hlo_fuser_build(hlo_fuser_t* f, const hlo_fuser_group_t* group, hlo
     }
   }
   if (output_count == 0 || !list_cheap(f)) return hlo_ok();
-  side_count = sides_last(group, outputs, output_count);
+  extra_output_count = extra_outputs_last(group, outputs, output_count);
   if (!collect_inputs(f, inputs, &input_count)) return hlo_ok();
   hlo_fusion_t* fusion = hlo_arena_alloc(arena, sizeof *fusion);
   if (!fusion) return hlo_arena_status(arena);
   *fusion = (hlo_fusion_t){.node_count = f->list_count,
                            .input_count = input_count,
                            .output_count = output_count,
-                           .side_count = side_count,
+                           .extra_output_count = extra_output_count,
                            .nodes = copy_array(arena, f->list, f->list_count),
                            .inputs = copy_array(arena, inputs, input_count),
                            .outputs = copy_array(arena, outputs, output_count)};
@@ -173,25 +173,25 @@ static hlo_status_t keep_start(hlo_fuser_t* f, int32_t group, const hlo_kernel_t
   return hlo_ok();
 }
 
-bool hlo_fuser_sums(const hlo_node_t* node) {
+bool hlo_fuser_accumulates(const hlo_node_t* node) {
   return hlo_op_has(node->op, HLO_TRAIT_REDUCES);
 }
 
-void hlo_fuser_refute(hlo_fuser_t* f, const hlo_fuser_group_t* group) {
-  hlo_fuser_place(f, group->members[0])->is_careful = true;
-  f->is_refuted = true;
+void hlo_fuser_restart_region(hlo_fuser_t* f, const hlo_fuser_group_t* group) {
+  hlo_fuser_state(f, group->members[0])->is_careful = true;
+  f->is_rejected = true;
 }
 
 // A refusal of more may be one of what a hasty group has already.
-static hlo_status_t check_haste(hlo_fuser_t* f, const hlo_fuser_group_t* group) {
-  const hlo_fuser_chain_t* chain = f->chain;
+static hlo_status_t check_be_optimistic(hlo_fuser_t* f, const hlo_fuser_group_t* group) {
+  const hlo_fuser_prologue_t* prologue = f->prologue;
   hlo_fusion_t* fusion;
   bool fits = false;
-  f->chain = NULL;
+  f->prologue = NULL;
   hlo_status_t status = hlo_fuser_build(f, group, NULL, &f->trial, &fusion);
   if (hlo_status_is_ok(status) && fusion) status = hlo_fuser_has_loops(f, fusion, false, &fits);
-  f->chain = chain;
-  if (!fits) hlo_fuser_refute(f, group);
+  f->prologue = prologue;
+  if (!fits) hlo_fuser_restart_region(f, group);
   return status;
 }
 
@@ -214,7 +214,7 @@ hlo_status_t hlo_fuser_try_member(hlo_fuser_t* f, const hlo_fuser_group_t* group
     if (*out_fits && fusion->kernel) status = keep_start(f, number, fusion->kernel);
   }
   const hlo_verdict_t verdict = f->verdict;
-  if (hlo_status_is_ok(status) && !*out_fits && group->is_hasty) status = check_haste(f, group);
+  if (hlo_status_is_ok(status) && !*out_fits && group->is_optimistic) status = check_be_optimistic(f, group);
   f->verdict = verdict;
   hlo_arena_reset(&f->trial, mark);
   return status;
@@ -243,11 +243,11 @@ hlo_status_t hlo_fuser_join(hlo_fuser_t* f, int32_t number, hlo_node_t* node) {
   group->members = room;
   group->members[group->member_count++] = node;
   group->work += hlo_elementwise_cost(node);
-  group->has_product |= hlo_fuser_place(f, node)->is_product;
+  group->has_product |= hlo_fuser_state(f, node)->is_product;
   group->has_reduction |= node->op == HLO_OP_reduce;
-  group->sums |= hlo_fuser_sums(node);
+  group->sums |= hlo_fuser_accumulates(node);
   group->has_update |= node->op == HLO_OP_dynamic_update_slice;
-  hlo_fuser_place(f, node)->group = number;
+  hlo_fuser_state(f, node)->group = number;
   return hlo_ok();
 }
 
@@ -259,7 +259,7 @@ hlo_status_t hlo_fuser_start_group(hlo_fuser_t* f, hlo_node_t* node) {
   f->groups[f->group_count] =
       (hlo_fuser_group_t){.element_count = hlo_fuser_written_count(&node->results[0]),
                           .merged = HLO_NO_GROUP,
-                          .last_position = hlo_fuser_place(f, node)->position,
+                          .last_position = hlo_fuser_state(f, node)->position,
                           .output_count = node->result_count};
   return hlo_fuser_join(f, (int32_t)f->group_count++, node);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which group a node joins: by who uses it, and by whether the group's loops could compute it, too.
 // First the users of a node are found, then there is one rule after the other for what becomes of
-// it (see hlo_fuser_place_node(), where to begin reading).
+// it (see hlo_fuser_assign_node(), where to begin reading).
 #include <string.h>
 
 #include "codegen/fuse/fusion_impl.h"
@@ -19,10 +19,10 @@ typedef struct users {
   int32_t group;        // HLO_NO_GROUP, one, MANY
   int32_t first_group;  // of several the one that runs first; HLO_NO_GROUP: it is not among them
   uint32_t second_position;  // where the next one of several runs
-  uint32_t group_count;      // HLO_FUSER_MAX_AGAIN + 1: more, or not known
+  uint32_t group_count;      // HLO_FUSER_MAX_RECOMPUTING + 1: more, or not known
   uint32_t through_count;    // users of users that were looked at
   bool is_unknown;           // some may be in any
-  int32_t groups[HLO_FUSER_MAX_AGAIN];
+  int32_t groups[HLO_FUSER_MAX_RECOMPUTING];
   bool has_outside;        // memory is needed
   uint32_t first_outside;  // position
 } users_t;
@@ -35,10 +35,10 @@ static bool is_among(const int32_t* groups, uint32_t count, int32_t group) {
 }
 
 static void list_group(users_t* users, int32_t group) {
-  if (users->group_count > HLO_FUSER_MAX_AGAIN ||
+  if (users->group_count > HLO_FUSER_MAX_RECOMPUTING ||
       is_among(users->groups, users->group_count, group))
     return;
-  if (users->group_count < HLO_FUSER_MAX_AGAIN) users->groups[users->group_count] = group;
+  if (users->group_count < HLO_FUSER_MAX_RECOMPUTING) users->groups[users->group_count] = group;
   ++users->group_count;
 }
 
@@ -59,11 +59,11 @@ static void add_group(const hlo_fuser_t* f, users_t* users, int32_t group) {
 }
 
 // A cheap user that is computed in several fusions may be in any.
-static void add_everywhere(users_t* users) {
+static void add_duplicated(users_t* users) {
   users->group = MANY;
   users->first_group = HLO_NO_GROUP;
   users->is_unknown = true;
-  users->group_count = HLO_FUSER_MAX_AGAIN + 1;
+  users->group_count = HLO_FUSER_MAX_RECOMPUTING + 1;
 }
 
 static void add_outside(users_t* users, uint32_t position) {
@@ -73,8 +73,8 @@ static void add_outside(users_t* users, uint32_t position) {
 
 // Computed wherever it is used, and in a fusion of its own for what reads memory: some of those who
 // need what it is made of are not seen from there.
-static bool is_also_stored(const hlo_placing_t* place) {
-  return place->is_everywhere && place->group != HLO_NO_GROUP;
+static bool is_also_stored(const hlo_fuser_node_t* state) {
+  return state->is_duplicated && state->group != HLO_NO_GROUP;
 }
 
 // What uses a node that is computed wherever it is used: those fusions use what it is made of.
@@ -83,16 +83,16 @@ static void add_through(const hlo_fuser_t* f, users_t* users, const hlo_node_t* 
   enum { MAX_DEPTH = 4, MAX_THROUGH = 64 };  // beyond them the users count as unknown
   for (uint32_t r = 0; r < node->result_count; ++r) {
     for (const hlo_use_t* use = node->results[r].uses; use; use = use->next) {
-      const hlo_placing_t* place = hlo_fuser_place(f, use->user);
+      const hlo_fuser_node_t* state = hlo_fuser_state(f, use->user);
       bool is_known = use->user->parent == node->parent && depth < MAX_DEPTH &&
-                      !is_also_stored(place) && ++users->through_count <= MAX_THROUGH;
+                      !is_also_stored(state) && ++users->through_count <= MAX_THROUGH;
       if (!is_known) {
-        add_everywhere(users);
+        add_duplicated(users);
         return;
       }
-      for (uint32_t i = 0; i < place->again_count; ++i) add_group(f, users, place->again[i]);
-      if (place->group != HLO_NO_GROUP) add_group(f, users, place->group);
-      if (place->is_everywhere && !place->again_count) add_through(f, users, use->user, depth + 1);
+      for (uint32_t i = 0; i < state->recomputed_in_count; ++i) add_group(f, users, state->recomputed_in[i]);
+      if (state->group != HLO_NO_GROUP) add_group(f, users, state->group);
+      if (state->is_duplicated && !state->recomputed_in_count) add_through(f, users, use->user, depth + 1);
     }
   }
 }
@@ -104,30 +104,30 @@ static users_t find_users(const hlo_fuser_t* f, const hlo_node_t* node) {
     for (const hlo_use_t* use = node->results[r].uses; use; use = use->next) {
       const hlo_node_t* user = use->user;
       if (user->parent == node->parent && hlo_fuser_needs_memory(f, user, use)) {
-        add_outside(&users, hlo_fuser_place(f, user)->position);
+        add_outside(&users, hlo_fuser_state(f, user)->position);
         continue;
       }
       if (user->parent != node->parent) {
         const hlo_node_t* outer = hlo_region_ancestor(node->parent, user);
-        add_outside(&users, outer ? hlo_fuser_place(f, outer)->position : UINT32_MAX);
+        add_outside(&users, outer ? hlo_fuser_state(f, outer)->position : UINT32_MAX);
         continue;
       }
-      const hlo_placing_t* place = hlo_fuser_place(f, user);
-      if (is_also_stored(place)) {
-        add_everywhere(&users);
-      } else if (place->is_everywhere && !place->again_count) {
+      const hlo_fuser_node_t* state = hlo_fuser_state(f, user);
+      if (is_also_stored(state)) {
+        add_duplicated(&users);
+      } else if (state->is_duplicated && !state->recomputed_in_count) {
         add_through(f, &users, user, 0);
       }
-      for (uint32_t i = 0; i < place->again_count; ++i) add_group(f, &users, place->again[i]);
-      if (place->group != HLO_NO_GROUP) {
-        add_group(f, &users, place->group);
-      } else if (!place->is_everywhere) {
-        add_outside(&users, place->position);
+      for (uint32_t i = 0; i < state->recomputed_in_count; ++i) add_group(f, &users, state->recomputed_in[i]);
+      if (state->group != HLO_NO_GROUP) {
+        add_group(f, &users, state->group);
+      } else if (!state->is_duplicated) {
+        add_outside(&users, state->position);
       }
     }
   }
   // By itself the one fusion could do without what it stores for others.
-  if (users.through_count && users.group >= 0) add_everywhere(&users);
+  if (users.through_count && users.group >= 0) add_duplicated(&users);
   return users;
 }
 
@@ -148,7 +148,7 @@ static bool needs_trial(const hlo_node_t* node) {
 
 // Whether a result of another size than the group's might be stored by the loops that compute it
 // anyway: what is reduced, beside the sums; what belongs to whole rows, beside the rows.
-static bool may_be_side(const hlo_fuser_group_t* group, const hlo_node_t* node) {
+static bool may_be_extra_output(const hlo_fuser_group_t* group, const hlo_node_t* node) {
   if (group->has_product || node->result_count != 1) return false;
   bool is_reduction = node->op == HLO_OP_reduce;
   bool is_larger = hlo_type_element_count(node->results[0].type) > group->element_count;
@@ -158,11 +158,11 @@ static bool may_be_side(const hlo_fuser_group_t* group, const hlo_node_t* node) 
 
 // Whether a trial may be left to that of the whole group, as it mostly fits: without sums, what fits
 // with a node does without it.
-static bool may_haste(const hlo_fuser_t* f, const hlo_fuser_group_t* group,
+static bool may_be_optimistic(const hlo_fuser_t* f, const hlo_fuser_group_t* group,
                       const hlo_node_t* node) {
-  return f->may_haste && !group->sums && !hlo_fuser_sums(node) &&
+  return f->may_be_optimistic && !group->sums && !hlo_fuser_accumulates(node) &&
          group->member_count < HLO_FUSER_MAX_TRIAL &&
-         !hlo_fuser_place(f, group->members[0])->is_careful;
+         !hlo_fuser_state(f, group->members[0])->is_careful;
 }
 
 // Whether no rule keeps the node out of the one group that may take it; then loops are to be tried.
@@ -178,14 +178,14 @@ static hlo_verdict_t check_rules(const hlo_fuser_t* f, const hlo_node_t* node,
   }
   // What a product leaves in registers is stored in narrow strips: many of them cost
   // more than a pass.
-  if (group->output_count > PRODUCT_OUTPUTS && hlo_fuser_place(f, node)->is_product) {
+  if (group->output_count > PRODUCT_OUTPUTS && hlo_fuser_state(f, node)->is_product) {
     return hlo_verdict_beyond(HLO_REASON_FUSER_OUTPUTS, NULL, group->output_count, PRODUCT_OUTPUTS);
   }
   if (!users->has_outside) return hlo_verdict_yes();
-  const bool is_side = hlo_type_element_count(node->results[0].type) != group->element_count;
+  const bool is_extra_output = hlo_type_element_count(node->results[0].type) != group->element_count;
   const bool is_late = users->first_outside <= group->last_position;
   if (is_late) return hlo_verdict_no(HLO_REASON_FUSER_ORDER, NULL);
-  if (is_side && !may_be_side(group, node)) return hlo_verdict_no(HLO_REASON_FUSER_SIZE, NULL);
+  if (is_extra_output && !may_be_extra_output(group, node)) return hlo_verdict_no(HLO_REASON_FUSER_SIZE, NULL);
   const uint32_t outputs = group->output_count + node->result_count;
   return outputs > HLO_FUSER_MAX_MEMORY / 2
              ? hlo_verdict_beyond(HLO_REASON_FUSER_OUTPUTS, NULL, outputs, HLO_FUSER_MAX_MEMORY / 2)
@@ -198,12 +198,12 @@ static hlo_status_t can_join(hlo_fuser_t* f, hlo_node_t* node, const users_t* us
   f->verdict = check_rules(f, node, users);
   if (hlo_verdict_is_no(&f->verdict)) return hlo_ok();
   hlo_fuser_group_t* group = &f->groups[users->group];
-  bool is_plain = !users->has_outside && !group->has_product && !group->has_sides;
+  bool is_plain = !users->has_outside && !group->has_product && !group->has_extra_outputs;
   if (!is_plain || needs_trial(node)) {
-    if (!is_plain || !may_haste(f, group, node)) {
+    if (!is_plain || !may_be_optimistic(f, group, node)) {
       return hlo_fuser_try_member(f, group, node, out_joins);
     }
-    group->is_hasty = true;
+    group->is_optimistic = true;
   }
   *out_joins = true;
   return hlo_ok();
@@ -216,7 +216,7 @@ static bool follows_product(const hlo_fuser_t* f, const hlo_node_t* node) {
   for (uint32_t i = 0; i < node->operand_count; ++i) {
     const hlo_value_t* value = hlo_node_operand(node, i);
     if (value->def && value->def->parent == node->parent && !value->uses->next &&
-        hlo_fuser_place(f, value->def)->is_product) {
+        hlo_fuser_state(f, value->def)->is_product) {
       return true;
     }
   }
@@ -236,22 +236,22 @@ static void prefer_first(const hlo_fuser_t* f, const hlo_node_t* node, users_t* 
 static bool is_splat(const hlo_fuser_t* f, const hlo_node_t* node) {
   if (node->op != HLO_OP_broadcast_in_dim) return false;
   const hlo_node_t* def = hlo_node_operand(node, 0)->def;
-  return def && def->op == HLO_OP_constant && hlo_fuser_place(f, def)->is_fusible;
+  return def && def->op == HLO_OP_constant && hlo_fuser_state(f, def)->is_fusible;
 }
 
-static bool is_in(const hlo_placing_t* place, int32_t group) {
-  return place->group == group || is_among(place->again, place->again_count, group);
+static bool is_in(const hlo_fuser_node_t* state, int32_t group) {
+  return state->group == group || is_among(state->recomputed_in, state->recomputed_in_count, group);
 }
 
 // Whether a plain op is in the group, or, not placed yet, has its first user there.
 static bool goes_to(const hlo_fuser_t* f, const hlo_node_t* node, int32_t group) {
-  if (is_in(hlo_fuser_place(f, node), group)) return true;
+  if (is_in(hlo_fuser_state(f, node), group)) return true;
   if (node->result_count != 1) return false;
   const hlo_use_t* use = node->results[0].uses;
   return use && use->user->parent == node->parent && hlo_elementwise_supports(node) &&
-         !hlo_fuser_place(f, node)->is_everywhere &&
-         hlo_fuser_place(f, node)->group == HLO_NO_GROUP &&
-         is_in(hlo_fuser_place(f, use->user), group);
+         !hlo_fuser_state(f, node)->is_duplicated &&
+         hlo_fuser_state(f, node)->group == HLO_NO_GROUP &&
+         is_in(hlo_fuser_state(f, use->user), group);
 }
 
 // Whether something else in the group uses the value, too.
@@ -265,22 +265,22 @@ static bool is_used_in(const hlo_fuser_t* f, const hlo_value_t* value, const hlo
   return false;
 }
 
-// Whether computing the op again takes no longer than storing what it makes and loading it.
-static bool is_sooner_again(const hlo_fuser_t* f, const hlo_node_t* node) {
+// Whether computing the op recomputed_in takes no longer than storing what it makes and loading it.
+static bool is_cheaper_recomputed(const hlo_fuser_t* f, const hlo_node_t* node) {
   const hlo_type_t* type = node->results[0].type;
   double registers = (double)hlo_type_element_count(type) *
                      hlo_elementwise_register_bytes(type->dtype) / f->target->vector_bytes;
-  hlo_tile_work_t again = {.vector_ops = registers * hlo_elementwise_cost(node)};
-  return hlo_tile_work_ns(&f->target->tile, &again) <=
-         hlo_tile_kept_ns(&f->target->tile, registers, (double)hlo_type_size_bytes(type));
+  hlo_tile_work_t recomputed_in = {.vector_ops = registers * hlo_elementwise_cost(node)};
+  return hlo_tile_work_ns(&f->target->tile, &recomputed_in) <=
+         hlo_tile_store_ns(&f->target->tile, registers, (double)hlo_type_size_bytes(type));
 }
 
-// An op that a few fusions use is perhaps sooner computed again than stored and loaded, where all
+// An op that a few fusions use is perhaps sooner computed recomputed_in than stored and loaded, where all
 // it is made of is at hand: used by other ops of those fusions.
-static bool is_computed_again(const hlo_fuser_t* f, const hlo_node_t* node, const users_t* users) {
-  if (users->group_count < 2 || users->group_count > HLO_FUSER_MAX_AGAIN || users->has_outside)
+static bool is_recomputed(const hlo_fuser_t* f, const hlo_node_t* node, const users_t* users) {
+  if (users->group_count < 2 || users->group_count > HLO_FUSER_MAX_RECOMPUTING || users->has_outside)
     return false;
-  if (!hlo_elementwise_supports(node) || !is_sooner_again(f, node)) return false;
+  if (!hlo_elementwise_supports(node) || !is_cheaper_recomputed(f, node)) return false;
   for (uint32_t g = 0; g < users->group_count; ++g) {
     if (users->groups[g] == users->first_group) continue;
     for (uint32_t i = 0; i < node->operand_count; ++i) {
@@ -367,7 +367,7 @@ static hlo_status_t reject_node(hlo_fuser_t* f, const hlo_node_t* node, const us
   if (!f->is_explained) return hlo_ok();
   if (users->group >= 0) return hlo_fuser_reject(f, node, users->group, false);
   const uint32_t count =
-      users->group_count < HLO_FUSER_MAX_AGAIN ? users->group_count : HLO_FUSER_MAX_AGAIN;
+      users->group_count < HLO_FUSER_MAX_RECOMPUTING ? users->group_count : HLO_FUSER_MAX_RECOMPUTING;
   for (uint32_t i = 0; i < count; ++i) {
     HLO_TRY(hlo_fuser_reject(f, node, users->groups[i], false));
   }
@@ -386,31 +386,31 @@ static hlo_status_t reject_for(hlo_fuser_t* f, const hlo_node_t* node, hlo_reaso
 // a group; a product takes it; it is dead; each of a few fusions computes it
 // for itself; a splat, it is made wherever it is used; it joins the group that uses it; cheap, it is
 // computed wherever it is used; it begins a group (a cheap one perhaps both of these).
-hlo_status_t hlo_fuser_place_node(hlo_fuser_t* f, hlo_node_t* node) {
-  hlo_placing_t* place = hlo_fuser_place(f, node);
-  if (!place->is_fusible && hlo_op_is_control(node->op)) return hlo_ok();
-  if (!place->is_fusible) return reject_for(f, node, HLO_REASON_FUSER_OP);
-  if (node->op == HLO_OP_constant || place->is_taken) return hlo_ok();
+hlo_status_t hlo_fuser_assign_node(hlo_fuser_t* f, hlo_node_t* node) {
+  hlo_fuser_node_t* state = hlo_fuser_state(f, node);
+  if (!state->is_fusible && hlo_op_is_control(node->op)) return hlo_ok();
+  if (!state->is_fusible) return reject_for(f, node, HLO_REASON_FUSER_OP);
+  if (node->op == HLO_OP_constant || state->is_prologue) return hlo_ok();
   if (is_for_update(node)) {
-    place->is_cheap = false;
+    state->is_cheap = false;
     HLO_TRY(reject_for(f, node, HLO_REASON_FUSER_UPDATED));
     return hlo_fuser_start_group(f, node);
   }
-  bool is_taken;
-  HLO_TRY(hlo_fuser_take_operand(f, node, &is_taken));
-  if (!is_taken) HLO_TRY(hlo_fuser_take_everywhere(f, node, &is_taken));
-  if (is_taken) return hlo_ok();
+  bool is_prologue;
+  HLO_TRY(hlo_fuser_take_prologue(f, node, &is_prologue));
+  if (!is_prologue) HLO_TRY(hlo_fuser_duplicate_operand(f, node, &is_prologue));
+  if (is_prologue) return hlo_ok();
   users_t users = find_users(f, node);
   if (users.group == HLO_NO_GROUP && !users.has_outside) return hlo_ok();  // dead
-  if (!place->is_cheap && is_computed_again(f, node, &users)) {
-    place->is_cheap = place->is_everywhere = true;
-    place->again_count = (uint8_t)users.group_count;
-    memcpy(place->again, users.groups, users.group_count * sizeof *users.groups);
+  if (!state->is_cheap && is_recomputed(f, node, &users)) {
+    state->is_cheap = state->is_duplicated = true;
+    state->recomputed_in_count = (uint8_t)users.group_count;
+    memcpy(state->recomputed_in, users.groups, users.group_count * sizeof *users.groups);
     return hlo_ok();
   }
-  if (!place->is_cheap) prefer_first(f, node, &users);
+  if (!state->is_cheap) prefer_first(f, node, &users);
   if (users.group != HLO_NO_GROUP && !users.has_outside && is_splat(f, node)) {
-    place->is_everywhere = true;
+    state->is_duplicated = true;
     return hlo_ok();
   }
   bool joins;
@@ -419,12 +419,12 @@ hlo_status_t hlo_fuser_place_node(hlo_fuser_t* f, hlo_node_t* node) {
     hlo_fuser_group_t* group = &f->groups[users.group];
     if (users.has_outside) {
       group->output_count += node->result_count;
-      group->has_sides |= hlo_fuser_written_count(&node->results[0]) != group->element_count;
+      group->has_extra_outputs |= hlo_fuser_written_count(&node->results[0]) != group->element_count;
     }
     return hlo_fuser_join(f, users.group, node);
   }
-  place->is_everywhere = place->is_cheap && users.group != HLO_NO_GROUP;
-  if (!place->is_everywhere) HLO_TRY(reject_node(f, node, &users));
-  if (place->is_everywhere && !users.has_outside) return hlo_ok();
+  state->is_duplicated = state->is_cheap && users.group != HLO_NO_GROUP;
+  if (!state->is_duplicated) HLO_TRY(reject_node(f, node, &users));
+  if (state->is_duplicated && !users.has_outside) return hlo_ok();
   return hlo_fuser_start_group(f, node);
 }

@@ -20,10 +20,10 @@ enum {
   HLO_FUSER_MAX_NODES = 4 * HLO_FUSER_MAX_WORK,  // members with what is computed wherever it is used
   HLO_FUSER_MAX_TRIAL = 64,   // members of one whose loops are made to see whether it can grow
   HLO_FUSER_MAX_MEMORY = 40,  // inputs, or outputs, of a fusion
-  HLO_FUSER_MAX_CHAIN = 16,   // ops that a product takes to compute an operand
-  HLO_FUSER_MAX_AGAIN = 3,    // fusions that compute a plain op each for itself,
+  HLO_FUSER_MAX_PROLOGUE = 16,   // ops that a product takes to compute an operand
+  HLO_FUSER_MAX_RECOMPUTING = 3,    // fusions that compute a plain op each for itself,
   HLO_FUSER_MAX_USES = 24,    // and uses that are looked at to find them
-  HLO_FUSER_MAX_HASTY = 128,  // nodes of a region that are placed anew if hasty groups do not fit
+  HLO_FUSER_MAX_OPTIMISTIC = 128,  // nodes of a region that are placed anew if hasty groups do not fit
 };
 
 /// A fusion being grown.
@@ -31,9 +31,9 @@ typedef struct hlo_fuser_group {
   uint32_t member_count, member_capacity, output_count;
   double work;       // of all members, hlo_elementwise_cost()
   bool has_product;  // a matrix product
-  bool has_reduction, has_sides, has_update;
+  bool has_reduction, has_extra_outputs, has_update;
   bool sums;      // has members whose elements need many of an operand's
-  bool is_hasty;  // members have joined that were not tried
+  bool is_optimistic;  // members have joined that were not tried
   int32_t merged;        // the group that took all members over; HLO_NO_GROUP
   hlo_node_t** members;  // last first
   int64_t element_count;
@@ -42,25 +42,25 @@ typedef struct hlo_fuser_group {
 } hlo_fuser_group_t;
 
 /// What a node became.
-typedef struct hlo_placing {
+typedef struct hlo_fuser_node {
   uint32_t position;  // in its region
   uint32_t step;      // while steps are ordered: the one that makes its results + 1; 0: none does
   int32_t group;      // HLO_NO_GROUP
   bool is_fusible, is_cheap;
   bool is_product;      // of matrices, or a convolution
-  bool is_taken;        // part of what a product computes its operand by
-  uint8_t spread;       // n > 0: made of much less by broadcasts and n or n - 1 ops in a row
-  bool is_everywhere;   // cheap and used by several fusions: computed in each
+  bool is_prologue;        // part of what a product computes its operand by
+  uint8_t broadcast;       // n > 0: made of much less by broadcasts and n or n - 1 ops in a row
+  bool is_duplicated;   // cheap and used by several fusions: computed in each
   bool is_careful;      // its group, where it is the last of one, joins nothing that is not tried
-  uint8_t again_count;  // if it is everywhere: the groups that compute it, when it is known which
-  int32_t again[HLO_FUSER_MAX_AGAIN];
-} hlo_placing_t;
+  uint8_t recomputed_in_count;  // if it is everywhere: the groups that compute it, when it is known which
+  int32_t recomputed_in[HLO_FUSER_MAX_RECOMPUTING];
+} hlo_fuser_node_t;
 
 /// Ops that make an operand of a product, and of nothing else: its maker first.
-typedef struct hlo_fuser_chain {
+typedef struct hlo_fuser_prologue {
   uint32_t count;
-  hlo_node_t* nodes[HLO_FUSER_MAX_CHAIN];
-} hlo_fuser_chain_t;
+  hlo_node_t* nodes[HLO_FUSER_MAX_PROLOGUE];
+} hlo_fuser_prologue_t;
 
 typedef struct hlo_fuser {
   const hlo_target_t* target;
@@ -70,7 +70,7 @@ typedef struct hlo_fuser {
   int32_t started_group;      // whose last trial left `start`
   hlo_kernel_start_t* start;  // where the next one begins; NULL: none has succeeded
   hlo_tile_memo_t* memo;
-  hlo_placing_t* placings;  // by node->index
+  hlo_fuser_node_t* nodes;  // by node->index
   uint32_t* numbers;        // by node->index, zeros
   uint32_t* listed;         // by node->index: the last list that it was in
   uint32_t list_number, list_count;
@@ -78,9 +78,9 @@ typedef struct hlo_fuser {
   hlo_fusion_table_t known;               // what was tried, and what was made
   uint32_t group_count, group_capacity;
   hlo_fuser_group_t* groups;       // of the region at work
-  const hlo_fuser_chain_t* chain;  // that a product may take; NULL: none is tried
-  bool may_haste;   // members that only a trial tells to fit may join before one
-  bool is_refuted;  // a hasty group does not fit: the region is to be begun again
+  const hlo_fuser_prologue_t* prologue;  // that a product may take; NULL: none is tried
+  bool may_be_optimistic;   // members that only a trial tells to fit may join before one
+  bool is_rejected;  // a hasty group does not fit: the region is to be begun recomputed_in
   hlo_verdict_t verdict;        // of the last node that was to join a group
   bool is_explained;            // rejections are kept in the schedule
   uint32_t rejection_capacity;
@@ -88,8 +88,8 @@ typedef struct hlo_fuser {
   uint32_t sequence_capacity;
 } hlo_fuser_t;
 
-static inline hlo_placing_t* hlo_fuser_place(const hlo_fuser_t* f, const hlo_node_t* node) {
-  return &f->placings[node->index];
+static inline hlo_fuser_node_t* hlo_fuser_state(const hlo_fuser_t* f, const hlo_node_t* node) {
+  return &f->nodes[node->index];
 }
 
 static inline int64_t hlo_fuser_written_count(const hlo_value_t* value) {
@@ -123,23 +123,23 @@ hlo_status_t hlo_fuser_try_member(hlo_fuser_t* f, const hlo_fuser_group_t* group
 hlo_status_t hlo_fuser_reject(hlo_fuser_t* f, const hlo_node_t* producer, int32_t group,
                               bool is_sibling) HLO_MUST_USE;
 /// Ops whose elements each need many of an operand's.
-bool hlo_fuser_sums(const hlo_node_t* node);
+bool hlo_fuser_accumulates(const hlo_node_t* node);
 /// A hasty group does not fit.
-void hlo_fuser_refute(hlo_fuser_t* f, const hlo_fuser_group_t* group);
+void hlo_fuser_restart_region(hlo_fuser_t* f, const hlo_fuser_group_t* group);
 /// Whether a user finds what it uses in memory, even if a member of its own fusion makes it.
 bool hlo_fuser_needs_memory(const hlo_fuser_t* f, const hlo_node_t* user, const hlo_use_t* use);
-bool hlo_fuser_chain_has(const hlo_fuser_chain_t* chain, const hlo_node_t* node);
+bool hlo_fuser_prologue_has(const hlo_fuser_prologue_t* prologue, const hlo_node_t* node);
 
 // ---- phases. errors: RESOURCE_EXHAUSTED
 
 /// fusion_grow.c: which group a node belongs to, all that use it having been placed.
-hlo_status_t hlo_fuser_place_node(hlo_fuser_t* f, hlo_node_t* node) HLO_MUST_USE;
+hlo_status_t hlo_fuser_assign_node(hlo_fuser_t* f, hlo_node_t* node) HLO_MUST_USE;
 /// fusion_operand.c, a part of it: what makes an operand of a product may be computed where the
 /// product packs or reads it;
-hlo_status_t hlo_fuser_take_operand(hlo_fuser_t* f, hlo_node_t* node,
+hlo_status_t hlo_fuser_take_prologue(hlo_fuser_t* f, hlo_node_t* node,
                                     bool* out_taken) HLO_MUST_USE;
 /// and what only moves elements of something in memory is read there by each of a few products.
-hlo_status_t hlo_fuser_take_everywhere(hlo_fuser_t* f, hlo_node_t* node,
+hlo_status_t hlo_fuser_duplicate_operand(hlo_fuser_t* f, hlo_node_t* node,
                                        bool* out_taken) HLO_MUST_USE;
 /// fusion_merge.c: groups that read the same large array become one where they may.
 hlo_status_t hlo_fuser_merge_groups(hlo_fuser_t* f) HLO_MUST_USE;

@@ -32,13 +32,13 @@ static uint32_t first_reader(const hlo_fuser_t* f, const siblings_t* s, const hl
     for (const hlo_use_t* use = node->results[r].uses; use && first > 0; use = use->next) {
       const hlo_node_t* user = hlo_region_ancestor(node->parent, use->user);
       if (!user) return 0;
-      const hlo_placing_t* place = hlo_fuser_place(f, user);
+      const hlo_fuser_node_t* state = hlo_fuser_state(f, user);
       bool is_outside =
-          user != use->user || (place->group == HLO_NO_GROUP && !place->is_everywhere);
-      if (is_outside && place->position < first) first = place->position;
-      if (place->group != HLO_NO_GROUP) note_reader(f, s, place->group, &first);
-      for (uint32_t i = 0; i < place->again_count; ++i) note_reader(f, s, place->again[i], &first);
-      if (is_outside || !place->is_everywhere || place->again_count) continue;
+          user != use->user || (state->group == HLO_NO_GROUP && !state->is_duplicated);
+      if (is_outside && state->position < first) first = state->position;
+      if (state->group != HLO_NO_GROUP) note_reader(f, s, state->group, &first);
+      for (uint32_t i = 0; i < state->recomputed_in_count; ++i) note_reader(f, s, state->recomputed_in[i], &first);
+      if (is_outside || !state->is_duplicated || state->recomputed_in_count) continue;
       uint32_t later = first_reader(f, s, user, depth + 1);
       if (later < first) first = later;
     }
@@ -46,7 +46,7 @@ static uint32_t first_reader(const hlo_fuser_t* f, const siblings_t* s, const hl
   return first;
 }
 
-// Whether not loading a value again saves more than nothing: it is as large as the loops, and
+// Whether not loading a value recomputed_in saves more than nothing: it is as large as the loops, and
 // far enough away.
 static bool is_large(const hlo_fuser_t* f, const hlo_fuser_group_t* group,
                      const hlo_value_t* value) {
@@ -60,7 +60,7 @@ static bool reads_value(const hlo_fuser_t* f, int32_t group, const hlo_value_t* 
   const hlo_region_t* region = f->groups[group].members[0]->parent;  // whose groups these are
   uint32_t seen = 0;
   for (const hlo_use_t* use = value->uses; use && ++seen <= HLO_FUSER_MAX_USES; use = use->next) {
-    if (use->user->parent == region && hlo_fuser_place(f, use->user)->group == group) return true;
+    if (use->user->parent == region && hlo_fuser_state(f, use->user)->group == group) return true;
   }
   return false;
 }
@@ -68,9 +68,9 @@ static bool reads_value(const hlo_fuser_t* f, int32_t group, const hlo_value_t* 
 // What the node reads there from memory that some step has to keep for it.
 static bool is_kept_for(const hlo_fuser_t* f, const hlo_node_t* node, const hlo_value_t* value) {
   if (!value->def || value->def->parent != node->parent) return false;
-  const hlo_placing_t* place = hlo_fuser_place(f, value->def);
-  return value->def->op != HLO_OP_constant && !place->is_everywhere &&
-         place->group != hlo_fuser_place(f, node)->group;
+  const hlo_fuser_node_t* state = hlo_fuser_state(f, value->def);
+  return value->def->op != HLO_OP_constant && !state->is_duplicated &&
+         state->group != hlo_fuser_state(f, node)->group;
 }
 
 // Whether the earlier group may as well run where the later one does: nobody waits for it before,
@@ -154,9 +154,9 @@ static hlo_status_t merge(hlo_fuser_t* f, const siblings_t* s, bool* out_merged)
   both.output_count += early->output_count;
   both.work += early->work;
   both.has_reduction |= early->has_reduction;
-  both.has_sides |= early->has_sides;
+  both.has_extra_outputs |= early->has_extra_outputs;
   both.sums |= early->sums;
-  both.is_hasty = false;
+  both.is_optimistic = false;
   hlo_arena_mark_t mark = hlo_arena_mark(&f->trial);
   hlo_status_t status = try_merge(f, s, &both, out_merged);
   hlo_arena_reset(&f->trial, mark);
@@ -165,7 +165,7 @@ static hlo_status_t merge(hlo_fuser_t* f, const siblings_t* s, bool* out_merged)
   }
   if (!hlo_status_is_ok(status) || !*out_merged) return status;
   for (uint32_t i = 0; i < early->member_count; ++i) {
-    hlo_fuser_place(f, early->members[i])->group = s->late;
+    hlo_fuser_state(f, early->members[i])->group = s->late;
   }
   *late = both;
   *early = (hlo_fuser_group_t){.merged = s->late, .last_position = late->last_position};
@@ -178,7 +178,7 @@ static hlo_status_t merge_readers(hlo_fuser_t* f, int32_t late, const hlo_value_
   uint32_t seen = 0;
   for (const hlo_use_t* use = shared->uses; use && ++seen <= HLO_FUSER_MAX_USES; use = use->next) {
     if (use->user->parent != region) continue;
-    siblings_t s = {.early = hlo_fuser_place(f, use->user)->group, .late = late, .shared = shared};
+    siblings_t s = {.early = hlo_fuser_state(f, use->user)->group, .late = late, .shared = shared};
     if (s.early == HLO_NO_GROUP || s.early == late ||
         f->groups[s.early].last_position >= f->groups[late].last_position) {
       continue;
@@ -196,7 +196,7 @@ hlo_status_t hlo_fuser_merge_groups(hlo_fuser_t* f) {
       for (uint32_t k = 0; k < node->operand_count && !f->groups[g].has_product; ++k) {
         const hlo_value_t* value = hlo_node_operand(node, k);
         bool is_inner = value->def && value->def->parent == node->parent &&
-                        hlo_fuser_place(f, value->def)->group == (int32_t)g;
+                        hlo_fuser_state(f, value->def)->group == (int32_t)g;
         if (!is_inner && is_large(f, &f->groups[g], value)) {
           HLO_TRY(merge_readers(f, (int32_t)g, value));
         }

@@ -25,19 +25,19 @@ static bool is_lone_view(const hlo_fuser_t* f, const hlo_fuser_group_t* group) {
   if (group->member_count != 1 || !hlo_node_is_view(group->members[0])) return false;
   const hlo_node_t* def = hlo_node_operand(group->members[0], 0)->def;
   if (!def || def->parent != group->members[0]->parent) return true;
-  return !hlo_fuser_place(f, def)->is_fusible || hlo_fuser_place(f, def)->group != HLO_NO_GROUP;
+  return !hlo_fuser_state(f, def)->is_fusible || hlo_fuser_state(f, def)->group != HLO_NO_GROUP;
 }
 
 // A node that becomes a call reads its operands from memory: cheap ones that were to be computed
 // where they are used get groups of their own.
 static hlo_status_t make_site(hlo_fuser_t* f, const hlo_node_t* node) {
-  hlo_placing_t* place = hlo_fuser_place(f, node);
-  place->is_fusible = place->is_cheap = place->is_everywhere = false;
-  place->group = HLO_NO_GROUP;
+  hlo_fuser_node_t* state = hlo_fuser_state(f, node);
+  state->is_fusible = state->is_cheap = state->is_duplicated = false;
+  state->group = HLO_NO_GROUP;
   for (uint32_t i = 0; i < node->operand_count; ++i) {
     hlo_node_t* def = hlo_node_operand(node, i)->def;
     if (!def || def->parent != node->parent || def->op == HLO_OP_constant) continue;
-    if (hlo_fuser_place(f, def)->is_fusible && hlo_fuser_place(f, def)->group == HLO_NO_GROUP) {
+    if (hlo_fuser_state(f, def)->is_fusible && hlo_fuser_state(f, def)->group == HLO_NO_GROUP) {
       HLO_TRY(hlo_fuser_start_group(f, def));
     }
   }
@@ -50,8 +50,8 @@ static bool is_read_outside(const hlo_fuser_t* f, const hlo_node_t* node, int32_
   for (uint32_t r = 0; r < node->result_count; ++r) {
     for (const hlo_use_t* use = node->results[r].uses; use; use = use->next) {
       if (use->user->parent != node->parent) return true;
-      const hlo_placing_t* place = hlo_fuser_place(f, use->user);
-      if (place->group != group && !place->is_everywhere) return true;
+      const hlo_fuser_node_t* state = hlo_fuser_state(f, use->user);
+      if (state->group != group && !state->is_duplicated) return true;
     }
   }
   return false;
@@ -63,14 +63,14 @@ static hlo_status_t leave_cheap(hlo_fuser_t* f, int32_t number, hlo_fuser_group_
   uint32_t kept = 0;
   for (uint32_t i = 0; i < whole->member_count; ++i) {
     hlo_node_t* node = whole->members[i];
-    hlo_placing_t* place = hlo_fuser_place(f, node);
-    if (!place->is_cheap) {
+    hlo_fuser_node_t* state = hlo_fuser_state(f, node);
+    if (!state->is_cheap) {
       whole->members[kept++] = node;
       continue;
     }
     bool is_stored = is_read_outside(f, node, number);
-    place->is_everywhere = true;
-    place->group = HLO_NO_GROUP;
+    state->is_duplicated = true;
+    state->group = HLO_NO_GROUP;
     if (is_stored) HLO_TRY(hlo_fuser_start_group(f, node));
   }
   whole->member_count = kept;
@@ -83,8 +83,8 @@ static hlo_status_t halve(hlo_fuser_t* f, int32_t number, hlo_fuser_group_t* who
   hlo_node_t** members = whole->members;
   for (uint32_t i = 1; i < whole->member_count; ++i) {  // of siblings, one row behind the other
     hlo_node_t* node = members[i];
-    uint32_t at = i, position = hlo_fuser_place(f, node)->position;
-    for (; at && hlo_fuser_place(f, members[at - 1])->position < position; --at) {
+    uint32_t at = i, position = hlo_fuser_state(f, node)->position;
+    for (; at && hlo_fuser_state(f, members[at - 1])->position < position; --at) {
       members[at] = members[at - 1];
     }
     members[at] = node;
@@ -109,8 +109,8 @@ hlo_status_t hlo_fuser_make_fusions(hlo_fuser_t* f, bool* is_whole) {
       f->groups[g].fusion->index = f->schedule->fusion_count++;
       continue;
     }
-    if (f->groups[g].is_hasty) {
-      hlo_fuser_refute(f, &f->groups[g]);
+    if (f->groups[g].is_optimistic) {
+      hlo_fuser_restart_region(f, &f->groups[g]);
       continue;
     }
     hlo_fuser_group_t whole = f->groups[g];
@@ -134,21 +134,21 @@ hlo_status_t hlo_fuser_make_steps(hlo_fuser_t* f, hlo_sequence_t* sequence) {
   sequence->steps = hlo_arena_array(f->arena, count ? count : 1, sizeof *sequence->steps);
   if (!sequence->steps) return hlo_arena_status(f->arena);
   for (hlo_node_t* node = region->first; node; node = node->next) {
-    const hlo_placing_t* place = hlo_fuser_place(f, node);
+    const hlo_fuser_node_t* state = hlo_fuser_state(f, node);
     hlo_step_t* step = &sequence->steps[sequence->step_count];
     if (node->op == HLO_OP_constant || (hlo_op_info(node->op)->traits & HLO_TRAIT_TERMINATOR)) {
       continue;
     }
-    if (place->group != HLO_NO_GROUP) {
-      const hlo_fuser_group_t* group = &f->groups[place->group];
+    if (state->group != HLO_NO_GROUP) {
+      const hlo_fuser_group_t* group = &f->groups[state->group];
       if (group->members[0] != node) continue;
       *step = (hlo_step_t){group->fusion ? HLO_STEP_FUSION : HLO_STEP_VIEW, node, group->fusion};
-    } else if (place->is_fusible) {
+    } else if (state->is_fusible) {
       continue;  // computed where it is used, or dead
     } else {
       *step = (hlo_step_t){hlo_op_is_control(node->op) ? HLO_STEP_CONTROL
                            : hlo_node_is_view(node)    ? HLO_STEP_VIEW
-                                                       : HLO_STEP_SITE,
+                                                       : HLO_STEP_CALL,
                            node, NULL};
     }
     ++sequence->step_count;
@@ -171,7 +171,7 @@ static uint32_t next_missing(const hlo_fuser_t* f, const hlo_region_t* region, w
                              const bool* is_done) {
   for (; w->seen_count < w->read.count; ++w->seen_count) {
     const hlo_node_t* def = hlo_region_ancestor(region, w->read.values[w->seen_count]->def);
-    uint32_t maker = def ? hlo_fuser_place(f, def)->step : 0;
+    uint32_t maker = def ? hlo_fuser_state(f, def)->step : 0;
     if (maker && maker - 1 != w->step && !is_done[maker - 1]) return maker - 1;
   }
   return NO_STEP;
@@ -179,11 +179,11 @@ static uint32_t next_missing(const hlo_fuser_t* f, const hlo_region_t* region, w
 
 static void number_steps(hlo_fuser_t* f, const hlo_sequence_t* sequence) {
   for (uint32_t i = 0; i < sequence->step_count; ++i) {
-    hlo_placing_t* place = hlo_fuser_place(f, sequence->steps[i].node);
-    const hlo_fuser_group_t* group = place->group == HLO_NO_GROUP ? NULL : &f->groups[place->group];
-    place->step = i + 1;
+    hlo_fuser_node_t* state = hlo_fuser_state(f, sequence->steps[i].node);
+    const hlo_fuser_group_t* group = state->group == HLO_NO_GROUP ? NULL : &f->groups[state->group];
+    state->step = i + 1;
     for (uint32_t m = 0; group && m < group->member_count; ++m) {
-      hlo_fuser_place(f, group->members[m])->step = i + 1;
+      hlo_fuser_state(f, group->members[m])->step = i + 1;
     }
   }
 }

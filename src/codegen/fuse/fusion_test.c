@@ -55,8 +55,8 @@ static hlo_plan_t* make_plan(fixture_t* f) {
 // Instructions of the whole program.
 static uint64_t count_instructions(fixture_t* f) {
   hlo_plan_t* plan = make_plan(f);
-  hlo_site_table_t table = {0};
-  check(hlo_site_table_init(plan, &f->arena, &table));
+  hlo_call_site_table_t table = {0};
+  check(hlo_call_site_table_init(plan, &f->arena, &table));
   hlo_vir_module_t* vir;
   check(hlo_vir_module_create(&vir));
   check(hlo_entry_build(plan, &f->target, &table, &f->arena, vir));
@@ -64,13 +64,13 @@ static uint64_t count_instructions(fixture_t* f) {
   uint64_t count = 0;
   for (hlo_vir_func_t* func = vir->first_func; func; func = func->next) count += func->value_count;
   hlo_vir_module_release(vir);
-  hlo_site_table_deinit(&table);
+  hlo_call_site_table_deinit(&table);
   return count;
 }
 
 // ---- equal fusions
 
-// What is reduced is used again, so that each round is a fusion or two of its own.
+// What is reduced is used recomputed_in, so that each round is a fusion or two of its own.
 static void print_round(hlo_strbuf_t* out, uint32_t i, double constant) {
   const char* type = "tensor<32x48xf32>";
   uint32_t at = 10 * i, before = i ? at - 10 + 4 : 0;
@@ -160,8 +160,8 @@ static void other_constants_are_other_fusions(void** state) {
   drop(&f);
 }
 
-// Both reductions make the differences of all pairs again; nothing of that size is in memory.
-static void spread_values_are_not_memory(void** state) {
+// Both reductions make the differences of all pairs recomputed_in; nothing of that size is in memory.
+static void broadcast_values_are_not_memory(void** state) {
   (void)state;
   fixture_t f;
   make("func.func @main(%x: tensor<96xf32>, %y: tensor<160xf32>) -> (tensor<96xf32>, tensor<96xf32>) {\n"
@@ -186,12 +186,12 @@ static void spread_values_are_not_memory(void** state) {
   drop(&f);
 }
 
-static void expect_one_fusion(const char* text, uint32_t outputs, uint32_t sides) {
+static void expect_one_fusion(const char* text, uint32_t outputs, uint32_t extra_outputs) {
   fixture_t f;
   make(text, &f);
   assert_int_equal(f.schedule->sequences[0].step_count, 1);
   assert_int_equal(fusion_at(&f, 0)->output_count, outputs);
-  assert_int_equal(fusion_at(&f, 0)->side_count, sides);
+  assert_int_equal(fusion_at(&f, 0)->extra_output_count, extra_outputs);
   drop(&f);
 }
 
@@ -379,7 +379,7 @@ static cost_t cost_of(print_t print, uint32_t count, double step) {
   return cost;
 }
 
-// What two fusions use is stored once, if it costs something (tanh), and computed again otherwise.
+// What two fusions use is stored once, if it costs something (tanh), and computed recomputed_in otherwise.
 // Elements divided by the sum of all.
 static uint32_t count_steps_of_shares(int elements) {
   hlo_strbuf_t text = {0};
@@ -447,7 +447,7 @@ static void small_products_are_not_repeated(void** state) {
 }
 
 // Sums over all others of a function of each pair times the vectors between them.
-static void costly_ops_are_not_spread(void** state) {
+static void costly_ops_are_not_broadcast(void** state) {
   (void)state;
   fixture_t f;
   make("func.func @main(%x: tensor<256x256xf32>, %d: tensor<256x256x3xf32>) -> tensor<256x3xf32> {\n"
@@ -489,7 +489,7 @@ static void long_chains_are_not_computed_for_each_part(void** state) {
   }
 }
 
-static void plain_ops_are_computed_again(void** state) {
+static void plain_ops_are_computed_recomputing(void** state) {
   (void)state;
   fixture_t f;
   make("module {\n"
@@ -549,7 +549,7 @@ static void repetition_costs_next_to_nothing(void** state) {
   assert_true(four.instructions - once.instructions <= (uint64_t)COUNT * PER_CALL);
 }
 
-// ---- what is computed again
+// ---- what is computed recomputed_in
 
 // Whether two reductions, along rows and down columns, both compute f(x) from x.
 static bool is_computed_twice(const char* op, int64_t rows, int64_t columns) {
@@ -579,7 +579,7 @@ static bool is_computed_twice(const char* op, int64_t rows, int64_t columns) {
 }
 
 // What takes no longer than coming from where it would be kept.
-static void costly_ops_are_computed_again(void** unused) {
+static void costly_ops_are_computed_recomputing(void** unused) {
   (void)unused;
   assert_true(is_computed_twice("negate", 32, 64));
   assert_true(is_computed_twice("negate", 4096, 2048));
@@ -673,7 +673,7 @@ static void a_start_changes_no_loops(void** state) {
     const hlo_kernel_t* begun = kernel_from(&whole, start);
     assert_int_equal(begun->segment_count, 4);
     assert_int_equal(begun->segment_count, plain->segment_count);
-    assert_int_equal(begun->spaces[0].digit_count, plain->spaces[0].digit_count);
+    assert_int_equal(begun->spaces[0].loop_count, plain->spaces[0].loop_count);
     assert_int_equal(begun->chunk_count, plain->chunk_count);
     assert_true(begun->cost_ns == plain->cost_ns);
     check(hlo_kernel_keep_start(begun, &whole.arena, &start));
@@ -749,13 +749,13 @@ static uint32_t roll_often(uint32_t rounds, uint32_t idle, uint32_t* out_nodes) 
 
 // In a long region every op is tried before it joins: what becomes of a short one is the same, if
 // the whole does not fit, too.
-static void haste_changes_no_fusions(void** state) {
+static void be_optimistic_changes_no_fusions(void** state) {
   (void)state;
   uint32_t most = 0;
   for (uint32_t rounds = 1; rounds <= 12; ++rounds) {
     uint32_t nodes, careful_nodes;
     uint32_t count = roll_often(rounds, 0, &nodes);
-    assert_int_equal(count, roll_often(rounds, HLO_FUSER_MAX_HASTY, &careful_nodes));
+    assert_int_equal(count, roll_often(rounds, HLO_FUSER_MAX_OPTIMISTIC, &careful_nodes));
     assert_int_equal(nodes, careful_nodes);
     if (count > most) most = count;
   }
@@ -831,7 +831,7 @@ static void broken_schedules_are_found(void** state) {
   make_rounds(&f, print_layer, 3, 0);
   f.schedule->sequences[0].steps[1].fusion->kernel = NULL;
   expect_broken(&f, "equal fusions share a kernel");
-  f.schedule->sequences[0].steps[1].kind = HLO_STEP_SITE;
+  f.schedule->sequences[0].steps[1].kind = HLO_STEP_CALL;
   expect_broken(&f, "steps of kind FUSION have a fusion");
   drop(&f);
 }
@@ -852,7 +852,7 @@ static void illegal_kernels_are_found(void** state) {
   const hlo_kernel_t good = *kernel;
   check(hlo_kernel_verify(kernel));
   assert_int_equal(kernel->kind, HLO_KERNEL_LANES);
-  kernel->kind = HLO_KERNEL_SQUARES;
+  kernel->kind = HLO_KERNEL_TRANSPOSE;
   expect_illegal(kernel, "SQUARES has two loops");
   *kernel = good;
   kernel->kind = HLO_KERNEL_POINTS;
@@ -919,20 +919,20 @@ static void rejected_producers_have_reasons(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(costly_ops_are_computed_again),
+      cmocka_unit_test(costly_ops_are_computed_recomputing),
       cmocka_unit_test(equal_fusions_have_one_kernel),
       cmocka_unit_test(other_constants_are_other_fusions),
-      cmocka_unit_test(spread_values_are_not_memory),
+      cmocka_unit_test(broadcast_values_are_not_memory),
       cmocka_unit_test(outputs_have_several_sizes),
       cmocka_unit_test(siblings_are_one_fusion),
       cmocka_unit_test(not_all_siblings_are_one_fusion),
       cmocka_unit_test(chunks_do_not_repeat_what_all_need),
       cmocka_unit_test(inner_sums_are_not_repeated),
       cmocka_unit_test(small_products_are_not_repeated),
-      cmocka_unit_test(costly_ops_are_not_spread),
+      cmocka_unit_test(costly_ops_are_not_broadcast),
       cmocka_unit_test(long_chains_are_not_computed_for_each_part),
       cmocka_unit_test(orders_without_lanes_are_apart),
-      cmocka_unit_test(plain_ops_are_computed_again),
+      cmocka_unit_test(plain_ops_are_computed_recomputing),
       cmocka_unit_test(wide_sums_are_halved),
       cmocka_unit_test(cheap_ops_are_in_no_half),
       cmocka_unit_test(long_expressions_are_cut),
@@ -941,7 +941,7 @@ int main(void) {
       cmocka_unit_test(donated_pairs_are_overwritten),
       cmocka_unit_test(a_start_changes_no_loops),
       cmocka_unit_test(what_fits_is_made_once),
-      cmocka_unit_test(haste_changes_no_fusions),
+      cmocka_unit_test(be_optimistic_changes_no_fusions),
       cmocka_unit_test(edges_are_short),
       cmocka_unit_test(cheap_functions_are_one_fusion),
       cmocka_unit_test(rejected_producers_have_reasons),

@@ -133,7 +133,7 @@ static void print_fusion(const printer_t* p, const hlo_fusion_t* fusion) {
 static void print_other_step(const printer_t* p, const hlo_step_t* step) {
   static const char* const kinds[] = {[HLO_STEP_FUSION] = "fusion",
                                       [HLO_STEP_VIEW] = "view",
-                                      [HLO_STEP_SITE] = "library call",
+                                      [HLO_STEP_CALL] = "library call",
                                       [HLO_STEP_CONTROL] = "control"};
   hlo_strbuf_printf(p->out, "%s: %s", kinds[step->kind], hlo_op_info(step->node->op)->name);
   for (uint32_t r = 0; r < step->node->result_count; ++r) {

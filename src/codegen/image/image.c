@@ -10,8 +10,8 @@
 #include "ir/clone.h"
 
 typedef struct header {
-  uint32_t node_count, constant_count, site_count, place_count, copy_count;
-  uint32_t func_count, code_site_count, name_bytes;
+  uint32_t node_count, constant_count, call_site_count, allocation_count, copy_count;
+  uint32_t func_count, code_debug_id_count, name_bytes;
   uint64_t temporary_bytes, saved_bytes, code_bytes;
 } header_t;
 
@@ -19,17 +19,17 @@ typedef struct constant_record {
   uint32_t node, is_read;
 } constant_record_t;
 
-typedef struct site_record {
+typedef struct call_site_record {
   uint32_t number, node;
-} site_record_t;
+} call_site_record_t;
 
-typedef struct place_record {
+typedef struct allocation_record {
   uint32_t kind, index;
   uint64_t offset_bytes;
-} place_record_t;
+} allocation_record_t;
 
 typedef struct copy_record {
-  place_record_t from, to;
+  allocation_record_t from, to;
   uint64_t size_bytes;
 } copy_record_t;
 
@@ -58,29 +58,29 @@ static void put(hlo_strbuf_t* out, const void* bytes, size_t size_bytes) {
   if (size_bytes) hlo_strbuf_append(out, bytes, size_bytes);
 }
 
-static place_record_t record_of(const hlo_place_t* place) {
-  return (place_record_t){(uint32_t)place->kind, place->index, place->offset_bytes};
+static allocation_record_t record_of(const hlo_allocation_t* allocation) {
+  return (allocation_record_t){(uint32_t)allocation->kind, allocation->index, allocation->offset_bytes};
 }
 
-static void put_sites(const hlo_site_table_t* table, const nodes_t* nodes, hlo_strbuf_t* out) {
+static void put_call_sites(const hlo_call_site_table_t* table, const nodes_t* nodes, hlo_strbuf_t* out) {
   for (uint32_t i = 0; i < nodes->list.count; ++i) {
     const hlo_node_t* node = nodes->list.items[i];
-    if (table->sites[node->index].node != node) continue;
-    const site_record_t record = {.number = hlo_site_number(node), .node = i};
+    if (table->call_sites[node->index].node != node) continue;
+    const call_site_record_t record = {.number = hlo_call_site_number(node), .node = i};
     put(out, &record, sizeof record);
   }
   for (uint32_t i = 0; i < nodes->list.count; ++i) {
     const hlo_node_t* node = nodes->list.items[i];
-    const hlo_site_t* site = &table->sites[node->index];
-    uint32_t count = site->node ? hlo_site_value_count(node, site) : 0;
+    const hlo_call_site_t* call_site = &table->call_sites[node->index];
+    uint32_t count = call_site->node ? hlo_call_site_value_count(node, call_site) : 0;
     for (uint32_t v = 0; v < count; ++v) {
-      const place_record_t record = record_of(&site->places[v]);
+      const allocation_record_t record = record_of(&call_site->allocations[v]);
       put(out, &record, sizeof record);
     }
   }
 }
 
-static hlo_status_t put_constants(const hlo_site_table_t* table, const nodes_t* nodes,
+static hlo_status_t put_constants(const hlo_call_site_table_t* table, const nodes_t* nodes,
                                   hlo_strbuf_t* out) {
   uint32_t* positions = hlo_mem_alloc_zeroed((table->node_count + 1) * sizeof *positions);
   if (!positions) return hlo_status_out_of_memory(table->node_count * sizeof *positions);
@@ -95,7 +95,7 @@ static hlo_status_t put_constants(const hlo_site_table_t* table, const nodes_t* 
   return hlo_ok();
 }
 
-static void put_copies(const hlo_site_table_t* table, hlo_strbuf_t* out) {
+static void put_copies(const hlo_call_site_table_t* table, hlo_strbuf_t* out) {
   for (uint32_t i = 0; i < table->copy_count; ++i) {
     const hlo_copy_t* copy = &table->copies[i].copy;
     const copy_record_t record = {record_of(&copy->from), record_of(&copy->to), copy->size_bytes};
@@ -116,23 +116,23 @@ static void put_code(const hlo_code_t* code, hlo_strbuf_t* out) {
     put(out, &record, sizeof record);
     name += (uint32_t)strlen(func->name) + 1;
   }
-  put(out, code->sites, code->site_count * sizeof *code->sites);
+  put(out, code->debug_ids, code->debug_id_count * sizeof *code->debug_ids);
   for (uint32_t i = 0; i < code->func_count; ++i) {
     put(out, code->funcs[i].name, strlen(code->funcs[i].name) + 1);
   }
   put(out, code->bytes, code->size_bytes);
 }
 
-static void count_sites(const hlo_site_table_t* table, const nodes_t* nodes, header_t* header) {
+static void count_call_sites(const hlo_call_site_table_t* table, const nodes_t* nodes, header_t* header) {
   for (uint32_t i = 0; i < nodes->list.count; ++i) {
-    const hlo_site_t* site = &table->sites[nodes->list.items[i]->index];
-    if (!site->node) continue;
-    ++header->site_count;
-    header->place_count += hlo_site_value_count(site->node, site);
+    const hlo_call_site_t* call_site = &table->call_sites[nodes->list.items[i]->index];
+    if (!call_site->node) continue;
+    ++header->call_site_count;
+    header->allocation_count += hlo_call_site_value_count(call_site->node, call_site);
   }
 }
 
-hlo_status_t hlo_image_write(const hlo_code_t* code, const hlo_site_table_t* table,
+hlo_status_t hlo_image_write(const hlo_code_t* code, const hlo_call_site_table_t* table,
                              size_t temporary_bytes, size_t saved_bytes, hlo_strbuf_t* out) {
   nodes_t nodes = {0};
   hlo_status_t status = list_nodes(table->module, &nodes);
@@ -141,17 +141,17 @@ hlo_status_t hlo_image_write(const hlo_code_t* code, const hlo_site_table_t* tab
                        .constant_count = table->constant_count,
                        .copy_count = table->copy_count,
                        .func_count = code->func_count,
-                       .code_site_count = code->site_count,
+                       .code_debug_id_count = code->debug_id_count,
                        .temporary_bytes = temporary_bytes,
                        .saved_bytes = saved_bytes,
                        .code_bytes = code->size_bytes};
-    count_sites(table, &nodes, &header);
+    count_call_sites(table, &nodes, &header);
     for (uint32_t i = 0; i < code->func_count; ++i) {
       header.name_bytes += (uint32_t)strlen(code->funcs[i].name) + 1;
     }
     put(out, &header, sizeof header);
     status = put_constants(table, &nodes, out);
-    put_sites(table, &nodes, out);
+    put_call_sites(table, &nodes, out);
     put_copies(table, out);
     put_code(code, out);
     if (hlo_status_is_ok(status)) status = hlo_strbuf_status(out);
@@ -189,11 +189,11 @@ static hlo_status_t take_header(reader_t* r, size_t size_bytes) {
     uint64_t count;
     size_t width;
   } parts[] = {{h->constant_count, sizeof(constant_record_t)},
-               {h->site_count, sizeof(site_record_t)},
-               {h->place_count, sizeof(place_record_t)},
+               {h->call_site_count, sizeof(call_site_record_t)},
+               {h->allocation_count, sizeof(allocation_record_t)},
                {h->copy_count, sizeof(copy_record_t)},
                {h->func_count, sizeof(func_record_t)},
-               {h->code_site_count, sizeof(hlo_code_site_t)},
+               {h->code_debug_id_count, sizeof(hlo_code_debug_id_t)},
                {h->name_bytes, 1},
                {h->code_bytes, 1}};
   size_t total = sizeof *h, part = 0;
@@ -224,11 +224,11 @@ static hlo_status_t take_constants(reader_t* r) {
     take(r, &record, sizeof record);
     const hlo_node_t* node =
         record.node < r->nodes.list.count ? r->nodes.list.items[record.node] : NULL;
-    if (!node || node->result_count != 1 || !hlo_site_literal(&node->results[0]))
+    if (!node || node->result_count != 1 || !hlo_call_site_literal(&node->results[0]))
       return damaged("a constant");
     constants[i] = (hlo_plan_constant_t){&node->results[0], record.is_read != 0};
   }
-  return hlo_site_table_begin(r->func, r->header.node_count, count, constants, r->arena,
+  return hlo_call_site_table_begin(r->func, r->header.node_count, count, constants, r->arena,
                               &r->image->table);
 }
 
@@ -238,91 +238,91 @@ static uint64_t bytes_of(const hlo_type_t* type) {
 }
 
 static bool fits_buffer(const hlo_type_t* type, uint32_t first, uint32_t end,
-                        const place_record_t* place, uint64_t size_bytes) {
-  if (place->index >= end - first) return false;
-  const uint64_t room = bytes_of(type->elements[first + place->index]);
-  return place->offset_bytes <= room && size_bytes <= room - place->offset_bytes;
+                        const allocation_record_t* allocation, uint64_t size_bytes) {
+  if (allocation->index >= end - first) return false;
+  const uint64_t room = bytes_of(type->elements[first + allocation->index]);
+  return allocation->offset_bytes <= room && size_bytes <= room - allocation->offset_bytes;
 }
 
 // Whether a place is there and has room for so many bytes.
-static bool fits(const reader_t* r, const place_record_t* place, uint64_t size_bytes) {
+static bool fits(const reader_t* r, const allocation_record_t* allocation, uint64_t size_bytes) {
   const hlo_type_t* type = r->func->type;
-  const hlo_site_table_t* table = &r->image->table;
+  const hlo_call_site_table_t* table = &r->image->table;
   uint32_t inputs = type->input_count;
-  switch ((hlo_place_kind_t)place->kind) {
-    case HLO_PLACE_NONE: return size_bytes == 0;
-    case HLO_PLACE_ARGUMENT: return fits_buffer(type, 0, inputs, place, size_bytes);
-    case HLO_PLACE_RESULT:
-      return fits_buffer(type, inputs, type->element_count, place, size_bytes);
-    case HLO_PLACE_CONSTANT:
-      return place->index < table->constant_count &&
-             size_bytes <= hlo_type_size_bytes(table->constant_values[place->index].value->type);
-    case HLO_PLACE_TEMPORARY:
-      return place->offset_bytes <= r->header.temporary_bytes &&
-             size_bytes <= r->header.temporary_bytes - place->offset_bytes;
-    case HLO_PLACE_REGISTER: break;
+  switch ((hlo_allocation_kind_t)allocation->kind) {
+    case HLO_ALLOCATION_NONE: return size_bytes == 0;
+    case HLO_ALLOCATION_ARGUMENT: return fits_buffer(type, 0, inputs, allocation, size_bytes);
+    case HLO_ALLOCATION_RESULT:
+      return fits_buffer(type, inputs, type->element_count, allocation, size_bytes);
+    case HLO_ALLOCATION_CONSTANT:
+      return allocation->index < table->constant_count &&
+             size_bytes <= hlo_type_size_bytes(table->constant_values[allocation->index].value->type);
+    case HLO_ALLOCATION_TEMPORARY:
+      return allocation->offset_bytes <= r->header.temporary_bytes &&
+             size_bytes <= r->header.temporary_bytes - allocation->offset_bytes;
+    case HLO_ALLOCATION_REGISTER: break;
   }
   return false;
 }
 
-static hlo_place_t place_of(const place_record_t* record) {
-  return (hlo_place_t){(hlo_place_kind_t)record->kind, record->index, record->offset_bytes};
+static hlo_allocation_t allocation_of(const allocation_record_t* record) {
+  return (hlo_allocation_t){(hlo_allocation_kind_t)record->kind, record->index, record->offset_bytes};
 }
 
-static const hlo_type_t* site_type(const hlo_node_t* node, const hlo_site_t* site, uint32_t i) {
+static const hlo_type_t* call_site_type(const hlo_node_t* node, const hlo_call_site_t* call_site, uint32_t i) {
   if (i < node->operand_count) return hlo_node_operand(node, i)->type;
   i -= node->operand_count;
   if (i < node->result_count) return node->results[i].type;
-  return site->captures[i - node->result_count]->type;
+  return call_site->captures[i - node->result_count]->type;
 }
 
 static bool is_callable(const hlo_node_t* node) {
   return !hlo_op_has(node->op, HLO_TRAIT_CONTROL | HLO_TRAIT_TERMINATOR);
 }
 
-static hlo_status_t take_places(reader_t* r, const hlo_site_t* site, hlo_place_t* places,
+static hlo_status_t take_allocations(reader_t* r, const hlo_call_site_t* call_site, hlo_allocation_t* allocations,
                                 uint32_t* left) {
-  const hlo_site_table_t* table = &r->image->table;
-  uint32_t count = hlo_site_value_count(site->node, site);
+  const hlo_call_site_table_t* table = &r->image->table;
+  uint32_t count = hlo_call_site_value_count(call_site->node, call_site);
   if (count > *left) return damaged("places of a call");
   *left -= count;
   for (uint32_t i = 0; i < count; ++i) {
-    place_record_t record;
+    allocation_record_t record;
     take(r, &record, sizeof record);
-    const hlo_type_t* type = site_type(site->node, site, i);
-    bool is_filled = record.kind == HLO_PLACE_CONSTANT && record.index < table->constant_count &&
+    const hlo_type_t* type = call_site_type(call_site->node, call_site, i);
+    bool is_filled = record.kind == HLO_ALLOCATION_CONSTANT && record.index < table->constant_count &&
                      !table->constants[record.index];
     if (is_filled || !fits(r, &record, bytes_of(type))) {
       return damaged("places of a call");
     }
-    places[i] = place_of(&record);
+    allocations[i] = allocation_of(&record);
   }
   return hlo_ok();
 }
 
-static hlo_status_t take_sites(reader_t* r) {
-  uint32_t left = r->header.place_count;
+static hlo_status_t take_call_sites(reader_t* r) {
+  uint32_t left = r->header.allocation_count;
   const uint8_t* records = r->at;
-  r->at += r->header.site_count * sizeof(site_record_t);
-  for (uint32_t i = 0; i < r->header.site_count; ++i) {
-    site_record_t record;
+  r->at += r->header.call_site_count * sizeof(call_site_record_t);
+  for (uint32_t i = 0; i < r->header.call_site_count; ++i) {
+    call_site_record_t record;
     memcpy(&record, records + i * sizeof record, sizeof record);
     const hlo_node_t* node =
         record.node < r->nodes.list.count ? r->nodes.list.items[record.node] : NULL;
     if (!node || !is_callable(node) || record.number - 1 >= r->header.node_count ||
-        r->image->table.sites[record.number - 1].node) {
+        r->image->table.call_sites[record.number - 1].node) {
       return damaged("a call");
     }
-    hlo_place_t* places = NULL;
-    HLO_TRY(hlo_site_table_add(&r->image->table, record.number, node, r->arena, &places));
-    HLO_TRY(take_places(r, &r->image->table.sites[record.number - 1], places, &left));
+    hlo_allocation_t* allocations = NULL;
+    HLO_TRY(hlo_call_site_table_add(&r->image->table, record.number, node, r->arena, &allocations));
+    HLO_TRY(take_allocations(r, &r->image->table.call_sites[record.number - 1], allocations, &left));
   }
   return left ? damaged("places of a call") : hlo_ok();
 }
 
 // What memory is filled with goes into it a whole number of times.
-static bool is_even(const hlo_site_table_t* table, const copy_record_t* copy) {
-  if (copy->from.kind != HLO_PLACE_CONSTANT || table->constants[copy->from.index]) return true;
+static bool is_even(const hlo_call_site_table_t* table, const copy_record_t* copy) {
+  if (copy->from.kind != HLO_ALLOCATION_CONSTANT || table->constants[copy->from.index]) return true;
   const hlo_type_t* type = table->constant_values[copy->from.index].value->type;
   return copy->size_bytes % hlo_dtype_size_bytes(type->dtype) == 0;
 }
@@ -331,12 +331,12 @@ static hlo_status_t take_copies(reader_t* r) {
   for (uint32_t i = 0; i < r->header.copy_count; ++i) {
     copy_record_t record;
     take(r, &record, sizeof record);
-    if (record.to.kind == HLO_PLACE_CONSTANT || !fits(r, &record.from, record.size_bytes) ||
+    if (record.to.kind == HLO_ALLOCATION_CONSTANT || !fits(r, &record.from, record.size_bytes) ||
         !fits(r, &record.to, record.size_bytes) || !is_even(&r->image->table, &record)) {
       return damaged("a copy");
     }
-    const hlo_copy_t copy = {place_of(&record.from), place_of(&record.to), record.size_bytes};
-    if (!hlo_site_table_add_copy(&r->image->table, &copy, r->arena)) break;
+    const hlo_copy_t copy = {allocation_of(&record.from), allocation_of(&record.to), record.size_bytes};
+    if (!hlo_call_site_table_add_copy(&r->image->table, &copy, r->arena)) break;
   }
   return hlo_arena_status(r->arena);
 }
@@ -344,11 +344,11 @@ static hlo_status_t take_copies(reader_t* r) {
 static hlo_status_t take_code(reader_t* r) {
   const header_t* h = &r->header;
   hlo_code_func_t* funcs = hlo_arena_array(r->arena, h->func_count, sizeof *funcs);
-  hlo_code_site_t* sites = hlo_arena_array(r->arena, h->code_site_count, sizeof *sites);
+  hlo_code_debug_id_t* call_sites = hlo_arena_array(r->arena, h->code_debug_id_count, sizeof *call_sites);
   HLO_TRY(hlo_arena_status(r->arena));
   const uint8_t* records = r->at;
   r->at += h->func_count * sizeof(func_record_t);
-  take(r, sites, h->code_site_count * sizeof *sites);
+  take(r, call_sites, h->code_debug_id_count * sizeof *call_sites);
   const char* names = (const char*)r->at;
   r->at += h->name_bytes;
   if (!h->name_bytes || names[h->name_bytes - 1]) return damaged("names");
@@ -366,19 +366,19 @@ static hlo_status_t take_code(reader_t* r) {
   r->image->code = (hlo_code_t){.bytes = (uint8_t*)(uintptr_t)r->at,
                                 .size_bytes = h->code_bytes,
                                 .func_count = h->func_count,
-                                .site_count = h->code_site_count,
+                                .debug_id_count = h->code_debug_id_count,
                                 .funcs = funcs,
-                                .sites = sites};
+                                .debug_ids = call_sites};
   return hlo_ok();
 }
 
 static hlo_status_t take_all(reader_t* r, size_t size_bytes) {
   HLO_TRY(take_header(r, size_bytes));
-  if (r->header.constant_count || r->header.site_count) {
+  if (r->header.constant_count || r->header.call_site_count) {
     HLO_TRY(list_nodes(r->func->module, &r->nodes));
   }
   HLO_TRY(take_constants(r));
-  HLO_TRY(take_sites(r));
+  HLO_TRY(take_call_sites(r));
   HLO_TRY(take_copies(r));
   return take_code(r);
 }

@@ -4,26 +4,26 @@
 #ifndef HLO_CODEGEN_IMAGE_H_
 #define HLO_CODEGEN_IMAGE_H_
 
-#include "codegen/lower/sites.h"
+#include "codegen/lower/call_sites.h"
 #include "codegen/object/code.h"
 
 /// What an image holds, as tables of the loaded program.
 typedef struct hlo_image {
   hlo_code_t code;         // loaded: bytes and names lent from the image, the arrays in the arena
-  hlo_site_table_t table;  // loaded: of the given module
+  hlo_call_site_table_t table;  // loaded: of the given module
   size_t temporary_bytes, saved_bytes;
 } hlo_image_t;
 
 /// Appends an image; `func` is the entry of the table's module. errors: RESOURCE_EXHAUSTED
-hlo_status_t hlo_image_write(const hlo_code_t* code, const hlo_site_table_t* table,
+hlo_status_t hlo_image_write(const hlo_code_t* code, const hlo_call_site_table_t* table,
                              size_t temporary_bytes, size_t saved_bytes,
                              hlo_strbuf_t* out) HLO_MUST_USE;
 
 /// Reads an image for a module that is structurally equal to the one it was made from. Every count,
 /// number and place is checked against the module and the sizes, so that bytes of anyone are
 /// refused or give a program that calls within its buffers; what the machine code itself does
-/// cannot be checked. owner: hlo_site_table_deinit() of the table, also after failure.
-/// errors: DATA_LOSS, RESOURCE_EXHAUSTED, those of hlo_site_table_begin()
+/// cannot be checked. owner: hlo_call_site_table_deinit() of the table, also after failure.
+/// errors: DATA_LOSS, RESOURCE_EXHAUSTED, those of hlo_call_site_table_begin()
 hlo_status_t hlo_image_read(const void* bytes, size_t size_bytes, const hlo_func_t* func,
                             hlo_arena_t* arena, hlo_image_t* out_image) HLO_MUST_USE;
 

@@ -47,7 +47,7 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   hlo_arena_init(&arena, ((size_t)16 << 20) + 64 * size);
   hlo_image_t image;
   hlo_status_release(hlo_image_read(data, size, entry, &arena, &image));
-  hlo_site_table_deinit(&image.table);
+  hlo_call_site_table_deinit(&image.table);
   hlo_arena_deinit(&arena);
   return 0;
 }

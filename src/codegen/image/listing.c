@@ -27,7 +27,7 @@ typedef struct printer {
   const hlo_module_t* module;
   const hlo_node_t** nodes;  // by index; NULL: not of this function
   uint32_t node_count;
-  uint32_t next_site;  // first entry of the site table that is not printed yet
+  uint32_t next_debug_id;  // first entry of the site table that is not printed yet
   hlo_strbuf_t* out;
   char path[PATH_BYTES];  // of the code in a file
 } printer_t;
@@ -42,8 +42,8 @@ static void collect_nodes(printer_t* printer, const hlo_region_t* region) {
 }
 
 // Site numbers are node->index + 1 (sites.h).
-static void print_site(const printer_t* printer, uint32_t site) {
-  const hlo_node_t* node = site && site <= printer->node_count ? printer->nodes[site - 1] : NULL;
+static void print_debug_id(const printer_t* printer, uint32_t debug_id) {
+  const hlo_node_t* node = debug_id && debug_id <= printer->node_count ? printer->nodes[debug_id - 1] : NULL;
   if (!node) {
     hlo_strbuf_puts(printer->out, "no operation\n");
     return;
@@ -54,16 +54,16 @@ static void print_site(const printer_t* printer, uint32_t site) {
 }
 
 // The site of the code at `offset`, if another one ends there.
-static void print_site_at(printer_t* printer, uint32_t offset) {
+static void print_debug_id_at(printer_t* printer, uint32_t offset) {
   const hlo_code_t* code = printer->code;
-  uint32_t begin = printer->next_site;
-  while (printer->next_site < code->site_count &&
-         code->sites[printer->next_site].offset_bytes <= offset) {
-    ++printer->next_site;
+  uint32_t begin = printer->next_debug_id;
+  while (printer->next_debug_id < code->debug_id_count &&
+         code->debug_ids[printer->next_debug_id].offset_bytes <= offset) {
+    ++printer->next_debug_id;
   }
-  if (printer->next_site == begin) return;
+  if (printer->next_debug_id == begin) return;
   hlo_strbuf_puts(printer->out, "  // ");
-  print_site(printer, code->sites[printer->next_site - 1].site);
+  print_debug_id(printer, code->debug_ids[printer->next_debug_id - 1].debug_id);
 }
 
 // ---- bytes -------------------------------------------------------------------------------------
@@ -80,11 +80,11 @@ static void print_bytes(printer_t* printer, size_t at, size_t end) {
 static void print_func_bytes(printer_t* printer, uint32_t at, uint32_t end) {
   const hlo_code_t* code = printer->code;
   while (at < end) {
-    print_site_at(printer, at);
+    print_debug_id_at(printer, at);
     uint32_t stop = end;
-    if (printer->next_site < code->site_count &&
-        code->sites[printer->next_site].offset_bytes < end) {
-      stop = code->sites[printer->next_site].offset_bytes;
+    if (printer->next_debug_id < code->debug_id_count &&
+        code->debug_ids[printer->next_debug_id].offset_bytes < end) {
+      stop = code->debug_ids[printer->next_debug_id].offset_bytes;
     }
     print_bytes(printer, at, stop);
     at = stop;
@@ -115,7 +115,7 @@ static uint32_t parse_instruction(const char* line, const char* end, uint32_t* o
 
 static void print_instruction(printer_t* printer, uint32_t offset, uint32_t size, const char* text,
                               const char* end) {
-  print_site_at(printer, offset);
+  print_debug_id_at(printer, offset);
   hlo_strbuf_printf(printer->out, "%6" PRIx32 ":", offset);
   for (uint32_t i = 0; i < size; ++i) {
     hlo_strbuf_printf(printer->out, " %02x", printer->code->bytes[offset + i]);
@@ -173,7 +173,7 @@ static bool print_func_instructions(printer_t* printer, uint32_t at, uint32_t en
 static bool print_funcs(printer_t* printer, bool has_objdump) {
   const hlo_code_t* code = printer->code;
   size_t end = 0;
-  printer->next_site = 0;
+  printer->next_debug_id = 0;
   for (uint32_t i = 0; i < code->func_count; ++i) {
     const hlo_code_func_t* func = &code->funcs[i];
     hlo_strbuf_printf(printer->out, "\n%s: // %" PRIu32 " bytes, %" PRIu32 " of stack\n",
@@ -247,10 +247,10 @@ static const hlo_code_func_t* func_named(const hlo_code_t* code, const char* nam
 }
 
 // What the place says: a function, NULL for all of the code, and an offset in it.
-static hlo_status_t parse_place(const hlo_code_t* code, const char* place,
+static hlo_status_t parse_location(const hlo_code_t* code, const char* location,
                                 const hlo_code_func_t** out_func, uint64_t* out_offset) {
-  const char* colons = strstr(place, "::");
-  const char* name = colons ? colons + 2 : place;
+  const char* colons = strstr(location, "::");
+  const char* name = colons ? colons + 2 : location;
   const char* plus = strchr(name, '+');
   const char* digits = plus ? plus + 1 : name;
   char* end = NULL;
@@ -258,7 +258,7 @@ static hlo_status_t parse_place(const hlo_code_t* code, const char* place,
   *out_offset = strtoull(digits, &end, 0);
   if (end == digits || *end) {
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "'%s' is no place in code: 0x1f3 and main::chunk5+0x42 are", place);
+                             "'%s' is no place in code: 0x1f3 and main::chunk5+0x42 are", location);
   }
   if (!plus) return hlo_ok();
   *out_func = func_named(code, name, (size_t)(plus - name));
@@ -268,23 +268,23 @@ static hlo_status_t parse_place(const hlo_code_t* code, const char* place,
 }
 
 // "chunk5+0x42: stablehlo.add model.py:3:7", or just the place if it came from no operation.
-static hlo_status_t print_place(printer_t* printer, const char* place) {
+static hlo_status_t print_location(printer_t* printer, const char* location) {
   const hlo_code_t* code = printer->code;
   const hlo_code_func_t* func;
   uint64_t offset;
-  uint32_t site = 0;
-  HLO_TRY(parse_place(code, place, &func, &offset));
+  uint32_t debug_id = 0;
+  HLO_TRY(parse_location(code, location, &func, &offset));
   if (func) offset = offset < func->size_bytes ? offset + func->offset_bytes : UINT64_MAX;
   func = func_around(code, offset);
   if (!func) {
     return hlo_status_create(HLO_STATUS_NOT_FOUND, "%s is behind the code, which has %zu bytes",
-                             place, code->size_bytes);
+                             location, code->size_bytes);
   }
-  for (uint32_t i = 0; i < code->site_count && code->sites[i].offset_bytes <= offset; ++i) {
-    if (code->sites[i].offset_bytes >= func->offset_bytes) site = code->sites[i].site;
+  for (uint32_t i = 0; i < code->debug_id_count && code->debug_ids[i].offset_bytes <= offset; ++i) {
+    if (code->debug_ids[i].offset_bytes >= func->offset_bytes) debug_id = code->debug_ids[i].debug_id;
   }
   hlo_strbuf_printf(printer->out, "%s+0x%" PRIx64 ": ", func->name, offset - func->offset_bytes);
-  print_site(printer, site);
+  print_debug_id(printer, debug_id);
   return hlo_strbuf_status(printer->out);
 }
 
@@ -307,7 +307,7 @@ bool hlo_listing_find(const char* name, hlo_listing_form_t* out_form) {
 hlo_status_t hlo_listing_print_code(const hlo_listing_t* listing, const hlo_vir_module_t* vir,
                                     const hlo_func_t* func, const hlo_target_t* target) {
   if (listing->form == HLO_LISTING_C) return hlo_c_emit(vir, HLO_C_BLOBS_EMBEDDED, listing->out);
-  if (listing->form != HLO_LISTING_ASM && listing->form != HLO_LISTING_PLACE) return hlo_ok();
+  if (listing->form != HLO_LISTING_ASM && listing->form != HLO_LISTING_LOCATION) return hlo_ok();
   hlo_code_t code = {0};
   HLO_TRY(hlo_x86_compile(vir, target, &code));
   hlo_arena_t arena;
@@ -320,7 +320,7 @@ hlo_status_t hlo_listing_print_code(const hlo_listing_t* listing, const hlo_vir_
   hlo_status_t status = hlo_arena_status(&arena);
   if (hlo_status_is_ok(status)) {
     collect_nodes(&printer, func->body);
-    status = listing->form == HLO_LISTING_PLACE ? print_place(&printer, listing->place)
+    status = listing->form == HLO_LISTING_LOCATION ? print_location(&printer, listing->location)
                                                 : print_machine_code(&printer, func, listing->out);
   }
   hlo_arena_deinit(&arena);

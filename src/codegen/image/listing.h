@@ -18,7 +18,7 @@ typedef enum hlo_listing_form {
   HLO_LISTING_ASM,     // machine code, disassembled if objdump is there
   HLO_LISTING_TILINGS,  // how each fusion could be cut; of products all tiles
   HLO_LISTING_OBJECT,  // no text but an object file (object.h)
-  HLO_LISTING_PLACE,   // the operation that the code at `place` came from
+  HLO_LISTING_LOCATION,   // the operation that the code at `place` came from
 } hlo_listing_form_t;
 
 /// A wish for one text. The same program, target and form give the same text.
@@ -28,7 +28,7 @@ typedef struct hlo_listing {
   hlo_strbuf_t* header;  // of objects and of C source that needs nothing else (standalone.h); NULL:
                          // such source is not wanted
   const char* name;      // what the function of those is called by
-  const char* place;     // "0x1f3" in all of the code, or "main::chunk5+0x42" as perf and GDB name it
+  const char* location;     // "0x1f3" in all of the code, or "main::chunk5+0x42" as perf and GDB name it
 } hlo_listing_t;
 
 /// The text called fusion, tile, plan, vir, c, asm or tilings; false: there is none of that name.

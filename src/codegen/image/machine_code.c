@@ -29,8 +29,8 @@ typedef struct kept {
 typedef struct name {
   bool is_kept;
   hlo_digest_t key;
-  uint32_t site_count;
-  uint32_t* sites;
+  uint32_t debug_id_count;
+  uint32_t* debug_ids;
 } name_t;
 
 typedef struct maker {
@@ -57,10 +57,10 @@ static hlo_status_t name_func(const hlo_entry_t* entry, uint32_t number, uint64_
     uint64_t* word = &out_name->key.words[i];
     *word = hlo_hash_word(hlo_hash_word(*word, target_hash), phase);
   }
-  out_name->site_count = nodes.count;
-  out_name->sites = hlo_arena_array(arena, nodes.count, sizeof *out_name->sites);
-  for (uint32_t i = 0; out_name->sites && i < nodes.count; ++i) {
-    out_name->sites[i] = hlo_site_number(nodes.items[i]);
+  out_name->debug_id_count = nodes.count;
+  out_name->debug_ids = hlo_arena_array(arena, nodes.count, sizeof *out_name->debug_ids);
+  for (uint32_t i = 0; out_name->debug_ids && i < nodes.count; ++i) {
+    out_name->debug_ids[i] = hlo_call_site_number(nodes.items[i]);
   }
   return hlo_arena_status(arena);
 }
@@ -106,7 +106,7 @@ static hlo_status_t build_kept(const maker_t* maker, uint32_t number, kept_t* ke
   const name_t* name = &maker->names[number];
   HLO_TRY(hlo_x86_unit_create(maker->target, 1, &kept->code));
   HLO_TRY(build_func(maker, number, 0, kept->code));
-  kept->item.size_bytes += hlo_x86_unit_seal(kept->code, name->site_count, name->sites);
+  kept->item.size_bytes += hlo_x86_unit_seal(kept->code, name->debug_id_count, name->debug_ids);
   hlo_lru_add(maker->kernels, &name->key, &kept->item);
   return hlo_ok();
 }
@@ -123,7 +123,7 @@ static hlo_status_t place_kept(const maker_t* maker, uint32_t number, hlo_x86_un
     status = build_kept(maker, number, kept);
   }
   const hlo_x86_placing_t placing = {number, hlo_entry_func_name(maker->entry, number),
-                                     name->sites};
+                                     name->debug_ids};
   if (hlo_status_is_ok(status)) status = hlo_x86_unit_place(code, kept->code, &placing);
   hlo_lru_item_release(&kept->item);
   return status;

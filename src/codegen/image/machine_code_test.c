@@ -14,7 +14,7 @@ typedef struct fixture {
   hlo_arena_t arena;
   hlo_target_t target;
   hlo_plan_t* plan;
-  hlo_site_table_t table;
+  hlo_call_site_table_t table;
 } fixture_t;
 
 // ---- the program
@@ -85,7 +85,7 @@ static void make_from(int first, bool has_halves, hlo_cpu_level_t level, fixture
     kernels[fusion->index] = fusion->kernel;
   }
   check(hlo_plan_create(func, schedule, kernels, false, &f->arena, &f->plan));
-  check(hlo_site_table_init(f->plan, &f->arena, &f->table));
+  check(hlo_call_site_table_init(f->plan, &f->arena, &f->table));
 }
 
 static void make(bool has_halves, hlo_cpu_level_t level, fixture_t* f) {
@@ -93,7 +93,7 @@ static void make(bool has_halves, hlo_cpu_level_t level, fixture_t* f) {
 }
 
 static void drop(fixture_t* f) {
-  hlo_site_table_deinit(&f->table);
+  hlo_call_site_table_deinit(&f->table);
   hlo_arena_deinit(&f->arena);
   hlo_module_release(f->module);
 }
@@ -118,8 +118,8 @@ static void run_backwards(void* context, uint64_t count, hlo_parallel_chunk_t ch
 static void expect_equal(const hlo_code_t* code, const hlo_code_t* other) {
   assert_int_equal(code->size_bytes, other->size_bytes);
   assert_memory_equal(code->bytes, other->bytes, code->size_bytes);
-  assert_int_equal(code->site_count, other->site_count);
-  assert_memory_equal(code->sites, other->sites, code->site_count * sizeof *code->sites);
+  assert_int_equal(code->debug_id_count, other->debug_id_count);
+  assert_memory_equal(code->debug_ids, other->debug_ids, code->debug_id_count * sizeof *code->debug_ids);
   assert_int_equal(code->func_count, other->func_count);
   for (uint32_t i = 0; i < code->func_count; ++i) {
     hlo_code_func_t a = code->funcs[i], b = other->funcs[i];

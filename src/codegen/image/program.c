@@ -10,7 +10,7 @@
 #include "codegen/c/build.h"
 #include "codegen/emit/entry.h"
 #include "codegen/fuse/fusion.h"
-#include "codegen/fuse/team.h"
+#include "codegen/fuse/concurrent.h"
 #include "codegen/image/image.h"
 #include "codegen/image/machine_code.h"
 #include "codegen/jit/jit.h"
@@ -22,10 +22,10 @@
 #include "codegen/x86/x86.h"
 
 struct hlo_code_program {
-  hlo_site_table_t table;  // first: what frame->program points at
+  hlo_call_site_table_t table;  // first: what frame->program points at
   hlo_module_t* module;
   hlo_arena_t arena;  // tables of sites
-  hlo_kernel_entry_t entry;
+  hlo_program_entry_t entry;
   size_t temporary_bytes, saved_bytes, code_bytes;
   hlo_jit_t* jit;         // machine code
   hlo_c_program_t* c;     // compiled C source, with constants of `vir`
@@ -40,14 +40,14 @@ static int32_t interpreted_entry(hlo_frame_t* frame) {
   int32_t answer = HLO_KERNEL_ERROR;
   hlo_status_t status =
       hlo_vir_interp_run(program->vir->first_func, params, &(hlo_vir_interp_options_t){0}, &answer);
-  return hlo_status_is_ok(status) ? answer : hlo_site_fail(frame, 0, status);
+  return hlo_status_is_ok(status) ? answer : hlo_call_site_fail(frame, 0, status);
 }
 
 static hlo_status_t load_code(hlo_code_program_t* program, const hlo_code_t* code,
                               const hlo_code_options_t* options) {
   HLO_TRY(options->pool ? hlo_jit_pool_load(options->pool, code, options->name, &program->jit)
                         : hlo_jit_load(code, options->name, &options->jit, &program->jit));
-  program->entry = (hlo_kernel_entry_t)(uintptr_t)hlo_jit_address(program->jit, 0);
+  program->entry = (hlo_program_entry_t)(uintptr_t)hlo_jit_address(program->jit, 0);
   program->code_bytes = code->size_bytes;
   if (code->funcs[0].saved_bytes > program->saved_bytes) {
     program->saved_bytes = code->funcs[0].saved_bytes;
@@ -67,7 +67,7 @@ static hlo_status_t load_machine(hlo_code_program_t* program, const hlo_vir_modu
 static hlo_status_t load_c(hlo_code_program_t* program, const hlo_code_options_t* options) {
   const hlo_c_build_options_t build = {.compiler = options->compiler, .target = &options->target};
   HLO_TRY(hlo_c_build(program->vir, &build, &program->c));
-  program->entry = (hlo_kernel_entry_t)(uintptr_t)hlo_c_program_address(program->c, 0);
+  program->entry = (hlo_program_entry_t)(uintptr_t)hlo_c_program_address(program->c, 0);
   size_t saved_bytes = hlo_c_program_saved_bytes(program->c, 0);
   if (saved_bytes > program->saved_bytes) program->saved_bytes = saved_bytes;
   return hlo_ok();
@@ -260,7 +260,7 @@ static hlo_status_t plan_once(const hlo_func_t* func, const hlo_code_options_t* 
   if (options->executor == HLO_EXECUTOR_TILES) {
     HLO_TRY(run_as_tiles(kernels, schedule->fusion_count, options->check_plan, arena));
   }
-  HLO_TRY(hlo_schedule_make_teams(schedule, func->module, &options->target, scratch));
+  HLO_TRY(hlo_schedule_make_concurrent_groups(schedule, func->module, &options->target, scratch));
   if (options->check_plan) {
     HLO_TRY(hlo_schedule_verify(schedule, func));
     for (uint32_t i = 0; i < schedule->fusion_count; ++i) {
@@ -330,8 +330,8 @@ static hlo_status_t list_code(const hlo_code_program_t* program, const hlo_plan_
   return hlo_listing_print_code(listing, vir, plan->func, &options->target);
 }
 
-static hlo_status_t prepare_sites(hlo_code_program_t* program, const hlo_code_options_t* options) {
-  return hlo_site_table_prepare(&program->table, options->replica_count, options->partition_count,
+static hlo_status_t prepare_call_sites(hlo_code_program_t* program, const hlo_code_options_t* options) {
+  return hlo_call_site_table_prepare(&program->table, options->replica_count, options->partition_count,
                                 &program->arena);
 }
 
@@ -396,8 +396,8 @@ static hlo_status_t make_program(hlo_code_program_t* program, const hlo_func_t* 
   HLO_TRY(make_plan(program->module, func, options, &program->arena, arena, &plan));
   program->temporary_bytes = plan->temporary_bytes;
   program->saved_bytes = HLO_KERNEL_SAVED_START;
-  HLO_TRY(hlo_site_table_init(plan, &program->arena, &program->table));
-  HLO_TRY(prepare_sites(program, options));
+  HLO_TRY(hlo_call_site_table_init(plan, &program->arena, &program->table));
+  HLO_TRY(prepare_call_sites(program, options));
   return is_seen(options) ? make_whole(program, plan, options)
                           : make_machine(program, plan, options);
 }
@@ -441,7 +441,7 @@ static hlo_status_t load_image(hlo_code_program_t* program, const hlo_func_t* fu
   HLO_TRY(status);
   program->temporary_bytes = image.temporary_bytes;
   program->saved_bytes = image.saved_bytes;
-  HLO_TRY(prepare_sites(program, options));
+  HLO_TRY(prepare_call_sites(program, options));
   return load_code(program, &image.code, options);
 }
 
@@ -461,14 +461,14 @@ hlo_status_t hlo_code_program_load(hlo_module_t* module, const hlo_func_t* func,
 }
 
 hlo_status_t hlo_code_program_save(const hlo_code_program_t* program, hlo_strbuf_t* out) {
-  if (!program->jit || program->table.watch) return hlo_ok();
+  if (!program->jit || program->table.memory_check) return hlo_ok();
   return hlo_image_write(hlo_jit_code(program->jit), &program->table, program->temporary_bytes,
                          program->saved_bytes, out);
 }
 
 void hlo_code_program_release(hlo_code_program_t* program) {
   if (!program) return;
-  hlo_site_table_deinit(&program->table);
+  hlo_call_site_table_deinit(&program->table);
   hlo_jit_release(program->jit);
   hlo_c_program_release(program->c);
   hlo_vir_module_release(program->vir);
@@ -477,7 +477,7 @@ void hlo_code_program_release(hlo_code_program_t* program) {
   hlo_mem_free(program);
 }
 
-hlo_kernel_entry_t hlo_code_program_entry(const hlo_code_program_t* program) {
+hlo_program_entry_t hlo_code_program_entry(const hlo_code_program_t* program) {
   return program->entry;
 }
 

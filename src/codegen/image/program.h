@@ -8,7 +8,7 @@
 #include "base/parallel.h"
 #include "codegen/image/listing.h"
 #include "codegen/jit/jit.h"
-#include "codegen/lower/sites.h"
+#include "codegen/lower/call_sites.h"
 #include "codegen/target/target.h"
 #include "ir/dump.h"
 
@@ -64,7 +64,7 @@ hlo_status_t hlo_code_program_load(hlo_module_t* module, const hlo_func_t* func,
                                    hlo_code_program_t** out_program) HLO_MUST_USE;
 
 /// frame->program must be hlo_code_program_data() and the frame as large as the three sizes ask.
-hlo_kernel_entry_t hlo_code_program_entry(const hlo_code_program_t* program);
+hlo_program_entry_t hlo_code_program_entry(const hlo_code_program_t* program);
 const void* hlo_code_program_data(const hlo_code_program_t* program);
 const hlo_module_t* hlo_code_program_module(const hlo_code_program_t* program);
 size_t hlo_code_program_temporary_bytes(const hlo_code_program_t* program);

@@ -38,22 +38,22 @@ const hlo_expr_t* hlo_tiling_number(hlo_tiling_t* t, int64_t value) {
 
 // ---- loop digits
 
-static const hlo_expr_t* make_digits(hlo_tiling_t* t, hlo_tiled_space_t* space,
+static const hlo_expr_t* make_loops(hlo_tiling_t* t, hlo_tiled_space_t* space,
                                      uint32_t space_number, const int64_t (*ranges)[2]) {
   const hlo_expr_t* linear = hlo_tiling_number(t, 0);
-  if (t->digit_count + space->digit_count > HLO_TILED_MAX_DIGITS) {
-    refuse_beyond(t, HLO_REASON_INDEX_LOOPS, NULL, t->digit_count + space->digit_count,
-                  HLO_TILED_MAX_DIGITS);
+  if (t->loop_count + space->loop_count > HLO_TILED_MAX_LOOPS) {
+    refuse_beyond(t, HLO_REASON_INDEX_LOOPS, NULL, t->loop_count + space->loop_count,
+                  HLO_TILED_MAX_LOOPS);
     return linear;
   }
-  space->first_digit = t->digit_count;
+  space->first_loop = t->loop_count;
   int64_t stride = space->element_count;
-  for (uint32_t i = 0; i < space->digit_count; ++i) {
-    hlo_tiled_digit_t* digit = &t->digits[t->digit_count];
-    *digit = (hlo_tiled_digit_t){ranges ? ranges[i][0] : 0,
+  for (uint32_t i = 0; i < space->loop_count; ++i) {
+    hlo_tiled_loop_t* loop = &t->loops[t->loop_count];
+    *loop = (hlo_tiled_loop_t){ranges ? ranges[i][0] : 0,
                                  ranges ? ranges[i][1] : space->extents[i], space_number};
     stride = space->extents[i] ? stride / space->extents[i] : 0;
-    const hlo_expr_t* one = hlo_expr_digit(&t->exprs, t->digit_count++, digit->low, digit->end);
+    const hlo_expr_t* one = hlo_expr_loop(&t->exprs, t->loop_count++, loop->low, loop->end);
     linear = hlo_expr_add(&t->exprs, linear, hlo_expr_mul(&t->exprs, one, stride));
   }
   return linear;
@@ -67,19 +67,19 @@ uint32_t hlo_tiling_find_space(hlo_tiling_t* t, int64_t element_count, uint32_t 
          (t->spaces[i].element_count != element_count || t->spaces[i].depth != depth)) {
     ++i;
   }
-  if (i == HLO_TILED_MAX_DIGITS) {
-    refuse_beyond(t, HLO_REASON_INDEX_SPACES, NULL, HLO_TILED_MAX_DIGITS, HLO_TILED_MAX_DIGITS - 1);
+  if (i == HLO_TILED_MAX_LOOPS) {
+    refuse_beyond(t, HLO_REASON_INDEX_SPACES, NULL, HLO_TILED_MAX_LOOPS, HLO_TILED_MAX_LOOPS - 1);
     return 0;
   }
   hlo_tiled_space_t* space = &t->spaces[i];
   if (i == t->space_count) {
     *space = (hlo_tiled_space_t){.element_count = element_count,
                                  .depth = depth,
-                                 .digit_count = 1,
+                                 .loop_count = 1,
                                  .extents = {element_count}};
     ++t->space_count;
   }
-  if (!space->linear) space->linear = make_digits(t, space, i, NULL);
+  if (!space->linear) space->linear = make_loops(t, space, i, NULL);
   return i;
 }
 
@@ -87,25 +87,25 @@ uint32_t hlo_tiling_find_space(hlo_tiling_t* t, int64_t element_count, uint32_t 
 
 // Whether what is still to be walked does not matter.
 static bool is_stopped(const hlo_tiling_t* t) {
-  return t->wish && !t->is_last_resort && t->is_hasty;
+  return t->request && !t->is_last_resort && t->is_optimistic;
 }
 
 // Whether a wish has no place any more.
-static bool has_wish(const hlo_tiling_t* t, bool is_last_resort) {
-  return t->wish && (is_last_resort || !t->is_last_resort);
+static bool has_request(const hlo_tiling_t* t, bool is_last_resort) {
+  return t->request && (is_last_resort || !t->is_last_resort);
 }
 
-static void wish(hlo_tiling_t* t, hlo_tiled_wish_t kind, uint32_t digit, int64_t at,
+static void request(hlo_tiling_t* t, hlo_split_request_t kind, uint32_t loop, int64_t at,
                  bool is_last_resort) {
-  const hlo_tiled_space_t* space = &t->spaces[t->digits[digit].space];
-  uint32_t behind = space->digit_count - (digit - space->first_digit);
-  bool is_whole = space == &t->spaces[0] && behind <= t->whole_digits;
-  if (has_wish(t, is_last_resort) || is_whole) return;
-  t->wish = kind;
+  const hlo_tiled_space_t* space = &t->spaces[t->loops[loop].space];
+  uint32_t behind = space->loop_count - (loop - space->first_loop);
+  bool is_whole = space == &t->spaces[0] && behind <= t->whole_loops;
+  if (has_request(t, is_last_resort) || is_whole) return;
+  t->request = kind;
   t->is_last_resort = is_last_resort;
-  t->wish_space = t->digits[digit].space;
-  t->wish_digit = digit - space->first_digit;
-  t->wish_at = at;
+  t->request_space = t->loops[loop].space;
+  t->request_loop = loop - space->first_loop;
+  t->request_at = at;
 }
 
 // The first value of a term's digit for which the whole reaches `distance` with this much beside
@@ -123,12 +123,12 @@ static void cut(hlo_tiling_t* t, const hlo_expr_t* expr, int64_t bound, bool is_
     const hlo_expr_term_t* other = &expr->terms[i];
     if (!term || llabs(other->coefficient) > llabs(term->coefficient)) term = other;
   }
-  if (has_wish(t, is_last_resort) || !term || term->atom->kind != HLO_EXPR_DIGIT) return;
-  const hlo_tiled_digit_t* digit = &t->digits[term->atom->number];
-  if (digit->space != 0) return;
+  if (has_request(t, is_last_resort) || !term || term->atom->kind != HLO_EXPR_LOOP) return;
+  const hlo_tiled_loop_t* loop = &t->loops[term->atom->number];
+  if (loop->space != 0) return;
   int64_t k = term->coefficient, distance = bound - expr->constant, rest_low = 0, rest_high = 0;
   if (expr->term_count > 1) {
-    int64_t at_low = k * digit->low, at_high = k * (digit->end - 1);
+    int64_t at_low = k * loop->low, at_high = k * (loop->end - 1);
     rest_low = expr->low - expr->constant - (k > 0 ? at_low : at_high);
     rest_high = expr->high - expr->constant - (k > 0 ? at_high : at_low);
   }
@@ -136,29 +136,29 @@ static void cut(hlo_tiling_t* t, const hlo_expr_t* expr, int64_t bound, bool is_
   int64_t at = one < other ? one : other, end = one < other ? other : one;
   if (end - at > 1) return;
   is_last_resort |= at < end;
-  if (at <= digit->low) at = end;
-  if (at <= digit->low || at >= digit->end) return;
-  wish(t, HLO_TILED_CUT, term->atom->number, at, is_last_resort);
+  if (at <= loop->low) at = end;
+  if (at <= loop->low || at >= loop->end) return;
+  request(t, HLO_TILED_CUT, term->atom->number, at, is_last_resort);
 }
 
-void hlo_tiling_wish_cut(hlo_tiling_t* t, const hlo_expr_t* expr, int64_t bound) {
+void hlo_tiling_request_cut(hlo_tiling_t* t, const hlo_expr_t* expr, int64_t bound) {
   cut(t, expr, bound, false);
 }
 
 // Asks for a digit of the argument to be cut so that a quotient or remainder resolves.
-void hlo_tiling_wish_split(hlo_tiling_t* t, const hlo_expr_t* expr) {
+void hlo_tiling_request_split(hlo_tiling_t* t, const hlo_expr_t* expr) {
   const hlo_expr_atom_t* atom = hlo_expr_unresolved(expr);
-  if (!atom || has_wish(t, false)) return;
+  if (!atom || has_request(t, false)) return;
   for (uint32_t i = 0; i < atom->argument->term_count; ++i) {
     const hlo_expr_term_t* term = &atom->argument->terms[i];
-    if (term->atom->kind != HLO_EXPR_DIGIT || term->coefficient <= 0) continue;
-    uint32_t digit = term->atom->number;
-    const hlo_tiled_space_t* space = &t->spaces[t->digits[digit].space];
-    int64_t extent = space->extents[digit - space->first_digit];
+    if (term->atom->kind != HLO_EXPR_LOOP || term->coefficient <= 0) continue;
+    uint32_t loop = term->atom->number;
+    const hlo_tiled_space_t* space = &t->spaces[t->loops[loop].space];
+    int64_t extent = space->extents[loop - space->first_loop];
     if (atom->divisor % term->coefficient != 0) continue;
     int64_t inner = atom->divisor / term->coefficient;
     if (inner > 1 && inner < extent && extent % inner == 0) {
-      wish(t, HLO_TILED_SPLIT, digit, inner, false);
+      request(t, HLO_TILED_SPLIT, loop, inner, false);
       return;
     }
   }
@@ -207,11 +207,11 @@ hlo_tiled_t* hlo_tiling_add(hlo_tiling_t* t, hlo_tiled_t* tiled, uint32_t rank) 
     if (!tiled->operands[i]) return NULL;
     HLO_ASSERT(t->instances[tiled->operands[i]->number] == tiled->operands[i],
                "operands have smaller numbers than their users");
-    tiled->digits |= tiled->operands[i]->digits;
+    tiled->loops |= tiled->operands[i]->loops;
   }
-  if (tiled->offset) tiled->digits |= tiled->offset->digits;
+  if (tiled->offset) tiled->loops |= tiled->offset->loops;
   if (tiled->kind == HLO_TILED_REDUCE) {
-    tiled->digits &= ~hlo_tiled_space_mask(&t->spaces[tiled->reduction]);
+    tiled->loops &= ~hlo_tiled_space_mask(&t->spaces[tiled->reduction]);
   }
   tiled->number = t->instance_count;
   t->instances[t->instance_count++] = tiled;
@@ -234,7 +234,7 @@ hlo_index_t hlo_tiling_copy_index(hlo_tiling_t* t, uint32_t rank, hlo_index_t in
 // A leaf without operands.
 hlo_tiled_t* hlo_tiling_leaf(hlo_tiling_t* t, const hlo_value_t* value, hlo_index_t index,
                              hlo_tiled_kind_t kind, uint32_t input, const hlo_expr_t* offset) {
-  if (offset) hlo_tiling_wish_split(t, offset);
+  if (offset) hlo_tiling_request_split(t, offset);
   hlo_tiled_t* tiled =
       hlo_tiling_make(t,
                       &(hlo_tiled_t){.kind = kind,
@@ -253,7 +253,7 @@ const hlo_expr_t* hlo_tiling_runtime_value(hlo_tiling_t* t, const hlo_value_t* v
   if (low == high) return hlo_tiling_number(t, low);
   hlo_tiled_t* tiled = hlo_tiling_get(t, value, index, depth);
   if (!tiled) return hlo_tiling_number(t, 0);
-  return hlo_expr_value(&t->exprs, tiled->number, low, high, tiled->digits);
+  return hlo_expr_value(&t->exprs, tiled->number, low, high, tiled->loops);
 }
 
 // ---- computations
@@ -406,7 +406,7 @@ static void walk_output(hlo_tiling_t* t, uint32_t i) {
   t->output_offsets[i] =
       index == room ? t->spaces[0].linear
                     : hlo_expr_linearize(&t->exprs, value->type->rank, value->type->dims, index);
-  hlo_tiling_wish_split(t, t->output_offsets[i]);
+  hlo_tiling_request_split(t, t->output_offsets[i]);
   if (value == output) return;
   // A slice of the output is written, at a place that only running can tell.
   const hlo_expr_t* place[HLO_TILED_MAX_RANK];
@@ -418,11 +418,11 @@ static void walk_output(hlo_tiling_t* t, uint32_t i) {
   }
   t->output_offsets[i] =
       hlo_expr_linearize(&t->exprs, value->type->rank, output->type->dims, place);
-  hlo_tiling_wish_split(t, t->output_offsets[i]);
+  hlo_tiling_request_split(t, t->output_offsets[i]);
 }
 
-static int64_t extent_of(const hlo_tiling_t* t, uint32_t digit) {
-  return t->digits[digit].low == 0 ? t->digits[digit].end : 0;
+static int64_t extent_of(const hlo_tiling_t* t, uint32_t loop) {
+  return t->loops[loop].low == 0 ? t->loops[loop].end : 0;
 }
 
 // Whether the digits of an offset count through all of so many elements, each of them once.
@@ -431,7 +431,7 @@ static bool counts_through(const hlo_tiling_t* t, const hlo_expr_t* offset, int6
   for (uint32_t found = 0; found < offset->term_count; ++found) {
     uint32_t i = 0;
     while (i < offset->term_count && offset->terms[i].coefficient != reach) ++i;
-    if (i == offset->term_count || offset->terms[i].atom->kind != HLO_EXPR_DIGIT) return false;
+    if (i == offset->term_count || offset->terms[i].atom->kind != HLO_EXPR_LOOP) return false;
     int64_t extent = extent_of(t, offset->terms[i].atom->number);
     if (extent < 2) return false;
     reach *= extent;
@@ -445,8 +445,8 @@ static const hlo_tiled_t* find_owner(const hlo_tiling_t* t, const hlo_tiled_t* t
   uint64_t outer = hlo_tiled_space_mask(&t->spaces[0]);
   for (uint32_t i = tiled->number + 1; i < t->instance_count; ++i) {
     const hlo_tiled_t* reduction = t->instances[i];
-    if (reduction->kind != HLO_TILED_REDUCE || reduction->digits != (offset->digits & outer) ||
-        (offset->digits & ~outer & ~hlo_tiled_space_mask(&t->spaces[reduction->reduction]))) {
+    if (reduction->kind != HLO_TILED_REDUCE || reduction->loops != (offset->loops & outer) ||
+        (offset->loops & ~outer & ~hlo_tiled_space_mask(&t->spaces[reduction->reduction]))) {
       continue;
     }
     bool marks[HLO_TILED_MAX_INSTANCES] = {false};
@@ -457,7 +457,7 @@ static const hlo_tiled_t* find_owner(const hlo_tiling_t* t, const hlo_tiled_t* t
 }
 
 // A side output is stored where all its elements are computed anyway.
-static void walk_side(hlo_tiling_t* t, uint32_t i, bool is_final) {
+static void walk_extra_output(hlo_tiling_t* t, uint32_t i, bool is_final) {
   const hlo_value_t* value = t->fusion->outputs[i];
   uint64_t outer = hlo_tiled_space_mask(&t->spaces[0]);
   for (uint32_t k = 0; k < t->instance_count; ++k) {
@@ -467,17 +467,17 @@ static void walk_side(hlo_tiling_t* t, uint32_t i, bool is_final) {
     const hlo_expr_t* offset =
         hlo_expr_linearize(&t->exprs, value->type->rank, value->type->dims, tiled->index);
     if (!counts_through(t, offset, hlo_type_element_count(value->type)) ||
-        (tiled->digits & ~offset->digits)) {
+        (tiled->loops & ~offset->loops)) {
       continue;
     }
     const hlo_tiled_t* owner = find_owner(t, tiled, offset);
-    if ((offset->digits & ~outer) && !owner) continue;
+    if ((offset->loops & ~outer) && !owner) continue;
     t->outputs[i] = t->instances[k];
     t->output_offsets[i] = offset;
-    t->output_owners[i] = offset->digits & ~outer ? owner : NULL;
+    t->output_owners[i] = offset->loops & ~outer ? owner : NULL;
     return;
   }
-  if (!t->wish || is_final) {
+  if (!t->request || is_final) {
     hlo_tiling_refuse(t, hlo_verdict_no(HLO_REASON_INDEX_WHOLE, t->fusion->outputs[i]->def));
   }
 }
@@ -488,8 +488,8 @@ hlo_status_t hlo_tiling_create(const hlo_fusion_t* fusion, hlo_arena_t* arena,
   if (!t) return hlo_arena_status(arena);
   t->arena = arena;
   t->fusion = fusion;
-  t->spaces = hlo_arena_alloc(arena, HLO_TILED_MAX_DIGITS * sizeof *t->spaces);
-  t->digits = hlo_arena_alloc(arena, HLO_TILED_MAX_DIGITS * sizeof *t->digits);
+  t->spaces = hlo_arena_alloc(arena, HLO_TILED_MAX_LOOPS * sizeof *t->spaces);
+  t->loops = hlo_arena_alloc(arena, HLO_TILED_MAX_LOOPS * sizeof *t->loops);
   t->instances = hlo_arena_alloc(arena, HLO_TILED_MAX_INSTANCES * sizeof(*t->instances));
   t->table = hlo_arena_alloc(arena, HLO_TILED_TABLE_SIZE * sizeof(*t->table));
   *out_tiling = t;
@@ -506,18 +506,18 @@ const hlo_tiling_t* hlo_tiling_keep(const hlo_tiling_t* t) {
   hlo_tiling_t* kept = copy_items(t->arena, t, sizeof *t);
   if (!kept) return NULL;
   kept->spaces = copy_items(t->arena, t->spaces, t->space_count * sizeof *t->spaces);
-  kept->digits = copy_items(t->arena, t->digits, t->digit_count * sizeof *t->digits);
+  kept->loops = copy_items(t->arena, t->loops, t->loop_count * sizeof *t->loops);
   kept->instances =
       copy_items(t->arena, t->instances, t->instance_count * sizeof(*t->instances));
   kept->table = NULL;
-  return kept->spaces && kept->digits && kept->instances ? kept : NULL;
+  return kept->spaces && kept->loops && kept->instances ? kept : NULL;
 }
 
 hlo_status_t hlo_tiling_walk(hlo_tiling_t* t, const int64_t (*ranges)[2], bool is_final) {
   hlo_expr_space_init(&t->exprs, t->arena);
-  t->digit_count = t->instance_count = 0;
+  t->loop_count = t->instance_count = 0;
   t->verdict = hlo_verdict_yes();
-  t->wish = HLO_TILED_NOTHING;
+  t->request = HLO_TILED_NOTHING;
   t->is_last_resort = false;
   memset(t->table, 0, HLO_TILED_TABLE_SIZE * sizeof *t->table);
   uint32_t outputs = t->fusion->output_count;
@@ -529,27 +529,27 @@ hlo_status_t hlo_tiling_walk(hlo_tiling_t* t, const int64_t (*ranges)[2], bool i
   hlo_tiled_space_t* space = &t->spaces[0];
   if (t->space_count == 0) {
     int64_t count = hlo_type_element_count(hlo_tiled_written(t->fusion->outputs[0])->type);
-    *space = (hlo_tiled_space_t){.element_count = count, .digit_count = 1, .extents = {count}};
+    *space = (hlo_tiled_space_t){.element_count = count, .loop_count = 1, .extents = {count}};
     t->space_count = 1;
   }
-  space->linear = make_digits(t, space, 0, ranges);
-  uint32_t sides = outputs - t->fusion->side_count;
-  if (is_final) t->is_hasty = false;
-  for (uint32_t i = 0; i < sides && !hlo_verdict_is_no(&t->verdict); ++i) walk_output(t, i);
-  for (uint32_t i = sides; i < outputs && !hlo_verdict_is_no(&t->verdict) && !is_stopped(t); ++i) {
-    walk_side(t, i, is_final);
+  space->linear = make_loops(t, space, 0, ranges);
+  uint32_t extra_outputs = outputs - t->fusion->extra_output_count;
+  if (is_final) t->is_optimistic = false;
+  for (uint32_t i = 0; i < extra_outputs && !hlo_verdict_is_no(&t->verdict); ++i) walk_output(t, i);
+  for (uint32_t i = extra_outputs; i < outputs && !hlo_verdict_is_no(&t->verdict) && !is_stopped(t); ++i) {
+    walk_extra_output(t, i, is_final);
   }
   if (t->exprs.is_exceeded) hlo_tiling_refuse(t, hlo_verdict_no(HLO_REASON_INDEX_TERMS, NULL));
-  if (is_final) t->wish = HLO_TILED_NOTHING;
+  if (is_final) t->request = HLO_TILED_NOTHING;
   return hlo_arena_status(t->arena);
 }
 
-hlo_lane_access_t hlo_tiled_lane_access(const hlo_expr_t* offset, uint32_t digit) {
-  if (!(offset->digits >> digit & 1)) return HLO_LANE_SAME;
-  bool is_plain = hlo_expr_coefficient(offset, digit) == 1;
+hlo_lane_access_t hlo_tiled_lane_access(const hlo_expr_t* offset, uint32_t loop) {
+  if (!(offset->loops >> loop & 1)) return HLO_LANE_SAME;
+  bool is_plain = hlo_expr_coefficient(offset, loop) == 1;
   for (uint32_t i = 0; i < offset->term_count; ++i) {
     const hlo_expr_atom_t* atom = offset->terms[i].atom;
-    if (!(atom->digits >> digit & 1) || atom->kind == HLO_EXPR_DIGIT) continue;
+    if (!(atom->loops >> loop & 1) || atom->kind == HLO_EXPR_LOOP) continue;
     if (atom->kind != HLO_EXPR_VALUE) return HLO_LANE_UNKNOWN;
     is_plain = false;
   }
@@ -584,7 +584,7 @@ void hlo_tiling_mark_certain(const hlo_tiling_t* tiling, bool* marks) {
   for (uint32_t i = tiling->instance_count; i-- > 0;) {
     const hlo_tiled_t* user = tiling->instances[i];
     if (!marks[i]) continue;
-    for (uint32_t k = 0; k < user->operand_count && user->kind != HLO_TILED_GUARD; ++k) {
+    for (uint32_t k = 0; k < user->operand_count && user->kind != HLO_TILED_MASK; ++k) {
       marks[user->operands[k]->number] = true;
     }
     if (user->offset) mark_atoms(user->offset, marks);

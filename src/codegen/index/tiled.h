@@ -11,7 +11,7 @@
 #include "tile/expr.h"
 
 enum {
-  HLO_TILED_MAX_DIGITS = 40,
+  HLO_TILED_MAX_LOOPS = 40,
   HLO_TILED_MAX_INSTANCES = 1200,
   HLO_TILED_TABLE_SIZE = 256,
 };
@@ -26,7 +26,7 @@ typedef enum hlo_tiled_kind {
   HLO_TILED_PRODUCT,   // operands[0] * operands[1] of a dot_general, to be added up
   HLO_TILED_DOT,       // the result of a dot_general that a matrix kernel computes, at `offset`
   HLO_TILED_RESULT,    // result `value->number` of the reduce operands[0]
-  HLO_TILED_GUARD,     // operands[0] where low <= offset < end, else operands[1]
+  HLO_TILED_MASK,     // operands[0] where low <= offset < end, else operands[1]
 } hlo_tiled_kind_t;
 
 typedef struct hlo_tiled hlo_tiled_t;
@@ -37,7 +37,7 @@ struct hlo_tiled {
   uint32_t number;  // dense, operands before users
   const hlo_value_t* value;
   const hlo_expr_t* const* index;
-  uint64_t digits;  // parallel and enclosing reduction digits that it depends on
+  uint64_t loops;  // parallel and enclosing reduction digits that it depends on
   uint32_t input;
   uint32_t reduction;
   uint32_t operand_count;
@@ -52,18 +52,18 @@ struct hlo_tiled {
 typedef struct hlo_tiled_space {
   int64_t element_count;
   uint32_t depth;  // of nested reductions
-  uint32_t digit_count, first_digit;
-  int64_t extents[HLO_TILED_MAX_DIGITS];
+  uint32_t loop_count, first_loop;
+  int64_t extents[HLO_TILED_MAX_LOOPS];
   const hlo_expr_t* linear;  // the row-major position
 } hlo_tiled_space_t;
 
-typedef struct hlo_tiled_digit {
+typedef struct hlo_tiled_loop {
   int64_t low, end;  // of this segment
   uint32_t space;
-} hlo_tiled_digit_t;
+} hlo_tiled_loop_t;
 
 /// What would resolve an expression: a digit split, or its range cut.
-typedef enum hlo_tiled_wish { HLO_TILED_NOTHING, HLO_TILED_SPLIT, HLO_TILED_CUT } hlo_tiled_wish_t;
+typedef enum hlo_split_request { HLO_TILED_NOTHING, HLO_TILED_SPLIT, HLO_TILED_CUT } hlo_split_request_t;
 
 /// threads: confined
 typedef struct hlo_tiling {
@@ -72,22 +72,22 @@ typedef struct hlo_tiling {
   const hlo_node_t* dot;  // a member that something else computes; NULL: none
   bool expands_products;  // convolutions are sums too, to see what they compute
   hlo_expr_space_t exprs;
-  uint32_t space_count, digit_count, instance_count;
-  hlo_tiled_space_t* spaces;  // room for HLO_TILED_MAX_DIGITS,
-  hlo_tiled_digit_t* digits;  // here too,
+  uint32_t space_count, loop_count, instance_count;
+  hlo_tiled_space_t* spaces;  // room for HLO_TILED_MAX_LOOPS,
+  hlo_tiled_loop_t* loops;  // here too,
   hlo_tiled_t** instances;    // for HLO_TILED_MAX_INSTANCES
   hlo_tiled_t** table;        // and for HLO_TILED_TABLE_SIZE: instances by hash
   hlo_tiled_t** outputs;  // per output of the fusion
   const hlo_expr_t** output_offsets;
   const hlo_tiled_t** output_owners;  // of a side output (schedule.h) the reduction whose loops make
                                       // its elements; NULL: loops over the output do
-  uint32_t whole_digits;  // so many of the last digits of the output stay whole
-  bool is_hasty;        // a walk ends where a wish is made
+  uint32_t whole_loops;  // so many of the last digits of the output stay whole
+  bool is_optimistic;        // a walk ends where a wish is made
   hlo_verdict_t verdict;  // whether loops can do it
-  hlo_tiled_wish_t wish;
+  hlo_split_request_t request;
   bool is_last_resort;  // a cut that only counts where nothing else is wished
-  uint32_t wish_space, wish_digit;  // digit number inside the space
-  int64_t wish_at;                  // inner extent of a split, place of a cut
+  uint32_t request_space, request_loop;  // digit number inside the space
+  int64_t request_at;                  // inner extent of a split, place of a cut
 } hlo_tiling_t;
 
 /// What walks of a fusion need, for them and what they leave to be in `arena`.
@@ -116,7 +116,7 @@ const hlo_expr_t* const* hlo_tiling_index_above(hlo_tiling_t* tiling, const hlo_
 
 /// The digits of a space, as a mask.
 static inline uint64_t hlo_tiled_space_mask(const hlo_tiled_space_t* space) {
-  return (((uint64_t)1 << space->digit_count) - 1) << space->first_digit;
+  return (((uint64_t)1 << space->loop_count) - 1) << space->first_loop;
 }
 
 /// What lanes along a digit find at an offset.
@@ -127,7 +127,7 @@ typedef enum hlo_lane_access {
   HLO_LANE_UNKNOWN,   // a quotient or remainder is in the way
 } hlo_lane_access_t;
 
-hlo_lane_access_t hlo_tiled_lane_access(const hlo_expr_t* offset, uint32_t digit);
+hlo_lane_access_t hlo_tiled_lane_access(const hlo_expr_t* offset, uint32_t loop);
 
 /// Marks what `tiled` needs, itself not, by number; marks: instance_count flags, cleared.
 void hlo_tiling_mark_needed(const hlo_tiling_t* tiling, const hlo_tiled_t* tiled, bool* marks);

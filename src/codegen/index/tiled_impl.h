@@ -18,9 +18,9 @@ const hlo_expr_t* hlo_tiling_number(hlo_tiling_t* t, int64_t value);
 /// The space of a reduction over so many elements below `depth` others.
 uint32_t hlo_tiling_find_space(hlo_tiling_t* t, int64_t element_count, uint32_t depth);
 /// Asks for a digit to be split so that a quotient or remainder resolves.
-void hlo_tiling_wish_split(hlo_tiling_t* t, const hlo_expr_t* expr);
+void hlo_tiling_request_split(hlo_tiling_t* t, const hlo_expr_t* expr);
 /// Asks for the range of a digit to be cut where the expression reaches `bound`.
-void hlo_tiling_wish_cut(hlo_tiling_t* t, const hlo_expr_t* expr, int64_t bound);
+void hlo_tiling_request_cut(hlo_tiling_t* t, const hlo_expr_t* expr, int64_t bound);
 
 /// The instance of a value at an index, found or made with all that it needs. depth: of reductions.
 hlo_tiled_t* hlo_tiling_get(hlo_tiling_t* t, const hlo_value_t* value, hlo_index_t index,
@@ -37,7 +37,7 @@ const hlo_expr_t* hlo_tiling_runtime_value(hlo_tiling_t* t, const hlo_value_t* v
                                            hlo_index_t index, int64_t low, int64_t high,
                                            uint32_t depth);
 /// `inside` where low <= offset < end, else `outside`: decided here, by a cut, or at run time.
-hlo_tiled_t* hlo_tiling_guard(hlo_tiling_t* t, const hlo_value_t* value, hlo_index_t index,
+hlo_tiled_t* hlo_tiling_mask(hlo_tiling_t* t, const hlo_value_t* value, hlo_index_t index,
                               uint32_t rank, const hlo_expr_t* offset, int64_t low, int64_t end,
                               hlo_tiled_t* inside, hlo_tiled_t* outside);
 

@@ -121,16 +121,16 @@ static hlo_tiled_t* through_gather(hlo_tiling_t* t, const hlo_node_t* node, hlo_
 }
 
 // inside where low <= offset < end; decided here, by a cut, or at run time.
-hlo_tiled_t* hlo_tiling_guard(hlo_tiling_t* t, const hlo_value_t* value, hlo_index_t index,
+hlo_tiled_t* hlo_tiling_mask(hlo_tiling_t* t, const hlo_value_t* value, hlo_index_t index,
                               uint32_t rank, const hlo_expr_t* offset, int64_t low, int64_t end,
                               hlo_tiled_t* inside, hlo_tiled_t* outside) {
   if (!inside || !outside) return NULL;
-  hlo_tiling_wish_split(t, offset);
-  hlo_tiling_wish_cut(t, offset, low);
-  hlo_tiling_wish_cut(t, offset, end);
+  hlo_tiling_request_split(t, offset);
+  hlo_tiling_request_cut(t, offset, low);
+  hlo_tiling_request_cut(t, offset, end);
   hlo_tiled_t* tiled =
       hlo_tiling_make(t,
-                      &(hlo_tiled_t){.kind = HLO_TILED_GUARD,
+                      &(hlo_tiled_t){.kind = HLO_TILED_MASK,
                                      .value = value,
                                      .index = hlo_tiling_copy_index(t, rank, index),
                                      .offset = offset,
@@ -159,7 +159,7 @@ static hlo_tiled_t* through_pad(hlo_tiling_t* t, const hlo_node_t* node, hlo_ind
   hlo_tiled_t* tiled = hlo_tiling_get(t, hlo_node_operand(node, 0), inner, depth);
   for (uint32_t i = 0; i < from->rank; ++i) {
     if (inner[i]->low >= 0 && inner[i]->high < from->dims[i]) continue;
-    tiled = hlo_tiling_guard(t, &node->results[0], index, from->rank, inner[i], 0, from->dims[i],
+    tiled = hlo_tiling_mask(t, &node->results[0], index, from->rank, inner[i], 0, from->dims[i],
                              tiled, outside);
   }
   return tiled;
@@ -182,7 +182,7 @@ static hlo_tiled_t* through_concatenate(hlo_tiling_t* t, const hlo_node_t* node,
     hlo_tiled_t* part = hlo_tiling_get(t, hlo_node_operand(node, i), inner, depth);
     if (!part) return NULL;
     tiled = !tiled ? part
-                   : hlo_tiling_guard(t, &node->results[0], index, type->rank, place, start,
+                   : hlo_tiling_mask(t, &node->results[0], index, type->rank, place, start,
                                       start + size, part, tiled);
     if (!tiled) return NULL;
   }

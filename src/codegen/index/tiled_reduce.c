@@ -28,7 +28,7 @@ static hlo_tiled_t* reduce_at(hlo_tiling_t* t, const hlo_node_t* node, hlo_index
         is_outside ? first : hlo_tiling_get(t, hlo_node_operand(node, i), inner, depth + 1);
     for (uint32_t d = 0; d < from->rank && first && operand && !is_outside; ++d) {
       if (inner[d]->low >= 0 && inner[d]->high < from->dims[d]) continue;
-      operand = hlo_tiling_guard(t, hlo_node_operand(node, i), inner, from->rank, inner[d], 0,
+      operand = hlo_tiling_mask(t, hlo_node_operand(node, i), inner, from->rank, inner[d], 0,
                                  from->dims[d], operand, first);
     }
     tiled->operands[i] = operand;
@@ -192,10 +192,10 @@ static hlo_tiled_t* under_window(hlo_tiling_t* t, const hlo_node_t* node, hlo_in
   for (uint32_t i = 0; i < space && found; ++i) {
     int64_t end = from->dims[hlo_node_attr_item(node, HLO_ATTR_input_spatial_dimensions, i, 0)];
     if (places[i]->low < 0 || places[i]->high >= end) {
-      found = hlo_tiling_guard(t, lhs, inner, from->rank, places[i], 0, end, found, zero);
+      found = hlo_tiling_mask(t, lhs, inner, from->rank, places[i], 0, end, found, zero);
     }
     if (found && gaps[i]->high > 0) {
-      found = hlo_tiling_guard(t, lhs, inner, from->rank, gaps[i], 0, 1, found, zero);
+      found = hlo_tiling_mask(t, lhs, inner, from->rank, gaps[i], 0, 1, found, zero);
     }
   }
   return found;

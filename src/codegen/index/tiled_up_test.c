@@ -106,8 +106,8 @@ static void check_ways(hlo_tiling_t* t, hlo_value_t* from, hlo_value_t* to) {
   const hlo_tiled_t* down = t->outputs[0];
   while (down->kind == HLO_TILED_COMPUTE) down = down->operands[0];
   assert_int_equal(down->kind, HLO_TILED_LOAD);
-  const hlo_expr_t* index[2] = {hlo_expr_digit(&t->exprs, 10, 0, from->type->dims[0]),
-                                hlo_expr_digit(&t->exprs, 11, 0, from->type->dims[1])};
+  const hlo_expr_t* index[2] = {hlo_expr_loop(&t->exprs, 10, 0, from->type->dims[0]),
+                                hlo_expr_loop(&t->exprs, 11, 0, from->type->dims[1])};
   const hlo_expr_t* const* above = hlo_tiling_index_above(t, from, index, to);
   assert_non_null(above);
   const hlo_expr_t* place = hlo_expr_linearize(&t->exprs, to->type->rank, to->type->dims, above);
@@ -170,8 +170,8 @@ static void some_ops_have_no_way_up(void** state) {
     hlo_arena_init(&arena, 0);
     check(hlo_tiling_create(&fusion, &arena, &t));
     hlo_expr_space_init(&t->exprs, &arena);
-    const hlo_expr_t* index[2] = {hlo_expr_digit(&t->exprs, 0, 0, 12),
-                                  hlo_expr_digit(&t->exprs, 1, 0, 6)};
+    const hlo_expr_t* index[2] = {hlo_expr_loop(&t->exprs, 0, 0, 12),
+                                  hlo_expr_loop(&t->exprs, 1, 0, 6)};
     assert_null(hlo_tiling_index_above(t, input, index, output));
     hlo_arena_deinit(&arena);
     hlo_module_release(module);

@@ -17,15 +17,15 @@ static hlo_status_t require_of(bool holds, const hlo_tiled_t* tiled, const char*
 static hlo_status_t verify_space(const hlo_tiling_t* t, uint32_t number) {
   const hlo_tiled_space_t* space = &t->spaces[number];
   int64_t count = 1;
-  for (uint32_t i = 0; i < space->digit_count; ++i) count *= space->extents[i];
+  for (uint32_t i = 0; i < space->loop_count; ++i) count *= space->extents[i];
   HLO_TRY(require(count == space->element_count, "the loops of a space visit all its elements"));
   if (!space->linear) return hlo_ok();  // not reached by this walk
-  HLO_TRY(require(space->first_digit + space->digit_count <= t->digit_count,
+  HLO_TRY(require(space->first_loop + space->loop_count <= t->loop_count,
                   "the loops of a space are loops of the walk"));
-  for (uint32_t i = 0; i < space->digit_count; ++i) {
-    const hlo_tiled_digit_t* digit = &t->digits[space->first_digit + i];
-    HLO_TRY(require(digit->space == number, "a loop belongs to one space"));
-    HLO_TRY(require(0 <= digit->low && digit->low <= digit->end && digit->end <= space->extents[i],
+  for (uint32_t i = 0; i < space->loop_count; ++i) {
+    const hlo_tiled_loop_t* loop = &t->loops[space->first_loop + i];
+    HLO_TRY(require(loop->space == number, "a loop belongs to one space"));
+    HLO_TRY(require(0 <= loop->low && loop->low <= loop->end && loop->end <= space->extents[i],
                     "a segment is part of its loop"));
   }
   return hlo_ok();
@@ -34,19 +34,19 @@ static hlo_status_t verify_space(const hlo_tiling_t* t, uint32_t number) {
 static hlo_status_t verify_instance(const hlo_tiling_t* t, uint32_t number) {
   const hlo_tiled_t* tiled = t->instances[number];
   HLO_TRY(require(tiled->number == number, "numbers of instances are dense"));
-  uint64_t digits = 0;
+  uint64_t loops = 0;
   for (uint32_t i = 0; i < tiled->operand_count; ++i) {
     HLO_TRY(require_of(tiled->operands[i]->number < number, tiled, "operands come before users"));
-    digits |= tiled->operands[i]->digits;
+    loops |= tiled->operands[i]->loops;
   }
-  HLO_TRY(require_of(t->digit_count == 64 || tiled->digits >> t->digit_count == 0, tiled,
+  HLO_TRY(require_of(t->loop_count == 64 || tiled->loops >> t->loop_count == 0, tiled,
                      "an instance depends on loops of the walk"));
   switch (tiled->kind) {
     case HLO_TILED_LOAD:
       return require_of(tiled->input < t->fusion->input_count && tiled->offset, tiled,
                         "a load is of an input, at an offset");
     case HLO_TILED_COMPUTE:
-      return require_of((digits & ~tiled->digits) == 0, tiled,
+      return require_of((loops & ~tiled->loops) == 0, tiled,
                         "what is computed depends on the loops of its operands");
     case HLO_TILED_REDUCE:
       return require_of(0 < tiled->reduction && tiled->reduction < t->space_count, tiled,
@@ -54,7 +54,7 @@ static hlo_status_t verify_instance(const hlo_tiling_t* t, uint32_t number) {
     case HLO_TILED_RESULT:
       return require_of(tiled->operand_count == 1 && tiled->operands[0]->kind == HLO_TILED_REDUCE,
                         tiled, "a result is that of a reduction");
-    case HLO_TILED_GUARD:
+    case HLO_TILED_MASK:
       return require_of(tiled->operand_count == 2 && tiled->low < tiled->end, tiled,
                         "a guard chooses between two values");
     default: return hlo_ok();

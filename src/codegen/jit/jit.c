@@ -88,9 +88,9 @@ static hlo_status_t check_code(const hlo_code_t* code) {
 // Names, functions and sites behind the object, in one block with it.
 static void copy_tables(hlo_jit_t* jit, const hlo_code_t* code) {
   hlo_code_func_t* funcs = (hlo_code_func_t*)(jit + 1);
-  hlo_code_site_t* sites = (hlo_code_site_t*)(funcs + code->func_count);
-  char* names = (char*)(sites + code->site_count);
-  if (code->site_count) memcpy(sites, code->sites, code->site_count * sizeof *sites);
+  hlo_code_debug_id_t* debug_ids = (hlo_code_debug_id_t*)(funcs + code->func_count);
+  char* names = (char*)(debug_ids + code->debug_id_count);
+  if (code->debug_id_count) memcpy(debug_ids, code->debug_ids, code->debug_id_count * sizeof *debug_ids);
   for (uint32_t i = 0; i < code->func_count; i++) {
     size_t length = strlen(code->funcs[i].name) + 1;
     funcs[i] = code->funcs[i];
@@ -99,19 +99,19 @@ static void copy_tables(hlo_jit_t* jit, const hlo_code_t* code) {
   }
   jit->code = (hlo_code_t){.size_bytes = code->size_bytes,
                            .func_count = code->func_count,
-                           .site_count = code->site_count,
+                           .debug_id_count = code->debug_id_count,
                            .funcs = funcs,
-                           .sites = sites};
+                           .debug_ids = debug_ids};
 }
 
 // The object with copies of the tables, nothing placed yet.
 static hlo_status_t create_jit(hlo_jit_pool_t* pool, const hlo_code_t* code, hlo_jit_t** out_jit) {
-  size_t funcs_bytes, sites_bytes, size_bytes = sizeof(hlo_jit_t);
+  size_t funcs_bytes, debug_ids_bytes, size_bytes = sizeof(hlo_jit_t);
   for (uint32_t i = 0; i < code->func_count; i++) size_bytes += strlen(code->funcs[i].name) + 1;
   if (!hlo_size_mul(code->func_count, sizeof *code->funcs, &funcs_bytes) ||
-      !hlo_size_mul(code->site_count, sizeof *code->sites, &sites_bytes) ||
+      !hlo_size_mul(code->debug_id_count, sizeof *code->debug_ids, &debug_ids_bytes) ||
       !hlo_size_add(size_bytes, funcs_bytes, &size_bytes) ||
-      !hlo_size_add(size_bytes, sites_bytes, &size_bytes)) {
+      !hlo_size_add(size_bytes, debug_ids_bytes, &size_bytes)) {
     return hlo_status_out_of_memory(SIZE_MAX);
   }
   hlo_jit_t* jit = hlo_mem_alloc_zeroed(size_bytes);
@@ -206,18 +206,18 @@ void* hlo_jit_address(const hlo_jit_t* jit, uint32_t func_index) {
   return jit->memory.code + jit->code.funcs[func_index].offset_bytes;
 }
 
-uint32_t hlo_jit_site(const hlo_jit_t* jit, const void* pc) {
+uint32_t hlo_jit_debug_id(const hlo_jit_t* jit, const void* pc) {
   uintptr_t offset = (uintptr_t)pc - (uintptr_t)jit->memory.code;
   if (offset >= jit->memory.size_bytes) return 0;
-  const hlo_code_site_t* sites = jit->code.sites;
-  size_t low = 0, high = jit->code.site_count;  // sites before `low` begin at or before pc
+  const hlo_code_debug_id_t* debug_ids = jit->code.debug_ids;
+  size_t low = 0, high = jit->code.debug_id_count;  // sites before `low` begin at or before pc
   while (low < high) {
     size_t middle = low + (high - low) / 2;
-    if (sites[middle].offset_bytes <= offset) {
+    if (debug_ids[middle].offset_bytes <= offset) {
       low = middle + 1;
     } else {
       high = middle;
     }
   }
-  return low ? sites[low - 1].site : 0;
+  return low ? debug_ids[low - 1].debug_id : 0;
 }

@@ -41,6 +41,6 @@ void hlo_jit_release(hlo_jit_t* jit);
 const hlo_code_t* hlo_jit_code(const hlo_jit_t* jit);
 void* hlo_jit_address(const hlo_jit_t* jit, uint32_t func_index);
 /// The site of a program counter inside the code; 0: none.
-uint32_t hlo_jit_site(const hlo_jit_t* jit, const void* pc);
+uint32_t hlo_jit_debug_id(const hlo_jit_t* jit, const void* pc);
 
 #endif  // HLO_CODEGEN_JIT_JIT_H_

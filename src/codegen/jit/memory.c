@@ -40,7 +40,7 @@ static size_t offset_behind(const hlo_jit_slab_t* slab, const hlo_jit_memory_t* 
 }
 
 // Whether `size_bytes` fit behind a range (NULL: at the start of the slab).
-static bool fits_behind(const hlo_jit_slab_t* slab, const hlo_jit_memory_t* range,
+static bool fits_after(const hlo_jit_slab_t* slab, const hlo_jit_memory_t* range,
                         size_t size_bytes) {
   const hlo_jit_memory_t* next = range ? range->next : slab->first;
   size_t begin = offset_behind(slab, range);
@@ -52,12 +52,12 @@ static bool fits_behind(const hlo_jit_slab_t* slab, const hlo_jit_memory_t* rang
 static bool find_gap(const hlo_jit_slab_t* slab, size_t size_bytes, hlo_jit_memory_t** out_before) {
   if (SLAB_BYTES - slab->used_bytes < size_bytes) return false;
   *out_before = slab->rover;
-  if (fits_behind(slab, slab->rover, size_bytes)) return true;
+  if (fits_after(slab, slab->rover, size_bytes)) return true;
   *out_before = NULL;
-  if (fits_behind(slab, NULL, size_bytes)) return true;
+  if (fits_after(slab, NULL, size_bytes)) return true;
   for (hlo_jit_memory_t* range = slab->first; range; range = range->next) {
     *out_before = range;
-    if (fits_behind(slab, range, size_bytes)) return true;
+    if (fits_after(slab, range, size_bytes)) return true;
   }
   return false;
 }

@@ -12,7 +12,7 @@ static uint32_t lane_bytes(const hlo_tiled_t* tiled) {
   hlo_dtype_t dtype = tiled->kind == HLO_TILED_PRODUCT ? hlo_tiled_sum_dtype(tiled->value->def)
                                                        : tiled->value->type->dtype;
   uint32_t bytes = hlo_elementwise_register_bytes(dtype);
-  if (!tiled->offset || tiled->kind == HLO_TILED_GUARD) return bytes;
+  if (!tiled->offset || tiled->kind == HLO_TILED_MASK) return bytes;
   bool is_small = tiled->offset->low >= INT32_MIN && tiled->offset->high <= INT32_MAX;
   if (tiled->kind == HLO_TILED_INDEX) return is_small && bytes <= 4 ? 4 : 8;
   bool may_gather = hlo_dtype_size_bytes(tiled->value->type->dtype) >= 4;
@@ -45,22 +45,22 @@ static hlo_status_t choose_loops(hlo_kernel_t* kernel, hlo_arena_t* scratch,
     kernel->loops[kernel->loop_count++] = 0;
     return hlo_ok();
   }
-  const uint32_t none = HLO_TILED_MAX_DIGITS;
+  const uint32_t none = HLO_TILED_MAX_LOOPS;
   hlo_kernel_lanes_t best;
   double cost_ns = hlo_kernel_choose_lanes(kernel, pieces, &best);
-  HLO_TRY(hlo_kernel_join_digits(kernel, cost_ns, scratch, pieces, &best));
-  kernel->kind = best.woven < none   ? HLO_KERNEL_WOVEN
-                 : best.cross < none ? HLO_KERNEL_SQUARES
+  HLO_TRY(hlo_kernel_join_loops(kernel, cost_ns, scratch, pieces, &best));
+  kernel->kind = best.interleaved < none   ? HLO_KERNEL_INTERLEAVED
+                 : best.cross < none ? HLO_KERNEL_TRANSPOSE
                  : best.lane < none  ? HLO_KERNEL_LANES
                                      : HLO_KERNEL_POINTS;
-  kernel->woven_digit = best.woven;
-  for (uint32_t i = 0; i < space->digit_count; ++i) {
-    bool is_apart = i == best.lane || i == best.cross || i == best.woven;
+  kernel->interleaved_loop = best.interleaved;
+  for (uint32_t i = 0; i < space->loop_count; ++i) {
+    bool is_apart = i == best.lane || i == best.cross || i == best.interleaved;
     if (!is_apart && space->extents[i] > 1) kernel->loops[kernel->loop_count++] = i;
   }
-  if (kernel->kind == HLO_KERNEL_SQUARES) {
+  if (kernel->kind == HLO_KERNEL_TRANSPOSE) {
     kernel->loops[kernel->loop_count++] = best.cross;
-    kernel->lanes = hlo_kernel_square_edge(kernel, best.lane);
+    kernel->lanes = hlo_kernel_transpose_edge(kernel, best.lane);
   }
   if (best.lane < none) kernel->loops[kernel->loop_count++] = best.lane;
   return hlo_ok();
@@ -70,8 +70,8 @@ static hlo_status_t choose_loops(hlo_kernel_t* kernel, hlo_arena_t* scratch,
 static bool is_one_by_one(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling,
                           const hlo_tiled_t* tiled) {
   if (kernel->kind == HLO_KERNEL_POINTS) {
-    uint64_t digits = hlo_tiling_computed_digits(tiling, tiled);
-    return !(digits & ~hlo_tiled_space_mask(&tiling->spaces[0]));
+    uint64_t loops = hlo_tiling_computed_loops(tiling, tiled);
+    return !(loops & ~hlo_tiled_space_mask(&tiling->spaces[0]));
   }
   if (kernel->kind != HLO_KERNEL_LANES || tiled->kind != HLO_TILED_LOAD) return false;
   uint32_t lane = kernel->loops[kernel->loop_count - 1];
@@ -85,7 +85,7 @@ static void add_work(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling, dou
                      hlo_tile_work_t* work) {
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {
     const hlo_tiled_t* tiled = tiling->instances[i];
-    double points = hlo_tiling_points(tiling, hlo_tiling_computed_digits(tiling, tiled));
+    double points = hlo_tiling_points(tiling, hlo_tiling_computed_loops(tiling, tiled));
     double cost = tiled->kind == HLO_TILED_COMPUTE ? hlo_elementwise_cost(tiled->value->def) : 1;
     work->vector_ops += points * cost / (is_one_by_one(kernel, tiling, tiled) ? 1 : kernel->lanes);
     if (tiled->kind == HLO_TILED_LOAD) {
@@ -94,10 +94,10 @@ static void add_work(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling, dou
   }
   for (uint32_t i = 0; i < tiling->fusion->output_count; ++i) {
     const hlo_type_t* type = tiling->fusion->outputs[i]->type;
-    bool is_side = i >= tiling->fusion->output_count - tiling->fusion->side_count;
-    uint64_t digits =
-        is_side ? tiling->output_offsets[i]->digits : hlo_tiled_space_mask(&tiling->spaces[0]);
-    double bytes = hlo_tiling_points(tiling, digits) * (double)hlo_dtype_size_bytes(type->dtype);
+    bool is_extra_output = i >= tiling->fusion->output_count - tiling->fusion->extra_output_count;
+    uint64_t loops =
+        is_extra_output ? tiling->output_offsets[i]->loops : hlo_tiled_space_mask(&tiling->spaces[0]);
+    double bytes = hlo_tiling_points(tiling, loops) * (double)hlo_dtype_size_bytes(type->dtype);
     work->accessed_bytes += bytes;
     work->distinct_bytes += bytes;
   }
@@ -125,30 +125,30 @@ static hlo_status_t estimate(hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pi
 
 // Whether a load's elements are all among those that one turn of a woven kernel stores to an output,
 // having read what it needs.
-static bool is_read_where_woven(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling,
+static bool is_read_where_interleaved(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling,
                                 const hlo_expr_t* load, const hlo_expr_t* output) {
-  const uint32_t woven = kernel->woven_digit;
-  const hlo_tiled_digit_t* range = &tiling->digits[woven];
+  const uint32_t interleaved = kernel->interleaved_loop;
+  const hlo_tiled_loop_t* range = &tiling->loops[interleaved];
   for (uint32_t i = 0; i < load->term_count; ++i) {
-    if (load->terms[i].atom->kind != HLO_EXPR_DIGIT) return false;
+    if (load->terms[i].atom->kind != HLO_EXPR_LOOP) return false;
   }
-  for (uint64_t rest = (load->digits | output->digits) & ~((uint64_t)1 << woven); rest;
+  for (uint64_t rest = (load->loops | output->loops) & ~((uint64_t)1 << interleaved); rest;
        rest &= rest - 1) {
-    const uint32_t digit = (uint32_t)__builtin_ctzll(rest);
-    if (hlo_expr_coefficient(load, digit) != hlo_expr_coefficient(output, digit)) return false;
+    const uint32_t loop = (uint32_t)__builtin_ctzll(rest);
+    if (hlo_expr_coefficient(load, loop) != hlo_expr_coefficient(output, loop)) return false;
   }
-  const int64_t step = hlo_expr_coefficient(load, woven);
-  const int64_t begin = output->constant - (output->digits >> woven & 1 ? 0 : range->low);
+  const int64_t step = hlo_expr_coefficient(load, interleaved);
+  const int64_t begin = output->constant - (output->loops >> interleaved & 1 ? 0 : range->low);
   const int64_t first = load->constant + step * range->low - begin;
   const int64_t last = first + step * (range->end - 1 - range->low);
-  const int64_t count = kernel->spaces[0].extents[woven];
+  const int64_t count = kernel->spaces[0].extents[interleaved];
   return first >= 0 && first < count && last >= 0 && last < count;
 }
 
 static bool is_read_in_place(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling,
                              const hlo_expr_t* load, const hlo_expr_t* output) {
-  return load == output || (kernel->kind == HLO_KERNEL_WOVEN &&
-                            is_read_where_woven(kernel, tiling, load, output));
+  return load == output || (kernel->kind == HLO_KERNEL_INTERLEAVED &&
+                            is_read_where_interleaved(kernel, tiling, load, output));
 }
 
 // Inputs that are read elsewhere than where an output is written cannot share its memory.
@@ -157,8 +157,8 @@ void hlo_kernel_find_shareable(hlo_kernel_t* kernel, const hlo_tiling_t* tiling)
   for (uint32_t o = hlo_kernel_main_count(kernel); o < kernel->fusion->output_count; ++o) {
     kernel->shareable[o] = 0;
   }
-  bool is_one_turn = kernel->kind == HLO_KERNEL_VECTOR || kernel->loop_count == 0;
-  if (is_one_turn && !kernel->form && kernel->segment_count == 1) {
+  bool is_one_iteration = kernel->kind == HLO_KERNEL_VECTOR || kernel->loop_count == 0;
+  if (is_one_iteration && !kernel->form && kernel->segment_count == 1) {
     return;  // everything is read before anything is written
   }
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {
@@ -183,16 +183,16 @@ static bool has_large_output(const hlo_kernel_t* kernel) {
 
 // Squares are stored line by line only where a vector is a line.
 static bool is_streamed(const hlo_kernel_t* kernel) {
-  bool is_apart = kernel->kind == HLO_KERNEL_POINTS || kernel->kind == HLO_KERNEL_WOVEN;
+  bool is_apart = kernel->kind == HLO_KERNEL_POINTS || kernel->kind == HLO_KERNEL_INTERLEAVED;
   if (is_apart || kernel->is_sweep) return false;
   bool has_whole_lines = kernel->target->vector_bytes >= hlo_target_line_bytes(kernel->target);
-  return has_large_output(kernel) && (kernel->kind != HLO_KERNEL_SQUARES || has_whole_lines);
+  return has_large_output(kernel) && (kernel->kind != HLO_KERNEL_TRANSPOSE || has_whole_lines);
 }
 
 // How many of the outermost loops are the same in all segments. Reductions belong outside of loops
 // that they do not depend on, so segments with such have loops of their own.
 static uint32_t common_levels(const hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces) {
-  if (pieces->count < 2 || kernel->kind == HLO_KERNEL_WOVEN) return 0;
+  if (pieces->count < 2 || kernel->kind == HLO_KERNEL_INTERLEAVED) return 0;
   for (uint32_t i = 0; i < pieces->count; ++i) {
     if (hlo_tiling_has_reduction(pieces->tilings[i])) return 0;
   }
@@ -216,7 +216,7 @@ static hlo_status_t create(hlo_kernel_t* kernel, hlo_arena_t* scratch) {
   for (uint32_t i = 0; i < pieces->count; ++i) {
     hlo_kernel_find_shareable(kernel, pieces->tilings[i]);
   }
-  kernel->is_sweep = hlo_kernel_sums_columns(kernel, first);
+  kernel->is_sweep = hlo_kernel_reduces_columns(kernel, first);
   kernel->is_streamed = is_streamed(kernel);
   HLO_TRY(hlo_kernel_check_work(kernel, pieces, scratch, &kernel->verdict));
   if (hlo_verdict_is_no(&kernel->verdict)) return hlo_ok();

@@ -20,36 +20,36 @@ static const double MOST_REDUCTIONS = 1.5, MOST_COSTLY = 2.5, MOST_OTHERS = 3.5;
 
 // The digits of all loops around an instance: those it depends on, and where one of them is a
 // reduction's, those that the reduction depends on.
-static uint64_t enclosing_digits(const hlo_tiling_t* tiling, const hlo_tiled_t* tiled) {
-  uint64_t digits = hlo_tiling_computed_digits(tiling, tiled);
-  if (tiling->space_count == 1) return digits;                             // no reductions
+static uint64_t enclosing_loops(const hlo_tiling_t* tiling, const hlo_tiled_t* tiled) {
+  uint64_t loops = hlo_tiling_computed_loops(tiling, tiled);
+  if (tiling->space_count == 1) return loops;                             // no reductions
   for (uint32_t i = tiled->number + 1; i < tiling->instance_count; ++i) {  // inner ones come first
     const hlo_tiled_t* outer = tiling->instances[i];
-    if (outer->kind != HLO_TILED_REDUCE || !(outer->digits & ~digits)) continue;
-    if (!(digits & hlo_tiled_space_mask(&tiling->spaces[outer->reduction]))) continue;
+    if (outer->kind != HLO_TILED_REDUCE || !(outer->loops & ~loops)) continue;
+    if (!(loops & hlo_tiled_space_mask(&tiling->spaces[outer->reduction]))) continue;
     bool is_needed[HLO_TILED_MAX_INSTANCES] = {false};
     hlo_tiling_mark_needed(tiling, outer, is_needed);
-    if (is_needed[tiled->number]) digits |= outer->digits;
+    if (is_needed[tiled->number]) loops |= outer->loops;
   }
-  return digits;
+  return loops;
 }
 
 // How often the loops compute an instance: once for every value of the loops down to the innermost
 // one that is around it. Pieces that are woven compute what they have in common once for all.
 static double evaluation_count(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling,
                                const hlo_tiled_t* tiled) {
-  uint64_t output_digits = hlo_tiled_space_mask(&tiling->spaces[0]);
-  uint64_t digits = enclosing_digits(tiling, tiled);
+  uint64_t output_loops = hlo_tiled_space_mask(&tiling->spaces[0]);
+  uint64_t loops = enclosing_loops(tiling, tiled);
   double outer = 1;
-  double count = hlo_tiling_points(tiling, digits & ~output_digits);
+  double count = hlo_tiling_points(tiling, loops & ~output_loops);
   double needed = 1;
   for (uint32_t i = 0; i < kernel->loop_count; ++i) {
-    uint32_t digit = kernel->loops[i];
-    outer *= (double)(tiling->digits[digit].end - tiling->digits[digit].low);
-    if (digits >> digit & 1) needed = outer;
+    uint32_t loop = kernel->loops[i];
+    outer *= (double)(tiling->loops[loop].end - tiling->loops[loop].low);
+    if (loops >> loop & 1) needed = outer;
   }
-  const bool is_shared = kernel->kind == HLO_KERNEL_WOVEN && !(digits >> kernel->woven_digit & 1);
-  return count * needed / (is_shared ? (double)kernel->spaces[0].extents[kernel->woven_digit] : 1);
+  const bool is_shared = kernel->kind == HLO_KERNEL_INTERLEAVED && !(loops >> kernel->interleaved_loop & 1);
+  return count * needed / (is_shared ? (double)kernel->spaces[0].extents[kernel->interleaved_loop] : 1);
 }
 
 // How often an op may be computed for each element that is wanted of it.
@@ -120,14 +120,14 @@ static hlo_verdict_t check_lanes(const hlo_kernel_t* kernel, const hlo_tiling_t*
   if (has_several_shapes(kernel) && !hlo_tiling_has_reduction(tiling)) {
     return hlo_verdict_no(HLO_REASON_SHAPES_WITHOUT_LANES, NULL);
   }
-  uint64_t output_digits = hlo_tiled_space_mask(&tiling->spaces[0]);
+  uint64_t output_loops = hlo_tiled_space_mask(&tiling->spaces[0]);
   bool is_short = false, is_costly = false;
   const hlo_node_t* costly = NULL;
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {
     const hlo_tiled_t* tiled = tiling->instances[i];
     if (tiled->kind == HLO_TILED_REDUCE) {
       is_short |= tiling->spaces[tiled->reduction].element_count <= SHORT_REDUCTION;
-    } else if (tiled->kind == HLO_TILED_COMPUTE && !(tiled->digits & ~output_digits)) {
+    } else if (tiled->kind == HLO_TILED_COMPUTE && !(tiled->loops & ~output_loops)) {
       const bool costs = hlo_elementwise_cost(tiled->value->def) >= COSTLY;
       if (costs && !is_costly) costly = tiled->value->def;
       is_costly |= costs;
@@ -189,8 +189,8 @@ hlo_status_t hlo_kernel_check_work(const hlo_kernel_t* kernel, const hlo_kernel_
   return hlo_ok();
 }
 
-static hlo_verdict_t check_sides(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
-  if (!kernel->fusion->side_count) return hlo_verdict_yes();
+static hlo_verdict_t check_extra_outputs(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
+  if (!kernel->fusion->extra_output_count) return hlo_verdict_yes();
   const hlo_verdict_t verdict = hlo_kernel_check_sides(kernel, tiling);
   if (hlo_verdict_is_no(&verdict)) return verdict;
   // What could run on many threads by itself is not to wait for what cannot.
@@ -199,18 +199,18 @@ static hlo_verdict_t check_sides(const hlo_kernel_t* kernel, const hlo_tiling_t*
 }
 
 static int64_t range_of(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling, uint32_t level) {
-  const hlo_tiled_digit_t* digit = &tiling->digits[kernel->loops[level]];
-  return digit->end - digit->low;
+  const hlo_tiled_loop_t* loop = &tiling->loops[kernel->loops[level]];
+  return loop->end - loop->low;
 }
 
 // How many chunks compute an instance each for itself, beyond what the loops repeat anyway.
 static double chunk_repeats(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling,
                             const hlo_tiled_t* tiled) {
-  bool needs_outer = tiled->digits >> kernel->loops[0] & 1;
+  bool needs_outer = tiled->loops >> kernel->loops[0] & 1;
   if (kernel->cut != HLO_KERNEL_CUT_TWO_LOOPS) {
     return needs_outer ? 1 : (double)hlo_divide_up(range_of(kernel, tiling, 0), kernel->chunk_size);
   }
-  if (tiled->digits >> kernel->loops[1] & 1) return 1;
+  if (tiled->loops >> kernel->loops[1] & 1) return 1;
   int64_t parts = hlo_divide_up(range_of(kernel, tiling, 1), kernel->chunk_size);
   return (double)(needs_outer ? parts : parts * range_of(kernel, tiling, 0));
 }
@@ -226,7 +226,7 @@ static hlo_verdict_t check_repeats(const hlo_kernel_t* kernel, const hlo_kernel_
     for (uint32_t k = 0; k < tiling->instance_count; ++k) {
       const hlo_tiled_t* tiled = tiling->instances[k];
       double cost = tiled->kind == HLO_TILED_COMPUTE ? hlo_elementwise_cost(tiled->value->def) : 1;
-      cost *= hlo_tiling_points(tiling, hlo_tiling_computed_digits(tiling, tiled));
+      cost *= hlo_tiling_points(tiling, hlo_tiling_computed_loops(tiling, tiled));
       once += cost;
       again += cost * (chunk_repeats(kernel, tiling, tiled) - 1);
     }
@@ -239,5 +239,5 @@ static hlo_verdict_t check_repeats(const hlo_kernel_t* kernel, const hlo_kernel_
 hlo_verdict_t hlo_kernel_check_chunks(const hlo_kernel_t* kernel,
                                       const hlo_kernel_pieces_t* pieces) {
   const hlo_verdict_t verdict = check_repeats(kernel, pieces);
-  return hlo_verdict_is_no(&verdict) ? verdict : check_sides(kernel, pieces->tilings[0]);
+  return hlo_verdict_is_no(&verdict) ? verdict : check_extra_outputs(kernel, pieces->tilings[0]);
 }

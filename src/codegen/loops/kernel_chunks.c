@@ -13,7 +13,7 @@ bool hlo_kernel_is_worth_cutting(const hlo_kernel_t* kernel) {
   return hlo_tile_is_worth_cutting(&kernel->target->tile, kernel->cost_ns, false);
 }
 
-bool hlo_kernel_sums_columns(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
+bool hlo_kernel_reduces_columns(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
   if (!hlo_kernel_has_lanes(kernel) || kernel->segment_count != 1 || kernel->loop_count != 1) {
     return false;
   }
@@ -22,7 +22,7 @@ bool hlo_kernel_sums_columns(const hlo_kernel_t* kernel, const hlo_tiling_t* til
     const hlo_tiled_t* root = tiling->outputs[i];
     hlo_dtype_t dtype = kernel->fusion->outputs[i]->type->dtype;
     if (root->kind != HLO_TILED_REDUCE || root->operand_count != 2 ||
-        root->reduction != tiling->outputs[0]->reduction || !(root->digits >> lane & 1) ||
+        root->reduction != tiling->outputs[0]->reduction || !(root->loops >> lane & 1) ||
         dtype == HLO_DTYPE_PRED || hlo_tiling_needs_reduction(tiling, root) ||
         hlo_elementwise_register_bytes(dtype) != hlo_dtype_size_bytes(dtype)) {
       return false;
@@ -46,7 +46,7 @@ static uint64_t cut_chunks(hlo_kernel_t* kernel, int64_t extent, int64_t wanted,
 // What a loop may be cut into multiples of, so that no vector or tile falls apart.
 static int64_t cutting_step(const hlo_kernel_t* kernel, uint32_t level) {
   uint32_t rest = kernel->loop_count - level;
-  if (kernel->kind == HLO_KERNEL_SQUARES && rest <= 2) return kernel->lanes;
+  if (kernel->kind == HLO_KERNEL_TRANSPOSE && rest <= 2) return kernel->lanes;
   if (rest > 1 || !hlo_kernel_has_lanes(kernel)) return 1;
   return (int64_t)kernel->lanes * (kernel->is_sweep ? SWEPT_VECTORS : STRIP_VECTORS);
 }
@@ -68,10 +68,10 @@ static void cut_loops(hlo_kernel_t* kernel) {
 }
 
 // The first digit with more than one value: there is one where there is work.
-static uint32_t outermost_digit(const hlo_tiled_space_t* space) {
-  uint32_t digit = 0;
-  while (space->extents[digit] < 2) ++digit;
-  return digit;
+static uint32_t outermost_loop(const hlo_tiled_space_t* space) {
+  uint32_t loop = 0;
+  while (space->extents[loop] < 2) ++loop;
+  return loop;
 }
 
 // One element reduced from many: the reductions are cut instead, if all run side by side.
@@ -83,7 +83,7 @@ static hlo_verdict_t cut_reductions(hlo_kernel_t* kernel, const hlo_tiling_t* ti
     const hlo_tiled_t* tiled = tiling->instances[i];
     if (tiled->kind != HLO_TILED_REDUCE) continue;
     // An operand that needs a finished reduction would need a second round of chunks.
-    is_nested |= tiled->digits || (partials && tiled->reduction != space_number) ||
+    is_nested |= tiled->loops || (partials && tiled->reduction != space_number) ||
                  hlo_tiling_needs_reduction(tiling, tiled);
     space_number = tiled->reduction;
     partials += hlo_tiled_result_count(tiled);
@@ -93,13 +93,13 @@ static hlo_verdict_t cut_reductions(hlo_kernel_t* kernel, const hlo_tiling_t* ti
   }
   if (!partials || partials > HLO_KERNEL_MAX_PARTIALS) return hlo_verdict_yes();
   const hlo_tiled_space_t* space = &tiling->spaces[space_number];
-  uint32_t digit = outermost_digit(space);
-  int64_t step = digit + 1 == space->digit_count ? kernel->lanes * STRIP_VECTORS : 1;
-  kernel->chunk_count = cut_chunks(kernel, space->extents[digit], wanted_chunks(kernel), step);
+  uint32_t loop = outermost_loop(space);
+  int64_t step = loop + 1 == space->loop_count ? kernel->lanes * STRIP_VECTORS : 1;
+  kernel->chunk_count = cut_chunks(kernel, space->extents[loop], wanted_chunks(kernel), step);
   if (kernel->chunk_count < 2) return hlo_verdict_yes();
   kernel->cut = HLO_KERNEL_CUT_REDUCTION;
   kernel->split_space = space_number;
-  kernel->split_digit = digit;
+  kernel->split_loop = loop;
   kernel->partial_count = partials;
   return hlo_verdict_yes();
 }
@@ -119,7 +119,7 @@ static columns_t find_columns(const hlo_kernel_t* kernel, const hlo_tiling_t* ti
     if (tiled->kind != HLO_TILED_REDUCE) continue;
     if (count++ == 0) columns.space = tiled->reduction;
     columns.is_nested |= hlo_tiling_needs_reduction(tiling, tiled);
-    columns.is_swept &= tiled->digits >> lane & 1 && tiled->reduction == columns.space &&
+    columns.is_swept &= tiled->loops >> lane & 1 && tiled->reduction == columns.space &&
                         tiled->operands[0]->kind != HLO_TILED_PRODUCT;
     for (uint32_t r = 0; r < hlo_tiled_result_count(tiled); ++r, ++columns.partials) {
       hlo_dtype_t dtype = tiled->value->def->results[r].type->dtype;
@@ -146,11 +146,11 @@ static hlo_verdict_t cut_columns(hlo_kernel_t* kernel, const hlo_tiling_t* tilin
   if (columns.is_nested) {
     return hlo_verdict_no(HLO_REASON_SERIAL_COLUMNS, NULL);
   }
-  uint32_t digit = outermost_digit(space);
-  int64_t step = digit + 1 == space->digit_count ? SWEPT_ROWS : 1;
-  if (space->extents[digit] < 2 * step) return hlo_verdict_yes();
-  kernel->chunk_count = cut_chunks(kernel, space->extents[digit], wanted, step);
-  kernel->split_digit = digit;
+  uint32_t loop = outermost_loop(space);
+  int64_t step = loop + 1 == space->loop_count ? SWEPT_ROWS : 1;
+  if (space->extents[loop] < 2 * step) return hlo_verdict_yes();
+  kernel->chunk_count = cut_chunks(kernel, space->extents[loop], wanted, step);
+  kernel->split_loop = loop;
   kernel->is_sweep = true;
   kernel->is_streamed = false;
   kernel->cut = HLO_KERNEL_CUT_REDUCTION;

@@ -32,7 +32,7 @@ static hlo_vir_value_t* given_value(const hlo_emitter_t* e, const hlo_tiled_t* t
 // that stores little. Plain sums are as quick as memory by themselves.
 static bool is_last_pass(const hlo_emitter_t* e, const hlo_tiled_t* load) {
   const hlo_tiling_t* tiling = e->tiling;
-  const hlo_tiled_t* last = e->kept.reduction;
+  const hlo_tiled_t* last = e->cached.reduction;
   if (!e->is_streaming) {
     size_t bytes = hlo_type_size_bytes(load->value->type);
     if (!hlo_target_is_large(e->kernel->target, bytes)) return false;
@@ -43,17 +43,17 @@ static bool is_last_pass(const hlo_emitter_t* e, const hlo_tiled_t* load) {
     bool is_sum = last && hlo_tiled_reducer(last->value->def, 0) == HLO_OP_add;
     if (is_sum && !hlo_tiling_needs_reduction(tiling, last)) return false;
   }
-  return last && hlo_tiled_space_mask(&tiling->spaces[last->reduction]) >> e->lane_digit & 1;
+  return last && hlo_tiled_space_mask(&tiling->spaces[last->reduction]) >> e->lane_loop & 1;
 }
 
 // Whether a reduction reads the same array on its way.
 static bool is_read_twice(const hlo_emitter_t* e, const hlo_tiled_t* load) {
   const hlo_tiling_t* tiling = e->tiling;
-  uint64_t output_digits = hlo_tiled_space_mask(&tiling->spaces[0]);
+  uint64_t output_loops = hlo_tiled_space_mask(&tiling->spaces[0]);
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {
     const hlo_tiled_t* other = tiling->instances[i];
     bool is_same = other->kind == HLO_TILED_LOAD && other->input == load->input;
-    if (is_same && (other->digits & ~output_digits)) return true;
+    if (is_same && (other->loops & ~output_loops)) return true;
   }
   return false;
 }
@@ -64,8 +64,8 @@ static bool is_read_twice(const hlo_emitter_t* e, const hlo_tiled_t* load) {
 static int64_t prefetch_distance(const hlo_emitter_t* e, const hlo_tiled_t* load, int64_t bytes) {
   const hlo_kernel_t* kernel = e->kernel;
   int64_t line_bytes = hlo_target_line_bytes(kernel->target);
-  if (e->mask || kernel->kind == HLO_KERNEL_SQUARES || bytes * e->lanes < line_bytes) return 0;
-  bool is_output = hlo_tiled_space_mask(&e->tiling->spaces[0]) >> e->lane_digit & 1;
+  if (e->mask || kernel->kind == HLO_KERNEL_TRANSPOSE || bytes * e->lanes < line_bytes) return 0;
+  bool is_output = hlo_tiled_space_mask(&e->tiling->spaces[0]) >> e->lane_loop & 1;
   if (is_output ? !e->is_streaming : !is_last_pass(e, load)) return 0;
   int64_t otherwise = is_output ? PREFETCHED_BYTES : 0;
   uint32_t rows = kernel->loop_count - hlo_kernel_has_lanes(kernel);  // loops around
@@ -89,12 +89,12 @@ static hlo_vir_value_t* emit_load(hlo_emitter_t* e, const hlo_tiled_t* tiled) {
   if (given && given->type.lanes > 1) return hlo_emit_from_vector(e, tiled, given);
   if (given) return hlo_scalar_is_index(dtype) ? hlo_scalar_to_lane(e->b, dtype, given) : given;
   hlo_vir_value_t* base = e->addresses[tiled->input];
-  if (!hlo_emitter_has_lanes(e, tiled->digits)) {
+  if (!hlo_emitter_has_lanes(e, tiled->loops)) {
     hlo_element_address_t address = hlo_emit_address(e, base, tiled->offset, dtype);
     address.flags = load_flags(e);
     return hlo_elementwise_load(e->b, dtype, 1, &address);
   }
-  if (hlo_tiled_lane_access(tiled->offset, e->lane_digit) == HLO_LANE_PLAIN) {
+  if (hlo_tiled_lane_access(tiled->offset, e->lane_loop) == HLO_LANE_PLAIN) {
     hlo_element_address_t address = hlo_emit_address(e, base, tiled->offset, dtype);
     address.mask = e->mask;
     address.flags = load_flags(e);
@@ -102,7 +102,7 @@ static hlo_vir_value_t* emit_load(hlo_emitter_t* e, const hlo_tiled_t* tiled) {
     if (distance) hlo_emit_prefetch(e, dtype, &address, distance);
     return hlo_elementwise_load(e->b, dtype, e->lanes, &address);
   }
-  if (e->kernel->kind == HLO_KERNEL_VECTOR && e->lane_digit == 0) {
+  if (e->kernel->kind == HLO_KERNEL_VECTOR && e->lane_loop == 0) {
     return hlo_emit_small_load(e, tiled, load_flags(e));
   }
   hlo_vir_value_t* strided = hlo_emit_strided_load(e, tiled, load_flags(e));
@@ -125,7 +125,7 @@ static hlo_vir_value_t* emit_iota(hlo_emitter_t* e, const hlo_tiled_t* tiled) {
                   hlo_elementwise_register_bytes(dtype) <= 4;
   hlo_vir_elem_t elem = is_small ? HLO_VIR_I32 : HLO_VIR_I64;
   hlo_vir_value_t* value;
-  if (hlo_emitter_has_lanes(e, tiled->digits)) {
+  if (hlo_emitter_has_lanes(e, tiled->loops)) {
     value = hlo_emit_vector_index(e, elem, tiled->offset);
   } else {
     value = hlo_emit_index(e, tiled->offset);
@@ -190,34 +190,34 @@ static void set_if(hlo_emitter_t* e, hlo_vir_value_t* condition, hlo_vir_value_t
 
 // Whether a value may be read wherever the guard is: padding may, an operand of a concatenation may
 // not, also where its place depends on values only.
-static bool is_readable_everywhere(const hlo_tiled_t* tiled) {
+static bool is_readable_duplicated(const hlo_tiled_t* tiled) {
   if (tiled->kind == HLO_TILED_CONSTANT) return true;
-  return tiled->kind == HLO_TILED_LOAD && tiled->digits == 0 && tiled->offset->low >= 0 &&
+  return tiled->kind == HLO_TILED_LOAD && tiled->loops == 0 && tiled->offset->low >= 0 &&
          tiled->offset->high < hlo_type_element_count(tiled->value->type);
 }
 
 static hlo_vir_value_t* emit_guard(hlo_emitter_t* e, const hlo_tiled_t* tiled) {
   static const uint8_t zero[16];
   hlo_vir_builder_t* b = e->b;
-  uint32_t lanes = hlo_emitter_has_lanes(e, tiled->digits) ? e->lanes : 1;
+  uint32_t lanes = hlo_emitter_has_lanes(e, tiled->loops) ? e->lanes : 1;
   const hlo_tiled_t* outside = tiled->operands[1];
   hlo_vir_value_t* offset = hlo_emit_index(e, tiled->offset);
   hlo_vir_value_t* is_inside = hlo_vir_index(
       b, HLO_VIR_iand, hlo_vir_icmp(b, HLO_VIR_GE, offset, hlo_vir_iconst(b, tiled->low)),
       hlo_vir_icmp(b, HLO_VIR_LT, offset, hlo_vir_iconst(b, tiled->end)));
-  bool is_everywhere = is_readable_everywhere(outside);
+  bool is_duplicated = is_readable_duplicated(outside);
   hlo_vir_value_t* result = hlo_vir_var(
-      b, is_everywhere ? hlo_emit_wide(e, outside, lanes)
+      b, is_duplicated ? hlo_emit_wide(e, outside, lanes)
                        : hlo_elementwise_constant(b, tiled->value->type->dtype, lanes, zero));
   set_if(e, is_inside, result, tiled->operands[0]);
-  if (!is_everywhere) {
+  if (!is_duplicated) {
     set_if(e, hlo_vir_icmp(b, HLO_VIR_EQ, is_inside, hlo_vir_iconst(b, 0)), result, outside);
   }
   return result;
 }
 
 static bool is_scalar_compute(const hlo_emitter_t* e, const hlo_tiled_t* tiled) {
-  return tiled->kind == HLO_TILED_COMPUTE && !hlo_emitter_has_lanes(e, tiled->digits) &&
+  return tiled->kind == HLO_TILED_COMPUTE && !hlo_emitter_has_lanes(e, tiled->loops) &&
          hlo_scalar_supports(tiled->value->def);
 }
 
@@ -247,10 +247,10 @@ static hlo_vir_value_t* emit_scalar(hlo_emitter_t* e, const hlo_tiled_t* tiled) 
 
 hlo_vir_value_t* hlo_emit_scalar(hlo_emitter_t* e, const hlo_tiled_t* tiled) {
   if (e->scalars[tiled->number]) return e->scalars[tiled->number];
-  uint32_t site = e->b->site;
-  if (tiled->value->def) e->b->site = hlo_site_number(tiled->value->def);
+  uint32_t debug_id = e->b->debug_id;
+  if (tiled->value->def) e->b->debug_id = hlo_call_site_number(tiled->value->def);
   hlo_vir_value_t* value = emit_scalar(e, tiled);
-  e->b->site = site;
+  e->b->debug_id = debug_id;
   return e->scalars[tiled->number] = value;
 }
 
@@ -259,7 +259,7 @@ static hlo_vir_value_t* emit_compute(hlo_emitter_t* e, const hlo_tiled_t* tiled)
     return hlo_scalar_to_lane(e->b, tiled->value->type->dtype, hlo_emit_scalar(e, tiled));
   }
   hlo_vir_value_t* operands[4];
-  uint32_t lanes = hlo_emitter_has_lanes(e, tiled->digits) ? e->lanes : 1;
+  uint32_t lanes = hlo_emitter_has_lanes(e, tiled->loops) ? e->lanes : 1;
   for (uint32_t i = 0; i < tiled->operand_count; ++i) {
     operands[i] = hlo_emit_wide(e, tiled->operands[i], lanes);
   }
@@ -268,20 +268,20 @@ static hlo_vir_value_t* emit_compute(hlo_emitter_t* e, const hlo_tiled_t* tiled)
 
 hlo_vir_value_t* hlo_emit_value(hlo_emitter_t* e, const hlo_tiled_t* tiled) {
   if (e->done[tiled->number]) return e->done[tiled->number];
-  uint32_t site = e->b->site;
-  if (tiled->value->def) e->b->site = hlo_site_number(tiled->value->def);
+  uint32_t debug_id = e->b->debug_id;
+  if (tiled->value->def) e->b->debug_id = hlo_call_site_number(tiled->value->def);
   hlo_vir_value_t* value = NULL;
   switch (tiled->kind) {
     case HLO_TILED_LOAD: value = emit_load(e, tiled); break;
     case HLO_TILED_CONSTANT: value = emit_constant(e, tiled, 1); break;
     case HLO_TILED_INDEX: value = emit_iota(e, tiled); break;
     case HLO_TILED_COMPUTE:
-      value = hlo_emit_kept(e, tiled);
+      value = hlo_emit_cached_row(e, tiled);
       if (value) break;
       value = emit_compute(e, tiled);
-      hlo_emit_keep(e, tiled, value);
+      hlo_emit_fill_row_cache(e, tiled, value);
       break;
-    case HLO_TILED_GUARD: value = emit_guard(e, tiled); break;
+    case HLO_TILED_MASK: value = emit_guard(e, tiled); break;
     case HLO_TILED_PRODUCT:
     case HLO_TILED_DOT: break;  // never asked for
     case HLO_TILED_REDUCE:
@@ -294,7 +294,7 @@ hlo_vir_value_t* hlo_emit_value(hlo_emitter_t* e, const hlo_tiled_t* tiled) {
       value = e->done[tiled->number];
       break;
   }
-  e->b->site = site;
+  e->b->debug_id = debug_id;
   return e->done[tiled->number] = value;
 }
 
@@ -328,7 +328,7 @@ void hlo_emit_store(hlo_emitter_t* e, uint32_t i, hlo_vir_value_t* value) {
   hlo_dtype_t dtype = fusion->outputs[i]->type->dtype;
   hlo_element_address_t address =
       hlo_emit_address(e, e->addresses[number], e->tiling->output_offsets[i], dtype);
-  address.mask = e->lane_digit == HLO_NO_DIGIT ? NULL : e->mask;
+  address.mask = e->lane_loop == HLO_NO_LOOP ? NULL : e->mask;
   if (e->is_streaming && hlo_emit_is_aligned(e, e->tiling->output_offsets[i], dtype)) {
     address.flags = HLO_VIR_STREAM;
   }
@@ -342,7 +342,7 @@ void hlo_emit_store(hlo_emitter_t* e, uint32_t i, hlo_vir_value_t* value) {
 void hlo_emit_point(hlo_emitter_t* e) {
   const hlo_fusion_t* fusion = e->kernel->fusion;
   hlo_vir_value_t* values[64];
-  uint32_t count = fusion->output_count - fusion->side_count;
+  uint32_t count = fusion->output_count - fusion->extra_output_count;
   for (uint32_t i = 0; i < count; ++i) values[i] = emit_output(e, i);
   for (uint32_t i = 0; i < count; ++i) hlo_emit_store(e, i, values[i]);
 }
@@ -359,7 +359,7 @@ void hlo_emit_lanes(hlo_emitter_t* e, uint32_t copy, void* context) {
 static bool is_written_out(const hlo_emitter_t* e, uint32_t level, const hlo_range_t* ranges) {
   const hlo_kernel_t* kernel = e->kernel;
   int64_t points = 1;
-  if (level == 0 || kernel->fusion->side_count || e->rows.level < kernel->loop_count) return false;
+  if (level == 0 || kernel->fusion->extra_output_count || e->rows.level < kernel->loop_count) return false;
   for (uint32_t i = level; i < kernel->loop_count && points <= MAX_WRITTEN_OUT; ++i) {
     const hlo_vir_value_t *low = ranges[i].low, *end = ranges[i].end;
     if (low->op != HLO_VIR_iconst || end->op != HLO_VIR_iconst) return false;
@@ -368,49 +368,49 @@ static bool is_written_out(const hlo_emitter_t* e, uint32_t level, const hlo_ran
   }
   for (uint32_t i = 0; i < e->tiling->instance_count; ++i) {
     hlo_tiled_kind_t kind = e->tiling->instances[i]->kind;
-    if (kind == HLO_TILED_REDUCE || kind == HLO_TILED_GUARD) return false;
+    if (kind == HLO_TILED_REDUCE || kind == HLO_TILED_MASK) return false;
   }
   return points <= MAX_WRITTEN_OUT && points * e->tiling->instance_count <= MAX_WRITTEN_VALUES;
 }
 
 static void write_out(hlo_emitter_t* e, uint32_t level, const hlo_range_t* ranges) {
-  uint32_t digit = e->kernel->loops[level];
+  uint32_t loop = e->kernel->loops[level];
   for (int64_t at = ranges[level].low->imm; at < ranges[level].end->imm; ++at) {
-    e->digits[digit] = hlo_vir_iconst(e->b, at);
-    e->bound |= (uint64_t)1 << digit;
+    e->loops[loop] = hlo_vir_iconst(e->b, at);
+    e->bound |= (uint64_t)1 << loop;
     hlo_emit_loops(e, level + 1, ranges);
-    hlo_emitter_forget_digit(e, digit);
+    hlo_emitter_forget_loop(e, loop);
   }
 }
 
 void hlo_emit_loops(hlo_emitter_t* e, uint32_t level, const hlo_range_t* ranges) {
   const hlo_kernel_t* kernel = e->kernel;
   if (!kernel->is_sweep) emit_ready_reductions(e);
-  hlo_emit_row_sides(e, level);
+  hlo_emit_row_extra_outputs(e, level);
   if (level == kernel->loop_count) {
     hlo_emit_point(e);
     return;
   }
-  uint32_t digit = kernel->loops[level];
+  uint32_t loop = kernel->loops[level];
   if (kernel->is_sweep) {
     hlo_emit_sweep(e, ranges[level]);
     return;
   }
-  if (kernel->kind == HLO_KERNEL_SQUARES && level + 2 == kernel->loop_count) {
+  if (kernel->kind == HLO_KERNEL_TRANSPOSE && level + 2 == kernel->loop_count) {
     hlo_emit_transposed(e, ranges[level], ranges[level + 1]);
     return;
   }
-  if (kernel->kind == HLO_KERNEL_WOVEN && level + 1 == kernel->loop_count) {
-    hlo_emit_lane_loop(e, digit, ranges[level], HLO_UNROLL_FREELY, hlo_emit_woven, e->woven);
+  if (kernel->kind == HLO_KERNEL_INTERLEAVED && level + 1 == kernel->loop_count) {
+    hlo_emit_lane_loop(e, loop, ranges[level], HLO_UNROLL_FREELY, hlo_emit_interleaved, e->interleaved);
     return;
   }
-  bool is_single = e->tiling->digits[digit].end - e->tiling->digits[digit].low == 1;
+  bool is_single = e->tiling->loops[loop].end - e->tiling->loops[loop].low == 1;
   if (hlo_kernel_has_lanes(kernel) && !is_single && level + 1 == kernel->loop_count) {
-    hlo_range_t rest = {hlo_emit_columns(e, digit, ranges[level]), ranges[level].end};
+    hlo_range_t rest = {hlo_emit_columns(e, loop, ranges[level]), ranges[level].end};
     const bool is_streaming = e->is_streaming;
     e->is_streaming &= !e->is_minor;
-    if (e->is_streaming) rest.low = hlo_emit_until_aligned(e, digit, rest);
-    hlo_emit_lane_loop(e, digit, rest, HLO_UNROLL_FREELY, hlo_emit_lanes, NULL);
+    if (e->is_streaming) rest.low = hlo_emit_until_aligned(e, loop, rest);
+    hlo_emit_lane_loop(e, loop, rest, HLO_UNROLL_FREELY, hlo_emit_lanes, NULL);
     e->is_streaming = is_streaming;
     e->aligned_offset = NULL;
     return;
@@ -421,9 +421,9 @@ void hlo_emit_loops(hlo_emitter_t* e, uint32_t level, const hlo_range_t* ranges)
   }
   hlo_vir_value_t* low = ranges[level].low;
   if (level == e->rows.level) low = hlo_emit_row_blocks(e, level, ranges);
-  hlo_emitter_open_loop(e, digit, low, ranges[level].end, 1);
+  hlo_emitter_open_loop(e, loop, low, ranges[level].end, 1);
   hlo_emit_loops(e, level + 1, ranges);
-  hlo_emitter_close_loop(e, digit);
+  hlo_emitter_close_loop(e, loop);
 }
 
 static void make_ranges(const hlo_emitter_t* e, const hlo_kernel_segment_t* segment,
@@ -431,9 +431,9 @@ static void make_ranges(const hlo_emitter_t* e, const hlo_kernel_segment_t* segm
   const hlo_kernel_t* kernel = e->kernel;
   hlo_vir_builder_t* b = e->b;
   for (uint32_t i = 0; i < kernel->loop_count; ++i) {
-    uint32_t digit = kernel->loops[i];
-    ranges[i] = (hlo_range_t){hlo_vir_iconst(b, (*segment)[digit][0]),
-                              hlo_vir_iconst(b, (*segment)[digit][1])};
+    uint32_t loop = kernel->loops[i];
+    ranges[i] = (hlo_range_t){hlo_vir_iconst(b, (*segment)[loop][0]),
+                              hlo_vir_iconst(b, (*segment)[loop][1])};
   }
   if (!chunk) return;
   if (kernel->cut != HLO_KERNEL_CUT_TWO_LOOPS) {
@@ -461,14 +461,14 @@ static hlo_status_t use_tiling(hlo_emitter_t* e, hlo_arena_t* scratch,
   if (!e->done || !e->scalars || !e->is_certain) return hlo_arena_status(scratch);
   hlo_tiling_mark_certain(tiling, e->is_certain);
   e->bound = 0;
-  e->lane_digit = HLO_NO_DIGIT;
+  e->lane_loop = HLO_NO_LOOP;
   e->mask = NULL;
   return hlo_ok();
 }
 
 static double points_of(const hlo_kernel_t* kernel, const hlo_kernel_segment_t* segment) {
   double points = 1;
-  for (uint32_t i = 0; i < kernel->spaces[0].digit_count; ++i) {
+  for (uint32_t i = 0; i < kernel->spaces[0].loop_count; ++i) {
     points *= (double)((*segment)[i][1] - (*segment)[i][0]);
   }
   return points;
@@ -499,8 +499,8 @@ hlo_status_t hlo_emitter_start_segment(hlo_emitter_t* e, hlo_arena_t* scratch,
   e->is_minor = e->kernel->segment_count > 1 && is_minor(e->kernel, segment);
   uint32_t level = hlo_kernel_row_level(e->kernel, tiling);
   e->rows = (hlo_row_block_t){.level = level};
-  if (level < e->kernel->loop_count) e->rows.digit = e->kernel->loops[level];
-  hlo_emit_find_kept(e);
+  if (level < e->kernel->loop_count) e->rows.loop = e->kernel->loops[level];
+  hlo_emit_find_cached_row(e);
   return hlo_ok();
 }
 
@@ -508,17 +508,17 @@ static hlo_status_t emit_segment(hlo_emitter_t* e, hlo_arena_t* scratch, uint32_
                                  hlo_vir_value_t* chunk) {
   const hlo_kernel_segment_t* segment = &e->kernel->segments[number];
   HLO_TRY(hlo_emitter_start_segment(e, scratch, segment));
-  hlo_range_t ranges[HLO_TILED_MAX_DIGITS];
+  hlo_range_t ranges[HLO_TILED_MAX_LOOPS];
   make_ranges(e, segment, chunk, ranges);
-  if (e->kernel->kind == HLO_KERNEL_WOVEN) HLO_TRY(hlo_emit_walk_woven(e));
+  if (e->kernel->kind == HLO_KERNEL_INTERLEAVED) HLO_TRY(hlo_emit_walk_interleaved(e));
   hlo_emit_loops(e, 0, ranges);
   return hlo_ok();
 }
 
 // ---- points of a kernel with loops of its own
 
-static hlo_vir_value_t* digit_or_zero(const hlo_emitter_t* e, hlo_vir_value_t* digit) {
-  return digit ? digit : hlo_vir_iconst(e->b, 0);
+static hlo_vir_value_t* loop_or_zero(const hlo_emitter_t* e, hlo_vir_value_t* loop) {
+  return loop ? loop : hlo_vir_iconst(e->b, 0);
 }
 
 // Starts anew where the digits are; nothing else is known.
@@ -527,12 +527,12 @@ static void start_point(hlo_emitter_t* e, const hlo_point_t* point) {
   memset(e->done, 0, tiling->instance_count * sizeof *e->done);
   memset(e->scalars, 0, tiling->instance_count * sizeof *e->scalars);
   e->bound = 0;
-  for (uint32_t i = 0; i < tiling->spaces[0].digit_count; ++i) {
-    e->digits[i] = digit_or_zero(e, point->digits[i]);
+  for (uint32_t i = 0; i < tiling->spaces[0].loop_count; ++i) {
+    e->loops[i] = loop_or_zero(e, point->loops[i]);
     e->bound |= (uint64_t)1 << i;
   }
   e->lanes = point->lanes;
-  e->lane_digit = point->lanes > 1 ? point->lane_digit : HLO_NO_DIGIT;
+  e->lane_loop = point->lanes > 1 ? point->lane_loop : HLO_NO_LOOP;
   e->mask = point->mask;
 }
 
@@ -549,15 +549,15 @@ void hlo_point_emit(const hlo_point_emitter_t* points, const hlo_point_t* point)
 
 hlo_vir_value_t* hlo_point_produce(const hlo_point_emitter_t* points, uint32_t side,
                                    const hlo_point_t* point) {
-  hlo_emitter_t* e = points->producers[side];
+  hlo_emitter_t* e = points->prologues[side];
   start_point(e, point);
   return hlo_emit_wide(e, e->tiling->outputs[0], point->lanes);
 }
 
 hlo_vir_value_t* hlo_point_view_start(const hlo_point_emitter_t* points, uint32_t side) {
-  hlo_emitter_t* e = points->producers[side];
-  hlo_vir_value_t* zeros[HLO_TILED_MAX_DIGITS] = {NULL};
-  start_point(e, &(hlo_point_t){.digits = zeros, .lanes = 1});
+  hlo_emitter_t* e = points->prologues[side];
+  hlo_vir_value_t* zeros[HLO_TILED_MAX_LOOPS] = {NULL};
+  start_point(e, &(hlo_point_t){.loops = zeros, .lanes = 1});
   const hlo_tiled_t* tiled = e->tiling->outputs[0];
   if (tiled->kind == HLO_TILED_COMPUTE) tiled = tiled->operands[0];
   return hlo_emit_index(e, tiled->offset);
@@ -571,7 +571,7 @@ static hlo_emitter_t make_emitter(const hlo_kernel_t* kernel, hlo_vir_builder_t*
                          .b = b,
                          .addresses = addresses,
                          .values = values,
-                         .lane_digit = HLO_NO_DIGIT,
+                         .lane_loop = HLO_NO_LOOP,
                          .lanes = 1};
 }
 
@@ -579,7 +579,7 @@ static hlo_emitter_t make_emitter(const hlo_kernel_t* kernel, hlo_vir_builder_t*
 static hlo_status_t emit_side_by_side(hlo_emitter_t* e, hlo_arena_t* scratch,
                                       hlo_vir_value_t* chunk) {
   const hlo_kernel_t* kernel = e->kernel;
-  hlo_range_t ranges[HLO_TILED_MAX_DIGITS];
+  hlo_range_t ranges[HLO_TILED_MAX_LOOPS];
   HLO_TRY(hlo_emitter_start_segment(e, scratch, &kernel->segments[0]));
   make_ranges(e, &kernel->segments[0], chunk, ranges);
   for (uint32_t i = 0; i < kernel->common_levels; ++i) {
@@ -599,7 +599,7 @@ static hlo_status_t emit_side_by_side(hlo_emitter_t* e, hlo_arena_t* scratch,
 static hlo_status_t emit_segments(hlo_emitter_t* e, hlo_arena_t* scratch, hlo_vir_value_t* chunk) {
   if (e->kernel->common_levels > 0) return emit_side_by_side(e, scratch, chunk);
   // One loop for all segments where they are woven.
-  uint32_t count = e->kernel->kind == HLO_KERNEL_WOVEN ? 1 : e->kernel->segment_count;
+  uint32_t count = e->kernel->kind == HLO_KERNEL_INTERLEAVED ? 1 : e->kernel->segment_count;
   for (uint32_t i = 0; i < count; ++i) {
     HLO_TRY(emit_segment(e, scratch, i, chunk));
   }
@@ -634,21 +634,21 @@ static hlo_status_t emit_streamed(hlo_emitter_t* e, hlo_arena_t* scratch, hlo_vi
 static hlo_status_t emit_product(hlo_emitter_t* e, hlo_arena_t* scratch, uint32_t phase,
                                  hlo_vir_value_t* chunk) {
   const hlo_kernel_t* kernel = e->kernel;
-  hlo_emitter_t producers[2];
+  hlo_emitter_t prologues[2];
   hlo_point_emitter_t points = {.emitter = e};
   HLO_TRY(hlo_emitter_start_segment(e, scratch, &kernel->segments[0]));
   for (uint32_t side = 0; side < 2; ++side) {
     hlo_tiling_t* tiling = NULL;
     HLO_TRY(kernel->form->walk_operand(kernel, side, scratch, &tiling));
     if (!tiling) continue;
-    points.producers[side] = &producers[side];  // of what it is made of, beside that of the output
-    producers[side] = *e;
-    HLO_TRY(use_tiling(&producers[side], scratch, tiling));
+    points.prologues[side] = &prologues[side];  // of what it is made of, beside that of the output
+    prologues[side] = *e;
+    HLO_TRY(use_tiling(&prologues[side], scratch, tiling));
   }
-  uint32_t site = e->b->site;
-  e->b->site = hlo_site_number(kernel->product);
+  uint32_t debug_id = e->b->debug_id;
+  e->b->debug_id = hlo_call_site_number(kernel->product);
   kernel->form->emit(kernel, phase, &points, e->b, e->addresses, chunk);
-  e->b->site = site;
+  e->b->debug_id = debug_id;
   return hlo_ok();
 }
 

@@ -12,8 +12,8 @@ enum {
   HLO_KERNEL_MAX_SEGMENTS = 128,
   HLO_KERNEL_MAX_PARTIALS = 8,
   HLO_KERNEL_MAX_EDGE = 16,  // of a tile that is transposed in registers
-  HLO_KERNEL_MAX_WOVEN = 8,  // vectors that are woven into each other
-  HLO_KERNEL_MAX_WOVEN_OUTPUTS = 4,
+  HLO_KERNEL_MAX_INTERLEAVED = 8,  // vectors that are woven into each other
+  HLO_KERNEL_MAX_INTERLEAVED_OUTPUTS = 4,
   HLO_KERNEL_SHARED_INPUTS = 64,  // bits of `shareable`
   HLO_KERNEL_MAX_PHASES = 4,
   HLO_KERNEL_MAX_DEPTHS = 16,
@@ -23,8 +23,8 @@ enum {
 typedef enum hlo_kernel_kind {
   HLO_KERNEL_POINTS,   // one element of the output; reductions may have lanes of their own
   HLO_KERNEL_LANES,    // lanes along the last loop
-  HLO_KERNEL_SQUARES,  // tiles of the last two loops, which are turned in registers
-  HLO_KERNEL_WOVEN,    // lanes along the last loop, for all values of woven_digit, side by side
+  HLO_KERNEL_TRANSPOSE,  // tiles of the last two loops, which are turned in registers
+  HLO_KERNEL_INTERLEAVED,    // lanes along the last loop, for all values of woven_digit, side by side
   HLO_KERNEL_VECTOR,   // all of the output, in one vector
 } hlo_kernel_kind_t;
 
@@ -36,7 +36,7 @@ typedef enum hlo_kernel_cut {
 } hlo_kernel_cut_t;
 
 /// Ranges of the output's digits, [low, end) each.
-typedef int64_t hlo_kernel_segment_t[HLO_TILED_MAX_DIGITS][2];
+typedef int64_t hlo_kernel_segment_t[HLO_TILED_MAX_LOOPS][2];
 
 /// What others ask of a kernel whose loops are chosen.
 typedef struct hlo_kernel_summary {
@@ -59,10 +59,10 @@ struct hlo_kernel {
   hlo_kernel_segment_t* segments;
   uint32_t common_levels;     // of the outermost loops, which all segments run in together
   uint32_t loop_count;        // output digits with more than one value, outermost first (kernel_order.c)
-  uint32_t loops[HLO_TILED_MAX_DIGITS];
+  uint32_t loops[HLO_TILED_MAX_LOOPS];
   hlo_kernel_kind_t kind;
   uint32_t lanes;             // of the widest element in a register
-  uint32_t woven_digit;       // the innermost, none of the loops
+  uint32_t interleaved_loop;       // the innermost, none of the loops
   bool is_streamed;           // an output would leave all caches: it is stored past them
   bool is_sweep;              // sums of columns: rows in blocks, accumulators in outputs' memory
                               // (if it is cut, chunks have rows of their own: in scratch memory)
@@ -71,7 +71,7 @@ struct hlo_kernel {
   int64_t chunk_size;         // of what is cut
   uint64_t parts_per_outer;   // of two loops: chunks per value of the first
   uint32_t split_space;       // of a reduction: its space,
-  uint32_t split_digit;       // the number in it of the digit that is cut,
+  uint32_t split_loop;       // the number in it of the digit that is cut,
   uint32_t partial_count;     // accumulators of 8 bytes that a chunk leaves for each element
   hlo_verdict_t verdict;      // a "no" ends the choice of loops: what follows is not decided
   double cost_ns;
@@ -87,22 +87,22 @@ struct hlo_kernel {
 /// One element, or lanes along one digit, of a kernel whose loops are made elsewhere: what follows
 /// the product, and the stores.
 typedef struct hlo_point {
-  hlo_vir_value_t* const* digits;  // of the output
-  uint32_t lane_digit, lanes;
+  hlo_vir_value_t* const* loops;  // of the output
+  uint32_t lane_loop, lanes;
   hlo_vir_value_t* mask;   // active lanes; NULL: all
   hlo_vir_value_t* value;  // of the product there, as its element type is in registers
 } hlo_point_t;
 
 typedef struct hlo_point_emitter {
   struct hlo_emitter* emitter;
-  struct hlo_emitter* producers[2];  // of the product's operands; NULL: they are in memory
+  struct hlo_emitter* prologues[2];  // of the product's operands; NULL: they are in memory
 } hlo_point_emitter_t;
 
 /// How the loops of a form look, for listings and Tile IR.
 typedef struct hlo_kernel_shape {
   uint32_t depth_count;
   int64_t depths[HLO_KERNEL_MAX_DEPTHS];  // extents of the loops that are summed along
-  int32_t tile_digits[2];                 // of the output, that tiles are steps along; -1: none
+  int32_t tile_loops[2];                 // of the output, that tiles are steps along; -1: none
   int64_t tile_steps[2];
 } hlo_kernel_shape_t;
 

@@ -11,7 +11,7 @@ static inline bool hlo_kernel_has_lanes(const hlo_kernel_t* kernel) {
 
 /// The outputs that the loops over the output's digits store: those before the side outputs.
 static inline uint32_t hlo_kernel_main_count(const hlo_kernel_t* kernel) {
-  return kernel->fusion->output_count - kernel->fusion->side_count;
+  return kernel->fusion->output_count - kernel->fusion->extra_output_count;
 }
 
 /// What the accumulators of a swept reduction are in memory; HLO_DTYPE_INVALID: they
@@ -26,11 +26,11 @@ bool hlo_is_crossing(const hlo_tiled_t* tiled, uint32_t lane, uint32_t cross);
 
 /// The elements from lane to lane where whole vectors are read for them, negative ones
 /// backwards; 0: not so.
-int64_t hlo_kernel_lane_step(const hlo_target_t* target, const hlo_expr_t* offset, uint32_t digit);
+int64_t hlo_kernel_lane_step(const hlo_target_t* target, const hlo_expr_t* offset, uint32_t loop);
 /// The quotient or remainder by which lanes find their elements in a window of at most so many;
 /// NULL: they do not.
 const hlo_expr_atom_t* hlo_kernel_lane_window(const hlo_target_t* target, const hlo_expr_t* offset,
-                                              uint32_t digit, uint32_t lanes);
+                                              uint32_t loop, uint32_t lanes);
 /// How many vectors hold a value that lanes look their elements up in, as it is in registers; 0: it
 /// is too large, or the target has no permutations.
 uint32_t hlo_kernel_table_pieces(const hlo_target_t* target, const hlo_tiled_t* tiled,
@@ -38,7 +38,7 @@ uint32_t hlo_kernel_table_pieces(const hlo_target_t* target, const hlo_tiled_t* 
 
 /// Whether lanes can run over `lane` while the values of `woven`, few and innermost in memory, lie
 /// side by side in them.
-bool hlo_kernel_can_weave(const hlo_tiling_t* tiling, uint32_t lane, uint32_t woven);
+bool hlo_kernel_can_interleave(const hlo_tiling_t* tiling, uint32_t lane, uint32_t interleaved);
 
 /// The loop over short rows whose reductions are finished for several rows at once, as a number
 /// among the loops; loop_count: none.
@@ -50,16 +50,16 @@ bool hlo_kernel_fits_vector(const hlo_tiling_t* tiling, uint32_t lanes);
 
 struct hlo_kernel_start {
   uint32_t space_count, segment_count;  // 0 segments: nothing is known
-  hlo_tiled_space_t spaces[HLO_TILED_MAX_DIGITS];
+  hlo_tiled_space_t spaces[HLO_TILED_MAX_LOOPS];
   hlo_kernel_segment_t segments[HLO_KERNEL_MAX_SEGMENTS];
 };
 
 /// Points that those digits run over.
-static inline double hlo_tiling_points(const hlo_tiling_t* tiling, uint64_t digits) {
+static inline double hlo_tiling_points(const hlo_tiling_t* tiling, uint64_t loops) {
   double product = 1;
-  for (; digits; digits &= digits - 1) {
-    const hlo_tiled_digit_t* digit = &tiling->digits[__builtin_ctzll(digits)];
-    product *= (double)(digit->end - digit->low);
+  for (; loops; loops &= loops - 1) {
+    const hlo_tiled_loop_t* loop = &tiling->loops[__builtin_ctzll(loops)];
+    product *= (double)(loop->end - loop->low);
   }
   return product;
 }

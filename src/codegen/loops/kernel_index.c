@@ -13,7 +13,7 @@ static hlo_vir_value_t* clamp_index(hlo_vir_builder_t* b, hlo_vir_value_t* value
 static hlo_vir_value_t* emit_index_atom(hlo_emitter_t* e, const hlo_expr_atom_t* atom) {
   hlo_vir_builder_t* b = e->b;
   switch (atom->kind) {
-    case HLO_EXPR_DIGIT: return e->digits[atom->number];
+    case HLO_EXPR_LOOP: return e->loops[atom->number];
     case HLO_EXPR_VALUE: {
       const hlo_tiled_t* tiled = e->tiling->instances[atom->number];
       hlo_dtype_t dtype = tiled->value->type->dtype;
@@ -54,15 +54,15 @@ static uint32_t depth_of(const hlo_vir_value_t* value) {
 // The depth of the innermost loop a term depends on, so that outer sums are not made again inside.
 static uint32_t term_depth(const hlo_emitter_t* e, const hlo_expr_term_t* term) {
   uint32_t depth = 0;
-  for (uint32_t d = 0; d < e->tiling->digit_count; ++d) {
-    if (!(term->atom->digits >> d & 1) || !e->digits[d]) continue;
-    uint32_t at = depth_of(e->digits[d]);
+  for (uint32_t d = 0; d < e->tiling->loop_count; ++d) {
+    if (!(term->atom->loops >> d & 1) || !e->loops[d]) continue;
+    uint32_t at = depth_of(e->loops[d]);
     if (at > depth) depth = at;
   }
   return depth;
 }
 
-typedef enum skip_kind { SKIP_DIGIT, SKIP_DEPENDENT } skip_kind_t;
+typedef enum skip_kind { SKIP_LOOP, SKIP_DEPENDENT } skip_kind_t;
 
 // Terms of an expression without its constant, outermost first, but those that are a digit of
 // `skip`, or depend on one.
@@ -77,8 +77,8 @@ static hlo_vir_value_t* emit_terms(hlo_emitter_t* e, const hlo_expr_t* expr, uin
   for (uint32_t depth = 0; depth <= deepest; ++depth) {
     for (uint32_t i = 0; i < expr->term_count; ++i) {
       const hlo_expr_term_t* term = &expr->terms[i];
-      bool is_skipped = (term->atom->digits & skip) &&
-                        (kind == SKIP_DEPENDENT || term->atom->kind == HLO_EXPR_DIGIT);
+      bool is_skipped = (term->atom->loops & skip) &&
+                        (kind == SKIP_DEPENDENT || term->atom->kind == HLO_EXPR_LOOP);
       if (is_skipped || term_depth(e, term) != depth) continue;
       hlo_vir_value_t* value = scaled_index(e, term);
       sum = sum ? hlo_vir_index(e->b, HLO_VIR_iadd, sum, value) : value;
@@ -88,7 +88,7 @@ static hlo_vir_value_t* emit_terms(hlo_emitter_t* e, const hlo_expr_t* expr, uin
 }
 
 hlo_vir_value_t* hlo_emit_index(hlo_emitter_t* e, const hlo_expr_t* expr) {
-  hlo_vir_value_t* sum = emit_terms(e, expr, 0, SKIP_DIGIT);
+  hlo_vir_value_t* sum = emit_terms(e, expr, 0, SKIP_LOOP);
   hlo_vir_value_t* constant = hlo_vir_iconst(e->b, expr->constant);
   return sum ? hlo_vir_index(e->b, HLO_VIR_iadd, sum, constant) : constant;
 }
@@ -126,7 +126,7 @@ static hlo_vir_value_t* vector_value(hlo_emitter_t* e, hlo_vir_elem_t elem,
 }
 
 hlo_vir_value_t* hlo_emit_common_index(hlo_emitter_t* e, const hlo_expr_t* expr) {
-  hlo_vir_value_t* sum = emit_terms(e, expr, (uint64_t)1 << e->lane_digit, SKIP_DEPENDENT);
+  hlo_vir_value_t* sum = emit_terms(e, expr, (uint64_t)1 << e->lane_loop, SKIP_DEPENDENT);
   hlo_vir_value_t* constant = hlo_vir_iconst(e->b, expr->constant);
   return sum ? hlo_vir_index(e->b, HLO_VIR_iadd, sum, constant) : constant;
 }
@@ -134,12 +134,12 @@ hlo_vir_value_t* hlo_emit_common_index(hlo_emitter_t* e, const hlo_expr_t* expr)
 hlo_vir_value_t* hlo_emit_vector_index(hlo_emitter_t* e, hlo_vir_elem_t elem,
                                        const hlo_expr_t* expr) {
   hlo_vir_builder_t* b = e->b;
-  uint64_t lane_bit = (uint64_t)1 << e->lane_digit;
+  uint64_t lane_bit = (uint64_t)1 << e->lane_loop;
   hlo_vir_value_t* scalar = emit_terms(e, expr, lane_bit, SKIP_DEPENDENT);
-  int64_t stride = hlo_expr_coefficient(expr, e->lane_digit);
+  int64_t stride = hlo_expr_coefficient(expr, e->lane_loop);
   if (stride) {
     hlo_vir_value_t* first =
-        hlo_vir_index(b, HLO_VIR_imul, e->digits[e->lane_digit], hlo_vir_iconst(b, stride));
+        hlo_vir_index(b, HLO_VIR_imul, e->loops[e->lane_loop], hlo_vir_iconst(b, stride));
     scalar = scalar ? hlo_vir_index(b, HLO_VIR_iadd, scalar, first) : first;
   }
   hlo_vir_value_t* constant = hlo_vir_iconst(b, expr->constant);
@@ -153,7 +153,7 @@ hlo_vir_value_t* hlo_emit_vector_index(hlo_emitter_t* e, hlo_vir_elem_t elem,
   }
   for (uint32_t i = 0; i < expr->term_count; ++i) {
     const hlo_expr_term_t* term = &expr->terms[i];
-    if (term->atom->kind != HLO_EXPR_VALUE || !(term->atom->digits & lane_bit)) continue;
+    if (term->atom->kind != HLO_EXPR_VALUE || !(term->atom->loops & lane_bit)) continue;
     hlo_vir_value_t* value = vector_value(e, elem, term->atom);
     value = hlo_vir_binary(b, HLO_VIR_mul, value, vector_const(e, elem, term->coefficient));
     sum = hlo_vir_binary(b, HLO_VIR_add, sum, value);
@@ -167,26 +167,26 @@ hlo_element_address_t hlo_emit_address(hlo_emitter_t* e, hlo_vir_value_t* base,
                                        const hlo_expr_t* offset, hlo_dtype_t dtype) {
   size_t bytes = hlo_dtype_size_bytes(dtype);
   hlo_element_address_t address = {.base = base, .offset_bytes = offset->constant * (int64_t)bytes};
-  uint32_t index_digit = HLO_NO_DIGIT, depth = 0;
+  uint32_t index_loop = HLO_NO_LOOP, depth = 0;
   for (uint32_t i = 0; i < offset->term_count; ++i) {
     const hlo_expr_term_t* term = &offset->terms[i];
-    if (term->atom->kind != HLO_EXPR_DIGIT || term->coefficient != 1) continue;
+    if (term->atom->kind != HLO_EXPR_LOOP || term->coefficient != 1) continue;
     if (term_depth(e, term) >= depth) {
-      index_digit = term->atom->number;
+      index_loop = term->atom->number;
       depth = term_depth(e, term);
     }
   }
-  uint64_t skip = index_digit == HLO_NO_DIGIT ? 0 : (uint64_t)1 << index_digit;
+  uint64_t skip = index_loop == HLO_NO_LOOP ? 0 : (uint64_t)1 << index_loop;
   if (offset->term_count == 1 && offset->terms[0].coefficient == 1 && !skip) {
     address.index = emit_index_atom(e, offset->terms[0].atom);
     return address;
   }
-  hlo_vir_value_t* rest = emit_terms(e, offset, skip, SKIP_DIGIT);
+  hlo_vir_value_t* rest = emit_terms(e, offset, skip, SKIP_LOOP);
   if (rest) {
     rest = hlo_vir_index(e->b, HLO_VIR_imul, rest, hlo_vir_iconst(e->b, (int64_t)bytes));
     address.base = hlo_vir_index(e->b, HLO_VIR_iadd, base, rest);
   }
-  if (index_digit != HLO_NO_DIGIT) address.index = e->digits[index_digit];
+  if (index_loop != HLO_NO_LOOP) address.index = e->loops[index_loop];
   return address;
 }
 
@@ -195,22 +195,22 @@ hlo_element_address_t hlo_emit_address(hlo_emitter_t* e, hlo_vir_value_t* base,
 bool hlo_kernel_may_stream(const hlo_kernel_t* kernel, hlo_dtype_t dtype) {
   size_t vector_bytes = hlo_dtype_size_bytes(dtype) * kernel->lanes;
   return vector_bytes >=
-         (kernel->kind == HLO_KERNEL_SQUARES ? kernel->target->vector_bytes : LEAST_STREAMED_BYTES);
+         (kernel->kind == HLO_KERNEL_TRANSPOSE ? kernel->target->vector_bytes : LEAST_STREAMED_BYTES);
 }
 
 bool hlo_emit_is_aligned(const hlo_emitter_t* e, const hlo_expr_t* offset, hlo_dtype_t dtype) {
   int64_t bytes = (int64_t)hlo_dtype_size_bytes(dtype), vector_bytes = bytes * e->lanes;
-  if (e->lane_digit == HLO_NO_DIGIT || e->mask || !hlo_kernel_may_stream(e->kernel, dtype)) {
+  if (e->lane_loop == HLO_NO_LOOP || e->mask || !hlo_kernel_may_stream(e->kernel, dtype)) {
     return false;
   }
   if (offset == e->aligned_offset) return true;
   if (!e->has_aligned_outputs || offset->constant * bytes % vector_bytes != 0 ||
-      e->tiling->digits[e->lane_digit].low % e->lanes != 0) {
+      e->tiling->loops[e->lane_loop].low % e->lanes != 0) {
     return false;
   }
   for (uint32_t i = 0; i < offset->term_count; ++i) {
     const hlo_expr_term_t* term = &offset->terms[i];
-    bool is_lane = term->atom->kind == HLO_EXPR_DIGIT && term->atom->number == e->lane_digit;
+    bool is_lane = term->atom->kind == HLO_EXPR_LOOP && term->atom->number == e->lane_loop;
     if (is_lane ? term->coefficient != 1 : term->coefficient * bytes % vector_bytes != 0) {
       return false;
     }

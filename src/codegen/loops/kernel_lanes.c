@@ -9,7 +9,7 @@
 #include "tile/system.h"
 
 enum {
-  FUEL = 4 * HLO_TILED_MAX_DIGITS * HLO_TILED_MAX_DIGITS,
+  FUEL = 4 * HLO_TILED_MAX_LOOPS * HLO_TILED_MAX_LOOPS,
   SHORT = 8,  // squares of so many rows and lanes are worth turning, where a register holds more
 };
 
@@ -17,7 +17,7 @@ enum {
 typedef struct choice {
   const hlo_kernel_t* kernel;
   const hlo_kernel_pieces_t* pieces;
-  uint32_t woven;  // HLO_TILED_MAX_DIGITS: nothing
+  uint32_t interleaved;  // HLO_TILED_MAX_LOOPS: nothing
   bool reduces;
   double load_ns;
 } choice_t;
@@ -34,15 +34,15 @@ static size_t offset_bytes(const hlo_tiled_t* tiled) {
 // What an offset costs per lane when the lanes run over `digit`: 0 not at all (one for all lanes),
 // 1 a plain vector, more for strides, -1 when it cannot be done.
 static double lane_cost(const choice_t* choice, const hlo_tiling_t* tiling,
-                        const hlo_tiled_t* tiled, uint32_t digit) {
-  int64_t step = hlo_kernel_lane_step(choice->kernel->target, tiled->offset, digit);
+                        const hlo_tiled_t* tiled, uint32_t loop) {
+  int64_t step = hlo_kernel_lane_step(choice->kernel->target, tiled->offset, loop);
   if (step) {
-    int64_t extent = tiling->digits[digit].end - tiling->digits[digit].low;
+    int64_t extent = tiling->loops[loop].end - tiling->loops[loop].low;
     int64_t lanes = choice->kernel->lanes, last = (extent < lanes ? extent : lanes) - 1;
     return access_cost(choice, HLO_TILE_ATOM_STEP) * (double)(last * llabs(step) / lanes + 1);
   }
   uint32_t pieces = hlo_kernel_table_pieces(choice->kernel->target, tiled, choice->kernel->lanes);
-  switch (hlo_tiled_lane_access(tiled->offset, digit)) {
+  switch (hlo_tiled_lane_access(tiled->offset, loop)) {
     case HLO_LANE_SAME: return 0;
     case HLO_LANE_PLAIN: return 1;
     case HLO_LANE_GATHERED:
@@ -52,7 +52,7 @@ static double lane_cost(const choice_t* choice, const hlo_tiling_t* tiling,
   }
   const hlo_expr_atom_t* window =
       tiled->kind == HLO_TILED_LOAD ? hlo_kernel_lane_window(choice->kernel->target, tiled->offset,
-                                                             digit, choice->kernel->lanes)
+                                                             loop, choice->kernel->lanes)
                                     : NULL;
   if (!window) return -1;
   // That of a remainder stays the same: it is loaded once.
@@ -61,16 +61,16 @@ static double lane_cost(const choice_t* choice, const hlo_tiling_t* tiling,
 }
 
 // How many lanes a loop over a digit uses on average: without masks the last ones come one by one.
-static double used_lanes(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling, uint32_t digit) {
-  if (digit == HLO_TILED_MAX_DIGITS) return kernel->lanes;
-  int64_t extent = tiling->digits[digit].end - tiling->digits[digit].low;
+static double used_lanes(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling, uint32_t loop) {
+  if (loop == HLO_TILED_MAX_LOOPS) return kernel->lanes;
+  int64_t extent = tiling->loops[loop].end - tiling->loops[loop].low;
   int64_t whole = extent / kernel->lanes, rest = extent % kernel->lanes;
   if (kernel->target->has_masks) rest = rest > 0;
   return (double)extent / (double)(whole + rest);
 }
 
 // What it costs to weave a vector of so many: by halves, or lane by lane out of each.
-static double weaving_cost(const choice_t* choice, int64_t count) {
+static double interleaving_cost(const choice_t* choice, int64_t count) {
   double shuffle = access_cost(choice, HLO_TILE_ATOM_SHUFFLE);
   bool is_power = (count & (count - 1)) == 0;
   return is_power ? shuffle * __builtin_ctzll((uint64_t)count) : (double)count;
@@ -79,9 +79,9 @@ static double weaving_cost(const choice_t* choice, int64_t count) {
 // The cost of an output's stores for each vector; negative when impossible.
 static double store_cost(const choice_t* choice, const hlo_tiling_t* tiling, uint32_t output,
                          hlo_kernel_lanes_t layout) {
-  if (layout.woven < HLO_TILED_MAX_DIGITS) {
-    return hlo_kernel_can_weave(tiling, layout.lane, layout.woven)
-               ? 1 + weaving_cost(choice, tiling->spaces[0].extents[layout.woven])
+  if (layout.interleaved < HLO_TILED_MAX_LOOPS) {
+    return hlo_kernel_can_interleave(tiling, layout.lane, layout.interleaved)
+               ? 1 + interleaving_cost(choice, tiling->spaces[0].extents[layout.interleaved])
                : -1;
   }
   hlo_lane_access_t access = hlo_tiled_lane_access(tiling->output_offsets[output], layout.lane);
@@ -92,13 +92,13 @@ static double store_cost(const choice_t* choice, const hlo_tiling_t* tiling, uin
 // chooses lanes of its own.
 static double inner_cost(const choice_t* choice, const hlo_tiling_t* tiling,
                          const hlo_tiled_t* tiled) {
-  uint64_t digits = tiled->digits & ~hlo_tiled_space_mask(&tiling->spaces[0]);
+  uint64_t loops = tiled->loops & ~hlo_tiled_space_mask(&tiling->spaces[0]);
   double best = 1;
-  for (; digits; digits &= digits - 1) {
-    uint32_t digit = (uint32_t)__builtin_ctzll(digits);
-    double cost = lane_cost(choice, tiling, tiled, digit);
+  for (; loops; loops &= loops - 1) {
+    uint32_t loop = (uint32_t)__builtin_ctzll(loops);
+    double cost = lane_cost(choice, tiling, tiled, loop);
     if (cost < 0) continue;
-    cost = (cost > 0 ? cost : 1) / used_lanes(choice->kernel, tiling, digit);
+    cost = (cost > 0 ? cost : 1) / used_lanes(choice->kernel, tiling, loop);
     if (cost < best) best = cost;
   }
   return best;
@@ -107,13 +107,13 @@ static double inner_cost(const choice_t* choice, const hlo_tiling_t* tiling,
 // The cost of all stores. Negative when impossible.
 static double stores_cost(const choice_t* choice, const hlo_tiling_t* tiling,
                           hlo_kernel_lanes_t layout) {
-  bool has_lanes = layout.lane < HLO_TILED_MAX_DIGITS;
+  bool has_lanes = layout.lane < HLO_TILED_MAX_LOOPS;
   double cost = 0, lanes = used_lanes(choice->kernel, tiling, layout.lane);
   for (uint32_t i = 0; i < tiling->fusion->output_count; ++i) {
-    bool is_side = i >= hlo_kernel_main_count(choice->kernel);
+    bool is_extra_output = i >= hlo_kernel_main_count(choice->kernel);
     bool is_over =
-        has_lanes && (!is_side || (tiling->output_offsets[i]->digits >> layout.lane & 1));
-    double store = is_over ? store_cost(choice, tiling, i, layout) : is_side ? 0 : 1;
+        has_lanes && (!is_extra_output || (tiling->output_offsets[i]->loops >> layout.lane & 1));
+    double store = is_over ? store_cost(choice, tiling, i, layout) : is_extra_output ? 0 : 1;
     if (store < 0) return -1;
     cost += is_over ? store / lanes : store;
   }
@@ -123,44 +123,44 @@ static double stores_cost(const choice_t* choice, const hlo_tiling_t* tiling,
 // The cost of an instance for each of its points, in loads; negative: it cannot be done.
 static double instance_cost(const choice_t* choice, const hlo_tiling_t* tiling,
                             const hlo_tiled_t* tiled, hlo_kernel_lanes_t layout, double lanes) {
-  uint32_t digit = layout.lane;
-  bool has_lanes = digit < HLO_TILED_MAX_DIGITS && (tiled->digits >> digit & 1);
+  uint32_t loop = layout.lane;
+  bool has_lanes = loop < HLO_TILED_MAX_LOOPS && (tiled->loops >> loop & 1);
   if (tiled->kind == HLO_TILED_COMPUTE) {
     // What reductions need, and what is made of them, has lanes either way (kernel_rows.c).
     double cost = choice->reduces ? 0 : hlo_elementwise_cost(tiled->value->def);
     return has_lanes ? cost / lanes : cost;
   }
-  if (!tiled->offset || tiled->kind == HLO_TILED_GUARD) return 0;
+  if (!tiled->offset || tiled->kind == HLO_TILED_MASK) return 0;
   if (!has_lanes) return inner_cost(choice, tiling, tiled);
   bool is_crossing =
-      layout.cross < HLO_TILED_MAX_DIGITS && hlo_is_crossing(tiled, digit, layout.cross);
-  double lane = is_crossing ? access_cost(choice, HLO_TILE_ATOM_TURN)
-                            : lane_cost(choice, tiling, tiled, digit);
+      layout.cross < HLO_TILED_MAX_LOOPS && hlo_is_crossing(tiled, loop, layout.cross);
+  double lane = is_crossing ? access_cost(choice, HLO_TILE_ATOM_TRANSPOSE)
+                            : lane_cost(choice, tiling, tiled, loop);
   return lane < 0 ? -1 : (lane > 0 ? lane : 1) / lanes;
 }
 
 // The cost of everything. Negative when impossible.
 static double layout_cost(const choice_t* choice, const hlo_tiling_t* tiling,
                           hlo_kernel_lanes_t layout) {
-  uint32_t digit = layout.lane;
+  uint32_t loop = layout.lane;
   double cost = stores_cost(choice, tiling, layout);
-  double lanes = used_lanes(choice->kernel, tiling, digit);
+  double lanes = used_lanes(choice->kernel, tiling, loop);
   uint64_t rows = hlo_tiled_space_mask(&tiling->spaces[0]);
-  if (layout.woven < HLO_TILED_MAX_DIGITS) rows &= ~((uint64_t)1 << layout.woven);
+  if (layout.interleaved < HLO_TILED_MAX_LOOPS) rows &= ~((uint64_t)1 << layout.interleaved);
   for (uint32_t i = 0; i < tiling->instance_count && cost >= 0; ++i) {
     const hlo_tiled_t* tiled = tiling->instances[i];
-    if (tiled->kind == HLO_TILED_GUARD && (tiled->offset->digits >> digit & 1)) return -1;
+    if (tiled->kind == HLO_TILED_MASK && (tiled->offset->loops >> loop & 1)) return -1;
     double each = instance_cost(choice, tiling, tiled, layout, lanes);
     if (each < 0) return -1;
     // Lanes are the innermost loop: what has some is there again each time.
-    uint64_t again = digit < HLO_TILED_MAX_DIGITS && tiled->digits >> digit & 1 ? rows : 0;
-    cost += hlo_tiling_points(tiling, tiled->digits | again) * each;
+    uint64_t again = loop < HLO_TILED_MAX_LOOPS && tiled->loops >> loop & 1 ? rows : 0;
+    cost += hlo_tiling_points(tiling, tiled->loops | again) * each;
   }
   return cost;
 }
 
-static bool is_single(const hlo_tiling_t* tiling, uint32_t digit) {
-  return tiling->digits[digit].end - tiling->digits[digit].low == 1;
+static bool is_single(const hlo_tiling_t* tiling, uint32_t loop) {
+  return tiling->loops[loop].end - tiling->loops[loop].low == 1;
 }
 
 // The same in all pieces; one that has a single value of the digit is computed one by one.
@@ -170,8 +170,8 @@ static double total_layout_cost(const choice_t* choice, hlo_kernel_lanes_t layou
   for (uint32_t i = 0; i < pieces->count; ++i) {
     const hlo_tiling_t* tiling = pieces->tilings[i];
     hlo_kernel_lanes_t here = layout;
-    if (here.lane < HLO_TILED_MAX_DIGITS && is_single(tiling, here.lane)) {
-      here.lane = here.cross = here.woven = HLO_TILED_MAX_DIGITS;
+    if (here.lane < HLO_TILED_MAX_LOOPS && is_single(tiling, here.lane)) {
+      here.lane = here.cross = here.interleaved = HLO_TILED_MAX_LOOPS;
     }
     double cost = layout_cost(choice, tiling, here);
     if (cost < 0) return -1;
@@ -182,7 +182,7 @@ static double total_layout_cost(const choice_t* choice, hlo_kernel_lanes_t layou
 
 // As many rows as half of the registers hold, or a little more, a power of two; no more than there
 // are lanes.
-uint32_t hlo_kernel_square_edge(const hlo_kernel_t* kernel, uint32_t lane) {
+uint32_t hlo_kernel_transpose_edge(const hlo_kernel_t* kernel, uint32_t lane) {
   uint32_t most = kernel->target->vector_registers - 1, edge = 1u << (31 - __builtin_clz(most));
   if (edge > HLO_KERNEL_MAX_EDGE) edge = HLO_KERNEL_MAX_EDGE;
   if (edge > kernel->lanes) edge = kernel->lanes;
@@ -191,12 +191,12 @@ uint32_t hlo_kernel_square_edge(const hlo_kernel_t* kernel, uint32_t lane) {
 }
 
 // Whether squares can be turned: of what is computed as it is loaded, in one piece.
-static bool can_turn(const hlo_kernel_pieces_t* pieces) {
+static bool can_transpose(const hlo_kernel_pieces_t* pieces) {
   if (pieces->count != 1) return false;
   const hlo_tiling_t* tiling = pieces->tilings[0];
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {
     hlo_tiled_kind_t kind = tiling->instances[i]->kind;
-    if (kind == HLO_TILED_REDUCE || kind == HLO_TILED_GUARD) return false;
+    if (kind == HLO_TILED_REDUCE || kind == HLO_TILED_MASK) return false;
   }
   return true;
 }
@@ -207,10 +207,10 @@ static uint32_t least_edge(const hlo_kernel_t* kernel) {
 
 // Whether some load jumps from lane to lane and is plain along `cross`, in squares that are whole
 // or, with masks, of so many rows at least.
-static bool is_turned(const choice_t* choice, uint32_t lane, uint32_t cross) {
+static bool is_transposed(const choice_t* choice, uint32_t lane, uint32_t cross) {
   const hlo_kernel_t* kernel = choice->kernel;
   const hlo_tiling_t* tiling = choice->pieces->tilings[0];
-  const uint32_t edge = hlo_kernel_square_edge(kernel, lane), least = least_edge(kernel);
+  const uint32_t edge = hlo_kernel_transpose_edge(kernel, lane), least = least_edge(kernel);
   const uint32_t rows = kernel->target->has_masks ? least : edge;
   if (edge < least || tiling->spaces[0].extents[cross] < rows) return false;
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {
@@ -221,66 +221,66 @@ static bool is_turned(const choice_t* choice, uint32_t lane, uint32_t cross) {
 
 // The innermost digit if its few values may be woven into each other: the pieces differ
 // in nothing else.
-static uint32_t weaving_digit(const hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces) {
+static uint32_t interleaving_loop(const hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces) {
   const hlo_tiled_space_t* space = &kernel->spaces[0];
-  uint32_t woven = space->digit_count;
-  while (woven > 0 && space->extents[woven - 1] < 2) --woven;
-  if (woven-- < 2 || !kernel->target->has_permute || kernel->fusion->side_count ||
-      kernel->fusion->output_count > HLO_KERNEL_MAX_WOVEN_OUTPUTS) {
-    return HLO_TILED_MAX_DIGITS;
+  uint32_t interleaved = space->loop_count;
+  while (interleaved > 0 && space->extents[interleaved - 1] < 2) --interleaved;
+  if (interleaved-- < 2 || !kernel->target->has_permute || kernel->fusion->extra_output_count ||
+      kernel->fusion->output_count > HLO_KERNEL_MAX_INTERLEAVED_OUTPUTS) {
+    return HLO_TILED_MAX_LOOPS;
   }
   for (uint32_t i = 0; i < pieces->count; ++i) {
-    for (uint32_t k = 0; k < space->digit_count; ++k) {
-      const hlo_tiled_digit_t* digit = &pieces->tilings[i]->digits[k];
-      bool is_whole = digit->low == 0 && digit->end == space->extents[k];
-      if (k != woven && !is_whole) return HLO_TILED_MAX_DIGITS;
+    for (uint32_t k = 0; k < space->loop_count; ++k) {
+      const hlo_tiled_loop_t* loop = &pieces->tilings[i]->loops[k];
+      bool is_whole = loop->low == 0 && loop->end == space->extents[k];
+      if (k != interleaved && !is_whole) return HLO_TILED_MAX_LOOPS;
     }
   }
-  return woven;
+  return interleaved;
 }
 
 // ---- the system
 
 // Its variables, and what the values of the second one stand for.
 enum { LANES, WAY, ACROSS, VARS };
-enum { PLAIN, WOVEN, WAYS };
+enum { PLAIN, INTERLEAVED, WAYS };
 
 static hlo_kernel_lanes_t lanes_of(const choice_t* choice, const int64_t* sizes) {
-  uint32_t woven = sizes[WAY] == WOVEN ? choice->woven : HLO_TILED_MAX_DIGITS;
-  return (hlo_kernel_lanes_t){(uint32_t)sizes[LANES], (uint32_t)sizes[ACROSS], woven};
+  uint32_t interleaved = sizes[WAY] == INTERLEAVED ? choice->interleaved : HLO_TILED_MAX_LOOPS;
+  return (hlo_kernel_lanes_t){(uint32_t)sizes[LANES], (uint32_t)sizes[ACROSS], interleaved};
 }
 
 // The time of everything.
 static double costs_ns(const void* context, const int64_t* sizes) {
   const choice_t* choice = context;
-  const uint32_t none = HLO_TILED_MAX_DIGITS;
+  const uint32_t none = HLO_TILED_MAX_LOOPS;
   const hlo_kernel_lanes_t layout = lanes_of(choice, sizes);
-  bool is_woven = layout.woven < none, is_across = layout.cross < none;
-  if (layout.lane == none && (is_woven || is_across)) return -1;
-  if (is_woven && (is_across || layout.lane == layout.woven ||
+  bool is_interleaved = layout.interleaved < none, is_across = layout.cross < none;
+  if (layout.lane == none && (is_interleaved || is_across)) return -1;
+  if (is_interleaved && (is_across || layout.lane == layout.interleaved ||
                    choice->kernel->spaces[0].extents[layout.lane] < choice->kernel->lanes)) {
     return -1;
   }
-  if (is_across && !is_turned(choice, layout.lane, layout.cross)) return -1;
+  if (is_across && !is_transposed(choice, layout.lane, layout.cross)) return -1;
   double loads = total_layout_cost(choice, layout);
   return loads < 0 ? -1 : loads * choice->load_ns;
 }
 
 // No lanes first, then the innermost digit: of equal costs the first stays.
-static uint32_t list_digits(const hlo_tiled_space_t* space, int64_t* digits) {
+static uint32_t list_loops(const hlo_tiled_space_t* space, int64_t* loops) {
   uint32_t count = 0;
-  digits[count++] = HLO_TILED_MAX_DIGITS;
-  for (uint32_t i = space->digit_count; i-- > 0;) {
-    if (space->extents[i] >= 2) digits[count++] = i;
+  loops[count++] = HLO_TILED_MAX_LOOPS;
+  for (uint32_t i = space->loop_count; i-- > 0;) {
+    if (space->extents[i] >= 2) loops[count++] = i;
   }
   return count;
 }
 
-static bool is_plain_somewhere(const hlo_tiling_t* tiling, uint32_t digit) {
+static bool is_plain_somewhere(const hlo_tiling_t* tiling, uint32_t loop) {
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {
     const hlo_tiled_t* tiled = tiling->instances[i];
     if (tiled->kind == HLO_TILED_LOAD &&
-        hlo_tiled_lane_access(tiled->offset, digit) == HLO_LANE_PLAIN) {
+        hlo_tiled_lane_access(tiled->offset, loop) == HLO_LANE_PLAIN) {
       return true;
     }
   }
@@ -288,21 +288,21 @@ static bool is_plain_somewhere(const hlo_tiling_t* tiling, uint32_t digit) {
 }
 
 // Digits that squares may be turned along, none first.
-static uint32_t list_crossing(const choice_t* choice, int64_t* digits) {
+static uint32_t list_crossing(const choice_t* choice, int64_t* loops) {
   const hlo_tiled_space_t* space = &choice->kernel->spaces[0];
   uint32_t count = 0;
-  digits[count++] = HLO_TILED_MAX_DIGITS;
-  if (!can_turn(choice->pieces)) return count;
-  for (uint32_t i = 0; i < space->digit_count; ++i) {
+  loops[count++] = HLO_TILED_MAX_LOOPS;
+  if (!can_transpose(choice->pieces)) return count;
+  for (uint32_t i = 0; i < space->loop_count; ++i) {
     bool is_long = space->extents[i] >= least_edge(choice->kernel);
-    if (is_long && is_plain_somewhere(choice->pieces->tilings[0], i)) digits[count++] = i;
+    if (is_long && is_plain_somewhere(choice->pieces->tilings[0], i)) loops[count++] = i;
   }
   return count;
 }
 
 // What the variables may be.
 typedef struct candidates {
-  int64_t digits[HLO_TILED_MAX_DIGITS + 1], crossing[HLO_TILED_MAX_DIGITS + 1];
+  int64_t loops[HLO_TILED_MAX_LOOPS + 1], crossing[HLO_TILED_MAX_LOOPS + 1];
   hlo_tile_candidates_t vars[VARS];
 } candidates_t;
 
@@ -315,16 +315,16 @@ static bool has_reductions(const hlo_kernel_pieces_t* pieces) {
 
 static void init_choice(const hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces,
                         choice_t* choice, candidates_t* may) {
-  static const int64_t ways[WAYS] = {PLAIN, WOVEN};
+  static const int64_t ways[WAYS] = {PLAIN, INTERLEAVED};
   const hlo_tile_target_t* tile = &kernel->target->tile;
   *choice = (choice_t){.kernel = kernel,
                        .pieces = pieces,
-                       .woven = weaving_digit(kernel, pieces),
+                       .interleaved = interleaving_loop(kernel, pieces),
                        .reduces = has_reductions(pieces),
                        .load_ns = 1 / hlo_tile_atom_find(tile, HLO_TILE_ATOM_LOAD, 0, 0)->per_ns};
-  uint32_t way_count = choice->woven < HLO_TILED_MAX_DIGITS ? WAYS : 1;
+  uint32_t way_count = choice->interleaved < HLO_TILED_MAX_LOOPS ? WAYS : 1;
   may->vars[LANES] =
-      (hlo_tile_candidates_t){"lanes", list_digits(&kernel->spaces[0], may->digits), may->digits};
+      (hlo_tile_candidates_t){"lanes", list_loops(&kernel->spaces[0], may->loops), may->loops};
   may->vars[WAY] = (hlo_tile_candidates_t){"woven", way_count, ways};
   may->vars[ACROSS] =
       (hlo_tile_candidates_t){"across", list_crossing(choice, may->crossing), may->crossing};
@@ -332,7 +332,7 @@ static void init_choice(const hlo_kernel_t* kernel, const hlo_kernel_pieces_t* p
 
 double hlo_kernel_choose_lanes(const hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces,
                                hlo_kernel_lanes_t* out_lanes) {
-  const int64_t none = HLO_TILED_MAX_DIGITS;
+  const int64_t none = HLO_TILED_MAX_LOOPS;
   int64_t sizes[VARS] = {[LANES] = none, [WAY] = PLAIN, [ACROSS] = none};
   choice_t choice;
   candidates_t may;

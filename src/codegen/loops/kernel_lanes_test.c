@@ -32,14 +32,14 @@ static const char PLAIN[] =
     "%1 = stablehlo.add %a, %0 : tensor<100x200xf32>\n"
     "return %1 : tensor<100x200xf32>\n}";
 
-static const char TURNED[] =
+static const char TRANSPOSED[] =
     "func.func @main(%a: tensor<128x256xf32>) -> tensor<256x128xf32> {\n"
     "%0 = stablehlo.transpose %a, dims = [1, 0] : (tensor<128x256xf32>) -> tensor<256x128xf32>\n"
     "return %0 : tensor<256x128xf32>\n}";
 
 // Stores say that lanes go along the last digit; one load is plain along the first, two along the
 // middle one.
-static const char TURNED_TWICE[] =
+static const char TRANSPOSED_TWICE[] =
     "func.func @main(%y: tensor<32x48x64xf32>, %x: tensor<32x64x48xf32>, %z: tensor<32x64x48xf32>) "
     "-> tensor<64x48x32xf32> {\n"
     "%0 = stablehlo.transpose %y, dims = [2, 1, 0] : (tensor<32x48x64xf32>) -> "
@@ -70,8 +70,8 @@ static void test_known(void** unused) {
   hlo_target_t target;
   target_of(&target);
   expect(PLAIN, &target, "lanes = 1, ");
-  expect(TURNED, &target, "lanes = 1, woven = 0, across = 0");
-  expect(TURNED_TWICE, &target, "lanes = 2, woven = 0, across = 1");
+  expect(TRANSPOSED, &target, "lanes = 1, woven = 0, across = 0");
+  expect(TRANSPOSED_TWICE, &target, "lanes = 2, woven = 0, across = 1");
   expect(ROWS, &target, "lanes = 40, ");
   expect(COLUMNS, &target, "lanes = 0, ");
 }
@@ -84,9 +84,9 @@ static void test_other_machine(void** unused) {
   target_of(&target);
   for (uint32_t i = 0; i < target.tile.atom_count; ++i) {
     hlo_tile_atom_t* atom = &target.tile.atoms[i];
-    if (atom->op == HLO_TILE_ATOM_TURN || atom->op == HLO_TILE_ATOM_GATHER) atom->per_ns /= 100;
+    if (atom->op == HLO_TILE_ATOM_TRANSPOSE || atom->op == HLO_TILE_ATOM_GATHER) atom->per_ns /= 100;
   }
-  expect(TURNED, &target, "lanes = 40, ");
+  expect(TRANSPOSED, &target, "lanes = 40, ");
   expect(PLAIN, &target, "lanes = 1, ");
 }
 

@@ -24,25 +24,25 @@ void hlo_emitter_close_block(hlo_emitter_t* e) {
   }
 }
 
-hlo_vir_value_t* hlo_emitter_open_loop(hlo_emitter_t* e, uint32_t digit, hlo_vir_value_t* low,
+hlo_vir_value_t* hlo_emitter_open_loop(hlo_emitter_t* e, uint32_t loop, hlo_vir_value_t* low,
                                        hlo_vir_value_t* end, int64_t step) {
   hlo_vir_value_t* counter = hlo_vir_begin_for(e->b, low, end, step, 0);
-  e->digits[digit] = counter;
-  e->bound |= (uint64_t)1 << digit;
+  e->loops[loop] = counter;
+  e->bound |= (uint64_t)1 << loop;
   return counter;
 }
 
-void hlo_emitter_forget_digit(hlo_emitter_t* e, uint32_t digit) {
-  e->digits[digit] = NULL;
-  e->bound &= ~((uint64_t)1 << digit);
+void hlo_emitter_forget_loop(hlo_emitter_t* e, uint32_t loop) {
+  e->loops[loop] = NULL;
+  e->bound &= ~((uint64_t)1 << loop);
   for (uint32_t i = 0; i < e->tiling->instance_count; ++i) {
-    if (e->tiling->instances[i]->digits >> digit & 1) e->done[i] = e->scalars[i] = NULL;
+    if (e->tiling->instances[i]->loops >> loop & 1) e->done[i] = e->scalars[i] = NULL;
   }
 }
 
-void hlo_emitter_close_loop(hlo_emitter_t* e, uint32_t digit) {
+void hlo_emitter_close_loop(hlo_emitter_t* e, uint32_t loop) {
   hlo_vir_end(e->b);
-  hlo_emitter_forget_digit(e, digit);
+  hlo_emitter_forget_loop(e, loop);
   hlo_emitter_close_block(e);
 }
 
@@ -77,19 +77,19 @@ bool hlo_range_is_empty(hlo_range_t range) {
 }
 
 // Vectors, `unroll` in each iteration; the loop, if it is one.
-static hlo_vir_value_t* emit_vectors(hlo_emitter_t* e, uint32_t digit, hlo_range_t range,
+static hlo_vir_value_t* emit_vectors(hlo_emitter_t* e, uint32_t loop, hlo_range_t range,
                                      uint32_t unroll, hlo_lane_body_t body, void* context) {
   if (hlo_range_is_empty(range)) return NULL;
   hlo_vir_value_t* counter =
-      hlo_emitter_open_loop(e, digit, range.low, range.end, (int64_t)e->lanes * unroll);
+      hlo_emitter_open_loop(e, loop, range.low, range.end, (int64_t)e->lanes * unroll);
   for (uint32_t copy = 0; copy < unroll; ++copy) {
-    hlo_emitter_forget_digit(e, digit);
-    e->digits[digit] =
+    hlo_emitter_forget_loop(e, loop);
+    e->loops[loop] =
         hlo_vir_index(e->b, HLO_VIR_iadd, counter, hlo_vir_iconst(e->b, copy * e->lanes));
-    e->bound |= (uint64_t)1 << digit;
+    e->bound |= (uint64_t)1 << loop;
     body(e, copy, context);
   }
-  hlo_emitter_close_loop(e, digit);
+  hlo_emitter_close_loop(e, loop);
   return counter->op == HLO_VIR_for && counter != range.low ? counter : NULL;
 }
 
@@ -110,27 +110,27 @@ static uint32_t fitting_copies(const hlo_target_t* target, const hlo_vir_pressur
 }
 
 // Single vectors first, to see what they need: then they do only what several at a time leave over.
-static void emit_free_vectors(hlo_emitter_t* e, uint32_t digit, hlo_range_t range,
+static void emit_free_vectors(hlo_emitter_t* e, uint32_t loop, hlo_range_t range,
                               hlo_lane_body_t body, void* context) {
   hlo_vir_value_t* ends[UNROLL_CHOICES];
   for (uint32_t i = 0; i < UNROLL_CHOICES; ++i) {
     ends[i] = hlo_range_whole_end(e->b, range, (int64_t)e->lanes << i);
   }
-  hlo_vir_value_t* loop = emit_vectors(e, digit, range, 1, body, context);
+  hlo_vir_value_t* vir_loop = emit_vectors(e, loop, range, 1, body, context);
   bool is_short = e->is_minor || e->kernel->cost_ns < UNROLLED_NS;
-  if (!loop || (is_short && !e->kernel->target->unroll)) return;
+  if (!vir_loop || (is_short && !e->kernel->target->unroll)) return;
   hlo_vir_pressure_t pressure;
-  hlo_vir_measure_loop(e->b, loop, &pressure);
+  hlo_vir_measure_loop(e->b, vir_loop, &pressure);
   uint32_t copies = fitting_copies(e->kernel->target, &pressure);
   hlo_vir_value_t* end = ends[__builtin_ctz(copies)];
   if (copies == 1 || hlo_range_is_empty((hlo_range_t){range.low, end})) return;
-  hlo_vir_unroll_loop(e->b, loop, range.low, end, copies);
-  loop->operands[0] = end;
-  if (hlo_range_is_empty((hlo_range_t){end, range.end})) hlo_vir_drop_loop(loop);
+  hlo_vir_unroll_loop(e->b, vir_loop, range.low, end, copies);
+  vir_loop->operands[0] = end;
+  if (hlo_range_is_empty((hlo_range_t){end, range.end})) hlo_vir_drop_loop(vir_loop);
 }
 
 // The lanes behind the last whole vector: masked, or one by one.
-static void emit_rest(hlo_emitter_t* e, uint32_t digit, hlo_range_t rest, hlo_lane_body_t body,
+static void emit_rest(hlo_emitter_t* e, uint32_t loop, hlo_range_t rest, hlo_lane_body_t body,
                       void* context) {
   if (hlo_range_is_empty(rest)) return;
   hlo_vir_builder_t* b = e->b;
@@ -141,74 +141,74 @@ static void emit_rest(hlo_emitter_t* e, uint32_t digit, hlo_range_t rest, hlo_la
     hlo_vir_type_t type = hlo_vir_type(HLO_VIR_MASK, e->lanes);
     e->mask = hlo_vir_emit(b, HLO_VIR_mask_first, type, 0, 0, 1, &count);
   } else {
-    e->lane_digit = HLO_NO_DIGIT;
+    e->lane_loop = HLO_NO_LOOP;
   }
-  hlo_emitter_open_loop(e, digit, rest.low, rest.end, has_masks ? e->lanes : 1);
+  hlo_emitter_open_loop(e, loop, rest.low, rest.end, has_masks ? e->lanes : 1);
   body(e, 0, context);
-  hlo_emitter_close_loop(e, digit);
+  hlo_emitter_close_loop(e, loop);
   if (!is_known) close_if(e);
 }
 
-void hlo_emit_lane_loop(hlo_emitter_t* e, uint32_t digit, hlo_range_t range, uint32_t unroll,
+void hlo_emit_lane_loop(hlo_emitter_t* e, uint32_t loop, hlo_range_t range, uint32_t unroll,
                         hlo_lane_body_t body, void* context) {
-  uint32_t saved_digit = e->lane_digit, saved_lanes = e->lanes;
+  uint32_t saved_loop = e->lane_loop, saved_lanes = e->lanes;
   hlo_vir_value_t* saved_mask = e->mask;
-  e->lane_digit = digit;
+  e->lane_loop = loop;
   e->lanes = e->kernel->lanes;
   e->mask = NULL;
   if (unroll > 1) {
     hlo_range_t wide = {range.low, hlo_range_whole_end(e->b, range, (int64_t)e->lanes * unroll)};
-    emit_vectors(e, digit, wide, unroll, body, context);
+    emit_vectors(e, loop, wide, unroll, body, context);
     range.low = wide.end;
   }
   hlo_range_t whole = {range.low, hlo_range_whole_end(e->b, range, e->lanes)};
   if (unroll == HLO_UNROLL_FREELY) {
-    emit_free_vectors(e, digit, whole, body, context);
+    emit_free_vectors(e, loop, whole, body, context);
   } else {
-    emit_vectors(e, digit, whole, 1, body, context);
+    emit_vectors(e, loop, whole, 1, body, context);
   }
-  emit_rest(e, digit, (hlo_range_t){whole.end, range.end}, body, context);
-  e->lane_digit = saved_digit;
+  emit_rest(e, loop, (hlo_range_t){whole.end, range.end}, body, context);
+  e->lane_loop = saved_loop;
   e->lanes = saved_lanes;
   e->mask = saved_mask;
 }
 
-hlo_range_t hlo_emit_lane_halves(hlo_emitter_t* e, uint32_t digit, hlo_range_t range,
+hlo_range_t hlo_emit_lane_halves(hlo_emitter_t* e, uint32_t loop, hlo_range_t range,
                                  uint32_t unroll, hlo_lane_body_t body, void* context) {
   hlo_vir_builder_t* b = e->b;
-  uint32_t saved_digit = e->lane_digit, saved_lanes = e->lanes, each = unroll / 2;
-  e->lane_digit = digit;
+  uint32_t saved_loop = e->lane_loop, saved_lanes = e->lanes, each = unroll / 2;
+  e->lane_loop = loop;
   e->lanes = e->kernel->lanes;
   hlo_vir_value_t* end = hlo_range_whole_end(b, range, (int64_t)e->lanes * unroll);
   hlo_vir_value_t* half = hlo_vir_index(b, HLO_VIR_isub, end, range.low);
   half = hlo_vir_index(b, HLO_VIR_idiv, half, hlo_vir_iconst(b, 2));
   hlo_vir_value_t* middle = hlo_vir_index(b, HLO_VIR_iadd, range.low, half);
   hlo_vir_value_t* counter =
-      hlo_emitter_open_loop(e, digit, range.low, middle, (int64_t)e->lanes * each);
+      hlo_emitter_open_loop(e, loop, range.low, middle, (int64_t)e->lanes * each);
   for (uint32_t copy = 0; copy < unroll; ++copy) {
     hlo_vir_value_t* first = copy < each ? counter : hlo_vir_index(b, HLO_VIR_iadd, counter, half);
-    hlo_emitter_forget_digit(e, digit);
-    e->digits[digit] =
+    hlo_emitter_forget_loop(e, loop);
+    e->loops[loop] =
         hlo_vir_index(b, HLO_VIR_iadd, first, hlo_vir_iconst(b, copy % each * e->lanes));
-    e->bound |= (uint64_t)1 << digit;
+    e->bound |= (uint64_t)1 << loop;
     body(e, copy, context);
   }
-  hlo_emitter_close_loop(e, digit);
-  e->lane_digit = saved_digit;
+  hlo_emitter_close_loop(e, loop);
+  e->lane_loop = saved_loop;
   e->lanes = saved_lanes;
   return (hlo_range_t){end, range.end};
 }
 
 // The address of an output's element where the digit is `at`.
-static hlo_vir_value_t* address_at(hlo_emitter_t* e, uint32_t output, uint32_t digit,
+static hlo_vir_value_t* address_at(hlo_emitter_t* e, uint32_t output, uint32_t loop,
                                    hlo_vir_value_t* at) {
   hlo_vir_builder_t* b = e->b;
   const hlo_fusion_t* fusion = e->kernel->fusion;
   hlo_dtype_t dtype = fusion->outputs[output]->type->dtype;
-  e->digits[digit] = at;
+  e->loops[loop] = at;
   hlo_element_address_t address = hlo_emit_address(
       e, e->addresses[fusion->input_count + output], e->tiling->output_offsets[output], dtype);
-  hlo_emitter_forget_digit(e, digit);
+  hlo_emitter_forget_loop(e, loop);
   hlo_vir_value_t* sum =
       hlo_vir_index(b, HLO_VIR_iadd, address.base, hlo_vir_iconst(b, address.offset_bytes));
   if (!address.index) return sum;
@@ -229,7 +229,7 @@ static bool may_leave_over(const hlo_kernel_t* kernel) {
 
 bool hlo_kernel_aligns_rows(const hlo_kernel_t* kernel) {
   const hlo_fusion_t* fusion = kernel->fusion;
-  if (fusion->output_count != 1 || kernel->kind == HLO_KERNEL_SQUARES || !may_leave_over(kernel) ||
+  if (fusion->output_count != 1 || kernel->kind == HLO_KERNEL_TRANSPOSE || !may_leave_over(kernel) ||
       !hlo_kernel_may_stream(kernel, fusion->outputs[0]->type->dtype)) {
     return false;
   }
@@ -241,31 +241,31 @@ bool hlo_kernel_aligns_rows(const hlo_kernel_t* kernel) {
   return false;
 }
 
-hlo_vir_value_t* hlo_emit_until_aligned(hlo_emitter_t* e, uint32_t digit, hlo_range_t range) {
+hlo_vir_value_t* hlo_emit_until_aligned(hlo_emitter_t* e, uint32_t loop, hlo_range_t range) {
   hlo_vir_builder_t* b = e->b;
   const hlo_kernel_t* kernel = e->kernel;
   const hlo_expr_t* offset = e->tiling->output_offsets[0];
   hlo_dtype_t dtype = kernel->fusion->outputs[0]->type->dtype;
   int64_t bytes = (int64_t)hlo_dtype_size_bytes(dtype);
-  const hlo_tiled_digit_t* row = &e->tiling->digits[digit];
+  const hlo_tiled_loop_t* row = &e->tiling->loops[loop];
   hlo_emitter_t here = *e;
-  here.lane_digit = digit;
+  here.lane_loop = loop;
   here.lanes = kernel->lanes;
   here.mask = NULL;
   if (!may_leave_over(kernel) || !hlo_kernel_may_stream(kernel, dtype) ||
       !is_long_row(kernel, row->end - row->low) ||
-      hlo_tiled_lane_access(offset, digit) != HLO_LANE_PLAIN ||
+      hlo_tiled_lane_access(offset, loop) != HLO_LANE_PLAIN ||
       hlo_emit_is_aligned(&here, offset, dtype)) {
     return range.low;
   }
   hlo_vir_value_t* missing = hlo_vir_index(b, HLO_VIR_isub, hlo_vir_iconst(b, 0),
-                                           address_at(e, 0, digit, range.low));
+                                           address_at(e, 0, loop, range.low));
   missing = hlo_vir_index(b, HLO_VIR_iand, missing,
                           hlo_vir_iconst(b, bytes * (int64_t)kernel->lanes - 1));
   missing = hlo_vir_index(b, HLO_VIR_idiv, missing, hlo_vir_iconst(b, bytes));
   hlo_vir_value_t* start = hlo_vir_index(b, HLO_VIR_iadd, range.low, missing);
   start = hlo_vir_index(b, HLO_VIR_imin, start, range.end);
-  emit_rest(&here, digit, (hlo_range_t){range.low, start}, hlo_emit_lanes, NULL);
+  emit_rest(&here, loop, (hlo_range_t){range.low, start}, hlo_emit_lanes, NULL);
   e->bound = here.bound;
   e->aligned_offset = offset;
   return start;

@@ -22,14 +22,14 @@ static bool stores_long_rows(const hlo_kernel_t* kernel) {
 }
 
 // How far apart the elements are that neighbouring values of a loop read.
-static int64_t step_of(const hlo_tiled_t* load, uint32_t digit) {
-  return llabs(hlo_expr_coefficient(load->offset, digit));
+static int64_t step_of(const hlo_tiled_t* load, uint32_t loop) {
+  return llabs(hlo_expr_coefficient(load->offset, loop));
 }
 
 static bool is_affine(const hlo_tiled_t* load) {
   for (uint32_t i = 0; i < load->offset->term_count; ++i) {
     const hlo_expr_atom_t* atom = load->offset->terms[i].atom;
-    if (atom->kind != HLO_EXPR_DIGIT && atom->digits) return false;
+    if (atom->kind != HLO_EXPR_LOOP && atom->loops) return false;
   }
   return true;
 }
@@ -53,7 +53,7 @@ static const hlo_tiled_t* find_main_load(const hlo_kernel_t* kernel,
       const hlo_tiled_t* tiled = tiling->instances[i];
       if (tiled->kind == HLO_TILED_REDUCE) return NULL;
       if (tiled->kind != HLO_TILED_LOAD) continue;
-      double bytes = hlo_tiling_points(tiling, tiled->digits) *
+      double bytes = hlo_tiling_points(tiling, tiled->loops) *
                      (double)hlo_dtype_size_bytes(tiled->value->type->dtype);
       if (bytes < most || (bytes == most && !is_in_order(kernel, tiled))) continue;
       found = tiled;
@@ -64,15 +64,15 @@ static const hlo_tiled_t* find_main_load(const hlo_kernel_t* kernel,
 }
 
 void hlo_kernel_order_loops(hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces) {
-  if (!kernel->is_streamed || kernel->kind == HLO_KERNEL_SQUARES) return;
+  if (!kernel->is_streamed || kernel->kind == HLO_KERNEL_TRANSPOSE) return;
   if (!stores_long_rows(kernel)) return;
   const hlo_tiled_t* load = find_main_load(kernel, pieces);
   if (!load) return;
   for (uint32_t i = 1; i + 1 < kernel->loop_count; ++i) {
-    uint32_t digit = kernel->loops[i], at = i;
-    for (; at > 0 && step_of(load, kernel->loops[at - 1]) < step_of(load, digit); --at) {
+    uint32_t loop = kernel->loops[i], at = i;
+    for (; at > 0 && step_of(load, kernel->loops[at - 1]) < step_of(load, loop); --at) {
       kernel->loops[at] = kernel->loops[at - 1];
     }
-    kernel->loops[at] = digit;
+    kernel->loops[at] = loop;
   }
 }

@@ -25,7 +25,7 @@ static hlo_element_address_t partial_address(hlo_emitter_t* e, hlo_vir_value_t* 
 hlo_status_t hlo_emit_partials(hlo_emitter_t* e, hlo_arena_t* scratch, hlo_vir_value_t* chunk) {
   HLO_TRY(hlo_emitter_start_segment(e, scratch, &e->kernel->segments[0]));
   e->chunk = chunk;
-  hlo_sibling_set_t set;
+  hlo_fused_reductions_t set;
   hlo_reduce_run(e, first_reduction(e), &set);
   e->chunk = NULL;
   for (uint32_t i = 0; i < set.accumulator_count; ++i) {
@@ -41,7 +41,7 @@ hlo_status_t hlo_emit_partials(hlo_emitter_t* e, hlo_arena_t* scratch, hlo_vir_v
 hlo_status_t hlo_emit_partials_finish(hlo_emitter_t* e, hlo_arena_t* scratch) {
   HLO_TRY(hlo_emitter_start_segment(e, scratch, &e->kernel->segments[0]));
   hlo_vir_builder_t* b = e->b;
-  hlo_sibling_set_t set;
+  hlo_fused_reductions_t set;
   hlo_reduce_collect(e, first_reduction(e), &set);
   hlo_reduce_start(e, &set, 1);
   hlo_vir_value_t* chunk = hlo_vir_begin_for(

@@ -70,7 +70,7 @@ bool hlo_kernel_reads_values(const hlo_kernel_t* kernel) {
 
 uint32_t hlo_kernel_value_lanes(const hlo_kernel_t* kernel) {
   bool can_be = kernel->target->has_masks && hlo_kernel_reads_values(kernel) &&
-                kernel->kind != HLO_KERNEL_SQUARES && !kernel->is_streamed;
+                kernel->kind != HLO_KERNEL_TRANSPOSE && !kernel->is_streamed;
   return can_be && kernel->lanes * sizeof(float) == kernel->target->vector_bytes ? kernel->lanes
                                                                                  : 0;
 }
@@ -81,7 +81,7 @@ bool hlo_kernel_gives_value(const hlo_kernel_t* kernel, uint32_t output) {
     return false;
   }
   if (kernel->loop_count == 0) return true;
-  return hlo_kernel_has_lanes(kernel) && kernel->kind != HLO_KERNEL_WOVEN &&
+  return hlo_kernel_has_lanes(kernel) && kernel->kind != HLO_KERNEL_INTERLEAVED &&
          kernel->loop_count == 1 && hlo_kernel_value_lanes(kernel) &&
          kernel->spaces[0].element_count <= (int64_t)kernel->lanes;
 }

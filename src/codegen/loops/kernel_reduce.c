@@ -40,14 +40,14 @@ static bool is_dot(const hlo_tiled_t* reduction) {
 }
 
 // The reductions over the same space that can be computed here too.
-void hlo_reduce_collect(const hlo_emitter_t* e, const hlo_tiled_t* first, hlo_sibling_set_t* set) {
-  *set = (hlo_sibling_set_t){.unroll = 1, .count = 1, .members = {first}};
+void hlo_reduce_collect(const hlo_emitter_t* e, const hlo_tiled_t* first, hlo_fused_reductions_t* set) {
+  *set = (hlo_fused_reductions_t){.unroll = 1, .count = 1, .members = {first}};
   uint32_t results = hlo_tiled_result_count(first);
-  for (uint32_t i = 0; i < e->tiling->instance_count && set->count < HLO_MAX_SIBLINGS; ++i) {
+  for (uint32_t i = 0; i < e->tiling->instance_count && set->count < HLO_MAX_FUSED_REDUCTIONS; ++i) {
     const hlo_tiled_t* tiled = e->tiling->instances[i];
     if (tiled == first || !hlo_emit_is_pending(e, i) || is_dot(tiled) != is_dot(first) ||
         tiled->reduction != first->reduction ||
-        hlo_emitter_has_lanes(e, tiled->digits) != hlo_emitter_has_lanes(e, first->digits) ||
+        hlo_emitter_has_lanes(e, tiled->loops) != hlo_emitter_has_lanes(e, first->loops) ||
         results + hlo_tiled_result_count(tiled) > HLO_MAX_ACCUMULATORS || needs_pending(e, tiled)) {
       continue;
     }
@@ -115,12 +115,12 @@ static void combine_pair(hlo_emitter_t* e, const hlo_accumulator_t* a, hlo_vir_v
   out[1] = hlo_vmath_select(b, pick_index, x[1], y[1]);
 }
 
-void hlo_reduce_combine(hlo_emitter_t* e, const hlo_sibling_set_t* set, hlo_vir_value_t* const* x,
+void hlo_reduce_combine(hlo_emitter_t* e, const hlo_fused_reductions_t* set, hlo_vir_value_t* const* x,
                         hlo_vir_value_t* const* y, hlo_vir_value_t** out) {
-  uint32_t site = e->b->site;
+  uint32_t debug_id = e->b->debug_id;
   for (uint32_t i = 0; i < set->accumulator_count; ++i) {
     const hlo_accumulator_t* a = &set->accumulators[i];
-    if (a->tiled->value->def) e->b->site = hlo_site_number(a->tiled->value->def);
+    if (a->tiled->value->def) e->b->debug_id = hlo_call_site_number(a->tiled->value->def);
     if (a->is_pair) {
       combine_pair(e, a, x + i, y + i, out + i);
       ++i;
@@ -128,7 +128,7 @@ void hlo_reduce_combine(hlo_emitter_t* e, const hlo_sibling_set_t* set, hlo_vir_
       out[i] = combine_one(e, a, x[i], y[i]);
     }
   }
-  e->b->site = site;
+  e->b->debug_id = debug_id;
 }
 
 hlo_vir_value_t* hlo_reduce_identity(hlo_emitter_t* e, const hlo_accumulator_t* a, uint32_t lanes) {
@@ -144,7 +144,7 @@ hlo_vir_value_t* hlo_reduce_identity(hlo_emitter_t* e, const hlo_accumulator_t* 
                             is_all ? UINT64_MAX : 0);
 }
 
-void hlo_reduce_start(hlo_emitter_t* e, hlo_sibling_set_t* set, uint32_t lanes) {
+void hlo_reduce_start(hlo_emitter_t* e, hlo_fused_reductions_t* set, uint32_t lanes) {
   set->accumulator_count = 0;
   set->fresh = (1u << set->unroll) - 1;
   for (uint32_t m = 0; m < set->count; ++m) {
@@ -166,7 +166,7 @@ void hlo_reduce_start(hlo_emitter_t* e, hlo_sibling_set_t* set, uint32_t lanes) 
   }
 }
 
-void hlo_reduce_vars(const hlo_sibling_set_t* set, uint32_t u, hlo_vir_value_t** out) {
+void hlo_reduce_vars(const hlo_fused_reductions_t* set, uint32_t u, hlo_vir_value_t** out) {
   for (uint32_t i = 0; i < set->accumulator_count; ++i) out[i] = set->accumulators[i].vars[u];
 }
 
@@ -191,7 +191,7 @@ static void accumulate_product(hlo_emitter_t* e, const hlo_accumulator_t* a, uin
 }
 
 // The first values of all, if that is known to be what they are: instead of identities.
-static bool replace_identities(hlo_emitter_t* e, hlo_sibling_set_t* set, uint32_t u,
+static bool replace_identities(hlo_emitter_t* e, hlo_fused_reductions_t* set, uint32_t u,
                                hlo_vir_value_t* const* values) {
   bool is_first = set->fresh >> u & 1;
   set->fresh &= ~(1u << u);
@@ -206,9 +206,9 @@ static bool replace_identities(hlo_emitter_t* e, hlo_sibling_set_t* set, uint32_
 }
 
 // One step of all accumulators with number `u`; inactive lanes contribute nothing.
-static void accumulate(hlo_emitter_t* e, hlo_sibling_set_t* set, uint32_t u, bool is_masked) {
+static void accumulate(hlo_emitter_t* e, hlo_fused_reductions_t* set, uint32_t u, bool is_masked) {
   hlo_vir_value_t* values[HLO_MAX_ACCUMULATORS];
-  hlo_emit_reduced_sides(e, set);
+  hlo_emit_reduced_extra_outputs(e, set);
   if (is_dot(set->members[0])) {
     for (uint32_t i = 0; i < set->accumulator_count; ++i) {
       accumulate_product(e, &set->accumulators[i], u, is_masked);
@@ -234,7 +234,7 @@ static void accumulate(hlo_emitter_t* e, hlo_sibling_set_t* set, uint32_t u, boo
 }
 
 // All lanes of the values to one.
-static void fold_lanes(hlo_emitter_t* e, const hlo_sibling_set_t* set, hlo_vir_value_t** values) {
+static void fold_lanes(hlo_emitter_t* e, const hlo_fused_reductions_t* set, hlo_vir_value_t** values) {
   hlo_vir_builder_t* b = e->b;
   while (values[0]->type.lanes > 1) {
     hlo_vir_value_t *low[HLO_MAX_ACCUMULATORS], *high[HLO_MAX_ACCUMULATORS];
@@ -259,7 +259,7 @@ static void set_result(hlo_emitter_t* e, const hlo_accumulator_t* a, hlo_vir_val
   }
 }
 
-void hlo_reduce_finish(hlo_emitter_t* e, hlo_sibling_set_t* set) {
+void hlo_reduce_finish(hlo_emitter_t* e, hlo_fused_reductions_t* set) {
   hlo_vir_value_t *values[HLO_MAX_ACCUMULATORS], *first[HLO_MAX_ACCUMULATORS];
   hlo_reduce_vars(set, 0, values);
   for (uint32_t i = 0; i < set->accumulator_count; ++i) {
@@ -291,45 +291,45 @@ void hlo_reduce_finish(hlo_emitter_t* e, hlo_sibling_set_t* set) {
 }
 
 // Whether what `tiled` needs can run over the lanes of `digit`.
-static bool can_run_over(const hlo_emitter_t* e, const hlo_tiled_t* tiled, uint32_t digit) {
+static bool can_run_over(const hlo_emitter_t* e, const hlo_tiled_t* tiled, uint32_t loop) {
   const bool* marks = mark_needed(e, tiled);
   for (uint32_t i = 0; marks && i < tiled->number; ++i) {
     const hlo_tiled_t* needed = e->tiling->instances[i];
-    if (!marks[i] || !needed->offset || !(needed->offset->digits >> digit & 1)) continue;
-    if (needed->kind == HLO_TILED_GUARD) return false;
+    if (!marks[i] || !needed->offset || !(needed->offset->loops >> loop & 1)) continue;
+    if (needed->kind == HLO_TILED_MASK) return false;
     size_t bytes =
         needed->kind == HLO_TILED_INDEX ? 8 : hlo_dtype_size_bytes(needed->value->type->dtype);
-    hlo_lane_access_t access = hlo_tiled_lane_access(needed->offset, digit);
+    hlo_lane_access_t access = hlo_tiled_lane_access(needed->offset, loop);
     if (access == HLO_LANE_UNKNOWN || (access == HLO_LANE_GATHERED && bytes < 4)) return false;
   }
   return marks != NULL;
 }
 
 // How well loads run over the lanes of `digit`: those with stride 1 against the others.
-static int plain_loads(const hlo_emitter_t* e, uint32_t digit) {
+static int plain_loads(const hlo_emitter_t* e, uint32_t loop) {
   int score = 0;
   for (uint32_t i = 0; i < e->tiling->instance_count; ++i) {
     const hlo_tiled_t* tiled = e->tiling->instances[i];
-    if (tiled->kind != HLO_TILED_LOAD || !(tiled->digits >> digit & 1)) continue;
-    score += hlo_expr_coefficient(tiled->offset, digit) == 1 ? 4 : -1;
+    if (tiled->kind != HLO_TILED_LOAD || !(tiled->loops >> loop & 1)) continue;
+    score += hlo_expr_coefficient(tiled->offset, loop) == 1 ? 4 : -1;
   }
   return score;
 }
 
-static uint32_t choose_lane_digit(const hlo_emitter_t* e, const hlo_sibling_set_t* set) {
+static uint32_t choose_lane_loop(const hlo_emitter_t* e, const hlo_fused_reductions_t* set) {
   const hlo_tiled_space_t* space = &e->tiling->spaces[set->members[0]->reduction];
-  uint32_t best = HLO_NO_DIGIT;
+  uint32_t best = HLO_NO_LOOP;
   int best_score = 0;
-  for (uint32_t i = space->digit_count; i-- > 0;) {
-    uint32_t digit = space->first_digit + i;
+  for (uint32_t i = space->loop_count; i-- > 0;) {
+    uint32_t loop = space->first_loop + i;
     bool is_possible = space->extents[i] > 1;
     for (uint32_t m = 0; m < set->count && is_possible; ++m) {
-      is_possible = can_run_over(e, set->members[m], digit) &&
-                    hlo_sides_run_over(e, set->members[m], digit);
+      is_possible = can_run_over(e, set->members[m], loop) &&
+                    hlo_extra_outputs_run_over(e, set->members[m], loop);
     }
-    int score = plain_loads(e, digit);
-    if (is_possible && (best == HLO_NO_DIGIT || score > best_score))
-      best = digit, best_score = score;
+    int score = plain_loads(e, loop);
+    if (is_possible && (best == HLO_NO_LOOP || score > best_score))
+      best = loop, best_score = score;
   }
   return best;
 }
@@ -341,69 +341,69 @@ static hlo_range_t constant_range(hlo_vir_builder_t* b, int64_t low, int64_t end
 hlo_range_t hlo_reduce_range(const hlo_emitter_t* e, uint32_t space_number, uint32_t i) {
   const hlo_tiled_space_t* space = &e->tiling->spaces[space_number];
   hlo_range_t all = constant_range(e->b, 0, space->extents[i]);
-  bool is_cut = e->chunk && space_number == e->kernel->split_space && i == e->kernel->split_digit;
+  bool is_cut = e->chunk && space_number == e->kernel->split_space && i == e->kernel->split_loop;
   return is_cut ? hlo_range_of_chunk(e->b, e->chunk, e->kernel->chunk_size, all) : all;
 }
 
 /// Accumulators of a loop over lanes, and those of one lane for its rest where there are no masks.
 typedef struct lane_sums {
-  hlo_sibling_set_t *set, *rest;
+  hlo_fused_reductions_t *set, *rest;
 } lane_sums_t;
 
 static void accumulate_lanes(hlo_emitter_t* e, uint32_t copy, void* context) {
   const lane_sums_t* sums = context;
-  bool is_single = e->lane_digit == HLO_NO_DIGIT;
+  bool is_single = e->lane_loop == HLO_NO_LOOP;
   accumulate(e, is_single ? sums->rest : sums->set, copy, e->mask != NULL);
 }
 
 void hlo_reduce_open_loops(hlo_emitter_t* e, uint32_t space_number, uint32_t except) {
   const hlo_tiled_space_t* space = &e->tiling->spaces[space_number];
-  for (uint32_t i = 0; i < space->digit_count; ++i) {
-    if (space->first_digit + i == except) continue;
+  for (uint32_t i = 0; i < space->loop_count; ++i) {
+    if (space->first_loop + i == except) continue;
     hlo_range_t range = hlo_reduce_range(e, space_number, i);
-    hlo_emitter_open_loop(e, space->first_digit + i, range.low, range.end, 1);
+    hlo_emitter_open_loop(e, space->first_loop + i, range.low, range.end, 1);
   }
 }
 
 void hlo_reduce_close_loops(hlo_emitter_t* e, uint32_t space_number, uint32_t except) {
   const hlo_tiled_space_t* space = &e->tiling->spaces[space_number];
-  for (uint32_t i = space->digit_count; i-- > 0;) {
-    if (space->first_digit + i != except) hlo_emitter_close_loop(e, space->first_digit + i);
+  for (uint32_t i = space->loop_count; i-- > 0;) {
+    if (space->first_loop + i != except) hlo_emitter_close_loop(e, space->first_loop + i);
   }
 }
 
 // All points of a small space one after the other, without loops, from digit `i` on.
-static void accumulate_each(hlo_emitter_t* e, hlo_sibling_set_t* set, uint32_t space_number,
+static void accumulate_each(hlo_emitter_t* e, hlo_fused_reductions_t* set, uint32_t space_number,
                             uint32_t i) {
   const hlo_tiled_space_t* space = &e->tiling->spaces[space_number];
-  if (i == space->digit_count) {
+  if (i == space->loop_count) {
     accumulate(e, set, 0, false);
     return;
   }
-  uint32_t digit = space->first_digit + i;
+  uint32_t loop = space->first_loop + i;
   for (int64_t k = 0; k < space->extents[i]; ++k) {
-    e->digits[digit] = hlo_vir_iconst(e->b, k);
-    e->bound |= (uint64_t)1 << digit;
+    e->loops[loop] = hlo_vir_iconst(e->b, k);
+    e->bound |= (uint64_t)1 << loop;
     accumulate_each(e, set, space_number, i + 1);
-    hlo_emitter_forget_digit(e, digit);
+    hlo_emitter_forget_loop(e, loop);
   }
 }
 
 // The lanes are the user's: every lane reduces on its own.
-static void reduce_lanes_apart(hlo_emitter_t* e, hlo_sibling_set_t* set, uint32_t lanes) {
+static void reduce_lanes_apart(hlo_emitter_t* e, hlo_fused_reductions_t* set, uint32_t lanes) {
   uint32_t space = set->members[0]->reduction;
   hlo_reduce_start(e, set, lanes);
   if (e->tiling->spaces[space].element_count <= UNROLLED_ELEMENTS) {
     accumulate_each(e, set, space, 0);
     return;
   }
-  hlo_reduce_open_loops(e, space, HLO_NO_DIGIT);
+  hlo_reduce_open_loops(e, space, HLO_NO_LOOP);
   accumulate(e, set, 0, false);
-  hlo_reduce_close_loops(e, space, HLO_NO_DIGIT);
+  hlo_reduce_close_loops(e, space, HLO_NO_LOOP);
 }
 
 // Accumulators of unrolled steps to one of each.
-static void join_unrolled(hlo_emitter_t* e, const hlo_sibling_set_t* set, hlo_vir_value_t** out) {
+static void join_unrolled(hlo_emitter_t* e, const hlo_fused_reductions_t* set, hlo_vir_value_t** out) {
   hlo_vir_value_t* more[HLO_MAX_ACCUMULATORS];
   hlo_reduce_vars(set, 0, out);
   for (uint32_t u = 1; u < set->unroll; ++u) {
@@ -413,8 +413,8 @@ static void join_unrolled(hlo_emitter_t* e, const hlo_sibling_set_t* set, hlo_vi
 }
 
 // Accumulators over lanes and unrolled steps to one lane of the first.
-static void fold_accumulators(hlo_emitter_t* e, hlo_sibling_set_t* set,
-                              const hlo_sibling_set_t* rest) {
+static void fold_accumulators(hlo_emitter_t* e, hlo_fused_reductions_t* set,
+                              const hlo_fused_reductions_t* rest) {
   hlo_vir_value_t *values[HLO_MAX_ACCUMULATORS], *more[HLO_MAX_ACCUMULATORS];
   join_unrolled(e, set, values);
   fold_lanes(e, set, values);
@@ -430,7 +430,7 @@ static void fold_accumulators(hlo_emitter_t* e, hlo_sibling_set_t* set,
 }
 
 // Maxima of negatives' minima, in vars[0] of each accumulator.
-static void restore_maxima(hlo_emitter_t* e, hlo_sibling_set_t* set) {
+static void restore_maxima(hlo_emitter_t* e, hlo_fused_reductions_t* set) {
   set->negates_maxima = false;
   for (uint32_t i = 0; i < set->accumulator_count; ++i) {
     hlo_accumulator_t* a = &set->accumulators[i];
@@ -443,11 +443,11 @@ static void restore_maxima(hlo_emitter_t* e, hlo_sibling_set_t* set) {
 
 // The loops over lanes of a digit; `rest` is for what is left of them, NULL where there are masks.
 // Minima take fewer instructions than maxima: the sign of zero and NaNs come out by themselves.
-static void accumulate_over_lanes(hlo_emitter_t* e, hlo_sibling_set_t* set, hlo_sibling_set_t* rest,
-                                  uint32_t digit) {
+static void accumulate_over_lanes(hlo_emitter_t* e, hlo_fused_reductions_t* set, hlo_fused_reductions_t* rest,
+                                  uint32_t loop) {
   uint32_t space_number = set->members[0]->reduction;
   const hlo_tiled_space_t* space = &e->tiling->spaces[space_number];
-  int64_t extent = space->extents[digit - space->first_digit];
+  int64_t extent = space->extents[loop - space->first_loop];
   uint32_t lanes = e->kernel->lanes;
   set->unroll = extent >= (int64_t)lanes * HLO_MAX_UNROLL && set->count <= 2 ? HLO_MAX_UNROLL : 1;
   set->negates_maxima = true;
@@ -456,30 +456,30 @@ static void accumulate_over_lanes(hlo_emitter_t* e, hlo_sibling_set_t* set, hlo_
     rest->negates_maxima = true;
     hlo_reduce_start(e, rest, 1);
   }
-  hlo_reduce_open_loops(e, space_number, digit);
-  hlo_range_t range = hlo_reduce_range(e, space_number, digit - space->first_digit);
+  hlo_reduce_open_loops(e, space_number, loop);
+  hlo_range_t range = hlo_reduce_range(e, space_number, loop - space->first_loop);
   lane_sums_t sums = {set, rest};
   uint32_t unroll = set->unroll;
   int64_t bytes = extent * (int64_t)(e->kernel->target->vector_bytes / lanes);
   if (unroll > 1 && bytes >= FAR_BYTES && e->kernel->fusion->input_count == 1) {
-    range = hlo_emit_lane_halves(e, digit, range, unroll, accumulate_lanes, &sums);
+    range = hlo_emit_lane_halves(e, loop, range, unroll, accumulate_lanes, &sums);
     unroll = 1;
   }
-  hlo_emit_lane_loop(e, digit, range, unroll, accumulate_lanes, &sums);
-  hlo_reduce_close_loops(e, space_number, digit);
+  hlo_emit_lane_loop(e, loop, range, unroll, accumulate_lanes, &sums);
+  hlo_reduce_close_loops(e, space_number, loop);
 }
 
-static void reduce_over_lanes(hlo_emitter_t* e, hlo_sibling_set_t* set, uint32_t digit) {
-  hlo_sibling_set_t rest = *set;
+static void reduce_over_lanes(hlo_emitter_t* e, hlo_fused_reductions_t* set, uint32_t loop) {
+  hlo_fused_reductions_t rest = *set;
   rest.unroll = 1;
-  hlo_sibling_set_t* needed = e->kernel->target->has_masks ? NULL : &rest;
-  accumulate_over_lanes(e, set, needed, digit);
+  hlo_fused_reductions_t* needed = e->kernel->target->has_masks ? NULL : &rest;
+  accumulate_over_lanes(e, set, needed, loop);
   fold_accumulators(e, set, needed);
   restore_maxima(e, set);
 }
 
-void hlo_reduce_to_lanes(hlo_emitter_t* e, hlo_sibling_set_t* set) {
-  accumulate_over_lanes(e, set, NULL, e->tiling->spaces[set->members[0]->reduction].first_digit);
+void hlo_reduce_to_lanes(hlo_emitter_t* e, hlo_fused_reductions_t* set) {
+  accumulate_over_lanes(e, set, NULL, e->tiling->spaces[set->members[0]->reduction].first_loop);
   hlo_vir_value_t* values[HLO_MAX_ACCUMULATORS];
   join_unrolled(e, set, values);
   for (uint32_t i = 0; i < set->accumulator_count; ++i) set->accumulators[i].vars[0] = values[i];
@@ -488,32 +488,32 @@ void hlo_reduce_to_lanes(hlo_emitter_t* e, hlo_sibling_set_t* set) {
 
 // The loops of a reduction and its siblings; one lane or the user's in vars[0] of each accumulator
 // then.
-void hlo_reduce_run(hlo_emitter_t* e, const hlo_tiled_t* tiled, hlo_sibling_set_t* set) {
+void hlo_reduce_run(hlo_emitter_t* e, const hlo_tiled_t* tiled, hlo_fused_reductions_t* set) {
   hlo_reduce_collect(e, tiled, set);
   for (uint32_t i = 0; i < set->count; ++i) emit_inner_reductions(e, set->members[i]);
-  if (hlo_emitter_has_lanes(e, tiled->digits)) {
+  if (hlo_emitter_has_lanes(e, tiled->loops)) {
     reduce_lanes_apart(e, set, e->lanes);
     return;
   }
-  uint32_t digit = choose_lane_digit(e, set);
-  if (digit != HLO_NO_DIGIT) {
-    reduce_over_lanes(e, set, digit);
+  uint32_t loop = choose_lane_loop(e, set);
+  if (loop != HLO_NO_LOOP) {
+    reduce_over_lanes(e, set, loop);
     return;
   }
-  uint32_t saved = e->lane_digit;
-  e->lane_digit = HLO_NO_DIGIT;
+  uint32_t saved = e->lane_loop;
+  e->lane_loop = HLO_NO_LOOP;
   reduce_lanes_apart(e, set, 1);
-  e->lane_digit = saved;
+  e->lane_loop = saved;
 }
 
 // The reductions that every lane computes on its own, if all run in the same loops;
 // nothing is computed.
-static bool collect_apart(const hlo_emitter_t* e, hlo_sibling_set_t* set) {
+static bool collect_apart(const hlo_emitter_t* e, hlo_fused_reductions_t* set) {
   set->count = 0;
   uint32_t found = 0;
   for (uint32_t i = 0; i < e->tiling->instance_count; ++i) {
     const hlo_tiled_t* tiled = e->tiling->instances[i];
-    if (!hlo_emit_is_pending(e, i) || !hlo_emitter_has_lanes(e, tiled->digits)) continue;
+    if (!hlo_emit_is_pending(e, i) || !hlo_emitter_has_lanes(e, tiled->loops)) continue;
     if (needs_pending(e, tiled)) return false;
     if (found++ == 0) hlo_reduce_collect(e, tiled, set);
   }
@@ -521,26 +521,26 @@ static bool collect_apart(const hlo_emitter_t* e, hlo_sibling_set_t* set) {
   return e->tiling->spaces[set->members[0]->reduction].element_count > UNROLLED_ELEMENTS;
 }
 
-static void set_column(hlo_emitter_t* e, uint32_t digit, hlo_vir_value_t* first, uint32_t column) {
-  hlo_emitter_forget_digit(e, digit);
-  e->digits[digit] =
+static void set_column(hlo_emitter_t* e, uint32_t loop, hlo_vir_value_t* first, uint32_t column) {
+  hlo_emitter_forget_loop(e, loop);
+  e->loops[loop] =
       hlo_vir_index(e->b, HLO_VIR_iadd, first, hlo_vir_iconst(e->b, (int64_t)column * e->lanes));
-  e->bound |= (uint64_t)1 << digit;
+  e->bound |= (uint64_t)1 << loop;
 }
 
 // The points of `unroll` vectors side by side.
-static void emit_columns(hlo_emitter_t* e, hlo_sibling_set_t* set, uint32_t digit) {
-  hlo_vir_value_t* first = e->digits[digit];
+static void emit_columns(hlo_emitter_t* e, hlo_fused_reductions_t* set, uint32_t loop) {
+  hlo_vir_value_t* first = e->loops[loop];
   uint32_t space = set->members[0]->reduction;
   hlo_reduce_start(e, set, e->lanes);
-  hlo_reduce_open_loops(e, space, HLO_NO_DIGIT);
+  hlo_reduce_open_loops(e, space, HLO_NO_LOOP);
   for (uint32_t u = 0; u < set->unroll; ++u) {
-    set_column(e, digit, first, u);
+    set_column(e, loop, first, u);
     accumulate(e, set, u, false);
   }
-  hlo_reduce_close_loops(e, space, HLO_NO_DIGIT);
+  hlo_reduce_close_loops(e, space, HLO_NO_LOOP);
   for (uint32_t u = 0; u < set->unroll; ++u) {
-    set_column(e, digit, first, u);
+    set_column(e, loop, first, u);
     for (uint32_t i = 0; i < set->accumulator_count; ++i) {
       set->accumulators[i].vars[0] = set->accumulators[i].vars[u];
     }
@@ -549,14 +549,14 @@ static void emit_columns(hlo_emitter_t* e, hlo_sibling_set_t* set, uint32_t digi
   }
 }
 
-hlo_vir_value_t* hlo_emit_columns(hlo_emitter_t* e, uint32_t digit, hlo_range_t range) {
-  hlo_sibling_set_t set;
-  uint32_t saved_digit = e->lane_digit, saved_lanes = e->lanes;
-  e->lane_digit = digit;
+hlo_vir_value_t* hlo_emit_columns(hlo_emitter_t* e, uint32_t loop, hlo_range_t range) {
+  hlo_fused_reductions_t set;
+  uint32_t saved_loop = e->lane_loop, saved_lanes = e->lanes;
+  e->lane_loop = loop;
   e->lanes = e->kernel->lanes;
-  e->bound |= (uint64_t)1 << digit;
+  e->bound |= (uint64_t)1 << loop;
   bool is_possible = collect_apart(e, &set);
-  e->bound &= ~((uint64_t)1 << digit);
+  e->bound &= ~((uint64_t)1 << loop);
   uint32_t columns = is_possible && set.count <= 2 ? HLO_MAX_UNROLL : 1;
   int64_t step = (int64_t)e->lanes * columns;
   hlo_range_t wide = {range.low, hlo_range_whole_end(e->b, range, step)};
@@ -564,11 +564,11 @@ hlo_vir_value_t* hlo_emit_columns(hlo_emitter_t* e, uint32_t digit, hlo_range_t 
     wide.end = range.low;
   } else {
     set.unroll = columns;
-    hlo_emitter_open_loop(e, digit, wide.low, wide.end, step);
-    emit_columns(e, &set, digit);
-    hlo_emitter_close_loop(e, digit);
+    hlo_emitter_open_loop(e, loop, wide.low, wide.end, step);
+    emit_columns(e, &set, loop);
+    hlo_emitter_close_loop(e, loop);
   }
-  e->lane_digit = saved_digit;
+  e->lane_loop = saved_loop;
   e->lanes = saved_lanes;
   return wide.end;
 }
@@ -576,7 +576,7 @@ hlo_vir_value_t* hlo_emit_columns(hlo_emitter_t* e, uint32_t digit, hlo_range_t 
 void hlo_emit_reduce(hlo_emitter_t* e, const hlo_tiled_t* tiled) {
   emit_inner_reductions(e, tiled);
   if (e->done[tiled->number]) return;  // came along as a sibling
-  hlo_sibling_set_t set;
+  hlo_fused_reductions_t set;
   hlo_reduce_run(e, tiled, &set);
   hlo_reduce_finish(e, &set);
 }

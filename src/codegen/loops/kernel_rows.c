@@ -19,14 +19,14 @@ enum {
 static uint32_t loop_level(const hlo_kernel_t* kernel, const hlo_tiled_t* tiled) {
   uint32_t level = kernel->loop_count;
   for (uint32_t i = 0; i < kernel->loop_count; ++i) {
-    if (tiled->digits >> kernel->loops[i] & 1) level = i;
+    if (tiled->loops >> kernel->loops[i] & 1) level = i;
   }
   return level;
 }
 
 static bool is_short_reduction(const hlo_tiling_t* tiling, const hlo_tiled_t* tiled) {
   const hlo_tiled_space_t* space = &tiling->spaces[tiled->reduction];
-  return space->digit_count == 1 && space->depth == 1 && space->element_count > 1 &&
+  return space->loop_count == 1 && space->depth == 1 && space->element_count > 1 &&
          space->element_count <= MAX_ROW && hlo_tiled_result_count(tiled) == 1 &&
          tiled->value->type->dtype != HLO_DTYPE_PRED;
 }
@@ -34,13 +34,13 @@ static bool is_short_reduction(const hlo_tiling_t* tiling, const hlo_tiled_t* ti
 // Whether an instance can be computed in lanes along rows, or along what they are reduced over.
 static bool has_lanes(const hlo_tiling_t* tiling, const hlo_tiled_t* tiled, uint32_t row) {
   if (!tiled->offset) return true;
-  uint64_t inner = tiled->digits & ~hlo_tiled_space_mask(&tiling->spaces[0]);
-  if (tiled->kind == HLO_TILED_GUARD)
-    return !(tiled->offset->digits & (inner | (uint64_t)1 << row));
+  uint64_t inner = tiled->loops & ~hlo_tiled_space_mask(&tiling->spaces[0]);
+  if (tiled->kind == HLO_TILED_MASK)
+    return !(tiled->offset->loops & (inner | (uint64_t)1 << row));
   if (!inner) return hlo_tiled_lane_access(tiled->offset, row) != HLO_LANE_UNKNOWN;
   for (; inner; inner &= inner - 1) {
-    uint32_t digit = (uint32_t)__builtin_ctzll(inner);
-    hlo_lane_access_t access = hlo_tiled_lane_access(tiled->offset, digit);
+    uint32_t loop = (uint32_t)__builtin_ctzll(inner);
+    hlo_lane_access_t access = hlo_tiled_lane_access(tiled->offset, loop);
     bool is_plain = access == HLO_LANE_PLAIN || access == HLO_LANE_SAME;
     if (!is_plain && (tiled->kind != HLO_TILED_INDEX || access == HLO_LANE_UNKNOWN)) return false;
   }
@@ -50,7 +50,7 @@ static bool has_lanes(const hlo_tiling_t* tiling, const hlo_tiled_t* tiled, uint
 uint32_t hlo_kernel_row_level(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
   uint32_t none = kernel->loop_count, level = none, count = 0;
   if (!kernel->target->has_masks || kernel->lanes > HLO_KERNEL_MAX_EDGE || kernel->is_sweep ||
-      kernel->kind == HLO_KERNEL_SQUARES || kernel->kind == HLO_KERNEL_WOVEN || kernel->form ||
+      kernel->kind == HLO_KERNEL_TRANSPOSE || kernel->kind == HLO_KERNEL_INTERLEAVED || kernel->form ||
       kernel->cut == HLO_KERNEL_CUT_REDUCTION) {
     return none;
   }
@@ -64,7 +64,7 @@ uint32_t hlo_kernel_row_level(const hlo_kernel_t* kernel, const hlo_tiling_t* ti
   if (count == 0 || count > MAX_RESULTS) return none;
   if (level + hlo_kernel_has_lanes(kernel) >= none) return none;
   uint32_t row = kernel->loops[level];
-  if (tiling->digits[row].end - tiling->digits[row].low < kernel->lanes) return none;
+  if (tiling->loops[row].end - tiling->loops[row].low < kernel->lanes) return none;
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {
     if (!has_lanes(tiling, tiling->instances[i], row)) return none;
   }
@@ -102,9 +102,9 @@ static void store(hlo_emitter_t* e, hlo_vir_value_t* value, hlo_vir_value_t* add
 // ---- rows one by one, and side by side ----------------------------------------------------------
 
 static void bind(hlo_emitter_t* e, hlo_vir_value_t* row) {
-  hlo_emitter_forget_digit(e, e->rows.digit);
-  e->digits[e->rows.digit] = row;
-  e->bound |= (uint64_t)1 << e->rows.digit;
+  hlo_emitter_forget_loop(e, e->rows.loop);
+  e->loops[e->rows.loop] = row;
+  e->bound |= (uint64_t)1 << e->rows.loop;
 }
 
 // A loop over the rows of a block; their results are known as far as they are finished.
@@ -124,20 +124,20 @@ static void open_rows(hlo_emitter_t* e, hlo_vir_value_t* first) {
 
 static void close_rows(hlo_emitter_t* e) {
   hlo_vir_end(e->b);
-  hlo_emitter_forget_digit(e, e->rows.digit);
+  hlo_emitter_forget_loop(e, e->rows.loop);
   hlo_emitter_close_block(e);
   e->rows.row = NULL;
 }
 
 static void begin_lanes(hlo_emitter_t* e, hlo_vir_value_t* first) {
   bind(e, first);
-  e->lane_digit = e->rows.digit;
+  e->lane_loop = e->rows.loop;
   e->lanes = e->kernel->lanes;
 }
 
 static void end_lanes(hlo_emitter_t* e) {
-  hlo_emitter_forget_digit(e, e->rows.digit);
-  e->lane_digit = HLO_NO_DIGIT;
+  hlo_emitter_forget_loop(e, e->rows.loop);
+  e->lane_loop = HLO_NO_LOOP;
 }
 
 static bool is_finished(const hlo_emitter_t* e, uint32_t number) {
@@ -159,7 +159,7 @@ static const hlo_tiled_t* next_reduction(const hlo_emitter_t* e) {
 // Vectors of partial results of rows to one vector with a row in each lane. The lanes of a row are
 // joined in the order in which hlo_emit_reduce() folds them, so that it does not matter which way
 // it is done.
-static void turn_rows(hlo_emitter_t* e, const hlo_sibling_set_t* set,
+static void transpose_rows(hlo_emitter_t* e, const hlo_fused_reductions_t* set,
                       hlo_vir_value_t* (*rows)[HLO_VIR_MAX_LANES]) {
   for (uint32_t half = e->kernel->lanes / 2; half > 0; half /= 2) {
     for (uint32_t i = 0; i < half; ++i) {
@@ -176,7 +176,7 @@ static void turn_rows(hlo_emitter_t* e, const hlo_sibling_set_t* set,
 
 // A reduction and those that run along with it, for all rows of a block.
 static void finish_reductions(hlo_emitter_t* e, const hlo_tiled_t* tiled, hlo_vir_value_t* first) {
-  hlo_sibling_set_t set;
+  hlo_fused_reductions_t set;
   open_rows(e, first);
   hlo_reduce_collect(e, tiled, &set);
   if (set.count > MAX_SUMS) set.count = MAX_SUMS;
@@ -197,7 +197,7 @@ static void finish_reductions(hlo_emitter_t* e, const hlo_tiled_t* tiled, hlo_vi
       rows[i][k] = hlo_vir_emit(e->b, HLO_VIR_load, types[i], 0, k * vector_bytes(e), 1, &base);
     }
   }
-  turn_rows(e, &set, rows);
+  transpose_rows(e, &set, rows);
   begin_lanes(e, first);
   for (uint32_t i = 0; i < set.accumulator_count; ++i) set.accumulators[i].vars[0] = rows[i][0];
   hlo_reduce_finish(e, &set);
@@ -213,10 +213,10 @@ static void finish_reductions(hlo_emitter_t* e, const hlo_tiled_t* tiled, hlo_vi
 
 // Whether nothing but the results of rows is stored, by neighbouring rows side by side.
 static bool has_plain_outputs(const hlo_emitter_t* e, uint32_t level) {
-  if (level + 1 != e->kernel->loop_count || e->kernel->fusion->side_count) return false;
+  if (level + 1 != e->kernel->loop_count || e->kernel->fusion->extra_output_count) return false;
   for (uint32_t i = 0; i < e->kernel->fusion->output_count; ++i) {
     const hlo_expr_t* offset = e->tiling->output_offsets[i];
-    if (hlo_tiled_lane_access(offset, e->rows.digit) != HLO_LANE_PLAIN) return false;
+    if (hlo_tiled_lane_access(offset, e->rows.loop) != HLO_LANE_PLAIN) return false;
   }
   return true;
 }

@@ -22,16 +22,16 @@ hlo_status_t hlo_kernel_walk(const hlo_kernel_t* kernel, hlo_arena_t* arena,
   return hlo_ok();
 }
 
-static void split_digit(hlo_tiled_space_t* space, uint32_t digit, int64_t inner) {
-  memmove(&space->extents[digit + 1], &space->extents[digit],
-          (space->digit_count - digit) * sizeof *space->extents);
-  ++space->digit_count;
-  space->extents[digit] /= inner;
-  space->extents[digit + 1] = inner;
+static void split_loop(hlo_tiled_space_t* space, uint32_t loop, int64_t inner) {
+  memmove(&space->extents[loop + 1], &space->extents[loop],
+          (space->loop_count - loop) * sizeof *space->extents);
+  ++space->loop_count;
+  space->extents[loop] /= inner;
+  space->extents[loop + 1] = inner;
 }
 
 void hlo_kernel_whole_segment(const hlo_tiled_space_t* space, hlo_kernel_segment_t* segment) {
-  for (uint32_t i = 0; i < space->digit_count; ++i) {
+  for (uint32_t i = 0; i < space->loop_count; ++i) {
     (*segment)[i][0] = 0;
     (*segment)[i][1] = space->extents[i];
   }
@@ -59,7 +59,7 @@ static hlo_status_t grow_segments(hlo_kernel_t* kernel, uint32_t count) {
 // has been walked. How many there are; 0: it has to be.
 static hlo_status_t first_segments(hlo_kernel_t* kernel, hlo_tiling_t* tiling,
                                    uint32_t* out_count) {
-  const hlo_kernel_start_t* start = tiling->whole_digits ? NULL : kernel->fusion->start;
+  const hlo_kernel_start_t* start = tiling->whole_loops ? NULL : kernel->fusion->start;
   const hlo_type_t* type = hlo_tiled_written(kernel->fusion->outputs[0])->type;
   bool is_known = start && start->segment_count &&
                   start->spaces[0].element_count == hlo_type_element_count(type);
@@ -103,15 +103,15 @@ static hlo_status_t resolve(hlo_kernel_t* kernel, hlo_tiling_t* tiling, hlo_aren
   for (uint32_t round = 0; pieces->count < count; ++round) {
     hlo_arena_mark_t mark = hlo_arena_mark(scratch);
     uint32_t done = pieces->count;
-    tiling->is_hasty = is_known;  // the very first walk finds the spaces; it is of everything
+    tiling->is_optimistic = is_known;  // the very first walk finds the spaces; it is of everything
     HLO_TRY(hlo_tiling_walk(tiling, is_known ? kernel->segments[done] : NULL, round >= MAX_ROUNDS));
     kernel->verdict = tiling->verdict;
     if (hlo_verdict_is_no(&kernel->verdict)) return hlo_ok();
-    hlo_tiled_space_t* space = &tiling->spaces[tiling->wish_space];
+    hlo_tiled_space_t* space = &tiling->spaces[tiling->request_space];
     if (!is_known) hlo_kernel_whole_segment(&tiling->spaces[0], &kernel->segments[0]);
     is_known = true;
     bool is_left = tiling->is_last_resort && count >= MANY_SEGMENTS;
-    if (tiling->wish == HLO_TILED_NOTHING || is_left) {
+    if (tiling->request == HLO_TILED_NOTHING || is_left) {
       HLO_TRY(keep_piece(pieces, tiling));
       bool is_large = pieces->count > 1 && pieces->instance_count > HLO_TILED_MAX_INSTANCES;
       if (!is_large) continue;
@@ -120,13 +120,13 @@ static hlo_status_t resolve(hlo_kernel_t* kernel, hlo_tiling_t* tiling, hlo_aren
       return hlo_ok();
     }
     hlo_arena_reset(scratch, mark);
-    if (tiling->wish == HLO_TILED_SPLIT) {
-      if (tiling->digit_count + 1 >= HLO_TILED_MAX_DIGITS) {
-        kernel->verdict = hlo_verdict_beyond(HLO_REASON_INDEX_LOOPS, NULL, tiling->digit_count + 1,
-                                             HLO_TILED_MAX_DIGITS - 1);
+    if (tiling->request == HLO_TILED_SPLIT) {
+      if (tiling->loop_count + 1 >= HLO_TILED_MAX_LOOPS) {
+        kernel->verdict = hlo_verdict_beyond(HLO_REASON_INDEX_LOOPS, NULL, tiling->loop_count + 1,
+                                             HLO_TILED_MAX_LOOPS - 1);
         return hlo_ok();
       }
-      split_digit(space, tiling->wish_digit, tiling->wish_at);
+      split_loop(space, tiling->request_loop, tiling->request_at);
       hlo_arena_reset(scratch, start);
       *pieces = (hlo_kernel_pieces_t){0};
       count = 1;
@@ -139,8 +139,8 @@ static hlo_status_t resolve(hlo_kernel_t* kernel, hlo_tiling_t* tiling, hlo_aren
       HLO_TRY(grow_segments(kernel, count));
       hlo_kernel_segment_t* segments = kernel->segments;
       memcpy(segments[count], segments[done], sizeof segments[0]);
-      segments[done][tiling->wish_digit][1] = tiling->wish_at;
-      segments[count++][tiling->wish_digit][0] = tiling->wish_at;
+      segments[done][tiling->request_loop][1] = tiling->request_at;
+      segments[count++][tiling->request_loop][0] = tiling->request_at;
     }
   }
   kernel->segment_count = count;
@@ -151,8 +151,8 @@ static hlo_status_t resolve(hlo_kernel_t* kernel, hlo_tiling_t* tiling, hlo_aren
 static hlo_status_t make_small(hlo_kernel_t* kernel, hlo_tiling_t* tiling, hlo_arena_t* scratch,
                                hlo_kernel_pieces_t* pieces) {
   const hlo_tiled_space_t* space = &tiling->spaces[0];
-  if (!kernel->target->has_masks || kernel->fusion->side_count || pieces->count != 1 ||
-      space->digit_count < 2 ||
+  if (!kernel->target->has_masks || kernel->fusion->extra_output_count || pieces->count != 1 ||
+      space->loop_count < 2 ||
       space->element_count > (int64_t)hlo_kernel_piece_lanes(kernel, pieces)) {
     return hlo_ok();
   }
@@ -160,7 +160,7 @@ static hlo_status_t make_small(hlo_kernel_t* kernel, hlo_tiling_t* tiling, hlo_a
   HLO_TRY(hlo_tiling_create(kernel->fusion, scratch, &whole));
   hlo_kernel_pieces_t* one = hlo_arena_alloc_zeroed(scratch, sizeof *one);
   HLO_TRY(hlo_arena_status(scratch));
-  whole->whole_digits = HLO_TILED_MAX_DIGITS;
+  whole->whole_loops = HLO_TILED_MAX_LOOPS;
   hlo_kernel_t trial = *kernel;
   HLO_TRY(resolve(&trial, whole, scratch, one));
   if (hlo_verdict_is_no(&trial.verdict)) return hlo_ok();

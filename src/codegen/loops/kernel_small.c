@@ -4,22 +4,22 @@
 // same for arrays that are values of the program around a kernel, and for tables of a few vectors.
 #include "codegen/loops/kernel_emit_impl.h"
 
-enum { LANE_DIGIT = 0 };
+enum { LANE_LOOP = 0 };
 
 // ---- which lane reads what ----------------------------------------------------------------------
 
 static bool depends_on_lane(const hlo_expr_atom_t* atom) {
-  return atom->digits >> LANE_DIGIT & 1;
+  return atom->loops >> LANE_LOOP & 1;
 }
 
 // Whether the lane decides its share of an expression alone.
 static bool is_separable(const hlo_expr_t* expr) {
   for (uint32_t i = 0; i < expr->term_count; ++i) {
     const hlo_expr_atom_t* atom = expr->terms[i].atom;
-    if (!depends_on_lane(atom) || atom->kind == HLO_EXPR_DIGIT) continue;
-    if (atom->kind == HLO_EXPR_VALUE || atom->digits != (uint64_t)1 << LANE_DIGIT) return false;
+    if (!depends_on_lane(atom) || atom->kind == HLO_EXPR_LOOP) continue;
+    if (atom->kind == HLO_EXPR_VALUE || atom->loops != (uint64_t)1 << LANE_LOOP) return false;
     for (uint32_t k = 0; k < atom->argument->term_count; ++k) {
-      if (atom->argument->terms[k].atom->kind != HLO_EXPR_DIGIT) return false;
+      if (atom->argument->terms[k].atom->kind != HLO_EXPR_LOOP) return false;
     }
   }
   return true;
@@ -27,14 +27,14 @@ static bool is_separable(const hlo_expr_t* expr) {
 
 // A lane's share of a separable expression.
 static int64_t share_of_lane(const hlo_expr_t* expr, int64_t lane) {
-  const int64_t digits[HLO_TILED_MAX_DIGITS] = {[LANE_DIGIT] = lane};
+  const int64_t loops[HLO_TILED_MAX_LOOPS] = {[LANE_LOOP] = lane};
   int64_t sum = 0;
   for (uint32_t i = 0; i < expr->term_count; ++i) {
     const hlo_expr_atom_t* atom = expr->terms[i].atom;
     if (!depends_on_lane(atom)) continue;
     int64_t value = lane;
-    if (atom->kind != HLO_EXPR_DIGIT) {
-      int64_t argument = hlo_expr_evaluate(atom->argument, digits, NULL);
+    if (atom->kind != HLO_EXPR_LOOP) {
+      int64_t argument = hlo_expr_evaluate(atom->argument, loops, NULL);
       int64_t rest = argument % atom->divisor;
       if (rest < 0) rest += atom->divisor;
       value = atom->kind == HLO_EXPR_REMAINDER ? rest : (argument - rest) / atom->divisor;
@@ -61,12 +61,12 @@ static span_t span_of(const hlo_expr_t* expr, int64_t count) {
 // ---- whether it can be done ---------------------------------------------------------------------
 
 static bool fits_instance(const hlo_tiled_t* tiled, int64_t count, uint32_t lanes) {
-  if (!tiled->offset || !(tiled->offset->digits >> LANE_DIGIT & 1)) return true;
+  if (!tiled->offset || !(tiled->offset->loops >> LANE_LOOP & 1)) return true;
   if (tiled->kind != HLO_TILED_LOAD) {
     return tiled->kind == HLO_TILED_INDEX &&
-           hlo_tiled_lane_access(tiled->offset, LANE_DIGIT) != HLO_LANE_UNKNOWN;
+           hlo_tiled_lane_access(tiled->offset, LANE_LOOP) != HLO_LANE_UNKNOWN;
   }
-  if (hlo_tiled_lane_access(tiled->offset, LANE_DIGIT) == HLO_LANE_PLAIN) return true;
+  if (hlo_tiled_lane_access(tiled->offset, LANE_LOOP) == HLO_LANE_PLAIN) return true;
   if (tiled->value->type->dtype == HLO_DTYPE_PRED || !is_separable(tiled->offset)) return false;
   span_t span = span_of(tiled->offset, count);
   return span.high - span.low < (int64_t)lanes;
@@ -74,12 +74,12 @@ static bool fits_instance(const hlo_tiled_t* tiled, int64_t count, uint32_t lane
 
 bool hlo_kernel_fits_vector(const hlo_tiling_t* tiling, uint32_t lanes) {
   int64_t count = tiling->spaces[0].element_count;
-  if (tiling->spaces[0].digit_count != 1 || count < 2 || count > (int64_t)lanes) return false;
+  if (tiling->spaces[0].loop_count != 1 || count < 2 || count > (int64_t)lanes) return false;
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {
     if (!fits_instance(tiling->instances[i], count, lanes)) return false;
   }
   for (uint32_t i = 0; i < tiling->fusion->output_count; ++i) {
-    if (hlo_tiled_lane_access(tiling->output_offsets[i], LANE_DIGIT) != HLO_LANE_PLAIN) {
+    if (hlo_tiled_lane_access(tiling->output_offsets[i], LANE_LOOP) != HLO_LANE_PLAIN) {
       return false;
     }
   }
@@ -93,9 +93,9 @@ static hlo_vir_elem_t integer_of(hlo_vir_type_t type) {
   return bits == 8 ? HLO_VIR_I8 : bits == 16 ? HLO_VIR_I16 : bits == 32 ? HLO_VIR_I32 : HLO_VIR_I64;
 }
 
-hlo_vir_value_t* hlo_emit_places_from(hlo_emitter_t* e, hlo_vir_type_t type, uint32_t count,
+hlo_vir_value_t* hlo_emit_lane_offsets_from(hlo_emitter_t* e, hlo_vir_type_t type, uint32_t count,
                                       const uint8_t* list, hlo_vir_value_t* first) {
-  uint8_t bytes[HLO_EMIT_MAX_PLACES * sizeof(int64_t)] = {0};
+  uint8_t bytes[HLO_EMIT_MAX_OFFSETS * sizeof(int64_t)] = {0};
   hlo_vir_type_t places = hlo_vir_type(integer_of(type), type.lanes);
   uint32_t width = hlo_vir_elem_bits((hlo_vir_elem_t)places.elem) / 8;
   for (uint32_t i = 0; i < count; ++i) bytes[i * width] = list[i];
@@ -107,8 +107,8 @@ hlo_vir_value_t* hlo_emit_places_from(hlo_emitter_t* e, hlo_vir_type_t type, uin
                       (hlo_vir_value_t*[]){base, first});
 }
 
-hlo_vir_value_t* hlo_emit_places(hlo_emitter_t* e, hlo_vir_type_t type, const uint8_t* lanes) {
-  return hlo_emit_places_from(e, type, type.lanes, lanes, NULL);
+hlo_vir_value_t* hlo_emit_lane_offsets(hlo_emitter_t* e, hlo_vir_type_t type, const uint8_t* lanes) {
+  return hlo_emit_lane_offsets_from(e, type, type.lanes, lanes, NULL);
 }
 
 // The place in the piece of memory that each lane takes, as a constant vector; NULL: its own.
@@ -121,7 +121,7 @@ static hlo_vir_value_t* lane_places(hlo_emitter_t* e, const hlo_expr_t* offset, 
     is_own &= place == lane;
     places[lane] = (uint8_t)place;  // below 64
   }
-  return is_own ? NULL : hlo_emit_places(e, type, places);
+  return is_own ? NULL : hlo_emit_lane_offsets(e, type, places);
 }
 
 hlo_vir_value_t* hlo_emit_small_load(hlo_emitter_t* e, const hlo_tiled_t* tiled, uint32_t flags) {
@@ -174,13 +174,13 @@ static hlo_vir_value_t* one_lane(hlo_emitter_t* e, const hlo_tiled_t* tiled,
 hlo_vir_value_t* hlo_emit_from_vector(hlo_emitter_t* e, const hlo_tiled_t* tiled,
                                       hlo_vir_value_t* array) {
   const hlo_expr_t* offset = tiled->offset;
-  if (!hlo_emitter_has_lanes(e, tiled->digits)) return one_lane(e, tiled, array);
+  if (!hlo_emitter_has_lanes(e, tiled->loops)) return one_lane(e, tiled, array);
   hlo_vir_elem_t elem = integer_of(array->type);
-  if (e->kernel->kind != HLO_KERNEL_VECTOR || e->lane_digit != LANE_DIGIT) {
-    hlo_vir_value_t* window = hlo_emit_window_places(e, offset, array->type);
+  if (e->kernel->kind != HLO_KERNEL_VECTOR || e->lane_loop != LANE_LOOP) {
+    hlo_vir_value_t* window = hlo_emit_window_offsets(e, offset, array->type);
     if (window) return permute(e, array, window);
     // Only of a plain access is there a first place that is one for all lanes.
-    hlo_vir_value_t* first = hlo_tiled_lane_access(offset, e->lane_digit) == HLO_LANE_PLAIN
+    hlo_vir_value_t* first = hlo_tiled_lane_access(offset, e->lane_loop) == HLO_LANE_PLAIN
                                  ? hlo_emit_index(e, offset)
                                  : NULL;
     bool is_whole = first && first->op == HLO_VIR_iconst && first->imm == 0;

@@ -15,13 +15,13 @@ typedef struct stride {
   int64_t step, first;
 } stride_t;
 
-int64_t hlo_kernel_lane_step(const hlo_target_t* target, const hlo_expr_t* offset, uint32_t digit) {
-  if (!target->has_permute || hlo_tiled_lane_access(offset, digit) != HLO_LANE_GATHERED) return 0;
+int64_t hlo_kernel_lane_step(const hlo_target_t* target, const hlo_expr_t* offset, uint32_t loop) {
+  if (!target->has_permute || hlo_tiled_lane_access(offset, loop) != HLO_LANE_GATHERED) return 0;
   for (uint32_t i = 0; i < offset->term_count; ++i) {
     const hlo_expr_atom_t* atom = offset->terms[i].atom;
-    if (atom->kind != HLO_EXPR_DIGIT && (atom->digits >> digit & 1)) return 0;
+    if (atom->kind != HLO_EXPR_LOOP && (atom->loops >> loop & 1)) return 0;
   }
-  int64_t step = hlo_expr_coefficient(offset, digit);
+  int64_t step = hlo_expr_coefficient(offset, loop);
   return step >= -MAX_STEP && step <= MAX_STEP ? step : 0;
 }
 
@@ -90,7 +90,7 @@ static bool is_prefetched(const hlo_emitter_t* e, const hlo_tiled_t* tiled) {
 hlo_vir_value_t* hlo_emit_strided_load(hlo_emitter_t* e, const hlo_tiled_t* tiled, uint32_t flags) {
   hlo_vir_value_t* active = hlo_emit_active_lanes(e);
   hlo_dtype_t dtype = tiled->value->type->dtype;
-  int64_t step = hlo_kernel_lane_step(e->kernel->target, tiled->offset, e->lane_digit);
+  int64_t step = hlo_kernel_lane_step(e->kernel->target, tiled->offset, e->lane_loop);
   int64_t apart = step < 0 ? -step : step, bytes = (int64_t)hlo_dtype_size_bytes(dtype);
   stride_t stride = {.lanes = e->lanes, .pieces = (uint32_t)apart, .step = step};
   if (step == 0 || !active || apart > stride.lanes) return NULL;
@@ -114,7 +114,7 @@ hlo_vir_value_t* hlo_emit_strided_load(hlo_emitter_t* e, const hlo_tiled_t* tile
     address.mask = is_whole ? NULL : piece_mask(e, &stride, piece, active);
     if (fetches) hlo_emit_prefetch(e, dtype, &address, PREFETCHED_BYTES);
     hlo_vir_value_t* value = hlo_elementwise_load_raw(e->b, dtype, stride.lanes, &address);
-    if (!order) order = hlo_emit_places(e, value->type, places);
+    if (!order) order = hlo_emit_lane_offsets(e, value->type, places);
     value = hlo_vir_emit(e->b, HLO_VIR_permute, value->type, 0, 0, 2,
                          (hlo_vir_value_t*[]){value, order});
     sum =

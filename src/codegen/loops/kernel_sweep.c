@@ -10,8 +10,8 @@ enum {
 };
 
 typedef struct sweep {
-  hlo_sibling_set_t set;
-  uint32_t space, row_digit;
+  hlo_fused_reductions_t set;
+  uint32_t space, row_loop;
   uint32_t rows;           // of one block
   hlo_vir_value_t* chunk;  // whose accumulators are meant; NULL: those of the outputs
 } sweep_t;
@@ -32,7 +32,7 @@ static hlo_element_address_t partial_address(hlo_emitter_t* e, const sweep_t* sw
       e->b, HLO_VIR_imul, sweep->chunk,
       hlo_vir_iconst(e->b, bytes * (int64_t)sweep->set.accumulator_count));
   return (hlo_element_address_t){.base = hlo_vir_index(e->b, HLO_VIR_iadd, scratch, part),
-                                 .index = e->digits[e->kernel->loops[0]],
+                                 .index = e->loops[e->kernel->loops[0]],
                                  .offset_bytes = bytes * i,
                                  .mask = e->mask};
 }
@@ -80,20 +80,20 @@ static void sweep_rows(hlo_emitter_t* e, uint32_t copy, void* context) {
   const sweep_t* sweep = context;
   hlo_vir_value_t *sums[HLO_MAX_ACCUMULATORS], *values[HLO_MAX_ACCUMULATORS];
   load_accumulators(e, sweep, sums);
-  hlo_vir_value_t* first = e->digits[sweep->row_digit];
+  hlo_vir_value_t* first = e->loops[sweep->row_loop];
   for (uint32_t row = 0; row < sweep->rows; ++row) {
-    hlo_emitter_forget_digit(e, sweep->row_digit);
-    e->digits[sweep->row_digit] =
+    hlo_emitter_forget_loop(e, sweep->row_loop);
+    e->loops[sweep->row_loop] =
         hlo_vir_index(e->b, HLO_VIR_iadd, first, hlo_vir_iconst(e->b, row));
-    e->bound |= (uint64_t)1 << sweep->row_digit;
+    e->bound |= (uint64_t)1 << sweep->row_loop;
     for (uint32_t i = 0; i < sweep->set.accumulator_count; ++i) {
       const hlo_accumulator_t* a = &sweep->set.accumulators[i];
       values[i] = hlo_emit_wide(e, a->tiled->operands[a->result], hlo_emitter_point_lanes(e));
     }
-    hlo_emit_reduced_sides(e, &sweep->set);
+    hlo_emit_reduced_extra_outputs(e, &sweep->set);
     hlo_reduce_combine(e, &sweep->set, sums, values, sums);
   }
-  e->digits[sweep->row_digit] = first;
+  e->loops[sweep->row_loop] = first;
   store_accumulators(e, sweep, sums);
 }
 
@@ -115,21 +115,21 @@ static void sweep_blocks(hlo_emitter_t* e, sweep_t* sweep, uint32_t rows, hlo_ra
                          hlo_range_t columns) {
   if (hlo_range_is_empty(range)) return;
   sweep->rows = rows;
-  hlo_emitter_open_loop(e, sweep->row_digit, range.low, range.end, rows);
+  hlo_emitter_open_loop(e, sweep->row_loop, range.low, range.end, rows);
   hlo_emit_lane_loop(e, e->kernel->loops[0], columns, 1, sweep_rows, sweep);
-  hlo_emitter_close_loop(e, sweep->row_digit);
+  hlo_emitter_close_loop(e, sweep->row_loop);
 }
 
 static void sweep_all(hlo_emitter_t* e, sweep_t* sweep, hlo_range_t columns) {
   const hlo_tiled_space_t* space = &e->tiling->spaces[sweep->space];
-  sweep->row_digit = space->first_digit + space->digit_count - 1;
+  sweep->row_loop = space->first_loop + space->loop_count - 1;
   hlo_emit_lane_loop(e, e->kernel->loops[0], columns, 1, sweep_clear, sweep);
-  hlo_reduce_open_loops(e, sweep->space, sweep->row_digit);
-  hlo_range_t rows = hlo_reduce_range(e, sweep->space, space->digit_count - 1);
+  hlo_reduce_open_loops(e, sweep->space, sweep->row_loop);
+  hlo_range_t rows = hlo_reduce_range(e, sweep->space, space->loop_count - 1);
   hlo_vir_value_t* middle = hlo_range_whole_end(e->b, rows, SWEPT_ROWS);
   sweep_blocks(e, sweep, SWEPT_ROWS, (hlo_range_t){rows.low, middle}, columns);
   sweep_blocks(e, sweep, 1, (hlo_range_t){middle, rows.end}, columns);
-  hlo_reduce_close_loops(e, sweep->space, sweep->row_digit);
+  hlo_reduce_close_loops(e, sweep->space, sweep->row_loop);
 }
 
 void hlo_emit_sweep(hlo_emitter_t* e, hlo_range_t range) {
@@ -154,8 +154,8 @@ static sweep_t all_reductions(const hlo_emitter_t* e) {
 }
 
 static hlo_range_t all_columns(const hlo_emitter_t* e) {
-  const hlo_tiled_digit_t* digit = &e->tiling->digits[e->kernel->loops[0]];
-  return (hlo_range_t){hlo_vir_iconst(e->b, digit->low), hlo_vir_iconst(e->b, digit->end)};
+  const hlo_tiled_loop_t* loop = &e->tiling->loops[e->kernel->loops[0]];
+  return (hlo_range_t){hlo_vir_iconst(e->b, loop->low), hlo_vir_iconst(e->b, loop->end)};
 }
 
 void hlo_emit_sweep_part(hlo_emitter_t* e) {

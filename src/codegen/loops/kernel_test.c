@@ -281,7 +281,7 @@ static void test_strides(void** state) {
 
 // The last two dimensions change places where both are a few elements long: loops are written out,
 // and of lanes a few elements apart only those that there are are read.
-static void test_small_matrices_turn(void** state) {
+static void test_small_matrices_transpose(void** state) {
   (void)state;
   static const int sizes[][2] = {{2, 3}, {4, 4}, {3, 3}, {2, 8}, {5, 2}};
   static const char* const types[] = {"f32", "bf16", "i8", "f64"};
@@ -387,7 +387,7 @@ static void test_parts_change_places(void** state) {
 }
 
 // Innermost dimensions of a few elements: transposed, concatenated, computed with.
-static void test_woven(void** state) {
+static void test_interleaved(void** state) {
   (void)state;
   static const char* const types[] = {"f32", "f64", "ui16", "bf16", "i8", "i1"};
   for (uint32_t i = 0; i < sizeof types / sizeof types[0]; ++i) {
@@ -489,7 +489,7 @@ static void test_woven_in_place(void** state) {
 }
 
 // Both parts of pairs are made of the same: it is computed once, however much it is.
-static void test_woven_parts_share(void** state) {
+static void test_interleaved_parts_share(void** state) {
   (void)state;
   enum { OPS = 100 };
   hlo_strbuf_t text = {0};
@@ -573,14 +573,14 @@ int main(void) {
       cmocka_unit_test(test_guarded_sums),
       cmocka_unit_test(test_transpositions),
       cmocka_unit_test(test_strides),
-      cmocka_unit_test(test_small_matrices_turn),
+      cmocka_unit_test(test_small_matrices_transpose),
       cmocka_unit_test(test_rows_begin_anywhere),
       cmocka_unit_test(test_rows_change_places),
       cmocka_unit_test(test_parts_change_places),
-      cmocka_unit_test(test_woven),
+      cmocka_unit_test(test_interleaved),
       cmocka_unit_test(test_lanes_over_short_dimensions),
       cmocka_unit_test(test_woven_in_place),
-      cmocka_unit_test(test_woven_parts_share),
+      cmocka_unit_test(test_interleaved_parts_share),
       cmocka_unit_test(test_gather),
       cmocka_unit_test(test_tables),
       cmocka_unit_test(test_updates),

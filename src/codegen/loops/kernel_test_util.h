@@ -114,10 +114,10 @@ static inline void expect_ok(hlo_status_t status, const char* text,
 
 // An input whose memory may be an output's where it is dead; -1: none.
 static inline int32_t find_shareable(const hlo_fusion_t* fusion, uint32_t output,
-                                     const memory_t* memory, const bool* is_taken) {
+                                     const memory_t* memory, const bool* is_prologue) {
   size_t bytes = memory->sizes[fusion->outputs[output]->index];
   for (uint32_t i = 0; i < fusion->input_count; ++i) {
-    if (!is_taken[i] && memory->sizes[fusion->inputs[i]->index] == bytes &&
+    if (!is_prologue[i] && memory->sizes[fusion->inputs[i]->index] == bytes &&
         hlo_kernel_may_share(fusion->kernel, output, i)) {
       return (int32_t)i;
     }
@@ -146,7 +146,7 @@ static inline void run_fusion(hlo_fusion_t* fusion, const hlo_target_t* target, 
   void* scratch = hlo_mem_alloc_zeroed(scratch_bytes);
   table[count] = scratch;
   const bool is_in_place = below(2);
-  bool is_taken[128] = {false};
+  bool is_prologue[128] = {false};
   for (uint32_t i = 0; i < count; ++i) {
     bool is_output = i >= fusion->input_count;
     const hlo_value_t* value =
@@ -157,12 +157,12 @@ static inline void run_fusion(hlo_fusion_t* fusion, const hlo_target_t* target, 
     const uint32_t output = i - fusion->input_count;
     const int32_t updated = is_output ? hlo_kernel_updates(kernel, output) : -1;
     const int32_t shared =
-        is_output && is_in_place ? find_shareable(fusion, output, memory, is_taken) : -1;
+        is_output && is_in_place ? find_shareable(fusion, output, memory, is_prologue) : -1;
     const int32_t old = shared >= 0 ? shared : updated;
     if (old >= 0) memcpy(table[i], table[old], memory->sizes[fusion->inputs[old]->index]);
     if (shared >= 0) {
       table[shared] = table[i];
-      is_taken[shared] = true;
+      is_prologue[shared] = true;
     }
     ranges[i + 1] = (hlo_vir_range_t){table[i], memory->sizes[value->index], is_output};
   }

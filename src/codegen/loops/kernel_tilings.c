@@ -12,8 +12,8 @@ enum { FUEL = 1 << 20 };
 /// A dimension: neighbouring digits, outermost first, that one or more dimensions of a tensor are
 /// made of.
 typedef struct dim {
-  uint32_t digit_count;
-  const int64_t* digits;
+  uint32_t loop_count;
+  const int64_t* loops;
   uint32_t size_count;
   int64_t sizes[HLO_TILE_MAX_SIZES];
 } dim_t;
@@ -21,49 +21,49 @@ typedef struct dim {
 typedef struct tilings {
   const hlo_kernel_t* kernel;
   uint32_t dim_count;
-  dim_t dims[HLO_TILED_MAX_DIGITS];
+  dim_t dims[HLO_TILED_MAX_LOOPS];
   uint64_t count;  // that hold
 } tilings_t;
 
-static void add_dim(tilings_t* t, const int64_t* digits, uint32_t digit_count) {
+static void add_dim(tilings_t* t, const int64_t* loops, uint32_t loop_count) {
   dim_t* dim = &t->dims[t->dim_count++];
-  dim->digits = digits;
-  dim->digit_count = digit_count;
-  dim->size_count = hlo_tile_list_sizes(digit_count, digits, dim->sizes);
+  dim->loops = loops;
+  dim->loop_count = loop_count;
+  dim->size_count = hlo_tile_list_sizes(loop_count, loops, dim->sizes);
 }
 
 // The fewest digits that are whole dimensions of the result are one each, from the innermost on.
 static void find_dims(tilings_t* t) {
   const hlo_tiled_space_t* space = &t->kernel->spaces[0];
   const hlo_type_t* type = hlo_tiled_written(t->kernel->fusion->outputs[0])->type;
-  uint32_t end = space->digit_count, at = end, d = type->rank;
-  int64_t digits = 1, elements = 1;
+  uint32_t end = space->loop_count, at = end, d = type->rank;
+  int64_t loops = 1, elements = 1;
   while (at > 0) {
-    digits *= space->extents[--at];
-    while (elements < digits && d > 0) elements *= type->dims[--d];
-    if (elements != digits && at > 0) continue;
+    loops *= space->extents[--at];
+    while (elements < loops && d > 0) elements *= type->dims[--d];
+    if (elements != loops && at > 0) continue;
     add_dim(t, &space->extents[at], end - at);
     end = at;
-    digits = elements = 1;
+    loops = elements = 1;
   }
 }
 
 // ---- text
 
-static void print_extent(const char* kind, const int64_t* digits, uint32_t count,
+static void print_extent(const char* kind, const int64_t* loops, uint32_t count,
                          hlo_strbuf_t* out) {
   int64_t extent = 1;
-  for (uint32_t i = 0; i < count; ++i) extent *= digits[i];
+  for (uint32_t i = 0; i < count; ++i) extent *= loops[i];
   hlo_strbuf_printf(out, "  %s %" PRId64, kind, extent);
   for (uint32_t i = 0; count > 1 && i < count; ++i) {
-    hlo_strbuf_printf(out, "%s%" PRId64, i ? " x " : " = ", digits[i]);
+    hlo_strbuf_printf(out, "%s%" PRId64, i ? " x " : " = ", loops[i]);
   }
 }
 
 static void print_dims(const tilings_t* t, hlo_strbuf_t* out) {
   for (uint32_t i = t->dim_count; i-- > 0;) {
     const dim_t* dim = &t->dims[i];
-    print_extent("parallel", dim->digits, dim->digit_count, out);
+    print_extent("parallel", dim->loops, dim->loop_count, out);
     for (uint32_t k = 0; k < dim->size_count; ++k) {
       hlo_strbuf_printf(out, "%s%" PRId64, k ? ", " : ": tiles of ", dim->sizes[k]);
     }
@@ -77,7 +77,7 @@ static void print_dims(const tilings_t* t, hlo_strbuf_t* out) {
   }
   for (uint32_t i = 1; i < t->kernel->space_count; ++i) {
     const hlo_tiled_space_t* space = &t->kernel->spaces[i];
-    print_extent("sequential", space->extents, space->digit_count, out);
+    print_extent("sequential", space->extents, space->loop_count, out);
     hlo_strbuf_putc(out, '\n');
   }
 }
@@ -103,7 +103,7 @@ static void print_values(const hlo_tiling_t* tiling, const hlo_expr_t* index, bo
 
 static void print_ranges(const hlo_kernel_t* kernel, uint32_t piece, hlo_strbuf_t* out) {
   hlo_strbuf_printf(out, "  piece %u:", piece);
-  for (uint32_t i = 0; i < kernel->spaces[0].digit_count; ++i) {
+  for (uint32_t i = 0; i < kernel->spaces[0].loop_count; ++i) {
     const int64_t* range = kernel->segments[piece][i];
     hlo_strbuf_printf(out, " %" PRId64 "..%" PRId64, range[0], range[1]);
   }

@@ -42,10 +42,10 @@ static tile_t find_tile(const hlo_emitter_t* e) {
   return tile;
 }
 
-static void set_digit(hlo_emitter_t* e, uint32_t digit, hlo_vir_value_t* first, uint32_t step) {
-  hlo_emitter_forget_digit(e, digit);
-  e->digits[digit] = hlo_vir_index(e->b, HLO_VIR_iadd, first, hlo_vir_iconst(e->b, step));
-  e->bound |= (uint64_t)1 << digit;
+static void set_loop(hlo_emitter_t* e, uint32_t loop, hlo_vir_value_t* first, uint32_t step) {
+  hlo_emitter_forget_loop(e, loop);
+  e->loops[loop] = hlo_vir_index(e->b, HLO_VIR_iadd, first, hlo_vir_iconst(e->b, step));
+  e->bound |= (uint64_t)1 << loop;
 }
 
 // Elements of a row that are read and turned together.
@@ -56,7 +56,7 @@ static uint32_t part_lanes(const tile_t* tile, hlo_dtype_t dtype) {
 
 static void find_rows(hlo_emitter_t* e, tile_t* tile, hlo_vir_value_t* lane) {
   for (uint32_t i = 0; i < tile->lane_count; ++i) {
-    set_digit(e, tile->lane, lane, i);
+    set_loop(e, tile->lane, lane, i);
     for (uint32_t k = 0; k < tile->load_count; ++k) {
       const hlo_tiled_t* tiled = tile->loads[k];
       tile->rows[k][i] =
@@ -64,7 +64,7 @@ static void find_rows(hlo_emitter_t* e, tile_t* tile, hlo_vir_value_t* lane) {
       tile->rows[k][i].flags = e->guard_depth ? 0 : HLO_VIR_INVARIANT;
     }
   }
-  set_digit(e, tile->lane, lane, 0);
+  set_loop(e, tile->lane, lane, 0);
 }
 
 // Some elements of row `row` from column `column` on; zeros of a row that is not there.
@@ -108,23 +108,23 @@ static void read_tile(hlo_emitter_t* e, const tile_t* tile, uint32_t load, hlo_v
     }
   }
   for (uint32_t column = 0; column < tile->cross_count; column += count) {
-    hlo_elementwise_turn(e->b, rows + column, count, count, parts == 1 ? 0 : count);
+    hlo_elementwise_transpose(e->b, rows + column, count, count, parts == 1 ? 0 : count);
   }
 }
 
 // The points of a tile, column by column of the operand.
 static void emit_tile(hlo_emitter_t* e, tile_t* tile) {
-  hlo_vir_value_t *lane = e->digits[tile->lane], *cross = e->digits[tile->cross];
+  hlo_vir_value_t *lane = e->loops[tile->lane], *cross = e->loops[tile->cross];
   hlo_vir_value_t* rows[MAX_CROSSING][MAX_EDGE];
   if (tile->lane_count < tile->edge) {
     e->mask = hlo_vir_emit(e->b, HLO_VIR_mask_const, hlo_vir_type(HLO_VIR_MASK, tile->edge), 0,
                            ((int64_t)1 << tile->lane_count) - 1, 0, NULL);
   }
   find_rows(e, tile, lane);
-  e->lane_digit = tile->lane;
+  e->lane_loop = tile->lane;
   for (uint32_t k = 0; k < tile->load_count; ++k) read_tile(e, tile, k, rows[k]);
   for (uint32_t i = 0; i < tile->cross_count; ++i) {
-    set_digit(e, tile->cross, cross, i);
+    set_loop(e, tile->cross, cross, i);
     for (uint32_t k = 0; k < tile->load_count; ++k) {
       hlo_dtype_t dtype = tile->loads[k]->value->type->dtype;
       e->done[tile->loads[k]->number] = hlo_vmath_from_memory(e->b, dtype, rows[k][i]);
@@ -174,7 +174,7 @@ static void emit_tiles(hlo_emitter_t* e, tile_t* tile, hlo_range_t lanes, hlo_ra
   }
   hlo_vir_end(b);
   hlo_emitter_close_block(e);
-  e->lane_digit = HLO_NO_DIGIT;
+  e->lane_loop = HLO_NO_LOOP;
 }
 
 // Without masks: what no whole tile covers is gathered, or one by one where elements are too small

@@ -40,8 +40,8 @@ static double shuffles_of(int64_t n) {
   hlo_arena_init(&arena, 0);
   hlo_tile_layout_space_init(&space, &arena);
   const int64_t dims[2] = {n, n};
-  const hlo_digit_t rows[2] = {{0, HLO_AXIS_SLOT, n, 1, 1}, {1, HLO_AXIS_LANE, n, 1, 1}};
-  const hlo_digit_t columns[2] = {{0, HLO_AXIS_LANE, n, 1, 1}, {1, HLO_AXIS_SLOT, n, 1, 1}};
+  const hlo_layout_mode_t rows[2] = {{0, HLO_AXIS_SLOT, n, 1, 1}, {1, HLO_AXIS_LANE, n, 1, 1}};
+  const hlo_layout_mode_t columns[2] = {{0, HLO_AXIS_LANE, n, 1, 1}, {1, HLO_AXIS_SLOT, n, 1, 1}};
   hlo_relayout_t relayout = hlo_tile_layout_relayout(
       hlo_tile_layout_make(&space, 2, dims, 2, rows, (hlo_swizzle_t){0}),
       hlo_tile_layout_make(&space, 2, dims, 2, columns, (hlo_swizzle_t){0}));

@@ -26,14 +26,14 @@ static hlo_status_t require(const hlo_kernel_t* kernel, bool holds, const char* 
 
 static double volume(const hlo_kernel_t* kernel, const hlo_kernel_segment_t* segment) {
   double product = 1;
-  for (uint32_t i = 0; i < kernel->spaces[0].digit_count; ++i) {
+  for (uint32_t i = 0; i < kernel->spaces[0].loop_count; ++i) {
     product *= (double)((*segment)[i][1] - (*segment)[i][0]);
   }
   return product;
 }
 
 static bool is_inside(const hlo_kernel_t* kernel, const hlo_kernel_segment_t* segment) {
-  for (uint32_t i = 0; i < kernel->spaces[0].digit_count; ++i) {
+  for (uint32_t i = 0; i < kernel->spaces[0].loop_count; ++i) {
     const int64_t* range = (*segment)[i];
     if (range[0] < 0 || range[0] >= range[1] || range[1] > kernel->spaces[0].extents[i]) {
       return false;
@@ -44,7 +44,7 @@ static bool is_inside(const hlo_kernel_t* kernel, const hlo_kernel_segment_t* se
 
 static bool is_apart(const hlo_kernel_t* kernel, const hlo_kernel_segment_t* a,
                      const hlo_kernel_segment_t* b) {
-  for (uint32_t i = 0; i < kernel->spaces[0].digit_count; ++i) {
+  for (uint32_t i = 0; i < kernel->spaces[0].loop_count; ++i) {
     if ((*a)[i][1] <= (*b)[i][0] || (*b)[i][1] <= (*a)[i][0]) return true;
   }
   return false;
@@ -75,15 +75,15 @@ static hlo_status_t verify_loops(const hlo_kernel_t* kernel) {
   uint64_t seen = 0;
   for (uint32_t i = 0; i < kernel->loop_count; ++i) {
     const uint32_t loop = kernel->loops[i];
-    HLO_TRY(require(kernel, loop < space->digit_count, "loops are loops of the output"));
+    HLO_TRY(require(kernel, loop < space->loop_count, "loops are loops of the output"));
     HLO_TRY(require(kernel, !(seen >> loop & 1), "a loop runs once"));
     seen |= (uint64_t)1 << loop;
   }
-  for (uint32_t i = 0; i < space->digit_count && kernel->kind != HLO_KERNEL_VECTOR; ++i) {
-    const bool is_woven = kernel->kind == HLO_KERNEL_WOVEN && i == kernel->woven_digit;
-    HLO_TRY(require(kernel, space->extents[i] <= 1 || seen >> i & 1 || is_woven,
+  for (uint32_t i = 0; i < space->loop_count && kernel->kind != HLO_KERNEL_VECTOR; ++i) {
+    const bool is_interleaved = kernel->kind == HLO_KERNEL_INTERLEAVED && i == kernel->interleaved_loop;
+    HLO_TRY(require(kernel, space->extents[i] <= 1 || seen >> i & 1 || is_interleaved,
                     "every loop with more than one value runs"));
-    HLO_TRY(require(kernel, !is_woven || !(seen >> i & 1), "the woven values have no loop"));
+    HLO_TRY(require(kernel, !is_interleaved || !(seen >> i & 1), "the woven values have no loop"));
   }
   HLO_TRY(require(kernel, kernel->common_levels <= kernel->loop_count,
                   "the levels that segments share are loops"));
@@ -100,16 +100,16 @@ static hlo_status_t verify_kind(const hlo_kernel_t* kernel) {
       HLO_TRY(require(kernel, kernel->loop_count >= 1, "LANES has a loop for its lanes"));
       return require(kernel, !(kernel->is_streamed && kernel->is_sweep),
                      "accumulators in memory are not stored past the caches");
-    case HLO_KERNEL_SQUARES:
+    case HLO_KERNEL_TRANSPOSE:
       HLO_TRY(require(kernel, kernel->loop_count >= 2, "SQUARES has two loops for its tiles"));
       HLO_TRY(require(kernel, kernel->lanes <= HLO_KERNEL_MAX_EDGE, "a tile fits registers"));
-      return require(kernel, !kernel->is_sweep && kernel->fusion->side_count == 0,
+      return require(kernel, !kernel->is_sweep && kernel->fusion->extra_output_count == 0,
                      "SQUARES has neither a sweep nor side outputs");
-    case HLO_KERNEL_WOVEN:
+    case HLO_KERNEL_INTERLEAVED:
       HLO_TRY(require(kernel, kernel->loop_count >= 1, "WOVEN has a loop for its lanes"));
       HLO_TRY(require(kernel,
-                      kernel->fusion->output_count <= HLO_KERNEL_MAX_WOVEN_OUTPUTS &&
-                          kernel->spaces[0].extents[kernel->woven_digit] <= HLO_KERNEL_MAX_WOVEN,
+                      kernel->fusion->output_count <= HLO_KERNEL_MAX_INTERLEAVED_OUTPUTS &&
+                          kernel->spaces[0].extents[kernel->interleaved_loop] <= HLO_KERNEL_MAX_INTERLEAVED,
                       "woven vectors fit registers"));
       return require(kernel, is_plain && kernel->common_levels == 0,
                      "WOVEN has neither streamed stores nor a sweep nor common levels");
@@ -119,7 +119,7 @@ static hlo_status_t verify_kind(const hlo_kernel_t* kernel) {
       HLO_TRY(require(kernel, kernel->spaces[0].element_count <= (int64_t)kernel->lanes,
                       "VECTOR's output fits one vector"));
       return require(kernel,
-                     is_plain && kernel->fusion->side_count == 0 && kernel->chunk_count <= 1,
+                     is_plain && kernel->fusion->extra_output_count == 0 && kernel->chunk_count <= 1,
                      "VECTOR has no streamed stores, sweep, side outputs or chunks");
   }
   return require(kernel, false, "a kernel is of a known kind");
@@ -131,7 +131,7 @@ static hlo_status_t verify_cut_reduction(const hlo_kernel_t* kernel) {
   HLO_TRY(require(kernel, kernel->chunk_count >= 2, "a cut reduction has parts to join"));
   HLO_TRY(require(kernel, 0 < kernel->split_space && kernel->split_space < kernel->space_count,
                   "a cut reduction is a reduction of the kernel"));
-  HLO_TRY(require(kernel, kernel->split_digit < kernel->spaces[kernel->split_space].digit_count,
+  HLO_TRY(require(kernel, kernel->split_loop < kernel->spaces[kernel->split_space].loop_count,
                   "a cut reduction is cut in one of its loops"));
   HLO_TRY(require(kernel,
                   0 < kernel->partial_count && kernel->partial_count <= HLO_KERNEL_MAX_PARTIALS,
@@ -169,7 +169,7 @@ hlo_status_t hlo_kernel_verify(const hlo_kernel_t* kernel) {
                     kernel->kind == HLO_KERNEL_POINTS && kernel->loop_count == 0 &&
                         kernel->cut == HLO_KERNEL_CUT_LOOP && !kernel->is_sweep,
                     "a product has loops of its own"));
-    HLO_TRY(require(kernel, kernel->fusion->side_count == 0, "a product has no side outputs"));
+    HLO_TRY(require(kernel, kernel->fusion->extra_output_count == 0, "a product has no side outputs"));
     HLO_TRY(kernel->form->verify(kernel));
     return verify_segments(kernel);
   }

@@ -13,17 +13,17 @@ enum { MAX_DIVISOR = 64 };  // with larger ones lanes along the digit itself are
 // ---- loads
 
 const hlo_expr_atom_t* hlo_kernel_lane_window(const hlo_target_t* target, const hlo_expr_t* offset,
-                                              uint32_t digit, uint32_t lanes) {
+                                              uint32_t loop, uint32_t lanes) {
   const hlo_expr_term_t* found = NULL;
   if (!target->has_masks || !target->has_permute) return NULL;
   for (uint32_t i = 0; i < offset->term_count; ++i) {
-    if (!(offset->terms[i].atom->digits >> digit & 1)) continue;
+    if (!(offset->terms[i].atom->loops >> loop & 1)) continue;
     if (found) return NULL;
     found = &offset->terms[i];
   }
   if (!found || found->coefficient != 1 || !found->atom->argument) return NULL;
   const hlo_expr_t* argument = found->atom->argument;
-  if (argument->low < 0 || hlo_tiled_lane_access(argument, digit) != HLO_LANE_PLAIN) return NULL;
+  if (argument->low < 0 || hlo_tiled_lane_access(argument, loop) != HLO_LANE_PLAIN) return NULL;
   // A remainder's window is all of its values: lanes must come to each.
   const hlo_expr_atom_t* atom = found->atom;
   bool is_quotient = atom->kind == HLO_EXPR_QUOTIENT;
@@ -47,7 +47,7 @@ typedef struct window {
 static bool emit_window(hlo_emitter_t* e, const hlo_expr_t* offset, window_t* out) {
   hlo_vir_builder_t* b = e->b;
   const hlo_expr_atom_t* atom =
-      hlo_kernel_lane_window(e->kernel->target, offset, e->lane_digit, e->lanes);
+      hlo_kernel_lane_window(e->kernel->target, offset, e->lane_loop, e->lanes);
   if (!atom) return false;
   hlo_vir_value_t* divisor = hlo_vir_iconst(b, atom->divisor);
   hlo_vir_value_t* number = hlo_emit_index(e, atom->argument);
@@ -66,10 +66,10 @@ static hlo_vir_value_t* window_places(hlo_emitter_t* e, const window_t* window,
   uint8_t places[MAX_DIVISOR + HLO_VIR_MAX_LANES];
   const uint32_t count = (uint32_t)window->atom->divisor + e->lanes;
   for (uint32_t i = 0; i < count; ++i) places[i] = (uint8_t)place_of(window->atom, i);
-  return hlo_emit_places_from(e, type, count, places, window->rest);
+  return hlo_emit_lane_offsets_from(e, type, count, places, window->rest);
 }
 
-hlo_vir_value_t* hlo_emit_window_places(hlo_emitter_t* e, const hlo_expr_t* offset,
+hlo_vir_value_t* hlo_emit_window_offsets(hlo_emitter_t* e, const hlo_expr_t* offset,
                                         hlo_vir_type_t type) {
   window_t window;
   if (!emit_window(e, offset, &window)) return NULL;
@@ -107,26 +107,26 @@ hlo_vir_value_t* hlo_emit_window_load(hlo_emitter_t* e, const hlo_tiled_t* tiled
 // ---- digits that become one
 
 // Joins the last digits of the output until lanes have work; false: they have, or cannot have more.
-static bool join_digits(hlo_tiled_space_t* space, int64_t lanes) {
-  while (space->digit_count > 1 && space->extents[space->digit_count - 1] == 1) {
-    --space->digit_count;
+static bool join_loops(hlo_tiled_space_t* space, int64_t lanes) {
+  while (space->loop_count > 1 && space->extents[space->loop_count - 1] == 1) {
+    --space->loop_count;
   }
-  int64_t last = space->extents[space->digit_count - 1];
-  if (space->digit_count < 2 || last % lanes == 0 || last > MAX_DIVISOR) return false;
+  int64_t last = space->extents[space->loop_count - 1];
+  if (space->loop_count < 2 || last % lanes == 0 || last > MAX_DIVISOR) return false;
   do {
-    last = space->extents[--space->digit_count - 1] *= last;
-  } while (last < lanes && space->digit_count > 1);
+    last = space->extents[--space->loop_count - 1] *= last;
+  } while (last < lanes && space->loop_count > 1);
   return true;
 }
 
 // Whether lanes along the last digit can have all that is not a neighbour in windows.
 static bool has_windows(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
-  uint32_t digit = tiling->spaces[0].digit_count - 1;
+  uint32_t loop = tiling->spaces[0].loop_count - 1;
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {
     const hlo_tiled_t* tiled = tiling->instances[i];
     if (!tiled->offset || !hlo_expr_unresolved(tiled->offset)) continue;
     if (tiled->kind != HLO_TILED_LOAD ||
-        !hlo_kernel_lane_window(kernel->target, tiled->offset, digit, kernel->lanes)) {
+        !hlo_kernel_lane_window(kernel->target, tiled->offset, loop, kernel->lanes)) {
       return false;
     }
   }
@@ -135,7 +135,7 @@ static bool has_windows(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling) 
 
 static bool may_join(const hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces) {
   return kernel->kind != HLO_KERNEL_VECTOR && kernel->target->has_masks && pieces->count == 1 &&
-         kernel->fusion->side_count == 0 && kernel->space_count == 1 &&
+         kernel->fusion->extra_output_count == 0 && kernel->space_count == 1 &&
          pieces->tilings[0]->instance_count > 1;
 }
 
@@ -145,19 +145,19 @@ static hlo_status_t walk_joined(const hlo_kernel_t* kernel, const hlo_tiled_spac
   hlo_tiling_t* tiling;
   *out_tiling = NULL;
   HLO_TRY(hlo_tiling_create(kernel->fusion, scratch, &tiling));
-  tiling->space_count = tiling->whole_digits = 1;
+  tiling->space_count = tiling->whole_loops = 1;
   tiling->spaces[0] = *space;
   HLO_TRY(hlo_tiling_walk(tiling, NULL, false));
-  bool is_done = !hlo_verdict_is_no(&tiling->verdict) && tiling->wish == HLO_TILED_NOTHING &&
+  bool is_done = !hlo_verdict_is_no(&tiling->verdict) && tiling->request == HLO_TILED_NOTHING &&
                  tiling->space_count == 1 && has_windows(kernel, tiling);
   if (is_done) *out_tiling = tiling;
   return hlo_ok();
 }
 
-hlo_status_t hlo_kernel_join_digits(hlo_kernel_t* kernel, double cost_ns, hlo_arena_t* scratch,
+hlo_status_t hlo_kernel_join_loops(hlo_kernel_t* kernel, double cost_ns, hlo_arena_t* scratch,
                                     hlo_kernel_pieces_t* pieces, hlo_kernel_lanes_t* lanes) {
   hlo_tiled_space_t space = kernel->spaces[0];
-  if (!may_join(kernel, pieces) || !join_digits(&space, kernel->lanes)) return hlo_ok();
+  if (!may_join(kernel, pieces) || !join_loops(&space, kernel->lanes)) return hlo_ok();
   hlo_tiling_t* joined;
   HLO_TRY(walk_joined(kernel, &space, scratch, &joined));
   if (!joined) return hlo_ok();

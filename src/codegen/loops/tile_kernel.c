@@ -14,7 +14,7 @@ enum { MAX_LEVELS = 48, PRODUCT_DEPTH = 16, LAYOUT_FUEL = 2000 };
 // A block that operations can be put in, and the digits that are known there.
 typedef struct level {
   hlo_tile_block_t* block;
-  uint64_t digits;
+  uint64_t loops;
 } level_t;
 
 typedef struct lowering {
@@ -39,8 +39,8 @@ static hlo_tile_op_t* refuse(lowering_t* l, const char* why) {
 static const hlo_expr_t* stand_in(void* context, const hlo_expr_atom_t* atom) {
   lowering_t* l = context;
   hlo_expr_space_t* exprs = &l->tile->exprs;
-  if (atom->kind == HLO_EXPR_DIGIT) {
-    return hlo_expr_digit(exprs, atom->number, atom->low, atom->high + 1);
+  if (atom->kind == HLO_EXPR_LOOP) {
+    return hlo_expr_loop(exprs, atom->number, atom->low, atom->high + 1);
   }
   hlo_tile_op_t* op = lower(l, l->tiling->instances[atom->number]);
   return op ? hlo_tile_value_expr(l->tile, op, atom->low, atom->high) : hlo_expr_const(exprs, 0);
@@ -71,20 +71,20 @@ static hlo_tile_map_t map_of(const hlo_node_t* node) {
 }
 
 static bool runs_over_lanes(const hlo_kernel_t* kernel, const hlo_tiled_t* tiled) {
-  return hlo_kernel_has_lanes(kernel) && tiled->digits >> kernel->loops[kernel->loop_count - 1] & 1;
+  return hlo_kernel_has_lanes(kernel) && tiled->loops >> kernel->loops[kernel->loop_count - 1] & 1;
 }
 
 // The loops of a reduction's digits; the last one in tiles where the lanes are its own.
 static void reduce_loops(const lowering_t* l, const hlo_tiled_t* tiled, hlo_tile_op_t* fields) {
   const hlo_tiled_space_t* space = &l->tiling->spaces[tiled->reduction];
-  for (uint32_t i = 0; i < space->digit_count; ++i) {
-    if (space->extents[i] == 1 && space->digit_count > 1) continue;
-    if (fields->loop_count == HLO_TILE_MAX_REDUCE_DIGITS) return;
+  for (uint32_t i = 0; i < space->loop_count; ++i) {
+    if (space->extents[i] == 1 && space->loop_count > 1) continue;
+    if (fields->loop_count == HLO_TILE_MAX_REDUCE_LOOPS) return;
     fields->loops[fields->loop_count++] =
-        (hlo_tile_loop_t){space->first_digit + i, 0, space->extents[i], 1};
+        (hlo_tile_loop_t){space->first_loop + i, 0, space->extents[i], 1};
   }
   if (fields->loop_count == 0) {
-    fields->loops[fields->loop_count++] = (hlo_tile_loop_t){space->first_digit, 0, 1, 1};
+    fields->loops[fields->loop_count++] = (hlo_tile_loop_t){space->first_loop, 0, 1, 1};
   }
   hlo_tile_loop_t* last = &fields->loops[fields->loop_count - 1];
   if (l->kernel->form) {
@@ -123,7 +123,7 @@ static hlo_tile_op_t* lower_reduce(lowering_t* l, const hlo_tiled_t* tiled, hlo_
   if (!op) return refuse(l, "memory");
   const hlo_tiled_space_t* space = &l->tiling->spaces[tiled->reduction];
   l->levels[l->level_count++] =
-      (level_t){&op->body, l->levels[depth - 1].digits | hlo_tiled_space_mask(space)};
+      (level_t){&op->body, l->levels[depth - 1].loops | hlo_tiled_space_mask(space)};
   hlo_tile_op_t yield = {.kind = HLO_TILE_OP_yield, .operand_count = results};
   for (uint32_t i = 0; i < results; ++i) {
     if (!(yield.operands[i] = lower(l, tiled->operands[i]))) return NULL;
@@ -139,7 +139,7 @@ static hlo_tile_op_t* lower_here(lowering_t* l, const hlo_tiled_t* tiled) {
       [HLO_TILED_LOAD] = HLO_TILE_OP_load,     [HLO_TILED_CONSTANT] = HLO_TILE_OP_constant,
       [HLO_TILED_INDEX] = HLO_TILE_OP_index,   [HLO_TILED_COMPUTE] = HLO_TILE_OP_map,
       [HLO_TILED_REDUCE] = HLO_TILE_OP_reduce, [HLO_TILED_PRODUCT] = HLO_TILE_OP_product,
-      [HLO_TILED_RESULT] = HLO_TILE_OP_result, [HLO_TILED_GUARD] = HLO_TILE_OP_guard,
+      [HLO_TILED_RESULT] = HLO_TILE_OP_result, [HLO_TILED_MASK] = HLO_TILE_OP_guard,
   };
   if (tiled->kind >= sizeof kinds / sizeof *kinds || tiled->kind == HLO_TILED_DOT) {
     return refuse(l, "no operation on tiles");
@@ -185,7 +185,7 @@ static hlo_tile_op_t* lower(lowering_t* l, const hlo_tiled_t* tiled) {
   hlo_tile_op_t* made = l->made[tiled->number];
   if (made && is_visible(l, made)) return made;
   uint32_t depth = l->level_count, at = 1;
-  while (at < depth && (tiled->digits & ~l->levels[at - 1].digits)) ++at;
+  while (at < depth && (tiled->loops & ~l->levels[at - 1].loops)) ++at;
   level_t hidden[MAX_LEVELS];
   memcpy(hidden, l->levels, sizeof hidden);
   l->level_count = at;
@@ -198,31 +198,31 @@ static hlo_tile_op_t* lower(lowering_t* l, const hlo_tiled_t* tiled) {
 
 // ---- loops of the output
 
-static int64_t tile_step(const hlo_kernel_t* kernel, uint32_t digit) {
-  hlo_kernel_shape_t shape = {.tile_digits = {-1, -1}};
+static int64_t tile_step(const hlo_kernel_t* kernel, uint32_t loop) {
+  hlo_kernel_shape_t shape = {.tile_loops = {-1, -1}};
   if (kernel->form) kernel->form->describe(kernel, &shape);
   for (uint32_t i = 0; i < 2; ++i) {
-    if (shape.tile_digits[i] == (int32_t)digit) return shape.tile_steps[i];
+    if (shape.tile_loops[i] == (int32_t)loop) return shape.tile_steps[i];
   }
-  bool is_lanes = hlo_kernel_has_lanes(kernel) && kernel->loops[kernel->loop_count - 1] == digit;
+  bool is_lanes = hlo_kernel_has_lanes(kernel) && kernel->loops[kernel->loop_count - 1] == loop;
   return is_lanes ? kernel->lanes : 1;
 }
 
 // The output's digits in the order of loops.
-static uint32_t loop_order(const lowering_t* l, uint32_t* out_digits) {
+static uint32_t loop_order(const lowering_t* l, uint32_t* out_loops) {
   const hlo_kernel_t* kernel = l->kernel;
   if (!kernel->form) {
     uint32_t count = kernel->loop_count;
-    memcpy(out_digits, kernel->loops, count * sizeof *out_digits);
-    if (kernel->kind != HLO_KERNEL_WOVEN) return count;
-    out_digits[count] = out_digits[count - 1];  // of the loops the lanes are the innermost
-    out_digits[count - 1] = kernel->woven_digit;
+    memcpy(out_loops, kernel->loops, count * sizeof *out_loops);
+    if (kernel->kind != HLO_KERNEL_INTERLEAVED) return count;
+    out_loops[count] = out_loops[count - 1];  // of the loops the lanes are the innermost
+    out_loops[count - 1] = kernel->interleaved_loop;
     return count + 1;
   }
   const hlo_tiled_space_t* space = &l->tiling->spaces[0];
   uint32_t count = 0;
-  for (uint32_t i = 0; i < space->digit_count; ++i) {
-    if (space->extents[i] > 1) out_digits[count++] = i;
+  for (uint32_t i = 0; i < space->loop_count; ++i) {
+    if (space->extents[i] > 1) out_loops[count++] = i;
   }
   return count;
 }
@@ -245,23 +245,23 @@ static bool lower_stores(lowering_t* l) {
   return !l->refusal;
 }
 
-static bool lower_loops(lowering_t* l, const uint32_t* digits, uint32_t count) {
-  hlo_tile_op_t* loops[HLO_TILED_MAX_DIGITS];
+static bool lower_loops(lowering_t* l, const uint32_t* loops, uint32_t count) {
+  hlo_tile_op_t* tile_loops[HLO_TILED_MAX_LOOPS];
   for (uint32_t i = 0; i < count; ++i) {
-    const hlo_tiled_digit_t* digit = &l->tiling->digits[digits[i]];
+    const hlo_tiled_loop_t* loop = &l->tiling->loops[loops[i]];
     bool is_parallel = l->kernel->chunk_count > 1 && (i == 0 || l->kernel->form);
     hlo_tile_op_t fields = {
         .kind = is_parallel ? HLO_TILE_OP_parallel : HLO_TILE_OP_for,
         .loop_count = 1,
-        .loops = {{digits[i], digit->low, digit->end, tile_step(l->kernel, digits[i])}}};
+        .loops = {{loops[i], loop->low, loop->end, tile_step(l->kernel, loops[i])}}};
     level_t* level = &l->levels[l->level_count - 1];
-    loops[i] = hlo_tile_begin(l->tile, level->block, &fields);
-    if (!loops[i]) return refuse(l, "memory");
+    tile_loops[i] = hlo_tile_begin(l->tile, level->block, &fields);
+    if (!tile_loops[i]) return refuse(l, "memory");
     l->levels[l->level_count++] =
-        (level_t){&loops[i]->body, level->digits | (uint64_t)1 << digits[i]};
+        (level_t){&tile_loops[i]->body, level->loops | (uint64_t)1 << loops[i]};
   }
   bool is_done = lower_stores(l);
-  for (uint32_t i = count; i-- > 0;) hlo_tile_end(l->tile, loops[i]);
+  for (uint32_t i = count; i-- > 0;) hlo_tile_end(l->tile, tile_loops[i]);
   l->level_count = 1;
   return is_done;
 }
@@ -288,9 +288,9 @@ static hlo_status_t lower_segment(const hlo_kernel_t* kernel, const hlo_kernel_s
   lowering_t lowering = {.kernel = kernel, .tile = tile, .tiling = tiling};
   lowering.made = hlo_arena_array(scratch, tiling->instance_count + 1, sizeof *lowering.made);
   HLO_TRY(hlo_arena_status(scratch));
-  uint32_t digits[HLO_TILED_MAX_DIGITS], count = loop_order(&lowering, digits);
+  uint32_t loops[HLO_TILED_MAX_LOOPS], count = loop_order(&lowering, loops);
   uint64_t outer = 0;
-  for (uint32_t i = 0; i < count; ++i) outer |= (uint64_t)1 << digits[i];
+  for (uint32_t i = 0; i < count; ++i) outer |= (uint64_t)1 << loops[i];
   // Digits of one number are no loops and known everywhere.
   uint64_t fixed = hlo_tiled_space_mask(&tiling->spaces[0]) & ~outer;
   lowering.levels[lowering.level_count++] = (level_t){&tile->body, fixed};
@@ -298,7 +298,7 @@ static hlo_status_t lower_segment(const hlo_kernel_t* kernel, const hlo_kernel_s
     return hlo_verdict_error(&tiling->verdict, HLO_STATUS_UNIMPLEMENTED, kernel->fusion->index);
   }
   if (count + 1 >= MAX_LEVELS) refuse(&lowering, "too many loops");
-  if (!lowering.refusal) lower_loops(&lowering, digits, count);
+  if (!lowering.refusal) lower_loops(&lowering, loops, count);
   if (tile->exprs.is_exceeded) refuse(&lowering, "its index expressions are too long");
   HLO_TRY(hlo_arena_status(tile->arena));
   return lowering.refusal ? hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "fusion %u as tiles: %s",
@@ -334,7 +334,7 @@ static hlo_status_t infer(const hlo_kernel_t* kernel, hlo_tile_kernel_t* tile) {
 
 hlo_status_t hlo_kernel_to_tile(const hlo_kernel_t* kernel, hlo_arena_t* arena,
                                 hlo_tile_kernel_t** out_tile) {
-  if (kernel->fusion->side_count) {
+  if (kernel->fusion->extra_output_count) {
     return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "fusion %u as tiles: outputs of several sizes",
                              kernel->fusion->index);
   }
@@ -358,8 +358,8 @@ hlo_status_t hlo_kernel_to_tile(const hlo_kernel_t* kernel, hlo_arena_t* arena,
 void hlo_kernel_run_as_tile(hlo_kernel_t* kernel, const hlo_tile_kernel_t* tile) {
   kernel->tile = tile;
   // Where machine code reads everything, or all that it weaves, before it writes, tiles do not.
-  bool is_one_turn = kernel->loop_count == 0 || kernel->kind == HLO_KERNEL_VECTOR;
-  if (!is_one_turn && kernel->kind != HLO_KERNEL_WOVEN) return;
+  bool is_one_iteration = kernel->loop_count == 0 || kernel->kind == HLO_KERNEL_VECTOR;
+  if (!is_one_iteration && kernel->kind != HLO_KERNEL_INTERLEAVED) return;
   memset(kernel->shareable, 0, kernel->fusion->output_count * sizeof *kernel->shareable);
 }
 

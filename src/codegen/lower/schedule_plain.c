@@ -15,7 +15,7 @@ static bool is_step(const hlo_node_t* node) {
 
 static hlo_step_kind_t step_kind(const hlo_node_t* node) {
   if (hlo_op_is_control(node->op)) return HLO_STEP_CONTROL;
-  return hlo_node_is_view(node) ? HLO_STEP_VIEW : HLO_STEP_SITE;
+  return hlo_node_is_view(node) ? HLO_STEP_VIEW : HLO_STEP_CALL;
 }
 
 static uint32_t count_sequences(const hlo_region_t* region) {

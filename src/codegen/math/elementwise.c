@@ -213,7 +213,7 @@ hlo_vir_value_t* hlo_elementwise_identity(hlo_vir_builder_t* b, hlo_op_t op, hlo
 }
 
 // Zipping row i with row i + count / 2 makes rows 2 i and 2 i + 1, log2(count) times.
-void hlo_elementwise_turn(hlo_vir_builder_t* b, hlo_vir_value_t** rows, uint32_t row_count,
+void hlo_elementwise_transpose(hlo_vir_builder_t* b, hlo_vir_value_t** rows, uint32_t row_count,
                           uint32_t count, uint32_t part_lanes) {
   for (uint32_t stage = 1; stage < count; stage *= 2) {
     hlo_vir_value_t* next[HLO_VIR_MAX_LANES];

@@ -62,6 +62,6 @@ hlo_vir_value_t* hlo_elementwise_identity(hlo_vir_builder_t* b, hlo_op_t op, hlo
 /// Squares of registers of equal lanes turned, columns as rows: of `row_count` registers each
 /// `count` (a power of two), one after the other, are the rows of one, or in parts of so many lanes
 /// of several side by side. part_lanes: 0: registers are no parts
-void hlo_elementwise_turn(hlo_vir_builder_t* b, hlo_vir_value_t** rows, uint32_t row_count,
+void hlo_elementwise_transpose(hlo_vir_builder_t* b, hlo_vir_value_t** rows, uint32_t row_count,
                           uint32_t count, uint32_t part_lanes);
 #endif  // HLO_CODEGEN_ELEMENTWISE_H_

@@ -9,7 +9,7 @@
 
 // ---- buffers
 
-uint32_t hlo_planner_add_buffer(hlo_planner_t* planner, hlo_place_kind_t kind, uint32_t index,
+uint32_t hlo_planner_add_buffer(hlo_planner_t* planner, hlo_allocation_kind_t kind, uint32_t index,
                                 uint64_t size_bytes) {
   hlo_plan_buffer_t* room =
       hlo_arena_room(planner->arena, planner->buffers, planner->buffer_count,
@@ -40,7 +40,7 @@ uint32_t hlo_planner_buffer(const hlo_planner_t* planner, const hlo_value_t* val
 
 static void append_buffer(hlo_planner_t* planner, uint32_t to, uint32_t from) {
   hlo_plan_buffer_t *a = &planner->buffers[to], *b = &planner->buffers[from];
-  if (!hlo_planner_merge_stays(planner, to, from)) return;  // the arena says so
+  if (!hlo_planner_merge_live_ranges(planner, to, from)) return;  // the arena says so
   b->joined = to;
   if (a->size_bytes < b->size_bytes) a->size_bytes = b->size_bytes;
 }
@@ -53,25 +53,25 @@ static bool fits_result(const hlo_planner_t* planner, uint32_t buffer, uint32_t 
   const uint32_t donor = plan->donor_of[r];
   if (donor == HLO_DONATED_NOWHERE) return true;
   uint32_t root = hlo_planner_root(planner, plan->func->body->args[donor]);
-  hlo_plan_stay_t argument = {planner->ranges[root], root};
-  return !hlo_planner_stay_conflicts(planner, buffer, &argument);
+  hlo_live_range_t argument = {planner->ranges[root], root};
+  return !hlo_planner_live_range_conflicts(planner, buffer, &argument);
 }
 
-static bool is_writable(hlo_place_kind_t kind) {
-  return kind == HLO_PLACE_TEMPORARY || kind == HLO_PLACE_RESULT;
+static bool is_writable(hlo_allocation_kind_t kind) {
+  return kind == HLO_ALLOCATION_TEMPORARY || kind == HLO_ALLOCATION_RESULT;
 }
 
 // Lets two buffers be one where that is right; false if they stay apart.
 static bool join(hlo_planner_t* planner, uint32_t x, uint32_t y) {
   if (x == HLO_PLAN_NONE || y == HLO_PLAN_NONE) return false;
   if (x == y) return true;
-  if (planner->buffers[y].kind == HLO_PLACE_RESULT) {
+  if (planner->buffers[y].kind == HLO_ALLOCATION_RESULT) {
     uint32_t t = x;
     x = y;
     y = t;
   }
   const hlo_plan_buffer_t *a = &planner->buffers[x], *b = &planner->buffers[y];
-  if (a->kind == HLO_PLACE_REGISTER || b->kind == HLO_PLACE_REGISTER) {
+  if (a->kind == HLO_ALLOCATION_REGISTER || b->kind == HLO_ALLOCATION_REGISTER) {
     size_t bytes = hlo_dtype_size_bytes(a->dtype);
     if (a->kind != b->kind || a->dtype != b->dtype ||
         (a->size_bytes > bytes) != (b->size_bytes > bytes) ||
@@ -81,8 +81,8 @@ static bool join(hlo_planner_t* planner, uint32_t x, uint32_t y) {
     append_buffer(planner, x, y);
     return true;
   }
-  if (!is_writable(a->kind) || b->kind != HLO_PLACE_TEMPORARY) return false;
-  bool is_result = a->kind == HLO_PLACE_RESULT;
+  if (!is_writable(a->kind) || b->kind != HLO_ALLOCATION_TEMPORARY) return false;
+  bool is_result = a->kind == HLO_ALLOCATION_RESULT;
   if (is_result && b->size_bytes > a->size_bytes) return false;
   if (hlo_planner_buffers_conflict(planner, x, y)) return false;
   if (is_result && !fits_result(planner, y, a->index)) return false;
@@ -117,7 +117,7 @@ static hlo_status_t join_branches(hlo_planner_t* planner, const hlo_node_t* node
     if (result == HLO_PLAN_NONE) continue;
     for (uint32_t k = 0; k < node->region_count; ++k) {
       uint32_t write = planner->ends[hlo_region_terminator(node->regions[k])->index];
-      if (!hlo_planner_add_stay(planner, result, (hlo_plan_range_t){write, write}, HLO_PLAN_NONE)) {
+      if (!hlo_planner_add_live_range(planner, result, (hlo_plan_range_t){write, write}, HLO_PLAN_NONE)) {
         return hlo_arena_status(planner->arena);
       }
     }
@@ -208,8 +208,8 @@ static void join_steps(hlo_planner_t* planner, join_phase_t phase) {
     const hlo_sequence_t* sequence = &schedule->sequences[s];
     for (uint32_t i = 0; i < sequence->step_count; ++i) {
       const hlo_step_t* step = &sequence->steps[i];
-      if (step->kind == HLO_STEP_SITE && phase == JOIN_IN_PLACE) join_node(planner, step->node);
-      if (step->kind == HLO_STEP_SITE && phase == JOIN_OUTPUTS) join_covered(planner, step->node);
+      if (step->kind == HLO_STEP_CALL && phase == JOIN_IN_PLACE) join_node(planner, step->node);
+      if (step->kind == HLO_STEP_CALL && phase == JOIN_OUTPUTS) join_covered(planner, step->node);
       if (step->kind != HLO_STEP_FUSION) continue;
       if (phase == JOIN_IN_PLACE) {
         join_updates(planner, step->fusion);
@@ -229,11 +229,11 @@ static void join_results(hlo_planner_t* planner) {
     if (buffer == HLO_PLAN_NONE) continue;
     hlo_plan_buffer_t* b = &planner->buffers[buffer];
     uint64_t room = hlo_type_size_bytes(hlo_node_operand_type(end, r));
-    if (b->kind != HLO_PLACE_TEMPORARY || b->size_bytes > room ||
+    if (b->kind != HLO_ALLOCATION_TEMPORARY || b->size_bytes > room ||
         !fits_result(planner, buffer, r)) {
       continue;
     }
-    b->kind = HLO_PLACE_RESULT;
+    b->kind = HLO_ALLOCATION_RESULT;
     b->index = r;
   }
 }
@@ -262,7 +262,7 @@ static hlo_status_t make_tables(hlo_planner_t* planner) {
   planner->last_readers = hlo_arena_array(arena, values, sizeof(*planner->last_readers));
   planner->begins = hlo_arena_array(arena, nodes, sizeof *planner->begins);
   planner->ends = hlo_arena_array(arena, nodes, sizeof *planner->ends);
-  plan->places = hlo_arena_array(arena, values, sizeof *plan->places);
+  plan->allocations = hlo_arena_array(arena, values, sizeof *plan->allocations);
   plan->copies = hlo_arena_array(arena, nodes, sizeof *plan->copies);
   uint32_t fusions = plan->schedule->fusion_count;
   planner->scratch_buffers = hlo_arena_array(arena, fusions, sizeof *planner->scratch_buffers);

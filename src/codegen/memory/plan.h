@@ -15,28 +15,28 @@
 
 #include "codegen/body/schedule.h"
 #include "codegen/loops/kernel.h"
-#include "codegen/memory/watch.h"
+#include "codegen/memory/memory_check.h"
 #include "ir/donation.h"
 
-typedef enum hlo_place_kind {
-  HLO_PLACE_NONE,       // tokens, and values that never reach memory
-  HLO_PLACE_ARGUMENT,   // frame->buffers[index]
-  HLO_PLACE_RESULT,     // frame->buffers[argument_count + index] + offset_bytes
-  HLO_PLACE_CONSTANT,   // number `index` of the program's constants
-  HLO_PLACE_TEMPORARY,  // frame->temporaries + offset_bytes
-  HLO_PLACE_REGISTER,   // no memory: a single element that the entry keeps as value `index`
-} hlo_place_kind_t;
+typedef enum hlo_allocation_kind {
+  HLO_ALLOCATION_NONE,       // tokens, and values that never reach memory
+  HLO_ALLOCATION_ARGUMENT,   // frame->buffers[index]
+  HLO_ALLOCATION_RESULT,     // frame->buffers[argument_count + index] + offset_bytes
+  HLO_ALLOCATION_CONSTANT,   // number `index` of the program's constants
+  HLO_ALLOCATION_TEMPORARY,  // frame->temporaries + offset_bytes
+  HLO_ALLOCATION_REGISTER,   // no memory: a single element that the entry keeps as value `index`
+} hlo_allocation_kind_t;
 
-typedef struct hlo_place {
-  hlo_place_kind_t kind;
+typedef struct hlo_allocation {
+  hlo_allocation_kind_t kind;
   uint32_t index;
   uint64_t offset_bytes;
-} hlo_place_t;
+} hlo_allocation_t;
 
 /// To be done unless both are the same address when running. A constant may be a splat to fill
 /// with.
 typedef struct hlo_copy {
-  hlo_place_t from, to;
+  hlo_allocation_t from, to;
   uint64_t size_bytes;
 } hlo_copy_t;
 
@@ -65,8 +65,8 @@ typedef struct hlo_plan {
   const hlo_schedule_t* schedule;
   hlo_kernel_t* const* kernels;  // by index of the fusion; NULL: none
   uint32_t argument_count, result_count, constant_count;
-  hlo_place_t* places;      // by index of the value
-  hlo_place_t* scratch;     // by index of the fusion: its kernel's scratch memory
+  hlo_allocation_t* allocations;      // by index of the value
+  hlo_allocation_t* scratch;     // by index of the fusion: its kernel's scratch memory
   const hlo_node_t** prepared;  // by index of the fusion: the loop before which its first phase
                                 // runs, as what it reads never changes inside; NULL: none
   bool* is_prepared_for;    // by index of the node: loops that `prepared` names
@@ -81,7 +81,7 @@ typedef struct hlo_plan {
   uint64_t temporary_bytes;
   bool is_checked;  // code is to check its memory while it runs
   // Of a checked plan:
-  const hlo_watch_t* watch;
+  const hlo_memory_check_t* memory_check;
   const uint32_t *begins, *ends;  // first and last position of a step, by index of its node
 } hlo_plan_t;
 
@@ -96,11 +96,11 @@ static inline bool hlo_plan_is_constant(const hlo_value_t* value) {
   return value->def && hlo_op_has(value->def->op, HLO_TRAIT_CONSTANT);
 }
 
-static inline hlo_place_t hlo_plan_place(const hlo_plan_t* plan, const hlo_value_t* value) {
-  return plan->places[value->index];
+static inline hlo_allocation_t hlo_plan_allocation(const hlo_plan_t* plan, const hlo_value_t* value) {
+  return plan->allocations[value->index];
 }
 /// Where a node's own call finds operand `i`: for those that it changes, the place of the result.
-hlo_place_t hlo_plan_operand_place(const hlo_plan_t* plan, const hlo_node_t* node, uint32_t i);
+hlo_allocation_t hlo_plan_operand_allocation(const hlo_plan_t* plan, const hlo_node_t* node, uint32_t i);
 
 /// Readable text: a line a step with places, then copies.
 void hlo_plan_print(const hlo_plan_t* plan, hlo_strbuf_t* out);

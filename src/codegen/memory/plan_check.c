@@ -37,26 +37,26 @@ static uint32_t argument_space(uint32_t i) {
   return 1 + i;
 }
 
-static uint32_t space_of(const check_t* check, hlo_place_t place) {
+static uint32_t space_of(const check_t* check, hlo_allocation_t allocation) {
   const hlo_plan_t* plan = check->plan;
-  switch (place.kind) {
-    case HLO_PLACE_ARGUMENT: return argument_space(place.index);
-    case HLO_PLACE_RESULT:
-      if (check->is_donated && plan->donor_of[place.index] != HLO_DONATED_NOWHERE) {
-        return argument_space(plan->donor_of[place.index]);
+  switch (allocation.kind) {
+    case HLO_ALLOCATION_ARGUMENT: return argument_space(allocation.index);
+    case HLO_ALLOCATION_RESULT:
+      if (check->is_donated && plan->donor_of[allocation.index] != HLO_DONATED_NOWHERE) {
+        return argument_space(plan->donor_of[allocation.index]);
       }
-      return 1 + plan->argument_count + place.index;
-    case HLO_PLACE_CONSTANT: return 1 + plan->argument_count + plan->result_count + place.index;
-    case HLO_PLACE_REGISTER:
-      return 1 + plan->argument_count + plan->result_count + plan->constant_count + place.index;
+      return 1 + plan->argument_count + allocation.index;
+    case HLO_ALLOCATION_CONSTANT: return 1 + plan->argument_count + plan->result_count + allocation.index;
+    case HLO_ALLOCATION_REGISTER:
+      return 1 + plan->argument_count + plan->result_count + plan->constant_count + allocation.index;
     default: return SPACE_TEMPORARY;
   }
 }
 
-static hlo_status_t write_cell(check_t* check, hlo_place_t place, uint64_t size_bytes,
+static hlo_status_t write_cell(check_t* check, hlo_allocation_t allocation, uint64_t size_bytes,
                                uint64_t token) {
-  if (place.kind == HLO_PLACE_NONE || size_bytes == 0) return hlo_ok();
-  cell_t cell = {space_of(check, place), place.offset_bytes, place.offset_bytes + size_bytes,
+  if (allocation.kind == HLO_ALLOCATION_NONE || size_bytes == 0) return hlo_ok();
+  cell_t cell = {space_of(check, allocation), allocation.offset_bytes, allocation.offset_bytes + size_bytes,
                  token};
   size_t kept = 0;
   for (size_t i = 0; i < check->cells.count; ++i) {
@@ -70,12 +70,12 @@ static hlo_status_t write_cell(check_t* check, hlo_place_t place, uint64_t size_
 }
 
 // The token at a place; 0 when nothing whole is there.
-static uint64_t read_cell(const check_t* check, hlo_place_t place, uint64_t size_bytes) {
-  uint32_t space = space_of(check, place);
+static uint64_t read_cell(const check_t* check, hlo_allocation_t allocation, uint64_t size_bytes) {
+  uint32_t space = space_of(check, allocation);
   for (size_t i = 0; i < check->cells.count; ++i) {
     const cell_t* cell = &check->cells.items[i];
-    if (cell->space == space && cell->begin == place.offset_bytes &&
-        cell->end >= place.offset_bytes + size_bytes) {
+    if (cell->space == space && cell->begin == allocation.offset_bytes &&
+        cell->end >= allocation.offset_bytes + size_bytes) {
       return cell->token;
     }
   }
@@ -86,9 +86,9 @@ static uint64_t size_of(const hlo_value_t* value) {
   return value->type->kind == HLO_TYPE_TENSOR ? hlo_type_size_bytes(value->type) : 0;
 }
 
-static bool overlap(const check_t* check, hlo_place_t a, uint64_t a_bytes, hlo_place_t b,
+static bool overlap(const check_t* check, hlo_allocation_t a, uint64_t a_bytes, hlo_allocation_t b,
                     uint64_t b_bytes) {
-  if (!a_bytes || !b_bytes || a.kind == HLO_PLACE_NONE || b.kind == HLO_PLACE_NONE) return false;
+  if (!a_bytes || !b_bytes || a.kind == HLO_ALLOCATION_NONE || b.kind == HLO_ALLOCATION_NONE) return false;
   return space_of(check, a) == space_of(check, b) && a.offset_bytes < b.offset_bytes + b_bytes &&
          b.offset_bytes < a.offset_bytes + a_bytes;
 }
@@ -106,22 +106,22 @@ static hlo_status_t fault(const check_t* check, const hlo_node_t* node, const ch
   return status;
 }
 
-static bool holds(const check_t* check, const hlo_value_t* value, hlo_place_t place) {
+static bool holds(const check_t* check, const hlo_value_t* value, hlo_allocation_t allocation) {
   uint64_t bytes = size_of(value);
   if (bytes == 0) return true;
-  return place.kind != HLO_PLACE_NONE &&
-         read_cell(check, place, bytes) == check->tokens[value->index];
+  return allocation.kind != HLO_ALLOCATION_NONE &&
+         read_cell(check, allocation, bytes) == check->tokens[value->index];
 }
 
 static hlo_status_t read_value(const check_t* check, const hlo_node_t* node,
                                const hlo_value_t* value, uint32_t i) {
-  if (holds(check, value, hlo_plan_place(check->plan, value))) return hlo_ok();
+  if (holds(check, value, hlo_plan_allocation(check->plan, value))) return hlo_ok();
   return fault(check, node, "something else is in the place of input", i);
 }
 
 static hlo_status_t define(check_t* check, const hlo_value_t* value) {
   check->tokens[value->index] = ++check->next_token;
-  return write_cell(check, hlo_plan_place(check->plan, value), size_of(value),
+  return write_cell(check, hlo_plan_allocation(check->plan, value), size_of(value),
                     check->tokens[value->index]);
 }
 
@@ -153,22 +153,22 @@ static hlo_status_t look_at_fusion(const check_t* check, const hlo_step_t* step)
   }
   for (uint32_t o = 0; o < fusion->output_count; ++o) {
     const hlo_value_t* output = fusion->outputs[o];
-    hlo_place_t place = hlo_plan_place(plan, output);
+    hlo_allocation_t allocation = hlo_plan_allocation(plan, output);
     int32_t updated = hlo_kernel_updates(plan->kernels[fusion->index], o);
-    if (updated >= 0 && !holds(check, fusion->inputs[updated], place)) {
+    if (updated >= 0 && !holds(check, fusion->inputs[updated], allocation)) {
       return fault(check, step->node, "what is updated is not in the place of output", o);
     }
     for (uint32_t i = 0; i < fusion->input_count; ++i) {
-      hlo_place_t other = hlo_plan_place(plan, fusion->inputs[i]);
-      if (place.kind == HLO_PLACE_REGISTER) break;  // given when everything is read
-      if (overlap(check, place, size_of(output), other, size_of(fusion->inputs[i])) &&
+      hlo_allocation_t other = hlo_plan_allocation(plan, fusion->inputs[i]);
+      if (allocation.kind == HLO_ALLOCATION_REGISTER) break;  // given when everything is read
+      if (overlap(check, allocation, size_of(output), other, size_of(fusion->inputs[i])) &&
           !hlo_kernel_may_share(plan->kernels[fusion->index], o, i)) {
         return fault(check, step->node, "the kernel may not write over input", i);
       }
     }
     for (uint32_t k = 0; k < o; ++k) {
-      hlo_place_t other = hlo_plan_place(plan, fusion->outputs[k]);
-      if (overlap(check, place, size_of(output), other, size_of(fusion->outputs[k]))) {
+      hlo_allocation_t other = hlo_plan_allocation(plan, fusion->outputs[k]);
+      if (overlap(check, allocation, size_of(output), other, size_of(fusion->outputs[k]))) {
         return fault(check, step->node, "another output is in the place of output", o);
       }
     }
@@ -187,7 +187,7 @@ static hlo_status_t run_fusion(check_t* check, const hlo_step_t* step) {
 }
 
 typedef struct memory {
-  hlo_place_t place;
+  hlo_allocation_t allocation;
   uint64_t bytes;
 } memory_t;
 
@@ -195,7 +195,7 @@ typedef struct memory {
 static memory_t written_by(const check_t* check, const hlo_fusion_t* fusion, uint32_t i) {
   const hlo_plan_t* plan = check->plan;
   if (i < fusion->output_count) {
-    return (memory_t){hlo_plan_place(plan, fusion->outputs[i]), size_of(fusion->outputs[i])};
+    return (memory_t){hlo_plan_allocation(plan, fusion->outputs[i]), size_of(fusion->outputs[i])};
   }
   return (memory_t){plan->scratch[fusion->index],
                     hlo_kernel_scratch_bytes(plan->kernels[fusion->index])};
@@ -208,14 +208,14 @@ static hlo_status_t look_at_pair(const check_t* check, const hlo_step_t* step,
   for (uint32_t o = 0; o <= a->output_count; ++o) {
     memory_t written = written_by(check, a, o);
     for (uint32_t i = 0; i < b->input_count; ++i) {
-      hlo_place_t place = hlo_plan_place(check->plan, b->inputs[i]);
-      if (overlap(check, written.place, written.bytes, place, size_of(b->inputs[i]))) {
+      hlo_allocation_t allocation = hlo_plan_allocation(check->plan, b->inputs[i]);
+      if (overlap(check, written.allocation, written.bytes, allocation, size_of(b->inputs[i]))) {
         return fault(check, step->node, "a member of its team reads the place of output", o);
       }
     }
     for (uint32_t k = 0; k <= b->output_count; ++k) {
       memory_t theirs = written_by(check, b, k);
-      if (overlap(check, written.place, written.bytes, theirs.place, theirs.bytes)) {
+      if (overlap(check, written.allocation, written.bytes, theirs.allocation, theirs.bytes)) {
         return fault(check, step->node, "a member of its team writes the place of output", o);
       }
     }
@@ -224,7 +224,7 @@ static hlo_status_t look_at_pair(const check_t* check, const hlo_step_t* step,
 }
 
 // Nothing is made before all members have read what they are made of.
-static hlo_status_t run_team(check_t* check, const hlo_step_t* steps, uint32_t count) {
+static hlo_status_t run_concurrent_group(check_t* check, const hlo_step_t* steps, uint32_t count) {
   for (uint32_t i = 0; i < count; ++i) HLO_TRY(run_copies(check, steps[i].node));
   for (uint32_t i = 0; i < count; ++i) {
     HLO_TRY(look_at_fusion(check, &steps[i]));
@@ -244,9 +244,9 @@ static bool is_changed(const hlo_node_t* node, uint32_t operand) {
 }
 
 // What the library is given has an address.
-static hlo_status_t in_memory(check_t* check, const hlo_node_t* node, hlo_place_t place,
+static hlo_status_t in_memory(check_t* check, const hlo_node_t* node, hlo_allocation_t allocation,
                               uint32_t i) {
-  if (place.kind != HLO_PLACE_REGISTER) return hlo_ok();
+  if (allocation.kind != HLO_ALLOCATION_REGISTER) return hlo_ok();
   return fault(check, node, "the library is given a register for operand, result or capture", i);
 }
 
@@ -254,14 +254,14 @@ static hlo_status_t run_site(check_t* check, const hlo_node_t* node) {
   const hlo_plan_t* plan = check->plan;
   for (uint32_t i = 0; i < node->operand_count; ++i) {
     const hlo_value_t* operand = hlo_node_operand(node, i);
-    hlo_place_t place = hlo_plan_operand_place(plan, node, i);
-    HLO_TRY(in_memory(check, node, place, i));
-    if (!holds(check, operand, place)) {
+    hlo_allocation_t allocation = hlo_plan_operand_allocation(plan, node, i);
+    HLO_TRY(in_memory(check, node, allocation, i));
+    if (!holds(check, operand, allocation)) {
       return fault(check, node, "something else is in the place of operand", i);
     }
     for (uint32_t r = 0; r < node->result_count && !is_changed(node, i); ++r) {
       if (!hlo_call_may_cover(node, r, i) &&
-          overlap(check, place, size_of(operand), hlo_plan_place(plan, &node->results[r]),
+          overlap(check, allocation, size_of(operand), hlo_plan_allocation(plan, &node->results[r]),
                   size_of(&node->results[r]))) {
         return fault(check, node, "a result is in the place of operand", i);
       }
@@ -271,11 +271,11 @@ static hlo_status_t run_site(check_t* check, const hlo_node_t* node) {
   const hlo_value_t** captures = NULL;
   HLO_TRY(hlo_node_captures(node, &check->arena, &count, &captures));
   for (uint32_t i = 0; i < count; ++i) {
-    HLO_TRY(in_memory(check, node, hlo_plan_place(plan, captures[i]), i));
+    HLO_TRY(in_memory(check, node, hlo_plan_allocation(plan, captures[i]), i));
     HLO_TRY(read_value(check, node, captures[i], i));
   }
   for (uint32_t r = 0; r < node->result_count; ++r) {
-    HLO_TRY(in_memory(check, node, hlo_plan_place(plan, &node->results[r]), r));
+    HLO_TRY(in_memory(check, node, hlo_plan_allocation(plan, &node->results[r]), r));
     HLO_TRY(define(check, &node->results[r]));
   }
   return hlo_ok();
@@ -285,7 +285,7 @@ static hlo_status_t run_site(check_t* check, const hlo_node_t* node) {
 static hlo_status_t hand_over(check_t* check, const hlo_node_t* node, const hlo_value_t* to,
                               uint64_t token, uint32_t i) {
   check->tokens[to->index] = token;
-  if (holds(check, to, hlo_plan_place(check->plan, to))) return hlo_ok();
+  if (holds(check, to, hlo_plan_allocation(check->plan, to))) return hlo_ok();
   return fault(check, node, "not handed over: value", i);
 }
 
@@ -363,7 +363,7 @@ static hlo_status_t run_branch(check_t* check, const hlo_node_t* node, const hlo
   }
   for (uint32_t i = 0; i < node->result_count; ++i) {
     check->tokens[node->results[i].index] = tokens[i];
-    HLO_TRY(write_cell(check, hlo_plan_place(check->plan, &node->results[i]),
+    HLO_TRY(write_cell(check, hlo_plan_allocation(check->plan, &node->results[i]),
                        size_of(&node->results[i]), tokens[i]));
   }
   return hlo_ok();
@@ -397,7 +397,7 @@ static hlo_status_t run_view(check_t* check, const hlo_node_t* node) {
   }
   const hlo_node_t* begun = hlo_split_begin(node);
   for (uint32_t i = 0; begun && i < begun->operand_count; ++i) {
-    if (!holds(check, hlo_node_operand(begun, i), hlo_plan_operand_place(check->plan, begun, i))) {
+    if (!holds(check, hlo_node_operand(begun, i), hlo_plan_operand_allocation(check->plan, begun, i))) {
       return fault(check, begun, "before its end something else is in the place of operand", i);
     }
   }
@@ -409,7 +409,7 @@ static hlo_status_t run_step(check_t* check, const hlo_step_t* step) {
   switch (step->kind) {
     case HLO_STEP_FUSION: return run_fusion(check, step);
     case HLO_STEP_VIEW: return run_view(check, step->node);
-    case HLO_STEP_SITE: return run_site(check, step->node);
+    case HLO_STEP_CALL: return run_site(check, step->node);
     case HLO_STEP_CONTROL: break;
   }
   return step->node->op == HLO_OP_while ? run_while(check, step->node)
@@ -419,12 +419,12 @@ static hlo_status_t run_step(check_t* check, const hlo_step_t* step) {
 static hlo_status_t run_region(check_t* check, const hlo_region_t* region) {
   const hlo_sequence_t* sequence = hlo_schedule_find(check->plan->schedule, region);
   for (uint32_t i = 0; i < sequence->step_count;) {
-    const hlo_team_t* team = hlo_step_team(&sequence->steps[i]);
-    uint32_t count = team ? team->member_count : 1;
+    const hlo_concurrent_group_t* concurrent_group = hlo_step_concurrent_group(&sequence->steps[i]);
+    uint32_t count = concurrent_group ? concurrent_group->member_count : 1;
     if (count > sequence->step_count - i) {
       return fault(check, sequence->steps[i].node, "a team is not together at step", i);
     }
-    HLO_TRY(team ? run_team(check, &sequence->steps[i], count)
+    HLO_TRY(concurrent_group ? run_concurrent_group(check, &sequence->steps[i], count)
                  : run_step(check, &sequence->steps[i]));
     i += count;
   }
@@ -450,8 +450,8 @@ static hlo_status_t run_once(check_t* check) {
   HLO_TRY(run_region(check, plan->func->body));
   const hlo_node_t* end = hlo_region_terminator(plan->func->body);
   for (uint32_t r = 0; r < end->operand_count; ++r) {
-    hlo_place_t place = {.kind = HLO_PLACE_RESULT, .index = r};
-    if (!holds(check, hlo_node_operand(end, r), place)) {
+    hlo_allocation_t allocation = {.kind = HLO_ALLOCATION_RESULT, .index = r};
+    if (!holds(check, hlo_node_operand(end, r), allocation)) {
       return fault(check, end, "something else is in the place of result", r);
     }
   }

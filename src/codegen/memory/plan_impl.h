@@ -16,16 +16,16 @@ typedef struct hlo_plan_range {
 } hlo_plan_range_t;
 
 /// A class's stay in a buffer, or a write at the end of a branch.
-typedef struct hlo_plan_stay {
+typedef struct hlo_live_range {
   hlo_plan_range_t range;
   uint32_t root;  // HLO_PLAN_NONE for a write
-} hlo_plan_stay_t;
+} hlo_live_range_t;
 
 typedef struct hlo_plan_buffer {
-  hlo_place_kind_t kind;
-  uint32_t index;  // as in hlo_place_t
-  uint32_t stay_count, stay_capacity;
-  hlo_plan_stay_t* stays;  // by begin, no two at a time but where one may take the other's place
+  hlo_allocation_kind_t kind;
+  uint32_t index;  // as in hlo_allocation_t
+  uint32_t live_range_count, live_range_capacity;
+  hlo_live_range_t* live_ranges;  // by begin, no two at a time but where one may take the other's place
   hlo_dtype_t dtype;  // of a register
   uint64_t size_bytes;
   uint64_t offset_bytes;
@@ -87,17 +87,17 @@ uint32_t hlo_planner_root(const hlo_planner_t* planner, const hlo_value_t* value
 /// The buffer of a value, HLO_PLAN_NONE without memory.
 uint32_t hlo_planner_buffer(const hlo_planner_t* planner, const hlo_value_t* value);
 /// HLO_PLAN_NONE when memory is out.
-uint32_t hlo_planner_add_buffer(hlo_planner_t* planner, hlo_place_kind_t kind, uint32_t index,
+uint32_t hlo_planner_add_buffer(hlo_planner_t* planner, hlo_allocation_kind_t kind, uint32_t index,
                                 uint64_t size_bytes);
-bool hlo_planner_add_stay(hlo_planner_t* planner, uint32_t buffer, hlo_plan_range_t range,
+bool hlo_planner_add_live_range(hlo_planner_t* planner, uint32_t buffer, hlo_plan_range_t range,
                           uint32_t root);
 
 /// Whether a stay cannot be in a buffer beside those that are there.
-bool hlo_planner_stay_conflicts(const hlo_planner_t* planner, uint32_t buffer,
-                                const hlo_plan_stay_t* stay);
+bool hlo_planner_live_range_conflicts(const hlo_planner_t* planner, uint32_t buffer,
+                                const hlo_live_range_t* live_range);
 /// The same for all stays of another buffer.
 bool hlo_planner_buffers_conflict(const hlo_planner_t* planner, uint32_t x, uint32_t y);
 /// Adds a buffer's stays to those of another; false when memory is out.
-bool hlo_planner_merge_stays(hlo_planner_t* planner, uint32_t to, uint32_t from);
+bool hlo_planner_merge_live_ranges(hlo_planner_t* planner, uint32_t to, uint32_t from);
 
 #endif  // HLO_CODEGEN_PLAN_IMPL_H_

@@ -62,7 +62,7 @@ static uint32_t find_obstacle(const ordering_t* o, uint32_t move) {
   const hlo_planner_t* planner = o->mover->planner;
   uint32_t to = o->pending->moves[move].to;
   if (is_read_by_others(o, move, to)) return to;
-  if (planner->buffers[to].kind != HLO_PLACE_RESULT) return HLO_PLAN_NONE;
+  if (planner->buffers[to].kind != HLO_ALLOCATION_RESULT) return HLO_PLAN_NONE;
   const uint32_t donor = planner->plan->donor_of[planner->buffers[to].index];
   if (donor == HLO_DONATED_NOWHERE) return HLO_PLAN_NONE;
   const uint32_t buffer = o->mover->argument_buffers[donor];
@@ -84,7 +84,7 @@ static void try_writer(ordering_t* o, uint32_t buffer) {
 static void tell_writers(ordering_t* o, uint32_t buffer) {
   const hlo_planner_t* planner = o->mover->planner;
   try_writer(o, buffer);
-  if (planner->buffers[buffer].kind != HLO_PLACE_ARGUMENT) return;
+  if (planner->buffers[buffer].kind != HLO_ALLOCATION_ARGUMENT) return;
   uint32_t result = planner->plan->donated_to[planner->buffers[buffer].index];
   if (result != HLO_DONATED_NOWHERE) try_writer(o, o->mover->result_buffers[result]);
 }
@@ -105,11 +105,11 @@ static hlo_status_t save_buffer(ordering_t* o, uint32_t buffer) {
   hlo_planner_t* planner = o->mover->planner;
   traffic_t* traffic = &o->mover->traffic[buffer];
   const hlo_plan_buffer_t from = planner->buffers[buffer];
-  bool in_register = from.kind == HLO_PLACE_REGISTER;
+  bool in_register = from.kind == HLO_ALLOCATION_REGISTER;
   uint32_t saved = hlo_planner_add_buffer(
-      planner, in_register ? HLO_PLACE_REGISTER : HLO_PLACE_TEMPORARY, 0, traffic->read_bytes);
+      planner, in_register ? HLO_ALLOCATION_REGISTER : HLO_ALLOCATION_TEMPORARY, 0, traffic->read_bytes);
   hlo_plan_range_t range = {o->position - 1, o->position};  // not over what is still to be moved
-  if (saved == HLO_PLAN_NONE || !hlo_planner_add_stay(planner, saved, range, HLO_PLAN_NONE)) {
+  if (saved == HLO_PLAN_NONE || !hlo_planner_add_live_range(planner, saved, range, HLO_PLAN_NONE)) {
     return hlo_arena_status(planner->arena);
   }
   planner->buffers[saved].dtype = from.dtype;
@@ -258,12 +258,12 @@ static hlo_status_t find_buffers(mover_t* m) {
   for (uint32_t r = 0; r < plan->result_count; ++r) m->result_buffers[r] = HLO_PLAN_NONE;
   for (uint32_t b = 0; b < planner->buffer_count; ++b) {
     const hlo_plan_buffer_t* buffer = &planner->buffers[b];
-    if (buffer->kind == HLO_PLACE_RESULT && buffer->joined == b)
+    if (buffer->kind == HLO_ALLOCATION_RESULT && buffer->joined == b)
       m->result_buffers[buffer->index] = b;
   }
   for (uint32_t r = 0; r < plan->result_count; ++r) {
     if (m->result_buffers[r] != HLO_PLAN_NONE) continue;
-    m->result_buffers[r] = hlo_planner_add_buffer(planner, HLO_PLACE_RESULT, r, 0);
+    m->result_buffers[r] = hlo_planner_add_buffer(planner, HLO_ALLOCATION_RESULT, r, 0);
   }
   m->traffic = hlo_arena_array(arena, planner->buffer_count, sizeof *m->traffic);
   return hlo_arena_status(arena);
@@ -278,7 +278,7 @@ hlo_status_t hlo_planner_move(hlo_planner_t* planner, const hlo_plan_moves_t** o
     for (uint32_t i = 0; i < sequence->step_count; ++i) {
       const hlo_step_t* step = &sequence->steps[i];
       if (step->kind == HLO_STEP_CONTROL) HLO_TRY(move_control(&m, step->node));
-      if (step->kind == HLO_STEP_SITE) HLO_TRY(move_site(&m, step->node));
+      if (step->kind == HLO_STEP_CALL) HLO_TRY(move_site(&m, step->node));
       if (step->kind == HLO_STEP_FUSION) HLO_TRY(move_fusion(&m, step));
     }
   }

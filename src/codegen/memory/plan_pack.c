@@ -43,8 +43,8 @@ static int compare_blocks(const void* a, const void* b) {
 // From the beginning of a buffer's first stay to the end of its last one.
 static hlo_plan_range_t range_of(const hlo_plan_buffer_t* buffer) {
   hlo_plan_range_t all = {UINT32_MAX, 0};
-  for (uint32_t i = 0; i < buffer->stay_count; ++i) {
-    const hlo_plan_range_t* range = &buffer->stays[i].range;
+  for (uint32_t i = 0; i < buffer->live_range_count; ++i) {
+    const hlo_plan_range_t* range = &buffer->live_ranges[i].range;
     if (range->begin < all.begin) all.begin = range->begin;
     if (range->end > all.end) all.end = range->end;
   }
@@ -58,7 +58,7 @@ static hlo_status_t collect_blocks(const hlo_planner_t* planner, uint32_t* out_c
   uint32_t count = 0;
   for (uint32_t b = 0; b < planner->buffer_count; ++b) {
     const hlo_plan_buffer_t* buffer = &planner->buffers[b];
-    if (buffer->joined != b || buffer->kind != HLO_PLACE_TEMPORARY || !buffer->size_bytes) continue;
+    if (buffer->joined != b || buffer->kind != HLO_ALLOCATION_TEMPORARY || !buffer->size_bytes) continue;
     size_t padded;
     if (!hlo_size_add(buffer->size_bytes, ALIGNMENT - 1, &padded)) {
       return hlo_status_out_of_memory(buffer->size_bytes);
@@ -134,7 +134,7 @@ static bool place_block(space_t* space, block_t* block) {
 // ---- results' memory
 
 static bool is_host(const hlo_plan_buffer_t* buffer, uint32_t number) {
-  return buffer->kind == HLO_PLACE_RESULT && buffer->joined == number && buffer->stay_count &&
+  return buffer->kind == HLO_ALLOCATION_RESULT && buffer->joined == number && buffer->live_range_count &&
          buffer->size_bytes >= HOSTED_BYTES;
 }
 
@@ -206,12 +206,12 @@ static hlo_status_t place_in_results(hlo_planner_t* planner, block_t* blocks, ui
     while (h < host_count && !place_block(&spaces[h], order[i])) ++h;
     if (h == host_count) continue;
     hlo_plan_buffer_t* buffer = &planner->buffers[order[i]->buffer];
-    buffer->kind = HLO_PLACE_RESULT;
+    buffer->kind = HLO_ALLOCATION_RESULT;
     buffer->index = planner->buffers[hosts[h]].index;
     buffer->offset_bytes = order[i]->offset_bytes;
   }
   for (uint32_t i = 0; i < *count; ++i) {
-    if (planner->buffers[blocks[i].buffer].kind == HLO_PLACE_TEMPORARY) blocks[left++] = blocks[i];
+    if (planner->buffers[blocks[i].buffer].kind == HLO_ALLOCATION_TEMPORARY) blocks[left++] = blocks[i];
   }
   *count = left;
   return hlo_ok();
@@ -220,28 +220,28 @@ static hlo_status_t place_in_results(hlo_planner_t* planner, block_t* blocks, ui
 // ---- the arena again
 
 // What a checked program has to know of the arena.
-static hlo_status_t make_watch(hlo_planner_t* planner, const block_t* blocks, uint32_t count) {
+static hlo_status_t make_memory_check(hlo_planner_t* planner, const block_t* blocks, uint32_t count) {
   hlo_plan_t* plan = planner->plan;
-  hlo_watch_t* watch = hlo_arena_alloc_zeroed(planner->arena, sizeof *watch);
-  hlo_watch_block_t* items = hlo_arena_array(planner->arena, (size_t)count + 1, sizeof *items);
-  size_t stay_count = 1;
-  for (uint32_t i = 0; i < count; ++i) stay_count += planner->buffers[blocks[i].buffer].stay_count;
-  hlo_watch_stay_t* stays = hlo_arena_array(planner->arena, stay_count, sizeof *stays);
+  hlo_memory_check_t* memory_check = hlo_arena_alloc_zeroed(planner->arena, sizeof *memory_check);
+  hlo_memory_check_block_t* items = hlo_arena_array(planner->arena, (size_t)count + 1, sizeof *items);
+  size_t live_range_count = 1;
+  for (uint32_t i = 0; i < count; ++i) live_range_count += planner->buffers[blocks[i].buffer].live_range_count;
+  hlo_memory_check_range_t* live_ranges = hlo_arena_array(planner->arena, live_range_count, sizeof *live_ranges);
   HLO_TRY(hlo_arena_status(planner->arena));
   for (uint32_t i = 0; i < count; ++i) {
     const hlo_plan_buffer_t* buffer = &planner->buffers[blocks[i].buffer];
-    items[i] = (hlo_watch_block_t){blocks[i].offset_bytes, buffer->size_bytes, blocks[i].size_bytes,
+    items[i] = (hlo_memory_check_block_t){blocks[i].offset_bytes, buffer->size_bytes, blocks[i].size_bytes,
                                    blocks[i].range.begin, blocks[i].range.end};
-    for (uint32_t s = 0; s < buffer->stay_count; ++s) {
-      stays[watch->stay_count++] = (hlo_watch_stay_t){i, buffer->stays[s].range.begin};
+    for (uint32_t s = 0; s < buffer->live_range_count; ++s) {
+      live_ranges[memory_check->live_range_count++] = (hlo_memory_check_range_t){i, buffer->live_ranges[s].range.begin};
     }
   }
-  watch->block_count = count;
-  watch->blocks = items;
-  watch->stays = stays;
-  watch->filled_bytes = plan->temporary_bytes;
-  plan->temporary_bytes = hlo_watch_temporary_bytes(watch);
-  plan->watch = watch;
+  memory_check->block_count = count;
+  memory_check->blocks = items;
+  memory_check->live_ranges = live_ranges;
+  memory_check->filled_bytes = plan->temporary_bytes;
+  plan->temporary_bytes = hlo_memory_check_temporary_bytes(memory_check);
+  plan->memory_check = memory_check;
   plan->begins = planner->begins;
   plan->ends = planner->ends;
   return hlo_ok();
@@ -294,7 +294,7 @@ static hlo_status_t place_by_size(hlo_planner_t* planner, block_t* blocks, uint3
   return hlo_ok();
 }
 
-static hlo_status_t place_fitted(hlo_planner_t* planner, block_t* blocks, uint32_t count,
+static hlo_status_t allocation_fitted(hlo_planner_t* planner, block_t* blocks, uint32_t count,
                                  bool is_staggered, uint64_t* out_total_bytes) {
   space_t arena = {.capacity_bytes = SIZE_MAX - HLO_BLOCK_ALIAS_BYTES, .is_staggered = is_staggered};
   arena.placed = hlo_arena_array(planner->arena, (size_t)count + 1, sizeof(*arena.placed));
@@ -308,16 +308,16 @@ static hlo_status_t place_fitted(hlo_planner_t* planner, block_t* blocks, uint32
 
 // Large blocks begin at different offsets of a page, unless that grows the arena by more than a
 // small part.
-static hlo_status_t place_largest(hlo_planner_t* planner, block_t* blocks, uint32_t count,
+static hlo_status_t allocation_largest(hlo_planner_t* planner, block_t* blocks, uint32_t count,
                                   uint64_t* out_total_bytes) {
   enum { MOST_GROWTH = 32 };  // one part of so many
-  HLO_TRY(place_fitted(planner, blocks, count, false, out_total_bytes));
+  HLO_TRY(allocation_fitted(planner, blocks, count, false, out_total_bytes));
   if (count < 2 || blocks[1].size_bytes < HLO_BLOCK_STAGGERED_BYTES) return hlo_ok();
   block_t* copies = hlo_arena_array(planner->arena, count, sizeof *copies);
   HLO_TRY(hlo_arena_status(planner->arena));
   memcpy(copies, blocks, count * sizeof *copies);
   uint64_t total_bytes;
-  HLO_TRY(place_fitted(planner, copies, count, true, &total_bytes));
+  HLO_TRY(allocation_fitted(planner, copies, count, true, &total_bytes));
   if (total_bytes > *out_total_bytes + *out_total_bytes / MOST_GROWTH) return hlo_ok();
   memcpy(blocks, copies, count * sizeof *copies);
   *out_total_bytes = total_bytes;
@@ -331,7 +331,7 @@ static hlo_status_t place_blocks(hlo_planner_t* planner, block_t* blocks, uint32
   uint32_t fitted = count < FITTED_BLOCKS ? count : FITTED_BLOCKS;
   uint64_t* offsets = hlo_arena_array(planner->arena, (size_t)count + 1, sizeof *offsets);
   HLO_TRY(hlo_arena_status(planner->arena));
-  HLO_TRY(place_largest(planner, blocks, fitted, total));
+  HLO_TRY(allocation_largest(planner, blocks, fitted, total));
   if (fitted == count) return hlo_ok();
   HLO_TRY(place_by_size(planner, blocks + fitted, count - fitted, total));
   for (uint32_t i = 0; i < count; ++i) offsets[i] = blocks[i].offset_bytes;
@@ -352,13 +352,13 @@ static hlo_status_t lay_out(hlo_planner_t* planner) {
   if (count > 1) qsort(blocks, count, sizeof *blocks, compare_blocks);
   HLO_TRY(place_in_results(planner, blocks, &count));
   for (uint32_t i = 0; i < count && planner->plan->is_checked; ++i) {
-    blocks[i].size_bytes += HLO_WATCH_ZONE_BYTES;
+    blocks[i].size_bytes += HLO_MEMORY_CHECK_ZONE_BYTES;
   }
   HLO_TRY(place_blocks(planner, blocks, count));
   for (uint32_t i = 0; i < count; ++i) {
     planner->buffers[blocks[i].buffer].offset_bytes = blocks[i].offset_bytes;
   }
-  return planner->plan->is_checked ? make_watch(planner, blocks, count) : hlo_ok();
+  return planner->plan->is_checked ? make_memory_check(planner, blocks, count) : hlo_ok();
 }
 
 // ---- places
@@ -369,7 +369,7 @@ static hlo_status_t number_registers(hlo_planner_t* planner) {
   HLO_TRY(hlo_arena_status(planner->arena));
   for (uint32_t b = 0; b < planner->buffer_count; ++b) {
     hlo_plan_buffer_t* buffer = &planner->buffers[b];
-    if (buffer->kind != HLO_PLACE_REGISTER || buffer->joined != b) continue;
+    if (buffer->kind != HLO_ALLOCATION_REGISTER || buffer->joined != b) continue;
     buffer->index = plan->register_count;
     plan->registers[plan->register_count++] = (hlo_plan_register_t){
         buffer->dtype, buffer->size_bytes > hlo_dtype_size_bytes(buffer->dtype)};
@@ -377,9 +377,9 @@ static hlo_status_t number_registers(hlo_planner_t* planner) {
   return hlo_ok();
 }
 
-static hlo_place_t buffer_place(const hlo_planner_t* planner, uint32_t buffer) {
+static hlo_allocation_t buffer_allocation(const hlo_planner_t* planner, uint32_t buffer) {
   const hlo_plan_buffer_t* b = &planner->buffers[buffer];
-  return (hlo_place_t){b->kind, b->index, b->offset_bytes};
+  return (hlo_allocation_t){b->kind, b->index, b->offset_bytes};
 }
 
 static void give_places(const hlo_planner_t* planner) {
@@ -387,11 +387,11 @@ static void give_places(const hlo_planner_t* planner) {
     const hlo_value_t* value = planner->values[i];
     if (!value) continue;
     uint32_t buffer = hlo_planner_buffer(planner, value);
-    if (buffer != HLO_PLAN_NONE) planner->plan->places[i] = buffer_place(planner, buffer);
+    if (buffer != HLO_PLAN_NONE) planner->plan->allocations[i] = buffer_allocation(planner, buffer);
   }
   for (uint32_t i = 0; i < planner->plan->schedule->fusion_count; ++i) {
     uint32_t buffer = planner->scratch_buffers[i];
-    if (buffer != HLO_PLAN_NONE) planner->plan->scratch[i] = buffer_place(planner, buffer);
+    if (buffer != HLO_PLAN_NONE) planner->plan->scratch[i] = buffer_allocation(planner, buffer);
   }
 }
 
@@ -402,8 +402,8 @@ static hlo_status_t give_copies(const hlo_planner_t* planner, const hlo_plan_mov
     HLO_TRY(hlo_arena_status(planner->arena));
     for (uint32_t i = 0; i < list->count; ++i) {
       const hlo_plan_move_t* move = &list->moves[i];
-      copies->items[i] = (hlo_copy_t){buffer_place(planner, move->from),
-                                      buffer_place(planner, move->to), move->size_bytes};
+      copies->items[i] = (hlo_copy_t){buffer_allocation(planner, move->from),
+                                      buffer_allocation(planner, move->to), move->size_bytes};
     }
     copies->count = list->count;
   }
@@ -411,8 +411,8 @@ static hlo_status_t give_copies(const hlo_planner_t* planner, const hlo_plan_mov
 }
 
 static void mark_read(hlo_plan_t* plan, const hlo_value_t* value) {
-  hlo_place_t place = hlo_plan_place(plan, value);
-  if (place.kind == HLO_PLACE_CONSTANT) plan->constants[place.index].is_read = true;
+  hlo_allocation_t allocation = hlo_plan_allocation(plan, value);
+  if (allocation.kind == HLO_ALLOCATION_CONSTANT) plan->constants[allocation.index].is_read = true;
 }
 
 static hlo_status_t mark_step(const hlo_planner_t* planner, const hlo_step_t* step) {
@@ -426,8 +426,8 @@ static hlo_status_t mark_step(const hlo_planner_t* planner, const hlo_step_t* st
   }
   if (step->kind == HLO_STEP_VIEW || node->op == HLO_OP_while) return hlo_ok();
   for (uint32_t i = 0; i < node->operand_count; ++i) {
-    hlo_place_t place = hlo_plan_operand_place(plan, node, i);
-    if (place.kind == HLO_PLACE_CONSTANT) plan->constants[place.index].is_read = true;
+    hlo_allocation_t allocation = hlo_plan_operand_allocation(plan, node, i);
+    if (allocation.kind == HLO_ALLOCATION_CONSTANT) plan->constants[allocation.index].is_read = true;
   }
   if (step->kind == HLO_STEP_CONTROL) return hlo_ok();
   uint32_t count = 0;
@@ -443,7 +443,7 @@ static hlo_status_t list_constants(const hlo_planner_t* planner) {
   HLO_TRY(hlo_arena_status(planner->arena));
   for (uint32_t i = 0; i < planner->module->value_count; ++i) {
     uint32_t buffer = planner->buffer_of[i];
-    if (buffer == HLO_PLAN_NONE || planner->buffers[buffer].kind != HLO_PLACE_CONSTANT) continue;
+    if (buffer == HLO_PLAN_NONE || planner->buffers[buffer].kind != HLO_ALLOCATION_CONSTANT) continue;
     plan->constants[planner->buffers[buffer].index].value = planner->values[i];
   }
   for (uint32_t s = 0; s < plan->schedule->sequence_count; ++s) {
@@ -460,11 +460,11 @@ static hlo_status_t list_constants(const hlo_planner_t* planner) {
   return hlo_ok();
 }
 
-hlo_place_t hlo_plan_operand_place(const hlo_plan_t* plan, const hlo_node_t* node, uint32_t i) {
+hlo_allocation_t hlo_plan_operand_allocation(const hlo_plan_t* plan, const hlo_node_t* node, uint32_t i) {
   for (uint32_t r = 0; r < node->result_count; ++r) {
-    if (hlo_call_may_share(node, r, i)) return hlo_plan_place(plan, &node->results[r]);
+    if (hlo_call_may_share(node, r, i)) return hlo_plan_allocation(plan, &node->results[r]);
   }
-  return hlo_plan_place(plan, hlo_node_operand(node, i));
+  return hlo_plan_allocation(plan, hlo_node_operand(node, i));
 }
 
 hlo_status_t hlo_planner_finish(hlo_planner_t* planner) {

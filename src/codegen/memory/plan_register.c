@@ -31,7 +31,7 @@ static uint32_t most_lanes(const hlo_plan_t* plan) {
 static bool fits_kernel(const hlo_planner_t* planner, const hlo_fusion_t* fusion,
                         const hlo_value_t* value) {
   const hlo_kernel_t* kernel = planner->plan->kernels[fusion->index];
-  if (fusion->team) return false;  // what runs on other threads finds all in memory
+  if (fusion->concurrent_group) return false;  // what runs on other threads finds all in memory
   int64_t count = hlo_type_element_count(value->type);
   if (count == 1) return hlo_kernel_reads_values(kernel);
   return count <= (int64_t)hlo_kernel_value_lanes(kernel);
@@ -132,7 +132,7 @@ static hlo_status_t scan_uses(hlo_planner_t* planner) {
     for (uint32_t i = 0; i < sequence->step_count; ++i) {
       const hlo_step_t* step = &sequence->steps[i];
       if (step->kind == HLO_STEP_FUSION) scan_fusion(planner, step->fusion);
-      if (step->kind == HLO_STEP_SITE) HLO_TRY(scan_site(planner, step->node));
+      if (step->kind == HLO_STEP_CALL) HLO_TRY(scan_site(planner, step->node));
     }
   }
   return hlo_ok();

@@ -31,7 +31,7 @@ static hlo_status_t number_region(hlo_planner_t* planner, const hlo_region_t* re
   for (uint32_t i = 0; i < sequence->step_count; ++i) {
     const hlo_step_t* step = &sequence->steps[i];
     const hlo_node_t* node = step->node;
-    bool is_joining = i > 0 && hlo_step_team(step) && hlo_step_team(step) == hlo_step_team(step - 1);
+    bool is_joining = i > 0 && hlo_step_concurrent_group(step) && hlo_step_concurrent_group(step) == hlo_step_concurrent_group(step - 1);
     if (!is_joining) HLO_TRY(next_position(planner, step, &planner->begins[node->index]));
     planner->begins[node->index] = planner->ends[node->index] = planner->position;
     if (step->kind != HLO_STEP_CONTROL) continue;
@@ -107,7 +107,7 @@ static void scan_fusion(hlo_planner_t* planner, const hlo_step_t* step, uint32_t
   }
   for (uint32_t i = 0; i < fusion->output_count; ++i) {
     define(planner, fusion->outputs[i], position);
-    if (fusion->team) planner->makers[fusion->outputs[i]->index] = fusion;
+    if (fusion->concurrent_group) planner->makers[fusion->outputs[i]->index] = fusion;
   }
 }
 
@@ -131,7 +131,7 @@ static hlo_status_t scan_region(hlo_planner_t* planner, const hlo_region_t* regi
     switch (step->kind) {
       case HLO_STEP_FUSION: scan_fusion(planner, step, position); break;
       case HLO_STEP_VIEW:
-      case HLO_STEP_SITE: HLO_TRY(scan_node(planner, step->node, position)); break;
+      case HLO_STEP_CALL: HLO_TRY(scan_node(planner, step->node, position)); break;
       case HLO_STEP_CONTROL: HLO_TRY(scan_control(planner, step->node)); break;
     }
   }
@@ -208,7 +208,7 @@ static hlo_status_t find_last_readers(hlo_planner_t* planner) {
     const hlo_sequence_t* sequence = &schedule->sequences[s];
     for (uint32_t i = 0; i < sequence->step_count; ++i) {
       const hlo_step_t* step = &sequence->steps[i];
-      if (!hlo_step_team(step)) continue;
+      if (!hlo_step_concurrent_group(step)) continue;
       for (uint32_t k = 0; k < step->fusion->input_count; ++k) {
         uint32_t root = hlo_planner_root(planner, step->fusion->inputs[k]);
         if (planner->ranges[root].end != planner->begins[step->node->index]) continue;
@@ -226,19 +226,19 @@ static hlo_status_t find_last_readers(hlo_planner_t* planner) {
 static hlo_status_t make_buffer(hlo_planner_t* planner, const hlo_value_t* value) {
   const hlo_plan_t* plan = planner->plan;
   uint32_t i = value->index;
-  hlo_place_kind_t kind = HLO_PLACE_TEMPORARY;
+  hlo_allocation_kind_t kind = HLO_ALLOCATION_TEMPORARY;
   uint32_t index = 0;
   if (value->region == plan->func->body && !value->def) {
-    kind = HLO_PLACE_ARGUMENT;
+    kind = HLO_ALLOCATION_ARGUMENT;
     index = value->number;
   } else if (hlo_plan_is_constant(value)) {
-    kind = HLO_PLACE_CONSTANT;
+    kind = HLO_ALLOCATION_CONSTANT;
     index = planner->plan->constant_count++;
   } else if (planner->in_register[i]) {
-    kind = HLO_PLACE_REGISTER;
+    kind = HLO_ALLOCATION_REGISTER;
   }
   uint32_t buffer = hlo_planner_add_buffer(planner, kind, index, planner->sizes[i]);
-  if (buffer == HLO_PLAN_NONE || !hlo_planner_add_stay(planner, buffer, planner->ranges[i], i)) {
+  if (buffer == HLO_PLAN_NONE || !hlo_planner_add_live_range(planner, buffer, planner->ranges[i], i)) {
     return hlo_arena_status(planner->arena);
   }
   planner->buffers[buffer].dtype = value->type->dtype;
@@ -298,9 +298,9 @@ static hlo_status_t make_scratch(hlo_planner_t* planner) {
       if (loop) planner->plan->is_prepared_for[loop->index] = true;
       const hlo_node_t* user = loop ? loop : step->node;
       hlo_plan_range_t range = {planner->begins[user->index], planner->ends[user->index]};
-      uint32_t buffer = hlo_planner_add_buffer(planner, HLO_PLACE_TEMPORARY, 0, bytes);
+      uint32_t buffer = hlo_planner_add_buffer(planner, HLO_ALLOCATION_TEMPORARY, 0, bytes);
       if (buffer == HLO_PLAN_NONE ||
-          !hlo_planner_add_stay(planner, buffer, range, HLO_PLAN_NONE)) {
+          !hlo_planner_add_live_range(planner, buffer, range, HLO_PLAN_NONE)) {
         return hlo_arena_status(planner->arena);
       }
       planner->scratch_buffers[step->fusion->index] = buffer;
@@ -333,7 +333,7 @@ hlo_status_t hlo_planner_scan(hlo_planner_t* planner) {
   }
   unite_region(planner, body);
   HLO_TRY(hlo_planner_choose_registers(planner));
-  if (planner->plan->schedule->team_count) HLO_TRY(find_last_readers(planner));
+  if (planner->plan->schedule->concurrent_group_count) HLO_TRY(find_last_readers(planner));
   HLO_TRY(make_buffers(planner));
   HLO_TRY(make_scratch(planner));
   return read_donation(planner);

@@ -329,7 +329,7 @@ static void captured_values_outlive_every_round(void** state) {
 
 // Every place of a right plan moved to another one in turn: the proof must fail, or the value be
 // one that nobody reads there.
-static void the_proof_finds_wrong_places(void** state) {
+static void the_proof_finds_wrong_allocations(void** state) {
   (void)state;
   fixture_t f;
   make(kSwap, &f);
@@ -337,13 +337,13 @@ static void the_proof_finds_wrong_places(void** state) {
   const hlo_value_t* victims[] = {loop->regions[0]->args[0], loop->regions[1]->args[1],
                                   &loop->results[0], &loop->regions[1]->first->results[0]};
   for (size_t i = 0; i < sizeof victims / sizeof victims[0]; ++i) {
-    hlo_place_t* place = &f.plan->places[victims[i]->index];
-    hlo_place_t right = *place;
-    *place = (hlo_place_t){HLO_PLACE_TEMPORARY, 0, 32};
+    hlo_allocation_t* allocation = &f.plan->allocations[victims[i]->index];
+    hlo_allocation_t right = *allocation;
+    *allocation = (hlo_allocation_t){HLO_ALLOCATION_TEMPORARY, 0, 32};
     hlo_status_t status = hlo_plan_check(f.plan);
     assert_int_equal(hlo_status_code(status), HLO_STATUS_INTERNAL);
     hlo_status_release(status);
-    *place = right;
+    *allocation = right;
   }
   hlo_copy_list_t* copies = &f.plan->copies[hlo_region_terminator(loop->regions[1])->index];
   for (uint32_t i = 0; i < copies->count; ++i) {
@@ -473,15 +473,15 @@ static void large_temporaries_begin_at_different_offsets_of_a_page(void** state)
   fixture_t f;
   make(hlo_strbuf_text(&text), &f);
   check(hlo_plan_check(f.plan));
-  bool is_taken[WAYS] = {false};
+  bool is_prologue[WAYS] = {false};
   const hlo_node_t* node = f.module->first_func->body->first;
   for (int i = 0; i < COUNT; ++i, node = node->next) {
-    const hlo_place_t place = hlo_plan_place(f.plan, &node->results[0]);
-    assert_int_equal(place.kind, HLO_PLACE_TEMPORARY);
-    assert_int_equal(place.offset_bytes % HLO_BLOCK_ALIGNMENT, 0);
-    const uint64_t way = place.offset_bytes % HLO_BLOCK_ALIAS_BYTES / HLO_BLOCK_ALIGNMENT;
-    assert_false(is_taken[way]);
-    is_taken[way] = true;
+    const hlo_allocation_t allocation = hlo_plan_allocation(f.plan, &node->results[0]);
+    assert_int_equal(allocation.kind, HLO_ALLOCATION_TEMPORARY);
+    assert_int_equal(allocation.offset_bytes % HLO_BLOCK_ALIGNMENT, 0);
+    const uint64_t way = allocation.offset_bytes % HLO_BLOCK_ALIAS_BYTES / HLO_BLOCK_ALIGNMENT;
+    assert_false(is_prologue[way]);
+    is_prologue[way] = true;
   }
   const uint64_t at_once = (uint64_t)(COUNT + 1) * SIZE_BYTES;  // with a sum
   assert_true(f.plan->temporary_bytes <= at_once + at_once / 128);
@@ -522,7 +522,7 @@ int main(void) {
       cmocka_unit_test(temporaries_lie_in_results),
       cmocka_unit_test(donated_arguments_may_change_places),
       cmocka_unit_test(captured_values_outlive_every_round),
-      cmocka_unit_test(the_proof_finds_wrong_places),
+      cmocka_unit_test(the_proof_finds_wrong_allocations),
       cmocka_unit_test(long_chains_are_in_place),
       cmocka_unit_test(many_values_share_the_arena),
       cmocka_unit_test(large_temporaries_begin_at_different_offsets_of_a_page),

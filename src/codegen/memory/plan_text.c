@@ -5,25 +5,25 @@
 
 #include "codegen/memory/plan.h"
 
-static void print_place(const hlo_place_t* place, hlo_strbuf_t* out) {
-  switch (place->kind) {
-    case HLO_PLACE_NONE: hlo_strbuf_puts(out, "-"); return;
-    case HLO_PLACE_ARGUMENT: hlo_strbuf_printf(out, "arg%u", place->index); return;
-    case HLO_PLACE_RESULT:
-      hlo_strbuf_printf(out, "result%u", place->index);
-      if (place->offset_bytes) hlo_strbuf_printf(out, "+%" PRIu64, place->offset_bytes);
+static void print_allocation(const hlo_allocation_t* allocation, hlo_strbuf_t* out) {
+  switch (allocation->kind) {
+    case HLO_ALLOCATION_NONE: hlo_strbuf_puts(out, "-"); return;
+    case HLO_ALLOCATION_ARGUMENT: hlo_strbuf_printf(out, "arg%u", allocation->index); return;
+    case HLO_ALLOCATION_RESULT:
+      hlo_strbuf_printf(out, "result%u", allocation->index);
+      if (allocation->offset_bytes) hlo_strbuf_printf(out, "+%" PRIu64, allocation->offset_bytes);
       return;
-    case HLO_PLACE_CONSTANT: hlo_strbuf_printf(out, "const%u", place->index); return;
-    case HLO_PLACE_REGISTER: hlo_strbuf_printf(out, "reg%u", place->index); return;
-    case HLO_PLACE_TEMPORARY: hlo_strbuf_printf(out, "temp+%" PRIu64, place->offset_bytes); return;
+    case HLO_ALLOCATION_CONSTANT: hlo_strbuf_printf(out, "const%u", allocation->index); return;
+    case HLO_ALLOCATION_REGISTER: hlo_strbuf_printf(out, "reg%u", allocation->index); return;
+    case HLO_ALLOCATION_TEMPORARY: hlo_strbuf_printf(out, "temp+%" PRIu64, allocation->offset_bytes); return;
   }
 }
 
 static void print_value(const hlo_plan_t* plan, const hlo_value_t* value, const char* separator,
                         hlo_strbuf_t* out) {
-  hlo_place_t place = hlo_plan_place(plan, value);
+  hlo_allocation_t allocation = hlo_plan_allocation(plan, value);
   hlo_strbuf_puts(out, separator);
-  print_place(&place, out);
+  print_allocation(&allocation, out);
 }
 
 static void indent(uint32_t depth, hlo_strbuf_t* out) {
@@ -37,9 +37,9 @@ static void print_copies(const hlo_plan_t* plan, const hlo_node_t* node, uint32_
     const hlo_copy_t* copy = &list->items[i];
     indent(depth, out);
     hlo_strbuf_printf(out, "copy %" PRIu64 " bytes ", copy->size_bytes);
-    print_place(&copy->from, out);
+    print_allocation(&copy->from, out);
     hlo_strbuf_puts(out, " -> ");
-    print_place(&copy->to, out);
+    print_allocation(&copy->to, out);
     hlo_strbuf_puts(out, "\n");
   }
 }
@@ -51,15 +51,15 @@ static void print_fusion(const hlo_plan_t* plan, const hlo_fusion_t* fusion, hlo
     uint64_t chunks = hlo_kernel_chunk_count(kernel, phase);
     if (chunks > 1) hlo_strbuf_printf(out, " in %" PRIu64 " chunks", chunks);
   }
-  if (plan->scratch[fusion->index].kind != HLO_PLACE_NONE) {
+  if (plan->scratch[fusion->index].kind != HLO_ALLOCATION_NONE) {
     hlo_strbuf_puts(out, " with ");
-    print_place(&plan->scratch[fusion->index], out);
+    print_allocation(&plan->scratch[fusion->index], out);
     if (plan->prepared[fusion->index]) hlo_strbuf_puts(out, " prepared before the loop");
   }
   if (fusion->model && fusion->model != fusion) {
     hlo_strbuf_printf(out, " as %u", fusion->model->index);
   }
-  if (fusion->team) hlo_strbuf_printf(out, " in team %u", fusion->team->index);
+  if (fusion->concurrent_group) hlo_strbuf_printf(out, " in team %u", fusion->concurrent_group->index);
   hlo_strbuf_puts(out, " {");
   for (uint32_t i = 0; i < fusion->node_count; ++i) {
     hlo_strbuf_printf(out, "%s%s", i ? " " : "", hlo_op_info(fusion->nodes[i]->op)->name);

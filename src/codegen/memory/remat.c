@@ -21,13 +21,13 @@ static const double LEAST_NS = 1000;  // of computing anything again
 static const uint32_t NOWHERE = UINT32_MAX;
 
 /// A value in memory, by index; of views, what they are views of.
-typedef struct stay {
+typedef struct live_range {
   uint32_t root;
   uint32_t begin, end;            // positions
   uint32_t before, after;         // the last reader before the peak, the first one behind it
   bool is_stored, is_read_there;  // at the peak
   bool is_moved, is_needed;       // in this step: computed again; read by what is
-} stay_t;
+} live_range_t;
 
 typedef struct change {
   hlo_node_t* user;
@@ -55,7 +55,7 @@ struct hlo_remat {
   uint32_t node_count;   // when the step began: what has a larger index was made in it
   bool* is_tried;        // by index of the value
   // Of this step, by index of the value or node:
-  stay_t* stays;
+  live_range_t* live_ranges;
   uint32_t* position_of;  // of the one step that a node of the body is in; NOWHERE: several, none
   uint32_t* users;        // fusions that a node is in
   uint32_t* order;        // of nodes in the body
@@ -73,25 +73,25 @@ static uint64_t bytes_of(const hlo_value_t* value) {
   return hlo_type_size_bytes(value->type);
 }
 
-static stay_t* stay_of(const hlo_remat_t* r, const hlo_value_t* value) {
-  return &r->stays[r->stays[value->index].root];
+static live_range_t* live_range_of(const hlo_remat_t* r, const hlo_value_t* value) {
+  return &r->live_ranges[r->live_ranges[value->index].root];
 }
 
 // ---- what is in memory when
 
-static void begin_stay(hlo_remat_t* r, const hlo_step_t* step, const hlo_value_t* value,
+static void begin_live_range(hlo_remat_t* r, const hlo_step_t* step, const hlo_value_t* value,
                        uint32_t position) {
   uint32_t root = value->index;
-  if (step->kind == HLO_STEP_VIEW) root = r->stays[hlo_node_operand(step->node, 0)->index].root;
-  r->stays[value->index].root = root;
+  if (step->kind == HLO_STEP_VIEW) root = r->live_ranges[hlo_node_operand(step->node, 0)->index].root;
+  r->live_ranges[value->index].root = root;
   if (root != value->index) return;
-  bool is_stored = hlo_plan_place(r->plan, value).kind == HLO_PLACE_TEMPORARY;
-  r->stays[root] = (stay_t){root, position, position, NOWHERE, NOWHERE, .is_stored = is_stored};
+  bool is_stored = hlo_plan_allocation(r->plan, value).kind == HLO_ALLOCATION_TEMPORARY;
+  r->live_ranges[root] = (live_range_t){root, position, position, NOWHERE, NOWHERE, .is_stored = is_stored};
 }
 
 static void read_at(hlo_remat_t* r, const hlo_value_t* value, uint32_t position) {
-  stay_t* stay = stay_of(r, value);
-  if (stay->end < position) stay->end = position;
+  live_range_t* live_range = live_range_of(r, value);
+  if (live_range->end < position) live_range->end = position;
 }
 
 static uint32_t output_count(const hlo_step_t* step) {
@@ -113,11 +113,11 @@ static hlo_status_t find_peak(hlo_remat_t* r, const hlo_sequence_t* sequence, ui
   for (uint32_t i = 0; i < count; ++i) {
     const hlo_step_t* step = &sequence->steps[i];
     hlo_value_list_t read;
-    for (uint32_t o = 0; o < output_count(step); ++o) begin_stay(r, step, output(step, o), i);
+    for (uint32_t o = 0; o < output_count(step); ++o) begin_live_range(r, step, output(step, o), i);
     HLO_TRY(hlo_step_list_read(step, r->arena, &read));
     for (uint32_t k = 0; k < read.count; ++k) {
       // What comes from around a region is counted there.
-      if (step->kind != HLO_STEP_VIEW && stay_of(r, read.values[k])->is_stored) {
+      if (step->kind != HLO_STEP_VIEW && live_range_of(r, read.values[k])->is_stored) {
         const hlo_node_t* def = read.values[k]->def;
         if (def && def->parent == sequence->region) read_at(r, read.values[k], i);
       }
@@ -134,10 +134,10 @@ static hlo_status_t find_peak(hlo_remat_t* r, const hlo_sequence_t* sequence, ui
   for (uint32_t i = 0; i < count; ++i) {
     for (uint32_t o = 0; o < output_count(&sequence->steps[i]); ++o) {
       const hlo_value_t* value = output(&sequence->steps[i], o);
-      const stay_t* stay = &r->stays[value->index];
-      if (stay->root != value->index || !stay->is_stored) continue;
-      changes[stay->begin] += (double)bytes_of(value);
-      changes[stay->end + 1] -= (double)bytes_of(value);
+      const live_range_t* live_range = &r->live_ranges[value->index];
+      if (live_range->root != value->index || !live_range->is_stored) continue;
+      changes[live_range->begin] += (double)bytes_of(value);
+      changes[live_range->end + 1] -= (double)bytes_of(value);
     }
   }
   double used = 0;
@@ -178,10 +178,10 @@ static hlo_status_t note_readers(hlo_remat_t* r, const hlo_sequence_t* body) {
     if (body->steps[i].kind == HLO_STEP_VIEW) continue;
     HLO_TRY(hlo_step_list_read(&body->steps[i], r->arena, &read));
     for (uint32_t k = 0; k < read.count; ++k) {
-      stay_t* stay = stay_of(r, read.values[k]);
-      if (i < r->peak) stay->before = i;
-      if (i == r->peak) stay->is_read_there = true;
-      if (i > r->peak && stay->after == NOWHERE) stay->after = i;
+      live_range_t* live_range = live_range_of(r, read.values[k]);
+      if (i < r->peak) live_range->before = i;
+      if (i == r->peak) live_range->is_read_there = true;
+      if (i > r->peak && live_range->after == NOWHERE) live_range->after = i;
     }
   }
   return hlo_ok();
@@ -252,18 +252,18 @@ static bool gather_operand(hlo_remat_t* r, candidate_t* c, const hlo_value_t* va
   const hlo_node_t* def = value->def;
   if (!def || hlo_plan_is_constant(value)) return true;
   if (def->parent != r->func->body) return false;
-  stay_t* stay = stay_of(r, value);
-  uint32_t needed = stay_of(r, c->value)->after;
-  hlo_place_kind_t kind = hlo_plan_place(r->plan, value).kind;
-  if (!stay->is_stored && kind != HLO_PLACE_NONE) return true;
-  if (stay->is_stored && stay->is_moved) return false;
+  live_range_t* live_range = live_range_of(r, value);
+  uint32_t needed = live_range_of(r, c->value)->after;
+  hlo_allocation_kind_t kind = hlo_plan_allocation(r->plan, value).kind;
+  if (!live_range->is_stored && kind != HLO_ALLOCATION_NONE) return true;
+  if (live_range->is_stored && live_range->is_moved) return false;
   double bytes = (double)bytes_of(value);
-  bool is_there = stay->is_stored && stay->end >= needed;
-  bool is_small = stay->is_stored && bytes * SMALL_SHARE <= (double)bytes_of(c->value);
+  bool is_there = live_range->is_stored && live_range->end >= needed;
+  bool is_small = live_range->is_stored && bytes * SMALL_SHARE <= (double)bytes_of(c->value);
   if (!is_there && !is_small && (r->users[def->index] || hlo_node_is_view(def))) {
     return gather(r, c, value->def);
   }
-  if (!stay->is_stored) return false;
+  if (!live_range->is_stored) return false;
   if (!is_there) c->freed_bytes -= bytes;
   return true;
 }
@@ -285,9 +285,9 @@ static bool gather(hlo_remat_t* r, candidate_t* c, hlo_node_t* node) {
 // ---- choosing
 
 static bool is_candidate(const hlo_remat_t* r, const hlo_value_t* value) {
-  const stay_t* stay = &r->stays[value->index];
-  return stay->root == value->index && stay->is_stored && !stay->is_moved && !stay->is_needed &&
-         !stay->is_read_there && stay->begin < r->peak && stay->after != NOWHERE &&
+  const live_range_t* live_range = &r->live_ranges[value->index];
+  return live_range->root == value->index && live_range->is_stored && !live_range->is_moved && !live_range->is_needed &&
+         !live_range->is_read_there && live_range->begin < r->peak && live_range->after != NOWHERE &&
          !(value->index < r->tried_count && r->is_tried[value->index]);
 }
 
@@ -321,7 +321,7 @@ static hlo_value_t* choose(hlo_remat_t* r, const hlo_sequence_t* body) {
 
 // ---- changing the body
 
-static hlo_status_t clone_before(hlo_remat_t* r, hlo_node_t* place, const hlo_node_t* node,
+static hlo_status_t clone_before(hlo_remat_t* r, hlo_node_t* allocation, const hlo_node_t* node,
                                  hlo_value_map_t* map) {
   hlo_node_t** room =
       hlo_arena_room(r->arena, r->clones, r->clone_count, &r->clone_capacity, sizeof(*room));
@@ -330,7 +330,7 @@ static hlo_status_t clone_before(hlo_remat_t* r, hlo_node_t* place, const hlo_no
   hlo_node_t* clone = hlo_node_clone(r->func->body, node, map);
   HLO_TRY(hlo_module_status(r->module));
   hlo_node_unlink(clone);
-  hlo_node_insert_before(place, clone);
+  hlo_node_insert_before(allocation, clone);
   r->clones[r->clone_count++] = clone;
   return hlo_ok();
 }
@@ -372,16 +372,16 @@ static void sort_moved(const hlo_remat_t* r, candidate_t* c) {
 }
 
 static hlo_status_t apply(hlo_remat_t* r, candidate_t* c, bool* out_done) {
-  hlo_node_t* place = first_reader(r, c);
+  hlo_node_t* allocation = first_reader(r, c);
   *out_done = false;
-  if (!place) return hlo_ok();
+  if (!allocation) return hlo_ok();
   hlo_value_map_t map = {hlo_arena_array(r->arena, r->module->value_count, sizeof(*map.values)),
                          r->module->value_count};
   HLO_TRY(hlo_arena_status(r->arena));
   sort_moved(r, c);
-  for (uint32_t i = 0; i < c->node_count; ++i) HLO_TRY(clone_before(r, place, c->nodes[i], &map));
+  for (uint32_t i = 0; i < c->node_count; ++i) HLO_TRY(clone_before(r, allocation, c->nodes[i], &map));
   for (uint32_t i = 1; i < c->moved_count; ++i) {
-    HLO_TRY(clone_before(r, place, c->moved[i]->def, &map));
+    HLO_TRY(clone_before(r, allocation, c->moved[i]->def, &map));
   }
   for (uint32_t i = 0; i < c->change_count; ++i) {
     change_t* room =
@@ -399,10 +399,10 @@ static hlo_status_t apply(hlo_remat_t* r, candidate_t* c, bool* out_done) {
 
 // What the copies read is there for them: it is not computed again in this step.
 static void note_needs(hlo_remat_t* r, const candidate_t* c) {
-  stay_of(r, c->value)->is_moved = true;
+  live_range_of(r, c->value)->is_moved = true;
   for (uint32_t i = 0; i < c->node_count; ++i) {
     for (uint32_t k = 0; k < c->nodes[i]->operand_count; ++k) {
-      stay_of(r, hlo_node_operand(c->nodes[i], k))->is_needed = true;
+      live_range_of(r, hlo_node_operand(c->nodes[i], k))->is_needed = true;
     }
   }
 }
@@ -420,7 +420,7 @@ void hlo_remat_undo(hlo_remat_t* r) {
 static hlo_status_t start(hlo_remat_t* r, const hlo_plan_t* plan) {
   uint32_t values = r->module->value_count, nodes = r->node_count = r->module->node_count;
   bool* is_tried = hlo_arena_array(r->arena, values, sizeof *is_tried);
-  r->stays = hlo_arena_array(r->arena, values, sizeof *r->stays);
+  r->live_ranges = hlo_arena_array(r->arena, values, sizeof *r->live_ranges);
   r->position_of = hlo_arena_array(r->arena, nodes, sizeof *r->position_of);
   r->users = hlo_arena_array(r->arena, nodes, sizeof *r->users);
   r->order = hlo_arena_array(r->arena, nodes, sizeof *r->order);
@@ -430,7 +430,7 @@ static hlo_status_t start(hlo_remat_t* r, const hlo_plan_t* plan) {
   r->is_tried = is_tried;
   r->tried_count = values;
   for (uint32_t i = 0; i < values; ++i) {
-    r->stays[i] = (stay_t){.root = i, .before = NOWHERE, .after = NOWHERE};
+    r->live_ranges[i] = (live_range_t){.root = i, .before = NOWHERE, .after = NOWHERE};
   }
   r->plan = plan;
   r->visit = r->clone_count = r->change_count = 0;

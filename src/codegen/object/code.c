@@ -7,6 +7,6 @@
 void hlo_code_deinit(hlo_code_t* code) {
   hlo_mem_free(code->bytes);
   hlo_mem_free(code->funcs);
-  hlo_mem_free(code->sites);
+  hlo_mem_free(code->debug_ids);
   *code = (hlo_code_t){0};
 }

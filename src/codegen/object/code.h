@@ -17,17 +17,17 @@ typedef struct hlo_code_func {
 } hlo_code_func_t;
 
 /// Code from `offset_bytes` on came from `site`, until the next entry.
-typedef struct hlo_code_site {
-  uint32_t offset_bytes, site;
-} hlo_code_site_t;
+typedef struct hlo_code_debug_id {
+  uint32_t offset_bytes, debug_id;
+} hlo_code_debug_id_t;
 
 /// owner: hlo_code_deinit() frees all arrays (hlo_mem). threads: immutable after creation.
 typedef struct hlo_code {
   uint8_t* bytes;  // functions, then constants; position-independent
   size_t size_bytes;
-  uint32_t func_count, site_count;
+  uint32_t func_count, debug_id_count;
   hlo_code_func_t* funcs;
-  hlo_code_site_t* sites;  // ascending
+  hlo_code_debug_id_t* debug_ids;  // ascending
 } hlo_code_t;
 
 void hlo_code_deinit(hlo_code_t* code);

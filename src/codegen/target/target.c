@@ -157,7 +157,7 @@ static void describe(const hlo_cpu_t* cpu, hlo_tile_target_t* tile) {
   // A little more than their loads and shuffles: beside others they wait for nothing.
   add_plain(tile, "step", HLO_TILE_ATOM_STEP, level->loads / 1.5, 6);
   add_plain(tile, "window", HLO_TILE_ATOM_WINDOW, level->loads / 12, 8);
-  add_plain(tile, "turn", HLO_TILE_ATOM_TURN, level->loads / 2, 8);
+  add_plain(tile, "turn", HLO_TILE_ATOM_TRANSPOSE, level->loads / 2, 8);
   add_plain(tile, "shuffle", HLO_TILE_ATOM_SHUFFLE, level->shuffles, 3);
   add_products(tile, cpu);
 }

@@ -165,7 +165,7 @@ static hlo_vir_value_t* make(hlo_vir_builder_t* b, const hlo_vir_value_t* draft,
   if (!value) return b->module->poison;
   value->head = draft->head;
   value->number = b->func->value_count++;
-  value->site = b->site;
+  value->debug_id = b->debug_id;
   value->imm = draft->imm;
   memcpy(value->operands, draft->operands, sizeof value->operands);
   value->body = value->other_body = NULL;

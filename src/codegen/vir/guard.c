@@ -9,7 +9,7 @@
 #include "codegen/vir/tile.h"
 
 enum {
-  NOTE_SITE = 0,
+  NOTE_DEBUG_ID = 0,
   NOTE_BYTE = 8,
   NOTE_SIZE = 16,
   NOTE_BYTES = 24,
@@ -28,7 +28,7 @@ void hlo_vir_guards_begin(hlo_vir_builder_t* b, hlo_vir_guards_t* guards) {
   *guards = (hlo_vir_guards_t){0};
   guards->note = hlo_vir_emit(b, HLO_VIR_stack, kIndex, 0, NOTE_BYTES, 0, NULL);
   guards->spare = hlo_vir_emit(b, HLO_VIR_stack, kIndex, 0, SPARE_BYTES, 0, NULL);
-  hlo_vir_istore(b, hlo_vir_iconst(b, 0), guards->note, NOTE_SITE, 0);
+  hlo_vir_istore(b, hlo_vir_iconst(b, 0), guards->note, NOTE_DEBUG_ID, 0);
   b->guards = guards;
 }
 
@@ -54,9 +54,9 @@ hlo_vir_value_t* hlo_vir_guard(hlo_vir_builder_t* b, hlo_vir_value_t* address,
 void hlo_vir_guards_end(hlo_vir_builder_t* b) {
   hlo_vir_guards_t* guards = b->guards;
   b->guards = NULL;
-  hlo_vir_value_t* site = hlo_vir_iload(b, guards->note, NOTE_SITE, 0);
-  hlo_vir_begin_if(b, site);
-  hlo_vir_value_t* arguments[] = {hlo_vir_index(b, HLO_VIR_isub, site, hlo_vir_iconst(b, 1)),
+  hlo_vir_value_t* debug_id = hlo_vir_iload(b, guards->note, NOTE_DEBUG_ID, 0);
+  hlo_vir_begin_if(b, debug_id);
+  hlo_vir_value_t* arguments[] = {hlo_vir_index(b, HLO_VIR_isub, debug_id, hlo_vir_iconst(b, 1)),
                                   hlo_vir_iload(b, guards->note, NOTE_BYTE, 0),
                                   hlo_vir_iload(b, guards->note, NOTE_SIZE, 0)};
   hlo_vir_return(b, hlo_vir_call(b, offsetof(hlo_runtime_table_t, check_failed), 3, arguments));
@@ -174,9 +174,9 @@ static void note(const access_t* a, hlo_vir_value_t* byte) {
   hlo_vir_builder_t* b = a->b;
   hlo_vir_value_t* address = a->guards->note;
   hlo_vir_value_t* is_first =
-      hlo_vir_icmp(b, HLO_VIR_EQ, hlo_vir_iload(b, address, NOTE_SITE, 0), hlo_vir_iconst(b, 0));
+      hlo_vir_icmp(b, HLO_VIR_EQ, hlo_vir_iload(b, address, NOTE_DEBUG_ID, 0), hlo_vir_iconst(b, 0));
   hlo_vir_begin_if(b, is_first);
-  hlo_vir_istore(b, hlo_vir_iconst(b, (int64_t)b->site + 1), address, NOTE_SITE, 0);
+  hlo_vir_istore(b, hlo_vir_iconst(b, (int64_t)b->debug_id + 1), address, NOTE_DEBUG_ID, 0);
   hlo_vir_istore(b, byte, address, NOTE_BYTE, 0);
   hlo_vir_istore(b, hlo_vir_iconst(b, (int64_t)a->origin.size_bytes), address, NOTE_SIZE, 0);
   hlo_vir_end(b);
@@ -306,7 +306,7 @@ hlo_vir_value_t* hlo_vir_emit_guarded(hlo_vir_builder_t* b, const hlo_vir_value_
         b->module,
         hlo_status_create(
             HLO_STATUS_INTERNAL, "%s: %s of site %" PRIu32 ": no buffer is known for the address",
-            b->func->name, hlo_vir_opcode_name((hlo_vir_opcode_t)draft->op), b->site));
+            b->func->name, hlo_vir_opcode_name((hlo_vir_opcode_t)draft->op), b->debug_id));
     return b->module->poison;
   }
   b->guards = NULL;

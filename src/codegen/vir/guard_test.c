@@ -17,7 +17,7 @@
 #include "codegen/x86/x86.h"
 
 enum {
-  SITE = 7,
+  DEBUG_ID = 7,
   SIZE_BYTES = 100,
   MARGIN_BYTES = 128,
   MEMORY_BYTES = SIZE_BYTES + 2 * MARGIN_BYTES
@@ -27,11 +27,11 @@ enum { FILLING = 0xA5, NONE = -1 };
 static const hlo_vir_type_t kVoid = {HLO_VIR_VOID, 0}, kLanes = {HLO_VIR_F32, 8};
 static const hlo_vir_type_t kIndex = {HLO_VIR_INDEX, 1}, kIndices = {HLO_VIR_I32, 8};
 
-static struct { int64_t site, byte, size; } g_found;
+static struct { int64_t debug_id, byte, size; } g_found;
 
-static int32_t check_failed(hlo_frame_t* frame, uint32_t site, int64_t found, int64_t limit) {
+static int32_t check_failed(hlo_frame_t* frame, uint32_t debug_id, int64_t found, int64_t limit) {
   (void)frame;
-  g_found.site = site;
+  g_found.debug_id = debug_id;
   g_found.byte = found;
   g_found.size = limit;
   return HLO_KERNEL_ERROR;
@@ -139,7 +139,7 @@ static hlo_vir_func_t* make_func(hlo_vir_module_t* module, access_t access, bool
   hlo_vir_func_t* func = hlo_vir_func_create(module, "f", is_entry ? 1 : 3, is_entry);
   hlo_vir_builder_t b;
   hlo_vir_builder_init(&b, func);
-  b.site = SITE;
+  b.debug_id = DEBUG_ID;
   hlo_vir_value_t* table =
       hlo_vir_iload(&b, hlo_vir_param(&b, 0), offsetof(hlo_frame_t, buffers), HLO_VIR_INVARIANT);
   hlo_vir_value_t* memory = hlo_vir_iload(&b, table, 0, HLO_VIR_INVARIANT);
@@ -170,7 +170,7 @@ static int32_t run_code(const hlo_vir_module_t* module, const hlo_vir_func_t* fu
   if (hlo_status_is_ok(status)) status = hlo_jit_load(&code, "f", &(hlo_jit_options_t){0}, &jit);
   if (!hlo_status_is_ok(status)) fail_msg("%s", hlo_status_message(status));
   void* address = hlo_jit_address(jit, 0);
-  int32_t answer = func->is_entry ? ((hlo_kernel_entry_t)(uintptr_t)address)(frame)
+  int32_t answer = func->is_entry ? ((hlo_program_entry_t)(uintptr_t)address)(frame)
                                   : ((hlo_kernel_chunk_t)(uintptr_t)address)(frame, NULL, 0);
   hlo_jit_release(jit);
   hlo_code_deinit(&code);
@@ -208,7 +208,7 @@ static void expect(access_t access, bool is_entry, int64_t first, int64_t wrong_
     assert_int_equal(g_found.byte, wrong_byte);
     assert_int_equal(answer, wrong_byte == NONE ? HLO_KERNEL_DONE : HLO_KERNEL_ERROR);
     if (wrong_byte != NONE) {
-      assert_int_equal(g_found.site, SITE);
+      assert_int_equal(g_found.debug_id, DEBUG_ID);
       assert_int_equal(g_found.size, SIZE_BYTES);
     }
     for (size_t i = 0; i < MARGIN_BYTES; ++i) {

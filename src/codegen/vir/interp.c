@@ -55,7 +55,7 @@ static flow_t fault(run_t* run, const hlo_vir_value_t* value, const char* what, 
     run->status = hlo_status_create(
         HLO_STATUS_INTERNAL, "%s: %%%" PRIu32 " %s (site %" PRIu32 "): %s (0x%" PRIx64 ", %zu)",
         run->func->name, value->number, hlo_vir_opcode_name((hlo_vir_opcode_t)value->op),
-        value->site, what, address, size_bytes);
+        value->debug_id, what, address, size_bytes);
   }
   return FLOW_RETURN;
 }
@@ -409,9 +409,9 @@ static bool is_within(const hlo_vir_block_t* inner, const hlo_vir_block_t* block
 }
 
 static flow_t run_if(run_t* run, const hlo_vir_value_t* value) {
-  bool is_taken = run->resume ? is_within(run->resume->parent, value->body)
+  bool is_prologue = run->resume ? is_within(run->resume->parent, value->body)
                               : index_of(run, value->operands[0]) != 0;
-  return run_block(run, is_taken ? value->body : value->other_body);
+  return run_block(run, is_prologue ? value->body : value->other_body);
 }
 
 static int32_t run_chunks(run_t* run, const hlo_vir_value_t* value) {
@@ -555,7 +555,7 @@ static hlo_status_t prepare_resume(run_t* run) {
                              run->func->name, run->frame->resume_point);
   }
   for (const hlo_vir_value_t* value = run->func->body->first; value; value = value->next) {
-    if (run->saved.is_remade[value->number]) run_value(run, value);
+    if (run->saved.is_rematerialized[value->number]) run_value(run, value);
   }
   copy_saved(run, resume, false);
   run->resume = resume->suspend;

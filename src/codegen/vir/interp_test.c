@@ -82,7 +82,7 @@ static void store_at(hlo_vir_builder_t* b, hlo_vir_value_t* value, hlo_vir_value
 static hlo_vir_func_t* build_scale(fixture_t* t, int64_t count) {
   hlo_vir_func_t* func = begin_func(t, "scale", false);
   hlo_vir_builder_t* b = &t->b;
-  b->site = 41;
+  b->debug_id = 41;
   hlo_vir_value_t* base = hlo_vir_param(b, 1);
   hlo_vir_value_t* i = hlo_vir_begin_for(b, hlo_vir_iconst(b, 0), hlo_vir_iconst(b, count), 4, 0);
   store_at(b,
@@ -128,8 +128,8 @@ static void test_division_by_zero(void** state) {
   hlo_status_release(status);
 }
 
-static int32_t count_calls(hlo_frame_t* frame, uint32_t site_index) {
-  frame->run_id += site_index;
+static int32_t count_calls(hlo_frame_t* frame, uint32_t debug_id_index) {
+  frame->run_id += debug_id_index;
   return frame->run_id < 30 ? HLO_KERNEL_SUSPENDED : HLO_KERNEL_DONE;
 }
 

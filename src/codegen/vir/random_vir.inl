@@ -589,7 +589,7 @@ static hlo_vir_value_t* random_vir_call(random_vir_t* r) {
 
 static void random_vir_statement(random_vir_t* r) {
   hlo_vir_value_t* value = NULL;
-  r->b.site = r->statements_left;
+  r->b.debug_id = r->statements_left;
   switch (random_vir_below(r, 16)) {
     case 0:
       random_vir_store(r, random_vir_want(r, random_vir_vector_type(r, HLO_VIR_I8, HLO_VIR_F64)));

@@ -16,7 +16,7 @@ enum { SLOT_BYTES = 8 };
 typedef struct places {
   uint32_t* at;
   uint32_t* end;
-  bool* is_remade;
+  bool* is_rematerialized;
   bool* is_stack;  // an address derived from one of the stack
   uint32_t next;
   uint32_t resume_count;
@@ -26,15 +26,15 @@ typedef struct places {
 // already.
 static void classify(places_t* places, const hlo_vir_value_t* value) {
   bool is_index = hlo_vir_opcode_class((hlo_vir_opcode_t)value->op) == HLO_VIR_INDEX_OP;
-  bool is_remade = hlo_vir_opcode_is_pure((hlo_vir_opcode_t)value->op) && !value->parent->owner &&
+  bool is_rematerialized = hlo_vir_opcode_is_pure((hlo_vir_opcode_t)value->op) && !value->parent->owner &&
                    (is_index || value->operand_count == 0);
   bool is_stack = value->op == HLO_VIR_stack;
   for (uint32_t i = 0; i < value->operand_count; ++i) {
     if (!value->operands[i]) continue;
-    is_remade = is_remade && places->is_remade[value->operands[i]->number];
+    is_rematerialized = is_rematerialized && places->is_rematerialized[value->operands[i]->number];
     is_stack = is_stack || places->is_stack[value->operands[i]->number];
   }
-  places->is_remade[value->number] = is_remade;
+  places->is_rematerialized[value->number] = is_rematerialized;
   if (value->op == HLO_VIR_set && is_stack) places->is_stack[value->operands[0]->number] = true;
   places->is_stack[value->number] = is_stack && (is_index || value->op == HLO_VIR_var);
 }
@@ -83,14 +83,14 @@ static bool is_known_at(const search_t* search, const hlo_vir_value_t* value) {
 }
 
 static void mark(search_t* search, const hlo_vir_value_t* value) {
-  if (search->is_live[value->number] || search->places->is_remade[value->number]) return;
+  if (search->is_live[value->number] || search->places->is_rematerialized[value->number]) return;
   search->is_live[value->number] = 1;
   ++search->live_count;
 }
 
 static void visit_use(search_t* search, const hlo_vir_value_t* user, const hlo_vir_value_t* value) {
   const places_t* places = search->places;
-  if (places->is_remade[value->number] || !is_known_at(search, value)) return;
+  if (places->is_rematerialized[value->number] || !is_known_at(search, value)) return;
   uint32_t at = places->at[user->number];
   const hlo_vir_value_t* loop = loop_between(search, value);
   if (at > places->at[search->suspend->number] ||
@@ -174,10 +174,10 @@ hlo_status_t hlo_vir_saved_create(const hlo_vir_func_t* func, hlo_arena_t* arena
   size_t count = func->value_count;
   hlo_vir_saved_t saved = {.size_bytes = HLO_KERNEL_SAVED_START,
                            .offsets = hlo_arena_array(arena, count, sizeof *saved.offsets),
-                           .is_remade = hlo_arena_array(arena, count, sizeof *saved.is_remade)};
+                           .is_rematerialized = hlo_arena_array(arena, count, sizeof *saved.is_rematerialized)};
   places_t places = {.at = hlo_arena_array(arena, count, sizeof *places.at),
                      .end = hlo_arena_array(arena, count, sizeof *places.end),
-                     .is_remade = saved.is_remade,
+                     .is_rematerialized = saved.is_rematerialized,
                      .is_stack = hlo_arena_array(arena, count, sizeof *places.is_stack)};
   HLO_TRY(hlo_arena_status(arena));
   memset(saved.offsets, 0xff, count * sizeof *saved.offsets);

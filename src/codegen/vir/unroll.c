@@ -125,7 +125,7 @@ static void copy_instruction(hlo_vir_builder_t* b, copying_t* c, uint32_t copy,
   for (uint32_t i = 0; i < value->operand_count; ++i) {
     operands[i] = copy_of(c, copy, value->operands[i]);
   }
-  b->site = value->site;
+  b->debug_id = value->debug_id;
   c->values[(value->number - c->first) * c->copies + copy] =
       hlo_vir_emit(b, (hlo_vir_opcode_t)value->op, value->type, value->flags, value->imm,
                    value->operand_count, operands);
@@ -133,7 +133,7 @@ static void copy_instruction(hlo_vir_builder_t* b, copying_t* c, uint32_t copy,
 
 void hlo_vir_unroll_loop(hlo_vir_builder_t* b, const hlo_vir_value_t* loop, hlo_vir_value_t* lo,
                          hlo_vir_value_t* hi, uint32_t copies) {
-  uint32_t site = b->site, count = b->func->value_count - loop->number;
+  uint32_t debug_id = b->debug_id, count = b->func->value_count - loop->number;
   copying_t c = {.loop = loop, .first = loop->number, .copies = copies};
   c.values = hlo_mem_alloc_zeroed((size_t)count * copies * sizeof *c.values);
   if (!c.values) {
@@ -150,7 +150,7 @@ void hlo_vir_unroll_loop(hlo_vir_builder_t* b, const hlo_vir_value_t* loop, hlo_
     for (uint32_t i = 0; i < copies; ++i) copy_instruction(b, &c, i, at);
   }
   hlo_vir_end(b);
-  b->site = site;
+  b->debug_id = debug_id;
   hlo_mem_free(c.values);
 }
 

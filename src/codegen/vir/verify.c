@@ -51,7 +51,7 @@ typedef struct checker {
 static void fault(checker_t* c, const hlo_vir_value_t* value, const char* text) {
   if (++c->fault_count > MAX_FAULTS) return;
   hlo_strbuf_printf(&c->faults, "\n%s: %%%" PRIu32 " %s (site %" PRIu32 "): %s", c->func->name,
-                    value->number, hlo_vir_opcode_name((hlo_vir_opcode_t)value->op), value->site,
+                    value->number, hlo_vir_opcode_name((hlo_vir_opcode_t)value->op), value->debug_id,
                     text);
 }
 

@@ -170,7 +170,7 @@ static void test_print(void** state) {
   fixture_t* t = *state;
   hlo_vir_builder_t* b = &t->b;
   hlo_vir_value_t *base = hlo_vir_param(b, 1), *zero = hlo_vir_iconst(b, 0);
-  b->site = 3;
+  b->debug_id = 3;
   hlo_vir_value_t* i = hlo_vir_begin_for(b, zero, hlo_vir_param(b, 2), 8, HLO_VIR_PARALLEL_SAFE);
   hlo_vir_value_t* x =
       hlo_vir_emit(b, HLO_VIR_load, f32x8, 2, -16, 2, (hlo_vir_value_t*[]){base, i});
@@ -180,7 +180,7 @@ static void test_print(void** state) {
                (hlo_vir_value_t*[]){hlo_vir_unary_imm(b, HLO_VIR_fround, x, HLO_VIR_FLOOR), base,
                                     NULL, mask});
   hlo_vir_end(b);
-  b->site = 0;
+  b->debug_id = 0;
   hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_GE, base, zero));
   hlo_vir_istore(b, zero, base, 8, 0);
   hlo_vir_begin_else(b);

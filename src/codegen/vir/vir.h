@@ -122,7 +122,7 @@ struct hlo_vir_value {
     uint64_t head;  // all of these, the first one lowest, zeros above
   };
   uint32_t number;        // dense in the function, in order of creation
-  uint32_t site;          // the caller's number of the source operation; 0: none
+  uint32_t debug_id;          // the caller's number of the source operation; 0: none
   int64_t imm;
   hlo_vir_value_t* operands[HLO_VIR_MAX_OPERANDS];
   hlo_vir_block_t* parent;

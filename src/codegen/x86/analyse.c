@@ -116,9 +116,9 @@ static void append_item(hlo_x86_fn_t* f, const hlo_vir_value_t* value, hlo_x86_i
   totals->divisions_before += is_long_division(value);
 }
 
-static void begin_life(hlo_x86_fn_t* f, const hlo_vir_value_t* value, uint32_t position) {
+static void begin_range(hlo_x86_fn_t* f, const hlo_vir_value_t* value, uint32_t position) {
   bool is_param = value->op == HLO_VIR_param;
-  f->lives[value->number] = (hlo_x86_life_t){
+  f->ranges[value->number] = (hlo_x86_live_range_t){
       .value = value,
       .start = is_param ? 0 : 2 * position + 1,
       .end = is_param ? 0 : 2 * position + 1,
@@ -141,7 +141,7 @@ static uint32_t begin_control(hlo_x86_fn_t* f, const hlo_vir_value_t* value, uin
       .depth = depth + is_loop,
       .is_loop = is_loop,
   };
-  hlo_x86_life(f, value)->aux = number;
+  hlo_x86_live_range(f, value)->aux = number;
   if (is_loop && loop != HLO_X86_NONE) f->controls[loop].has_inner_loop = true;
   return is_loop ? number : loop;
 }
@@ -165,13 +165,13 @@ static void line_up(hlo_x86_fn_t* f) {
         continue;
       }
       append_item(f, owner, HLO_X86_ITEM_END, &totals);
-      hlo_x86_control_t* control = &f->controls[hlo_x86_life(f, owner)->aux];
+      hlo_x86_control_t* control = &f->controls[hlo_x86_live_range(f, owner)->aux];
       control->end = f->item_count - 1;
       loop = control->loop;
       value = owner->next;
       block = owner->parent;
     }
-    begin_life(f, value, f->item_count);
+    begin_range(f, value, f->item_count);
     append_item(f, value, HLO_X86_ITEM_INSN, &totals);
     if (value->body) {
       loop = begin_control(f, value, loop);
@@ -201,7 +201,7 @@ static void count_uses(hlo_x86_fn_t* f) {
     const hlo_x86_item_t* item = &f->items[p];
     if (item->kind != HLO_X86_ITEM_INSN || hlo_x86_is_dead(f, item->value)) continue;
     uint32_t count = operands_of(item->value, operands);
-    for (uint32_t i = 0; i < count; ++i) ++hlo_x86_life(f, operands[i])->uses;
+    for (uint32_t i = 0; i < count; ++i) ++hlo_x86_live_range(f, operands[i])->uses;
   }
 }
 
@@ -222,28 +222,28 @@ static uint32_t weight_at(const walk_t* w) {
   return 1u << (LOOP_WEIGHT_LOG2 * depth);
 }
 
-static void add_weight(const walk_t* w, hlo_x86_life_t* life) {
-  if (__builtin_add_overflow(life->weight, weight_at(w), &life->weight)) life->weight = UINT32_MAX;
+static void add_weight(const walk_t* w, hlo_x86_live_range_t* range) {
+  if (__builtin_add_overflow(range->weight, weight_at(w), &range->weight)) range->weight = UINT32_MAX;
 }
 
 // The value is read here (a var: or set): it is live until here, and through every enclosing loop
 // that began after its definition.
 static void touch(const walk_t* w, const hlo_vir_value_t* value) {
-  hlo_x86_life_t* life = hlo_x86_life(w->f, value);
+  hlo_x86_live_range_t* range = hlo_x86_live_range(w->f, value);
   uint32_t end = 2 * w->position;
   for (uint32_t loop = w->loop; loop != HLO_X86_NONE; loop = w->f->controls[loop].loop) {
-    if (w->f->controls[loop].begin <= life->start >> 1) break;
+    if (w->f->controls[loop].begin <= range->start >> 1) break;
     end = 2 * w->f->controls[loop].end + 1;
   }
-  if (life->end < end) life->end = end;
-  life->last_touch = w->position;
-  add_weight(w, life);
+  if (range->end < end) range->end = end;
+  range->last_touch = w->position;
+  add_weight(w, range);
 }
 
 // A constant that needs no register so far.
 static bool is_immediate(const walk_t* w, const hlo_vir_value_t* value) {
-  const hlo_x86_life_t* life = hlo_x86_life(w->f, value);
-  return is_iconst(value) && life->end == life->start;
+  const hlo_x86_live_range_t* range = hlo_x86_live_range(w->f, value);
+  return is_iconst(value) && range->end == range->start;
 }
 
 // Returns true if a constant of an outer block should be in a register: the instruction has no
@@ -258,7 +258,7 @@ static void touch_operands(const walk_t* w, const hlo_vir_value_t* value) {
   const hlo_vir_value_t* operands[HLO_VIR_MAX_OPERANDS];
   uint32_t count = operands_of(value, operands);
   for (uint32_t i = 0; i < count; ++i) {
-    if (hlo_x86_life(w->f, operands[i])->is_folded) {
+    if (hlo_x86_live_range(w->f, operands[i])->is_folded) {
       touch_operands(w, operands[i]);  // at most a load inside a comparison
     } else if (!is_immediate(w, operands[i]) || wants_register(value, operands[i])) {
       touch(w, operands[i]);
@@ -268,10 +268,10 @@ static void touch_operands(const walk_t* w, const hlo_vir_value_t* value) {
 
 // Returns true if the instruction would still read the same values here.
 static bool is_fresh(const walk_t* w, const hlo_vir_value_t* value) {
-  const hlo_x86_life_t* life = hlo_x86_life(w->f, value);
+  const hlo_x86_live_range_t* range = hlo_x86_live_range(w->f, value);
   bool reads_memory = hlo_vir_opcode_class((hlo_vir_opcode_t)value->op) == HLO_VIR_MEMORY;
-  if (reads_memory && life->aux != w->memory_epoch) return false;  // INVARIANT holds up to a fence
-  if (life->set_epoch == w->set_epoch) return true;
+  if (reads_memory && range->aux != w->memory_epoch) return false;  // INVARIANT holds up to a fence
+  if (range->set_epoch == w->set_epoch) return true;
   for (uint32_t i = 0; i < value->operand_count; ++i) {
     if (value->operands[i] && value->operands[i]->op == HLO_VIR_var) return false;
   }
@@ -280,8 +280,8 @@ static bool is_fresh(const walk_t* w, const hlo_vir_value_t* value) {
 
 static bool is_sole_use(const walk_t* w, const hlo_vir_value_t* user,
                         const hlo_vir_value_t* operand) {
-  const hlo_x86_life_t* life = hlo_x86_life(w->f, operand);
-  return life->uses == 1 && !life->is_folded && operand->parent == user->parent &&
+  const hlo_x86_live_range_t* range = hlo_x86_live_range(w->f, operand);
+  return range->uses == 1 && !range->is_folded && operand->parent == user->parent &&
          is_fresh(w, operand);
 }
 
@@ -303,7 +303,7 @@ static bool is_foldable_load(const walk_t* w, const hlo_vir_value_t* user, uint3
 static void fold_load(const walk_t* w, const hlo_vir_value_t* user) {
   for (uint32_t i = user->operand_count; i-- > 0;) {
     if (!user->operands[i] || !is_foldable_load(w, user, i)) continue;
-    hlo_x86_life(w->f, hlo_x86_resolve(user->operands[i]))->is_folded = true;
+    hlo_x86_live_range(w->f, hlo_x86_resolve(user->operands[i]))->is_folded = true;
     return;
   }
 }
@@ -314,14 +314,14 @@ static void fold_compare(const walk_t* w, const hlo_vir_value_t* user) {
   bool is_load = compare->op == HLO_VIR_iload && compare->imm == (int32_t)compare->imm;
   if ((compare->op != HLO_VIR_icmp && !is_load) || !is_sole_use(w, user, compare)) return;
   if (is_load) {
-    hlo_x86_life(w->f, compare)->is_folded = true;
+    hlo_x86_live_range(w->f, compare)->is_folded = true;
     return;
   }
   for (uint32_t i = 0; i < 2; ++i) {
     const hlo_vir_value_t* operand = compare->operands[i];
-    if (hlo_x86_life(w->f, operand)->is_folded && !is_fresh(w, operand)) return;
+    if (hlo_x86_live_range(w->f, operand)->is_folded && !is_fresh(w, operand)) return;
   }
-  hlo_x86_life(w->f, compare)->is_folded = true;
+  hlo_x86_live_range(w->f, compare)->is_folded = true;
 }
 
 static bool can_share(const hlo_vir_value_t* value) {
@@ -349,16 +349,16 @@ static const hlo_vir_value_t* var_read_by(const hlo_vir_value_t* value) {
 static void note_reading(const walk_t* w, const hlo_vir_value_t* value) {
   const hlo_vir_value_t* var = var_read_by(value);
   if (!var) return;
-  hlo_x86_life_t* home = hlo_x86_life(w->f, var);
-  hlo_x86_life(w->f, value)->readings = home->readings;
+  hlo_x86_live_range_t* home = hlo_x86_live_range(w->f, var);
+  hlo_x86_live_range(w->f, value)->readings = home->readings;
   home->readings = value->number;
 }
 
 // Ends the readings of a var at this half position.
 static void overwrite(const walk_t* w, const hlo_vir_value_t* var, uint32_t at) {
-  hlo_x86_life_t* home = hlo_x86_life(w->f, var);
-  for (uint32_t n = home->readings; n != HLO_X86_NONE; n = w->f->lives[n].readings) {
-    w->f->lives[n].overwritten = at;
+  hlo_x86_live_range_t* home = hlo_x86_live_range(w->f, var);
+  for (uint32_t n = home->readings; n != HLO_X86_NONE; n = w->f->ranges[n].readings) {
+    w->f->ranges[n].overwritten = at;
   }
   home->readings = HLO_X86_NONE;
 }
@@ -366,15 +366,15 @@ static void overwrite(const walk_t* w, const hlo_vir_value_t* var, uint32_t at) 
 // Merges values read from a var with it if they are not used after its next set.
 static void merge_readings(hlo_x86_fn_t* f) {
   for (uint32_t n = 0; n < f->vir->value_count; ++n) {
-    hlo_x86_life_t* life = &f->lives[n];
-    const hlo_vir_value_t* var = life->value ? var_read_by(life->value) : NULL;
-    if (!var || life->home != n || life->is_folded || !life->uses) continue;
-    if (life->end > life->overwritten) continue;
-    hlo_x86_life_t* home = hlo_x86_life(f, var);
-    if (home->lane_bits != life->lane_bits || home->klass != life->klass) continue;
-    life->home = var->number;
-    if (home->end < life->end) home->end = life->end;
-    if (__builtin_add_overflow(home->weight, life->weight, &home->weight)) {
+    hlo_x86_live_range_t* range = &f->ranges[n];
+    const hlo_vir_value_t* var = range->value ? var_read_by(range->value) : NULL;
+    if (!var || range->home != n || range->is_folded || !range->uses) continue;
+    if (range->end > range->overwritten) continue;
+    hlo_x86_live_range_t* home = hlo_x86_live_range(f, var);
+    if (home->lane_bits != range->lane_bits || home->klass != range->klass) continue;
+    range->home = var->number;
+    if (home->end < range->end) home->end = range->end;
+    if (__builtin_add_overflow(home->weight, range->weight, &home->weight)) {
       home->weight = UINT32_MAX;
     }
   }
@@ -385,16 +385,16 @@ static void merge_readings(hlo_x86_fn_t* f) {
 static void share_home(const walk_t* w, const hlo_vir_value_t* set) {
   const hlo_vir_value_t* var = set->operands[0];
   const hlo_vir_value_t* value = hlo_x86_resolve(set->operands[1]);
-  hlo_x86_life_t* life = hlo_x86_life(w->f, value);
-  const hlo_x86_life_t* home = hlo_x86_life(w->f, var);
-  uint32_t made = life->start >> 1;
-  if (life->uses != 1 || life->is_folded || value->parent != set->parent || !can_share(value)) {
+  hlo_x86_live_range_t* range = hlo_x86_live_range(w->f, value);
+  const hlo_x86_live_range_t* home = hlo_x86_live_range(w->f, var);
+  uint32_t made = range->start >> 1;
+  if (range->uses != 1 || range->is_folded || value->parent != set->parent || !can_share(value)) {
     return;
   }
-  if (made <= home->start >> 1 || w->barrier > made || home->lane_bits != life->lane_bits) return;
+  if (made <= home->start >> 1 || w->barrier > made || home->lane_bits != range->lane_bits) return;
   bool early = hlo_x86_is_early(w->f, value);
   if (home->last_touch > made || (early && home->last_touch == made)) return;
-  life->home = var->number;
+  range->home = var->number;
   overwrite(w, var, early ? 2 * made - 1 : 2 * made);
 }
 
@@ -419,7 +419,7 @@ static hlo_status_t add_object(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
                              "%s: %llu bytes of stack, more than %d in all", f->vir->name,
                              (unsigned long long)bytes, HLO_X86_MAX_STACK_BYTES);
   }
-  hlo_x86_life(f, value)->slot = (int32_t)f->objects_bytes;
+  hlo_x86_live_range(f, value)->slot = (int32_t)f->objects_bytes;
   f->objects_bytes += (uint32_t)(bytes + STACK_ALIGN - 1) & ~(uint32_t)(STACK_ALIGN - 1);
   return hlo_ok();
 }
@@ -439,16 +439,16 @@ static hlo_status_t note_needs(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
   f->uses_scratch |= hlo_x86_needs_scratch(f, value);
   if (value->op != HLO_VIR_param) return hlo_ok();
   const hlo_vir_value_t** param = &f->params[value->imm];
-  if (*param) hlo_x86_life(f, value)->home = (*param)->number;
+  if (*param) hlo_x86_live_range(f, value)->home = (*param)->number;
   if (!*param) *param = value;
   return hlo_ok();
 }
 
 static void walk_insn(walk_t* w, const hlo_vir_value_t* value) {
   hlo_x86_fn_t* f = w->f;
-  hlo_x86_life_t* life = hlo_x86_life(f, value);
-  if (!value->body) life->aux = w->memory_epoch;
-  life->set_epoch = w->set_epoch;
+  hlo_x86_live_range_t* range = hlo_x86_live_range(f, value);
+  if (!value->body) range->aux = w->memory_epoch;
+  range->set_epoch = w->set_epoch;
   hlo_x86_choose_lane_bits(f, value);
   if (value->op == HLO_VIR_break_if || value->op == HLO_VIR_if || value->op == HLO_VIR_iselect) {
     fold_compare(w, value);
@@ -461,34 +461,34 @@ static void walk_insn(walk_t* w, const hlo_vir_value_t* value) {
   }
   note_reading(w, value);
   touch_operands(w, value);
-  add_weight(w, life);
+  add_weight(w, range);
   note_epochs(w, value);
 }
 
 // Merges the second value of a parameter into the live range of the first.
 static void merge_params(hlo_x86_fn_t* f) {
   for (uint32_t n = 0; n < f->vir->value_count; ++n) {
-    hlo_x86_life_t* life = &f->lives[n];
-    if (!life->value || life->value->op != HLO_VIR_param || life->home == n) continue;
-    hlo_x86_life_t* first = &f->lives[life->home];
-    if (first->end < life->end) first->end = life->end;
-    first->uses += life->uses;
-    first->weight += life->weight;
+    hlo_x86_live_range_t* range = &f->ranges[n];
+    if (!range->value || range->value->op != HLO_VIR_param || range->home == n) continue;
+    hlo_x86_live_range_t* first = &f->ranges[range->home];
+    if (first->end < range->end) first->end = range->end;
+    first->uses += range->uses;
+    first->weight += range->weight;
   }
 }
 
 static uint32_t add_copy(hlo_x86_fn_t* f, const hlo_vir_value_t* value, uint32_t control) {
-  if (f->life_count == f->life_capacity) {
-    uint32_t capacity = f->life_capacity * 2;
-    hlo_x86_life_t* lives = hlo_arena_array(f->arena, capacity, sizeof *lives);
-    if (!lives) return HLO_X86_NONE;
-    memcpy(lives, f->lives, f->life_count * sizeof *lives);
-    f->lives = lives;
-    f->life_capacity = capacity;
+  if (f->range_count == f->range_capacity) {
+    uint32_t capacity = f->range_capacity * 2;
+    hlo_x86_live_range_t* ranges = hlo_arena_array(f->arena, capacity, sizeof *ranges);
+    if (!ranges) return HLO_X86_NONE;
+    memcpy(ranges, f->ranges, f->range_count * sizeof *ranges);
+    f->ranges = ranges;
+    f->range_capacity = capacity;
   }
-  uint32_t number = f->life_count++;
-  const hlo_x86_life_t* original = hlo_x86_life(f, value);
-  f->lives[number] = (hlo_x86_life_t){
+  uint32_t number = f->range_count++;
+  const hlo_x86_live_range_t* original = hlo_x86_live_range(f, value);
+  f->ranges[number] = (hlo_x86_live_range_t){
       .value = value,
       .start = 2 * f->controls[control].begin + 1,
       .end = 2 * f->controls[control].end + 1,
@@ -504,7 +504,7 @@ static uint32_t add_copy(hlo_x86_fn_t* f, const hlo_vir_value_t* value, uint32_t
 }
 
 static void walk_end(walk_t* w, const hlo_vir_value_t* owner) {
-  hlo_x86_control_t* control = &w->f->controls[hlo_x86_life(w->f, owner)->aux];
+  hlo_x86_control_t* control = &w->f->controls[hlo_x86_live_range(w->f, owner)->aux];
   if (owner->op == HLO_VIR_for) {
     touch(w, owner);
     const hlo_vir_value_t* hi = owner->operands[1];  // of a var, its value at the end counts
@@ -529,7 +529,7 @@ static hlo_status_t find_ranges(hlo_x86_fn_t* f) {
     if (value->op == HLO_VIR_stack) HLO_TRY(add_object(f, value));
     if (!value->body) continue;
     ++w.memory_epoch;
-    if (value->op != HLO_VIR_if) w.loop = hlo_x86_life(f, value)->aux;
+    if (value->op != HLO_VIR_if) w.loop = hlo_x86_live_range(f, value)->aux;
   }
   merge_params(f);
   merge_readings(f);
@@ -538,29 +538,29 @@ static hlo_status_t find_ranges(hlo_x86_fn_t* f) {
 
 // ---- copies
 
-static bool crosses_call(const hlo_x86_fn_t* f, const hlo_x86_life_t* life) {
-  const hlo_x86_item_t* begin = &f->items[life->start ? (life->start >> 1) + 1 : 0];
-  const hlo_x86_item_t* end = &f->items[life->end >> 1];
+static bool crosses_call(const hlo_x86_fn_t* f, const hlo_x86_live_range_t* range) {
+  const hlo_x86_item_t* begin = &f->items[range->start ? (range->start >> 1) + 1 : 0];
+  const hlo_x86_item_t* end = &f->items[range->end >> 1];
   return begin < end && (begin->calls_before != end->calls_before ||
                          begin->suspends_before != end->suspends_before);
 }
 
 // A value that calls force into memory is kept in a register at least inside loops without calls.
 static void copy_operand(hlo_x86_fn_t* f, const hlo_vir_value_t* value, uint32_t loop) {
-  hlo_x86_life_t* life = hlo_x86_life(f, value);
+  hlo_x86_live_range_t* range = hlo_x86_live_range(f, value);
   if (is_iconst(value) || value->op == HLO_VIR_var || value->op == HLO_VIR_stack ||
-      (value->op == HLO_VIR_param && value->imm == 0) || life->is_folded) {
+      (value->op == HLO_VIR_param && value->imm == 0) || range->is_folded) {
     return;
   }
-  if (life->start >> 1 >= f->controls[loop].begin || !crosses_call(f, life)) return;
-  uint32_t copy = life->copy;
-  if (copy == HLO_X86_NONE || f->lives[copy].aux != loop) {
+  if (range->start >> 1 >= f->controls[loop].begin || !crosses_call(f, range)) return;
+  uint32_t copy = range->copy;
+  if (copy == HLO_X86_NONE || f->ranges[copy].aux != loop) {
     copy = add_copy(f, value, loop);
     if (copy == HLO_X86_NONE) return;
     if (!f->controls[loop].copy_count++) f->controls[loop].first_copy = copy;
-    hlo_x86_life(f, value)->copy = copy;
+    hlo_x86_live_range(f, value)->copy = copy;
   }
-  f->lives[copy].weight += 1u << LOOP_WEIGHT_LOG2;
+  f->ranges[copy].weight += 1u << LOOP_WEIGHT_LOG2;
 }
 
 static void find_copies(hlo_x86_fn_t* f) {
@@ -569,23 +569,23 @@ static void find_copies(hlo_x86_fn_t* f) {
   for (uint32_t p = 0; p < f->item_count; ++p) {
     const hlo_x86_item_t* item = &f->items[p];
     if (item->kind == HLO_X86_ITEM_END && item->value &&
-        hlo_x86_life(f, item->value)->aux == quiet) {
+        hlo_x86_live_range(f, item->value)->aux == quiet) {
       quiet = HLO_X86_NONE;
     }
     if (item->kind != HLO_X86_ITEM_INSN || hlo_x86_is_dead(f, item->value)) continue;
     if (quiet == HLO_X86_NONE && item->value->body && item->value->op != HLO_VIR_if) {
-      const hlo_x86_control_t* control = &f->controls[hlo_x86_life(f, item->value)->aux];
+      const hlo_x86_control_t* control = &f->controls[hlo_x86_live_range(f, item->value)->aux];
       const hlo_x86_item_t* end = &f->items[control->end];
       if (end->calls_before == item->calls_before &&
           end->suspends_before == item->suspends_before) {
-        quiet = hlo_x86_life(f, item->value)->aux;
+        quiet = hlo_x86_live_range(f, item->value)->aux;
       }
     }
     if (quiet == HLO_X86_NONE) continue;
     uint32_t count = operands_of(item->value, operands);
     for (uint32_t i = 0; i < count; ++i) copy_operand(f, operands[i], quiet);
   }
-  for (uint32_t n = 0; n < f->life_count; ++n) f->lives[n].copy = HLO_X86_NONE;
+  for (uint32_t n = 0; n < f->range_count; ++n) f->ranges[n].copy = HLO_X86_NONE;
 }
 
 // ---- addresses of the stack
@@ -595,9 +595,9 @@ static bool spread(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
   if (!is_index && value->op != HLO_VIR_var && value->op != HLO_VIR_set) return false;
   bool found = value->op == HLO_VIR_stack;
   for (uint32_t i = 0; i < value->operand_count; ++i) {
-    found |= hlo_x86_life(f, value->operands[i])->is_of_stack;
+    found |= hlo_x86_live_range(f, value->operands[i])->is_of_stack;
   }
-  bool* mark = &hlo_x86_life(f, value->op == HLO_VIR_set ? value->operands[0] : value)->is_of_stack;
+  bool* mark = &hlo_x86_live_range(f, value->op == HLO_VIR_set ? value->operands[0] : value)->is_of_stack;
   bool is_new = found && !*mark;
   *mark |= found;
   return is_new;
@@ -621,11 +621,11 @@ hlo_status_t hlo_x86_analyse(hlo_x86_fn_t* f) {
   uint32_t count = f->vir->value_count;
   // Controls have up to two items more than their instruction.
   f->items = hlo_arena_alloc(f->arena, ((size_t)count * 3 + 1) * sizeof *f->items);
-  f->lives = hlo_arena_array(f->arena, (size_t)count + 1, sizeof *f->lives);
+  f->ranges = hlo_arena_array(f->arena, (size_t)count + 1, sizeof *f->ranges);
   f->controls = hlo_arena_alloc(f->arena, ((size_t)count + 1) * sizeof *f->controls);
   HLO_TRY(hlo_arena_status(f->arena));
-  f->life_count = count;
-  f->life_capacity = count + 1;
+  f->range_count = count;
+  f->range_capacity = count + 1;
   line_up(f);
   count_uses(f);
   HLO_TRY(find_ranges(f));

@@ -10,13 +10,13 @@ enum { FUNC_ALIGN = 64, MAX_ATTEMPTS = 12 };
 static hlo_status_t make_code(hlo_x86_fn_t* f) {
   hlo_x86_asm_t* as = f->as;
   size_t size_bytes = as->size_bytes, fixup_count = as->fixups.count;
-  size_t site_count = f->unit->sites.count;
+  size_t debug_id_count = f->unit->debug_ids.count;
   HLO_TRY(hlo_x86_analyse(f));
   if (!hlo_status_is_ok(f->status)) return hlo_ok();
   for (uint32_t attempt = 0; attempt < MAX_ATTEMPTS; ++attempt) {
     as->size_bytes = size_bytes;
     as->fixups.count = fixup_count;
-    f->unit->sites.count = site_count;
+    f->unit->debug_ids.count = debug_id_count;
     HLO_TRY(hlo_x86_allocate(f));
     bool is_done = hlo_x86_emit_function(f);
     HLO_TRY(hlo_arena_status(f->arena));
@@ -44,7 +44,7 @@ static hlo_status_t init_unit(hlo_x86_unit_t* unit, const hlo_target_t* target,
 
 static void deinit_unit(hlo_x86_unit_t* unit) {
   hlo_vec_deinit(&unit->funcs);
-  hlo_vec_deinit(&unit->sites);
+  hlo_vec_deinit(&unit->debug_ids);
   hlo_x86_pool_deinit(&unit->pool);
   hlo_arena_deinit(&unit->arena);
   hlo_x86_asm_deinit(&unit->as);
@@ -131,11 +131,11 @@ static bool append_tables(hlo_x86_unit_t* unit, const hlo_x86_unit_t* next,
     if (placing) func.name = placing->name;
     if (!hlo_vec_push(&unit->funcs, func)) return false;
   }
-  for (size_t i = 0; i < next->sites.count; ++i) {
-    hlo_code_site_t site = next->sites.items[i];
-    site.offset_bytes += start;
-    if (placing) site.site = placing->sites[site.site];
-    if (!hlo_vec_push(&unit->sites, site)) return false;
+  for (size_t i = 0; i < next->debug_ids.count; ++i) {
+    hlo_code_debug_id_t debug_id = next->debug_ids.items[i];
+    debug_id.offset_bytes += start;
+    if (placing) debug_id.debug_id = placing->debug_ids[debug_id.debug_id];
+    if (!hlo_vec_push(&unit->debug_ids, debug_id)) return false;
   }
   return true;
 }
@@ -163,11 +163,11 @@ hlo_status_t hlo_x86_unit_join(hlo_x86_unit_t* unit, const hlo_x86_unit_t* next)
   return append_unit(unit, next, NULL);
 }
 
-size_t hlo_x86_unit_seal(hlo_x86_unit_t* unit, uint32_t site_count, const uint32_t* sites) {
-  for (size_t i = 0; i < unit->sites.count; ++i) {
+size_t hlo_x86_unit_seal(hlo_x86_unit_t* unit, uint32_t debug_id_count, const uint32_t* debug_ids) {
+  for (size_t i = 0; i < unit->debug_ids.count; ++i) {
     uint32_t at = 0;
-    while (at < site_count && sites[at] != unit->sites.items[i].site) ++at;
-    unit->sites.items[i].site = at < site_count ? at : 0;
+    while (at < debug_id_count && debug_ids[at] != unit->debug_ids.items[i].debug_id) ++at;
+    unit->debug_ids.items[i].debug_id = at < debug_id_count ? at : 0;
   }
   hlo_arena_deinit(&unit->arena);
   const hlo_x86_asm_t* as = &unit->as;
@@ -175,7 +175,7 @@ size_t hlo_x86_unit_seal(hlo_x86_unit_t* unit, uint32_t site_count, const uint32
                       as->labels.capacity * sizeof *as->labels.items +
                       as->fixups.capacity * sizeof *as->fixups.items +
                       unit->funcs.capacity * sizeof *unit->funcs.items +
-                      unit->sites.capacity * sizeof *unit->sites.items;
+                      unit->debug_ids.capacity * sizeof *unit->debug_ids.items;
   return size_bytes + hlo_x86_pool_size_bytes(&unit->pool);
 }
 
@@ -191,12 +191,12 @@ hlo_status_t hlo_x86_unit_finish(hlo_x86_unit_t* unit, hlo_code_t* out_code) {
   *out_code = (hlo_code_t){.bytes = unit->as.bytes,
                            .size_bytes = unit->as.size_bytes,
                            .func_count = (uint32_t)unit->funcs.count,
-                           .site_count = (uint32_t)unit->sites.count,
+                           .debug_id_count = (uint32_t)unit->debug_ids.count,
                            .funcs = unit->funcs.items,
-                           .sites = unit->sites.items};
+                           .debug_ids = unit->debug_ids.items};
   unit->as.bytes = NULL;
   unit->funcs.items = NULL;
-  unit->sites.items = NULL;
+  unit->debug_ids.items = NULL;
   return hlo_ok();
 }
 

@@ -12,24 +12,24 @@ static hlo_x86_cc_t negated(hlo_x86_cc_t cc) {
 }
 
 static hlo_x86_control_t* control_of(const hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
-  return &f->controls[hlo_x86_life(f, value)->aux];
+  return &f->controls[hlo_x86_live_range(f, value)->aux];
 }
 
 // ---- loops
 
 static void begin_copies(hlo_x86_fn_t* f, const hlo_x86_control_t* control) {
   for (uint32_t n = control->first_copy; n < control->first_copy + control->copy_count; ++n) {
-    const hlo_x86_life_t* copy = &f->lives[n];
+    const hlo_x86_live_range_t* copy = &f->ranges[n];
     if (copy->place != HLO_X86_IN_REGISTER) continue;
-    hlo_x86_life_t* home = &f->lives[hlo_x86_life(f, copy->value)->home];
-    hlo_x86_load_life(f, home, copy->reg);
+    hlo_x86_live_range_t* home = &f->ranges[hlo_x86_live_range(f, copy->value)->home];
+    hlo_x86_load_live_range(f, home, copy->reg);
     home->copy = n;
   }
 }
 
 static void end_copies(hlo_x86_fn_t* f, const hlo_x86_control_t* control) {
   for (uint32_t n = control->first_copy; n < control->first_copy + control->copy_count; ++n) {
-    f->lives[hlo_x86_life(f, f->lives[n].value)->home].copy = HLO_X86_NONE;
+    f->ranges[hlo_x86_live_range(f, f->ranges[n].value)->home].copy = HLO_X86_NONE;
   }
 }
 
@@ -72,11 +72,11 @@ static void begin_for(hlo_x86_fn_t* f, const hlo_vir_value_t* loop) {
 
 static void end_for(hlo_x86_fn_t* f, const hlo_vir_value_t* loop) {
   hlo_x86_control_t* control = control_of(f, loop);
-  const hlo_x86_life_t* life = hlo_x86_life(f, loop);
-  unsigned counter = life->reg;
-  if (life->place != HLO_X86_IN_REGISTER) {
+  const hlo_x86_live_range_t* range = hlo_x86_live_range(f, loop);
+  unsigned counter = range->reg;
+  if (range->place != HLO_X86_IN_REGISTER) {
     counter = hlo_x86_temp_gpr(f);
-    hlo_x86_load_life(f, life, counter);
+    hlo_x86_load_live_range(f, range, counter);
   }
   if (loop->imm == (int32_t)loop->imm) {
     hlo_x86_mi(f->as, HLO_X86_add, 8, hlo_x86_reg(counter), (int32_t)loop->imm);
@@ -85,7 +85,7 @@ static void end_for(hlo_x86_fn_t* f, const hlo_vir_value_t* loop) {
     hlo_x86_mov_imm(f->as, step, loop->imm);
     hlo_x86_rm(f->as, HLO_X86_add, 8, counter, hlo_x86_reg(step));
   }
-  if (life->place != HLO_X86_IN_REGISTER) hlo_x86_store_life(f, life, counter);
+  if (range->place != HLO_X86_IN_REGISTER) hlo_x86_store_live_range(f, range, counter);
   compare_limit(f, loop, counter);
   hlo_x86_jcc(f->as, HLO_X86_L, control->top);
   hlo_x86_label_bind(f->as, control->done);
@@ -147,23 +147,23 @@ void hlo_x86_emit_end(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
 // ---- vars
 
 static void assign(hlo_x86_fn_t* f, const hlo_vir_value_t* var, const hlo_vir_value_t* value) {
-  const hlo_x86_life_t* life = hlo_x86_life(f, var);
+  const hlo_x86_live_range_t* range = hlo_x86_live_range(f, var);
   unsigned reg;
-  if (life->place == HLO_X86_IN_REGISTER && value->op == HLO_VIR_iconst) {
-    hlo_x86_mov_imm(f->as, life->reg, value->imm);
+  if (range->place == HLO_X86_IN_REGISTER && value->op == HLO_VIR_iconst) {
+    hlo_x86_mov_imm(f->as, range->reg, value->imm);
     return;
   }
-  if (life->klass == HLO_X86_VECTORS && var->type.elem == HLO_VIR_MASK) {
-    reg = hlo_x86_in_mask(f, value, life->lane_bits);
+  if (range->klass == HLO_X86_VECTORS && var->type.elem == HLO_VIR_MASK) {
+    reg = hlo_x86_in_mask(f, value, range->lane_bits);
   } else {
     reg = hlo_x86_in(f, value);
   }
-  hlo_x86_store_life(f, life, reg);
+  hlo_x86_store_live_range(f, range, reg);
 }
 
 static void emit_set(hlo_x86_fn_t* f, const hlo_vir_value_t* set) {
   const hlo_vir_value_t *var = set->operands[0], *value = hlo_x86_resolve(set->operands[1]);
-  if (hlo_x86_life(f, value)->home == var->number) return;  // computed there already
+  if (hlo_x86_live_range(f, value)->home == var->number) return;  // computed there already
   assign(f, var, set->operands[1]);
 }
 
@@ -194,20 +194,20 @@ static void emit_call(hlo_x86_fn_t* f, const hlo_vir_value_t* call) {
   static const uint8_t arguments[] = {HLO_X86_RSI, HLO_X86_RDX, HLO_X86_RCX, HLO_X86_R8};
   uint8_t to[HLO_VIR_MAX_OPERANDS], from[HLO_VIR_MAX_OPERANDS];
   unsigned moves = 0;
-  const hlo_x86_life_t* lives[HLO_VIR_MAX_OPERANDS];
+  const hlo_x86_live_range_t* ranges[HLO_VIR_MAX_OPERANDS];
   for (uint32_t i = 0; i < call->operand_count; ++i) {
-    lives[i] = call->operands[i] ? hlo_x86_life(f, call->operands[i]) : NULL;
-    if (lives[i]) lives[i] = &f->lives[lives[i]->home];
-    if (!lives[i] || lives[i]->place != HLO_X86_IN_REGISTER) continue;
+    ranges[i] = call->operands[i] ? hlo_x86_live_range(f, call->operands[i]) : NULL;
+    if (ranges[i]) ranges[i] = &f->ranges[ranges[i]->home];
+    if (!ranges[i] || ranges[i]->place != HLO_X86_IN_REGISTER) continue;
     to[moves] = arguments[i];
-    from[moves++] = lives[i]->reg;
+    from[moves++] = ranges[i]->reg;
   }
   move_together(f, to, from, moves);
   for (uint32_t i = 0; i < call->operand_count; ++i) {
-    if (!lives[i]) {
+    if (!ranges[i]) {
       hlo_x86_mov_imm(f->as, arguments[i], 0);
-    } else if (lives[i]->place != HLO_X86_IN_REGISTER) {
-      hlo_x86_load_life(f, lives[i], arguments[i]);
+    } else if (ranges[i]->place != HLO_X86_IN_REGISTER) {
+      hlo_x86_load_live_range(f, ranges[i], arguments[i]);
     }
   }
   if (f->uses_wide) hlo_x86_bare(f->as, HLO_X86_vzeroupper);
@@ -219,7 +219,7 @@ static void emit_call(hlo_x86_fn_t* f, const hlo_vir_value_t* call) {
                hlo_x86_mem(HLO_X86_RBX, offsetof(hlo_frame_t, runtime)));
     hlo_x86_m(f->as, HLO_X86_call, 4, hlo_x86_mem(HLO_X86_RAX, (int32_t)call->imm));
   }
-  if (!hlo_x86_life(f, call)->uses) return;
+  if (!hlo_x86_live_range(f, call)->uses) return;
   hlo_x86_rm(f->as, HLO_X86_movsxd, 8, HLO_X86_RAX, hlo_x86_reg(HLO_X86_RAX));
   hlo_x86_out_done(f, call, HLO_X86_RAX);
 }
@@ -231,7 +231,7 @@ static void emit_suspend(hlo_x86_fn_t* f, const hlo_vir_value_t* suspend) {
              (int32_t)suspend->imm);
   hlo_x86_mov_imm(f->as, HLO_X86_RAX, HLO_KERNEL_SUSPENDED);
   hlo_x86_jmp(f->as, f->epilogue);
-  hlo_x86_label_bind(f->as, hlo_x86_life(f, suspend)->aux);
+  hlo_x86_label_bind(f->as, hlo_x86_live_range(f, suspend)->aux);
 }
 
 static int by_point(const void* a, const void* b) {
@@ -246,7 +246,7 @@ static void emit_search(hlo_x86_fn_t* f, const hlo_vir_value_t* const* points, u
   if (count <= LINEAR_SEARCH) {
     for (uint32_t i = 0; i < count; ++i) {
       hlo_x86_mi(f->as, HLO_X86_cmp, 4, eax, (int32_t)points[i]->imm);
-      hlo_x86_jcc(f->as, HLO_X86_E, hlo_x86_life(f, points[i])->aux);
+      hlo_x86_jcc(f->as, HLO_X86_E, hlo_x86_live_range(f, points[i])->aux);
     }
     hlo_x86_mov_imm(f->as, HLO_X86_RAX, HLO_KERNEL_ERROR);
     hlo_x86_jmp(f->as, f->epilogue);
@@ -268,7 +268,7 @@ void hlo_x86_emit_resume(hlo_x86_fn_t* f) {
   for (uint32_t p = 0; p < f->item_count; ++p) {
     const hlo_x86_item_t* item = &f->items[p];
     if (item->kind != HLO_X86_ITEM_INSN || item->value->op != HLO_VIR_suspend) continue;
-    hlo_x86_life(f, item->value)->aux = hlo_x86_label_create(f->as);
+    hlo_x86_live_range(f, item->value)->aux = hlo_x86_label_create(f->as);
     points[found++] = item->value;
   }
   qsort(points, count, sizeof(void*), by_point);

@@ -330,7 +330,7 @@ void hlo_x86_emit_cross(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
     case HLO_VIR_zip_low:
     case HLO_VIR_zip_high: emit_zip(f, value, to); break;
     case HLO_VIR_permute: emit_permute(f, value, to); break;
-    default: hlo_x86_remake(f, value, to); break;
+    default: hlo_x86_rematerialize(f, value, to); break;
   }
   hlo_x86_out_done(f, value, to);
 }

@@ -41,7 +41,7 @@ static void emit_params(hlo_x86_fn_t* f) {
                hlo_x86_mem(HLO_X86_RBX, offsetof(hlo_frame_t, saved)));
   }
   for (uint32_t i = 0; i < HLO_VIR_MAX_PARAMS; ++i) {
-    if (f->params[i]) hlo_x86_store_life(f, hlo_x86_life(f, f->params[i]), incoming[i]);
+    if (f->params[i]) hlo_x86_store_live_range(f, hlo_x86_live_range(f, f->params[i]), incoming[i]);
   }
 }
 
@@ -82,24 +82,24 @@ static void emit_epilogue(hlo_x86_fn_t* f) {
 
 // ---- instructions
 
-static void note_site(hlo_x86_fn_t* f, uint32_t site) {
-  if (site == f->site) return;
-  f->site = site;
-  hlo_code_site_t entry = {(uint32_t)f->as->size_bytes, site};
-  if (!hlo_vec_push(&f->unit->sites, entry)) f->arena->failed = true;
+static void note_debug_id(hlo_x86_fn_t* f, uint32_t debug_id) {
+  if (debug_id == f->debug_id) return;
+  f->debug_id = debug_id;
+  hlo_code_debug_id_t entry = {(uint32_t)f->as->size_bytes, debug_id};
+  if (!hlo_vec_push(&f->unit->debug_ids, entry)) f->arena->failed = true;
 }
 
 // Returns true if nothing is emitted: the value is rematerialized at each use, or computed inside
 // its user.
 static bool is_silent(const hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
-  const hlo_x86_life_t* life = hlo_x86_life(f, value);
-  if (value->op == HLO_VIR_param || life->is_folded || hlo_x86_is_dead(f, value)) return true;
-  return life->place == HLO_X86_REMADE;
+  const hlo_x86_live_range_t* range = hlo_x86_live_range(f, value);
+  if (value->op == HLO_VIR_param || range->is_folded || hlo_x86_is_dead(f, value)) return true;
+  return range->place == HLO_X86_REMATERIALIZED;
 }
 
 static void emit_insn(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
   if (is_silent(f, value)) return;
-  note_site(f, value->site);
+  note_debug_id(f, value->debug_id);
   switch (hlo_vir_opcode_class((hlo_vir_opcode_t)value->op)) {
     case HLO_VIR_CONTROL: hlo_x86_emit_control(f, value); break;
     case HLO_VIR_INDEX_OP: hlo_x86_emit_index(f, value); break;
@@ -119,34 +119,34 @@ static void emit_insn(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
 
 // ---- register occupancy
 
-static void begin_life(hlo_x86_fn_t* f, const hlo_x86_life_t* life) {
-  if (life->place == HLO_X86_IN_REGISTER) f->busy[life->klass] |= 1u << life->reg;
+static void begin_range(hlo_x86_fn_t* f, const hlo_x86_live_range_t* range) {
+  if (range->place == HLO_X86_IN_REGISTER) f->busy[range->klass] |= 1u << range->reg;
 }
 
-static void end_lives(hlo_x86_fn_t* f, uint32_t half_position) {
-  for (uint32_t n = f->ending[half_position]; n != HLO_X86_NONE; n = f->lives[n].next) {
-    const hlo_x86_life_t* life = &f->lives[n];
-    if (life->place == HLO_X86_IN_REGISTER) f->busy[life->klass] &= ~(1u << life->reg);
+static void end_ranges(hlo_x86_fn_t* f, uint32_t half_position) {
+  for (uint32_t n = f->ending[half_position]; n != HLO_X86_NONE; n = f->ranges[n].next) {
+    const hlo_x86_live_range_t* range = &f->ranges[n];
+    if (range->place == HLO_X86_IN_REGISTER) f->busy[range->klass] &= ~(1u << range->reg);
   }
 }
 
-static void begin_lives(hlo_x86_fn_t* f, const hlo_x86_item_t* item) {
+static void begin_ranges(hlo_x86_fn_t* f, const hlo_x86_item_t* item) {
   if (item->kind != HLO_X86_ITEM_INSN || item->value->op == HLO_VIR_param) return;
-  begin_life(f, hlo_x86_life(f, item->value));
+  begin_range(f, hlo_x86_live_range(f, item->value));
   if (!item->value->body) return;
-  const hlo_x86_control_t* control = &f->controls[hlo_x86_life(f, item->value)->aux];
+  const hlo_x86_control_t* control = &f->controls[hlo_x86_live_range(f, item->value)->aux];
   for (uint32_t n = 0; n < control->copy_count; ++n) {
-    begin_life(f, &f->lives[control->first_copy + n]);
+    begin_range(f, &f->ranges[control->first_copy + n]);
   }
 }
 
 static void emit_items(hlo_x86_fn_t* f) {
   for (uint32_t i = 0; i < HLO_VIR_MAX_PARAMS; ++i) {
-    if (f->params[i]) begin_life(f, hlo_x86_life(f, f->params[i]));
+    if (f->params[i]) begin_range(f, hlo_x86_live_range(f, f->params[i]));
   }
   for (f->position = 0; f->position < f->item_count; ++f->position) {
     const hlo_x86_item_t* item = &f->items[f->position];
-    begin_lives(f, item);
+    begin_ranges(f, item);
     if (item->kind == HLO_X86_ITEM_INSN) {
       emit_insn(f, item->value);
     } else if (item->kind == HLO_X86_ITEM_ELSE) {
@@ -154,10 +154,10 @@ static void emit_items(hlo_x86_fn_t* f) {
     } else if (item->value) {
       hlo_x86_emit_end(f, item->value);
     }
-    end_lives(f, 2 * f->position);
+    end_ranges(f, 2 * f->position);
     // A result may take the register of an operand that has just ended.
-    begin_lives(f, item);
-    end_lives(f, 2 * f->position + 1);
+    begin_ranges(f, item);
+    end_ranges(f, 2 * f->position + 1);
     for (uint32_t c = 0; c < HLO_X86_CLASS_COUNT; ++c) f->taken[c] = 0;
   }
 }
@@ -169,7 +169,7 @@ bool hlo_x86_emit_function(hlo_x86_fn_t* f) {
   }
   if (f->has_call || f->has_suspend) f->busy[HLO_X86_GENERAL] |= 1u << HLO_X86_RBX;
   if (f->has_suspend) f->busy[HLO_X86_GENERAL] |= 1u << HLO_X86_R12;
-  f->site = UINT32_MAX;
+  f->debug_id = UINT32_MAX;
   f->epilogue = hlo_x86_label_create(f->as);
   emit_prologue(f);
   emit_items(f);

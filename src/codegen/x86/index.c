@@ -57,8 +57,8 @@ static void emit_add(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
   int32_t imm;
   unsigned to = hlo_x86_out(f, value);
   bool has_imm = hlo_x86_in_imm(value->operands[1], &imm);
-  const hlo_x86_life_t* b = hlo_x86_life(f, value->operands[1]);
-  if (!has_imm && (b->is_folded || f->lives[b->home].place != HLO_X86_IN_REGISTER)) {
+  const hlo_x86_live_range_t* b = hlo_x86_live_range(f, value->operands[1]);
+  if (!has_imm && (b->is_folded || f->ranges[b->home].place != HLO_X86_IN_REGISTER)) {
     emit_binary(f, value, HLO_X86_add, true);
     return;
   }
@@ -210,7 +210,7 @@ static hlo_x86_cc_t emit_compare(hlo_x86_fn_t* f, const hlo_vir_value_t* compare
     hlo_x86_mi(f->as, HLO_X86_cmp, 8, hlo_x86_in_rm(f, b), imm);
     return swapped[compare->flags & 7];
   }
-  if (hlo_x86_life(f, a)->is_folded) {
+  if (hlo_x86_live_range(f, a)->is_folded) {
     hlo_x86_mr(f->as, HLO_X86_cmp, 8, hlo_x86_memory(f, a), hlo_x86_in(f, b));
   } else {
     unsigned x = hlo_x86_in(f, a);
@@ -220,7 +220,7 @@ static hlo_x86_cc_t emit_compare(hlo_x86_fn_t* f, const hlo_vir_value_t* compare
 }
 
 hlo_x86_cc_t hlo_x86_emit_condition(hlo_x86_fn_t* f, const hlo_vir_value_t* condition) {
-  if (hlo_x86_life(f, condition)->is_folded) {
+  if (hlo_x86_live_range(f, condition)->is_folded) {
     if (condition->op == HLO_VIR_icmp) return emit_compare(f, condition);
     unsigned log2_bytes = condition->flags >> HLO_VIR_WIDTH_SHIFT & 3;
     hlo_x86_mi(f->as, HLO_X86_cmp, 1u << log2_bytes, hlo_x86_memory(f, condition), 0);
@@ -283,7 +283,7 @@ void hlo_x86_emit_index(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
     case HLO_VIR_iselect: emit_select(f, value); break;
     default: {  // rodata, func_address: constants kept in a register
       unsigned to = hlo_x86_out(f, value);
-      hlo_x86_remake(f, value, to);
+      hlo_x86_rematerialize(f, value, to);
       hlo_x86_out_done(f, value, to);
     }
   }

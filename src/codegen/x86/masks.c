@@ -8,7 +8,7 @@ static hlo_x86_rm_t reg(unsigned number) {
 }
 
 static unsigned lane_bits_of(const hlo_x86_fn_t* f, const hlo_vir_value_t* mask) {
-  return hlo_x86_life(f, hlo_x86_resolve(mask))->lane_bits;
+  return hlo_x86_live_range(f, hlo_x86_resolve(mask))->lane_bits;
 }
 
 static unsigned usual_lane_bits(const hlo_x86_fn_t* f, unsigned lanes) {
@@ -32,7 +32,7 @@ void hlo_x86_choose_lane_bits(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
     default: bits = lane_bits_of(f, value->operands[0]); break;
   }
   if (bits * lanes > room) bits = room / lanes;
-  hlo_x86_life(f, value)->lane_bits = (uint8_t)bits;
+  hlo_x86_live_range(f, value)->lane_bits = (uint8_t)bits;
 }
 
 static unsigned mask_width(unsigned lanes, unsigned lane_bits) {

@@ -30,27 +30,27 @@ void hlo_x86_claim(hlo_x86_fn_t* f, unsigned reg) {
 
 // ---- locations
 
-static const hlo_x86_life_t* place_of(const hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
-  const hlo_x86_life_t* home = &f->lives[hlo_x86_life(f, value)->home];
-  return home->copy == HLO_X86_NONE ? home : &f->lives[home->copy];
+static const hlo_x86_live_range_t* place_of(const hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
+  const hlo_x86_live_range_t* home = &f->ranges[hlo_x86_live_range(f, value)->home];
+  return home->copy == HLO_X86_NONE ? home : &f->ranges[home->copy];
 }
 
-static hlo_x86_rm_t slot_of(const hlo_x86_life_t* life) {
-  return hlo_x86_mem(life->place == HLO_X86_IN_SAVED ? HLO_X86_R12 : HLO_X86_RSP, life->slot);
+static hlo_x86_rm_t slot_of(const hlo_x86_live_range_t* range) {
+  return hlo_x86_mem(range->place == HLO_X86_IN_SAVED ? HLO_X86_R12 : HLO_X86_RSP, range->slot);
 }
 
-static bool is_in_memory(const hlo_x86_life_t* life) {
-  return life->place == HLO_X86_ON_STACK || life->place == HLO_X86_IN_SAVED;
+static bool is_in_memory(const hlo_x86_live_range_t* range) {
+  return range->place == HLO_X86_ON_STACK || range->place == HLO_X86_IN_SAVED;
 }
 
 // Bytes to move for a live range in a vector register; masks are as wide as a register there.
-static unsigned vector_bytes(const hlo_x86_fn_t* f, const hlo_x86_life_t* life) {
-  return life->value->type.elem == HLO_VIR_MASK ? hlo_x86_mask_bytes(f)
-                                                : hlo_x86_width(life->value->type);
+static unsigned vector_bytes(const hlo_x86_fn_t* f, const hlo_x86_live_range_t* range) {
+  return range->value->type.elem == HLO_VIR_MASK ? hlo_x86_mask_bytes(f)
+                                                : hlo_x86_width(range->value->type);
 }
 
 static int32_t object_offset(const hlo_x86_fn_t* f, const hlo_vir_value_t* stack) {
-  return hlo_x86_life(f, stack)->slot + (f->uses_scratch ? HLO_X86_SCRATCH_BYTES : 0);
+  return hlo_x86_live_range(f, stack)->slot + (f->uses_scratch ? HLO_X86_SCRATCH_BYTES : 0);
 }
 
 void hlo_x86_move(hlo_x86_fn_t* f, hlo_x86_class_t klass, unsigned width, unsigned to,
@@ -94,7 +94,7 @@ static void remake_mask(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned 
     return;
   }
   uint8_t bytes[32] = {0};
-  unsigned lane_bytes = hlo_x86_life(f, value)->lane_bits / 8, width = hlo_x86_mask_bytes(f);
+  unsigned lane_bytes = hlo_x86_live_range(f, value)->lane_bits / 8, width = hlo_x86_mask_bytes(f);
   for (unsigned i = 0; i < width; ++i) {
     unsigned lane = i / lane_bytes;
     bytes[i] = lane < value->type.lanes && (uint64_t)value->imm >> lane & 1 ? 0xff : 0;
@@ -102,7 +102,7 @@ static void remake_mask(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned 
   hlo_x86_vv(f->as, HLO_X86_vmovups, width, reg, hlo_x86_pool_bytes(f, bytes, width), 0);
 }
 
-void hlo_x86_remake(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned reg) {
+void hlo_x86_rematerialize(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned reg) {
   hlo_x86_asm_t* as = f->as;
   switch (value->op) {
     case HLO_VIR_iconst: hlo_x86_mov_imm(as, reg, value->imm); break;
@@ -134,7 +134,7 @@ void hlo_x86_remake(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned reg)
     default: {  // an invariant of the frame
       hlo_x86_address_t address = hlo_x86_address_of(value);
       bool is_frame = address.base->op == HLO_VIR_param;
-      if (!is_frame) hlo_x86_remake(f, address.base, reg);
+      if (!is_frame) hlo_x86_rematerialize(f, address.base, reg);
       static const hlo_x86_scalar_t loads[2][4] = {
           {HLO_X86_movsx_8, HLO_X86_movsx_16, HLO_X86_movsxd, HLO_X86_mov},
           {HLO_X86_movzx_8, HLO_X86_movzx_16, HLO_X86_mov, HLO_X86_mov}};
@@ -148,33 +148,33 @@ void hlo_x86_remake(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned reg)
 
 // ---- whole live ranges
 
-void hlo_x86_load_life(hlo_x86_fn_t* f, const hlo_x86_life_t* life, unsigned reg) {
-  if (life->place == HLO_X86_IN_REGISTER) {
-    hlo_x86_move(f, (hlo_x86_class_t)life->klass,
-                 life->klass == HLO_X86_VECTORS ? vector_bytes(f, life) : 8, reg, life->reg);
-  } else if (!is_in_memory(life)) {
-    hlo_x86_remake(f, life->value, reg);
-  } else if (life->klass == HLO_X86_GENERAL) {
-    hlo_x86_rm(f->as, HLO_X86_mov, 8, reg, slot_of(life));
-  } else if (life->klass == HLO_X86_MASKS) {
-    hlo_x86_vv(f->as, HLO_X86_kmovq, 0, reg, slot_of(life), 0);
+void hlo_x86_load_live_range(hlo_x86_fn_t* f, const hlo_x86_live_range_t* range, unsigned reg) {
+  if (range->place == HLO_X86_IN_REGISTER) {
+    hlo_x86_move(f, (hlo_x86_class_t)range->klass,
+                 range->klass == HLO_X86_VECTORS ? vector_bytes(f, range) : 8, reg, range->reg);
+  } else if (!is_in_memory(range)) {
+    hlo_x86_rematerialize(f, range->value, reg);
+  } else if (range->klass == HLO_X86_GENERAL) {
+    hlo_x86_rm(f->as, HLO_X86_mov, 8, reg, slot_of(range));
+  } else if (range->klass == HLO_X86_MASKS) {
+    hlo_x86_vv(f->as, HLO_X86_kmovq, 0, reg, slot_of(range), 0);
   } else {
-    hlo_x86_vv(f->as, HLO_X86_vmovups, vector_bytes(f, life), reg, slot_of(life), 0);
+    hlo_x86_vv(f->as, HLO_X86_vmovups, vector_bytes(f, range), reg, slot_of(range), 0);
   }
 }
 
-void hlo_x86_store_life(hlo_x86_fn_t* f, const hlo_x86_life_t* life, unsigned reg) {
-  if (life->place == HLO_X86_IN_REGISTER) {
-    hlo_x86_move(f, (hlo_x86_class_t)life->klass,
-                 life->klass == HLO_X86_VECTORS ? vector_bytes(f, life) : 8, life->reg, reg);
-  } else if (!is_in_memory(life)) {
+void hlo_x86_store_live_range(hlo_x86_fn_t* f, const hlo_x86_live_range_t* range, unsigned reg) {
+  if (range->place == HLO_X86_IN_REGISTER) {
+    hlo_x86_move(f, (hlo_x86_class_t)range->klass,
+                 range->klass == HLO_X86_VECTORS ? vector_bytes(f, range) : 8, range->reg, reg);
+  } else if (!is_in_memory(range)) {
     return;
-  } else if (life->klass == HLO_X86_GENERAL) {
-    hlo_x86_mr(f->as, HLO_X86_mov, 8, slot_of(life), reg);
-  } else if (life->klass == HLO_X86_MASKS) {
-    hlo_x86_vv(f->as, HLO_X86_kmovq_store, 0, reg, slot_of(life), 0);
+  } else if (range->klass == HLO_X86_GENERAL) {
+    hlo_x86_mr(f->as, HLO_X86_mov, 8, slot_of(range), reg);
+  } else if (range->klass == HLO_X86_MASKS) {
+    hlo_x86_vv(f->as, HLO_X86_kmovq_store, 0, reg, slot_of(range), 0);
   } else {
-    hlo_x86_vv(f->as, HLO_X86_vmovups_store, vector_bytes(f, life), reg, slot_of(life), 0);
+    hlo_x86_vv(f->as, HLO_X86_vmovups_store, vector_bytes(f, range), reg, slot_of(range), 0);
   }
 }
 
@@ -182,23 +182,23 @@ void hlo_x86_store_life(hlo_x86_fn_t* f, const hlo_x86_life_t* life, unsigned re
 
 unsigned hlo_x86_in(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
   value = hlo_x86_resolve(value);
-  if (hlo_x86_life(f, value)->is_folded) {
-    unsigned reg = hlo_x86_temp(f, (hlo_x86_class_t)hlo_x86_life(f, value)->klass);
+  if (hlo_x86_live_range(f, value)->is_folded) {
+    unsigned reg = hlo_x86_temp(f, (hlo_x86_class_t)hlo_x86_live_range(f, value)->klass);
     hlo_x86_emit_load(f, value, reg);
     return reg;
   }
-  const hlo_x86_life_t* life = place_of(f, value);
-  if (life->place == HLO_X86_IN_REGISTER) return life->reg;
-  if (life->place == HLO_X86_REMADE && value->op == HLO_VIR_param) return HLO_X86_RBX;
-  unsigned reg = hlo_x86_temp(f, (hlo_x86_class_t)life->klass);
-  hlo_x86_load_life(f, life, reg);
+  const hlo_x86_live_range_t* range = place_of(f, value);
+  if (range->place == HLO_X86_IN_REGISTER) return range->reg;
+  if (range->place == HLO_X86_REMATERIALIZED && value->op == HLO_VIR_param) return HLO_X86_RBX;
+  unsigned reg = hlo_x86_temp(f, (hlo_x86_class_t)range->klass);
+  hlo_x86_load_live_range(f, range, reg);
   return reg;
 }
 
 hlo_x86_rm_t hlo_x86_in_rm(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
-  if (hlo_x86_life(f, value)->is_folded) return hlo_x86_memory(f, value);
-  const hlo_x86_life_t* life = place_of(f, value);
-  if (is_in_memory(life)) return slot_of(life);
+  if (hlo_x86_live_range(f, value)->is_folded) return hlo_x86_memory(f, value);
+  const hlo_x86_live_range_t* range = place_of(f, value);
+  if (is_in_memory(range)) return slot_of(range);
   return hlo_x86_reg(hlo_x86_in(f, value));
 }
 
@@ -206,14 +206,14 @@ hlo_x86_rm_t hlo_x86_in_vec(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsig
                             unsigned elem_bits) {
   hlo_vir_type_t type = value->type;
   value = hlo_x86_resolve(value);
-  if (hlo_x86_life(f, value)->is_folded) {
+  if (hlo_x86_live_range(f, value)->is_folded) {
     hlo_x86_rm_t memory = hlo_x86_memory(f, value);
     bool is_splat = value->op == HLO_VIR_load_splat || type.lanes == 1;
     return is_splat ? hlo_x86_splat(memory) : memory;
   }
-  const hlo_x86_life_t* life = place_of(f, value);
-  if (is_in_memory(life)) return slot_of(life);
-  if (life->place == HLO_X86_REMADE && value->op == HLO_VIR_const) {
+  const hlo_x86_live_range_t* range = place_of(f, value);
+  if (is_in_memory(range)) return slot_of(range);
+  if (range->place == HLO_X86_REMATERIALIZED && value->op == HLO_VIR_const) {
     unsigned bits = hlo_x86_elem_bits(value->type);
     uint64_t element = (uint64_t)value->imm;
     if (f->is_avx512 && elem_bits == bits) {
@@ -221,7 +221,7 @@ hlo_x86_rm_t hlo_x86_in_vec(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsig
     }
     return hlo_x86_pool_splat(f, bits, element, width);
   }
-  if (life->place == HLO_X86_REMADE && value->op == HLO_VIR_lane_iota) {
+  if (range->place == HLO_X86_REMATERIALIZED && value->op == HLO_VIR_lane_iota) {
     return hlo_x86_pool_iota(f, hlo_x86_elem_bits(value->type), width);
   }
   return hlo_x86_reg(hlo_x86_in(f, value));
@@ -229,7 +229,7 @@ hlo_x86_rm_t hlo_x86_in_vec(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsig
 
 bool hlo_x86_prefers_memory(const hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
   value = hlo_x86_resolve(value);
-  return hlo_x86_life(f, value)->is_folded || place_of(f, value)->place != HLO_X86_IN_REGISTER;
+  return hlo_x86_live_range(f, value)->is_folded || place_of(f, value)->place != HLO_X86_IN_REGISTER;
 }
 
 bool hlo_x86_in_imm(const hlo_vir_value_t* value, int32_t* out_imm) {
@@ -238,13 +238,13 @@ bool hlo_x86_in_imm(const hlo_vir_value_t* value, int32_t* out_imm) {
 }
 
 unsigned hlo_x86_out(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
-  const hlo_x86_life_t* life = &f->lives[hlo_x86_life(f, value)->home];
-  if (life->place == HLO_X86_IN_REGISTER) return life->reg;
-  return hlo_x86_temp(f, (hlo_x86_class_t)life->klass);
+  const hlo_x86_live_range_t* range = &f->ranges[hlo_x86_live_range(f, value)->home];
+  if (range->place == HLO_X86_IN_REGISTER) return range->reg;
+  return hlo_x86_temp(f, (hlo_x86_class_t)range->klass);
 }
 
 void hlo_x86_out_done(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned reg) {
-  hlo_x86_store_life(f, &f->lives[hlo_x86_life(f, value)->home], reg);
+  hlo_x86_store_live_range(f, &f->ranges[hlo_x86_live_range(f, value)->home], reg);
 }
 
 hlo_x86_rm_t hlo_x86_memory(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {

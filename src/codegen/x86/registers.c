@@ -42,10 +42,10 @@ typedef struct crossing {
 } crossing_t;
 
 // Events strictly inside a live range; a division also counts at its end.
-static crossing_t crossing_of(const hlo_x86_fn_t* f, const hlo_x86_life_t* life) {
+static crossing_t crossing_of(const hlo_x86_fn_t* f, const hlo_x86_live_range_t* range) {
   const hlo_x86_item_t* all = &f->items[f->item_count - 1];
   if (!(all->calls_before | all->suspends_before | all->divisions_before)) return (crossing_t){0};
-  uint32_t first = life->start ? (life->start >> 1) + 1 : 0, last = life->end >> 1;
+  uint32_t first = range->start ? (range->start >> 1) + 1 : 0, last = range->end >> 1;
   if (first > last) return (crossing_t){0};
   const hlo_x86_item_t *begin = &f->items[first], *end = &f->items[last];
   const hlo_x86_item_t* behind = end < all ? end + 1 : end;
@@ -56,7 +56,7 @@ static crossing_t crossing_of(const hlo_x86_fn_t* f, const hlo_x86_life_t* life)
   };
 }
 
-static bool is_remakable(const hlo_x86_fn_t* f, const hlo_vir_value_t* value);
+static bool is_rematerializable(const hlo_x86_fn_t* f, const hlo_vir_value_t* value);
 
 // An INVARIANT load from the frame itself or from its table of buffers; memory behind those
 // pointers may be invariant only for a while.
@@ -67,13 +67,13 @@ static bool is_of_frame(const hlo_x86_fn_t* f, const hlo_vir_value_t* load) {
     if (address.index || address.disp != (int32_t)address.disp) return false;
     bool is_table = address.disp == offsetof(hlo_frame_t, buffers);
     load = address.base;
-    if (load->op == HLO_VIR_param) return (depth == 0 || is_table) && is_remakable(f, load);
+    if (load->op == HLO_VIR_param) return (depth == 0 || is_table) && is_rematerializable(f, load);
   }
   return false;
 }
 
 // Returns true if the value can be computed anywhere from the frame alone.
-static bool is_remakable(const hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
+static bool is_rematerializable(const hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
   switch (value->op) {
     case HLO_VIR_iconst:
     case HLO_VIR_const:
@@ -93,18 +93,18 @@ static bool is_remakable(const hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
 }
 
 // Computed by one instruction without operands.
-static bool is_cheap(const hlo_x86_fn_t* f, const hlo_x86_life_t* life) {
-  return life->value->op != HLO_VIR_iload && is_remakable(f, life->value);
+static bool is_cheap(const hlo_x86_fn_t* f, const hlo_x86_live_range_t* range) {
+  return range->value->op != HLO_VIR_iload && is_rematerializable(f, range->value);
 }
 
-static bool is_copy(const hlo_x86_fn_t* f, const hlo_x86_life_t* life) {
-  return life >= f->lives + f->vir->value_count;
+static bool is_copy(const hlo_x86_fn_t* f, const hlo_x86_live_range_t* range) {
+  return range >= f->ranges + f->vir->value_count;
 }
 
-static unsigned slot_bytes(const hlo_x86_fn_t* f, const hlo_x86_life_t* life) {
-  if (life->klass != HLO_X86_VECTORS) return 8;
-  return life->value->type.elem == HLO_VIR_MASK ? hlo_x86_mask_bytes(f)
-                                                : hlo_x86_width(life->value->type);
+static unsigned slot_bytes(const hlo_x86_fn_t* f, const hlo_x86_live_range_t* range) {
+  if (range->klass != HLO_X86_VECTORS) return 8;
+  return range->value->type.elem == HLO_VIR_MASK ? hlo_x86_mask_bytes(f)
+                                                : hlo_x86_width(range->value->type);
 }
 
 // ---- slots
@@ -117,89 +117,89 @@ static uint32_t align_up(uint32_t x, uint32_t alignment) {
   return (x + alignment - 1) & ~(alignment - 1);
 }
 
-static void take_new_slot(scan_t* s, hlo_x86_life_t* life, bool saved) {
+static void take_new_slot(scan_t* s, hlo_x86_live_range_t* range, bool saved) {
   hlo_x86_fn_t* f = s->f;
-  unsigned bytes = slot_bytes(s->f, life);
+  unsigned bytes = slot_bytes(s->f, range);
   uint32_t* room = saved ? &f->saved_bytes : &f->frame_bytes;
   *room = align_up(*room, bytes);
-  life->slot = (int32_t)*room;
+  range->slot = (int32_t)*room;
   *room += bytes;
   f->needs_alignment |= !saved && bytes > 8;
 }
 
 // Takes a slot for the whole live range, which may have begun earlier: one that was unused since
 // then, if one of the first free slots is.
-static void take_slot(scan_t* s, hlo_x86_life_t* life, bool saved) {
+static void take_slot(scan_t* s, hlo_x86_live_range_t* range, bool saved) {
   enum { MAX_TRIES = 16 };
-  life->place = saved ? HLO_X86_IN_SAVED : HLO_X86_ON_STACK;
-  uint32_t* link = &s->free_slots[saved][size_class(slot_bytes(s->f, life))];
+  range->place = saved ? HLO_X86_IN_SAVED : HLO_X86_ON_STACK;
+  uint32_t* link = &s->free_slots[saved][size_class(slot_bytes(s->f, range))];
   for (uint32_t tries = 0; tries < MAX_TRIES && *link != HLO_X86_NONE; ++tries) {
-    hlo_x86_life_t* last = &s->f->lives[*link];
-    if (last->end <= life->start) {
-      life->slot = last->slot;
+    hlo_x86_live_range_t* last = &s->f->ranges[*link];
+    if (last->end <= range->start) {
+      range->slot = last->slot;
       *link = last->next_free;
       return;
     }
     link = &last->next_free;
   }
-  take_new_slot(s, life, saved);
+  take_new_slot(s, range, saved);
 }
 
 // ---- registers
 
-static void put_in_register(scan_t* s, hlo_x86_life_t* life, unsigned reg) {
-  life->place = HLO_X86_IN_REGISTER;
-  life->reg = (uint8_t)reg;
-  s->used[life->klass] |= BIT(reg);
-  s->owner[life->klass][reg] = life->home;
-  if (life->klass == HLO_X86_GENERAL) s->f->pushed |= BIT(reg) & hlo_x86_callee_saved;
+static void put_in_register(scan_t* s, hlo_x86_live_range_t* range, unsigned reg) {
+  range->place = HLO_X86_IN_REGISTER;
+  range->reg = (uint8_t)reg;
+  s->used[range->klass] |= BIT(reg);
+  s->owner[range->klass][reg] = range->home;
+  if (range->klass == HLO_X86_GENERAL) s->f->pushed |= BIT(reg) & hlo_x86_callee_saved;
 }
 
-static void leave_register(scan_t* s, hlo_x86_life_t* life) {
+static void leave_register(scan_t* s, hlo_x86_live_range_t* range) {
   hlo_x86_fn_t* f = s->f;
-  if (is_copy(f, life)) {
-    life->place = HLO_X86_NOWHERE;
-  } else if (is_cheap(f, life)) {
-    life->place = HLO_X86_REMADE;
+  if (is_copy(f, range)) {
+    range->place = HLO_X86_NOWHERE;
+  } else if (is_cheap(f, range)) {
+    range->place = HLO_X86_REMATERIALIZED;
   } else {
-    take_slot(s, life, false);
+    take_slot(s, range, false);
   }
-  life->reg = HLO_X86_NO_REG;
+  range->reg = HLO_X86_NO_REG;
 }
 
-static uint32_t cost_of(const hlo_x86_fn_t* f, const hlo_x86_life_t* life) {
-  uint32_t factor = is_cheap(f, life) || is_copy(f, life) ? 1 : MEMORY_COST;
-  return life->weight > UINT32_MAX / factor ? UINT32_MAX : life->weight * factor;
+static uint32_t cost_of(const hlo_x86_fn_t* f, const hlo_x86_live_range_t* range) {
+  uint32_t factor = is_cheap(f, range) || is_copy(f, range) ? 1 : MEMORY_COST;
+  return range->weight > UINT32_MAX / factor ? UINT32_MAX : range->weight * factor;
 }
 
 // Returns true if a is the better one to move to memory: cheaper for its remaining positions.
-static bool is_cheaper(const scan_t* s, const hlo_x86_life_t* a, const hlo_x86_life_t* b) {
+static bool is_cheaper(const scan_t* s, const hlo_x86_live_range_t* a, const hlo_x86_live_range_t* b) {
   uint32_t now = 2 * s->position;
   uint64_t a_room = a->end > now ? a->end - now : 1, b_room = b->end > now ? b->end - now : 1;
   return cost_of(s->f, a) * b_room < cost_of(s->f, b) * a_room;
 }
 
-static hlo_x86_life_t* cheapest(const scan_t* s, const hlo_x86_life_t* life, uint32_t allowed) {
-  hlo_x86_life_t* best = NULL;
-  for (uint32_t rest = allowed & s->used[life->klass]; rest; rest &= rest - 1) {
-    hlo_x86_life_t* other = &s->f->lives[s->owner[life->klass][__builtin_ctz(rest)]];
+static hlo_x86_live_range_t* cheapest(const scan_t* s, const hlo_x86_live_range_t* range, uint32_t allowed) {
+  hlo_x86_live_range_t* best = NULL;
+  for (uint32_t rest = allowed & s->used[range->klass]; rest; rest &= rest - 1) {
+    hlo_x86_live_range_t* other = &s->f->ranges[s->owner[range->klass][__builtin_ctz(rest)]];
     if (!best || is_cheaper(s, other, best)) best = other;
   }
   return best;
 }
 
 // Returns the register of an operand that ends here, for a result in its place.
-static unsigned dying_register(const scan_t* s, const hlo_x86_life_t* life, uint32_t free) {
-  const hlo_vir_value_t* value = life->value;
-  if (is_copy(s->f, life)) return HLO_X86_NO_REG;
+static unsigned dying_register(const scan_t* s, const hlo_x86_live_range_t* range, uint32_t free) {
+  const hlo_vir_value_t* value = range->value;
+  if (is_copy(s->f, range)) return HLO_X86_NO_REG;
   bool last_first = value->op == HLO_VIR_fma || value->op == HLO_VIR_fnma ||
                     hlo_vir_opcode_class((hlo_vir_opcode_t)value->op) == HLO_VIR_DOT;
   for (uint32_t k = 0; k < value->operand_count; ++k) {
     const hlo_vir_value_t* operand = value->operands[last_first ? value->operand_count - 1 - k : k];
     if (!operand) continue;
-    const hlo_x86_life_t* other = hlo_x86_life(s->f, hlo_x86_resolve(operand));
-    other = &s->f->lives[other->home];
-    if (other->place == HLO_X86_IN_REGISTER && other->klass == life->klass &&
+    const hlo_x86_live_range_t* other = hlo_x86_live_range(s->f, hlo_x86_resolve(operand));
+    other = &s->f->ranges[other->home];
+    if (other->place == HLO_X86_IN_REGISTER && other->klass == range->klass &&
         other->end == 2 * s->position && free & BIT(other->reg)) {
       return other->reg;
     }
@@ -207,93 +207,93 @@ static unsigned dying_register(const scan_t* s, const hlo_x86_life_t* life, uint
   return HLO_X86_NO_REG;
 }
 
-static void find_register(scan_t* s, hlo_x86_life_t* life, uint32_t allowed) {
-  uint32_t free = allowed & ~s->used[life->klass];
+static void find_register(scan_t* s, hlo_x86_live_range_t* range, uint32_t allowed) {
+  uint32_t free = allowed & ~s->used[range->klass];
   if (free) {
-    unsigned reg = dying_register(s, life, free);
+    unsigned reg = dying_register(s, range, free);
     if (reg == HLO_X86_NO_REG) {
-      uint32_t plain = life->klass == HLO_X86_GENERAL ? free & ~hlo_x86_callee_saved : free;
+      uint32_t plain = range->klass == HLO_X86_GENERAL ? free & ~hlo_x86_callee_saved : free;
       reg = (unsigned)__builtin_ctz(plain ? plain : free);
     }
-    put_in_register(s, life, reg);
+    put_in_register(s, range, reg);
     return;
   }
-  hlo_x86_life_t* other = cheapest(s, life, allowed);
-  if (!other || !is_cheaper(s, other, life)) {
-    leave_register(s, life);
+  hlo_x86_live_range_t* other = cheapest(s, range, allowed);
+  if (!other || !is_cheaper(s, other, range)) {
+    leave_register(s, range);
     return;
   }
   unsigned reg = other->reg;
   leave_register(s, other);
-  put_in_register(s, life, reg);
+  put_in_register(s, range, reg);
 }
 
 // ---- the scan
 
-static bool is_placed(const hlo_x86_fn_t* f, const hlo_x86_life_t* life) {
-  const hlo_vir_value_t* value = life->value;
-  if (!value || value->type.elem == HLO_VIR_VOID || life->is_folded) return false;
-  if (&f->lives[life->home] != life) return false;
-  return life->uses > 0 || value->op == HLO_VIR_for;
+static bool is_placed(const hlo_x86_fn_t* f, const hlo_x86_live_range_t* range) {
+  const hlo_vir_value_t* value = range->value;
+  if (!value || value->type.elem == HLO_VIR_VOID || range->is_folded) return false;
+  if (&f->ranges[range->home] != range) return false;
+  return range->uses > 0 || value->op == HLO_VIR_for;
 }
 
-static void place(scan_t* s, hlo_x86_life_t* life) {
+static void place(scan_t* s, hlo_x86_live_range_t* range) {
   hlo_x86_fn_t* f = s->f;
-  const hlo_vir_value_t* value = life->value;
-  crossing_t crossing = crossing_of(f, life);
-  bool is_wanted = value->op == HLO_VIR_iconst && life->end > life->start;
+  const hlo_vir_value_t* value = range->value;
+  crossing_t crossing = crossing_of(f, range);
+  bool is_wanted = value->op == HLO_VIR_iconst && range->end > range->start;
   if ((value->op == HLO_VIR_iconst && !is_wanted) || value->op == HLO_VIR_stack) {
-    life->place = HLO_X86_REMADE;
+    range->place = HLO_X86_REMATERIALIZED;
     return;
   }
-  uint32_t allowed = f->available[life->klass];
-  if (life->klass == HLO_X86_GENERAL && crossing.division) allowed &= ~BIT(HLO_X86_RDX);
+  uint32_t allowed = f->available[range->klass];
+  if (range->klass == HLO_X86_GENERAL && crossing.division) allowed &= ~BIT(HLO_X86_RDX);
   if (crossing.suspend) {
-    if (!is_copy(f, life) && is_remakable(f, value)) {
-      life->place = HLO_X86_REMADE;
+    if (!is_copy(f, range) && is_rematerializable(f, value)) {
+      range->place = HLO_X86_REMATERIALIZED;
     } else {
-      take_slot(s, life, true);
-      s->saves_stack |= life->is_of_stack;
+      take_slot(s, range, true);
+      s->saves_stack |= range->is_of_stack;
     }
   } else if (crossing.call) {
-    allowed &= life->klass == HLO_X86_GENERAL ? hlo_x86_callee_saved : 0;
-    if (!is_copy(f, life) && is_cheap(f, life)) {
-      life->place = HLO_X86_REMADE;
-    } else if (allowed & ~s->used[life->klass]) {
-      find_register(s, life, allowed);
+    allowed &= range->klass == HLO_X86_GENERAL ? hlo_x86_callee_saved : 0;
+    if (!is_copy(f, range) && is_cheap(f, range)) {
+      range->place = HLO_X86_REMATERIALIZED;
+    } else if (allowed & ~s->used[range->klass]) {
+      find_register(s, range, allowed);
     } else {
-      take_slot(s, life, false);
+      take_slot(s, range, false);
     }
   } else {
-    find_register(s, life, allowed);
+    find_register(s, range, allowed);
   }
 }
 
 static void note_end(scan_t* s, uint32_t number) {
-  hlo_x86_life_t* life = &s->f->lives[number];
-  life->next = s->f->ending[life->end];
-  s->f->ending[life->end] = number;
+  hlo_x86_live_range_t* range = &s->f->ranges[number];
+  range->next = s->f->ending[range->end];
+  s->f->ending[range->end] = number;
 }
 
-static void place_life(scan_t* s, uint32_t number) {
-  hlo_x86_life_t* life = &s->f->lives[number];
-  life->place = HLO_X86_NOWHERE;
-  life->reg = HLO_X86_NO_REG;
-  if (!is_placed(s->f, life)) return;
-  place(s, life);
+static void place_range(scan_t* s, uint32_t number) {
+  hlo_x86_live_range_t* range = &s->f->ranges[number];
+  range->place = HLO_X86_NOWHERE;
+  range->reg = HLO_X86_NO_REG;
+  if (!is_placed(s->f, range)) return;
+  place(s, range);
   note_end(s, number);
 }
 
 static void expire(scan_t* s, uint32_t half_position) {
   hlo_x86_fn_t* f = s->f;
-  for (uint32_t n = f->ending[half_position]; n != HLO_X86_NONE; n = f->lives[n].next) {
-    hlo_x86_life_t* life = &f->lives[n];
-    if (life->place == HLO_X86_IN_REGISTER) {
-      s->used[life->klass] &= ~BIT(life->reg);
-    } else if (life->place == HLO_X86_ON_STACK || life->place == HLO_X86_IN_SAVED) {
+  for (uint32_t n = f->ending[half_position]; n != HLO_X86_NONE; n = f->ranges[n].next) {
+    hlo_x86_live_range_t* range = &f->ranges[n];
+    if (range->place == HLO_X86_IN_REGISTER) {
+      s->used[range->klass] &= ~BIT(range->reg);
+    } else if (range->place == HLO_X86_ON_STACK || range->place == HLO_X86_IN_SAVED) {
       uint32_t* free_list =
-          &s->free_slots[life->place == HLO_X86_IN_SAVED][size_class(slot_bytes(s->f, life))];
-      life->next_free = *free_list;
+          &s->free_slots[range->place == HLO_X86_IN_SAVED][size_class(slot_bytes(s->f, range))];
+      range->next_free = *free_list;
       *free_list = n;
     }
   }
@@ -302,31 +302,31 @@ static void expire(scan_t* s, uint32_t half_position) {
 // Parameters keep their registers or move to callee-saved ones, so no two of them conflict.
 static void place_param(scan_t* s, uint32_t number, const hlo_vir_value_t* param) {
   hlo_x86_fn_t* f = s->f;
-  hlo_x86_life_t* life = hlo_x86_life(f, param);
-  life->reg = HLO_X86_NO_REG;
-  life->place = HLO_X86_NOWHERE;
-  if (!is_placed(f, life)) return;
-  crossing_t crossing = crossing_of(f, life);
+  hlo_x86_live_range_t* range = hlo_x86_live_range(f, param);
+  range->reg = HLO_X86_NO_REG;
+  range->place = HLO_X86_NOWHERE;
+  if (!is_placed(f, range)) return;
+  crossing_t crossing = crossing_of(f, range);
   uint32_t own = BIT(param_registers[number]);
   uint32_t allowed = f->available[HLO_X86_GENERAL] & (own | hlo_x86_callee_saved);
   if (crossing.division) allowed &= ~BIT(HLO_X86_RDX);
   if (crossing.call) allowed &= ~own;
   allowed &= ~s->used[HLO_X86_GENERAL];
-  if (is_remakable(f, param)) {
-    life->place = HLO_X86_REMADE;
+  if (is_rematerializable(f, param)) {
+    range->place = HLO_X86_REMATERIALIZED;
   } else if (allowed) {
-    put_in_register(s, life, (unsigned)__builtin_ctz(allowed & own ? own : allowed));
+    put_in_register(s, range, (unsigned)__builtin_ctz(allowed & own ? own : allowed));
   } else {
-    take_slot(s, life, false);
+    take_slot(s, range, false);
   }
   note_end(s, param->number);
 }
 
 static void place_copies(scan_t* s, const hlo_x86_control_t* control) {
   for (uint32_t n = control->first_copy; n < control->first_copy + control->copy_count; ++n) {
-    const hlo_x86_life_t* original = hlo_x86_life(s->f, s->f->lives[n].value);
-    s->f->lives[n].place = HLO_X86_NOWHERE;
-    if (s->f->lives[original->home].place != HLO_X86_IN_REGISTER) place_life(s, n);
+    const hlo_x86_live_range_t* original = hlo_x86_live_range(s->f, s->f->ranges[n].value);
+    s->f->ranges[n].place = HLO_X86_NOWHERE;
+    if (s->f->ranges[original->home].place != HLO_X86_IN_REGISTER) place_range(s, n);
   }
 }
 
@@ -342,9 +342,9 @@ static void scan_line(scan_t* s) {
     bool early = is_insn && hlo_x86_is_early(f, value);
     if (!early) expire(s, 2 * s->position);
     if (is_insn && value->op != HLO_VIR_param) {
-      place_life(s, value->number);
+      place_range(s, value->number);
       if (value->body && value->op != HLO_VIR_if) {
-        place_copies(s, &f->controls[hlo_x86_life(f, value)->aux]);
+        place_copies(s, &f->controls[hlo_x86_live_range(f, value)->aux]);
       }
     }
     if (early) expire(s, 2 * s->position);

@@ -34,12 +34,12 @@ hlo_status_t hlo_x86_unit_join(hlo_x86_unit_t* unit, const hlo_x86_unit_t* next)
 /// Seals a unit of one function without calls, so that any program may include it: its debug ids
 /// become positions in `sites` (0 for unknown ones), and memory used for encoding is released.
 /// Returns the bytes that remain. threads: immutable from then on
-size_t hlo_x86_unit_seal(hlo_x86_unit_t* unit, uint32_t site_count, const uint32_t* sites);
+size_t hlo_x86_unit_seal(hlo_x86_unit_t* unit, uint32_t debug_id_count, const uint32_t* debug_ids);
 /// The role of a sealed function in a program.
 typedef struct hlo_x86_placing {
   uint32_t index;
   const char* name;  // lent until the code is loaded
-  const uint32_t* sites;
+  const uint32_t* debug_ids;
 } hlo_x86_placing_t;
 /// Appends the function of a sealed unit, as hlo_x86_unit_add() would. errors: RESOURCE_EXHAUSTED
 hlo_status_t hlo_x86_unit_place(hlo_x86_unit_t* unit, const hlo_x86_unit_t* sealed,

@@ -19,19 +19,19 @@ typedef enum hlo_x86_class {
   HLO_X86_CLASS_COUNT,
 } hlo_x86_class_t;
 
-typedef enum hlo_x86_place {
+typedef enum hlo_x86_location {
   HLO_X86_NOWHERE,  // no value, dead, or computed inside the instruction that uses it
   HLO_X86_IN_REGISTER,
   HLO_X86_ON_STACK,
   HLO_X86_IN_SAVED,  // in frame->saved: live across a suspension
-  HLO_X86_REMADE,    // recomputed at each use: constants, addresses, invariants of the frame
-} hlo_x86_place_t;
+  HLO_X86_REMATERIALIZED,    // recomputed at each use: constants, addresses, invariants of the frame
+} hlo_x86_location_t;
 
 enum { HLO_X86_NONE = UINT32_MAX };
 
 /// The live range of one value. Numbers from value_count on are copies that replace another value
 /// inside one loop.
-typedef struct hlo_x86_life {
+typedef struct hlo_x86_live_range {
   const hlo_vir_value_t* value;
   uint32_t start, end;  // half positions
   uint32_t uses;        // instructions that read it
@@ -47,12 +47,12 @@ typedef struct hlo_x86_life {
   uint32_t readings;    // vars: the last value read since it was set; values: the previous one
   uint32_t overwritten;  // such values: half position from which the var has another value
   int32_t slot;         // byte offset from rsp or from frame->saved
-  uint8_t place, reg;   // hlo_x86_place_t
+  uint8_t place, reg;   // hlo_x86_location_t
   uint8_t klass;        // hlo_x86_class_t
   uint8_t lane_bits;    // masks kept in vector registers
   bool is_folded;       // part of the one instruction that uses it
   bool is_of_stack;     // an address derived from one of the stack (computed only where it matters)
-} hlo_x86_life_t;
+} hlo_x86_live_range_t;
 
 typedef enum hlo_x86_item_kind {
   HLO_X86_ITEM_INSN,  // includes the beginning of for, loop, if
@@ -113,7 +113,7 @@ struct hlo_x86_unit {
   hlo_x86_label_t fma_labels[2];  // of F32 and F64, without FMA; HLO_X86_NO_LABEL: not used yet
   uint32_t func_count;            // of the program
   HLO_VEC(hlo_code_func_t) funcs;
-  HLO_VEC(hlo_code_site_t) sites;
+  HLO_VEC(hlo_code_debug_id_t) debug_ids;
 };
 
 enum { HLO_X86_SCRATCH_BYTES = 128, HLO_X86_SCRATCH_OUT = 64, HLO_X86_MAX_STACK_BYTES = 32 << 10 };
@@ -130,8 +130,8 @@ typedef struct hlo_x86_fn {
   // analyse.c
   hlo_x86_item_t* items;
   uint32_t item_count;
-  hlo_x86_life_t* lives;
-  uint32_t life_count, life_capacity;
+  hlo_x86_live_range_t* ranges;
+  uint32_t range_count, range_capacity;
   hlo_x86_control_t* controls;
   uint32_t control_count;
   const hlo_vir_value_t* params[HLO_VIR_MAX_PARAMS];
@@ -153,7 +153,7 @@ typedef struct hlo_x86_fn {
   uint32_t taken[HLO_X86_CLASS_COUNT];  // by the current instruction
   bool short_of[HLO_X86_CLASS_COUNT];   // no register was left
   hlo_x86_label_t epilogue;
-  uint32_t site;
+  uint32_t debug_id;
 } hlo_x86_fn_t;
 
 // ---- types
@@ -190,13 +190,13 @@ typedef struct hlo_x86_address {
 hlo_x86_address_t hlo_x86_address_of(const hlo_vir_value_t* value);
 /// Returns true if an instruction has an effect besides its value.
 bool hlo_x86_has_effect(const hlo_vir_value_t* value);
-static inline hlo_x86_life_t* hlo_x86_life(const hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
-  return &f->lives[value->number];
+static inline hlo_x86_live_range_t* hlo_x86_live_range(const hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
+  return &f->ranges[value->number];
 }
 
 /// Returns true if the value is unused and has no effect.
 static inline bool hlo_x86_is_dead(const hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
-  return hlo_x86_life(f, value)->uses == 0 && !hlo_x86_has_effect(value);
+  return hlo_x86_live_range(f, value)->uses == 0 && !hlo_x86_has_effect(value);
 }
 
 // ---- registers.c
@@ -246,10 +246,10 @@ bool hlo_x86_in_imm(const hlo_vir_value_t* value, int32_t* out_imm);
 unsigned hlo_x86_out(hlo_x86_fn_t* f, const hlo_vir_value_t* value);
 void hlo_x86_out_done(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned reg);
 /// Loads and stores whole live ranges, for copies, vars and parameters.
-void hlo_x86_load_life(hlo_x86_fn_t* f, const hlo_x86_life_t* life, unsigned reg);
-void hlo_x86_store_life(hlo_x86_fn_t* f, const hlo_x86_life_t* life, unsigned reg);
+void hlo_x86_load_live_range(hlo_x86_fn_t* f, const hlo_x86_live_range_t* range, unsigned reg);
+void hlo_x86_store_live_range(hlo_x86_fn_t* f, const hlo_x86_live_range_t* range, unsigned reg);
 /// Rematerializes a constant or address into this register of its class.
-void hlo_x86_remake(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned reg);
+void hlo_x86_rematerialize(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned reg);
 void hlo_x86_move(hlo_x86_fn_t* f, hlo_x86_class_t klass, unsigned width, unsigned to,
                   unsigned from);
 /// Returns the memory operand of a MEMORY op.

@@ -123,7 +123,7 @@ static void execute(fixture_t* t, const hlo_vir_func_t* func, const hlo_code_t* 
   int32_t answer = HLO_KERNEL_SUSPENDED;
   assert_true(code->funcs[func->index].saved_bytes <= SAVED_BYTES);
   if (func->is_entry) {
-    hlo_kernel_entry_t entry = (hlo_kernel_entry_t)(uintptr_t)hlo_jit_address(jit, func->index);
+    hlo_program_entry_t entry = (hlo_program_entry_t)(uintptr_t)hlo_jit_address(jit, func->index);
     for (int i = 0; i < MAX_RESUMES && answer == HLO_KERNEL_SUSPENDED; ++i) answer = entry(&frame);
   } else {
     hlo_kernel_chunk_t chunk = (hlo_kernel_chunk_t)(uintptr_t)hlo_jit_address(jit, func->index);
@@ -511,22 +511,22 @@ static void test_out_of_memory(void** state) {
 }
 
 // Places in the code lead back to the instructions they came from.
-static void test_sites(void** state) {
+static void test_debug_ids(void** state) {
   fixture_t* t = *state;
   if (!t->has_avx2) return;
   hlo_vir_builder_t b;
   hlo_vir_func_t* func = begin_entry(&b);
-  for (uint32_t site = 7; site < 10; ++site) {
-    b.site = site;
-    hlo_vir_istore(&b, hlo_vir_iconst(&b, site), buffer(&b), OUT + 8 * site, 0);
+  for (uint32_t debug_id = 7; debug_id < 10; ++debug_id) {
+    b.debug_id = debug_id;
+    hlo_vir_istore(&b, hlo_vir_iconst(&b, debug_id), buffer(&b), OUT + 8 * debug_id, 0);
   }
   end_entry(&b);
   hlo_code_t code;
   assert_true(hlo_status_is_ok(compile_entry(t, func, &code)));
-  assert_int_equal(code.site_count, 3);
+  assert_int_equal(code.debug_id_count, 3);
   for (uint32_t i = 0; i < 3; ++i) {
-    assert_int_equal(code.sites[i].site, 7 + i);
-    if (i) assert_true(code.sites[i].offset_bytes > code.sites[i - 1].offset_bytes);
+    assert_int_equal(code.debug_ids[i].debug_id, 7 + i);
+    if (i) assert_true(code.debug_ids[i].offset_bytes > code.debug_ids[i - 1].offset_bytes);
   }
   hlo_code_deinit(&code);
   hlo_vir_module_release(func->module);
@@ -546,7 +546,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_large_stack, setup, teardown),
       cmocka_unit_test_setup_teardown(test_unimplemented, setup, teardown),
       cmocka_unit_test_setup_teardown(test_out_of_memory, setup, teardown),
-      cmocka_unit_test_setup_teardown(test_sites, setup, teardown),
+      cmocka_unit_test_setup_teardown(test_debug_ids, setup, teardown),
       cmocka_unit_test_setup_teardown(test_random_avx512, setup, teardown),
       cmocka_unit_test_setup_teardown(test_random_plain_avx512, setup, teardown),
       cmocka_unit_test_setup_teardown(test_random_avx2, setup, teardown),

@@ -21,20 +21,20 @@ static void list_loop(hlo_matmul_dim_t** dims, uint32_t* count, uint32_t side,
 }
 
 // The loops that move along an operand, as digits of its elements' numbers.
-static hlo_verdict_t make_space(hlo_matmul_t* m, uint32_t side, hlo_matmul_producer_t* producer,
+static hlo_verdict_t make_space(hlo_matmul_t* m, uint32_t side, hlo_matmul_prologue_t* prologue,
                                 hlo_matmul_dim_t** dims) {
-  hlo_tiled_space_t* space = &producer->space;
+  hlo_tiled_space_t* space = &prologue->space;
   uint32_t count = 0;
   for (uint32_t i = 0; i < m->outer_count; ++i) list_loop(dims, &count, side, &m->outer[i]);
   list_loop(dims, &count, side, &m->rows);
   list_loop(dims, &count, side, &m->columns);
   for (uint32_t i = 0; i < m->depth_count; ++i) list_loop(dims, &count, side, &m->depth[i]);
-  space->element_count = hlo_type_element_count(producer->value->type);
-  const hlo_node_t* node = producer->value->def;
+  space->element_count = hlo_type_element_count(prologue->value->type);
+  const hlo_node_t* node = prologue->value->def;
   if (count > HLO_MATMUL_MAX_LOOPS) {
     return hlo_verdict_beyond(HLO_REASON_PROLOGUE_LOOPS, node, count, HLO_MATMUL_MAX_LOOPS);
   }
-  space->digit_count = count;
+  space->loop_count = count;
   int64_t step = 1;
   for (uint32_t i = count; i-- > 0;) {
     const bool overlaps = dims[i]->from[side] != step || dims[i]->wrap_at;
@@ -45,13 +45,13 @@ static hlo_verdict_t make_space(hlo_matmul_t* m, uint32_t side, hlo_matmul_produ
                                        : hlo_verdict_no(HLO_REASON_PROLOGUE_PART, node);
 }
 
-hlo_status_t hlo_matmul_walk_producer(const hlo_kernel_t* kernel,
-                                      const hlo_matmul_producer_t* producer, hlo_arena_t* arena,
+hlo_status_t hlo_matmul_walk_prologue(const hlo_kernel_t* kernel,
+                                      const hlo_matmul_prologue_t* prologue, hlo_arena_t* arena,
                                       hlo_tiling_t** out_tiling) {
   hlo_fusion_t* fusion = hlo_arena_alloc(arena, sizeof *fusion);
   hlo_value_t** output = hlo_arena_array(arena, 1, sizeof(*output));
   HLO_TRY(hlo_arena_status(arena));
-  *output = producer->value;
+  *output = prologue->value;
   *fusion = (hlo_fusion_t){.input_count = kernel->fusion->input_count,
                            .inputs = kernel->fusion->inputs,
                            .output_count = 1,
@@ -59,10 +59,10 @@ hlo_status_t hlo_matmul_walk_producer(const hlo_kernel_t* kernel,
   hlo_tiling_t* tiling;
   HLO_TRY(hlo_tiling_create(fusion, arena, &tiling));
   tiling->space_count = 1;
-  tiling->spaces[0] = producer->space;
+  tiling->spaces[0] = prologue->space;
   HLO_TRY(hlo_tiling_walk(tiling, NULL, false));
-  if (!hlo_verdict_is_no(&tiling->verdict) && tiling->wish) {
-    tiling->verdict = hlo_verdict_no(HLO_REASON_PROLOGUE_SPLIT, producer->value->def);
+  if (!hlo_verdict_is_no(&tiling->verdict) && tiling->request) {
+    tiling->verdict = hlo_verdict_no(HLO_REASON_PROLOGUE_SPLIT, prologue->value->def);
   }
   *out_tiling = tiling;
   return hlo_ok();
@@ -70,51 +70,51 @@ hlo_status_t hlo_matmul_walk_producer(const hlo_kernel_t* kernel,
 
 // ---- what it is made of
 
-static double elements_of(const hlo_tiling_t* tiling, uint64_t digits) {
+static double elements_of(const hlo_tiling_t* tiling, uint64_t loops) {
   double count = 1;
-  for (uint32_t i = 0; i < tiling->digit_count; ++i) {
-    if (digits >> i & 1) count *= (double)tiling->digits[i].end;
+  for (uint32_t i = 0; i < tiling->loop_count; ++i) {
+    if (loops >> i & 1) count *= (double)tiling->loops[i].end;
   }
   return count;
 }
 
-static void note_load(hlo_matmul_producer_t* producer, const hlo_tiling_t* tiling,
+static void note_load(hlo_matmul_prologue_t* prologue, const hlo_tiling_t* tiling,
                       const hlo_tiled_t* tiled, const hlo_target_t* target) {
   int64_t bytes = (int64_t)hlo_dtype_size_bytes(tiled->value->type->dtype);
-  producer->inputs |= (uint64_t)1 << tiled->input;
-  if (hlo_type_size_bytes(tiled->value->type) > INT32_MAX) producer->widest_bytes = WIDE_BYTES;
-  producer->read_bytes += elements_of(tiling, tiled->digits) * (double)bytes;
-  producer->vector_ops += 1;
+  prologue->inputs |= (uint64_t)1 << tiled->input;
+  if (hlo_type_size_bytes(tiled->value->type) > INT32_MAX) prologue->widest_bytes = WIDE_BYTES;
+  prologue->read_bytes += elements_of(tiling, tiled->loops) * (double)bytes;
+  prologue->vector_ops += 1;
   double gathering = hlo_tile_gather_loads(&target->tile, bytes);
-  for (uint32_t i = 0; i < tiling->digit_count; ++i) {
+  for (uint32_t i = 0; i < tiling->loop_count; ++i) {
     hlo_lane_access_t access = hlo_tiled_lane_access(tiled->offset, i);
     bool is_found = access == HLO_LANE_SAME || access == HLO_LANE_PLAIN ||
                     (access == HLO_LANE_GATHERED && gathering >= 0 && bytes >= GATHERED_BYTES);
-    if (!is_found) producer->lane_digits &= ~((uint64_t)1 << i);
+    if (!is_found) prologue->lane_loops &= ~((uint64_t)1 << i);
   }
 }
 
 // The input that most is read of; NULL: there is none, or something is computed otherwise than
 // element by element.
-static const hlo_tiled_t* inspect(hlo_matmul_producer_t* producer, const hlo_tiling_t* tiling,
+static const hlo_tiled_t* inspect(hlo_matmul_prologue_t* prologue, const hlo_tiling_t* tiling,
                                   const hlo_target_t* target) {
   const hlo_tiled_t* largest = NULL;
   double most = 0;
-  producer->lane_digits = hlo_tiled_space_mask(&tiling->spaces[0]);
+  prologue->lane_loops = hlo_tiled_space_mask(&tiling->spaces[0]);
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {
     const hlo_tiled_t* tiled = tiling->instances[i];
     uint32_t bytes = hlo_elementwise_register_bytes(tiled->value->type->dtype);
-    if (bytes > producer->widest_bytes) producer->widest_bytes = bytes;
+    if (bytes > prologue->widest_bytes) prologue->widest_bytes = bytes;
     if (tiled->offset && hlo_expr_unresolved(tiled->offset)) return NULL;
     switch (tiled->kind) {
       case HLO_TILED_CONSTANT:
       case HLO_TILED_INDEX: break;
       case HLO_TILED_COMPUTE:
-        producer->vector_ops += hlo_elementwise_cost(tiled->value->def);
+        prologue->vector_ops += hlo_elementwise_cost(tiled->value->def);
         break;
       case HLO_TILED_LOAD: {
-        note_load(producer, tiling, tiled, target);
-        double elements = elements_of(tiling, tiled->digits);
+        note_load(prologue, tiling, tiled, target);
+        double elements = elements_of(tiling, tiled->loops);
         if (elements > most) largest = tiled;
         if (elements > most) most = elements;
         break;
@@ -142,7 +142,7 @@ static bool is_forward(const hlo_expr_t* offset) {
   for (uint32_t i = 0; i < offset->term_count; ++i) {
     const hlo_expr_term_t* term = &offset->terms[i];
     bool is_value = term->atom->kind == HLO_EXPR_VALUE;
-    if (is_value ? term->atom->digits != 0 : term->coefficient < 0) return false;
+    if (is_value ? term->atom->loops != 0 : term->coefficient < 0) return false;
   }
   return true;
 }
@@ -154,41 +154,41 @@ static bool has_value(const hlo_expr_t* offset) {
   return false;
 }
 
-hlo_status_t hlo_matmul_find_producer(hlo_matmul_t* m, const hlo_kernel_t* kernel, uint32_t side) {
+hlo_status_t hlo_matmul_find_prologue(hlo_matmul_t* m, const hlo_kernel_t* kernel, uint32_t side) {
   hlo_matmul_operand_t* operand = &m->operands[side];
-  hlo_matmul_producer_t* producer = &operand->producer;
+  hlo_matmul_prologue_t* prologue = &operand->prologue;
   hlo_matmul_dim_t* dims[2 * HLO_MATMUL_MAX_LOOPS + 2];
   if (m->is_convolution) {
     m->verdict = hlo_verdict_no(HLO_REASON_PROLOGUE_CONVOLUTION, m->contraction.node);
     return hlo_ok();
   }
-  *producer = (hlo_matmul_producer_t){
+  *prologue = (hlo_matmul_prologue_t){
       .is_used = true, .value = hlo_node_operand(m->contraction.node, operand->node_operand)};
-  m->verdict = make_space(m, side, producer, dims);
+  m->verdict = make_space(m, side, prologue, dims);
   if (hlo_verdict_is_no(&m->verdict)) return hlo_ok();
   hlo_arena_t scratch;
   hlo_arena_init(&scratch, 0);
   hlo_tiling_t* tiling = NULL;
-  hlo_status_t status = hlo_matmul_walk_producer(kernel, producer, &scratch, &tiling);
+  hlo_status_t status = hlo_matmul_walk_prologue(kernel, prologue, &scratch, &tiling);
   if (hlo_status_is_ok(status)) {
     m->verdict = tiling->verdict;
     const hlo_tiled_t* largest =
-        hlo_verdict_is_no(&m->verdict) ? NULL : inspect(producer, tiling, kernel->target);
+        hlo_verdict_is_no(&m->verdict) ? NULL : inspect(prologue, tiling, kernel->target);
     const hlo_tiled_t* viewed = largest ? find_viewed(m, tiling) : NULL;
     if (!largest && !hlo_verdict_is_no(&m->verdict)) {
-      m->verdict = hlo_verdict_no(HLO_REASON_PROLOGUE_OP, producer->value->def);
+      m->verdict = hlo_verdict_no(HLO_REASON_PROLOGUE_OP, prologue->value->def);
     }
-    for (uint32_t i = 0; largest && i < producer->space.digit_count; ++i) {
+    for (uint32_t i = 0; largest && i < prologue->space.loop_count; ++i) {
       dims[i]->from[side] = hlo_expr_coefficient(largest->offset, i);
     }
     if (viewed && is_forward(viewed->offset)) {
       operand->input = viewed->input;
       operand->dtype = viewed->value->type->dtype;
       operand->first = has_value(viewed->offset) ? 0 : viewed->offset->constant;
-      producer->is_view = true;
-      producer->is_used = has_value(viewed->offset);
+      prologue->is_view = true;
+      prologue->is_used = has_value(viewed->offset);
     } else {
-      for (uint32_t i = 0; i < producer->space.digit_count; ++i) dims[i]->place[side] = i + 1;
+      for (uint32_t i = 0; i < prologue->space.loop_count; ++i) dims[i]->place[side] = i + 1;
     }
   }
   hlo_arena_deinit(&scratch);
@@ -215,7 +215,7 @@ bool hlo_matmul_is_for_operand(const hlo_matmul_t* m, const hlo_fusion_t* fusion
                                const hlo_node_t* node) {
   if (node == m->contraction.node || node->result_count != 1) return false;
   bool is_any = false;
-  for (uint32_t side = 0; side < 2; ++side) is_any |= m->operands[side].producer.value != NULL;
+  for (uint32_t side = 0; side < 2; ++side) is_any |= m->operands[side].prologue.value != NULL;
   return is_any && feeds(fusion, m->contraction.node, node, MAX_CHAIN);
 }
 
@@ -231,38 +231,38 @@ static double times_computed(const hlo_matmul_t* m, uint32_t side) {
 // The loop that lanes run along where the operand is packed or read.
 static const hlo_matmul_dim_t* lane_loop(const hlo_matmul_t* m, uint32_t side) {
   const hlo_matmul_dim_t* inner = &m->depth[m->depth_count - 1];
-  if (m->is_by_depth || (side == HLO_MATMUL_B && hlo_matmul_turns_columns(m))) return inner;
+  if (m->is_by_depth || (side == HLO_MATMUL_B && hlo_matmul_transposes_columns(m))) return inner;
   if (side == HLO_MATMUL_B) return &m->columns;
-  return inner->strides[side] == 1 && !m->turns_rows ? inner : &m->rows;
+  return inner->strides[side] == 1 && !m->transposes_rows ? inner : &m->rows;
 }
 
-hlo_verdict_t hlo_matmul_weigh_producers(const hlo_matmul_t* m, const hlo_target_t* target) {
+hlo_verdict_t hlo_matmul_weigh_prologues(const hlo_matmul_t* m, const hlo_target_t* target) {
   for (uint32_t side = 0; side < 2; ++side) {
     const hlo_matmul_operand_t* operand = &m->operands[side];
-    const hlo_matmul_producer_t* producer = &operand->producer;
+    const hlo_matmul_prologue_t* prologue = &operand->prologue;
     if (!hlo_matmul_is_produced(operand)) continue;
     if (!hlo_matmul_lanes_find(operand, lane_loop(m, side), side)) {
-      return hlo_verdict_no(HLO_REASON_PROLOGUE_LANES, producer->value->def);
+      return hlo_verdict_no(HLO_REASON_PROLOGUE_LANES, prologue->value->def);
     }
-    double elements = (double)producer->space.element_count, times = times_computed(m, side);
+    double elements = (double)prologue->space.element_count, times = times_computed(m, side);
     double bytes = elements * (double)hlo_dtype_size_bytes(operand->dtype);
     double ops =
-        producer->vector_ops * elements * producer->widest_bytes / (double)target->vector_bytes;
-    if (producer->is_forced && producer->read_bytes > FEWER_BYTES * bytes) {
-      return hlo_verdict_beyond(HLO_REASON_PROLOGUE_BYTES, producer->value->def,
-                                producer->read_bytes, bytes);
+        prologue->vector_ops * elements * prologue->widest_bytes / (double)target->vector_bytes;
+    if (prologue->is_forced && prologue->read_bytes > FEWER_BYTES * bytes) {
+      return hlo_verdict_beyond(HLO_REASON_PROLOGUE_BYTES, prologue->value->def,
+                                prologue->read_bytes, bytes);
     }
     hlo_tile_work_t apart = {.vector_ops = ops,
-                             .accessed_bytes = producer->read_bytes + bytes,
-                             .distinct_bytes = producer->read_bytes + bytes};
+                             .accessed_bytes = prologue->read_bytes + bytes,
+                             .distinct_bytes = prologue->read_bytes + bytes};
     hlo_tile_work_t here = {.vector_ops = ops * times,
-                            .accessed_bytes = producer->read_bytes * times,
-                            .distinct_bytes = producer->read_bytes};
+                            .accessed_bytes = prologue->read_bytes * times,
+                            .distinct_bytes = prologue->read_bytes};
     double reading = bytes / hlo_tile_home(&target->tile, bytes)->bytes_per_ns;
     const double here_ns = hlo_tile_work_ns(&target->tile, &here);
     const double apart_ns = hlo_tile_work_ns(&target->tile, &apart) + reading;
     if (here_ns > apart_ns) {
-      return hlo_verdict_beyond(HLO_REASON_PROLOGUE_REPEATED, producer->value->def, here_ns,
+      return hlo_verdict_beyond(HLO_REASON_PROLOGUE_REPEATED, prologue->value->def, here_ns,
                                 apart_ns);
     }
   }
@@ -292,8 +292,8 @@ hlo_vir_value_t* hlo_matmul_produce(const hlo_point_emitter_t* points, uint32_t 
                                     const hlo_matmul_dim_t* dim, const hlo_matmul_source_t* source,
                                     uint32_t lanes, hlo_vir_value_t* mask) {
   uint32_t place = dim ? dim->place[side] : 0;
-  hlo_point_t point = {.digits = source->places,
-                       .lane_digit = place ? place - 1 : HLO_TILED_MAX_DIGITS,
+  hlo_point_t point = {.loops = source->places,
+                       .lane_loop = place ? place - 1 : HLO_TILED_MAX_LOOPS,
                        .lanes = lanes,
                        .mask = mask};
   return hlo_point_produce(points, side, &point);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Teams: what becomes one, what does not, how their chunks are cut, and that the proof of plans
 // finds members that touch each other's memory.
-#include "codegen/fuse/team.h"
+#include "codegen/fuse/concurrent.h"
 
 #include "codegen/fuse/fusion.h"
 #include "codegen/memory/plan.h"
@@ -21,7 +21,7 @@ static void make(const hlo_strbuf_t* text, fixture_t* f) {
   hlo_target_init(&(hlo_cpu_t){.level = HLO_CPU_LEVEL_AVX2}, &f->target);
   const hlo_func_t* func = hlo_module_entry(f->module);
   check(hlo_schedule_create(func, &f->target, &f->arena, &f->schedule));
-  check(hlo_schedule_make_teams(f->schedule, f->module, &f->target, &f->arena));
+  check(hlo_schedule_make_concurrent_groups(f->schedule, f->module, &f->target, &f->arena));
   hlo_kernel_t** kernels = hlo_arena_array(&f->arena, f->schedule->fusion_count, sizeof *kernels);
   for (uint32_t s = 0; s < f->schedule->sequence_count; ++s) {
     const hlo_sequence_t* sequence = &f->schedule->sequences[s];
@@ -68,12 +68,12 @@ static void print_module(hlo_strbuf_t* out, int count, int elements, bool is_cha
   hlo_strbuf_puts(out, "\n}\n");
 }
 
-static uint32_t team_count(int count, int elements, bool is_chain) {
+static uint32_t concurrent_group_count(int count, int elements, bool is_chain) {
   hlo_strbuf_t text = {0};
   print_module(&text, count, elements, is_chain);
   fixture_t f;
   make(&text, &f);
-  uint32_t found = f.schedule->team_count;
+  uint32_t found = f.schedule->concurrent_group_count;
   drop(&f);
   hlo_strbuf_deinit(&text);
   return found;
@@ -81,32 +81,32 @@ static uint32_t team_count(int count, int elements, bool is_chain) {
 
 enum { COUNT = 40, ELEMENTS = 20000 };  // each too little to be cut
 
-static const hlo_team_t* make_team(hlo_strbuf_t* text, fixture_t* f) {
+static const hlo_concurrent_group_t* make_concurrent_group(hlo_strbuf_t* text, fixture_t* f) {
   print_module(text, COUNT, ELEMENTS, false);
   make(text, f);
-  const hlo_team_t* team = f->schedule->sequences[0].steps[0].fusion->team;
-  assert_non_null(team);
-  return team;
+  const hlo_concurrent_group_t* concurrent_group = f->schedule->sequences[0].steps[0].fusion->concurrent_group;
+  assert_non_null(concurrent_group);
+  return concurrent_group;
 }
 
 static void what_is_independent_and_long_enough_is_one(void** state) {
   (void)state;
-  assert_int_equal(team_count(COUNT, ELEMENTS, false), 1);
-  assert_int_equal(team_count(2, ELEMENTS, false), 0);       // not worth it
-  assert_int_equal(team_count(COUNT, 16, false), 0);         // each better in line
-  assert_int_equal(team_count(COUNT, ELEMENTS, true), 0);    // each needs the one before
-  assert_int_equal(team_count(3, 50 * ELEMENTS, false), 0);  // all cut by themselves
+  assert_int_equal(concurrent_group_count(COUNT, ELEMENTS, false), 1);
+  assert_int_equal(concurrent_group_count(2, ELEMENTS, false), 0);       // not worth it
+  assert_int_equal(concurrent_group_count(COUNT, 16, false), 0);         // each better in line
+  assert_int_equal(concurrent_group_count(COUNT, ELEMENTS, true), 0);    // each needs the one before
+  assert_int_equal(concurrent_group_count(3, 50 * ELEMENTS, false), 0);  // all cut by themselves
 }
 
 static void parts_hold_all_members_in_order(void** state) {
   (void)state;
   hlo_strbuf_t text = {0};
   fixture_t f;
-  const hlo_team_t* team = make_team(&text, &f);
-  assert_int_equal(team->member_count, COUNT);
+  const hlo_concurrent_group_t* concurrent_group = make_concurrent_group(&text, &f);
+  assert_int_equal(concurrent_group->member_count, COUNT);
   uint32_t count;
-  hlo_team_part_t* parts;
-  check(hlo_team_cut(team, &f.target, 0, &f.arena, &count, &parts));
+  hlo_concurrent_part_t* parts;
+  check(hlo_concurrent_group_split(concurrent_group, &f.target, 0, &f.arena, &count, &parts));
   assert_true(count > 1 && count < COUNT);  // several small ones together
   uint32_t member = 0;
   for (uint32_t i = 0; i < count; ++i) {
@@ -116,7 +116,7 @@ static void parts_hold_all_members_in_order(void** state) {
     member = parts[i].end_member;
   }
   assert_int_equal(member, COUNT);
-  check(hlo_team_cut(team, &f.target, 1, &f.arena, &count, &parts));
+  check(hlo_concurrent_group_split(concurrent_group, &f.target, 1, &f.arena, &count, &parts));
   assert_int_equal(count, 0);
   drop(&f);
   hlo_strbuf_deinit(&text);
@@ -133,7 +133,7 @@ static uint64_t all_copied(const fixture_t* f) {
 
 // An array that the first of the would-be members reads, and of which `updated` elements are then
 // overwritten; how many bytes are copied.
-static uint64_t copied_bytes(int updated, uint32_t* out_team_count) {
+static uint64_t copied_bytes(int updated, uint32_t* out_concurrent_group_count) {
   hlo_strbuf_t text = {0};
   hlo_strbuf_puts(&text, "func.func @main(%i: tensor<i32>");
   for (int k = 0; k < COUNT; ++k) {
@@ -165,7 +165,7 @@ static uint64_t copied_bytes(int updated, uint32_t* out_team_count) {
   hlo_strbuf_puts(&text, "\n}\n");
   fixture_t f;
   make(&text, &f);
-  *out_team_count = f.schedule->team_count;
+  *out_concurrent_group_count = f.schedule->concurrent_group_count;
   uint64_t bytes = all_copied(&f);
   drop(&f);
   hlo_strbuf_deinit(&text);
@@ -176,9 +176,9 @@ static void updates_stay_behind_what_reads_before_them(void** state) {
   (void)state;
   static const int kUpdated[] = {16, ELEMENTS / 2};
   for (uint32_t i = 0; i < sizeof kUpdated / sizeof *kUpdated; ++i) {
-    uint32_t teams;
-    assert_int_equal(copied_bytes(kUpdated[i], &teams), 0);
-    assert_int_equal(teams, 1);
+    uint32_t concurrent_groups;
+    assert_int_equal(copied_bytes(kUpdated[i], &concurrent_groups), 0);
+    assert_int_equal(concurrent_groups, 1);
   }
 }
 
@@ -230,15 +230,15 @@ static void the_proof_knows_that_members_run_at_a_time(void** state) {
   (void)state;
   hlo_strbuf_t text = {0};
   fixture_t f;
-  const hlo_team_t* team = make_team(&text, &f);
-  const hlo_fusion_t *a = team->members[0], *b = team->members[1];
-  hlo_place_t* place = &f.plan->places[b->outputs[0]->index];
-  hlo_place_t right = *place;
-  *place = f.plan->places[a->inputs[0]->index];  // read by another member
+  const hlo_concurrent_group_t* concurrent_group = make_concurrent_group(&text, &f);
+  const hlo_fusion_t *a = concurrent_group->members[0], *b = concurrent_group->members[1];
+  hlo_allocation_t* allocation = &f.plan->allocations[b->outputs[0]->index];
+  hlo_allocation_t right = *allocation;
+  *allocation = f.plan->allocations[a->inputs[0]->index];  // read by another member
   expect_fault(&f);
-  *place = f.plan->places[a->outputs[0]->index];  // or written
+  *allocation = f.plan->allocations[a->outputs[0]->index];  // or written
   expect_fault(&f);
-  *place = right;
+  *allocation = right;
   check(hlo_plan_check(f.plan));
   drop(&f);
   hlo_strbuf_deinit(&text);

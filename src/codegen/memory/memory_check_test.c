@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests of checked temporaries: what is written behind a block is found at the step that did it;
 // blocks that are not in use hold no numbers; branches that are not taken leave no false alarm.
-#include "codegen/memory/watch.h"
+#include "codegen/memory/memory_check.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -13,37 +13,37 @@
 enum { ROOM = 128, SIZE = 60, BLOCKS = 3 };
 
 // Blocks 0 and 1 side by side; block 2 where 0 was, once that is not used any more.
-static const hlo_watch_block_t kBlocks[BLOCKS] = {
+static const hlo_memory_check_block_t kBlocks[BLOCKS] = {
     {0, SIZE, ROOM, 1, 4}, {ROOM, SIZE, ROOM, 2, 9}, {0, SIZE + 4, ROOM, 5, 8}};
-static const hlo_watch_stay_t kStays[] = {{0, 1}, {1, 2}, {2, 5}, {2, 7}};
-static const hlo_watch_t kWatch = {.block_count = BLOCKS,
-                                   .stay_count = 4,
+static const hlo_memory_check_range_t kStays[] = {{0, 1}, {1, 2}, {2, 5}, {2, 7}};
+static const hlo_memory_check_t kWatch = {.block_count = BLOCKS,
+                                   .live_range_count = 4,
                                    .blocks = kBlocks,
-                                   .stays = kStays,
+                                   .live_ranges = kStays,
                                    .filled_bytes = ROOM * 2};
 
 typedef struct arena {
   uint8_t bytes[ROOM * 2 + BLOCKS];
 } arena_t;
 
-static const hlo_watch_block_t* run(arena_t* arena, hlo_watch_event_t event) {
-  return hlo_watch_run(&kWatch, &event, arena->bytes);
+static const hlo_memory_check_block_t* run(arena_t* arena, hlo_memory_check_event_t event) {
+  return hlo_memory_check_run(&kWatch, &event, arena->bytes);
 }
 
 static arena_t started(void) {
   arena_t arena;
-  assert_int_equal(hlo_watch_temporary_bytes(&kWatch), sizeof arena.bytes);
-  assert_null(run(&arena, (hlo_watch_event_t){HLO_WATCH_START, 0, 0, 0}));
+  assert_int_equal(hlo_memory_check_temporary_bytes(&kWatch), sizeof arena.bytes);
+  assert_null(run(&arena, (hlo_memory_check_event_t){HLO_MEMORY_CHECK_START, 0, 0, 0}));
   return arena;
 }
 
 // Steps at one position; writes a block's own bytes and `extra` behind them.
-static const hlo_watch_block_t* step(arena_t* arena, uint32_t position, int block, size_t extra) {
-  assert_null(run(arena, (hlo_watch_event_t){HLO_WATCH_BEFORE, position, position, 0}));
+static const hlo_memory_check_block_t* step(arena_t* arena, uint32_t position, int block, size_t extra) {
+  assert_null(run(arena, (hlo_memory_check_event_t){HLO_MEMORY_CHECK_BEFORE, position, position, 0}));
   if (block >= 0) {
     memset(arena->bytes + kBlocks[block].offset_bytes, 1, kBlocks[block].size_bytes + extra);
   }
-  return run(arena, (hlo_watch_event_t){HLO_WATCH_AFTER, position, position, 0});
+  return run(arena, (hlo_memory_check_event_t){HLO_MEMORY_CHECK_AFTER, position, position, 0});
 }
 
 static bool is_nan_at(const arena_t* arena, size_t at) {
@@ -84,7 +84,7 @@ static void test_branch_not_taken(void** state) {
   (void)state;
   arena_t arena = started();
   assert_null(step(&arena, 1, 0, 0));
-  assert_null(run(&arena, (hlo_watch_event_t){HLO_WATCH_AFTER, 3, 6, 0}));
+  assert_null(run(&arena, (hlo_memory_check_event_t){HLO_MEMORY_CHECK_AFTER, 3, 6, 0}));
   assert_null(step(&arena, 7, 2, 0));
   assert_ptr_equal(step(&arena, 8, 2, 1), &kBlocks[2]);
 }
@@ -94,7 +94,7 @@ static void test_loop(void** state) {
   (void)state;
   arena_t arena = started();
   assert_null(step(&arena, 1, 0, 0));
-  assert_null(run(&arena, (hlo_watch_event_t){HLO_WATCH_AFTER, 4, 4, 1}));
+  assert_null(run(&arena, (hlo_memory_check_event_t){HLO_MEMORY_CHECK_AFTER, 4, 4, 1}));
   assert_false(is_nan_at(&arena, 0));
 }
 
@@ -102,9 +102,9 @@ static void test_clone(void** state) {
   (void)state;
   hlo_arena_t memory;
   hlo_arena_init(&memory, 0);
-  const hlo_watch_t* copy = hlo_watch_clone(&kWatch, &memory);
+  const hlo_memory_check_t* copy = hlo_memory_check_clone(&kWatch, &memory);
   assert_memory_equal(copy->blocks, kBlocks, sizeof kBlocks);
-  assert_memory_equal(copy->stays, kStays, sizeof kStays);
+  assert_memory_equal(copy->live_ranges, kStays, sizeof kStays);
   hlo_arena_deinit(&memory);
 }
 

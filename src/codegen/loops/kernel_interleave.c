@@ -7,12 +7,12 @@
 #include "codegen/loops/kernel_emit_impl.h"
 #include "codegen/math/math.h"
 
-bool hlo_kernel_can_weave(const hlo_tiling_t* tiling, uint32_t lane, uint32_t woven) {
-  int64_t count = tiling->spaces[0].extents[woven];
-  if (count < 2 || count > HLO_KERNEL_MAX_WOVEN) return false;
+bool hlo_kernel_can_interleave(const hlo_tiling_t* tiling, uint32_t lane, uint32_t interleaved) {
+  int64_t count = tiling->spaces[0].extents[interleaved];
+  if (count < 2 || count > HLO_KERNEL_MAX_INTERLEAVED) return false;
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {
     const hlo_tiled_t* tiled = tiling->instances[i];
-    if (tiled->kind == HLO_TILED_REDUCE || tiled->kind == HLO_TILED_GUARD) return false;
+    if (tiled->kind == HLO_TILED_REDUCE || tiled->kind == HLO_TILED_MASK) return false;
   }
   for (uint32_t i = 0; i < tiling->fusion->output_count; ++i) {
     // Positions are row-major: in lanes so far apart there is room for neighbours only.
@@ -26,17 +26,17 @@ bool hlo_kernel_can_weave(const hlo_tiling_t* tiling, uint32_t lane, uint32_t wo
 }
 
 // The part-th vector of element i / count of vector i % count, for all i.
-static hlo_vir_value_t* woven_part(hlo_emitter_t* e, hlo_vir_value_t* const* vectors,
+static hlo_vir_value_t* interleaved_part(hlo_emitter_t* e, hlo_vir_value_t* const* vectors,
                                    uint32_t count, uint32_t part) {
   hlo_vir_type_t type = vectors[0]->type;
   uint8_t places[HLO_VIR_MAX_LANES];
-  uint64_t takers[HLO_KERNEL_MAX_WOVEN] = {0};
+  uint64_t takers[HLO_KERNEL_MAX_INTERLEAVED] = {0};
   for (uint32_t lane = 0; lane < type.lanes; ++lane) {
     uint32_t at = part * type.lanes + lane;
     places[lane] = (uint8_t)(at / count);
     takers[at % count] |= (uint64_t)1 << lane;
   }
-  hlo_vir_value_t *order = hlo_emit_places(e, type, places), *sum = NULL;
+  hlo_vir_value_t *order = hlo_emit_lane_offsets(e, type, places), *sum = NULL;
   for (uint32_t i = 0; i < count; ++i) {
     hlo_vir_value_t* moved =
         hlo_vir_emit(e->b, HLO_VIR_permute, type, 0, 0, 2, (hlo_vir_value_t*[]){vectors[i], order});
@@ -48,18 +48,18 @@ static hlo_vir_value_t* woven_part(hlo_emitter_t* e, hlo_vir_value_t* const* vec
   return sum;
 }
 
-static void weave(hlo_emitter_t* e, hlo_vir_value_t** vectors, uint32_t count) {
+static void interleave(hlo_emitter_t* e, hlo_vir_value_t** vectors, uint32_t count) {
   if ((count & (count - 1)) == 0) {
-    hlo_elementwise_turn(e->b, vectors, count, count, 0);
+    hlo_elementwise_transpose(e->b, vectors, count, count, 0);
     return;
   }
-  hlo_vir_value_t* parts[HLO_KERNEL_MAX_WOVEN];
-  for (uint32_t i = 0; i < count; ++i) parts[i] = woven_part(e, vectors, count, i);
+  hlo_vir_value_t* parts[HLO_KERNEL_MAX_INTERLEAVED];
+  for (uint32_t i = 0; i < count; ++i) parts[i] = interleaved_part(e, vectors, count, i);
   memcpy(vectors, parts, count * sizeof *vectors);
 }
 
 // The elements of an output at all values of the woven digit, as memory has them.
-static void store_woven(hlo_emitter_t* e, uint32_t output, hlo_vir_value_t** vectors,
+static void store_interleaved(hlo_emitter_t* e, uint32_t output, hlo_vir_value_t** vectors,
                         uint32_t count) {
   const hlo_fusion_t* fusion = e->kernel->fusion;
   hlo_dtype_t dtype = fusion->outputs[output]->type->dtype;
@@ -67,7 +67,7 @@ static void store_woven(hlo_emitter_t* e, uint32_t output, hlo_vir_value_t** vec
   hlo_element_address_t address = hlo_emit_address(e, e->addresses[fusion->input_count + output],
                                                    e->tiling->output_offsets[output], dtype);
   for (uint32_t i = 0; i < count; ++i) vectors[i] = hlo_vmath_to_memory(e->b, dtype, vectors[i]);
-  if (e->lane_digit != HLO_NO_DIGIT) weave(e, vectors, count);
+  if (e->lane_loop != HLO_NO_LOOP) interleave(e, vectors, count);
   const uint32_t lanes = hlo_emitter_point_lanes(e);
   hlo_vir_value_t* active = e->mask ? hlo_emit_active_lanes(e) : NULL;
   if (active) active = hlo_vir_index(e->b, HLO_VIR_imul, active, hlo_vir_iconst(e->b, count));
@@ -85,23 +85,23 @@ static void store_woven(hlo_emitter_t* e, uint32_t output, hlo_vir_value_t** vec
 
 // All outputs of a segment at one value of the woven digit.
 static void emit_values(hlo_emitter_t* e, int64_t at,
-                        hlo_vir_value_t* (*out_values)[HLO_KERNEL_MAX_WOVEN]) {
-  uint32_t digit = e->kernel->woven_digit;
-  hlo_emitter_forget_digit(e, digit);
-  e->digits[digit] = hlo_vir_iconst(e->b, at);
-  e->bound |= (uint64_t)1 << digit;
+                        hlo_vir_value_t* (*out_values)[HLO_KERNEL_MAX_INTERLEAVED]) {
+  uint32_t loop = e->kernel->interleaved_loop;
+  hlo_emitter_forget_loop(e, loop);
+  e->loops[loop] = hlo_vir_iconst(e->b, at);
+  e->bound |= (uint64_t)1 << loop;
   for (uint32_t i = 0; i < e->kernel->fusion->output_count; ++i) {
     out_values[i][at] = hlo_emit_wide(e, e->tiling->outputs[i], hlo_emitter_point_lanes(e));
   }
 }
 
 // Everything is read before anything is written, so that inputs may lie where outputs do.
-void hlo_emit_woven(hlo_emitter_t* e, uint32_t copy, void* context) {
+void hlo_emit_interleaved(hlo_emitter_t* e, uint32_t copy, void* context) {
   (void)copy;
   const hlo_tiling_t* const* tilings = context;
   const hlo_kernel_t* kernel = e->kernel;
-  uint32_t digit = kernel->woven_digit, count = (uint32_t)kernel->spaces[0].extents[digit];
-  hlo_vir_value_t* values[HLO_KERNEL_MAX_WOVEN_OUTPUTS][HLO_KERNEL_MAX_WOVEN];
+  uint32_t loop = kernel->interleaved_loop, count = (uint32_t)kernel->spaces[0].extents[loop];
+  hlo_vir_value_t* values[HLO_KERNEL_MAX_INTERLEAVED_OUTPUTS][HLO_KERNEL_MAX_INTERLEAVED];
   hlo_emitter_t here = *e, first = *e;
   for (uint32_t i = 0; i < kernel->segment_count; ++i) {
     here.tiling = tilings[i];
@@ -112,17 +112,17 @@ void hlo_emit_woven(hlo_emitter_t* e, uint32_t copy, void* context) {
       e->b->module->arena.failed = true;
       return;
     }
-    const hlo_tiled_digit_t* woven = &here.tiling->digits[digit];
-    for (int64_t at = woven->low; at < woven->end; ++at) emit_values(&here, at, values);
-    if (woven->low == 0) first = here;
+    const hlo_tiled_loop_t* interleaved = &here.tiling->loops[loop];
+    for (int64_t at = interleaved->low; at < interleaved->end; ++at) emit_values(&here, at, values);
+    if (interleaved->low == 0) first = here;
   }
-  first.digits[digit] = hlo_vir_iconst(e->b, 0);
+  first.loops[loop] = hlo_vir_iconst(e->b, 0);
   for (uint32_t i = 0; i < kernel->fusion->output_count; ++i) {
-    store_woven(&first, i, values[i], count);
+    store_interleaved(&first, i, values[i], count);
   }
 }
 
-hlo_status_t hlo_emit_walk_woven(hlo_emitter_t* e) {
+hlo_status_t hlo_emit_walk_interleaved(hlo_emitter_t* e) {
   const hlo_kernel_t* kernel = e->kernel;
   const hlo_tiling_t** tilings =
       hlo_arena_array(e->scratch, kernel->segment_count, sizeof *tilings);
@@ -132,6 +132,6 @@ hlo_status_t hlo_emit_walk_woven(hlo_emitter_t* e) {
     HLO_TRY(hlo_kernel_walk(kernel, e->scratch, &kernel->segments[i], &tiling));
     tilings[i] = tiling;
   }
-  e->woven = tilings;
+  e->interleaved = tilings;
   return hlo_ok();
 }

@@ -33,7 +33,7 @@ typedef struct model {
   int64_t piece_bytes, row_bytes;  // that a step takes of B for each vector, of A for each row
   double product_ns, load_ns, splat_ns, latency_ns;
   double a_bytes, b_bytes;              // of all of it
-  double a_ns, b_ns, sums_ns;           // for each byte
+  double a_ns, b_ns, accumulators_ns;           // for each byte
   int64_t a_lines, b_lines;             // of their rows where they are, that the first cache holds
 } model_t;
 
@@ -70,7 +70,7 @@ static void init_model(model_t* model, const hlo_matmul_t* m, const hlo_tile_tar
                 .b_bytes = columns * depth * bytes};
   model->a_ns = byte_ns(machine, model->a_bytes);
   model->b_ns = byte_ns(machine, model->b_bytes);
-  model->sums_ns = byte_ns(machine, rows * columns * bytes);
+  model->accumulators_ns = byte_ns(machine, rows * columns * bytes);
   const hlo_matmul_dim_t* inner = &m->depth[m->depth_count - 1];
   int64_t element = m->element_bytes;
   model->a_lines = hlo_tile_lines_held(&machine->memories[1], m->rows.from[HLO_MATMUL_A] * element);
@@ -154,9 +154,9 @@ static double panel_ns(const model_t* model, int64_t height, int64_t width, bool
   }
   // Each block stores its sums, and all but the first one load them; a tile waits for its first
   // loads and for its last sums.
-  double sums = (double)(rows * width * model->piece_bytes) * model->sums_ns * (2 * blocks - 1);
+  double accumulators = (double)(rows * width * model->piece_bytes) * model->accumulators_ns * (2 * blocks - 1);
   double waits = (double)tiles * blocks * model->latency_ns * 2;
-  return (double)model->steps * (first + others) + sums + waits;
+  return (double)model->steps * (first + others) + accumulators + waits;
 }
 
 // Rows that fit the registers beside so many vectors, as the constraint says it.
@@ -221,7 +221,7 @@ static uint32_t list_widths(const model_t* model, int64_t* widths) {
 typedef struct candidates {
   bool is_given;  // the width
   uint32_t width_count, height_count;
-  int64_t widths[MAX_WIDTH + 1], heights[MAX_SUMS];
+  int64_t widths[MAX_WIDTH + 1], heights[MAX_ACCUMULATORS];
 } candidates_t;
 
 /// A system and its variables.
@@ -279,7 +279,7 @@ static hlo_status_t solve(choice_t* choice, const hlo_matmul_t* m, const hlo_tar
 
 /// A tile that may be, and what all of the product takes in it.
 typedef struct ranked {
-  hlo_matmul_sums_t tile;
+  hlo_matmul_accumulators_t tile;
   double ns;
 } ranked_t;
 
@@ -300,14 +300,14 @@ static void rank_tile(void* context, const hlo_tile_solution_t* solution) {
   ranking_t* ranking = context;
   if (ranking->count == MAX_TILES) return;
   const hlo_tile_var_t* sizes = ranking->choice.sizes;
-  const hlo_matmul_sums_t tile = {solution->values[sizes[0]].size, solution->values[sizes[1]].size};
+  const hlo_matmul_accumulators_t tile = {solution->values[sizes[0]].size, solution->values[sizes[1]].size};
   ranking->tiles[ranking->count++] = (ranked_t){tile, solution->cost_ns};
 }
 
 // All that registers hold, the cheapest first. Of heights that make equally many tiles of the rows
 // the least is one. only: this one, if it may be; NULL: all
 static hlo_status_t rank_tiles(const hlo_matmul_t* m, const hlo_target_t* target,
-                               const hlo_matmul_sums_t* only, ranking_t* out_ranking) {
+                               const hlo_matmul_accumulators_t* only, ranking_t* out_ranking) {
   candidates_t all = {0};
   choice_t* choice = &out_ranking->choice;
   out_ranking->count = 0;
@@ -316,7 +316,7 @@ static hlo_status_t rank_tiles(const hlo_matmul_t* m, const hlo_target_t* target
   for (int64_t width = 1; width <= min(most, choice->model.vectors); ++width) {
     if (!only || width == only->width) all.widths[all.width_count++] = width;
   }
-  for (int64_t height = 1; height <= min(rows, MAX_SUMS); ++height) {
+  for (int64_t height = 1; height <= min(rows, MAX_ACCUMULATORS); ++height) {
     bool is_least = height == divide_up(rows, divide_up(rows, height));
     if (only ? height == only->height : is_least) all.heights[all.height_count++] = height;
   }
@@ -337,23 +337,23 @@ static hlo_tile_tuned_t name_of(const hlo_matmul_t* m) {
   hlo_tile_tuned_t name = {
       .rows = m->rows.extent, .columns = m->columns.extent, .steps = m->depth_extent};
   const char* type = hlo_dtype_info(m->operands[HLO_MATMUL_B].dtype)->hlo_name;
-  bool is_a_turned = m->rows.from[HLO_MATMUL_A] == 1 && m->depth_extent > 1;
-  bool is_b_turned = m->columns.from[HLO_MATMUL_B] != 1;
+  bool is_a_transposed = m->rows.from[HLO_MATMUL_A] == 1 && m->depth_extent > 1;
+  bool is_b_transposed = m->columns.from[HLO_MATMUL_B] != 1;
   const char forms[2][2][3] = {{"nn", "nt"}, {"tn", "tt"}};
   snprintf(name.kind, sizeof name.kind, "%s.%s", type,
-           m->is_convolution ? "conv" : forms[is_a_turned][is_b_turned]);
+           m->is_convolution ? "conv" : forms[is_a_transposed][is_b_transposed]);
   return name;
 }
 
 // The tile that the description has for it, if it is one that may be.
 static hlo_status_t find_tuned(const hlo_matmul_t* m, const hlo_target_t* target,
-                               hlo_matmul_sums_t* out_tile, bool* out_is_found) {
+                               hlo_matmul_accumulators_t* out_tile, bool* out_is_found) {
   *out_is_found = false;
   if (!target->tile.tuned_count) return hlo_ok();
   const hlo_tile_tuned_t name = name_of(m), *tuned = hlo_tile_tuned_find(&target->tile, &name);
   if (!tuned) return hlo_ok();
   ranking_t ranking;
-  *out_tile = (hlo_matmul_sums_t){tuned->width, tuned->height};
+  *out_tile = (hlo_matmul_accumulators_t){tuned->width, tuned->height};
   HLO_TRY(rank_tiles(m, target, out_tile, &ranking));
   *out_is_found = ranking.count > 0;
   return hlo_ok();
@@ -362,7 +362,7 @@ static hlo_status_t find_tuned(const hlo_matmul_t* m, const hlo_target_t* target
 // As it was when the tile was chosen, before packing was decided.
 static hlo_matmul_t before_packing(const hlo_matmul_t* m) {
   hlo_matmul_t before = *m;
-  before.turns_rows = false;
+  before.transposes_rows = false;
   before.packs_blocks &= !m->packs_slices;
   return before;
 }
@@ -371,20 +371,20 @@ static hlo_matmul_t before_packing(const hlo_matmul_t* m) {
 
 // What fits no registers has one row, of as few vectors as belong together.
 static hlo_status_t choose(const hlo_matmul_t* m, const hlo_target_t* target, int64_t width,
-                           hlo_matmul_sums_t* out_tile, hlo_strbuf_t* text) {
+                           hlo_matmul_accumulators_t* out_tile, hlo_strbuf_t* text) {
   hlo_arena_t scratch;
   hlo_arena_init(&scratch, 0);
   choice_t choice;
   hlo_status_t status = solve(&choice, m, target, width, &scratch);
   if (hlo_status_is_ok(status)) {
     const hlo_tile_value_t* values = choice.solution.values;
-    *out_tile = (hlo_matmul_sums_t){values[choice.sizes[0]].size, values[choice.sizes[1]].size};
+    *out_tile = (hlo_matmul_accumulators_t){values[choice.sizes[0]].size, values[choice.sizes[1]].size};
     if (text) hlo_tile_solution_print(choice.system, &choice.solution, text);
   } else if (hlo_status_code(status) == HLO_STATUS_FAILED_PRECONDITION) {
     if (text) hlo_strbuf_printf(text, "%s\n", hlo_status_message(status));
     hlo_status_release(status);
     status = hlo_ok();
-    *out_tile = (hlo_matmul_sums_t){width ? width : divide_up(m->repeat, m->lanes), 1};
+    *out_tile = (hlo_matmul_accumulators_t){width ? width : divide_up(m->repeat, m->lanes), 1};
   }
   hlo_arena_deinit(&scratch);
   return status;
@@ -428,12 +428,12 @@ static uint32_t list_keys(const hlo_matmul_t* m, int64_t width, int64_t* keys) {
   return sizeof all / sizeof *all;
 }
 
-hlo_status_t hlo_matmul_choose_sums(const hlo_matmul_t* m, const hlo_target_t* target,
+hlo_status_t hlo_matmul_choose_accumulators(const hlo_matmul_t* m, const hlo_target_t* target,
                                     hlo_tile_memo_t* memo, int64_t width,
-                                    hlo_matmul_sums_t* out_tile) {
+                                    hlo_matmul_accumulators_t* out_tile) {
   if (m->tile) {  // in tile registers, which are as they are
     int64_t wanted = hlo_matmul_tile_width(m) / m->lanes;
-    *out_tile = (hlo_matmul_sums_t){width ? width : wanted, hlo_matmul_tile_height()};
+    *out_tile = (hlo_matmul_accumulators_t){width ? width : wanted, hlo_matmul_tile_height()};
     return hlo_ok();
   }
   bool is_tuned = false;
@@ -443,7 +443,7 @@ hlo_status_t hlo_matmul_choose_sums(const hlo_matmul_t* m, const hlo_target_t* t
   uint32_t count = list_keys(m, width, keys);
   const int64_t* known = hlo_tile_memo_find(memo, count, keys);
   if (known) {
-    *out_tile = (hlo_matmul_sums_t){known[0], known[1]};
+    *out_tile = (hlo_matmul_accumulators_t){known[0], known[1]};
     return hlo_ok();
   }
   HLO_TRY(choose(m, target, width, out_tile, NULL));
@@ -459,23 +459,23 @@ hlo_status_t hlo_matmul_print_tiles(const hlo_matmul_t* m, const hlo_target_t* t
   ranking_t ranking;
   const hlo_matmul_t before = before_packing(m);
   hlo_tile_tuned_t line = name_of(&before);
-  hlo_matmul_sums_t taken;
+  hlo_matmul_accumulators_t taken;
   HLO_TRY(rank_tiles(&before, target, NULL, &ranking));
-  HLO_TRY(hlo_matmul_choose_sums(&before, target, NULL, 0, &taken));
+  HLO_TRY(hlo_matmul_choose_accumulators(&before, target, NULL, 0, &taken));
   for (uint32_t i = 0; i < ranking.count; ++i) {
-    const hlo_matmul_sums_t* tile = &ranking.tiles[i].tile;
-    bool is_taken = tile->width == taken.width && tile->height == taken.height;
+    const hlo_matmul_accumulators_t* tile = &ranking.tiles[i].tile;
+    bool is_prologue = tile->width == taken.width && tile->height == taken.height;
     line.width = tile->width, line.height = tile->height;
     hlo_tile_tuned_print(&line, out);
     hlo_strbuf_printf(out, ", %.0f ns%s\n", ranking.tiles[i].ns * (double)m->outer_extent,
-                      is_taken ? ", taken" : "");
+                      is_prologue ? ", taken" : "");
   }
   return hlo_ok();
 }
 
-hlo_status_t hlo_matmul_explain_sums(const hlo_matmul_t* m, const hlo_target_t* target,
+hlo_status_t hlo_matmul_explain_accumulators(const hlo_matmul_t* m, const hlo_target_t* target,
                                      hlo_strbuf_t* out) {
-  hlo_matmul_sums_t tile;
+  hlo_matmul_accumulators_t tile;
   const hlo_matmul_t before = before_packing(m);
   bool is_tuned;
   HLO_TRY(find_tuned(&before, target, &tile, &is_tuned));

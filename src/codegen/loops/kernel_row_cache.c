@@ -5,22 +5,22 @@
 #include "codegen/loops/kernel_emit_impl.h"
 
 enum {
-  KEPT_BYTES = 16 << 10,  // a row that stays in the first cache, and on the stack
-  KEPT_COST = 8,          // vector operations that a store and a load are less than
+  CACHED_BYTES = 16 << 10,  // a row that stays in the first cache, and on the stack
+  CACHED_COST = 8,          // vector operations that a store and a load are less than
 };
 
 // Whether an expression is nothing but this digit.
-static bool is_digit(const hlo_expr_t* expr, uint32_t digit) {
+static bool is_loop(const hlo_expr_t* expr, uint32_t loop) {
   return expr->term_count == 1 && expr->constant == 0 && expr->terms[0].coefficient == 1 &&
-         expr->terms[0].atom->kind == HLO_EXPR_DIGIT && expr->terms[0].atom->number == digit;
+         expr->terms[0].atom->kind == HLO_EXPR_LOOP && expr->terms[0].atom->number == loop;
 }
 
 // Whether `b` is `a` with another digit in the place of `from`.
 static bool is_same_along(const hlo_tiled_t* a, uint32_t from, const hlo_tiled_t* b, uint32_t to) {
   if (a->value != b->value || b->kind != HLO_TILED_COMPUTE) return false;
   for (uint32_t i = 0; i < a->value->type->rank; ++i) {
-    bool is_along = is_digit(a->index[i], from) && is_digit(b->index[i], to);
-    if (!is_along && (a->index[i] != b->index[i] || (a->index[i]->digits >> from & 1))) {
+    bool is_along = is_loop(a->index[i], from) && is_loop(b->index[i], to);
+    if (!is_along && (a->index[i] != b->index[i] || (a->index[i]->loops >> from & 1))) {
       return false;
     }
   }
@@ -28,7 +28,7 @@ static bool is_same_along(const hlo_tiled_t* a, uint32_t from, const hlo_tiled_t
 }
 
 // What computing an instance costs for each value of the digit.
-static double cost_along(const hlo_emitter_t* e, const hlo_tiled_t* tiled, uint32_t digit) {
+static double cost_along(const hlo_emitter_t* e, const hlo_tiled_t* tiled, uint32_t loop) {
   bool* marks = hlo_arena_array(e->scratch, e->tiling->instance_count, sizeof *marks);
   if (!marks) return 0;
   hlo_tiling_mark_needed(e->tiling, tiled, marks);
@@ -36,7 +36,7 @@ static double cost_along(const hlo_emitter_t* e, const hlo_tiled_t* tiled, uint3
   double cost = 0;
   for (uint32_t i = 0; i <= tiled->number; ++i) {
     const hlo_tiled_t* needed = e->tiling->instances[i];
-    if (!marks[i] || needed->kind != HLO_TILED_COMPUTE || !(needed->digits >> digit & 1)) continue;
+    if (!marks[i] || needed->kind != HLO_TILED_COMPUTE || !(needed->loops >> loop & 1)) continue;
     cost += hlo_elementwise_cost(needed->value->def);
   }
   return cost;
@@ -47,7 +47,7 @@ static bool has_row_blocks(const hlo_emitter_t* e) {
 }
 
 // Of one row, or of all rows of a block.
-static int64_t kept_bytes(const hlo_emitter_t* e, const hlo_tiled_space_t* space, size_t bytes) {
+static int64_t cached_bytes(const hlo_emitter_t* e, const hlo_tiled_space_t* space, size_t bytes) {
   return space->element_count * (int64_t)bytes * (has_row_blocks(e) ? e->kernel->lanes : 1);
 }
 
@@ -56,9 +56,9 @@ static void find_in_reduction(hlo_emitter_t* e, const hlo_tiled_t* reduction, ui
                               double* best_cost) {
   const hlo_tiling_t* tiling = e->tiling;
   const hlo_tiled_space_t* space = &tiling->spaces[reduction->reduction];
-  uint32_t digit = space->first_digit;
-  if (space->digit_count != 1 || tiling->digits[lane].low != 0 ||
-      tiling->digits[lane].end != space->element_count) {
+  uint32_t loop = space->first_loop;
+  if (space->loop_count != 1 || tiling->loops[lane].low != 0 ||
+      tiling->loops[lane].end != space->element_count) {
     return;
   }
   bool* marks = hlo_arena_array(e->scratch, tiling->instance_count, sizeof *marks);
@@ -66,34 +66,34 @@ static void find_in_reduction(hlo_emitter_t* e, const hlo_tiled_t* reduction, ui
   hlo_tiling_mark_needed(tiling, reduction, marks);
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {
     const hlo_tiled_t* again = tiling->instances[i];
-    if (again->kind != HLO_TILED_COMPUTE || !(again->digits >> lane & 1)) continue;
+    if (again->kind != HLO_TILED_COMPUTE || !(again->loops >> lane & 1)) continue;
     for (uint32_t k = 0; k < reduction->number; ++k) {
       const hlo_tiled_t* tiled = tiling->instances[k];
       size_t bytes = hlo_dtype_size_bytes(tiled->value->type->dtype);
-      if (!marks[k] || tiled->kind != HLO_TILED_COMPUTE || !(tiled->digits >> digit & 1) ||
-          kept_bytes(e, space, bytes) > KEPT_BYTES ||
-          !is_same_along(tiled, digit, again, lane)) {
+      if (!marks[k] || tiled->kind != HLO_TILED_COMPUTE || !(tiled->loops >> loop & 1) ||
+          cached_bytes(e, space, bytes) > CACHED_BYTES ||
+          !is_same_along(tiled, loop, again, lane)) {
         continue;
       }
-      double cost = cost_along(e, tiled, digit);
+      double cost = cost_along(e, tiled, loop);
       if (cost < *best_cost) continue;
       *best_cost = cost;
-      e->kept = (hlo_kept_row_t){reduction, tiled, again};
-      if (has_row_blocks(e)) e->rows.more_bytes = kept_bytes(e, space, bytes);
+      e->cached = (hlo_cached_row_t){reduction, tiled, again};
+      if (has_row_blocks(e)) e->rows.more_bytes = cached_bytes(e, space, bytes);
     }
   }
 }
 
-void hlo_emit_find_kept(hlo_emitter_t* e) {
+void hlo_emit_find_cached_row(hlo_emitter_t* e) {
   const hlo_kernel_t* kernel = e->kernel;
-  e->kept = (hlo_kept_row_t){0};
+  e->cached = (hlo_cached_row_t){0};
   // Only in functions of their own: the stack of a program's entry is for all of its kernels.
   if (!hlo_kernel_has_lanes(kernel) || kernel->is_sweep || kernel->form ||
       kernel->cut == HLO_KERNEL_CUT_REDUCTION || kernel->chunk_count < 2) {
     return;
   }
   e->rows.more_bytes = 0;
-  double cost = KEPT_COST;
+  double cost = CACHED_COST;
   for (uint32_t i = 0; i < e->tiling->instance_count; ++i) {
     const hlo_tiled_t* tiled = e->tiling->instances[i];
     if (tiled->kind != HLO_TILED_REDUCE) continue;
@@ -102,12 +102,12 @@ void hlo_emit_find_kept(hlo_emitter_t* e) {
 }
 
 // The place of an element here.
-static hlo_element_address_t kept_address(hlo_emitter_t* e, const hlo_tiled_t* tiled) {
-  const hlo_kept_row_t* kept = &e->kept;
-  const hlo_tiled_space_t* space = &e->tiling->spaces[kept->reduction->reduction];
+static hlo_element_address_t cached_address(hlo_emitter_t* e, const hlo_tiled_t* tiled) {
+  const hlo_cached_row_t* cached = &e->cached;
+  const hlo_tiled_space_t* space = &e->tiling->spaces[cached->reduction->reduction];
   size_t bytes = hlo_dtype_size_bytes(tiled->value->type->dtype);
   uint32_t lane = e->kernel->loops[e->kernel->loop_count - 1];
-  uint32_t digit = tiled == kept->first ? space->first_digit : lane;
+  uint32_t loop = tiled == cached->first ? space->first_loop : lane;
   int64_t row_bytes = space->element_count * (int64_t)bytes;
   hlo_vir_value_t* row =
       has_row_blocks(e) ? hlo_emit_rows_stack(e, -1)
@@ -120,23 +120,23 @@ static hlo_element_address_t kept_address(hlo_emitter_t* e, const hlo_tiled_t* t
   }
   return (hlo_element_address_t){
       .base = row,
-      .index = e->digits[digit],
-      .mask = hlo_emitter_has_lanes(e, tiled->digits) ? e->mask : NULL,
+      .index = e->loops[loop],
+      .mask = hlo_emitter_has_lanes(e, tiled->loops) ? e->mask : NULL,
   };
 }
 
-hlo_vir_value_t* hlo_emit_kept(hlo_emitter_t* e, const hlo_tiled_t* tiled) {
-  const hlo_kept_row_t* kept = &e->kept;
-  if ((tiled != kept->first && tiled != kept->again) || !e->done[kept->reduction->number]) {
+hlo_vir_value_t* hlo_emit_cached_row(hlo_emitter_t* e, const hlo_tiled_t* tiled) {
+  const hlo_cached_row_t* cached = &e->cached;
+  if ((tiled != cached->first && tiled != cached->again) || !e->done[cached->reduction->number]) {
     return NULL;
   }
-  hlo_element_address_t address = kept_address(e, tiled);
-  uint32_t lanes = hlo_emitter_has_lanes(e, tiled->digits) ? e->lanes : 1;
+  hlo_element_address_t address = cached_address(e, tiled);
+  uint32_t lanes = hlo_emitter_has_lanes(e, tiled->loops) ? e->lanes : 1;
   return hlo_elementwise_load(e->b, tiled->value->type->dtype, lanes, &address);
 }
 
-void hlo_emit_keep(hlo_emitter_t* e, const hlo_tiled_t* tiled, hlo_vir_value_t* value) {
-  if (tiled != e->kept.first) return;
-  hlo_element_address_t address = kept_address(e, tiled);
+void hlo_emit_fill_row_cache(hlo_emitter_t* e, const hlo_tiled_t* tiled, hlo_vir_value_t* value) {
+  if (tiled != e->cached.first) return;
+  hlo_element_address_t address = cached_address(e, tiled);
   hlo_elementwise_store(e->b, tiled->value->type->dtype, value, &address);
 }

@@ -25,7 +25,7 @@ static bool fusion_may_share(const hlo_planner_t* planner, const hlo_fusion_t* f
 }
 
 // Only the member that makes the one may read the other.
-static bool team_may_share(const hlo_planner_t* planner, uint32_t ending, uint32_t beginning) {
+static bool concurrent_group_may_share(const hlo_planner_t* planner, uint32_t ending, uint32_t beginning) {
   const hlo_fusion_t* maker = planner->makers[beginning];
   return maker && planner->last_readers[ending] == maker &&
          fusion_may_share(planner, maker, ending, beginning);
@@ -78,10 +78,10 @@ static bool may_meet(const hlo_planner_t* planner, uint32_t position, uint32_t e
   if (!step || ending == HLO_PLAN_NONE || beginning == HLO_PLAN_NONE) return false;
   switch (step->kind) {
     case HLO_STEP_FUSION:
-      return step->fusion->team
-                 ? team_may_share(planner, ending, beginning)
+      return step->fusion->concurrent_group
+                 ? concurrent_group_may_share(planner, ending, beginning)
                  : fusion_may_share(planner, step->fusion, ending, beginning);
-    case HLO_STEP_SITE: return node_may_share(planner, step->node, ending, beginning);
+    case HLO_STEP_CALL: return node_may_share(planner, step->node, ending, beginning);
     case HLO_STEP_CONTROL:
       return step->node->op == HLO_OP_while &&
              loop_may_share(planner, step->node, ending, beginning);
@@ -90,8 +90,8 @@ static bool may_meet(const hlo_planner_t* planner, uint32_t position, uint32_t e
   return false;
 }
 
-static bool stays_conflict(const hlo_planner_t* planner, const hlo_plan_stay_t* a,
-                           const hlo_plan_stay_t* b) {
+static bool live_ranges_conflict(const hlo_planner_t* planner, const hlo_live_range_t* a,
+                           const hlo_live_range_t* b) {
   if (a->range.end < b->range.begin || b->range.end < a->range.begin) return false;
   if (a->range.end == b->range.begin && a->range.begin < b->range.begin) {
     return !may_meet(planner, a->range.end, a->root, b->root);
@@ -104,10 +104,10 @@ static bool stays_conflict(const hlo_planner_t* planner, const hlo_plan_stay_t* 
 
 // The first stay of a buffer that begins later.
 static uint32_t find_later(const hlo_plan_buffer_t* buffer, uint32_t begin) {
-  uint32_t low = 0, high = buffer->stay_count;
+  uint32_t low = 0, high = buffer->live_range_count;
   while (low < high) {
     uint32_t middle = (low + high) / 2;
-    if (buffer->stays[middle].range.begin <= begin) {
+    if (buffer->live_ranges[middle].range.begin <= begin) {
       low = middle + 1;
     } else {
       high = middle;
@@ -116,62 +116,62 @@ static uint32_t find_later(const hlo_plan_buffer_t* buffer, uint32_t begin) {
   return low;
 }
 
-bool hlo_planner_stay_conflicts(const hlo_planner_t* planner, uint32_t buffer,
-                                const hlo_plan_stay_t* stay) {
+bool hlo_planner_live_range_conflicts(const hlo_planner_t* planner, uint32_t buffer,
+                                const hlo_live_range_t* live_range) {
   const hlo_plan_buffer_t* b = &planner->buffers[buffer];
-  uint32_t later = find_later(b, stay->range.begin);
-  return (later > 0 && stays_conflict(planner, &b->stays[later - 1], stay)) ||
-         (later < b->stay_count && stays_conflict(planner, stay, &b->stays[later]));
+  uint32_t later = find_later(b, live_range->range.begin);
+  return (later > 0 && live_ranges_conflict(planner, &b->live_ranges[later - 1], live_range)) ||
+         (later < b->live_range_count && live_ranges_conflict(planner, live_range, &b->live_ranges[later]));
 }
 
 bool hlo_planner_buffers_conflict(const hlo_planner_t* planner, uint32_t x, uint32_t y) {
-  bool is_swapped = planner->buffers[x].stay_count > planner->buffers[y].stay_count;
+  bool is_swapped = planner->buffers[x].live_range_count > planner->buffers[y].live_range_count;
   uint32_t large = is_swapped ? x : y;
   const hlo_plan_buffer_t* small = &planner->buffers[is_swapped ? y : x];
-  for (uint32_t i = 0; i < small->stay_count; ++i) {
-    if (hlo_planner_stay_conflicts(planner, large, &small->stays[i])) return true;
+  for (uint32_t i = 0; i < small->live_range_count; ++i) {
+    if (hlo_planner_live_range_conflicts(planner, large, &small->live_ranges[i])) return true;
   }
   return false;
 }
 
 static bool reserve(hlo_planner_t* planner, hlo_plan_buffer_t* buffer, uint32_t count) {
-  if (count <= buffer->stay_capacity) return true;
-  uint32_t capacity = count < 2 * buffer->stay_capacity ? 2 * buffer->stay_capacity : count;
-  hlo_plan_stay_t* room = hlo_arena_array(planner->arena, capacity, sizeof *room);
+  if (count <= buffer->live_range_capacity) return true;
+  uint32_t capacity = count < 2 * buffer->live_range_capacity ? 2 * buffer->live_range_capacity : count;
+  hlo_live_range_t* room = hlo_arena_array(planner->arena, capacity, sizeof *room);
   if (!room) return false;
-  if (buffer->stay_count) memcpy(room, buffer->stays, buffer->stay_count * sizeof *room);
-  buffer->stays = room;
-  buffer->stay_capacity = capacity;
+  if (buffer->live_range_count) memcpy(room, buffer->live_ranges, buffer->live_range_count * sizeof *room);
+  buffer->live_ranges = room;
+  buffer->live_range_capacity = capacity;
   return true;
 }
 
 // From behind, and no further than where the first of the new ones goes: what is added at the end
 // costs no more than itself.
-static bool insert(hlo_planner_t* planner, hlo_plan_buffer_t* buffer, const hlo_plan_stay_t* stays,
+static bool insert(hlo_planner_t* planner, hlo_plan_buffer_t* buffer, const hlo_live_range_t* live_ranges,
                    uint32_t count) {
-  uint32_t at = buffer->stay_count, end = at + count;
+  uint32_t at = buffer->live_range_count, end = at + count;
   if (!reserve(planner, buffer, end)) return false;
-  buffer->stay_count = end;
+  buffer->live_range_count = end;
   while (count > 0) {
-    bool is_old = at > 0 && buffer->stays[at - 1].range.begin > stays[count - 1].range.begin;
-    buffer->stays[--end] = is_old ? buffer->stays[--at] : stays[--count];
+    bool is_old = at > 0 && buffer->live_ranges[at - 1].range.begin > live_ranges[count - 1].range.begin;
+    buffer->live_ranges[--end] = is_old ? buffer->live_ranges[--at] : live_ranges[--count];
   }
   return true;
 }
 
-bool hlo_planner_add_stay(hlo_planner_t* planner, uint32_t buffer, hlo_plan_range_t range,
+bool hlo_planner_add_live_range(hlo_planner_t* planner, uint32_t buffer, hlo_plan_range_t range,
                           uint32_t root) {
-  const hlo_plan_stay_t stay = {range, root};
-  return insert(planner, &planner->buffers[buffer], &stay, 1);
+  const hlo_live_range_t live_range = {range, root};
+  return insert(planner, &planner->buffers[buffer], &live_range, 1);
 }
 
-bool hlo_planner_merge_stays(hlo_planner_t* planner, uint32_t to, uint32_t from) {
+bool hlo_planner_merge_live_ranges(hlo_planner_t* planner, uint32_t to, uint32_t from) {
   hlo_plan_buffer_t* a = &planner->buffers[to];
   hlo_plan_buffer_t b = planner->buffers[from];
-  if (a->stay_count < b.stay_count) {  // the few go among the many
+  if (a->live_range_count < b.live_range_count) {  // the few go among the many
     const hlo_plan_buffer_t few = *a;
-    a->stays = b.stays, a->stay_count = b.stay_count, a->stay_capacity = b.stay_capacity;
-    b.stays = few.stays, b.stay_count = few.stay_count;
+    a->live_ranges = b.live_ranges, a->live_range_count = b.live_range_count, a->live_range_capacity = b.live_range_capacity;
+    b.live_ranges = few.live_ranges, b.live_range_count = few.live_range_count;
   }
-  return insert(planner, a, b.stays, b.stay_count);
+  return insert(planner, a, b.live_ranges, b.live_range_count);
 }

@@ -3,18 +3,18 @@
 // what belongs to whole rows before the loops over their elements.
 #include "codegen/loops/kernel_emit_impl.h"
 
-// The digit whose neighbours are neighbours in memory; HLO_NO_DIGIT: there is but one element.
-static uint32_t unit_digit(const hlo_expr_t* offset) {
+// The digit whose neighbours are neighbours in memory; HLO_NO_LOOP: there is but one element.
+static uint32_t unit_loop(const hlo_expr_t* offset) {
   for (uint32_t i = 0; i < offset->term_count; ++i) {
     if (offset->terms[i].coefficient == 1) return offset->terms[i].atom->number;
   }
-  return HLO_NO_DIGIT;
+  return HLO_NO_LOOP;
 }
 
 // How many of the loops, from outside, an offset depends on.
 static uint32_t row_level(const hlo_kernel_t* kernel, const hlo_expr_t* offset) {
   uint32_t level = kernel->loop_count;
-  while (level > 0 && !(offset->digits >> kernel->loops[level - 1] & 1)) --level;
+  while (level > 0 && !(offset->loops >> kernel->loops[level - 1] & 1)) --level;
   return level;
 }
 
@@ -26,7 +26,7 @@ static hlo_verdict_t check_row(const hlo_kernel_t* kernel, const hlo_expr_t* off
     return hlo_verdict_no(HLO_REASON_OUTPUT_ROWS, NULL);
   }
   for (uint32_t i = 0; i < level; ++i) {
-    const bool is_moved = offset->digits >> kernel->loops[i] & 1;
+    const bool is_moved = offset->loops >> kernel->loops[i] & 1;
     if (!is_moved) return hlo_verdict_no(HLO_REASON_OUTPUT_ROWS, NULL);
   }
   const bool is_cut = kernel->cut == HLO_KERNEL_CUT_TWO_LOOPS && level < 2;
@@ -34,7 +34,7 @@ static hlo_verdict_t check_row(const hlo_kernel_t* kernel, const hlo_expr_t* off
 }
 
 hlo_verdict_t hlo_kernel_check_sides(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
-  if (kernel->segment_count != 1 || kernel->kind == HLO_KERNEL_SQUARES) {
+  if (kernel->segment_count != 1 || kernel->kind == HLO_KERNEL_TRANSPOSE) {
     return hlo_verdict_no(HLO_REASON_OUTPUT_SIZES, NULL);
   }
   for (uint32_t i = hlo_kernel_main_count(kernel); i < kernel->fusion->output_count; ++i) {
@@ -43,16 +43,16 @@ hlo_verdict_t hlo_kernel_check_sides(const hlo_kernel_t* kernel, const hlo_tilin
     const hlo_verdict_t verdict = owner ? hlo_verdict_yes() : check_row(kernel, offset);
     if (hlo_verdict_is_no(&verdict)) return verdict;
     uint32_t lane =
-        hlo_kernel_has_lanes(kernel) ? kernel->loops[kernel->loop_count - 1] : HLO_NO_DIGIT;
-    if (!owner || (lane != HLO_NO_DIGIT && owner->digits >> lane & 1)) continue;
-    uint32_t unit = unit_digit(offset);
-    bool is_reduced = unit == HLO_NO_DIGIT || tiling->digits[unit].space == owner->reduction;
+        hlo_kernel_has_lanes(kernel) ? kernel->loops[kernel->loop_count - 1] : HLO_NO_LOOP;
+    if (!owner || (lane != HLO_NO_LOOP && owner->loops >> lane & 1)) continue;
+    uint32_t unit = unit_loop(offset);
+    bool is_reduced = unit == HLO_NO_LOOP || tiling->loops[unit].space == owner->reduction;
     if (!is_reduced) return hlo_verdict_no(HLO_REASON_OUTPUT_BY_ELEMENTS, NULL);
   }
   return hlo_verdict_yes();
 }
 
-void hlo_emit_row_sides(hlo_emitter_t* e, uint32_t level) {
+void hlo_emit_row_extra_outputs(hlo_emitter_t* e, uint32_t level) {
   const hlo_tiling_t* tiling = e->tiling;
   for (uint32_t i = hlo_kernel_main_count(e->kernel); i < e->kernel->fusion->output_count; ++i) {
     if (tiling->output_owners[i] || row_level(e->kernel, tiling->output_offsets[i]) != level) {
@@ -62,7 +62,7 @@ void hlo_emit_row_sides(hlo_emitter_t* e, uint32_t level) {
   }
 }
 
-void hlo_emit_reduced_sides(hlo_emitter_t* e, const hlo_sibling_set_t* set) {
+void hlo_emit_reduced_extra_outputs(hlo_emitter_t* e, const hlo_fused_reductions_t* set) {
   for (uint32_t i = hlo_kernel_main_count(e->kernel); i < e->kernel->fusion->output_count; ++i) {
     for (uint32_t m = 0; m < set->count; ++m) {
       if (e->tiling->output_owners[i] != set->members[m]) continue;
@@ -72,10 +72,10 @@ void hlo_emit_reduced_sides(hlo_emitter_t* e, const hlo_sibling_set_t* set) {
   }
 }
 
-bool hlo_sides_run_over(const hlo_emitter_t* e, const hlo_tiled_t* reduction, uint32_t digit) {
+bool hlo_extra_outputs_run_over(const hlo_emitter_t* e, const hlo_tiled_t* reduction, uint32_t loop) {
   for (uint32_t i = hlo_kernel_main_count(e->kernel); i < e->kernel->fusion->output_count; ++i) {
     if (e->tiling->output_owners[i] != reduction) continue;
-    if (hlo_tiled_lane_access(e->tiling->output_offsets[i], digit) != HLO_LANE_PLAIN) return false;
+    if (hlo_tiled_lane_access(e->tiling->output_offsets[i], loop) != HLO_LANE_PLAIN) return false;
   }
   return true;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels that run side by side (see team.h).
-#include "codegen/fuse/team.h"
+#include "codegen/fuse/concurrent.h"
 
 #include <string.h>
 
@@ -10,7 +10,7 @@
 
 static const double LEAST_NS = 1000;  // shorter ones are better off in line, with what they read
                                       // and make in registers
-enum { MAX_TEAM_MEMBERS = 512 };
+enum { MAX_CONCURRENT_GROUP_MEMBERS = 512 };
 
 /// Steps being gathered: members of a team, and what stands between them, which goes before or
 /// behind it.
@@ -141,14 +141,14 @@ static bool is_worth_it(const gathering_t* g) {
   return whole + cut / 2 - together >= g->target->tile.moving.serial_ns / 2;
 }
 
-static hlo_status_t make_team(gathering_t* g) {
-  hlo_team_t* team = hlo_arena_alloc(g->arena, sizeof *team);
+static hlo_status_t make_concurrent_group(gathering_t* g) {
+  hlo_concurrent_group_t* concurrent_group = hlo_arena_alloc(g->arena, sizeof *concurrent_group);
   hlo_fusion_t** members = hlo_arena_array(g->arena, g->member_count, sizeof *members);
   HLO_TRY(hlo_arena_status(g->arena));
-  *team = (hlo_team_t){g->schedule->team_count++, g->member_count, members};
+  *concurrent_group = (hlo_concurrent_group_t){g->schedule->concurrent_group_count++, g->member_count, members};
   for (uint32_t i = 0; i < g->member_count; ++i) {
     members[i] = g->members[i].fusion;
-    members[i]->team = team;
+    members[i]->concurrent_group = concurrent_group;
   }
   return hlo_ok();
 }
@@ -162,7 +162,7 @@ static hlo_step_t* put(hlo_step_t* to, const hlo_step_t* steps, uint32_t count) 
 static hlo_status_t close_gathering(gathering_t* g, hlo_step_t** to) {
   uint32_t count = g->before_count + g->member_count + g->behind_count;
   if (g->member_count > 1 && is_worth_it(g)) {
-    HLO_TRY(make_team(g));
+    HLO_TRY(make_concurrent_group(g));
     *to = put(*to, g->before, g->before_count);
     *to = put(*to, g->members, g->member_count);
     *to = put(*to, g->behind, g->behind_count);
@@ -184,7 +184,7 @@ static hlo_status_t gather(gathering_t* g, const hlo_step_t* step, hlo_step_t** 
     return hlo_ok();
   }
   if (role == ROLE_OTHER || is_follower || overwrites_read(g, step) ||
-      g->member_count == MAX_TEAM_MEMBERS) {
+      g->member_count == MAX_CONCURRENT_GROUP_MEMBERS) {
     HLO_TRY(close_gathering(g, to));
   }
   if (role == ROLE_MEMBER) {
@@ -216,7 +216,7 @@ static uint32_t most_steps(const hlo_schedule_t* schedule) {
   return most;
 }
 
-hlo_status_t hlo_schedule_make_teams(hlo_schedule_t* schedule, const hlo_module_t* module,
+hlo_status_t hlo_schedule_make_concurrent_groups(hlo_schedule_t* schedule, const hlo_module_t* module,
                                      const hlo_target_t* target, hlo_arena_t* arena) {
   uint32_t room = most_steps(schedule);
   if (room < 2) return hlo_ok();
@@ -237,10 +237,10 @@ hlo_status_t hlo_schedule_make_teams(hlo_schedule_t* schedule, const hlo_module_
 
 // ---- chunks
 
-uint32_t hlo_team_phase_count(const hlo_team_t* team) {
+uint32_t hlo_concurrent_phase_count(const hlo_concurrent_group_t* concurrent_group) {
   uint32_t most = 0;
-  for (uint32_t m = 0; m < team->member_count; ++m) {
-    uint32_t count = hlo_kernel_phase_count(team->members[m]->kernel);
+  for (uint32_t m = 0; m < concurrent_group->member_count; ++m) {
+    uint32_t count = hlo_kernel_phase_count(concurrent_group->members[m]->kernel);
     if (count > most) most = count;
   }
   return most;
@@ -255,16 +255,16 @@ static double whole_ns(const hlo_kernel_t* kernel, uint32_t phase) {
   return hlo_kernel_cost_ns(kernel) * (is_last ? 1 : PREPARING);
 }
 
-hlo_status_t hlo_team_cut(const hlo_team_t* team, const hlo_target_t* target, uint32_t phase,
-                          hlo_arena_t* arena, uint32_t* out_count, hlo_team_part_t** out_parts) {
-  hlo_team_part_t* parts = hlo_arena_array(arena, team->member_count, sizeof *parts);
+hlo_status_t hlo_concurrent_group_split(const hlo_concurrent_group_t* concurrent_group, const hlo_target_t* target, uint32_t phase,
+                          hlo_arena_t* arena, uint32_t* out_count, hlo_concurrent_part_t** out_parts) {
+  hlo_concurrent_part_t* parts = hlo_arena_array(arena, concurrent_group->member_count, sizeof *parts);
   HLO_TRY(hlo_arena_status(arena));
   uint32_t count = 0;
   uint64_t chunks = 0;
   double ns = 0;
   bool is_open = false;  // whether another small member may join the last part
-  for (uint32_t m = 0; m < team->member_count; ++m) {
-    const hlo_kernel_t* kernel = team->members[m]->kernel;
+  for (uint32_t m = 0; m < concurrent_group->member_count; ++m) {
+    const hlo_kernel_t* kernel = concurrent_group->members[m]->kernel;
     if (phase >= hlo_kernel_phase_count(kernel)) continue;
     uint64_t own = hlo_kernel_chunk_count(kernel, phase);
     double own_ns = whole_ns(kernel, phase);
@@ -273,7 +273,7 @@ hlo_status_t hlo_team_cut(const hlo_team_t* team, const hlo_target_t* target, ui
       ns += own_ns;
       continue;
     }
-    parts[count++] = (hlo_team_part_t){m, m + 1, chunks, own};
+    parts[count++] = (hlo_concurrent_part_t){m, m + 1, chunks, own};
     chunks += own;
     ns = own_ns;
     is_open = own == 1;
