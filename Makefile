@@ -42,6 +42,7 @@ check-rules:
 	@python3 tools/layer_check.py
 	@python3 tools/house_rules.py
 	@python3 tools/docs_check.py
+	@python3 tools/language_rules.py
 
 # How large the project is: lines, long functions, switches over operations, the plugin's bytes.
 size:
