@@ -10,6 +10,7 @@
     # ---
     <whole expected output>
 
+Several `# run:` lines run on the same input; `# ---` stands between their outputs, too.
 Instead of `# ---` and the output, head lines `# expect: text` and `# expect-not: text` look for parts
 of it (for messages, disassembly and the like). `--update` rewrites the expected outputs.
 """
@@ -61,15 +62,18 @@ def part_faults(golden, output):
 def run_one(path, tool, update):
     """The faults of one file as text; empty when it passes."""
     golden = Golden(path)
-    if len(golden.all("run")) != 1:
-        return f"{path}: needs exactly one '# run:' line"
-    command = [tool] + shlex.split(golden.all("run")[0].replace("{dir}", str(path.parent)))
+    if not golden.all("run"):
+        return f"{path}: needs a '# run:' line"
     wanted_exit = int((golden.all("exit") or ["0"])[0])
-    done = subprocess.run(command, input=golden.input, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          text=True, timeout=60)
-    output = done.stdout + (done.stderr if wanted_exit else "")
-    if done.returncode != wanted_exit:
-        return f"{path}: exit {done.returncode}, expected {wanted_exit}\n{done.stdout}{done.stderr}"
+    outputs = []
+    for run in golden.all("run"):
+        command = [tool] + shlex.split(run.replace("{dir}", str(path.parent)))
+        done = subprocess.run(command, input=golden.input, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              text=True, timeout=60)
+        outputs.append(done.stdout + (done.stderr if wanted_exit else ""))
+        if done.returncode != wanted_exit:
+            return f"{path}: exit {done.returncode}, expected {wanted_exit}\n{done.stdout}{done.stderr}"
+    output = f"{SEPARATOR}\n".join(outputs)
     faults = part_faults(golden, output)
     if faults:
         return f"{path}: " + "; ".join(faults) + f"\n{output}"

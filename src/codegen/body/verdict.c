@@ -18,10 +18,10 @@ void hlo_verdict_print(const hlo_verdict_t* verdict, hlo_strbuf_t* out) {
   for (const char* at; (at = strchr(text, '{')); text = at) {
     hlo_strbuf_printf(out, "%.*s", (int)(at - text), text);
     if (strncmp(at, found, sizeof found - 1) == 0) {
-      hlo_strbuf_printf(out, "%.4g", verdict->found);
+      hlo_strbuf_printf(out, "%.6g", verdict->found);
       at += sizeof found - 1;
     } else {
-      hlo_strbuf_printf(out, "%.4g", verdict->limit);
+      hlo_strbuf_printf(out, "%.6g", verdict->limit);
       at += sizeof limit - 1;
     }
   }

@@ -250,7 +250,7 @@ hlo_verdict_t hlo_matmul_weigh_prologues(const hlo_matmul_t* m, const hlo_target
         prologue->vector_ops * elements * prologue->widest_bytes / (double)target->vector_bytes;
     if (prologue->is_forced && prologue->read_bytes > FEWER_BYTES * bytes) {
       return hlo_verdict_beyond(HLO_REASON_PROLOGUE_BYTES, prologue->value->def,
-                                prologue->read_bytes, bytes);
+                                prologue->read_bytes, FEWER_BYTES * bytes);
     }
     hlo_tile_work_t apart = {.vector_ops = ops,
                              .accessed_bytes = prologue->read_bytes + bytes,

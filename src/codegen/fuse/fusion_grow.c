@@ -388,7 +388,9 @@ static hlo_status_t reject_for(hlo_fuser_t* f, const hlo_node_t* node, hlo_reaso
 // computed wherever it is used; it begins a group (a cheap one perhaps both of these).
 hlo_status_t hlo_fuser_assign_node(hlo_fuser_t* f, hlo_node_t* node) {
   hlo_fuser_node_t* state = hlo_fuser_state(f, node);
-  if (!state->is_fusible && hlo_op_is_control(node->op)) return hlo_ok();
+  if (!state->is_fusible && (hlo_op_is_control(node->op) || hlo_node_is_view(node))) {
+    return hlo_ok();
+  }
   if (!state->is_fusible) return reject_for(f, node, HLO_REASON_FUSER_OP);
   if (node->op == HLO_OP_constant || state->is_prologue) return hlo_ok();
   if (is_for_update(node)) {

@@ -6,7 +6,10 @@
 
 static void describe_loops(const hlo_kernel_t* kernel, hlo_strbuf_t* out) {
   switch (kernel->kind) {
-    case HLO_KERNEL_POINTS: hlo_strbuf_puts(out, "one element at a time"); break;
+    case HLO_KERNEL_POINTS:
+      hlo_strbuf_puts(out, "one element at a time");
+      if (kernel->space_count > 1) hlo_strbuf_puts(out, " from reductions");
+      break;
     case HLO_KERNEL_LANES: hlo_strbuf_printf(out, "lanes of %u", kernel->lanes); break;
     case HLO_KERNEL_TRANSPOSE:
       hlo_strbuf_printf(out, "squares of %u by %u, transposed in registers", kernel->lanes,
