@@ -146,8 +146,11 @@ static inline __attribute__((always_inline)) uint32_t encode_f32(float value, in
 
 float hlo_f16_to_f32(uint16_t code) {
   uint32_t magnitude = (uint32_t)(code & 0x7fffu) << 13;
-  // Read with the wrong bias, then scaled by 2^112: exact, subnormals included.
-  uint32_t finite = hlo_f32_to_bits(hlo_f32_from_bits(magnitude) * 0x1p112f);
+  // The exponent gets its bias. A subnormal number is put behind the 1 of 2^-14, which then goes:
+  // no step is subnormal in f32, so that the result is exact also where those are flushed.
+  uint32_t normal = magnitude + 0x38000000u;
+  float subnormal = hlo_f32_from_bits(magnitude + 0x38800000u) - 0x1p-14f;
+  uint32_t finite = magnitude < 0x00800000u ? hlo_f32_to_bits(subnormal) : normal;
   uint32_t quiet = magnitude > 0x0f800000u ? 0x00400000u : 0u;
   uint32_t special = magnitude | 0x7f800000u | quiet;
   return hlo_f32_from_bits((magnitude >= 0x0f800000u ? special : finite) |

@@ -4,6 +4,11 @@
 
 #include <stdatomic.h>
 
+#include "base/float_bits.h"
+
+const float hlo_f32_one = 1;
+const double hlo_f64_one = 1;
+
 enum { OF_MACHINE = -1 };
 
 static _Thread_local int t_level = OF_MACHINE;

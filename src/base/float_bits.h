@@ -30,6 +30,19 @@ static inline double hlo_f64_from_bits(uint64_t bits) {
   return value;
 }
 
+/// One, which compilers cannot see.
+extern const float hlo_f32_one;
+extern const double hlo_f64_one;
+
+/// x as arithmetic on this thread takes it: a subnormal number becomes a zero of its sign where the
+/// thread flushes those (fpenv.h). For what is computed by other means: bits, functions of C.
+static inline float hlo_f32_as_operand(float x) {
+  return x * hlo_f32_one;
+}
+static inline double hlo_f64_as_operand(double x) {
+  return x * hlo_f64_one;
+}
+
 static inline float hlo_bf16_to_f32(uint16_t bits) {
   return hlo_f32_from_bits((uint32_t)bits << 16);
 }

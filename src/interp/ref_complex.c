@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/float_bits.h"
 #include "interp/kernels_impl.h"
 
 #define KERNEL_TYPE C64

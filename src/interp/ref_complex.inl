@@ -3,14 +3,24 @@
 // WIDE_PART (complex and real types with more bits and range, in which functions are computed) and
 // WF(name), the function of math.h or complex.h for them.
 
+// What arithmetic takes for an operand, or gives as a result (float_bits.h): nothing is subnormal in
+// the wider type.
+static inline PART CALC(part)(PART x) {
+  return x * (sizeof(PART) == sizeof(float) ? (PART)hlo_f32_one : (PART)hlo_f64_one);
+}
+static inline T CALC(as_operand)(T z) {
+  return __builtin_complex(CALC(part)(__real__ z), CALC(part)(__imag__ z));
+}
+#define READ(z) CALC(as_operand)(z)
 static inline T CALC(narrow)(WIDE z) {
-  return __builtin_complex((PART)__real__ z, (PART)__imag__ z);
+  return READ(__builtin_complex((PART)__real__ z, (PART)__imag__ z));
 }
 static inline WIDE CALC(make)(WIDE_PART re, WIDE_PART im) { return __builtin_complex(re, im); }
 static inline bool CALC(is_zero)(T z) { return __real__ z == 0 && __imag__ z == 0; }
 
 static inline PART CALC(abs)(T z) {
-  return (PART)WF(hypot)((WIDE_PART)__real__ z, (WIDE_PART)__imag__ z);
+  z = READ(z);
+  return CALC(part)((PART)WF(hypot)((WIDE_PART)__real__ z, (WIDE_PART)__imag__ z));
 }
 static inline PART CALC(real)(T z) { return __real__ z; }
 static inline PART CALC(imag)(T z) { return __imag__ z; }
@@ -18,6 +28,7 @@ static inline T CALC(negate)(T z) { return -z; }
 static inline T CALC(chlo_conj)(T z) { return __builtin_complex(__real__ z, -__imag__ z); }
 static inline T CALC(sign)(T z) {
   if (CALC(is_zero)(z)) return 0;
+  z = READ(z);
   WIDE_PART size = WF(hypot)((WIDE_PART)__real__ z, (WIDE_PART)__imag__ z);
   if (__real__ z != __real__ z || __imag__ z != __imag__ z) size = (WIDE_PART)NAN;
   return CALC(narrow)(CALC(make)(__real__ z / size, __imag__ z / size));
@@ -31,12 +42,12 @@ static inline T CALC(multiply)(T x, T y) {
   PART im = __real__ x * __imag__ y + __imag__ x * __real__ y;
   return __builtin_complex(re, im);
 }
-static inline T CALC(divide)(T x, T y) { return CALC(narrow)((WIDE)x / (WIDE)y); }
+static inline T CALC(divide)(T x, T y) { return CALC(narrow)((WIDE)READ(x) / (WIDE)READ(y)); }
 static inline bool CALC(is_above)(T x, T y) {  // lexicographic
   return __real__ x == __real__ y ? __imag__ x > __imag__ y : __real__ x > __real__ y;
 }
-static inline T CALC(maximum)(T x, T y) { return CALC(is_above)(x, y) ? x : y; }
-static inline T CALC(minimum)(T x, T y) { return CALC(is_above)(y, x) ? x : y; }
+static inline T CALC(maximum)(T x, T y) { return READ(CALC(is_above)(x, y) ? x : y); }
+static inline T CALC(minimum)(T x, T y) { return READ(CALC(is_above)(y, x) ? x : y); }
 static inline uint8_t CALC(compare_eq)(T x, T y) { return x == y; }
 static inline uint8_t CALC(compare_ne)(T x, T y) { return x != y; }
 
@@ -44,16 +55,17 @@ static inline uint8_t CALC(compare_ne)(T x, T y) { return x != y; }
 // real part is infinite).
 static inline T CALC(exponential)(T z) {
   const PART y = __imag__ z;
-  return y - y == 0 ? CALC(narrow)(WF(cexp)((WIDE)z)) : __builtin_complex((PART)NAN, (PART)NAN);
+  return y - y == 0 ? CALC(narrow)(WF(cexp)((WIDE)READ(z))) : __builtin_complex((PART)NAN, (PART)NAN);
 }
 // exp(x) cos(y) - 1 = expm1(x) cos(y) - 2 sin(y/2)^2 cancels less.
 static inline T CALC(exponential_minus_one)(T z) {
+  z = READ(z);
   const WIDE_PART x = __real__ z, y = __imag__ z, half = WF(sin)(y / 2);
   if (y - y != 0) return __builtin_complex((PART)NAN, (PART)NAN);
   WIDE_PART re = y == 0 ? WF(expm1)(x) : WF(expm1)(x) * WF(cos)(y) - 2 * half * half;
   return CALC(narrow)(CALC(make)(re, y == 0 ? y : WF(exp)(x) * WF(sin)(y)));
 }
-static inline T CALC(log)(T z) { return CALC(narrow)(WF(clog)((WIDE)z)); }
+static inline T CALC(log)(T z) { return CALC(narrow)(WF(clog)((WIDE)READ(z))); }
 
 // |1 + z|^2 - 1 = 2x + x^2 + y^2: the squares from halves whose products are exact, the sum
 // compensated. source: Neumaier, summation with correction of either operand
@@ -74,6 +86,7 @@ static WIDE_PART CALC(square_minus_one)(PART x, PART y) {
   return sum + lost;
 }
 static inline T CALC(log_plus_one)(T z) {
+  z = READ(z);
   const PART x = __real__ z, y = __imag__ z;
   const WIDE_PART one_plus_x = 1 + (WIDE_PART)x;
   const WIDE_PART size = WF(hypot)(one_plus_x, (WIDE_PART)y);
@@ -86,59 +99,64 @@ static inline T CALC(log_plus_one)(T z) {
 // 1 / (1 + e^-z), without a loss near its poles: with E = e^-|x| and M = 1 - E,
 // |1 + e^(-|x| + i y)|^2 = M^2 + 4 E cos(y/2)^2.
 static inline T CALC(logistic)(T z) {
-  const WIDE_PART x = __real__ z, half = x - x == 0 || x != x ? __imag__(WIDE)z / 2 : 0;
+  z = READ(z);
+  const WIDE_PART x = __real__ z, half = x - x == 0 || x != x ? (WIDE_PART)__imag__ z / 2 : 0;
   const WIDE_PART e = WF(exp)(-WF(fabs)(x)), m = -WF(expm1)(-WF(fabs)(x));
   const WIDE_PART c = WF(cos)(half), s = WF(sin)(half), size = m * m + 4 * e * c * c;
   const WIDE_PART re = x < 0 ? e * (2 * c * c - m) : m + 2 * e * c * c;
   return CALC(narrow)(CALC(make)(re / size, 2 * e * c * s / size));
 }
-static inline T CALC(sqrt)(T z) { return CALC(narrow)(WF(csqrt)((WIDE)z)); }
-static inline T CALC(rsqrt)(T z) { return CALC(narrow)(1 / WF(csqrt)((WIDE)z)); }
+static inline T CALC(sqrt)(T z) { return CALC(narrow)(WF(csqrt)((WIDE)READ(z))); }
+static inline T CALC(rsqrt)(T z) { return CALC(narrow)(1 / WF(csqrt)((WIDE)READ(z))); }
 static inline T CALC(cbrt)(T z) {
+  z = READ(z);
   const WIDE_PART x = __real__ z, y = __imag__ z;
   const WIDE_PART radius = WF(cbrt)(WF(hypot)(x, y)), angle = WF(atan2)(y, x) / 3;
   return CALC(narrow)(CALC(make)(radius * WF(cos)(angle), radius * WF(sin)(angle)));
 }
-static inline T CALC(cosine)(T z) { return CALC(narrow)(WF(ccos)((WIDE)z)); }
-static inline T CALC(sine)(T z) { return CALC(narrow)(WF(csin)((WIDE)z)); }
-static inline T CALC(tan)(T z) { return CALC(narrow)(WF(ctan)((WIDE)z)); }
-static inline T CALC(tanh)(T z) { return CALC(narrow)(WF(ctanh)((WIDE)z)); }
+static inline T CALC(cosine)(T z) { return CALC(narrow)(WF(ccos)((WIDE)READ(z))); }
+static inline T CALC(sine)(T z) { return CALC(narrow)(WF(csin)((WIDE)READ(z))); }
+static inline T CALC(tan)(T z) { return CALC(narrow)(WF(ctan)((WIDE)READ(z))); }
+static inline T CALC(tanh)(T z) { return CALC(narrow)(WF(ctanh)((WIDE)READ(z))); }
 
 // exp(w log z); 0 to the power 0 is 1, to one with positive real part 0, to others NaN.
 static inline T CALC(power)(T z, T w) {
+  z = READ(z);
+  w = READ(w);
   if (CALC(is_zero)(w)) return 1;
   if (CALC(is_zero)(z)) {
     const PART part = __real__ w > 0 ? (PART)0 : (PART)NAN;
     return __builtin_complex(part, part);
   }
-  const WIDE log_z = WF(clog)((WIDE)z);
+  const WIDE log_z = WF(clog)((WIDE)READ(z));
   const WIDE_PART a = __real__ log_z, b = __imag__ log_z, c = __real__ w, d = __imag__ w;
   const WIDE_PART im = b * c + (d == 0 ? 0 : a * d);
   return CALC(narrow)(WF(cexp)(CALC(make)(a * c - (d == 0 ? 0 : b * d), im)));
 }
 // -i log((x + i y) / sqrt(x^2 + y^2))
 static inline T CALC(atan2)(T y_, T x_) {
-  const WIDE y = y_, x = x_;
+  const WIDE y = READ(y_), x = READ(x_);
   const WIDE point = CALC(make)(__real__ x - __imag__ y, __imag__ x + __real__ y);
   const WIDE turn = WF(clog)(point / WF(csqrt)(x * x + y * y));
   return CALC(narrow)(CALC(make)(__imag__ turn, -__real__ turn));
 }
 
-static inline T CALC(chlo_acos)(T z) { return CALC(narrow)(WF(cacos)((WIDE)z)); }
-static inline T CALC(chlo_acosh)(T z) { return CALC(narrow)(WF(cacosh)((WIDE)z)); }
-static inline T CALC(chlo_asin)(T z) { return CALC(narrow)(WF(casin)((WIDE)z)); }
-static inline T CALC(chlo_asinh)(T z) { return CALC(narrow)(WF(casinh)((WIDE)z)); }
-static inline T CALC(chlo_atan)(T z) { return CALC(narrow)(WF(catan)((WIDE)z)); }
-static inline T CALC(chlo_atanh)(T z) { return CALC(narrow)(WF(catanh)((WIDE)z)); }
-static inline T CALC(chlo_cosh)(T z) { return CALC(narrow)(WF(ccosh)((WIDE)z)); }
-static inline T CALC(chlo_sinh)(T z) { return CALC(narrow)(WF(csinh)((WIDE)z)); }
+static inline T CALC(chlo_acos)(T z) { return CALC(narrow)(WF(cacos)((WIDE)READ(z))); }
+static inline T CALC(chlo_acosh)(T z) { return CALC(narrow)(WF(cacosh)((WIDE)READ(z))); }
+static inline T CALC(chlo_asin)(T z) { return CALC(narrow)(WF(casin)((WIDE)READ(z))); }
+static inline T CALC(chlo_asinh)(T z) { return CALC(narrow)(WF(casinh)((WIDE)READ(z))); }
+static inline T CALC(chlo_atan)(T z) { return CALC(narrow)(WF(catan)((WIDE)READ(z))); }
+static inline T CALC(chlo_atanh)(T z) { return CALC(narrow)(WF(catanh)((WIDE)READ(z))); }
+static inline T CALC(chlo_cosh)(T z) { return CALC(narrow)(WF(ccosh)((WIDE)READ(z))); }
+static inline T CALC(chlo_sinh)(T z) { return CALC(narrow)(WF(csinh)((WIDE)READ(z))); }
 // See CHLO: asin z = (atan2(re z, re w), sign(im z) im w), and the like for acos, asinh, acosh.
 static inline T CALC(chlo_asin_acos_kernel)(T z_) {
-  const WIDE z = z_, a = WF(csqrt)(1 - z), b = WF(csqrt)(1 + z);
+  const WIDE z = READ(z_), a = WF(csqrt)(1 - z), b = WF(csqrt)(1 + z);
   const WIDE_PART re = __real__ a * __real__ b - __imag__ a * __imag__ b;
   return CALC(narrow)(CALC(make)(WF(fabs)(re), WF(fabs)(__imag__ WF(casin)(z))));
 }
 static inline T CALC(chlo_square)(T z) {
+  z = READ(z);
   const WIDE_PART x = __real__ z, y = __imag__ z;
   return CALC(narrow)(CALC(make)((x - y) * (x + y), 2 * x * y));
 }
@@ -271,6 +289,7 @@ const hlo_scalar_kernels_t KERNEL_TABLE_NAME(KERNEL_TYPE)[HLO_KERNEL_COUNT] = {
     KERNEL_ROW(compare_ne),
     CLAMP_ROWS,
 };
+#undef READ
 #undef CLAMP_ROWS
 #undef KERNEL_TYPE
 #undef T

@@ -94,6 +94,12 @@ static hlo_dtype_t result_of(hlo_kernel_id_t id, hlo_dtype_t dtype) {
 
 enum { ARITY_MAX = 3, BLOCK = 256 };
 
+// A code of a float type of at most 16 bits as a number of units in the last place from zero.
+static int32_t place_of(uint16_t code, uint32_t sign) {
+  const int32_t magnitude = (int32_t)(code & ~sign);
+  return code & sign ? -magnitude : magnitude;
+}
+
 // next_after of a float type of at most 16 bits, on its own codes.
 static void narrow_next_after(hlo_dtype_t dtype, const void* const* in, void* out, int64_t count) {
   const hlo_dtype_info_t* info = hlo_dtype_info(dtype);
@@ -104,16 +110,18 @@ static void narrow_next_after(hlo_dtype_t dtype, const void* const* in, void* ou
     const uint8_t* from = (const uint8_t*)in[0] + (size_t)i * width;
     const uint8_t* toward = (const uint8_t*)in[1] + (size_t)i * width;
     double x = hlo_dtype_load_double(dtype, from), y = hlo_dtype_load_double(dtype, toward);
-    uint16_t code = 0;
+    uint16_t code = 0, goal = 0;
     memcpy(&code, from, width);
+    memcpy(&goal, toward, width);
+    const int32_t here = place_of(code, sign), there = place_of(goal, sign);
     if (x != x || y != y) {
       hlo_dtype_store_double(dtype, &code, x + y);
-    } else if (x == y) {
-      memcpy(&code, toward, width);
-    } else if (x == 0) {
-      code = (uint16_t)(1u | (y < 0 ? sign : 0));
+    } else if (here == there) {
+      code = goal;
+    } else if (here == 0 && has_sign) {
+      code = (uint16_t)(1u | (goal & sign));
     } else {
-      code = (uint16_t)((x < y) == (x > 0) ? code + 1 : code - 1);
+      code = (uint16_t)((here < there) == (here > 0 || !has_sign) ? code + 1 : code - 1);
       if (info->specials == HLO_FLOAT_FNUZ && code == sign) code = 0;
     }
     memcpy((uint8_t*)out + (size_t)i * width, &code, width);

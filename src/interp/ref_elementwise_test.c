@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elementwise ops: arithmetic at the edges of every kind of type, comparisons, select, clamp,
 // broadcasts, reuse of storage, refusals.
+#include "base/fpenv.h"
 #include "interp/ref_test_util.h"
 #include "interp/scalar.h"
 
@@ -253,6 +254,66 @@ static void scalar_functions_match_loops(void** state) {
   assert_memory_equal(sums, ((int32_t[]){11, 22, 33}), 12);
 }
 
+// Operands of which arithmetic takes the third and fourth for zeros where subnormal numbers are
+// flushed.
+static const uint32_t kSmall[] = {0x00800000, 0x80c00000, 0x00000123, 0x807fffff, 0};
+enum { SMALL_COUNT = sizeof kSmall / sizeof *kSmall };
+
+static void expect_of_small(hlo_op_t op, hlo_dtype_t dtype, const uint32_t* other,
+                            const uint32_t* wanted) {
+  // In f64 and bf16 the same numbers of units in the last place.
+  uint64_t x[SMALL_COUNT] = {0}, y[SMALL_COUNT] = {0}, out[SMALL_COUNT] = {0}, want[SMALL_COUNT];
+  const bool is_f64 = dtype == HLO_DTYPE_F64;
+  const size_t width = hlo_dtype_size_bytes(dtype);
+  for (int i = 0; i < SMALL_COUNT; ++i) {
+    const uint32_t words[] = {kSmall[i], other[i], wanted[i]};
+    uint64_t wide[3];
+    for (int k = 0; k < 3; ++k) {
+      const uint64_t size = words[k] & 0x7fffffff, sign = words[k] >> 31;
+      wide[k] = is_f64 ? sign << 63 | size << 29 : words[k];
+    }
+    memcpy((char*)x + (size_t)i * width, &wide[0], width);
+    memcpy((char*)y + (size_t)i * width, &wide[1], width);
+    memcpy((char*)want + (size_t)i * width, &wide[2], width);
+  }
+  const void* in[] = {x, y};
+  hlo_ref_loop(op, dtype)(in, out, SMALL_COUNT);
+  for (int i = 0; i < SMALL_COUNT; ++i) {
+    const size_t at = (size_t)i * width;
+    if (memcmp((char*)out + at, (char*)want + at, width) == 0) continue;
+    fail_msg("%s of %s, element %d", hlo_op_info(op)->name, hlo_dtype_info(dtype)->name, i);
+  }
+}
+
+static void arithmetic_flushes_subnormal_numbers_and_moves_keep_them(void** state) {
+  (void)state;
+  static const uint32_t zeros[] = {0, 0, 0, 0, 0};
+  static const uint32_t minus_ones[] = {0xbf800000, 0xbf800000, 0xbf800000, 0xbf800000, 0xbf800000};
+  static const hlo_dtype_t types[] = {HLO_DTYPE_F32, HLO_DTYPE_F64};
+  const hlo_fp_state_t before = hlo_fp_enter(HLO_SUBNORMALS_FLUSH);
+  for (int t = 0; t < 2; ++t) {
+    const uint32_t flushed[] = {0x00800000, 0x80c00000, 0, 0x80000000, 0};
+    const uint32_t plus_zero[] = {0x00800000, 0x80c00000, 0, 0, 0};
+    expect_of_small(HLO_OP_add, types[t], zeros, plus_zero);
+    expect_of_small(HLO_OP_chlo_square, types[t], zeros, zeros);
+    expect_of_small(HLO_OP_sine, types[t], zeros, flushed);
+    if (t == 0) expect_of_small(HLO_OP_maximum, types[t], minus_ones, flushed);
+    expect_of_small(HLO_OP_maximum, types[t], zeros, (uint32_t[]){0x00800000, 0, 0, 0, 0});
+    expect_of_small(HLO_OP_minimum, types[t], zeros, (uint32_t[]){0, 0x80c00000, 0, 0x80000000, 0});
+    expect_of_small(HLO_OP_abs, types[t], zeros,
+                    (uint32_t[]){0x00800000, 0x00c00000, 0x00000123, 0x007fffff, 0});
+    expect_of_small(HLO_OP_negate, types[t], zeros,
+                    (uint32_t[]){0x80800000, 0x00c00000, 0x80000123, 0x007fffff, 0x80000000});
+  }
+  const uint32_t ones[] = {0x3f800000, 0xbf800000, 0, 0x80000000, 0};
+  expect_of_small(HLO_OP_sign, HLO_DTYPE_F32, zeros, ones);
+  expect_of_small(HLO_OP_ceil, HLO_DTYPE_F32, zeros,
+                  (uint32_t[]){0x3f800000, 0x80000000, 0, 0x80000000, 0});
+  expect_of_small(HLO_OP_chlo_next_after, HLO_DTYPE_F32, zeros,
+                  (uint32_t[]){0x007fffff, 0x80bfffff, 0x122, 0x807ffffe, 0});
+  hlo_fp_leave(before);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(integers_wrap_and_divide_as_xla, fixture_setup,
@@ -275,6 +336,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(chlo_broadcasts_to_the_common_shape, fixture_setup,
                                       fixture_teardown),
       cmocka_unit_test_setup_teardown(wrong_types_are_refused, fixture_setup, fixture_teardown),
+      cmocka_unit_test(arithmetic_flushes_subnormal_numbers_and_moves_keep_them),
       cmocka_unit_test_setup_teardown(scalar_functions_match_loops, fixture_setup,
                                       fixture_teardown),
   };

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/float_bits.h"
 #include "interp/kernels_impl.h"
 #include "interp/ref_math.h"
 #include "lib/math.h"

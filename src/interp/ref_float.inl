@@ -2,7 +2,9 @@
 // The kernels of f32 and f64. Takes KERNEL_TYPE, T, BITS_T and SIGNED_BITS_T (integers as wide),
 // and HAS_MATH_KERNELS if those of lib/math.def exist already. Functions other than the basic
 // operations are computed in double: for f32 this leaves half a unit in the last place and a
-// little, for f64 it is what libm has.
+// little, for f64 it is what libm has. READ is what arithmetic takes for an operand, and GIVE for a
+// result (float_bits.h): C's functions look at bits and do not know whether subnormal numbers are
+// flushed.
 
 static inline BITS_T CALC(bits)(T x) {
   BITS_T bits;
@@ -15,33 +17,44 @@ static inline T CALC(of_bits)(BITS_T bits) {
   return x;
 }
 
-static inline T CALC(abs)(T x) { return (T)__builtin_fabs((double)x); }
+#define READ(x) CALC(as_operand)(x)
+#define GIVE(y) CALC(as_operand)((T)(y))
+static inline T CALC(as_operand)(T x) {
+  return x * (sizeof(T) == sizeof(float) ? (T)hlo_f32_one : (T)hlo_f64_one);
+}
+// x as a number of units in the last place from zero: of all but NaN, in their order.
+static inline SIGNED_BITS_T CALC(place)(T x) {
+  const BITS_T sign = CALC(bits)(-(T)0), magnitude = CALC(bits)(x) & ~sign;
+  return CALC(bits)(x) & sign ? -(SIGNED_BITS_T)magnitude : (SIGNED_BITS_T)magnitude;
+}
+
+static inline T CALC(abs)(T x) { return CALC(of_bits)(CALC(bits)(x) & ~CALC(bits)(-(T)0)); }
 static inline T CALC(negate)(T x) { return -x; }
 static inline T CALC(real)(T x) { return x; }
 static inline T CALC(imag)(T x) { return (void)x, (T)0; }
-static inline T CALC(sign)(T x) { return x > 0 ? (T)1 : x < 0 ? (T)-1 : x; }
-static inline T CALC(ceil)(T x) { return (T)ceil((double)x); }
-static inline T CALC(floor)(T x) { return (T)floor((double)x); }
-static inline T CALC(round_nearest_afz)(T x) { return (T)round((double)x); }
-static inline T CALC(round_nearest_even)(T x) { return (T)rint((double)x); }
+static inline T CALC(sign)(T x) { return x > 0 ? (T)1 : x < 0 ? (T)-1 : READ(x); }
+static inline T CALC(ceil)(T x) { return GIVE(ceil((double)READ(x))); }
+static inline T CALC(floor)(T x) { return GIVE(floor((double)READ(x))); }
+static inline T CALC(round_nearest_afz)(T x) { return GIVE(round((double)READ(x))); }
+static inline T CALC(round_nearest_even)(T x) { return GIVE(rint((double)READ(x))); }
 static inline T CALC(sqrt)(T x) { return (T)sqrt((double)x); }
-static inline T CALC(cbrt)(T x) { return (T)hlo_math_cbrt((double)x); }
-static inline T CALC(tan)(T x) { return (T)tan((double)x); }
-static inline T CALC(chlo_acos)(T x) { return (T)acos((double)x); }
-static inline T CALC(chlo_acosh)(T x) { return (T)acosh((double)x); }
-static inline T CALC(chlo_asin)(T x) { return (T)asin((double)x); }
-static inline T CALC(chlo_asinh)(T x) { return (T)asinh((double)x); }
-static inline T CALC(chlo_atan)(T x) { return (T)atan((double)x); }
-static inline T CALC(chlo_atanh)(T x) { return (T)atanh((double)x); }
-static inline T CALC(chlo_bessel_i1e)(T x) { return (T)hlo_math_bessel_i1e((double)x); }
+static inline T CALC(cbrt)(T x) { return GIVE(hlo_math_cbrt((double)READ(x))); }
+static inline T CALC(tan)(T x) { return GIVE(tan((double)READ(x))); }
+static inline T CALC(chlo_acos)(T x) { return GIVE(acos((double)READ(x))); }
+static inline T CALC(chlo_acosh)(T x) { return GIVE(acosh((double)READ(x))); }
+static inline T CALC(chlo_asin)(T x) { return GIVE(asin((double)READ(x))); }
+static inline T CALC(chlo_asinh)(T x) { return GIVE(asinh((double)READ(x))); }
+static inline T CALC(chlo_atan)(T x) { return GIVE(atan((double)READ(x))); }
+static inline T CALC(chlo_atanh)(T x) { return GIVE(atanh((double)READ(x))); }
+static inline T CALC(chlo_bessel_i1e)(T x) { return GIVE(hlo_math_bessel_i1e((double)READ(x))); }
 // Not by CHLO's decomposition, exp(x + log(1/2)) + exp(log(1/2) - x), whose sums are rounded: in
 // f32 that is up to 24 ulp off, and upstream's stored results of it 4 (cosh) and 7 (sinh).
-static inline T CALC(chlo_cosh)(T x) { return (T)cosh((double)x); }
-static inline T CALC(chlo_sinh)(T x) { return (T)sinh((double)x); }
-static inline T CALC(chlo_digamma)(T x) { return (T)hlo_math_digamma((double)x); }
-static inline T CALC(chlo_erfc)(T x) { return (T)erfc((double)x); }
-static inline T CALC(chlo_erf_inv)(T x) { return (T)hlo_math_erf_inv((double)x); }
-static inline T CALC(chlo_lgamma)(T x) { return (T)hlo_math_lgamma((double)x); }
+static inline T CALC(chlo_cosh)(T x) { return GIVE(cosh((double)READ(x))); }
+static inline T CALC(chlo_sinh)(T x) { return GIVE(sinh((double)READ(x))); }
+static inline T CALC(chlo_digamma)(T x) { return GIVE(hlo_math_digamma((double)READ(x))); }
+static inline T CALC(chlo_erfc)(T x) { return GIVE(erfc((double)READ(x))); }
+static inline T CALC(chlo_erf_inv)(T x) { return GIVE(hlo_math_erf_inv((double)READ(x))); }
+static inline T CALC(chlo_lgamma)(T x) { return GIVE(hlo_math_lgamma((double)READ(x))); }
 static inline T CALC(chlo_square)(T x) { return x * x; }
 
 static inline uint8_t CALC(is_finite)(T x) { return x - x == 0; }
@@ -57,47 +70,50 @@ static inline T CALC(divide)(T x, T y) { return x / y; }
 static inline T CALC(maximum)(T x, T y) {
   T sum = x + y;
   T same = x == y && x != 0 ? x : sum;
-  return x > y ? x : (y > x ? y : same);
+  return READ(x > y ? x : (y > x ? y : same));
 }
 static inline T CALC(minimum)(T x, T y) {
   T sum = -(-x - y);
   T same = x == y && x != 0 ? x : sum;
-  return x < y ? x : (y < x ? y : same);
+  return READ(x < y ? x : (y < x ? y : same));
 }
 // A NaN anywhere is the result.
 static inline T CALC(clamp)(T low, T x, T high) {
   T above = ((x >= low) | (x != x)) ? x : low;
-  return ((above <= high) | (above != above)) ? above : high;
+  return READ(((above <= high) | (above != above)) ? above : high);
 }
-static inline T CALC(remainder)(T x, T y) { return (T)fmod((double)x, (double)y); }
-static inline T CALC(power)(T x, T y) { return (T)pow((double)x, (double)y); }
-static inline T CALC(atan2)(T x, T y) { return (T)atan2((double)x, (double)y); }
+static inline T CALC(remainder)(T x, T y) { return GIVE(fmod((double)READ(x), (double)READ(y))); }
+static inline T CALC(power)(T x, T y) { return GIVE(pow((double)READ(x), (double)READ(y))); }
+static inline T CALC(atan2)(T x, T y) { return GIVE(atan2((double)READ(x), (double)READ(y))); }
 static inline T CALC(chlo_polygamma)(T n, T x) {
-  return (T)hlo_math_polygamma((double)n, (double)x);
+  return GIVE(hlo_math_polygamma((double)READ(n), (double)READ(x)));
 }
-static inline T CALC(chlo_zeta)(T x, T q) { return (T)hlo_math_zeta((double)x, (double)q); }
+static inline T CALC(chlo_zeta)(T x, T q) {
+  return GIVE(hlo_math_zeta((double)READ(x), (double)READ(q)));
+}
 
 static inline T CALC(chlo_next_after)(T x, T y) {
   if (x != x || y != y) return x + y;
-  if (x == y) return y;
+  const SIGNED_BITS_T from = CALC(place)(x), toward = CALC(place)(y);
+  if (from == toward) return y;
   const BITS_T sign = CALC(bits)(-(T)0);
-  if (x == 0) return CALC(of_bits)((CALC(bits)(y) & sign) | 1u);
-  bool grows = (x < y) == (x > 0);  // in magnitude
+  if (from == 0) return CALC(of_bits)((CALC(bits)(y) & sign) | 1u);
+  bool grows = (from < toward) == (from > 0);  // in magnitude
   return CALC(of_bits)(grows ? CALC(bits)(x) + 1 : CALC(bits)(x) - 1);
 }
 
 // f32 has these from lib/math.h (ref_float.c).
 #ifndef HAS_MATH_KERNELS
-static inline T CALC(rsqrt)(T x) { return (T)(1.0 / sqrt((double)x)); }
-static inline T CALC(cosine)(T x) { return (T)cos((double)x); }
-static inline T CALC(sine)(T x) { return (T)sin((double)x); }
-static inline T CALC(tanh)(T x) { return (T)tanh((double)x); }
-static inline T CALC(exponential)(T x) { return (T)exp((double)x); }
-static inline T CALC(exponential_minus_one)(T x) { return (T)expm1((double)x); }
-static inline T CALC(log)(T x) { return (T)log((double)x); }
-static inline T CALC(log_plus_one)(T x) { return (T)log1p((double)x); }
-static inline T CALC(logistic)(T x) { return (T)hlo_math_logistic((double)x); }
-static inline T CALC(chlo_erf)(T x) { return (T)erf((double)x); }
+static inline T CALC(rsqrt)(T x) { return GIVE(1.0 / sqrt((double)x)); }
+static inline T CALC(cosine)(T x) { return GIVE(cos((double)READ(x))); }
+static inline T CALC(sine)(T x) { return GIVE(sin((double)READ(x))); }
+static inline T CALC(tanh)(T x) { return GIVE(tanh((double)READ(x))); }
+static inline T CALC(exponential)(T x) { return GIVE(exp((double)READ(x))); }
+static inline T CALC(exponential_minus_one)(T x) { return GIVE(expm1((double)READ(x))); }
+static inline T CALC(log)(T x) { return GIVE(log((double)READ(x))); }
+static inline T CALC(log_plus_one)(T x) { return GIVE(log1p((double)READ(x))); }
+static inline T CALC(logistic)(T x) { return GIVE(hlo_math_logistic((double)READ(x))); }
+static inline T CALC(chlo_erf)(T x) { return GIVE(erf((double)READ(x))); }
 #define KERNEL rsqrt
 #include "interp/ref_unary.inl"
 #define KERNEL cosine
@@ -322,6 +338,8 @@ const hlo_scalar_kernels_t KERNEL_TABLE_NAME(KERNEL_TYPE)[HLO_KERNEL_COUNT] = {
     KERNEL_ROW(total_le),
     KERNEL_ROW(total_lt),
 };
+#undef READ
+#undef GIVE
 #undef CLAMP_ROWS
 #undef COMPARE_ROWS
 #undef KERNEL_TYPE

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loops of fold.c. Needs IN, ACC (types), OP(a, b) on ACC values, NAME(x); perhaps BUT_ZEROS(a, b),
-// which is OP but for zeros of different signs, and quicker.
+// which is OP but for zeros of different signs, and quicker; perhaps GIVE(x), what becomes of a
+// result that is written.
 
 #ifdef BUT_ZEROS
 #define IS_DOUBTFUL(x) __builtin_expect((x) == 0, 0)
 #else
 #define BUT_ZEROS(a, b) OP(a, b)
 #define IS_DOUBTFUL(x) 0
+#endif
+
+#ifndef GIVE
+#define GIVE(x) (x)
 #endif
 
 static inline ACC NAME(step)(ACC total, ACC next) {
@@ -36,19 +41,19 @@ static void NAME(row)(int64_t count, const void* in, void* acc) {
     }
   }
   for (; i < count; i++) total = OP(total, (ACC)v[i]);
-  *(ACC*)acc = total;
+  *(ACC*)acc = GIVE(total);
 }
 
 static void NAME(rows)(int64_t count, const void* in, void* acc) {
   const IN* restrict v = in;
   ACC* restrict a = acc;
-  for (int64_t i = 0; i < count; i++) a[i] = OP(a[i], (ACC)v[i]);
+  for (int64_t i = 0; i < count; i++) a[i] = GIVE(OP(a[i], (ACC)v[i]));
 }
 
 static void NAME(into)(int64_t count, const void* in, void* out) {
   const IN* restrict v = in;
   IN* restrict o = out;
-  for (int64_t i = 0; i < count; i++) o[i] = (IN)OP(o[i], v[i]);
+  for (int64_t i = 0; i < count; i++) o[i] = (IN)GIVE(OP(o[i], v[i]));
 }
 
 static void NAME(scan)(int64_t count, int64_t step, const void* const* in, void* const* out,
@@ -62,10 +67,10 @@ static void NAME(scan)(int64_t count, int64_t step, const void* const* in, void*
     x = NAME(step)(x, (ACC)b[i]);
     y = NAME(step)(y, (ACC)c[i]);
     z = NAME(step)(z, (ACC)d[i]);
-    p[i] = (IN)w;
-    q[i] = (IN)x;
-    r[i] = (IN)y;
-    s[i] = (IN)z;
+    p[i] = (IN)GIVE(w);
+    q[i] = (IN)GIVE(x);
+    r[i] = (IN)GIVE(y);
+    s[i] = (IN)GIVE(z);
   }
   totals[0] = w;
   totals[1] = x;
@@ -78,11 +83,12 @@ static void NAME(scan_rows)(int64_t count, const void* in, void* acc, void* out)
   ACC* restrict a = acc;
   IN* restrict o = out;
   for (int64_t i = 0; i < count; i++) {
-    a[i] = OP(a[i], (ACC)v[i]);
+    a[i] = GIVE(OP(a[i], (ACC)v[i]));
     o[i] = (IN)a[i];
   }
 }
 
+#undef GIVE
 #undef BUT_ZEROS
 #undef IS_DOUBTFUL
 #undef OP

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/float_bits.h"
+#include "base/fpenv.h"
 #include "lib/fold_impl.h"
 #include "lib/isa.h"
 
@@ -82,6 +83,32 @@ static void check_lines(const hlo_fold_t* fold, hlo_fold_op_t op, hlo_dtype_t dt
   }
 }
 
+// What is chosen is flushed where arithmetic would flush it, in every loop.
+static void check_subnormal(const hlo_fold_t* fold, hlo_fold_op_t op, hlo_dtype_t dtype) {
+  const double sign = op == HLO_FOLD_MAXIMUM ? 1 : -1;
+  const double small = sign * (dtype == HLO_DTYPE_F32 ? 0x1p-140 : 0x1p-1050);
+  for (int flushes = 0; flushes < 2; ++flushes) {
+    double line[COUNT], others[COUNT], out[COUNT], total, totals[COUNT];
+    for (int64_t i = 0; i < COUNT; ++i) put(dtype, line, i, small);
+    for (int64_t i = 0; i < COUNT; ++i) put(dtype, others, i, -sign);
+    for (int64_t i = 0; i < COUNT; ++i) put(dtype, totals, i, -sign);
+    put(dtype, &total, 0, -sign);
+    const hlo_fp_state_t before =
+        hlo_fp_enter(flushes ? HLO_SUBNORMALS_FLUSH : HLO_SUBNORMALS_KEEP);
+    fold->row(COUNT, line, &total);
+    fold->into(COUNT, line, others);
+    fold->scan_rows(COUNT, line, totals, out);
+    hlo_fp_leave(before);
+    const double wanted = flushes ? copysign(0, sign) : small;
+    assert_true(is_same(get(dtype, &total, 0), wanted));
+    for (int64_t i = 0; i < COUNT; ++i) {
+      assert_true(is_same(get(dtype, others, i), wanted));
+      assert_true(is_same(get(dtype, totals, i), wanted));
+      assert_true(is_same(get(dtype, out, i), wanted));
+    }
+  }
+}
+
 static void test_extremes(void** state) {
   (void)state;
   typedef const hlo_fold_t* (*find_t)(hlo_fold_op_t op, hlo_dtype_t dtype);
@@ -99,6 +126,7 @@ static void test_extremes(void** state) {
     const hlo_fold_t* fold = finds[i / 4](op, dtype);
     check_pairs(fold, op, dtype);
     check_lines(fold, op, dtype);
+    check_subnormal(fold, op, dtype);
   }
 }
 

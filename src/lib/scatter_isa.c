@@ -32,25 +32,26 @@ static inline __attribute__((always_inline)) void prefetch_ahead(const hlo_scatt
 #define MAX_INT(a, b) ((a) > (b) ? (a) : (b))
 #define MIN_INT(a, b) ((a) < (b) ? (a) : (b))
 // NaN wins, and +0 is above -0: of equal ones the bits that both have, or either, are the answer.
+// That only chooses; a subnormal number is flushed, where that is done, as arithmetic would.
 static inline float max_f32_of(float a, float b) {
   const float equal = hlo_f32_from_bits(hlo_f32_to_bits(a) & hlo_f32_to_bits(b));
   const float most = a == b ? equal : MAX_INT(a, b);
-  return a != a ? a : most;
+  return hlo_f32_as_operand(a != a ? a : most);
 }
 static inline float min_f32_of(float a, float b) {
   const float equal = hlo_f32_from_bits(hlo_f32_to_bits(a) | hlo_f32_to_bits(b));
   const float least = a == b ? equal : MIN_INT(a, b);
-  return a != a ? a : least;
+  return hlo_f32_as_operand(a != a ? a : least);
 }
 static inline double max_f64_of(double a, double b) {
   const double equal = hlo_f64_from_bits(hlo_f64_to_bits(a) & hlo_f64_to_bits(b));
   const double most = a == b ? equal : MAX_INT(a, b);
-  return a != a ? a : most;
+  return hlo_f64_as_operand(a != a ? a : most);
 }
 static inline double min_f64_of(double a, double b) {
   const double equal = hlo_f64_from_bits(hlo_f64_to_bits(a) | hlo_f64_to_bits(b));
   const double least = a == b ? equal : MIN_INT(a, b);
-  return a != a ? a : least;
+  return hlo_f64_as_operand(a != a ? a : least);
 }
 // The same for numbers that mostly differ; what they are otherwise is apart, so that the compiler
 // does not move all of them through registers of integers.
@@ -70,11 +71,11 @@ static __attribute__((noinline, cold)) double min_f64_alike(double a, double b) 
 #define NAME mul_f32
 #include "lib/scatter_loop.inl"
 #define OP max_f32_of
-#define ONE(a, b) (DIFFER(a, b) ? MAX_INT(a, b) : OP(a, b))
+#define ONE(a, b) (DIFFER(a, b) ? hlo_f32_as_operand(MAX_INT(a, b)) : OP(a, b))
 #define NAME max_f32
 #include "lib/scatter_loop.inl"
 #define OP min_f32_of
-#define ONE(a, b) (DIFFER(a, b) ? MIN_INT(a, b) : min_f32_alike(a, b))
+#define ONE(a, b) (DIFFER(a, b) ? hlo_f32_as_operand(MIN_INT(a, b)) : min_f32_alike(a, b))
 #define NAME min_f32
 #include "lib/scatter_loop.inl"
 
@@ -116,11 +117,11 @@ static __attribute__((noinline, cold)) double min_f64_alike(double a, double b) 
 #define NAME mul_f64
 #include "lib/scatter_loop.inl"
 #define OP max_f64_of
-#define ONE(a, b) (DIFFER(a, b) ? MAX_INT(a, b) : OP(a, b))
+#define ONE(a, b) (DIFFER(a, b) ? hlo_f64_as_operand(MAX_INT(a, b)) : OP(a, b))
 #define NAME max_f64
 #include "lib/scatter_loop.inl"
 #define OP min_f64_of
-#define ONE(a, b) (DIFFER(a, b) ? MIN_INT(a, b) : min_f64_alike(a, b))
+#define ONE(a, b) (DIFFER(a, b) ? hlo_f64_as_operand(MIN_INT(a, b)) : min_f64_alike(a, b))
 #define NAME min_f64
 #include "lib/scatter_loop.inl"
 #undef T

@@ -87,7 +87,9 @@ static void run(machine_t* m, const hlo_vir_func_t* func, void* code) {
   assert_int_equal(answer, HLO_KERNEL_DONE);
 }
 
-static void compare_random(fixture_t* t, const hlo_target_t* target, uint64_t first_seed) {
+static void compare_random(fixture_t* t, const hlo_target_t* target, hlo_subnormals_t subnormals,
+                           uint64_t first_seed) {
+  t->module->subnormals = subnormals;
   char name[32];
   machine_t* by_interp = malloc(sizeof *by_interp);
   machine_t* by_code = malloc(sizeof *by_code);
@@ -102,7 +104,7 @@ static void compare_random(fixture_t* t, const hlo_target_t* target, uint64_t fi
     random_vir_func(t->module, name, first_seed + i, &options);
   }
   hlo_c_program_t* program = build(t, target);
-  hlo_fp_state_t before = hlo_fp_enter(HLO_SUBNORMALS_KEEP);
+  hlo_fp_state_t before = hlo_fp_enter(subnormals);
   for (const hlo_vir_func_t* func = t->module->first_func; func; func = func->next) {
     reset(by_interp, func->index);
     reset(by_code, func->index);
@@ -123,11 +125,11 @@ static void test_random_native(void** state) {
   hlo_target_t target;
   assert_true(hlo_status_is_ok(hlo_cpu_detect(NULL, &cpu)));
   hlo_target_init(&cpu, &target);
-  compare_random(*state, &target, 1000);
+  compare_random(*state, &target, HLO_SUBNORMALS_FLUSH, 1000);
 }
 
 static void test_random_generic(void** state) {
-  compare_random(*state, NULL, 2000);
+  compare_random(*state, NULL, HLO_SUBNORMALS_KEEP, 2000);
 }
 
 // ---- single ops --------------------------------------------------------------------------------
@@ -162,21 +164,29 @@ static void visit_case(const lane_case_t* c, void* context) {
   }
 }
 
-static void test_each_op(void** state) {
-  fixture_t* t = *state;
+static void compare_each_op(fixture_t* t, hlo_subnormals_t subnormals) {
+  t->module->subnormals = subnormals;
   op_cases_t cases = {.module = t->module};
   lane_cases_each(visit_case, &cases);
   cases.program = build(t, NULL);
   cases.next = t->module->first_func;
   cases.by_interp = malloc(LANE_CASES_MEMORY_BYTES);
   cases.by_code = malloc(LANE_CASES_MEMORY_BYTES);
-  hlo_fp_state_t before = hlo_fp_enter(HLO_SUBNORMALS_KEEP);
+  hlo_fp_state_t before = hlo_fp_enter(subnormals);
   lane_cases_each(visit_case, &cases);
   hlo_fp_leave(before);
   assert_null(cases.next);
   hlo_c_program_release((hlo_c_program_t*)cases.program);
   free(cases.by_interp);
   free(cases.by_code);
+}
+
+static void test_each_op(void** state) {
+  compare_each_op(*state, HLO_SUBNORMALS_KEEP);
+}
+
+static void test_each_op_with_subnormals_flushed(void** state) {
+  compare_each_op(*state, HLO_SUBNORMALS_FLUSH);
 }
 
 // ---- single functions --------------------------------------------------------------------------
@@ -286,7 +296,8 @@ static void test_memory_failures(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {TEST(test_source),        TEST(test_memory_failures),
                                      TEST(test_cache),         TEST(test_no_compiler),
-                                     TEST(test_each_op),       TEST(test_random_native),
+                                     TEST(test_each_op),       TEST(test_each_op_with_subnormals_flushed),
+                                     TEST(test_random_native),
                                      TEST(test_random_generic)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

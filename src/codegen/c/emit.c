@@ -468,6 +468,8 @@ static void print_blobs(const hlo_vir_module_t* module, hlo_c_blobs_t blobs, hlo
 static void print_unit(hlo_c_emitter_t* e, hlo_c_blobs_t blobs, const uint32_t* saved_bytes,
                        hlo_strbuf_t* out) {
   const hlo_vir_func_t* func;
+  hlo_strbuf_printf(out, "#define HLOCC_FLUSHES %d  // subnormal numbers\n",
+                    e->module->subnormals == HLO_SUBNORMALS_FLUSH);
   hlo_strbuf_puts(out, hlo_c_prelude);
   if (e->uses_tiles) hlo_strbuf_puts(out, hlo_c_tiles);
   hlo_strbuf_puts(out, hlo_strbuf_text(&e->helpers));

@@ -93,6 +93,7 @@ static hlo_status_t build_func(const maker_t* maker, uint32_t number, uint32_t i
   HLO_TRY(hlo_vir_module_create(&module));
   module->has_half = maker->first->has_half;
   module->has_scale = maker->first->has_scale;
+  module->subnormals = maker->first->subnormals;
   hlo_status_t status = hlo_entry_build_func(maker->entry, number, module);
   if (hlo_status_is_ok(status)) {
     module->first_func->index = index;

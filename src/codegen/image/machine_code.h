@@ -9,7 +9,7 @@
 #include "codegen/object/code.h"
 
 /// Builds and compiles all functions; the same bytes, or the same error, whoever runs the loop.
-/// first: the module with function 0, which has to build what the others use (has_half, has_scale).
+/// first: the module with function 0, which has to build what the others use (has_half, has_scale, subnormals).
 /// Names are lent from the arena of `entry` and from that module. kernels: code of kernels that is
 /// kept from program to program, found by what they compute (hlo_fusion_digest()) and the target;
 /// it changes no byte; NULL: none. parallel: NULL: on the caller. store: for threads that have

@@ -133,6 +133,7 @@ static inline void run_fusion(hlo_fusion_t* fusion, const hlo_target_t* target, 
   expect_ok(hlo_vir_module_create(&module), text, NULL);
   module->has_half = target->has_half;
   module->has_scale = target->has_scale;
+  module->subnormals = target->subnormals;
   hlo_vir_func_t* funcs[4];
   uint32_t phases = hlo_kernel_phase_count(kernel);
   assert_true(phases <= 4);

@@ -14,7 +14,8 @@ value_t* hlo_vmath_round_nearest_afz(builder_t* b, value_t* x, value_t* y) {
 value_t* hlo_vmath_sign(builder_t* b, value_t* x, value_t* y) {
   (void)y;
   value_t* zero = vconst(b, x, 0);
-  value_t* sign = vreplace_k(b, x, vcmp(b, HLO_VIR_GT, x, zero), 1);
+  value_t* rest = vadd(b, x, x);  // a zero, NaN, or subnormal: then a zero if those are flushed
+  value_t* sign = vreplace_k(b, rest, vcmp(b, HLO_VIR_GT, x, zero), 1);
   return vreplace_k(b, sign, vcmp(b, HLO_VIR_LT, x, zero), -1);
 }
 
@@ -150,17 +151,26 @@ value_t* hlo_vmath_compare_float(builder_t* b, hlo_vir_condition_t condition, bo
   return vscmp(b, condition, total_order_key(b, x), total_order_key(b, y));
 }
 
+// x as a number of units in the last place from zero: of all but NaN, in their order. Comparisons
+// of floats would not tell subnormal numbers apart where those are flushed.
+static value_t* place_of(builder_t* b, value_t* x) {
+  value_t* magnitude = vbits(b, vabs(b, x));
+  value_t* zero = viconst(b, magnitude, 0);
+  value_t* is_negative = vscmp(b, HLO_VIR_LT, vbits(b, x), zero);
+  return vselect(b, is_negative, visub(b, zero, magnitude), magnitude);
+}
+
 value_t* hlo_vmath_chlo_next_after(builder_t* b, value_t* x, value_t* y) {
-  value_t* zero = vconst(b, x, 0);
   value_t* bits = vbits(b, x);
   value_t* one = viconst(b, bits, 1);
+  value_t *here = place_of(b, x), *there = place_of(b, y);
   // The magnitude grows where y lies on the far side of x, seen from zero.
-  value_t* shrinks =
-      hlo_vir_binary(b, HLO_VIR_mask_xor, vcmp(b, HLO_VIR_LT, x, y), vcmp(b, HLO_VIR_GT, x, zero));
+  value_t* shrinks = hlo_vir_binary(b, HLO_VIR_mask_xor, vscmp(b, HLO_VIR_LT, here, there),
+                                    vscmp_k(b, HLO_VIR_GT, here, 0));
   value_t* next = viadd(b, bits, vselect(b, shrinks, viconst(b, bits, -1), one));
   value_t* smallest = vor(b, vbits(b, vsign_bit(b, y)), one);
-  next = vof_bits(b, vselect(b, vcmp(b, HLO_VIR_EQ, x, zero), smallest, next));
-  next = vselect(b, vcmp(b, HLO_VIR_EQ, x, y), y, next);
+  next = vof_bits(b, vselect(b, vscmp_k(b, HLO_VIR_EQ, here, 0), smallest, next));
+  next = vselect(b, vscmp(b, HLO_VIR_EQ, here, there), y, next);
   return vselect(b, vcmp(b, HLO_VIR_UNORDERED, x, y), vadd(b, x, y), next);
 }
 
@@ -180,7 +190,7 @@ static value_t* scaled_divisor(builder_t* b, value_t* rest, value_t* y) {
 // rest -= trunc(rest / y) y is exact although the quotient is rounded: what remains has fewer bits
 // than rest, at most a little below zero. Each round takes some 50 bits of the quotient.
 value_t* hlo_vmath_remainder(builder_t* b, value_t* x, value_t* y) {
-  value_t* size = vabs(b, x);
+  value_t* size = vadd_k(b, vabs(b, x), 0);  // which flushes it where that is to be done
   value_t* divisor = vabs(b, y);
   value_t* is_valid =
       vmask_and(b, vcmp_k(b, HLO_VIR_LT, size, INFINITY), vcmp_k(b, HLO_VIR_GT, divisor, 0));
@@ -193,7 +203,7 @@ value_t* hlo_vmath_remainder(builder_t* b, value_t* x, value_t* y) {
   value_t* quotient = vround(b, vdiv(b, rest, scaled), HLO_VIR_TOWARD_ZERO);
   hlo_vir_set(b, rest, vselect(b, is_large, vfnma(b, quotient, scaled, rest), rest));
   hlo_vir_end(b);
-  value_t* is_below = vcmp_k(b, HLO_VIR_LT, rest, 0);
+  value_t* is_below = vscmp_k(b, HLO_VIR_LT, vbits(b, rest), 0);  // -0: what was flushed is below
   value_t* result = vselect(b, is_below, vadd(b, rest, divisor), rest);
   result = vwith_sign(b, vabs(b, result), x);
   return vreplace_k(b, result, vmask_not(b, is_valid), NAN);

@@ -59,12 +59,24 @@ static value_t* decode_e8m0(builder_t* b, value_t* code) {
   return vof_bits(b, bits);
 }
 
-// F32 of codes in I32: the magnitude is read with the wrong bias and scaled, subnormals included.
+// F32 of a magnitude in I32, with the exponent where that of an f32 is, but with the wrong bias: it
+// is scaled, subnormals included. Where subnormal numbers are flushed, those are put behind the 1 of
+// the smallest normal number, which then goes.
+static value_t* with_bias(builder_t* b, info_t* info, value_t* bits) {
+  if (b->module->subnormals == HLO_SUBNORMALS_KEEP) {
+    return vmul_k(b, vof_bits(b, bits), ldexp(1, 127 - info->bias));
+  }
+  const int64_t unit = (int64_t)1 << 23;  // of the exponent
+  value_t* normal = viadd_k(b, bits, (127 - info->bias) * unit);
+  value_t* subnormal = vadd_k(b, vof_bits(b, viadd_k(b, normal, unit)), -ldexp(1, 1 - info->bias));
+  return vselect(b, vscmp_k(b, HLO_VIR_LT, bits, unit), subnormal, vof_bits(b, normal));
+}
+
+// F32 of codes in I32.
 static value_t* decode(builder_t* b, info_t* info, value_t* code) {
   if (info->specials == HLO_FLOAT_E8M0) return decode_e8m0(b, code);
   value_t* magnitude = vand(b, code, viconst(b, code, top_code(info)));
-  value_t* value = vof_bits(b, vshl_k(b, magnitude, 23 - info->mantissa_bits));
-  value = vmul_k(b, value, ldexp(1, 127 - info->bias));
+  value_t* value = with_bias(b, info, vshl_k(b, magnitude, 23 - info->mantissa_bits));
   value_t* nan = vconst(b, value, NAN);
   const int64_t infinity = infinity_code(info);
   if (info->specials == HLO_FLOAT_IEEE) {

@@ -112,11 +112,18 @@ static value_t* scaled_plus(builder_t* b, parts_t parts, double added) {
   return vfma(b, parts.power, parts.sum, vadd_k(b, parts.power, added));
 }
 
+// Twice half of a function that is x where x is tiny, and has its sign. There a half may be
+// subnormal though x is not, which is lost where subnormal numbers are flushed.
+static value_t* twice_half(builder_t* b, value_t* half, value_t* x) {
+  value_t* result = vwith_sign(b, vadd(b, half, half), x);
+  if (b->module->subnormals == HLO_SUBNORMALS_KEEP) return result;
+  return vselect(b, vcmp_k(b, HLO_VIR_LT, vabs(b, x), 0x1p-100), x, result);
+}
+
 value_t* hlo_vmath_exponential_minus_one(builder_t* b, value_t* x, value_t* y) {
   (void)y;
   parts_t parts = parts_of(b, vat_most(b, x, format_of(x)->highest), 1);
-  value_t* half = scaled_plus(b, parts, -0.5);
-  return vwith_sign(b, vadd(b, half, half), x);
+  return twice_half(b, scaled_plus(b, parts, -0.5), x);
 }
 
 // exp(-|x|) is never large; the smaller of the function's values at x and -x is small with it.
@@ -144,7 +151,7 @@ value_t* hlo_vmath_chlo_sinh(builder_t* b, value_t* x, value_t* y) {
   parts_t parts = parts_of(b, vat_most(b, vabs(b, x), format_of(x)->highest + 0.5), 2);
   value_t* q = scaled_plus(b, parts, -0.25);
   value_t* half = vadd(b, q, vdiv(b, q, vfma(b, q, vconst(b, q, 4), vconst(b, q, 1))));
-  return vwith_sign(b, vadd(b, half, half), x);
+  return twice_half(b, half, x);
 }
 
 value_t* hlo_vmath_chlo_cosh(builder_t* b, value_t* x, value_t* y) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Conversions and ops without rounding errors, bit by bit against the reference; run by the
-// interpreter of vector IR in vectors of several widths, and as machine code.
+// interpreter of vector IR in vectors of several widths, and as machine code; with subnormal numbers
+// kept, and flushed.
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -36,7 +37,9 @@ static void conversions_are_exact(void** state) {
       if (!is_real((hlo_dtype_t)from) || !is_real((hlo_dtype_t)to)) continue;
       kernel_t kernel = {(hlo_dtype_t)from, (hlo_dtype_t)to, convert_body, &kernel};
       fill(kernel.from, 3, x_data);
+      const hlo_fp_state_t before = hlo_fp_enter(subnormals);
       hlo_dtype_convert(kernel.from, x_data, kernel.to, want_data, COUNT);
+      hlo_fp_leave(before);
       run(&kernel, widths[(from + to) % 4], x_data, x_data, out_data);
       assert_same(hlo_dtype_info(kernel.to)->name, kernel.from, x_data, kernel.to, out_data,
                   want_data);
@@ -59,7 +62,9 @@ static void exact_op(hlo_op_t op, hlo_dtype_t dtype, uint32_t vector_bytes) {
   fill_second(dtype);
   const hlo_loop_fn_t reference = hlo_ref_loop(op, dtype);
   assert_non_null(reference);
+  const hlo_fp_state_t before = hlo_fp_enter(subnormals);
   reference((const void*[]){x_data, y_data}, want_data, COUNT);
+  hlo_fp_leave(before);
   run(&kernel, vector_bytes, x_data, y_data, out_data);
   assert_same(hlo_op_info(op)->name, dtype, x_data, kernel.to, out_data, want_data);
 }
@@ -125,5 +130,7 @@ int main(void) {
       cmocka_unit_test(exact_ops_match_the_reference),
       cmocka_unit_test(integers_are_divided_by_constants),
   };
-  return cmocka_run_group_tests(tests, find_targets, NULL);
+  return cmocka_run_group_tests_name("codegen/math, subnormals kept", tests, keep_subnormals, NULL) |
+         cmocka_run_group_tests_name("codegen/math, subnormals flushed", tests, flush_subnormals,
+                                     NULL);
 }

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/fpenv.h"
 #include "codegen/jit/jit.h"
 #include "codegen/math/math.h"
 #include "codegen/target/target.h"
@@ -15,6 +16,9 @@
 #include "codegen/x86/x86.h"
 
 enum { COUNT = 4096, WIDEST = 64, PARAMS = 3 };
+
+// How the group of tests that runs now treats subnormal numbers.
+static hlo_subnormals_t subnormals;
 
 typedef hlo_vir_value_t* (*body_t)(hlo_vir_builder_t* b, const void* context, hlo_vir_value_t* x,
                                    hlo_vir_value_t* y);
@@ -42,6 +46,7 @@ static inline hlo_vir_module_t* build(const kernel_t* kernel, uint32_t lanes, bo
   hlo_vir_module_t* module;
   assert_true(hlo_status_is_ok(hlo_vir_module_create(&module)));
   module->has_scale = has_scale;
+  module->subnormals = subnormals;
   hlo_vir_func_t* func = hlo_vir_func_create(module, "kernel", PARAMS, false);
   hlo_vir_builder_t b;
   hlo_vir_builder_init(&b, func);
@@ -96,7 +101,9 @@ static inline void execute(const hlo_vir_module_t* module, const hlo_target_t* t
   hlo_jit_t* jit = NULL;
   check_status(hlo_x86_compile(module, target, &code));
   check_status(hlo_jit_load(&code, "math", NULL, &jit));
+  const hlo_fp_state_t before = hlo_fp_enter(subnormals);
   assert_int_equal(((code_t)(uintptr_t)hlo_jit_address(jit, 0))(x, y, out), 0);
+  hlo_fp_leave(before);
   hlo_jit_release(jit);
   hlo_code_deinit(&code);
 }
@@ -120,17 +127,31 @@ static inline void assert_same(const char* what, hlo_dtype_t from, const uint8_t
 static hlo_target_t targets[3];
 static size_t target_count;
 
-static inline int find_targets(void** state) {
+static inline int find_targets(hlo_subnormals_t wanted) {
   static const char* const names[] = {"sse2", "avx2", "avx512"};
-  (void)state;
+  subnormals = wanted;
+  target_count = 0;
   for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
     hlo_cpu_t cpu;
     hlo_status_t status = hlo_cpu_detect(names[i], &cpu);
-    if (hlo_status_is_ok(status)) hlo_target_init(&cpu, &targets[target_count]);
+    if (hlo_status_is_ok(status)) {
+      hlo_target_init(&cpu, &targets[target_count]);
+      targets[target_count].subnormals = wanted;
+    }
     target_count += hlo_status_is_ok(status) && targets[target_count].has_encoder;
     hlo_status_release(status);
   }
   return 0;
+}
+
+static inline int keep_subnormals(void** state) {
+  (void)state;
+  return find_targets(HLO_SUBNORMALS_KEEP);
+}
+
+static inline int flush_subnormals(void** state) {
+  (void)state;
+  return find_targets(HLO_SUBNORMALS_FLUSH);
 }
 
 // In machine code of every target that the module is for: the same bits as `want`.
@@ -214,7 +235,12 @@ static const double edges[] = {0,
                                0x1p-126,
                                0x1p-149,
                                0x1.8p-150,
+                               0x1.fffffep-127,
+                               0x1.234p-130,
+                               0x1p-133,
                                0x1p-1022,
+                               0x1.ffffffffffffep-1023,
+                               0x1.234p-1030,
                                0x1p-1074,
                                87.34,
                                88.73,

@@ -332,7 +332,7 @@ static hlo_vir_value_t* fold_lanes(hlo_vir_builder_t* b, const hlo_vir_value_t* 
     if (draft->operands[i]->op != HLO_VIR_const) return NULL;
     bits[i] = (uint64_t)draft->operands[i]->imm;
   }
-  hlo_fp_state_t before = hlo_fp_enter(HLO_SUBNORMALS_KEEP);
+  hlo_fp_state_t before = hlo_fp_enter(b->module->subnormals);
   bool has_value = hlo_vir_lane(draft, bits[0], bits[1], bits[2], &result);
   hlo_fp_leave(before);
   if (!has_value || is_nan((hlo_vir_elem_t)draft->type.elem, result)) return NULL;

@@ -577,7 +577,7 @@ hlo_status_t hlo_vir_interp_run(const hlo_vir_func_t* func, const uint64_t* para
   run_t run = {.func = func, .params = params, .options = options};
   run.frame = (hlo_frame_t*)(uintptr_t)params[0];
   hlo_arena_init(&run.arena, 0);
-  hlo_fp_state_t before = hlo_fp_enter(HLO_SUBNORMALS_KEEP);
+  hlo_fp_state_t before = hlo_fp_enter(func->module->subnormals);
   hlo_status_t status = prepare(&run);
   if (hlo_status_is_ok(status)) {
     run_block(&run, func->body);

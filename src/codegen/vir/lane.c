@@ -92,6 +92,7 @@ static float dot_bf16(float a, float b, float c) {
 #define LANE_T float
 #define LANE_U uint32_t
 #define LANE_IS_FLOAT 1
+#define LANE_OPERAND hlo_f32_as_operand
 #define LANE_FMA fmaf
 #define LANE_SQRT sqrtf
 #define LANE_FABS fabsf
@@ -100,6 +101,7 @@ static float dot_bf16(float a, float b, float c) {
 #define LANE_T double
 #define LANE_U uint64_t
 #define LANE_IS_FLOAT 1
+#define LANE_OPERAND hlo_f64_as_operand
 #define LANE_FMA fma
 #define LANE_SQRT sqrt
 #define LANE_FABS fabs

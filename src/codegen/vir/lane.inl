@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // All lane-wise ops on operands of one element type, and conversions from it. Define LANE_ID (a
 // suffix), LANE_T (its C type), LANE_U (the unsigned integer of its width) and LANE_IS_FLOAT; for
-// floats also LANE_FMA, LANE_SQRT and LANE_FABS of C's library. Then include.
+// floats also LANE_OPERAND (AS_OPERAND of vir.def), and LANE_FMA, LANE_SQRT and LANE_FABS of C's
+// library. Then include.
 #define LANE_JOIN_(a, b) a##b
 #define LANE_JOIN(a, b) LANE_JOIN_(a, b)
 #define LANE_FN(name) LANE_JOIN(name, LANE_ID)
@@ -21,6 +22,7 @@ static inline uint64_t LANE_FN(to_bits_)(LANE_T value) {
 
 #define T(x) ((LANE_T)(x))
 #define U(x) ((LANE_U)(x) + 0u)
+#define AS_OPERAND(x) LANE_OPERAND(x)
 #define BITSOF (8 * sizeof(LANE_T))
 #define BITS_AND(x, y) LANE_FN(from_bits_)(LANE_FN(to_bits_)(x) & LANE_FN(to_bits_)(y))
 #define BITS_OR(x, y) LANE_FN(from_bits_)(LANE_FN(to_bits_)(x) | LANE_FN(to_bits_)(y))
@@ -77,6 +79,7 @@ static uint64_t LANE_FN(lane_)(uint32_t op, int64_t imm, uint64_t a_bits, uint64
 
 #undef T
 #undef U
+#undef AS_OPERAND
 #undef BITSOF
 #undef BITS_AND
 #undef BITS_OR
@@ -150,6 +153,7 @@ static uint64_t LANE_FN(convert_)(uint32_t op, hlo_vir_elem_t to, uint64_t bits)
 #undef LANE_T
 #undef LANE_U
 #undef LANE_IS_FLOAT
+#undef LANE_OPERAND
 #undef LANE_FMA
 #undef LANE_SQRT
 #undef LANE_FABS

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/env.h"
 #include "base/hash.h"
 
 enum { BLOB_ALIGN = 64, FIRST_BLOBS = 8 };
@@ -70,6 +71,7 @@ hlo_status_t hlo_vir_module_create(hlo_vir_module_t** out_module) {
   hlo_vir_module_t* module = hlo_mem_alloc_zeroed(sizeof *module);
   if (!module) return hlo_status_out_of_memory(sizeof *module);
   hlo_arena_init(&module->arena, 0);
+  module->subnormals = hlo_env_default()->subnormals;
   module->poison = hlo_arena_alloc_zeroed(&module->arena, sizeof *module->poison);
   module->poison_func = new_func(module, "poison");
   if (!module->poison || !module->poison_func) {

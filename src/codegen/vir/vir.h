@@ -13,6 +13,7 @@
 #ifndef HLO_CODEGEN_VIR_VIR_H_
 #define HLO_CODEGEN_VIR_VIR_H_
 
+#include "base/fpenv.h"
 #include "base/mem.h"
 #include "base/status.h"
 #include "base/strbuf.h"
@@ -170,6 +171,7 @@ struct hlo_vir_module {
   hlo_vir_value_t* poison;      // returned when memory is exhausted: an INDEX in no block
   bool has_half;                // HALF ops may be built
   bool has_scale;               // `scale` may be built
+  hlo_subnormals_t subnormals;  // what becomes of them in the state that the code is to run in
   hlo_vir_func_t* poison_func;  // used only by a builder that cannot build
 };
 

@@ -303,12 +303,15 @@ static hlo_x86_rm_t words(hlo_x86_fn_t* f, uint32_t word) {
   return hlo_x86_pool_splat(f, 32, word, 16);
 }
 
-// Exponent and fraction, shifted into position, make a float that is 2^112 times too small,
-// subnormals included; infinity and NaN get their own exponent, NaN its quiet bit.
+// Exponent and fraction are shifted into position, and the exponent gets its bias. A subnormal
+// number is put behind the 1 of 2^-14, which then goes: nothing is subnormal in f32 on the way, so
+// that flushing changes nothing. Infinity and NaN get their own exponent, NaN its quiet bit.
 static void half_to_f32(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned to) {
   enum { WIDTH = 16, HALF_INFINITY = 0x7c00, QUIET = 0x00400000 };
+  enum { UNIT = 1 << 23, BIAS = 112 * UNIT, LEAST_NORMAL = 113 * UNIT };  // of the exponent
   unsigned from = hlo_x86_in(f, value->operands[0]);
   unsigned bits = hlo_x86_temp_vec(f), special = hlo_x86_temp_vec(f);
+  unsigned small = hlo_x86_temp_vec(f);
   hlo_x86_asm_t* as = f->as;
   hlo_x86_vv(as, HLO_X86_vpmovzxwd, WIDTH, bits, reg(from), 0);
   hlo_x86_bits(f, HLO_X86_AND, WIDTH, to, bits, words(f, 0x7fff));
@@ -321,7 +324,13 @@ static void half_to_f32(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned 
   hlo_x86_bits(f, HLO_X86_AND, WIDTH, special, special, words(f, QUIET));
   hlo_x86_bits(f, HLO_X86_OR, WIDTH, bits, bits, reg(special));
   hlo_x86_vvi(as, HLO_X86_vpslld_imm, WIDTH, to, reg(to), 13, 0);
-  hlo_x86_vvv(as, HLO_X86_vmulps, WIDTH, to, to, words(f, 0x77800000), 0);
+  hlo_x86_vv(as, HLO_X86_vmovaps, WIDTH, small, words(f, UNIT), 0);
+  hlo_x86_vvv(as, HLO_X86_vpcmpgtd, WIDTH, small, small, reg(to), 0);
+  hlo_x86_bits(f, HLO_X86_AND, WIDTH, special, small, words(f, UNIT));
+  hlo_x86_bits(f, HLO_X86_AND, WIDTH, small, small, words(f, LEAST_NORMAL));
+  hlo_x86_vvv(as, HLO_X86_vpaddd, WIDTH, to, to, words(f, BIAS), 0);
+  hlo_x86_vvv(as, HLO_X86_vpaddd, WIDTH, to, to, reg(special), 0);
+  hlo_x86_vvv(as, HLO_X86_vsubps, WIDTH, to, to, reg(small), 0);
   hlo_x86_bits(f, HLO_X86_OR, WIDTH, to, to, reg(bits));
 }
 

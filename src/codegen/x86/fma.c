@@ -265,9 +265,33 @@ static void product(hlo_x86_asm_t* as, int32_t a, int32_t b) {
   x87(as, HLO_X86_fmul_64, b);
 }
 
+enum { EXPONENT_SHIFT = 52, EXPONENT = 0x7ff, BIAS_F64 = 1023, LEAST_EXPONENT = -1022 };
+
+// Makes the result at `to` zero if the number at EXTENDED_AT is below the normal ones, rounded as if
+// there were no end to exponents: what the hardware calls tiny. Stored as it is, it may have become
+// the least normal number.
+static void zero_if_tiny(hlo_x86_asm_t* as, int32_t to) {
+  enum { SCALE = 64, SIGN_SHIFT = 63 };
+  hlo_x86_label_t large = hlo_x86_label_create(as);
+  hlo_x86_mi(as, HLO_X86_mov, 4, at(A_LOW_AT), 0);
+  hlo_x86_mi(as, HLO_X86_mov, 4, at(A_LOW_AT + 4), (BIAS_F64 + SCALE) << 20);
+  x87(as, HLO_X86_fld_80, EXTENDED_AT);
+  x87(as, HLO_X86_fmul_64, A_LOW_AT);
+  x87(as, HLO_X86_fstp_64, A_HIGH_AT);
+  hlo_x86_rm(as, HLO_X86_mov, 8, HLO_X86_RAX, at(A_HIGH_AT));
+  hlo_x86_mi(as, HLO_X86_shr, 8, reg(HLO_X86_RAX), EXPONENT_SHIFT);
+  hlo_x86_mi(as, HLO_X86_and, 4, reg(HLO_X86_RAX), EXPONENT);
+  hlo_x86_mi(as, HLO_X86_cmp, 4, reg(HLO_X86_RAX), BIAS_F64 + LEAST_EXPONENT + SCALE);
+  hlo_x86_jcc(as, HLO_X86_AE, large);
+  hlo_x86_rm(as, HLO_X86_mov, 8, HLO_X86_RAX, at(A_HIGH_AT));
+  hlo_x86_mi(as, HLO_X86_shr, 8, reg(HLO_X86_RAX), SIGN_SHIFT);
+  hlo_x86_mi(as, HLO_X86_shl, 8, reg(HLO_X86_RAX), SIGN_SHIFT);
+  hlo_x86_mr(as, HLO_X86_mov, 8, at(to), HLO_X86_RAX);
+  hlo_x86_label_bind(as, large);
+}
+
 // One lane: a * b = p + e, and p + e + c with all roundings but the last one to odd.
-static void emit_x87_lane(hlo_x86_asm_t* as, int32_t a, int32_t b, int32_t c) {
-  enum { EXPONENT_SHIFT = 52, EXPONENT = 0x7ff };
+static void emit_x87_lane(hlo_x86_asm_t* as, bool flushes, int32_t a, int32_t b, int32_t c) {
   hlo_x86_label_t plain = hlo_x86_label_create(as), done = hlo_x86_label_create(as);
   const int32_t operands[] = {a, b, c};
   for (unsigned i = 0; i < 3; ++i) {  // neither infinite nor NaN
@@ -300,6 +324,7 @@ static void emit_x87_lane(hlo_x86_asm_t* as, int32_t a, int32_t b, int32_t c) {
   hlo_x86_jcc(as, HLO_X86_E, plain);  // the sign of a zero result
   x87(as, HLO_X86_fld_80, EXTENDED_AT);
   x87(as, HLO_X86_fstp_64, a);
+  if (flushes) zero_if_tiny(as, a);
   hlo_x86_jmp(as, done);
   hlo_x86_label_bind(as, plain);
   product(as, a, b);
@@ -308,7 +333,7 @@ static void emit_x87_lane(hlo_x86_asm_t* as, int32_t a, int32_t b, int32_t c) {
   hlo_x86_label_bind(as, done);
 }
 
-static void emit_x87(hlo_x86_asm_t* as) {
+static void emit_x87(hlo_x86_asm_t* as, bool flushes) {
   enum { NEAREST = 0x037f, TO_ZERO = 0x0f7f };
   x87(as, HLO_X86_fnstcw, CONTROL_AT);
   hlo_x86_mi(as, HLO_X86_mov, 2, at(NEAREST_AT), NEAREST);
@@ -316,14 +341,14 @@ static void emit_x87(hlo_x86_asm_t* as) {
   x87(as, HLO_X86_fldcw, NEAREST_AT);
   for (int32_t lane = 0; lane < 2; ++lane) {
     int32_t from = F64_ARGUMENTS + 8 * lane;
-    emit_x87_lane(as, from, from + WIDTH, from + 2 * WIDTH);
+    emit_x87_lane(as, flushes, from, from + WIDTH, from + 2 * WIDTH);
   }
   x87(as, HLO_X86_fldcw, CONTROL_AT);
 }
 
 // ---- F64, numbers of usual size: two lanes at once
 
-enum { HALF_SPLIT, UPPER_BITS, MAGNITUDE, LEAST_PRODUCT, SIGN, F64_CONSTANTS };
+enum { HALF_SPLIT, UPPER_BITS, MAGNITUDE, LEAST_PRODUCT, LEAST_TERM, SIGN, ONE, F64_CONSTANTS };
 
 // high = x rounded to 26 bits, x = the rest, which has no more bits.
 static void split_lanes(hlo_x86_asm_t* as, unsigned x, unsigned high, constant_t* constants) {
@@ -333,12 +358,19 @@ static void split_lanes(hlo_x86_asm_t* as, unsigned x, unsigned high, constant_t
   vector(as, HLO_X86_vsubpd, x, high);
 }
 
+// Loads an operand as arithmetic takes it: a product with 1 flushes subnormal numbers where that is
+// to be done, which operations on bits and the x87 unit know nothing of.
+static void load_operand(hlo_x86_asm_t* as, unsigned to, int32_t from, constant_t* constants) {
+  hlo_x86_vv(as, HLO_X86_vmovups, WIDTH, to, at(from), 0);
+  hlo_x86_vvv(as, HLO_X86_vmulpd, WIDTH, to, to, constant(as, &constants[ONE]), 0);
+}
+
 // Loads a and b; p = their product, e = its error; the other two registers are clobbered. Both
 // middle parts together have at most 53 bits.
 static void multiply_lanes(hlo_x86_asm_t* as, unsigned p, unsigned e, unsigned a, unsigned b,
                            unsigned a_high, unsigned b_high, constant_t* constants) {
-  hlo_x86_vv(as, HLO_X86_vmovups, WIDTH, a, at(F64_ARGUMENTS), 0);
-  hlo_x86_vv(as, HLO_X86_vmovups, WIDTH, b, at(F64_ARGUMENTS + WIDTH), 0);
+  load_operand(as, a, F64_ARGUMENTS, constants);
+  load_operand(as, b, F64_ARGUMENTS + WIDTH, constants);
   copy(as, p, a);
   vector(as, HLO_X86_vmulpd, p, b);
   split_lanes(as, a, a_high, constants);
@@ -354,9 +386,25 @@ static void multiply_lanes(hlo_x86_asm_t* as, unsigned p, unsigned e, unsigned a
   vector(as, HLO_X86_vaddpd, e, a);
 }
 
-// Sets out if the product p is exact: large enough, or an operand is 0.
-static void is_whole_product(hlo_x86_asm_t* as, unsigned out, unsigned p, unsigned x, unsigned zero,
-                             constant_t* constants) {
+// Sets lanes of `mask` where the operand at `from` is 0, or its magnitude at least a constant. x is
+// clobbered.
+static void allow_zero_or_large(hlo_x86_asm_t* as, unsigned mask, int32_t from, unsigned x,
+                                unsigned zero, constant_t* constants) {
+  enum { EQ = 0, NOT_LT = 5 };
+  hlo_x86_vv(as, HLO_X86_vmovups, WIDTH, x, at(from), 0);
+  hlo_x86_vvv(as, HLO_X86_vpand, WIDTH, x, x, constant(as, &constants[MAGNITUDE]), 0);
+  copy(as, mask, x);
+  hlo_x86_vvvi(as, HLO_X86_vcmppd, WIDTH, mask, mask, constant(as, &constants[LEAST_TERM]), NOT_LT,
+               0);
+  hlo_x86_vvvi(as, HLO_X86_vcmppd, WIDTH, x, x, reg(zero), EQ, 0);
+  vector(as, HLO_X86_vpor, mask, x);
+}
+
+// Sets out if no part of the operands, of the product p or of its sum with the third operand is
+// subnormal, so that none is inexact or flushed: each is large enough or 0.
+// x, y and zero are clobbered; the last becomes 0.
+static void is_whole_product(hlo_x86_asm_t* as, unsigned out, unsigned p, unsigned x, unsigned y,
+                             unsigned zero, constant_t* constants) {
   enum { EQ = 0, NOT_LT = 5 };
   hlo_x86_vv(as, HLO_X86_vmovaps, WIDTH, out, constant(as, &constants[MAGNITUDE]), 0);
   vector(as, HLO_X86_vpand, out, p);
@@ -367,6 +415,10 @@ static void is_whole_product(hlo_x86_asm_t* as, unsigned out, unsigned p, unsign
     hlo_x86_vv(as, HLO_X86_vmovups, WIDTH, x, at(F64_ARGUMENTS + i * WIDTH), 0);
     hlo_x86_vvvi(as, HLO_X86_vcmppd, WIDTH, x, x, reg(zero), EQ, 0);
     vector(as, HLO_X86_vpor, out, x);
+  }
+  for (int32_t i = 0; i < 3; ++i) {
+    allow_zero_or_large(as, y, F64_ARGUMENTS + i * WIDTH, x, zero, constants);
+    vector(as, HLO_X86_vpand, out, y);
   }
 }
 
@@ -417,7 +469,7 @@ static void emit_quick(hlo_x86_asm_t* as, hlo_x86_label_t rare, constant_t* cons
   vector(as, HLO_X86_vaddpd, DOWN, S);
   hlo_x86_vvvi(as, HLO_X86_vcmppd, WIDTH, UP, UP, reg(DOWN), EQ, 0);
   vector(as, HLO_X86_vpor, GOOD, UP);
-  is_whole_product(as, S, P, UP, DOWN, constants);
+  is_whole_product(as, S, P, UP, V, DOWN, constants);
   vector(as, HLO_X86_vpand, GOOD, S);
   jump_unless_all(as, GOOD, rare);
 }
@@ -435,7 +487,7 @@ static void emit_odd(hlo_x86_asm_t* as, hlo_x86_label_t slow, constant_t* consta
   two_sum_lanes(as, B_HIGH, RESULT, A, B, A_HIGH);  // B_HIGH: p + A
   add_to_odd(as, SPARE, RESULT, C, B, A_HIGH);      // of both errors
   vector(as, HLO_X86_vaddpd, SPARE, B_HIGH);
-  is_whole_product(as, IS_GOOD, P, X, ZERO, constants);
+  is_whole_product(as, IS_GOOD, P, X, A_HIGH, ZERO, constants);
   copy(as, X, SPARE);
   vector(as, HLO_X86_vsubpd, X, SPARE);
   hlo_x86_vvvi(as, HLO_X86_vcmppd, WIDTH, X, X, reg(ZERO), EQ, 0);
@@ -449,13 +501,15 @@ static void emit_odd(hlo_x86_asm_t* as, hlo_x86_label_t slow, constant_t* consta
   vector(as, HLO_X86_vpor, RESULT, ZERO);
 }
 
-static void emit_f64(hlo_x86_asm_t* as) {
+static void emit_f64(hlo_x86_asm_t* as, bool flushes) {
   constant_t constants[F64_CONSTANTS] = {
       [HALF_SPLIT] = WORDS(1u << 26, 0),
       [UPPER_BITS] = WORDS(UINT32_MAX << 27, UINT32_MAX),
       [MAGNITUDE] = WORDS(UINT32_MAX, 0x7fffffff),
-      [LEAST_PRODUCT] = WORDS(0, (1023u - 960u) << 20),
+      [LEAST_PRODUCT] = WORDS(0, (1023u - 800u) << 20),
+      [LEAST_TERM] = WORDS(0, (1023u - 900u) << 20),
       [SIGN] = WORDS(0, 1u << 31),
+      [ONE] = WORDS(0, 1023u << 20),
   };
   hlo_x86_label_t rare = hlo_x86_label_create(as), slow = hlo_x86_label_create(as);
   hlo_x86_label_t done = hlo_x86_label_create(as);
@@ -472,8 +526,12 @@ static void emit_f64(hlo_x86_asm_t* as) {
   emit_odd(as, slow, constants);
   hlo_x86_jmp(as, done);
   hlo_x86_label_bind(as, slow);
-  emit_x87(as);
-  hlo_x86_vv(as, HLO_X86_vmovups, WIDTH, RESULT, at(F64_ARGUMENTS), 0);
+  for (int32_t i = 0; i < 3; ++i) {
+    load_operand(as, RESULT, F64_ARGUMENTS + i * WIDTH, constants);
+    hlo_x86_vv(as, HLO_X86_vmovups_store, WIDTH, RESULT, at(F64_ARGUMENTS + i * WIDTH), 0);
+  }
+  emit_x87(as, flushes);
+  load_operand(as, RESULT, F64_ARGUMENTS, constants);
   hlo_x86_jmp(as, done);
   emit_constants(as, constants, F64_CONSTANTS);
 }
@@ -484,6 +542,10 @@ void hlo_x86_emit_fma_functions(hlo_x86_unit_t* unit) {
     if (unit->fma_labels[wide] == HLO_X86_NO_LABEL) continue;
     hlo_x86_align(&unit->as, FUNC_ALIGN, true);
     hlo_x86_label_bind(&unit->as, unit->fma_labels[wide]);
-    (wide ? emit_f64 : emit_f32)(&unit->as);
+    if (wide) {
+      emit_f64(&unit->as, unit->target->subnormals == HLO_SUBNORMALS_FLUSH);
+    } else {
+      emit_f32(&unit->as);
+    }
   }
 }

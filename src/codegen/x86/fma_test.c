@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fused multiply-add without the instruction: the bits of the C library's for operands whose result
 // is hard to round: sums that nearly cancel, that lie between two numbers, that are subnormal or
-// overflow.
+// overflow. With subnormal numbers kept, and flushed.
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "base/float_bits.h"
+#include "base/fpenv.h"
 #include "codegen/jit/jit.h"
 #include "codegen/vir/builder.h"
 #include "codegen/x86/x86.h"
@@ -54,6 +55,7 @@ static void execute(hlo_vir_elem_t elem, hlo_vir_opcode_t op) {
   hlo_jit_t* jit;
   assert_true(hlo_status_is_ok(hlo_cpu_detect("sse2", &cpu)));
   hlo_target_init(&cpu, &target);
+  target.subnormals = hlo_fp_flushes() ? HLO_SUBNORMALS_FLUSH : HLO_SUBNORMALS_KEEP;
   hlo_vir_module_t* module = build(elem, op);
   assert_true(hlo_status_is_ok(hlo_x86_compile(module, &target, &code)));
   assert_true(hlo_status_is_ok(hlo_jit_load(&code, "fma", NULL, &jit)));
@@ -154,16 +156,28 @@ static void check_f32(uint64_t seed, hlo_vir_opcode_t op) {
   }
 }
 
-static void test_hard_sums(void** state) {
-  (void)state;
+static void check_hard_sums(hlo_subnormals_t subnormals) {
+  const hlo_fp_state_t before = hlo_fp_enter(subnormals);
   for (uint64_t round = 0; round < ROUNDS; ++round) {
     hlo_vir_opcode_t op = round % 2 ? HLO_VIR_fnma : HLO_VIR_fma;
     check_f32(1 + round, op);
     check_f64(100 + round, op);
   }
+  hlo_fp_leave(before);
+}
+
+static void test_hard_sums(void** state) {
+  (void)state;
+  check_hard_sums(HLO_SUBNORMALS_KEEP);
+}
+
+static void test_hard_sums_with_subnormals_flushed(void** state) {
+  (void)state;
+  check_hard_sums(HLO_SUBNORMALS_FLUSH);
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_hard_sums)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_hard_sums),
+                                     cmocka_unit_test(test_hard_sums_with_subnormals_flushed)};
   return cmocka_run_group_tests_name("codegen/x86/fma", tests, NULL, NULL);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Arithmetic on f16: what its ops mean is what IEEE 754 says, by a model that shares nothing with
 // the expression of vir.def; roundings become those ops where the target has them; and the code for
-// such a target holds their instructions, which are run where the processor has them. So do ops_test.c and
-// x86_test.c.
+// such a target holds their instructions, which are run where the processor has them (also by
+// ops_test.c and x86_test.c).
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

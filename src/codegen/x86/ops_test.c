@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every lane-wise op, type and immediate as machine code leaves the same bytes as the interpreter,
-// for every vector width that this machine has.
+// for every vector width that this machine has, with subnormal numbers flushed and kept.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -15,6 +15,7 @@
 
 typedef struct cases {
   hlo_target_t target;
+  hlo_subnormals_t subnormals;
   uint8_t by_interp[LANE_CASES_MEMORY_BYTES], by_code[LANE_CASES_MEMORY_BYTES];
 } cases_t;
 
@@ -26,7 +27,7 @@ static void run_code(const hlo_vir_module_t* module, cases_t* cases) {
   if (!hlo_status_is_ok(status)) fail_msg("%s", hlo_status_message(status));
   assert_true(hlo_status_is_ok(hlo_jit_load(&code, "ops", NULL, &jit)));
   hlo_kernel_chunk_t chunk = (hlo_kernel_chunk_t)hlo_jit_address(jit, 0);
-  hlo_fp_state_t before = hlo_fp_enter(HLO_SUBNORMALS_KEEP);
+  hlo_fp_state_t before = hlo_fp_enter(cases->subnormals);
   assert_int_equal(chunk(NULL, cases->by_code, 0), HLO_KERNEL_DONE);
   hlo_fp_leave(before);
   hlo_jit_release(jit);
@@ -41,6 +42,7 @@ static void visit_case(const lane_case_t* c, void* context) {
   if (c->op == HLO_VIR_dot_bf16 && !cases->target.has_dot_bf16) return;
   hlo_vir_module_t* module;
   assert_true(hlo_status_is_ok(hlo_vir_module_create(&module)));
+  module->subnormals = cases->subnormals;
   hlo_vir_func_t* func = lane_cases_func(module, c, cases->target.vector_bytes);
   lane_cases_fill(c, cases->by_interp);
   lane_cases_fill(c, cases->by_code);
@@ -51,8 +53,10 @@ static void visit_case(const lane_case_t* c, void* context) {
   run_code(module, cases);
   for (size_t i = 0; i < LANE_CASES_MEMORY_BYTES; ++i) {
     if (cases->by_interp[i] == cases->by_code[i]) continue;
-    fail_msg("%s of element %d to %d, imm %d: byte %zu", func->name, c->operand, c->result,
-             (int)c->imm, i - 3 * LANE_CASES_ROOM_BYTES);
+    fail_msg("%s of element %d to %d, imm %d, subnormals %s: byte %zu", func->name, c->operand,
+             c->result, (int)c->imm,
+             cases->subnormals == HLO_SUBNORMALS_KEEP ? "kept" : "flushed",
+             i - 3 * LANE_CASES_ROOM_BYTES);
   }
   hlo_vir_module_release(module);
 }
@@ -66,6 +70,9 @@ static void test_each_op(void** state) {
     hlo_status_t status = hlo_cpu_detect(levels[i], &cpu);
     if (hlo_status_is_ok(status)) {
       hlo_target_init(&cpu, &cases->target);
+      cases->subnormals = cases->target.subnormals = HLO_SUBNORMALS_FLUSH;
+      lane_cases_each(visit_case, cases);
+      cases->subnormals = cases->target.subnormals = HLO_SUBNORMALS_KEEP;
       lane_cases_each(visit_case, cases);
     }
     hlo_status_release(status);  // a level that this machine has not
