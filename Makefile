@@ -169,9 +169,11 @@ docs: all
 	@for page in $(DOC_PAGES); do \
 	  $(BUILD)/bin/hlocc $${page%:*} --markdown > docs/$${page#*:}.md || exit 1; done
 	@python3 tools/vir_reference.py
+	@python3 tools/tour.py $(BUILD)/bin/hlocc
 
 check-docs:
 	@python3 tools/vir_reference.py --check
+	@python3 tools/tour.py $(BUILD)/bin/hlocc --check
 	@for page in $(DOC_PAGES); do \
 	  $(BUILD)/bin/hlocc $${page%:*} --markdown | diff -q - docs/$${page#*:}.md >/dev/null \
 	    || { echo "docs/$${page#*:}.md is stale: run make docs"; exit 1; }; done
