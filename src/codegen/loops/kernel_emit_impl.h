@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the files that make vector IR of a kernel share. kernel_emit.c walks the loops and the
-// values, kernel_loop.c opens and closes loops, kernel_index.c makes positions and addresses,
-// kernel_reduce.c, kernel_sweep.c and kernel_partial.c the three forms of reductions,
-// kernel_transpose.c tiles that are turned in registers, kernel_keep.c rows that are not computed
-// twice, kernel_side.c outputs of other sizes, kernel_stride.c lanes a few elements apart,
-// kernel_weave.c a few elements of each lane, kernel_rows.c short rows, several at a time.
+// Shared by the files that emit a kernel. kernel_emit.c walks loops and values, kernel_loop.c opens
+// and closes loops, kernel_index.c makes positions and addresses, kernel_reduce.c, kernel_sweep.c
+// and kernel_partial.c the three forms of reductions, kernel_transpose.c blocks transposed in
+// registers, kernel_row_cache.c rows that are computed once, kernel_extra_outputs.c outputs of
+// other sizes, kernel_stride.c strided lanes, kernel_interleave.c a few elements per lane,
+// kernel_rows.c several short rows at a time.
 #ifndef HLO_CODEGEN_KERNEL_EMIT_IMPL_H_
 #define HLO_CODEGEN_KERNEL_EMIT_IMPL_H_
 
@@ -20,7 +20,7 @@ enum {
   HLO_MAX_ACCUMULATORS = 2 * HLO_MAX_FUSED_REDUCTIONS,
 };
 
-/// A row that a reduction computes and an output needs again (kernel_keep.c); NULLs: none.
+/// A row that a reduction computes and an output needs again (kernel_row_cache.c); NULLs: none.
 typedef struct hlo_cached_row {
   const hlo_tiled_t *reduction, *first, *again;
 } hlo_cached_row_t;
@@ -28,58 +28,59 @@ typedef struct hlo_cached_row {
 /// Rows that are reduced in blocks (kernel_rows.c).
 typedef struct hlo_row_block {
   uint32_t level;        // of the loop over rows; loop_count: none
-  uint32_t loop;        // of that loop
-  int64_t more_bytes;    // of the stack, for kept rows
-  hlo_vir_value_t* row;  // of the block, while its rows are walked one by one; NULL: not in one
+  uint32_t loop;        // number of that loop
+  int64_t more_bytes;    // of the stack, for cached rows
+  hlo_vir_value_t* row;  // of the block, while its rows are walked one by one; else NULL
   uint32_t finished_count, finished[8];  // numbers of reductions
-  hlo_vir_type_t types[8];               // of their results, with a lane for each row
+  hlo_vir_type_t types[8];               // of their results, one lane per row
 } hlo_row_block_t;
 
-/// Where emission is: digits with values, which one runs over lanes, what is computed already.
+/// The state of emission: loops with values, the loop over lanes, what has been computed.
 typedef struct hlo_emitter {
   const hlo_kernel_t* kernel;
   const hlo_tiling_t* tiling;
   hlo_vir_builder_t* b;
   hlo_vir_value_t* const* addresses;
   hlo_vir_value_t** values;  // instead of addresses, or NULL
-  hlo_vir_value_t* loops[HLO_TILED_MAX_LOOPS];  // NULL: not in a loop over it
-  uint64_t bound;                                 // digits with a value
+  hlo_vir_value_t* loops[HLO_TILED_MAX_LOOPS];  // NULL: not inside that loop
+  uint64_t bound;                                 // loops with a value
   uint32_t lane_loop;                            // HLO_NO_LOOP: one lane
-  uint32_t lanes;                                 // of values that depend on lane_digit
+  uint32_t lanes;                                 // of values that depend on lane_loop
   hlo_vir_value_t* mask;                          // active lanes; NULL: all
-  uint32_t guard_depth;  // bodies of run-time guards around: what they read may not be read before
-  bool is_streaming;     // outputs are large: what is aligned to vectors is stored past the caches
-  bool has_aligned_outputs;          // their memory is, while streaming
-  bool is_minor;  // the segment is little beside the others: short code for it is all it is worth
-  const hlo_expr_t* aligned_offset;  // the loop begins where vectors of an output are; or NULL
-  hlo_arena_t* scratch;  // until the segment ends
+  uint32_t guard_depth;  // enclosing bodies of run-time masks: their loads must not move out
+  bool is_streaming;     // outputs are large: aligned vectors are stored past the caches
+  bool has_aligned_outputs;          // holds while streaming
+  bool is_minor;  // the segment is small beside the others: its code should be short
+  const hlo_expr_t* aligned_offset;  // the loop begins where vectors of an output are aligned; or
+                                     // NULL
+  hlo_arena_t* scratch;  // freed at the end of the segment
   hlo_cached_row_t cached;
   hlo_row_block_t rows;
-  const hlo_tiling_t** interleaved;  // by segment, of a kernel that is woven
-  hlo_vir_value_t* chunk;  // of a kernel that cuts a reduction; NULL: all of it
-  bool* is_certain;           // by instance: not only where a guard lets it be read
+  const hlo_tiling_t** interleaved;  // by segment, of an interleaved kernel
+  hlo_vir_value_t* chunk;  // of a kernel that splits a reduction; NULL: the whole
+  bool* is_certain;           // by instance: needed not only under a mask
   hlo_vir_value_t** done;     // by instance; NULL: not computed
-  hlo_vir_value_t** scalars;  // likewise, as INDEX
+  hlo_vir_value_t** scalars;  // the same as INDEX
 } hlo_emitter_t;
 
-/// Whether an instance is a reduction that can be computed here and has not been.
+/// Returns true if an instance is a reduction that can be computed here and has not been.
 static inline bool hlo_emit_is_pending(const hlo_emitter_t* e, uint32_t number) {
   const hlo_tiled_t* tiled = e->tiling->instances[number];
   return tiled->kind == HLO_TILED_REDUCE && e->is_certain[number] && !e->done[number] &&
          !(tiled->loops & ~e->bound);
 }
 
-/// Whether a value that depends on these digits differs between lanes.
+/// Returns true if a value that depends on these loops differs between lanes.
 static inline bool hlo_emitter_has_lanes(const hlo_emitter_t* e, uint64_t loops) {
   return e->lane_loop != HLO_NO_LOOP && (loops >> e->lane_loop & 1);
 }
 
-/// How many elements of the output are computed at once here.
+/// Returns the number of output elements computed at once here.
 static inline uint32_t hlo_emitter_point_lanes(const hlo_emitter_t* e) {
   return e->lane_loop == HLO_NO_LOOP ? 1 : e->lanes;
 }
 
-/// Starts anew with the tiling of a segment.
+/// Restarts with the tiling of a segment.
 hlo_status_t hlo_emitter_start_segment(hlo_emitter_t* e, hlo_arena_t* scratch,
                                        const hlo_kernel_segment_t* segment) HLO_MUST_USE;
 
@@ -90,63 +91,65 @@ typedef struct hlo_range {
   hlo_vir_value_t *low, *end;
 } hlo_range_t;
 
-/// A loop whose counter is the digit's value.
+/// Opens a loop whose counter is the loop's value.
 hlo_vir_value_t* hlo_emitter_open_loop(hlo_emitter_t* e, uint32_t loop, hlo_vir_value_t* low,
                                        hlo_vir_value_t* end, int64_t step);
-/// The digit has no value any more, nor has what depends on it.
+/// Invalidates the loop's value and everything that depends on it.
 void hlo_emitter_forget_loop(hlo_emitter_t* e, uint32_t loop);
 void hlo_emitter_close_loop(hlo_emitter_t* e, uint32_t loop);
-/// Forgets what was computed in blocks that are closed now.
+/// Invalidates values computed in blocks that have been closed.
 void hlo_emitter_close_block(hlo_emitter_t* e);
 
-/// The part of a range that chunk number `chunk` of this size covers.
+/// Returns the part of a range that chunk number `chunk` of this size covers.
 hlo_range_t hlo_range_of_chunk(hlo_vir_builder_t* b, hlo_vir_value_t* chunk, int64_t size,
                                hlo_range_t all);
-/// The end of the part of a range that is a multiple of `step`, a power of two, long.
+/// Returns the end of the largest part of a range whose length is a multiple of `step`, a power of
+/// two.
 hlo_vir_value_t* hlo_range_whole_end(hlo_vir_builder_t* b, hlo_range_t range, int64_t step);
-/// Whether it is known to be empty.
+/// Returns true if the range is known to be empty.
 bool hlo_range_is_empty(hlo_range_t range);
 
-/// What is done at the digit's value: for a vector, for the active lanes of one (with a mask), or
-/// for one element (without lane digit). copy: which of the vectors of one iteration it is.
+/// The work at the loop's value: for a vector, for the active lanes of one (with a mask), or for
+/// one element (without a lane loop). copy: the number of the vector within one iteration.
 typedef void (*hlo_lane_body_t)(hlo_emitter_t* e, uint32_t copy, void* context);
 
-/// `body` for all of a range in lanes: `unroll` vectors in each iteration, single vectors, and what
-/// is left, masked or, where there are no masks, element by element. HLO_UNROLL_FREELY: any order
-/// will do, as many vectors at a time as registers hold, their instructions in turn.
+/// Runs `body` over a range in lanes: `unroll` vectors per iteration, then single vectors, then the
+/// remainder, masked or element by element if masks do not exist. HLO_UNROLL_FREELY: the order does
+/// not matter; as many vectors as registers hold, with interleaved instructions.
 void hlo_emit_lane_loop(hlo_emitter_t* e, uint32_t loop, hlo_range_t range, uint32_t unroll,
                         hlo_lane_body_t body, void* context);
 
-/// `body` for an even number of vectors in each iteration, those of the second half of a range
-/// beside those of the first: a core gets more from far memory at two places than at one. What is
-/// left of the range.
+/// Runs `body` for an even number of vectors per iteration, those of the second half of a range
+/// beside those of the first: a core reads distant memory faster from two positions than from one.
+/// Returns the remaining range.
 hlo_range_t hlo_emit_lane_halves(hlo_emitter_t* e, uint32_t loop, hlo_range_t range,
                                  uint32_t unroll, hlo_lane_body_t body, void* context);
 
-/// Whether the rows of the only output are long enough for the next function.
+/// Returns true if the rows of the only output are long enough for the next function.
 bool hlo_kernel_aligns_rows(const hlo_kernel_t* kernel);
-/// Computes the elements before the first that lies at a multiple of a vector's size in the first
-/// output, where vectors would not be aligned otherwise; where the rest begins. Short rows are not
-/// worth it.
+/// Computes the elements before the first one that is aligned to a vector in the first output, if
+/// vectors would not be aligned otherwise; returns the start of the rest. Does nothing for short
+/// rows.
 hlo_vir_value_t* hlo_emit_until_aligned(hlo_emitter_t* e, uint32_t loop, hlo_range_t range);
 
 // ---- positions (kernel_index.c)
 
-/// An expression as an INDEX value.
+/// Returns an expression as an INDEX value.
 hlo_vir_value_t* hlo_emit_index(hlo_emitter_t* e, const hlo_expr_t* expr);
-/// The lanes' values of an expression that is affine in the lane digit.
+/// Returns the lanes' values of an expression that is affine in the lane loop.
 hlo_vir_value_t* hlo_emit_vector_index(hlo_emitter_t* e, hlo_vir_elem_t elem,
                                        const hlo_expr_t* expr);
-/// The address of element `offset`, for one lane or lanes with stride 1.
+/// Returns the address of element `offset`, for one lane or lanes with stride 1.
 hlo_element_address_t hlo_emit_address(hlo_emitter_t* e, hlo_vir_value_t* base,
                                        const hlo_expr_t* offset, hlo_dtype_t dtype);
 
-/// Whether vectors of an output are long enough to be stored past the caches.
+/// Returns true if vectors of an output are wide enough to be stored past the caches.
 bool hlo_kernel_may_stream(const hlo_kernel_t* kernel, hlo_dtype_t dtype);
-/// Whether `offset` is that of whole vectors which may be, each at a multiple of its size from the base.
+/// Returns true if `offset` is that of whole vectors which may be streamed, each aligned relative
+/// to the base.
 bool hlo_emit_is_aligned(const hlo_emitter_t* e, const hlo_expr_t* offset, hlo_dtype_t dtype);
 
-/// The part of an expression that is the same for all lanes.
+/// Returns the part of an expression that is equal for all lanes.
 hlo_vir_value_t* hlo_emit_common_index(hlo_emitter_t* e, const hlo_expr_t* expr);
 
 // ---- few elements (kernel_small.c)
@@ -155,66 +158,66 @@ hlo_vir_value_t* hlo_emit_common_index(hlo_emitter_t* e, const hlo_expr_t* expr)
 hlo_vir_value_t* hlo_emit_small_load(hlo_emitter_t* e, const hlo_tiled_t* tiled, uint32_t flags);
 
 enum { HLO_EMIT_MAX_OFFSETS = 128 };
-/// Places below the number of lanes as the operand of a permute of such values.
+/// Positions below the number of lanes, as the operand of a permute of such values.
 hlo_vir_value_t* hlo_emit_lane_offsets(hlo_emitter_t* e, hlo_vir_type_t type, const uint8_t* lanes);
 /// Those from number `first`, an INDEX, on of a list of at most HLO_EMIT_MAX_OFFSETS.
 hlo_vir_value_t* hlo_emit_lane_offsets_from(hlo_emitter_t* e, hlo_vir_type_t type, uint32_t count,
                                       const uint8_t* list, hlo_vir_value_t* first);
 
-/// The same from an array that is a value instead of memory.
+/// As above, from an array that is a value instead of memory.
 hlo_vir_value_t* hlo_emit_from_vector(hlo_emitter_t* e, const hlo_tiled_t* tiled,
                                       hlo_vir_value_t* array);
 
-/// Elements at any places of a value of hlo_kernel_table_pieces(); NULL: they are to be gathered.
+/// Elements at any positions of a value of hlo_kernel_table_pieces(); NULL: use a gather.
 hlo_vir_value_t* hlo_emit_table_load(hlo_emitter_t* e, const hlo_tiled_t* tiled, uint32_t flags);
 
-// ---- lanes a few elements apart (kernel_stride.c)
+// ---- strided lanes (kernel_stride.c)
 
-/// Lanes at hlo_kernel_lane_step(); NULL: they are to be gathered.
+/// Lanes at hlo_kernel_lane_step(); NULL: use a gather.
 hlo_vir_value_t* hlo_emit_strided_load(hlo_emitter_t* e, const hlo_tiled_t* tiled, uint32_t flags);
-/// How many lanes are active, from the first on; NULL: not known.
+/// Returns the number of active lanes, a prefix; NULL if unknown.
 hlo_vir_value_t* hlo_emit_active_lanes(hlo_emitter_t* e);
 
-// ---- lanes over several digits (kernel_window.c)
+// ---- lanes over several loops (kernel_window.c)
 
-/// Lanes of hlo_kernel_lane_window(); NULL: they are to be found otherwise.
+/// Lanes of hlo_kernel_lane_window(); NULL: another way is needed.
 hlo_vir_value_t* hlo_emit_window_load(hlo_emitter_t* e, const hlo_tiled_t* tiled, uint32_t flags);
-/// The places in the array of such lanes, as the operand of a permute of values of `type`; NULL as
-/// above.
+/// The positions of such lanes in the array, as the operand of a permute of values of `type`; NULL
+/// as above.
 hlo_vir_value_t* hlo_emit_window_offsets(hlo_emitter_t* e, const hlo_expr_t* offset,
                                         hlo_vir_type_t type);
 
-// ---- a few elements of each lane (kernel_weave.c)
+// ---- a few elements per lane (kernel_interleave.c)
 
-/// The tilings of all segments, which differ in the woven digit only.
+/// Walks the tilings of all segments, which differ in the interleaved loop only.
 hlo_status_t hlo_emit_walk_interleaved(hlo_emitter_t* e) HLO_MUST_USE;
 /// The body of a loop over lanes; context: these tilings.
 void hlo_emit_interleaved(hlo_emitter_t* e, uint32_t copy, void* context);
 
 // ---- values (kernel_emit.c)
 
-/// The value of an instance here: computed at most once per block. Lanes only where it depends on
-/// the lane digit.
+/// Returns the value of an instance here, computed at most once per block; with lanes only if it
+/// depends on the lane loop.
 hlo_vir_value_t* hlo_emit_value(hlo_emitter_t* e, const hlo_tiled_t* tiled);
-/// An integer or truth value that does not differ between lanes, as INDEX.
+/// Returns an integer or truth value that is equal for all lanes, as INDEX.
 hlo_vir_value_t* hlo_emit_scalar(hlo_emitter_t* e, const hlo_tiled_t* tiled);
-/// The value with as many lanes as its user has.
+/// Returns the value with as many lanes as its user.
 hlo_vir_value_t* hlo_emit_wide(hlo_emitter_t* e, const hlo_tiled_t* tiled, uint32_t lanes);
-/// Fetches what lies `distance` bytes behind an element.
+/// Prefetches memory `distance` bytes past an element.
 void hlo_emit_prefetch(hlo_emitter_t* e, hlo_dtype_t dtype, const hlo_element_address_t* address,
                        int64_t distance);
-/// Stores output `i` at the digits' values.
+/// Stores output `i` at the loops' values.
 void hlo_emit_store(hlo_emitter_t* e, uint32_t i, hlo_vir_value_t* value);
-/// All outputs of the loops at the digits' values, and their stores.
+/// Computes and stores all outputs of the loops at the loops' values.
 void hlo_emit_point(hlo_emitter_t* e);
-/// Loops from `level` on. Reductions come before the outermost loop they do not depend on.
+/// Emits the loops from `level` on. A reduction precedes the outermost loop it does not depend on.
 void hlo_emit_loops(hlo_emitter_t* e, uint32_t level, const hlo_range_t* ranges);
 /// The same as the body of a loop over lanes.
 void hlo_emit_lanes(hlo_emitter_t* e, uint32_t copy, void* context);
 
-/// The integer that fills a register with so many lanes.
+/// Returns the integer type that fills a register with so many lanes.
 hlo_vir_elem_t hlo_emit_lane_integer(const hlo_emitter_t* e, uint32_t lanes);
-/// Truth values as 0 and -1, and back.
+/// Converts truth values to 0 and -1, and back.
 hlo_vir_value_t* hlo_emit_mask_to_integer(hlo_emitter_t* e, hlo_vir_value_t* mask);
 hlo_vir_value_t* hlo_emit_integer_to_mask(hlo_emitter_t* e, hlo_vir_value_t* value);
 
@@ -233,84 +236,85 @@ typedef struct hlo_accumulator {
 /// Reductions that run in the same loops.
 typedef struct hlo_fused_reductions {
   uint32_t count, accumulator_count, unroll;
-  uint32_t fresh;  // bit by step: its accumulators hold identities still
+  uint32_t fresh;  // one bit per step: its accumulators still hold identities
   bool negates_maxima;
   const hlo_tiled_t* members[HLO_MAX_FUSED_REDUCTIONS];
   hlo_accumulator_t accumulators[HLO_MAX_ACCUMULATORS];
 } hlo_fused_reductions_t;
 
-/// A reduction and those that run along with it, complete: their results are in `done`.
+/// Emits a reduction and those fused with it; the results are in `done`.
 void hlo_emit_reduce(hlo_emitter_t* e, const hlo_tiled_t* tiled);
 
-/// Points whose lanes reduce each on its own, several vectors of them side by side, so that memory
-/// is read in longer pieces; where the rest of the range begins.
+/// Reduces points in lanes, several vectors side by side so that memory is read in longer runs;
+/// returns the start of the remaining range.
 hlo_vir_value_t* hlo_emit_columns(hlo_emitter_t* e, uint32_t loop, hlo_range_t range);
 
-// Its steps, for the forms that run some of them elsewhere.
+// The steps of a reduction, for forms that run some of them elsewhere.
 void hlo_reduce_collect(const hlo_emitter_t* e, const hlo_tiled_t* first, hlo_fused_reductions_t* set);
-/// Accumulators with their identities, `unroll` of each.
+/// Creates accumulators with their identities, `unroll` of each.
 void hlo_reduce_start(hlo_emitter_t* e, hlo_fused_reductions_t* set, uint32_t lanes);
-/// The loops; one lane or the user's in vars[0] of each accumulator then.
+/// Runs the loops; afterwards vars[0] of each accumulator has one lane, or the user's lanes.
 void hlo_reduce_run(hlo_emitter_t* e, const hlo_tiled_t* tiled, hlo_fused_reductions_t* set);
-/// The finished values: with the initial value, rounded, as masks where they are truth values.
+/// Finishes the values: combines the initial value, rounds, converts truth values to masks.
 void hlo_reduce_finish(hlo_emitter_t* e, hlo_fused_reductions_t* set);
 void hlo_reduce_vars(const hlo_fused_reductions_t* set, uint32_t u, hlo_vir_value_t** out);
 hlo_vir_value_t* hlo_reduce_identity(hlo_emitter_t* e, const hlo_accumulator_t* a, uint32_t lanes);
-/// x op y for all accumulators; the arrays have a value for each.
+/// Combines x op y for all accumulators; the arrays have one value per accumulator.
 void hlo_reduce_combine(hlo_emitter_t* e, const hlo_fused_reductions_t* set, hlo_vir_value_t* const* x,
                         hlo_vir_value_t* const* y, hlo_vir_value_t** out);
-/// The values of digit `i` of a reduction: all, or those of this chunk.
+/// Returns the range of loop `i` of a reduction: all of it, or that of this chunk.
 hlo_range_t hlo_reduce_range(const hlo_emitter_t* e, uint32_t space_number, uint32_t i);
-/// Loops over all digits of a reduction but one; HLO_NO_LOOP: over all.
+/// Opens the loops of a reduction except one; HLO_NO_LOOP: all.
 void hlo_reduce_open_loops(hlo_emitter_t* e, uint32_t space_number, uint32_t except);
 void hlo_reduce_close_loops(hlo_emitter_t* e, uint32_t space_number, uint32_t except);
 
-// ---- side outputs (kernel_side.c)
+// ---- extra outputs (kernel_extra_outputs.c)
 
-/// Those of whole rows that are known once the loops before `level` are open.
+/// Emits those of whole rows that are known once the loops before `level` are open.
 void hlo_emit_row_extra_outputs(hlo_emitter_t* e, uint32_t level);
-/// Those that belong to the reductions, at the digits' values.
+/// Emits those that belong to the reductions, at the loops' values.
 void hlo_emit_reduced_extra_outputs(hlo_emitter_t* e, const hlo_fused_reductions_t* set);
-/// Whether those of `reduction` can be stored in lanes along the digit.
+/// Returns true if those of `reduction` can be stored in lanes along the loop.
 bool hlo_extra_outputs_run_over(const hlo_emitter_t* e, const hlo_tiled_t* reduction, uint32_t loop);
 
-/// The loops of a set over lanes, which stay apart: vectors in vars[0] then.
+/// Runs the loops of a set with separate lanes; vars[0] is a vector afterwards.
 void hlo_reduce_to_lanes(hlo_emitter_t* e, hlo_fused_reductions_t* set);
 
 // ---- short rows (kernel_rows.c)
 
-/// The loop at e->rows.level over whole blocks, and all in it; where the rest of the range begins.
+/// Emits the loop at e->rows.level over whole blocks and everything in it; returns the start of the
+/// remaining range.
 hlo_vir_value_t* hlo_emit_row_blocks(hlo_emitter_t* e, uint32_t level, const hlo_range_t* ranges);
-/// The stack of a block from byte `at` on; -1: its part for kept rows.
+/// Returns the stack of a block from byte `at` on; -1: its part for cached rows.
 hlo_vir_value_t* hlo_emit_rows_stack(hlo_emitter_t* e, int64_t at);
 
-// ---- rows that are kept (kernel_keep.c)
+// ---- cached rows (kernel_row_cache.c)
 
 /// Chooses the row of this segment.
 void hlo_emit_find_cached_row(hlo_emitter_t* e);
-/// The value from the row; NULL if it is not of one, or is to be computed here.
+/// Returns the value from the cached row; NULL if it has none or is to be computed here.
 hlo_vir_value_t* hlo_emit_cached_row(hlo_emitter_t* e, const hlo_tiled_t* tiled);
-/// Keeps the value if it is of the row.
+/// Stores the value into the cached row if it belongs there.
 void hlo_emit_fill_row_cache(hlo_emitter_t* e, const hlo_tiled_t* tiled, hlo_vir_value_t* value);
 
 // ---- transpositions (kernel_transpose.c)
 
-/// The last two loops of a kernel that is transposed.
+/// Emits the last two loops of a transposing kernel.
 void hlo_emit_transposed(hlo_emitter_t* e, hlo_range_t crosses, hlo_range_t lanes);
 
-// ---- sums down columns (kernel_sweep.c)
+// ---- reductions down columns (kernel_sweep.c)
 
 void hlo_emit_sweep(hlo_emitter_t* e, hlo_range_t range);
-/// The rows of one chunk into its own accumulators, and those of all chunks to the outputs.
+/// Accumulates the rows of one chunk separately, then those of all chunks into the outputs.
 void hlo_emit_sweep_part(hlo_emitter_t* e);
 void hlo_emit_sweep_finish(hlo_emitter_t* e);
 
-// ---- reductions cut into chunks (kernel_partial.c)
+// ---- reductions split into chunks (kernel_partial.c)
 
-/// What one chunk leaves in scratch memory.
+/// Writes the partial results of one chunk to scratch memory.
 hlo_status_t hlo_emit_partials(hlo_emitter_t* e, hlo_arena_t* scratch,
                                hlo_vir_value_t* chunk) HLO_MUST_USE;
-/// All of it to the outputs.
+/// Combines all partial results into the outputs.
 hlo_status_t hlo_emit_partials_finish(hlo_emitter_t* e, hlo_arena_t* scratch) HLO_MUST_USE;
 
 #endif  // HLO_CODEGEN_KERNEL_EMIT_IMPL_H_

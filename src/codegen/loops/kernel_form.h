@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels whose loops are made elsewhere: a form computes one kind of node, as src/codegen/dot
-// computes matrix products, by loops of its own, and what follows the node is computed in them. For
-// the rooms that make forms; the others know kernel.h.
+// Kernels whose loops another room makes: a form computes one kind of node, as src/codegen/dot
+// computes matrix products, with loops of its own in which the node's epilogue is computed too. For
+// the rooms that make forms; others use kernel.h.
 #ifndef HLO_CODEGEN_LOOPS_KERNEL_FORM_H_
 #define HLO_CODEGEN_LOOPS_KERNEL_FORM_H_
 
@@ -11,41 +11,43 @@
 enum {
   HLO_KERNEL_MAX_SEGMENTS = 128,
   HLO_KERNEL_MAX_PARTIALS = 8,
-  HLO_KERNEL_MAX_EDGE = 16,  // of a tile that is transposed in registers
-  HLO_KERNEL_MAX_INTERLEAVED = 8,  // vectors that are woven into each other
+  HLO_KERNEL_MAX_EDGE = 16,  // of a block that is transposed in registers
+  HLO_KERNEL_MAX_INTERLEAVED = 8,  // vectors that are interleaved
   HLO_KERNEL_MAX_INTERLEAVED_OUTPUTS = 4,
   HLO_KERNEL_SHARED_INPUTS = 64,  // bits of `shareable`
   HLO_KERNEL_MAX_PHASES = 4,
   HLO_KERNEL_MAX_DEPTHS = 16,
 };
 
-/// What the loops compute at a time.
+/// The unit of computation of the loops.
 typedef enum hlo_kernel_kind {
   HLO_KERNEL_POINTS,   // one element of the output; reductions may have lanes of their own
   HLO_KERNEL_LANES,    // lanes along the last loop
-  HLO_KERNEL_TRANSPOSE,  // tiles of the last two loops, which are turned in registers
-  HLO_KERNEL_INTERLEAVED,    // lanes along the last loop, for all values of woven_digit, side by side
-  HLO_KERNEL_VECTOR,   // all of the output, in one vector
+  HLO_KERNEL_TRANSPOSE,  // blocks of the last two loops, transposed in registers
+  HLO_KERNEL_INTERLEAVED,    // lanes along the last loop, for all values of interleaved_loop, side
+                             // by side
+  HLO_KERNEL_VECTOR,   // the whole output in one vector
 } hlo_kernel_kind_t;
 
-/// What chunks are parts of.
+/// The object that is split into chunks.
 typedef enum hlo_kernel_cut {
   HLO_KERNEL_CUT_LOOP,       // the outermost loop
-  HLO_KERNEL_CUT_TWO_LOOPS,  // the second loop, each value of the first having chunks of its own
-  HLO_KERNEL_CUT_REDUCTION,  // a reduction to one element or columns; a second phase joins them
+  HLO_KERNEL_CUT_TWO_LOOPS,  // the second loop; each value of the first has its own chunks
+  HLO_KERNEL_CUT_REDUCTION,  // a reduction to one element or to columns; a second phase combines
+                             // the parts
 } hlo_kernel_cut_t;
 
-/// Ranges of the output's digits, [low, end) each.
+/// Ranges of the output's loops, [low, end) each.
 typedef int64_t hlo_kernel_segment_t[HLO_TILED_MAX_LOOPS][2];
 
-/// What others ask of a kernel whose loops are chosen.
+/// Answers to questions about a kernel whose loops are chosen.
 typedef struct hlo_kernel_summary {
   uint32_t phase_count;
-  uint64_t chunk_counts[HLO_KERNEL_MAX_PHASES];  // 1 for phases that there are not
+  uint64_t chunk_counts[HLO_KERNEL_MAX_PHASES];  // 1 for phases that do not exist
   size_t scratch_bytes;
   double cost_ns;
-  uint64_t code_size;        // instructions of vector IR beside those for the fusion's nodes
-  uint64_t prepared_inputs;  // bits of the inputs of hlo_kernel_prepares()
+  uint64_t code_size;        // instructions of vector IR besides those of the fusion's nodes
+  uint64_t prepared_inputs;  // one bit per input of hlo_kernel_prepares()
 } hlo_kernel_summary_t;
 
 /// threads: immutable after creation
@@ -54,43 +56,48 @@ struct hlo_kernel {
   const hlo_target_t* target;
   hlo_arena_t* arena;
   uint32_t space_count;
-  hlo_tiled_space_t* spaces;  // digits of the output (0) and of reductions
+  hlo_tiled_space_t* spaces;  // the output's loops (0) and those of reductions
   uint32_t segment_count;
   hlo_kernel_segment_t* segments;
-  uint32_t common_levels;     // of the outermost loops, which all segments run in together
-  uint32_t loop_count;        // output digits with more than one value, outermost first (kernel_order.c)
+  uint32_t common_levels;     // outermost loops shared by all segments
+  uint32_t loop_count;        // loops of the output with more than one value, outermost first
+                              // (kernel_order.c)
   uint32_t loops[HLO_TILED_MAX_LOOPS];
   hlo_kernel_kind_t kind;
   uint32_t lanes;             // of the widest element in a register
-  uint32_t interleaved_loop;       // the innermost, none of the loops
-  bool is_streamed;           // an output would leave all caches: it is stored past them
-  bool is_sweep;              // sums of columns: rows in blocks, accumulators in outputs' memory
-                              // (if it is cut, chunks have rows of their own: in scratch memory)
+  uint32_t interleaved_loop;       // the innermost loop, not among the loops
+  bool is_streamed;           // an output exceeds all caches and is stored past them
+  bool is_sweep;              // reductions down columns: rows in blocks, accumulators in the
+                              // outputs' memory (split: each chunk has rows of its own in scratch
+                              // memory)
   hlo_kernel_cut_t cut;
   uint64_t chunk_count;
-  int64_t chunk_size;         // of what is cut
+  int64_t chunk_size;         // of the object that is split
   uint64_t parts_per_outer;   // of two loops: chunks per value of the first
   uint32_t split_space;       // of a reduction: its space,
-  uint32_t split_loop;       // the number in it of the digit that is cut,
-  uint32_t partial_count;     // accumulators of 8 bytes that a chunk leaves for each element
-  hlo_verdict_t verdict;      // a "no" ends the choice of loops: what follows is not decided
+  uint32_t split_loop;       // the number of the split loop in it,
+  uint32_t partial_count;     // accumulators of 8 bytes per element and chunk
+  hlo_verdict_t verdict;      // a refusal ends the choice of loops: the fields below are undecided
+                              // then
   double cost_ns;
   double moved_bytes;         // of inputs and outputs, each element once
-  uint64_t* shareable;  // by output: bits of inputs that are read only where it is written
-  const struct hlo_tile_kernel* tile;  // run by the Tile IR's interpreter instead; NULL: not
-  const hlo_kernel_form_t* form;  // makes the loops, for a node; NULL: they go over the output's elements
+  uint64_t* shareable;  // by output: one bit per input that is read only where the output is
+                        // written
+  const struct hlo_tile_kernel* tile;  // interpreted as Tile IR instead; NULL: compiled
+  const hlo_kernel_form_t* form;  // makes the loops for a node; NULL: loops over the output's
+                                  // elements
   const hlo_node_t* product;      // that node
   const void* form_plan;          // what the form has decided
-  hlo_kernel_summary_t summary;   // once all is chosen
+  hlo_kernel_summary_t summary;   // valid once everything is chosen
 };
 
-/// One element, or lanes along one digit, of a kernel whose loops are made elsewhere: what follows
-/// the product, and the stores.
+/// One element, or lanes along one loop, of a kernel with a form: the input of the epilogue and the
+/// stores.
 typedef struct hlo_point {
   hlo_vir_value_t* const* loops;  // of the output
   uint32_t lane_loop, lanes;
   hlo_vir_value_t* mask;   // active lanes; NULL: all
-  hlo_vir_value_t* value;  // of the product there, as its element type is in registers
+  hlo_vir_value_t* value;  // of the product, as its element type is in registers
 } hlo_point_t;
 
 typedef struct hlo_point_emitter {
@@ -98,38 +105,38 @@ typedef struct hlo_point_emitter {
   struct hlo_emitter* prologues[2];  // of the product's operands; NULL: they are in memory
 } hlo_point_emitter_t;
 
-/// How the loops of a form look, for listings and Tile IR.
+/// The loops of a form, for listings and Tile IR.
 typedef struct hlo_kernel_shape {
   uint32_t depth_count;
-  int64_t depths[HLO_KERNEL_MAX_DEPTHS];  // extents of the loops that are summed along
-  int32_t tile_loops[2];                 // of the output, that tiles are steps along; -1: none
+  int64_t depths[HLO_KERNEL_MAX_DEPTHS];  // extents of the loops that are summed over
+  int32_t tile_loops[2];                 // loops of the output that tiles step along; -1: none
   int64_t tile_steps[2];
 } hlo_kernel_shape_t;
 
-/// A form: choose, plan, emit, describe. Functions answer hlo_arena_status() of what they allocate.
-/// threads: immutable
+/// The functions of a form. They return hlo_arena_status() of what they allocate. threads:
+/// immutable
 struct hlo_kernel_form {
-  /// Whether a node is computed so: one that loops over elements would be slow for.
+  /// Returns true if the form computes the node because loops over elements would be slow.
   bool (*computes)(const hlo_node_t* node);
-  /// Decides how: spaces, segments, lanes, chunk_count, shareable and form_plan of the kernel, or
-  /// its verdict. memo: see hlo_kernel_try(). errors: RESOURCE_EXHAUSTED
+  /// Decides spaces, segments, lanes, chunk_count, shareable and form_plan of the kernel, or its
+  /// verdict. memo: see hlo_kernel_try(). errors : RESOURCE_EXHAUSTED
   hlo_status_t (*choose)(hlo_kernel_t* kernel, const hlo_node_t* node, hlo_tile_memo_t* memo,
                          hlo_arena_t* scratch);
-  /// What has been chosen, in numbers.
+  /// Summarises the choice in numbers.
   void (*plan)(const hlo_kernel_t* kernel, hlo_kernel_summary_t* out_summary);
-  /// hlo_kernel_verify() of what it has decided. errors: INTERNAL, naming the broken rule
+  /// Verifies the choice for hlo_kernel_verify(). errors : INTERNAL naming the broken rule
   hlo_status_t (*verify)(const hlo_kernel_t* kernel);
-  /// Which elements of the fusion's inputs operand `side` is made of, digits being its loops; NULL:
-  /// it is in memory. errors: RESOURCE_EXHAUSTED
+  /// Returns the prologue of operand `side` as a tiling over the form's loops; NULL if the operand
+  /// is in memory. errors : RESOURCE_EXHAUSTED
   hlo_status_t (*walk_operand)(const hlo_kernel_t* kernel, uint32_t side, hlo_arena_t* arena,
                                hlo_tiling_t** out_tiling);
-  /// The loops of a phase, as hlo_kernel_emit() says. errors: sticky in the module
+  /// Emits the loops of a phase as hlo_kernel_emit() describes. errors : sticky in the module
   void (*emit)(const hlo_kernel_t* kernel, uint32_t phase, const hlo_point_emitter_t* points,
                hlo_vir_builder_t* b, hlo_vir_value_t* const* addresses, hlo_vir_value_t* chunk);
   void (*describe)(const hlo_kernel_t* kernel, hlo_kernel_shape_t* out_shape);
-  /// The loops in a few words, for hlo_kernel_describe().
+  /// Describes the loops for hlo_kernel_describe().
   void (*print)(const hlo_kernel_t* kernel, hlo_strbuf_t* out);
-  /// hlo_kernel_explain(); and what hlo_kernel_print_tilings() lists of tiles.
+  /// Serves hlo_kernel_explain(), and the tiles that hlo_kernel_print_tilings() lists.
   hlo_status_t (*explain)(const hlo_kernel_t* kernel, hlo_strbuf_t* out);
   hlo_status_t (*print_tiles)(const hlo_kernel_t* kernel, hlo_strbuf_t* out);
 };
