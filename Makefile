@@ -162,12 +162,12 @@ bench: all
 	$(PY) bench/report.py $(BUILD)/bench/suite.jsonl $(BUILD)/bench/pjrt.jsonl $(BUILD)/bench/jit.jsonl --charts $(BUILD)/bench
 
 # The reference pages that the tool writes about itself; the committed ones are checked.
-# Each is verb:page.
-DOC_PAGES := ops:ops passes:passes config:config support:support-matrix
+# Each is "tool verb:page".
+DOC_PAGES := "hlocc ops:ops" "hlocc passes:passes" "hlocc config:config" "hlocc-dev support:support-matrix"
 
 docs: all
 	@for page in $(DOC_PAGES); do \
-	  $(BUILD)/bin/hlocc $${page%:*} --markdown > docs/$${page#*:}.md || exit 1; done
+	  $(BUILD)/bin/$${page%:*} --markdown > docs/$${page#*:}.md || exit 1; done
 	@python3 tools/vir_reference.py
 	@python3 tools/tour.py $(BUILD)/bin/hlocc
 
@@ -175,7 +175,7 @@ check-docs:
 	@python3 tools/vir_reference.py --check
 	@python3 tools/tour.py $(BUILD)/bin/hlocc --check
 	@for page in $(DOC_PAGES); do \
-	  $(BUILD)/bin/hlocc $${page%:*} --markdown | diff -q - docs/$${page#*:}.md >/dev/null \
+	  $(BUILD)/bin/$${page%:*} --markdown | diff -q - docs/$${page#*:}.md >/dev/null \
 	    || { echo "docs/$${page#*:}.md is stale: run make docs"; exit 1; }; done
 
 format:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""How well the model of matrix products ranks their tiles: `hlocc tune --tiles` over products of many shapes. What the
+"""How well the model of matrix products ranks their tiles: `hlocc-dev tune --tiles` over products of many shapes. What the
 compiler's choice, and the best of the model's first eight tiles, take more than the best of all.
 
   bench/tilings.py build/bin/hlocc [--only REGEX] [--cpu @machine.txt]

@@ -83,7 +83,7 @@ endfunction()
 function(hlo_sources layer out)
   file(GLOB_RECURSE files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${layer}/*.c)
   list(FILTER files EXCLUDE REGEX "_(test|fuzz)\\.c$")
-  list(FILTER files EXCLUDE REGEX "/cli/main\\.c$")
+  list(FILTER files EXCLUDE REGEX "/(cli|dev)/main\\.c$")
   set(${out} ${files} PARENT_SCOPE)
 endfunction()
 
@@ -136,8 +136,8 @@ function(hlo_export target map)
   set_target_properties(${target} PROPERTIES LINK_DEPENDS ${map})
 endfunction()
 
-# libhlocc_all.a (internal), libhlocc.so (C API), the PJRT plugin and the command line tool: each as
-# soon as its sources exist.
+# libhlocc_all.a (internal), libhlocc.so (C API), the PJRT plugin and the command line tools: each as
+# soon as its sources exist. Of the archive, linkers take what is asked for.
 function(hlo_products)
   set(all "")
   set(plugin "")
@@ -154,9 +154,10 @@ function(hlo_products)
     return()
   endif()
   hlo_sources(cli cli)
+  hlo_sources(dev dev)
   set_source_files_properties(${CMAKE_SOURCE_DIR}/src/cli/link.c PROPERTIES COMPILE_DEFINITIONS
                               HLOCC_LIBDIR="${CMAKE_INSTALL_LIBDIR}")
-  add_library(hlocc_all STATIC ${all} ${cli})
+  add_library(hlocc_all STATIC ${all} ${cli} ${dev})
   target_link_libraries(hlocc_all PUBLIC m Threads::Threads ${CMAKE_DL_LIBS})
 
   # What programs that were compiled ahead of time are linked with; linkers take what is asked for.
@@ -184,6 +185,9 @@ function(hlo_products)
     add_executable(hlocc_cli ${CMAKE_SOURCE_DIR}/src/cli/main.c)
     set_target_properties(hlocc_cli PROPERTIES OUTPUT_NAME hlocc)
     target_link_libraries(hlocc_cli PRIVATE hlocc_all)
+    add_executable(hlocc_dev ${CMAKE_SOURCE_DIR}/src/dev/main.c)  # not installed
+    set_target_properties(hlocc_dev PROPERTIES OUTPUT_NAME hlocc-dev)
+    target_link_libraries(hlocc_dev PRIVATE hlocc_all)
   endif()
 endfunction()
 
@@ -382,7 +386,10 @@ function(hlo_text_tests)
     hlo_tool_path(hlocc_cli)
     add_test(NAME cli/tool COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tests/cli/cli_test.py
              ${hlocc_cli_path})
-    set_tests_properties(cli/tool PROPERTIES LABELS unit)
+    hlo_tool_path(hlocc_dev)
+    add_test(NAME cli/dev COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tests/cli/dev_test.py
+             ${hlocc_cli_path} ${hlocc_dev_path})
+    set_tests_properties(cli/tool cli/dev PROPERTIES LABELS unit)
     add_test(NAME cli/hlo_roundtrip
              COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tests/cli/hlo_roundtrip.py
              --run ${hlocc_cli_path} add_scalar cholesky_256 topk32_1024x4096 maxpool2x2
@@ -437,7 +444,7 @@ function(hlo_pytest name marker labels)
   add_test(NAME ${name} COMMAND ${HLOCC_PYTHON} -m pytest -q -p no:cacheprovider -m ${marker}
            ${CMAKE_SOURCE_DIR}/tests/jax)
   set_tests_properties(${name} PROPERTIES LABELS "${labels}" ENVIRONMENT
-    "HLOCC_LIBRARY_PATH=$<TARGET_FILE:pjrt_plugin>;PYTHONPATH=${CMAKE_SOURCE_DIR}/python;TOOL_OF_TESTS=${CMAKE_BINARY_DIR}/bin/hlocc")
+    "HLOCC_LIBRARY_PATH=$<TARGET_FILE:pjrt_plugin>;PYTHONPATH=${CMAKE_SOURCE_DIR}/python;TOOL_OF_TESTS=${CMAKE_BINARY_DIR}/bin/hlocc;DEV_TOOL_OF_TESTS=${CMAKE_BINARY_DIR}/bin/hlocc-dev")
 endfunction()
 
 # Headers, libraries, tool, man pages, pkg-config and CMake package files.
@@ -465,6 +472,7 @@ function(hlo_install)
   endif()
   foreach(section 1 3 7)
     file(GLOB pages CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/docs/man/*.${section})
+    list(FILTER pages EXCLUDE REGEX "/hlocc-dev\\.1$")  # neither is the tool installed
     install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section})
   endforeach()
 endfunction()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One call of the tool: arguments to a verb, its text to standard output, its error to standard
+// One call of a tool: arguments to a verb, its text to standard output, its error to standard
 // error.
 #include "cli/cli.h"
 
@@ -15,15 +15,6 @@
 
 enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
-static hlo_status_t run_verb(hlo_cli_t* cli, hlo_strbuf_t* out) {
-  static hlo_status_t (*const kCommands[])(hlo_cli_t*, hlo_strbuf_t*) = {
-#define HLO_CLI_VERB(verb, ...) hlo_cli_cmd_##verb,
-#include "cli/verbs.def"
-#undef HLO_CLI_VERB
-  };
-  return kCommands[cli->verb](cli, out);
-}
-
 // The length of "file:line:col: " at the beginning of a message; 0 if there is no place.
 static size_t place_length(const char* message) {
   const char* end = strstr(message, ": ");
@@ -38,7 +29,7 @@ static size_t place_length(const char* message) {
 }
 
 // Faults that the front end reports look like this already: "model.mlir:3:7: error: message".
-static void print_error(hlo_status_t status) {
+static void print_error(const hlo_cli_t* cli, hlo_status_t status) {
   const char* message = hlo_status_message(status);
   size_t place = place_length(message);
   if (strstr(message, "error: ")) {
@@ -46,13 +37,13 @@ static void print_error(hlo_status_t status) {
   } else if (place) {
     fprintf(stderr, "%.*serror: %s\n", (int)place, message, message + place);
   } else {
-    fprintf(stderr, "hlocc: error: %s\n", message);
+    fprintf(stderr, "%s: error: %s\n", cli->tool->name, message);
   }
 }
 
-static int finish(hlo_status_t status, int failure) {
+static int finish(const hlo_cli_t* cli, hlo_status_t status, int failure) {
   if (hlo_status_is_ok(status)) return EXIT_OK;
-  print_error(status);
+  print_error(cli, status);
   hlo_status_release(status);
   return failure;
 }
@@ -72,7 +63,7 @@ static hlo_status_t read_environment(hlo_cli_t* cli) {
   hlo_status_t status = hlo_config_init(&cli->config, NULL, &warnings);
   for (const char* line = hlo_strbuf_text(&warnings); *line;) {
     size_t length = strcspn(line, "\n");
-    fprintf(stderr, "hlocc warn: %.*s\n", (int)length, line);
+    fprintf(stderr, "%s warn: %.*s\n", cli->tool->name, (int)length, line);
     line += length + (line[length] == '\n');
   }
   hlo_strbuf_deinit(&warnings);
@@ -84,15 +75,15 @@ static int call(hlo_cli_t* cli, int argc, char** argv) {
   hlo_status_t status = read_environment(cli);
   if (hlo_status_is_ok(status)) status = hlo_cli_parse(cli, argc, argv);
   if (hlo_status_is_ok(status)) status = hlo_observer_init(&cli->config, &cli->observer);
-  if (!hlo_status_is_ok(status)) return finish(status, EXIT_USAGE);
+  if (!hlo_status_is_ok(status)) return finish(cli, status, EXIT_USAGE);
   hlo_observer_start(&cli->config, &cli->observer);
   if (*cli->config.cache_dir) {
     status = hlo_compile_cache_create(&cli->config, &cli->observer.log, &cli->cache);
   }
   if (cli->help) {
-    hlo_cli_help(cli->verb, &out);
+    hlo_cli_help(cli->tool, cli->verb, &out);
   } else if (hlo_status_is_ok(status)) {
-    status = run_verb(cli, &out);
+    status = cli->verb->run(cli, &out);
   }
   if (hlo_status_is_ok(status)) status = hlo_strbuf_status(&out);
   if (!cli->save || cli->help) {
@@ -102,17 +93,17 @@ static int call(hlo_cli_t* cli, int argc, char** argv) {
   }
   hlo_strbuf_deinit(&out);
   if (hlo_status_is_ok(status)) status = flush();
-  return finish(status, EXIT_FAILED);
+  return finish(cli, status, EXIT_FAILED);
 }
 
-int hlo_cli_main(int argc, char** argv) {
-  hlo_cli_t cli = {0};
-  hlo_arena_init(&cli.arena, 0);
-  int exit_status = call(&cli, argc, argv);
-  hlo_compile_cache_release(cli.cache);
-  hlo_observer_deinit(&cli.observer);
-  hlo_config_deinit(&cli.config);
-  hlo_arena_deinit(&cli.arena);
+int hlo_cli_main(const hlo_cli_tool_t* tool, hlo_cli_t* cli, int argc, char** argv) {
+  cli->tool = tool;
+  hlo_arena_init(&cli->arena, 0);
+  int exit_status = call(cli, argc, argv);
+  hlo_compile_cache_release(cli->cache);
+  hlo_observer_deinit(&cli->observer);
+  hlo_config_deinit(&cli->config);
+  hlo_arena_deinit(&cli->arena);
   return exit_status;
 }
 

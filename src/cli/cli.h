@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command-line tool: verbs and options as tables, one function per verb.
+// Command-line tools: verbs and options as tables, one function per verb. hlocc is one, hlocc-dev
+// (dev/dev.h) another.
 #ifndef HLO_CLI_CLI_H_
 #define HLO_CLI_CLI_H_
 
@@ -10,13 +11,6 @@
 #include "base/status.h"
 #include "codegen/target/target.h"
 #include "ir/module.h"
-
-typedef enum hlo_cli_verb {
-#define HLO_CLI_VERB(verb, ...) HLO_CLI_##verb,
-#include "cli/verbs.def"
-#undef HLO_CLI_VERB
-  HLO_CLI_VERB_COUNT
-} hlo_cli_verb_t;
 
 /// Values of a repeated option, in order.
 typedef struct hlo_cli_list {
@@ -30,10 +24,51 @@ typedef struct hlo_cli_list {
 #define HLO_CLI_TYPE_NUMBER int64_t
 #define HLO_CLI_TYPE_COUNT int64_t
 
-/// One call of the tool. Options that are not given are zero. Strings point into argv.
+typedef enum hlo_cli_kind {
+  HLO_CLI_FLAG,
+  HLO_CLI_TEXT,
+  HLO_CLI_LIST,
+  HLO_CLI_NUMBER,
+  HLO_CLI_COUNT
+} hlo_cli_kind_t;
+typedef enum hlo_cli_operand { HLO_CLI_NO_FILE, HLO_CLI_FILE, HLO_CLI_MAY_HAVE_FILE } hlo_cli_operand_t;
+
+struct hlo_cli;
+
+/// A verb: `run` does it; what it has to say goes to `out`, written when it is done.
+typedef struct hlo_cli_verb {
+  const char* name;
+  hlo_cli_operand_t operand;
+  const char* summary;
+  hlo_status_t (*run)(struct hlo_cli* cli, hlo_strbuf_t* out);
+} hlo_cli_verb_t;
+
+typedef struct hlo_cli_option {
+  const char* name;
+  hlo_cli_kind_t kind;
+  unsigned verbs;  // a bit for each place in the tool's verbs
+  const char* value_name;
+  const char* help;
+  size_t offset;  // of the member, from the beginning of the hlo_cli_t
+} hlo_cli_option_t;
+
+/// A tool. threads: immutable.
+typedef struct hlo_cli_tool {
+  const char* name;
+  const hlo_cli_verb_t* verbs;
+  size_t verb_count;
+  const hlo_cli_option_t* options;
+  size_t option_count;
+} hlo_cli_tool_t;
+
+extern const hlo_cli_tool_t hlo_cli_hlocc;
+
+/// One call of a tool; tools with options of their own begin a struct with it. Options that are not
+/// given are zero. Strings point into argv.
 /// owner: hlo_cli_main(). threads: confined.
 typedef struct hlo_cli {
-  hlo_cli_verb_t verb;
+  const hlo_cli_tool_t* tool;
+  const hlo_cli_verb_t* verb;  // NULL: none
   bool help;
   const char* file;  // operand; NULL: none
 #define HLO_CLI_OPTION(member, name, kind, ...) HLO_CLI_TYPE_##kind member;
@@ -45,17 +80,17 @@ typedef struct hlo_cli {
   hlo_arena_t arena;
 } hlo_cli_t;
 
-/// The whole tool but the end of the process. Exit status: 0, 1 for a failure (on standard error,
-/// with its place), 2 for wrong usage.
-int hlo_cli_main(int argc, char** argv);
+/// A whole call but the end of the process; `cli` and what it begins are zero. Exit status: 0, 1 for a
+/// failure (on standard error, with its place), 2 for wrong usage.
+int hlo_cli_main(const hlo_cli_tool_t* tool, hlo_cli_t* cli, int argc, char** argv);
 
 /// Reads the arguments behind the program's name. errors: INVALID_ARGUMENT (usage), with a
 /// suggestion.
 hlo_status_t hlo_cli_parse(hlo_cli_t* cli, int argc, char** argv) HLO_MUST_USE;
-/// The text of --help: of one verb, or of the tool (verb HLO_CLI_VERB_COUNT).
-void hlo_cli_help(hlo_cli_verb_t verb, hlo_strbuf_t* out);
+/// The text of --help: of one verb, or of the tool (NULL).
+void hlo_cli_help(const hlo_cli_tool_t* tool, const hlo_cli_verb_t* verb, hlo_strbuf_t* out);
 
-/// hlo_cli_cmd_<verb>(): does it; what it has to say goes to `out`, written when it is done.
+/// The verbs of hlocc.
 #define HLO_CLI_VERB(verb, ...) \
   hlo_status_t hlo_cli_cmd_##verb(hlo_cli_t* cli, hlo_strbuf_t* out) HLO_MUST_USE;
 #include "cli/verbs.def"

@@ -95,7 +95,8 @@ static int call(char** words, int count, char* errors, size_t capacity) {
   int out = dup(STDOUT_FILENO), err = dup(STDERR_FILENO);
   dup2(fileno(sink), STDOUT_FILENO);
   dup2(fileno(sink), STDERR_FILENO);
-  int exit_status = hlo_cli_main(count, words);
+  hlo_cli_t cli = {0};
+  int exit_status = hlo_cli_main(&hlo_cli_hlocc, &cli, count, words);
   fflush(stdout);
   fflush(stderr);
   dup2(out, STDOUT_FILENO);

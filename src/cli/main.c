@@ -3,5 +3,6 @@
 #include "cli/cli.h"
 
 int main(int argc, char** argv) {
-  return hlo_cli_main(argc, argv);
+  hlo_cli_t cli = {0};
+  return hlo_cli_main(&hlo_cli_hlocc, &cli, argc, argv);
 }

@@ -1,58 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the arguments of the tool by the tables verbs.def and options.def, and prints help from
-// them.
+// Reads the arguments of a tool by its tables of verbs and options, and prints help from them.
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/suggest.h"
 #include "cli/cli.h"
 
-typedef enum option_kind { KIND_FLAG, KIND_TEXT, KIND_LIST, KIND_NUMBER, KIND_COUNT } option_kind_t;
+enum { DEFAULT_COUNT = 10 };
 
-typedef struct option {
-  const char* name;
-  option_kind_t kind;
-  unsigned verbs;  // bit hlo_cli_verb_t
-  const char* value_name;
-  const char* help;
-  size_t offset;  // of the member in hlo_cli_t
-} option_t;
-
-#define ON(verb) (1u << HLO_CLI_##verb)
-static const option_t kOptions[] = {
-#define HLO_CLI_OPTION(member, name, kind, verbs, value_name, help) \
-  {name, KIND_##kind, verbs, value_name, help, offsetof(hlo_cli_t, member)},
-#include "cli/options.def"
-#undef HLO_CLI_OPTION
-};
-enum { OPTION_COUNT = sizeof kOptions / sizeof kOptions[0], DEFAULT_COUNT = 10 };
-
-typedef enum operand { OPERAND_NO_FILE, OPERAND_FILE, OPERAND_MAY_HAVE_FILE } operand_t;
-
-typedef struct verb {
-  const char* name;
-  operand_t operand;
-  const char* summary;
-} verb_t;
-
-static const verb_t kVerbs[] = {
-#define HLO_CLI_VERB(verb, operand, summary) {#verb, OPERAND_##operand, summary},
-#include "cli/verbs.def"
-#undef HLO_CLI_VERB
-};
-
-static bool is_taken(const option_t* option, hlo_cli_verb_t verb) {
-  return option->verbs >> verb & 1;
+static bool is_taken(const hlo_cli_tool_t* tool, const hlo_cli_option_t* option,
+                     const hlo_cli_verb_t* verb) {
+  return option->verbs >> (verb - tool->verbs) & 1;
 }
 
 // ---- values
 
 static hlo_status_t usage_error(const hlo_cli_t* cli, const char* what, const char* word,
                                 const char* closest) {
-  const char* verb = cli->verb < HLO_CLI_VERB_COUNT ? kVerbs[cli->verb].name : NULL;
-  return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "%s '%s'%s%s%s; see hlocc %s%s--help", what,
+  const char* verb = cli->verb ? cli->verb->name : NULL;
+  return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "%s '%s'%s%s%s; see %s %s%s--help", what,
                            word, closest ? ", did you mean '" : "", closest ? closest : "",
-                           closest ? "'?" : "", verb ? verb : "", verb ? " " : "");
+                           closest ? "'?" : "", cli->tool->name, verb ? verb : "",
+                           verb ? " " : "");
 }
 
 static hlo_status_t append(hlo_cli_t* cli, hlo_cli_list_t* list, const char* value) {
@@ -65,14 +34,14 @@ static hlo_status_t append(hlo_cli_t* cli, hlo_cli_list_t* list, const char* val
   return hlo_ok();
 }
 
-static hlo_status_t set_value(hlo_cli_t* cli, const option_t* option, const char* value) {
+static hlo_status_t set_value(hlo_cli_t* cli, const hlo_cli_option_t* option, const char* value) {
   void* member = (char*)cli + option->offset;
   switch (option->kind) {
-    case KIND_FLAG: *(bool*)member = true; return hlo_ok();
-    case KIND_TEXT: *(const char**)member = value; return hlo_ok();
-    case KIND_LIST: return append(cli, member, value);
-    case KIND_NUMBER:
-    case KIND_COUNT: break;
+    case HLO_CLI_FLAG: *(bool*)member = true; return hlo_ok();
+    case HLO_CLI_TEXT: *(const char**)member = value; return hlo_ok();
+    case HLO_CLI_LIST: return append(cli, member, value);
+    case HLO_CLI_NUMBER:
+    case HLO_CLI_COUNT: break;
   }
   char* end = NULL;
   long long count = value ? strtoll(value, &end, 10) : DEFAULT_COUNT;
@@ -96,9 +65,10 @@ static const char* plain_name(hlo_cli_t* cli, const char* word, size_t length, c
   return name ? name : "";
 }
 
-static const option_t* find_option(hlo_cli_verb_t verb, const char* name) {
-  for (size_t i = 0; i < OPTION_COUNT; ++i) {
-    if (is_taken(&kOptions[i], verb) && strcmp(kOptions[i].name, name) == 0) return &kOptions[i];
+static const hlo_cli_option_t* find_option(const hlo_cli_t* cli, const char* name) {
+  for (size_t i = 0; i < cli->tool->option_count; ++i) {
+    const hlo_cli_option_t* option = &cli->tool->options[i];
+    if (is_taken(cli->tool, option, cli->verb) && strcmp(option->name, name) == 0) return option;
   }
   return NULL;
 }
@@ -107,8 +77,9 @@ static hlo_status_t unknown_option(hlo_cli_t* cli, const char* word, const char*
   hlo_suggestion_t suggestion;
   hlo_suggestion_init(&suggestion, name);
   hlo_suggestion_offer(&suggestion, "help");
-  for (size_t i = 0; i < OPTION_COUNT; ++i) {
-    if (is_taken(&kOptions[i], cli->verb)) hlo_suggestion_offer(&suggestion, kOptions[i].name);
+  for (size_t i = 0; i < cli->tool->option_count; ++i) {
+    const hlo_cli_option_t* option = &cli->tool->options[i];
+    if (is_taken(cli->tool, option, cli->verb)) hlo_suggestion_offer(&suggestion, option->name);
   }
   for (int i = 0; i < HLO_CONFIG_COUNT; ++i) {
     const char* known = hlo_config_info((hlo_config_index_t)i)->name;
@@ -149,31 +120,36 @@ static hlo_status_t parse_option(hlo_cli_t* cli, int argc, char** argv, int* i) 
     cli->help = true;
     return hlo_ok();
   }
-  const option_t* option = find_option(cli->verb, name);
+  const hlo_cli_option_t* option = find_option(cli, name);
   if (!option) {
     bool known;
     HLO_TRY(set_config(cli, name, value, &known));
     return known ? hlo_ok() : unknown_option(cli, word, name);
   }
-  if (option->kind == KIND_FLAG && value) {
+  if (option->kind == HLO_CLI_FLAG && value) {
     return usage_error(cli, "no value is wanted by option", word, NULL);
   }
-  if (option->kind != KIND_FLAG && option->kind != KIND_COUNT && !value) {
+  if (option->kind != HLO_CLI_FLAG && option->kind != HLO_CLI_COUNT && !value) {
     if (*i + 1 >= argc) return usage_error(cli, "a value is missing for option", word, NULL);
     value = argv[++*i];
   }
   return set_value(cli, option, value);
 }
 
+static const hlo_cli_verb_t* find_verb(const hlo_cli_tool_t* tool, const char* name) {
+  for (size_t i = 0; i < tool->verb_count; ++i) {
+    if (strcmp(tool->verbs[i].name, name) == 0) return &tool->verbs[i];
+  }
+  return NULL;
+}
+
 static hlo_status_t parse_verb(hlo_cli_t* cli, const char* word) {
   hlo_suggestion_t suggestion;
   hlo_suggestion_init(&suggestion, word);
-  for (int i = 0; i < HLO_CLI_VERB_COUNT; ++i) {
-    if (strcmp(kVerbs[i].name, word) == 0) {
-      cli->verb = (hlo_cli_verb_t)i;
-      return hlo_ok();
-    }
-    hlo_suggestion_offer(&suggestion, kVerbs[i].name);
+  cli->verb = find_verb(cli->tool, word);
+  if (cli->verb) return hlo_ok();
+  for (size_t i = 0; i < cli->tool->verb_count; ++i) {
+    hlo_suggestion_offer(&suggestion, cli->tool->verbs[i].name);
   }
   return usage_error(cli, "unknown verb", word, suggestion.best);
 }
@@ -183,11 +159,10 @@ static bool is_option(const char* word) {
 }
 
 hlo_status_t hlo_cli_parse(hlo_cli_t* cli, int argc, char** argv) {
-  cli->verb = HLO_CLI_VERB_COUNT;
   int i = 1;
-  if (i < argc && strcmp(argv[i], "--version") == 0) {
-    cli->verb = HLO_CLI_info;
-    return hlo_ok();
+  if (i < argc && strcmp(argv[i], "--version") == 0) {  // tools without info know no version
+    cli->verb = find_verb(cli->tool, "info");
+    if (cli->verb) return hlo_ok();
   }
   if (i < argc && strcmp(argv[i], "help") == 0) {
     cli->help = true;
@@ -201,47 +176,53 @@ hlo_status_t hlo_cli_parse(hlo_cli_t* cli, int argc, char** argv) {
   for (; i < argc; ++i) {
     if (is_option(argv[i])) {
       HLO_TRY(parse_option(cli, argc, argv, &i));
-    } else if (cli->file || kVerbs[cli->verb].operand == OPERAND_NO_FILE) {
+    } else if (cli->file || cli->verb->operand == HLO_CLI_NO_FILE) {
       return usage_error(cli, "unexpected word", argv[i], NULL);
     } else {
       cli->file = argv[i];
     }
   }
-  if (kVerbs[cli->verb].operand == OPERAND_FILE && !cli->file) cli->file = "-";
+  if (cli->verb->operand == HLO_CLI_FILE && !cli->file) cli->file = "-";
   return hlo_ok();
 }
 
 // ---- help
 
-static void print_option(const option_t* option, hlo_strbuf_t* out) {
+static void print_option(const hlo_cli_option_t* option, hlo_strbuf_t* out) {
   const char* dashes = option->name[1] ? "--" : "-";
   const char* joint = !*option->value_name         ? ""
-                      : option->kind == KIND_COUNT ? "[="
+                      : option->kind == HLO_CLI_COUNT ? "[="
                       : option->name[1]            ? "="
                                                    : " ";
-  bool optional = option->kind == KIND_COUNT;
+  bool optional = option->kind == HLO_CLI_COUNT;
   hlo_strbuf_printf(out, "  %s%s%s%s%s\n      %s\n", dashes, option->name, joint,
                     option->value_name, optional ? "]" : "", option->help);
 }
 
-void hlo_cli_help(hlo_cli_verb_t verb, hlo_strbuf_t* out) {
-  if (verb == HLO_CLI_VERB_COUNT) {
-    hlo_strbuf_puts(out, "usage: hlocc VERB [OPTION]... [FILE]\n\n");
-    for (int i = 0; i < HLO_CLI_VERB_COUNT; ++i) {
-      hlo_strbuf_printf(out, "  %-10s %s\n", kVerbs[i].name, kVerbs[i].summary);
-    }
-    hlo_strbuf_puts(out,
+static void print_tool(const hlo_cli_tool_t* tool, hlo_strbuf_t* out) {
+  hlo_strbuf_printf(out, "usage: %s VERB [OPTION]... [FILE]\n\n", tool->name);
+  for (size_t i = 0; i < tool->verb_count; ++i) {
+    hlo_strbuf_printf(out, "  %-10s %s\n", tool->verbs[i].name, tool->verbs[i].summary);
+  }
+  hlo_strbuf_printf(out,
                     "\nFILE is MLIR bytecode, StableHLO text, HLO text or an HLO proto; - or "
                     "none is standard input.\n"
-                    "hlocc VERB --help lists the options of a verb. Every option of hlocc "
+                    "%s VERB --help lists the options of a verb. Every option of hlocc "
                     "config can be given as --name=value.\n"
-                    "Exit status: 0, 1 for a failure, 2 for wrong usage.\n");
+                    "Exit status: 0, 1 for a failure, 2 for wrong usage.\n",
+                    tool->name);
+}
+
+void hlo_cli_help(const hlo_cli_tool_t* tool, const hlo_cli_verb_t* verb, hlo_strbuf_t* out) {
+  if (!verb) {
+    print_tool(tool, out);
     return;
   }
-  hlo_strbuf_printf(out, "usage: hlocc %s [OPTION]...%s\n%s\n\n", kVerbs[verb].name,
-                    kVerbs[verb].operand != OPERAND_NO_FILE ? " [FILE]" : "", kVerbs[verb].summary);
-  for (size_t i = 0; i < OPTION_COUNT; ++i) {
-    if (is_taken(&kOptions[i], verb)) print_option(&kOptions[i], out);
+  hlo_strbuf_printf(out, "usage: %s %s [OPTION]...%s\n%s\n\n", tool->name, verb->name,
+                    verb->operand != HLO_CLI_NO_FILE ? " [FILE]" : "", verb->summary);
+  for (size_t i = 0; i < tool->option_count; ++i) {
+    const hlo_cli_option_t* option = &tool->options[i];
+    if (is_taken(tool, option, verb)) print_option(option, out);
   }
   hlo_strbuf_puts(out, "  --help\n      this text\n");
 }

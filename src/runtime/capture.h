@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches as files (stage `launches` of HLOCC_DUMP), which hlocc replay runs again: a folder
+// Launches as files (stage `launches` of HLOCC_DUMP), which hlocc-dev replay runs again: a folder
 // <module>.<fingerprint>.launch<N> with the program and its compile options as they came, and the
 // bytes of each argument of each device.
 #ifndef HLO_RUNTIME_CAPTURE_H_

@@ -3,44 +3,18 @@
 """The command-line tool from outside: verbs, inputs and outputs, exit status, one located error for
 every kind of bad input.  The path of the tool is the first argument."""
 import json
-import os
 import pathlib
 import re
 import struct
 import subprocess
 import sys
-import tempfile
 import unittest
+
+from tool import ADD, SORT, ToolTest, call
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PROGRAMS = ROOT / "tests" / "programs" / "one-device"
 TOOL = sys.argv.pop(1)
-
-ADD = """func.func @main(%a: tensor<2x3xf32>, %b: tensor<2x3xf32>) -> tensor<2x3xf32> {
-  %0 = stablehlo.add %a, %b : tensor<2x3xf32>
-  return %0 : tensor<2x3xf32>
-}
-"""
-
-SORT = """func.func @main(%a: tensor<8xf32>) -> tensor<8xf32> {
-  %0 = "stablehlo.sort"(%a) ({
-  ^bb0(%x: tensor<f32>, %y: tensor<f32>):
-    %1 = stablehlo.compare LT, %x, %y : (tensor<f32>, tensor<f32>) -> tensor<i1>
-    stablehlo.return %1 : tensor<i1>
-  }) {dimension = 0 : i64} : (tensor<8xf32>) -> tensor<8xf32>
-  return %0 : tensor<8xf32>
-}
-"""
-
-ALL_SUM = """func.func @main(%a: tensor<ui32>) -> tensor<ui32> {
-  %0 = "stablehlo.all_reduce"(%a) ({
-  ^bb0(%x: tensor<ui32>, %y: tensor<ui32>):
-    %1 = stablehlo.add %x, %y : tensor<ui32>
-    stablehlo.return %1 : tensor<ui32>
-  }) {replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>} : (tensor<ui32>) -> tensor<ui32>
-  return %0 : tensor<ui32>
-}
-"""
 
 # The bits of a factor depend on the lanes that its sums run over.
 CHOLESKY = """func.func @main(%a: tensor<96x96xf32>) -> tensor<96x96xf32> {
@@ -79,33 +53,11 @@ BAD_PROGRAMS = [
 
 
 def tool(*args, stdin=""):
-    # Memory that nothing was written to is not zero.
-    return subprocess.run([TOOL, *map(str, args)], input=stdin, capture_output=True, text=True,
-                          env={**os.environ, "MALLOC_PERTURB_": "85"}, timeout=900)
+    return call(TOOL, *args, stdin=stdin)
 
 
-class CliTest(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-
-    def write(self, name, content):
-        path = self.folder / name
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return path
-
-    def good(self, *args, stdin=""):
-        done = tool(*args, stdin=stdin)
-        self.assertEqual((done.returncode, done.stderr), (0, ""), args)
-        return done.stdout
-
-    def bad(self, status, *args, stdin=""):
-        """Fails with this status; nothing on standard output, one error."""
-        done = tool(*args, stdin=stdin)
-        self.assertEqual((done.returncode, done.stdout), (status, ""), done.stderr)
-        self.assertEqual(done.stderr.count("error: "), 1, done.stderr)
-        return done.stderr
+class CliTest(ToolTest):
+    TOOL = TOOL
 
     # ---- run
 
@@ -360,39 +312,6 @@ class CliTest(unittest.TestCase):
         future = self.write("future.txt", info.replace(": sse2", ": amx_fp16 sse2"))
         self.assertIn("this machine has not", self.bad(1, "run", "--random", f"--cpu=@{future}", stdin=ADD))
 
-    def test_calibrate(self):
-        self.assertIn("--calibrate", self.bad(1, "tune"))
-        if " sse2" not in self.good("info"):
-            return
-        measured = self.good("tune", "--calibrate")
-        machine = self.write("measured.txt", measured)
-        rates = [float(rate) for rate in re.findall(r"([-+.\w]+) bytes/ns", measured)]
-        self.assertEqual(len(rates), 4)
-        self.assertGreater(min(rates), 0)
-        again = self.good("info", f"--cpu=@{machine}")
-        self.assertEqual(again[again.index("features"):], measured[measured.index("features"):])
-
-    def test_tiles(self):
-        if " sse2" not in self.good("info"):
-            return
-        shape = "tensor<48x48xf32>"
-        product = self.write("product.mlir", f"""func.func @main(%a: {shape}, %b: {shape}) -> {shape} {{
-            %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : ({shape}, {shape}) -> {shape}
-            return %0 : {shape}
-            }}""")
-        listed = self.good("compile", "--emit=tilings", str(product))
-        self.assertEqual(listed.count(" ns, taken\n"), 1)
-        tiles = re.findall(r"tile .* vectors", listed)
-        self.assertGreater(len(tiles), 10)
-        timed = self.good("tune", f"--tiles={product}")
-        self.assertEqual(re.findall(r"\d+\. (tile .* vectors), expected", timed), tiles)
-        self.assertRegex(timed, r"number \d+ is taken: [\d.]+ % more than the best")
-        machine = self.write("tiles.txt", self.good("info") + tiles[-1] + "\n")
-        self.assertIn("as the machine's description has it",
-                      self.good("compile", "--emit=tile", f"--cpu=@{machine}", str(product)))
-        self.assertIn("--tiles", self.bad(1, "tune", "--calibrate", f"--tiles={product}"))
-        self.bad(1, "tune", "--tiles=/nowhere.mlir")
-
     def tilings(self, arguments, result, body):
         module = f"func.func @main({arguments}) -> {result} {{\n{body}\nreturn %r : {result}\n}}"
         text = self.good("compile", "--emit=tilings", "--cpu=avx2", stdin=module)
@@ -486,17 +405,6 @@ class CliTest(unittest.TestCase):
         self.assertIn("hlocc ", self.good("info"))
         self.assertEqual(self.good("--version"), self.good("info"))
 
-    def test_support_matrix(self):
-        lines = self.good("support").splitlines()
-        names = [line.split(" ")[0] for line in self.good("ops").splitlines()]
-        self.assertEqual([line.split(":")[0] for line in lines], names)
-        rows = dict(line.split(": ", 1) for line in lines)
-        self.assertIn("interp(all)", rows["stablehlo.add"])
-        self.assertIn("interp(int)", rows["stablehlo.shift_left"])
-        self.assertIn("interp(float)", rows["stablehlo.complex"])
-        self.assertIn("interp(yes)", rows["stablehlo.replica_id"])
-        self.assertIn("interp(no)", rows["stablehlo.infeed"])
-
     def test_manual_pages_are_complete(self):
         def page(section):
             text = (ROOT / "docs" / "man" / f"hlocc.{section}").read_text(encoding="utf-8")
@@ -531,53 +439,6 @@ class CliTest(unittest.TestCase):
         self.assertIn("makes no code", self.bad(1, "info", "--backend=interp", "--pc=0", path))
         for words in [("--pc=0",), (path,)]:
             self.assertIn("together", self.bad(1, "info", *words))
-
-    # ---- replay
-
-    def test_replay(self):
-        folder = self.folder / "launch"
-        folder.mkdir()
-        (folder / "program").write_text(ADD)
-        for i in range(2):
-            (folder / f"device0.argument{i}").write_bytes(struct.pack("<6f", *range(i, i + 6)))
-        self.assertEqual(self.good("replay", folder), "")
-        self.assertEqual(self.good("replay", "--print", folder),
-                         "result 0 = dense<[[1.000000e+00, 3.000000e+00, 5.000000e+00], "
-                         "[7.000000e+00, 9.000000e+00, 1.100000e+01]]> : tensor<2x3xf32>\n")
-        (folder / "options").write_bytes(b"\x1a\x02\x20\x02")  # two replicas
-        (folder / "program").write_text(ALL_SUM)
-        for d in range(2):
-            (folder / f"device{d}.argument0").write_bytes(struct.pack("<I", 10 + d))
-        self.assertEqual(self.good("replay", "--print", folder),
-                         "".join(f"process {d}: result 0 = dense<21> : tensor<ui32>\n" for d in range(2)))
-        (folder / "program").write_text(ADD)
-        (folder / "options").write_bytes(b"\xff")
-        self.bad(1, "replay", folder)
-        (folder / "options").write_bytes(b"")
-        (folder / "device0.argument0").write_bytes(bytes(24))
-        (folder / "device0.argument1").write_bytes(b"1234")
-        self.assertIn("device0.argument1: error: 4 bytes, the program takes 24", self.bad(1, "replay", folder))
-        (folder / "device0.argument1").unlink()
-        self.assertIn("device0.argument1", self.bad(1, "replay", folder))
-        (folder / "program").unlink()
-        self.assertIn("program", self.bad(1, "replay", folder))
-
-    # ---- reduce
-
-    def test_reduce(self):
-        log = self.folder / "log"
-        sorts = f'f() {{ echo wrong; echo >> {log}; ! grep -q stablehlo.sort "$1"; }}; f'
-        found = self.good("reduce", f"--command={sorts}", "--message=wrong", stdin=SORT)
-        runs = len(log.read_text())
-        self.assertTrue(found.startswith(f"// 4 of 4 operations of -; the command was run {runs} times\nmodule"), found)
-        self.assertIn("tensor<1xf32>", found)
-        # One that hangs, or ends otherwise, is another fault.
-        other = f'f() {{ grep -q 8xf32 "$1" && exit 3; echo >> {log}; exit 1; }}; f'
-        self.assertIn("tensor<8xf32>", self.good("reduce", f"--command={other}", stdin=SORT))
-        self.assertGreater(len(log.read_text()), runs + 1)
-        for options, message in [((), "--command"), (("--command=true",), "does not fail"),
-                                 ((f"--command={sorts}", "--message=right"), "does not say 'right': wrong")]:
-            self.assertIn(message, self.bad(1, "reduce", *options, stdin=SORT))
 
     # ---- trace and dumps
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from conftest import is_ours
 
-TOOL = pathlib.Path(os.environ.get("TOOL_OF_TESTS", pathlib.Path(__file__).parents[2] / "build" / "bin" / "hlocc"))
+DEV_TOOL = pathlib.Path(os.environ.get("DEV_TOOL_OF_TESTS", pathlib.Path(__file__).parents[2] / "build" / "bin" / "hlocc-dev"))
 
 REPORT = """
 import jax, jax.numpy as jnp
@@ -186,6 +186,6 @@ print(step(jnp.arange(3.0), 2))
 """, HLOCC_DUMP=f"launches:{tmp_path}")
     assert status == 0, errors
     folder, = tmp_path.glob("*lambda*.launch*")
-    text = subprocess.run([TOOL, "replay", "--print", folder], capture_output=True, text=True, check=True).stdout
+    text = subprocess.run([DEV_TOOL, "replay", "--print", folder], capture_output=True, text=True, check=True).stdout
     assert re.findall(r"dense<(.*)>", text) == ["[0.000000e+00, 1.000000e+00, 2.500000e+00]> : tensor<3xf32",
                                                 "3> : tensor<i32"]

@@ -13,7 +13,7 @@ import pytest
 from jax.experimental.layout import Format, Layout, with_layout_constraint
 from jax.sharding import SingleDeviceSharding
 
-TOOL = pathlib.Path(os.environ.get("TOOL_OF_TESTS", pathlib.Path(__file__).parents[2] / "build" / "bin" / "hlocc"))
+DEV_TOOL = pathlib.Path(os.environ.get("DEV_TOOL_OF_TESTS", pathlib.Path(__file__).parents[2] / "build" / "bin" / "hlocc-dev"))
 
 
 def format_of(*major_to_minor):
@@ -160,5 +160,5 @@ print(jax.jit(lambda columns_plus: columns_plus + 1, out_shardings=columns)(x))
 """, HLOCC_DUMP=f"launches:{tmp_path}")
     assert status == 0, errors
     folder, = tmp_path.glob("*lambda*.launch*")
-    text = subprocess.run([TOOL, "replay", "--print", folder], capture_output=True, text=True, check=True).stdout
+    text = subprocess.run([DEV_TOOL, "replay", "--print", folder], capture_output=True, text=True, check=True).stdout
     assert "[[1.000000e+00, 2.000000e+00, 3.000000e+00], [4.0" in text, text

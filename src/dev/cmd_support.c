@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// hlocc support: the matrix of operations, element types and back ends.
+// hlocc-dev support: the matrix of operations, element types and back ends.
 #include <string.h>
 
-#include "cli/cli.h"
-#include "cli/support.h"
+#include "dev/dev.h"
+#include "dev/support.h"
 #include "compiler/compiler.h"
 #include "ir/custom_call.h"
 
@@ -120,9 +120,9 @@ static void print_head(hlo_strbuf_t* out) {
   hlo_strbuf_puts(
       out,
       "# What runs where\n\n"
-      "Written by `hlocc support --markdown`, which compiles and runs the smallest program of "
+      "Written by `hlocc-dev support --markdown`, which compiles and runs the smallest program of "
       "every "
-      "operation (`src/cli/support.def`) on every element type in every back end. What is not "
+      "operation (`src/dev/support.def`) on every element type in every back end. What is not "
       "named "
       "is refused, by the verifier or as unimplemented, with the operation and its place. For back "
       "end c the source is written but not compiled; the vector IR that it was written from is "
@@ -155,7 +155,7 @@ static void print_targets(hlo_strbuf_t* out) {
   hlo_strbuf_puts(out, ".\n");
 }
 
-hlo_status_t hlo_cli_cmd_support(hlo_cli_t* cli, hlo_strbuf_t* out) {
+hlo_status_t hlo_dev_cmd_support(hlo_cli_t* cli, hlo_strbuf_t* out) {
   hlo_client_options_t options = {.device_count = 1, .thread_count = 1};
   hlo_client_t* client = NULL;
   HLO_TRY(hlo_client_create(&options, &client));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which operation runs on which element type in which back end, found out by running the smallest
 // program of each (support.def) as a client would.
-#ifndef HLO_CLI_SUPPORT_H_
-#define HLO_CLI_SUPPORT_H_
+#ifndef HLO_DEV_SUPPORT_H_
+#define HLO_DEV_SUPPORT_H_
 
 #include "base/dtype.h"
 #include "ir/ops.h"
@@ -29,4 +29,4 @@ typedef enum hlo_support_answer {
 hlo_status_t hlo_support_probe(hlo_client_t* client, const char* backend, hlo_op_t op, int type,
                                hlo_support_answer_t* out_answer) HLO_MUST_USE;
 
-#endif  // HLO_CLI_SUPPORT_H_
+#endif  // HLO_DEV_SUPPORT_H_

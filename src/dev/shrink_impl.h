@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The edits that shrinking tries.
-#ifndef HLO_CLI_SHRINK_IMPL_H_
-#define HLO_CLI_SHRINK_IMPL_H_
+#ifndef HLO_DEV_SHRINK_IMPL_H_
+#define HLO_DEV_SHRINK_IMPL_H_
 
-#include "cli/shrink.h"
+#include "dev/shrink.h"
 
 /// Which of an edit's places are changed: those numbered first <= i < end, in the order in which
 /// the edit comes to them. `count` is how many there are.
@@ -48,4 +48,4 @@ hlo_status_t hlo_shrink_extents(hlo_module_t* module, hlo_shrink_pick_t* pick);
 hlo_status_t hlo_shrink_constants(hlo_module_t* module, hlo_shrink_pick_t* pick);
 hlo_status_t hlo_shrink_attributes(hlo_module_t* module, hlo_shrink_pick_t* pick);
 
-#endif  // HLO_CLI_SHRINK_IMPL_H_
+#endif  // HLO_DEV_SHRINK_IMPL_H_

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of hlocc tune.
-#ifndef HLO_CLI_TUNE_H_
-#define HLO_CLI_TUNE_H_
+// The parts of hlocc-dev tune.
+#ifndef HLO_DEV_TUNE_H_
+#define HLO_DEV_TUNE_H_
 
-#include "cli/cli.h"
 #include "compiler/compiler.h"
+#include "dev/dev.h"
 
 /// The least time of a run of a program whose arguments do not matter: they are zeros. It is run
 /// once at least, and again until all runs together took so long. One thread, whose own time
@@ -13,7 +13,7 @@ hlo_status_t hlo_tune_time(const hlo_executable_t* executable, uint64_t least_ns
                            double* out_ns) HLO_MUST_USE;
 
 /// --tiles
-hlo_status_t hlo_tune_tiles(hlo_cli_t* cli, const hlo_target_t* target,
+hlo_status_t hlo_tune_tiles(hlo_dev_t* dev, const hlo_target_t* target,
                             hlo_strbuf_t* out) HLO_MUST_USE;
 
-#endif  // HLO_CLI_TUNE_H_
+#endif  // HLO_DEV_TUNE_H_

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Making a module smaller that fails a test, as long as it goes on failing (hlocc reduce).
-#ifndef HLO_CLI_SHRINK_H_
-#define HLO_CLI_SHRINK_H_
+// Making a module smaller that fails a test, as long as it goes on failing (hlocc-dev reduce).
+#ifndef HLO_DEV_SHRINK_H_
+#define HLO_DEV_SHRINK_H_
 
 #include "ir/module.h"
 
@@ -18,4 +18,4 @@ hlo_status_t hlo_shrink(hlo_module_t** module, hlo_shrink_test_t test, void* con
 /// constants, digits of extents.
 uint64_t hlo_shrink_weight(const hlo_module_t* module);
 
-#endif  // HLO_CLI_SHRINK_H_
+#endif  // HLO_DEV_SHRINK_H_

@@ -2,7 +2,7 @@
 // Edits of the graph: what is left out, and what takes the place of what was computed.
 #include <string.h>
 
-#include "cli/shrink_impl.h"
+#include "dev/shrink_impl.h"
 #include "passes/build.h"
 #include "passes/splice.h"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shrinking: each edit is tried on all of its places at once, on halves of them and so on down to
 // single ones, and again from the beginning while that helps (delta debugging).
-#include "cli/shrink.h"
+#include "dev/shrink.h"
 
-#include "cli/shrink_impl.h"
+#include "dev/shrink_impl.h"
 #include "ir/clone.h"
 #include "ir/infer.h"
 #include "passes/runner.h"

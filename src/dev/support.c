@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The smallest program of an operation: its text, and what becomes of it (see support.h).
-#include "cli/support.h"
+#include "dev/support.h"
 
 #include <string.h>
 
@@ -36,7 +36,7 @@ static const row_t kRows[HLO_OP_COUNT] = {
   [HLO_OP_##op] = {parameters, result, __VA_ARGS__, NULL},
 #define HLO_SUPPORT_AS(op, other)
 #define HLO_SUPPORT_NOTE(op, words) [HLO_OP_##op] = {.note = words},
-#include "cli/support.def"
+#include "dev/support.def"
 #undef HLO_SUPPORT
 #undef HLO_SUPPORT_AS
 #undef HLO_SUPPORT_NOTE
@@ -47,7 +47,7 @@ static const uint16_t kShared[HLO_OP_COUNT] = {
 #define HLO_SUPPORT(op, ...)
 #define HLO_SUPPORT_AS(op, other) [HLO_OP_##op] = HLO_OP_##other + 1,
 #define HLO_SUPPORT_NOTE(op, words)
-#include "cli/support.def"
+#include "dev/support.def"
 #undef HLO_SUPPORT
 #undef HLO_SUPPORT_AS
 #undef HLO_SUPPORT_NOTE

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// hlocc tune --tiles=FILE: the program is compiled with each tile that one of its products could
+// hlocc-dev tune --tiles=FILE: the program is compiled with each tile that one of its products could
 // have (hlocc compile --emit=tilings) and timed, one round after the other so that all of them meet
 // the same machine. What the compiler expected stands beside it.
 #include <float.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/os.h"
-#include "cli/tune.h"
+#include "dev/tune.h"
 #include "codegen/image/listing.h"
 
 enum {
@@ -152,12 +152,13 @@ static hlo_status_t tune(const hlo_cli_t* cli, const hlo_cli_source_t* source,
   return status;
 }
 
-hlo_status_t hlo_tune_tiles(hlo_cli_t* cli, const hlo_target_t* target, hlo_strbuf_t* out) {
+hlo_status_t hlo_tune_tiles(hlo_dev_t* dev, const hlo_target_t* target, hlo_strbuf_t* out) {
+  hlo_cli_t* cli = &dev->cli;
   hlo_cli_source_t source;
   hlo_executable_t* executable = NULL;
   hlo_strbuf_t text = {0};
   const hlo_listing_t listing = {.form = HLO_LISTING_TILINGS, .out = &text};
-  cli->file = cli->tiles;
+  cli->file = dev->tiles;
   hlo_status_t status = hlo_cli_open(cli, &source);
   if (hlo_status_is_ok(status)) status = compile(cli, &source, target, &listing, &executable);
   hlo_executable_release(executable);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// hlocc replay: runs a launch again that HLOCC_DUMP=launches wrote, on a client like that of PJRT.
+// hlocc-dev replay: runs a launch again that HLOCC_DUMP=launches wrote, on a client like that of PJRT.
 #include <stdio.h>
 #include <string.h>
 
 #include "base/os.h"
-#include "cli/cli.h"
+#include "dev/dev.h"
 #include "cli/value.h"
 #include "compiler/compile_options.h"
 #include "runtime/capture.h"
@@ -183,7 +183,7 @@ static void release_row(hlo_buffer_t** row, uint32_t count) {
   }
 }
 
-hlo_status_t hlo_cli_cmd_replay(hlo_cli_t* cli, hlo_strbuf_t* out) {
+hlo_status_t hlo_dev_cmd_replay(hlo_cli_t* cli, hlo_strbuf_t* out) {
   replay_t r = {.cli = cli};
   hlo_arena_init(&r.arena, 0);
   hlo_status_t status = replay(&r, out);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// hlocc tune --calibrate: the description of this machine (hlocc info) with rates that were
+// hlocc-dev tune --calibrate: the description of this machine (hlocc info) with rates that were
 // measured by small programs, one thread each, for --cpu=@FILE. --tiles is in tune_tiles.c.
 #include <float.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/os.h"
-#include "cli/tune.h"
+#include "dev/tune.h"
 #include "compiler/execute.h"
 
 enum {
@@ -170,15 +170,16 @@ static hlo_status_t calibrate(const hlo_cli_t* cli, hlo_tile_target_t* target) {
   return hlo_ok();
 }
 
-hlo_status_t hlo_cli_cmd_tune(hlo_cli_t* cli, hlo_strbuf_t* out) {
-  if (cli->calibrate == !!cli->tiles) {
+hlo_status_t hlo_dev_cmd_tune(hlo_cli_t* cli, hlo_strbuf_t* out) {
+  hlo_dev_t* dev = hlo_dev_of(cli);
+  if (dev->calibrate == !!dev->tiles) {
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "tune wants --calibrate or --tiles=FILE");
   }
   hlo_cpu_t cpu;
   hlo_target_t target;
   HLO_TRY(hlo_cpu_detect(cli->config.cpu, &cpu));
   HLO_TRY(hlo_target_find(cli->config.cpu, false, &target));
-  if (cli->tiles) return hlo_tune_tiles(cli, &target, out);
+  if (dev->tiles) return hlo_tune_tiles(dev, &target, out);
   HLO_TRY(calibrate(cli, &target.tile));
   hlo_cli_print_machine(cli, &cpu, &target, out);
   return hlo_ok();

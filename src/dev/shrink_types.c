@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/shrink_impl.h"
+#include "dev/shrink_impl.h"
 #include "ir/clone.h"
 #include "ir/infer.h"
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// hlocc reduce: the smallest program found on which a command still fails as on the given one.
+// hlocc-dev reduce: the smallest program found on which a command still fails as on the given one.
 #include <stdio.h>
 #include <string.h>
 
 #include "base/os.h"
-#include "cli/cli.h"
-#include "cli/shrink.h"
+#include "dev/dev.h"
+#include "dev/shrink.h"
 #include "ir/print.h"
 #include "passes/splice.h"
 
@@ -15,7 +15,7 @@ enum { PATH_BYTES = 4096 };
 enum { TIMEOUT_FACTOR = 10 };
 
 typedef struct reducer {
-  const hlo_cli_t* cli;
+  const hlo_dev_t* dev;
   char folder[PATH_BYTES], file[PATH_BYTES + 16];
   const char* script;  // for sh: the command, and the file behind it
   uint64_t timeout_ns;
@@ -39,8 +39,8 @@ static hlo_status_t run_command(reducer_t* r, const hlo_module_t* module, hlo_st
   return hlo_os_process_run(arguments, r->timeout_ns, output, out_exit_code);
 }
 
-static bool says(const hlo_cli_t* cli, const hlo_strbuf_t* output) {
-  return !cli->message || strstr(hlo_strbuf_text(output), cli->message);
+static bool says(const hlo_dev_t* dev, const hlo_strbuf_t* output) {
+  return !dev->message || strstr(hlo_strbuf_text(output), dev->message);
 }
 
 // Another exit status, other words and a program that hangs are other faults.
@@ -49,7 +49,7 @@ static hlo_status_t still_fails(void* context, const hlo_module_t* module, bool*
   hlo_strbuf_t output = {0};
   int exit_code = 0;
   hlo_status_t status = run_command(r, module, &output, &exit_code);
-  *out_fails = hlo_status_is_ok(status) && exit_code == r->exit_code && says(r->cli, &output);
+  *out_fails = hlo_status_is_ok(status) && exit_code == r->exit_code && says(r->dev, &output);
   if (hlo_status_code(status) == HLO_STATUS_DEADLINE_EXCEEDED) {
     hlo_status_release(status);
     status = hlo_ok();
@@ -60,7 +60,7 @@ static hlo_status_t still_fails(void* context, const hlo_module_t* module, bool*
 
 // What the command says of the given program is what is looked for.
 static hlo_status_t run_first(reducer_t* r, const hlo_module_t* module) {
-  const hlo_cli_t* cli = r->cli;
+  const char* file = r->dev->cli.file;
   hlo_strbuf_t output = {0};
   uint64_t begin = hlo_os_now_ns();
   r->timeout_ns = UINT64_MAX;
@@ -71,11 +71,11 @@ static hlo_status_t run_first(reducer_t* r, const hlo_module_t* module) {
   if (hlo_status_is_ok(status) && r->exit_code == 0) {
     status = hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
                                "%s: error: the command does not fail on it, as hlocc prints it",
-                               cli->file);
-  } else if (hlo_status_is_ok(status) && !says(cli, &output)) {
+                               file);
+  } else if (hlo_status_is_ok(status) && !says(r->dev, &output)) {
     status = hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
                                "%s: error: the command fails on it, but does not say '%s': %.1000s",
-                               cli->file, cli->message, hlo_strbuf_text(&output));
+                               file, r->dev->message, hlo_strbuf_text(&output));
   }
   hlo_strbuf_deinit(&output);
   return status;
@@ -94,20 +94,21 @@ static hlo_status_t reduce(reducer_t* r, hlo_module_t** module, hlo_strbuf_t* ou
   HLO_TRY(run_first(r, *module));
   HLO_TRY(hlo_shrink(module, still_fails, r));
   hlo_strbuf_printf(out, "// %u of %u operations of %s; the command was run %u times\n",
-                    count_operations(*module), before, r->cli->file, r->run_count);
-  return hlo_cli_print(r->cli, *module, out);
+                    count_operations(*module), before, r->dev->cli.file, r->run_count);
+  return hlo_cli_print(&r->dev->cli, *module, out);
 }
 
-hlo_status_t hlo_cli_cmd_reduce(hlo_cli_t* cli, hlo_strbuf_t* out) {
-  if (!cli->command) {
+hlo_status_t hlo_dev_cmd_reduce(hlo_cli_t* cli, hlo_strbuf_t* out) {
+  const hlo_dev_t* dev = hlo_dev_of(cli);
+  if (!dev->command) {
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
                              "reduce wants --command=COMMAND, which fails on the program");
   }
   reducer_t* r = hlo_arena_alloc_zeroed(&cli->arena, sizeof *r);
-  char* script = hlo_arena_alloc(&cli->arena, strlen(cli->command) + sizeof " \"$1\"");
+  char* script = hlo_arena_alloc(&cli->arena, strlen(dev->command) + sizeof " \"$1\"");
   if (!r || !script) return hlo_arena_status(&cli->arena);
-  r->cli = cli;
-  r->script = strcat(strcpy(script, cli->command), " \"$1\"");
+  r->dev = dev;
+  r->script = strcat(strcpy(script, dev->command), " \"$1\"");
   hlo_module_t* module = NULL;
   HLO_TRY(hlo_cli_load(cli, &module));
   hlo_status_t status = hlo_os_directory_create_temporary(NULL, r->folder, sizeof r->folder);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests of shrinking: modules that "fail" by what is in them become the smallest that do.
-#include "cli/shrink.h"
+#include "dev/shrink.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
