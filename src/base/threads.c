@@ -191,6 +191,11 @@ struct hlo_pool {
   worker_t* idle;         // mutex; the last to become idle first
   uint32_t running_jobs;  // mutex; jobs taken and not finished
   bool stopping;          // mutex
+  bool is_retired;        // mutex; set with `stopping`, after the fields for it
+
+  atomic_uint living;  // of a retired pool: workers that have not ended, and who retires it
+  void (*after)(void* context);
+  void* after_context;
 
   const uint32_t* fork_mark;  // NULL: compare process_id
   int64_t process_id;
@@ -199,6 +204,17 @@ struct hlo_pool {
 };
 
 static _Thread_local const hlo_pool_t* t_pool;  // whose worker this thread is
+static _Thread_local uint32_t t_no_wait;        // calls of hlo_thread_no_wait_begin()
+
+void hlo_thread_no_wait_begin(void) {
+  ++t_no_wait;
+}
+void hlo_thread_no_wait_end(void) {
+  --t_no_wait;
+}
+bool hlo_thread_may_wait(void) {
+  return !t_pool && t_no_wait == 0;
+}
 
 static void push(queue_t* queue, hlo_job_t* job) {
   job->next = NULL;
@@ -426,6 +442,21 @@ static bool is_finished_locked(const hlo_pool_t* pool) {
   return pool->stopping && !pool->jobs.head && !pool->first_loop && pool->running_jobs == 0;
 }
 
+static void free_pool(hlo_pool_t* pool) {
+  hlo_os_fork_mark_release(pool->fork_mark);
+  hlo_mutex_deinit(&pool->mutex);
+  hlo_mem_free(pool);
+}
+
+// The last one frees the pool. acq_rel: it sees all that the others did.
+static void leave_retired(hlo_pool_t* pool) {
+  if (atomic_fetch_sub_explicit(&pool->living, 1, memory_order_acq_rel) != 1) return;
+  void (*after)(void* context) = pool->after;
+  void* context = pool->after_context;
+  free_pool(pool);
+  if (after) after(context);
+}
+
 static void* worker_main(void* argument) {
   worker_t* worker = argument;
   hlo_pool_t* pool = worker->pool;
@@ -441,10 +472,14 @@ static void* worker_main(void* argument) {
     loop_t* loop = join_loop_locked(pool, &number);
     hlo_job_t* job = loop ? NULL : take_job_locked(pool);
     if (!loop && !job) {
-      const bool is_finished = is_finished_locked(pool);
+      const bool is_finished = is_finished_locked(pool), is_retired = pool->is_retired;
       if (!is_finished) become_idle_locked(worker);
       hlo_mutex_unlock(&pool->mutex);
-      if (is_finished) return NULL;
+      if (is_finished) {
+        t_pool = NULL;
+        if (is_retired) leave_retired(pool);
+        return NULL;
+      }
       await_call(worker, &idle_since);
       hlo_os_thread_return(&worker->detour);
       continue;
@@ -476,12 +511,6 @@ static int start_worker(worker_t* worker) {
 }
 
 // ---- pool, public ------------------------------------------------------------------------------
-
-static void free_pool(hlo_pool_t* pool) {
-  hlo_os_fork_mark_release(pool->fork_mark);
-  hlo_mutex_deinit(&pool->mutex);
-  hlo_mem_free(pool);
-}
 
 hlo_status_t hlo_pool_create(uint32_t worker_count, hlo_pool_t** out_pool) {
   uint32_t count = worker_count ? worker_count : hlo_os_usable_cpu_count();
@@ -527,6 +556,20 @@ void hlo_pool_release(hlo_pool_t* pool) {
   call_workers(called);
   for (uint32_t i = 0; i < pool->worker_count; ++i) pthread_join(pool->workers[i].thread, NULL);
   free_pool(pool);
+}
+
+void hlo_pool_retire(hlo_pool_t* pool, void (*after)(void* context), void* context) {
+  HLO_ASSERT(!hlo_pool_is_orphaned(pool), "a forked child has no workers that could end");
+  for (uint32_t i = 0; i < pool->worker_count; ++i) pthread_detach(pool->workers[i].thread);
+  pool->after = after;
+  pool->after_context = context;
+  atomic_init(&pool->living, pool->worker_count + 1);
+  hlo_mutex_lock(&pool->mutex);
+  pool->stopping = pool->is_retired = true;
+  worker_t* called = take_idle_locked(pool, SIZE_MAX);
+  hlo_mutex_unlock(&pool->mutex);
+  call_workers(called);
+  leave_retired(pool);
 }
 
 uint32_t hlo_pool_worker_count(const hlo_pool_t* pool) {

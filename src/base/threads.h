@@ -77,6 +77,15 @@ bool hlo_gate_is_open(hlo_gate_t* gate);
 /// Waits until open, at most timeout_ns (UINT64_MAX: for ever); false when the time has passed.
 bool hlo_gate_await(hlo_gate_t* gate, uint64_t timeout_ns);
 
+// ---- threads that must not wait -----------------------------------------------------------------
+
+/// Code that others wait for, as callbacks, runs between these two calls, which nest: what it waits
+/// for could wait for this thread.
+void hlo_thread_no_wait_begin(void);
+void hlo_thread_no_wait_end(void);
+/// False between them, and on the workers of every pool.
+bool hlo_thread_may_wait(void);
+
 // ---- the pool ----------------------------------------------------------------------------------
 
 /// One unit of work, embedded in what it works on. The pool owns it from submit until `run` is
@@ -97,6 +106,9 @@ hlo_status_t hlo_pool_create(uint32_t worker_count, hlo_pool_t** out_pool) HLO_M
 /// Runs everything already submitted, joins all threads, frees the pool. Not from its own worker.
 /// In a forked child, where the threads do not exist, only frees.
 void hlo_pool_release(hlo_pool_t* pool);
+/// The same without waiting, on any thread: the last worker to end frees the pool, then calls
+/// `after`. Not in a forked child.
+void hlo_pool_retire(hlo_pool_t* pool, void (*after)(void* context), void* context);
 
 uint32_t hlo_pool_worker_count(const hlo_pool_t* pool);
 /// True on a worker thread of this pool.

@@ -334,6 +334,53 @@ static void test_environment_of_loops(void** state) {
 
 // ---- the rest ----------------------------------------------------------------------------------
 
+typedef struct retirement {
+  hlo_job_t job;
+  hlo_pool_t* pool;
+  atomic_int* done;
+  int left;
+  bool may_wait;
+  hlo_gate_t gone;
+} retirement_t;
+
+static void note_gone(void* context) {
+  retirement_t* retirement = context;
+  retirement->may_wait = hlo_thread_may_wait();
+  hlo_gate_open(&retirement->gone);
+}
+
+// Retires its pool, then brings more work.
+static void retire_and_go_on(hlo_job_t* job) {
+  retirement_t* retirement = (retirement_t*)job;
+  if (retirement->left == 3) hlo_pool_retire(retirement->pool, note_gone, retirement);
+  assert_false(hlo_thread_may_wait());
+  atomic_fetch_add(retirement->done, 1);
+  if (retirement->left-- > 0) hlo_pool_submit(retirement->pool, job);
+}
+
+static void test_workers_retire_their_pool(void** state) {
+  (void)state;
+  for (uint32_t workers = 1; workers <= WORKER_COUNT; ++workers) {
+    atomic_int done = 0;
+    retirement_t retirement = {
+        .job.run = retire_and_go_on, .pool = create_pool(workers), .done = &done, .left = 5};
+    hlo_pool_submit(retirement.pool, &retirement.job);
+    assert_true(hlo_gate_await(&retirement.gone, UINT64_MAX));
+    assert_int_equal(done, 6);
+    assert_true(retirement.may_wait);
+  }
+  retirement_t idle = {.pool = create_pool(WORKER_COUNT)};
+  hlo_pool_retire(idle.pool, note_gone, &idle);
+  assert_true(hlo_gate_await(&idle.gone, UINT64_MAX));
+  assert_true(hlo_thread_may_wait());
+  hlo_thread_no_wait_begin();
+  hlo_thread_no_wait_begin();
+  hlo_thread_no_wait_end();
+  assert_false(hlo_thread_may_wait());
+  hlo_thread_no_wait_end();
+  assert_true(hlo_thread_may_wait());
+}
+
 static void test_gate_times_out(void** state) {
   (void)state;
   hlo_gate_t gate = {0};
@@ -415,6 +462,7 @@ int main(void) {
       cmocka_unit_test(test_many_hosts),
       cmocka_unit_test(test_environment_of_loops),
       cmocka_unit_test(test_release_runs_what_is_queued),
+      cmocka_unit_test(test_workers_retire_their_pool),
       cmocka_unit_test(test_gate_times_out),
       cmocka_unit_test(test_create_fails_cleanly),
       cmocka_unit_test(test_locks),

@@ -90,13 +90,22 @@ hlocc_error_t* hlocc_client_create(const hlocc_client_options_t* options,
   return NULL;
 }
 
-void hlocc_client_free(hlocc_client_t* client) {
-  if (!client || atomic_fetch_sub_explicit(&client->count, 1, memory_order_acq_rel) != 1) return;
-  if (client->client) hlo_client_release(client->client);
+// Frees what the runtime's client was lent.
+static void free_client(void* context) {
+  hlocc_client_t* client = context;
   hlo_compile_cache_release(client->cache);
   hlo_observer_deinit(&client->observer);
   hlo_config_deinit(&client->config);
   hlo_mem_free(client);
+}
+
+void hlocc_client_free(hlocc_client_t* client) {
+  if (!client || atomic_fetch_sub_explicit(&client->count, 1, memory_order_acq_rel) != 1) return;
+  if (client->client) {
+    hlo_client_release_then(client->client, free_client, client);
+  } else {
+    free_client(client);
+  }
 }
 
 uint32_t hlocc_client_device_count(const hlocc_client_t* client) {

@@ -5,15 +5,25 @@
 
 // --- Life ----------------------------------------------------------------------------------------
 
-static void destroy_client(PJRT_Client* client) {
-  if (client == NULL) return;
-  hlo_pjrt_devices_destroy(client);
-  hlo_pjrt_topology_destroy(client->topology);
-  if (client->client != NULL) hlo_client_release(client->client);
+/// Frees what the runtime's client was lent.
+static void free_client(void* context) {
+  PJRT_Client* client = context;
   hlo_mutex_deinit(&client->user_data_lock);
   hlo_arena_deinit(&client->arena);
   hlo_pjrt_settings_deinit(&client->settings);
   hlo_mem_free(client);
+}
+
+/// In a callback, the rest happens when the work in flight has ended.
+static void destroy_client(PJRT_Client* client) {
+  if (client == NULL) return;
+  hlo_pjrt_devices_destroy(client);
+  hlo_pjrt_topology_destroy(client->topology);
+  if (client->client != NULL) {
+    hlo_client_release_then(client->client, free_client, client);
+  } else {
+    free_client(client);
+  }
 }
 
 static hlo_status_t fill_client(PJRT_Client* client) {

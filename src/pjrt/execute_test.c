@@ -3,6 +3,12 @@
 // Programs through the PJRT C API: compile, ask, launch, donate, serialize, load again.
 #include "pjrt/test_util.h"
 
+#include <dirent.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+#include "runtime/test_util.h"
+
 static const char add_program[] =
     "module @adder {\n"
     "  func.func public @main(%a: tensor<4xf32>, %b: tensor<4xf32>)\n"
@@ -193,6 +199,54 @@ static void test_donated_views_are_not_overwritten(void** state) {
   destroy_loaded(loaded);
 }
 
+// A client, and what was made from it, that goes when its launch ends.
+typedef struct leaving {
+  PJRT_Client* client;
+  PJRT_Buffer *argument, *result;
+  PJRT_LoadedExecutable* loaded;
+  atomic_bool has_left;
+} leaving_t;
+
+static void leave(PJRT_Error* error, void* context) {
+  leaving_t* leaving = context;
+  assert_null(error);
+  destroy_buffer(leaving->argument);
+  destroy_buffer(leaving->result);
+  destroy_loaded(leaving->loaded);
+  destroy_client(leaving->client);
+  atomic_store(&leaving->has_left, true);
+}
+
+static int count_threads(void) {
+  int count = 0;
+  DIR* tasks = opendir("/proc/self/task");
+  assert_non_null(tasks);
+  for (struct dirent* entry; (entry = readdir(tasks)) != NULL;) count += entry->d_name[0] != '.';
+  closedir(tasks);
+  return count;
+}
+
+// The callback runs on a worker of the client that it destroys.
+static void test_callbacks_may_destroy_their_client(void** state) {
+  (void)state;
+  const int threads = count_threads();
+  leaving_t leaving = {.client = create_client(1)};
+  leaving.loaded = compile(leaving.client, HLO_TEST_SINES("100000"));
+  leaving.argument = upload_four(leaving.client, 1);
+  run(leaving.loaded, NULL, &leaving.argument, 1, &leaving.result);
+  PJRT_Event* event = ready_event(leaving.result);
+  PJRT_Event_OnReady_Args args =
+      ARGS(Event_OnReady, .event = event, .callback = leave, .user_arg = &leaving);
+  OK(Event_OnReady, &args);
+  finish(event);
+  enum { POLL_US = 1000, POLLS = 10000 };
+  for (int i = 0; i < POLLS && (!atomic_load(&leaving.has_left) || count_threads() > threads); ++i) {
+    usleep(POLL_US);
+  }
+  assert_true(atomic_load(&leaving.has_left));
+  assert_int_equal(count_threads(), threads);
+}
+
 static void test_launches_that_cannot_be(void** state) {
   PJRT_LoadedExecutable* loaded = compile(*state, add_program);
   PJRT_Buffer* arguments[2] = {upload_four(*state, 1), upload_four(*state, 10)};
@@ -334,6 +388,7 @@ int main(void) {
       TEST(test_optimized_program),
       TEST(test_donation),
       TEST(test_donated_views_are_not_overwritten),
+      TEST(test_callbacks_may_destroy_their_client),
       TEST(test_launches_that_cannot_be),
       TEST(test_error_arguments_make_error_results),
       TEST(test_serialization),

@@ -123,6 +123,7 @@ static void set_storage(hlo_buffer_t* buffer, hlo_storage_t* storage) {
 }
 
 typedef struct fulfilment {
+  hlo_client_t* client;
   hlo_storage_t* alias_storage;
   hlo_event_t* alias_ready;
   hlo_event_waiter_t waiter;
@@ -136,7 +137,9 @@ static void fulfil_when_ready(void* context, hlo_status_t status) {
   hlo_event_release(f->alias_ready);
   hlo_storage_release(f->alias_storage);
   hlo_buffer_use_end(&f->source);
+  hlo_client_t* client = f->client;
   hlo_mem_free(f);
+  hlo_client_work_end(client);
 }
 
 // Elements of one array are at the same places in both buffers; arrays of other shapes share bytes.
@@ -159,6 +162,11 @@ static hlo_status_t fulfil_from(hlo_buffer_t* alias, hlo_storage_t* storage, hlo
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
                              "an alias buffer cannot take a value of another layout");
   }
+  hlo_client_t* client = hlo_memory_client(alias->memory);
+  if (hlo_memory_client(source->memory) != client) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                             "an alias buffer cannot take a value of another client");
+  }
   fulfilment_t* f = hlo_mem_alloc_zeroed(sizeof *f);
   if (!f) return hlo_status_out_of_memory(sizeof *f);
   hlo_status_t status = hlo_buffer_use_begin(source, &f->source);
@@ -166,6 +174,8 @@ static hlo_status_t fulfil_from(hlo_buffer_t* alias, hlo_storage_t* storage, hlo
     hlo_mem_free(f);
     return status;
   }
+  hlo_client_work_begin(client);
+  f->client = client;
   f->alias_storage = storage;
   f->alias_ready = hlo_event_retain(alias->ready);
   hlo_event_on_ready(f->source.ready, &f->waiter, fulfil_when_ready, f);

@@ -19,6 +19,9 @@ struct hlo_client {
   atomic_ullong run_id;
   atomic_ullong work_count;  // launches and copies in flight, and one until the release begins
   hlo_gate_t idle;           // opened by whoever takes the count to zero
+  bool is_retired;           // nobody waits for that: its threads free the client
+  void (*after)(void* context);  // NULL: nothing
+  void* after_context;
   hlo_flight_t flight;
   uint32_t device_count;
   hlo_device_t devices[];
@@ -90,17 +93,37 @@ hlo_status_t hlo_client_create(const hlo_client_options_t* options, hlo_client_t
   return hlo_ok();
 }
 
-void hlo_client_release(hlo_client_t* client) {
-  if (!client) return;
-  if (!hlo_pool_is_orphaned(client->pool)) {
-    hlo_flight_stop_unseen(client);
+// Frees what is left when the threads are gone.
+static void free_client(void* context) {
+  hlo_client_t* client = context;
+  void (*after)(void* context) = client->after;
+  void* after_context = client->after_context;
+  hlo_heap_release(client->heap);
+  hlo_mutex_deinit(&client->flight.lock);
+  hlo_mem_free(client);
+  if (after) after(after_context);
+}
+
+void hlo_client_release_then(hlo_client_t* client, void (*after)(void* context), void* context) {
+  const bool has_threads = !hlo_pool_is_orphaned(client->pool);
+  client->after = after;
+  client->after_context = context;
+  client->is_retired = has_threads && !hlo_thread_may_wait();
+  if (has_threads) hlo_flight_stop_unseen(client);
+  if (client->is_retired) {
+    hlo_client_work_end(client);
+    return;
+  }
+  if (has_threads) {
     hlo_client_work_end(client);
     hlo_gate_await(&client->idle, UINT64_MAX);
   }
   hlo_pool_release(client->pool);
-  hlo_heap_release(client->heap);
-  hlo_mutex_deinit(&client->flight.lock);
-  hlo_mem_free(client);
+  free_client(client);
+}
+
+void hlo_client_release(hlo_client_t* client) {
+  if (client) hlo_client_release_then(client, NULL, NULL);
 }
 
 uint32_t hlo_client_device_count(const hlo_client_t* client) { return client->device_count; }
@@ -152,7 +175,10 @@ void hlo_client_work_begin(hlo_client_t* client) {
 void hlo_client_work_end(hlo_client_t* client) {
   hlo_trace_flush(client->trace);  // frameworks may leave without releasing the client
   // acq_rel: the release sees all that the work did
-  if (atomic_fetch_sub_explicit(&client->work_count, 1, memory_order_acq_rel) == 1) {
+  if (atomic_fetch_sub_explicit(&client->work_count, 1, memory_order_acq_rel) != 1) return;
+  if (client->is_retired) {
+    hlo_pool_retire(client->pool, free_client, client);
+  } else {
     hlo_gate_open(&client->idle);
   }
 }

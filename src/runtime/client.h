@@ -59,8 +59,11 @@ typedef struct hlo_client_options {
 hlo_status_t hlo_client_create(const hlo_client_options_t* options,
                                hlo_client_t** out_client) HLO_MUST_USE;
 /// Stops the programs whose results nobody can see, waits for other work still running, joins the
-/// threads, frees the client.
+/// threads, frees the client. A thread that must not wait, as one in a callback, returns at once:
+/// then the last thread of the client frees it when its work has ended.
 void hlo_client_release(hlo_client_t* client);
+/// The same; calls `after` when the client is gone, to free what it was lent. On any thread.
+void hlo_client_release_then(hlo_client_t* client, void (*after)(void* context), void* context);
 
 uint32_t hlo_client_device_count(const hlo_client_t* client);
 hlo_device_t* hlo_client_device(const hlo_client_t* client, uint32_t index);

@@ -120,12 +120,14 @@ static void call_waiters(hlo_event_t* event, hlo_event_waiter_t* oldest) {
     return;
   }
   ++calls->depth;
+  hlo_thread_no_wait_begin();
   while (oldest) {
     hlo_event_waiter_t* waiter = oldest;
     oldest = waiter->next;  // the callback may free it
     waiter->callback(waiter->context, event->status);
   }
   if (calls->depth == NESTED_LIMIT) run_postponed(calls);
+  hlo_thread_no_wait_end();
   --calls->depth;
 }
 

@@ -177,12 +177,83 @@ static void poison_releases_who_waits(void** state) {
   }
 }
 
+// ---- released in callbacks
+
+// Releases the client of a launch and all that was made from it.
+typedef struct departure {
+  fixture_t f;
+  hlo_event_waiter_t waiter;
+  hlo_gate_t gone;
+} departure_t;
+
+static void note_gone(void* context) {
+  hlo_gate_open(context);
+}
+
+static void release_all(void* context, hlo_status_t status) {
+  (void)status;
+  departure_t* departure = context;
+  for (uint32_t d = 0; d < DEVICES; ++d) {
+    hlo_buffer_release(departure->f.arguments[d]);
+    hlo_buffer_release(departure->f.results[d]);
+  }
+  hlo_client_release_then(departure->f.client, note_gone, &departure->gone);
+}
+
+static void await_departure(departure_t* departure) {
+  assert_true(hlo_gate_await(&departure->gone, 60ull * 1000 * 1000 * 1000));
+}
+
+// On the client's only worker, which ends the launch; a copy that somebody waits for goes on.
+static void clients_are_released_on_their_worker(void** state) {
+  (void)state;
+  departure_t departure = {0};
+  float got[COUNT] = {0};
+  hlo_event_t* copied = NULL;
+  start(HLO_TEST_SINES("100000"), "native", 1, 0, &departure.f);
+  hlo_event_t* ready = hlo_buffer_ready_event(departure.f.results[0]);
+  hlo_event_on_ready(ready, &departure.waiter, release_all, &departure);
+  check(hlo_buffer_to_host(departure.f.results[0], got, sizeof got, NULL, &copied));
+  await_departure(&departure);
+  check(hlo_event_await(copied, 0));
+  assert_true(got[0] > 0 && got[0] < 0.1F);
+  hlo_event_release(copied);
+  hlo_event_release(ready);
+}
+
+// On the thread that makes a copy and tells its end.
+static void clients_are_released_in_callbacks_of_copies(void** state) {
+  (void)state;
+  departure_t departure = {0};
+  hlo_memory_t* memory;
+  hlo_buffer_t* alias;
+  float got[COUNT] = {0};
+  hlo_event_t* copied = NULL;
+  check(hlo_client_create(&(hlo_client_options_t){.thread_count = 1}, &departure.f.client));
+  memory = &hlo_client_device(departure.f.client, 0)->memories[HLO_MEMORY_DEVICE];
+  const int64_t dims[] = {COUNT};
+  const hlo_buffer_shape_t shape = {.dtype = HLO_DTYPE_F32, .rank = 1, .dims = dims};
+  const float values[COUNT] = {1, 2, 3, 4};
+  check(hlo_buffer_create_alias(memory, &shape, &alias));
+  check(hlo_buffer_from_host(memory, &shape, values, NULL, HLO_HOST_IMMUTABLE_ONLY_DURING_CALL,
+                             NULL, &departure.f.arguments[0]));
+  check(hlo_buffer_to_host(alias, got, sizeof got, NULL, &copied));
+  hlo_event_on_ready(copied, &departure.waiter, release_all, &departure);
+  departure.f.results[0] = alias;
+  check(hlo_buffer_fulfill(alias, departure.f.arguments[0], hlo_ok()));
+  await_departure(&departure);
+  assert_true(got[3] == 4);
+  hlo_event_release(copied);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(clients_stop_what_nobody_sees),
       cmocka_unit_test(clients_wait_for_what_is_seen),
       cmocka_unit_test(poison_ends_a_launch),
       cmocka_unit_test(poison_releases_who_waits),
+      cmocka_unit_test(clients_are_released_on_their_worker),
+      cmocka_unit_test(clients_are_released_in_callbacks_of_copies),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -132,7 +132,11 @@ static hlo_storage_t* storage_free(hlo_storage_t* storage) {
                               memory_order_relaxed);
   }
   hlo_block_release(hlo_client_heap(hlo_memory_client(storage->memory)), storage->block);
-  if (storage->release) storage->release(storage->release_context);
+  if (storage->release) {
+    hlo_thread_no_wait_begin();
+    storage->release(storage->release_context);
+    hlo_thread_no_wait_end();
+  }
   hlo_mutex_deinit(&storage->lock);
   hlo_mem_free(storage);
   return target;
