@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a fusion is computed: its output's elements as loops over digits, cut so that every access is
-// affine and every guard decided, one loop over lanes, and chunks for parallel_for (see kernel.h).
+// Chooses how loops compute a fusion (see kernel.h): the loops of its output, split so that every
+// access is affine and every mask decided, the loop that runs over lanes, and the chunks for
+// parallel_for.
 #include <string.h>
 
 #include "base/mem.h"
 #include "codegen/loops/kernel_choose.h"
 #include "codegen/math/elementwise.h"
 
-// Bytes of the lanes that an instance needs: its elements, and its offsets where they are vectors.
+// Bytes per lane of an instance: of its element, and of its offset if that is a vector.
 static uint32_t lane_bytes(const hlo_tiled_t* tiled) {
   hlo_dtype_t dtype = tiled->kind == HLO_TILED_PRODUCT ? hlo_tiled_sum_dtype(tiled->value->def)
                                                        : tiled->value->type->dtype;
@@ -66,7 +67,8 @@ static hlo_status_t choose_loops(hlo_kernel_t* kernel, hlo_arena_t* scratch,
   return hlo_ok();
 }
 
-// Whether an instance's elements come one by one: gathered, or where nothing has lanes.
+// Returns true if an instance is computed element by element: gathered, or in a kernel without
+// lanes.
 static bool is_one_by_one(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling,
                           const hlo_tiled_t* tiled) {
   if (kernel->kind == HLO_KERNEL_POINTS) {
@@ -80,7 +82,7 @@ static bool is_one_by_one(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling
          !hlo_kernel_table_pieces(kernel->target, tiled, kernel->lanes);
 }
 
-// Adds what the loops of a piece do; loaded: bytes by input, as often as they are loaded.
+// Adds the work of a segment's loops; loaded: bytes by input, each time they are loaded.
 static void add_work(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling, double* loaded,
                      hlo_tile_work_t* work) {
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {
@@ -103,7 +105,7 @@ static void add_work(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling, dou
   }
 }
 
-// The roofline of all pieces together.
+// The roofline of all segments together.
 static hlo_status_t estimate(hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces,
                              hlo_arena_t* scratch) {
   const hlo_fusion_t* fusion = kernel->fusion;
@@ -123,8 +125,8 @@ static hlo_status_t estimate(hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pi
   return hlo_ok();
 }
 
-// Whether a load's elements are all among those that one turn of a woven kernel stores to an output,
-// having read what it needs.
+// Returns true if one iteration of an interleaved kernel reads, before it stores to an output,
+// exactly elements that it stores there.
 static bool is_read_where_interleaved(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling,
                                 const hlo_expr_t* load, const hlo_expr_t* output) {
   const uint32_t interleaved = kernel->interleaved_loop;
@@ -151,9 +153,9 @@ static bool is_read_in_place(const hlo_kernel_t* kernel, const hlo_tiling_t* til
                             is_read_where_interleaved(kernel, tiling, load, output));
 }
 
-// Inputs that are read elsewhere than where an output is written cannot share its memory.
+// Inputs that are also read where the output is not yet written cannot share its memory.
 void hlo_kernel_find_shareable(hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
-  // Side outputs are stored while the rest is still read.
+  // Extra outputs are stored while the rest is still being read.
   for (uint32_t o = hlo_kernel_main_count(kernel); o < kernel->fusion->output_count; ++o) {
     kernel->shareable[o] = 0;
   }
@@ -171,7 +173,7 @@ void hlo_kernel_find_shareable(hlo_kernel_t* kernel, const hlo_tiling_t* tiling)
   }
 }
 
-// Whether some output leaves the caches anyway before anyone can read it there.
+// Returns true if some output leaves the caches before anyone could read it there.
 static bool has_large_output(const hlo_kernel_t* kernel) {
   for (uint32_t i = 0; i < hlo_kernel_main_count(kernel); ++i) {
     const hlo_value_t* output = hlo_tiled_written(kernel->fusion->outputs[i]);
@@ -181,7 +183,7 @@ static bool has_large_output(const hlo_kernel_t* kernel) {
   return false;
 }
 
-// Squares are stored line by line only where a vector is a line.
+// Transposed blocks are stored line by line only if a vector is a line.
 static bool is_streamed(const hlo_kernel_t* kernel) {
   bool is_apart = kernel->kind == HLO_KERNEL_POINTS || kernel->kind == HLO_KERNEL_INTERLEAVED;
   if (is_apart || kernel->is_sweep) return false;
@@ -189,8 +191,8 @@ static bool is_streamed(const hlo_kernel_t* kernel) {
   return has_large_output(kernel) && (kernel->kind != HLO_KERNEL_TRANSPOSE || has_whole_lines);
 }
 
-// How many of the outermost loops are the same in all segments. Reductions belong outside of loops
-// that they do not depend on, so segments with such have loops of their own.
+// Returns the number of outermost loops that all segments share. Reductions are placed outside the
+// loops they do not depend on, so segments with such reductions have loops of their own.
 static uint32_t common_levels(const hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces) {
   if (pieces->count < 2 || kernel->kind == HLO_KERNEL_INTERLEAVED) return 0;
   for (uint32_t i = 0; i < pieces->count; ++i) {
@@ -228,7 +230,7 @@ static hlo_status_t create(hlo_kernel_t* kernel, hlo_arena_t* scratch) {
   return hlo_ok();
 }
 
-// The members that a form computes: the last one, and how many there are.
+// Finds the members that a form computes: the last one and their number.
 static const hlo_node_t* find_product(const hlo_fusion_t* fusion, const hlo_kernel_form_t* form,
                                       uint32_t* out_count) {
   const hlo_node_t* found = NULL;
@@ -248,7 +250,7 @@ static void summarize(hlo_kernel_t* kernel) {
   s->chunk_counts[0] = kernel->chunk_count;
   if (kernel->form) kernel->form->plan(kernel, s);
   if (kernel->form || kernel->cut != HLO_KERNEL_CUT_REDUCTION) return;
-  uint64_t elements = (uint64_t)kernel->spaces[0].element_count;  // one, or columns
+  uint64_t elements = (uint64_t)kernel->spaces[0].element_count;  // one element, or columns
   s->phase_count = 2;
   s->scratch_bytes = kernel->chunk_count * kernel->partial_count * elements * sizeof(uint64_t);
 }
@@ -309,7 +311,7 @@ hlo_status_t hlo_kernel_create(hlo_fusion_t* fusion, const hlo_target_t* target,
              : hlo_ok();
 }
 
-// Lanes are chosen again.
+// Chooses the lanes again, for the explanation.
 static hlo_status_t explain_lanes(const hlo_kernel_t* kernel, hlo_arena_t* scratch,
                                   hlo_strbuf_t* out) {
   hlo_kernel_pieces_t* pieces = hlo_arena_alloc_zeroed(scratch, sizeof *pieces);

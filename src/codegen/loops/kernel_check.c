@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why loops that could compute a fusion should not: what they compute again and again, or one by
-// one, is cheaper kept in memory, by fusions of its own.
+// Refuses fusions that loops could compute but should not: values that would be recomputed too
+// often, or element by element, are cheaper in memory, computed by fusions of their own.
 #include <math.h>
 
 #include "codegen/loops/kernel_choose.h"
 #include "codegen/math/elementwise.h"
 
 enum {
-  SHORT_REDUCTION = 256,  // elements of a reduction that is soon done
-  NOT_CHEAP = 4,          // hlo_elementwise_cost() of what is more than a plain instruction,
-  COSTLY = 10,            // and of functions, as exp is
-  MOST_AGAIN = 32,        // plain ops for each element that are done again
+  SHORT_REDUCTION = 256,  // elements of a reduction that takes little time
+  NOT_CHEAP = 4,          // hlo_elementwise_cost() above that of a plain instruction,
+  COSTLY = 10,            // and that of functions such as exp
+  MOST_AGAIN = 32,        // plain ops per element that are recomputed
 };
 
-// How often an op may be computed for each element that is wanted of it, with room for pieces whose
-// edges overlap. The loops of one reduction may run its operands again: softmax needs its
-// exponentials twice, for their sum and for the quotients.
+// How often an op may be computed per element that is needed, with a margin for overlapping
+// segments. The loops of one reduction may recompute its operands: softmax needs its exponentials
+// twice, for their sum and for the quotients.
 static const double MOST_REDUCTIONS = 1.5, MOST_COSTLY = 2.5, MOST_OTHERS = 3.5;
 
-// The digits of all loops around an instance: those it depends on, and where one of them is a
-// reduction's, those that the reduction depends on.
+// The loops around an instance: those it depends on, and, if one of them belongs to a reduction,
+// those that the reduction depends on.
 static uint64_t enclosing_loops(const hlo_tiling_t* tiling, const hlo_tiled_t* tiled) {
   uint64_t loops = hlo_tiling_computed_loops(tiling, tiled);
   if (tiling->space_count == 1) return loops;                             // no reductions
@@ -34,8 +34,8 @@ static uint64_t enclosing_loops(const hlo_tiling_t* tiling, const hlo_tiled_t* t
   return loops;
 }
 
-// How often the loops compute an instance: once for every value of the loops down to the innermost
-// one that is around it. Pieces that are woven compute what they have in common once for all.
+// Returns how often an instance is computed: once for every value of the loops down to the
+// innermost one around it. Interleaved segments compute what they share once.
 static double evaluation_count(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling,
                                const hlo_tiled_t* tiled) {
   uint64_t output_loops = hlo_tiled_space_mask(&tiling->spaces[0]);
@@ -52,7 +52,7 @@ static double evaluation_count(const hlo_kernel_t* kernel, const hlo_tiling_t* t
   return count * needed / (is_shared ? (double)kernel->spaces[0].extents[kernel->interleaved_loop] : 1);
 }
 
-// How often an op may be computed for each element that is wanted of it.
+// Returns how often an op may be computed per needed element.
 static double most_repeats(const hlo_tiled_t* tiled) {
   if (tiled->kind == HLO_TILED_REDUCE) return MOST_REDUCTIONS;
   if (tiled->kind != HLO_TILED_COMPUTE) return HUGE_VAL;
@@ -60,14 +60,14 @@ static double most_repeats(const hlo_tiled_t* tiled) {
   return cost >= COSTLY ? MOST_COSTLY : cost >= NOT_CHEAP ? MOST_OTHERS : HUGE_VAL;
 }
 
-// The evaluations of an op that its result, and the result's users, need.
+// Returns the evaluations of an op that its result, and the users of the result, need.
 static double wanted_count(const hlo_tiling_t* tiling, const hlo_tiled_t* tiled) {
   const hlo_node_t* node = tiled->value->def;
   if (node->op == HLO_OP_reduce) {
     return (double)hlo_type_element_count(hlo_node_operand_type(node, 0));
   }
   double count = (double)hlo_type_element_count(node->results[0].type);
-  // Windows and products visit their operands many times by their nature.
+  // Windows and products inherently visit their operands many times.
   bool has_space = tiled->kind == HLO_TILED_REDUCE;
   return has_space ? count * (double)tiling->spaces[tiled->reduction].element_count : count;
 }
@@ -78,8 +78,8 @@ static uint32_t number_in(const hlo_fusion_t* fusion, const hlo_node_t* node) {
   return at;
 }
 
-// Fused work that is done many times over would be cheaper through memory. repeats: by node, added
-// to; plain_work: added what plain ops cost.
+// Refuses work that is repeated so often that memory would be cheaper. repeats: by node, added to;
+// plain_work: the cost of plain ops, added to.
 static hlo_verdict_t check_redundancy(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling,
                                      double* repeats, double* plain_work) {
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {
@@ -99,7 +99,7 @@ static hlo_verdict_t check_redundancy(const hlo_kernel_t* kernel, const hlo_tili
   return hlo_verdict_yes();
 }
 
-// Whether outputs, all of as many elements, have different dimensions.
+// Returns true if outputs of equal element counts have different dimensions.
 static bool has_several_shapes(const hlo_kernel_t* kernel) {
   const hlo_type_t* first = hlo_tiled_written(kernel->fusion->outputs[0])->type;
   for (uint32_t i = 1; i < hlo_kernel_main_count(kernel); ++i) {
@@ -109,9 +109,9 @@ static bool has_several_shapes(const hlo_kernel_t* kernel) {
   return false;
 }
 
-// Lanes along short reductions leave what follows them to be computed one by one, which costs more
-// than memory between the two. Outputs in whose different orders nothing has lanes do not belong
-// together.
+// Lanes along short reductions leave their users to be computed element by element, which costs
+// more than memory in between. Outputs whose orders leave no loop with lanes do not belong in one
+// fusion.
 static hlo_verdict_t check_lanes(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
   if (hlo_kernel_has_lanes(kernel) || tiling->spaces[0].element_count < kernel->lanes ||
       hlo_kernel_row_level(kernel, tiling) < kernel->loop_count) {
@@ -137,7 +137,7 @@ static hlo_verdict_t check_lanes(const hlo_kernel_t* kernel, const hlo_tiling_t*
                                : hlo_verdict_yes();
 }
 
-// Whether a sum over the same space needs `inner`.
+// Returns true if a reduction over the same space needs `inner`.
 static bool is_needed_by_sibling(const hlo_tiling_t* tiling, const hlo_tiled_t* inner) {
   for (uint32_t i = inner->number + 1; i < tiling->instance_count; ++i) {
     const hlo_tiled_t* tiled = tiling->instances[i];
@@ -149,8 +149,8 @@ static bool is_needed_by_sibling(const hlo_tiling_t* tiling, const hlo_tiled_t* 
   return false;
 }
 
-// Sums come before the loops of what needs them, but for those that a guard may leave out: in the
-// loops of another sum over the same space, these would change its digits.
+// Reductions precede the loops of their users, except those under a mask: inside the loops of
+// another reduction over the same space they would change its loop values.
 static hlo_verdict_t check_guarded_sums(const hlo_tiling_t* tiling) {
   bool is_certain[HLO_TILED_MAX_INSTANCES] = {false};
   hlo_tiling_mark_certain(tiling, is_certain);
@@ -193,7 +193,7 @@ static hlo_verdict_t check_extra_outputs(const hlo_kernel_t* kernel, const hlo_t
   if (!kernel->fusion->extra_output_count) return hlo_verdict_yes();
   const hlo_verdict_t verdict = hlo_kernel_check_sides(kernel, tiling);
   if (hlo_verdict_is_no(&verdict)) return verdict;
-  // What could run on many threads by itself is not to wait for what cannot.
+  // Work that could run on many threads must not wait for work that cannot.
   const bool is_serial = hlo_kernel_is_worth_cutting(kernel) && kernel->chunk_count < 2;
   return is_serial ? hlo_verdict_no(HLO_REASON_OUTPUT_SERIAL, NULL) : hlo_verdict_yes();
 }
@@ -203,7 +203,7 @@ static int64_t range_of(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling, 
   return loop->end - loop->low;
 }
 
-// How many chunks compute an instance each for itself, beyond what the loops repeat anyway.
+// Returns how many chunks each compute an instance, beyond the repetitions of the loops.
 static double chunk_repeats(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling,
                             const hlo_tiled_t* tiled) {
   bool needs_outer = tiled->loops >> kernel->loops[0] & 1;
@@ -215,12 +215,12 @@ static double chunk_repeats(const hlo_kernel_t* kernel, const hlo_tiling_t* tili
   return (double)(needs_outer ? parts : parts * range_of(kernel, tiling, 0));
 }
 
-// What all chunks need, as the sum of everything, is better computed once before them, unless it is
-// little beside the rest.
+// A value that all chunks need, such as the sum of everything, is better computed once before them
+// unless it is little work.
 static hlo_verdict_t check_repeats(const hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces) {
   const double MOST = 0.25;
   if (kernel->chunk_count < 2 || kernel->cut == HLO_KERNEL_CUT_REDUCTION) return hlo_verdict_yes();
-  double once = (double)kernel->spaces[0].element_count, again = 0;  // what is stored
+  double once = (double)kernel->spaces[0].element_count, again = 0;  // stored elements
   for (uint32_t i = 0; i < pieces->count; ++i) {
     const hlo_tiling_t* tiling = pieces->tilings[i];
     for (uint32_t k = 0; k < tiling->instance_count; ++k) {

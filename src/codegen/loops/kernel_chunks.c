@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Into which chunks the loops of a kernel are cut for parallel_for: outer loops, or reductions.
+// Splits the loops of a kernel into chunks for parallel_for: outer loops, or reductions.
 #include "codegen/loops/kernel_choose.h"
 #include "codegen/math/elementwise.h"
 
 enum {
-  STRIP_VECTORS = 16,  // chunks of vectors are multiples of so many,
-  SWEPT_VECTORS = 64,  // those of columns of so many
-  SWEPT_ROWS = 32,     // fewer rows are no sweep, and no chunk
+  STRIP_VECTORS = 16,  // chunks of vectors are multiples of this,
+  SWEPT_VECTORS = 64,  // chunks of columns of this
+  SWEPT_ROWS = 32,     // the fewest rows of a sweep or chunk
 };
 
 bool hlo_kernel_is_worth_cutting(const hlo_kernel_t* kernel) {
@@ -32,18 +32,18 @@ bool hlo_kernel_reduces_columns(const hlo_kernel_t* kernel, const hlo_tiling_t* 
   return rows->element_count >= SWEPT_ROWS && hlo_kernel_is_worth_cutting(kernel);
 }
 
-// How many chunks the whole kernel's work is worth.
+// Returns the number of chunks that the kernel's work is worth.
 static int64_t wanted_chunks(const hlo_kernel_t* kernel) {
   return hlo_tile_chunk_count(&kernel->target->tile, kernel->cost_ns, false);
 }
 
-// Cuts `extent` into at most `wanted` chunks of a multiple of `step`; how many they are.
+// Splits `extent` into at most `wanted` chunks of a multiple of `step`; returns their number.
 static uint64_t cut_chunks(hlo_kernel_t* kernel, int64_t extent, int64_t wanted, int64_t step) {
   kernel->chunk_size = hlo_divide_up(hlo_divide_up(extent, wanted), step) * step;
   return (uint64_t)hlo_divide_up(extent, kernel->chunk_size);
 }
 
-// What a loop may be cut into multiples of, so that no vector or tile falls apart.
+// Returns the factor of chunk sizes of a loop that keeps vectors and tiles whole.
 static int64_t cutting_step(const hlo_kernel_t* kernel, uint32_t level) {
   uint32_t rest = kernel->loop_count - level;
   if (kernel->kind == HLO_KERNEL_TRANSPOSE && rest <= 2) return kernel->lanes;
@@ -67,14 +67,14 @@ static void cut_loops(hlo_kernel_t* kernel) {
   }
 }
 
-// The first digit with more than one value: there is one where there is work.
+// Returns the first loop with more than one value; it exists if there is work.
 static uint32_t outermost_loop(const hlo_tiled_space_t* space) {
   uint32_t loop = 0;
   while (space->extents[loop] < 2) ++loop;
   return loop;
 }
 
-// One element reduced from many: the reductions are cut instead, if all run side by side.
+// One element reduced from many: the reductions are split instead if all of them run side by side.
 static hlo_verdict_t cut_reductions(hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
   if (!hlo_kernel_is_worth_cutting(kernel) || kernel->loop_count > 0) return hlo_verdict_yes();
   uint32_t partials = 0, space_number = 0;
@@ -104,7 +104,7 @@ static hlo_verdict_t cut_reductions(hlo_kernel_t* kernel, const hlo_tiling_t* ti
   return hlo_verdict_yes();
 }
 
-/// The reductions of a kernel of columns.
+/// The reductions of a kernel that reduces columns.
 typedef struct columns {
   uint32_t space, partials;
   bool is_swept;   // all run down the same rows, and their accumulators can be in memory
@@ -130,9 +130,9 @@ static columns_t find_columns(const hlo_kernel_t* kernel, const hlo_tiling_t* ti
   return columns;
 }
 
-// Sums of few columns, and those with something behind them: each chunk sweeps rows of its own.
+// Reductions of few columns, or with an epilogue: each chunk sweeps rows of its own.
 static hlo_verdict_t cut_columns(hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
-  enum { FEW_CHUNKS = 4, PART_ROWS = 128 };  // PART_ROWS: that a chunk has at least
+  enum { FEW_CHUNKS = 4, PART_ROWS = 128 };  // PART_ROWS: the fewest rows of a chunk
   bool is_plain =
       kernel->kind == HLO_KERNEL_LANES && kernel->segment_count == 1 && kernel->loop_count == 1;
   bool is_cut = kernel->is_sweep && kernel->chunk_count >= FEW_CHUNKS;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kernel in a few words, for those who read what became of their program.
+// Describes a kernel in a few words, for `--emit=fusion`.
 #include <inttypes.h>
 
 #include "codegen/loops/kernel_impl.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vector IR of a kernel: loops over the output's digits, reductions as loops at the outermost place
-// where their operands are known, one pass over the instances for the rest (see kernel_impl.h,
-// tiled.h).
+// Emits the vector IR of a kernel: loops over the output, reductions as loops at the outermost
+// position where their operands are known, and one pass over the instances for the rest (see
+// kernel_impl.h, tiled.h).
 #include <string.h>
 
 #include "base/mem.h"
@@ -10,10 +10,10 @@
 
 enum {
   PREFETCHED_BYTES = 4096,
-  SHORT_ROW_BYTES = 2 << 10,  // of which several are fetched ahead
-  LONG_ROW_BYTES = 64 << 10,  // that leave no room for another
-  MAX_WRITTEN_OUT = 16,       // points of loops that are written out
-  MAX_WRITTEN_VALUES = 64,    // values at all of them
+  SHORT_ROW_BYTES = 2 << 10,  // rows of which several are prefetched
+  LONG_ROW_BYTES = 64 << 10,  // rows that leave no room for another
+  MAX_WRITTEN_OUT = 16,       // points of loops that are unrolled completely
+  MAX_WRITTEN_VALUES = 64,    // values at all of these points
 };
 
 // ---- leaves
@@ -22,14 +22,14 @@ static uint32_t load_flags(const hlo_emitter_t* e) {
   return e->guard_depth ? 0 : HLO_VIR_INVARIANT;
 }
 
-// What the program around the kernel gives instead of memory; NULL: nothing.
+// Returns the value that the surrounding program gives instead of memory, or NULL.
 static hlo_vir_value_t* given_value(const hlo_emitter_t* e, const hlo_tiled_t* tiled) {
   return e->values ? e->values[tiled->input] : NULL;
 }
 
-// Whether the lanes run along a row that is read for the last time, in a pass that computes more
-// than it reads: one that is kept (kernel_keep.c), or of an input larger than all caches in a kernel
-// that stores little. Plain sums are as quick as memory by themselves.
+// Returns true if the lanes run along a row that is read for the last time, in a pass that computes
+// more than it reads: a cached row (kernel_row_cache.c), or a row of an input larger than all
+// caches in a kernel that stores little. Plain sums are as fast as memory without prefetches.
 static bool is_last_pass(const hlo_emitter_t* e, const hlo_tiled_t* load) {
   const hlo_tiling_t* tiling = e->tiling;
   const hlo_tiled_t* last = e->cached.reduction;
@@ -46,7 +46,7 @@ static bool is_last_pass(const hlo_emitter_t* e, const hlo_tiled_t* load) {
   return last && hlo_tiled_space_mask(&tiling->spaces[last->reduction]) >> e->lane_loop & 1;
 }
 
-// Whether a reduction reads the same array on its way.
+// Returns true if a reduction has read the same array before.
 static bool is_read_twice(const hlo_emitter_t* e, const hlo_tiled_t* load) {
   const hlo_tiling_t* tiling = e->tiling;
   uint64_t output_loops = hlo_tiled_space_mask(&tiling->spaces[0]);
@@ -58,9 +58,9 @@ static bool is_read_twice(const hlo_emitter_t* e, const hlo_tiled_t* load) {
   return false;
 }
 
-// How far behind a vector lies what will be read soon, and nothing fetches by itself: what kernels
-// read that store past the caches, and the next row where this one is in the caches already.
-// 0: nothing.
+// Returns the distance in bytes to memory that will be read soon and that the hardware does not
+// prefetch: operands of kernels that store past the caches, and the next row if this row is in the
+// caches. 0: nothing.
 static int64_t prefetch_distance(const hlo_emitter_t* e, const hlo_tiled_t* load, int64_t bytes) {
   const hlo_kernel_t* kernel = e->kernel;
   int64_t line_bytes = hlo_target_line_bytes(kernel->target);
@@ -147,7 +147,7 @@ hlo_vir_elem_t hlo_emit_lane_integer(const hlo_emitter_t* e, uint32_t lanes) {
                       : HLO_VIR_I64;
 }
 
-// Truth values as 0 and -1.
+// Converts truth values to 0 and -1.
 hlo_vir_value_t* hlo_emit_mask_to_integer(hlo_emitter_t* e, hlo_vir_value_t* mask) {
   hlo_vir_type_t type = hlo_vir_type(hlo_emit_lane_integer(e, mask->type.lanes), mask->type.lanes);
   return hlo_vir_ternary(e->b, HLO_VIR_select, mask, hlo_vir_const_bits(e->b, type, UINT64_MAX),
@@ -177,7 +177,7 @@ hlo_vir_value_t* hlo_emit_wide(hlo_emitter_t* e, const hlo_tiled_t* tiled, uint3
 
 // ---- values
 
-// Sets `result` where the condition holds; nothing of the operand is read elsewhere.
+// Sets `result` if the condition holds; the operand is read nowhere else.
 static void set_if(hlo_emitter_t* e, hlo_vir_value_t* condition, hlo_vir_value_t* result,
                    const hlo_tiled_t* operand) {
   hlo_vir_begin_if(e->b, condition);
@@ -188,8 +188,8 @@ static void set_if(hlo_emitter_t* e, hlo_vir_value_t* condition, hlo_vir_value_t
   hlo_emitter_close_block(e);
 }
 
-// Whether a value may be read wherever the guard is: padding may, an operand of a concatenation may
-// not, also where its place depends on values only.
+// Returns true if a value may be read wherever its mask is evaluated: padding may, an operand of a
+// concatenation may not, even if its position depends on values only.
 static bool is_readable_duplicated(const hlo_tiled_t* tiled) {
   if (tiled->kind == HLO_TILED_CONSTANT) return true;
   return tiled->kind == HLO_TILED_LOAD && tiled->loops == 0 && tiled->offset->low >= 0 &&
@@ -283,7 +283,7 @@ hlo_vir_value_t* hlo_emit_value(hlo_emitter_t* e, const hlo_tiled_t* tiled) {
       break;
     case HLO_TILED_MASK: value = emit_guard(e, tiled); break;
     case HLO_TILED_PRODUCT:
-    case HLO_TILED_DOT: break;  // never asked for
+    case HLO_TILED_DOT: break;  // never requested
     case HLO_TILED_REDUCE:
       hlo_emit_reduce(e, tiled);
       value = e->done[tiled->number];
@@ -298,15 +298,15 @@ hlo_vir_value_t* hlo_emit_value(hlo_emitter_t* e, const hlo_tiled_t* tiled) {
   return e->done[tiled->number] = value;
 }
 
-// Reductions whose operands are known already, before the next loop opens. What stands behind a
-// guard may read what is not there.
+// Emits reductions whose operands are known before the next loop opens. Operands under a mask may
+// not exist there.
 static void emit_ready_reductions(hlo_emitter_t* e) {
   for (uint32_t i = 0; i < e->tiling->instance_count; ++i) {
     if (hlo_emit_is_pending(e, i)) hlo_emit_value(e, e->tiling->instances[i]);
   }
 }
 
-// Output `i` here: INDEX where it is one element that is so already.
+// Returns output `i` here: INDEX if it is one element of that form already.
 static hlo_vir_value_t* emit_output(hlo_emitter_t* e, uint32_t i) {
   const hlo_tiled_t* tiled = e->tiling->outputs[i];
   uint32_t lanes = hlo_emitter_point_lanes(e);
@@ -354,8 +354,9 @@ void hlo_emit_lanes(hlo_emitter_t* e, uint32_t copy, void* context) {
 
 // ---- loops
 
-// Whether the loops from `level` on go round so few times, around so little, that they are written
-// out: neighbours then share what they read. Not outermost, which runs once.
+// Returns true if the loops from `level` on have so few iterations and so little in them that they
+// are unrolled completely: neighbours then share what they read. Not for the outermost loop, which
+// runs once.
 static bool is_written_out(const hlo_emitter_t* e, uint32_t level, const hlo_range_t* ranges) {
   const hlo_kernel_t* kernel = e->kernel;
   int64_t points = 1;
@@ -447,7 +448,7 @@ static void make_ranges(const hlo_emitter_t* e, const hlo_kernel_segment_t* segm
   ranges[1] = hlo_range_of_chunk(b, part, kernel->chunk_size, ranges[1]);
 }
 
-// Nothing is computed yet.
+// Nothing has been computed yet.
 static hlo_status_t use_tiling(hlo_emitter_t* e, hlo_arena_t* scratch,
                                const hlo_tiling_t* tiling) {
   if (hlo_verdict_is_no(&tiling->verdict)) {
@@ -474,7 +475,8 @@ static double points_of(const hlo_kernel_t* kernel, const hlo_kernel_segment_t* 
   return points;
 }
 
-// Whether a segment is far smaller than the largest one, and all that are so make up little: edges.
+// Returns true if a segment is far smaller than the largest one, and all such segments together are
+// little: edges.
 static bool is_minor(const hlo_kernel_t* kernel, const hlo_kernel_segment_t* segment) {
   enum { FAR_SMALLER = 64, LITTLE = 16 };
   double most = 0, minor = 0, all = 0;
@@ -515,13 +517,13 @@ static hlo_status_t emit_segment(hlo_emitter_t* e, hlo_arena_t* scratch, uint32_
   return hlo_ok();
 }
 
-// ---- points of a kernel with loops of its own
+// ---- points of a kernel with a form
 
 static hlo_vir_value_t* loop_or_zero(const hlo_emitter_t* e, hlo_vir_value_t* loop) {
   return loop ? loop : hlo_vir_iconst(e->b, 0);
 }
 
-// Starts anew where the digits are; nothing else is known.
+// Restarts at the values of the loops; nothing else is known.
 static void start_point(hlo_emitter_t* e, const hlo_point_t* point) {
   const hlo_tiling_t* tiling = e->tiling;
   memset(e->done, 0, tiling->instance_count * sizeof *e->done);
@@ -540,7 +542,7 @@ void hlo_point_emit(const hlo_point_emitter_t* points, const hlo_point_t* point)
   hlo_emitter_t* e = points->emitter;
   const hlo_tiling_t* tiling = e->tiling;
   start_point(e, point);
-  e->guard_depth = 1;  // nothing is read before its time
+  e->guard_depth = 1;  // loads must not move out
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {
     if (tiling->instances[i]->kind == HLO_TILED_DOT) e->done[i] = point->value;
   }
@@ -575,7 +577,8 @@ static hlo_emitter_t make_emitter(const hlo_kernel_t* kernel, hlo_vir_builder_t*
                          .lanes = 1};
 }
 
-// The segments one after the other inside the loops they share, so that memory is written in order.
+// Emits the segments one after the other inside the loops they share, so that memory is written in
+// order.
 static hlo_status_t emit_side_by_side(hlo_emitter_t* e, hlo_arena_t* scratch,
                                       hlo_vir_value_t* chunk) {
   const hlo_kernel_t* kernel = e->kernel;
@@ -598,7 +601,7 @@ static hlo_status_t emit_side_by_side(hlo_emitter_t* e, hlo_arena_t* scratch,
 
 static hlo_status_t emit_segments(hlo_emitter_t* e, hlo_arena_t* scratch, hlo_vir_value_t* chunk) {
   if (e->kernel->common_levels > 0) return emit_side_by_side(e, scratch, chunk);
-  // One loop for all segments where they are woven.
+  // An interleaved kernel has one loop for all segments.
   uint32_t count = e->kernel->kind == HLO_KERNEL_INTERLEAVED ? 1 : e->kernel->segment_count;
   for (uint32_t i = 0; i < count; ++i) {
     HLO_TRY(emit_segment(e, scratch, i, chunk));
@@ -606,8 +609,8 @@ static hlo_status_t emit_segments(hlo_emitter_t* e, hlo_arena_t* scratch, hlo_vi
   return hlo_ok();
 }
 
-// Memory that a caller gave away may be less aligned than ours. Long rows begin with what is not;
-// of others there are two versions.
+// Memory that a caller donated may be less aligned than ours. Long rows begin with unaligned
+// elements; for other kernels there are two versions.
 static hlo_status_t emit_streamed(hlo_emitter_t* e, hlo_arena_t* scratch, hlo_vir_value_t* chunk) {
   hlo_vir_builder_t* b = e->b;
   const hlo_fusion_t* fusion = e->kernel->fusion;
@@ -641,7 +644,8 @@ static hlo_status_t emit_product(hlo_emitter_t* e, hlo_arena_t* scratch, uint32_
     hlo_tiling_t* tiling = NULL;
     HLO_TRY(kernel->form->walk_operand(kernel, side, scratch, &tiling));
     if (!tiling) continue;
-    points.prologues[side] = &prologues[side];  // of what it is made of, beside that of the output
+    points.prologues[side] = &prologues[side];  // of the operand's prologue, beside that of the
+                                                // output
     prologues[side] = *e;
     HLO_TRY(use_tiling(&prologues[side], scratch, tiling));
   }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Outputs of another size than the loops': what is reduced is stored by the loops that reduce it,
-// what belongs to whole rows before the loops over their elements.
+// Outputs of another size than the loops: reduced values are stored by the loops that reduce them,
+// values of whole rows before the loops over their elements.
 #include "codegen/loops/kernel_emit_impl.h"
 
-// The digit whose neighbours are neighbours in memory; HLO_NO_LOOP: there is but one element.
+// Returns the loop along which memory is contiguous; HLO_NO_LOOP if there is a single element.
 static uint32_t unit_loop(const hlo_expr_t* offset) {
   for (uint32_t i = 0; i < offset->term_count; ++i) {
     if (offset->terms[i].coefficient == 1) return offset->terms[i].atom->number;
@@ -11,15 +11,15 @@ static uint32_t unit_loop(const hlo_expr_t* offset) {
   return HLO_NO_LOOP;
 }
 
-// How many of the loops, from outside, an offset depends on.
+// Returns the number of outermost loops that an offset depends on.
 static uint32_t row_level(const hlo_kernel_t* kernel, const hlo_expr_t* offset) {
   uint32_t level = kernel->loop_count;
   while (level > 0 && !(offset->loops >> kernel->loops[level - 1] & 1)) --level;
   return level;
 }
 
-// Rows are stored by whoever computes them, once: all loops around are theirs, and none of
-// them is cut apart.
+// Whoever computes a row stores it, once: the row owns all loops around it, and none of them is
+// split.
 static hlo_verdict_t check_row(const hlo_kernel_t* kernel, const hlo_expr_t* offset) {
   uint32_t level = row_level(kernel, offset);
   if (level == 0 || level + hlo_kernel_has_lanes(kernel) > kernel->loop_count) {

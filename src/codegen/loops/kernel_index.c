@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Index expressions as INDEX values and as vectors of lanes, and addresses of elements.
+// Emits index expressions as INDEX values and as vectors of lanes, and addresses of elements.
 #include "codegen/loops/kernel_emit_impl.h"
 
 enum { LEAST_STREAMED_BYTES = 16 };
@@ -27,7 +27,7 @@ static hlo_vir_value_t* emit_index_atom(hlo_emitter_t* e, const hlo_expr_atom_t*
       return clamp_index(b, value, atom->low, atom->high);
     }
     default: {
-      // Quotients of expressions that may be negative are made of ones that are not.
+      // Quotients of possibly negative expressions are derived from non-negative ones.
       hlo_vir_value_t* argument = hlo_emit_index(e, atom->argument);
       int64_t divisor = atom->divisor, lift = 0;
       if (atom->argument->low < 0) lift = (-atom->argument->low / divisor + 1) * divisor;
@@ -51,7 +51,8 @@ static uint32_t depth_of(const hlo_vir_value_t* value) {
   return value->body ? value->body->depth : value->parent ? value->parent->depth : 0;
 }
 
-// The depth of the innermost loop a term depends on, so that outer sums are not made again inside.
+// Returns the depth of the innermost loop a term depends on, so that outer sums are not recomputed
+// inside.
 static uint32_t term_depth(const hlo_emitter_t* e, const hlo_expr_term_t* term) {
   uint32_t depth = 0;
   for (uint32_t d = 0; d < e->tiling->loop_count; ++d) {
@@ -64,8 +65,8 @@ static uint32_t term_depth(const hlo_emitter_t* e, const hlo_expr_term_t* term) 
 
 typedef enum skip_kind { SKIP_LOOP, SKIP_DEPENDENT } skip_kind_t;
 
-// Terms of an expression without its constant, outermost first, but those that are a digit of
-// `skip`, or depend on one.
+// Emits the terms of an expression without its constant, outermost first, except loops in `skip`
+// and terms that depend on them.
 static hlo_vir_value_t* emit_terms(hlo_emitter_t* e, const hlo_expr_t* expr, uint64_t skip,
                                    skip_kind_t kind) {
   hlo_vir_value_t* sum = NULL;
@@ -104,7 +105,7 @@ static hlo_vir_value_t* vector_value(hlo_emitter_t* e, hlo_vir_elem_t elem,
   hlo_vir_value_t* value = hlo_emit_value(e, tiled);
   uint32_t bits = hlo_vir_elem_bits((hlo_vir_elem_t)value->type.elem);
   bool is_unsigned = hlo_dtype_is_unsigned(tiled->value->type->dtype);
-  // Clamped in its own width first: what is cut off later is 0 then.
+  // Clamped in its own width first: the bits truncated later are then 0.
   hlo_vir_type_t type = value->type;
   if (bits < 64 || !is_unsigned) {
     int64_t top = bits == 64 ? INT64_MAX : ((int64_t)1 << (bits - !is_unsigned)) - 1;
@@ -161,7 +162,7 @@ hlo_vir_value_t* hlo_emit_vector_index(hlo_emitter_t* e, hlo_vir_elem_t elem,
   return sum;
 }
 
-// The address of element `offset`: constant parts as displacement, the innermost plain digit as
+// Returns the address of element `offset`: constants as displacement, the innermost plain loop as
 // index.
 hlo_element_address_t hlo_emit_address(hlo_emitter_t* e, hlo_vir_value_t* base,
                                        const hlo_expr_t* offset, hlo_dtype_t dtype) {
@@ -190,7 +191,7 @@ hlo_element_address_t hlo_emit_address(hlo_emitter_t* e, hlo_vir_value_t* base,
   return address;
 }
 
-// Parts of a line meet on their way to memory where they are stored one after the other; rows of
+// Parts of a line combine on their way to memory if they are stored one after the other; rows of
 // tiles are not.
 bool hlo_kernel_may_stream(const hlo_kernel_t* kernel, hlo_dtype_t dtype) {
   size_t vector_bytes = hlo_dtype_size_bytes(dtype) * kernel->lanes;

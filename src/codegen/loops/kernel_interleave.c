@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Outputs whose innermost dimension is a few elements long, as pixels of three channels: lanes run
-// over the dimension around it, one vector for each of these elements, and the vectors are woven
-// into each other before they are stored.
+// Outputs whose innermost dimension is a few elements long, such as pixels of three channels: lanes
+// run over the dimension around it, with one vector per innermost element, and the vectors are
+// interleaved before they are stored.
 #include <string.h>
 
 #include "codegen/loops/kernel_emit_impl.h"
@@ -15,7 +15,7 @@ bool hlo_kernel_can_interleave(const hlo_tiling_t* tiling, uint32_t lane, uint32
     if (tiled->kind == HLO_TILED_REDUCE || tiled->kind == HLO_TILED_MASK) return false;
   }
   for (uint32_t i = 0; i < tiling->fusion->output_count; ++i) {
-    // Positions are row-major: in lanes so far apart there is room for neighbours only.
+    // Positions are row-major: lanes so far apart leave room for neighbours only.
     const hlo_expr_t* offset = tiling->output_offsets[i];
     if (hlo_tiled_lane_access(offset, lane) != HLO_LANE_GATHERED ||
         hlo_expr_coefficient(offset, lane) != count) {
@@ -25,7 +25,7 @@ bool hlo_kernel_can_interleave(const hlo_tiling_t* tiling, uint32_t lane, uint32
   return true;
 }
 
-// The part-th vector of element i / count of vector i % count, for all i.
+// Returns the part-th result vector: for all i, element i / count of vector i % count.
 static hlo_vir_value_t* interleaved_part(hlo_emitter_t* e, hlo_vir_value_t* const* vectors,
                                    uint32_t count, uint32_t part) {
   hlo_vir_type_t type = vectors[0]->type;
@@ -58,7 +58,7 @@ static void interleave(hlo_emitter_t* e, hlo_vir_value_t** vectors, uint32_t cou
   memcpy(vectors, parts, count * sizeof *vectors);
 }
 
-// The elements of an output at all values of the woven digit, as memory has them.
+// Stores the elements of an output at all values of the interleaved loop, in memory order.
 static void store_interleaved(hlo_emitter_t* e, uint32_t output, hlo_vir_value_t** vectors,
                         uint32_t count) {
   const hlo_fusion_t* fusion = e->kernel->fusion;
@@ -83,7 +83,7 @@ static void store_interleaved(hlo_emitter_t* e, uint32_t output, hlo_vir_value_t
   }
 }
 
-// All outputs of a segment at one value of the woven digit.
+// Computes all outputs of a segment at one value of the interleaved loop.
 static void emit_values(hlo_emitter_t* e, int64_t at,
                         hlo_vir_value_t* (*out_values)[HLO_KERNEL_MAX_INTERLEAVED]) {
   uint32_t loop = e->kernel->interleaved_loop;
@@ -95,7 +95,7 @@ static void emit_values(hlo_emitter_t* e, int64_t at,
   }
 }
 
-// Everything is read before anything is written, so that inputs may lie where outputs do.
+// Everything is read before anything is written, so inputs may share memory with outputs.
 void hlo_emit_interleaved(hlo_emitter_t* e, uint32_t copy, void* context) {
   (void)copy;
   const hlo_tiling_t* const* tilings = context;

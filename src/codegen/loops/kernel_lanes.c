@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which of a kernel's digits runs over lanes, and which one squares are turned along, as a small
-// system: a candidate for each digit, what its loads, computations and stores take by the machine's
-// description, the least of all (see kernel_choose.h).
+// Chooses the loop that runs over lanes, and the loop that blocks are transposed along, as a small
+// system: a candidate for each loop; the cost of its loads, computations and stores by the
+// machine's description; the least of all (see kernel_choose.h).
 #include <stdlib.h>
 
 #include "codegen/loops/kernel_choose.h"
@@ -10,19 +10,19 @@
 
 enum {
   FUEL = 4 * HLO_TILED_MAX_LOOPS * HLO_TILED_MAX_LOOPS,
-  SHORT = 8,  // squares of so many rows and lanes are worth turning, where a register holds more
+  SHORT = 8,  // blocks of this many rows and lanes are worth transposing if a register holds more
 };
 
-/// What there is to choose from.
+/// The inputs of the choice.
 typedef struct choice {
   const hlo_kernel_t* kernel;
   const hlo_kernel_pieces_t* pieces;
-  uint32_t interleaved;  // HLO_TILED_MAX_LOOPS: nothing
+  uint32_t interleaved;  // HLO_TILED_MAX_LOOPS: none
   bool reduces;
   double load_ns;
 } choice_t;
 
-// What an access costs, in loads of neighbours; negative: the machine has none such.
+// Returns the cost of an access in loads of adjacent elements; negative if the machine lacks it.
 static double access_cost(const choice_t* choice, hlo_tile_atom_op_t op) {
   return hlo_tile_access_loads(&choice->kernel->target->tile, op);
 }
@@ -31,8 +31,8 @@ static size_t offset_bytes(const hlo_tiled_t* tiled) {
   return tiled->kind == HLO_TILED_INDEX ? 8 : hlo_dtype_size_bytes(tiled->value->type->dtype);
 }
 
-// What an offset costs per lane when the lanes run over `digit`: 0 not at all (one for all lanes),
-// 1 a plain vector, more for strides, -1 when it cannot be done.
+// Returns the cost of an offset per lane when the lanes run over a loop: 0 none (one element for
+// all lanes), 1 a plain vector, more for strides, -1 impossible.
 static double lane_cost(const choice_t* choice, const hlo_tiling_t* tiling,
                         const hlo_tiled_t* tiled, uint32_t loop) {
   int64_t step = hlo_kernel_lane_step(choice->kernel->target, tiled->offset, loop);
@@ -55,12 +55,13 @@ static double lane_cost(const choice_t* choice, const hlo_tiling_t* tiling,
                                                              loop, choice->kernel->lanes)
                                     : NULL;
   if (!window) return -1;
-  // That of a remainder stays the same: it is loaded once.
+  // The window of a remainder never changes: it is loaded once.
   double cost = access_cost(choice, HLO_TILE_ATOM_WINDOW);
   return window->kind == HLO_EXPR_REMAINDER ? cost / 2 : cost;
 }
 
-// How many lanes a loop over a digit uses on average: without masks the last ones come one by one.
+// Returns the average number of lanes used: without masks the last elements are computed one by
+// one.
 static double used_lanes(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling, uint32_t loop) {
   if (loop == HLO_TILED_MAX_LOOPS) return kernel->lanes;
   int64_t extent = tiling->loops[loop].end - tiling->loops[loop].low;
@@ -69,14 +70,14 @@ static double used_lanes(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling,
   return (double)extent / (double)(whole + rest);
 }
 
-// What it costs to weave a vector of so many: by halves, or lane by lane out of each.
+// Returns the cost of interleaving vectors: by halves, or lane by lane.
 static double interleaving_cost(const choice_t* choice, int64_t count) {
   double shuffle = access_cost(choice, HLO_TILE_ATOM_SHUFFLE);
   bool is_power = (count & (count - 1)) == 0;
   return is_power ? shuffle * __builtin_ctzll((uint64_t)count) : (double)count;
 }
 
-// The cost of an output's stores for each vector; negative when impossible.
+// Returns the cost of an output's stores per vector; negative if impossible.
 static double store_cost(const choice_t* choice, const hlo_tiling_t* tiling, uint32_t output,
                          hlo_kernel_lanes_t layout) {
   if (layout.interleaved < HLO_TILED_MAX_LOOPS) {
@@ -88,8 +89,8 @@ static double store_cost(const choice_t* choice, const hlo_tiling_t* tiling, uin
   return access == HLO_LANE_PLAIN ? 1 : -1;
 }
 
-// The cost of a load for each of its points where the output's digits have no lanes: a reduction
-// chooses lanes of its own.
+// Returns the cost of a load per point if the output's loops have no lanes: a reduction chooses its
+// own.
 static double inner_cost(const choice_t* choice, const hlo_tiling_t* tiling,
                          const hlo_tiled_t* tiled) {
   uint64_t loops = tiled->loops & ~hlo_tiled_space_mask(&tiling->spaces[0]);
@@ -104,7 +105,7 @@ static double inner_cost(const choice_t* choice, const hlo_tiling_t* tiling,
   return best;
 }
 
-// The cost of all stores. Negative when impossible.
+// Returns the cost of all stores; negative if impossible.
 static double stores_cost(const choice_t* choice, const hlo_tiling_t* tiling,
                           hlo_kernel_lanes_t layout) {
   bool has_lanes = layout.lane < HLO_TILED_MAX_LOOPS;
@@ -120,13 +121,13 @@ static double stores_cost(const choice_t* choice, const hlo_tiling_t* tiling,
   return cost * hlo_tiling_points(tiling, hlo_tiled_space_mask(&tiling->spaces[0]));
 }
 
-// The cost of an instance for each of its points, in loads; negative: it cannot be done.
+// Returns the cost of an instance per point, in loads; negative if impossible.
 static double instance_cost(const choice_t* choice, const hlo_tiling_t* tiling,
                             const hlo_tiled_t* tiled, hlo_kernel_lanes_t layout, double lanes) {
   uint32_t loop = layout.lane;
   bool has_lanes = loop < HLO_TILED_MAX_LOOPS && (tiled->loops >> loop & 1);
   if (tiled->kind == HLO_TILED_COMPUTE) {
-    // What reductions need, and what is made of them, has lanes either way (kernel_rows.c).
+    // Operands and users of reductions have lanes either way (kernel_rows.c).
     double cost = choice->reduces ? 0 : hlo_elementwise_cost(tiled->value->def);
     return has_lanes ? cost / lanes : cost;
   }
@@ -139,7 +140,7 @@ static double instance_cost(const choice_t* choice, const hlo_tiling_t* tiling,
   return lane < 0 ? -1 : (lane > 0 ? lane : 1) / lanes;
 }
 
-// The cost of everything. Negative when impossible.
+// Returns the cost of everything; negative if impossible.
 static double layout_cost(const choice_t* choice, const hlo_tiling_t* tiling,
                           hlo_kernel_lanes_t layout) {
   uint32_t loop = layout.lane;
@@ -152,7 +153,7 @@ static double layout_cost(const choice_t* choice, const hlo_tiling_t* tiling,
     if (tiled->kind == HLO_TILED_MASK && (tiled->offset->loops >> loop & 1)) return -1;
     double each = instance_cost(choice, tiling, tiled, layout, lanes);
     if (each < 0) return -1;
-    // Lanes are the innermost loop: what has some is there again each time.
+    // Lanes are the innermost loop: an instance that depends on it is recomputed in each row.
     uint64_t again = loop < HLO_TILED_MAX_LOOPS && tiled->loops >> loop & 1 ? rows : 0;
     cost += hlo_tiling_points(tiling, tiled->loops | again) * each;
   }
@@ -163,7 +164,8 @@ static bool is_single(const hlo_tiling_t* tiling, uint32_t loop) {
   return tiling->loops[loop].end - tiling->loops[loop].low == 1;
 }
 
-// The same in all pieces; one that has a single value of the digit is computed one by one.
+// The sum over all segments; a segment with a single value of the loop is computed element by
+// element.
 static double total_layout_cost(const choice_t* choice, hlo_kernel_lanes_t layout) {
   const hlo_kernel_pieces_t* pieces = choice->pieces;
   double total = 0;
@@ -180,8 +182,8 @@ static double total_layout_cost(const choice_t* choice, hlo_kernel_lanes_t layou
   return total;
 }
 
-// As many rows as half of the registers hold, or a little more, a power of two; no more than there
-// are lanes.
+// Returns the rows that half of the registers hold, or a little more: a power of two, at most the
+// number of lanes.
 uint32_t hlo_kernel_transpose_edge(const hlo_kernel_t* kernel, uint32_t lane) {
   uint32_t most = kernel->target->vector_registers - 1, edge = 1u << (31 - __builtin_clz(most));
   if (edge > HLO_KERNEL_MAX_EDGE) edge = HLO_KERNEL_MAX_EDGE;
@@ -190,7 +192,7 @@ uint32_t hlo_kernel_transpose_edge(const hlo_kernel_t* kernel, uint32_t lane) {
   return edge;
 }
 
-// Whether squares can be turned: of what is computed as it is loaded, in one piece.
+// Returns true if blocks can be transposed: of values computed as they are loaded, in one segment.
 static bool can_transpose(const hlo_kernel_pieces_t* pieces) {
   if (pieces->count != 1) return false;
   const hlo_tiling_t* tiling = pieces->tilings[0];
@@ -205,8 +207,8 @@ static uint32_t least_edge(const hlo_kernel_t* kernel) {
   return kernel->lanes < SHORT ? kernel->lanes : SHORT;
 }
 
-// Whether some load jumps from lane to lane and is plain along `cross`, in squares that are whole
-// or, with masks, of so many rows at least.
+// Returns true if some load is strided along the lanes and contiguous along `cross`, in whole
+// blocks or, with masks, in blocks of a minimum size.
 static bool is_transposed(const choice_t* choice, uint32_t lane, uint32_t cross) {
   const hlo_kernel_t* kernel = choice->kernel;
   const hlo_tiling_t* tiling = choice->pieces->tilings[0];
@@ -219,8 +221,8 @@ static bool is_transposed(const choice_t* choice, uint32_t lane, uint32_t cross)
   return false;
 }
 
-// The innermost digit if its few values may be woven into each other: the pieces differ
-// in nothing else.
+// Returns the innermost loop if its few values may be interleaved: the segments differ in nothing
+// else.
 static uint32_t interleaving_loop(const hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces) {
   const hlo_tiled_space_t* space = &kernel->spaces[0];
   uint32_t interleaved = space->loop_count;
@@ -241,7 +243,7 @@ static uint32_t interleaving_loop(const hlo_kernel_t* kernel, const hlo_kernel_p
 
 // ---- the system
 
-// Its variables, and what the values of the second one stand for.
+// Its variables, and the meaning of the second one's values.
 enum { LANES, WAY, ACROSS, VARS };
 enum { PLAIN, INTERLEAVED, WAYS };
 
@@ -250,7 +252,7 @@ static hlo_kernel_lanes_t lanes_of(const choice_t* choice, const int64_t* sizes)
   return (hlo_kernel_lanes_t){(uint32_t)sizes[LANES], (uint32_t)sizes[ACROSS], interleaved};
 }
 
-// The time of everything.
+// Returns the time of everything.
 static double costs_ns(const void* context, const int64_t* sizes) {
   const choice_t* choice = context;
   const uint32_t none = HLO_TILED_MAX_LOOPS;
@@ -266,7 +268,7 @@ static double costs_ns(const void* context, const int64_t* sizes) {
   return loads < 0 ? -1 : loads * choice->load_ns;
 }
 
-// No lanes first, then the innermost digit: of equal costs the first stays.
+// No lanes first, then the innermost loop: of equal costs the first one is kept.
 static uint32_t list_loops(const hlo_tiled_space_t* space, int64_t* loops) {
   uint32_t count = 0;
   loops[count++] = HLO_TILED_MAX_LOOPS;
@@ -287,7 +289,7 @@ static bool is_plain_somewhere(const hlo_tiling_t* tiling, uint32_t loop) {
   return false;
 }
 
-// Digits that squares may be turned along, none first.
+// Lists the loops along which blocks may be transposed, none first.
 static uint32_t list_crossing(const choice_t* choice, int64_t* loops) {
   const hlo_tiled_space_t* space = &choice->kernel->spaces[0];
   uint32_t count = 0;
@@ -300,7 +302,7 @@ static uint32_t list_crossing(const choice_t* choice, int64_t* loops) {
   return count;
 }
 
-// What the variables may be.
+// The candidates of the variables.
 typedef struct candidates {
   int64_t loops[HLO_TILED_MAX_LOOPS + 1], crossing[HLO_TILED_MAX_LOOPS + 1];
   hlo_tile_candidates_t vars[VARS];
@@ -337,7 +339,7 @@ double hlo_kernel_choose_lanes(const hlo_kernel_t* kernel, const hlo_kernel_piec
   choice_t choice;
   candidates_t may;
   init_choice(kernel, pieces, &choice, &may);
-  // One point has no choice; where nothing can be nothing has lanes.
+  // A single point leaves no choice; an impossible one has no lanes.
   double cost_ns =
       may.vars[LANES].count > 1 ? hlo_tile_cheapest(VARS, may.vars, costs_ns, &choice, sizes) : 0;
   *out_lanes = lanes_of(&choice, sizes);

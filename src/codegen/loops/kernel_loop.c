@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loops around what is emitted: which digits have values, what may be used again, ranges.
+// The loops around emitted code: which loops have values, what may be reused, ranges.
 #include "codegen/loops/kernel_emit_impl.h"
 #include "codegen/vir/unroll.h"
 
 enum {
   MAX_COPIES = 4,
   UNROLL_CHOICES = 3,   // 1, 2, 4
-  LONG_CHAIN = 40,      // instructions that wait for each other
+  LONG_CHAIN = 40,      // instructions in one dependency chain
   SPARE_REGISTERS = 2,  // for instructions of several steps
   MASK_REGISTERS = 7,
-  UNROLLED_NS = 2000,   // a kernel that takes longer is worth the larger code
+  UNROLLED_NS = 2000,   // a kernel that takes longer is worth larger code
   LONG_ROW = 8,         // vectors
 };
 
@@ -57,7 +57,7 @@ hlo_range_t hlo_range_of_chunk(hlo_vir_builder_t* b, hlo_vir_value_t* chunk, int
   hlo_vir_value_t* end = hlo_vir_index(b, HLO_VIR_iadd, first, hlo_vir_iconst(b, size));
   hlo_vir_value_t* low = hlo_vir_index(b, HLO_VIR_imax, first, all.low);
   end = hlo_vir_index(b, HLO_VIR_imin, end, all.end);
-  // A segment that the chunk has nothing of is empty, not of negative length.
+  // A segment outside the chunk is empty, not of negative length.
   return (hlo_range_t){low, hlo_vir_index(b, HLO_VIR_imax, low, end)};
 }
 
@@ -76,7 +76,7 @@ bool hlo_range_is_empty(hlo_range_t range) {
           range.low->imm >= range.end->imm);
 }
 
-// Vectors, `unroll` in each iteration; the loop, if it is one.
+// Emits vectors, `unroll` per iteration; returns the loop, or NULL if it is none.
 static hlo_vir_value_t* emit_vectors(hlo_emitter_t* e, uint32_t loop, hlo_range_t range,
                                      uint32_t unroll, hlo_lane_body_t body, void* context) {
   if (hlo_range_is_empty(range)) return NULL;
@@ -93,8 +93,9 @@ static hlo_vir_value_t* emit_vectors(hlo_emitter_t* e, uint32_t loop, hlo_range_
   return counter->op == HLO_VIR_for && counter != range.low ? counter : NULL;
 }
 
-// How many iterations at once: four if registers hold what they compute, of the constants a
-// quarter; the others may as well be read where they are used. Long chains rather spill than wait.
+// Returns the iterations to unroll: four if registers hold their values and a quarter of the
+// constants; the other constants may be read at their use. Long dependency chains prefer spills to
+// waiting.
 static uint32_t fitting_copies(const hlo_target_t* target, const hlo_vir_pressure_t* pressure) {
   if (!pressure->is_straight) return 1;
   if (target->unroll) return target->unroll;
@@ -109,7 +110,8 @@ static uint32_t fitting_copies(const hlo_target_t* target, const hlo_vir_pressur
   return copies;
 }
 
-// Single vectors first, to see what they need: then they do only what several at a time leave over.
+// Emits single vectors first to measure their needs; they then serve only the remainder of the
+// unrolled loop.
 static void emit_free_vectors(hlo_emitter_t* e, uint32_t loop, hlo_range_t range,
                               hlo_lane_body_t body, void* context) {
   hlo_vir_value_t* ends[UNROLL_CHOICES];
@@ -129,7 +131,7 @@ static void emit_free_vectors(hlo_emitter_t* e, uint32_t loop, hlo_range_t range
   if (hlo_range_is_empty((hlo_range_t){end, range.end})) hlo_vir_drop_loop(vir_loop);
 }
 
-// The lanes behind the last whole vector: masked, or one by one.
+// Emits the lanes after the last whole vector: masked, or one by one.
 static void emit_rest(hlo_emitter_t* e, uint32_t loop, hlo_range_t rest, hlo_lane_body_t body,
                       void* context) {
   if (hlo_range_is_empty(rest)) return;
@@ -199,7 +201,7 @@ hlo_range_t hlo_emit_lane_halves(hlo_emitter_t* e, uint32_t loop, hlo_range_t ra
   return (hlo_range_t){end, range.end};
 }
 
-// The address of an output's element where the digit is `at`.
+// Returns the address of an output's element at the loop value `at`.
 static hlo_vir_value_t* address_at(hlo_emitter_t* e, uint32_t output, uint32_t loop,
                                    hlo_vir_value_t* at) {
   hlo_vir_builder_t* b = e->b;
@@ -221,8 +223,8 @@ static bool is_long_row(const hlo_kernel_t* kernel, int64_t elements) {
   return elements >= (int64_t)LONG_ROW * kernel->lanes;
 }
 
-// Without masks what vectors leave over is reduced in another order: how much that is must not
-// depend on where memory lies.
+// Without masks the remainder of vectors is reduced in another order, and its length must not
+// depend on the address of memory.
 static bool may_leave_over(const hlo_kernel_t* kernel) {
   return kernel->target->has_masks || kernel->space_count == 1;
 }

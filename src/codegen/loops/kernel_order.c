@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order of the loops around rows of lanes that are stored past the caches: that of what is read
-// (see kernel_choose.h). Memory that is read in order comes by itself; lines that are written whole
-// may lie anywhere.
+// Orders the loops around rows of lanes that are stored past the caches: by the order of what is
+// read (see kernel_choose.h). Memory read in order is prefetched by hardware; lines that are
+// written whole may be anywhere.
 #include <stdlib.h>
 
 #include "codegen/loops/kernel_choose.h"
 
-// A row that fills no whole lines has at least so many, or they would come and go for each part.
+// A row that is not made of whole lines has at least this many, or its lines would be evicted for
+// each part.
 enum { LINES_OF_ODD_ROWS = 4 };
 
 static bool stores_long_rows(const hlo_kernel_t* kernel) {
@@ -21,7 +22,7 @@ static bool stores_long_rows(const hlo_kernel_t* kernel) {
   return true;
 }
 
-// How far apart the elements are that neighbouring values of a loop read.
+// Returns the distance of the elements that neighbouring values of a loop read.
 static int64_t step_of(const hlo_tiled_t* load, uint32_t loop) {
   return llabs(hlo_expr_coefficient(load->offset, loop));
 }
@@ -41,8 +42,8 @@ static bool is_in_order(const hlo_kernel_t* kernel, const hlo_tiled_t* load) {
   return true;
 }
 
-// The load of most bytes, of equal ones one in order; NULL: reductions say where loops begin, or
-// only running tells what is read.
+// Returns the load of the most bytes, of equal ones one in order; NULL if reductions decide where
+// loops begin, or if the access is known only at run time.
 static const hlo_tiled_t* find_main_load(const hlo_kernel_t* kernel,
                                          const hlo_kernel_pieces_t* pieces) {
   const hlo_tiled_t* found = NULL;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One element reduced from many: chunks leave partial results in scratch memory, a last call joins
-// them.
+// One element reduced from many: chunks leave partial results in scratch memory, and a final call
+// combines them.
 #include "codegen/loops/kernel_emit_impl.h"
 
 static const hlo_tiled_t* first_reduction(const hlo_emitter_t* e) {
@@ -14,7 +14,7 @@ static hlo_vir_value_t* scratch_address(const hlo_emitter_t* e) {
   return e->addresses[e->kernel->fusion->input_count + e->kernel->fusion->output_count];
 }
 
-// Partial `i` of a chunk, as it is in registers.
+// Address of partial `i` of a chunk, in register form.
 static hlo_element_address_t partial_address(hlo_emitter_t* e, hlo_vir_value_t* chunk, uint32_t i) {
   hlo_vir_value_t* row =
       hlo_vir_index(e->b, HLO_VIR_imul, chunk, hlo_vir_iconst(e->b, e->kernel->partial_count * 8));

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What others ask of a finished kernel: its phases and chunks, where its values may be.
+// Answers questions about a finished kernel: its phases and chunks, where its values may be.
 #include "codegen/loops/kernel_impl.h"
 
-static const double CALL_NS = 8.0;           // loops that take less are no function of their own
-static const double SCALAR_CALL_NS = 100.0;  // nor are so few instructions without loops
-static const double LONG_NS = 1000.0;        // of a kernel like no other, which later programs may
-enum { LONG_SIZE = 300 };                    // have again: worth keeping, of so many instructions
+static const double CALL_NS = 8.0;           // shorter loops are not functions of their own
+static const double SCALAR_CALL_NS = 100.0;  // nor are fewer instructions without loops
+static const double LONG_NS = 1000.0;        // a longer unique kernel that later programs may
+                                             // repeat is kept, up to this many instructions
+enum { LONG_SIZE = 300 };
 
 hlo_status_t hlo_kernel_visits_once(const hlo_kernel_t* kernel, uint32_t input, bool* out_does) {
   *out_does = false;
@@ -36,7 +37,7 @@ double hlo_kernel_cost_ns(const hlo_kernel_t* kernel) {
   return kernel->summary.cost_ns;
 }
 
-// As measured over the programs of tests/programs; within a factor of two of most.
+// Measured over the programs of tests/programs; within a factor of two for most.
 uint64_t hlo_kernel_code_size(const hlo_kernel_t* kernel) {
   enum { NODE = 25 };
   uint64_t size = (uint64_t)NODE * kernel->fusion->node_count * kernel->segment_count;
@@ -101,9 +102,9 @@ bool hlo_kernel_may_share(const hlo_kernel_t* kernel, uint32_t output, uint32_t 
       hlo_dtype_size_bytes(fusion->inputs[input]->type->dtype)) {
     return false;
   }
-  // Sums lie in the output while operands are still read.
+  // Accumulators are in the output while operands are still read.
   if (kernel->is_sweep) return false;
   int32_t updated = hlo_kernel_updates(kernel, output);
-  if (updated >= 0 && input != (uint32_t)updated) return false;  // the updated value lies there
+  if (updated >= 0 && input != (uint32_t)updated) return false;  // the updated value is there
   return input < HLO_KERNEL_SHARED_INPUTS && kernel->shareable[output] >> input & 1;
 }

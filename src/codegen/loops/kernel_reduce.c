@@ -7,7 +7,8 @@
 
 enum {
   UNROLLED_ELEMENTS = 16,
-  FAR_BYTES = 1 << 20,  // of a line that comes from far memory; the same everywhere, as its sum is
+  FAR_BYTES = 1 << 20,  // of a line in distant memory; the same on all machines, since sums depend
+                        // on it
 };
 
 static bool* mark_needed(const hlo_emitter_t* e, const hlo_tiled_t* tiled) {
@@ -20,7 +21,7 @@ static bool* mark_needed(const hlo_emitter_t* e, const hlo_tiled_t* tiled) {
   return marks;
 }
 
-// Emits the reductions that the operands need and that do not change in the loops to come.
+// Emits the reductions that the operands need and that are invariant in the loops that follow.
 static void emit_inner_reductions(hlo_emitter_t* e, const hlo_tiled_t* tiled) {
   const bool* marks = mark_needed(e, tiled);
   for (uint32_t i = 0; marks && i < tiled->number; ++i) {
@@ -39,7 +40,7 @@ static bool is_dot(const hlo_tiled_t* reduction) {
   return reduction->operands[0]->kind == HLO_TILED_PRODUCT;
 }
 
-// The reductions over the same space that can be computed here too.
+// Collects the reductions over the same space that can be computed here too.
 void hlo_reduce_collect(const hlo_emitter_t* e, const hlo_tiled_t* first, hlo_fused_reductions_t* set) {
   *set = (hlo_fused_reductions_t){.unroll = 1, .count = 1, .members = {first}};
   uint32_t results = hlo_tiled_result_count(first);
@@ -61,7 +62,7 @@ static hlo_vir_value_t* combine_one(hlo_emitter_t* e, const hlo_accumulator_t* a
                                     hlo_vir_value_t* x, hlo_vir_value_t* y) {
   if (a->dtype != HLO_DTYPE_PRED) {
     hlo_vir_value_t* value = hlo_elementwise_combine(e->b, a->op, a->dtype, x, y);
-    // Windows are folded step by step, as the reference does; long sums of narrow floats stay wide.
+    // Windows are folded step by step, as in the reference; long sums of narrow floats stay wide.
     bool is_window = a->tiled->value->def->op == HLO_OP_reduce_window;
     return is_window ? hlo_vmath_round_to(e->b, a->dtype, value) : value;
   }
@@ -73,7 +74,7 @@ static hlo_vir_value_t* combine_one(hlo_emitter_t* e, const hlo_accumulator_t* a
                         x, y);
 }
 
-// Truth values are integers here, of which the true one is less.
+// Truth values are integers here, of which true is the lesser.
 static hlo_vir_value_t* is_better(hlo_emitter_t* e, const hlo_accumulator_t* a, hlo_vir_value_t* x,
                                   hlo_vir_value_t* y) {
   bool is_maximum = a->op == HLO_OP_maximum;
@@ -90,8 +91,8 @@ static hlo_vir_value_t* is_as_good(hlo_emitter_t* e, const hlo_accumulator_t* a,
   return hlo_vmath_compare(e->b, a->dtype, HLO_COMPARISON_DIRECTION_EQ, false, x, y);
 }
 
-// The better value (NaN is best) and of equal ones the smaller index, as the body says; of several
-// NaNs the first, whose index is smaller.
+// Selects the better value (NaN is best) and of equal ones the smaller index, as the body does; of
+// several NaNs the first, whose index is smaller.
 static void combine_pair(hlo_emitter_t* e, const hlo_accumulator_t* a, hlo_vir_value_t* const* x,
                          hlo_vir_value_t* const* y, hlo_vir_value_t** out) {
   hlo_vir_builder_t* b = e->b;
@@ -132,7 +133,7 @@ void hlo_reduce_combine(hlo_emitter_t* e, const hlo_fused_reductions_t* set, hlo
 }
 
 hlo_vir_value_t* hlo_reduce_identity(hlo_emitter_t* e, const hlo_accumulator_t* a, uint32_t lanes) {
-  // The index beside an argmax's identity is larger than any.
+  // The index of an argmax's identity is larger than any.
   if (a->op == HLO_OP_COUNT) {
     return hlo_elementwise_identity(e->b, HLO_OP_minimum, a->dtype, lanes);
   }
@@ -170,7 +171,7 @@ void hlo_reduce_vars(const hlo_fused_reductions_t* set, uint32_t u, hlo_vir_valu
   for (uint32_t i = 0; i < set->accumulator_count; ++i) out[i] = set->accumulators[i].vars[u];
 }
 
-// The operands of a product in the form that sums have.
+// Returns the operands of a product in the type of its sums.
 static void emit_factors(hlo_emitter_t* e, const hlo_tiled_t* product, hlo_dtype_t dtype,
                          uint32_t lanes, hlo_vir_value_t** out) {
   for (uint32_t i = 0; i < 2; ++i) {
@@ -190,7 +191,7 @@ static void accumulate_product(hlo_emitter_t* e, const hlo_accumulator_t* a, uin
   hlo_vir_set(e->b, var, sum);
 }
 
-// The first values of all, if that is known to be what they are: instead of identities.
+// Initialises accumulators with the first values, where known, instead of identities.
 static bool replace_identities(hlo_emitter_t* e, hlo_fused_reductions_t* set, uint32_t u,
                                hlo_vir_value_t* const* values) {
   bool is_first = set->fresh >> u & 1;
@@ -233,7 +234,7 @@ static void accumulate(hlo_emitter_t* e, hlo_fused_reductions_t* set, uint32_t u
   for (uint32_t i = 0; i < set->accumulator_count; ++i) hlo_vir_set(e->b, vars[i], sums[i]);
 }
 
-// All lanes of the values to one.
+// Folds all lanes of the values into one.
 static void fold_lanes(hlo_emitter_t* e, const hlo_fused_reductions_t* set, hlo_vir_value_t** values) {
   hlo_vir_builder_t* b = e->b;
   while (values[0]->type.lanes > 1) {
@@ -290,7 +291,7 @@ void hlo_reduce_finish(hlo_emitter_t* e, hlo_fused_reductions_t* set) {
   }
 }
 
-// Whether what `tiled` needs can run over the lanes of `digit`.
+// Returns true if the operands of `tiled` can run over the lanes of a loop.
 static bool can_run_over(const hlo_emitter_t* e, const hlo_tiled_t* tiled, uint32_t loop) {
   const bool* marks = mark_needed(e, tiled);
   for (uint32_t i = 0; marks && i < tiled->number; ++i) {
@@ -305,7 +306,7 @@ static bool can_run_over(const hlo_emitter_t* e, const hlo_tiled_t* tiled, uint3
   return marks != NULL;
 }
 
-// How well loads run over the lanes of `digit`: those with stride 1 against the others.
+// Rates loads over the lanes of a loop: those with stride 1 against the others.
 static int plain_loads(const hlo_emitter_t* e, uint32_t loop) {
   int score = 0;
   for (uint32_t i = 0; i < e->tiling->instance_count; ++i) {
@@ -345,7 +346,7 @@ hlo_range_t hlo_reduce_range(const hlo_emitter_t* e, uint32_t space_number, uint
   return is_cut ? hlo_range_of_chunk(e->b, e->chunk, e->kernel->chunk_size, all) : all;
 }
 
-/// Accumulators of a loop over lanes, and those of one lane for its rest where there are no masks.
+/// Accumulators of a loop over lanes, and single-lane ones for its remainder without masks.
 typedef struct lane_sums {
   hlo_fused_reductions_t *set, *rest;
 } lane_sums_t;
@@ -372,7 +373,7 @@ void hlo_reduce_close_loops(hlo_emitter_t* e, uint32_t space_number, uint32_t ex
   }
 }
 
-// All points of a small space one after the other, without loops, from digit `i` on.
+// Computes all points of a small space one after the other, without loops, from loop `i` on.
 static void accumulate_each(hlo_emitter_t* e, hlo_fused_reductions_t* set, uint32_t space_number,
                             uint32_t i) {
   const hlo_tiled_space_t* space = &e->tiling->spaces[space_number];
@@ -389,7 +390,7 @@ static void accumulate_each(hlo_emitter_t* e, hlo_fused_reductions_t* set, uint3
   }
 }
 
-// The lanes are the user's: every lane reduces on its own.
+// The lanes are the user's: every lane reduces separately.
 static void reduce_lanes_apart(hlo_emitter_t* e, hlo_fused_reductions_t* set, uint32_t lanes) {
   uint32_t space = set->members[0]->reduction;
   hlo_reduce_start(e, set, lanes);
@@ -402,7 +403,7 @@ static void reduce_lanes_apart(hlo_emitter_t* e, hlo_fused_reductions_t* set, ui
   hlo_reduce_close_loops(e, space, HLO_NO_LOOP);
 }
 
-// Accumulators of unrolled steps to one of each.
+// Combines the accumulators of unrolled steps.
 static void join_unrolled(hlo_emitter_t* e, const hlo_fused_reductions_t* set, hlo_vir_value_t** out) {
   hlo_vir_value_t* more[HLO_MAX_ACCUMULATORS];
   hlo_reduce_vars(set, 0, out);
@@ -412,7 +413,7 @@ static void join_unrolled(hlo_emitter_t* e, const hlo_fused_reductions_t* set, h
   }
 }
 
-// Accumulators over lanes and unrolled steps to one lane of the first.
+// Combines lanes and unrolled steps into one lane of the first accumulator.
 static void fold_accumulators(hlo_emitter_t* e, hlo_fused_reductions_t* set,
                               const hlo_fused_reductions_t* rest) {
   hlo_vir_value_t *values[HLO_MAX_ACCUMULATORS], *more[HLO_MAX_ACCUMULATORS];
@@ -429,7 +430,7 @@ static void fold_accumulators(hlo_emitter_t* e, hlo_fused_reductions_t* set,
   for (uint32_t i = 0; i < set->accumulator_count; ++i) set->accumulators[i].vars[0] = values[i];
 }
 
-// Maxima of negatives' minima, in vars[0] of each accumulator.
+// Negates minima of negated values back to maxima, in vars[0] of each accumulator.
 static void restore_maxima(hlo_emitter_t* e, hlo_fused_reductions_t* set) {
   set->negates_maxima = false;
   for (uint32_t i = 0; i < set->accumulator_count; ++i) {
@@ -441,8 +442,8 @@ static void restore_maxima(hlo_emitter_t* e, hlo_fused_reductions_t* set) {
   }
 }
 
-// The loops over lanes of a digit; `rest` is for what is left of them, NULL where there are masks.
-// Minima take fewer instructions than maxima: the sign of zero and NaNs come out by themselves.
+// Emits the loops over lanes; `rest` is for their remainder, NULL if masks exist. Minima take fewer
+// instructions than maxima: signs of zeros and NaNs come out right by themselves.
 static void accumulate_over_lanes(hlo_emitter_t* e, hlo_fused_reductions_t* set, hlo_fused_reductions_t* rest,
                                   uint32_t loop) {
   uint32_t space_number = set->members[0]->reduction;
@@ -486,8 +487,8 @@ void hlo_reduce_to_lanes(hlo_emitter_t* e, hlo_fused_reductions_t* set) {
   restore_maxima(e, set);
 }
 
-// The loops of a reduction and its siblings; one lane or the user's in vars[0] of each accumulator
-// then.
+// Emits the loops of a reduction and those fused with it; afterwards vars[0] of each accumulator
+// has one lane, or the user's lanes.
 void hlo_reduce_run(hlo_emitter_t* e, const hlo_tiled_t* tiled, hlo_fused_reductions_t* set) {
   hlo_reduce_collect(e, tiled, set);
   for (uint32_t i = 0; i < set->count; ++i) emit_inner_reductions(e, set->members[i]);
@@ -506,8 +507,8 @@ void hlo_reduce_run(hlo_emitter_t* e, const hlo_tiled_t* tiled, hlo_fused_reduct
   e->lane_loop = saved;
 }
 
-// The reductions that every lane computes on its own, if all run in the same loops;
-// nothing is computed.
+// Collects the reductions that every lane computes separately, if all run in the same loops;
+// computes nothing.
 static bool collect_apart(const hlo_emitter_t* e, hlo_fused_reductions_t* set) {
   set->count = 0;
   uint32_t found = 0;
@@ -575,7 +576,7 @@ hlo_vir_value_t* hlo_emit_columns(hlo_emitter_t* e, uint32_t loop, hlo_range_t r
 
 void hlo_emit_reduce(hlo_emitter_t* e, const hlo_tiled_t* tiled) {
   emit_inner_reductions(e, tiled);
-  if (e->done[tiled->number]) return;  // came along as a sibling
+  if (e->done[tiled->number]) return;  // was computed with another reduction
   hlo_fused_reductions_t set;
   hlo_reduce_run(e, tiled, &set);
   hlo_reduce_finish(e, &set);
