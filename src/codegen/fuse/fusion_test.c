@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "codegen/dot/matmul.h"
 #include "codegen/emit/entry.h"
 #include "codegen/fuse/fusion_impl.h"
 #include "codegen/loops/kernel_impl.h"
@@ -917,6 +918,29 @@ static void rejected_producers_have_reasons(void** state) {
   drop(&f);
 }
 
+static void illegal_products_are_found(void** state) {
+  (void)state;
+  fixture_t f;
+  make_rounds(&f, print_layer, 1, 0);
+  hlo_kernel_t* kernel = fusion_at(&f, 0)->kernel;
+  assert_non_null(kernel->form);
+  check(hlo_kernel_verify(kernel));
+  hlo_matmul_t m = *hlo_matmul_of(kernel);
+  kernel->form_plan = &m;
+  m.is_by_channel = true;
+  expect_illegal(kernel, "channels and windows in lanes are those of convolutions");
+  m.is_by_channel = false;
+  m.packs_slices = !m.packs_slices;
+  expect_illegal(kernel, "slices are blocks");
+  m.packs_slices = !m.packs_slices;
+  m.outer_extent += 1;
+  expect_illegal(kernel, "the outer loops have the outer extent");
+  m.outer_extent -= 1;
+  m.panel_count += 2;
+  expect_illegal(kernel, "panels are full but for the last one");
+  drop(&f);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(costly_ops_are_computed_recomputing),
@@ -947,6 +971,7 @@ int main(void) {
       cmocka_unit_test(rejected_producers_have_reasons),
       cmocka_unit_test(broken_schedules_are_found),
       cmocka_unit_test(illegal_kernels_are_found),
+      cmocka_unit_test(illegal_products_are_found),
   };
   return cmocka_run_group_tests_name("codegen/fusion", tests, NULL, NULL);
 }

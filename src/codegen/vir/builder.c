@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/check.h"
 #include "base/float_bits.h"
 #include "base/hash.h"
 #include "codegen/vir/builder_impl.h"
@@ -389,6 +390,8 @@ hlo_vir_value_t* hlo_vir_var(hlo_vir_builder_t* b, hlo_vir_value_t* first) {
 }
 
 void hlo_vir_set(hlo_vir_builder_t* b, hlo_vir_value_t* var, hlo_vir_value_t* value) {
+  HLO_ASSERT(var->op == HLO_VIR_var || var == b->module->poison,
+             "values are assigned once, but for a var");
   emit2(b, HLO_VIR_set, void_type, 0, 0, var, value);
 }
 

@@ -5,6 +5,7 @@
 // moved to memory as a whole.
 #include <string.h>
 
+#include "base/check.h"
 #include "base/kernel_abi.h"
 #include "codegen/x86/x86_impl.h"
 
@@ -148,6 +149,8 @@ static void take_slot(scan_t* s, hlo_x86_live_range_t* range, bool saved) {
 // ---- registers
 
 static void put_in_register(scan_t* s, hlo_x86_live_range_t* range, unsigned reg) {
+  HLO_ASSERT(range->place != HLO_X86_IN_REGISTER,
+             "a live range has one place from beginning to end");
   range->place = HLO_X86_IN_REGISTER;
   range->reg = (uint8_t)reg;
   s->used[range->klass] |= BIT(reg);
