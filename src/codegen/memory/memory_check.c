@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Red zones and fillings of temporaries (see watch.h).
+// Red zones and fill patterns of temporaries (see memory_check.h).
 #include "codegen/memory/memory_check.h"
 
 #include <string.h>
 
-// Repeated it is a NaN in every type of floats (a signalling one in f64), and large as an integer.
+// Repeated, it is a NaN in every float type (a signalling one in f64) and a large integer.
 static const uint8_t kFilling[] = {0xF4, 0x7F};
 
 static void fill(uint8_t* from, uint64_t size_bytes) {
@@ -59,7 +59,7 @@ static void write_zones(const hlo_memory_check_t* memory_check, const hlo_memory
   }
 }
 
-// Blocks that ended inside of a branch that was not taken, or in a loop, have no zone any more.
+// Blocks that ended inside a branch that was not taken, or in a loop, have no zone any more.
 static const hlo_memory_check_block_t* look(const hlo_memory_check_t* memory_check, const hlo_memory_check_event_t* event,
                                      uint8_t* temporaries) {
   uint8_t* is_written = temporaries + memory_check->filled_bytes;

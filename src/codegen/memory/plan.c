@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Planning: the order of its parts, and which buffers share memory.
+// Planning: the order of its phases, and which buffers share memory.
 #include "codegen/memory/plan.h"
 
 #include <string.h>
@@ -40,14 +40,15 @@ uint32_t hlo_planner_buffer(const hlo_planner_t* planner, const hlo_value_t* val
 
 static void append_buffer(hlo_planner_t* planner, uint32_t to, uint32_t from) {
   hlo_plan_buffer_t *a = &planner->buffers[to], *b = &planner->buffers[from];
-  if (!hlo_planner_merge_live_ranges(planner, to, from)) return;  // the arena says so
+  if (!hlo_planner_merge_live_ranges(planner, to, from)) return;  // memory is exhausted, as the
+                                                                  // arena says
   b->joined = to;
   if (a->size_bytes < b->size_bytes) a->size_bytes = b->size_bytes;
 }
 
-// ---- joining
+// ---- joining buffers
 
-// Result `r` may be the memory of a donated argument: that must be dead before the first write.
+// Result `r` may be the memory of a donated argument, which must be dead before the first write.
 static bool fits_result(const hlo_planner_t* planner, uint32_t buffer, uint32_t r) {
   const hlo_plan_t* plan = planner->plan;
   const uint32_t donor = plan->donor_of[r];
@@ -61,7 +62,7 @@ static bool is_writable(hlo_allocation_kind_t kind) {
   return kind == HLO_ALLOCATION_TEMPORARY || kind == HLO_ALLOCATION_RESULT;
 }
 
-// Lets two buffers be one where that is right; false if they stay apart.
+// Makes one buffer of two if that is correct; returns false if they stay separate.
 static bool join(hlo_planner_t* planner, uint32_t x, uint32_t y) {
   if (x == HLO_PLAN_NONE || y == HLO_PLAN_NONE) return false;
   if (x == y) return true;
@@ -90,9 +91,9 @@ static bool join(hlo_planner_t* planner, uint32_t x, uint32_t y) {
   return true;
 }
 
-// ---- what is joined
+// ---- candidates for joining
 
-// Slot and result of a loop are one buffer always: the write at the end of the body is planned.
+// Slot and result of a loop are always one buffer: the write at the end of the body is planned.
 static void join_loop(hlo_planner_t* planner, const hlo_node_t* node) {
   const hlo_node_t* end = hlo_region_terminator(node->regions[1]);
   for (uint32_t i = 0; i < node->result_count; ++i) {
@@ -147,7 +148,7 @@ static hlo_status_t join_control(hlo_planner_t* planner, const hlo_region_t* reg
   return hlo_ok();
 }
 
-// A node that changes an operand in place.
+// Joins the result of a node with the operand that it changes in place.
 static void join_node(hlo_planner_t* planner, const hlo_node_t* node) {
   for (uint32_t r = 0; r < node->result_count; ++r) {
     for (uint32_t i = 0; i < node->operand_count; ++i) {
@@ -158,7 +159,7 @@ static void join_node(hlo_planner_t* planner, const hlo_node_t* node) {
   }
 }
 
-// A result over an operand that ends here.
+// Joins a result with an operand that ends here.
 static void join_covered(hlo_planner_t* planner, const hlo_node_t* node) {
   for (uint32_t r = 0; r < node->result_count; ++r) {
     for (uint32_t i = 0; i < node->operand_count; ++i) {
@@ -169,7 +170,7 @@ static void join_covered(hlo_planner_t* planner, const hlo_node_t* node) {
   }
 }
 
-// A slice updated in place.
+// Joins a slice update with its operand.
 static void join_updates(hlo_planner_t* planner, const hlo_fusion_t* fusion) {
   const hlo_kernel_t* kernel = planner->plan->kernels[fusion->index];
   for (uint32_t o = 0; kernel && o < fusion->output_count; ++o) {
@@ -180,7 +181,7 @@ static void join_updates(hlo_planner_t* planner, const hlo_fusion_t* fusion) {
   }
 }
 
-// An output over the first input that ends here.
+// Joins an output with the first input that ends here.
 static void join_fusion(hlo_planner_t* planner, const hlo_fusion_t* fusion) {
   const hlo_kernel_t* kernel = planner->plan->kernels[fusion->index];
   for (uint32_t o = 0; kernel && o < fusion->output_count; ++o) {
@@ -220,7 +221,7 @@ static void join_steps(hlo_planner_t* planner, join_phase_t phase) {
   }
 }
 
-// A returned value is computed where the result is wanted, unless something else is there already.
+// Computes a returned value in the result's memory unless that is occupied.
 static void join_results(hlo_planner_t* planner) {
   const hlo_plan_t* plan = planner->plan;
   const hlo_node_t* end = hlo_region_terminator(plan->func->body);
@@ -247,7 +248,7 @@ static hlo_status_t join_buffers(hlo_planner_t* planner) {
   return hlo_arena_status(planner->arena);
 }
 
-// ---- all of it
+// ---- the whole
 
 static hlo_status_t make_tables(hlo_planner_t* planner) {
   uint32_t values = planner->module->value_count, nodes = planner->module->node_count;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The buffer plan of a function: where every value lies while the program runs.
+// The buffer plan of a function: the allocation of every value while the program runs.
 //
-// Steps have one total order, so that a value is live over an interval of it. Values that are the
-// same bytes (views, loop values that never change) share a place; so do values whose intervals do
-// not meet and where that saves a copy: a loop's slot, what the body makes of it and what comes out
-// of the loop; an update of a slice and what it updates; a result and what is returned. What is
-// left lies in results whose values are not there yet, or in one arena, intervals that meet at
-// different offsets.
+// Steps have one total order, so a value is live over an interval of it. Values that are the same
+// bytes (views, loop values that never change) share an allocation; so do values with disjoint
+// intervals where that saves a copy: a loop's slot, the body's new value and the loop's result; a
+// slice update and its operand; a result and the returned value. The remaining values are put into
+// results that are not written yet, or into one arena, where overlapping intervals have different
+// offsets.
 //
 // A donated argument and the result that may take its memory are the same bytes in one run and
-// different ones in another: the plan is right in both.
+// different ones in another: the plan is correct in both.
 #ifndef HLO_CODEGEN_PLAN_H_
 #define HLO_CODEGEN_PLAN_H_
 
@@ -33,14 +33,14 @@ typedef struct hlo_allocation {
   uint64_t offset_bytes;
 } hlo_allocation_t;
 
-/// To be done unless both are the same address when running. A constant may be a splat to fill
-/// with.
+/// A copy, to be done unless both addresses are equal at run time. A constant source may be a
+/// splat.
 typedef struct hlo_copy {
   hlo_allocation_t from, to;
   uint64_t size_bytes;
 } hlo_copy_t;
 
-/// In order.
+/// Copies, in order.
 typedef struct hlo_copy_list {
   uint32_t count;
   hlo_copy_t* items;
@@ -48,16 +48,15 @@ typedef struct hlo_copy_list {
 
 typedef struct hlo_plan_constant {
   const hlo_value_t* value;
-  bool is_read;  // by a step; else only copied from
+  bool is_read;  // by a step; otherwise only copied from
 } hlo_plan_constant_t;
 
-/// One element, or an array that one vector holds.
+/// One element, or an array that fits one vector.
 typedef struct hlo_plan_register {
   hlo_dtype_t dtype;
   bool is_vector;
 } hlo_plan_register_t;
 
-// Instead of a result's number.
 
 /// owner: the arena given to hlo_plan_create(). threads: immutable.
 typedef struct hlo_plan {
@@ -68,26 +67,26 @@ typedef struct hlo_plan {
   hlo_allocation_t* allocations;      // by index of the value
   hlo_allocation_t* scratch;     // by index of the fusion: its kernel's scratch memory
   const hlo_node_t** prepared;  // by index of the fusion: the loop before which its first phase
-                                // runs, as what it reads never changes inside; NULL: none
+                                // runs, since its operands never change inside; NULL: none
   bool* is_prepared_for;    // by index of the node: loops that `prepared` names
   hlo_copy_list_t* copies;  // by index of the node: before a step; of a terminator: at the end of
                             // its region
   hlo_plan_constant_t* constants;
   uint32_t register_count;
   hlo_plan_register_t* registers;
-  // By argument the result that may be its memory when running, and by result that argument; or
+  // By argument the result that may take its memory at run time, and by result that argument; or
   // HLO_DONATED_NOWHERE.
   uint32_t *donated_to, *donor_of;
   uint64_t temporary_bytes;
-  bool is_checked;  // code is to check its memory while it runs
+  bool is_checked;  // the code checks its memory while it runs
   // Of a checked plan:
   const hlo_memory_check_t* memory_check;
   const uint32_t *begins, *ends;  // first and last position of a step, by index of its node
 } hlo_plan_t;
 
-/// Plans a function whose shapes are static. `kernels` by index of the fusion (they say what may
-/// share memory). Everything is allocated in `arena`; func, schedule and kernels are kept. errors:
-/// RESOURCE_EXHAUSTED
+/// Plans a function whose shapes are static. `kernels` by index of the fusion (they decide what may
+/// share memory). Everything is allocated in `arena`; func, schedule and kernels are kept.
+/// errors : RESOURCE_EXHAUSTED
 hlo_status_t hlo_plan_create(const hlo_func_t* func, const hlo_schedule_t* schedule,
                              hlo_kernel_t* const* kernels, bool is_checked, hlo_arena_t* arena,
                              hlo_plan_t** out_plan) HLO_MUST_USE;
@@ -99,14 +98,15 @@ static inline bool hlo_plan_is_constant(const hlo_value_t* value) {
 static inline hlo_allocation_t hlo_plan_allocation(const hlo_plan_t* plan, const hlo_value_t* value) {
   return plan->allocations[value->index];
 }
-/// Where a node's own call finds operand `i`: for those that it changes, the place of the result.
+/// Returns the allocation in which a node's own call finds operand `i`: for operands that it
+/// changes, that of the result.
 hlo_allocation_t hlo_plan_operand_allocation(const hlo_plan_t* plan, const hlo_node_t* node, uint32_t i);
 
-/// Readable text: a line a step with places, then copies.
+/// Prints one line per step with allocations, then its copies.
 void hlo_plan_print(const hlo_plan_t* plan, hlo_strbuf_t* out);
 
-/// Runs the plan over tokens instead of bytes, loops twice, donated arguments both ways, and
-/// answers INTERNAL naming the first step that would read something else than its operand.
+/// Verifies the plan by running it over tokens instead of bytes, with loops twice and donation both
+/// ways. errors : INTERNAL naming the first step that would read something other than its operand
 hlo_status_t hlo_plan_check(const hlo_plan_t* plan) HLO_MUST_USE;
 
 #endif  // HLO_CODEGEN_PLAN_H_

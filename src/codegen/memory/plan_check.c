@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The proof of a plan: it is run over tokens. Every definition of a value writes a token of its own
-// where the value lies, overwriting what is there; every use must find the token of its value.
-// Loops run twice, branches one after the other from the same state, and donated arguments both as
-// memory of their own and as the result's. It shares nothing with planning but the order of steps.
+// Proves a plan by running it over tokens. Every definition of a value writes its own token into
+// the value's allocation, overwriting the contents; every use must find the token of its value.
+// Loops run twice, branches one after the other from the same state, and donated arguments both
+// with memory of their own and with the result's. It shares nothing with planning but the order of
+// steps.
 #include <string.h>
 
 #include "base/vec.h"
@@ -25,7 +26,7 @@ typedef HLO_VEC(cell_t) cells_t;
 typedef struct check {
   const hlo_plan_t* plan;
   hlo_arena_t arena;
-  bool is_donated;  // results are the memory of arguments where they may be
+  bool is_donated;  // results are the memory of arguments where allowed
   cells_t cells;
   uint64_t* tokens;  // by value index
   uint64_t next_token;
@@ -69,7 +70,7 @@ static hlo_status_t write_cell(check_t* check, hlo_allocation_t allocation, uint
   return hlo_ok();
 }
 
-// The token at a place; 0 when nothing whole is there.
+// Returns the token in an allocation; 0 if none covers it.
 static uint64_t read_cell(const check_t* check, hlo_allocation_t allocation, uint64_t size_bytes) {
   uint32_t space = space_of(check, allocation);
   for (size_t i = 0; i < check->cells.count; ++i) {
@@ -191,7 +192,7 @@ typedef struct memory {
   uint64_t bytes;
 } memory_t;
 
-// What a fusion writes: its outputs, then its scratch memory.
+// The memory that a fusion writes: its outputs, then its scratch memory.
 static memory_t written_by(const check_t* check, const hlo_fusion_t* fusion, uint32_t i) {
   const hlo_plan_t* plan = check->plan;
   if (i < fusion->output_count) {
@@ -201,7 +202,7 @@ static memory_t written_by(const check_t* check, const hlo_fusion_t* fusion, uin
                     hlo_kernel_scratch_bytes(plan->kernels[fusion->index])};
 }
 
-// Members of a team never touch what another one writes.
+// Members of a concurrent group never touch what another one writes.
 static hlo_status_t look_at_pair(const check_t* check, const hlo_step_t* step,
                                  const hlo_step_t* other) {
   const hlo_fusion_t *a = step->fusion, *b = other->fusion;
@@ -223,7 +224,7 @@ static hlo_status_t look_at_pair(const check_t* check, const hlo_step_t* step,
   return hlo_ok();
 }
 
-// Nothing is made before all members have read what they are made of.
+// Outputs are written after all members have read their inputs.
 static hlo_status_t run_concurrent_group(check_t* check, const hlo_step_t* steps, uint32_t count) {
   for (uint32_t i = 0; i < count; ++i) HLO_TRY(run_copies(check, steps[i].node));
   for (uint32_t i = 0; i < count; ++i) {
@@ -243,7 +244,7 @@ static bool is_changed(const hlo_node_t* node, uint32_t operand) {
   return false;
 }
 
-// What the library is given has an address.
+// Operands of library calls have an address.
 static hlo_status_t in_memory(check_t* check, const hlo_node_t* node, hlo_allocation_t allocation,
                               uint32_t i) {
   if (allocation.kind != HLO_ALLOCATION_REGISTER) return hlo_ok();
@@ -281,7 +282,7 @@ static hlo_status_t run_site(check_t* check, const hlo_node_t* node) {
   return hlo_ok();
 }
 
-// `to` becomes the value `from`: the bytes must be where `to` is looked for.
+// `to` becomes the value `from`: the bytes must be in the allocation of `to`.
 static hlo_status_t hand_over(check_t* check, const hlo_node_t* node, const hlo_value_t* to,
                               uint64_t token, uint32_t i) {
   check->tokens[to->index] = token;
@@ -330,7 +331,7 @@ static bool is_same_cell(const cell_t* a, const cell_t* b) {
   return a->space == b->space && a->begin == b->begin && a->end == b->end && a->token == b->token;
 }
 
-// Only what all branches leave alike is known afterwards.
+// Keeps only the tokens that all branches leave alike.
 static void intersect(cells_t* cells, const cells_t* other) {
   size_t kept = 0;
   for (size_t i = 0; i < cells->count; ++i) {
@@ -422,7 +423,7 @@ static hlo_status_t run_region(check_t* check, const hlo_region_t* region) {
     const hlo_concurrent_group_t* concurrent_group = hlo_step_concurrent_group(&sequence->steps[i]);
     uint32_t count = concurrent_group ? concurrent_group->member_count : 1;
     if (count > sequence->step_count - i) {
-      return fault(check, sequence->steps[i].node, "a team is not together at step", i);
+      return fault(check, sequence->steps[i].node, "a concurrent group is split at step", i);
     }
     HLO_TRY(concurrent_group ? run_concurrent_group(check, &sequence->steps[i], count)
                  : run_step(check, &sequence->steps[i]));
@@ -431,7 +432,7 @@ static hlo_status_t run_region(check_t* check, const hlo_region_t* region) {
   return run_copies(check, hlo_region_terminator(region));
 }
 
-// ---- all of it
+// ---- the whole
 
 static hlo_status_t define_outside(check_t* check) {
   const hlo_plan_t* plan = check->plan;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The state of planning. Values that are the same bytes form a class (union-find over value
-// indices, a class is named by its root); classes that share memory form a buffer.
+// indices; a class is named by its root); classes that share memory form a buffer.
 #ifndef HLO_CODEGEN_PLAN_IMPL_H_
 #define HLO_CODEGEN_PLAN_IMPL_H_
 
@@ -9,13 +9,14 @@
 
 #define HLO_PLAN_NONE UINT32_MAX
 
-/// Positions count steps (those of a team are one), ends of regions and the writes that end them, in the order of execution.
-/// Inclusive at both ends: what is defined where another is used for the last time meets it.
+/// Positions count steps (a concurrent group is one), ends of regions and the writes that end them,
+/// in order of execution. Ranges are inclusive at both ends: a definition at the position of
+/// another value's last use overlaps it.
 typedef struct hlo_plan_range {
   uint32_t begin, end;
 } hlo_plan_range_t;
 
-/// A class's stay in a buffer, or a write at the end of a branch.
+/// The live range of a class in a buffer, or a write at the end of a branch.
 typedef struct hlo_live_range {
   hlo_plan_range_t range;
   uint32_t root;  // HLO_PLAN_NONE for a write
@@ -25,20 +26,21 @@ typedef struct hlo_plan_buffer {
   hlo_allocation_kind_t kind;
   uint32_t index;  // as in hlo_allocation_t
   uint32_t live_range_count, live_range_capacity;
-  hlo_live_range_t* live_ranges;  // by begin, no two at a time but where one may take the other's place
+  hlo_live_range_t* live_ranges;  // by begin; disjoint, except where one may take the other's
+                                  // memory
   hlo_dtype_t dtype;  // of a register
   uint64_t size_bytes;
   uint64_t offset_bytes;
-  uint32_t joined;  // the buffer that it became part of; itself otherwise
+  uint32_t joined;  // the buffer that it was joined to; itself otherwise
 } hlo_plan_buffer_t;
 
-/// A copy, before places are known.
+/// A copy, before allocations are known.
 typedef struct hlo_plan_move {
   uint32_t from, to;  // buffers
   uint64_t size_bytes;
 } hlo_plan_move_t;
 
-/// The moves at one node, in order.
+/// The copies at one node, in order.
 typedef struct hlo_plan_moves {
   const hlo_node_t* node;
   uint32_t count, capacity;
@@ -52,52 +54,53 @@ typedef struct hlo_planner {
   hlo_module_t* module;
   // by value index
   uint32_t* parents;         // union-find
-  hlo_plan_range_t* ranges;  // of a value; of the class at its root once classes are final
+  hlo_plan_range_t* ranges;  // of a value; once classes are final, of the class at its root
   uint64_t* sizes;
   uint32_t* buffer_of;  // by root; HLO_PLAN_NONE: no memory
   bool* in_register;    // by root
   const hlo_value_t** values;
-  const hlo_fusion_t** makers;        // of what members of teams make; NULL: something else does
-  const hlo_fusion_t** last_readers;  // by root: of what lives until a team reads it, the only
-                                      // member that does; NULL: several, or no team
+  const hlo_fusion_t** makers;        // of values made by members of concurrent groups; NULL: made
+                                      // by something else
+  const hlo_fusion_t** last_readers;  // by root: for classes that end at a concurrent group, the
+                                      // only member that reads them; NULL: several, or no group
   uint32_t* scratch_buffers;  // by index of the fusion; HLO_PLAN_NONE
   // by node index
   uint32_t* begins;  // position of a step; of a terminator: that of its uses
-  uint32_t* ends;    // last position of a step with regions; of a terminator: of its writes
+  uint32_t* ends;    // last position of a step with regions; of a terminator: that of its writes
   // by position
-  const hlo_step_t** steps;  // of a team the first
+  const hlo_step_t** steps;  // of a concurrent group the first
   uint32_t position, position_capacity;
   hlo_plan_buffer_t* buffers;
   uint32_t buffer_count, buffer_capacity;
   const hlo_value_t* undefined;  // used but made by no step
 } hlo_planner_t;
 
-/// Fills positions, ranges and sizes; unites values that are the same bytes; makes a buffer per
-/// class.
+/// Computes positions, ranges and sizes; unites values that are the same bytes; creates a buffer
+/// per class.
 hlo_status_t hlo_planner_scan(hlo_planner_t* planner) HLO_MUST_USE;
-/// Which classes are kept in registers; part of scanning.
+/// Chooses the classes that are kept in registers; part of scanning.
 hlo_status_t hlo_planner_choose_registers(hlo_planner_t* planner) HLO_MUST_USE;
-/// The copies that are left, in an order that loses nothing; results without a buffer get one.
+/// Lists the remaining copies in an order that loses nothing; results without a buffer get one.
 hlo_status_t hlo_planner_move(hlo_planner_t* planner,
                               const hlo_plan_moves_t** out_lists) HLO_MUST_USE;
-/// Lists the copies that are left, lays out the arena, gives every value its place.
+/// Lists the remaining copies, lays out the arena and gives every value its allocation.
 hlo_status_t hlo_planner_finish(hlo_planner_t* planner) HLO_MUST_USE;
 
 uint32_t hlo_planner_root(const hlo_planner_t* planner, const hlo_value_t* value);
-/// The buffer of a value, HLO_PLAN_NONE without memory.
+/// Returns the buffer of a value; HLO_PLAN_NONE without memory.
 uint32_t hlo_planner_buffer(const hlo_planner_t* planner, const hlo_value_t* value);
-/// HLO_PLAN_NONE when memory is out.
+/// Returns HLO_PLAN_NONE when memory is exhausted.
 uint32_t hlo_planner_add_buffer(hlo_planner_t* planner, hlo_allocation_kind_t kind, uint32_t index,
                                 uint64_t size_bytes);
 bool hlo_planner_add_live_range(hlo_planner_t* planner, uint32_t buffer, hlo_plan_range_t range,
                           uint32_t root);
 
-/// Whether a stay cannot be in a buffer beside those that are there.
+/// Returns true if a live range cannot be in a buffer beside those that it has.
 bool hlo_planner_live_range_conflicts(const hlo_planner_t* planner, uint32_t buffer,
                                 const hlo_live_range_t* live_range);
-/// The same for all stays of another buffer.
+/// The same for all live ranges of another buffer.
 bool hlo_planner_buffers_conflict(const hlo_planner_t* planner, uint32_t x, uint32_t y);
-/// Adds a buffer's stays to those of another; false when memory is out.
+/// Adds a buffer's live ranges to those of another; false when memory is exhausted.
 bool hlo_planner_merge_live_ranges(hlo_planner_t* planner, uint32_t to, uint32_t from);
 
 #endif  // HLO_CODEGEN_PLAN_IMPL_H_

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which classes may be in one buffer, and when: a buffer's stays in the order of their
-// beginnings. Of those that are there no two are so at a time, so that a further one can only
-// meet its two neighbours.
+// Which classes may share a buffer, and when: a buffer's live ranges in order of their beginnings.
+// They are disjoint, so a further one can overlap only its two neighbours.
 #include <string.h>
 
 #include "codegen/memory/plan_impl.h"
 #include "lib/call.h"
 
-// ---- may two stays be in one buffer?
+// ---- compatibility of two live ranges
 
 static bool fusion_may_share(const hlo_planner_t* planner, const hlo_fusion_t* fusion,
                              uint32_t ending, uint32_t beginning) {
@@ -24,7 +23,7 @@ static bool fusion_may_share(const hlo_planner_t* planner, const hlo_fusion_t* f
   return found;
 }
 
-// Only the member that makes the one may read the other.
+// Only the member that makes one value may read the other.
 static bool concurrent_group_may_share(const hlo_planner_t* planner, uint32_t ending, uint32_t beginning) {
   const hlo_fusion_t* maker = planner->makers[beginning];
   return maker && planner->last_readers[ending] == maker &&
@@ -45,7 +44,7 @@ static bool node_may_share(const hlo_planner_t* planner, const hlo_node_t* node,
     }
   }
   if (!found || node->region_count == 0) return found;
-  // A region may use what the node changes.
+  // A region may use the operand that the node changes.
   uint32_t count = 0;
   const hlo_value_t** captures = NULL;
   hlo_status_t status = hlo_node_captures(node, planner->arena, &count, &captures);
@@ -59,7 +58,7 @@ static bool node_may_share(const hlo_planner_t* planner, const hlo_node_t* node,
   return true;
 }
 
-// A loop's slot takes over the memory of its own first value.
+// A loop's slot takes over the memory of its initial value.
 static bool loop_may_share(const hlo_planner_t* planner, const hlo_node_t* node, uint32_t ending,
                            uint32_t beginning) {
   for (uint32_t i = 0; i < node->operand_count; ++i) {
@@ -71,7 +70,7 @@ static bool loop_may_share(const hlo_planner_t* planner, const hlo_node_t* node,
   return false;
 }
 
-// What begins where another ends may take its place if the step there allows it.
+// A range that begins where another ends may take its memory if the step there allows it.
 static bool may_meet(const hlo_planner_t* planner, uint32_t position, uint32_t ending,
                      uint32_t beginning) {
   const hlo_step_t* step = planner->steps[position];
@@ -102,7 +101,7 @@ static bool live_ranges_conflict(const hlo_planner_t* planner, const hlo_live_ra
   return true;
 }
 
-// The first stay of a buffer that begins later.
+// Returns the first live range of a buffer that begins later.
 static uint32_t find_later(const hlo_plan_buffer_t* buffer, uint32_t begin) {
   uint32_t low = 0, high = buffer->live_range_count;
   while (low < high) {
@@ -145,8 +144,7 @@ static bool reserve(hlo_planner_t* planner, hlo_plan_buffer_t* buffer, uint32_t 
   return true;
 }
 
-// From behind, and no further than where the first of the new ones goes: what is added at the end
-// costs no more than itself.
+// Merges from the end, no further than the first new range: appending costs only the new ranges.
 static bool insert(hlo_planner_t* planner, hlo_plan_buffer_t* buffer, const hlo_live_range_t* live_ranges,
                    uint32_t count) {
   uint32_t at = buffer->live_range_count, end = at + count;
@@ -168,7 +166,7 @@ bool hlo_planner_add_live_range(hlo_planner_t* planner, uint32_t buffer, hlo_pla
 bool hlo_planner_merge_live_ranges(hlo_planner_t* planner, uint32_t to, uint32_t from) {
   hlo_plan_buffer_t* a = &planner->buffers[to];
   hlo_plan_buffer_t b = planner->buffers[from];
-  if (a->live_range_count < b.live_range_count) {  // the few go among the many
+  if (a->live_range_count < b.live_range_count) {  // insert the shorter list into the longer one
     const hlo_plan_buffer_t few = *a;
     a->live_ranges = b.live_ranges, a->live_range_count = b.live_range_count, a->live_range_capacity = b.live_range_capacity;
     b.live_ranges = few.live_ranges, b.live_range_count = few.live_range_count;

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The copies that a plan is left with: what a terminator hands over to where it belongs, what a
-// node or kernel changes to where its result is. Those of a terminator or loop happen together:
-// they are put in an order in which everything is read before it is overwritten. Where they go in
-// circles, or may overwrite what a donated argument still holds, something is saved first.
+// The copies that remain in a plan: values that a terminator hands over, and operands that a node
+// or kernel changes, moved to the allocation of the result. Copies of a terminator or loop are
+// parallel: they are ordered so that everything is read before it is overwritten. On cycles, or
+// where a donated argument may be overwritten that is still needed, a value is saved first.
 #include "codegen/memory/plan_impl.h"
 #include "lib/call.h"
 
-/// What the moves of one list do to a buffer.
+/// The effect of one list's copies on a buffer.
 typedef struct traffic {
-  uint32_t read_count;  // moves that are still to read it
-  uint64_t read_bytes;  // of the one that reads most
-  uint32_t writer;      // the move that overwrites it, + 1; 0: none
-  bool is_saved;        // what it held is in `saved` now, for those that are still to read it
+  uint32_t read_count;  // copies that have yet to read it
+  uint64_t read_bytes;  // of the largest of these reads
+  uint32_t writer;      // the copy that overwrites it, + 1; 0: none
+  bool is_saved;        // its contents are in `saved` for copies that have yet to read them
   uint32_t saved;
 } traffic_t;
 
@@ -19,7 +19,7 @@ typedef struct mover {
   hlo_planner_t* planner;
   hlo_plan_moves_t* lists;
   uint32_t* result_buffers;    // by result
-  uint32_t* argument_buffers;  // by argument; HLO_PLAN_NONE: it has no memory
+  uint32_t* argument_buffers;  // by argument; HLO_PLAN_NONE: no memory
   traffic_t* traffic;          // by buffer; zeros between lists
 } mover_t;
 
@@ -38,16 +38,16 @@ static uint64_t value_bytes(const mover_t* m, const hlo_value_t* value) {
   return m->planner->sizes[value->index];
 }
 
-// ---- an order
+// ---- ordering
 
 typedef struct ordering {
   mover_t* mover;
-  uint32_t position;  // of the node, for what is saved
+  uint32_t position;  // of the node, for saved values
   const hlo_plan_moves_t* pending;
   hlo_plan_moves_t* ordered;
   uint32_t ready_count;
-  uint32_t* ready;  // moves that overwrite nothing that is still to be read
-  bool* is_ready;   // by move: it is one of those
+  uint32_t* ready;  // copies that overwrite nothing that has yet to be read
+  bool* is_ready;   // by copy: it is in `ready`
 } ordering_t;
 
 static bool is_read_by_others(const ordering_t* o, uint32_t move, uint32_t buffer) {
@@ -56,8 +56,8 @@ static bool is_read_by_others(const ordering_t* o, uint32_t move, uint32_t buffe
   return traffic->read_count > (reads ? 1 : 0);
 }
 
-// A buffer that other moves are still to read and this one might overwrite: where it goes, or an
-// argument whose memory that may be. HLO_PLAN_NONE: nothing is in the way.
+// Returns a buffer that other copies have yet to read and this one might overwrite: its target, or
+// an argument whose memory that may be. HLO_PLAN_NONE: no obstacle.
 static uint32_t find_obstacle(const ordering_t* o, uint32_t move) {
   const hlo_planner_t* planner = o->mover->planner;
   uint32_t to = o->pending->moves[move].to;
@@ -80,7 +80,7 @@ static void try_writer(ordering_t* o, uint32_t buffer) {
   if (writer) try_move(o, writer - 1);
 }
 
-// Fewer moves are to read a buffer than before.
+// Records that fewer copies have yet to read a buffer.
 static void tell_writers(ordering_t* o, uint32_t buffer) {
   const hlo_planner_t* planner = o->mover->planner;
   try_writer(o, buffer);
@@ -100,7 +100,7 @@ static hlo_status_t emit_move(ordering_t* o, uint32_t move) {
   return hlo_ok();
 }
 
-// Those that are still to read the buffer find what it holds elsewhere.
+// Saves a buffer's contents for the copies that have yet to read it.
 static hlo_status_t save_buffer(ordering_t* o, uint32_t buffer) {
   hlo_planner_t* planner = o->mover->planner;
   traffic_t* traffic = &o->mover->traffic[buffer];
@@ -108,7 +108,8 @@ static hlo_status_t save_buffer(ordering_t* o, uint32_t buffer) {
   bool in_register = from.kind == HLO_ALLOCATION_REGISTER;
   uint32_t saved = hlo_planner_add_buffer(
       planner, in_register ? HLO_ALLOCATION_REGISTER : HLO_ALLOCATION_TEMPORARY, 0, traffic->read_bytes);
-  hlo_plan_range_t range = {o->position - 1, o->position};  // not over what is still to be moved
+  hlo_plan_range_t range = {o->position - 1, o->position};  // not over values that have yet to be
+                                                            // copied
   if (saved == HLO_PLAN_NONE || !hlo_planner_add_live_range(planner, saved, range, HLO_PLAN_NONE)) {
     return hlo_arena_status(planner->arena);
   }
@@ -164,7 +165,7 @@ static hlo_status_t order_moves(mover_t* m, hlo_plan_moves_t* list, uint32_t pos
   return hlo_ok();
 }
 
-// ---- what is moved
+// ---- collecting copies
 
 static hlo_status_t begin_list(mover_t* m, const hlo_node_t* node, hlo_plan_moves_t** out_list) {
   hlo_plan_moves_t* list = hlo_arena_alloc_zeroed(m->planner->arena, sizeof *list);
@@ -176,7 +177,7 @@ static hlo_status_t begin_list(mover_t* m, const hlo_node_t* node, hlo_plan_move
   return hlo_ok();
 }
 
-// What a terminator hands over goes where `targets` (values, or the function's results) are.
+// Copies the values that a terminator hands over to `targets` (values, or the function's results).
 static hlo_status_t move_ends(mover_t* m, const hlo_node_t* end,
                               const hlo_value_t* const* targets) {
   hlo_planner_t* planner = m->planner;
@@ -212,7 +213,7 @@ static hlo_status_t move_control(mover_t* m, const hlo_node_t* node) {
   return order_moves(m, list, planner->begins[node->index]);
 }
 
-// What a node changes is first brought to where the result is.
+// Copies an operand that a node changes to the allocation of the result.
 static hlo_status_t move_site(mover_t* m, const hlo_node_t* node) {
   hlo_planner_t* planner = m->planner;
   hlo_plan_moves_t* list = NULL;
@@ -228,7 +229,7 @@ static hlo_status_t move_site(mover_t* m, const hlo_node_t* node) {
   return hlo_ok();
 }
 
-// What a kernel updates a slice of is first brought to where the output is.
+// Copies the operand of a slice update to the allocation of the output.
 static hlo_status_t move_fusion(mover_t* m, const hlo_step_t* step) {
   hlo_planner_t* planner = m->planner;
   const hlo_fusion_t* fusion = step->fusion;

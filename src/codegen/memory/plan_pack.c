@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Last part of planning: where temporaries lie, in results' memory that is not written yet or in
-// the arena, and the place of every value.
+// Last phase of planning: offsets of temporaries, inside results that are not written yet or in the
+// arena, and the allocation of every value.
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,11 +10,11 @@
 
 enum {
   ALIGNMENT = 64,        // of blocks
-  FITTED_BLOCKS = 1024,  // the largest ones, for which gaps are looked for
-  MAX_HOSTS = 16,        // results in whose memory gaps are looked for, the largest ones,
-  HOSTED_BYTES = 4096,   // for blocks that are not smaller
-  // The first of blocks that begin at different offsets of a page is half a step from the arena's
-  // beginning: that is a block of the heap, and others of the heap are whole steps from it.
+  FITTED_BLOCKS = 1024,  // the largest ones, for which gaps are searched
+  MAX_HOSTS = 16,        // the largest results, in whose memory gaps are searched,
+  HOSTED_BYTES = 4096,   // for blocks of at least this size
+  // Staggered blocks begin half a step from the arena's beginning: the arena is a block of the
+  // heap, whose blocks begin whole steps apart.
   STAGGERED_START = HLO_BLOCK_STEP_BYTES / 2 / ALIGNMENT * ALIGNMENT,
 };
 
@@ -26,7 +26,7 @@ typedef struct block {
   uint64_t size_bytes, offset_bytes;
 } block_t;
 
-/// Memory that blocks share: the arena, or a result before its value is there.
+/// Memory that blocks share: the arena, or a result before its value is written.
 typedef struct space {
   uint64_t capacity_bytes, total_bytes;
   bool is_staggered;  // large blocks begin at different offsets of a page
@@ -40,7 +40,7 @@ static int compare_blocks(const void* a, const void* b) {
   return x->buffer < y->buffer ? -1 : x->buffer > y->buffer;
 }
 
-// From the beginning of a buffer's first stay to the end of its last one.
+// From the beginning of a buffer's first live range to the end of its last one.
 static hlo_plan_range_t range_of(const hlo_plan_buffer_t* buffer) {
   hlo_plan_range_t all = {UINT32_MAX, 0};
   for (uint32_t i = 0; i < buffer->live_range_count; ++i) {
@@ -72,7 +72,7 @@ static hlo_status_t collect_blocks(const hlo_planner_t* planner, uint32_t* out_c
   return hlo_ok();
 }
 
-// Puts a block where it is. There is room for it.
+// Inserts a placed block.
 static void insert_block(space_t* space, block_t* block) {
   uint32_t low = 0, high = space->count;
   while (low < high) {
@@ -93,14 +93,14 @@ static bool is_staggered(const space_t* space, const block_t* block) {
   return space->is_staggered && block->size_bytes >= HLO_BLOCK_STAGGERED_BYTES;
 }
 
-// Where a staggered block begins after another one: a step further in a page than that does.
+// Returns the start of a staggered block after another one: one step further within a page.
 static uint64_t staggered_end(const block_t* block) {
   const uint64_t gap = HLO_BLOCK_STEP_BYTES - block->size_bytes;  // modulo a page
   return block->offset_bytes + block->size_bytes + gap % HLO_BLOCK_ALIAS_BYTES;
 }
 
-// Into the smallest gap between those that it meets, or after them; false: it is too large. A
-// staggered block keeps its distance if the gap has the room for that.
+// Places a block into the smallest gap between overlapping blocks, or after them; false: it is too
+// large. A staggered block keeps its distance if the gap allows.
 static bool place_block(space_t* space, block_t* block) {
   const bool is_apart = is_staggered(space, block);
   uint64_t top = 0, apart = is_apart ? STAGGERED_START : 0;
@@ -138,7 +138,7 @@ static bool is_host(const hlo_plan_buffer_t* buffer, uint32_t number) {
          buffer->size_bytes >= HOSTED_BYTES;
 }
 
-// The largest results that steps write, in order of size.
+// Returns the largest results that steps write, in order of size.
 static uint32_t find_hosts(const hlo_planner_t* planner, uint32_t* hosts) {
   uint32_t count = 0;
   for (uint32_t b = 0; b < planner->buffer_count; ++b) {
@@ -153,8 +153,8 @@ static uint32_t find_hosts(const hlo_planner_t* planner, uint32_t* hosts) {
   return count;
 }
 
-// When a result's memory has something of its own: its value, or a donated argument that it may be
-// the memory of.
+// Marks when a result's memory is occupied: by its value, or by a donated argument that it may
+// belong to.
 static hlo_status_t occupy(const hlo_planner_t* planner, uint32_t host, space_t* space) {
   enum { OWN = 2 };
   const hlo_plan_t* plan = planner->plan;
@@ -174,8 +174,8 @@ static hlo_status_t occupy(const hlo_planner_t* planner, uint32_t host, space_t*
   return hlo_ok();
 }
 
-// Of equal blocks those that are there longest, then latest: next to the result's value, without a
-// gap that nothing fills.
+// Orders equal blocks by length, longest first, then latest first: next to the result's value,
+// leaving no unusable gap.
 static int compare_lengths(const void* a, const void* b) {
   const block_t *x = *(block_t* const*)a, *y = *(block_t* const*)b;
   const uint32_t x_length = x->range.end - x->range.begin, y_length = y->range.end - y->range.begin;
@@ -185,7 +185,7 @@ static int compare_lengths(const void* a, const void* b) {
   return x->buffer < y->buffer ? -1 : x->buffer > y->buffer;
 }
 
-// What fits into results before they are written goes there, and is no block of the arena any more.
+// Moves blocks that fit into results before these are written out of the arena.
 static hlo_status_t place_in_results(hlo_planner_t* planner, block_t* blocks, uint32_t* count) {
   uint32_t hosts[MAX_HOSTS];
   space_t spaces[MAX_HOSTS] = {0};
@@ -217,9 +217,9 @@ static hlo_status_t place_in_results(hlo_planner_t* planner, block_t* blocks, ui
   return hlo_ok();
 }
 
-// ---- the arena again
+// ---- checked programs and many blocks
 
-// What a checked program has to know of the arena.
+// Records what a checked program has to know of the arena.
 static hlo_status_t make_memory_check(hlo_planner_t* planner, const block_t* blocks, uint32_t count) {
   hlo_plan_t* plan = planner->plan;
   hlo_memory_check_t* memory_check = hlo_arena_alloc_zeroed(planner->arena, sizeof *memory_check);
@@ -247,7 +247,7 @@ static hlo_status_t make_memory_check(hlo_planner_t* planner, const block_t* blo
   return hlo_ok();
 }
 
-// Blocks of a kind, one after the other: equal sizes next to each other, in the order of time.
+// Orders blocks of a kind by size, then by time.
 static int compare_times(const void* a, const void* b) {
   const block_t *x = *(block_t* const*)a, *y = *(block_t* const*)b;
   if (x->size_bytes != y->size_bytes) return x->size_bytes > y->size_bytes ? -1 : 1;
@@ -262,8 +262,8 @@ static int compare_ends(const void* a, const void* b) {
   return x->buffer < y->buffer ? -1 : x->buffer > y->buffer;
 }
 
-// Many blocks in n log n: those of one size take turns in as many places as there are at once;
-// other sizes lie elsewhere.
+// Places many blocks in n log n: blocks of one size share as many offsets as are live at once;
+// other sizes get other offsets.
 static hlo_status_t place_by_size(hlo_planner_t* planner, block_t* blocks, uint32_t count,
                                   uint64_t* total_bytes) {
   block_t** begins = hlo_arena_array(planner->arena, (size_t)count + 1, sizeof(*begins));
@@ -306,11 +306,10 @@ static hlo_status_t allocation_fitted(hlo_planner_t* planner, block_t* blocks, u
   return hlo_ok();
 }
 
-// Large blocks begin at different offsets of a page, unless that grows the arena by more than a
-// small part.
-static hlo_status_t allocation_largest(hlo_planner_t* planner, block_t* blocks, uint32_t count,
+// Staggers large blocks unless that grows the arena noticeably.
+static hlo_status_t place_largest(hlo_planner_t* planner, block_t* blocks, uint32_t count,
                                   uint64_t* out_total_bytes) {
-  enum { MOST_GROWTH = 32 };  // one part of so many
+  enum { MOST_GROWTH = 32 };  // at most one part in this many
   HLO_TRY(allocation_fitted(planner, blocks, count, false, out_total_bytes));
   if (count < 2 || blocks[1].size_bytes < HLO_BLOCK_STAGGERED_BYTES) return hlo_ok();
   block_t* copies = hlo_arena_array(planner->arena, count, sizeof *copies);
@@ -324,14 +323,14 @@ static hlo_status_t allocation_largest(hlo_planner_t* planner, block_t* blocks, 
   return hlo_ok();
 }
 
-// Gaps are looked for among the largest blocks; what is beyond is placed by size: all of them, or
-// only what the largest leave over, whichever takes less.
+// Searches gaps for the largest blocks; the others are placed by size: all blocks, or only the
+// remainder, whichever takes less memory.
 static hlo_status_t place_blocks(hlo_planner_t* planner, block_t* blocks, uint32_t count) {
   uint64_t* total = &planner->plan->temporary_bytes;
   uint32_t fitted = count < FITTED_BLOCKS ? count : FITTED_BLOCKS;
   uint64_t* offsets = hlo_arena_array(planner->arena, (size_t)count + 1, sizeof *offsets);
   HLO_TRY(hlo_arena_status(planner->arena));
-  HLO_TRY(allocation_largest(planner, blocks, fitted, total));
+  HLO_TRY(place_largest(planner, blocks, fitted, total));
   if (fitted == count) return hlo_ok();
   HLO_TRY(place_by_size(planner, blocks + fitted, count - fitted, total));
   for (uint32_t i = 0; i < count; ++i) offsets[i] = blocks[i].offset_bytes;
@@ -361,7 +360,7 @@ static hlo_status_t lay_out(hlo_planner_t* planner) {
   return planner->plan->is_checked ? make_memory_check(planner, blocks, count) : hlo_ok();
 }
 
-// ---- places
+// ---- allocations
 
 static hlo_status_t number_registers(hlo_planner_t* planner) {
   hlo_plan_t* plan = planner->plan;

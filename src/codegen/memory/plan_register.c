@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which values never reach memory: single elements, and arrays of f32 that one vector holds, that
-// only kernels in line, loops, branches and copies deal with. All values of a class agree, and so
-// do a loop's slot and what comes out of it, which are one buffer.
+// Chooses the values that never reach memory: single elements, and f32 arrays that one vector
+// holds, that only inlined kernels, loops, branches and copies use. All values of a class agree,
+// and so do a loop's slot and result, which are one buffer.
 #include "codegen/math/elementwise.h"
 #include "codegen/memory/plan_impl.h"
 
@@ -10,7 +10,7 @@ static bool has_one_element(const hlo_value_t* value) {
          hlo_elementwise_supports_dtype(value->type->dtype);
 }
 
-// lanes: of vectors that hold arrays; 0: no kernel takes them.
+// lanes: of vectors that hold arrays; 0: no kernel accepts them.
 static bool fits_register(const hlo_value_t* value, uint32_t lanes) {
   if (has_one_element(value)) return true;
   return value->type->kind == HLO_TYPE_TENSOR && value->type->dtype == HLO_DTYPE_F32 &&
@@ -27,11 +27,11 @@ static uint32_t most_lanes(const hlo_plan_t* plan) {
   return most;
 }
 
-// Whether a kernel takes, or gives, the value of a register.
+// Returns true if a kernel can read, or produce, the value of a register.
 static bool fits_kernel(const hlo_planner_t* planner, const hlo_fusion_t* fusion,
                         const hlo_value_t* value) {
   const hlo_kernel_t* kernel = planner->plan->kernels[fusion->index];
-  if (fusion->concurrent_group) return false;  // what runs on other threads finds all in memory
+  if (fusion->concurrent_group) return false;  // kernels on other threads find everything in memory
   int64_t count = hlo_type_element_count(value->type);
   if (count == 1) return hlo_kernel_reads_values(kernel);
   return count <= (int64_t)hlo_kernel_value_lanes(kernel);
@@ -97,8 +97,8 @@ static void agree_on_loop(hlo_planner_t* planner, const hlo_node_t* node, bool* 
   }
 }
 
-// What a branch gives to a register is read out of memory when its other results are written, to
-// memory that counts as theirs only from the end of all branches on: until then it has to stay.
+// A branch's value for a register is read from memory when the branch's other results are written,
+// whose memory counts as theirs only from the end of all branches on: until then the value is kept.
 static void keep_until_read(hlo_planner_t* planner, const hlo_node_t* node) {
   for (uint32_t k = 0; k < node->region_count; ++k) {
     const hlo_node_t* end = hlo_region_terminator(node->regions[k]);
@@ -124,7 +124,7 @@ static void keep_all(hlo_planner_t* planner) {
   }
 }
 
-// What needs an address, wherever it comes from.
+// Marks values that need an address.
 static hlo_status_t scan_uses(hlo_planner_t* planner) {
   const hlo_schedule_t* schedule = planner->plan->schedule;
   for (uint32_t s = 0; s < schedule->sequence_count; ++s) {
@@ -138,7 +138,7 @@ static hlo_status_t scan_uses(hlo_planner_t* planner) {
   return hlo_ok();
 }
 
-// Whether loops had to be made to agree.
+// Returns true if loops had to be made consistent.
 static bool agree_on_loops(hlo_planner_t* planner) {
   const hlo_schedule_t* schedule = planner->plan->schedule;
   bool changed = false;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// First part of planning: the order of everything, how long values live, which are the same bytes.
+// First phase of planning: the order of everything, live ranges, and values that are the same
+// bytes.
 #include <string.h>
 
 #include "codegen/body/split.h"
@@ -54,7 +55,7 @@ static void define(hlo_planner_t* planner, const hlo_value_t* value, uint32_t po
   planner->sizes[i] = has_memory ? hlo_type_size_bytes(value->type) : 0;
 }
 
-// A use at a place in `region`. What a loop's regions use from outside lives to the end of the
+// Records a use in `region`. Outside values used by a loop's regions are live to the end of the
 // loop.
 static void use(hlo_planner_t* planner, const hlo_value_t* value, const hlo_region_t* region,
                 uint32_t position) {
@@ -87,7 +88,7 @@ static hlo_status_t scan_control(hlo_planner_t* planner, const hlo_node_t* node)
     for (uint32_t i = 0; i < region->arg_count; ++i) define(planner, region->args[i], begin);
     HLO_TRY(scan_region(planner, region));
   }
-  // What leaves a loop is written at the end of its body, or was there before.
+  // A loop's results are written at the end of its body, or existed before.
   if (is_loop) {
     const hlo_node_t* condition = hlo_region_terminator(node->regions[0]);
     for (uint32_t i = 0; i < node->regions[0]->arg_count; ++i) {
@@ -114,7 +115,7 @@ static void scan_fusion(hlo_planner_t* planner, const hlo_step_t* step, uint32_t
 static hlo_status_t scan_node(hlo_planner_t* planner, const hlo_node_t* node, uint32_t position) {
   use_operands(planner, node, position);
   const hlo_node_t* begun = hlo_split_begin(node);
-  if (begun) use_operands(planner, begun, position);  // read until it is waited for
+  if (begun) use_operands(planner, begun, position);  // read until the wait
   uint32_t count = 0;
   const hlo_value_t** captures = NULL;
   HLO_TRY(hlo_node_captures(node, planner->arena, &count, &captures));
@@ -151,7 +152,7 @@ uint32_t hlo_planner_root(const hlo_planner_t* planner, const hlo_value_t* value
   return i;
 }
 
-// The root is the value defined first, so that an argument or constant stays what it is.
+// The root is the value defined first, so an argument or constant stays the root.
 static void unite(hlo_planner_t* planner, const hlo_value_t* a, const hlo_value_t* b) {
   uint32_t x = hlo_planner_root(planner, a), y = hlo_planner_root(planner, b);
   if (x == y) return;
@@ -166,7 +167,7 @@ static void unite(hlo_planner_t* planner, const hlo_value_t* a, const hlo_value_
   }
 }
 
-// Whether a while's slot keeps one value from beginning to end.
+// Returns true if a while's slot keeps one value throughout.
 static bool is_invariant(const hlo_planner_t* planner, const hlo_node_t* loop, uint32_t slot) {
   const hlo_node_t* end = hlo_region_terminator(loop->regions[1]);
   return hlo_planner_root(planner, hlo_node_operand(end, slot)) ==
@@ -199,7 +200,7 @@ static void unite_region(hlo_planner_t* planner, const hlo_region_t* region) {
   }
 }
 
-// Of the steps where a class may end one at most is a team.
+// At most one of the steps where a class may end is a concurrent group.
 static hlo_status_t find_last_readers(hlo_planner_t* planner) {
   const hlo_schedule_t* schedule = planner->plan->schedule;
   bool* is_read = hlo_arena_array(planner->arena, planner->module->value_count, sizeof *is_read);
@@ -258,7 +259,7 @@ static hlo_status_t make_buffers(hlo_planner_t* planner) {
   return hlo_ok();
 }
 
-// Whether everything that the first phase of a fusion reads is there before the loop.
+// Returns true if everything that the first phase of a fusion reads is defined before the loop.
 static bool is_known_before(const hlo_planner_t* planner, const hlo_fusion_t* fusion,
                             const hlo_node_t* loop) {
   bool found = false;
@@ -271,7 +272,7 @@ static bool is_known_before(const hlo_planner_t* planner, const hlo_fusion_t* fu
   return found;
 }
 
-// The outermost of the loops around a step that its first phase may run before; NULL: none.
+// Returns the outermost enclosing loop before which the first phase of a step may run; NULL: none.
 static const hlo_node_t* find_prepared(const hlo_planner_t* planner, const hlo_step_t* step) {
   const hlo_node_t* found = NULL;
   const hlo_node_t* loop = step->node->parent->parent;
@@ -282,7 +283,7 @@ static const hlo_node_t* find_prepared(const hlo_planner_t* planner, const hlo_s
   return found;
 }
 
-// Memory that a kernel has for the time of its step, or from before the loop that it prepares for.
+// Reserves a kernel's scratch memory for its step, or from before the loop that it prepares for.
 static hlo_status_t make_scratch(hlo_planner_t* planner) {
   const hlo_schedule_t* schedule = planner->plan->schedule;
   for (uint32_t s = 0; s < schedule->sequence_count; ++s) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A plan as text: a line a step, "name op operands -> results" with places, copies where they
-// happen.
+// Prints a plan: one line per step, "name op operands -> results" with allocations, and copies
+// where they happen.
 #include <inttypes.h>
 
 #include "codegen/memory/plan.h"
@@ -59,7 +59,7 @@ static void print_fusion(const hlo_plan_t* plan, const hlo_fusion_t* fusion, hlo
   if (fusion->model && fusion->model != fusion) {
     hlo_strbuf_printf(out, " as %u", fusion->model->index);
   }
-  if (fusion->concurrent_group) hlo_strbuf_printf(out, " in team %u", fusion->concurrent_group->index);
+  if (fusion->concurrent_group) hlo_strbuf_printf(out, " in concurrent group %u", fusion->concurrent_group->index);
   hlo_strbuf_puts(out, " {");
   for (uint32_t i = 0; i < fusion->node_count; ++i) {
     hlo_strbuf_printf(out, "%s%s", i ? " " : "", hlo_op_info(fusion->nodes[i]->op)->name);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which values are computed again where memory is short (see remat.h). How much is in use is known
-// from the steps of a plan: a value from where it is made to its last reader. Only what fusions
-// make is computed again, with as many of the ops before it as no longer have their results.
+// Rematerialization where memory is limited (see remat.h). Memory in use follows from the steps of
+// a plan: a value is live from its definition to its last reader. Only values of fusions are
+// recomputed, together with as many of their operands as no longer have their results.
 #include "codegen/memory/remat.h"
 
 #include <string.h>
@@ -11,22 +11,22 @@
 #include "ir/clone.h"
 
 enum {
-  MAX_NODES = 48,     // ops that make a value, computed again
+  MAX_NODES = 48,     // recomputed ops per value
   MAX_READERS = 256,  // operands that read copies instead
   MAX_PER_STEP = 16,  // values
-  MAX_DEPTH = 4,      // of regions in regions
-  SMALL_SHARE = 8,    // what is so much smaller than the value is kept longer for it
+  MAX_DEPTH = 4,      // of nested regions
+  SMALL_SHARE = 8,    // operands this much smaller than the value may be kept longer for it
 };
-static const double LEAST_NS = 1000;  // of computing anything again
+static const double LEAST_NS = 1000;  // the least time of a recomputation
 static const uint32_t NOWHERE = UINT32_MAX;
 
-/// A value in memory, by index; of views, what they are views of.
+/// A value in memory, by index; views count as their base.
 typedef struct live_range {
   uint32_t root;
   uint32_t begin, end;            // positions
-  uint32_t before, after;         // the last reader before the peak, the first one behind it
+  uint32_t before, after;         // the last reader before the peak, the first one after it
   bool is_stored, is_read_there;  // at the peak
-  bool is_moved, is_needed;       // in this step: computed again; read by what is
+  bool is_moved, is_needed;       // in this step: recomputed; read by recomputed ops
 } live_range_t;
 
 typedef struct change {
@@ -35,14 +35,14 @@ typedef struct change {
   hlo_value_t *from, *to;
 } change_t;
 
-/// A value that may be computed again.
+/// A value that may be recomputed.
 typedef struct candidate {
   hlo_value_t* value;
   double freed_bytes, cost_ns;
   uint32_t node_count, moved_count, change_count;
-  hlo_node_t* nodes[MAX_NODES];   // that make it, operands first,
-  hlo_value_t* moved[MAX_NODES];  // then ops that others use as well and that only move it,
-  change_t changes[MAX_READERS];  // and who reads it behind the peak
+  hlo_node_t* nodes[MAX_NODES];   // its ops, operands first,
+  hlo_value_t* moved[MAX_NODES];  // then shared ops that only move it,
+  change_t changes[MAX_READERS];  // and its readers after the peak
 } candidate_t;
 
 struct hlo_remat {
@@ -52,18 +52,19 @@ struct hlo_remat {
   hlo_arena_t* arena;
   const hlo_plan_t* plan;
   uint32_t tried_count;  // of the flags
-  uint32_t node_count;   // when the step began: what has a larger index was made in it
+  uint32_t node_count;   // when the step began: larger indices were made in it
   bool* is_tried;        // by index of the value
   // Of this step, by index of the value or node:
   live_range_t* live_ranges;
-  uint32_t* position_of;  // of the one step that a node of the body is in; NOWHERE: several, none
-  uint32_t* users;        // fusions that a node is in
+  uint32_t* position_of;  // of the single step that a node of the body is in; NOWHERE: several, or
+                          // none
+  uint32_t* users;        // fusions that contain a node
   uint32_t* order;        // of nodes in the body
   uint32_t* visits;
   uint32_t visit;
   uint32_t step_count, peak;
   candidate_t* candidate;
-  // What the last step did.
+  // The result of the last step.
   uint32_t clone_count, change_count, clone_capacity, change_capacity;
   hlo_node_t** clones;
   change_t* changes;
@@ -77,7 +78,7 @@ static live_range_t* live_range_of(const hlo_remat_t* r, const hlo_value_t* valu
   return &r->live_ranges[r->live_ranges[value->index].root];
 }
 
-// ---- what is in memory when
+// ---- live memory
 
 static void begin_live_range(hlo_remat_t* r, const hlo_step_t* step, const hlo_value_t* value,
                        uint32_t position) {
@@ -102,8 +103,8 @@ static const hlo_value_t* output(const hlo_step_t* step, uint32_t i) {
   return step->fusion ? step->fusion->outputs[i] : &step->node->results[i];
 }
 
-// Bytes that a sequence has in use at once, besides what comes from around it; of the body, where
-// that is.
+// Returns the most bytes that a sequence has in use at once, besides those from around it, and
+// their position in the body.
 static hlo_status_t find_peak(hlo_remat_t* r, const hlo_sequence_t* sequence, uint32_t depth,
                               double* out_bytes) {
   uint32_t count = sequence->step_count;
@@ -116,7 +117,7 @@ static hlo_status_t find_peak(hlo_remat_t* r, const hlo_sequence_t* sequence, ui
     for (uint32_t o = 0; o < output_count(step); ++o) begin_live_range(r, step, output(step, o), i);
     HLO_TRY(hlo_step_list_read(step, r->arena, &read));
     for (uint32_t k = 0; k < read.count; ++k) {
-      // What comes from around a region is counted there.
+      // Values from around a region are counted there.
       if (step->kind != HLO_STEP_VIEW && live_range_of(r, read.values[k])->is_stored) {
         const hlo_node_t* def = read.values[k]->def;
         if (def && def->parent == sequence->region) read_at(r, read.values[k], i);
@@ -151,7 +152,7 @@ static hlo_status_t find_peak(hlo_remat_t* r, const hlo_sequence_t* sequence, ui
   return hlo_ok();
 }
 
-// ---- who reads what around the peak
+// ---- readers around the peak
 
 static void number_body(hlo_remat_t* r, const hlo_sequence_t* body) {
   uint32_t number = 0;
@@ -187,14 +188,14 @@ static hlo_status_t note_readers(hlo_remat_t* r, const hlo_sequence_t* body) {
   return hlo_ok();
 }
 
-// Whether a node only passes values on, to several steps.
+// Returns true if a node only passes values on, to several steps.
 static bool is_passing(const hlo_remat_t* r, const hlo_node_t* node) {
   if (node->parent != r->func->body || node->result_count != 1) return false;
   return r->users[node->index] > 1 || (!r->users[node->index] && hlo_node_is_view(node));
 }
 
-// Lists who reads the value behind the peak, and what it is passed on by; false: too many, or
-// somebody else needs it.
+// Lists the readers of the value after the peak, and the nodes that pass it on; false: too many, or
+// other uses.
 static bool list_readers(const hlo_remat_t* r, candidate_t* c) {
   c->moved[c->moved_count++] = c->value;
   for (uint32_t i = 0; i < c->moved_count; ++i) {
