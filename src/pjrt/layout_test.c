@@ -423,9 +423,15 @@ static void test_donated_columns(void** state) {
               "  %0 = stablehlo.add %a, %a : tensor<2x3xf32>\n"
               "  return %0, %0 : tensor<2x3xf32>, tensor<2x3xf32>\n"
               "}\n");
-  PJRT_Buffer *argument = upload_columns(*state), *results[2];
+  PJRT_Client_CreateUninitializedBuffer_Args target =
+      ARGS(Client_CreateUninitializedBuffer, .client = *state, .shape_dims = dims,
+           .shape_num_dims = 2, .shape_element_type = PJRT_Buffer_Type_F32,
+           .shape_layout = &column_major, .device = device_of(*state, 0));
+  OK(Client_CreateUninitializedBuffer, &target);
+  PJRT_Buffer *argument = target.buffer, *results[2];
   PJRT_Buffer_UnsafePointer_Args before = ARGS(Buffer_UnsafePointer, .buffer = argument);
   OK(Buffer_UnsafePointer, &before);
+  memcpy((void*)before.buffer_pointer, columns, sizeof columns);
   run(loaded, NULL, &argument, 1, results);
   assert_true(is_deleted(argument));
   PJRT_Buffer_UnsafePointer_Args after = ARGS(Buffer_UnsafePointer, .buffer = results[1]);
