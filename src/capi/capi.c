@@ -16,7 +16,7 @@
 #include "runtime/executable.h"
 
 struct hlocc_client {
-  atomic_int count;     // the user, and every executable
+  atomic_int count;     // references: the user's, and one per executable
   hlo_config_t config;  // immutable
   hlo_observer_t observer;
   hlo_client_t* client;
@@ -39,7 +39,7 @@ const char* hlocc_type_name(hlocc_type_t type) {
 
 // ---- clients
 
-// A copy of the caller's options: fields that the caller does not know are zero.
+// A copy of the caller's options; fields unknown to the caller are zero.
 static hlo_status_t copy_options(void* to, size_t size, const void* from) {
   memset(to, 0, size);
   if (!from) return hlo_ok();
@@ -52,7 +52,7 @@ static hlo_status_t copy_options(void* to, size_t size, const void* from) {
   return hlo_ok();
 }
 
-// Fills a client; what was made of it is dropped with it.
+// Initialises a client; on failure the caller releases what was created.
 static hlo_status_t fill_client(const hlocc_client_options_t* given, hlocc_client_t* client) {
   hlocc_client_options_t options;
   HLO_TRY(copy_options(&options, sizeof options, given));
@@ -90,7 +90,7 @@ hlocc_error_t* hlocc_client_create(const hlocc_client_options_t* options,
   return NULL;
 }
 
-// Frees what the runtime's client was lent.
+// Releases what the runtime's client was lent.
 static void free_client(void* context) {
   hlocc_client_t* client = context;
   hlo_compile_cache_release(client->cache);
@@ -128,7 +128,7 @@ static hlo_status_t check_signature(const hlo_executable_t* compiled) {
   return hlo_ok();
 }
 
-// All faults that were found, under the code of `status` (taken).
+// Returns all faults found, under the code of `status` (taken).
 static hlo_status_t with_faults(hlo_status_t status, const hlo_diag_t* diag) {
   hlo_status_t all = hlo_diag_status(diag);
   if (hlo_status_is_ok(status) || hlo_status_is_ok(all)) {
@@ -250,7 +250,7 @@ hlocc_shape_t hlocc_executable_result(const hlocc_executable_t* executable, uint
 
 // ---- running
 
-// The lists of one launch, in one arena.
+// The arrays of one launch, in one arena.
 typedef struct launch {
   hlo_arena_t arena;
   uint32_t device_count, argument_count, result_count;
@@ -311,7 +311,7 @@ static hlo_status_t fetch_results(launch_t* launch, const hlocc_executable_t* ex
     status = hlo_buffer_to_host(launch->results[i], outputs[i], shape.size_bytes, NULL,
                                 &launch->copied[i]);
   }
-  // The runs end before their copies, and know best what went wrong.
+  // Runs end before their copies and give the more precise error.
   hlo_status_t end = hlo_ok();
   for (uint32_t d = 0; d < launch->device_count; ++d) await(launch->ends[d], &end);
   for (uint32_t i = 0; i < count; ++i) await(launch->copied[i], &end);

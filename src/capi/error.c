@@ -16,7 +16,7 @@ struct hlocc_error {
 
 static const hlocc_error_t kNoMemory = {0};
 
-// "line:column" behind the file's name at `text`, as in "model.mlir:3:7: ..."; false if it is not.
+// Parses "line:column" after the file name at `text`, as in "model.mlir:3:7: ..."; false if absent.
 static bool parse_numbers(const char* text, hlocc_error_t* error) {
   if (!isdigit((unsigned char)text[0])) return false;
   char* end;
@@ -29,7 +29,7 @@ static bool parse_numbers(const char* text, hlocc_error_t* error) {
   return true;
 }
 
-// The place that a message begins with. `file` has room for the whole message.
+// The location that a message begins with. `file` has room for the whole message.
 static void parse_place(const char* message, hlocc_error_t* error) {
   size_t end = strcspn(message, "\n");
   for (size_t i = 0; i < end; ++i) {

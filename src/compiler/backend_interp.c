@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The interpreter as a back end: arguments become lent tensors, results are copied to where the
-// frame wants them (see backend_interp.h).
+// The interpreter as a back end: arguments become lent tensors, results are copied to the frame's
+// buffers (see backend_interp.h).
 #include "compiler/backend_interp.h"
 
 #include <string.h>
@@ -17,7 +17,7 @@ typedef struct interp_data {
   const hlo_func_t* entry;
 } interp_data_t;
 
-// What frame->saved holds between suspensions.
+// The contents of frame->saved between suspensions.
 typedef struct saved {
   hlo_eval_t* eval;
   hlo_parallel_t parallel;
@@ -29,8 +29,8 @@ static int32_t fail(hlo_frame_t* frame, hlo_status_t status) {
   return HLO_KERNEL_ERROR;
 }
 
-// Hosts may leave anything in the unused high bits of a sub-byte integer (NumPy leaves zeros also
-// above a negative one); the reference wants it extended.
+// Hosts may leave arbitrary bits above a sub-byte integer (NumPy leaves zeros above a negative
+// one); the reference expects sign extension.
 static hlo_status_t make_extended_input(const hlo_type_t* type, const void* data,
                                         hlo_tensor_t** out_tensor) {
   hlo_tensor_t* tensor;
@@ -87,7 +87,7 @@ static hlo_status_t begin(hlo_frame_t* frame, const interp_data_t* data, saved_t
 }
 
 // A result may be an argument passed through, whose bytes another result is about to overwrite
-// (donation): such ones are copied away first.
+// (donation): it is copied first.
 static hlo_status_t detach_lent(uint32_t count, hlo_tensor_t** outputs) {
   if (count < 2) return hlo_ok();
   for (uint32_t i = 0; i < count; ++i) {
@@ -125,7 +125,7 @@ static hlo_status_t deliver(hlo_frame_t* frame, const interp_data_t* data, hlo_e
   return status;
 }
 
-// resume_point 1 says that frame->saved holds an evaluation.
+// resume_point 1: frame->saved holds an evaluation.
 static int32_t interp_entry(hlo_frame_t* frame) {
   const interp_data_t* data = frame->program;
   saved_t* saved = (saved_t*)frame->saved;

@@ -55,11 +55,11 @@ static void dump_cause(hlo_dumper_t* dumper, const char* cause) {
   hlo_strbuf_deinit(&text);
 }
 
-// A program that cannot be compiled is worth a line; a machine that forbids it, a warning.
+// A program that cannot be compiled is logged; a machine that forbids machine code is a warning.
 static hlo_status_t leave_to_interpreter(hlo_module_t* module, const hlo_compile_config_t* config,
                                          bool is_forbidden, const char* cause,
                                          hlo_program_t** out_program) {
-  // The place comes first, where it is looked for.
+  // The location comes first in a message.
   if (config->listing) {
     return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "%s (so there is no code)", cause);
   }
@@ -70,11 +70,11 @@ static hlo_status_t leave_to_interpreter(hlo_module_t* module, const hlo_compile
   }
   dump_cause(config->dumper, cause);
   HLO_TRY(hlo_backend_interp.compile(&hlo_backend_interp, module, config, out_program));
-  (*out_program)->cause = hlo_mem_strndup(cause, strlen(cause));  // NULL: it goes without
+  (*out_program)->cause = hlo_mem_strndup(cause, strlen(cause));  // NULL: no cause is kept
   return hlo_ok();
 }
 
-// ---- code that was made before -----------------------------------------------------------------
+// ---- cached code -------------------------------------------------------------------------------
 
 // Serialized programs: the key, then the image.
 static hlo_status_t native_save(const hlo_program_t* program, hlo_strbuf_t* out) {
@@ -87,7 +87,7 @@ static hlo_status_t native_save(const hlo_program_t* program, hlo_strbuf_t* out)
   size_t start = out->length;
   hlo_strbuf_append(out, (const char*)&key, sizeof key);
   HLO_TRY(hlo_code_program_save(data->program, out));
-  if (out->length == start + sizeof key) out->length = start;  // there is none
+  if (out->length == start + sizeof key) out->length = start;  // no image follows
   return hlo_ok();
 }
 
@@ -105,7 +105,7 @@ static bool load_image(const hlo_code_options_t* options, hlo_module_t* prepared
   return is_loaded;
 }
 
-// Takes over the module if it answers true. The serialized program first, then the cache.
+// Takes over the module if it returns true. Tries the serialized program, then the cache.
 static bool load_earlier(const hlo_code_options_t* options, hlo_module_t* prepared,
                          const hlo_compile_config_t* config, const hlo_digest_t* key,
                          hlo_code_program_t** out_program) {
@@ -136,7 +136,7 @@ static void keep(hlo_compile_cache_t* cache, const hlo_digest_t* key,
   hlo_strbuf_deinit(&image);
 }
 
-// Whoever wants to see or to check how code is made gets it made.
+// Code that is to be printed or checked is always generated.
 static bool wants_making(const hlo_compile_config_t* config) {
   return config->verify_each || config->listing ||
          hlo_dump_wants(config->dumper, HLO_DUMP_STAGE_tile) ||
@@ -145,9 +145,9 @@ static bool wants_making(const hlo_compile_config_t* config) {
          hlo_dump_wants(config->dumper, HLO_DUMP_STAGE_asm);
 }
 
-// ---- making ------------------------------------------------------------------------------------
+// ---- code generation ---------------------------------------------------------------------------
 
-// Machine code of a module that is taken over: made, or of an earlier compilation.
+// Machine code of a module that is taken over: generated, or from the cache.
 static hlo_status_t make_program(const hlo_backend_t* backend, hlo_module_t* prepared,
                                  const hlo_compile_config_t* config,
                                  const hlo_code_options_t* options, bool* out_is_reused,
@@ -172,7 +172,7 @@ static uint64_t size_of_all(uint32_t count, const hlo_type_t* const* types) {
   return bytes;
 }
 
-// What is left for temporaries; 0: no limit.
+// The remaining memory for temporaries; 0: no limit.
 static uint64_t temporary_limit(const hlo_func_t* func, const hlo_compile_config_t* config) {
   uint64_t limit = config->temporary_limit;
   if (!config->device_memory_bytes) return limit;
@@ -254,7 +254,7 @@ static hlo_status_t make(const hlo_backend_t* backend, const hlo_func_t* func,
   return hlo_ok();
 }
 
-// Machine code cannot be made here, or not be run: neither is the program's fault.
+// Machine code cannot be generated or executed here, which is not the program's fault.
 static bool is_without_machine_code(hlo_status_code_t code, const hlo_compile_config_t* config) {
   hlo_target_t target;
   if (code == HLO_STATUS_PERMISSION_DENIED) return true;
@@ -270,8 +270,8 @@ static hlo_pass_options_t pass_options(const hlo_compile_config_t* config, const
                               .check_changed = config->verify_each};
 }
 
-// The way around that: the C compiler of the system, whose code is a file. Adds to the cause why
-// that is no way either; then there is no program.
+// The alternative: the system's C compiler, whose code is a file. If that fails too, adds the
+// reason to the cause; then there is no program.
 static hlo_status_t make_by_c(const hlo_func_t* func, hlo_module_t* module,
                               const hlo_compile_config_t* config, hlo_strbuf_t* cause,
                               hlo_program_t** out_program) {
@@ -294,7 +294,7 @@ static hlo_status_t make_by_c(const hlo_func_t* func, hlo_module_t* module,
   return hlo_ok();
 }
 
-// What does not become a program of this back end: of the C compiler, or interpreted.
+// Hands programs that this back end cannot compile to the C compiler or the interpreter.
 static hlo_status_t make_otherwise(const hlo_backend_t* backend, const hlo_func_t* func,
                                    hlo_module_t* module, const hlo_compile_config_t* config,
                                    hlo_status_t refusal, hlo_program_t** out_program) {

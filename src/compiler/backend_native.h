@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiled code as a back end. What it cannot run it hands to the interpreter, with one log line.
+// Compiled code as a back end. Programs it cannot run go to the interpreter, with one log line.
 #ifndef HLO_COMPILER_BACKEND_NATIVE_H_
 #define HLO_COMPILER_BACKEND_NATIVE_H_
 
@@ -7,14 +7,15 @@
 
 /// Machine code; where this machine has no encoder, as hlo_backend_vir.
 extern const hlo_backend_t hlo_backend_native;
-/// The same code interpreted: for tests.
+/// The same code, interpreted: for tests.
 extern const hlo_backend_t hlo_backend_vir;
-/// The same with kernels run as Tile IR, without vector IR of theirs: for tests.
+/// The same with kernels run as Tile IR instead of vector IR: for tests.
 extern const hlo_backend_t hlo_backend_tile;
 /// Machine code that calls the reference function of every node: for tests.
 extern const hlo_backend_t hlo_backend_plain;
-/// The same code as C source, made into a shared object by the system's compiler: for processors
-/// without encoder, and to compare. A compilation fails where there is no compiler (NOT_FOUND).
+/// The same code as C source, compiled into a shared object by the system's compiler: for
+/// processors without an encoder, and for comparison. A compilation fails without a compiler
+/// (NOT_FOUND).
 extern const hlo_backend_t hlo_backend_c;
 
 #endif  // HLO_COMPILER_BACKEND_NATIVE_H_

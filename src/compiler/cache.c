@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cache of machine code (see cache.h). A file is a header with the key and a hash of the image,
-// then the image, named by the key; files appear by renaming, so that nobody sees half of one, and
-// whoever adds much sweeps out the oldest.
+// then the image, named by the key. Files appear by renaming, so nobody reads half of one; whoever
+// adds much removes the oldest.
 #include "compiler/cache.h"
 
 #include <inttypes.h>
@@ -17,9 +17,9 @@
 #include "ir/clone.h"
 
 enum { FILE_VERSION = 1, PATH_BYTES = 1024, BUILD_ID_BYTES = 64, SWEEP_INTERVAL = 64 };
-enum { KERNEL_PART = 4 };  // of the memory, one in so many is for single kernels
+enum { KERNEL_PART = 4 };  // the share of the memory for single kernels, as a divisor
 #define MIB (UINT64_C(1) << 20)
-#define STALE_NS INT64_C(3600000000000)  // of a file that somebody did not finish
+#define STALE_NS INT64_C(3600000000000)  // age of an unfinished file that is removed
 
 static const char kSuffix[] = ".hloccode";
 
@@ -31,7 +31,7 @@ struct hlo_compile_cache {
   hlo_mutex_t mutex;
   uint64_t added_bytes;     // mutex; to the folder since the last sweep
   uint32_t added_count;     // mutex
-  char folder[PATH_BYTES];  // "": none
+  char folder[PATH_BYTES];  // "": no folder
 };
 
 typedef struct file_header {
@@ -49,7 +49,7 @@ static uint64_t hash_text(uint64_t h, const char* text) {
   return hlo_hash_bytes(text, strlen(text), h);
 }
 
-// Of this build of the library; found once.
+// Identifies this build of the library; computed once.
 static uint8_t build[BUILD_ID_BYTES];
 static size_t build_bytes;
 
@@ -148,8 +148,8 @@ static void remove_file(const hlo_compile_cache_t* cache, const char* name) {
   if (length >= 0 && length < PATH_BYTES) hlo_os_file_remove(path);
 }
 
-// Removes the oldest files until three quarters of the limit are left, and what writers that died
-// left behind. Only files of the cache are touched.
+// Removes the oldest files until three quarters of the limit are left, and leftovers of dead
+// writers. Only files of the cache are touched.
 static void sweep(hlo_compile_cache_t* cache) {
   hlo_os_file_t* files = NULL;
   uint32_t count = 0;
@@ -175,7 +175,7 @@ static void sweep(hlo_compile_cache_t* cache) {
   hlo_os_files_free(files, count);
 }
 
-// True for the first file, and again when much came since.
+// Returns true for the first file, and again after much was added.
 static bool is_sweep_due(hlo_compile_cache_t* cache, size_t size_bytes) {
   hlo_mutex_lock(&cache->mutex);
   cache->added_bytes += size_bytes;

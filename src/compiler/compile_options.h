@@ -20,7 +20,7 @@
 typedef struct hlo_array_layout {
   hlo_dtype_t dtype;
   const int64_t* dimensions;
-  const int64_t* minor_to_major;  // NULL: nothing is asked
+  const int64_t* minor_to_major;  // NULL: no layout is requested
   size_t rank;
 } hlo_array_layout_t;
 
@@ -29,18 +29,18 @@ typedef struct hlo_array_layout {
 typedef struct hlo_compile_options {
   int32_t replica_count;    // at least 1
   int32_t partition_count;  // at least 1
-  int32_t device_ordinal;   // -1: no wish
+  int32_t device_ordinal;   // -1: any
   bool portable;            // compiled for one device, to run on any
   bool use_spmd_partitioning;
   bool use_shardy_partitioner;
   bool alias_passthrough_params;
   int32_t optimization_level;  // 0 to 3
-  uint64_t device_memory_bytes;  // that a program should not exceed; 0: no limit
+  uint64_t device_memory_bytes;  // limit for a program; 0: no limit
 
   /// Device of (replica, partition) at [replica * partition_count + partition]; NULL: the default.
   const int32_t* device_assignment;
 
-  /// One for each argument, each result, or none: asked for instead of what the program asks.
+  /// One per argument and result, or none: requested instead of the program's layouts.
   const hlo_array_layout_t* argument_layouts;
   size_t argument_layout_count;
   const hlo_array_layout_t* result_layouts;
@@ -53,9 +53,9 @@ typedef struct hlo_compile_options {
   const bool* propagate_to_results;
   size_t propagate_to_result_count;
 
-  uint32_t unknown_debug_option_count;  // of a newer XLA; they are ignored
+  uint32_t unknown_debug_option_count;  // from a newer XLA; ignored
 
-  const uint8_t* serialized;  // the message as it came
+  const uint8_t* serialized;  // the message as received
   size_t serialized_bytes;
 } hlo_compile_options_t;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The way from bytes to an executable (see compiler.h).
+// The compilation pipeline from bytes to an executable (see compiler.h).
 #include "compiler/compiler.h"
 
 #include <string.h>
@@ -41,7 +41,7 @@ hlo_status_t hlo_compile_config_env(const hlo_compile_config_t* config, hlo_env_
     *out_env = hlo_target_env(config->target);
     return hlo_ok();
   }
-  hlo_cpu_t cpu;  // perhaps of another machine, if the code is not to run here
+  hlo_cpu_t cpu;  // possibly another machine, if the code is not to run here
   HLO_TRY(config->listing ? hlo_cpu_find(config->cpu, &cpu) : hlo_cpu_detect(config->cpu, &cpu));
   *out_env = (hlo_env_t){config->subnormals, cpu.level};
   return hlo_ok();
@@ -149,7 +149,7 @@ static hlo_status_t generate(hlo_executable_t* executable, hlo_dumper_t* dumper)
   return status;
 }
 
-// Fills an executable whose module is set and verified.
+// Completes an executable whose module is set and verified.
 static hlo_status_t complete(hlo_executable_t* executable, const void* bytes, size_t size_bytes,
                              const void* options, size_t options_bytes) {
   hlo_module_t* module = executable->module;

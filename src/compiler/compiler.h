@@ -15,41 +15,43 @@
 #include "ir/dump.h"
 #include "ir/module.h"
 
-/// How a program is to be compiled. Filled by hlo_compile_options_init() and by the reader of the
+/// How a program is to be compiled. Filled by hlo_compile_options_init() and the reader of the
 /// serialized proto (compile_options.h).
 typedef struct hlo_compile_config {
   int32_t replica_count;
   int32_t partition_count;
-  const char* backend;  // as hlo_backend_find() knows them; NULL: the best there is
+  const char* backend;  // as for hlo_backend_find(); NULL: the best one available
   const char* entry;    // name of the function to compile; NULL: hlo_module_entry()
-  const char* cpu;      // as hlo_cpu_detect() takes it; NULL: this machine
+  const char* cpu;      // as for hlo_cpu_detect(); NULL: this machine
   hlo_subnormals_t subnormals;
   const struct hlo_target* target;  // the machine instead (codegen/target/target.h), lent; NULL: by `cpu` and `subnormals`
-  const char* cc;       // C compiler of back end c; NULL or "": the first there is
+  const char* cc;       // C compiler of back end c; NULL or "": the first one found
   /// Arguments and results have the layouts that these options, else the program, ask for; lent for
   /// the call. NULL: all are row-major.
   const struct hlo_compile_options* layouts;
-  bool verify_each;     // verify after every pass, check what code generation plans
+  bool verify_each;     // verify after every pass, and the plans of code generation
   uint64_t temporary_limit;     // bytes of temporaries that a program should not exceed; 0: none
   uint64_t device_memory_bytes; // nor with its arguments and results these; 0: no limit
-  hlo_elided_t elided;  // what constants become whose elements the program's text leaves out
-  bool perf, gdb;       // names of generated code for perf, for debuggers
+  hlo_elided_t elided;  // the elements of constants that the program's text leaves out
+  bool perf, gdb;       // names of generated code for perf and debuggers
   struct hlo_compile_cache*
       cache;         // what compilations share (compiler/cache.h), lent; NULL: nothing
-  hlo_parallel_t parallel;         // how code is made side by side
+  hlo_parallel_t parallel;         // runs code generation in parallel
   const void* code;  // of a serialized executable, for the back end; lent for the call
   size_t code_bytes;
-  const hlo_observer_t* observer;  // told of the stages; lent for the call; NULL: nobody
+  const hlo_observer_t* observer;  // informed about the stages; lent for the call; NULL: no
+                                   // observer
   hlo_dumper_t* dumper;            // for the back end, set by hlo_compile(); NULL: writes nothing
-  const struct hlo_listing* listing;  // what compiled code is to be printed as (codegen/image/listing.h),
-                                      // then none is loaded; lent for the call; NULL: not at all
+  const struct hlo_listing* listing;  // the form in which compiled code is printed
+                                      // (codegen/image/listing.h) instead of being loaded; lent for
+                                      // the call; NULL: not printed
 } hlo_compile_config_t;
 
 void hlo_compile_config_init(hlo_compile_config_t* config);
-/// As above, then what the options of the library say (lent, as the observer is).
+/// As above, then the library's options (lent, as the observer is).
 void hlo_compile_config_read(const hlo_config_t* options, const hlo_observer_t* observer,
                              hlo_compile_config_t* config);
-/// The environment that the program is to run in. errors: those of hlo_cpu_detect()
+/// The environment in which the program is to run. errors : those of hlo_cpu_detect()
 hlo_status_t hlo_compile_config_env(const hlo_compile_config_t* config,
                                     hlo_env_t* out_env) HLO_MUST_USE;
 
@@ -63,8 +65,8 @@ typedef struct hlo_signature_entry {
   int64_t element_count;
   size_t size_bytes;        // in device memory
   const char* memory_kind;  // "device", "pinned_host", "unpinned_host"
-  int32_t alias;            // argument: the result that may reuse it when donated, result: the
-                            // argument it may reuse; -1 none
+  int32_t alias;            // argument: the result that may reuse it when donated; result: the
+                            // argument it may reuse; -1: none
   bool is_donor;            // argument: may be donated to any result of its size
 } hlo_signature_entry_t;
 
@@ -72,19 +74,18 @@ typedef struct hlo_backend hlo_backend_t;
 
 /// A back end turns a module into something with an entry (see base/kernel_abi.h).
 typedef struct hlo_program {
-  const hlo_backend_t* backend;  // that runs it, which may be another than was asked for
+  const hlo_backend_t* backend;  // the back end that runs it, possibly another than requested
   hlo_program_entry_t entry;
-  hlo_env_t env;     // that whoever calls the entry enters first
+  hlo_env_t env;     // entered by the caller before the entry
   const void* data;  // frame->program
   void (*destroy)(struct hlo_program* program);
-  size_t temporary_bytes;  // arena that a frame needs
+  size_t temporary_bytes;  // arena for a frame
   size_t saved_bytes;      // room for live scalars
   size_t code_bytes;
   bool is_cheap;  // quicker to run inline than to hand to a worker
-  bool is_reused;  // its code is that of an earlier compilation
-  char* cause;     // why another back end than the one asked for made it; NULL: it did not
-  /// Appends what the back end would need to have the program without compiling. NULL: nothing
-  /// does.
+  bool is_reused;  // its code is from an earlier compilation
+  char* cause;     // why another back end than the requested one made it; NULL: it did not
+  /// Appends what the back end needs to have the program without compiling; NULL: not supported.
   hlo_status_t (*save)(const struct hlo_program* program, hlo_strbuf_t* out);
 } hlo_program_t;
 
@@ -96,18 +97,18 @@ struct hlo_backend {
                           const hlo_compile_config_t* config, hlo_program_t** out_program);
 };
 
-/// NULL when unknown; name NULL: the default.
+/// Returns NULL for an unknown name; name NULL: the default.
 const hlo_backend_t* hlo_backend_find(const char* name);
-/// The same. errors: NOT_FOUND, with the names there are
+/// The same. errors : NOT_FOUND with the known names
 hlo_status_t hlo_backend_choose(const char* name, const hlo_backend_t** out_backend) HLO_MUST_USE;
-/// The function that a configuration asks for; NULL: there is none.
+/// Returns the function that a configuration selects; NULL if there is none.
 const hlo_func_t* hlo_backend_entry(const hlo_module_t* module, const hlo_compile_config_t* config);
 
 static inline int32_t hlo_backend_process_count(const hlo_compile_config_t* config) {
   return config->replica_count * config->partition_count;
 }
 
-/// What running a program costs, for PJRT's cost analysis. Counted from shapes, not measured.
+/// The cost of running a program, for PJRT's cost analysis. Counted from shapes, not measured.
 typedef struct hlo_cost {
   double flops, transcendentals, bytes_accessed;
 } hlo_cost_t;
@@ -127,7 +128,7 @@ typedef struct hlo_executable {
   uint64_t fingerprint;
   uint8_t* source;  // the program's bytes, for serialization
   size_t source_bytes;
-  uint8_t* options;  // serialized compile options as they came, for serialization; may be NULL
+  uint8_t* options;  // serialized compile options as received, for serialization; may be NULL
   size_t options_bytes;
 } hlo_executable_t;
 

@@ -55,7 +55,7 @@ int32_t hlo_execute_async_done(hlo_frame_t* frame, uint32_t call_site_number) {
   return hlo_call_site_wait(frame, call_site_number, &none);
 }
 
-// ---- for tables of the runtime
+// ---- functions of runtime tables
 
 int32_t hlo_execute_call_kernel(hlo_frame_t* frame, uint32_t call_site_number, void* const* buffers) {
   return hlo_call_site_call(frame, call_site_number, buffers);

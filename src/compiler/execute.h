@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One program run at once on the calling thread, without client or device: for the tool and tests;
-// and what a runtime's table of functions answers to the programs that it runs.
+// Runs one program on the calling thread, without client or device, for the tool and tests; and
+// implements the functions of runtime tables that do not depend on the runtime.
 #ifndef HLO_COMPILER_EXECUTE_H_
 #define HLO_COMPILER_EXECUTE_H_
 
@@ -17,24 +17,24 @@ hlo_status_t hlo_program_execute(const hlo_program_t* program, const hlo_type_t*
                                  hlo_pool_t* pool, hlo_tensor_t* const* inputs,
                                  hlo_tensor_t** outputs) HLO_MUST_USE;
 
-/// The functions of the runtime table that do not depend on who runs the program.
+/// The functions of the runtime table that are independent of the runtime.
 extern const hlo_runtime_table_t hlo_execute_table;
 /// parallel_for on a pool (NULL: on the caller), for tables of the runtime.
 int32_t hlo_execute_parallel_for(hlo_pool_t* pool, hlo_frame_t* frame, uint64_t chunk_count,
                                  hlo_kernel_chunk_t chunk, void* context);
-/// async_start and async_done of a process that is alone.
+/// async_start and async_done of a single process.
 int32_t hlo_execute_async_start(hlo_frame_t* frame, uint32_t call_site_number);
 int32_t hlo_execute_async_done(hlo_frame_t* frame, uint32_t call_site_number);
-/// kernel_for likewise.
+/// kernel_for of a single process.
 void hlo_execute_kernel_for(hlo_pool_t* pool, uint64_t chunk_count, hlo_parallel_chunk_t chunk,
                             void* argument);
-/// call_kernel and check_failed likewise.
+/// call_kernel and check_failed of a single process.
 int32_t hlo_execute_call_kernel(hlo_frame_t* frame, uint32_t call_site_number, void* const* buffers);
 int32_t hlo_execute_check_failed(hlo_frame_t* frame, uint32_t call_site_number, int64_t found,
                                  int64_t limit);
 /// Sets the frame's error slot if it is free; takes over `status`. Returns HLO_KERNEL_ERROR.
 int32_t hlo_execute_fail(hlo_frame_t* frame, uint32_t call_site_number, hlo_status_t status);
-/// The same for a run that was cancelled.
+/// The same for a cancelled run.
 int32_t hlo_execute_fail_cancelled(hlo_frame_t* frame);
 
 /// A collective of the frame's program. exchange NULL: each member computes its own results.
@@ -47,12 +47,12 @@ hlo_execute_collective_t hlo_execute_find_collective(const hlo_frame_t* frame,
 /// The addresses of the operands, then of the results, of this run.
 void hlo_execute_collective_addresses(const hlo_frame_t* frame, uint32_t call_site_number,
                                       void** out_addresses);
-/// Computes this member's results. SUSPENDED: to be called again when the process is woken, with
-/// `peers` as the call left them.
+/// Computes this member's results. SUSPENDED: call again when the process is woken, with `peers`
+/// unchanged.
 int32_t hlo_execute_collective_wait(hlo_frame_t* frame, uint32_t call_site_number,
                                     hlo_node_peers_t* peers);
 
-/// What a runtime hands to interpreted programs: the table of the ABI, then how processes meet.
+/// What a runtime gives interpreted programs: the ABI's table, then the grid of processes.
 typedef struct hlo_interp_runtime {
   hlo_runtime_table_t table;       // size_bytes covers the whole
   const hlo_process_grid_t* grid;  // NULL: alone

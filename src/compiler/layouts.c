@@ -7,7 +7,7 @@
 #include "base/dim_order.h"
 #include "ir/entry_layout.h"
 
-// One list of layouts and what it is for.
+// One list of layouts and its purpose.
 typedef struct side {
   const char* what;
   const hlo_array_layout_t* layouts;
@@ -41,7 +41,7 @@ static hlo_status_t check_side(const side_t* side) {
   return hlo_ok();
 }
 
-// The attribute that asks for a layout; NULL when memory is out.
+// Returns the attribute that requests a layout; NULL when memory is exhausted.
 static const hlo_attr_t* mode_attr(hlo_module_t* module, const hlo_array_layout_t* layout) {
   hlo_strbuf_t text = {0};
   hlo_dim_order_print(layout->rank, layout->minor_to_major, &text);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layouts that compile options ask for, as attributes of the program.
+// Layouts that compile options request, as attributes of the program.
 #ifndef HLO_COMPILER_LAYOUTS_H_
 #define HLO_COMPILER_LAYOUTS_H_
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes the way of a program from bytes to results: what the verifier lets pass, the interpreter
-// must bear. Only small programs run, each function on zeros and on ones, for a bounded time.
+// Fuzzes the path of a program from bytes to results: the interpreter must survive what the
+// verifier accepts. Only small programs run, each function on zeros and on ones, for a bounded
+// time.
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -17,12 +18,12 @@ enum { USED_INPUT_MAX = 1 << 16, ELEMENTS_MAX = 4096, VALUES_MAX = 64, RUN_MILLI
 
 const char* __asan_default_options(void);
 
-// A program may ask for any amount of memory; not getting it is an error like others.
+// A program may ask for any amount of memory; not getting it is an ordinary error.
 const char* __asan_default_options(void) {
   return "allocator_may_return_null=1:max_allocation_size_mb=64";
 }
 
-// ---- a limit of time: loops and calls of a program may have no end
+// ---- a time limit: loops and calls of a program may not end
 
 static atomic_uint out_of_time;
 
@@ -50,7 +51,7 @@ static void set_timer(long milliseconds) {
 
 static int64_t region_elements(const hlo_region_t* region);
 
-// At most one more than a program may have, so that sums of a few stay small.
+// One above the limit of a program, so that sums of a few stay small.
 static int64_t value_elements(const hlo_type_t* type) {
   if (!hlo_type_is_static(type)) return 1;
   int64_t count = hlo_type_element_count(type);
@@ -64,7 +65,7 @@ static int64_t node_elements(const hlo_node_t* node) {
   return sum;
 }
 
-// Elements of all values in a region.
+// Returns the elements of all values in a region.
 static int64_t region_elements(const hlo_region_t* region) {
   int64_t sum = 0;
   for (uint32_t i = 0; i < region->arg_count; ++i) sum += value_elements(region->args[i]->type);

@@ -13,7 +13,7 @@
 #include "ir/entry_layout.h"
 #include "passes/trip_count.h"
 
-// The dimensions of the program, where those of the type are as they lie in memory.
+// The program's dimensions, if those of the type are in memory order.
 static hlo_status_t read_layout(hlo_module_t* module, const hlo_type_t* type,
                                 const hlo_attr_t* layout, hlo_signature_entry_t* out) {
   out->dims = type->dims;
@@ -73,7 +73,7 @@ static hlo_status_t read_entry(hlo_module_t* module, const hlo_type_t* type,
   return hlo_ok();
 }
 
-// An argument that names its result does so rightly.
+// Checks that an argument may alias the result it names.
 static hlo_status_t check_alias(const hlo_executable_t* executable, const hlo_func_t* entry,
                                 const uint32_t* arguments, uint32_t number) {
   const hlo_attr_t* alias = hlo_func_argument_alias(entry, number);
@@ -165,7 +165,7 @@ static double dot_flops(const hlo_node_t* node) {
   return 2 * contracted * elements_of(node->results[0].type);
 }
 
-// Every result element of a convolution takes one kernel of an output feature.
+// Every result element of a convolution uses one kernel of an output feature.
 static double convolution_flops(const hlo_node_t* node) {
   const hlo_type_t* kernel = hlo_node_operand_type(node, 1);
   int64_t feature = hlo_node_attr_int(node, HLO_ATTR_kernel_output_feature_dimension, -1);
@@ -206,7 +206,7 @@ void hlo_cost_count(hlo_module_t* module, hlo_cost_t* out_cost) {
   hlo_status_release(hlo_module_walk(module, false, count_node, out_cost));
 }
 
-// Factorisations and what is done with them, as ops or by LAPACK's names.
+// Factorisations and related routines, as ops or by LAPACK names.
 static bool is_linear_algebra(const hlo_node_t* node) {
   if (node->op == HLO_OP_cholesky || node->op == HLO_OP_triangular_solve) return true;
   if (node->op != HLO_OP_custom_call || node->operand_count == 0) return false;
@@ -214,7 +214,7 @@ static bool is_linear_algebra(const hlo_node_t* node) {
          hlo_custom_function_of(node) != HLO_CUSTOM_FUNCTION_COUNT;
 }
 
-// A step for every element of the result and column of the operand; iterations take many more.
+// One step per element of the result and column of the operand; iterative methods take many more.
 static double linear_algebra_work(const hlo_node_t* node) {
   static const char* const iterative[] = {"gesdd", "syevd", "heevd", "geev", "gees"};
   const hlo_type_t* operand = hlo_node_operand_type(node, 0);
@@ -227,7 +227,7 @@ static double linear_algebra_work(const hlo_node_t* node) {
   return steps * columns * elements_of(node->results[0].type);
 }
 
-// Whether the work of an op shows in its elements, or in those of its operands.
+// Returns true if the work of an op is proportional to its elements, or those of its operands.
 static bool is_plain(const hlo_node_t* node) {
   if (node->result_count && !hlo_type_is_static(node->results[0].type)) return false;
   if (is_linear_algebra(node)) return hlo_type_is_static(hlo_node_operand_type(node, 0));
@@ -236,14 +236,14 @@ static bool is_plain(const hlo_node_t* node) {
   return cost != HLO_COST_OTHER && cost != HLO_COST_CONVOLUTION;
 }
 
-/// What a node costs its executor for each of its elements, in a unit of its own, and how much is
-/// soon done. The region of a reduction may be anything.
+/// Costs per element of a node for its executor, in units of its own, and the limit below which a
+/// program is cheap. The region of a reduction may be anything.
 typedef struct pace {
   double element, transcendental, moved, gathered, reduced, exchanged;
-  double sorted;              // for each bit of a place
+  double sorted;              // per bit of a position
   double step;                // of any op
   double flop;                // of products
-  double byte;                // of results, with what is read for them
+  double byte;                // of results, including the reads for them
   double limit, group_limit;  // of one process; of several together, which could run side by side
 } pace_t;
 
@@ -259,8 +259,8 @@ static const pace_t kInterpreted = {.element = 1,
                                     .flop = 1,
                                     .limit = 16384,
                                     .group_limit = 16384};
-// Nanoseconds of one core; some twenty times what a hand-over to a worker and back takes, which is
-// 20 us, as most of what takes so long runs on several.
+// Nanoseconds of one core; about twenty times the 20 us of handing work to a worker and back, as
+// most work of that size runs on several.
 static const pace_t kMachine = {.element = 0.03,
                                 .transcendental = 0.06,
                                 .moved = 0,  // on the way
@@ -314,7 +314,7 @@ static double result_bytes(const hlo_type_t* type) {
   return bytes;
 }
 
-// Adds the work of a region's nodes, `times` over. False where it is too much, or not known.
+// Adds the work of a region's nodes, `times` times. False if it exceeds the limit or is unknown.
 static bool add_region(const hlo_region_t* region, const pace_t* pace, double times, double limit,
                        double* work) {
   enum { TURN_LIMIT = 4096 };

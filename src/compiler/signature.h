@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the entry function says of its arguments and results, and what running it costs.
+// The signature of the entry function, and the cost of running it.
 #ifndef HLO_COMPILER_SIGNATURE_H_
 #define HLO_COMPILER_SIGNATURE_H_
 
 #include "compiler/compiler.h"
 
 /// Fills arguments, results and byte counts of an executable from the types and attributes of its
-/// entry: tf.aliasing_output, jax.buffer_donor, mhlo.memory_kind, hlocc.layout.
-/// errors: UNIMPLEMENTED (dynamic shapes, tuples, buffers), INVALID_ARGUMENT (bad aliases)
+/// entry: tf.aliasing_output, jax.buffer_donor, mhlo.memory_kind, hlocc.layout. errors :
+/// UNIMPLEMENTED (dynamic shapes, tuples, buffers), INVALID_ARGUMENT (bad aliases)
 hlo_status_t hlo_signature_read(hlo_executable_t* executable, const hlo_func_t* entry) HLO_MUST_USE;
 
 /// Counts operations and bytes of a module from its shapes; bodies of loops count once.
 void hlo_cost_count(hlo_module_t* module, hlo_cost_t* out_cost);
 
-/// Little work that ends for certain and waits for nobody but the other processes of its launch:
-/// whoever launches it runs it for all of them, sharing it out, as handing it to a worker would
-/// take a good part of the time that running it takes.
+/// Returns true for little work that certainly ends and waits only for the other processes of its
+/// launch: the launching thread runs it for all of them, because handing it to a worker would take
+/// a good part of its time.
 bool hlo_func_is_cheap(const hlo_func_t* func, bool is_machine_code, int32_t process_count);
 
 #endif  // HLO_COMPILER_SIGNATURE_H_

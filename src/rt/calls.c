@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operations that programs compiled ahead of time leave to the library (sorts, scatters, FFT,
-// linear algebra): their module is read from its text when the first of them is called, and each is
-// the reference function of its node. A program without such calls is not linked with any of this.
+// linear algebra): their module is parsed at the first call, and each call is the reference
+// function of its node. Programs without such calls are not linked with this file.
 #include <string.h>
 
 #include "base/mem.h"
@@ -24,10 +24,10 @@ typedef struct state {
   hlo_module_t* module;
   hlo_interp_program_t* program;
   hlo_node_callers_t callers;
-  call_t* calls;  // by site number
+  call_t* calls;  // by call site number
 } state_t;
 
-// All there are, to be released when the library is closed.
+// Every state, released when the library is closed.
 static _Atomic(state_t*) g_states;
 
 static void state_release(state_t* state) {
@@ -91,8 +91,7 @@ static hlo_status_t state_create(const hlo_rt_calls_t* calls, state_t** out_stat
   return hlo_ok();
 }
 
-// acquire and release: a state as the thread that made it left it. Of two that are made at once the
-// first stays.
+// acquire and release: a state is seen as its maker left it. Of two made at once the first is kept.
 static hlo_status_t find_state(const hlo_rt_calls_t* calls, state_t** out_state) {
   _Atomic(void*)* slot = (_Atomic(void*)*)calls->state;
   *out_state = atomic_load_explicit(slot, memory_order_acquire);

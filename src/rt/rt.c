@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Running programs that were compiled ahead of time (see rt.h): a frame, a runtime table, one pool
-// of threads for the process.
+// Runs programs compiled ahead of time (see rt.h): a frame, a runtime table, one thread pool per
+// process.
 #include "rt/rt.h"
 
 #include <string.h>
@@ -15,10 +15,10 @@
 enum { ALIGNMENT = 64 };
 #define FEATURES_KNOWN (UINT64_C(1) << 63)
 
-// ---- what the process has once -----------------------------------------------------------------
+// ---- per process -------------------------------------------------------------------------------
 
 static _Atomic(hlo_pool_t*) g_pool;
-static _Atomic uint64_t g_features;  // 0: not looked yet
+static _Atomic uint64_t g_features;  // 0: not detected yet
 
 static uint32_t wanted_threads(void) {
   hlo_config_t config;
@@ -29,7 +29,7 @@ static uint32_t wanted_threads(void) {
   return count;
 }
 
-// NULL where threads cannot be had: loops run on the caller then.
+// NULL if threads are unavailable: loops run on the caller then.
 static hlo_pool_t* the_pool(void) {
   hlo_pool_t* pool = atomic_load_explicit(&g_pool, memory_order_acquire);
   if (!pool) {
