@@ -50,7 +50,7 @@ bool hlo_attr_equal(const hlo_attr_t* a, const hlo_attr_t* b) {
   return true;
 }
 
-// Literals are counted: the module remembers each one that an attribute holds.
+// The module records each literal that an attribute holds, to release it at the end.
 struct hlo_literal_ref {
   struct hlo_literal_ref* next;
   hlo_literal_t* literal;
@@ -115,7 +115,7 @@ const hlo_attr_t* hlo_attr_intern(hlo_module_t* module, const hlo_attr_t* fields
       hlo_intern_slot(&module->interner->attrs, &module->arena, key.hash, attr_matches, &key);
   if (!slot) return NULL;
   if (!*slot) {
-    // Copying may intern strings, never attributes, so the slot stays where it is.
+    // copy_attr() may intern strings but no attributes, so `slot` stays valid.
     *slot = copy_attr(module, &key);
   }
   return *slot;
@@ -238,7 +238,7 @@ const hlo_attr_t* hlo_attr_dict(hlo_module_t* module, uint32_t count, const char
   for (uint32_t i = 0; i < count; ++i) entries[i] = (dict_entry_t){keys[i], items[i], i};
   qsort(entries, count, sizeof *entries, compare_entries);
   uint32_t used = 0;
-  for (uint32_t i = 0; i < count; ++i) {  // of equal keys the last one stays
+  for (uint32_t i = 0; i < count; ++i) {  // of equal keys the last one wins
     if (used && strcmp(sorted_keys[used - 1], entries[i].key) == 0) --used;
     sorted_keys[used] = entries[i].key;
     sorted_items[used++] = entries[i].item;
@@ -304,7 +304,7 @@ static bool string_matches(const void* entry, const void* key) {
 }
 
 const char* hlo_module_string(hlo_module_t* module, const char* text, size_t length) {
-  if (length == 0) text = "";  // may have been NULL
+  if (length == 0) text = "";  // may be NULL
   text_key_t key = {text, strnlen(text, length)};
   uint64_t hash = hlo_hash_bytes(text, key.length, HLO_HASH_SEED);
   void** slot =

@@ -4,13 +4,13 @@
 
 #include <string.h>
 
-// What one copy carries: where to, which values and locations stand for which, and whether types
-// and attributes must be interned again (another module).
+// The state of one copy: its target, the maps of values and locations, and whether types and
+// attributes must be interned in another module.
 typedef struct copier {
   hlo_module_t* to;
   const hlo_module_t* from;
   hlo_value_map_t* map;
-  const hlo_loc_t* locs;  // per old location; NULL within one module
+  const hlo_loc_t* locs;  // new location by old location; NULL within one module
   bool across;
 } copier_t;
 
@@ -124,8 +124,8 @@ static bool copy_func(const copier_t* c, const hlo_func_t* from) {
   return copy_nodes(c, from->body, to->body);
 }
 
-// Children come before their parents in the table when readers build bottom-up; a child that does
-// not (hostile input) becomes the unknown location.
+// Readers that build bottom-up enter children before their parents. A child after its parent
+// (hostile input) becomes the unknown location.
 static hlo_loc_t* copy_locs(hlo_module_t* to, const hlo_module_t* from) {
   hlo_loc_t* locs = hlo_arena_array(&to->arena, from->loc_count, sizeof *locs);
   for (uint32_t i = 1; locs && i < from->loc_count; ++i) {

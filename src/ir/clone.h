@@ -5,26 +5,27 @@
 
 #include "ir/module.h"
 
-/// A deep copy in a fresh arena (literals shared, garbage left behind, indices made dense again).
+/// Makes a deep copy in a fresh arena: literals are shared, garbage is dropped, indices are dense.
 hlo_status_t hlo_module_clone(const hlo_module_t* module, hlo_module_t** out_module) HLO_MUST_USE;
-/// Maps old values to new ones while cloning nodes; indexed by hlo_value_t.index.
+/// A map from old values to new ones while nodes are cloned; indexed by hlo_value_t.index.
 typedef struct hlo_value_map {
   hlo_value_t** values;
   uint32_t count;
 } hlo_value_map_t;
-/// Clones `node` with its regions into `region` of the same module; operands found in `map` are
-/// replaced, others kept. Returns the new node, its results entered in `map`.
+/// Clones `node` with its regions into `region` of the same module. Operands found in `map` are
+/// replaced; the others are kept. Returns the new node and enters its results in `map`.
 hlo_node_t* hlo_node_clone(hlo_region_t* region, const hlo_node_t* node, hlo_value_map_t* map);
-/// Structural equality and hashes: names of values and locations do not count, symbols do.
+/// Structural equality and hashes: names of values and locations do not count, names of symbols do.
 bool hlo_module_equal(const hlo_module_t* a, const hlo_module_t* b);
 uint64_t hlo_module_hash(const hlo_module_t* module);
-/// Two hashes of other seeds, for keys that outlive the process. errors: RESOURCE_EXHAUSTED
+/// Computes two hashes with different seeds, for keys that outlive the process.
+/// errors : RESOURCE_EXHAUSTED
 hlo_status_t hlo_module_digest(const hlo_module_t* module, uint64_t out_digest[2]) HLO_MUST_USE;
-/// Adds an attribute to a hash, with every byte of large constants. NULL: there is none.
+/// Adds an attribute, with every byte of large constants, to a hash. `attr` may be NULL (absent).
 uint64_t hlo_attr_hash_whole(const hlo_attr_t* attr, uint64_t hash);
 
 /// Calls `visit` for every node of a region and its nested regions, in order; stops at the first
-/// failure. Nested nodes come after (post_order false) or before their parent.
+/// failure. With `post_order`, nested nodes come before their parent, otherwise after it.
 typedef hlo_status_t (*hlo_visit_t)(void* context, hlo_node_t* node);
 hlo_status_t hlo_region_walk(hlo_region_t* region, bool post_order, hlo_visit_t visit,
                              void* context) HLO_MUST_USE;

@@ -45,26 +45,30 @@ bool hlo_custom_call_may_cover(const hlo_node_t* node, uint32_t result, uint32_t
          begun_from_of[function] == (int64_t)operand;
 }
 
-uint32_t hlo_custom_call_count(void) { return TARGET_COUNT; }
+uint32_t hlo_custom_call_count(void) {
+  return TARGET_COUNT;
+}
 
-const char* hlo_custom_call_name(uint32_t index) { return target_rows[index].name; }
+const char* hlo_custom_call_name(uint32_t index) {
+  return target_rows[index].name;
+}
 
-// The names under which JAX's debug.print, pure_callback and io_callback arrive.
+// The names that JAX gives to debug.print, pure_callback and io_callback.
 static bool is_python_callback(const char* target) {
   return strstr(target, "python") && strstr(target, "callback");
 }
 
 hlo_status_t hlo_custom_call_unknown(const hlo_node_t* node) {
   const char* target = hlo_custom_call_target(node);
-  return hlo_node_error(node, HLO_STATUS_UNIMPLEMENTED, "no custom call target @%s%s", target,
-                        is_python_callback(target) ? ": programs cannot call back into Python"
-                                                   : "");
+  return hlo_node_error(
+      node, HLO_STATUS_UNIMPLEMENTED, "no custom call target @%s%s", target,
+      is_python_callback(target) ? ": programs cannot call back into Python" : "");
 }
 
 static hlo_status_t check_call(void* context, hlo_node_t* node) {
   (void)context;
-  const bool is_known = node->op != HLO_OP_custom_call ||
-                        hlo_custom_function_of(node) != HLO_CUSTOM_FUNCTION_COUNT;
+  const bool is_known =
+      node->op != HLO_OP_custom_call || hlo_custom_function_of(node) != HLO_CUSTOM_FUNCTION_COUNT;
   return is_known ? hlo_ok() : hlo_custom_call_unknown(node);
 }
 

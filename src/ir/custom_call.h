@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Targets of custom_call that hlocc computes itself (custom_calls.def).
+// Targets of custom_call that hlocc implements (custom_calls.def).
 #ifndef HLO_IR_CUSTOM_CALL_H_
 #define HLO_IR_CUSTOM_CALL_H_
 
@@ -11,29 +11,31 @@ typedef enum hlo_custom_function {
   HLO_CUSTOM_FUNCTION_COUNT,
 } hlo_custom_function_t;
 
-/// The function of a target; HLO_CUSTOM_FUNCTION_COUNT if the target is unknown.
+/// Returns the function of a target; HLO_CUSTOM_FUNCTION_COUNT if the target is unknown.
 hlo_custom_function_t hlo_custom_function_find(const char* target);
-/// The function that a custom_call names; likewise.
+/// Returns the function that a custom_call names; HLO_CUSTOM_FUNCTION_COUNT if the target is
+/// unknown.
 hlo_custom_function_t hlo_custom_function_of(const hlo_node_t* node);
-/// The target that a custom_call names; "" if none.
+/// Returns the target that a custom_call names; "" if it names none.
 const char* hlo_custom_call_target(const hlo_node_t* node);
-/// Returns true if result `result` begins as a copy of operand `operand` and may be written over it.
+/// Returns true if result `result` begins as a copy of operand `operand` and may be written over
+/// it.
 bool hlo_custom_call_may_cover(const hlo_node_t* node, uint32_t result, uint32_t operand);
-/// The names of all targets, for lists.
+/// The targets of the table, to list them.
 uint32_t hlo_custom_call_count(void);
 const char* hlo_custom_call_name(uint32_t index);
 
-/// Answers whether every custom_call of a module has a known target.
-/// errors: UNIMPLEMENTED for the first unknown one, with its target and location
+/// Checks that every custom_call of a module has a known target.
+/// errors : UNIMPLEMENTED for the first unknown target, with its name and location
 hlo_status_t hlo_custom_call_check(hlo_module_t* module) HLO_MUST_USE;
-/// The error of a call whose target nobody knows.
+/// Returns the error of a call whose target is unknown.
 hlo_status_t hlo_custom_call_unknown(const hlo_node_t* node) HLO_MUST_USE;
 
-/// The dictionary of the call: backend_config where it is one, else the discardable attribute that
-/// carries typed-FFI attributes through StableHLO. NULL if there is none.
+/// Returns the dictionary of the call: backend_config if it is a dictionary, else the discardable
+/// attribute that carries typed-FFI attributes through StableHLO. NULL if the call has neither.
 const hlo_attr_t* hlo_custom_call_config(const hlo_node_t* node);
-/// An entry of that dictionary as a whole number (also LAPACK's letters, which are sent as ui8);
-/// `fallback` if it is absent or something else.
+/// Returns an entry of that dictionary as an integer (including LAPACK's letters, which are sent as
+/// ui8), or `fallback` if the entry is absent or not an integer.
 int64_t hlo_custom_call_int(const hlo_node_t* node, const char* key, int64_t fallback);
 
 #endif  // HLO_IR_CUSTOM_CALL_H_

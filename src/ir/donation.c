@@ -13,8 +13,8 @@ bool hlo_func_argument_is_donor(const hlo_func_t* func, uint32_t argument) {
   return donor && donor->kind == HLO_ATTR_KIND_BOOL && donor->i;
 }
 
-// The same bytes, and elements in the same order of dimensions: no result in another order can be
-// computed in place.
+// The sizes in bytes must agree and the dimensions must have the same order in memory: a result in
+// another order cannot be computed in place.
 static bool fits_result(const hlo_func_t* func, uint32_t argument, uint32_t result) {
   const hlo_type_t* const* types = func->type->elements;
   return hlo_type_size_bytes(types[argument]) ==
@@ -23,7 +23,8 @@ static bool fits_result(const hlo_func_t* func, uint32_t argument, uint32_t resu
              hlo_func_result_attr(func, result, HLO_LAYOUT_ATTR);
 }
 
-static void pair(uint32_t argument, uint32_t result, uint32_t* results, uint32_t* arguments) {
+static void pair_donation(uint32_t argument, uint32_t result, uint32_t* results,
+                          uint32_t* arguments) {
   results[argument] = result;
   arguments[result] = argument;
 }
@@ -40,7 +41,7 @@ void hlo_func_pair_donations(const hlo_func_t* func, uint32_t* out_results,
         out_arguments[alias->i] != HLO_DONATED_NOWHERE) {
       continue;
     }
-    pair(a, (uint32_t)alias->i, out_results, out_arguments);
+    pair_donation(a, (uint32_t)alias->i, out_results, out_arguments);
   }
   uint32_t next = 0;  // donors mostly come in the order of the results
   for (uint32_t a = 0; a < argument_count; ++a) {
@@ -48,7 +49,7 @@ void hlo_func_pair_donations(const hlo_func_t* func, uint32_t* out_results,
     for (uint32_t i = 0; i < result_count; ++i) {
       const uint32_t r = (next + i) % result_count;
       if (out_arguments[r] != HLO_DONATED_NOWHERE || !fits_result(func, a, r)) continue;
-      pair(a, r, out_results, out_arguments);
+      pair_donation(a, r, out_results, out_arguments);
       next = r + 1;
       break;
     }

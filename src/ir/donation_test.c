@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which argument's memory a result may have.
+// Pairing of donated arguments with results.
 #include "ir/donation.h"
 
 #include "ir/test_util.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rows of dot_algorithm.def, found by what modules and files say (see dot_algorithm.h).
+// Look-ups in dot_algorithm.def by names, attributes and numbers (see dot_algorithm.h).
 #include "ir/dot_algorithm.h"
 
 #include <string.h>
@@ -40,10 +40,10 @@ bool hlo_dot_has_algorithm(const hlo_node_t* node) {
 
 // ---- attributes
 
-// HLO does not say which floats of 8 bits an algorithm multiplies: those of the operands.
+// HLO does not say which 8-bit floats an algorithm multiplies: the operands' types tell.
 static const char ANY_BYTE_FLOAT[] = "f8E5M2";
 
-// The name of a type that an attribute gives: TF32, which no tensor has, is text.
+// Returns the name of the type in an attribute. TF32 is text, because no tensor has that type.
 static const char* type_name(const hlo_node_t* node, hlo_attr_id_t id) {
   const hlo_attr_t* attr = hlo_node_attr(node, id);
   if (!attr) return "none";
@@ -90,16 +90,17 @@ hlo_status_t hlo_dot_algorithm_find(const hlo_node_t* node, const hlo_dot_algori
     *out_row = &rows[i];
     return hlo_ok();
   }
-  return hlo_status_create(
-      HLO_STATUS_UNIMPLEMENTED,
-      "the algorithm of %s times %s, added up in %s, of %lld and %lld components and %lld products%s "
-      "is not supported",
-      type_name(node, HLO_ATTR_lhs_precision_type), type_name(node, HLO_ATTR_rhs_precision_type),
-      type_name(node, HLO_ATTR_accumulation_type),
-      (long long)hlo_node_attr_int(node, HLO_ATTR_lhs_component_count, 1),
-      (long long)hlo_node_attr_int(node, HLO_ATTR_rhs_component_count, 1),
-      (long long)hlo_node_attr_int(node, HLO_ATTR_num_primitive_operations, 1),
-      is_imprecise(node) ? " with imprecise sums" : "");
+  return hlo_status_create(HLO_STATUS_UNIMPLEMENTED,
+                           "the algorithm of %s times %s, accumulated in %s, with %lld and %lld "
+                           "components and %lld products%s "
+                           "is not supported",
+                           type_name(node, HLO_ATTR_lhs_precision_type),
+                           type_name(node, HLO_ATTR_rhs_precision_type),
+                           type_name(node, HLO_ATTR_accumulation_type),
+                           (long long)hlo_node_attr_int(node, HLO_ATTR_lhs_component_count, 1),
+                           (long long)hlo_node_attr_int(node, HLO_ATTR_rhs_component_count, 1),
+                           (long long)hlo_node_attr_int(node, HLO_ATTR_num_primitive_operations, 1),
+                           is_imprecise(node) ? " with imprecise accumulation" : "");
 }
 
 static const hlo_attr_t* type_attr(hlo_module_t* module, const char* name) {
@@ -127,25 +128,28 @@ void hlo_dot_algorithm_attrs(hlo_module_t* module, const hlo_dot_algorithm_t* ro
 
 // ---- element types
 
-// The type that an operand is multiplied in; INVALID if the algorithm does not take its own.
+// Returns the type that an operand is multiplied in; INVALID if the algorithm does not accept the
+// operand's type.
 static hlo_dtype_t factor_dtype(const hlo_dot_algorithm_t* row, const hlo_type_t* operand) {
   if (operand->quant || !hlo_dtype_is_float(operand->dtype)) return HLO_DTYPE_INVALID;
   if (row->precision) return row->factor;
   return is_byte_float(operand->dtype) ? operand->dtype : HLO_DTYPE_INVALID;
 }
 
-static const char* quantized(const hlo_type_t* type) { return type->quant ? "quantized " : ""; }
+static const char* quantized_prefix(const hlo_type_t* type) {
+  return type->quant ? "quantized " : "";
+}
 
 static hlo_status_t refuse_types(const hlo_node_t* node, const hlo_dot_algorithm_t* row) {
   const hlo_type_t* types[3] = {hlo_node_operand_type(node, 0), hlo_node_operand_type(node, 1),
                                 node->results[0].type};
   return hlo_status_create(
       HLO_STATUS_UNIMPLEMENTED,
-      "algorithm %s multiplies %s to floats, but the operands are of %s%s and %s%s and the result "
-      "of %s%s",
-      row->name, row->precision ? "floats" : "floats of 8 bits", quantized(types[0]),
-      hlo_dtype_info(types[0]->dtype)->mlir_name, quantized(types[1]),
-      hlo_dtype_info(types[1]->dtype)->mlir_name, quantized(types[2]),
+      "algorithm %s multiplies %s and gives floats, but the operands are %s%s and %s%s, the result "
+      "is %s%s",
+      row->name, row->precision ? "floats" : "8-bit floats", quantized_prefix(types[0]),
+      hlo_dtype_info(types[0]->dtype)->mlir_name, quantized_prefix(types[1]),
+      hlo_dtype_info(types[1]->dtype)->mlir_name, quantized_prefix(types[2]),
       hlo_dtype_info(types[2]->dtype)->mlir_name);
 }
 
@@ -154,13 +158,13 @@ hlo_status_t hlo_dot_algorithm_types(const hlo_node_t* node, hlo_dot_types_t* ou
   HLO_TRY(hlo_dot_algorithm_find(node, &row));
   const hlo_type_t* result = node->results[0].type;
   hlo_dot_types_t types = {.result = row->sum};
-  bool is_taken = !result->quant && hlo_dtype_is_float(result->dtype);
+  bool is_accepted = !result->quant && hlo_dtype_is_float(result->dtype);
   for (uint32_t i = 0; i < 2; ++i) {
     types.operands[i] = factor_dtype(row, hlo_node_operand_type(node, i));
-    is_taken &= types.operands[i] != HLO_DTYPE_INVALID;
+    is_accepted &= types.operands[i] != HLO_DTYPE_INVALID;
   }
-  if (!is_taken) return refuse_types(node, row);
-  // Products add up in f32 or f64 and round once, so they can give a narrower type themselves.
+  if (!is_accepted) return refuse_types(node, row);
+  // Products accumulate in f32 or f64 and round once, so they can produce a narrower type directly.
   const bool is_wide = row->sum == HLO_DTYPE_F32 || row->sum == HLO_DTYPE_F64;
   if (is_wide && hlo_dtype_info(result->dtype)->bits < hlo_dtype_info(row->sum)->bits) {
     types.result = result->dtype;

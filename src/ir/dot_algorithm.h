@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The algorithm of a dot_general: which precision its operands are rounded to, and in which its
-// products are added up. dot_algorithm.def lists those that XLA names; others are refused.
+// The algorithm of a dot_general: the precision that its operands are rounded to and the type that
+// its products are accumulated in. dot_algorithm.def lists the algorithms that XLA names; others
+// are refused.
 #ifndef HLO_IR_DOT_ALGORITHM_H_
 #define HLO_IR_DOT_ALGORITHM_H_
 
@@ -10,39 +11,42 @@
 /// threads: immutable
 typedef struct hlo_dot_algorithm {
   const char* name;       // in HLO text, "dot_bf16_bf16_f32"
-  const char* precision;  // of the operands, as MLIR writes it; NULL: any floats of 8 bits
-  hlo_dtype_t factor;     // INVALID: operands are multiplied as they are
+  const char* precision;  // of the operands, as MLIR writes it; NULL: any 8-bit floats
+  hlo_dtype_t factor;     // INVALID: operands are not rounded
   hlo_dtype_t sum;
-  int32_t number;  // in XLA's protos; 0 is no algorithm
+  int32_t number;  // in XLA's protos; 0 means no algorithm
   uint8_t components, products;
   bool is_imprecise;
 } hlo_dot_algorithm_t;
 
-/// The row of a name in HLO text, or of a number in XLA's protos; NULL if there is none.
+/// Returns the row of a name in HLO text, or of a number in XLA's protos; NULL if it is unknown.
 const hlo_dot_algorithm_t* hlo_dot_algorithm_named(const char* name, size_t length);
 const hlo_dot_algorithm_t* hlo_dot_algorithm_numbered(int64_t number);
 
-/// True if `node` is a dot_general that asks for an algorithm, known or not.
+/// Returns true if `node` is a dot_general that requests an algorithm, known or not.
 bool hlo_dot_has_algorithm(const hlo_node_t* node);
 
-/// Sets *out_row to the algorithm of a node that has one.
-/// errors: UNIMPLEMENTED if no row has its attributes; the message has all of them
+/// Sets *out_row to the algorithm of a node that requests one.
+/// errors : UNIMPLEMENTED if no row has its attributes; the message lists all of them
 hlo_status_t hlo_dot_algorithm_find(const hlo_node_t* node,
                                     const hlo_dot_algorithm_t** out_row) HLO_MUST_USE;
 
-/// Element types of the product without an algorithm that computes what `node` asks for: operands
-/// are converted to operands[i], and its `result` is converted to the result's type.
+/// Element types of the plain product that computes the same as `node` with its algorithm: operand
+/// i is converted to operands[i], and the product's `result` type to the type of the result.
 typedef struct hlo_dot_types {
   hlo_dtype_t operands[2], result;
 } hlo_dot_types_t;
 
-/// errors: UNIMPLEMENTED if the algorithm is unknown, or says nothing about the element types of
-///         this node: operands or a result that are no real floats, other operands than floats of
-///         8 bits for an algorithm of those
-hlo_status_t hlo_dot_algorithm_types(const hlo_node_t* node, hlo_dot_types_t* out_types) HLO_MUST_USE;
+/// Sets *out_types.
+/// errors : UNIMPLEMENTED if the algorithm is unknown or does not apply to the element types of
+/// this node: operands or a result that are not real floats, or an algorithm for 8-bit floats with
+/// other operands
+hlo_status_t hlo_dot_algorithm_types(const hlo_node_t* node,
+                                     hlo_dot_types_t* out_types) HLO_MUST_USE;
 
 enum { HLO_DOT_ALGORITHM_ATTR_COUNT = 7 };
-/// The attributes of a dot_general that ask for `row`. When memory is out, the module says so.
+/// Fills in the attributes of a dot_general that request `row`. When memory is exhausted, the
+/// module's status says so.
 void hlo_dot_algorithm_attrs(hlo_module_t* module, const hlo_dot_algorithm_t* row,
                              hlo_named_attr_t* out_attrs);
 

@@ -6,10 +6,13 @@
 
 enum { TEXT_BYTES = 1024 };
 
-static hlo_node_t* first_node(hlo_module_t* module) { return module->first_func->body->first; }
+static hlo_node_t* first_node(hlo_module_t* module) {
+  return module->first_func->body->first;
+}
 
-// A product of `dtype` as f32, or complex, with an algorithm in the notation of attributes or "".
-static hlo_module_t* product(const char* dtype, const char* algorithm) {
+// Makes a product of `dtype` with an f32 or complex result, and an algorithm in the notation of
+// attributes or "".
+static hlo_module_t* product_module(const char* dtype, const char* algorithm) {
   const char* result = strncmp(dtype, "complex", 7) == 0 ? dtype : "f32";
   char text[TEXT_BYTES];
   snprintf(text, sizeof text,
@@ -27,10 +30,10 @@ static const hlo_dot_algorithm_t* row_of(const hlo_node_t* node) {
   return row;
 }
 
-// What an algorithm is in a module is the same algorithm again.
+// The attributes of each row lead back to the row.
 static void attributes_name_their_row(void** state) {
   (void)state;
-  hlo_module_t* module = product("f32", "");
+  hlo_module_t* module = product_module("f32", "");
   hlo_node_t* node = first_node(module);
   assert_false(hlo_dot_has_algorithm(node));
   int64_t number = 1;
@@ -52,13 +55,14 @@ static void attributes_name_their_row(void** state) {
   hlo_module_release(module);
 }
 
-#define ALGORITHM(lhs, rhs, sum, lhs_count, rhs_count, products, imprecise)                      \
-  ", algorithm = <lhs_precision_type = " lhs ", rhs_precision_type = " rhs                       \
-  ", accumulation_type = " sum ", lhs_component_count = " lhs_count ", rhs_component_count = "   \
-  rhs_count ", num_primitive_operations = " products ", allow_imprecise_accumulation = " imprecise ">"
+#define ALGORITHM(lhs, rhs, sum, lhs_count, rhs_count, products, imprecise)     \
+  ", algorithm = <lhs_precision_type = " lhs ", rhs_precision_type = " rhs      \
+  ", accumulation_type = " sum ", lhs_component_count = " lhs_count             \
+  ", rhs_component_count = " rhs_count ", num_primitive_operations = " products \
+  ", allow_imprecise_accumulation = " imprecise ">"
 
 static void expect_row(const char* algorithm, const char* name) {
-  hlo_module_t* module = product("f32", algorithm);
+  hlo_module_t* module = product_module("f32", algorithm);
   assert_string_equal(row_of(first_node(module))->name, name);
   hlo_module_release(module);
 }
@@ -74,7 +78,7 @@ static void components_may_be_counted(void** state) {
 
 static void expect_types(const char* dtype, const char* algorithm, hlo_dtype_t operand,
                          hlo_dtype_t result) {
-  hlo_module_t* module = product(dtype, algorithm);
+  hlo_module_t* module = product_module(dtype, algorithm);
   hlo_dot_types_t types;
   check(hlo_dot_algorithm_types(first_node(module), &types));
   assert_int_equal(types.operands[0], operand);
@@ -98,7 +102,7 @@ static void element_types_compute_the_algorithm(void** state) {
 }
 
 static void expect_refusal(const char* dtype, const char* algorithm, const char* part) {
-  hlo_module_t* module = product(dtype, algorithm);
+  hlo_module_t* module = product_module(dtype, algorithm);
   hlo_dot_types_t types;
   hlo_status_t status = hlo_dot_algorithm_types(first_node(module), &types);
   assert_int_equal(hlo_status_code(status), HLO_STATUS_UNIMPLEMENTED);
@@ -109,16 +113,18 @@ static void expect_refusal(const char* dtype, const char* algorithm, const char*
 
 static void others_are_refused_by_name(void** state) {
   (void)state;
-  expect_refusal("f32", ALGORITHM("bf16", "f32", "f32", "1", "1", "1", "false"),
-                 "bf16 times f32, added up in f32, of 1 and 1 components and 1 products is not");
+  expect_refusal(
+      "f32", ALGORITHM("bf16", "f32", "f32", "1", "1", "1", "false"),
+      "bf16 times f32, accumulated in f32, with 1 and 1 components and 1 products is not");
   expect_refusal("f32", ALGORITHM("f32", "f32", "f32", "1", "3", "1", "false"), "1 and 3 comp");
-  expect_refusal("f32", ALGORITHM("f32", "f32", "f32", "1", "1", "1", "true"), "imprecise sums");
+  expect_refusal("f32", ALGORITHM("f32", "f32", "f32", "1", "1", "1", "true"),
+                 "imprecise accumulation");
   expect_refusal("i32", ALGORITHM("tf32", "tf32", "f32", "1", "1", "1", "false"),
-                 "dot_tf32_tf32_f32 multiplies floats to floats, but the operands are of i32");
+                 "dot_tf32_tf32_f32 multiplies floats and gives floats, but the operands are i32");
   expect_refusal("complex<f32>", ALGORITHM("f32", "f32", "f32", "1", "1", "1", "false"),
-                 "of complex<f32>");
+                 "complex<f32>");
   expect_refusal("f32", ALGORITHM("f8E5M2", "f8E5M2", "f32", "1", "1", "1", "false"),
-                 "dot_any_f8_any_f8_f32 multiplies floats of 8 bits");
+                 "dot_any_f8_any_f8_f32 multiplies 8-bit floats");
 }
 
 static void expect_fault(const char* attributes, const char* part) {
@@ -140,13 +146,13 @@ static void expect_fault(const char* attributes, const char* part) {
 
 static void attributes_are_verified(void** state) {
   (void)state;
-  expect_fault(", precision = [DEFAULT, HIGHEST]" ALGORITHM("f32", "f32", "f32", "1", "1", "1",
-                                                            "false"),
-               "the precision of both operands is DEFAULT");
+  expect_fault(
+      ", precision = [DEFAULT, HIGHEST]" ALGORITHM("f32", "f32", "f32", "1", "1", "1", "false"),
+      "the precision of both operands must be DEFAULT");
   expect_fault(ALGORITHM("f32", "f32", "f32", "1", "0", "1", "false"),
                "rhs_component_count is 0, not positive");
   hlo_module_t* module =
-      product("f32", ALGORITHM("f32", "f32", "f32", "1", "1", "1", "false"));
+      product_module("f32", ALGORITHM("f32", "f32", "f32", "1", "1", "1", "false"));
   hlo_node_set_attr(first_node(module), HLO_ATTR_accumulation_type, NULL);
   hlo_status_t status = hlo_module_verify(module, NULL);
   assert_non_null(strstr(hlo_status_message(status), "6 of the 7 attributes of an algorithm"));

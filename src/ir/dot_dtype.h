@@ -5,8 +5,8 @@
 
 #include "base/dtype.h"
 
-/// The element type in which dot_general and convolution are computed: F32, F64, U32 or U64 (for
-/// complex numbers that of their parts), wide enough for both operands and the result.
+/// Returns the element type in which dot_general and convolution are computed: F32, F64, U32 or U64
+/// (for complex numbers the type of their parts), wide enough for both operands and the result.
 hlo_dtype_t hlo_dot_compute_dtype(hlo_dtype_t lhs, hlo_dtype_t rhs, hlo_dtype_t result);
 
 #endif  // HLO_IR_DOT_DTYPE_H_

@@ -24,7 +24,7 @@ void hlo_dumper_init(hlo_dumper_t* dumper, const hlo_observer_t* observer, const
            (unsigned long long)fingerprint);
 }
 
-// label: what stands between prefix and extension.
+// `label` is the part of the file name between prefix and extension.
 static void write_text(hlo_dumper_t* dumper, const char* label, const char* extension,
                        const hlo_strbuf_t* text) {
   if (dumper->failed) return;

@@ -6,15 +6,15 @@
 #include "ir/clone.h"
 #include "ir/interner.h"
 
-// Values correspond when they were defined at the same place of both walks: `numbers` gives each
-// value of a module the position of its definition.
+// Two values correspond if both walks define them at the same position. `numbers` maps each value
+// of a module to the position of its definition.
 typedef struct numbering {
   uint32_t* numbers;
   uint32_t next;
   bool is_whole;  // hashes see every byte of large constants
 } numbering_t;
 
-static void define(numbering_t* n, const hlo_value_t* value) {
+static void number_value(numbering_t* n, const hlo_value_t* value) {
   n->numbers[value->index] = ++n->next;
 }
 
@@ -46,8 +46,8 @@ static bool nodes_equal(const hlo_node_t* a, const hlo_node_t* b, numbering_t* n
   }
   for (uint32_t i = 0; i < a->result_count; ++i) {
     if (!hlo_type_equal(a->results[i].type, b->results[i].type)) return false;
-    define(na, &a->results[i]);
-    define(nb, &b->results[i]);
+    number_value(na, &a->results[i]);
+    number_value(nb, &b->results[i]);
   }
   for (uint32_t i = 0; i < a->region_count; ++i) {
     if (!regions_equal(a->regions[i], b->regions[i], na, nb)) return false;
@@ -60,8 +60,8 @@ static bool regions_equal(const hlo_region_t* a, const hlo_region_t* b, numberin
   if (a->arg_count != b->arg_count) return false;
   for (uint32_t i = 0; i < a->arg_count; ++i) {
     if (!hlo_type_equal(a->args[i]->type, b->args[i]->type)) return false;
-    define(na, a->args[i]);
-    define(nb, b->args[i]);
+    number_value(na, a->args[i]);
+    number_value(nb, b->args[i]);
   }
   const hlo_node_t *x = a->first, *y = b->first;
   for (; x && y; x = x->next, y = y->next) {
@@ -104,7 +104,8 @@ bool hlo_module_equal(const hlo_module_t* a, const hlo_module_t* b) {
   return equal;
 }
 
-// ---- hashes: equal modules hash equally, so operands count by the number of their definition
+// ---- hashes: equal modules have equal hashes, so operands are hashed by the number of their
+// definition
 
 static uint64_t hash_text(uint64_t h, const char* text) {
   return text ? hlo_hash_bytes(text, strlen(text), h) : hlo_hash_word(h, 0);
@@ -132,7 +133,7 @@ static uint64_t hash_node_attr(uint64_t h, const hlo_attr_t* attr, const numberi
   return hlo_hash_word(h, attr ? attr->hash : 0);
 }
 
-// n NULL: operands count by type and place only.
+// If `n` is NULL, operands are hashed by type and result number only.
 static uint64_t hash_node(uint64_t h, const hlo_node_t* node, numbering_t* n) {
   h = hlo_hash_word(h, ((uint64_t)node->op << 32) | node->operand_count);
   for (uint32_t i = 0; i < hlo_op_info(node->op)->attr_count; ++i) {
@@ -146,7 +147,7 @@ static uint64_t hash_node(uint64_t h, const hlo_node_t* node, numbering_t* n) {
   }
   for (uint32_t i = 0; i < node->result_count; ++i) {
     h = hlo_hash_word(h, node->results[i].type->hash);
-    if (n) define(n, &node->results[i]);
+    if (n) number_value(n, &node->results[i]);
   }
   for (uint32_t i = 0; i < node->region_count; ++i) h = hash_region(h, node->regions[i], n);
   return h;
@@ -155,7 +156,7 @@ static uint64_t hash_node(uint64_t h, const hlo_node_t* node, numbering_t* n) {
 static uint64_t hash_region(uint64_t h, const hlo_region_t* region, numbering_t* n) {
   for (uint32_t i = 0; i < region->arg_count; ++i) {
     h = hlo_hash_word(h, region->args[i]->type->hash);
-    if (n) define(n, region->args[i]);
+    if (n) number_value(n, region->args[i]);
   }
   for (const hlo_node_t* node = region->first; node; node = node->next) h = hash_node(h, node, n);
   return h;
@@ -168,7 +169,7 @@ static uint64_t hash_attrs(uint64_t h, uint32_t count, const hlo_attr_t* const* 
   return h;
 }
 
-// numbers NULL: a weaker hash.
+// A NULL `numbers` gives a weaker hash.
 static uint64_t hash_module(uint64_t seed, const hlo_module_t* module, numbering_t* numbers) {
   uint64_t h = hash_text(seed, module->name);
   if (module->extra) h = hlo_hash_word(h, module->extra->hash);

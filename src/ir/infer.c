@@ -20,7 +20,7 @@ hlo_status_t hlo_infer_give(hlo_infer_t* infer, const hlo_type_t* type) {
     return hlo_infer_error("has a result whose shape overflows");
   }
   if (infer->count == infer->capacity) {
-    return hlo_infer_error("has fewer results than its operands give");
+    return hlo_infer_error("has fewer results than its operands determine");
   }
   if (hlo_type_is_static(type) && hlo_type_size_bytes(type) == SIZE_MAX) {
     return hlo_infer_error("has a result with too many elements");
@@ -31,7 +31,7 @@ hlo_status_t hlo_infer_give(hlo_infer_t* infer, const hlo_type_t* type) {
 
 hlo_status_t hlo_infer_tensor(const hlo_infer_t* infer, uint32_t i, const hlo_type_t** out_type) {
   const hlo_type_t* type = hlo_node_operand_type(infer->node, i);
-  if (!hlo_type_is_tensor(type)) return hlo_infer_error("operand %u is no tensor", i);
+  if (!hlo_type_is_tensor(type)) return hlo_infer_error("operand %u is not a tensor", i);
   *out_type = type;
   return hlo_ok();
 }
@@ -43,11 +43,11 @@ hlo_status_t hlo_infer_dims(const hlo_node_t* node, hlo_attr_id_t id, uint32_t r
   uint64_t seen = 0;
   for (uint32_t i = 0; i < count; ++i) {
     if (dims[i] < 0 || dims[i] >= rank) {
-      return hlo_infer_error("%s has %lld, the rank is %u", hlo_attr_name(id), (long long)dims[i],
-                             rank);
+      return hlo_infer_error("%s has dimension %lld, but the rank is %u", hlo_attr_name(id),
+                             (long long)dims[i], rank);
     }
     if (seen >> dims[i] & 1) {
-      return hlo_infer_error("%s has %lld twice", hlo_attr_name(id), (long long)dims[i]);
+      return hlo_infer_error("%s has dimension %lld twice", hlo_attr_name(id), (long long)dims[i]);
     }
     seen |= (uint64_t)1 << dims[i];
   }
@@ -90,7 +90,8 @@ hlo_status_t hlo_infer_dim(const hlo_node_t* node, hlo_attr_id_t id, uint32_t ra
                            int64_t* out_dim) {
   int64_t dim = hlo_node_attr_int(node, id, 0);
   if (dim < 0 || dim >= rank) {
-    return hlo_infer_error("%s is %lld, the rank is %u", hlo_attr_name(id), (long long)dim, rank);
+    return hlo_infer_error("%s is %lld, but the rank is %u", hlo_attr_name(id), (long long)dim,
+                           rank);
   }
   *out_dim = dim;
   return hlo_ok();
@@ -106,10 +107,10 @@ hlo_status_t hlo_infer_window(int64_t dim, const hlo_infer_window_dim_t* window,
       window->size < 0) {
     return hlo_infer_error("a window has a stride or dilation below 1");
   }
-  // Sums of two places then fit in what computes them.
+  // The sum of two values then fits in an int64_t.
   const int64_t limit = INT64_MAX / 4;
-  bool bad = window->low < -limit || window->low > limit || window->high < -limit ||
-             window->high > limit;
+  bool bad =
+      window->low < -limit || window->low > limit || window->high < -limit || window->high > limit;
   bad = bad || (base > 0 && __builtin_mul_overflow(base - 1, window->base_dilation, &base));
   if (dim > 0) bad = bad || __builtin_add_overflow(base, 1, &base);
   bad = bad || __builtin_add_overflow(base, window->low, &base) ||
@@ -128,27 +129,27 @@ hlo_status_t hlo_infer_scalar_region(const hlo_region_t* region, uint32_t arg_co
                                      uint32_t result_count) {
   const hlo_node_t* end = hlo_region_terminator(region);
   if (region->arg_count != arg_count || !end || end->operand_count != result_count) {
-    return hlo_infer_error("the region takes %u values and returns %u, %u and %u expected",
+    return hlo_infer_error("the region has %u arguments and returns %u values, %u and %u expected",
                            region->arg_count, end ? end->operand_count : 0, arg_count,
                            result_count);
   }
   for (uint32_t i = 0; i < arg_count; ++i) {
     const hlo_type_t* type = region->args[i]->type;
     if (!hlo_type_is_tensor(type) || type->rank != 0) {
-      return hlo_infer_error("argument %u of the region is no scalar", i);
+      return hlo_infer_error("argument %u of the region is not a scalar", i);
     }
   }
   for (uint32_t i = 0; i < result_count; ++i) {
     const hlo_type_t* type = hlo_node_operand_type(end, i);
     if (!hlo_type_is_tensor(type) || type->rank != 0) {
-      return hlo_infer_error("result %u of the region is no scalar", i);
+      return hlo_infer_error("result %u of the region is not a scalar", i);
     }
   }
   return hlo_ok();
 }
 
 static bool element_types_agree(const hlo_type_t* a, const hlo_type_t* b) {
-  // Quantized and plain tensors mix freely here: the ops on them say what they accept.
+  // This allows quantized and plain tensors to mix: each op checks what it accepts.
   if (a->quant || b->quant) return true;
   return a->dtype == b->dtype;
 }
@@ -181,7 +182,8 @@ static uint32_t element_kind(const hlo_type_t* type) {
   }
 }
 
-// Every operand like the first, the result like them all: the most refined of their shapes.
+// Every operand agrees with the first, and the result with all of them: it has the most refined
+// shape.
 static hlo_status_t infer_same(hlo_infer_t* infer) {
   const hlo_node_t* node = infer->node;
   if (node->operand_count == 0) return hlo_infer_error("has no operand");
@@ -195,7 +197,7 @@ static hlo_status_t infer_same(hlo_infer_t* infer) {
   }
   HLO_TRY(hlo_infer_tensor(infer, 0, &first));
   if (!(element_kind(first) & hlo_op_info(node->op)->elements)) {
-    return hlo_infer_error("does not take elements of type %s",
+    return hlo_infer_error("does not accept elements of type %s",
                            hlo_dtype_info(first->dtype)->mlir_name);
   }
   int64_t dims[HLO_RANK_MAX];
@@ -209,8 +211,8 @@ static hlo_status_t infer_same(hlo_infer_t* infer) {
     for (uint32_t d = 0; d < first->rank; ++d) dims[d] = hlo_dim_meet(dims[d], other->dims[d]);
   }
   bool same = memcmp(dims, first->dims, first->rank * sizeof *dims) == 0;
-  return hlo_infer_give(
-      infer, same ? first : hlo_type_with_dims(infer->module, first, first->rank, dims));
+  return hlo_infer_give(infer,
+                        same ? first : hlo_type_with_dims(infer->module, first, first->rank, dims));
 }
 
 typedef hlo_status_t (*infer_fn_t)(hlo_infer_t* infer);
@@ -233,11 +235,10 @@ hlo_status_t hlo_infer_types(hlo_module_t* module, const hlo_node_t* node, uint3
   if (info->infer == HLO_INFER_NONE) return hlo_ok();
   if (!kInference[node->op]) {
     return hlo_status_create(HLO_STATUS_FAILED_PRECONDITION,
-                             "%s does not say its result types by its operands", info->name);
+                             "the operands of %s do not determine its result types", info->name);
   }
   hlo_infer_t infer = {.module = module, .node = node, .types = types, .capacity = capacity};
   HLO_TRY(kInference[node->op](&infer));
   *out_count = infer.count;
   return hlo_ok();
 }
-

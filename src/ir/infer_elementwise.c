@@ -4,7 +4,7 @@
 
 #include "ir/infer_impl.h"
 
-// The operand's shape with another element type.
+// Infers the operand's shape with another element type.
 static hlo_status_t give_dtype(hlo_infer_t* infer, const hlo_type_t* type, hlo_dtype_t dtype) {
   return hlo_infer_give(infer, hlo_type_with_dtype(infer->module, type, dtype));
 }
@@ -22,29 +22,41 @@ hlo_status_t hlo_infer_abs(hlo_infer_t* infer) {
   return hlo_infer_give(infer, type);
 }
 
-hlo_status_t hlo_infer_real(hlo_infer_t* infer) { return infer_part(infer); }
-hlo_status_t hlo_infer_imag(hlo_infer_t* infer) { return infer_part(infer); }
+hlo_status_t hlo_infer_real(hlo_infer_t* infer) {
+  return infer_part(infer);
+}
+hlo_status_t hlo_infer_imag(hlo_infer_t* infer) {
+  return infer_part(infer);
+}
 
 static hlo_status_t infer_predicate(hlo_infer_t* infer) {
   const hlo_type_t* type = NULL;
   HLO_TRY(hlo_infer_tensor(infer, 0, &type));
   if (!type->quant && !hlo_dtype_is_float(type->dtype)) {
-    return hlo_infer_error("does not take elements of type %s",
+    return hlo_infer_error("does not accept elements of type %s",
                            hlo_dtype_info(type->dtype)->mlir_name);
   }
   return give_dtype(infer, type, HLO_DTYPE_PRED);
 }
 
-hlo_status_t hlo_infer_is_finite(hlo_infer_t* infer) { return infer_predicate(infer); }
-hlo_status_t hlo_infer_chlo_is_inf(hlo_infer_t* infer) { return infer_predicate(infer); }
-hlo_status_t hlo_infer_chlo_is_neg_inf(hlo_infer_t* infer) { return infer_predicate(infer); }
-hlo_status_t hlo_infer_chlo_is_pos_inf(hlo_infer_t* infer) { return infer_predicate(infer); }
+hlo_status_t hlo_infer_is_finite(hlo_infer_t* infer) {
+  return infer_predicate(infer);
+}
+hlo_status_t hlo_infer_chlo_is_inf(hlo_infer_t* infer) {
+  return infer_predicate(infer);
+}
+hlo_status_t hlo_infer_chlo_is_neg_inf(hlo_infer_t* infer) {
+  return infer_predicate(infer);
+}
+hlo_status_t hlo_infer_chlo_is_pos_inf(hlo_infer_t* infer) {
+  return infer_predicate(infer);
+}
 
 hlo_status_t hlo_infer_reduce_precision(hlo_infer_t* infer) {
   const hlo_type_t* type = NULL;
   HLO_TRY(hlo_infer_tensor(infer, 0, &type));
   if (!type->quant && !hlo_dtype_is_float(type->dtype)) {
-    return hlo_infer_error("takes floats only");
+    return hlo_infer_error("accepts floats only");
   }
   if (hlo_node_attr_int(infer->node, HLO_ATTR_exponent_bits, 0) < 1 ||
       hlo_node_attr_int(infer->node, HLO_ATTR_mantissa_bits, 0) < 0) {
@@ -56,12 +68,13 @@ hlo_status_t hlo_infer_reduce_precision(hlo_infer_t* infer) {
 hlo_status_t hlo_infer_uniform_dequantize(hlo_infer_t* infer) {
   const hlo_type_t* type = NULL;
   HLO_TRY(hlo_infer_tensor(infer, 0, &type));
-  if (!type->quant) return hlo_infer_error("takes quantized elements only");
+  if (!type->quant) return hlo_infer_error("accepts quantized elements only");
   return give_dtype(infer, type, type->quant->expressed);
 }
 
-// Two operands of one type; the meet of their dims.
-static hlo_status_t pair(hlo_infer_t* infer, uint32_t a, uint32_t b, const hlo_type_t** out_type) {
+// Checks that two operands have one type; the result's dims are the known ones of both.
+static hlo_status_t check_pair(hlo_infer_t* infer, uint32_t a, uint32_t b,
+                               const hlo_type_t** out_type) {
   const hlo_type_t *x, *y;
   HLO_TRY(hlo_infer_tensor(infer, a, &x));
   HLO_TRY(hlo_infer_tensor(infer, b, &y));
@@ -80,15 +93,15 @@ static hlo_status_t pair(hlo_infer_t* infer, uint32_t a, uint32_t b, const hlo_t
 
 hlo_status_t hlo_infer_compare(hlo_infer_t* infer) {
   const hlo_type_t* type = NULL;
-  HLO_TRY(pair(infer, 0, 1, &type));
+  HLO_TRY(check_pair(infer, 0, 1, &type));
   return give_dtype(infer, type, HLO_DTYPE_PRED);
 }
 
 hlo_status_t hlo_infer_complex(hlo_infer_t* infer) {
   const hlo_type_t* type = NULL;
-  HLO_TRY(pair(infer, 0, 1, &type));
+  HLO_TRY(check_pair(infer, 0, 1, &type));
   hlo_dtype_t dtype = hlo_dtype_complex_of(type->dtype);
-  if (dtype == HLO_DTYPE_INVALID) return hlo_infer_error("takes f32 or f64 only");
+  if (dtype == HLO_DTYPE_INVALID) return hlo_infer_error("accepts f32 or f64 only");
   return give_dtype(infer, type, dtype);
 }
 
@@ -118,8 +131,8 @@ hlo_status_t hlo_infer_clamp(hlo_infer_t* infer) {
 hlo_status_t hlo_infer_select(hlo_infer_t* infer) {
   const hlo_type_t *pred, *type;
   HLO_TRY(hlo_infer_tensor(infer, 0, &pred));
-  HLO_TRY(pair(infer, 1, 2, &type));
-  if (pred->dtype != HLO_DTYPE_PRED) return hlo_infer_error("the predicate is no tensor of i1");
+  HLO_TRY(check_pair(infer, 1, 2, &type));
+  if (pred->dtype != HLO_DTYPE_PRED) return hlo_infer_error("the predicate is not a tensor of i1");
   if (!is_scalar_or_like(pred, type)) {
     return hlo_infer_error("the predicate is neither a scalar nor shaped like the values");
   }
@@ -146,14 +159,15 @@ hlo_status_t hlo_infer_map(hlo_infer_t* infer) {
   if (!all) return hlo_infer_error("dimensions do not name every dimension in order");
   for (uint32_t i = 0; i < node->operand_count; ++i) {
     if (node->regions[0]->args[i]->type->dtype != hlo_node_operand_type(node, i)->dtype) {
-      return hlo_infer_error("argument %u of the region is of another element type", i);
+      return hlo_infer_error("argument %u of the region has another element type", i);
     }
   }
   const hlo_node_t* end = hlo_region_terminator(node->regions[0]);
   return give_dtype(infer, type, hlo_node_operand_type(end, 0)->dtype);
 }
 
-// ---- chlo.broadcast_*: ranks aligned at the minor end, or by broadcast_dimensions of the smaller
+// ---- chlo.broadcast_*: ranks aligned at the minor end, or by the smaller operand's
+// broadcast_dimensions
 
 static hlo_status_t broadcast_dims(const hlo_node_t* node, const hlo_type_t* a, const hlo_type_t* b,
                                    uint32_t* out_rank, int64_t* dims) {
@@ -167,8 +181,8 @@ static hlo_status_t broadcast_dims(const hlo_node_t* node, const hlo_type_t* a, 
   memcpy(dims, large->dims, large->rank * sizeof *dims);
   for (uint32_t i = 0; i < small->rank; ++i) {
     if (map && (map[i] < 0 || map[i] >= large->rank)) {
-      return hlo_infer_error("broadcast_dimensions has %lld, the rank is %u", (long long)map[i],
-                             large->rank);
+      return hlo_infer_error("broadcast_dimensions has dimension %lld, but the rank is %u",
+                             (long long)map[i], large->rank);
     }
     uint32_t d = map ? (uint32_t)map[i] : i + shift;
     if (small->dims[i] == 1) continue;
@@ -206,7 +220,7 @@ hlo_status_t hlo_infer_chlo_broadcast_compare(hlo_infer_t* infer) {
 
 hlo_status_t hlo_infer_chlo_broadcast_complex(hlo_infer_t* infer) {
   hlo_dtype_t dtype = hlo_dtype_complex_of(hlo_node_operand_type(infer->node, 0)->dtype);
-  if (dtype == HLO_DTYPE_INVALID) return hlo_infer_error("takes f32 or f64 only");
+  if (dtype == HLO_DTYPE_INVALID) return hlo_infer_error("accepts f32 or f64 only");
   return infer_broadcast(infer, dtype);
 }
 

@@ -8,13 +8,14 @@ static bool is_inexact(const hlo_type_t* type) {
   return type->quant || hlo_dtype_is_float(type->dtype) || hlo_dtype_is_complex(type->dtype);
 }
 
-// The last two dims of matrices of at least rank 2.
+// Checks that the last two dims of operand 0 are equal, so that it holds square matrices.
 static hlo_status_t check_square(const hlo_type_t* type) {
-  if (type->rank < 2) return hlo_infer_error("operand 0 has rank %u, at least 2 expected", type->rank);
+  if (type->rank < 2)
+    return hlo_infer_error("operand 0 has rank %u, at least 2 expected", type->rank);
   if (!hlo_dims_agree(type->dims[type->rank - 1], type->dims[type->rank - 2])) {
-    return hlo_infer_error("the matrices of operand 0 are not square");
+    return hlo_infer_error("operand 0 does not hold square matrices");
   }
-  if (!is_inexact(type)) return hlo_infer_error("takes floats and complex numbers only");
+  if (!is_inexact(type)) return hlo_infer_error("accepts floats and complex numbers only");
   return hlo_ok();
 }
 
@@ -41,7 +42,7 @@ hlo_status_t hlo_infer_triangular_solve(hlo_infer_t* infer) {
   }
   bool left = hlo_node_attr_bool(node, HLO_ATTR_left_side, false);
   if (!hlo_dims_agree(a->dims[a->rank - 1], b->dims[b->rank - (left ? 2 : 1)])) {
-    return hlo_infer_error("the matrices do not fit each other");
+    return hlo_infer_error("the dimensions of the matrices do not match");
   }
   if (hlo_node_attr_int(node, HLO_ATTR_transpose_a, 0) == HLO_TRANSPOSE_TRANSPOSE_INVALID) {
     return hlo_infer_error("transpose_a is invalid");
@@ -56,22 +57,22 @@ hlo_status_t hlo_infer_fft(hlo_infer_t* infer) {
   HLO_TRY(hlo_infer_tensor(infer, 0, &type));
   const int64_t* lengths = hlo_node_attr_ints(node, HLO_ATTR_fft_length, &count);
   if (count < 1 || count > 3 || count > type->rank) {
-    return hlo_infer_error("fft_length has %u values, the rank is %u", count, type->rank);
+    return hlo_infer_error("fft_length has %u values, but the rank is %u", count, type->rank);
   }
   int64_t kind = hlo_node_attr_int(node, HLO_ATTR_fft_type, 0), dims[HLO_RANK_MAX];
   bool real_in = kind == HLO_FFT_TYPE_RFFT, real_out = kind == HLO_FFT_TYPE_IRFFT;
   if (real_in ? type->dtype != HLO_DTYPE_F32 && type->dtype != HLO_DTYPE_F64
               : !hlo_dtype_is_complex(type->dtype)) {
-    return hlo_infer_error("the operand is of the wrong element type for this fft_type");
+    return hlo_infer_error("the operand's element type is wrong for this fft_type");
   }
   memcpy(dims, type->dims, type->rank * sizeof *dims);
   for (uint32_t i = 0; i < count; ++i) {
     int64_t dim = type->dims[type->rank - count + i];
     bool halved = real_out && i == count - 1;
     int64_t want = halved ? lengths[i] / 2 + 1 : lengths[i];
-    if (lengths[i] < 0 || (hlo_dim_is_known(dim) && dim != want &&
-                           !(halved && lengths[i] == 0 && dim == 0))) {
-      return hlo_infer_error("fft_length %lld does not fit a dimension of %lld",
+    if (lengths[i] < 0 ||
+        (hlo_dim_is_known(dim) && dim != want && !(halved && lengths[i] == 0 && dim == 0))) {
+      return hlo_infer_error("fft_length %lld does not match a dimension of %lld",
                              (long long)lengths[i], (long long)dim);
     }
   }
@@ -88,7 +89,8 @@ hlo_status_t hlo_infer_fft(hlo_infer_t* infer) {
   return hlo_infer_give(infer, shaped ? hlo_type_with_dtype(infer->module, shaped, dtype) : NULL);
 }
 
-// Operand 0 of any shape, the others vectors along its feature dimension (the last may be like it).
+// Operand 0 may have any shape; the others are vectors along its feature dimension (the last may
+// have the shape of operand 0).
 static hlo_status_t check_batch_norm(const hlo_infer_t* infer, uint32_t vector_count,
                                      const hlo_type_t** out_operand, int64_t* out_feature_dim) {
   const hlo_type_t* operand = NULL;
@@ -96,14 +98,14 @@ static hlo_status_t check_batch_norm(const hlo_infer_t* infer, uint32_t vector_c
   HLO_TRY(hlo_infer_tensor(infer, 0, &operand));
   HLO_TRY(hlo_infer_dim(infer->node, HLO_ATTR_feature_index, operand->rank, &feature));
   if (!is_inexact(operand) || hlo_dtype_is_complex(operand->dtype)) {
-    return hlo_infer_error("takes floats only");
+    return hlo_infer_error("accepts floats only");
   }
   for (uint32_t i = 1; i <= vector_count; ++i) {
     const hlo_type_t* vector = NULL;
     HLO_TRY(hlo_infer_tensor(infer, i, &vector));
     if (vector->rank != 1 || vector->dtype != operand->dtype ||
         !hlo_dims_agree(vector->dims[0], operand->dims[feature])) {
-      return hlo_infer_error("operand %u is no vector along the feature dimension", i);
+      return hlo_infer_error("operand %u is not a vector along the feature dimension", i);
     }
   }
   *out_operand = operand;
@@ -137,7 +139,7 @@ hlo_status_t hlo_infer_batch_norm_grad(hlo_infer_t* infer) {
   HLO_TRY(check_batch_norm(infer, 3, &operand, &dim));
   HLO_TRY(hlo_infer_tensor(infer, 4, &grad));
   if (!hlo_types_compatible(operand, grad)) {
-    return hlo_infer_error("grad_output is not of the operand's type");
+    return hlo_infer_error("grad_output does not have the operand's type");
   }
   HLO_TRY(hlo_infer_give(infer, operand));
   HLO_TRY(give_features(infer, operand, dim));

@@ -8,10 +8,9 @@ static hlo_status_t give_token(hlo_infer_t* infer) {
   return hlo_infer_give(infer, hlo_type_token(infer->module));
 }
 
-// Operand `i` is a token.
 static hlo_status_t check_token(const hlo_infer_t* infer, uint32_t i) {
   if (hlo_node_operand_type(infer->node, i)->kind == HLO_TYPE_TOKEN) return hlo_ok();
-  return hlo_infer_error("operand %u is no token", i);
+  return hlo_infer_error("operand %u is not a token", i);
 }
 
 hlo_status_t hlo_infer_after_all(hlo_infer_t* infer) {
@@ -19,14 +18,18 @@ hlo_status_t hlo_infer_after_all(hlo_infer_t* infer) {
   return give_token(infer);
 }
 
-hlo_status_t hlo_infer_create_token(hlo_infer_t* infer) { return give_token(infer); }
+hlo_status_t hlo_infer_create_token(hlo_infer_t* infer) {
+  return give_token(infer);
+}
 
 hlo_status_t hlo_infer_outfeed(hlo_infer_t* infer) {
   HLO_TRY(check_token(infer, infer->node->operand_count - 1));
   return give_token(infer);
 }
 
-hlo_status_t hlo_infer_send(hlo_infer_t* infer) { return hlo_infer_outfeed(infer); }
+hlo_status_t hlo_infer_send(hlo_infer_t* infer) {
+  return hlo_infer_outfeed(infer);
+}
 
 static hlo_status_t give_operands(hlo_infer_t* infer, uint32_t count) {
   for (uint32_t i = 0; i < count; ++i) {
@@ -52,7 +55,7 @@ hlo_status_t hlo_infer_get_tuple_element(hlo_infer_t* infer) {
   const hlo_type_t* type = hlo_node_operand_type(infer->node, 0);
   int64_t index = hlo_node_attr_int(infer->node, HLO_ATTR_index, -1);
   if (type->kind != HLO_TYPE_TUPLE || index < 0 || index >= type->element_count) {
-    return hlo_infer_error("the operand is no tuple with an element %lld", (long long)index);
+    return hlo_infer_error("the operand is not a tuple with an element %lld", (long long)index);
   }
   return hlo_infer_give(infer, type->elements[index]);
 }
@@ -60,8 +63,12 @@ hlo_status_t hlo_infer_get_tuple_element(hlo_infer_t* infer) {
 static hlo_status_t give_u32(hlo_infer_t* infer) {
   return hlo_infer_give(infer, hlo_type_tensor(infer->module, HLO_DTYPE_U32, 0, NULL));
 }
-hlo_status_t hlo_infer_partition_id(hlo_infer_t* infer) { return give_u32(infer); }
-hlo_status_t hlo_infer_replica_id(hlo_infer_t* infer) { return give_u32(infer); }
+hlo_status_t hlo_infer_partition_id(hlo_infer_t* infer) {
+  return give_u32(infer);
+}
+hlo_status_t hlo_infer_replica_id(hlo_infer_t* infer) {
+  return give_u32(infer);
+}
 
 hlo_status_t hlo_infer_collective_broadcast(hlo_infer_t* infer) {
   bool root = hlo_node_attr_bool(infer->node, HLO_ATTR_has_dynamic_root, false);
@@ -74,7 +81,7 @@ hlo_status_t hlo_infer_collective_permute(hlo_infer_t* infer) {
   uint32_t count;
   const int64_t* pairs = hlo_node_attr_ints(infer->node, HLO_ATTR_source_target_pairs, &count);
   for (uint32_t i = 0; i < count; ++i) {
-    if (pairs[i] < 0) return hlo_infer_error("source_target_pairs has a negative process");
+    if (pairs[i] < 0) return hlo_infer_error("source_target_pairs has a negative process id");
     for (uint32_t k = i % 2; k < i; k += 2) {
       if (pairs[k] == pairs[i]) {
         return hlo_infer_error("process %lld is %s twice", (long long)pairs[i],
@@ -99,8 +106,8 @@ hlo_status_t hlo_infer_all_to_all(hlo_infer_t* infer) {
     memcpy(dims, type->dims, type->rank * sizeof *dims);
     if (hlo_dim_is_known(dims[split])) {
       if (dims[split] % count) {
-        return hlo_infer_error("dimension %lld of %lld does not split into %lld", (long long)split,
-                               (long long)dims[split], (long long)count);
+        return hlo_infer_error("dimension %lld of %lld does not divide into %lld parts",
+                               (long long)split, (long long)dims[split], (long long)count);
       }
       dims[split] /= count;
     }

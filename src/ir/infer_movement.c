@@ -16,12 +16,14 @@ hlo_status_t hlo_infer_constant(hlo_infer_t* infer) {
   if (!hlo_type_is_static(value->type) ||
       hlo_type_element_count(value->type) != value->literal->element_count ||
       value->type->dtype != value->literal->dtype) {
-    return hlo_infer_error("the value does not fit its type");
+    return hlo_infer_error("the value does not match its type");
   }
   return hlo_infer_give(infer, value->type);
 }
 
-hlo_status_t hlo_infer_chlo_constant(hlo_infer_t* infer) { return hlo_infer_constant(infer); }
+hlo_status_t hlo_infer_chlo_constant(hlo_infer_t* infer) {
+  return hlo_infer_constant(infer);
+}
 
 hlo_status_t hlo_infer_broadcast(hlo_infer_t* infer) {
   const hlo_type_t* type = NULL;
@@ -29,7 +31,8 @@ hlo_status_t hlo_infer_broadcast(hlo_infer_t* infer) {
   uint32_t count;
   const int64_t* sizes = hlo_node_attr_ints(infer->node, HLO_ATTR_broadcast_sizes, &count);
   int64_t dims[2 * HLO_RANK_MAX];
-  if (count + type->rank > HLO_RANK_MAX) return hlo_infer_error("has a result of too high a rank");
+  if (count + type->rank > HLO_RANK_MAX)
+    return hlo_infer_error("has a result whose rank is too high");
   for (uint32_t i = 0; i < count; ++i) {
     if (sizes[i] < 0) return hlo_infer_error("broadcast_sizes has a negative size");
     dims[i] = sizes[i];
@@ -69,11 +72,12 @@ hlo_status_t hlo_infer_concatenate(hlo_infer_t* infer) {
   return give_dims(infer, first, first->rank, dims);
 }
 
-// Scalar start indices from operand `first` on, one for each dimension, all of one integer type.
+// Checks the start indices from operand `first` on: scalars, one per dimension, all of one integer
+// type.
 static hlo_status_t check_start_indices(const hlo_infer_t* infer, uint32_t first, uint32_t rank) {
   const hlo_node_t* node = infer->node;
   if (node->operand_count != first + rank) {
-    return hlo_infer_error("has %u start indices, the rank is %u", node->operand_count - first,
+    return hlo_infer_error("has %u start indices, but the rank is %u", node->operand_count - first,
                            rank);
   }
   for (uint32_t i = first; i < node->operand_count; ++i) {
@@ -81,7 +85,8 @@ static hlo_status_t check_start_indices(const hlo_infer_t* infer, uint32_t first
     HLO_TRY(hlo_infer_tensor(infer, i, &type));
     if (type->rank != 0 || !hlo_dtype_is_integer(type->dtype) || type->quant ||
         type->dtype != hlo_node_operand_type(node, first)->dtype) {
-      return hlo_infer_error("start index %u is no scalar integer like the others", i - first);
+      return hlo_infer_error(
+          "start index %u is not a scalar of the same integer type as the others", i - first);
     }
   }
   return hlo_ok();
@@ -95,8 +100,8 @@ hlo_status_t hlo_infer_dynamic_slice(hlo_infer_t* infer) {
   HLO_TRY(hlo_infer_ints(infer->node, HLO_ATTR_slice_sizes, type->rank, 0, &sizes));
   for (uint32_t i = 0; i < type->rank; ++i) {
     if (hlo_dim_is_known(type->dims[i]) && sizes[i] > type->dims[i]) {
-      return hlo_infer_error("slice size %lld exceeds dimension %u of %lld", (long long)sizes[i], i,
-                             (long long)type->dims[i]);
+      return hlo_infer_error("slice size %lld exceeds dimension %u, which has size %lld",
+                             (long long)sizes[i], i, (long long)type->dims[i]);
     }
   }
   return give_dims(infer, type, type->rank, sizes);
@@ -132,8 +137,9 @@ hlo_status_t hlo_infer_slice(hlo_infer_t* infer) {
       continue;
     }
     if (limits[i] > type->dims[i] || starts[i] > limits[i]) {
-      return hlo_infer_error("slice [%lld, %lld) of dimension %u of %lld", (long long)starts[i],
-                             (long long)limits[i], i, (long long)type->dims[i]);
+      return hlo_infer_error("slice [%lld, %lld) exceeds dimension %u of size %lld",
+                             (long long)starts[i], (long long)limits[i], i,
+                             (long long)type->dims[i]);
     }
     int64_t extent = limits[i] - starts[i];
     dims[i] = extent / strides[i] + (extent % strides[i] != 0);
@@ -148,7 +154,7 @@ hlo_status_t hlo_infer_pad(hlo_infer_t* infer) {
   HLO_TRY(hlo_infer_tensor(infer, 0, &type));
   HLO_TRY(hlo_infer_tensor(infer, 1, &value));
   if (value->rank != 0 || (!type->quant && value->dtype != type->dtype)) {
-    return hlo_infer_error("the padding value is no scalar of the operand's element type");
+    return hlo_infer_error("the padding value is not a scalar of the operand's element type");
   }
   HLO_TRY(hlo_infer_ints(infer->node, HLO_ATTR_edge_padding_low, type->rank, INT64_MIN, &low));
   HLO_TRY(hlo_infer_ints(infer->node, HLO_ATTR_edge_padding_high, type->rank, INT64_MIN, &high));
@@ -163,7 +169,8 @@ hlo_status_t hlo_infer_pad(hlo_infer_t* infer) {
     bad = bad || (dim > 1 && __builtin_mul_overflow(dim - 1, interior[i], &inner));
     bad = bad || __builtin_add_overflow(dim, inner, &dim) ||
           __builtin_add_overflow(dim, low[i], &dim) || __builtin_add_overflow(dim, high[i], &dim);
-    if (bad || dim < 0) return hlo_infer_error("padding makes dimension %u negative or overflow", i);
+    if (bad || dim < 0)
+      return hlo_infer_error("padding makes the size of dimension %u negative or too large", i);
     dims[i] = dim;
   }
   return give_dims(infer, type, type->rank, dims);
@@ -219,7 +226,7 @@ hlo_status_t hlo_infer_set_dimension_size(hlo_infer_t* infer) {
   HLO_TRY(hlo_infer_tensor(infer, 1, &size));
   HLO_TRY(hlo_infer_dim(infer->node, HLO_ATTR_dimension, type->rank, &dim));
   if (size->rank != 0 || !hlo_dtype_is_integer(size->dtype)) {
-    return hlo_infer_error("the size is no scalar integer");
+    return hlo_infer_error("the size is not a scalar integer");
   }
   for (uint32_t i = 0; i < type->rank; ++i) {
     dims[i] = type->dims[i];
@@ -240,7 +247,8 @@ hlo_status_t hlo_infer_chlo_top_k(hlo_infer_t* infer) {
   int64_t k = hlo_node_attr_int(infer->node, HLO_ATTR_k, 0), dims[HLO_RANK_MAX];
   int64_t last = type->dims[type->rank - 1];
   if (k < 0 || (hlo_dim_is_known(last) && k > last)) {
-    return hlo_infer_error("k is %lld, the last dimension %lld", (long long)k, (long long)last);
+    return hlo_infer_error("k is %lld, but the last dimension has size %lld", (long long)k,
+                           (long long)last);
   }
   memcpy(dims, type->dims, type->rank * sizeof *dims);
   dims[type->rank - 1] = k;
@@ -250,7 +258,8 @@ hlo_status_t hlo_infer_chlo_top_k(hlo_infer_t* infer) {
 
 // ---- gather and scatter
 
-// Batching dims come in pairs of equal extent: of the operand (rising) and of the indices.
+// Batching dims come in pairs of equal size: one of the operand (in ascending order), one of the
+// indices.
 static hlo_status_t check_batching(const hlo_node_t* node, hlo_attr_id_t operand_id,
                                    hlo_attr_id_t index_id, const hlo_type_t* operand,
                                    const hlo_type_t* indices, int64_t index_vector_dim,
@@ -259,13 +268,14 @@ static hlo_status_t check_batching(const hlo_node_t* node, hlo_attr_id_t operand
   uint32_t index_count;
   HLO_TRY(hlo_infer_sorted_dims(node, operand_id, operand->rank, out_dims, out_count));
   HLO_TRY(hlo_infer_dims(node, index_id, indices->rank, &index_dims, &index_count));
-  if (*out_count != index_count) return hlo_infer_error("batching dims differ in number");
+  if (*out_count != index_count)
+    return hlo_infer_error("operand and indices differ in the number of batching dims");
   for (uint32_t i = 0; i < index_count; ++i) {
     if (index_dims[i] == index_vector_dim) {
-      return hlo_infer_error("%s has the index vector dimension", hlo_attr_name(index_id));
+      return hlo_infer_error("%s contains the index vector dimension", hlo_attr_name(index_id));
     }
     if (!hlo_dims_agree(operand->dims[(*out_dims)[i]], indices->dims[index_dims[i]])) {
-      return hlo_infer_error("batching dims differ in size");
+      return hlo_infer_error("paired batching dims differ in size");
     }
   }
   return hlo_ok();
@@ -277,25 +287,25 @@ typedef struct index_form {
   const int64_t *dropped, *batching, *window;
 } index_form_t;
 
-// What gather and scatter share: `map` names the operand dims that an index vector addresses.
+// Checks the attributes that gather and scatter share: `map` lists the operand dims that an index
+// vector addresses.
 static hlo_status_t check_index_form(const hlo_node_t* node, const hlo_type_t* operand,
                                      const hlo_type_t* indices, bool scatter, index_form_t* f) {
   f->vector_dim = hlo_node_attr_int(node, HLO_ATTR_index_vector_dim, 0);
   if (f->vector_dim < 0 || f->vector_dim > indices->rank) {
-    return hlo_infer_error("index_vector_dim is %lld, the rank of the indices %u",
+    return hlo_infer_error("index_vector_dim is %lld, but the rank of the indices is %u",
                            (long long)f->vector_dim, indices->rank);
   }
   if (!hlo_dtype_is_integer(indices->dtype) || indices->quant) {
-    return hlo_infer_error("indices are no integers");
+    return hlo_infer_error("indices are not integers");
   }
   HLO_TRY(hlo_infer_sorted_dims(
       node, scatter ? HLO_ATTR_inserted_window_dims : HLO_ATTR_collapsed_slice_dims, operand->rank,
       &f->dropped, &f->dropped_count));
-  HLO_TRY(check_batching(node, scatter ? HLO_ATTR_input_batching_dims
-                                       : HLO_ATTR_operand_batching_dims,
-                         scatter ? HLO_ATTR_scatter_indices_batching_dims
-                                 : HLO_ATTR_start_indices_batching_dims,
-                         operand, indices, f->vector_dim, &f->batching, &f->batching_count));
+  HLO_TRY(check_batching(
+      node, scatter ? HLO_ATTR_input_batching_dims : HLO_ATTR_operand_batching_dims,
+      scatter ? HLO_ATTR_scatter_indices_batching_dims : HLO_ATTR_start_indices_batching_dims,
+      operand, indices, f->vector_dim, &f->batching, &f->batching_count));
   const int64_t* map;
   uint32_t map_count;
   HLO_TRY(hlo_infer_dims(node,
@@ -303,13 +313,13 @@ static hlo_status_t check_index_form(const hlo_node_t* node, const hlo_type_t* o
                          operand->rank, &map, &map_count));
   int64_t vector = f->vector_dim < indices->rank ? indices->dims[f->vector_dim] : 1;
   if (!hlo_dims_agree(vector, map_count)) {
-    return hlo_infer_error("index vectors have %lld parts, %u dimensions are indexed",
+    return hlo_infer_error("index vectors have %lld components, but %u dimensions are indexed",
                            (long long)vector, map_count);
   }
   for (uint32_t i = 0; i < f->batching_count; ++i) {
     if (hlo_dims_contain(map, map_count, f->batching[i], NULL) ||
         hlo_dims_contain(f->dropped, f->dropped_count, f->batching[i], NULL)) {
-      return hlo_infer_error("dimension %lld is both batching and indexed or dropped",
+      return hlo_infer_error("dimension %lld is a batching dimension and also indexed or collapsed",
                              (long long)f->batching[i]);
     }
   }
@@ -321,8 +331,8 @@ static bool is_window_dim(const index_form_t* f, int64_t dim) {
          !hlo_dims_contain(f->batching, f->batching_count, dim, NULL);
 }
 
-// The result or update shape: window dims at `window` places, the indices' batch dims elsewhere.
-// sizes: per operand dim.
+// Composes the shape of the result or the update: the dims listed in `window` are window dims, the
+// others are the batch dims of the indices. `sizes` is indexed by operand dim.
 static hlo_status_t compose_dims(const hlo_type_t* operand, const hlo_type_t* indices,
                                  const index_form_t* f, const int64_t* sizes, uint32_t* out_rank,
                                  int64_t* dims) {
@@ -346,7 +356,7 @@ static hlo_status_t compose_dims(const hlo_type_t* operand, const hlo_type_t* in
 
 static hlo_status_t check_window_count(const hlo_type_t* operand, const index_form_t* f) {
   if (f->window_count + f->dropped_count + f->batching_count != operand->rank) {
-    return hlo_infer_error("%u window, %u dropped and %u batching dims do not make the rank %u",
+    return hlo_infer_error("%u window, %u collapsed and %u batching dims do not add up to rank %u",
                            f->window_count, f->dropped_count, f->batching_count, operand->rank);
   }
   return hlo_ok();

@@ -4,7 +4,8 @@
 
 #include "ir/infer_impl.h"
 
-// Inputs of one shape, initial values scalar, a region (inputs, inits) -> inits of their types.
+// Checks inputs of one shape, scalar initial values, and a region (inputs, inits) -> inits of their
+// types.
 static hlo_status_t check_reducer(const hlo_infer_t* infer, const hlo_region_t* region,
                                   uint32_t* out_count, const hlo_type_t** out_first) {
   const hlo_node_t* node = infer->node;
@@ -23,7 +24,7 @@ static hlo_status_t check_reducer(const hlo_infer_t* infer, const hlo_region_t* 
         return hlo_infer_error("inputs differ in shape");
       }
     }
-    if (init->rank != 0) return hlo_infer_error("initial value %u is no scalar", i);
+    if (init->rank != 0) return hlo_infer_error("initial value %u is not a scalar", i);
     hlo_dtype_t a = region->args[i]->type->dtype, b = region->args[count + i]->type->dtype;
     if (a != b || hlo_node_operand_type(end, i)->dtype != a) {
       return hlo_infer_error("the region's arguments and result %u differ in element type", i);
@@ -39,7 +40,7 @@ static hlo_status_t check_reducer(const hlo_infer_t* infer, const hlo_region_t* 
   return hlo_ok();
 }
 
-// The type of result `i`: the input's shape changed to dims, elements as the region returns them.
+// Sets the type of result `i`: the input with `dims` and the element type that the region returns.
 static hlo_status_t give_reduced(hlo_infer_t* infer, const hlo_region_t* region, uint32_t i,
                                  uint32_t rank, const int64_t* dims) {
   const hlo_type_t* input = hlo_node_operand_type(infer->node, i);
@@ -84,11 +85,11 @@ static hlo_status_t window_dims(const hlo_node_t* node, const hlo_type_t* type, 
   }
   for (uint32_t i = 0; i < rank; ++i) {
     hlo_infer_window_dim_t w = {.size = sizes ? sizes[i] : 1,
-                          .stride = strides ? strides[i] : 1,
-                          .low = padding ? padding[2 * i] : 0,
-                          .high = padding ? padding[2 * i + 1] : 0,
-                          .base_dilation = base ? base[i] : 1,
-                          .window_dilation = window ? window[i] : 1};
+                                .stride = strides ? strides[i] : 1,
+                                .low = padding ? padding[2 * i] : 0,
+                                .high = padding ? padding[2 * i + 1] : 0,
+                                .base_dilation = base ? base[i] : 1,
+                                .window_dilation = window ? window[i] : 1};
     HLO_TRY(hlo_infer_window(type->dims[i], &w, &dims[i]));
   }
   return hlo_ok();
@@ -123,15 +124,15 @@ hlo_status_t hlo_infer_select_and_scatter(hlo_infer_t* infer) {
   for (uint32_t i = 0; i < 2 && !operand->quant; ++i) {
     hlo_dtype_t a = select->args[i]->type->dtype, b = scatter->args[i]->type->dtype;
     if (a != operand->dtype || b != scatter->args[0]->type->dtype) {
-      return hlo_infer_error("a region is of another element type than the operand");
+      return hlo_infer_error("a region has another element type than the operand");
     }
   }
-  if (init->rank != 0) return hlo_infer_error("the initial value is no scalar");
+  if (init->rank != 0) return hlo_infer_error("the initial value is not a scalar");
   HLO_TRY(window_dims(node, operand, false, dims));
   if (source->rank != operand->rank) return hlo_infer_error("operand and source differ in rank");
   for (uint32_t i = 0; i < operand->rank; ++i) {
     if (!hlo_dims_agree(source->dims[i], dims[i])) {
-      return hlo_infer_error("dimension %u of the source is %lld, %lld windows fit", i,
+      return hlo_infer_error("dimension %u of the source is %lld, but %lld windows fit", i,
                              (long long)source->dims[i], (long long)dims[i]);
     }
   }
@@ -152,7 +153,7 @@ hlo_status_t hlo_infer_sort(hlo_infer_t* infer) {
   int64_t dim = hlo_node_attr_int(node, HLO_ATTR_dimension, -1);
   int64_t rank = first->rank;
   if (rank ? dim < -rank || dim >= rank : dim != -1 && dim != 0) {
-    return hlo_infer_error("dimension is %lld, the rank is %u", (long long)dim, first->rank);
+    return hlo_infer_error("dimension is %lld, but the rank is %u", (long long)dim, first->rank);
   }
   HLO_TRY(hlo_infer_scalar_region(node->regions[0], 2 * node->operand_count, 1));
   const hlo_region_t* region = node->regions[0];
@@ -170,14 +171,15 @@ hlo_status_t hlo_infer_sort(hlo_infer_t* infer) {
     }
     if (!operand->quant && (region->args[2 * i]->type->dtype != operand->dtype ||
                             region->args[2 * i + 1]->type->dtype != operand->dtype)) {
-      return hlo_infer_error("the comparator's arguments for operand %u are of another type", i);
+      return hlo_infer_error("the comparator's arguments for operand %u have another element type",
+                             i);
     }
     HLO_TRY(hlo_infer_give(infer, operand));
   }
   return hlo_ok();
 }
 
-// all_reduce, collective_reduce: every operand keeps its shape.
+// Infers all_reduce and collective_reduce: every operand keeps its shape.
 static hlo_status_t infer_group_reduction(hlo_infer_t* infer, uint32_t count) {
   const hlo_region_t* region = infer->node->regions[0];
   HLO_TRY(hlo_infer_scalar_region(region, 2, 1));

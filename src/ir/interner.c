@@ -4,7 +4,7 @@
 
 enum { FIRST_CAPACITY = 64 };
 
-static bool grow(hlo_intern_set_t* set, hlo_arena_t* arena) {
+static bool grow_set(hlo_intern_set_t* set, hlo_arena_t* arena) {
   uint32_t capacity = set->capacity ? set->capacity * 2 : FIRST_CAPACITY;
   hlo_intern_entry_t* entries = hlo_arena_array(arena, capacity, sizeof *entries);
   if (!entries) return false;
@@ -21,7 +21,7 @@ static bool grow(hlo_intern_set_t* set, hlo_arena_t* arena) {
 
 void** hlo_intern_slot(hlo_intern_set_t* set, hlo_arena_t* arena, uint64_t hash,
                        hlo_intern_match_t match, const void* key) {
-  if (set->count * 2 >= set->capacity && !grow(set, arena)) return NULL;
+  if (set->count * 2 >= set->capacity && !grow_set(set, arena)) return NULL;
   uint32_t at = (uint32_t)hash & (set->capacity - 1);
   while (set->entries[at].value) {
     if (set->entries[at].hash == hash && match(set->entries[at].value, key)) {

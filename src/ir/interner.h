@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The hash sets behind interned types, attributes and strings of a module (private to ir).
+// The hash sets that intern the types, attributes and strings of a module (private to ir).
 #ifndef HLO_IR_INTERNER_H_
 #define HLO_IR_INTERNER_H_
 
@@ -8,7 +8,8 @@
 #include "base/hash.h"
 #include "base/mem.h"
 
-/// Not the word that hlo_hash_word() adds first: their sum would lose the word that is hashed.
+/// Must differ from the word that hlo_hash_word() adds first: otherwise the sum would cancel the
+/// hashed word.
 #define HLO_HASH_SEED 0x2545f4914f6cdd1du
 
 typedef struct hlo_intern_entry {
@@ -29,12 +30,12 @@ typedef struct hlo_interner {
 
 typedef bool (*hlo_intern_match_t)(const void* entry, const void* key);
 
-/// The slot of the entry equal to `key`: *slot is the entry, or NULL for the caller to fill at
-/// once. NULL when memory is exhausted.
+/// Returns the slot of the entry equal to `key`: *slot is the entry, or NULL for the caller to fill
+/// immediately. NULL when memory is exhausted.
 void** hlo_intern_slot(hlo_intern_set_t* set, hlo_arena_t* arena, uint64_t hash,
                        hlo_intern_match_t match, const void* key);
 
-/// Drops the literals that attributes of the module hold.
+/// Releases the literals that attributes of the module hold.
 void hlo_interner_release_literals(hlo_interner_t* interner);
 
 #endif  // HLO_IR_INTERNER_H_

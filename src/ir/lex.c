@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tokens of MLIR text, faults with their place, and what all parts of the parser need of both.
+// Tokens of MLIR text, faults with their location, and shared helpers of the parser.
 #include <string.h>
 
 #include "ir/parse_impl.h"
@@ -81,7 +81,7 @@ static const char* skip_blanks(const char* c, const char* end) {
   }
 }
 
-// The closing quote of the string that starts at `c`, or NULL.
+// Returns the closing quote of the string that starts at `c`, or NULL.
 static const char* string_end(const char* c, const char* end) {
   for (++c; c < end && *c != '\n'; ++c) {
     if (*c == '"') return c;
@@ -90,7 +90,7 @@ static const char* string_end(const char* c, const char* end) {
   return NULL;
 }
 
-static int take(hlo_parser_t* p, int kind, const char* stop) {
+static int set_token(hlo_parser_t* p, int kind, const char* stop) {
   p->token.kind = kind;
   p->token.length = (size_t)(stop - p->token.start);
   p->cursor = stop;
@@ -102,12 +102,12 @@ static void lex_number(hlo_parser_t* p) {
   if (c[0] == '0' && p->end - c > 2 && c[1] == 'x' && hex_digit(c[2]) >= 0) {
     for (c += 2; c < p->end && hex_digit(*c) >= 0; ++c) {
     }
-    take(p, HLO_TOKEN_INT, c);
+    set_token(p, HLO_TOKEN_INT, c);
     return;
   }
   while (c < p->end && is_digit(*c)) ++c;
   if (c == p->end || *c != '.') {
-    take(p, HLO_TOKEN_INT, c);
+    set_token(p, HLO_TOKEN_INT, c);
     return;
   }
   for (++c; c < p->end && is_digit(*c); ++c) {
@@ -120,17 +120,17 @@ static void lex_number(hlo_parser_t* p) {
       c = e;
     }
   }
-  take(p, HLO_TOKEN_FLOAT, c);
+  set_token(p, HLO_TOKEN_FLOAT, c);
 }
 
 static void lex_string(hlo_parser_t* p, int kind, const char* quote) {
   const char* close = string_end(quote, p->end);
   if (close) {
-    take(p, kind, close + 1);
+    set_token(p, kind, close + 1);
     return;
   }
-  take(p, HLO_TOKEN_ERROR, p->end);
-  hlo_parse_fault(p, p->token.start, "string without end");
+  set_token(p, HLO_TOKEN_ERROR, p->end);
+  hlo_parse_fault(p, p->token.start, "unterminated string");
 }
 
 // %0, #name, !dialect.type, ^bb0: digits, or a name that may hold dots and dashes.
@@ -142,30 +142,30 @@ static void lex_prefixed(hlo_parser_t* p, int kind) {
     while (c < p->end && is_suffix_char(*c) && !(*c == '-' && c + 1 < p->end && c[1] == '>')) ++c;
   }
   if (c == p->token.start + 1) {
-    take(p, HLO_TOKEN_ERROR, p->end);
+    set_token(p, HLO_TOKEN_ERROR, p->end);
     hlo_parse_fault(p, p->token.start, "expected a name after '%c'", *p->token.start);
     return;
   }
-  take(p, kind, c);
+  set_token(p, kind, c);
 }
 
-static bool starts(const hlo_parser_t* p, const char* c, const char* text) {
+static bool starts_with(const hlo_parser_t* p, const char* c, const char* text) {
   size_t length = strlen(text);
   return (size_t)(p->end - c) >= length && memcmp(c, text, length) == 0;
 }
 
 static void lex_punctuation(hlo_parser_t* p) {
   const char* c = p->token.start;
-  if (starts(p, c, "->")) {
-    take(p, HLO_TOKEN_ARROW, c + 2);
-  } else if (starts(p, c, "::")) {
-    take(p, HLO_TOKEN_SCOPE, c + 2);
-  } else if (starts(p, c, "{-#")) {
-    take(p, HLO_TOKEN_META_BEGIN, c + 3);
+  if (starts_with(p, c, "->")) {
+    set_token(p, HLO_TOKEN_ARROW, c + 2);
+  } else if (starts_with(p, c, "::")) {
+    set_token(p, HLO_TOKEN_SCOPE, c + 2);
+  } else if (starts_with(p, c, "{-#")) {
+    set_token(p, HLO_TOKEN_META_BEGIN, c + 3);
   } else if (strchr("(){}[]<>,:=-+*?|/;", *c) && *c) {
-    take(p, (unsigned char)*c, c + 1);
+    set_token(p, (unsigned char)*c, c + 1);
   } else {
-    take(p, HLO_TOKEN_ERROR, p->end);
+    set_token(p, HLO_TOKEN_ERROR, p->end);
     hlo_parse_fault(p, c, "unexpected character 0x%02x", (unsigned char)*c);
   }
 }
@@ -174,10 +174,10 @@ void hlo_lex_advance(hlo_parser_t* p) {
   const char* c = skip_blanks(p->cursor, p->end);
   p->token.start = c;
   if (c == p->end) {
-    take(p, HLO_TOKEN_EOF, c);
+    set_token(p, HLO_TOKEN_EOF, c);
   } else if (is_letter(*c)) {
     while (c < p->end && is_word_char(*c)) ++c;
-    take(p, HLO_TOKEN_WORD, c);
+    set_token(p, HLO_TOKEN_WORD, c);
   } else if (is_digit(*c)) {
     lex_number(p);
   } else if (*c == '"') {
@@ -190,8 +190,8 @@ void hlo_lex_advance(hlo_parser_t* p) {
     }
   } else if (*c == '%') {
     lex_prefixed(p, HLO_TOKEN_PERCENT);
-  } else if (*c == '#' && starts(p, c, "#-}")) {
-    take(p, HLO_TOKEN_META_END, c + 3);
+  } else if (*c == '#' && starts_with(p, c, "#-}")) {
+    set_token(p, HLO_TOKEN_META_END, c + 3);
   } else if (*c == '#') {
     lex_prefixed(p, HLO_TOKEN_HASH);
   } else if (*c == '!') {
@@ -213,10 +213,10 @@ void hlo_lex_start(hlo_parser_t* p, const char* text, size_t length) {
   p->end = text + length;
   p->line = 1;
   const char* zero = length ? memchr(text, 0, length) : NULL;
-  if (zero) {  // text kept as it is may rely on there being none
+  if (zero) {  // attributes stored as text rely on its absence
     p->token = (hlo_token_t){HLO_TOKEN_ERROR, zero, 1};
     p->cursor = p->end;
-    hlo_parse_fault(p, zero, "a zero character");
+    hlo_parse_fault(p, zero, "a NUL character");
   } else {
     hlo_lex_seek(p, text);
   }
@@ -266,7 +266,7 @@ bool hlo_expect_word(hlo_parser_t* p, const char* word) {
 
 // ---- Balanced text
 
-static char closing(char open) {
+static char closing_bracket(char open) {
   return open == '(' ? ')' : open == '[' ? ']' : open == '{' ? '}' : '>';
 }
 
@@ -277,7 +277,7 @@ bool hlo_skip_balanced(hlo_parser_t* p, const char* at, const char** out_end) {
     switch (*c) {
       case '"': {
         const char* close = string_end(c, p->end);
-        if (!close) return hlo_parse_fault(p, c, "string without end");
+        if (!close) return hlo_parse_fault(p, c, "unterminated string");
         c = close;
         break;
       }
@@ -288,7 +288,7 @@ bool hlo_skip_balanced(hlo_parser_t* p, const char* at, const char** out_end) {
         if (depth == HLO_TEXT_DEPTH_MAX) {
           return hlo_parse_fault(p, c, "nested more than %d deep", HLO_TEXT_DEPTH_MAX);
         }
-        stack[depth++] = closing(*c);
+        stack[depth++] = closing_bracket(*c);
         break;
       case '>':
         if (c[-1] == '-') break;  // an arrow
@@ -307,7 +307,7 @@ bool hlo_skip_balanced(hlo_parser_t* p, const char* at, const char** out_end) {
       default: break;
     }
   }
-  return hlo_parse_fault(p, at, "'%c' without '%c'", *at, closing(*at));
+  return hlo_parse_fault(p, at, "'%c' without '%c'", *at, closing_bracket(*at));
 }
 
 char* hlo_take_balanced(hlo_parser_t* p, size_t* out_length) {

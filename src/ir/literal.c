@@ -13,7 +13,7 @@ bool hlo_dims_element_count(uint32_t rank, const int64_t* dims, int64_t* out_cou
   for (uint32_t i = 0; i < rank; ++i) {
     if (dims[i] < 0) return false;
     if (dims[i] == 0) {
-      empty = true;  // a zero makes the product zero, whatever the others are
+      empty = true;  // a zero makes the product zero, whatever the other dims are
     } else if (__builtin_mul_overflow(count, dims[i], &count)) {
       return false;
     }
@@ -60,8 +60,8 @@ static hlo_status_t check_shape(hlo_dtype_t dtype, uint32_t rank, const int64_t*
   return hlo_ok();
 }
 
-hlo_status_t hlo_literal_create(hlo_dtype_t dtype, uint32_t rank, const int64_t* dims, bool is_splat,
-                                hlo_literal_t** out_literal) {
+hlo_status_t hlo_literal_create(hlo_dtype_t dtype, uint32_t rank, const int64_t* dims,
+                                bool is_splat, hlo_literal_t** out_literal) {
   int64_t count;
   size_t bytes;
   HLO_TRY(check_shape(dtype, rank, dims, is_splat, &count, &bytes));
@@ -125,7 +125,9 @@ hlo_status_t hlo_literal_create_elided(hlo_elided_t elided, uint64_t seed, hlo_d
   return hlo_ok();
 }
 
-void* hlo_literal_mutable_data(hlo_literal_t* literal) { return (void*)literal->data; }
+void* hlo_literal_mutable_data(hlo_literal_t* literal) {
+  return (void*)literal->data;
+}
 
 const void* hlo_literal_element(const hlo_literal_t* literal, int64_t i) {
   size_t width = hlo_dtype_size_bytes(literal->dtype);
@@ -149,7 +151,7 @@ bool hlo_literal_equal(const hlo_literal_t* a, const hlo_literal_t* b) {
 }
 
 uint64_t hlo_literal_hash(const hlo_literal_t* literal) {
-  // Samples large literals: a hash need not see every byte, equality does.
+  // Large literals are sampled: unlike equality, a hash need not read every byte.
   enum { SAMPLES = 64 };
   uint64_t hash = 0xcbf29ce484222325u ^ (uint64_t)literal->dtype;
   for (uint32_t i = 0; i < literal->rank; ++i) {

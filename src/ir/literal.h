@@ -11,44 +11,44 @@
 #include "base/dtype.h"
 #include "base/status.h"
 
-/// Highest rank that any tensor may have (NumPy's limit).
+/// The highest rank that a tensor may have (NumPy's limit).
 #define HLO_RANK_MAX 64
 
-/// Elements are dense, row-major, hlo_dtype_size_bytes() wide each; a splat stores one element.
-/// threads: immutable but for the count.
+/// Elements are dense, row-major and hlo_dtype_size_bytes() wide each; a splat stores one element.
+/// threads: immutable except for the count
 typedef struct hlo_literal {
   atomic_int count;
   hlo_dtype_t dtype;
-  bool is_splat;        // `data` holds one element that stands for all
+  bool is_splat;  // `data` holds one element that all others equal
   uint32_t rank;
   int64_t* dims;
   int64_t element_count;
-  const void* data;     // lent bytes if `keeper` is set, else owned
-  size_t data_bytes;    // bytes at `data`
-  struct hlo_literal_keeper* keeper;  // keeps lent bytes alive
+  const void* data;                   // borrowed bytes if `keeper` is set, else owned
+  size_t data_bytes;                  // number of bytes at `data`
+  struct hlo_literal_keeper* keeper;  // keeps borrowed bytes alive
 } hlo_literal_t;
 
-/// Something that owns bytes lent to literals (for example the caller's module bytes).
+/// An owner of bytes that literals borrow (for example the caller's module bytes).
 typedef struct hlo_literal_keeper {
   atomic_int count;
   void (*destroy)(struct hlo_literal_keeper* keeper);
 } hlo_literal_keeper_t;
 
-/// Creates a literal with uninitialised (zeroed) storage; fill it through
-/// hlo_literal_mutable_data() before sharing it.
-/// errors: INVALID_ARGUMENT (rank, negative or overflowing dims), RESOURCE_EXHAUSTED
-hlo_status_t hlo_literal_create(hlo_dtype_t dtype, uint32_t rank, const int64_t* dims, bool is_splat,
-                                hlo_literal_t** out_literal) HLO_MUST_USE;
+/// Creates a literal with zeroed storage; fill it through hlo_literal_mutable_data() before sharing
+/// it.
+/// errors : INVALID_ARGUMENT (rank, negative or overflowing dims), RESOURCE_EXHAUSTED
+hlo_status_t hlo_literal_create(hlo_dtype_t dtype, uint32_t rank, const int64_t* dims,
+                                bool is_splat, hlo_literal_t** out_literal) HLO_MUST_USE;
 /// Creates a literal over `data` owned elsewhere; retains `keeper`.
 hlo_status_t hlo_literal_create_lent(hlo_dtype_t dtype, uint32_t rank, const int64_t* dims,
                                      bool is_splat, const void* data, hlo_literal_keeper_t* keeper,
                                      hlo_literal_t** out_literal) HLO_MUST_USE;
 
-/// What becomes of constants whose text leaves their elements out: "{...}" in HLO,
+/// The handling of constants whose text omits their elements: "{...}" in HLO,
 /// dense_resource<__elided__> in MLIR.
 typedef enum hlo_elided { HLO_ELIDED_REFUSED, HLO_ELIDED_ZERO, HLO_ELIDED_RANDOM } hlo_elided_t;
-/// Such a constant; `seed` makes random ones differ.
-/// errors: UNIMPLEMENTED (refused), INVALID_ARGUMENT, RESOURCE_EXHAUSTED
+/// Creates such a constant; different seeds give different random elements.
+/// errors : UNIMPLEMENTED (refused), INVALID_ARGUMENT, RESOURCE_EXHAUSTED
 hlo_status_t hlo_literal_create_elided(hlo_elided_t elided, uint64_t seed, hlo_dtype_t dtype,
                                        uint32_t rank, const int64_t* dims,
                                        hlo_literal_t** out_literal) HLO_MUST_USE;
@@ -57,15 +57,16 @@ void hlo_literal_release(hlo_literal_t* literal);
 hlo_literal_keeper_t* hlo_literal_keeper_retain(hlo_literal_keeper_t* keeper);
 void hlo_literal_keeper_release(hlo_literal_keeper_t* keeper);
 
-/// Only before the literal is shared.
+/// Call it only before the literal is shared.
 void* hlo_literal_mutable_data(hlo_literal_t* literal);
-/// Address of element `i` (row-major), splat or not.
+/// Returns the address of element `i` (row-major), splat or not.
 const void* hlo_literal_element(const hlo_literal_t* literal, int64_t i);
-/// Bitwise equality of type and elements (a splat equals its expansion).
+/// Returns true if types and elements are bitwise equal (a splat equals its expansion).
 bool hlo_literal_equal(const hlo_literal_t* a, const hlo_literal_t* b);
 uint64_t hlo_literal_hash(const hlo_literal_t* literal);
 
-/// Product of dims; false on a negative dim, rank > HLO_RANK_MAX or overflow of int64.
+/// Computes the product of dims; false on a negative dim, a rank > HLO_RANK_MAX or overflow of
+/// int64.
 bool hlo_dims_element_count(uint32_t rank, const int64_t* dims, int64_t* out_count);
 
 #endif  // HLO_IR_LITERAL_H_

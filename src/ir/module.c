@@ -75,8 +75,8 @@ hlo_loc_t hlo_module_loc_file(hlo_module_t* module, const char* file, size_t len
   return hlo_module_loc(module, &info);
 }
 
-// The first file location at or below `loc`; names met on the way are kept. Hostile input may nest
-// locations in any way and share them: depth and the number of visits are bounded.
+// Returns the first file location at or below `loc`, and the outermost name on the way. Hostile
+// input may nest and share locations in any way, so depth and number of visits are bounded.
 static const hlo_loc_info_t* find_file(const hlo_module_t* module, hlo_loc_t loc, int depth,
                                        int* visits, const char** name) {
   if (loc == 0 || loc >= module->loc_count || depth > 32 || --*visits < 0) return NULL;
@@ -158,7 +158,7 @@ const hlo_node_t* hlo_region_binary_op(const hlo_region_t* region, bool* out_is_
   return is_of_both ? op : NULL;
 }
 
-// Makes a function the one of its name, unless there is one. False when memory is out.
+// Enters a function under its name, unless the name is taken. False when memory is exhausted.
 static bool name_func(hlo_func_t* func) {
   hlo_module_t* module = func->module;
   if (hlo_module_find_func(module, func->name)) {
@@ -221,7 +221,8 @@ void hlo_func_remove(hlo_func_t* func) {
   func->prev = func->next = NULL;
   if (hlo_module_find_func(module, func->name) != func) return;
   hlo_map_remove(&module->funcs, func->name, strlen(func->name));
-  for (hlo_func_t* other = module->first_func; module->has_namesakes && other; other = other->next) {
+  for (hlo_func_t* other = module->first_func; module->has_namesakes && other;
+       other = other->next) {
     if (strcmp(other->name, func->name) != 0) continue;
     name_func(other);
     return;
@@ -319,10 +320,8 @@ hlo_node_t* hlo_node_create(hlo_module_t* module, const hlo_node_spec_t* spec) {
     use_link(&node->operands[i], spec->operands[i]);
   }
   for (uint32_t i = 0; i < spec->result_count; ++i) {
-    node->results[i] = (hlo_value_t){.type = spec->result_types[i],
-                                     .def = node,
-                                     .number = i,
-                                     .index = module->value_count++};
+    node->results[i] = (hlo_value_t){
+        .type = spec->result_types[i], .def = node, .number = i, .index = module->value_count++};
   }
   for (uint32_t i = 0; i < spec->attr_count; ++i) {
     hlo_node_set_attr(node, spec->attrs[i].id, spec->attrs[i].value);
@@ -330,8 +329,8 @@ hlo_node_t* hlo_node_create(hlo_module_t* module, const hlo_node_spec_t* spec) {
   return node;
 }
 
-// A linked node's results and nested regions know where they are.
-static void adopt(hlo_region_t* region, hlo_node_t* node) {
+// Tells a linked node's results and nested regions where they are.
+static void update_parents(hlo_region_t* region, hlo_node_t* node) {
   HLO_ASSERT(!node->parent || node->parent == region, "a node is in one region");
   node->parent = region;
   for (uint32_t i = 0; i < node->result_count; ++i) node->results[i].region = region;
@@ -339,7 +338,7 @@ static void adopt(hlo_region_t* region, hlo_node_t* node) {
     hlo_region_t* inner = node->regions[i];
     if (inner->func == region->func) continue;
     inner->func = region->func;
-    for (hlo_node_t* n = inner->first; n; n = n->next) adopt(inner, n);
+    for (hlo_node_t* n = inner->first; n; n = n->next) update_parents(inner, n);
   }
 }
 
@@ -349,17 +348,17 @@ void hlo_region_append(hlo_region_t* region, hlo_node_t* node) {
   node->next = NULL;
   *(region->last ? &region->last->next : &region->first) = node;
   region->last = node;
-  adopt(region, node);
+  update_parents(region, node);
 }
 
-void hlo_node_insert_before(hlo_node_t* place, hlo_node_t* node) {
+void hlo_node_insert_before(hlo_node_t* before, hlo_node_t* node) {
   if (hlo_node_is_poison(node)) return;
-  hlo_region_t* region = place->parent;
-  node->next = place;
-  node->prev = place->prev;
-  *(place->prev ? &place->prev->next : &region->first) = node;
-  place->prev = node;
-  adopt(region, node);
+  hlo_region_t* region = before->parent;
+  node->next = before;
+  node->prev = before->prev;
+  *(before->prev ? &before->prev->next : &region->first) = node;
+  before->prev = node;
+  update_parents(region, node);
 }
 
 void hlo_node_unlink(hlo_node_t* node) {
@@ -371,7 +370,7 @@ void hlo_node_unlink(hlo_node_t* node) {
   node->parent = NULL;
 }
 
-// Regions nest as deep as the readers let them (a bounded depth), so recursion is bounded too.
+// Readers bound how deep regions nest, which bounds the recursion.
 static void drop_uses(hlo_node_t* node) {
   for (uint32_t i = 0; i < node->operand_count; ++i) use_unlink(&node->operands[i]);
   for (uint32_t i = 0; i < node->region_count; ++i) {
@@ -410,7 +409,7 @@ bool hlo_node_attr_bool(const hlo_node_t* node, hlo_attr_id_t id, bool fallback)
   if (!attr) return fallback;
   if (attr->kind == HLO_ATTR_KIND_UNIT) return true;
   return attr->kind == HLO_ATTR_KIND_BOOL || attr->kind == HLO_ATTR_KIND_INT ? attr->i != 0
-                                                                           : fallback;
+                                                                             : fallback;
 }
 
 const char* hlo_node_attr_text(const hlo_node_t* node, hlo_attr_id_t id) {
@@ -447,7 +446,10 @@ bool hlo_node_operand_segment(const hlo_node_t* node, uint32_t port, uint32_t* o
       hlo_node_attr_ints(node, HLO_ATTR_operand_segment_sizes, &segment_count);
   uint32_t fixed = 0, variadic = 0;
   for (uint32_t i = 0; i < info->operand_count; ++i) {
-    if (info->operands[i].arity == HLO_ARITY_ONE) ++fixed; else ++variadic;
+    if (info->operands[i].arity == HLO_ARITY_ONE)
+      ++fixed;
+    else
+      ++variadic;
   }
   if (node->operand_count < fixed || (variadic == 0 && node->operand_count != fixed)) return false;
   uint32_t rest = node->operand_count - fixed;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The graph: modules of functions, single-block regions of nodes, values with use lists.
 //
-// A module owns one arena and one interner. Everything reachable from it lives as long as it does
-// and is freed at once. Nodes are kept in program order in doubly linked lists; regions may use
-// values of enclosing regions. Failure of host memory is sticky: builders then return the module's
-// poison node or NULL types, and hlo_module_status() says so once.
-// threads: confined while compiling, immutable after.
+// A module owns one arena and one interner. Everything reachable from it lives as long as the
+// module and is freed with it. Nodes are kept in program order in doubly linked lists; regions may
+// use values of enclosing regions. Failure of host memory is sticky: builders then return the
+// module's poison node or NULL types, and hlo_module_status() reports the failure once.
+// threads: confined while compiling, immutable after
 #ifndef HLO_IR_MODULE_H_
 #define HLO_IR_MODULE_H_
 
@@ -42,18 +42,18 @@ typedef struct hlo_loc_info {
   const hlo_loc_t* children;
 } hlo_loc_info_t;
 
-/// One use of a value: operand number `user->operands - this use`.
+/// One use of a value; the operand's number is the position of the use in user->operands.
 struct hlo_use {
   hlo_value_t* value;
   hlo_node_t* user;
   hlo_use_t* next;   // next use of the same value
-  hlo_use_t** link;  // what points at this use
+  hlo_use_t** link;  // the pointer that points at this use
 };
 
 struct hlo_value {
   const hlo_type_t* type;
   hlo_use_t* uses;
-  hlo_node_t* def;       // NULL: an argument of `region`
+  hlo_node_t* def;       // NULL for an argument of `region`
   hlo_region_t* region;  // region that defines it
   uint32_t number;       // result or argument number
   uint32_t index;        // dense in the module, for side tables
@@ -67,16 +67,16 @@ struct hlo_node {
   hlo_use_t* operands;
   hlo_value_t* results;
   hlo_region_t** regions;
-  const hlo_attr_t** attrs;   // by slot of the op's table row; NULL: absent
-  const hlo_attr_t* extra;    // DICT of discardable attributes, or NULL
-  hlo_region_t* parent;       // NULL while unlinked
+  const hlo_attr_t** attrs;  // by slot of the op's table row; NULL if absent
+  const hlo_attr_t* extra;   // DICT of discardable attributes, or NULL
+  hlo_region_t* parent;      // NULL while unlinked
   hlo_node_t *prev, *next;
 };
 
 struct hlo_region {
   hlo_module_t* module;
-  hlo_func_t* func;     // NULL: the module's own region
-  hlo_node_t* parent;   // node that holds the region, NULL for a function's body
+  hlo_func_t* func;    // NULL: the module's own region
+  hlo_node_t* parent;  // node that holds the region, NULL for a function's body
   uint32_t arg_count, arg_capacity;
   hlo_value_t** args;
   hlo_node_t *first, *last;
@@ -89,7 +89,7 @@ struct hlo_func {
   const char* name;
   hlo_visibility_t visibility;
   hlo_loc_t loc;
-  const hlo_type_t* type;  // FUNCTION; kept equal to the body's arguments and return
+  const hlo_type_t* type;           // FUNCTION; kept equal to the body's arguments and return
   const hlo_attr_t** arg_attrs;     // per argument: DICT or NULL; the array itself may be NULL
   const hlo_attr_t** result_attrs;  // per result
   const hlo_attr_t* extra;          // DICT or NULL
@@ -104,41 +104,43 @@ struct hlo_module {
   const hlo_attr_t* extra;  // DICT of module attributes (mhlo.num_partitions ...)
   hlo_func_t *first_func, *last_func;
   uint32_t func_count;
-  hlo_map_t funcs;          // by name: the first one of it
-  bool has_namesakes;       // two functions had one name, which the verifier refuses
-  hlo_region_t* top;        // module-level ops that are no functions (sdy.mesh)
+  hlo_map_t funcs;     // by name: the first function of each name
+  bool has_namesakes;  // two functions share a name, which the verifier refuses
+  hlo_region_t* top;   // module-level ops that are not functions (sdy.mesh)
   hlo_loc_info_t* locs;
   uint32_t loc_count, loc_capacity;
-  uint32_t node_count, value_count;  // dense indices given out so far
+  uint32_t node_count, value_count;  // dense indices assigned so far
   hlo_node_t* poison;
   struct hlo_interner* interner;
 };
 
-/// errors: RESOURCE_EXHAUSTED. `limit_bytes` bounds the arena (0: none).
+/// `limit_bytes` bounds the arena (0: no limit).
+/// errors : RESOURCE_EXHAUSTED
 hlo_status_t hlo_module_create(size_t limit_bytes, hlo_module_t** out_module) HLO_MUST_USE;
 void hlo_module_release(hlo_module_t* module);
-/// The sticky memory error, if any.
+/// Returns the sticky memory error, or OK.
 hlo_status_t hlo_module_status(const hlo_module_t* module) HLO_MUST_USE;
-/// An interned, zero-terminated copy ("" when memory is exhausted).
+/// Returns an interned, zero-terminated copy ("" when memory is exhausted).
 const char* hlo_module_string(hlo_module_t* module, const char* text, size_t length);
 
 hlo_loc_t hlo_module_loc_file(hlo_module_t* module, const char* file, size_t length, uint32_t line,
                               uint32_t col);
 hlo_loc_t hlo_module_loc(hlo_module_t* module, const hlo_loc_info_t* info);
-/// Appends a readable place, "model.py:3:7" (innermost file of it) with a name if there is one.
+/// Appends a readable location, "model.py:3:7" (its innermost file), with a name if it has one.
 void hlo_loc_format(const hlo_module_t* module, hlo_loc_t loc, hlo_strbuf_t* out);
 
-/// The first file location at or below `loc` (NULL: none), and the outermost name above it (NULL).
+/// Returns the first file location at or below `loc`, or NULL; *out_name is the outermost name
+/// above it, or NULL.
 const hlo_loc_info_t* hlo_loc_find(const hlo_module_t* module, hlo_loc_t loc,
                                    const char** out_name);
 
-/// Creates a function with arguments of the inputs of `type` at the end of the module. Names are
-/// not checked for being unique (the verifier does).
+/// Creates a function at the end of the module, with arguments for the inputs of `type`. The
+/// verifier checks that names are unique.
 hlo_func_t* hlo_func_create(hlo_module_t* module, const char* name, const hlo_type_t* type,
                             hlo_visibility_t visibility, bool has_body, hlo_loc_t loc);
-/// The first function of that name; NULL: none.
+/// Returns the first function of that name, or NULL.
 hlo_func_t* hlo_module_find_func(const hlo_module_t* module, const char* name);
-/// @main, else the only public function, else the only function, else NULL.
+/// Returns @main, else the only public function, else the only function, else NULL.
 hlo_func_t* hlo_module_entry(const hlo_module_t* module);
 void hlo_func_remove(hlo_func_t* func);
 /// Sets func->type from the body's arguments and its return node.
@@ -146,13 +148,13 @@ void hlo_func_update_type(hlo_func_t* func);
 
 hlo_region_t* hlo_region_create(hlo_module_t* module, hlo_func_t* func, hlo_node_t* parent);
 hlo_value_t* hlo_region_add_arg(hlo_region_t* region, const hlo_type_t* type);
-/// The terminator, or NULL if the region does not end in one.
+/// Returns the terminator, or NULL if the region does not end in one.
 hlo_node_t* hlo_region_terminator(const hlo_region_t* region);
-/// The node of the region that `node` is, or is somewhere inside of; NULL: none.
+/// Returns the node of the region that is `node` or contains it, or NULL.
 const hlo_node_t* hlo_region_ancestor(const hlo_region_t* region, const hlo_node_t* node);
 
-/// The op of both arguments that a region returns, as reducers do, and whether it takes the second
-/// one first; NULL: the region is none of that kind.
+/// Returns the op on both arguments whose result a region returns, as in reducers, and whether its
+/// operands are swapped; NULL for any other region.
 const hlo_node_t* hlo_region_binary_op(const hlo_region_t* region, bool* out_is_swapped);
 
 /// An attribute for hlo_node_create().
@@ -161,8 +163,8 @@ typedef struct hlo_named_attr {
   const hlo_attr_t* value;
 } hlo_named_attr_t;
 
-/// What a node is made of. Results: `result_types` when given, else inferred (then an inference
-/// failure turns into a poison node and a diagnostic through `diag`, if not NULL).
+/// The parts of a new node. Results have `result_types` if given; otherwise their types are
+/// inferred, and a failure gives the poison node and a diagnostic in `diag` (may be NULL).
 typedef struct hlo_node_spec {
   hlo_op_t op;
   hlo_loc_t loc;
@@ -171,19 +173,20 @@ typedef struct hlo_node_spec {
   uint32_t attr_count;
   const hlo_named_attr_t* attrs;
   const hlo_attr_t* extra;
-  uint32_t region_count;  // empty regions are made
+  uint32_t region_count;  // empty regions are created
   uint32_t result_count;
   const hlo_type_t* const* result_types;
 } hlo_node_spec_t;
 
-/// Creates a node, unlinked; types must be given (hlo_infer_types() knows most).
-/// Never NULL: the poison node (no operands, no results) when memory is exhausted.
+/// Creates an unlinked node with the given result types (hlo_infer_types() computes most). Never
+/// NULL: returns the poison node (no operands, no results) when memory is exhausted.
 hlo_node_t* hlo_node_create(hlo_module_t* module, const hlo_node_spec_t* spec);
 void hlo_region_append(hlo_region_t* region, hlo_node_t* node);
-void hlo_node_insert_before(hlo_node_t* place, hlo_node_t* node);
-/// Unlinks from its region; operands stay used.
+void hlo_node_insert_before(hlo_node_t* before, hlo_node_t* node);
+/// Unlinks the node from its region; its operands stay used.
 void hlo_node_unlink(hlo_node_t* node);
-/// Unlinks and drops its operand uses (its regions' too). Results must be unused.
+/// Unlinks the node and drops its operand uses and those in its regions. Its results must be
+/// unused.
 void hlo_node_erase(hlo_node_t* node);
 static inline bool hlo_node_is_poison(const hlo_node_t* node) {
   return node->op == HLO_OP_COUNT;
@@ -196,28 +199,34 @@ static inline const hlo_type_t* hlo_node_operand_type(const hlo_node_t* node, ui
 }
 void hlo_node_set_operand(hlo_node_t* node, uint32_t i, hlo_value_t* value);
 void hlo_value_replace_uses(hlo_value_t* from, hlo_value_t* to);
-static inline bool hlo_value_is_unused(const hlo_value_t* value) { return value->uses == NULL; }
+static inline bool hlo_value_is_unused(const hlo_value_t* value) {
+  return value->uses == NULL;
+}
 
-/// Attributes by id; NULL when absent (or not in the op's row).
+/// Returns an attribute by id; NULL if it is absent or not in the op's row.
 const hlo_attr_t* hlo_node_attr(const hlo_node_t* node, hlo_attr_id_t id);
 void hlo_node_set_attr(hlo_node_t* node, hlo_attr_id_t id, const hlo_attr_t* value);
 int64_t hlo_node_attr_int(const hlo_node_t* node, hlo_attr_id_t id, int64_t fallback);
 bool hlo_node_attr_bool(const hlo_node_t* node, hlo_attr_id_t id, bool fallback);
-/// STRING or SYMBOL text; NULL when absent.
+/// Returns the text of a STRING or SYMBOL; NULL if it is absent.
 const char* hlo_node_attr_text(const hlo_node_t* node, hlo_attr_id_t id);
-/// INTS values and their count; NULL and 0 when absent.
+/// Returns the values of INTS and their count; NULL and 0 if it is absent.
 const int64_t* hlo_node_attr_ints(const hlo_node_t* node, hlo_attr_id_t id, uint32_t* out_count);
-/// Value `i` of them.
+/// Returns value `i` of INTS, or `fallback`.
 int64_t hlo_node_attr_item(const hlo_node_t* node, hlo_attr_id_t id, uint32_t i, int64_t fallback);
-/// All but discardable ones, between nodes of one op; the poison node takes none.
+/// Copies all but the discardable attributes between nodes of the same op; the poison node accepts
+/// none.
 void hlo_node_copy_attrs(hlo_node_t* to, const hlo_node_t* from);
 
-/// First operand and number of operands of port `port` of the op's row (variadic ports of one op
-/// share what is left equally, or follow operand_segment_sizes). False if the count does not fit.
+/// Finds the first operand and the operand count of port `port` of the op's row. Variadic ports of
+/// an op share the remaining operands equally, or follow operand_segment_sizes. False if the count
+/// does not match.
 bool hlo_node_operand_segment(const hlo_node_t* node, uint32_t port, uint32_t* out_first,
                               uint32_t* out_count);
 
-/// The module of a linked or unlinked node's regions and values.
-static inline hlo_module_t* hlo_region_module(const hlo_region_t* region) { return region->module; }
+/// Returns the module of a region.
+static inline hlo_module_t* hlo_region_module(const hlo_region_t* region) {
+  return region->module;
+}
 
 #endif  // HLO_IR_MODULE_H_

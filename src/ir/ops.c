@@ -4,15 +4,16 @@
 
 #include <string.h>
 
-// Operands, results and attributes of each op as arrays ended by an empty row.
+// Operands, results and attributes of each op, as arrays that an empty row terminates.
 #define ONE(name) {#name, HLO_ARITY_ONE},
 #define VAR(name) {#name, HLO_ARITY_VAR},
 #define OPT(name) {#name, HLO_ARITY_OPT},
 #define REQ(name) {HLO_ATTR_##name, true},
 #define OPTA(name) {HLO_ATTR_##name, false},
-#define HLO_OP(id, mlir, hlo, infer, traits, elements, cost, operands, results, attrs, regions, doc) \
-  static const hlo_port_t k_operands_##id[] = {operands{NULL, HLO_ARITY_ONE}};        \
-  static const hlo_port_t k_results_##id[] = {results{NULL, HLO_ARITY_ONE}};          \
+#define HLO_OP(id, mlir, hlo, infer, traits, elements, cost, operands, results, attrs, regions, \
+               doc)                                                                             \
+  static const hlo_port_t k_operands_##id[] = {operands{NULL, HLO_ARITY_ONE}};                  \
+  static const hlo_port_t k_results_##id[] = {results{NULL, HLO_ARITY_ONE}};                    \
   static const hlo_op_attr_t k_attrs_##id[] = {attrs{HLO_ATTR_COUNT, false}};
 #include "ir/ops.def"
 #undef HLO_OP
@@ -48,18 +49,35 @@
 #define ANY HLO_ELEMENT_ANY
 #define ROWS(array) (uint8_t)(sizeof(array) / sizeof((array)[0]) - 1)
 static const hlo_op_info_t kOps[] = {
-#define HLO_OP(id, mlir, hlo, infer, traits, elements, cost, operands, results, attrs, regions, doc) \
-  {mlir,           hlo,           #id,           HLO_INFER_##infer,       traits,             \
-   elements,        HLO_COST_##cost, k_operands_##id, k_results_##id,       k_attrs_##id,       \
-   ROWS(k_operands_##id), ROWS(k_results_##id), ROWS(k_attrs_##id), regions, doc},
+#define HLO_OP(id, mlir, hlo, infer, traits, elements, cost, operands, results, attrs, regions, \
+               doc)                                                                             \
+  {mlir,                                                                                        \
+   hlo,                                                                                         \
+   #id,                                                                                         \
+   HLO_INFER_##infer,                                                                           \
+   traits,                                                                                      \
+   elements,                                                                                    \
+   HLO_COST_##cost,                                                                             \
+   k_operands_##id,                                                                             \
+   k_results_##id,                                                                              \
+   k_attrs_##id,                                                                                \
+   ROWS(k_operands_##id),                                                                       \
+   ROWS(k_results_##id),                                                                        \
+   ROWS(k_attrs_##id),                                                                          \
+   regions,                                                                                     \
+   doc},
 #include "ir/ops.def"
 #undef HLO_OP
 };
 
-static const hlo_op_info_t kPoison = {
-    .name = "poison", .hlo_name = "", .id = "poison", .infer = HLO_INFER_NONE,
-    .operands = k_operands_iota, .results = k_operands_iota, .attrs = k_attrs_abs,
-    .doc = "Stands for a node that could not be made."};
+static const hlo_op_info_t kPoison = {.name = "poison",
+                                      .hlo_name = "",
+                                      .id = "poison",
+                                      .infer = HLO_INFER_NONE,
+                                      .operands = k_operands_iota,
+                                      .results = k_operands_iota,
+                                      .attrs = k_attrs_abs,
+                                      .doc = "Stands for a node that could not be made."};
 
 static const uint8_t kOpNameLengths[] = {
 #define HLO_OP(id, mlir, ...) sizeof mlir - 1,
@@ -91,22 +109,26 @@ const hlo_op_info_t* hlo_op_info(hlo_op_t op) {
   return (unsigned)op < HLO_OP_COUNT ? &kOps[op] : &kPoison;
 }
 
-bool hlo_op_has(hlo_op_t op, uint32_t traits) { return hlo_op_info(op)->traits & traits; }
+bool hlo_op_has(hlo_op_t op, uint32_t traits) {
+  return hlo_op_info(op)->traits & traits;
+}
 
-const hlo_op_term_t* hlo_trait_term(uint32_t bit) { return &kTraits[bit]; }
+const hlo_op_term_t* hlo_trait_term(uint32_t bit) {
+  return &kTraits[bit];
+}
 
-const hlo_op_term_t* hlo_op_cost_term(hlo_op_cost_t cost) { return &kCosts[cost]; }
+const hlo_op_term_t* hlo_op_cost_term(hlo_op_cost_t cost) {
+  return &kCosts[cost];
+}
 
-static bool same(const char* name, const char* text, size_t length) {
+static bool names_equal(const char* name, const char* text, size_t length) {
   return strlen(name) == length && memcmp(name, text, length) == 0;  // text may hold zeros
 }
 
-// Nearly all rows differ in length, so that these are quick enough without a table that would have
-// to be built at run time.
 hlo_op_t hlo_op_from_name(const char* name, size_t length) {
   for (int i = 0; i < HLO_OP_COUNT; ++i) {
     if (kOpNameLengths[i] != length) continue;
-    if (memcmp(kOps[i].name, name, length) == 0) return (hlo_op_t)i;  // may hold zeros
+    if (memcmp(kOps[i].name, name, length) == 0) return (hlo_op_t)i;  // names may hold zeros
   }
   return HLO_OP_COUNT;
 }
@@ -114,16 +136,20 @@ hlo_op_t hlo_op_from_name(const char* name, size_t length) {
 hlo_op_t hlo_op_from_hlo_name(const char* name, size_t length) {
   if (length == 0) return HLO_OP_COUNT;
   for (int i = 0; i < HLO_OP_COUNT; ++i) {
-    if (same(kOps[i].hlo_name, name, length)) return (hlo_op_t)i;
+    if (names_equal(kOps[i].hlo_name, name, length)) return (hlo_op_t)i;
   }
   return HLO_OP_COUNT;
 }
 
-const char* hlo_attr_name(hlo_attr_id_t id) { return kAttrs[id].name; }
+const char* hlo_attr_name(hlo_attr_id_t id) {
+  return kAttrs[id].name;
+}
 
-hlo_attr_form_t hlo_attr_form(hlo_attr_id_t id) { return kAttrs[id].form; }
+hlo_attr_form_t hlo_attr_form(hlo_attr_id_t id) {
+  return kAttrs[id].form;
+}
 
-// memcmp(), the shorter one first where it is the beginning of the other.
+// Compares like memcmp(); of two names with a common prefix the shorter one comes first.
 static int compare_names(const char* a, size_t a_length, const char* b, size_t b_length) {
   int order = memcmp(a, b, a_length < b_length ? a_length : b_length);
   return order ? order : (a_length > b_length) - (a_length < b_length);

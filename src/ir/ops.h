@@ -72,7 +72,7 @@ typedef enum hlo_element_kind {
   HLO_ELEMENT_ANY = (1 << 5) - 1,
 } hlo_element_kind_t;
 
-/// Classes by which the time that an op takes is estimated (traits.def). Consumers attach a unit.
+/// Classes by which the time of an op is estimated (traits.def). Users of a class choose its unit.
 typedef enum hlo_op_cost {
 #define HLO_COST(name, doc) HLO_COST_##name,
 #include "ir/traits.def"
@@ -94,7 +94,7 @@ typedef enum hlo_infer_kind {
 
 typedef enum hlo_arity { HLO_ARITY_ONE, HLO_ARITY_VAR, HLO_ARITY_OPT } hlo_arity_t;
 
-/// An operand or result of the table.
+/// An operand or result of an op.
 typedef struct hlo_port {
   const char* name;
   hlo_arity_t arity;
@@ -111,32 +111,32 @@ typedef struct hlo_op_info {
   const char* hlo_name;  // HLO spelling or ""
   const char* id;        // spelling in ops.def
   hlo_infer_kind_t infer;
-  uint32_t traits;    // of hlo_trait_t
-  uint8_t elements;   // of hlo_element_kind_t
+  uint32_t traits;   // of hlo_trait_t
+  uint8_t elements;  // of hlo_element_kind_t
   hlo_op_cost_t cost;
   const hlo_port_t* operands;  // ended by a NULL name
   const hlo_port_t* results;
   const hlo_op_attr_t* attrs;
   uint8_t operand_count, result_count, attr_count;
-  int8_t region_count;  // -1: any
+  int8_t region_count;  // -1: any number
   const char* doc;
 } hlo_op_info_t;
 
 const hlo_op_info_t* hlo_op_info(hlo_op_t op);
 /// Returns true if the op has at least one of the traits (hlo_trait_t, combined with |).
 bool hlo_op_has(hlo_op_t op, uint32_t traits);
-/// bit: below HLO_TRAIT_COUNT
+/// Returns the name and meaning of trait `bit`, below HLO_TRAIT_COUNT.
 const hlo_op_term_t* hlo_trait_term(uint32_t bit);
 const hlo_op_term_t* hlo_op_cost_term(hlo_op_cost_t cost);
-/// HLO_OP_COUNT when unknown.
+/// Returns HLO_OP_COUNT if the name is unknown.
 hlo_op_t hlo_op_from_name(const char* name, size_t length);
 hlo_op_t hlo_op_from_hlo_name(const char* name, size_t length);
 
 const char* hlo_attr_name(hlo_attr_id_t id);
 hlo_attr_form_t hlo_attr_form(hlo_attr_id_t id);
-/// HLO_ATTR_COUNT when unknown.
+/// Returns HLO_ATTR_COUNT if the name is unknown.
 hlo_attr_id_t hlo_attr_from_name(const char* name, size_t length);
-/// Place of the attribute among the op's, or -1.
+/// Returns the slot of the attribute in the op's row, or -1.
 int hlo_op_attr_slot(hlo_op_t op, hlo_attr_id_t id);
 
 #endif  // HLO_IR_OPS_H_

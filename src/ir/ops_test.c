@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests of look-ups in the tables: every name finds its row, names with zeros inside find none.
+// Tests of look-ups in the tables: every name finds its row; names with embedded zeros find no row.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -38,7 +38,7 @@ static void names_with_zeros_are_unknown(void** state) {
                    HLO_COMPARISON_DIRECTION_LT);
 }
 
-// Consequences of what traits mean.
+// Implications between traits.
 static void traits_agree_with_each_other(void** state) {
   (void)state;
   for (int i = 0; i < HLO_OP_COUNT; ++i) {
@@ -56,7 +56,8 @@ static void traits_agree_with_each_other(void** state) {
       assert_false(traits & HLO_TRAIT_ELEMENTWISE);
     }
     if (traits & HLO_TRAIT_STRUCTURED) assert_true(traits & HLO_TRAIT_CONTROL);
-    if (traits & HLO_TRAIT_CONSTANT) assert_true(hlo_op_attr_slot((hlo_op_t)i, HLO_ATTR_value) >= 0);
+    if (traits & HLO_TRAIT_CONSTANT)
+      assert_true(hlo_op_attr_slot((hlo_op_t)i, HLO_ATTR_value) >= 0);
     if (info->infer != HLO_INFER_SAME) assert_int_equal(info->elements, HLO_ELEMENT_ANY);
   }
 }

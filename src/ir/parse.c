@@ -6,7 +6,7 @@
 
 #include "ir/parse_impl.h"
 
-// Memory of a parse: the module's arena and scratch memory share 16 MiB + 64x the text.
+// The module's arena and scratch memory together use at most 16 MiB + 64x the text.
 enum { LIMIT_BYTES = 16 << 20, LIMIT_FACTOR = 64, SCRATCH_SHARE = 4 };
 
 // ---- Functions
@@ -23,14 +23,14 @@ static bool parse_visibility(hlo_parser_t* p, hlo_visibility_t* out_visibility) 
   return true;
 }
 
-// A dictionary; an empty one is the same as none.
+// An empty dictionary counts as absent.
 static bool parse_dict(hlo_parser_t* p, const hlo_attr_t** out_dict) {
   const hlo_attr_t* dict = hlo_parse_dict(p);
   *out_dict = dict && dict->count ? dict : NULL;
   return dict != NULL;
 }
 
-/// Arguments or results of a function while they are read.
+/// Arguments or results of a function while they are parsed.
 typedef struct ports {
   const hlo_type_t** types;
   const hlo_attr_t** attrs;
@@ -39,7 +39,7 @@ typedef struct ports {
   bool any_attr, named;
 } ports_t;
 
-// "%arg0: type {attrs} loc(...)"; without a name in declarations and results.
+// "%arg0: type {attrs} loc(...)"; declarations and results have no names.
 static bool parse_port(hlo_parser_t* p, ports_t* ports, bool may_be_named, bool may_have_attrs) {
   uint32_t i = ports->count;
   hlo_loc_t loc = 0;
@@ -51,7 +51,7 @@ static bool parse_port(hlo_parser_t* p, ports_t* ports, bool may_be_named, bool 
   ports->names[i] = p->token;
   bool named = may_be_named && hlo_accept(p, HLO_TOKEN_PERCENT);
   if (i && named != ports->named) {
-    return hlo_parse_fault(p, ports->names[i].start, "some arguments have names, some not");
+    return hlo_parse_fault(p, ports->names[i].start, "some arguments have names, others do not");
   }
   ports->named = named;
   if (named && !hlo_expect(p, ':')) return false;
@@ -79,7 +79,7 @@ static bool parse_ports(hlo_parser_t* p, ports_t* ports, bool may_be_named) {
 static bool parse_results(hlo_parser_t* p, ports_t* results) {
   if (!hlo_accept(p, HLO_TOKEN_ARROW)) return true;
   if (hlo_at(p, '(')) return parse_ports(p, results, false);
-  return parse_port(p, results, false, false);  // "{" would be the body
+  return parse_port(p, results, false, false);  // "{" would start the body
 }
 
 static const hlo_attr_t** keep_attrs(hlo_parser_t* p, const ports_t* ports) {
@@ -142,7 +142,7 @@ static bool parse_func_inside(hlo_parser_t* p) {
   return hlo_parse_optional_loc(p, &func->loc);
 }
 
-// ---- The generic forms of functions and modules, as printed by other tools on request
+// ---- generic forms of functions and modules, as other tools print them on request
 
 /// "() <{properties}> ({region}) {attributes} : () -> ()" around the region.
 typedef struct shell {
@@ -168,15 +168,16 @@ static bool parse_shell_end(hlo_parser_t* p, shell_t* shell) {
          hlo_expect(p, HLO_TOKEN_ARROW) && hlo_parse_result_types(p, &types, &count);
 }
 
-static const hlo_attr_t* property(const shell_t* shell, const char* key, hlo_attr_kind_t kind) {
+static const hlo_attr_t* shell_property(const shell_t* shell, const char* key,
+                                        hlo_attr_kind_t kind) {
   const hlo_attr_t* attr = hlo_attr_dict_get(shell->properties, key);
   return attr && attr->kind == kind ? attr : NULL;
 }
 
-// arg_attrs or res_attrs: an array of dictionaries.
+// Gets arg_attrs or res_attrs: an array of dictionaries.
 static const hlo_attr_t** port_attrs(hlo_parser_t* p, const shell_t* shell, const char* key,
                                      uint32_t count) {
-  const hlo_attr_t* array = property(shell, key, HLO_ATTR_KIND_ARRAY);
+  const hlo_attr_t* array = shell_property(shell, key, HLO_ATTR_KIND_ARRAY);
   if (!array || array->count != count) return NULL;
   const hlo_attr_t** attrs = hlo_arena_array(&p->module->arena, count, sizeof *attrs);
   for (uint32_t i = 0; attrs && i < count; ++i) {
@@ -190,7 +191,7 @@ static bool parse_generic_body(hlo_parser_t* p, hlo_func_t* func, const char* at
   if (!hlo_at(p, '{')) return hlo_expect(p, '{');
   const char* open = p->token.start;
   hlo_lex_advance(p);
-  if (hlo_accept(p, '}')) return true;  // declared only
+  if (hlo_accept(p, '}')) return true;  // a declaration
   hlo_lex_seek(p, open);
   func->body = hlo_region_create(p->module, func, NULL);
   if (!func->body || !hlo_parse_region(p, func->body, 0, NULL)) return false;
@@ -198,11 +199,12 @@ static bool parse_generic_body(hlo_parser_t* p, hlo_func_t* func, const char* at
   for (uint32_t i = 0; same && i < func->body->arg_count; ++i) {
     same = func->body->args[i]->type == func->type->elements[i];
   }
-  return same || hlo_parse_fault(p, at, "the body's arguments are not those of function_type");
+  return same ||
+         hlo_parse_fault(p, at, "the types of the body's arguments do not match function_type");
 }
 
 static hlo_visibility_t visibility_of(const shell_t* shell) {
-  const hlo_attr_t* attr = property(shell, "sym_visibility", HLO_ATTR_KIND_STRING);
+  const hlo_attr_t* attr = shell_property(shell, "sym_visibility", HLO_ATTR_KIND_STRING);
   if (attr && strcmp(attr->text, "private") == 0) return HLO_PRIVATE;
   return attr && strcmp(attr->text, "nested") == 0 ? HLO_NESTED : HLO_PUBLIC;
 }
@@ -213,8 +215,8 @@ static bool parse_generic_func(hlo_parser_t* p) {
   uint32_t line, col;
   hlo_parse_location(p, at, &line, &col);
   if (!parse_shell_begin(p, &shell)) return false;
-  const hlo_attr_t* name = property(&shell, "sym_name", HLO_ATTR_KIND_STRING);
-  const hlo_attr_t* type = property(&shell, "function_type", HLO_ATTR_KIND_TYPE);
+  const hlo_attr_t* name = shell_property(&shell, "sym_name", HLO_ATTR_KIND_STRING);
+  const hlo_attr_t* type = shell_property(&shell, "function_type", HLO_ATTR_KIND_TYPE);
   if (!name || !type || type->type->kind != HLO_TYPE_FUNCTION) {
     return hlo_parse_fault(p, at, "a function in generic form needs <{sym_name, function_type}>");
   }
@@ -232,7 +234,7 @@ static bool parse_generic_func(hlo_parser_t* p) {
 
 static bool parse_func(hlo_parser_t* p, bool (*parse)(hlo_parser_t* p)) {
   hlo_arena_mark_t mark = hlo_arena_mark(&p->scratch);
-  const hlo_name_table_t outer = p->values;  // of module-level ops, which functions do not see
+  const hlo_name_table_t outer = p->values;  // of module-level ops, which functions cannot use
   if (outer.count) p->values = (hlo_name_table_t){0};
   bool ok = parse(p);
   hlo_arena_reset(&p->scratch, mark);
@@ -270,12 +272,12 @@ static bool parse_generic_module(hlo_parser_t* p) {
   shell_t shell;
   hlo_loc_t loc = 0;
   if (!parse_shell_begin(p, &shell) || !hlo_expect(p, '{')) return false;
-  if (hlo_at(p, HLO_TOKEN_CARET)) {  // the label of its one block
+  if (hlo_at(p, HLO_TOKEN_CARET)) {  // the label of its only block
     hlo_lex_advance(p);
     if (!hlo_expect(p, ':')) return false;
   }
   if (!parse_top(p, true) || !hlo_expect(p, '}') || !parse_shell_end(p, &shell)) return false;
-  const hlo_attr_t* name = property(&shell, "sym_name", HLO_ATTR_KIND_STRING);
+  const hlo_attr_t* name = shell_property(&shell, "sym_name", HLO_ATTR_KIND_STRING);
   if (name) p->module->name = hlo_module_string(p->module, name->text, name->text_length);
   p->module->extra = shell.attributes;
   return hlo_parse_optional_loc(p, &loc);
@@ -367,7 +369,7 @@ static hlo_status_t parse_module(hlo_module_t* module, const char* text, size_t 
   hlo_status_t status = parser_status(&p);
   parser_deinit(&p);
   if (!ok && hlo_status_is_ok(status)) {
-    return hlo_status_create(HLO_STATUS_INTERNAL, "a fault of the text was not reported");
+    return hlo_status_create(HLO_STATUS_INTERNAL, "the parser failed without reporting a fault");
   }
   return status;
 }
@@ -399,7 +401,7 @@ hlo_status_t hlo_parse_module_elided(const char* text, size_t length, const char
   return hlo_ok();
 }
 
-// One attribute or type that takes the whole text.
+// Parses one attribute or type that is the whole text.
 static hlo_status_t parse_one(hlo_module_t* module, const char* text, size_t length,
                               const hlo_attr_t** out_attr, const hlo_type_t** out_type) {
   hlo_parser_t p;

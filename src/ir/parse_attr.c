@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attributes of MLIR text, and their conversion to the forms that ops keep.
+// Attributes of MLIR text, and their conversion to the forms that ops store.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +26,7 @@ static bool is_hex(const hlo_token_t* token) {
   return token->length > 2 && token->start[0] == '0' && token->start[1] == 'x';
 }
 
-// A number of type `dtype`, from its token; hexadecimal floats are bit patterns.
+// Returns a number of type `dtype` from its token; hexadecimal floats are bit patterns.
 static const hlo_attr_t* number_attr(hlo_parser_t* p, const hlo_token_t* number, bool negative,
                                      hlo_dtype_t dtype, bool is_index) {
   const char* end = number->start + number->length;
@@ -186,7 +186,7 @@ static const hlo_attr_t* parse_dense_array(hlo_parser_t* p) {
     hlo_parse_expected(p, "an element type");
     return NULL;
   }
-  if (hlo_dtype_is_float(dtype)) {  // only ever carried along
+  if (hlo_dtype_is_float(dtype)) {  // never interpreted
     hlo_lex_seek(p, start);
     hlo_lex_advance(p);
     size_t length;
@@ -217,7 +217,7 @@ const hlo_attr_t* hlo_parse_enum_case(hlo_parser_t* p, hlo_enum_kind_t kind) {
   }
   int64_t value = hlo_enum_case_value(kind, p->token.start, p->token.length);
   if (value < 0) {
-    hlo_parse_fault(p, p->token.start, "'%.*s' is no %s", (int)p->token.length, p->token.start,
+    hlo_parse_fault(p, p->token.start, "'%.*s' is not a %s", (int)p->token.length, p->token.start,
                     hlo_enum_mnemonic(kind));
     return NULL;
   }
@@ -243,7 +243,7 @@ static bool parse_field(hlo_parser_t* p, hlo_attr_form_t form, const hlo_attr_t*
   } else if (form == HLO_ATTR_FORM_TYPE) {
     hlo_dtype_t dtype;
     bool is_index;
-    if (hlo_at_word(p, "tf32")) {  // no element type of tensors
+    if (hlo_at_word(p, "tf32")) {  // not an element type of tensors
       hlo_lex_advance(p);
       *out_value = hlo_attr_opaque(p->module, "tf32", 4);
     } else if (hlo_parse_scalar_type(p, &dtype, &is_index)) {
@@ -307,12 +307,12 @@ const hlo_attr_t* hlo_parse_struct(hlo_parser_t* p, const hlo_struct_attr_t* inf
   return fields && hlo_expect(p, '>') ? fields : NULL;
 }
 
-// One bracket of dimension numbers: where the two letters and the spatial dimensions are.
-static bool parse_conv_part(hlo_parser_t* p, const char* letters, int64_t places[2],
+// One bracket of dimension numbers: the positions of the two letters and of the spatial dimensions.
+static bool parse_conv_part(hlo_parser_t* p, const char* letters, int64_t letters_at[2],
                             int64_t spatial[HLO_RANK_MAX], uint32_t* out_count) {
   const char* at = p->token.start;
   int64_t count = 0, found = 0;
-  places[0] = places[1] = -1;
+  letters_at[0] = letters_at[1] = -1;
   for (int i = 0; i < HLO_RANK_MAX; ++i) spatial[i] = -1;
   if (!hlo_expect(p, '[')) return false;
   for (int64_t index = 0; !hlo_at(p, ']'); ++index) {
@@ -320,7 +320,7 @@ static bool parse_conv_part(hlo_parser_t* p, const char* letters, int64_t places
     const char* letter = hlo_at(p, HLO_TOKEN_WORD) && p->token.length == 1
                              ? strchr(letters, p->token.start[0])
                              : NULL;
-    int64_t* place = letter ? &places[letter - letters] : NULL;
+    int64_t* dim = letter ? &letters_at[letter - letters] : NULL;
     if (letter) {
       hlo_lex_advance(p);
     } else {
@@ -330,13 +330,13 @@ static bool parse_conv_part(hlo_parser_t* p, const char* letters, int64_t places
       if (!hlo_parse_int(p, &number)) return false;
       if (number >= HLO_RANK_MAX) return hlo_parse_fault(p, at, "spatial dimension out of range");
       if (number >= count) count = number + 1;
-      place = &spatial[number];
+      dim = &spatial[number];
     }
-    if (*place >= 0) return hlo_parse_fault(p, at, "dimension given twice");
-    *place = index;
+    if (*dim >= 0) return hlo_parse_fault(p, at, "dimension given twice");
+    *dim = index;
     ++found;
   }
-  if (places[0] < 0 || places[1] < 0 || found != count + 2) {
+  if (letters_at[0] < 0 || letters_at[1] < 0 || found != count + 2) {
     return hlo_parse_fault(p, at,
                            "dimension numbers must be '%c', '%c' and spatial dimensions "
                            "from 0 without a gap",
@@ -351,23 +351,23 @@ const hlo_attr_t* hlo_parse_conv_dims(hlo_parser_t* p) {
   const char* keys[9];
   const hlo_attr_t* items[9];
   for (int part = 0; part < 3; ++part) {
-    int64_t places[2], spatial[HLO_RANK_MAX];
+    int64_t letters_at[2], spatial[HLO_RANK_MAX];
     uint32_t count = 0;
     if (part == 1 && !hlo_expect_word(p, "x")) return NULL;
     if (part == 2 && !hlo_expect(p, HLO_TOKEN_ARROW)) return NULL;
     const hlo_conv_part_t* info = &hlo_conv_parts[part];
-    if (!parse_conv_part(p, info->letters, places, spatial, &count)) return NULL;
+    if (!parse_conv_part(p, info->letters, letters_at, spatial, &count)) return NULL;
     keys[3 * part] = hlo_attr_name(info->letter_ids[0]);
     keys[3 * part + 1] = hlo_attr_name(info->letter_ids[1]);
     keys[3 * part + 2] = hlo_attr_name(info->spatial_id);
-    items[3 * part] = hlo_attr_int(p->module, HLO_DTYPE_S64, places[0]);
-    items[3 * part + 1] = hlo_attr_int(p->module, HLO_DTYPE_S64, places[1]);
+    items[3 * part] = hlo_attr_int(p->module, HLO_DTYPE_S64, letters_at[0]);
+    items[3 * part + 1] = hlo_attr_int(p->module, HLO_DTYPE_S64, letters_at[1]);
     items[3 * part + 2] = hlo_attr_ints(p->module, count, spatial);
   }
   return hlo_attr_dict(p->module, 9, keys, items);
 }
 
-// Fields after "<" of the structs that no op keeps flattened.
+// Fields after "<" of the structs that no op flattens.
 static const hlo_attr_t* parse_plain_struct(hlo_parser_t* p, const char* const names[],
                                             const char* kinds) {
   const char* keys[8];
@@ -478,7 +478,7 @@ static const hlo_attr_t* parse_word(hlo_parser_t* p) {
   if (hlo_accept_word(p, "tf32")) return hlo_attr_opaque(p->module, "tf32", 4);
   hlo_dtype_t dtype;
   bool is_index;
-  if (hlo_parse_scalar_type(p, &dtype, &is_index)) {  // a type that no value has: kept as text
+  if (hlo_parse_scalar_type(p, &dtype, &is_index)) {  // a type that no value has is stored as text
     const char* name = is_index ? "index" : hlo_dtype_info(dtype)->mlir_name;
     return hlo_attr_opaque(p->module, name, strlen(name));
   }

@@ -36,7 +36,8 @@ static bool all_items(const hlo_attr_t* attr, hlo_attr_kind_t kind) {
   return true;
 }
 
-// Integers of a dense attribute; NULL without a fault if it is no small tensor of them.
+// Returns the integers of a dense attribute; NULL without a fault if it is not a small tensor of
+// integers.
 static const hlo_attr_t* ints_of_literal(hlo_parser_t* p, const hlo_attr_t* attr, uint32_t rank,
                                          hlo_dtype_t dtype) {
   const hlo_literal_t* literal = attr->kind == HLO_ATTR_KIND_LITERAL ? attr->literal : NULL;
@@ -105,7 +106,7 @@ static const hlo_attr_t* to_precisions(const hlo_attr_t* attr) {
   return attr;
 }
 
-// A number stands for a constant of rank 0 (chlo.constant_like).
+// A number becomes a constant of rank 0 (chlo.constant_like).
 static const hlo_attr_t* to_literal(hlo_parser_t* p, const hlo_attr_t* attr) {
   bool is_float = attr->kind == HLO_ATTR_KIND_FLOAT;
   if (!is_float && attr->kind != HLO_ATTR_KIND_INT) return if_kind(attr, HLO_ATTR_KIND_LITERAL);
@@ -126,7 +127,7 @@ static const hlo_attr_t* to_literal(hlo_parser_t* p, const hlo_attr_t* attr) {
   return value;
 }
 
-static const hlo_attr_t* convert(hlo_parser_t* p, hlo_attr_id_t id, const hlo_attr_t* attr) {
+static const hlo_attr_t* convert_attr(hlo_parser_t* p, hlo_attr_id_t id, const hlo_attr_t* attr) {
   hlo_attr_form_t form = hlo_attr_form(id);
   switch (form) {
     case HLO_ATTR_FORM_I64: return is_int(attr, HLO_DTYPE_S64) ? attr : NULL;
@@ -186,7 +187,7 @@ static const char* form_words(hlo_attr_form_t form) {
 
 const hlo_attr_t* hlo_attr_to_form(hlo_parser_t* p, const char* at, hlo_attr_id_t id,
                                    const hlo_attr_t* attr) {
-  const hlo_attr_t* value = convert(p, id, attr);
+  const hlo_attr_t* value = convert_attr(p, id, attr);
   if (!value && !p->scratch.failed && !p->module->arena.failed) {
     hlo_parse_fault(p, at, "attribute '%s' must be %s", hlo_attr_text_name(id),
                     form_words(hlo_attr_form(id)));

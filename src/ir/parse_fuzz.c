@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes the parser of MLIR text: any text is read or refused; what is read prints to text that is
-// read back to an equal module.
+// Fuzzes the parser of MLIR text: it parses or refuses any text, and the printed form of a parsed
+// module parses to an equal module.
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "ir/print.h"
 #include "ir/text_mutator.inl"
 
-static hlo_module_t* parse(const char* text, size_t length) {
+static hlo_module_t* parse_text(const char* text, size_t length) {
   hlo_module_t* module = NULL;
   hlo_status_t status = hlo_parse_module(text, length, "fuzz.mlir", NULL, &module);
   hlo_status_release(status);
@@ -19,7 +19,7 @@ static hlo_module_t* parse(const char* text, size_t length) {
 static void check_round_trip(const hlo_module_t* module, const hlo_print_options_t* options) {
   hlo_strbuf_t text = {0};
   hlo_print_module(module, options, &text);
-  hlo_module_t* again = parse(hlo_strbuf_text(&text), text.length);
+  hlo_module_t* again = parse_text(hlo_strbuf_text(&text), text.length);
   if (!again || !hlo_module_equal(module, again)) abort();
   hlo_strbuf_t second = {0};
   hlo_print_module(again, options, &second);
@@ -30,7 +30,7 @@ static void check_round_trip(const hlo_module_t* module, const hlo_print_options
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  hlo_module_t* module = parse((const char*)data, size);
+  hlo_module_t* module = parse_text((const char*)data, size);
   if (module) {
     check_round_trip(module, NULL);
     check_round_trip(module, &(hlo_print_options_t){.generic = true, .locations = true});

@@ -2,13 +2,13 @@
 // Constants of MLIR text: dense<...> as nested lists, splats and hex strings, and
 // dense_resource<...>.
 //
-// The type stands behind the elements, so it is read first; then elements go straight to their
-// place.
+// The type follows the elements, so it is parsed first; then elements are stored directly in their
+// final position.
 #include <string.h>
 
 #include "ir/parse_impl.h"
 
-// The address space of today's processors: 2^47 bytes.
+// The address space of current processors: 2^47 bytes.
 #define CONSTANT_BYTES_MAX ((size_t)1 << 47)
 
 typedef struct elements {
@@ -16,7 +16,7 @@ typedef struct elements {
   const hlo_type_t* type;
   const hlo_dtype_info_t* info;
   size_t width;
-  uint8_t* next;  // where the next element goes
+  uint8_t* next;  // the position of the next element
   uint8_t* end;
 } elements_t;
 
@@ -76,7 +76,7 @@ static bool store_element(elements_t* e) {
   if (e->info->klass != HLO_DTYPE_CLASS_COMPLEX) {
     return store_number(e, e->type->dtype, out);
   }
-  if (!hlo_accept(p, '(')) {  // a real splat is allowed nowhere: (re,im)
+  if (!hlo_accept(p, '(')) {  // "(re, im)" may be used for a splat, a real number may not
     return hlo_expect(p, '(');
   }
   hlo_dtype_t part = e->info->part;
@@ -84,7 +84,7 @@ static bool store_element(elements_t* e) {
          store_number(e, part, out + hlo_dtype_size_bytes(part)) && hlo_expect(p, ')');
 }
 
-// Nested lists: one level of brackets for each dimension.
+// Parses nested lists: one level of brackets per dimension.
 static bool store_nested(elements_t* e, uint32_t dim) {
   hlo_parser_t* p = e->p;
   if (dim == e->type->rank) return store_element(e);
@@ -111,7 +111,8 @@ static int nibble(char c) {
   return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-// Values of sub-byte types are kept sign- or zero-extended, whatever the spare bits held.
+// Values of sub-byte types are stored sign- or zero-extended; the spare bits of the text are
+// ignored.
 static void tidy_bytes(hlo_dtype_t dtype, uint8_t* bytes, size_t count) {
   unsigned bits = hlo_dtype_info(dtype)->bits;
   if (bits >= 8) return;
@@ -132,7 +133,7 @@ static bool hex_to_bytes(hlo_parser_t* p, const char* at, const char* hex, size_
   return true;
 }
 
-// NULL after a fault. A lack of memory is no fault of the text.
+// Returns NULL after a fault. Exhausted memory is not a fault of the text.
 static hlo_literal_t* new_literal(hlo_parser_t* p, const char* at, const hlo_type_t* type,
                                   bool splat) {
   hlo_literal_t* literal = NULL;
@@ -144,14 +145,13 @@ static hlo_literal_t* new_literal(hlo_parser_t* p, const char* at, const hlo_typ
   return NULL;
 }
 
-// i1 comes packed eight to a byte, or one to a byte.
+// i1 elements are packed eight to a byte, or stored one to a byte.
 static hlo_literal_t* bools_of_hex(hlo_parser_t* p, const char* at, const hlo_type_t* type,
                                    int64_t count, const char* hex, size_t byte_count) {
   bool packed = byte_count == (size_t)count / 8 + (count % 8 != 0);
   bool splat = !packed && byte_count == 1 && count != 1;
   if (!packed && !splat && byte_count != (size_t)count) {
-    hlo_parse_fault(p, at, "%zu bytes do not make %lld elements of i1", byte_count,
-                    (long long)count);
+    hlo_parse_fault(p, at, "%zu bytes are not %lld elements of i1", byte_count, (long long)count);
     return NULL;
   }
   uint8_t* bytes = hlo_arena_alloc(&p->scratch, byte_count);
@@ -180,8 +180,8 @@ static hlo_literal_t* literal_of_hex(hlo_parser_t* p, const char* at, const hlo_
   bool fits = hlo_size_mul((size_t)count, width, &want) && want == byte_count;
   bool splat = !fits && byte_count == width && count > 0;
   if (!fits && !splat) {
-    hlo_parse_fault(p, at, "%zu bytes do not make %lld elements of %s", byte_count,
-                    (long long)count, hlo_dtype_info(type->dtype)->mlir_name);
+    hlo_parse_fault(p, at, "%zu bytes are not %lld elements of %s", byte_count, (long long)count,
+                    hlo_dtype_info(type->dtype)->mlir_name);
     return NULL;
   }
   hlo_literal_t* literal = new_literal(p, at, type, splat);
@@ -196,7 +196,7 @@ static hlo_literal_t* literal_of_hex(hlo_parser_t* p, const char* at, const hlo_
 
 // ---- dense<...> : type
 
-// Elements between "<" and ">", which is the current token afterwards.
+// Parses the elements between "<" and ">"; ">" is the current token afterwards.
 static hlo_literal_t* parse_elements(hlo_parser_t* p, const hlo_type_t* type, int64_t count,
                                      size_t text_bytes) {
   const char* at = p->token.start;
@@ -206,7 +206,7 @@ static hlo_literal_t* parse_elements(hlo_parser_t* p, const hlo_type_t* type, in
     return literal_of_hex(p, at, type, count, string.start + 1, string.length - 2);
   }
   bool splat = !hlo_at(p, '[') && type->rank > 0 && !hlo_at(p, '>');
-  if (!splat && (uint64_t)count > text_bytes) {  // each element takes a character at least
+  if (!splat && (uint64_t)count > text_bytes) {  // each element has at least one character
     hlo_parse_fault(p, at, "fewer elements than the %lld of the type", (long long)count);
     return NULL;
   }
@@ -251,8 +251,8 @@ static const hlo_attr_t* literal_attr(hlo_parser_t* p, const hlo_type_t* type,
   return attr;
 }
 
-// Reads the type behind the balanced text at the current token and goes back; `out_after` is behind
-// the type.
+// Parses the type after the balanced text at the current token and returns to that token;
+// `out_after` is the end of the type.
 static const hlo_type_t* type_ahead(hlo_parser_t* p, const char** out_close, const char** out_after,
                                     int64_t* out_count) {
   const char* open = p->token.start;
@@ -284,7 +284,7 @@ const hlo_attr_t* hlo_parse_dense(hlo_parser_t* p) {
   return literal_attr(p, type, literal);
 }
 
-// What MLIR prints for a constant that is too long to print.
+// MLIR prints an elided constant where it is too long to print.
 static hlo_literal_t* elided_literal(hlo_parser_t* p, const char* at, const hlo_type_t* type) {
   hlo_literal_t* literal = NULL;
   hlo_status_t status = hlo_literal_create_elided(p->elided, (uint64_t)(at - p->text), type->dtype,
@@ -295,7 +295,7 @@ static hlo_literal_t* elided_literal(hlo_parser_t* p, const char* at, const hlo_
   return literal;
 }
 
-// The blob of a resource: 4 bytes of alignment, then the elements.
+// A resource is a blob of a 4-byte alignment and the elements.
 const hlo_attr_t* hlo_parse_dense_resource(hlo_parser_t* p) {
   enum { HEADER_HEX_DIGITS = 8 };
   const char *close, *after;

@@ -8,8 +8,7 @@
 
 static bool parse_loc(hlo_parser_t* p, bool defining, hlo_loc_t* out_loc);
 
-// #name: known, or to be defined further on (only outside alias definitions, so there are no
-// cycles).
+// #name is known or, outside alias definitions, may be defined later; so locations have no cycles.
 static bool parse_loc_alias(hlo_parser_t* p, bool defining, hlo_loc_t* out_loc) {
   hlo_token_t name = p->token;
   hlo_name_entry_t* entry = hlo_names_find(&p->locs, name.start + 1, name.length - 1);
@@ -35,7 +34,7 @@ static bool add_loc(hlo_parser_t* p, const hlo_loc_info_t* info, hlo_loc_t* out_
   return *out_loc != 0;
 }
 
-// "file":1:2, with an optional range behind: "to 3:4", "to :4".
+// "file":1:2, optionally followed by a range: "to 3:4", "to :4".
 static bool parse_position(hlo_parser_t* p, const char* file, hlo_loc_t* out_loc) {
   int64_t line, col, end;
   const char* at = p->token.start;
@@ -78,7 +77,7 @@ static bool parse_callsite(hlo_parser_t* p, bool defining, hlo_loc_t* out_loc) {
 static bool parse_fused(hlo_parser_t* p, bool defining, hlo_loc_t* out_loc) {
   hlo_loc_t* children = NULL;
   uint32_t count = 0, capacity = 0;
-  if (hlo_accept(p, '<')) {  // metadata: read past
+  if (hlo_accept(p, '<')) {  // metadata is skipped
     if (!hlo_parse_any_attr(p) || !hlo_expect(p, '>')) return false;
   }
   if (!hlo_expect(p, '[')) return false;
@@ -128,7 +127,7 @@ static bool define_loc(hlo_parser_t* p, const hlo_token_t* name) {
   if (entry && entry->count) {
     return hlo_parse_fault(p, name->start, "location alias defined twice");
   }
-  if (entry) {  // used before: the place kept for it gets the contents
+  if (entry) {  // used before: fill in the location reserved for it
     if (loc) p->module->locs[entry->number] = p->module->locs[loc];
   } else {
     entry = hlo_names_add(&p->locs, name->start + 1, name->length - 1);
@@ -143,7 +142,7 @@ static bool define_loc(hlo_parser_t* p, const hlo_token_t* name) {
 }
 
 const void* hlo_parse_alias(hlo_parser_t* p, const hlo_name_table_t* table) {
-  // A chain of aliases that name the one before twice stands for text of exponential size.
+  // If each alias names the previous one twice, the text expands exponentially.
   enum { EXPANSION_BYTES = 16 << 20, EXPANSION_FACTOR = 16 };
   hlo_token_t name = p->token;
   hlo_name_entry_t* alias = hlo_names_find(table, name.start + 1, name.length - 1);
@@ -156,7 +155,7 @@ const void* hlo_parse_alias(hlo_parser_t* p, const hlo_name_table_t* table) {
   size_t length = (size_t)(p->end - p->text);
   if (length < SIZE_MAX / EXPANSION_FACTOR / 2) limit += length * EXPANSION_FACTOR;
   if (!hlo_size_add(p->alias_bytes, alias->number, &p->alias_bytes) || p->alias_bytes > limit) {
-    hlo_parse_fault(p, name.start, "aliases stand for more than %zu bytes of text", limit);
+    hlo_parse_fault(p, name.start, "aliases expand to more than %zu bytes of text", limit);
     return NULL;
   }
   if (p->depth + alias->count > p->deepest) p->deepest = p->depth + alias->count;
@@ -214,8 +213,8 @@ static bool add_resource(hlo_parser_t* p, const hlo_token_t* key) {
   return true;
 }
 
-// Nested groups of "key: value"; strings at any level are resources (keys are unique in practice,
-// and only builtin's are looked up).
+// Parses nested groups of "key: value". A string at any level is a resource: keys are unique in
+// practice, and only the resources of builtin are used.
 static bool parse_group(hlo_parser_t* p, int close) {
   while (!hlo_at(p, close)) {
     hlo_token_t key = p->token;

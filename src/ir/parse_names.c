@@ -7,7 +7,7 @@
 
 enum { FIRST_CAPACITY = 64 };
 
-static bool grow(hlo_name_table_t* table) {
+static bool grow_table(hlo_name_table_t* table) {
   uint32_t capacity = table->capacity ? table->capacity * 2 : FIRST_CAPACITY;
   size_t bytes;
   if (!hlo_size_mul(capacity, sizeof *table->entries, &bytes)) return false;
@@ -19,7 +19,8 @@ static bool grow(hlo_name_table_t* table) {
   hlo_mem_free(table->buckets);
   table->buckets = buckets;
   table->bucket_count = table->capacity = capacity;
-  for (uint32_t i = 0; i < table->count; ++i) {  // oldest first: the youngest ends up in front
+  for (uint32_t i = 0; i < table->count; ++i) {  // oldest first, so that the newest is first in its
+                                                 // bucket
     uint32_t* bucket = &buckets[entries[i].hash & (capacity - 1)];
     entries[i].next = *bucket;
     *bucket = i + 1;
@@ -28,7 +29,7 @@ static bool grow(hlo_name_table_t* table) {
 }
 
 hlo_name_entry_t* hlo_names_add(hlo_name_table_t* table, const char* name, size_t length) {
-  if (table->count == table->capacity && !grow(table)) return NULL;
+  if (table->count == table->capacity && !grow_table(table)) return NULL;
   uint64_t hash = hlo_hash_bytes(name, length, HLO_HASH_SEED);
   uint32_t* bucket = &table->buckets[hash & (table->bucket_count - 1)];
   hlo_name_entry_t* entry = &table->entries[table->count];
@@ -52,7 +53,7 @@ hlo_name_entry_t* hlo_names_find(const hlo_name_table_t* table, const char* name
 }
 
 void hlo_names_drop(hlo_name_table_t* table, uint32_t count) {
-  while (table->count > count) {  // the youngest is in front of its bucket
+  while (table->count > count) {  // the newest is first in its bucket
     hlo_name_entry_t* entry = &table->entries[--table->count];
     table->buckets[entry->hash & (table->bucket_count - 1)] = entry->next;
   }

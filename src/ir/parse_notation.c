@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The "!" words of asm.def: notations of ops that need code of their own.
+// The "!" words of asm.def: notations of ops with their own code.
 #include <string.h>
 
 #include "ir/parse_impl.h"
@@ -55,7 +55,7 @@ static bool parse_dot_dims(hlo_parser_t* p, hlo_op_state_t* op) {
                         HLO_ATTR_rhs_contracting_dimensions);
 }
 
-// Takes ", word =" if that is what follows.
+// Consumes ", word =" if it follows.
 static bool accept_clause(hlo_parser_t* p, const char* word) {
   const char* back = p->token.start;
   if (hlo_accept(p, ',')) {
@@ -265,7 +265,7 @@ static bool parse_across(hlo_parser_t* p, hlo_op_state_t* op) {
          hlo_expect(p, ':') && hlo_parse_signature(p, op);
 }
 
-// The body of "applies stablehlo.add": one op on the two arguments.
+// Creates the body of "applies stablehlo.add": one op on the two arguments.
 static bool make_applied(hlo_parser_t* p, hlo_op_state_t* op, hlo_op_t inner) {
   hlo_type_t scalar = {.kind = HLO_TYPE_TENSOR,
                        .dtype = op->operands[0]->type->dtype,
@@ -298,16 +298,16 @@ static bool parse_applies(hlo_parser_t* p, hlo_op_state_t* op) {
   if (!hlo_parse_op_name(p, &inner)) return false;
   const hlo_op_info_t* info = hlo_op_info(inner);
   if (!(info->traits & HLO_TRAIT_COMMUTATIVE) || strncmp(info->name, "stablehlo.", 10) != 0) {
-    return hlo_parse_fault(p, at, "'%s' is no commutative op of two operands", info->name);
+    return hlo_parse_fault(p, at, "'%s' is not a commutative op of two operands", info->name);
   }
   if (!parse_across(p, op)) return false;
   if (op->operand_count != 2 || op->operands[0]->type->kind != HLO_TYPE_TENSOR) {
-    return hlo_parse_fault(p, at, "a reduce that applies an op has one tensor");
+    return hlo_parse_fault(p, at, "a reduce that applies an op has one input tensor");
   }
   return make_applied(p, op, inner);
 }
 
-// reducer(%a: T, %a_acc: T) (%b: U, %b_acc: U) {...}: the first of each pair, then the second ones
+// reducer(%a: T, %a_acc: T) (%b: U, %b_acc: U) {...}: all first arguments, then all second ones
 static bool parse_reducer(hlo_parser_t* p, hlo_op_state_t* op) {
   hlo_token_t *firsts = NULL, *seconds = NULL;
   uint32_t count = 0, first_capacity = 0, second_capacity = 0;
@@ -355,7 +355,7 @@ static bool parse_scan(hlo_parser_t* p, hlo_op_state_t* op) {
          hlo_parse_region(p, body, 0, NULL) && hlo_expect(p, ':') && hlo_parse_signature(p, op);
 }
 
-// ---- Shardy: attributes are kept as text with their prefix
+// ---- Shardy: attributes are stored as text with their prefix
 
 static bool set_opaque(hlo_parser_t* p, hlo_op_state_t* op, hlo_attr_id_t id, const char* before,
                        int open, const char* after) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ops of MLIR text: operands, attributes, regions, the generic form, going on after faults.
+// Ops of MLIR text: operands, attributes, regions, the generic form, recovery from faults.
 #include <string.h>
 
 #include "base/suggest.h"
 #include "ir/interner.h"
 #include "ir/parse_impl.h"
 
-static int shown(size_t length) {
+static int shown_length(size_t length) {
   return (int)(length < 60 ? length : 60);
 }
 
@@ -23,7 +23,7 @@ static hlo_op_t find_op(hlo_parser_t* p, const char* name, size_t length) {
 }
 
 static bool unknown_op(hlo_parser_t* p, const char* name, size_t length) {
-  enum { LONGEST = 64, MAX_SUGGESTIONS = 20 };  // further faults are soon told
+  enum { LONGEST = 64, MAX_SUGGESTIONS = 20 };  // suggestions for the first faults suffice
   char wanted[LONGEST];
   hlo_suggestion_t near = {0};
   if (length < sizeof wanted && p->diag->error_count < MAX_SUGGESTIONS) {
@@ -34,7 +34,7 @@ static bool unknown_op(hlo_parser_t* p, const char* name, size_t length) {
       hlo_suggestion_offer(&near, hlo_op_info((hlo_op_t)op)->name);
     }
   }
-  return hlo_parse_fault(p, name, "op '%.*s' is not supported%s%s%s", shown(length), name,
+  return hlo_parse_fault(p, name, "op '%.*s' is not supported%s%s%s", shown_length(length), name,
                          near.best ? ", did you mean '" : "", near.best ? near.best : "",
                          near.best ? "'?" : "");
 }
@@ -49,7 +49,7 @@ bool hlo_parse_op_name(hlo_parser_t* p, hlo_op_t* out_op) {
   }
   *out_op = find_op(p, name.start, name.length);
   if (*out_op == HLO_OP_COUNT && !memchr(name.start, '.', name.length)) {
-    char full[32];  // "return", "call" in functions
+    char full[32];  // functions write "return" and "call" without dialect
     if (name.length < sizeof full - 5) {
       memcpy(full, "func.", 5);
       memcpy(full + 5, name.start, name.length);
@@ -66,7 +66,7 @@ bool hlo_parse_op_name(hlo_parser_t* p, hlo_op_t* out_op) {
 
 // ---- Operands
 
-// "%name" or "%name#1". NULL without a fault if the value's own definition failed.
+// Parses "%name" or "%name#1". Returns NULL without a fault if the definition of the value failed.
 static hlo_value_t* parse_value(hlo_parser_t* p) {
   hlo_token_t name = p->token;
   if (!hlo_expect(p, HLO_TOKEN_PERCENT)) return NULL;
@@ -81,12 +81,12 @@ static hlo_value_t* parse_value(hlo_parser_t* p) {
   }
   hlo_name_entry_t* entry = hlo_names_find(&p->values, name.start, name.length);
   if (!entry) {
-    hlo_parse_fault(p, name.start, "undefined value '%.*s'", shown(name.length), name.start);
+    hlo_parse_fault(p, name.start, "undefined value '%.*s'", shown_length(name.length), name.start);
     return NULL;
   }
   if (!entry->payload) return NULL;
   if (number >= entry->count) {
-    hlo_parse_fault(p, name.start, "'%.*s' has %u results", shown(name.length), name.start,
+    hlo_parse_fault(p, name.start, "'%.*s' has %u results", shown_length(name.length), name.start,
                     entry->count);
     return NULL;
   }
@@ -192,7 +192,7 @@ typedef struct setter {
   bool properties;  // <{...}>: no discardable attributes
 } setter_t;
 
-// What generic text spells out although counts follow from the types.
+// Returns true for keys that generic text contains although the types imply them.
 static bool is_implied(const char* key, size_t length) {
   return hlo_text_same("resultSegmentSizes", key, length) ||
          hlo_text_same("operandSegmentSizes", key, length);
@@ -212,8 +212,8 @@ static bool set_attr(hlo_parser_t* p, void* context, const char* at, const char*
   }
   if (is_implied(key, length)) return true;
   if (setter->properties) {
-    return hlo_parse_fault(p, at, "'%s' has no attribute '%.*s'", op->info->name, shown(length),
-                           key);
+    return hlo_parse_fault(p, at, "'%s' has no attribute '%.*s'", op->info->name,
+                           shown_length(length), key);
   }
   return add_extra(p, op, key, length, value);
 }
@@ -232,11 +232,12 @@ hlo_region_t* hlo_op_add_region(hlo_parser_t* p, hlo_op_state_t* op) {
   return region;
 }
 
-static bool bind(hlo_parser_t* p, const hlo_token_t* name, hlo_value_t* first, uint32_t count) {
+static bool bind_name(hlo_parser_t* p, const hlo_token_t* name, hlo_value_t* first,
+                      uint32_t count) {
   hlo_name_entry_t* entry = hlo_names_find(&p->values, name->start, name->length);
   if (entry && entry->payload) {
-    return hlo_parse_fault(p, name->start, "value '%.*s' is defined twice", shown(name->length),
-                           name->start);
+    return hlo_parse_fault(p, name->start, "value '%.*s' is defined twice",
+                           shown_length(name->length), name->start);
   }
   entry = hlo_names_add(&p->values, name->start, name->length);
   if (!entry) {
@@ -256,7 +257,7 @@ bool hlo_parse_region_arg(hlo_parser_t* p, hlo_region_t* region, hlo_token_t* ou
   return type && hlo_parse_optional_loc(p, &loc) && hlo_region_add_arg(region, type);
 }
 
-// "^bb0(%a: T, %b: T):"
+// Parses "^bb0(%a: T, %b: T):".
 static bool parse_label(hlo_parser_t* p, hlo_region_t* region) {
   hlo_lex_advance(p);
   if (hlo_accept(p, '(')) {
@@ -264,7 +265,7 @@ static bool parse_label(hlo_parser_t* p, hlo_region_t* region) {
       hlo_token_t name;
       if (region->arg_count && !hlo_expect(p, ',')) return false;
       if (!hlo_parse_region_arg(p, region, &name) ||
-          !bind(p, &name, region->args[region->arg_count - 1], 1)) {
+          !bind_name(p, &name, region->args[region->arg_count - 1], 1)) {
         return false;
       }
     }
@@ -279,10 +280,10 @@ static bool parse_region_inside(hlo_parser_t* p, hlo_region_t* region, uint32_t 
                                 const hlo_token_t* names) {
   if (!hlo_expect(p, '{')) return false;
   for (uint32_t i = 0; i < name_count; ++i) {
-    if (!bind(p, &names[i], region->args[i], 1)) return false;
+    if (!bind_name(p, &names[i], region->args[i], 1)) return false;
   }
   if (hlo_at(p, HLO_TOKEN_CARET)) {
-    if (name_count) return hlo_parse_fault(p, p->token.start, "the arguments are given already");
+    if (name_count) return hlo_parse_fault(p, p->token.start, "the arguments are given twice");
     if (!parse_label(p, region)) return false;
   }
   return parse_nodes(p) && hlo_expect(p, '}');
@@ -357,7 +358,7 @@ static bool parse_result_names(hlo_parser_t* p, result_name_t** out_names, uint3
   return true;
 }
 
-// The node of an op whose parts are read, linked into p->region; NULL when memory is exhausted.
+// Creates the node of a parsed op and links it into p->region; NULL when memory is exhausted.
 static hlo_node_t* finish_op(hlo_parser_t* p, hlo_op_state_t* op) {
   hlo_node_spec_t spec = {.op = op->op,
                           .loc = op->loc,
@@ -388,7 +389,7 @@ static bool parse_node_inside(hlo_parser_t* p) {
   if (!parse_result_names(p, &names, &name_count, &total)) return false;
   const char* at = op.at = p->token.start;
   uint32_t line, col;
-  hlo_parse_location(p, at, &line, &col);  // before regions: places are found going forward
+  hlo_parse_location(p, at, &line, &col);  // before the regions: lines are counted forward
   bool generic = hlo_at(p, HLO_TOKEN_STRING);
   if (!hlo_parse_op_name(p, &op.op)) return false;
   op.info = hlo_op_info(op.op);
@@ -409,7 +410,7 @@ static bool parse_node_inside(hlo_parser_t* p) {
   if (!node) return false;
   uint32_t first = 0;
   for (uint32_t i = 0; i < name_count; ++i) {
-    if (!bind(p, &names[i].name, &node->results[first], names[i].count)) return false;
+    if (!bind_name(p, &names[i].name, &node->results[first], names[i].count)) return false;
     first += names[i].count;
   }
   return true;
@@ -430,12 +431,12 @@ static bool out_of_memory(const hlo_parser_t* p) {
   return p->no_memory || p->scratch.failed || p->module->arena.failed;
 }
 
-// Results of an op that failed are known by name, so that their uses are no further faults.
+// The results of a failed op are bound, so that their uses give no further faults.
 static bool bind_failed(hlo_parser_t* p, const char* start) {
   hlo_lex_seek(p, start);
   while (hlo_at(p, HLO_TOKEN_PERCENT)) {
     hlo_token_t name = p->token;
-    if (!hlo_names_find(&p->values, name.start, name.length) && !bind(p, &name, NULL, 0)) {
+    if (!hlo_names_find(&p->values, name.start, name.length) && !bind_name(p, &name, NULL, 0)) {
       return false;
     }
     hlo_lex_advance(p);
@@ -472,7 +473,7 @@ bool hlo_parse_recover(hlo_parser_t* p, const char* start) {
   return false;
 }
 
-// Nodes up to "}" or the end of the text, into p->region.
+// Parses nodes into p->region, up to "}" or the end of the text.
 static bool parse_nodes(hlo_parser_t* p) {
   while (!hlo_at(p, '}') && !hlo_at(p, HLO_TOKEN_EOF)) {
     if (hlo_at(p, HLO_TOKEN_CARET)) {
@@ -481,7 +482,7 @@ static bool parse_nodes(hlo_parser_t* p) {
     const char* start = p->token.start;
     uint32_t depth = p->depth;
     if (hlo_region_terminator(p->region)) {
-      return hlo_parse_fault(p, start, "an op behind the one that ends the region");
+      return hlo_parse_fault(p, start, "an op after the terminator of the region");
     }
     if (parse_node(p)) continue;
     p->depth = depth;

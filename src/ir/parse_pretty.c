@@ -1,27 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pretty forms of ops: runs the rows of asm.def over text (print_pretty.c runs them the other way).
+// Pretty forms of ops: interprets the rows of asm.def to parse text (print_pretty.c interprets them
+// to print).
 #include <string.h>
 
 #include "ir/parse_impl.h"
 
-// ---- Types, by rule: operand and result types from what is written
+// ---- types, by rule: operand and result types from the written ones
 
 static bool fault_count(hlo_parser_t* p, const char* at, const char* what) {
   return hlo_parse_fault(p, at, "expected %s", what);
 }
 
-static bool fill(hlo_parser_t* p, hlo_op_state_t* op, const hlo_type_t* type) {
+static bool set_operand_types(hlo_parser_t* p, hlo_op_state_t* op, const hlo_type_t* type) {
   const hlo_type_t** types = hlo_arena_array(&p->scratch, op->operand_count, sizeof *types);
   if (!types) return false;
   for (uint32_t i = 0; i < op->operand_count; ++i) types[i] = type;
   return hlo_check_operand_types(p, op, op->operand_count, types);
 }
 
-// A type that stands for all operands and the result.
+// Parses the type that all operands and the result have.
 static bool parse_same(hlo_parser_t* p, hlo_op_state_t* op) {
   if (hlo_at(p, '(')) return hlo_parse_signature(p, op);
   const hlo_type_t* type = hlo_parse_any_type(p);
-  return type && fill(p, op, type) && hlo_op_set_results(p, op, 1, &type);
+  return type && set_operand_types(p, op, type) && hlo_op_set_results(p, op, 1, &type);
 }
 
 static bool parse_results(hlo_parser_t* p, hlo_op_state_t* op) {
@@ -39,7 +40,7 @@ static bool parse_complex(hlo_parser_t* p, hlo_op_state_t* op) {
     return fault_count(p, at, "a tensor of complex numbers");
   }
   const hlo_type_t* part = hlo_type_with_dtype(p->module, type, hlo_dtype_info(type->dtype)->part);
-  return part && fill(p, op, part) && hlo_op_set_results(p, op, 1, &type);
+  return part && set_operand_types(p, op, part) && hlo_op_set_results(p, op, 1, &type);
 }
 
 // "pred type, type of both branches and the result"
@@ -63,7 +64,7 @@ static bool parse_tuple(hlo_parser_t* p, hlo_op_state_t* op) {
          hlo_op_set_results(p, op, 1, &type);
 }
 
-// The type of the attribute `value`: that of the operand, or of the result where there is no
+// Parses the type of the attribute `value`: the operand's, or the result's if the op has no
 // operand.
 static bool parse_value_type(hlo_parser_t* p, hlo_op_state_t* op) {
   const hlo_attr_t* value = op->attrs[hlo_op_attr_slot(op->op, HLO_ATTR_value)];
@@ -73,7 +74,7 @@ static bool parse_value_type(hlo_parser_t* p, hlo_op_state_t* op) {
 
 static bool parse_operand_type(hlo_parser_t* p, hlo_op_state_t* op) {
   const hlo_type_t* type = hlo_parse_any_type(p);
-  return type && fill(p, op, type);
+  return type && set_operand_types(p, op, type);
 }
 
 static bool parse_operand_types(hlo_parser_t* p, hlo_op_state_t* op) {
@@ -187,8 +188,8 @@ static bool parse_plain_word(hlo_parser_t* p, const char* word, size_t length) {
   return hlo_expect_word(p, text);
 }
 
-// Whether the (?group ... ?) at `form` is there: it starts with a punctuation that nothing else in
-// its place does; two groups in a row are told apart by the word behind the comma.
+// Returns true if the (?group ... ?) at `form` is present. It starts with punctuation that nothing
+// else in its position has; the word after the comma distinguishes two adjacent groups.
 static bool group_present(const hlo_parser_t* p, const char* form) {
   return p->token.kind == form[0];
 }
@@ -201,7 +202,7 @@ static const char* skip_group(const char* form) {
   return form;
 }
 
-// ops whose constant has another type than the result are written stablehlo.constant() <{...}> ...
+// An op whose constant has another type than the result is written stablehlo.constant() <{...}> ...
 static bool parse_constant_generic(hlo_parser_t* p, hlo_op_state_t* op) {
   hlo_lex_advance(p);
   if (!hlo_expect(p, ')')) return false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests of the parser: text that is canonical already comes back as it is, other spellings come
-// back canonical, faults are reported at their place.
+// Tests of the parser: canonical text round-trips, other spellings come back in canonical form,
+// faults are reported at their location.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -32,7 +32,7 @@ static void expect_text(const char* text, const char* canonical) {
   hlo_mem_free(printed);
 }
 
-// The op's line in a function, whose arguments are all sorts of values.
+// The op's line in a function whose arguments have all kinds of types.
 #define HEAD                                                                                      \
   "module {\n"                                                                                    \
   "  func.func @main(%arg0: tensor<4xf32>, %arg1: tensor<4xf32>, %arg2: tensor<f32>, "            \
@@ -52,7 +52,7 @@ static void expect_op(const char* op, const char* canonical) {
   hlo_mem_free(generic);
 }
 
-// Pretty forms as they are printed; also written in generic form and read back.
+// Pretty forms as they are printed; the test also prints them in generic form and parses that.
 static const char* const kOps[] = {
     "%0 = stablehlo.add %arg0, %arg1 : tensor<4xf32>",
     "%0 = stablehlo.convert %arg0 : (tensor<4xf32>) -> tensor<4xi32>",
@@ -132,7 +132,7 @@ static void test_pretty_forms(void** state) {
   for (size_t i = 0; i < sizeof kOps / sizeof *kOps; ++i) {
     char op[4096];
     snprintf(op, sizeof op, "%s", kOps[i]);
-    char* call = strstr(op, "func.call");  // in a function's body the dialect is left out
+    char* call = strstr(op, "func.call");  // a function's body omits the dialect
     if (call) memmove(call, call + 5, strlen(call + 5) + 1);
     expect_op(op, NULL);
   }
@@ -329,7 +329,7 @@ static void test_faults(void** state) {
   expect_op_fault(
       "%0 = stablehlo.compare XX, %arg0, %arg1 : (tensor<4xf32>, tensor<4xf32>) -> "
       "tensor<4xi1>",
-      "'XX' is no comparison_direction");
+      "'XX' is not a comparison_direction");
   expect_op_fault("%0 = \"stablehlo.iota\"() {iota_dimension = 1 : i32} : () -> tensor<4xf32>",
                   "attribute 'iota_dimension' must be a 64-bit integer");
   expect_op_fault("%0 = stablehlo.constant dense<[1, 2, 3]> : tensor<2xi32>",
@@ -338,7 +338,7 @@ static void test_faults(void** state) {
   expect_op_fault("%0 = stablehlo.constant dense<300> : tensor<i8>", "not a value of type i8");
   expect_op_fault("%0 = stablehlo.constant dense<1.5> : tensor<i8>", "not a value of type i8");
   expect_op_fault("%0 = stablehlo.constant dense<\"0x0102\"> : tensor<3xi8>",
-                  "2 bytes do not make 3 elements of i8");
+                  "2 bytes are not 3 elements of i8");
   expect_op_fault("%0 = stablehlo.constant dense<0.0> : tensor<1152921504606846976xf32>",
                   "a constant of 1152921504606846976 elements");
   expect_op_fault("%0 = stablehlo.iota dim = 0 : tensor<4294967296x4294967296xf32>",
@@ -349,9 +349,9 @@ static void test_faults(void** state) {
   expect_op_fault("%0 = stablehlo.iota dim = 0 : tensor<4xf31>", "unknown element type 'f31'");
   expect_op_fault("%0 = stablehlo.iota dim = 0 : f32", "write tensor<f32>");
   expect_op_fault("%0 = stablehlo.iota dim = 0 : !foo", "unknown alias '!foo'");
-  expect_op_fault("%0 = stablehlo.iota dim = 0 {a = \"x} : tensor<4xf32>", "string without end");
+  expect_op_fault("%0 = stablehlo.iota dim = 0 {a = \"x} : tensor<4xf32>", "unterminated string");
   expect_op_fault("%0 = stablehlo.iota dim = 0 {a = #x} : tensor<4xf32>", "unknown alias '#x'");
-  expect_op_fault("return stablehlo.sine %arg0 : tensor<4xf32>", "behind the one that ends");
+  expect_op_fault("return stablehlo.sine %arg0 : tensor<4xf32>", "after the terminator");
   expect_op_fault("\x01", "unexpected character 0x01");
   expect_fault("module {", HLO_STATUS_INVALID_ARGUMENT,
                "t.mlir:1:9: error: expected '}', found the end of the text");
@@ -403,7 +403,7 @@ static void test_depth_is_bounded(void** state) {
   hlo_strbuf_deinit(&text);
 }
 
-// Aliases that name the one before twice stand for text of exponential size.
+// If each alias names the previous one twice, the text expands exponentially.
 static void test_alias_expansion_is_bounded(void** state) {
   (void)state;
   hlo_strbuf_t text = {0};
@@ -411,12 +411,11 @@ static void test_alias_expansion_is_bounded(void** state) {
   for (int i = 1; i < 100; ++i) {
     hlo_strbuf_printf(&text, "!t%d = tuple<!t%d, !t%d>\n", i, i - 1, i - 1);
   }
-  expect_fault(hlo_strbuf_text(&text), HLO_STATUS_INVALID_ARGUMENT, "aliases stand for more than");
+  expect_fault(hlo_strbuf_text(&text), HLO_STATUS_INVALID_ARGUMENT, "aliases expand to more than");
   hlo_strbuf_deinit(&text);
 }
 
-// Windows and padding of such sizes are refused by everything that reads programs, before anything
-// adds to them.
+// Every front end refuses windows and padding of such sizes, before later code adds to them.
 static void expect_refused(const char* text, const char* message) {
   hlo_module_t* module = NULL;
   hlo_status_t status = hlo_parse_module(text, strlen(text), "t.mlir", NULL, &module);
@@ -446,21 +445,23 @@ static void test_extreme_attributes(void** state) {
                       "%%0 = stablehlo.pad %%a, %%v, %s : (tensor<8xf32>, tensor<f32>) -> "
                       "tensor<7xf32>\nreturn %%0 : tensor<7xf32>\n}",
                       kPads[i]);
-    expect_refused(hlo_strbuf_text(&text),
-                   "2:6: error: stablehlo.pad: padding makes dimension 0 negative or overflow");
+    expect_refused(
+        hlo_strbuf_text(&text),
+        "2:6: error: stablehlo.pad: padding makes the size of dimension 0 negative or too large");
     hlo_strbuf_deinit(&text);
   }
   for (uint32_t i = 0; i < sizeof kWindows / sizeof *kWindows; ++i) {
     hlo_strbuf_t text = {0};
-    hlo_strbuf_printf(&text,
-                      "func.func @f(%%a: tensor<8xf32>, %%v: tensor<f32>) -> tensor<7xf32> {\n"
-                      "%%0 = \"stablehlo.reduce_window\"(%%a, %%v) ({\n"
-                      "^bb0(%%x: tensor<f32>, %%y: tensor<f32>):\n"
-                      "%%s = stablehlo.add %%x, %%y : tensor<f32>\n"
-                      "stablehlo.return %%s : tensor<f32>\n"
-                      "}) {window_dimensions = array<i64: 2>, %s} : (tensor<8xf32>, tensor<f32>) -> "
-                      "tensor<7xf32>\nreturn %%0 : tensor<7xf32>\n}",
-                      kWindows[i]);
+    hlo_strbuf_printf(
+        &text,
+        "func.func @f(%%a: tensor<8xf32>, %%v: tensor<f32>) -> tensor<7xf32> {\n"
+        "%%0 = \"stablehlo.reduce_window\"(%%a, %%v) ({\n"
+        "^bb0(%%x: tensor<f32>, %%y: tensor<f32>):\n"
+        "%%s = stablehlo.add %%x, %%y : tensor<f32>\n"
+        "stablehlo.return %%s : tensor<f32>\n"
+        "}) {window_dimensions = array<i64: 2>, %s} : (tensor<8xf32>, tensor<f32>) -> "
+        "tensor<7xf32>\nreturn %%0 : tensor<7xf32>\n}",
+        kWindows[i]);
     expect_refused(hlo_strbuf_text(&text), "a window overflows");
     hlo_strbuf_deinit(&text);
   }
@@ -503,7 +504,7 @@ static void test_embedded_text(void** state) {
   hlo_module_release(m);
 }
 
-static void digest(const char* text, uint64_t* out_words) {
+static void module_digest(const char* text, uint64_t* out_words) {
   hlo_diag_t diag;
   hlo_diag_init(&diag, "test", text, strlen(text));
   hlo_module_t* module = NULL;
@@ -516,10 +517,10 @@ static void digest(const char* text, uint64_t* out_words) {
   hlo_diag_deinit(&diag);
 }
 
-// Code is found again by digests: every element type, extent and rank has its own.
+// Compiled code is found by digests: each element type, extent and rank has its own.
 static void test_digests_tell_types_apart(void** state) {
   (void)state;
-  static const char* const types[] = {"5xui8", "5xi8",  "5xui16", "5xui32", "5xui64", "5xf16",
+  static const char* const types[] = {"5xui8",  "5xi8",  "5xui16", "5xui32", "5xui64", "5xf16",
                                       "5xbf16", "5xf32", "5xf64",  "5xi1",   "6xf32",  "5x1xf32"};
   enum { COUNT = sizeof types / sizeof types[0] };
   uint64_t digests[COUNT][3];
@@ -528,7 +529,7 @@ static void test_digests_tell_types_apart(void** state) {
     snprintf(text, sizeof text,
              "func.func @main(%%a: tensor<%s>) -> tensor<%s> { return %%a : tensor<%s> }", types[i],
              types[i], types[i]);
-    digest(text, digests[i]);
+    module_digest(text, digests[i]);
     for (int k = 0; k < i; ++k) {
       for (int w = 0; w < 3; ++w) assert_true(digests[i][w] != digests[k][w]);
     }
@@ -537,12 +538,18 @@ static void test_digests_tell_types_apart(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_pretty_forms),     cmocka_unit_test(test_other_spellings),
-      cmocka_unit_test(test_regions),          cmocka_unit_test(test_module_level),
-      cmocka_unit_test(test_generic_module),   cmocka_unit_test(test_locations),
-      cmocka_unit_test(test_faults),           cmocka_unit_test(test_goes_on_after_faults),
-      cmocka_unit_test(test_depth_is_bounded), cmocka_unit_test(test_alias_expansion_is_bounded),
-      cmocka_unit_test(test_memory_failures),  cmocka_unit_test(test_embedded_text),
+      cmocka_unit_test(test_pretty_forms),
+      cmocka_unit_test(test_other_spellings),
+      cmocka_unit_test(test_regions),
+      cmocka_unit_test(test_module_level),
+      cmocka_unit_test(test_generic_module),
+      cmocka_unit_test(test_locations),
+      cmocka_unit_test(test_faults),
+      cmocka_unit_test(test_goes_on_after_faults),
+      cmocka_unit_test(test_depth_is_bounded),
+      cmocka_unit_test(test_alias_expansion_is_bounded),
+      cmocka_unit_test(test_memory_failures),
+      cmocka_unit_test(test_embedded_text),
       cmocka_unit_test(test_digests_tell_types_apart),
       cmocka_unit_test(test_extreme_attributes),
   };

@@ -125,8 +125,8 @@ static bool parse_quant(hlo_parser_t* p, hlo_quant_t* quant) {
 
 // ---- Tensors
 
-// "2x?x" by characters: the lexer would take x4xf32 for a name. Leaves the element type as the
-// current token.
+// Parses "2x?x" character by character, because the lexer would read x4xf32 as a name. Leaves the
+// element type as the current token.
 static bool parse_dims(hlo_parser_t* p, hlo_type_t* type, int64_t dims[HLO_RANK_MAX]) {
   const char* c = p->token.start;
   if (hlo_at(p, '*')) return hlo_parse_fault(p, c, "unranked tensors are not supported");
@@ -180,7 +180,7 @@ static bool parse_element(hlo_parser_t* p, hlo_type_t* type, hlo_quant_t* quant)
   return hlo_parse_fault(p, at, "unknown element type '%.*s'", (int)p->token.length, at);
 }
 
-// The list in the text of a bounds encoding, "3, ?>", or NULL if it is another encoding.
+// Returns the list in the text of a bounds encoding, "3, ?>", or NULL for another encoding.
 static const char* bounds_list(const hlo_attr_t* attr) {
   static const char* const kForms[] = {"#stablehlo.bounds<", "#mhlo.bounds<",
                                        "#stablehlo.type_extensions<bounds = [",
@@ -204,7 +204,7 @@ static bool parse_bounds(hlo_parser_t* p, const char* at, const char* list, hlo_
     while (known && c[1] >= '0' && c[1] <= '9') ++c;
     if (count == type->rank ||
         (known && (!hlo_text_to_u64(start, c + 1, &value) || value > INT64_MAX))) {
-      return hlo_parse_fault(p, at, "bounds do not fit the tensor");
+      return hlo_parse_fault(p, at, "bounds do not match the tensor");
     }
     bounds[count++] = known ? (int64_t)value : HLO_DIM_DYNAMIC;
   }
@@ -312,7 +312,7 @@ static const hlo_type_t* parse_bang(hlo_parser_t* p) {
     return hlo_type_token(p->module);
   }
   if (hlo_text_same("!stablehlo.future", name, length)) return parse_group(p, true);
-  if (hlo_text_same("!quant.uniform", name, length)) {  // only to be named by an alias
+  if (hlo_text_same("!quant.uniform", name, length)) {  // only an alias may name it
     hlo_quant_t quant;
     if (!parse_quant(p, &quant)) return NULL;
     return hlo_type_intern(

@@ -9,7 +9,7 @@
 
 enum { LOC_DEPTH_MAX = 256 };
 
-// ---- Names. Values are numbered before anything is printed, in the order of the text.
+// ---- Names: values are numbered before anything is printed, in the order of the text
 
 static void name_value(hlo_printer_t* p, const hlo_value_t* value, uint32_t number, bool is_arg) {
   p->names[value->index] = (number << 1 | (is_arg ? 1 : 0)) + 1;
@@ -21,7 +21,8 @@ static void name_node(hlo_printer_t* p, const hlo_node_t* node) {
   if (node->result_count) name_value(p, &node->results[0], p->next_result++, false);
   if (!p->options.generic && hlo_reduce_is_compact(node)) return;
   uint32_t first_arg = p->next_arg;
-  bool shared = hlo_while_is_pretty(node);  // both regions of a while show one list of arguments
+  bool shared = hlo_while_is_pretty(node);  // both regions of a while share one printed list of
+                                            // arguments
   for (uint32_t r = 0; r < node->region_count; ++r) {
     uint32_t resume = p->next_arg;
     if (shared) p->next_arg = first_arg;
@@ -66,13 +67,13 @@ void hlo_print_newline(hlo_printer_t* p) {
   for (uint32_t i = 0; i < p->indent; ++i) hlo_strbuf_puts(p->out, "  ");
 }
 
-// ---- Locations: files in place, compound ones as aliases after the module
+// ---- Locations: files inline, compound ones as aliases after the module
 
 static bool is_compound(const hlo_loc_info_t* info) {
   return info->kind != HLO_LOC_UNKNOWN && info->kind != HLO_LOC_FILE;
 }
 
-// Gives aliases to a compound location and those inside it, children first.
+// Assigns aliases to a compound location and those inside it, children first.
 static void alias_loc(hlo_printer_t* p, hlo_loc_t loc, int depth) {
   const hlo_loc_info_t* info = &p->module->locs[loc];
   if (!is_compound(info) || p->loc_aliases[loc] || depth > LOC_DEPTH_MAX) return;
@@ -190,47 +191,48 @@ void hlo_print_struct(hlo_printer_t* p, const hlo_node_t* node, const hlo_struct
   hlo_strbuf_putc(p->out, '>');
 }
 
-// The place of each dimension: spatial number, or -1 and -2 for the letters. False if not a
-// permutation.
-static bool conv_part(const hlo_node_t* node, int part, int32_t places[HLO_RANK_MAX],
+// Computes the role of each dimension: its spatial number, or -1 and -2 for the letters. False if
+// the dimension numbers are not a permutation.
+static bool conv_part(const hlo_node_t* node, int part, int32_t roles[HLO_RANK_MAX],
                       uint32_t* out_rank) {
   uint32_t count;
   const int64_t* spatial = hlo_node_attr_ints(node, hlo_conv_parts[part].spatial_id, &count);
   if (!spatial || count > HLO_RANK_MAX - 2) return false;
   uint32_t rank = count + 2;
-  for (uint32_t i = 0; i < rank; ++i) places[i] = INT32_MIN;
+  for (uint32_t i = 0; i < rank; ++i) roles[i] = INT32_MIN;
   for (uint32_t i = 0; i < rank; ++i) {
-    int64_t place = i < count    ? spatial[i]
-                    : i == count ? hlo_node_attr_int(node, hlo_conv_parts[part].letter_ids[0], -1)
-                                 : hlo_node_attr_int(node, hlo_conv_parts[part].letter_ids[1], -1);
-    if (place < 0 || place >= rank || places[place] != INT32_MIN) return false;
-    places[place] = i < count ? (int32_t)i : i == count ? -1 : -2;
+    int64_t position = i < count ? spatial[i]
+                       : i == count
+                           ? hlo_node_attr_int(node, hlo_conv_parts[part].letter_ids[0], -1)
+                           : hlo_node_attr_int(node, hlo_conv_parts[part].letter_ids[1], -1);
+    if (position < 0 || position >= rank || roles[position] != INT32_MIN) return false;
+    roles[position] = i < count ? (int32_t)i : i == count ? -1 : -2;
   }
   *out_rank = rank;
   return true;
 }
 
 bool hlo_conv_dims_are_plain(const hlo_node_t* node) {
-  int32_t places[HLO_RANK_MAX];
+  int32_t roles[HLO_RANK_MAX];
   uint32_t rank;
   for (int part = 0; part < 3; ++part) {
-    if (!conv_part(node, part, places, &rank)) return false;
+    if (!conv_part(node, part, roles, &rank)) return false;
   }
   return true;
 }
 
 void hlo_print_conv_dims(const hlo_node_t* node, hlo_strbuf_t* out) {
   for (int part = 0; part < 3; ++part) {
-    int32_t places[HLO_RANK_MAX];
+    int32_t roles[HLO_RANK_MAX];
     uint32_t rank = 0;
-    if (!conv_part(node, part, places, &rank)) return;
+    if (!conv_part(node, part, roles, &rank)) return;
     hlo_strbuf_puts(out, part == 0 ? "[" : part == 1 ? "x[" : "->[");
     for (uint32_t i = 0; i < rank; ++i) {
       if (i) hlo_strbuf_puts(out, ", ");
-      if (places[i] >= 0) {
-        hlo_strbuf_printf(out, "%d", places[i]);
+      if (roles[i] >= 0) {
+        hlo_strbuf_printf(out, "%d", roles[i]);
       } else {
-        hlo_strbuf_putc(out, hlo_conv_parts[part].letters[-1 - places[i]]);
+        hlo_strbuf_putc(out, hlo_conv_parts[part].letters[-1 - roles[i]]);
       }
     }
     hlo_strbuf_putc(out, ']');
@@ -243,8 +245,8 @@ static void print_separator(hlo_printer_t* p, uint32_t* count) {
   if ((*count)++) hlo_strbuf_puts(p->out, ", ");
 }
 
-// "name = value, ..." of the op's own attributes (struct attributes regrouped) that are not in
-// `shown`; returns how many.
+// Prints "name = value, ..." of the op's own attributes (struct attributes regrouped) that are not
+// in `shown`; returns their number.
 static uint32_t print_op_attrs(hlo_printer_t* p, const hlo_node_t* node,
                                const hlo_attr_set_t* shown) {
   const hlo_op_info_t* info = hlo_op_info(node->op);
@@ -293,7 +295,7 @@ void hlo_print_attr_dict(hlo_printer_t* p, const hlo_node_t* node, const hlo_att
   count = print_extra(p, node->extra, count);
   if (count) {
     hlo_strbuf_putc(p->out, '}');
-  } else if (!p->out->failed) {  // nothing to show: take it back
+  } else if (!p->out->failed) {  // nothing was printed: drop the bracket
     p->out->length = start;
     p->out->data[start] = 0;
   }

@@ -7,9 +7,9 @@
 #include "ir/module.h"
 
 typedef struct hlo_print_options {
-  bool locations;               // trailing loc(...)
-  bool generic;                 // every op in generic form
-  int64_t elide_literals_above; // elements; 0: never elide (elided text cannot be parsed back)
+  bool locations;                // trailing loc(...)
+  bool generic;                  // every op in generic form
+  int64_t elide_literals_above;  // elements; 0: never elide (elided text cannot be parsed back)
 } hlo_print_options_t;
 
 void hlo_print_module(const hlo_module_t* module, const hlo_print_options_t* options,
@@ -18,11 +18,11 @@ void hlo_print_node(const hlo_module_t* module, const hlo_node_t* node,
                     const hlo_print_options_t* options, hlo_strbuf_t* out);
 void hlo_print_type(const hlo_type_t* type, hlo_strbuf_t* out);
 void hlo_print_attr(const hlo_attr_t* attr, hlo_strbuf_t* out);
-/// Elements of a literal as `dense<...>` content.
+/// Prints the elements of a literal as `dense<...>` content.
 void hlo_print_literal(const hlo_literal_t* literal, hlo_strbuf_t* out);
 
-/// Numbers are written and read in the C locale whatever the caller's; undo with
-/// hlo_text_locale_end().
+/// Switches to the C locale, in which numbers are printed and parsed, whatever the caller's locale;
+/// undo with hlo_text_locale_end().
 void* hlo_text_locale_begin(void);
 void hlo_text_locale_end(void* previous);
 

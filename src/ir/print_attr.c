@@ -5,7 +5,7 @@
 
 #include "ir/print_impl.h"
 
-enum { HEX_ABOVE_ELEMENTS = 100 };  // where MLIR too turns to hex strings
+enum { HEX_ABOVE_ELEMENTS = 100 };  // MLIR also switches to hex strings there
 
 // ---- Literals
 
@@ -32,7 +32,8 @@ static void print_element(const hlo_literal_t* literal, int64_t i, hlo_strbuf_t*
   }
 }
 
-// Whether all elements have the same bytes, stored as a splat or not: the text must not tell.
+// Returns true if all elements have the same bytes. The text must not depend on whether they are
+// stored as a splat.
 static bool all_equal(const hlo_literal_t* literal) {
   if (literal->is_splat || literal->element_count <= 1) return true;
   size_t width = hlo_dtype_size_bytes(literal->dtype);
@@ -118,7 +119,7 @@ static void print_int_array(const hlo_attr_t* attr, hlo_strbuf_t* out) {
   hlo_strbuf_putc(out, '>');
 }
 
-// dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>; a vector when `matrix` is false.
+// Prints dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>; a vector if `matrix` is false.
 static void print_int_tensor(const hlo_attr_t* attr, bool matrix, hlo_strbuf_t* out) {
   hlo_strbuf_puts(out, "dense<");
   if (attr->count) {
@@ -259,7 +260,7 @@ static void print_accuracy(const hlo_attr_t* attr, hlo_strbuf_t* out) {
   hlo_strbuf_putc(out, '>');
 }
 
-// Enums and arrays of them in the dialect of the op: CHLO has its own copies.
+// Prints enums and arrays of enums in the dialect of the op: CHLO has its own copies.
 static void print_enums(const hlo_attr_t* attr, hlo_op_t op, hlo_strbuf_t* out) {
   const char* dialect = strncmp(hlo_op_info(op)->name, "chlo.", 5) == 0 ? "chlo" : "stablehlo";
   if (attr->kind == HLO_ATTR_KIND_ENUM) {

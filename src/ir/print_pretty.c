@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pretty forms of ops: runs the rows of asm.def over nodes. A node that does not fit its row (an
-// odd attribute, more results, ...) is left to the generic form.
+// Pretty forms of ops: interprets the rows of asm.def to print nodes. A node that does not match
+// its row (an unusual attribute, more results, ...) is printed in generic form.
 #include <inttypes.h>
 #include <string.h>
 
@@ -51,7 +51,8 @@ static void print_result(hlo_printer_t* p, const hlo_node_t* node) {
   hlo_print_type(node->results[0].type, p->out);
 }
 
-// Parts of a complex result: the operands of stablehlo.complex.
+// Returns true if `real` is the type of the parts of `complex`, as for the operands of
+// stablehlo.complex.
 static bool is_real_of(const hlo_type_t* real, const hlo_type_t* complex) {
   if (real->kind != complex->kind || real->rank != complex->rank || real->quant ||
       real->dtype != hlo_dtype_info(complex->dtype)->part || real->encoding != complex->encoding ||
@@ -99,7 +100,7 @@ static bool check_tuple(const hlo_node_t* node) {
   return true;
 }
 
-// The type is that of the attribute `value`, which carries it: no text.
+// Needs no text: the attribute `value` carries the type.
 static bool check_value(const hlo_node_t* node) {
   const hlo_attr_t* value = hlo_node_attr(node, HLO_ATTR_value);
   if (!value || value->kind != HLO_ATTR_KIND_LITERAL) return false;
@@ -165,7 +166,7 @@ static const part_t kTypeRules[] = {
     {NULL, NULL, NULL},
 };
 
-// ---- Notations with code of their own
+// ---- Notations with their own code
 
 static bool is_dims(const hlo_attr_t* attr) {
   return attr && attr->kind == HLO_ATTR_KIND_INTS && attr->rows == 0 && attr->cols == 0 &&
@@ -487,8 +488,8 @@ static void print_scan(hlo_printer_t* p, const hlo_node_t* node) {
 
 // ---- Shardy
 
-// The text of an OPAQUE attribute after `prefix`, without its last `drop` characters; NULL if it is
-// something else.
+// Returns the text of an OPAQUE attribute after `prefix`, without its last `drop` characters; NULL
+// for any other attribute.
 static const char* opaque_after(const hlo_attr_t* attr, const char* prefix, size_t drop,
                                 size_t* out_length) {
   size_t length = strlen(prefix);
@@ -589,7 +590,7 @@ static const part_t kNotations[] = {
     {NULL, NULL, NULL},
 };
 
-// Attributes that a notation shows: "@" leaves them out.
+// Attributes that a notation prints, so that "@" omits them.
 static const struct {
   const char* notation;
   hlo_attr_id_t first, last;  // first and last field, or the struct's name
@@ -718,7 +719,7 @@ static bool check_word(walk_t* w, const char* word, size_t length) {
   }
 }
 
-// Nodes with regions are pretty only through a notation that takes the whole form.
+// Nodes with regions are pretty only through a notation that covers the whole form.
 static bool check_form(walk_t* w, const char* form) {
   if (w->node->region_count && form[0] != '!') return false;
   const char* word;

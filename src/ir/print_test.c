@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests of the printer on modules built by hand; parse_test.c covers the round trip.
+// Tests of the printer on modules built with the builders; parse_test.c covers the round trip.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -101,7 +101,7 @@ static void test_literals(void** state) {
   expect_literal(HLO_DTYPE_F8E4M3FN, 0, NULL, (uint8_t[]){0x38}, "1.000000e+00");
 }
 
-static hlo_node_t* append(hlo_region_t* region, const hlo_node_spec_t* spec) {
+static hlo_node_t* append_node(hlo_region_t* region, const hlo_node_spec_t* spec) {
   hlo_node_t* node = hlo_node_create(region->module, spec);
   hlo_region_append(region, node);
   return node;
@@ -117,21 +117,21 @@ static void test_module(void** state) {
   hlo_loc_t name = hlo_module_loc(
       m, &(hlo_loc_info_t){
              .kind = HLO_LOC_NAME, .text = "sum", .child_count = 1, .children = &f->loc});
-  hlo_node_t* sum = append(f->body, &(hlo_node_spec_t){.op = HLO_OP_add,
-                                                       .loc = name,
-                                                       .operand_count = 2,
-                                                       .operands = f->body->args,
-                                                       .result_count = 1,
-                                                       .result_types = both});
+  hlo_node_t* sum = append_node(f->body, &(hlo_node_spec_t){.op = HLO_OP_add,
+                                                            .loc = name,
+                                                            .operand_count = 2,
+                                                            .operands = f->body->args,
+                                                            .result_count = 1,
+                                                            .result_types = both});
   hlo_value_t* operands[] = {&sum->results[0], f->body->args[1]};
-  hlo_node_t* odd = append(f->body, &(hlo_node_spec_t){.op = HLO_OP_add,
-                                                       .operand_count = 2,
-                                                       .operands = operands,
-                                                       .result_count = 2,
-                                                       .result_types = both});
+  hlo_node_t* odd = append_node(f->body, &(hlo_node_spec_t){.op = HLO_OP_add,
+                                                            .operand_count = 2,
+                                                            .operands = operands,
+                                                            .result_count = 2,
+                                                            .result_types = both});
   operands[0] = &odd->results[1];
-  append(f->body,
-         &(hlo_node_spec_t){.op = HLO_OP_func_return, .operand_count = 1, .operands = operands});
+  append_node(f->body, &(hlo_node_spec_t){
+                           .op = HLO_OP_func_return, .operand_count = 1, .operands = operands});
   hlo_strbuf_t out = {0};
   hlo_print_module(m, NULL, &out);
   assert_string_equal(hlo_strbuf_text(&out),

@@ -69,7 +69,8 @@ void hlo_print_int_list(hlo_strbuf_t* out, const int64_t* values, uint32_t count
   }
 }
 
-// Few digits where they give the value back, else as many as the format can need, else its bits.
+// Prints few digits if they determine the value, else as many as the format can need, else the
+// bits.
 void hlo_print_float(hlo_strbuf_t* out, hlo_dtype_t dtype, const void* element) {
   size_t width = hlo_dtype_size_bytes(dtype);
   double value = hlo_dtype_load_double(dtype, element);

@@ -11,45 +11,38 @@ hlo_group_strategy_t hlo_group_strategy(const hlo_node_t* node) {
     case HLO_OP_collective_broadcast:
     case HLO_OP_collective_permute:
       return has_channel ? HLO_GROUP_CROSS_PARTITION : HLO_GROUP_CROSS_REPLICA;
-    case HLO_OP_cross_replica_sum:
-      return HLO_GROUP_CROSS_REPLICA;
-    default:
-      break;
+    case HLO_OP_cross_replica_sum: return HLO_GROUP_CROSS_REPLICA;
+    default: break;
   }
   if (!has_channel) return HLO_GROUP_CROSS_REPLICA;
-  return hlo_node_attr(node, HLO_ATTR_use_global_device_ids) ? HLO_GROUP_FLATTENED_IDS
-                                                             : HLO_GROUP_CROSS_REPLICA_AND_PARTITION;
+  return hlo_node_attr(node, HLO_ATTR_use_global_device_ids)
+             ? HLO_GROUP_FLATTENED_IDS
+             : HLO_GROUP_CROSS_REPLICA_AND_PARTITION;
 }
 
 typedef struct grid {
   uint32_t replica_count, partition_count;
-  uint32_t replica, partition;  // of the process asked about
+  uint32_t replica, partition;  // of the process whose group is computed
 } grid_t;
 
-// How many ids there are, and the one of the process, in the terms of a strategy.
+// Returns the number of ids under a strategy.
 static uint32_t id_count(hlo_group_strategy_t strategy, const grid_t* grid) {
   switch (strategy) {
-    case HLO_GROUP_CROSS_PARTITION:
-      return grid->partition_count;
-    case HLO_GROUP_FLATTENED_IDS:
-      return grid->replica_count * grid->partition_count;
-    default:
-      return grid->replica_count;
+    case HLO_GROUP_CROSS_PARTITION: return grid->partition_count;
+    case HLO_GROUP_FLATTENED_IDS: return grid->replica_count * grid->partition_count;
+    default: return grid->replica_count;
   }
 }
 
 static uint32_t own_id(hlo_group_strategy_t strategy, const grid_t* grid) {
   switch (strategy) {
-    case HLO_GROUP_CROSS_PARTITION:
-      return grid->partition;
-    case HLO_GROUP_FLATTENED_IDS:
-      return grid->replica * grid->partition_count + grid->partition;
-    default:
-      return grid->replica;
+    case HLO_GROUP_CROSS_PARTITION: return grid->partition;
+    case HLO_GROUP_FLATTENED_IDS: return grid->replica * grid->partition_count + grid->partition;
+    default: return grid->replica;
   }
 }
 
-// One id of a row stands for these processes.
+// Adds the processes that one id of a row denotes.
 static void add_members(hlo_group_strategy_t strategy, const grid_t* grid, uint32_t id,
                         uint32_t row_length, uint32_t row_index, uint32_t* members) {
   switch (strategy) {
@@ -59,9 +52,7 @@ static void add_members(hlo_group_strategy_t strategy, const grid_t* grid, uint3
     case HLO_GROUP_CROSS_PARTITION:
       members[row_index] = grid->replica * grid->partition_count + id;
       return;
-    case HLO_GROUP_FLATTENED_IDS:
-      members[row_index] = id;
-      return;
+    case HLO_GROUP_FLATTENED_IDS: members[row_index] = id; return;
     case HLO_GROUP_CROSS_REPLICA_AND_PARTITION:
       for (uint32_t p = 0; p < grid->partition_count; ++p) {
         members[p * row_length + row_index] = id * grid->partition_count + p;
@@ -83,11 +74,11 @@ hlo_status_t hlo_group_members(const hlo_node_t* node, hlo_group_strategy_t stra
   grid_t grid = {replica_count, partition_count, process / partition_count,
                  process % partition_count};
   uint32_t ids = id_count(strategy, &grid);
-  uint32_t factor =
-      strategy == HLO_GROUP_CROSS_REPLICA_AND_PARTITION ? partition_count : 1;
+  uint32_t factor = strategy == HLO_GROUP_CROSS_REPLICA_AND_PARTITION ? partition_count : 1;
   *out_count = 0;
   if (groups && groups->kind != HLO_ATTR_KIND_INTS) {
-    return hlo_node_error(node, HLO_STATUS_UNIMPLEMENTED, "replica_groups over mesh axes");
+    return hlo_node_error(node, HLO_STATUS_UNIMPLEMENTED,
+                          "replica_groups over mesh axes are not supported");
   }
   if (!groups || groups->count == 0) {
     for (uint32_t i = 0; i < ids; ++i) add_members(strategy, &grid, i, ids, i, members);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which processes take part in a collective: the four strategies of StableHLO.
+// The processes that participate in a collective: the four strategies of StableHLO.
 #ifndef HLO_IR_PROCESS_GROUPS_H_
 #define HLO_IR_PROCESS_GROUPS_H_
 
@@ -12,14 +12,14 @@ typedef enum hlo_group_strategy {
   HLO_GROUP_FLATTENED_IDS,
 } hlo_group_strategy_t;
 
-/// The strategy that the op's channel and use_global_device_ids ask for.
+/// Returns the strategy that the op's channel and use_global_device_ids select.
 hlo_group_strategy_t hlo_group_strategy(const hlo_node_t* node);
 
-/// The members, in order, of the group that `process` (replica * partition_count + partition) is
-/// in. `groups` is a matrix of ids, -1 filling short rows; without rows all processes are one group
-/// (per partition or replica, as the strategy says). *out_count is 0 if the process is in no group.
-/// members: room for replica_count * partition_count.
-/// errors: INVALID_ARGUMENT (ids out of range, more members than processes)
+/// Lists, in order, the members of the group of `process` (replica * partition_count + partition).
+/// `groups` is a matrix of ids, with -1 after the end of short rows; without rows, all processes
+/// form one group (per partition or replica, as the strategy says). *out_count is 0 if the process
+/// is in no group. `members` has room for replica_count * partition_count.
+/// errors : INVALID_ARGUMENT (ids out of range, more members than processes)
 hlo_status_t hlo_group_members(const hlo_node_t* node, hlo_group_strategy_t strategy,
                                const hlo_attr_t* groups, uint32_t replica_count,
                                uint32_t partition_count, uint32_t process, uint32_t* members,

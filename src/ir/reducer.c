@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the bodies of reductions do (see reducer.h).
+// Recognition of reducer bodies (see reducer.h).
 #include "ir/reducer.h"
 
 hlo_op_t hlo_reduce_op(const hlo_node_t* node, uint32_t result) {
@@ -23,24 +23,22 @@ static bool is_compare(const hlo_value_t* value, int64_t direction, const hlo_va
          hlo_node_attr_int(node, HLO_ATTR_comparison_direction, -1) == direction;
 }
 
-// `value` is a or b (in this order of operands).
-static bool is_binary(const hlo_value_t* value, hlo_op_t op, const hlo_value_t** a,
-                      const hlo_value_t** b) {
+// Matches `op` and gives its operands in order.
+static bool match_binary(const hlo_value_t* value, hlo_op_t op, const hlo_value_t** a,
+                         const hlo_value_t** b) {
   if (!value->def || value->def->op != op) return false;
   *a = hlo_node_operand(value->def, 0);
   *b = hlo_node_operand(value->def, 1);
   return true;
 }
 
-static bool is_selection(const hlo_value_t* value, const hlo_value_t** condition,
+static bool match_select(const hlo_value_t* value, const hlo_value_t** condition,
                          const hlo_value_t* x, const hlo_value_t* y) {
   if (!value->def || value->def->op != HLO_OP_select) return false;
   *condition = hlo_node_operand(value->def, 0);
   return hlo_node_operand(value->def, 1) == x && hlo_node_operand(value->def, 2) == y;
 }
 
-// The body that frameworks emit for argmax and argmin: the better value (NaN is best), of equal
-// ones that with the smaller index; so the order of combination does not matter.
 hlo_op_t hlo_reduce_arg_op(const hlo_node_t* node) {
   const hlo_region_t* body = node->op == HLO_OP_reduce ? node->regions[0] : NULL;
   const hlo_node_t* end = body ? hlo_region_terminator(body) : NULL;
@@ -50,20 +48,20 @@ hlo_op_t hlo_reduce_arg_op(const hlo_node_t* node) {
   }
   const hlo_value_t *x = body->args[0], *i = body->args[1], *y = body->args[2], *j = body->args[3];
   const hlo_value_t *pick, *pick_index, *better, *again, *tie, *is_equal, *is_first;
-  if (!is_selection(hlo_node_operand(end, 0), &pick, x, y) ||
-      !is_selection(hlo_node_operand(end, 1), &pick_index, i, j) ||
-      !is_binary(pick_index, HLO_OP_or, &again, &tie) || again != pick ||
-      !is_binary(tie, HLO_OP_and, &is_equal, &is_first) ||
+  if (!match_select(hlo_node_operand(end, 0), &pick, x, y) ||
+      !match_select(hlo_node_operand(end, 1), &pick_index, i, j) ||
+      !match_binary(pick_index, HLO_OP_or, &again, &tie) || again != pick ||
+      !match_binary(tie, HLO_OP_and, &is_equal, &is_first) ||
       !is_compare(is_equal, HLO_COMPARISON_DIRECTION_EQ, x, y) ||
       !is_compare(is_first, HLO_COMPARISON_DIRECTION_LT, i, j)) {
     return HLO_OP_COUNT;
   }
   const hlo_value_t* is_nan;
   better = pick;
-  if (is_binary(pick, HLO_OP_or, &better, &is_nan)) {
+  if (match_binary(pick, HLO_OP_or, &better, &is_nan)) {
     if (!is_compare(is_nan, HLO_COMPARISON_DIRECTION_NE, x, x)) return HLO_OP_COUNT;
   } else if (hlo_dtype_is_float(node->results[0].type->dtype)) {
-    return HLO_OP_COUNT;  // what NaN does depends on the order
+    return HLO_OP_COUNT;  // the effect of NaN depends on the order
   }
   if (is_compare(better, HLO_COMPARISON_DIRECTION_GT, x, y)) return HLO_OP_maximum;
   if (is_compare(better, HLO_COMPARISON_DIRECTION_LT, x, y)) return HLO_OP_minimum;

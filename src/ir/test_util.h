@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests of what works on modules: modules written as text.
+// Test helper: modules written as text.
 #ifndef HLO_IR_TEST_UTIL_H_
 #define HLO_IR_TEST_UTIL_H_
 
@@ -9,7 +9,8 @@
 #include "ir/infer.h"
 #include "ir/parse.h"
 
-/// The module that `text` is, verified. owner: the caller; text that is no module fails the test.
+/// Parses and verifies a module; a fault fails the test.
+/// owner  : the caller
 static inline hlo_module_t* parse(const char* text) {
   hlo_diag_t diag;
   hlo_module_t* module = NULL;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mutations of program text for fuzzers: whole tokens and lines change, so that most results still
-// parse and reach the verifier and what runs behind it.
+// Mutations of program text for fuzzers: they change whole tokens and lines, so that most results
+// still parse and reach the verifier and the code after it.
 #include <ctype.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,8 +36,7 @@ static text_span_t line_at(const uint8_t* data, size_t size, size_t pos) {
   return line;
 }
 
-// Replaces a span by other bytes (none of them in `data`); the size is unchanged if they do not
-// fit.
+// Replaces a span by bytes from outside `data`; leaves the size unchanged if they do not fit.
 static size_t replace_span(uint8_t* data, size_t size, size_t max_size, text_span_t span,
                            const void* bytes, size_t count) {
   size_t new_size = size - (span.end - span.begin) + count;
@@ -47,7 +46,7 @@ static size_t replace_span(uint8_t* data, size_t size, size_t max_size, text_spa
   return new_size;
 }
 
-// Puts a number in the place of the digits at or behind `pos`.
+// Replaces the first digits at or after `pos` by a number.
 static size_t change_number(uint8_t* data, size_t size, size_t max_size, size_t pos,
                             uint64_t* random) {
   static const char* const kNumbers[] = {"0",
@@ -91,10 +90,10 @@ static size_t mutate_text(uint8_t* data, size_t size, size_t max_size, unsigned 
   switch (kind) {
     case 1:
     case 2: return change_number(data, size, max_size, to, &random);
-    case 3:  // another token in its place
-    case 4:  // another line in its place
+    case 3:  // replace it by another token
+    case 4:  // replace it by another line
       return replace_span(data, size, max_size, target, piece, count);
-    case 5:  // a token, or a line, once more
+    case 5:  // duplicate a token or a line
     case 6:
       target.end = target.begin;
       return replace_span(data, size, max_size, target, piece, count);

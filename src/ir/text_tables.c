@@ -84,14 +84,14 @@ static const hlo_struct_attr_t kStructs[] = {
 #undef ROW
 enum { STRUCT_COUNT = sizeof kStructs / sizeof *kStructs };
 
-// An op has a struct if it has the first field, and lives in the struct's dialect.
+// An op has a struct if it has the first field and belongs to the struct's dialect.
 static bool op_has(hlo_op_t op, const hlo_struct_attr_t* info) {
   const char* dot = strchr(info->mnemonic, '.');
   return hlo_op_attr_slot(op, info->fields[0].id) >= 0 &&
          strncmp(hlo_op_info(op)->name, info->mnemonic, (size_t)(dot - info->mnemonic) + 1) == 0;
 }
 
-// The i-th struct attribute of an op, or NULL.
+// Returns the i-th struct attribute of an op, or NULL.
 static const hlo_struct_attr_t* op_struct(hlo_op_t op, unsigned i) {
   for (unsigned k = 0; k < STRUCT_COUNT; ++k) {
     if (op_has(op, &kStructs[k]) && i-- == 0) return &kStructs[k];

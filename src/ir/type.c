@@ -82,7 +82,7 @@ static const int64_t* copy_ints(hlo_arena_t* arena, uint32_t count, const int64_
   return copy;
 }
 
-// The parts of `fields` may live on the caller's stack: a new entry copies them into the arena.
+// The arrays of `fields` may be on the caller's stack, so a new entry copies them into the arena.
 static hlo_type_t* copy_type(hlo_arena_t* arena, const hlo_type_t* fields) {
   hlo_type_t* type = hlo_arena_alloc(arena, sizeof *type);
   if (!type) return NULL;
@@ -104,7 +104,7 @@ static bool type_matches(const void* entry, const void* key) {
 }
 
 const hlo_type_t* hlo_type_intern(hlo_module_t* module, const hlo_type_t* fields) {
-  if (fields->rank > HLO_RANK_MAX) {  // readers say so with a place; here it only must not pass
+  if (fields->rank > HLO_RANK_MAX) {  // readers report it with a location; this is the last check
     module->arena.failed = true;
     return NULL;
   }
@@ -112,7 +112,7 @@ const hlo_type_t* hlo_type_intern(hlo_module_t* module, const hlo_type_t* fields
     if (!fields->elements[i]) return NULL;
   }
   hlo_type_t key = *fields;
-  if (key.bounds) {  // all unknown: the same as none
+  if (key.bounds) {  // bounds that are all unknown count as absent
     bool any = false;
     for (uint32_t i = 0; i < key.rank; ++i) any |= key.bounds[i] != HLO_DIM_DYNAMIC;
     if (!any) key.bounds = NULL;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The verifier: rules that hold for every op by its table row, then hlo_verify_<op>() for the rest.
+// The verifier: the generic rules of every op's table row, then the rules of hlo_verify_<op>().
 #include <stdio.h>
 #include <string.h>
 
@@ -13,11 +13,11 @@ void hlo_verify_fault(hlo_verify_t* verify, const hlo_node_t* node, const char* 
   va_start(args, format);
   vsnprintf(message, sizeof message, format, args);
   va_end(args);
-  hlo_strbuf_t place = {0};
-  hlo_loc_format(verify->module, node->loc, &place);
-  hlo_diag_error_at(verify->diag, hlo_strbuf_text(&place), "%s: %s", hlo_op_info(node->op)->name,
+  hlo_strbuf_t location = {0};
+  hlo_loc_format(verify->module, node->loc, &location);
+  hlo_diag_error_at(verify->diag, hlo_strbuf_text(&location), "%s: %s", hlo_op_info(node->op)->name,
                     message);
-  hlo_strbuf_deinit(&place);
+  hlo_strbuf_deinit(&location);
 }
 
 // ---- attributes by form
@@ -39,22 +39,28 @@ static bool is_array_of(const hlo_attr_t* attr, bool (*item)(const hlo_attr_t* i
   return true;
 }
 
-static bool is_symbol(const hlo_attr_t* item) { return item->kind == HLO_ATTR_KIND_SYMBOL; }
-static bool is_layout(const hlo_attr_t* item) { return item->kind == HLO_ATTR_KIND_INTS; }
-static bool is_precision(const hlo_attr_t* item) { return is_enum(item, HLO_ENUM_PRECISION); }
+static bool is_symbol(const hlo_attr_t* item) {
+  return item->kind == HLO_ATTR_KIND_SYMBOL;
+}
+static bool is_layout(const hlo_attr_t* item) {
+  return item->kind == HLO_ATTR_KIND_INTS;
+}
+static bool is_precision(const hlo_attr_t* item) {
+  return is_enum(item, HLO_ENUM_PRECISION);
+}
 
 static bool has_form(const hlo_attr_t* attr, hlo_attr_form_t form) {
   switch (form) {
     case HLO_ATTR_FORM_I64:
     case HLO_ATTR_FORM_U64:
-    case HLO_ATTR_FORM_I32: return attr->kind == HLO_ATTR_KIND_INT ||
-                                   is_enum(attr, HLO_ENUM_CUSTOM_CALL_API_VERSION);
+    case HLO_ATTR_FORM_I32:
+      return attr->kind == HLO_ATTR_KIND_INT || is_enum(attr, HLO_ENUM_CUSTOM_CALL_API_VERSION);
     case HLO_ATTR_FORM_BOOL: return attr->kind == HLO_ATTR_KIND_BOOL;
     case HLO_ATTR_FORM_F32: return attr->kind == HLO_ATTR_KIND_FLOAT;
     case HLO_ATTR_FORM_STRING: return attr->kind == HLO_ATTR_KIND_STRING;
     case HLO_ATTR_FORM_SYMBOL: return attr->kind == HLO_ATTR_KIND_SYMBOL;
     case HLO_ATTR_FORM_SYMBOLS: return is_array_of(attr, is_symbol);
-    case HLO_ATTR_FORM_TYPE:  // tf32 is no element type: text
+    case HLO_ATTR_FORM_TYPE:  // tf32 is text, not an element type
       return attr->kind == HLO_ATTR_KIND_TYPE || attr->kind == HLO_ATTR_KIND_OPAQUE;
     case HLO_ATTR_FORM_UNIT:
       return attr->kind == HLO_ATTR_KIND_UNIT || attr->kind == HLO_ATTR_KIND_BOOL;
@@ -121,7 +127,7 @@ static bool verify_arity(hlo_verify_t* verify, const hlo_node_t* node) {
                      variadic ? "at least " : "", fixed);
     ok = false;
   } else if (info->operand_count && !hlo_node_operand_segment(node, 0, &first, &count)) {
-    hlo_verify_fault(verify, node, "%u operands do not divide into its groups",
+    hlo_verify_fault(verify, node, "%u operands do not divide into the op's operand groups",
                      node->operand_count);
     ok = false;
   }
@@ -143,12 +149,12 @@ static bool verify_arity(hlo_verify_t* verify, const hlo_node_t* node) {
 
 typedef void (*verifier_t)(hlo_verify_t* verify, const hlo_node_t* node);
 
-// Results of SAME and CUSTOM ops must be what inference says.
+// Results of SAME and CUSTOM ops must agree with inference.
 static void verify_inferred(hlo_verify_t* verify, const hlo_node_t* node) {
   enum { FEW = 8 };
   const hlo_type_t* few[FEW];
   uint32_t count = 0;
-  hlo_module_t* module = (hlo_module_t*)verify->module;  // inference interns types, nothing else
+  hlo_module_t* module = (hlo_module_t*)verify->module;  // inference only interns types
   const hlo_type_t** types = few;
   if (node->result_count > FEW) {
     types = hlo_mem_alloc(node->result_count * sizeof *types);
@@ -160,15 +166,15 @@ static void verify_inferred(hlo_verify_t* verify, const hlo_node_t* node) {
     hlo_verify_fault(verify, node, "%s", hlo_status_message(status));
     hlo_status_release(status);
   } else if (count != node->result_count) {
-    hlo_verify_fault(verify, node, "has %u results, its operands give %u", node->result_count,
-                     count);
+    hlo_verify_fault(verify, node, "has %u results, but its operands determine %u",
+                     node->result_count, count);
   }
   for (uint32_t i = 0; i < count && i < node->result_count; ++i) {
     if (hlo_types_compatible(types[i], node->results[i].type)) continue;
     hlo_strbuf_t want = {0}, found = {0};
     hlo_print_type(types[i], &want);
     hlo_print_type(node->results[i].type, &found);
-    hlo_verify_fault(verify, node, "result %u is %s, its operands give %s", i,
+    hlo_verify_fault(verify, node, "result %u is %s, but its operands determine %s", i,
                      hlo_strbuf_text(&found), hlo_strbuf_text(&want));
     hlo_strbuf_deinit(&want);
     hlo_strbuf_deinit(&found);
@@ -190,8 +196,7 @@ static const verifier_t kVerifiers[] = {
 bool hlo_node_is_valid(const hlo_node_t* node) {
   hlo_diag_t diag;
   hlo_diag_init(&diag, NULL, NULL, 0);
-  hlo_verify_t verify = {
-      .module = node->parent->module, .func = node->parent->func, .diag = &diag};
+  hlo_verify_t verify = {.module = node->parent->module, .func = node->parent->func, .diag = &diag};
   bool is_valid = verify_arity(&verify, node) && verify_attrs(&verify, node);
   if (is_valid) kVerifiers[node->op](&verify, node);
   is_valid = is_valid && diag.error_count == 0;
@@ -199,8 +204,7 @@ bool hlo_node_is_valid(const hlo_node_t* node) {
   return is_valid;
 }
 
-// ---- order of definitions: `defined` marks values whose definition has been passed
-// and is in scope
+// ---- order of definitions: `defined` marks the values that are defined and in scope
 
 typedef struct scope {
   hlo_verify_t* verify;
@@ -226,7 +230,7 @@ static void verify_node(scope_t* scope, const hlo_node_t* node) {
   ok = verify_attrs(scope->verify, node) && ok;
   uint32_t errors = scope->verify->diag->error_count;
   for (uint32_t i = 0; i < node->region_count; ++i) verify_region(scope, node->regions[i]);
-  // Rules of the op itself may rely on all that was checked so far, its regions included.
+  // The op's own rules may rely on all earlier checks, including those of its regions.
   if (ok && scope->verify->diag->error_count == errors) {
     kVerifiers[node->op](scope->verify, node);
   }
@@ -243,7 +247,7 @@ static void verify_region(scope_t* scope, const hlo_region_t* region) {
   if (region->parent && region->first && !hlo_region_terminator(region)) {
     hlo_verify_fault(scope->verify, region->parent, "a region does not end in a return");
   }
-  // Out of scope again: siblings must not see these values.
+  // These values leave their scope: later regions must not use them.
   for (uint32_t i = 0; i < region->arg_count; ++i) scope->defined[region->args[i]->index] = 0;
   for (const hlo_node_t* node = region->first; node; node = node->next) {
     for (uint32_t i = 0; i < node->result_count; ++i) scope->defined[node->results[i].index] = 0;
@@ -253,10 +257,11 @@ static void verify_region(scope_t* scope, const hlo_region_t* region) {
 // ---- functions
 
 static void func_fault(hlo_verify_t* verify, const hlo_func_t* func, const char* message) {
-  hlo_strbuf_t place = {0};
-  hlo_loc_format(verify->module, func->loc, &place);
-  hlo_diag_error_at(verify->diag, hlo_strbuf_text(&place), "function @%s: %s", func->name, message);
-  hlo_strbuf_deinit(&place);
+  hlo_strbuf_t location = {0};
+  hlo_loc_format(verify->module, func->loc, &location);
+  hlo_diag_error_at(verify->diag, hlo_strbuf_text(&location), "function @%s: %s", func->name,
+                    message);
+  hlo_strbuf_deinit(&location);
 }
 
 static void verify_signature(hlo_verify_t* verify, const hlo_func_t* func) {
@@ -274,14 +279,14 @@ static void verify_signature(hlo_verify_t* verify, const hlo_func_t* func) {
   }
   for (uint32_t i = 0; i < results; ++i) {
     if (hlo_node_operand_type(end, i) != type->elements[type->input_count + i]) {
-      hlo_verify_fault(verify, end, "value %u is not of the function's result type", i);
+      hlo_verify_fault(verify, end, "value %u does not have the function's result type", i);
     }
   }
 }
 
 static void verify_func(scope_t* scope, const hlo_func_t* func) {
   if (hlo_module_find_func(scope->verify->module, func->name) != func) {
-    func_fault(scope->verify, func, "the name is taken by another function");
+    func_fault(scope->verify, func, "another function has the same name");
   }
   if (!func->body) return;
   scope->verify->func = func;

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules of control flow, calls, foreign calls, asynchronous ops and the test dialects.
+// Rules of control flow, calls, custom calls, asynchronous ops and the test dialects.
 #include <string.h>
 
 #include "ir/infer_impl.h"
 #include "ir/verify_impl.h"
 
-// What a list of types is compared with: values returned by a region, or arguments of one.
-static void compare(hlo_verify_t* verify, const hlo_node_t* node, const char* what, uint32_t i,
-                    const hlo_type_t* a, const hlo_type_t* b) {
+// Compares the type of value `i` of `what`, such as "a branch's value", with the expected type.
+static void verify_type(hlo_verify_t* verify, const hlo_node_t* node, const char* what, uint32_t i,
+                        const hlo_type_t* a, const hlo_type_t* b) {
   if (!hlo_types_compatible(a, b)) {
-    hlo_verify_fault(verify, node, "%s %u is not of the expected type", what, i);
+    hlo_verify_fault(verify, node, "%s %u does not have the expected type", what, i);
   }
 }
 
-// The region returns the node's results.
-static void verify_branch(hlo_verify_t* verify, const hlo_node_t* node, const hlo_region_t* region) {
+// The region must return the node's results.
+static void verify_branch(hlo_verify_t* verify, const hlo_node_t* node,
+                          const hlo_region_t* region) {
   const hlo_node_t* end = hlo_region_terminator(region);
   if (region->arg_count != 0) hlo_verify_fault(verify, node, "a branch has arguments");
   if (!end || end->operand_count != node->result_count) {
@@ -22,15 +23,15 @@ static void verify_branch(hlo_verify_t* verify, const hlo_node_t* node, const hl
     return;
   }
   for (uint32_t i = 0; i < node->result_count; ++i) {
-    compare(verify, node, "a branch's value", i, hlo_node_operand_type(end, i),
-            node->results[i].type);
+    verify_type(verify, node, "a branch's value", i, hlo_node_operand_type(end, i),
+                node->results[i].type);
   }
 }
 
 static void verify_scalar(hlo_verify_t* verify, const hlo_node_t* node, hlo_dtype_t dtype) {
   const hlo_type_t* type = hlo_node_operand_type(node, 0);
   if (!hlo_type_is_tensor(type) || type->rank != 0 || type->dtype != dtype) {
-    hlo_verify_fault(verify, node, "operand 0 is no scalar of type %s",
+    hlo_verify_fault(verify, node, "operand 0 is not a scalar of type %s",
                      hlo_dtype_info(dtype)->mlir_name);
   }
 }
@@ -62,35 +63,35 @@ void hlo_verify_while(hlo_verify_t* verify, const hlo_node_t* node) {
   }
   for (uint32_t i = 0; i < count; ++i) {
     const hlo_type_t* type = hlo_node_operand_type(node, i);
-    compare(verify, node, "result", i, node->results[i].type, type);
-    compare(verify, node, "the condition's argument", i, cond->args[i]->type, type);
-    compare(verify, node, "the body's argument", i, body->args[i]->type, type);
-    compare(verify, node, "the body's result", i, hlo_node_operand_type(end, i), type);
+    verify_type(verify, node, "result", i, node->results[i].type, type);
+    verify_type(verify, node, "the condition's argument", i, cond->args[i]->type, type);
+    verify_type(verify, node, "the body's argument", i, body->args[i]->type, type);
+    verify_type(verify, node, "the body's result", i, hlo_node_operand_type(end, i), type);
   }
 }
 
-// Operands and results are those of the function named.
+// Operands and results must match the named function.
 static void verify_callee(hlo_verify_t* verify, const hlo_node_t* node, hlo_attr_id_t id) {
   const char* name = hlo_node_attr_text(node, id);
   const hlo_func_t* func = name ? hlo_module_find_func(verify->module, name) : NULL;
   if (!func) {
-    hlo_verify_fault(verify, node, "there is no function @%s", name ? name : "");
+    hlo_verify_fault(verify, node, "no function @%s in the module", name ? name : "");
     return;
   }
   const hlo_type_t* type = func->type;
   if (type->input_count != node->operand_count ||
       type->element_count - type->input_count != node->result_count) {
-    hlo_verify_fault(verify, node, "@%s takes %u values and returns %u, not %u and %u", name,
-                     type->input_count, type->element_count - type->input_count,
+    hlo_verify_fault(verify, node, "@%s has %u arguments and returns %u values, not %u and %u",
+                     name, type->input_count, type->element_count - type->input_count,
                      node->operand_count, node->result_count);
     return;
   }
   for (uint32_t i = 0; i < node->operand_count; ++i) {
-    compare(verify, node, "operand", i, hlo_node_operand_type(node, i), type->elements[i]);
+    verify_type(verify, node, "operand", i, hlo_node_operand_type(node, i), type->elements[i]);
   }
   for (uint32_t i = 0; i < node->result_count; ++i) {
-    compare(verify, node, "result", i, node->results[i].type,
-            type->elements[type->input_count + i]);
+    verify_type(verify, node, "result", i, node->results[i].type,
+                type->elements[type->input_count + i]);
   }
 }
 
@@ -102,8 +103,7 @@ void hlo_verify_composite(hlo_verify_t* verify, const hlo_node_t* node) {
   verify_callee(verify, node, HLO_ATTR_decomposition);
 }
 
-// What a target calls is its own affair, as upstream: the names need not be functions
-// of the module.
+// As upstream, a target's called_computations need not be functions of the module.
 void hlo_verify_custom_call(hlo_verify_t* verify, const hlo_node_t* node) {
   (void)verify, (void)node;
 }
@@ -111,9 +111,8 @@ void hlo_verify_custom_call(hlo_verify_t* verify, const hlo_node_t* node) {
 void hlo_verify_sdy_manual_computation(hlo_verify_t* verify, const hlo_node_t* node) {
   const hlo_region_t* body = node->regions[0];
   const hlo_node_t* end = hlo_region_terminator(body);
-  if (body->arg_count != node->operand_count || !end ||
-      end->operand_count != node->result_count) {
-    hlo_verify_fault(verify, node, "the body does not fit operands and results");
+  if (body->arg_count != node->operand_count || !end || end->operand_count != node->result_count) {
+    hlo_verify_fault(verify, node, "the body does not match operands and results");
   }
 }
 
@@ -121,11 +120,13 @@ void hlo_verify_hlo_fusion(hlo_verify_t* verify, const hlo_node_t* node) {
   hlo_verify_sdy_manual_computation(verify, node);
 }
 
-// Terminators stand where their region expects them; what they return is checked by its owner.
+// A terminator ends its region; the owner of the region checks the returned values.
 static void verify_end(hlo_verify_t* verify, const hlo_node_t* node) {
-  if (node->next) hlo_verify_fault(verify, node, "is not the last of its region");
+  if (node->next) hlo_verify_fault(verify, node, "is not the last op of its region");
 }
-void hlo_verify_return(hlo_verify_t* verify, const hlo_node_t* node) { verify_end(verify, node); }
+void hlo_verify_return(hlo_verify_t* verify, const hlo_node_t* node) {
+  verify_end(verify, node);
+}
 void hlo_verify_func_return(hlo_verify_t* verify, const hlo_node_t* node) {
   verify_end(verify, node);
 }
@@ -142,42 +143,43 @@ void hlo_verify_sdy_mesh(hlo_verify_t* verify, const hlo_node_t* node) {
 void hlo_verify_async_start(hlo_verify_t* verify, const hlo_node_t* node) {
   const hlo_region_t* body = node->regions[0];
   if (node->results[0].type->kind != HLO_TYPE_FUTURE) {
-    hlo_verify_fault(verify, node, "the result is no future");
+    hlo_verify_fault(verify, node, "the result is not a future");
     return;
   }
   const hlo_node_t* end = hlo_region_terminator(body);
   bool own = body->arg_count == node->operand_count || body->arg_count == 0;
   if (!own || !end || end->operand_count != node->results[0].type->element_count) {
-    hlo_verify_fault(verify, node, "the body does not fit operands and future");
+    hlo_verify_fault(verify, node, "the body does not match operands and future");
     return;
   }
   for (uint32_t i = 0; i < body->arg_count; ++i) {
-    compare(verify, node, "the body's argument", i, body->args[i]->type,
-            hlo_node_operand_type(node, i));
+    verify_type(verify, node, "the body's argument", i, body->args[i]->type,
+                hlo_node_operand_type(node, i));
   }
   for (uint32_t i = 0; i < end->operand_count; ++i) {
-    compare(verify, node, "the body's result", i, hlo_node_operand_type(end, i),
-            node->results[0].type->elements[i]);
+    verify_type(verify, node, "the body's result", i, hlo_node_operand_type(end, i),
+                node->results[0].type->elements[i]);
   }
 }
 
 void hlo_verify_async_done(hlo_verify_t* verify, const hlo_node_t* node) {
   const hlo_type_t* future = hlo_node_operand_type(node, 0);
   if (future->kind != HLO_TYPE_FUTURE || future->element_count != node->result_count) {
-    hlo_verify_fault(verify, node, "operand 0 is no future of %u values", node->result_count);
+    hlo_verify_fault(verify, node, "operand 0 is not a future of %u values", node->result_count);
     return;
   }
   for (uint32_t i = 0; i < node->result_count; ++i) {
-    compare(verify, node, "result", i, node->results[i].type, future->elements[i]);
+    verify_type(verify, node, "result", i, node->results[i].type, future->elements[i]);
   }
 }
 
-// The token comes first in and last out.
+// The token is the first operand and the last result.
 static void verify_token_pair(hlo_verify_t* verify, const hlo_node_t* node) {
   bool in = node->operand_count && hlo_node_operand_type(node, 0)->kind == HLO_TYPE_TOKEN;
-  bool out = node->result_count &&
-             node->results[node->result_count - 1].type->kind == HLO_TYPE_TOKEN;
-  if (!in || !out) hlo_verify_fault(verify, node, "does not take and return a token");
+  bool out =
+      node->result_count && node->results[node->result_count - 1].type->kind == HLO_TYPE_TOKEN;
+  if (!in || !out)
+    hlo_verify_fault(verify, node, "does not have a token as first operand and last result");
 }
 void hlo_verify_infeed(hlo_verify_t* verify, const hlo_node_t* node) {
   verify_token_pair(verify, node);
@@ -186,18 +188,30 @@ void hlo_verify_recv(hlo_verify_t* verify, const hlo_node_t* node) {
   verify_token_pair(verify, node);
 }
 
-// HLO's own asynchronous ops carry any types; readers give them matching ones, and no back end runs
-// them before a pass has turned them into StableHLO's forms.
+// HLO's own asynchronous ops carry any types: readers create matching ones, and a pass converts the
+// ops to StableHLO's forms before a back end sees them.
 static void verify_nothing(hlo_verify_t* verify, const hlo_node_t* node) {
   (void)verify;
   (void)node;
 }
-void hlo_verify_hlo_async_start(hlo_verify_t* v, const hlo_node_t* n) { verify_nothing(v, n); }
-void hlo_verify_hlo_async_done(hlo_verify_t* v, const hlo_node_t* n) { verify_nothing(v, n); }
-void hlo_verify_hlo_copy_start(hlo_verify_t* v, const hlo_node_t* n) { verify_nothing(v, n); }
-void hlo_verify_hlo_copy_done(hlo_verify_t* v, const hlo_node_t* n) { verify_nothing(v, n); }
-void hlo_verify_hlo_send_done(hlo_verify_t* v, const hlo_node_t* n) { verify_nothing(v, n); }
-void hlo_verify_hlo_recv_done(hlo_verify_t* v, const hlo_node_t* n) { verify_nothing(v, n); }
+void hlo_verify_hlo_async_start(hlo_verify_t* v, const hlo_node_t* n) {
+  verify_nothing(v, n);
+}
+void hlo_verify_hlo_async_done(hlo_verify_t* v, const hlo_node_t* n) {
+  verify_nothing(v, n);
+}
+void hlo_verify_hlo_copy_start(hlo_verify_t* v, const hlo_node_t* n) {
+  verify_nothing(v, n);
+}
+void hlo_verify_hlo_copy_done(hlo_verify_t* v, const hlo_node_t* n) {
+  verify_nothing(v, n);
+}
+void hlo_verify_hlo_send_done(hlo_verify_t* v, const hlo_node_t* n) {
+  verify_nothing(v, n);
+}
+void hlo_verify_hlo_recv_done(hlo_verify_t* v, const hlo_node_t* n) {
+  verify_nothing(v, n);
+}
 void hlo_verify_interpreter_run_parallel(hlo_verify_t* v, const hlo_node_t* n) {
   verify_nothing(v, n);
 }
@@ -216,7 +230,7 @@ void hlo_verify_chlo_scan(hlo_verify_t* verify, const hlo_node_t* node) {
   const hlo_node_t* end = hlo_region_terminator(body);
   if (body->arg_count != inputs + inits || !end || end->operand_count != node->result_count ||
       node->result_count < inits) {
-    hlo_verify_fault(verify, node, "the body does not fit operands and results");
+    hlo_verify_fault(verify, node, "the body does not match operands and results");
     return;
   }
   int64_t dim = hlo_node_attr_int(node, HLO_ATTR_dimension, 0), length = HLO_DIM_DYNAMIC;
@@ -231,9 +245,9 @@ void hlo_verify_chlo_scan(hlo_verify_t* verify, const hlo_node_t* node) {
   for (uint32_t i = 0; i < inits; ++i) {
     const hlo_type_t* type = hlo_node_operand_type(node, inits_first + i);
     uint32_t r = node->result_count - inits + i;
-    compare(verify, node, "the body's carry", i, body->args[inputs + i]->type, type);
-    compare(verify, node, "the body's result", r, hlo_node_operand_type(end, r), type);
-    compare(verify, node, "result", r, node->results[r].type, type);
+    verify_type(verify, node, "the body's carry", i, body->args[inputs + i]->type, type);
+    verify_type(verify, node, "the body's result", r, hlo_node_operand_type(end, r), type);
+    verify_type(verify, node, "result", r, node->results[r].type, type);
   }
 }
 
@@ -241,7 +255,8 @@ void hlo_verify_chlo_scan(hlo_verify_t* verify, const hlo_node_t* node) {
 
 static void verify_alike(hlo_verify_t* verify, const hlo_node_t* node) {
   if (!hlo_verify_tensors(verify, node)) return;
-  compare(verify, node, "operand", 1, hlo_node_operand_type(node, 1), hlo_node_operand_type(node, 0));
+  verify_type(verify, node, "operand", 1, hlo_node_operand_type(node, 1),
+              hlo_node_operand_type(node, 0));
 }
 static void verify_alike_value(hlo_verify_t* verify, const hlo_node_t* node) {
   if (!hlo_verify_tensors(verify, node)) return;

@@ -6,7 +6,8 @@
 #include "ir/infer_impl.h"
 #include "ir/verify_impl.h"
 
-// The result of a contraction: batch dims, then what is left of the left and of the right operand.
+// The result of a contraction: batch dims, then the remaining dims of the left and of the right
+// operand.
 typedef struct contraction {
   uint32_t batch_count, contract_count;
   const int64_t *lhs_batch, *rhs_batch, *lhs_contract, *rhs_contract;
@@ -46,9 +47,10 @@ static hlo_status_t free_dims(const hlo_type_t* type, uint32_t batch_count, cons
                               int64_t* dims) {
   for (uint32_t i = 0; i < type->rank; ++i) {
     bool batched = is_in(batch_count, batch, i), contracted = is_in(contract_count, contract, i);
-    if (batched && contracted) return hlo_infer_error("dimension %u is batched and contracted", i);
+    if (batched && contracted)
+      return hlo_infer_error("dimension %u is both batched and contracted", i);
     if (batched || contracted) continue;
-    if (*rank == HLO_RANK_MAX) return hlo_infer_error("the result has too high a rank");
+    if (*rank == HLO_RANK_MAX) return hlo_infer_error("the rank of the result is too high");
     dims[(*rank)++] = type->dims[i];
   }
   return hlo_ok();
@@ -56,12 +58,13 @@ static hlo_status_t free_dims(const hlo_type_t* type, uint32_t batch_count, cons
 
 static hlo_status_t check_dims(const hlo_type_t* result, uint32_t rank, const int64_t* dims) {
   if (result->rank != rank) {
-    return hlo_infer_error("the result has rank %u, the operands give %u", result->rank, rank);
+    return hlo_infer_error("the result has rank %u, but the operands determine %u", result->rank,
+                           rank);
   }
   for (uint32_t i = 0; i < rank; ++i) {
     if (!hlo_dims_agree(result->dims[i], dims[i])) {
-      return hlo_infer_error("dimension %u of the result is %lld, the operands give %lld", i,
-                             (long long)result->dims[i], (long long)dims[i]);
+      return hlo_infer_error("dimension %u of the result is %lld, but the operands determine %lld",
+                             i, (long long)result->dims[i], (long long)dims[i]);
     }
   }
   return hlo_ok();
@@ -89,7 +92,7 @@ hlo_status_t hlo_dims_dot_general(const hlo_node_t* node, uint32_t* out_rank, in
 hlo_status_t hlo_dims_dot(const hlo_node_t* node, uint32_t* out_rank, int64_t* dims) {
   const hlo_type_t *lhs = hlo_node_operand_type(node, 0), *rhs = hlo_node_operand_type(node, 1);
   if (lhs->rank < 1 || lhs->rank > 2 || rhs->rank < 1 || rhs->rank > 2) {
-    return hlo_infer_error("takes vectors and matrices only");
+    return hlo_infer_error("accepts vectors and matrices only");
   }
   if (!hlo_dims_agree(lhs->dims[lhs->rank - 1], rhs->dims[0])) {
     return hlo_infer_error("contracted dimensions are %lld and %lld",
@@ -108,22 +111,22 @@ static hlo_status_t check_result(const hlo_node_t* node) {
   return check_dims(node->results[0].type, rank, dims);
 }
 
-// Element types of a contraction. StableHLO wants those of the operands to be equal (C13 of
-// dot_general, C27 of convolution) and promotable to the result's. Its verifier and XLA let dots mix
-// types, which JAX relies on; nothing drops imaginary parts.
+// StableHLO requires equal element types of the operands (C13 of dot_general, C27 of convolution)
+// that are promotable to the result's. Its verifier and XLA let dots mix types, which JAX relies
+// on; but no contraction may drop imaginary parts.
 static hlo_status_t check_types(const hlo_node_t* node) {
   const hlo_type_t *lhs = hlo_node_operand_type(node, 0), *rhs = hlo_node_operand_type(node, 1);
   const hlo_type_t* result = node->results[0].type;
   if (lhs->quant || rhs->quant || result->quant) return hlo_ok();
   bool is_complex = hlo_dtype_is_complex(lhs->dtype) || hlo_dtype_is_complex(rhs->dtype);
   if (is_complex && !hlo_dtype_is_complex(result->dtype)) {
-    return hlo_infer_error("complex operands give a complex result, not %s",
+    return hlo_infer_error("complex operands need a complex result, not %s",
                            hlo_dtype_info(result->dtype)->mlir_name);
   }
   return hlo_ok();
 }
 
-// Convolutions mix floats only, and floats give no integers.
+// Convolutions mix float types only, and float operands need a float result.
 static hlo_status_t check_convolution_types(const hlo_node_t* node) {
   HLO_TRY(check_types(node));
   const hlo_type_t *lhs = hlo_node_operand_type(node, 0), *rhs = hlo_node_operand_type(node, 1);
@@ -137,11 +140,11 @@ static hlo_status_t check_convolution_types(const hlo_node_t* node) {
   }
   bool inexact = hlo_dtype_is_float(result->dtype) || hlo_dtype_is_complex(result->dtype);
   if (!floats || inexact) return hlo_ok();
-  return hlo_infer_error("float operands give no result of %s",
+  return hlo_infer_error("float operands cannot have a result of %s",
                          hlo_dtype_info(result->dtype)->mlir_name);
 }
 
-// The attributes of an algorithm: all of them or none, and no precision beside them.
+// An algorithm needs all of its attributes, and excludes precision_config.
 static hlo_status_t check_algorithm(const hlo_node_t* node) {
   static const hlo_attr_id_t counts[] = {HLO_ATTR_lhs_component_count, HLO_ATTR_rhs_component_count,
                                          HLO_ATTR_num_primitive_operations};
@@ -164,7 +167,7 @@ static hlo_status_t check_algorithm(const hlo_node_t* node) {
   const hlo_attr_t* config = hlo_node_attr(node, HLO_ATTR_precision_config);
   for (uint32_t i = 0; config && i < config->count; ++i) {
     if (config->items[i]->i == HLO_PRECISION_DEFAULT) continue;
-    return hlo_infer_error("with an algorithm, the precision of both operands is DEFAULT");
+    return hlo_infer_error("with an algorithm, the precision of both operands must be DEFAULT");
   }
   return hlo_ok();
 }
@@ -195,7 +198,7 @@ static hlo_status_t check_einsum(const hlo_node_t* node) {
     if (at_end) {
       if (arrow || operand >= node->operand_count ||
           (!dots && letters != hlo_node_operand_type(node, operand)->rank)) {
-        return hlo_infer_error("einsum_config \"%s\" does not fit the operands", config);
+        return hlo_infer_error("einsum_config \"%s\" does not match the operands", config);
       }
       ++operand;
       letters = 0;
@@ -210,12 +213,12 @@ static hlo_status_t check_einsum(const hlo_node_t* node) {
     } else if ((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z')) {
       ++letters;
     } else if (*p != ' ') {
-      return hlo_infer_error("einsum_config \"%s\" has a strange character", config);
+      return hlo_infer_error("einsum_config \"%s\" has an invalid character", config);
     }
   }
   if (!arrow || operand != node->operand_count ||
       (!dots && letters != node->results[0].type->rank)) {
-    return hlo_infer_error("einsum_config \"%s\" does not fit operands and result", config);
+    return hlo_infer_error("einsum_config \"%s\" does not match operands and result", config);
   }
   return hlo_ok();
 }
@@ -235,7 +238,7 @@ typedef struct conv_dims {
   const int64_t *input, *kernel, *output;
 } conv_dims_t;
 
-// Batch, feature and spatial dimensions name each dimension of a tensor once.
+// Batch, feature and spatial dimensions must name each dimension of a tensor once.
 static hlo_status_t check_partition(const char* what, uint32_t rank, int64_t a, int64_t b,
                                     uint32_t count, const int64_t* spatial) {
   uint64_t seen = 0;
@@ -271,9 +274,10 @@ static hlo_status_t read_conv_dims(const hlo_node_t* node, conv_dims_t* d) {
                          d->spatial, d->output);
 }
 
-// Gives the result's batch and features.
+// Computes the result's batch and feature dims.
 static hlo_status_t group_dims(const hlo_node_t* node, const conv_dims_t* d, int64_t* dims) {
-  const hlo_type_t *input = hlo_node_operand_type(node, 0), *kernel = hlo_node_operand_type(node, 1);
+  const hlo_type_t *input = hlo_node_operand_type(node, 0),
+                   *kernel = hlo_node_operand_type(node, 1);
   int64_t features = hlo_node_attr_int(node, HLO_ATTR_feature_group_count, 1);
   int64_t batches = hlo_node_attr_int(node, HLO_ATTR_batch_group_count, 1);
   if (features < 1 || batches < 1 || (features > 1 && batches > 1)) {
@@ -285,7 +289,7 @@ static hlo_status_t group_dims(const hlo_node_t* node, const conv_dims_t* d, int
   if ((hlo_dim_is_known(in) && (in % features || !hlo_dims_agree(in / features, per_group))) ||
       (hlo_dim_is_known(out) && (out % features || out % batches)) ||
       (hlo_dim_is_known(batch) && batch % batches)) {
-    return hlo_infer_error("features or batches do not divide into groups");
+    return hlo_infer_error("features or batches do not divide evenly into groups");
   }
   dims[d->output_feature] = out;
   dims[d->output_batch] = hlo_dim_is_known(batch) ? batch / batches : HLO_DIM_DYNAMIC;
@@ -304,22 +308,24 @@ hlo_status_t hlo_dims_convolution(const hlo_node_t* node, uint32_t* out_rank, in
   HLO_TRY(hlo_infer_ints(node, HLO_ATTR_lhs_dilation, d.spatial, 1, &lhs_dilation));
   HLO_TRY(hlo_infer_ints(node, HLO_ATTR_rhs_dilation, d.spatial, 1, &rhs_dilation));
   const int64_t* reversal = hlo_node_attr_ints(node, HLO_ATTR_window_reversal, &reversal_count);
-  if (reversal && reversal_count != d.spatial) return hlo_infer_error("window_reversal is too long or short");
+  if (reversal && reversal_count != d.spatial)
+    return hlo_infer_error("window_reversal has the wrong length");
   if (node->op == HLO_OP_dynamic_conv) return hlo_ok();
   const int64_t* padding = hlo_node_attr_ints(node, HLO_ATTR_padding, &padding_count);
   if (padding && padding_count != 2 * d.spatial) {
     return hlo_infer_error("padding has %u values, %u expected", padding_count, 2 * d.spatial);
   }
-  const hlo_type_t *input = hlo_node_operand_type(node, 0), *kernel = hlo_node_operand_type(node, 1);
+  const hlo_type_t *input = hlo_node_operand_type(node, 0),
+                   *kernel = hlo_node_operand_type(node, 1);
   for (uint32_t i = 0; i < d.spatial; ++i) {
     int64_t size = kernel->dims[d.kernel[i]];
     if (!hlo_dim_is_known(size)) continue;
     hlo_infer_window_dim_t w = {.size = size,
-                          .stride = strides ? strides[i] : 1,
-                          .low = padding ? padding[2 * i] : 0,
-                          .high = padding ? padding[2 * i + 1] : 0,
-                          .base_dilation = lhs_dilation ? lhs_dilation[i] : 1,
-                          .window_dilation = rhs_dilation ? rhs_dilation[i] : 1};
+                                .stride = strides ? strides[i] : 1,
+                                .low = padding ? padding[2 * i] : 0,
+                                .high = padding ? padding[2 * i + 1] : 0,
+                                .base_dilation = lhs_dilation ? lhs_dilation[i] : 1,
+                                .window_dilation = rhs_dilation ? rhs_dilation[i] : 1};
     HLO_TRY(hlo_infer_window(input->dims[d.input[i]], &w, &dims[d.output[i]]));
   }
   return hlo_ok();
@@ -333,8 +339,7 @@ void hlo_verify_convolution(hlo_verify_t* verify, const hlo_node_t* node) {
 }
 
 void hlo_verify_dynamic_conv(hlo_verify_t* verify, const hlo_node_t* node) {
-  if (!hlo_verify_tensors(verify, node) ||
-      !hlo_verify_status(verify, node, check_result(node)) ||
+  if (!hlo_verify_tensors(verify, node) || !hlo_verify_status(verify, node, check_result(node)) ||
       !hlo_verify_status(verify, node, check_convolution_types(node))) {
     return;
   }
@@ -342,11 +347,11 @@ void hlo_verify_dynamic_conv(hlo_verify_t* verify, const hlo_node_t* node) {
   uint32_t spatial = hlo_node_operand_type(node, 0)->rank - 2;
   if (padding->rank != 2 || !hlo_dtype_is_integer(padding->dtype) ||
       !hlo_dims_agree(padding->dims[0], spatial) || !hlo_dims_agree(padding->dims[1], 2)) {
-    hlo_verify_fault(verify, node, "the padding is no %ux2 matrix of integers", spatial);
+    hlo_verify_fault(verify, node, "the padding is not a %ux2 matrix of integers", spatial);
   }
 }
 
-// ---- ragged dot: by the kind of the ragged dimension, as StableHLO's three modes
+// ---- ragged dot: by the kind of the ragged dimension, as in StableHLO's three modes
 
 static hlo_status_t check_ragged_dot(const hlo_node_t* node) {
   const hlo_type_t *lhs = hlo_node_operand_type(node, 0), *rhs = hlo_node_operand_type(node, 1);
@@ -357,17 +362,19 @@ static hlo_status_t check_ragged_dot(const hlo_node_t* node) {
   HLO_TRY(read_contraction(node, lhs, rhs, &c));
   HLO_TRY(hlo_infer_dims(node, HLO_ATTR_lhs_ragged_dimensions, lhs->rank, &ragged, &ragged_count));
   HLO_TRY(hlo_infer_dims(node, HLO_ATTR_rhs_group_dimensions, rhs->rank, &groups, &group_count));
-  bool contracted = ragged_count == 1 && is_in(c.contract_count, c.lhs_contract, (uint32_t)ragged[0]);
+  bool contracted =
+      ragged_count == 1 && is_in(c.contract_count, c.lhs_contract, (uint32_t)ragged[0]);
   bool batched = ragged_count == 1 && is_in(c.batch_count, c.lhs_batch, (uint32_t)ragged[0]);
   if (ragged_count != 1 || sizes->rank < 1 || !hlo_dtype_is_integer(sizes->dtype) ||
       group_count != (contracted || batched ? 0u : 1u)) {
-    return hlo_infer_error("ragged and group dimensions do not fit the operands");
+    return hlo_infer_error("ragged and group dimensions do not match the operands");
   }
   int64_t dims[HLO_RANK_MAX];
   if (contracted) dims[rank++] = sizes->dims[sizes->rank - 1];
   for (uint32_t i = 0; i < c.batch_count; ++i) dims[rank++] = lhs->dims[c.lhs_batch[i]];
-  HLO_TRY(free_dims(lhs, c.batch_count, c.lhs_batch, c.contract_count, c.lhs_contract, &rank, dims));
-  // The group dimension of the right operand is neither batched, contracted, nor in the result.
+  HLO_TRY(
+      free_dims(lhs, c.batch_count, c.lhs_batch, c.contract_count, c.lhs_contract, &rank, dims));
+  // The group dimension of the right operand is not batched, contracted or part of the result.
   int64_t skip[2 * HLO_RANK_MAX];
   uint32_t skip_count = c.contract_count;
   memcpy(skip, c.rhs_contract, c.contract_count * sizeof *skip);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules of ops that carry their result type: conversions, shapes, computed shapes.
+// Rules of ops that carry their result type: conversions, reshapes, dynamic shapes.
 #include <string.h>
 
 #include "ir/infer_impl.h"
@@ -8,14 +8,14 @@
 bool hlo_verify_tensors(hlo_verify_t* verify, const hlo_node_t* node) {
   for (uint32_t i = 0; i < node->operand_count; ++i) {
     if (!hlo_type_is_tensor(hlo_node_operand_type(node, i))) {
-      hlo_verify_fault(verify, node, "operand %u is no tensor", i);
+      hlo_verify_fault(verify, node, "operand %u is not a tensor", i);
       return false;
     }
   }
   for (uint32_t i = 0; i < node->result_count; ++i) {
     const hlo_type_t* type = node->results[i].type;
     if (!hlo_type_is_tensor(type)) {
-      hlo_verify_fault(verify, node, "result %u is no tensor", i);
+      hlo_verify_fault(verify, node, "result %u is not a tensor", i);
       return false;
     }
     if (hlo_type_is_static(type) && hlo_type_size_bytes(type) == SIZE_MAX) {
@@ -77,16 +77,16 @@ void hlo_verify_iota(hlo_verify_t* verify, const hlo_node_t* node) {
   const hlo_type_t* type = node->results[0].type;
   hlo_verify_status(verify, node, hlo_infer_dim(node, HLO_ATTR_iota_dimension, type->rank, &dim));
   if (!hlo_type_is_static(type)) hlo_verify_fault(verify, node, "the result's shape is dynamic");
-  if (type->dtype == HLO_DTYPE_PRED) hlo_verify_fault(verify, node, "cannot count in i1");
+  if (type->dtype == HLO_DTYPE_PRED) hlo_verify_fault(verify, node, "i1 cannot hold the counter");
 }
 
-// Operand `i` is a vector of integers, as long as the rank of result `r`.
+// Operand `i` must be a vector of integers, as long as the rank of result `r`.
 static bool verify_shape_operand(hlo_verify_t* verify, const hlo_node_t* node, uint32_t i,
                                  uint32_t r) {
   const hlo_type_t* type = hlo_node_operand_type(node, i);
   if (type->rank != 1 || !hlo_dtype_is_integer(type->dtype) || type->quant ||
       !hlo_dims_agree(type->dims[0], node->results[r].type->rank)) {
-    hlo_verify_fault(verify, node, "operand %u is no vector of %u integers", i,
+    hlo_verify_fault(verify, node, "operand %u is not a vector of %u integers", i,
                      node->results[r].type->rank);
     return false;
   }
@@ -106,34 +106,35 @@ void hlo_verify_bitcast_convert(hlo_verify_t* verify, const hlo_node_t* node) {
   const hlo_type_t *a = hlo_node_operand_type(node, 0), *b = node->results[0].type;
   uint32_t bits_a = hlo_dtype_info(a->dtype)->bits, bits_b = hlo_dtype_info(b->dtype)->bits;
   if (hlo_dtype_is_complex(a->dtype) != hlo_dtype_is_complex(b->dtype)) {
-    hlo_verify_fault(verify, node, "complex and real elements do not convert");
+    hlo_verify_fault(verify, node, "complex and real elements cannot be converted to each other");
     return;
   }
-  // The wider side lacks the minor dimension that holds the pieces.
+  // The wider type lacks the minor dimension that holds the parts of an element.
   const hlo_type_t *wide = bits_a >= bits_b ? a : b, *narrow = bits_a >= bits_b ? b : a;
   uint32_t ratio = bits_a == 0 || bits_b == 0 ? 0
                    : bits_a >= bits_b         ? bits_a / bits_b
                                               : bits_b / bits_a;
-  bool ok = bits_a == bits_b ? same_dims(a, b)
-                             : narrow->rank == wide->rank + 1 &&
-                                   hlo_dims_agree(narrow->dims[wide->rank], ratio);
+  bool ok = bits_a == bits_b
+                ? same_dims(a, b)
+                : narrow->rank == wide->rank + 1 && hlo_dims_agree(narrow->dims[wide->rank], ratio);
   for (uint32_t i = 0; ok && i < wide->rank; ++i) {
     ok = hlo_dims_agree(wide->dims[i], narrow->dims[i]);
   }
   uint32_t larger = bits_a > bits_b ? bits_a : bits_b, smaller = bits_a > bits_b ? bits_b : bits_a;
   if (!ok || smaller == 0 || larger % smaller) {
-    hlo_verify_fault(verify, node, "the bits of the operand do not make the result's shape");
+    hlo_verify_fault(verify, node, "the operand's bits do not match the result's shape");
   }
 }
 
-// Wider elements swallow the minor dimension that holds their pieces, narrower ones make one.
+// Conversion to wider elements removes the minor dimension that holds their parts; conversion to
+// narrower elements adds one.
 static hlo_status_t bitcast_dims(const hlo_node_t* node, uint32_t* out_rank, int64_t* dims) {
   const hlo_type_t *from = hlo_node_operand_type(node, 0), *to = node->results[0].type;
   uint32_t from_bits = hlo_dtype_info(from->dtype)->bits, to_bits = hlo_dtype_info(to->dtype)->bits;
   bool shrinks = from_bits < to_bits;
   if (to_bits == 0 || from->rank + (from_bits > to_bits) > HLO_RANK_MAX ||
       (shrinks && from->rank == 0)) {
-    return hlo_infer_error("the bits of the operand do not make the result's shape");
+    return hlo_infer_error("the operand's bits do not match the result's shape");
   }
   *out_rank = from->rank - shrinks;
   if (*out_rank) memcpy(dims, from->dims, *out_rank * sizeof *dims);
@@ -157,7 +158,7 @@ hlo_status_t hlo_infer_result_dims(const hlo_node_t* node, uint32_t* out_rank, i
     case HLO_OP_dynamic_conv: return hlo_dims_convolution(node, out_rank, dims);
     default:
       return hlo_status_create(HLO_STATUS_FAILED_PRECONDITION,
-                               "%s does not say the shape of its result by its operands",
+                               "the operands of %s do not determine the shape of its result",
                                hlo_op_info(node->op)->name);
   }
 }
@@ -188,7 +189,7 @@ void hlo_verify_hlo_bitcast(hlo_verify_t* verify, const hlo_node_t* node) {
   if (!hlo_verify_tensors(verify, node)) return;
   size_t a = hlo_type_size_bytes(hlo_node_operand_type(node, 0));
   size_t b = hlo_type_size_bytes(node->results[0].type);
-  if (a != b) hlo_verify_fault(verify, node, "operand and result differ in bytes");
+  if (a != b) hlo_verify_fault(verify, node, "operand and result differ in size in bytes");
 }
 
 static void verify_broadcast(hlo_verify_t* verify, const hlo_node_t* node) {
@@ -202,7 +203,8 @@ static void verify_broadcast(hlo_verify_t* verify, const hlo_node_t* node) {
     return;
   }
   if (count != a->rank) {
-    hlo_verify_fault(verify, node, "broadcast_dimensions has %u values, the operand rank %u", count,
+    hlo_verify_fault(verify, node,
+                     "broadcast_dimensions has %u values, but the operand has rank %u", count,
                      a->rank);
     return;
   }
@@ -228,7 +230,8 @@ void hlo_verify_dynamic_broadcast_in_dim(hlo_verify_t* verify, const hlo_node_t*
   }
 }
 
-// Operand and result of one rank and element type, operands from `first` on vectors of that length.
+// Operand and result must have the same rank and element type; the operands from `first` on are
+// vectors of rank length.
 static bool verify_per_dim_operands(hlo_verify_t* verify, const hlo_node_t* node, uint32_t first) {
   if (!hlo_verify_tensors(verify, node) || !same_dtype(verify, node)) return false;
   if (hlo_node_operand_type(node, 0)->rank != node->results[0].type->rank) {
@@ -246,7 +249,8 @@ void hlo_verify_dynamic_pad(hlo_verify_t* verify, const hlo_node_t* node) {
   const hlo_type_t* value = hlo_node_operand_type(node, 1);
   const hlo_type_t* operand = hlo_node_operand_type(node, 0);
   if (value->rank != 0 || (!operand->quant && value->dtype != operand->dtype)) {
-    hlo_verify_fault(verify, node, "the padding value is no scalar of the operand's element type");
+    hlo_verify_fault(verify, node,
+                     "the padding value is not a scalar of the operand's element type");
   }
 }
 
@@ -263,12 +267,11 @@ void hlo_verify_dynamic_gather(hlo_verify_t* verify, const hlo_node_t* node) {
   if (!hlo_dtype_is_integer(indices->dtype) || sizes->rank != 1 ||
       !hlo_dtype_is_integer(sizes->dtype) || !hlo_dims_agree(sizes->dims[0], operand->rank) ||
       vector_dim < 0 || vector_dim > indices->rank) {
-    hlo_verify_fault(verify, node, "indices or slice sizes do not fit the operand");
+    hlo_verify_fault(verify, node, "indices or slice sizes do not match the operand");
     return;
   }
-  static const hlo_attr_id_t kOperandDims[] = {HLO_ATTR_collapsed_slice_dims,
-                                               HLO_ATTR_operand_batching_dims,
-                                               HLO_ATTR_start_index_map};
+  static const hlo_attr_id_t kOperandDims[] = {
+      HLO_ATTR_collapsed_slice_dims, HLO_ATTR_operand_batching_dims, HLO_ATTR_start_index_map};
   const int64_t* dims;
   uint32_t count, window;
   for (uint32_t i = 0; i < 3; ++i) {
@@ -295,14 +298,16 @@ void hlo_verify_dynamic_gather(hlo_verify_t* verify, const hlo_node_t* node) {
 
 void hlo_verify_torch_index_select(hlo_verify_t* verify, const hlo_node_t* node) {
   if (!hlo_verify_tensors(verify, node) || !same_dtype(verify, node)) return;
-  const hlo_type_t *operand = hlo_node_operand_type(node, 0), *index = hlo_node_operand_type(node, 1);
+  const hlo_type_t *operand = hlo_node_operand_type(node, 0),
+                   *index = hlo_node_operand_type(node, 1);
   int64_t dim = hlo_node_attr_int(node, HLO_ATTR_dim, 0);
   int64_t batch = hlo_node_attr_int(node, HLO_ATTR_batch_dims, 0);
   if (dim < 0 || dim >= operand->rank || batch < 0 || batch > dim || batch > index->rank) {
-    hlo_verify_fault(verify, node, "dim or batch_dims do not fit the operands");
+    hlo_verify_fault(verify, node, "dim or batch_dims do not match the operands");
     return;
   }
-  if (!hlo_dtype_is_integer(index->dtype)) hlo_verify_fault(verify, node, "indices are no integers");
+  if (!hlo_dtype_is_integer(index->dtype))
+    hlo_verify_fault(verify, node, "indices are not integers");
   const hlo_type_t* result = node->results[0].type;
   uint32_t rank = operand->rank + index->rank - 1 - (uint32_t)batch;
   bool ok = result->rank == rank;
@@ -322,7 +327,7 @@ void hlo_verify_rng(hlo_verify_t* verify, const hlo_node_t* node) {
   for (uint32_t i = 0; i < 2; ++i) {
     const hlo_type_t* bound = hlo_node_operand_type(node, i);
     if (bound->rank != 0 || bound->dtype != type->dtype) {
-      hlo_verify_fault(verify, node, "operand %u is no scalar of the result's element type", i);
+      hlo_verify_fault(verify, node, "operand %u is not a scalar of the result's element type", i);
     }
   }
   verify_shape_operand(verify, node, 2, 0);
@@ -331,9 +336,9 @@ void hlo_verify_rng(hlo_verify_t* verify, const hlo_node_t* node) {
 void hlo_verify_rng_bit_generator(hlo_verify_t* verify, const hlo_node_t* node) {
   if (!hlo_verify_tensors(verify, node)) return;
   const hlo_type_t *state = hlo_node_operand_type(node, 0), *out = node->results[0].type;
-  // Which states an algorithm takes is its own affair: some exist only to be carried along.
+  // The shape of the state is not checked: some algorithms exist only to be carried.
   if (state->rank != out->rank || state->dtype != out->dtype || !same_dims(state, out)) {
-    hlo_verify_fault(verify, node, "the new state is not of the initial state's type");
+    hlo_verify_fault(verify, node, "the new state does not have the initial state's type");
   }
   if (!hlo_type_is_static(node->results[1].type)) {
     hlo_verify_fault(verify, node, "the result's shape is dynamic");
@@ -363,7 +368,8 @@ void hlo_verify_all_gather(hlo_verify_t* verify, const hlo_node_t* node) {
                    (a->dims[d] == 0 ? b->dims[d] == 0 : b->dims[d] % a->dims[d] == 0);
       ok = d == (uint32_t)dim ? whole : hlo_dims_agree(a->dims[d], b->dims[d]);
     }
-    if (!ok) hlo_verify_fault(verify, node, "result %u is not its operand repeated", i);
+    if (!ok)
+      hlo_verify_fault(verify, node, "result %u is not its operand concatenated over the group", i);
   }
 }
 
@@ -383,11 +389,11 @@ void hlo_verify_reduce_scatter(hlo_verify_t* verify, const hlo_node_t* node) {
     ok = d == (uint32_t)dim ? whole : hlo_dims_agree(a->dims[d], b->dims[d]);
   }
   hlo_dtype_t dtype = node->regions[0]->args[0]->type->dtype;
-  if (!a->quant && (b->dtype != dtype || hlo_dtype_info(a->dtype)->klass !=
-                                             hlo_dtype_info(dtype)->klass)) {
+  if (!a->quant &&
+      (b->dtype != dtype || hlo_dtype_info(a->dtype)->klass != hlo_dtype_info(dtype)->klass)) {
     ok = false;
   }
-  if (!ok) hlo_verify_fault(verify, node, "the result is no part of the operand");
+  if (!ok) hlo_verify_fault(verify, node, "the result is not a part of the operand");
 }
 
 void hlo_verify_hlo_ragged_all_to_all(hlo_verify_t* verify, const hlo_node_t* node) {
@@ -398,7 +404,7 @@ void hlo_verify_hlo_ragged_all_to_all(hlo_verify_t* verify, const hlo_node_t* no
   for (uint32_t i = 2; i < 6; ++i) {
     const hlo_type_t* type = hlo_node_operand_type(node, i);
     if (type->rank != 1 || !hlo_dtype_is_integer(type->dtype)) {
-      hlo_verify_fault(verify, node, "operand %u is no vector of integers", i);
+      hlo_verify_fault(verify, node, "operand %u is not a vector of integers", i);
     }
   }
 }

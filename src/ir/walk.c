@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Walks over regions and modules (see clone.h). Recursion goes as deep as regions nest, which the
+// Walks over regions and modules (see clone.h). Recursion is as deep as regions nest, which the
 // readers bound.
 #include "ir/clone.h"
 
 static hlo_status_t walk_node(hlo_node_t* node, bool post_order, hlo_visit_t visit, void* context) {
   if (!post_order) HLO_TRY(visit(context, node));
-  // The regions are read after the visit: it may have changed them.
+  // Read the regions after the visit, which may change them.
   for (uint32_t i = 0; i < node->region_count; ++i) {
     HLO_TRY(hlo_region_walk(node->regions[i], post_order, visit, context));
   }
