@@ -8,10 +8,9 @@
 
 #include "codegen/aot/object_calls.h"
 #include "codegen/aot/standalone_impl.h"
-#include "codegen/object/code.h"
+#include "codegen/isa/isa.h"
 #include "codegen/object/elf.h"
 #include "codegen/object/unwind.h"
-#include "codegen/x86/x86.h"
 #include "rt/rt.h"
 
 enum { CODE_ALIGNMENT = 64, TRAMPOLINE_ALIGNMENT = 16, WORD = 8 };
@@ -72,7 +71,8 @@ static hlo_status_t add_frames(writer_t* w, hlo_arena_t* arena) {
   HLO_TRY(hlo_eh_frame_create(w->code, NULL, fields, &frames));
   put(w, w->frames, frames.bytes, frames.size_bytes);
   for (uint32_t i = 0; i < w->code->func_count; ++i) {
-    hlo_elf_add_relocation(&w->elf, w->frames, fields[i], R_X86_64_PC32, w->text_symbol,
+    hlo_elf_add_relocation(&w->elf, w->frames, fields[i],
+                           w->code->isa->object.distance_relocation, w->text_symbol,
                            w->code->funcs[i].offset_bytes);
   }
   hlo_mem_free(frames.bytes);
@@ -81,7 +81,8 @@ static hlo_status_t add_frames(writer_t* w, hlo_arena_t* arena) {
 
 // An address in the data, which the linker fills in.
 static void point(writer_t* w, uint64_t at, uint32_t symbol, uint64_t offset) {
-  hlo_elf_add_relocation(&w->elf, w->data, at, R_X86_64_64, symbol, (int64_t)offset);
+  hlo_elf_add_relocation(&w->elf, w->data, at, w->code->isa->object.address_relocation, symbol,
+                         (int64_t)offset);
 }
 
 // The table of the constants' addresses, with their bytes; where it lies. Some have none: they are
@@ -212,22 +213,24 @@ static uint32_t import(writer_t* w, const char* name) {
   return hlo_elf_add_symbol(&w->elf, name, info, SHN_UNDEF, 0, 0);
 }
 
+static void add_field(writer_t* w, uint64_t at, const hlo_code_isa_field_t* field, uint32_t symbol,
+                      uint64_t offset) {
+  hlo_elf_add_relocation(&w->elf, w->text, at + field->offset_bytes, field->relocation, symbol,
+                         (int64_t)offset + field->addend);
+}
+
 // NAME_run(arguments, results): goes on in hlo_rt_run(arguments, results, program).
 static void add_run(writer_t* w, uint64_t program, hlo_arena_t* arena) {
-  static const uint8_t trampoline[] = {0xf3, 0x0f, 0x1e, 0xfa,           // endbr64
-                                       0x48, 0x8d, 0x15, 0,    0, 0, 0,  // lea rdx, [rip + program]
-                                       0xe9, 0,    0,    0,    0};       // jmp hlo_rt_run
-  enum { PROGRAM_AT = 7, TARGET_AT = 12, FROM_NEXT = -4 };
+  const hlo_code_isa_object_t* object = &w->code->isa->object;
   uint64_t at = hlo_elf_align(&w->elf, w->text, TRAMPOLINE_ALIGNMENT);
-  put(w, w->text, trampoline, sizeof trampoline);
+  put(w, w->text, object->stub, object->stub_bytes);
   const char* name = hlo_arena_printf(arena, "%s_run", w->name);
   if (!name) return;
   const uint8_t func = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC);
-  hlo_elf_add_symbol(&w->elf, name, func, w->text, at, sizeof trampoline);
+  hlo_elf_add_symbol(&w->elf, name, func, w->text, at, object->stub_bytes);
   uint32_t target = import(w, "hlo_rt_run");
-  hlo_elf_add_relocation(&w->elf, w->text, at + PROGRAM_AT, R_X86_64_PC32, w->data_symbol,
-                         (int64_t)program + FROM_NEXT);
-  hlo_elf_add_relocation(&w->elf, w->text, at + TARGET_AT, R_X86_64_PLT32, target, FROM_NEXT);
+  add_field(w, at, &object->stub_data, w->data_symbol, program);
+  add_field(w, at, &object->stub_target, target, 0);
 }
 
 static hlo_status_t write_object(writer_t* w, const hlo_target_t* target, hlo_arena_t* arena,
@@ -249,11 +252,12 @@ hlo_status_t hlo_object_print(const hlo_plan_t* plan, const hlo_call_site_table_
                               hlo_strbuf_t* out_header) {
   HLO_TRY(hlo_standalone_check(plan, "object file", true));
   hlo_code_t code = {0};
-  HLO_TRY(hlo_x86_compile(vir, target, &code));
+  HLO_TRY(hlo_code_compile(vir, target, &code));
   hlo_arena_t arena;
   hlo_arena_init(&arena, 0);
   writer_t w = {
       .plan = plan, .table = table, .code = &code, .name = hlo_standalone_identifier(name, &arena)};
+  w.elf.machine = code.isa->object.machine;
   hlo_status_t status = hlo_arena_status(&arena);
   if (hlo_status_is_ok(status)) {
     status = write_object(&w, target, &arena, out_object);

@@ -9,7 +9,8 @@
 
 /// What an image holds, as tables of the loaded program.
 typedef struct hlo_image {
-  hlo_code_t code;         // loaded: bytes and names lent from the image, the arrays in the arena
+  hlo_code_t code;         // loaded: bytes and names lent from the image, the arrays in the arena;
+                           // of the target's instruction set, which the loader sets
   hlo_call_site_table_t table;  // loaded: of the given module
   size_t temporary_bytes, saved_bytes;
 } hlo_image_t;

@@ -12,7 +12,7 @@
 
 #include "base/os.h"
 #include "codegen/c/emit.h"
-#include "codegen/x86/x86.h"
+#include "codegen/isa/isa.h"
 
 enum {
   PATH_BYTES = 1024,
@@ -147,8 +147,10 @@ static uint32_t print_stretch(printer_t* printer, uint32_t at, uint32_t stop, bo
 
 static bool print_func_instructions(printer_t* printer, uint32_t at, uint32_t end) {
   char from[48], to[48];
-  const char* const arguments[] = {"objdump", "-D", "-w",          "-z", "-M", "intel",       "-b",
-                                   "binary",  "-m", "i386:x86-64", from, to,   printer->path, NULL};
+  const hlo_code_isa_t* isa = printer->code->isa;
+  const char* const arguments[] = {
+      "objdump", "-D", "-w", "-z", "-M", isa->objdump_syntax, "-b", "binary", "-m",
+      isa->objdump_machine, from, to, printer->path, NULL};
   while (at < end) {
     bool is_last = end - at <= STRETCH_BYTES;
     uint32_t stop = is_last ? end : at + STRETCH_BYTES;
@@ -309,7 +311,7 @@ hlo_status_t hlo_listing_print_code(const hlo_listing_t* listing, const hlo_vir_
   if (listing->form == HLO_LISTING_C) return hlo_c_emit(vir, HLO_C_BLOBS_EMBEDDED, listing->out);
   if (listing->form != HLO_LISTING_ASM && listing->form != HLO_LISTING_LOCATION) return hlo_ok();
   hlo_code_t code = {0};
-  HLO_TRY(hlo_x86_compile(vir, target, &code));
+  HLO_TRY(hlo_code_compile(vir, target, &code));
   hlo_arena_t arena;
   hlo_arena_init(&arena, 0);
   printer_t printer = {.code = &code,

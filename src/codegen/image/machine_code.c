@@ -4,7 +4,7 @@
 
 #include "base/mem.h"
 #include "codegen/fuse/fusion_key.h"
-#include "codegen/x86/x86.h"
+#include "codegen/isa/isa.h"
 
 enum {
   ALONE_SIZE = 2000,  // less than this beside the largest function is not worth another thread
@@ -15,14 +15,14 @@ enum {
 /// Functions that one thread makes, one after the other.
 typedef struct unit {
   uint32_t first, end;
-  hlo_x86_unit_t* code;
+  hlo_code_unit_t* code;
   hlo_status_t status;
 } unit_t;
 
 /// The code of a kernel in the cache.
 typedef struct kept {
   hlo_lru_item_t item;
-  hlo_x86_unit_t* code;  // sealed
+  hlo_code_unit_t* code;  // sealed
 } kept_t;
 
 /// What names the code of a function, and the nodes that its sites may be of.
@@ -81,14 +81,14 @@ static hlo_status_t name_funcs(maker_t* maker, hlo_arena_t* arena) {
 
 static void destroy_kept(hlo_lru_item_t* item) {
   kept_t* kept = (kept_t*)item;
-  hlo_x86_unit_release(kept->code);
+  hlo_code_unit_release(kept->code);
   hlo_mem_free(kept);
 }
 
 // Its vector IR is gone before that of the next function is built, in the same memory. index: of
 // the function in the unit.
 static hlo_status_t build_func(const maker_t* maker, uint32_t number, uint32_t index,
-                               hlo_x86_unit_t* code) {
+                               hlo_code_unit_t* code) {
   hlo_vir_module_t* module = NULL;
   HLO_TRY(hlo_vir_module_create(&module));
   module->has_half = maker->first->has_half;
@@ -97,7 +97,7 @@ static hlo_status_t build_func(const maker_t* maker, uint32_t number, uint32_t i
   hlo_status_t status = hlo_entry_build_func(maker->entry, number, module);
   if (hlo_status_is_ok(status)) {
     module->first_func->index = index;
-    status = hlo_x86_unit_add(code, module->first_func);
+    status = code->isa->add(code, module->first_func);
   }
   hlo_vir_module_release(module);
   return status;
@@ -105,15 +105,16 @@ static hlo_status_t build_func(const maker_t* maker, uint32_t number, uint32_t i
 
 static hlo_status_t build_kept(const maker_t* maker, uint32_t number, kept_t* kept) {
   const name_t* name = &maker->names[number];
-  HLO_TRY(hlo_x86_unit_create(maker->target, 1, &kept->code));
+  HLO_TRY(hlo_code_unit_create(maker->target, 1, &kept->code));
   HLO_TRY(build_func(maker, number, 0, kept->code));
-  kept->item.size_bytes += hlo_x86_unit_seal(kept->code, name->debug_id_count, name->debug_ids);
+  const hlo_code_isa_t* isa = kept->code->isa;
+  kept->item.size_bytes += isa->seal(kept->code, name->debug_id_count, name->debug_ids);
   hlo_lru_add(maker->kernels, &name->key, &kept->item);
   return hlo_ok();
 }
 
 // The code of an equal kernel, or new code for later ones. Two threads may make the same at a time.
-static hlo_status_t place_kept(const maker_t* maker, uint32_t number, hlo_x86_unit_t* code) {
+static hlo_status_t place_kept(const maker_t* maker, uint32_t number, hlo_code_unit_t* code) {
   const name_t* name = &maker->names[number];
   hlo_status_t status = hlo_ok();
   kept_t* kept = (kept_t*)hlo_lru_find(maker->kernels, &name->key);
@@ -123,15 +124,15 @@ static hlo_status_t place_kept(const maker_t* maker, uint32_t number, hlo_x86_un
     hlo_lru_item_init(&kept->item, sizeof *kept, destroy_kept);
     status = build_kept(maker, number, kept);
   }
-  const hlo_x86_placing_t placing = {number, hlo_entry_func_name(maker->entry, number),
+  const hlo_code_role_t role = {number, hlo_entry_func_name(maker->entry, number),
                                      name->debug_ids};
-  if (hlo_status_is_ok(status)) status = hlo_x86_unit_place(code, kept->code, &placing);
+  if (hlo_status_is_ok(status)) status = code->isa->include(code, kept->code, &role);
   hlo_lru_item_release(&kept->item);
   return status;
 }
 
-static hlo_status_t make_func(const maker_t* maker, uint32_t number, hlo_x86_unit_t* code) {
-  if (number == 0) return hlo_x86_unit_add(code, maker->first->first_func);
+static hlo_status_t make_func(const maker_t* maker, uint32_t number, hlo_code_unit_t* code) {
+  if (number == 0) return code->isa->add(code, maker->first->first_func);
   return maker->names && maker->names[number].is_kept ? place_kept(maker, number, code)
                                                       : build_func(maker, number, number, code);
 }
@@ -143,7 +144,7 @@ static void make_unit(void* context, uint64_t index) {
   unit_t* unit = &maker->units[index];
   uint32_t func_count = hlo_entry_func_count(maker->entry);
   bool is_stored = hlo_arena_store_enter(maker->store);
-  unit->status = hlo_x86_unit_create(maker->target, func_count, &unit->code);
+  unit->status = hlo_code_unit_create(maker->target, func_count, &unit->code);
   for (uint32_t i = unit->first; i < unit->end && hlo_status_is_ok(unit->status); ++i) {
     unit->status = make_func(maker, i, unit->code);
   }
@@ -181,10 +182,11 @@ static hlo_status_t join(const unit_t* units, uint32_t count, hlo_code_t* out_co
   for (uint32_t i = 0; i < count; ++i) {
     if (!hlo_status_is_ok(units[i].status)) return hlo_status_clone(units[i].status);
   }
+  hlo_code_unit_t* first = units[0].code;
   for (uint32_t i = 1; i < count; ++i) {
-    HLO_TRY(hlo_x86_unit_join(units[0].code, units[i].code));
+    HLO_TRY(first->isa->join(first, units[i].code));
   }
-  return hlo_x86_unit_finish(units[0].code, out_code);
+  return first->isa->finish(first, out_code);
 }
 
 static hlo_status_t make_units(maker_t* maker, const hlo_parallel_t* parallel,
@@ -198,7 +200,7 @@ static hlo_status_t make_units(maker_t* maker, const hlo_parallel_t* parallel,
   hlo_status_t status = join(maker->units, count, out_code);
   for (uint32_t i = 0; i < count; ++i) {
     hlo_status_release(maker->units[i].status);
-    hlo_x86_unit_release(maker->units[i].code);
+    hlo_code_unit_release(maker->units[i].code);
   }
   hlo_mem_free(maker->units);
   return status;

@@ -13,7 +13,7 @@
 /// Names are lent from the arena of `entry` and from that module. kernels: code of kernels that is
 /// kept from program to program, found by what they compute (hlo_fusion_digest()) and the target;
 /// it changes no byte; NULL: none. parallel: NULL: on the caller. store: for threads that have
-/// none; may be NULL. errors: of hlo_entry_build_func() and hlo_x86_compile(), of the first
+/// none; may be NULL. errors: of hlo_entry_build_func() and hlo_code_compile(), of the first
 /// function that fails
 hlo_status_t hlo_machine_code_make(const hlo_entry_t* entry, const hlo_vir_module_t* first,
                                    const hlo_target_t* target, hlo_lru_t* kernels,

@@ -4,7 +4,7 @@
 #include "codegen/image/machine_code.h"
 
 #include "codegen/fuse/fusion.h"
-#include "codegen/x86/x86.h"
+#include "codegen/isa/isa.h"
 #include "ir/test_util.h"
 
 enum { RESULTS = 8, STEPS = 10, ELEMENTS = 1000000, KERNEL_BYTES = 1 << 20 };
@@ -150,7 +150,7 @@ static void expect_same_code(hlo_cpu_level_t level) {
   check(hlo_vir_module_create(&module));
   module->has_half = f.target.has_half;
   check(hlo_entry_build(f.plan, &f.target, &f.table, &f.arena, module));
-  check(hlo_x86_compile(module, &f.target, &code));
+  check(hlo_code_compile(module, &f.target, &code));
   assert_int_equal(code.func_count, RESULTS + 1);
   assert_true(module->blob_count > 0);
   expect_units_to_be(&f, NULL, NULL, &code);

@@ -9,17 +9,17 @@
 #include "codegen/aot/standalone.h"
 #include "codegen/c/build.h"
 #include "codegen/emit/entry.h"
-#include "codegen/fuse/fusion.h"
 #include "codegen/fuse/concurrent.h"
+#include "codegen/fuse/fusion.h"
 #include "codegen/image/image.h"
 #include "codegen/image/machine_code.h"
+#include "codegen/isa/isa.h"
 #include "codegen/jit/jit.h"
 #include "codegen/loops/tile_kernel.h"
 #include "codegen/lower/schedule_plain.h"
 #include "codegen/memory/remat.h"
 #include "codegen/vir/interp.h"
 #include "codegen/vir/saved.h"
-#include "codegen/x86/x86.h"
 
 struct hlo_code_program {
   hlo_call_site_table_t table;  // first: what frame->program points at
@@ -58,7 +58,7 @@ static hlo_status_t load_code(hlo_code_program_t* program, const hlo_code_t* cod
 static hlo_status_t load_machine(hlo_code_program_t* program, const hlo_vir_module_t* vir,
                                  const hlo_code_options_t* options) {
   hlo_code_t code = {0};
-  HLO_TRY(hlo_x86_compile(vir, &options->target, &code));
+  HLO_TRY(hlo_code_compile(vir, &options->target, &code));
   hlo_status_t status = load_code(program, &code, options);
   hlo_code_deinit(&code);
   return status;
@@ -443,6 +443,10 @@ static hlo_status_t load_image(hlo_code_program_t* program, const hlo_func_t* fu
   program->temporary_bytes = image.temporary_bytes;
   program->saved_bytes = image.saved_bytes;
   HLO_TRY(prepare_call_sites(program, options));
+  image.code.isa = hlo_code_isa_of(&options->target);
+  if (!image.code.isa) {
+    return hlo_status_create(HLO_STATUS_FAILED_PRECONDITION, "an image for another processor");
+  }
   return load_code(program, &image.code, options);
 }
 

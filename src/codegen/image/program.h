@@ -58,7 +58,8 @@ hlo_status_t hlo_code_program_save(const hlo_code_program_t* program,
                                    hlo_strbuf_t* out) HLO_MUST_USE;
 /// As hlo_code_program_create(), from the image of a program whose module was structurally equal
 /// and whose target this one has; of the options, those of loading count. A failure leaves the
-/// module to the caller. errors: of hlo_image_read(), PERMISSION_DENIED
+/// module to the caller. errors: of hlo_image_read(), PERMISSION_DENIED, FAILED_PRECONDITION where
+/// the target has no encoder
 hlo_status_t hlo_code_program_load(hlo_module_t* module, const hlo_func_t* func, const void* image,
                                    size_t image_bytes, const hlo_code_options_t* options,
                                    hlo_code_program_t** out_program) HLO_MUST_USE;

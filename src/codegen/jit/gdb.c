@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "codegen/jit/jit_impl.h"
 #include "codegen/object/elf.h"
+#include "codegen/object/isa.h"
 
 // The names and layouts are GDB's.
 struct hlo_jit_gdb_entry {
@@ -56,7 +57,7 @@ static void tell_locked(hlo_jit_gdb_entry_t* entry, gdb_action_t action) {
 // The code is where it is: its section has an address and no contents.
 static hlo_status_t write_object(const hlo_code_t* code, const uint8_t* base, const char* name,
                                  const hlo_eh_frame_t* eh_frame, hlo_strbuf_t* out) {
-  hlo_elf_t elf = {0};
+  hlo_elf_t elf = {.machine = code->isa->object.machine};
   uint32_t text = hlo_elf_add_section(&elf, ".text", SHT_NOBITS, SHF_ALLOC | SHF_EXECINSTR, 1);
   elf.sections[text].address = (uintptr_t)base;
   elf.sections[text].empty_bytes = code->size_bytes;

@@ -97,7 +97,8 @@ static void copy_tables(hlo_jit_t* jit, const hlo_code_t* code) {
     funcs[i].name = memcpy(names, code->funcs[i].name, length);
     names += length;
   }
-  jit->code = (hlo_code_t){.size_bytes = code->size_bytes,
+  jit->code = (hlo_code_t){.isa = code->isa,
+                           .size_bytes = code->size_bytes,
                            .func_count = code->func_count,
                            .debug_id_count = code->debug_id_count,
                            .funcs = funcs,

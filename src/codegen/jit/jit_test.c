@@ -21,6 +21,7 @@
 #include "base/os.h"
 #include "codegen/jit/jit.h"
 #include "codegen/x86/asm.h"
+#include "codegen/x86/x86.h"
 
 typedef int64_t (*number_fn_t)(int64_t);
 typedef int64_t (*call_fn_t)(void (*callback)(void));
@@ -75,6 +76,7 @@ static void func_end(program_t* p) {
 
 static const hlo_code_t* program_finish(program_t* p) {
   expect(hlo_x86_asm_finish(&p->as), HLO_STATUS_OK, "");
+  p->code.isa = &hlo_x86_isa;
   p->code.bytes = p->as.bytes;
   p->code.size_bytes = p->as.size_bytes;
   p->code.funcs = p->funcs;

@@ -340,7 +340,7 @@ static machine_op_t compile(int op, hlo_dtype_t dtype) {
   const kernel_t kernel = {dtype, dtype, op_body, case_of(op, dtype)};
   machine_op_t m = {.module =
                         build(&kernel, lanes_of(&kernel, target->vector_bytes), target->has_scale)};
-  check_status(hlo_x86_compile(m.module, target, &m.code));
+  check_status(hlo_code_compile(m.module, target, &m.code));
   check_status(hlo_jit_load(&m.code, "math", NULL, &m.jit));
   m.run = (code_t)(uintptr_t)hlo_jit_address(m.jit, 0);
   return m;

@@ -13,7 +13,7 @@
 #include "codegen/math/math.h"
 #include "codegen/target/target.h"
 #include "codegen/vir/interp.h"
-#include "codegen/x86/x86.h"
+#include "codegen/isa/isa.h"
 
 enum { COUNT = 4096, WIDEST = 64, PARAMS = 3 };
 
@@ -99,7 +99,7 @@ static inline void execute(const hlo_vir_module_t* module, const hlo_target_t* t
                            const void* x, const void* y, void* out) {
   hlo_code_t code = {0};
   hlo_jit_t* jit = NULL;
-  check_status(hlo_x86_compile(module, target, &code));
+  check_status(hlo_code_compile(module, target, &code));
   check_status(hlo_jit_load(&code, "math", NULL, &jit));
   const hlo_fp_state_t before = hlo_fp_enter(subnormals);
   assert_int_equal(((code_t)(uintptr_t)hlo_jit_address(jit, 0))(x, y, out), 0);

@@ -125,14 +125,10 @@ static uint32_t count_relocated(const hlo_elf_t* elf) {
   return count;
 }
 
-static Elf64_Ehdr file_header(const table_t* table, uint64_t offset) {
+static Elf64_Ehdr file_header(const table_t* table, uint64_t offset, uint16_t machine) {
   Elf64_Ehdr header = {
     .e_type = ET_REL,
-#if defined(__aarch64__)
-    .e_machine = EM_AARCH64,
-#else
-    .e_machine = EM_X86_64,
-#endif
+    .e_machine = machine,
     .e_version = EV_CURRENT,
     .e_shoff = offset,
     .e_ehsize = sizeof header,
@@ -168,7 +164,7 @@ hlo_status_t hlo_elf_write(hlo_elf_t* elf, hlo_strbuf_t* out) {
   header->sh_size = elf->names.length;
   put(out, elf->names.data, elf->names.length);
   align(out, WORD);
-  const Elf64_Ehdr head = file_header(&table, out->length - start);
+  const Elf64_Ehdr head = file_header(&table, out->length - start, elf->machine);
   put(out, table.headers, table.count * sizeof(Elf64_Shdr));
   if (elf->failed || elf->names.failed) return hlo_status_out_of_memory(out->length);
   for (uint32_t i = 1; i <= elf->section_count; ++i) {

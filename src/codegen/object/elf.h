@@ -23,6 +23,7 @@ typedef struct hlo_elf_section {
 
 /// owner: whoever declared it; zero-initialised is empty; hlo_elf_deinit(). threads: confined.
 typedef struct hlo_elf {
+  uint16_t machine;  // e_machine, as the owner says
   hlo_elf_section_t sections[HLO_ELF_MAX_SECTIONS + 1];
   uint32_t section_count;
   HLO_VEC(Elf64_Sym) symbols;

@@ -7,6 +7,16 @@
 #include "base/status.h"
 #include "codegen/object/code.h"
 
+/// Instructions of call frame information. source: DWARF 5, section 7.24
+enum {
+  HLO_CFA_NOP = 0,
+  HLO_CFA_DEF_CFA = 0x0c,
+  HLO_CFA_DEF_CFA_REGISTER = 0x0d,
+  HLO_CFA_DEF_CFA_OFFSET = 0x0e,
+  HLO_CFA_ADVANCE = 0x40,  // plus a distance
+  HLO_CFA_OFFSET = 0x80,   // plus a register
+};
+
 typedef struct hlo_eh_frame {
   uint8_t* bytes;  // hlo_mem
   size_t size_bytes;

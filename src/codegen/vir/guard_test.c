@@ -11,10 +11,10 @@
 
 #include "amx_emulator.h"
 #include "base/kernel_abi.h"
+#include "codegen/isa/isa.h"
 #include "codegen/jit/jit.h"
 #include "codegen/vir/interp.h"
 #include "codegen/vir/tile.h"
-#include "codegen/x86/x86.h"
 
 enum {
   DEBUG_ID = 7,
@@ -166,7 +166,7 @@ static int32_t run_code(const hlo_vir_module_t* module, const hlo_vir_func_t* fu
   hlo_target_init(&cpu, &target);
   hlo_code_t code = {0};
   hlo_jit_t* jit = NULL;
-  hlo_status_t status = hlo_x86_compile(module, &target, &code);
+  hlo_status_t status = hlo_code_compile(module, &target, &code);
   if (hlo_status_is_ok(status)) status = hlo_jit_load(&code, "f", &(hlo_jit_options_t){0}, &jit);
   if (!hlo_status_is_ok(status)) fail_msg("%s", hlo_status_message(status));
   void* address = hlo_jit_address(jit, 0);

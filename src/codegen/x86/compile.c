@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compiles functions of vector IR: one by one, in units that are joined, followed by their
 // constants.
+#include "base/check.h"
 #include "codegen/x86/x86_impl.h"
 
 enum { FUNC_ALIGN = 64, MAX_ATTEMPTS = 12 };
@@ -28,19 +29,20 @@ static hlo_status_t make_code(hlo_x86_fn_t* f) {
 
 // ---- units
 
-static hlo_status_t init_unit(hlo_x86_unit_t* unit, const hlo_target_t* target,
-                              uint32_t func_count) {
-  *unit = (hlo_x86_unit_t){.target = target,
+static hlo_x86_unit_t* own(hlo_code_unit_t* unit) {
+  return (hlo_x86_unit_t*)unit;
+}
+
+static void init_unit(hlo_x86_unit_t* unit, const hlo_target_t* target, uint32_t func_count) {
+  HLO_ASSERT(target->has_encoder, "code is made for processors that the encoder knows");
+  *unit = (hlo_x86_unit_t){.base = {&hlo_x86_isa},
+                           .target = target,
                            .func_count = func_count,
                            .fma_labels = {HLO_X86_NO_LABEL, HLO_X86_NO_LABEL}};
   hlo_x86_asm_init(&unit->as, target->cpu.features);
   hlo_arena_init(&unit->arena, 0);
-  if (!target->has_encoder) {
-    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "machine code for this processor");
-  }
   for (uint32_t i = 0; i < func_count; ++i) hlo_x86_label_create(&unit->as);
-  return hlo_ok();  // an error stays in the assembler
-}
+}  // an error stays in the assembler
 
 static void deinit_unit(hlo_x86_unit_t* unit) {
   hlo_vec_deinit(&unit->funcs);
@@ -51,20 +53,16 @@ static void deinit_unit(hlo_x86_unit_t* unit) {
 }
 
 hlo_status_t hlo_x86_unit_create(const hlo_target_t* target, uint32_t func_count,
-                                 hlo_x86_unit_t** out_unit) {
+                                 hlo_code_unit_t** out_unit) {
   hlo_x86_unit_t* unit = hlo_mem_alloc(sizeof *unit);
   if (!unit) return hlo_status_out_of_memory(sizeof *unit);
-  hlo_status_t status = init_unit(unit, target, func_count);
-  if (!hlo_status_is_ok(status)) {
-    hlo_x86_unit_release(unit);
-    return status;
-  }
-  *out_unit = unit;
+  init_unit(unit, target, func_count);
+  *out_unit = &unit->base;
   return hlo_ok();
 }
 
-void hlo_x86_unit_release(hlo_x86_unit_t* unit) {
-  if (unit) deinit_unit(unit);
+void hlo_x86_unit_release(hlo_code_unit_t* unit) {
+  deinit_unit(own(unit));
   hlo_mem_free(unit);
 }
 
@@ -99,7 +97,7 @@ static hlo_status_t compile_func(hlo_x86_unit_t* unit, const hlo_vir_func_t* vir
   return hlo_vec_push(&unit->funcs, func) ? hlo_ok() : hlo_status_out_of_memory(sizeof func);
 }
 
-hlo_status_t hlo_x86_unit_add(hlo_x86_unit_t* unit, const hlo_vir_func_t* func) {
+static hlo_status_t add_func(hlo_x86_unit_t* unit, const hlo_vir_func_t* func) {
   hlo_arena_mark_t mark = hlo_arena_mark(&unit->arena);
   size_t first_fixup = unit->as.fixups.count;
   hlo_status_t status = compile_func(unit, func);
@@ -109,11 +107,15 @@ hlo_status_t hlo_x86_unit_add(hlo_x86_unit_t* unit, const hlo_vir_func_t* func) 
   return hlo_x86_asm_status(&unit->as);
 }
 
+hlo_status_t hlo_x86_unit_add(hlo_code_unit_t* unit, const hlo_vir_func_t* func) {
+  return add_func(own(unit), func);
+}
+
 // Maps the labels of `next` to labels of `unit`; the function of a sealed unit is that of
-// `placing`.
+// `role`.
 static void map_labels(hlo_x86_unit_t* unit, const hlo_x86_unit_t* next,
-                       const hlo_x86_placing_t* placing, hlo_x86_label_t* map) {
-  for (uint32_t i = 0; i < next->func_count; ++i) map[i] = placing ? placing->index : i;
+                       const hlo_code_role_t* role, hlo_x86_label_t* map) {
+  for (uint32_t i = 0; i < next->func_count; ++i) map[i] = role ? role->index : i;
   for (uint32_t wide = 0; wide < 2; ++wide) {
     if (next->fma_labels[wide] == HLO_X86_NO_LABEL) continue;
     hlo_x86_label_t* label = &unit->fma_labels[wide];
@@ -124,46 +126,48 @@ static void map_labels(hlo_x86_unit_t* unit, const hlo_x86_unit_t* next,
 }
 
 static bool append_tables(hlo_x86_unit_t* unit, const hlo_x86_unit_t* next,
-                          const hlo_x86_placing_t* placing, uint32_t start) {
+                          const hlo_code_role_t* role, uint32_t start) {
   for (size_t i = 0; i < next->funcs.count; ++i) {
     hlo_code_func_t func = next->funcs.items[i];
     func.offset_bytes += start;
-    if (placing) func.name = placing->name;
+    if (role) func.name = role->name;
     if (!hlo_vec_push(&unit->funcs, func)) return false;
   }
   for (size_t i = 0; i < next->debug_ids.count; ++i) {
     hlo_code_debug_id_t debug_id = next->debug_ids.items[i];
     debug_id.offset_bytes += start;
-    if (placing) debug_id.debug_id = placing->debug_ids[debug_id.debug_id];
+    if (role) debug_id.debug_id = role->debug_ids[debug_id.debug_id];
     if (!hlo_vec_push(&unit->debug_ids, debug_id)) return false;
   }
   return true;
 }
 
 static hlo_status_t append_unit(hlo_x86_unit_t* unit, const hlo_x86_unit_t* next,
-                                const hlo_x86_placing_t* placing) {
+                                const hlo_code_role_t* role) {
   hlo_x86_asm_t* as = &unit->as;
   hlo_x86_align(as, FUNC_ALIGN, true);
   size_t start = as->size_bytes;
   hlo_arena_mark_t mark = hlo_arena_mark(&unit->arena);
   hlo_x86_label_t* map = hlo_arena_array(&unit->arena, next->as.labels.count, sizeof *map);
   HLO_TRY(hlo_arena_status(&unit->arena));
-  map_labels(unit, next, placing, map);
+  map_labels(unit, next, role, map);
   for (uint32_t i = 0; i < next->func_count && hlo_status_is_ok(as->status); ++i) {
     int64_t at = next->as.labels.items[i];
     if (at >= 0) as->labels.items[map[i]] = at + (int64_t)start;
   }
   hlo_x86_asm_append(as, &next->as, map);
   hlo_arena_reset(&unit->arena, mark);
-  if (!append_tables(unit, next, placing, (uint32_t)start)) return hlo_status_out_of_memory(start);
+  if (!append_tables(unit, next, role, (uint32_t)start)) return hlo_status_out_of_memory(start);
   return hlo_x86_asm_status(as);
 }
 
-hlo_status_t hlo_x86_unit_join(hlo_x86_unit_t* unit, const hlo_x86_unit_t* next) {
-  return append_unit(unit, next, NULL);
+hlo_status_t hlo_x86_unit_join(hlo_code_unit_t* unit, const hlo_code_unit_t* next) {
+  return append_unit(own(unit), (const hlo_x86_unit_t*)next, NULL);
 }
 
-size_t hlo_x86_unit_seal(hlo_x86_unit_t* unit, uint32_t debug_id_count, const uint32_t* debug_ids) {
+size_t hlo_x86_unit_seal(hlo_code_unit_t* sealed, uint32_t debug_id_count,
+                         const uint32_t* debug_ids) {
+  hlo_x86_unit_t* unit = own(sealed);
   for (size_t i = 0; i < unit->debug_ids.count; ++i) {
     uint32_t at = 0;
     while (at < debug_id_count && debug_ids[at] != unit->debug_ids.items[i].debug_id) ++at;
@@ -179,16 +183,17 @@ size_t hlo_x86_unit_seal(hlo_x86_unit_t* unit, uint32_t debug_id_count, const ui
   return size_bytes + hlo_x86_pool_size_bytes(&unit->pool);
 }
 
-hlo_status_t hlo_x86_unit_place(hlo_x86_unit_t* unit, const hlo_x86_unit_t* sealed,
-                                const hlo_x86_placing_t* placing) {
-  return append_unit(unit, sealed, placing);
+hlo_status_t hlo_x86_unit_include(hlo_code_unit_t* unit, const hlo_code_unit_t* sealed,
+                                const hlo_code_role_t* role) {
+  return append_unit(own(unit), (const hlo_x86_unit_t*)sealed, role);
 }
 
-hlo_status_t hlo_x86_unit_finish(hlo_x86_unit_t* unit, hlo_code_t* out_code) {
+static hlo_status_t finish_unit(hlo_x86_unit_t* unit, hlo_code_t* out_code) {
   hlo_x86_emit_fma_functions(unit);
   hlo_x86_pool_emit(unit);
   HLO_TRY(hlo_x86_asm_finish(&unit->as));
-  *out_code = (hlo_code_t){.bytes = unit->as.bytes,
+  *out_code = (hlo_code_t){.isa = &hlo_x86_isa,
+                           .bytes = unit->as.bytes,
                            .size_bytes = unit->as.size_bytes,
                            .func_count = (uint32_t)unit->funcs.count,
                            .debug_id_count = (uint32_t)unit->debug_ids.count,
@@ -200,22 +205,26 @@ hlo_status_t hlo_x86_unit_finish(hlo_x86_unit_t* unit, hlo_code_t* out_code) {
   return hlo_ok();
 }
 
+hlo_status_t hlo_x86_unit_finish(hlo_code_unit_t* unit, hlo_code_t* out_code) {
+  return finish_unit(own(unit), out_code);
+}
+
 // ---- modules
 
 static hlo_status_t compile_module(hlo_x86_unit_t* unit, const hlo_vir_module_t* module,
                                    hlo_code_t* out_code) {
   for (const hlo_vir_func_t* func = module->first_func; func; func = func->next) {
-    HLO_TRY(hlo_x86_unit_add(unit, func));
+    HLO_TRY(add_func(unit, func));
   }
-  return hlo_x86_unit_finish(unit, out_code);
+  return finish_unit(unit, out_code);
 }
 
 hlo_status_t hlo_x86_compile_limited(const hlo_vir_module_t* module, const hlo_target_t* target,
                                      const hlo_x86_limits_t* limits, hlo_code_t* out_code) {
   hlo_x86_unit_t unit;
-  hlo_status_t status = init_unit(&unit, target, module->func_count);
+  init_unit(&unit, target, module->func_count);
   unit.limits = *limits;
-  if (hlo_status_is_ok(status)) status = compile_module(&unit, module, out_code);
+  hlo_status_t status = compile_module(&unit, module, out_code);
   deinit_unit(&unit);
   return status;
 }

@@ -104,7 +104,8 @@ typedef struct hlo_x86_limits {
 } hlo_x86_limits_t;
 
 /// Shared by the functions of a unit.
-struct hlo_x86_unit {
+typedef struct hlo_x86_unit {
+  hlo_code_unit_t base;
   const hlo_target_t* target;
   hlo_x86_limits_t limits;
   hlo_x86_asm_t as;   // the first labels are those of the program's functions, by number
@@ -114,7 +115,7 @@ struct hlo_x86_unit {
   uint32_t func_count;            // of the program
   HLO_VEC(hlo_code_func_t) funcs;
   HLO_VEC(hlo_code_debug_id_t) debug_ids;
-};
+} hlo_x86_unit_t;
 
 enum { HLO_X86_SCRATCH_BYTES = 128, HLO_X86_SCRATCH_OUT = 64, HLO_X86_MAX_STACK_BYTES = 32 << 10 };
 
@@ -309,6 +310,19 @@ void hlo_x86_emit_composed(hlo_x86_fn_t* f, const hlo_vir_value_t* value);
 void hlo_x86_emit_fma_call(hlo_x86_fn_t* f, const hlo_vir_value_t* value);
 /// Emits the functions that those calls use.
 void hlo_x86_emit_fma_functions(hlo_x86_unit_t* unit);
+
+// ---- units (compile.c): the functions of hlo_x86_isa (isa.c)
+
+hlo_status_t hlo_x86_unit_create(const hlo_target_t* target, uint32_t func_count,
+                                 hlo_code_unit_t** out_unit) HLO_MUST_USE;
+void hlo_x86_unit_release(hlo_code_unit_t* unit);
+hlo_status_t hlo_x86_unit_add(hlo_code_unit_t* unit, const hlo_vir_func_t* func) HLO_MUST_USE;
+hlo_status_t hlo_x86_unit_join(hlo_code_unit_t* unit, const hlo_code_unit_t* next) HLO_MUST_USE;
+size_t hlo_x86_unit_seal(hlo_code_unit_t* sealed, uint32_t debug_id_count,
+                         const uint32_t* debug_ids);
+hlo_status_t hlo_x86_unit_include(hlo_code_unit_t* unit, const hlo_code_unit_t* sealed,
+                                const hlo_code_role_t* role) HLO_MUST_USE;
+hlo_status_t hlo_x86_unit_finish(hlo_code_unit_t* unit, hlo_code_t* out_code) HLO_MUST_USE;
 
 // ---- convert.c
 
