@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reducers tried on samples (see associative.h): both groupings are built from constants, folded by
-// the reference, compared, and taken away again.
+// Tests reducers for associativity on samples (see associative.h): builds both groupings from
+// constants, folds them with the reference functions, compares the results and erases them.
 #include "passes/associative.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@
 
 enum { SAMPLES = 32, GROUPS = 3 };
 
-/// One argument of the body, or one result: a tensor of samples for each value.
+/// One argument or result of the body: a tensor of samples per value.
 typedef struct sample {
   hlo_value_t* values[HLO_LIFT_MAX_VALUES];
 } sample_t;
@@ -28,7 +28,7 @@ static uint32_t count_parts(hlo_dtype_t dtype) {
   return hlo_dtype_is_complex(dtype) ? 2 : 1;
 }
 
-// Halves of small numbers of both signs, whole ones where there are no others.
+// Returns halves of small numbers of both signs; integers for integer types.
 static double next_number(trial_t* t, hlo_dtype_t dtype) {
   t->seed = t->seed * 1103515245 + 12345;
   const int32_t number = (int32_t)(t->seed >> 16 & 0x7fff) % 19 - 9;
@@ -60,13 +60,13 @@ static sample_t make_sample(trial_t* t) {
   return sample;
 }
 
-static sample_t combine(const trial_t* t, sample_t x, sample_t y) {
+static sample_t apply_body(const trial_t* t, sample_t x, sample_t y) {
   sample_t result;
   hlo_lift_pair(t->insertion_point, t->body, t->count, x.values, y.values, result.values);
   return result;
 }
 
-// How far rounding takes two ways to compute the same apart.
+// Returns the difference that rounding may cause between two groupings of the same operation.
 static double tolerance_of(hlo_dtype_t part) {
   return !hlo_dtype_is_float(part) ? 0 : hlo_dtype_size_bytes(part) < 4 ? 0.05 : 1e-4;
 }
@@ -87,11 +87,12 @@ static bool is_same(const hlo_literal_t* x, const hlo_literal_t* y) {
   return true;
 }
 
-static hlo_status_t fold_behind(hlo_pass_ctx_t* ctx, const hlo_node_t* before, hlo_node_t* insertion_point) {
+static hlo_status_t fold_after(hlo_pass_ctx_t* ctx, const hlo_node_t* before,
+                               hlo_node_t* insertion_point) {
   const uint32_t steps = ctx->step_count;
   hlo_node_t* next;
-  for (hlo_node_t* node = before ? before->next : insertion_point->parent->first; node != insertion_point;
-       node = next) {
+  for (hlo_node_t* node = before ? before->next : insertion_point->parent->first;
+       node != insertion_point; node = next) {
     bool is_folded;
     next = node->next;
     HLO_TRY(hlo_fold_node(ctx, node, &is_folded));
@@ -100,7 +101,7 @@ static hlo_status_t fold_behind(hlo_pass_ctx_t* ctx, const hlo_node_t* before, h
   return hlo_ok();
 }
 
-// pair: a tuple of both results, whose operands folding has replaced.
+// `pair` is a tuple of both results, whose operands folding has replaced with constants.
 static bool are_same(const trial_t* t, const hlo_node_t* pair) {
   for (uint32_t i = 0; i < t->count; ++i) {
     const hlo_literal_t* x = hlo_constant_literal(hlo_node_operand(pair, i));
@@ -110,19 +111,20 @@ static bool are_same(const trial_t* t, const hlo_node_t* pair) {
   return true;
 }
 
-static void erase_behind(const hlo_node_t* before, hlo_node_t* insertion_point) {
+static void erase_after(const hlo_node_t* before, hlo_node_t* insertion_point) {
   while (insertion_point->prev != before) hlo_node_erase(insertion_point->prev);
 }
 
-hlo_status_t hlo_find_associative(hlo_pass_ctx_t* ctx, hlo_node_t* insertion_point, const hlo_region_t* body,
-                                  uint32_t count, bool* out_is_associative) {
+hlo_status_t hlo_find_associative(hlo_pass_ctx_t* ctx, hlo_node_t* insertion_point,
+                                  const hlo_region_t* body, uint32_t count,
+                                  bool* out_is_associative) {
   trial_t t = {.insertion_point = insertion_point, .body = body, .count = count, .seed = 1};
   hlo_module_t* module = insertion_point->parent->module;
   hlo_node_t* const before = insertion_point->prev;
   sample_t samples[GROUPS];
   for (uint32_t i = 0; i < GROUPS; ++i) samples[i] = make_sample(&t);
-  const sample_t left = combine(&t, combine(&t, samples[0], samples[1]), samples[2]);
-  const sample_t right = combine(&t, samples[0], combine(&t, samples[1], samples[2]));
+  const sample_t left = apply_body(&t, apply_body(&t, samples[0], samples[1]), samples[2]);
+  const sample_t right = apply_body(&t, samples[0], apply_body(&t, samples[1], samples[2]));
   hlo_value_t* all[2 * HLO_LIFT_MAX_VALUES];
   const hlo_type_t* types[2 * HLO_LIFT_MAX_VALUES];
   HLO_TRY(hlo_module_status(module));
@@ -130,11 +132,12 @@ hlo_status_t hlo_find_associative(hlo_pass_ctx_t* ctx, hlo_node_t* insertion_poi
     all[i] = i < count ? left.values[i] : right.values[i - count];
     types[i] = all[i]->type;
   }
-  const hlo_value_t* pair = hlo_build_node(
-      insertion_point, HLO_OP_tuple, hlo_type_tuple(module, 2 * count, types), 2 * count, all, 0, NULL);
+  const hlo_value_t* pair =
+      hlo_build_node(insertion_point, HLO_OP_tuple, hlo_type_tuple(module, 2 * count, types),
+                     2 * count, all, 0, NULL);
   HLO_TRY(hlo_module_status(module));
-  HLO_TRY(fold_behind(ctx, before, insertion_point));
+  HLO_TRY(fold_after(ctx, before, insertion_point));
   *out_is_associative = are_same(&t, pair->def);
-  erase_behind(before, insertion_point);
+  erase_after(before, insertion_point);
   return hlo_module_status(module);
 }

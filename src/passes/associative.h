@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether it matters how what a reducer combines is grouped.
+// Tests whether the result of a reducer depends on the grouping of its operands.
 #ifndef HLO_PASSES_ASSOCIATIVE_H_
 #define HLO_PASSES_ASSOCIATIVE_H_
 
 #include "passes/passes.h"
 
-/// Tries f(f(a, b), c) and f(a, f(b, c)) on samples: StableHLO leaves the order of a reduction
-/// open, but programs that rely on one shall have it. body: hlo_lift_can(), its arguments and
-/// results are `count` plain scalars; one that uses values from around it, or is not finite, is
-/// none such. Nothing is left before `place`. errors: RESOURCE_EXHAUSTED
-hlo_status_t hlo_find_associative(hlo_pass_ctx_t* ctx, hlo_node_t* insertion_point, const hlo_region_t* body,
-                                  uint32_t count, bool* out_is_associative) HLO_MUST_USE;
+/// Tests f(f(a, b), c) = f(a, f(b, c)) on samples: StableHLO leaves the order of a reduction open,
+/// but a program that relies on one keeps it. `body` satisfies hlo_lift_can(); its arguments and
+/// results are `count` plain scalars. A body that captures values or gives non-finite results
+/// counts as not associative. Every node inserted before `insertion_point` is erased again.
+/// errors : RESOURCE_EXHAUSTED
+hlo_status_t hlo_find_associative(hlo_pass_ctx_t* ctx, hlo_node_t* insertion_point,
+                                  const hlo_region_t* body, uint32_t count,
+                                  bool* out_is_associative) HLO_MUST_USE;
 
 #endif  // HLO_PASSES_ASSOCIATIVE_H_

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nodes that passes make (see build.h).
+// Builders of the nodes that passes insert (see build.h).
 #include "passes/build.h"
 
 #include "ir/clone.h"
 #include "passes/constants.h"
 
-// The only result of a new node.
+// Inserts a new node and returns its only result.
 static hlo_value_t* place_node(hlo_node_t* insertion_point, hlo_node_t* node) {
   if (hlo_node_is_poison(node)) return NULL;
   hlo_node_insert_before(insertion_point, node);
@@ -26,8 +26,8 @@ hlo_value_t* hlo_build_node(hlo_node_t* insertion_point, hlo_op_t op, const hlo_
   return place_node(insertion_point, hlo_node_create(insertion_point->parent->module, &spec));
 }
 
-hlo_value_t* hlo_build_copy(hlo_node_t* insertion_point, const hlo_node_t* node, const hlo_type_t* type,
-                            hlo_value_t* const* operands) {
+hlo_value_t* hlo_build_copy(hlo_node_t* insertion_point, const hlo_node_t* node,
+                            const hlo_type_t* type, hlo_value_t* const* operands) {
   const hlo_node_spec_t spec = {.op = node->op,
                                 .loc = node->loc,
                                 .operand_count = node->operand_count,
@@ -54,14 +54,17 @@ hlo_literal_t* hlo_build_literal(hlo_module_t* module, const hlo_type_t* type, b
   return literal;
 }
 
-hlo_value_t* hlo_build_constant(hlo_node_t* insertion_point, const hlo_type_t* type, hlo_literal_t* literal) {
+hlo_value_t* hlo_build_constant(hlo_node_t* insertion_point, const hlo_type_t* type,
+                                hlo_literal_t* literal) {
   if (!literal) return NULL;
-  hlo_node_t* node = hlo_constant_create(insertion_point->parent->module, type, literal, insertion_point->loc);
+  hlo_node_t* node =
+      hlo_constant_create(insertion_point->parent->module, type, literal, insertion_point->loc);
   hlo_literal_release(literal);
   return place_node(insertion_point, node);
 }
 
-hlo_value_t* hlo_build_integers(hlo_node_t* insertion_point, const hlo_type_t* type, const int64_t* values) {
+hlo_value_t* hlo_build_integers(hlo_node_t* insertion_point, const hlo_type_t* type,
+                                const int64_t* values) {
   hlo_literal_t* literal = hlo_build_literal(insertion_point->parent->module, type, false);
   for (int64_t i = 0; literal && i < literal->element_count; ++i) {
     char* data = hlo_literal_mutable_data(literal);
@@ -71,8 +74,8 @@ hlo_value_t* hlo_build_integers(hlo_node_t* insertion_point, const hlo_type_t* t
   return hlo_build_constant(insertion_point, type, literal);
 }
 
-hlo_value_t* hlo_build_slice(hlo_node_t* insertion_point, const hlo_type_t* type, hlo_value_t* value,
-                             const int64_t* first, const int64_t* steps) {
+hlo_value_t* hlo_build_slice(hlo_node_t* insertion_point, const hlo_type_t* type,
+                             hlo_value_t* value, const int64_t* first, const int64_t* steps) {
   if (!type) return NULL;
   hlo_module_t* module = insertion_point->parent->module;
   int64_t end[HLO_RANK_MAX], ones[HLO_RANK_MAX];
@@ -87,34 +90,40 @@ hlo_value_t* hlo_build_slice(hlo_node_t* insertion_point, const hlo_type_t* type
   return hlo_build_node(insertion_point, HLO_OP_slice, type, 1, &value, 3, attrs);
 }
 
-hlo_value_t* hlo_build_reshape(hlo_node_t* insertion_point, const hlo_type_t* type, hlo_value_t* value) {
+hlo_value_t* hlo_build_reshape(hlo_node_t* insertion_point, const hlo_type_t* type,
+                               hlo_value_t* value) {
   return hlo_build_node(insertion_point, HLO_OP_reshape, type, 1, &value, 0, NULL);
 }
 
-hlo_value_t* hlo_build_broadcast(hlo_node_t* insertion_point, const hlo_type_t* type, hlo_value_t* value,
-                                 const int64_t* along) {
+hlo_value_t* hlo_build_broadcast(hlo_node_t* insertion_point, const hlo_type_t* type,
+                                 hlo_value_t* value, const int64_t* along) {
   if (!value) return NULL;
-  const hlo_named_attr_t dims = {HLO_ATTR_broadcast_dimensions,
-                                 hlo_attr_ints(insertion_point->parent->module, value->type->rank, along)};
+  const hlo_named_attr_t dims = {
+      HLO_ATTR_broadcast_dimensions,
+      hlo_attr_ints(insertion_point->parent->module, value->type->rank, along)};
   return hlo_build_node(insertion_point, HLO_OP_broadcast_in_dim, type, 1, &value, 1, &dims);
 }
 
-hlo_value_t* hlo_build_pair(hlo_node_t* insertion_point, hlo_value_t* x, hlo_value_t* y, uint32_t dim) {
+hlo_value_t* hlo_build_pair(hlo_node_t* insertion_point, hlo_value_t* x, hlo_value_t* y,
+                            uint32_t dim) {
   if (!x) return NULL;
   hlo_module_t* module = insertion_point->parent->module;
   int64_t dims[HLO_RANK_MAX];
   for (uint32_t d = 0; d < x->type->rank; ++d) dims[d] = x->type->dims[d] * (d == dim ? 2 : 1);
   const hlo_type_t* type = hlo_type_with_dims(module, x->type, x->type->rank, dims);
   const hlo_named_attr_t along = {HLO_ATTR_dimension, hlo_attr_int(module, HLO_DTYPE_S64, dim)};
-  return hlo_build_node(insertion_point, HLO_OP_concatenate, type, 2, (hlo_value_t*[]){x, y}, 1, &along);
+  return hlo_build_node(insertion_point, HLO_OP_concatenate, type, 2, (hlo_value_t*[]){x, y}, 1,
+                        &along);
 }
 
 hlo_value_t* hlo_build_unary(hlo_node_t* insertion_point, hlo_op_t op, hlo_value_t* x) {
   return hlo_build_node(insertion_point, op, x ? x->type : NULL, 1, &x, 0, NULL);
 }
 
-hlo_value_t* hlo_build_binary(hlo_node_t* insertion_point, hlo_op_t op, hlo_value_t* x, hlo_value_t* y) {
-  return hlo_build_node(insertion_point, op, x ? x->type : NULL, 2, (hlo_value_t*[]){x, y}, 0, NULL);
+hlo_value_t* hlo_build_binary(hlo_node_t* insertion_point, hlo_op_t op, hlo_value_t* x,
+                              hlo_value_t* y) {
+  return hlo_build_node(insertion_point, op, x ? x->type : NULL, 2, (hlo_value_t*[]){x, y}, 0,
+                        NULL);
 }
 
 hlo_value_t* hlo_build_multiply(hlo_node_t* insertion_point, hlo_value_t* x, hlo_value_t* y) {
@@ -127,14 +136,16 @@ hlo_value_t* hlo_build_compare(hlo_node_t* insertion_point, int64_t direction, h
   hlo_module_t* module = insertion_point->parent->module;
   const hlo_named_attr_t how = {HLO_ATTR_comparison_direction,
                                 hlo_attr_enum(module, HLO_ENUM_COMPARISON_DIRECTION, direction)};
-  return hlo_build_node(insertion_point, HLO_OP_compare, hlo_type_with_dtype(module, x->type, HLO_DTYPE_PRED),
-                        2, (hlo_value_t*[]){x, y}, 1, &how);
+  return hlo_build_node(insertion_point, HLO_OP_compare,
+                        hlo_type_with_dtype(module, x->type, HLO_DTYPE_PRED), 2,
+                        (hlo_value_t*[]){x, y}, 1, &how);
 }
 
 hlo_value_t* hlo_build_select(hlo_node_t* insertion_point, hlo_value_t* which, hlo_value_t* yes,
                               hlo_value_t* no) {
   hlo_value_t* operands[] = {which, yes, no};
-  return hlo_build_node(insertion_point, HLO_OP_select, yes ? yes->type : NULL, 3, operands, 0, NULL);
+  return hlo_build_node(insertion_point, HLO_OP_select, yes ? yes->type : NULL, 3, operands, 0,
+                        NULL);
 }
 
 hlo_value_t* hlo_build_convert(hlo_node_t* insertion_point, hlo_dtype_t dtype, hlo_value_t* x) {
@@ -154,7 +165,7 @@ typedef struct replacer {
   hlo_replace_node_t replace;
 } replacer_t;
 
-static hlo_status_t visit(void* context, hlo_node_t* node) {
+static hlo_status_t replace_node(void* context, hlo_node_t* node) {
   const replacer_t* replacer = context;
   hlo_value_t* result = replacer->replace(node);
   if (!result) return hlo_module_status(node->parent->module);
@@ -167,7 +178,7 @@ static hlo_status_t visit(void* context, hlo_node_t* node) {
 hlo_status_t hlo_replace_nodes(hlo_pass_ctx_t* ctx, hlo_module_t* module,
                                hlo_replace_node_t replace, bool* out_changed) {
   replacer_t replacer = {ctx, replace};
-  hlo_status_t status = hlo_module_walk(module, false, visit, &replacer);
+  hlo_status_t status = hlo_module_walk(module, false, replace_node, &replacer);
   *out_changed = ctx->step_count > 0;
   return status;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pass canonicalize: applies the rewrite rules of rules.def, takes tuples apart, and sorts the
-// dimensions that products sum over. Patterns look from an op back to what it is made of, so one
-// walk in order finds everything.
+// Pass canonicalize: applies the rewrite rules of rules.def, replaces elements of tuples with their
+// values, and sorts the contracted dimensions of products. Patterns match from an op back to its
+// operands, so one walk in program order finds every match.
 #include <string.h>
 
 #include "ir/clone.h"
@@ -13,7 +13,7 @@ typedef struct canonicalizer {
   const hlo_rule_set_t* rules;
 } canonicalizer_t;
 
-// An element of a tuple that is made in sight is what it is made of.
+// Replaces get_tuple_element of a `tuple` op with that op's operand.
 static bool open_tuple(hlo_node_t* node) {
   if (node->op != HLO_OP_get_tuple_element || hlo_value_is_unused(&node->results[0])) return false;
   const hlo_node_t* tuple = hlo_node_operand(node, 0)->def;
@@ -33,8 +33,8 @@ static bool is_ascending(const int64_t* dims, uint32_t count) {
   return true;
 }
 
-// Sums over several dimensions in the order in which both operands have them in memory, where there
-// is one: which of the products is added first is not part of the meaning of dot_general.
+// Sorts the contracted dimensions into their common memory order if both operands have one:
+// dot_general does not define the order in which the products are added.
 static bool order_contraction(hlo_node_t* node) {
   const hlo_attr_id_t ids[] = {HLO_ATTR_lhs_contracting_dimensions,
                                HLO_ATTR_rhs_contracting_dimensions};
@@ -63,10 +63,10 @@ static bool order_contraction(hlo_node_t* node) {
   return true;
 }
 
-static hlo_status_t visit(void* context, hlo_node_t* node) {
+static hlo_status_t canonicalize_node(void* context, hlo_node_t* node) {
   canonicalizer_t* c = context;
   c->ctx->step_count += open_tuple(node) + order_contraction(node);
-  // Every rewrite leaves something lighter, so this ends.
+  // Every rewrite reduces the weight of the node, so the loop ends.
   for (hlo_node_t* next; node && hlo_rules_apply(c->rules, node, &next); node = next) {
     ++c->ctx->step_count;
   }
@@ -92,7 +92,7 @@ hlo_status_t hlo_pass_canonicalize(hlo_pass_ctx_t* ctx, hlo_module_t* module, bo
   hlo_rule_class_t exactness;
   HLO_TRY(read_class(ctx->argument, &exactness));
   HLO_TRY(hlo_rules_shared(exactness, &c.rules));
-  hlo_status_t status = hlo_module_walk(module, true, visit, &c);
+  hlo_status_t status = hlo_module_walk(module, true, canonicalize_node, &c);
   *out_changed = ctx->step_count > 0;
   return status;
 }

@@ -2,8 +2,8 @@
 // Quotients, moduli and roots of complex numbers (see complex_math.h).
 #include "passes/complex_math.h"
 
-// With an infinite part: 1 or -1 for infinite ones, 0 for others, as the direction of the number.
-static parts_t direction(const math_t* m, value_t* is_infinite, parts_t z) {
+// For a number with an infinite part: 1 or -1 for an infinite part, 0 for a finite one.
+static parts_t infinite_direction(const math_t* m, value_t* is_infinite, parts_t z) {
   parts_t to = {NULL, NULL};
   value_t** const results[] = {&to.re, &to.im};
   value_t* const parts[] = {z.re, z.im};
@@ -15,12 +15,13 @@ static parts_t direction(const math_t* m, value_t* is_infinite, parts_t z) {
   return to;
 }
 
-// x conj(y) / |y|^2, then what C99 (G.5.1) says of zeros and infinities: infinite numbers are
-// directions, times or divided by infinity; what is divided by zero is infinite.
+// Computes x conj(y) / |y|^2 with the cases of C99 (G.5.1): an infinite operand is replaced with
+// its direction and the result is multiplied or divided by infinity; division by zero gives
+// infinity.
 parts_t hlo_complex_divide(const math_t* m, const parts_t* z) {
   value_t *x_infinite = rany_infinite(m, z[0]), *y_infinite = rany_infinite(m, z[1]);
-  const scaled_t top = hlo_complex_scale(m, direction(m, x_infinite, z[0]));
-  const scaled_t bottom = hlo_complex_scale(m, direction(m, y_infinite, z[1]));
+  const scaled_t top = hlo_complex_scale(m, infinite_direction(m, x_infinite, z[0]));
+  const scaled_t bottom = hlo_complex_scale(m, infinite_direction(m, y_infinite, z[1]));
   const parts_t x = top.z, y = bottom.z;
   value_t* size = rdot(m, y.re, y.re, y.im, y.im);
   value_t* inverse = rdiv(m, rconst(m, 1), size);
@@ -30,7 +31,7 @@ parts_t hlo_complex_divide(const math_t* m, const parts_t* z) {
       rmul(m, rmul(m, rdot(m, x.re, y.re, x.im, y.im), factor), inverse),
       rmul(m, rmul(m, rsub(m, rmul(m, x.im, y.re), rmul(m, x.re, y.im)), factor), inverse),
   };
-  if (!m->has_spare) {  // the scales may cancel: half of both, twice
+  if (!m->has_spare) {  // the scales may cancel: halve both, twice
     const int half = HLO_COMPLEX_SCALE_BITS / 2;
     value_t* scale =
         hlo_complex_unscale(m, &bottom, -half, hlo_complex_unscale(m, &top, half, rconst(m, 1)));
@@ -58,13 +59,13 @@ parts_t hlo_complex_sign(const math_t* m, const parts_t* z) {
                    rselect_k(m, is_zero, 0, rdiv(m, scaled.z.im, size))};
 }
 
-/// The parts of a square root without their signs, and of the modulus of the scaled number.
+/// The magnitudes of the parts of a square root, and the modulus of the scaled number.
 typedef struct root {
   scaled_t scaled;
   value_t *re, *im, *modulus;
 } root_t;
 
-// The larger part is sqrt((|z| + |x|) / 2), the other one |y| / 2 by it.
+// The larger part is sqrt((|z| + |x|) / 2); the smaller one is |y| / 2 divided by the larger one.
 static root_t root_of(const math_t* m, parts_t z) {
   root_t root = {.scaled = hlo_complex_scale(m, z)};
   value_t *x = rabs(m, root.scaled.z.re), *y = rabs(m, z.im);
@@ -86,7 +87,7 @@ parts_t hlo_complex_sqrt(const math_t* m, const parts_t* z) {
                    rcopy_sign(m, rselect_k(m, is_infinite, INFINITY, root.im), z->im)};
 }
 
-// conj(sqrt(z)) / |z|; of zero (Inf, NaN), as 1 / sqrt(0).
+// Computes conj(sqrt(z)) / |z|. Zero gives (Inf, NaN), the value of 1 / sqrt(0).
 parts_t hlo_complex_rsqrt(const math_t* m, const parts_t* z) {
   const root_t root = root_of(m, *z);
   value_t* is_zero = requal_k(m, root.modulus, 0);
@@ -104,8 +105,8 @@ parts_t hlo_complex_cbrt(const math_t* m, const parts_t* z) {
   value_t* size = rcall(m, HLO_OP_cbrt, hlo_complex_modulus(m, scaled.z));
   size = hlo_complex_unscale(m, &scaled, HLO_COMPLEX_SCALE_BITS / 3, size);
   size = rselect_k(m, rany_infinite(m, *z), INFINITY, size);
-  value_t* turn = hlo_build_binary(m->insertion_point, HLO_OP_atan2, z->im, z->re);
-  turn = rdiv(m, turn, rconst(m, 3));
-  return (parts_t){rmul(m, size, rcall(m, HLO_OP_cosine, turn)),
-                   rmul(m, size, rcall(m, HLO_OP_sine, turn))};
+  value_t* angle = hlo_build_binary(m->insertion_point, HLO_OP_atan2, z->im, z->re);
+  angle = rdiv(m, angle, rconst(m, 3));
+  return (parts_t){rmul(m, size, rcall(m, HLO_OP_cosine, angle)),
+                   rmul(m, size, rcall(m, HLO_OP_sine, angle))};
 }

@@ -2,8 +2,8 @@
 // Exponential, hyperbolic and trigonometric functions of complex numbers (see complex_math.h).
 #include "passes/complex_math.h"
 
-/// What is exponentiated, less what `factors` have of it: e^x overflows later than its products
-/// with sines and cosines. With parts to spare there are none.
+/// An exponent with the powers of two that `factors` holds removed: e^x overflows before its
+/// products with sines and cosines do. Operands from c64 need no factors.
 typedef struct grown {
   value_t *x, *factors[2];
 } grown_t;
@@ -20,15 +20,15 @@ static grown_t grown(const math_t* m, value_t* x) {
   return result;
 }
 
-// A sine or cosine times a function of grown.x.
-static value_t* grow(const math_t* m, const grown_t* grown, value_t* wave, value_t* size) {
+// Multiplies a sine or cosine by a function of grown.x.
+static value_t* scale_wave(const math_t* m, const grown_t* grown, value_t* wave, value_t* size) {
   for (int i = 0; i < 2; ++i) {
     if (grown->factors[i]) wave = rmul(m, wave, grown->factors[i]);
   }
   return rmul(m, wave, size);
 }
 
-// Zero times infinity is zero: `zero` where x is 0, else `product`.
+// Returns `zero` where x is 0 and `product` elsewhere, so that zero times infinity is zero.
 static value_t* unless_zero(const math_t* m, value_t* x, value_t* zero, value_t* product) {
   return rselect(m, requal_k(m, x, 0), zero, product);
 }
@@ -46,58 +46,59 @@ static value_t* exponential_minus_one(const math_t* m, value_t* x) {
   return rcall(m, HLO_OP_exponential_minus_one, x);
 }
 
-// NaN where y is not finite, infinities as they come.
+// A non-finite y gives NaN; the parts may be infinite.
 parts_t hlo_complex_exponential(const math_t* m, const parts_t* z) {
   const grown_t x = grown(m, z->re);
   value_t* size = exponential(m, x.x);
-  return (parts_t){grow(m, &x, cosine(m, z->im), size),
-                   unless_zero(m, z->im, z->im, grow(m, &x, sine(m, z->im), size))};
+  return (parts_t){scale_wave(m, &x, cosine(m, z->im), size),
+                   unless_zero(m, z->im, z->im, scale_wave(m, &x, sine(m, z->im), size))};
 }
 
 // expm1(x) cos(y) - 2 sin(y/2)^2 cancels less than e^x cos(y) - 1.
 parts_t hlo_complex_exponential_minus_one(const math_t* m, const parts_t* z) {
   const grown_t x = grown(m, z->re);
   value_t* half = sine(m, rmul_k(m, z->im, 0.5));
-  value_t* re = grow(m, &x, cosine(m, z->im), exponential_minus_one(m, x.x));
-  value_t* im = grow(m, &x, sine(m, z->im), exponential(m, x.x));
+  value_t* re = scale_wave(m, &x, cosine(m, z->im), exponential_minus_one(m, x.x));
+  value_t* im = scale_wave(m, &x, sine(m, z->im), exponential(m, x.x));
   return (parts_t){rsub(m, re, rmul(m, radd(m, half, half), half)),
                    unless_zero(m, z->im, z->im, im)};
 }
 
 // ---- hyperbolic sines and cosines
 
-/// Of the magnitude of a number.
+/// The hyperbolic functions of a number's magnitude.
 typedef struct hyperbolic {
   grown_t of;
   value_t *sine, *cosine;
 } hyperbolic_t;
 
-// From M = e^x - 1: (M + M / (M + 1)) / 2 and (M + 1 + 1 / (M + 1)) / 2.
+// Computes them from M = e^x - 1: (M + M / (M + 1)) / 2 and (M + 1 + 1 / (M + 1)) / 2.
 static hyperbolic_t hyperbolic(const math_t* m, value_t* x) {
   hyperbolic_t result = {.of = grown(m, rabs(m, x))};
   value_t* above = exponential_minus_one(m, result.of.x);
   value_t* power = radd_k(m, above, 1);
   value_t* finite =
-      hlo_build_binary(m->insertion_point, HLO_OP_minimum, power, rconst(m, 0x1p1000));  // Inf / Inf
+      // avoids Inf / Inf
+      hlo_build_binary(m->insertion_point, HLO_OP_minimum, power, rconst(m, 0x1p1000));
   value_t* inverse = rdiv(m, rconst(m, 1), finite);
   result.sine = rmul_k(m, radd(m, above, rmul(m, above, inverse)), 0.5);
   result.cosine = rmul_k(m, radd(m, power, inverse), 0.5);
   return result;
 }
 
-// sinh(a) cos(b) and cosh(a) sin(b).
+// Returns sinh(a) cos(b) and cosh(a) sin(b).
 static parts_t hyperbolic_sine(const math_t* m, value_t* a, value_t* b) {
   const hyperbolic_t h = hyperbolic(m, a);
-  return (parts_t){grow(m, &h.of, cosine(m, b), rcopy_sign(m, h.sine, a)),
-                   unless_zero(m, b, b, grow(m, &h.of, sine(m, b), h.cosine))};
+  return (parts_t){scale_wave(m, &h.of, cosine(m, b), rcopy_sign(m, h.sine, a)),
+                   unless_zero(m, b, b, scale_wave(m, &h.of, sine(m, b), h.cosine))};
 }
 
-// cosh(a) cos(b) and sinh(a) sin(b).
+// Returns cosh(a) cos(b) and sinh(a) sin(b).
 static parts_t hyperbolic_cosine(const math_t* m, value_t* a, value_t* b) {
   const hyperbolic_t h = hyperbolic(m, a);
-  value_t* sines = grow(m, &h.of, sine(m, b), rcopy_sign(m, h.sine, a));
+  value_t* sines = scale_wave(m, &h.of, sine(m, b), rcopy_sign(m, h.sine, a));
   value_t* zero = rmul(m, rcall(m, HLO_OP_sign, a), b);
-  return (parts_t){grow(m, &h.of, cosine(m, b), h.cosine), unless_zero(m, b, zero, sines)};
+  return (parts_t){scale_wave(m, &h.of, cosine(m, b), h.cosine), unless_zero(m, b, zero, sines)};
 }
 
 parts_t hlo_complex_sinh(const math_t* m, const parts_t* z) {
@@ -110,20 +111,21 @@ parts_t hlo_complex_cosh(const math_t* m, const parts_t* z) {
 
 // sin(z) = -i sinh(i z)
 parts_t hlo_complex_sine(const math_t* m, const parts_t* z) {
-  const parts_t turned = hyperbolic_sine(m, z->im, z->re);
-  return (parts_t){turned.im, turned.re};
+  const parts_t rotated = hyperbolic_sine(m, z->im, z->re);
+  return (parts_t){rotated.im, rotated.re};
 }
 
 // cos(z) = cosh(i z) = cosh(-i z)
 parts_t hlo_complex_cosine(const math_t* m, const parts_t* z) {
-  const parts_t turned = hyperbolic_cosine(m, z->im, z->re);
-  return (parts_t){turned.re, rneg(m, turned.im)};
+  const parts_t rotated = hyperbolic_cosine(m, z->im, z->re);
+  return (parts_t){rotated.re, rneg(m, rotated.im)};
 }
 
-// ---- quotients of exponentials: with E = e^-|a| and M = 1 - E all terms are positive, near poles,
-// too
+// ---- quotients of exponentials: with E = e^-|a| and M = 1 - E every term is positive, even near
+// poles
 
-// tanh(a + i b) with E = e^(-2 |a|): M (1 + E) and 4 E sin(b) cos(b), by M^2 + 4 E cos(b)^2.
+// tanh(a + i b) with E = e^(-2 |a|): M (1 + E) and 4 E sin(b) cos(b), both divided by M^2 + 4 E
+// cos(b)^2.
 static parts_t hyperbolic_tangent(const math_t* m, value_t* a, value_t* b) {
   value_t* size = rabs(m, a);
   value_t* twice = rmul_k(m, size, -2);
@@ -135,7 +137,8 @@ static parts_t hyperbolic_tangent(const math_t* m, value_t* a, value_t* b) {
   value_t* im = rmul(m, rmul(m, product, sine(m, b)), inverse);
   value_t* is_infinite = requal_k(m, size, INFINITY);
   value_t* zero = rcopy_sign(m, rconst(m, 0), b);
-  value_t* is_open = requal_k(m, rsub(m, b, b), 0);  // a direction
+  value_t* is_open = requal_k(m, rsub(m, b, b), 0);  // infinite or NaN: the limit has a direction
+                                                     // only
   return (parts_t){rcopy_sign(m, rselect_k(m, is_infinite, 1, re), a),
                    rselect(m, rselect(m, is_open, requal_k(m, b, 0), is_infinite), zero, im)};
 }
@@ -146,12 +149,12 @@ parts_t hlo_complex_tanh(const math_t* m, const parts_t* z) {
 
 // tan(z) = -i tanh(i z)
 parts_t hlo_complex_tan(const math_t* m, const parts_t* z) {
-  const parts_t turned = hyperbolic_tangent(m, z->im, z->re);
-  return (parts_t){turned.im, turned.re};
+  const parts_t rotated = hyperbolic_tangent(m, z->im, z->re);
+  return (parts_t){rotated.im, rotated.re};
 }
 
-// 1 / (1 + e^-z) with E = e^-|x|, c = cos(y/2), s = sin(y/2): M + 2 E c^2, or E (2 c^2 - M) for
-// negative x, and 2 E c s, by M^2 + 4 E c^2.
+// 1 / (1 + e^-z) with E = e^-|x|, c = cos(y/2), s = sin(y/2): the real part is M + 2 E c^2, or E (2
+// c^2 - M) for negative x, the imaginary part is 2 E c s; both are divided by M^2 + 4 E c^2.
 parts_t hlo_complex_logistic(const math_t* m, const parts_t* z) {
   value_t* size = rneg(m, rabs(m, z->re));
   value_t* half = rselect_k(m, ris_infinite(m, z->re), 0, rmul_k(m, z->im, 0.5));

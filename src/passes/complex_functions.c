@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of complex numbers as ops of reals (see complex_parts.h), and what their formulas
-// share. What they promise is in docs/numerics.md; they are compared with interp/ref_complex.inl.
+// Functions of complex numbers as ops of reals (see complex_parts.h): the functions that their
+// formulas share. docs/numerics.md documents their accuracy; the test compares them with
+// interp/ref_complex.inl.
 #include "passes/complex_math.h"
 
 static const parts_t NONE = {NULL, NULL};
@@ -32,7 +33,6 @@ value_t* hlo_complex_modulus(const math_t* m, parts_t z) {
   return rcall(m, HLO_OP_sqrt, rdot(m, z.re, z.re, z.im, z.im));
 }
 
-// source: Knuth, The Art of Computer Programming, 4.2.2, theorem B
 sum_t hlo_complex_two_sum(const math_t* m, value_t* x, value_t* y) {
   value_t* sum = radd(m, x, y);
   value_t* y_part = rsub(m, sum, x);
@@ -40,7 +40,6 @@ sum_t hlo_complex_two_sum(const math_t* m, value_t* x, value_t* y) {
   return (sum_t){sum, radd(m, rsub(m, x, x_part), rsub(m, y, y_part))};
 }
 
-// source: Dekker 1971, products of halves of 26 bits
 sum_t hlo_complex_two_square(const math_t* m, value_t* x) {
   value_t* square = rmul(m, x, x);
   if (m->has_spare) return (sum_t){square, rconst(m, 0)};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares functions of complex numbers as ops of reals with the op itself in the reference
-// interpreter: over all pairs of special values, magnitudes of the whole range, values where
-// something cancels, and multiples of pi.
+// Compares complex functions expanded into ops of reals with the original op in the reference
+// interpreter: over all pairs of special values, magnitudes of the whole range, arguments where
+// terms cancel, and multiples of pi.
 #include <float.h>
 #include <math.h>
 
@@ -53,17 +53,17 @@ static double any_number(uint64_t* random, bool is_wide) {
   }
 }
 
-// Real and imaginary part, and those of a second operand.
-static void sample(int64_t i, bool is_wide, uint64_t* random, double parts[PARTS_MAX]) {
+// Fills in the real and imaginary part, and those of a second operand.
+static void fill_sample(int64_t i, bool is_wide, uint64_t* random, double parts[PARTS_MAX]) {
   for (int k = 0; k < PARTS_MAX; ++k) parts[k] = any_number(random, is_wide);
   if (i < SPECIALS * SPECIALS) {
     parts[0] = specials[i % SPECIALS];
     parts[1] = specials[i / SPECIALS];
-  } else if (i % 8 == 0) {  // of modulus 1, or 1 from -1
-    const double turn = uniform(random) * 7;
-    parts[0] = cos(turn) - (i % 16 == 0);
-    parts[1] = sin(turn);
-  } else if (i % 8 == 1) {  // both of one size
+  } else if (i % 8 == 0) {  // of modulus 1, or at distance 1 from -1
+    const double angle = uniform(random) * 7;
+    parts[0] = cos(angle) - (i % 16 == 0);
+    parts[1] = sin(angle);
+  } else if (i % 8 == 1) {  // both parts of similar magnitude
     parts[1] = parts[0] * (4 * uniform(random) - 2);
     parts[3] = parts[2] * (4 * uniform(random) - 2);
   }
@@ -71,7 +71,7 @@ static void sample(int64_t i, bool is_wide, uint64_t* random, double parts[PARTS
 
 // ---- modules
 
-// The function of one or two numbers whose parts are arguments.
+// Builds a function of one or two complex numbers whose parts are the arguments.
 static hlo_module_t* module_of(hlo_op_t op, bool is_wide) {
   const uint32_t operand_count = hlo_op_info(op)->operand_count;
   hlo_module_t* module = NULL;
@@ -110,8 +110,8 @@ static hlo_module_t* module_of(hlo_op_t op, bool is_wide) {
   return module;
 }
 
-// The function gives way to ops of reals.
-static void expand(hlo_module_t* module) {
+// Replaces the function with ops of reals.
+static void expand_function(hlo_module_t* module) {
   hlo_region_t* body = hlo_module_entry(module)->body;
   hlo_node_t* node = hlo_node_operand(body->last, 0)->def;
   hlo_parts_t operands[2];
@@ -146,7 +146,7 @@ static hlo_tensor_t* evaluate(const hlo_module_t* module, hlo_tensor_t* const* i
 
 // ---- comparison
 
-// The distance between numbers of a format around x.
+// Returns the distance between adjacent numbers of the format near x.
 static double ulp(double x, bool is_wide) {
   const int bits = is_wide ? DBL_MANT_DIG : FLT_MANT_DIG;
   const int least = is_wide ? DBL_MIN_EXP : FLT_MIN_EXP;
@@ -155,38 +155,38 @@ static double ulp(double x, bool is_wide) {
   return ldexp(1, (x == 0 || exponent < least ? least : exponent) - bits);
 }
 
-// How far a part is from what is expected. Beside NaN and infinities may be NaN; which zero it is
-// matters little.
-static double distance(double value, double expected, double other, double unit, double limit) {
+// Returns the error of a part in units of `unit`. NaN is accepted next to NaN and infinities; the
+// sign of a zero is ignored.
+static double part_error(double value, double expected, double other, double unit, double limit) {
   if (isnan(value) || isnan(expected)) {
     return isnan(value) == isnan(expected) || !isfinite(other) ? 0 : INFINITY;
   }
-  const double x = fmin(fmax(value, -limit), limit);  // beside the largest number is infinity
+  const double x = fmin(fmax(value, -limit), limit);  // infinity is adjacent to the largest number
   const double y = fmin(fmax(expected, -limit), limit);
   return fabs(x - y) / unit;
 }
 
-// The largest distances in units of the last place: of each part, and of the larger one.
+// The largest errors in units of the last place: of each part, and of the larger part.
 typedef struct errors {
   double part, whole;
   int64_t worst_part, worst;
 } errors_t;
 
-static double load(const hlo_tensor_t* tensor, int64_t i) {
+static double load_part(const hlo_tensor_t* tensor, int64_t i) {
   const hlo_dtype_t part = hlo_dtype_info(tensor->dtype)->part;
   const char* at = (const char*)tensor->data + (size_t)i * hlo_dtype_size_bytes(part);
   return hlo_dtype_load_double(part, at);
 }
 
-// What the bounds of power are multiplied by.
-static double condition(hlo_tensor_t* const* inputs, int64_t i) {
-  const double w = hypot(load(inputs[2], i), load(inputs[3], i));
-  const double re = log(hypot(load(inputs[0], i), load(inputs[1], i)));
-  const double im = atan2(load(inputs[1], i), load(inputs[0], i));
+// Returns the factor for the error bounds of power.
+static double error_scale(hlo_tensor_t* const* inputs, int64_t i) {
+  const double w = hypot(load_part(inputs[2], i), load_part(inputs[3], i));
+  const double re = log(hypot(load_part(inputs[0], i), load_part(inputs[1], i)));
+  const double im = atan2(load_part(inputs[1], i), load_part(inputs[0], i));
   return 1 + w * hypot(re, im);
 }
 
-// Parts that are nothing beside the other one count as so large.
+// A part that is negligible next to the other one counts as if it had this magnitude.
 static const double LEAST_PART = 0x1p-400;
 
 static errors_t compare(hlo_op_t op, bool is_wide, hlo_tensor_t* const* inputs,
@@ -196,20 +196,20 @@ static errors_t compare(hlo_op_t op, bool is_wide, hlo_tensor_t* const* inputs,
   for (int64_t i = 0; i < SAMPLES; ++i) {
     double x[2] = {0}, y[2] = {0};
     for (int64_t k = 0; k < width; ++k) {
-      x[k] = load(tensor, i * width + k);
-      y[k] = load(expected, i * width + k);
+      x[k] = load_part(tensor, i * width + k);
+      y[k] = load_part(expected, i * width + k);
     }
     const double limit = is_wide ? DBL_MAX : FLT_MAX;
-    const double times = op == HLO_OP_power ? condition(inputs, i) : 1;
-    if (times > 1e300) continue;  // where products with logarithms overflow
+    const double times = op == HLO_OP_power ? error_scale(inputs, i) : 1;
+    if (times > 1e300) continue;  // products with logarithms overflow
     const double size = fmax(fabs(y[0]), fabs(y[1]));
     for (int64_t k = 0; k < width; ++k) {
       const double part_size =
           fmin(fmax(fabs(y[k]), isfinite(size) ? size * LEAST_PART : 0), limit);
-      const double part = distance(x[k], y[k], y[1 - k], times * ulp(part_size, is_wide), limit);
-      // Beside an infinity a number is nothing.
+      const double part = part_error(x[k], y[k], y[1 - k], times * ulp(part_size, is_wide), limit);
+      // next to an infinity every finite number is negligible
       const double unit = isfinite(size) ? times * ulp(size, is_wide) : INFINITY;
-      const double whole = distance(x[k], y[k], y[1 - k], unit, limit);
+      const double whole = part_error(x[k], y[k], y[1 - k], unit, limit);
       if (part > errors.part) errors.part = part, errors.worst_part = i;
       if (whole > errors.whole) errors.whole = whole, errors.worst = i;
     }
@@ -225,7 +225,7 @@ static void make_inputs(bool is_wide, hlo_tensor_t* inputs[PARTS_MAX]) {
   uint64_t random = 1;
   for (int64_t i = 0; i < SAMPLES; ++i) {
     double parts[PARTS_MAX];
-    sample(i, is_wide, &random, parts);
+    fill_sample(i, is_wide, &random, parts);
     for (int k = 0; k < PARTS_MAX; ++k) {
       hlo_dtype_store_double(part, (char*)inputs[k]->data + (size_t)i * width, parts[k]);
     }
@@ -236,7 +236,7 @@ static void print_at(const char* what, hlo_tensor_t* const* tensors, int count, 
   print_error("  %s:", what);
   for (int k = 0; k < count; ++k) {
     const int64_t width = hlo_dtype_is_complex(tensors[k]->dtype) ? 2 : 1;
-    for (int64_t j = 0; j < width; ++j) print_error(" %.17g", load(tensors[k], i * width + j));
+    for (int64_t j = 0; j < width; ++j) print_error(" %.17g", load_part(tensors[k], i * width + j));
   }
   print_error("\n");
 }
@@ -260,7 +260,7 @@ static void check_function(const function_t* function, bool is_wide) {
   make_inputs(is_wide, inputs);
   hlo_module_t* module = module_of(function->op, is_wide);
   hlo_tensor_t* expected = evaluate(module, inputs);
-  expand(module);
+  expand_function(module);
   hlo_tensor_t* tensor = evaluate(module, inputs);
   const errors_t errors = compare(function->op, is_wide, inputs, tensor, expected);
   check_errors(function, is_wide, &errors, inputs, tensor, expected);

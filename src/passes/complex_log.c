@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Logarithms and powers of complex numbers (see complex_math.h): log|z| is half the logarithm of a
-// sum of squares. Where that is near 1, its rounding error is added to its logarithm.
+// sum of squares. Where that sum is near 1, its rounding error is added to its logarithm.
 #include "passes/complex_math.h"
 
-// x and small terms, as if with twice the bits.
+// Adds small terms to x as if with twice the bits.
 static sum_t add_small(const math_t* m, value_t* x, int count, value_t* const* terms) {
   value_t *sum = terms[0], *lost = NULL;
   for (int i = 1; i < count; ++i) {
@@ -14,15 +14,15 @@ static sum_t add_small(const math_t* m, value_t* x, int count, value_t* const* t
   return hlo_complex_two_sum(m, x, lost ? radd(m, sum, lost) : sum);
 }
 
-// Half of log(size) + error, in the range before scaling.
+// Returns half of log(size) + error, for the number before scaling.
 static value_t* half_log(const math_t* m, const scaled_t* scaled, value_t* size, value_t* error) {
   value_t* value = rmul_k(m, radd(m, rcall(m, HLO_OP_log, size), error), 0.5);
   if (m->has_spare) return value;
-  const double turn = HLO_COMPLEX_SCALE_BITS * 0x1.62e42fefa39efp-1;  // log(2)
-  return radd(m, value, hlo_complex_by_scale(m, scaled, turn, 0, -turn));
+  const double log_scale = HLO_COMPLEX_SCALE_BITS * 0x1.62e42fefa39efp-1;  // log(2)
+  return radd(m, value, hlo_complex_by_scale(m, scaled, log_scale, 0, -log_scale));
 }
 
-// With an infinite part it is infinite.
+// Returns infinity for a number with an infinite part.
 static value_t* unless_infinite(const math_t* m, parts_t z, value_t* log_size) {
   return rselect_k(m, rany_infinite(m, z), INFINITY, log_size);
 }
@@ -43,7 +43,7 @@ static value_t* log_of_size(const math_t* m, parts_t z) {
   return unless_infinite(m, z, half_log(m, &scaled, size.high, error));
 }
 
-// The angle takes operands as they came: f32 is enough for f32.
+// The angle is computed in the operand type: f32 is accurate enough for f32.
 parts_t hlo_complex_log(const math_t* m, const parts_t* z) {
   return (parts_t){log_of_size(m, *z), angle_of(m, m->operands->im, m->operands->re)};
 }
@@ -68,7 +68,8 @@ parts_t hlo_complex_log_plus_one(const math_t* m, const parts_t* z) {
   return (parts_t){unless_infinite(m, *z, re), angle_of(m, narrow.im, right)};
 }
 
-// exp(w log(z)), where real w have no part in the other products; of zero 1, 0 or NaN, by w.
+// exp(w log(z)); a real w is left out of the products with its zero imaginary part. A base of zero
+// gives 1, 0 or NaN depending on w.
 parts_t hlo_complex_power(const math_t* m, const parts_t* z) {
   const parts_t w = z[1], log_z = {log_of_size(m, z[0]), angle_of(m, z[0].im, z[0].re)};
   value_t *is_real = requal_k(m, w.im, 0), *zero = rconst(m, 0);
@@ -77,7 +78,7 @@ parts_t hlo_complex_power(const math_t* m, const parts_t* z) {
   re = rsub(m, rmul(m, log_z.re, w.re), re);
   im = radd(m, rmul(m, log_z.im, w.re), im);
   const parts_t power = hlo_complex_exponential(m, &(parts_t){re, im});
-  value_t* is_gone = rless_k(m, re, -2000);  // whatever its direction
+  value_t* is_gone = rless_k(m, re, -2000);  // zero in every direction
   value_t* is_zero = rand(m, requal_k(m, z->re, 0), requal_k(m, z->im, 0));
   value_t* of_zero = rselect(m, rabove_k(m, w.re, 0), zero, rconst(m, NAN));
   value_t* is_one = rand(m, requal_k(m, w.re, 0), is_real);

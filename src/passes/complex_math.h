@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private to the complex_*.c of functions: short names to write formulas of reals with. All is
-// computed in f64. What comes from c64 is there with bits and range to spare: squares neither
-// overflow nor vanish, products are exact.
+// Private to the complex_*.c of functions: short names for formulas of reals. Everything is
+// computed in f64. Operands from c64 then have spare bits and range: squares neither overflow nor
+// underflow, products are exact.
 #ifndef HLO_PASSES_COMPLEX_MATH_H_
 #define HLO_PASSES_COMPLEX_MATH_H_
 
@@ -12,21 +12,22 @@
 typedef hlo_value_t value_t;
 typedef hlo_parts_t parts_t;
 
-/// Where ops are made; NULL anywhere (memory is out) makes everything after it NULL.
+/// The insertion point and types of a formula. A NULL operand (memory is exhausted) gives a NULL
+/// result in every function.
 typedef struct hlo_complex_math {
   hlo_node_t* insertion_point;
-  const hlo_type_t* type;   // of f64
+  const hlo_type_t* type;   // f64 tensors
   bool has_spare;           // operands come from c64
-  const parts_t* operands;  // as they came: of f32 or f64
+  const parts_t* operands;  // in their original type, f32 or f64
 } math_t;
 
-/// x and its rounding error.
+/// A value and its rounding error.
 typedef struct hlo_complex_sum {
   value_t *high, *low;
 } sum_t;
 
-/// Functions of the parts of the operands in f64. The results are rounded to the parts of the
-/// node's result; `im` stays NULL where that is real.
+/// Functions of the operands' parts in f64. The results are rounded to the part type of the node's
+/// result; `im` is NULL if that is real.
 #define HLO_COMPLEX_FUNCTION(op, name, ...) \
   parts_t hlo_complex_##name(const math_t* m, const parts_t* z);
 #include "passes/complex_functions.def"
@@ -62,7 +63,7 @@ static inline value_t* radd_k(const math_t* m, value_t* x, double k) {
 static inline value_t* rmul_k(const math_t* m, value_t* x, double k) {
   return rmul(m, x, rconst(m, k));
 }
-/// x y + z w, each of the three rounded.
+/// Returns x y + z w, with three roundings.
 static inline value_t* rdot(const math_t* m, value_t* x, value_t* y, value_t* z, value_t* w) {
   return radd(m, rmul(m, x, y), rmul(m, z, w));
 }
@@ -96,15 +97,17 @@ static inline value_t* ris_infinite(const math_t* m, value_t* x) {
 static inline value_t* rany_infinite(const math_t* m, parts_t z) {
   return ror(m, ris_infinite(m, z.re), ris_infinite(m, z.im));
 }
-/// By its sign bit: -0, too.
+/// Tests the sign bit, so -0 is negative.
 static inline value_t* ris_negative(const math_t* m, value_t* x) {
-  const hlo_type_t* type = hlo_type_with_dtype(m->insertion_point->parent->module, m->type, HLO_DTYPE_S64);
+  const hlo_type_t* type =
+      hlo_type_with_dtype(m->insertion_point->parent->module, m->type, HLO_DTYPE_S64);
   if (!x || !type) return NULL;
-  value_t* integer = hlo_build_node(m->insertion_point, HLO_OP_bitcast_convert, type, 1, &x, 0, NULL);
+  value_t* integer =
+      hlo_build_node(m->insertion_point, HLO_OP_bitcast_convert, type, 1, &x, 0, NULL);
   return hlo_build_compare(m->insertion_point, HLO_COMPARISON_DIRECTION_LT, integer,
                            hlo_build_splat(m->insertion_point, type, 0));
 }
-/// x, which is not negative, with the sign of y.
+/// Returns x, which is not negative, with the sign of y.
 static inline value_t* rcopy_sign(const math_t* m, value_t* x, value_t* y) {
   return rselect(m, ris_negative(m, y), rneg(m, x), x);
 }
@@ -112,24 +115,26 @@ static inline value_t* rcopy_sign(const math_t* m, value_t* x, value_t* y) {
 // ---- ranges and errors --------------------------------------------------------------------------
 
 /// A number times 2^-600 where a part is huge, times 2^600 where both are tiny, so that its squares
-/// are in range. With parts to spare it is as it was, and the booleans are NULL.
+/// are in range. Operands from c64 are not scaled, and the booleans are NULL.
 typedef struct hlo_complex_scaled {
   parts_t z;
   value_t *is_huge, *is_tiny;
 } scaled_t;
-enum { HLO_COMPLEX_SCALE_BITS = 600 };  // halves and thirds are whole
+enum { HLO_COMPLEX_SCALE_BITS = 600 };  // a multiple of 2 and 3
 scaled_t hlo_complex_scale(const math_t* m, parts_t z);
-/// What belongs to the scale: `huge`, `tiny`, or `none`; NULL where numbers are as they were.
+/// Selects `huge`, `tiny` or `none` by the scale; NULL for numbers that are not scaled.
 value_t* hlo_complex_by_scale(const math_t* m, const scaled_t* scaled, double huge, double none,
                               double tiny);
-/// x 2^(bits k), k = 1 for huge and -1 for tiny.
+/// Returns x 2^(bits k), with k = 1 for huge and -1 for tiny.
 value_t* hlo_complex_unscale(const math_t* m, const scaled_t* scaled, int bits, value_t* x);
 
-/// The modulus of a scaled number.
+/// Returns the modulus of a scaled number.
 value_t* hlo_complex_modulus(const math_t* m, parts_t z);
-/// x + y
+/// Returns x + y and its rounding error. source: Knuth, The Art of Computer Programming, 4.2.2,
+/// theorem B
 sum_t hlo_complex_two_sum(const math_t* m, value_t* x, value_t* y);
-/// x^2; without an error where there are bits to spare.
+/// Returns x^2 and its rounding error; no error for operands from c64. source: Dekker 1971,
+/// products of halves of 26 bits
 sum_t hlo_complex_two_square(const math_t* m, value_t* x);
 
 #endif  // HLO_PASSES_COMPLEX_MATH_H_

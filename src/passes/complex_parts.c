@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arithmetic and movement of complex numbers as ops of reals (see complex_parts.h).
+// Arithmetic and data movement of complex numbers as ops of reals (see complex_parts.h).
 #include "passes/complex_parts.h"
 
 #include <string.h>
@@ -28,8 +28,9 @@ static hlo_parts_t only(hlo_value_t* real) {
   return (hlo_parts_t){real, NULL};
 }
 
-// Here and below, what is built has a name: arguments of calls come in any order.
 hlo_parts_t hlo_parts_multiply(hlo_node_t* insertion_point, hlo_parts_t x, hlo_parts_t y) {
+  // Here and below every new node is named before it is an argument: C does not define the order in
+  // which the arguments of a call are evaluated, and that is the order of the nodes.
   hlo_value_t *ac = hlo_build_multiply(insertion_point, x.re, y.re),
               *bd = hlo_build_multiply(insertion_point, x.im, y.im);
   hlo_value_t *ad = hlo_build_multiply(insertion_point, x.re, y.im),
@@ -38,7 +39,7 @@ hlo_parts_t hlo_parts_multiply(hlo_node_t* insertion_point, hlo_parts_t x, hlo_p
   return both(re, hlo_build_binary(insertion_point, HLO_OP_add, ad, bc));
 }
 
-// ---- the same op for each part
+// ---- ops applied to each part
 
 static hlo_value_t* part_of(hlo_node_t* node, const hlo_parts_t* operands, bool is_im) {
   hlo_module_t* module = node->parent->module;
@@ -54,9 +55,9 @@ static hlo_parts_t parts_alike(hlo_node_t* node, const hlo_parts_t* operands) {
   return both(re, part_of(node, operands, true));
 }
 
-// ---- sums over regions
+// ---- reductions
 
-// The body adds its two arguments, or returns the second one.
+// Returns true if the body adds its two arguments or returns the second one.
 static bool is_sum(const hlo_region_t* body, bool* out_replaces) {
   const hlo_node_t* end = hlo_region_terminator(body);
   *out_replaces = end && end->operand_count == 1 && body->arg_count == 2 &&
@@ -152,8 +153,9 @@ static hlo_parts_t iota(hlo_node_t* node, const hlo_parts_t* operands) {
   return re ? both(re, hlo_build_splat(node, re->type, 0)) : NONE;
 }
 
-// (x - y) (x + y) and 2 x y: in f64 rounded once, of f64 in halves, which do not overflow.
-static hlo_parts_t square(hlo_node_t* node, const hlo_parts_t* operands) {
+// (x - y) (x + y) and 2 x y: for c64 computed in f64 and rounded once; for c128 computed from
+// halves, which do not overflow.
+static hlo_parts_t square_parts(hlo_node_t* node, const hlo_parts_t* operands) {
   const hlo_dtype_t part = operands[0].re->type->dtype;
   hlo_value_t* x = hlo_build_convert(node, HLO_DTYPE_F64, operands[0].re);
   hlo_value_t* y = hlo_build_convert(node, HLO_DTYPE_F64, operands[0].im);
@@ -173,7 +175,7 @@ static hlo_parts_t square(hlo_node_t* node, const hlo_parts_t* operands) {
   return both(re, hlo_build_convert(node, part, im));
 }
 
-// ---- by the real part, among equal ones by the imaginary part
+// ---- ordering by real part, then by imaginary part
 
 static hlo_value_t* is_above(hlo_node_t* node, hlo_parts_t x, hlo_parts_t y) {
   hlo_value_t* is_tie = hlo_build_compare(node, HLO_COMPARISON_DIRECTION_EQ, x.re, y.re);
@@ -259,7 +261,7 @@ static const struct {
     {HLO_OP_real, real},
     {HLO_OP_imag, imag},
     {HLO_OP_chlo_conj, conjugate},
-    {HLO_OP_chlo_square, square},
+    {HLO_OP_chlo_square, square_parts},
     {HLO_OP_compare, compare},
     {HLO_OP_maximum, maximum},
     {HLO_OP_minimum, minimum},

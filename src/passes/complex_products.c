@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of complex matrices and convolutions as those of their parts (see complex_parts.h). What
-// is known to be zero is left out.
+// Products of complex matrices and convolutions as products of their parts (see complex_parts.h).
+// Terms with a part that is known to be zero are left out.
 #include "passes/complex_parts.h"
 #include "passes/constants.h"
 
@@ -9,8 +9,8 @@ static bool is_zero(const hlo_value_t* value) {
   return splat && hlo_dtype_load_double(value->type->dtype, splat) == 0;
 }
 
-// x + y or x - y, where NULL is zero.
-static hlo_value_t* combine(hlo_node_t* node, hlo_op_t op, hlo_value_t* x, hlo_value_t* y) {
+// Returns x + y or x - y; NULL is zero.
+static hlo_value_t* add_parts(hlo_node_t* node, hlo_op_t op, hlo_value_t* x, hlo_value_t* y) {
   if (x && y) return hlo_build_binary(node, op, x, y);
   return y && op == HLO_OP_subtract ? hlo_build_unary(node, HLO_OP_negate, y) : y ? y : x;
 }
@@ -22,7 +22,7 @@ static hlo_parts_t or_zero(hlo_node_t* node, hlo_parts_t sum) {
   return sum;
 }
 
-// ---- the op itself for each pair of parts
+// ---- one op per pair of parts
 
 static hlo_value_t* product_of(hlo_node_t* node, hlo_value_t* x, hlo_value_t* y) {
   const hlo_type_t* type = hlo_part_type(node->parent->module, node->results[0].type);
@@ -33,24 +33,26 @@ static hlo_value_t* product_of(hlo_node_t* node, hlo_value_t* x, hlo_value_t* y)
 static hlo_parts_t four_products(hlo_node_t* node, hlo_parts_t x, hlo_parts_t y) {
   hlo_value_t *ac = product_of(node, x.re, y.re), *bd = product_of(node, x.im, y.im);
   hlo_value_t *ad = product_of(node, x.re, y.im), *bc = product_of(node, x.im, y.re);
-  hlo_value_t* re = combine(node, HLO_OP_subtract, ac, bd);
-  return (hlo_parts_t){re, combine(node, HLO_OP_add, ad, bc)};
+  hlo_value_t* re = add_parts(node, HLO_OP_subtract, ac, bd);
+  return (hlo_parts_t){re, add_parts(node, HLO_OP_add, ad, bc)};
 }
 
-// ---- contractions of a few elements, as gates and small rotations have: sums of what loops over
-// the result compute, which take a pass over the operands however small the matrices are
+// ---- contractions of a few elements, as in quantum gates and small rotations: sums of elementwise
+// products, computed in loops over the result, which make one pass over the operands however small
+// the matrices are
 
-// How many elements are contracted: what always is such a sum; what is, if no product of tall
-// matrices (below); what is such a product if an operand has to be put together.
+// Limits on the number of contracted elements: always a sum up to the first; a sum up to the second
+// unless it is a product of tall matrices (below); a stacked product up to the third if an operand
+// has to be assembled.
 enum { FEW_TERMS = 4, MAX_TERMS = 8, MAX_STACKED = 64 };
 
 typedef struct side {
   uint32_t count, batch_count;
   const int64_t *dims, *batch_dims;  // contracted; shared with the result
-  uint32_t first_free;               // dimension of the result
+  uint32_t first_free;               // first dimension of the result that only this operand has
 } side_t;
 
-// How many elements are contracted.
+// Fills in both sides and returns the number of contracted elements.
 static int64_t read_sides(const hlo_node_t* node, side_t sides[2]) {
   static const hlo_attr_id_t DIMS[][2] = {
       {HLO_ATTR_lhs_contracting_dimensions, HLO_ATTR_lhs_batching_dimensions},
@@ -68,9 +70,9 @@ static int64_t read_sides(const hlo_node_t* node, side_t sides[2]) {
   return terms;
 }
 
-// The elements of term number `term`, everywhere in the result; NULL: zeros.
-static hlo_value_t* spread_term(hlo_node_t* node, const side_t* side, hlo_value_t* value,
-                                int64_t term) {
+// Broadcasts the elements of term number `term` to the shape of the result; NULL: zeros.
+static hlo_value_t* broadcast_term(hlo_node_t* node, const side_t* side, hlo_value_t* value,
+                                   int64_t term) {
   if (is_zero(value)) return NULL;
   hlo_module_t* module = node->parent->module;
   const hlo_type_t* type = value->type;
@@ -99,24 +101,27 @@ static hlo_parts_t sum_of_terms(hlo_node_t* node, const side_t sides[2], int64_t
                                 hlo_parts_t x, hlo_parts_t y) {
   hlo_parts_t sum = {NULL, NULL};
   for (int64_t i = 0; i < terms; ++i) {
-    hlo_value_t *a = spread_term(node, &sides[0], x.re, i),
-                *b = spread_term(node, &sides[0], x.im, i);
-    hlo_value_t *c = spread_term(node, &sides[1], y.re, i),
-                *d = spread_term(node, &sides[1], y.im, i);
+    hlo_value_t *a = broadcast_term(node, &sides[0], x.re, i),
+                *b = broadcast_term(node, &sides[0], x.im, i);
+    hlo_value_t *c = broadcast_term(node, &sides[1], y.re, i),
+                *d = broadcast_term(node, &sides[1], y.im, i);
     hlo_value_t *ac = hlo_build_multiply(node, a, c), *bd = hlo_build_multiply(node, b, d);
     hlo_value_t *ad = hlo_build_multiply(node, a, d), *bc = hlo_build_multiply(node, b, c);
-    hlo_value_t* re = combine(node, HLO_OP_subtract, ac, bd);
-    hlo_value_t* im = combine(node, HLO_OP_add, ad, bc);
-    sum.re = combine(node, HLO_OP_add, sum.re, re);
-    sum.im = combine(node, HLO_OP_add, sum.im, im);
+    hlo_value_t* re = add_parts(node, HLO_OP_subtract, ac, bd);
+    hlo_value_t* im = add_parts(node, HLO_OP_add, ad, bc);
+    sum.re = add_parts(node, HLO_OP_add, sum.re, re);
+    sum.im = add_parts(node, HLO_OP_add, sum.im, im);
   }
   return sum;
 }
 
-// ---- one real product of both parts: (a, b) ((c, d), (-d, c)) = (ac - bd, ad + bc), so that
-// buffers are read and written as they lie
+// ---- stacked products: one real product for both parts, (a, b) ((c, d), (-d, c)) = (ac - bd, ad +
+// bc), that reads and writes complex buffers in place
 
-enum { TALL = 4 };  // times the second operand: then making four of that costs little
+enum {
+  TALL = 4
+};  // times the size of the second operand: copying that four times then costs
+    // little
 
 static bool is_of_one_type(const hlo_node_t* node) {
   const hlo_dtype_t dtype = node->results[0].type->dtype;
@@ -140,9 +145,9 @@ bool hlo_complex_product_is_stacked(const hlo_node_t* node, const hlo_parts_t* l
          hlo_type_element_count(x) >= least && (!lhs || terms <= MAX_STACKED);
 }
 
-// `part` with its contracted dimensions behind those of the batch, and two of one element: behind
-// the contracted ones, and innermost.
-static hlo_value_t* arrange(hlo_node_t* node, const side_t* side, hlo_value_t* part) {
+// Transposes `part` so that its contracted dimensions follow the batch dimensions, and adds two
+// dimensions of one element: one after the contracted dimensions and one innermost.
+static hlo_value_t* arrange_part(hlo_node_t* node, const side_t* side, hlo_value_t* part) {
   hlo_module_t* module = node->parent->module;
   const hlo_type_t* type = part->type;
   int64_t order[HLO_RANK_MAX], dims[HLO_RANK_MAX], wide[HLO_RANK_MAX];
@@ -162,9 +167,9 @@ static hlo_value_t* arrange(hlo_node_t* node, const side_t* side, hlo_value_t* p
   }
   wide[inner] = wide[rank + 1] = 1;
   const hlo_named_attr_t permutation = {HLO_ATTR_permutation, hlo_attr_ints(module, rank, order)};
-  const hlo_type_t* turned = hlo_type_tensor(module, type->dtype, rank, dims);
+  const hlo_type_t* transposed = hlo_type_tensor(module, type->dtype, rank, dims);
   const hlo_type_t* widened = hlo_type_tensor(module, type->dtype, rank + 2, wide);
-  part = hlo_build_node(node, HLO_OP_transpose, turned, 1, &part, 1, &permutation);
+  part = hlo_build_node(node, HLO_OP_transpose, transposed, 1, &part, 1, &permutation);
   return hlo_build_reshape(node, widened, part);
 }
 
@@ -175,7 +180,7 @@ hlo_value_t* hlo_complex_stacked_product(hlo_node_t* node, hlo_value_t* lhs, hlo
   read_sides(node, sides);
   const side_t *x = &sides[0], *y = &sides[1];
   const uint32_t rank = rhs.re->type->rank, inner = y->batch_count + y->count;
-  hlo_value_t *c = arrange(node, y, rhs.re), *d = arrange(node, y, rhs.im);
+  hlo_value_t *c = arrange_part(node, y, rhs.re), *d = arrange_part(node, y, rhs.im);
   hlo_value_t* minus_d = hlo_build_unary(node, HLO_OP_negate, d);
   hlo_value_t* upper = hlo_build_pair(node, c, d, rank + 1);
   hlo_value_t* lower = hlo_build_pair(node, minus_d, c, rank + 1);
@@ -197,13 +202,13 @@ hlo_value_t* hlo_complex_stacked_product(hlo_node_t* node, hlo_value_t* lhs, hlo
   return product;
 }
 
-// ---- a large operand read once, as the buffer that it is, instead of parts that are taken from it
-// and meet the other operand one by one. That one is small and has both its parts next to each other,
-// as two rows for one (columns, where it is the second operand):
-//   - where the large operand's innermost dimension is contracted, its parts are contracted, too:
+// ---- products that read a large operand once, as a complex buffer, instead of splitting it into
+// parts and multiplying each of them. The small operand gets its parts next to each other, as two
+// rows for one (columns if it is the second operand):
+//   - if the large operand's innermost dimension is contracted, its parts are contracted, too:
 //     (a, -b; b, a) (c, d) = (ac - bd; bc + ad);
-//   - where it is not, its parts are columns: (a; b) (c, d) = (ac, ad; bc, bd), and the sums of what
-//     belongs together are of results.
+//   - otherwise its parts are columns: (a; b) (c, d) = (ac, ad; bc, bd), and the sums of matching
+//     terms are computed from the results.
 
 enum { FEW_COLUMNS = 4 };
 
@@ -211,7 +216,7 @@ static int64_t free_count(const side_t* side, const hlo_type_t* type) {
   return type->rank - side->count - side->batch_count;
 }
 
-// The contracted dimensions are the innermost ones, in their order.
+// Returns true if the contracted dimensions are the innermost ones, in order.
 static bool contracts_innermost(const side_t* side, const hlo_type_t* type) {
   for (uint32_t i = 0; i < side->count; ++i) {
     if (side->dims[i] != type->rank - side->count + i) return false;
@@ -240,7 +245,7 @@ bool hlo_complex_product_reads_whole(const hlo_node_t* node, uint32_t large, hlo
           (large == 1 && contracts_innermost(&sides[1], type)));
 }
 
-// Before which dimension of the small operand its rows for one, or columns, are.
+// Returns the dimension of the small operand before which its doubled rows or columns are inserted.
 static uint32_t doubled_dim(const side_t* side, const hlo_type_t* type) {
   for (uint32_t d = 0; d < type->rank; ++d) {
     if (!hlo_dims_contain(side->dims, side->count, d, NULL) &&
@@ -251,22 +256,21 @@ static uint32_t doubled_dim(const side_t* side, const hlo_type_t* type) {
   return 0;
 }
 
-// `part` with dimensions of one element: before `dim`, and innermost where `is_summed`.
-static hlo_value_t* widen(hlo_node_t* node, hlo_value_t* part, uint32_t dim, bool is_summed) {
+// Adds dimensions of one element to `part`: before `dim`, and innermost where `is_summed`.
+static hlo_value_t* widen_part(hlo_node_t* node, hlo_value_t* part, uint32_t dim, bool is_summed) {
   const hlo_type_t* type = part->type;
   int64_t dims[HLO_RANK_MAX];
   for (uint32_t d = 0; d < type->rank; ++d) dims[d + (d >= dim)] = type->dims[d];
   dims[dim] = dims[type->rank + 1] = 1;
-  return hlo_build_reshape(node,
-                           hlo_type_tensor(node->parent->module, type->dtype,
-                                           type->rank + 1 + is_summed, dims),
-                           part);
+  return hlo_build_reshape(
+      node, hlo_type_tensor(node->parent->module, type->dtype, type->rank + 1 + is_summed, dims),
+      part);
 }
 
 static hlo_value_t* double_small(hlo_node_t* node, hlo_parts_t small, uint32_t dim,
                                  bool is_summed) {
-  hlo_value_t *a = widen(node, small.re, dim, is_summed),
-              *b = widen(node, small.im, dim, is_summed);
+  hlo_value_t *a = widen_part(node, small.re, dim, is_summed),
+              *b = widen_part(node, small.im, dim, is_summed);
   if (!is_summed) return hlo_build_pair(node, a, b, dim);
   const uint32_t last = small.re->type->rank + 1;
   hlo_value_t* minus_b = hlo_build_unary(node, HLO_OP_negate, b);
@@ -275,8 +279,8 @@ static hlo_value_t* double_small(hlo_node_t* node, hlo_parts_t small, uint32_t d
   return hlo_build_pair(node, re, im, dim);
 }
 
-// Sets the dimensions of one operand of `product`: those of `side`, with another one before `dim`
-// and, where `summed` is not negative, that one contracted, too.
+// Sets the dimension numbers of one operand of `product`: those of `side`, with another dimension
+// before `dim` that is contracted, too, if `summed` is not negative.
 static void set_dims(hlo_node_t* product, uint32_t operand, const side_t* side, uint32_t dim,
                      int64_t summed) {
   static const hlo_attr_id_t CONTRACTED[] = {HLO_ATTR_lhs_contracting_dimensions,
@@ -295,11 +299,11 @@ static void set_dims(hlo_node_t* product, uint32_t operand, const side_t* side, 
   hlo_node_set_attr(product, BATCH[operand], hlo_attr_ints(module, side->batch_count, dims));
 }
 
-// How the product of both parts is put together. Its dimensions are those of the result in `order`
-// with two more, at[0] for the small operand and at[1] for the large one (which is behind all of
-// them where that is contracted).
+// The layout of the product of both parts. Its dimensions are those of the result in `order` and
+// two more: at[0] for the small operand and at[1] for the large one (last of all if the large
+// operand's parts are contracted).
 typedef struct layout {
-  uint32_t operand;  // the small one's number
+  uint32_t operand;  // number of the small one
   int64_t order[HLO_RANK_MAX];
   uint32_t at[2];
 } layout_t;
@@ -311,12 +315,13 @@ static layout_t layout_of(const hlo_node_t* node, const side_t sides[2], uint32_
   const uint32_t middle = batch + (uint32_t)free_count(&sides[0], x);
   int64_t columns = 1;
   for (uint32_t d = middle; d < rank; ++d) columns *= result->dims[d];
-  // Few columns are better rows, which are turned then.
-  const bool is_turned = large == 0 && columns <= FEW_COLUMNS;
-  layout_t layout = {.operand = large == 0 && !is_turned};
+  // A few columns are faster as rows, which are transposed afterwards.
+  const bool is_transposed = large == 0 && columns <= FEW_COLUMNS;
+  layout_t layout = {.operand = large == 0 && !is_transposed};
   for (uint32_t d = 0; d < rank; ++d) {
-    const uint32_t turned = d < rank - middle + batch ? d + middle - batch : d - (rank - middle);
-    layout.order[d] = is_turned && d >= batch ? turned : d;
+    const uint32_t transposed =
+        d < rank - middle + batch ? d + middle - batch : d - (rank - middle);
+    layout.order[d] = is_transposed && d >= batch ? transposed : d;
   }
   const bool is_second = layout.operand == 1;
   layout.at[0] = is_second ? middle + 1 : batch;
@@ -324,7 +329,7 @@ static layout_t layout_of(const hlo_node_t* node, const side_t sides[2], uint32_
   return layout;
 }
 
-// The sums of `product` for part `p` of the small operand and `q` of the large one.
+// Takes the sums from `product` for part `p` of the small operand and `q` of the large one.
 static hlo_value_t* take_sums(hlo_node_t* node, hlo_value_t* product, const hlo_type_t* part,
                               const layout_t* layout, int64_t p, int64_t q) {
   hlo_module_t* module = node->parent->module;
@@ -379,8 +384,8 @@ hlo_parts_t hlo_complex_whole_product(hlo_node_t* node, uint32_t large, hlo_valu
     sums[i & 1][i >> 1] = take_sums(node, product, part, &layout, i & 1, i >> 1);
   }
   if (is_summed) return (hlo_parts_t){sums[0][0], sums[1][0]};
-  hlo_value_t* re = combine(node, HLO_OP_subtract, sums[0][0], sums[1][1]);
-  return (hlo_parts_t){re, combine(node, HLO_OP_add, sums[0][1], sums[1][0])};
+  hlo_value_t* re = add_parts(node, HLO_OP_subtract, sums[0][0], sums[1][1]);
+  return (hlo_parts_t){re, add_parts(node, HLO_OP_add, sums[0][1], sums[1][0])};
 }
 
 hlo_parts_t hlo_complex_product(hlo_node_t* node, const hlo_parts_t* operands) {

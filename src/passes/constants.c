@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looking at constants and making them (see constants.h).
+// Queries and construction of constants (see constants.h).
 #include "passes/constants.h"
 
 #include <string.h>
@@ -24,7 +24,7 @@ const void* hlo_constant_splat(const hlo_value_t* value) {
   return literal->is_splat || literal->element_count == 1 ? literal->data : NULL;
 }
 
-// A splat of the first element if all are the same bits, else NULL.
+// Returns a splat of the first element if all elements are bitwise equal, else NULL.
 static hlo_literal_t* splat_of(const hlo_literal_t* literal) {
   size_t width = hlo_dtype_size_bytes(literal->dtype);
   const char* data = literal->data;
@@ -34,7 +34,7 @@ static hlo_literal_t* splat_of(const hlo_literal_t* literal) {
   hlo_status_t status =
       hlo_literal_create(literal->dtype, literal->rank, literal->dims, true, &splat);
   if (!hlo_status_is_ok(status)) {
-    hlo_status_release(status);  // the dense one will do
+    hlo_status_release(status);  // keep the dense constant
     return NULL;
   }
   memcpy(hlo_literal_mutable_data(splat), data, width);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pass cse: a pure op that equals one before it gives way to that one.
+// Pass cse: replaces a pure op with an equal one before it.
 //
-// Ops are looked up by op, attributes, operands and types, all of which compare by pointer inside a
-// module. What dominates an op is found by scopes: a region of control flow sees the ops before it,
-// a region that is a function of scalars (of reduce, sort ...) sees only itself. Leaving a region
-// takes its ops out again.
+// The table finds ops by opcode, attributes, operands and types, all of which compare by pointer
+// inside a module. Scopes ensure that an entry dominates the op: a region of control flow sees the
+// ops before it; a region that is a function of scalars (of reduce, sort ...) sees only itself.
+// Leaving a region removes its entries.
 #include <string.h>
 
 #include "base/hash.h"
@@ -16,7 +16,7 @@ typedef struct entry {
   uint64_t hash;
   uint32_t domain;
   struct entry* next;      // same bucket
-  struct entry* previous;  // entered before, for leaving scopes
+  struct entry* previous;  // added before this one, for leaving scopes
 } entry_t;
 
 typedef struct cse {
@@ -25,7 +25,7 @@ typedef struct cse {
   uint32_t bucket_mask;
   entry_t* newest;
   entry_t* unused;
-  uint32_t domain, next_domain;  // only entries of the same domain are in sight
+  uint32_t domain, next_domain;  // only entries of the same domain are visible
   uint32_t* numbers;             // by value->index, while two regions are compared
   uint32_t next_number;
 } cse_t;
@@ -36,8 +36,8 @@ static bool is_swappable(const hlo_node_t* node) {
   return (hlo_op_info(node->op)->traits & HLO_TRAIT_COMMUTATIVE) && node->operand_count == 2;
 }
 
-// Inside regions under comparison, values correspond by the order of their definition: those
-// defined since `base` by number, others by being the same.
+// In regions under comparison, values correspond by definition order: values defined since `base`
+// are equal if their numbers are, other values if they are identical.
 static bool same_value(const cse_t* cse, const hlo_value_t* a, const hlo_value_t* b,
                        uint32_t base) {
   uint32_t number = cse->numbers[a->index];
@@ -111,7 +111,7 @@ static uint64_t hash_node(const hlo_node_t* node) {
   return h;
 }
 
-// ---- the table
+// ---- hash table
 
 static void leave_scope(cse_t* cse, entry_t* until) {
   while (cse->newest != until) {
@@ -129,13 +129,13 @@ static void enter(cse_t* cse, hlo_node_t* node, uint64_t hash) {
     cse->unused = entry->next;
   else
     entry = hlo_arena_alloc(&cse->ctx->scratch, sizeof *entry);
-  if (!entry) return;  // the runner sees the failed arena
+  if (!entry) return;  // the runner detects the exhausted arena
   entry_t** bucket = &cse->buckets[hash & cse->bucket_mask];
   *entry = (entry_t){node, hash, cse->domain, *bucket, cse->newest};
   *bucket = cse->newest = entry;
 }
 
-static bool replace(cse_t* cse, hlo_node_t* node, uint64_t hash) {
+static bool replace_duplicate(cse_t* cse, hlo_node_t* node, uint64_t hash) {
   for (entry_t* entry = cse->buckets[hash & cse->bucket_mask]; entry; entry = entry->next) {
     if (entry->hash != hash || entry->domain != cse->domain ||
         !same_nodes(cse, entry->node, node, cse->next_number)) {
@@ -151,9 +151,9 @@ static bool replace(cse_t* cse, hlo_node_t* node, uint64_t hash) {
   return false;
 }
 
-// ---- the walk
+// ---- traversal
 
-// Tokens say what comes after what: two of them are never one.
+// Ops with tokens are excluded: tokens order side effects, so two of them are never equal.
 static bool is_candidate(const hlo_node_t* node) {
   return node->result_count > 0 && node->results[0].type->kind != HLO_TYPE_TOKEN &&
          hlo_node_is_pure(node);
@@ -178,7 +178,7 @@ static void visit_region(cse_t* cse, hlo_region_t* region) {
     visit_nested(cse, node);
     if (!is_candidate(node)) continue;
     uint64_t hash = hash_node(node);
-    if (!replace(cse, node, hash)) enter(cse, node, hash);
+    if (!replace_duplicate(cse, node, hash)) enter(cse, node, hash);
   }
   leave_scope(cse, scope);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pass dce: removes ops whose results nothing uses and whose effects nobody would miss, and private
-// functions that nothing reaches. Ops are visited last first, so one walk finds whole chains.
+// Pass dce: removes ops without used results or observable effects, and private functions that are
+// unreachable. It visits ops in reverse order, so one walk removes whole chains.
 #include <string.h>
 
 #include "base/hashmap.h"
@@ -8,7 +8,7 @@
 #include "passes/effects.h"
 #include "passes/passes.h"
 
-enum { DEPTH_LIMIT = 256 };  // of calls looked into; deeper ones count as having effects
+enum { DEPTH_LIMIT = 256 };  // nesting of calls examined; deeper calls count as having effects
 
 typedef enum verdict { UNKNOWN, ASKING, REMOVABLE, NEEDED } verdict_t;
 
@@ -18,8 +18,8 @@ typedef struct dce {
   uint8_t* verdicts;    // verdict_t by position in `positions`
   hlo_map_t positions;  // hlo_func_t -> position + 1
   uint32_t depth;
-  bool* reached;       // by position
-  hlo_func_t** queue;  // functions reached, to be looked through
+  bool* reached;       // by position of the function
+  hlo_func_t** queue;  // reached functions whose calls have yet to be visited
   uint32_t queue_count;
 } dce_t;
 
@@ -54,7 +54,7 @@ static bool callee_is_removable(void* context, const hlo_node_t* call) {
   uint8_t* verdict = &dce->verdicts[position_of(dce, func)];
   if (*verdict != UNKNOWN) return *verdict == REMOVABLE;
   if (dce->depth == DEPTH_LIMIT) return false;
-  *verdict = ASKING;  // a function that calls itself may never end: it stays
+  *verdict = ASKING;  // a recursive function may not terminate: its calls are kept
   ++dce->depth;
   bool removable = true;
   for (hlo_node_t* n = func->body->first; n && removable; n = n->next) {
@@ -86,7 +86,7 @@ static void sweep(dce_t* dce, hlo_region_t* region) {
   }
 }
 
-// ---- functions that nothing reaches
+// ---- unreachable functions
 
 static void reach(dce_t* dce, const char* name, size_t length) {
   hlo_func_t* func = hlo_map_get(&dce->by_name, name, length);
@@ -100,8 +100,7 @@ static bool is_symbol_letter(char c) {
          c == '.' || c == '$' || c == '-';
 }
 
-// Attributes name functions as symbols, wherever they are nested, or inside text that is only
-// carried.
+// Attributes name functions as symbols at any nesting depth, or inside opaque text.
 static void reach_attr(dce_t* dce, const hlo_attr_t* attr) {
   if (!attr) return;
   switch (attr->kind) {

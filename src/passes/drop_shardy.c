@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pass drop-shardy: a program for one partition needs no shardings.
+// Pass drop_shardy: removes shardings, which mean nothing for one partition.
 #include "passes/passes.h"
 #include "passes/splice.h"
 
-// The body takes the place of the op: its arguments are the operands, its results what it returns.
+// Replaces the op with its body: the operands become the arguments, the returned values the
+// results.
 static hlo_status_t inline_manual(hlo_node_t* node) {
   hlo_region_t* body = node->regions[0];
   hlo_node_t* end = hlo_region_terminator(body);
@@ -27,7 +28,7 @@ static hlo_status_t inline_manual(hlo_node_t* node) {
   return hlo_ok();
 }
 
-static hlo_status_t visit(void* context, hlo_node_t* node) {
+static hlo_status_t drop_sharding(void* context, hlo_node_t* node) {
   bool* changed = context;
   switch (node->op) {
     case HLO_OP_sdy_sharding_constraint:
@@ -45,6 +46,6 @@ static hlo_status_t visit(void* context, hlo_node_t* node) {
 
 hlo_status_t hlo_pass_drop_shardy(hlo_pass_ctx_t* ctx, hlo_module_t* module, bool* out_changed) {
   (void)ctx;
-  // Inner ops first, so that a body is clean when it moves out.
-  return hlo_module_walk(module, true, visit, out_changed);
+  // Visits inner ops first, so that a body has no shardings when it is moved out.
+  return hlo_module_walk(module, true, drop_sharding, out_changed);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Purity and removability of ops (see effects.h). Recursion goes as deep as regions nest, which the
-// readers bound.
+// Purity and removability of ops (see effects.h). The recursion is as deep as regions nest, which
+// the parsers limit.
 #include "passes/effects.h"
 
 bool hlo_node_is_pure(const hlo_node_t* node) {
@@ -20,7 +20,7 @@ static bool op_is_removable(const hlo_node_t* node, hlo_callee_query_t callee_is
     case HLO_OP_replica_id:
     case HLO_OP_optimization_barrier: return true;
     case HLO_OP_custom_call:
-      // A call without results can only be there for what it does.
+      // A call without results can only have an effect.
       return node->result_count > 0 && !hlo_node_attr_bool(node, HLO_ATTR_has_side_effect, false);
     case HLO_OP_call:
     case HLO_OP_composite: return callee_is_removable && callee_is_removable(context, node);

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which ops may be merged, computed early or removed: questions that several passes ask.
+// Queries that several passes share: may an op be merged, evaluated early or removed.
 #ifndef HLO_PASSES_EFFECTS_H_
 #define HLO_PASSES_EFFECTS_H_
 
 #include "ir/module.h"
 
-/// The results depend on operands and attributes only and nothing else happens: trait PURE, also
-/// for everything in the regions.
+/// Returns true if the results depend on operands and attributes only and the op has no effects:
+/// trait PURE, also for all ops in its regions.
 bool hlo_node_is_pure(const hlo_node_t* node);
 
-/// Nothing but the results would be missed: pure ops, ids of processes, barriers, custom calls that
-/// declare no side effect, and control flow over such ops (loops count as ending). Calls are judged
-/// by `callee_is_removable` (NULL: they are kept).
+/// Returns true if only the results of the node matter: pure ops, process ids, barriers, custom
+/// calls that declare no side effect, and control flow over such ops (loops are assumed to end).
+/// `callee_is_removable` decides about calls (NULL: they are kept).
 typedef bool (*hlo_callee_query_t)(void* context, const hlo_node_t* call);
 bool hlo_node_is_removable(const hlo_node_t* node, hlo_callee_query_t callee_is_removable,
                            void* context);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pass fold: ops whose operands are all constants are computed now, by the reference functions, so
-// that a folded program has the values of an unfolded one.
+// Pass fold: evaluates ops whose operands are all constants with the reference functions, so that a
+// folded program has the values of the unfolded one.
 //
-// Bounded in time and memory: operands and results have at most fold_element_limit elements, and
-// ops whose cost is not bounded by those (windows, convolutions, general bodies) stay. An op that
-// would fail stays too, to fail when it runs. iota stays: it says more than its elements.
+// Time and memory are limited: operands and results have at most fold_element_limit elements, and
+// ops whose cost those do not limit (windows, convolutions, general bodies) are kept. An op that
+// would fail is kept, too, and fails at run time. iota is kept because its structure is more useful
+// to later passes than its elements.
 #include <string.h>
 
 #include "base/env.h"
@@ -57,7 +58,7 @@ static bool may_fold(const folder_t* folder, const hlo_node_t* node) {
   return node->result_count > 0;
 }
 
-static hlo_status_t replace(hlo_node_t* node, hlo_tensor_t* const* tensors) {
+static hlo_status_t replace_with_constants(hlo_node_t* node, hlo_tensor_t* const* tensors) {
   hlo_module_t* module = node->parent->module;
   for (uint32_t i = 0; i < node->result_count; ++i) {
     const hlo_tensor_t* tensor = tensors[i];
@@ -78,8 +79,8 @@ static hlo_status_t replace(hlo_node_t* node, hlo_tensor_t* const* tensors) {
   return hlo_ok();
 }
 
-// Whether the result has elements of the operand and no others, and all of those are equal: then
-// nothing has to be computed, and no more than one element is written.
+// Returns true if the result only has elements of the operand and those are all equal: the result
+// is then a splat and nothing is evaluated.
 static bool moves_splat(const hlo_node_t* node) {
   return hlo_op_has(node->op, HLO_TRAIT_MOVES) && node->operand_count == 1 &&
          hlo_constant_splat(hlo_node_operand(node, 0)) &&
@@ -117,7 +118,7 @@ static hlo_status_t evaluate(const folder_t* folder, const hlo_node_t* node,
   return status;
 }
 
-static hlo_status_t visit(void* context, hlo_node_t* node) {
+static hlo_status_t fold_node(void* context, hlo_node_t* node) {
   const folder_t* folder = context;
   if (!may_fold(folder, node)) return hlo_ok();
   if (moves_splat(node)) {
@@ -134,7 +135,7 @@ static hlo_status_t visit(void* context, hlo_node_t* node) {
     return hlo_ok();
   }
   uint32_t result_count = node->result_count;
-  status = replace(node, results);
+  status = replace_with_constants(node, results);
   ++folder->ctx->step_count;
   for (uint32_t i = 0; i < result_count; ++i) hlo_tensor_release(results[i]);
   return status;
@@ -148,16 +149,16 @@ static folder_t make_folder(hlo_pass_ctx_t* ctx) {
 hlo_status_t hlo_fold_node(hlo_pass_ctx_t* ctx, hlo_node_t* node, bool* out_folded) {
   folder_t folder = make_folder(ctx);
   uint32_t before = ctx->step_count;
-  hlo_status_t status = visit(&folder, node);
+  hlo_status_t status = fold_node(&folder, node);
   *out_folded = ctx->step_count > before;
   return status;
 }
 
 hlo_status_t hlo_pass_fold(hlo_pass_ctx_t* ctx, hlo_module_t* module, bool* out_changed) {
   folder_t folder = make_folder(ctx);
-  hlo_tensor_pool_t pool = {0};  // operands and results come and go
+  hlo_tensor_pool_t pool = {0};  // recycles the buffers of operands and results
   hlo_tensor_pool_t* previous = hlo_tensor_pool_enter(&pool);
-  hlo_status_t status = hlo_module_walk(module, true, visit, &folder);
+  hlo_status_t status = hlo_module_walk(module, true, fold_node, &folder);
   hlo_tensor_pool_leave(previous);
   hlo_tensor_pool_deinit(&pool);
   *out_changed = ctx->step_count > 0;

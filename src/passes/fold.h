@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Folding of one node, for passes that need to know a constant before they go on.
+// Folding of one node, for passes that need a constant before they continue.
 #ifndef HLO_PASSES_FOLD_H_
 #define HLO_PASSES_FOLD_H_
 
 #include "passes/passes.h"
 
-/// As pass fold does it: a node of small constants becomes constants, is erased, and counts as a
-/// step. errors: RESOURCE_EXHAUSTED
+/// Folds as pass fold does: replaces a node of small constants with constants, erases it and counts
+/// a step.
+/// errors : RESOURCE_EXHAUSTED
 hlo_status_t hlo_fold_node(hlo_pass_ctx_t* ctx, hlo_node_t* node, bool* out_folded) HLO_MUST_USE;
 
 #endif  // HLO_PASSES_FOLD_H_

@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pass hoist_invariants: what every turn of a loop would compute from the same values is computed
-// once before the loop, where that is worth the memory that it then lies in. What costs a pass over
-// memory or less stays in the body, where it is part of what reads it. Inner loops come first, so
-// that a value leaves all loops that it does not depend on; ops of branches stay in them.
+// Pass hoist_invariants: moves loop-invariant ops before their loop where that is worth the memory
+// of the result. Ops that cost no more than a pass over memory remain in the body, where they fuse
+// with their users. Inner loops are processed first, so that a value leaves every loop that it does
+// not depend on; ops of branches remain in them.
 #include "ir/captures.h"
 #include "ir/clone.h"
 #include "passes/effects.h"
 #include "passes/passes.h"
 
 enum {
-  MUCH_WORK = 8,                   // operations on an element that cost more than loading it
-  LARGE_BYTES = 16 * 1024 * 1024,  // beyond most caches: loading costs as much as computing
+  MUCH_WORK = 8,                   // operations per element that cost more than loading it
+  LARGE_BYTES = 16 * 1024 * 1024,  // exceeds most caches: loading costs as much as computing
 };
 
-// Of a value that a loop's body defines.
+// The facts about a value that a loop's body defines.
 typedef struct fact {
   bool is_invariant;
   bool is_hoisted;
-  uint32_t work;          // operations on an element, of all that makes it; up to MUCH_WORK
-  uint64_t source_bytes;  // the largest value from before the loop that it is made of
+  uint32_t work;          // operations per element to compute it and its operands, at most
+                          // MUCH_WORK
+  uint64_t source_bytes;  // size of the largest value defined before the loop that it depends on
 } fact_t;
 
 typedef struct hoister {
@@ -26,9 +27,9 @@ typedef struct hoister {
   fact_t* facts;  // by value->index
 } hoister_t;
 
-// ---- what an op costs
+// ---- costs
 
-// Operations on each element. MUCH_WORK: enough to be hoisted.
+// Returns the number of operations per element. MUCH_WORK: always worth hoisting.
 static uint32_t work_of(hlo_op_t op) {
   switch (hlo_op_info(op)->cost) {
     case HLO_COST_INDEX:
@@ -44,7 +45,7 @@ static uint64_t bytes_of(const hlo_value_t* value) {
              : 0;
 }
 
-// ---- what is invariant
+// ---- invariance
 
 static bool is_hoistable_op(const hlo_node_t* node) {
   if (!node->result_count) return false;
@@ -52,7 +53,8 @@ static bool is_hoistable_op(const hlo_node_t* node) {
   return hlo_node_is_pure(node);
 }
 
-// A value as ops before the loop see it; NULL: it changes, or is known in the body only.
+// Returns the value that replaces `value` before the loop; NULL if it varies or is defined in the
+// body only.
 static hlo_value_t* before_loop(const hoister_t* h, const hlo_node_t* loop,
                                 const hlo_region_t* region, hlo_value_t* value) {
   if (value->region != region) return value;
@@ -63,14 +65,14 @@ static hlo_value_t* before_loop(const hoister_t* h, const hlo_node_t* loop,
   return next == body->args[value->number] && first->type == value->type ? first : NULL;
 }
 
-// Functions of scalars, of reduce or sort, see themselves only.
+// Regions that are functions of scalars (of reduce or sort) capture nothing.
 static bool has_captures(const hoister_t* h, const hlo_node_t* node) {
   uint32_t count = 0;
   const hlo_value_t** values = NULL;
   if (!node->region_count) return false;
   hlo_status_t status = hlo_node_captures(node, &h->ctx->scratch, &count, &values);
   bool is_known = hlo_status_is_ok(status);
-  hlo_status_release(status);  // the runner sees the failed arena
+  hlo_status_release(status);  // the runner detects the exhausted arena
   return !is_known || count;
 }
 
@@ -90,9 +92,9 @@ static void find_fact(hoister_t* h, const hlo_node_t* loop, const hlo_node_t* no
   for (uint32_t i = 0; i < node->result_count; ++i) h->facts[node->results[i].index] = fact;
 }
 
-// ---- what is worth it
+// ---- profitability
 
-// Movement to more places than elements: part of what reads it.
+// Returns true for a broadcast to more elements than its operand has, which fuses with its users.
 static bool is_spread(const hlo_node_t* node, uint64_t bytes) {
   for (uint32_t i = 0; i < node->operand_count; ++i) {
     if (bytes_of(hlo_node_operand(node, i)) >= bytes) return false;
@@ -107,7 +109,7 @@ static bool is_worth_it(const hoister_t* h, const hlo_node_t* node) {
   for (uint32_t i = 0; i < node->result_count; ++i) bytes += bytes_of(&node->results[i]);
   if (is_spread(node, bytes)) return false;
   if (bytes <= fact->source_bytes) return true;
-  // It takes more memory than what it is made of.
+  // The result occupies more memory than its operands.
   bool is_elementwise = (hlo_op_info(node->op)->traits & HLO_TRAIT_ELEMENTWISE) != 0;
   return work_of(node->op) == MUCH_WORK && (!is_elementwise || bytes < LARGE_BYTES);
 }
@@ -118,7 +120,7 @@ static void mark(hoister_t* h, const hlo_node_t* node) {
   }
 }
 
-// Last first: what a hoisted op needs is hoisted as well.
+// Visits ops in reverse order: the operands of a hoisted op are hoisted as well.
 static void choose(hoister_t* h, const hlo_region_t* region) {
   for (const hlo_node_t* node = region->last; node; node = node->prev) {
     if (!node->result_count) continue;
@@ -131,7 +133,7 @@ static void choose(hoister_t* h, const hlo_region_t* region) {
   }
 }
 
-// ---- hoisting
+// ---- code motion
 
 static void hoist(hoister_t* h, hlo_node_t* loop, hlo_node_t* node) {
   for (uint32_t i = 0; i < node->operand_count; ++i) {
@@ -154,7 +156,7 @@ static void hoist_from(hoister_t* h, hlo_node_t* loop, hlo_region_t* region) {
   }
 }
 
-static hlo_status_t visit(void* context, hlo_node_t* node) {
+static hlo_status_t hoist_from_loop(void* context, hlo_node_t* node) {
   if (node->op != HLO_OP_while || node->region_count != 2) return hlo_ok();
   const hlo_node_t* end = hlo_region_terminator(node->regions[1]);
   if (!end || end->operand_count != node->operand_count) return hlo_ok();
@@ -168,7 +170,7 @@ hlo_status_t hlo_pass_hoist_invariants(hlo_pass_ctx_t* ctx, hlo_module_t* module
   hoister.facts =
       hlo_arena_array(&ctx->scratch, (size_t)module->value_count + 1, sizeof *hoister.facts);
   HLO_TRY(hlo_arena_status(&ctx->scratch));
-  hlo_status_t status = hlo_module_walk(module, true, visit, &hoister);
+  hlo_status_t status = hlo_module_walk(module, true, hoist_from_loop, &hoister);
   *out_changed = ctx->step_count > 0;
   return status;
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pass inline: copies the body of a function to where it is called.
+// Pass inline: replaces calls with the bodies of their callees.
 //
-// Only what can be called from outside takes bodies in: from such a function downwards, each body is
-// copied as it was written, and the calls in the copy are next. What is copied is therefore what
-// stays; functions in between are only read. Functions that reach a recursion are left alone, and
-// a function stops growing at a limit: chains of doubling calls would fill any memory otherwise.
+// Only functions that can be called from outside are expanded. Starting at such a function, each
+// body is copied in its original form and the calls in the copy follow. Every copied op thus
+// remains in the program, and the functions in between are only read. Functions that reach a
+// recursion are left alone. A function stops growing at a limit, since chains of doubling calls
+// would exhaust any memory.
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +17,7 @@ enum { DEFAULT_SIZE_LIMIT = 20000, HIGHEST_SIZE_LIMIT = 1 << 30 };
 
 typedef enum progress { WAITING, ACTIVE, DONE } progress_t;
 
-// What is known of one function.
+// The facts about one function.
 typedef struct state {
   hlo_func_t* func;
   progress_t progress;
@@ -24,19 +25,19 @@ typedef struct state {
   uint32_t size;      // ops, nested ones included
   hlo_node_t** calls;
   uint32_t call_count, call_capacity, next_call;
-  struct state* below;  // on the stack
+  struct state* below;  // next one down the stack
 } state_t;
 
 typedef struct inliner {
   hlo_pass_ctx_t* ctx;
   hlo_map_t states;  // name -> state_t
   hlo_splicer_t splicer;
-  state_t* top;         // of the stack; while it is being looked through
-  uint32_t size_limit;  // ops of a caller beyond which calls stay calls
-  // of the function that takes bodies in
-  hlo_node_t** waiting;  // calls, the next one last
+  state_t* top;         // top of the stack, while the function is visited
+  uint32_t size_limit;  // number of ops of a caller beyond which calls remain
+  // State of the function that is being expanded:
+  hlo_node_t** waiting;  // calls to expand, the next one last
   uint32_t waiting_count, waiting_capacity;
-  const hlo_node_t* call;  // whose callee is being copied
+  const hlo_node_t* call;  // call whose callee is being copied
 } inliner_t;
 
 static state_t* callee_of(const inliner_t* inliner, const hlo_node_t* call) {
@@ -44,16 +45,15 @@ static state_t* callee_of(const inliner_t* inliner, const hlo_node_t* call) {
   return name ? hlo_map_get(&inliner->states, name, strlen(name)) : NULL;
 }
 
-// ---- which functions reach a recursion
+// ---- recursion
 
 static hlo_status_t collect(void* context, hlo_node_t* node) {
   inliner_t* inliner = context;
   state_t* state = inliner->top;
   ++state->size;
   if (node->op != HLO_OP_call) return hlo_ok();
-  hlo_node_t** room =
-      hlo_arena_room(&inliner->ctx->scratch, state->calls, state->call_count,
-                     &state->call_capacity, sizeof *room);
+  hlo_node_t** room = hlo_arena_room(&inliner->ctx->scratch, state->calls, state->call_count,
+                                     &state->call_capacity, sizeof *room);
   if (!room) return hlo_arena_status(&inliner->ctx->scratch);
   state->calls = room;
   state->calls[state->call_count++] = node;
@@ -89,19 +89,19 @@ static hlo_status_t look_through(inliner_t* inliner, state_t* first) {
   return hlo_ok();
 }
 
-// ---- copying
+// ---- copies
 
 static hlo_status_t add_waiting(inliner_t* inliner, hlo_node_t* call) {
-  hlo_node_t** room = hlo_arena_room(&inliner->ctx->scratch, inliner->waiting,
-                                     inliner->waiting_count, &inliner->waiting_capacity,
-                                     sizeof *room);
+  hlo_node_t** room =
+      hlo_arena_room(&inliner->ctx->scratch, inliner->waiting, inliner->waiting_count,
+                     &inliner->waiting_capacity, sizeof *room);
   if (!room) return hlo_arena_status(&inliner->ctx->scratch);
   inliner->waiting = room;
   inliner->waiting[inliner->waiting_count++] = call;
   return hlo_ok();
 }
 
-// An op that was copied: it says who called it, and may be a call itself.
+// Handles a copied op: sets its call location, and queues it if it is a call.
 static hlo_status_t note_copy(void* context, hlo_node_t* node) {
   inliner_t* inliner = context;
   hlo_loc_t children[] = {node->loc, inliner->call->loc};
@@ -111,8 +111,9 @@ static hlo_status_t note_copy(void* context, hlo_node_t* node) {
   return node->op == HLO_OP_call ? add_waiting(inliner, node) : hlo_ok();
 }
 
-// The last of a list is next: calls are, in their order.
-static void turn_waiting(inliner_t* inliner, uint32_t from) {
+// Reverses the queue from `from` on: the last entry is next, and calls are expanded in program
+// order.
+static void reverse_queue(inliner_t* inliner, uint32_t from) {
   for (uint32_t to = inliner->waiting_count; from + 1 < to; ++from, --to) {
     hlo_node_t* call = inliner->waiting[from];
     inliner->waiting[from] = inliner->waiting[to - 1];
@@ -128,7 +129,7 @@ static hlo_status_t inline_call(inliner_t* inliner, hlo_node_t* call, const hlo_
   uint32_t waiting_count = inliner->waiting_count;
   inliner->call = call;
   HLO_TRY(hlo_splice(&inliner->splicer, body, operands, call, note_copy, inliner));
-  turn_waiting(inliner, waiting_count);
+  reverse_queue(inliner, waiting_count);
   for (uint32_t i = 0; i < call->result_count; ++i) {
     hlo_value_replace_uses(&call->results[i], hlo_splice_result(&inliner->splicer, body, i));
   }
@@ -137,7 +138,7 @@ static hlo_status_t inline_call(inliner_t* inliner, hlo_node_t* call, const hlo_
   return hlo_ok();
 }
 
-// Types may differ in what is known of dynamic dims; such calls stay.
+// Returns false if the types differ in known dynamic dims; such calls are kept.
 static bool fits(const hlo_node_t* call, const hlo_region_t* body) {
   const hlo_node_t* end = body ? hlo_region_terminator(body) : NULL;
   if (!end || body->arg_count != call->operand_count || end->operand_count != call->result_count) {
@@ -155,12 +156,13 @@ static bool fits(const hlo_node_t* call, const hlo_region_t* body) {
 static hlo_status_t take_bodies(inliner_t* inliner, state_t* state) {
   inliner->waiting_count = 0;
   for (uint32_t i = 0; i < state->call_count; ++i) HLO_TRY(add_waiting(inliner, state->calls[i]));
-  turn_waiting(inliner, 0);
+  reverse_queue(inliner, 0);
   while (inliner->waiting_count) {
     hlo_node_t* call = inliner->waiting[--inliner->waiting_count];
     const state_t* callee = callee_of(inliner, call);
     if (!callee || callee->is_recursive || !fits(call, callee->func->body)) continue;
-    uint64_t grown = (uint64_t)state->size + callee->size - 2;  // the call goes, and the terminator is not copied
+    uint64_t grown = (uint64_t)state->size + callee->size - 2;  // neither the call nor the
+                                                                // terminator remains
     if (grown > inliner->size_limit) continue;
     HLO_TRY(inline_call(inliner, call, callee->func->body));
     state->size = (uint32_t)grown;
@@ -172,7 +174,7 @@ static state_t* state_of(const inliner_t* inliner, const hlo_func_t* func) {
   return hlo_map_get(&inliner->states, func->name, strlen(func->name));
 }
 
-static hlo_status_t run(inliner_t* inliner, hlo_module_t* module) {
+static hlo_status_t inline_calls(inliner_t* inliner, hlo_module_t* module) {
   for (hlo_func_t* func = module->first_func; func; func = func->next) {
     state_t* state = hlo_arena_alloc_zeroed(&inliner->ctx->scratch, sizeof *state);
     if (!state) return hlo_arena_status(&inliner->ctx->scratch);
@@ -208,7 +210,7 @@ static hlo_status_t read_size_limit(const char* argument, uint32_t* out_limit) {
 hlo_status_t hlo_pass_inline(hlo_pass_ctx_t* ctx, hlo_module_t* module, bool* out_changed) {
   inliner_t inliner = {.ctx = ctx, .splicer.arena = &ctx->scratch};
   HLO_TRY(read_size_limit(ctx->argument, &inliner.size_limit));
-  hlo_status_t status = run(&inliner, module);
+  hlo_status_t status = inline_calls(&inliner, module);
   hlo_map_deinit(&inliner.states);
   *out_changed = ctx->step_count > 0;
   return status;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests of inlining that goldens are too small for: what it costs, and where it stops.
+// Tests inlining at sizes too large for goldens: its cost and its size limit.
 #include "ir/clone.h"
 #include "ir/test_util.h"
 #include "passes/runner.h"
 
 #define TYPE "tensor<f32>"
 
-// @main calls @f1, which calls @f2, ... each of them `calls` times, behind a sine of its own; the
-// last one is a sine alone.
+// @main calls @f1, which calls @f2, ... each of them `calls` times, after one sine each; the last
+// function is a single sine.
 static hlo_module_t* make_chain(uint32_t length, uint32_t calls) {
   hlo_strbuf_t text = {0};
   for (uint32_t i = 0; i <= length; ++i) {
@@ -16,8 +16,8 @@ static hlo_module_t* make_chain(uint32_t length, uint32_t calls) {
     hlo_strbuf_puts(&text, "(%x: " TYPE ") -> " TYPE " {\n  %v0 = stablehlo.sine %x : " TYPE "\n");
     uint32_t count = i < length ? calls : 0;
     for (uint32_t k = 0; k < count; ++k) {
-      hlo_strbuf_printf(&text, "  %%v%u = call @f%u(%%v%u) : (" TYPE ") -> " TYPE "\n", k + 1, i + 1,
-                        k);
+      hlo_strbuf_printf(&text, "  %%v%u = call @f%u(%%v%u) : (" TYPE ") -> " TYPE "\n", k + 1,
+                        i + 1, k);
     }
     hlo_strbuf_printf(&text, "  return %%v%u : " TYPE "\n}\n", count);
   }
@@ -38,7 +38,8 @@ static uint32_t count_ops(const hlo_module_t* module, const char* name) {
   return count;
 }
 
-// A body that goes through all functions above it is copied to where it stays, not to each.
+// A body reached through many functions is copied once into @main, not into every caller in
+// between.
 static void test_long_chain(void** state) {
   (void)state;
   enum { LENGTH = 400 };

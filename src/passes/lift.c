@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of scalars as ops of tensors (see lift.h).
+// Scalar bodies as ops of tensors (see lift.h).
 #include "passes/lift.h"
 
 #include "passes/build.h"
@@ -38,7 +38,7 @@ bool hlo_lift_can(const hlo_region_t* body) {
   return true;
 }
 
-/// Which tensor stands for which scalar of the body.
+/// Maps each scalar of the body to its tensor.
 typedef struct lifted {
   hlo_node_t* insertion_point;
   const hlo_region_t* body;
@@ -48,33 +48,34 @@ typedef struct lifted {
   uint32_t count;
 } lifted_t;
 
-// A scalar's type in the shape of the arguments.
+// Returns the scalar's element type with the shape of the arguments.
 static const hlo_type_t* lifted_type(const lifted_t* lifted, const hlo_type_t* scalar) {
   const hlo_type_t* shape = lifted->args[0]->type;
   return hlo_type_tensor(lifted->body->module, scalar->dtype, shape->rank, shape->dims);
 }
 
-// What a body finds around it is a scalar for all elements.
-static hlo_value_t* find(const lifted_t* lifted, hlo_value_t* scalar) {
+// A captured value is a scalar for all elements.
+static hlo_value_t* find_lifted(const lifted_t* lifted, hlo_value_t* scalar) {
   for (uint32_t i = 0; i < lifted->body->arg_count; ++i) {
     if (lifted->body->args[i] == scalar) return lifted->args[i];
   }
   for (uint32_t i = 0; i < lifted->count; ++i) {
     if (lifted->scalars[i] == scalar) return lifted->tensors[i];
   }
-  return hlo_build_broadcast(lifted->insertion_point, lifted_type(lifted, scalar->type), scalar, NULL);
+  return hlo_build_broadcast(lifted->insertion_point, lifted_type(lifted, scalar->type), scalar,
+                             NULL);
 }
 
 static hlo_value_t* lift_op(const lifted_t* lifted, const hlo_node_t* node) {
   const hlo_type_t* scalar = node->results[0].type;
   hlo_value_t* operands[MAX_ARGS];
   for (uint32_t i = 0; i < node->operand_count; ++i) {
-    operands[i] = find(lifted, hlo_node_operand(node, i));
+    operands[i] = find_lifted(lifted, hlo_node_operand(node, i));
   }
   const bool is_constant = node->op == HLO_OP_constant;
   const hlo_type_t* type = is_constant ? scalar : lifted_type(lifted, scalar);
   hlo_value_t* made = hlo_build_copy(lifted->insertion_point, node, type, operands);
-  return is_constant && made ? find(lifted, made) : made;
+  return is_constant && made ? find_lifted(lifted, made) : made;
 }
 
 bool hlo_lift(hlo_node_t* insertion_point, const hlo_region_t* body, hlo_value_t* const* args,
@@ -88,7 +89,7 @@ bool hlo_lift(hlo_node_t* insertion_point, const hlo_region_t* body, hlo_value_t
     lifted.tensors[lifted.count++] = tensor;
   }
   for (uint32_t i = 0; i < end->operand_count; ++i) {
-    results[i] = find(&lifted, hlo_node_operand(end, i));
+    results[i] = find_lifted(&lifted, hlo_node_operand(end, i));
     if (!results[i]) return false;
   }
   return true;

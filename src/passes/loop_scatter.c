@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pass loop_scatter: a scatter whose body is no operation that the library has loops for, as
-// x.at[i].apply(f) has, becomes a loop over its windows, each a scatter of one (see
-// single_scatter.c). What says where they are is a table, a row for each window.
+// Pass loop_scatter: turns a scatter with a body that the library has no loops for, as
+// x.at[i].apply(f) has, into a loop over its windows. Each iteration is a scatter of one window
+// (see single_scatter.c). A table with one row per window holds the positions of the windows.
 #include <string.h>
 
 #include "passes/build.h"
@@ -15,13 +15,13 @@ typedef struct windows {
   hlo_value_t *operand, *indices, *updates;
   const int64_t *windows, *inserted, *map, *batching, *indices_batching;  // dimensions
   uint32_t window_count, inserted_count, map_count, batching_count;
-  uint32_t rank;               // of the positions
+  uint32_t rank;               // of the dimensions that count windows
   int64_t dims[HLO_RANK_MAX];  // of the positions
-  int64_t count;               // of windows
-  const hlo_type_t* number;    // of a window, and of what says where it is
+  int64_t count;               // number of windows
+  const hlo_type_t* number;    // the types of a window's number and of a row of the table
 } windows_t;
 
-// The library has loops for this: the update itself, or one operation.
+// Returns true if the library has loops for the body: the update itself, or one operation.
 static bool is_known(const hlo_node_t* node, hlo_dtype_t dtype) {
   const hlo_region_t* body = node->regions[0];
   const hlo_node_t* end = hlo_region_terminator(body);
@@ -80,9 +80,10 @@ static bool read_windows(hlo_node_t* node, windows_t* w) {
   return w->number && read_positions(w);
 }
 
-// ---- making it ----------------------------------------------------------------------------------
+// ---- construction -------------------------------------------------------------------------------
 
-// Dimensions in another order: `first` (in order) before all others.
+// Transposes `value` so that the dimensions `is_first` come first; the order is otherwise
+// unchanged.
 static hlo_value_t* put_first(const windows_t* w, hlo_value_t* value, const bool* is_first) {
   const hlo_type_t* type = value->type;
   int64_t order[HLO_RANK_MAX], dims[HLO_RANK_MAX];
@@ -102,8 +103,8 @@ static hlo_value_t* put_first(const windows_t* w, hlo_value_t* value, const bool
                         1, &value, 1, &attr);
 }
 
-// The numbers of positions along one of their dimensions, a column.
-static hlo_value_t* column(const windows_t* w, int64_t dim) {
+// Returns a column with each window's index in one of the dimensions that count windows.
+static hlo_value_t* position_column(const windows_t* w, int64_t dim) {
   const int64_t dims[] = {w->count, 1};
   const hlo_named_attr_t along = {HLO_ATTR_iota_dimension,
                                   hlo_attr_int(w->module, HLO_DTYPE_S64, dim)};
@@ -113,8 +114,8 @@ static hlo_value_t* column(const windows_t* w, int64_t dim) {
   return hlo_build_reshape(w->node, hlo_type_tensor(w->module, dtype, 2, dims), numbers);
 }
 
-// A row for each window: its indices, then where it is in each dimension that is a batch.
-static hlo_value_t* table(const windows_t* w) {
+// Returns a row per window: its indices, then its position in each batch dimension.
+static hlo_value_t* position_table(const windows_t* w) {
   const int64_t dims[] = {w->count, w->map_count};
   const int64_t all_dims[] = {w->count, w->map_count + w->batching_count};
   const hlo_named_attr_t along = {HLO_ATTR_dimension, hlo_attr_int(w->module, HLO_DTYPE_S64, 1)};
@@ -125,7 +126,7 @@ static hlo_value_t* table(const windows_t* w) {
                                  put_first(w, w->indices, is_position));
   for (uint32_t b = 0; b < w->batching_count; ++b) {
     const int64_t dim = w->indices_batching[b];
-    columns[1 + b] = column(w, dim - (dim > vector_dim(w)));
+    columns[1 + b] = position_column(w, dim - (dim > vector_dim(w)));
   }
   if (w->batching_count == 0) return columns[0];
   return hlo_build_node(w->node, HLO_OP_concatenate,
@@ -133,8 +134,8 @@ static hlo_value_t* table(const windows_t* w) {
                         1 + w->batching_count, columns, 1, &along);
 }
 
-// The updates, window by window.
-static hlo_value_t* stack(const windows_t* w) {
+// Returns the updates as one row per window.
+static hlo_value_t* stack_updates(const windows_t* w) {
   const hlo_type_t* type = w->updates->type;
   int64_t dims[HLO_RANK_MAX] = {w->count};
   bool is_position[HLO_RANK_MAX];
@@ -146,7 +147,7 @@ static hlo_value_t* stack(const windows_t* w) {
                            put_first(w, w->updates, is_position));
 }
 
-// Row `at` without the dimension of rows.
+// Returns row `at` without the dimension of rows.
 static hlo_value_t* row_of(hlo_node_t* insertion_point, hlo_value_t* rows, hlo_value_t* at) {
   if (!rows) return NULL;
   hlo_module_t* module = insertion_point->parent->module;
@@ -161,7 +162,8 @@ static hlo_value_t* row_of(hlo_node_t* insertion_point, hlo_value_t* rows, hlo_v
   hlo_value_t* row = hlo_build_node(insertion_point, HLO_OP_dynamic_slice,
                                     hlo_type_with_dims(module, type, type->rank, sizes),
                                     1 + type->rank, operands, 1, &attr);
-  return hlo_build_reshape(insertion_point, hlo_type_with_dims(module, type, type->rank - 1, sizes + 1), row);
+  return hlo_build_reshape(insertion_point,
+                           hlo_type_with_dims(module, type, type->rank - 1, sizes + 1), row);
 }
 
 static void move_body(hlo_region_t* from, hlo_region_t* to) {
@@ -175,9 +177,9 @@ static void move_body(hlo_region_t* from, hlo_region_t* to) {
   }
 }
 
-// The scatter of one window before `place`.
-static hlo_value_t* scatter_one(const windows_t* w, hlo_node_t* insertion_point, hlo_value_t* operand,
-                                hlo_value_t* index, hlo_value_t* update) {
+// Builds the scatter of one window before `insertion_point`.
+static hlo_value_t* scatter_one(const windows_t* w, hlo_node_t* insertion_point,
+                                hlo_value_t* operand, hlo_value_t* index, hlo_value_t* update) {
   int64_t windows[HLO_RANK_MAX], inserted[HLO_RANK_MAX], map[HLO_RANK_MAX];
   const int64_t rank = operand->type->rank;
   uint32_t inserted_count = 0, map_count = 0;
@@ -213,7 +215,8 @@ static hlo_value_t* scatter_one(const windows_t* w, hlo_node_t* insertion_point,
   return &node->results[0];
 }
 
-// A region of the loop that takes the number of a window and the operand; NULL when memory is out.
+// Opens a region of the loop, whose arguments are a window's number and the operand; NULL when
+// memory is exhausted.
 static hlo_node_t* open_region(const windows_t* w, hlo_region_t* region, uint32_t result_count) {
   hlo_value_t* args[] = {hlo_region_add_arg(region, w->number),
                          hlo_region_add_arg(region, w->operand->type)};
@@ -247,10 +250,10 @@ static bool fill_loop(const windows_t* w, hlo_node_t* loop, hlo_value_t* indices
   return true;
 }
 
-static hlo_value_t* replace(hlo_node_t* node) {
+static hlo_value_t* replace_scatter(hlo_node_t* node) {
   windows_t w;
   if (!read_windows(node, &w)) return NULL;
-  hlo_value_t *indices = table(&w), *updates = stack(&w);
+  hlo_value_t *indices = position_table(&w), *updates = stack_updates(&w);
   hlo_value_t* first[] = {hlo_build_integers(node, w.number, (int64_t[]){0}), w.operand};
   const hlo_type_t* types[] = {w.number, w.operand->type};
   const hlo_node_spec_t spec = {.op = HLO_OP_while,
@@ -267,5 +270,5 @@ static hlo_value_t* replace(hlo_node_t* node) {
 }
 
 hlo_status_t hlo_pass_loop_scatter(hlo_pass_ctx_t* ctx, hlo_module_t* module, bool* out_changed) {
-  return hlo_replace_nodes(ctx, module, replace, out_changed);
+  return hlo_replace_nodes(ctx, module, replace_scatter, out_changed);
 }

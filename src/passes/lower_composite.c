@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pass lower_composite: a composite becomes the op that it stands for, or else a call of the
-// function that says what it computes.
+// Pass lower_composite: turns a composite into the op that it represents, or else into a call of
+// its decomposition.
 #include <string.h>
 
 #include "ir/clone.h"
 #include "passes/complex_parts.h"
 #include "passes/passes.h"
 
-// Composites whose function says the same as an op of ours: the op is known to the back ends.
+// A composite whose decomposition has the semantics of one of our ops, which the back ends know.
 typedef struct known {
   const char* name;
   int64_t version;
@@ -16,7 +16,7 @@ typedef struct known {
   struct {
     const char* key;
     hlo_attr_id_t id;
-  } attrs[2];  // all that the composite has
+  } attrs[2];  // every attribute that the composite may have
 } known_t;
 
 static const known_t known_composites[] = {
@@ -55,14 +55,14 @@ static const known_t* known_of(const hlo_node_t* node) {
   return NULL;
 }
 
-// Of real floats every function of ours, of complex numbers those that are better than what the
-// composite says.
+// Returns true if the op supports the element type: all real floats, and complex functions that are
+// more accurate than the decomposition.
 static bool has_function(hlo_op_t op, hlo_dtype_t dtype) {
   if (hlo_dtype_is_complex(dtype)) return hlo_complex_has_function(op);
   return hlo_dtype_is_float(dtype) && op != HLO_OP_COUNT;
 }
 
-// A function that JAX names after the op: chlo.erf and the like.
+// Returns the function that JAX names after the op: chlo.erf and the like.
 static hlo_op_t function_of(const hlo_node_t* node) {
   const char* name = hlo_node_attr_text(node, HLO_ATTR_name);
   const hlo_attr_t* dict = hlo_node_attr(node, HLO_ATTR_composite_attributes);
@@ -84,7 +84,7 @@ static hlo_op_t function_of(const hlo_node_t* node) {
   return op;
 }
 
-static hlo_status_t visit(void* context, hlo_node_t* node) {
+static hlo_status_t lower_node(void* context, hlo_node_t* node) {
   hlo_pass_ctx_t* ctx = context;
   if (node->op != HLO_OP_composite) return hlo_ok();
   if (node->region_count > 0) {
@@ -131,7 +131,7 @@ static hlo_status_t visit(void* context, hlo_node_t* node) {
 
 hlo_status_t hlo_pass_lower_composite(hlo_pass_ctx_t* ctx, hlo_module_t* module,
                                       bool* out_changed) {
-  hlo_status_t status = hlo_module_walk(module, false, visit, ctx);
+  hlo_status_t status = hlo_module_walk(module, false, lower_node, ctx);
   *out_changed = ctx->step_count > 0;
   return status;
 }

@@ -1,23 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pass lower_dot_algorithms: a dot_general that asks for an algorithm becomes one of operands of the
-// element type that the algorithm multiplies, which asks for none.
+// Pass lower_dot_algorithms: converts the operands of a dot_general with an algorithm to the
+// element type that the algorithm multiplies, and removes the algorithm.
 #include "ir/clone.h"
 #include "ir/dot_algorithm.h"
 #include "ir/node_error.h"
 #include "passes/build.h"
 
 static const hlo_attr_id_t algorithm_ids[HLO_DOT_ALGORITHM_ATTR_COUNT] = {
-    HLO_ATTR_lhs_precision_type,  HLO_ATTR_rhs_precision_type,
-    HLO_ATTR_accumulation_type,   HLO_ATTR_lhs_component_count,
-    HLO_ATTR_rhs_component_count, HLO_ATTR_num_primitive_operations,
+    HLO_ATTR_lhs_precision_type,
+    HLO_ATTR_rhs_precision_type,
+    HLO_ATTR_accumulation_type,
+    HLO_ATTR_lhs_component_count,
+    HLO_ATTR_rhs_component_count,
+    HLO_ATTR_num_primitive_operations,
     HLO_ATTR_allow_imprecise_accumulation,
 };
 
 static hlo_value_t* convert_to(hlo_node_t* insertion_point, hlo_dtype_t dtype, hlo_value_t* value) {
-  return value && value->type->dtype == dtype ? value : hlo_build_convert(insertion_point, dtype, value);
+  return value && value->type->dtype == dtype ? value
+                                              : hlo_build_convert(insertion_point, dtype, value);
 }
 
-static hlo_status_t visit(void* context, hlo_node_t* node) {
+static hlo_status_t lower_product(void* context, hlo_node_t* node) {
   hlo_pass_ctx_t* ctx = context;
   if (!hlo_dot_has_algorithm(node)) return hlo_ok();
   hlo_module_t* module = node->parent->module;
@@ -48,7 +52,7 @@ static hlo_status_t visit(void* context, hlo_node_t* node) {
 
 hlo_status_t hlo_pass_lower_dot_algorithms(hlo_pass_ctx_t* ctx, hlo_module_t* module,
                                            bool* out_changed) {
-  hlo_status_t status = hlo_module_walk(module, false, visit, ctx);
+  hlo_status_t status = hlo_module_walk(module, false, lower_product, ctx);
   *out_changed = ctx->step_count > 0;
   return status;
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pass lower_layouts: arguments and results of the entry function that ask for another layout than
-// row-major become row-major arrays of permuted dimensions, with transposes between them and the
-// program. Those are index expressions once loops are made of them, so that reading or writing
-// another layout costs no copy of its own.
+// Pass lower_layouts: turns arguments and results of the entry function with another layout than
+// row-major into row-major arrays of permuted dimensions, and inserts transposes between them and
+// the program. Code generation fuses those as index expressions, so that reading or writing another
+// layout costs no copy.
 //
-// "auto" is row-major for arguments. A result has the layout that its last op asks for
-// (LayoutConstraint), or that makes its transposes disappear.
+// "auto" is row-major for arguments. A result gets the layout that its last op requests
+// (LayoutConstraint), or the layout that makes its transposes cancel.
 #include <string.h>
 
 #include "base/dim_order.h"
@@ -14,14 +14,14 @@
 #include "ir/infer.h"
 #include "passes/build.h"
 
-// What `mhlo.layout_mode` says.
+// The modes of `mhlo.layout_mode`.
 typedef enum layout_mode {
   LAYOUT_MODE_DEFAULT,
   LAYOUT_MODE_AUTO,
   LAYOUT_MODE_ORDER,
 } layout_mode_t;
 
-// One argument or result while it is lowered.
+// One argument or result to be lowered.
 typedef struct boundary {
   hlo_func_t* func;
   const char* what;  // "argument" or "result"
@@ -30,7 +30,7 @@ typedef struct boundary {
   int64_t minor_to_major[HLO_RANK_MAX];
 } boundary_t;
 
-// ---- what is asked
+// ---- requested layouts
 
 static hlo_status_t boundary_error(const boundary_t* b, hlo_status_code_t code, const char* text) {
   return hlo_status_create(code, "%s %u of @%s: %s", b->what, b->number, b->func->name, text);
@@ -77,7 +77,7 @@ static bool asks_for_layouts(const hlo_func_t* func) {
   return found;
 }
 
-// Callers would pass and get the dimensions of the program.
+// Callers inside the module would pass and receive arrays with unpermuted dimensions.
 static hlo_status_t check_not_called(void* context, hlo_node_t* node) {
   const hlo_func_t* entry = context;
   const char* callee = node->op == HLO_OP_call ? hlo_node_attr_text(node, HLO_ATTR_callee) : NULL;
@@ -88,7 +88,7 @@ static hlo_status_t check_not_called(void* context, hlo_node_t* node) {
 
 // ---- transposes at the boundary
 
-// The dimensions of the program by their position in memory, the major one first.
+// Fills in the program's dimensions in memory order, the major one first.
 static void major_to_minor(const boundary_t* b, uint32_t rank, int64_t* out_dims) {
   for (uint32_t i = 0; i < rank; ++i) out_dims[i] = b->minor_to_major[rank - 1 - i];
 }
@@ -108,7 +108,7 @@ static hlo_status_t transpose_before(hlo_node_t* position, hlo_value_t* value,
   return hlo_module_status(module);
 }
 
-// The uses read what was given, turned into the order of the program.
+// Redirects all uses to a transpose of the argument into the program's order.
 static hlo_status_t lower_argument(const boundary_t* b) {
   hlo_region_t* body = b->func->body;
   hlo_value_t* arg = body->args[b->number];
@@ -138,9 +138,9 @@ static hlo_status_t lower_result(const boundary_t* b, hlo_node_t* end) {
   return hlo_ok();
 }
 
-// ---- layouts that are left to us
+// ---- automatic layouts
 
-// The layout that a custom call of LayoutConstraint asks for; NULL: `node` is none.
+// Returns the layout that a LayoutConstraint custom call requests; NULL for any other node.
 static const hlo_attr_t* constraint_layout(const hlo_node_t* node) {
   if (node->op != HLO_OP_custom_call || node->operand_count != 1 || node->result_count != 1) {
     return NULL;
@@ -155,7 +155,8 @@ static const hlo_attr_t* constraint_layout(const hlo_node_t* node) {
   return layout->count == rank && hlo_dim_order_is_valid(rank, layout->values) ? layout : NULL;
 }
 
-// Follows transposes up from the result to a value whose layout is known: asked for, or row-major.
+// Follows transposes from the result up to a value with a known layout: a requested one or
+// row-major.
 static void choose_layout(const hlo_value_t* value, int64_t* out_minor_to_major) {
   const uint32_t rank = value->type->rank;
   const hlo_attr_t* asked = NULL;
@@ -177,7 +178,7 @@ static void choose_layout(const hlo_value_t* value, int64_t* out_minor_to_major)
   }
 }
 
-// Nothing is left to ask for once the boundary is decided.
+// Removes constraints, which have no effect once the boundary's layouts are chosen.
 static hlo_status_t drop_constraint(void* context, hlo_node_t* node) {
   bool* changed = context;
   if (!constraint_layout(node) || node->extra) return hlo_ok();
@@ -190,7 +191,7 @@ static hlo_status_t drop_constraint(void* context, hlo_node_t* node) {
 
 // ---- the entry function
 
-// The order as an attribute; NULL for row-major, or when memory is out.
+// Returns the order as an attribute; NULL for row-major, or when memory is exhausted.
 static const hlo_attr_t* order_attr(const boundary_t* b, uint32_t rank) {
   if (b->mode == LAYOUT_MODE_DEFAULT || hlo_dim_order_is_row_major(rank, b->minor_to_major)) {
     return NULL;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that runs out while passes make ops of bodies: what is made of nothing is nothing, wherever
-// in an arena's block that happens.
+// Tests passes that build bodies with memory exhausted at every allocation: NULL operands give NULL
+// results.
 #include "ir/test_util.h"
 #include "passes/runner.h"
 
 enum { MOST_LEFT = 24000, STEP = 96 };
 
-// The module with so much left in its arena before that asks for more.
+// Parses a module with `left_bytes` bytes left in the arena's current block.
 static hlo_module_t* parse_with_room(const char* text, size_t left_bytes) {
-  enum { GRAIN = 32 };  // no more is taken with a byte
+  enum { GRAIN = 32 };  // small enough not to open a new block
   hlo_module_t* module = parse(text);
   hlo_arena_t* arena = &module->arena;
   if ((size_t)(arena->end - arena->next) < left_bytes) hlo_arena_alloc(arena, 2 * left_bytes);

@@ -9,19 +9,20 @@
 //     │ optimise  lower_dot_algorithms  products of the types that algorithms name
 //     │           fold                  constants computed
 //     │           canonicalize          simpler ops, the same bits
-//     │           cse, dce              equal ops merged, unused ones gone
+//     │           cse, dce              equal ops merged, unused ones removed
 //     ▼
 //   module of an executable ──> interpreter
 //     │           one function
 //     │ native    lower_composite .. unroll         no calls, no short loops, no algorithms of products
-//     │           loop_scatter .. slice_reduces     scatters and reductions become ops that loops compute
-//     │           split_complex                     pairs of reals
+//     │           loop_scatter .. slice_reduces     scatters and reductions become ops with fused loops
+//     │           split_complex                     complex values become pairs of reals
 //     │           split_groups .. transpose_windows convolutions and windows in shapes with fast loops
 //     │           fold .. dce                       optimised again, invariants moved out of loops
 //     ▼
 //   prepared module ──> fusions (src/codegen)
 //
-// Import and optimise are linear in the module; calls stay calls, so that a program does not grow.
+// Import and optimise are linear in the size of the module; calls are kept, so a program does not
+// grow.
 #include "passes/pipeline.h"
 
 #include <string.h>
@@ -34,7 +35,7 @@ static const hlo_stage_info_t kStages[] = {
                           "known."},
     [HLO_STAGE_OPTIMISE] = {"optimise", "lower_dot_algorithms,fold,canonicalize,cse,dce", "", "",
                             "Makes fewer and simpler ops, for every back end."},
-    // The limit of inlining is there for chains of calls that double.
+    // The size limit of inlining stops chains of doubling calls.
     [HLO_STAGE_NATIVE] = {"native",
                           "lower_composite,lower_dot_algorithms,inline=400000,unroll,"
                           "loop_scatter,single_scatter,short_reduce,slice_reduces,"
@@ -42,7 +43,7 @@ static const hlo_stage_info_t kStages[] = {
                           "split_groups,select_windows,spread_windows,slice_windows,transpose_windows,"
                           "fold,dce,canonicalize,hoist_invariants,cse,dce",
                           "", "",
-                          "Makes one function, of ops that fusions compute as far as possible."},
+                          "Makes one function, of ops that fusions compute where possible."},
 };
 
 const hlo_stage_info_t* hlo_stage_info(hlo_stage_t stage) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every order of passes that the product runs: three stages between a frontend and machine code.
+// The pass pipelines of the product: three stages between a frontend and machine code.
 #ifndef HLO_PASSES_PIPELINE_H_
 #define HLO_PASSES_PIPELINE_H_
 
@@ -8,7 +8,7 @@
 typedef enum hlo_stage {
   HLO_STAGE_IMPORT,    // to static shapes, in one dialect
   HLO_STAGE_OPTIMISE,  // for any back end
-  HLO_STAGE_NATIVE,    // to the ops that loops are made of
+  HLO_STAGE_NATIVE,    // to the ops that loops support
   HLO_STAGE_COUNT,
 } hlo_stage_t;
 
@@ -16,28 +16,28 @@ typedef enum hlo_stage {
 typedef struct hlo_stage_info {
   const char* name;
   const char* passes;
-  const char* dynamic_passes;  // follow where a module has dynamic shapes; "" for none
-  const char* layout_passes;   // follow where arguments and results may have any layout
+  const char* dynamic_passes;  // follow if a module has dynamic shapes; "" for none
+  const char* layout_passes;   // follow if arguments and results may have any layout
   const char* purpose;
 } hlo_stage_info_t;
 
 const hlo_stage_info_t* hlo_stage_info(hlo_stage_t stage);
-/// errors: INVALID_ARGUMENT (unknown, with the names that there are)
+/// errors : INVALID_ARGUMENT (unknown; the message lists the stages)
 hlo_status_t hlo_stage_from_name(const char* name, hlo_stage_t* out_stage) HLO_MUST_USE;
-/// The stages as a section of a Markdown page.
+/// Writes the stages as a section of a Markdown page.
 void hlo_stages_markdown(hlo_strbuf_t* out);
 
-/// Zero-initialised but for partition_count: the passes of any program.
+/// Zero-initialised except for partition_count: the passes of any program.
 typedef struct hlo_stage_options {
-  int32_t partition_count;    // import: 1: Shardy ops are dropped as meaningless
+  int32_t partition_count;    // import: 1: drops Shardy ops, which then mean nothing
   bool keeps_dynamic_shapes;  // import: for a back end that runs programs of dynamic shapes
-  bool has_layouts;           // import: arguments and results lie as mhlo.layout_mode says, not
-                              // row-major
+  bool has_layouts;           // import: arguments and results have the layouts of mhlo.layout_mode
   hlo_pass_options_t passes;
 } hlo_stage_options_t;
 
-/// Runs the stages `first` to `last` over a verified module, which stays verified.
-/// errors: UNIMPLEMENTED (no back end can run the module; says why), what hlo_passes_run() answers
+/// Runs the stages `first` to `last` over a verified module, which remains verified.
+/// errors : UNIMPLEMENTED (no back end can run the module; the message says why), those of
+/// hlo_passes_run()
 hlo_status_t hlo_stages_run(hlo_module_t* module, hlo_stage_t first, hlo_stage_t last,
                             const hlo_stage_options_t* options) HLO_MUST_USE;
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pass refine_shapes: dimensions that follow from what is known already become part of the types.
+// Pass refine_shapes: makes dimensions static that follow from known values.
 //
-// One walk over the entry function, definitions first: constants are folded, so that computed
-// shapes are known where they are used; ops of computed shapes become those of known ones; types
-// learn the dims that operands give. Bodies of functions take the place of their calls, as each
-// call may have shapes of its own. A loop has the shapes of its operands if every turn gives them
-// back. Modules without dynamic shapes are left as they are.
+// One walk over the entry function in program order: it folds constants, so that computed shapes
+// are known at their uses; replaces ops with computed shapes with their static forms; and refines
+// types with the dims of the operands. It inlines calls, since each call may have its own shapes. A
+// loop gets the shapes of its operands if every iteration returns the same shapes. A module without
+// dynamic shapes is unchanged.
 #include <string.h>
 
 #include "ir/clone.h"
@@ -16,7 +16,11 @@
 #include "passes/splice.h"
 #include "passes/static_form.h"
 
-enum { COPY_LIMIT = 20000, DEPTH_LIMIT = 128 };  // ops of called functions and loops; nested regions
+enum {
+  COPY_LIMIT = 20000,
+  DEPTH_LIMIT = 128
+};  // ops of called functions and loops; nesting of
+    // regions
 
 typedef struct refiner {
   hlo_pass_ctx_t* ctx;
@@ -27,7 +31,8 @@ typedef struct refiner {
 
 // ---- types
 
-// `type` with what `dims` know beside it; itself if that is nothing, or they contradict each other.
+// Returns `type` with the known dims of `dims` merged; `type` itself if nothing new is known or
+// they contradict each other.
 static const hlo_type_t* refined(refiner_t* r, const hlo_type_t* type, uint32_t rank,
                                  const int64_t* dims) {
   if (type->kind != HLO_TYPE_TENSOR || type->rank != rank || hlo_type_is_static(type)) return type;
@@ -47,7 +52,7 @@ static const hlo_type_t* refined(refiner_t* r, const hlo_type_t* type, uint32_t 
   fields.dims = all;
   fields.bounds = is_bounded ? bounds : NULL;
   const hlo_type_t* better = hlo_type_intern(r->module, &fields);
-  return better ? better : type;  // the module says so
+  return better ? better : type;  // the module records the failure
 }
 
 static void refine_value(refiner_t* r, hlo_value_t* value, uint32_t rank, const int64_t* dims) {
@@ -60,7 +65,7 @@ static void refine_value_as(refiner_t* r, hlo_value_t* value, const hlo_type_t* 
   if (type->kind == HLO_TYPE_TENSOR) refine_value(r, value, type->rank, type->dims);
 }
 
-// A value of type `a` may stand where `b` is expected: nothing that is known gets lost.
+// Returns true if a value of type `a` may replace one of type `b` without loss of known dims.
 static bool is_as_refined(const hlo_type_t* a, const hlo_type_t* b) {
   if (a == b) return true;
   if (!hlo_types_compatible(a, b)) return false;
@@ -81,15 +86,14 @@ static bool has_dynamic_result(const hlo_node_t* node) {
 // ---- ops
 
 static hlo_status_t refine_inferred(refiner_t* r, hlo_node_t* node) {
-  const hlo_type_t** types =
-      hlo_arena_array(&r->ctx->scratch, node->result_count, sizeof *types);
+  const hlo_type_t** types = hlo_arena_array(&r->ctx->scratch, node->result_count, sizeof *types);
   if (!types) return hlo_arena_status(&r->ctx->scratch);
   uint32_t count = 0;
   hlo_status_t status = hlo_infer_types(r->module, node, node->result_count, types, &count);
   for (uint32_t i = 0; hlo_status_is_ok(status) && i < count; ++i) {
     refine_value_as(r, &node->results[i], types[i]);
   }
-  hlo_status_release(status);  // what does not fit says so when it runs
+  hlo_status_release(status);  // an op with mismatched shapes fails at run time
   return hlo_module_status(r->module);
 }
 
@@ -113,7 +117,8 @@ static hlo_status_t refine_results(refiner_t* r, hlo_node_t* node) {
 
 // ---- calls
 
-// Whether so many more may be copied: limits what nested calls and loops come to.
+// Returns true if the ops of `region` may still be copied: limits the total size of copies for
+// nested calls and loops.
 static bool may_copy(refiner_t* r, const hlo_region_t* region) {
   const uint32_t size = hlo_splice_size(region);
   if (size > COPY_LIMIT - r->copied) return false;
@@ -133,7 +138,7 @@ static bool may_open(refiner_t* r, const hlo_node_t* call, const hlo_func_t* cal
   return may_copy(r, callee->body);
 }
 
-// The callee's body takes the place of the call; the walk goes on with its first node.
+// Replaces the call with the callee's body; the walk continues at its first node.
 static hlo_status_t open_call(refiner_t* r, hlo_node_t* call, hlo_node_t** out_next) {
   const char* name = hlo_node_attr_text(call, HLO_ATTR_callee);
   const hlo_func_t* callee = name ? hlo_module_find_func(r->module, name) : NULL;
@@ -199,8 +204,8 @@ static bool keeps_shapes(const hlo_node_t* loop) {
   return true;
 }
 
-// The loop is refined as if it kept the shapes of its operands. If a turn then gives back others,
-// the copy made before takes its place.
+// Refines the loop as if it kept the shapes of its operands. If an iteration then returns other
+// shapes, the copy made before replaces the loop.
 static hlo_status_t refine_loop(refiner_t* r, hlo_node_t* loop, uint32_t depth) {
   if (!learns_from_operands(loop) || !may_copy(r, loop->regions[0]) ||
       !may_copy(r, loop->regions[1])) {
@@ -232,9 +237,9 @@ static hlo_status_t refine_loop(refiner_t* r, hlo_node_t* loop, uint32_t depth) 
   return refine_loop_regions(r, copy, depth);
 }
 
-// ---- the walk
+// ---- traversal
 
-// @shape_assertion that holds.
+// Returns true for a @shape_assertion that holds.
 static bool is_true_assertion(const hlo_node_t* node) {
   if (node->op != HLO_OP_custom_call || node->operand_count == 0 || node->result_count > 0) {
     return false;
@@ -269,7 +274,7 @@ static hlo_status_t refine_node(refiner_t* r, hlo_node_t* node, uint32_t depth,
     }
     hlo_node_erase(node);
     ++r->ctx->step_count;
-    if (!made || made->next != *out_next) return hlo_ok();  // it was there before
+    if (!made || made->next != *out_next) return hlo_ok();  // it existed before
     node = made;
   }
   HLO_TRY(refine_results(r, node));

@@ -28,7 +28,8 @@ static const int64_t* ints_of(const hlo_rule_match_t* m, uint32_t node, hlo_attr
   return hlo_node_attr_ints(m->nodes[node], id, out_count);
 }
 
-// The middle type keeps every value of the first, and does not turn wrapping into saturation.
+// The middle type represents every value of the first, and does not turn wrap-around into
+// saturation.
 static bool guard_lossless_middle(hlo_rule_match_t* m) {
   hlo_dtype_t from = hlo_node_operand_type(m->nodes[1], 0)->dtype;
   hlo_dtype_t middle = m->nodes[1]->results[0].type->dtype;
@@ -56,7 +57,7 @@ static bool guard_identity_broadcast(hlo_rule_match_t* m) {
   return is_identity(dims, count);
 }
 
-// result[i] = through[first[i]]; the ranks are those of verified ops.
+// Sets result[i] = through[first[i]]; verified ops have matching ranks.
 static bool compose(hlo_rule_match_t* m, hlo_attr_id_t id, const int64_t* first,
                     uint32_t first_count, const int64_t* through, uint32_t through_count) {
   int64_t composed[HLO_RANK_MAX];
@@ -150,15 +151,18 @@ static bool is_equal_list(const hlo_rule_match_t* m, hlo_attr_id_t a, hlo_attr_i
          (a_count == 0 || memcmp(a_values, b_values, a_count * sizeof *a_values) == 0);
 }
 
-// The attributes that exchanged operands have: all dimensions are the same ones of both.
+// Sets the attributes of a product with swapped operands: every dimension number moves to the other
+// operand.
 static bool set_exchanged(hlo_rule_match_t* m) {
   const hlo_op_info_t* info = hlo_op_info(m->nodes[1]->op);
   for (uint32_t i = 0; i < info->attr_count; ++i) {
     hlo_named_attr_t attr = {info->attrs[i].id, m->nodes[1]->attrs[i]};
     if (!attr.value) continue;
     switch (attr.id) {
-      case HLO_ATTR_lhs_batching_dimensions: case HLO_ATTR_rhs_batching_dimensions:
-      case HLO_ATTR_lhs_contracting_dimensions: case HLO_ATTR_rhs_contracting_dimensions: break;
+      case HLO_ATTR_lhs_batching_dimensions:
+      case HLO_ATTR_rhs_batching_dimensions:
+      case HLO_ATTR_lhs_contracting_dimensions:
+      case HLO_ATTR_rhs_contracting_dimensions: break;
       case HLO_ATTR_precision_config: {
         if (attr.value->count != 2) return false;
         const hlo_attr_t* exchanged[] = {attr.value->items[1], attr.value->items[0]};
@@ -172,8 +176,8 @@ static bool set_exchanged(hlo_rule_match_t* m) {
   return true;
 }
 
-// Exchanging the operands of a product turns its result. Only where both lie the same way: else
-// reading them across may cost more than turning what they make.
+// Swapping the operands of a product transposes its result. The guard requires that both have the
+// same memory order: strided reads could otherwise cost more than the transpose of the result.
 static bool guard_exchanged_operands(hlo_rule_match_t* m) {
   const hlo_value_t* product = &m->nodes[1]->results[0];
   uint32_t rank, batch, depth;
@@ -239,12 +243,12 @@ bool hlo_rule_admits(const hlo_rule_t* rule, hlo_dtype_t dtype) {
   }
 }
 
-// ---- reading patterns
+// ---- pattern parser
 
 typedef struct reader {
   const char* p;
   hlo_arena_t* arena;
-  uint32_t weight;  // of ops two each, of numbers one
+  uint32_t weight;  // two per op, one per number
   uint32_t op_count;
   bool is_bad;
 } reader_t;
@@ -327,7 +331,7 @@ static hlo_status_t compile(const hlo_rule_t* rule, hlo_arena_t* arena, hlo_comp
 hlo_status_t hlo_rules_compile(const hlo_rule_t* rule, hlo_rule_class_t exactness,
                                hlo_arena_t* arena, hlo_rule_set_t* out_set) {
   memset(out_set, 0, sizeof *out_set);
-  // Backwards, as each goes in front of its list.
+  // Iterates backwards: each rule is prepended to its list.
   for (uint32_t i = hlo_rule_count(); i-- > 0;) {
     const hlo_rule_t* row = &rule_table[i];
     if (rule ? row != rule : row->exactness > exactness) continue;
@@ -351,8 +355,8 @@ static void destroy_shared(shared_set_t* set) {
 }
 
 hlo_status_t hlo_rules_shared(hlo_rule_class_t exactness, const hlo_rule_set_t** out_set) {
-  static _Atomic(shared_set_t*) sets[HLO_RULE_FAST + 1];  // made once, kept to the end
-  // acquire: what the maker has written is seen
+  static _Atomic(shared_set_t*) sets[HLO_RULE_FAST + 1];  // created once, freed never
+  // acquire: makes the creator's writes visible
   shared_set_t* set = atomic_load_explicit(&sets[exactness], memory_order_acquire);
   if (!set) {
     shared_set_t* made = hlo_mem_alloc_zeroed(sizeof *made);
@@ -363,7 +367,7 @@ hlo_status_t hlo_rules_shared(hlo_rule_class_t exactness, const hlo_rule_set_t**
       destroy_shared(made);
       return status;
     }
-    // acq_rel: as above, and the other way round; another thread may have been first
+    // acq_rel: publishes our set, or acquires the set of a thread that was first
     if (atomic_compare_exchange_strong_explicit(&sets[exactness], &set, made, memory_order_acq_rel,
                                                 memory_order_acquire)) {
       set = made;
@@ -430,9 +434,9 @@ static bool matches(const hlo_term_t* term, hlo_value_t* value, hlo_rule_match_t
          matches_operands(term, node, true, m);
 }
 
-// The value that stands for `node`; NULL if the rule does not apply after all.
-static hlo_value_t* build(const hlo_term_t* term, hlo_node_t* node, hlo_rule_match_t* m,
-                          hlo_node_t** out_node) {
+// Returns the value that replaces `node`; NULL if the rule does not apply after all.
+static hlo_value_t* build_term(const hlo_term_t* term, hlo_node_t* node, hlo_rule_match_t* m,
+                               hlo_node_t** out_node) {
   const hlo_type_t* type = node->results[0].type;
   if (term->kind == HLO_TERM_VARIABLE) {
     hlo_value_t* value = m->values[term->variable];
@@ -475,7 +479,7 @@ bool hlo_rules_apply(const hlo_rule_set_t* set, hlo_node_t* node, hlo_node_t** o
         !c->rule->guard(&m)) {
       continue;
     }
-    hlo_value_t* value = build(c->result, node, &m, out_node);
+    hlo_value_t* value = build_term(c->result, node, &m, out_node);
     if (!value) continue;
     hlo_value_replace_uses(&node->results[0], value);
     hlo_node_erase(node);

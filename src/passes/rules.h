@@ -5,7 +5,7 @@
 
 #include "ir/module.h"
 
-/// From strict to loose; rules of a class include those of the ones before.
+/// From strict to loose; a class includes the rules of the stricter ones.
 typedef enum hlo_rule_class { HLO_RULE_BITS, HLO_RULE_VALUE, HLO_RULE_FAST } hlo_rule_class_t;
 
 enum hlo_rule_types {
@@ -15,12 +15,12 @@ enum hlo_rule_types {
   HLO_RULE_TYPES_I = HLO_RULE_TYPES_S | HLO_RULE_TYPES_U,
   HLO_RULE_TYPES_F = 8,
   HLO_RULE_TYPES_C = 16,
-  HLO_RULE_TYPES_ALL = 32,  // whatever the others say
+  HLO_RULE_TYPES_ALL = 32,  // overrides the others
 };
 
 enum { HLO_RULE_VARIABLES = 26, HLO_RULE_NODES = 4, HLO_RULE_ATTRS = 5 };
 
-/// What a pattern found.
+/// A match of a pattern.
 typedef struct hlo_rule_match {
   hlo_module_t* module;
   const hlo_node_t* nodes[HLO_RULE_NODES];  // the pattern's ops, outer before inner
@@ -42,10 +42,10 @@ typedef struct hlo_rule {
 
 uint32_t hlo_rule_count(void);
 const hlo_rule_t* hlo_rule(uint32_t i);
-/// The rule admits results of this element type.
+/// Returns true if the rule admits results of this element type.
 bool hlo_rule_admits(const hlo_rule_t* rule, hlo_dtype_t dtype);
 
-/// Part of a pattern or result.
+/// The parts of a pattern or result.
 typedef enum hlo_term_kind {
   HLO_TERM_VARIABLE,
   HLO_TERM_NUMBER,
@@ -67,7 +67,7 @@ typedef struct hlo_compiled_rule {
   const hlo_rule_t* rule;
   const hlo_term_t* pattern;
   const hlo_term_t* result;
-  const struct hlo_compiled_rule* next;  // of the same op, in the table's order
+  const struct hlo_compiled_rule* next;  // for the same op, in table order
 } hlo_compiled_rule_t;
 
 typedef struct hlo_rule_set {
@@ -75,23 +75,23 @@ typedef struct hlo_rule_set {
 } hlo_rule_set_t;
 
 /// Compiles one rule, or (rule NULL) all up to `exactness`, into arena memory.
-/// errors: INTERNAL (a rule that is not well formed, or whose result is not smaller than its
-/// pattern),
-///         RESOURCE_EXHAUSTED
+/// errors : INTERNAL (a malformed rule, or one with a result no smaller than its pattern),
+/// RESOURCE_EXHAUSTED
 hlo_status_t hlo_rules_compile(const hlo_rule_t* rule, hlo_rule_class_t exactness,
                                hlo_arena_t* arena, hlo_rule_set_t* out_set) HLO_MUST_USE;
 
-/// All rules up to `exactness`, compiled once for the whole process. threads: safe
-/// errors: as above
+/// Returns all rules up to `exactness`, compiled once per process.
+/// errors : as above
+/// threads: safe
 hlo_status_t hlo_rules_shared(hlo_rule_class_t exactness,
                               const hlo_rule_set_t** out_set) HLO_MUST_USE;
 
-/// Applies the first rule that fits to the one result of `node`. True: a value of the same type
-/// stands for it now and the node is gone; *out_node is the new op, or NULL when there is none.
+/// Applies the first matching rule to the only result of `node`. True: a value of the same type has
+/// replaced it and the node is erased; *out_node is the new op, or NULL if the rule made none.
 bool hlo_rules_apply(const hlo_rule_set_t* set, hlo_node_t* node, hlo_node_t** out_node);
 
-/// Writes the element that a number term means; false if the type has no such value. `element` has
-/// room for 16 bytes.
+/// Writes the element for a number term; false if the type cannot represent it. `element` has room
+/// for 16 bytes.
 bool hlo_term_element(const hlo_term_t* term, hlo_dtype_t dtype, void* element);
 
 #endif  // HLO_PASSES_RULES_H_

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests every rule of rules.def: its pattern and what it becomes are run in the reference
-// interpreter, for every element type that the rule admits, over special values, all pairs of them,
-// and random bits. Patterns of elementwise ops are built from the rule itself, the others are given
-// as text below.
+// Tests every rule of rules.def: runs its pattern and its result in the reference interpreter, for
+// every element type that the rule admits, over special values, all pairs of them, and random bits.
+// Patterns of elementwise ops are built from the rule itself; the others are given as text below.
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,7 +15,8 @@
 
 enum { ELEMENTS = 1536, VARIABLES_MAX = 3 };
 
-// Ops whose attributes a pattern does not say: the function's arguments and body, T for the type.
+// Ops with attributes that the pattern does not give: the function's arguments and body, T for the
+// type.
 typedef struct example {
   const char* rule;
   const char* args;
@@ -139,7 +139,7 @@ typedef struct builder {
   hlo_region_t* body;
   const hlo_type_t* type;
   hlo_value_t* variables[HLO_RULE_VARIABLES];
-  bool is_impossible;  // the type lacks a number of the pattern
+  bool is_impossible;  // the type cannot represent a number of the pattern
 } builder_t;
 
 static hlo_value_t* build_number(builder_t* b, const hlo_term_t* term, const hlo_type_t* type) {
@@ -177,7 +177,7 @@ static hlo_value_t* build_term(builder_t* b, const hlo_term_t* term, const hlo_t
   return &node->results[0];
 }
 
-// NULL if the type lacks a number of the pattern.
+// Returns NULL if the type cannot represent a number of the pattern.
 static hlo_module_t* module_of_pattern(const hlo_term_t* pattern, hlo_dtype_t dtype) {
   builder_t b = {0};
   check(hlo_module_create(0, &b.module));
@@ -298,8 +298,8 @@ static void compare(const hlo_rule_t* rule, const hlo_tensor_t* a, const hlo_ten
   }
 }
 
-// Runs a module, applies the rule to what it returns, and runs it again. False if it does not
-// apply.
+// Runs a module, applies the rule to the node that it returns, and runs it again. False if the rule
+// does not apply.
 static bool check_module(const hlo_rule_t* rule, const hlo_rule_set_t* set, hlo_module_t* module) {
   hlo_region_t* body = hlo_module_entry(module)->body;
   bool moderate = rule->exactness == HLO_RULE_FAST;
@@ -324,7 +324,7 @@ static void test_rules(void** state) {
   (void)state;
   for (uint32_t i = 0; i < hlo_rule_count(); ++i) {
     const hlo_rule_t* rule = hlo_rule(i);
-    if (strcmp(rule->name, "convert_convert") == 0) continue;  // below
+    if (strcmp(rule->name, "convert_convert") == 0) continue;  // tested below
     const example_t* example = find_example(rule->name);
     hlo_arena_t arena;
     hlo_arena_init(&arena, 0);
@@ -360,7 +360,7 @@ static const hlo_rule_t* rule_named(const char* name) {
   return NULL;
 }
 
-// From every type through every type that keeps its values, to a few of each class.
+// From every type through every type that represents its values, to a few of each class.
 static void test_conversions(void** state) {
   (void)state;
   static const hlo_dtype_t ends[] = {HLO_DTYPE_PRED, HLO_DTYPE_S8,  HLO_DTYPE_U8,  HLO_DTYPE_S32,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pass runner (see runner.h). Passes only rewrite; everything about checking, timing and
-// printing them is here.
+// The pass runner (see runner.h). Passes only rewrite; the runner does all checks, timing and
+// printing.
 #include "passes/runner.h"
 
 #include <string.h>
@@ -57,15 +57,16 @@ hlo_status_t hlo_pass_error(const hlo_node_t* node, hlo_status_code_t code, cons
   hlo_strbuf_t insertion_point = {0};
   if (node->parent) hlo_loc_format(node->parent->module, node->loc, &insertion_point);
   hlo_status_t status =
-      hlo_status_create(code, "%s%s%s: %s", hlo_strbuf_text(&insertion_point), insertion_point.length ? ": " : "",
-                        hlo_op_info(node->op)->name, message);
+      hlo_status_create(code, "%s%s%s: %s", hlo_strbuf_text(&insertion_point),
+                        insertion_point.length ? ": " : "", hlo_op_info(node->op)->name, message);
   hlo_strbuf_deinit(&insertion_point);
   return status;
 }
 
 // ---- lists of passes
 
-// One entry of a list, pointing into a copy of it that has zeros for separators.
+// One entry of a list. Its strings point into a copy of the list in which zeros replace the
+// separators.
 typedef struct entry {
   const hlo_pass_info_t* pass;
   const char* argument;
@@ -128,10 +129,11 @@ static hlo_status_t check_unchanged(const hlo_module_t* module, const uint64_t b
   uint64_t after[2];
   HLO_TRY(hlo_module_digest(module, after));
   if (memcmp(after, before, sizeof after) == 0) return hlo_ok();
-  return hlo_status_create(HLO_STATUS_INTERNAL, "pass %s said it changed nothing, but it did", pass);
+  return hlo_status_create(HLO_STATUS_INTERNAL, "pass %s changed the module but reported no change",
+                           pass);
 }
 
-// Runs one pass and fills in what it did.
+// Runs one pass and fills in its statistics.
 static hlo_status_t run_pass(const entry_t* entry, hlo_pass_ctx_t* ctx, hlo_module_t* module,
                              hlo_pass_stats_t* stats) {
   uint64_t before[2] = {0};

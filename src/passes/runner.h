@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs passes by name, in any order, with the checks that every pass must stand.
+// Runs passes by name, in any order, with the checks that every pass must pass.
 #ifndef HLO_PASSES_RUNNER_H_
 #define HLO_PASSES_RUNNER_H_
 
@@ -21,19 +21,19 @@ typedef struct hlo_pass_info {
   const char* name;
   hlo_pass_fn_t function;
   hlo_pass_kind_t kind;
-  const char* argument;  // what may follow "name=", "" for nothing
+  const char* argument;  // allowed after "name=", "" for none
   const char* purpose;
 } hlo_pass_info_t;
 
-/// All passes in order of their names.
+/// Returns the number of passes; they are sorted by name.
 uint32_t hlo_pass_count(void);
 const hlo_pass_info_t* hlo_pass_info(uint32_t i);
-/// "opt", "lower", "analyse".
+/// Returns "opt", "lower" or "analyse".
 const char* hlo_pass_kind_name(hlo_pass_kind_t kind);
-/// The table as a Markdown page.
+/// Writes the table as a Markdown page.
 void hlo_passes_markdown(hlo_strbuf_t* out);
 
-/// What one pass did.
+/// The outcome of one pass.
 typedef struct hlo_pass_stats {
   const hlo_pass_info_t* pass;
   uint32_t position;  // in the list, from 0
@@ -43,11 +43,11 @@ typedef struct hlo_pass_stats {
 
 /// Zero-initialised: no checks, the whole list.
 typedef struct hlo_pass_options {
-  const hlo_env_t* env;        // what constants are computed in; NULL: hlo_env_default()
+  const hlo_env_t* env;        // to evaluate constants in; NULL: hlo_env_default()
   bool verify_each;            // verify the module after every pass that changed it
   bool run_twice;              // an opt pass must report no change when run again
-  bool check_changed;          // a pass that reports no change must leave the module's hash alone
-  uint32_t stop_after;         // run only the first so many passes (bisection); 0: all
+  bool check_changed;          // a pass that reports no change must not change the module's hash
+  uint32_t stop_after;         // number of passes to run (bisection); 0: all
   int64_t fold_element_limit;  // largest constant that folding makes; 0: 4096
   hlo_diag_t* diag;            // faults found by verify_each; may be NULL
   /// Called after every pass (printing); may be NULL. The module is lent.
@@ -57,11 +57,10 @@ typedef struct hlo_pass_options {
   hlo_trace_t* trace;    // gets a span per pass; may be NULL
 } hlo_pass_options_t;
 
-/// Runs "name,name=argument,..." over a verified module, which stays verified. options may be NULL.
-/// An empty list does nothing. Names are checked before anything runs.
-/// errors: INVALID_ARGUMENT (unknown pass, with the closest name; a bad argument), INTERNAL (a
-/// check
-///         failed, named after the pass), what the passes answer, RESOURCE_EXHAUSTED
+/// Runs "name,name=argument,..." over a verified module, which remains verified. options may be
+/// NULL. An empty list does nothing. Names are checked before any pass runs.
+/// errors : INVALID_ARGUMENT (unknown pass, with the closest name; a bad argument), INTERNAL (a
+/// check failed, named after the pass), those of the passes, RESOURCE_EXHAUSTED
 hlo_status_t hlo_passes_run(hlo_module_t* module, const char* comma_list,
                             const hlo_pass_options_t* options) HLO_MUST_USE;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests of the pass runner: lists, callbacks, checks, and memory that runs out at every place.
+// Tests of the pass runner: lists, callbacks, checks, and memory exhausted at every allocation.
 #include <string.h>
 
 #include "ir/print.h"
@@ -129,7 +129,7 @@ static void test_stages(void** state) {
   hlo_module_release(module);
 }
 
-// Every list names passes that exist, in a stage by itself and after the one before.
+// Every list names existing passes, for a stage by itself and for a range of stages.
 static void test_stages_by_name(void** state) {
   (void)state;
   for (int i = 0; i < HLO_STAGE_COUNT; ++i) {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pass select_windows: a select_and_scatter whose windows are small, as the gradient of max pooling
-// is, becomes choices that fuse. First the number of the place that each window selects, from
-// slices of the operand, one for each place; then each element looks at the windows that it may lie
-// in, in their order. A dimension of stride s is for that one of quotients and one of remainders by
-// s, so that windows number q, q - 1 ... meet the elements with quotient q.
+// Pass select_windows: turns a select_and_scatter with small windows, as in the gradient of max
+// pooling, into selects that fuse. The first ones compute the position that each window selects,
+// from one slice of the operand per position; then each element combines the windows that may
+// contain it, in order. Dimensions of stride s are split into quotients and remainders by s, so
+// that windows q, q - 1 ... cover the elements with quotient q.
 #include "passes/build.h"
 #include "passes/constants.h"
-#include "passes/stride_split.h"
 #include "passes/passes.h"
+#include "passes/stride_split.h"
 
 enum { MAX_RANK = HLO_STRIDE_SPLIT_RANK_MAX, PLACES_MAX = 32 };
 
@@ -18,14 +18,14 @@ typedef struct windows {
   uint32_t rank;
   hlo_stride_split_t split;  // of the operand by the windows' strides
   int64_t sizes[MAX_RANK];
-  int64_t meets[MAX_RANK];    // windows along a dimension that an element may lie in
+  int64_t meets[MAX_RANK];    // windows along a dimension that may contain an element
   const hlo_node_t* compare;  // the body of select
   hlo_op_t scatter;
-  bool is_scatter_swapped;   // the element before the source
-  const hlo_type_t* number;  // numbers of places, as many as windows
+  bool is_scatter_swapped;   // the element is the first argument, the source the second
+  const hlo_type_t* number;  // the window-shaped type of position numbers
 } windows_t;
 
-// ---- which ones
+// ---- matching
 
 static bool read_bodies(windows_t* w) {
   bool is_swapped;
@@ -53,7 +53,7 @@ static bool is_unpadded(const hlo_node_t* node) {
 
 static bool read_sizes(windows_t* w) {
   const int64_t* dims = w->operand->type->dims;
-  int64_t places = 1, strides[MAX_RANK];
+  int64_t positions = 1, strides[MAX_RANK];
   for (uint32_t d = 0; d < w->rank; ++d) {
     int64_t size = w->sizes[d] = hlo_node_attr_item(w->node, HLO_ATTR_window_dimensions, d, 1);
     int64_t stride = strides[d] = hlo_node_attr_item(w->node, HLO_ATTR_window_strides, d, 1);
@@ -61,14 +61,14 @@ static bool read_sizes(windows_t* w) {
         (dims[d] - size) / stride + 1 != w->source->type->dims[d]) {
       return false;
     }
-    places *= size;
-    if (places > PLACES_MAX) return false;
+    positions *= size;
+    if (positions > PLACES_MAX) return false;
     w->meets[d] = (size - 1) / stride + 1;
   }
   return hlo_stride_split_init(w->node, w->operand->type, strides, &w->split);
 }
 
-// An integer type as wide as the elements.
+// Returns an integer type as wide as the elements.
 static hlo_dtype_t number_dtype(hlo_dtype_t dtype) {
   switch (hlo_dtype_size_bytes(dtype)) {
     case 1: return HLO_DTYPE_S8;
@@ -97,7 +97,7 @@ static bool read_windows(hlo_node_t* node, windows_t* w) {
   return w->number && is_unpadded(node) && read_bodies(w) && read_sizes(w);
 }
 
-// ---- making it ----------------------------------------------------------------------------------
+// ---- construction -------------------------------------------------------------------------------
 
 static hlo_value_t* number(const windows_t* w, int64_t value) {
   return hlo_build_integers(w->node, hlo_type_tensor(w->module, w->number->dtype, 0, NULL), &value);
@@ -107,13 +107,13 @@ static hlo_value_t* splat(const windows_t* w, int64_t value) {
   return hlo_build_broadcast(w->node, w->number, number(w, value), NULL);
 }
 
-// The elements at one place of all windows.
+// Returns the elements at one position of all windows.
 static hlo_value_t* slice_at(const windows_t* w, const int64_t* insertion_point) {
   return hlo_build_slice(w->node, w->source->type, w->operand, insertion_point, w->split.strides);
 }
 
-// Numbers of the places that are selected.
-static hlo_value_t* select_places(const windows_t* w) {
+// Returns the numbers of the selected positions.
+static hlo_value_t* select_positions(const windows_t* w) {
   int64_t insertion_point[MAX_RANK] = {0}, count = 0;
   const hlo_type_t* pred = hlo_type_with_dtype(w->module, w->source->type, HLO_DTYPE_PRED);
   hlo_value_t *kept = slice_at(w, insertion_point), *selected = splat(w, 0);
@@ -125,15 +125,16 @@ static hlo_value_t* select_places(const windows_t* w) {
     kept = hlo_build_select(w->node, stays, kept, other);
     selected = hlo_build_select(w->node, stays, selected, splat(w, ++count));
   }
-  // Where windows overlap, numbers are used several times: they are computed once.
+  // Overlapping windows use the numbers several times, so they are computed once.
   bool is_shared = false;
   for (uint32_t d = 0; d < w->rank; ++d) is_shared |= w->meets[d] > 1;
   if (!is_shared) return selected;
   return hlo_build_node(w->node, HLO_OP_optimization_barrier, w->number, 1, &selected, 0, NULL);
 }
 
-// The number of the place of such a window that an element with those remainders is; -1: none.
-static hlo_value_t* places_of(const windows_t* w, const int64_t* back) {
+// Returns, per remainder, the position of the element in the window `back` before its quotient; -1:
+// the window does not contain it.
+static hlo_value_t* position_of(const windows_t* w, const int64_t* back) {
   int64_t values[HLO_STRIDE_SPLIT_REMAINDERS_MAX], at[MAX_RANK] = {0};
   uint32_t count = 0;
   do {
@@ -149,13 +150,14 @@ static hlo_value_t* places_of(const windows_t* w, const int64_t* back) {
   return hlo_stride_split_table(&w->split, w->number->dtype, values);
 }
 
-// What the windows number `back` before those at the quotients do to their elements.
+// Combines the elements with the sources of the windows number `back` before their quotients.
 static hlo_value_t* scatter_from(const windows_t* w, hlo_value_t* elements, hlo_value_t* selected,
                                  const int64_t* back) {
   if (!elements) return NULL;
-  hlo_value_t* insertion_point = hlo_stride_split_value(&w->split, selected, number(w, PLACES_MAX), back);
-  hlo_value_t* is_here =
-      hlo_build_compare(w->node, HLO_COMPARISON_DIRECTION_EQ, insertion_point, places_of(w, back));
+  hlo_value_t* insertion_point =
+      hlo_stride_split_value(&w->split, selected, number(w, PLACES_MAX), back);
+  hlo_value_t* is_here = hlo_build_compare(w->node, HLO_COMPARISON_DIRECTION_EQ, insertion_point,
+                                           position_of(w, back));
   hlo_value_t* values[] = {hlo_stride_split_value(&w->split, w->source, w->init, back), elements};
   if (w->is_scatter_swapped) {
     values[1] = values[0];
@@ -165,10 +167,11 @@ static hlo_value_t* scatter_from(const windows_t* w, hlo_value_t* elements, hlo_
   return hlo_build_select(w->node, is_here, changed, elements);
 }
 
-// NULL when memory is out, which the module says.
+// Returns NULL when memory is exhausted, which the module records.
 static hlo_value_t* make_choices(const windows_t* w) {
   int64_t from_last[MAX_RANK] = {0}, back[MAX_RANK];
-  hlo_value_t *selected = select_places(w), *elements = hlo_stride_split_splat(&w->split, w->init);
+  hlo_value_t *selected = select_positions(w),
+              *elements = hlo_stride_split_splat(&w->split, w->init);
   do {
     for (uint32_t d = 0; d < w->rank; ++d) back[d] = w->meets[d] - 1 - from_last[d];
     elements = scatter_from(w, elements, selected, back);
@@ -176,11 +179,11 @@ static hlo_value_t* make_choices(const windows_t* w) {
   return hlo_stride_split_join(&w->split, elements);
 }
 
-static hlo_value_t* replace(hlo_node_t* node) {
+static hlo_value_t* replace_select(hlo_node_t* node) {
   windows_t windows;
   return read_windows(node, &windows) ? make_choices(&windows) : NULL;
 }
 
 hlo_status_t hlo_pass_select_windows(hlo_pass_ctx_t* ctx, hlo_module_t* module, bool* out_changed) {
-  return hlo_replace_nodes(ctx, module, replace, out_changed);
+  return hlo_replace_nodes(ctx, module, replace_select, out_changed);
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pass short_reduce: reductions over so little that no loop is needed for it. One over dimensions
-// of one element each, as gradients of sums with kept dimensions are full of, becomes the one op
-// that it does; one over a few innermost elements whose result they meet again, as vectors of three
-// coordinates are normalised, becomes that op of slices. All of it may then be fused, with lanes
-// over many rows.
+// Pass short_reduce: removes reductions over few elements, which need no loop. A reduction over
+// dimensions of one element, frequent in gradients of sums with kept dimensions, becomes a single
+// op. A reduction over a few innermost elements whose result is broadcast back to them, as in the
+// normalisation of vectors of three coordinates, becomes ops of slices. All of it can then be
+// fused, with lanes over many rows.
 #include <string.h>
 
 #include "ir/reducer.h"
@@ -12,12 +12,12 @@
 #include "passes/passes.h"
 
 enum {
-  MAX_SHORT = 8,    // as many as stores weave into each other
-  LEAST_ROWS = 32,  // below that there are no lanes to fill
-  MAX_USES = 32,    // that are looked at for what spreads a result
+  MAX_SHORT = 8,    // as many as stores interleave
+  LEAST_ROWS = 32,  // fewer rows do not fill the lanes
+  MAX_USES = 32,    // uses examined in the search for a broadcast
 };
 
-// The op of a reduction of one value that it may be about; HLO_OP_COUNT: it is none.
+// Returns the op of a candidate reduction of one value; HLO_OP_COUNT for any other node.
 static hlo_op_t read_op(const hlo_node_t* node) {
   if (node->op != HLO_OP_reduce || node->operand_count != 2 || node->result_count != 1) {
     return HLO_OP_COUNT;
@@ -29,8 +29,8 @@ static hlo_op_t read_op(const hlo_node_t* node) {
   return is_plain ? hlo_reduce_op(node, 0) : HLO_OP_COUNT;
 }
 
-// Whether elementwise ops lead from a value to a broadcast to so many elements; uses: that may be
-// looked at still.
+// Returns true if elementwise ops lead from the value to a broadcast of `element_count` elements;
+// `uses` is the number of uses that may still be examined.
 static bool is_spread(const hlo_value_t* value, int64_t element_count, uint32_t* uses) {
   for (const hlo_use_t* use = value->uses; use && *uses; use = use->next) {
     const hlo_node_t* user = use->user;
@@ -50,7 +50,7 @@ static bool is_spread(const hlo_value_t* value, int64_t element_count, uint32_t*
   return false;
 }
 
-// Sums and products of floats that have fewer bits than loops would keep stay.
+// Returns false for sums and products of narrow floats, which loops accumulate with more bits.
 static bool is_exact(hlo_op_t op, hlo_dtype_t dtype) {
   bool is_rounded = op == HLO_OP_add || op == HLO_OP_multiply;
   return !hlo_dtype_is_complex(dtype) &&
@@ -67,8 +67,8 @@ static bool is_short(const hlo_node_t* node, hlo_op_t op) {
          is_spread(&node->results[0], hlo_type_element_count(from), &uses);
 }
 
-// Element `at` of each row, in the shape of the result.
-static hlo_value_t* column(hlo_node_t* node, int64_t at) {
+// Returns element `at` of each row, in the shape of the result.
+static hlo_value_t* row_element(hlo_node_t* node, int64_t at) {
   const hlo_type_t* from = hlo_node_operand_type(node, 0);
   int64_t dims[HLO_RANK_MAX], first[HLO_RANK_MAX] = {0};
   memcpy(dims, from->dims, from->rank * sizeof *dims);
@@ -79,7 +79,7 @@ static hlo_value_t* column(hlo_node_t* node, int64_t at) {
   return hlo_build_reshape(node, node->results[0].type, slice);
 }
 
-static hlo_value_t* replace(hlo_node_t* node) {
+static hlo_value_t* replace_reduce(hlo_node_t* node) {
   const hlo_op_t op = read_op(node);
   if (op == HLO_OP_COUNT) return NULL;
   const hlo_type_t *from = hlo_node_operand_type(node, 0), *type = node->results[0].type;
@@ -91,11 +91,11 @@ static hlo_value_t* replace(hlo_node_t* node) {
     return hlo_build_binary(node, op, sum, element);
   }
   for (int64_t i = 0; i < from->dims[from->rank - 1]; ++i) {
-    sum = hlo_build_binary(node, op, sum, column(node, i));
+    sum = hlo_build_binary(node, op, sum, row_element(node, i));
   }
   return sum;
 }
 
 hlo_status_t hlo_pass_short_reduce(hlo_pass_ctx_t* ctx, hlo_module_t* module, bool* out_changed) {
-  return hlo_replace_nodes(ctx, module, replace, out_changed);
+  return hlo_replace_nodes(ctx, module, replace_reduce, out_changed);
 }

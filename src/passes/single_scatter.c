@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pass single_scatter: a scatter of one window, which is what x.at[i].set(y) and its like are,
-// becomes an update of a slice. A window that does not lie inside the operand changes nothing:
-// the slice is then overwritten with itself. An element of each of many lines (vmap does that)
-// becomes a choice of every element where lines are so short that all of them are moved anyway:
-// work for a fusion. In loops, whose turns calls are long beside, a few windows are updated one
+// Pass single_scatter: turns a scatter of one window, as x.at[i].set(y) and the like are, into a
+// dynamic_update_slice. A window that is not inside the operand changes nothing: its slice is
+// overwritten with itself. A scatter of one element per line (vmap makes those) becomes a select of
+// every element if lines are so short that the whole line is transferred anyway; the select can be
+// fused. In loops, where a library call costs more than an iteration, a few windows are updated one
 // after the other.
 #include "passes/build.h"
 #include "passes/constants.h"
@@ -12,14 +12,14 @@
 
 enum { MAX_RANK = 16, LINE_BYTES_MAX = 128, LINES_MIN = 16, FEW = 8 };
 
-// A scatter of one window: where it starts, and how large it is in each dimension.
+// A scatter of one window: its start, and its size in each dimension.
 typedef struct window {
   hlo_node_t* node;
   hlo_value_t *operand, *indices, *update;
   uint32_t rank, map_count;
   const int64_t* map;  // operand dimension of each index
   int64_t sizes[MAX_RANK];
-  int64_t starts[MAX_RANK];  // where no index tells
+  int64_t starts[MAX_RANK];  // of dimensions without an index
 } window_t;
 
 static bool read_sizes(window_t* w) {
@@ -41,7 +41,7 @@ static bool read_sizes(window_t* w) {
   return true;
 }
 
-// What both forms ask of a scatter.
+// Reads the properties that both forms require of a scatter.
 static bool read_scatter(hlo_node_t* node, window_t* w) {
   if (node->op != HLO_OP_scatter || node->operand_count != 3 || node->region_count != 1) {
     return false;
@@ -73,7 +73,7 @@ static bool is_in_loop(const hlo_node_t* node) {
   return outer && (outer->op == HLO_OP_while || is_in_loop(outer));
 }
 
-// Dimensions of the indices or updates that count windows; others[d]: not dimension d.
+// Lists the dimensions that count windows: all but `others`.
 static uint32_t list_positions(uint32_t rank, const int64_t* others, uint32_t other_count,
                                int64_t* out) {
   uint32_t count = 0;
@@ -83,7 +83,7 @@ static uint32_t list_positions(uint32_t rank, const int64_t* others, uint32_t ot
   return count;
 }
 
-// Several windows: which dimensions of the indices and of the update count them.
+// Several windows: the dimensions of the indices and of the update that count them.
 typedef struct few {
   uint32_t rank, count;
   int64_t indices[MAX_RANK], update[MAX_RANK];
@@ -108,17 +108,17 @@ static bool is_few_windows(window_t* w, few_t* few) {
   return read_sizes(w);
 }
 
-// One index for each place of a batch, which names an element of a short line; other dimensions are
-// there as a whole.
+// One index per batch element, which selects an element of a short line; other dimensions are
+// complete.
 typedef struct line {
-  uint32_t index_rank;          // of the indices without the dimension of their vectors
-  int64_t positions[MAX_RANK];  // in the operand: the dimensions of the indices
-  int64_t places[MAX_RANK];     // in the operand: the dimensions of the update
+  uint32_t index_rank;            // of the indices without the index vector dimension
+  int64_t positions[MAX_RANK];    // operand dimensions of the dimensions of the indices
+  int64_t update_dims[MAX_RANK];  // operand dimensions of the dimensions of the update
 } line_t;
 
-// Where the update's dimensions are: those of its windows in order, between them
-// those of the batch.
-static bool read_places(const window_t* w, line_t* line) {
+// Maps the update's dimensions to the operand's: the window dimensions in order, between them the
+// batch dimensions.
+static bool map_update_dims(const window_t* w, line_t* line) {
   uint32_t window_count;
   const int64_t* windows = hlo_node_attr_ints(w->node, HLO_ATTR_update_window_dims, &window_count);
   const hlo_type_t *update = w->update->type, *operand = w->operand->type;
@@ -130,19 +130,19 @@ static bool read_places(const window_t* w, line_t* line) {
       while (rest == w->map[0] || hlo_dims_contain(line->positions, line->index_rank, rest, NULL)) {
         ++rest;
       }
-      line->places[d] = rest++;
+      line->update_dims[d] = rest++;
     } else {
-      line->places[d] = line->positions[position++];
+      line->update_dims[d] = line->positions[position++];
     }
-    if (line->places[d] >= w->rank || update->dims[d] != operand->dims[line->places[d]]) {
+    if (line->update_dims[d] >= w->rank || update->dims[d] != operand->dims[line->update_dims[d]]) {
       return false;
     }
   }
   return true;
 }
 
-// Whether a line with all that lies between its elements is about a line of a cache, and
-// there are many.
+// Returns true if a line, from its first element to its last, is about as long as a cache line and
+// there are many lines.
 static bool is_short(const window_t* w) {
   const hlo_type_t* type = w->operand->type;
   int64_t line = 1, lines = 1;
@@ -165,23 +165,23 @@ static bool is_line_each(const window_t* w, line_t* line) {
   for (uint32_t b = 0; b < batching; ++b) {
     line->positions[from[b] - (from[b] > vector_dim)] = batch[b];
   }
-  return read_places(w, line);
+  return map_update_dims(w, line);
 }
 
-// ---- making it ----------------------------------------------------------------------------------
+// ---- construction -------------------------------------------------------------------------------
 
 static hlo_value_t* integer(const window_t* w, const hlo_type_t* type, int64_t value) {
   return hlo_build_integers(w->node, type, &value);
 }
 
-// What an element becomes where a window has `update`.
-static hlo_value_t* combine(const window_t* w, hlo_value_t* old, hlo_value_t* update) {
+// Returns the new element for an old element and its `update`.
+static hlo_value_t* combine_update(const window_t* w, hlo_value_t* old, hlo_value_t* update) {
   hlo_value_t *args[] = {old, update}, *result = NULL;
   if (old && update) (void)hlo_lift(w->node, w->node->regions[0], args, &result);
   return result;
 }
 
-// Index number `at` as a tensor without dimensions.
+// Returns index number `at` as a scalar tensor.
 static hlo_value_t* index_of(const window_t* w, const hlo_type_t* type, int64_t at) {
   hlo_value_t* one = w->indices;
   if (w->map_count > 1) {
@@ -192,7 +192,7 @@ static hlo_value_t* index_of(const window_t* w, const hlo_type_t* type, int64_t 
   return hlo_build_reshape(w->node, type, one);
 }
 
-// Whether the window starts at a place where it fits, in one dimension.
+// Returns a predicate: the window fits at its start in one dimension.
 static hlo_value_t* is_inside(const window_t* w, hlo_value_t* index, int64_t last) {
   hlo_value_t* end = integer(w, index->type, last);
   if (!hlo_dtype_is_signed(index->type->dtype)) {
@@ -204,7 +204,7 @@ static hlo_value_t* is_inside(const window_t* w, hlo_value_t* index, int64_t las
   return hlo_build_binary(w->node, HLO_OP_and, above, below);
 }
 
-// NULL when memory is out, which the module says.
+// Returns NULL when memory is exhausted, which the module records.
 static hlo_value_t* make_update(const window_t* w) {
   hlo_module_t* module = w->node->parent->module;
   const hlo_type_t* index = hlo_type_tensor(module, w->indices->type->dtype, 0, NULL);
@@ -226,20 +226,21 @@ static hlo_value_t* make_update(const window_t* w) {
   hlo_value_t* update = hlo_build_reshape(w->node, type, w->update);
   hlo_value_t* old =
       hlo_build_node(w->node, HLO_OP_dynamic_slice, type, 1 + w->rank, reads, 1, &sizes);
-  operands[1] = hlo_build_select(w->node, inside, combine(w, old, update), old);
+  operands[1] = hlo_build_select(w->node, inside, combine_update(w, old, update), old);
   return hlo_build_node(w->node, HLO_OP_dynamic_update_slice, w->operand->type, 2 + w->rank,
                         operands, 0, NULL);
 }
 
-// `value` along the dimensions of the operand, of which its own are `dims`, in any order.
-static hlo_value_t* spread(const window_t* w, hlo_value_t* value, const int64_t* dims) {
+// Broadcasts `value`, whose dimensions are `dims` of the operand in any order, to the operand's
+// shape.
+static hlo_value_t* broadcast_value(const window_t* w, hlo_value_t* value, const int64_t* dims) {
   if (!value) return NULL;
   const hlo_type_t* type =
       hlo_type_with_dtype(w->node->parent->module, w->operand->type, value->type->dtype);
   return hlo_build_broadcast(w->node, type, value, dims);
 }
 
-// Every element is chosen; an index outside of its line is no element's. NULL when memory is out.
+// Selects for every element; an index outside its line selects none. NULL when memory is exhausted.
 static hlo_value_t* make_choice(const window_t* w, const line_t* line) {
   hlo_module_t* module = w->node->parent->module;
   const hlo_type_t* operand = w->operand->type;
@@ -247,17 +248,20 @@ static hlo_value_t* make_choice(const window_t* w, const line_t* line) {
   int64_t dims[MAX_RANK];
   for (uint32_t d = 0; d < line->index_rank; ++d) dims[d] = operand->dims[line->positions[d]];
   const hlo_type_t* lines = hlo_type_tensor(module, dtype, line->index_rank, dims);
-  hlo_value_t* index = spread(w, hlo_build_reshape(w->node, lines, w->indices), line->positions);
+  hlo_value_t* index =
+      broadcast_value(w, hlo_build_reshape(w->node, lines, w->indices), line->positions);
   const hlo_named_attr_t along = {HLO_ATTR_iota_dimension,
                                   hlo_attr_int(module, HLO_DTYPE_S64, w->map[0])};
   hlo_value_t* number = hlo_build_node(
       w->node, HLO_OP_iota, hlo_type_with_dtype(module, operand, dtype), 0, NULL, 1, &along);
-  hlo_value_t* update = combine(w, w->operand, spread(w, w->update, line->places));
+  hlo_value_t* update =
+      combine_update(w, w->operand, broadcast_value(w, w->update, line->update_dims));
   hlo_value_t* is_here = hlo_build_compare(w->node, HLO_COMPARISON_DIRECTION_EQ, number, index);
   return hlo_build_select(w->node, is_here, update, w->operand);
 }
 
-// What belongs to a window, by its place in the dimensions that count them.
+// Returns the slice of `value` for one window, by its position in the dimensions that count
+// windows.
 static hlo_value_t* part_of(const window_t* w, hlo_value_t* value, uint32_t rank,
                             const int64_t* dims, const int64_t* insertion_point) {
   const hlo_type_t* type = value->type;
@@ -271,7 +275,7 @@ static hlo_value_t* part_of(const window_t* w, hlo_value_t* value, uint32_t rank
   return hlo_build_slice(w->node, type, value, first, NULL);
 }
 
-// The windows one after the other, in the order of their places.
+// Updates the windows one after the other, in the order of their positions.
 static hlo_value_t* make_updates(const window_t* all, const few_t* few) {
   hlo_module_t* module = all->node->parent->module;
   const int64_t map_count = all->map_count;
@@ -300,7 +304,7 @@ static hlo_value_t* make_updates(const window_t* all, const few_t* few) {
   return w.operand;
 }
 
-static hlo_value_t* replace(hlo_node_t* node) {
+static hlo_value_t* replace_scatter(hlo_node_t* node) {
   window_t window;
   line_t line;
   few_t few;
@@ -311,5 +315,5 @@ static hlo_value_t* replace(hlo_node_t* node) {
 }
 
 hlo_status_t hlo_pass_single_scatter(hlo_pass_ctx_t* ctx, hlo_module_t* module, bool* out_changed) {
-  return hlo_replace_nodes(ctx, module, replace, out_changed);
+  return hlo_replace_nodes(ctx, module, replace_scatter, out_changed);
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pass slice_reduces: a reduction whose body is not what loops know, as products of complex numbers
-// or pairs of numbers are, becomes ops of slices. Four neighbours become one, all fours at once,
-// until one element is left: elements are combined in their order, not from the first one on.
+// Pass slice_reduces: turns a reduction with a body that the loops do not support, as for products
+// of complex numbers or pairs of numbers, into ops of slices. Each level combines four neighbours
+// into one, in parallel for all groups, until one element is left. The elements keep their order,
+// but the grouping is a tree.
 #include <string.h>
 
 #include "ir/clone.h"
@@ -15,21 +16,21 @@
 
 enum { FOUR = 4, MAX_LEVELS = 32, MAX_OPS = 2000 };
 
-/// As many values as are reduced side by side.
+/// The values that are reduced together.
 typedef struct group {
   hlo_value_t* values[HLO_LIFT_MAX_VALUES];
 } group_t;
 
 typedef struct reduction {
   hlo_node_t* node;
-  uint32_t count;  // of values
-  // Dimensions, those next to each other that are reduced being one.
+  uint32_t count;  // number of values
+  // Dimensions; adjacent reduced dimensions are merged.
   uint32_t rank;
   int64_t dims[HLO_RANK_MAX];
   bool is_reduced[HLO_RANK_MAX];
 } reduction_t;
 
-// Loops know this: each value by an op of its own, or a value and where it is.
+// Returns true if the loops support the body: one op per value, or a value and its index.
 static bool is_known(const hlo_node_t* node) {
   if (hlo_reduce_arg_op(node) != HLO_OP_COUNT) return true;
   for (uint32_t i = 0; i < node->result_count; ++i) {
@@ -55,7 +56,8 @@ static void read_dims(reduction_t* r) {
   }
 }
 
-// Copies of the body: three for a level, as many for what is left over, one for the first value.
+// Returns the number of body copies: three per level, as many for the remainder, one for the
+// initial value.
 static int64_t count_copies(const reduction_t* r) {
   int64_t copies = 1;
   for (uint32_t d = 0; d < r->rank; ++d) {
@@ -91,9 +93,9 @@ static bool read_reduction(hlo_node_t* node, reduction_t* r) {
   return count_copies(r) * hlo_splice_size(body) <= MAX_OPS;
 }
 
-// ---- making it: nothing but NULL is made of NULL, which stands for memory that is out -----------
+// ---- construction: NULL operands, which mean exhausted memory, give NULL results ----------------
 
-static group_t combine(const reduction_t* r, group_t x, group_t y) {
+static group_t combine_groups(const reduction_t* r, group_t x, group_t y) {
   group_t result;
   hlo_lift_pair(r->node, r->node->regions[0], r->count, x.values, y.values, result.values);
   return result;
@@ -108,9 +110,9 @@ static group_t reshape(const reduction_t* r, group_t x, uint32_t rank, const int
   return x;
 }
 
-// `size` elements along a dimension, `step` apart from `first` on.
-static group_t take(const reduction_t* r, group_t x, uint32_t dim, int64_t first, int64_t step,
-                    int64_t size) {
+// Takes `size` elements along a dimension, `step` apart, from `first` on.
+static group_t take_slice(const reduction_t* r, group_t x, uint32_t dim, int64_t first,
+                          int64_t step, int64_t size) {
   int64_t dims[HLO_RANK_MAX], firsts[HLO_RANK_MAX] = {0}, steps[HLO_RANK_MAX];
   for (uint32_t i = 0; i < r->count && x.values[i]; ++i) {
     const hlo_type_t* type = x.values[i]->type;
@@ -125,15 +127,17 @@ static group_t take(const reduction_t* r, group_t x, uint32_t dim, int64_t first
   return x;
 }
 
-// Elements first ... first + count - 1 along a dimension, one after the other.
-static group_t fold(const reduction_t* r, group_t x, uint32_t dim, int64_t first, int64_t count) {
-  group_t sum = take(r, x, dim, first, 1, 1);
-  for (int64_t i = 1; i < count; ++i) sum = combine(r, sum, take(r, x, dim, first + i, 1, 1));
+// Combines the elements first ... first + count - 1 along a dimension in order.
+static group_t fold_elements(const reduction_t* r, group_t x, uint32_t dim, int64_t first,
+                             int64_t count) {
+  group_t sum = take_slice(r, x, dim, first, 1, 1);
+  for (int64_t i = 1; i < count; ++i)
+    sum = combine_groups(r, sum, take_slice(r, x, dim, first + i, 1, 1));
   return sum;
 }
 
-// Values that are kept: what is made of them does not compute them again, for each of its elements.
-static group_t keep(const reduction_t* r, group_t x) {
+// Inserts a barrier, so that users do not recompute the values for each of their elements.
+static group_t insert_barrier(const reduction_t* r, group_t x) {
   for (uint32_t i = 0; i < r->count && x.values[i]; ++i) {
     x.values[i] = hlo_build_unary(r->node, HLO_OP_optimization_barrier, x.values[i]);
   }
@@ -145,15 +149,16 @@ static group_t reduce_dim(const reduction_t* r, group_t x, uint32_t dim) {
   uint32_t levels = 0;
   int64_t size = r->dims[dim];
   for (; size >= FOUR; size /= FOUR) {
-    const int64_t fours = size / FOUR, behind = size % FOUR;
-    if (behind) left_over[levels++] = keep(r, fold(r, x, dim, fours * FOUR, behind));
+    const int64_t fours = size / FOUR, rest = size % FOUR;
+    if (rest) left_over[levels++] = insert_barrier(r, fold_elements(r, x, dim, fours * FOUR, rest));
     group_t parts[FOUR];
-    for (uint32_t i = 0; i < FOUR; ++i) parts[i] = take(r, x, dim, i, FOUR, fours);
-    const group_t front = combine(r, parts[0], parts[1]), back = combine(r, parts[2], parts[3]);
-    x = keep(r, combine(r, front, back));
+    for (uint32_t i = 0; i < FOUR; ++i) parts[i] = take_slice(r, x, dim, i, FOUR, fours);
+    const group_t front = combine_groups(r, parts[0], parts[1]),
+                  back = combine_groups(r, parts[2], parts[3]);
+    x = insert_barrier(r, combine_groups(r, front, back));
   }
-  if (size > 1) x = keep(r, fold(r, x, dim, 0, size));
-  while (levels > 0) x = keep(r, combine(r, x, left_over[--levels]));
+  if (size > 1) x = insert_barrier(r, fold_elements(r, x, dim, 0, size));
+  while (levels > 0) x = insert_barrier(r, combine_groups(r, x, left_over[--levels]));
   return x;
 }
 
@@ -170,10 +175,10 @@ static group_t reduce(const reduction_t* r) {
   for (uint32_t d = r->rank; d-- > 0;) {
     if (r->is_reduced[d]) x = reduce_dim(r, x, d);
   }
-  return combine(r, first, reshape(r, x, to->rank, to->dims));
+  return combine_groups(r, first, reshape(r, x, to->rank, to->dims));
 }
 
-static hlo_status_t visit(void* context, hlo_node_t* node) {
+static hlo_status_t slice_reduce(void* context, hlo_node_t* node) {
   hlo_pass_ctx_t* ctx = context;
   reduction_t r;
   if (!read_reduction(node, &r)) return hlo_ok();
@@ -191,7 +196,7 @@ static hlo_status_t visit(void* context, hlo_node_t* node) {
 }
 
 hlo_status_t hlo_pass_slice_reduces(hlo_pass_ctx_t* ctx, hlo_module_t* module, bool* out_changed) {
-  hlo_status_t status = hlo_module_walk(module, false, visit, ctx);
+  hlo_status_t status = hlo_module_walk(module, false, slice_reduce, ctx);
   *out_changed = ctx->step_count > 0;
   return status;
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pass slice_windows: windows in forms that vectors suit. A reduce_window along the innermost
-// dimension becomes ops of strided slices, for maxima and minima of other dimensions first. A
-// transposed convolution whose output ends between two multiples of its stride is computed up to
-// the next one and sliced, since only then the zeros between the input's elements are left out.
+// Pass slice_windows: rewrites windows into forms that vectorise. A reduce_window along the
+// innermost dimension becomes ops of strided slices; for maxima and minima the other dimensions are
+// reduced first. A transposed convolution with an output that ends between two multiples of its
+// stride is computed up to the next multiple and sliced, since only then the zeros between the
+// input's elements are skipped.
 #include "passes/build.h"
 #include "passes/constants.h"
 #include "passes/passes.h"
@@ -61,7 +62,7 @@ static bool read_sizes(windows_t* w) {
     if (d < last) outer *= w->sizes[d];
     if (outer > PLACES_MAX) return false;
   }
-  // As long as the dimension: running sums, which have better ways.
+  // A window as long as the dimension is a running sum, which has faster implementations.
   return w->sizes[last] > 1 && w->sizes[last] < type->dims[last] && result->dims[last] > 1 &&
          (is_in_parts(w) || outer * w->sizes[last] <= PLACES_MAX);
 }
@@ -100,21 +101,21 @@ static hlo_value_t* make_pad(const windows_t* w, hlo_value_t* value, uint32_t fr
                         (hlo_value_t*[]){value, w->init}, 3, attrs);
 }
 
-// The windows along dimensions from <= d < end: all of their places in order.
+// Reduces the windows along dimensions from <= d < end: all of their positions in order.
 static hlo_value_t* reduce_along(const windows_t* w, hlo_value_t* value, uint32_t from,
                                  uint32_t end) {
   hlo_module_t* module = w->node->parent->module;
   hlo_value_t* padded = make_pad(w, value, from, end);
-  int64_t dims[MAX_RANK], steps[MAX_RANK], at[MAX_RANK] = {0}, places = 1;
+  int64_t dims[MAX_RANK], steps[MAX_RANK], at[MAX_RANK] = {0}, positions = 1;
   for (uint32_t d = 0; d < w->rank; ++d) {
     bool is_here = d >= from && d < end;
     dims[d] = is_here ? w->node->results[0].type->dims[d] : value->type->dims[d];
     steps[d] = is_here ? w->strides[d] : 1;
-    if (is_here) places *= w->sizes[d];
+    if (is_here) positions *= w->sizes[d];
   }
   const hlo_type_t* type = hlo_type_tensor(module, value->type->dtype, w->rank, dims);
   hlo_value_t* sum = hlo_build_broadcast(w->node, type, w->init, NULL);
-  for (int64_t n = 0; n < places && sum; ++n) {
+  for (int64_t n = 0; n < positions && sum; ++n) {
     int64_t rest = n;
     for (uint32_t d = end; d-- > from;) {
       at[d] = rest % w->sizes[d] * w->dilations[d];
@@ -125,7 +126,7 @@ static hlo_value_t* reduce_along(const windows_t* w, hlo_value_t* value, uint32_
   return sum;
 }
 
-// NULL when memory is out, which the module says.
+// Returns NULL when memory is exhausted, which the module records.
 static hlo_value_t* make_slices(const windows_t* w) {
   uint32_t last = w->rank - 1;
   int64_t outer = 1;
@@ -136,15 +137,16 @@ static hlo_value_t* make_slices(const windows_t* w) {
   if (w->strides[last] > (w->sizes[last] - 1) * w->dilations[last]) {
     return reduce_along(w, rows, last, w->rank);
   }
-  // Each is used by several windows: they are computed once.
+  // Several windows use each row, so rows are computed once.
   rows = hlo_build_node(w->node, HLO_OP_optimization_barrier, rows->type, 1, &rows, 0, NULL);
   return rows ? reduce_along(w, rows, last, w->rank) : NULL;
 }
 
 // ---- transposed convolutions --------------------------------------------------------------------
 
-// How many places an output lacks to whole phases in a spatial dimension.
-static int64_t lacking(const hlo_node_t* node, uint32_t s) {
+// Returns the number of elements that a spatial dimension of the output lacks to a multiple of the
+// stride.
+static int64_t missing_elements(const hlo_node_t* node, uint32_t s) {
   const hlo_type_t* type = node->results[0].type;
   int64_t dilation = hlo_node_attr_item(node, HLO_ATTR_lhs_dilation, s, 1);
   int64_t dim = hlo_node_attr_item(node, HLO_ATTR_output_spatial_dimensions, s, 0);
@@ -163,10 +165,11 @@ static hlo_value_t* make_phases(hlo_node_t* node) {
   int64_t padding[2 * MAX_RANK], dims[MAX_RANK], zeros[MAX_RANK] = {0};
   for (uint32_t d = 0; d < type->rank; ++d) dims[d] = type->dims[d];
   for (uint32_t s = 0; s + 2 < type->rank; ++s) {
-    int64_t more = lacking(node, s);
+    int64_t more = missing_elements(node, s);
     padding[2 * s] = hlo_node_attr_item(node, HLO_ATTR_padding, 2 * s, 0);
     padding[2 * s + 1] =
-        hlo_node_attr_item(node, HLO_ATTR_padding, 2 * s + 1, 0) + more;  // is near, or none more
+        // the padding is small, or nothing is added
+        hlo_node_attr_item(node, HLO_ATTR_padding, 2 * s + 1, 0) + more;
     dims[hlo_node_attr_item(node, HLO_ATTR_output_spatial_dimensions, s, 0)] += more;
   }
   hlo_value_t* operands[] = {hlo_node_operand(node, 0), hlo_node_operand(node, 1)};
@@ -188,19 +191,19 @@ static bool is_cut_convolution(const hlo_node_t* node) {
     return false;
   }
   for (uint32_t s = 0; s + 2 < type->rank; ++s) {
-    if (lacking(node, s)) return true;
+    if (missing_elements(node, s)) return true;
   }
   return false;
 }
 
 // -------------------------------------------------------------------------------------------------
 
-static hlo_value_t* replace(hlo_node_t* node) {
+static hlo_value_t* replace_windows(hlo_node_t* node) {
   windows_t windows;
   if (read_windows(node, &windows)) return make_slices(&windows);
   return is_cut_convolution(node) ? make_phases(node) : NULL;
 }
 
 hlo_status_t hlo_pass_slice_windows(hlo_pass_ctx_t* ctx, hlo_module_t* module, bool* out_changed) {
-  return hlo_replace_nodes(ctx, module, replace, out_changed);
+  return hlo_replace_nodes(ctx, module, replace_windows, out_changed);
 }

@@ -1,33 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copying or moving the body of a region to another place, for passes that replace what holds it.
+// Copies or moves the body of a region, for passes that replace the op that holds it.
 #ifndef HLO_PASSES_SPLICE_H_
 #define HLO_PASSES_SPLICE_H_
 
 #include "ir/clone.h"
 
-/// Used again for every copy of a pass: a value is defined before it is used, so what older copies
-/// left in the map is never read.
-/// owner: the map is in the arena. threads: confined.
+/// Shared by all copies of a pass: a value is defined before it is used, so entries of older copies
+/// are never read.
+/// owner  : the map is in the arena
+/// threads: confined
 typedef struct hlo_splicer {
   hlo_arena_t* arena;
   hlo_value_map_t map;
 } hlo_splicer_t;
 
-/// Copies the ops of `body`, but its terminator, to before `place`; values[i] stands for
-/// argument i. `visit` (NULL: nothing) sees every copied op. What the terminator returns can
-/// then be asked for.
-/// errors: RESOURCE_EXHAUSTED; those of `visit`
+/// Copies the ops of `body`, without its terminator, before `insertion_point`; values[i] replaces
+/// argument i. `visit` (NULL: nothing) sees every copied op. hlo_splice_result() then returns the
+/// terminator's operands.
+/// errors : RESOURCE_EXHAUSTED; those of `visit`
 hlo_status_t hlo_splice(hlo_splicer_t* splicer, const hlo_region_t* body,
                         hlo_value_t* const* values, hlo_node_t* insertion_point, hlo_visit_t visit,
                         void* context) HLO_MUST_USE;
-/// What operand `i` of the body's terminator became in the last copy.
+/// Returns the value of operand `i` of the body's terminator in the last copy.
 hlo_value_t* hlo_splice_result(const hlo_splicer_t* splicer, const hlo_region_t* body, uint32_t i);
 
-/// How many ops a copy of `body` has, those in regions among them.
+/// Returns the number of ops that a copy of `body` has, including those in nested regions.
 uint32_t hlo_splice_size(const hlo_region_t* body);
 
-/// Moves the ops of a body that is run once, but its terminator, to before the node that holds it,
-/// whose operands stand for the arguments. False where their numbers differ; then nothing happens.
+/// Moves the ops of a body that runs once, without its terminator, before the node that holds it;
+/// the node's operands replace the arguments. Returns false, and changes nothing, if their numbers
+/// differ.
 bool hlo_splice_own_body(hlo_node_t* node);
 
 #endif  // HLO_PASSES_SPLICE_H_

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pass split_complex: complex values inside of a program become pairs of real ones, so that
-// everything that is known of reals (fusion, loops over lanes, products) holds for them. Where a
-// complex buffer comes from or goes to (arguments, results, ops that stay as they are) it is seen
-// as one of reals with another innermost dimension of two, without a copy.
+// Pass split_complex: turns complex values inside a program into pairs of real ones, so that
+// everything implemented for reals (fusion, vectorised loops, products) applies to them. Where a
+// complex buffer enters or leaves (arguments, results, ops that are kept) it is viewed as a real
+// one with an additional innermost dimension of two, without a copy.
 #include <string.h>
 
 #include "passes/complex_parts.h"
@@ -10,32 +10,33 @@
 
 static const int64_t MAX_ELEMENTS = (int64_t)1 << 44;
 
-// A value that is a pair now: who still wants it whole gets that where it was defined. Or a node
-// that nobody needs then.
+// A value that has become a pair: its remaining complex users get a complex value built at its
+// definition. Or a node to be erased.
 typedef struct split {
-  hlo_value_t* whole;  // NULL: `node` goes
+  hlo_value_t* whole;  // NULL: `node` is erased
   hlo_parts_t parts;
-  hlo_region_t* region;  // which it is an argument of now; NULL: a result of its old node
+  hlo_region_t* region;  // region of which it has become an argument; NULL: a result of its old
+                         // node
   hlo_node_t* node;
 } split_t;
 
-// The parts of a value: made instead of it, or taken from what is there as a whole.
+// The parts of a value: built in its stead, or extracted from the complex value.
 typedef struct known {
-  hlo_parts_t parts;  // NULL: not asked for yet
+  hlo_parts_t parts;  // NULL: not requested yet
   bool is_pair;
 } known_t;
 
 typedef struct splitter {
   hlo_pass_ctx_t* ctx;
-  known_t* known;  // by index of the whole value
+  known_t* known;  // by index of the complex value
   uint32_t known_capacity;
   split_t* splits;  // in order of definition
   uint32_t split_count, split_capacity;
   bool has_changed;
 } splitter_t;
 
-static hlo_status_t grow(splitter_t* s, void** array, uint32_t* capacity, uint32_t used,
-                         uint32_t wanted, size_t width) {
+static hlo_status_t grow_array(splitter_t* s, void** array, uint32_t* capacity, uint32_t used,
+                               uint32_t wanted, size_t width) {
   if (wanted <= *capacity) return hlo_ok();
   const uint32_t count = 2 * wanted + 64;
   void* larger = hlo_arena_array(&s->ctx->scratch, count, width);
@@ -48,15 +49,15 @@ static hlo_status_t grow(splitter_t* s, void** array, uint32_t* capacity, uint32
 }
 
 static hlo_status_t remember(splitter_t* s, const hlo_value_t* whole, known_t known) {
-  HLO_TRY(grow(s, (void**)&s->known, &s->known_capacity, s->known_capacity, whole->index + 1,
-               sizeof *s->known));
+  HLO_TRY(grow_array(s, (void**)&s->known, &s->known_capacity, s->known_capacity, whole->index + 1,
+                     sizeof *s->known));
   s->known[whole->index] = known;
   return hlo_ok();
 }
 
 static hlo_status_t record(splitter_t* s, split_t split) {
-  HLO_TRY(grow(s, (void**)&s->splits, &s->split_capacity, s->split_count, s->split_count + 1,
-               sizeof *s->splits));
+  HLO_TRY(grow_array(s, (void**)&s->splits, &s->split_capacity, s->split_count, s->split_count + 1,
+                     sizeof *s->splits));
   s->splits[s->split_count++] = split;
   return split.whole ? remember(s, split.whole, (known_t){split.parts, true}) : hlo_ok();
 }
@@ -70,22 +71,24 @@ static bool is_splittable(const hlo_type_t* type) {
          hlo_type_element_count(type) <= MAX_ELEMENTS;
 }
 
-// ---- from whole to parts and back
+// ---- conversion between complex values and parts
 
-static hlo_value_t* take_part(hlo_node_t* insertion_point, hlo_value_t* both, const hlo_type_t* type,
-                              int64_t number) {
+static hlo_value_t* take_part(hlo_node_t* insertion_point, hlo_value_t* both,
+                              const hlo_type_t* type, int64_t number) {
   int64_t first[HLO_RANK_MAX] = {0};
   first[type->rank] = number;
   const hlo_type_t* one = hlo_stacked_type(insertion_point->parent->module, type, 1);
-  return hlo_build_reshape(insertion_point, type, hlo_build_slice(insertion_point, one, both, first, NULL));
+  return hlo_build_reshape(insertion_point, type,
+                           hlo_build_slice(insertion_point, one, both, first, NULL));
 }
 
-static hlo_value_t* bitcast(hlo_node_t* insertion_point, const hlo_type_t* type, hlo_value_t* value) {
+static hlo_value_t* bitcast(hlo_node_t* insertion_point, const hlo_type_t* type,
+                            hlo_value_t* value) {
   return hlo_build_node(insertion_point, HLO_OP_hlo_bitcast, type, 1, &value, 0, NULL);
 }
 
-// Both parts next to each other.
-static hlo_value_t* stack(hlo_node_t* insertion_point, hlo_parts_t parts) {
+// Stacks both parts along a new innermost dimension.
+static hlo_value_t* stack_parts(hlo_node_t* insertion_point, hlo_parts_t parts) {
   const hlo_type_t* one = hlo_stacked_type(insertion_point->parent->module, parts.re->type, 1);
   hlo_value_t* re = hlo_build_reshape(insertion_point, one, parts.re);
   hlo_value_t* im = hlo_build_reshape(insertion_point, one, parts.im);
@@ -110,7 +113,7 @@ static bool is_whole(const splitter_t* s, const hlo_value_t* value) {
   return !known_of(s, value)->is_pair;
 }
 
-// What is whole is taken apart once, where it is defined.
+// Extracts the parts of a complex value once, at its definition.
 static hlo_status_t parts_of(splitter_t* s, hlo_value_t* value, hlo_parts_t* out_parts) {
   *out_parts = (hlo_parts_t){value, NULL};
   if (!is_complex(value->type)) return hlo_ok();
@@ -122,7 +125,8 @@ static hlo_status_t parts_of(splitter_t* s, hlo_value_t* value, hlo_parts_t* out
   hlo_value_t* both = see_stacked(insertion_point, value);
   if (both) {
     const hlo_type_t* type = hlo_part_type(insertion_point->parent->module, value->type);
-    *out_parts = (hlo_parts_t){take_part(insertion_point, both, type, 0), take_part(insertion_point, both, type, 1)};
+    *out_parts = (hlo_parts_t){take_part(insertion_point, both, type, 0),
+                               take_part(insertion_point, both, type, 1)};
   }
   HLO_TRY(hlo_module_status(insertion_point->parent->module));
   s->has_changed = true;
@@ -146,7 +150,7 @@ static bool touches_complex(const hlo_node_t* node, bool* out_is_splittable) {
   return touches;
 }
 
-// The result of `node` becomes a pair; nothing is done where there is none.
+// Replaces the result of `node` with a pair; does nothing if `result` has none.
 static hlo_status_t become_parts(splitter_t* s, hlo_node_t* node, hlo_parts_t result) {
   HLO_TRY(hlo_module_status(node->parent->module));
   if (!result.re) return hlo_ok();
@@ -168,7 +172,7 @@ static hlo_status_t split_op(splitter_t* s, hlo_node_t* node) {
   return become_parts(s, node, hlo_parts_of_op(node, operands));
 }
 
-// The result of `node` becomes what is stacked.
+// Replaces the result of `node` with a stacked buffer.
 static hlo_status_t become_whole(splitter_t* s, hlo_node_t* node, hlo_value_t* stacked) {
   hlo_module_t* module = node->parent->module;
   hlo_value_t* result = bitcast(node, node->results[0].type, stacked);
@@ -200,12 +204,12 @@ static hlo_status_t split_product(splitter_t* s, hlo_node_t* node) {
       !hlo_complex_product_is_stacked(node, is_lhs_whole ? NULL : &x, y)) {
     return split_op(s, node);
   }
-  lhs = is_lhs_whole ? see_stacked(node, lhs) : stack(node, x);
+  lhs = is_lhs_whole ? see_stacked(node, lhs) : stack_parts(node, x);
   return become_whole(s, node, hlo_complex_stacked_product(node, lhs, y));
 }
 
-// The operands of a dynamic slice or its update, of which `offset` is the first that says where it
-// begins, and zero for where a whole number does.
+// Builds the operands of a dynamic slice or update, of which `offset` is the first start index,
+// with a start index of zero for the new innermost dimension.
 static hlo_status_t stacked_operands(splitter_t* s, hlo_node_t* node, uint32_t offset,
                                      hlo_value_t*** out_operands) {
   hlo_module_t* module = node->parent->module;
@@ -221,21 +225,21 @@ static hlo_status_t stacked_operands(splitter_t* s, hlo_node_t* node, uint32_t o
   return hlo_module_status(module);
 }
 
-// Rows of a whole buffer, as loops collect them, are overwritten where they lie.
+// Updates rows of a complex buffer in place, as loops do that collect results.
 static hlo_status_t update_whole(splitter_t* s, hlo_node_t* node) {
   hlo_value_t** operands;
   hlo_parts_t rows;
   HLO_TRY(parts_of(s, hlo_node_operand(node, 1), &rows));
   HLO_TRY(stacked_operands(s, node, 2, &operands));
-  operands[1] = stack(node, rows);
+  operands[1] = stack_parts(node, rows);
   HLO_TRY(hlo_module_status(node->parent->module));
   return become_whole(s, node,
                       hlo_build_node(node, node->op, operands[0]->type, node->operand_count + 1,
                                      operands, 0, NULL));
 }
 
-// Rows of a whole buffer are looked up there and taken apart then: the parts of all of it, which
-// may be overwritten next, are no values.
+// Slices rows of a complex buffer and extracts their parts: the parts of the whole buffer, which
+// may be overwritten next, are never built.
 static hlo_status_t slice_whole(splitter_t* s, hlo_node_t* node) {
   hlo_module_t* module = node->parent->module;
   const hlo_type_t* part = hlo_part_type(module, node->results[0].type);
@@ -255,8 +259,8 @@ static hlo_status_t slice_whole(splitter_t* s, hlo_node_t* node) {
   return record(s, (split_t){.whole = &node->results[0], .parts = parts});
 }
 
-// ---- control: a pair is carried wherever a complex value is, but where that comes from and goes
-// to what is whole only
+// ---- control flow: a complex value is carried as a pair, unless it comes from complex buffers and
+// is used by them only
 
 static bool is_control(const hlo_node_t* node) {
   return hlo_op_has(node->op, HLO_TRAIT_STRUCTURED) || node->op == HLO_OP_optimization_barrier;
@@ -266,7 +270,7 @@ static bool makes_whole(const hlo_node_t* node) {
   return !is_control(node) && !hlo_parts_has_rule(node);
 }
 
-// A turn only looks some elements up.
+// Returns true if an iteration only slices some elements of the argument.
 static bool is_only_looked_up(const hlo_value_t* arg) {
   for (const hlo_use_t* use = arg->uses; use; use = use->next) {
     const hlo_node_t* user = use->user;
@@ -277,8 +281,8 @@ static bool is_only_looked_up(const hlo_value_t* arg) {
   return true;
 }
 
-// What a body returns will be whole; `arg` (NULL: none) is what it has been before, `first` before
-// all turns.
+// Returns true if the body returns a complex buffer; `arg` (NULL: none) is its value before the
+// iteration, `first` before the loop.
 static bool is_returned_whole(const splitter_t* s, const hlo_region_t* body,
                               const hlo_value_t* value, const hlo_value_t* arg,
                               const hlo_value_t* first) {
@@ -291,7 +295,7 @@ static bool is_returned_whole(const splitter_t* s, const hlo_region_t* body,
   return value->def && value->region == body && makes_whole(value->def);
 }
 
-// Slot `i` of what `node` carries, or gives, stays complex.
+// Returns true if slot `i` of the values that `node` carries, or returns, remains complex.
 static bool stays_whole(const splitter_t* s, const hlo_node_t* node, uint32_t i) {
   if (!is_complex(node->results[i].type)) return true;
   if (node->op == HLO_OP_optimization_barrier) return is_whole(s, hlo_node_operand(node, i));
@@ -312,7 +316,7 @@ typedef struct value_list {
   uint32_t count;
 } value_list_t;
 
-// NULL for `stays`: none does.
+// `stays` may be NULL: every slot is split.
 static hlo_status_t expand_operands(splitter_t* s, const hlo_node_t* node, const bool* stays,
                                     value_list_t* out) {
   *out = (value_list_t){.values =
@@ -425,7 +429,8 @@ static hlo_status_t split_control(splitter_t* s, hlo_node_t* node) {
   return take_results(s, node, pairs, stays);
 }
 
-// Bodies end, and take and give what the op does.
+// Returns true if every body has a terminator, and arguments and results that match those of the
+// op.
 static bool has_plain_bodies(const hlo_node_t* node) {
   for (uint32_t i = 0; i < node->region_count; ++i) {
     const hlo_region_t* body = node->regions[i];
@@ -472,7 +477,7 @@ static hlo_status_t split_region(splitter_t* s, hlo_region_t* region) {
   return hlo_ok();
 }
 
-// The last ones first: what nobody wants whole any more is never made whole.
+// Visits the last values first: a complex value without remaining users is never built.
 static hlo_status_t join_and_erase(splitter_t* s) {
   for (uint32_t i = s->split_count; i-- > 0;) {
     const split_t* split = &s->splits[i];
@@ -485,7 +490,8 @@ static hlo_status_t join_and_erase(splitter_t* s) {
     }
     if (hlo_value_is_unused(whole) || (whole->def && whole->def->op == HLO_OP_constant)) continue;
     hlo_node_t* insertion_point = split->region ? split->region->first : whole->def;
-    hlo_value_t* joined = bitcast(insertion_point, whole->type, stack(insertion_point, split->parts));
+    hlo_value_t* joined =
+        bitcast(insertion_point, whole->type, stack_parts(insertion_point, split->parts));
     HLO_TRY(hlo_module_status(insertion_point->parent->module));
     if (!joined) return hlo_status_out_of_memory(sizeof *insertion_point);
     hlo_value_replace_uses(whole, joined);

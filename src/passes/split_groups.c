@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pass split_groups: convolutions whose groups sum up a few features to one, as the gradient of what
-// a depthwise convolution with several features for each takes, become depthwise ones of all of them
-// and sums of a few neighbours; gradients of its kernel, whose groups make a few features of one,
-// meet that one repeated. Lanes run over features then, of which a group alone has no more than a few.
+// Pass split_groups: rewrites convolutions whose groups have a few features. If a group sums a few
+// features to one, as in the gradient of a depthwise convolution with several output features per
+// input feature, it becomes a depthwise convolution of all features and sums of a few neighbours.
+// In gradients of that convolution's kernel, where a group makes a few features of one, the one is
+// repeated. Lanes then run over features, of which a group has no more than a few.
 #include "passes/build.h"
 #include "passes/constants.h"
 #include "passes/passes.h"
 
-enum { MAX_FEATURES = 8 };  // of a group: so many times the result, or the input, is in memory
+enum {
+  MAX_FEATURES = 8
+};  // of a group: the factor by which the result, or the input, grows in
+    // memory
 
 static int64_t number(const hlo_node_t* node, hlo_attr_id_t id) {
   return hlo_node_attr_int(node, id, 1);
@@ -26,12 +30,12 @@ static bool is_few(int64_t features) {
   return features > 1 && features <= MAX_FEATURES;
 }
 
-// Where lanes run over places, groups cost nothing.
+// If lanes run over spatial positions, groups cost nothing.
 static bool is_innermost(const hlo_type_t* type, int64_t dim) {
   return dim == (int64_t)type->rank - 1;
 }
 
-// `type` with dimension `dim` as two, of which the inner one has `inner` elements.
+// Returns `type` with dimension `dim` split in two; the inner one has `inner` elements.
 static const hlo_type_t* split_dim(hlo_module_t* module, const hlo_type_t* type, int64_t dim,
                                    int64_t inner) {
   int64_t dims[HLO_RANK_MAX];
@@ -48,16 +52,17 @@ static const hlo_type_t* resize_dim(hlo_module_t* module, const hlo_type_t* type
   return hlo_type_with_dims(module, type, type->rank, dims);
 }
 
-// ---- several features that become one
+// ---- groups that sum several features
 
-// The kernel with all features as those of the output, and the only one of each group outermost.
-static hlo_value_t* spread_kernel(hlo_node_t* node, int64_t features) {
+// Makes every feature of the kernel an output feature, and the single input feature of each group
+// outermost.
+static hlo_value_t* ungroup_kernel(hlo_node_t* node, int64_t features) {
   hlo_module_t* module = node->parent->module;
   hlo_value_t* kernel = hlo_node_operand(node, 1);
   const hlo_type_t* type = kernel->type;
   const int64_t in = number(node, HLO_ATTR_kernel_input_feature_dimension);
   const int64_t out = number(node, HLO_ATTR_kernel_output_feature_dimension);
-  int64_t order[HLO_RANK_MAX], turned[HLO_RANK_MAX], dims[HLO_RANK_MAX] = {1};
+  int64_t order[HLO_RANK_MAX], transposed[HLO_RANK_MAX], dims[HLO_RANK_MAX] = {1};
   uint32_t rank = 0, wide = 1;
   for (int64_t d = 0; d < type->rank; ++d) {
     if (d == in) continue;
@@ -65,24 +70,26 @@ static hlo_value_t* spread_kernel(hlo_node_t* node, int64_t features) {
     if (d == out) order[rank++] = in;
     dims[wide++] = type->dims[d] * (d == out ? features : 1);
   }
-  for (uint32_t d = 0; d < rank; ++d) turned[d] = type->dims[order[d]];
+  for (uint32_t d = 0; d < rank; ++d) transposed[d] = type->dims[order[d]];
   const hlo_named_attr_t permutation = {HLO_ATTR_permutation, hlo_attr_ints(module, rank, order)};
-  kernel = hlo_build_node(node, HLO_OP_transpose, hlo_type_with_dims(module, type, rank, turned), 1,
-                          &kernel, 1, &permutation);
+  kernel =
+      hlo_build_node(node, HLO_OP_transpose, hlo_type_with_dims(module, type, rank, transposed), 1,
+                     &kernel, 1, &permutation);
   return hlo_build_reshape(node, hlo_type_with_dims(module, type, rank, dims), kernel);
 }
 
 static void set_kernel_dims(const hlo_node_t* node, hlo_node_t* each) {
   const int64_t in = number(node, HLO_ATTR_kernel_input_feature_dimension);
   const int64_t out = number(node, HLO_ATTR_kernel_output_feature_dimension);
-  int64_t places[HLO_RANK_MAX];
+  int64_t positions[HLO_RANK_MAX];
   uint32_t count;
   const int64_t* spatial = hlo_node_attr_ints(node, HLO_ATTR_kernel_spatial_dimensions, &count);
-  for (uint32_t i = 0; i < count; ++i) places[i] = spatial[i] + (spatial[i] < in);
+  for (uint32_t i = 0; i < count; ++i) positions[i] = spatial[i] + (spatial[i] < in);
   hlo_node_set_attr(each, HLO_ATTR_kernel_spatial_dimensions,
-                    hlo_attr_ints(node->parent->module, count, places));
+                    hlo_attr_ints(node->parent->module, count, positions));
   hlo_node_set_attr(each, HLO_ATTR_kernel_input_feature_dimension, integer(node, 0));
-  hlo_node_set_attr(each, HLO_ATTR_kernel_output_feature_dimension, integer(node, out + (out < in)));
+  hlo_node_set_attr(each, HLO_ATTR_kernel_output_feature_dimension,
+                    integer(node, out + (out < in)));
 }
 
 static hlo_value_t* sum_features(hlo_node_t* node, hlo_value_t* each, int64_t dim,
@@ -122,7 +129,7 @@ static hlo_value_t* sum_groups(hlo_node_t* node) {
   }
   const hlo_type_t* sums = hlo_type_with_dtype(module, type, sum_dtype(type->dtype));
   const hlo_type_t* wide = sums ? resize_dim(module, sums, dim, groups * features) : NULL;
-  hlo_value_t* operands[] = {hlo_node_operand(node, 0), spread_kernel(node, features)};
+  hlo_value_t* operands[] = {hlo_node_operand(node, 0), ungroup_kernel(node, features)};
   hlo_value_t* each = hlo_build_like(node, wide, operands);
   if (!each) return NULL;
   set_kernel_dims(node, each->def);
@@ -130,7 +137,7 @@ static hlo_value_t* sum_groups(hlo_node_t* node) {
   return hlo_build_convert(node, type->dtype, sum_features(node, each, dim, features));
 }
 
-// ---- one that becomes several
+// ---- groups that make several features of one
 
 static hlo_value_t* repeat_batch(hlo_node_t* node) {
   hlo_module_t* module = node->parent->module;
@@ -157,7 +164,7 @@ static hlo_value_t* repeat_batch(hlo_node_t* node) {
   return result;
 }
 
-static hlo_value_t* replace(hlo_node_t* node) {
+static hlo_value_t* replace_convolution(hlo_node_t* node) {
   if (node->op != HLO_OP_convolution || node->extra || !is_plain(node->results[0].type) ||
       !is_plain(hlo_node_operand_type(node, 0)) || !is_plain(hlo_node_operand_type(node, 1))) {
     return NULL;
@@ -166,5 +173,5 @@ static hlo_value_t* replace(hlo_node_t* node) {
 }
 
 hlo_status_t hlo_pass_split_groups(hlo_pass_ctx_t* ctx, hlo_module_t* module, bool* out_changed) {
-  return hlo_replace_nodes(ctx, module, replace, out_changed);
+  return hlo_replace_nodes(ctx, module, replace_convolution, out_changed);
 }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pass spread_windows: a reduce_window that adds up elements with zeros padded between them, as the
-// gradient of average pooling does, adds only the elements that a window has. Places of the output
-// are quotients and remainders by the elements' distance s: at quotient q a window has elements
-// q + first, q + first + 1 ..., each of them for some of the remainders.
+// Pass spread_windows: a reduce_window that sums elements with interior zero padding, as in the
+// gradient of average pooling, adds only the elements that a window contains. Positions of the
+// output are split into quotients and remainders by the elements' distance s: at quotient q a
+// window contains the elements q + first, q + first + 1 ..., each of them for some of the
+// remainders.
 #include "passes/build.h"
 #include "passes/constants.h"
-#include "passes/stride_split.h"
 #include "passes/passes.h"
+#include "passes/stride_split.h"
 
 enum { MAX_RANK = HLO_STRIDE_SPLIT_RANK_MAX, TERMS_MAX = 16 };
 
@@ -16,7 +17,7 @@ typedef struct windows {
   uint32_t rank;
   hlo_stride_split_t split;
   int64_t sizes[MAX_RANK], low[MAX_RANK];
-  int64_t first[MAX_RANK], counts[MAX_RANK];  // elements that windows at one quotient have
+  int64_t first[MAX_RANK], counts[MAX_RANK];  // elements in windows at one quotient
 } windows_t;
 
 static bool is_zero(const hlo_value_t* value) {
@@ -37,7 +38,7 @@ static int64_t floor_divide(int64_t x, int64_t by) {
   return x / by - (x % by < 0);
 }
 
-// The element at place p of the padded input is number (p - low) / s.
+// The element at position p of the padded input is number (p - low) / s.
 static bool read_sizes(windows_t* w, const hlo_node_t* pad) {
   int64_t strides[MAX_RANK], terms = 1, distances = 1;
   for (uint32_t d = 0; d < w->rank; ++d) {
@@ -67,7 +68,8 @@ static bool read_sizes(windows_t* w, const hlo_node_t* pad) {
     distances *= stride;
     if (terms > TERMS_MAX || distances > HLO_STRIDE_SPLIT_REMAINDERS_MAX) return false;
   }
-  return distances > 1 && hlo_stride_split_init(w->node, w->node->results[0].type, strides, &w->split);
+  return distances > 1 &&
+         hlo_stride_split_init(w->node, w->node->results[0].type, strides, &w->split);
 }
 
 static bool read_windows(hlo_node_t* node, windows_t* w) {
@@ -84,9 +86,10 @@ static bool read_windows(hlo_node_t* node, windows_t* w) {
          is_zero(hlo_node_operand(pad, 1)) && is_sum(node->regions[0]) && read_sizes(w, pad);
 }
 
-// ---- making it ----------------------------------------------------------------------------------
+// ---- construction -------------------------------------------------------------------------------
 
-// For which remainders the windows at a quotient have that element: 1, else 0; false: for all.
+// Fills in 1 for the remainders at which windows contain that element, else 0; false: all contain
+// it.
 static bool find_remainders(const windows_t* w, const int64_t* number, int64_t* values) {
   int64_t at[MAX_RANK] = {0};
   bool is_partial = false;
@@ -117,7 +120,7 @@ static hlo_value_t* add_element(const windows_t* w, hlo_value_t* sum, const int6
   return hlo_build_select(w->node, has_it, more, sum);
 }
 
-static hlo_value_t* replace(hlo_node_t* node) {
+static hlo_value_t* replace_windows(hlo_node_t* node) {
   windows_t windows;
   if (!read_windows(node, &windows)) return NULL;
   int64_t number[MAX_RANK] = {0};
@@ -129,5 +132,5 @@ static hlo_value_t* replace(hlo_node_t* node) {
 }
 
 hlo_status_t hlo_pass_spread_windows(hlo_pass_ctx_t* ctx, hlo_module_t* module, bool* out_changed) {
-  return hlo_replace_nodes(ctx, module, replace, out_changed);
+  return hlo_replace_nodes(ctx, module, replace_windows, out_changed);
 }

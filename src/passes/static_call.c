@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Custom calls that stand for ops with computed shapes (see static_form.h): exporters write them
+// Custom calls that represent ops with computed shapes (see static_form.h): exporters emit them
 // where StableHLO has no dynamic form of an op.
 #include <string.h>
 
@@ -9,10 +9,10 @@
 
 enum {
   WINDOW_OPERANDS = 5,  // sizes, strides, base dilations, window dilations, padding
-  BODY_LIMIT = 64,      // ops of a function that windows are reduced by: each call copies them
+  BODY_LIMIT = 64,      // ops of a window's reduction function: each call copies them
 };
 
-// ---- the function that windows are reduced by
+// ---- reduction functions
 
 static const hlo_func_t* called_function(const hlo_node_t* node) {
   const hlo_attr_t* called = hlo_node_attr(node, HLO_ATTR_called_computations);
@@ -23,8 +23,8 @@ static const hlo_func_t* called_function(const hlo_node_t* node) {
   return func && func->body && hlo_region_terminator(func->body) ? func : NULL;
 }
 
-// Copies the function's body into an empty region. False: it is too large, or memory is out, which
-// the module says.
+// Copies the function's body into an empty region. False: it is too large, or memory is exhausted,
+// which the module records.
 static bool fill_region(hlo_splicer_t* splicer, hlo_region_t* region, const hlo_region_t* body) {
   hlo_module_t* module = region->module;
   const hlo_node_t* end = hlo_region_terminator(body);
@@ -52,13 +52,13 @@ static bool fill_region(hlo_splicer_t* splicer, hlo_region_t* region, const hlo_
   return is_filled;
 }
 
-// ---- the new node
+// ---- new nodes
 
-// Of the first operands and with the result types of `node`, before it.
-static hlo_node_t* build(hlo_node_t* node, hlo_op_t op, uint32_t operand_count,
-                         const hlo_type_t* const* types, uint32_t attr_count,
-                         const hlo_named_attr_t* attrs, const hlo_func_t* func,
-                         hlo_splicer_t* splicer) {
+// Builds a node with the first operands and the result types of `node` before it.
+static hlo_node_t* build_call_op(hlo_node_t* node, hlo_op_t op, uint32_t operand_count,
+                                 const hlo_type_t* const* types, uint32_t attr_count,
+                                 const hlo_named_attr_t* attrs, const hlo_func_t* func,
+                                 hlo_splicer_t* splicer) {
   hlo_module_t* module = node->parent->module;
   hlo_value_t** operands = hlo_arena_array(&module->arena, operand_count + 1, sizeof *operands);
   if (!operands) return NULL;
@@ -87,7 +87,7 @@ static const hlo_type_t** result_types(hlo_node_t* node) {
   return types;
 }
 
-// ---- by target
+// ---- call targets
 
 static hlo_node_t* reduce_window(hlo_node_t* node, hlo_splicer_t* splicer) {
   static const hlo_attr_id_t ids[] = {HLO_ATTR_window_dimensions, HLO_ATTR_window_strides,
@@ -106,7 +106,8 @@ static hlo_node_t* reduce_window(hlo_node_t* node, hlo_splicer_t* splicer) {
   if (!hlo_read_integers(hlo_node_operand(node, values + 4), &list) || list.count % 2) return NULL;
   attrs[4] =
       (hlo_named_attr_t){HLO_ATTR_padding, hlo_attr_matrix(module, list.count / 2, 2, list.values)};
-  return build(node, HLO_OP_reduce_window, values, types, WINDOW_OPERANDS, attrs, func, splicer);
+  return build_call_op(node, HLO_OP_reduce_window, values, types, WINDOW_OPERANDS, attrs, func,
+                       splicer);
 }
 
 static hlo_node_t* top_k(hlo_node_t* node, hlo_splicer_t* splicer) {
@@ -118,7 +119,7 @@ static hlo_node_t* top_k(hlo_node_t* node, hlo_splicer_t* splicer) {
   }
   const hlo_named_attr_t attr = {HLO_ATTR_k,
                                  hlo_attr_int(node->parent->module, HLO_DTYPE_S64, k.values[0])};
-  return build(node, HLO_OP_chlo_top_k, 1, types, 1, &attr, NULL, splicer);
+  return build_call_op(node, HLO_OP_chlo_top_k, 1, types, 1, &attr, NULL, splicer);
 }
 
 static hlo_node_t* rng_bit_generator(hlo_node_t* node, hlo_splicer_t* splicer) {
@@ -131,7 +132,8 @@ static hlo_node_t* rng_bit_generator(hlo_node_t* node, hlo_splicer_t* splicer) {
   }
   types[1] = hlo_type_with_dims(node->parent->module, types[1], dims.count, dims.values);
   const hlo_named_attr_t attr = {HLO_ATTR_rng_algorithm, algorithm};
-  return types[1] ? build(node, HLO_OP_rng_bit_generator, 1, types, 1, &attr, NULL, splicer) : NULL;
+  return types[1] ? build_call_op(node, HLO_OP_rng_bit_generator, 1, types, 1, &attr, NULL, splicer)
+                  : NULL;
 }
 
 hlo_node_t* hlo_static_call(hlo_node_t* node, hlo_splicer_t* splicer) {

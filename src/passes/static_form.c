@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ops of computed shapes as those of known ones (see static_form.h).
+// Static forms of ops with computed shapes (see static_form.h).
 #include "passes/static_form.h"
 
 #include <string.h>
@@ -23,10 +23,10 @@ bool hlo_read_integers(const hlo_value_t* value, hlo_integers_t* out) {
   return true;
 }
 
-// ---- the new node
+// ---- new nodes
 
 typedef struct form {
-  hlo_node_t* insertion_point;  // the node that goes
+  hlo_node_t* insertion_point;  // the node that is replaced
   hlo_op_t op;
   const hlo_type_t* type;
   uint32_t attr_count;
@@ -37,7 +37,7 @@ static void set_attr(form_t* form, hlo_attr_id_t id, const hlo_attr_t* value) {
   form->attrs[form->attr_count++] = (hlo_named_attr_t){id, value};
 }
 
-// The attributes that both ops have, and the type as far as it is known.
+// Collects the attributes that both ops have, and the known part of the type.
 static form_t open_form(hlo_node_t* node, hlo_op_t op) {
   form_t form = {.insertion_point = node, .op = op, .type = node->results[0].type};
   const hlo_op_info_t* info = hlo_op_info(op);
@@ -48,21 +48,22 @@ static form_t open_form(hlo_node_t* node, hlo_op_t op) {
   return form;
 }
 
-// With the first operands of the old one; it has to keep the rules of its op.
+// Builds the op with the first operands of the old one; NULL if the op's verifier rejects it.
 static hlo_value_t* close_form(const form_t* form, uint32_t operand_count) {
   hlo_value_t* operands[2];
-  for (uint32_t i = 0; i < operand_count; ++i) operands[i] = hlo_node_operand(form->insertion_point, i);
+  for (uint32_t i = 0; i < operand_count; ++i)
+    operands[i] = hlo_node_operand(form->insertion_point, i);
   if (!form->type) return NULL;
-  hlo_value_t* value = hlo_build_node(form->insertion_point, form->op, form->type, operand_count, operands,
-                                      form->attr_count, form->attrs);
+  hlo_value_t* value = hlo_build_node(form->insertion_point, form->op, form->type, operand_count,
+                                      operands, form->attr_count, form->attrs);
   if (!value || hlo_node_is_valid(value->def)) return value;
   hlo_node_erase(value->def);
   return NULL;
 }
 
-// ---- by op
+// ---- ops
 
-// To a shape that the result's type or operand `shape` says.
+// The shape comes from the result's type or from operand `shape`.
 static hlo_value_t* to_shape(hlo_node_t* node, hlo_op_t op, uint32_t shape) {
   form_t form = open_form(node, op);
   hlo_integers_t dims;
@@ -80,7 +81,7 @@ static hlo_value_t* to_shape(hlo_node_t* node, hlo_op_t op, uint32_t shape) {
   return close_form(&form, shape);
 }
 
-// Three vectors of amounts, from operand `first` on, become attributes.
+// Turns three vectors of amounts, from operand `first` on, into attributes.
 static hlo_value_t* by_amounts(hlo_node_t* node, hlo_op_t op, uint32_t first,
                                const hlo_attr_id_t ids[3]) {
   form_t form = open_form(node, op);
@@ -113,22 +114,21 @@ static hlo_value_t* convolution(hlo_node_t* node) {
 static hlo_value_t* dimension_size(hlo_node_t* node) {
   const hlo_type_t* type = hlo_node_operand_type(node, 0);
   int64_t d = hlo_node_attr_int(node, HLO_ATTR_dimension, -1);
-  if (d < 0 || d >= type->rank || type->dims[d] < 0 ||
-      !hlo_type_is_plain(node->results[0].type)) {
+  if (d < 0 || d >= type->rank || type->dims[d] < 0 || !hlo_type_is_plain(node->results[0].type)) {
     return NULL;
   }
   return hlo_build_integers(node, node->results[0].type, &type->dims[d]);
 }
 
-// The first elements of the dimension.
-static hlo_value_t* resized(hlo_node_t* node) {
+// Takes the first elements of the dimension.
+static hlo_value_t* resize_dim(hlo_node_t* node) {
   hlo_value_t* operand = hlo_node_operand(node, 0);
   const hlo_type_t* type = operand->type;
   int64_t d = hlo_node_attr_int(node, HLO_ATTR_dimension, -1);
   hlo_integers_t size;
   if (!hlo_type_is_static(type) || d < 0 || d >= type->rank ||
-      !hlo_read_integers(hlo_node_operand(node, 1), &size) || size.count != 1 || size.values[0] < 0 ||
-      size.values[0] > type->dims[d]) {
+      !hlo_read_integers(hlo_node_operand(node, 1), &size) || size.count != 1 ||
+      size.values[0] < 0 || size.values[0] > type->dims[d]) {
     return NULL;
   }
   if (size.values[0] == type->dims[d]) return operand;
@@ -156,7 +156,7 @@ hlo_value_t* hlo_static_form(hlo_node_t* node) {
     case HLO_OP_dynamic_gather: return gather(node);
     case HLO_OP_dynamic_conv: return convolution(node);
     case HLO_OP_get_dimension_size: return dimension_size(node);
-    case HLO_OP_set_dimension_size: return resized(node);
+    case HLO_OP_set_dimension_size: return resize_dim(node);
     default: return NULL;
   }
 }

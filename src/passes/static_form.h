@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// What ops of computed shapes are when the shapes are known.
+// Static forms of ops with computed shapes, for shapes that have become known.
 #ifndef HLO_PASSES_STATIC_FORM_H_
 #define HLO_PASSES_STATIC_FORM_H_
 
 #include "passes/passes.h"
 #include "passes/splice.h"
 
-/// The value that the result of `node` can be replaced by, made before it: of the op of the same
-/// name that takes its shape or amounts as attributes. NULL: there is none, they are not constant,
-/// they do not fit (the node says so when it runs), or memory is out, which the module says.
+/// Builds the static form of `node` before it, an op with its shape or amounts as attributes, and
+/// returns its value. NULL: the op has no static form, its shape is not constant or does not fit
+/// (the node reports that at run time), or memory is exhausted, which the module records.
 hlo_value_t* hlo_static_form(hlo_node_t* node);
 
-/// The same for custom calls that stand for such ops, result by result.
+/// Does the same for custom calls that represent such ops, result by result.
 hlo_node_t* hlo_static_call(hlo_node_t* node, hlo_splicer_t* splicer);
 
 enum { HLO_INTEGERS_MAX = 2 * HLO_RANK_MAX };
@@ -19,10 +19,11 @@ typedef struct hlo_integers {
   uint32_t count;
   int64_t values[HLO_INTEGERS_MAX];
 } hlo_integers_t;
-/// The elements of a constant of integers, in order; false: it is none, or there are too many.
+/// Reads the elements of an integer constant, in order; false: not such a constant, or too many
+/// elements.
 bool hlo_read_integers(const hlo_value_t* value, hlo_integers_t* out);
 
-/// Whether any value that an op makes has a shape that only running tells.
+/// Returns true if any value in the module has a dynamic shape.
 bool hlo_module_has_dynamic_shapes(hlo_module_t* module);
 
 #endif  // HLO_PASSES_STATIC_FORM_H_

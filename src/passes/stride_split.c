@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dimensions as quotients and remainders (see digits.h).
+// Dimensions split into quotients and remainders (see stride_split.h).
 #include "passes/stride_split.h"
 
 #include "passes/build.h"
 
 static const int64_t ELEMENTS_MAX = INT64_MAX / HLO_STRIDE_SPLIT_REMAINDERS_MAX / 8;
 
-bool hlo_stride_split_init(hlo_node_t* insertion_point, const hlo_type_t* type, const int64_t* strides,
-                     hlo_stride_split_t* out_split) {
-  if (type->rank > HLO_STRIDE_SPLIT_RANK_MAX || hlo_type_element_count(type) > ELEMENTS_MAX) return false;
+bool hlo_stride_split_init(hlo_node_t* insertion_point, const hlo_type_t* type,
+                           const int64_t* strides, hlo_stride_split_t* out_split) {
+  if (type->rank > HLO_STRIDE_SPLIT_RANK_MAX || hlo_type_element_count(type) > ELEMENTS_MAX)
+    return false;
   hlo_stride_split_t* d = out_split;
   *d = (hlo_stride_split_t){.insertion_point = insertion_point, .type = type};
   int64_t remainders = 1;
@@ -33,15 +34,16 @@ bool hlo_stride_split_next(uint32_t rank, const int64_t* extents, int64_t* at) {
   return false;
 }
 
-static hlo_value_t* broadcast(const hlo_stride_split_t* d, hlo_value_t* value, const int64_t* along) {
+static hlo_value_t* broadcast(const hlo_stride_split_t* d, hlo_value_t* value,
+                              const int64_t* along) {
   if (!value) return NULL;
   const hlo_type_t* type =
       hlo_type_tensor(d->insertion_point->parent->module, value->type->dtype, d->rank, d->extents);
   return hlo_build_broadcast(d->insertion_point, type, value, along);
 }
 
-hlo_value_t* hlo_stride_split_value(const hlo_stride_split_t* d, hlo_value_t* value, hlo_value_t* outside,
-                               const int64_t* shift) {
+hlo_value_t* hlo_stride_split_value(const hlo_stride_split_t* d, hlo_value_t* value,
+                                    hlo_value_t* outside, const int64_t* shift) {
   if (!value || !outside) return NULL;
   hlo_module_t* module = d->insertion_point->parent->module;
   uint32_t rank = d->type->rank;
@@ -68,7 +70,8 @@ hlo_value_t* hlo_stride_split_splat(const hlo_stride_split_t* d, hlo_value_t* va
   return broadcast(d, value, NULL);
 }
 
-hlo_value_t* hlo_stride_split_table(const hlo_stride_split_t* d, hlo_dtype_t dtype, const int64_t* values) {
+hlo_value_t* hlo_stride_split_table(const hlo_stride_split_t* d, hlo_dtype_t dtype,
+                                    const int64_t* values) {
   int64_t extents[HLO_STRIDE_SPLIT_RANK_MAX] = {0}, along[HLO_STRIDE_SPLIT_RANK_MAX] = {0};
   uint32_t rank = 0;
   for (uint32_t i = 0; i < d->type->rank; ++i) {
@@ -76,7 +79,8 @@ hlo_value_t* hlo_stride_split_table(const hlo_stride_split_t* d, hlo_dtype_t dty
     extents[rank] = d->strides[i];
     along[rank++] = d->dims[i] + 1;
   }
-  const hlo_type_t* type = hlo_type_tensor(d->insertion_point->parent->module, dtype, rank, extents);
+  const hlo_type_t* type =
+      hlo_type_tensor(d->insertion_point->parent->module, dtype, rank, extents);
   return broadcast(d, hlo_build_integers(d->insertion_point, type, values), along);
 }
 

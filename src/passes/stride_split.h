@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors whose dimensions of stride s are seen as one of quotients and one of remainders by s, so
-// that windows s apart meet whole quotients: for passes that turn windows inside out.
+// Tensors with each dimension of stride s split into quotients and remainders by s, so that windows
+// s apart cover whole quotients: for passes that compute windows per element.
 #ifndef HLO_PASSES_STRIDE_SPLIT_H_
 #define HLO_PASSES_STRIDE_SPLIT_H_
 
@@ -9,31 +9,33 @@
 enum { HLO_STRIDE_SPLIT_RANK_MAX = 8, HLO_STRIDE_SPLIT_REMAINDERS_MAX = 64 };
 
 typedef struct hlo_stride_split {
-  hlo_node_t* insertion_point;       // what is made comes before it
-  const hlo_type_t* type;  // as a whole
+  hlo_node_t* insertion_point;  // new nodes are inserted before it
+  const hlo_type_t* type;       // of the whole tensor
   int64_t strides[HLO_STRIDE_SPLIT_RANK_MAX], quotients[HLO_STRIDE_SPLIT_RANK_MAX];
   int64_t dims[HLO_STRIDE_SPLIT_RANK_MAX];  // numbers of the dimensions of quotients
   uint32_t rank;
   int64_t extents[2 * HLO_STRIDE_SPLIT_RANK_MAX];
 } hlo_stride_split_t;
 
-/// False where there are too many dimensions or remainders, or elements.
-bool hlo_stride_split_init(hlo_node_t* insertion_point, const hlo_type_t* type, const int64_t* strides,
-                     hlo_stride_split_t* out_split);
-/// Counts up numbers below `extents`, the last one first; false behind the last.
+/// Returns false if there are too many dimensions, remainders or elements.
+bool hlo_stride_split_init(hlo_node_t* insertion_point, const hlo_type_t* type,
+                           const int64_t* strides, hlo_stride_split_t* out_split);
+/// Advances the numbers `at` below `extents`, the last one fastest; false after the last.
 bool hlo_stride_split_next(uint32_t rank, const int64_t* extents, int64_t* at);
 
-// All of these give NULL when an operand is NULL or memory is out, which the module says.
+// All of these return NULL when an operand is NULL or memory is exhausted, which the module
+// records.
 
-/// Element q - shift of `value` at each quotient q, for all remainders; `outside` where there is
-/// none.
-hlo_value_t* hlo_stride_split_value(const hlo_stride_split_t* split, hlo_value_t* value, hlo_value_t* outside,
-                               const int64_t* shift);
-/// A scalar everywhere.
+/// Returns element q - shift of `value` at each quotient q, for all remainders; `outside` beyond
+/// the bounds.
+hlo_value_t* hlo_stride_split_value(const hlo_stride_split_t* split, hlo_value_t* value,
+                                    hlo_value_t* outside, const int64_t* shift);
+/// Broadcasts a scalar.
 hlo_value_t* hlo_stride_split_splat(const hlo_stride_split_t* split, hlo_value_t* value);
-/// An integer for each tuple of remainders, in order.
-hlo_value_t* hlo_stride_split_table(const hlo_stride_split_t* split, hlo_dtype_t dtype, const int64_t* values);
-/// As the whole tensor again, without what is behind its end.
+/// Returns an integer for each tuple of remainders, in order.
+hlo_value_t* hlo_stride_split_table(const hlo_stride_split_t* split, hlo_dtype_t dtype,
+                                    const int64_t* values);
+/// Returns the whole tensor again, without the padding past its end.
 hlo_value_t* hlo_stride_split_join(const hlo_stride_split_t* split, hlo_value_t* value);
 
 #endif  // HLO_PASSES_STRIDE_SPLIT_H_

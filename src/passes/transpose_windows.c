@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pass transpose_windows: convolutions of features before places, transposed first, and the result
-// back. One whose windows have more elements than there are places for them, as the gradient of a
-// kernel does, is a product with long sums and a small result: lanes run over what is not summed
-// up, so that belongs innermost. Of the others lanes run over features, since along places they
-// would load elements a stride apart, or run out of places.
+// Pass transpose_windows: transposes the operands of convolutions with features before spatial
+// dimensions, and their results back. A convolution with windows larger than its output, as in the
+// gradient of a kernel, is a product with long sums and a small result: lanes run over a dimension
+// that is not summed, so that one becomes innermost. In the others lanes run over features: along
+// spatial dimensions they would load strided elements, or have too few positions.
 #include "passes/build.h"
 #include "passes/constants.h"
 #include "passes/passes.h"
 
 enum {
   MAX_RANK = 16,
-  ATTRS_MAX = 9,            // three of each operand and of the result
-  WORTHWHILE = 64,          // products for each element moved
-  WORTHWHILE_STRIDED = 16,  // the same where loads are of elements apart
-  LEAST_FEATURES = 8,       // that are lanes
+  ATTRS_MAX = 9,            // three per operand and for the result
+  WORTHWHILE = 64,          // products per element transposed
+  WORTHWHILE_STRIDED = 16,  // the same where loads are strided
+  LEAST_FEATURES = 8,       // for lanes over features
 };
 
 /// The dimensions of an operand, or of the result.
@@ -31,12 +31,12 @@ static const side_t KERNEL = {HLO_ATTR_kernel_input_feature_dimension,
 static const side_t OUTPUT = {HLO_ATTR_output_batch_dimension, HLO_ATTR_output_feature_dimension,
                               HLO_ATTR_output_spatial_dimensions};
 
-/// A convolution being made of another one.
-typedef struct turned {
+/// A convolution and its transposed form.
+typedef struct transposed {
   hlo_node_t* node;
   uint32_t rank, attr_count;
-  hlo_named_attr_t attrs[ATTRS_MAX];  // those that change
-} turned_t;
+  hlo_named_attr_t attrs[ATTRS_MAX];  // the changed ones
+} transposed_t;
 
 static int64_t dim_of(const hlo_node_t* node, hlo_attr_id_t id) {
   return hlo_node_attr_int(node, id, 0);
@@ -66,11 +66,11 @@ static bool is_plain_product(const hlo_node_t* node) {
 static bool has_long_sums(const hlo_node_t* node) {
   const hlo_type_t *type = node->results[0].type, *kernel = hlo_node_operand_type(node, 1);
   if (is_innermost(node, INPUT.inner) && is_innermost(node, KERNEL.inner)) return false;
-  double places = spatial_count(node, type, OUTPUT.spatial);
+  double positions = spatial_count(node, type, OUTPUT.spatial);
   double batch = (double)type->dims[dim_of(node, OUTPUT.outer)];
   double features = (double)type->dims[dim_of(node, OUTPUT.inner)];
-  return spatial_count(node, kernel, KERNEL.spatial) > places && places * batch >= WORTHWHILE &&
-         places * features >= WORTHWHILE;
+  return spatial_count(node, kernel, KERNEL.spatial) > positions &&
+         positions * batch >= WORTHWHILE && positions * features >= WORTHWHILE;
 }
 
 static bool has_strides(const hlo_node_t* node) {
@@ -82,7 +82,7 @@ static bool has_strides(const hlo_node_t* node) {
   return false;
 }
 
-// Windows over places that lie innermost, where features are better lanes.
+// Returns true if innermost spatial dimensions should give way to features as lanes.
 static bool has_inner_places(const hlo_node_t* node) {
   const hlo_type_t *type = node->results[0].type, *kernel = hlo_node_operand_type(node, 1);
   const hlo_type_t* input = hlo_node_operand_type(node, 0);
@@ -98,34 +98,35 @@ static bool has_inner_places(const hlo_node_t* node) {
          products >= moved * (has_strides(node) ? WORTHWHILE_STRIDED : WORTHWHILE);
 }
 
-static void set_dim(turned_t* t, hlo_attr_id_t id, int64_t dim) {
+static void set_dim(transposed_t* t, hlo_attr_id_t id, int64_t dim) {
   t->attrs[t->attr_count++] =
       (hlo_named_attr_t){id, hlo_attr_int(t->node->parent->module, HLO_DTYPE_S64, dim)};
 }
 
-static void set_dims(turned_t* t, hlo_attr_id_t id, int64_t first) {
+static void set_dims(transposed_t* t, hlo_attr_id_t id, int64_t first) {
   int64_t dims[MAX_RANK];
   for (uint32_t i = 0; i + 2 < t->rank; ++i) dims[i] = first + i;
   t->attrs[t->attr_count++] =
       (hlo_named_attr_t){id, hlo_attr_ints(t->node->parent->module, t->rank - 2, dims)};
 }
 
-// `type` with dimensions in another order.
-static const hlo_type_t* permuted(const turned_t* t, const hlo_type_t* type, const int64_t* order) {
+// Returns `type` with its dimensions permuted.
+static const hlo_type_t* permuted(const transposed_t* t, const hlo_type_t* type,
+                                  const int64_t* order) {
   int64_t dims[MAX_RANK];
   for (uint32_t i = 0; i < t->rank; ++i) dims[i] = type->dims[order[i]];
   return hlo_type_tensor(t->node->parent->module, type->dtype, t->rank, dims);
 }
 
-static hlo_value_t* transpose(const turned_t* t, hlo_value_t* value, const int64_t* order) {
+static hlo_value_t* transpose(const transposed_t* t, hlo_value_t* value, const int64_t* order) {
   const hlo_named_attr_t attr = {HLO_ATTR_permutation,
                                  hlo_attr_ints(t->node->parent->module, t->rank, order)};
   return hlo_build_node(t->node, HLO_OP_transpose, permuted(t, value->type, order), 1, &value, 1,
                         &attr);
 }
 
-// An operand with the side's inner dimension innermost.
-static hlo_value_t* turn_operand(turned_t* t, uint32_t k, const side_t* side) {
+// Transposes an operand so that the side's inner dimension is innermost.
+static hlo_value_t* transpose_operand(transposed_t* t, uint32_t k, const side_t* side) {
   hlo_value_t* value = hlo_node_operand(t->node, k);
   if (is_innermost(t->node, side->inner)) return value;
   uint32_t count;
@@ -139,26 +140,27 @@ static hlo_value_t* turn_operand(turned_t* t, uint32_t k, const side_t* side) {
   return transpose(t, value, order);
 }
 
-static hlo_value_t* replace(hlo_node_t* node) {
+static hlo_value_t* replace_convolution(hlo_node_t* node) {
   if (!is_plain_product(node)) return NULL;
   bool is_long = has_long_sums(node);
   if (!is_long && !has_inner_places(node)) return NULL;
   const hlo_type_t* type = node->results[0].type;
-  turned_t t = {.node = node, .rank = type->rank};
-  hlo_value_t* operands[] = {turn_operand(&t, 0, is_long ? &INPUT : &FEATURES),
-                             turn_operand(&t, 1, &KERNEL)};
-  int64_t places[MAX_RANK], back[MAX_RANK];
+  transposed_t t = {.node = node, .rank = type->rank};
+  hlo_value_t* operands[] = {transpose_operand(&t, 0, is_long ? &INPUT : &FEATURES),
+                             transpose_operand(&t, 1, &KERNEL)};
+  int64_t positions[MAX_RANK], back[MAX_RANK];
   uint32_t count;
   const int64_t* spatial = hlo_node_attr_ints(node, OUTPUT.spatial, &count);
-  // What lanes run over is innermost, the batch beside it if that is what operands have innermost.
+  // The lanes' dimension is innermost. The batch comes next to it if it is innermost in the
+  // operands.
   uint32_t first = is_long ? 0 : 1, outer = is_long ? count : 0;
-  for (uint32_t i = 0; i < count; ++i) back[places[first + i] = spatial[i]] = first + i;
-  back[places[outer] = dim_of(node, OUTPUT.outer)] = outer;
-  back[places[count + 1] = dim_of(node, OUTPUT.inner)] = count + 1;
+  for (uint32_t i = 0; i < count; ++i) back[positions[first + i] = spatial[i]] = first + i;
+  back[positions[outer] = dim_of(node, OUTPUT.outer)] = outer;
+  back[positions[count + 1] = dim_of(node, OUTPUT.inner)] = count + 1;
   set_dims(&t, OUTPUT.spatial, first);
   set_dim(&t, OUTPUT.outer, outer);
   set_dim(&t, OUTPUT.inner, count + 1);
-  hlo_value_t* product = hlo_build_like(node, permuted(&t, type, places), operands);
+  hlo_value_t* product = hlo_build_like(node, permuted(&t, type, positions), operands);
   if (!product) return NULL;
   for (uint32_t i = 0; i < t.attr_count; ++i) {
     hlo_node_set_attr(product->def, t.attrs[i].id, t.attrs[i].value);
@@ -168,5 +170,5 @@ static hlo_value_t* replace(hlo_node_t* node) {
 
 hlo_status_t hlo_pass_transpose_windows(hlo_pass_ctx_t* ctx, hlo_module_t* module,
                                         bool* out_changed) {
-  return hlo_replace_nodes(ctx, module, replace, out_changed);
+  return hlo_replace_nodes(ctx, module, replace_convolution, out_changed);
 }

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pass unroll: a loop that runs a small number of times, known now, becomes its body as often,
-// so that the turns fuse with each other and what a counter selects is constant (the rounds of
-// a random number generator, for one). Inner loops come first; what an unrolled loop may grow
-// to is limited.
+// Pass unroll: replaces a loop with a small known trip count with copies of its body, so that the
+// iterations fuse with each other and selections by the counter are constant (for example the
+// rounds of a random number generator). Inner loops are unrolled first; the size of an unrolled
+// loop is limited.
 #include "passes/constants.h"
-#include "passes/trip_count.h"
 #include "passes/passes.h"
 #include "passes/splice.h"
+#include "passes/trip_count.h"
 
-enum { TURN_LIMIT = 8, SIZE_LIMIT = 512 };  // turns, and ops of all turns of one loop
+enum { TRIP_LIMIT = 8, SIZE_LIMIT = 512 };  // iterations, and ops of all iterations of one loop
 
 typedef struct unroller {
   hlo_pass_ctx_t* ctx;
   hlo_splicer_t splicer;
 } unroller_t;
 
-// counter `direction` limit, or the other way round, ends the loop when false.
+// The comparison `counter direction limit`, or its mirror image; the loop ends when it is false.
 typedef struct counter {
   uint32_t index;  // of the loop's operand
   hlo_dtype_t dtype;
   int64_t first, step, limit;
   int64_t direction;
-  bool is_right;  // limit `direction` counter
+  bool is_right;  // the comparison is `limit direction counter`
 } counter_t;
 
 static bool scalar_integer(const hlo_value_t* value, int64_t* out) {
@@ -43,7 +43,7 @@ static bool arg_index(const hlo_region_t* region, const hlo_value_t* value, uint
   return false;
 }
 
-// The condition compares an argument with a constant and does nothing else.
+// Matches a condition that only compares an argument with a constant.
 static bool read_condition(const hlo_region_t* cond, counter_t* out) {
   const hlo_node_t* end = hlo_region_terminator(cond);
   const hlo_node_t* test = end && end->operand_count == 1 ? hlo_node_operand(end, 0)->def : NULL;
@@ -59,7 +59,7 @@ static bool read_condition(const hlo_region_t* cond, counter_t* out) {
   return scalar_integer(out->is_right ? left : right, &out->limit);
 }
 
-// The body adds a constant to that argument.
+// Matches a body that adds a constant to that argument.
 static bool read_step(const hlo_region_t* body, counter_t* out) {
   const hlo_node_t* end = hlo_region_terminator(body);
   if (!end || out->index >= end->operand_count) return false;
@@ -93,25 +93,26 @@ int32_t hlo_loop_trip_count(const hlo_node_t* loop, int32_t most) {
       !scalar_integer(hlo_node_operand(loop, c.index), &c.first)) {
     return -1;
   }
-  uint32_t bits = hlo_dtype_info(c.dtype)->bits - 1;  // unsigned ones stay in the signed half too
+  uint32_t bits = hlo_dtype_info(c.dtype)->bits - 1;  // unsigned counters are limited to the signed
+                                                      // range as well
   int64_t highest = bits >= 63 ? INT64_MAX : ((int64_t)1 << bits) - 1;
   int64_t lowest = hlo_dtype_is_unsigned(c.dtype) ? 0 : -highest;
   if (c.limit < lowest || c.limit > highest) return -1;
-  int32_t turns = 0;
-  for (int64_t at = c.first; at >= lowest && at <= highest; ++turns) {
-    if (!holds(&c, at)) return turns;
-    if (turns == most || __builtin_add_overflow(at, c.step, &at)) return -1;
+  int32_t trip_count = 0;
+  for (int64_t at = c.first; at >= lowest && at <= highest; ++trip_count) {
+    if (!holds(&c, at)) return trip_count;
+    if (trip_count == most || __builtin_add_overflow(at, c.step, &at)) return -1;
   }
   return -1;
 }
 
-static hlo_status_t unroll(unroller_t* unroller, hlo_node_t* loop, int32_t turns) {
+static hlo_status_t unroll(unroller_t* unroller, hlo_node_t* loop, int32_t trip_count) {
   hlo_region_t* body = loop->regions[1];
   uint32_t count = loop->operand_count;
   hlo_value_t** values = hlo_arena_array(&unroller->ctx->scratch, count + 1, sizeof *values);
   if (!values) return hlo_arena_status(&unroller->ctx->scratch);
   for (uint32_t i = 0; i < count; ++i) values[i] = hlo_node_operand(loop, i);
-  for (int32_t turn = 0; turn < turns; ++turn) {
+  for (int32_t iteration = 0; iteration < trip_count; ++iteration) {
     HLO_TRY(hlo_splice(&unroller->splicer, body, values, loop, NULL, NULL));
     for (uint32_t i = 0; i < count; ++i) {
       values[i] = hlo_splice_result(&unroller->splicer, body, i);
@@ -123,7 +124,7 @@ static hlo_status_t unroll(unroller_t* unroller, hlo_node_t* loop, int32_t turns
   return hlo_ok();
 }
 
-static hlo_status_t visit(void* context, hlo_node_t* node) {
+static hlo_status_t unroll_loop(void* context, hlo_node_t* node) {
   if (node->op != HLO_OP_while || node->extra || node->region_count != 2) return hlo_ok();
   const hlo_node_t* end = hlo_region_terminator(node->regions[1]);
   if (!end || end->operand_count != node->operand_count ||
@@ -131,21 +132,21 @@ static hlo_status_t visit(void* context, hlo_node_t* node) {
     return hlo_ok();
   }
   for (uint32_t i = 0; i < node->operand_count; ++i) {
-    const hlo_type_t* type = node->results[i].type;  // they may differ in what is known of dims
+    const hlo_type_t* type = node->results[i].type;  // the types may differ in known dims
     if (hlo_node_operand_type(node, i) != type || hlo_node_operand_type(end, i) != type) {
       return hlo_ok();
     }
   }
-  int32_t turns = hlo_loop_trip_count(node, TURN_LIMIT);
-  if (turns < 0) return hlo_ok();
+  int32_t trip_count = hlo_loop_trip_count(node, TRIP_LIMIT);
+  if (trip_count < 0) return hlo_ok();
   const uint32_t size = hlo_splice_size(node->regions[1]);
-  if (turns > 1 && size * (uint32_t)turns > SIZE_LIMIT) return hlo_ok();
-  return unroll(context, node, turns);
+  if (trip_count > 1 && size * (uint32_t)trip_count > SIZE_LIMIT) return hlo_ok();
+  return unroll(context, node, trip_count);
 }
 
 hlo_status_t hlo_pass_unroll(hlo_pass_ctx_t* ctx, hlo_module_t* module, bool* out_changed) {
   unroller_t unroller = {.ctx = ctx, .splicer.arena = &ctx->scratch};
-  hlo_status_t status = hlo_module_walk(module, true, visit, &unroller);
+  hlo_status_t status = hlo_module_walk(module, true, unroll_loop, &unroller);
   *out_changed = ctx->step_count > 0;
   return status;
 }
