@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recognises the form of a program and hands it to its reader (see frontend.h).
+// Detects the format of a program and calls its reader (see frontend.h).
 #include "frontend/frontend.h"
 
 #include <string.h>
@@ -22,7 +22,7 @@ static bool is_text(const uint8_t* bytes, size_t size) {
   return true;
 }
 
-// Skips white space and comments of either kind of text.
+// Skips white space and comments of both kinds of text.
 static size_t skip_blank(const uint8_t* bytes, size_t size) {
   size_t i = 0;
   while (i < size) {
@@ -40,8 +40,9 @@ static size_t skip_blank(const uint8_t* bytes, size_t size) {
   return i;
 }
 
-// An HloModuleProto (field 1: its name) or an HloProto (field 1: the module) begins with a length-
-// delimited field 1; text never does (byte 0x0a is a line feed, but a length follows that fits).
+// An HloModuleProto (field 1: its name) or an HloProto (field 1: the module) begins with a
+// length-delimited field 1. Text never does: byte 0x0a is a line feed, but no valid length follows
+// it.
 static bool is_proto(const uint8_t* bytes, size_t size) {
   return size > 2 && bytes[0] == 0x0a && !is_text(bytes, size);
 }
@@ -70,8 +71,7 @@ static hlo_status_t load(const void* bytes, size_t size, const char* file_name, 
     case HLO_FORMAT_HLO_TEXT:
       *out_reported = true;
       return hlo_hlo_text_read(bytes, size, file_name, &hlo, diag, out_module);
-    case HLO_FORMAT_HLO_PROTO:
-      return hlo_hlo_proto_read(bytes, size, &hlo, out_module);
+    case HLO_FORMAT_HLO_PROTO: return hlo_hlo_proto_read(bytes, size, &hlo, out_module);
     default:
       return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
                                "the program is neither MLIR bytecode, MLIR text, HLO text nor an "
@@ -88,7 +88,7 @@ hlo_status_t hlo_frontend_load(const void* bytes, size_t size, const char* file_
   if (format == HLO_FORMAT_UNKNOWN) format = hlo_frontend_sniff(bytes, size);
   bool reported = false;
   hlo_status_t status = load(bytes, size, file_name, format, options, diag, &reported, out_module);
-  // The bound was on reading, not on what becomes of the module.
+  // The memory bound applied to reading only.
   if (hlo_status_is_ok(status)) (*out_module)->arena.limit_bytes = 0;
   if (hlo_status_is_ok(status) || reported || !diag) return status;
   hlo_diag_error_at(diag, file_name, "%s", hlo_status_message(status));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests of format recognition and of errors through the front door.
+// Tests of format detection and of errors of hlo_frontend_load().
 #include "frontend/frontend.h"
 
 #include <setjmp.h>

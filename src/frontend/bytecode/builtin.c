@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attributes, types and locations of MLIR's builtin dialect in bytecode.
-// source: MLIR BuiltinDialectBytecode (codes and field orders are facts of the format)
+// source : MLIR BuiltinDialectBytecode (codes and field orders are facts of the format)
 #include <stdio.h>
 #include <string.h>
 
@@ -53,7 +53,7 @@ enum builtin_type_code {
   TYPE_TF32 = 21,
 };
 
-// Codes whose type is one element type.
+// Type codes for a single element type.
 static const struct {
   uint8_t code;
   uint8_t dtype;
@@ -79,12 +79,12 @@ static hlo_status_t read_integer_type(hlo_bc_reader_t* reader, hlo_bc_cursor_t* 
   unsigned signedness = word & 3;
   uint64_t width = word >> 2;
   if (signedness == 3 || width == 0 || width >= 1 << 24) {
-    return hlo_bc_error(c, "an integer type of %llu bits, signedness %u", (unsigned long long)width,
-                        signedness);
+    return hlo_bc_error(c, "unsupported integer type of %llu bits, signedness %u",
+                        (unsigned long long)width, signedness);
   }
   char name[16];
   int length = snprintf(name, sizeof name, "%s%u", prefixes[signedness], (unsigned)width);
-  // Signless and signed integers are the same to the IR.
+  // The IR does not distinguish signless and signed integers.
   const char* known = signedness == 1 ? name + 1 : name;
   hlo_dtype_t dtype = hlo_dtype_from_mlir_name(known, (size_t)length - (signedness == 1));
   if (dtype != HLO_DTYPE_INVALID) {
@@ -113,7 +113,8 @@ hlo_status_t hlo_bc_read_complex_type(hlo_bc_reader_t* reader, hlo_bc_cursor_t* 
   HLO_TRY(hlo_bc_read_type(reader, c, &part));
   hlo_dtype_t dtype =
       part->kind == HLO_BC_TYPE_ELEMENT ? hlo_dtype_complex_of(part->dtype) : HLO_DTYPE_INVALID;
-  if (dtype == HLO_DTYPE_INVALID) return hlo_bc_error(c, "complex numbers of unsupported parts");
+  if (dtype == HLO_DTYPE_INVALID)
+    return hlo_bc_error(c, "complex numbers with parts of an unsupported type");
   set_element(out, dtype);
   return hlo_ok();
 }
@@ -127,7 +128,7 @@ static hlo_status_t read_shaped_type(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c
   if (has_encoding) HLO_TRY(hlo_bc_read_any(reader, c, &encoding));
   HLO_TRY(hlo_bc_read_svarints(reader, c, &rank, &dims));
   HLO_TRY(hlo_bc_read_type(reader, c, &element));
-  if (kind == HLO_TYPE_BUFFER) {  // layouts and spaces of memrefs are not kept
+  if (kind == HLO_TYPE_BUFFER) {  // layouts and memory spaces of memrefs are dropped
     uint64_t layout;
     HLO_TRY(hlo_bc_varint(c, &layout));
     encoding = NULL;
@@ -202,7 +203,7 @@ static uint32_t saturate(uint64_t value) {
   return value > UINT32_MAX ? UINT32_MAX : (uint32_t)value;
 }
 
-// filename, then line and column: two numbers, or a list of up to four of a range.
+// Reads filename, then line and column: two numbers, or a list of up to four for a range.
 static hlo_status_t read_file_loc(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, bool is_range,
                                   hlo_bc_attr_t* out) {
   const hlo_attr_t* file;
@@ -247,7 +248,7 @@ static hlo_status_t read_fused_loc(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, 
   HLO_TRY(hlo_bc_count(c, 1, &count));
   HLO_TRY(hlo_bc_scratch(reader, count, sizeof *children, &children));
   for (uint32_t i = 0; i < count; ++i) HLO_TRY(hlo_bc_read_loc(reader, c, &children[i]));
-  if (has_metadata) {  // not kept
+  if (has_metadata) {  // dropped
     const hlo_bc_attr_t* metadata;
     HLO_TRY(hlo_bc_read_any(reader, c, &metadata));
   }
@@ -329,7 +330,7 @@ hlo_status_t hlo_bc_read_float_attr(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
   double value;
   HLO_TRY(hlo_bc_read_type(reader, c, &type));
   if (type->kind != HLO_BC_TYPE_ELEMENT || !hlo_dtype_is_float(type->dtype)) {
-    return hlo_bc_error(c, "a float attribute whose type is no supported float type");
+    return hlo_bc_error(c, "a float attribute whose type is not a supported float type");
   }
   HLO_TRY(hlo_bc_read_float(reader, c, type->dtype, &value));
   *out = hlo_attr_float(reader->module, type->dtype, value);
@@ -385,7 +386,7 @@ static hlo_status_t read_dense_array(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c
   HLO_TRY(hlo_bc_varint(c, &count));
   HLO_TRY(hlo_bc_read_blob(reader, c, &data));
   if (type->kind != HLO_BC_TYPE_ELEMENT) {
-    return hlo_bc_error(c, "an array of elements that are no numbers");
+    return hlo_bc_error(c, "an array whose elements are not numbers");
   }
   size_t width = hlo_dtype_size_bytes(type->dtype);
   if (width == 0 || count > UINT32_MAX || hlo_bc_left(&data) != count * width) {
@@ -414,7 +415,7 @@ static hlo_status_t read_dense(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
 static hlo_status_t read_string_attr(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, bool has_type,
                                      const hlo_attr_t** out) {
   hlo_bc_string_t string;
-  uint64_t type;  // of the attribute, not kept
+  uint64_t type;  // of the attribute, dropped
   HLO_TRY(hlo_bc_read_string(reader, c, &string));
   if (has_type) HLO_TRY(hlo_bc_varint(c, &type));
   *out = hlo_attr_string(reader->module, string.text, string.length);

@@ -6,7 +6,7 @@
 
 #include "frontend/bytecode/reader.h"
 
-// How the bound of 16 MiB + 64x the input is shared out.
+// The shares of the memory bound of 16 MiB + 64x the input.
 enum {
   MIB = 1 << 20,
   MODULE_BASE = 10 * MIB,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes the bytecode reader, and the verifier and printer on what it read.
+// Fuzzes the bytecode reader, and the verifier and printer on its output.
 #include "base/strbuf.h"
 #include "frontend/bytecode/bytecode_mutator.inl"
 #include "ir/infer.h"

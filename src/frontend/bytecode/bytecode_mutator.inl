@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mutations of MLIR bytecode for fuzzers that know the container: one section changes at a time, or
-// is exchanged for that of another file, and the sections' lengths are written anew, so that most
-// results get past the header.
+// Mutations of MLIR bytecode for fuzzers that know the container: a mutation changes one section,
+// or replaces it by that of another file, and rewrites the sections' lengths, so that most results
+// get past the header.
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -33,14 +33,14 @@ static bool next_section(hlo_bc_cursor_t* c, section_t* out) {
   return ok;
 }
 
-// Bytes before the first section; 0 if this is no bytecode.
+// Returns the number of bytes before the first section; 0 if the data is not bytecode.
 static size_t header_size(const uint8_t* data, size_t size) {
   if (!hlo_bytecode_sniff(data, size) || size < 6) return 0;
   const uint8_t* zero = memchr(data + 5, 0, size - 5);
   return zero ? (size_t)(zero - data) + 1 : 0;
 }
 
-// The sections of a file as far as they can be told apart; their number.
+// Finds the sections of a file as far as they can be told apart; returns their number.
 static size_t split(const uint8_t* data, size_t size, section_t sections[SECTIONS_MAX]) {
   size_t count = 0, header = header_size(data, size);
   hlo_bc_cursor_t c = {data, data + header, data + size, "file"};
@@ -100,7 +100,8 @@ static size_t mutate_bytecode(uint8_t* data, size_t size, size_t max_size, unsig
   return out_size ? out_size : LLVMFuzzerMutate(data, size, max_size);
 }
 
-// The first file with one section taken from the second; 0 if there is none to take.
+// Copies the first file with one section of the second; returns 0 if the second file lacks the
+// section.
 static size_t splice_bytecode(const uint8_t* first, size_t first_size, const uint8_t* second,
                               size_t second_size, uint8_t* out, size_t max_size, unsigned seed) {
   section_t sections[SECTIONS_MAX], others[SECTIONS_MAX];

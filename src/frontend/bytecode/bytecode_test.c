@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests of the bytecode reader on the programs of tests/programs, whole, cut short and damaged.
+// Tests of the bytecode reader on the programs of tests/programs: whole, truncated and damaged.
 #define _GNU_SOURCE  // memmem
 #include "frontend/bytecode/bytecode.h"
 
@@ -41,7 +41,7 @@ static hlo_module_t* must_read(const file_t* file) {
   return module;
 }
 
-// Reading may fail, but must fail cleanly; returns whether it worked.
+// Reading may fail, but without crash or leak; returns true if it succeeded.
 static bool try_read(const void* bytes, size_t size, char* message, size_t message_size) {
   hlo_module_t* module = NULL;
   hlo_status_t status = hlo_bytecode_read(bytes, size, NULL, &module);
@@ -70,13 +70,14 @@ static hlo_module_t* must_parse(const char* text, size_t length, const char* pat
   return module;
 }
 
-// Printed and parsed back, pretty and generic, a module stays itself.
+// A module equals the module parsed from its printed text, pretty and generic.
 static void check_round_trip(const hlo_module_t* module, const char* path) {
   for (int generic = 0; generic < 2; ++generic) {
     hlo_strbuf_t text = {0};
     hlo_print_module(module, &(hlo_print_options_t){.generic = generic, .locations = true}, &text);
     hlo_module_t* again = must_parse(hlo_strbuf_text(&text), text.length, path);
-    if (!hlo_module_equal(module, again)) fail_msg("%s: parsed back, it differs", path);
+    if (!hlo_module_equal(module, again))
+      fail_msg("%s: the parsed text gives a different module", path);
     hlo_module_release(again);
     hlo_strbuf_deinit(&text);
   }
@@ -114,7 +115,7 @@ static void test_reads_all_programs(void** state) {
   assert_int_equal(read_folder("tests/programs/eight-devices"), 12);
 }
 
-// tests/bytecode/NAME.*.mlirbc: the program of NAME.mlir in several versions of StableHLO and of
+// tests/bytecode/NAME.*.mlirbc are the program of NAME.mlir in several versions of StableHLO and of
 // the encoding.
 static void check_versions(const char* name, unsigned expected_count) {
   char prefix[64], path[512];
@@ -162,8 +163,8 @@ static const hlo_literal_t* nth_literal(const hlo_func_t* func, int n) {
   return hlo_node_attr(node, HLO_ATTR_value)->literal;
 }
 
-// Constants of @literals in tests/bytecode/basic.mlir: bits unpacked, sub-byte values extended,
-// splats kept.
+// Constants of @literals in tests/bytecode/basic.mlir: bits are unpacked, sub-byte values extended,
+// splats stay splats.
 static void test_literals(void** state) {
   (void)state;
   file_t file = read_file("tests/bytecode/basic.vhlo-1.20.mlirbc");
@@ -193,7 +194,7 @@ static void count_destroyed(hlo_literal_keeper_t* keeper) {
   atomic_store(&keeper->count, -1);
 }
 
-// A large constant in the resource section is used where it lies, as long as any literal needs it.
+// A large constant in the resource section is used in place, as long as a literal needs it.
 static void test_lends_resources(void** state) {
   (void)state;
   file_t file = read_file("tests/bytecode/resource.plain-v6.mlirbc");
@@ -247,7 +248,8 @@ static void test_add_scalar(void** state) {
   hlo_mem_free(file.bytes);
 }
 
-// Defaults that VHLO writes out are absent; others are flat attributes of the op table's forms.
+// Defaults that VHLO writes out become absent; other attributes are flat, in the forms of the op
+// table.
 static void test_attributes(void** state) {
   (void)state;
   file_t file = read_file("tests/programs/one-device/conv3x3_fwd.mlirbc");
@@ -289,7 +291,7 @@ static void test_sharded(void** state) {
   hlo_mem_free(file.bytes);
 }
 
-// Every prefix is an error with a place; nothing leaks (the sanitizer builds look).
+// Reading any prefix is an error with a byte offset; sanitizer builds check for leaks.
 static void test_prefixes(void** state) {
   (void)state;
   file_t file = read_file("tests/programs/one-device/add_scalar.mlirbc");
@@ -323,7 +325,7 @@ static void test_damaged(void** state) {
   }
 }
 
-// What the fuzzer found worth keeping: nothing of it may crash or leak.
+// The reader must not crash or leak on the fuzzer's corpus.
 static void test_corpus(void** state) {
   (void)state;
   static const char folder[] = "tests/corpus/frontend_bytecode_bytecode";
@@ -340,7 +342,7 @@ static void test_corpus(void** state) {
   closedir(dir);
 }
 
-// A version of StableHLO or of the encoding after the newest known one is refused by name.
+// A version of StableHLO or of the encoding newer than the newest known one is refused by name.
 static void test_future_versions(void** state) {
   (void)state;
   file_t file = read_file("tests/programs/one-device/add_scalar.mlirbc");
@@ -355,7 +357,7 @@ static void test_future_versions(void** state) {
   hlo_mem_free(file.bytes);
 }
 
-// An op of a name that no table knows, and one that is too new for the file's own version.
+// An op whose name is in no table, and one that is newer than the file's own version.
 static void test_unknown_ops(void** state) {
   (void)state;
   file_t file = read_file("tests/programs/one-device/add_scalar.mlirbc");
@@ -373,7 +375,7 @@ static void test_unknown_ops(void** state) {
   hlo_mem_free(file.bytes);
 }
 
-// Every allocation fails once.
+// Each allocation fails once.
 static void test_out_of_memory(void** state) {
   (void)state;
   file_t file = read_file("tests/programs/eight-devices/psum_8.mlirbc");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Header, sections and tables of a bytecode file.
-// source: MLIR "Bytecode Format", Top Level Structure and the sections after it
+// source : MLIR "Bytecode Format", Top Level Structure and the sections after it
 #include <string.h>
 
 #include "frontend/bytecode/reader.h"
@@ -75,7 +75,7 @@ static hlo_status_t read_sections(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c) {
 
 // ---- Strings
 
-// The lengths stand in reverse order, before the text of all strings.
+// The lengths are in reverse order, before the text of all strings.
 static hlo_status_t read_strings(hlo_bc_reader_t* reader) {
   hlo_bc_cursor_t c = reader->sections[HLO_BC_SECTION_STRING];
   const uint8_t* text_end = c.end;
@@ -109,7 +109,7 @@ hlo_status_t hlo_bc_read_string(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, hlo
 static hlo_status_t string_at(hlo_bc_reader_t* reader, const hlo_bc_cursor_t* c, uint64_t index,
                               hlo_bc_string_t* out) {
   if (index >= reader->string_count) {
-    return hlo_bc_error(c, "string %llu is referred to, but there are only %u",
+    return hlo_bc_error(c, "reference to string %llu, but the file has only %u",
                         (unsigned long long)index, reader->string_count);
   }
   *out = reader->strings[index];
@@ -137,12 +137,11 @@ static hlo_status_t read_dialect(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, ui
     }
   }
   if (!has_version) return hlo_ok();
-  hlo_bc_cursor_t start = *c, version;  // no dialect of ours reads its version
+  hlo_bc_cursor_t start = *c, version;  // no supported dialect reads its version
   unsigned id;
   HLO_TRY(read_section(c, &id, &version));
   if (id != HLO_BC_SECTION_DIALECT_VERSION) {
-    return hlo_bc_error(&start, "a dialect version section is expected, found %s",
-                        section_names[id]);
+    return hlo_bc_error(&start, "expected a dialect version section, found %s", section_names[id]);
   }
   return hlo_ok();
 }
@@ -164,7 +163,7 @@ static hlo_status_t read_dialects(hlo_bc_reader_t* reader) {
   hlo_bc_cursor_t c = reader->sections[HLO_BC_SECTION_DIALECT];
   HLO_TRY(hlo_bc_count(&c, 1, &reader->dialect_count));
   if (reader->dialect_count > UINT16_MAX) {
-    return hlo_bc_error(&c, "%u dialects are too many", reader->dialect_count);
+    return hlo_bc_error(&c, "too many dialects (%u)", reader->dialect_count);
   }
   HLO_TRY(
       hlo_bc_scratch(reader, reader->dialect_count, sizeof *reader->dialects, &reader->dialects));
@@ -193,7 +192,8 @@ static hlo_status_t read_entry_group(hlo_bc_reader_t* reader, hlo_bc_cursor_t* o
   HLO_TRY(hlo_bc_index(offsets, reader->dialect_count, "dialect", &dialect));
   HLO_TRY(hlo_bc_count(offsets, 1, &count));
   if (count == 0 || count > total - *done) {
-    return hlo_bc_error(&start, "a group of %u entries, %u are left", count, total - *done);
+    return hlo_bc_error(&start, "a group of %u entries, but only %u are left", count,
+                        total - *done);
   }
   for (uint32_t i = 0; i < count; ++i) {
     uint64_t size;
@@ -227,7 +227,7 @@ static hlo_status_t read_entries(hlo_bc_reader_t* reader) {
   return hlo_ok();
 }
 
-// ---- Properties: sized ranges, referred to by number
+// ---- properties: sized ranges, referred to by number
 
 static hlo_status_t read_properties(hlo_bc_reader_t* reader) {
   hlo_bc_cursor_t c = reader->sections[HLO_BC_SECTION_PROPERTIES];
@@ -245,7 +245,8 @@ static hlo_status_t read_properties(hlo_bc_reader_t* reader) {
 
 // ---- Resources
 
-// Entries of `group`: external ones are skipped, those of dialects are kept for handles.
+// Reads the entries of `group`: external ones are skipped, those of dialects are recorded for their
+// handles.
 static hlo_status_t read_resource_group(hlo_bc_reader_t* reader, hlo_bc_cursor_t* offsets,
                                         hlo_bc_cursor_t* data, bool keep) {
   uint32_t count;
@@ -293,13 +294,13 @@ hlo_status_t hlo_bc_open(hlo_bc_reader_t* reader, const hlo_bc_cursor_t* file) {
   hlo_bc_cursor_t c = *file, magic;
   size_t producer_length;
   HLO_TRY(hlo_bc_slice(&c, 4, &magic));
-  if (memcmp(magic.pos, "ML\xefR", 4) != 0) return hlo_bc_error(&magic, "no MLIR bytecode");
+  if (memcmp(magic.pos, "ML\xefR", 4) != 0) return hlo_bc_error(&magic, "not MLIR bytecode");
   HLO_TRY(hlo_bc_varint(&c, &reader->version));
   HLO_TRY(hlo_bc_text(&c, &reader->producer, &producer_length));
   if (reader->version > HLO_BC_VERSION_NEWEST) {
     return hlo_status_create(HLO_STATUS_UNIMPLEMENTED,
                              "MLIR bytecode version %llu (made by \"%.64s\") is newer than %d, the "
-                             "newest one that can be read",
+                             "newest supported version",
                              (unsigned long long)reader->version, reader->producer,
                              HLO_BC_VERSION_NEWEST);
   }
@@ -307,7 +308,7 @@ hlo_status_t hlo_bc_open(hlo_bc_reader_t* reader, const hlo_bc_cursor_t* file) {
   if (reader->stablehlo_version / 1000 > HLO_STABLEHLO_MAJOR) {
     return hlo_status_create(HLO_STATUS_UNIMPLEMENTED,
                              "the file was made by %.64s, which is newer than StableHLO v%d.%d.0, "
-                             "the newest version that can be read",
+                             "the newest supported version",
                              reader->producer, HLO_STABLEHLO_MAJOR, HLO_STABLEHLO_MINOR);
   }
   HLO_TRY(read_sections(reader, &c));

@@ -18,13 +18,13 @@ hlo_status_t hlo_bc_error(const hlo_bc_cursor_t* c, const char* format, ...) {
 }
 
 hlo_status_t hlo_bc_byte(hlo_bc_cursor_t* c, uint8_t* out) {
-  if (c->pos == c->end) return hlo_bc_error(c, "the input ends where a byte is expected");
+  if (c->pos == c->end) return hlo_bc_error(c, "expected a byte, found the end of the input");
   *out = *c->pos++;
   return hlo_ok();
 }
 
 hlo_status_t hlo_bc_varint(hlo_bc_cursor_t* c, uint64_t* out) {
-  if (c->pos == c->end) return hlo_bc_error(c, "the input ends where a number is expected");
+  if (c->pos == c->end) return hlo_bc_error(c, "expected a number, found the end of the input");
   uint8_t first = *c->pos;
   if (HLO_LIKELY(first & 1)) {
     *out = first >> 1;
@@ -65,7 +65,7 @@ hlo_status_t hlo_bc_count(hlo_bc_cursor_t* c, size_t min_bytes, uint32_t* out) {
   hlo_bc_cursor_t start = *c;
   HLO_TRY(hlo_bc_varint(c, &count));
   if (count > hlo_bc_left(c) / min_bytes || count > UINT32_MAX) {
-    return hlo_bc_error(&start, "%llu items cannot fit in the %zu bytes that are left",
+    return hlo_bc_error(&start, "%llu items do not fit in the remaining %zu bytes",
                         (unsigned long long)count, hlo_bc_left(c));
   }
   *out = (uint32_t)count;
@@ -77,7 +77,7 @@ hlo_status_t hlo_bc_index(hlo_bc_cursor_t* c, uint64_t limit, const char* what, 
   hlo_bc_cursor_t start = *c;
   HLO_TRY(hlo_bc_varint(c, &index));
   if (index >= limit || index > UINT32_MAX) {
-    return hlo_bc_error(&start, "%s %llu is referred to, but there are only %llu", what,
+    return hlo_bc_error(&start, "reference to %s %llu, but the file has only %llu", what,
                         (unsigned long long)index, (unsigned long long)limit);
   }
   *out = (uint32_t)index;
@@ -86,7 +86,7 @@ hlo_status_t hlo_bc_index(hlo_bc_cursor_t* c, uint64_t limit, const char* what, 
 
 hlo_status_t hlo_bc_slice(hlo_bc_cursor_t* c, uint64_t size, hlo_bc_cursor_t* out) {
   if (size > hlo_bc_left(c)) {
-    return hlo_bc_error(c, "%llu bytes are expected, %zu are left", (unsigned long long)size,
+    return hlo_bc_error(c, "expected %llu bytes, but only %zu are left", (unsigned long long)size,
                         hlo_bc_left(c));
   }
   *out = (hlo_bc_cursor_t){c->file, c->pos, c->pos + size, c->where};
@@ -104,7 +104,7 @@ hlo_status_t hlo_bc_align(hlo_bc_cursor_t* c, uint64_t alignment) {
     uint8_t padding = 0;
     HLO_TRY(hlo_bc_byte(c, &padding));
     if (padding != PADDING_BYTE) {
-      return hlo_bc_error(&start, "padding byte 0x%02x is expected, 0x%02x is found", PADDING_BYTE,
+      return hlo_bc_error(&start, "expected padding byte 0x%02x, found 0x%02x", PADDING_BYTE,
                           padding);
     }
   }
@@ -113,7 +113,7 @@ hlo_status_t hlo_bc_align(hlo_bc_cursor_t* c, uint64_t alignment) {
 
 hlo_status_t hlo_bc_text(hlo_bc_cursor_t* c, const char** out, size_t* out_length) {
   const uint8_t* zero = hlo_bc_left(c) ? memchr(c->pos, 0, hlo_bc_left(c)) : NULL;
-  if (!zero) return hlo_bc_error(c, "a text is not ended by a zero byte");
+  if (!zero) return hlo_bc_error(c, "a string is not terminated by a zero byte");
   *out = (const char*)c->pos;
   *out_length = (size_t)(zero - c->pos);
   c->pos = zero + 1;

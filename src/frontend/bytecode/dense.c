@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Literals from dense element bytes of bytecode. MLIR stores elements in whole bytes,
-// little-endian, but booleans as bits (some producers: as bytes); one element stands for all (a
-// splat).
+// little-endian, but booleans as bits (some producers: as bytes); a splat is stored as one element.
 #include <string.h>
 
 #include "frontend/bytecode/reader.h"
@@ -16,8 +15,8 @@ static hlo_status_t take_budget(hlo_bc_reader_t* reader, const hlo_bc_cursor_t* 
   if (bytes > SIZE_MAX - LITERAL_OVERHEAD_BYTES ||
       bytes + LITERAL_OVERHEAD_BYTES > reader->literal_budget) {
     return hlo_status_create(HLO_STATUS_RESOURCE_EXHAUSTED,
-                             "byte %zu (%s): the constants take more memory than a file of this "
-                             "size may use",
+                             "byte %zu (%s): the constants need more memory than a file of this "
+                             "size is allowed to use",
                              (size_t)(place->pos - place->file), place->where);
   }
   reader->literal_budget -= bytes + LITERAL_OVERHEAD_BYTES;
@@ -83,7 +82,7 @@ static hlo_status_t make_numbers(hlo_bc_reader_t* reader, const hlo_bc_cursor_t*
 hlo_status_t hlo_bc_make_literal(hlo_bc_reader_t* reader, const hlo_bc_cursor_t* data,
                                  const hlo_type_t* type, const hlo_attr_t** out) {
   if (type->kind != HLO_TYPE_TENSOR || !hlo_type_is_static(type)) {
-    return hlo_bc_error(data, "constant data needs a tensor type of known shape");
+    return hlo_bc_error(data, "constant data needs a tensor type of static shape");
   }
   int64_t count = hlo_type_element_count(type);
   hlo_literal_t* literal = NULL;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests of constants from bytes: lending, copying, splats, sizes, bounds.
+// Tests of constants from bytes: borrowed data, copies, splats, sizes, bounds.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -35,11 +35,11 @@ static int teardown(void** state) {
   hlo_module_release(f->reader.module);
   int left = atomic_load(&f->keeper.count);
   free(f);
-  return left == 1 ? 0 : -1;  // every literal let go of the bytes
+  return left == 1 ? 0 : -1;  // every literal released the bytes
 }
 
-static hlo_status_t make(fixture_t* f, hlo_dtype_t dtype, int64_t count, size_t offset, size_t size,
-                         const hlo_literal_t** out) {
+static hlo_status_t make_literal(fixture_t* f, hlo_dtype_t dtype, int64_t count, size_t offset,
+                                 size_t size, const hlo_literal_t** out) {
   const hlo_type_t* type = hlo_type_tensor(f->reader.module, dtype, 1, &count);
   hlo_bc_cursor_t data = {f->bytes, f->bytes + offset, f->bytes + offset + size, "test"};
   const hlo_attr_t* attr = NULL;
@@ -51,34 +51,36 @@ static hlo_status_t make(fixture_t* f, hlo_dtype_t dtype, int64_t count, size_t 
 static void test_lends_aligned(void** state) {
   fixture_t* f = *state;
   const hlo_literal_t* literal;
-  assert_true(hlo_status_is_ok(make(f, HLO_DTYPE_F32, 256, 16, 1024, &literal)));
+  assert_true(hlo_status_is_ok(make_literal(f, HLO_DTYPE_F32, 256, 16, 1024, &literal)));
   assert_ptr_equal(literal->data, f->bytes + 16);
   assert_ptr_equal(literal->keeper, &f->keeper);
-  assert_true(hlo_status_is_ok(make(f, HLO_DTYPE_F32, 256, 18, 1024, &literal)));
+  assert_true(hlo_status_is_ok(make_literal(f, HLO_DTYPE_F32, 256, 18, 1024, &literal)));
   assert_ptr_not_equal(literal->data, f->bytes + 18);
   assert_memory_equal(literal->data, f->bytes + 18, 1024);
-  assert_true(hlo_status_is_ok(make(f, HLO_DTYPE_C128, 64, 8, 1024, &literal)));
+  assert_true(hlo_status_is_ok(make_literal(f, HLO_DTYPE_C128, 64, 8, 1024, &literal)));
   assert_ptr_equal(literal->data, f->bytes + 8);
-  assert_true(hlo_status_is_ok(make(f, HLO_DTYPE_S4, 1024, 0, 1024, &literal)));  // to be extended
+  // sub-byte values are extended
+  assert_true(hlo_status_is_ok(make_literal(f, HLO_DTYPE_S4, 1024, 0, 1024, &literal)));
   assert_null(literal->keeper);
 }
 
 static void test_splats(void** state) {
   fixture_t* f = *state;
   const hlo_literal_t* literal;
-  assert_true(hlo_status_is_ok(make(f, HLO_DTYPE_F32, (int64_t)1 << 40, 4, 4, &literal)));
+  assert_true(hlo_status_is_ok(make_literal(f, HLO_DTYPE_F32, (int64_t)1 << 40, 4, 4, &literal)));
   assert_true(literal->is_splat);
   assert_memory_equal(literal->data, f->bytes + 4, 4);
-  assert_true(hlo_status_is_ok(make(f, HLO_DTYPE_F32, 1, 4, 4, &literal)));
+  assert_true(hlo_status_is_ok(make_literal(f, HLO_DTYPE_F32, 1, 4, 4, &literal)));
   assert_false(literal->is_splat);
   f->bytes[0] = 0xff;
-  assert_true(hlo_status_is_ok(make(f, HLO_DTYPE_PRED, 8, 0, 1, &literal)));
+  assert_true(hlo_status_is_ok(make_literal(f, HLO_DTYPE_PRED, 8, 0, 1, &literal)));
   assert_true(literal->is_splat);
   f->bytes[0] = 0x05;  // bits
-  assert_true(hlo_status_is_ok(make(f, HLO_DTYPE_PRED, 8, 0, 1, &literal)));
+  assert_true(hlo_status_is_ok(make_literal(f, HLO_DTYPE_PRED, 8, 0, 1, &literal)));
   static const uint8_t bits[] = {1, 0, 1, 0, 0, 0, 0, 0};
   assert_memory_equal(literal->data, bits, 8);
-  assert_true(hlo_status_is_ok(make(f, HLO_DTYPE_PRED, 100, 0, 1, &literal)));  // a byte for all
+  // one byte for all elements
+  assert_true(hlo_status_is_ok(make_literal(f, HLO_DTYPE_PRED, 100, 0, 1, &literal)));
   assert_true(literal->is_splat);
 }
 
@@ -95,7 +97,8 @@ static void test_wrong_sizes(void** state) {
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
     const hlo_literal_t* literal;
-    hlo_status_t status = make(f, cases[i].dtype, cases[i].count, 0, cases[i].size, &literal);
+    hlo_status_t status =
+        make_literal(f, cases[i].dtype, cases[i].count, 0, cases[i].size, &literal);
     assert_int_equal(hlo_status_code(status), HLO_STATUS_INVALID_ARGUMENT);
     hlo_status_release(status);
   }
@@ -106,8 +109,8 @@ static void test_memory_bound(void** state) {
   const hlo_literal_t* literal;
   f->reader.keeper = NULL;
   f->reader.literal_budget = 4000;
-  assert_true(hlo_status_is_ok(make(f, HLO_DTYPE_F32, 512, 0, 2048, &literal)));
-  hlo_status_t status = make(f, HLO_DTYPE_F32, 512, 4, 2048, &literal);
+  assert_true(hlo_status_is_ok(make_literal(f, HLO_DTYPE_F32, 512, 0, 2048, &literal)));
+  hlo_status_t status = make_literal(f, HLO_DTYPE_F32, 512, 4, 2048, &literal);
   assert_int_equal(hlo_status_code(status), HLO_STATUS_RESOURCE_EXHAUSTED);
   hlo_status_release(status);
 }

@@ -12,7 +12,7 @@ static hlo_bc_cursor_t entry_cursor(const hlo_bc_reader_t* reader, const hlo_bc_
   return (hlo_bc_cursor_t){section->file, entry->data, entry->data + entry->size, section->where};
 }
 
-// "#chlo<precision HIGH>" and "#stablehlo<precision HIGH>": NULL if the text is no such thing.
+// Parses "#chlo<precision HIGH>" and "#stablehlo<precision HIGH>"; returns NULL for other text.
 static const hlo_attr_t* enum_of_text(hlo_module_t* module, const char* text, size_t length) {
   const char* open = memchr(text, '<', length);
   const char* space = open ? memchr(open, ' ', length - (size_t)(open - text)) : NULL;
@@ -31,8 +31,8 @@ static const hlo_attr_t* enum_of_text(hlo_module_t* module, const char* text, si
   return NULL;
 }
 
-// True if a parse worked. Text that cannot be parsed is only carried, so that is no fault; running
-// out of memory shows in the module.
+// Returns true if a parse succeeded. Text that cannot be parsed is carried unchanged, so its fault
+// is ignored; the module reports exhausted memory.
 static bool parsed(hlo_status_t status) {
   bool ok = hlo_status_is_ok(status);
   hlo_status_release(status);
@@ -53,7 +53,7 @@ static hlo_status_t read_text_attr(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
   return hlo_ok();
 }
 
-// An element type, found as the elements of the tensor type that it makes.
+// Parses an element type as the elements of a tensor type.
 static bool parse_element_type(hlo_bc_reader_t* reader, const char* text, size_t length,
                                hlo_bc_type_t* out) {
   char* tensor = hlo_arena_printf(&reader->scratch, "tensor<%.*s>", (int)length, text);
@@ -74,7 +74,8 @@ static hlo_status_t read_text_type(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
   const char* text;
   size_t length;
   HLO_TRY(hlo_bc_text(c, &text, &length));
-  if (length > HLO_BC_TEXT_MAX_BYTES) return hlo_bc_error(c, "a type of %zu characters", length);
+  if (length > HLO_BC_TEXT_MAX_BYTES)
+    return hlo_bc_error(c, "a type of %zu characters is too long", length);
   if (parse_element_type(reader, text, length, out)) return hlo_ok();
   const hlo_type_t* type;
   if (parsed(hlo_parse_type(reader->module, text, length, &type))) {
@@ -108,14 +109,14 @@ static hlo_status_t decode_entry(hlo_bc_reader_t* reader, hlo_bc_entry_t* entry,
   return hlo_module_status(reader->module);
 }
 
-// Counts an entry as part of the one being decoded (or of an op, which is not bounded).
+// Counts an entry as part of the one being decoded (or of an op, which has no bound).
 static hlo_status_t add_weight(hlo_bc_reader_t* reader, const hlo_bc_cursor_t* place,
                                uint32_t weight) {
   reader->weight += weight;  // both are at most HLO_BC_WEIGHT_MAX
   if (reader->depth == 0) reader->weight = 0;
   if (reader->weight <= HLO_BC_WEIGHT_MAX) return hlo_ok();
   reader->weight = HLO_BC_WEIGHT_MAX;
-  return hlo_bc_error(place, "an attribute or type of more than %d parts", HLO_BC_WEIGHT_MAX);
+  return hlo_bc_error(place, "an attribute or type with more than %d parts", HLO_BC_WEIGHT_MAX);
 }
 
 static hlo_status_t get_entry(hlo_bc_reader_t* reader, const hlo_bc_cursor_t* place,
@@ -123,7 +124,7 @@ static hlo_status_t get_entry(hlo_bc_reader_t* reader, const hlo_bc_cursor_t* pl
                               void** out) {
   const char* what = is_type ? "type" : "attribute";
   if (index >= count) {
-    return hlo_bc_error(place, "%s %llu is referred to, but there are only %u", what,
+    return hlo_bc_error(place, "reference to %s %llu, but the file has only %u", what,
                         (unsigned long long)index, count);
   }
   hlo_bc_entry_t* entry = &entries[index];
@@ -151,7 +152,7 @@ static hlo_status_t get_entry(hlo_bc_reader_t* reader, const hlo_bc_cursor_t* pl
   return add_weight(reader, place, entry->weight);
 }
 
-// Entries by index (checked), decoded on demand.
+// Gets an entry by its index, which is checked, and decodes it on first use.
 static hlo_status_t get_attr(hlo_bc_reader_t* reader, const hlo_bc_cursor_t* place, uint64_t index,
                              const hlo_bc_attr_t** out) {
   void* value;
@@ -180,7 +181,7 @@ hlo_status_t hlo_bc_read_any(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
 static hlo_status_t plain_attr(const hlo_bc_cursor_t* c, const hlo_bc_attr_t* any,
                                const hlo_attr_t** out) {
   if (any->kind != HLO_BC_ATTR_PLAIN) {
-    return hlo_bc_error(c, "a location or encoding stands where an attribute is expected");
+    return hlo_bc_error(c, "expected an attribute, found a location or encoding");
   }
   *out = any->attr;
   return hlo_ok();
@@ -207,17 +208,17 @@ hlo_status_t hlo_bc_read_optional_attr(hlo_bc_reader_t* reader, hlo_bc_cursor_t*
 hlo_status_t hlo_bc_read_attr_of(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, hlo_attr_kind_t kind,
                                  const char* what, const hlo_attr_t** out) {
   HLO_TRY(hlo_bc_read_attr(reader, c, out));
-  if ((*out)->kind != kind) return hlo_bc_error(c, "the %s is not of the expected kind", what);
+  if ((*out)->kind != kind) return hlo_bc_error(c, "the %s does not have the expected kind", what);
   return hlo_ok();
 }
 
 hlo_status_t hlo_bc_read_loc(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, hlo_loc_t* out) {
   const hlo_bc_attr_t* any;
   HLO_TRY(hlo_bc_read_any(reader, c, &any));
-  // Locations of dialects that are carried as text say nothing here.
+  // Locations of dialects that are carried as text become unknown.
   bool is_opaque = any->kind == HLO_BC_ATTR_PLAIN && any->attr->kind == HLO_ATTR_KIND_OPAQUE;
   if (any->kind != HLO_BC_ATTR_LOCATION && !is_opaque) {
-    return hlo_bc_error(c, "an attribute stands where a location is expected");
+    return hlo_bc_error(c, "expected a location, found an attribute");
   }
   *out = is_opaque ? 0 : any->loc;
   return hlo_ok();
@@ -272,7 +273,7 @@ hlo_status_t hlo_bc_read_svarints(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, u
 
 // ---- Numbers and bytes
 
-// An integer of a known width (at most 64), sign-extended.
+// Reads an integer of a known width (at most 64), sign-extended.
 static hlo_status_t read_int(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, unsigned bits,
                              int64_t* out) {
   (void)reader;
@@ -289,7 +290,7 @@ hlo_status_t hlo_bc_read_float(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, hlo_
                                double* out) {
   int64_t bits;
   HLO_TRY(read_int(reader, c, hlo_dtype_info(dtype)->bits, &bits));
-  // Little-endian: the low bytes of `bits` are the element, sub-byte floats in the low bits.
+  // Little-endian: the low bytes of `bits` are the element; sub-byte floats use the low bits.
   unsigned width = hlo_dtype_info(dtype)->bits;
   uint64_t element = (uint64_t)bits & (width < 64 ? ((uint64_t)1 << width) - 1 : UINT64_MAX);
   *out = hlo_dtype_load_double(dtype, &element);
@@ -310,10 +311,10 @@ hlo_status_t hlo_bc_make_tensor(hlo_bc_reader_t* reader, const hlo_bc_cursor_t* 
                                 const hlo_bc_type_t* element, const hlo_bc_attr_t* encoding,
                                 hlo_bc_type_t* out) {
   if (element->kind != HLO_BC_TYPE_ELEMENT) {
-    return hlo_bc_error(place, "a tensor's elements cannot be of this type");
+    return hlo_bc_error(place, "a tensor's elements cannot have this type");
   }
   if (rank > HLO_RANK_MAX) {
-    return hlo_bc_error(place, "a tensor of rank %u, the limit is %d", rank, HLO_RANK_MAX);
+    return hlo_bc_error(place, "a tensor of rank %u exceeds the limit of %d", rank, HLO_RANK_MAX);
   }
   int64_t known[HLO_RANK_MAX];
   for (uint32_t i = 0; i < rank; ++i) {
@@ -325,7 +326,7 @@ hlo_status_t hlo_bc_make_tensor(hlo_bc_reader_t* reader, const hlo_bc_cursor_t* 
   int64_t count, bytes;
   if (!hlo_dims_element_count(rank, known, &count) ||
       __builtin_mul_overflow(count, (int64_t)hlo_dtype_size_bytes(element->dtype), &bytes)) {
-    return hlo_bc_error(place, "a tensor with more bytes than can be addressed");
+    return hlo_bc_error(place, "a tensor with more bytes than the address space");
   }
   hlo_type_t fields = {.kind = kind,
                        .dtype = element->dtype,
@@ -350,7 +351,7 @@ hlo_status_t hlo_bc_make_type_attr(hlo_bc_reader_t* reader, const hlo_bc_type_t*
   hlo_module_t* module = reader->module;
   if (type->kind == HLO_BC_TYPE_IR) {
     *out = hlo_attr_type(module, type->type);
-  } else if (type->kind == HLO_BC_TYPE_ELEMENT) {  // no type of a value: kept as text
+  } else if (type->kind == HLO_BC_TYPE_ELEMENT) {  // no value has this type: store it as text
     const char* name = type->is_index ? "index" : hlo_dtype_info(type->dtype)->mlir_name;
     *out = hlo_attr_opaque(module, name, strlen(name));
   } else {
@@ -364,7 +365,7 @@ hlo_status_t hlo_bc_make_int_attr(hlo_bc_reader_t* reader, const hlo_bc_type_t* 
   const hlo_dtype_info_t* info = hlo_dtype_info(type->dtype);
   if (type->kind != HLO_BC_TYPE_ELEMENT ||
       (!hlo_dtype_is_integer(type->dtype) && info->klass != HLO_DTYPE_CLASS_BOOL)) {
-    return hlo_bc_error(c, "an integer attribute whose type is no integer type");
+    return hlo_bc_error(c, "an integer attribute whose type is not an integer type");
   }
   int64_t value;
   HLO_TRY(read_int(reader, c, info->bits, &value));
@@ -392,7 +393,7 @@ hlo_status_t hlo_bc_read_enum(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, uint6
     uint64_t value;
     HLO_TRY(hlo_bc_varint(c, &value));
     if (value > INT32_MAX || !hlo_enum_case_name(kind, (int64_t)value)) {
-      return hlo_bc_error(c, "%llu is no case of %s", (unsigned long long)value,
+      return hlo_bc_error(c, "%llu is not a case of %s", (unsigned long long)value,
                           hlo_enum_mnemonic(kind));
     }
     *out = hlo_attr_enum(reader->module, kind, (int64_t)value);

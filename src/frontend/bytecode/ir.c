@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The IR section of bytecode: ops, regions and values, built into the module as they are read.
-// source: MLIR "Bytecode Format", IR Section
+// The IR section of bytecode: builds ops, regions and values in the module while it reads them.
+// source : MLIR "Bytecode Format", IR Section
 #include <stdio.h>
 #include <string.h>
 
@@ -20,16 +20,16 @@ enum op_mask {
 
 enum { RAW_ATTRS_MAX = 256 };
 
-// Values that are numbered together: those of the regions from an isolated one inwards. A region's
-// values follow those of the regions around it and are forgotten at its end.
+// The values with a common numbering: those of an isolated region and its nested regions. The
+// values of a region follow those of the enclosing regions and are dropped at its end.
 typedef struct scope {
   hlo_value_t** values;  // in scratch
   uint32_t count, capacity;
 } scope_t;
 
-// Where ops are being read into.
+// The position at which ops are inserted.
 typedef struct place {
-  hlo_region_t* region;  // NULL: the module itself
+  hlo_region_t* region;  // NULL for the module itself
   bool is_func_body;
   uint32_t next_value;  // number of the next value defined directly in this region
   uint32_t end_value;
@@ -38,14 +38,14 @@ typedef struct place {
 typedef struct ir {
   hlo_bc_reader_t* reader;
   hlo_module_t* module;
-  uint64_t values_left;  // bound on values alive at once: each takes a byte of the section
+  uint64_t values_left;  // bound on the live values: each occupies a byte of the section
   uint32_t region_depth;
   hlo_importer_t importer;
-  uint32_t raw_count;  // attributes of the op being read; done with before its regions
+  uint32_t raw_count;  // attributes of the current op; not used after its regions start
   hlo_raw_attr_t raw[RAW_ATTRS_MAX];
 } ir_t;
 
-// An op's fields before its regions.
+// The fields of an op before its regions.
 typedef struct op {
   const hlo_bc_op_schema_t* schema;
   const hlo_bc_op_name_t* name;
@@ -114,21 +114,21 @@ static hlo_status_t read_attr_dict(ir_t* ir, hlo_bc_cursor_t* c, const op_t* op)
   return hlo_ok();
 }
 
-// Properties of an op that the producer did not know are one dictionary.
+// The properties of an op unknown to the producer are one dictionary.
 static hlo_status_t read_dict_properties(ir_t* ir, hlo_bc_cursor_t* c, const op_t* op) {
   HLO_TRY(read_attr_dict(ir, c, op));
   if (!hlo_bc_at_end(c)) return hlo_bc_error(c, "bytes after the properties of an op");
   return hlo_ok();
 }
 
-// How many numbers are left: tells whether a producer knew the attributes that came later.
+// Counts the remaining numbers, to tell whether a producer knew the attributes added later.
 static hlo_status_t count_numbers(hlo_bc_cursor_t c, uint32_t* out) {
   uint64_t ignored;
   for (*out = 0; !hlo_bc_at_end(&c); ++*out) HLO_TRY(hlo_bc_varint(&c, &ignored));
   return hlo_ok();
 }
 
-// Segment sizes: a list of numbers, or pairs of index and number if most are zero.
+// Reads segment sizes: a list of numbers, or pairs of index and number if most are zero.
 static hlo_status_t read_segment_sizes(ir_t* ir, hlo_bc_cursor_t* c, uint32_t segment_count,
                                        const hlo_attr_t** out) {
   enum { SEGMENTS_MAX = 16 };
@@ -147,7 +147,7 @@ static hlo_status_t read_segment_sizes(ir_t* ir, hlo_bc_cursor_t* c, uint32_t se
     uint64_t index = is_sparse ? number & ((1u << index_bits) - 1) : i;
     if (is_sparse) number >>= index_bits;
     if (index >= segment_count || number > INT32_MAX)
-      return hlo_bc_error(c, "a wrong segment size");
+      return hlo_bc_error(c, "an invalid segment size");
     sizes[index] = (int64_t)number;
   }
   *out = hlo_attr_ints(ir->module, segment_count, sizes);
@@ -199,13 +199,13 @@ static hlo_status_t read_properties(ir_t* ir, hlo_bc_cursor_t* c, const op_t* op
 static hlo_status_t define_value(place_t* place, scope_t* scope, const hlo_bc_cursor_t* c,
                                  hlo_value_t* value) {
   if (place->next_value >= place->end_value) {
-    return hlo_bc_error(c, "a region defines more values than it announced");
+    return hlo_bc_error(c, "a region defines more values than it declares");
   }
   scope->values[place->next_value++] = value;
   return hlo_ok();
 }
 
-// Makes room for `count` more values of a region; *place covers them.
+// Makes room for `count` more values of a region; *place then includes them.
 static hlo_status_t push_values(ir_t* ir, const hlo_bc_cursor_t* c, scope_t* scope, uint64_t count,
                                 place_t* place) {
   if (count > ir->values_left) {
@@ -246,7 +246,7 @@ static hlo_status_t read_operands(ir_t* ir, hlo_bc_cursor_t* c, const scope_t* s
   return hlo_ok();
 }
 
-// The order of uses of a value means nothing here.
+// The order of a value's uses has no meaning in the IR.
 static hlo_status_t skip_use_list_orders(hlo_bc_cursor_t* c, uint32_t value_count) {
   uint64_t listed = 1, number;
   if (value_count > 1) HLO_TRY(hlo_bc_varint(c, &listed));
@@ -302,8 +302,8 @@ static hlo_status_t in_op(ir_t* ir, const op_t* op, hlo_status_t status) {
   return status;
 }
 
-// The range of an op's regions: a section of their own if the op is isolated (so that readers may
-// put them off).
+// Finds the range of an op's regions: if the op is isolated they are a separate section, so that
+// readers may defer them.
 static hlo_status_t open_regions(ir_t* ir, hlo_bc_cursor_t* c, bool is_isolated,
                                  hlo_bc_cursor_t* section, hlo_bc_cursor_t** out) {
   *out = c;
@@ -323,7 +323,7 @@ static hlo_status_t open_regions(ir_t* ir, hlo_bc_cursor_t* c, bool is_isolated,
   return hlo_ok();
 }
 
-// Reads the regions of an op: into `regions`, or into the module itself where it is NULL.
+// Reads the regions of an op into `regions`, or into the module itself if it is NULL.
 static hlo_status_t read_op_regions(ir_t* ir, hlo_bc_cursor_t* c, const op_t* op, scope_t* outer,
                                     hlo_region_t* const* regions, bool is_func_body) {
   hlo_bc_cursor_t section, *range;
@@ -366,7 +366,7 @@ static hlo_status_t make_node(ir_t* ir, hlo_bc_cursor_t* c, scope_t* scope, plac
   return read_op_regions(ir, c, op, scope, node->regions, false);
 }
 
-// A cast between a VHLO type and the same type outside: both are one type here.
+// A cast between a VHLO type and the same type of another dialect: the IR has one type for both.
 static hlo_status_t make_cast(hlo_bc_cursor_t* c, scope_t* scope, place_t* place, const op_t* op) {
   if (op->operand_count != op->result_count || op->region_count) {
     return hlo_bc_error(c, "a cast of %u values to %u", op->operand_count, op->result_count);
@@ -397,13 +397,14 @@ static hlo_status_t func_visibility(const hlo_bc_cursor_t* c, const hlo_attr_t* 
                                     hlo_visibility_t* out) {
   *out = HLO_PUBLIC;
   if (!attr) return hlo_ok();
-  if (attr->kind != HLO_ATTR_KIND_STRING) return hlo_bc_error(c, "a visibility that is no string");
+  if (attr->kind != HLO_ATTR_KIND_STRING)
+    return hlo_bc_error(c, "a visibility that is not a string");
   if (strcmp(attr->text, "private") == 0) *out = HLO_PRIVATE;
   if (strcmp(attr->text, "nested") == 0) *out = HLO_NESTED;
   return hlo_ok();
 }
 
-// Dictionaries of arguments or results; NULL when none says anything.
+// Reads the dictionaries of arguments or results; NULL if all are empty.
 static hlo_status_t func_dicts(ir_t* ir, const hlo_bc_cursor_t* c, const hlo_attr_t* list,
                                uint32_t count, const hlo_attr_t*** out) {
   *out = NULL;
@@ -417,7 +418,7 @@ static hlo_status_t func_dicts(ir_t* ir, const hlo_bc_cursor_t* c, const hlo_att
   bool any = false;
   for (uint32_t i = 0; i < count; ++i) {
     if (list->items[i]->kind != HLO_ATTR_KIND_DICT) {
-      return hlo_bc_error(c, "attributes of an argument or result are no dictionary");
+      return hlo_bc_error(c, "attributes of an argument or result are not a dictionary");
     }
     dicts[i] = list->items[i]->count ? list->items[i] : NULL;
     any |= dicts[i] != NULL;
@@ -470,7 +471,7 @@ static hlo_status_t make_func(ir_t* ir, hlo_bc_cursor_t* c, scope_t* scope, cons
     return hlo_bc_error(c, "a function with %u regions inside %s", op->region_count,
                         place->region ? "a region" : "the module");
   }
-  // A region without blocks is a declaration; look before making the function.
+  // A region without blocks is a declaration; this is checked before the function is created.
   hlo_bc_cursor_t ahead = *c, section, *range;
   uint64_t block_count;
   HLO_TRY(open_regions(ir, &ahead, op->is_isolated, &section, &range));
@@ -504,10 +505,9 @@ static hlo_status_t make_module(ir_t* ir, hlo_bc_cursor_t* c, const place_t* pla
 static hlo_status_t check_vhlo_version(const ir_t* ir, const hlo_bc_op_schema_t* schema) {
   uint32_t version = ir->reader->stablehlo_version;
   if (version == 0 || version >= schema->since) return hlo_ok();
-  return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                           "%s exists since StableHLO v%u.%u.0, the file was made by v%u.%u.0",
-                           schema->name, schema->since / 1000, schema->since % 1000, version / 1000,
-                           version % 1000);
+  return hlo_status_create(
+      HLO_STATUS_INVALID_ARGUMENT, "%s exists since StableHLO v%u.%u.0, but v%u.%u.0 made the file",
+      schema->name, schema->since / 1000, schema->since % 1000, version / 1000, version % 1000);
 }
 
 static hlo_status_t read_op(ir_t* ir, hlo_bc_cursor_t* c, scope_t* scope, place_t* place) {
@@ -551,10 +551,10 @@ static hlo_status_t read_block_args(ir_t* ir, hlo_bc_cursor_t* c, scope_t* scope
     if (has_loc) HLO_TRY(hlo_bc_read_loc(reader, c, &loc));
     if (type->kind != HLO_BC_TYPE_IR) return hlo_bc_error(c, "an argument of unsupported type");
     hlo_value_t* arg;
-    if (place->is_func_body) {  // made with the function, from its type
+    if (place->is_func_body) {  // created with the function, from its type
       arg = i < region->arg_count ? region->args[i] : NULL;
       if (!arg || arg->type != type->type) {
-        return hlo_bc_error(c, "argument %u of a function is not of the type it declares", i);
+        return hlo_bc_error(c, "argument %u of a function does not have the declared type", i);
       }
     } else {
       arg = hlo_region_add_arg(region, type->type);
@@ -563,7 +563,7 @@ static hlo_status_t read_block_args(ir_t* ir, hlo_bc_cursor_t* c, scope_t* scope
     HLO_TRY(define_value(place, scope, c, arg));
   }
   if (place->is_func_body && count != region->arg_count) {
-    return hlo_bc_error(c, "a function of %u arguments has a body with %u", region->arg_count,
+    return hlo_bc_error(c, "a function with %u arguments has a body with %u", region->arg_count,
                         count);
   }
   if (reader->version < HLO_BC_VERSION_USE_LIST_ORDER) return hlo_ok();

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reader of MLIR bytecode: tables of one file and the helpers that dialects decode with.
+// The reader of MLIR bytecode: the tables of a file and helpers for the decoders of dialects.
 //
 // A file is a list of sections: strings, dialects with their op names, attributes and types (each
-// entry decoded when first referred to), properties, resources, and the IR. Attributes and types
-// belong to dialects, which decode their own (hlo_bc_dialect_t); the IR section is generic and is
-// mapped to the op table by op schemas (schema.h).
-// Scratch tables live in an arena of the reader; what ends up in the module is interned there.
-// source: MLIR "Bytecode Format"; versions 0 to 6
+// entry is decoded on first use), properties, resources, and the IR. Each dialect decodes its own
+// attributes and types (hlo_bc_dialect_t); the IR section is generic, and op schemas map its ops to
+// the op table (schema.h). Scratch tables are in an arena of the reader; results are interned in
+// the module.
+// source : MLIR "Bytecode Format"; versions 0 to 6
 #ifndef HLO_FRONTEND_BYTECODE_READER_H_
 #define HLO_FRONTEND_BYTECODE_READER_H_
 
@@ -14,7 +14,7 @@
 #include "frontend/bytecode/cursor.h"
 #include "ir/module.h"
 
-/// Encoding versions that changed what the reader must do.
+/// Encoding versions that changed the reader's work.
 enum {
   HLO_BC_VERSION_DIALECT_VERSIONS = 1,
   HLO_BC_VERSION_LAZY_REGIONS = 2,
@@ -52,7 +52,7 @@ typedef struct hlo_bc_string {
   uint32_t length;
 } hlo_bc_string_t;
 
-/// What an entry of the attribute table stands for.
+/// The kinds of entries of the attribute table.
 typedef enum hlo_bc_attr_kind {
   HLO_BC_ATTR_PLAIN,     // attr
   HLO_BC_ATTR_LOCATION,  // loc
@@ -65,11 +65,11 @@ typedef struct hlo_bc_attr {
   const hlo_attr_t* attr;
 } hlo_bc_attr_t;
 
-/// What an entry of the type table stands for: element types are no types of the IR.
+/// The kinds of entries of the type table: the IR does not represent element types as types.
 typedef enum hlo_bc_type_kind {
   HLO_BC_TYPE_IR,       // type
   HLO_BC_TYPE_ELEMENT,  // dtype, is_index, quant
-  HLO_BC_TYPE_FOREIGN,  // text: a type that the IR has no place for (tf32, witness ...)
+  HLO_BC_TYPE_FOREIGN,  // text: a type that the IR lacks (tf32, witness ...)
 } hlo_bc_type_kind_t;
 
 typedef struct hlo_bc_type {
@@ -81,7 +81,7 @@ typedef struct hlo_bc_type {
   const char* text;
 } hlo_bc_type_t;
 
-/// Decoders of the attributes and types of one dialect; NULL: only textual ones.
+/// Decoders of the attributes and types of a dialect; NULL if it has only textual ones.
 typedef struct hlo_bc_dialect {
   const char* name;
   hlo_status_t (*read_attr)(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, hlo_bc_attr_t* out);
@@ -104,8 +104,9 @@ typedef struct hlo_bc_entry {
   uint16_t dialect;
   uint8_t is_custom;  // encoded by its dialect, else as text
   uint8_t state;
-  // Entries in it when written out as a tree. Shared parts make a small file stand for a tree of
-  // any size, which whoever walks it (printers, copies) would pay for: it is bounded.
+  // The number of entries when expanded to a tree. A small file can share parts to describe a tree
+  // of any size, and each walk over it (printing, copying) visits all of them, so the size is
+  // bounded.
   uint32_t weight;
   void* value;  // hlo_bc_attr_t or hlo_bc_type_t in scratch
 } hlo_bc_entry_t;
@@ -115,7 +116,7 @@ struct hlo_bc_op_schema;
 typedef struct hlo_bc_op_name {
   uint32_t dialect;
   hlo_bc_string_t name;  // without the dialect
-  bool is_registered;    // by the producer: then properties have the op's own encoding
+  bool is_registered;    // by the producer: properties then have the op's own encoding
   bool is_bound;
   const struct hlo_bc_op_schema* schema;
 } hlo_bc_op_name_t;
@@ -129,11 +130,11 @@ typedef struct hlo_bc_resource {
 struct hlo_bc_reader {
   hlo_module_t* module;
   hlo_arena_t scratch;
-  hlo_literal_keeper_t* keeper;  // of the file's bytes, or NULL: then literals are copied
-  size_t literal_budget;         // bytes that copied literals may still take
+  hlo_literal_keeper_t* keeper;  // of the file's bytes; NULL: literals are copied
+  size_t literal_budget;         // bytes that copied literals may still use
   uint64_t version;
   const char* producer;
-  uint32_t stablehlo_version;  // of the producer, as 1000 * major + minor; 0: unknown
+  uint32_t stablehlo_version;  // of the producer, as 1000 * major + minor; 0 if unknown
   hlo_bc_cursor_t sections[HLO_BC_SECTION_COUNT];
   uint32_t string_count, dialect_count, op_name_count, attr_count, type_count, resource_count,
       properties_count;
@@ -148,38 +149,39 @@ struct hlo_bc_reader {
   hlo_bc_resource_t* resources;
   hlo_bc_cursor_t* properties;
   uint32_t depth;
-  uint32_t weight;  // so far, of the entry being decoded
+  uint32_t weight;  // of the entry being decoded, so far
 };
 
-/// Reads header and sections of `file` into the tables of a reader that has module and scratch set.
+/// Reads header and sections of `file` into the tables of a reader whose module and scratch are
+/// set.
 hlo_status_t hlo_bc_open(hlo_bc_reader_t* reader, const hlo_bc_cursor_t* file) HLO_MUST_USE;
 /// Reads the IR section into the module.
 hlo_status_t hlo_bc_read_ir(hlo_bc_reader_t* reader) HLO_MUST_USE;
 
-/// Entries by index (checked), decoded on demand.
+/// Get entries by index (checked), decoded on first use.
 hlo_status_t hlo_bc_get_type(hlo_bc_reader_t* reader, const hlo_bc_cursor_t* place, uint64_t index,
                              const hlo_bc_type_t** out) HLO_MUST_USE;
 
-// References, as dialects meet them in their encodings.
+// The following read references, as dialects encode them.
 hlo_status_t hlo_bc_read_any(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
                              const hlo_bc_attr_t** out) HLO_MUST_USE;
-/// An attribute that is no location.
+/// Reads an attribute that is not a location.
 hlo_status_t hlo_bc_read_attr(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
                               const hlo_attr_t** out) HLO_MUST_USE;
-/// NULL where absent.
+/// Reads an attribute; NULL if absent.
 hlo_status_t hlo_bc_read_optional_attr(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
                                        const hlo_attr_t** out) HLO_MUST_USE;
-/// An attribute that must be of `kind`; `what` names it in the message.
+/// Reads an attribute that must have `kind`; `what` names it in the message.
 hlo_status_t hlo_bc_read_attr_of(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, hlo_attr_kind_t kind,
                                  const char* what, const hlo_attr_t** out) HLO_MUST_USE;
 hlo_status_t hlo_bc_read_loc(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
                              hlo_loc_t* out) HLO_MUST_USE;
 hlo_status_t hlo_bc_read_type(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
                               const hlo_bc_type_t** out) HLO_MUST_USE;
-/// A type of the IR (tensor, token, ...).
+/// Reads a type of the IR (tensor, token, ...).
 hlo_status_t hlo_bc_read_ir_type(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
                                  const hlo_type_t** out) HLO_MUST_USE;
-/// A list of IR types; the array is in scratch.
+/// Reads a list of IR types; the array is in scratch.
 hlo_status_t hlo_bc_read_ir_types(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, uint32_t* out_count,
                                   const hlo_type_t*** out) HLO_MUST_USE;
 hlo_status_t hlo_bc_read_attrs(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, uint32_t* out_count,
@@ -188,59 +190,60 @@ hlo_status_t hlo_bc_read_svarints(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, u
                                   int64_t** out) HLO_MUST_USE;
 hlo_status_t hlo_bc_read_string(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
                                 hlo_bc_string_t* out) HLO_MUST_USE;
-/// A float of a known format, as double.
+/// Reads a float of a known format as double.
 hlo_status_t hlo_bc_read_float(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, hlo_dtype_t dtype,
                                double* out) HLO_MUST_USE;
-/// Bytes after their count.
+/// Reads a count and as many bytes.
 hlo_status_t hlo_bc_read_blob(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
                               hlo_bc_cursor_t* out) HLO_MUST_USE;
 
-// Attributes and types that several dialects encode alike.
-/// A list of attributes.
+// The following read attributes and types that several dialects encode alike.
+//
+// Reads a list of attributes.
 hlo_status_t hlo_bc_read_array_attr(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
                                     const hlo_attr_t** out) HLO_MUST_USE;
-/// Pairs of name (a string attribute) and attribute.
+/// Reads pairs of name (a string attribute) and attribute.
 hlo_status_t hlo_bc_read_dict_attr(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
                                    const hlo_attr_t** out) HLO_MUST_USE;
-/// A float type and a value of it.
+/// Reads a float type and a value of that type.
 hlo_status_t hlo_bc_read_float_attr(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
                                     const hlo_attr_t** out) HLO_MUST_USE;
-/// Types of inputs, types of results.
+/// Reads the types of inputs and the types of results.
 hlo_status_t hlo_bc_read_function_type(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
                                        hlo_bc_type_t* out) HLO_MUST_USE;
-/// The type of the parts of a complex number.
+/// Reads the type of the parts of a complex number.
 hlo_status_t hlo_bc_read_complex_type(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
                                       hlo_bc_type_t* out) HLO_MUST_USE;
-/// A tensor of unknown rank: no value can have it.
+/// Reads a tensor type of unknown rank, which no value can have.
 hlo_status_t hlo_bc_read_unranked_type(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
                                        hlo_bc_type_t* out) HLO_MUST_USE;
-/// A uniform quantized type of one scale, or of one a slice along an axis.
+/// Reads a uniform quantized type with one scale, or one per slice along an axis.
 hlo_status_t hlo_bc_read_quantized_type(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, bool per_axis,
                                         hlo_bc_type_t* out) HLO_MUST_USE;
 
-/// A tensor (or, with `kind`, buffer) type from its parts; checks rank, dims and total size.
-/// `encoding` (may be NULL) is a bounds entry or any attribute to keep.
+/// Makes a tensor (or, with `kind`, buffer) type from its parts; checks rank, dims and total size.
+/// `encoding` (may be NULL) is a bounds entry or an attribute that is carried.
 hlo_status_t hlo_bc_make_tensor(hlo_bc_reader_t* reader, const hlo_bc_cursor_t* place,
                                 hlo_type_kind_t kind, uint32_t rank, const int64_t* dims,
                                 const hlo_bc_type_t* element, const hlo_bc_attr_t* encoding,
                                 hlo_bc_type_t* out) HLO_MUST_USE;
-/// The attribute that stands for a type: TYPE, or OPAQUE text for what the IR has no type for.
+/// Makes the attribute for a type: TYPE, or OPAQUE text if the IR lacks the type.
 hlo_status_t hlo_bc_make_type_attr(hlo_bc_reader_t* reader, const hlo_bc_type_t* type,
                                    const hlo_attr_t** out) HLO_MUST_USE;
-/// INT or BOOL: reads the value of an integer of element type `type`.
+/// Reads the value of an integer of element type `type` as INT or BOOL.
 hlo_status_t hlo_bc_make_int_attr(hlo_bc_reader_t* reader, const hlo_bc_type_t* type,
                                   hlo_bc_cursor_t* c, const hlo_attr_t** out) HLO_MUST_USE;
-/// A LITERAL attribute of tensor type `type` from raw bytes in MLIR's dense layout; lent where the
-/// bytes can be used as they are.
+/// Makes a LITERAL attribute of tensor type `type` from raw bytes in MLIR's dense layout; borrows
+/// the bytes if they are usable in place.
 hlo_status_t hlo_bc_make_literal(hlo_bc_reader_t* reader, const hlo_bc_cursor_t* data,
                                  const hlo_type_t* type, const hlo_attr_t** out) HLO_MUST_USE;
 
-/// A code of a dialect's encoding that stands for attributes of one enumeration.
+/// A code of a dialect's encoding for the attributes of one enumeration.
 typedef struct hlo_bc_enum_code {
   uint8_t code;
   uint8_t kind;  // hlo_enum_kind_t
 } hlo_bc_enum_code_t;
-/// Reads the case of an enumeration if `code` is in the table, else leaves *out alone.
+/// Reads the case of an enumeration if `code` is in the table, else leaves *out unchanged.
 hlo_status_t hlo_bc_read_enum(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, uint64_t code,
                               const hlo_bc_enum_code_t* table, size_t count,
                               const hlo_attr_t** out) HLO_MUST_USE;
@@ -251,7 +254,7 @@ static inline void hlo_bc_set_attr(hlo_bc_attr_t* out, const hlo_attr_t* attr) {
 static inline void hlo_bc_set_type(hlo_bc_type_t* out, const hlo_type_t* type) {
   *out = (hlo_bc_type_t){.kind = HLO_BC_TYPE_IR, .type = type};
 }
-/// Scratch memory, zeroed; RESOURCE_EXHAUSTED through the status.
+/// Allocates zeroed scratch memory.
 hlo_status_t hlo_bc_scratch(hlo_bc_reader_t* reader, size_t count, size_t item_bytes,
                             void* out_pointer) HLO_MUST_USE;
 

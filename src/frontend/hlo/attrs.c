@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attributes of StableHLO ops from the fields of HLO instructions: the rows of fields.h, and a few
+// Attributes of StableHLO ops from the fields of HLO instructions: the rows of fields.h, and
 // functions for windows, groups of devices and the like.
 #include "frontend/hlo/build.h"
 #include "frontend/hlo/fields.h"
@@ -51,8 +51,8 @@ static hlo_status_t add_field(hlo_desc_node_t* node, const hlo_desc_field_row_t*
       break;
     case HLO_DESC_FIELD_FIRST:
       if (array->count != 1) {
-        return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                                 "%zu dimensions are given where one is wanted", array->count);
+        return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "%zu dimensions, expected one",
+                                 array->count);
       }
       value = hlo_attr_int(m, HLO_DTYPE_S64, *(const int64_t*)array->items);
       break;
@@ -74,7 +74,7 @@ static hlo_status_t add_field(hlo_desc_node_t* node, const hlo_desc_field_row_t*
 
 // ---- windows, pads, slices ----------------------------------------------------------------------
 
-// The int64 of each dimension's struct.
+// Collects the same int64 of each dimension's struct.
 static hlo_status_t add_column(hlo_desc_node_t* node, const hlo_desc_field_row_t* row) {
   const hlo_desc_columns_t* columns = hlo_desc_columns(row->kind);
   const uint8_t* base = (const uint8_t*)node->instruction;
@@ -86,7 +86,7 @@ static hlo_status_t add_column(hlo_desc_node_t* node, const hlo_desc_field_row_t
   }
   const hlo_wire_array_t* items = (const hlo_wire_array_t*)(base + columns->offset);
   if (items->count > HLO_RANK_MAX) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "%zu dimensions are too many",
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "too many dimensions (%zu)",
                              items->count);
   }
   int64_t values[HLO_RANK_MAX];
@@ -99,7 +99,7 @@ static hlo_status_t add_column(hlo_desc_node_t* node, const hlo_desc_field_row_t
   return hlo_ok();
 }
 
-// What a window has beside its columns; add_column() looked at the number of dimensions.
+// Sets the window attributes that are not columns; add_column() checks the number of dimensions.
 static void window_attrs(hlo_desc_node_t* node) {
   const hlo_desc_window_t* window = node->instruction->window;
   uint32_t count = window ? (uint32_t)window->dimensions.count : 0;
@@ -142,7 +142,7 @@ static hlo_status_t dot_attrs(hlo_desc_node_t* node) {
     precision_attrs(node);
     return hlo_ok();
   }
-  // XLA ignores the precision of operands beside an algorithm.
+  // With an algorithm, XLA ignores the precision of the operands.
   const hlo_dot_algorithm_t* row = hlo_dot_algorithm_numbered(precision->algorithm);
   if (!row) {
     return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "algorithm number %d of a dot",
@@ -156,7 +156,7 @@ static hlo_status_t dot_attrs(hlo_desc_node_t* node) {
   return hlo_module_status(node->builder->module);
 }
 
-// The case that bytes of a proto name, or -1; they may be empty or hold zeros.
+// Returns the enum case that a proto's bytes name, or -1; the bytes may be empty or contain zeros.
 static int64_t case_value(hlo_enum_kind_t kind, hlo_wire_bytes_t name) {
   if (name.size == 0 || memchr(name.data, 0, name.size)) return -1;
   return hlo_enum_case_value(kind, (const char*)name.data, name.size);
@@ -192,7 +192,7 @@ static void conv_attrs(hlo_desc_node_t* node) {
 
 static void pair_attrs(hlo_desc_node_t* node) {
   const hlo_wire_array_t* pairs = &node->instruction->source_target_pairs;
-  // A pair is two int64 in a row, as the matrix wants them.
+  // Two consecutive int64 are a pair, as in the matrix.
   hlo_desc_add_attr(node, HLO_ATTR_source_target_pairs,
                     hlo_attr_matrix(node->builder->module, (uint32_t)pairs->count, 2,
                                     (const int64_t*)pairs->items));
@@ -224,7 +224,7 @@ static hlo_status_t collective_attrs(hlo_desc_node_t* node) {
   if (node->op == HLO_OP_collective_permute) {
     if (in->dynamic_slice_sizes.count) {
       return hlo_status_create(HLO_STATUS_UNIMPLEMENTED,
-                               "collective-permute of slices, in place, is not supported");
+                               "in-place collective-permute of slices is not supported");
     }
     pair_attrs(node);
     return hlo_ok();
@@ -257,7 +257,8 @@ static hlo_status_t special_attrs(hlo_desc_node_t* node) {
 
 hlo_status_t hlo_desc_attrs(hlo_desc_node_t* node) {
   if (node->op == HLO_OP_all_to_all && node->instruction->dimensions.count == 0) {
-    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "all-to-all with one operand per device");
+    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED,
+                             "all-to-all with one operand per device is not supported");
   }
   for (size_t i = 0; i < hlo_desc_field_row_count; ++i) {
     const hlo_desc_field_row_t* row = &hlo_desc_field_rows[i];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hostile HLO: whatever stands in a file, reading it takes at most 16 MiB + 64 times its size and
-// 2 s of processor time per MiB, and ends with a module or an error.
+// Hostile HLO: reading any file uses at most 16 MiB + 64 times its size of memory and 2 s of
+// processor time per MiB, and gives a module or an error.
 // clang-format off
 #include <setjmp.h>
 #include <stdarg.h>
@@ -32,7 +32,7 @@ static const char head[] = "HloModule m\n";
 static const char adder[] =
     "add{a=f32[] parameter(0) b=f32[] parameter(1) ROOT c=f32[] add(a,b)}\n";
 
-// Formats an item with the numbers 0, 1, 2 ... (twice) until `bytes` are there.
+// Formats an item with the numbers 0, 1, 2 ... (twice) until `bytes` are reached.
 static unsigned repeat(hlo_strbuf_t* out, size_t bytes, const char* format) {
   unsigned count = 0;
 #pragma GCC diagnostic push
@@ -77,7 +77,7 @@ static void many_aliases(hlo_strbuf_t* out) {
   hlo_strbuf_puts(out, ")}");
 }
 
-// 2^16 leaves, given 2^16 + 1 times: their sum does not fit 32 bits.
+// 2^16 leaves, 2^16 + 1 times: their sum exceeds 32 bits.
 static void one_tuple_many_times(hlo_strbuf_t* out) {
   hlo_strbuf_printf(out, "%sENTRY e{p=(s8[]", head);
   for (int i = 1; i < 1 << 16; ++i) hlo_strbuf_puts(out, ",s8[]");
@@ -106,7 +106,7 @@ static void calls_that_double(hlo_strbuf_t* out) {
   hlo_strbuf_puts(out, "ENTRY e{p=f32[] parameter(0) ROOT r=f32[1] map(p,p), to_apply=c59}");
 }
 
-// Half of the input is one computation that makes no nodes, the other half uses it.
+// Half of the input is one computation without nodes; the other half calls it.
 static void put_uses(hlo_strbuf_t* out) {
   hlo_strbuf_puts(out, "ENTRY e{p=f32[2] parameter(0) q=f32[] parameter(1)\n");
   repeat(out, INPUT_BYTES / 2, "x%u=f32[] reduce(p,q), dimensions={0}, to_apply=c\n");
@@ -219,7 +219,7 @@ static void empty_literal_messages(hlo_strbuf_t* out) {
   hlo_wire_end(out, computation);
 }
 
-// The shape comes again and again, each time with one dimension more.
+// The shape is repeated, each time with one more dimension.
 static void shape_in_pieces(hlo_strbuf_t* out) {
   size_t computation = hlo_wire_begin(out, COMPUTATIONS);
   size_t instruction = hlo_wire_begin(out, INSTRUCTIONS);
@@ -299,9 +299,9 @@ static void read_input(const hlo_strbuf_t* input, bool is_proto, cost_t* cost) {
   size_t before = peak_bytes();
   clock_t start = clock();
   hlo_module_t* module = NULL;
-  hlo_status_t status = is_proto
-                            ? hlo_hlo_proto_read(input->data, input->length, NULL, &module)
-                            : hlo_hlo_text_read(input->data, input->length, "t", NULL, NULL, &module);
+  hlo_status_t status =
+      is_proto ? hlo_hlo_proto_read(input->data, input->length, NULL, &module)
+               : hlo_hlo_text_read(input->data, input->length, "t", NULL, NULL, &module);
   snprintf(cost->message, sizeof cost->message, "%s", hlo_status_message(status));
   hlo_status_release(status);
   if (module) hlo_module_release(module);
@@ -309,7 +309,7 @@ static void read_input(const hlo_strbuf_t* input, bool is_proto, cost_t* cost) {
   cost->bytes = peak_bytes() - before;
 }
 
-// In a process of its own, whose peak is that of this input.
+// Runs in a separate process, whose peak memory is that of this input.
 static cost_t measure(const hostile_case_t* hostile, const hlo_strbuf_t* input) {
   cost_t cost = {0};
   int ends[2];
@@ -322,7 +322,7 @@ static cost_t measure(const hostile_case_t* hostile, const hlo_strbuf_t* input) 
   assert_true(child > 0);
   int status = 0;
   assert_int_equal(waitpid(child, &status, 0), child);
-  if (status != 0) fail_msg("%s ended the process with %d", hostile->name, status);
+  if (status != 0) fail_msg("the process of %s exited with %d", hostile->name, status);
   assert_int_equal(read(ends[0], &cost, sizeof cost), sizeof cost);
   close(ends[0]);
   close(ends[1]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computations of HLO to functions and regions. Tuples never become values: an instruction stands
-// for a tree of values, and whatever passes a tuple on passes its leaves.
+// HLO computations to functions and regions. Tuples never become values: an instruction has a tree
+// of values, and an instruction that passes on a tuple passes on its leaves.
 #include "frontend/hlo/build.h"
 
 #include "frontend/hlo/tree.h"
@@ -11,13 +11,13 @@ typedef hlo_desc_instruction_t instruction_t;
 typedef hlo_desc_computation_t computation_t;
 typedef hlo_desc_tree_t tree_t;
 
-// One computation on its way into a region.
+// A computation while its region is built.
 typedef struct scope {
   builder_t* builder;
   const computation_t* computation;
   hlo_region_t* region;
-  hlo_map_t numbers;     // instruction id to place in the computation, from 1 on
-  const tree_t** trees;  // by that place
+  hlo_map_t numbers;     // instruction id to position in the computation, from 1
+  const tree_t** trees;  // by that position
   const tree_t* const* parameters;
   uint32_t parameter_count;
 } scope_t;
@@ -30,17 +30,16 @@ hlo_wire_bytes_t hlo_desc_async_opcode(hlo_wire_bytes_t opcode) {
   static const char* const ends[] = {"-start", "-update", "-done"};
   for (size_t i = 0; i < sizeof ends / sizeof *ends; ++i) {
     size_t length = strlen(ends[i]);
-    if (opcode.size > length &&
-        memcmp(opcode.data + opcode.size - length, ends[i], length) == 0) {
+    if (opcode.size > length && memcmp(opcode.data + opcode.size - length, ends[i], length) == 0) {
       return (hlo_wire_bytes_t){opcode.data, opcode.size - length};
     }
   }
   return (hlo_wire_bytes_t){0};
 }
 
-// ---- places
+// ---- locations ----------------------------------------------------------------------------------
 
-// The file and line of a stack frame; false if the tables do not have it.
+// Finds the file and line of a stack frame; false if the tables lack it.
 static bool find_frame(const hlo_desc_frames_t* frames, int32_t id, hlo_wire_bytes_t* out_file,
                        uint32_t* out_line, uint32_t* out_col) {
   if (!frames || id < 1 || (size_t)id > frames->stack_frames.count) return false;
@@ -64,8 +63,9 @@ static hlo_loc_t name_loc(builder_t* b, hlo_wire_bytes_t name, hlo_loc_t child) 
   return hlo_module_loc(b->module, &info);
 }
 
-// Where an instruction comes from: its metadata, else its place in the text, else its name.
-static hlo_loc_t place(builder_t* b, const instruction_t* in) {
+// Returns the location of an instruction: its metadata, else its position in the text, else its
+// name.
+static hlo_loc_t instruction_loc(builder_t* b, const instruction_t* in) {
   const hlo_desc_metadata_t* metadata = in->metadata;
   hlo_loc_t file = 0;
   if (metadata) {
@@ -86,7 +86,8 @@ static hlo_loc_t place(builder_t* b, const instruction_t* in) {
 
 // ---- nodes
 
-// Place of an instruction among those built so far, from 1 on; 0: not among them.
+// Returns the position of an instruction among those built so far, from 1; 0 if it is not built
+// yet.
 static size_t number_of(const scope_t* s, int64_t id) {
   return (size_t)(uintptr_t)hlo_map_get_number(&s->numbers, (uint64_t)id);
 }
@@ -99,13 +100,13 @@ static hlo_status_t operand_tree(const scope_t* s, const instruction_t* in, size
   size_t number = number_of(s, ((const int64_t*)in->operand_ids.items)[i]);
   if (number == 0) {
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "operand %zu is no instruction before this one", i);
+                             "operand %zu is not an earlier instruction", i);
   }
   *out_tree = s->trees[number - 1];
   return hlo_ok();
 }
 
-// The leaves of operands first ... last - 1.
+// Collects the leaves of operands first ... last - 1.
 static hlo_status_t operand_values(const scope_t* s, const instruction_t* in, size_t first,
                                    hlo_desc_values_t* out_values) {
   size_t count = in->operand_ids.count > first ? in->operand_ids.count - first : 0;
@@ -124,7 +125,8 @@ static bool starts_with(hlo_wire_bytes_t bytes, const char* prefix) {
   return bytes.size >= length && memcmp(bytes.data, prefix, length) == 0;
 }
 
-// Frontend attributes as a dictionary of strings, without what a composite says of itself.
+// Makes a dictionary of strings of the frontend attributes, without those that describe a
+// composite.
 static hlo_status_t frontend_attrs(builder_t* b, const hlo_desc_string_map_t* map,
                                    const hlo_attr_t** out_dict) {
   *out_dict = NULL;
@@ -145,7 +147,7 @@ static hlo_status_t frontend_attrs(builder_t* b, const hlo_desc_string_map_t* ma
   return hlo_module_status(b->module);
 }
 
-// What StableHLO keeps beside an op's own attributes.
+// Makes the discardable attributes of an op.
 static hlo_status_t extra_attrs(builder_t* b, const instruction_t* in,
                                 const hlo_attr_t** out_extra) {
   const hlo_attr_t *extra = NULL, *dict;
@@ -158,7 +160,7 @@ static hlo_status_t extra_attrs(builder_t* b, const instruction_t* in,
   return hlo_ok();
 }
 
-// Appends a node with the given results; its regions are empty.
+// Appends a node with the given results and empty regions.
 static hlo_status_t add_node(scope_t* s, const hlo_desc_node_t* node,
                              const hlo_desc_values_t* operands, const hlo_desc_types_t* types,
                              uint32_t region_count, hlo_node_t** out_node) {
@@ -166,7 +168,7 @@ static hlo_status_t add_node(scope_t* s, const hlo_desc_node_t* node,
   const hlo_attr_t* extra;
   HLO_TRY(extra_attrs(b, node->instruction, &extra));
   hlo_node_spec_t spec = {.op = node->op,
-                          .loc = place(b, node->instruction),
+                          .loc = instruction_loc(b, node->instruction),
                           .operand_count = operands->count,
                           .operands = operands->items,
                           .attr_count = node->attr_count,
@@ -181,7 +183,7 @@ static hlo_status_t add_node(scope_t* s, const hlo_desc_node_t* node,
   return hlo_ok();
 }
 
-// A helper node of one result beside the instruction's own.
+// Adds a helper node with one result.
 static hlo_status_t add_step(scope_t* s, hlo_op_t op, const hlo_named_attr_t* attr,
                              hlo_value_t* operand, const hlo_type_t* type,
                              hlo_value_t** out_value) {
@@ -211,21 +213,21 @@ static hlo_status_t fill_region(builder_t* b, const computation_t* computation,
                                 hlo_region_t* region, const tree_t* const* parameters,
                                 uint32_t parameter_count, hlo_op_t terminator);
 
-// Called computation `i`; it must stand before the one that calls it.
-static hlo_status_t called(const scope_t* s, const instruction_t* in, size_t i,
-                           const computation_t** out_computation) {
+// Finds called computation `i`, which must precede its caller.
+static hlo_status_t called_computation(const scope_t* s, const instruction_t* in, size_t i,
+                                       const computation_t** out_computation) {
   if (i >= in->called_computation_ids.count) return fault("a called computation is missing");
   int64_t id = ((const int64_t*)in->called_computation_ids.items)[i];
   *out_computation = hlo_map_get_number(&s->builder->computations, (uint64_t)id);
   if (*out_computation && *out_computation < s->computation) return hlo_ok();
-  return fault("a called computation does not stand before its caller");
+  return fault("a called computation does not precede its caller");
 }
 
 static bool is_parameter(const instruction_t* in) {
   return hlo_bytes_equal(in->opcode, "parameter");
 }
 
-// Shapes of the parameters by number.
+// Sorts the shapes of the parameters by number.
 static hlo_status_t parameter_shapes(builder_t* b, const computation_t* computation,
                                      const instruction_t*** out_parameters, uint32_t* out_count) {
   const instruction_t* items = computation->instructions.items;
@@ -248,7 +250,7 @@ static hlo_status_t parameter_shapes(builder_t* b, const computation_t* computat
   return hlo_ok();
 }
 
-// Leaf types of all parameters.
+// Collects the leaf types of all parameters.
 static hlo_status_t parameter_types(builder_t* b, const instruction_t* const* parameters,
                                     uint32_t count, hlo_desc_types_t* out_types) {
   uint32_t total = 0;
@@ -303,7 +305,7 @@ static hlo_status_t unique_name(builder_t* b, hlo_wire_bytes_t wanted, const cha
   return hlo_ok();
 }
 
-// A computation as a function, made on its first use.
+// Finds the function of a computation; creates it on first use.
 static hlo_status_t find_func(builder_t* b, const computation_t* computation, bool is_entry,
                               hlo_func_t** out_func) {
   *out_func = hlo_map_get_pointer(&b->funcs, computation);
@@ -332,13 +334,12 @@ static hlo_status_t find_func(builder_t* b, const computation_t* computation, bo
 
 static hlo_status_t fill_regions(scope_t* s, const instruction_t* in, hlo_node_t* node) {
   if (in->called_computation_ids.count != node->region_count) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "%zu computations are called where %u are wanted",
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "%zu called computations, expected %u",
                              in->called_computation_ids.count, node->region_count);
   }
   for (uint32_t r = 0; r < node->region_count; ++r) {
     const computation_t* computation;
-    HLO_TRY(called(s, in, r, &computation));
+    HLO_TRY(called_computation(s, in, r, &computation));
     HLO_TRY(fill_with_args(s->builder, computation, node->regions[r], HLO_OP_return));
     s->builder->current = in;
   }
@@ -356,7 +357,7 @@ static hlo_status_t build_tuple(scope_t* s, const instruction_t* in, const tree_
   hlo_desc_values_t values;
   if (in->shape->element_type != HLO_DESC_TUPLE ||
       in->shape->tuple_shapes.count != in->operand_ids.count) {
-    return fault("the shape does not fit the operands");
+    return fault("the shape does not match the operands");
   }
   HLO_TRY(operand_values(s, in, 0, &values));
   return hlo_desc_make_tree(s->builder, in->shape, &values, out_tree);
@@ -377,7 +378,7 @@ static hlo_status_t build_pass(scope_t* s, const instruction_t* in, const tree_t
   return operand_tree(s, in, 0, out_tree);
 }
 
-// A literal as an attribute, made once however often its computation is built.
+// Returns a literal as an attribute, created once even if its computation is built several times.
 static hlo_status_t literal_value(scope_t* s, hlo_desc_literal_t* literal,
                                   const hlo_desc_shape_t* shape, const hlo_type_t* type) {
   if (literal->value) return hlo_ok();
@@ -392,7 +393,7 @@ static hlo_status_t constant_leaves(scope_t* s, hlo_desc_literal_t* literal,
                                     const hlo_desc_shape_t* shape, hlo_desc_values_t* values) {
   if (shape->element_type == HLO_DESC_TUPLE) {
     if (literal->tuple_literals.count != shape->tuple_shapes.count) {
-      return fault("the literal does not fit the shape");
+      return fault("the literal does not match the shape");
     }
     for (size_t i = 0; i < shape->tuple_shapes.count; ++i) {
       HLO_TRY(constant_leaves(s, (hlo_desc_literal_t*)literal->tuple_literals.items + i,
@@ -403,7 +404,7 @@ static hlo_status_t constant_leaves(scope_t* s, hlo_desc_literal_t* literal,
   hlo_desc_types_t types;
   HLO_TRY(hlo_desc_leaf_types(s->builder, shape, &types));
   if (!hlo_type_is_tensor(types.items[0]) || !hlo_type_is_static(types.items[0])) {
-    return fault("no literal can have this shape");
+    return fault("literals cannot have this shape");
   }
   HLO_TRY(literal_value(s, literal, shape, types.items[0]));
   hlo_named_attr_t attr = {HLO_ATTR_value, literal->value};
@@ -419,7 +420,7 @@ static hlo_status_t build_constant(scope_t* s, const instruction_t* in, const tr
   return hlo_desc_make_tree(s->builder, in->shape, &values, out_tree);
 }
 
-// The value of a frontend attribute; empty if there is none.
+// Returns the value of a frontend attribute; empty if it is absent.
 static hlo_wire_bytes_t frontend_value(const instruction_t* in, const char* key) {
   size_t count = in->frontend_attributes ? in->frontend_attributes->map.count : 0;
   for (size_t i = 0; i < count; ++i) {
@@ -430,7 +431,7 @@ static hlo_wire_bytes_t frontend_value(const instruction_t* in, const char* key)
   return (hlo_wire_bytes_t){0};
 }
 
-// A composite is a call that carries name, attributes and version as frontend attributes.
+// A composite is a call with name, attributes and version as frontend attributes.
 static hlo_status_t composite_attrs(hlo_desc_node_t* node, const hlo_attr_t* callee) {
   hlo_module_t* m = node->builder->module;
   hlo_wire_bytes_t attributes = frontend_value(node->instruction, HLO_DESC_COMPOSITE "attributes");
@@ -445,12 +446,12 @@ static hlo_status_t composite_attrs(hlo_desc_node_t* node, const hlo_attr_t* cal
     HLO_TRY_MSG(hlo_parse_attr(m, (const char*)attributes.data, attributes.size, &dict),
                 "the attributes of the composite");
   }
-  if (dict && dict->kind != HLO_ATTR_KIND_DICT) return fault("attributes that are no dictionary");
+  if (dict && dict->kind != HLO_ATTR_KIND_DICT) return fault("the attributes are not a dictionary");
   if (dict && dict->count) hlo_desc_add_attr(node, HLO_ATTR_composite_attributes, dict);
   int64_t number = 0;
   for (size_t i = 0; i < version.size; ++i) {
     if (version.data[i] < '0' || version.data[i] > '9' || number > INT32_MAX / 10 - 1) {
-      return fault("the version of the composite is no number");
+      return fault("the version of the composite is not a number");
     }
     number = number * 10 + (version.data[i] - '0');
   }
@@ -464,7 +465,7 @@ static hlo_status_t build_call(scope_t* s, const instruction_t* in, const tree_t
   hlo_func_t* func;
   hlo_desc_values_t operands;
   hlo_desc_types_t types;
-  HLO_TRY(called(s, in, 0, &computation));
+  HLO_TRY(called_computation(s, in, 0, &computation));
   HLO_TRY(find_func(b, computation, false, &func));
   HLO_TRY(operand_values(s, in, 0, &operands));
   uint32_t inputs = func->type->input_count;
@@ -482,13 +483,13 @@ static hlo_status_t build_call(scope_t* s, const instruction_t* in, const tree_t
   return results_tree(s, in, made, out_tree);
 }
 
-// An asynchronous start as the operation that it starts: its tree is what the done op gives. The
-// shape is a tuple of operands, results and more.
+// Rewrites an asynchronous start as the operation that it starts, whose tree is the result of the
+// done op. The shape is a tuple of operands, results and more.
 static hlo_status_t find_started(const builder_t* b, const instruction_t* in,
                                  instruction_t** out_started) {
   const hlo_desc_shape_t* shape = in->shape;
   if (shape->element_type != HLO_DESC_TUPLE || shape->tuple_shapes.count < 2) {
-    return fault("the shape is no tuple of operands and results");
+    return fault("the shape is not a tuple of operands and results");
   }
   instruction_t* operation = hlo_arena_alloc(b->arena, sizeof *operation);
   if (!operation) return hlo_arena_status(b->arena);
@@ -513,7 +514,7 @@ static hlo_status_t build_conditional(scope_t* s, const instruction_t* in,
   HLO_TRY(hlo_desc_leaf_types(s->builder, in->shape, &types));
   if (!index->leaf) return fault("the first operand is a tuple");
   size_t branches = in->called_computation_ids.count;
-  if (in->operand_ids.count != branches + 1) return fault("there is not one operand per branch");
+  if (in->operand_ids.count != branches + 1) return fault("expected one operand per branch");
   bool is_if = index->leaf->type->dtype == HLO_DTYPE_PRED && branches == 2;
   hlo_desc_node_t node = {
       .builder = s->builder, .instruction = in, .op = is_if ? HLO_OP_if : HLO_OP_case};
@@ -524,7 +525,7 @@ static hlo_status_t build_conditional(scope_t* s, const instruction_t* in,
   for (uint32_t r = 0; r < branches; ++r) {
     const computation_t* computation;
     const tree_t* argument;
-    HLO_TRY(called(s, in, r, &computation));
+    HLO_TRY(called_computation(s, in, r, &computation));
     HLO_TRY(operand_tree(s, in, r + 1, &argument));
     HLO_TRY(fill_region(s->builder, computation, made->regions[r], &argument, 1, HLO_OP_return));
     s->builder->current = in;
@@ -540,11 +541,11 @@ static hlo_status_t build_while(scope_t* s, const instruction_t* in, const tree_
   hlo_desc_node_t node = {.builder = s->builder, .instruction = in, .op = HLO_OP_while};
   hlo_node_t* made;
   HLO_TRY(add_node(s, &node, &operands, &types, 2, &made));
-  // HLO names the body first, as its field order does; StableHLO the condition.
-  if (in->called_computation_ids.count != 2) return fault("condition and body are wanted");
+  // The body comes first in HLO, the condition in StableHLO.
+  if (in->called_computation_ids.count != 2) return fault("expected a condition and a body");
   for (uint32_t r = 0; r < 2; ++r) {
     const computation_t* computation;
-    HLO_TRY(called(s, in, 1 - r, &computation));
+    HLO_TRY(called_computation(s, in, 1 - r, &computation));
     HLO_TRY(fill_with_args(s->builder, computation, made->regions[r], HLO_OP_return));
     s->builder->current = in;
   }
@@ -557,8 +558,7 @@ static hlo_status_t build_rng(scope_t* s, const instruction_t* in, const tree_t*
   hlo_desc_types_t types;
   HLO_TRY(operand_values(s, in, 0, &operands));
   HLO_TRY(hlo_desc_leaf_types(b, in->shape, &types));
-  if (operands.count != 2 || types.count != 1)
-    return fault("two operands and one result are wanted");
+  if (operands.count != 2 || types.count != 1) return fault("expected two operands and one result");
   int64_t rank = types.items[0]->rank;
   hlo_literal_t* literal = NULL;
   HLO_TRY(hlo_literal_create(HLO_DTYPE_S64, 1, &rank, false, &literal));
@@ -578,7 +578,7 @@ static hlo_status_t build_rng(scope_t* s, const instruction_t* in, const tree_t*
   return results_tree(s, in, made, out_tree);
 }
 
-// backend_config of the typed FFI is a dictionary in MLIR's notation, of all others a string.
+// backend_config is a dictionary in MLIR's notation for the typed FFI, otherwise a string.
 static hlo_status_t backend_config(hlo_desc_node_t* node) {
   const instruction_t* in = node->instruction;
   hlo_module_t* m = node->builder->module;
@@ -591,7 +591,7 @@ static hlo_status_t backend_config(hlo_desc_node_t* node) {
     config = text_attr(node->builder, in->backend_config);
   }
   hlo_desc_add_attr(node, HLO_ATTR_backend_config, config);
-  // Protos always say it; the original one is what is meant without it.
+  // Protos always give the version; without it, the original one applies.
   if (in->custom_call_api_version > HLO_CUSTOM_CALL_API_VERSION_API_VERSION_ORIGINAL) {
     hlo_desc_add_attr(node, HLO_ATTR_api_version,
                       hlo_attr_int(m, HLO_DTYPE_S32, in->custom_call_api_version));
@@ -599,7 +599,7 @@ static hlo_status_t backend_config(hlo_desc_node_t* node) {
   return hlo_ok();
 }
 
-// The layout of a shape as a list, minor dimension first; row-major where none is given.
+// Returns the layout of a shape as a list, minor dimension first; row-major if it is absent.
 static const hlo_attr_t* layout_attr(builder_t* b, const hlo_desc_shape_t* shape) {
   int64_t order[HLO_RANK_MAX];
   uint32_t rank = shape->dimensions.count <= HLO_RANK_MAX ? (uint32_t)shape->dimensions.count : 0;
@@ -627,7 +627,8 @@ static hlo_status_t layouts_attr(hlo_desc_node_t* node, hlo_attr_id_t id,
   return hlo_ok();
 }
 
-// Layouts of a custom call that insists on them, and results that share memory with operands.
+// Sets the layouts of a custom call that constrains them, and the results that share memory with
+// operands.
 static hlo_status_t memory_attrs(hlo_desc_node_t* node) {
   const instruction_t* in = node->instruction;
   hlo_module_t* m = node->builder->module;
@@ -648,10 +649,9 @@ static hlo_status_t memory_attrs(hlo_desc_node_t* node) {
   for (size_t i = 0; i < count; ++i) {
     const hlo_wire_array_t* output = &aliases[i].output_shape_index;
     const hlo_wire_array_t* operand = &aliases[i].operand_shape_index;
-    const hlo_attr_t* values[] = {
-        hlo_attr_int(m, HLO_DTYPE_S64, aliases[i].operand_index),
-        hlo_attr_ints(m, (uint32_t)operand->count, operand->items),
-        hlo_attr_ints(m, (uint32_t)output->count, output->items)};
+    const hlo_attr_t* values[] = {hlo_attr_int(m, HLO_DTYPE_S64, aliases[i].operand_index),
+                                  hlo_attr_ints(m, (uint32_t)operand->count, operand->items),
+                                  hlo_attr_ints(m, (uint32_t)output->count, output->items)};
     if (!values[0] || !values[1] || !values[2]) return hlo_module_status(m);
     if (!(items[i] = hlo_attr_dict(m, 3, keys, values))) return hlo_module_status(m);
   }
@@ -679,7 +679,7 @@ static hlo_status_t build_custom_call(scope_t* s, const instruction_t* in,
   for (uint32_t i = 0; i < count; ++i) {
     const computation_t* computation;
     hlo_func_t* func;
-    HLO_TRY(called(s, in, i, &computation));
+    HLO_TRY(called_computation(s, in, i, &computation));
     HLO_TRY(find_func(b, computation, false, &func));
     symbols[i] = hlo_attr_symbol(b->module, func->name, strlen(func->name));
     if (!symbols[i]) return hlo_module_status(b->module);
@@ -693,8 +693,8 @@ static hlo_status_t build_custom_call(scope_t* s, const instruction_t* in,
   return results_tree(s, in, made, out_tree);
 }
 
-// A bitcast sees bytes in the order of layouts, which the IR's types do not carry: transposes to
-// and from that order make it one between row-major shapes.
+// A bitcast reads bytes in the order of layouts, which the IR's types lack. Transposes to and from
+// that order make it a bitcast between row-major shapes.
 static hlo_status_t to_physical(scope_t* s, const hlo_desc_shape_t* shape, bool back,
                                 const hlo_type_t* type, hlo_value_t** value) {
   uint32_t rank = type->rank;
@@ -726,7 +726,7 @@ static const hlo_type_t* physical_type(hlo_module_t* m, const hlo_desc_shape_t* 
   const int64_t* order = shape->layout->minor_to_major.items;
   for (uint32_t i = 0; i < type->rank; ++i) {
     int64_t dim = order[type->rank - 1 - i];
-    if (dim < 0 || dim >= type->rank) return type;  // told apart in to_physical()
+    if (dim < 0 || dim >= type->rank) return type;  // to_physical() reports the error
     dims[i] = type->dims[dim];
   }
   return hlo_type_with_dims(m, type, type->rank, dims);
@@ -765,7 +765,7 @@ static hlo_status_t build_copy(scope_t* s, const instruction_t* in, const tree_t
 
 // ---- all other instructions
 
-// Scalars among the operands of an elementwise op are repeated to the shape of its result.
+// Broadcasts scalars among the operands of an elementwise op to the shape of its result.
 static hlo_status_t repeat_scalars(scope_t* s, hlo_op_t op, hlo_desc_values_t* operands,
                                    const hlo_type_t* result) {
   builder_t* b = s->builder;
@@ -803,7 +803,7 @@ static hlo_status_t build_row(scope_t* s, const instruction_t* in, hlo_op_t op,
   return results_tree(s, &whole, made, out_tree);
 }
 
-// send and recv: StableHLO's op gives at once what HLO's done op gives.
+// Builds send and recv: StableHLO's op returns immediately what HLO's done op returns.
 static hlo_status_t build_send(scope_t* s, const instruction_t* in, const tree_t** out_tree) {
   static const hlo_desc_shape_t token = {.element_type = HLO_DESC_TOKEN};
   return build_row(s, in, HLO_OP_send, &token, out_tree);
@@ -811,7 +811,7 @@ static hlo_status_t build_send(scope_t* s, const instruction_t* in, const tree_t
 
 static hlo_status_t build_recv(scope_t* s, const instruction_t* in, const tree_t** out_tree) {
   if (in->shape->element_type != HLO_DESC_TUPLE || in->shape->tuple_shapes.count != 3) {
-    return fault("the shape is no tuple of value, context and token");
+    return fault("the shape is not a tuple of value, context and token");
   }
   const hlo_desc_shape_t* parts = in->shape->tuple_shapes.items;
   hlo_desc_shape_t* pair = hlo_arena_array(s->builder->arena, 3, sizeof *pair);
@@ -822,22 +822,22 @@ static hlo_status_t build_recv(scope_t* s, const instruction_t* in, const tree_t
   return build_row(s, in, HLO_OP_recv, pair, out_tree);
 }
 
-// all-gather-start and collective-permute-start give (operand, result, context ...),
-// all-reduce-start the result alone.
+// all-gather-start and collective-permute-start return (operand, result, context ...),
+// all-reduce-start only the result.
 static hlo_status_t build_collective_start(scope_t* s, const instruction_t* in,
                                            const tree_t** out_tree) {
   hlo_op_t op = hlo_op_from_hlo_name((const char*)in->opcode.data, in->opcode.size - 6);
   const hlo_desc_shape_t* shape = in->shape;
   if (op != HLO_OP_all_reduce) {
     if (shape->element_type != HLO_DESC_TUPLE || shape->tuple_shapes.count < 2) {
-      return fault("the shape is no tuple of operands and results");
+      return fault("the shape is not a tuple of operands and results");
     }
     shape = (const hlo_desc_shape_t*)shape->tuple_shapes.items + 1;
   }
   return build_row(s, in, op, shape, out_tree);
 }
 
-// A proto keeps the dimensions of the dot within those of the ragged dot.
+// A proto stores the dimensions of the dot within those of the ragged dot.
 static hlo_status_t build_ragged_dot(scope_t* s, const instruction_t* in, const tree_t** out_tree) {
   instruction_t with_dot = *in;
   if (in->ragged && !in->dot) with_dot.dot = in->ragged->dot;
@@ -846,7 +846,8 @@ static hlo_status_t build_ragged_dot(scope_t* s, const instruction_t* in, const 
 
 static hlo_status_t build_top_k(scope_t* s, const instruction_t* in, const tree_t** out_tree) {
   if (!in->largest) {
-    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "topk of the smallest elements");
+    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED,
+                             "topk of the smallest elements is not supported");
   }
   return build_row(s, in, HLO_OP_chlo_top_k, in->shape, out_tree);
 }
@@ -888,7 +889,7 @@ static const struct {
     {"ragged-dot", build_ragged_dot},
 };
 
-// *out_tree stays NULL where the opcode is unknown.
+// Leaves *out_tree NULL if the opcode is unknown.
 static hlo_status_t build_operation(scope_t* s, const instruction_t* in, const tree_t** out_tree) {
   for (size_t i = 0; i < sizeof special_opcodes / sizeof *special_opcodes; ++i) {
     if (hlo_bytes_equal(in->opcode, special_opcodes[i].opcode)) {
@@ -944,7 +945,7 @@ static hlo_status_t fill_scope(scope_t* s, hlo_op_t terminator) {
   HLO_TRY(parameter_shapes(s->builder, s->computation, &parameters, &parameter_count));
   if (parameter_count != s->parameter_count) {
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "a computation of %u parameters is called with %u", parameter_count,
+                             "a computation with %u parameters is called with %u", parameter_count,
                              s->parameter_count);
   }
   s->trees = hlo_mem_alloc(count * sizeof *s->trees);
@@ -966,7 +967,7 @@ static hlo_status_t fill_region(builder_t* b, const computation_t* computation,
   if (b->depth >= HLO_DESC_REGION_DEPTH) return fault("computations are nested too deep");
   if (computation->source_bytes > b->source_left) {
     return hlo_status_create(HLO_STATUS_RESOURCE_EXHAUSTED,
-                             "the computations are called from too many places");
+                             "the computations have too many call sites");
   }
   b->source_left -= computation->source_bytes;
   ++b->depth;
@@ -991,20 +992,20 @@ typedef struct entry_args {
   uint32_t count;
 } entry_args_t;
 
-// Sets an attribute of the argument that leaf `path` of parameter `number` became.
+// Sets an attribute of the argument for leaf `path` of parameter `number`.
 static hlo_status_t mark_argument(builder_t* b, const entry_args_t* args, int64_t number,
                                   const hlo_wire_array_t* path, const char* key,
                                   const hlo_attr_t* value) {
   bool known = number >= 0 && number < args->count;
   const hlo_desc_shape_t* shape = known ? args->parameters[number]->shape : NULL;
   int64_t leaf = known ? hlo_desc_leaf_number(shape, path) : -1;
-  if (leaf < 0) return fault("an alias or donor names no parameter");
+  if (leaf < 0) return fault("an alias or donor does not name a parameter");
   const hlo_attr_t** attrs = &args->func->arg_attrs[shape->first_leaf + leaf];
   *attrs = hlo_attr_dict_with(b->module, *attrs, key, value);
   return hlo_module_status(b->module);
 }
 
-// What the entry's parameters carry: those that are no tuples are arguments.
+// Copies the attributes of the entry's parameters that are not tuples to the arguments.
 static hlo_status_t mark_parameters(builder_t* b, const entry_args_t* args) {
   for (uint32_t i = 0; i < args->count; ++i) {
     const hlo_desc_shape_t* shape = args->parameters[i]->shape;
@@ -1022,8 +1023,8 @@ static const instruction_t* find_root(const computation_t* computation) {
   return NULL;
 }
 
-// What parameters carry, aliases of results and arguments, donated arguments, and layouts, as
-// attributes of the function.
+// Records attributes of parameters, aliases of results and arguments, donated arguments, and
+// layouts as attributes of the function.
 static hlo_status_t mark_arguments(builder_t* b, hlo_func_t* func, const computation_t* entry) {
   static const hlo_wire_array_t none = {0};
   const hlo_wire_array_t* aliases =
@@ -1034,7 +1035,7 @@ static hlo_status_t mark_arguments(builder_t* b, hlo_func_t* func, const computa
   entry_args_t args = {.func = func};
   HLO_TRY(parameter_shapes(b, entry, &args.parameters, &args.count));
   hlo_desc_number_leaves(root->shape, 0);
-  uint32_t first = 0;  // the root may be a parameter: its leaves then get these numbers
+  uint32_t first = 0;  // the root may be a parameter, whose leaves then get these numbers
   for (uint32_t i = 0; i < args.count; ++i) {
     first += hlo_desc_number_leaves(args.parameters[i]->shape, first);
   }
@@ -1044,7 +1045,7 @@ static hlo_status_t mark_arguments(builder_t* b, hlo_func_t* func, const computa
   for (size_t i = 0; i < aliases->count; ++i) {
     const hlo_desc_alias_t* alias = (const hlo_desc_alias_t*)aliases->items + i;
     int64_t leaf = hlo_desc_leaf_number(root->shape, &alias->output_shape_index);
-    if (leaf < 0) return fault("an alias names no result");
+    if (leaf < 0) return fault("an alias does not name a result");
     HLO_TRY(mark_argument(b, &args, alias->parameter_number, &alias->parameter_shape_index,
                           "tf.aliasing_output", hlo_attr_int(b->module, HLO_DTYPE_S32, leaf)));
   }
@@ -1056,7 +1057,7 @@ static hlo_status_t mark_arguments(builder_t* b, hlo_func_t* func, const computa
   return hlo_desc_mark_layouts(b, func, args.parameters, args.count, root);
 }
 
-// A buffer per result: PJRT has no place for a tuple among them.
+// PJRT has one buffer per result and no nested tuples.
 static hlo_status_t check_results(builder_t* b, const computation_t* entry) {
   const instruction_t* root = find_root(entry);
   bool is_tuple = b->desc->flat_results && root && root->shape->element_type == HLO_DESC_TUPLE;
@@ -1065,7 +1066,7 @@ static hlo_status_t check_results(builder_t* b, const computation_t* entry) {
     if (items[i].element_type != HLO_DESC_TUPLE) continue;
     b->current = root;
     return hlo_status_create(HLO_STATUS_UNIMPLEMENTED,
-                             "element %zu of the program's result is a tuple itself; results are "
+                             "element %zu of the program's result is a tuple; results must be "
                              "arrays, or one tuple of arrays",
                              i);
   }
@@ -1117,8 +1118,8 @@ static hlo_status_t build_module(builder_t* b) {
 
 hlo_status_t hlo_desc_build(const hlo_desc_module_t* desc, const char* file, hlo_arena_t* arena,
                             hlo_module_t* module, uint32_t* out_line, uint32_t* out_col) {
-  // A quarter of the memory allowed is about eight times the input: far more than programs need,
-  // and little enough to be done in a second or two.
+  // A quarter of the allowed memory is about eight times the input: far more than programs need,
+  // and little enough to be built in a second or two.
   builder_t b = {.desc = desc,
                  .module = module,
                  .arena = arena,

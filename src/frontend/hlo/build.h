@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From descriptions of HLO to IR, and what the files of that work share.
+// Descriptions of HLO to IR: the interface, and the helpers that its files share.
 #ifndef HLO_FRONTEND_HLO_BUILD_H_
 #define HLO_FRONTEND_HLO_BUILD_H_
 
@@ -11,13 +11,13 @@
 
 enum {
   HLO_DESC_ATTRS_MAX = 32,     // attributes of one node
-  HLO_DESC_REGION_DEPTH = 64,  // computations within computations
+  HLO_DESC_REGION_DEPTH = 64,  // nested computations
 };
 
-/// Keys of the frontend attributes that say what a composite is: name, attributes, version.
+/// Prefix of the frontend attributes that describe a composite: name, attributes, version.
 #define HLO_DESC_COMPOSITE "composite."
 
-/// The values that one instruction stands for: a leaf, or the elements of its tuple.
+/// The values of one instruction: a leaf, or the elements of its tuple.
 typedef struct hlo_desc_tree {
   hlo_value_t* leaf;
   uint32_t count, leaf_count;
@@ -28,16 +28,16 @@ typedef struct hlo_desc_builder {
   const hlo_desc_module_t* desc;
   hlo_module_t* module;
   hlo_arena_t* arena;      // scratch
-  const char* file;        // for places in text; NULL: a proto
+  const char* file;        // of text locations; NULL for a proto
   hlo_map_t computations;  // id to hlo_desc_computation_t
   hlo_map_t funcs;         // computation (pointer) to hlo_func_t
   hlo_map_t names;         // of functions
   uint32_t depth;
-  size_t source_left;  // bytes of computations that may still be built, each use of one counted
-  const hlo_desc_instruction_t* current;  // for the place of an error
+  size_t source_left;  // bytes of computations that may still be built; each use counts
+  const hlo_desc_instruction_t* current;  // the location of errors
 } hlo_desc_builder_t;
 
-/// What is known of a node before it is made.
+/// The parts of a node before it is created.
 typedef struct hlo_desc_node {
   hlo_desc_builder_t* builder;
   const hlo_desc_instruction_t* instruction;
@@ -46,46 +46,47 @@ typedef struct hlo_desc_node {
   hlo_named_attr_t attrs[HLO_DESC_ATTRS_MAX];
 } hlo_desc_node_t;
 
-/// Fills `module`. On failure *out_line and *out_col say where (0: unknown or a proto).
-/// errors: INVALID_ARGUMENT, UNIMPLEMENTED (an op, by name), RESOURCE_EXHAUSTED
+/// Fills `module`. On failure *out_line and *out_col are the location (0: unknown or a proto).
+/// errors : INVALID_ARGUMENT, UNIMPLEMENTED (an op, by name), RESOURCE_EXHAUSTED
 hlo_status_t hlo_desc_build(const hlo_desc_module_t* desc, const char* file, hlo_arena_t* arena,
                             hlo_module_t* module, uint32_t* out_line,
                             uint32_t* out_col) HLO_MUST_USE;
 
-/// The attributes of an op from the fields of its instruction, appended to node->attrs.
+/// Appends the attributes of an op, from the fields of its instruction, to node->attrs.
 hlo_status_t hlo_desc_attrs(hlo_desc_node_t* node) HLO_MUST_USE;
 void hlo_desc_add_attr(hlo_desc_node_t* node, hlo_attr_id_t id, const hlo_attr_t* value);
 
-/// Layouts of the entry's arguments and results as attributes of its function (ir/entry_layout.h):
-/// those of desc->shape, else those that its parameters and its root are written with.
-/// errors: INVALID_ARGUMENT (shapes that do not fit the entry), RESOURCE_EXHAUSTED
+/// Records the layouts of the entry's arguments and results as attributes of its function
+/// (ir/entry_layout.h): those of desc->shape, else those of its parameters and its root.
+/// errors : INVALID_ARGUMENT (shapes that do not match the entry), RESOURCE_EXHAUSTED
 hlo_status_t hlo_desc_mark_layouts(hlo_desc_builder_t* b, hlo_func_t* entry,
                                    const hlo_desc_instruction_t* const* parameters,
                                    uint32_t parameter_count,
                                    const hlo_desc_instruction_t* root) HLO_MUST_USE;
 
-/// The groups of devices of a collective, one a row, from whichever form the instruction has; rows
-/// of different sizes are filled up with -1.
-/// errors: INVALID_ARGUMENT, RESOURCE_EXHAUSTED
+/// Returns the device groups of a collective, one per row, from whichever form the instruction has;
+/// short rows end in -1.
+/// errors : INVALID_ARGUMENT, RESOURCE_EXHAUSTED
 hlo_status_t hlo_desc_groups(hlo_desc_node_t* node, const hlo_attr_t** out_groups) HLO_MUST_USE;
-/// Groups along axes of a mesh: ids of all, a row of `cols` each; memory of the arena.
-/// errors: INVALID_ARGUMENT, RESOURCE_EXHAUSTED
+/// Computes the groups along axes of a mesh: device ids, `cols` per row, in the arena.
+/// errors : INVALID_ARGUMENT, RESOURCE_EXHAUSTED
 hlo_status_t hlo_desc_mesh_groups(hlo_arena_t* arena, const hlo_desc_mesh_list_t* list,
                                   uint32_t* out_rows, uint32_t* out_cols,
                                   int64_t** out_ids) HLO_MUST_USE;
 
-/// A literal of the IR (row-major) from a description. The caller releases it.
-/// errors: INVALID_ARGUMENT (data does not fit the shape), RESOURCE_EXHAUSTED
+/// Makes a literal of the IR (row-major) from a description.
+/// errors : INVALID_ARGUMENT (the data does not match the shape), RESOURCE_EXHAUSTED
+/// owner  : the caller
 hlo_status_t hlo_desc_make_literal(const hlo_desc_literal_t* desc, const hlo_desc_shape_t* shape,
                                    hlo_literal_t** out_literal) HLO_MUST_USE;
 
-/// Fills the field of the element type from desc->elements.
-/// errors: UNIMPLEMENTED (an element type), RESOURCE_EXHAUSTED
+/// Fills the proto field of the element type from desc->elements.
+/// errors : UNIMPLEMENTED (an element type), RESOURCE_EXHAUSTED
 hlo_status_t hlo_desc_fill_literal(hlo_arena_t* arena, const hlo_desc_shape_t* shape,
                                    hlo_desc_literal_t* desc) HLO_MUST_USE;
 
-/// The operation of an asynchronous opcode: dot of dot-start, dot-update and dot-done; empty if the
-/// opcode ends in none of these.
+/// Returns the operation of an asynchronous opcode: dot for dot-start, dot-update and dot-done;
+/// empty for any other opcode.
 hlo_wire_bytes_t hlo_desc_async_opcode(hlo_wire_bytes_t opcode);
 
 static inline bool hlo_bytes_equal(hlo_wire_bytes_t bytes, const char* text) {

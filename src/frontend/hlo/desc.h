@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Descriptions of HLO modules: C structs with the fields of XLA's HloModuleProto that we use. The
-// proto reader decodes into them, the text reader fills them from text, and build.c makes IR of
-// them.
+// Descriptions of HLO modules: C structs with the supported fields of XLA's HloModuleProto. The
+// proto reader decodes into them, the text reader fills them from text, and build.c converts them
+// to IR.
 #ifndef HLO_FRONTEND_HLO_DESC_H_
 #define HLO_FRONTEND_HLO_DESC_H_
 
@@ -9,15 +9,15 @@
 #include "base/wire.h"
 #include "ir/literal.h"
 
-// Values of PrimitiveType that are no element types.
+// Values of PrimitiveType that are not element types.
 enum {
   HLO_DESC_TUPLE = 13,
   HLO_DESC_OPAQUE = 14,
   HLO_DESC_TOKEN = 17,
-  HLO_DESC_BUFFER = 34,  // of the one array in tuple_shapes; "b(f32[4])" in text
+  HLO_DESC_BUFFER = 34,  // of the only array in tuple_shapes; "b(f32[4])" in text
 };
 
-// A dimension without any bound ("?" in text), as protos write it.
+// An unbounded dimension ("?" in text), as protos write it.
 #define HLO_DESC_UNBOUNDED INT64_MIN
 
 typedef struct hlo_desc_tile {
@@ -46,10 +46,10 @@ typedef struct hlo_desc_literal {
   hlo_wire_bytes_t u8s, f16s, bf16s, s8s, u16s, s16s, s4s, u4s, s2s, u2s;
   hlo_wire_bytes_t f8e5m2s, f8e4m3fns, f8e4m3b11fnuzs, f8e5m2fnuzs, f8e4m3fnuzs, f8e4m3s, f8e3m4s,
       f4e2m1fns, f8e8m0fnus, f6e3m2fns, f6e2m3fns;
-  const void* elements;          // from text: dense row-major elements as literals keep them
-  hlo_elided_t elided;           // text leaves the elements out: what they become
-  uint64_t seed;                 // of random ones
-  const struct hlo_attr* value;  // made of it by its first use
+  const void* elements;          // from text: dense row-major elements as literals store them
+  hlo_elided_t elided;           // how to replace elements that the text omits
+  uint64_t seed;                 // of random elements
+  const struct hlo_attr* value;  // created from this description on first use
 } hlo_desc_literal_t;
 
 typedef struct hlo_desc_window_dim {
@@ -86,7 +86,7 @@ typedef struct hlo_desc_dot {
 } hlo_desc_dot_t;
 
 typedef struct hlo_desc_ragged {
-  hlo_desc_dot_t* dot;  // in protos; text and builder have it in the instruction
+  hlo_desc_dot_t* dot;  // in protos; text and builder store it in the instruction
   hlo_wire_array_t lhs_ragged_dimensions, rhs_group_dimensions;
 } hlo_desc_ragged_t;
 
@@ -125,8 +125,7 @@ typedef struct hlo_desc_iota {
   hlo_wire_array_t reshape_dims, transpose_perm;  // int64_t
 } hlo_desc_iota_t;
 
-// Devices in row-major order of the axes: those listed, an iota reshaped and
-// transposed, or 0, 1 ...
+// Devices in row-major order of the axes: those listed, a reshaped and transposed iota, or 0, 1 ...
 typedef struct hlo_desc_mesh {
   hlo_wire_array_t axes;        // hlo_desc_mesh_axis_t
   hlo_wire_array_t device_ids;  // int64_t
@@ -142,7 +141,7 @@ typedef struct hlo_desc_axis_ref {
   hlo_desc_sub_axis_t* part;  // NULL: the whole axis
 } hlo_desc_axis_ref_t;
 
-// The devices that differ in the coordinates of some axes only are a group.
+// Devices whose coordinates differ only in the listed axes form a group.
 typedef struct hlo_desc_mesh_list {
   hlo_desc_mesh_t* mesh;
   hlo_wire_array_t axes;  // hlo_desc_axis_ref_t
@@ -258,7 +257,7 @@ typedef struct hlo_desc_program_shape {
 typedef struct hlo_desc_computation {
   hlo_wire_bytes_t name;
   hlo_wire_array_t instructions;
-  hlo_desc_program_shape_t* shape;  // written only
+  hlo_desc_program_shape_t* shape;  // only written
   int64_t id, root_id;
   size_t source_bytes;
   uint32_t line, col;  // from text only
@@ -310,7 +309,7 @@ typedef struct hlo_desc_module {
   hlo_desc_string_map_t* frontend_attributes;
   // From text only; 0: not given.
   int64_t replica_count, num_partitions;
-  bool flat_results;  // the caller's: a result that is a tuple within a tuple is refused
+  bool flat_results;  // the caller's: refuse a result with nested tuples
 } hlo_desc_module_t;
 
 typedef struct hlo_desc_config {
@@ -320,7 +319,7 @@ typedef struct hlo_desc_config {
 } hlo_desc_config_t;
 
 /// Tables for hlo_wire_decode() and _encode(): an HloModuleProto, an HloProto around one, and an
-/// HloModuleProtoWithConfig, which differs from it in the second field.
+/// HloModuleProtoWithConfig, whose second field differs.
 typedef struct hlo_desc_wrapper {
   hlo_desc_module_t* hlo_module;
   hlo_desc_config_t* config;
@@ -329,7 +328,7 @@ extern const hlo_wire_message_t hlo_desc_module_message;
 extern const hlo_wire_message_t hlo_desc_wrapper_message;
 extern const hlo_wire_message_t hlo_desc_with_config_message;
 
-/// Numbers of XLA's PrimitiveType. HLO_DTYPE_INVALID, or 0, for what has no counterpart.
+/// Numbers of XLA's PrimitiveType; HLO_DTYPE_INVALID, or 0, if there is no counterpart.
 hlo_dtype_t hlo_desc_dtype(int32_t primitive_type);
 int32_t hlo_desc_primitive_type(hlo_dtype_t dtype);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions and regions to computations of HLO (see export.h). Ids of instructions, names of
-// computations and their order follow from the structure alone, so that what is read back is
-// described in the same way.
+// Functions and regions to HLO computations (see export.h). Ids of instructions, names of
+// computations and their order depend on the structure only, so that a module read back has the
+// same description.
 #include "frontend/hlo/export.h"
 
 #include <ctype.h>
@@ -15,8 +15,8 @@ typedef hlo_export_scope_t scope_t;
 typedef hlo_desc_instruction_t instruction_t;
 
 enum {
-  SUNK_ELEMENTS_MAX = 64,  // constants up to here are repeated rather than passed on
-  SUNK_DEPTH_MAX = 16,     // ops behind each other that a region without operands repeats
+  SUNK_ELEMENTS_MAX = 64,  // smaller constants are duplicated instead of passed as operands
+  SUNK_DEPTH_MAX = 16,     // depth of the op chains that a region without operands duplicates
   IN_PROGRESS = -1,        // a function that is being described
 };
 
@@ -100,8 +100,7 @@ hlo_status_t hlo_export_shape(const exporter_t* ex, const hlo_type_t* type,
   if (type->kind == HLO_TYPE_BUFFER) {
     hlo_desc_shape_t* array = hlo_arena_alloc(ex->arena, sizeof *array);
     if (!array) return hlo_arena_status(ex->arena);
-    *out_shape =
-        (hlo_desc_shape_t){.element_type = HLO_DESC_BUFFER, .tuple_shapes = {array, 1}};
+    *out_shape = (hlo_desc_shape_t){.element_type = HLO_DESC_BUFFER, .tuple_shapes = {array, 1}};
     return tensor_shape(ex, type, array);
   }
   if (type->kind != HLO_TYPE_TUPLE) return hlo_export_refuse(ex, "a value of its type");
@@ -127,7 +126,7 @@ hlo_status_t hlo_export_result_shapes(exporter_t* ex, const hlo_node_t* node,
 
 // ---- instructions -------------------------------------------------------------------------------
 
-// Where the current node comes from.
+// Records the location of the current node.
 static hlo_status_t set_metadata(const exporter_t* ex, instruction_t* in) {
   const char* name;
   const hlo_loc_info_t* file =
@@ -145,7 +144,7 @@ static hlo_status_t set_metadata(const exporter_t* ex, instruction_t* in) {
 }
 
 static instruction_t* find_instruction(scope_t* s, int64_t id) {
-  // Ids of one computation ascend.
+  // The ids of a computation ascend.
   size_t low = 0, high = s->instructions.count;
   while (low < high) {
     size_t middle = (low + high) / 2;
@@ -263,7 +262,7 @@ hlo_status_t hlo_export_node(scope_t* s, const hlo_node_t* node) {
   HLO_TRY(hlo_export_special(s, node, &found));
   if (!found) {
     const char* opcode = hlo_op_info(node->op)->hlo_name;
-    if (!opcode[0]) return hlo_export_refuse(ex, "there is no such op");
+    if (!opcode[0]) return hlo_export_refuse(ex, "HLO lacks the op");
     HLO_TRY(hlo_export_row(s, node, opcode));
   }
   ex->current = outer;
@@ -278,7 +277,7 @@ static bool is_small_constant(const hlo_value_t* value) {
   return literal->is_splat || literal->element_count <= SUNK_ELEMENTS_MAX;
 }
 
-// A pure op that depends on nothing but ops like it.
+// Returns true for a pure op that depends only on such ops.
 static bool can_sink(const hlo_value_t* value, int depth) {
   const hlo_node_t* node = value->def;
   if (!node || depth == 0 || node->region_count ||
@@ -296,7 +295,7 @@ hlo_status_t hlo_export_value(scope_t* s, const hlo_value_t* value, int64_t* out
   if (*out_id) return hlo_ok();
   if (!is_small_constant(value) && !(s->sinks && can_sink(value, SUNK_DEPTH_MAX))) {
     return hlo_export_refuse(s->exporter,
-                             "its region uses a value of an outer one that is no constant");
+                             "its region uses a value of an outer one that is not a constant");
   }
   HLO_TRY(hlo_export_node(s, value->def));
   *out_id = (int64_t)(intptr_t)hlo_map_get_pointer(&s->values, value);
@@ -364,7 +363,7 @@ hlo_status_t hlo_export_captures(exporter_t* ex, uint32_t region_count,
 
 // ---- computations -------------------------------------------------------------------------------
 
-// A free name like `wanted`, of the letters that names in HLO have.
+// Returns an unused name like `wanted`, of the characters that HLO allows.
 static hlo_status_t unique_name(exporter_t* ex, const char* wanted, const char** out_name) {
   char* base = hlo_arena_strndup(ex->arena, wanted, strlen(wanted));
   if (!base) return hlo_arena_status(ex->arena);
@@ -390,13 +389,13 @@ static hlo_status_t add_parameter(scope_t* s, uint32_t number, const hlo_desc_sh
   return hlo_export_add(s, "parameter", shape, 0, NULL, &fields, out_id);
 }
 
-// The entry function, if this is its body; others have no layouts at their boundary.
+// Returns the entry function if `region` is its body; only the entry has layouts at its boundary.
 static const hlo_func_t* entry_of(const scope_t* s, const hlo_region_t* region) {
   const hlo_func_t* func = region->parent ? NULL : region->func;
   return func && func == hlo_module_entry(s->exporter->module) ? func : NULL;
 }
 
-// The shape in the program of a value whose type says the dimensions as they lie in memory.
+// Returns the shape in the program of a value whose type has the dimensions in memory order.
 static hlo_status_t program_side_shape(const exporter_t* ex, const hlo_attr_t* layout,
                                        const hlo_desc_shape_t* in_memory,
                                        hlo_desc_shape_t* out_shape) {
@@ -406,14 +405,14 @@ static hlo_status_t program_side_shape(const exporter_t* ex, const hlo_attr_t* l
   if (layout->kind != HLO_ATTR_KIND_INTS || layout->count != rank ||
       !hlo_dim_order_is_valid(rank, layout->values)) {
     return hlo_export_fault(ex, HLO_STATUS_INVALID_ARGUMENT,
-                            HLO_LAYOUT_ATTR " is no order of %u dimensions", rank);
+                            HLO_LAYOUT_ATTR " is not a permutation of %u dimensions", rank);
   }
   for (uint32_t i = 0; i < rank; ++i) dims[layout->values[rank - 1 - i]] = from[i];
   HLO_TRY(hlo_export_array_shape(ex, in_memory->element_type, rank, dims, out_shape));
   return hlo_export_ints(ex, rank, layout->values, &out_shape->layout->minor_to_major);
 }
 
-// A parameter of another layout: where it is used it has become a row-major array.
+// A bitcast turns a parameter of another layout into a row-major array.
 static hlo_status_t add_bitcast(scope_t* s, const hlo_desc_shape_t* shape, int64_t from,
                                 int64_t* out_id) {
   return hlo_export_add(s, "bitcast", shape, 1, &from, NULL, out_id);
@@ -442,7 +441,7 @@ static hlo_status_t separate_parameters(scope_t* s, const hlo_region_t* region) 
   return hlo_ok();
 }
 
-// A bitcast reads the bytes of its operand, so an instruction of another layout is copied.
+// A bitcast reads the bytes of its operand, so an instruction of another layout is copied first.
 static hlo_status_t row_major_result(scope_t* s, int64_t* id, hlo_desc_shape_t* out_shape) {
   const hlo_desc_shape_t made = *find_instruction(s, *id)->shape;
   const uint32_t rank = (uint32_t)made.dimensions.count;
@@ -454,7 +453,7 @@ static hlo_status_t row_major_result(scope_t* s, int64_t* id, hlo_desc_shape_t* 
   return hlo_export_add(s, "copy", out_shape, 1, id, NULL, id);
 }
 
-// Results of other layouts, which were computed as row-major arrays.
+// Converts results from row-major arrays to their layouts.
 static hlo_status_t restore_layouts(scope_t* s, const hlo_region_t* region,
                                     const hlo_export_ids_t* results) {
   const hlo_func_t* entry = entry_of(s, region);
@@ -476,8 +475,8 @@ static bool is_used_in(const hlo_value_t* value, const hlo_region_t* region) {
   return false;
 }
 
-// One parameter of all arguments and captured values, of which those that are used are taken out;
-// *out_ids: those of the captured ones.
+// Packs all arguments and captured values into one parameter and extracts the used ones; *out_ids
+// has the captured ones.
 static hlo_status_t packed_parameter(scope_t* s, const hlo_region_t* region,
                                      uint32_t captured_count, const hlo_value_t* const* captured,
                                      bool passes_on, hlo_export_ids_t* out_ids) {
@@ -507,7 +506,8 @@ static hlo_status_t packed_parameter(scope_t* s, const hlo_region_t* region,
   return hlo_ok();
 }
 
-// A constant that is the shape of random numbers and nothing else: HLO takes it from the result.
+// Returns true for a constant that is only the shape of random numbers: HLO uses the result's
+// shape.
 static bool is_rng_shape(const hlo_node_t* node) {
   if (node->op != HLO_OP_constant || !node->results[0].uses) return false;
   for (const hlo_use_t* use = node->results[0].uses; use; use = use->next) {
@@ -714,7 +714,7 @@ static hlo_status_t module_fields(exporter_t* ex, hlo_desc_module_t* desc) {
   const hlo_module_t* module = ex->module;
   const char* name;
   instruction_t extra = {0};
-  // Names of modules are not among those of computations.
+  // Module names and computation names are separate.
   HLO_TRY(unique_name(ex, module->name && module->name[0] ? module->name : "module", &name));
   (void)hlo_map_remove(&ex->names, name, strlen(name));
   desc->name = hlo_export_text(name);
@@ -726,8 +726,8 @@ static hlo_status_t module_fields(exporter_t* ex, hlo_desc_module_t* desc) {
   return ex->partitioned ? hlo_export_meshes(ex, desc) : hlo_ok();
 }
 
-// Sets the layout that an attribute asks for, of an argument or a result; row-major without one,
-// whatever the layout of the instruction is.
+// Sets the requested layout of an argument or a result; row-major without a request, whatever the
+// layout of the instruction.
 static hlo_status_t ask_layout(const exporter_t* ex, const hlo_attr_t* mode, const char* what,
                                uint32_t number, hlo_desc_shape_t* shape) {
   const size_t rank = shape->dimensions.count;
@@ -743,7 +743,7 @@ static hlo_status_t ask_layout(const exporter_t* ex, const hlo_attr_t* mode, con
   return hlo_export_ints(ex, (uint32_t)rank, order, &shape->layout->minor_to_major);
 }
 
-// The entry's shape with the layouts that the program asks for at its boundary.
+// Makes the entry's shape with the layouts that the program requests at its boundary.
 static hlo_status_t entry_shape(const exporter_t* ex, const hlo_func_t* entry,
                                 const hlo_desc_program_shape_t* computed,
                                 hlo_desc_program_shape_t** out_shape) {
@@ -780,8 +780,9 @@ static hlo_status_t entry_shape(const exporter_t* ex, const hlo_func_t* entry,
 static hlo_status_t export_module(exporter_t* ex, hlo_desc_module_t* desc) {
   const hlo_func_t* entry = hlo_module_entry(ex->module);
   if (!entry || !entry->body) {
-    return hlo_export_fault(ex, HLO_STATUS_INVALID_ARGUMENT,
-                            "the program has no function @main, nor a single public one");
+    return hlo_export_fault(
+        ex, HLO_STATUS_INVALID_ARGUMENT,
+        "the program has neither a function @main nor a single public function");
   }
   HLO_TRY(module_fields(ex, desc));
   const char* name;

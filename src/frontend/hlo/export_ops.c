@@ -11,7 +11,7 @@ typedef hlo_exporter_t exporter_t;
 typedef hlo_export_scope_t scope_t;
 typedef hlo_desc_instruction_t instruction_t;
 
-// All operands, own fields and extra attributes of a node.
+// Collects the operands, fields and discardable attributes of a node.
 static hlo_status_t prepare(scope_t* s, const hlo_node_t* node, hlo_export_ids_t* out_operands,
                             instruction_t* out_fields) {
   *out_fields = (instruction_t){0};
@@ -20,7 +20,7 @@ static hlo_status_t prepare(scope_t* s, const hlo_node_t* node, hlo_export_ids_t
   return hlo_export_extra(s->exporter, node->extra, out_fields);
 }
 
-// An instruction of one operand for a type.
+// Adds an instruction with one operand and the given type.
 static hlo_status_t add_unary(scope_t* s, const char* opcode, const hlo_type_t* type,
                               int64_t operand, const instruction_t* fields, int64_t* out_id) {
   hlo_desc_shape_t shape;
@@ -49,7 +49,7 @@ static hlo_status_t add_constant(scope_t* s, const hlo_literal_t* literal, uint3
   return hlo_export_add(s, "constant", &shape, 0, NULL, &fields, out_id);
 }
 
-// HLO's rng has no third operand, the shape of the result.
+// HLO's rng lacks the third operand, the shape of the result.
 static bool is_shape_of_rng(const hlo_value_t* value) {
   for (const hlo_use_t* use = value->uses; use; use = use->next) {
     const hlo_node_t* user = use->user;
@@ -61,7 +61,7 @@ static bool is_shape_of_rng(const hlo_value_t* value) {
   return !hlo_value_is_unused(value);
 }
 
-// A constant of equal elements is a scalar that is repeated.
+// A constant of equal elements becomes a broadcast scalar.
 static hlo_status_t export_constant(scope_t* s, const hlo_node_t* node) {
   if (is_shape_of_rng(&node->results[0])) return hlo_ok();
   const hlo_attr_t* value = hlo_node_attr(node, HLO_ATTR_value);
@@ -75,8 +75,8 @@ static hlo_status_t export_constant(scope_t* s, const hlo_node_t* node) {
   return hlo_export_bind(s, &node->results[0], id);
 }
 
-// HLO's broadcast neither stretches dimensions of size one nor changes the order of dimensions: a
-// transpose and a reshape come before it.
+// HLO's broadcast neither expands dimensions of size one nor permutes dimensions, so a transpose
+// and a reshape precede it.
 static hlo_status_t export_broadcast_in_dim(scope_t* s, const hlo_node_t* node) {
   exporter_t* ex = s->exporter;
   const hlo_type_t* from = hlo_node_operand_type(node, 0);
@@ -118,7 +118,7 @@ static hlo_status_t export_broadcast_in_dim(scope_t* s, const hlo_node_t* node) 
   return hlo_export_bind(s, &node->results[0], id);
 }
 
-// broadcast: new leading dimensions.
+// broadcast adds leading dimensions.
 static hlo_status_t export_broadcast(scope_t* s, const hlo_node_t* node) {
   uint32_t rank = hlo_node_operand_type(node, 0)->rank;
   int64_t id, dims[HLO_RANK_MAX];
@@ -130,7 +130,7 @@ static hlo_status_t export_broadcast(scope_t* s, const hlo_node_t* node) {
   return hlo_export_bind(s, &node->results[0], id);
 }
 
-// select and clamp: scalars that stand for a whole shape are repeated.
+// select and clamp: scalars are broadcast to the whole shape.
 static hlo_status_t export_with_scalars(scope_t* s, const hlo_node_t* node) {
   hlo_export_ids_t operands;
   instruction_t fields;
@@ -148,9 +148,9 @@ static hlo_status_t export_with_scalars(scope_t* s, const hlo_node_t* node) {
   return hlo_export_results(s, node, hlo_op_info(node->op)->hlo_name, &operands, &fields);
 }
 
-// ---- ops with attributes of their own -----------------------------------------------------------
+// ---- ops with attributes ------------------------------------------------------------------------
 
-// A scalar has nothing to pad.
+// A scalar has no dimension to pad.
 static hlo_status_t export_pad(scope_t* s, const hlo_node_t* node) {
   int64_t id;
   if (hlo_node_operand_type(node, 0)->rank > 0) return hlo_export_row(s, node, "pad");
@@ -158,7 +158,7 @@ static hlo_status_t export_pad(scope_t* s, const hlo_node_t* node) {
   return hlo_export_bind(s, &node->results[0], id);
 }
 
-// dot: of vectors and matrices, the last dimension of one with the first of the other.
+// dot contracts the last dimension of one vector or matrix with the first of the other.
 static hlo_status_t export_dot(scope_t* s, const hlo_node_t* node) {
   hlo_export_ids_t operands;
   instruction_t fields;
@@ -176,11 +176,11 @@ static hlo_status_t export_ragged_dot(scope_t* s, const hlo_node_t* node) {
   hlo_export_ids_t operands;
   instruction_t fields;
   HLO_TRY(prepare(s, node, &operands, &fields));
-  fields.ragged->dot = fields.dot;  // where protos have it
+  fields.ragged->dot = fields.dot;  // the position in protos
   return hlo_export_results(s, node, "ragged-dot", &operands, &fields);
 }
 
-// The dimension may be left out, or count from the end.
+// The dimension may be absent, or negative to count from the end.
 static hlo_status_t export_sort(scope_t* s, const hlo_node_t* node) {
   exporter_t* ex = s->exporter;
   hlo_export_ids_t operands;
@@ -195,7 +195,7 @@ static hlo_status_t export_sort(scope_t* s, const hlo_node_t* node) {
   return hlo_export_results(s, node, "sort", &operands, &fields);
 }
 
-// The third operand says the shape, which the result has.
+// The third operand is the shape, which the result has.
 static hlo_status_t export_rng(scope_t* s, const hlo_node_t* node) {
   hlo_export_ids_t operands;
   instruction_t fields = {0};
@@ -226,7 +226,7 @@ static hlo_status_t export_create_token(scope_t* s, const hlo_node_t* node) {
   return hlo_export_row(s, node, "after-all");
 }
 
-// Several values go through as one tuple.
+// Several values become one tuple.
 static hlo_status_t export_optimization_barrier(scope_t* s, const hlo_node_t* node) {
   hlo_export_ids_t operands;
   instruction_t fields;
@@ -262,7 +262,7 @@ static hlo_status_t export_while(scope_t* s, const hlo_node_t* node) {
   }
   int64_t init, id, calls[2];
   HLO_TRY(hlo_export_pack(s, &all, &init));
-  // HLO names the body first; StableHLO the condition.
+  // The body comes first in HLO, the condition in StableHLO.
   for (int r = 0; r < 2; ++r) {
     HLO_TRY(hlo_export_region(ex, node->regions[r], HLO_EXPORT_PACKED, captured_count, captured,
                               r == 1, &calls[1 - r]));
@@ -276,7 +276,7 @@ static hlo_status_t export_while(scope_t* s, const hlo_node_t* node) {
   return hlo_export_unpack(s, id, 0, node->result_count, node->results, shapes);
 }
 
-// if and case: every branch gets the values that it uses as its one operand.
+// if and case: each branch has one operand, the values that it uses.
 static hlo_status_t export_conditional(scope_t* s, const hlo_node_t* node) {
   exporter_t* ex = s->exporter;
   uint32_t branches = node->region_count;
@@ -310,7 +310,7 @@ static hlo_status_t export_conditional(scope_t* s, const hlo_node_t* node) {
 static hlo_status_t find_callee(exporter_t* ex, const hlo_attr_t* symbol, int64_t* out_id) {
   const hlo_func_t* func = hlo_module_find_func(ex->module, symbol->text);
   if (!func) {
-    return hlo_export_fault(ex, HLO_STATUS_INVALID_ARGUMENT, "there is no function @%s",
+    return hlo_export_fault(ex, HLO_STATUS_INVALID_ARGUMENT, "no function @%s in the module",
                             symbol->text);
   }
   return hlo_export_func(ex, func, out_id);
@@ -327,7 +327,7 @@ static hlo_status_t export_call(scope_t* s, const hlo_node_t* node) {
   return hlo_export_results(s, node, "call", &operands, &fields);
 }
 
-// An attribute as MLIR text in the arena.
+// Prints an attribute as MLIR text into the arena.
 static hlo_status_t attr_text(const exporter_t* ex, const hlo_attr_t* attr,
                               hlo_wire_bytes_t* out_text) {
   hlo_strbuf_t text = {0};
@@ -367,8 +367,8 @@ static hlo_status_t export_composite(scope_t* s, const hlo_node_t* node) {
   return hlo_export_results(s, node, "call", &operands, &fields);
 }
 
-// backend_config of the typed FFI is a dictionary in MLIR's notation, of all others a string. One
-// that stands beside the op's attributes says that it is the typed FFI.
+// backend_config is a dictionary in MLIR's notation for the typed FFI, otherwise a string. As a
+// discardable attribute, it marks a call of the typed FFI.
 static hlo_status_t set_backend_config(exporter_t* ex, const hlo_node_t* node,
                                        instruction_t* fields) {
   const hlo_attr_t* beside = hlo_attr_dict_get(node->extra, "mhlo.backend_config");
@@ -458,7 +458,7 @@ static hlo_status_t export_custom_call(scope_t* s, const hlo_node_t* node) {
 
 // ---- transfers ----------------------------------------------------------------------------------
 
-// The data of infeed is a tuple within the tuple of data and token.
+// The data of infeed is a tuple nested in the tuple of data and token.
 static hlo_status_t export_infeed(scope_t* s, const hlo_node_t* node) {
   exporter_t* ex = s->exporter;
   hlo_export_ids_t operands;
@@ -480,7 +480,7 @@ static hlo_status_t export_infeed(scope_t* s, const hlo_node_t* node) {
   return hlo_export_unpack(s, data, 0, count, node->results, shapes);
 }
 
-// outfeed and send: what is sent as one operand, then the token.
+// outfeed and send: the data as one operand, then the token.
 static hlo_status_t pack_data(scope_t* s, const hlo_node_t* node, int64_t out_operands[2],
                               hlo_desc_shape_t* out_data) {
   exporter_t* ex = s->exporter;
@@ -509,7 +509,7 @@ static hlo_status_t export_outfeed(scope_t* s, const hlo_node_t* node) {
   return hlo_export_results(s, node, "outfeed", &(hlo_export_ids_t){operands, 2}, &fields);
 }
 
-// The tuple (data, context, token) of send and recv.
+// Makes the tuple (data, context, token) of send and recv.
 static hlo_status_t transfer_shape(exporter_t* ex, const hlo_desc_shape_t* data,
                                    hlo_desc_shape_t* out_shape) {
   hlo_desc_shape_t* parts = hlo_arena_array(ex->arena, 3, sizeof *parts);
@@ -575,8 +575,8 @@ static hlo_status_t export_cross_replica_sum(scope_t* s, const hlo_node_t* node)
   return hlo_export_refuse(s->exporter, "its addition has no computation");
 }
 
-// An all-to-all of HLO splits and concatenates the same dimension: another one is reached by
-// splitting it in two, moving the part that counts devices, and merging.
+// HLO's all-to-all splits and concatenates the same dimension. For different ones, the dimension is
+// split in two, the part that counts devices is moved, and the dimensions are merged.
 static hlo_status_t all_to_all_one(scope_t* s, const hlo_node_t* node, int64_t* id,
                                    const instruction_t* fields, const hlo_type_t* type,
                                    const hlo_type_t* result) {
@@ -628,7 +628,7 @@ static hlo_status_t export_all_to_all(scope_t* s, const hlo_node_t* node) {
   return hlo_ok();
 }
 
-// ---- Shardy, as XLA writes it -------------------------------------------------------------------
+// ---- Shardy, in XLA's form ----------------------------------------------------------------------
 
 static hlo_status_t export_sharding(scope_t* s, const hlo_node_t* node) {
   exporter_t* ex = s->exporter;
@@ -645,7 +645,7 @@ static hlo_status_t export_sharding(scope_t* s, const hlo_node_t* node) {
   return hlo_export_results(s, node, "custom-call", &operands, &fields);
 }
 
-// One of the two calls around a manual computation: whole arrays to their parts, or back.
+// Adds one of the two calls around a manual computation: from whole arrays to shards, or back.
 static hlo_status_t add_shape_call(scope_t* s, const hlo_node_t* node, const char* target,
                                    hlo_attr_id_t shardings, const char* key, uint32_t count,
                                    const hlo_export_ids_t* operands, hlo_desc_shape_t* shapes,
@@ -665,7 +665,7 @@ static hlo_status_t add_shape_call(scope_t* s, const hlo_node_t* node, const cha
                         operands->items, &fields, out_id);
 }
 
-// The elements of tuple `id`, or itself.
+// Returns the elements of tuple `id`, or `id` itself.
 static hlo_status_t elements(scope_t* s, int64_t id, uint32_t count, const hlo_desc_shape_t* shapes,
                              hlo_export_ids_t* out_ids) {
   *out_ids = (hlo_export_ids_t){hlo_arena_array(s->exporter->arena, count, sizeof id), count};
@@ -720,7 +720,7 @@ static hlo_status_t export_manual_computation(scope_t* s, const hlo_node_t* node
   return hlo_ok();
 }
 
-// ---- which op is which --------------------------------------------------------------------------
+// ---- table of ops -------------------------------------------------------------------------------
 
 static const struct {
   hlo_op_t op;

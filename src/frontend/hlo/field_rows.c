@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of fields.h: one row for each attribute that an instruction keeps in a field of its
-// own.
+// The table of fields.h: one row for each attribute that an instruction stores in its own field.
 #include "frontend/hlo/fields.h"
 
 #define AT(member) offsetof(hlo_desc_instruction_t, member)

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fields of HLO instructions from the attributes of StableHLO ops: the rows of fields.h, and a few
-// functions for windows, groups of devices and the like. The way back of attrs.c.
+// Fields of HLO instructions from the attributes of StableHLO ops, the reverse of attrs.c: the rows
+// of fields.h, and functions for windows, groups of devices and the like.
 #include "frontend/hlo/fields.h"
 
 #include "frontend/hlo/export.h"
 #include "ir/dot_algorithm.h"
 
-// The struct behind a pointer of the instruction, made when needed; NULL: memory is out.
+// Returns the struct that a pointer of the instruction points to, created on demand; NULL if memory
+// is exhausted.
 static uint8_t* outer_struct(const hlo_exporter_t* ex, hlo_desc_instruction_t* in, uint16_t outer,
                              uint16_t outer_bytes) {
   if (outer == HLO_DESC_NO_OUTER) return (uint8_t*)in;
@@ -60,7 +61,7 @@ static hlo_status_t set_field(const hlo_exporter_t* ex, const hlo_desc_field_row
   }
 }
 
-// A struct whose fields are all absent is there nonetheless where the op has rows for it.
+// A struct exists if the op has rows for it, even if all its fields are absent.
 static hlo_status_t set_fields(const hlo_exporter_t* ex, const hlo_node_t* node,
                                hlo_desc_instruction_t* in) {
   for (size_t i = 0; i < hlo_desc_field_row_count; ++i) {
@@ -79,7 +80,7 @@ static hlo_status_t set_fields(const hlo_exporter_t* ex, const hlo_node_t* node,
 
 // ---- windows, precision, comparison -------------------------------------------------------------
 
-// Number of dimensions of a node's window.
+// Returns the number of dimensions of a node's window.
 static uint32_t window_rank(const hlo_node_t* node) {
   uint32_t rank = hlo_node_operand_type(node, 0)->rank;
   return node->op == HLO_OP_convolution && rank >= 2 ? rank - 2 : rank;
@@ -92,7 +93,7 @@ static hlo_status_t set_window(const hlo_exporter_t* ex, const hlo_node_t* node,
     in->window = NULL;
     return hlo_ok();
   }
-  if (!in->window) {  // every list of it is absent
+  if (!in->window) {  // all its lists are absent
     static const int64_t zeros[HLO_RANK_MAX] = {0};
     hlo_attr_t none = {.kind = HLO_ATTR_KIND_INTS, .count = rank, .values = zeros};
     hlo_desc_field_row_t row = {.kind = HLO_DESC_FIELD_WINDOW,
@@ -123,7 +124,7 @@ static hlo_status_t set_conv(const hlo_exporter_t* ex, const hlo_node_t* node,
                              hlo_desc_instruction_t* in) {
   int64_t features = hlo_node_attr_int(node, HLO_ATTR_feature_group_count, 1);
   int64_t batches = hlo_node_attr_int(node, HLO_ATTR_batch_group_count, 1);
-  in->feature_group_count = features == 1 ? 0 : features;  // 0: the usual one group
+  in->feature_group_count = features == 1 ? 0 : features;  // 0: the default of one group
   in->batch_group_count = batches == 1 ? 0 : batches;
   return set_window(ex, node, in);
 }
@@ -152,7 +153,7 @@ static hlo_status_t set_precision(const hlo_exporter_t* ex, const hlo_node_t* no
   return hlo_ok();
 }
 
-// The type is left out where it is the usual one of the elements.
+// The default type of the elements is omitted.
 static void set_compare(const hlo_node_t* node, hlo_desc_instruction_t* in) {
   const hlo_attr_t* direction = hlo_node_attr(node, HLO_ATTR_comparison_direction);
   const hlo_attr_t* type = hlo_node_attr(node, HLO_ATTR_compare_type);
@@ -166,7 +167,7 @@ static void set_compare(const hlo_node_t* node, hlo_desc_instruction_t* in) {
 
 // ---- collectives --------------------------------------------------------------------------------
 
-// Rows of a matrix, without the -1 that fill them up.
+// Copies the rows of a matrix without their trailing -1.
 static hlo_status_t set_groups(const hlo_exporter_t* ex, const hlo_attr_t* attr,
                                hlo_wire_array_t* out_groups) {
   if (attr->kind != HLO_ATTR_KIND_INTS) return hlo_export_mesh_groups(ex, attr, out_groups);
@@ -185,7 +186,7 @@ static hlo_status_t set_groups(const hlo_exporter_t* ex, const hlo_attr_t* attr,
 
 static hlo_status_t set_pairs(const hlo_exporter_t* ex, const hlo_attr_t* attr,
                               hlo_desc_instruction_t* in) {
-  // Two int64 in a row are a pair.
+  // Two consecutive int64 are a pair.
   HLO_TRY(hlo_export_ints(ex, attr->count, attr->values, &in->source_target_pairs));
   in->source_target_pairs.count = attr->count / 2;
   return hlo_ok();
@@ -225,7 +226,7 @@ hlo_status_t hlo_desc_fields(const hlo_exporter_t* ex, const hlo_node_t* node,
   }
 }
 
-// ---- what stands beside the attributes ----------------------------------------------------------
+// ---- discardable attributes ---------------------------------------------------------------------
 
 static bool key_is_less(hlo_wire_bytes_t a, hlo_wire_bytes_t b) {
   int order = memcmp(a.data, b.data, a.size < b.size ? a.size : b.size);
@@ -249,7 +250,7 @@ hlo_status_t hlo_export_frontend(const hlo_exporter_t* ex, const char* key, cons
   return hlo_ok();
 }
 
-// The keys of XLA's text: letters, digits, "_.-".
+// Checks for the characters of keys in XLA's text: letters, digits, "_.-".
 static bool is_plain_key(const char* key) {
   size_t length = strlen(key);
   return length > 0 &&

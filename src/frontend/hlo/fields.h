@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table that ties attributes of ops to fields of HLO instructions. attrs.c reads it in one
-// direction, fields.c in the other (private to hlo/).
+// The table that maps attributes of ops to fields of HLO instructions and back: attrs.c and
+// fields.c use it (private to hlo/).
 #ifndef HLO_FRONTEND_HLO_FIELDS_H_
 #define HLO_FRONTEND_HLO_FIELDS_H_
 
@@ -20,9 +20,9 @@ typedef enum hlo_desc_field_kind {
   HLO_DESC_FIELD_ENUM,
   HLO_DESC_FIELD_STRING,
   HLO_DESC_FIELD_STRING_IF_ANY,
-  HLO_DESC_FIELD_WINDOW,  // a list, one value from each dimension of the window
-  HLO_DESC_FIELD_PAD,     // ... of the padding
-  HLO_DESC_FIELD_SLICE,   // ... of the slice
+  HLO_DESC_FIELD_WINDOW,  // a list, with one value per dimension of the window
+  HLO_DESC_FIELD_PAD,     // ... per dimension of the padding
+  HLO_DESC_FIELD_SLICE,   // ... per dimension of the slice
 } hlo_desc_field_kind_t;
 
 enum { HLO_DESC_NO_OUTER = 0xffff };
@@ -31,7 +31,7 @@ typedef struct hlo_desc_field_row {
   hlo_op_t op;
   hlo_attr_id_t attr;
   hlo_desc_field_kind_t kind;
-  uint16_t outer, outer_bytes;  // offset of the pointer to the struct that holds the field
+  uint16_t outer, outer_bytes;  // offset of the pointer to the struct that contains the field
   uint16_t offset;              // WINDOW, PAD, SLICE: in the struct of one dimension
   hlo_enum_kind_t enum_kind;
 } hlo_desc_field_row_t;
@@ -39,7 +39,7 @@ typedef struct hlo_desc_field_row {
 extern const hlo_desc_field_row_t hlo_desc_field_rows[];
 extern const size_t hlo_desc_field_row_count;
 
-/// The list behind WINDOW, PAD and SLICE of an instruction, one struct per dimension.
+/// The list of an instruction for WINDOW, PAD and SLICE, one struct per dimension.
 typedef struct hlo_desc_columns {
   uint16_t outer, outer_bytes;
   uint16_t offset;      // of the list

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Groups of devices in the three forms that HLO has: listed, as an iota reshaped and transposed,
-// and as axes of a mesh.
+// Groups of devices in the three forms of HLO: listed, as a reshaped and transposed iota, and as
+// axes of a mesh.
 #include "frontend/hlo/build.h"
 
 enum { DEVICES_MAX = 1 << 20 };
@@ -9,7 +9,7 @@ static hlo_status_t malformed(void) {
   return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "the list of devices is malformed");
 }
 
-// 0, 1, 2 ... in row-major order of dimensions `dims`, transposed by `perm` (NULL: not at all).
+// 0, 1, 2 ... in row-major order of dimensions `dims`, transposed by `perm` unless it is NULL.
 typedef struct iota {
   uint32_t rank;
   int64_t count;
@@ -81,19 +81,19 @@ static hlo_status_t iota_groups(hlo_desc_node_t* node, const hlo_desc_iota_list_
 
 // ---- mesh['x'=2,'y'=4] {'y'} --------------------------------------------------------------------
 
-// A part of an axis that the groups take or leave as a whole; `start`: the product of those before
-// it on the same axis.
-typedef struct piece {
+// A part of an axis that the groups use as a whole or not at all; `start` is the product of the
+// earlier parts of the same axis.
+typedef struct axis_part {
   int64_t axis, start, size;
   bool is_grouped;
-} piece_t;
+} axis_part_t;
 
-typedef struct pieces {
-  piece_t items[HLO_RANK_MAX];
+typedef struct axis_parts {
+  axis_part_t items[HLO_RANK_MAX];
   uint32_t count;
-} pieces_t;
+} axis_parts_t;
 
-// The part of its axis that a reference names: from the product `*out_start` to `*out_end`.
+// Finds the part of its axis that a reference names: from the product `*out_start` to `*out_end`.
 static bool ref_range(const hlo_desc_mesh_t* mesh, const hlo_desc_axis_ref_t* ref,
                       int64_t* out_start, int64_t* out_end) {
   if (ref->axis < 0 || (uint64_t)ref->axis >= mesh->axes.count) return false;
@@ -107,8 +107,8 @@ static bool ref_range(const hlo_desc_mesh_t* mesh, const hlo_desc_axis_ref_t* re
   return *out_end <= size;
 }
 
-// Cuts an axis wherever a reference to it begins or ends.
-static bool cut_axis(const hlo_desc_mesh_list_t* list, int64_t axis, pieces_t* pieces) {
+// Splits an axis wherever a reference to it starts or ends.
+static bool cut_axis(const hlo_desc_mesh_list_t* list, int64_t axis, axis_parts_t* parts) {
   const hlo_desc_axis_ref_t* refs = list->axes.items;
   int64_t size = ((const hlo_desc_mesh_axis_t*)list->mesh->axes.items)[axis].size;
   if (size < 1) return false;
@@ -121,57 +121,57 @@ static bool cut_axis(const hlo_desc_mesh_list_t* list, int64_t axis, pieces_t* p
         if (cuts[k] > at && cuts[k] < next) next = cuts[k];
       }
     }
-    if (next % at != 0 || pieces->count == HLO_RANK_MAX) return false;
-    pieces->items[pieces->count++] = (piece_t){axis, at, next / at, false};
+    if (next % at != 0 || parts->count == HLO_RANK_MAX) return false;
+    parts->items[parts->count++] = (axis_part_t){axis, at, next / at, false};
   }
   return true;
 }
 
-// Marks the pieces of one axis that the groups run over and appends them to the order.
-static bool order_grouped(const hlo_desc_mesh_list_t* list, int64_t axis, pieces_t* pieces,
+// Marks the parts of one axis that the groups use and appends them to the order.
+static bool order_grouped(const hlo_desc_mesh_list_t* list, int64_t axis, axis_parts_t* parts,
                           iota_t* iota, int64_t* devices) {
   const hlo_desc_axis_ref_t* refs = list->axes.items;
   for (size_t i = 0; i < list->axes.count; ++i) {
     int64_t start, end;
     if (!ref_range(list->mesh, &refs[i], &start, &end)) return false;
-    for (uint32_t k = 0; refs[i].axis == axis && k < pieces->count; ++k) {
-      piece_t* piece = &pieces->items[k];
-      if (piece->axis != axis || piece->start < start || piece->start >= end) continue;
-      if (piece->is_grouped) return false;
-      piece->is_grouped = true;
+    for (uint32_t k = 0; refs[i].axis == axis && k < parts->count; ++k) {
+      axis_part_t* part = &parts->items[k];
+      if (part->axis != axis || part->start < start || part->start >= end) continue;
+      if (part->is_grouped) return false;
+      part->is_grouped = true;
       iota->perm[iota->rank++] = k;
-      *devices *= piece->size;
+      *devices *= part->size;
     }
   }
   return true;
 }
 
-// The dimensions of the pieces; those of no group come first in the order. Axes of a group are in
-// the order of the mesh, as in XLA, parts of one axis in the order of the list.
+// Collects the dimensions of the parts; those outside of groups come first in the order. As in XLA,
+// axes of a group are in the order of the mesh, and parts of one axis in the order of the list.
 static bool mesh_iota(const hlo_desc_mesh_list_t* list, iota_t* iota, int64_t* out_devices) {
-  pieces_t pieces = {.count = 0};
+  axis_parts_t parts = {.count = 0};
   int64_t size = 1;
   if (!list->mesh || list->axes.count > HLO_RANK_MAX) return false;
   const hlo_desc_mesh_axis_t* axes = list->mesh->axes.items;
   for (size_t i = 0; i < list->mesh->axes.count; ++i) {
     if (__builtin_mul_overflow(size, axes[i].size, &size) || size > DEVICES_MAX) return false;
-    if (!cut_axis(list, (int64_t)i, &pieces)) return false;
+    if (!cut_axis(list, (int64_t)i, &parts)) return false;
   }
   iota_t grouped = {.rank = 0};
   *out_devices = 1;
   for (size_t i = 0; i < list->mesh->axes.count; ++i) {
-    if (!order_grouped(list, (int64_t)i, &pieces, &grouped, out_devices)) return false;
+    if (!order_grouped(list, (int64_t)i, &parts, &grouped, out_devices)) return false;
   }
   iota->rank = 0;
-  for (uint32_t k = 0; k < pieces.count; ++k) {
-    iota->dims[k] = pieces.items[k].size;
-    if (!pieces.items[k].is_grouped) iota->perm[iota->rank++] = k;
+  for (uint32_t k = 0; k < parts.count; ++k) {
+    iota->dims[k] = parts.items[k].size;
+    if (!parts.items[k].is_grouped) iota->perm[iota->rank++] = k;
   }
   for (uint32_t k = 0; k < grouped.rank; ++k) iota->perm[iota->rank++] = grouped.perm[k];
   return iota_is_valid(iota);
 }
 
-// The devices of a mesh in the order of its axes; NULL: 0, 1, 2 ...
+// Returns the devices of a mesh in the order of its axes; NULL means 0, 1, 2 ...
 static hlo_status_t mesh_devices(hlo_arena_t* arena, const hlo_desc_mesh_t* mesh, int64_t count,
                                  const int64_t** out_devices) {
   *out_devices = mesh->device_ids.count ? mesh->device_ids.items : NULL;
@@ -214,7 +214,7 @@ static hlo_status_t mesh_groups(hlo_desc_node_t* node, const hlo_desc_mesh_list_
 
 // ---- {{0,1},{2,3}} ------------------------------------------------------------------------------
 
-// Groups of different sizes are filled up with -1.
+// Rows of smaller groups end in -1.
 static hlo_status_t listed_groups(hlo_desc_node_t* node, const hlo_wire_array_t* list,
                                   const hlo_attr_t** out_groups) {
   const hlo_desc_group_t* groups = list->items;

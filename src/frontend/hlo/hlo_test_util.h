@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tests of HLO programs share: the files of tests/data/hlo as modules.
+// Test helpers: the HLO files of tests/data/hlo as modules.
 #ifndef HLO_FRONTEND_HLO_HLO_TEST_UTIL_H_
 #define HLO_FRONTEND_HLO_HLO_TEST_UTIL_H_
 
@@ -31,7 +31,7 @@ static inline size_t read_file(const char* name, char* buffer, size_t capacity) 
   return size;
 }
 
-/// A file as a verified module.
+/// Reads a file into a verified module.
 static inline hlo_module_t* load(const char* name) {
   static char buffer[1 << 16];
   size_t size = read_file(name, buffer, sizeof buffer);

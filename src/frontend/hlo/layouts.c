@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layouts of an entry computation as attributes of its function (see build.h). Those of other
-// instructions say how a compiler may keep values, and change nothing in meaning.
+// Layouts of an entry computation as attributes of its function (see build.h). The layouts of other
+// instructions are hints for a compiler and have no meaning.
 #include "base/dim_order.h"
 #include "frontend/hlo/build.h"
 #include "ir/entry_layout.h"
 
-// A walk over the leaves of shapes beside the arguments, or the results, of a function.
+// A walk over the leaves of shapes and, in parallel, the arguments or results of a function.
 typedef struct leaves {
   hlo_func_t* func;
   bool is_result;
@@ -14,7 +14,7 @@ typedef struct leaves {
 
 static hlo_status_t misfit(const leaves_t* leaves) {
   return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                           "entry_computation_layout: the %s do not fit the entry computation",
+                           "entry_computation_layout: the %s do not match the entry computation",
                            leaves->is_result ? "results" : "parameters");
 }
 
@@ -30,15 +30,15 @@ static void print_tiles(const hlo_desc_layout_t* layout, hlo_strbuf_t* out) {
 static void print_layout(const hlo_desc_layout_t* layout, hlo_strbuf_t* out) {
   hlo_dim_order_print(layout->minor_to_major.count, layout->minor_to_major.items, out);
   if (!layout->tiles.count && !layout->properties.size) return;
-  if (out->length) --out->length;  // goes on before the brace
+  if (out->length) --out->length;  // continue before the brace
   hlo_strbuf_putc(out, ':');
   print_tiles(layout, out);
   hlo_strbuf_append(out, (const char*)layout->properties.data, layout->properties.size);
   hlo_strbuf_putc(out, '}');
 }
 
-// Keeps only the order where the rest of the text has no effect, and nothing of row-major; layouts
-// with tiles are kept for whoever has to refuse them.
+// Keeps only the order if the rest of the text has no effect, and nothing if it is row-major.
+// Layouts with tiles are kept, so that a later check can refuse them.
 static hlo_status_t simplify(uint32_t rank, hlo_strbuf_t* text) {
   int64_t order[HLO_RANK_MAX];
   hlo_status_t status = hlo_dim_order_parse(hlo_strbuf_text(text), rank, order);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Literals of HLO protos: the field of each element type. Read, they are unpacked and brought into
-// row-major order; written, they are packed.
+// Literals of HLO protos: the field of each element type. The reader unpacks elements and converts
+// them to row-major order; the writer packs them.
 #include "frontend/hlo/build.h"
 
 typedef struct field_place {
@@ -43,7 +43,8 @@ static const field_place_t places[HLO_DTYPE_COUNT] = {
     BYTES(F6E2M3FN, f6e2m3fns),
 };
 
-// Finds the elements in the order of the literal's layout; *out_packed: several to a byte.
+// Finds the elements in the order of the literal's layout; *out_packed means several elements per
+// byte.
 static hlo_status_t find_elements(const hlo_desc_literal_t* desc, hlo_dtype_t dtype, size_t count,
                                   const void** out_elements, bool* out_packed) {
   field_place_t place = places[dtype];
@@ -65,13 +66,13 @@ static hlo_status_t find_elements(const hlo_desc_literal_t* desc, hlo_dtype_t dt
   }
   if (place.offset == 0 || size != count * unit) {
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "the literal has %zu bytes of %s, %zu elements are wanted", size,
+                             "the literal has %zu bytes of %s, expected %zu elements", size,
                              hlo_dtype_info(dtype)->hlo_name, count);
   }
   return hlo_ok();
 }
 
-// True if `layout` is given, valid and not row-major.
+// Returns true if `layout` is given, valid and not row-major.
 static hlo_status_t read_order(const hlo_desc_shape_t* shape, const int64_t** out_order) {
   *out_order = NULL;
   uint32_t rank = (uint32_t)shape->dimensions.count;
@@ -86,13 +87,13 @@ static hlo_status_t read_order(const hlo_desc_shape_t* shape, const int64_t** ou
   }
   if (!valid) {
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "the layout of the literal is no order of its dimensions");
+                             "the layout of the literal is not a permutation of its dimensions");
   }
   if (!row_major) *out_order = order;
   return hlo_ok();
 }
 
-// Copies elements stored minor-to-major `order` to row-major ones.
+// Copies elements in minor-to-major `order` to row-major order.
 static void reorder(const void* from, void* to, const hlo_literal_t* literal,
                     const int64_t* order) {
   size_t unit = hlo_dtype_size_bytes(literal->dtype);
@@ -147,7 +148,7 @@ hlo_status_t hlo_desc_make_literal(const hlo_desc_literal_t* desc, const hlo_des
   size_t size;
   if (!known || !hlo_size_mul((size_t)count, hlo_dtype_size_bytes(dtype), &size) ||
       (desc->shape && desc->shape->dimensions.count != shape->dimensions.count)) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "no literal can have this shape");
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "literals cannot have this shape");
   }
   if (desc->elided != HLO_ELIDED_REFUSED) {
     return hlo_literal_create_elided(desc->elided, desc->seed, dtype,
@@ -174,12 +175,12 @@ hlo_status_t hlo_desc_fill_literal(hlo_arena_t* arena, const hlo_desc_shape_t* s
   int64_t count;
   if (place.offset == 0 ||
       !hlo_dims_element_count((uint32_t)shape->dimensions.count, shape->dimensions.items, &count)) {
-    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "constants of %s",
+    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "constants of %s are not supported",
                              hlo_dtype_info(dtype)->name);
   }
   void* member = (uint8_t*)desc + place.offset;
   size_t unit = hlo_dtype_size_bytes(dtype), size = (size_t)count * unit;
-  void* elements = (void*)(uintptr_t)desc->elements;  // lent, not written to
+  void* elements = (void*)(uintptr_t)desc->elements;  // borrowed, not written to
   if (place.is_array) {
     size_t parts = hlo_dtype_is_complex(dtype) ? 2 : 1;
     *(hlo_wire_array_t*)member = (hlo_wire_array_t){elements, (size_t)count * parts};

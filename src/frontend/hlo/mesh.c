@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Meshes and shardings of Shardy in HLO, which keeps them as text among the frontend attributes;
-// groups of devices along axes of a mesh are written out.
+// Shardy's meshes and shardings in HLO, which stores them as text in the frontend attributes.
+// Device groups along axes of a mesh are written out as lists.
 #include <stdlib.h>
 
 #include "frontend/hlo/export.h"
@@ -21,7 +21,7 @@ static const hlo_attr_t* find_mesh(const hlo_module_t* module, const char* name,
   return NULL;
 }
 
-// The next "name" in quotes from *p on, or false.
+// Finds the next quoted "name" from *p on; false if no further one exists.
 static bool next_quoted(const char** p, const char** out_name, size_t* out_length) {
   const char* open = strchr(*p, '"');
   const char* close = open ? strchr(open + 1, '"') : NULL;
@@ -56,8 +56,8 @@ static bool read_mesh(const char* text, hlo_desc_mesh_axis_t* axes, int64_t* ids
   return true;
 }
 
-// The number behind a word such as "pre_size = ", before `end`.
-static bool number_behind(const char* text, const char* end, const char* word, int64_t* out) {
+// Parses the number after a word such as "pre_size = ", before `end`.
+static bool number_after(const char* text, const char* end, const char* word, int64_t* out) {
   const char* found = strstr(text, word);
   if (!found || found >= end) return false;
   *out = strtoll(found + strlen(word), NULL, 10);
@@ -82,8 +82,8 @@ static bool read_refs(const char* text, const hlo_desc_mesh_t* mesh, hlo_desc_ax
     const char* next = strchr(text, '"');
     if (!next) next = text + strlen(text);
     hlo_desc_sub_axis_t* part = &parts[*out_count];
-    bool is_part = number_behind(text, next, "pre_size = ", &part->pre_size) &&
-                   number_behind(text, next, ", size = ", &part->size);
+    bool is_part = number_after(text, next, "pre_size = ", &part->pre_size) &&
+                   number_after(text, next, ", size = ", &part->size);
     refs[(*out_count)++] = (hlo_desc_axis_ref_t){(int64_t)i, is_part ? part : NULL};
   }
   return true;
@@ -103,7 +103,7 @@ hlo_status_t hlo_export_mesh_groups(const hlo_exporter_t* ex, const hlo_attr_t* 
       attr->kind == HLO_ATTR_KIND_OPAQUE && strstr(attr->text, "replica_group_mesh_axes");
   const char* names = is_axes ? strstr(attr->text, "axes = [") : NULL;
   const hlo_attr_t* text = names ? mesh_of(ex, attr->text) : NULL;
-  size_t ids_max = text ? text->text_length : 0;  // a number takes a character or more
+  size_t ids_max = text ? text->text_length : 0;  // a number has at least one character
   hlo_desc_mesh_axis_t axes[AXES_MAX];
   hlo_desc_axis_ref_t refs[AXES_MAX];
   hlo_desc_sub_axis_t parts[AXES_MAX];
@@ -148,7 +148,7 @@ hlo_status_t hlo_export_meshes(const hlo_exporter_t* ex, hlo_desc_module_t* desc
   return status;
 }
 
-// "#sdy.sharding<@mesh, [...]>" stands in lists without its prefix.
+// Lists contain "#sdy.sharding<@mesh, [...]>" without its prefix.
 static const char* without_prefix(const char* text) {
   static const char prefix[] = "#sdy.sharding<";
   return strncmp(text, prefix, sizeof prefix - 1) == 0 ? text + sizeof prefix - 2 : text;

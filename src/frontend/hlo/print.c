@@ -10,7 +10,7 @@ typedef hlo_hlo_printer_t printer_t;
 
 // ---- shapes and computations --------------------------------------------------------------------
 
-// Comma between items, and a comment that counts them.
+// Prints a comma between items, and a comment that counts them.
 static void print_separator(printer_t* p, size_t index) {
   if (index) hlo_strbuf_puts(p->out, ", ");
   if (index && index % 5 == 0) hlo_strbuf_printf(p->out, "/*index=%zu*/", index);
@@ -161,7 +161,7 @@ static void print_header(printer_t* p) {
 
 // ---- the module ---------------------------------------------------------------------------------
 
-// Names by id: ids count all instructions of the module.
+// Collects the names by id: ids are unique in the module.
 static hlo_status_t collect_names(const hlo_desc_module_t* module, hlo_arena_t* arena,
                                   const hlo_wire_bytes_t** out_names) {
   const hlo_desc_computation_t* computations = module->computations.items;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes attributes of instructions in HLO text by the table of text_rows.c, and small notations:
-// numbers, strings, lists, literals. The way back of text_attrs.c and text_basic.c.
+// Prints attributes of instructions in HLO text by the table of text_rows.c, and small notations:
+// numbers, strings, lists, literals. The reverse of text_attrs.c and text_basic.c.
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@ void hlo_hlo_print_bytes(printer_t* p, hlo_wire_bytes_t bytes) {
   if (bytes.size) hlo_strbuf_append(p->out, (const char*)bytes.data, bytes.size);
 }
 
-// "in quotes", with escapes.
+// Prints a quoted string with escapes.
 static void print_quoted(printer_t* p, hlo_wire_bytes_t bytes) {
   hlo_strbuf_putc(p->out, '"');
   for (size_t i = 0; i < bytes.size; ++i) {
@@ -78,7 +78,7 @@ static void print_nan(printer_t* p, const hlo_dtype_info_t* info, hlo_dtype_t dt
   hlo_strbuf_printf(p->out, "(0x%" PRIx64 ")", payload);
 }
 
-// The shortest text that reads back to the same float.
+// Prints the shortest text that reads back to the same float.
 static void print_float(printer_t* p, hlo_dtype_t dtype, const void* element) {
   enum { DIGITS_MAX = 17 };  // enough for every double
   double value = hlo_dtype_load_double(dtype, element);
@@ -201,7 +201,7 @@ static void print_window(printer_t* p, const hlo_desc_window_t* window) {
   hlo_strbuf_putc(p->out, '}');
 }
 
-// b01f: the letter or number of each dimension.
+// Prints labels such as b01f: the letter or number of each dimension.
 static void print_labels(printer_t* p, const char* letters, int64_t first, int64_t second,
                          const hlo_wire_array_t* spatial) {
   char labels[HLO_RANK_MAX + 3] = {0};
@@ -268,7 +268,7 @@ static void print_precision(printer_t* p, const hlo_desc_precision_t* precision)
   hlo_strbuf_putc(p->out, '}');
 }
 
-// Lists in braces: one item of a list, by its notation.
+// Prints one item of a list in braces, by its notation.
 static void print_item(printer_t* p, hlo_notation_t notation, const hlo_wire_array_t* array,
                        size_t i) {
   if (notation == HLO_NOTE_CALLS) {
@@ -304,7 +304,7 @@ static void print_list(printer_t* p, hlo_notation_t notation, const hlo_wire_arr
 
 // ---- rows ---------------------------------------------------------------------------------------
 
-// True if the field says nothing.
+// Returns true if the field has its default value.
 static bool is_zero(const hlo_text_row_t* row, const void* field) {
   switch (row->notation) {
     case HLO_NOTE_INT: return *(const int64_t*)field == 0;
@@ -364,7 +364,8 @@ static void print_value(printer_t* p, const hlo_text_row_t* row, const void* fie
   }
 }
 
-// Whether an instruction writes a row: its own always, those of no opcode unless they say nothing.
+// Returns true if an instruction prints a row: rows of its opcode always, rows of any opcode unless
+// the field has its default value.
 static bool is_printed(const printer_t* p, const hlo_text_row_t* row,
                        const hlo_desc_instruction_t* in, const void* field) {
   if (row->notation == HLO_NOTE_METADATA && !p->options.metadata) return false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the files that write HLO text share.
+// Helpers that the writers of HLO text share.
 #ifndef HLO_FRONTEND_HLO_PRINT_IMPL_H_
 #define HLO_FRONTEND_HLO_PRINT_IMPL_H_
 
@@ -24,10 +24,10 @@ void hlo_hlo_print_string_map(hlo_hlo_printer_t* p, const hlo_desc_string_map_t*
 /// {{0}: (1, {}), ...}
 void hlo_hlo_print_alias(hlo_hlo_printer_t* p, const hlo_wire_array_t* from, int64_t number,
                          const hlo_wire_array_t* to, const char* kind);
-/// The elements of a constant.
+/// Prints the elements of a constant.
 void hlo_hlo_print_literal(hlo_hlo_printer_t* p, const hlo_desc_shape_t* shape,
                            const hlo_desc_literal_t* literal);
-/// ", name=value, ..." of an instruction.
+/// Prints ", name=value, ..." of an instruction.
 void hlo_hlo_print_attributes(hlo_hlo_printer_t* p, const hlo_desc_instruction_t* in);
 
 #endif  // HLO_FRONTEND_HLO_PRINT_IMPL_H_

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Serialized HLO protos: read, they are decoded into descriptions, of which IR is built; written,
-// it is the other way round.
+// Serialized HLO protos: the reader decodes them into descriptions and builds IR; the writer does
+// the reverse.
 #include "frontend/hlo/export.h"
 #include "frontend/hlo/hlo.h"
 
-// An HloProto holds a module in field 1, an HloModuleProto its name and, in field 3, computations.
-// In field 2 HloModuleProtoWithConfig has the configuration, an old HloProto something else.
+// An HloProto has a module in field 1, an HloModuleProto its name and, in field 3, computations.
+// Field 2 is the configuration in an HloModuleProtoWithConfig and something else in an old
+// HloProto.
 static hlo_status_t decode(const void* bytes, size_t size, hlo_arena_t* arena,
                            hlo_desc_module_t* module) {
   HLO_TRY(hlo_wire_decode(&hlo_desc_module_message, bytes, size, arena, module));
@@ -22,7 +23,7 @@ static hlo_status_t decode(const void* bytes, size_t size, hlo_arena_t* arena,
   if (wrapper.config && wrapper.config->entry_computation_layout) {
     module->shape = wrapper.config->entry_computation_layout;
   }
-  hlo_status_release(status);  // then it is a module without computations
+  hlo_status_release(status);  // it is a module without computations
   return hlo_ok();
 }
 
@@ -50,7 +51,7 @@ hlo_status_t hlo_hlo_proto_read(const void* bytes, size_t size,
   return hlo_ok();
 }
 
-// Constants in the form that protos have.
+// Converts constants to their form in protos.
 static hlo_status_t fill_literals(const hlo_desc_module_t* desc, hlo_arena_t* arena) {
   const hlo_desc_computation_t* computations = desc->computations.items;
   for (size_t c = 0; c < desc->computations.count; ++c) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes the reader of HLO protos: any bytes are read or refused, and what is read can be verified.
+// Fuzzes the reader of HLO protos: it accepts or refuses any bytes, and accepted modules can be
+// verified.
 #include "base/wire_fuzz.inl"
 #include "frontend/hlo/hlo.h"
 #include "ir/infer.h"

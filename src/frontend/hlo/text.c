@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads HLO text into descriptions: the module's header, its tables of places, computations.
+// Reads HLO text into descriptions: the module's header, its location tables, computations.
 #include <ctype.h>
 
 #include "frontend/hlo/hlo.h"
@@ -27,8 +27,8 @@ static hlo_status_t read_operands(hlo_text_t* t, hlo_desc_instruction_t* in) {
     HLO_TRY(hlo_text_name(t, &name));
     uintptr_t id = (uintptr_t)hlo_map_get(&t->names, (const char*)name.data, name.size);
     if (!id) {
-      t->next = (const char*)name.data;  // the place is that of the name
-      return hlo_text_error(t, "there is no instruction %.*s before this",
+      t->next = (const char*)name.data;  // the location is that of the name
+      return hlo_text_error(t, "no earlier instruction %.*s",
                             name.size < 100 ? (int)name.size : 100, (const char*)name.data);
     }
     int64_t* operand = hlo_text_push(t, &in->operand_ids, sizeof *operand);
@@ -38,7 +38,7 @@ static hlo_status_t read_operands(hlo_text_t* t, hlo_desc_instruction_t* in) {
   return hlo_ok();
 }
 
-// The place of the cursor, which never goes back.
+// Computes the location of the cursor, which never moves backwards.
 static void note_place(hlo_text_t* t, uint32_t* line, uint32_t* col) {
   for (; t->counted < t->next; ++t->counted) {
     if (*t->counted != '\n') continue;
@@ -79,7 +79,7 @@ static hlo_status_t read_instruction(hlo_text_t* t, hlo_desc_instruction_t** out
 
 // ---- computations
 
-// "(a: f32[2], b: s32[]) -> f32[2]" says nothing new.
+// "(a: f32[2], b: s32[]) -> f32[2]" repeats what the instructions say.
 static hlo_status_t skip_signature(hlo_text_t* t) {
   if (hlo_text_peek(t) == '(') HLO_TRY(hlo_text_skip_value(t));
   if (!hlo_text_take(t, "->")) return hlo_ok();
@@ -198,7 +198,7 @@ static hlo_status_t read_entry_layout(hlo_text_t* t) {
   if (!shape->result) return hlo_arena_status(t->arena);
   hlo_desc_shape_t parameters;
   HLO_TRY(hlo_text_expect(t, "{"));
-  if (hlo_text_peek(t) != '(') return hlo_text_error(t, "parameters are expected");
+  if (hlo_text_peek(t) != '(') return hlo_text_error(t, "expected parameters");
   HLO_TRY(hlo_text_shape(t, &parameters));
   HLO_TRY(hlo_text_expect(t, "->"));
   HLO_TRY(hlo_text_shape(t, shape->result));
@@ -233,9 +233,9 @@ static hlo_status_t read_header(hlo_text_t* t) {
   return hlo_ok();
 }
 
-// ---- tables of places
+// ---- location tables
 
-// {name=1 other=2 ...} into int32 fields in the order of `names`.
+// Reads {name=1 other=2 ...} into int32 fields in the order of `names`.
 static hlo_status_t read_record(hlo_text_t* t, const char* const* names, int32_t* fields) {
   HLO_TRY(hlo_text_expect(t, "{"));
   while (!hlo_text_take(t, "}")) {
@@ -253,7 +253,7 @@ static hlo_status_t read_record(hlo_text_t* t, const char* const* names, int32_t
   return hlo_ok();
 }
 
-// Rows "1 value" of one table; their numbers are their order.
+// Reads rows "1 value" of one table, numbered in their order.
 static hlo_status_t read_table(hlo_text_t* t, hlo_wire_array_t* array, size_t item_bytes,
                                const char* const* names) {
   while (isdigit((unsigned char)hlo_text_peek(t))) {
@@ -293,7 +293,7 @@ static hlo_status_t read_tables(hlo_text_t* t) {
   }
 }
 
-// ---- the whole
+// ---- the module
 
 static hlo_status_t read_module(hlo_text_t* t) {
   HLO_TRY(read_header(t));
@@ -321,7 +321,7 @@ static hlo_status_t read_all(hlo_text_t* t, const char* file, size_t limit, hlo_
     note_place(t, &line, &col);
     return report(status, file, line, col, diag);
   }
-  begin_computation(t);  // frees what the last one took
+  begin_computation(t);  // frees the memory of the last one
   hlo_module_t* module = NULL;
   HLO_TRY(hlo_module_create(limit, &module));
   status = hlo_desc_build(t->module, file ? file : "<input>", t->arena, module, &line, &col);

@@ -16,8 +16,8 @@ static hlo_status_t read_call(hlo_text_t* t, hlo_desc_instruction_t* in, size_t 
   HLO_TRY(hlo_text_name(t, &name));
   uintptr_t id = (uintptr_t)hlo_map_get(&t->computations, (const char*)name.data, name.size);
   if (!id) {
-    return hlo_text_error(t, "there is no computation %.*s before this",
-                          name.size < 100 ? (int)name.size : 100, (const char*)name.data);
+    return hlo_text_error(t, "no earlier computation %.*s", name.size < 100 ? (int)name.size : 100,
+                          (const char*)name.data);
   }
   while (in->called_computation_ids.count <= place) {
     if (!hlo_text_push(t, &in->called_computation_ids, sizeof(int64_t))) {
@@ -39,7 +39,7 @@ static hlo_status_t read_calls(hlo_text_t* t, hlo_desc_instruction_t* in) {
 
 // ---- windows, labels, pads
 
-// "3x3" or "1_1x0_0": one or two numbers of each dimension.
+// "3x3" or "1_1x0_0": one or two numbers per dimension.
 static hlo_status_t window_part(hlo_text_t* t, hlo_desc_window_t* window, bool* sized,
                                 const hlo_text_window_part_t* part) {
   for (size_t i = 0;; ++i) {
@@ -78,7 +78,7 @@ static hlo_status_t read_window(hlo_text_t* t, hlo_desc_instruction_t* in) {
     size_t i = 0;
     while (i < HLO_TEXT_WINDOW_PARTS && !hlo_text_take(t, hlo_text_window_parts[i].name)) ++i;
     if (i == HLO_TEXT_WINDOW_PARTS) {
-      return hlo_text_error(t, "size, stride, pad ... is expected here");
+      return hlo_text_error(t, "expected size, stride, pad ...");
     }
     HLO_TRY(hlo_text_expect(t, "="));
     HLO_TRY(window_part(t, in->window, &sized, &hlo_text_window_parts[i]));
@@ -86,7 +86,7 @@ static hlo_status_t read_window(hlo_text_t* t, hlo_desc_instruction_t* in) {
   return hlo_ok();
 }
 
-// "b01f": places of batch ('b' or 'i'), feature ('f' or 'o') and the spatial dimensions.
+// "b01f": the positions of batch ('b' or 'i'), feature ('f' or 'o') and the spatial dimensions.
 static hlo_status_t read_labels(hlo_text_t* t, const char* names, int64_t* out_first,
                                 int64_t* out_second, hlo_wire_array_t* spatial) {
   bool first = false, second = false;
@@ -134,7 +134,7 @@ static hlo_status_t read_dim_labels(hlo_text_t* t, hlo_desc_instruction_t* in) {
                      &conv->output_spatial_dimensions);
 }
 
-// 0_1_2x3_4: low, high and interior of each dimension. Nothing at all for a scalar.
+// 0_1_2x3_4: low, high and interior of each dimension. Empty for a scalar.
 static hlo_status_t read_padding(hlo_text_t* t, hlo_desc_instruction_t* in) {
   in->padding_config = hlo_arena_alloc_zeroed(t->arena, sizeof *in->padding_config);
   if (!in->padding_config) return hlo_arena_status(t->arena);
@@ -170,7 +170,7 @@ static hlo_status_t read_slice(hlo_text_t* t, hlo_desc_instruction_t* in) {
 
 // ---- devices
 
-// 4,2 or 4,2]T(1,0) behind an opening bracket: dimensions, then an order of them.
+// 4,2 or 4,2]T(1,0) after an opening bracket: dimensions, then a permutation of them.
 static hlo_status_t read_iota(hlo_text_t* t, hlo_wire_array_t* dims, hlo_wire_array_t* perm) {
   do {
     int64_t* dim = hlo_text_push(t, dims, sizeof *dim);
@@ -215,13 +215,13 @@ static hlo_status_t read_iota_groups(hlo_text_t* t, hlo_desc_instruction_t* in) 
 static hlo_status_t read_axis_name(hlo_text_t* t, hlo_wire_bytes_t* out_name) {
   HLO_TRY(hlo_text_expect(t, "'"));
   const char* end = memchr(t->next, '\'', (size_t)(t->end - t->next));
-  if (!end) return hlo_text_error(t, "the name of the axis has no end");
+  if (!end) return hlo_text_error(t, "unterminated name of an axis");
   *out_name = (hlo_wire_bytes_t){(const uint8_t*)t->next, (size_t)(end - t->next)};
   t->next = end + 1;
   return hlo_ok();
 }
 
-// 'x'=2,'y'=4], device_ids=(0,2,1,3) behind an opening bracket; the devices may be left out.
+// 'x'=2,'y'=4], device_ids=(0,2,1,3) after an opening bracket; the devices are optional.
 static hlo_status_t read_mesh(hlo_text_t* t, hlo_desc_mesh_t* mesh) {
   while (!hlo_text_take(t, "]")) {
     if (mesh->axes.count) HLO_TRY(hlo_text_expect(t, ","));
@@ -249,7 +249,7 @@ static hlo_status_t read_mesh(hlo_text_t* t, hlo_desc_mesh_t* mesh) {
   return hlo_text_expect(t, ")");
 }
 
-// 'y' or, for a part of it, 'y':(1)2
+// 'y' or, for a part of the axis, 'y':(1)2
 static hlo_status_t read_axis_ref(hlo_text_t* t, const hlo_desc_mesh_t* mesh,
                                   hlo_desc_axis_ref_t* ref) {
   const hlo_desc_mesh_axis_t* axes = mesh->axes.items;
@@ -283,7 +283,7 @@ static hlo_status_t read_mesh_groups(hlo_text_t* t, hlo_desc_instruction_t* in) 
   HLO_TRY(hlo_text_expect(t, "{"));
   while (!hlo_text_take(t, "}")) {
     if (list->axes.count) HLO_TRY(hlo_text_expect(t, ","));
-    if (list->axes.count == HLO_TEXT_DEPTH) return hlo_text_error(t, "there are too many axes");
+    if (list->axes.count == HLO_TEXT_DEPTH) return hlo_text_error(t, "too many axes");
     hlo_desc_axis_ref_t* ref = hlo_text_push(t, &list->axes, sizeof *ref);
     if (!ref) return hlo_arena_status(t->arena);
     HLO_TRY(read_axis_ref(t, list->mesh, ref));
@@ -335,7 +335,7 @@ static hlo_status_t read_shapes(hlo_text_t* t, hlo_wire_array_t* shapes) {
   return hlo_ok();
 }
 
-// {{0}: (1, {}), ...}: places in the results that share memory with places in the operands.
+// {{0}: (1, {}), ...}: positions in the results that share memory with positions in the operands.
 static hlo_status_t read_output_aliases(hlo_text_t* t, hlo_wire_array_t* aliases) {
   HLO_TRY(hlo_text_expect(t, "{"));
   while (!hlo_text_take(t, "}")) {
@@ -355,7 +355,7 @@ static hlo_status_t read_output_aliases(hlo_text_t* t, hlo_wire_array_t* aliases
   return hlo_ok();
 }
 
-// ---- the rest
+// ---- other attributes
 
 static hlo_status_t read_metadata(hlo_text_t* t, hlo_desc_instruction_t* in) {
   hlo_desc_metadata_t* metadata = hlo_arena_alloc_zeroed(t->arena, sizeof *metadata);
@@ -406,7 +406,7 @@ static hlo_status_t enum_word(hlo_text_t* t, hlo_enum_kind_t kind, int32_t* out_
   size_t skip = length > 4 && memcmp(upper, "RNG_", 4) == 0 ? 4 : 0;
   int64_t value = hlo_enum_case_value(kind, upper + skip, length - skip);
   if (value < 0) {
-    return hlo_text_error(t, "%.*s is no %s", name.size < 60 ? (int)name.size : 60,
+    return hlo_text_error(t, "%.*s is not a %s", name.size < 60 ? (int)name.size : 60,
                           (const char*)name.data, hlo_enum_mnemonic(kind));
   }
   *out_value = (int32_t)value;
@@ -418,8 +418,8 @@ static hlo_status_t read_algorithm(hlo_text_t* t, int32_t* out_number) {
   HLO_TRY(hlo_text_name(t, &name));
   const hlo_dot_algorithm_t* row = hlo_dot_algorithm_named((const char*)name.data, name.size);
   if (!row && !hlo_bytes_equal(name, "unset")) {
-    return hlo_text_error(t, "%.*s is no algorithm of a dot", name.size < 60 ? (int)name.size : 60,
-                          (const char*)name.data);
+    return hlo_text_error(t, "%.*s is not an algorithm of a dot",
+                          name.size < 60 ? (int)name.size : 60, (const char*)name.data);
   }
   *out_number = row ? row->number : 0;
   return hlo_ok();
@@ -502,7 +502,8 @@ static hlo_status_t read_scalar(hlo_text_t* t, const hlo_text_row_t* row, void* 
   }
 }
 
-static hlo_status_t read_value(hlo_text_t* t, const hlo_text_row_t* row, hlo_desc_instruction_t* in) {
+static hlo_status_t read_value(hlo_text_t* t, const hlo_text_row_t* row,
+                               hlo_desc_instruction_t* in) {
   uint8_t* base = (uint8_t*)in;
   switch (row->notation) {
     case HLO_NOTE_CALL:
@@ -531,7 +532,8 @@ static hlo_status_t read_value(hlo_text_t* t, const hlo_text_row_t* row, hlo_des
   return read_scalar(t, row, base + row->offset);
 }
 
-// The row of a name: the opcode's own or that of what it starts, else the first.
+// Finds the row of a name: that of the opcode or of the operation that it starts, else the first
+// one.
 static const hlo_text_row_t* find_row(hlo_wire_bytes_t name, hlo_wire_bytes_t opcode) {
   const hlo_text_row_t* first = NULL;
   hlo_wire_bytes_t started = hlo_desc_async_opcode(opcode);
@@ -544,7 +546,7 @@ static const hlo_text_row_t* find_row(hlo_wire_bytes_t name, hlo_wire_bytes_t op
   return first;
 }
 
-// Dots, gathers and scatters may leave out every list of theirs.
+// Dots, gathers and scatters may omit all of their lists.
 static hlo_status_t fill_defaults(hlo_text_t* t, hlo_desc_instruction_t* in) {
   hlo_wire_bytes_t started = hlo_desc_async_opcode(in->opcode);
   hlo_wire_bytes_t opcode = started.size ? started : in->opcode;

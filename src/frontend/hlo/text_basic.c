@@ -55,7 +55,7 @@ bool hlo_text_take(hlo_text_t* t, const char* word) {
 
 hlo_status_t hlo_text_expect(hlo_text_t* t, const char* word) {
   if (hlo_text_take(t, word)) return hlo_ok();
-  return hlo_text_error(t, "'%s' is expected here", word);
+  return hlo_text_error(t, "expected '%s'", word);
 }
 
 hlo_status_t hlo_text_name(hlo_text_t* t, hlo_wire_bytes_t* out_name) {
@@ -65,7 +65,7 @@ hlo_status_t hlo_text_name(hlo_text_t* t, hlo_wire_bytes_t* out_name) {
     if (t->next[0] == '-' && t->next + 1 < t->end && t->next[1] == '>') break;
     ++t->next;
   }
-  if (t->next == start) return hlo_text_error(t, "a name is expected here");
+  if (t->next == start) return hlo_text_error(t, "expected a name");
   *out_name = (hlo_wire_bytes_t){(const uint8_t*)start, (size_t)(t->next - start)};
   return hlo_ok();
 }
@@ -84,7 +84,7 @@ hlo_status_t hlo_text_int(hlo_text_t* t, int64_t* out_value) {
       return hlo_text_error(t, "the number is too large");
     }
   }
-  if (t->next == start) return hlo_text_error(t, "a number is expected here");
+  if (t->next == start) return hlo_text_error(t, "expected a number");
   *out_value = value;
   return hlo_ok();
 }
@@ -92,7 +92,7 @@ hlo_status_t hlo_text_int(hlo_text_t* t, int64_t* out_value) {
 static hlo_status_t quoted(hlo_text_t* t, hlo_wire_bytes_t* out_text) {
   const char* close = ++t->next;
   while (close < t->end && *close != '"') close += *close == '\\' ? 2 : 1;
-  if (close >= t->end) return hlo_text_error(t, "the string has no end");
+  if (close >= t->end) return hlo_text_error(t, "unterminated string");
   char* text = hlo_arena_alloc(t->arena, (size_t)(close - t->next) + 1);
   if (!text) return hlo_arena_status(t->arena);
   size_t length = 0;
@@ -141,7 +141,7 @@ hlo_status_t hlo_text_skip_value(hlo_text_t* t) {
   size_t depth = 0;
   do {
     char c = hlo_text_peek(t);
-    if (c == 0) return hlo_text_error(t, "a brace is not closed");
+    if (c == 0) return hlo_text_error(t, "unterminated brace");
     if (c == '"') {
       skip_quoted(t);
       continue;
@@ -220,7 +220,7 @@ static hlo_status_t dimensions(hlo_text_t* t, hlo_desc_shape_t* shape) {
   return hlo_ok();
 }
 
-// {1,0:T(8,128)...}: only the order counts, but to the entry of a program.
+// {1,0:T(8,128)...}: only the order matters, except at the entry of a program.
 static hlo_status_t layout(hlo_text_t* t, hlo_desc_shape_t* shape) {
   if (t->next >= t->end || *t->next != '{') return hlo_ok();
   const char* p = t->next + 1;
@@ -246,14 +246,14 @@ static hlo_status_t layout(hlo_text_t* t, hlo_desc_shape_t* shape) {
   HLO_TRY(hlo_text_expect(t, "}"));
   size_t count = shape->layout->minor_to_major.count;
   if (count && count != shape->dimensions.count) {
-    return hlo_text_error(t, "the layout does not fit the rank");
+    return hlo_text_error(t, "the layout does not match the rank");
   }
   return hlo_ok();
 }
 
 static hlo_status_t read_shape(hlo_text_t* t, int depth, hlo_desc_shape_t* shape);
 
-// Items up to the closing parenthesis.
+// Reads items up to the closing parenthesis.
 static hlo_status_t read_shapes(hlo_text_t* t, int depth, hlo_desc_shape_t* shape) {
   while (!hlo_text_take(t, ")")) {
     if (shape->tuple_shapes.count) HLO_TRY(hlo_text_expect(t, ","));
@@ -299,7 +299,7 @@ static bool is_number_char(char c) {
   return isalnum((unsigned char)c) || (c && strchr("+-.", c));
 }
 
-// nan(0x1): sign and the bits behind the exponent; without them the usual quiet NaN.
+// nan(0x1): sign and payload; without a payload the default quiet NaN.
 static hlo_status_t not_a_number(hlo_text_t* t, hlo_dtype_t dtype, bool negative, void* to) {
   const hlo_dtype_info_t* info = hlo_dtype_info(dtype);
   uint64_t payload = 0;
@@ -320,12 +320,13 @@ static hlo_status_t not_a_number(hlo_text_t* t, hlo_dtype_t dtype, bool negative
   }
   if (payload == 0) payload = (uint64_t)1 << (info->mantissa_bits - 1);
   uint64_t exponent = ((uint64_t)1 << info->exponent_bits) - 1;
-  uint64_t bits = (uint64_t)negative << (info->bits - 1) | exponent << info->mantissa_bits | payload;
+  uint64_t bits =
+      (uint64_t)negative << (info->bits - 1) | exponent << info->mantissa_bits | payload;
   memcpy(to, &bits, hlo_dtype_size_bytes(dtype));
   return hlo_ok();
 }
 
-// One real number into `to` as `dtype`.
+// Reads a real number into `to` as `dtype`.
 static hlo_status_t real_number(hlo_text_t* t, hlo_dtype_t dtype, void* to) {
   char buffer[64];
   size_t length = 0;
@@ -333,7 +334,7 @@ static hlo_status_t real_number(hlo_text_t* t, hlo_dtype_t dtype, void* to) {
   const char* p = t->next;
   while (p < t->end && is_number_char(*p) && length < sizeof buffer - 1) buffer[length++] = *p++;
   buffer[length] = 0;
-  if (length == 0) return hlo_text_error(t, "a number is expected here");
+  if (length == 0) return hlo_text_error(t, "expected a number");
   char* end = buffer;
   errno = 0;
   if (strcmp(buffer, "true") == 0 || strcmp(buffer, "false") == 0) {
@@ -349,7 +350,7 @@ static hlo_status_t real_number(hlo_text_t* t, hlo_dtype_t dtype, void* to) {
   } else {
     hlo_dtype_store_double(dtype, to, strtod(buffer, &end));
   }
-  if (end != buffer + length) return hlo_text_error(t, "'%s' is no number", buffer);
+  if (end != buffer + length) return hlo_text_error(t, "'%s' is not a number", buffer);
   if (errno == ERANGE && !hlo_dtype_is_float(dtype)) {
     return hlo_text_error(t, "'%s' is too large", buffer);
   }
@@ -364,7 +365,7 @@ hlo_status_t hlo_text_float(hlo_text_t* t, float* out_value) {
   return real_number(t, HLO_DTYPE_F32, out_value);
 }
 
-static hlo_status_t number(hlo_text_t* t, hlo_dtype_t dtype, void* to) {
+static hlo_status_t read_element(hlo_text_t* t, hlo_dtype_t dtype, void* to) {
   if (!hlo_dtype_is_complex(dtype)) return real_number(t, dtype, to);
   hlo_dtype_t part = hlo_dtype_info(dtype)->part;
   HLO_TRY(hlo_text_expect(t, "("));
@@ -374,7 +375,7 @@ static hlo_status_t number(hlo_text_t* t, hlo_dtype_t dtype, void* to) {
   return hlo_text_expect(t, ")");
 }
 
-// {...}: elements that were too many to print.
+// {...}: a constant with too many elements to print.
 static bool take_elided(hlo_text_t* t, const char** out_start) {
   hlo_text_skip(t);
   const char* start = *out_start = t->next;
@@ -383,11 +384,11 @@ static bool take_elided(hlo_text_t* t, const char** out_start) {
   return false;
 }
 
-// A tuple is left out as a whole.
+// A tuple is elided as a whole.
 static hlo_status_t elided_literal(hlo_text_t* t, const char* start, const hlo_desc_shape_t* shape,
                                    hlo_desc_literal_t* literal) {
   if (t->elided == HLO_ELIDED_REFUSED) {
-    t->next = start;  // the place of the error
+    t->next = start;  // the location of the error
     return hlo_literal_create_elided(t->elided, 0, HLO_DTYPE_INVALID, 0, NULL, NULL);
   }
   literal->elided = t->elided;
@@ -414,7 +415,7 @@ static hlo_status_t array_literal(hlo_text_t* t, const hlo_desc_shape_t* shape,
   if (dtype == HLO_DTYPE_TOKEN || dtype == HLO_DTYPE_INVALID ||
       !hlo_dims_element_count((uint32_t)shape->dimensions.count, shape->dimensions.items, &count) ||
       count > t->end - t->next) {
-    return hlo_text_error(t, "the literal does not fit its shape");
+    return hlo_text_error(t, "the literal does not match its shape");
   }
   size_t unit = hlo_dtype_size_bytes(dtype);
   uint8_t* elements = hlo_arena_array(t->arena, (size_t)count + 1, unit);
@@ -428,11 +429,11 @@ static hlo_status_t array_literal(hlo_text_t* t, const hlo_desc_shape_t* shape,
       continue;
     } else {
       if (found == (size_t)count) return hlo_text_error(t, "the literal has too many elements");
-      HLO_TRY(number(t, dtype, elements + found++ * unit));
+      HLO_TRY(read_element(t, dtype, elements + found++ * unit));
     }
   } while (depth > 0);
   if (found != (size_t)count) {
-    return hlo_text_error(t, "the literal has %zu elements, its shape %lld", found,
+    return hlo_text_error(t, "the literal has %zu elements, its shape has %lld", found,
                           (long long)count);
   }
   literal->elements = elements;

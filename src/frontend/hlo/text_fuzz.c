@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes HLO text: any text is read or refused, what is read can be verified, and what is verified
-// is written as text that reads back and is written the same again.
+// Fuzzes HLO text: the reader accepts or refuses any text, accepted modules can be verified, and
+// verified ones are written as text that reads back and is then written the same.
 #include <stdlib.h>
 #include <string.h>
 

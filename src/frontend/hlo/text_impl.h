@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the files of the HLO text reader share: a cursor that reads characters and small notations.
+// Helpers that the files of the HLO text reader share: a cursor that reads characters and small
+// notations.
 #ifndef HLO_FRONTEND_HLO_TEXT_IMPL_H_
 #define HLO_FRONTEND_HLO_TEXT_IMPL_H_
 
@@ -20,16 +21,16 @@ typedef struct hlo_text {
   hlo_arena_t* arena;
   hlo_elided_t elided;
   hlo_desc_module_t* module;
-  hlo_map_t computations;  // name to hlo_desc_computation_t*, those that are complete
+  hlo_map_t computations;  // name to hlo_desc_computation_t*, complete ones only
   HLO_VEC(hlo_desc_computation_t) list;
-  // The computation being read: its instructions, first to last, in an arena of their own, and
-  // their names, to the id.
+  // The current computation: its instructions, first to last, in a separate arena, and a map from
+  // their names to ids.
   hlo_arena_t scratch;
   hlo_text_instruction_t* first;
   hlo_text_instruction_t** last;
   size_t instruction_count;
   hlo_map_t names;
-  // The place up to which lines were counted, its line, and where that begins.
+  // The position up to which lines were counted, the start of its line, and its line number.
   const char* counted;
   const char* line_start;
   uint32_t line;
@@ -42,15 +43,15 @@ typedef enum hlo_notation {
   HLO_NOTE_INT32,
   HLO_NOTE_BOOL,
   HLO_NOTE_FLOAT,
-  HLO_NOTE_STRING,    // "quoted"
-  HLO_NOTE_WORD,      // a bare word, or text in braces
-  HLO_NOTE_ENUM,      // a case of an enumeration
-  HLO_NOTE_RNG_ENUM,  // ... in lower case after "rng_"
+  HLO_NOTE_STRING,     // "quoted"
+  HLO_NOTE_WORD,       // a bare word, or text in braces
+  HLO_NOTE_ENUM,       // a case of an enumeration
+  HLO_NOTE_RNG_ENUM,   // ... in lower case after "rng_"
   HLO_NOTE_ALGORITHM,  // of a dot (algorithm.h)
   HLO_NOTE_INTS,
-  HLO_NOTE_INT_LISTS,  // {{1,2},{3}}, one list after the other; never written
-  HLO_NOTE_DIM,   // one number of a list
-  HLO_NOTE_CALL,  // a computation, at place `index` of the called ones
+  HLO_NOTE_INT_LISTS,  // {{1,2},{3}}, concatenated; never written
+  HLO_NOTE_DIM,        // one number of a list
+  HLO_NOTE_CALL,       // a computation, at position `index` of the called ones
   HLO_NOTE_CALLS,
   HLO_NOTE_WINDOW,
   HLO_NOTE_DIM_LABELS,
@@ -64,71 +65,73 @@ typedef enum hlo_notation {
   HLO_NOTE_PRECISION,
   HLO_NOTE_ORDER,
   HLO_NOTE_STRING_MAP,
-  HLO_NOTE_SKIP,  // not kept
+  HLO_NOTE_SKIP,  // ignored
 } hlo_notation_t;
 
 enum { HLO_TEXT_NO_OUTER = 0xffff };
 
 typedef struct hlo_text_row {
   const char* name;
-  const char* opcodes;  // those that print it, always, separated by blanks; NULL: any, unless zero
+  const char* opcodes;  // those that print it, always, separated by blanks; NULL: any opcode,
+                        // unless zero
   hlo_notation_t notation;
-  uint16_t outer, outer_bytes;  // pointer to the struct that holds the field, made when needed
+  uint16_t outer, outer_bytes;  // pointer to the struct that contains the field, created on demand
   uint16_t offset;
-  uint16_t index;  // CALL: the place; ENUM, RNG_ENUM: the enumeration
+  uint16_t index;  // CALL: the position; ENUM, RNG_ENUM: the enumeration
 } hlo_text_row_t;
 
-/// In the order of printing. A name may have several rows for different opcodes.
+/// The rows in the order of printing. A name may have several rows for different opcodes.
 extern const hlo_text_row_t hlo_text_rows[];
 extern const size_t hlo_text_row_count;
-/// True if the row names the opcode.
+/// Returns true if the row names the opcode.
 bool hlo_text_row_is_of(const hlo_text_row_t* row, hlo_wire_bytes_t opcode);
 
-/// Parts of window={...} and their places in the struct of one dimension.
+/// Parts of window={...} and their offsets in the struct of one dimension.
 typedef enum hlo_window_form { HLO_WINDOW_INT, HLO_WINDOW_PAIR, HLO_WINDOW_BOOL } hlo_window_form_t;
 typedef struct hlo_text_window_part {
   const char* name;
   hlo_window_form_t form;
   uint16_t offset;
-  int64_t usual;  // not printed where all dimensions have it
+  int64_t usual;  // not printed if all dimensions have it
 } hlo_text_window_part_t;
 enum { HLO_TEXT_WINDOW_PARTS = 6 };
 extern const hlo_text_window_part_t hlo_text_window_parts[HLO_TEXT_WINDOW_PARTS];
 
 // ---- reading
 
-/// INVALID_ARGUMENT; the place is the cursor's.
+/// Returns INVALID_ARGUMENT at the cursor's location.
 hlo_status_t hlo_text_error(const hlo_text_t* t, const char* format, ...)
     HLO_PRINTF(2, 3) HLO_MUST_USE;
 /// Skips white space and comments.
 void hlo_text_skip(hlo_text_t* t);
-/// Skips blanks, then takes `word` if it is next (a word must end there).
+/// Skips blanks, then consumes `word` if it is next (a word must end there).
 bool hlo_text_take(hlo_text_t* t, const char* word);
 hlo_status_t hlo_text_expect(hlo_text_t* t, const char* word) HLO_MUST_USE;
-/// The next character after blanks, 0 at the end.
+/// Returns the next character after blanks, 0 at the end.
 char hlo_text_peek(hlo_text_t* t);
-/// A name: letters, digits, "_.-$" and a leading "%", which is dropped.
+/// Reads a name: letters, digits, "_.-$" and a leading "%", which is dropped.
 hlo_status_t hlo_text_name(hlo_text_t* t, hlo_wire_bytes_t* out_name) HLO_MUST_USE;
 hlo_status_t hlo_text_int(hlo_text_t* t, int64_t* out_value) HLO_MUST_USE;
-/// A number with a fraction and an exponent, or one of them, or nan or inf.
+/// Reads a number with an optional fraction and exponent, or nan or inf.
 hlo_status_t hlo_text_float(hlo_text_t* t, float* out_value) HLO_MUST_USE;
-/// "quoted" with escapes resolved, or text in balanced braces as it stands, or a bare word.
+/// Reads a quoted string and resolves its escapes, or text in balanced braces unchanged, or a bare
+/// word.
 hlo_status_t hlo_text_string(hlo_text_t* t, hlo_wire_bytes_t* out_text) HLO_MUST_USE;
-/// {1,2,3}, int64_t.
+/// Reads {1,2,3} as int64_t.
 hlo_status_t hlo_text_ints(hlo_text_t* t, hlo_wire_array_t* out_values) HLO_MUST_USE;
-/// {key="value", ...}
+/// Reads {key="value", ...}.
 hlo_status_t hlo_text_string_map(hlo_text_t* t, hlo_desc_string_map_t** out_map) HLO_MUST_USE;
 /// Skips a value: a word, a string, a shape, or anything in balanced braces or parentheses.
 hlo_status_t hlo_text_skip_value(hlo_text_t* t) HLO_MUST_USE;
 /// Appends a zeroed item to an array that grows in the arena.
 void* hlo_text_push(hlo_text_t* t, hlo_wire_array_t* array, size_t item_bytes);
 hlo_status_t hlo_text_shape(hlo_text_t* t, hlo_desc_shape_t* out_shape) HLO_MUST_USE;
-/// True if a shape and not a name is next.
+/// Returns true if a shape, not a name, is next.
 bool hlo_text_at_shape(hlo_text_t* t);
-/// The literal of a constant, up to its closing parenthesis.
+/// Reads the literal of a constant, up to its closing parenthesis.
 hlo_status_t hlo_text_literal(hlo_text_t* t, const hlo_desc_shape_t* shape,
                               hlo_desc_literal_t* out_literal) HLO_MUST_USE;
-/// ", name=value, ..." behind the operands.
+/// Reads ", name=value, ..." after the operands.
 hlo_status_t hlo_text_attributes(hlo_text_t* t, hlo_desc_instruction_t* in) HLO_MUST_USE;
 
 #endif  // HLO_FRONTEND_HLO_TEXT_IMPL_H_

@@ -113,7 +113,7 @@ const hlo_text_row_t hlo_text_rows[] = {
     {ROW("sharding", WORD, sharding)},
     {ROW("frontend_attributes", STRING_MAP, frontend_attributes)},
     {ROW("metadata", METADATA, metadata)},
-    // What changes nothing in meaning.
+    // Attributes without meaning for the IR.
     {SKIP("control-predecessors")},
     {SKIP("statistics")},
     {SKIP("origin")},

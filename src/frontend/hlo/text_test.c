@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// HLO text and protos: both give the same verified module, faults say
-// where.
+// HLO text and protos: both forms give the same verified module, and faults have a location.
 #include "base/wire.h"
 #include "frontend/hlo/hlo.h"
 #include "frontend/hlo/hlo_test_util.h"
@@ -10,12 +9,8 @@
 static void text_and_proto_are_equal(void** state) {
   (void)state;
   const char* const names[][2] = {
-      {"loop.hlo", "loop.pb"},
-      {"layouts.hlo", "layouts.pb"},
-      {"ops.hlo", "ops.pb"},
-      {"literals.hlo", "literals.pb"},
-      {"dots.hlo", "dots.pb"},
-      {"buffers.hlo", "buffers.pb"},
+      {"loop.hlo", "loop.pb"},         {"layouts.hlo", "layouts.pb"}, {"ops.hlo", "ops.pb"},
+      {"literals.hlo", "literals.pb"}, {"dots.hlo", "dots.pb"},       {"buffers.hlo", "buffers.pb"},
   };
   for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
     hlo_module_t* text = load(names[i][0]);
@@ -48,7 +43,7 @@ static const char* layout_mode(hlo_module_t* module, bool is_result, uint32_t nu
   return mode ? mode->text : "";
 }
 
-// Those of the header, else those of parameters and root; also in protos with and without a
+// Layouts of the header, else those of parameters and root; also in protos with and without a
 // configuration.
 static void layouts_of_the_entry_are_kept(void** state) {
   (void)state;
@@ -80,7 +75,7 @@ static void layouts_of_the_entry_are_kept(void** state) {
   }
 }
 
-// ShapeProto of f32[8,128], with a layout of tiles (8,128) and (2,1) if asked.
+// Writes a ShapeProto of f32[8,128], optionally with a layout of tiles (8,128) and (2,1).
 static void put_shape(hlo_strbuf_t* out, uint32_t number, bool is_tiled) {
   const int64_t dims[] = {8, 128}, order[] = {1, 0}, small_tile[] = {2, 1};
   const size_t shape = hlo_wire_begin(out, number);
@@ -97,7 +92,7 @@ static void put_shape(hlo_strbuf_t* out, uint32_t number, bool is_tiled) {
   hlo_wire_end(out, shape);
 }
 
-// HloModuleProto of a program that returns its parameter.
+// Writes the HloModuleProto of a program that returns its parameter.
 static void put_module(hlo_strbuf_t* out) {
   hlo_wire_put_string(out, 1, "m");
   const size_t computation = hlo_wire_begin(out, 3);
@@ -135,7 +130,7 @@ static void tiles_of_the_entry_are_kept(void** state) {
   }
 }
 
-// The groups of one all-reduce as rows of numbers.
+// Compares the groups of one all-reduce as rows of numbers.
 static void check_groups(const char* notation, const char* wanted) {
   hlo_strbuf_t text = {0}, found = {0};
   hlo_strbuf_printf(&text,
@@ -181,7 +176,8 @@ static void epsilons_have_exponents(void** state) {
       "feature_index=1\n}\n";
   hlo_module_t* module = NULL;
   must(hlo_frontend_load(text, sizeof text - 1, "norm", NULL, NULL, &module));
-  const hlo_attr_t* epsilon = hlo_node_attr(hlo_module_entry(module)->body->first, HLO_ATTR_epsilon);
+  const hlo_attr_t* epsilon =
+      hlo_node_attr(hlo_module_entry(module)->body->first, HLO_ATTR_epsilon);
   assert_non_null(epsilon);
   assert_true(epsilon->f == -1.5e+18f);
   hlo_module_release(module);
@@ -195,41 +191,43 @@ static void faults_say_where(void** state) {
   } cases[] = {
       {"HloModule m\nENTRY e {\n  a = f32[] frob()\n}\n", "x.hlo:3:3: instruction a: the op frob",
        HLO_STATUS_UNIMPLEMENTED},
-      {"HloModule m\nENTRY e {\n  a = f32[] parameter(0)\n  b = ((f32[]), f32[]) frob-start(a)\n}\n",
+      {"HloModule m\nENTRY e {\n  a = f32[] parameter(0)\n  b = ((f32[]), f32[]) "
+       "frob-start(a)\n}\n",
        "x.hlo:4:3: instruction b: the op frob-start", HLO_STATUS_UNIMPLEMENTED},
       {"HloModule m\nENTRY e {\n  a = f32[] parameter(0)\n  b = f32[] negate-start(a)\n}\n",
-       "x.hlo:4:3: instruction b: the shape is no tuple of operands and results",
+       "x.hlo:4:3: instruction b: the shape is not a tuple of operands and results",
        HLO_STATUS_INVALID_ARGUMENT},
-      {"HloModule m\nENTRY e {\n  a = f32[] negate(b)\n}\n",
-       "x.hlo:3:20: there is no instruction b", HLO_STATUS_INVALID_ARGUMENT},
-      {"HloModule m\nENTRY e {\n  a = f32[3]{0} constant({1,2})\n}\n", "2 elements, its shape 3",
+      {"HloModule m\nENTRY e {\n  a = f32[] negate(b)\n}\n", "x.hlo:3:20: no earlier instruction b",
        HLO_STATUS_INVALID_ARGUMENT},
+      {"HloModule m\nENTRY e {\n  a = f32[3]{0} constant({1,2})\n}\n",
+       "2 elements, its shape has 3", HLO_STATUS_INVALID_ARGUMENT},
       {"HloModule m\nENTRY e {\n  a = f32[1152921504606846976,64]{1,0} parameter(0)\n}\n",
        "too many elements", HLO_STATUS_INVALID_ARGUMENT},
       {"HloModule m\nENTRY e {\n  a = q17[] parameter(0)\n}\n", "element type q17",
        HLO_STATUS_UNIMPLEMENTED},
       {"HloModule m\nENTRY e {\n  a = f32[] parameter(0), zap=1\n}\n", "attribute zap",
        HLO_STATUS_UNIMPLEMENTED},
-      {"HloModule m\nENTRY e {\n  a = f32[] call(), to_apply=e\n}\n", "no computation e",
+      {"HloModule m\nENTRY e {\n  a = f32[] call(), to_apply=e\n}\n", "no earlier computation e",
        HLO_STATUS_INVALID_ARGUMENT},
-      {"HloModule m\nENTRY e {\n", "a name is expected", HLO_STATUS_INVALID_ARGUMENT},
+      {"HloModule m\nENTRY e {\n", "expected a name", HLO_STATUS_INVALID_ARGUMENT},
       {"HloModule m\nENTRY e {\n  a = b(f32[2], f32[2]) parameter(0)\n}\n",
-       "the buffer is not one of an array", HLO_STATUS_INVALID_ARGUMENT},
+       "the shape of the buffer is not an array", HLO_STATUS_INVALID_ARGUMENT},
       {"HloModule m\nENTRY e {\n  a = b((f32[2])) parameter(0)\n}\n",
-       "the buffer is not one of an array", HLO_STATUS_INVALID_ARGUMENT},
+       "the shape of the buffer is not an array", HLO_STATUS_INVALID_ARGUMENT},
       {"HloModule m\nENTRY e {\n  a = b(f32[2]) constant({1,2})\n}\n",
-       "the literal does not fit its shape", HLO_STATUS_INVALID_ARGUMENT},
+       "the literal does not match its shape", HLO_STATUS_INVALID_ARGUMENT},
       {"HloModule m", "no computation", HLO_STATUS_INVALID_ARGUMENT},
       {"HloModule m, entry_computation_layout={(f32[], f32[])->f32[]}\nENTRY e {\n"
        "  a = f32[] parameter(0)\n}\n",
-       "the parameters do not fit the entry computation", HLO_STATUS_INVALID_ARGUMENT},
+       "the parameters do not match the entry computation", HLO_STATUS_INVALID_ARGUMENT},
       {"HloModule m, entry_computation_layout={(f32[])->(f32[], f32[])}\nENTRY e {\n"
        "  a = f32[] parameter(0)\n}\n",
-       "the results do not fit the entry computation", HLO_STATUS_INVALID_ARGUMENT},
+       "the results do not match the entry computation", HLO_STATUS_INVALID_ARGUMENT},
       {"HloModule m, entry_computation_layout={(f32[2,3]{0,0})->f32[2,3]}\nENTRY e {\n"
        "  a = f32[2,3] parameter(0)\n}\n",
-       "parameter 0 of the entry computation: layout {0,0} is no order", HLO_STATUS_INVALID_ARGUMENT},
-      {"HloModule m, entry_computation_layout={f32[]->f32[]}\n", "parameters are expected",
+       "parameter 0 of the entry computation: layout {0,0} is no order",
+       HLO_STATUS_INVALID_ARGUMENT},
+      {"HloModule m, entry_computation_layout={f32[]->f32[]}\n", "expected parameters",
        HLO_STATUS_INVALID_ARGUMENT},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
@@ -244,7 +242,7 @@ static void faults_say_where(void** state) {
   }
 }
 
-// Every prefix of the samples is read or refused; nothing else happens.
+// Any prefix of the samples is accepted or refused without a crash.
 static void truncated_input_is_refused(void** state) {
   (void)state;
   static char buffer[1 << 16];

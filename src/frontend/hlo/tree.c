@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shapes and trees of values (see tree.h). Shapes are nested no deeper than their readers allow,
-// and a tree has no more leaves than the shape that the input spells out for it.
+// Shapes and trees of values (see tree.h). Readers bound the nesting of shapes, and a tree has no
+// more leaves than the shape that the input spells out.
 #include "frontend/hlo/tree.h"
 
 uint32_t hlo_desc_leaf_count(const hlo_desc_shape_t* shape) {
@@ -42,12 +42,14 @@ static hlo_status_t leaf_type(hlo_desc_builder_t* b, const hlo_desc_shape_t* sha
     kind = HLO_TYPE_BUFFER;
     if (shape->tuple_shapes.count == 1) shape = shape->tuple_shapes.items;
     if (hlo_desc_dtype(shape->element_type) == HLO_DTYPE_TOKEN || shape->tuple_shapes.count) {
-      return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "the buffer is not one of an array");
+      return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                               "the shape of the buffer is not an array");
     }
   }
   hlo_dtype_t dtype = hlo_desc_dtype(shape->element_type);
   if (dtype == HLO_DTYPE_INVALID) {
-    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "values of XLA's element type number %d",
+    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED,
+                             "XLA's element type number %d is not supported",
                              (int)shape->element_type);
   }
   if (dtype == HLO_DTYPE_TOKEN) {
@@ -59,7 +61,7 @@ static hlo_status_t leaf_type(hlo_desc_builder_t* b, const hlo_desc_shape_t* sha
   const bool* dynamic = shape->is_dynamic_dimension.items;
   int64_t dims[HLO_RANK_MAX], bounds[HLO_RANK_MAX], known[HLO_RANK_MAX], count, bytes;
   if (rank > HLO_RANK_MAX) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "rank %zu is above %d", rank,
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "rank %zu exceeds the limit of %d", rank,
                              HLO_RANK_MAX);
   }
   bool bounded = false;
@@ -114,7 +116,7 @@ static void collect_values(const hlo_desc_tree_t* tree, hlo_desc_values_t* value
 hlo_status_t hlo_desc_leaf_values(hlo_desc_builder_t* b, uint32_t count,
                                   const hlo_desc_tree_t* const* trees,
                                   hlo_desc_values_t* out_values) {
-  size_t capacity = 0;  // trees may be the same ones, over and over
+  size_t capacity = 0;  // the input may repeat the same trees
   for (uint32_t i = 0; i < count; ++i) capacity += trees[i]->leaf_count;
   if (capacity > UINT32_MAX) return hlo_status_out_of_memory(capacity);
   *out_values = (hlo_desc_values_t){hlo_arena_array(b->arena, capacity, sizeof(hlo_value_t*)), 0};
@@ -150,8 +152,7 @@ hlo_status_t hlo_desc_make_tree(hlo_desc_builder_t* b, const hlo_desc_shape_t* s
   uint32_t wanted = hlo_desc_leaf_count(shape);
   if (wanted != values->count) {
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "the shape has %u elements in all, the value has %u", wanted,
-                             values->count);
+                             "the shape has %u leaves, the value has %u", wanted, values->count);
   }
   hlo_value_t* const* next = values->items;
   return make_tree(b, shape, &next, out_tree);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attributes that the dialects of StableHLO encode alike (see attr_bytecode.h).
-// source: StableHLO StablehloBytecode, VhloBytecode (field orders are facts of the format)
+// source : StableHLO StablehloBytecode, VhloBytecode (field orders are facts of the format)
 #include "frontend/stablehlo/attr_bytecode.h"
 
 #include "frontend/stablehlo/attrs.h"
@@ -45,7 +45,7 @@ static hlo_status_t read_accuracy(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
   return hlo_make_result_accuracy(reader->module, atol, rtol, ulps, mode, out);
 }
 
-// ---- meshes: axes of collectives are carried as the text that StableHLO prints for them
+// ---- meshes: axes of collectives are carried as StableHLO's text
 
 static hlo_status_t read_sub_axis_info(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
                                        const hlo_attr_t** out) {

@@ -35,7 +35,7 @@ void hlo_text_put_ints(hlo_strbuf_t* text, uint32_t count, const int64_t* values
   hlo_strbuf_putc(text, ']');
 }
 
-// `text` without a leading "#stablehlo.<mnemonic>".
+// Returns `text` without a leading "#stablehlo.<mnemonic>".
 static const char* without_mnemonic(const char* text, char open) {
   const char* start = strchr(text, open);
   return start ? start : text;

@@ -7,8 +7,8 @@
 #include "frontend/stablehlo/attrs.h"
 
 enum {
-  DIMS_MAX = 4096,           // numbers in a list that is about dimensions, or from a splat
-  LIST_ITEMS_MAX = 1 << 16,  // items of a list attribute that needs converting
+  DIMS_MAX = 4096,           // numbers in a list of dimensions, or from a splat
+  LIST_ITEMS_MAX = 1 << 16,  // items of a list attribute that needs a conversion
 };
 
 // ---- Conversion to the forms of the attribute table
@@ -23,11 +23,11 @@ static bool is_integer_literal(const hlo_attr_t* attr) {
          (hlo_dtype_is_integer(attr->literal->dtype) || attr->literal->dtype == HLO_DTYPE_PRED);
 }
 
-// The values of an integer literal in scratch memory.
+// Returns the values of an integer literal in scratch memory.
 static hlo_status_t literal_ints(hlo_importer_t* importer, hlo_attr_id_t id,
                                  const hlo_literal_t* literal, int64_t** out) {
   if (literal->is_splat && literal->element_count > DIMS_MAX) {
-    return bad_form(id, "of a reasonable length");
+    return bad_form(id, "within the length limit");
   }
   *out = hlo_arena_array(importer->scratch, (size_t)literal->element_count + 1, sizeof **out);
   if (!*out) return hlo_arena_status(importer->scratch);
@@ -41,12 +41,12 @@ static hlo_status_t to_ints(hlo_importer_t* importer, hlo_attr_id_t id, const hl
                             const hlo_attr_t** out) {
   *out = in;
   if (in->kind == HLO_ATTR_KIND_INTS && in->rows == 0) {
-    if (in->count > DIMS_MAX) return bad_form(id, "of a reasonable length");
+    if (in->count > DIMS_MAX) return bad_form(id, "within the length limit");
     if (in->dtype != HLO_DTYPE_PRED) *out = hlo_attr_ints(importer->module, in->count, in->values);
     return hlo_module_status(importer->module);
   }
   if (!is_integer_literal(in) || in->literal->rank > 1) return bad_form(id, "a list of integers");
-  if (in->literal->element_count > DIMS_MAX) return bad_form(id, "of a reasonable length");
+  if (in->literal->element_count > DIMS_MAX) return bad_form(id, "within the length limit");
   int64_t* values;
   HLO_TRY(literal_ints(importer, id, in->literal, &values));
   uint32_t count = (uint32_t)in->literal->element_count;
@@ -59,7 +59,7 @@ static hlo_status_t to_matrix(hlo_importer_t* importer, hlo_attr_id_t id, const 
                               const hlo_attr_t** out) {
   *out = in;
   bool is_matrix = in->kind == HLO_ATTR_KIND_INTS && (in->rows || in->cols || in->count == 0);
-  // Replica groups may also be given by mesh axes, which are carried as text.
+  // Replica groups given by mesh axes are carried as text.
   if (is_matrix || in->kind == HLO_ATTR_KIND_OPAQUE) return hlo_ok();
   if (!is_integer_literal(in) || (in->literal->rank != 2 && in->literal->element_count != 0)) {
     return bad_form(id, "a matrix of integers");
@@ -68,7 +68,7 @@ static hlo_status_t to_matrix(hlo_importer_t* importer, hlo_attr_id_t id, const 
   int64_t rows = literal->rank == 2 ? literal->dims[0] : 0;
   int64_t cols = literal->rank == 2 ? literal->dims[1] : 0;
   if (rows > UINT32_MAX || cols > UINT32_MAX || literal->element_count > UINT32_MAX) {
-    return bad_form(id, "of a reasonable size");
+    return bad_form(id, "within the size limit");
   }
   int64_t* values;
   HLO_TRY(literal_ints(importer, id, literal, &values));
@@ -76,7 +76,7 @@ static hlo_status_t to_matrix(hlo_importer_t* importer, hlo_attr_id_t id, const 
   return hlo_module_status(importer->module);
 }
 
-// Index vectors of layouts: `index` elements.
+// Converts index vectors of layouts, whose elements are `index`.
 static hlo_status_t to_layout(hlo_importer_t* importer, hlo_attr_id_t id, const hlo_attr_t* in,
                               const hlo_attr_t** out) {
   const hlo_attr_t* ints;
@@ -158,7 +158,7 @@ static hlo_status_t to_precision(hlo_importer_t* importer, hlo_attr_id_t id, con
   return of_enum(id, in, HLO_ENUM_PRECISION, out);
 }
 
-// An element type stands as the type of a scalar; one that the IR lacks (tf32) stays text.
+// An element type is encoded as the type of a scalar; one that the IR lacks (tf32) stays text.
 static hlo_status_t to_type(hlo_importer_t* importer, hlo_attr_id_t id, const hlo_attr_t* in,
                             const hlo_attr_t** out) {
   *out = in;
@@ -189,9 +189,9 @@ static hlo_status_t convert_enum_form(hlo_attr_id_t id, const hlo_attr_t* in,
   }
 }
 
-// To the form of the attribute's row; *out is NULL where the value means absence.
-static hlo_status_t convert(hlo_importer_t* importer, hlo_attr_id_t id, const hlo_attr_t* in,
-                            const hlo_attr_t** out) {
+// Converts to the form of the attribute's row; *out is NULL if the value means absence.
+static hlo_status_t convert_attr(hlo_importer_t* importer, hlo_attr_id_t id, const hlo_attr_t* in,
+                                 const hlo_attr_t** out) {
   *out = NULL;
   if (is_none(in)) return hlo_ok();
   switch (hlo_attr_form(id)) {
@@ -225,7 +225,7 @@ static hlo_status_t convert_cached(hlo_importer_t* importer, hlo_attr_id_t id, c
                 (sizeof importer->cache / sizeof importer->cache[0]);
   if (importer->cache[slot].in != in || importer->cache[slot].id != id) {
     const hlo_attr_t* converted;
-    HLO_TRY(convert(importer, id, in, &converted));
+    HLO_TRY(convert_attr(importer, id, in, &converted));
     importer->cache[slot].in = in;
     importer->cache[slot].id = id;
     importer->cache[slot].out = converted;
@@ -241,7 +241,7 @@ typedef enum default_test {
   DEFAULT_ZERO,
   DEFAULT_ONE,
   DEFAULT_MINUS_ONE,
-  DEFAULT_ZEROS,  // every item
+  DEFAULT_ZEROS,  // every item is zero
   DEFAULT_ONES,
   DEFAULT_EMPTY,
   DEFAULT_ACCURACY,
@@ -304,7 +304,7 @@ static hlo_named_attr_t* find_imported(hlo_imported_attrs_t* attrs, hlo_attr_id_
   return NULL;
 }
 
-// Layouts of a custom call are absent together or present together.
+// The layouts of a custom call are either all present or all absent.
 static void drop_empty_layouts(hlo_imported_attrs_t* attrs) {
   hlo_named_attr_t* operands = find_imported(attrs, HLO_ATTR_operand_layouts);
   hlo_named_attr_t* results = find_imported(attrs, HLO_ATTR_result_layouts);
@@ -313,8 +313,8 @@ static void drop_empty_layouts(hlo_imported_attrs_t* attrs) {
   }
 }
 
-// A channel is an id and a type: collectives without an id have none, with one the type is 0
-// unless it says otherwise.
+// A channel is an id and a type: collectives without an id have no type either; with an id, the
+// type defaults to 0.
 static hlo_status_t complete_channel(hlo_module_t* module, hlo_op_t op,
                                      hlo_imported_attrs_t* attrs) {
   if (hlo_op_attr_slot(op, HLO_ATTR_channel_type) < 0) return hlo_ok();
@@ -327,11 +327,11 @@ static hlo_status_t complete_channel(hlo_module_t* module, hlo_op_t op,
   return hlo_module_status(module);
 }
 
-// The fields of a struct attribute, all of which the op has.
-static hlo_status_t spread_struct(hlo_importer_t* importer, hlo_op_t op, const hlo_attr_t* dict,
-                                  hlo_imported_attrs_t* out) {
+// Sets the fields of a struct attribute; the op must have all of them.
+static hlo_status_t set_struct_fields(hlo_importer_t* importer, hlo_op_t op, const hlo_attr_t* dict,
+                                      hlo_imported_attrs_t* out) {
   if (dict->kind != HLO_ATTR_KIND_DICT) {
-    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "attribute '%.200s' cannot be read",
+    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "attribute '%.200s' is not supported",
                              dict->text ? dict->text : "");
   }
   for (uint32_t i = 0; i < dict->count; ++i) {
@@ -362,7 +362,7 @@ static bool is_struct_name(const hlo_raw_attr_t* raw) {
   return false;
 }
 
-// Attributes that the op does not declare, as one dictionary.
+// Collects attributes that the op does not declare in one dictionary.
 static hlo_status_t collect_extra(hlo_importer_t* importer, uint32_t count,
                                   const hlo_attr_t* const* items, const char* const* keys,
                                   const hlo_attr_t** out) {
@@ -383,7 +383,7 @@ static hlo_status_t import_attrs(hlo_importer_t* importer, hlo_op_t op, uint32_t
     if (slot >= 0) {
       HLO_TRY(add_known(importer, op, id, slot, raw[i].value, out));
     } else if (raw[i].is_inherent && is_struct_name(&raw[i])) {
-      HLO_TRY(spread_struct(importer, op, raw[i].value, out));
+      HLO_TRY(set_struct_fields(importer, op, raw[i].value, out));
     } else if (!raw[i].is_inherent) {
       keys[extra_count] = raw[i].name;
       items[extra_count++] = raw[i].value;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Quantized element types, which VHLO and the quant dialect encode alike, and that dialect.
-// source: MLIR QuantDialectBytecode, StableHLO VhloBytecode (codes and field orders)
+// Quantized element types, which VHLO and the quant dialect encode alike, and the quant dialect.
 #include "frontend/bytecode/reader.h"
 
 enum quant_type_code { TYPE_UNIFORM = 4, TYPE_UNIFORM_PER_AXIS = 5 };
@@ -8,7 +7,7 @@ enum quant_type_code { TYPE_UNIFORM = 4, TYPE_UNIFORM_PER_AXIS = 5 };
 static hlo_status_t read_element(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
                                  const hlo_bc_type_t** out) {
   HLO_TRY(hlo_bc_read_type(reader, c, out));
-  if ((*out)->kind != HLO_BC_TYPE_ELEMENT) return hlo_bc_error(c, "an element type is expected");
+  if ((*out)->kind != HLO_BC_TYPE_ELEMENT) return hlo_bc_error(c, "expected an element type");
   return hlo_ok();
 }
 
@@ -56,7 +55,7 @@ hlo_status_t hlo_bc_read_quantized_type(hlo_bc_reader_t* reader, hlo_bc_cursor_t
     return hlo_bc_error(c, "a quantized type with %u scales, %u zero points and axis %llu",
                         scale_count, point_count, (unsigned long long)axis);
   }
-  // Bit 0 of the flags: the storage is signed. The type itself is written signless.
+  // Bit 0 of the flags marks signed storage. The storage type itself is signless.
   quant->storage = flags & 1 ? storage->dtype : unsigned_of(storage->dtype);
   quant->expressed = expressed->dtype;
   quant->axis = per_axis ? (int32_t)axis : -1;

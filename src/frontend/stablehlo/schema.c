@@ -23,7 +23,7 @@ static const hlo_bc_op_schema_t schemas[] = {
 #undef HLO_DIALECT_OP
 };
 
-// A decimal number of at most three digits; NULL if there is none.
+// Reads a decimal number of at most three digits; returns NULL if the text does not start with one.
 static const char* read_number(const char* text, uint32_t* out) {
   uint32_t value = 0;
   int digits = 0;

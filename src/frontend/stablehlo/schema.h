@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How ops of the serialized dialects map to the op table, and which attributes their properties
-// hold.
+// The mapping of ops of the serialized dialects to the op table, and the attributes in their
+// properties.
 #ifndef HLO_FRONTEND_STABLEHLO_SCHEMA_H_
 #define HLO_FRONTEND_STABLEHLO_SCHEMA_H_
 
@@ -9,7 +9,7 @@
 
 #include "ir/ops.h"
 
-/// Newest StableHLO version whose ops are known.
+/// The newest StableHLO version whose ops are known.
 #define HLO_STABLEHLO_MAJOR 1
 #define HLO_STABLEHLO_MINOR 20
 
@@ -17,28 +17,29 @@ typedef enum hlo_bc_op_kind {
   HLO_BC_OP_NODE,    // `op`
   HLO_BC_OP_MODULE,  // builtin.module
   HLO_BC_OP_FUNC,    // a function
-  HLO_BC_OP_CAST,    // a cast between a type of VHLO and the same one outside
+  HLO_BC_OP_CAST,    // a cast between a type of VHLO and the same type of another dialect
 } hlo_bc_op_kind_t;
 
 typedef struct hlo_bc_op_schema {
-  const char* name;       // with the dialect, "vhlo.add_v1"
+  const char* name;  // with the dialect, "vhlo.add_v1"
   uint16_t name_length;
   uint16_t since, until;  // VHLO: versions as 1000 * major + minor; else 0
   hlo_bc_op_kind_t kind;
   hlo_op_t op;
-  /// Attributes in the order of their encoding, separated by spaces, with the marks of
+  /// Attributes in the order of their encoding, separated by blanks, with the marks of
   /// dialects.def.
   const char* properties;
 } hlo_bc_op_schema_t;
 
-/// The version in a producer text "StableHLO_v1.17.0" as 1000 * major + minor; 0 if it is none.
+/// Returns the version in a producer string "StableHLO_v1.17.0" as 1000 * major + minor; 0 for any
+/// other string.
 uint32_t hlo_stablehlo_version(const char* producer);
-/// True for a version after the newest known one.
+/// Returns true for a version newer than the newest known one.
 static inline bool hlo_stablehlo_is_newer(uint32_t version) {
   return version > HLO_STABLEHLO_MAJOR * 1000 + HLO_STABLEHLO_MINOR;
 }
 
-/// NULL when unknown. `name` is without the dialect.
+/// Returns NULL if the op is unknown. `name` excludes the dialect.
 const hlo_bc_op_schema_t* hlo_bc_find_op(const char* dialect, size_t dialect_length,
                                          const char* name, size_t length);
 

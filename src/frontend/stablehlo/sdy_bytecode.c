@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attributes of the Shardy dialect in bytecode. The IR carries them as text, so each is decoded to
-// what MLIR prints for it; attributes inside others are printed without their "#sdy.<mnemonic>".
-// source: Shardy bytecode.td (codes and field orders), attrs.td and printers (text)
+// the text that MLIR prints; nested attributes are printed without their "#sdy.<mnemonic>".
+// source : Shardy bytecode.td (codes and field orders), attrs.td and printers (text)
 #include <string.h>
 
 #include "frontend/bytecode/reader.h"
@@ -56,20 +56,20 @@ static void put_factor(hlo_strbuf_t* text, int64_t factor) {
   }
 }
 
-// The text of an sdy attribute after "#sdy<" or "#sdy." and its mnemonic.
+// Appends the text of an sdy attribute after "#sdy<" or "#sdy." and its mnemonic.
 static hlo_status_t put_stripped(const hlo_bc_cursor_t* c, const hlo_attr_t* attr,
                                  const char* mnemonic, hlo_strbuf_t* text) {
   size_t length = strlen(mnemonic);
   bool in_brackets = strncmp(attr->text, "#sdy<", 5) == 0;
   if ((!in_brackets && strncmp(attr->text, "#sdy.", 5) != 0) || attr->text_length < 5 + length ||
       strncmp(attr->text + 5, mnemonic, length) != 0) {
-    return hlo_bc_error(c, "a %s attribute is expected", mnemonic);
+    return hlo_bc_error(c, "expected a %s attribute", mnemonic);
   }
   hlo_strbuf_append(text, attr->text + 5 + length, attr->text_length - 5 - length - in_brackets);
   return hlo_ok();
 }
 
-// A list of attributes of one kind, separated by ", ".
+// Reads a list of attributes of one kind and appends them, separated by ", ".
 static hlo_status_t put_list(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, const char* mnemonic,
                              uint32_t* out_count, hlo_strbuf_t* text) {
   HLO_TRY(hlo_bc_count(c, 1, out_count));
@@ -78,7 +78,7 @@ static hlo_status_t put_list(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, const 
     HLO_TRY(hlo_bc_read_attr_of(reader, c, HLO_ATTR_KIND_OPAQUE, mnemonic, &item));
     if (i) hlo_strbuf_puts(text, ", ");
     HLO_TRY(put_stripped(c, item, mnemonic, text));
-    if (text->length > HLO_BC_TEXT_MAX_BYTES) return hlo_bc_error(c, "a too long attribute");
+    if (text->length > HLO_BC_TEXT_MAX_BYTES) return hlo_bc_error(c, "the attribute is too long");
   }
   return hlo_ok();
 }
@@ -100,7 +100,7 @@ static hlo_status_t put_manual_axes(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
     HLO_TRY(hlo_bc_read_attr_of(reader, c, HLO_ATTR_KIND_STRING, "axis name", &name));
     if (i) hlo_strbuf_puts(text, ", ");
     hlo_text_put_quoted(text, name->text, name->text_length);
-    if (text->length > HLO_BC_TEXT_MAX_BYTES) return hlo_bc_error(c, "a too long attribute");
+    if (text->length > HLO_BC_TEXT_MAX_BYTES) return hlo_bc_error(c, "the attribute is too long");
   }
   hlo_strbuf_putc(text, '}');
   return hlo_ok();
@@ -126,7 +126,7 @@ static hlo_status_t put_axis_ref(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, hl
   HLO_TRY(put_name(reader, c, text));
   HLO_TRY(hlo_bc_read_optional_attr(reader, c, &info));
   if (!info) return hlo_ok();
-  if (info->kind != HLO_ATTR_KIND_OPAQUE) return hlo_bc_error(c, "a sub-axis is expected");
+  if (info->kind != HLO_ATTR_KIND_OPAQUE) return hlo_bc_error(c, "expected a sub-axis");
   hlo_strbuf_putc(text, ':');
   return put_stripped(c, info, "sub_axis_info", text);
 }
@@ -153,7 +153,7 @@ static hlo_status_t put_axes(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, const 
   hlo_strbuf_printf(text, ", %s={", keyword);
   HLO_TRY(put_list(reader, c, "axis_ref", &count, text));
   hlo_strbuf_putc(text, '}');
-  if (count == 0 && !text->failed) {  // nothing to say
+  if (count == 0 && !text->failed) {  // both are absent
     text->length = start;
     text->data[start] = 0;
   }
@@ -172,7 +172,7 @@ static hlo_status_t put_sharding(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, ui
     hlo_strbuf_puts(text, "mesh");
     HLO_TRY(put_stripped(c, mesh, "mesh", text));
   } else {
-    return hlo_bc_error(c, "a sharding on something that is no mesh");
+    return hlo_bc_error(c, "a sharding on something that is not a mesh");
   }
   hlo_strbuf_puts(text, ", [");
   HLO_TRY(put_list(reader, c, "dimension_sharding", &count, text));
@@ -298,7 +298,8 @@ static hlo_status_t read_attr(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, hlo_b
   hlo_status_t status = put_attr(reader, c, code, &body);
   if (hlo_status_is_ok(status)) status = hlo_strbuf_status(&body);
   if (hlo_status_is_ok(status)) {
-    // A body in brackets follows the mnemonic; any other one is put in brackets with it.
+    // A body in brackets follows the mnemonic; any other body is put in brackets together with the
+    // mnemonic.
     bool bracketed = body.length && body.data[0] == '<';
     hlo_strbuf_printf(&text, bracketed ? "#sdy.%s%s" : "#sdy<%s%s>", mnemonics[code],
                       hlo_strbuf_text(&body));

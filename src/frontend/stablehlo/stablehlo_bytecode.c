@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attributes and types of the StableHLO and CHLO dialects in plain (unversioned) bytecode. Structs
-// become dictionaries of the flat attributes of the op table, which the import spreads over the op.
-// source: StableHLO StablehloBytecode, ChloBytecode (codes and field orders are facts of the
+// become dictionaries of the flat attributes of the op table, which the import distributes to the
+// op.
+// source : StableHLO StablehloBytecode, ChloBytecode (codes and field orders are facts of the
 // format)
 #include "frontend/stablehlo/attr_bytecode.h"
 
@@ -30,7 +31,7 @@ enum stablehlo_attr_code {
   ATTR_MESH = 22,
 };
 
-// Structs: fields in the order of their encoding.
+// A struct: its fields in the order of their encoding.
 typedef struct field {
   const char* name;
   char kind;  // 'i' integer, 'l' list of integers, 't' type, 'b' boolean
@@ -140,7 +141,7 @@ static hlo_status_t read_struct(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, con
   return hlo_ok();
 }
 
-// An attribute after a byte that says whether it is there; NULL where it is not.
+// Reads an attribute after a byte that says whether it is present; NULL if it is absent.
 static hlo_status_t read_flagged(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
                                  const hlo_attr_t** out) {
   uint8_t present;

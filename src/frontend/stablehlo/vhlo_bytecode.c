@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attributes and types of the VHLO dialect in bytecode, read straight into those of the IR.
-// source: StableHLO VhloBytecode (codes and field orders are facts of the format)
+// Attributes and types of the VHLO dialect in bytecode, read directly into those of the IR.
+// source : StableHLO VhloBytecode (codes and field orders are facts of the format)
 #include "frontend/stablehlo/attr_bytecode.h"
 
 enum vhlo_attr_code {
@@ -33,7 +33,7 @@ enum vhlo_attr_code {
 
 // ---- Types
 
-// Codes whose type is one element type; the others are decoded below.
+// Codes for a single element type; the others are decoded below.
 static const struct {
   uint8_t code;
   uint8_t dtype;
