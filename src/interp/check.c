@@ -14,7 +14,7 @@ uint64_t hlo_check_ulp_distance(hlo_dtype_t dtype, const void* a, const void* b)
   double fx = hlo_dtype_load_double(dtype, a), fy = hlo_dtype_load_double(dtype, b);
   if (isnan(fx) && isnan(fy)) return 0;
   if (!isfinite(fx) || !isfinite(fy)) return UINT64_MAX;
-  // Finite values count their distance from zero in their bits below the sign.
+  // For finite values the bits below the sign are the distance from zero.
   uint64_t sign = (uint64_t)1 << (hlo_dtype_info(dtype)->bits - 1);
   if (hlo_dtype_info(dtype)->specials == HLO_FLOAT_E8M0) sign = 0;
   uint64_t mx = x & ~sign, my = y & ~sign;
@@ -47,7 +47,8 @@ static bool elements_agree(const hlo_check_t* check, hlo_dtype_t dtype, const ui
   size_t width = hlo_dtype_size_bytes(part);
   bool real = parts_agree(check, part, a, b);
   bool imaginary = parts_agree(check, part, a + width, b + width);
-  // The worse part decides about a maximum, and about a minimum it is enough that one is far.
+  // The worse part decides for a maximum distance; for a minimum distance one part that is far
+  // enough suffices.
   return check->kind == HLO_CHECK_CLOSE && check->min_ulp ? real || imaginary : real && imaginary;
 }
 
@@ -108,7 +109,7 @@ hlo_status_t hlo_check_tensors(const hlo_node_t* node, const hlo_check_t* check,
       actual->dtype != expected->dtype || actual->rank != expected->rank ||
       memcmp(actual->dims, expected->dims, actual->rank * sizeof(*actual->dims)) != 0) {
     return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                          "the values compared differ in type or shape");
+                          "the compared values differ in type or shape");
   }
   size_t width = hlo_dtype_size_bytes(actual->dtype);
   const uint8_t *a = actual->data, *b = expected->data;

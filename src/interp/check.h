@@ -18,13 +18,14 @@ typedef struct hlo_check {
   uint64_t min_ulp, max_ulp;
 } hlo_check_t;
 
-/// errors: INVALID_ARGUMENT that names the op, the first element that differs and how many do
+/// errors: INVALID_ARGUMENT, naming the op, the first element that differs and the number of
+/// differing elements
 hlo_status_t hlo_check_tensors(const hlo_node_t* node, const hlo_check_t* check,
                                const hlo_tensor_t* actual,
                                const hlo_tensor_t* expected) HLO_MUST_USE;
 
-/// Distance of two floats of one format, given by their bits: 0 for equal bits and for two NaN,
-/// UINT64_MAX when one is infinite or NaN and the other is something else.
+/// Returns the distance of two floats of one format, given by their bits: 0 for equal bits and for
+/// two NaN, UINT64_MAX if one is infinite or NaN and the other is something else.
 uint64_t hlo_check_ulp_distance(hlo_dtype_t dtype, const void* a, const void* b);
 
 #endif  // HLO_INTERP_CHECK_H_

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Custom calls: first whoever evaluates is asked (FFI handlers, callbacks), then the table below.
+// Custom calls: the hook of the evaluation is asked first (FFI handlers, callbacks), then the table
+// below.
 #include "interp/custom_call.h"
 
 #include <string.h>
@@ -22,7 +23,7 @@ static hlo_status_t expect_operands(const hlo_node_t* node, uint32_t count) {
 
 // ---- checks -------------------------------------------------------------------------------------
 
-// A check that has a result answers true; a failed one is an error anyway.
+// A check that has a result returns true; a failed check is an error anyway.
 static hlo_status_t check_pair(hlo_eval_t* eval, const hlo_node_t* node, const hlo_check_t* check,
                                hlo_tensor_t** operands, hlo_tensor_t** results) {
   HLO_TRY(expect_operands(node, 2));
@@ -71,9 +72,8 @@ static hlo_status_t custom_shape_assertion(REF_ARGUMENTS) {
   const char* format = message && message->text ? message->text : "shape assertion failed";
   hlo_strbuf_t text = {0};
   for (const char* c = format; *c; ++c) {
-    uint32_t index = c[0] == '{' && c[1] >= '0' && c[1] <= '9' && c[2] == '}'
-                         ? (uint32_t)(c[1] - '0') + 1
-                         : 0;
+    uint32_t index =
+        c[0] == '{' && c[1] >= '0' && c[1] <= '9' && c[2] == '}' ? (uint32_t)(c[1] - '0') + 1 : 0;
     if (index && index < node->operand_count && operands[index]->kind == HLO_TYPE_TENSOR) {
       hlo_strbuf_printf(&text, "%lld", (long long)hlo_tensor_int(operands[index], 0));
       c += 2;
@@ -89,7 +89,7 @@ static hlo_status_t custom_shape_assertion(REF_ARGUMENTS) {
 
 // ---- annotations --------------------------------------------------------------------------------
 
-// Notes to a partitioner: on one process the values themselves.
+// Annotations for a partitioner: on one process they return their operands.
 static hlo_status_t custom_identity(REF_ARGUMENTS) {
   (void)eval;
   if (node->operand_count < node->result_count) return expect_operands(node, node->result_count);
@@ -101,7 +101,7 @@ static hlo_status_t custom_identity(REF_ARGUMENTS) {
     }
     if (!is_alike) {
       return hlo_node_error(node, HLO_STATUS_UNIMPLEMENTED,
-                            "@%s changes a shape: the module has to be partitioned first",
+                            "@%s changes a shape: partition the module first",
                             hlo_custom_call_target(node));
     }
   }
@@ -109,8 +109,8 @@ static hlo_status_t custom_identity(REF_ARGUMENTS) {
   return hlo_ok();
 }
 
-// Pin, Unpin: an array becomes a buffer, and a buffer an array. CreateBuffer has no operand: zeros.
-// Values never change here, so that a copy is what in-place updates need.
+// Pin and Unpin convert an array to a buffer and back. CreateBuffer has no operand and returns
+// zeros. Values are immutable here, so in-place updates get a copy.
 static hlo_status_t custom_pin(REF_ARGUMENTS) {
   if (node->result_count != 1 || node->operand_count > 1) return expect_operands(node, 1);
   const hlo_type_t* type = node->results[0].type;
@@ -120,7 +120,8 @@ static hlo_status_t custom_pin(REF_ARGUMENTS) {
     return hlo_ok();
   }
   if (operands[0]->dtype != type->dtype || operands[0]->size_bytes != results[0]->size_bytes) {
-    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "@%s changes a type", hlo_custom_call_target(node));
+    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "@%s changes a type",
+                          hlo_custom_call_target(node));
   }
   memcpy(results[0]->data, operands[0]->data, results[0]->size_bytes);
   return hlo_ok();
@@ -129,7 +130,8 @@ static hlo_status_t custom_pin(REF_ARGUMENTS) {
 static hlo_status_t custom_nothing(REF_ARGUMENTS) {
   (void)eval, (void)operands, (void)results;
   if (node->result_count == 0) return hlo_ok();
-  return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "@%s has no results", hlo_custom_call_target(node));
+  return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "@%s has no results",
+                        hlo_custom_call_target(node));
 }
 
 // ---- the table ----------------------------------------------------------------------------------

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Custom calls that the interpreter itself knows.
+// Custom calls that the interpreter implements itself.
 #ifndef HLO_INTERP_CUSTOM_CALL_H_
 #define HLO_INTERP_CUSTOM_CALL_H_
 
 #include "interp/eval.h"
 #include "ir/custom_call.h"
 
-/// lapack_{s,d,c,z}<name>_ffi: factorisations with the operands, results and attributes that
-/// JAX gives them.
+/// lapack_{s,d,c,z}<name>_ffi: factorisations with the operands, results and attributes that JAX
+/// passes.
 hlo_status_t hlo_custom_lapack_potrf(hlo_eval_t* eval, const hlo_node_t* node,
                                      hlo_tensor_t** operands, hlo_tensor_t** results) HLO_MUST_USE;
 hlo_status_t hlo_custom_lapack_trsm(hlo_eval_t* eval, const hlo_node_t* node,
@@ -37,7 +37,7 @@ hlo_status_t hlo_custom_lapack_gees(hlo_eval_t* eval, const hlo_node_t* node,
 hlo_status_t hlo_custom_lapack_gtsv(hlo_eval_t* eval, const hlo_node_t* node,
                                     hlo_tensor_t** operands, hlo_tensor_t** results) HLO_MUST_USE;
 
-/// A tridiagonal system whose pivots are kept away from zero.
+/// Solves a tridiagonal system; pivots near zero are perturbed.
 hlo_status_t hlo_custom_tridiagonal_solve_perturbed(hlo_eval_t* eval, const hlo_node_t* node,
                                                     hlo_tensor_t** operands,
                                                     hlo_tensor_t** results) HLO_MUST_USE;

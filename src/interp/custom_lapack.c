@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The linear-algebra custom calls that JAX emits for the cpu platform, on the factorisations of
-// lib/lapack/lapack.h. Matrices are the last two dimensions; layouts are only hints here. Where LAPACK
+// The linear-algebra custom calls that JAX emits for the cpu platform, implemented by
+// lib/lapack/lapack.h. Matrices are the last two dimensions; layouts are hints only. Where LAPACK
 // works in place, the operand is copied to its result first.
 #include <string.h>
 
@@ -18,21 +18,21 @@ typedef struct call {
   hlo_eval_t* eval;
   const hlo_node_t* node;
   hlo_tensor_t **operands, **results;
-  hlo_dtype_t dtype, real;  // of the matrices; of their parts
-  int64_t count, m, n;      // how many; rows and columns of operand 0
-  int64_t k;                // what else there is: reflectors, columns of a right-hand side
-  int64_t mode;             // a choice that the call's attributes make
-  bool has_unused;          // some results may stay as they are made: zeros
-  bool is_small;            // `run` takes HLO_LAPACK_SMALL_COUNT matrices from `index` on
+  hlo_dtype_t dtype, real;  // of the matrices; of their real parts
+  int64_t count, m, n;      // number of matrices; rows and columns of operand 0
+  int64_t k;                // another size: reflectors, columns of a right-hand side
+  int64_t mode;             // a variant chosen by the call's attributes
+  bool has_unused;          // some results may stay zero-initialised
+  bool is_small;            // `run` handles HLO_LAPACK_SMALL_COUNT matrices from `index` on
   hlo_triangle_t triangle;
-  hlo_dtype_t scratch_dtype;  // in which scratch memory is counted
+  hlo_dtype_t scratch_dtype;  // the unit of scratch memory
   size_t scratch_bytes;
   void (*run)(const struct call* call, int64_t index, const hlo_lapack_work_t* work);
 } call_t;
 
 static hlo_status_t bad_call(const hlo_node_t* node) {
   return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                        "operands or results of @%s do not fit each other",
+                        "the types of operands and results of @%s do not match",
                         hlo_node_attr_text(node, HLO_ATTR_call_target_name));
 }
 
@@ -44,7 +44,7 @@ static bool is_matrix_batch(const hlo_tensor_t* tensor) {
   return tensor->kind == HLO_TYPE_TENSOR && tensor->rank >= 2 && hlo_lapack_supports(tensor->dtype);
 }
 
-// The first operand says what the batch is.
+// The first operand gives the batch dimensions.
 static hlo_status_t call_init(REF_ARGUMENTS, uint32_t operand_count, call_t* call) {
   if (node->operand_count != operand_count || !is_matrix_batch(operands[0])) return bad_call(node);
   const hlo_tensor_t* a = operands[0];
@@ -60,7 +60,7 @@ static hlo_status_t call_init(REF_ARGUMENTS, uint32_t operand_count, call_t* cal
   return hlo_dims_element_count(a->rank - 2, a->dims, &call->count) ? hlo_ok() : bad_call(node);
 }
 
-// Whether an operand has `each` elements of the call's type for every matrix.
+// Returns true if the operand has `each` elements of the call's type per matrix.
 static bool has_operand(const call_t* call, uint32_t index, int64_t each) {
   const hlo_tensor_t* tensor = call->operands[index];
   int64_t count;
@@ -80,32 +80,32 @@ static void store_info(const call_t* call, uint32_t result, int64_t index, int64
   *(int32_t*)part(call->results[result], index) = (int32_t)info;
 }
 
-// A letter of LAPACK's, sent as ui8.
-static char letter(const hlo_node_t* node, const char* key, char fallback) {
+// Returns a character option of LAPACK (such as 'U' or 'L'), passed as ui8.
+static char char_option(const hlo_node_t* node, const char* key, char fallback) {
   const hlo_attr_t* value = hlo_attr_dict_get(hlo_custom_call_config(node), key);
   return value && value->kind == HLO_ATTR_KIND_INT ? (char)value->i : fallback;
 }
 
 typedef struct result {
   hlo_dtype_t dtype;
-  int64_t each;  // elements for one matrix
+  int64_t each;  // elements per matrix
 } result_t;
 
 static void run_matrix(const void* arg, int64_t index, void* scratch) {
   const call_t* call = arg;
-  // One matrix has all threads; several have one each.
+  // A single matrix uses all threads; each of several uses one.
   const hlo_lapack_work_t work = {scratch, call->scratch_bytes,
                                   call->count == 1 ? hlo_eval_parallel(call->eval) : NULL};
   call->run(call, call->is_small ? index * HLO_LAPACK_SMALL_COUNT : index, &work);
 }
 
-// A result may lie over the operand that it begins as a copy of.
-static void bring(void* to, const void* from, size_t size_bytes) {
+// Copies an operand to a result, which may be the same memory.
+static void copy_operand(void* to, const void* from, size_t size_bytes) {
   if (to != from) memcpy(to, from, size_bytes);
 }
 
-// Makes the results, copies operand i to result i for i < copied, and runs. scratch_m, scratch_n:
-// what hlo_lapack_scratch_bytes() wants.
+// Creates the results, copies operand i to result i for i < copied, and runs. scratch_m, scratch_n:
+// the arguments of hlo_lapack_scratch_bytes().
 static hlo_status_t call_run(call_t* call, uint32_t count, const result_t* wanted, uint32_t copied,
                              int64_t scratch_m, int64_t scratch_n) {
   const hlo_node_t* node = call->node;
@@ -128,7 +128,7 @@ static hlo_status_t call_run(call_t* call, uint32_t count, const result_t* wante
     if (result->dtype != wanted[i].dtype || result->element_count != call->count * wanted[i].each) {
       status = bad_call(node);
     } else if (i < copied) {
-      bring(result->data, call->operands[i]->data, result->size_bytes);
+      copy_operand(result->data, call->operands[i]->data, result->size_bytes);
     } else if (call->has_unused) {
       memset(result->data, 0, result->size_bytes);
     }
@@ -154,22 +154,22 @@ static void potrf_one(const call_t* call, int64_t b, const hlo_lapack_work_t* wo
                               call->n, work));
 }
 
-// Matrices from index b on that are worked on together.
-static int64_t group(const call_t* call, int64_t b) {
+// Returns how many matrices from index b on are processed together.
+static int64_t group_size(const call_t* call, int64_t b) {
   return smaller(HLO_LAPACK_SMALL_COUNT, call->count - b);
 }
 
 static void potrf_some(const call_t* call, int64_t b, const hlo_lapack_work_t* work) {
-  hlo_lapack_potrf_small(call->dtype, call->triangle.is_lower, group(call, b), call->n,
+  hlo_lapack_potrf_small(call->dtype, call->triangle.is_lower, group_size(call, b), call->n,
                          matrix(call, 0, b), part(call->results[1], b), work);
 }
 
-// (a) -> factor, info
 hlo_status_t hlo_custom_lapack_potrf(REF_ARGUMENTS) {
+  // (a) -> factor, info
   call_t call;
   HLO_TRY(call_init(eval, node, operands, results, 1, &call));
   if (call.m != call.n) return bad_call(node);
-  call.triangle.is_lower = letter(node, "uplo", 'L') == 'L';
+  call.triangle.is_lower = char_option(node, "uplo", 'L') == 'L';
   call.is_small = hlo_lapack_is_small(call.dtype, call.count, call.n, call.n);
   call.run = call.is_small ? potrf_some : potrf_one;
   return call_run(&call, RESULTS({call.dtype, call.m * call.n}, INFO), 1, call.m, call.n);
@@ -178,11 +178,11 @@ hlo_status_t hlo_custom_lapack_potrf(REF_ARGUMENTS) {
 static void trsm_some(const call_t* call, int64_t b, const hlo_lapack_work_t* work) {
   hlo_triangle_t triangle = call->triangle;
   const int64_t rows = triangle.is_left ? call->m : call->k;
-  const int64_t columns = triangle.is_left ? call->k : call->m, count = group(call, b);
+  const int64_t columns = triangle.is_left ? call->k : call->m, count = group_size(call, b);
   triangle.a = part(call->operands[0], b * call->m * call->n);
   char* x = part(call->results[0], b * rows * columns);
-  bring(x, part(call->operands[1], b * rows * columns),
-        (size_t)(count * rows * columns) * hlo_dtype_size_bytes(call->dtype));
+  copy_operand(x, part(call->operands[1], b * rows * columns),
+               (size_t)(count * rows * columns) * hlo_dtype_size_bytes(call->dtype));
   hlo_lapack_trsm_small(call->dtype, &triangle, count, rows, columns, x, work);
 }
 
@@ -192,8 +192,8 @@ static void trsm_one(const call_t* call, int64_t b, const hlo_lapack_work_t* wor
   const int64_t columns = triangle.is_left ? call->k : call->m;
   triangle.a = part(call->operands[0], b * call->m * call->n);
   char* x = part(call->results[0], b * rows * columns);
-  bring(x, part(call->operands[1], b * rows * columns),
-        (size_t)(rows * columns) * hlo_dtype_size_bytes(call->dtype));
+  copy_operand(x, part(call->operands[1], b * rows * columns),
+               (size_t)(rows * columns) * hlo_dtype_size_bytes(call->dtype));
   hlo_lapack_trsm(call->dtype, &triangle, rows, columns, x, columns, work);
 }
 
@@ -203,11 +203,11 @@ hlo_status_t hlo_custom_lapack_trsm(REF_ARGUMENTS) {
   HLO_TRY(call_init(eval, node, operands, results, 2, &call));
   const hlo_tensor_t* b = operands[1];
   if (call.m != call.n || !is_matrix_batch(b)) return bad_call(node);
-  const char form = letter(node, "trans_x", 'N');
+  const char form = char_option(node, "trans_x", 'N');
   call.triangle = (hlo_triangle_t){.lda = call.n,
-                                   .is_left = letter(node, "side", 'L') == 'L',
-                                   .is_lower = letter(node, "uplo", 'L') == 'L',
-                                   .is_unit = letter(node, "diag", 'N') == 'U',
+                                   .is_left = char_option(node, "side", 'L') == 'L',
+                                   .is_lower = char_option(node, "uplo", 'L') == 'L',
+                                   .is_unit = char_option(node, "diag", 'N') == 'U',
                                    .form = form == 'N'   ? HLO_LAPACK_PLAIN
                                            : form == 'T' ? HLO_LAPACK_TRANSPOSED
                                                          : HLO_LAPACK_ADJOINT};
@@ -231,7 +231,7 @@ static void getrf_one(const call_t* call, int64_t b, const hlo_lapack_work_t* wo
 }
 
 static void getrf_some(const call_t* call, int64_t b, const hlo_lapack_work_t* work) {
-  hlo_lapack_getrf_small(call->dtype, group(call, b), call->m, call->n, matrix(call, 0, b),
+  hlo_lapack_getrf_small(call->dtype, group_size(call, b), call->m, call->n, matrix(call, 0, b),
                          part(call->results[1], b * smaller(call->m, call->n)),
                          part(call->results[2], b), work);
 }
@@ -253,7 +253,7 @@ static void geqrf_one(const call_t* call, int64_t b, const hlo_lapack_work_t* wo
 }
 
 static void geqrf_some(const call_t* call, int64_t b, const hlo_lapack_work_t* work) {
-  hlo_lapack_geqrf_small(call->dtype, group(call, b), call->m, call->n, matrix(call, 0, b),
+  hlo_lapack_geqrf_small(call->dtype, group_size(call, b), call->m, call->n, matrix(call, 0, b),
                          part(call->results[1], b * smaller(call->m, call->n)), work);
 }
 
@@ -274,8 +274,8 @@ static void orgqr_one(const call_t* call, int64_t b, const hlo_lapack_work_t* wo
 }
 
 static void orgqr_some(const call_t* call, int64_t b, const hlo_lapack_work_t* work) {
-  hlo_lapack_orgqr_small(call->dtype, group(call, b), call->m, call->n, call->k, matrix(call, 0, b),
-                         part(call->operands[1], b * call->k), work);
+  hlo_lapack_orgqr_small(call->dtype, group_size(call, b), call->m, call->n, call->k,
+                         matrix(call, 0, b), part(call->operands[1], b * call->k), work);
 }
 
 // (reflectors, tau) -> q
@@ -303,8 +303,8 @@ hlo_status_t hlo_custom_lapack_syevd(REF_ARGUMENTS) {
   call_t call;
   HLO_TRY(call_init(eval, node, operands, results, 1, &call));
   if (call.m != call.n) return bad_call(node);
-  call.triangle.is_lower = letter(node, "uplo", 'L') == 'L';
-  call.mode = letter(node, "mode", 'V');
+  call.triangle.is_lower = char_option(node, "uplo", 'L') == 'L';
+  call.mode = char_option(node, "mode", 'V');
   call.run = syevd_one;
   return call_run(&call, RESULTS({call.dtype, call.m * call.n}, {call.real, call.n}, INFO), 1,
                   call.m, call.n);
@@ -352,7 +352,7 @@ static void geqp3_one(const call_t* call, int64_t b, const hlo_lapack_work_t* wo
                    part(call->results[2], b * smaller(call->m, call->n)), work);
 }
 
-// (a, columns that go first) -> reflectors and R, order of the columns, tau
+// (a, columns to move to the front) -> reflectors and R, column order, tau
 hlo_status_t hlo_custom_lapack_geqp3(REF_ARGUMENTS) {
   call_t call;
   HLO_TRY(call_init(eval, node, operands, results, 2, &call));
@@ -368,8 +368,8 @@ hlo_status_t hlo_custom_lapack_geqp3(REF_ARGUMENTS) {
                   2, call.m, call.n);
 }
 
-// A whole number of LAPACK's.
-static int64_t number(const hlo_node_t* node, const char* key, int64_t fallback) {
+// Returns an integer option of LAPACK.
+static int64_t int_option(const hlo_node_t* node, const char* key, int64_t fallback) {
   const hlo_attr_t* value = hlo_attr_dict_get(hlo_custom_call_config(node), key);
   return value && value->kind == HLO_ATTR_KIND_INT ? value->i : fallback;
 }
@@ -384,8 +384,8 @@ static void gehrd_one(const call_t* call, int64_t b, const hlo_lapack_work_t* wo
 hlo_status_t hlo_custom_lapack_gehrd(REF_ARGUMENTS) {
   call_t call;
   HLO_TRY(call_init(eval, node, operands, results, 1, &call));
-  call.mode = number(node, "low", 1) - 1;
-  call.k = number(node, "high", call.n);
+  call.mode = int_option(node, "low", 1) - 1;
+  call.k = int_option(node, "high", call.n);
   if (call.m != call.n || call.n < 1 || call.mode < 0 || call.k > call.n) return bad_call(node);
   call.run = gehrd_one;
   return call_run(&call, RESULTS({call.dtype, call.m * call.n}, {call.dtype, call.n - 1}, INFO), 1,
@@ -405,7 +405,7 @@ hlo_status_t hlo_custom_lapack_sytrd(REF_ARGUMENTS) {
   call_t call;
   HLO_TRY(call_init(eval, node, operands, results, 1, &call));
   if (call.m != call.n || call.n < 1) return bad_call(node);
-  call.triangle.is_lower = letter(node, "uplo", 'L') == 'L';
+  call.triangle.is_lower = char_option(node, "uplo", 'L') == 'L';
   call.run = sytrd_one;
   return call_run(&call,
                   RESULTS({call.dtype, call.m * call.n}, {call.real, call.n},
@@ -415,7 +415,7 @@ hlo_status_t hlo_custom_lapack_sytrd(REF_ARGUMENTS) {
 
 // ---- tridiagonal systems
 
-// dl has its first entry unused, du its last.
+// The first entry of dl and the last of du are unused.
 static void gtsv_one(const call_t* call, int64_t b, const hlo_lapack_work_t* work) {
   const int64_t n = call->n;
   char* dl = part(call->results[0], b * n);
@@ -426,7 +426,7 @@ static void gtsv_one(const call_t* call, int64_t b, const hlo_lapack_work_t* wor
   store_info(call, 4, b, info);
 }
 
-// The same, where only the solution is asked for, and pivots are kept away from zero.
+// Like gtsv_one(), but returns the solution only and perturbs pivots near zero.
 static void gtsv_perturbed_one(const call_t* call, int64_t b, const hlo_lapack_work_t* work) {
   const int64_t n = call->n;
   const size_t each = hlo_dtype_size_bytes(call->dtype),
@@ -442,7 +442,7 @@ static void gtsv_perturbed_one(const call_t* call, int64_t b, const hlo_lapack_w
                   diagonals + 2 * line, x, call->k, &rest);
 }
 
-// The last operand has the matrices, the others one dimension less.
+// The last operand holds the matrices; the others have one dimension less.
 static hlo_status_t gtsv_init(REF_ARGUMENTS, call_t* call) {
   if (node->operand_count != 4 || !is_matrix_batch(operands[3])) return bad_call(node);
   const hlo_tensor_t* b = operands[3];
@@ -461,7 +461,7 @@ static hlo_status_t gtsv_init(REF_ARGUMENTS, call_t* call) {
   return hlo_ok();
 }
 
-// (below, diagonal, above, b) -> what is left of them, x, info
+// (below, diagonal, above, b) -> the overwritten diagonals, x, info
 hlo_status_t hlo_custom_lapack_gtsv(REF_ARGUMENTS) {
   call_t call;
   HLO_TRY(gtsv_init(eval, node, operands, results, &call));
@@ -471,8 +471,8 @@ hlo_status_t hlo_custom_lapack_gtsv(REF_ARGUMENTS) {
                   4, call.n, call.k);
 }
 
-// (below, diagonal, above, b) -> x
 hlo_status_t hlo_custom_tridiagonal_solve_perturbed(REF_ARGUMENTS) {
+  // (below, diagonal, above, b) -> x
   call_t call;
   HLO_TRY(gtsv_init(eval, node, operands, results, &call));
   call.run = gtsv_perturbed_one;
@@ -494,8 +494,8 @@ static void gesdd_one(const call_t* call, int64_t b, const hlo_lapack_work_t* wo
                               has_vectors ? part(vt, b * rows * call->n) : NULL, work));
 }
 
-// (a) -> nothing of use, singular values (falling), left vectors (columns), right vectors (rows,
-// conjugated), info
+// (a) -> an unspecified matrix, singular values (descending), left vectors (columns), right vectors
+// (rows, conjugated), info
 hlo_status_t hlo_custom_lapack_gesdd(REF_ARGUMENTS) {
   call_t call;
   HLO_TRY(call_init(eval, node, operands, results, 1, &call));
@@ -504,7 +504,7 @@ hlo_status_t hlo_custom_lapack_gesdd(REF_ARGUMENTS) {
       node->results[3].type->rank < 2) {
     return bad_call(node);
   }
-  call.mode = letter(node, "mode", 'A');
+  call.mode = char_option(node, "mode", 'A');
   const hlo_type_t *u = node->results[2].type, *vt = node->results[3].type;
   const int64_t columns = u->dims[u->rank - 1], rows = vt->dims[vt->rank - 2];
   if ((columns != least && columns != m) || (rows != least && rows != n)) return bad_call(node);
@@ -520,7 +520,7 @@ hlo_status_t hlo_custom_lapack_gesdd(REF_ARGUMENTS) {
 static void geev_one(const call_t* call, int64_t b, const hlo_lapack_work_t* work) {
   const int64_t n = call->n;
   const uint32_t first =
-      call->dtype == call->real ? 2 : 1;  // results before it are the eigenvalues
+      call->dtype == call->real ? 2 : 1;  // the results before it are the eigenvalues
   hlo_tensor_t** results = call->results;
   void* wi = first == 2 ? part(results[1], b * n) : NULL;
   void* left = call->mode & 1 ? part(results[first], b * n * n) : NULL;
@@ -535,8 +535,8 @@ hlo_status_t hlo_custom_lapack_geev(REF_ARGUMENTS) {
   call_t call;
   HLO_TRY(call_init(eval, node, operands, results, 1, &call));
   if (call.m != call.n) return bad_call(node);
-  call.mode = (letter(node, "compute_left", 'V') == 'V' ? 1 : 0) |
-              (letter(node, "compute_right", 'V') == 'V' ? 2 : 0);
+  call.mode = (char_option(node, "compute_left", 'V') == 'V' ? 1 : 0) |
+              (char_option(node, "compute_right", 'V') == 'V' ? 2 : 0);
   call.scratch_dtype = HLO_DTYPE_C128;
   call.run = geev_one;
   call.has_unused = call.mode != 3;
@@ -559,17 +559,17 @@ static void gees_one(const call_t* call, int64_t b, const hlo_lapack_work_t* wor
                              wi, work));
 }
 
-// (a) -> Schur form, its vectors, eigenvalues (for real types two results), how many were selected,
-// info
+// (a) -> Schur form, its vectors, eigenvalues (for real types two results), number of selected
+// ones, info
 hlo_status_t hlo_custom_lapack_gees(REF_ARGUMENTS) {
   call_t call;
   HLO_TRY(call_init(eval, node, operands, results, 1, &call));
   if (call.m != call.n) return bad_call(node);
-  if (letter(node, "sort", 'N') != 'N') {
+  if (char_option(node, "sort", 'N') != 'N') {
     return hlo_node_error(node, HLO_STATUS_UNIMPLEMENTED, "@%s cannot sort eigenvalues",
                           hlo_node_attr_text(node, HLO_ATTR_call_target_name));
   }
-  call.mode = letter(node, "mode", 'V');
+  call.mode = char_option(node, "mode", 'V');
   call.scratch_dtype = HLO_DTYPE_C128;
   call.run = gees_one;
   call.has_unused = call.mode != 'V';

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Custom calls that select the best elements along a dimension: TopK, mhlo.topk,
-// ApproxTopK (exactly).
+// Custom calls that select the best elements along a dimension: TopK, mhlo.topk, and ApproxTopK,
+// which is computed exactly.
 #include <string.h>
 
 #include "interp/custom_call.h"
 #include "interp/ref_topk.h"
 
-/// What a call asks for.
+/// The parameters of a call.
 typedef struct selection {
   const hlo_node_t* node;
   hlo_topk_t topk;
@@ -14,7 +14,7 @@ typedef struct selection {
 
 static hlo_status_t misfit(const hlo_node_t* node) {
   return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                        "operands, results or attributes of @%s do not fit each other",
+                        "the operands, results and attributes of @%s do not match",
                         hlo_node_attr_text(node, HLO_ATTR_call_target_name));
 }
 
@@ -26,9 +26,9 @@ static hlo_status_t make_results(hlo_eval_t* eval, const selection_t* s, hlo_ten
   for (uint32_t i = 0; i < 2; ++i) {
     HLO_TRY(hlo_eval_result_dims(eval, s->node, i, operand->rank, dims, &results[i]));
   }
-  bool fits = results[0]->dtype == operand->dtype &&
-              (companion ? results[1]->dtype == companion->dtype
-                         : hlo_dtype_is_integer(results[1]->dtype));
+  bool fits =
+      results[0]->dtype == operand->dtype &&
+      (companion ? results[1]->dtype == companion->dtype : hlo_dtype_is_integer(results[1]->dtype));
   return fits ? hlo_ok() : misfit(s->node);
 }
 
@@ -53,15 +53,14 @@ static const hlo_attr_t* setting(const hlo_node_t* node, const char* key) {
   return value;
 }
 
-// Whether the comparator prefers larger elements.
+// Sets *out_largest if the comparator prefers larger elements.
 static hlo_status_t read_comparator(hlo_eval_t* eval, const hlo_node_t* node, bool* out_largest) {
   const hlo_attr_t* called = hlo_node_attr(node, HLO_ATTR_called_computations);
   const hlo_attr_t* symbol =
       called && called->kind == HLO_ATTR_KIND_ARRAY && called->count ? called->items[0] : NULL;
-  const hlo_func_t* func =
-      symbol && symbol->kind == HLO_ATTR_KIND_SYMBOL
-          ? hlo_module_find_func(hlo_region_module(node->parent), symbol->text)
-          : NULL;
+  const hlo_func_t* func = symbol && symbol->kind == HLO_ATTR_KIND_SYMBOL
+                               ? hlo_module_find_func(hlo_region_module(node->parent), symbol->text)
+                               : NULL;
   if (!func || !func->body) return misfit(node);
   hlo_region_fn_t* fn = NULL;
   bool is_ascending = false, is_total_order = false;
@@ -71,12 +70,12 @@ static hlo_status_t read_comparator(hlo_eval_t* eval, const hlo_node_t* node, bo
   *out_largest = !is_ascending;
   return is_known ? hlo_ok()
                   : hlo_node_error(node, HLO_STATUS_UNIMPLEMENTED,
-                                   "its comparator @%s is no comparison of two values", func->name);
+                                   "the comparator @%s does not compare two values", func->name);
 }
 
-// (values) -> the largest (or smallest) of the last dimension, their positions
 hlo_status_t hlo_custom_topk(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,
                              hlo_tensor_t** results) {
+  // (values) -> the largest (or smallest) elements of the last dimension, their positions
   if (node->operand_count < 1 || node->result_count != 2 || operands[0]->rank == 0 ||
       node->results[0].type->rank != operands[0]->rank) {
     return misfit(node);
@@ -91,8 +90,8 @@ hlo_status_t hlo_custom_topk(hlo_eval_t* eval, const hlo_node_t* node, hlo_tenso
   return select_lines(eval, &s, is_largest, results);
 }
 
-// (values, companions, initial values...) -> the best of a dimension by the called comparator, and
-// their companions
+// (values, companions, initial values...) -> the best elements of a dimension by the called
+// comparator, their companions
 hlo_status_t hlo_custom_approx_topk(hlo_eval_t* eval, const hlo_node_t* node,
                                     hlo_tensor_t** operands, hlo_tensor_t** results) {
   const hlo_attr_t* axis = setting(node, "reduction_dim");
@@ -102,8 +101,8 @@ hlo_status_t hlo_custom_approx_topk(hlo_eval_t* eval, const hlo_node_t* node,
       node->results[0].type->rank != operands[0]->rank) {
     return misfit(node);
   }
-  selection_t s = {
-      node, {.operand = operands[0], .companion = operands[1], .axis = (uint32_t)axis->i}};
+  selection_t s = {node,
+                   {.operand = operands[0], .companion = operands[1], .axis = (uint32_t)axis->i}};
   bool is_largest = false;
   HLO_TRY(read_comparator(eval, node, &is_largest));
   s.topk.kept = node->results[0].type->dims[s.topk.axis];

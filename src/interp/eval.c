@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Evaluates prepared programs: one loop over steps with an explicit stack of activations, so that
-// an op which has to wait leaves the loop and is called again later.
+// an op that has to wait leaves the loop and is called again later.
 #include <string.h>
 
 #include "base/check.h"
@@ -37,7 +37,7 @@ static hlo_tensor_t** frame_acquire(hlo_eval_t* eval, const hlo_interp_func_t* f
   return hlo_mem_alloc_zeroed(func->slot_count * sizeof(*frame));
 }
 
-// All slots of a frame are empty again: every value left at its last use.
+// All slots of the frame are empty by now: every value left its slot at its last use.
 static void frame_release(hlo_eval_t* eval, const hlo_interp_func_t* func, hlo_tensor_t** frame) {
   hlo_tensor_t*** spare = &eval->spare_frames[func - eval->program->funcs];
   for (uint32_t i = 0; i < func->slot_count; ++i) {
@@ -57,8 +57,8 @@ static void apply_drops(hlo_tensor_t** slots, const hlo_code_drops_t* drops) {
   }
 }
 
-// Drops what an unfinished evaluation still holds, down to `depth` activations.
-static void unwind(hlo_eval_t* eval, uint32_t depth) {
+// Drops the values of an unfinished evaluation, down to `depth` activations.
+static void unwind_activations(hlo_eval_t* eval, uint32_t depth) {
   while (eval->depth > depth) {
     hlo_activation_t* act = &eval->stack[--eval->depth];
     if (!act->func) continue;
@@ -67,7 +67,7 @@ static void unwind(hlo_eval_t* eval, uint32_t depth) {
   }
 }
 
-// Enters a block in the frame of `slots`; its arguments are in their slots.
+// Enters a block in the frame of `slots`, whose slots already hold the block's arguments.
 static hlo_status_t enter_block(hlo_eval_t* eval, const hlo_code_block_t* block,
                                 const hlo_interp_step_t* origin, hlo_activation_role_t role,
                                 hlo_tensor_t** slots) {
@@ -78,12 +78,12 @@ static hlo_status_t enter_block(hlo_eval_t* eval, const hlo_code_block_t* block,
   return hlo_ok();
 }
 
-// Calls a function; takes over the references in `args` if it succeeds.
+// Calls a function; takes ownership of the references in `args` on success.
 static hlo_status_t enter_func(hlo_eval_t* eval, const hlo_interp_func_t* func,
                                const hlo_interp_step_t* origin, hlo_activation_role_t role,
                                hlo_tensor_t* const* args) {
   if (!func->body) {
-    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "function @%s is declared only",
+    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "function @%s is declared but not defined",
                              func->func->name);
   }
   const hlo_code_block_t* body = func->body;
@@ -113,9 +113,9 @@ static inline hlo_tensor_t* peek(const hlo_eval_t* eval, hlo_tensor_t* const* sl
   return ref & HLO_CODE_CONSTANT ? eval->program->constants[index] : slots[index];
 }
 
-// An owned reference to an operand: moved out of its slot at its last use.
-static inline hlo_tensor_t* take(const hlo_eval_t* eval, hlo_tensor_t** slots,
-                                 hlo_code_ref_t ref) {
+// Returns an owned reference to an operand, moved out of its slot at its last use.
+static inline hlo_tensor_t* take_operand(const hlo_eval_t* eval, hlo_tensor_t** slots,
+                                         hlo_code_ref_t ref) {
   if (ref & HLO_CODE_MOVE) {
     hlo_tensor_t** slot = &slots[ref & HLO_CODE_INDEX];
     hlo_tensor_t* tensor = *slot;
@@ -125,9 +125,10 @@ static inline hlo_tensor_t* take(const hlo_eval_t* eval, hlo_tensor_t** slots,
   return hlo_tensor_retain(peek(eval, slots, ref));
 }
 
-static inline void take_all(const hlo_eval_t* eval, hlo_tensor_t** slots, const hlo_interp_step_t* step,
-                            hlo_tensor_t** out) {
-  for (uint32_t i = 0; i < step->operand_count; ++i) out[i] = take(eval, slots, step->operands[i]);
+static inline void take_all(const hlo_eval_t* eval, hlo_tensor_t** slots,
+                            const hlo_interp_step_t* step, hlo_tensor_t** out) {
+  for (uint32_t i = 0; i < step->operand_count; ++i)
+    out[i] = take_operand(eval, slots, step->operands[i]);
 }
 
 static void release_all(uint32_t count, hlo_tensor_t** tensors) {
@@ -138,7 +139,7 @@ static void release_all(uint32_t count, hlo_tensor_t** tensors) {
 }
 
 static hlo_status_t check_cancelled(const hlo_eval_t* eval) {
-  // relaxed: a flag that is only ever polled; nothing is read on its account
+  // relaxed: the flag is only polled; no other data depends on it
   if (eval->options.cancelled &&
       atomic_load_explicit(eval->options.cancelled, memory_order_relaxed)) {
     return hlo_status_create(HLO_STATUS_CANCELLED, "the execution was cancelled");
@@ -148,7 +149,8 @@ static hlo_status_t check_cancelled(const hlo_eval_t* eval) {
 
 // ---- steps --------------------------------------------------------------------------------------
 
-static void store_results(hlo_tensor_t** slots, const hlo_interp_step_t* step, hlo_tensor_t** results) {
+static void store_results(hlo_tensor_t** slots, const hlo_interp_step_t* step,
+                          hlo_tensor_t** results) {
   for (uint32_t i = 0; i < step->result_count; ++i) {
     slots[step->result_slot + i] = results[i];
     results[i] = NULL;
@@ -185,7 +187,8 @@ static hlo_status_t run_ref(hlo_eval_t* eval, hlo_tensor_t** slots, const hlo_in
   return hlo_ok();
 }
 
-static hlo_status_t run_scalar(hlo_eval_t* eval, hlo_tensor_t** slots, const hlo_interp_step_t* step) {
+static hlo_status_t run_scalar(hlo_eval_t* eval, hlo_tensor_t** slots,
+                               const hlo_interp_step_t* step) {
   const void* args[3];
   hlo_tensor_t* result = NULL;
   const hlo_type_t* type = step->node->results[0].type;
@@ -199,8 +202,8 @@ static hlo_status_t run_scalar(hlo_eval_t* eval, hlo_tensor_t** slots, const hlo
       slots[ref & HLO_CODE_INDEX] = NULL;
     }
   }
-  // A value used twice by this step stays in its slot only until its moving use, so a reused
-  // operand is read through `args`, which stays valid.
+  // A value used twice by this step leaves its slot at the moving use, so a reused operand is read
+  // through `args`, which stays valid.
   if (!result) HLO_TRY(hlo_tensor_create(type->dtype, 0, NULL, &result));
   hlo_scalar_step_run(&step->scalar, args, result->data);
   result->dtype = type->dtype;
@@ -226,11 +229,11 @@ static hlo_status_t run_constant(hlo_tensor_t** slots, const hlo_interp_step_t* 
   return hlo_ok();
 }
 
-static hlo_status_t run_call(hlo_eval_t* eval, hlo_tensor_t** slots, const hlo_interp_step_t* step) {
+static hlo_status_t run_call(hlo_eval_t* eval, hlo_tensor_t** slots,
+                             const hlo_interp_step_t* step) {
   HLO_TRY(check_cancelled(eval));
   take_all(eval, slots, step, eval->operands);
-  hlo_status_t status =
-      enter_func(eval, step->callee, step, HLO_ACTIVATION_CALL, eval->operands);
+  hlo_status_t status = enter_func(eval, step->callee, step, HLO_ACTIVATION_CALL, eval->operands);
   if (!hlo_status_is_ok(status)) {
     release_all(step->operand_count, eval->operands);
     return hlo_node_annotate(step->node, status);
@@ -239,21 +242,22 @@ static hlo_status_t run_call(hlo_eval_t* eval, hlo_tensor_t** slots, const hlo_i
   return hlo_ok();
 }
 
-static hlo_status_t run_branch(hlo_eval_t* eval, hlo_tensor_t** slots, const hlo_interp_step_t* step) {
+static hlo_status_t run_branch(hlo_eval_t* eval, hlo_tensor_t** slots,
+                               const hlo_interp_step_t* step) {
   hlo_code_ref_t ref = step->operands[0];
   const hlo_tensor_t* selector = peek(eval, slots, ref);
   int64_t value = hlo_tensor_int(selector, 0);
   int64_t last = (int64_t)step->block_count - 1;
-  int64_t branch = step->node->op == HLO_OP_if ? value == 0
-                                               : (value < 0 || value > last ? last : value);
-  if (ref & HLO_CODE_MOVE) hlo_tensor_release(take(eval, slots, ref));
+  int64_t branch =
+      step->node->op == HLO_OP_if ? value == 0 : (value < 0 || value > last ? last : value);
+  if (ref & HLO_CODE_MOVE) hlo_tensor_release(take_operand(eval, slots, ref));
   return enter_block(eval, step->blocks[branch], step, HLO_ACTIVATION_BRANCH, slots);
 }
 
-static void take_into_args(const hlo_eval_t* eval, hlo_tensor_t** slots, const hlo_interp_step_t* step,
-                           const hlo_code_block_t* block) {
+static void take_into_args(const hlo_eval_t* eval, hlo_tensor_t** slots,
+                           const hlo_interp_step_t* step, const hlo_code_block_t* block) {
   for (uint32_t i = 0; i < step->operand_count; ++i) {
-    slots[block->arg_slot + i] = take(eval, slots, step->operands[i]);
+    slots[block->arg_slot + i] = take_operand(eval, slots, step->operands[i]);
   }
 }
 
@@ -272,12 +276,12 @@ static hlo_status_t finish_while(hlo_eval_t* eval, hlo_activation_t* act) {
   return hlo_ok();
 }
 
-// The condition answered: on to the body (in the same activation), or out of the loop.
+// The condition has returned: enters the body (in the same activation) or leaves the loop.
 static hlo_status_t return_from_cond(hlo_eval_t* eval, hlo_activation_t* act,
                                      const hlo_interp_step_t* ret) {
   hlo_code_ref_t ref = ret->operands[0];
   bool go_on = hlo_tensor_int(peek(eval, act->slots, ref), 0) != 0;
-  if (ref & HLO_CODE_MOVE) hlo_tensor_release(take(eval, act->slots, ref));
+  if (ref & HLO_CODE_MOVE) hlo_tensor_release(take_operand(eval, act->slots, ref));
   if (!go_on) return finish_while(eval, act);
   act->block = act->origin->blocks[1];
   act->next = act->block->steps;
@@ -300,7 +304,7 @@ static hlo_status_t return_from_body(hlo_eval_t* eval, hlo_activation_t* act,
   return hlo_ok();
 }
 
-// async_start and its like answer one future for all values of the body.
+// async_start and similar ops return one future for all values of the body.
 static hlo_status_t pack_future(hlo_eval_t* eval, const hlo_interp_step_t* origin, uint32_t count) {
   hlo_tensor_t* future = NULL;
   hlo_status_t status = hlo_tensor_create_tuple(count, eval->results, &future);
@@ -325,8 +329,7 @@ static hlo_status_t return_to_origin(hlo_eval_t* eval, hlo_activation_t* act,
   if (HLO_UNLIKELY(count != origin->result_count)) {
     release_all(count, eval->results);
     return hlo_node_error(origin->node, HLO_STATUS_INVALID_ARGUMENT,
-                          "the body returns %u values for %u results", count,
-                          origin->result_count);
+                          "the body returns %u values, expected %u", count, origin->result_count);
   }
   hlo_tensor_t** slots = eval->stack[eval->depth - 1].slots;
   store_results(slots, origin, eval->results);
@@ -337,9 +340,8 @@ static hlo_status_t return_to_origin(hlo_eval_t* eval, hlo_activation_t* act,
 static hlo_status_t return_from_root(hlo_eval_t* eval, hlo_activation_t* act,
                                      const hlo_interp_step_t* ret) {
   if (ret->operand_count != eval->output_count) {
-    return hlo_node_error(ret->node, HLO_STATUS_INVALID_ARGUMENT,
-                          "%u values returned, %u expected", ret->operand_count,
-                          eval->output_count);
+    return hlo_node_error(ret->node, HLO_STATUS_INVALID_ARGUMENT, "%u values returned, %u expected",
+                          ret->operand_count, eval->output_count);
   }
   take_all(eval, act->slots, ret, eval->outputs);
   if (act->func) frame_release(eval, act->func, act->slots);
@@ -347,7 +349,8 @@ static hlo_status_t return_from_root(hlo_eval_t* eval, hlo_activation_t* act,
   return hlo_ok();
 }
 
-static hlo_status_t run_return(hlo_eval_t* eval, hlo_activation_t* act, const hlo_interp_step_t* ret) {
+static hlo_status_t run_return(hlo_eval_t* eval, hlo_activation_t* act,
+                               const hlo_interp_step_t* ret) {
   switch (act->role) {
     case HLO_ACTIVATION_COND:
       if (ret->operand_count == 1) return return_from_cond(eval, act, ret);
@@ -355,42 +358,36 @@ static hlo_status_t run_return(hlo_eval_t* eval, hlo_activation_t* act, const hl
     case HLO_ACTIVATION_BODY:
       if (ret->operand_count == act->origin->result_count) return return_from_body(eval, act, ret);
       break;
-    case HLO_ACTIVATION_ROOT:
-      return return_from_root(eval, act, ret);
-    default:
-      return return_to_origin(eval, act, ret);
+    case HLO_ACTIVATION_ROOT: return return_from_root(eval, act, ret);
+    default: return return_to_origin(eval, act, ret);
   }
-  return hlo_node_error(ret->node, HLO_STATUS_INVALID_ARGUMENT,
-                        "a loop's region returns %u values", ret->operand_count);
+  return hlo_node_error(ret->node, HLO_STATUS_INVALID_ARGUMENT, "a loop's region returns %u values",
+                        ret->operand_count);
 }
 
 // ---- the loop -----------------------------------------------------------------------------------
 
-static hlo_status_t run_step(hlo_eval_t* eval, hlo_activation_t* act, const hlo_interp_step_t* step) {
+static hlo_status_t run_step(hlo_eval_t* eval, hlo_activation_t* act,
+                             const hlo_interp_step_t* step) {
   switch (step->kind) {
-    case HLO_STEP_REF:
-      return run_ref(eval, act->slots, step);
-    case HLO_STEP_SCALAR:
-      return run_scalar(eval, act->slots, step);
-    case HLO_STEP_CONSTANT:
-      return run_constant(act->slots, step);
-    case HLO_STEP_CALL:
-      return run_call(eval, act->slots, step);
-    case HLO_STEP_BRANCH:
-      return run_branch(eval, act->slots, step);
+    case HLO_STEP_REF: return run_ref(eval, act->slots, step);
+    case HLO_STEP_SCALAR: return run_scalar(eval, act->slots, step);
+    case HLO_STEP_CONSTANT: return run_constant(act->slots, step);
+    case HLO_STEP_CALL: return run_call(eval, act->slots, step);
+    case HLO_STEP_BRANCH: return run_branch(eval, act->slots, step);
     case HLO_STEP_INLINE:
       take_into_args(eval, act->slots, step, step->blocks[0]);
       return enter_block(eval, step->blocks[0], step, HLO_ACTIVATION_BRANCH, act->slots);
     case HLO_STEP_WHILE:
       take_into_args(eval, act->slots, step, step->blocks[0]);
       return enter_block(eval, step->blocks[0], step, HLO_ACTIVATION_COND, act->slots);
-    case HLO_STEP_RETURN:
-      return run_return(eval, act, step);
+    case HLO_STEP_RETURN: return run_return(eval, act, step);
   }
   return hlo_node_error(step->node, HLO_STATUS_INTERNAL, "a step of unknown kind");
 }
 
-// Runs until only `base` activations are left, an error, or a wait (eval->is_pending).
+// Runs until only `base` activations are left, an op fails, or an op has to wait
+// (eval->is_pending).
 static hlo_status_t run_until(hlo_eval_t* eval, uint32_t base) {
   while (eval->depth > base) {
     hlo_activation_t* act = &eval->stack[eval->depth - 1];
@@ -409,7 +406,7 @@ hlo_status_t hlo_interp_run(hlo_eval_t* eval, bool* out_suspended) {
   eval->is_retry = eval->is_pending;
   eval->is_pending = false;
   hlo_status_t status = run_until(eval, 0);
-  if (!hlo_status_is_ok(status)) unwind(eval, 0);
+  if (!hlo_status_is_ok(status)) unwind_activations(eval, 0);
   hlo_tensor_pool_leave(previous);
   *out_suspended = eval->is_pending;
   return status;
@@ -420,12 +417,13 @@ hlo_status_t hlo_eval_run_region(hlo_eval_t* eval, const hlo_region_t* region,
   const hlo_node_t* node = region->parent;
   if (!node) {
     return hlo_status_create(HLO_STATUS_UNIMPLEMENTED,
-                             "a called computation that is no function of scalars");
+                             "a called computation must be a function of scalars");
   }
   const hlo_code_block_t* block =
       eval->program && eval->depth ? hlo_interp_block(eval->program, region) : NULL;
   if (!block) {
-    return hlo_node_error(node, HLO_STATUS_UNIMPLEMENTED, "its region runs only in a program");
+    return hlo_node_error(node, HLO_STATUS_UNIMPLEMENTED,
+                          "its region can run only as part of a program");
   }
   uint32_t count = block->steps[block->step_count - 1].operand_count;
   uint32_t room = eval->program->max_operands + eval->program->max_results;
@@ -445,10 +443,11 @@ hlo_status_t hlo_eval_run_region(hlo_eval_t* eval, const hlo_region_t* region,
   if (hlo_status_is_ok(status)) status = run_until(eval, saved.depth);
   if (eval->is_pending) {
     eval->is_pending = false;
-    status = hlo_node_error(node, HLO_STATUS_UNIMPLEMENTED, "an op inside its region has to wait");
+    status = hlo_node_error(node, HLO_STATUS_UNIMPLEMENTED,
+                            "an op in its region has to wait, which is unsupported there");
     release_all(eval->program->max_operands, eval->operands);
   }
-  if (!hlo_status_is_ok(status)) unwind(eval, saved.depth);
+  if (!hlo_status_is_ok(status)) unwind_activations(eval, saved.depth);
   eval->operands = saved.operands;
   eval->results = saved.results;
   eval->outputs = saved.outputs;
@@ -467,9 +466,13 @@ const hlo_parallel_t* hlo_eval_parallel(const hlo_eval_t* eval) {
   return eval ? eval->options.parallel : NULL;
 }
 
-hlo_fft_cache_t* hlo_eval_fft_cache(hlo_eval_t* eval) { return &eval->fft_cache; }
+hlo_fft_cache_t* hlo_eval_fft_cache(hlo_eval_t* eval) {
+  return &eval->fft_cache;
+}
 
-uint64_t* hlo_eval_rng_state(hlo_eval_t* eval) { return &eval->rng_state; }
+uint64_t* hlo_eval_rng_state(hlo_eval_t* eval) {
+  return &eval->rng_state;
+}
 
 // ---- beginning and end --------------------------------------------------------------------------
 
@@ -485,7 +488,7 @@ static void release_probes(hlo_eval_t* eval) {
 static void deinit(hlo_eval_t* eval) {
   hlo_tensor_pool_t* previous = hlo_tensor_pool_enter(&eval->pool);
   const hlo_interp_program_t* program = eval->program;
-  unwind(eval, 0);
+  unwind_activations(eval, 0);
   if (program) {
     release_all(program->max_operands, eval->operands);
     release_all(eval->output_count, eval->outputs);
@@ -528,15 +531,15 @@ static hlo_status_t check_inputs(const hlo_interp_program_t* program, const hlo_
   return hlo_ok();
 }
 
-// Scratch arrays of an evaluation are one block: operands, results, spare frames, outputs.
+// All scratch arrays of an evaluation are one block: operands, results, spare frames, outputs.
 static hlo_status_t eval_create(const hlo_interp_program_t* program, const hlo_func_t* func,
                                 const hlo_interp_options_t* options, hlo_eval_t** out_eval) {
   hlo_eval_t* eval = hlo_mem_alloc_zeroed(sizeof(*eval));
   if (!eval) return hlo_status_out_of_memory(sizeof(*eval));
   const hlo_code_block_t* body = hlo_interp_func(program, func)->body;
   uint32_t output_count = body->steps[body->step_count - 1].operand_count;
-  size_t words = (size_t)program->max_operands + program->max_results + program->func_limit +
-                 output_count;
+  size_t words =
+      (size_t)program->max_operands + program->max_results + program->func_limit + output_count;
   hlo_tensor_t** scratch = hlo_mem_alloc_zeroed(words * sizeof(void*));
   if (!scratch) {
     hlo_mem_free(eval);
@@ -607,7 +610,7 @@ hlo_status_t hlo_interp_call(const hlo_interp_program_t* program, const hlo_func
   }
   if (hlo_status_is_ok(status) && is_suspended) {
     status = hlo_status_create(HLO_STATUS_FAILED_PRECONDITION,
-                               "@%s waits for something that nobody will supply", func->name);
+                               "@%s waits for another process, but runs alone", func->name);
   }
   if (hlo_status_is_ok(status)) hlo_interp_take_outputs(eval, outputs);
   hlo_interp_end(eval);
@@ -618,18 +621,20 @@ hlo_status_t hlo_interp_node(const hlo_node_t* node, hlo_tensor_t* const* operan
                              hlo_tensor_t** results) {
   hlo_ref_fn_t ref = hlo_ref_function(node->op);
   if (!ref) {
-    return hlo_node_error(node, HLO_STATUS_UNIMPLEMENTED, "the interpreter runs it in programs only");
+    return hlo_node_error(node, HLO_STATUS_UNIMPLEMENTED,
+                          "the interpreter runs this op only as part of a program");
   }
   hlo_tensor_t** lent = hlo_mem_alloc(node->operand_count * sizeof(*lent));
   if (!lent) return hlo_status_out_of_memory(node->operand_count * sizeof(*lent));
-  hlo_eval_t eval = {0};  // not from the heap: passes evaluate many nodes
-  // One more reference keeps the op from overwriting an operand.
+  hlo_eval_t eval = {0};  // on the stack, since passes evaluate many nodes
+  // The extra reference keeps the op from overwriting its operand.
   for (uint32_t i = 0; i < node->operand_count; ++i) lent[i] = hlo_tensor_retain(operands[i]);
   hlo_tensor_t** found = hlo_mem_alloc_zeroed(node->result_count * sizeof(*found));
   hlo_status_t status = found ? ref(&eval, node, lent, found)
                               : hlo_status_out_of_memory(node->result_count * sizeof(*found));
   if (hlo_status_is_ok(status) && eval.is_pending) {
-    status = hlo_node_error(node, HLO_STATUS_UNIMPLEMENTED, "it has to wait");
+    status = hlo_node_error(node, HLO_STATUS_UNIMPLEMENTED,
+                            "the op has to wait, which is unsupported here");
   }
   for (uint32_t i = 0; i < node->operand_count; ++i) hlo_tensor_release(lent[i]);
   if (hlo_status_is_ok(status)) {

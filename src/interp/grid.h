@@ -1,43 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
-// How an evaluation meets the other processes of its program: a table of functions
-// that collectives, send, recv, infeed and outfeed call. None of them waits: they
-// answer, or say pending.
+// The interface between an evaluation and the other processes of its program: a table of functions
+// that collectives, send, recv, infeed and outfeed call. The functions never block: they complete
+// or report pending.
 #ifndef HLO_INTERP_GRID_H_
 #define HLO_INTERP_GRID_H_
 
 #include "interp/eval.h"
 
-/// The other side of a send or recv that names none (transfers with the host).
+/// The peer of a send or recv that names none (transfers with the host).
 #define HLO_PROCESS_ANY UINT32_MAX
 
-/// A meeting of processes at one collective. The n-th meeting of a process under (channel, members)
-/// is the n-th of the others.
+/// A rendezvous of processes at one collective. The n-th rendezvous of a process under (channel,
+/// members) matches the n-th of the others.
 typedef struct hlo_rendezvous {
-  const hlo_node_t* node;   // the site, for messages
-  int64_t channel_id;       // 0: none
-  uint32_t process;         // the caller
+  const hlo_node_t* node;  // the collective, for messages
+  int64_t channel_id;      // 0: no channel
+  uint32_t process;        // the caller
   uint32_t member_count;
-  const uint32_t* members;  // in the order of the group; the caller is one of them
-  uint32_t tensor_count;    // what each contributes
+  const uint32_t* members;  // in group order, including the caller
+  uint32_t tensor_count;    // contributed by each member
   hlo_tensor_t* const* tensors;
 } hlo_rendezvous_t;
 
-/// Processes are numbered replica * partition_count + partition. Where *out_pending is set, the
-/// evaluation is suspended and calls again with the same arguments and *ticket (NULL at first, the
-/// grid's own) when resumed. owner: tensors going in are lent, those coming out new references.
+/// Processes are numbered replica * partition_count + partition. If *out_pending is set, the
+/// evaluation is suspended and, when resumed, calls again with the same arguments and *ticket (NULL
+/// at first, owned by the grid). owner: input tensors are lent, output tensors are new references.
 typedef struct hlo_process_grid {
   void* context;
   uint32_t replica_count;
   uint32_t partition_count;
-  /// out_parts[member * tensor_count + i]: what each member brought, in the order of the members.
+  /// out_parts[member * tensor_count + i]: the contribution of each member, in member order.
   hlo_status_t (*meet)(void* context, const hlo_rendezvous_t* rendezvous, void** ticket,
                        hlo_tensor_t** out_parts, bool* out_pending);
-  /// Never waits. source, target: processes, or HLO_PROCESS_ANY.
+  /// Never waits. source, target: processes or HLO_PROCESS_ANY.
   hlo_status_t (*send)(void* context, uint32_t source, uint32_t target, int64_t channel_id,
                        uint32_t tensor_count, hlo_tensor_t* const* tensors);
   hlo_status_t (*recv)(void* context, uint32_t source, uint32_t target, int64_t channel_id,
                        uint32_t tensor_count, hlo_tensor_t** out_tensors, bool* out_pending);
-  /// Host side; NULL: the op answers UNIMPLEMENTED.
+  /// Host side; NULL: the op returns UNIMPLEMENTED.
   hlo_status_t (*infeed)(void* context, uint32_t process, const hlo_node_t* node,
                          uint32_t tensor_count, hlo_tensor_t** out_tensors, bool* out_pending);
   hlo_status_t (*outfeed)(void* context, uint32_t process, const hlo_node_t* node,

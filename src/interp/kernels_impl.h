@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private to the elementwise ops: the kernels of one element type as a table, and how their
-// templates (ref_unary.inl, ref_binary.inl ...) name what they define.
+// Private to the elementwise ops: the table of kernels of one element type, and the names that the
+// templates (ref_unary.inl, ref_binary.inl ...) define.
 #ifndef HLO_INTERP_KERNELS_IMPL_H_
 #define HLO_INTERP_KERNELS_IMPL_H_
 
@@ -14,13 +14,14 @@ typedef enum hlo_kernel_id {
   HLO_KERNEL_COUNT
 } hlo_kernel_id_t;
 
-/// An op on one element type: a loop and the same for one element. Zeros: the type has no such op.
+/// The kernels of an op on one element type: a loop and a single-element function. NULL: the type
+/// lacks the op.
 typedef struct hlo_scalar_kernels {
   hlo_loop_fn_t loop;
   hlo_scalar_fn_t scalar;
 } hlo_scalar_kernels_t;
 
-/// The kernels of every type but the float types below 32 bits, which run through F32.
+/// The kernels of every type except the float types below 32 bits, which run through F32.
 extern const hlo_scalar_kernels_t hlo_kernels_PRED[HLO_KERNEL_COUNT];
 extern const hlo_scalar_kernels_t hlo_kernels_S2[HLO_KERNEL_COUNT];
 extern const hlo_scalar_kernels_t hlo_kernels_S4[HLO_KERNEL_COUNT];
@@ -42,31 +43,31 @@ extern const hlo_scalar_kernels_t hlo_kernels_C128[HLO_KERNEL_COUNT];
 /// select by width of the values in bytes (1, 2, 4, 8, 16): in[0] PRED, in[1] and in[2] values.
 const hlo_scalar_kernels_t* hlo_kernel_select(size_t width_bytes);
 
-/// HLO_KERNEL_COUNT if `op` is not one kernel.
+/// Returns HLO_KERNEL_COUNT if `op` is not a single kernel.
 hlo_kernel_id_t hlo_kernel_of_op(hlo_op_t op);
-/// The kernel of a compare node (its attributes), by element type of its operands.
+/// Returns the kernel of a compare node (by its attributes) for operands of element type `dtype`.
 hlo_kernel_id_t hlo_kernel_of_compare(const hlo_node_t* node, hlo_dtype_t dtype);
-/// Runs `id` for a node whose operands have one shape: checks them, reuses or makes the result.
-/// Takes quantized operands.
+/// Runs `id` for a node whose operands have one shape: checks them, reuses an operand or creates
+/// the result. Accepts quantized operands.
 hlo_status_t hlo_elementwise_run(hlo_eval_t* eval, const hlo_node_t* node, hlo_kernel_id_t id,
                                  hlo_tensor_t** operands, hlo_tensor_t** results) HLO_MUST_USE;
 /// select and clamp of operands that may include scalars.
 hlo_status_t hlo_select_run(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,
                             hlo_tensor_t** results) HLO_MUST_USE;
-/// A tensor of `dims` filled from `tensor`, whose dimension d is dimension map[d] of the result and
-/// of its size or 1.
+/// Returns a tensor of `dims` filled from `tensor`, whose dimension d has size 1 or that of the
+/// result's dimension map[d].
 hlo_status_t hlo_tensor_expand(const hlo_tensor_t* tensor, uint32_t rank, const int64_t* dims,
                                const int64_t* map, hlo_tensor_t** out_tensor) HLO_MUST_USE;
 
-/// Iterations of the next loop do not depend on each other, although an output may be an input.
+/// Iterations of the next loop are independent, although an output may alias an input.
 #if defined(__GNUC__) && !defined(__clang__)
 #define HLO_INDEPENDENT_LOOP _Pragma("GCC ivdep")
 #else
 #define HLO_INDEPENDENT_LOOP
 #endif
 
-/// Names made by the templates for element type KERNEL_TYPE: CALC(add) is the inline function on
-/// values, KERNEL_LOOP(add) and KERNEL_SCALAR(add) what the table holds.
+/// Names that the templates make for element type KERNEL_TYPE: CALC(add) is the inline function on
+/// values; KERNEL_LOOP(add) and KERNEL_SCALAR(add) are the table's entries.
 #define HLO_NAME_3(a, b, c) a##_##b##_##c
 #define HLO_NAME_2(a, b, c) HLO_NAME_3(a, b, c)
 #define CALC(id) HLO_NAME_2(calc, KERNEL_TYPE, id)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls of single nodes over memory of the caller (see node_call.h).
+// Calls of single nodes over the caller's memory (see node_call.h).
 #include "interp/node_call.h"
 
 #include <string.h>
@@ -10,7 +10,7 @@
 
 // ---- evaluations
 
-// Regions find captured values, and their own, in the frame of the function that holds the node.
+// Regions look up captured values and their own in the frame of the function that holds the node.
 static hlo_status_t open_frame(hlo_eval_t* eval, const hlo_interp_program_t* program,
                                const hlo_func_t* func) {
   const hlo_interp_func_t* code = hlo_interp_func(program, func);
@@ -65,11 +65,10 @@ static hlo_status_t lend(const hlo_type_t* type, void* data, bool is_read_only,
   return hlo_ok();
 }
 
-// An operand may be overwritten where it is a result's memory.
+// Returns true if the operand may be overwritten because it shares a result's memory.
 static bool is_shared(const hlo_node_call_t* call, uint32_t operand) {
   for (uint32_t i = 0; i < call->node->result_count; ++i) {
-    if (call->results[i] == call->operands[operand] &&
-        hlo_call_may_share(call->node, i, operand)) {
+    if (call->results[i] == call->operands[operand] && hlo_call_may_share(call->node, i, operand)) {
       return true;
     }
   }
@@ -111,15 +110,17 @@ static void release_tensors(hlo_eval_t* eval, const hlo_node_call_t* call) {
   }
 }
 
-// What was not written in place (an operand passed through, a result made on the side) is copied.
-static hlo_status_t deliver(const hlo_node_call_t* call, hlo_tensor_t* const* results) {
+// Copies the results that were not written in place (operands passed through, results allocated by
+// the op).
+static hlo_status_t deliver_results(const hlo_node_call_t* call, hlo_tensor_t* const* results) {
   for (uint32_t i = 0; i < call->node->result_count; ++i) {
     const hlo_type_t* type = call->node->results[i].type;
     if (type->kind == HLO_TYPE_TOKEN) continue;
     const hlo_tensor_t* result = results[i];
     if (!result || result->kind != HLO_TYPE_TENSOR ||
         result->size_bytes != hlo_type_size_bytes(type)) {
-      return hlo_node_error(call->node, HLO_STATUS_INTERNAL, "result %u is not of its type", i);
+      return hlo_node_error(call->node, HLO_STATUS_INTERNAL,
+                            "result %u does not have the declared type", i);
     }
     if (result->data != call->results[i] && result->size_bytes) {
       memcpy(call->results[i], result->data, result->size_bytes);
@@ -128,7 +129,7 @@ static hlo_status_t deliver(const hlo_node_call_t* call, hlo_tensor_t* const* re
   return hlo_ok();
 }
 
-static hlo_status_t run(hlo_eval_t* eval, const hlo_node_call_t* call, bool* out_pending) {
+static hlo_status_t run_node(hlo_eval_t* eval, const hlo_node_call_t* call, bool* out_pending) {
   const hlo_node_t* node = call->node;
   *out_pending = false;
   HLO_TRY(lend_operands(eval, call));
@@ -140,16 +141,16 @@ static hlo_status_t run(hlo_eval_t* eval, const hlo_node_call_t* call, bool* out
   eval->call.node = NULL;
   *out_pending = eval->is_pending;
   eval->is_pending = false;
-  return hlo_status_is_ok(status) && !*out_pending ? deliver(call, results) : status;
+  return hlo_status_is_ok(status) && !*out_pending ? deliver_results(call, results) : status;
 }
 
 hlo_status_t hlo_node_call_rendezvous(hlo_eval_t* eval, const hlo_node_call_t* call,
-                                hlo_node_peers_t* peers) {
+                                      hlo_node_peers_t* peers) {
   hlo_tensor_pool_t* previous = hlo_tensor_pool_enter(&eval->pool);
   eval->options.grid = peers->grid;
   eval->options.process = peers->process;
   eval->op_state = peers->ticket;
-  hlo_status_t status = run(eval, call, &peers->is_pending);
+  hlo_status_t status = run_node(eval, call, &peers->is_pending);
   peers->ticket = eval->op_state;
   eval->op_state = NULL;
   release_tensors(eval, call);
@@ -161,5 +162,6 @@ hlo_status_t hlo_node_call_run(hlo_eval_t* eval, const hlo_node_call_t* call) {
   hlo_node_peers_t none = {0};
   HLO_TRY(hlo_node_call_rendezvous(eval, call, &none));
   if (!none.is_pending) return hlo_ok();
-  return hlo_node_error(call->node, HLO_STATUS_UNIMPLEMENTED, "it has to wait");
+  return hlo_node_error(call->node, HLO_STATUS_UNIMPLEMENTED,
+                        "the op has to wait, which is unsupported here");
 }

@@ -27,10 +27,10 @@ static hlo_status_t caller_create(const hlo_node_callers_t* callers,
   return hlo_ok();
 }
 
-// acquire pairs with the release of give_back(): the caller's memory as its last user left it.
 hlo_status_t hlo_node_callers_take(hlo_node_callers_t* callers, hlo_node_caller_t** out_caller) {
   for (uint32_t i = 0; i < HLO_NODE_CALLER_SPARE_COUNT; ++i) {
     if (!atomic_load_explicit(&callers->spares[i], memory_order_relaxed)) continue;
+    // acquire pairs with the release of give_back(): it publishes the previous user's memory
     hlo_node_caller_t* caller =
         atomic_exchange_explicit(&callers->spares[i], NULL, memory_order_acquire);
     if (!caller) continue;
@@ -51,7 +51,7 @@ static void give_back(hlo_node_callers_t* callers, hlo_node_caller_t* caller) {
   caller_release(caller);
 }
 
-// The generators with hidden state keep it in the frame, so that every run starts alike.
+// Stateful generators keep their state in the frame, so that every run starts from the same state.
 static bool has_hidden_state(const hlo_node_t* node) {
   return node->op == HLO_OP_rng || node->op == HLO_OP_hlo_rng_get_and_update_state;
 }

@@ -10,7 +10,7 @@
 #include "interp/eval_impl.h"
 
 enum {
-  SPLAT_SHARE_BYTES = 4096,  // larger splats are expanded where they are used, not kept
+  SPLAT_SHARE_BYTES = 4096,  // larger splats are expanded at each use, not stored
   REGION_DEPTH_LIMIT = 512,
 };
 
@@ -81,7 +81,7 @@ static hlo_status_t add_constant(prepare_t* prep, const hlo_node_t* node) {
 static hlo_status_t assign_region(prepare_t* prep, const hlo_region_t* region,
                                   const hlo_region_t* args_of);
 
-// The body of a while takes its arguments in the slots of the condition's.
+// The body of a `while` takes its arguments in the slots of the condition's arguments.
 static hlo_status_t assign_node(prepare_t* prep, const hlo_node_t* node) {
   for (uint32_t i = 0; i < node->result_count; ++i) {
     prep->program->refs[node->results[i].index] = prep->next_slot++;
@@ -137,19 +137,14 @@ static hlo_interp_step_kind_t step_kind(const hlo_node_t* node, hlo_scalar_step_
   if (hlo_op_has(node->op, HLO_TRAIT_CONSTANT)) return HLO_STEP_CONSTANT;
   switch (node->op) {
     case HLO_OP_call:
-    case HLO_OP_composite:
-      return HLO_STEP_CALL;
-    case HLO_OP_hlo_async_start:
-      return node->region_count ? HLO_STEP_INLINE : HLO_STEP_CALL;
+    case HLO_OP_composite: return HLO_STEP_CALL;
+    case HLO_OP_hlo_async_start: return node->region_count ? HLO_STEP_INLINE : HLO_STEP_CALL;
     case HLO_OP_if:
-    case HLO_OP_case:
-      return HLO_STEP_BRANCH;
-    case HLO_OP_while:
-      return HLO_STEP_WHILE;
+    case HLO_OP_case: return HLO_STEP_BRANCH;
+    case HLO_OP_while: return HLO_STEP_WHILE;
     case HLO_OP_hlo_fusion:
     case HLO_OP_async_start:
-    case HLO_OP_sdy_manual_computation:
-      return HLO_STEP_INLINE;
+    case HLO_OP_sdy_manual_computation: return HLO_STEP_INLINE;
     default:
       if (hlo_op_info(node->op)->traits & HLO_TRAIT_TERMINATOR) return HLO_STEP_RETURN;
       return is_scalar_step(node, out_scalar) ? HLO_STEP_SCALAR : HLO_STEP_REF;
@@ -177,20 +172,20 @@ static hlo_status_t find_callee(const prepare_t* prep, const hlo_node_t* node,
 static hlo_status_t build_block(prepare_t* prep, const hlo_region_t* region,
                                 hlo_code_block_t** out_block);
 
-// A body per device runs here only if there is one device, that is, if local shapes
-// are global ones.
+// A body per device runs here only if there is one device: then local shapes equal global shapes.
 static hlo_status_t check_manual(const hlo_node_t* node) {
   for (uint32_t i = 0; node->region_count && i < node->operand_count; ++i) {
     const hlo_region_t* body = node->regions[0];
     if (i < body->arg_count && body->args[i]->type != hlo_node_operand_type(node, i)) {
       return hlo_node_error(node, HLO_STATUS_UNIMPLEMENTED,
-                            "a computation over several devices has to be partitioned first");
+                            "a computation over several devices; partition the module first");
     }
   }
   return hlo_ok();
 }
 
-// Control flow trusts the shape that the verifier promises; this checks what memory safety needs.
+// Control flow relies on the shapes that the verifier guarantees; this rechecks what memory safety
+// needs.
 static hlo_status_t check_step(const hlo_interp_step_t* step) {
   const hlo_node_t* node = step->node;
   bool is_ok = true;
@@ -215,12 +210,11 @@ static hlo_status_t check_step(const hlo_interp_step_t* step) {
               step->blocks[0]->arg_count == step->operand_count &&
               step->blocks[1]->arg_count == step->operand_count;
       break;
-    default:
-      break;
+    default: break;
   }
   return is_ok ? hlo_ok()
                : hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                                "operands, results and regions do not fit each other");
+                                "operands, results and regions do not match");
 }
 
 static hlo_status_t build_step(prepare_t* prep, const hlo_node_t* node, hlo_interp_step_t* step) {
@@ -245,7 +239,8 @@ static hlo_status_t build_step(prepare_t* prep, const hlo_node_t* node, hlo_inte
   if (step->kind == HLO_STEP_REF) {
     step->ref = hlo_ref_function(node->op);
     if (!step->ref) {
-      return hlo_node_error(node, HLO_STATUS_UNIMPLEMENTED, "the interpreter has no such op");
+      return hlo_node_error(node, HLO_STATUS_UNIMPLEMENTED,
+                            "the interpreter does not implement this op");
     }
   }
   if (node->operand_count > program->max_operands) program->max_operands = node->operand_count;
@@ -306,8 +301,8 @@ static void set_move(hlo_interp_step_t* step, uint32_t slot) {
   }
 }
 
-// Marks the last use of `value` among the nodes of `region`, entering branches, which run once. A
-// value without a use here is left to the caller (*out_found).
+// Marks the last use of `value` among the nodes of `region`, entering branches, which run at most
+// once. If it has no use here, *out_found is false and the caller marks it.
 static hlo_status_t mark_last_use(prepare_t* prep, const hlo_value_t* value,
                                   const hlo_region_t* region, bool* out_found) {
   const hlo_node_t* last = NULL;
@@ -339,7 +334,7 @@ static hlo_status_t mark_last_use(prepare_t* prep, const hlo_value_t* value,
 static hlo_status_t mark_region(prepare_t* prep, const hlo_region_t* region) {
   bool found;
   const hlo_node_t* parent = region->parent;
-  // Arguments of a loop's condition stay in their slots for the body.
+  // The arguments of a loop's condition stay in their slots for the body.
   bool is_condition = parent && parent->op == HLO_OP_while && parent->regions[0] == region;
   for (uint32_t i = 0; !is_condition && i < region->arg_count; ++i) {
     HLO_TRY(mark_last_use(prep, region->args[i], region, &found));
@@ -361,7 +356,7 @@ static hlo_status_t mark_region(prepare_t* prep, const hlo_region_t* region) {
   return hlo_ok();
 }
 
-// Turns the collected pairs into one array per place.
+// Converts the collected pairs into one array per step.
 static hlo_status_t finish_drops(prepare_t* prep) {
   for (size_t i = 0; i < prep->drop_count; ++i) {
     hlo_code_drops_t* place = prep->drops[i].place;
@@ -469,6 +464,6 @@ hlo_code_block_t* hlo_interp_block(const hlo_interp_program_t* program,
 }
 
 const hlo_interp_func_t* hlo_interp_func(const hlo_interp_program_t* program,
-                                       const hlo_func_t* func) {
+                                         const hlo_func_t* func) {
   return func->index < program->func_limit ? &program->funcs[func->index] : NULL;
 }

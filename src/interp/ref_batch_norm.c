@@ -6,7 +6,7 @@
 #include "interp/quant.h"
 #include "interp/ref_util.h"
 
-// The operand as [outer, features, inner], and what the ops share.
+// The operand as [outer, features, inner], and the state shared by the ops.
 typedef struct {
   int64_t outer, features, inner;
   double epsilon;
@@ -26,7 +26,7 @@ static hlo_status_t norm_init(norm_t* norm, const hlo_node_t* node, hlo_tensor_t
   }
   if (!fits || !epsilon) {
     return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                          "operands do not fit the feature index");
+                          "the operands do not match the feature index");
   }
   norm->epsilon = epsilon->f;
   norm->outer = norm->inner = 1;
@@ -75,9 +75,9 @@ static void store_vector(const norm_t* norm, uint32_t k, hlo_tensor_t* tensor) {
 }
 
 // result = (operand - mean) * scale / sqrt(variance + epsilon) + offset
-static void normalise(const norm_t* norm, const hlo_tensor_t* operand, const double* scale,
-                      const double* offset, const double* mean, const double* variance,
-                      hlo_tensor_t* result) {
+static void normalise_features(const norm_t* norm, const hlo_tensor_t* operand, const double* scale,
+                               const double* offset, const double* mean, const double* variance,
+                               hlo_tensor_t* result) {
   for (int64_t row = 0; row < norm->outer * norm->features; row++) {
     const int64_t f = row % norm->features;
     const double deviation = sqrt(variance[f] + norm->epsilon);
@@ -89,7 +89,7 @@ static void normalise(const norm_t* norm, const hlo_tensor_t* operand, const dou
   }
 }
 
-// Makes the results: the first like the operand, the others vectors of features.
+// Creates the results: the first like the operand, the others vectors of features.
 static hlo_status_t norm_results(hlo_eval_t* eval, const hlo_node_t* node, const norm_t* norm,
                                  const hlo_tensor_t* operand, hlo_tensor_t** out_results) {
   for (uint32_t k = 0; k < node->result_count; k++) {
@@ -113,15 +113,15 @@ hlo_status_t hlo_ref_batch_norm_inference(hlo_eval_t* eval, const hlo_node_t* no
   hlo_status_t status = norm_results(eval, node, &norm, operands[0], results);
   if (hlo_status_is_ok(status)) {
     for (uint32_t k = 0; k < 4; k++) load_vector(&norm, operands[k + 1], k);
-    normalise(&norm, operands[0], feature_vector(&norm, 0), feature_vector(&norm, 1),
-              feature_vector(&norm, 2), feature_vector(&norm, 3), results[0]);
+    normalise_features(&norm, operands[0], feature_vector(&norm, 0), feature_vector(&norm, 1),
+                       feature_vector(&norm, 2), feature_vector(&norm, 3), results[0]);
   }
   hlo_mem_free(norm.row);
   return status;
 }
 
 // Mean and (biased) variance per feature into vectors 2 and 3.
-static void statistics(const norm_t* norm, const hlo_tensor_t* operand) {
+static void compute_statistics(const norm_t* norm, const hlo_tensor_t* operand) {
   double *mean = feature_vector(norm, 2), *variance = feature_vector(norm, 3);
   const double count = (double)(norm->outer * norm->inner);
   for (int64_t row = 0; row < norm->outer * norm->features; row++) {
@@ -150,9 +150,9 @@ hlo_status_t hlo_ref_batch_norm_training(hlo_eval_t* eval, const hlo_node_t* nod
   if (hlo_status_is_ok(status)) {
     load_vector(&norm, operands[1], 0);
     load_vector(&norm, operands[2], 1);
-    statistics(&norm, operands[0]);
-    normalise(&norm, operands[0], feature_vector(&norm, 0), feature_vector(&norm, 1),
-              feature_vector(&norm, 2), feature_vector(&norm, 3), results[0]);
+    compute_statistics(&norm, operands[0]);
+    normalise_features(&norm, operands[0], feature_vector(&norm, 0), feature_vector(&norm, 1),
+                       feature_vector(&norm, 2), feature_vector(&norm, 3), results[0]);
     store_vector(&norm, 2, results[1]);
     store_vector(&norm, 3, results[2]);
   }

@@ -7,7 +7,7 @@
 typedef struct {
   const hlo_batches_t* batches;
   int64_t chunk;
-  atomic_bool is_exhausted;  // a chunk got no memory
+  atomic_bool is_exhausted;  // a chunk failed to allocate memory
 } run_t;
 
 static void run_chunk(void* arg, uint64_t index) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Work on many small matrices, some of them at a time on every thread.
+// Work on many small matrices, distributed over the threads.
 #ifndef HLO_INTERP_REF_BATCHES_H_
 #define HLO_INTERP_REF_BATCHES_H_
 
@@ -7,9 +7,9 @@
 #include "interp/eval.h"
 
 typedef struct hlo_batches {
-  int64_t count;         // of matrices
-  int64_t elements;      // of one, all operands together: how much work it is
-  size_t scratch_bytes;  // one at a time
+  int64_t count;         // number of matrices
+  int64_t elements;      // per matrix, all operands together: estimates the work
+  size_t scratch_bytes;  // per thread
   void (*run)(const void* arg, int64_t index, void* scratch);  // 64-byte aligned scratch
   const void* arg;
 } hlo_batches_t;

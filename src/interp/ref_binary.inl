@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A binary kernel from CALC(KERNEL). Takes KERNEL_TYPE, KERNEL, T and OUT_T (default T).
+// A binary kernel from CALC(KERNEL). Parameters: KERNEL_TYPE, KERNEL, T and OUT_T (default T).
 #ifndef OUT_T
 #define OUT_T T
 #endif

@@ -17,7 +17,7 @@ hlo_status_t hlo_tensor_expand(const hlo_tensor_t* tensor, uint32_t rank, const 
   int64_t dense[HLO_RANK_MAX], from[HLO_RANK_MAX] = {0}, to[HLO_RANK_MAX];
   hlo_strided_dense(width, tensor->rank, tensor->dims, dense);
   for (uint32_t d = 0; d < tensor->rank; ++d) {
-    if (tensor->dims[d] != 1) from[map[d]] = dense[d];  // else repeated
+    if (tensor->dims[d] != 1) from[map[d]] = dense[d];  // otherwise the element repeats
   }
   hlo_strided_dense(width, rank, dims, to);
   hlo_strided_copy(width, rank, dims, result->data, to, tensor->data, from);
@@ -35,8 +35,8 @@ typedef struct broadcast {
   int64_t maps[OPERANDS_MAX][HLO_RANK_MAX];
 } broadcast_t;
 
-// Places the dims of operand k: aligned to the right, or as `broadcast_dimensions` says for the
-// operand of lower rank.
+// Maps the dims of operand k to those of the result: aligned to the right, or by
+// `broadcast_dimensions` for the operand of lower rank.
 static hlo_status_t place_operand(const hlo_node_t* node, const hlo_tensor_t* operand, uint32_t k,
                                   broadcast_t* b) {
   uint32_t given_count;
@@ -49,7 +49,7 @@ static hlo_status_t place_operand(const hlo_node_t* node, const hlo_tensor_t* op
     int64_t to = is_given ? given[d] : (int64_t)(b->rank - operand->rank + d);
     if (to < 0 || to >= (int64_t)b->rank || (d > 0 && to <= b->maps[k][d - 1])) {
       return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                            "broadcast_dimensions must increase and stay below %u", b->rank);
+                            "broadcast_dimensions must be increasing and below %u", b->rank);
     }
     b->maps[k][d] = to;
     int64_t size = operand->dims[d];

@@ -27,7 +27,8 @@ static hlo_status_t check_const(const hlo_node_t* node, const hlo_check_t* check
                                 const hlo_tensor_t* actual) {
   const hlo_attr_t* value = hlo_node_attr(node, HLO_ATTR_value);
   if (!value || value->kind != HLO_ATTR_KIND_LITERAL) {
-    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "its value is no literal");
+    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
+                          "the expected value must be a literal");
   }
   hlo_tensor_t* expected = NULL;
   HLO_TRY(hlo_tensor_from_literal(value->literal, &expected));
@@ -89,12 +90,12 @@ static void append_npy(const hlo_tensor_t* tensor, hlo_strbuf_t* out) {
   static const char magic[] = "\x93NUMPY\x01";
   hlo_strbuf_t head = {0};
   const hlo_dtype_info_t* info = hlo_dtype_info(tensor->dtype);
-  char kind = tensor->dtype == HLO_DTYPE_PRED             ? 'b'
-              : info->klass == HLO_DTYPE_CLASS_SIGNED     ? 'i'
-              : info->klass == HLO_DTYPE_CLASS_UNSIGNED   ? 'u'
-              : info->klass == HLO_DTYPE_CLASS_COMPLEX    ? 'c'
+  char kind = tensor->dtype == HLO_DTYPE_PRED                     ? 'b'
+              : info->klass == HLO_DTYPE_CLASS_SIGNED             ? 'i'
+              : info->klass == HLO_DTYPE_CLASS_UNSIGNED           ? 'u'
+              : info->klass == HLO_DTYPE_CLASS_COMPLEX            ? 'c'
               : tensor->dtype == HLO_DTYPE_F16 || info->bits > 16 ? 'f'
-                                                          : 'V';
+                                                                  : 'V';
   size_t width = hlo_dtype_size_bytes(tensor->dtype);
   hlo_strbuf_printf(&head, "{'descr': '%c%c%zu', 'fortran_order': False, 'shape': (",
                     width == 1 ? '|' : '<', kind, width);
@@ -104,7 +105,7 @@ static void append_npy(const hlo_tensor_t* tensor, hlo_strbuf_t* out) {
   hlo_strbuf_puts(&head, "), }");
   while ((head.length + 11) % 64) hlo_strbuf_putc(&head, ' ');
   hlo_strbuf_putc(&head, '\n');
-  hlo_strbuf_append(out, magic, sizeof(magic));  // with its zero: the minor version
+  hlo_strbuf_append(out, magic, sizeof(magic));  // including its null terminator: the minor version
   hlo_strbuf_putc(out, (char)(head.length & 255));
   hlo_strbuf_putc(out, (char)(head.length >> 8));
   hlo_strbuf_append(out, hlo_strbuf_text(&head), head.length);
@@ -112,7 +113,8 @@ static void append_npy(const hlo_tensor_t* tensor, hlo_strbuf_t* out) {
   hlo_strbuf_deinit(&head);
 }
 
-// probe<n>.npy, and a line "id,type,path" in index.csv, which the first probe begins anew.
+// Writes probe<n>.npy and appends a line "id,type,path" to index.csv, which the first probe
+// recreates.
 static hlo_status_t write_probe(const hlo_eval_t* eval, const hlo_node_t* node, const char* id,
                                 const hlo_tensor_t* tensor) {
   hlo_strbuf_t path = {0}, file = {0}, line = {0}, index = {0};
@@ -198,7 +200,7 @@ static hlo_status_t find_program(const hlo_eval_t* eval, const hlo_node_t* node,
                         symbol->text ? symbol->text : "");
 }
 
-// The grid of functions, row by row.
+// Reads the grid of functions in row-major order.
 static hlo_status_t collect_programs(const hlo_eval_t* eval, const hlo_node_t* node,
                                      const hlo_attr_t* programs, hlo_simgrid_run_t* run,
                                      const hlo_func_t** funcs) {
@@ -215,7 +217,7 @@ static hlo_status_t collect_programs(const hlo_eval_t* eval, const hlo_node_t* n
   return hlo_ok();
 }
 
-// What the infeed functions return becomes the queue that infeed ops read.
+// Runs the infeed functions; their results become the queue that infeed ops read.
 static hlo_status_t fill_infeed(const hlo_eval_t* eval, const hlo_node_t* node,
                                 const hlo_attr_t* symbols, hlo_tensor_t** infeed) {
   for (uint32_t i = 0; i < symbols->count; ++i) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reference functions of collectives: every member of a group contributes its operands and receives
-// those of all others, from which it computes its own results.
+// Reference functions of collectives: every member of a group contributes its operands, receives
+// those of all others, and computes its own results from them.
 #include <string.h>
 
 #include "base/mem.h"
@@ -10,14 +10,14 @@
 #define REF_ARGUMENTS \
   hlo_eval_t *eval, const hlo_node_t *node, hlo_tensor_t **operands, hlo_tensor_t **results
 
-/// What a collective sees: its group and what the members brought.
+/// The group of a collective and the operands that its members contributed.
 typedef struct gathered {
   bool is_pending;
-  uint32_t member_count;   // 0: the process is in no group
-  uint32_t own_index;      // place in the group
+  uint32_t member_count;  // 0: the process is in no group
+  uint32_t own_index;     // position in the group
   uint32_t tensor_count;
   uint32_t* members;
-  hlo_tensor_t** parts;    // member-major
+  hlo_tensor_t** parts;  // member-major
 } gathered_t;
 
 static void gathered_release(gathered_t* all) {
@@ -29,7 +29,7 @@ static void gathered_release(gathered_t* all) {
   *all = (gathered_t){0};
 }
 
-// The members of a group run the same op: their tensors must be alike.
+// The members of a group run the same op, so their tensors must have equal types.
 static hlo_status_t check_alike(const hlo_node_t* node, const gathered_t* all) {
   hlo_tensor_t* const* own = &all->parts[all->own_index * all->tensor_count];
   for (uint32_t i = 0; i < all->member_count * all->tensor_count; ++i) {
@@ -37,7 +37,7 @@ static hlo_status_t check_alike(const hlo_node_t* node, const gathered_t* all) {
     if (part->kind != HLO_TYPE_TENSOR || part->dtype != mine->dtype || part->rank != mine->rank ||
         memcmp(part->dims, mine->dims, mine->rank * sizeof(*mine->dims)) != 0) {
       return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                            "the members of its group bring different types or shapes");
+                            "the members of the group contribute different types or shapes");
     }
   }
   return hlo_ok();
@@ -53,24 +53,25 @@ static hlo_status_t meet(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t*
     for (uint32_t i = 0; i < all->tensor_count; ++i) all->parts[i] = hlo_tensor_retain(operands[i]);
     return hlo_ok();
   }
-  hlo_rendezvous_t meeting = {.node = node,
-                           .channel_id = hlo_node_attr_int(node, HLO_ATTR_channel_id, 0),
-                           .process = eval->options.process,
-                           .member_count = all->member_count,
-                           .members = all->members,
-                           .tensor_count = all->tensor_count,
-                           .tensors = operands};
-  HLO_TRY(grid->meet(grid->context, &meeting, &eval->op_state, all->parts, &all->is_pending));
+  hlo_rendezvous_t rendezvous = {.node = node,
+                                 .channel_id = hlo_node_attr_int(node, HLO_ATTR_channel_id, 0),
+                                 .process = eval->options.process,
+                                 .member_count = all->member_count,
+                                 .members = all->members,
+                                 .tensor_count = all->tensor_count,
+                                 .tensors = operands};
+  HLO_TRY(grid->meet(grid->context, &rendezvous, &eval->op_state, all->parts, &all->is_pending));
   if (!all->is_pending) return check_alike(node, all);
   hlo_eval_suspend(eval);
   return hlo_ok();
 }
 
-// Finds the group and gathers the first `tensor_count` operands of its members. On failure, or when
-// the op has to wait (is_pending), `all` holds nothing.
-static hlo_status_t gather(hlo_eval_t* eval, const hlo_node_t* node, hlo_group_strategy_t strategy,
-                           const hlo_attr_t* groups, uint32_t tensor_count,
-                           hlo_tensor_t** operands, gathered_t* all) {
+// Finds the group and gathers the first `tensor_count` operands of its members. `all` is empty on
+// failure and when the op has to wait (is_pending).
+static hlo_status_t gather_operands(hlo_eval_t* eval, const hlo_node_t* node,
+                                    hlo_group_strategy_t strategy, const hlo_attr_t* groups,
+                                    uint32_t tensor_count, hlo_tensor_t** operands,
+                                    gathered_t* all) {
   const hlo_process_grid_t* grid = eval->options.grid;
   uint32_t replicas = grid ? grid->replica_count : 1;
   uint32_t partitions = grid ? grid->partition_count : 1;
@@ -98,16 +99,17 @@ static hlo_status_t gather(hlo_eval_t* eval, const hlo_node_t* node, hlo_group_s
 
 static hlo_status_t gather_groups(hlo_eval_t* eval, const hlo_node_t* node, uint32_t tensor_count,
                                   hlo_tensor_t** operands, gathered_t* all) {
-  HLO_TRY(gather(eval, node, hlo_group_strategy(node),
-                 hlo_node_attr(node, HLO_ATTR_replica_groups), tensor_count, operands, all));
+  HLO_TRY(gather_operands(eval, node, hlo_group_strategy(node),
+                          hlo_node_attr(node, HLO_ATTR_replica_groups), tensor_count, operands,
+                          all));
   if (!all->is_pending && !all->member_count) {
     return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                          "process %u is in none of the replica_groups", eval->options.process);
+                          "process %u is not in any of the replica_groups", eval->options.process);
   }
   return hlo_ok();
 }
 
-// ---- pieces of tensors --------------------------------------------------------------------------
+// ---- slices of tensors --------------------------------------------------------------------------
 
 /// A tensor seen as outer x dim x inner bytes.
 typedef struct sliced {
@@ -115,7 +117,8 @@ typedef struct sliced {
 } sliced_t;
 
 static sliced_t sliced_along(const hlo_tensor_t* tensor, uint32_t axis) {
-  sliced_t s = {.outer = 1, .dim = (size_t)tensor->dims[axis],
+  sliced_t s = {.outer = 1,
+                .dim = (size_t)tensor->dims[axis],
                 .inner_bytes = hlo_dtype_size_bytes(tensor->dtype)};
   for (uint32_t d = 0; d < axis; ++d) s.outer *= (size_t)tensor->dims[d];
   for (uint32_t d = axis + 1; d < tensor->rank; ++d) s.inner_bytes *= (size_t)tensor->dims[d];
@@ -143,7 +146,7 @@ static bool check_axis(const hlo_node_t* node, hlo_attr_id_t id, const hlo_tenso
 
 static hlo_status_t axis_error(const hlo_node_t* node) {
   return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                        "a dimension of the attributes does not fit the operand");
+                        "a dimension attribute is out of range for the operand");
 }
 
 static hlo_status_t zero_result(hlo_eval_t* eval, const hlo_node_t* node, uint32_t i,
@@ -194,10 +197,10 @@ hlo_status_t hlo_ref_all_gather(REF_ARGUMENTS) {
   return status;
 }
 
-// Piece number own_index of `count` of every member's tensor i, concatenated.
-static hlo_status_t exchange(hlo_eval_t* eval, const hlo_node_t* node, const gathered_t* all,
-                             uint32_t i, int64_t pieces, uint32_t split, uint32_t concat,
-                             hlo_tensor_t** results) {
+// Concatenates slice own_index of `count` of every member's tensor i.
+static hlo_status_t exchange_slices(hlo_eval_t* eval, const hlo_node_t* node, const gathered_t* all,
+                                    uint32_t i, int64_t pieces, uint32_t split, uint32_t concat,
+                                    hlo_tensor_t** results) {
   const hlo_tensor_t* own = all->parts[all->own_index * all->tensor_count + i];
   int64_t dims[HLO_RANK_MAX];
   memcpy(dims, own->dims, own->rank * sizeof(*dims));
@@ -240,13 +243,14 @@ hlo_status_t hlo_ref_all_to_all(REF_ARGUMENTS) {
     if (!hlo_status_is_ok(status)) break;
     status = operands[i]->dims[split] % pieces
                  ? axis_error(node)
-                 : exchange(eval, node, &all, i, pieces, split, concat, results);
+                 : exchange_slices(eval, node, &all, i, pieces, split, concat, results);
   }
   gathered_release(&all);
   return status;
 }
 
-// The member that result i comes from or goes to: the first, or told by the last operand.
+// Returns the member that result i comes from or goes to: the first, or the one named by the last
+// operand.
 static hlo_status_t root_of(const hlo_node_t* node, const gathered_t* all,
                             hlo_tensor_t* const* operands, uint32_t i, uint32_t* out_root) {
   *out_root = 0;
@@ -264,8 +268,9 @@ static hlo_status_t root_of(const hlo_node_t* node, const gathered_t* all,
 
 hlo_status_t hlo_ref_collective_broadcast(REF_ARGUMENTS) {
   gathered_t all;
-  HLO_TRY(gather(eval, node, hlo_group_strategy(node),
-                 hlo_node_attr(node, HLO_ATTR_replica_groups), node->result_count, operands, &all));
+  HLO_TRY(gather_operands(eval, node, hlo_group_strategy(node),
+                          hlo_node_attr(node, HLO_ATTR_replica_groups), node->result_count,
+                          operands, &all));
   hlo_status_t status = hlo_ok();
   for (uint32_t i = 0; !all.is_pending && i < node->result_count; ++i) {
     uint32_t root = 0;
@@ -283,9 +288,10 @@ hlo_status_t hlo_ref_collective_broadcast(REF_ARGUMENTS) {
   return status;
 }
 
-// Gives a process what its source has, of every operand; zeros where no pair names the process.
-static hlo_status_t permute(hlo_eval_t* eval, const hlo_node_t* node, const gathered_t* all,
-                            hlo_tensor_t** operands, hlo_tensor_t** results) {
+// Returns the operands of the source process, or zeros if no pair names this process as a target.
+static hlo_status_t permute_operands(hlo_eval_t* eval, const hlo_node_t* node,
+                                     const gathered_t* all, hlo_tensor_t** operands,
+                                     hlo_tensor_t** results) {
   const hlo_attr_t* pairs = hlo_node_attr(node, HLO_ATTR_source_target_pairs);
   uint32_t k = 0, count = pairs ? pairs->count : 0;
   while (k + 1 < count && pairs->values[k + 1] != (int64_t)all->own_index) k += 2;
@@ -306,12 +312,13 @@ static hlo_status_t permute(hlo_eval_t* eval, const hlo_node_t* node, const gath
   return hlo_ok();
 }
 
-// Every process of the grid's row meets; the pairs say whose operands become the results.
+// Every process of the grid row takes part; the pairs say whose operands become the results.
 hlo_status_t hlo_ref_collective_permute(REF_ARGUMENTS) {
   gathered_t all;
-  HLO_TRY(gather(eval, node, hlo_group_strategy(node), NULL, node->operand_count, operands, &all));
+  HLO_TRY(gather_operands(eval, node, hlo_group_strategy(node), NULL, node->operand_count, operands,
+                          &all));
   hlo_status_t status = hlo_ok();
-  if (!all.is_pending) status = permute(eval, node, &all, operands, results);
+  if (!all.is_pending) status = permute_operands(eval, node, &all, operands, results);
   gathered_release(&all);
   return status;
 }
@@ -319,8 +326,8 @@ hlo_status_t hlo_ref_collective_permute(REF_ARGUMENTS) {
 // ---- reducing -----------------------------------------------------------------------------------
 
 // acc = op(acc, in), elementwise over dense tensors of one type.
-static hlo_status_t accumulate(hlo_region_fn_t* fn, const hlo_scalar_step_t* step,
-                               hlo_tensor_t* acc, const hlo_tensor_t* in) {
+static hlo_status_t accumulate_elements(hlo_region_fn_t* fn, const hlo_scalar_step_t* step,
+                                        hlo_tensor_t* acc, const hlo_tensor_t* in) {
   if (step) {
     const void* args[2] = {acc->data, in->data};
     hlo_scalar_step_run_many(step, args, acc->data, (size_t)acc->element_count);
@@ -349,23 +356,23 @@ static hlo_status_t converted_copy(const hlo_tensor_t* in, hlo_dtype_t dtype,
 }
 
 // Folds tensor i of all members, first to last, in the element type of the computation.
-static hlo_status_t fold(hlo_region_fn_t* fn, hlo_op_t op, const gathered_t* all, uint32_t i,
-                         hlo_dtype_t dtype, hlo_tensor_t** out_tensor) {
+static hlo_status_t fold_members(hlo_region_fn_t* fn, hlo_op_t op, const gathered_t* all,
+                                 uint32_t i, hlo_dtype_t dtype, hlo_tensor_t** out_tensor) {
   hlo_tensor_t* acc = NULL;
   HLO_TRY(converted_copy(all->parts[i], dtype, &acc));
   const hlo_scalar_op_t scalar = {op, 2, {dtype, dtype}, dtype, 0, false};
   hlo_scalar_step_t step;
-  bool is_plain =
-      op != HLO_OP_COUNT && !acc->quant && hlo_scalar_op_prepare(&scalar, &step);
-  hlo_status_t status =
-      is_plain || fn || all->member_count == 1 ? hlo_ok()
-                     : hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "sums of quantized elements");
+  bool is_plain = op != HLO_OP_COUNT && !acc->quant && hlo_scalar_op_prepare(&scalar, &step);
+  hlo_status_t status = is_plain || fn || all->member_count == 1
+                            ? hlo_ok()
+                            : hlo_status_create(HLO_STATUS_UNIMPLEMENTED,
+                                                "sums of quantized elements are not supported");
   for (uint32_t m = 1; m < all->member_count && hlo_status_is_ok(status); ++m) {
     const hlo_tensor_t* part = all->parts[m * all->tensor_count + i];
     hlo_tensor_t* converted = NULL;
     if (part->dtype != dtype) status = converted_copy(part, dtype, &converted);
     if (hlo_status_is_ok(status)) {
-      status = accumulate(fn, is_plain ? &step : NULL, acc, converted ? converted : part);
+      status = accumulate_elements(fn, is_plain ? &step : NULL, acc, converted ? converted : part);
     }
     hlo_tensor_release(converted);
   }
@@ -386,7 +393,7 @@ static hlo_status_t reduce_over(hlo_eval_t* eval, const hlo_node_t* node, const 
   hlo_op_t op = HLO_OP_add;
   if (node->region_count) {
     if (node->regions[0]->arg_count != 2) {
-      return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "its computation takes %u arguments",
+      return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "the computation takes %u arguments",
                             node->regions[0]->arg_count);
     }
     HLO_TRY(hlo_region_fn_create(eval, node->regions[0], &fn));
@@ -394,7 +401,7 @@ static hlo_status_t reduce_over(hlo_eval_t* eval, const hlo_node_t* node, const 
     dtype = node->regions[0]->args[0]->type->dtype;
   }
   hlo_tensor_t* sum = NULL;
-  hlo_status_t status = fold(fn, op, all, i, dtype, &sum);
+  hlo_status_t status = fold_members(fn, op, all, i, dtype, &sum);
   hlo_region_fn_release(fn);
   if (hlo_status_is_ok(status) && dtype != result_dtype) {
     hlo_tensor_t* wide = sum;
@@ -420,7 +427,9 @@ static hlo_status_t all_reduce(REF_ARGUMENTS) {
   return status;
 }
 
-hlo_status_t hlo_ref_all_reduce(REF_ARGUMENTS) { return all_reduce(eval, node, operands, results); }
+hlo_status_t hlo_ref_all_reduce(REF_ARGUMENTS) {
+  return all_reduce(eval, node, operands, results);
+}
 
 hlo_status_t hlo_ref_cross_replica_sum(REF_ARGUMENTS) {
   return all_reduce(eval, node, operands, results);
@@ -428,8 +437,9 @@ hlo_status_t hlo_ref_cross_replica_sum(REF_ARGUMENTS) {
 
 hlo_status_t hlo_ref_collective_reduce(REF_ARGUMENTS) {
   gathered_t all;
-  HLO_TRY(gather(eval, node, hlo_group_strategy(node),
-                 hlo_node_attr(node, HLO_ATTR_replica_groups), node->result_count, operands, &all));
+  HLO_TRY(gather_operands(eval, node, hlo_group_strategy(node),
+                          hlo_node_attr(node, HLO_ATTR_replica_groups), node->result_count,
+                          operands, &all));
   hlo_status_t status = hlo_ok();
   for (uint32_t i = 0; !all.is_pending && i < node->result_count; ++i) {
     uint32_t root = 0;
@@ -491,7 +501,7 @@ static hlo_status_t copy_ragged(const hlo_node_t* node, const gathered_t* all, u
     if (from < 0 || to < 0 || count < 0 || count > in->dims[0] || from > in->dims[0] - count ||
         count > out->dims[0] || to > out->dims[0] - count) {
       return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                            "a piece of %lld rows from %lld to %lld is outside its tensors",
+                            "a slice of %lld rows from %lld to %lld exceeds its tensors",
                             (long long)count, (long long)from, (long long)to);
     }
     copy_indices(in, 0, (size_t)from, (size_t)count, out, (size_t)to);
@@ -507,8 +517,9 @@ hlo_status_t hlo_ref_hlo_ragged_all_to_all(REF_ARGUMENTS) {
     if (parts[i]->element_count != parts[1]->element_count) return axis_error(node);
   }
   bool has_channel = hlo_node_attr_int(node, HLO_ATTR_channel_id, 0) > 0;
-  HLO_TRY(gather(eval, node, has_channel ? HLO_GROUP_CROSS_PARTITION : HLO_GROUP_CROSS_REPLICA,
-                 hlo_node_attr(node, HLO_ATTR_replica_groups), 4, parts, &all));
+  HLO_TRY(gather_operands(eval, node,
+                          has_channel ? HLO_GROUP_CROSS_PARTITION : HLO_GROUP_CROSS_REPLICA,
+                          hlo_node_attr(node, HLO_ATTR_replica_groups), 4, parts, &all));
   if (all.is_pending) return hlo_ok();
   hlo_status_t status = converted_copy(operands[1], operands[1]->dtype, &results[0]);
   for (uint32_t m = 0; m < all.member_count && hlo_status_is_ok(status); ++m) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elementwise kernels of complex numbers. Functions are computed in the next wider type, whose
-// extra bits and range absorb what libm's complex functions and the formulas here lose; branch
-// cuts, signed zeros and infinities are those of C99's Annex G.
+// extra bits and range absorb the errors of libm's complex functions and of the formulas here;
+// branch cuts, signed zeros and infinities follow Annex G of C99.
 #include <complex.h>
 #include <math.h>
 #include <stdbool.h>

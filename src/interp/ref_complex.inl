@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of one complex type. Takes KERNEL_TYPE, T (complex), PART (its parts), WIDE and
+// The kernels of one complex type. Parameters: KERNEL_TYPE, T (complex), PART (its parts), WIDE and
 // WIDE_PART (complex and real types with more bits and range, in which functions are computed) and
-// WF(name), the function of math.h or complex.h for them.
+// WF(name), the math.h or complex.h function of that width.
 
-// What arithmetic takes for an operand, or gives as a result (float_bits.h): nothing is subnormal in
-// the wider type.
+// Flushes a part as arithmetic does for operands and results (float_bits.h): its subnormals are
+// normal numbers of the wider type.
 static inline PART CALC(part)(PART x) {
   return x * (sizeof(PART) == sizeof(float) ? (PART)hlo_f32_one : (PART)hlo_f64_one);
 }
@@ -36,7 +36,7 @@ static inline T CALC(sign)(T z) {
 
 static inline T CALC(add)(T x, T y) { return x + y; }
 static inline T CALC(subtract)(T x, T y) { return x - y; }
-// The plain formula, as XLA: no recovery of infinities from NaN.
+// The plain formula, as in XLA: infinities are not recovered from NaN.
 static inline T CALC(multiply)(T x, T y) {
   PART re = __real__ x * __real__ y - __imag__ x * __imag__ y;
   PART im = __real__ x * __imag__ y + __imag__ x * __real__ y;
@@ -51,13 +51,13 @@ static inline T CALC(minimum)(T x, T y) { return READ(CALC(is_above)(y, x) ? x :
 static inline uint8_t CALC(compare_eq)(T x, T y) { return x == y; }
 static inline uint8_t CALC(compare_ne)(T x, T y) { return x != y; }
 
-// As XLA, an imaginary part that has no direction makes both parts NaN (C99: 0 and Inf where the
-// real part is infinite).
+// As in XLA, an imaginary part without a direction makes both parts NaN (C99: 0 and Inf if the real
+// part is infinite).
 static inline T CALC(exponential)(T z) {
   const PART y = __imag__ z;
   return y - y == 0 ? CALC(narrow)(WF(cexp)((WIDE)READ(z))) : __builtin_complex((PART)NAN, (PART)NAN);
 }
-// exp(x) cos(y) - 1 = expm1(x) cos(y) - 2 sin(y/2)^2 cancels less.
+// exp(x) cos(y) - 1 = expm1(x) cos(y) - 2 sin(y/2)^2 cancels fewer bits.
 static inline T CALC(exponential_minus_one)(T z) {
   z = READ(z);
   const WIDE_PART x = __real__ z, y = __imag__ z, half = WF(sin)(y / 2);
@@ -67,8 +67,9 @@ static inline T CALC(exponential_minus_one)(T z) {
 }
 static inline T CALC(log)(T z) { return CALC(narrow)(WF(clog)((WIDE)READ(z))); }
 
-// |1 + z|^2 - 1 = 2x + x^2 + y^2: the squares from halves whose products are exact, the sum
-// compensated. source: Neumaier, summation with correction of either operand
+// |1 + z|^2 - 1 = 2x + x^2 + y^2: the squares are sums of exact products of halves, added with
+// compensation.
+// source: Neumaier, summation with correction of either operand
 static WIDE_PART CALC(square_minus_one)(PART x, PART y) {
   const PART splitter = SPLITTER;
   const PART x_high = splitter * x - (splitter * x - x), x_low = x - x_high;
@@ -96,8 +97,8 @@ static inline T CALC(log_plus_one)(T z) {
   return CALC(narrow)(CALC(make)(re, WF(atan2)((WIDE_PART)y, one_plus_x)));
 }
 
-// 1 / (1 + e^-z), without a loss near its poles: with E = e^-|x| and M = 1 - E,
-// |1 + e^(-|x| + i y)|^2 = M^2 + 4 E cos(y/2)^2.
+// 1 / (1 + e^-z), accurate near its poles: with E = e^-|x| and M = 1 - E, |1 + e^(-|x| + i y)|^2 =
+// M^2 + 4 E cos(y/2)^2.
 static inline T CALC(logistic)(T z) {
   z = READ(z);
   const WIDE_PART x = __real__ z, half = x - x == 0 || x != x ? (WIDE_PART)__imag__ z / 2 : 0;
@@ -119,7 +120,7 @@ static inline T CALC(sine)(T z) { return CALC(narrow)(WF(csin)((WIDE)READ(z))); 
 static inline T CALC(tan)(T z) { return CALC(narrow)(WF(ctan)((WIDE)READ(z))); }
 static inline T CALC(tanh)(T z) { return CALC(narrow)(WF(ctanh)((WIDE)READ(z))); }
 
-// exp(w log z); 0 to the power 0 is 1, to one with positive real part 0, to others NaN.
+// exp(w log z). 0 to the power 0 is 1, to a power with positive real part 0, otherwise NaN.
 static inline T CALC(power)(T z, T w) {
   z = READ(z);
   w = READ(w);

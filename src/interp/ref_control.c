@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reference functions of tuples, tokens, futures, values that only pass through, and the process's
-// own number. Control flow itself is the evaluator's (eval.c).
+// Reference functions of tuples, tokens, futures, values that pass through unchanged, and the
+// process's own number. The evaluator (eval.c) runs control flow itself.
 #include "interp/eval_impl.h"
 
-// Operand i itself as result i.
+// Returns operand i as result i.
 static hlo_status_t pass_through(const hlo_node_t* node, hlo_tensor_t** operands,
                                  hlo_tensor_t** results) {
   if (node->operand_count < node->result_count) {
@@ -18,13 +18,14 @@ static hlo_status_t unreachable_op(const hlo_node_t* node) {
   return hlo_node_error(node, HLO_STATUS_INTERNAL, "control flow is run by the evaluator");
 }
 
-// Items of a tuple or future as the results.
-static hlo_status_t unpack(const hlo_node_t* node, hlo_tensor_t** operands,
-                           hlo_tensor_t** results) {
+// Returns the items of a tuple or future as the results.
+static hlo_status_t unpack_items(const hlo_node_t* node, hlo_tensor_t** operands,
+                                 hlo_tensor_t** results) {
   const hlo_tensor_t* packed = operands[0];
   if (packed->item_count != node->result_count) {
-    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "a future of %u values for %u results",
-                          packed->item_count, node->result_count);
+    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
+                          "a future holds %u values, expected %u", packed->item_count,
+                          node->result_count);
   }
   for (uint32_t i = 0; i < node->result_count; ++i) {
     results[i] = hlo_tensor_retain(packed->items[i]);
@@ -32,8 +33,8 @@ static hlo_status_t unpack(const hlo_node_t* node, hlo_tensor_t** operands,
   return hlo_ok();
 }
 
-static hlo_status_t number(hlo_eval_t* eval, const hlo_node_t* node, int64_t value,
-                           hlo_tensor_t** results) {
+static hlo_status_t number_result(hlo_eval_t* eval, const hlo_node_t* node, int64_t value,
+                                  hlo_tensor_t** results) {
   HLO_TRY(hlo_eval_result(eval, node, 0, &results[0]));
   hlo_dtype_store_int64(results[0]->dtype, results[0]->data, value);
   return hlo_ok();
@@ -42,8 +43,8 @@ static hlo_status_t number(hlo_eval_t* eval, const hlo_node_t* node, int64_t val
 #define REF_ARGUMENTS \
   hlo_eval_t *eval, const hlo_node_t *node, hlo_tensor_t **operands, hlo_tensor_t **results
 
-// ---- run by the evaluator
-// The bodies below are one line each, made from a list of op names.
+// ---- ops that the evaluator runs
+// The functions below come from a list of op names.
 #define UNREACHABLE(id)                        \
   hlo_status_t hlo_ref_##id(REF_ARGUMENTS) {   \
     (void)eval, (void)operands, (void)results; \
@@ -54,7 +55,7 @@ UNREACHABLE(case)
 UNREACHABLE(if)
 UNREACHABLE(while)
 UNREACHABLE(composite)
-UNREACHABLE(return)
+UNREACHABLE(return )
 UNREACHABLE(func_return)
 UNREACHABLE(async_start)
 UNREACHABLE(hlo_async_start)
@@ -63,9 +64,9 @@ UNREACHABLE(sdy_manual_computation)
 UNREACHABLE(sdy_return)
 
 // ---- values that pass through
-#define PASS_THROUGH(id)                         \
-  hlo_status_t hlo_ref_##id(REF_ARGUMENTS) {     \
-    (void)eval;                                  \
+#define PASS_THROUGH(id)                          \
+  hlo_status_t hlo_ref_##id(REF_ARGUMENTS) {      \
+    (void)eval;                                   \
     return pass_through(node, operands, results); \
   }
 PASS_THROUGH(optimization_barrier)
@@ -103,12 +104,12 @@ hlo_status_t hlo_ref_get_tuple_element(REF_ARGUMENTS) {
 
 hlo_status_t hlo_ref_async_done(REF_ARGUMENTS) {
   (void)eval;
-  return unpack(node, operands, results);
+  return unpack_items(node, operands, results);
 }
 
 hlo_status_t hlo_ref_hlo_async_done(REF_ARGUMENTS) {
   (void)eval;
-  return unpack(node, operands, results);
+  return unpack_items(node, operands, results);
 }
 
 hlo_status_t hlo_ref_after_all(REF_ARGUMENTS) {
@@ -121,16 +122,18 @@ hlo_status_t hlo_ref_create_token(REF_ARGUMENTS) {
   return hlo_tensor_create_token(&results[0]);
 }
 
-// ---- numbers of the process
+// ---- process numbers
 
 hlo_status_t hlo_ref_partition_id(REF_ARGUMENTS) {
   (void)operands;
   const hlo_process_grid_t* grid = eval->options.grid;
-  return number(eval, node, grid ? eval->options.process % grid->partition_count : 0, results);
+  return number_result(eval, node, grid ? eval->options.process % grid->partition_count : 0,
+                       results);
 }
 
 hlo_status_t hlo_ref_replica_id(REF_ARGUMENTS) {
   (void)operands;
   const hlo_process_grid_t* grid = eval->options.grid;
-  return number(eval, node, grid ? eval->options.process / grid->partition_count : 0, results);
+  return number_result(eval, node, grid ? eval->options.process / grid->partition_count : 0,
+                       results);
 }

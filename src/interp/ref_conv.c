@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// convolution and dynamic_conv. Operands are brought into one order (batch, space, features;
+// convolution and dynamic_conv. The operands are brought into one order (batch, space, features;
 // kernel: space, in, out), windows are gathered into rows of a patch matrix, and a matrix product
-// with the kernel gives the features of many outputs at once (im2col).
+// with the kernel computes the features of many outputs at once (im2col).
 #include <string.h>
 
 #include "interp/quant.h"
@@ -9,7 +9,7 @@
 #include "interp/ref_window.h"
 #include "lib/gemm.h"
 
-// A convolution while running, in canonical order.
+// A convolution in canonical order.
 typedef struct {
   uint32_t space;  // number of spatial dims
   hlo_window_dim_t windows[HLO_RANK_MAX];
@@ -24,13 +24,13 @@ typedef struct {
   int64_t group_batch, group_in, group_out;
   int64_t kernel_count;                 // window elements
   int64_t row_length;                   // kernel_count * group_in
-  int64_t out_count;                    // output places of one image
+  int64_t out_count;                    // output positions of one image
   int64_t image_strides[HLO_RANK_MAX];  // of spatial dims of canonical lhs, in elements
   int64_t image_count;                  // elements of one image
 } conv_t;
 
 static hlo_status_t conv_misfit(const hlo_node_t* node, const char* what) {
-  return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "%s does not fit the operands", what);
+  return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "%s does not match the operands", what);
 }
 
 // Checks that `order` names every dim of a tensor of that rank once.
@@ -116,11 +116,11 @@ static hlo_status_t conv_init(conv_t* conv, const hlo_node_t* node, const hlo_te
   return hlo_ok();
 }
 
-// Part `part` of `tensor` with its dims in the given order, in `dtype`; dims marked in `reversed`
-// (leading ones) run backwards. The tensor itself if that changes nothing.
-static hlo_status_t canonical(hlo_tensor_t* tensor, const int64_t* order, const bool* reversed,
-                              uint32_t reversed_count, int part, hlo_dtype_t dtype,
-                              hlo_tensor_t** out_tensor) {
+// Returns part `part` of `tensor` with its dims in the given order, in `dtype`; dims marked in
+// `reversed` (leading ones) are reversed. Returns the tensor itself if nothing changes.
+static hlo_status_t canonical_part(hlo_tensor_t* tensor, const int64_t* order, const bool* reversed,
+                                   uint32_t reversed_count, int part, hlo_dtype_t dtype,
+                                   hlo_tensor_t** out_tensor) {
   const hlo_dtype_t from = hlo_dtype_info(tensor->dtype)->part;
   const size_t bytes = hlo_dtype_size_bytes(from);
   bool is_same = tensor->dtype == dtype;
@@ -159,7 +159,7 @@ static hlo_status_t canonical(hlo_tensor_t* tensor, const int64_t* order, const 
   return status;
 }
 
-// One row of the patch matrix: the inputs under the window of output place `o`.
+// Gathers one row of the patch matrix: the inputs under the window of output position `o`.
 static void gather_patch(const conv_t* conv, const char* image, const int64_t* o,
                          const int64_t* kernel_dims, size_t bytes, char* row) {
   const size_t run = (size_t)conv->group_in * bytes;
@@ -183,7 +183,7 @@ typedef struct {
   hlo_tensor_t *patches, *scratch;
 } conv_memory_t;
 
-// True if the windows are the input's elements themselves, in order: rows of the input are patches.
+// Returns true if the rows of the input already are the patches, in order.
 static bool is_pointwise(const conv_t* conv) {
   for (uint32_t s = 0; s < conv->space; s++) {
     const hlo_window_dim_t* dim = &conv->windows[s];
@@ -195,7 +195,8 @@ static bool is_pointwise(const conv_t* conv) {
   return conv->row_length > 0;
 }
 
-// All outputs of one group: images [group_batch] x places, `group_out` features from `out`.
+// Computes all outputs of one group: images [group_batch] x positions, `group_out` features from
+// `out`.
 static void conv_group(const conv_t* conv, const conv_memory_t* memory, const char* images,
                        const char* kernel, char* out) {
   const size_t bytes = hlo_dtype_size_bytes(conv->dtype);
@@ -230,7 +231,8 @@ static void conv_group(const conv_t* conv, const conv_memory_t* memory, const ch
   }
 }
 
-// One kernel per feature, all features at once: each window element adds a product of rows.
+// One kernel per feature, all features at once: each window element adds an elementwise product of
+// rows.
 static void conv_depthwise(const conv_t* conv, const char* images, const char* kernel, char* out) {
   const size_t row_bytes = (size_t)conv->in_features * hlo_dtype_size_bytes(conv->dtype);
   int64_t places[HLO_RANK_MAX], kernel_dims[HLO_RANK_MAX];
@@ -279,10 +281,11 @@ static hlo_status_t conv_parts(conv_t* conv, hlo_tensor_t* lhs, int lhs_part, hl
   hlo_tensor_t *images = NULL, *kernel = NULL;
   conv_memory_t memory = {0};
   const size_t bytes = hlo_dtype_size_bytes(conv->dtype);
-  hlo_status_t status = canonical(lhs, conv->lhs_order, NULL, 0, lhs_part, conv->dtype, &images);
+  hlo_status_t status =
+      canonical_part(lhs, conv->lhs_order, NULL, 0, lhs_part, conv->dtype, &images);
   if (hlo_status_is_ok(status)) {
-    status = canonical(rhs, conv->rhs_order, conv->reversed, conv->space, rhs_part, conv->dtype,
-                       &kernel);
+    status = canonical_part(rhs, conv->rhs_order, conv->reversed, conv->space, rhs_part,
+                            conv->dtype, &kernel);
   }
   if (hlo_status_is_ok(status)) status = conv_memory_init(conv, &memory);
   if (hlo_status_is_ok(status)) {
@@ -309,7 +312,7 @@ static hlo_status_t conv_parts(conv_t* conv, hlo_tensor_t* lhs, int lhs_part, hl
   return status;
 }
 
-// The canonical output in `wide` (planes of parts) to the result's order and type.
+// Converts the canonical output in `wide` (planes of parts) to the result's order and type.
 static hlo_status_t conv_store(const conv_t* conv, const int64_t* dims, const char* planes,
                                size_t plane_bytes, hlo_tensor_t* result) {
   const hlo_dtype_t part = hlo_dtype_info(result->dtype)->part;

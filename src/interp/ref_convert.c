@@ -29,15 +29,15 @@ static bool is_sub_byte(hlo_dtype_t dtype) {
   return hlo_dtype_info(dtype)->bits % 8 != 0;
 }
 
-// Sub-byte elements lie one to a byte; signed ones are sign-extended there.
+// Sub-byte elements occupy a byte each; signed ones are sign-extended.
 static uint8_t canonical_byte(hlo_dtype_t dtype, uint8_t bits) {
   unsigned unused = 8u - hlo_dtype_info(dtype)->bits % 8u;
   if (unused == 8 || !hlo_dtype_is_signed(dtype)) return bits;
   return (uint8_t)((int8_t)(bits << unused) >> unused);
 }
 
-// Narrow elements number j of each wide one are its bits from j * narrow bits on. Widths of
-// sub-byte elements divide those of what they are cast to, so that none crosses a byte.
+// Narrow element j of a wide one holds its bits from j * narrow bits on. The width of a sub-byte
+// element divides that of the type it is cast to, so that no element crosses a byte.
 static void cast_bits(hlo_dtype_t from_type, const uint8_t* from, hlo_dtype_t to_type, uint8_t* to,
                       int64_t narrow_count) {
   const unsigned from_bits = hlo_dtype_info(from_type)->bits;
@@ -59,7 +59,7 @@ static void cast_bits(hlo_dtype_t from_type, const uint8_t* from, hlo_dtype_t to
   }
 }
 
-// Dims of the result: the last dimension holds the ratio of widths where they differ.
+// Computes the dims of the result: where the widths differ, the last dimension is their ratio.
 static hlo_status_t bitcast_dims(const hlo_node_t* node, const hlo_tensor_t* x, int64_t* dims,
                                  uint32_t* out_rank) {
   const unsigned from = hlo_dtype_info(x->dtype)->bits;
@@ -76,7 +76,7 @@ static hlo_status_t bitcast_dims(const hlo_node_t* node, const hlo_tensor_t* x, 
   }
   if (!fits || rank != node->results[0].type->rank) {
     return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                          "elements of %u bits do not fit elements of %u bits", from, to);
+                          "cannot cast elements of %u bits to elements of %u bits", from, to);
   }
   for (uint32_t d = 0; d < rank; ++d) {
     int64_t declared = node->results[0].type->dims[d];
@@ -115,11 +115,11 @@ hlo_status_t hlo_ref_bitcast_convert(hlo_eval_t* eval, const hlo_node_t* node,
 
 // ---- reduce_precision -------------------------------------------------------------------------
 
-// A float format as bit fields, and what reduce_precision makes of them.
+// A float format as bit fields, and the parameters of its reduction.
 typedef struct reduction {
   uint64_t sign, exponent_mask, mantissa_mask;
   unsigned dropped_bits;         // of the mantissa
-  uint64_t overflow, underflow;  // exponent fields: above, up to
+  uint64_t overflow, underflow;  // largest exponent field kept; largest one flushed
 } reduction_t;
 
 static reduction_t make_reduction(const hlo_dtype_info_t* info, unsigned exponent_bits,
@@ -141,8 +141,8 @@ static reduction_t make_reduction(const hlo_dtype_info_t* info, unsigned exponen
   return r;
 }
 
-// Rounds the mantissa to nearest even, then sends exponents out of range to infinity or zero
-// (subnormals of the reduced format do not survive).
+// Rounds the mantissa to nearest even, then replaces exponents out of range by infinity or zero
+// (subnormals of the reduced format become zero).
 static uint64_t reduce_bits(const reduction_t* r, uint64_t bits) {
   if ((bits & (r->exponent_mask | r->mantissa_mask)) > r->exponent_mask) {  // NaN
     return r->dropped_bits && r->mantissa_mask >> r->dropped_bits == 0 ? r->exponent_mask : bits;
@@ -169,7 +169,7 @@ hlo_status_t hlo_ref_reduce_precision(hlo_eval_t* eval, const hlo_node_t* node,
   int64_t mantissa_bits = hlo_node_attr_int(node, HLO_ATTR_mantissa_bits, -1);
   if (exponent_bits < 1 || mantissa_bits < 0) {
     return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                          "a format needs exponent bits, and no fewer than 0 mantissa bits");
+                          "exponent_bits must be at least 1 and mantissa_bits at least 0");
   }
   if (info->specials != HLO_FLOAT_IEEE || node->results[0].type->dtype != dtype ||
       hlo_dtype_is_complex(dtype)) {
@@ -193,7 +193,7 @@ hlo_status_t hlo_ref_reduce_precision(hlo_eval_t* eval, const hlo_node_t* node,
 
 // ---- stochastic_convert -----------------------------------------------------------------------
 
-// Rounds |x| up with the probability of its fraction, judged by a random number of `bits` bits.
+// Rounds |x| up with the probability of its fraction, compared with a random number of `bits` bits.
 static double round_stochastically(double x, uint64_t random, unsigned bits) {
   double magnitude = fabs(x), whole = trunc(magnitude);
   double threshold = ldexp(magnitude - whole, (int)bits);
@@ -207,8 +207,9 @@ hlo_status_t hlo_ref_hlo_stochastic_convert(hlo_eval_t* eval, const hlo_node_t* 
   const hlo_dtype_t to = node->results[0].type->dtype;
   if (!hlo_dtype_is_float(x->dtype) || !hlo_dtype_is_unsigned(random->dtype) ||
       !hlo_dtype_is_integer(to) || x->element_count != random->element_count) {
-    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                          "converts floats with as many unsigned random numbers to integers");
+    return hlo_node_error(
+        node, HLO_STATUS_INVALID_ARGUMENT,
+        "needs floats, unsigned random numbers of the same width and an integer result");
   }
   HLO_TRY(hlo_eval_result_dims(eval, node, 0, x->rank, x->dims, &results[0]));
   const size_t from_width = hlo_dtype_size_bytes(x->dtype), to_width = hlo_dtype_size_bytes(to);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ops that make tensors from attributes: constants and iota.
+// Ops that create tensors from attributes: constants and iota.
 #include <string.h>
 
 #include "interp/kernels_impl.h"
@@ -30,7 +30,7 @@ hlo_status_t hlo_ref_chlo_constant(hlo_eval_t* eval, const hlo_node_t* node,
 }
 
 // Repeats the first `width` bytes of `data` until `size_bytes` are filled.
-static void repeat(uint8_t* data, size_t width, size_t size_bytes) {
+static void repeat_bytes(uint8_t* data, size_t width, size_t size_bytes) {
   for (size_t done = width; done < size_bytes;) {
     size_t more = done < size_bytes - done ? done : size_bytes - done;
     memcpy(data + done, data, more);
@@ -38,7 +38,7 @@ static void repeat(uint8_t* data, size_t width, size_t size_bytes) {
   }
 }
 
-// The value of chlo.constant_like: a scalar literal or a number attribute, as one element of
+// Reads the value of chlo.constant_like, a scalar literal or a number attribute, as one element of
 // `dtype`.
 static bool like_element(const hlo_attr_t* value, hlo_dtype_t dtype, void* element) {
   if (value == NULL) return false;
@@ -70,7 +70,7 @@ hlo_status_t hlo_ref_chlo_constant_like(hlo_eval_t* eval, const hlo_node_t* node
   size_t width = hlo_dtype_size_bytes(type->dtype);
   if (results[0]->element_count > 0) {
     memcpy(results[0]->data, element, width);
-    repeat(results[0]->data, width, results[0]->size_bytes);
+    repeat_bytes(results[0]->data, width, results[0]->size_bytes);
   }
   return hlo_ok();
 }
@@ -92,11 +92,11 @@ static void fill_iota(hlo_tensor_t* tensor, uint32_t dim) {
     hlo_dtype_convert(HLO_DTYPE_S64, numbers, tensor->dtype, elements, (size_t)n);
     for (int64_t i = 0; i < n; ++i) {
       memcpy(to, elements + (size_t)i * width, width);
-      repeat(to, width, inner);
+      repeat_bytes(to, width, inner);
       to += inner;
     }
   }
-  repeat(tensor->data, inner * (size_t)count, tensor->size_bytes);
+  repeat_bytes(tensor->data, inner * (size_t)count, tensor->size_bytes);
 }
 
 hlo_status_t hlo_ref_iota(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,

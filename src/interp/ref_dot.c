@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // dot and dot_general. Every contraction becomes a batch of matrix products: the operands'
-// dimensions are grouped into batch, free and contracting ones; where a group has one stride the
-// product reads the operand in place, else a packed copy is made. Parts of complex numbers are
-// every other element in place.
+// dimensions are grouped into batch, free and contracting ones. If each group has a single stride,
+// the product reads the operand in place; otherwise it is packed first. The parts of a complex
+// tensor are read in place with stride 2.
 #include "interp/ref_dot.h"
 
 #include <string.h>
@@ -24,7 +24,8 @@ typedef struct {
   int64_t batch_strides[HLO_RANK_MAX];  // in bytes
 } matrices_t;
 
-// The common stride of a group of dims seen as one, in elements; false if there is none.
+// Computes the common stride of a group of dims seen as one, in elements; returns false if the dims
+// have no common stride.
 static bool group_stride(uint32_t count, const int64_t* dims, const int64_t* strides,
                          int64_t* out_stride) {
   int64_t stride = 0, extent = 0;  // of the dims merged so far, from the innermost
@@ -46,9 +47,10 @@ static int64_t product(uint32_t count, const int64_t* values) {
   return result;
 }
 
-// Packs one part of `tensor`, seen through sizes and strides (elements), densely in type `dtype`.
-static hlo_status_t pack(const hlo_tensor_t* tensor, int part, uint32_t rank, const int64_t* sizes,
-                         const int64_t* strides, hlo_dtype_t dtype, hlo_tensor_t** out_packed) {
+// Packs one part of `tensor`, given by sizes and strides (in elements), densely in type `dtype`.
+static hlo_status_t pack_part(const hlo_tensor_t* tensor, int part, uint32_t rank,
+                              const int64_t* sizes, const int64_t* strides, hlo_dtype_t dtype,
+                              hlo_tensor_t** out_packed) {
   const hlo_dtype_t from = hlo_dtype_info(tensor->dtype)->part;
   const size_t from_bytes = hlo_dtype_size_bytes(from);
   int64_t in[HLO_RANK_MAX], out[HLO_RANK_MAX];
@@ -66,7 +68,7 @@ static hlo_status_t pack(const hlo_tensor_t* tensor, int part, uint32_t rank, co
   return status;
 }
 
-// Reads `tensor` (part `part` of complex numbers) in type `dtype` as matrices. out->owned is
+// Describes `tensor` (part `part` of complex numbers) in type `dtype` as matrices. out->owned is
 // set on success only.
 static hlo_status_t matrices_init(matrices_t* out, const hlo_tensor_t* tensor, hlo_dot_dims_t dims,
                                   hlo_dtype_t dtype, int part) {
@@ -106,7 +108,7 @@ static hlo_status_t matrices_init(matrices_t* out, const hlo_tensor_t* tensor, h
     out->depth_stride *= parts;
   } else {
     const hlo_dtype_t own = hlo_dtype_info(tensor->dtype)->part;
-    HLO_TRY(pack(tensor, part, rank, sizes, strides, same_bits ? own : dtype, &out->owned));
+    HLO_TRY(pack_part(tensor, part, rank, sizes, strides, same_bits ? own : dtype, &out->owned));
     out->data = out->owned->data;
     out->free_stride = out->depth;
     out->depth_stride = 1;
@@ -119,7 +121,7 @@ static hlo_status_t matrices_init(matrices_t* out, const hlo_tensor_t* tensor, h
   return hlo_ok();
 }
 
-// All products of the batch into dense c [batch, lhs free, rhs free].
+// Computes all products of the batch into dense c [batch, lhs free, rhs free].
 static void multiply_batches(const matrices_t* lhs, const matrices_t* rhs,
                              const int64_t* batch_dims, hlo_dtype_t dtype, char* c, void* scratch) {
   int64_t index[HLO_RANK_MAX] = {0};
@@ -146,7 +148,7 @@ static void multiply_batches(const matrices_t* lhs, const matrices_t* rhs,
   } while (hlo_index_next(lhs->batch_rank, batch_dims, index));
 }
 
-// Products of one part of lhs with one part of rhs, into c.
+// Multiplies one part of lhs by one part of rhs into c.
 static hlo_status_t multiply_parts(const hlo_tensor_t* lhs, hlo_dot_dims_t lhs_dims, int lhs_part,
                                    const hlo_tensor_t* rhs, hlo_dot_dims_t rhs_dims, int rhs_part,
                                    hlo_dtype_t dtype, void* c) {
@@ -177,9 +179,9 @@ void hlo_dot_add_plane(hlo_dtype_t dtype, size_t count, int sign, const void* in
   }
 }
 
-// The elements of a plane to every other place from `first` on.
-static void interleave(hlo_dtype_t from, const char* in, hlo_dtype_t to, size_t count, size_t first,
-                       void* out) {
+// Writes the elements of a plane to every second element from `first` on.
+static void interleave_plane(hlo_dtype_t from, const char* in, hlo_dtype_t to, size_t count,
+                             size_t first, void* out) {
   if (from == to && from == HLO_DTYPE_F32) {
     for (size_t e = 0; e < count; e++) ((float*)out)[2 * e + first] = ((const float*)in)[e];
     return;
@@ -190,7 +192,7 @@ static void interleave(hlo_dtype_t from, const char* in, hlo_dtype_t to, size_t 
   }
 }
 
-// Products of parts of complex numbers: of part i of lhs with part j of rhs into plane 2 i + j.
+// Products of the parts of complex numbers: part i of lhs times part j of rhs in plane 2 i + j.
 typedef struct {
   const hlo_tensor_t *lhs, *rhs;
   hlo_dot_dims_t lhs_dims, rhs_dims;
@@ -247,14 +249,14 @@ static hlo_status_t multiply_complex(const hlo_parallel_t* parallel, const hlo_t
   const char* imaginary = p.rhs_parts == 2 ? plane(&p, 0, 1) : plane(&p, 1, 0);
   if (hlo_status_is_ok(status)) {
     const hlo_dtype_t part = hlo_dtype_info(result->dtype)->part;
-    interleave(dtype, plane(&p, 0, 0), part, count, 0, result->data);
-    interleave(dtype, imaginary, part, count, 1, result->data);
+    interleave_plane(dtype, plane(&p, 0, 0), part, count, 0, result->data);
+    interleave_plane(dtype, imaginary, part, count, 1, result->data);
   }
   hlo_tensor_release(scratch);
   return status;
 }
 
-// Result dims, and that paired dims have equal sizes.
+// Computes the result's dims and checks that paired dims have equal sizes.
 static hlo_status_t contract_dims(const hlo_tensor_t* lhs, hlo_dot_dims_t lhs_dims,
                                   const hlo_tensor_t* rhs, hlo_dot_dims_t rhs_dims,
                                   uint32_t* out_rank, int64_t* out_dims) {
@@ -282,7 +284,7 @@ static hlo_status_t contract_dims(const hlo_tensor_t* lhs, hlo_dot_dims_t lhs_di
   *out_rank = rank;
   return fits ? hlo_ok()
               : hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                                  "sizes of paired dimensions of the operands differ");
+                                  "paired dimensions of the operands differ in size");
 }
 
 hlo_status_t hlo_dot_contract(const hlo_parallel_t* parallel, const hlo_tensor_t* lhs,
@@ -325,7 +327,7 @@ hlo_status_t hlo_dot_contract(const hlo_parallel_t* parallel, const hlo_tensor_t
   return status;
 }
 
-// The product of rounded operands, rounded to the type of its sums, as the result's type.
+// Multiplies rounded operands, rounds to the accumulation type, then converts to the result's type.
 static hlo_status_t run_algorithm(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,
                                   hlo_dot_dims_t lhs, hlo_dot_dims_t rhs, hlo_tensor_t** results) {
   hlo_dot_types_t types;

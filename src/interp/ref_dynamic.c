@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ops whose shapes or amounts are operands: read, checked, then done as their static counterparts.
+// Ops whose shapes or amounts are operands: these are read and checked, then the static counterpart
+// runs.
 #include <string.h>
 
 #include "interp/ref_util.h"
 
-// The shape in operand k: its rank and dims.
+// Reads a shape operand: its rank and dims.
 static hlo_status_t read_shape(const hlo_node_t* node, const hlo_tensor_t* shape,
                                uint32_t* out_rank, int64_t* out_dims) {
   int64_t count = 0;
@@ -21,7 +22,7 @@ static hlo_status_t read_shape(const hlo_node_t* node, const hlo_tensor_t* shape
   return hlo_ok();
 }
 
-// One amount per dimension of operand 0 from each of `count` operands.
+// Checks that `count` operands give one amount per dimension of operand 0.
 static hlo_status_t check_amounts(const hlo_node_t* node, hlo_tensor_t* const* operands,
                                   uint32_t first, uint32_t count) {
   for (uint32_t k = first; k < first + count; k++) {
@@ -126,7 +127,8 @@ hlo_status_t hlo_ref_set_dimension_size(hlo_eval_t* eval, const hlo_node_t* node
   const int64_t size = hlo_tensor_int(operands[1], 0);
   if (d < 0 || d >= operand->rank || size < 0 || size > operand->dims[d]) {
     return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                          "size %lld does not fit dimension %lld", (long long)size, (long long)d);
+                          "size %lld is out of range for dimension %lld", (long long)size,
+                          (long long)d);
   }
   if (size == operand->dims[d]) {
     results[0] = hlo_tensor_retain(operands[0]);

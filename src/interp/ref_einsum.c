@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// einsum and unary_einsum: repeated labels of an operand become diagonals, labels of one operand
-// that the result lacks are summed, the rest is one contraction and a transposition.
+// einsum and unary_einsum: repeated labels of an operand become diagonals, labels that occur in one
+// operand and not in the result are summed; the rest is one contraction and a transposition.
 #include <string.h>
 
 #include "interp/quant.h"
 #include "interp/ref_dot.h"
 
-// A list of dimension labels. Letters stand for themselves; an ellipsis for labels from 128 on,
-// counted from the right.
+// A list of dimension labels. A letter is its own code; the dims of an ellipsis get labels from 128
+// on, counted from the right.
 typedef struct {
   uint32_t count;
   int64_t labels[HLO_RANK_MAX];
@@ -20,8 +20,8 @@ static int find_label(const labels_t* list, int64_t label) {
   return -1;
 }
 
-// Reads labels up to `end`; false if they are malformed or do not fit the rank (rank < 0: any, the
-// ellipsis then has `dots` labels).
+// Reads labels up to `end`; returns false if they are malformed or do not match the rank (rank < 0:
+// any rank, and the ellipsis has `dots` labels).
 static bool parse_labels(const char* text, const char* end, int64_t rank, int64_t* dots,
                          labels_t* out) {
   int64_t letters = 0;
@@ -46,7 +46,7 @@ static bool parse_labels(const char* text, const char* end, int64_t rank, int64_
   return rank < 0 || out->count == rank;
 }
 
-// Takes diagonals: a new tensor (or reference) whose labels are distinct.
+// Takes diagonals: returns a tensor (new or a reference) whose labels are distinct.
 static hlo_status_t take_diagonals(hlo_tensor_t* tensor, labels_t* labels,
                                    hlo_tensor_t** out_tensor) {
   labels_t distinct = {0};
@@ -78,7 +78,7 @@ static hlo_status_t take_diagonals(hlo_tensor_t* tensor, labels_t* labels,
 }
 
 // Sums over the labels that occur neither in `other` nor in `result`, as a contraction with ones.
-// Takes over *tensor.
+// Takes ownership of *tensor.
 static hlo_status_t sum_private(hlo_dtype_t dtype, labels_t* labels, const labels_t* other,
                                 const labels_t* result, hlo_tensor_t** tensor) {
   int64_t summed[HLO_RANK_MAX], all[HLO_RANK_MAX], dims[HLO_RANK_MAX];
@@ -112,16 +112,17 @@ static hlo_status_t sum_private(hlo_dtype_t dtype, labels_t* labels, const label
   return hlo_ok();
 }
 
-// The result with its dims in the order of `wanted`, in the result's element type.
-static hlo_status_t reorder(hlo_eval_t* eval, const hlo_node_t* node, const hlo_tensor_t* tensor,
-                            const labels_t* labels, const labels_t* wanted,
-                            hlo_tensor_t** out_tensor) {
+// Returns the result with its dims in the order of `wanted`, in the result's element type.
+static hlo_status_t reorder_dims(hlo_eval_t* eval, const hlo_node_t* node,
+                                 const hlo_tensor_t* tensor, const labels_t* labels,
+                                 const labels_t* wanted, hlo_tensor_t** out_tensor) {
   int64_t strides[HLO_RANK_MAX], dims[HLO_RANK_MAX], in[HLO_RANK_MAX], out[HLO_RANK_MAX];
   hlo_tensor_strides(tensor, strides);
   for (uint32_t d = 0; d < wanted->count; d++) {
     const int at = find_label(labels, wanted->labels[d]);
     if (at < 0 || wanted->count != labels->count) {
-      return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "the result's labels do not fit");
+      return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
+                            "the result's labels do not match its rank");
     }
     dims[d] = tensor->dims[at];
     in[d] = strides[at];
@@ -139,10 +140,11 @@ static hlo_status_t reorder(hlo_eval_t* eval, const hlo_node_t* node, const hlo_
   return hlo_ok();
 }
 
-// The contraction of tensors with distinct labels; *labels receives those of the product.
-static hlo_status_t contract(hlo_dtype_t dtype, const hlo_tensor_t* lhs, const labels_t* lhs_labels,
-                             const hlo_tensor_t* rhs, const labels_t* rhs_labels,
-                             const labels_t* wanted, labels_t* labels, hlo_tensor_t** out_tensor) {
+// Contracts tensors with distinct labels; *labels receives those of the product.
+static hlo_status_t contract_labels(hlo_dtype_t dtype, const hlo_tensor_t* lhs,
+                                    const labels_t* lhs_labels, const hlo_tensor_t* rhs,
+                                    const labels_t* rhs_labels, const labels_t* wanted,
+                                    labels_t* labels, hlo_tensor_t** out_tensor) {
   int64_t lists[4][HLO_RANK_MAX];
   uint32_t batch = 0, contracting = 0;
   labels->count = 0;
@@ -172,7 +174,7 @@ static hlo_status_t contract(hlo_dtype_t dtype, const hlo_tensor_t* lhs, const l
   return hlo_dot_contract(NULL, lhs, lhs_dims, rhs, rhs_dims, dtype, out_tensor);
 }
 
-// Labels of the operands and of the result from the node's configuration.
+// Reads the labels of operands and result from the node's configuration.
 static hlo_status_t parse_config(const hlo_node_t* node, hlo_tensor_t* const* operands,
                                  labels_t* out_labels, labels_t* out_wanted) {
   const char* config = hlo_node_attr_text(node, HLO_ATTR_einsum_config);
@@ -190,7 +192,7 @@ static hlo_status_t parse_config(const hlo_node_t* node, hlo_tensor_t* const* op
   fits = fits && parse_labels(arrow + 2, arrow + strlen(arrow), -1, &dots, out_wanted);
   return fits ? hlo_ok()
               : hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                               "einsum_config \"%s\" does not fit the operands",
+                               "einsum_config \"%s\" does not match the operands",
                                config ? config : "");
 }
 
@@ -212,14 +214,15 @@ static hlo_status_t einsum(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_
   }
   if (hlo_status_is_ok(status)) {
     if (count == 2) {
-      status =
-          contract(dtype, sides[0], &labels[0], sides[1], &labels[1], &wanted, &joint, &product);
+      status = contract_labels(dtype, sides[0], &labels[0], sides[1], &labels[1], &wanted, &joint,
+                               &product);
     } else {
       joint = labels[0];
       product = hlo_tensor_retain(sides[0]);
     }
   }
-  if (hlo_status_is_ok(status)) status = reorder(eval, node, product, &joint, &wanted, &results[0]);
+  if (hlo_status_is_ok(status))
+    status = reorder_dims(eval, node, product, &joint, &wanted, &results[0]);
   hlo_tensor_release(sides[0]);
   hlo_tensor_release(sides[1]);
   hlo_tensor_release(product);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elementwise ops on tensors: finds the kernel by op and element type, checks the operands, and
-// runs it in the storage of an operand used for the last time where it fits.
+// runs the kernel, in place where an operand is used for the last time and has the right size.
 #include <assert.h>
 #include <string.h>
 
@@ -20,7 +20,7 @@ static const struct {
 #include "interp/elementwise.def"
 };
 
-// One more than the kernel; 0: none.
+// The kernel's number plus one; 0: no kernel.
 static const uint8_t kernels_of_ops[HLO_OP_COUNT] = {
 #define HLO_KERNEL(id, arity, result) [HLO_OP_##id] = HLO_KERNEL_##id + 1,
 #include "interp/elementwise.def"
@@ -44,9 +44,10 @@ static bool dtype_is_narrow(hlo_dtype_t dtype) {
   return info->klass == HLO_DTYPE_CLASS_FLOAT && info->bits < 32;
 }
 
-// The kernel that runs `id` on elements of `dtype`: for float types below 32 bits the one of F32
-// (out_is_narrow). NULL if the type has no such op.
-static const hlo_scalar_kernels_t* find_kernel(hlo_kernel_id_t id, hlo_dtype_t dtype, bool* out_is_narrow) {
+// Returns the kernel that runs `id` on elements of `dtype`: for float types below 32 bits that of
+// F32 (out_is_narrow); NULL if the type has no such op.
+static const hlo_scalar_kernels_t* find_kernel(hlo_kernel_id_t id, hlo_dtype_t dtype,
+                                               bool* out_is_narrow) {
   *out_is_narrow = dtype_is_narrow(dtype);
   const hlo_scalar_kernels_t* table = tables[*out_is_narrow ? HLO_DTYPE_F32 : dtype];
   if (table == NULL || id >= HLO_KERNEL_COUNT || table[id].loop == NULL) return NULL;
@@ -80,7 +81,7 @@ hlo_kernel_id_t hlo_kernel_of_compare(const hlo_node_t* node, hlo_dtype_t dtype)
                         type != NULL && type->i == HLO_COMPARISON_TYPE_TOTALORDER);
 }
 
-// Element type of the result of `id`; INVALID if there is none.
+// Returns the element type of the result of `id`, or INVALID if the type has no such op.
 static hlo_dtype_t result_of(hlo_kernel_id_t id, hlo_dtype_t dtype) {
   switch ((result_kind_t)infos[id].result) {
     case RESULT_PRED: return HLO_DTYPE_PRED;
@@ -94,13 +95,14 @@ static hlo_dtype_t result_of(hlo_kernel_id_t id, hlo_dtype_t dtype) {
 
 enum { ARITY_MAX = 3, BLOCK = 256 };
 
-// A code of a float type of at most 16 bits as a number of units in the last place from zero.
+// Converts a code of a float type of at most 16 bits to its distance from zero in units in the last
+// place.
 static int32_t place_of(uint16_t code, uint32_t sign) {
   const int32_t magnitude = (int32_t)(code & ~sign);
   return code & sign ? -magnitude : magnitude;
 }
 
-// next_after of a float type of at most 16 bits, on its own codes.
+// next_after of a float type of at most 16 bits, computed on its codes.
 static void narrow_next_after(hlo_dtype_t dtype, const void* const* in, void* out, int64_t count) {
   const hlo_dtype_info_t* info = hlo_dtype_info(dtype);
   const size_t width = hlo_dtype_size_bytes(dtype);
@@ -172,7 +174,8 @@ static hlo_status_t no_such_type(const hlo_node_t* node, hlo_dtype_t dtype) {
                         hlo_dtype_info(dtype)->hlo_name);
 }
 
-// The result of a node over `operands`: storage of one of them that is not used again, or fresh.
+// Creates the result of a node over `operands`: in the storage of one that is not used again, or
+// fresh.
 static hlo_status_t make_result(hlo_eval_t* eval, const hlo_node_t* node, uint32_t count,
                                 hlo_tensor_t** operands, uint32_t shape_of,
                                 hlo_tensor_t** out_tensor) {
@@ -228,7 +231,8 @@ static hlo_status_t check_same(const hlo_node_t* node, uint32_t first, uint32_t 
 hlo_status_t hlo_elementwise_run(hlo_eval_t* eval, const hlo_node_t* node, hlo_kernel_id_t id,
                                  hlo_tensor_t** operands, hlo_tensor_t** results) {
   if (id >= HLO_KERNEL_COUNT) {
-    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "no such operation");
+    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
+                          "the op is not defined on this element type");
   }
   const uint32_t arity = infos[id].arity;
   HLO_TRY(check_operands(node, arity, operands));
@@ -385,7 +389,8 @@ hlo_scalar_fn_t hlo_ref_scalar_compare(hlo_dtype_t dtype, int64_t direction, boo
 
 static uint32_t scalar_arity(hlo_op_t op) {
   switch (op) {
-    case HLO_OP_select: case HLO_OP_clamp: return 3;
+    case HLO_OP_select:
+    case HLO_OP_clamp: return 3;
     case HLO_OP_compare: return 2;
     case HLO_OP_convert: return 1;
     default: {
@@ -416,8 +421,7 @@ static bool prepare_kernel(const hlo_scalar_op_t* op, hlo_scalar_step_t* step) {
                            ? compare_kernel(step->from, op->direction, op->is_total_order)
                            : hlo_kernel_of_op(op->op);
   const hlo_scalar_kernels_t* kernel = find_kernel(id, step->from, &step->is_narrow);
-  if (kernel == NULL || id == HLO_KERNEL_chlo_next_after ||
-      step->to != result_of(id, step->from)) {
+  if (kernel == NULL || id == HLO_KERNEL_chlo_next_after || step->to != result_of(id, step->from)) {
     return false;
   }
   step->fn = kernel->scalar;
@@ -427,9 +431,8 @@ static bool prepare_kernel(const hlo_scalar_op_t* op, hlo_scalar_step_t* step) {
 
 bool hlo_scalar_op_prepare(const hlo_scalar_op_t* op, hlo_scalar_step_t* out_step) {
   if (op->arity == 0 || op->arity != scalar_arity(op->op)) return false;
-  hlo_scalar_step_t step = {.arity = (uint8_t)op->arity,
-                            .from = op->operands[op->op == HLO_OP_select],
-                            .to = op->result};
+  hlo_scalar_step_t step = {
+      .arity = (uint8_t)op->arity, .from = op->operands[op->op == HLO_OP_select], .to = op->result};
   bool is_prepared = op->op == HLO_OP_convert  ? true
                      : op->op == HLO_OP_select ? prepare_select(op, &step)
                                                : prepare_kernel(op, &step);
@@ -483,7 +486,7 @@ void hlo_scalar_step_run_indirect(const hlo_scalar_step_t* step, const void* con
   }
 }
 
-// Narrow floats: a block at a time through f32.
+// Processes narrow floats blockwise through f32.
 static void run_many_narrow(const hlo_scalar_step_t* step, const void* const* args, void* result,
                             size_t count) {
   const size_t from_width = hlo_dtype_size_bytes(step->from);
@@ -506,7 +509,7 @@ static void run_many_narrow(const hlo_scalar_step_t* step, const void* const* ar
   }
 }
 
-// Conversions cannot run in place where widths differ: a block at a time through other memory.
+// Conversions cannot run in place where widths differ, so they go through a block of other memory.
 static void convert_many(const hlo_scalar_step_t* step, const void* in, void* out, size_t count) {
   const size_t from_width = hlo_dtype_size_bytes(step->from);
   const size_t to_width = hlo_dtype_size_bytes(step->to);
@@ -517,7 +520,7 @@ static void convert_many(const hlo_scalar_step_t* step, const void* in, void* ou
   _Alignas(16) uint8_t block[BLOCK * 16];
   size_t done = 0;
   while (done < count) {
-    // Growing elements are converted from the end, so that nothing unread is overwritten.
+    // A widening conversion runs from the end, so that it overwrites only elements already read.
     const size_t n = count - done < BLOCK ? count - done : BLOCK;
     const size_t start = to_width > from_width ? count - done - n : done;
     memcpy(block, (const uint8_t*)in + start * from_width, n * from_width);

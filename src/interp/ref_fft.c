@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// fft: one axis after the other, in the type of the data (lib/fft_lines.h).
+// fft: transforms one axis after the other, in the type of the data (lib/fft_lines.h).
 #include <string.h>
 
 #include "interp/ref_util.h"
@@ -7,7 +7,7 @@
 
 enum { AXES_MAX = 3 };
 
-// The transform of the last dimensions.
+// A transform of the last dimensions.
 typedef struct {
   int64_t type;  // HLO_FFT_TYPE_*
   uint32_t axes;
@@ -30,7 +30,7 @@ static hlo_status_t fft_init(fft_t* fft, const hlo_node_t* node, const hlo_tenso
     const int64_t size = operand->dims[operand->rank - lengths.count + a];
     if (n < 1 || size != expected) {
       return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                            "transform of length %lld does not fit a dimension of size %lld",
+                            "a transform of length %lld does not match a dimension of size %lld",
                             (long long)n, (long long)size);
     }
     fft->length[fft->axes++] = n;
@@ -49,8 +49,9 @@ static bool is_inverse(const fft_t* fft) {
   return fft->type == HLO_FFT_TYPE_IFFT || fft->type == HLO_FFT_TYPE_IRFFT;
 }
 
-static hlo_status_t run_lines(const fft_t* fft, hlo_eval_t* eval, hlo_fft_kind_t kind, int64_t length,
-                              int64_t count, int64_t inner, const void* in, void* out) {
+static hlo_status_t run_lines(const fft_t* fft, hlo_eval_t* eval, hlo_fft_kind_t kind,
+                              int64_t length, int64_t count, int64_t inner, const void* in,
+                              void* out) {
   const hlo_fft_lines_t lines = {.real = fft->real,
                                  .kind = kind,
                                  .inverse = is_inverse(fft),
@@ -63,14 +64,15 @@ static hlo_status_t run_lines(const fft_t* fft, hlo_eval_t* eval, hlo_fft_kind_t
   return hlo_fft_lines_run(hlo_eval_parallel(eval), hlo_eval_fft_cache(eval), &lines);
 }
 
-// Complex elements of an axis and all below it.
+// Returns the number of complex elements of an axis and all axes inside it.
 static int64_t elements_below(const fft_t* fft, uint32_t axis) {
   int64_t elements = fft->kept;
   for (uint32_t a = axis; a + 1 < fft->axes; a++) elements *= fft->length[a];
   return elements;
 }
 
-// An axis that is not the last one, of `count` parts made of it and those below; `in` may be `out`.
+// Transforms an axis other than the last, of `count` blocks made of this axis and those inside it;
+// `in` may be `out`.
 static hlo_status_t run_outer_axis(const fft_t* fft, hlo_eval_t* eval, uint32_t axis, int64_t count,
                                    const void* in, void* out) {
   const int64_t inner = elements_below(fft, axis + 1);
@@ -85,8 +87,9 @@ static hlo_status_t run_last_axis(const fft_t* fft, hlo_eval_t* eval, int64_t co
   return run_lines(fft, eval, kind, fft->length[fft->axes - 1], count, 1, in, out);
 }
 
-// The last two axes in groups of planes, so that the second one finds in a cache what the first one
-// left. `middle`: room for a group before its last axis; `in` itself if that may be overwritten.
+// Transforms the last two axes in groups of planes, so that the second axis finds the output of the
+// first in a cache. `middle`: room for a group before its last axis, or `in` itself if it may be
+// overwritten.
 static hlo_status_t run_planes(const fft_t* fft, hlo_eval_t* eval, int64_t planes, int64_t group,
                                const char* in, char* middle, char* out) {
   const uint32_t axis = fft->axes - 2;
@@ -113,7 +116,7 @@ static hlo_status_t run_planes(const fft_t* fft, hlo_eval_t* eval, int64_t plane
   return hlo_ok();
 }
 
-// How many planes of the last two axes are done together.
+// Returns how many planes of the last two axes are transformed together.
 static int64_t planes_at_once(const fft_t* fft, int64_t planes) {
   enum { GROUP_BYTES = 1 << 21 };
   const int64_t bytes =
@@ -122,9 +125,9 @@ static int64_t planes_at_once(const fft_t* fft, int64_t planes) {
   return group < 1 || group > planes ? planes : group;
 }
 
-// The last axis first, or last where it makes real numbers.
-static hlo_status_t run(const fft_t* fft, hlo_eval_t* eval, int64_t batches,
-                        const hlo_tensor_t* operand, hlo_tensor_t* result) {
+// Transforms the last axis first, or last if its output is real.
+static hlo_status_t run_axes(const fft_t* fft, hlo_eval_t* eval, int64_t batches,
+                             const hlo_tensor_t* operand, hlo_tensor_t* result) {
   const char* in = operand->data;
   if (fft->axes == 1) return run_last_axis(fft, eval, batches, in, result->data);
   const int64_t planes = fft->axes == AXES_MAX ? batches * fft->length[0] : batches;
@@ -161,7 +164,7 @@ hlo_status_t hlo_ref_fft(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t*
   int64_t batches = 1;
   for (uint32_t d = 0; d + fft.axes < operand->rank; d++) batches *= operand->dims[d];
   HLO_TRY(hlo_eval_result_dims(eval, node, 0, operand->rank, dims, &result));
-  hlo_status_t status = run(&fft, eval, batches, operand, result);
+  hlo_status_t status = run_axes(&fft, eval, batches, operand, result);
   if (hlo_status_is_ok(status)) {
     results[0] = result;
   } else {

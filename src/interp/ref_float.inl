@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of f32 and f64. Takes KERNEL_TYPE, T, BITS_T and SIGNED_BITS_T (integers as wide),
-// and HAS_MATH_KERNELS if those of lib/math.def exist already. Functions other than the basic
-// operations are computed in double: for f32 this leaves half a unit in the last place and a
-// little, for f64 it is what libm has. READ is what arithmetic takes for an operand, and GIVE for a
-// result (float_bits.h): C's functions look at bits and do not know whether subnormal numbers are
-// flushed.
+// The kernels of f32 and f64. Parameters: KERNEL_TYPE, T, BITS_T and SIGNED_BITS_T (integers of the
+// same width), and HAS_MATH_KERNELS if the kernels of lib/math.def already exist. Functions beyond
+// the basic operations are computed in double: this gives just over half a unit in the last place
+// for f32, and libm's accuracy for f64. READ and GIVE flush operands and results as arithmetic does
+// (float_bits.h): C's functions look at bits and do not know whether subnormal numbers are flushed.
 
 static inline BITS_T CALC(bits)(T x) {
   BITS_T bits;
@@ -22,7 +21,8 @@ static inline T CALC(of_bits)(BITS_T bits) {
 static inline T CALC(as_operand)(T x) {
   return x * (sizeof(T) == sizeof(float) ? (T)hlo_f32_one : (T)hlo_f64_one);
 }
-// x as a number of units in the last place from zero: of all but NaN, in their order.
+// Converts x to its distance from zero in units in the last place; the order is that of the numbers
+// (NaN excluded).
 static inline SIGNED_BITS_T CALC(place)(T x) {
   const BITS_T sign = CALC(bits)(-(T)0), magnitude = CALC(bits)(x) & ~sign;
   return CALC(bits)(x) & sign ? -(SIGNED_BITS_T)magnitude : (SIGNED_BITS_T)magnitude;
@@ -47,8 +47,8 @@ static inline T CALC(chlo_asinh)(T x) { return GIVE(asinh((double)READ(x))); }
 static inline T CALC(chlo_atan)(T x) { return GIVE(atan((double)READ(x))); }
 static inline T CALC(chlo_atanh)(T x) { return GIVE(atanh((double)READ(x))); }
 static inline T CALC(chlo_bessel_i1e)(T x) { return GIVE(hlo_math_bessel_i1e((double)READ(x))); }
-// Not by CHLO's decomposition, exp(x + log(1/2)) + exp(log(1/2) - x), whose sums are rounded: in
-// f32 that is up to 24 ulp off, and upstream's stored results of it 4 (cosh) and 7 (sinh).
+// CHLO's decomposition, exp(x + log(1/2)) + exp(log(1/2) - x), rounds its sums: up to 24 ulp off in
+// f32, and upstream's stored results are 4 (cosh) and 7 (sinh) ulp off, so it is not used.
 static inline T CALC(chlo_cosh)(T x) { return GIVE(cosh((double)READ(x))); }
 static inline T CALC(chlo_sinh)(T x) { return GIVE(sinh((double)READ(x))); }
 static inline T CALC(chlo_digamma)(T x) { return GIVE(hlo_math_digamma((double)READ(x))); }
@@ -66,7 +66,7 @@ static inline T CALC(add)(T x, T y) { return x + y; }
 static inline T CALC(subtract)(T x, T y) { return x - y; }
 static inline T CALC(multiply)(T x, T y) { return x * y; }
 static inline T CALC(divide)(T x, T y) { return x / y; }
-// Sums decide what comparisons cannot: NaN wins, +0 is above -0.
+// Sums decide where comparisons cannot: NaN wins, and +0 is above -0.
 static inline T CALC(maximum)(T x, T y) {
   T sum = x + y;
   T same = x == y && x != 0 ? x : sum;
@@ -77,7 +77,7 @@ static inline T CALC(minimum)(T x, T y) {
   T same = x == y && x != 0 ? x : sum;
   return READ(x < y ? x : (y < x ? y : same));
 }
-// A NaN anywhere is the result.
+// A NaN among the operands is the result.
 static inline T CALC(clamp)(T low, T x, T high) {
   T above = ((x >= low) | (x != x)) ? x : low;
   return READ(((above <= high) | (above != above)) ? above : high);
@@ -102,7 +102,7 @@ static inline T CALC(chlo_next_after)(T x, T y) {
   return CALC(of_bits)(grows ? CALC(bits)(x) + 1 : CALC(bits)(x) - 1);
 }
 
-// f32 has these from lib/math.h (ref_float.c).
+// For f32 these come from lib/math.h (ref_float.c).
 #ifndef HAS_MATH_KERNELS
 static inline T CALC(rsqrt)(T x) { return GIVE(1.0 / sqrt((double)x)); }
 static inline T CALC(cosine)(T x) { return GIVE(cos((double)READ(x))); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Preparation shared by the folding ops.
+// Operand preparation shared by the folding ops.
 #include "interp/ref_fold.h"
 
 hlo_status_t hlo_tensor_as(hlo_tensor_t* tensor, hlo_dtype_t dtype, hlo_tensor_t** out_tensor) {
@@ -15,7 +15,7 @@ hlo_status_t hlo_tensor_as(hlo_tensor_t* tensor, hlo_dtype_t dtype, hlo_tensor_t
   return hlo_ok();
 }
 
-// Zeroes, then fills `out`; to be ended in any case.
+// Zeroes, then fills `out`; the caller releases it also on failure.
 static hlo_status_t begin_operands(hlo_fold_operands_t* out, hlo_eval_t* eval,
                                    const hlo_node_t* node, hlo_tensor_t** operands,
                                    uint32_t count) {

@@ -8,12 +8,13 @@
 #include "interp/ref_util.h"
 #include "lib/fold.h"
 
-/// `tensor` (a new reference) in another element type; the same tensor when it already is.
+/// Returns `tensor` in another element type: a new tensor, or a new reference if it already has the
+/// type.
 hlo_status_t hlo_tensor_as(hlo_tensor_t* tensor, hlo_dtype_t dtype,
                            hlo_tensor_t** out_tensor) HLO_MUST_USE;
 
-/// Operands of a folding node, `count` inputs then as many initial values, in the element types
-/// that the body's second and first arguments have (a body may be wider than its inputs).
+/// Operands of a folding node, `count` inputs then as many initial values, in the element types of
+/// the body's second and first arguments (a body may be wider than its inputs).
 typedef struct hlo_fold_operands {
   uint32_t count;
   hlo_tensor_t** inputs;  // owned
@@ -22,14 +23,14 @@ typedef struct hlo_fold_operands {
   hlo_op_t binary;        // hlo_region_fn_binary()
 } hlo_fold_operands_t;
 
-/// New results of these dims, full of the initial values. errors: INVALID_ARGUMENT (inputs of
-/// different shapes)
+/// Creates results with these dims, filled with the initial values. errors: INVALID_ARGUMENT
+/// (inputs of different shapes)
 hlo_status_t hlo_fold_results(hlo_eval_t* eval, const hlo_node_t* node,
                               const hlo_fold_operands_t* fold, uint32_t rank, const int64_t* dims,
                               hlo_tensor_t** results) HLO_MUST_USE;
 
-/// Runs a node of inputs and as many initial values: `run` on its prepared operands. When that
-/// fails there are no results.
+/// Runs `run` on the prepared operands of a node with inputs and as many initial values. On failure
+/// no result is set.
 typedef hlo_status_t (*hlo_fold_run_fn_t)(hlo_eval_t* eval, const hlo_node_t* node,
                                           const hlo_fold_operands_t* fold, hlo_tensor_t** results);
 hlo_status_t hlo_fold_run(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// gather, dynamic_gather and torch_index_select: a slice of the operand for every index vector.
+// gather, dynamic_gather and torch_index_select: copy a slice of the operand for every index
+// vector.
 #include <string.h>
 
 #include "interp/ref_gather.h"
 #include "interp/ref_index_rows.h"
 
-// Start indices as data say it; unsigned values beyond int64 are "too large".
+// Reads a start index; unsigned values beyond int64 saturate.
 static int64_t index_at(const hlo_tensor_t* indices, int64_t i) {
   const int64_t value = hlo_tensor_int(indices, i);
   return value < 0 && hlo_dtype_is_unsigned(indices->dtype) ? INT64_MAX : value;
@@ -62,10 +63,10 @@ static hlo_index_dims_t index_dims_of(const hlo_node_t* node) {
   };
 }
 
-// A gather of runs.
+// A gather whose windows are contiguous runs.
 typedef struct {
   const hlo_index_rows_t* rows;
-  size_t bytes;  // of an element
+  size_t bytes;  // per element
   int64_t chunk;
   const char* in;
   char* out;
@@ -108,7 +109,8 @@ static void gather_rows(hlo_eval_t* eval, const hlo_index_rows_t* rows, const hl
                    hlo_chunk_count((size_t)rows->count, (size_t)copy.chunk), copy_rows, &copy);
 }
 
-// Dims of the result, and its strides for the window's dims (in operand order) and the batch dims.
+// Computes the dims of the result and its strides for the window's dims (in operand order) and the
+// batch dims.
 static void gather_dims(const hlo_node_t* node, const hlo_index_vectors_t* vectors,
                         const int64_t* sizes, const bool* collapsed, uint32_t* out_rank,
                         int64_t* out_dims, uint32_t* window_dims, uint32_t* batch_dims) {
@@ -128,9 +130,9 @@ static void gather_dims(const hlo_node_t* node, const hlo_index_vectors_t* vecto
   *out_rank = rank;
 }
 
-static hlo_status_t gather(hlo_eval_t* eval, const hlo_node_t* node, const hlo_tensor_t* operand,
-                           const hlo_tensor_t* indices, const int64_t* sizes,
-                           hlo_tensor_t** out_tensor) {
+static hlo_status_t gather_windows(hlo_eval_t* eval, const hlo_node_t* node,
+                                   const hlo_tensor_t* operand, const hlo_tensor_t* indices,
+                                   const int64_t* sizes, hlo_tensor_t** out_tensor) {
   const hlo_index_dims_t index_dims = index_dims_of(node);
   const hlo_ints_t collapsed_dims = hlo_node_ints(node, HLO_ATTR_collapsed_slice_dims);
   hlo_index_vectors_t vectors;
@@ -142,7 +144,7 @@ static hlo_status_t gather(hlo_eval_t* eval, const hlo_node_t* node, const hlo_t
     kept += !collapsed[d];
     if (sizes[d] < 0 || sizes[d] > operand->dims[d] || (collapsed[d] && sizes[d] > 1)) {
       return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                            "slice size %lld does not fit dimension %u of size %lld",
+                            "slice size %lld exceeds dimension %u of size %lld",
                             (long long)sizes[d], d, (long long)operand->dims[d]);
     }
   }
@@ -195,14 +197,14 @@ static hlo_status_t gather(hlo_eval_t* eval, const hlo_node_t* node, const hlo_t
 hlo_status_t hlo_ref_gather(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,
                             hlo_tensor_t** results) {
   const hlo_ints_t sizes = hlo_node_ints(node, HLO_ATTR_slice_sizes);
-  return gather(eval, node, operands[0], operands[1], sizes.values, &results[0]);
+  return gather_windows(eval, node, operands[0], operands[1], sizes.values, &results[0]);
 }
 
 hlo_status_t hlo_ref_dynamic_gather(hlo_eval_t* eval, const hlo_node_t* node,
                                     hlo_tensor_t** operands, hlo_tensor_t** results) {
   int64_t sizes[HLO_RANK_MAX] = {0};
   hlo_tensor_read_ints(operands[2], operands[0]->rank, sizes);
-  return gather(eval, node, operands[0], operands[1], sizes, &results[0]);
+  return gather_windows(eval, node, operands[0], operands[1], sizes, &results[0]);
 }
 
 hlo_status_t hlo_ref_torch_index_select(hlo_eval_t* eval, const hlo_node_t* node,

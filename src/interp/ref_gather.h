@@ -6,7 +6,7 @@
 #include "interp/ref_util.h"
 
 /// How an index tensor addresses an operand: gather's start_index_map or scatter's
-/// scatter_dims_to_operand_dims, and the dimensions that both have in common.
+/// scatter_dims_to_operand_dims, and the batching dimensions of both.
 typedef struct hlo_index_dims {
   int64_t index_vector_dim;
   hlo_ints_t index_map;
@@ -25,12 +25,12 @@ typedef struct hlo_index_vectors {
   int batch_of[HLO_RANK_MAX];  // operand dim -> position dim that indexes it, or -1
 } hlo_index_vectors_t;
 
-/// errors: INVALID_ARGUMENT when the dims do not fit the tensors
+/// errors: INVALID_ARGUMENT if the dims do not match the tensors
 hlo_status_t hlo_index_vectors_init(hlo_index_vectors_t* out, const hlo_node_t* node,
                                     const hlo_tensor_t* indices, uint32_t operand_rank,
                                     const hlo_index_dims_t* dims) HLO_MUST_USE;
 
-/// The full start index in the operand for a position; any int64 values.
+/// Computes the full start index in the operand for a position; components may be any int64 values.
 void hlo_index_vectors_start(const hlo_index_vectors_t* vectors, const int64_t* position,
                              int64_t* out_start);
 

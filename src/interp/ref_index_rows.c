@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Index vectors as starts of runs (see ref_index_rows.h).
+// Index vectors as start offsets of runs (see ref_index_rows.h).
 #include "interp/ref_index_rows.h"
 
-// A window is a run if it has one place in the outer dims, any size in the next, and all of the
-// rest.
+// A window is a run if it has size 1 in the outer dims, any size in the next dim, and the full size
+// in the rest.
 static bool is_run(uint32_t rank, const int64_t* dims, const int64_t* sizes) {
   uint32_t d = 0;
   while (d < rank && sizes[d] == 1) d++;
@@ -53,7 +53,7 @@ bool hlo_index_rows_init(hlo_index_rows_t* out, const hlo_index_vectors_t* vecto
   return true;
 }
 
-// One component: without branches. Unsigned comparison finds both ends.
+// A single component, without branches; an unsigned comparison checks both bounds.
 static void read_single(int64_t count, int64_t stride, int64_t limit, bool is_unsigned, bool drops,
                         const int64_t* values, int64_t* out) {
   for (int64_t i = 0; i < count; i++) {
@@ -63,8 +63,7 @@ static void read_single(int64_t count, int64_t stride, int64_t limit, bool is_un
   }
 }
 
-// Moves the starts of positions from `first` on to where they are in the dimensions
-// that are shared.
+// Adds the offsets of the batching dimensions to the starts of positions from `first` on.
 static void add_offsets(const hlo_index_rows_t* rows, int64_t first, int64_t count,
                         int64_t* starts) {
   int64_t position[HLO_RANK_MAX], offset = 0;
@@ -134,8 +133,8 @@ bool hlo_index_rows_are_apart(const hlo_index_rows_t* rows) {
   return last < INT32_MAX;
 }
 
-// Rows of positions, from the components of their index vectors, of 64 bits or 32; UINT32_MAX:
-// outside.
+// Computes the rows of positions from the components of their index vectors (64 or 32 bits);
+// UINT32_MAX: out of bounds.
 static inline void read_places(uint32_t components, bool is_wide, const uint32_t* steps,
                                const int64_t* limits, int64_t count, const void* values,
                                uint32_t* out) {
@@ -152,7 +151,7 @@ static inline void read_places(uint32_t components, bool is_wide, const uint32_t
   }
 }
 
-// The same, by loops of known length.
+// Like read_places(), with loops of constant trip count.
 static void read_few_places(uint32_t components, const uint32_t* steps, const int64_t* limits,
                             int64_t count, const int32_t* values, uint32_t* out) {
   switch (components) {
@@ -163,8 +162,8 @@ static void read_few_places(uint32_t components, const uint32_t* steps, const in
   }
 }
 
-// Moves the places of positions from `first` on to where they are in the dimensions that are
-// shared, along the last one at a time.
+// Adds the offsets of the batching dimensions to the rows of positions from `first` on, one run
+// along the last dimension at a time.
 static void add_places(const hlo_index_rows_t* rows, int64_t first, int64_t count,
                        uint32_t* places) {
   int64_t position[HLO_RANK_MAX];

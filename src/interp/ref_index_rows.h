@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gathers and scatters whose windows are runs of elements, one after the other on the side of the
-// results or updates: what is left of an index vector is where its run starts.
+// Gathers and scatters whose windows are runs of elements that are consecutive in the results or
+// updates: an index vector reduces to the offset at which its run starts.
 #ifndef HLO_INTERP_REF_INDEX_ROWS_H_
 #define HLO_INTERP_REF_INDEX_ROWS_H_
 
@@ -11,43 +11,44 @@ enum { HLO_INDEX_ROWS_BLOCK = 2048 };  // index components read at a time
 typedef struct hlo_index_rows {
   const hlo_tensor_t* indices;
   int64_t count;  // of positions
-  int64_t row;    // elements of a window
+  int64_t row;    // elements per window
   uint32_t component_count;
   int64_t strides[HLO_RANK_MAX];  // by component: in the operand, in elements
   int64_t limits[HLO_RANK_MAX];   // by component: last start whose window fits
-  // Positions along a dimension that the operand shares move the start along it.
+  // Positions along a batching dimension of the operand offset the start along that dimension.
   bool is_batched;
   uint32_t batch_rank;
   int64_t dims[HLO_RANK_MAX], offsets[HLO_RANK_MAX];  // by position dim: size; step in the operand
 } hlo_index_rows_t;
 
-/// sizes: of the window, for every dim of the operand; position_strides: of the dense side, in
-/// elements, by position dim. False if windows are no runs or positions not in order.
+/// sizes: of the window, per operand dim; position_strides: of the dense tensor (results or
+/// updates), in elements, per position dim. Returns false if the windows are not runs or the
+/// positions not in order.
 bool hlo_index_rows_init(hlo_index_rows_t* out, const hlo_index_vectors_t* vectors,
                          uint32_t operand_rank, const int64_t* operand_dims, const int64_t* sizes,
                          const int64_t* position_strides);
 
-/// Positions that one call of the next function may read.
+/// Returns the maximum number of positions that one call of the next function may read.
 static inline int64_t hlo_index_rows_step(const hlo_index_rows_t* rows) {
   return HLO_INDEX_ROWS_BLOCK / rows->component_count;
 }
-/// Where the windows of positions first .. first + count - 1 start in the operand; windows that do
-/// not fit are moved, or with `drops` answered with -1.
+/// Computes where the windows of positions first .. first + count - 1 start in the operand. Windows
+/// out of bounds are clamped, or give -1 with `drops`.
 void hlo_index_rows_read(const hlo_index_rows_t* rows, int64_t first, int64_t count, bool drops,
                          int64_t* out_starts);
 
-/// Whether every window lies in one row of the operand or outside of it, rows being as long as
-/// windows, and rows can be told by 31 bits.
+/// Returns true if every window is exactly one row of the operand or out of bounds, where rows have
+/// the length of a window, and if row numbers fit 31 bits.
 bool hlo_index_rows_are_apart(const hlo_index_rows_t* rows);
 /// The row of the operand that each position of a block names.
 typedef struct hlo_index_places {
   const uint32_t* places;
-  int64_t end;                          // those from here on are outside
-  uint32_t read[HLO_INDEX_ROWS_BLOCK];  // where they are made, if they are
+  int64_t end;                          // rows from here on are out of bounds
+  uint32_t read[HLO_INDEX_ROWS_BLOCK];  // storage of `places` if they are computed
 } hlo_index_places_t;
 
-/// Those of positions first .. first + count - 1 (at most hlo_index_rows_step()), whose windows are
-/// apart.
+/// Computes the rows of positions first .. first + count - 1 (at most hlo_index_rows_step()), whose
+/// windows must be rows (hlo_index_rows_are_apart()).
 void hlo_index_rows_places(const hlo_index_rows_t* rows, int64_t first, int64_t count,
                            hlo_index_places_t* out);
 

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of one integer type. Takes KERNEL_TYPE, T (how an element is stored), WIDE (unsigned,
-// at least 32 bits, in which arithmetic wraps), SIGNED_WIDE, BITS (width of a value) and IS_SIGNED.
+// The kernels of one integer type. Parameters: KERNEL_TYPE, T (storage type of an element), WIDE
+// (unsigned, at least 32 bits, in which arithmetic wraps), SIGNED_WIDE, BITS (width of a value) and
+// IS_SIGNED.
 
-// The low BITS of a wide value as an element (sub-byte types: sign- or zero-extended).
+// Returns the low BITS of a wide value as an element (sub-byte types: sign- or zero-extended).
 static inline T CALC(wrap)(WIDE x) {
   if (BITS == 8 * sizeof(T)) return (T)x;
   const unsigned unused = 8 * sizeof(WIDE) - BITS;
   return (T)(IS_SIGNED ? (WIDE)((SIGNED_WIDE)(x << unused) >> unused) : (x << unused) >> unused);
 }
 
-// The bits of an element without sign extension.
+// Returns the bits of an element without sign extension.
 static inline WIDE CALC(bits)(T x) { return (WIDE)x & ((WIDE)-1 >> (8 * sizeof(WIDE) - BITS)); }
 
 static inline bool CALC(is_negative)(T x) {
@@ -38,7 +39,7 @@ static inline T CALC(xor)(T x, T y) { return (T)(x ^ y); }
 static inline T CALC(maximum)(T x, T y) { return x > y ? x : y; }
 static inline T CALC(minimum)(T x, T y) { return x < y ? x : y; }
 
-// As XLA: x / 0 has all bits set, the one overflow wraps, x rem 0 is x.
+// As in XLA: x / 0 has all bits set, the one overflow wraps, and x rem 0 is x.
 static inline T CALC(divide)(T x, T y) {
   if (y == 0) return CALC(wrap)((WIDE)-1);
   if (IS_SIGNED && y == (T)-1) return CALC(negate)(x);
@@ -50,7 +51,7 @@ static inline T CALC(remainder)(T x, T y) {
   return (T)(x % y);
 }
 
-// A negative power is 0 but for bases whose inverse is an integer.
+// A negative power is 0 except for bases whose inverse is an integer.
 static inline T CALC(power)(T x, T y) {
   WIDE base = (WIDE)x, result = 1;
   WIDE exponent = CALC(bits)(y);
@@ -65,8 +66,7 @@ static inline T CALC(power)(T x, T y) {
   return CALC(wrap)(result);
 }
 
-// The shift is an unsigned number; shifting by the width or more leaves zeros or
-// copies of the sign.
+// The shift amount is unsigned; shifting by the width or more gives zeros or copies of the sign.
 static inline T CALC(shift_left)(T x, T y) {
   WIDE by = CALC(bits)(y);
   return by >= BITS ? 0 : CALC(wrap)((WIDE)x << by);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// cholesky and triangular_solve: batches of matrices, by lib/lapack/lapack.h in their own type; narrow
-// floats are converted to double and rounded once.
+// cholesky and triangular_solve: batches of matrices, computed by lib/lapack/lapack.h in their own
+// type; narrow floats are converted to double and rounded once.
 #include <math.h>
 #include <string.h>
 
@@ -8,11 +8,11 @@
 #include "interp/ref_util.h"
 #include "lib/lapack/lapack.h"
 
-// What a batch works in.
+// The types and buffers of a batch.
 typedef struct {
   hlo_dtype_t dtype, wide;
-  const hlo_parallel_t* parallel;  // inside of a matrix, if there is only one
-  int64_t elements;                // of one element of the batch, all matrices
+  const hlo_parallel_t* parallel;  // used inside a matrix, if there is only one
+  int64_t elements;                // per batch element, all matrices together
   size_t wide_bytes, lapack_bytes;
 } batch_t;
 
@@ -46,7 +46,7 @@ typedef struct {
   char* factor;
 } cholesky_t;
 
-// The other triangle of the factor is zero; without a factor everything is NaN.
+// Zeroes the other triangle of the factor; fills everything with NaN if the factorisation fails.
 static void factor_one(const void* arg, int64_t index, void* scratch) {
   const cholesky_t* c = arg;
   const hlo_dtype_t wide = c->batch.wide;
@@ -75,7 +75,7 @@ static void factor_one(const void* arg, int64_t index, void* scratch) {
   hlo_dtype_convert(wide, scratch, c->batch.dtype, c->factor + at, count);
 }
 
-// Gives `result`, which the batches write, away.
+// Runs the batches, which write `result`; takes ownership of `result`.
 static hlo_status_t run_batches(hlo_eval_t* eval, const hlo_batches_t* batches,
                                 hlo_tensor_t* result, hlo_tensor_t** out_result) {
   hlo_status_t status = hlo_batches_run(hlo_eval_parallel(eval), batches);
@@ -132,7 +132,8 @@ static hlo_status_t solve_init(solve_t* s, const hlo_node_t* node, const hlo_ten
     fits = a->dims[a->rank - 2] == s->order && s->order == (s->triangle.is_left ? s->m : s->n);
   }
   return fits ? hlo_ok()
-              : hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "the matrices do not fit");
+              : hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
+                               "the matrices do not match in size");
 }
 
 static void solve_one(const void* arg, int64_t index, void* scratch) {

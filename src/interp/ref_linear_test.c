@@ -6,7 +6,7 @@ static void test_dot_general_any_dims(void** state) {
   (void)state;
   // batch dims in the middle, two contracting dims in different orders, and strides that need
   // packing
-  expect_runs(
+  hlo_test_expect_runs(
       "%a = stablehlo.iota dim = 0 : tensor<24xi32>\n"
       "%l = stablehlo.reshape %a : (tensor<24xi32>) -> tensor<2x3x4xi32>\n"
       "%r = stablehlo.reshape %a : (tensor<24xi32>) -> tensor<4x3x2xi32>\n"
@@ -22,7 +22,7 @@ static void test_dot_general_any_dims(void** state) {
 
 static void test_dot_element_types(void** state) {
   (void)state;
-  expect_runs(
+  hlo_test_expect_runs(
       "%b = stablehlo.constant dense<[100, 100, 100]> : tensor<3xi8>\n"
       "%wide = stablehlo.dot_general %b, %b, contracting_dims = [0] x [0] : (tensor<3xi8>, "
       "tensor<3xi8>) -> tensor<i32>\n"
@@ -44,18 +44,20 @@ static void test_dot_element_types(void** state) {
       "check.expect_eq_const %long, dense<1000.0> : tensor<bf16>\n");
 }
 
-#define PRODUCT(x, y, precision, sum, products, lhs, rhs, out)                                    \
-  "stablehlo.dot_general " x ", " y ", contracting_dims = [0] x [0], algorithm = "                \
-  "<lhs_precision_type = " precision ", rhs_precision_type = " precision ", accumulation_type = " \
-  sum ", lhs_component_count = 1, rhs_component_count = 1, num_primitive_operations = " products  \
+#define PRODUCT(x, y, precision, sum, products, lhs, rhs, out)                               \
+  "stablehlo.dot_general " x ", " y                                                          \
+  ", contracting_dims = [0] x [0], algorithm = "                                             \
+  "<lhs_precision_type = " precision ", rhs_precision_type = " precision                     \
+  ", accumulation_type = " sum                                                               \
+  ", lhs_component_count = 1, rhs_component_count = 1, num_primitive_operations = " products \
   ", allow_imprecise_accumulation = false> : (" lhs ", " rhs ") -> " out "\n"
 #define SQUARE(x, precision, sum, products, type, out) \
   PRODUCT(x, x, precision, sum, products, type, type, out)
 
 static void test_dot_algorithms(void** state) {
   (void)state;
-  // 1 + 2^-8, 1 + 2^-12 and 1 + 2^-40 lie between two bf16, f16 and f32.
-  expect_runs(
+  // 1 + 2^-8, 1 + 2^-12 and 1 + 2^-40 are between two bf16, f16 and f32 values.
+  hlo_test_expect_runs(
       "%a = stablehlo.constant dense<1.00390625> : tensor<1xf32>\n"
       "%one = stablehlo.constant dense<1.0> : tensor<1xf32>\n"
       "%0 = " SQUARE("%a", "bf16", "f32", "1", "tensor<1xf32>", "tensor<f32>")
@@ -78,8 +80,8 @@ static void test_dot_algorithms(void** state) {
 
 static void test_dot_algorithm_sums(void** state) {
   (void)state;
-  // 2049 and 257 lie between two f16 and bf16.
-  expect_runs(
+  // 2049 and 257 are between two f16 and bf16 values.
+  hlo_test_expect_runs(
       "%one = stablehlo.constant dense<1.0> : tensor<2xf32>\n"
       "%h = stablehlo.constant dense<[2048.0, 1.0]> : tensor<2xf32>\n"
       "%0 = " PRODUCT("%h", "%one", "f16", "f16", "1", "tensor<2xf32>", "tensor<2xf32>",
@@ -107,7 +109,7 @@ static void test_dot_algorithm_sums(void** state) {
 
 static void test_einsum(void** state) {
   (void)state;
-  expect_runs(
+  hlo_test_expect_runs(
       "%a = stablehlo.constant dense<[[1, 2], [3, 4]]> : tensor<2x2xi32>\n"
       "%d = \"stablehlo.unary_einsum\"(%a) {einsum_config = \"ii->i\"} : (tensor<2x2xi32>) -> "
       "tensor<2xi32>\n"
@@ -122,7 +124,7 @@ static void test_einsum(void** state) {
 
 static void test_ragged_dot(void** state) {
   (void)state;
-  expect_runs(
+  hlo_test_expect_runs(
       "%l = stablehlo.constant dense<[[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]> : tensor<3x2xf32>\n"
       "%r = stablehlo.constant dense<[[[1.0], [1.0]], [[10.0], [100.0]]]> : tensor<2x2x1xf32>\n"
       "%g = stablehlo.constant dense<[1, 1]> : tensor<2xi32>\n"
@@ -139,7 +141,7 @@ static void test_ragged_dot(void** state) {
 
 static void test_convolution(void** state) {
   (void)state;
-  expect_runs(
+  hlo_test_expect_runs(
       "%l = stablehlo.constant dense<[[[1], [2], [3], [4]]]> : tensor<1x4x1xi32>\n"
       "%r = stablehlo.constant dense<[[[1]], [[10]]]> : tensor<2x1x1xi32>\n"
       "%a = " CONV("stride = [1], pad = [[1, 0]]",
@@ -155,7 +157,7 @@ static void test_convolution(void** state) {
 
 static void test_grouped_convolution(void** state) {
   (void)state;
-  expect_runs(
+  hlo_test_expect_runs(
       "%l = stablehlo.constant dense<[[[1.0, 2.0]], [[3.0, 4.0]]]> : tensor<2x1x2xf32>\n"
       "%r = stablehlo.constant dense<[[[10.0, 100.0]]]> : tensor<1x1x2xf32>\n"
       "%a = " CONV("stride = [1]", "batch_group_count = 1 : i64, feature_group_count = 2 : i64",
@@ -168,7 +170,7 @@ static void test_grouped_convolution(void** state) {
       "check.expect_eq_const %b, dense<[[[201.0, 4030.0]]]> : tensor<1x1x2xf32>\n");
 }
 
-// Narrow transforms of powers of two against the same in double.
+// Compares narrow transforms of powers of two with the same in double.
 #define NARROW_FFT(type, in_narrow, in_wide, out_narrow, out_wide)                                \
   "%wide_in = stablehlo.convert %x : (" in_narrow ") -> " in_wide                                 \
   "\n"                                                                                            \
@@ -186,7 +188,7 @@ static void test_fft_narrow(void** state) {
   "%i = stablehlo.iota dim = 0 : tensor<96xf32>\n" \
   "%s = stablehlo.sine %i : tensor<96xf32>\n"      \
   "%part = stablehlo.slice %s [0:" dims "] : (tensor<96xf32>) -> tensor<" dims "xf32>\n"
-  expect_runs(
+  hlo_test_expect_runs(
       REAL_INPUT(
           "64") "%x = stablehlo.reshape %part : (tensor<64xf32>) -> tensor<2x4x8xf32>\n" NARROW_FFT("RFFT",
                                                                                                     "tensor<2x4x8xf32>",
@@ -201,20 +203,20 @@ static void test_fft_narrow(void** state) {
   "xcomplex<f32>>\n"                                                                \
   "%x = stablehlo.reshape %flat : (tensor<" dims "xcomplex<f32>>) -> tensor<" shape \
   "xcomplex<f32>>\n"
-  expect_runs(COMPLEX_INPUT("64", "2x4x8")
-                  NARROW_FFT("FFT", "tensor<2x4x8xcomplex<f32>>", "tensor<2x4x8xcomplex<f64>>",
-                             "tensor<2x4x8xcomplex<f32>>", "tensor<2x4x8xcomplex<f64>>"));
-  expect_runs(COMPLEX_INPUT("64", "2x4x8")
-                  NARROW_FFT("IFFT", "tensor<2x4x8xcomplex<f32>>", "tensor<2x4x8xcomplex<f64>>",
-                             "tensor<2x4x8xcomplex<f32>>", "tensor<2x4x8xcomplex<f64>>"));
-  expect_runs(COMPLEX_INPUT("60", "3x4x5")
-                  NARROW_FFT("IRFFT", "tensor<3x4x5xcomplex<f32>>", "tensor<3x4x5xcomplex<f64>>",
-                             "tensor<3x4x8xf32>", "tensor<3x4x8xf64>"));
+  hlo_test_expect_runs(COMPLEX_INPUT("64", "2x4x8") NARROW_FFT(
+      "FFT", "tensor<2x4x8xcomplex<f32>>", "tensor<2x4x8xcomplex<f64>>",
+      "tensor<2x4x8xcomplex<f32>>", "tensor<2x4x8xcomplex<f64>>"));
+  hlo_test_expect_runs(COMPLEX_INPUT("64", "2x4x8") NARROW_FFT(
+      "IFFT", "tensor<2x4x8xcomplex<f32>>", "tensor<2x4x8xcomplex<f64>>",
+      "tensor<2x4x8xcomplex<f32>>", "tensor<2x4x8xcomplex<f64>>"));
+  hlo_test_expect_runs(COMPLEX_INPUT("60", "3x4x5") NARROW_FFT(
+      "IRFFT", "tensor<3x4x5xcomplex<f32>>", "tensor<3x4x5xcomplex<f64>>", "tensor<3x4x8xf32>",
+      "tensor<3x4x8xf64>"));
 }
 
 static void test_fft(void** state) {
   (void)state;
-  expect_runs(
+  hlo_test_expect_runs(
       "%a = stablehlo.constant dense<[1.0, 2.0, 3.0, 4.0, 5.0]> : tensor<5xf32>\n"
       "%f = stablehlo.fft %a, type = RFFT, length = [5] : (tensor<5xf32>) -> "
       "tensor<3xcomplex<f32>>\n"
@@ -226,28 +228,35 @@ static void test_fft(void** state) {
       "check.expect_almost_eq %b, %a : tensor<5xf32>\n");
 }
 
-// More planes than are done together: each as if it were alone, and back again.
+// More planes than are transformed together: each equals its transform alone, and the inverse
+// restores the input.
 static void test_fft_planes(void** state) {
   (void)state;
 #define KEPT "129xcomplex<f64>>"
-  expect_runs(
+  hlo_test_expect_runs(
       "%i = stablehlo.iota dim = 0 : tensor<983040xf64>\n"
       "%s = stablehlo.sine %i : tensor<983040xf64>\n"
       "%x = stablehlo.reshape %s : (tensor<983040xf64>) -> tensor<15x256x256xf64>\n"
       "%f = stablehlo.fft %x, type = RFFT, length = [256, 256] : (tensor<15x256x256xf64>) -> "
-      "tensor<15x256x" KEPT "\n"
+      "tensor<15x256x" KEPT
+      "\n"
       "%last = stablehlo.slice %x [14:15, 0:256, 0:256] : (tensor<15x256x256xf64>) -> "
       "tensor<1x256x256xf64>\n"
       "%alone = stablehlo.fft %last, type = RFFT, length = [256, 256] : (tensor<1x256x256xf64>) -> "
-      "tensor<1x256x" KEPT "\n"
+      "tensor<1x256x" KEPT
+      "\n"
       "%among = stablehlo.slice %f [14:15, 0:256, 0:129] : (tensor<15x256x" KEPT
-      ") -> tensor<1x256x" KEPT "\n"
-      "check.expect_eq %among, %alone : tensor<1x256x" KEPT "\n"
+      ") -> tensor<1x256x" KEPT
+      "\n"
+      "check.expect_eq %among, %alone : tensor<1x256x" KEPT
+      "\n"
       "%b = stablehlo.fft %f, type = IRFFT, length = [256, 256] : (tensor<15x256x" KEPT
       ") -> tensor<15x256x256xf64>\n"
       "check.expect_almost_eq %b, %x : tensor<15x256x256xf64>\n"
-      "%cube = stablehlo.fft %x, type = RFFT, length = [15, 256, 256] : (tensor<15x256x256xf64>) -> "
-      "tensor<15x256x" KEPT "\n"
+      "%cube = stablehlo.fft %x, type = RFFT, length = [15, 256, 256] : (tensor<15x256x256xf64>) "
+      "-> "
+      "tensor<15x256x" KEPT
+      "\n"
       "%c = stablehlo.fft %cube, type = IRFFT, length = [15, 256, 256] : (tensor<15x256x" KEPT
       ") -> tensor<15x256x256xf64>\n"
       "check.expect_almost_eq %c, %x : tensor<15x256x256xf64>\n");
@@ -255,7 +264,7 @@ static void test_fft_planes(void** state) {
 
 static void test_factorisations(void** state) {
   (void)state;
-  expect_runs(
+  hlo_test_expect_runs(
       "%a = stablehlo.constant dense<[[4.0, 99.0], [2.0, 5.0]]> : tensor<2x2xf64>\n"
       "%l = stablehlo.cholesky %a, lower = true : tensor<2x2xf64>\n"
       "check.expect_eq_const %l, dense<[[2.0, 0.0], [1.0, 2.0]]> : tensor<2x2xf64>\n"
@@ -276,7 +285,7 @@ static void test_factorisations(void** state) {
 
 static void test_batch_norm(void** state) {
   (void)state;
-  expect_runs(
+  hlo_test_expect_runs(
       "%a = stablehlo.constant dense<[[1.0, 10.0], [3.0, 30.0]]> : tensor<2x2xf32>\n"
       "%s = stablehlo.constant dense<[1.0, 2.0]> : tensor<2xf32>\n"
       "%o = stablehlo.constant dense<[0.0, 1.0]> : tensor<2xf32>\n"
@@ -297,7 +306,7 @@ static void test_batch_norm(void** state) {
 
 static void test_top_k(void** state) {
   (void)state;
-  expect_runs(
+  hlo_test_expect_runs(
       "%a = stablehlo.constant dense<[[3, 9, 9], [-1, -3, -2]]> : tensor<2x3xi16>\n"
       "%v, %i = chlo.top_k(%a, k = 2) : tensor<2x3xi16> -> (tensor<2x2xi16>, tensor<2x2xi32>)\n"
       "check.expect_eq_const %v, dense<[[9, 9], [-1, -2]]> : tensor<2x2xi16>\n"

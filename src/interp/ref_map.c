@@ -10,7 +10,8 @@ hlo_status_t hlo_ref_map(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t*
   if (count == 0 || count > INPUTS_MAX || node->region_count != 1 ||
       node->regions[0]->arg_count != count) {
     return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                          "needs 1 to %d inputs and a function of as many scalars", INPUTS_MAX);
+                          "needs 1 to %d inputs and a function of the same number of scalars",
+                          INPUTS_MAX);
   }
   const void* data[INPUTS_MAX];
   for (uint32_t k = 0; k < count; ++k) {

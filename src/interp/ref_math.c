@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Real functions that libm lacks or computes less well.
+// Real functions that libm lacks or computes less accurately.
 #include "interp/ref_math.h"
 
 #include <math.h>
@@ -29,7 +29,8 @@ double hlo_math_lgamma(double x) {
 
 // ---- inverse error function -------------------------------------------------------------------
 
-// A first value, to about 3e-7 where 1 - x^2 is above 1e-7, a worse one beyond.
+// Returns a starting value, accurate to about 3e-7 where 1 - x^2 is above 1e-7, less accurate
+// beyond.
 // source: Giles, "Approximating the erfinv function" (single precision)
 static double erf_inv_start(double x, double w) {
   static const double central[] = {2.81022636e-08,  3.43273939e-07, -3.5233877e-06,
@@ -167,7 +168,7 @@ static const double bernoulli[] = {
 // source: Euler-Maclaurin summation, Johansson, "Rigorous high-precision computation of the Hurwitz
 // zeta function and its derivatives", formula (5)
 static double zeta_positive(double s, double q) {
-  const double start = 10 + 0.75 * s;  // where 13 terms of the expansion leave 2^-55
+  const double start = 10 + 0.75 * s;  // 13 terms of the expansion then leave an error of 2^-55
   double sum = 0, a = q;
   for (; a < start; a += 1) {
     double term = pow(a, -s);
@@ -193,7 +194,7 @@ double hlo_math_zeta(double s, double q) {
   if (s != floor(s)) return NAN;
   const bool is_even = fmod(s, 2) == 0;
   if (q == floor(q)) return is_even ? INFINITY : NAN;
-  // The terms below zero are, but for the sign, those of 1 - f up to -q, with f = q - floor(q).
+  // The terms below zero equal, up to the sign, those of 1 - f up to -q, with f = q - floor(q).
   const double f = q - floor(q);
   const double below = zeta_positive(s, 1 - f) - zeta_positive(s, 1 - q);
   return zeta_positive(s, f) + (is_even ? below : -below);

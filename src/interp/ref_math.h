@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private to the elementwise ops: real functions that libm lacks or computes less well.
-// Errors are stated against the exact value for double arguments; NaN in, NaN out.
+// Private to the elementwise ops: real functions that libm lacks or computes less accurately.
+// Errors are relative to the exact value for double arguments; NaN in, NaN out.
 #ifndef HLO_INTERP_REF_MATH_H_
 #define HLO_INTERP_REF_MATH_H_
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elementary and special functions against values computed with 50 digits (mpmath), in f64, c128
-// and, for the real ones, f32; their edges.
+// Elementary and special functions, with their edge cases, against values computed with 50 digits
+// (mpmath): f64, c128 and, for the real functions, f32.
 #include "interp/ref_test_util.h"
 
-// Distance in units of the last place of `want`.
-static double ulps(double got, double want) {
+// Returns the distance in units in the last place of `want`.
+static double ulp_distance(double got, double want) {
   if (got == want || (isnan(got) && isnan(want))) return 0;
   double unit = fabs(nextafter(want, INFINITY) - want);
   return fabs(got - want) / unit;
@@ -58,13 +58,13 @@ static bool is_binary(hlo_op_t op) {
 }
 
 static void real_functions_are_accurate(void** state) {
-  fixture_t* f = *state;
+  hlo_test_fixture_t* f = *state;
   for (size_t i = 0; i < sizeof real_cases / sizeof real_cases[0]; ++i) {
     const hlo_op_t op = real_cases[i].op;
     double got;
-    run_arrays(f, op, HLO_DTYPE_F64, 1, &real_cases[i].x, is_binary(op) ? &real_cases[i].y : NULL,
-               HLO_DTYPE_F64, &got);
-    if (!(ulps(got, real_cases[i].want) <= 4)) {
+    hlo_test_run_arrays(f, op, HLO_DTYPE_F64, 1, &real_cases[i].x,
+                        is_binary(op) ? &real_cases[i].y : NULL, HLO_DTYPE_F64, &got);
+    if (!(ulp_distance(got, real_cases[i].want) <= 4)) {
       fail_msg("%s(%a, %a) = %a, expected %a", hlo_op_info(op)->name, real_cases[i].x,
                real_cases[i].y, got, real_cases[i].want);
     }
@@ -72,20 +72,21 @@ static void real_functions_are_accurate(void** state) {
 }
 
 static void functions_of_f32_round_once(void** state) {
-  fixture_t* f = *state;
+  hlo_test_fixture_t* f = *state;
   for (size_t i = 0; i < sizeof real_cases / sizeof real_cases[0]; ++i) {
     const hlo_op_t op = real_cases[i].op;
     float x = (float)real_cases[i].x, y = (float)real_cases[i].y, got;
     double wide_x = (double)x, wide_y = (double)y, wide;
-    run_arrays(f, op, HLO_DTYPE_F32, 1, &x, is_binary(op) ? &y : NULL, HLO_DTYPE_F32, &got);
-    run_arrays(f, op, HLO_DTYPE_F64, 1, &wide_x, is_binary(op) ? &wide_y : NULL, HLO_DTYPE_F64,
-               &wide);
+    hlo_test_run_arrays(f, op, HLO_DTYPE_F32, 1, &x, is_binary(op) ? &y : NULL, HLO_DTYPE_F32,
+                        &got);
+    hlo_test_run_arrays(f, op, HLO_DTYPE_F64, 1, &wide_x, is_binary(op) ? &wide_y : NULL,
+                        HLO_DTYPE_F64, &wide);
     assert_true(got == (float)wide || (isnan(got) && isnan(wide)));
   }
 }
 
 static void edges_of_special_functions(void** state) {
-  fixture_t* f = *state;
+  hlo_test_fixture_t* f = *state;
   static const struct {
     hlo_op_t op;
     double x, y, want;
@@ -123,9 +124,9 @@ static void edges_of_special_functions(void** state) {
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
     double got;
-    run_arrays(f, cases[i].op, HLO_DTYPE_F64, 1, &cases[i].x,
-               is_binary(cases[i].op) ? &cases[i].y : NULL, HLO_DTYPE_F64, &got);
-    if (!(ulps(got, cases[i].want) == 0)) {
+    hlo_test_run_arrays(f, cases[i].op, HLO_DTYPE_F64, 1, &cases[i].x,
+                        is_binary(cases[i].op) ? &cases[i].y : NULL, HLO_DTYPE_F64, &got);
+    if (!(ulp_distance(got, cases[i].want) == 0)) {
       fail_msg("%s(%a, %a) = %a", hlo_op_info(cases[i].op)->name, cases[i].x, cases[i].y, got);
     }
   }
@@ -168,13 +169,13 @@ static const struct {
 };
 
 static void complex_functions_are_accurate_in_each_part(void** state) {
-  fixture_t* f = *state;
+  hlo_test_fixture_t* f = *state;
   for (size_t i = 0; i < sizeof complex_cases / sizeof complex_cases[0]; ++i) {
     double got[2];
-    run_arrays(f, complex_cases[i].op, HLO_DTYPE_C128, 1, complex_cases[i].z, NULL, HLO_DTYPE_C128,
-               got);
+    hlo_test_run_arrays(f, complex_cases[i].op, HLO_DTYPE_C128, 1, complex_cases[i].z, NULL,
+                        HLO_DTYPE_C128, got);
     for (int part = 0; part < 2; ++part) {
-      if (!(ulps(got[part], complex_cases[i].want[part]) <= 2)) {
+      if (!(ulp_distance(got[part], complex_cases[i].want[part]) <= 2)) {
         fail_msg("part %d of %s(%g, %g) = %a", part, hlo_op_info(complex_cases[i].op)->name,
                  complex_cases[i].z[0], complex_cases[i].z[1], got[part]);
       }
@@ -183,29 +184,33 @@ static void complex_functions_are_accurate_in_each_part(void** state) {
 }
 
 static void complex_arithmetic(void** state) {
-  fixture_t* f = *state;
+  hlo_test_fixture_t* f = *state;
   const float x[] = {1, 2, 0, 0, NAN, 0}, y[] = {3, -4, 2, 0, 1, 1};
   float r[6], size[3];
-  run_arrays(f, HLO_OP_multiply, HLO_DTYPE_C64, 3, x, y, HLO_DTYPE_C64, r);
+  hlo_test_run_arrays(f, HLO_OP_multiply, HLO_DTYPE_C64, 3, x, y, HLO_DTYPE_C64, r);
   assert_true(r[0] == 11 && r[1] == 2 && r[2] == 0 && r[3] == 0 && isnan(r[4]));
-  run_arrays(f, HLO_OP_divide, HLO_DTYPE_C64, 2, x, y, HLO_DTYPE_C64, r);
+  hlo_test_run_arrays(f, HLO_OP_divide, HLO_DTYPE_C64, 2, x, y, HLO_DTYPE_C64, r);
   assert_true(r[0] == -0.2f && r[1] == 0.4f && r[2] == 0 && r[3] == 0);
-  run_arrays(f, HLO_OP_power, HLO_DTYPE_C64, 2, x, y, HLO_DTYPE_C64, r);
+  hlo_test_run_arrays(f, HLO_OP_power, HLO_DTYPE_C64, 2, x, y, HLO_DTYPE_C64, r);
   assert_true(r[2] == 0 && r[3] == 0);
-  run_arrays(f, HLO_OP_sign, HLO_DTYPE_C64, 3, x, NULL, HLO_DTYPE_C64, r);
+  hlo_test_run_arrays(f, HLO_OP_sign, HLO_DTYPE_C64, 3, x, NULL, HLO_DTYPE_C64, r);
   assert_true(fabsf(r[0] - 0.4472136f) < 1e-6f && r[2] == 0 && isnan(r[4]) && isnan(r[5]));
-  run_arrays(f, HLO_OP_abs, HLO_DTYPE_C64, 3, y, NULL, HLO_DTYPE_F32, size);
+  hlo_test_run_arrays(f, HLO_OP_abs, HLO_DTYPE_C64, 3, y, NULL, HLO_DTYPE_F32, size);
   assert_true(size[0] == 5 && size[1] == 2);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(real_functions_are_accurate, fixture_setup, fixture_teardown),
-      cmocka_unit_test_setup_teardown(functions_of_f32_round_once, fixture_setup, fixture_teardown),
-      cmocka_unit_test_setup_teardown(edges_of_special_functions, fixture_setup, fixture_teardown),
-      cmocka_unit_test_setup_teardown(complex_functions_are_accurate_in_each_part, fixture_setup,
-                                      fixture_teardown),
-      cmocka_unit_test_setup_teardown(complex_arithmetic, fixture_setup, fixture_teardown),
+      cmocka_unit_test_setup_teardown(real_functions_are_accurate, hlo_test_fixture_setup,
+                                      hlo_test_fixture_teardown),
+      cmocka_unit_test_setup_teardown(functions_of_f32_round_once, hlo_test_fixture_setup,
+                                      hlo_test_fixture_teardown),
+      cmocka_unit_test_setup_teardown(edges_of_special_functions, hlo_test_fixture_setup,
+                                      hlo_test_fixture_teardown),
+      cmocka_unit_test_setup_teardown(complex_functions_are_accurate_in_each_part,
+                                      hlo_test_fixture_setup, hlo_test_fixture_teardown),
+      cmocka_unit_test_setup_teardown(complex_arithmetic, hlo_test_fixture_setup,
+                                      hlo_test_fixture_teardown),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

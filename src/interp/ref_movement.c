@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ops that only move elements: each is a strided copy (lib/strided.h) or no copy at all.
-// Element types play no part, so quantized tensors move as their storage.
+// Ops that only move elements: each is a strided copy (lib/strided.h) or no copy at all. Element
+// types play no part, so quantized tensors are moved as their storage.
 #include <string.h>
 
 #include "interp/ref_util.h"
@@ -22,8 +22,9 @@ hlo_status_t hlo_move_reshape(const hlo_node_t* node, uint32_t i, hlo_tensor_t**
     *out_tensor = hlo_tensor_retain(operand);
     return hlo_ok();
   }
-  // A view of a view shares its owner, so views never form chains. A view of an operand that nobody
-  // else holds may be overwritten in turn; any other is read-only, and so are its siblings then.
+  // A view of a view shares its owner, so views never form chains. A view of an operand without
+  // other references may be overwritten; any other view is read-only, and so are the other views of
+  // its owner.
   const bool is_unique = hlo_tensor_is_unique(operand);
   const bool is_view = operand->release == release_viewed;
   hlo_tensor_t* owner = is_view ? operand->release_context : operand;
@@ -75,7 +76,7 @@ hlo_status_t hlo_move_broadcast(hlo_eval_t* eval, const hlo_node_t* node, hlo_te
     if (mapping[d] < 0 || mapping[d] >= rank ||
         (operand->dims[d] != 1 && operand->dims[d] != dims[mapping[d]])) {
       return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                            "operand dimension %u of size %lld does not fit the result", d,
+                            "operand dimension %u of size %lld does not match the result", d,
                             (long long)operand->dims[d]);
     }
     in_order &= d == 0 || mapping[d] > mapping[d - 1];
@@ -184,7 +185,7 @@ hlo_status_t hlo_move_slice_to(hlo_eval_t* eval, const hlo_node_t* node,
   for (uint32_t d = 0; d < operand->rank; d++) {
     if (starts[d] < 0 || limits[d] < starts[d] || limits[d] > operand->dims[d] || strides[d] < 1) {
       return hlo_node_error(
-          node, HLO_STATUS_INVALID_ARGUMENT, "slice [%lld, %lld) leaves dimension %u of size %lld",
+          node, HLO_STATUS_INVALID_ARGUMENT, "slice [%lld, %lld) exceeds dimension %u of size %lld",
           (long long)starts[d], (long long)limits[d], d, (long long)operand->dims[d]);
     }
     const int64_t length = limits[d] - starts[d];
@@ -201,14 +202,14 @@ hlo_status_t hlo_ref_slice(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_
                            hlo_node_ints(node, HLO_ATTR_strides).values, &results[0]);
 }
 
-// Start indices of dynamic_(update_)slice, clamped so that `sizes` fit into `dims`.
+// Reads the start indices of dynamic_(update_)slice, clamped so that `sizes` fit into `dims`.
 static hlo_status_t clamped_starts(const hlo_node_t* node, hlo_tensor_t* const* indices,
                                    uint32_t rank, const int64_t* dims, const int64_t* sizes,
                                    int64_t* out_starts) {
   for (uint32_t d = 0; d < rank; d++) {
     if (sizes[d] < 0 || sizes[d] > dims[d]) {
       return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                            "slice of size %lld does not fit dimension %u of size %lld",
+                            "slice of size %lld exceeds dimension %u of size %lld",
                             (long long)sizes[d], d, (long long)dims[d]);
     }
     int64_t start = hlo_tensor_int(indices[d], 0);
@@ -261,7 +262,7 @@ hlo_status_t hlo_ref_dynamic_update_slice(hlo_eval_t* eval, const hlo_node_t* no
   return hlo_ok();
 }
 
-// Size of a dimension after padding; false if it overflows or is negative.
+// Computes the size of a dimension after padding; returns false if it overflows or is negative.
 static bool padded_size(int64_t size, int64_t low, int64_t high, int64_t interior, int64_t* out) {
   int64_t result = 0;
   if (interior < 0) return false;
@@ -277,8 +278,8 @@ static bool padded_size(int64_t size, int64_t low, int64_t high, int64_t interio
   return result >= 0;
 }
 
-// Elements of one operand dimension that stay inside the result, [first, first + count), and the
-// place of the first of them. `step` = interior + 1.
+// Computes which elements of one operand dimension remain inside the result, [first, first +
+// count), and the position of the first of them. `step` = interior + 1.
 static void pad_window(int64_t size, int64_t low, int64_t step, int64_t result_size,
                        int64_t* out_first, int64_t* out_count, int64_t* out_place) {
   int64_t first = low < 0 ? (-low + step - 1) / step : 0;
@@ -301,7 +302,7 @@ hlo_status_t hlo_move_pad(hlo_eval_t* eval, const hlo_node_t* node, const hlo_te
     if (low[d] == INT64_MIN || interior[d] == INT64_MAX ||
         !padded_size(operand->dims[d], low[d], high[d], interior[d], &dims[d])) {
       return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                            "padding gives dimension %u an impossible size", d);
+                            "padding makes the size of dimension %u negative or overflow", d);
     }
   }
   hlo_tensor_t* result = NULL;

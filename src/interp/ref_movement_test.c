@@ -5,8 +5,9 @@
 
 static void test_reshape_keeps_what_others_hold(void** state) {
   (void)state;
-  // the view of %a must not be overwritten in place while %a is still used, nor the other way round
-  expect_runs(
+  // the view of %a hlo_test_must not be overwritten in place while %a is still used, nor the other
+  // way round
+  hlo_test_expect_runs(
       "%a = stablehlo.iota dim = 0 : tensor<6xi32>\n"
       "%zero = stablehlo.constant dense<0> : tensor<i32>\n"
       "%new = stablehlo.constant dense<-1> : tensor<1xi32>\n"
@@ -24,7 +25,7 @@ static void test_reshape_keeps_what_others_hold(void** state) {
 
 static void test_transpose(void** state) {
   (void)state;
-  expect_runs(
+  hlo_test_expect_runs(
       "%a = stablehlo.iota dim = 0 : tensor<2048xi16>\n"
       "%m = stablehlo.reshape %a : (tensor<2048xi16>) -> tensor<32x64xi16>\n"
       "%t = stablehlo.transpose %m, dims = [1, 0] : (tensor<32x64xi16>) -> tensor<64x32xi16>\n"
@@ -40,7 +41,7 @@ static void test_transpose(void** state) {
 
 static void test_slice_pad_reverse(void** state) {
   (void)state;
-  expect_runs(
+  hlo_test_expect_runs(
       "%a = stablehlo.constant dense<[[1, 2, 3], [4, 5, 6]]> : tensor<2x3xi8>\n"
       "%z = stablehlo.constant dense<0> : tensor<i8>\n"
       "%s = stablehlo.slice %a [0:2, 0:3:2] : (tensor<2x3xi8>) -> tensor<2x2xi8>\n"
@@ -58,7 +59,7 @@ static void test_slice_pad_reverse(void** state) {
 
 static void test_dynamic_slices_clamp(void** state) {
   (void)state;
-  expect_runs(
+  hlo_test_expect_runs(
       "%a = stablehlo.iota dim = 0 : tensor<5xf32>\n"
       "%far = stablehlo.constant dense<18446744073709551615> : tensor<ui64>\n"
       "%low = stablehlo.constant dense<-9223372036854775808> : tensor<i64>\n"
@@ -72,7 +73,7 @@ static void test_dynamic_slices_clamp(void** state) {
 
 static void test_gather_clamps(void** state) {
   (void)state;
-  expect_runs(
+  hlo_test_expect_runs(
       "%a = stablehlo.iota dim = 0 : tensor<12xi32>\n"
       "%m = stablehlo.reshape %a : (tensor<12xi32>) -> tensor<4x3xi32>\n"
       "%i = stablehlo.constant dense<[[2], [-7], [9223372036854775807]]> : tensor<3x1xi64>\n"
@@ -84,7 +85,7 @@ static void test_gather_clamps(void** state) {
 
 static void test_scatter_drops_windows_that_are_partly_outside(void** state) {
   (void)state;
-  expect_runs(
+  hlo_test_expect_runs(
       "%a = stablehlo.constant dense<[1, 2, 3, 4]> : tensor<4xi32>\n"
       "%i = stablehlo.constant dense<[[3], [-9223372036854775808], [-1], [1], [1], "
       "[9223372036854775807]]> : tensor<6x1xi64>\n"
@@ -114,7 +115,7 @@ static void test_scatter_drops_windows_that_are_partly_outside(void** state) {
   "}) {scatter_dimension_numbers = #stablehlo.scatter<" window \
   "index_vector_dim = 1>} : (" operand ", tensor<4x2xi32>, " updates ") -> " operand "\n"
 
-// Index vectors of two components, single elements, repeated and outside.
+// Index vectors of two components, single elements, repeated and out of bounds.
 static void test_scatter_elements(void** state) {
   (void)state;
 #define ELEMENTS                                                                            \
@@ -122,18 +123,21 @@ static void test_scatter_elements(void** state) {
   "%i = stablehlo.constant dense<[[1, 1], [0, 2], [1, 1], [-1, 0]]> : tensor<4x2xi32>\n"    \
   "%u = stablehlo.constant dense<[10.0, 20.0, 0.5, 40.0]> : tensor<4xf32>\n"
 #define SINGLE "inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], "
-  expect_runs(ELEMENTS "%s = " SCATTER(BODY("add"), SINGLE, "tensor<3x2xf32>", "tensor<4xf32>")
-                  "check.expect_eq_const %s, dense<[[1.0, 2.0], [3.0, 14.5], [5.0, 6.0]]> : "
-                  "tensor<3x2xf32>\n");
-  expect_runs(ELEMENTS "%s = " SCATTER(BODY("maximum"), SINGLE, "tensor<3x2xf32>", "tensor<4xf32>")
-                  "check.expect_eq_const %s, dense<[[1.0, 2.0], [3.0, 10.0], [5.0, 6.0]]> : "
-                  "tensor<3x2xf32>\n");
-  expect_runs(ELEMENTS "%s = " SCATTER(KEEP, SINGLE, "tensor<3x2xf32>", "tensor<4xf32>")
-                  "check.expect_eq_const %s, dense<[[1.0, 2.0], [3.0, 0.5], [5.0, 6.0]]> : "
-                  "tensor<3x2xf32>\n");
+  hlo_test_expect_runs(ELEMENTS "%s = " SCATTER(
+      BODY("add"), SINGLE, "tensor<3x2xf32>",
+      "tensor<4xf32>") "check.expect_eq_const %s, dense<[[1.0, 2.0], [3.0, 14.5], [5.0, 6.0]]> : "
+                       "tensor<3x2xf32>\n");
+  hlo_test_expect_runs(ELEMENTS "%s = " SCATTER(
+      BODY("maximum"), SINGLE, "tensor<3x2xf32>",
+      "tensor<4xf32>") "check.expect_eq_const %s, dense<[[1.0, 2.0], [3.0, 10.0], [5.0, 6.0]]> : "
+                       "tensor<3x2xf32>\n");
+  hlo_test_expect_runs(ELEMENTS "%s = " SCATTER(
+      KEEP, SINGLE, "tensor<3x2xf32>",
+      "tensor<4xf32>") "check.expect_eq_const %s, dense<[[1.0, 2.0], [3.0, 0.5], [5.0, 6.0]]> : "
+                       "tensor<3x2xf32>\n");
 }
 
-// Runs of two elements that begin at [row, column]; what sticks out is dropped.
+// Runs of two elements that begin at [row, column]; a run that is partly out of bounds is dropped.
 static void test_scatter_runs(void** state) {
   (void)state;
 #define RUNS                                                                             \
@@ -143,38 +147,40 @@ static void test_scatter_runs(void** state) {
   "tensor<4x2xf32>\n"
 #define RUN \
   "update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0, 1], "
-  expect_runs(RUNS "%s = " SCATTER(BODY("add"), RUN, "tensor<2x3xf32>", "tensor<4x2xf32>")
-                  "check.expect_eq_const %s, dense<[[0.0, 8.0, 10.0], [0.0, 0.0, 0.0]]> : "
-                  "tensor<2x3xf32>\n");
-  expect_runs(RUNS "%s = " SCATTER(KEEP, RUN, "tensor<2x3xf32>", "tensor<4x2xf32>")
-                  "check.expect_eq_const %s, dense<[[0.0, 7.0, 8.0], [0.0, 0.0, 0.0]]> : "
-                  "tensor<2x3xf32>\n");
+  hlo_test_expect_runs(RUNS "%s = " SCATTER(
+      BODY("add"), RUN, "tensor<2x3xf32>",
+      "tensor<4x2xf32>") "check.expect_eq_const %s, dense<[[0.0, 8.0, 10.0], [0.0, 0.0, 0.0]]> : "
+                         "tensor<2x3xf32>\n");
+  hlo_test_expect_runs(RUNS "%s = " SCATTER(
+      KEEP, RUN, "tensor<2x3xf32>",
+      "tensor<4x2xf32>") "check.expect_eq_const %s, dense<[[0.0, 7.0, 8.0], [0.0, 0.0, 0.0]]> : "
+                         "tensor<2x3xf32>\n");
 }
 
-// Indices that move along a dimension which the operand shares: the first one, the last
-// one, with windows.
+// Indices along a batching dimension of the operand: the first one, the last one, with windows.
 static void test_shared_dimensions(void** state) {
   (void)state;
-#define SHARED(operand, window, updates)                                                     \
-  "%s = \"stablehlo.scatter\"(%a, %i, %u) ({\n" BODY("add")                                   \
-  "}) {scatter_dimension_numbers = #stablehlo.scatter<" window                               \
-  "index_vector_dim = 2>} : (" operand ", tensor<2x2x1xi32>, " updates ") -> " operand "\n"
+#define SHARED(operand, window, updates)                                                          \
+  "%s = \"stablehlo.scatter\"(%a, %i, %u) ({\n" BODY(                                             \
+      "add") "}) {scatter_dimension_numbers = #stablehlo.scatter<" window                         \
+             "index_vector_dim = 2>} : (" operand ", tensor<2x2x1xi32>, " updates ") -> " operand \
+             "\n"
 #define INDICES "%i = stablehlo.constant dense<[[[2], [0]], [[2], [-1]]]> : tensor<2x2x1xi32>\n"
-  expect_runs("%a = stablehlo.constant dense<1.0> : tensor<2x3xf32>\n" INDICES
+  hlo_test_expect_runs("%a = stablehlo.constant dense<1.0> : tensor<2x3xf32>\n" INDICES
               "%u = stablehlo.constant dense<[[10.0, 20.0], [30.0, 40.0]]> : tensor<2x2xf32>\n"
               SHARED("tensor<2x3xf32>", "inserted_window_dims = [1], input_batching_dims = [0], "
                      "scatter_indices_batching_dims = [0], scatter_dims_to_operand_dims = [1], ",
                      "tensor<2x2xf32>")
               "check.expect_eq_const %s, dense<[[21.0, 1.0, 11.0], [1.0, 1.0, 31.0]]> : "
               "tensor<2x3xf32>\n");
-  expect_runs("%a = stablehlo.constant dense<1.0> : tensor<3x2xf32>\n" INDICES
+  hlo_test_expect_runs("%a = stablehlo.constant dense<1.0> : tensor<3x2xf32>\n" INDICES
               "%u = stablehlo.constant dense<[[10.0, 20.0], [30.0, 40.0]]> : tensor<2x2xf32>\n"
               SHARED("tensor<3x2xf32>", "inserted_window_dims = [0], input_batching_dims = [1], "
                      "scatter_indices_batching_dims = [1], scatter_dims_to_operand_dims = [0], ",
                      "tensor<2x2xf32>")
               "check.expect_eq_const %s, dense<[[1.0, 21.0], [1.0, 1.0], [41.0, 1.0]]> : "
               "tensor<3x2xf32>\n");
-  expect_runs("%a = stablehlo.constant dense<1.0> : tensor<2x3x2xf32>\n" INDICES
+  hlo_test_expect_runs("%a = stablehlo.constant dense<1.0> : tensor<2x3x2xf32>\n" INDICES
               "%u = stablehlo.constant dense<[[[1.0, 2.0], [3.0, 4.0]], [[5.0, 6.0], [7.0, 8.0]]]> "
               ": tensor<2x2x2xf32>\n"
               SHARED("tensor<2x3x2xf32>", "update_window_dims = [2], inserted_window_dims = [1], "
@@ -182,21 +188,22 @@ static void test_shared_dimensions(void** state) {
                      "scatter_dims_to_operand_dims = [1], ", "tensor<2x2x2xf32>")
               "check.expect_eq_const %s, dense<[[[4.0, 5.0], [1.0, 1.0], [2.0, 3.0]], [[1.0, 1.0], "
               "[1.0, 1.0], [6.0, 7.0]]]> : tensor<2x3x2xf32>\n");
-  expect_runs("%n = stablehlo.iota dim = 0 : tensor<12xi32>\n"
-              "%a = stablehlo.reshape %n : (tensor<12xi32>) -> tensor<2x3x2xi32>\n" INDICES
-              "%g = \"stablehlo.gather\"(%a, %i) {dimension_numbers = #stablehlo.gather<offset_dims "
-              "= [2], collapsed_slice_dims = [1], operand_batching_dims = [0], "
-              "start_indices_batching_dims = [0], start_index_map = [1], index_vector_dim = 2>, "
-              "slice_sizes = array<i64: 1, 1, 2>} : (tensor<2x3x2xi32>, tensor<2x2x1xi32>) -> "
-              "tensor<2x2x2xi32>\n"
-              "check.expect_eq_const %g, dense<[[[4, 5], [0, 1]], [[10, 11], [6, 7]]]> : "
-              "tensor<2x2x2xi32>\n");
+  hlo_test_expect_runs(
+      "%n = stablehlo.iota dim = 0 : tensor<12xi32>\n"
+      "%a = stablehlo.reshape %n : (tensor<12xi32>) -> tensor<2x3x2xi32>\n" INDICES
+      "%g = \"stablehlo.gather\"(%a, %i) {dimension_numbers = #stablehlo.gather<offset_dims "
+      "= [2], collapsed_slice_dims = [1], operand_batching_dims = [0], "
+      "start_indices_batching_dims = [0], start_index_map = [1], index_vector_dim = 2>, "
+      "slice_sizes = array<i64: 1, 1, 2>} : (tensor<2x3x2xi32>, tensor<2x2x1xi32>) -> "
+      "tensor<2x2x2xi32>\n"
+      "check.expect_eq_const %g, dense<[[[4, 5], [0, 1]], [[10, 11], [6, 7]]]> : "
+      "tensor<2x2x2xi32>\n");
 }
 
-// An index that leaves its dimension does not reach the next row.
+// An index out of bounds in its dimension does not reach the next row.
 static void test_scatter_stays_in_its_dimension(void** state) {
   (void)state;
-  expect_runs(
+  hlo_test_expect_runs(
       "%a = stablehlo.constant dense<1> : tensor<2x3xi32>\n"
       "%i = stablehlo.constant dense<[[2], [3], [4], [-1]]> : tensor<4x1xi32>\n"
       "%u = stablehlo.constant dense<[10, 20, 30, 40]> : tensor<4xi32>\n"
@@ -212,7 +219,7 @@ static void test_scatter_stays_in_its_dimension(void** state) {
 
 static void test_gather_elements(void** state) {
   (void)state;
-  expect_runs(
+  hlo_test_expect_runs(
       "%a = stablehlo.iota dim = 0 : tensor<12xi32>\n"
       "%m = stablehlo.reshape %a : (tensor<12xi32>) -> tensor<4x3xi32>\n"
       "%i = stablehlo.constant dense<[[2, 1], [-7, 2], [9, 9], [0, 0]]> : tensor<4x2xi8>\n"
@@ -231,7 +238,7 @@ static void test_gather_elements(void** state) {
 
 static void test_dynamic_shapes(void** state) {
   (void)state;
-  expect_runs(
+  hlo_test_expect_runs(
       "%shape = stablehlo.constant dense<[2, 3]> : tensor<2xi64>\n"
       "%i = stablehlo.dynamic_iota %shape, dim = 1 : (tensor<2xi64>) -> tensor<2x3xbf16>\n"
       "check.expect_eq_const %i, dense<[[0.0, 1.0, 2.0], [0.0, 1.0, 2.0]]> : tensor<2x3xbf16>\n"
@@ -243,7 +250,7 @@ static void test_dynamic_shapes(void** state) {
 
 static void test_empty_tensors(void** state) {
   (void)state;
-  expect_runs(
+  hlo_test_expect_runs(
       "%a = stablehlo.constant dense<> : tensor<0x3xf32>\n"
       "%z = stablehlo.constant dense<2.0> : tensor<f32>\n"
       "%t = stablehlo.transpose %a, dims = [1, 0] : (tensor<0x3xf32>) -> tensor<3x0xf32>\n"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of booleans, bytes of 0 or 1: addition is OR, multiplication AND. Takes
+// The kernels of booleans, bytes of 0 or 1: addition is OR, multiplication AND. Parameters:
 // KERNEL_TYPE, T.
 static inline T CALC(and)(T x, T y) { return x & y; }
 static inline T CALC(or)(T x, T y) { return x | y; }

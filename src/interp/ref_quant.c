@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Quantized tensors: dequantize, quantize, and ops on them by way of the expressed type.
-// source: StableHLO specification, "Quantization computations". Arithmetic is that of the expressed
-// type (types below 32 bits: of f32, rounded at the end).
+// Quantized tensors: dequantize, quantize, and ops on quantized tensors computed in the expressed
+// type. Types below 32 bits are computed in f32 and rounded at the end.
+// source: StableHLO specification, "Quantization computations"
 #include "interp/quant.h"
 
 #include <math.h>
@@ -19,7 +19,7 @@ bool hlo_quant_is_used(const hlo_node_t* node, hlo_tensor_t* const* operands) {
   return false;
 }
 
-// How elements meet parameters: element i has parameter (i / inner) % count.
+// The parameter of each element: element i has parameter (i / inner) % count.
 typedef struct axis {
   int64_t inner;
   int64_t count;
@@ -31,7 +31,7 @@ static hlo_status_t find_axis(const hlo_tensor_t* tensor, const hlo_quant_t* qua
   if (quant->axis >= 0) {
     if ((uint32_t)quant->axis >= tensor->rank || tensor->dims[quant->axis] != quant->count) {
       return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                               "%u quantization parameters do not fit dimension %d of the tensor",
+                               "%u quantization parameters do not match dimension %d of the tensor",
                                quant->count, quant->axis);
     }
     axis.count = quant->count;
@@ -59,8 +59,8 @@ static void dequantize_run(const hlo_quant_t* quant, int64_t parameter, const ui
   }
 }
 
-// The real values of a quantized tensor, as its expressed type.
-// errors: INVALID_ARGUMENT if the parameters do not fit the shape, RESOURCE_EXHAUSTED
+// Returns the real values of a quantized tensor in its expressed type.
+// errors: INVALID_ARGUMENT if the parameters do not match the shape, RESOURCE_EXHAUSTED
 static hlo_status_t dequantize(const hlo_tensor_t* tensor, hlo_tensor_t** out_tensor) {
   const hlo_quant_t* quant = tensor->quant;
   axis_t axis;
@@ -98,10 +98,10 @@ static void quantize_run(const hlo_quant_t* quant, int64_t parameter, hlo_dtype_
   }
 }
 
-// Stores the values of a float tensor as `quant` says: divided by the scale in the expressed type,
-// rounded to nearest even, moved by the zero point, clamped to the storage range.
+// Stores the values of a float tensor by `quant`: divided by the scale in the expressed type,
+// rounded to nearest even, shifted by the zero point, clamped to the storage range.
 static hlo_status_t quantize(const hlo_tensor_t* tensor, const hlo_quant_t* quant,
-                                hlo_tensor_t** out_tensor) {
+                             hlo_tensor_t** out_tensor) {
   axis_t axis;
   HLO_TRY(find_axis(tensor, quant, &axis));
   if (!hlo_dtype_is_float(tensor->dtype)) {
@@ -131,7 +131,7 @@ typedef struct plain_node {
   hlo_node_t node;
   hlo_tensor_t** operands;  // owned
   hlo_value_t* values;      // of the operands, then the results
-  hlo_type_t* types;        // of those
+  hlo_type_t* types;        // of the values
   void* block;
 } plain_node_t;
 

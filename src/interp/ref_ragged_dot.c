@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // chlo.ragged_dot: one contraction per group, on slices of the operands. The ragged dimension of
-// lhs is free (each group has its own rhs), contracting (each group gives a result) or a batch
+// lhs is a free (each group has its own rhs), contracting (each group gives a result) or batch
 // dimension.
 #include <string.h>
 
@@ -21,7 +21,7 @@ typedef struct {
   int64_t prefix[HLO_RANK_MAX];
 } ragged_t;
 
-// A box inside a tensor.
+// A rectangular region of a tensor.
 typedef struct {
   int64_t starts[HLO_RANK_MAX], sizes[HLO_RANK_MAX];
 } box_t;
@@ -60,7 +60,7 @@ static hlo_status_t slice_box(const hlo_tensor_t* tensor, const box_t* box,
   return hlo_ok();
 }
 
-// The product of one group: rows [start, start + size) of the ragged dimension.
+// Computes the product of one group: rows [start, start + size) of the ragged dimension.
 static hlo_status_t ragged_group(const ragged_t* ragged, const int64_t* position, int64_t group,
                                  int64_t start, int64_t size) {
   box_t lhs_box = whole_box(ragged->lhs), rhs_box = whole_box(ragged->rhs);
@@ -111,7 +111,7 @@ static hlo_status_t ragged_run(const ragged_t* ragged) {
   return hlo_ok();
 }
 
-// Pairs the dimensions; also the result's dims.
+// Pairs the dimensions and computes the result's dims.
 static hlo_status_t ragged_init(ragged_t* ragged, const hlo_node_t* node, uint32_t* out_rank,
                                 int64_t* out_dims) {
   const hlo_ints_t ragged_dims = hlo_node_ints(node, HLO_ATTR_lhs_ragged_dimensions);
@@ -159,13 +159,14 @@ static hlo_status_t ragged_init(ragged_t* ragged, const hlo_node_t* node, uint32
     }
   }
   *out_rank = rank;
-  if (ragged->sizes->rank == 1) ragged->prefix_count = 0;  // the same sizes everywhere
+  if (ragged->sizes->rank == 1) ragged->prefix_count = 0;  // the same sizes for all prefixes
   bool fits = ragged->sizes->rank == ragged->prefix_count + 1;
   for (uint32_t p = 0; fits && p < ragged->prefix_count; p++) {
     fits = ragged->sizes->dims[p] == lhs->dims[ragged->prefix[p]];
   }
   return fits ? hlo_ok()
-              : hlo_node_error(node, HLO_STATUS_UNIMPLEMENTED, "group sizes of this shape");
+              : hlo_node_error(node, HLO_STATUS_UNIMPLEMENTED,
+                               "group sizes of this shape are not supported");
 }
 
 hlo_status_t hlo_ref_chlo_ragged_dot(hlo_eval_t* eval, const hlo_node_t* node,

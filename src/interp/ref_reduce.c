@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// reduce: a recognised operation folds whole rows (lib/fold.h); any other body is
-// called (ref_reduce_any.c).
+// reduce: a recognised operation folds whole rows (lib/fold.h); any other body runs in
+// ref_reduce_any.c.
 #include <string.h>
 
 #include "interp/ref_fold.h"
@@ -11,7 +11,7 @@ enum {
   SHORT_ROW = 24,  // rows up to this length are folded side by side
 };
 
-// The input's dims after merging neighbours of the same kind, innermost last.
+// The input's dims after merging adjacent ones of the same kind, innermost last.
 typedef struct {
   uint32_t rank;
   int64_t dims[HLO_RANK_MAX + 1];
@@ -46,7 +46,7 @@ static void set_group_strides(groups_t* groups) {
   }
 }
 
-// Advances over the groups of one kind, the last group excluded; false after the last.
+// Advances over the groups of one kind, except the last group; returns false after the last index.
 static bool next_group(const groups_t* groups, bool reduced, int64_t* index, int64_t* offset) {
   for (uint32_t g = groups->rank - 1; g > 0; g--) {
     if (groups->reduced[g - 1] != reduced) continue;
@@ -58,7 +58,7 @@ static bool next_group(const groups_t* groups, bool reduced, int64_t* index, int
   return false;
 }
 
-// One recognised reduction while running.
+// The state of one recognised reduction.
 typedef struct {
   const hlo_fold_t* fold;
   hlo_dtype_t dtype;  // of input and output
@@ -68,7 +68,7 @@ typedef struct {
   _Alignas(16) char init[16];           // one accumulator
   _Alignas(64) char acc[CHUNK * 8];     // in fold->acc
   _Alignas(64) char wide[CHUNK * 8];    // converted elements
-  _Alignas(64) char narrow[CHUNK * 8];  // elements put into another order
+  _Alignas(64) char narrow[CHUNK * 8];  // transposed elements
 } fold_run_t;
 
 static const void* widened(fold_run_t* run, int64_t offset, int64_t count) {
@@ -98,7 +98,7 @@ static void fold_rows_inward(fold_run_t* run, char* out) {
   } while (next_group(groups, false, kept, &kept_offset));
 }
 
-// Innermost group kept: a chunk of accumulators, one row after the other added to it.
+// Innermost group kept: a chunk of accumulators, to which one row after the other is added.
 static void fold_rows_down(fold_run_t* run, char* out) {
   const groups_t* groups = &run->groups;
   const int64_t row = groups->dims[groups->rank - 1];
@@ -118,9 +118,9 @@ static void fold_rows_down(fold_run_t* run, char* out) {
   } while (next_group(groups, false, kept, &kept_offset));
 }
 
-// Innermost group reduced but short, and many outputs beside each other: chunks are turned, so that
-// each place of the short rows becomes a row of its own.
-static void fold_rows_turned(fold_run_t* run, char* out) {
+// Innermost group reduced but short, and many adjacent outputs: chunks are transposed, so that each
+// position of the short rows becomes a row of its own.
+static void fold_rows_transposed(fold_run_t* run, char* out) {
   const groups_t* groups = &run->groups;
   const uint32_t last = groups->rank - 1;
   const int64_t row = groups->dims[last], outputs = groups->dims[last - 1];
@@ -134,11 +134,12 @@ static void fold_rows_turned(fold_run_t* run, char* out) {
     for (int64_t i = 0; i < outputs; i += chunk) {
       const int64_t count = outputs - i < chunk ? outputs - i : chunk;
       const int64_t dims[2] = {row, count}, in[2] = {bytes, row * bytes};
-      const int64_t turned[2] = {count * bytes, bytes};
+      const int64_t transposed[2] = {count * bytes, bytes};
       int64_t index[HLO_RANK_MAX + 1] = {0}, offset = kept_offset + i * row;
       hlo_strided_fill(acc_bytes, (size_t)count, run->acc, run->init);
       do {
-        hlo_strided_copy((size_t)bytes, 2, dims, run->narrow, turned, run->in + offset * bytes, in);
+        hlo_strided_copy((size_t)bytes, 2, dims, run->narrow, transposed, run->in + offset * bytes,
+                         in);
         const char* rows = run->narrow;
         const size_t row_bytes = (size_t)count * hlo_dtype_size_bytes(run->fold->in);
         if (run->fold->in != run->dtype) {
@@ -156,7 +157,7 @@ static void fold_rows_turned(fold_run_t* run, char* out) {
   } while (next_group(&outer, false, kept, &kept_offset));
 }
 
-// Reduces one input by a recognised operation; false if there are no loops for it.
+// Reduces one input by a recognised operation; returns false if the operation has no loops.
 static bool reduce_recognised(hlo_op_t op, const hlo_tensor_t* input, const hlo_tensor_t* init,
                               hlo_ints_t reduced_dims, hlo_tensor_t* result) {
   fold_run_t run;  // not initialised as a whole: the buffers are large
@@ -164,7 +165,7 @@ static bool reduce_recognised(hlo_op_t op, const hlo_tensor_t* input, const hlo_
   run.in = input->data;
   merge_groups(&run.groups, input->rank, input->dims, reduced_dims);
   const char* init_data = init->data;
-  if (hlo_dtype_is_complex(input->dtype) && op == HLO_OP_add) {  // parts add independently
+  if (hlo_dtype_is_complex(input->dtype) && op == HLO_OP_add) {  // parts are added independently
     run.dtype = hlo_dtype_info(input->dtype)->part;
     run.groups.dims[run.groups.rank] = 2;
     run.groups.reduced[run.groups.rank++] = false;
@@ -183,7 +184,7 @@ static bool reduce_recognised(hlo_op_t op, const hlo_tensor_t* input, const hlo_
     fold_rows_down(&run, result->data);
   } else if (last > 0 && run.groups.dims[last] <= SHORT_ROW &&
              run.groups.dims[last - 1] >= SHORT_ROW) {
-    fold_rows_turned(&run, result->data);
+    fold_rows_transposed(&run, result->data);
   } else {
     fold_rows_inward(&run, result->data);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // reduce with any body, as a left fold from the initial value in the order of the elements. Many
-// outputs advance side by side.
+// outputs advance together.
 #include <string.h>
 
 #include "base/mem.h"
@@ -8,7 +8,7 @@
 #include "interp/ref_util.h"
 
 enum {
-  OUTPUTS = 256,       // that advance side by side
+  OUTPUTS = 256,       // outputs that advance together
   FEW_OUTPUTS = 16,    // fewer are reduced one after the other
   ELEMENT_BYTES = 16,  // the widest element
 };
@@ -26,7 +26,7 @@ typedef struct reduction {
   hlo_tensor_t* const* inputs;
   hlo_tensor_t* const* results;
   walk_t kept, reduced;
-  uint8_t* elements;  // gathered: OUTPUTS for every input
+  uint8_t* elements;  // gathered elements: OUTPUTS per input
   const void** args;  // of the body: accumulators, elements
   void** outs;
 } reduction_t;
@@ -64,8 +64,8 @@ static uint8_t* elements_of(const reduction_t* r, uint32_t k) {
 }
 
 // out[i] = in[offsets[i]]
-static void gather(size_t width, uint32_t count, const int64_t* offsets, const uint8_t* in,
-                   uint8_t* out) {
+static void gather_elements(size_t width, uint32_t count, const int64_t* offsets, const uint8_t* in,
+                            uint8_t* out) {
   switch (width) {
     case 1:
       for (uint32_t i = 0; i < count; ++i) out[i] = in[offsets[i]];
@@ -85,7 +85,8 @@ static void gather(size_t width, uint32_t count, const int64_t* offsets, const u
 
 // ---- many outputs -------------------------------------------------------------------------------
 
-// results[first..first + count) from the input elements at offsets[i] + every reduced offset.
+// Computes results[first..first + count) from the input elements at offsets[i] + every reduced
+// offset.
 static hlo_status_t advance_outputs(reduction_t* r, int64_t first, uint32_t count,
                                     const int64_t* offsets) {
   bool is_dense = offsets[count - 1] - offsets[0] == (int64_t)count - 1;
@@ -97,12 +98,11 @@ static hlo_status_t advance_outputs(reduction_t* r, int64_t first, uint32_t coun
   do {
     for (uint32_t k = 0; k < r->count; ++k) {
       size_t width = width_of(r, k);
-      const uint8_t* in =
-          (const uint8_t*)r->inputs[k]->data + (size_t)r->reduced.offset * width;
+      const uint8_t* in = (const uint8_t*)r->inputs[k]->data + (size_t)r->reduced.offset * width;
       if (is_dense) {
         r->args[r->count + k] = in + (size_t)offsets[0] * width;
       } else {
-        gather(width, count, offsets, in, elements_of(r, k));
+        gather_elements(width, count, offsets, in, elements_of(r, k));
       }
     }
     HLO_TRY(hlo_region_fn_call_many(r->fn, count, r->args, r->outs));
@@ -166,8 +166,8 @@ hlo_status_t hlo_reduce_any(const hlo_fold_operands_t* fold, hlo_ints_t reduced_
   if (!r.elements) return hlo_status_out_of_memory(fold->count * each);
   r.args = (const void**)(r.elements + (size_t)fold->count * OUTPUTS * ELEMENT_BYTES);
   r.outs = (void**)(r.args + 2 * (size_t)fold->count);
-  hlo_status_t status = results[0]->element_count < FEW_OUTPUTS ? reduce_few_outputs(&r)
-                                                                : reduce_many_outputs(&r);
+  hlo_status_t status =
+      results[0]->element_count < FEW_OUTPUTS ? reduce_few_outputs(&r) : reduce_many_outputs(&r);
   hlo_mem_free(r.elements);
   return status;
 }

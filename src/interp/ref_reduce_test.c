@@ -7,7 +7,7 @@
 
 static void test_reduce_dims(void** state) {
   (void)state;
-  expect_runs(
+  hlo_test_expect_runs(
       "%a = stablehlo.iota dim = 0 : tensor<24xf32>\n"
       "%m = stablehlo.reshape %a : (tensor<24xf32>) -> tensor<2x3x4xf32>\n"
       "%z = stablehlo.constant dense<0.5> : tensor<f32>\n"
@@ -25,8 +25,8 @@ static void test_reduce_dims(void** state) {
 
 static void test_reduce_short_rows(void** state) {
   (void)state;
-  // rows of 3 beside 100 outputs are folded side by side; the sum over all must agree
-  expect_runs(
+  // rows of 3 beside 100 outputs are folded side by side; the sum over all hlo_test_must agree
+  hlo_test_expect_runs(
       "%a = stablehlo.iota dim = 0 : tensor<600xbf16>\n"
       "%w = stablehlo.constant dense<1.0> : tensor<2x100x3xbf16>\n"
       "%z = stablehlo.constant dense<0.0> : tensor<bf16>\n"
@@ -40,7 +40,7 @@ static void test_reduce_short_rows(void** state) {
 
 static void test_reduce_nan_wins(void** state) {
   (void)state;
-  expect_runs(
+  hlo_test_expect_runs(
       "%a = stablehlo.constant dense<[1.0, 0x7FC00000, 3.0, -2.0]> : tensor<4xf32>\n"
       "%z = stablehlo.constant dense<0xFF800000> : tensor<f32>\n"
       "%r = stablehlo.reduce" REDUCE("maximum", "%a", "[0]", "tensor<f32>",
@@ -49,10 +49,10 @@ static void test_reduce_nan_wins(void** state) {
       "check.expect_eq_const %is_number, dense<false> : tensor<i1>\n");
 }
 
-// +0 is above -0, wherever it stands.
+// +0 is above -0 at any position.
 static void test_reduce_zeros(void** state) {
   (void)state;
-  expect_runs(
+  hlo_test_expect_runs(
       "%n = stablehlo.constant dense<-0.0> : tensor<40xf32>\n"
       "%p = stablehlo.constant dense<0.0> : tensor<1xf32>\n"
       "%z = stablehlo.constant dense<-0.0> : tensor<f32>\n"
@@ -81,7 +81,7 @@ static void test_reduce_zeros(void** state) {
 static void test_window_long(void** state) {
   (void)state;
   // a running sum over the whole dimension, and a long maximum with stride, padding and dilation
-  expect_runs(
+  hlo_test_expect_runs(
       "%a = stablehlo.iota dim = 0 : tensor<40xi32>\n"
       "%z = stablehlo.constant dense<0> : tensor<i32>\n"
       "%sums " WINDOW("add", "40", ", padding = dense<[[39, 0]]> : tensor<1x2xi64>", "tensor<40xi32>",
@@ -104,10 +104,10 @@ static void test_window_long(void** state) {
   "}) {window_dimensions = array<i64: " sizes ">, padding = dense<" padding          \
   "> : tensor<2x2xi64>} : (tensor<3x4xi32>, tensor<i32>) -> tensor<3x4xi32>\n"
 
-// Running maxima by a body that is no single op, along either dimension, from either end.
+// Running maxima by a body that is not a single op, along either dimension, from either end.
 static void test_window_scan(void** state) {
   (void)state;
-  expect_runs(
+  hlo_test_expect_runs(
       "%a = stablehlo.constant dense<[[3, 1, 4, 1], [5, 9, 2, 6], [5, 3, 5, 8]]> : tensor<3x4xi32>\n"
       "%z = stablehlo.constant dense<2> : tensor<i32>\n"
       "%rows " CHOOSE("[[0, 0], [3, 0]]", "1, 4")
@@ -126,7 +126,7 @@ static void test_window_scan(void** state) {
 
 static void test_window_longer_than_memory(void** state) {
   (void)state;
-  expect_runs(
+  hlo_test_expect_runs(
       "%a = stablehlo.iota dim = 0 : tensor<40xi32>\n"
       "%z = stablehlo.constant dense<0> : tensor<i32>\n"
       "%r " WINDOW("add", "1099511627776", ", padding = dense<[[1099511627776, 0]]> : tensor<1x2xi64>",
@@ -137,7 +137,7 @@ static void test_window_longer_than_memory(void** state) {
 
 static void test_window_any_body(void** state) {
   (void)state;
-  expect_runs(
+  hlo_test_expect_runs(
       "%a = stablehlo.constant dense<[1, 2, 3, 4]> : tensor<4xi32>\n"
       "%z = stablehlo.constant dense<0> : tensor<i32>\n"
       "%r " WINDOW("subtract", "2", ", window_dilations = array<i64: 2>", "tensor<4xi32>",
@@ -146,7 +146,7 @@ static void test_window_any_body(void** state) {
 
 static void test_select_and_scatter(void** state) {
   (void)state;
-  expect_runs(
+  hlo_test_expect_runs(
       "%a = stablehlo.constant dense<[[1.0, 5.0, 2.0, 2.0], [3.0, 4.0, 7.0, 7.0]]> : "
       "tensor<2x4xf32>\n"
       "%g = stablehlo.constant dense<[[10.0, 20.0]]> : tensor<1x2xf32>\n"
@@ -167,8 +167,8 @@ static void test_select_and_scatter(void** state) {
 
 static void test_max_pooling(void** state) {
   (void)state;
-  // windows that overlap, ties, NaN and places outside; f64 takes them one by one
-  expect_runs(
+  // windows that overlap, ties, NaN and out-of-bounds elements; f64 uses the general path
+  hlo_test_expect_runs(
       "%i = stablehlo.iota dim = 0 : tensor<210xi32>\n"
       "%p = stablehlo.constant dense<37> : tensor<210xi32>\n"
       "%q = stablehlo.constant dense<11> : tensor<210xi32>\n"
@@ -214,7 +214,7 @@ static void test_max_pooling(void** state) {
 
 static void test_sort_by_two_keys(void** state) {
   (void)state;
-  expect_runs(
+  hlo_test_expect_runs(
       "%a = stablehlo.constant dense<[2, 1, 2, 1, 2]> : tensor<5xi32>\n"
       "%b = stablehlo.constant dense<[0.0, 3.0, -0.0, 0x7FC00000, -1.0]> : tensor<5xf32>\n"
       "%i = stablehlo.iota dim = 0 : tensor<5xi8>\n"
@@ -236,8 +236,8 @@ static void test_sort_by_two_keys(void** state) {
 
 static void test_sort_any_comparator(void** state) {
   (void)state;
-  // by the last digit, which is no key that is recognised; along a dimension that is not the last
-  expect_runs(
+  // by the last digit, which is not a recognised key; along a dimension that is not the last
+  hlo_test_expect_runs(
       "%a = stablehlo.constant dense<[[31, 1], [22, 3], [13, 2], [12, 0]]> : tensor<4x2xi32>\n"
       "%r = \"stablehlo.sort\"(%a) ({\n"
       "^bb0(%x: tensor<i32>, %y: tensor<i32>):\n"
@@ -252,18 +252,12 @@ static void test_sort_any_comparator(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_reduce_dims),
-      cmocka_unit_test(test_reduce_short_rows),
-      cmocka_unit_test(test_reduce_nan_wins),
-      cmocka_unit_test(test_reduce_zeros),
-      cmocka_unit_test(test_window_long),
-      cmocka_unit_test(test_window_scan),
-      cmocka_unit_test(test_window_any_body),
-      cmocka_unit_test(test_window_longer_than_memory),
-      cmocka_unit_test(test_select_and_scatter),
-      cmocka_unit_test(test_max_pooling),
-      cmocka_unit_test(test_sort_by_two_keys),
-      cmocka_unit_test(test_sort_any_comparator),
+      cmocka_unit_test(test_reduce_dims),        cmocka_unit_test(test_reduce_short_rows),
+      cmocka_unit_test(test_reduce_nan_wins),    cmocka_unit_test(test_reduce_zeros),
+      cmocka_unit_test(test_window_long),        cmocka_unit_test(test_window_scan),
+      cmocka_unit_test(test_window_any_body),    cmocka_unit_test(test_window_longer_than_memory),
+      cmocka_unit_test(test_select_and_scatter), cmocka_unit_test(test_max_pooling),
+      cmocka_unit_test(test_sort_by_two_keys),   cmocka_unit_test(test_sort_any_comparator),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random numbers: rng_bit_generator (ThreeFry and Philox, the bits of XLA:CPU, which takes Philox
-// as the default), and the stateful rng ops on the counter of the evaluation. source: Salmon et
-// al., "Parallel random numbers: as easy as 1, 2, 3"
+// Random numbers: rng_bit_generator (ThreeFry and Philox with the bits of XLA:CPU, whose default is
+// Philox), and the stateful rng ops on the counter of the evaluation.
+// source: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3"
 #include <math.h>
 #include <string.h>
 
@@ -19,7 +19,7 @@ static uint32_t high(uint64_t x) {
   return (uint32_t)(x >> 32);
 }
 // Philox-4x32 with 10 rounds: four words of a 64-bit key and a 128-bit counter.
-static void philox(uint64_t key, const uint64_t counter[2], uint32_t* words) {
+static void philox_block(uint64_t key, const uint64_t counter[2], uint32_t* words) {
   uint32_t x[4] = {low(counter[0]), high(counter[0]), low(counter[1]), high(counter[1])};
   uint32_t key_0 = low(key), key_1 = high(key);
   for (unsigned round = 0; round < 10; ++round) {
@@ -45,7 +45,7 @@ static bool is_even(int64_t size) {
 }
 
 // The two words of a counter go to neighbours along one dimension: the first even one, else the
-// largest, whose last neighbour is then missing.
+// largest, where the last element has no neighbour.
 static uint32_t threefry_dimension(const hlo_tensor_t* out) {
   uint32_t best = 0;
   for (uint32_t d = 0; d < out->rank; ++d) {
@@ -55,7 +55,7 @@ static uint32_t threefry_dimension(const hlo_tensor_t* out) {
   return best;
 }
 
-// Bits to be made: counters in chunks, which may run side by side.
+// A buffer to fill with random bits: counters in chunks, which may run in parallel.
 typedef struct {
   uint64_t key;
   uint64_t counter[2];
@@ -66,7 +66,7 @@ typedef struct {
   int64_t size, inner;
 } filler_t;
 
-// Low bits of words (two for each element of 8 bytes) as elements from `first` on.
+// Stores the low bits of words (two for each element of 8 bytes) as elements from `first` on.
 static void store_words(const filler_t* filler, int64_t first, int64_t count,
                         const uint32_t* words) {
   uint8_t* out = (uint8_t*)filler->out->data + (size_t)first * filler->width;
@@ -74,14 +74,15 @@ static void store_words(const filler_t* filler, int64_t first, int64_t count,
     memcpy(out, words, (size_t)count * filler->width);
     return;
   }
-  for (int64_t i = 0; i < count; ++i) memcpy(out + (size_t)i * filler->width, &words[i], filler->width);
+  for (int64_t i = 0; i < count; ++i)
+    memcpy(out + (size_t)i * filler->width, &words[i], filler->width);
 }
 
 static int64_t least(int64_t a, int64_t b) {
   return a < b ? a : b;
 }
 
-// Both words of `count` counters from number `first` on.
+// Stores both words of `count` counters from counter `first` on.
 static void store_pairs(const filler_t* filler, int64_t first, int64_t count,
                         const uint32_t words[2][HLO_RANDOM_BLOCK]) {
   // Neighbours in memory, whole elements of 8 bytes.
@@ -113,7 +114,8 @@ static void fill_threefry_chunk(void* arg, uint64_t chunk) {
   for (int64_t at = begin; at < end; at += HLO_RANDOM_BLOCK) {
     uint32_t words[2][HLO_RANDOM_BLOCK];
     hlo_random_threefry(filler->key, filler->counter[0] + (uint64_t)at, words);
-    store_pairs(filler, at, least(end - at, HLO_RANDOM_BLOCK), (const uint32_t(*)[HLO_RANDOM_BLOCK])words);
+    store_pairs(filler, at, least(end - at, HLO_RANDOM_BLOCK),
+                (const uint32_t(*)[HLO_RANDOM_BLOCK])words);
   }
 }
 
@@ -156,7 +158,7 @@ static void fill_threefry(const hlo_parallel_t* parallel, uint64_t* state, hlo_t
   state[1] += (uint64_t)filler.counter_count;
 }
 
-// The counter is state[1] and, above it, state[2] or else the key.
+// The counter is state[1] with state[2] or else the key above it.
 static void fill_philox(const hlo_parallel_t* parallel, uint64_t* state, int64_t state_count,
                         hlo_tensor_t* out) {
   const size_t width = hlo_dtype_size_bytes(out->dtype);
@@ -209,20 +211,20 @@ hlo_status_t hlo_ref_rng_bit_generator(hlo_eval_t* eval, const hlo_node_t* node,
 
 // ---- stateful generators ----------------------------------------------------------------------
 
-// Two random 64-bit words: Philox under a fixed key, on the counter of the evaluation (its seed is
-// an option of the evaluation), so that a program gives the same numbers on every run.
-static void draw(hlo_eval_t* eval, uint64_t words[2]) {
+// Draws two random 64-bit words: Philox under a fixed key, on the counter of the evaluation (whose
+// seed is an option), so that a program gives the same numbers on every run.
+static void draw_words(hlo_eval_t* eval, uint64_t words[2]) {
   const uint64_t key = 0x9e3779b97f4a7c15u;
   uint64_t* state = hlo_eval_rng_state(eval);
   uint64_t counter[2] = {(*state)++, 0};
   uint32_t parts[4];
-  philox(key, counter, parts);
+  philox_block(key, counter, parts);
   words[0] = (uint64_t)parts[1] << 32 | parts[0];
   words[1] = (uint64_t)parts[3] << 32 | parts[2];
 }
 
-// Uniform in [0, 1) with 53 bits.
-static double unit(uint64_t bits) {
+// Converts bits to a uniform number in [0, 1) with 53 bits.
+static double unit_interval(uint64_t bits) {
   return (double)(bits >> 11) * 0x1p-53;
 }
 
@@ -232,8 +234,8 @@ static void store_uniform(hlo_tensor_t* out, int64_t i, const hlo_tensor_t* a,
   void* element = (uint8_t*)out->data + (size_t)i * hlo_dtype_size_bytes(dtype);
   if (hlo_dtype_is_float(dtype)) {
     double from = hlo_dtype_load_double(dtype, a->data), to = hlo_dtype_load_double(dtype, b->data);
-    hlo_dtype_store_double(dtype, element, from + unit(bits) * (to - from));
-    if (hlo_dtype_load_double(dtype, element) >= to) {  // rounded up out of the interval
+    hlo_dtype_store_double(dtype, element, from + unit_interval(bits) * (to - from));
+    if (hlo_dtype_load_double(dtype, element) >= to) {  // rounded up to the excluded bound
       memcpy(element, a->data, hlo_dtype_size_bytes(dtype));
     }
     return;
@@ -262,10 +264,11 @@ hlo_status_t hlo_ref_rng(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t*
   hlo_tensor_t* out = results[0];
   for (int64_t i = 0; i < out->element_count; ++i) {
     uint64_t words[2];
-    draw(eval, words);
+    draw_words(eval, words);
     if (is_normal) {  // source: Box and Muller; 1 - u keeps the logarithm finite
       const double pi = 3.14159265358979323846;
-      double z = sqrt(-2 * log(1 - unit(words[0]))) * cos(2 * pi * unit(words[1]));
+      double z =
+          sqrt(-2 * log(1 - unit_interval(words[0]))) * cos(2 * pi * unit_interval(words[1]));
       double mean = hlo_dtype_load_double(dtype, a->data);
       double deviation = hlo_dtype_load_double(dtype, b->data);
       hlo_dtype_store_double(dtype, (uint8_t*)out->data + (size_t)i * hlo_dtype_size_bytes(dtype),
@@ -283,7 +286,7 @@ hlo_status_t hlo_ref_hlo_rng_get_and_update_state(hlo_eval_t* eval, const hlo_no
   HLO_TRY(hlo_eval_result(eval, node, 0, &results[0]));
   for (int64_t i = 0; i < results[0]->element_count; ++i) {
     uint64_t words[2];
-    draw(eval, words);
+    draw_words(eval, words);
     store_bits(results[0], i, words[0]);
   }
   return hlo_ok();

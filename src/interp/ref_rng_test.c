@@ -84,17 +84,17 @@ static const rng_case_t cases[] = {
 };
 
 static void bits_equal_those_of_xla(void** state) {
-  fixture_t* f = *state;
+  hlo_test_fixture_t* f = *state;
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
     const rng_case_t* c = &cases[i];
-    hlo_tensor_t* initial = tensor_of(HLO_DTYPE_U64, c->state_count, c->state);
+    hlo_tensor_t* initial = hlo_test_tensor_of(HLO_DTYPE_U64, c->state_count, c->state);
     hlo_named_attr_t attr = {HLO_ATTR_rng_algorithm,
                              hlo_attr_enum(f->module, HLO_ENUM_RNG_ALGORITHM, c->algorithm)};
     const hlo_type_t* types[] = {hlo_type_tensor(f->module, HLO_DTYPE_U64, 1, &c->state_count),
                                  hlo_type_tensor(f->module, c->dtype, c->rank, c->dims)};
     hlo_tensor_t* results[2];
-    hlo_status_t status =
-        run_op_types(f, HLO_OP_rng_bit_generator, 1, &attr, 1, &initial, 2, types, results);
+    hlo_status_t status = hlo_test_run_op_types(f, HLO_OP_rng_bit_generator, 1, &attr, 1, &initial,
+                                                2, types, results);
     assert_true(hlo_status_is_ok(status));
     assert_true(((uint64_t*)results[0]->data)[0] == c->state[0]);
     assert_true(((uint64_t*)results[0]->data)[1] == c->want_counter);
@@ -108,15 +108,15 @@ static void bits_equal_those_of_xla(void** state) {
 }
 
 static void philox_counts_with_128_bits(void** state) {
-  fixture_t* f = *state;
-  hlo_tensor_t* initial = tensor_of(HLO_DTYPE_U64, 2, (uint64_t[]){1, UINT64_MAX});
+  hlo_test_fixture_t* f = *state;
+  hlo_tensor_t* initial = hlo_test_tensor_of(HLO_DTYPE_U64, 2, (uint64_t[]){1, UINT64_MAX});
   const hlo_type_t* types[] = {hlo_type_tensor(f->module, HLO_DTYPE_U64, 1, (int64_t[]){2}),
                                hlo_type_tensor(f->module, HLO_DTYPE_U32, 1, (int64_t[]){9})};
   hlo_named_attr_t attr = {HLO_ATTR_rng_algorithm, hlo_attr_enum(f->module, HLO_ENUM_RNG_ALGORITHM,
                                                                  HLO_RNG_ALGORITHM_PHILOX)};
   hlo_tensor_t* results[2];
   hlo_status_t status =
-      run_op_types(f, HLO_OP_rng_bit_generator, 1, &attr, 1, &initial, 2, types, results);
+      hlo_test_run_op_types(f, HLO_OP_rng_bit_generator, 1, &attr, 1, &initial, 2, types, results);
   assert_true(hlo_status_is_ok(status));
   const uint32_t want[] = {0x586e44b1, 0x26dab12a, 0xd8b888d9, 0xd93830cc, 0xe73404cf,
                            0x8cedc5d3, 0x3f071736, 0x0a0afddd, 0xb7b4c173};
@@ -127,34 +127,36 @@ static void philox_counts_with_128_bits(void** state) {
   hlo_tensor_release(initial);
 }
 
-// The state and bits of one call. owner: caller (two tensors).
-static void generate(fixture_t* f, int64_t algorithm, uint64_t counter, hlo_dtype_t dtype,
-                     uint32_t rank, const int64_t* dims, hlo_tensor_t** results) {
+// Generates the state and bits of one call. owner: caller (two tensors).
+static void generate_bits(hlo_test_fixture_t* f, int64_t algorithm, uint64_t counter,
+                          hlo_dtype_t dtype, uint32_t rank, const int64_t* dims,
+                          hlo_tensor_t** results) {
   const int64_t two = 2;
-  hlo_tensor_t* initial = tensor_of(HLO_DTYPE_U64, 2, (uint64_t[]){KEY, counter});
+  hlo_tensor_t* initial = hlo_test_tensor_of(HLO_DTYPE_U64, 2, (uint64_t[]){KEY, counter});
   hlo_named_attr_t attr = {HLO_ATTR_rng_algorithm,
                            hlo_attr_enum(f->module, HLO_ENUM_RNG_ALGORITHM, algorithm)};
   const hlo_type_t* types[] = {hlo_type_tensor(f->module, HLO_DTYPE_U64, 1, &two),
                                hlo_type_tensor(f->module, dtype, rank, dims)};
   hlo_status_t status =
-      run_op_types(f, HLO_OP_rng_bit_generator, 1, &attr, 1, &initial, 2, types, results);
+      hlo_test_run_op_types(f, HLO_OP_rng_bit_generator, 1, &attr, 1, &initial, 2, types, results);
   assert_true(hlo_status_is_ok(status));
   hlo_tensor_release(initial);
 }
 
-// Many elements are those of calls that go on from the state before, whatever the
-// blocks and chunks.
+// A long run equals short runs that continue from the previous state, for all block and chunk
+// sizes.
 static void long_runs_are_short_ones(void** state) {
-  fixture_t* f = *state;
+  hlo_test_fixture_t* f = *state;
   static const hlo_dtype_t dtypes[] = {HLO_DTYPE_U8, HLO_DTYPE_U16, HLO_DTYPE_U32, HLO_DTYPE_U64};
   for (int i = 0; i < 8; ++i) {
     const int64_t algorithm = i < 4 ? HLO_RNG_ALGORITHM_THREE_FRY : HLO_RNG_ALGORITHM_PHILOX;
     hlo_tensor_t *whole[2], *part[2];
-    generate(f, algorithm, COUNTER, dtypes[i % 4], 1, (int64_t[]){80016}, whole);
+    generate_bits(f, algorithm, COUNTER, dtypes[i % 4], 1, (int64_t[]){80016}, whole);
     uint64_t counter = COUNTER;
     for (int64_t done = 0; done < 80016; done += 6668) {
-      generate(f, algorithm, counter, dtypes[i % 4], 1, (int64_t[]){6668}, part);
-      const char* bits = (const char*)whole[1]->data + (size_t)done * hlo_dtype_size_bytes(dtypes[i % 4]);
+      generate_bits(f, algorithm, counter, dtypes[i % 4], 1, (int64_t[]){6668}, part);
+      const char* bits =
+          (const char*)whole[1]->data + (size_t)done * hlo_dtype_size_bytes(dtypes[i % 4]);
       assert_memory_equal(bits, part[1]->data, part[1]->size_bytes);
       counter = ((uint64_t*)part[0]->data)[1];
       hlo_tensor_release(part[0]);
@@ -166,13 +168,14 @@ static void long_runs_are_short_ones(void** state) {
   }
 }
 
-// [3, 4, 57] of threefry: neighbours along the middle dimension are the words of one counter, which
-// is what neighbours in a row of as many counters are.
+// [3, 4, 57] of threefry: neighbours along the middle dimension are the words of one counter, like
+// neighbours in a row of that many counters.
 static void pairs_lie_along_a_dimension(void** state) {
-  fixture_t* f = *state;
+  hlo_test_fixture_t* f = *state;
   hlo_tensor_t *block[2], *row[2];
-  generate(f, HLO_RNG_ALGORITHM_THREE_FRY, COUNTER, HLO_DTYPE_U32, 3, (int64_t[]){3, 4, 57}, block);
-  generate(f, HLO_RNG_ALGORITHM_THREE_FRY, COUNTER, HLO_DTYPE_U32, 1, (int64_t[]){684}, row);
+  generate_bits(f, HLO_RNG_ALGORITHM_THREE_FRY, COUNTER, HLO_DTYPE_U32, 3, (int64_t[]){3, 4, 57},
+                block);
+  generate_bits(f, HLO_RNG_ALGORITHM_THREE_FRY, COUNTER, HLO_DTYPE_U32, 1, (int64_t[]){684}, row);
   const uint32_t *bits = block[1]->data, *words = row[1]->data;
   for (int64_t pair = 0; pair < 6; ++pair) {
     for (int64_t i = 0; i < 57; ++i) {
@@ -188,10 +191,14 @@ static void pairs_lie_along_a_dimension(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(bits_equal_those_of_xla, fixture_setup, fixture_teardown),
-      cmocka_unit_test_setup_teardown(long_runs_are_short_ones, fixture_setup, fixture_teardown),
-      cmocka_unit_test_setup_teardown(pairs_lie_along_a_dimension, fixture_setup, fixture_teardown),
-      cmocka_unit_test_setup_teardown(philox_counts_with_128_bits, fixture_setup, fixture_teardown),
+      cmocka_unit_test_setup_teardown(bits_equal_those_of_xla, hlo_test_fixture_setup,
+                                      hlo_test_fixture_teardown),
+      cmocka_unit_test_setup_teardown(long_runs_are_short_ones, hlo_test_fixture_setup,
+                                      hlo_test_fixture_teardown),
+      cmocka_unit_test_setup_teardown(pairs_lie_along_a_dimension, hlo_test_fixture_setup,
+                                      hlo_test_fixture_teardown),
+      cmocka_unit_test_setup_teardown(philox_counts_with_128_bits, hlo_test_fixture_setup,
+                                      hlo_test_fixture_teardown),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,12 +13,12 @@ typedef struct scan {
   uint32_t axis;
   int64_t steps;
   hlo_tensor_t** args;   // of the body: slices, carried values
-  hlo_tensor_t** found;  // by the body: slices of outputs, carried values
+  hlo_tensor_t** found;  // results of the body: slices of outputs, carried values
 } scan_t;
 
 static hlo_status_t bad_scan(const hlo_node_t* node) {
   return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                        "operands, results and body do not fit each other");
+                        "operands, results and body do not match");
 }
 
 // Copies slice `step` between `whole` and `slice` (whole without the dimension).
@@ -28,8 +28,7 @@ static void copy_slice(hlo_tensor_t* whole, uint32_t axis, int64_t step, hlo_ten
   for (uint32_t d = 0; d < axis; ++d) outer *= (size_t)whole->dims[d];
   for (uint32_t d = axis + 1; d < whole->rank; ++d) inner *= (size_t)whole->dims[d];
   for (size_t i = 0; i < outer; ++i) {
-    uint8_t* place =
-        (uint8_t*)whole->data + (i * (size_t)whole->dims[axis] + (size_t)step) * inner;
+    uint8_t* place = (uint8_t*)whole->data + (i * (size_t)whole->dims[axis] + (size_t)step) * inner;
     uint8_t* part = (uint8_t*)slice->data + i * inner;
     memcpy(into_whole ? place : part, into_whole ? part : place, inner);
   }

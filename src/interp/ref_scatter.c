@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// scatter: each index vector places a window of the updates into the results, in place when nobody
-// else holds the inputs. A window that is not wholly inside is dropped, as XLA does and gradients
-// of JAX need it (StableHLO's specification drops elements). A body that keeps the update is a
-// copy, a recognised operation folds rows, any other body runs per element.
+// scatter: each index vector selects where a window of the updates goes in the results, in place if
+// the inputs have no other reference. A window that is partly out of bounds is dropped as a whole,
+// as in XLA and as JAX's gradients require (StableHLO's specification drops elements). A body that
+// returns the update is a copy, a recognised operation folds rows, any other body runs per element.
 #include <string.h>
 
 #include "interp/ref_fold.h"
@@ -11,9 +11,9 @@
 #include "lib/scatter.h"
 #include "lib/select.h"
 
-enum { PART_BYTES = 1 << 18 };  // of updates, per part at least
+enum { PART_BYTES = 1 << 18 };  // minimum bytes of updates per part
 
-// A scatter while running. Dims of a window are numbered as the operand's that are not inserted.
+// The state of a scatter. Dims of a window are the operand's dims that are not inserted, in order.
 typedef struct {
   uint32_t count;          // of inputs
   hlo_tensor_t** results;  // owned references
@@ -30,7 +30,7 @@ typedef struct {
   int64_t result_window[HLO_RANK_MAX];  // strides of the window in the results
   uint32_t window_dims[HLO_RANK_MAX];   // operand dim of a window dim
   int64_t result_strides[HLO_RANK_MAX];
-  const void** args;  // of the body: results' then updates' elements
+  const void** args;  // of the body: elements of the results, then of the updates
 } scatter_t;
 
 static bool returns_updates(const hlo_region_t* body, uint32_t count) {
@@ -42,7 +42,7 @@ static bool returns_updates(const hlo_region_t* body, uint32_t count) {
   return true;
 }
 
-// Dimension numbers, sizes and strides.
+// Computes dimension numbers, sizes and strides.
 static hlo_status_t scatter_shape(scatter_t* scatter, const hlo_node_t* node,
                                   const hlo_tensor_t* indices) {
   const hlo_tensor_t *result = scatter->results[0], *update = scatter->updates[0];
@@ -112,12 +112,12 @@ static hlo_status_t scatter_init(scatter_t* scatter, hlo_eval_t* eval, const hlo
   return hlo_ok();
 }
 
-// Where the window at a position lies.
+// The offsets of the window at a position.
 typedef struct {
   int64_t result_at, update_at;  // first elements
 } window_place_t;
 
-// False if the window at `position` is not wholly inside.
+// Returns false if the window at `position` is partly out of bounds.
 static bool place_window(const scatter_t* scatter, const int64_t* position, window_place_t* out) {
   const int64_t* dims = scatter->results[0]->dims;
   int64_t start[HLO_RANK_MAX];
@@ -150,7 +150,7 @@ static void overwrite_window(const scatter_t* scatter, const window_place_t* pla
   }
 }
 
-// Runs over the elements of a window; `inner` elements at a time along its last dim.
+// Combines the elements of a window, `inner` elements at a time along its last dim.
 static hlo_status_t combine_window(const scatter_t* scatter, const window_place_t* place,
                                    const hlo_fold_t* fold) {
   const uint32_t last = scatter->window_rank ? scatter->window_rank - 1 : 0;
@@ -181,7 +181,7 @@ static hlo_status_t combine_window(const scatter_t* scatter, const window_place_
   return hlo_ok();
 }
 
-// One position.
+// Scatters the window of one position.
 static hlo_status_t scatter_window(const scatter_t* scatter, const int64_t* position,
                                    const hlo_fold_t* fold) {
   window_place_t place;
@@ -193,7 +193,8 @@ static hlo_status_t scatter_window(const scatter_t* scatter, const int64_t* posi
 
 // ---- windows that are runs of elements
 
-// Such windows, each a run at all places of the dims before it that are not indexed: `outer`.
+// Windows that are runs, repeated over `outer`: the window dims before the run that are not
+// indexed.
 typedef struct {
   hlo_index_rows_t rows;
   uint32_t outer_rank;
@@ -205,12 +206,12 @@ static bool is_indexed(const scatter_t* scatter, uint32_t dim) {
   return scatter->vectors.batch_of[dim] >= 0 || hlo_ints_has(scatter->vectors.map, dim);
 }
 
-// False if windows are something else.
+// Returns false if the windows are not runs.
 static bool runs_of(const scatter_t* scatter, runs_t* out) {
   const hlo_tensor_t* result = scatter->results[0];
   int64_t sizes[HLO_RANK_MAX], row = 1;
   uint32_t w = scatter->window_rank;
-  bool is_open = true;  // the run may go on in dims further out
+  bool is_open = true;  // the run can still extend to outer dims
   *out = (runs_t){.outer_count = 1};
   for (uint32_t d = result->rank; d > 0; d--) {
     const bool in_window = w > 0 && scatter->window_dims[w - 1] == d - 1;
@@ -246,7 +247,7 @@ static void scatter_run_at(const scatter_t* scatter, const hlo_fold_t* fold, int
   }
 }
 
-// In the order of the positions, on one thread: runs may overlap.
+// Runs may overlap, so they are scattered in the order of the positions, on one thread.
 static void scatter_overlapping(const scatter_t* scatter, const hlo_index_rows_t* rows,
                                 const hlo_fold_t* fold) {
   const int64_t step = hlo_index_rows_step(rows);
@@ -260,9 +261,9 @@ static void scatter_overlapping(const scatter_t* scatter, const hlo_index_rows_t
   }
 }
 
-// Windows that are rows. Every part of the work has rows of its own, or places of the outer dims,
-// and looks at all positions, so that an element sees its updates in their order however many parts
-// there are.
+// Windows that are rows. Every part of the work has its own rows, or its own indices of the outer
+// dims, and reads all positions, so that an element receives its updates in order for any number of
+// parts.
 typedef struct {
   const scatter_t* scatter;
   const runs_t* runs;
@@ -274,8 +275,8 @@ static int64_t least(int64_t a, int64_t b) {
   return a < b ? a : b;
 }
 
-// The loop that puts rows of an operand in their places, and of how many of its elements one of the
-// operand's consists.
+// Returns the loop that scatters rows of operand k, and the number of loop elements per operand
+// element.
 static hlo_scatter_loop_t loop_of(const scatter_t* scatter, uint32_t k, int64_t* out_parts) {
   const hlo_dtype_t dtype = scatter->results[k]->dtype;
   const size_t bytes = hlo_tensor_element_bytes(scatter->results[k]);
@@ -292,7 +293,7 @@ static hlo_scatter_loop_t loop_of(const scatter_t* scatter, uint32_t k, int64_t*
   return hlo_scatter_fold(hlo_fold_op_of(scatter->binary), hlo_dtype_info(dtype)->part);
 }
 
-// Where place `number` of the outer dims begins.
+// Computes the offsets of index `number` of the outer dims.
 static void find_outer(const row_job_t* job, int64_t number, int64_t* out_result,
                        int64_t* out_update) {
   const scatter_t* scatter = job->scatter;
@@ -306,7 +307,7 @@ static void find_outer(const row_job_t* job, int64_t number, int64_t* out_result
   }
 }
 
-// A block of positions from `first` on, at one place of the outer dims.
+// Scatters a block of positions from `first` on, at one index of the outer dims.
 static void scatter_block(const row_job_t* job, const hlo_scatter_t* block, int64_t first,
                           int64_t outer) {
   const scatter_t* scatter = job->scatter;
@@ -352,14 +353,14 @@ static void scatter_part(void* arg, uint64_t part) {
   }
 }
 
-// A part looks at all positions, which is little beside moving these bytes: long rows are worth
-// many parts, elements two.
+// Every part reads all positions, which is cheap compared with moving these bytes: long rows allow
+// many parts, single elements two.
 static int64_t scatter_parts(int64_t update_bytes, int64_t row_bytes) {
   enum { LOOK_BYTES = 64, PARTS_MAX = 64 };
   return least(update_bytes / PART_BYTES, least(2 + row_bytes / LOOK_BYTES, PARTS_MAX));
 }
 
-// False if there is no loop for them.
+// Returns false if no loop exists for the windows.
 static bool scatter_rows(const scatter_t* scatter, const runs_t* runs) {
   int64_t element_parts;
   for (uint32_t k = 0; k < scatter->count; k++) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scatters that are cut into parts: the same bits on any number of threads as one update
-// after the other.
+// Scatters cut into parts give the same bits on any number of threads as one update after the
+// other.
 #include <stdio.h>
 
 #include "base/parallel.h"
@@ -10,9 +10,9 @@ enum { ROWS = 300, COLUMNS = 40, UPDATES = 20000 };
 
 typedef struct scatter_case {
   const char *indices, *dtype;  // element types
-  int64_t columns;              // 1: elements are scattered, without a window
-  const char* body;             // NULL: the update is kept
-  bool is_across;               // columns are indexed, and windows go down them
+  int64_t columns;              // 1: single elements without a window
+  const char* body;             // NULL: the update is returned
+  bool is_across;               // columns are indexed, and windows run along columns
 } scatter_case_t;
 
 static hlo_module_t* parse(const scatter_case_t* c) {
@@ -49,8 +49,9 @@ static hlo_module_t* parse(const scatter_case_t* c) {
   return module;
 }
 
-// Of a row, or of elements without one.
-static hlo_tensor_t* create(const char* dtype, bool is_across, int64_t rows, int64_t columns) {
+// Creates a tensor of rows, or of elements without a row dimension.
+static hlo_tensor_t* create_tensor(const char* dtype, bool is_across, int64_t rows,
+                                   int64_t columns) {
   const int64_t dims[] = {is_across ? columns : rows, is_across ? rows : columns};
   hlo_tensor_t* tensor;
   hlo_dtype_t type = strcmp(dtype, "f32") == 0    ? HLO_DTYPE_F32
@@ -84,11 +85,13 @@ static double combine(const char* body, double x, double y) {
   return strcmp(body, "maximum") == 0 ? (x > y ? x : y) : x < y ? x : y;
 }
 
-// One update after the other; float sums of doubles rounded once are sums of floats.
-static void expect(const scatter_case_t* c, hlo_tensor_t* const* inputs, const hlo_tensor_t* got) {
+// Applies one update after the other; a float sum computed in double and rounded once equals the
+// sum in float.
+static void expect_scattered(const scatter_case_t* c, hlo_tensor_t* const* inputs,
+                             const hlo_tensor_t* got) {
   const hlo_tensor_t *a = inputs[0], *indices = inputs[1], *updates = inputs[2];
   const size_t width = hlo_dtype_size_bytes(a->dtype);
-  hlo_tensor_t* want = create(c->dtype, c->is_across, ROWS, c->columns > 1 ? COLUMNS : 0);
+  hlo_tensor_t* want = create_tensor(c->dtype, c->is_across, ROWS, c->columns > 1 ? COLUMNS : 0);
   memcpy(want->data, a->data, a->size_bytes);
   for (int64_t i = 0; i < UPDATES; ++i) {
     const char* at = (const char*)indices->data + (size_t)i * hlo_dtype_size_bytes(indices->dtype);
@@ -108,17 +111,17 @@ static void expect(const scatter_case_t* c, hlo_tensor_t* const* inputs, const h
   hlo_tensor_release(want);
 }
 
-static void check(const scatter_case_t* c) {
+static void check_case(const scatter_case_t* c) {
   hlo_module_t* module = parse(c);
   hlo_interp_program_t* program;
   assert_true(hlo_status_is_ok(hlo_interp_program_create(module, &program)));
   const int64_t columns = c->columns > 1 ? COLUMNS : 0;
-  hlo_tensor_t* inputs[] = {create(c->dtype, c->is_across, ROWS, columns),
-                            create(c->indices, false, UPDATES, 1),
-                            create(c->dtype, c->is_across, UPDATES, columns)};
+  hlo_tensor_t* inputs[] = {create_tensor(c->dtype, c->is_across, ROWS, columns),
+                            create_tensor(c->indices, false, UPDATES, 1),
+                            create_tensor(c->dtype, c->is_across, UPDATES, columns)};
   fill(inputs[0]);
   fill(inputs[2]);
-  for (int64_t i = 0; i < UPDATES; ++i) {  // some lie outside
+  for (int64_t i = 0; i < UPDATES; ++i) {  // some are out of bounds
     hlo_dtype_store_int64(
         inputs[1]->dtype,
         (char*)inputs[1]->data + (size_t)i * hlo_dtype_size_bytes(inputs[1]->dtype),
@@ -135,7 +138,7 @@ static void check(const scatter_case_t* c) {
         hlo_interp_call(program, hlo_module_entry(module), 3, inputs, 1, &output,
                         &(hlo_interp_options_t){.parallel = pool ? &parallel : NULL});
     assert_true(hlo_status_is_ok(status));
-    expect(c, inputs, output);
+    expect_scattered(c, inputs, output);
     hlo_tensor_release(output);
     if (pool) hlo_pool_release(pool);
   }
@@ -155,7 +158,7 @@ static void test_parts(void** state) {
       {"i32", "bf16", COLUMNS, "add", false}, {"i32", "f32", COLUMNS, "maximum", true},
       {"i64", "i16", COLUMNS, NULL, true},    {"i32", "i16", COLUMNS, "minimum", true},
   };
-  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) check(&cases[i]);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) check_case(&cases[i]);
 }
 
 int main(void) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// select: one kernel per width of an element, as values are only moved.
+// select: one kernel per element width, since values are only moved.
 #include <stdint.h>
 
 #include "interp/kernels_impl.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// sort and chlo.top_k: a permutation is found per line, then applied to every operand. Comparators
-// of one key sort its bits (lib/sort.h), any other body is asked for each pair.
+// sort and chlo.top_k: compute a permutation per line, then apply it to every operand. Comparators
+// of keys sort the bits of the keys (lib/sort.h); any other comparator is called for each pair.
 #include <string.h>
 
 #include "interp/eval_impl.h"
@@ -8,7 +8,7 @@
 #include "interp/ref_util.h"
 #include "lib/sort.h"
 
-// Lines of a tensor along one dimension.
+// The lines of a tensor along one dimension.
 typedef struct {
   int64_t length, stride;  // in elements
   int64_t outer, inner;    // line l starts at (l / inner) * length * inner + l % inner
@@ -29,33 +29,33 @@ static int64_t line_start(const lines_t* lines, int64_t line) {
   return line / lines->inner * lines->length * lines->inner + line % lines->inner;
 }
 
-// A sort while running.
+// The state of a sort.
 typedef struct {
   uint32_t count;  // of operands
   hlo_tensor_t** operands;
   hlo_tensor_t** results;
   const hlo_node_t* node;
-  bool skips_unused;  // results without a use stay unwritten: part of a program
+  bool skips_unused;  // results without a use stay unwritten: the sort is part of a program
   lines_t lines;
   int64_t line_count;
-  uint32_t key_count;  // 0: by `fn`
+  uint32_t key_count;  // 0: sorted by `fn`
   hlo_sort_key_t keys[HLO_SORT_KEYS_MAX];
   const hlo_parallel_t* parallel;
   int64_t lines_per_chunk;
-  int64_t group;             // lines that are sorted side by side; 0: each alone
+  int64_t group;             // lines sorted together; 0: each alone
   bool by_values;            // the only operand is its own key
-  size_t scratch_bytes;      // of one line under way, or a group
-  atomic_bool is_exhausted;  // a chunk got no memory
+  size_t scratch_bytes;      // per line in progress, or per group
+  atomic_bool is_exhausted;  // a chunk failed to allocate memory
   hlo_region_fn_t* fn;
   const void** args;    // of the comparator: a and b of each operand
   int64_t start;        // of the line
   hlo_status_t status;  // of the comparator
 } sort_t;
 
-// The memory of one line under way.
+// The memory of one line in progress.
 typedef struct {
-  void* scratch;  // of lib/sort.h
-  char* line;     // dense copy of a line of a key
+  void* scratch;              // of lib/sort.h
+  char* line;                 // dense copy of a line of a key
   uint32_t* positions;        // of a line
   uint32_t* group_positions;  // of a group
 } worker_t;
@@ -69,7 +69,7 @@ static hlo_sort_form_t form_of(const sort_t* sort, const hlo_sort_key_t* key) {
                            .descending = key->descending};
 }
 
-// Memory of one line: the widest key decides.
+// Computes the memory of one line; the widest key decides.
 static bool worker_bytes(const sort_t* sort, size_t* out_bytes) {
   size_t most = 0, rest = 0;
   for (uint32_t k = 0; k < sort->key_count; k++) {
@@ -102,7 +102,7 @@ static bool worker_init(sort_t* sort, worker_t* out_worker) {
   return true;
 }
 
-// The line's key as dense elements: the operand's own, or a copy.
+// Returns the line's key as dense elements: in the operand itself or in a copy.
 static const char* key_line(const sort_t* sort, const worker_t* worker, const hlo_sort_key_t* key,
                             int64_t start) {
   const hlo_tensor_t* operand = sort->operands[key->operand];
@@ -116,7 +116,7 @@ static const char* key_line(const sort_t* sort, const worker_t* worker, const hl
   return worker->line;
 }
 
-// The only operand by its own elements: no positions are needed.
+// Sorts the only operand by its own elements: no positions are needed.
 static bool sort_values(const sort_t* sort, const hlo_parallel_t* parallel, const worker_t* worker,
                         int64_t start) {
   if (!sort->by_values) return false;
@@ -137,9 +137,9 @@ static bool sort_values(const sort_t* sort, const hlo_parallel_t* parallel, cons
   return true;
 }
 
-// out[i * stride] = in[positions[i] * stride], by pieces.
+// out[i * stride] = in[positions[i] * stride], in parts.
 typedef struct {
-  size_t bytes;  // of an element
+  size_t bytes;  // per element
   int64_t count, stride;
   const uint32_t* positions;
   char* out;
@@ -155,7 +155,7 @@ static void permute_piece(void* arg, uint64_t index) {
                    p->positions + first, p->in, p->out + (size_t)(first * p->stride) * p->bytes);
 }
 
-// An operand that counts the places of its line, as argsort passes one.
+// Returns true if the operand holds the positions of its line, as argsort passes one.
 static bool is_own_position(const sort_t* sort, uint32_t k) {
   const hlo_node_t* def = hlo_node_operand(sort->node, k)->def;
   const hlo_tensor_t* tensor = sort->operands[k];
@@ -164,9 +164,9 @@ static bool is_own_position(const sort_t* sort, uint32_t k) {
          hlo_dtype_is_integer(tensor->dtype) && hlo_dtype_info(tensor->dtype)->bits >= 32;
 }
 
-// Puts the elements of a line of every operand where they belong.
-static void permute(const sort_t* sort, const hlo_parallel_t* parallel, const uint32_t* positions,
-                    int64_t start) {
+// Moves the elements of a line of every operand to their sorted positions.
+static void permute_operands(const sort_t* sort, const hlo_parallel_t* parallel,
+                             const uint32_t* positions, int64_t start) {
   for (uint32_t k = 0; k < sort->count; k++) {
     if (sort->skips_unused && hlo_value_is_unused(&sort->node->results[k])) continue;
     const size_t bytes = hlo_tensor_element_bytes(sort->results[k]);
@@ -195,7 +195,7 @@ static void sort_positions(const sort_t* sort, const hlo_parallel_t* parallel,
     hlo_sort_positions(parallel, &form, sort->lines.length, key_line(sort, worker, key, start),
                        k == sort->key_count, worker->positions, worker->scratch);
   }
-  permute(sort, parallel, worker->positions, start);
+  permute_operands(sort, parallel, worker->positions, start);
 }
 
 static void sort_line(const sort_t* sort, const hlo_parallel_t* parallel, const worker_t* worker,
@@ -204,7 +204,7 @@ static void sort_line(const sort_t* sort, const hlo_parallel_t* parallel, const 
   if (!sort_values(sort, parallel, worker, start)) sort_positions(sort, parallel, worker, start);
 }
 
-// Lines that lie one after the other or side by side.
+// Sorts lines that are consecutive or adjacent.
 static void sort_group(const sort_t* sort, const worker_t* worker, int64_t first, int64_t lines) {
   const hlo_sort_form_t form = form_of(sort, &sort->keys[0]);
   const hlo_tensor_t* operand = sort->operands[sort->keys[0].operand];
@@ -215,12 +215,14 @@ static void sort_group(const sort_t* sort, const worker_t* worker, int64_t first
     hlo_sort_group_positions(&form, lines, length, stride, in, worker->group_positions,
                              worker->scratch);
     for (int64_t l = 0; l < lines; l++) {
-      permute(sort, NULL, worker->group_positions + l * length, line_start(&sort->lines, first + l));
+      permute_operands(sort, NULL, worker->group_positions + l * length,
+                       line_start(&sort->lines, first + l));
     }
     return;
   }
   char* out = (char*)sort->results[0]->data + (size_t)start * hlo_tensor_element_bytes(operand);
-  const uint32_t left = hlo_sort_group_values(&form, lines, length, stride, in, out, worker->scratch);
+  const uint32_t left =
+      hlo_sort_group_values(&form, lines, length, stride, in, out, worker->scratch);
   for (int64_t l = 0; l < lines; l++) {
     if (left >> l & 1) sort_line(sort, NULL, worker, first + l);
   }
@@ -229,15 +231,15 @@ static void sort_group(const sort_t* sort, const worker_t* worker, int64_t first
 static void sort_chunk(void* arg, uint64_t index) {
   sort_t* sort = arg;
   int64_t l = (int64_t)index * sort->lines_per_chunk;
-  const int64_t end = l + sort->lines_per_chunk < sort->line_count ? l + sort->lines_per_chunk
-                                                                   : sort->line_count;
+  const int64_t end =
+      l + sort->lines_per_chunk < sort->line_count ? l + sort->lines_per_chunk : sort->line_count;
   worker_t worker;
   if (!worker_init(sort, &worker)) return;
   while (l < end) {
     int64_t lines = end - l < sort->group ? end - l : sort->group;
     const int64_t beside = sort->lines.inner - l % sort->lines.inner;
     if (sort->lines.inner > 1 && beside < lines) lines = beside;
-    if (sort->group && 2 * lines > sort->group) {  // lanes that stand empty cost as much
+    if (sort->group && 2 * lines > sort->group) {  // empty lanes cost as much as used ones
       sort_group(sort, &worker, l, lines);
       l += lines;
     } else {
@@ -247,20 +249,19 @@ static void sort_chunk(void* arg, uint64_t index) {
   hlo_mem_free(worker.scratch);
 }
 
-// Which of the quick forms the sort has.
+// Chooses the fast path of the sort, if one applies.
 static void choose_form(sort_t* sort) {
   if (sort->key_count != 1) return;
   const hlo_sort_form_t form = form_of(sort, &sort->keys[0]);
   const hlo_dtype_t dtype = sort->operands[sort->keys[0].operand]->dtype;
-  sort->by_values =
-      sort->count == 1 && form.dtype == dtype && hlo_sort_values_supports(form.dtype);
+  sort->by_values = sort->count == 1 && form.dtype == dtype && hlo_sort_values_supports(form.dtype);
   if (form.dtype == dtype) {
     sort->group = hlo_sort_group(&form, !sort->by_values, sort->lines.length);
   }
   if (2 * sort->line_count <= sort->group) sort->group = 0;
 }
 
-// Few long lines are cut themselves, many short ones go to the threads as they are.
+// Splits a few long lines into parts; distributes many short ones over the threads whole.
 static hlo_status_t sort_by_keys(sort_t* sort) {
   enum { CHUNK_ELEMENTS = 1 << 14, LONG_LINE = 1 << 16, FEW_LINES = 8 };
   choose_form(sort);

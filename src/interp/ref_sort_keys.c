@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recognising comparators of keys in their graph.
+// Recognises comparators of keys in their graph.
 #include "interp/ref_sort_keys.h"
 
-// What one side of a comparison reads.
+// One operand of a comparison.
 typedef struct {
   uint32_t arg;
   int part;
@@ -24,7 +24,7 @@ static bool is_compare_of(const hlo_value_t* value, int64_t direction, const hlo
          hlo_node_operand(compare, 1) == rhs;
 }
 
-// A constant scalar that is zero, or NaN.
+// Returns true for a constant scalar that is zero, or NaN.
 static bool is_constant(const hlo_value_t* value, bool is_nan) {
   const hlo_node_t* constant = defined_by(value, HLO_OP_constant);
   const hlo_attr_t* literal = constant ? hlo_node_attr(constant, HLO_ATTR_value) : NULL;
@@ -36,7 +36,7 @@ static bool is_constant(const hlo_value_t* value, bool is_nan) {
   return is_nan ? x != x : x == 0;
 }
 
-// x of select(x != x, NaN, select(x == 0, 0, x)), or NULL.
+// Returns x of select(x != x, NaN, select(x == 0, 0, x)), or NULL.
 static const hlo_value_t* canonical_of(const hlo_value_t* value) {
   const hlo_node_t* outer = defined_by(value, HLO_OP_select);
   if (!outer || !is_constant(hlo_node_operand(outer, 1), true)) return NULL;
@@ -64,7 +64,8 @@ static bool source_of(const hlo_region_t* comparator, const hlo_value_t* value, 
          (real || imag || !hlo_dtype_is_complex(x->type->dtype)) && !x->type->quant;
 }
 
-// A comparison of one operand's two arguments; *out_direction as if the first stood on the left.
+// Matches a comparison of one operand's two arguments; *out_direction is that with the first
+// argument on the left.
 static bool match_compare(const hlo_region_t* comparator, const hlo_value_t* value,
                           hlo_sort_key_t* out_key, int64_t* out_direction) {
   const hlo_node_t* compare = defined_by(value, HLO_OP_compare);
@@ -98,7 +99,7 @@ static bool match_order(const hlo_region_t* comparator, const hlo_value_t* value
          (direction == HLO_COMPARISON_DIRECTION_LT || direction == HLO_COMPARISON_DIRECTION_GT);
 }
 
-// Equality of the same key.
+// Matches equality of the same key.
 static bool match_equal(const hlo_region_t* comparator, const hlo_value_t* value,
                         const hlo_sort_key_t* key) {
   hlo_sort_key_t equal;

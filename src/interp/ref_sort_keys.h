@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Comparators of sort that say "by these keys, in this order".
+// Comparators of sort that compare a list of keys lexicographically.
 #ifndef HLO_INTERP_REF_SORT_KEYS_H_
 #define HLO_INTERP_REF_SORT_KEYS_H_
 
@@ -15,9 +15,9 @@ typedef struct hlo_sort_key {
 
 enum { HLO_SORT_KEYS_MAX = 8 };
 
-/// The keys of a comparator, most significant first: strict comparisons of one operand's two
-/// arguments, joined as `a or (a_equal and b)`, each perhaps on values made canonical as
-/// jax.lax.sort does. Returns their number, 0 if the comparator is of another form or has more than
+/// Recognises the keys of a comparator, most significant first: strict comparisons of one operand's
+/// two arguments, joined as `a or (a_equal and b)`, each optionally on values made canonical as
+/// jax.lax.sort does. Returns the number of keys, 0 if the comparator has another form or more than
 /// HLO_SORT_KEYS_MAX keys.
 uint32_t hlo_sort_keys_of(const hlo_region_t* comparator, hlo_sort_key_t* out_keys);
 

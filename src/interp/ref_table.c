@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From ops to their reference functions.
+// Maps ops to their reference functions.
 #include "interp/eval.h"
 
 static const hlo_ref_fn_t functions[HLO_OP_COUNT] = {

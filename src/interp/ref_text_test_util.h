@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests of reference functions: programs as text whose check.* ops say what must come out.
+// For tests of reference functions: programs as text whose check.* ops state the expected values.
 #ifndef HLO_INTERP_REF_TEXT_TEST_UTIL_H_
 #define HLO_INTERP_REF_TEXT_TEST_UTIL_H_
 
@@ -16,8 +16,8 @@
 #include "ir/infer.h"
 #include "ir/parse.h"
 
-/// Parses, verifies and runs the only function of `text`, which takes and gives nothing.
-static inline hlo_status_t run_text(const char* text) {
+/// Parses, verifies and runs the only function of `text`, which has no arguments or results.
+static inline hlo_status_t hlo_test_run_text(const char* text) {
   hlo_diag_t diag;
   hlo_module_t* module = NULL;
   hlo_interp_program_t* program = NULL;
@@ -34,13 +34,13 @@ static inline hlo_status_t run_text(const char* text) {
   return status;
 }
 
-static inline void expect_runs(const char* body) {
+static inline void hlo_test_expect_runs(const char* body) {
   char text[16384];
   assert_true(strlen(body) + 64 < sizeof(text));
   strcpy(text, "func.func @main() {\n");
   strcat(text, body);
   strcat(text, "\nfunc.return\n}\n");
-  hlo_status_t status = run_text(text);
+  hlo_status_t status = hlo_test_run_text(text);
   if (!hlo_status_is_ok(status)) {
     print_error("%s\n%s\n", text, hlo_status_message(status));
     hlo_status_release(status);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// chlo.top_k, and what it shares with custom calls (see ref_topk.h): lines go to the threads in
+// chlo.top_k, and the code it shares with custom calls (see ref_topk.h): lines go to the threads in
 // groups.
 #include "interp/ref_topk.h"
 
@@ -10,12 +10,12 @@
 typedef struct {
   const hlo_topk_t* topk;
   int64_t length, stride, line_count, lines_per_chunk;
-  int64_t group;  // lines whose first ones are found side by side; 0: each alone
+  int64_t group;  // lines processed together; 0: each alone
   hlo_tensor_t *values, *others;
   size_t scratch_bytes;      // of lib/sort.h
-  size_t line_bytes;         // of a dense copy of a line, in whole words
+  size_t line_bytes;         // of a dense copy of a line, a multiple of the word size
   size_t positions_bytes;    // of a line, or a group
-  atomic_bool is_exhausted;  // a chunk got no memory
+  atomic_bool is_exhausted;  // a chunk failed to allocate memory
 } run_t;
 
 static void store_positions(hlo_dtype_t dtype, int64_t count, int64_t stride,
@@ -30,7 +30,7 @@ static void store_positions(hlo_dtype_t dtype, int64_t count, int64_t stride,
   }
 }
 
-static void store(const run_t* run, int64_t line, const uint32_t* positions) {
+static void store_line(const run_t* run, int64_t line, const uint32_t* positions) {
   const hlo_topk_t* topk = run->topk;
   const int64_t block = line / run->stride, offset = line % run->stride;
   const size_t from = (size_t)(block * run->length * run->stride + offset);
@@ -49,7 +49,7 @@ static void store(const run_t* run, int64_t line, const uint32_t* positions) {
   }
 }
 
-// One line; `copy` has room for it.
+// Selects from one line; `copy` has room for it.
 static void select_line(const run_t* run, int64_t line, char* copy, uint32_t* positions,
                         void* scratch) {
   const int64_t bytes = (int64_t)hlo_tensor_element_bytes(run->values);
@@ -61,7 +61,7 @@ static void select_line(const run_t* run, int64_t line, char* copy, uint32_t* po
     in = copy;
   }
   hlo_sort_select(&run->topk->form, run->length, in, run->topk->kept, positions, scratch);
-  store(run, line, positions);
+  store_line(run, line, positions);
 }
 
 static void select_group(const run_t* run, int64_t first, int64_t lines, uint32_t* positions,
@@ -69,7 +69,7 @@ static void select_group(const run_t* run, int64_t first, int64_t lines, uint32_
   const int64_t bytes = (int64_t)hlo_tensor_element_bytes(run->values);
   const char* in = (const char*)run->topk->operand->data + first * run->length * bytes;
   hlo_sort_group_positions(&run->topk->form, lines, run->length, 1, in, positions, scratch);
-  for (int64_t l = 0; l < lines; l++) store(run, first + l, positions + l * run->length);
+  for (int64_t l = 0; l < lines; l++) store_line(run, first + l, positions + l * run->length);
 }
 
 static void run_chunk(void* arg, uint64_t index) {
@@ -87,7 +87,7 @@ static void run_chunk(void* arg, uint64_t index) {
   const int64_t end = l + (left < run->lines_per_chunk ? left : run->lines_per_chunk);
   while (l < end) {
     const int64_t lines = end - l < run->group ? end - l : run->group;
-    if (2 * lines > run->group) {  // lanes that stand empty cost as much
+    if (2 * lines > run->group) {  // empty lanes cost as much as used ones
       select_group(run, l, lines, positions, scratch);
       l += lines;
     } else {
@@ -97,7 +97,7 @@ static void run_chunk(void* arg, uint64_t index) {
   hlo_mem_free(scratch);
 }
 
-// The memory of a chunk.
+// Computes the memory of a chunk.
 static bool find_sizes(run_t* run, const hlo_topk_t* topk) {
   const int64_t lines = run->group ? run->group : 1;
   if (!hlo_sort_scratch_bytes(topk->form.dtype, run->length, &run->scratch_bytes)) return false;
@@ -119,7 +119,7 @@ hlo_status_t hlo_topk_run(const hlo_parallel_t* parallel, const hlo_topk_t* topk
   run.others = others;
   if (values->element_count == 0) return hlo_ok();
   if (run.length > HLO_SORT_COUNT_MAX) {
-    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "lines of %lld elements",
+    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "lines of %lld elements are not supported",
                              (long long)run.length);
   }
   run.stride = 1;

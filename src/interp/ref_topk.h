@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The best few elements of every line along a dimension: chlo.top_k and the custom calls like it.
+// Selects the best k elements of every line along a dimension: chlo.top_k and similar custom calls.
 #ifndef HLO_INTERP_REF_TOPK_H_
 #define HLO_INTERP_REF_TOPK_H_
 
@@ -8,15 +8,16 @@
 
 typedef struct hlo_topk {
   const hlo_tensor_t* operand;    // of real numbers
-  const hlo_tensor_t* companion;  // of its dims, what the second result takes its elements from;
+  const hlo_tensor_t* companion;  // a tensor of the same dims whose elements become the second
+                                  // result; NULL: positions
                                   // NULL: positions
   uint32_t axis;
   int64_t kept;          // 0 <= kept <= length of the axis
-  hlo_sort_form_t form;  // first is best
+  hlo_sort_form_t form;  // sorts the best element first
 } hlo_topk_t;
 
-/// Fills results of the operand's dims with `kept` along the axis: the first ones of the sorted
-/// lines, and the elements (or positions) that belong to them.
+/// Fills the results, which have the operand's dims with `kept` along the axis: the first elements
+/// of the sorted lines, and the companion elements (or positions) that belong to them.
 /// errors: RESOURCE_EXHAUSTED, UNIMPLEMENTED (lines of 2^32 elements)
 hlo_status_t hlo_topk_run(const hlo_parallel_t* parallel, const hlo_topk_t* topk,
                           hlo_tensor_t* values, hlo_tensor_t* others) HLO_MUST_USE;

@@ -12,10 +12,11 @@ static hlo_status_t grid_of(const hlo_eval_t* eval, const hlo_node_t* node, bool
   *out_grid = eval->options.grid;
   if (has_function) return hlo_ok();
   return hlo_node_error(node, HLO_STATUS_UNIMPLEMENTED,
-                        "there is nobody at the other end of the transfer");
+                        "the transfer has no peer: this is the only process");
 }
 
-// The process at the other end by source_target_pairs, ANY without them; false: not taking part.
+// Finds the peer process by source_target_pairs, ANY without them; returns false if this process
+// takes no part.
 static bool find_peer(const hlo_eval_t* eval, const hlo_node_t* node, bool is_source,
                       uint32_t* out_peer) {
   const hlo_process_grid_t* grid = eval->options.grid;
@@ -24,7 +25,7 @@ static bool find_peer(const hlo_eval_t* eval, const hlo_node_t* node, bool is_so
   if (!pairs || pairs->kind != HLO_ATTR_KIND_INTS || pairs->count == 0) return true;
   uint32_t process = eval->options.process;
   uint32_t partitions = grid->partition_count;
-  // The ids are partitions where there are several, else replicas.
+  // The ids are partitions if there are several, else replicas.
   int64_t own = partitions > 1 ? process % partitions : process;
   for (uint32_t k = 0; k + 1 < pairs->count; k += 2) {
     if (pairs->values[k + !is_source] != own) continue;
@@ -60,20 +61,21 @@ static hlo_status_t release_results(const hlo_node_t* node, hlo_tensor_t** resul
   return status;
 }
 
-// Tensors from outside go where the result types say; the last result is a token.
+// Checks received tensors against the result types; the last result is a token.
 static hlo_status_t finish_input(const hlo_node_t* node, uint32_t count, hlo_tensor_t** results) {
   for (uint32_t i = 0; i < count; ++i) {
     const hlo_type_t* type = node->results[i].type;
     const hlo_tensor_t* tensor = results[i];
-    bool is_alike = type->kind == tensor->kind && type->dtype == tensor->dtype &&
-                    type->rank == tensor->rank;
+    bool is_alike =
+        type->kind == tensor->kind && type->dtype == tensor->dtype && type->rank == tensor->rank;
     for (uint32_t d = 0; is_alike && d < type->rank; ++d) {
       is_alike = type->dims[d] < 0 || type->dims[d] == tensor->dims[d];
     }
     if (!is_alike) {
-      return release_results(node, results,
-                             hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                                            "value %u received is not of the result's type", i));
+      return release_results(
+          node, results,
+          hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
+                         "received value %u does not have the result's type", i));
     }
   }
   if (count == node->result_count) return hlo_ok();
@@ -138,7 +140,7 @@ hlo_status_t hlo_ref_outfeed(REF_ARGUMENTS) {
   return hlo_ok();
 }
 
-// HLO's send-done and recv-done: the interpreter's send and recv are complete when they answer.
+// HLO's send-done and recv-done: the interpreter's send and recv are complete when they return.
 hlo_status_t hlo_ref_hlo_send_done(REF_ARGUMENTS) {
   (void)eval, (void)node;
   results[0] = hlo_tensor_retain(operands[0]);

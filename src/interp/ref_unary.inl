@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A unary kernel from CALC(KERNEL). Takes KERNEL_TYPE, KERNEL, IN_T and OUT_T (default T).
+// A unary kernel from CALC(KERNEL). Parameters: KERNEL_TYPE, KERNEL, IN_T and OUT_T (default T).
 #ifndef IN_T
 #define IN_T T
 #endif

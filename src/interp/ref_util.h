@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the reference functions of several families share: lists of integers from attributes,
+// Helpers shared by several families of reference functions: lists of integers from attributes,
 // clamping of indices, and reshaped views.
 #ifndef HLO_INTERP_REF_UTIL_H_
 #define HLO_INTERP_REF_UTIL_H_
@@ -9,9 +9,9 @@
 #include "interp/eval.h"
 #include "lib/strided.h"
 
-static_assert(HLO_STRIDED_RANK_MAX == HLO_RANK_MAX, "a tensor fits a strided view");
+static_assert(HLO_STRIDED_RANK_MAX == HLO_RANK_MAX, "a strided view holds tensors of any rank");
 
-/// An index list of an attribute, lent; empty when the attribute is absent.
+/// An integer list attribute, lent; empty if the attribute is absent.
 typedef struct hlo_ints {
   const int64_t* values;
   uint32_t count;
@@ -23,7 +23,7 @@ static inline hlo_ints_t hlo_node_ints(const hlo_node_t* node, hlo_attr_id_t id)
   return list;
 }
 
-/// Item i, or `fallback` past the end (absent window attributes have defaults).
+/// Returns item i, or `fallback` past the end (absent window attributes have defaults).
 static inline int64_t hlo_ints_at(hlo_ints_t list, uint32_t i, int64_t fallback) {
   return i < list.count ? list.values[i] : fallback;
 }
@@ -43,41 +43,41 @@ static inline size_t hlo_tensor_element_bytes(const hlo_tensor_t* tensor) {
   return hlo_dtype_size_bytes(tensor->dtype);
 }
 
-/// Row-major strides of a tensor, in bytes.
+/// Computes the row-major strides of a tensor, in bytes.
 static inline void hlo_tensor_strides(const hlo_tensor_t* tensor, int64_t* out_strides) {
   hlo_strided_dense(hlo_tensor_element_bytes(tensor), tensor->rank, tensor->dims, out_strides);
 }
 
-/// Scratch memory (at ->data, 64-byte aligned) from the pool of the evaluation under way.
+/// Allocates scratch memory (at ->data, 64-byte aligned) from the pool of the current evaluation.
 hlo_status_t hlo_scratch_create(size_t size_bytes, hlo_tensor_t** out_scratch) HLO_MUST_USE;
 
-/// Result i with the elements of operand k in the given dims: its storage where that is allowed.
+/// Returns result i with the elements of operand k in the given dims, in the operand's storage
+/// where possible.
 /// errors: INTERNAL if the element counts differ
 hlo_status_t hlo_move_reshape(const hlo_node_t* node, uint32_t i, hlo_tensor_t** operands,
                               uint32_t k, uint32_t rank, const int64_t* dims,
                               hlo_tensor_t** out_tensor) HLO_MUST_USE;
 
-/// Elements of an integer tensor of rank 1 as int64, at most `capacity` of them.
+/// Reads the elements of an integer tensor of rank 1 as int64, at most `capacity` of them.
 void hlo_tensor_read_ints(const hlo_tensor_t* tensor, uint32_t capacity, int64_t* out_values);
 
-/// Padding of `operand` with a scalar; the amounts may be negative. The dims must have been
-/// checked.
+/// Pads `operand` with a scalar; the amounts may be negative. The caller has checked the dims.
 hlo_status_t hlo_move_pad(hlo_eval_t* eval, const hlo_node_t* node, const hlo_tensor_t* operand,
                           const hlo_tensor_t* value, const int64_t* low, const int64_t* high,
                           const int64_t* interior, hlo_tensor_t** out_tensor) HLO_MUST_USE;
 
-/// The strided slice of `operand` from `starts`, of `dims` elements per dimension.
+/// Copies the strided slice of `operand` from `starts`, of `dims` elements per dimension.
 hlo_status_t hlo_move_slice(hlo_eval_t* eval, const hlo_node_t* node, const hlo_tensor_t* operand,
                             const int64_t* starts, const int64_t* strides, const int64_t* dims,
                             hlo_tensor_t** out_tensor) HLO_MUST_USE;
 
-/// The slice from `starts` to `limits`, checked. errors: INVALID_ARGUMENT
+/// Copies the slice from `starts` to `limits`, checked. errors: INVALID_ARGUMENT
 hlo_status_t hlo_move_slice_to(hlo_eval_t* eval, const hlo_node_t* node,
                                const hlo_tensor_t* operand, const int64_t* starts,
                                const int64_t* limits, const int64_t* strides,
                                hlo_tensor_t** out_tensor) HLO_MUST_USE;
 
-/// The broadcast of operand 0 to `dims`, its dimension d going to `mapping[d]`.
+/// Broadcasts operand 0 to `dims`; its dimension d becomes `mapping[d]`.
 hlo_status_t hlo_move_broadcast(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,
                                 const int64_t* mapping, uint32_t rank, const int64_t* dims,
                                 hlo_tensor_t** out_tensor) HLO_MUST_USE;

@@ -10,7 +10,7 @@
 
 hlo_status_t hlo_window_dim_finish(const hlo_node_t* node, hlo_window_dim_t* dim) {
   int64_t padded = 0, extent = 0;
-  const int64_t limit = INT64_MAX / 4;  // sums of two places then fit
+  const int64_t limit = INT64_MAX / 4;  // so that the sum of two positions does not overflow
   const bool is_valid =
       dim->low > -limit && dim->high > -limit && dim->low < limit && dim->high < limit &&
       dim->size >= 1 && dim->stride >= 1 && dim->base_dilation >= 1 && dim->window_dilation >= 1 &&
@@ -21,15 +21,16 @@ hlo_status_t hlo_window_dim_finish(const hlo_node_t* node, hlo_window_dim_t* dim
       !__builtin_add_overflow(padded, dim->high, &padded) &&
       !__builtin_mul_overflow(dim->size - 1, dim->window_dilation, &extent) && extent < limit;
   if (!is_valid) {
-    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                          "window sizes, strides and dilations must be positive and not overflow");
+    return hlo_node_error(
+        node, HLO_STATUS_INVALID_ARGUMENT,
+        "window sizes, strides and dilations must be positive and must not overflow");
   }
   dim->out_size = padded > extent ? (padded - extent - 1) / dim->stride + 1 : 0;
   return hlo_ok();
 }
 
-// The windows of a node with window_dimensions, window_strides, base_dilations, window_dilations,
-// padding over an input of the given dims. errors: INVALID_ARGUMENT
+// Reads the windows of a node with window_dimensions, window_strides, base_dilations,
+// window_dilations and padding over an input of the given dims. errors: INVALID_ARGUMENT
 static hlo_status_t window_dims_of(const hlo_node_t* node, uint32_t rank, const int64_t* dims,
                                    hlo_window_dim_t* out_windows) {
   const hlo_ints_t sizes = hlo_node_ints(node, HLO_ATTR_window_dimensions);
@@ -76,7 +77,7 @@ typedef struct {
   char *prefix, *suffix;  // rows of a padded line, for long windows
 } pass_t;
 
-// The row at place p of the padded, dilated line.
+// Returns the row at position p of the padded, dilated line.
 static const char* padded_row(const pass_t* pass, int64_t p) {
   const hlo_window_dim_t at = {.in_size = pass->dim->in_size,
                                .low = pass->dim->low,
@@ -93,7 +94,7 @@ static void pass_short(const pass_t* pass) {
   for (int64_t o = 0; o < dim->out_size; o++) {
     char* out = pass->out + (size_t)o * pass->row_bytes;
     memcpy(out, pass->init, pass->row_bytes);
-    // window elements w whose place o * stride + w * dilation - low lies in [0, in_extent]
+    // window elements w whose position o * stride + w * dilation - low is in [0, in_extent]
     const int64_t at = o * dim->stride - dim->low;
     const int64_t step = dim->window_dilation;
     const int64_t first = at < 0 ? (-at + step - 1) / step : 0;
@@ -107,7 +108,8 @@ static void pass_short(const pass_t* pass) {
 }
 
 // Two running folds over blocks of the window's size, forwards and backwards, give every window
-// from two rows. source: van Herk 1992; Gil and Werman 1993
+// from two rows.
+// source: van Herk 1992; Gil and Werman 1993
 static void pass_long(const pass_t* pass, int64_t length) {
   const hlo_window_dim_t* dim = pass->dim;
   for (int64_t p = 0; p < length; p++) {
@@ -139,12 +141,13 @@ static void pass_long(const pass_t* pass, int64_t length) {
   }
 }
 
-// Length of the padded line if the long form is worth it, else 0.
+// Returns the length of the padded line if the long form is worth it, else 0.
 static int64_t long_length(const hlo_window_dim_t* dim) {
   if (dim->size < 12 || dim->window_dilation != 1) return 0;
   const int64_t length = (dim->out_size - 1) * dim->stride + dim->size;  // up to the last window
   const int64_t in_extent = (dim->in_size - 1) * dim->base_dilation + 1;
-  const int64_t reach = dim->size < in_extent ? dim->size : in_extent;  // padding costs nothing
+  // elements in the padding are free
+  const int64_t reach = dim->size < in_extent ? dim->size : in_extent;
   int64_t direct = 0;
   if (__builtin_mul_overflow(dim->out_size, reach, &direct)) return length;
   return length < direct / 4 ? length : 0;
@@ -182,14 +185,15 @@ static bool window_is_trivial(const hlo_window_dim_t* dim) {
          dim->high == 0;
 }
 
-// No pass would fold the initial value in.
+// Returns true if no pass would fold in the initial value.
 static bool windows_are_trivial(uint32_t rank, const hlo_window_dim_t* windows) {
   uint32_t d = 0;
   while (d < rank && window_is_trivial(&windows[d])) d++;
   return d == rank;
 }
 
-// True when folding the initial value in once more changes nothing: padding then does not matter.
+// Returns true if folding in the initial value a second time changes nothing: padding then has no
+// effect.
 static bool init_is_neutral(hlo_fold_op_t op, const hlo_tensor_t* init) {
   const double value = hlo_dtype_load_double(init->dtype, init->data);
   switch (op) {
@@ -200,7 +204,7 @@ static bool init_is_neutral(hlo_fold_op_t op, const hlo_tensor_t* init) {
   }
 }
 
-// Dimension after dimension, in the accumulator's type. The window is out->rank dims of `windows`.
+// Reduces one dimension after the other in the accumulator's type. `windows` has out->rank entries.
 static hlo_status_t window_recognised(const hlo_fold_t* fold, const hlo_fold_t* wide_fold,
                                       const hlo_tensor_t* input, const hlo_tensor_t* init,
                                       const hlo_window_dim_t* windows, hlo_tensor_t* result) {
@@ -214,7 +218,7 @@ static hlo_status_t window_recognised(const hlo_fold_t* fold, const hlo_fold_t* 
   int64_t dims[HLO_RANK_MAX];
   memcpy(dims, input->dims, input->rank * sizeof(dims[0]));
   hlo_status_t status = hlo_ok();
-  // Last dimension first: passes that shrink rows make the others cheaper.
+  // The last dimension comes first: passes that shrink rows make the others cheaper.
   for (uint32_t d = input->rank; d > 0 && hlo_status_is_ok(status); d--) {
     if (window_is_trivial(&windows[d - 1])) continue;
     hlo_tensor_t* next = NULL;
@@ -278,8 +282,8 @@ static hlo_status_t window_generic(const hlo_fold_operands_t* fold, const hlo_wi
   return status;
 }
 
-// Float sums and products of small problems are taken element by element in the element type, so
-// that every step rounds as written; larger ones would take too long that way.
+// Float sums and products of small problems are computed element by element in the element type, so
+// that every step rounds as written; that would be too slow for large ones.
 static bool rounds_in_order(hlo_fold_op_t op, const hlo_tensor_t* result,
                             const hlo_window_dim_t* windows) {
   enum { WORK_MAX = 1 << 18 };  // elements of all windows
@@ -338,7 +342,7 @@ typedef struct {
   bool is_sum;             // a recognised scatter that adds
 } select_t;
 
-// The direction of a body that only compares its two arguments, or -1.
+// Returns the direction of a body that only compares its two arguments, or -1.
 static int64_t compare_direction(const hlo_region_t* body) {
   bool is_swapped;
   const hlo_node_t* compare = hlo_region_binary_op(body, &is_swapped);
@@ -362,8 +366,9 @@ static bool compare_doubles(int64_t direction, double a, double b) {
   }
 }
 
-// Whether the element at `kept` stays selected against the one at `other`.
-static hlo_status_t keeps(const select_t* s, const char* kept, const char* other, bool* out_keeps) {
+// Sets *out_keeps if the element at `kept` stays selected against the one at `other`.
+static hlo_status_t keeps_selected(const select_t* s, const char* kept, const char* other,
+                                   bool* out_keeps) {
   if (s->direction >= 0) {
     *out_keeps = compare_doubles(s->direction, hlo_dtype_load_double(s->operand->dtype, kept),
                                  hlo_dtype_load_double(s->operand->dtype, other));
@@ -374,7 +379,7 @@ static hlo_status_t keeps(const select_t* s, const char* kept, const char* other
   return hlo_region_fn_call(s->select, args, &result);
 }
 
-// ---- pooling: the largest f32 of each window along all dimensions but the last, sums of gradients
+// ---- pooling: maximum f32 of each window along all dimensions but the last, sums of gradients
 
 enum { ROW_ELEMENTS = 64, ROW_PLACES = 64 };
 
@@ -391,8 +396,8 @@ static bool is_max_pooling(const select_t* s) {
          last->base_dilation == 1 && places <= ROW_PLACES;
 }
 
-// Elements first <= c < first + count of the window that starts at `o`, one window for each of them
-// side by side.
+// Selects elements first <= c < first + count of the window that starts at `o`: one independent
+// window per element.
 static void select_row(const select_t* s, const int64_t* o, int64_t first, int64_t count,
                        const float* source) {
   const uint32_t rank = s->operand->rank;
@@ -443,7 +448,8 @@ static hlo_status_t select_and_scatter(const select_t* s) {
       const int64_t offset = hlo_window_offset(rank, s->windows, s->strides, o, w);
       if (offset < 0) continue;
       bool stays = false;
-      if (selected >= 0) HLO_TRY(keeps(s, data + selected * bytes, data + offset * bytes, &stays));
+      if (selected >= 0)
+        HLO_TRY(keeps_selected(s, data + selected * bytes, data + offset * bytes, &stays));
       if (!stays) selected = offset;
     } while (hlo_index_next(rank, s->sizes, w));
     if (selected >= 0) {
@@ -468,7 +474,7 @@ static hlo_status_t select_prepare(select_t* s, hlo_eval_t* eval, const hlo_node
     s->sizes[d] = s->windows[d].size;
     if (d >= s->source->rank || s->windows[d].out_size != s->source->dims[d]) {
       return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                            "the source does not have the windows' shape");
+                            "the source must have the shape of the windows");
     }
   }
   hlo_strided_dense(1, rank, s->operand->dims, s->strides);
@@ -488,7 +494,8 @@ hlo_status_t hlo_ref_select_and_scatter(hlo_eval_t* eval, const hlo_node_t* node
   hlo_tensor_t *source = NULL, *init = NULL;
   const hlo_region_t* scatter = node->regions[1];
   if (scatter->arg_count != 2) {
-    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "scatter takes two arguments");
+    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
+                          "the scatter body must take two arguments");
   }
   hlo_status_t status =
       hlo_eval_result_dims(eval, node, 0, s.operand->rank, s.operand->dims, &s.result);

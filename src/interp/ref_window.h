@@ -5,8 +5,8 @@
 
 #include "interp/ref_util.h"
 
-/// One dimension of a window. Output o and window element w meet input
-/// (o * stride + w * window_dilation - low) / base_dilation, where that is whole and inside.
+/// One dimension of a window. Output o and window element w read input (o * stride + w *
+/// window_dilation - low) / base_dilation if that is an integer in bounds.
 typedef struct hlo_window_dim {
   int64_t in_size, out_size, size;
   int64_t stride, base_dilation, window_dilation;
@@ -16,7 +16,7 @@ typedef struct hlo_window_dim {
 /// Sets out_size from the other fields. errors: INVALID_ARGUMENT (not positive, overflow)
 hlo_status_t hlo_window_dim_finish(const hlo_node_t* node, hlo_window_dim_t* dim) HLO_MUST_USE;
 
-/// The input element, or -1 for padding and holes.
+/// Returns the input element, or -1 for padding and holes.
 static inline int64_t hlo_window_input(const hlo_window_dim_t* dim, int64_t o, int64_t w) {
   const int64_t at = o * dim->stride + w * dim->window_dilation - dim->low;
   if (at < 0) return -1;
@@ -25,7 +25,8 @@ static inline int64_t hlo_window_input(const hlo_window_dim_t* dim, int64_t o, i
   return i < dim->in_size && i * dim->base_dilation == at ? i : -1;
 }
 
-/// Element offset of the input under window element `w` of output `o`, or -1 outside.
+/// Returns the element offset of the input under window element `w` of output `o`, or -1 if out of
+/// bounds.
 int64_t hlo_window_offset(uint32_t rank, const hlo_window_dim_t* windows, const int64_t* strides,
                           const int64_t* o, const int64_t* w);
 

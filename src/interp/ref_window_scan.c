@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scans written as windows (see ref_window_scan.h): linear instead of quadratic.
+// Scans written as windows (see ref_window_scan.h): linear instead of quadratic time.
 #include "interp/ref_window_scan.h"
 
 #include <string.h>
@@ -63,10 +63,10 @@ hlo_status_t hlo_window_scan_folded(const hlo_window_scan_t* scan, hlo_fold_op_t
 
 // ---- any body
 
-// The body on `count` elements of each operand: result = body(before, input), in reverse
+// Runs the body on `count` elements of each operand: result = body(before, input), in reverse
 // body(input, before).
-static hlo_status_t step(const hlo_window_scan_t* scan, size_t count, int64_t before, int64_t at,
-                         hlo_tensor_t** results, const void** args, void** outs) {
+static hlo_status_t step_body(const hlo_window_scan_t* scan, size_t count, int64_t before,
+                              int64_t at, hlo_tensor_t** results, const void** args, void** outs) {
   const hlo_fold_operands_t* operands = scan->operands;
   for (uint32_t k = 0; k < operands->count; k++) {
     const hlo_tensor_t* input = operands->inputs[k];
@@ -81,7 +81,7 @@ static hlo_status_t step(const hlo_window_scan_t* scan, size_t count, int64_t be
                     : hlo_region_fn_call_many(operands->fn, count, args, outs);
 }
 
-// Whether body(init, init) is init, to the bit.
+// Sets *out_fixed if body(init, init) equals init bit for bit.
 static hlo_status_t init_is_fixed(const hlo_fold_operands_t* operands, const void** args,
                                   void** outs, bool* out_is_fixed) {
   enum { ELEMENT_MAX = 16 };
@@ -109,8 +109,8 @@ static hlo_status_t scan_in_order(const hlo_window_scan_t* scan, hlo_tensor_t** 
       const int64_t row = scan->is_reverse ? shape.length - 1 - i : i;
       const int64_t at = (o * shape.length + row) * shape.inner;
       const int64_t back = scan->is_reverse ? -shape.inner : shape.inner;
-      // The first row finds the initial values in place.
-      HLO_TRY(step(scan, (size_t)shape.inner, i ? at - back : at, at, results, args, outs));
+      // The first row combines with the initial values in place.
+      HLO_TRY(step_body(scan, (size_t)shape.inner, i ? at - back : at, at, results, args, outs));
     }
   }
   return hlo_ok();

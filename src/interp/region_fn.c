@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Regions of scalar arguments (reducers, comparators, scatter and map bodies) as flat lists of
-// scalar instructions over preallocated values; calls are inlined. What does not fit runs in
-// the evaluator.
+// scalar instructions over preallocated values; calls are inlined. Other regions run in the
+// evaluator.
 #include <string.h>
 
 #include "base/mem.h"
@@ -10,52 +10,53 @@
 enum {
   INSTRUCTION_LIMIT = 4096,  // longer bodies run in the evaluator
   INLINE_DEPTH_LIMIT = 16,
-  SCALAR_BYTES = 16,         // the widest element
-  KEPT_LIMIT = 16,           // prepared functions kept in a bucket of an evaluation
-  BLOCK = 256,               // elements worked on at a time by call_many
+  SCALAR_BYTES = 16,  // the widest element
+  KEPT_LIMIT = 16,    // prepared functions cached per bucket of an evaluation
+  BLOCK = 256,        // elements processed at a time by call_many
 };
 
 /// A value: an argument, a constant, a captured value or the result of an instruction.
 typedef struct region_value {
   void* data;          // its element
-  hlo_tensor_t* view;  // as a tensor over `data`, for reference functions; NULL until needed
+  hlo_tensor_t* view;  // the element as a tensor for reference functions; NULL until needed
   const hlo_type_t* type;
-  uint32_t width;      // of an element
-  bool is_fixed;       // constant or captured: the same for all calls
-  const hlo_value_t* captured;  // defined outside; NULL otherwise
+  uint32_t width;               // of an element, in bytes
+  bool is_fixed;                // constant or captured: the same for all calls
+  const hlo_value_t* captured;  // defined outside the region; NULL otherwise
   uint8_t storage[SCALAR_BYTES];
 } region_value_t;
 
 typedef struct instruction {
   hlo_scalar_step_t scalar;
-  hlo_ref_fn_t ref;      // used if the node is no scalar step
+  hlo_ref_fn_t ref;  // used if the node is not a scalar step
   const hlo_node_t* node;
-  uint32_t args[3];      // numbers of values
+  uint32_t args[3];  // numbers of values
   const uint32_t* ref_args;
-  uint32_t result;       // number of the first
+  uint32_t result;  // number of the first result
 } instruction_t;
 
 struct hlo_region_fn {
   hlo_eval_t* eval;
   const hlo_region_t* region;
   bool is_in_use;
-  bool is_general;       // runs in the evaluator
+  bool is_general;  // runs in the evaluator
   bool has_captures;
-  bool has_blocks;       // with the fixed values of this preparation
-  bool has_references;   // some instruction is a reference function
-  uint8_t* blocks;       // BLOCK elements for every value, made by the first call_many
+  bool has_blocks;      // `blocks` holds the fixed values of this preparation
+  bool has_references;  // some instruction is a reference function
+  uint8_t* blocks;      // BLOCK elements per value, allocated by the first call_many
   uint32_t arg_count, result_count, value_count, instruction_count;
-  region_value_t* values;        // arguments first
+  region_value_t* values;  // arguments first
   instruction_t* instructions;
-  uint32_t* results;             // numbers of values
-  hlo_tensor_t** scratch;        // operands, results of one reference function
+  uint32_t* results;       // numbers of values
+  hlo_tensor_t** scratch;  // operands and results of one reference function
   hlo_arena_t arena;
   hlo_op_t binary;
   bool is_comparator, is_ascending, is_total_order, is_canonical;
-  hlo_region_fn_t* next;         // kept by the evaluation
+  hlo_region_fn_t* next;  // next in the evaluation's cache
 };
 
-// An error in a region: at the op that holds it, if any (called computations have none).
+// Creates an error in a region, located at the op that holds the region (called computations have
+// none).
 static hlo_status_t region_error(const hlo_region_t* region, hlo_status_code_t code,
                                  const char* message) {
   if (region->parent) return hlo_node_error(region->parent, code, "its region: %s", message);
@@ -64,7 +65,7 @@ static hlo_status_t region_error(const hlo_region_t* region, hlo_status_code_t c
 
 // ---- compiling ----------------------------------------------------------------------------------
 
-/// From values of the graph to numbers: open addressing, rebuilt for each inlined body.
+/// Maps values of the graph to numbers: open addressing, rebuilt for each inlined body.
 typedef struct value_numbers {
   const hlo_value_t** keys;
   uint32_t* numbers;
@@ -75,10 +76,12 @@ typedef struct compile {
   hlo_region_fn_t* fn;
   uint32_t value_capacity, instruction_capacity;
   uint32_t depth;
-  bool is_too_hard;  // leave it to the evaluator
+  bool is_too_hard;  // run in the evaluator instead
 } compile_t;
 
-static uint32_t hash_value(const hlo_value_t* value) { return value->index * 2654435761u; }
+static uint32_t hash_value(const hlo_value_t* value) {
+  return value->index * 2654435761u;
+}
 
 static hlo_status_t numbers_init(hlo_arena_t* arena, uint32_t count, value_numbers_t* numbers) {
   uint32_t size = 16;
@@ -118,8 +121,8 @@ static hlo_status_t add_value(compile_t* c, const hlo_type_t* type, uint32_t* ou
       hlo_arena_room(&fn->arena, fn->values, fn->value_count, &c->value_capacity, sizeof(*room));
   if (!room) return hlo_arena_status(&fn->arena);
   fn->values = room;
-  fn->values[fn->value_count] = (region_value_t){
-      .type = type, .width = (uint32_t)hlo_dtype_size_bytes(type->dtype)};
+  fn->values[fn->value_count] =
+      (region_value_t){.type = type, .width = (uint32_t)hlo_dtype_size_bytes(type->dtype)};
   *out_number = fn->value_count++;
   return hlo_ok();
 }
@@ -127,16 +130,15 @@ static hlo_status_t add_value(compile_t* c, const hlo_type_t* type, uint32_t* ou
 static hlo_status_t add_instruction(compile_t* c, instruction_t** out_instruction) {
   hlo_region_fn_t* fn = c->fn;
   if (fn->instruction_count >= INSTRUCTION_LIMIT) c->is_too_hard = true;
-  instruction_t* room =
-      hlo_arena_room(&fn->arena, fn->instructions, fn->instruction_count, &c->instruction_capacity,
-                     sizeof(*room));
+  instruction_t* room = hlo_arena_room(&fn->arena, fn->instructions, fn->instruction_count,
+                                       &c->instruction_capacity, sizeof(*room));
   if (!room) return hlo_arena_status(&fn->arena);
   fn->instructions = room;
   *out_instruction = &fn->instructions[fn->instruction_count++];
   return hlo_ok();
 }
 
-// A constant of the body, or one that it uses from outside.
+// Adds a constant of the body or a captured one.
 static hlo_status_t add_constant(compile_t* c, const hlo_node_t* node, uint32_t* out_number) {
   const hlo_attr_t* value = hlo_node_attr(node, HLO_ATTR_value);
   HLO_TRY(add_value(c, node->results[0].type, out_number));
@@ -153,7 +155,7 @@ static hlo_status_t add_constant(compile_t* c, const hlo_node_t* node, uint32_t*
 static hlo_status_t number_of(compile_t* c, value_numbers_t* map, const hlo_value_t* value,
                               uint32_t* out_number) {
   if (numbers_get(map, value, out_number)) return hlo_ok();
-  // Not defined in the body: captured. (Inlined functions have no captures.)
+  // Not defined in the body, so it is captured (inlined functions have no captures).
   if (value->def && hlo_op_has(value->def->op, HLO_TRAIT_CONSTANT)) {
     return add_constant(c, value->def, out_number);
   }
@@ -164,8 +166,8 @@ static hlo_status_t number_of(compile_t* c, value_numbers_t* map, const hlo_valu
   return hlo_ok();
 }
 
-static hlo_status_t compile_body(compile_t* c, const hlo_region_t* region,
-                                 const uint32_t* args, uint32_t* results);
+static hlo_status_t compile_body(compile_t* c, const hlo_region_t* region, const uint32_t* args,
+                                 uint32_t* results);
 
 static hlo_status_t compile_constant(compile_t* c, value_numbers_t* map, const hlo_node_t* node) {
   uint32_t number;
@@ -281,8 +283,7 @@ static void recognise_binary(hlo_region_fn_t* fn) {
   }
   bool is_straight = only->args[0] == 0 && only->args[1] == 1;
   bool is_swapped = only->args[0] == 1 && only->args[1] == 0;
-  if (is_straight ||
-      (is_swapped && (hlo_op_info(node->op)->traits & HLO_TRAIT_COMMUTATIVE))) {
+  if (is_straight || (is_swapped && (hlo_op_info(node->op)->traits & HLO_TRAIT_COMMUTATIVE))) {
     fn->binary = node->op;
   }
 }
@@ -295,7 +296,7 @@ static const instruction_t* definition(const hlo_region_fn_t* fn, uint32_t numbe
   return NULL;
 }
 
-// A constant of the body that is zero (which = 0) or NaN (which = 1).
+// Returns true for a constant of the body that is zero (which = 0) or NaN (which = 1).
 static bool is_constant_of(const hlo_region_fn_t* fn, uint32_t number, int which) {
   const region_value_t* value = &fn->values[number];
   if (!value->is_fixed || value->captured) return false;
@@ -309,7 +310,8 @@ static bool is_compare(const instruction_t* instruction, int64_t direction, uint
          hlo_node_attr(instruction->node, HLO_ATTR_comparison_direction)->i == direction;
 }
 
-// select(x != x, NaN, select(x == 0, 0, x)), as jax.lax.sort makes floats canonical: gives x.
+// Matches select(x != x, NaN, select(x == 0, 0, x)), the form in which jax.lax.sort makes floats
+// canonical, and returns x.
 static bool match_canonical(const hlo_region_fn_t* fn, uint32_t number, uint32_t* out_arg) {
   const instruction_t* outer = definition(fn, number, HLO_OP_select);
   if (!outer || !is_constant_of(fn, outer->args[1], 1)) return false;
@@ -319,8 +321,8 @@ static bool match_canonical(const hlo_region_fn_t* fn, uint32_t number, uint32_t
   const instruction_t* is_nan = definition(fn, outer->args[0], HLO_OP_compare);
   const instruction_t* is_zero = definition(fn, inner->args[0], HLO_OP_compare);
   *out_arg = x;
-  return is_compare(is_nan, HLO_COMPARISON_DIRECTION_NE, x, x) &&
-         is_zero && is_constant_of(fn, is_zero->args[1], 0) &&
+  return is_compare(is_nan, HLO_COMPARISON_DIRECTION_NE, x, x) && is_zero &&
+         is_constant_of(fn, is_zero->args[1], 0) &&
          is_compare(is_zero, HLO_COMPARISON_DIRECTION_EQ, x, is_zero->args[1]);
 }
 
@@ -360,7 +362,7 @@ static void region_fn_free(hlo_region_fn_t* fn) {
   hlo_mem_free(fn);
 }
 
-// Views over elements, for reference functions; lent storage is never overwritten by them.
+// Creates a view over an element for reference functions, which never overwrite lent storage.
 static hlo_status_t make_view(region_value_t* value) {
   if (value->view) return hlo_ok();
   HLO_TRY(hlo_tensor_create_lent(value->type->dtype, 0, NULL, value->data, true, NULL, NULL,
@@ -417,7 +419,8 @@ static hlo_status_t load_captures(hlo_region_fn_t* fn) {
     if (!value->captured) continue;
     const hlo_tensor_t* tensor = hlo_eval_captured(fn->eval, value->captured);
     if (!tensor || tensor->size_bytes > SCALAR_BYTES) {
-      return region_error(fn->region, HLO_STATUS_INTERNAL, "a value used by it is not there");
+      return region_error(fn->region, HLO_STATUS_INTERNAL,
+                          "a captured value has not been computed");
     }
     memcpy(value->storage, tensor->data, tensor->size_bytes);
   }
@@ -436,8 +439,8 @@ static hlo_region_fn_t* find_kept(hlo_eval_t* eval, const hlo_region_t* region) 
   return NULL;
 }
 
-// Keeps a prepared function; of too many, the one kept longest goes, unless it is in use.
-static void keep(hlo_eval_t* eval, hlo_region_fn_t* fn) {
+// Caches a prepared function; a full bucket evicts the oldest one that is not in use.
+static void cache_fn(hlo_eval_t* eval, hlo_region_fn_t* fn) {
   hlo_region_fn_t** bucket = bucket_of(eval, fn->region);
   fn->next = *bucket;
   *bucket = fn;
@@ -463,7 +466,7 @@ hlo_status_t hlo_region_fn_create(hlo_eval_t* eval, const hlo_region_t* region,
       region_fn_free(fn);
       return status;
     }
-    keep(eval, fn);
+    cache_fn(eval, fn);
   }
   if (fn->has_captures && !fn->is_general) HLO_TRY(load_captures(fn));
   fn->is_in_use = true;
@@ -485,7 +488,9 @@ void hlo_region_fn_free_all(hlo_eval_t* eval) {
   }
 }
 
-hlo_op_t hlo_region_fn_binary(const hlo_region_fn_t* fn) { return fn->binary; }
+hlo_op_t hlo_region_fn_binary(const hlo_region_fn_t* fn) {
+  return fn->binary;
+}
 
 bool hlo_region_fn_comparator(const hlo_region_fn_t* fn, bool* out_ascending,
                               bool* out_total_order) {
@@ -495,7 +500,9 @@ bool hlo_region_fn_comparator(const hlo_region_fn_t* fn, bool* out_ascending,
   return true;
 }
 
-bool hlo_region_fn_comparator_is_canonical(const hlo_region_fn_t* fn) { return fn->is_canonical; }
+bool hlo_region_fn_comparator_is_canonical(const hlo_region_fn_t* fn) {
+  return fn->is_canonical;
+}
 
 // ---- calling ------------------------------------------------------------------------------------
 
@@ -531,7 +538,7 @@ static hlo_status_t call_general(hlo_region_fn_t* fn, const void* const* args,
   for (uint32_t i = 0; i < fn->arg_count && hlo_status_is_ok(status); ++i) {
     const hlo_type_t* type = fn->region->args[i]->type;
     if (hlo_type_element_count(type) != 1) {
-      status = region_error(fn->region, HLO_STATUS_UNIMPLEMENTED, "an argument is no scalar");
+      status = region_error(fn->region, HLO_STATUS_UNIMPLEMENTED, "an argument is not a scalar");
       break;
     }
     status = hlo_tensor_create(type->dtype, type->rank, type->dims, &tensors[i]);
@@ -545,7 +552,7 @@ static hlo_status_t call_general(hlo_region_fn_t* fn, const void* const* args,
   for (uint32_t i = 0; i < fn->result_count && hlo_status_is_ok(status); ++i) {
     size_t width = hlo_dtype_size_bytes(found[i]->dtype);
     if (found[i]->size_bytes != width) {
-      status = region_error(fn->region, HLO_STATUS_UNIMPLEMENTED, "a result is no scalar");
+      status = region_error(fn->region, HLO_STATUS_UNIMPLEMENTED, "a result is not a scalar");
       break;
     }
     memcpy(results[i], found[i]->data, width);
@@ -557,20 +564,11 @@ static hlo_status_t call_general(hlo_region_fn_t* fn, const void* const* args,
 
 static inline void copy_element(void* out, const void* in, size_t width) {
   switch (width) {
-    case 1:
-      memcpy(out, in, 1);
-      break;
-    case 2:
-      memcpy(out, in, 2);
-      break;
-    case 4:
-      memcpy(out, in, 4);
-      break;
-    case 8:
-      memcpy(out, in, 8);
-      break;
-    default:
-      memcpy(out, in, width);
+    case 1: memcpy(out, in, 1); break;
+    case 2: memcpy(out, in, 2); break;
+    case 4: memcpy(out, in, 4); break;
+    case 8: memcpy(out, in, 8); break;
+    default: memcpy(out, in, width);
   }
 }
 
@@ -585,12 +583,13 @@ hlo_status_t hlo_region_fn_call(hlo_region_fn_t* fn, const void* const* args,
       HLO_TRY(run_reference(fn, instruction));
       continue;
     }
-    // Unused argument numbers are 0, a valid value.
+    // Unused argument numbers are 0, which is a valid value.
     const void* operands[3] = {values[instruction->args[0]].data, values[instruction->args[1]].data,
                                values[instruction->args[2]].data};
     hlo_scalar_step_run(&instruction->scalar, operands, values[instruction->result].storage);
   }
-  // A result that is an argument may lie where another result goes: such ones are saved first.
+  // A result that is an argument may be where another result goes, so such arguments are saved
+  // first.
   for (uint32_t i = 0; i < fn->result_count; ++i) {
     region_value_t* value = &values[fn->results[i]];
     if (value->data == value->storage) continue;
@@ -624,7 +623,7 @@ static hlo_status_t make_blocks(hlo_region_fn_t* fn) {
   return hlo_ok();
 }
 
-// Where the elements of a value from `start` on are.
+// Returns the elements of a value from `start` on.
 static void* elements_of(const hlo_region_fn_t* fn, const void* const* args, size_t start,
                          uint32_t number) {
   if (number >= fn->arg_count) return block_of(fn, number);

@@ -1,27 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// Simulated processes (see simgrid.h): meetings and messages are lists, waiting is being run later.
+// Simulated processes (see simgrid.h): rendezvous and messages are lists; a waiting process is
+// simply run again later.
 #include "interp/simgrid.h"
 
 #include <string.h>
 
 #include "base/mem.h"
 
-/// Processes gathering at a collective.
+/// A rendezvous in progress at a collective.
 typedef struct sim_rendezvous {
   struct sim_rendezvous* next;
   int64_t channel_id;
   uint32_t member_count, tensor_count;
   uint32_t arrived_count, taken_count;
   uint32_t* members;
-  bool* has_arrived;     // by place in the group
+  bool* has_arrived;     // by position in the group
   hlo_tensor_t** parts;  // member-major
 } sim_rendezvous_t;
 
-/// Tensors on their way over a channel.
+/// Tensors in transit over a channel.
 typedef struct sim_message {
   struct sim_message* next;
   int64_t channel_id;
-  uint32_t source, target;  // HLO_PROCESS_ANY where the op does not say
+  uint32_t source, target;  // HLO_PROCESS_ANY if the op names none
   uint32_t tensor_count;
   hlo_tensor_t* tensors[];
 } sim_message_t;
@@ -29,17 +30,17 @@ typedef struct sim_message {
 typedef struct simgrid {
   hlo_process_grid_t grid;
   sim_rendezvous_t* rendezvous_list;  // oldest first
-  sim_message_t* messages;  // oldest first
+  sim_message_t* messages;            // oldest first
   uint32_t infeed_count, infeed_next;
   hlo_tensor_t* const* infeed;
-  uint64_t progress;        // anything that may let another process go on
+  uint64_t progress;  // counts events that may let another process continue
 } simgrid_t;
 
 static void release_tensors(uint32_t count, hlo_tensor_t** tensors) {
   for (uint32_t i = 0; tensors && i < count; ++i) hlo_tensor_release(tensors[i]);
 }
 
-// ---- meetings -----------------------------------------------------------------------------------
+// ---- rendezvous ---------------------------------------------------------------------------------
 
 static void rendezvous_free(sim_rendezvous_t* rendezvous) {
   release_tensors(rendezvous->member_count * rendezvous->tensor_count, rendezvous->parts);
@@ -49,7 +50,8 @@ static void rendezvous_free(sim_rendezvous_t* rendezvous) {
   hlo_mem_free(rendezvous);
 }
 
-static hlo_status_t rendezvous_create(const hlo_rendezvous_t* from, sim_rendezvous_t** out_rendezvous) {
+static hlo_status_t rendezvous_create(const hlo_rendezvous_t* from,
+                                      sim_rendezvous_t** out_rendezvous) {
   sim_rendezvous_t* rendezvous = hlo_mem_alloc_zeroed(sizeof(*rendezvous));
   if (!rendezvous) return hlo_status_out_of_memory(sizeof(*rendezvous));
   size_t count = from->member_count;
@@ -79,15 +81,15 @@ static bool is_same_group(const sim_rendezvous_t* a, const hlo_rendezvous_t* b) 
          memcmp(a->members, b->members, b->member_count * sizeof(*b->members)) == 0;
 }
 
-// The oldest meeting of the group that the process has not joined yet, else a new one.
+// Finds the oldest rendezvous of the group that the process has not joined yet, or creates one.
 static hlo_status_t find_rendezvous(simgrid_t* sim, const hlo_rendezvous_t* rendezvous,
-                                 sim_rendezvous_t** out_rendezvous) {
+                                    sim_rendezvous_t** out_rendezvous) {
   sim_rendezvous_t** link = &sim->rendezvous_list;
   for (; *link; link = &(*link)->next) {
     if (!is_same_group(*link, rendezvous) || (*link)->has_arrived[place_of(rendezvous)]) continue;
     if ((*link)->tensor_count != rendezvous->tensor_count) {
       return hlo_node_error(rendezvous->node, HLO_STATUS_INVALID_ARGUMENT,
-                            "other processes of its group bring %u tensors, this one %u",
+                            "other processes of the group contribute %u tensors, this one %u",
                             (*link)->tensor_count, rendezvous->tensor_count);
     }
     *out_rendezvous = *link;
@@ -157,8 +159,7 @@ static bool is_for(uint32_t a, uint32_t b) {
 }
 
 static hlo_status_t sim_recv(void* context, uint32_t source, uint32_t target, int64_t channel_id,
-                             uint32_t tensor_count, hlo_tensor_t** out_tensors,
-                             bool* out_pending) {
+                             uint32_t tensor_count, hlo_tensor_t** out_tensors, bool* out_pending) {
   simgrid_t* sim = context;
   for (sim_message_t** link = &sim->messages; *link; link = &(*link)->next) {
     sim_message_t* message = *link;
@@ -168,7 +169,7 @@ static hlo_status_t sim_recv(void* context, uint32_t source, uint32_t target, in
     }
     if (message->tensor_count != tensor_count) {
       return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                               "%u values were sent over channel %lld, %u are expected",
+                               "%u values were sent over channel %lld, expected %u",
                                message->tensor_count, (long long)channel_id, tensor_count);
     }
     memcpy(out_tensors, message->tensors, tensor_count * sizeof(*out_tensors));
@@ -197,7 +198,7 @@ static hlo_status_t sim_infeed(void* context, uint32_t process, const hlo_node_t
   return hlo_ok();
 }
 
-// What the processes write to the outfeed has no reader here.
+// Discards the values written to the outfeed: the simulation has no reader.
 static hlo_status_t sim_outfeed(void* context, uint32_t process, const hlo_node_t* node,
                                 uint32_t tensor_count, hlo_tensor_t* const* tensors,
                                 bool* out_pending) {
@@ -217,7 +218,7 @@ static hlo_status_t begin_all(const hlo_interp_program_t* program, const hlo_sim
     const hlo_type_t* type = run->funcs[p]->type;
     if (next_input + type->input_count > run->input_count) {
       return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                               "%u inputs are too few for the processes", run->input_count);
+                               "%u inputs are too few for all processes", run->input_count);
     }
     options.process = p;
     HLO_TRY_MSG(hlo_interp_begin(program, run->funcs[p], type->input_count,
@@ -228,13 +229,13 @@ static hlo_status_t begin_all(const hlo_interp_program_t* program, const hlo_sim
   }
   if (next_input != run->input_count || next_output != run->output_count) {
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "the processes take %u inputs and give %u results, found %u and %u",
+                             "the processes need %u inputs and %u results, found %u and %u",
                              next_input, next_output, run->input_count, run->output_count);
   }
   return hlo_ok();
 }
 
-// Rounds over the processes until all are done or a round changes nothing.
+// Runs rounds over the processes until all are done or a round makes no progress.
 static hlo_status_t run_rounds(simgrid_t* sim, uint32_t count, hlo_eval_t** evals, bool* is_done) {
   for (uint32_t done_count = 0; done_count < count;) {
     uint64_t before = sim->progress;
@@ -249,7 +250,8 @@ static hlo_status_t run_rounds(simgrid_t* sim, uint32_t count, hlo_eval_t** eval
     }
     if (done_count < count && sim->progress == before) {
       return hlo_status_create(HLO_STATUS_FAILED_PRECONDITION,
-                               "%u of %u processes wait for each other", count - done_count, count);
+                               "deadlock: %u of %u processes wait for each other",
+                               count - done_count, count);
     }
   }
   return hlo_ok();

@@ -7,12 +7,11 @@
 #include "interp/eval_impl.h"
 #include "interp/tensor_pool.h"
 
-// Small tensors are one block: the header, its dims, and the elements after the next
-// multiple of 64.
+// A small tensor is one block: the header, its dims, and the elements at the next multiple of 64.
 enum {
   DATA_ALIGN = 64,
   CLASS_HEAP = HLO_TENSOR_POOL_CLASSES,
-  BIG_MIN_BYTES = 4096,          // smaller data blocks are cheap to get from the heap
+  BIG_MIN_BYTES = 4096,  // smaller data blocks are cheap to allocate from the heap
   BIG_MAX_BYTES = 64 * 1024 * 1024,
 };
 static const uint16_t class_bytes[HLO_TENSOR_POOL_CLASSES] = {192, 448};
@@ -25,7 +24,9 @@ hlo_tensor_pool_t* hlo_tensor_pool_enter(hlo_tensor_pool_t* pool) {
   return previous;
 }
 
-void hlo_tensor_pool_leave(hlo_tensor_pool_t* previous) { t_pool = previous; }
+void hlo_tensor_pool_leave(hlo_tensor_pool_t* previous) {
+  t_pool = previous;
+}
 
 void hlo_tensor_pool_deinit(hlo_tensor_pool_t* pool) {
   for (uint32_t c = 0; c < HLO_TENSOR_POOL_CLASSES; ++c) {
@@ -99,7 +100,7 @@ static hlo_status_t check_dims(hlo_dtype_t dtype, uint32_t rank, const int64_t* 
   return hlo_ok();
 }
 
-// A header with room for `inline_bytes` of data in the same block; kind TENSOR, count 1.
+// Creates a header with room for `inline_bytes` of data in the same block; kind TENSOR, count 1.
 static hlo_tensor_t* header_create(uint32_t rank, const int64_t* dims, size_t inline_bytes) {
   uint8_t c;
   size_t head = header_bytes(rank);
@@ -159,7 +160,9 @@ hlo_status_t hlo_tensor_create_lent(hlo_dtype_t dtype, uint32_t rank, const int6
   return hlo_ok();
 }
 
-static void release_literal(void* literal) { hlo_literal_release(literal); }
+static void release_literal(void* literal) {
+  hlo_literal_release(literal);
+}
 
 static void fill_splat(hlo_tensor_t* tensor, const void* element) {
   size_t width = hlo_dtype_size_bytes(tensor->dtype);
@@ -212,12 +215,12 @@ hlo_status_t hlo_tensor_create_tuple(uint32_t count, hlo_tensor_t* const* items,
 }
 
 hlo_tensor_t* hlo_tensor_retain(hlo_tensor_t* tensor) {
-  // relaxed: whoever retains already holds a reference, nothing is published by the count
+  // relaxed: the caller already holds a reference, and the count publishes nothing
   if (tensor) atomic_fetch_add_explicit(&tensor->count, 1, memory_order_relaxed);
   return tensor;
 }
 
-// The last reference is gone. Tuples of tuples are bounded by the types of the module.
+// Called when the last reference is released. The module's types bound the depth of nested tuples.
 static void tensor_destroy(hlo_tensor_t* tensor) {
   for (uint32_t i = 0; i < tensor->item_count; ++i) hlo_tensor_release(tensor->items[i]);
   if (tensor->release) tensor->release(tensor->release_context);
@@ -270,7 +273,7 @@ hlo_status_t hlo_eval_result(hlo_eval_t* eval, const hlo_node_t* node, uint32_t 
   const hlo_type_t* type = node->results[i].type;
   if (type->kind == HLO_TYPE_TOKEN) return hlo_tensor_create_token(out_tensor);
   if (type->kind != HLO_TYPE_TENSOR && type->kind != HLO_TYPE_BUFFER) {
-    return hlo_node_error(node, HLO_STATUS_INTERNAL, "result %u is no tensor", i);
+    return hlo_node_error(node, HLO_STATUS_INTERNAL, "result %u is not a tensor", i);
   }
   for (uint32_t d = 0; d < type->rank; ++d) {
     if (type->dims[d] < 0) {
@@ -280,7 +283,8 @@ hlo_status_t hlo_eval_result(hlo_eval_t* eval, const hlo_node_t* node, uint32_t 
   return hlo_eval_result_dims(eval, node, i, type->rank, type->dims, out_tensor);
 }
 
-// The memory where the caller wants a result, once: a second tensor for it gets memory of its own.
+// Takes the caller's memory for a result. It is available once: a second tensor for the same result
+// gets its own memory.
 static void* take_target(hlo_eval_t* eval, const hlo_node_t* node, uint32_t i, uint32_t rank,
                          const int64_t* dims) {
   if (!eval || eval->call.node != node) return NULL;
@@ -295,9 +299,9 @@ hlo_status_t hlo_eval_result_dims(hlo_eval_t* eval, const hlo_node_t* node, uint
                                   uint32_t rank, const int64_t* dims, hlo_tensor_t** out_tensor) {
   const hlo_type_t* type = node->results[i].type;
   void* target = take_target(eval, node, i, rank, dims);
-  hlo_status_t status =
-      target ? hlo_tensor_create_lent(type->dtype, rank, dims, target, false, NULL, NULL, out_tensor)
-             : hlo_tensor_create(type->dtype, rank, dims, out_tensor);
+  hlo_status_t status = target ? hlo_tensor_create_lent(type->dtype, rank, dims, target, false,
+                                                        NULL, NULL, out_tensor)
+                               : hlo_tensor_create(type->dtype, rank, dims, out_tensor);
   if (HLO_UNLIKELY(!hlo_status_is_ok(status))) return hlo_node_annotate(node, status);
   (*out_tensor)->quant = type->quant;
   return hlo_ok();
