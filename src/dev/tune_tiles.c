@@ -127,7 +127,7 @@ static const char* read_product(const char* text, product_t* product) {
   while (strncmp(line, text, name) == 0) {
     candidate_t c = {.line = line, .length = (int)strcspn(line, ","), .ns = DBL_MAX};
     int taken = 0;
-    sscanf(line + c.length, ", %lf ns, taken%n", &c.expected_ns, &taken);
+    sscanf(line + c.length, ", %lf ns, chosen%n", &c.expected_ns, &taken);
     if (taken) product->taken = product->count;
     if (product->count < MAX_CANDIDATES) product->candidates[product->count++] = c;
     line += strcspn(line, "\n") + 1;

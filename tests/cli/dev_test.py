@@ -66,14 +66,14 @@ class DevTest(ToolTest):
             return %0 : {shape}
             }}""")
         listed = self.good("compile", "--emit=tilings", str(product), tool=HLOCC)
-        self.assertEqual(listed.count(" ns, taken\n"), 1)
+        self.assertEqual(listed.count(" ns, chosen\n"), 1)
         tiles = re.findall(r"tile .* vectors", listed)
         self.assertGreater(len(tiles), 10)
         timed = self.good("tune", f"--tiles={product}")
         self.assertEqual(re.findall(r"\d+\. (tile .* vectors), expected", timed), tiles)
         self.assertRegex(timed, r"number \d+ is taken: [\d.]+ % more than the best")
         machine = self.write("tiles.txt", self.good("info", tool=HLOCC) + tiles[-1] + "\n")
-        self.assertIn("as the machine's description has it",
+        self.assertIn("from the machine's description",
                       self.good("compile", "--emit=tile", f"--cpu=@{machine}", str(product), tool=HLOCC))
         self.assertIn("--tiles", self.bad(1, "tune", "--calibrate", f"--tiles={product}"))
         self.bad(1, "tune", "--tiles=/nowhere.mlir")

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolutions as matrix products: every place of the output and of the window is a loop that moves
-// through the input by a constant, so the register tiles of products compute them in place. Where
-// loops cannot leave out what is outside of the input, it is copied with zeros around it.
+// Convolutions as matrix products. Every position of the output and of the window is a loop that
+// moves through the input by a constant, so the register tiles of products compute a convolution in
+// place. Where loops cannot skip positions outside the input, the input is copied with zeros around
+// it.
 #include <string.h>
 
 #include "codegen/dot/matmul.h"
@@ -11,12 +12,12 @@
 enum {
   MAX_SPACE = 8,
   MAX_REPEAT = 8,
-  LEAST_PLACES = 8,  // of the output, for which weights are packed
+  LEAST_PLACES = 8,  // output positions from which on weights are packed
   LEAST_GROUPS = 2,
   FAR = INT32_MAX,
   NEAR = 1 << 28,
   FEW_ROWS = 8,       // of a tile
-  MAX_EDGE_ROWS = 4,  // of the output, each with code of its own
+  MAX_EDGE_ROWS = 4,  // of the output; each has its own code
 };
 
 typedef struct convolution {
@@ -29,12 +30,13 @@ typedef struct convolution {
   int64_t lhs_dilation[MAX_SPACE], rhs_dilation[MAX_SPACE];
   bool is_reversed[MAX_SPACE];
   int64_t feature_groups, batch_groups, groups;
-  hlo_dtype_t dtype;   // of products and sums
-  int64_t group;       // input features that are multiplied in one lane
-  int64_t pair_space;  // neighbours along that window dimension are, instead of features; -1: no
-  bool is_flipped;     // bytes whose signs are turned then
-  bool is_product;     // of matrices, which products convert and put into groups
-  bool is_in_tiles;    // tile registers may multiply it: nothing is left out, but zeros are copied
+  hlo_dtype_t dtype;   // of products and accumulators
+  int64_t group;       // input features that one lane multiplies
+  int64_t pair_space;  // window dimension whose neighbours share a lane instead of features; -1:
+                       // no
+  bool is_flipped;     // the signs of bytes are flipped then
+  bool is_product;     // a plain matrix product, which converts and groups its operands
+  bool is_in_tiles;    // tile registers may multiply it: loops skip nothing, the input is padded
 } convolution_t;
 
 static uint32_t dim_number(const hlo_node_t* node, hlo_attr_id_t id) {
@@ -60,7 +62,7 @@ static void read_space(convolution_t* c, uint32_t s) {
   c->is_reversed[s] = hlo_node_attr_item(node, HLO_ATTR_window_reversal, s, 0) != 0;
 }
 
-// Whether places can be counted without a thought of overflow.
+// Returns true if positions can be counted without a check for overflow.
 static bool is_near(const convolution_t* c, uint32_t s) {
   const int64_t values[] = {c->low[s], c->high[s], c->strides[s], c->lhs_dilation[s],
                             c->rhs_dilation[s]};
@@ -70,7 +72,7 @@ static bool is_near(const convolution_t* c, uint32_t s) {
   return true;
 }
 
-static bool read(const hlo_node_t* node, convolution_t* c) {
+static bool read_convolution(const hlo_node_t* node, convolution_t* c) {
   if (node->op != HLO_OP_convolution) return false;
   *c = (convolution_t){.node = node,
                        .lhs = hlo_node_operand_type(node, 0),
@@ -100,7 +102,7 @@ static bool read(const hlo_node_t* node, convolution_t* c) {
 
 // ---- padding
 
-// Whether the innermost output loop, which lanes run along, is over a dimension.
+// Returns true if the innermost output loop, along which lanes run, is over the dimension.
 static bool is_last(const convolution_t* c, uint32_t dim) {
   for (uint32_t i = dim + 1; i < c->out->rank; ++i) {
     if (c->out->dims[i] > 1) return false;
@@ -108,21 +110,21 @@ static bool is_last(const convolution_t* c, uint32_t dim) {
   return c->out->dims[dim] > 1;
 }
 
-// A dilated input's zeros need not be multiplied: the output's places with one remainder of the
-// dilation meet only every so many places of the window. Possible where all remainders have equally
-// many places, and lanes run along others.
+// Returns true if the zeros of a dilated input are not multiplied: output positions with the same
+// remainder of the dilation use the same window positions, one in each dilation. This requires that
+// all remainders have the same number of positions and that lanes run along other dimensions.
 static bool is_by_phase(const convolution_t* c, uint32_t s) {
   return c->lhs_dilation[s] > 1 && !is_last(c, c->out_space[s]) && c->strides[s] == 1 &&
          c->rhs_dilation[s] == 1 && c->out->dims[c->out_space[s]] % c->lhs_dilation[s] == 0;
 }
 
-// Window places of each phase, those behind the window's end included.
+// Returns the window positions of each phase, including those past the end of the window.
 static int64_t phase_taps(const convolution_t* c, uint32_t s) {
   int64_t taps = c->rhs->dims[c->rhs_space[s]];
   return (taps + c->lhs_dilation[s] - 1) / c->lhs_dilation[s];
 }
 
-// Whether some phases have fewer places than others, perhaps none, which loops leave out then.
+// Returns true if some phases have fewer positions than others, perhaps zero. Loops then skip them.
 static bool is_uneven(const convolution_t* c, uint32_t s) {
   return c->rhs->dims[c->rhs_space[s]] % c->lhs_dilation[s] != 0;
 }
@@ -131,13 +133,13 @@ static int64_t phase_of_low(const convolution_t* c, uint32_t s) {
   return c->low[s] - hlo_floor_div(c->low[s], c->lhs_dilation[s]) * c->lhs_dilation[s];
 }
 
-// The input's dimension that groups cut.
+// Returns the dimension of the input that groups divide.
 static uint32_t group_dim(const convolution_t* c) {
   return c->feature_groups > 1 ? c->lhs_feature : c->lhs_batch;
 }
 
-// Depthwise: features of the output to each group, when lanes run over all of them together; else
-// 0.
+// Returns the output features per group of a depthwise convolution if lanes run over all of them,
+// else 0.
 static int64_t channel_repeat(const convolution_t* c) {
   if (c->groups == 1 || !is_last(c, c->out_feature)) return 0;
   int64_t count = c->out->dims[c->out_feature] / c->groups;
@@ -145,13 +147,13 @@ static int64_t channel_repeat(const convolution_t* c) {
   return count <= MAX_REPEAT && (count & (count - 1)) == 0 ? count : 0;
 }
 
-// Whether neighbours in lanes are neighbours in the input.
+// Returns true if neighbours in lanes are neighbours in the input.
 static bool has_channels_last(const convolution_t* c) {
   uint32_t dim = group_dim(c);
   return dim + 1 == c->lhs->rank && c->lhs->dims[dim] == c->groups;
 }
 
-// Whether the input's elements are converted where they are used, rather than copied before.
+// Returns true if the input's elements are converted at their use rather than copied before.
 static bool is_converted_late(const convolution_t* c) {
   if (c->is_product) return true;
   if (c->pair_space >= 0) return false;
@@ -159,8 +161,8 @@ static bool is_converted_late(const convolution_t* c) {
   return c->lhs->dtype == c->dtype || (channel_repeat(c) && has_channels_last(c));
 }
 
-// The innermost window dimension when the input's batch lies inside of all that is summed up, as in
-// the gradient of weights; -1: none.
+// Returns the innermost window dimension if the input's batch is inside of all contracted
+// dimensions, as in the gradient of weights, else -1.
 static int64_t find_pair_space(const convolution_t* c) {
   int64_t found = -1;
   for (uint32_t s = 0; s < c->space; ++s) {
@@ -173,8 +175,8 @@ static int64_t find_pair_space(const convolution_t* c) {
   return found;
 }
 
-// Several features at a time where they are neighbours, or two neighbours of a window; weights are
-// packed for many places.
+// Puts several features into a lane if they are neighbours, or else two neighbours of a window.
+// Weights are packed if the output has many positions.
 static void choose_group(convolution_t* c, const hlo_target_t* target) {
   int64_t features = c->rhs->dims[c->rhs_in], outputs = c->out->dims[c->out_feature];
   if (!target || !is_last(c, c->out_feature) || channel_repeat(c) ||
@@ -197,19 +199,20 @@ static void choose_group(convolution_t* c, const hlo_target_t* target) {
       group > 1 && !c->is_in_tiles && c->dtype != HLO_DTYPE_F32 && c->lhs->dtype == c->rhs->dtype;
 }
 
-// Whether rows of the output, which the tiles are made of, are places of that dimension.
+// Returns true if the rows of a tile are output positions of that dimension.
 static bool has_rows_of(const convolution_t* c, uint32_t s) {
   uint32_t dim = c->out_feature;
   while (dim > 0 && c->out->dims[dim - 1] == 1) --dim;
   return dim > 0 && dim - 1 == c->out_space[s];
 }
 
-// Places of the output whose window is not all inside, before (or behind) all others.
-static int64_t edge_count(const convolution_t* c, uint32_t s, bool is_behind) {
+// Returns the number of output positions before (or after) all others whose window is partly
+// outside the input.
+static int64_t edge_count(const convolution_t* c, uint32_t s, bool is_after) {
   int64_t count = c->out->dims[c->out_space[s]], found = 0;
   int64_t reach = (c->rhs->dims[c->rhs_space[s]] - 1) * c->rhs_dilation[s];
-  int64_t from = is_behind ? c->high[s] : c->low[s];
-  if (is_behind) {
+  int64_t from = is_after ? c->high[s] : c->low[s];
+  if (is_after) {
     int64_t covered = (count - 1) * c->strides[s] + reach + 1;
     from = covered - c->low[s] - c->lhs->dims[c->lhs_space[s]];
   }
@@ -217,8 +220,9 @@ static int64_t edge_count(const convolution_t* c, uint32_t s, bool is_behind) {
   return found < count ? found : count;
 }
 
-// Whether the output's places along a dimension and what lies inside of it, fewer than a tile has
-// rows, are one loop when nothing is left out, as for gradients of weights of a few features.
+// Returns true if the output positions along a dimension and all dimensions inside it are one loop
+// where nothing is skipped, since they are fewer than the rows of a tile. Gradients of weights of a
+// few features are such.
 static bool runs_on(const convolution_t* c, uint32_t s) {
   int64_t batch = c->out->dims[c->out_batch];
   return c->out_space[s] + 1 == c->out_batch && batch < FEW_ROWS &&
@@ -226,21 +230,21 @@ static bool runs_on(const convolution_t* c, uint32_t s) {
              batch * hlo_contraction_stride(c->lhs->rank, c->lhs->dims, c->lhs_batch);
 }
 
-// Whether loops leave out what is outside of the input, which is read in place then. Else it is
-// copied with zeros around it.
+// Returns true if loops skip the positions outside the input, which is then read in place. Else the
+// input is copied with zeros around it.
 static bool is_limited(const convolution_t* c, uint32_t s) {
-  int64_t before = edge_count(c, s, false), behind = edge_count(c, s, true);
+  int64_t before = edge_count(c, s, false), after = edge_count(c, s, true);
   if (c->lhs_dilation[s] != 1 || c->is_in_tiles || !is_last(c, c->out_feature) ||
-      !(before || behind) || c->rhs->dims[c->rhs_space[s]] == 1 ||
+      !(before || after) || c->rhs->dims[c->rhs_space[s]] == 1 ||
       c->out->dims[c->out_space[s]] == 1) {
     return false;
   }
   if (!is_converted_late(c) || runs_on(c, s)) return false;
-  return !has_rows_of(c, s) || (before <= MAX_EDGE_ROWS && behind <= MAX_EDGE_ROWS);
+  return !has_rows_of(c, s) || (before <= MAX_EDGE_ROWS && after <= MAX_EDGE_ROWS);
 }
 
-// Whether it is a product of matrices, as each element of the input meets one place of the window
-// at most, and all places of the window are inside.
+// Returns true if the convolution is a plain matrix product: each input element meets at most one
+// window position, and all window positions are inside the input.
 static bool is_product(const convolution_t* c) {
   for (uint32_t s = 0; s < c->space; ++s) {
     bool is_single = c->rhs->dims[c->rhs_space[s]] == 1 || c->out->dims[c->out_space[s]] == 1;
@@ -260,8 +264,8 @@ static void start_padding(const hlo_type_t* type, hlo_matmul_padding_t* out) {
   }
 }
 
-// The extents of the operands with zeros around and between their elements. A negative padding cuts
-// elements off.
+// Computes the extents of the operands with zeros around and between their elements. Negative
+// padding removes elements.
 static void pad_operands(const convolution_t* c, hlo_matmul_padding_t* lhs,
                          hlo_matmul_padding_t* rhs) {
   start_padding(c->lhs, lhs);
@@ -299,14 +303,14 @@ typedef struct strides {
   int64_t lhs[HLO_CONTRACTION_MAX_RANK], rhs[HLO_CONTRACTION_MAX_RANK];  // by dimension
 } strides_t;
 
-// The step of a window place in the kernel.
+// Returns the stride of a window position in the kernel.
 static int64_t tap_stride(const convolution_t* c, const strides_t* strides, uint32_t s) {
   int64_t stride = strides->rhs[c->rhs_space[s]];
   return c->is_reversed[s] ? -stride : stride;
 }
 
-// Places of the output by quotient and remainder of the dilation: the remainder says which window
-// place is the first, and whether it meets the next element of the input.
+// Splits output positions into quotient and remainder by the dilation. The remainder determines the
+// first window position, and if it meets the next element of the input.
 static void add_phases(const convolution_t* c, const strides_t* strides, uint32_t s,
                        hlo_matmul_loops_t* list) {
   int64_t dilation = c->lhs_dilation[s], tap = tap_stride(c, strides, s);
@@ -356,12 +360,13 @@ static void add_output_dim(const convolution_t* c, const strides_t* strides, uin
   }
 }
 
-// How far a loop's steps are apart in the input; a single one, which may be left out, is farthest.
+// Returns the distance of a loop's steps in the input. A loop of one step, which may be skipped,
+// counts as the farthest.
 static int64_t way_of(const hlo_matmul_dim_t* dim) {
   return dim->extent == 1 ? INT64_MAX : dim->from[0];
 }
 
-// Loops along the window and the input features, those of large steps in the input outside.
+// Adds the loops over the window and the input features, the largest input strides outermost.
 static void add_depth(const convolution_t* c, const strides_t* strides, hlo_matmul_loops_t* list,
                       int64_t* first_of_rhs) {
   hlo_matmul_dim_t dims[MAX_SPACE + 1];
@@ -413,8 +418,8 @@ static void add_depth(const convolution_t* c, const strides_t* strides, hlo_matm
   }
 }
 
-// The last loop of the output runs over lanes, of the operand that it moves (depthwise: of both);
-// rows are the innermost loop of those that move only the other one.
+// Assigns the last output loop of the operand that it moves (for depthwise convolutions, of both
+// operands) to lanes. Rows are the innermost loop that moves only the other operand.
 static bool assign_loops(hlo_matmul_t* m, hlo_matmul_loops_t* output) {
   if (!output->count) return false;
   const hlo_matmul_dim_t* last = &output->dims[output->count - 1];
@@ -437,7 +442,7 @@ static bool assign_loops(hlo_matmul_t* m, hlo_matmul_loops_t* output) {
   return true;
 }
 
-// Limits by the digits of their loops of the output.
+// Connects limits to their loops of the output.
 static void connect_limits(hlo_matmul_t* m, const hlo_matmul_loops_t* output) {
   for (uint32_t i = 0; i < m->depth_count; ++i) {
     hlo_matmul_limit_t* limit = &m->depth[i].limit;
@@ -448,7 +453,7 @@ static void connect_limits(hlo_matmul_t* m, const hlo_matmul_loops_t* output) {
   }
 }
 
-// The element that the input's loops start from, which may be one before the first.
+// Returns the element from which the input's loops start. It may be before the first element.
 static int64_t first_of_lhs(const convolution_t* c, const hlo_matmul_padding_t* padding,
                             const strides_t* strides) {
   int64_t first = 0;
@@ -502,18 +507,18 @@ static bool make_loops(const convolution_t* c, hlo_matmul_t* m, hlo_matmul_loops
 
 bool hlo_convolution_supports(const hlo_node_t* node) {
   if (node->op != HLO_OP_convolution)
-    return false;  // asked of every op: what follows takes its time
+    return false;  // asked for every op, so the detailed checks come last
   convolution_t c;
   hlo_matmul_t m = {0};
   hlo_matmul_loops_t output;
-  return read(node, &c) && make_loops(&c, &m, &output);
+  return read_convolution(node, &c) && make_loops(&c, &m, &output);
 }
 
 hlo_verdict_t hlo_convolution_make_loops(hlo_matmul_t* m, const hlo_target_t* target,
-                                        hlo_tiled_space_t* space) {
+                                         hlo_tiled_space_t* space) {
   convolution_t c;
   hlo_matmul_loops_t output;
-  bool is_known = read(m->contraction.node, &c);
+  bool is_known = read_convolution(m->contraction.node, &c);
   if (is_known) c.is_product = is_product(&c);
   if (is_known && !c.is_product) choose_group(&c, target);
   if (!is_known || !make_loops(&c, m, &output)) {

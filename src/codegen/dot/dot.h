@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matrix products and convolutions, as a form of kernels. What other rooms know of them.
+// Matrix products and convolutions as a form of kernels: the declarations for other rooms.
 #ifndef HLO_CODEGEN_DOT_DOT_H_
 #define HLO_CODEGEN_DOT_DOT_H_
 
@@ -8,8 +8,8 @@
 /// Kernels of products, for hlo_kernel_create().
 extern const hlo_kernel_form_t hlo_product_form;
 
-/// Whether a node is a product that these kernels are for: one that loops over elements would be
-/// slow for.
+/// Returns true if a node is a product that these kernels compute, because loops over its elements
+/// would be slow.
 bool hlo_matmul_supports(const hlo_node_t* node);
 
 #endif  // HLO_CODEGEN_DOT_DOT_H_

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products as a form of kernels (kernel_form.h): which nodes are such, rather than loops over
-// elements; the loops are the product's, and what follows it is computed with them.
+// Products as a form of kernels (kernel_form.h). This file selects the nodes that products compute,
+// rather than loops over elements. The loops are the product's; its epilogue is computed with them.
 #include <assert.h>
 #include <inttypes.h>
 
@@ -9,15 +9,15 @@
 
 enum { SHALLOW = 8, NARROW = 8, MANY_ROWS = 256, FEW_PRODUCTS = 512 };
 
-// ---- which nodes
+// ---- selection of nodes
 
-// A matrix times a vector whose matrix is contiguous along the contraction.
+// Returns true for a matrix times a vector whose matrix is contiguous along the contraction.
 static bool is_row_sum(const hlo_contraction_t* c, uint32_t side) {
   const hlo_type_t* type = hlo_node_operand_type(c->node, side);
   return type->rank && hlo_contraction_has(&c->depth[side], type->rank - 1);
 }
 
-// Whether a value is in memory anyway, rather than something that loops would compute on the way.
+// Returns true if a value is in memory anyway, rather than computed by the loops that use it.
 static bool is_in_memory(const hlo_value_t* value) {
   if (!value->def) return true;
   switch (value->def->op) {
@@ -31,7 +31,8 @@ static bool is_in_memory(const hlo_value_t* value) {
   }
 }
 
-// Many rows times less than a vector: rows of both are one after the other.
+// Returns true for many rows times a matrix smaller than a vector, if the rows of both are
+// contiguous.
 static bool is_narrow(const hlo_contraction_t* c) {
   const hlo_type_t* type = hlo_node_operand_type(c->node, 0);
   return c->batch[0].count == 0 && c->depth[0].count == 1 &&
@@ -45,7 +46,7 @@ static bool is_narrow(const hlo_contraction_t* c) {
          is_in_memory(hlo_node_operand(c->node, 0)) && is_in_memory(hlo_node_operand(c->node, 1));
 }
 
-// Whether loops over the result's elements are a good way: little to reuse.
+// Returns true if loops over the result's elements are fast enough because little data is reused.
 static bool is_loop(const hlo_contraction_t* c) {
   int64_t depth = hlo_contraction_extent(c, &c->depth[0], 0);
   int64_t rows = hlo_contraction_extent(c, &c->free[0], 0);
@@ -66,17 +67,16 @@ bool hlo_matmul_supports(const hlo_node_t* node) {
   return is_matrix(node) || hlo_convolution_supports(node);
 }
 
-// ---- what follows them
+// ---- epilogues
 
-// Cost of what follows, for each element: it is emitted for every vector of a tile, and a pass over
-// memory is little beside it.
+// The highest cost of an epilogue per element. The epilogue is emitted for every vector of a tile,
+// and an extra pass over memory is cheap compared with such a cost.
 static const double MOST_AFTER_PRODUCT = 120;
 
-// What may follow a product: computations of the same elements, from others read in vectors or one
-// for all lanes.
+// Checks an epilogue: its ops compute the same elements as the product, from others that are read
+// as vectors or as one element for all lanes.
 static hlo_verdict_t check_epilogue(const hlo_tiling_t* tiling, const hlo_matmul_t* matmul) {
-  uint32_t lane_loop =
-      matmul->is_by_depth ? HLO_TILED_MAX_LOOPS : (uint32_t)matmul->columns.loop;
+  uint32_t lane_loop = matmul->is_by_depth ? HLO_TILED_MAX_LOOPS : (uint32_t)matmul->columns.loop;
   uint32_t products = 0;
   double cost = 0;
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {
@@ -87,7 +87,8 @@ static hlo_verdict_t check_epilogue(const hlo_tiling_t* tiling, const hlo_matmul
     if (tiled->kind == HLO_TILED_DOT) {
       ++products;
       if (tiled->offset != tiling->spaces[0].linear) {
-        const bool is_reduced = hlo_tiling_has_reduction(tiling);  // by loops that move them
+        const bool is_reduced = hlo_tiling_has_reduction(tiling);  // by loops that move the
+                                                                   // epilogue's elements
         return hlo_verdict_no(is_reduced ? HLO_REASON_PRODUCT_REDUCTION : HLO_REASON_PRODUCT_MOVED,
                               NULL);
       }
@@ -95,7 +96,7 @@ static hlo_verdict_t check_epilogue(const hlo_tiling_t* tiling, const hlo_matmul
       if (hlo_expr_unresolved(tiled->offset)) {
         return hlo_verdict_no(HLO_REASON_PRODUCT_INDEX, NULL);
       }
-      if (lane_loop == HLO_TILED_MAX_LOOPS) continue;  // one by one
+      if (lane_loop == HLO_TILED_MAX_LOOPS) continue;  // element by element
       hlo_lane_access_t access = hlo_tiled_lane_access(tiled->offset, lane_loop);
       if (access != HLO_LANE_SAME && access != HLO_LANE_PLAIN) {
         return hlo_verdict_no(HLO_REASON_PRODUCT_STRIDE, NULL);
@@ -119,17 +120,16 @@ static hlo_verdict_t check_epilogue(const hlo_tiling_t* tiling, const hlo_matmul
   return products == 1 ? hlo_verdict_yes() : hlo_verdict_no(HLO_REASON_PRODUCT_USES, NULL);
 }
 
-// Whether neighbours in all that the loops write are rows, not columns.
+// Returns true if neighbours in all outputs of the loops are rows, not columns.
 static bool is_across(const hlo_tiling_t* tiling, const hlo_matmul_t* m) {
   for (uint32_t i = 0; i < tiling->fusion->output_count; ++i) {
     const hlo_expr_t* offset = tiling->output_offsets[i];
-    if (m->rows.loop < 0 || hlo_expr_coefficient(offset, (uint32_t)m->rows.loop) != 1)
-      return false;
+    if (m->rows.loop < 0 || hlo_expr_coefficient(offset, (uint32_t)m->rows.loop) != 1) return false;
   }
   return true;
 }
 
-// The product's loops, such that what follows it is stored where it lies.
+// Forms the product's loops so that the epilogue is stored in the order of its own output.
 static hlo_status_t form_product(hlo_kernel_t* kernel, const hlo_node_t* node, hlo_tiling_t* tiling,
                                  hlo_matmul_t** out_matmul) {
   hlo_matmul_form_t form = {0};
@@ -160,8 +160,8 @@ static hlo_status_t form_product(hlo_kernel_t* kernel, const hlo_node_t* node, h
   }
 }
 
-// Inputs that the product reads, or that are still read when sums are stored, share no memory with
-// an output.
+// Forbids inputs to share memory with an output if the product reads them, or if they are read
+// while the accumulators are stored.
 static void limit_sharing(hlo_kernel_t* kernel, const hlo_matmul_t* m) {
   uint64_t read = 0;
   for (uint32_t i = 0; i < kernel->fusion->input_count && i < HLO_KERNEL_SHARED_INPUTS; ++i) {
@@ -171,13 +171,14 @@ static void limit_sharing(hlo_kernel_t* kernel, const hlo_matmul_t* m) {
   }
   for (uint32_t o = 0; o < kernel->fusion->output_count; ++o) {
     bool holds_accumulators = m->accumulators_in_output && m->accumulators_output == (int32_t)o;
-    bool shares_none = m->is_narrow || holds_accumulators;  // a narrow one stores more than it computes
+    bool shares_none = m->is_narrow || holds_accumulators;  // a narrow product stores past its
+                                                            // rows
     kernel->shareable[o] = shares_none ? 0 : kernel->shareable[o] & ~read;
   }
 }
 
-static hlo_status_t choose(hlo_kernel_t* kernel, const hlo_node_t* node, hlo_tile_memo_t* memo,
-                           hlo_arena_t* scratch) {
+static hlo_status_t choose_product(hlo_kernel_t* kernel, const hlo_node_t* node,
+                                   hlo_tile_memo_t* memo, hlo_arena_t* scratch) {
   hlo_tiling_t* tiling;
   HLO_TRY(hlo_tiling_create(kernel->fusion, scratch, &tiling));
   tiling->dot = node;
@@ -273,7 +274,7 @@ static void print(const hlo_kernel_t* kernel, hlo_strbuf_t* out) {
   }
 }
 
-// Tiles of narrow products, and those of tile registers, are not chosen by a system.
+// Returns true if a system chooses the tile. Narrow products and tile registers do not use one.
 static bool has_accumulators(const hlo_matmul_t* m) {
   return !m->is_narrow && !m->tile;
 }
@@ -289,7 +290,7 @@ static hlo_status_t print_tiles(const hlo_kernel_t* kernel, hlo_strbuf_t* out) {
 }
 
 const hlo_kernel_form_t hlo_product_form = {.computes = hlo_matmul_supports,
-                                            .choose = choose,
+                                            .choose = choose_product,
                                             .plan = plan,
                                             .verify = verify,
                                             .walk_operand = walk_operand,

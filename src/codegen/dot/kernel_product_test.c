@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of matrices and convolutions in kernels against the reference (kernel_test_util.h).
+// Kernels of matrix products and convolutions, compared with the reference (kernel_test_util.h).
 #include "codegen/loops/kernel_test_util.h"
 
-/// One dot_general of random operands; dims as text "2x3", numbers "[0], [1]".
+/// Compares one dot_general of random operands. Dimensions are text like "2x3", dimension numbers
+/// like "[0], [1]".
 static void check_dot(const char* lhs, const char* rhs, const char* result, const char* batch,
                       const char* depth, double tolerance) {
   char text[1024];
@@ -15,8 +16,8 @@ static void check_dot(const char* lhs, const char* rhs, const char* result, cons
   agree(text, 1, tolerance);
 }
 
-// Products of elements that are multiplied in groups: whole ones and parts, each operand along the
-// contraction and across, a panel and its edge, in place and packed.
+// Products whose elements are multiplied in groups: whole and partial groups, each operand along
+// the contraction and across it, full panels and edge panels, in place and packed.
 static void check_groups(const char* const types[3]) {
   static const char* const shapes[][5] = {
       {"9x16", "16x70", "9x70", "[] x []", "[1] x [0]"},
@@ -47,12 +48,16 @@ static void test_small_dots(void** state) {
   check_dot("6x8xi32", "6x5xi32", "8x5xi32", "[] x []", "[0] x [0]", 0);
   check_dot("8x6xi8", "6x40xi8", "8x40xi8", "[] x []", "[1] x [0]", 0);
   check_dot("8x6xi64", "5x6xi64", "8x5xi64", "[] x []", "[1] x [1]", 0);
-  agree("func.func @main(%a: tensor<9x4xf32>, %b: tensor<4x6xf32>, %c: tensor<6xf32>) -> tensor<9x6xf32> {\n"
-        "%0 = stablehlo.add %a, %a : tensor<9x4xf32>\n"
-        "%1 = stablehlo.dot_general %0, %b, contracting_dims = [1] x [0] : (tensor<9x4xf32>, tensor<4x6xf32>) -> tensor<9x6xf32>\n"
-        "%2 = stablehlo.broadcast_in_dim %c, dims = [1] : (tensor<6xf32>) -> tensor<9x6xf32>\n"
-        "%3 = stablehlo.add %1, %2 : tensor<9x6xf32>\n"
-        "return %3 : tensor<9x6xf32>\n}", 1, 1e-5);
+  agree(
+      "func.func @main(%a: tensor<9x4xf32>, %b: tensor<4x6xf32>, %c: tensor<6xf32>) -> "
+      "tensor<9x6xf32> {\n"
+      "%0 = stablehlo.add %a, %a : tensor<9x4xf32>\n"
+      "%1 = stablehlo.dot_general %0, %b, contracting_dims = [1] x [0] : (tensor<9x4xf32>, "
+      "tensor<4x6xf32>) -> tensor<9x6xf32>\n"
+      "%2 = stablehlo.broadcast_in_dim %c, dims = [1] : (tensor<6xf32>) -> tensor<9x6xf32>\n"
+      "%3 = stablehlo.add %1, %2 : tensor<9x6xf32>\n"
+      "return %3 : tensor<9x6xf32>\n}",
+      1, 1e-5);
 }
 
 static void test_matrix_products(void** state) {
@@ -64,7 +69,7 @@ static void test_matrix_products(void** state) {
   check_dot("40x19xf32", "19x37xf32", "40x37xf32", "[] x []", "[1] x [0]", 1e-4);
   check_dot("19x40xf32", "37x19xf32", "40x37xf32", "[] x []", "[0] x [1]", 1e-4);
   check_dot("67x21xf64", "21x67xf64", "67x67xf64", "[] x []", "[1] x [0]", 1e-12);
-  // A large operand, panels in slices, sums in the output, with an edge.
+  // A large operand, panels in slices, accumulators in the output, an edge panel.
   check_dot("2x200x131xf32", "2x131x261xf32", "2x200x261xf32", "[0] x [0]", "[2] x [1]", 1e-3);
   check_dot("3x20x12xf32", "3x12x25xf32", "3x20x25xf32", "[0] x [0]", "[2] x [1]", 1e-4);
   check_dot("2x20x3x12xf32", "2x25x3x12xf32", "2x3x20x25xf32", "[0, 2] x [0, 2]", "[3] x [3]",
@@ -80,10 +85,10 @@ static void test_matrix_products(void** state) {
   check_dot("12x40xui8", "40x20xi8", "12x20xi32", "[] x []", "[1] x [0]", 0);
   check_dot("30x20xi64", "20x40xi64", "30x40xi64", "[] x []", "[1] x [0]", 0);
   check_dot("8x1040xi8", "1040x20xi8", "8x20xi64", "[] x []", "[1] x [0]", 0);
-  static const char* const bytes[][3] = {{"xi8", "xi8", "xi32"},   {"xui8", "xui8", "xi32"},
-                                         {"xui8", "xi8", "xi32"},  {"xi8", "xui8", "xi32"},
-                                         {"xi8", "xi8", "xi8"},    {"xui8", "xui8", "xui32"},
-                                         {"xi8", "xi8", "xi64"},   {"xui8", "xui8", "xui8"},
+  static const char* const bytes[][3] = {{"xi8", "xi8", "xi32"},     {"xui8", "xui8", "xi32"},
+                                         {"xui8", "xi8", "xi32"},    {"xi8", "xui8", "xi32"},
+                                         {"xi8", "xi8", "xi8"},      {"xui8", "xui8", "xui32"},
+                                         {"xi8", "xi8", "xi64"},     {"xui8", "xui8", "xui8"},
                                          {"xbf16", "xbf16", "xf32"}, {"xbf16", "xbf16", "xbf16"}};
   for (uint32_t i = 0; i < sizeof bytes / sizeof *bytes; ++i) check_groups(bytes[i]);
   check_dot("13x1543xf32", "1543x70xf32", "13x70xf32", "[] x []", "[1] x [0]", 1e-2);
@@ -94,7 +99,7 @@ static void test_matrix_products(void** state) {
   check_dot("40x512xf32", "512x300xf32", "40x300xf32", "[] x []", "[1] x [0]", 1e-3);
 }
 
-// Lanes along the contraction: few rows, few columns, what vectors leave over, packed or in place.
+// Lanes along the contraction: few rows, few columns, remainders of vectors, packed and in place.
 static void test_long_products(void** state) {
   (void)state;
   check_dot("3x300xf32", "21x300xf32", "3x21xf32", "[] x []", "[1] x [1]", 1e-2);
@@ -108,16 +113,21 @@ static void test_long_products(void** state) {
   check_dot("4x300xbf16", "21x300xbf16", "4x21xbf16", "[] x []", "[1] x [1]", 3e-2);
   check_dot("30x301xi8", "301x3xi8", "30x3xi32", "[] x []", "[1] x [0]", 0);
   check_dot("30x301xi64", "301x3xi64", "30x3xi64", "[] x []", "[1] x [0]", 0);
-  agree("func.func @main(%a: tensor<30x300xf32>, %b: tensor<300x5xf32>, %c: tensor<5xf32>, %d: tensor<30x5xf32>) -> tensor<30x5xf32> {\n"
-        "%1 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<30x300xf32>, tensor<300x5xf32>) -> tensor<30x5xf32>\n"
-        "%2 = stablehlo.broadcast_in_dim %c, dims = [1] : (tensor<5xf32>) -> tensor<30x5xf32>\n"
-        "%3 = stablehlo.add %1, %2 : tensor<30x5xf32>\n"
-        "%4 = stablehlo.maximum %3, %d : tensor<30x5xf32>\n"
-        "return %4 : tensor<30x5xf32>\n}", 1, 1e-2);
+  agree(
+      "func.func @main(%a: tensor<30x300xf32>, %b: tensor<300x5xf32>, %c: tensor<5xf32>, %d: "
+      "tensor<30x5xf32>) -> tensor<30x5xf32> {\n"
+      "%1 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<30x300xf32>, "
+      "tensor<300x5xf32>) -> tensor<30x5xf32>\n"
+      "%2 = stablehlo.broadcast_in_dim %c, dims = [1] : (tensor<5xf32>) -> tensor<30x5xf32>\n"
+      "%3 = stablehlo.add %1, %2 : tensor<30x5xf32>\n"
+      "%4 = stablehlo.maximum %3, %d : tensor<30x5xf32>\n"
+      "return %4 : tensor<30x5xf32>\n}",
+      1, 1e-2);
 }
 
 static void check_convolution(const char* lhs, const char* rhs, const char* result,
-                              const char* numbers, const char* window, int groups, int batch_groups) {
+                              const char* numbers, const char* window, int groups,
+                              int batch_groups) {
   char text[1024];
   snprintf(text, sizeof text,
            "func.func @main(%%a: tensor<%s>, %%b: tensor<%s>) -> tensor<%s> {\n"
@@ -141,11 +151,11 @@ static void test_convolutions(void** state) {
   check_convolution("1x9x5x4xf32", "5x3x4x20xf32", "1x20x10x20xf32",
                     "[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]",
                     "pad = [[2, 5], [1, 2]], lhs_dilate = [2, 2], reverse = [true, false]", 1, 1);
-  // Windows side by side: a product of matrices, but for the padding.
+  // Windows that do not overlap: a matrix product except for the padding.
   check_convolution("1x28x1xf32", "3x1x3xf32", "1x10x3xf32", "[b, 0, f]x[0, i, o]->[b, 0, f]",
                     "stride = [3], pad = [[1, 1]]", 1, 1);
-  check_convolution("1x20x16xbf16", "4x70x16xbf16", "1x40x70xbf16", "[b, 0, f]x[0, o, i]->[b, 0, f]",
-                    "pad = [[2, 2]], lhs_dilate = [2]", 1, 1);
+  check_convolution("1x20x16xbf16", "4x70x16xbf16", "1x40x70xbf16",
+                    "[b, 0, f]x[0, o, i]->[b, 0, f]", "pad = [[2, 2]], lhs_dilate = [2]", 1, 1);
   check_convolution("3x6x6x4xf32", "3x3x2x16xf32", "3x2x2x16xf32",
                     "[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]", "rhs_dilate = [2, 2]", 2, 1);
   check_convolution("4x6x6x3xf32", "3x3x3x16xf32", "2x4x4x16xf32",
@@ -154,13 +164,14 @@ static void test_convolutions(void** state) {
                     "[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]", "pad = [[1, 1], [1, 1]]", 20, 1);
   check_convolution("2x6x7x21xbf16", "2x2x1x21xbf16", "2x5x3x21xbf16",
                     "[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]", "stride = [1, 2]", 21, 1);
-  check_convolution("1x9x6x9xbf16", "3x3x2x9xbf16", "1x3x15x6xbf16", "[b,f,0,1]x[o,i,0,1]->[b,f,0,1]",
-                    "pad = [[0, 0], [2, 3]], lhs_dilate = [3, 1]", 3, 1);
+  check_convolution("1x9x6x9xbf16", "3x3x2x9xbf16", "1x3x15x6xbf16",
+                    "[b,f,0,1]x[o,i,0,1]->[b,f,0,1]", "pad = [[0, 0], [2, 3]], lhs_dilate = [3, 1]",
+                    3, 1);
   check_convolution("5x8x8x2xbf16", "5x6x6x24xbf16", "5x5x2x24xbf16",
                     "[f, 0, 1, b]x[i, 0, 1, o]->[0, 1, b, f]", "pad = [[1, 1], [1, 1]]", 1, 1);
 }
 
-// One dimension of a convolution's window, by chance.
+// One random dimension of a convolution's window.
 typedef struct place {
   int64_t input, taps, output, stride, low, high, lhs_dilation, rhs_dilation;
   bool is_reversed;
@@ -168,7 +179,8 @@ typedef struct place {
 
 static place_t random_place(void) {
   for (;;) {
-    place_t p = {.input = 1 + below(12), .taps = 1 + below(4), .stride = 1 + below(3) / 2 * below(3)};
+    place_t p = {
+        .input = 1 + below(12), .taps = 1 + below(4), .stride = 1 + below(3) / 2 * below(3)};
     p.low = (int64_t)below(5) - 1;
     p.high = (int64_t)below(5) - 1;
     p.lhs_dilation = below(4) ? 1 : 1 + below(3);
@@ -194,7 +206,7 @@ static void append_shape(char* text, const char* order, const place_t* places, i
   strcat(text, dtype);
 }
 
-// Depthwise ones and those with groups, of the input's features or the batch, among all others.
+// Random convolutions, including depthwise ones and those with feature or batch groups.
 static void test_random_convolutions(void** state) {
   (void)state;
   static const char* const orders[][3] = {{"b01f", "01io", "b01f"},
@@ -229,9 +241,8 @@ static void test_random_convolutions(void** state) {
              "stride = [%d, %d], pad = [[%d, %d], [%d, %d]], lhs_dilate = [%d, %d], "
              "rhs_dilate = [%d, %d], reverse = [%s, %s]",
              (int)p->stride, (int)q->stride, (int)p->low, (int)p->high, (int)q->low, (int)q->high,
-             (int)p->lhs_dilation, (int)q->lhs_dilation, (int)p->rhs_dilation,
-             (int)q->rhs_dilation, p->is_reversed ? "true" : "false",
-             q->is_reversed ? "true" : "false");
+             (int)p->lhs_dilation, (int)q->lhs_dilation, (int)p->rhs_dilation, (int)q->rhs_dilation,
+             p->is_reversed ? "true" : "false", q->is_reversed ? "true" : "false");
     check_convolution(texts[0], texts[1], texts[2], numbers, window, is_batch ? 1 : (int)groups,
                       is_batch ? (int)groups : 1);
   }
@@ -239,36 +250,48 @@ static void test_random_convolutions(void** state) {
 
 static void test_products_and_more(void** state) {
   (void)state;
-  agree("func.func @main(%a: tensor<19x24xf32>, %b: tensor<24x46xf32>, %c: tensor<46xf32>, %d: tensor<19x46xf32>) -> tensor<19x46xf32> {\n"
-        "%1 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<19x24xf32>, tensor<24x46xf32>) -> tensor<19x46xf32>\n"
-        "%2 = stablehlo.broadcast_in_dim %c, dims = [1] : (tensor<46xf32>) -> tensor<19x46xf32>\n"
-        "%3 = stablehlo.add %1, %2 : tensor<19x46xf32>\n"
-        "%4 = stablehlo.exponential %d : tensor<19x46xf32>\n"
-        "%5 = stablehlo.add %3, %4 : tensor<19x46xf32>\n"
-        "return %5 : tensor<19x46xf32>\n}", 1, 1e-3);
-  agree("func.func @main(%a: tensor<19x24xf32>, %b: tensor<24x46xf32>) -> (tensor<19x46xf32>, tensor<19x46xbf16>) {\n"
-        "%1 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<19x24xf32>, tensor<24x46xf32>) -> tensor<19x46xf32>\n"
-        "%2 = stablehlo.convert %1 : (tensor<19x46xf32>) -> tensor<19x46xbf16>\n"
-        "return %1, %2 : tensor<19x46xf32>, tensor<19x46xbf16>\n}", 1, 2e-2);
-  agree("func.func @main(%a: tensor<40x24xf32>, %b: tensor<24xf32>) -> tensor<40xf32> {\n"
-        "%1 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<40x24xf32>, tensor<24xf32>) -> tensor<40xf32>\n"
-        "%2 = stablehlo.tanh %1 : tensor<40xf32>\n"
-        "return %2 : tensor<40xf32>\n}", 0, 1e-3);
-  agree("func.func @main(%a: tensor<19x24xf32>, %b: tensor<24x46xf32>) -> tensor<19xf32> {\n"
-        "%z = stablehlo.constant dense<0.0> : tensor<f32>\n"
-        "%1 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<19x24xf32>, tensor<24x46xf32>) -> tensor<19x46xf32>\n"
-        "%2 = stablehlo.reduce(%1 init: %z) applies stablehlo.add across dimensions = [1] : (tensor<19x46xf32>, tensor<f32>) -> tensor<19xf32>\n"
-        "return %2 : tensor<19xf32>\n}", 2, 1e-3);
+  agree(
+      "func.func @main(%a: tensor<19x24xf32>, %b: tensor<24x46xf32>, %c: tensor<46xf32>, %d: "
+      "tensor<19x46xf32>) -> tensor<19x46xf32> {\n"
+      "%1 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<19x24xf32>, "
+      "tensor<24x46xf32>) -> tensor<19x46xf32>\n"
+      "%2 = stablehlo.broadcast_in_dim %c, dims = [1] : (tensor<46xf32>) -> tensor<19x46xf32>\n"
+      "%3 = stablehlo.add %1, %2 : tensor<19x46xf32>\n"
+      "%4 = stablehlo.exponential %d : tensor<19x46xf32>\n"
+      "%5 = stablehlo.add %3, %4 : tensor<19x46xf32>\n"
+      "return %5 : tensor<19x46xf32>\n}",
+      1, 1e-3);
+  agree(
+      "func.func @main(%a: tensor<19x24xf32>, %b: tensor<24x46xf32>) -> (tensor<19x46xf32>, "
+      "tensor<19x46xbf16>) {\n"
+      "%1 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<19x24xf32>, "
+      "tensor<24x46xf32>) -> tensor<19x46xf32>\n"
+      "%2 = stablehlo.convert %1 : (tensor<19x46xf32>) -> tensor<19x46xbf16>\n"
+      "return %1, %2 : tensor<19x46xf32>, tensor<19x46xbf16>\n}",
+      1, 2e-2);
+  agree(
+      "func.func @main(%a: tensor<40x24xf32>, %b: tensor<24xf32>) -> tensor<40xf32> {\n"
+      "%1 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<40x24xf32>, "
+      "tensor<24xf32>) -> tensor<40xf32>\n"
+      "%2 = stablehlo.tanh %1 : tensor<40xf32>\n"
+      "return %2 : tensor<40xf32>\n}",
+      0, 1e-3);
+  agree(
+      "func.func @main(%a: tensor<19x24xf32>, %b: tensor<24x46xf32>) -> tensor<19xf32> {\n"
+      "%z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+      "%1 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<19x24xf32>, "
+      "tensor<24x46xf32>) -> tensor<19x46xf32>\n"
+      "%2 = stablehlo.reduce(%1 init: %z) applies stablehlo.add across dimensions = [1] : "
+      "(tensor<19x46xf32>, tensor<f32>) -> tensor<19xf32>\n"
+      "return %2 : tensor<19xf32>\n}",
+      2, 1e-3);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_small_dots),
-      cmocka_unit_test(test_matrix_products),
-      cmocka_unit_test(test_long_products),
-      cmocka_unit_test(test_convolutions),
-      cmocka_unit_test(test_random_convolutions),
-      cmocka_unit_test(test_products_and_more),
+      cmocka_unit_test(test_small_dots),          cmocka_unit_test(test_matrix_products),
+      cmocka_unit_test(test_long_products),       cmocka_unit_test(test_convolutions),
+      cmocka_unit_test(test_random_convolutions), cmocka_unit_test(test_products_and_more),
   };
   return cmocka_run_group_tests_name("codegen/dot/kernel_product", tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a matrix product is computed: loops, register tiles, packing, chunks (see matmul.h).
+// Decides how a matrix product is computed: loops, register tiles, packing, chunks (see matmul.h).
 #include "codegen/dot/matmul_impl.h"
 
 #include <string.h>
@@ -7,49 +7,53 @@
 #include "codegen/math/elementwise.h"
 #include "tile/system.h"
 
-// Costs decide what is cut and packed, never results.
+// Costs decide cuts and packing. They never change results.
 enum {
-  // Lanes run along a contraction of so many bytes when there are few rows, of fewer bytes when
-  // there are as few rows as have so many each; when it has very many steps and its elements are
-  // wide, also when there are as many as have so many bytes in a column. Bytes count as two.
+  // Lanes run along a contraction of LONG_DEPTH_BYTES if there are few rows, and along a shorter
+  // one if each row has DEPTH_BYTES_OF_ROW of it. If the contraction is very long and the elements
+  // are wide, lanes run along it for up to MORE_ROWS_BYTES of rows, too. Bytes count as two.
   FEW_ROWS = 16,
   LONG_DEPTH_BYTES = 512,
   DEPTH_BYTES_OF_ROW = 64,
   VERY_LONG_DEPTH = 1024,
   MORE_ROWS_BYTES = 384,
-  DEPTH_COLUMNS = 4,     // and there are so many columns
-  MIN_QUAD_COLUMNS = 8,  // few, but a panel of bytes that are multiplied four at a time
+  DEPTH_COLUMNS = 4,     // the least number of columns for that
+  MIN_QUAD_COLUMNS = 8,  // few, but enough for a panel of bytes that are multiplied four at a
+                         // time
   // Packing.
-  MIN_PACKED_TILES = 4,   // pays when a panel is used for so many tiles,
-  MIN_LARGE_TILES = 12,   // and a B far beyond the second cache for so many
-  SLICED_ROWS = 64,       // a panel is packed in slices when it is used for so many rows,
-  SLICED_TILES = 16,      // by each chunk if that has so many tiles
-  MAX_SPREAD_ROWS = 8,    // of a tile in place: as many ways as caches have
-  CONFLICT_BYTES = 2048,  // rows so far apart share sets of the first cache
-  CONFLICT_WAYS = 4,      // of these sets, which hold no more lines than that for certain
+  MIN_PACKED_TILES = 4,   // packing pays if this many tiles use a panel,
+  MIN_LARGE_TILES = 12,   // and this many if B is far larger than the second cache
+  SLICED_ROWS = 64,       // a panel is packed in slices if this many rows use it,
+  SLICED_TILES = 16,      // by each chunk if it has this many tiles
+  MAX_SPREAD_ROWS = 8,    // of a tile in place: the number of ways that caches have
+  CONFLICT_BYTES = 2048,  // rows at this distance share sets of the first cache
+  CONFLICT_WAYS = 4,      // lines that such sets hold for certain
   CACHE_LINE = 64,
   // Registers.
-  LIGHT_SHARE = 5,   // of all: as many operations on a vector find room beside a tile's sums
-  ROUNDING_OPS = 6,  // of a bf16
+  LIGHT_SHARE = 5,   // of all: this share of operations per vector fits next to a tile's
+                     // accumulators
+  ROUNDING_OPS = 6,  // for a bf16
   // Blocks along the contraction.
   MAX_BLOCKS = 64,
-  STEP_MULTIPLE = 16,   // of their steps: whole turns of loops and squares that packing transposes
-  SPLIT_STEPS = 256,    // at least, of parts that are summed apart,
+  STEP_MULTIPLE = 16,   // of block steps: whole iterations and transposed blocks
+  SPLIT_STEPS = 256,    // the least number, of parts with separate accumulators,
   HELD_STEPS = 512,     // and of blocks whose lines of A stay in the second cache
   CONFLICT_STEPS = 64,  // of a panel in place whose rows share sets of the second cache
   // Chunks.
-  FEW_CHUNKS = 16,      // enough to share out
-  EVEN_CHUNKS = 4,      // a multiple of it, so that few threads have equally many
-  PARTS_PER_CHUNK = 2,  // so that chunks of whole ones are about equal
+  FEW_CHUNKS = 16,      // enough to distribute
+  EVEN_CHUNKS = 4,      // chunks are a multiple of this, so that few threads have equal numbers
+  PARTS_PER_CHUNK = 2,  // so that chunks of whole parts are about equal
 };
 
-// Shares of a cache, by what its bytes are divided.
+// Shares of a cache: divisors of its size.
 enum {
-  HELD_SHARE = 2,   // what is met again and again while something else streams through
-  SLICE_SHARE = 4,  // a block of a panel, beside as much for the next one and A's rows
-  LINES_SHARE = 8,  // lines of A that a tile takes a part of and the next one another
+  HELD_SHARE = 2,   // data that is reused while other data streams through
+  SLICE_SHARE = 4,  // a block of a panel, next to an equal amount for the next block and A's
+                    // rows
+  LINES_SHARE = 8,  // lines of A of which each tile uses a part
 };
-// Many times the second cache: what comes from the third one each time.
+// B counts as far from the second cache at this many times its size: it comes from the third cache
+// each time.
 enum { FAR_CACHES = 4 };
 static const size_t MAX_SCRATCH = (size_t)1 << 31;
 
@@ -69,7 +73,7 @@ void hlo_matmul_add_loop(hlo_matmul_loops_t* list, uint32_t first, hlo_matmul_di
   list->dims[list->count++] = dim;
 }
 
-// The loops of a group of dimensions; lhs, rhs: which operand's dimensions they are.
+// Adds the loops of a group of dimensions. `lhs`, `rhs`: the operand whose dimensions they are.
 static void add_group(hlo_matmul_loops_t* list, const hlo_contraction_t* c,
                       const hlo_contraction_group_t* lhs, const hlo_contraction_group_t* rhs) {
   const hlo_type_t *a = hlo_node_operand_type(c->node, 0), *b = hlo_node_operand_type(c->node, 1);
@@ -93,14 +97,15 @@ void hlo_matmul_swap_operands(hlo_matmul_dim_t* dim) {
   dim->wrap[1] = wrap;
 }
 
-// The last loop of a group, if there is one, is the tile's; the others are outer loops.
+// Returns the last loop of a group, if the group has loops, for the tile. The others become outer
+// loops.
 static hlo_matmul_dim_t take_last(hlo_matmul_t* m, const hlo_matmul_loops_t* list, uint32_t first,
                                   uint32_t end) {
   for (uint32_t i = first; i + 1 < end; ++i) m->outer[m->outer_count++] = list->dims[i];
   return end > first ? list->dims[end - 1] : (hlo_matmul_dim_t){.extent = 1, .loop = -1};
 }
 
-// Cuts a loop into two. ends: of the groups, the first digits behind them
+// Cuts a loop into two. `ends`: the ends of the groups, as loop numbers.
 static void cut_loop(hlo_matmul_loops_t* list, const hlo_matmul_cut_t* cut, uint32_t* ends) {
   hlo_matmul_dim_t* dim = &list->dims[cut->loop];
   memmove(dim + 1, dim, (list->count - cut->loop) * sizeof *dim);
@@ -111,7 +116,8 @@ static void cut_loop(hlo_matmul_loops_t* list, const hlo_matmul_cut_t* cut, uint
   for (uint32_t i = 0; i < 2; ++i) ends[i] += cut->loop < ends[i];
 }
 
-// Whether a convolution gives the loops, also where they are those of a product.
+// Returns true if the node is a convolution, including convolutions whose loops are those of a
+// matrix product.
 static bool has_windows(const hlo_matmul_t* m) {
   return m->contraction.node->op == HLO_OP_convolution;
 }
@@ -135,7 +141,7 @@ bool hlo_matmul_transpose_form(const hlo_matmul_t* m, hlo_matmul_form_t* form) {
 }
 
 static hlo_verdict_t make_loops(hlo_matmul_t* m, const hlo_matmul_form_t* form,
-                               hlo_tiled_space_t* space) {
+                                hlo_tiled_space_t* space) {
   const hlo_contraction_t* c = &m->contraction;
   hlo_matmul_loops_t output = {0}, depth = {0};
   uint32_t ends[2];  // of the batch, and of the rows
@@ -205,16 +211,17 @@ static int64_t max(int64_t a, int64_t b) {
   return a > b ? a : b;
 }
 
-// Transposing B while it is packed takes as long for one row as for many; sums over lanes take
-// their time for each row, however short the contraction is.
+// Returns true if the contraction is long enough for these rows. Transposing B while packing costs
+// the same for one row as for many, but folding accumulators over lanes costs time for each row,
+// however short the contraction is.
 static bool is_long_for(const hlo_matmul_t* m, const hlo_matmul_dim_t* rows) {
-  int64_t bytes = m->depth[0].extent *
-                  max((int64_t)hlo_dtype_size_bytes(m->operands[HLO_MATMUL_B].dtype), 2);
+  int64_t bytes =
+      m->depth[0].extent * max((int64_t)hlo_dtype_size_bytes(m->operands[HLO_MATMUL_B].dtype), 2);
   return bytes >= LONG_DEPTH_BYTES || bytes >= DEPTH_BYTES_OF_ROW * rows->extent;
 }
 
-// Whether lanes run along the contraction: few rows or columns, and the other operand is contiguous
-// there.
+// Lets lanes run along the contraction if there are few rows or columns and the other operand is
+// contiguous along it.
 static void choose_lanes(hlo_matmul_t* m, const hlo_target_t* target) {
   const hlo_matmul_dim_t* inner = &m->depth[0];
   if (m->is_convolution || m->depth_count > 1) return;
@@ -222,7 +229,7 @@ static void choose_lanes(hlo_matmul_t* m, const hlo_target_t* target) {
                         inner->from[HLO_MATMUL_A] == 1 && is_long_for(m, &m->columns);
   bool is_panel = m->columns.extent >= MIN_QUAD_COLUMNS && hlo_matmul_has_quads(m, target);
   if (is_few_columns && !is_panel) swap_roles(m);
-  // Transposing B while it is packed pays for more rows when there is more of it.
+  // A larger B makes it pay for more rows to transpose B while packing.
   int64_t bytes = (int64_t)hlo_dtype_size_bytes(m->operands[HLO_MATMUL_B].dtype);
   bool has_more = inner->extent >= VERY_LONG_DEPTH && bytes >= (int64_t)sizeof(float);
   int64_t few = has_more ? MORE_ROWS_BYTES / bytes : FEW_ROWS;
@@ -242,7 +249,8 @@ int64_t hlo_matmul_output_stride(const hlo_matmul_t* m, int32_t loop) {
   return stride;
 }
 
-// Whether a member's elements are the product's, one by one, or made of less than it.
+// Returns true if a member's elements correspond one to one to the product's, or come from fewer
+// elements.
 static bool goes_along(const hlo_matmul_t* m, const hlo_node_t* node) {
   const hlo_type_t* type = m->contraction.node->results[0].type;
   if (node == m->contraction.node || node->op == HLO_OP_constant) return true;
@@ -253,8 +261,8 @@ static bool goes_along(const hlo_matmul_t* m, const hlo_node_t* node) {
   return hlo_elementwise_supports(node);
 }
 
-// The output that sums may lie in between blocks: of their type, with neighbours of a row side by
-// side, and an element where that of the product is; -1: none.
+// Returns the output that can hold accumulators between blocks, or -1. It has their type,
+// contiguous rows, and each element at the position of the product's element.
 static int32_t find_accumulators_output(const hlo_matmul_t* m, const hlo_fusion_t* fusion) {
   const hlo_type_t* type = m->contraction.node->results[0].type;
   if (hlo_matmul_output_stride(m, m->columns.loop) != 1) return -1;
@@ -269,13 +277,13 @@ static int32_t find_accumulators_output(const hlo_matmul_t* m, const hlo_fusion_
   return -1;
 }
 
-// Operations that round a vector to a narrow float, and put what is in registers together.
+// Returns the operations that round a vector to a narrow float and join partial registers.
 static double rounding_ops(hlo_dtype_t dtype) {
   if (dtype == HLO_DTYPE_BF16) return ROUNDING_OPS;
   return hlo_dtype_is_float(dtype) && hlo_dtype_info(dtype)->bits <= 8 ? 2 * ROUNDING_OPS : 0;
 }
 
-// On a vector of what follows the product.
+// Returns the epilogue's operations on a vector.
 static double epilogue_ops(const hlo_matmul_t* m, const hlo_fusion_t* fusion) {
   double ops = rounding_ops(m->contraction.node->results[0].type->dtype);
   for (uint32_t i = 0; i < fusion->node_count; ++i) {
@@ -286,7 +294,7 @@ static double epilogue_ops(const hlo_matmul_t* m, const hlo_fusion_t* fusion) {
   return ops;
 }
 
-// On a vector of B, where it is read.
+// Returns the operations that read a vector of B.
 static double source_ops(const hlo_matmul_t* m) {
   const hlo_matmul_operand_t* operand = &m->operands[HLO_MATMUL_B];
   bool is_bytes = hlo_dtype_info(operand->dtype)->bits <= 8;
@@ -347,12 +355,13 @@ static void cut_columns(const hlo_matmul_t* m, const hlo_target_t* target, int64
       while ((int64_t)lanes > columns - at) lanes /= 2;
     }
     hlo_matmul_piece_t* piece = &panel->pieces[panel->piece_count++];
-    *piece = (hlo_matmul_piece_t){(uint32_t)at, lanes, (uint32_t)min(lanes, columns - at)};
+    *piece =
+        (hlo_matmul_piece_t){(uint32_t)at, lanes, (uint32_t)hlo_matmul_min(lanes, columns - at)};
     at += lanes;
   }
 }
 
-// tile: of panels as wide as it is; a narrower one has its own.
+// Cuts rows into tiles for panels as wide as `tile`. A narrower panel has its own tile height.
 static hlo_status_t cut_rows(const hlo_matmul_t* m, const hlo_target_t* target,
                              hlo_tile_memo_t* memo, const hlo_matmul_accumulators_t* tile,
                              hlo_matmul_panel_t* panel) {
@@ -363,8 +372,8 @@ static hlo_status_t cut_rows(const hlo_matmul_t* m, const hlo_target_t* target,
     HLO_TRY(hlo_matmul_choose_accumulators(m, target, memo, panel->piece_count, &edge));
     height = edge.height;
   }
-  panel->tile_count = divide_up(rows, height);
-  panel->height = divide_up(rows, panel->tile_count);
+  panel->tile_count = hlo_divide_up(rows, height);
+  panel->height = hlo_divide_up(rows, panel->tile_count);
   panel->tall_count = rows - panel->tile_count * (panel->height - 1);
   return hlo_ok();
 }
@@ -377,11 +386,11 @@ static hlo_status_t make_tiles(hlo_matmul_t* m, const hlo_target_t* target, hlo_
   m->slide = steps < HLO_MATMUL_MAX_SLIDE ? steps : HLO_MATMUL_MAX_SLIDE / 2;
   hlo_matmul_accumulators_t tile;
   HLO_TRY(hlo_matmul_choose_accumulators(m, target, memo, 0, &tile));
-  int64_t vectors = min(tile.width, divide_up(m->columns.extent, m->lanes));
+  int64_t vectors = hlo_matmul_min(tile.width, hlo_divide_up(m->columns.extent, m->lanes));
   if (m->tile) vectors = tile.width;
   m->panel_width = m->is_by_depth ? tile.width : vectors * m->lanes;
   m->full_panels = m->columns.extent / m->panel_width;
-  m->panel_count = divide_up(m->columns.extent, m->panel_width);
+  m->panel_count = hlo_divide_up(m->columns.extent, m->panel_width);
   if (m->full_panels) cut_columns(m, target, m->panel_width, &m->full);
   cut_columns(m, target, m->columns.extent - m->full_panels * m->panel_width, &m->edge);
   HLO_TRY(cut_rows(m, target, memo, &tile, &m->full));
@@ -397,28 +406,29 @@ static bool is_converted(const hlo_matmul_t* m, uint32_t side) {
          hlo_dtype_is_float(from) != hlo_dtype_is_float(m->dtype);
 }
 
-// Elements so far apart that the caches hold few of them.
+// Returns true if elements are so far apart that the caches hold few of them.
 static bool conflicts(const hlo_matmul_t* m, uint32_t side, const hlo_matmul_dim_t* dim) {
   int64_t bytes = dim->from[side] * (int64_t)hlo_dtype_size_bytes(m->operands[side].dtype);
   return bytes && bytes % CONFLICT_BYTES == 0 &&
          dim->extent * CACHE_LINE > CONFLICT_BYTES * CONFLICT_WAYS;
 }
 
-// A small B is read in place, a very large one packed only where it is used often.
 bool hlo_matmul_packs_b(const hlo_matmul_t* m, int64_t cache, int64_t tiles) {
   if (m->is_by_depth || m->packs_blocks) return false;
-  if (m->tile) return true;  // tile registers read nothing else
+  if (m->tile) return true;  // tile registers read only packed panels
   if (m->is_window_in_lanes) return m->columns.from[HLO_MATMUL_B] != 1;
   if (m->columns.from[HLO_MATMUL_B] != 1 || m->group > 1) return true;
   int64_t bytes = m->depth_extent * m->columns.extent * m->element_bytes;
   if (hlo_matmul_is_produced(&m->operands[HLO_MATMUL_B]) && tiles == 1) return false;
   if (tiles < (bytes > FAR_CACHES * cache ? MIN_LARGE_TILES : MIN_PACKED_TILES)) return false;
   const hlo_matmul_dim_t* inner = &m->depth[m->depth_count - 1];
-  bool is_large = bytes > cache / 8 * 3;  // to stay there in place, beside A's rows and the result
+  bool is_large = bytes > cache / 8 * 3;  // to stay in the cache in place, beside A's rows and
+                                          // the result
   return is_converted(m, HLO_MATMUL_B) || is_large || conflicts(m, HLO_MATMUL_B, inner);
 }
 
-// Whether A's rows are side by side in place, so that each step of a tile is another cache line.
+// Returns true if A's rows are adjacent in place, so that each step of a tile is in another cache
+// line.
 static bool is_across(const hlo_matmul_t* m) {
   return m->depth_count == 1 && m->rows.from[HLO_MATMUL_A] == 1 &&
          m->depth[0].from[HLO_MATMUL_A] > m->group;
@@ -428,16 +438,17 @@ static double bytes_of_a(const hlo_matmul_t* m) {
   return (double)m->rows.extent * (double)m->depth_extent * m->element_bytes;
 }
 
-// Steps whose elements of A, all rows side by side, are half of the second cache.
+// Returns the steps whose elements of A, over all rows, fill half of the second cache.
 static int64_t steps_held(const hlo_matmul_t* m, int64_t cache) {
   return cache / HELD_SHARE / (m->rows.extent * m->element_bytes);
 }
 
-// Steps of a panel that a quarter of the second cache holds, beside as much that is fetched for the
-// next one; and perhaps A's lines of them.
+// Returns the steps of a panel that fit a quarter of the second cache. The rest holds the
+// prefetched part of the next panel and perhaps A's lines for these steps.
 static int64_t slice_steps(const hlo_matmul_t* m, int64_t cache) {
   int64_t steps = cache / SLICE_SHARE / (m->panel_width * m->element_bytes);
-  if (is_across(m) && steps_held(m, cache) >= HELD_STEPS) steps = min(steps, steps_held(m, cache));
+  if (is_across(m) && steps_held(m, cache) >= HELD_STEPS)
+    steps = hlo_matmul_min(steps, steps_held(m, cache));
   return max(steps / STEP_MULTIPLE * STEP_MULTIPLE, CONFLICT_STEPS);
 }
 
@@ -445,7 +456,7 @@ static int64_t all_panels(const hlo_matmul_t* m) {
   return m->outer_extent * m->panel_count;
 }
 
-// Whether chunks may share panels, each having one for enough tiles to pack it for itself.
+// Returns true if chunks may share panels: each chunk has enough tiles to pack a panel for itself.
 static bool shares_panels(const hlo_matmul_t* m) {
   int64_t tiles = hlo_matmul_main_panel(m)->tile_count;
   return all_panels(m) * max(tiles / SLICED_TILES, 1) >= FEW_CHUNKS;
@@ -458,8 +469,9 @@ bool hlo_matmul_may_slice(const hlo_matmul_t* m, int64_t bytes) {
          elements * m->element_bytes >= (double)bytes;
 }
 
-// Whether no more than a block of each panel is packed at a time: a chunk has enough tiles of a
-// panel or of a part of its contraction, and the sums need no memory but those of such parts.
+// Returns true if only one block of each panel is packed at a time. This requires that a chunk has
+// enough tiles of a panel or of a part of its contraction, and that only such parts need memory for
+// accumulators.
 static bool packs_slices(const hlo_matmul_t* m, int64_t cache) {
   int64_t panels = all_panels(m);
   bool is_whole = m->depth_extent <= slice_steps(m, cache);
@@ -468,8 +480,8 @@ static bool packs_slices(const hlo_matmul_t* m, int64_t cache) {
          (shares_panels(m) ? is_whole || m->accumulators_output >= 0 : is_split);
 }
 
-// Whether A is packed as rows: its lines would leave the second cache between tiles or, where it is
-// packed anyway, between panels.
+// Returns true if A is packed as rows: its lines would be evicted from the second cache between
+// tiles or, if A is packed anyway, between panels.
 static bool transposes_rows(const hlo_matmul_t* m, int64_t cache) {
   if (m->is_convolution || !is_across(m)) return false;
   if (m->tile) return true;
@@ -490,7 +502,7 @@ bool hlo_matmul_packs_a(const hlo_matmul_t* m, int64_t panels, int64_t height) {
     return is_converted(m, HLO_MATMUL_A) && m->columns.extent >= 2 * m->lanes && m->rows.extent > 1;
   }
   const hlo_matmul_dim_t* inner = &m->depth[m->depth_count - 1];
-  // The ways of a cache hold the rows of a tile, unless there are many.
+  // The ways of a cache hold the rows of a tile unless the tile is tall.
   bool is_tall = height > MAX_SPREAD_ROWS;
   return is_converted(m, HLO_MATMUL_A) || (is_tall && conflicts(m, HLO_MATMUL_A, &m->rows)) ||
          conflicts(m, HLO_MATMUL_A, inner);
@@ -503,47 +515,49 @@ bool hlo_matmul_transposes_columns(const hlo_matmul_t* m) {
 }
 
 static int64_t round_up(int64_t value, int64_t step) {
-  return divide_up(value, step) * step;
+  return hlo_divide_up(value, step) * step;
 }
 
-// Gives the next loop outwards its stride in packed memory.
-static void nest(hlo_matmul_dim_t* dim, uint32_t side, int64_t* stride) {
+// Gives the next outer loop its stride in packed memory.
+static void nest_loop(hlo_matmul_dim_t* dim, uint32_t side, int64_t* stride) {
   if (!hlo_matmul_moves(dim, side)) return;
   dim->strides[side] = *stride;
   *stride *= dim->extent;
 }
 
-// A: lines along whatever is contiguous in place, a cache line more than a power of two apart.
+// Lays out packed A: lines along the dimension that is contiguous in place. Their distance is a
+// power of two plus a cache line.
 static int64_t lay_out_a(hlo_matmul_t* m) {
   hlo_matmul_dim_t* inner = &m->depth[m->depth_count - 1];
   bool is_by_rows = m->is_by_depth || m->transposes_rows || m->tile ||
                     inner->from[HLO_MATMUL_A] <= m->rows.from[HLO_MATMUL_A] ||
                     !m->rows.from[HLO_MATMUL_A];
   int64_t line = CACHE_LINE / m->element_bytes, stride = 1;
-  nest(is_by_rows ? inner : &m->rows, HLO_MATMUL_A, &stride);
+  nest_loop(is_by_rows ? inner : &m->rows, HLO_MATMUL_A, &stride);
   stride = round_up(stride, line) + line;
   m->pack_counts[HLO_MATMUL_A] = 1;
   for (uint32_t i = m->depth_count - 1; i-- > 0;) {
-    nest(&m->depth[i], HLO_MATMUL_A, &stride);
+    nest_loop(&m->depth[i], HLO_MATMUL_A, &stride);
     m->pack_counts[HLO_MATMUL_A] *= m->depth[i].extent;
   }
-  nest(is_by_rows ? &m->rows : inner, HLO_MATMUL_A, &stride);
+  nest_loop(is_by_rows ? &m->rows : inner, HLO_MATMUL_A, &stride);
   int64_t lines = (is_by_rows ? &m->rows : inner)->extent;
-  m->pack_counts[HLO_MATMUL_A] *= m->transposes_rows ? divide_up(lines, m->lanes) : lines;
+  m->pack_counts[HLO_MATMUL_A] *= m->transposes_rows ? hlo_divide_up(lines, m->lanes) : lines;
   for (uint32_t i = m->outer_count; i-- > 0;) {
-    nest(&m->outer[i], HLO_MATMUL_A, &stride);
+    nest_loop(&m->outer[i], HLO_MATMUL_A, &stride);
     if (hlo_matmul_moves(&m->outer[i], HLO_MATMUL_A))
       m->pack_counts[HLO_MATMUL_A] *= m->outer[i].extent;
   }
   return stride;
 }
 
-// B: panels, rows one after the other, perhaps with one for the corrections of sums before them.
+// Lays out packed B: panels of contiguous rows. The corrections of accumulators, if any, precede
+// the rows.
 static int64_t lay_out_b(hlo_matmul_t* m) {
   int64_t stride = m->panel_width;
   m->columns.strides[HLO_MATMUL_B] = 1;
   for (uint32_t i = m->depth_count; i-- > 0;) {
-    nest(&m->depth[i], HLO_MATMUL_B, &stride);
+    nest_loop(&m->depth[i], HLO_MATMUL_B, &stride);
     if (m->tile && i + 1 == m->depth_count) stride = hlo_matmul_filled_steps(m) * m->panel_width;
   }
   stride += hlo_matmul_first_row(m);
@@ -551,7 +565,7 @@ static int64_t lay_out_b(hlo_matmul_t* m) {
   stride *= m->panel_count;
   m->pack_counts[HLO_MATMUL_B] = m->panel_count;
   for (uint32_t i = m->outer_count; i-- > 0;) {
-    nest(&m->outer[i], HLO_MATMUL_B, &stride);
+    nest_loop(&m->outer[i], HLO_MATMUL_B, &stride);
     if (hlo_matmul_moves(&m->outer[i], HLO_MATMUL_B))
       m->pack_counts[HLO_MATMUL_B] *= m->outer[i].extent;
   }
@@ -568,7 +582,7 @@ static void read_in_place(hlo_matmul_t* m, uint32_t side) {
   if (m->packs_blocks) m->depth[0].strides[side] = m->panel_width;
 }
 
-// Memory of a padded copy.
+// Allocates memory for a padded copy.
 static hlo_verdict_t make_padding(hlo_matmul_t* m, uint32_t side) {
   hlo_matmul_padding_t* padding = &m->padding[side];
   if (!padding->is_used) return hlo_verdict_yes();
@@ -588,7 +602,8 @@ static hlo_verdict_t make_padding(hlo_matmul_t* m, uint32_t side) {
   return hlo_verdict_yes();
 }
 
-// Where an operand that is computed would be read in place: not where that is more than once.
+// Returns true if a computed operand must be packed, because reading it in place would compute its
+// elements more than once.
 static bool must_be_packed(hlo_matmul_t* m, uint32_t side) {
   int64_t tiles = hlo_matmul_main_panel(m)->tile_count;
   bool is_read_once = side == HLO_MATMUL_B && (tiles == 1 || m->is_by_depth || m->packs_blocks);
@@ -630,18 +645,18 @@ static hlo_verdict_t make_packing(hlo_matmul_t* m, const hlo_target_t* target) {
 
 static double block_cost(const void* context, const int64_t* steps) {
   const hlo_matmul_t* m = context;
-  return (double)divide_up(m->depth_extent, steps[0]);  // each reads and writes all sums
+  return (double)hlo_divide_up(m->depth_extent, steps[0]);  // each block reads and writes all
+                                                            // accumulators
 }
 
-// Into how many steps to cut the contraction, so that the rows of a tile stay in the first cache
-// beside what streams through it, a quarter, and a panel in the second; all of them where nothing
-// fits.
+// Finds the steps per block, so that a tile's rows stay in the first cache next to a quarter of
+// streamed data, and a panel in the second. The contraction is not cut if no number of steps fits.
 static hlo_status_t fitting_steps(const hlo_matmul_t* m, const hlo_target_t* target,
                                   hlo_arena_t* scratch, int64_t* out_steps) {
   int64_t candidates[MAX_BLOCKS], steps = m->depth_extent;
-  int64_t count = min(MAX_BLOCKS, divide_up(steps, CONFLICT_STEPS));
+  int64_t count = hlo_matmul_min(MAX_BLOCKS, hlo_divide_up(steps, CONFLICT_STEPS));
   for (int64_t n = 1; n <= count; ++n) {
-    candidates[n - 1] = round_up(divide_up(steps, n), STEP_MULTIPLE);
+    candidates[n - 1] = round_up(hlo_divide_up(steps, n), STEP_MULTIPLE);
   }
   const hlo_matmul_panel_t* panel = hlo_matmul_main_panel(m);
   hlo_tile_system_t* system = hlo_tile_system_create(scratch, NULL, &target->tile);
@@ -684,7 +699,9 @@ static int64_t wanted_chunks(const hlo_matmul_t* m, const hlo_tile_target_t* tar
 }
 
 // Parts of several contracting loops whose operands the second cache holds while all units meet
-// them, as the places of a window do in the gradient of weights; 1: sums would take longer.
+// Returns the number of parts of several contracting loops, so that the second cache holds a part's
+// operands while all units use them, as for the window positions in the gradient of weights.
+// Returns 1 if the accumulators would cost more.
 static int64_t held_parts(const hlo_matmul_t* m, int64_t cache) {
   double bytes = 0, accumulators = m->element_bytes;
   accumulators *= (double)hlo_type_element_count(m->contraction.node->results[0].type);
@@ -697,39 +714,42 @@ static int64_t held_parts(const hlo_matmul_t* m, int64_t cache) {
   return 2 * count * accumulators <= bytes ? (int64_t)count : 1;
 }
 
-// Parts of the contraction that are summed apart, where there are too few tiles to share out, or
-// panels that are packed block by block: as many as are wanted, or as make the second cache hold
-// what several tiles use of one.
+// Returns the number of parts of the contraction that have separate accumulators. Parts help if
+// there are too few tiles to distribute, or too few panels that are packed per block. There are as
+// many parts as requested, or as many as let the second cache hold the data that several tiles
+// reuse.
 static int64_t part_count(const hlo_matmul_t* m, const hlo_target_t* target) {
   int64_t tiles = hlo_matmul_main_panel(m)->tile_count, units = all_panels(m) * tiles;
   int64_t cache = second_cache(target), steps = m->depth_extent, count = 1;
-  int64_t wanted = min(wanted_chunks(m, &target->tile), FEW_CHUNKS);
+  int64_t wanted = hlo_matmul_min(wanted_chunks(m, &target->tile), FEW_CHUNKS);
   bool is_edge = m->depth[0].limit.is_used && m->depth[0].limit.loop == m->rows.loop;
   if (m->is_by_depth || is_edge || (m->tile && m->depth_count > 1)) return 1;
-  if (m->packs_slices && !shares_panels(m)) return divide_up(wanted, all_panels(m));
+  if (m->packs_slices && !shares_panels(m)) return hlo_divide_up(wanted, all_panels(m));
   if (m->packs_blocks) return 1;
   if (2 * units <= wanted) {
-    count = divide_up(wanted, units);
+    count = hlo_divide_up(wanted, units);
     if (tiles > 1 && m->depth_count == 1) {
-      count = max(count, divide_up(steps, slice_steps(m, cache)));
+      count = max(count, hlo_divide_up(steps, slice_steps(m, cache)));
     }
   }
   if (units > 1) count = max(count, held_parts(m, cache));
-  return max(min(min(count, steps / SPLIT_STEPS), m->depth[0].extent), 1);
+  return max(hlo_matmul_min(hlo_matmul_min(count, steps / SPLIT_STEPS), m->depth[0].extent), 1);
 }
 
 static void split_depth(hlo_matmul_t* m, const hlo_target_t* target) {
-  int64_t count = part_count(m, target), steps = divide_up(m->depth[0].extent, count);
+  int64_t count = part_count(m, target), steps = hlo_divide_up(m->depth[0].extent, count);
   if (count < 2) return;
-  m->split_blocks = m->packs_slices ? divide_up(steps, slice_steps(m, second_cache(target))) : 1;
-  m->block_steps = divide_up(steps, m->split_blocks);
+  m->split_blocks =
+      m->packs_slices ? hlo_divide_up(steps, slice_steps(m, second_cache(target))) : 1;
+  m->block_steps = hlo_divide_up(steps, m->split_blocks);
   if (m->depth_count == 1) {
     m->block_steps = round_up(m->block_steps, STEP_MULTIPLE);
   }
-  m->depth_blocks = divide_up(m->depth[0].extent, m->block_steps);
-  m->split_count = divide_up(m->depth_blocks, m->split_blocks);
+  m->depth_blocks = hlo_divide_up(m->depth[0].extent, m->block_steps);
+  m->split_count = hlo_divide_up(m->depth_blocks, m->split_blocks);
   m->accumulators_stride = m->panel_count * m->panel_width + CACHE_LINE / m->element_bytes;
-  m->accumulators_bytes = m->outer_extent * m->rows.extent * m->accumulators_stride * m->element_bytes;
+  m->accumulators_bytes =
+      m->outer_extent * m->rows.extent * m->accumulators_stride * m->element_bytes;
   m->accumulators_offset = m->scratch_bytes;
   m->scratch_bytes += (size_t)round_up(m->split_count * m->accumulators_bytes, CACHE_LINE);
 }
@@ -746,18 +766,18 @@ static hlo_status_t make_blocks(hlo_matmul_t* m, const hlo_target_t* target) {
     m->block_steps = steps;
     return hlo_ok();
   }
-  m->block_steps = round_up(divide_up(steps, divide_up(steps, wanted)), STEP_MULTIPLE);
+  m->block_steps = round_up(hlo_divide_up(steps, hlo_divide_up(steps, wanted)), STEP_MULTIPLE);
   m->accumulators_in_output = m->accumulators_output >= 0;
   if (m->accumulators_in_output) {
     m->accumulators_stride = hlo_matmul_output_stride(m, m->rows.loop);
-    m->depth_blocks = divide_up(steps, m->block_steps);
+    m->depth_blocks = hlo_divide_up(steps, m->block_steps);
     return hlo_ok();
   }
   m->accumulators_stride = m->panel_count * m->panel_width + CACHE_LINE / m->element_bytes;
-  double bytes =
-      (double)m->outer_extent * (double)m->rows.extent * (double)m->accumulators_stride * m->element_bytes;
+  double bytes = (double)m->outer_extent * (double)m->rows.extent * (double)m->accumulators_stride *
+                 m->element_bytes;
   if (bytes > (double)MAX_SCRATCH) return hlo_ok();
-  m->depth_blocks = divide_up(steps, m->block_steps);
+  m->depth_blocks = hlo_divide_up(steps, m->block_steps);
   m->accumulators_offset = m->scratch_bytes;
   m->scratch_bytes += (size_t)round_up((int64_t)bytes, CACHE_LINE);
   return hlo_ok();
@@ -765,59 +785,59 @@ static hlo_status_t make_blocks(hlo_matmul_t* m, const hlo_target_t* target) {
 
 // ---- chunks
 
-// Stripes of rows that stay in a cache while all panels meet them: of tile registers the second
-// one, else the last.
+// Returns the number of stripes of rows that stay in a cache while all panels use them: the second
+// cache for tile registers, else the last.
 static int64_t count_stripes(const hlo_matmul_t* m, const hlo_tile_target_t* target) {
   if (m->tile) return hlo_matmul_tile_blocks(m, target->memories[2].capacity_bytes);
   if (m->panel_count == 1 || m->is_convolution) return 1;
   int64_t bytes = m->rows.extent * m->depth_extent * m->element_bytes / max(m->split_count, 1);
-  return max(divide_up(bytes, target->memories[3].capacity_bytes / HELD_SHARE), 1);
+  return max(hlo_divide_up(bytes, target->memories[3].capacity_bytes / HELD_SHARE), 1);
 }
 
-// Parts of a panel in a stripe: so many that chunks of whole parts are about equal. Narrow panels,
-// whose tiles take less time, have fewer.
+// Cuts panels of a stripe into parts, enough that chunks of whole parts are about equal. Narrow
+// panels have fewer parts because their tiles are faster.
 static void cut_panels(hlo_matmul_t* m, int64_t wanted) {
   int64_t units = m->outer_extent * m->stripe_count * m->panel_count * max(m->split_count, 1);
   // A panel that each part packs for itself is best used for all rows.
-  int64_t least = m->packs_slices ? min(wanted, FEW_CHUNKS) : PARTS_PER_CHUNK * wanted;
-  int64_t parts = wanted > 1 ? divide_up(least, units) : 1;
+  int64_t least = m->packs_slices ? hlo_matmul_min(wanted, FEW_CHUNKS) : PARTS_PER_CHUNK * wanted;
+  int64_t parts = wanted > 1 ? hlo_divide_up(least, units) : 1;
   hlo_matmul_panel_t *full = &m->full, *edge = &m->edge;
-  full->part_count = max(min(parts, full->tile_count / m->stripe_count), 1);
-  if (full->piece_count) parts = divide_up(parts * edge->piece_count, full->piece_count);
-  edge->part_count = max(min(parts, edge->tile_count / m->stripe_count), 1);
+  full->part_count = max(hlo_matmul_min(parts, full->tile_count / m->stripe_count), 1);
+  if (full->piece_count) parts = hlo_divide_up(parts * edge->piece_count, full->piece_count);
+  edge->part_count = max(hlo_matmul_min(parts, edge->tile_count / m->stripe_count), 1);
 }
 
 static void make_chunks(hlo_matmul_t* m, const hlo_tile_target_t* target) {
   m->cost_ns = product_ns(m, target);
   int64_t wanted = wanted_chunks(m, target);
-  m->stripe_count = min(hlo_matmul_main_panel(m)->tile_count, count_stripes(m, target));
+  m->stripe_count = hlo_matmul_min(hlo_matmul_main_panel(m)->tile_count, count_stripes(m, target));
   cut_panels(m, wanted);
   m->unit_count =
       m->outer_extent * m->stripe_count * hlo_matmul_stripe_units(m) * max(m->split_count, 1);
-  int64_t chunks = min(wanted, m->unit_count);
+  int64_t chunks = hlo_matmul_min(wanted, m->unit_count);
   if (chunks < m->unit_count && chunks > EVEN_CHUNKS) chunks -= chunks % EVEN_CHUNKS;
   m->chunk_count = (uint64_t)chunks;
-  chunks = min(wanted, target->max_chunks / 4);
+  chunks = hlo_matmul_min(wanted, target->max_chunks / 4);
   for (uint32_t side = 0; side < 2; ++side) {
     hlo_matmul_padding_t* padding = &m->padding[side];
     if (padding->is_used) {
-      padding->lines_per_chunk = divide_up(padding->line_count, chunks);
-      padding->chunk_count = (uint64_t)divide_up(padding->line_count, padding->lines_per_chunk);
+      padding->lines_per_chunk = hlo_divide_up(padding->line_count, chunks);
+      padding->chunk_count = (uint64_t)hlo_divide_up(padding->line_count, padding->lines_per_chunk);
     }
     if (!m->pack_counts[side]) continue;
-    m->pack_per_chunk[side] = divide_up(m->pack_counts[side], chunks);
-    m->pack_chunks[side] = (uint64_t)divide_up(m->pack_counts[side], m->pack_per_chunk[side]);
+    m->pack_per_chunk[side] = hlo_divide_up(m->pack_counts[side], chunks);
+    m->pack_chunks[side] = (uint64_t)hlo_divide_up(m->pack_counts[side], m->pack_per_chunk[side]);
   }
 }
 
-// Whether A's rows are side by side where they are read, and do not stay in the second cache.
+// Returns true if A's rows are adjacent where they are read and do not stay in the second cache.
 static bool fetches_lines(const hlo_matmul_t* m, int64_t cache) {
   const hlo_matmul_dim_t* inner = &m->depth[m->depth_count - 1];
   return !m->is_by_depth && !m->is_by_channel && m->rows.strides[HLO_MATMUL_A] == 1 &&
          inner->strides[HLO_MATMUL_A] > m->group && bytes_of_a(m) > (double)(cache / HELD_SHARE);
 }
 
-// Whether they come from beyond the second cache for every panel.
+// Returns true if A's rows come from memory beyond the second cache for every panel.
 static bool fetches_rows(const hlo_matmul_t* m, int64_t cache) {
   return !m->is_convolution && !m->is_by_depth && m->depth_count == 1 && m->panel_count > 1 &&
          m->depth[0].strides[HLO_MATMUL_A] <= m->group &&

@@ -1,40 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels of matrix products: register tiles of sums over loops of fused multiply-adds, operands
-// read in place where that is as fast, else copied ("packed") into scratch memory first. What
-// follows the product elementwise is computed before the tile is stored. Private to codegen.
+// Kernels of matrix products: register tiles of accumulators over loops of fused multiply-adds.
+// Operands are read in place where that is as fast, else first copied ("packed") into scratch
+// memory. An elementwise epilogue is computed before the tile is stored. Private to codegen.
 //
-// The result is rows x columns for every value of the outer loops; lanes run over columns. Operand
-// A is broadcast element by element, operand B read in vectors. Operands are swapped when the
-// product is a matrix times a vector.
+// The result is rows x columns for every iteration of the outer loops. Lanes run over columns.
+// Operand A is broadcast element by element, operand B is read as vectors. Operands are swapped if
+// the product is a matrix times a vector.
 //
-// Where there are few rows, and the columns of B are contiguous along the contraction, lanes run
-// along that instead and a tile's sums are folded at its end. Operands are swapped when it is the
-// columns that are few.
+// If there are few rows and the columns of B are contiguous along the contraction, lanes run along
+// the contraction instead, and a tile's accumulators are folded at its end. Operands are swapped if
+// there are few columns rather than few rows.
 //
-// A long contraction is cut into blocks, with the sums so far in the output or scratch memory
-// between them, so that a panel's block is used for all rows while the caches hold it.
+// A long contraction is cut into blocks. Between blocks, the accumulators are in the output or in
+// scratch memory. Thus a panel's block is used for all rows while the caches hold it.
 //
-// Bytes and bf16 are multiplied in groups where the processor can: a lane holds 4 or 2 neighbours
-// along the contraction, and a step of the innermost contracting loop takes all of them. Bytes of
-// equal signedness are multiplied with A's sign bits turned, and each panel of B begins with what
-// that adds to its columns' sums. A large B that few rows meet is packed block by block on the
-// stack; of one that does not fit the caches each chunk packs a block at a time in scratch memory:
-// the first tile that meets it on its way where B's rows are only copied or converted, else before
-// the tiles. The last ones ask for what the next block is packed from. Where there are few panels
-// to share out, chunks take parts of the contraction, which are summed apart and joined at the end.
+// Bytes and bf16 are multiplied in groups if the processor can do so. A lane holds 4 or 2
+// neighbours along the contraction, and a step of the innermost contracting loop multiplies all of
+// them. Bytes of equal signedness are multiplied with A's sign bits flipped; each panel of B begins
+// with the correction that this needs for the accumulators of its columns.
 //
-// Processors with tile registers multiply all of these in those (matmul_tiles.c) where that takes
-// less time; convolutions, of whole steps of features, then have zeros around their input.
+// A large B that few rows use is packed per block on the stack. For a B larger than the caches,
+// each chunk packs one block at a time into scratch memory. The first tile that uses the block
+// packs it while it computes if B's rows are only copied or converted; else it is packed before the
+// tiles. The last tiles prefetch the source of the next block. If there are few panels to
+// distribute, chunks compute parts of the contraction, whose separate accumulators are joined at
+// the end.
 //
-// An operand that a few ops make of something in memory is computed where it is packed or, where
-// each element is read once, where it is read; a view, transposed or cut out, is read where it is.
+// Processors with tile registers use these for such groups (matmul_tiles.c) where that is faster.
+// Convolutions in whole steps of features then have zeros around their input.
 //
-// A convolution whose lanes run along features reads the input in place: loops leave out the places
-// of the window that are outside, and tiles at the edge, where rows differ in them, have code of
-// their own. Lanes of a depthwise one are channels of both operands; a vector of the input is
-// loaded once for all rows of a tile that meet it. The gradient of weights multiplies bf16 two
-// places of the window at a time, which are joined in a copy of the input. Where each element of
-// the input meets one place of the window at most, it is a product of matrices like others.
+// An operand that a few ops compute from values in memory is computed where it is packed or, if
+// each element is read only once, where it is read. A view, transposed or sliced, is read in place.
+//
+// A convolution whose lanes run along features reads the input in place. Loops skip the window
+// positions outside the input, and edge tiles, whose rows differ in these positions, have their own
+// code. Lanes of a depthwise convolution are channels of both operands; a vector of the input is
+// loaded once for all rows of a tile that use it. The gradient of weights multiplies bf16 at two
+// window positions at a time, which are joined in a copy of the input. If each input element meets
+// at most one window position, the convolution is an ordinary matrix product.
 #ifndef HLO_CODEGEN_DOT_MATMUL_H_
 #define HLO_CODEGEN_DOT_MATMUL_H_
 
@@ -47,32 +50,33 @@ enum {
   HLO_MATMUL_B,
   HLO_MATMUL_MAX_LOOPS = 16,
   HLO_MATMUL_MAX_NARROW = 8,  // steps along the contraction of a narrow product
-  HLO_MATMUL_TRANSPOSED = 4,      // columns that are transposed together in a register
+  HLO_MATMUL_TRANSPOSED = 4,  // columns that are transposed together in a register
   HLO_MATMUL_MAX_PIECES = 24,
   HLO_MATMUL_MAX_SLIDE = 8,
-  HLO_MATMUL_STREAM_SHARE = 4,  // of the first cache: what streams through beside a tile's rows
+  HLO_MATMUL_STREAM_SHARE = 4,  // of the first cache: streamed data next to a tile's rows
 };
 
-/// Which steps of a contracting loop are inside of the input, or of a window, at a step of a loop
-/// of the output: 0 <= first + output step * stride + step * spread < extent.
+/// Limits the steps of a contracting loop to those inside the input, or inside a window, at a step
+/// of an output loop: 0 <= first + output step * stride + step * spread < extent.
 typedef struct hlo_matmul_limit {
   bool is_used;
   int32_t loop;  // of the output
   int64_t first, stride, spread, extent;
-  int64_t wrap_at, wrap;  // from that output step on it is `wrap` further; 0: never
+  int64_t wrap_at, wrap;  // from output step `wrap_at` on, the position is `wrap` further; 0:
+                          // never
 } hlo_matmul_limit_t;
 
-/// A loop: its extent, the elements that a step moves each operand by, in place (`from`) and where
-/// the product reads it.
+/// A loop: its extent, and the elements by which a step moves each operand, in place (`from`) and
+/// where the product reads the operand (`strides`).
 typedef struct hlo_matmul_dim {
   int64_t extent;
   int64_t from[2], strides[2];
-  int32_t loop;    // of the output; -1: none
+  int32_t loop;     // of the output; -1: none
   int64_t wrap_at;  // from this step on the operands are `wrap` elements further; 0: never
   int64_t wrap[2];
-  uint32_t place[2];  // of an operand that is computed, the loop's digit + 1; 0: none
-  int64_t together;   // elements that a step takes; 0: one
-  uint32_t window;    // of a convolution, loops that a limit connects; 0: none
+  uint32_t place[2];  // loop of a computed operand, plus 1; 0: none
+  int64_t together;   // elements per step; 0: one
+  uint32_t window;    // loops of a convolution that a limit connects; 0: none
   hlo_matmul_limit_t limit;
 } hlo_matmul_dim_t;
 
@@ -80,51 +84,51 @@ static inline bool hlo_matmul_moves(const hlo_matmul_dim_t* dim, uint32_t side) 
   return dim->from[side] || dim->wrap[side] || dim->place[side];
 }
 
-/// What an operand is that no memory holds: computed by members of the fusion, from its inputs, for
-/// each element where it is packed or read. `from` of the loops are then the strides of the largest
-/// input, or, of a view, those of the one that it is a part of.
+/// An operand without memory of its own: members of the fusion compute each element from the
+/// fusion's inputs where it is packed or read. The `from` strides of the loops are then those of
+/// the largest input or, for a view, those of the viewed input.
 typedef struct hlo_matmul_prologue {
   bool is_used;
-  bool is_view;             // the same elements as the input's, at a place that running tells
-  bool is_forced;           // would not be packed if it were in memory
+  bool is_view;             // the input's own elements, at an offset known at run time
+  bool is_forced;           // it would not be packed if it were in memory
   hlo_value_t* value;       // the operand
-  hlo_tiled_space_t space;  // the loops that move along it, as digits
-  uint64_t inputs;          // bits of those of the fusion that it reads
-  uint64_t lane_loops;     // along which lanes find all elements
-  double vector_ops;        // for a vector of elements
-  double read_bytes;        // all that it reads
+  hlo_tiled_space_t space;  // the loops that move along the operand
+  uint64_t inputs;          // bits of the fusion's inputs that it reads
+  uint64_t lane_loops;      // loops along which lanes can compute all elements
+  double vector_ops;        // per vector of elements
+  double read_bytes;        // all bytes that it reads
   uint32_t widest_bytes;    // of an element in a register
 } hlo_matmul_prologue_t;
 
 typedef struct hlo_matmul_operand {
-  uint32_t node_operand;  // its number in the node
-  uint32_t input;         // and among the fusion's inputs
-  hlo_dtype_t dtype;      // where it is read from, in place or padded
-  int64_t first;          // element that the loops start from
+  uint32_t node_operand;  // operand number in the node
+  uint32_t input;         // input number in the fusion
+  hlo_dtype_t dtype;      // in the memory that is read, in place or padded
+  int64_t first;          // element from which the loops start
   bool is_packed;         // converted and copied to `offset_bytes` of the scratch memory
   size_t offset_bytes;
   hlo_matmul_prologue_t prologue;
 } hlo_matmul_operand_t;
 
-/// Whether it is made of an input.
+/// Returns true if the operand is an input or computed from it.
 static inline bool hlo_matmul_reads(const hlo_matmul_operand_t* operand, uint32_t input) {
   return operand->input == input || operand->prologue.inputs >> input & 1;
 }
 
-/// Whether its elements are computed.
+/// Returns true if the operand's elements are computed.
 static inline bool hlo_matmul_is_produced(const hlo_matmul_operand_t* operand) {
   return operand->prologue.is_used && !operand->prologue.is_view;
 }
 
-/// Whether lanes along the loop find all that its elements are computed of.
+/// Returns true if lanes along the loop can compute the operand's elements.
 static inline bool hlo_matmul_lanes_find(const hlo_matmul_operand_t* operand,
                                          const hlo_matmul_dim_t* dim, uint32_t side) {
   return !dim->place[side] || operand->prologue.lane_loops >> (dim->place[side] - 1) & 1;
 }
 
-/// A copy of a convolution's operand in the type that it is multiplied in, with zeros around and
-/// between its elements, so that no place of the window is outside. Of bytes, signs are turned too.
-/// Pairs of bf16 are an element and the one `pair_step` behind it along `pair_dim`, as 32 bits.
+/// A copy of a convolution's operand in the type of the multiplication, with zeros around and
+/// between its elements, so that all window positions are inside. Signs of bytes are flipped, too.
+/// A pair of bf16 is an element and the one `pair_step` later along `pair_dim`, as 32 bits.
 typedef struct hlo_matmul_padding {
   bool is_used;
   uint32_t rank;
@@ -143,8 +147,8 @@ typedef struct hlo_matmul_piece {
   uint32_t offset, lanes, active;
 } hlo_matmul_piece_t;
 
-/// A kind of panel, columns side by side in registers, and how its rows are cut: `tall_count` tiles
-/// of `height`, the others one lower. Of each stripe of rows there are `part_count` units of tiles.
+/// A kind of panel: adjacent columns in registers, and the cut of its rows. `tall_count` tiles have
+/// `height` rows, the others one row less. Each stripe of rows has `part_count` units of tiles.
 typedef struct hlo_matmul_panel {
   uint32_t piece_count;
   hlo_matmul_piece_t pieces[HLO_MATMUL_MAX_PIECES];
@@ -154,32 +158,33 @@ typedef struct hlo_matmul_panel {
 /// threads: immutable
 typedef struct hlo_matmul {
   hlo_contraction_t contraction;
-  hlo_verdict_t verdict;  // a "no" ends the choice: what follows is not decided
-  hlo_dtype_t dtype;  // of products and sums
+  hlo_verdict_t verdict;  // a "no" ends the choice; later fields are undefined then
+  hlo_dtype_t dtype;      // of products and accumulators
   uint32_t element_bytes, lanes;
-  uint32_t group, last_group;   // elements in a lane, in the last one along the contraction
-  int64_t group_from[2];        // elements in place from one of them to the next
-  const hlo_tile_atom_t* tile;  // products of tile registers; NULL: of vectors
-  bool is_flipped;              // signs of A's bytes
-  bool packs_blocks;            // B, each block where it is used, on the stack
-  bool packs_slices;            // or in a slice of scratch memory for each chunk
-  bool packs_apart;             // before the tiles, as computing it takes many registers
-  bool stores_rows;             // one by one from memory, as what follows takes many registers
-  bool fetches_rows;            // A's next tile is fetched ahead
-  bool fetches_lines;           // or the lines that its rows, side by side, have some steps later
-  bool transposes_rows;      // A's columns are packed as rows, as many together as there are lanes
-  int32_t accumulators_output;  // that sums may lie in between blocks; -1: none
+  uint32_t group, last_group;   // elements in a lane, in the last group of the contraction
+  int64_t group_from[2];        // elements in place from one element of a group to the next
+  const hlo_tile_atom_t* tile;  // atom of tile registers; NULL: vectors
+  bool is_flipped;              // the signs of A's bytes
+  bool packs_blocks;            // packs each block of B on the stack where it is used
+  bool packs_slices;            // packs each block of B in a slice of scratch memory per chunk
+  bool packs_apart;             // before the tiles, since computing B needs many registers
+  bool stores_rows;             // one by one from memory, since the epilogue needs many
+                                // registers
+  bool fetches_rows;            // prefetches A's next tile
+  bool fetches_lines;           // or the lines that hold A's adjacent rows a few steps later
+  bool transposes_rows;         // A's columns are packed as rows, one vector at a time
+  int32_t accumulators_output;  // output that holds accumulators between blocks; -1: none
   hlo_matmul_operand_t operands[2];
-  bool is_convolution;  // and no product of matrices
+  bool is_convolution;  // and not a plain matrix product
   bool is_window_in_lanes;
-  bool is_by_channel;  // depthwise: A is read in vectors too, lane by lane with B
-  int64_t repeat;      // columns next to each other that have one channel of A; 1: one
+  bool is_by_channel;  // depthwise: A is read as vectors too, lane by lane with B
+  int64_t repeat;      // adjacent columns that share one channel of A; 1: one
   int64_t slide;       // steps whose rows of A are loaded once for all rows of a tile
-  bool has_row_limit;  // some rows meet what is outside of the input
+  bool has_row_limit;  // some rows reach outside the input
   bool is_by_depth;    // lanes run along the contraction
   bool has_masks;      // of the target
   bool has_fma;
-  uint32_t line_bytes;  // that come from memory at once
+  uint32_t line_bytes;  // of a cache line
   hlo_matmul_padding_t padding[2];
   uint32_t outer_count, depth_count;
   hlo_matmul_dim_t outer[HLO_MATMUL_MAX_LOOPS], rows, columns, depth[HLO_MATMUL_MAX_LOOPS];
@@ -188,37 +193,40 @@ typedef struct hlo_matmul {
   hlo_matmul_panel_t full, edge;
   int64_t panel_stride;                       // elements from a panel of B to the next
   int64_t block_steps, depth_blocks;          // along the contraction; no blocks: not cut
-  int64_t split_count, split_blocks;          // parts that are summed apart, of blocks; 0: none
-  int64_t accumulators_bytes;                         // of all sums of one of them
-  bool accumulators_in_output;                        // between blocks, instead of scratch memory
-  size_t accumulators_offset;                         // there
-  size_t slices_offset, slice_bytes;          // and there
-  int64_t accumulators_stride;                        // elements from a row to the next
+  int64_t split_count, split_blocks;          // parts with separate accumulators, and their
+                                              // blocks; 0: none
+  int64_t accumulators_bytes;                 // of all accumulators of one part
+  bool accumulators_in_output;                // between blocks, instead of scratch
+                                              // memory
+  size_t accumulators_offset;                 // in the scratch memory
+  size_t slices_offset, slice_bytes;          // in the scratch memory
+  int64_t accumulators_stride;                // elements from a row to the next
   int64_t stripe_count;                       // of rows, each for all panels
   int64_t unit_count;                         // units: parts of a panel's tiles in a stripe
-  int64_t units_per_chunk;                    // of narrow products; else they are shared out
+  int64_t units_per_chunk;                    // of narrow products; otherwise units are
+                                              // distributed evenly
   int64_t pack_counts[2], pack_per_chunk[2];  // lines of A, panels of B
   uint64_t chunk_count, pack_chunks[2];
   double cost_ns;         // of all products on one thread
-  bool is_narrow;         // B is smaller than a vector, which has
-  int64_t rows_together;  // so many rows side by side
+  bool is_narrow;         // B is smaller than a vector
+  int64_t rows_together;  // rows that one vector of a narrow product holds
   size_t scratch_bytes;
 } hlo_matmul_t;
 
-/// What the form has decided for a kernel.
+/// Returns the product's decisions for a kernel.
 static inline const hlo_matmul_t* hlo_matmul_of(const hlo_kernel_t* kernel) {
   return kernel->form_plan;
 }
 
-/// Lanes to be packed: in place `stride` elements apart. Those behind the first `active` become
-/// zero, and so do all elements of their groups behind the first `parts`.
+/// Lanes to be packed, `stride` elements apart in place. Lanes from `active` on become zero, and so
+/// do all elements of a group from `parts` on.
 typedef struct hlo_matmul_lanes {
   hlo_vir_value_t* from;
   int64_t stride;
   uint32_t lanes, active, parts;
 } hlo_matmul_lanes_t;
 
-/// Where an operand is read: an address or, of one that is computed, a place along each of its
+/// The source of an operand: an address or, for a computed operand, an index along each of its
 /// loops (NULL: the first).
 typedef struct hlo_matmul_source {
   hlo_vir_value_t* base;
@@ -231,36 +239,37 @@ typedef struct hlo_matmul_loops {
   hlo_matmul_dim_t dims[2 * HLO_CONTRACTION_MAX_RANK];
 } hlo_matmul_loops_t;
 
-/// Appends a loop, or lets the last one from `first` on run on over it; loops of one step are none.
+/// Appends a loop, or merges it into the last loop if that is at `first` or later. Loops of one
+/// step are dropped.
 void hlo_matmul_add_loop(hlo_matmul_loops_t* loops, uint32_t first, hlo_matmul_dim_t dim);
 void hlo_matmul_swap_operands(hlo_matmul_dim_t* dim);
 
-/// Whether a node is a convolution that these kernels are for.
+/// Returns true if these kernels compute the convolution.
 bool hlo_convolution_supports(const hlo_node_t* node);
-/// The loops of a convolution: output places and features, and those along window and input
-/// features; no convolution any more where they are those of a product of matrices.
+/// Makes the loops of a convolution: output positions and features, and the contracting loops over
+/// window and input features. Clears `is_convolution` if they are those of a plain matrix product.
 hlo_verdict_t hlo_convolution_make_loops(hlo_matmul_t* matmul, const hlo_target_t* target,
                                          hlo_tiled_space_t* space);
 enum { HLO_MATMUL_MAX_CUTS = 6 };
-/// A digit of the result that becomes two, the second one of `inner` steps.
+/// A cut of a loop of the result into two, the inner one of `inner` steps.
 typedef struct hlo_matmul_cut {
   uint32_t loop;
   int64_t inner;
 } hlo_matmul_cut_t;
 
-/// What lets loops store what is made of the product where ops move it to.
+/// The form of loops that stores the epilogue in the order of its own output.
 typedef struct hlo_matmul_form {
   uint32_t cut_count;
-  hlo_matmul_cut_t cuts[HLO_MATMUL_MAX_CUTS];  // of digits as the earlier ones leave them
-  bool is_transposed;                              // lanes run along what would be rows
+  hlo_matmul_cut_t cuts[HLO_MATMUL_MAX_CUTS];  // of loops as the earlier cuts leave them
+  bool is_transposed;                          // lanes run along the former rows
 } hlo_matmul_form_t;
 
-/// Adds a cut that costs the product nothing; false: it would.
+/// Adds a cut if it costs the product nothing, else returns false.
 bool hlo_matmul_cut(const hlo_matmul_t* matmul, const hlo_target_t* target, hlo_matmul_cut_t cut,
                     hlo_matmul_form_t* form);
-/// Exchanges rows and columns if operands are then read at least as well.
+/// Swaps rows and columns if operands are then read at least as well.
 bool hlo_matmul_transpose_form(const hlo_matmul_t* matmul, hlo_matmul_form_t* form);
-/// Decides how it is computed, and the digits of the output, or says no in its verdict.
+/// Decides how the product is computed, and the loops of its output, or says no in its verdict.
 /// errors: RESOURCE_EXHAUSTED
 hlo_status_t hlo_matmul_create(const hlo_kernel_t* kernel, const hlo_node_t* node,
                                const hlo_matmul_form_t* form, hlo_arena_t* arena,
@@ -271,91 +280,95 @@ hlo_status_t hlo_matmul_create(const hlo_kernel_t* kernel, const hlo_node_t* nod
 hlo_status_t hlo_matmul_finish(hlo_matmul_t* matmul, const hlo_target_t* target,
                                hlo_tile_memo_t* memo, uint32_t lanes) HLO_MUST_USE;
 
-/// Checks that what was decided for a product is a legal combination (matmul_verify.c lists them).
+/// Checks that the decisions for a product are a legal combination (matmul_verify.c lists them).
 /// errors: INTERNAL, naming the broken rule
 hlo_status_t hlo_matmul_verify(const hlo_matmul_t* matmul) HLO_MUST_USE;
 
-/// Vectors side by side (columns, where lanes run along the contraction) and rows of a tile.
+/// The vectors side by side (columns, if lanes run along the contraction) and the rows of a tile.
 typedef struct hlo_matmul_accumulators {
   int64_t width, height;
 } hlo_matmul_accumulators_t;
 
-/// The tile with which all of the product takes least time, unless the target's description has
-/// one for it. width: 0, or the one it has to have.
+/// Chooses the tile that computes the product fastest, unless the target's description names one.
+/// `width`: a required width, or 0.
 /// errors: RESOURCE_EXHAUSTED
 hlo_status_t hlo_matmul_choose_accumulators(const hlo_matmul_t* matmul, const hlo_target_t* target,
-                                    hlo_tile_memo_t* memo, int64_t width,
-                                    hlo_matmul_accumulators_t* out_tile) HLO_MUST_USE;
-/// The system that it comes from, and its solution.
+                                            hlo_tile_memo_t* memo, int64_t width,
+                                            hlo_matmul_accumulators_t* out_tile) HLO_MUST_USE;
+/// Prints the system that chose the tile, and its solution.
 hlo_status_t hlo_matmul_explain_accumulators(const hlo_matmul_t* matmul, const hlo_target_t* target,
-                                     hlo_strbuf_t* out) HLO_MUST_USE;
-/// All tiles that registers hold, those that should take least time first: a line each, as machines'
-/// descriptions have them (hlo_tile_tuned_print()), the time, and which one is taken.
+                                             hlo_strbuf_t* out) HLO_MUST_USE;
+/// Prints all tiles that fit the registers, the fastest estimate first. Each line has the format of
+/// machine descriptions (hlo_tile_tuned_print()), the time, and a mark on the chosen tile.
 hlo_status_t hlo_matmul_print_tiles(const hlo_matmul_t* matmul, const hlo_target_t* target,
                                     hlo_strbuf_t* out) HLO_MUST_USE;
-/// Whether B is packed when a panel has so many tiles; cache: the second one's bytes.
+/// Returns true if B is packed for panels of `tiles` tiles. `cache`: the size of the second cache
+/// in bytes.
 bool hlo_matmul_packs_b(const hlo_matmul_t* matmul, int64_t cache, int64_t tiles);
-/// Whether it may be packed block by block, because all of it would leave the caches before it is
-/// used: it has so many bytes, and there are rows enough for a panel.
+/// Returns true if B of `bytes` bytes is packed per block, because the whole would be evicted from
+/// the caches before its use, and enough rows use a panel.
 bool hlo_matmul_may_slice(const hlo_matmul_t* matmul, int64_t bytes);
-/// Whether A is packed when there are so many panels, and tiles of so many rows.
+/// Returns true if A is packed for `panels` panels and tiles of `height` rows.
 bool hlo_matmul_packs_a(const hlo_matmul_t* matmul, int64_t panels, int64_t height);
 
-/// Elements that one instruction multiplies in a lane; 1: there is none. sums: the type of sums,
-/// depth: their length.
-uint32_t hlo_matmul_group_of(const hlo_target_t* target, const hlo_node_t* node, hlo_dtype_t accumulators,
-                             double depth);
-/// Whether an instruction multiplies four bytes in a lane, and rows are enough for packing B so.
+/// Returns the elements that one instruction multiplies in a lane, or 1. `accumulators`: their
+/// type, `depth`: the number of products that each adds up.
+uint32_t hlo_matmul_group_of(const hlo_target_t* target, const hlo_node_t* node,
+                             hlo_dtype_t accumulators, double depth);
+/// Returns true if an instruction multiplies four bytes in a lane and there are enough rows to pack
+/// B for it.
 bool hlo_matmul_has_quads(const hlo_matmul_t* matmul, const hlo_target_t* target);
-/// Whether elements are multiplied in groups, which convolutions have decided before; the innermost
-/// contracting loop then runs over groups.
+/// Decides if elements are multiplied in groups, unless a convolution has decided before. The
+/// innermost contracting loop then runs over groups.
 void hlo_matmul_choose_group(hlo_matmul_t* matmul, const hlo_target_t* target);
-/// Whether elements of this type (S8: bytes) are multiplied in tile registers: by the target's
-/// atoms and their rates. Decides their groups then.
+/// Returns true if tile registers multiply elements of this type (S8: bytes), by the target's atoms
+/// and their rates. If so, decides their groups.
 bool hlo_matmul_choose_tiles(hlo_matmul_t* matmul, const hlo_target_t* target, hlo_dtype_t operand);
-/// The atom of tile registers for it; NULL: there is none.
+/// Returns the atom of tile registers for a product, or NULL.
 const hlo_tile_atom_t* hlo_matmul_tile_atom(const hlo_target_t* target, hlo_dtype_t operand);
-/// Elements along the contraction that a step of tile registers takes; 0: they have no such.
-int64_t hlo_matmul_tile_depth(const hlo_target_t* target, const hlo_node_t* node, hlo_dtype_t accumulators,
-                              double depth);
-/// Columns of a panel, rows of a tile; groups of a packed operand, with zeros behind the last one.
+/// Returns the elements along the contraction per step of tile registers, or 0 without them.
+int64_t hlo_matmul_tile_depth(const hlo_target_t* target, const hlo_node_t* node,
+                              hlo_dtype_t accumulators, double depth);
+/// Columns of a panel, rows of a tile; groups of a packed operand, with zeros after the last one.
 int64_t hlo_matmul_tile_width(const hlo_matmul_t* matmul);
 int64_t hlo_matmul_tile_height(void);
 int64_t hlo_matmul_filled_steps(const hlo_matmul_t* matmul);
-/// Blocks of rows of A that stay in the second cache while all panels meet them.
+/// Returns the number of blocks of A's rows that stay in the second cache while all panels use
+/// them.
 int64_t hlo_matmul_tile_blocks(const hlo_matmul_t* matmul, int64_t cache_bytes);
-/// Time of all products of tiles.
+/// Returns the time of all products of tiles.
 double hlo_matmul_tile_ns(const hlo_matmul_t* matmul);
-/// Whether an operand's groups are whole in place.
+/// Returns true if an operand's groups are contiguous in place.
 bool hlo_matmul_reads_groups(const hlo_matmul_t* matmul, uint32_t side);
-/// sum + x y, x of A (flipped), y of B.
+/// Returns sum + x y for `x` of A (flipped) and `y` of B.
 hlo_vir_value_t* hlo_matmul_add_groups(const hlo_matmul_t* matmul, hlo_vir_builder_t* b,
                                        hlo_vir_value_t* sum, hlo_vir_value_t* x,
                                        hlo_vir_value_t* y);
 hlo_vir_value_t* hlo_matmul_flip(const hlo_matmul_t* matmul, hlo_vir_builder_t* b,
                                  hlo_vir_value_t* value);
-/// What the sums of a column of B start from when A is flipped, by the sum of its elements.
+/// Returns the initial accumulator of a column of B if A is flipped, from the sum of the column's
+/// elements.
 hlo_vir_value_t* hlo_matmul_correction(const hlo_matmul_t* matmul, hlo_vir_builder_t* b,
                                        hlo_vir_value_t* sums_of_y);
-/// Lanes of groups as they are packed, 32 bits each, as a vector of any type.
+/// Loads lanes of packed groups, 32 bits each, as a vector of any type.
 hlo_vir_value_t* hlo_matmul_load_groups(const hlo_matmul_t* matmul, hlo_vir_builder_t* b,
                                         uint32_t side, const hlo_matmul_lanes_t* at);
-/// Lane i becomes lane order[i].
+/// Moves lane order[i] to lane i.
 hlo_vir_value_t* hlo_matmul_permute(hlo_vir_builder_t* b, hlo_vir_value_t* value,
                                     const uint8_t* order);
-/// Vectors one after the other as one, in `parts`.
+/// Joins consecutive vectors in `parts` into one.
 hlo_vir_value_t* hlo_matmul_join(hlo_vir_builder_t* b, hlo_vir_value_t** parts, uint32_t count);
-/// Vectors of equal lanes as one: the first lanes of all of them, then the second ones ... `count`:
-/// 2 or 4.
+/// Interleaves vectors of equal lanes: the first lanes of all vectors, then the second ones, and so
+/// on. `count`: 2 or 4.
 hlo_vir_value_t* hlo_matmul_interleave(hlo_vir_builder_t* b, hlo_vir_value_t* const* rows,
                                        uint32_t count);
-/// Whether several at a time.
+/// Returns true if vector instructions load several groups at a time.
 bool hlo_matmul_has_vector_groups(const hlo_matmul_t* matmul, uint32_t side, int64_t stride,
                                   uint32_t parts);
 
-/// Whether several rows fit a vector side by side, and what follows the product allows it.
+/// Returns true if several rows fit a vector side by side and the epilogue allows it.
 bool hlo_matmul_choose_narrow(hlo_matmul_t* matmul, const hlo_fusion_t* fusion);
-/// The same once the lanes are known; units and chunks then.
+/// Checks the same once the lanes are known, and decides units and chunks.
 bool hlo_matmul_finish_narrow(hlo_matmul_t* matmul, const hlo_target_t* target);
 void hlo_matmul_emit_narrow(const hlo_kernel_t* kernel, const hlo_point_emitter_t* points,
                             hlo_vir_builder_t* b, hlo_vir_value_t* const* addresses,
@@ -369,25 +382,25 @@ typedef enum hlo_matmul_phase {
   HLO_MATMUL_PAD,
   HLO_MATMUL_PACK,
   HLO_MATMUL_MULTIPLY,
-  HLO_MATMUL_JOIN,  // adds the sums of blocks
+  HLO_MATMUL_JOIN,  // adds the accumulators of blocks
 } hlo_matmul_phase_t;
 hlo_matmul_phase_t hlo_matmul_phase(const hlo_matmul_t* matmul, uint32_t number);
-/// Elements of a packed panel of B before its first row.
+/// Returns the elements of a packed panel of B before its first row.
 static inline int64_t hlo_matmul_first_row(const hlo_matmul_t* matmul) {
   return matmul->is_flipped ? matmul->panel_width : 0;
 }
-/// The kind of panel that most are.
+/// Returns the kind of most panels.
 static inline const hlo_matmul_panel_t* hlo_matmul_main_panel(const hlo_matmul_t* matmul) {
   return matmul->full_panels ? &matmul->full : &matmul->edge;
 }
-/// Units of a stripe: parts of its panels, those of a panel next to each other.
+/// Returns the units of a stripe: parts of its panels. Units of the same panel are consecutive.
 static inline int64_t hlo_matmul_stripe_units(const hlo_matmul_t* matmul) {
   return matmul->full_panels * matmul->full.part_count +
          (matmul->edge.piece_count ? matmul->edge.part_count : 0);
 }
-/// Elements of the output that a step of the digit's loop moves by; 0 without a digit.
+/// Returns the elements of the output by which a step of the loop moves; 0 without a loop.
 int64_t hlo_matmul_output_stride(const hlo_matmul_t* matmul, int32_t loop);
-/// Where an operand's loops start, before packing.
+/// Returns the start of an operand's loops, before packing.
 hlo_vir_value_t* hlo_matmul_source(const hlo_kernel_t* kernel, uint32_t side,
                                    const hlo_point_emitter_t* points, hlo_vir_builder_t* b,
                                    hlo_vir_value_t* const* addresses);
@@ -397,10 +410,10 @@ static inline size_t hlo_matmul_scratch_bytes(const hlo_matmul_t* matmul) {
 void hlo_matmul_emit(const hlo_kernel_t* kernel, uint32_t phase, const hlo_point_emitter_t* points,
                      hlo_vir_builder_t* b, hlo_vir_value_t* const* addresses,
                      hlo_vir_value_t* chunk);
-/// What comes before the product: the padded copy, packing.
+/// Emits the phases before the product: the padded copy, packing.
 void hlo_matmul_emit_padding(const hlo_kernel_t* kernel, hlo_vir_builder_t* b,
                              hlo_vir_value_t* const* addresses, hlo_vir_value_t* chunk);
-/// Rows low <= number of a panel up to the block's end, from where they are in place to `to`.
+/// Packs rows low <= number of a panel up to the block's end, from their source in place to `to`.
 void hlo_matmul_pack_block(const hlo_matmul_t* matmul, const hlo_point_emitter_t* points,
                            hlo_vir_builder_t* b, const hlo_matmul_panel_t* panel,
                            const hlo_matmul_source_t* from, hlo_vir_value_t* to,
@@ -409,31 +422,32 @@ void hlo_matmul_emit_packing(const hlo_kernel_t* kernel, const hlo_point_emitter
                              hlo_vir_builder_t* b, hlo_vir_value_t* const* addresses,
                              hlo_vir_value_t* chunk);
 
-/// Whether B is packed in squares that are turned in registers: its columns are neighbours along
-/// the contraction.
+/// Returns true if B is packed by transposing blocks in registers, because its columns are
+/// contiguous along the contraction.
 bool hlo_matmul_transposes_columns(const hlo_matmul_t* matmul);
-/// Finds what an operand that is no input of the fusion is made of, or says no in the product's
-/// verdict; strides of the loops follow.
+/// Finds the ops that compute an operand that is not an input of the fusion, or says no in the
+/// product's verdict. Sets the strides of the loops.
 /// errors: RESOURCE_EXHAUSTED
 hlo_status_t hlo_matmul_find_prologue(hlo_matmul_t* matmul, const hlo_kernel_t* kernel,
                                       uint32_t side) HLO_MUST_USE;
-/// Returns whether computing operands so is cheaper than writing and reading them, once it is known
-/// how often that is.
+/// Returns a verdict: computing operands in the product must be cheaper than writing and reading
+/// them. Needs the number of computations per element.
 hlo_verdict_t hlo_matmul_weigh_prologues(const hlo_matmul_t* matmul, const hlo_target_t* target);
-/// Which elements of the fusion's inputs an operand is made of, digits being its loops.
+/// Finds the elements of the fusion's inputs that an operand is computed from, over the operand's
+/// loops.
 /// errors: RESOURCE_EXHAUSTED; the verdict is in the tiling
 hlo_status_t hlo_matmul_walk_prologue(const hlo_kernel_t* kernel,
                                       const hlo_matmul_prologue_t* prologue, hlo_arena_t* arena,
                                       hlo_tiling_t** out_tiling) HLO_MUST_USE;
-/// Whether a member of the fusion is only there for an operand of the product.
+/// Returns true if a member of the fusion is used only by an operand of the product.
 bool hlo_matmul_is_for_operand(const hlo_matmul_t* matmul, const hlo_fusion_t* fusion,
                                const hlo_node_t* node);
-/// The source moved by `count` steps of a loop.
+/// Returns the source moved by `count` steps of a loop.
 void hlo_matmul_move(const hlo_matmul_t* matmul, uint32_t side, hlo_vir_builder_t* b,
                      const hlo_matmul_dim_t* dim, hlo_vir_value_t* count,
                      hlo_matmul_source_t* source);
-/// `lanes` computed elements along a loop (NULL: all the same) from the source on, as registers
-/// hold the operand's type. mask: as far as they are needed; NULL: all
+/// Returns `lanes` computed elements along a loop (NULL: all equal) from the source on, in the
+/// register form of the operand's type. `mask`: the lanes that are needed; NULL: all.
 hlo_vir_value_t* hlo_matmul_produce(const hlo_point_emitter_t* points, uint32_t side,
                                     const hlo_matmul_dim_t* dim, const hlo_matmul_source_t* source,
                                     uint32_t lanes, hlo_vir_value_t* mask);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many rows and vectors of columns a tile in registers has: a system of constraints over the
-// machine's description, whose cost is the time of all tiles (see matmul.h). No number of a machine
-// is written here.
+// Chooses the rows and the vectors of columns of a register tile: a system of constraints over the
+// machine's description, whose cost is the time of all tiles (see matmul.h). No machine constant
+// appears in this file.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,29 +12,30 @@
 
 enum { FUEL = 1000, MAX_FUEL = 4000 };
 
-// Of equal tiles, or nearly so, the first: so many vectors divide most matrices.
+// The first of several equally fast tiles is chosen, and the first widths divide most matrices.
 enum { WIDTH_COUNT = 11, MAX_DEPTH_WIDTHS = 2, MAX_WIDTH = 16, MAX_TILES = 128 };
 static const int64_t WIDTHS[WIDTH_COUNT] = {4, 2, 8, 1, 16, 3, 6, 5, 7, 10, 12};
-// Those of channels share nothing.
+// Vectors of channels share nothing, so widths have another order.
 static const int64_t CHANNEL_WIDTHS[WIDTH_COUNT] = {2, 1, 4, 8, 16, 3, 6, 5, 7, 10, 12};
-// Costs are not known any better.
+// Relative error of the costs: smaller differences do not count.
 static const double TOLERANCE = 0.023;
 
 static double largest(double a, double b) {
   return a > b ? a : b;
 }
 
-/// What the cost of a tile depends on.
+/// The quantities that the cost of a tile depends on.
 typedef struct model {
   const hlo_matmul_t* m;
   const hlo_tile_target_t* machine;
-  int64_t vectors;                 // of columns, of all panels
+  int64_t vectors;                 // of columns, over all panels
   int64_t steps;                   // along the contraction
-  int64_t piece_bytes, row_bytes;  // that a step takes of B for each vector, of A for each row
+  int64_t piece_bytes, row_bytes;  // that a step reads of B per vector, of A per row
   double product_ns, load_ns, splat_ns, latency_ns;
-  double a_bytes, b_bytes;              // of all of it
-  double a_ns, b_ns, accumulators_ns;           // for each byte
-  int64_t a_lines, b_lines;             // of their rows where they are, that the first cache holds
+  double a_bytes, b_bytes;             // of the whole operands
+  double a_ns, b_ns, accumulators_ns;  // per byte
+  int64_t a_lines, b_lines;            // lines of their rows in place that the first cache
+                                       // holds
 } model_t;
 
 static const hlo_tile_atom_t* atom_of(const hlo_matmul_t* m, const hlo_tile_target_t* machine) {
@@ -55,19 +56,19 @@ static void init_model(model_t* model, const hlo_matmul_t* m, const hlo_tile_tar
   double depth = (double)m->depth_extent, bytes = (double)m->element_bytes;
   int64_t lanes = m->lanes, piece = lanes * m->element_bytes;
   bool is_vector = m->is_by_depth || m->is_by_channel;
-  *model =
-      (model_t){.m = m,
-                .machine = machine,
-                .vectors = m->is_by_depth ? m->columns.extent : divide_up(m->columns.extent, lanes),
-                .steps = m->is_by_depth ? divide_up(m->depth_extent, lanes) : m->depth_extent,
-                .piece_bytes = piece,
-                .row_bytes = is_vector ? piece : m->element_bytes,
-                .product_ns = 1 / (atom ? atom->per_ns : hlo_tile_product_rate(machine, m->dtype)),
-                .load_ns = 1 / load->per_ns,
-                .splat_ns = 1 / (splat && !is_vector ? splat : load)->per_ns,
-                .latency_ns = (atom ? atom : vector)->latency_ns,
-                .a_bytes = rows * depth * bytes,
-                .b_bytes = columns * depth * bytes};
+  *model = (model_t){
+      .m = m,
+      .machine = machine,
+      .vectors = m->is_by_depth ? m->columns.extent : hlo_divide_up(m->columns.extent, lanes),
+      .steps = m->is_by_depth ? hlo_divide_up(m->depth_extent, lanes) : m->depth_extent,
+      .piece_bytes = piece,
+      .row_bytes = is_vector ? piece : m->element_bytes,
+      .product_ns = 1 / (atom ? atom->per_ns : hlo_tile_product_rate(machine, m->dtype)),
+      .load_ns = 1 / load->per_ns,
+      .splat_ns = 1 / (splat && !is_vector ? splat : load)->per_ns,
+      .latency_ns = (atom ? atom : vector)->latency_ns,
+      .a_bytes = rows * depth * bytes,
+      .b_bytes = columns * depth * bytes};
   model->a_ns = byte_ns(machine, model->a_bytes);
   model->b_ns = byte_ns(machine, model->b_bytes);
   model->accumulators_ns = byte_ns(machine, rows * columns * bytes);
@@ -77,15 +78,17 @@ static void init_model(model_t* model, const hlo_matmul_t* m, const hlo_tile_tar
   model->b_lines = hlo_tile_lines_held(&machine->memories[1], inner->from[HLO_MATMUL_B] * element);
 }
 
-/// A tile, and what the memory is like that it reads.
+/// A tile, and the memory behaviour of its reads.
 typedef struct tile_reads {
-  int64_t width, line_bytes;        // of B; what comes for nothing at the begin of each of its rows
-  int64_t row_bytes, rows_line;     // of A, that come for each of them; for nothing
-  double first_ns, again_ns, a_ns;  // for a byte of B when it comes first and later, of A
+  int64_t width, line_bytes;        // of B; the bytes that come for free at the start of each
+                                    // row
+  int64_t row_bytes, rows_line;     // of A's rows; the bytes that come for free
+  double first_ns, again_ns, a_ns;  // per byte of B at its first and at later reads, of A
 } tile_reads_t;
 
-// A step of a tile: the longest of multiplying, waiting for the step before, loading, and what has
-// to come from where it lives; of the others what the machine does not do at the same time.
+// Returns the time of a step of a tile: the longest of multiplying, waiting for the previous step,
+// loading, and moving data from its memory, plus the costs that the machine does not overlap with
+// it.
 static double step_ns(const model_t* model, const tile_reads_t* reads, int64_t rows, double b_ns) {
   const hlo_matmul_t* m = model->m;
   double products = (double)(rows * reads->width) * model->product_ns;
@@ -96,9 +99,9 @@ static double step_ns(const model_t* model, const tile_reads_t* reads, int64_t r
   double loads = (double)reads->width * model->load_ns + rows_loaded * model->splat_ns;
   double b = (double)(reads->width * model->piece_bytes + reads->line_bytes) * b_ns;
   double a = (double)(rows * reads->row_bytes + reads->rows_line) * reads->a_ns;
-  // A sum that waits for itself misses a turn now and then.
+  // An accumulator that waits for its own last update misses an issue slot now and then.
   double chain = model->latency_ns + model->product_ns;
-  double moved = reads->a_ns == b_ns ? a + b : largest(a, b);  // through one or two places
+  double moved = reads->a_ns == b_ns ? a + b : largest(a, b);  // from one or two memories
   double longest = largest(largest(products, chain), largest(loads, moved));
   return longest + (products + chain + loads + a + b - longest) * model->machine->exposed;
 }
@@ -109,7 +112,7 @@ static tile_reads_t reads_of(const model_t* model, int64_t rows, int64_t width, 
   const hlo_tile_memory_t* near = &model->machine->memories[1];
   double beyond = (double)near->capacity_bytes + 1;
   bool is_apart = width < model->vectors && !m->is_by_depth && !is_packed;
-  // A's rows side by side, each step somewhere else.
+  // A's rows are adjacent, so each step is in another line.
   bool is_across = m->rows.from[HLO_MATMUL_A] == 1 && m->rows.extent > rows &&
                    m->depth[m->depth_count - 1].from[HLO_MATMUL_A] > m->group;
   tile_reads_t reads = {.width = width,
@@ -118,8 +121,8 @@ static tile_reads_t reads_of(const model_t* model, int64_t rows, int64_t width, 
                         .rows_line = is_across ? near->line_bytes : 0,
                         .first_ns = model->b_ns,
                         .a_ns = model->a_ns};
-  // Lines that push each other out come again from the memory beyond: of a panel for each tile, of
-  // A's rows for each element.
+  // Lines that evict each other come again from the next memory: a panel's for each tile, A's rows
+  // for each element.
   if (is_apart && model->steps > model->b_lines) panel_bytes = largest(panel_bytes, beyond);
   reads.again_ns = byte_ns(model->machine, panel_bytes);
   if (rows >= model->a_lines && reads.row_bytes < near->line_bytes &&
@@ -132,7 +135,8 @@ static tile_reads_t reads_of(const model_t* model, int64_t rows, int64_t width, 
 
 static double panel_ns(const model_t* model, int64_t height, int64_t width, bool is_packed) {
   const hlo_matmul_t* m = model->m;
-  int64_t rows = m->rows.extent, tiles = divide_up(rows, height), high = divide_up(rows, tiles);
+  int64_t rows = m->rows.extent, tiles = hlo_divide_up(rows, height),
+          high = hlo_divide_up(rows, tiles);
   int64_t tall = rows - tiles * (high - 1);
   const hlo_tile_memory_t* memories = model->machine->memories;
   double panel = (double)model->steps * (double)(width * model->piece_bytes);
@@ -152,14 +156,16 @@ static double panel_ns(const model_t* model, int64_t height, int64_t width, bool
   if (tiles > tall) {
     others += (double)(tiles - tall) * step_ns(model, &reads, high - 1, reads.again_ns);
   }
-  // Each block stores its sums, and all but the first one load them; a tile waits for its first
-  // loads and for its last sums.
-  double accumulators = (double)(rows * width * model->piece_bytes) * model->accumulators_ns * (2 * blocks - 1);
+  // Each block stores its accumulators, and all but the first load them. A tile waits for its first
+  // loads and for its last accumulators.
+  double accumulators =
+      (double)(rows * width * model->piece_bytes) * model->accumulators_ns * (2 * blocks - 1);
   double waits = (double)tiles * blocks * model->latency_ns * 2;
   return (double)model->steps * (first + others) + accumulators + waits;
 }
 
-// Rows that fit the registers beside so many vectors, as the constraint says it.
+// Returns the largest number of rows that fits the registers next to `width` vectors, as in the
+// constraint.
 static int64_t tallest(const model_t* model, int64_t width) {
   const hlo_matmul_t* m = model->m;
   int64_t registers = model->machine->vector_count;
@@ -173,30 +179,31 @@ static double tiles_ns(const void* context, const int64_t* sizes) {
   const hlo_matmul_t* m = model->m;
   int64_t width = sizes[0], height = sizes[1], edge = model->vectors % width;
   bool is_packed = hlo_matmul_packs_b(m, model->machine->memories[2].capacity_bytes,
-                                      divide_up(m->rows.extent, height));
+                                      hlo_divide_up(m->rows.extent, height));
   double ns = (double)(model->vectors / width) * panel_ns(model, height, width, is_packed);
   if (edge) {
-    double low = panel_ns(model, min(height, tallest(model, edge)), edge, is_packed);
+    double low = panel_ns(model, hlo_matmul_min(height, tallest(model, edge)), edge, is_packed);
     double high = panel_ns(model, tallest(model, edge), edge, is_packed);
     ns += low < high ? low : high;
   }
-  if (hlo_matmul_packs_a(m, divide_up(model->vectors, width), height)) {
+  if (hlo_matmul_packs_a(m, hlo_divide_up(model->vectors, width), height)) {
     ns += 2 * model->a_bytes * model->a_ns;
   }
   if (!is_packed) return ns;
-  // All of B is read and written, or what a panel's first tile reads goes to the second cache.
+  // All of B is read and written, or the data that a panel's first tile reads goes to the second
+  // cache.
   const hlo_tile_memory_t* far = &model->machine->memories[2];
   bool is_sliced = hlo_matmul_may_slice(m, 2 * far->capacity_bytes);
   return ns + model->b_bytes * (is_sliced ? 1 / far->bytes_per_ns : 2 * model->b_ns);
 }
 
-// Heights with which as few tiles as can be have equal rows, of every width.
+// Lists the heights that cut the rows evenly into the least number of tiles, for all widths.
 static uint32_t list_heights(const model_t* model, uint32_t width_count, const int64_t* widths,
                              int64_t* heights) {
   uint32_t count = 0;
   int64_t rows = model->m->rows.extent;
   for (uint32_t i = 0; i < width_count; ++i) {
-    int64_t height = divide_up(rows, divide_up(rows, tallest(model, widths[i])));
+    int64_t height = hlo_divide_up(rows, hlo_divide_up(rows, tallest(model, widths[i])));
     uint32_t k = 0;
     while (k < count && heights[k] != height) ++k;
     if (k == count) heights[count++] = height;
@@ -209,7 +216,7 @@ static uint32_t list_widths(const model_t* model, int64_t* widths) {
   uint32_t most = model->m->is_by_depth ? MAX_DEPTH_WIDTHS : WIDTH_COUNT;
   const int64_t* all = model->m->is_by_channel ? CHANNEL_WIDTHS : WIDTHS;
   for (uint32_t i = 0; i < most; ++i) {
-    // Wider tiles than the usual ones are for a few rows, which they hold at once.
+    // Unusually wide tiles are for a few rows, which they hold at once.
     bool is_wide = i > 0 && all[i] > WIDTHS[0] && tallest(model, all[i]) < model->m->rows.extent;
     if (all[i] <= model->vectors && !is_wide) widths[count++] = all[i];
   }
@@ -217,7 +224,7 @@ static uint32_t list_widths(const model_t* model, int64_t* widths) {
   return count;
 }
 
-/// What is tried.
+/// The sizes to try.
 typedef struct candidates {
   bool is_given;  // the width
   uint32_t width_count, height_count;
@@ -232,7 +239,7 @@ typedef struct choice {
   hlo_tile_solution_t solution;
 } choice_t;
 
-// The constraints on a tile, and what it costs.
+// Makes the system: the constraints on a tile, and its cost.
 static hlo_status_t make_system(choice_t* choice, const candidates_t* all,
                                 const hlo_target_t* target, hlo_arena_t* scratch) {
   const model_t* model = &choice->model;
@@ -245,12 +252,14 @@ static hlo_status_t make_system(choice_t* choice, const candidates_t* all,
   hlo_tile_var_t y = hlo_tile_system_size(s, "rows", all->height_count, all->heights);
   const hlo_tile_monomial_t held[2] = {{vector, 2, {x, y}}, {vector, 1, {x}}};
   if (m->is_by_channel) {
-    int64_t whole = divide_up(m->repeat, m->lanes);
+    int64_t whole = hlo_divide_up(m->repeat, m->lanes);
     if (whole > 1 && !all->is_given) hlo_tile_system_multiple(s, "channels", x, whole);
-    hlo_tile_system_fits(s, "sums, and steps that slide", 0, (m->slide + 2) * vector, 1, held);
+    hlo_tile_system_fits(s, "accumulators, and steps that slide", 0, (m->slide + 2) * vector, 1,
+                         held);
   } else {
-    // A single row meets each of B's vectors but once, where it is in memory.
-    hlo_tile_system_fits(s, "sums, B and one of A", 0, vector, m->rows.extent > 1 ? 2 : 1, held);
+    // A single row uses each of B's vectors only once, directly from memory.
+    hlo_tile_system_fits(s, "accumulators, B and one of A", 0, vector, m->rows.extent > 1 ? 2 : 1,
+                         held);
   }
   choice->system = s;
   choice->sizes[0] = x, choice->sizes[1] = y;
@@ -258,9 +267,9 @@ static hlo_status_t make_system(choice_t* choice, const candidates_t* all,
   return hlo_ok();
 }
 
-// width: of the tile; 0: to be found.
-static hlo_status_t solve(choice_t* choice, const hlo_matmul_t* m, const hlo_target_t* target,
-                          int64_t width, hlo_arena_t* scratch) {
+// Solves the system. `width`: of the tile; 0: any.
+static hlo_status_t solve_tile(choice_t* choice, const hlo_matmul_t* m, const hlo_target_t* target,
+                               int64_t width, hlo_arena_t* scratch) {
   model_t* model = &choice->model;
   candidates_t all = {.is_given = width > 0};
   init_model(model, m, &target->tile);
@@ -275,9 +284,9 @@ static hlo_status_t solve(choice_t* choice, const hlo_matmul_t* m, const hlo_tar
   return hlo_tile_system_solve(choice->system, FUEL, &choice->solution);
 }
 
-// ---- all tiles there are
+// ---- all possible tiles
 
-/// A tile that may be, and what all of the product takes in it.
+/// A possible tile, and the time of the whole product with it.
 typedef struct ranked {
   hlo_matmul_accumulators_t tile;
   double ns;
@@ -300,12 +309,13 @@ static void rank_tile(void* context, const hlo_tile_solution_t* solution) {
   ranking_t* ranking = context;
   if (ranking->count == MAX_TILES) return;
   const hlo_tile_var_t* sizes = ranking->choice.sizes;
-  const hlo_matmul_accumulators_t tile = {solution->values[sizes[0]].size, solution->values[sizes[1]].size};
+  const hlo_matmul_accumulators_t tile = {solution->values[sizes[0]].size,
+                                          solution->values[sizes[1]].size};
   ranking->tiles[ranking->count++] = (ranked_t){tile, solution->cost_ns};
 }
 
-// All that registers hold, the cheapest first. Of heights that make equally many tiles of the rows
-// the least is one. only: this one, if it may be; NULL: all
+// Ranks all tiles that fit the registers, the fastest first. Of heights that cut the rows into
+// equally many tiles, only the least is listed. `only`: rank only this tile; NULL: all.
 static hlo_status_t rank_tiles(const hlo_matmul_t* m, const hlo_target_t* target,
                                const hlo_matmul_accumulators_t* only, ranking_t* out_ranking) {
   candidates_t all = {0};
@@ -313,11 +323,11 @@ static hlo_status_t rank_tiles(const hlo_matmul_t* m, const hlo_target_t* target
   out_ranking->count = 0;
   init_model(&choice->model, m, &target->tile);
   int64_t rows = m->rows.extent, most = m->is_by_depth ? MAX_DEPTH_WIDTHS : MAX_WIDTH;
-  for (int64_t width = 1; width <= min(most, choice->model.vectors); ++width) {
+  for (int64_t width = 1; width <= hlo_matmul_min(most, choice->model.vectors); ++width) {
     if (!only || width == only->width) all.widths[all.width_count++] = width;
   }
-  for (int64_t height = 1; height <= min(rows, MAX_ACCUMULATORS); ++height) {
-    bool is_least = height == divide_up(rows, divide_up(rows, height));
+  for (int64_t height = 1; height <= hlo_matmul_min(rows, MAX_ACCUMULATORS); ++height) {
+    bool is_least = height == hlo_divide_up(rows, hlo_divide_up(rows, height));
     if (only ? height == only->height : is_least) all.heights[all.height_count++] = height;
   }
   if (!all.width_count || !all.height_count) return hlo_ok();
@@ -332,7 +342,7 @@ static hlo_status_t rank_tiles(const hlo_matmul_t* m, const hlo_target_t* target
   return status;
 }
 
-// What the machine's description calls it.
+// Returns the key of a product in machine descriptions.
 static hlo_tile_tuned_t name_of(const hlo_matmul_t* m) {
   hlo_tile_tuned_t name = {
       .rows = m->rows.extent, .columns = m->columns.extent, .steps = m->depth_extent};
@@ -345,7 +355,7 @@ static hlo_tile_tuned_t name_of(const hlo_matmul_t* m) {
   return name;
 }
 
-// The tile that the description has for it, if it is one that may be.
+// Finds the tile that the description names for the product, if that tile is possible.
 static hlo_status_t find_tuned(const hlo_matmul_t* m, const hlo_target_t* target,
                                hlo_matmul_accumulators_t* out_tile, bool* out_is_found) {
   *out_is_found = false;
@@ -359,7 +369,7 @@ static hlo_status_t find_tuned(const hlo_matmul_t* m, const hlo_target_t* target
   return hlo_ok();
 }
 
-// As it was when the tile was chosen, before packing was decided.
+// Returns the product's state when the tile was chosen, before packing was decided.
 static hlo_matmul_t before_packing(const hlo_matmul_t* m) {
   hlo_matmul_t before = *m;
   before.transposes_rows = false;
@@ -367,30 +377,32 @@ static hlo_matmul_t before_packing(const hlo_matmul_t* m) {
   return before;
 }
 
-// ---- the one that is taken
+// ---- choice
 
-// What fits no registers has one row, of as few vectors as belong together.
-static hlo_status_t choose(const hlo_matmul_t* m, const hlo_target_t* target, int64_t width,
-                           hlo_matmul_accumulators_t* out_tile, hlo_strbuf_t* text) {
+// Chooses the tile. A product for which no tile fits the registers gets one row of the fewest
+// vectors that belong together.
+static hlo_status_t choose_tile(const hlo_matmul_t* m, const hlo_target_t* target, int64_t width,
+                                hlo_matmul_accumulators_t* out_tile, hlo_strbuf_t* text) {
   hlo_arena_t scratch;
   hlo_arena_init(&scratch, 0);
   choice_t choice;
-  hlo_status_t status = solve(&choice, m, target, width, &scratch);
+  hlo_status_t status = solve_tile(&choice, m, target, width, &scratch);
   if (hlo_status_is_ok(status)) {
     const hlo_tile_value_t* values = choice.solution.values;
-    *out_tile = (hlo_matmul_accumulators_t){values[choice.sizes[0]].size, values[choice.sizes[1]].size};
+    *out_tile =
+        (hlo_matmul_accumulators_t){values[choice.sizes[0]].size, values[choice.sizes[1]].size};
     if (text) hlo_tile_solution_print(choice.system, &choice.solution, text);
   } else if (hlo_status_code(status) == HLO_STATUS_FAILED_PRECONDITION) {
     if (text) hlo_strbuf_printf(text, "%s\n", hlo_status_message(status));
     hlo_status_release(status);
     status = hlo_ok();
-    *out_tile = (hlo_matmul_accumulators_t){width ? width : divide_up(m->repeat, m->lanes), 1};
+    *out_tile = (hlo_matmul_accumulators_t){width ? width : hlo_divide_up(m->repeat, m->lanes), 1};
   }
   hlo_arena_deinit(&scratch);
   return status;
 }
 
-// All of a product that its system depends on.
+// Lists all properties of a product that its system depends on.
 static uint32_t list_keys(const hlo_matmul_t* m, int64_t width, int64_t* keys) {
   const hlo_matmul_dim_t* inner = &m->depth[m->depth_count - 1];
   const int64_t all[] = {width,
@@ -429,9 +441,9 @@ static uint32_t list_keys(const hlo_matmul_t* m, int64_t width, int64_t* keys) {
 }
 
 hlo_status_t hlo_matmul_choose_accumulators(const hlo_matmul_t* m, const hlo_target_t* target,
-                                    hlo_tile_memo_t* memo, int64_t width,
-                                    hlo_matmul_accumulators_t* out_tile) {
-  if (m->tile) {  // in tile registers, which are as they are
+                                            hlo_tile_memo_t* memo, int64_t width,
+                                            hlo_matmul_accumulators_t* out_tile) {
+  if (m->tile) {  // tile registers have a fixed size
     int64_t wanted = hlo_matmul_tile_width(m) / m->lanes;
     *out_tile = (hlo_matmul_accumulators_t){width ? width : wanted, hlo_matmul_tile_height()};
     return hlo_ok();
@@ -446,7 +458,7 @@ hlo_status_t hlo_matmul_choose_accumulators(const hlo_matmul_t* m, const hlo_tar
     *out_tile = (hlo_matmul_accumulators_t){known[0], known[1]};
     return hlo_ok();
   }
-  HLO_TRY(choose(m, target, width, out_tile, NULL));
+  HLO_TRY(choose_tile(m, target, width, out_tile, NULL));
   const int64_t values[2] = {out_tile->width, out_tile->height};
   hlo_tile_memo_keep(memo, count, keys, 2, values);
   return hlo_ok();
@@ -459,30 +471,30 @@ hlo_status_t hlo_matmul_print_tiles(const hlo_matmul_t* m, const hlo_target_t* t
   ranking_t ranking;
   const hlo_matmul_t before = before_packing(m);
   hlo_tile_tuned_t line = name_of(&before);
-  hlo_matmul_accumulators_t taken;
+  hlo_matmul_accumulators_t chosen;
   HLO_TRY(rank_tiles(&before, target, NULL, &ranking));
-  HLO_TRY(hlo_matmul_choose_accumulators(&before, target, NULL, 0, &taken));
+  HLO_TRY(hlo_matmul_choose_accumulators(&before, target, NULL, 0, &chosen));
   for (uint32_t i = 0; i < ranking.count; ++i) {
     const hlo_matmul_accumulators_t* tile = &ranking.tiles[i].tile;
-    bool is_prologue = tile->width == taken.width && tile->height == taken.height;
+    bool is_chosen = tile->width == chosen.width && tile->height == chosen.height;
     line.width = tile->width, line.height = tile->height;
     hlo_tile_tuned_print(&line, out);
     hlo_strbuf_printf(out, ", %.0f ns%s\n", ranking.tiles[i].ns * (double)m->outer_extent,
-                      is_prologue ? ", taken" : "");
+                      is_chosen ? ", chosen" : "");
   }
   return hlo_ok();
 }
 
 hlo_status_t hlo_matmul_explain_accumulators(const hlo_matmul_t* m, const hlo_target_t* target,
-                                     hlo_strbuf_t* out) {
+                                             hlo_strbuf_t* out) {
   hlo_matmul_accumulators_t tile;
   const hlo_matmul_t before = before_packing(m);
   bool is_tuned;
   HLO_TRY(find_tuned(&before, target, &tile, &is_tuned));
   if (is_tuned) {
-    hlo_strbuf_printf(out, "vectors = %d, rows = %d, as the machine's description has it\n",
+    hlo_strbuf_printf(out, "vectors = %d, rows = %d, from the machine's description\n",
                       (int)tile.width, (int)tile.height);
     return hlo_ok();
   }
-  return choose(&before, target, 0, &tile, out);
+  return choose_tile(&before, target, 0, &tile, out);
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tiles of known products on every level of processors: what the description of the machine makes
-// of them.
+// The tiles that the machine descriptions of all processor levels give for known products.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,7 +22,7 @@ static hlo_target_t target_of(hlo_cpu_level_t level) {
   return target;
 }
 
-// A plain product of matrices, rows one after another.
+// A plain matrix product with contiguous rows.
 static hlo_matmul_t product_of(const hlo_target_t* target, hlo_dtype_t dtype, int64_t rows,
                                int64_t columns, int64_t depth) {
   hlo_matmul_t m = {.dtype = dtype,
@@ -59,7 +58,7 @@ static void check(hlo_cpu_level_t level, hlo_dtype_t dtype, const int64_t* shape
   }
 }
 
-// As many sums as the registers hold beside what they are multiplied from.
+// A tile has as many accumulators as fit the registers next to the operands.
 static void test_large(void** unused) {
   (void)unused;
   static const int64_t shapes[][3] = {
@@ -86,7 +85,7 @@ static void test_groups(void** unused) {
   }
 }
 
-// Few rows: B is read once, in tiles as wide as fit; and B is not packed for so few.
+// Few rows: B is read once, in the widest tiles that fit, and is not packed.
 static void test_few_rows(void** unused) {
   (void)unused;
   static const int64_t expected[][3] = {{1, 16, 1}, {2, 8, 2},   {3, 7, 3},   {5, 4, 5},
@@ -96,10 +95,10 @@ static void test_few_rows(void** unused) {
     check(HLO_CPU_LEVEL_AVX512, HLO_DTYPE_F32, shape, expected[i][1], expected[i][2]);
   }
   static const int64_t one[3] = {1, 512, 512};
-  check(HLO_CPU_LEVEL_AVX2, HLO_DTYPE_F32, one, 12, 1);  // one register less than there are
+  check(HLO_CPU_LEVEL_AVX2, HLO_DTYPE_F32, one, 12, 1);  // one register fewer than exist
 }
 
-// Whatever the shape, all that a tile holds fits the registers.
+// A tile fits the registers for all shapes.
 static void test_fits(void** unused) {
   (void)unused;
   static const hlo_cpu_level_t levels[] = {HLO_CPU_LEVEL_SSE2, HLO_CPU_LEVEL_AVX2,
@@ -132,7 +131,7 @@ static void test_explain(void** unused) {
   hlo_strbuf_deinit(&text);
 }
 
-// The machine's description has the last word, unless no registers hold what it says.
+// The machine's description overrides the choice, unless the registers cannot hold its tile.
 static void test_tuned(void** unused) {
   (void)unused;
   hlo_target_t target = target_of(HLO_CPU_LEVEL_AVX512);
@@ -153,7 +152,7 @@ static void test_tuned(void** unused) {
   }
 }
 
-// Every tile once, the cheapest first, as descriptions have them.
+// Lists each tile once, the fastest first, in the format of descriptions.
 static void test_ranking(void** unused) {
   (void)unused;
   hlo_target_t target = target_of(HLO_CPU_LEVEL_AVX2);
@@ -165,22 +164,24 @@ static void test_ranking(void** unused) {
   for (const char* line = hlo_strbuf_text(&text); *line; line = strchr(line, '\n') + 1) {
     int height, width;
     double ns;
-    assert_int_equal(sscanf(line, "tile f32.nn 40x24x64: %d rows of %d vectors, %lf ns", &height,
-                            &width, &ns), 3);
+    assert_int_equal(
+        sscanf(line, "tile f32.nn 40x24x64: %d rows of %d vectors, %lf ns", &height, &width, &ns),
+        3);
     assert_true(ns >= before && width <= 3 && width * height + width + 1 <= 16);
     before = ns;
     ++count;
   }
-  // Heights of a column of vectors: 14, 10, 8, 7, 6 ... 1; of two 6 ... 1; of three 4 ... 1.
+  // Heights of one vector of columns: 14, 10, 8, 7, 6 ... 1; of two: 6 ... 1; of three: 4 ... 1.
   assert_int_equal(count, 10 + 6 + 4);
   hlo_strbuf_deinit(&text);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_large), cmocka_unit_test(test_groups),  cmocka_unit_test(test_few_rows),
-      cmocka_unit_test(test_fits),  cmocka_unit_test(test_explain),
-      cmocka_unit_test(test_tuned), cmocka_unit_test(test_ranking),
+      cmocka_unit_test(test_large),    cmocka_unit_test(test_groups),
+      cmocka_unit_test(test_few_rows), cmocka_unit_test(test_fits),
+      cmocka_unit_test(test_explain),  cmocka_unit_test(test_tuned),
+      cmocka_unit_test(test_ranking),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vector IR of a tile's loops along the contraction, of which a convolution's leave out what is
-// outside of the input: steps of fused multiply-adds, and those of depthwise convolutions (see
+// Vector IR of a tile's loops along the contraction: steps of fused multiply-adds, and those of
+// depthwise convolutions. The loops of a convolution skip the positions outside the input (see
 // matmul.h).
 #include <stdlib.h>
 
@@ -12,79 +12,85 @@ enum { STRAIGHT_STEPS = 8, FETCH_LINES = 16 };
 
 // ---- one step
 
-hlo_vir_value_t* hlo_product_compute(const product_t* p, const tile_t* tile, const step_t* step,
-                                     int64_t column, const hlo_matmul_dim_t* along, uint32_t lanes,
+hlo_vir_value_t* hlo_product_compute(const hlo_product_t* p, const hlo_product_tile_t* tile,
+                                     const hlo_product_step_t* step, int64_t column,
+                                     const hlo_matmul_dim_t* along, uint32_t lanes,
                                      hlo_vir_value_t* mask) {
   const hlo_matmul_t* m = p->m;
   hlo_matmul_source_t source = tile->source;
-  hlo_vir_value_t* at = number(p->b, step->count);
-  if (step->counter) at = plus(p->b, step->counter, at);
+  hlo_vir_value_t* at = hlo_index(p->b, step->count);
+  if (step->counter) at = hlo_plus(p->b, step->counter, at);
   hlo_matmul_move(m, HLO_MATMUL_B, p->b, &m->depth[m->depth_count - 1], at, &source);
-  hlo_matmul_move(m, HLO_MATMUL_B, p->b, &m->columns, number(p->b, column), &source);
+  hlo_matmul_move(m, HLO_MATMUL_B, p->b, &m->columns, hlo_index(p->b, column), &source);
   hlo_vir_value_t* value = hlo_matmul_produce(p->points, HLO_MATMUL_B, along, &source, lanes, mask);
   return hlo_vmath_convert(p->b, m->operands[HLO_MATMUL_B].dtype, m->dtype, value);
 }
 
-// A vector of B in place.
-static hlo_vir_value_t* read_source(const product_t* p, const tile_t* tile, const step_t* step,
+// Loads a vector of B in place.
+static hlo_vir_value_t* read_source(const hlo_product_t* p, const hlo_product_tile_t* tile,
+                                    const hlo_product_step_t* step,
                                     const hlo_matmul_piece_t* piece) {
   const hlo_matmul_t* m = p->m;
-  hlo_vir_value_t* mask = first_lanes(p->b, piece->lanes, piece->active);
+  hlo_vir_value_t* mask = hlo_matmul_first_lanes(p->b, piece->lanes, piece->active);
   if (hlo_matmul_is_produced(&m->operands[HLO_MATMUL_B])) {
     return hlo_product_compute(p, tile, step, piece->offset, &m->columns, piece->lanes, mask);
   }
   hlo_dtype_t dtype = m->operands[HLO_MATMUL_B].dtype;
   int64_t bytes = (int64_t)hlo_dtype_size_bytes(dtype), stride = m->depth[0].from[HLO_MATMUL_B];
-  hlo_element_address_t from = {.base = tile->source.base,
-                                .index = step->counter ? times(p->b, step->counter, stride) : NULL,
-                                .mask = mask,
-                                .offset_bytes = (step->count * stride + piece->offset) * bytes};
+  hlo_element_address_t from = {
+      .base = tile->source.base,
+      .index = step->counter ? hlo_times(p->b, step->counter, stride) : NULL,
+      .mask = mask,
+      .offset_bytes = (step->count * stride + piece->offset) * bytes};
   hlo_vir_value_t* value = hlo_elementwise_load(p->b, dtype, piece->lanes, &from);
   return hlo_vmath_convert(p->b, dtype, m->dtype, value);
 }
 
-// The same, packed on the way.
-static hlo_vir_value_t* load_source(const product_t* p, const tile_t* tile, const step_t* step,
+// Loads a vector of B, and packs it if this tile packs the block.
+static hlo_vir_value_t* load_source(const hlo_product_t* p, const hlo_product_tile_t* tile,
+                                    const hlo_product_step_t* step,
                                     const hlo_matmul_piece_t* piece) {
-  hlo_element_address_t to = {
-      .base = tile->b,
-      .index = step->index[HLO_MATMUL_B],
-      .offset_bytes = (step->beyond[HLO_MATMUL_B] + piece->offset) * bytes_of(p, HLO_MATMUL_B)};
+  hlo_element_address_t to = {.base = tile->b,
+                              .index = step->index[HLO_MATMUL_B],
+                              .offset_bytes = (step->beyond[HLO_MATMUL_B] + piece->offset) *
+                                              hlo_product_element_bytes(p, HLO_MATMUL_B)};
   hlo_vir_value_t* value = read_source(p, tile, step, piece);
   hlo_elementwise_store(p->b, p->m->dtype, value, &to);
   return value;
 }
 
-static hlo_vir_value_t* load_b(const product_t* p, const tile_t* tile, const step_t* step,
-                               int64_t beyond, const hlo_matmul_piece_t* piece) {
+static hlo_vir_value_t* load_b(const hlo_product_t* p, const hlo_product_tile_t* tile,
+                               const hlo_product_step_t* step, int64_t beyond,
+                               const hlo_matmul_piece_t* piece) {
   if (tile->is_packing) return load_source(p, tile, step, piece);
   hlo_dtype_t dtype = p->dtypes[HLO_MATMUL_B];
   hlo_element_address_t address = {
       .base = tile->b,
       .index = step->index[HLO_MATMUL_B],
-      .offset_bytes = (step->beyond[HLO_MATMUL_B] + beyond + piece->offset) * bytes_of(p, 1)};
+      .offset_bytes =
+          (step->beyond[HLO_MATMUL_B] + beyond + piece->offset) * hlo_product_element_bytes(p, 1)};
   bool is_whole = p->m->operands[HLO_MATMUL_B].is_packed || p->m->packs_blocks;
   if (!is_whole && hlo_matmul_is_produced(&p->m->operands[HLO_MATMUL_B])) {
     return read_source(p, tile, step, piece);
   }
-  if (!is_whole) address.mask = first_lanes(p->b, piece->lanes, piece->active);
+  if (!is_whole) address.mask = hlo_matmul_first_lanes(p->b, piece->lanes, piece->active);
   hlo_vir_value_t* value = hlo_elementwise_load(p->b, dtype, piece->lanes, &address);
   return hlo_vmath_convert(p->b, dtype, p->m->dtype, value);
 }
 
-static hlo_vir_value_t* load_a(const product_t* p, const tile_t* tile, const step_t* step,
-                               int64_t row, uint32_t lanes) {
+static hlo_vir_value_t* load_a(const hlo_product_t* p, const hlo_product_tile_t* tile,
+                               const hlo_product_step_t* step, int64_t row, uint32_t lanes) {
   hlo_vir_builder_t* b = p->b;
   hlo_dtype_t dtype = p->dtypes[HLO_MATMUL_A];
-  int64_t offset =
-      (step->beyond[HLO_MATMUL_A] + row * p->m->rows.strides[HLO_MATMUL_A]) * bytes_of(p, 0);
+  int64_t offset = (step->beyond[HLO_MATMUL_A] + row * p->m->rows.strides[HLO_MATMUL_A]) *
+                   hlo_product_element_bytes(p, 0);
   hlo_vir_type_t type = hlo_vmath_type(p->m->dtype, lanes);
   hlo_vir_type_t memory = hlo_vmath_memory_type(dtype, lanes);
   if (hlo_vir_type_equal(type, memory) || p->m->group > 1) {
     hlo_vir_value_t* operands[] = {tile->a, step->index[HLO_MATMUL_A]};
-    hlo_vir_value_t* splat =
-        hlo_vir_emit(b, HLO_VIR_load_splat, type,
-                     (uint32_t)__builtin_ctzll((uint64_t)bytes_of(p, 0)), offset, 2, operands);
+    hlo_vir_value_t* splat = hlo_vir_emit(
+        b, HLO_VIR_load_splat, type,
+        (uint32_t)__builtin_ctzll((uint64_t)hlo_product_element_bytes(p, 0)), offset, 2, operands);
     bool is_copied = p->m->operands[HLO_MATMUL_A].is_packed || p->m->padding[HLO_MATMUL_A].is_used;
     return is_copied ? splat : hlo_matmul_flip(p->m, b, splat);
   }
@@ -95,7 +101,7 @@ static hlo_vir_value_t* load_a(const product_t* p, const tile_t* tile, const ste
   return hlo_vir_emit(b, HLO_VIR_splat, type, 0, 0, 1, &value);
 }
 
-void hlo_product_add(const product_t* p, hlo_vir_value_t* sum, hlo_vir_value_t* x,
+void hlo_product_add(const hlo_product_t* p, hlo_vir_value_t* sum, hlo_vir_value_t* x,
                      hlo_vir_value_t* y) {
   hlo_vir_builder_t* b = p->b;
   if (p->m->group > 1) {
@@ -105,7 +111,8 @@ void hlo_product_add(const product_t* p, hlo_vir_value_t* sum, hlo_vir_value_t* 
   hlo_vir_set(b, sum, hlo_elementwise_multiply_add(b, p->m->has_fma, x, y, sum));
 }
 
-static void emit_step(const product_t* p, const tile_t* tile, const step_t* step) {
+static void emit_step(const hlo_product_t* p, const hlo_product_tile_t* tile,
+                      const hlo_product_step_t* step) {
   const hlo_matmul_panel_t* panel = tile->panel;
   hlo_vir_value_t* rows[HLO_MATMUL_MAX_PIECES];
   for (uint32_t i = 0; i < panel->piece_count; ++i) {
@@ -123,11 +130,11 @@ static void emit_step(const product_t* p, const tile_t* tile, const step_t* step
 
 // ---- lanes along channels of both operands
 
-// Lane i becomes lane (first + i) / repeat of those below.
+// Moves lane (first + i) / repeat to lane i, for each i.
 static hlo_vir_value_t* repeat_lanes(hlo_vir_builder_t* b, hlo_vir_value_t* value, uint32_t lanes,
                                      int64_t first, int64_t repeat) {
   uint8_t elem = value->type.elem;
-  // Counted here, as a value has no lanes when memory is out.
+  // The count comes from the loop, since a value has no lanes when memory is exhausted.
   for (uint32_t half = value->type.lanes; half > 0 && half < lanes; half *= 2) {
     hlo_vir_type_t type = {elem, (uint8_t)(2 * half)};
     hlo_vir_value_t* halves[] = {value, value};
@@ -139,9 +146,10 @@ static hlo_vir_value_t* repeat_lanes(hlo_vir_builder_t* b, hlo_vir_value_t* valu
   return hlo_matmul_permute(b, value, order);
 }
 
-// A's vector for the columns of a piece, `beyond` elements behind where the step is.
-static hlo_vir_value_t* load_channels(const product_t* p, const tile_t* tile, const step_t* step,
-                                      int64_t beyond, const hlo_matmul_piece_t* piece) {
+// Loads A's vector for the columns of a piece, `beyond` elements after the step's position.
+static hlo_vir_value_t* load_channels(const hlo_product_t* p, const hlo_product_tile_t* tile,
+                                      const hlo_product_step_t* step, int64_t beyond,
+                                      const hlo_matmul_piece_t* piece) {
   const hlo_matmul_t* m = p->m;
   hlo_vir_builder_t* b = p->b;
   hlo_dtype_t dtype = p->dtypes[HLO_MATMUL_A];
@@ -153,14 +161,16 @@ static hlo_vir_value_t* load_channels(const product_t* p, const tile_t* tile, co
   hlo_element_address_t address = {
       .base = tile->a,
       .index = step->index[HLO_MATMUL_A],
-      .mask = first_lanes(b, part.lanes, part.active),
-      .offset_bytes = (step->beyond[HLO_MATMUL_A] + beyond + channel * stride) * bytes_of(p, 0)};
+      .mask = hlo_matmul_first_lanes(b, part.lanes, part.active),
+      .offset_bytes = (step->beyond[HLO_MATMUL_A] + beyond + channel * stride) *
+                      hlo_product_element_bytes(p, 0)};
   hlo_vir_value_t* value;
   if (stride == 1 || part.lanes == 1) {
     value = hlo_elementwise_load(b, dtype, part.lanes, &address);
   } else {
     if (address.index) {
-      address.base = plus(b, address.base, times(b, address.index, bytes_of(p, 0)));
+      address.base =
+          hlo_plus(b, address.base, hlo_times(b, address.index, hlo_product_element_bytes(p, 0)));
       address.index = NULL;
     }
     hlo_vir_type_t type = hlo_vir_type(HLO_VIR_I32, part.lanes);
@@ -172,7 +182,7 @@ static hlo_vir_value_t* load_channels(const product_t* p, const tile_t* tile, co
   return m->repeat == 1 ? value : repeat_lanes(b, value, piece->lanes, first, m->repeat);
 }
 
-// A product of a tile: where A's vector is, the row, the step.
+// One multiply-add of a tile: the offset of A's vector, the row, the step.
 typedef struct term {
   int64_t offset;
   int32_t row, step;
@@ -184,10 +194,10 @@ static int compare_terms(const void* x, const void* y) {
   return a->step - b->step;
 }
 
-// In the order of A, so that each of its vectors is loaded once for all rows and steps that meet
-// it. A row's steps stay in order.
-static void emit_channels(const product_t* p, const tile_t* tile, const step_t* step,
-                          int64_t steps) {
+// Emits the multiply-adds in the order of A, so that each of its vectors is loaded once for all
+// rows and steps that use it. A row's steps stay in order.
+static void emit_channels(const hlo_product_t* p, const hlo_product_tile_t* tile,
+                          const hlo_product_step_t* step, int64_t steps) {
   const hlo_matmul_t* m = p->m;
   const hlo_matmul_dim_t* dim = &m->depth[m->depth_count - 1];
   term_t terms[MAX_ACCUMULATORS * HLO_MATMUL_MAX_SLIDE];
@@ -208,7 +218,8 @@ static void emit_channels(const product_t* p, const tile_t* tile, const step_t* 
     for (uint32_t n = 0; n < count; ++n) {
       bool is_new = n == 0 || terms[n].offset != terms[n - 1].offset;
       if (is_new) x = load_channels(p, tile, step, terms[n].offset, piece);
-      hlo_vir_value_t* sum = tile->accumulators[(uint32_t)terms[n].row * tile->panel->piece_count + i];
+      hlo_vir_value_t* sum =
+          tile->accumulators[(uint32_t)terms[n].row * tile->panel->piece_count + i];
       hlo_product_add(p, sum, x, factors[terms[n].step]);
     }
   }
@@ -219,20 +230,20 @@ static void emit_channels(const product_t* p, const tile_t* tile, const step_t* 
 // Some steps of a loop: `count` from `first` on, or those low <= number < end.
 typedef struct range {
   int64_t first, count;
-  hlo_vir_value_t *low, *end;  // NULL: known
+  hlo_vir_value_t *low, *end;  // NULL: known when compiling
 } range_t;
 
-void hlo_product_fetch(const product_t* p, hlo_vir_value_t* base, hlo_vir_value_t* index,
+void hlo_product_fetch(const hlo_product_t* p, hlo_vir_value_t* base, hlo_vir_value_t* index,
                        int64_t unit_bytes, int64_t offset_bytes) {
   hlo_vir_value_t* operands[] = {base, index};
   hlo_vir_emit(p->b, HLO_VIR_prefetch, hlo_vir_type(HLO_VIR_VOID, 0),
                (uint32_t)__builtin_ctzll((uint64_t)unit_bytes), offset_bytes, 2, operands);
 }
 
-// What the next tile will read of A where this one is at the step, a part of its rows.
-static void fetch_rows(const product_t* p, const tile_t* tile, const step_t* step, int64_t part,
-                       int64_t parts) {
-  int64_t bytes = bytes_of(p, HLO_MATMUL_A);
+// Prefetches the elements of A that the next tile reads at this step, for a share of its rows.
+static void fetch_rows(const hlo_product_t* p, const hlo_product_tile_t* tile,
+                       const hlo_product_step_t* step, int64_t part, int64_t parts) {
+  int64_t bytes = hlo_product_element_bytes(p, HLO_MATMUL_A);
   for (int64_t r = part; r < tile->height; r += parts) {
     int64_t row = (tile->height + r) * p->m->rows.strides[HLO_MATMUL_A];
     hlo_product_fetch(p, tile->a, step->index[HLO_MATMUL_A], bytes,
@@ -240,11 +251,12 @@ static void fetch_rows(const product_t* p, const tile_t* tile, const step_t* ste
   }
 }
 
-// Lines that rows of A side by side are in, some steps later: each step is in others, perhaps of
-// another page, which processors do not foresee.
-static void fetch_lines(const product_t* p, const tile_t* tile, const step_t* step) {
+// Prefetches the lines of A's adjacent rows some steps ahead. Each step is in other lines, perhaps
+// on another page, which hardware prefetchers do not predict.
+static void fetch_lines(const hlo_product_t* p, const hlo_product_tile_t* tile,
+                        const hlo_product_step_t* step) {
   const hlo_matmul_t* m = p->m;
-  int64_t bytes = bytes_of(p, HLO_MATMUL_A),
+  int64_t bytes = hlo_product_element_bytes(p, HLO_MATMUL_A),
           stride = m->depth[m->depth_count - 1].strides[HLO_MATMUL_A];
   for (int64_t r = tile->height - 1; r >= 0; r -= m->line_bytes / bytes) {
     hlo_product_fetch(p, tile->a, step->index[HLO_MATMUL_A], bytes,
@@ -252,12 +264,13 @@ static void fetch_lines(const product_t* p, const tile_t* tile, const step_t* st
   }
 }
 
-// A row of B, of all elements of groups, that the next block is packed from, a part of its lines.
-static void fetch_source(const product_t* p, const tile_t* tile, hlo_vir_value_t* counter,
-                         int64_t part, int64_t parts) {
+// Prefetches a share of the lines of a row of B, of all elements of groups, that the next block is
+// packed from.
+static void fetch_source(const hlo_product_t* p, const hlo_product_tile_t* tile,
+                         hlo_vir_value_t* counter, int64_t part, int64_t parts) {
   const hlo_matmul_t* m = p->m;
   int64_t bytes = (int64_t)hlo_dtype_size_bytes(m->operands[HLO_MATMUL_B].dtype);
-  int64_t lines = divide_up(m->panel_width * bytes, m->line_bytes);
+  int64_t lines = hlo_divide_up(m->panel_width * bytes, m->line_bytes);
   hlo_vir_value_t* index = hlo_vir_index(p->b, HLO_VIR_imul, counter, tile->fetch_stride);
   for (int64_t i = part; i < lines * m->group; i += parts) {
     int64_t element = i / lines * m->group_from[HLO_MATMUL_B] * bytes;
@@ -265,17 +278,17 @@ static void fetch_source(const product_t* p, const tile_t* tile, hlo_vir_value_t
   }
 }
 
-// `count` steps from `counter` (NULL: from 0) plus `first` on.
-static void emit_steps(const product_t* p, const tile_t* tile, hlo_vir_value_t* counter,
-                       int64_t first, int64_t count) {
+// Emits `count` steps from `counter` (NULL: 0) plus `first` on.
+static void emit_steps(const hlo_product_t* p, const hlo_product_tile_t* tile,
+                       hlo_vir_value_t* counter, int64_t first, int64_t count) {
   const hlo_matmul_t* m = p->m;
   const hlo_matmul_dim_t* dim = &m->depth[m->depth_count - 1];
   int64_t together = m->is_by_channel ? m->slide : 1;
   for (int64_t u = 0; u < count; u += together) {
-    step_t step = {.counter = counter, .count = first + u};
+    hlo_product_step_t step = {.counter = counter, .count = first + u};
     for (uint32_t side = 0; side < 2; ++side) {
       int64_t stride = dim->strides[side];
-      if (counter) step.index[side] = times(p->b, counter, stride);
+      if (counter) step.index[side] = hlo_times(p->b, counter, stride);
       step.beyond[side] = (first + u) * stride;
     }
     if (m->is_by_channel) {
@@ -289,11 +302,12 @@ static void emit_steps(const product_t* p, const tile_t* tile, hlo_vir_value_t* 
   }
 }
 
-hlo_vir_value_t* hlo_product_is_last_block(const product_t* p) {
-  return hlo_vir_icmp(p->b, HLO_VIR_EQ, p->block, number(p->b, p->m->depth_blocks - 1));
+hlo_vir_value_t* hlo_product_is_last_block(const hlo_product_t* p) {
+  return hlo_vir_icmp(p->b, HLO_VIR_EQ, p->block, hlo_index(p->b, p->m->depth_blocks - 1));
 }
 
-static void emit_known(const product_t* p, const tile_t* tile, int64_t first, int64_t count) {
+static void emit_known(const hlo_product_t* p, const hlo_product_tile_t* tile, int64_t first,
+                       int64_t count) {
   hlo_vir_builder_t* b = p->b;
   int64_t unroll = p->m->is_by_channel ? p->m->slide : UNROLL;
   if (count <= STRAIGHT_STEPS) {
@@ -301,11 +315,11 @@ static void emit_known(const product_t* p, const tile_t* tile, int64_t first, in
     return;
   }
   int64_t whole = count / unroll * unroll;
-  hlo_vir_value_t *low = number(b, first), *end = number(b, first + whole);
+  hlo_vir_value_t *low = hlo_index(b, first), *end = hlo_index(b, first + whole);
   bool is_cut = p->block && p->m->depth_count == 1;
   if (is_cut) {
-    low = times(b, p->block, p->m->block_steps);
-    end = hlo_vir_index(b, HLO_VIR_imin, plus(b, low, number(b, p->m->block_steps)), end);
+    low = hlo_times(b, p->block, p->m->block_steps);
+    end = hlo_vir_index(b, HLO_VIR_imin, hlo_plus(b, low, hlo_index(b, p->m->block_steps)), end);
   }
   hlo_vir_value_t* counter = hlo_vir_begin_for(b, low, end, unroll, 0);
   emit_steps(p, tile, counter, 0, unroll);
@@ -316,15 +330,15 @@ static void emit_known(const product_t* p, const tile_t* tile, int64_t first, in
   if (is_cut) hlo_vir_end(b);
 }
 
-static void emit_unknown(const product_t* p, const tile_t* tile, hlo_vir_value_t* low,
-                         hlo_vir_value_t* end) {
+static void emit_unknown(const hlo_product_t* p, const hlo_product_tile_t* tile,
+                         hlo_vir_value_t* low, hlo_vir_value_t* end) {
   hlo_vir_builder_t* b = p->b;
   int64_t unroll = p->m->is_by_channel ? p->m->slide : UNROLL;
   hlo_vir_value_t* count = hlo_vir_index(b, HLO_VIR_isub, end, low);
-  count = hlo_vir_index(b, HLO_VIR_imax, count, number(b, 0));
+  count = hlo_vir_index(b, HLO_VIR_imax, count, hlo_index(b, 0));
   hlo_vir_value_t* whole =
-      times(b, hlo_vir_index(b, HLO_VIR_idiv, count, number(b, unroll)), unroll);
-  whole = plus(b, low, whole);
+      hlo_times(b, hlo_vir_index(b, HLO_VIR_idiv, count, hlo_index(b, unroll)), unroll);
+  whole = hlo_plus(b, low, whole);
   emit_steps(p, tile, hlo_vir_begin_for(b, low, whole, unroll, 0), 0, unroll);
   hlo_vir_end(b);
   emit_steps(p, tile, hlo_vir_begin_for(b, whole, end, 1, 0), 0, 1);
@@ -333,7 +347,8 @@ static void emit_unknown(const product_t* p, const tile_t* tile, hlo_vir_value_t
 
 // ---- all loops
 
-static void emit_range(const product_t* p, tile_t* tile, uint32_t level, const range_t* range) {
+static void emit_range(const hlo_product_t* p, hlo_product_tile_t* tile, uint32_t level,
+                       const range_t* range) {
   const hlo_matmul_dim_t* dim = &p->m->depth[level];
   hlo_vir_builder_t* b = p->b;
   if (level + 1 == p->m->depth_count) {
@@ -344,16 +359,18 @@ static void emit_range(const product_t* p, tile_t* tile, uint32_t level, const r
     }
     return;
   }
-  hlo_vir_value_t *a = tile->a, *rows = tile->b, *counter = number(b, range->first);
+  hlo_vir_value_t *a = tile->a, *rows = tile->b, *counter = hlo_index(b, range->first);
   const hlo_matmul_source_t source = tile->source;
   bool is_loop = range->low || range->count > 1;
   if (is_loop) {
-    hlo_vir_value_t* low = range->low ? range->low : number(b, range->first);
-    hlo_vir_value_t* end = range->low ? range->end : number(b, range->first + range->count);
+    hlo_vir_value_t* low = range->low ? range->low : hlo_index(b, range->first);
+    hlo_vir_value_t* end = range->low ? range->end : hlo_index(b, range->first + range->count);
     counter = hlo_vir_begin_for(b, low, end, 1, 0);
   }
-  tile->a = plus(b, a, times(b, counter, dim->strides[HLO_MATMUL_A] * bytes_of(p, 0)));
-  tile->b = plus(b, rows, times(b, counter, dim->strides[HLO_MATMUL_B] * bytes_of(p, 1)));
+  tile->a = hlo_plus(
+      b, a, hlo_times(b, counter, dim->strides[HLO_MATMUL_A] * hlo_product_element_bytes(p, 0)));
+  tile->b = hlo_plus(
+      b, rows, hlo_times(b, counter, dim->strides[HLO_MATMUL_B] * hlo_product_element_bytes(p, 1)));
   if (dim->place[HLO_MATMUL_B]) {
     hlo_matmul_move(p->m, HLO_MATMUL_B, b, dim, counter, &tile->source);
   }
@@ -378,8 +395,9 @@ bool hlo_product_is_inside(const hlo_matmul_t* m, int64_t row) {
   return true;
 }
 
-// The rows low <= number < end of a tile at an edge that are inside at a step; false: none.
-static bool find_rows(const tile_t* tile, const hlo_matmul_limit_t* limit, int64_t step,
+// Finds the rows low <= number < end of an edge tile that are inside the input at a step. Returns
+// false without such rows.
+static bool find_rows(const hlo_product_tile_t* tile, const hlo_matmul_limit_t* limit, int64_t step,
                       int64_t* low, int64_t* end) {
   *low = tile->low_row;
   while (*low < tile->end_row && !is_inside(limit, tile->edge_row + *low, step)) ++*low;
@@ -388,8 +406,8 @@ static bool find_rows(const tile_t* tile, const hlo_matmul_limit_t* limit, int64
   return *low < *end;
 }
 
-// The loop that the limit of the rows is for: steps that meet the same rows together.
-static void emit_edge(const product_t* p, tile_t* tile, uint32_t level) {
+// Emits the loop of the row limit: steps with the same inside rows share a loop.
+static void emit_edge(const hlo_product_t* p, hlo_product_tile_t* tile, uint32_t level) {
   const hlo_matmul_dim_t* dim = &p->m->depth[level];
   int64_t low, end, next_low, next_end, rows_low = tile->low_row, rows_end = tile->end_row;
   for (int64_t step = 0, next; step < dim->extent; step = next) {
@@ -407,33 +425,34 @@ static void emit_edge(const product_t* p, tile_t* tile, uint32_t level) {
   }
 }
 
-// The least step from which on places are not below `bound`, in whole steps of `spread`.
-static hlo_vir_value_t* first_step(const product_t* p, const hlo_matmul_limit_t* limit,
+// Returns the first step whose position is at least `bound`, where a step moves the position by
+// `spread`.
+static hlo_vir_value_t* first_step(const hlo_product_t* p, const hlo_matmul_limit_t* limit,
                                    int64_t bound) {
   hlo_vir_builder_t* b = p->b;
-  hlo_vir_value_t *loop = p->loops[limit->loop], *at = times(b, loop, limit->stride);
+  hlo_vir_value_t *loop = p->loops[limit->loop], *at = hlo_times(b, loop, limit->stride);
   if (limit->wrap_at) {
-    hlo_vir_value_t* is_wrapped = hlo_vir_icmp(b, HLO_VIR_GE, loop, number(b, limit->wrap_at));
-    at = plus(b, at, times(b, is_wrapped, limit->wrap));
+    hlo_vir_value_t* is_wrapped = hlo_vir_icmp(b, HLO_VIR_GE, loop, hlo_index(b, limit->wrap_at));
+    at = hlo_plus(b, at, hlo_times(b, is_wrapped, limit->wrap));
   }
-  hlo_vir_value_t* way = hlo_vir_index(b, HLO_VIR_isub, number(b, bound - limit->first), at);
-  way = hlo_vir_index(b, HLO_VIR_imax, way, number(b, 0));
+  hlo_vir_value_t* way = hlo_vir_index(b, HLO_VIR_isub, hlo_index(b, bound - limit->first), at);
+  way = hlo_vir_index(b, HLO_VIR_imax, way, hlo_index(b, 0));
   if (limit->spread == 1) return way;
-  return hlo_vir_index(b, HLO_VIR_idiv, plus(b, way, number(b, limit->spread - 1)),
-                       number(b, limit->spread));
+  return hlo_vir_index(b, HLO_VIR_idiv, hlo_plus(b, way, hlo_index(b, limit->spread - 1)),
+                       hlo_index(b, limit->spread));
 }
 
-// The steps of the outermost loop that are in the block.
-static void cut_range(const product_t* p, range_t* range) {
+// Restricts the steps of the outermost loop to the block.
+static void cut_range(const hlo_product_t* p, range_t* range) {
   hlo_vir_builder_t* b = p->b;
-  hlo_vir_value_t* low = times(b, p->block, p->m->block_steps);
-  hlo_vir_value_t* end = plus(b, low, number(b, p->m->block_steps));
-  hlo_vir_value_t* last = range->end ? range->end : number(b, range->count);
+  hlo_vir_value_t* low = hlo_times(b, p->block, p->m->block_steps);
+  hlo_vir_value_t* end = hlo_plus(b, low, hlo_index(b, p->m->block_steps));
+  hlo_vir_value_t* last = range->end ? range->end : hlo_index(b, range->count);
   range->end = hlo_vir_index(b, HLO_VIR_imin, end, last);
   range->low = range->low ? hlo_vir_index(b, HLO_VIR_imax, low, range->low) : low;
 }
 
-void hlo_product_emit_depth(const product_t* p, tile_t* tile, uint32_t level) {
+void hlo_product_emit_depth(const hlo_product_t* p, hlo_product_tile_t* tile, uint32_t level) {
   const hlo_matmul_dim_t* dim = &p->m->depth[level];
   const hlo_matmul_limit_t* limit = &dim->limit;
   range_t range = {.count = dim->extent};
@@ -445,7 +464,7 @@ void hlo_product_emit_depth(const product_t* p, tile_t* tile, uint32_t level) {
   } else if (limit->is_used) {
     range.low = first_step(p, limit, 0);
     range.end = hlo_vir_index(p->b, HLO_VIR_imin, first_step(p, limit, limit->extent),
-                              number(p->b, dim->extent));
+                              hlo_index(p->b, dim->extent));
   }
   if (p->block && level == 0 && p->m->depth_count > 1) cut_range(p, &range);
   emit_range(p, tile, level, &range);

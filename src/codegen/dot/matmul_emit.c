@@ -7,16 +7,16 @@
 
 // ---- lanes along the contraction
 
-// A vector of elements along the contraction, of A's row or B's column with that number.
-static hlo_vir_value_t* load_along(const product_t* p, const tile_t* tile, uint32_t side,
-                                   int64_t number_of, hlo_vir_value_t* at, hlo_vir_value_t* mask,
-                                   uint32_t lanes) {
+// Loads a vector of elements along the contraction, of a row of A or a column of B.
+static hlo_vir_value_t* load_along(const hlo_product_t* p, const hlo_product_tile_t* tile,
+                                   uint32_t side, int64_t number_of, hlo_vir_value_t* at,
+                                   hlo_vir_value_t* mask, uint32_t lanes) {
   const hlo_matmul_dim_t* dim = side == HLO_MATMUL_A ? &p->m->rows : &p->m->columns;
   if (side == HLO_MATMUL_B && hlo_matmul_is_produced(&p->m->operands[side])) {
-    step_t step = {.counter = at};
+    hlo_product_step_t step = {.counter = at};
     hlo_vir_value_t* value =
         hlo_product_compute(p, tile, &step, number_of, &p->m->depth[0], lanes, mask);
-    // Lanes behind the end hold anything, also what is not zero when it is multiplied by zero.
+    // Lanes past the end may hold anything, even values whose product with zero is not zero.
     hlo_vir_value_t* zero = mask ? hlo_vir_const_bits(p->b, value->type, 0) : NULL;
     return mask ? hlo_vir_ternary(p->b, HLO_VIR_select, mask, value, zero) : value;
   }
@@ -24,12 +24,12 @@ static hlo_vir_value_t* load_along(const product_t* p, const tile_t* tile, uint3
       .base = side == HLO_MATMUL_A ? tile->a : tile->b,
       .index = at,
       .mask = mask,
-      .offset_bytes = number_of * dim->strides[side] * bytes_of(p, side)};
+      .offset_bytes = number_of * dim->strides[side] * hlo_product_element_bytes(p, side)};
   hlo_vir_value_t* value = hlo_elementwise_load(p->b, p->dtypes[side], lanes, &address);
   return hlo_vmath_convert(p->b, p->dtypes[side], p->m->dtype, value);
 }
 
-static void add_along(const product_t* p, const tile_t* tile, hlo_vir_value_t* at,
+static void add_along(const hlo_product_t* p, const hlo_product_tile_t* tile, hlo_vir_value_t* at,
                       hlo_vir_value_t* mask, uint32_t lanes) {
   uint32_t count = tile->panel->piece_count;
   hlo_vir_value_t* columns[HLO_MATMUL_MAX_PIECES];
@@ -44,7 +44,7 @@ static void add_along(const product_t* p, const tile_t* tile, hlo_vir_value_t* a
   }
 }
 
-// All lanes to one.
+// Folds all lanes into one.
 static hlo_vir_value_t* fold_lanes(hlo_vir_builder_t* b, hlo_vir_value_t* sum) {
   bool is_float = sum->type.elem == HLO_VIR_F32 || sum->type.elem == HLO_VIR_F64;
   while (sum->type.lanes > 1) {
@@ -56,16 +56,17 @@ static hlo_vir_value_t* fold_lanes(hlo_vir_builder_t* b, hlo_vir_value_t* sum) {
   return sum;
 }
 
-// What vectors leave over comes in a masked one or, where there are no masks, one by one.
-static void emit_along(const product_t* p, tile_t* tile) {
+// Emits the steps along the contraction in whole vectors. The remainder is one masked vector or, on
+// targets without masks, single elements.
+static void emit_along(const hlo_product_t* p, hlo_product_tile_t* tile) {
   hlo_vir_builder_t* b = p->b;
   int64_t lanes = p->m->lanes, extent = p->m->depth[0].extent, whole = extent / lanes * lanes;
-  hlo_vir_value_t* at = hlo_vir_begin_for(b, number(b, 0), number(b, whole), lanes, 0);
+  hlo_vir_value_t* at = hlo_vir_begin_for(b, hlo_index(b, 0), hlo_index(b, whole), lanes, 0);
   add_along(p, tile, at, NULL, p->m->lanes);
   hlo_vir_end(b);
   if (whole < extent && p->m->has_masks) {
-    hlo_vir_value_t* mask = first_lanes(b, p->m->lanes, (uint32_t)(extent - whole));
-    add_along(p, tile, number(b, whole), mask, p->m->lanes);
+    hlo_vir_value_t* mask = hlo_matmul_first_lanes(b, p->m->lanes, (uint32_t)(extent - whole));
+    add_along(p, tile, hlo_index(b, whole), mask, p->m->lanes);
     whole = extent;
   }
   uint32_t count = (uint32_t)tile->height * tile->panel->piece_count;
@@ -74,52 +75,59 @@ static void emit_along(const product_t* p, tile_t* tile) {
     if (whole < extent) tile->accumulators[i] = hlo_vir_var(b, tile->accumulators[i]);
   }
   if (whole == extent) return;
-  add_along(p, tile, hlo_vir_begin_for(b, number(b, whole), number(b, extent), 1, 0), NULL, 1);
+  add_along(p, tile, hlo_vir_begin_for(b, hlo_index(b, whole), hlo_index(b, extent), 1, 0), NULL,
+            1);
   hlo_vir_end(b);
 }
 
 // ---- tiles
 
-static uint32_t sum_count(const tile_t* tile) {
+static uint32_t sum_count(const hlo_product_tile_t* tile) {
   return (uint32_t)tile->height * tile->panel->piece_count;
 }
 
-// Where a sum is between blocks.
-static hlo_element_address_t partial_sum(const product_t* p, const tile_t* tile, uint32_t number) {
+// Returns the address of an accumulator between blocks.
+static hlo_element_address_t partial_sum(const hlo_product_t* p, const hlo_product_tile_t* tile,
+                                         uint32_t number) {
   const hlo_matmul_piece_t* piece = &tile->panel->pieces[number % tile->panel->piece_count];
   int64_t row = number / tile->panel->piece_count * p->m->accumulators_stride;
   int64_t column = piece->offset;
-  hlo_vir_value_t* first = times(p->b, tile->row, p->m->accumulators_stride * p->m->element_bytes);
+  hlo_vir_value_t* first =
+      hlo_times(p->b, tile->row, p->m->accumulators_stride * p->m->element_bytes);
   return (hlo_element_address_t){
-      .base = plus(p->b, tile->partial_accumulators, first),
-      .mask = p->m->accumulators_in_output ? first_lanes(p->b, piece->lanes, piece->active) : NULL,
+      .base = hlo_plus(p->b, tile->partial_accumulators, first),
+      .mask = p->m->accumulators_in_output
+                  ? hlo_matmul_first_lanes(p->b, piece->lanes, piece->active)
+                  : NULL,
       .offset_bytes = (row + column) * p->m->element_bytes};
 }
 
-static void start_accumulators(const product_t* p, tile_t* tile) {
+static void start_accumulators(const hlo_product_t* p, hlo_product_tile_t* tile) {
   hlo_vir_builder_t* b = p->b;
   for (uint32_t i = 0; i < sum_count(tile); ++i) {
     const hlo_matmul_piece_t* piece = &tile->panel->pieces[i % tile->panel->piece_count];
     uint32_t lanes = p->m->is_by_depth ? p->m->lanes : piece->lanes;
     hlo_vir_value_t* first = hlo_vir_const_bits(b, hlo_vmath_type(p->m->dtype, lanes), 0);
     if (p->m->is_flipped) {
-      hlo_element_address_t address = {.base = tile->corrections,
-                                       .offset_bytes = (int64_t)piece->offset * bytes_of(p, 1)};
+      hlo_element_address_t address = {
+          .base = tile->corrections,
+          .offset_bytes = (int64_t)piece->offset * hlo_product_element_bytes(p, 1)};
       first = hlo_elementwise_load(b, p->m->dtype, piece->lanes, &address);
     }
     tile->accumulators[i] = hlo_vir_var(b, first);
   }
-  // What flipping A adds belongs to all blocks together, unless each is packed by itself.
+  // The correction for a flipped A applies once for all blocks, unless each block is packed by
+  // itself.
   if (!p->block || !p->m->is_flipped || p->m->packs_blocks) return;
-  hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_GT, p->block, number(b, 0)));
+  hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_GT, p->block, hlo_index(b, 0)));
   for (uint32_t i = 0; i < sum_count(tile); ++i) {
     hlo_vir_set(b, tile->accumulators[i], hlo_vir_const_bits(b, tile->accumulators[i]->type, 0));
   }
   hlo_vir_end(b);
 }
 
-// The sums of the blocks before, which have had the time of a block to come from memory.
-static void add_partial_accumulators(const product_t* p, const tile_t* tile) {
+// Adds the accumulators of earlier blocks, which had the time of a block to come from memory.
+static void add_partial_accumulators(const hlo_product_t* p, const hlo_product_tile_t* tile) {
   hlo_vir_builder_t* b = p->b;
   hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_GT, p->block, p->first_block));
   for (uint32_t i = 0; i < sum_count(tile); ++i) {
@@ -133,8 +141,8 @@ static void add_partial_accumulators(const product_t* p, const tile_t* tile) {
   hlo_vir_end(b);
 }
 
-// The sums of all blocks, which are summed apart, the first one's first.
-static void join_accumulators(const product_t* p, tile_t* tile) {
+// Adds the accumulators of all parts in the order of the parts.
+static void join_accumulators(const hlo_product_t* p, hlo_product_tile_t* tile) {
   hlo_vir_builder_t* b = p->b;
   bool is_float = hlo_dtype_is_float(p->m->dtype);
   for (uint32_t i = 0; i < sum_count(tile); ++i) {
@@ -142,11 +150,12 @@ static void join_accumulators(const product_t* p, tile_t* tile) {
     uint32_t lanes = tile->panel->pieces[i % tile->panel->piece_count].lanes;
     tile->accumulators[i] = hlo_vir_var(b, hlo_elementwise_load(b, p->m->dtype, lanes, &address));
   }
-  hlo_vir_value_t *one = number(b, 1), *end = number(b, p->m->split_count);
-  hlo_vir_value_t* offset = times(b, hlo_vir_begin_for(b, one, end, 1, 0), p->m->accumulators_bytes);
+  hlo_vir_value_t *one = hlo_index(b, 1), *end = hlo_index(b, p->m->split_count);
+  hlo_vir_value_t* offset =
+      hlo_times(b, hlo_vir_begin_for(b, one, end, 1, 0), p->m->accumulators_bytes);
   for (uint32_t i = 0; i < sum_count(tile); ++i) {
     hlo_element_address_t address = partial_sum(p, tile, i);
-    address.base = plus(b, address.base, offset);
+    address.base = hlo_plus(b, address.base, offset);
     hlo_vir_value_t* sum = tile->accumulators[i];
     hlo_vir_value_t* next = hlo_elementwise_load(b, p->m->dtype, sum->type.lanes, &address);
     hlo_vir_set(b, sum, hlo_vir_binary(b, is_float ? HLO_VIR_fadd : HLO_VIR_add, sum, next));
@@ -154,29 +163,29 @@ static void join_accumulators(const product_t* p, tile_t* tile) {
   hlo_vir_end(b);
 }
 
-static void store_rows(product_t* p, const tile_t* tile) {
+static void store_rows(hlo_product_t* p, const hlo_product_tile_t* tile) {
   const hlo_matmul_t* m = p->m;
   hlo_vir_builder_t* b = p->b;
   hlo_dtype_t dtype = m->contraction.node->results[0].type->dtype;
   for (int64_t r = 0; r < tile->height; ++r) {
-    if (m->rows.loop >= 0) p->loops[m->rows.loop] = plus(b, tile->row, number(b, r));
+    if (m->rows.loop >= 0) p->loops[m->rows.loop] = hlo_plus(b, tile->row, hlo_index(b, r));
     for (uint32_t i = 0; i < tile->panel->piece_count; ++i) {
       const hlo_matmul_piece_t* piece = &tile->panel->pieces[i];
-      p->loops[m->columns.loop] = plus(b, tile->column, number(b, piece->offset));
+      p->loops[m->columns.loop] = hlo_plus(b, tile->column, hlo_index(b, piece->offset));
       hlo_vir_value_t* sum = tile->accumulators[r * tile->panel->piece_count + i];
       hlo_point_t point = {.loops = p->loops,
                            .lane_loop = (uint32_t)m->columns.loop,
                            .lanes = piece->lanes,
                            .value = hlo_vmath_convert(b, m->dtype, dtype, sum),
-                           .mask = first_lanes(b, piece->lanes, piece->active)};
+                           .mask = hlo_matmul_first_lanes(b, piece->lanes, piece->active)};
       hlo_point_emit(p->points, &point);
     }
   }
 }
 
-// The same row by row from memory, where what follows the product needs registers itself: sums that
-// it pushed out of them would be in memory all along.
-static void store_tile(product_t* p, const tile_t* tile) {
+// Stores the tile row by row from memory if the epilogue itself needs many registers: accumulators
+// that it spilled would be in memory during the whole loop.
+static void store_tile(hlo_product_t* p, const hlo_product_tile_t* tile) {
   const hlo_matmul_t* m = p->m;
   hlo_vir_builder_t* b = p->b;
   if (!m->stores_rows || tile->height == 1) {
@@ -185,7 +194,7 @@ static void store_tile(product_t* p, const tile_t* tile) {
   }
   uint32_t pieces = tile->panel->piece_count;
   int64_t piece_bytes = (int64_t)m->lanes * m->element_bytes, row_bytes = pieces * piece_bytes;
-  // A line more, as parts of a function's stack of equal size are one.
+  // The buffer has an extra line, since buffers of equal size on a function's stack share memory.
   int64_t bytes = tile->height * row_bytes + m->line_bytes;
   hlo_vir_value_t* buffer =
       hlo_vir_emit(b, HLO_VIR_stack, hlo_vir_type(HLO_VIR_INDEX, 1), 0, bytes, 0, NULL);
@@ -193,10 +202,10 @@ static void store_tile(product_t* p, const tile_t* tile) {
     hlo_element_address_t to = {.base = buffer, .offset_bytes = i * piece_bytes};
     hlo_elementwise_store(b, m->dtype, tile->accumulators[i], &to);
   }
-  hlo_vir_value_t* at = hlo_vir_begin_for(b, number(b, 0), number(b, tile->height), 1, 0);
-  hlo_vir_value_t* from = plus(b, buffer, times(b, at, row_bytes));
-  tile_t row = *tile;
-  row.row = plus(b, tile->row, at);
+  hlo_vir_value_t* at = hlo_vir_begin_for(b, hlo_index(b, 0), hlo_index(b, tile->height), 1, 0);
+  hlo_vir_value_t* from = hlo_plus(b, buffer, hlo_times(b, at, row_bytes));
+  hlo_product_tile_t row = *tile;
+  row.row = hlo_plus(b, tile->row, at);
   row.height = row.end_row = 1;
   for (uint32_t i = 0; i < pieces; ++i) {
     hlo_element_address_t address = {.base = from, .offset_bytes = i * piece_bytes};
@@ -206,14 +215,14 @@ static void store_tile(product_t* p, const tile_t* tile) {
   hlo_vir_end(b);
 }
 
-static void store_partial_accumulators(const product_t* p, const tile_t* tile) {
+static void store_partial_accumulators(const hlo_product_t* p, const hlo_product_tile_t* tile) {
   for (uint32_t i = 0; i < sum_count(tile); ++i) {
     hlo_element_address_t address = partial_sum(p, tile, i);
     hlo_elementwise_store(p->b, p->m->dtype, tile->accumulators[i], &address);
   }
 }
 
-static void finish_tile(product_t* p, const tile_t* tile) {
+static void finish_tile(hlo_product_t* p, const hlo_product_tile_t* tile) {
   hlo_vir_builder_t* b = p->b;
   if (p->block && p->m->split_count) {
     if (p->m->split_blocks > 1) add_partial_accumulators(p, tile);
@@ -230,16 +239,18 @@ static void finish_tile(product_t* p, const tile_t* tile) {
   }
 }
 
-// Asks for the memory that the sums lie in between blocks, so that it has come by their end.
-static void fetch_partial_accumulators(const product_t* p, const tile_t* tile) {
+// Prefetches the memory of the accumulators between blocks, so that it has arrived when the tile
+// ends.
+static void fetch_partial_accumulators(const hlo_product_t* p, const hlo_product_tile_t* tile) {
   for (uint32_t i = 0; i < sum_count(tile); ++i) {
     hlo_element_address_t address = partial_sum(p, tile, i);
     hlo_product_fetch(p, address.base, NULL, 1, address.offset_bytes);
   }
 }
 
-// The loops of a tile; of a panel's first one perhaps those that pack B.
-static void emit_loops(const product_t* p, tile_t* tile, hlo_vir_value_t* is_first) {
+// Emits the loops of a tile. A panel's first tile may also pack B.
+static void emit_loops(const hlo_product_t* p, hlo_product_tile_t* tile,
+                       hlo_vir_value_t* is_first) {
   if (p->m->is_by_depth) {
     emit_along(p, tile);
     return;
@@ -255,13 +266,13 @@ static void emit_loops(const product_t* p, tile_t* tile, hlo_vir_value_t* is_fir
   if (is_first) hlo_vir_end(p->b);
 }
 
-// Sums of tile registers row by row, from memory.
-static void emit_tile_rows(product_t* p, tile_t* tile) {
+// Processes the accumulators of tile registers row by row, from memory.
+static void emit_tile_rows(hlo_product_t* p, hlo_product_tile_t* tile) {
   hlo_vir_builder_t* b = p->b;
   hlo_vir_value_t* accumulators = p->is_join ? NULL : hlo_product_multiply_tiles(p, tile);
-  hlo_vir_value_t* at = hlo_vir_begin_for(b, number(b, 0), number(b, tile->height), 1, 0);
-  tile_t row = *tile;
-  row.row = plus(b, tile->row, at);
+  hlo_vir_value_t* at = hlo_vir_begin_for(b, hlo_index(b, 0), hlo_index(b, tile->height), 1, 0);
+  hlo_product_tile_t row = *tile;
+  row.row = hlo_plus(b, tile->row, at);
   row.height = row.end_row = 1;
   if (p->is_join) {
     join_accumulators(p, &row);
@@ -272,14 +283,17 @@ static void emit_tile_rows(product_t* p, tile_t* tile) {
   hlo_vir_end(b);
 }
 
-// A tile from `row` on. is_first: of those whose B it packs; NULL: they do not
-static void emit_tile(product_t* p, tile_t* tile, hlo_vir_value_t* row, hlo_vir_value_t* is_first) {
+// Emits a tile from `row` on. `is_first`: true for the tile that packs B; NULL: no tile does.
+static void emit_tile(hlo_product_t* p, hlo_product_tile_t* tile, hlo_vir_value_t* row,
+                      hlo_vir_value_t* is_first) {
   hlo_vir_builder_t* b = p->b;
   hlo_vir_value_t* base = tile->a;
   tile->row = row;
   tile->low_row = 0;
   tile->end_row = tile->height;
-  tile->a = plus(b, base, times(b, row, p->m->rows.strides[HLO_MATMUL_A] * bytes_of(p, 0)));
+  tile->a = hlo_plus(
+      b, base,
+      hlo_times(b, row, p->m->rows.strides[HLO_MATMUL_A] * hlo_product_element_bytes(p, 0)));
   if (p->m->tile) {
     emit_tile_rows(p, tile);
     tile->a = base;
@@ -296,74 +310,78 @@ static void emit_tile(product_t* p, tile_t* tile, hlo_vir_value_t* row, hlo_vir_
   tile->a = base;
 }
 
-// The first row of a panel's tile; heights are in order.
+// Returns the first row of a panel's tile. Tiles are sorted by height.
 static int64_t first_row(const hlo_matmul_panel_t* panel, int64_t number_of) {
   int64_t tall = panel->tall_count;
   return number_of < tall ? number_of * panel->height
                           : tall * panel->height + (number_of - tall) * (panel->height - 1);
 }
 
-// Blocks of rows, each of the tiles of a unit.
-static int64_t block_count(const product_t* p, const tile_t* tile) {
+// Returns the number of blocks of rows, each as large as a unit's tiles.
+static int64_t block_count(const hlo_product_t* p, const hlo_product_tile_t* tile) {
   return p->m->stripe_count * tile->panel->part_count;
 }
 
-// The last tiles of a block ask for the rows of B that the next one is packed from: a row at each
-// turn of their innermost loop, and with as many tiles as a turn has steps those are all rows. What
-// comes earlier would be pushed out of the second cache by A. Other tiles ask for a line of A
-// again.
-static void aim_fetch(const product_t* p, tile_t* tile, hlo_vir_value_t* tile_number) {
+// Directs the prefetches of a tile. The last tiles of a block prefetch the rows of B that the next
+// block is packed from, one row per iteration of their innermost loop. With as many tiles as an
+// iteration has steps, they prefetch all rows. Data prefetched earlier would be evicted from the
+// second cache by A. Other tiles prefetch a line of A that is cached already.
+static void aim_fetch(const hlo_product_t* p, hlo_product_tile_t* tile,
+                      hlo_vir_value_t* tile_number) {
   const hlo_matmul_t* m = p->m;
   hlo_vir_builder_t* b = p->b;
   int64_t bytes = (int64_t)hlo_dtype_size_bytes(m->operands[HLO_MATMUL_B].dtype);
   int64_t row_bytes = m->depth[0].from[HLO_MATMUL_B] * bytes, tile_rows = m->block_steps / UNROLL;
-  hlo_vir_value_t* first_late = plus(b, tile->end_number, number(b, -UNROLL));
+  hlo_vir_value_t* first_late = hlo_plus(b, tile->end_number, hlo_index(b, -UNROLL));
   hlo_vir_value_t* late = hlo_vir_index(b, HLO_VIR_isub, tile_number, first_late);
-  hlo_vir_value_t* is_late = hlo_vir_icmp(b, HLO_VIR_GE, late, number(b, 0));
-  hlo_vir_value_t* at = plus(b, tile->next_source, times(b, late, tile_rows * row_bytes));
+  hlo_vir_value_t* is_late = hlo_vir_icmp(b, HLO_VIR_GE, late, hlo_index(b, 0));
+  hlo_vir_value_t* at = hlo_plus(b, tile->next_source, hlo_times(b, late, tile_rows * row_bytes));
   // Steps are counted from the first block on.
-  if (p->block) at = plus(b, at, times(b, p->block, -tile_rows * row_bytes));
+  if (p->block) at = hlo_plus(b, at, hlo_times(b, p->block, -tile_rows * row_bytes));
   hlo_vir_value_t* way = hlo_vir_index(b, HLO_VIR_isub, at, tile->a);
-  tile->fetch_base = plus(b, tile->a, hlo_vir_index(b, HLO_VIR_imul, way, is_late));
-  tile->fetch_stride = times(b, is_late, row_bytes / UNROLL);
+  tile->fetch_base = hlo_plus(b, tile->a, hlo_vir_index(b, HLO_VIR_imul, way, is_late));
+  tile->fetch_stride = hlo_times(b, is_late, row_bytes / UNROLL);
 }
 
-// Of the tiles low <= number < end of a block those of one height, first <= number < last.
-static void emit_tiles(product_t* p, tile_t* tile, int64_t first, int64_t last,
+// Emits the tiles of one height, first <= number < last, that are among the tiles low <= number <
+// end of a block.
+static void emit_tiles(hlo_product_t* p, hlo_product_tile_t* tile, int64_t first, int64_t last,
                        hlo_vir_value_t* low, hlo_vir_value_t* end) {
   hlo_vir_builder_t* b = p->b;
   if (first >= last) return;
   tile->edge_row = -1;
   tile->height = tile->panel->height - (first >= tile->panel->tall_count);
   if (p->m->tile && !p->is_join) hlo_product_configure_tiles(p, tile);
-  low = hlo_vir_index(b, HLO_VIR_imax, low, number(b, first));
-  end = hlo_vir_index(b, HLO_VIR_imin, end, number(b, last));
+  low = hlo_vir_index(b, HLO_VIR_imax, low, hlo_index(b, first));
+  end = hlo_vir_index(b, HLO_VIR_imin, end, hlo_index(b, last));
   hlo_vir_value_t* counter = hlo_vir_begin_for(b, low, end, 1, 0);
   if (tile->next_source) aim_fetch(p, tile, counter);
   int64_t offset = first_row(tile->panel, first) - first * tile->height;
   bool is_packed = tile->packs_first && (first == 0 || block_count(p, tile) > 1);
   hlo_vir_value_t* is_first =
       is_packed ? hlo_vir_icmp(b, HLO_VIR_EQ, counter, tile->first_number) : NULL;
-  emit_tile(p, tile, plus(b, times(b, counter, tile->height), number(b, offset)), is_first);
+  emit_tile(p, tile, hlo_plus(b, hlo_times(b, counter, tile->height), hlo_index(b, offset)),
+            is_first);
   hlo_vir_end(b);
 }
 
-// Tiles some of whose rows meet what is outside of the input: each has its own code.
-static void emit_edges(product_t* p, tile_t* tile, int64_t first, int64_t last,
+// Emits the tiles of which some rows reach outside the input. Each has its own code.
+static void emit_edges(hlo_product_t* p, hlo_product_tile_t* tile, int64_t first, int64_t last,
                        hlo_vir_value_t* low, hlo_vir_value_t* end) {
   hlo_vir_builder_t* b = p->b;
   for (int64_t n = first; n < last; ++n) {
-    hlo_vir_value_t* is_here = hlo_vir_icmp(b, HLO_VIR_LE, low, number(b, n));
-    hlo_vir_value_t* is_before = hlo_vir_icmp(b, HLO_VIR_GT, end, number(b, n));
+    hlo_vir_value_t* is_here = hlo_vir_icmp(b, HLO_VIR_LE, low, hlo_index(b, n));
+    hlo_vir_value_t* is_before = hlo_vir_icmp(b, HLO_VIR_GT, end, hlo_index(b, n));
     hlo_vir_begin_if(b, hlo_vir_index(b, HLO_VIR_iand, is_here, is_before));
     tile->edge_row = first_row(tile->panel, n);
     tile->height = tile->panel->height - (n >= tile->panel->tall_count);
-    emit_tile(p, tile, number(b, tile->edge_row), NULL);
+    emit_tile(p, tile, hlo_index(b, tile->edge_row), NULL);
     hlo_vir_end(b);
   }
 }
 
-static bool is_tile_inside(const product_t* p, const tile_t* tile, int64_t number_of) {
+static bool is_tile_inside(const hlo_product_t* p, const hlo_product_tile_t* tile,
+                           int64_t number_of) {
   int64_t end = first_row(tile->panel, number_of + 1);
   for (int64_t row = first_row(tile->panel, number_of); row < end; ++row) {
     if (!hlo_product_is_inside(p->m, row)) return false;
@@ -371,18 +389,19 @@ static bool is_tile_inside(const product_t* p, const tile_t* tile, int64_t numbe
   return true;
 }
 
-// A panel's tiles in a part of a stripe of rows.
-static void emit_panel(product_t* p, tile_t* tile) {
+// Emits a panel's tiles in a part of a stripe of rows.
+static void emit_panel(hlo_product_t* p, hlo_product_tile_t* tile) {
   hlo_vir_builder_t* b = p->b;
   int64_t tiles = tile->panel->tile_count, tall = tile->panel->tall_count, first = 0, last = tiles;
   if (p->m->has_row_limit) {
     while (first < tiles && !is_tile_inside(p, tile, first)) ++first;
     while (last > first && !is_tile_inside(p, tile, last - 1)) --last;
   }
-  hlo_vir_value_t* count = number(b, block_count(p, tile));
-  hlo_vir_value_t* block = plus(b, times(b, tile->stripe, tile->panel->part_count), tile->part);
-  hlo_vir_value_t* low = hlo_vir_index(b, HLO_VIR_idiv, times(b, block, tiles), count);
-  hlo_vir_value_t* next = times(b, plus(b, block, number(b, 1)), tiles);
+  hlo_vir_value_t* count = hlo_index(b, block_count(p, tile));
+  hlo_vir_value_t* block =
+      hlo_plus(b, hlo_times(b, tile->stripe, tile->panel->part_count), tile->part);
+  hlo_vir_value_t* low = hlo_vir_index(b, HLO_VIR_idiv, hlo_times(b, block, tiles), count);
+  hlo_vir_value_t* next = hlo_times(b, hlo_plus(b, block, hlo_index(b, 1)), tiles);
   hlo_vir_value_t* end = hlo_vir_index(b, HLO_VIR_idiv, next, count);
   tile->first_number = low;
   tile->end_number = end;
@@ -394,25 +413,26 @@ static void emit_panel(product_t* p, tile_t* tile) {
 
 // ---- units
 
-// Where the block after the one that begins at `low` is in place: below it, or in the next panel.
-static hlo_vir_value_t* find_next_source(const product_t* p, const tile_t* tile,
+// Returns the source in place of the block that follows the one at `low`: below it, or in the next
+// panel.
+static hlo_vir_value_t* find_next_source(const hlo_product_t* p, const hlo_product_tile_t* tile,
                                          hlo_vir_value_t* low) {
   const hlo_matmul_t* m = p->m;
   hlo_vir_builder_t* b = p->b;
   int64_t bytes = (int64_t)hlo_dtype_size_bytes(m->operands[HLO_MATMUL_B].dtype);
   int64_t row_bytes = m->depth[0].from[HLO_MATMUL_B] * bytes, panel_bytes = m->panel_stride * bytes;
-  if (!p->block) return plus(b, tile->source.base, number(b, panel_bytes));
-  hlo_vir_value_t* below = plus(b, tile->source.base, times(b, low, row_bytes));
+  if (!p->block) return hlo_plus(b, tile->source.base, hlo_index(b, panel_bytes));
+  hlo_vir_value_t* below = hlo_plus(b, tile->source.base, hlo_times(b, low, row_bytes));
   int64_t blocks = m->split_count ? m->split_blocks : m->depth_blocks;
-  hlo_vir_value_t* last = plus(b, p->first_block, number(b, blocks - 1));
+  hlo_vir_value_t* last = hlo_plus(b, p->first_block, hlo_index(b, blocks - 1));
   int64_t up = blocks * m->block_steps * row_bytes;
-  return plus(b, plus(b, below, number(b, m->block_steps * row_bytes)),
-              times(b, hlo_vir_icmp(b, HLO_VIR_EQ, p->block, last), panel_bytes - up));
+  return hlo_plus(b, hlo_plus(b, below, hlo_index(b, m->block_steps * row_bytes)),
+                  hlo_times(b, hlo_vir_icmp(b, HLO_VIR_EQ, p->block, last), panel_bytes - up));
 }
 
-// A block of a panel of B to the stack or the chunk's slice, if it is packed there. Steps are
-// counted from the first block's on.
-static void pack_block(const product_t* p, tile_t* tile) {
+// Packs a block of a panel of B to the stack or to the chunk's slice, if it is packed there. Steps
+// are counted from the first block on.
+static void pack_block(const hlo_product_t* p, hlo_product_tile_t* tile) {
   const hlo_matmul_t* m = p->m;
   hlo_vir_builder_t* b = p->b;
   if (!m->packs_blocks || p->is_join) return;
@@ -422,7 +442,7 @@ static void pack_block(const product_t* p, tile_t* tile) {
   if (!buffer) {
     buffer = hlo_vir_emit(b, HLO_VIR_stack, hlo_vir_type(HLO_VIR_INDEX, 1), 0, bytes, 0, NULL);
   }
-  hlo_vir_value_t* low = p->block ? times(b, p->block, m->block_steps) : number(b, 0);
+  hlo_vir_value_t* low = p->block ? hlo_times(b, p->block, m->block_steps) : hlo_index(b, 0);
   bool is_contiguous = m->packs_slices && m->columns.from[HLO_MATMUL_B] == 1;
   tile->packs_first = is_contiguous && m->group == 1 && !m->is_flipped && !m->packs_apart;
   bool is_fetched = is_contiguous && !hlo_matmul_is_produced(&m->operands[HLO_MATMUL_B]);
@@ -431,26 +451,27 @@ static void pack_block(const product_t* p, tile_t* tile) {
     hlo_matmul_pack_block(m, p->points, b, tile->panel, &tile->source, buffer, low);
   }
   tile->corrections = buffer;
-  tile->b = hlo_vir_index(b, HLO_VIR_isub, plus(b, buffer, number(b, first * m->element_bytes)),
-                          times(b, low, row_bytes));
+  tile->b =
+      hlo_vir_index(b, HLO_VIR_isub, hlo_plus(b, buffer, hlo_index(b, first * m->element_bytes)),
+                    hlo_times(b, low, row_bytes));
 }
 
-// All tiles of a unit, for all blocks along the contraction.
-static void emit_blocks(product_t* p, tile_t* tile, hlo_vir_value_t* panel) {
+// Emits all tiles of a unit, for all blocks along the contraction.
+static void emit_blocks(hlo_product_t* p, hlo_product_tile_t* tile, hlo_vir_value_t* panel) {
   const hlo_matmul_t* m = p->m;
   hlo_vir_builder_t* b = p->b;
   bool is_cut = m->depth_blocks > 1 && !p->is_join && m->split_blocks != 1,
        has_both = m->full_panels && m->edge.piece_count;
   if (is_cut) {
-    hlo_vir_value_t* end = number(b, m->depth_blocks);
+    hlo_vir_value_t* end = hlo_index(b, m->depth_blocks);
     if (m->split_count) {
-      hlo_vir_value_t* next = plus(b, p->first_block, number(b, m->split_blocks));
+      hlo_vir_value_t* next = hlo_plus(b, p->first_block, hlo_index(b, m->split_blocks));
       end = hlo_vir_index(b, HLO_VIR_imin, next, end);
     }
     p->block = hlo_vir_begin_for(b, p->first_block, end, 1, 0);
   }
   if (has_both) {
-    hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_LT, panel, number(b, m->full_panels)));
+    hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_LT, panel, hlo_index(b, m->full_panels)));
   }
   tile->panel = hlo_matmul_main_panel(m);
   pack_block(p, tile);
@@ -465,45 +486,51 @@ static void emit_blocks(product_t* p, tile_t* tile, hlo_vir_value_t* panel) {
   if (is_cut) hlo_vir_end(b);
 }
 
-// Units go through a stripe panel by panel, so that a panel's parts follow each other. Parts outside
-// of panels, and both in Morton order, are up to a tenth slower where that can be told at all.
-static void emit_unit(product_t* p, hlo_vir_value_t* unit) {
+// Emits a unit. Units pass through a stripe panel by panel, so that a panel's parts are
+// consecutive. A loop over parts outside the loop over panels, or both in Morton order, is up to a
+// tenth slower where there is a difference at all.
+static void emit_unit(hlo_product_t* p, hlo_vir_value_t* unit) {
   const hlo_matmul_t* m = p->m;
   int64_t b_bytes = m->packs_blocks ? (int64_t)hlo_dtype_size_bytes(m->operands[HLO_MATMUL_B].dtype)
-                                    : bytes_of(p, HLO_MATMUL_B);
+                                    : hlo_product_element_bytes(p, HLO_MATMUL_B);
+  const int64_t a_bytes = hlo_product_element_bytes(p, HLO_MATMUL_A);
   hlo_vir_builder_t* b = p->b;
-  hlo_vir_value_t* part = NULL;  // of the contraction, summed apart
-  p->first_block = number(b, 0);
+  hlo_vir_value_t* part = NULL;  // of the contraction, with its own accumulators
+  p->first_block = hlo_index(b, 0);
   if (m->split_count) {
-    hlo_vir_value_t* count = number(b, m->unit_count / m->split_count);
+    hlo_vir_value_t* count = hlo_index(b, m->unit_count / m->split_count);
     part = hlo_vir_index(b, HLO_VIR_idiv, unit, count);
-    p->first_block = times(b, part, m->split_blocks);
+    p->first_block = hlo_times(b, part, m->split_blocks);
     p->block = p->is_join ? NULL : p->first_block;
     unit = hlo_vir_index(b, HLO_VIR_irem, unit, count);
   }
-  hlo_vir_value_t* units = number(b, hlo_matmul_stripe_units(m));
+  hlo_vir_value_t* units = hlo_index(b, hlo_matmul_stripe_units(m));
   hlo_vir_value_t* rest = hlo_vir_index(b, HLO_VIR_idiv, unit, units);
   unit = hlo_vir_index(b, HLO_VIR_irem, unit, units);
   int64_t parts = hlo_matmul_main_panel(m)->part_count;
-  hlo_vir_value_t* panel = hlo_vir_index(b, HLO_VIR_idiv, unit, number(b, parts));
-  panel = hlo_vir_index(b, HLO_VIR_imin, panel, number(b, m->panel_count - 1));
-  hlo_vir_value_t* stripes = number(b, m->stripe_count);
-  tile_t tile = {.a = p->bases[HLO_MATMUL_A],
-                 .b = p->bases[HLO_MATMUL_B],
-                 .stripe = hlo_vir_index(b, HLO_VIR_irem, rest, stripes),
-                 .part = hlo_vir_index(b, HLO_VIR_isub, unit, times(b, panel, parts))};
+  hlo_vir_value_t* panel = hlo_vir_index(b, HLO_VIR_idiv, unit, hlo_index(b, parts));
+  panel = hlo_vir_index(b, HLO_VIR_imin, panel, hlo_index(b, m->panel_count - 1));
+  hlo_vir_value_t* stripes = hlo_index(b, m->stripe_count);
+  hlo_product_tile_t tile = {
+      .a = p->bases[HLO_MATMUL_A],
+      .b = p->bases[HLO_MATMUL_B],
+      .stripe = hlo_vir_index(b, HLO_VIR_irem, rest, stripes),
+      .part = hlo_vir_index(b, HLO_VIR_isub, unit, hlo_times(b, panel, parts))};
   rest = hlo_vir_index(b, HLO_VIR_idiv, rest, stripes);
   if (m->depth_blocks > 1) {
     int64_t rows_bytes = m->rows.extent * m->accumulators_stride * m->element_bytes;
     tile.partial_accumulators =
-        m->accumulators_in_output ? p->partial_accumulators : plus(b, p->partial_accumulators, times(b, rest, rows_bytes));
+        m->accumulators_in_output
+            ? p->partial_accumulators
+            : hlo_plus(b, p->partial_accumulators, hlo_times(b, rest, rows_bytes));
     if (part && !p->is_join) {
-      tile.partial_accumulators = plus(b, tile.partial_accumulators, times(b, part, m->accumulators_bytes));
+      tile.partial_accumulators =
+          hlo_plus(b, tile.partial_accumulators, hlo_times(b, part, m->accumulators_bytes));
     }
   }
   for (uint32_t i = m->outer_count; i-- > 0;) {
     const hlo_matmul_dim_t* dim = &m->outer[i];
-    hlo_vir_value_t* extent = number(b, dim->extent);
+    hlo_vir_value_t* extent = hlo_index(b, dim->extent);
     hlo_vir_value_t* at = hlo_vir_index(b, HLO_VIR_irem, rest, extent);
     rest = hlo_vir_index(b, HLO_VIR_idiv, rest, extent);
     p->loops[dim->loop] = at;
@@ -511,31 +538,33 @@ static void emit_unit(product_t* p, hlo_vir_value_t* unit) {
     if (place) tile.source.places[place - 1] = at;
     if (m->accumulators_in_output) {
       int64_t stride = hlo_matmul_output_stride(m, dim->loop);
-      tile.partial_accumulators = plus(b, tile.partial_accumulators, times(b, at, stride * m->element_bytes));
+      tile.partial_accumulators =
+          hlo_plus(b, tile.partial_accumulators, hlo_times(b, at, stride * m->element_bytes));
     }
-    tile.a = plus(b, tile.a, times(b, at, dim->strides[HLO_MATMUL_A] * bytes_of(p, 0)));
-    tile.b = plus(b, tile.b, times(b, at, dim->strides[HLO_MATMUL_B] * b_bytes));
+    tile.a = hlo_plus(b, tile.a, hlo_times(b, at, dim->strides[HLO_MATMUL_A] * a_bytes));
+    tile.b = hlo_plus(b, tile.b, hlo_times(b, at, dim->strides[HLO_MATMUL_B] * b_bytes));
     if (!dim->wrap_at) continue;
-    hlo_vir_value_t* is_wrapped = hlo_vir_icmp(b, HLO_VIR_GE, at, number(b, dim->wrap_at));
-    tile.a = plus(b, tile.a, times(b, is_wrapped, dim->wrap[HLO_MATMUL_A] * bytes_of(p, 0)));
-    if (m->operands[HLO_MATMUL_B].is_packed) continue;  // was regarded then
-    tile.b = plus(b, tile.b, times(b, is_wrapped, dim->wrap[HLO_MATMUL_B] * b_bytes));
+    hlo_vir_value_t* is_wrapped = hlo_vir_icmp(b, HLO_VIR_GE, at, hlo_index(b, dim->wrap_at));
+    tile.a = hlo_plus(b, tile.a, hlo_times(b, is_wrapped, dim->wrap[HLO_MATMUL_A] * a_bytes));
+    if (m->operands[HLO_MATMUL_B].is_packed) continue;  // handled while packing
+    tile.b = hlo_plus(b, tile.b, hlo_times(b, is_wrapped, dim->wrap[HLO_MATMUL_B] * b_bytes));
   }
-  tile.b = plus(b, tile.b, times(b, panel, m->panel_stride * b_bytes));
+  tile.b = hlo_plus(b, tile.b, hlo_times(b, panel, m->panel_stride * b_bytes));
   if (m->is_by_channel) {
     int64_t width = m->panel_width / m->repeat * m->columns.strides[HLO_MATMUL_A];
-    tile.a = plus(b, tile.a, times(b, panel, width * bytes_of(p, 0)));
+    tile.a = hlo_plus(b, tile.a, hlo_times(b, panel, width * a_bytes));
   }
-  tile.column = times(b, panel, m->panel_width);
+  tile.column = hlo_times(b, panel, m->panel_width);
   if (m->depth_blocks > 1) {
-    tile.partial_accumulators = plus(b, tile.partial_accumulators, times(b, tile.column, m->element_bytes));
+    tile.partial_accumulators =
+        hlo_plus(b, tile.partial_accumulators, hlo_times(b, tile.column, m->element_bytes));
   }
   tile.source.base = tile.b;
   if (m->columns.place[HLO_MATMUL_B]) {
     tile.source.places[m->columns.place[HLO_MATMUL_B] - 1] = tile.column;
   }
   tile.corrections =
-      hlo_vir_index(b, HLO_VIR_isub, tile.b, number(b, hlo_matmul_first_row(m) * b_bytes));
+      hlo_vir_index(b, HLO_VIR_isub, tile.b, hlo_index(b, hlo_matmul_first_row(m) * b_bytes));
   emit_blocks(p, &tile, panel);
 }
 
@@ -544,37 +573,41 @@ static void emit_product(const hlo_kernel_t* kernel, const hlo_point_emitter_t* 
                          hlo_vir_value_t* chunk, bool is_join) {
   const hlo_matmul_t* m = hlo_matmul_of(kernel);
   const hlo_fusion_t* fusion = kernel->fusion;
-  product_t p = {.kernel = kernel, .m = m, .points = points, .b = b, .is_join = is_join};
+  hlo_product_t p = {.kernel = kernel, .m = m, .points = points, .b = b, .is_join = is_join};
   for (uint32_t side = 0; side < 2; ++side) {
     const hlo_matmul_operand_t* operand = &m->operands[side];
     p.bases[side] = hlo_matmul_source(kernel, side, points, b, addresses);
     p.dtypes[side] = operand->dtype;
     if (side == HLO_MATMUL_B && m->packs_blocks) p.dtypes[side] = m->dtype;
     if (!operand->is_packed) continue;
-    p.bases[side] = plus(b, addresses[fusion->input_count + fusion->output_count],
-                         number(b, (int64_t)operand->offset_bytes));
+    p.bases[side] = hlo_plus(b, addresses[fusion->input_count + fusion->output_count],
+                             hlo_index(b, (int64_t)operand->offset_bytes));
     p.dtypes[side] = m->dtype;
     if (side == HLO_MATMUL_B) {
       p.bases[side] =
-          plus(b, p.bases[side], number(b, hlo_matmul_first_row(m) * bytes_of(&p, side)));
+          hlo_plus(b, p.bases[side],
+                   hlo_index(b, hlo_matmul_first_row(m) * hlo_product_element_bytes(&p, side)));
     }
   }
   int64_t units = is_join ? m->unit_count / m->split_count : m->unit_count;
-  hlo_vir_value_t *low = number(b, 0), *end = number(b, units);
+  hlo_vir_value_t *low = hlo_index(b, 0), *end = hlo_index(b, units);
   if (chunk) {
-    hlo_vir_value_t* chunks = number(b, is_join ? units : (int64_t)m->chunk_count);
-    low = hlo_vir_index(b, HLO_VIR_idiv, times(b, chunk, units), chunks);
-    end = hlo_vir_index(b, HLO_VIR_idiv, times(b, plus(b, chunk, number(b, 1)), units), chunks);
+    hlo_vir_value_t* chunks = hlo_index(b, is_join ? units : (int64_t)m->chunk_count);
+    low = hlo_vir_index(b, HLO_VIR_idiv, hlo_times(b, chunk, units), chunks);
+    end = hlo_vir_index(b, HLO_VIR_idiv, hlo_times(b, hlo_plus(b, chunk, hlo_index(b, 1)), units),
+                        chunks);
   }
   if (m->depth_blocks > 1) {
     uint32_t place =
-        fusion->input_count + (m->accumulators_in_output ? (uint32_t)m->accumulators_output : fusion->output_count);
-    p.partial_accumulators = plus(b, addresses[place], number(b, (int64_t)m->accumulators_offset));
+        fusion->input_count +
+        (m->accumulators_in_output ? (uint32_t)m->accumulators_output : fusion->output_count);
+    p.partial_accumulators =
+        hlo_plus(b, addresses[place], hlo_index(b, (int64_t)m->accumulators_offset));
   }
   if (m->packs_slices) {
-    p.slice = plus(b, addresses[fusion->input_count + fusion->output_count],
-                   number(b, (int64_t)m->slices_offset));
-    if (chunk) p.slice = plus(b, p.slice, times(b, chunk, (int64_t)m->slice_bytes));
+    p.slice = hlo_plus(b, addresses[fusion->input_count + fusion->output_count],
+                       hlo_index(b, (int64_t)m->slices_offset));
+    if (chunk) p.slice = hlo_plus(b, p.slice, hlo_times(b, chunk, (int64_t)m->slice_bytes));
   }
   emit_unit(&p, hlo_vir_begin_for(b, low, end, 1, 0));
   hlo_vir_end(b);
@@ -587,17 +620,17 @@ hlo_vir_value_t* hlo_matmul_source(const hlo_kernel_t* kernel, uint32_t side,
   const hlo_matmul_t* m = hlo_matmul_of(kernel);
   const hlo_fusion_t* fusion = kernel->fusion;
   const hlo_matmul_operand_t* operand = &m->operands[side];
-  if (hlo_matmul_is_produced(operand)) return number(b, 0);
+  if (hlo_matmul_is_produced(operand)) return hlo_index(b, 0);
   int64_t bytes = (int64_t)hlo_dtype_size_bytes(operand->dtype), offset = operand->first * bytes;
   hlo_vir_value_t* base = addresses[operand->input];
   if (operand->prologue.is_used) {
-    base = plus(b, base, times(b, hlo_point_view_start(points, side), bytes));
+    base = hlo_plus(b, base, hlo_times(b, hlo_point_view_start(points, side), bytes));
   }
   if (m->padding[side].is_used) {
     base = addresses[fusion->input_count + fusion->output_count];
     offset += (int64_t)m->padding[side].offset_bytes;
   }
-  return plus(b, base, number(b, offset));
+  return hlo_plus(b, base, hlo_index(b, offset));
 }
 
 void hlo_matmul_emit(const hlo_kernel_t* kernel, uint32_t phase, const hlo_point_emitter_t* points,

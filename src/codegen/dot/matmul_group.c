@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of narrow elements several at a time: which ones, and how neighbours along the
-// contraction come to lie in one lane (see matmul.h).
+// Products of several narrow elements at a time: their selection, and the layout that puts
+// neighbours along the contraction into one lane (see matmul.h).
 #include <string.h>
 
 #include "codegen/dot/matmul_impl.h"
@@ -9,16 +9,16 @@
 
 enum {
   GROUP_BYTES = 4,
-  LEAST_GROUPS = 2,  // fewer are mostly zeros behind the last element
-  LEAST_ROWS = 8,    // B is packed, which pays when it is used for so many rows
-  BLOCK_ROWS = 15,   // or fewer: in blocks on the stack, when it is large
+  LEAST_GROUPS = 2,  // fewer groups are mostly zeros after the last element
+  LEAST_ROWS = 8,    // packing B pays if this many rows use it
+  BLOCK_ROWS = 15,   // or this many if a large B is packed per block on the stack
   LEAST_BLOCKED = 128,
   LARGE_ELEMENTS = 2 << 20,
   MOST_COLUMNS = 1 << 20,
   SIGN_BIT = 0x80,
 };
 
-// ---- which products
+// ---- selection of products
 
 static bool is_usual_precision(const hlo_node_t* node) {
   const hlo_attr_t* config = hlo_node_attr(node, HLO_ATTR_precision_config);
@@ -37,7 +37,8 @@ static bool is_byte_product(const hlo_node_t* node) {
          is_byte(hlo_node_operand_type(node, 1)->dtype);
 }
 
-// Sums in 32 bits are those of the result's type: they wrap around alike, or never do.
+// Returns true if 32-bit accumulators give the result's type: they wrap around alike, or never
+// overflow.
 static bool is_exact_in_s32(const hlo_node_t* node, double depth) {
   hlo_dtype_t result = node->results[0].type->dtype;
   if (!hlo_dtype_is_integer(result)) return false;
@@ -49,7 +50,8 @@ static bool is_exact_in_s32(const hlo_node_t* node, double depth) {
   return largest <= INT32_MAX;
 }
 
-// The operands' type where several may be multiplied at a time, S8 for all bytes; else INVALID.
+// Returns the operands' type if several elements may be multiplied at a time (S8 for all bytes),
+// else INVALID.
 static hlo_dtype_t narrow_operand(const hlo_node_t* node, hlo_dtype_t accumulators, double depth) {
   hlo_dtype_t a = hlo_node_operand_type(node, 0)->dtype, b = hlo_node_operand_type(node, 1)->dtype;
   if (is_byte_product(node) && is_exact_in_s32(node, depth)) return HLO_DTYPE_S8;
@@ -58,8 +60,8 @@ static hlo_dtype_t narrow_operand(const hlo_node_t* node, hlo_dtype_t accumulato
   return is_half && is_sum ? a : HLO_DTYPE_INVALID;
 }
 
-uint32_t hlo_matmul_group_of(const hlo_target_t* target, const hlo_node_t* node, hlo_dtype_t accumulators,
-                             double depth) {
+uint32_t hlo_matmul_group_of(const hlo_target_t* target, const hlo_node_t* node,
+                             hlo_dtype_t accumulators, double depth) {
   switch (narrow_operand(node, accumulators, depth)) {
     case HLO_DTYPE_S8: return target->has_dot_u8s8 ? GROUP_BYTES / sizeof(int8_t) : 1;
     case HLO_DTYPE_BF16: return target->has_dot_bf16 ? GROUP_BYTES / sizeof(int16_t) : 1;
@@ -67,9 +69,10 @@ uint32_t hlo_matmul_group_of(const hlo_target_t* target, const hlo_node_t* node,
   }
 }
 
-int64_t hlo_matmul_tile_depth(const hlo_target_t* target, const hlo_node_t* node, hlo_dtype_t accumulators,
-                              double depth) {
-  const hlo_tile_atom_t* atom = hlo_matmul_tile_atom(target, narrow_operand(node, accumulators, depth));
+int64_t hlo_matmul_tile_depth(const hlo_target_t* target, const hlo_node_t* node,
+                              hlo_dtype_t accumulators, double depth) {
+  const hlo_tile_atom_t* atom =
+      hlo_matmul_tile_atom(target, narrow_operand(node, accumulators, depth));
   return atom ? atom->depth : 0;
 }
 
@@ -101,7 +104,7 @@ static void choose_dot_group(hlo_matmul_t* m, const hlo_target_t* target) {
   hlo_dtype_t narrow = narrow_operand(node, m->dtype, depth);
   if (!is_in_blocks && hlo_matmul_choose_tiles(m, target, narrow)) return;
   m->packs_blocks = m->group > 1 && is_in_blocks;
-  // bf16 is as well converted where it is, as memory is what takes the time for so few rows.
+  // For so few rows, converting bf16 in place is as fast, since memory limits the speed.
   bool is_converted = m->packs_blocks && m->dtype == HLO_DTYPE_F32 && !is_byte_product(node);
   if (!m->is_by_depth && inner->extent >= LEAST_GROUPS * m->group && m->rows.extent >= LEAST_ROWS &&
       !is_converted) {
@@ -143,7 +146,7 @@ hlo_vir_value_t* hlo_matmul_add_groups(const hlo_matmul_t* m, hlo_vir_builder_t*
                                        hlo_vir_value_t* sum, hlo_vir_value_t* x,
                                        hlo_vir_value_t* y) {
   if (m->dtype == HLO_DTYPE_F32) return hlo_vir_ternary(b, HLO_VIR_dot_bf16, x, y, sum);
-  // x is the one without sign exactly when y, which is never flipped, has one.
+  // x is the unsigned operand exactly if y, which is never flipped, is signed.
   bool is_x_first = m->operands[HLO_MATMUL_B].dtype == HLO_DTYPE_S8;
   return hlo_vir_ternary(b, HLO_VIR_dot_u8s8, is_x_first ? x : y, is_x_first ? y : x, sum);
 }
@@ -155,7 +158,7 @@ hlo_vir_value_t* hlo_matmul_flip(const hlo_matmul_t* m, hlo_vir_builder_t* b,
   return hlo_vir_binary(b, HLO_VIR_xor, value, hlo_vir_const_bits(b, value->type, signs));
 }
 
-// With x flipped every product has 128 y too much (x had a sign) or too little.
+// Flipping x adds 128 y to every product (if x is signed) or subtracts it.
 hlo_vir_value_t* hlo_matmul_correction(const hlo_matmul_t* m, hlo_vir_builder_t* b,
                                        hlo_vir_value_t* sums_of_y) {
   bool is_signed = m->operands[HLO_MATMUL_A].dtype == HLO_DTYPE_S8;
@@ -190,7 +193,6 @@ hlo_vir_value_t* hlo_matmul_join(hlo_vir_builder_t* b, hlo_vir_value_t** parts, 
   return parts[0];
 }
 
-// Rows one after the other in a register, then permuted.
 hlo_vir_value_t* hlo_matmul_interleave(hlo_vir_builder_t* b, hlo_vir_value_t* const* rows,
                                        uint32_t count) {
   hlo_vir_value_t* parts[GROUP_BYTES];
@@ -204,18 +206,18 @@ hlo_vir_value_t* hlo_matmul_interleave(hlo_vir_builder_t* b, hlo_vir_value_t* co
   return hlo_matmul_permute(b, joined, order);
 }
 
-static hlo_vir_value_t* load(hlo_vir_builder_t* b, hlo_vir_value_t* base, hlo_vir_type_t type,
-                             uint32_t active) {
-  hlo_vir_value_t* operands[] = {base, NULL, first_lanes(b, type.lanes, active)};
+static hlo_vir_value_t* load_elements(hlo_vir_builder_t* b, hlo_vir_value_t* base,
+                                      hlo_vir_type_t type, uint32_t active) {
+  hlo_vir_value_t* operands[] = {base, NULL, hlo_matmul_first_lanes(b, type.lanes, active)};
   return hlo_vir_emit(b, HLO_VIR_load, type, 0, 0, 3, operands);
 }
 
-// Whole groups whose elements are neighbours in place.
+// Loads whole groups whose elements are contiguous in place.
 static hlo_vir_value_t* load_whole(const hlo_matmul_t* m, hlo_vir_builder_t* b,
                                    const hlo_matmul_lanes_t* at, hlo_vir_type_t element) {
   if (at->stride == m->group || at->lanes == 1) {
     hlo_vir_type_t type = {element.elem, (uint8_t)(at->lanes * m->group)};
-    return load(b, at->from, type, at->active * m->group);
+    return load_elements(b, at->from, type, at->active * m->group);
   }
   int64_t bytes = GROUP_BYTES / m->group * at->stride;
   hlo_vir_type_t type = hlo_vir_type(HLO_VIR_I32, at->lanes);
@@ -223,7 +225,8 @@ static hlo_vir_value_t* load_whole(const hlo_matmul_t* m, hlo_vir_builder_t* b,
   hlo_vir_type_t index_type = hlo_vir_type(wide, at->lanes);
   hlo_vir_value_t* index = hlo_vir_emit(b, HLO_VIR_lane_iota, index_type, 0, 0, 0, NULL);
   index = hlo_vir_binary(b, HLO_VIR_mul, index, hlo_vir_const_bits(b, index_type, (uint64_t)bytes));
-  hlo_vir_value_t* operands[] = {at->from, index, first_lanes(b, type.lanes, at->active)};
+  hlo_vir_value_t* operands[] = {at->from, index,
+                                 hlo_matmul_first_lanes(b, type.lanes, at->active)};
   return hlo_vir_emit(b, HLO_VIR_gather, type, 0, 0, 3, operands);
 }
 
@@ -238,7 +241,8 @@ hlo_vir_value_t* hlo_matmul_load_groups(const hlo_matmul_t* m, hlo_vir_builder_t
   } else {
     hlo_vir_value_t* rows[GROUP_BYTES];
     for (uint32_t i = 0; i < m->group; ++i) {
-      rows[i] = i < at->parts ? load(b, plus(b, at->from, number(b, i * step)), element, at->active)
+      rows[i] = i < at->parts ? load_elements(b, hlo_plus(b, at->from, hlo_index(b, i * step)),
+                                              element, at->active)
                               : hlo_vir_const_bits(b, element, 0);
     }
     value = hlo_matmul_interleave(b, rows, m->group);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vector IR that copies the operands of matrix products into scratch memory: A as lines a little
-// apart, B as panels whose rows are side by side (see matmul.h).
+// Vector IR that copies the operands of matrix products into scratch memory: A as lines a cache
+// line more than a power of two apart, B as panels of contiguous rows (see matmul.h).
 #include "codegen/dot/matmul_impl.h"
 
 #include "codegen/math/elementwise.h"
@@ -11,11 +11,11 @@ enum {
   MAX_GROUP = 4,
 };
 
-// Where elements come from and go to.
-typedef struct place {
+// The source and the destination of elements.
+typedef struct packing_position {
   hlo_matmul_source_t from;
   hlo_vir_value_t* to;
-} place_t;
+} packing_position_t;
 
 typedef struct packing {
   const hlo_matmul_t* m;
@@ -24,21 +24,23 @@ typedef struct packing {
   hlo_dtype_t from_dtype;
   bool is_produced;  // computed instead of read
   const hlo_point_emitter_t* points;
-  place_t at;
+  packing_position_t at;
 } packing_t;
 
-// Both places moved by `count` steps of a loop.
-static void move(packing_t* p, const hlo_matmul_dim_t* dim, hlo_vir_value_t* count) {
+// Moves source and destination by `count` steps of a loop.
+static void move_packing(packing_t* p, const hlo_matmul_dim_t* dim, hlo_vir_value_t* count) {
   hlo_matmul_move(p->m, p->side, p->b, dim, count, &p->at.from);
-  p->at.to = plus(p->b, p->at.to, times(p->b, count, dim->strides[p->side] * p->m->element_bytes));
+  p->at.to =
+      hlo_plus(p->b, p->at.to, hlo_times(p->b, count, dim->strides[p->side] * p->m->element_bytes));
 }
 
-// Takes the position along a loop off a number that has them all, the last loop's first.
-static hlo_vir_value_t* take(packing_t* p, const hlo_matmul_dim_t* dim, hlo_vir_value_t** rest) {
-  if (!hlo_matmul_moves(dim, p->side)) return number(p->b, 0);
-  hlo_vir_value_t* extent = number(p->b, dim->extent);
+// Extracts the index along a loop from a linear index over all loops, the last loop first.
+static hlo_vir_value_t* take_index(packing_t* p, const hlo_matmul_dim_t* dim,
+                                   hlo_vir_value_t** rest) {
+  if (!hlo_matmul_moves(dim, p->side)) return hlo_index(p->b, 0);
+  hlo_vir_value_t* extent = hlo_index(p->b, dim->extent);
   hlo_vir_value_t* at = hlo_vir_index(p->b, HLO_VIR_irem, *rest, extent);
-  move(p, dim, at);
+  move_packing(p, dim, at);
   *rest = hlo_vir_index(p->b, HLO_VIR_idiv, *rest, extent);
   return at;
 }
@@ -49,31 +51,32 @@ static void store_zeros(const packing_t* p, uint32_t lanes, int64_t offset_bytes
   hlo_elementwise_store(p->b, p->m->dtype, zeros, &to);
 }
 
-// Computed elements along a loop from step `at` (NULL: the first) plus `offset` on, as registers
-// hold the operand's type.
-static hlo_vir_value_t* produce(const packing_t* p, const hlo_matmul_dim_t* dim,
-                                hlo_vir_value_t* at, int64_t offset, uint32_t lanes,
-                                uint32_t active) {
+// Returns computed elements along a loop from step `at` (NULL: the first) plus `offset` on, in the
+// register form of the operand's type.
+static hlo_vir_value_t* produce_elements(const packing_t* p, const hlo_matmul_dim_t* dim,
+                                         hlo_vir_value_t* at, int64_t offset, uint32_t lanes,
+                                         uint32_t active) {
   hlo_matmul_source_t source = p->at.from;
-  hlo_vir_value_t* step = number(p->b, offset);
-  hlo_matmul_move(p->m, p->side, p->b, dim, at ? plus(p->b, at, step) : step, &source);
+  hlo_vir_value_t* step = hlo_index(p->b, offset);
+  hlo_matmul_move(p->m, p->side, p->b, dim, at ? hlo_plus(p->b, at, step) : step, &source);
   return hlo_matmul_produce(p->points, p->side, dim, &source, lanes,
-                            first_lanes(p->b, lanes, active));
+                            hlo_matmul_first_lanes(p->b, lanes, active));
 }
 
-// The same of elements in memory.
-static hlo_vir_value_t* load(const packing_t* p, const hlo_matmul_dim_t* dim, hlo_vir_value_t* at,
-                             int64_t offset, uint32_t lanes, uint32_t active) {
+// Returns elements in memory, otherwise like produce_elements().
+static hlo_vir_value_t* load_elements(const packing_t* p, const hlo_matmul_dim_t* dim,
+                                      hlo_vir_value_t* at, int64_t offset, uint32_t lanes,
+                                      uint32_t active) {
   hlo_vir_builder_t* b = p->b;
   int64_t bytes = (int64_t)hlo_dtype_size_bytes(p->from_dtype), stride = dim->from[p->side];
   hlo_element_address_t address = {.base = p->at.from.base,
-                                   .mask = first_lanes(b, lanes, active),
+                                   .mask = hlo_matmul_first_lanes(b, lanes, active),
                                    .offset_bytes = offset * stride * bytes};
   if (stride == 1 || lanes == 1) {
-    address.index = at ? times(b, at, stride) : NULL;
+    address.index = at ? hlo_times(b, at, stride) : NULL;
     return hlo_elementwise_load(b, p->from_dtype, lanes, &address);
   }
-  if (at) address.base = plus(b, address.base, times(b, at, stride * bytes));
+  if (at) address.base = hlo_plus(b, address.base, hlo_times(b, at, stride * bytes));
   bool is_far = stride * lanes > INT32_MAX;
   hlo_vir_type_t type = hlo_vir_type(is_far ? HLO_VIR_I64 : HLO_VIR_I32, lanes);
   hlo_vir_value_t* index = hlo_vir_emit(b, HLO_VIR_lane_iota, type, 0, 0, 0, NULL);
@@ -81,24 +84,27 @@ static hlo_vir_value_t* load(const packing_t* p, const hlo_matmul_dim_t* dim, hl
   return hlo_elementwise_gather(b, p->from_dtype, lanes, &address, index);
 }
 
-// The same of either, in the type that is multiplied.
-static hlo_vir_value_t* get(const packing_t* p, const hlo_matmul_dim_t* dim, hlo_vir_value_t* at,
-                            int64_t offset, uint32_t lanes, uint32_t active) {
-  hlo_vir_value_t* value = p->is_produced ? produce(p, dim, at, offset, lanes, active)
-                                          : load(p, dim, at, offset, lanes, active);
+// Returns computed or loaded elements in the type of the multiplication.
+static hlo_vir_value_t* get_elements(const packing_t* p, const hlo_matmul_dim_t* dim,
+                                     hlo_vir_value_t* at, int64_t offset, uint32_t lanes,
+                                     uint32_t active) {
+  hlo_vir_value_t* value = p->is_produced ? produce_elements(p, dim, at, offset, lanes, active)
+                                          : load_elements(p, dim, at, offset, lanes, active);
   return hlo_vmath_convert(p->b, p->from_dtype, p->m->dtype, value);
 }
 
-// `lanes` elements along a loop from step `at` (NULL: the first) plus `offset` on, to neighbours.
-// `active`: how many there are; the others do not matter.
+// Copies `lanes` elements along a loop from step `at` (NULL: the first) plus `offset` on to
+// contiguous memory. `active`: the number of valid elements; the others do not matter.
 static void copy_elements(const packing_t* p, const hlo_matmul_dim_t* dim, hlo_vir_value_t* at,
                           int64_t offset, uint32_t lanes, uint32_t active) {
   hlo_element_address_t target = {
       .base = p->at.to, .index = at, .offset_bytes = offset * p->m->element_bytes};
-  hlo_elementwise_store(p->b, p->m->dtype, get(p, dim, at, offset, lanes, active), &target);
+  hlo_elementwise_store(p->b, p->m->dtype, get_elements(p, dim, at, offset, lanes, active),
+                        &target);
 }
 
-// Computed elements in their groups, of which the first `parts` are there: lanes are of groups.
+// Returns computed elements in groups, of which the first `parts` elements are valid. Lanes hold
+// groups.
 static hlo_vir_value_t* produce_groups(const packing_t* p, const hlo_matmul_dim_t* dim,
                                        hlo_vir_value_t* at, int64_t offset,
                                        const hlo_matmul_lanes_t* lanes) {
@@ -107,18 +113,19 @@ static hlo_vir_value_t* produce_groups(const packing_t* p, const hlo_matmul_dim_
   const hlo_matmul_dim_t* inner = &m->depth[m->depth_count - 1];
   hlo_matmul_dim_t elements = *inner;
   elements.together = 0;
-  bool is_along = dim == inner && lanes->lanes > 1;  // whole groups, neighbours
+  bool is_along = dim == inner && lanes->lanes > 1;  // whole groups, contiguous
   packing_t here = *p;
-  hlo_vir_value_t *parts[MAX_GROUP], *step = number(b, offset);
-  hlo_matmul_move(m, p->side, b, dim, at ? plus(b, at, step) : step, &here.at.from);
+  hlo_vir_value_t *parts[MAX_GROUP], *step = hlo_index(b, offset);
+  hlo_matmul_move(m, p->side, b, dim, at ? hlo_plus(b, at, step) : step, &here.at.from);
   for (uint32_t i = 0; i < m->group; ++i) {
     if (i < lanes->parts) {
-      parts[i] = produce(&here, is_along ? &elements : dim, NULL, 0, lanes->lanes, lanes->active);
+      parts[i] =
+          produce_elements(&here, is_along ? &elements : dim, NULL, 0, lanes->lanes, lanes->active);
       parts[i] = hlo_vmath_to_memory(b, p->from_dtype, parts[i]);
     } else {
       parts[i] = hlo_vir_const_bits(b, parts[0]->type, 0);
     }
-    hlo_matmul_move(m, p->side, b, &elements, number(b, is_along ? lanes->lanes : 1),
+    hlo_matmul_move(m, p->side, b, &elements, hlo_index(b, is_along ? lanes->lanes : 1),
                     &here.at.from);
   }
   hlo_vir_value_t* value =
@@ -126,7 +133,8 @@ static hlo_vir_value_t* produce_groups(const packing_t* p, const hlo_matmul_dim_
   return p->side == HLO_MATMUL_A ? hlo_matmul_flip(m, b, value) : value;
 }
 
-// The same with groups of elements, of which the first `parts` are there.
+// Copies groups of elements like copy_elements(). The first `parts` elements of each group are
+// valid.
 static void copy_groups(const packing_t* p, const hlo_matmul_dim_t* dim, hlo_vir_value_t* at,
                         int64_t offset, hlo_matmul_lanes_t lanes) {
   hlo_vir_builder_t* b = p->b;
@@ -136,8 +144,8 @@ static void copy_groups(const packing_t* p, const hlo_matmul_dim_t* dim, hlo_vir
   } else {
     lanes.stride = dim->from[p->side];
     int64_t step = lanes.stride * (int64_t)hlo_dtype_size_bytes(p->from_dtype);
-    lanes.from = plus(b, p->at.from.base, number(b, offset * step));
-    if (at) lanes.from = plus(b, lanes.from, times(b, at, step));
+    lanes.from = hlo_plus(b, p->at.from.base, hlo_index(b, offset * step));
+    if (at) lanes.from = hlo_plus(b, lanes.from, hlo_times(b, at, step));
     value = hlo_matmul_load_groups(p->m, b, p->side, &lanes);
   }
   hlo_vir_value_t* operands[] = {value, p->at.to, at};
@@ -163,15 +171,15 @@ static bool is_vector(const packing_t* p, const hlo_matmul_dim_t* dim, uint32_t 
   return stride == 1 || hlo_dtype_size_bytes(p->from_dtype) >= GATHERED_BYTES;
 }
 
-// Elements or groups from `first` on along a loop, neighbours in place, at step `at` of another
-// one, in the type that is multiplied.
+// Loads elements or groups from `first` on along a loop over contiguous elements, at step `at` of
+// another loop, in the type of the multiplication.
 static hlo_vir_value_t* load_neighbours(const packing_t* p, const hlo_matmul_dim_t* across,
                                         int64_t at, const hlo_matmul_dim_t* along, int64_t first,
                                         uint32_t lanes) {
   const hlo_matmul_t* m = p->m;
   packing_t here = *p;
-  hlo_matmul_move(m, p->side, p->b, across, number(p->b, at), &here.at.from);
-  if (m->group == 1) return get(&here, along, NULL, first, lanes, lanes);
+  hlo_matmul_move(m, p->side, p->b, across, hlo_index(p->b, at), &here.at.from);
+  if (m->group == 1) return get_elements(&here, along, NULL, first, lanes, lanes);
   int64_t bytes = along->from[p->side] * (int64_t)hlo_dtype_size_bytes(p->from_dtype);
   hlo_element_address_t address = {.base = here.at.from.base, .offset_bytes = first * bytes};
   return hlo_elementwise_load(p->b, m->dtype, lanes, &address);
@@ -179,17 +187,17 @@ static hlo_vir_value_t* load_neighbours(const packing_t* p, const hlo_matmul_dim
 
 // ---- A
 
-// Lanes low <= number < end of a line.
+// Copies lanes low <= number < end of a line.
 static void copy_range(const packing_t* p, const hlo_matmul_dim_t* dim, int64_t low, int64_t end,
                        hlo_matmul_lanes_t lanes) {
   if (low == end) return;
   hlo_vir_value_t* at =
-      hlo_vir_begin_for(p->b, number(p->b, low), number(p->b, end), lanes.lanes, 0);
+      hlo_vir_begin_for(p->b, hlo_index(p->b, low), hlo_index(p->b, end), lanes.lanes, 0);
   copy_vector(p, dim, at, 0, lanes);
   hlo_vir_end(p->b);
 }
 
-// All of a line but the last lane in vectors as long as they fit, then one by one.
+// Copies a line except for its last lane: in vectors as long as they fit, then one by one.
 static void copy_line(const packing_t* p, const hlo_matmul_dim_t* dim, uint32_t parts,
                       uint32_t last_parts) {
   int64_t end = dim->extent - (last_parts < parts);
@@ -200,7 +208,8 @@ static void copy_line(const packing_t* p, const hlo_matmul_dim_t* dim, uint32_t 
   copy_range(p, dim, end, dim->extent, (hlo_matmul_lanes_t){NULL, 0, 1, 1, last_parts});
 }
 
-// Behind the last group, up to what tile registers take; lines are farther apart than that.
+// Fills a line with zeros after the last group, up to the steps that tile registers read. Lines are
+// farther apart than that.
 static void fill_line(const packing_t* p) {
   const hlo_matmul_t* m = p->m;
   int64_t extent = m->depth[m->depth_count - 1].extent;
@@ -209,8 +218,8 @@ static void fill_line(const packing_t* p) {
   }
 }
 
-// Elements `row`, as many as are turned together, of some neighbouring columns, those of a row side
-// by side.
+// Loads elements `row` and following, as many as are transposed together, of some adjacent columns,
+// row by row.
 static hlo_vir_value_t* load_transposed(const packing_t* p, int64_t row) {
   const hlo_matmul_t* m = p->m;
   uint32_t rows = m->lanes / HLO_MATMUL_TRANSPOSED;
@@ -221,8 +230,8 @@ static hlo_vir_value_t* load_transposed(const packing_t* p, int64_t row) {
   return hlo_matmul_interleave(p->b, columns, HLO_MATMUL_TRANSPOSED);
 }
 
-// The same with columns of groups, whose elements are joined one after the other and put in order
-// at once.
+// Loads columns of groups like load_transposed(). Their elements are joined in sequence and
+// permuted at once.
 static hlo_vir_value_t* load_transposed_groups(const packing_t* p, int64_t row) {
   const hlo_matmul_t* m = p->m;
   hlo_vir_builder_t* b = p->b;
@@ -234,8 +243,8 @@ static hlo_vir_value_t* load_transposed_groups(const packing_t* p, int64_t row) 
   for (uint32_t k = 0; k < count; ++k) {
     if (p->is_produced) {
       packing_t here = *p;
-      hlo_matmul_move(m, p->side, b, &elements, number(b, k), &here.at.from);
-      columns[k] = produce(&here, &m->rows, NULL, row, rows, rows);
+      hlo_matmul_move(m, p->side, b, &elements, hlo_index(b, k), &here.at.from);
+      columns[k] = produce_elements(&here, &m->rows, NULL, row, rows, rows);
       columns[k] = hlo_vmath_to_memory(b, p->from_dtype, columns[k]);
       continue;
     }
@@ -252,9 +261,9 @@ static hlo_vir_value_t* load_transposed_groups(const packing_t* p, int64_t row) 
   return hlo_matmul_flip(m, b, hlo_matmul_permute(b, value, order));
 }
 
-// A vector cut into `count` equal ones.
-static void split(hlo_vir_builder_t* b, hlo_vir_value_t* value, uint32_t count,
-                  hlo_vir_value_t** parts) {
+// Splits a vector into `count` equal parts.
+static void split_vector(hlo_vir_builder_t* b, hlo_vir_value_t* value, uint32_t count,
+                         hlo_vir_value_t** parts) {
   parts[0] = value;
   for (uint32_t n = 1; n < count; n *= 2) {
     hlo_vir_type_t half = {parts[0]->type.elem, parts[0]->type.lanes / 2};
@@ -266,7 +275,7 @@ static void split(hlo_vir_builder_t* b, hlo_vir_value_t* value, uint32_t count,
   }
 }
 
-// Some elements or groups of a few rows to where they are packed.
+// Transposes some elements or groups of a few rows to their packed position.
 static void transpose_block(const packing_t* p, hlo_vir_value_t* step, int64_t row) {
   const hlo_matmul_t* m = p->m;
   hlo_vir_builder_t* b = p->b;
@@ -274,8 +283,9 @@ static void transpose_block(const packing_t* p, hlo_vir_value_t* step, int64_t r
   packing_t here = *p;
   hlo_matmul_move(m, p->side, b, &m->depth[0], step, &here.at.from);
   hlo_vir_value_t* parts[HLO_VIR_MAX_LANES];
-  hlo_vir_value_t* value = m->group > 1 ? load_transposed_groups(&here, row) : load_transposed(&here, row);
-  split(b, value, rows, parts);
+  hlo_vir_value_t* value =
+      m->group > 1 ? load_transposed_groups(&here, row) : load_transposed(&here, row);
+  split_vector(b, value, rows, parts);
   for (uint32_t i = 0; i < rows; ++i) {
     hlo_vir_value_t* operands[] = {parts[i], p->at.to, step};
     hlo_vir_emit(b, HLO_VIR_store, hlo_vir_type(HLO_VIR_VOID, 0), (uint32_t)__builtin_ctz(bytes),
@@ -283,7 +293,7 @@ static void transpose_block(const packing_t* p, hlo_vir_value_t* step, int64_t r
   }
 }
 
-// `rows` rows, whose columns are in place.
+// Transposes `rows` rows, whose columns are contiguous in place.
 static void transpose_panel_rows(packing_t* p, int64_t rows) {
   const hlo_matmul_t* m = p->m;
   hlo_vir_builder_t* b = p->b;
@@ -292,13 +302,13 @@ static void transpose_panel_rows(packing_t* p, int64_t rows) {
   int64_t whole = extent / HLO_MATMUL_TRANSPOSED * HLO_MATMUL_TRANSPOSED;
   int64_t together = m->lanes / HLO_MATMUL_TRANSPOSED, transposed = rows / together * together;
   hlo_vir_value_t* step =
-      hlo_vir_begin_for(b, number(b, 0), number(b, whole), HLO_MATMUL_TRANSPOSED, 0);
+      hlo_vir_begin_for(b, hlo_index(b, 0), hlo_index(b, whole), HLO_MATMUL_TRANSPOSED, 0);
   for (int64_t r = 0; r < transposed; r += together) transpose_block(p, step, r);
   hlo_vir_end(b);
-  const place_t start = p->at;
+  const packing_position_t start = p->at;
   for (int64_t r = 0; r < rows; ++r) {
     int64_t low = r < transposed ? whole : 0;
-    move(p, &m->rows, number(b, r));
+    move_packing(p, &m->rows, hlo_index(b, r));
     copy_range(p, inner, low, extent, (hlo_matmul_lanes_t){NULL, 0, 1, 1, m->group});
     copy_range(p, inner, extent, end, (hlo_matmul_lanes_t){NULL, 0, 1, 1, m->last_group});
     fill_line(p);
@@ -310,12 +320,12 @@ static void pack_transposed(packing_t* p, hlo_vir_value_t* block) {
   const hlo_matmul_t* m = p->m;
   hlo_vir_builder_t* b = p->b;
   int64_t left = m->rows.extent % m->lanes, blocks = m->rows.extent / m->lanes + (left > 0);
-  const place_t start = p->at;
-  hlo_vir_value_t* at = hlo_vir_index(b, HLO_VIR_irem, block, number(b, blocks));
-  hlo_vir_value_t* rest = hlo_vir_index(b, HLO_VIR_idiv, block, number(b, blocks));
-  move(p, &m->rows, times(b, at, m->lanes));
-  for (uint32_t i = m->outer_count; i-- > 0;) take(p, &m->outer[i], &rest);
-  if (left) hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_LT, at, number(b, blocks - 1)));
+  const packing_position_t start = p->at;
+  hlo_vir_value_t* at = hlo_vir_index(b, HLO_VIR_irem, block, hlo_index(b, blocks));
+  hlo_vir_value_t* rest = hlo_vir_index(b, HLO_VIR_idiv, block, hlo_index(b, blocks));
+  move_packing(p, &m->rows, hlo_times(b, at, m->lanes));
+  for (uint32_t i = m->outer_count; i-- > 0;) take_index(p, &m->outer[i], &rest);
+  if (left) hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_LT, at, hlo_index(b, blocks - 1)));
   transpose_panel_rows(p, m->lanes);
   if (left) {
     hlo_vir_begin_else(b);
@@ -335,17 +345,17 @@ static void pack_a(packing_t* p, hlo_vir_value_t* line) {
   const hlo_matmul_dim_t* inner = &m->depth[m->depth_count - 1];
   bool is_by_rows = inner->strides[HLO_MATMUL_A] == 1;
   hlo_vir_value_t* rest = line;
-  const place_t start = p->at;
-  for (uint32_t i = m->depth_count - 1; i-- > 0;) take(p, &m->depth[i], &rest);
-  hlo_vir_value_t* at = take(p, is_by_rows ? &m->rows : inner, &rest);
-  for (uint32_t i = m->outer_count; i-- > 0;) take(p, &m->outer[i], &rest);
+  const packing_position_t start = p->at;
+  for (uint32_t i = m->depth_count - 1; i-- > 0;) take_index(p, &m->depth[i], &rest);
+  hlo_vir_value_t* at = take_index(p, is_by_rows ? &m->rows : inner, &rest);
+  for (uint32_t i = m->outer_count; i-- > 0;) take_index(p, &m->outer[i], &rest);
   if (is_by_rows) {
     copy_line(p, inner, m->group, m->last_group);
     fill_line(p);
   } else if (m->last_group == m->group) {
     copy_line(p, &m->rows, m->group, m->group);
   } else {
-    hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_LT, at, number(b, inner->extent - 1)));
+    hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_LT, at, hlo_index(b, inner->extent - 1)));
     copy_line(p, &m->rows, m->group, m->group);
     hlo_vir_begin_else(b);
     copy_line(p, &m->rows, m->last_group, m->last_group);
@@ -370,21 +380,23 @@ static void copy_row(const packing_t* p, const hlo_matmul_panel_t* panel, uint32
   }
 }
 
-// Rows that are transposed together where columns are contiguous in place, most first: a square in
-// registers, then as many as one holds of a few columns; 1: none.
-enum { TRANSPOSE_KINDS = 2, PART_BYTES = 16, FETCH_SQUARES = 4 };
+// The numbers of rows that are transposed together where columns are contiguous in place, largest
+// first: a square block in registers, then as many rows as a register holds of a few columns; 1: no
+// transpose.
+enum { TRANSPOSE_KINDS = 2, PART_BYTES = 16, FETCH_BLOCKS = 4 };
 static void transposed_rows(const packing_t* p, uint32_t rows[TRANSPOSE_KINDS]) {
   const hlo_matmul_t* m = p->m;
-  bool is_transposed = hlo_matmul_transposes_columns(m), has_groups = p->is_produced && m->group > 1;
+  bool is_transposed = hlo_matmul_transposes_columns(m),
+       has_groups = p->is_produced && m->group > 1;
   rows[0] = is_transposed && !has_groups ? m->lanes : 1;
   rows[1] = is_transposed ? m->lanes / HLO_MATMUL_TRANSPOSED : 1;
 }
 
-// The parts of a vector to rows from the present one on.
+// Stores the parts of a vector to rows from the current one on.
 static void store_rows(const packing_t* p, hlo_vir_value_t* value, uint32_t rows, int64_t column) {
   const hlo_matmul_dim_t* dim = &p->m->depth[p->m->depth_count - 1];
   hlo_vir_value_t* parts[HLO_VIR_MAX_LANES];
-  split(p->b, value, rows, parts);
+  split_vector(p->b, value, rows, parts);
   for (uint32_t row = 0; row < rows; ++row) {
     int64_t offset = row * dim->strides[p->side] + column;
     hlo_element_address_t address = {.base = p->at.to,
@@ -393,7 +405,7 @@ static void store_rows(const packing_t* p, hlo_vir_value_t* value, uint32_t rows
   }
 }
 
-// The same with computed groups, as they are in memory.
+// Transposes computed groups like those in memory.
 static void transpose_groups(const packing_t* p, const hlo_matmul_panel_t* panel, uint32_t rows) {
   const hlo_matmul_t* m = p->m;
   hlo_vir_builder_t* b = p->b;
@@ -405,35 +417,36 @@ static void transpose_groups(const packing_t* p, const hlo_matmul_panel_t* panel
     hlo_vir_value_t* columns[HLO_MATMUL_TRANSPOSED];
     for (uint32_t k = 0; k < HLO_MATMUL_TRANSPOSED; ++k) {
       packing_t here = *p;
-      hlo_matmul_move(m, p->side, b, &m->columns, number(b, c + k), &here.at.from);
+      hlo_matmul_move(m, p->side, b, &m->columns, hlo_index(b, c + k), &here.at.from);
       columns[k] = c + k < end ? produce_groups(&here, inner, NULL, 0, &all)
                                : hlo_vir_const_bits(b, columns[0]->type, 0);
     }
     uint8_t order[HLO_VIR_MAX_LANES];
     for (uint32_t i = 0; i < rows * HLO_MATMUL_TRANSPOSED * m->group; ++i) {
       uint32_t group = i / m->group, column = group % HLO_MATMUL_TRANSPOSED;
-      order[i] = (uint8_t)((column * rows + group / HLO_MATMUL_TRANSPOSED) * m->group + i % m->group);
+      order[i] =
+          (uint8_t)((column * rows + group / HLO_MATMUL_TRANSPOSED) * m->group + i % m->group);
     }
     hlo_vir_value_t* value = hlo_matmul_join(b, columns, HLO_MATMUL_TRANSPOSED);
     store_rows(p, hlo_matmul_permute(b, value, order), rows, c);
   }
 }
 
-// Asks for a column's line some squares later, each being on a page of its own.
+// Prefetches a column's line some blocks ahead. Each column is on a page of its own.
 static void fetch_column(const packing_t* p, uint32_t column) {
   const hlo_matmul_dim_t *columns = &p->m->columns, *inner = &p->m->depth[p->m->depth_count - 1];
   if (p->is_produced) return;
-  int64_t at = column * columns->from[p->side] + FETCH_SQUARES * p->m->lanes * inner->from[p->side];
+  int64_t at = column * columns->from[p->side] + FETCH_BLOCKS * p->m->lanes * inner->from[p->side];
   hlo_vir_value_t* base[] = {p->at.from.base};
   hlo_vir_emit(p->b, HLO_VIR_prefetch, hlo_vir_type(HLO_VIR_VOID, 0), 0,
                at * (int64_t)hlo_dtype_size_bytes(p->from_dtype), 1, base);
 }
 
-// Columns first <= number < end of as many rows as a register has lanes. What a part of a register
-// holds of a column is read at once, all parts of a few columns before the next ones: columns a
-// power of two apart share a set of the first cache, which does not hold all of them. Parts are
-// then turned side by side.
-static void transpose_square(const packing_t* p, uint32_t first, uint32_t end) {
+// Transposes columns first <= number < end of as many rows as a register has lanes. Each load reads
+// the part of a column that a part of a register holds; all parts of a few columns are read before
+// the next columns, since columns a power of two apart share a set of the first cache, which cannot
+// hold all of them. The parts are then transposed side by side.
+static void transpose_columns_block(const packing_t* p, uint32_t first, uint32_t end) {
   const hlo_matmul_t* m = p->m;
   hlo_vir_builder_t* b = p->b;
   const hlo_matmul_dim_t* inner = &m->depth[m->depth_count - 1];
@@ -459,20 +472,20 @@ static void transpose_square(const packing_t* p, uint32_t first, uint32_t end) {
   }
 }
 
-// All of them of a panel with so many columns.
-static void transpose_squares(const packing_t* p, uint32_t columns) {
+// Transposes all blocks of a panel of `columns` columns.
+static void transpose_columns(const packing_t* p, uint32_t columns) {
   const hlo_matmul_t* m = p->m;
   uint32_t lanes = m->lanes, whole = columns / lanes * lanes;
   packing_t here = *p;
   if (whole) {
     hlo_vir_value_t* first =
-        hlo_vir_begin_for(p->b, number(p->b, 0), number(p->b, whole), lanes, 0);
+        hlo_vir_begin_for(p->b, hlo_index(p->b, 0), hlo_index(p->b, whole), lanes, 0);
     hlo_matmul_move(m, p->side, p->b, &m->columns, first, &here.at.from);
-    here.at.to = plus(p->b, p->at.to, times(p->b, first, m->element_bytes));
-    transpose_square(&here, 0, lanes);
+    here.at.to = hlo_plus(p->b, p->at.to, hlo_times(p->b, first, m->element_bytes));
+    transpose_columns_block(&here, 0, lanes);
     hlo_vir_end(p->b);
   }
-  if (whole < columns) transpose_square(p, whole, columns);
+  if (whole < columns) transpose_columns_block(p, whole, columns);
 }
 
 static void transpose_rows(const packing_t* p, const hlo_matmul_panel_t* panel, uint32_t rows) {
@@ -484,7 +497,7 @@ static void transpose_rows(const packing_t* p, const hlo_matmul_panel_t* panel, 
   const hlo_matmul_piece_t* last = &panel->pieces[panel->piece_count - 1];
   uint32_t end = last->offset + last->active;
   if (rows == p->m->lanes) {
-    transpose_squares(p, end);
+    transpose_columns(p, end);
     return;
   }
   for (uint32_t c = 0; c < end; c += HLO_MATMUL_TRANSPOSED) {
@@ -497,11 +510,11 @@ static void transpose_rows(const packing_t* p, const hlo_matmul_panel_t* panel, 
   }
 }
 
-// Rows low <= number < end along a contracting loop, `step` together.
+// Copies rows low <= number < end along a contracting loop, `step` together.
 static void copy_steps(packing_t* p, const hlo_matmul_panel_t* panel, uint32_t level, int64_t low,
                        int64_t end, uint32_t step);
 
-// Rows behind the last one, up to what tile registers take.
+// Fills rows with zeros after the last one, up to the steps that tile registers read.
 static void fill_rows(const packing_t* p, const hlo_matmul_panel_t* panel) {
   const hlo_matmul_t* m = p->m;
   int64_t row_bytes = m->panel_width * m->element_bytes;
@@ -513,7 +526,7 @@ static void fill_rows(const packing_t* p, const hlo_matmul_panel_t* panel) {
   }
 }
 
-// All rows along the contracting loops from `level` on.
+// Copies all rows along the contracting loops from `level` on.
 static void copy_rows(packing_t* p, const hlo_matmul_panel_t* panel, uint32_t level) {
   const hlo_matmul_t* m = p->m;
   int64_t extent = m->depth[level].extent;
@@ -533,8 +546,8 @@ static void copy_rows(packing_t* p, const hlo_matmul_panel_t* panel, uint32_t le
   copy_steps(p, panel, level, done, whole, 1);
   fill_rows(p, panel);
   if (whole == extent) return;
-  const place_t start = p->at;
-  move(p, &m->depth[level], number(p->b, whole));
+  const packing_position_t start = p->at;
+  move_packing(p, &m->depth[level], hlo_index(p->b, whole));
   copy_row(p, panel, m->last_group);
   p->at = start;
 }
@@ -544,8 +557,9 @@ static void copy_steps(packing_t* p, const hlo_matmul_panel_t* panel, uint32_t l
   const hlo_matmul_t* m = p->m;
   hlo_vir_builder_t* b = p->b;
   if (low == end) return;
-  const place_t start = p->at;
-  move(p, &m->depth[level], hlo_vir_begin_for(b, number(b, low), number(b, end), step, 0));
+  const packing_position_t start = p->at;
+  move_packing(p, &m->depth[level],
+               hlo_vir_begin_for(b, hlo_index(b, low), hlo_index(b, end), step, 0));
   if (level + 1 < m->depth_count) {
     copy_rows(p, panel, level + 1);
   } else if (step > 1) {
@@ -557,7 +571,7 @@ static void copy_steps(packing_t* p, const hlo_matmul_panel_t* panel, uint32_t l
   p->at = start;
 }
 
-// What flipping A adds to a panel's sums, from the panel as it is packed.
+// Stores the correction for a flipped A of a panel's accumulators, computed from the packed panel.
 static void store_corrections(const packing_t* p, const hlo_matmul_panel_t* panel,
                               hlo_vir_value_t* row_count) {
   const hlo_matmul_t* m = p->m;
@@ -568,8 +582,9 @@ static void store_corrections(const packing_t* p, const hlo_matmul_panel_t* pane
     hlo_vir_type_t type = hlo_vmath_type(m->dtype, panel->pieces[i].lanes);
     accumulators[i] = hlo_vir_var(b, hlo_vir_const_bits(b, type, 0));
   }
-  hlo_vir_value_t* row = hlo_vir_begin_for(b, number(b, 1), plus(b, row_count, number(b, 1)), 1, 0);
-  hlo_vir_value_t* base = plus(b, p->at.to, times(b, row, row_bytes));
+  hlo_vir_value_t* row =
+      hlo_vir_begin_for(b, hlo_index(b, 1), hlo_plus(b, row_count, hlo_index(b, 1)), 1, 0);
+  hlo_vir_value_t* base = hlo_plus(b, p->at.to, hlo_times(b, row, row_bytes));
   for (uint32_t i = 0; i < panel->piece_count; ++i) {
     hlo_element_address_t address = {
         .base = base, .offset_bytes = (int64_t)panel->pieces[i].offset * m->element_bytes};
@@ -587,24 +602,24 @@ static void store_corrections(const packing_t* p, const hlo_matmul_panel_t* pane
 
 static void copy_panel(packing_t* p, const hlo_matmul_panel_t* panel) {
   hlo_vir_value_t* to = p->at.to;
-  p->at.to = plus(p->b, to, number(p->b, hlo_matmul_first_row(p->m) * p->m->element_bytes));
+  p->at.to = hlo_plus(p->b, to, hlo_index(p->b, hlo_matmul_first_row(p->m) * p->m->element_bytes));
   copy_rows(p, panel, 0);
   p->at.to = to;
-  if (p->m->is_flipped) store_corrections(p, panel, number(p->b, p->m->depth_extent));
+  if (p->m->is_flipped) store_corrections(p, panel, hlo_index(p->b, p->m->depth_extent));
 }
 
-// Rows row <= number < end of a block that begins at `low`, `rows` together.
+// Copies rows row <= number < end of a block that begins at `low`, `rows` together.
 static void copy_block_rows(packing_t* p, const hlo_matmul_panel_t* panel, hlo_vir_value_t* row,
                             hlo_vir_value_t* end, hlo_vir_value_t* low, uint32_t rows,
                             uint32_t parts) {
   const hlo_matmul_dim_t* dim = &p->m->depth[0];
   if (row->op == HLO_VIR_iconst && end->op == HLO_VIR_iconst && row->imm >= end->imm) return;
   row = hlo_vir_begin_for(p->b, row, end, rows, 0);
-  const place_t start = p->at;
+  const packing_position_t start = p->at;
   hlo_matmul_move(p->m, p->side, p->b, dim, row, &p->at.from);
-  p->at.to = plus(p->b, p->at.to,
-                  times(p->b, hlo_vir_index(p->b, HLO_VIR_isub, row, low),
-                        dim->strides[p->side] * p->m->element_bytes));
+  p->at.to = hlo_plus(p->b, p->at.to,
+                      hlo_times(p->b, hlo_vir_index(p->b, HLO_VIR_isub, row, low),
+                                dim->strides[p->side] * p->m->element_bytes));
   if (rows > 1) {
     transpose_rows(p, panel, rows);
   } else {
@@ -626,49 +641,49 @@ void hlo_matmul_pack_block(const hlo_matmul_t* m, const hlo_point_emitter_t* poi
                  .from_dtype = operand->dtype,
                  .is_produced = hlo_matmul_is_produced(operand),
                  .points = points,
-                 .at = {*from, plus(b, to, number(b, first_bytes))}};
+                 .at = {*from, hlo_plus(b, to, hlo_index(b, first_bytes))}};
   int64_t extent = m->depth[0].extent, whole = extent - (m->last_group < m->group);
-  hlo_vir_value_t* block_end = plus(b, low, number(b, m->block_steps));
-  hlo_vir_value_t* end = hlo_vir_index(b, HLO_VIR_imin, block_end, number(b, whole));
-  hlo_vir_value_t* row = low;  // a block begins at a multiple of what is transposed together
+  hlo_vir_value_t* block_end = hlo_plus(b, low, hlo_index(b, m->block_steps));
+  hlo_vir_value_t* end = hlo_vir_index(b, HLO_VIR_imin, block_end, hlo_index(b, whole));
+  hlo_vir_value_t* row = low;  // a block begins at a multiple of the transposed rows
   uint32_t together[TRANSPOSE_KINDS];
   transposed_rows(&p, together);
   for (uint32_t i = 0; i < TRANSPOSE_KINDS; ++i) {
     uint32_t rows = together[i];
     if (rows == 1) continue;
     hlo_vir_value_t* next =
-        hlo_vir_index(b, HLO_VIR_imin, block_end, number(b, whole / rows * rows));
+        hlo_vir_index(b, HLO_VIR_imin, block_end, hlo_index(b, whole / rows * rows));
     next = hlo_vir_index(b, HLO_VIR_imax, row, next);
     copy_block_rows(&p, panel, row, next, low, rows, m->group);
     row = next;
   }
   copy_block_rows(&p, panel, row, end, low, 1, m->group);
   if (whole < extent) {
-    hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_GE, block_end, number(b, extent)));
-    copy_block_rows(&p, panel, number(b, whole), number(b, extent), low, 1, m->last_group);
+    hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_GE, block_end, hlo_index(b, extent)));
+    copy_block_rows(&p, panel, hlo_index(b, whole), hlo_index(b, extent), low, 1, m->last_group);
     hlo_vir_end(b);
   }
   if (!m->is_flipped) return;
   p.at.to = to;
-  end = hlo_vir_index(b, HLO_VIR_imin, block_end, number(b, extent));
+  end = hlo_vir_index(b, HLO_VIR_imin, block_end, hlo_index(b, extent));
   store_corrections(&p, panel, hlo_vir_index(b, HLO_VIR_isub, end, low));
 }
 
 static void pack_b(packing_t* p, hlo_vir_value_t* number_of_panel) {
   const hlo_matmul_t* m = p->m;
   hlo_vir_builder_t* b = p->b;
-  const place_t start = p->at;
+  const packing_position_t start = p->at;
   hlo_vir_value_t* rest = number_of_panel;
   hlo_matmul_dim_t panels = {.extent = m->panel_count, .together = m->panel_width};
   panels.from[HLO_MATMUL_B] = m->panel_width * m->columns.from[HLO_MATMUL_B];
   panels.place[HLO_MATMUL_B] = m->columns.place[HLO_MATMUL_B];
   panels.strides[HLO_MATMUL_B] = m->panel_stride;
-  hlo_vir_value_t* panel = hlo_vir_index(b, HLO_VIR_irem, rest, number(b, m->panel_count));
-  take(p, &panels, &rest);
-  for (uint32_t i = m->outer_count; i-- > 0;) take(p, &m->outer[i], &rest);
+  hlo_vir_value_t* panel = hlo_vir_index(b, HLO_VIR_irem, rest, hlo_index(b, m->panel_count));
+  take_index(p, &panels, &rest);
+  for (uint32_t i = m->outer_count; i-- > 0;) take_index(p, &m->outer[i], &rest);
   bool has_both = m->full_panels && m->edge.piece_count;
   if (has_both) {
-    hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_LT, panel, number(b, m->full_panels)));
+    hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_LT, panel, hlo_index(b, m->full_panels)));
   }
   copy_panel(p, hlo_matmul_main_panel(m));
   if (has_both) {
@@ -681,14 +696,15 @@ static void pack_b(packing_t* p, hlo_vir_value_t* number_of_panel) {
 
 // ---- chunks
 
-// The lines or panels of one chunk (NULL: all).
+// Packs the lines or panels of one chunk (NULL: all).
 static void pack_range(packing_t* p, hlo_vir_value_t* chunk) {
   const hlo_matmul_t* m = p->m;
   hlo_vir_builder_t* b = p->b;
-  hlo_vir_value_t *low = number(b, 0), *end = number(b, m->pack_counts[p->side]);
+  hlo_vir_value_t *low = hlo_index(b, 0), *end = hlo_index(b, m->pack_counts[p->side]);
   if (chunk) {
-    low = times(b, chunk, m->pack_per_chunk[p->side]);
-    end = hlo_vir_index(b, HLO_VIR_imin, plus(b, low, number(b, m->pack_per_chunk[p->side])), end);
+    low = hlo_times(b, chunk, m->pack_per_chunk[p->side]);
+    end = hlo_vir_index(b, HLO_VIR_imin, hlo_plus(b, low, hlo_index(b, m->pack_per_chunk[p->side])),
+                        end);
   }
   hlo_vir_value_t* at = hlo_vir_begin_for(b, low, end, 1, 0);
   if (p->side == HLO_MATMUL_A) {
@@ -705,7 +721,7 @@ void hlo_matmul_emit_packing(const hlo_kernel_t* kernel, const hlo_point_emitter
   const hlo_matmul_t* m = hlo_matmul_of(kernel);
   const hlo_fusion_t* fusion = kernel->fusion;
   hlo_vir_value_t* scratch = addresses[fusion->input_count + fusion->output_count];
-  hlo_vir_value_t* chunks_of_a = number(b, (int64_t)m->pack_chunks[HLO_MATMUL_A]);
+  hlo_vir_value_t* chunks_of_a = hlo_index(b, (int64_t)m->pack_chunks[HLO_MATMUL_A]);
   bool is_split = chunk && m->operands[0].is_packed && m->operands[1].is_packed;
   if (is_split) hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_LT, chunk, chunks_of_a));
   for (uint32_t side = 0; side < 2; ++side) {
@@ -720,7 +736,7 @@ void hlo_matmul_emit_packing(const hlo_kernel_t* kernel, const hlo_point_emitter
                    .is_produced = hlo_matmul_is_produced(operand),
                    .points = points};
     p.at.from.base = hlo_matmul_source(kernel, side, points, b, addresses);
-    p.at.to = plus(b, scratch, number(b, (int64_t)operand->offset_bytes));
+    p.at.to = hlo_plus(b, scratch, hlo_index(b, (int64_t)operand->offset_bytes));
     pack_range(&p, is_second ? hlo_vir_index(b, HLO_VIR_isub, chunk, chunks_of_a) : chunk);
   }
   if (is_split) hlo_vir_end(b);

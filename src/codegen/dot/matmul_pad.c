@@ -9,7 +9,7 @@ typedef struct padder {
   const hlo_matmul_t* m;
   const hlo_matmul_padding_t* padding;
   hlo_vir_builder_t* b;
-  hlo_dtype_t from_dtype, dtype;  // of elements; one of no sign where they are not converted
+  hlo_dtype_t from_dtype, dtype;  // of elements; an unsigned integer if they are not converted
   bool is_flipped;
   hlo_vir_value_t *from, *to;  // of a line
 } padder_t;
@@ -18,7 +18,7 @@ static hlo_vir_value_t* flip(const padder_t* p, hlo_vir_value_t* value) {
   return p->is_flipped ? hlo_matmul_flip(p->m, p->b, value) : value;
 }
 
-// What elements are copied as when they are not converted.
+// Returns the type in which elements are copied if they are not converted.
 static hlo_dtype_t bits_of(hlo_dtype_t dtype) {
   switch (hlo_dtype_size_bytes(dtype)) {
     case 1: return HLO_DTYPE_U8;
@@ -29,7 +29,7 @@ static hlo_dtype_t bits_of(hlo_dtype_t dtype) {
 
 static hlo_vir_value_t* index_op(hlo_vir_builder_t* b, hlo_vir_opcode_t op, hlo_vir_value_t* x,
                                  int64_t y) {
-  return hlo_vir_index(b, op, x, number(b, y));
+  return hlo_vir_index(b, op, x, hlo_index(b, y));
 }
 
 static void store(const padder_t* p, hlo_vir_value_t* value, hlo_vir_value_t* at) {
@@ -37,15 +37,16 @@ static void store(const padder_t* p, hlo_vir_value_t* value, hlo_vir_value_t* at
   hlo_elementwise_store(p->b, p->dtype, flip(p, value), &target);
 }
 
-// Zeros to elements low <= at < end of the line, in vectors as long as they fit.
-static void clear(const padder_t* p, int64_t low, int64_t end) {
+// Stores zeros to elements low <= at < end of the line, in vectors as long as they fit.
+static void clear_elements(const padder_t* p, int64_t low, int64_t end) {
   hlo_vir_builder_t* b = p->b;
   int64_t lanes = p->m->lanes, whole = end > low ? low + (end - low) / lanes * lanes : low;
   for (int pass = 0; pass < 2; ++pass) {
     int64_t from = pass ? whole : low, to = pass ? end : whole;
     if (from >= to) continue;
     hlo_vir_type_t type = hlo_vmath_type(p->dtype, pass ? 1 : (uint32_t)lanes);
-    hlo_vir_value_t* at = hlo_vir_begin_for(b, number(b, from), number(b, to), pass ? 1 : lanes, 0);
+    hlo_vir_value_t* at =
+        hlo_vir_begin_for(b, hlo_index(b, from), hlo_index(b, to), pass ? 1 : lanes, 0);
     store(p, hlo_vir_const_bits(b, type, 0), at);
     hlo_vir_end(b);
   }
@@ -55,7 +56,7 @@ static void copy(const padder_t* p, int64_t first, int64_t end, int64_t lanes, i
                  int64_t dilation) {
   hlo_vir_builder_t* b = p->b;
   if (first >= end) return;
-  hlo_vir_value_t* at = hlo_vir_begin_for(b, number(b, first), number(b, end), lanes, 0);
+  hlo_vir_value_t* at = hlo_vir_begin_for(b, hlo_index(b, first), hlo_index(b, end), lanes, 0);
   hlo_element_address_t source = {.base = p->from, .index = at};
   hlo_vir_value_t* value = hlo_elementwise_load(b, p->from_dtype, (uint32_t)lanes, &source);
   hlo_vir_value_t* place = index_op(b, HLO_VIR_iadd, index_op(b, HLO_VIR_imul, at, dilation), low);
@@ -64,7 +65,7 @@ static void copy(const padder_t* p, int64_t first, int64_t end, int64_t lanes, i
   hlo_vir_end(b);
 }
 
-// Elements of a line in place: number i goes to low + i * dilation, where that is inside.
+// Copies the elements of a line: element i goes to low + i * dilation, if that is inside.
 static void copy_line(const padder_t* p) {
   const hlo_matmul_padding_t* padding = p->padding;
   uint32_t last = padding->rank - 1;
@@ -73,24 +74,24 @@ static void copy_line(const padder_t* p) {
   int64_t end = padding->from[last];
   while (end > first && low + (end - 1) * dilation >= to) --end;
   if (dilation > 1) {
-    clear(p, 0, to);
+    clear_elements(p, 0, to);
     copy(p, first, end, 1, low, dilation);
     return;
   }
   int64_t lanes = p->m->lanes, whole = end > first ? first + (end - first) / lanes * lanes : first;
-  clear(p, 0, first < end ? first + low : to);
+  clear_elements(p, 0, first < end ? first + low : to);
   copy(p, first, whole, lanes, low, 1);
   copy(p, whole, end, 1, low, 1);
-  if (first < end) clear(p, end + low, to);
+  if (first < end) clear_elements(p, end + low, to);
 }
 
-// Where the line with that number of the padded input comes from; `ahead`: the one that is paired
-// with it. The result says whether it is a line of the input, not zeros; NULL: always.
+// Finds the source of a line of the padded input. `ahead`: of the line that is paired with it.
+// Returns a truth value: the line is from the input, not zeros; NULL: always.
 static hlo_vir_value_t* find_line(const padder_t* p, hlo_vir_value_t* line, bool ahead,
                                   hlo_vir_value_t* source, hlo_vir_value_t** out_from) {
   const hlo_matmul_padding_t* padding = p->padding;
   hlo_vir_builder_t* b = p->b;
-  hlo_vir_value_t *rest = line, *is_inside = NULL, *offset = number(b, 0);
+  hlo_vir_value_t *rest = line, *is_inside = NULL, *offset = hlo_index(b, 0);
   int64_t stride = padding->from[padding->rank - 1];
   for (uint32_t i = padding->rank - 1; i-- > 0;) {
     hlo_vir_value_t* at = index_op(b, HLO_VIR_irem, rest, padding->to[i]);
@@ -100,14 +101,14 @@ static hlo_vir_value_t* find_line(const padder_t* p, hlo_vir_value_t* line, bool
         padding->to[i] != padding->from[i]) {
       at = index_op(b, HLO_VIR_isub, at, padding->low[i] - step);
       int64_t extent = (padding->from[i] - 1) * padding->dilation[i] + 1;
-      hlo_vir_value_t* low = hlo_vir_icmp(b, HLO_VIR_GE, at, number(b, 0));
-      hlo_vir_value_t* high = hlo_vir_icmp(b, HLO_VIR_LT, at, number(b, extent));
+      hlo_vir_value_t* low = hlo_vir_icmp(b, HLO_VIR_GE, at, hlo_index(b, 0));
+      hlo_vir_value_t* high = hlo_vir_icmp(b, HLO_VIR_LT, at, hlo_index(b, extent));
       hlo_vir_value_t* inside = hlo_vir_index(b, HLO_VIR_iand, low, high);
       at = index_op(b, HLO_VIR_imax, at, 0);
       if (padding->dilation[i] > 1) {
         hlo_vir_value_t* between = index_op(b, HLO_VIR_irem, at, padding->dilation[i]);
         inside = hlo_vir_index(b, HLO_VIR_iand, inside,
-                               hlo_vir_icmp(b, HLO_VIR_EQ, between, number(b, 0)));
+                               hlo_vir_icmp(b, HLO_VIR_EQ, between, hlo_index(b, 0)));
         at = index_op(b, HLO_VIR_idiv, at, padding->dilation[i]);
       }
       is_inside = is_inside ? hlo_vir_index(b, HLO_VIR_iand, is_inside, inside) : inside;
@@ -120,7 +121,7 @@ static hlo_vir_value_t* find_line(const padder_t* p, hlo_vir_value_t* line, bool
   return is_inside;
 }
 
-// The line with that number of the padded input.
+// Writes one line of the padded input.
 static void pad_line(padder_t* p, hlo_vir_value_t* line, hlo_vir_value_t* source) {
   hlo_vir_builder_t* b = p->b;
   hlo_vir_value_t* is_inside = find_line(p, line, false, source, &p->from);
@@ -128,18 +129,18 @@ static void pad_line(padder_t* p, hlo_vir_value_t* line, hlo_vir_value_t* source
   copy_line(p);
   if (!is_inside) return;
   hlo_vir_begin_else(b);
-  clear(p, 0, p->padding->to[p->padding->rank - 1]);
+  clear_elements(p, 0, p->padding->to[p->padding->rank - 1]);
   hlo_vir_end(b);
 }
 
 // ---- pairs of elements of two lines
 
-// Elements first <= at < end of both lines (NULL: zeros) side by side.
+// Interleaves elements first <= at < end of two lines (NULL: zeros).
 static void join_lines(const padder_t* p, hlo_vir_value_t* const* lines, int64_t first, int64_t end,
                        int64_t lanes) {
   hlo_vir_builder_t* b = p->b;
   if (first >= end) return;
-  hlo_vir_value_t* at = hlo_vir_begin_for(b, number(b, first), number(b, end), lanes, 0);
+  hlo_vir_value_t* at = hlo_vir_begin_for(b, hlo_index(b, first), hlo_index(b, end), lanes, 0);
   hlo_vir_value_t* parts[2];
   for (uint32_t i = 0; i < 2; ++i) {
     hlo_element_address_t source = {.base = lines[i], .index = at};
@@ -158,13 +159,13 @@ static void pair_known(const padder_t* p, hlo_vir_value_t* const* lines) {
   join_lines(p, lines, whole, count, 1);
 }
 
-// A line of pairs of an element and the one `pair_step` behind it.
+// Writes a line of pairs of an element and the one `pair_step` later.
 static void pair_lines(const padder_t* p, hlo_vir_value_t* line, hlo_vir_value_t* source) {
   hlo_vir_builder_t* b = p->b;
   hlo_vir_value_t* from[2];
   hlo_vir_value_t* inside[2] = {find_line(p, line, false, source, &from[0]),
                                 find_line(p, line, true, source, &from[1])};
-  if (!inside[0]) inside[0] = number(b, 1);
+  if (!inside[0]) inside[0] = hlo_index(b, 1);
   hlo_vir_begin_if(b, inside[0]);
   for (uint32_t first = 0; first < 2; ++first) {
     if (first) hlo_vir_begin_else(b);
@@ -177,7 +178,7 @@ static void pair_lines(const padder_t* p, hlo_vir_value_t* line, hlo_vir_value_t
   hlo_vir_end(b);
 }
 
-// The lines of one chunk (NULL: all) of an operand.
+// Pads the lines of one chunk (NULL: all) of an operand.
 static void pad_operand(const hlo_kernel_t* kernel, uint32_t side, hlo_vir_builder_t* b,
                         hlo_vir_value_t* const* addresses, hlo_vir_value_t* chunk) {
   const hlo_matmul_t* m = hlo_matmul_of(kernel);
@@ -185,7 +186,7 @@ static void pad_operand(const hlo_kernel_t* kernel, uint32_t side, hlo_vir_build
   const hlo_fusion_t* fusion = kernel->fusion;
   hlo_vir_value_t* scratch = addresses[fusion->input_count + fusion->output_count];
   hlo_vir_value_t* copy_at = index_op(b, HLO_VIR_iadd, scratch, (int64_t)padding->offset_bytes);
-  hlo_vir_value_t *low = number(b, 0), *end = number(b, padding->line_count);
+  hlo_vir_value_t *low = hlo_index(b, 0), *end = hlo_index(b, padding->line_count);
   if (chunk) {
     low = index_op(b, HLO_VIR_imul, chunk, padding->lines_per_chunk);
     end = hlo_vir_index(b, HLO_VIR_imin, index_op(b, HLO_VIR_iadd, low, padding->lines_per_chunk),
@@ -221,7 +222,7 @@ void hlo_matmul_emit_padding(const hlo_kernel_t* kernel, hlo_vir_builder_t* b,
     return;
   }
   int64_t count = (int64_t)padding[0].chunk_count;
-  hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_LT, chunk, number(b, count)));
+  hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_LT, chunk, hlo_index(b, count)));
   pad_operand(kernel, 0, b, addresses, chunk);
   hlo_vir_begin_else(b);
   pad_operand(kernel, 1, b, addresses, index_op(b, HLO_VIR_isub, chunk, count));

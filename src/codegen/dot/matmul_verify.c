@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The legal combinations of what a product decides (see matmul.h). One of these computes it:
+// The legal combinations of a product's decisions (see matmul.h). One of these strategies computes
+// it:
 //
 //   strategy        marked by      excludes
 //   narrow          is_narrow      every other strategy, groups, outer loops
 //   tile registers  tile           by depth, by channel, windows in lanes, flipped bytes
-//   by depth        is_by_depth    by channel, turned rows, split contractions
+//   by depth        is_by_depth    by channel, transposed rows, split contractions
 //   by channel      is_by_channel  (depthwise convolutions only) groups
 //   blocked         none of these  -
 #include "codegen/dot/matmul_impl.h"
@@ -17,11 +18,11 @@ static hlo_status_t require(const hlo_matmul_t* m, bool holds, const char* rule)
 
 static hlo_status_t verify_narrow(const hlo_matmul_t* m) {
   HLO_TRY(require(m, !m->tile && !m->is_by_depth && !m->is_by_channel,
-                  "a narrow product is of no other strategy"));
+                  "a narrow product has another strategy, too"));
   HLO_TRY(require(m, !m->depth[0].limit.is_used && !m->depth[0].wrap_at && !m->rows.wrap_at,
-                  "all steps of a narrow product are inside of its operands"));
+                  "a narrow product has steps outside its operands"));
   HLO_TRY(require(m, m->outer_count == 0 && m->depth_count == 1 && m->group <= 1,
-                  "a narrow product has one contracting loop, no outer loops and no groups"));
+                  "a narrow product has outer loops, groups, or several contracting loops"));
   return require(m, m->depth_extent <= HLO_MATMUL_MAX_NARROW && m->rows_together > 0,
                  "a vector has rows of a narrow product");
 }
@@ -35,7 +36,7 @@ static hlo_status_t verify_strategy(const hlo_matmul_t* m) {
   }
   if (m->is_by_depth) {
     HLO_TRY(require(m, !m->is_by_channel && !m->transposes_rows && m->split_count == 0,
-                    "lanes along depth exclude channels, turned rows and split contractions"));
+                    "lanes along depth exclude channels, transposed rows and split contractions"));
   }
   HLO_TRY(require(m, m->is_convolution || !(m->is_by_channel || m->is_window_in_lanes),
                   "channels and windows in lanes are those of convolutions"));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many rows times a matrix that is smaller than a vector: several rows side by side in one vector,
-// as they lie in memory one after the other (see matmul.h). Rows may not fill a vector. Storing a
-// part of one takes several times as long, so that all of it is stored, and the next one over what
-// is behind the rows; only the last ones of a chunk, where that would be behind the chunk, load and
-// store no more than their rows.
+// Many rows times a matrix smaller than a vector: a vector holds several rows, as they are
+// contiguous in memory (see matmul.h). Rows may not fill a vector. A partial store takes several
+// times as long as a full one, so full vectors are stored, and the next store overwrites the lanes
+// past the rows. Only the last stores of a chunk that would write past the chunk are masked to
+// their rows, and so are their loads.
 #include <string.h>
 
 #include "codegen/dot/matmul_impl.h"
@@ -11,14 +11,14 @@
 
 enum { WORD_BYTES = 8 };
 
-// Rows of which a vector has all elements of A, and another one all of the result.
+// Returns the number of rows for which one vector holds all elements of A, and another all results.
 static int64_t rows_together(const hlo_matmul_t* m, int64_t lanes) {
   int64_t width = m->columns.extent > m->depth_extent ? m->columns.extent : m->depth_extent;
   return lanes / width;
 }
 
-// Whether a member has, for an element of the product, the one of the same number or always the
-// same.
+// Returns true if a member reads, for an element of the product, the element of the same number or
+// always the same one.
 static bool goes_along(const hlo_matmul_t* m, const hlo_node_t* node) {
   if (node == m->contraction.node || node->op == HLO_OP_constant) return true;
   const hlo_type_t* type = m->contraction.node->results[0].type;
@@ -36,7 +36,7 @@ bool hlo_matmul_choose_narrow(hlo_matmul_t* m, const hlo_fusion_t* fusion) {
       depth->from[HLO_MATMUL_A] != 1 || rows->from[HLO_MATMUL_A] != depth->extent) {
     return false;
   }
-  // All of a narrow product's steps are inside of the operands: a padded convolution's are not.
+  // All steps of a narrow product are inside the operands. Those of a padded convolution are not.
   if (depth->limit.is_used || depth->wrap_at || rows->wrap_at) return false;
   for (uint32_t side = 0; side < 2; ++side) {
     if (m->operands[side].dtype != m->dtype || m->operands[side].prologue.value) return false;
@@ -76,11 +76,12 @@ typedef struct narrow {
   const hlo_point_emitter_t* points;
   hlo_vir_builder_t* b;
   hlo_vir_value_t* a;
-  hlo_vir_value_t* orders[HLO_MATMUL_MAX_NARROW];   // which element of A's vector a lane takes
-  hlo_vir_value_t* columns[HLO_MATMUL_MAX_NARROW];  // of B, a row of it as often as fits a vector
+  hlo_vir_value_t* orders[HLO_MATMUL_MAX_NARROW];   // the element of A's vector for each lane
+  hlo_vir_value_t* columns[HLO_MATMUL_MAX_NARROW];  // of B: a row, repeated to fill a vector
 } narrow_t;
 
-// Integers by lane: by_row times its row's number plus by_column times its column's, plus `first`.
+// Returns integers by lane: by_row times the lane's row plus by_column times its column, plus
+// `first`.
 static hlo_vir_value_t* numbers(hlo_vir_builder_t* b, const hlo_matmul_t* m, int64_t by_row,
                                 int64_t by_column, int64_t first) {
   uint8_t bytes[HLO_VIR_MAX_LANES * WORD_BYTES] = {0};
@@ -109,23 +110,23 @@ static void load_columns(narrow_t* n, hlo_vir_value_t* base) {
   }
 }
 
-// Of the last vectors of a chunk, those that would reach behind it.
+// Returns the number of vectors at the end of a chunk that would reach past it.
 static int64_t masked_units(const hlo_matmul_t* m) {
-  const int64_t shorter =
-      m->columns.extent < m->depth_extent ? m->columns.extent : m->depth_extent;
+  const int64_t shorter = m->columns.extent < m->depth_extent ? m->columns.extent : m->depth_extent;
   const int64_t step = m->rows_together * shorter;  // elements from one vector to the next
   return (m->lanes + step - 1) / step;
 }
 
-// `count` rows from `row` on, and what is behind them unless `is_last`.
+// Emits `count` rows from `row` on. Stores past them unless `is_last`.
 static void emit_rows(const narrow_t* n, hlo_vir_value_t* row, int64_t count, bool is_last) {
   const hlo_matmul_t* m = n->m;
   hlo_vir_builder_t* b = n->b;
   hlo_vir_type_t type =
       hlo_vir_type(m->dtype == HLO_DTYPE_F32 ? HLO_VIR_F32 : HLO_VIR_F64, m->lanes);
   hlo_element_address_t address = {
-      .base = plus(b, n->a, times(b, row, m->depth_extent * m->element_bytes)),
-      .mask = is_last ? first_lanes(b, m->lanes, (uint32_t)(count * m->depth_extent)) : NULL};
+      .base = hlo_plus(b, n->a, hlo_times(b, row, m->depth_extent * m->element_bytes)),
+      .mask = is_last ? hlo_matmul_first_lanes(b, m->lanes, (uint32_t)(count * m->depth_extent))
+                      : NULL};
   hlo_vir_value_t* elements = hlo_elementwise_load(b, m->dtype, m->lanes, &address);
   hlo_vir_value_t* sum = hlo_vir_const_bits(b, type, 0);
   for (int64_t k = 0; k < m->depth_extent; ++k) {
@@ -133,16 +134,17 @@ static void emit_rows(const narrow_t* n, hlo_vir_value_t* row, int64_t count, bo
     hlo_vir_value_t* factor = hlo_vir_emit(b, HLO_VIR_permute, type, 0, 0, 2, spread);
     sum = hlo_vir_ternary(b, HLO_VIR_fma, factor, n->columns[k], sum);
   }
-  // Rows lie one after the other, so that lanes beyond a row's columns are the next row's.
+  // Rows are contiguous, so lanes past a row's columns belong to the next row.
   hlo_vir_value_t* loops[HLO_TILED_MAX_LOOPS];
   loops[m->rows.loop] = row;
-  loops[m->columns.loop] = number(b, 0);
+  loops[m->columns.loop] = hlo_index(b, 0);
   hlo_point_t point = {
       .loops = loops,
       .lane_loop = (uint32_t)m->columns.loop,
       .lanes = m->lanes,
       .value = sum,
-      .mask = is_last ? first_lanes(b, m->lanes, (uint32_t)(count * m->columns.extent)) : NULL};
+      .mask = is_last ? hlo_matmul_first_lanes(b, m->lanes, (uint32_t)(count * m->columns.extent))
+                      : NULL};
   hlo_point_emit(n->points, &point);
 }
 
@@ -156,23 +158,23 @@ void hlo_matmul_emit_narrow(const hlo_kernel_t* kernel, const hlo_point_emitter_
                 .a = hlo_matmul_source(kernel, HLO_MATMUL_A, points, b, addresses)};
   load_columns(&n, hlo_matmul_source(kernel, HLO_MATMUL_B, points, b, addresses));
   int64_t left = m->rows.extent % m->rows_together, whole = m->unit_count - (left > 0);
-  hlo_vir_value_t *low = number(b, 0), *limit = number(b, m->unit_count);
+  hlo_vir_value_t *low = hlo_index(b, 0), *limit = hlo_index(b, m->unit_count);
   if (chunk) {
-    low = times(b, chunk, m->units_per_chunk);
-    limit = plus(b, low, number(b, m->units_per_chunk));
+    low = hlo_times(b, chunk, m->units_per_chunk);
+    limit = hlo_plus(b, low, hlo_index(b, m->units_per_chunk));
   }
-  hlo_vir_value_t* end = hlo_vir_index(b, HLO_VIR_imin, limit, number(b, whole));
-  hlo_vir_value_t* last = hlo_vir_index(b, HLO_VIR_isub, end, number(b, masked_units(m)));
-  emit_rows(&n, times(b, hlo_vir_begin_for(b, low, last, 1, 0), m->rows_together), m->rows_together,
-            false);
+  hlo_vir_value_t* end = hlo_vir_index(b, HLO_VIR_imin, limit, hlo_index(b, whole));
+  hlo_vir_value_t* last = hlo_vir_index(b, HLO_VIR_isub, end, hlo_index(b, masked_units(m)));
+  emit_rows(&n, hlo_times(b, hlo_vir_begin_for(b, low, last, 1, 0), m->rows_together),
+            m->rows_together, false);
   hlo_vir_end(b);
   emit_rows(&n,
-            times(b, hlo_vir_begin_for(b, hlo_vir_index(b, HLO_VIR_imax, low, last), end, 1, 0),
-                  m->rows_together),
+            hlo_times(b, hlo_vir_begin_for(b, hlo_vir_index(b, HLO_VIR_imax, low, last), end, 1, 0),
+                      m->rows_together),
             m->rows_together, true);
   hlo_vir_end(b);
   if (!left) return;
-  hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_GT, limit, number(b, whole)));
-  emit_rows(&n, number(b, whole * m->rows_together), left, true);
+  hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_GT, limit, hlo_index(b, whole)));
+  emit_rows(&n, hlo_index(b, whole * m->rows_together), left, true);
   hlo_vir_end(b);
 }

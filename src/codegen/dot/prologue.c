@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operands of matrix products that are computed where they are packed or read, instead of being
-// read from memory; those that are views of something in memory are read there (see matmul.h).
+// read from memory. Views of values in memory are read in place (see matmul.h).
 #include "codegen/dot/matmul_impl.h"
 #include "codegen/math/elementwise.h"
 #include "codegen/math/math.h"
 
-// Of an operand that memory could hold as well, so much of its bytes may be read instead.
+// A prologue for an operand that could be in memory may read at most this share of the operand's
+// bytes.
 static const double FEWER_BYTES = 0.75;
 enum { MAX_CHAIN = 24, GATHERED_BYTES = 4, WIDE_BYTES = 8 };
 
-// ---- its loops
+// ---- loops of the operand
 
-// Puts the loop among those that move along the operand, the widest steps first.
+// Inserts the loop into those that move along the operand, the largest strides first.
 static void list_loop(hlo_matmul_dim_t** dims, uint32_t* count, uint32_t side,
                       hlo_matmul_dim_t* dim) {
   if (!dim->from[side]) return;
@@ -20,7 +21,7 @@ static void list_loop(hlo_matmul_dim_t** dims, uint32_t* count, uint32_t side,
   dims[at] = dim;
 }
 
-// The loops that move along an operand, as digits of its elements' numbers.
+// Makes the space of the loops that move along an operand, as loops over the index of its elements.
 static hlo_verdict_t make_space(hlo_matmul_t* m, uint32_t side, hlo_matmul_prologue_t* prologue,
                                 hlo_matmul_dim_t** dims) {
   hlo_tiled_space_t* space = &prologue->space;
@@ -42,7 +43,7 @@ static hlo_verdict_t make_space(hlo_matmul_t* m, uint32_t side, hlo_matmul_prolo
     step *= space->extents[i] = dims[i]->extent;
   }
   return step == space->element_count ? hlo_verdict_yes()
-                                       : hlo_verdict_no(HLO_REASON_PROLOGUE_PART, node);
+                                      : hlo_verdict_no(HLO_REASON_PROLOGUE_PART, node);
 }
 
 hlo_status_t hlo_matmul_walk_prologue(const hlo_kernel_t* kernel,
@@ -68,7 +69,7 @@ hlo_status_t hlo_matmul_walk_prologue(const hlo_kernel_t* kernel,
   return hlo_ok();
 }
 
-// ---- what it is made of
+// ---- computation of the operand
 
 static double elements_of(const hlo_tiling_t* tiling, uint64_t loops) {
   double count = 1;
@@ -94,8 +95,8 @@ static void note_load(hlo_matmul_prologue_t* prologue, const hlo_tiling_t* tilin
   }
 }
 
-// The input that most is read of; NULL: there is none, or something is computed otherwise than
-// element by element.
+// Returns the input of which most bytes are read. Returns NULL without inputs, or if an op does not
+// compute element by element.
 static const hlo_tiled_t* inspect(hlo_matmul_prologue_t* prologue, const hlo_tiling_t* tiling,
                                   const hlo_target_t* target) {
   const hlo_tiled_t* largest = NULL;
@@ -125,8 +126,8 @@ static const hlo_tiled_t* inspect(hlo_matmul_prologue_t* prologue, const hlo_til
   return largest;
 }
 
-// The input that the operand is a view of, or the same elements in the type they are multiplied in;
-// NULL: more is computed.
+// Returns the input that the operand is a view of, or whose elements it converts to the type of the
+// multiplication. Returns NULL if more is computed.
 static const hlo_tiled_t* find_viewed(const hlo_matmul_t* m, const hlo_tiling_t* tiling) {
   const hlo_tiled_t* tiled = tiling->outputs[0];
   if (tiled->kind == HLO_TILED_COMPUTE && tiled->value->def->op == HLO_OP_convert &&
@@ -137,7 +138,7 @@ static const hlo_tiled_t* find_viewed(const hlo_matmul_t* m, const hlo_tiling_t*
   return tiled->kind == HLO_TILED_LOAD && is_number ? tiled : NULL;
 }
 
-// Whether the place depends on the digits by multiples of them alone, none of them backwards.
+// Returns true if the offset depends on the loops only by multiples, none of them negative.
 static bool is_forward(const hlo_expr_t* offset) {
   for (uint32_t i = 0; i < offset->term_count; ++i) {
     const hlo_expr_term_t* term = &offset->terms[i];
@@ -219,16 +220,16 @@ bool hlo_matmul_is_for_operand(const hlo_matmul_t* m, const hlo_fusion_t* fusion
   return is_any && feeds(fusion, m->contraction.node, node, MAX_CHAIN);
 }
 
-// ---- what it costs
+// ---- costs
 
-// How often each element is computed.
+// Returns how often each element is computed.
 static double times_computed(const hlo_matmul_t* m, uint32_t side) {
   if (m->operands[side].is_packed) return 1;
   const hlo_matmul_panel_t* panel = hlo_matmul_main_panel(m);
   return (double)(m->packs_blocks ? m->stripe_count * panel->part_count : panel->tile_count);
 }
 
-// The loop that lanes run along where the operand is packed or read.
+// Returns the loop along which lanes run where the operand is packed or read.
 static const hlo_matmul_dim_t* lane_loop(const hlo_matmul_t* m, uint32_t side) {
   const hlo_matmul_dim_t* inner = &m->depth[m->depth_count - 1];
   if (m->is_by_depth || (side == HLO_MATMUL_B && hlo_matmul_transposes_columns(m))) return inner;
@@ -276,16 +277,16 @@ void hlo_matmul_move(const hlo_matmul_t* m, uint32_t side, hlo_vir_builder_t* b,
                      hlo_matmul_source_t* source) {
   if (dim->place[side]) {
     hlo_vir_value_t** place = &source->places[dim->place[side] - 1];
-    hlo_vir_value_t* moved = dim->together ? times(b, count, dim->together) : count;
-    *place = *place ? plus(b, *place, moved) : moved;
+    hlo_vir_value_t* moved = dim->together ? hlo_times(b, count, dim->together) : count;
+    *place = *place ? hlo_plus(b, *place, moved) : moved;
     return;
   }
   if (hlo_matmul_is_produced(&m->operands[side])) return;
   int64_t bytes = (int64_t)hlo_dtype_size_bytes(m->operands[side].dtype);
-  source->base = plus(b, source->base, times(b, count, dim->from[side] * bytes));
+  source->base = hlo_plus(b, source->base, hlo_times(b, count, dim->from[side] * bytes));
   if (!dim->wrap_at) return;
-  hlo_vir_value_t* is_wrapped = hlo_vir_icmp(b, HLO_VIR_GE, count, number(b, dim->wrap_at));
-  source->base = plus(b, source->base, times(b, is_wrapped, dim->wrap[side] * bytes));
+  hlo_vir_value_t* is_wrapped = hlo_vir_icmp(b, HLO_VIR_GE, count, hlo_index(b, dim->wrap_at));
+  source->base = hlo_plus(b, source->base, hlo_times(b, is_wrapped, dim->wrap[side] * bytes));
 }
 
 hlo_vir_value_t* hlo_matmul_produce(const hlo_point_emitter_t* points, uint32_t side,
