@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Questions about steps and their order (see schedule.h).
+// Queries about steps and their order (see schedule.h).
 #include "codegen/body/schedule.h"
 
 #include "ir/captures.h"
 
-// Whether all that a broadcast adds are dimensions of one element, between those that it has.
+// Returns true if a broadcast only adds dimensions of one element between existing ones.
 static bool adds_ones(const hlo_node_t* node) {
   const hlo_type_t* from = hlo_node_operand_type(node, 0);
   if (hlo_type_element_count(from) != hlo_type_element_count(node->results[0].type)) return false;

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a function's body becomes before code is made: a sequence of steps, most of them fusions,
-// groups of ops computed together by one loop nest, so that values between them never reach memory.
-// The data only: src/codegen/fuse makes them.
+// A function's body as data before code generation: a sequence of steps. Most steps are fusions,
+// groups of ops that one loop nest computes, so that the values between them never reach memory.
+// src/codegen/fuse makes them.
 #ifndef HLO_CODEGEN_BODY_SCHEDULE_H_
 #define HLO_CODEGEN_BODY_SCHEDULE_H_
 
 #include "codegen/body/verdict.h"
 #include "ir/module.h"
 
-/// while, if, case: the ops of a prepared body whose regions become code, each on its own.
+/// while, if, case: ops of a prepared body whose regions become code of their own.
 static inline bool hlo_op_is_control(hlo_op_t op) {
   return hlo_op_has(op, HLO_TRAIT_STRUCTURED);
 }
 
-/// Kernels that run side by side, as chunks of one parallel loop: neighbours in their sequence, none
-/// of which reads or updates what another one makes.
+/// Kernels that run concurrently, as chunks of one parallel loop. They are neighbours in their
+/// sequence, and none reads or updates the results of another.
 typedef struct hlo_concurrent_group {
   uint32_t index;  // dense in the schedule
   uint32_t member_count;
@@ -25,15 +25,17 @@ typedef struct hlo_concurrent_group {
 typedef struct hlo_fusion {
   uint32_t index;  // dense in the schedule
   uint32_t node_count, input_count, output_count;
-  uint32_t extra_output_count;  // outputs of another size than the first one's: the last ones
+  uint32_t extra_output_count;  // outputs of another size than the first output; they come last
   hlo_node_t** nodes;
   hlo_value_t** inputs;   // read from memory
   hlo_value_t** outputs;  // written to memory: members' results that others use
-  struct hlo_kernel* kernel;  // once hlo_kernel_create() has made it; that of `model` if any
+  struct hlo_kernel* kernel;  // set by hlo_kernel_create(); that of `model`, if any
   const struct hlo_fusion* model;  // the first of several equal fusions (the same computation of
                                    // other values, in the same order); NULL: the only one
+                                   // other values, in the same order); NULL: the only one
   const hlo_concurrent_group_t* concurrent_group;          // NULL: it runs by itself
-  const struct hlo_kernel_start* start;  // how loops of fewer nodes are cut, where finding those of
+  const struct hlo_kernel_start* start;  // the loops of a smaller fusion, from which the choice of
+                                         // loops starts; NULL: none
                                          // this one begins; NULL: it begins with nothing
 } hlo_fusion_t;
 
@@ -50,32 +52,35 @@ typedef struct hlo_step {
   hlo_fusion_t* fusion;
 } hlo_step_t;
 
-/// Ops that say the same bytes anew, under another type or none: steps of kind VIEW, if not fused.
+/// Ops that reinterpret the same bytes, under another or the same type: steps of kind VIEW, if not
+/// fused.
 bool hlo_node_is_view(const hlo_node_t* node);
 
 typedef struct hlo_value_list {
   uint32_t count;
   const hlo_value_t* const* values;
 } hlo_value_list_t;
-/// What a step reads, with what its regions use of the scope around it: the fusion's own list, or
-/// one in `arena`. errors: RESOURCE_EXHAUSTED
+/// Returns the values that a step reads, including those that its regions use from the enclosing
+/// scope: the fusion's own list, or one in `arena`.
+///
+/// errors : RESOURCE_EXHAUSTED
 hlo_status_t hlo_step_list_read(const hlo_step_t* step, hlo_arena_t* arena,
                                 hlo_value_list_t* out_read) HLO_MUST_USE;
 
-/// The team that a step is one of; NULL: none.
+/// Returns the concurrent group of a step, or NULL.
 static inline const hlo_concurrent_group_t* hlo_step_concurrent_group(const hlo_step_t* step) {
   return step->fusion ? step->fusion->concurrent_group : NULL;
 }
 
-/// The steps of one region, in an order that respects uses and tokens. Constants and the
-/// terminator are no steps.
+/// The steps of one region, in an order that respects uses and tokens. Constants and the terminator
+/// are not steps.
 typedef struct hlo_sequence {
   const hlo_region_t* region;
   uint32_t step_count;
   hlo_step_t* steps;
 } hlo_sequence_t;
 
-/// A producer that is no member of a fusion that uses its result, and why.
+/// The reason why the op that makes a value is not a member of a fusion that uses the value.
 typedef struct hlo_rejection {
   const hlo_node_t *producer, *consumer;  // the consumer is a member of the fusion
   bool is_sibling;                        // both read one array, and could have been one fusion
@@ -86,12 +91,12 @@ typedef struct hlo_schedule {
   uint32_t sequence_count, fusion_count, concurrent_group_count;
   hlo_sequence_t* sequences;  // the function's body first
   uint32_t* sequence_of;      // by index of the region's terminator: its number + 1
-  uint64_t walked_count;      // members of all kernels made or tried: what fusing has cost
+  uint64_t walked_count;      // members of all kernels made or tried: the cost of fusing
   uint32_t rejection_count;   // those of hlo_schedule_create_explained(), in order of decision
   hlo_rejection_t* rejections;
 } hlo_schedule_t;
 
-/// What a schedule's maker does last: its sequences can be found then.
+/// Completes a schedule: its sequences can be found afterwards.
 /// errors: RESOURCE_EXHAUSTED
 hlo_status_t hlo_schedule_finish(hlo_schedule_t* schedule, const hlo_module_t* module,
                                  hlo_arena_t* arena) HLO_MUST_USE;
@@ -100,7 +105,8 @@ const hlo_sequence_t* hlo_schedule_find(const hlo_schedule_t* schedule, const hl
 /// Checks the rules of a fusion: members in order, inputs and outputs, equality with its model.
 /// errors: INTERNAL, naming the broken rule and a node
 hlo_status_t hlo_fusion_verify(const hlo_fusion_t* fusion) HLO_MUST_USE;
-/// Checks the rules of a schedule and of its fusions: kinds of steps, their order, teams.
+/// Checks the rules of a schedule and of its fusions: kinds of steps, their order, concurrent
+/// groups.
 /// errors: INTERNAL, naming the broken rule and a node; RESOURCE_EXHAUSTED
 hlo_status_t hlo_schedule_verify(const hlo_schedule_t* schedule,
                                  const hlo_func_t* func) HLO_MUST_USE;

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Site numbers: which call of a program code makes, and which node it comes from. node->index + 1
-// for a node, above all of those the copies; 0 is none. Numbers from HLO_CALL_SITE_TILE and
-// HLO_CALL_SITE_MEMORY_CHECK on are for what they say. src/codegen/lower/sites.h has what is called.
+// Call site numbers: the call that generated code makes, and the node that the code comes from. The
+// number is node->index + 1 for a node; larger numbers are copies; 0 means no site. Numbers from
+// HLO_CALL_SITE_TILE and HLO_CALL_SITE_MEMORY_CHECK on are reserved for these.
+// src/codegen/lower/sites.h lists the callees.
 #ifndef HLO_CODEGEN_BODY_SITE_H_
 #define HLO_CODEGEN_BODY_SITE_H_
 
 #include "ir/module.h"
 
-/// Given to check_failed() by a loop that found the run cancelled.
+/// The argument of check_failed() from a loop whose run was cancelled.
 #define HLO_CALL_SITE_CANCELLED UINT32_MAX
-/// Of a kernel that is interpreted: HLO_CALL_SITE_TILE + the fusion's index.
+/// An interpreted kernel: HLO_CALL_SITE_TILE + the fusion's index.
 #define HLO_CALL_SITE_TILE (UINT32_MAX / 4 + 1)
-/// Of a look at the temporaries of a checked program: HLO_CALL_SITE_MEMORY_CHECK + its index.
+/// A memory check of a checked program's temporaries: HLO_CALL_SITE_MEMORY_CHECK + its index.
 #define HLO_CALL_SITE_MEMORY_CHECK (UINT32_MAX / 2 + 1)
 
 static inline uint32_t hlo_call_site_number(const hlo_node_t* node) {

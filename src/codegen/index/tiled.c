@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Walking a fusion from its outputs with index expressions (see tiled.h): loop digits, values at
-// their indices, and the walk itself. Which elements of its operands an element needs is in
-// tiled_move.c and tiled_reduce.c, a rule per op.
+// Walks a fusion from its outputs with index expressions (see tiled.h): loops, values at their
+// indices, and the walk itself. tiled_move.c and tiled_reduce.c have a rule per op: the operand
+// elements that an element needs.
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,8 +11,8 @@
 #include "passes/constants.h"
 
 enum {
-  MAX_POSITION_STEPS = 8,  // ops between an iota and what it numbers
-  MAX_DEPTH = 8,           // reductions inside each other
+  MAX_POSITION_STEPS = 8,  // ops between an iota and the index it numbers
+  MAX_DEPTH = 8,           // nested reductions
 };
 
 hlo_tiled_t* hlo_tiling_refuse(hlo_tiling_t* t, hlo_verdict_t verdict) {
@@ -20,7 +20,7 @@ hlo_tiled_t* hlo_tiling_refuse(hlo_tiling_t* t, hlo_verdict_t verdict) {
   return NULL;
 }
 
-// The arena has failed, which the walk says at its end.
+// The arena has failed; the walk reports it at its end.
 __attribute__((cold, noinline))
 static hlo_tiled_t* refuse_memory(hlo_tiling_t* t) {
   return hlo_tiling_refuse(t, hlo_verdict_no(HLO_REASON_MEMORY, NULL));
@@ -36,7 +36,7 @@ const hlo_expr_t* hlo_tiling_number(hlo_tiling_t* t, int64_t value) {
   return hlo_expr_const(&t->exprs, value);
 }
 
-// ---- loop digits
+// ---- loops
 
 static const hlo_expr_t* make_loops(hlo_tiling_t* t, hlo_tiled_space_t* space,
                                      uint32_t space_number, const int64_t (*ranges)[2]) {
@@ -59,8 +59,6 @@ static const hlo_expr_t* make_loops(hlo_tiling_t* t, hlo_tiled_space_t* space,
   return linear;
 }
 
-// The space of a reduction over `element_count` elements below `depth` others. Digits are shared by
-// all such, so that sibling reductions can run in one loop.
 uint32_t hlo_tiling_find_space(hlo_tiling_t* t, int64_t element_count, uint32_t depth) {
   uint32_t i = 1;
   while (i < t->space_count &&
@@ -83,14 +81,14 @@ uint32_t hlo_tiling_find_space(hlo_tiling_t* t, int64_t element_count, uint32_t 
   return i;
 }
 
-// ---- wishes
+// ---- split requests
 
-// Whether what is still to be walked does not matter.
+// Returns true if the rest of the walk does not matter.
 static bool is_stopped(const hlo_tiling_t* t) {
   return t->request && !t->is_last_resort && t->is_optimistic;
 }
 
-// Whether a wish has no place any more.
+// Returns true if no further request can be made.
 static bool has_request(const hlo_tiling_t* t, bool is_last_resort) {
   return t->request && (is_last_resort || !t->is_last_resort);
 }
@@ -108,15 +106,16 @@ static void request(hlo_tiling_t* t, hlo_split_request_t kind, uint32_t loop, in
   t->request_at = at;
 }
 
-// The first value of a term's digit for which the whole reaches `distance` with this much beside
-// it, or, when it falls, stays below.
+// Returns the first value of a term's loop for which the term reaches `distance` or, for a negative
+// coefficient, is below it.
 static int64_t first_beyond(int64_t coefficient, int64_t distance) {
   return coefficient > 0 ? -hlo_floor_div(-distance, coefficient)
                          : hlo_floor_div(-distance, -coefficient) + 1;
 }
 
-// Asks for the range of the digit with the largest steps to be cut where `expr` reaches `bound`, if
-// all else in it does not matter; at last for the one value with which it does to be cut out.
+// Requests a cut of the range of the loop with the largest steps where `expr` reaches `bound`, if
+// the other terms do not matter. As a last resort, cuts out the single value of the loop with which
+// `expr` crosses the bound.
 static void cut(hlo_tiling_t* t, const hlo_expr_t* expr, int64_t bound, bool is_last_resort) {
   const hlo_expr_term_t* term = NULL;
   for (uint32_t i = 0; i < expr->term_count; ++i) {
@@ -145,7 +144,6 @@ void hlo_tiling_request_cut(hlo_tiling_t* t, const hlo_expr_t* expr, int64_t bou
   cut(t, expr, bound, false);
 }
 
-// Asks for a digit of the argument to be cut so that a quotient or remainder resolves.
 void hlo_tiling_request_split(hlo_tiling_t* t, const hlo_expr_t* expr) {
   const hlo_expr_atom_t* atom = hlo_expr_unresolved(expr);
   if (!atom || has_request(t, false)) return;
@@ -162,7 +160,7 @@ void hlo_tiling_request_split(hlo_tiling_t* t, const hlo_expr_t* expr) {
       return;
     }
   }
-  // One that crosses a single multiple of its divisor is another on each side of it.
+  // A range that crosses a single multiple of the divisor resolves on each side of it.
   int64_t bound = (hlo_floor_div(atom->argument->low, atom->divisor) + 1) * atom->divisor;
   if (atom->argument->high < bound + atom->divisor) cut(t, atom->argument, bound, true);
 }
@@ -199,9 +197,9 @@ hlo_tiled_t* hlo_tiling_make(hlo_tiling_t* t, const hlo_tiled_t* fields, uint32_
   return tiled;
 }
 
-// Gives the instance its number and makes it findable; operands are complete.
+// Numbers the instance and adds it to the table. Its operands are complete.
 hlo_tiled_t* hlo_tiling_add(hlo_tiling_t* t, hlo_tiled_t* tiled, uint32_t rank) {
-  // Operands took places since it was made.
+  // Operands may have taken numbers since it was made.
   if (t->instance_count == HLO_TILED_MAX_INSTANCES) return refuse_size(t, tiled->value);
   for (uint32_t i = 0; i < tiled->operand_count; ++i) {
     if (!tiled->operands[i]) return NULL;
@@ -231,7 +229,6 @@ hlo_index_t hlo_tiling_copy_index(hlo_tiling_t* t, uint32_t rank, hlo_index_t in
   return copy;
 }
 
-// A leaf without operands.
 hlo_tiled_t* hlo_tiling_leaf(hlo_tiling_t* t, const hlo_value_t* value, hlo_index_t index,
                              hlo_tiled_kind_t kind, uint32_t input, const hlo_expr_t* offset) {
   if (offset) hlo_tiling_request_split(t, offset);
@@ -246,7 +243,6 @@ hlo_tiled_t* hlo_tiling_leaf(hlo_tiling_t* t, const hlo_value_t* value, hlo_inde
   return tiled ? hlo_tiling_add(t, tiled, value->type->rank) : NULL;
 }
 
-// An operand that holds an integer, as an expression within inclusive bounds.
 const hlo_expr_t* hlo_tiling_runtime_value(hlo_tiling_t* t, const hlo_value_t* value,
                                            hlo_index_t index, int64_t low, int64_t high,
                                            uint32_t depth) {
@@ -258,9 +254,9 @@ const hlo_expr_t* hlo_tiling_runtime_value(hlo_tiling_t* t, const hlo_value_t* v
 
 // ---- computations
 
-enum { POSITION_BITS = 61 };  // the sum of two of them is still no long expression
+enum { POSITION_BITS = 61 };  // the sum of two such is no long expression
 
-// An expression that the integers of a type hold without wrapping around, and that
+// Returns true for an expression that the integers of a type hold without wrapping around, and that
 // needs no division.
 static const hlo_expr_t* checked_position(const hlo_expr_t* expr, hlo_dtype_t dtype) {
   uint32_t bits = hlo_dtype_info(dtype)->bits - hlo_dtype_is_signed(dtype);
@@ -276,8 +272,8 @@ static const hlo_expr_t* multiplied(hlo_tiling_t* t, const hlo_expr_t* x, int64_
   return checked_position(hlo_expr_mul(&t->exprs, x, factor), dtype);
 }
 
-// Integers made of iotas and constants alone, as an expression; NULL when they are made of more.
-// JAX numbers elements so, in 64 bits, to make random numbers of them.
+// Returns integers computed from iotas and constants alone as an expression, else NULL. JAX numbers
+// elements in 64 bits this way to generate random numbers.
 static const hlo_expr_t* position(hlo_tiling_t* t, const hlo_value_t* value, hlo_index_t index,
                                   uint32_t steps) {
   const hlo_node_t* node = value->def;
@@ -331,7 +327,7 @@ static hlo_tiled_t* elementwise(hlo_tiling_t* t, const hlo_node_t* node, hlo_ind
 
 // ---- the walk
 
-// What makes an element of a value that is no input.
+// Returns the instance that computes an element of a value that is not an input.
 static hlo_tiled_t* get_node(hlo_tiling_t* t, const hlo_value_t* value, hlo_index_t index,
                              uint32_t depth) {
   const hlo_node_t* node = value->def;
@@ -360,11 +356,11 @@ hlo_tiled_t* hlo_tiling_get(hlo_tiling_t* t, const hlo_value_t* value, hlo_index
   if (input == inputs && !value->def) {
     return hlo_tiling_refuse(t, hlo_verdict_no(HLO_REASON_INDEX_OUTSIDE, NULL));
   }
-  // The element is one of the operand's: there is nothing of its own to find again.
+  // The element is one of the operand's, so the table needs no entry for it.
   if (input == inputs && hlo_op_has(value->def->op, HLO_TRAIT_MOVES)) {
     return hlo_tiling_move(t, value->def, index, depth);
   }
-  // Of several guards of one value the newest, outermost one is found first.
+  // Of several masks of one value, the newest, outermost one is found first.
   for (hlo_tiled_t* found = t->table[slot_of(value, index, rank)]; found; found = found->next) {
     if (found->value == value && same_index(found->index, index, rank)) return found;
   }
@@ -378,8 +374,8 @@ const hlo_value_t* hlo_tiled_written(const hlo_value_t* output) {
   return is_update ? hlo_node_operand(output->def, 1) : output;
 }
 
-// The element of an output that the loops are at. A product's loops go through its result: what is
-// made of that lies where ops move it to.
+// Returns the element of an output at the current point of the loops. A product's loops run over
+// its result; its epilogue is stored where ops move the elements to.
 static hlo_index_t output_index(hlo_tiling_t* t, const hlo_value_t* value,
                                 const hlo_expr_t** room) {
   const hlo_expr_t* linear = t->spaces[0].linear;
@@ -408,7 +404,7 @@ static void walk_output(hlo_tiling_t* t, uint32_t i) {
                     : hlo_expr_linearize(&t->exprs, value->type->rank, value->type->dims, index);
   hlo_tiling_request_split(t, t->output_offsets[i]);
   if (value == output) return;
-  // A slice of the output is written, at a place that only running can tell.
+  // A slice of the output is written, at an index known only at run time.
   const hlo_expr_t* place[HLO_TILED_MAX_RANK];
   for (uint32_t d = 0; d < value->type->rank; ++d) {
     const hlo_expr_t* start =
@@ -425,7 +421,7 @@ static int64_t extent_of(const hlo_tiling_t* t, uint32_t loop) {
   return t->loops[loop].low == 0 ? t->loops[loop].end : 0;
 }
 
-// Whether the digits of an offset count through all of so many elements, each of them once.
+// Returns true if the loops of an offset count through all `count` elements, each once.
 static bool counts_through(const hlo_tiling_t* t, const hlo_expr_t* offset, int64_t count) {
   int64_t reach = 1;
   for (uint32_t found = 0; found < offset->term_count; ++found) {
@@ -439,7 +435,7 @@ static bool counts_through(const hlo_tiling_t* t, const hlo_expr_t* offset, int6
   return offset->constant == 0 && reach == count;
 }
 
-// The reduction in whose own loops an instance is needed, for each of its points once; NULL: none.
+// Returns the reduction in whose own loops an instance is needed once for each point, or NULL.
 static const hlo_tiled_t* find_owner(const hlo_tiling_t* t, const hlo_tiled_t* tiled,
                                      const hlo_expr_t* offset) {
   uint64_t outer = hlo_tiled_space_mask(&t->spaces[0]);
@@ -456,7 +452,7 @@ static const hlo_tiled_t* find_owner(const hlo_tiling_t* t, const hlo_tiled_t* t
   return NULL;
 }
 
-// A side output is stored where all its elements are computed anyway.
+// An extra output is stored where all its elements are computed anyway.
 static void walk_extra_output(hlo_tiling_t* t, uint32_t i, bool is_final) {
   const hlo_value_t* value = t->fusion->outputs[i];
   uint64_t outer = hlo_tiled_space_mask(&t->spaces[0]);
@@ -564,7 +560,6 @@ static void mark_atoms(const hlo_expr_t* expr, bool* marks) {
   }
 }
 
-// Operands have smaller numbers than their users.
 void hlo_tiling_mark_needed(const hlo_tiling_t* tiling, const hlo_tiled_t* tiled, bool* marks) {
   marks[tiled->number] = true;
   for (uint32_t i = tiled->number + 1; i-- > 0;) {
