@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Object files of programs (see object.h): the machine code as it is (it finds its own constants),
-// a description of the program for the library that runs it (rt/rt.h), and NAME_run(), which calls
-// that.
+// Object files of programs (see object.h): the position-independent machine code, a description of
+// the program for the library that runs it (rt/rt.h), and NAME_run(), which calls that library.
 #include "codegen/aot/object.h"
 
 #include <string.h>
@@ -23,14 +22,15 @@ typedef struct writer {
   const hlo_plan_t* plan;
   const hlo_call_site_table_t* table;
   const hlo_code_t* code;
-  const char* name;  // an identifier of C
+  const char* name;  // a C identifier
   hlo_elf_t elf;
-  uint32_t text, constants, frames, data;               // sections
-  uint32_t text_symbol, constants_symbol, data_symbol;  // of the sections
-  uint64_t call_at;  // in the data, of the address of hlo_rt_call(); 0: nothing is called
+  uint32_t text, constants, frames, data;               // section numbers
+  uint32_t text_symbol, constants_symbol, data_symbol;  // symbols of the sections
+  uint64_t call_at;  // offset in the data of the address of hlo_rt_call(); 0: the program makes no
+                     // calls
 } writer_t;
 
-static void put(writer_t* w, uint32_t section, const void* bytes, size_t size_bytes) {
+static void append_bytes(writer_t* w, uint32_t section, const void* bytes, size_t size_bytes) {
   hlo_strbuf_append(&w->elf.sections[section].data, bytes, size_bytes);
 }
 
@@ -52,9 +52,9 @@ static void add_sections(writer_t* w) {
   w->data_symbol = hlo_elf_add_symbol(elf, "", info, w->data, 0, 0);
 }
 
-// Names for profilers and debuggers; nobody outside calls these.
+// Adds local names for profilers and debuggers.
 static void add_functions(writer_t* w, hlo_arena_t* arena) {
-  put(w, w->text, w->code->bytes, w->code->size_bytes);
+  append_bytes(w, w->text, w->code->bytes, w->code->size_bytes);
   for (uint32_t i = 0; i < w->code->func_count; ++i) {
     const hlo_code_func_t* func = &w->code->funcs[i];
     const char* name = hlo_arena_printf(arena, "%s.%s", w->name, func->name);
@@ -69,7 +69,7 @@ static hlo_status_t add_frames(writer_t* w, hlo_arena_t* arena) {
   uint32_t* fields = hlo_arena_array(arena, w->code->func_count, sizeof *fields);
   HLO_TRY(hlo_arena_status(arena));
   HLO_TRY(hlo_eh_frame_create(w->code, NULL, fields, &frames));
-  put(w, w->frames, frames.bytes, frames.size_bytes);
+  append_bytes(w, w->frames, frames.bytes, frames.size_bytes);
   for (uint32_t i = 0; i < w->code->func_count; ++i) {
     hlo_elf_add_relocation(&w->elf, w->frames, fields[i],
                            w->code->isa->object.distance_relocation, w->text_symbol,
@@ -79,25 +79,25 @@ static hlo_status_t add_frames(writer_t* w, hlo_arena_t* arena) {
   return hlo_ok();
 }
 
-// An address in the data, which the linker fills in.
-static void point(writer_t* w, uint64_t at, uint32_t symbol, uint64_t offset) {
+// Adds an address in the data, which the linker fills in.
+static void add_address(writer_t* w, uint64_t at, uint32_t symbol, uint64_t offset) {
   hlo_elf_add_relocation(&w->elf, w->data, at, w->code->isa->object.address_relocation, symbol,
                          (int64_t)offset);
 }
 
-// The table of the constants' addresses, with their bytes; where it lies. Some have none: they are
-// only what memory is filled with.
+// Adds the constants and the table of their addresses and returns its offset. Constants that only
+// fill memory have no bytes.
 static uint64_t add_constants(writer_t* w) {
   const hlo_plan_t* plan = w->plan;
   uint64_t start = end_of(w, w->data);
   const uint64_t zero = 0;
-  for (uint32_t i = 0; i < plan->constant_count; ++i) put(w, w->data, &zero, WORD);
+  for (uint32_t i = 0; i < plan->constant_count; ++i) append_bytes(w, w->data, &zero, WORD);
   for (uint32_t i = 0; i < plan->constant_count; ++i) {
     const void* bytes = w->table->constants[i];
     if (!bytes) continue;
     uint64_t offset = hlo_elf_align(&w->elf, w->constants, CODE_ALIGNMENT);
-    put(w, w->constants, bytes, hlo_type_size_bytes(plan->constants[i].value->type));
-    point(w, start + (uint64_t)i * WORD, w->constants_symbol, offset);
+    append_bytes(w, w->constants, bytes, hlo_type_size_bytes(plan->constants[i].value->type));
+    add_address(w, start + (uint64_t)i * WORD, w->constants_symbol, offset);
   }
   return start;
 }
@@ -127,19 +127,19 @@ static uint64_t add_copies(writer_t* w) {
     } else {
       copy.from = allocation_of(w, &call_site->copy.from);
     }
-    put(w, w->data, &copy, sizeof copy);
+    append_bytes(w, w->data, &copy, sizeof copy);
   }
   return start;
 }
 
-// The places of all calls, then their records; where those lie.
+// Adds the allocations of all calls, then their records, and returns the offset of those.
 static uint64_t add_call_records(writer_t* w, const hlo_object_calls_t* calls) {
   uint64_t allocation = end_of(w, w->data);
   for (uint32_t i = 0; i < calls->count; ++i) {
     const hlo_call_site_t* call_site = calls->call_sites[i];
     for (uint32_t k = 0; k < hlo_call_site_value_count(call_site->node, call_site); ++k) {
       const hlo_rt_allocation_t record = allocation_of(w, &call_site->allocations[k]);
-      put(w, w->data, &record, sizeof record);
+      append_bytes(w, w->data, &record, sizeof record);
     }
   }
   uint64_t start = end_of(w, w->data);
@@ -147,14 +147,14 @@ static uint64_t add_call_records(writer_t* w, const hlo_object_calls_t* calls) {
     const hlo_call_site_t* call_site = calls->call_sites[i];
     const hlo_rt_call_t call = {.call_site = hlo_call_site_number(call_site->node),
                                 .allocation_count = hlo_call_site_value_count(call_site->node, call_site)};
-    point(w, end_of(w, w->data) + offsetof(hlo_rt_call_t, allocations), w->data_symbol, allocation);
-    put(w, w->data, &call, sizeof call);
+    add_address(w, end_of(w, w->data) + offsetof(hlo_rt_call_t, allocations), w->data_symbol, allocation);
+    append_bytes(w, w->data, &call, sizeof call);
     allocation += call.allocation_count * sizeof(hlo_rt_allocation_t);
   }
   return start;
 }
 
-// What the program calls; where it lies.
+// Adds the records of the calls and returns their offset.
 static hlo_status_t add_calls(writer_t* w, const hlo_object_calls_t* list, hlo_arena_t* arena,
                               uint64_t* out_start) {
   uint64_t text = hlo_elf_align(&w->elf, w->constants, 1), records = add_call_records(w, list);
@@ -168,10 +168,10 @@ static hlo_status_t add_calls(writer_t* w, const hlo_object_calls_t* list, hlo_a
   uint32_t state_symbol =
       hlo_elf_add_symbol(&w->elf, "", ELF64_ST_INFO(STB_LOCAL, STT_SECTION), state, 0, 0);
   uint64_t start = end_of(w, w->data);
-  put(w, w->data, &calls, sizeof calls);
-  point(w, start + offsetof(hlo_rt_calls_t, calls), w->data_symbol, records);
-  point(w, start + offsetof(hlo_rt_calls_t, text), w->constants_symbol, text);
-  point(w, start + offsetof(hlo_rt_calls_t, state), state_symbol, 0);
+  append_bytes(w, w->data, &calls, sizeof calls);
+  add_address(w, start + offsetof(hlo_rt_calls_t, calls), w->data_symbol, records);
+  add_address(w, start + offsetof(hlo_rt_calls_t, text), w->constants_symbol, text);
+  add_address(w, start + offsetof(hlo_rt_calls_t, state), state_symbol, 0);
   w->call_at = start + offsetof(hlo_rt_calls_t, run);
   *out_start = start;
   return hlo_ok();
@@ -197,18 +197,18 @@ static hlo_status_t add_program(writer_t* w, const hlo_target_t* target, hlo_are
       .subnormals = target->subnormals,
       .level = target->cpu.level};
   uint64_t start = end_of(w, w->data);
-  put(w, w->data, &program, sizeof program);
-  point(w, start + offsetof(hlo_rt_program_t, constants), w->data_symbol, constants);
-  point(w, start + offsetof(hlo_rt_program_t, entry), w->text_symbol,
+  append_bytes(w, w->data, &program, sizeof program);
+  add_address(w, start + offsetof(hlo_rt_program_t, constants), w->data_symbol, constants);
+  add_address(w, start + offsetof(hlo_rt_program_t, entry), w->text_symbol,
         w->code->funcs[0].offset_bytes);
-  point(w, start + offsetof(hlo_rt_program_t, copies), w->data_symbol, copies);
-  if (list.count) point(w, start + offsetof(hlo_rt_program_t, calls), w->data_symbol, calls);
+  add_address(w, start + offsetof(hlo_rt_program_t, copies), w->data_symbol, copies);
+  if (list.count) add_address(w, start + offsetof(hlo_rt_program_t, calls), w->data_symbol, calls);
   *out_start = start;
   return hlo_ok();
 }
 
-// A function of the library.
-static uint32_t import(writer_t* w, const char* name) {
+// Adds an undefined symbol for a function of the library.
+static uint32_t import_symbol(writer_t* w, const char* name) {
   const uint8_t info = ELF64_ST_INFO(STB_GLOBAL, STT_NOTYPE);
   return hlo_elf_add_symbol(&w->elf, name, info, SHN_UNDEF, 0, 0);
 }
@@ -223,12 +223,12 @@ static void add_field(writer_t* w, uint64_t at, const hlo_code_isa_field_t* fiel
 static void add_run(writer_t* w, uint64_t program, hlo_arena_t* arena) {
   const hlo_code_isa_object_t* object = &w->code->isa->object;
   uint64_t at = hlo_elf_align(&w->elf, w->text, TRAMPOLINE_ALIGNMENT);
-  put(w, w->text, object->stub, object->stub_bytes);
+  append_bytes(w, w->text, object->stub, object->stub_bytes);
   const char* name = hlo_arena_printf(arena, "%s_run", w->name);
   if (!name) return;
   const uint8_t func = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC);
   hlo_elf_add_symbol(&w->elf, name, func, w->text, at, object->stub_bytes);
-  uint32_t target = import(w, "hlo_rt_run");
+  uint32_t target = import_symbol(w, "hlo_rt_run");
   add_field(w, at, &object->stub_data, w->data_symbol, program);
   add_field(w, at, &object->stub_target, target, 0);
 }
@@ -241,7 +241,7 @@ static hlo_status_t write_object(writer_t* w, const hlo_target_t* target, hlo_ar
   uint64_t program = 0;
   HLO_TRY(add_program(w, target, arena, &program));
   add_run(w, program, arena);
-  if (w->call_at) point(w, w->call_at, import(w, "hlo_rt_call"), 0);
+  if (w->call_at) add_address(w, w->call_at, import_symbol(w, "hlo_rt_call"), 0);
   HLO_TRY(hlo_arena_status(arena));
   return hlo_elf_write(&w->elf, out);
 }

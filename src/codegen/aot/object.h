@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program as an object file, made ahead of time without any compiler: machine code, constants,
-// unwind tables. A linker puts it together with libhlocc_rt.a (src/rt).
+// A program as an object file, made ahead of time without a compiler: machine code, constants,
+// unwind tables. It is linked with libhlocc_rt.a (src/rt).
 #ifndef HLO_CODEGEN_OBJECT_H_
 #define HLO_CODEGEN_OBJECT_H_
 
@@ -8,10 +8,11 @@
 #include "codegen/target/target.h"
 #include "codegen/vir/vir.h"
 
-/// Appends the object and its header (NULL: none) of a planned program whose vector IR is verified.
-/// The function is NAME_run(), as that of C source (standalone.h). The same program, target and
-/// name give the same bytes. errors: UNIMPLEMENTED (the first operation that exchanges data with
-/// others, by name and place; a target without encoder), RESOURCE_EXHAUSTED
+/// Appends the object and its header (NULL: none) of a planned program with verified vector IR. The
+/// function is NAME_run(), as for C source (standalone.h). The output is deterministic for a
+/// program, target and name.
+/// errors : UNIMPLEMENTED (the first operation that exchanges data with other processes, by name
+/// and location; a target without encoder), RESOURCE_EXHAUSTED
 hlo_status_t hlo_object_print(const hlo_plan_t* plan, const hlo_call_site_table_t* table,
                               const hlo_vir_module_t* vir, const hlo_target_t* target,
                               const char* name, hlo_strbuf_t* out_object,

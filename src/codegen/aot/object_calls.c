@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The called nodes of a program as a module (see object_calls.h): a copy of the program's module,
-// in which they are cloned into a function of their own and the program itself is removed.
+// The called nodes of a program as a module (see object_calls.h): a copy of the program's module in
+// which the nodes are cloned into a separate function and the program itself is removed.
 #include "codegen/aot/object_calls.h"
 
 #include "ir/captures.h"
@@ -43,11 +43,11 @@ typedef struct maker {
   hlo_region_t* body;
   hlo_value_map_t map;
   hlo_arena_t* arena;
-  const hlo_node_t** nodes;  // of the copy, by call
+  const hlo_node_t** nodes;  // nodes of the copy, by call
   uint32_t node_count, position;
 } maker_t;
 
-// The copy is walked in the order of the original.
+// Visits the copy in the order of the original.
 static hlo_status_t find_node(void* context, hlo_node_t* node) {
   maker_t* maker = context;
   bool is_called = maker->node_count < maker->calls->count &&
@@ -57,7 +57,7 @@ static hlo_status_t find_node(void* context, hlo_node_t* node) {
   return hlo_ok();
 }
 
-// Arguments for one call, and the node on them: an operand that is there twice has two.
+// Adds the arguments of one call, and the node on them; a repeated operand has two arguments.
 static hlo_status_t add_call(maker_t* maker, const hlo_node_t* node) {
   uint32_t captured = 0, first = maker->body->arg_count;
   const hlo_value_t** captures = NULL;
@@ -76,7 +76,7 @@ static hlo_status_t add_call(maker_t* maker, const hlo_node_t* node) {
   return hlo_module_status(maker->module);
 }
 
-static hlo_status_t make(maker_t* maker, const char* program_name) {
+static hlo_status_t make_module(maker_t* maker, const char* program_name) {
   hlo_module_t* module = maker->module;
   hlo_func_t* program = hlo_module_find_func(module, program_name);
   maker->map.count = module->value_count;
@@ -100,7 +100,7 @@ hlo_status_t hlo_object_calls_print(const hlo_call_site_table_t* table, const hl
                                     hlo_arena_t* arena, hlo_strbuf_t* out_text) {
   maker_t maker = {.calls = calls, .arena = arena};
   HLO_TRY(hlo_module_clone(table->module, &maker.module));
-  hlo_status_t status = make(&maker, table->func->name);
+  hlo_status_t status = make_module(&maker, table->func->name);
   const hlo_print_options_t options = {0};
   if (hlo_status_is_ok(status)) hlo_print_module(maker.module, &options, out_text);
   hlo_module_release(maker.module);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// C source that stands alone (see standalone.h): the functions of the C back end, then a frame and
-// a runtime table (kernel_abi.h) of their own, as words at the places that the functions read.
+// Self-contained C source (see standalone.h): the functions of the C back end, then a frame and a
+// runtime table (kernel_abi.h), as words at the offsets that the functions read.
 #include "codegen/aot/standalone.h"
 
 #include <ctype.h>
@@ -18,12 +18,12 @@ typedef struct printer {
   const hlo_plan_t* plan;
   const hlo_call_site_table_t* table;
   hlo_vir_module_t* vir;
-  const char* name;  // an identifier of C
-  uint32_t* blobs;   // by constant: its number; UINT32_MAX: only filled with
+  const char* name;  // a C identifier
+  uint32_t* blobs;   // number of each constant; UINT32_MAX: it only fills memory
   hlo_strbuf_t* out;
 } printer_t;
 
-// ---- what cannot be done -----------------------------------------------------------------------
+// ---- unsupported operations ---------------------------------------------------------------------
 
 static bool needs_library(const hlo_step_t* step) {
   if (step->kind != HLO_STEP_CALL) return false;
@@ -41,7 +41,7 @@ static hlo_status_t refuse(const hlo_plan_t* plan, const hlo_node_t* node, const
   return status;
 }
 
-// Others must take part in it, and there are none.
+// Returns true if the operation needs other processes, which a standalone program does not have.
 static bool is_exchange(const hlo_node_t* node) {
   return hlo_call_may_wait(node) ||
          hlo_op_has(node->op, HLO_TRAIT_CONTROL | HLO_TRAIT_TERMINATOR);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// C source made into code that is loaded (see build.h).
+// Compiles C source and loads it (see build.h).
 //
-// A file of the cache is the shared object with a trailer of its size and hash, named by the hash
-// of everything it was made from. What is opened is a copy under a name of its own, removed at
-// once: two programs of the same source are two libraries with variables of their own, and nobody
-// can change a file between the look at its hash and its use.
+// A file of the cache is the shared object with a trailer of its size and hash; its name is the
+// hash of everything it was made from. A build opens a copy with a unique name and removes it at
+// once: two programs of the same source are two libraries with separate variables, and no process
+// can change a file between the check of its hash and its use.
 #include "codegen/c/build.h"
 
 #include <inttypes.h>
@@ -36,13 +36,13 @@ struct hlo_c_program {
 typedef struct build {
   const hlo_c_build_options_t* options;
   hlo_strbuf_t source;
-  const char* flags[MAX_FLAGS];  // ended by NULL
-  char cached[PATH_BYTES];       // file of the cache, "" when there is none
-  char scratch[PATH_BYTES];      // folder of our own
+  const char* flags[MAX_FLAGS];  // NULL-terminated
+  char cached[PATH_BYTES];       // file of the cache, "" for none
+  char scratch[PATH_BYTES];      // private scratch folder
   char source_path[PATH_BYTES], object_path[PATH_BYTES];
 } build_t;
 
-// ---- what to run -------------------------------------------------------------------------------
+// ---- commands -----------------------------------------------------------------------------------
 
 static const char* environment_value(const char* name) {
   size_t length = strlen(name);
@@ -89,7 +89,7 @@ static uint64_t source_hash(const build_t* build, uint64_t seed) {
   return hash;
 }
 
-// The folder of the cache, made if it is not there, and the file in it; none where that is refused.
+// Creates the cache folder if it does not exist, and chooses the file in it; no file if that fails.
 static void choose_cached(build_t* build) {
   char folder[PATH_BYTES], name[64];
   const char* wanted = build->options->cache_directory;
@@ -111,7 +111,7 @@ static void choose_cached(build_t* build) {
   join_path(build->cached, folder, name);
 }
 
-// A new folder for this build: in the cache's, else where the system keeps temporary files.
+// Creates a folder for this build: in the cache folder, or else in the system's temporary folder.
 static hlo_status_t make_scratch(build_t* build) {
   char folder[PATH_BYTES];
   hlo_status_t status = hlo_status_create(HLO_STATUS_NOT_FOUND, "no cache");
@@ -152,7 +152,7 @@ static hlo_status_t compile(build_t* build) {
 
 // ---- cache -------------------------------------------------------------------------------------
 
-// Copies the cached file to the scratch folder; false when there is none that is whole.
+// Copies the cached file to the scratch folder; false if the cache has no undamaged file.
 static bool take_cached(const build_t* build) {
   uint8_t* data = NULL;
   size_t size = 0;
@@ -176,7 +176,7 @@ static bool take_cached(const build_t* build) {
   return is_whole;
 }
 
-// Puts the compiled file into the cache; a cache that cannot be written is no reason to fail.
+// Stores the compiled file in the cache. A cache that cannot be written does not fail the build.
 static void put_cached(const build_t* build) {
   uint8_t* data = NULL;
   size_t size = 0;
@@ -198,7 +198,7 @@ static void put_cached(const build_t* build) {
 
 // ---- loading -----------------------------------------------------------------------------------
 
-static hlo_status_t load(const build_t* build, const hlo_vir_module_t* module,
+static hlo_status_t load_library(const build_t* build, const hlo_vir_module_t* module,
                          hlo_c_program_t* program) {
   HLO_TRY(hlo_os_library_open(build->object_path, &program->library));
   program->functions = hlo_os_library_symbol(program->library, "hlo_functions");
@@ -211,7 +211,7 @@ static hlo_status_t load(const build_t* build, const hlo_vir_module_t* module,
   return hlo_ok();
 }
 
-static hlo_status_t make(build_t* build, const hlo_vir_module_t* module, hlo_c_program_t* program) {
+static hlo_status_t make_program(build_t* build, const hlo_vir_module_t* module, hlo_c_program_t* program) {
   HLO_TRY(hlo_c_emit(module, HLO_C_BLOBS_EXTERNAL, &build->source));
   choose_flags(build);
   choose_cached(build);
@@ -221,7 +221,7 @@ static hlo_status_t make(build_t* build, const hlo_vir_module_t* module, hlo_c_p
     HLO_TRY(compile(build));
     put_cached(build);
   }
-  return load(build, module, program);
+  return load_library(build, module, program);
 }
 
 hlo_status_t hlo_c_build(const hlo_vir_module_t* module, const hlo_c_build_options_t* options,
@@ -231,7 +231,7 @@ hlo_status_t hlo_c_build(const hlo_vir_module_t* module, const hlo_c_build_optio
   hlo_status_t status = program && build ? hlo_ok() : hlo_status_out_of_memory(sizeof *build);
   if (hlo_status_is_ok(status)) {
     build->options = options;
-    status = make(build, module, program);
+    status = make_program(build, module, program);
     remove_scratch(build);
     hlo_strbuf_deinit(&build->source);
   }

@@ -70,7 +70,7 @@ static void reset(machine_t* m, uint64_t seed) {
       .buffers = m->buffers, .buffer_count = 1, .saved = m->saved, .saved_bytes = sizeof m->saved};
 }
 
-// Runs to the end, by the interpreter or (code not NULL) by compiled code.
+// Runs to the end, in the interpreter or (code not NULL) in compiled code.
 static void run(machine_t* m, const hlo_vir_func_t* func, void* code) {
   int32_t answer = HLO_KERNEL_SUSPENDED;
   uint64_t params[] = {(uintptr_t)&m->frame, (uintptr_t)m->memory, 3};
@@ -136,7 +136,7 @@ static void test_random_generic(void** state) {
 
 typedef struct op_cases {
   hlo_vir_module_t* module;
-  const hlo_c_program_t* program;  // NULL while the functions are made
+  const hlo_c_program_t* program;  // NULL while the functions are built
   const hlo_vir_func_t* next;
   uint8_t *by_interp, *by_code;
 } op_cases_t;
@@ -208,7 +208,7 @@ static uint64_t run_constant(const hlo_c_program_t* program) {
   return word;
 }
 
-// Changes one byte in the middle of the only file of the cache.
+// Changes one byte in the middle of the only cache file.
 static void damage_cache(const fixture_t* t) {
   char command[400];
   snprintf(
@@ -225,7 +225,7 @@ static void test_cache(void** state) {
   hlo_c_program_t* first = build(t, NULL);
   assert_false(hlo_c_program_was_cached(first));
   assert_int_equal(run_constant(first), 42);
-  // The same source with another constant is the same file, but not the same library.
+  // The same source with another constant shares the file, but not the library.
   hlo_vir_module_t* module = t->module;
   assert_true(hlo_status_is_ok(hlo_vir_module_create(&t->module)));
   build_constant(t, 43);
@@ -257,7 +257,7 @@ static void test_no_compiler(void** state) {
   status = hlo_c_build(t->module, &options, &program);
   assert_int_equal(hlo_status_code(status), HLO_STATUS_INTERNAL);
   hlo_status_release(status);
-  // Without a cache the code is made all the same.
+  // Without a cache the code is compiled all the same.
   options = (hlo_c_build_options_t){.cache_directory = "/proc/no/such/folder"};
   assert_true(hlo_status_is_ok(hlo_c_build(t->module, &options, &program)));
   assert_int_equal(run_constant(program), 1);

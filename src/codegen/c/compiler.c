@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Running the system's C compiler (see compiler.h).
+// Runs the system's C compiler (see compiler.h).
 #include "codegen/c/compiler.h"
 
 #include "base/os.h"
 #include "base/strbuf.h"
 
 enum { MAX_ARGUMENTS = 64 };
-#define TIMEOUT_NS UINT64_C(300000000000)  // of one run
+#define TIMEOUT_NS UINT64_C(300000000000)  // per run
 
-// errors: NOT_FOUND when there is none of that name
+// errors: NOT_FOUND if no compiler has that name
 static hlo_status_t run_one(const char* compiler, const char* const* arguments) {
   const char* all[MAX_ARGUMENTS + 2] = {compiler};
   size_t count = 1;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of vector IR as C source (see emit.h): one statement an instruction, blocks as blocks.
-// helper.c writes what is called.
+// Functions of vector IR as C source (see emit.h): one statement per instruction, blocks as C
+// blocks. helper.c emits the functions that the statements call.
 //
-// An entry function that may be suspended first makes again what depends on nothing but the call,
-// then jumps behind the suspend, into the scopes of the values that are brought back there.
+// An entry function that may suspend first recomputes the values that depend on its arguments only,
+// then jumps to the statement after the suspend, inside the scopes of the values that are restored
+// there.
 #include "codegen/c/emit.h"
 
 #include <inttypes.h>
@@ -43,7 +44,7 @@ static void print_value(hlo_c_emitter_t* e, const hlo_vir_value_t* value) {
   }
 }
 
-// A value; a mask in the width that its user wants.
+// Prints a value; a mask in the width that its user expects.
 static void print_wanted(hlo_c_emitter_t* e, const hlo_vir_value_t* value, uint32_t mask_bits) {
   uint32_t has_bits = e->mask_bits[value->number];
   if (value->type.elem != HLO_VIR_MASK || has_bits == mask_bits) {
@@ -148,8 +149,8 @@ static void print_index(hlo_c_emitter_t* e, const hlo_vir_value_t* value) {
   hlo_strbuf_putc(out, ')');
 }
 
-// (*(function at this place of the runtime table))(frame, arguments...), or a function
-// of the module.
+// Prints (*(entry of the runtime table))(frame, arguments...), or a call of a function of the
+// module.
 static void print_call(hlo_c_emitter_t* e, const hlo_vir_value_t* value) {
   hlo_strbuf_t* out = &e->body;
   if (value->flags & HLO_VIR_LOCAL) {
@@ -197,7 +198,7 @@ static void print_tile(hlo_c_emitter_t* e, const hlo_vir_value_t* value) {
   hlo_strbuf_putc(out, ')');
 }
 
-// What an instruction without a body computes or does, as an expression.
+// Prints an instruction without a body as an expression.
 static void print_expression(hlo_c_emitter_t* e, const hlo_vir_value_t* value) {
   switch (value->op) {
     case HLO_VIR_var: print_wanted(e, value->operands[0], hlo_c_mask_bits_of(e, value)); return;
@@ -243,15 +244,16 @@ static void print_plain(hlo_c_emitter_t* e, const hlo_vir_value_t* value, uint32
   hlo_strbuf_puts(&e->body, ";\n");
 }
 
-// ---- control -----------------------------------------------------------------------------------
+// ---- control flow
+// --------------------------------------------------------------------------------
 
-// The place of a value in frame->saved.
+// Prints the location of a value in frame->saved.
 static void print_place(hlo_c_emitter_t* e, const hlo_vir_value_t* value) {
   hlo_strbuf_printf(&e->body, "READ(char*, at(p0, 0, 0, %zu)) + %" PRIu32,
                     offsetof(hlo_frame_t, saved), e->saved.offsets[value->number]);
 }
 
-// A mask is saved as its bits, whatever its width is here.
+// A mask is saved as its bits, independent of its width here.
 static void print_saved_mask(hlo_c_emitter_t* e, const hlo_vir_value_t* value, bool is_save) {
   char name[HLO_C_NAME_BYTES];
   hlo_vir_value_t bits = {.op = HLO_VIR_mask_bits, .type = {HLO_VIR_INDEX, 1}, .operand_count = 1};
@@ -269,7 +271,7 @@ static void print_saved_mask(hlo_c_emitter_t* e, const hlo_vir_value_t* value, b
   }
 }
 
-// Saves or restores the values that live across a suspend, one a line.
+// Saves or restores the values that are live across a suspend, one per line.
 static void print_saved(hlo_c_emitter_t* e, const hlo_vir_resume_t* resume, bool is_save,
                         uint32_t depth) {
   for (uint32_t i = 0; i < resume->value_count; ++i) {
@@ -307,7 +309,7 @@ static const hlo_vir_value_t* loop_around(const hlo_vir_value_t* value) {
 
 static void print_block(hlo_c_emitter_t* e, const hlo_vir_block_t* block);
 
-// The head of an instruction with a body, up to its brace.
+// Prints the head of an instruction with a body, up to its brace.
 static void print_head(hlo_c_emitter_t* e, const hlo_vir_value_t* value) {
   if (value->op == HLO_VIR_for) {
     hlo_strbuf_printf(&e->body, "for (int64_t v%" PRIu32 " = ", value->number);
@@ -395,7 +397,7 @@ static void print_prototype(hlo_strbuf_t* out, const hlo_vir_func_t* func) {
   hlo_strbuf_putc(out, ')');
 }
 
-// What is made again, then the jump to where the frame was suspended.
+// Prints the recomputed values, then the jump to the suspended position.
 static void print_resume(hlo_c_emitter_t* e) {
   if (!e->saved.resume_count) return;
   for (const hlo_vir_value_t* value = e->func->body->first; value; value = value->next) {
@@ -439,7 +441,7 @@ static hlo_status_t print_func(hlo_c_emitter_t* e, const hlo_vir_func_t* func) {
   return hlo_arena_status(&e->arena);
 }
 
-// The constants: words of the bytes, the last one filled up with zeros.
+// Prints the constants as words; the last word is padded with zeros.
 static void print_blobs(const hlo_vir_module_t* module, hlo_c_blobs_t blobs, hlo_strbuf_t* out) {
   if (!module->blob_count) return;
   if (blobs == HLO_C_BLOBS_EXTERNAL) {
@@ -491,7 +493,7 @@ static void print_unit(hlo_c_emitter_t* e, hlo_c_blobs_t blobs, const uint32_t* 
   hlo_strbuf_puts(out, "};\n");
 }
 
-static hlo_status_t emit(hlo_c_emitter_t* e, hlo_c_blobs_t blobs, hlo_strbuf_t* out) {
+static hlo_status_t emit_unit(hlo_c_emitter_t* e, hlo_c_blobs_t blobs, hlo_strbuf_t* out) {
   uint32_t* saved_bytes = hlo_arena_array(&e->arena, e->module->func_count, sizeof *saved_bytes);
   HLO_TRY(hlo_arena_status(&e->arena));
   for (const hlo_vir_func_t* func = e->module->first_func; func; func = func->next) {
@@ -507,7 +509,7 @@ static hlo_status_t emit(hlo_c_emitter_t* e, hlo_c_blobs_t blobs, hlo_strbuf_t* 
 hlo_status_t hlo_c_emit(const hlo_vir_module_t* module, hlo_c_blobs_t blobs, hlo_strbuf_t* out) {
   hlo_c_emitter_t e = {.module = module};
   hlo_arena_init(&e.arena, 0);
-  hlo_status_t status = emit(&e, blobs, out);
+  hlo_status_t status = emit_unit(&e, blobs, out);
   hlo_strbuf_deinit(&e.helpers);
   hlo_strbuf_deinit(&e.body);
   hlo_map_deinit(&e.known);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Types and helper functions of the C source: one small function for each op, type and immediate
-// that occurs.
+// Types and helper functions of the C source: one small function for each combination of op, type
+// and immediate.
 //
 // A vector is a value of the compiler's vector extension; a helper copies it to an array, loops
-// over the lanes and copies back. gcc and clang turn that into one instruction where there is one.
+// over the lanes and copies the result back. gcc and clang reduce that to one instruction where the
+// target has it.
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,7 +21,7 @@ static const hlo_vir_value_t* operand(const hlo_vir_value_t* value, uint32_t at)
   return at < value->operand_count ? value->operands[at] : NULL;
 }
 
-// Remembers a name; whether it is new (or memory is out, and nothing matters).
+// Records a name; true if it is new. The result is irrelevant when memory is exhausted.
 static bool is_new(hlo_c_emitter_t* e, const char* name) {
   size_t length = strlen(name);
   if (hlo_map_get(&e->known, name, length)) return false;
@@ -41,7 +42,7 @@ static void lane_type(hlo_vir_type_t type, uint32_t mask_bits, bool as_unsigned,
   }
 }
 
-// The C type of a value, declared if it is new: int64_t, f32x16; a mask is a vector of integers.
+// The C type of a value, declared on first use: int64_t, f32x16; a mask is a vector of integers.
 static void type_name(hlo_c_emitter_t* e, hlo_vir_type_t type, uint32_t mask_bits,
                       char name[HLO_C_NAME_BYTES]) {
   if (type.elem == HLO_VIR_INDEX) {
@@ -85,7 +86,7 @@ static void give_bits(hlo_c_emitter_t* e, const hlo_vir_value_t* value, uint32_t
   if (is_mask(value) && !e->mask_bits[value->number]) e->mask_bits[value->number] = (uint8_t)bits;
 }
 
-// What this instruction tells of the widths of the masks that it makes and uses.
+// Derives the widths of the masks that this instruction defines and uses.
 static void learn_masks(hlo_c_emitter_t* e, const hlo_vir_value_t* value) {
   if (hlo_vir_opcode_class((hlo_vir_opcode_t)value->op) == HLO_VIR_COMPARE) {
     give_bits(e, value, bits_of(value->operands[0]->type));
@@ -110,13 +111,13 @@ void hlo_c_choose_masks(hlo_c_emitter_t* e) {
   e->mask_bits = hlo_arena_array(&e->arena, e->func->value_count, 1);
   if (!e->mask_bits) return;
   visit_masks(e, e->func->body, false);
-  visit_masks(e, e->func->body, false);  // users come after what they use
+  visit_masks(e, e->func->body, false);  // users come after definitions
   visit_masks(e, e->func->body, true);
 }
 
 // ---- templates ---------------------------------------------------------------------------------
 
-// What a template's letters stand for: $F the function's name, $n lanes of the result, $m of
+// The values of a template's placeholders: $F the function's name, $n lanes of the result, $m of
 // operand a, $R its type, $T its lane, $V its lane as unsigned integer; $A $B $C types of operands
 // a, b, c and $a $b $c their lanes; $U operand a's lane as unsigned integer; $X the op's
 // expression, $I the immediate.
@@ -159,8 +160,8 @@ static void fill(hlo_strbuf_t* out, const char* template, const slots_t* slots) 
   }
 }
 
-// Of an op that makes a vector: parameters and the statement that sets lane i of r_; x_ are the
-// lanes of operand x. Of others: parameters and the whole body.
+// For an op with a vector result: parameters and the statement that sets lane i of r_; x_ are the
+// lanes of operand x. For other ops: parameters and the whole body.
 typedef struct template {
   const char* parameters;
   const char* lane;
@@ -213,7 +214,7 @@ static const template_t templates[HLO_VIR_OPCODE_COUNT] = {
     [HLO_VIR_permute] = {"$A va, $B vb", "r_[i] = a_[b_[i]]", LANES_A LANES_B},
 };
 
-// With a mask as the last operand: only lanes whose mask is set are touched.
+// With a mask as the last operand: only lanes with a set mask are accessed.
 static const template_t masked[HLO_VIR_OPCODE_COUNT] = {
     [HLO_VIR_load] =
         {"const char* p, $A va",
@@ -237,7 +238,7 @@ static const template_t masked[HLO_VIR_OPCODE_COUNT] = {
          "  }\n"},
 };
 
-// Lane-wise ops by their number of operands; the expression says the rest.
+// Lane-wise ops by their number of operands; the expression comes from vir.def.
 static const template_t lane_wise[] = {
     {0},
     {"$A va", "const $a a = a_[i];\n    r_[i] = (T_)($X)", TYPES LANES_A},
@@ -262,9 +263,9 @@ static const char* const expressions[HLO_VIR_OPCODE_COUNT] = {
 #include "codegen/vir/vir.def"
 };
 
-// ---- choosing ----------------------------------------------------------------------------------
+// ---- selection ----------------------------------------------------------------------------------
 
-// Operands of a value that are parameters of its helper: for memory ops those that are no address.
+// Collects the operands that are parameters of the helper: for memory ops all but the address.
 static uint32_t helper_operands(const hlo_vir_value_t* value, const hlo_vir_value_t* out[3]) {
   uint32_t count = 0;
   bool is_memory = hlo_vir_opcode_class((hlo_vir_opcode_t)value->op) == HLO_VIR_MEMORY;
@@ -277,7 +278,7 @@ static uint32_t helper_operands(const hlo_vir_value_t* value, const hlo_vir_valu
   return count;
 }
 
-// Bits and's and the like work on the lanes as unsigned integers.
+// Returns true for ops that work on the lanes as unsigned integers, such as bitwise AND.
 static bool is_bits_op(const hlo_vir_value_t* value) {
   return hlo_vir_opcode_class((hlo_vir_opcode_t)value->op) == HLO_VIR_BITS;
 }
@@ -321,7 +322,8 @@ static bool has_imm(const hlo_vir_value_t* value) {
   }
 }
 
-// The op, the types of result and operands, the immediate: as much as tells helpers apart.
+// Builds the name from the op, the types of result and operands, and the immediate, which identify
+// the helper.
 static void helper_name(const hlo_vir_value_t* value, const slots_t* slots, bool is_masked,
                         char name[HLO_C_NAME_BYTES]) {
   int at = snprintf(name, HLO_C_NAME_BYTES, "%s%s",

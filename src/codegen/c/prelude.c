@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The start of every C translation unit (see emit_impl.h). What the words T, U, FMA ... of vir.def
-// mean is said here as text for the compiler of the target, and in vir/lane.inl for this one;
-// c/build_test.c compares both.
+// The start of every C translation unit (see emit_impl.h). It defines the macros T, U, FMA ... of
+// vir.def as text for the target's compiler; vir/lane.inl defines them for this one. c/build_test.c
+// compares both.
 #include "codegen/c/emit_impl.h"
 
 const char hlo_c_prelude[] =
@@ -121,7 +121,7 @@ const char hlo_c_prelude[] =
     "  return sum;\n"
     "}\n"
     "\n"
-    "// The exponent is 112 less than a float's. A subnormal number is put behind the 1 of 2^-14, "
+    "// The exponent is 112 less than a float's. A subnormal number is placed after the 1 of 2^-14, "
     "which then goes.\n"
     "static inline float half_to_float(uint32_t half) {\n"
     "  uint32_t magnitude = (half & 0x7fff) << 13;\n"
@@ -144,7 +144,7 @@ const char hlo_c_prelude[] =
     "\n";
 
 const char hlo_c_tiles[] =
-    "// Tiles: rows of 64 bytes; those behind a tile's own are zero.\n"
+    "// Tiles: rows of 64 bytes; those past a tile's own are zero.\n"
     "typedef struct {\n"
     "  int rows[8];\n"
     "  unsigned char data[8][16][64];\n"

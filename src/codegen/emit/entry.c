@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vector IR of entry functions (see entry.h): steps in their order, loops and branches.
+// Vector IR of entry functions (see entry.h): steps in order, loops and branches.
 #include "codegen/emit/entry.h"
 
 #include <stddef.h>
@@ -9,7 +9,7 @@
 #include "codegen/emit/entry_impl.h"
 #include "lib/call.h"
 
-// More bases than this are not worth keeping in registers.
+// More base addresses than this are not worth keeping in registers.
 enum { SHARED_ALLOCATION_LIMIT = 192 };
 
 struct hlo_entry {
@@ -35,7 +35,7 @@ static void emit_start(hlo_vir_builder_t* b, uint32_t call_site_number) {
   hlo_entry_call(b, offsetof(hlo_runtime_table_t, async_start), 1, &call_site);
 }
 
-// Asks whether the results are there, and leaves the function until they may be.
+// Tests if the results are available, and suspends the function until they may be.
 static void emit_done(hlo_vir_builder_t* b, uint32_t call_site_number) {
   hlo_vir_begin_loop(b);
   hlo_vir_value_t* call_site = hlo_vir_iconst(b, call_site_number);
@@ -44,7 +44,7 @@ static void emit_done(hlo_vir_builder_t* b, uint32_t call_site_number) {
   hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_EQ, answer, hlo_vir_iconst(b, HLO_KERNEL_ERROR)));
   hlo_vir_return(b, answer);
   hlo_vir_end(b);
-  hlo_vir_suspend(b, call_site_number);  // resume points are named by sites
+  hlo_vir_suspend(b, call_site_number);  // resume points are named by call sites
   hlo_vir_end(b);
 }
 
@@ -68,7 +68,7 @@ static void emit_call_site(const hlo_entry_context_t* entry, hlo_vir_builder_t* 
   }
 }
 
-// ---- control
+// ---- control flow
 
 static void emit_region(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
                         const hlo_region_t* region);
@@ -84,7 +84,7 @@ static void poll_cancelled(hlo_vir_builder_t* b) {
   hlo_vir_end(b);
 }
 
-// The first element of what a loop or branch depends on, as INDEX.
+// Loads the first element of a loop's or branch's predicate or index, as INDEX.
 static hlo_vir_value_t* read_decision(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
                                       const hlo_value_t* value) {
   hlo_vir_value_t* known = hlo_entry_values_get(entry->values, value);
@@ -125,7 +125,7 @@ static void emit_if(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
   hlo_vir_end(b);
 }
 
-// The branches from `first` to `end`, one of which the number is.
+// Emits the branches from `first` to `end`, one of which has the given index.
 static void emit_branches(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
                           const hlo_node_t* node, hlo_vir_value_t* number, uint32_t first,
                           uint32_t end) {
@@ -143,8 +143,8 @@ static void emit_branches(const hlo_entry_context_t* entry, hlo_vir_builder_t* b
   hlo_vir_end(b);
 }
 
-// Any number but those of the other branches runs the last one: those behind it do so anyway, and
-// of two branches the last is whatever is not 0.
+// Any index out of range runs the last branch: indices past it do so anyway, and of two branches
+// the last one is for every non-zero value.
 static void emit_case(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
                       const hlo_node_t* node) {
   hlo_vir_value_t* number = read_decision(entry, b, hlo_node_operand(node, 0));
@@ -170,8 +170,8 @@ static void emit_control(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
   hlo_entry_values_close(entry->values, node, opened);
 }
 
-// Of checked code: what the temporaries look like around a step or terminator.
-static void memory_check(const hlo_entry_context_t* entry, hlo_vir_builder_t* b, hlo_memory_check_moment_t moment,
+// Checked code: emits a check of the temporaries around a step or terminator.
+static void emit_memory_check(const hlo_entry_context_t* entry, hlo_vir_builder_t* b, hlo_memory_check_moment_t moment,
                   const hlo_node_t* node) {
   const hlo_plan_t* plan = entry->plan;
   if (!plan->memory_check) return;
@@ -191,7 +191,7 @@ static void emit_step(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
                       const hlo_step_t* step) {
   const hlo_node_t* node = step->node;
   b->debug_id = hlo_call_site_number(node);
-  memory_check(entry, b, HLO_MEMORY_CHECK_BEFORE, node);
+  emit_memory_check(entry, b, HLO_MEMORY_CHECK_BEFORE, node);
   hlo_entry_emit_copies(entry, b, node);
   switch (step->kind) {
     case HLO_STEP_FUSION: hlo_entry_emit_fusion(entry, b, step->fusion); break;
@@ -201,17 +201,17 @@ static void emit_step(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
     case HLO_STEP_CALL: emit_call_site(entry, b, node); break;
     case HLO_STEP_CONTROL: emit_control(entry, b, node); break;
   }
-  memory_check(entry, b, HLO_MEMORY_CHECK_AFTER, node);
+  emit_memory_check(entry, b, HLO_MEMORY_CHECK_AFTER, node);
 }
 
 static void emit_concurrent_group(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
                       const hlo_step_t* steps) {
   const hlo_concurrent_group_t* concurrent_group = steps->fusion->concurrent_group;
   b->debug_id = hlo_call_site_number(steps->node);
-  memory_check(entry, b, HLO_MEMORY_CHECK_BEFORE, steps->node);
+  emit_memory_check(entry, b, HLO_MEMORY_CHECK_BEFORE, steps->node);
   for (uint32_t i = 0; i < concurrent_group->member_count; ++i) hlo_entry_emit_copies(entry, b, steps[i].node);
   hlo_entry_emit_concurrent(entry, b, concurrent_group);
-  memory_check(entry, b, HLO_MEMORY_CHECK_AFTER, steps->node);
+  emit_memory_check(entry, b, HLO_MEMORY_CHECK_AFTER, steps->node);
 }
 
 static void emit_region(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
@@ -228,13 +228,13 @@ static void emit_region(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
     i += concurrent_group ? concurrent_group->member_count : 1;
   }
   const hlo_node_t* end = hlo_region_terminator(region);
-  memory_check(entry, b, HLO_MEMORY_CHECK_BEFORE, end);
+  emit_memory_check(entry, b, HLO_MEMORY_CHECK_BEFORE, end);
   hlo_entry_emit_copies(entry, b, end);
-  memory_check(entry, b, HLO_MEMORY_CHECK_AFTER, end);
+  emit_memory_check(entry, b, HLO_MEMORY_CHECK_AFTER, end);
 }
 
-// Base addresses that kernels and copies use, but that of the temporaries; sites find theirs by
-// themselves.
+// Returns the number of base addresses that kernels and copies use, without that of the
+// temporaries; call sites look up their own.
 static uint32_t count_bases(const hlo_plan_t* plan) {
   uint32_t count = plan->argument_count + plan->result_count;
   for (uint32_t i = 0; i < plan->constant_count; ++i) {
@@ -251,7 +251,7 @@ static void build_entry(hlo_entry_context_t* entry, hlo_vir_module_t* module) {
   hlo_entry_values_init(&values, entry->plan, entry->table, entry->target, &b, entry->arena);
   entry->values = &values;
   if (!entry->arena->failed) {
-    memory_check(entry, &b, HLO_MEMORY_CHECK_START, NULL);
+    emit_memory_check(entry, &b, HLO_MEMORY_CHECK_START, NULL);
     emit_region(entry, &b, entry->plan->func->body);
     hlo_vir_return(&b, hlo_vir_iconst(&b, HLO_KERNEL_DONE));
   }
@@ -313,7 +313,7 @@ hlo_status_t hlo_entry_build_func(const hlo_entry_t* entry, uint32_t number,
   own.arena = &module->arena;
   own.load_flags = chunk->kind == HLO_ENTRY_CONCURRENT
                        ? 0
-                       : HLO_VIR_INVARIANT | HLO_VIR_FIXED;  // a team needs few of them
+                       : HLO_VIR_INVARIANT | HLO_VIR_FIXED;  // a concurrent group needs few of them
   own.funcs = NULL;
   hlo_vir_builder_t b;
   hlo_vir_builder_init(&b, func);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How entry functions run kernels: in line, or as functions, of all equal kernels or of a team.
+// Kernels of entry functions: inline, or as functions shared by equal kernels or by a concurrent
+// group.
 #include <stddef.h>
 
 #include "base/kernel_abi.h"
@@ -7,7 +8,8 @@
 #include "codegen/fuse/concurrent.h"
 #include "codegen/vir/guard.h"
 
-enum { CONCURRENT_GROUP_PART_SIZE = 8 };  // instructions of a part of a team, about
+enum { CONCURRENT_GROUP_PART_SIZE = 8 };  // approximate number of instructions per part of a
+                                          // concurrent group
 
 static const hlo_vir_type_t kIndex = {HLO_VIR_INDEX, 1};
 
@@ -18,9 +20,9 @@ static uint32_t address_count(const hlo_entry_context_t* entry, const hlo_fusion
   return fusion->input_count + fusion->output_count + has_scratch;
 }
 
-// Where a kernel finds inputs, outputs and scratch memory: addresses, or values of single elements.
+// The inputs, outputs and scratch memory of a kernel: addresses, or values of single elements.
 typedef struct kernel_allocations {
-  hlo_vir_value_t **addresses, **values;  // NULL when memory is out, which the arena reports
+  hlo_vir_value_t **addresses, **values;  // NULL when memory is exhausted, which the arena records
 } kernel_allocations_t;
 
 static kernel_allocations_t find_kernel_allocations(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
@@ -48,7 +50,7 @@ static kernel_allocations_t find_kernel_allocations(const hlo_entry_context_t* e
   return allocations;
 }
 
-// The same from a table that is handed over.
+// Loads the same from a table passed to the function.
 static kernel_allocations_t given_allocations(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
                                     const hlo_fusion_t* fusion) {
   uint32_t count = address_count(entry, fusion);
@@ -61,7 +63,7 @@ static kernel_allocations_t given_allocations(const hlo_entry_context_t* entry, 
   return allocations;
 }
 
-// Of checked code: the addresses as those of buffers with sizes.
+// Checked code: turns the addresses into those of buffers with known sizes.
 static void guard_allocations(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
                          const hlo_fusion_t* fusion, const kernel_allocations_t* allocations) {
   uint32_t values = fusion->input_count + fusion->output_count;
@@ -107,12 +109,12 @@ static const char* name_of(const hlo_entry_func_t* func, hlo_arena_t* arena) {
                      : hlo_arena_printf(arena, "chunk%u", index);
 }
 
-// The number of a function that is built later.
+// Adds a function to be built later and returns its number.
 static uint32_t add_func(const hlo_entry_context_t* entry, const hlo_entry_func_t* func) {
   hlo_entry_func_list_t* list = entry->funcs;
   hlo_entry_func_t* items =
       hlo_arena_room(entry->arena, list->items, list->count, &list->capacity, sizeof *items);
-  if (!items) return 0;  // the arena says so
+  if (!items) return 0;  // the arena records the failure
   list->items = items;
   items[list->count] = *func;
   items[list->count++].name = name_of(func, entry->arena);
@@ -139,8 +141,8 @@ typedef struct phase_range {
   uint32_t first, end;
 } phase_range_t;
 
-// The function of the first phase; the others' follow. Site numbers begin with one that all equal
-// kernels have.
+// Returns the function of the first phase; the other phases follow it. Debug ids begin with one
+// shared by all equal kernels.
 static uint32_t kernel_func(const hlo_entry_context_t* entry, const hlo_fusion_t* fusion) {
   if (fusion->model) fusion = fusion->model;
   uint32_t phases = hlo_kernel_phase_count(entry->plan->kernels[fusion->index]);
@@ -156,7 +158,7 @@ static uint32_t kernel_func(const hlo_entry_context_t* entry, const hlo_fusion_t
   return *func;
 }
 
-// The context of such a function; NULL when memory is out, which the arena reports.
+// Builds the context of such a function; NULL when memory is exhausted, which the arena records.
 static hlo_vir_value_t* emit_table(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
                                    const hlo_fusion_t* fusion) {
   kernel_allocations_t allocations = find_kernel_allocations(entry, b, fusion);
@@ -172,7 +174,7 @@ static hlo_vir_value_t* emit_table(const hlo_entry_context_t* entry, hlo_vir_bui
 static void emit_chunk_call(const hlo_entry_context_t* entry, hlo_vir_builder_t* b, uint32_t func,
                             hlo_vir_value_t* context, hlo_vir_value_t* chunk) {
   hlo_vir_value_t* answer = hlo_vir_call_chunk(b, func, context, chunk);
-  if (entry->plan->is_checked) hlo_entry_return_error(b, answer);  // else there is none
+  if (entry->plan->is_checked) hlo_entry_return_error(b, answer);  // other code returns no error
 }
 
 static void emit_calls(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
@@ -227,11 +229,11 @@ void hlo_entry_emit_preparations(const hlo_entry_context_t* entry, hlo_vir_build
   }
 }
 
-// ---- teams
+// ---- concurrent groups
 
 static bool has_phase(const hlo_entry_context_t* entry, const hlo_fusion_t* fusion,
                       uint32_t phase) {
-  if (phase == 0 && entry->plan->prepared[fusion->index]) return false;  // before the loop
+  if (phase == 0 && entry->plan->prepared[fusion->index]) return false;  // it ran before the loop
   return phase < hlo_kernel_phase_count(entry->plan->kernels[fusion->index]);
 }
 
@@ -250,7 +252,7 @@ static void emit_member(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
   emit_chunk_call(entry, b, func->member_funcs[member], table, chunk);
 }
 
-// Finds the part that a chunk is of by bisection.
+// Finds the part of a chunk by bisection.
 static void emit_parts(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
                        const hlo_entry_func_t* func, uint32_t first, uint32_t end) {
   const hlo_concurrent_part_t* part = &func->parts[first];
@@ -269,8 +271,8 @@ static void emit_parts(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
   hlo_vir_end(b);
 }
 
-// The functions of the members that have this phase; NULL when memory is out, which the arena
-// reports.
+// Returns the functions of the members with this phase; NULL when memory is exhausted, which the
+// arena records.
 static const uint32_t* add_member_funcs(const hlo_entry_context_t* entry, const hlo_concurrent_group_t* concurrent_group,
                                         uint32_t phase) {
   uint32_t* funcs = hlo_arena_array(entry->arena, concurrent_group->member_count, sizeof *funcs);
@@ -295,7 +297,7 @@ static void emit_concurrent_group_phase(const hlo_entry_context_t* entry, hlo_vi
   uint32_t count;
   hlo_concurrent_part_t* parts;
   hlo_status_t status = hlo_concurrent_group_split(concurrent_group, entry->target, phase, entry->arena, &count, &parts);
-  if (!hlo_status_is_ok(status)) {  // the arena says so
+  if (!hlo_status_is_ok(status)) {  // the arena records the failure
     hlo_status_release(status);
     return;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where entry functions find values, how they call the runtime, and copies from place to place.
+// Addresses of values in entry functions, calls of the runtime, and copies between allocations.
 #include <stddef.h>
 
 #include "base/kernel_abi.h"
@@ -19,8 +19,7 @@ static hlo_vir_value_t* frame_pointer(const hlo_entry_context_t* entry, hlo_vir_
   return hlo_vir_iload(b, hlo_vir_param(b, 0), (int64_t)offset, entry->load_flags);
 }
 
-// Made again by whoever needs it: accesses fold it, and hundreds of them would not
-// stay in registers.
+// Recomputed by every user: accesses fold it, and hundreds of sums would not stay in registers.
 static hlo_vir_value_t* add_offset(hlo_vir_builder_t* b, hlo_vir_value_t* base,
                                    uint64_t offset_bytes) {
   if (offset_bytes == 0) return base;
@@ -79,7 +78,6 @@ void hlo_entry_store_scalar(hlo_vir_builder_t* b, hlo_vir_value_t* value, hlo_vi
 
 // ---- calls and copies
 
-// A call whose error ends the function.
 void hlo_entry_return_error(hlo_vir_builder_t* b, hlo_vir_value_t* answer) {
   hlo_vir_begin_if(b, answer);
   hlo_vir_return(b, answer);
@@ -119,7 +117,7 @@ static void copy_inline(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
   }
 }
 
-// Memory that a register is copied from or to; of an array only its elements.
+// Returns the memory that a register is copied from or to; for an array its elements only.
 static hlo_element_address_t address_of_copy(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
                                              hlo_allocation_t allocation, const hlo_copy_t* copy,
                                              const hlo_plan_register_t* r) {
@@ -133,7 +131,7 @@ static hlo_element_address_t address_of_copy(const hlo_entry_context_t* entry, h
   return address;
 }
 
-// A copy from or to a register.
+// Emits a copy from or to a register.
 static void copy_value(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
                        const hlo_copy_t* copy) {
   bool is_read = copy->from.kind == HLO_ALLOCATION_REGISTER;

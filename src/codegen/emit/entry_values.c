@@ -36,7 +36,7 @@ static void load_argument(hlo_entry_values_t* values, const hlo_value_t* value, 
   values->arguments[number] = hlo_scalar_load(b, value->type->dtype, &address);
 }
 
-// Arguments of one element that kernels read inside loops or branches are read once.
+// Loads arguments of one element that kernels read inside loops or branches once.
 static void load_arguments(hlo_entry_values_t* values) {
   const hlo_plan_t* plan = values->plan;
   uint32_t count = 0;
@@ -71,10 +71,10 @@ void hlo_entry_values_init(hlo_entry_values_t* values, const hlo_plan_t* plan,
   if (!arena->failed) load_arguments(values);
 }
 
-// ---- reading and writing
+// ---- reads and writes
 
 // NULL: no longer known.
-static void learn(hlo_entry_values_t* values, uint32_t number, hlo_vir_value_t* value) {
+static void set_known_value(hlo_entry_values_t* values, uint32_t number, hlo_vir_value_t* value) {
   hlo_entry_change_t* room = hlo_arena_room(values->arena, values->learnt, values->learnt_count,
                                             &values->learnt_capacity, sizeof *room);
   if (!room) return;
@@ -84,7 +84,7 @@ static void learn(hlo_entry_values_t* values, uint32_t number, hlo_vir_value_t* 
   r->value = value;
 }
 
-// The value a var has here.
+// Returns the current value of a var.
 static hlo_vir_value_t* value_of_var(hlo_vir_builder_t* b, hlo_vir_value_t* var) {
   if (var->type.elem == HLO_VIR_INDEX) {
     return hlo_vir_index(b, HLO_VIR_iadd, var, hlo_vir_iconst(b, 0));
@@ -103,13 +103,13 @@ hlo_vir_value_t* hlo_entry_values_read(hlo_entry_values_t* values, uint32_t numb
   hlo_entry_register_t* r = &values->registers[number];
   if (r->value) return r->value;
   hlo_vir_value_t* value = r->var ? value_of_var(values->b, r->var) : zero(values, number);
-  learn(values, number, value);
+  set_known_value(values, number, value);
   return value;
 }
 
 void hlo_entry_values_write(hlo_entry_values_t* values, uint32_t number, hlo_vir_value_t* value) {
   hlo_vir_value_t* var = values->registers[number].var;
-  learn(values, number, value);
+  set_known_value(values, number, value);
   if (var) hlo_vir_set(values->b, var, value);
 }
 
@@ -147,14 +147,14 @@ void hlo_entry_values_close(hlo_entry_values_t* values, const hlo_node_t* node,
   for (uint32_t i = 0; opened && i < node->result_count; ++i) {
     uint32_t number;
     if (!opened[i] || !is_register(values->plan, &node->results[i], &number)) continue;
-    learn(values, number, NULL);
+    set_known_value(values, number, NULL);
     hlo_entry_values_read(values, number);
     values->registers[number].var = NULL;
   }
 }
 
 static void forget(hlo_entry_values_t* values, hlo_allocation_t allocation) {
-  if (allocation.kind == HLO_ALLOCATION_REGISTER) learn(values, allocation.index, NULL);
+  if (allocation.kind == HLO_ALLOCATION_REGISTER) set_known_value(values, allocation.index, NULL);
 }
 
 static void forget_copies(hlo_entry_values_t* values, const hlo_node_t* node) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Generated code for debuggers: each program is a small ELF object in memory, with a symbol for
-// each function and the unwind tables, in a list that debuggers watch. source: GDB manual, "JIT
-// Compilation Interface"; System V ABI, ELF-64
+// Registers generated code with debuggers: each program is a small in-memory ELF object with a
+// symbol per function and the unwind tables, in a list that debuggers watch.
+// source : GDB manual, "JIT Compilation Interface"; System V ABI, ELF-64
 #include <stdatomic.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 #include "codegen/object/elf.h"
 #include "codegen/object/isa.h"
 
-// The names and layouts are GDB's.
+// GDB defines the names and layouts.
 struct hlo_jit_gdb_entry {
   struct hlo_jit_gdb_entry *next, *prev;
   const void* object;
@@ -27,17 +27,17 @@ typedef struct gdb_descriptor {
 void __jit_debug_register_code(void);
 extern gdb_descriptor_t __jit_debug_descriptor;
 
-// Debuggers stop here; it must exist and do nothing.
+// Debuggers set a breakpoint here; the function must exist and do nothing.
 __attribute__((noinline, used)) void __jit_debug_register_code(void) {
   __asm__ volatile("" ::: "memory");
 }
 __attribute__((used)) gdb_descriptor_t __jit_debug_descriptor = {.version = 1};
 
-// The list belongs to the process, so its lock does; it is held for a few stores only.
+// The list is global to the process, and so is its lock, which is held for a few stores only.
 static atomic_flag g_list_lock = ATOMIC_FLAG_INIT;
 
 static void lock_list(void) {
-  // acquire pairs with the release of unlock_list(): the list as its last owner left it
+  // acquire pairs with the release of unlock_list(): makes the last owner's changes visible
   while (atomic_flag_test_and_set_explicit(&g_list_lock, memory_order_acquire)) {
   }
 }
@@ -54,7 +54,7 @@ static void tell_locked(hlo_jit_gdb_entry_t* entry, gdb_action_t action) {
 
 // ---- the object --------------------------------------------------------------------------------
 
-// The code is where it is: its section has an address and no contents.
+// The code stays where it is: its section has an address and no contents.
 static hlo_status_t write_object(const hlo_code_t* code, const uint8_t* base, const char* name,
                                  const hlo_eh_frame_t* eh_frame, hlo_strbuf_t* out) {
   hlo_elf_t elf = {.machine = code->isa->object.machine};

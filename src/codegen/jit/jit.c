@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loading code (see jit.h): memory, then what unwinders, perf and debuggers want to know of it.
+// Loads code (see jit.h): into memory, then into the tables of unwinders, perf and debuggers.
 #include <inttypes.h>
 #include <stddef.h>
 #include <string.h>
@@ -13,13 +13,13 @@ struct hlo_jit {
   hlo_jit_memory_t memory;
   hlo_eh_frame_t eh_frame;
   hlo_jit_gdb_entry_t* gdb_entry;  // NULL: none
-  bool is_unwindable;              // the unwinder knows the table
-  hlo_code_t code;                 // as it lies in memory; the tables are in the object's block
+  bool is_unwindable;              // registered with the unwinder
+  hlo_code_t code;                 // as loaded; the tables are in the object's block
 };
 
 // ---- pool
 
-// The map of this process. Another pool may be writing it already; both append whole lines then.
+// Opens the map of this process. If another pool writes it as well, both append whole lines.
 static hlo_status_t open_perf_map(hlo_os_stream_t** out_stream) {
   hlo_strbuf_t path = {0};
   hlo_strbuf_printf(&path, "/tmp/perf-%" PRId64 ".map", hlo_os_process_id());
@@ -56,12 +56,12 @@ static hlo_status_t create_pool(const hlo_jit_options_t* options, bool has_slabs
 }
 
 hlo_status_t hlo_jit_pool_create(const hlo_jit_options_t* options, hlo_jit_pool_t** out_pool) {
-  bool has_slabs = !(options && options->perf);  // perf looks up names for anonymous memory only
+  bool has_slabs = !(options && options->perf);  // perf looks up names in anonymous memory only
   return create_pool(options, has_slabs, out_pool);
 }
 
 void hlo_jit_pool_release(hlo_jit_pool_t* pool) {
-  // release: what this owner did comes before the last one's end; acquire: that one sees it all
+  // release: publishes this owner's accesses; acquire: the last owner sees all of them
   if (!pool || atomic_fetch_sub_explicit(&pool->reference_count, 1, memory_order_acq_rel) != 1) {
     return;
   }
@@ -85,7 +85,7 @@ static hlo_status_t check_code(const hlo_code_t* code) {
   return hlo_ok();
 }
 
-// Names, functions and sites behind the object, in one block with it.
+// Copies names, functions and debug ids to the end of the object's block.
 static void copy_tables(hlo_jit_t* jit, const hlo_code_t* code) {
   hlo_code_func_t* funcs = (hlo_code_func_t*)(jit + 1);
   hlo_code_debug_id_t* debug_ids = (hlo_code_debug_id_t*)(funcs + code->func_count);
@@ -105,7 +105,7 @@ static void copy_tables(hlo_jit_t* jit, const hlo_code_t* code) {
                            .debug_ids = debug_ids};
 }
 
-// The object with copies of the tables, nothing placed yet.
+// Creates the object with copies of the tables; no code is placed yet.
 static hlo_status_t create_jit(hlo_jit_pool_t* pool, const hlo_code_t* code, hlo_jit_t** out_jit) {
   size_t funcs_bytes, debug_ids_bytes, size_bytes = sizeof(hlo_jit_t);
   for (uint32_t i = 0; i < code->func_count; i++) size_bytes += strlen(code->funcs[i].name) + 1;
@@ -118,15 +118,15 @@ static hlo_status_t create_jit(hlo_jit_pool_t* pool, const hlo_code_t* code, hlo
   hlo_jit_t* jit = hlo_mem_alloc_zeroed(size_bytes);
   if (!jit) return hlo_status_out_of_memory(size_bytes);
   copy_tables(jit, code);
-  // relaxed: the caller holds a reference, so the count cannot reach 0 meanwhile
+  // relaxed: the caller holds a reference, so the count cannot become 0 concurrently
   atomic_fetch_add_explicit(&pool->reference_count, 1, memory_order_relaxed);
   jit->pool = pool;
   *out_jit = jit;
   return hlo_ok();
 }
 
-// One line for each function: address, size, name without line breaks. A map that cannot be written
-// costs names, never the program.
+// Writes one line per function: address, size, name without line breaks. An error loses names,
+// never the program.
 static void write_perf_map(const hlo_jit_t* jit, const hlo_code_t* code, const char* name) {
   hlo_strbuf_t lines = {0};
   for (uint32_t i = 0; i < code->func_count; i++) {
@@ -152,7 +152,7 @@ static hlo_status_t announce(hlo_jit_t* jit, const hlo_code_t* code, const char*
   if (pool->gdb) {
     HLO_TRY(hlo_jit_gdb_register(code, jit->memory.code, name, &jit->eh_frame, &jit->gdb_entry));
   }
-  // A table without functions would be nothing that the unwinder finds again.
+  // The unwinder could not find a table without functions to deregister it.
   jit->is_unwindable = hlo_jit_unwinder()->register_frame && code->func_count;
   if (jit->is_unwindable) hlo_jit_unwinder()->register_frame(jit->eh_frame.bytes);
   if (pool->perf_map) write_perf_map(jit, code, name);
@@ -211,7 +211,7 @@ uint32_t hlo_jit_debug_id(const hlo_jit_t* jit, const void* pc) {
   uintptr_t offset = (uintptr_t)pc - (uintptr_t)jit->memory.code;
   if (offset >= jit->memory.size_bytes) return 0;
   const hlo_code_debug_id_t* debug_ids = jit->code.debug_ids;
-  size_t low = 0, high = jit->code.debug_id_count;  // sites before `low` begin at or before pc
+  size_t low = 0, high = jit->code.debug_id_count;  // entries before `low` begin at or before pc
   while (low < high) {
     size_t middle = low + (high - low) / 2;
     if (debug_ids[middle].offset_bytes <= offset) {

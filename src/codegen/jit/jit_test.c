@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loading and running code: slabs and own pages, refusals of the system, unwinding through
-// generated frames, names for perf and debuggers.
+// Tests loading and running code: slabs and separate pages, refusals by the system, unwinding
+// through generated frames, names for perf and debuggers.
 #define _GNU_SOURCE
 #include <elf.h>
 #include <inttypes.h>
@@ -29,7 +29,7 @@ typedef int64_t (*call_twice_fn_t)(void (*callback)(void), call_fn_t inner);
 
 enum { FUNC_LIMIT = 4 };
 
-// Code being written, with the tables that a compiler would add.
+// Code under construction, with the tables that a compiler would add.
 typedef struct program {
   hlo_x86_asm_t as;
   hlo_code_func_t funcs[FUNC_LIMIT];
@@ -84,8 +84,8 @@ static const hlo_code_t* program_finish(program_t* p) {
   return &p->code;
 }
 
-// One function: x + number, the number read from a constant behind the code; `padding` bytes
-// follow.
+// Builds one function: x + number, with the number loaded from a constant after the code; `padding`
+// bytes follow.
 static const hlo_code_t* program_adding(program_t* p, int64_t number, size_t padding) {
   program_init(p);
   hlo_x86_label_t constant = hlo_x86_label_create(&p->as);
@@ -129,7 +129,7 @@ static hlo_jit_pool_t* create_pool(bool perf, bool gdb) {
   return pool;
 }
 
-// The protection of the mapping that holds an address, as /proc shows it: "r-xp".
+// Returns the protection of the mapping that contains an address, as /proc shows it: "r-xp".
 static void protection_of(const void* address, char* out) {
   FILE* maps = fopen("/proc/self/maps", "r");
   assert_non_null(maps);
@@ -139,7 +139,7 @@ static void protection_of(const void* address, char* out) {
     uintptr_t begin, end;
     char protection[8];
     if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %7s", &begin, &end, protection) != 3) continue;
-    assert_null(strstr(protection, "wx"));  // nothing is writable and executable
+    assert_null(strstr(protection, "wx"));  // no mapping is both writable and executable
     if ((uintptr_t)address >= begin && (uintptr_t)address < end) strcpy(out, protection);
   }
   fclose(maps);
@@ -211,7 +211,7 @@ static void slabs_are_filled_and_emptied_in_any_order(void** state) {
       jits[slot] = NULL;
       continue;
     }
-    uint32_t kind = next_random(&random) % 64;  // now and then larger than what slabs take
+    uint32_t kind = next_random(&random) % 64;  // occasionally larger than a slab allows
     size_t padding = kind == 0 ? 300000 : kind < 8 ? 60000 : next_random(&random) % 3000;
     jits[slot] = load_adding(pool, slot, padding);
     assert_int_equal((uintptr_t)hlo_jit_address(jits[slot], 0) % 64, 0);
@@ -418,12 +418,12 @@ static void backtraces_pass_through_generated_frames(void** state) {
   int at_outer = frame_within(&g_inside, outer_address, p.funcs[1].size_bytes);
   assert_true(at_inner >= 0);  // 0: the compiler made the callback a jump
   assert_int_equal(at_outer, at_inner + 1);
-  // Registers as the frames left them.
+  // Registers have the values that the frames set.
   assert_int_equal(g_inside.rbx[at_inner], 0x1111);
   assert_int_equal(g_inside.r13[at_inner], 0x2222);
   assert_int_equal(g_inside.rbx[at_outer], 0x3333);
   assert_int_equal(g_inside.r13[at_outer], 0x4444);
-  // Beyond lie this function and all its callers.
+  // The remaining frames are this function and its callers.
   int below = g_outside.count - 1, rest = g_inside.count - at_outer - 2;
   assert_true(rest > 0);
   assert_int_equal(rest, below);
@@ -461,7 +461,7 @@ static void perf_finds_names_in_its_map(void** state) {
   unlink(path);
 }
 
-// What GDB knows of its interface.
+// GDB's side of its interface.
 typedef struct jit_code_entry {
   struct jit_code_entry *next, *prev;
   const uint8_t* object;
@@ -473,7 +473,7 @@ extern struct {
   jit_code_entry_t *relevant, *first;
 } __jit_debug_descriptor;
 
-// Symbols of the object in memory that a debugger would see.
+// Checks the symbols of the in-memory object that a debugger would see.
 static void check_object(const jit_code_entry_t* entry, const hlo_jit_t* jit, const program_t* p) {
   Elf64_Ehdr header;
   Elf64_Shdr sections[8];

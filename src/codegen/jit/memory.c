@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Executable memory. A pool takes it from slabs: one anonymous file mapped twice, writable here and
-// executable there, so that loading changes no protection. Programs alone, large ones, and all
-// where that is refused get private pages, written first and made executable then; the last resort
-// is an own file mapped twice.
+// Executable memory. A pool allocates from slabs: one anonymous file mapped twice, writable at one
+// address and executable at the other, so that loading changes no protection. Programs without a
+// pool, large programs, and all programs on systems that refuse such mappings get private pages,
+// which are written first and made executable afterwards; the last resort is a separate file mapped
+// twice.
 #include <string.h>
 
 #include "base/mem.h"
@@ -33,22 +34,22 @@ static void slab_release(hlo_jit_slab_t* slab) {
   hlo_mem_free(slab);
 }
 
-static size_t offset_behind(const hlo_jit_slab_t* slab, const hlo_jit_memory_t* range) {
+static size_t offset_after(const hlo_jit_slab_t* slab, const hlo_jit_memory_t* range) {
   if (!range) return 0;
   size_t end = (size_t)(range->code - slab->executable) + range->size_bytes;
   return (end + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
 }
 
-// Whether `size_bytes` fit behind a range (NULL: at the start of the slab).
+// Returns true if `size_bytes` fit after a range (NULL: at the start of the slab).
 static bool fits_after(const hlo_jit_slab_t* slab, const hlo_jit_memory_t* range,
                         size_t size_bytes) {
   const hlo_jit_memory_t* next = range ? range->next : slab->first;
-  size_t begin = offset_behind(slab, range);
+  size_t begin = offset_after(slab, range);
   size_t end = next ? (size_t)(next->code - slab->executable) : SLAB_BYTES;
   return end - begin >= size_bytes;
 }
 
-// Finds a gap, the one behind the last placed range first; false when there is none.
+// Finds a gap, starting after the last placed range; false if no gap is large enough.
 static bool find_gap(const hlo_jit_slab_t* slab, size_t size_bytes, hlo_jit_memory_t** out_before) {
   if (SLAB_BYTES - slab->used_bytes < size_bytes) return false;
   *out_before = slab->rover;
@@ -62,10 +63,10 @@ static bool find_gap(const hlo_jit_slab_t* slab, size_t size_bytes, hlo_jit_memo
   return false;
 }
 
-static void insert_behind(hlo_jit_slab_t* slab, hlo_jit_memory_t* before,
+static void insert_after(hlo_jit_slab_t* slab, hlo_jit_memory_t* before,
                           hlo_jit_memory_t* memory) {
   memory->slab = slab;
-  memory->code = slab->executable + offset_behind(slab, before);
+  memory->code = slab->executable + offset_after(slab, before);
   memory->prev = before;
   memory->next = before ? before->next : slab->first;
   *(before ? &before->next : &slab->first) = memory;
@@ -78,18 +79,18 @@ static hlo_status_t reserve_locked(hlo_jit_pool_t* pool, hlo_jit_memory_t* memor
   hlo_jit_memory_t* before;
   for (hlo_jit_slab_t* slab = pool->slabs; slab; slab = slab->next) {
     if (!find_gap(slab, memory->size_bytes, &before)) continue;
-    insert_behind(slab, before, memory);
+    insert_after(slab, before, memory);
     return hlo_ok();
   }
   hlo_jit_slab_t* slab = NULL;
   HLO_TRY(slab_create(&slab));
   slab->next = pool->slabs;
   pool->slabs = slab;
-  insert_behind(slab, NULL, memory);
+  insert_after(slab, NULL, memory);
   return hlo_ok();
 }
 
-// False: the program needs pages of its own.
+// Returns false if the program needs separate pages.
 static bool place_in_slab(hlo_jit_pool_t* pool, const uint8_t* bytes, hlo_jit_memory_t* memory) {
   if (!pool->has_slabs || memory->size_bytes > LARGE_BYTES ||
       pool->process_id != hlo_os_process_id()) {
@@ -117,7 +118,7 @@ static void release_in_slab(hlo_jit_pool_t* pool, hlo_jit_memory_t* memory) {
   *(memory->next ? &memory->next->prev : &slab->last) = memory->prev;
   if (slab->rover == memory) slab->rover = memory->prev;
   slab->used_bytes -= memory->size_bytes;
-  if (!slab->first && pool->slabs->next) {  // the only slab stays for the next program
+  if (!slab->first && pool->slabs->next) {  // keep the only slab for the next program
     hlo_jit_slab_t** link = &pool->slabs;
     while (*link != slab) link = &(*link)->next;
     *link = slab->next;
@@ -127,7 +128,7 @@ static void release_in_slab(hlo_jit_pool_t* pool, hlo_jit_memory_t* memory) {
   if (empty) slab_release(empty);
 }
 
-// ---- own pages
+// ---- separate pages
 
 static hlo_status_t place_in_pages(const uint8_t* bytes, hlo_jit_memory_t* memory) {
   void* pages;
@@ -152,8 +153,9 @@ static hlo_status_t place_in_file(const uint8_t* bytes, hlo_jit_memory_t* memory
   return hlo_ok();
 }
 
-// One status for two refusals: memory that is out, or what the system would not allow.
-static hlo_status_t refused(hlo_status_t pages, hlo_status_t file) {
+// Combines two refusals into one status: exhausted memory, or a system that forbids executable
+// memory.
+static hlo_status_t refusal_status(hlo_status_t pages, hlo_status_t file) {
   bool is_memory = hlo_status_code(pages) == HLO_STATUS_RESOURCE_EXHAUSTED ||
                    hlo_status_code(file) == HLO_STATUS_RESOURCE_EXHAUSTED;
   hlo_status_t status = hlo_status_create(
@@ -171,7 +173,7 @@ hlo_status_t hlo_jit_memory_place(hlo_jit_pool_t* pool, const uint8_t* bytes, si
     hlo_status_t pages = place_in_pages(bytes, memory);
     if (!hlo_status_is_ok(pages)) {
       hlo_status_t file = place_in_file(bytes, memory);
-      if (!hlo_status_is_ok(file)) return refused(pages, file);
+      if (!hlo_status_is_ok(file)) return refusal_status(pages, file);
       hlo_status_release(pages);
     }
   }

@@ -10,7 +10,7 @@ static hlo_jit_unwinder_t unwinder;
 static void find_unwinder(void) {
   void* library;
   hlo_status_t status = hlo_os_library_open("libgcc_s.so.1", &library);
-  if (!hlo_status_is_ok(status)) {  // backtraces end at generated code then
+  if (!hlo_status_is_ok(status)) {  // backtraces end at generated code in that case
     hlo_status_release(status);
     return;
   }
@@ -21,7 +21,6 @@ static void find_unwinder(void) {
   memcpy(&unwinder.deregister_frame, &leave, sizeof leave);
 }
 
-// The library stays open: to load it again takes longer than many a program takes to compile.
 const hlo_jit_unwinder_t* hlo_jit_unwinder(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, find_unwinder);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls of compiled programs into the library (see sites.h).
+// Call sites of compiled programs in the library (see call_sites.h).
 #include "codegen/lower/call_sites.h"
 
 #include <inttypes.h>
@@ -14,9 +14,9 @@
 
 enum {
   CONSTANT_ALIGNMENT = 64,
-  SPLAT_BYTES = 4096,         // splats up to this are kept whole, wherever they are used
+  SPLAT_BYTES = 4096,         // splats up to this size are stored in full
   COPY_CHUNK_BYTES = 1 << 19,
-  UNALIGNED_BYTES = 1 << 20,  // literals from this on are used where they are, aligned or not
+  UNALIGNED_BYTES = 1 << 20,  // literals from this size on are used in place, even if unaligned
 };
 
 // ---- constants
@@ -98,7 +98,7 @@ hlo_status_t hlo_call_site_table_begin(const hlo_func_t* func, uint32_t node_cou
   return make_constants(out_table, constants, arena);
 }
 
-// ---- sites
+// ---- call sites
 
 hlo_status_t hlo_call_site_table_add(hlo_call_site_table_t* table, uint32_t number, const hlo_node_t* node,
                                 hlo_arena_t* arena, hlo_allocation_t** out_allocations) {
@@ -186,7 +186,6 @@ hlo_status_t hlo_call_site_table_init(const hlo_plan_t* plan, hlo_arena_t* arena
   return hlo_ok();
 }
 
-// What cannot be prepared says so when it is run.
 hlo_status_t hlo_call_site_table_prepare(hlo_call_site_table_t* table, uint32_t replica_count,
                                     uint32_t partition_count, hlo_arena_t* arena) {
   if (replica_count * partition_count < 2) return hlo_ok();
@@ -306,7 +305,7 @@ static hlo_status_t run_memory_check(const hlo_frame_t* frame, const hlo_call_si
   const hlo_memory_check_block_t* block = hlo_memory_check_run(table->memory_check, &call_site->event, frame->temporaries);
   if (!block) return hlo_ok();
   return hlo_node_error(call_site->node, HLO_STATUS_INTERNAL,
-                        "it writes behind the end of a temporary of %" PRIu64 " bytes (at %" PRIu64
+                        "it writes past the end of a temporary of %" PRIu64 " bytes (at %" PRIu64
                         " of the arena)",
                         block->size_bytes, block->offset_bytes);
 }
@@ -373,7 +372,7 @@ static hlo_status_t visit_searched(void* context, hlo_node_t* node) {
   return hlo_ok();
 }
 
-// The node of a site, also of one that is part of a kernel; NULL: none.
+// Returns the node of a call site or debug id, also for nodes of kernels; NULL: none.
 static const hlo_node_t* find_node(const hlo_call_site_table_t* table, uint32_t call_site_number) {
   search_t search = {.index = call_site_number - 1};
   if (call_site_number == 0 || call_site_number > table->node_count) return NULL;

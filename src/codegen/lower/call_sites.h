@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What compiled programs call in the library: reference functions of single nodes, copies, failed
-// checks. Prepared once per program; a call only turns places into addresses.
+// Library calls of compiled programs: reference functions of single nodes, copies, failed checks.
+// They are prepared once per program; a call only converts allocations to addresses.
 #ifndef HLO_CODEGEN_CALL_SITES_H_
 #define HLO_CODEGEN_CALL_SITES_H_
 
@@ -11,41 +11,42 @@
 #include "interp/node_callers.h"
 
 typedef struct hlo_call_site {
-  const hlo_node_t* node;  // NULL: nothing is called for it
+  const hlo_node_t* node;  // NULL: an unused number
   uint32_t capture_count;
   const hlo_value_t* const* captures;
   const hlo_allocation_t* allocations;  // operands, results, captures
-  const hlo_exchange_t* exchange;  // of a collective that is done by one process for all; or NULL
+  const hlo_exchange_t* exchange;  // of a collective that one process performs for all; or NULL
 } hlo_call_site_t;
 
-/// A kernel that the Tile IR's interpreter runs.
+/// A kernel that the Tile IR interpreter runs.
 typedef struct hlo_tile_call_site {
-  const struct hlo_tile_kernel* kernel;  // NULL: there is none
+  const struct hlo_tile_kernel* kernel;  // NULL: no kernel
   const hlo_allocation_t* allocations;             // inputs, outputs
 } hlo_tile_call_site_t;
 
-/// A copy that is too large to be done in line.
+/// A copy that is too large for inline code.
 typedef struct hlo_copy_call_site {
   hlo_copy_t copy;
-  const hlo_literal_t* splat;  // what to fill with; NULL: `copy.from` is memory
+  const hlo_literal_t* splat;  // value to fill with; NULL: `copy.from` is memory
 } hlo_copy_call_site_t;
 
-/// A look at the temporaries of a checked program (watch.h); site number HLO_CALL_SITE_MEMORY_CHECK + index.
+/// A memory check of the temporaries of a checked program; its call site number is
+/// HLO_CALL_SITE_MEMORY_CHECK + index.
 typedef struct hlo_memory_check_call_site {
   hlo_memory_check_event_t event;
   const hlo_node_t* node;  // the step, or the terminator
 } hlo_memory_check_call_site_t;
 
-/// What frame->program points at. Immutable once made, but for the callers.
+/// The target of frame->program. Immutable after construction, except for the callers.
 typedef struct hlo_call_site_table {
-  void* const* constants;  // first, as generated code reads it
+  void* const* constants;  // first, where generated code reads it
   const hlo_module_t* module;
   const hlo_func_t* func;
-  hlo_interp_program_t* interp;  // NULL: no site has regions
+  hlo_interp_program_t* interp;  // NULL: no call site has regions
   uint32_t argument_count, constant_count;
-  uint32_t node_count;  // sites
+  uint32_t node_count;  // number of call sites
   uint32_t copy_count, copy_capacity;
-  uint32_t tile_count;  // 0: no kernels are interpreted
+  uint32_t tile_count;  // 0: no kernel is interpreted
   hlo_call_site_t* call_sites;
   hlo_copy_call_site_t* copies;
   const hlo_memory_check_t* memory_check;  // NULL: not checked
@@ -53,55 +54,60 @@ typedef struct hlo_call_site_table {
   hlo_memory_check_call_site_t* memory_checks;
   const hlo_plan_constant_t* constant_values;
   hlo_tile_call_site_t* tiles;  // by index of the fusion
-  void** owned_constants;  // by constant; NULL where the literal's own bytes serve
+  void** owned_constants;  // by constant; NULL if the literal's own bytes are used
   hlo_node_callers_t callers;
 } hlo_call_site_table_t;
 
-/// Sites and constants of a planned program; the module lives as long as the table. Copies places
-/// out of the plan. owner: hlo_call_site_table_deinit(), also after failure. errors: RESOURCE_EXHAUSTED,
-/// what hlo_interp_program_create() answers
+/// Creates the call sites and constants of a planned program; the module must outlive the table.
+/// Allocations are copied from the plan.
+/// owner  : hlo_call_site_table_deinit(), also after failure
+/// errors : RESOURCE_EXHAUSTED, those of hlo_interp_program_create()
 hlo_status_t hlo_call_site_table_init(const hlo_plan_t* plan, hlo_arena_t* arena,
                                  hlo_call_site_table_t* out_table) HLO_MUST_USE;
 void hlo_call_site_table_deinit(hlo_call_site_table_t* table);
-/// The number of the fusion's Tile IR; 0: it has none, and code is made of its loops.
+/// Returns the number of the fusion's interpreted Tile IR; 0: its loops are compiled.
 uint32_t hlo_call_site_tile_number(const hlo_call_site_table_t* table, uint32_t fusion);
-/// The elements of a constant; NULL when it is none.
+/// Returns the literal of a constant; NULL for any other value.
 const hlo_literal_t* hlo_call_site_literal(const hlo_value_t* value);
-/// Values of a node's call: operands, results, captures.
+/// Returns the number of values of a node's call: operands, results, captures.
 static inline uint32_t hlo_call_site_value_count(const hlo_node_t* node, const hlo_call_site_t* call_site) {
   return node->operand_count + node->result_count + call_site->capture_count;
 }
-/// As hlo_call_site_table_init(), but for sites of up to `node_count` numbers that are added later; the
-/// constants are copied.
+/// Does the same as hlo_call_site_table_init() without call sites: the caller adds up to
+/// `node_count` of them later. The constants are copied.
 hlo_status_t hlo_call_site_table_begin(const hlo_func_t* func, uint32_t node_count,
                                   uint32_t constant_count, const hlo_plan_constant_t* constants,
                                   hlo_arena_t* arena, hlo_call_site_table_t* out_table) HLO_MUST_USE;
-/// Adds the site of a node; its places are to be filled in, hlo_call_site_value_count() of them.
+/// Adds the call site of a node; the caller fills in its hlo_call_site_value_count() allocations.
 hlo_status_t hlo_call_site_table_add(hlo_call_site_table_t* table, uint32_t number, const hlo_node_t* node,
                                 hlo_arena_t* arena, hlo_allocation_t** out_allocations) HLO_MUST_USE;
-/// Prepares the collectives among the sites for a grid of processes. errors: RESOURCE_EXHAUSTED
+/// Prepares the collectives among the call sites for a grid of processes. A collective that cannot
+/// be prepared reports that when it runs.
+/// errors : RESOURCE_EXHAUSTED
 hlo_status_t hlo_call_site_table_prepare(hlo_call_site_table_t* table, uint32_t replica_count,
                                     uint32_t partition_count, hlo_arena_t* arena) HLO_MUST_USE;
-/// Adds a copy; its site number, or 0 when memory is out (the arena has failed).
+/// Adds a copy and returns its call site number, or 0 when memory is exhausted (the arena has
+/// failed).
 uint32_t hlo_call_site_table_add_copy(hlo_call_site_table_t* table, const hlo_copy_t* copy,
                                  hlo_arena_t* arena);
-/// Adds a look at the temporaries; 0 when memory is out.
+/// Adds a memory check; returns 0 when memory is exhausted.
 uint32_t hlo_call_site_table_add_memory_check(hlo_call_site_table_t* table, const hlo_memory_check_call_site_t* memory_check,
                                   hlo_arena_t* arena);
 
-/// The functions of hlo_runtime_table_t that serve compiled programs. buffers NULL: the planned
-/// places; else operands, results, captures.
+/// The functions of hlo_runtime_table_t for compiled programs. buffers NULL: the planned
+/// allocations; otherwise operands, results, captures.
 int32_t hlo_call_site_call(hlo_frame_t* frame, uint32_t call_site_number, void* const* buffers);
-/// Of a node that may have to wait for other processes. SUSPENDED: to be called again when the
-/// process is woken, with `peers` as the call left them.
+/// Calls a node that may have to wait for other processes. SUSPENDED: call again with the same
+/// `peers` when the process is woken.
 int32_t hlo_call_site_wait(hlo_frame_t* frame, uint32_t call_site_number, hlo_node_peers_t* peers);
-/// Where a run of the program finds operands and results of a site, in this order.
+/// Fills in the addresses of a call site's operands and results, in this order, in a run of the
+/// program.
 void hlo_call_site_addresses(const hlo_frame_t* frame, const hlo_call_site_t* call_site, void** out_addresses);
-/// The site of a number, in the table of the frame's program.
+/// Returns the call site of a number, in the table of the frame's program.
 const hlo_call_site_t* hlo_call_site_of(const hlo_frame_t* frame, uint32_t call_site_number);
 int32_t hlo_call_site_check_failed(hlo_frame_t* frame, uint32_t call_site_number, int64_t found,
                               int64_t limit);
-/// Sets the frame's error slot if it is free; takes over `status`. Returns HLO_KERNEL_ERROR.
+/// Sets the frame's error unless it has one; takes ownership of `status`. Returns HLO_KERNEL_ERROR.
 int32_t hlo_call_site_fail(hlo_frame_t* frame, uint32_t call_site_number, hlo_status_t status);
 
 #endif  // HLO_CODEGEN_CALL_SITES_H_

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Modules on their way into code generation (see prepare.h).
+// Prepares modules for code generation (see prepare.h).
 #include "codegen/lower/prepare.h"
 
 #include "codegen/body/schedule.h"
@@ -17,7 +17,8 @@ typedef struct refusal {
   const char* cause;       // NULL: none found
 } refusal_t;
 
-// What cannot be called, or has to be told of the process that it runs in.
+// Returns why an op cannot be called, or depends on the process that runs it; NULL for a supported
+// op.
 static const char* refuse_op(const hlo_node_t* node) {
   uint32_t traits = hlo_op_info(node->op)->traits;
   if (traits & (HLO_TRAIT_TERMINATOR | HLO_TRAIT_STRUCTURED | HLO_TRAIT_CONSTANT)) return NULL;
@@ -25,7 +26,7 @@ static const char* refuse_op(const hlo_node_t* node) {
     case HLO_OP_async_start:
     case HLO_OP_async_done:
     case HLO_OP_hlo_send_done:
-    case HLO_OP_hlo_recv_done: return "its other half is out of sight";
+    case HLO_OP_hlo_recv_done: return "the matching `done` or start is in another function or region";
     case HLO_OP_interpreter_run_parallel:
     case HLO_OP_interpreter_print:
     case HLO_OP_interpreter_probe:
@@ -37,7 +38,7 @@ static const char* refuse_op(const hlo_node_t* node) {
     case HLO_OP_hlo_fusion:
     case HLO_OP_call:
     case HLO_OP_composite:
-    case HLO_OP_sdy_manual_computation: return "its body cannot be put in its place";
+    case HLO_OP_sdy_manual_computation: return "its body cannot replace it";
     case HLO_OP_tuple:
     case HLO_OP_get_tuple_element: return "it works on tuples";
     default: return traits & HLO_TRAIT_CONTROL ? "the library has no function for it" : NULL;
@@ -53,11 +54,12 @@ static const char* refuse_type(const hlo_type_t* type) {
   }
   if (type->kind != HLO_TYPE_TENSOR) return "a value is neither tensor nor token";
   if (!hlo_type_is_static(type)) return "a shape is known only when running";
-  // The reference says where such a program fails.
+  // The reference reports where such a program fails.
   return hlo_type_element_count(type) > MAX_ELEMENTS ? "a value is too large for any memory" : NULL;
 }
 
-// The one list of what compiled code leaves to the interpreter: this and what it calls.
+// Checks all ops of a region: this function and its callees are the only list of ops that compiled
+// code leaves to the interpreter.
 static void refuse_region(const hlo_region_t* region, uint32_t depth, refusal_t* out) {
   if (depth > REGION_DEPTH_LIMIT) out->cause = "regions are nested too deeply";
   for (uint32_t i = 0; i < region->arg_count && !out->cause; ++i) {
@@ -76,9 +78,10 @@ static void refuse_region(const hlo_region_t* region, uint32_t depth, refusal_t*
   }
 }
 
-// ---- arguments of elements smaller than a byte
+// ---- arguments with sub-byte elements
 
-// Hosts may leave anything in the unused high bits; through a whole byte and back they are right.
+// Hosts may leave arbitrary values in the unused high bits; converting to a whole byte and back
+// clears them.
 static void extend_arguments(const hlo_func_t* func) {
   for (uint32_t i = 0; i < func->body->arg_count; ++i) {
     hlo_value_t* argument = func->body->args[i];
@@ -91,7 +94,7 @@ static void extend_arguments(const hlo_func_t* func) {
     hlo_node_t* first = func->body->first;
     hlo_value_t* wide = hlo_build_convert(first, byte, argument);
     hlo_value_t* narrow = hlo_build_node(first, HLO_OP_convert, type, 1, &wide, 0, NULL);
-    if (!narrow) return;  // the module says so
+    if (!narrow) return;  // the module records the failure
     hlo_value_replace_uses(argument, narrow);
     hlo_node_set_operand(wide->def, 0, argument);
   }
@@ -105,8 +108,8 @@ static void describe(const hlo_module_t* module, const refusal_t* refusal, hlo_s
   hlo_strbuf_puts(out, refusal->cause);
 }
 
-// A body that is run once on the operands takes the place of the node that holds it.
-static void open_body(hlo_node_t* node) {
+// Replaces a node whose body runs once on the operands with that body.
+static void inline_body(hlo_node_t* node) {
   const hlo_node_t* end = hlo_region_terminator(node->regions[0]);
   if (!end || end->operand_count != node->result_count || !hlo_splice_own_body(node)) return;
   for (uint32_t i = 0; i < node->result_count; ++i) {
@@ -115,8 +118,8 @@ static void open_body(hlo_node_t* node) {
   hlo_node_erase(node);
 }
 
-// Halves of transfers that are complete when the other half is.
-static void open_done(hlo_node_t* node) {
+// Removes the `done` half of a transfer that completes with its other half.
+static void remove_done(hlo_node_t* node) {
   const hlo_value_t* begun = hlo_node_operand(node, 0);
   const hlo_node_t* tuple = begun->def && begun->def->op == HLO_OP_tuple ? begun->def : NULL;
   if (tuple ? tuple->operand_count < node->result_count : node->result_count != 1) return;
@@ -128,9 +131,9 @@ static void open_done(hlo_node_t* node) {
   hlo_node_erase(node);
 }
 
-// ---- computations that HLO begins and ends apart: done where they are begun
+// ---- asynchronous computations: executed at their start
 
-// The one node that ends what `start` begins, past those that only look how far it is.
+// Returns the only node that completes `start`, past nodes that only query its progress.
 static hlo_node_t* find_async_done(const hlo_node_t* start) {
   const hlo_use_t* use = start->results[0].uses;
   while (use && !use->next && use->user->op == HLO_OP_hlo_async_update) {
@@ -163,7 +166,7 @@ static hlo_node_t* build_call(hlo_node_t* start, const hlo_node_t* done) {
   return call;
 }
 
-static void open_async(hlo_node_t* start) {
+static void inline_async(hlo_node_t* start) {
   hlo_node_t* done = find_async_done(start);
   const hlo_node_t* end = done && start->region_count == 1
                               ? hlo_region_terminator(start->regions[0])
@@ -189,14 +192,14 @@ static void open_async(hlo_node_t* start) {
   hlo_node_erase(start);
 }
 
-static void open_bodies(hlo_region_t* region, uint32_t depth) {
+static void inline_bodies(hlo_region_t* region, uint32_t depth) {
   if (depth > REGION_DEPTH_LIMIT) return;  // refused later
   for (hlo_node_t *node = region->last, *previous; node; node = previous) {
-    previous = node->prev;  // ends go with their beginnings, which stand before them
-    for (uint32_t i = 0; i < node->region_count; ++i) open_bodies(node->regions[i], depth + 1);
-    if (node->op == HLO_OP_hlo_async_start) open_async(node);
-    if (node->op == HLO_OP_hlo_fusion && node->region_count == 1) open_body(node);
-    if (node->op == HLO_OP_hlo_send_done || node->op == HLO_OP_hlo_recv_done) open_done(node);
+    previous = node->prev;  // a `done` is replaced together with its start, which precedes it
+    for (uint32_t i = 0; i < node->region_count; ++i) inline_bodies(node->regions[i], depth + 1);
+    if (node->op == HLO_OP_hlo_async_start) inline_async(node);
+    if (node->op == HLO_OP_hlo_fusion && node->region_count == 1) inline_body(node);
+    if (node->op == HLO_OP_hlo_send_done || node->op == HLO_OP_hlo_recv_done) remove_done(node);
   }
 }
 
@@ -206,10 +209,10 @@ hlo_status_t hlo_prepare_module(const hlo_module_t* module, const char* name,
   *out_module = NULL;
   hlo_module_t* copy = NULL;
   HLO_TRY(hlo_module_clone(module, &copy));
-  // Nobody calls it from outside the module but the entry: private functions go once inlined.
+  // Only the entry is called from outside the module: private functions are removed after inlining.
   for (hlo_func_t* func = copy->first_func; func; func = func->next) {
     func->visibility = func == hlo_module_find_func(copy, name) ? HLO_PUBLIC : HLO_PRIVATE;
-    if (func->body) open_bodies(func->body, 0);
+    if (func->body) inline_bodies(func->body, 0);
   }
   const hlo_stage_options_t stage = {.passes = options ? *options : (hlo_pass_options_t){0}};
   hlo_status_t status = hlo_stages_run(copy, HLO_STAGE_NATIVE, HLO_STAGE_NATIVE, &stage);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which modules compiled code can run, and the form in which code is made of them.
+// Selects the modules that compiled code can run and brings them into the form for code generation.
 #ifndef HLO_CODEGEN_PREPARE_H_
 #define HLO_CODEGEN_PREPARE_H_
 
@@ -7,10 +7,11 @@
 #include "ir/module.h"
 #include "passes/runner.h"
 
-/// A copy of the module in which the function `name` is one body, by the passes of the native stage
-/// under `options`; NULL: none. *out_module is NULL when compiled code cannot run it; the first
-/// cause, with its place, is appended to `out_refusal`. owner: the caller. errors:
-/// RESOURCE_EXHAUSTED, what the passes answer
+/// Copies the module and inlines the function `name` into one body with the passes of the native
+/// stage under `options` (NULL: none). *out_module is NULL if compiled code cannot run it; the
+/// first reason, with its location, is then appended to `out_refusal`.
+/// owner  : the caller
+/// errors : RESOURCE_EXHAUSTED, those of the passes
 hlo_status_t hlo_prepare_module(const hlo_module_t* module, const char* name,
                                 const hlo_pass_options_t* options, hlo_strbuf_t* out_refusal,
                                 hlo_module_t** out_module) HLO_MUST_USE;

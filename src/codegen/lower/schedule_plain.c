@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One step a node (see schedule_plain.h).
+// One step per node (see schedule_plain.h).
 #include "codegen/lower/schedule_plain.h"
 
 

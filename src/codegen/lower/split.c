@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Beginnings and ends of collectives (see split.h).
+// Start and done halves of collectives (see split.h).
 #include "codegen/lower/split.h"
 
 #include "codegen/body/split.h"
@@ -7,20 +7,21 @@
 
 enum {
   DEPTH_LIMIT = 128,
-  DISTANCE_LIMIT = 1024,  // nodes from beginning to end
+  DISTANCE_LIMIT = 1024,  // nodes from start to done
   SMALL_BYTES =
-      1 << 16,  // what is larger takes longer than a wait, and should reuse its operand's memory
+      1 << 16,  // a larger collective takes longer than a wait, and should reuse its operand's
+                // memory
 };
 
 // ---- pairs
 
-// Everybody uses the results of a barrier before `place` instead of those of the collective.
+// Replaces all uses of the collective's results with those of a barrier before `place`.
 static void end_before(hlo_node_t* collective, hlo_node_t* place) {
   hlo_module_t* module = collective->parent->module;
   uint32_t count = collective->result_count;
   hlo_value_t** values = hlo_arena_array(&module->arena, count, sizeof *values);
   const hlo_type_t** types = hlo_arena_array(&module->arena, count, sizeof *types);
-  if (!values || !types) return;  // the module says so
+  if (!values || !types) return;  // the module records the failure
   for (uint32_t i = 0; i < count; ++i) {
     values[i] = &collective->results[i];
     types[i] = values[i]->type;
@@ -42,7 +43,7 @@ static void end_before(hlo_node_t* collective, hlo_node_t* place) {
 
 // ---- async_start and async_done
 
-// The one async_done of a start.
+// Returns the only async_done of a start.
 static hlo_node_t* find_done(const hlo_node_t* start) {
   if (start->result_count != 1 || start->region_count != 1) return NULL;
   hlo_node_t* done = start->results[0].uses ? start->results[0].uses->user : NULL;
@@ -50,8 +51,8 @@ static hlo_node_t* find_done(const hlo_node_t* start) {
   return is_pair ? done : NULL;
 }
 
-// The collective stands where it was begun. False if it cannot be taken out.
-static bool open_async(hlo_node_t* start) {
+// Moves the collective before its start. False if it cannot be extracted.
+static bool inline_async(hlo_node_t* start) {
   hlo_node_t* done = find_done(start);
   const hlo_node_t* end = done ? hlo_region_terminator(start->regions[0]) : NULL;
   hlo_node_t* last = end ? end->prev : NULL;
@@ -69,7 +70,7 @@ static bool open_async(hlo_node_t* start) {
   return true;
 }
 
-// ---- collectives whose results nobody needs yet
+// ---- collectives with results that are used later
 
 static bool is_small(const hlo_node_t* node) {
   uint64_t bytes = 0;
@@ -90,7 +91,8 @@ static bool uses_results_of(const hlo_node_t* node, const hlo_node_t* maker) {
   return false;
 }
 
-// Where a collective has to be over, if others are begun before; NULL: where it stands.
+// Returns the node before which a collective must be complete, if others start before it; NULL: the
+// collective cannot be split.
 static hlo_node_t* find_first_user(const hlo_node_t* collective) {
   bool has_others = false;
   uint32_t distance = 0;
@@ -108,7 +110,7 @@ hlo_status_t hlo_split_collectives(hlo_region_t* region) {
   if (depth > DEPTH_LIMIT) return hlo_ok();  // refused later
   for (hlo_node_t *node = region->first, *next; node; node = next) {
     hlo_node_t* previous = node->prev;
-    if (node->op == HLO_OP_async_start && open_async(node)) {
+    if (node->op == HLO_OP_async_start && inline_async(node)) {
       next = previous ? previous->next : region->first;
       continue;
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Machine code of a vector-IR module, position-independent, not yet executable: bytes, functions,
-// what each piece came from.
+// and the debug ids of code ranges.
 #ifndef HLO_CODEGEN_CODE_H_
 #define HLO_CODEGEN_CODE_H_
 
@@ -9,19 +9,21 @@
 
 /// One function of the code.
 typedef struct hlo_code_func {
-  const char* name;  // lent from the vector-IR module's arena: copied by who outlives it
+  const char* name;  // owned by the vector-IR module's arena: copied by users that outlive it
   uint32_t offset_bytes, size_bytes;
   uint32_t frame_bytes;  // fixed stack below the saved rbp; every function sets up rbp
-  uint32_t saved_mask;   // pushed right below rbp, lowest number first; bit per register
-  uint32_t saved_bytes;  // room it needs in frame->saved (entry functions that suspend)
+  uint32_t saved_mask;   // registers pushed right below rbp, lowest number first; a bit per
+                         // register
+  uint32_t saved_bytes;  // bytes it needs in frame->saved (entry functions that suspend)
 } hlo_code_func_t;
 
-/// Code from `offset_bytes` on came from `site`, until the next entry.
+/// Code from `offset_bytes` up to the next entry belongs to the debug id.
 typedef struct hlo_code_debug_id {
   uint32_t offset_bytes, debug_id;
 } hlo_code_debug_id_t;
 
-/// owner: hlo_code_deinit() frees all arrays (hlo_mem). threads: immutable after creation.
+/// owner  : hlo_code_deinit() frees all arrays (hlo_mem)
+/// threads: immutable after creation
 typedef struct hlo_code {
   const struct hlo_code_isa* isa;  // its instruction set (isa.h)
   uint8_t* bytes;  // functions, then constants; position-independent

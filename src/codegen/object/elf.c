@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writing relocatable objects (see elf.h). In the file: header, contents of the sections, their
-// relocations, symbols, names, table of the sections.
+// Writes relocatable objects (see elf.h). The file consists of header, section contents,
+// relocations, symbols, names and section table.
 #include "codegen/object/elf.h"
 
 #include <stdio.h>
@@ -35,7 +35,7 @@ uint64_t hlo_elf_align(hlo_elf_t* elf, uint32_t section, uint32_t alignment) {
   return elf->sections[section].data.length;
 }
 
-// Adds a string, its end included; its offset. The first one is empty.
+// Adds a string with its terminator and returns its offset. The first string is empty.
 static uint32_t add_name(hlo_elf_t* elf, const char* name) {
   if (!elf->names.length) hlo_strbuf_putc(&elf->names, 0);
   uint32_t offset = (uint32_t)elf->names.length;
@@ -156,7 +156,7 @@ hlo_status_t hlo_elf_write(hlo_elf_t* elf, hlo_strbuf_t* out) {
   Elf64_Shdr* header = add_header(&table, elf, ".symtab", SHT_SYMTAB, WORD, out->length - start,
                                   (elf->symbols.count + 1) * sizeof(Elf64_Sym));
   header->sh_link = symbols + 1;
-  header->sh_info = elf->local_count + 1;  // the first that is not local
+  header->sh_info = elf->local_count + 1;  // index of the first non-local symbol
   header->sh_entsize = sizeof(Elf64_Sym);
   put(out, &no_symbol, sizeof no_symbol);
   put(out, elf->symbols.items, elf->symbols.count * sizeof(Elf64_Sym));

@@ -21,14 +21,14 @@ static void put(writer_t* w, uint64_t value, size_t count) {
   w->size_bytes += count;
 }
 
-// Pads an entry that began at `start` to whole words and fills its length in.
+// Pads an entry that began at `start` to whole words and fills in its length.
 static void finish_entry(writer_t* w, size_t start) {
   while ((w->size_bytes - start) % WORD) put(w, HLO_CFA_NOP, 1);
   uint32_t length = (uint32_t)(w->size_bytes - start - sizeof length);
   memcpy(w->bytes + start, &length, sizeof length);
 }
 
-// What all functions share.
+// Writes the part shared by all functions.
 static void put_cie(writer_t* w, const hlo_code_isa_frames_t* frames, bool is_movable) {
   enum { VERSION = 1 };
   enum { RELATIVE_INT32 = 0x1b };  // DW_EH_PE_pcrel | DW_EH_PE_sdata4
@@ -48,7 +48,7 @@ static void put_cie(writer_t* w, const hlo_code_isa_frames_t* frames, bool is_mo
   finish_entry(w, start);
 }
 
-// base NULL: the place of the address goes to *out_field.
+// base NULL: *out_field gets the offset of the address field.
 static void put_extent(writer_t* w, const hlo_code_func_t* func, const uint8_t* base,
                        uint32_t* out_field) {
   if (base) {
@@ -86,7 +86,7 @@ hlo_status_t hlo_eh_frame_create(const hlo_code_t* code, const uint8_t* base, ui
   for (uint32_t i = 0; i < code->func_count; i++) {
     put_fde(&w, frames, &code->funcs[i], base, base ? NULL : &out_fields[i]);
   }
-  if (base) put(&w, 0, 4);  // the end
+  if (base) put(&w, 0, 4);  // terminator
   *out_eh_frame = (hlo_eh_frame_t){w.bytes, w.size_bytes};
   return hlo_ok();
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The .eh_frame section of generated code: for the process that it was loaded into, or for an
-// object file.
+// The .eh_frame section of generated code: for loaded code, or for an object file.
 #ifndef HLO_CODEGEN_UNWIND_H_
 #define HLO_CODEGEN_UNWIND_H_
 
@@ -22,9 +21,10 @@ typedef struct hlo_eh_frame {
   size_t size_bytes;
 } hlo_eh_frame_t;
 
-/// The section of code placed at `base`, with its end. base NULL: of code that a linker will place:
-/// without an end, and the addresses are distances of 4 bytes from themselves, to be filled in at
-/// the offsets in `out_fields`, one a function. errors: RESOURCE_EXHAUSTED
+/// Builds the section for code loaded at `base`, with a terminator. base NULL: for code that a
+/// linker will place: without a terminator, with 4-byte pc-relative addresses that relocations fill
+/// in at the offsets in `out_fields`, one per function.
+/// errors : RESOURCE_EXHAUSTED
 hlo_status_t hlo_eh_frame_create(const hlo_code_t* code, const uint8_t* base, uint32_t* out_fields,
                                  hlo_eh_frame_t* out_eh_frame) HLO_MUST_USE;
 

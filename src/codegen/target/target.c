@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Targets from CPUs (see target.h): one table of what their levels can do.
+// Derives targets from CPUs (see target.h): one table of the capabilities of each instruction set
+// level.
 #include "codegen/target/target.h"
 
 #include <string.h>
@@ -7,19 +8,20 @@
 #include "base/hash.h"
 #include "base/mem.h"
 
-// At three cycles a nanosecond. Rates are those of one core when nothing else is in the way; what a
-// cache does not say about itself is what server processors of the last years have at least.
+// At three cycles per nanosecond. Rates are those of one core without contention; properties that a
+// cache does not report have the minimum of recent server processors.
 static const double CYCLES_PER_NS = 3.0;
-enum { PAGE_BYTES = 4096 };  // where first caches find a line depends on where it is in its page
+enum { PAGE_BYTES = 4096 };  // the cache set of a line in a first-level cache depends on its offset
+                             // in the page
 
 typedef struct level {
   int64_t vector_bytes, vector_count;
-  double operations, loads, splats, gathers, shuffles;  // registers a cycle
+  double operations, loads, splats, gathers, shuffles;  // registers per cycle
 } level_t;
 
-// A gather is worth six loads: its lanes come one by one, but from lines that stay in the cache.
-// Splats are operands of multiply-adds: tiles of products with one for each of these take a fifth
-// longer than others, though loads alone would be as fast.
+// A gather costs six loads: it loads lane by lane, but from cached lines. Splats are operands of
+// multiply-adds: tiles of products with one splat per multiply-add take a fifth longer than others,
+// although loads alone would be as fast.
 static const level_t LEVELS[] = {
     [HLO_CPU_LEVEL_GENERIC] = {16, 16, 1, 2, 0.8, 1. / 3, 1},
     [HLO_CPU_LEVEL_SSE2] = {16, 14, 1, 2, 0.8, 1. / 3, 1},
@@ -29,13 +31,13 @@ static const level_t LEVELS[] = {
     [HLO_CPU_LEVEL_AMX] = {64, 32, 1.1, 2, 1.7, 1. / 8, 1},
 };
 
-// Products: a is one element (a pair, four of them) in every lane, b and the sums lie along lanes. Of
-// tile registers a has a line of lanes for each of several rows.
+// Products: a is one element (a pair, four elements) broadcast to every lane, b and the
+// accumulators are vectors. With tile registers a has a vector for each of several rows.
 typedef struct product {
   const char* name;
   hlo_dtype_t operand, result;
   int64_t rows;
-  int64_t depth;  // elements that one lane takes in
+  int64_t depth;  // elements that one lane reduces
   uint32_t sum_bytes;
   hlo_cpu_feature_t feature;
   hlo_cpu_level_t level, last_level;
@@ -63,7 +65,8 @@ static const product_t PRODUCTS[] = {
      HLO_CPU_LEVEL_AMX, 1. / 16, 52},
 };
 
-// Operands' layouts by lanes of the sum: of 2 (f64 of SSE), 4 (SSE, f64 of AVX2), 8, 16.
+// Layouts of operands by the number of accumulator lanes: 2 (f64 of SSE), 4 (SSE, f64 of AVX2), 8,
+// 16.
 typedef struct lanes_layout {
   int64_t lanes, depth;
   const char *a, *b, *sum;
@@ -125,7 +128,7 @@ static int64_t known_or(uint32_t bytes, int64_t otherwise) {
   return bytes ? bytes : otherwise;
 }
 
-// Of the last level a core has a share, whatever the whole machine says.
+// A core gets its share of the last-level cache, however large the whole is.
 static int64_t share_of(uint32_t bytes) {
   const int64_t most = 32 << 20;
   return bytes < most ? known_or(bytes, 4 << 20) : most;
@@ -154,7 +157,7 @@ static void describe(const hlo_cpu_t* cpu, hlo_tile_target_t* tile) {
   add_plain(tile, "load", HLO_TILE_ATOM_LOAD, level->loads, 5);
   add_plain(tile, "splat", HLO_TILE_ATOM_SPLAT, level->splats, 5);
   add_plain(tile, "gather", HLO_TILE_ATOM_GATHER, level->gathers, 20);
-  // A little more than their loads and shuffles: beside others they wait for nothing.
+  // Costs a little more than its loads and shuffles, which overlap with other instructions.
   add_plain(tile, "step", HLO_TILE_ATOM_STEP, level->loads / 1.5, 6);
   add_plain(tile, "window", HLO_TILE_ATOM_WINDOW, level->loads / 12, 8);
   add_plain(tile, "turn", HLO_TILE_ATOM_TRANSPOSE, level->loads / 2, 8);
@@ -196,7 +199,7 @@ hlo_status_t hlo_target_find(const char* wanted, bool may_be_absent, hlo_target_
   return hlo_ok();
 }
 
-// All caches together; 0: not known.
+// Returns the total cache size; 0: not known.
 static double cached_bytes(const hlo_target_t* target) {
   const hlo_tile_target_t* tile = &target->tile;
   return tile->memory_count < 2

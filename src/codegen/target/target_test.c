@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Descriptions of processors: what the solver may believe of each level.
+// Tests processor descriptions: properties of each level that the solver relies on.
 #include "codegen/target/target.h"
 
 #include <setjmp.h>
@@ -33,7 +33,7 @@ static void check_atom(hlo_tile_layout_space_t* space, const hlo_tile_atom_t* at
     assert_true(hlo_status_is_ok(hlo_tile_layout_parse(space, &texts[i], &layout)));
     assert_int_equal(layout->rank, 2);
     assert_memory_equal(layout->dims, shapes[i], sizeof shapes[i]);
-    // Each fills a register exactly.
+    // Each layout fills a register exactly.
     assert_int_equal(hlo_tile_layout_extent(layout, HLO_AXIS_LANE),
                      i < 2 ? atom->columns * atom->depth : atom->rows * atom->columns);
   }
@@ -65,7 +65,7 @@ static void test_levels(void** unused) {
       check_atom(&space, &target.tile.atoms[k]);
     }
     assert_int_equal(found, products[i]);
-    // Farther memories are larger and slower.
+    // More distant memories are larger and slower.
     for (uint32_t k = 2; k < target.tile.memory_count; ++k) {
       const hlo_tile_memory_t *near = &target.tile.memories[k - 1], *far = near + 1;
       assert_true(far->capacity_bytes > near->capacity_bytes);
