@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What plans know of calls (see call.h).
+// Properties of calls that plans depend on (see call.h).
 #include "lib/call.h"
 
 #include "ir/custom_call.h"

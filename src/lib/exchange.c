@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Exchanges between members of a group (see exchange.h). Reductions fold a block of all operands
-// while it is in the cache, first member to last as the reference does; the rest are strided
-// copies.
+// while it is in the cache, first member to last like the reference; all other collectives are
+// strided copies.
 #include "lib/exchange.h"
 
 #include <string.h>
@@ -11,19 +11,19 @@
 #include "lib/strided.h"
 
 enum {
-  BLOCK_BYTES = 1 << 14,     // of each operand, folded at once
-  CHUNK_BYTES = 1 << 18,     // of each operand: a chunk of a parallel loop
-  PARALLEL_BYTES = 1 << 17,  // less is moved by the caller
+  BLOCK_BYTES = 1 << 14,     // of each operand, folded at a time
+  CHUNK_BYTES = 1 << 18,     // of each operand, per chunk of a parallel loop
+  PARALLEL_BYTES = 1 << 17,  // smaller exchanges stay on the calling thread
 };
 
 typedef enum exchange_kind {
-  KIND_REDUCE,   // the fold of all operands, to everyone
-  KIND_SCATTER,  // a piece of it to each
-  KIND_MOVE,     // boxes copied from members to members
+  KIND_REDUCE,   // the fold of all operands, sent to every member
+  KIND_SCATTER,  // one slice of the fold to each member
+  KIND_MOVE,     // boxes copied between members
 } exchange_kind_t;
 
-// What is copied from sender s to receiver r: a box that begins at byte r * in_step of the operand
-// and s * out_step of the result.
+// The box copied from sender s to receiver r: it begins at byte r * in_step of the operand and s *
+// out_step of the result.
 typedef struct box {
   uint32_t rank;
   int64_t dims[HLO_RANK_MAX], in_strides[HLO_RANK_MAX], out_strides[HLO_RANK_MAX];
@@ -33,8 +33,8 @@ typedef struct box {
 typedef struct tensor {
   size_t width;              // bytes of an element
   size_t count;              // elements of the result
-  size_t row_count;          // KIND_SCATTER: elements of a piece that lie together
-  const hlo_fold_t* fold;    // of reductions, by parts of `dtype`
+  size_t row_count;          // KIND_SCATTER: contiguous elements of a slice
+  const hlo_fold_t* fold;    // for reductions, on parts of `dtype`
   hlo_dtype_t dtype;
   size_t part_count;         // parts of an element: 2 of complex numbers
   box_t box;                 // of KIND_MOVE
@@ -42,17 +42,17 @@ typedef struct tensor {
 
 struct hlo_exchange {
   exchange_kind_t kind;
-  const hlo_attr_t* pairs;  // of a permutation: whose operand goes where
-  bool is_from_first;       // everyone gets what the first member has
+  const hlo_attr_t* pairs;  // of a permutation: source and target processes
+  bool is_from_first;       // every member receives the first member's operand
   uint32_t tensor_count, group_count;
   tensor_t* tensors;
   hlo_exchange_group_t* groups;
   uint32_t *group_of, *place_of;  // by process
 };
 
-// ---- what is done ------------------------------------------------------------------------------
+// ---- description of an exchange -----------------------------------------------------------------
 
-// The one op of a computation on its two arguments.
+// Returns the only op of a computation on its two arguments.
 static const hlo_node_t* find_operation(const hlo_node_t* node) {
   bool is_swapped;
   const hlo_node_t* op =
@@ -60,7 +60,7 @@ static const hlo_node_t* find_operation(const hlo_node_t* node) {
   return op && !is_swapped ? op : NULL;
 }
 
-// Sums of complex numbers are sums of their parts.
+// A sum of complex numbers is the sum of their parts.
 static bool prepare_fold(const hlo_node_t* node, hlo_dtype_t dtype, tensor_t* tensor) {
   const hlo_node_t* operation = find_operation(node);
   hlo_op_t op = HLO_OP_COUNT;
@@ -140,7 +140,7 @@ static bool prepare_tensor(const hlo_node_t* node, exchange_kind_t kind, uint32_
   return true;
 }
 
-// ---- who takes part ----------------------------------------------------------------------------
+// ---- participants -------------------------------------------------------------------------------
 
 static uint32_t find_place(const hlo_exchange_group_t* group, uint32_t process) {
   uint32_t place = 0;
@@ -148,7 +148,7 @@ static uint32_t find_place(const hlo_exchange_group_t* group, uint32_t process) 
   return place;
 }
 
-// Fills in the groups; false where not every process has one, or they differ in size.
+// Fills in the groups; returns false if a process has no group or the groups differ in size.
 static hlo_status_t make_groups(const hlo_node_t* node, uint32_t replica_count,
                                 uint32_t partition_count, hlo_arena_t* arena,
                                 hlo_exchange_t* exchange, bool* out_is_whole) {
@@ -182,7 +182,7 @@ static hlo_status_t make_groups(const hlo_node_t* node, uint32_t replica_count,
   return hlo_ok();
 }
 
-// The pairs of a permutation, if it is one; false where they name nobody.
+// Reads the pairs of a permutation; returns false if they name a process that does not exist.
 static bool prepare_pairs(const hlo_node_t* node, hlo_exchange_t* exchange) {
   if (node->op != HLO_OP_collective_permute) return true;
   const hlo_attr_t* pairs = hlo_node_attr(node, HLO_ATTR_source_target_pairs);
@@ -231,12 +231,12 @@ uint32_t hlo_exchange_tensor_count(const hlo_exchange_t* exchange) {
 
 // ---- running -----------------------------------------------------------------------------------
 
-// One tensor of one meeting.
+// One tensor of one rendezvous.
 typedef struct job {
   const hlo_exchange_t* exchange;
   const tensor_t* tensor;
   uint32_t member_count;
-  size_t stride;    // from a member's buffers to the next one's
+  size_t stride;    // distance from a member's buffers to the next member's
   void* const* in;  // of the first member
   void* const* out;
 } job_t;
@@ -249,7 +249,7 @@ static uint8_t* out_of(const job_t* job, uint32_t member) {
   return job->out[member * job->stride];
 }
 
-// Elements [at, at + count) of all operands, into `out`, which is none of them.
+// Folds elements [at, at + count) of all operands into `out`, which must not be an operand.
 static void fold(const job_t* job, size_t at, size_t count, void* out) {
   const tensor_t* tensor = job->tensor;
   const size_t begin = at * tensor->width;
@@ -276,7 +276,7 @@ static void reduce_chunk(void* argument, uint64_t chunk) {
   }
 }
 
-// Chunks of the pieces, one receiver's after the other's.
+// Chunks of the slices, in receiver order.
 static void scatter_chunk(void* argument, uint64_t index) {
   const job_t* job = argument;
   const tensor_t* tensor = job->tensor;
@@ -295,7 +295,7 @@ static void scatter_chunk(void* argument, uint64_t index) {
   }
 }
 
-// Who gives to a receiver in a permutation; UINT32_MAX: nobody.
+// Returns the sender of a receiver in a permutation; UINT32_MAX: no sender.
 static uint32_t giver_of(const hlo_attr_t* pairs, uint32_t receiver) {
   for (uint32_t k = 0; k + 1 < pairs->count; k += 2) {
     if (pairs->values[k + 1] == (int64_t)receiver) return (uint32_t)pairs->values[k];
@@ -310,7 +310,7 @@ static void copy_box(const job_t* job, uint32_t sender, uint32_t receiver) {
                    in_of(job, sender) + receiver * box->in_step, box->in_strides);
 }
 
-// What one receiver gets: from all, or from one.
+// Copies the boxes of one receiver: from all members, or from one.
 static void move_chunk(void* argument, uint64_t index) {
   const job_t* job = argument;
   const hlo_exchange_t* exchange = job->exchange;

@@ -1,33 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives as plain work on memory, once what all members of a group bring is at hand: how
-// processes that share an address space exchange data without copying it first.
+// Collectives as memory operations on the operands of all members of a group: processes that share
+// an address space exchange data without intermediate copies.
 #ifndef HLO_LIB_EXCHANGE_H_
 #define HLO_LIB_EXCHANGE_H_
 
 #include "base/parallel.h"
 #include "ir/module.h"
 
-/// Processes that meet, numbered as in hlo_process_grid_t.
+/// The processes of a rendezvous, numbered as in hlo_process_grid_t.
 typedef struct hlo_exchange_group {
   uint32_t member_count;
-  const uint32_t* members;  // in the order of the group
+  const uint32_t* members;  // in group order
 } hlo_exchange_group_t;
 
 /// A collective prepared for a grid of processes. Operand i gives result i.
 /// threads: immutable. owner: an arena
 typedef struct hlo_exchange hlo_exchange_t;
 
-/// *out_exchange is NULL where it takes more: a computation that is not one op, quantized elements,
-/// roots that only running tells, processes without a group. errors: RESOURCE_EXHAUSTED, as
-/// hlo_group_members()
+/// Sets *out_exchange to NULL if the collective needs the general path: a computation of more than
+/// one op, quantized elements, roots known only at run time, processes without a group. errors:
+/// RESOURCE_EXHAUSTED, those of hlo_group_members()
 hlo_status_t hlo_exchange_create(const hlo_node_t* node, uint32_t replica_count,
                                  uint32_t partition_count, hlo_arena_t* arena,
                                  const hlo_exchange_t** out_exchange) HLO_MUST_USE;
-/// The group of a process, and its place there.
+/// Returns the group of a process and its position in the group.
 const hlo_exchange_group_t* hlo_exchange_group(const hlo_exchange_t* exchange, uint32_t process,
                                                uint32_t* out_place);
 uint32_t hlo_exchange_tensor_count(const hlo_exchange_t* exchange);
-/// buffers[member * 2 * tensor_count + i]: operands, then results of each member of `group`.
+/// buffers[member * 2 * tensor_count + i]: operands, then results, of each member of `group`.
 void hlo_exchange_run(const hlo_exchange_t* exchange, const hlo_exchange_group_t* group,
                       void* const* buffers, const hlo_parallel_t* parallel);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How lines of type T of any length are transformed: which go in blocks or as matrices; lengths with
-// large prime factors as convolutions; odd real ones that are too long as complex ones. Needs what
-// fft_long.inl defines.
+// Chooses the transform for lines of type T of any length: in blocks or as matrices; as
+// convolutions for lengths with large prime factors; as complex lines for odd real ones that are
+// too long. Requires the definitions of fft_long.inl.
 
 // ---- complex lines ------------------------------------------------------------------------------
 
@@ -53,7 +53,7 @@ static hlo_status_t NAME(chirp_get)(NAME(job_t) * job) {
   *chirp = (NAME(chirp_t)){.padded = padded, .kernel = (T*)(item->data + sizeof(*chirp))};
   chirp->factors = chirp->kernel + 2 * padded;
   hlo_status_t status = NAME(chirp_fill)(job, chirp);
-  if (hlo_status_is_ok(status) && atomic_load(job->is_exhausted)) {  // it is not whole
+  if (hlo_status_is_ok(status) && atomic_load(job->is_exhausted)) {  // the table is incomplete
     status = hlo_status_out_of_memory(item->bytes);
   }
   if (!hlo_status_is_ok(status)) {
@@ -64,7 +64,7 @@ static hlo_status_t NAME(chirp_get)(NAME(job_t) * job) {
   return hlo_ok();
 }
 
-// Lines on their way through a convolution in memory: those that are too long for blocks.
+// Lines being convolved in memory: those that are too long for blocks.
 typedef struct NAME(detour) {
   const NAME(job_t) * job;
   int64_t first;  // line
@@ -133,7 +133,7 @@ static hlo_status_t NAME(run_detour)(NAME(job_t) * job) {
   return hlo_ok();
 }
 
-// In blocks as they are, or padded.
+// Transforms lines in blocks, directly or padded.
 static hlo_status_t NAME(run_short)(NAME(job_t) * job, bool has_chirp) {
   if (has_chirp) HLO_TRY(NAME(chirp_get)(job));
   HLO_TRY(NAME(table_get)(job->cache, NAME(padded_length)(job), &job->table));
@@ -143,18 +143,18 @@ static hlo_status_t NAME(run_short)(NAME(job_t) * job, bool has_chirp) {
   return hlo_ok();
 }
 
-// Whether lines go in blocks.
+// Returns true if lines of this length are transformed in blocks.
 static bool NAME(is_short)(int64_t length, int64_t count, int64_t inner) {
   hlo_fft_plan_t plan;
   const bool is_plain = hlo_fft_plan_init(&plan, length);
   if (!is_plain) length = hlo_fft_smooth_length(2 * length - 1);
-  const int64_t lanes_for_one = length < 512 ? 4 : 2;  // of a block, before it is the quicker way
+  const int64_t lanes_for_one = length < 512 ? 4 : 2;  // lanes of a block above which it is faster
   const bool is_few = lanes_for_one * count <= NAME(lines) && length >= NAME(cut_min);
   if (inner > 1) return is_plain || length <= NAME(short_max);
   return length <= NAME(short_max) && !(is_few && (!is_plain || hlo_fft_split(&plan) >= 8));
 }
 
-// Lines of complex numbers or of halves; dense ones unless they are short.
+// Transforms complex lines, which may be halved real ones; dense unless they are short.
 static hlo_status_t NAME(run_job)(NAME(job_t) * job) {
   hlo_fft_plan_t plan;
   const bool is_plain = hlo_fft_plan_init(&plan, job->length);
@@ -165,7 +165,7 @@ static hlo_status_t NAME(run_job)(NAME(job_t) * job) {
   return NAME(run_long)(job);
 }
 
-// Lines across the memory whose length is too awkward for blocks: as dense ones.
+// Strided lines whose length is unsuited to blocks are transposed to dense ones first.
 static hlo_status_t NAME(run_turned)(NAME(job_t) * job) {
   const int64_t bytes = 2 * sizeof(T), n = job->length, inner = job->inner;
   const int64_t dims[] = {job->count / inner, inner, n};
@@ -203,11 +203,11 @@ static hlo_status_t NAME(halves_get)(NAME(job_t) * job) {
   return hlo_ok();
 }
 
-// Lines of odd length that are too long, or whose length is too awkward, for blocks: as complex ones
-// in `work`, a few at a time.
+// Lines of odd length that are too long for blocks, or whose length is unsuited to them:
+// transformed as complex ones in `work`, a few at a time.
 typedef struct NAME(odd) {
   const NAME(job_t) * job;
-  int64_t first, parts;  // line; parts of each, of pairs_per_chunk elements
+  int64_t first, parts;  // line; parts per line, of pairs_per_chunk elements
   T* work;
 } NAME(odd_t);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lines side by side, of type T: rows of them, their transforms, and how they come from memory and
-// go back. Needs T, NAME(x), VECTOR_BYTES.
+// Blocks of lines of type T in vector lanes: rows of lines, their transforms, and how they are
+// loaded and stored. Requires T, NAME(x), VECTOR_BYTES.
 
 enum { NAME(lines) = VECTOR_BYTES / sizeof(T) };
 typedef T NAME(vec) __attribute__((vector_size(VECTOR_BYTES), may_alias));
@@ -57,8 +57,8 @@ static inline void NAME(dft_8)(NAME(row_t) * a) {
   a[7] = NAME(subtract)(even[3], odd[3]);
 }
 
-// An odd number of elements, from their sums and differences in pairs. w: exp(-2 pi i
-// k / p), pairs.
+// A transform of odd length p, from sums and differences of pairs of elements. w: exp(-2 pi i k /
+// p), pairs.
 static inline __attribute__((always_inline)) void NAME(dft_odd)(int p, const T* w, NAME(row_t) * a) {
   NAME(row_t) sums[HLO_FFT_FACTOR_MAX / 2], rests[HLO_FFT_FACTOR_MAX / 2], first = a[0];
   const int half = p / 2;
@@ -84,13 +84,13 @@ static inline __attribute__((always_inline)) void NAME(dft_odd)(int p, const T* 
 
 // ---- passes -------------------------------------------------------------------------------------
 
-// Roots of a length, and those of its odd factors, which are the same numbers.
+// The roots of unity of a length, and those of its odd factors, which are a subset.
 typedef struct NAME(table) {
   hlo_fft_plan_t plan;
   T roots[];  // exp(-2 pi i k / length), pairs
 } NAME(table_t);
 
-// Transforms of length n, `stride` of them interleaved, become p times as many of n / p.
+// Splits transforms of length n, `stride` of them interleaved, into p times as many of n / p.
 static inline __attribute__((always_inline)) void NAME(pass)(int p, int64_t n, int64_t stride,
                                                              const T* roots,
                                                              const NAME(row_t) * x,
@@ -128,7 +128,7 @@ static inline __attribute__((always_inline)) void NAME(pass)(int p, int64_t n, i
   }
 }
 
-// Transforms the rows in x; the result is in x or y and returned.
+// Transforms the rows in x; returns x or y, whichever holds the result.
 static NAME(row_t) * NAME(transform)(const NAME(table_t) * table, NAME(row_t) * x, NAME(row_t) * y) {
   int64_t n = table->plan.length, stride = 1;
   for (int i = 0; i < table->plan.count; i++) {
@@ -176,13 +176,13 @@ static hlo_status_t NAME(table_get)(hlo_fft_cache_t* cache, int64_t length,
 
 // ---- memory -------------------------------------------------------------------------------------
 
-// Parts of a row in the order of memory; an inverse transform is one with both parts exchanged,
-// before and after.
+// Selects a part of a row in memory order. Swapping both parts before and after makes a transform
+// inverse.
 static inline NAME(vec) * NAME(part)(NAME(row_t) * row, bool is_second) {
   return is_second ? &row->im : &row->re;
 }
 
-// `count` numbers after each other, one of every line.
+// Loads `count` consecutive numbers, each of one line.
 static inline void NAME(load_row)(bool swap, int64_t count, const T* in, NAME(row_t) * row) {
   T *re = (T*)NAME(part)(row, swap), *im = (T*)NAME(part)(row, !swap);
   int64_t j = 0;
@@ -227,8 +227,8 @@ static inline void NAME(turn)(const T* const* from, T* const* to) {
   *(NAME(quad)*)to[3] = __builtin_shufflevector(high01, high23, 2, 3, 6, 7);
 }
 
-// Where numbers of a line lie in rows: complex ones both parts in a row, in this order, real ones
-// in one part of each row.
+// Locations of the numbers of a line in rows: both parts of a complex number are in a row, in this
+// order; a real number is in one part of each row.
 typedef struct NAME(places) {
   T* first;
   bool is_complex;
@@ -237,22 +237,23 @@ typedef struct NAME(places) {
 
 enum { NAME(row_numbers) = sizeof(NAME(row_t)) / sizeof(T) };
 
-// The place of number e of the first line.
+// Returns the location of number e of the first line.
 static inline T* NAME(place)(const NAME(places_t) * places, int64_t e) {
   if (!places->is_complex) return places->first + e * NAME(row_numbers) + places->part[0];
   return places->first + e / 2 * NAME(row_numbers) + places->part[e % 2];
 }
 
-// Four numbers from e on: their places from the first one's row, and how far the next four are.
+// Computes the offsets of four numbers from the first one's row, and returns the distance to the
+// next four.
 static inline int64_t NAME(four_places)(const NAME(places_t) * places, int64_t* offsets) {
   for (int c = 0; c < 4; c++) offsets[c] = NAME(place)(places, c) - places->first;
   return (places->is_complex ? 2 : 4) * NAME(row_numbers);
 }
 
-enum { NAME(numbers_at_once) = 128 };  // of a line: their rows stay in the first cache
+enum { NAME(numbers_at_once) = 128 };  // of a line: its rows stay in the L1 cache
 
-// `numbers` of each of `count` lines, `step` apart, into rows; lanes without a line
-// repeat the first.
+// Loads `numbers` of each of `count` lines, `step` apart, into rows; lanes without a line repeat
+// the first.
 static void NAME(load_lines)(const NAME(places_t) * places, int64_t count, int64_t numbers,
                              int64_t step, const T* in) {
   if (NAME(lines) < 4) {

@@ -13,7 +13,8 @@ bool hlo_fft_plan_init(hlo_fft_plan_t* plan, int64_t length) {
   *plan = (hlo_fft_plan_t){.length = length};
   int twos = 0;
   for (; length % 2 == 0; length /= 2) twos++;
-  for (int passes = (twos + BITS_MAX - 1) / BITS_MAX; passes > 0; passes--) {  // as even as can be
+  // as even as possible
+  for (int passes = (twos + BITS_MAX - 1) / BITS_MAX; passes > 0; passes--) {
     const int bits = (twos + passes - 1) / passes;
     plan->factors[plan->count++] = 1 << bits;
     twos -= bits;
@@ -24,7 +25,8 @@ bool hlo_fft_plan_init(hlo_fft_plan_t* plan, int64_t length) {
   return length == 1;
 }
 
-// How long the passes take for one element, in passes; what is done beside them is as much as two.
+// Estimates the time of the passes per element, in passes; the remaining work costs about two
+// passes.
 static double passes_work(const hlo_fft_plan_t* plan) {
   double work = 2;
   for (int i = 0; i < plan->count; i++) work += 0.9 + plan->factors[i] / 32.0;
@@ -56,7 +58,7 @@ int64_t hlo_fft_split(const hlo_fft_plan_t* plan) {
   return divisor < 1 ? 1 : divisor;
 }
 
-// exp(-2 pi i k / n), with the angle brought into an eighth of the circle first.
+// exp(-2 pi i k / n), with the angle reduced to an octant first.
 static void exact_root(int64_t k, int64_t n, double* out) {
   const double quarter_pi = 0.78539816339744830962;
   const __int128 eight = (__int128)8 * k;

@@ -10,28 +10,28 @@
 #include "base/parallel.h"
 #include "base/status.h"
 
-/// What lines are made of. Of a real line of length n only the first n / 2 + 1 complex
-/// numbers are kept.
+/// The element types of lines. Only the first n / 2 + 1 complex numbers of a transformed real line
+/// of length n are stored.
 typedef enum hlo_fft_kind {
   HLO_FFT_COMPLEX,    // complex to complex
-  HLO_FFT_FROM_REAL,  // real to kept
-  HLO_FFT_TO_REAL,    // kept to real; imaginary parts that symmetry rules out are not read
+  HLO_FFT_FROM_REAL,  // real to the stored half
+  HLO_FFT_TO_REAL,    // stored half to real; imaginary parts that symmetry makes zero are not read
 } hlo_fft_kind_t;
 
 /// out[k] = scale * sum_j in[j] exp(-2 pi i j k / length); inverse: +2 pi i.
 typedef struct hlo_fft_lines {
   hlo_dtype_t real;  // F32 or F64
   hlo_fft_kind_t kind;
-  bool inverse;  // of HLO_FFT_COMPLEX; FROM_REAL is not, TO_REAL is
+  bool inverse;  // HLO_FFT_COMPLEX only; FROM_REAL is never inverse, TO_REAL always
   double scale;
   int64_t length, count;  // length >= 1
   int64_t inner;          // element k of line l is at (l / inner * length + k) * inner + l % inner;
                           // 1 (dense lines) unless complex
   const void* in;
-  void* out;  // may be `in` if complex, else they do not overlap
+  void* out;  // may be `in` if complex, otherwise they must not overlap
 } hlo_fft_lines_t;
 
-/// Tables of lengths that were transformed, for the next time. Zero-initialised is empty.
+/// Tables of previously transformed lengths, for reuse. Zero-initialised is empty.
 /// threads: one transform at a time. owner: hlo_fft_cache_deinit()
 typedef struct hlo_fft_cache {
   struct hlo_fft_item* first;
@@ -39,9 +39,9 @@ typedef struct hlo_fft_cache {
 } hlo_fft_cache_t;
 void hlo_fft_cache_deinit(hlo_fft_cache_t* cache);
 
-/// cache NULL: tables are made and dropped.
+/// cache NULL: tables are created and freed.
 /// errors : RESOURCE_EXHAUSTED
-/// threads: safe; results do not depend on them
+/// threads: safe; results do not depend on the number of threads
 /// source : Stockham with factors up to 31, several lines side by side, real ones in pairs; few long
 ///          lines as a matrix, columns then rows (Bailey 1990); larger prime factors by Bluestein's
 ///          chirp. Roots are rounded once from double; the error grows as log n.

@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transforms of lines of type T: what a job is, and blocks of short lines, complex or real ones as
-// complex ones of half the length. Needs what fft_block.inl defines.
+// Transforms of lines of type T: the job, and blocks of short lines, complex or real ones as
+// complex ones of half the length. Requires the definitions of fft_block.inl.
 
 enum {
-  NAME(short_max) = 32768 / sizeof(T),   // longest line that is not cut
-  NAME(cut_min) = 64,                    // shortest that is, if there are few
+  NAME(short_max) = 32768 / sizeof(T),   // longest line that is not split
+  NAME(cut_min) = 64,                    // shortest line that is split, if there are few
   NAME(chunk_elements) = 1 << 14,
-  // Of lines across the memory: bytes side by side, and of rows at once, if that is more than one.
+  // Strided lines: adjacent bytes per group, and per row if a row is larger.
   NAME(groups_across) = 512 / sizeof(NAME(row_t)),
   NAME(rows_across) = (1 << 18) / sizeof(NAME(row_t)),
-  NAME(work_elements) = 1 << 18,  // of lines that are on their way in memory together
+  NAME(work_elements) = 1 << 18,  // of lines in progress in memory together
 };
 
-// A convolution with exp(pi i k^2 / n), for lengths n with large prime factors, of length `padded`.
+// A convolution with exp(pi i k^2 / n), of length `padded`, for lengths n with large prime factors.
 typedef struct NAME(chirp) {
   int64_t padded;
-  T *factors, *kernel;  // exp(-pi i k^2 / n); the transform of its conjugate, over the length
+  T *factors, *kernel;  // exp(-pi i k^2 / n); the transform of its conjugate, divided by the length
 } NAME(chirp_t);
 
-// A transform of complex lines, and how real ones are made of them.
+// A transform of complex lines, and the relation of real lines to them.
 typedef struct NAME(job) {
   const hlo_parallel_t* parallel;
-  hlo_fft_cache_t* cache;  // of tables; these are its
+  hlo_fft_cache_t* cache;  // owns the tables below
   hlo_fft_kind_t kind;
-  bool inverse, is_halved;  // is_halved: two real numbers are one complex one
+  bool inverse, is_halved;  // is_halved: two real numbers form one complex one
   T scale;
   int64_t length, count, inner;  // of the complex lines
   int64_t real_length, kept;     // of real lines
@@ -43,7 +43,7 @@ typedef struct NAME(job) {
 
 static const hlo_dtype_t NAME(type) = sizeof(T) == 4 ? HLO_DTYPE_F32 : HLO_DTYPE_F64;
 
-// Where a line begins.
+// Returns the beginning of a line.
 static const T* NAME(line_in)(const NAME(job_t) * job, int64_t line) {
   switch (job->kind) {
     case HLO_FFT_FROM_REAL: return job->in + line * job->real_length;
@@ -59,7 +59,7 @@ static T* NAME(line_out)(const NAME(job_t) * job, int64_t line) {
   }
 }
 
-// Room for rows of a call: `few` if they are, else memory.
+// Memory for the rows of a call: on the stack up to `few_rows`, else allocated.
 enum { NAME(few_rows) = 128 };
 typedef struct NAME(few) {
   NAME(row_t) rows[NAME(few_rows)];
@@ -80,8 +80,7 @@ static int64_t NAME(padded_length)(const NAME(job_t) * job) {
   return job->chirp ? job->chirp->padded : job->length;
 }
 
-// Transforms the rows in x as the job wants it; the result is in x or y, which have room for the
-// padded length.
+// Transforms the rows in x as the job requires; the result is in x or y, both of the padded length.
 static NAME(row_t) * NAME(block_transform)(const NAME(job_t) * job, NAME(row_t) * x, NAME(row_t) * y) {
   const NAME(chirp_t)* c = job->chirp;
   const int64_t n = job->length;
@@ -89,7 +88,7 @@ static NAME(row_t) * NAME(block_transform)(const NAME(job_t) * job, NAME(row_t) 
   for (int64_t k = 0; k < n; k++) x[k] = NAME(times)(x[k], c->factors + 2 * k);
   memset(x + n, 0, (size_t)(c->padded - n) * sizeof(*x));
   NAME(row_t)* found = NAME(transform)(job->table, x, y);
-  for (int64_t k = 0; k < c->padded; k++) {  // parts exchanged: back again
+  for (int64_t k = 0; k < c->padded; k++) {  // swaps the parts back
     const NAME(row_t) a = NAME(times)(found[k], c->kernel + 2 * k);
     found[k] = (NAME(row_t)){a.im, a.re};
   }
@@ -113,8 +112,8 @@ static void NAME(scale_rows)(T scale, int64_t count, NAME(row_t) * rows) {
 
 // ---- real lines in blocks -----------------------------------------------------------------------
 
-// The kept elements of real lines, in place of the transform z of their halves: (z + z*) / 2 and the
-// rest, which is turned; elements k and h - k have the same two.
+// Computes the stored elements of real lines in place of the transform z of their halves: (z + z*)
+// / 2 and the rest, which is rotated; elements k and h - k share both terms.
 static void NAME(join_halves)(const NAME(job_t) * job, NAME(row_t) * z) {
   const int64_t h = job->length;
   const T half = (T)0.5;
@@ -130,7 +129,8 @@ static void NAME(join_halves)(const NAME(job_t) * job, NAME(row_t) * z) {
   }
 }
 
-// And back, parts exchanged: what is transformed to pairs of real numbers.
+// The inverse of join_halves(), with swapped parts: prepares the transform to pairs of real
+// numbers.
 static void NAME(split_halves)(const NAME(job_t) * job, NAME(row_t) * x) {
   const int64_t h = job->length;
   for (int64_t k = 0; k <= h / 2; k++) {
@@ -143,13 +143,13 @@ static void NAME(split_halves)(const NAME(job_t) * job, NAME(row_t) * x) {
   }
 }
 
-// Imaginary parts that symmetry rules out.
+// Clears the imaginary parts that symmetry makes zero.
 static void NAME(clear_imaginary)(const NAME(job_t) * job, NAME(row_t) * x) {
   x[0].im = (NAME(vec)){0};
   if (job->real_length % 2 == 0) x[job->kept - 1].im = (NAME(vec)){0};
 }
 
-// Kept elements into rows that are to be transformed, parts exchanged.
+// Loads stored elements into rows to be transformed, with swapped parts.
 static void NAME(load_kept)(const NAME(job_t) * job, int64_t count, const T* in, NAME(row_t) * x) {
   const int64_t n = job->length;
   const NAME(places_t) places = NAME(complex_places)(x, !job->is_halved);
@@ -163,7 +163,7 @@ static void NAME(load_kept)(const NAME(job_t) * job, int64_t count, const T* in,
   for (int64_t k = job->kept; k < n; k++) x[k] = (NAME(row_t)){-x[n - k].re, x[n - k].im};
 }
 
-// Complex numbers, or single ones as their real parts.
+// Loads complex numbers, or real ones as real parts.
 static void NAME(load_numbers)(const NAME(job_t) * job, int64_t count, bool is_single, int64_t numbers,
                                const T* in, NAME(row_t) * x) {
   NAME(places_t) places = NAME(complex_places)(x, job->inverse);
@@ -174,7 +174,7 @@ static void NAME(load_numbers)(const NAME(job_t) * job, int64_t count, bool is_s
 
 // ---- blocks -------------------------------------------------------------------------------------
 
-// Room for blocks side by side: both sides of a pass.
+// Memory for adjacent blocks: input and output of a pass.
 typedef struct NAME(room) {
   int64_t rows;  // of a block
   NAME(row_t) *x, *y;
@@ -185,7 +185,7 @@ static void NAME(dense_block)(const NAME(job_t) * job, int64_t first, const NAME
   const int64_t count = left < NAME(lines) ? left : NAME(lines);
   const int64_t in_step = NAME(line_in)(job, 1) - job->in, out_step = NAME(line_out)(job, 1) - job->out;
   const bool is_from_real = job->kind == HLO_FFT_FROM_REAL, is_to_real = job->kind == HLO_FFT_TO_REAL;
-  const bool is_single = !job->is_halved && job->kind != HLO_FFT_COMPLEX;  // numbers
+  const bool is_single = !job->is_halved && job->kind != HLO_FFT_COMPLEX;  // the numbers are real
   const T* in = NAME(line_in)(job, first);
   if (is_to_real) {
     NAME(load_kept)(job, count, in, room->x);
@@ -201,8 +201,8 @@ static void NAME(dense_block)(const NAME(job_t) * job, int64_t first, const NAME
   NAME(store_lines)(&places, count, out_step, out_step, NAME(line_out)(job, first));
 }
 
-// Lines across the memory, side by side there too; `group` counts those of all outer places,
-// `groups` of them are neighbours.
+// Transforms strided lines, which are adjacent in memory; `group` counts those of all outer
+// positions, `groups` of them are adjacent.
 static void NAME(blocks_across)(const NAME(job_t) * job, int64_t group, int64_t groups,
                                 const NAME(room_t) * room) {
   const int64_t n = job->length, inner = job->inner;

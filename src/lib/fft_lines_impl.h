@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the variants of fft_lines.h share: factors, roots of unity, the table of variants.
+// Shared by the variants of fft_lines.h: factors, roots of unity, the table of variants.
 #ifndef HLO_LIB_FFT_LINES_IMPL_H_
 #define HLO_LIB_FFT_LINES_IMPL_H_
 
@@ -15,21 +15,21 @@ typedef struct hlo_fft_plan {
 } hlo_fft_plan_t;
 bool hlo_fft_plan_init(hlo_fft_plan_t* plan, int64_t length);
 
-/// A length from `least` on with no factors but 2, 3 and 5, whose transform takes the least work.
+/// Returns a length >= `least` without factors other than 2, 3 and 5 whose transform is cheapest.
 int64_t hlo_fft_smooth_length(int64_t least);
-/// The divisor of the length of a plan that is nearest to its square root, from below.
+/// Returns the largest divisor of a plan's length that is at most its square root.
 int64_t hlo_fft_split(const hlo_fft_plan_t* plan);
 
-/// What a length needs, made once and kept (see hlo_fft_cache_t): tables of one element type.
+/// The kinds of cached tables of a length (see hlo_fft_cache_t), each of one element type.
 typedef enum hlo_fft_item_kind {
   HLO_FFT_TABLE,   // roots of a product of small factors
   HLO_FFT_ROOTS,   // hlo_fft_roots_t, always in F64
   HLO_FFT_STEPS,   // of a matrix's columns
   HLO_FFT_CHIRP,   // a convolution
   HLO_FFT_HALVES,  // roots that join the halves of real lines
-  HLO_FFT_MIDDLE,  // room for a matrix, of at least `length` bytes
-  HLO_FFT_WORK,    // and for padded lines
-  HLO_FFT_WHOLE,   // and for real lines as complex ones
+  HLO_FFT_MIDDLE,  // memory for a matrix, of at least `length` bytes
+  HLO_FFT_WORK,    // memory for padded lines
+  HLO_FFT_WHOLE,   // memory for real lines as complex ones
 } hlo_fft_item_kind_t;
 typedef struct hlo_fft_item {
   struct hlo_fft_item* next;
@@ -40,20 +40,20 @@ typedef struct hlo_fft_item {
   _Alignas(64) char data[];
 } hlo_fft_item_t;
 
-/// The data of a kept item; NULL: there is none yet.
+/// Returns the data of a cached item, or NULL if the item is not cached yet.
 const void* hlo_fft_cache_find(const hlo_fft_cache_t* cache, hlo_fft_item_kind_t kind,
                                hlo_dtype_t real, int64_t length);
-/// Room for `count` numbers of an element type behind `head_bytes`. owner: the caller, who keeps it
-/// in the cache once it is filled, or frees it. errors: RESOURCE_EXHAUSTED
+/// Allocates room for `count` numbers of an element type after a head of `head_bytes`. owner: the
+/// caller, who fills it and adds it to the cache, or frees it. errors: RESOURCE_EXHAUSTED
 hlo_status_t hlo_fft_item_create(hlo_fft_item_kind_t kind, hlo_dtype_t real, int64_t length,
                                  size_t head_bytes, int64_t count,
                                  hlo_fft_item_t** out_item) HLO_MUST_USE;
 const void* hlo_fft_cache_keep(hlo_fft_cache_t* cache, hlo_fft_item_t* item);
-/// Room that one user at a time has until the transform is done. errors: RESOURCE_EXHAUSTED
+/// Returns memory for one user at a time until the transform is done. errors: RESOURCE_EXHAUSTED
 hlo_status_t hlo_fft_cache_room(hlo_fft_cache_t* cache, hlo_fft_item_kind_t kind, size_t bytes,
                                 void** out_room) HLO_MUST_USE;
 
-/// exp(-2 pi i k / n) for 0 <= k < n as products of two.
+/// exp(-2 pi i k / n) for 0 <= k < n as products of two factors.
 typedef struct hlo_fft_roots {
   int64_t n;
   int shift;
@@ -69,7 +69,7 @@ static inline void hlo_fft_root(const hlo_fft_roots_t* roots, int64_t k, double*
   out[1] = a[0] * b[1] + a[1] * b[0];
 }
 
-/// One type on one instruction set.
+/// The transform of one type on one instruction set.
 typedef hlo_status_t (*hlo_fft_run_t)(const hlo_parallel_t* parallel, hlo_fft_cache_t* cache,
                                       const hlo_fft_lines_t* lines);
 typedef struct hlo_fft_variant {

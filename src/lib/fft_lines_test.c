@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fourier transforms of lines against sums taken term by term: every kind, type and variant,
-// lengths of all ways, layouts, threads.
+// Fourier transforms of lines against sums of terms: every kind, type and variant, lengths for
+// every method, layouts, threads.
 // clang-format off
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,7 +26,7 @@ static double next_random(void) {
   return (double)(random_state >> 8) * 0x1p-23 - 1;
 }
 
-// Numbers of a test, in complex double; of real lines only the real parts count.
+// Numbers of a test in complex double; only the real parts of real lines count.
 typedef struct {
   hlo_fft_lines_t lines;
   int64_t in_size, out_size;  // elements of a line
@@ -47,7 +47,7 @@ static number_t element(const case_t* c, bool is_out, const void* data, int64_t 
   return wide[at] + (is_real ? 0 : I * wide[at + 1]);
 }
 
-// The input of a line as n complex numbers.
+// Reads the input of a line as n complex numbers.
 static void read_line(const case_t* c, const void* data, int64_t n, number_t* out) {
   for (int64_t k = 0; k < n; k++) {
     const bool is_mirrored = k >= c->in_size;
@@ -59,7 +59,7 @@ static void read_line(const case_t* c, const void* data, int64_t n, number_t* ou
   }
 }
 
-// Some elements of one line; all of short ones.
+// Checks some elements of one line, or all of a short one.
 static void check_line(const case_t* c, int64_t n, const void* in, const void* out) {
   number_t *x = hlo_mem_alloc((size_t)n * sizeof(*x)), *w = hlo_mem_alloc((size_t)n * sizeof(*w));
   double size = 0;
@@ -73,7 +73,7 @@ static void check_line(const case_t* c, int64_t n, const void* in, const void* o
   const int64_t tries = n <= 64 ? c->out_size : 12;
   for (int64_t t = 0; t < tries; t++) {
     const int64_t k = n <= 64 ? t : t == 0 ? c->out_size - 1 : (int64_t)(fabs(next_random()) * (double)c->out_size);
-    long double parts[2] = {0, 0};  // many terms: with bits to spare
+    long double parts[2] = {0, 0};  // many terms need the extra bits
     for (int64_t j = 0, at = 0; j < n; j++, at = at + k < n ? at + k : at + k - n) {
       const number_t term = x[j] * w[at];
       parts[0] += creal(term);
@@ -179,7 +179,7 @@ static void test_lengths(void** state) {
   with_threads(run_lengths);
 }
 
-// Matrices whose sides are no multiples of vectors, and convolutions of them.
+// Matrices whose sides are not multiples of vectors, and convolutions with them.
 static void run_long(const hlo_parallel_t* parallel) {
   static const int64_t lengths[] = {1 << 14, 9000, 15015, 10007, 30030, 1 << 17};
   for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
@@ -214,7 +214,7 @@ static void test_lines_across_memory(void** state) {
   with_threads(run_across);
 }
 
-// What is in one line does not reach another.
+// The contents of one line do not affect another.
 static void test_lines_stay_apart(void** state) {
   (void)state;
   enum { LENGTH = 12, COUNT = 5 };
@@ -238,7 +238,7 @@ static void test_lines_stay_apart(void** state) {
   }
 }
 
-// What is kept when memory was out is whole: the next transform with it is right.
+// After memory was exhausted the cache holds complete tables only: the next transform is correct.
 static void test_memory_out(void** state) {
   (void)state;
   enum { LENGTH = 10007, COUNT = 1, NUMBERS = 2 * LENGTH * COUNT };

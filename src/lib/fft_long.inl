@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Long lines of type T as matrices, and those of real numbers as complex ones of half the length.
-// Needs what fft_lines.inl defines.
+// Long lines of type T as matrices, and long real lines as complex ones of half the length.
+// Requires the definitions of fft_lines.inl.
 
 // ---- long lines ---------------------------------------------------------------------------------
 
-// Lanes of rows from `found` on, turned over: lane j becomes lanes of row j of `to`, for
-// `count` of them.
+// Transposes lanes of rows from `found` on: lane j becomes lanes of row j of `to`, for `count`
+// lanes.
 static void NAME(turn_block)(const NAME(row_t) * found, int64_t count, NAME(row_t) * to) {
   for (int half = 0; half < 2; half++) {
     const T* from_lanes = (const T*)found + half * NAME(lines);
@@ -30,7 +30,7 @@ static void NAME(turn_block)(const NAME(row_t) * found, int64_t count, NAME(row_
   }
 }
 
-// Row r times exp(-2 pi i r (first + j) / n) in its lanes j.
+// Multiplies row r by exp(-2 pi i r (first + j) / n) in lanes j.
 static inline void NAME(turn_row)(const NAME(job_t) * job, int64_t r, int64_t first,
                                   NAME(row_t) * row) {
   double start[2];
@@ -40,7 +40,8 @@ static inline void NAME(turn_row)(const NAME(job_t) * job, int64_t r, int64_t fi
   *row = (NAME(row_t)){a.re * by.re - a.im * by.im, a.re * by.im + a.im * by.re};
 }
 
-// Columns of the matrix from `first` on, into one element of every row of the blocks in the middle.
+// Transforms columns of the matrix from `first` on into one element of every row of the middle
+// blocks.
 static void NAME(column_block)(const NAME(job_t) * job, int64_t first, NAME(row_t) * x,
                                NAME(row_t) * y) {
   const int64_t height = job->height, width = job->width;
@@ -92,7 +93,7 @@ static void NAME(run_rows)(void* arg, uint64_t index) {
   NAME(rows_free)(y, &few);
 }
 
-// Uses the job's room in the middle.
+// Uses the middle buffer of the job.
 static void NAME(run_matrix)(NAME(job_t) * job, const hlo_parallel_t* parallel) {
   const int64_t blocks = (job->height + NAME(lines) - 1) / NAME(lines);
   hlo_parallel_for(parallel,
@@ -116,7 +117,7 @@ static inline void NAME(multiply)(const T* a, const T* b, T* out) {
   out[1] = im;
 }
 
-// Four complex numbers from a place on, or back from it. count 1: only the one there.
+// Four complex numbers forwards or backwards from an address; count 1: only the first.
 typedef struct NAME(four) {
   NAME(quad) re, im;
 } NAME(four_t);
@@ -148,7 +149,7 @@ static inline NAME(four_t) NAME(multiply_four)(NAME(four_t) a, NAME(four_t) b) {
   return (NAME(four_t)){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
 }
 
-// As join_halves(), of elements k.. and h - k.. of z.
+// Like join_halves() for elements k.. and h - k.. of z.
 static inline void NAME(join_four)(int64_t count, const T* halves, int64_t k, int64_t h, T* z) {
   const T half = (T)0.5;
   const NAME(four_t) a = NAME(load_four)(count, false, z + 2 * k);
@@ -163,7 +164,7 @@ static inline void NAME(join_four)(int64_t count, const T* halves, int64_t k, in
   NAME(store_four)(count, false, first, z + 2 * k);
 }
 
-// As split_halves(), parts as they are.
+// Like split_halves(), without swapping the parts.
 static inline void NAME(split_four)(int64_t count, const T* halves, int64_t k, int64_t h, const T* in,
                                     T* z) {
   const NAME(four_t) a = NAME(load_four)(count, false, in + 2 * k);
@@ -177,7 +178,8 @@ static inline void NAME(split_four)(int64_t count, const T* halves, int64_t k, i
   NAME(store_four)(count, false, first, z + 2 * k);
 }
 
-// Some pairs of a line, in `out` or on the way there. Fours that meet their partners go one by one.
+// Joins some pairs of a line, in `out` or on the way to it. Fours that meet their partners are done
+// one by one.
 static void NAME(join_pairs)(void* arg, uint64_t index) {
   const NAME(job_t)* job = arg;
   const int64_t h = job->length, begin = (int64_t)index * NAME(pairs_per_chunk);
@@ -211,7 +213,8 @@ static void NAME(over_pairs)(NAME(job_t) * job, const hlo_parallel_t* parallel,
   hlo_parallel_for(parallel, hlo_chunk_count(pairs, NAME(pairs_per_chunk)), chunk, job);
 }
 
-// What is to be transformed of a job's line: `lines` becomes the job of doing so, from and to memory.
+// Prepares one line of a job: `lines` becomes the complex transform to run, with its input and
+// output.
 static void NAME(begin_line)(NAME(job_t) * job, const hlo_parallel_t* parallel,
                              NAME(job_t) * lines) {
   const bool is_kept = job->kind == HLO_FFT_TO_REAL;
@@ -236,7 +239,7 @@ static void NAME(run_line)(NAME(job_t) * job, const hlo_parallel_t* parallel) {
   NAME(end_line)(job, parallel);
 }
 
-// One line of several: on one thread.
+// Transforms one of several lines on one thread.
 static void NAME(run_one_line)(void* arg, uint64_t line) {
   NAME(job_t) own = *(const NAME(job_t)*)arg;
   NAME(few_t) few;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The choice between the variants of the folding loops, and folds of any element type (see fold.h).
+// Selects the variant of the folding loops, and folds any element type (see fold.h).
 #include "lib/fold_impl.h"
 #include "lib/isa.h"
 

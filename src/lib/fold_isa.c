@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Instances of the folding loops and the table that finds them (see isa_variant.h). Lanes never
-// change the order of a fold.
+// Instances of the folding loops and the table that finds them (see isa_variant.h). Vectorisation
+// never changes the order of a fold.
 #include <stddef.h>
 
 #include "base/float_bits.h"
 #include "lib/fold_impl.h"
 #include "lib/isa_variant.h"
 
-// NaN wins, and +0 is above -0. MORE and LESS take any of two zeros: less work in a chain. These only
-// choose, which flushes no subnormal number: GIVE does, as arithmetic would.
+// NaN wins, and +0 is above -0. MORE and LESS may return either of two zeros, which shortens the
+// dependency chain. They only select and flush no subnormal number; GIVE flushes as arithmetic
+// does.
 #define MORE(a, b) ((((a) != (a)) | ((a) > (b))) ? (a) : (b))
 #define LESS(a, b) ((((a) != (a)) | ((a) < (b))) ? (a) : (b))
 #define MAX_FLOAT(a, b) ((((a) != (a)) | ((a) > (b)) | (((a) == (b)) & IS_NEGATIVE(b))) ? (a) : (b))
@@ -64,7 +65,7 @@
 #undef IN
 #undef ACC
 
-// Wrapping and bitwise operations do not care for signs.
+// Wrapping and bitwise operations do not depend on the sign.
 #define IN uint32_t
 #define ACC uint32_t
 #define OP(a, b) ((a) + (b))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops of fold.c. Needs IN, ACC (types), OP(a, b) on ACC values, NAME(x); perhaps BUT_ZEROS(a, b),
-// which is OP but for zeros of different signs, and quicker; perhaps GIVE(x), what becomes of a
-// result that is written.
+// Loops of fold.c. Requires IN, ACC (types), OP(a, b) on ACC values, NAME(x). Optional:
+// BUT_ZEROS(a, b), a faster OP that ignores the signs of zeros, and GIVE(x), the conversion of a
+// stored result.
 
 #ifdef BUT_ZEROS
 #define IS_DOUBTFUL(x) __builtin_expect((x) == 0, 0)
@@ -35,7 +35,7 @@ static void NAME(row)(int64_t count, const void* in, void* acc) {
       for (int l = 0; l < half; l++) lane[l] = BUT_ZEROS(lane[l], lane[l + half]);
     }
     total = BUT_ZEROS(total, lane[0]);
-    if (IS_DOUBTFUL(total)) {  // again, with care
+    if (IS_DOUBTFUL(total)) {  // recompute exactly
       total = start;
       i = 0;
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Largest and smallest of floats by every loop and instruction set: NaN wins, +0 is above -0, and
-// so the order of what is folded does not matter.
+// Maximum and minimum of floats by every loop and instruction set: NaN wins and +0 is above -0, so
+// the order of the elements does not matter.
 // clang-format off
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +16,7 @@
 #include "lib/fold_impl.h"
 #include "lib/isa.h"
 
-enum { COUNT = 67 };  // lanes, and some that are left
+enum { COUNT = 67 };  // full lanes and a remainder
 
 static bool is_same(double a, double b) {
   return (isnan(a) && isnan(b)) || hlo_f64_to_bits(a) == hlo_f64_to_bits(b);
@@ -40,7 +40,7 @@ static void put(hlo_dtype_t dtype, void* numbers, int64_t i, double value) {
   }
 }
 
-// Every pair by the loops of pairs.
+// Checks every pair with the pairwise loops.
 static void check_pairs(const hlo_fold_t* fold, hlo_fold_op_t op, hlo_dtype_t dtype) {
   static const double kValues[] = {0.0, -0.0, 1.5, -1.5, INFINITY, -INFINITY, NAN};
   enum { VALUES = sizeof kValues / sizeof kValues[0] };
@@ -63,7 +63,7 @@ static void check_pairs(const hlo_fold_t* fold, hlo_fold_op_t op, hlo_dtype_t dt
   }
 }
 
-// Zeros of both signs, one of them at every place in turn, by the loops of lines.
+// Checks zeros of both signs, one of them at every position in turn, with the line loops.
 static void check_lines(const hlo_fold_t* fold, hlo_fold_op_t op, hlo_dtype_t dtype) {
   const double common = op == HLO_FOLD_MAXIMUM ? -0.0 : 0.0;
   double line[COUNT], out[COUNT], total, totals[HLO_FOLD_LINES];
@@ -83,7 +83,7 @@ static void check_lines(const hlo_fold_t* fold, hlo_fold_op_t op, hlo_dtype_t dt
   }
 }
 
-// What is chosen is flushed where arithmetic would flush it, in every loop.
+// Every loop flushes the selected value where arithmetic would flush it.
 static void check_subnormal(const hlo_fold_t* fold, hlo_fold_op_t op, hlo_dtype_t dtype) {
   const double sign = op == HLO_FOLD_MAXIMUM ? 1 : -1;
   const double small = sign * (dtype == HLO_DTYPE_F32 ? 0x1p-140 : 0x1p-1050);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Choice of the matrix product: thin shapes go without packing, others to the best variant of the
+// Selects the matrix product: thin shapes run without packing, others use the best variant of the
 // CPU.
 #include "lib/gemm.h"
 
@@ -57,7 +57,7 @@ static const variants_t* variants_of(hlo_dtype_t dtype) {
   }
 }
 
-// The smaller of size and limit, with room for the zeros that fill the last panel.
+// Returns the smaller of size and limit, plus room for the zeros that pad the last panel.
 static size_t packed_size(int64_t size, int64_t limit) {
   return (size_t)(size < limit ? size : limit) + HLO_GEMM_PANEL_MAX;
 }

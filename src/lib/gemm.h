@@ -8,15 +8,15 @@
 
 #include "base/dtype.h"
 
-/// What becomes of c.
+/// How the product is combined with c.
 typedef enum hlo_gemm_mode {
   HLO_GEMM_SET,       // c = a b
   HLO_GEMM_ADD,       // c += a b
   HLO_GEMM_SUBTRACT,  // c -= a b
 } hlo_gemm_mode_t;
 
-/// c[m x n] = a[m x k] * b[k x n], or added or subtracted (k = 0: a product of zeros). Strides in
-/// elements.
+/// c[m x n] = a[m x k] * b[k x n], or added or subtracted (k = 0: the product is zero). Strides are
+/// in elements.
 typedef struct hlo_gemm {
   int64_t m, n, k;
   const void* a;
@@ -28,8 +28,8 @@ typedef struct hlo_gemm {
   hlo_gemm_mode_t mode;
 } hlo_gemm_t;
 
-/// Bytes of scratch memory (64-byte aligned) that hlo_gemm() needs for products of at most these
-/// sizes.
+/// Returns the bytes of scratch memory (64-byte aligned) that hlo_gemm() needs for products of at
+/// most these sizes.
 size_t hlo_gemm_scratch_bytes(hlo_dtype_t dtype, int64_t m, int64_t n, int64_t k);
 
 /// errors : none; the type is F32, F64, U32 or U64 (signed integers multiply alike)

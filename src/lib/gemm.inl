@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One variant of the matrix product. Needs T (element), VECTOR_BYTES, TILE_ROWS, TILE_VECTORS (a
+// One variant of the matrix product. Requires T (element), VECTOR_BYTES, TILE_ROWS, TILE_VECTORS (a
 // tile has TILE_ROWS x TILE_VECTORS vectors of accumulators), MADD(acc, a, b) on vectors, NAME(x).
 
 typedef T NAME(vec) __attribute__((vector_size(VECTOR_BYTES)));
@@ -10,8 +10,8 @@ enum {
   NAME(cols) = TILE_VECTORS * NAME(lanes),
 };
 
-// Packs `count` rows (or columns) of depth k into panels of `panel`, the last one
-// filled with zeros.
+// Packs `count` rows (or columns) of depth k into panels of `panel`, the last one padded with
+// zeros.
 static void NAME(pack)(int64_t panel, int64_t count, int64_t k, const T* in, int64_t in_step,
                        int64_t in_depth, T* out) {
   for (int64_t i = 0; i < count; i += panel) {
@@ -93,7 +93,7 @@ static void NAME(tile)(int64_t k, const T* a, const T* b, T* c, int64_t c_row, i
   }
 }
 
-// One packed block: rows x cols of c, depth k.
+// Multiplies one packed block: rows x cols of c, depth k.
 static void NAME(block)(int64_t rows, int64_t cols, int64_t k, const T* a, const T* b, T* c,
                         int64_t c_row, hlo_gemm_mode_t mode) {
   for (int64_t j = 0; j < cols; j += NAME(cols)) {
@@ -112,7 +112,7 @@ void NAME(gemm)(const hlo_gemm_t* gemm, void* scratch) {
   T* packed_a = scratch;
   const int64_t a_rows = (gemm->m < HLO_GEMM_MC ? gemm->m : HLO_GEMM_MC) + HLO_GEMM_PANEL_MAX;
   const int64_t a_depth = gemm->k < HLO_GEMM_KC ? gemm->k : HLO_GEMM_KC;
-  T* packed_b = packed_a + (a_rows * a_depth & ~(int64_t)15);  // aligned; a has rows to spare
+  T* packed_b = packed_a + (a_rows * a_depth & ~(int64_t)15);  // aligned; a has spare rows
   for (int64_t p = 0; p < gemm->k; p += HLO_GEMM_KC) {
     const int64_t depth = gemm->k - p < HLO_GEMM_KC ? gemm->k - p : HLO_GEMM_KC;
     for (int64_t j = 0; j < gemm->n; j += HLO_GEMM_NC) {

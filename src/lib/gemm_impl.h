@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The variants behind hlo_gemm().
+// The variants of hlo_gemm().
 #ifndef HLO_LIB_GEMM_IMPL_H_
 #define HLO_LIB_GEMM_IMPL_H_
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels against the plainest way to compute the same: matrix products of every variant that this
-// machine runs, transforms.
+// Kernels against naive loops: matrix products of every variant that this machine runs, transforms.
 // clang-format off
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +16,8 @@
 #include "lib/gemm_impl.h"
 #include "lib/isa.h"
 
-// Small whole numbers make every sum exact. A linear congruential generator: the same everywhere.
+// Small integers make every sum exact. A linear congruential generator gives the same numbers on
+// every platform.
 static uint32_t random_state = 1;
 static uint32_t next_random(void) {
   random_state = random_state * 1664525u + 1013904223u;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products with few rows or columns, where packing would cost more than it saves. Needs T, NAME(x).
+// Products with few rows or columns, where packing costs more than it saves. Requires T, NAME(x).
 
 static T NAME(dot)(int64_t k, const T* a, const T* b) {
   enum { LANES = 16 };
@@ -32,7 +32,7 @@ static void NAME(dots)(const hlo_gemm_t* gemm) {
   }
 }
 
-// c = a * b for b with dense rows (b_col 1): each row of c gathers scaled rows of b.
+// c = a * b for b with dense rows (b_col 1): each row of c accumulates scaled rows of b.
 static void NAME(sums)(const hlo_gemm_t* gemm) {
   enum { STEP = 1024 };
   const T sign = gemm->mode == HLO_GEMM_SUBTRACT ? (T)-1 : 1;
@@ -63,7 +63,7 @@ static void NAME(sums)(const hlo_gemm_t* gemm) {
   }
 }
 
-// A few elements, wherever they lie.
+// A few elements at arbitrary strides.
 static void NAME(scattered)(const hlo_gemm_t* gemm) {
   for (int64_t i = 0; i < gemm->m; i++) {
     for (int64_t j = 0; j < gemm->n; j++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Choice of the kernels' instruction set.
+// Selects the kernels' instruction set.
 #include "lib/isa.h"
 
 #include "base/env.h"

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which instruction sets the kernels of this folder may use.
+// The instruction sets that the kernels of this folder may use.
 #ifndef HLO_LIB_ISA_H_
 #define HLO_LIB_ISA_H_
 
 typedef enum hlo_isa {
-  HLO_ISA_GENERIC,  // what the compiler's baseline offers
+  HLO_ISA_GENERIC,  // the compiler's baseline
   HLO_ISA_AVX2,     // with FMA and F16C
   HLO_ISA_AVX512,   // F, BW, DQ, VL
 } hlo_isa_t;
 
-/// The best set that the program on this thread may use (hlo_env_level()).
+/// Returns the best set that the program on this thread may use (hlo_env_level()).
 /// threads: safe
 hlo_isa_t hlo_isa(void);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Choice of the elementary functions' variant by the CPU.
+// Selects the variant of the elementary functions by the CPU.
 #include "lib/math.h"
 
 #include "lib/isa.h"

@@ -11,8 +11,8 @@ typedef enum hlo_math {
   HLO_MATH_COUNT
 } hlo_math_t;
 
-/// out[i] = f(x[i]), the same bits for every `count` and instruction set; math.def has the errors.
-/// `out` may be `x`, and else overlaps it nowhere.
+/// out[i] = f(x[i]), the same bits for every `count` and instruction set; math.def states the
+/// errors. `out` may be `x`, but must not overlap it otherwise.
 /// threads: safe
 void hlo_math_f32(hlo_math_t f, const float* x, float* out, size_t count);
 

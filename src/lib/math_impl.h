@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The variants behind hlo_math_f32().
+// The variants of hlo_math_f32().
 #ifndef HLO_LIB_MATH_IMPL_H_
 #define HLO_LIB_MATH_IMPL_H_
 
@@ -13,7 +13,7 @@ extern const hlo_math_f32_fn_t hlo_math_f32_generic[HLO_MATH_COUNT];
 extern const hlo_math_f32_fn_t hlo_math_f32_avx2[HLO_MATH_COUNT];
 extern const hlo_math_f32_fn_t hlo_math_f32_avx512[HLO_MATH_COUNT];
 
-// What math.def names beside the functions of libm.
+// Functions that math.def names and libm lacks.
 static inline double hlo_math_plain_logistic(double x) {
   double e = exp(-fabs(x));
   return (x < 0 ? e : 1.0) / (1.0 + e);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elementary functions of f32 arrays (see isa_variant.h). Every element is computed in double
 // without a branch (selects only) and without contraction, so that the compiler vectorises the
-// loops and every instruction set gives the same bits. What is lost before the one rounding to f32
-// is below 2^-40 of the result.
+// loops and every instruction set gives the same bits. The error before the one rounding to f32 is
+// below 2^-40 of the result.
 #include <stdint.h>
 #include <string.h>
 
@@ -76,7 +76,7 @@ static inline double at_least(double x, double low) {
 }
 
 static inline double f_exponential(double x) {
-  // The bounds lie beyond what f32 represents.
+  // The bounds are beyond the range of f32.
   exp_parts_t parts = exp_parts(at_least(at_most(x, 110), -110));
   return parts.scale + parts.scale * parts.rest;
 }
@@ -109,7 +109,7 @@ static inline double log_of_normal(double y) {
   return n * 0x1.62e42fefa39efp-1 + (2 * s + s * x * sum);
 }
 
-// The logarithm of `y` is `value` unless y is none of the positive finite numbers.
+// Returns `value` as the logarithm of `y` if y is positive and finite, else the special result.
 static inline double log_edges(double y, double value) {
   value = y == infinity ? infinity : value;
   value = y == 0 ? -infinity : value;
@@ -122,7 +122,7 @@ static inline double f_log(double x) {
 
 static inline double f_log_plus_one(double x) {
   const double y = 1 + x;
-  const double lost = x - (y - 1);  // what y lacks of 1 + x
+  const double lost = x - (y - 1);  // rounding error of y = 1 + x
   return log_edges(y, __builtin_copysign(log_of_normal(y) + lost / y, x));
 }
 
@@ -158,7 +158,7 @@ static inline double f_rsqrt(double x) {
 }
 
 static inline double f_chlo_erf(double y) {
-  const double size = at_most(__builtin_fabs(y), 4);  // whose erf rounds to 1
+  const double size = at_most(__builtin_fabs(y), 4);  // erf of this rounds to 1
   const double x = size * size * 0.125 - 1;
   double sum = 0;
   ERF_TERMS(TERM)
@@ -173,7 +173,8 @@ static inline int exceeds(const float* x, size_t count, float limit) {
 
 enum { BLOCK = 256 };
 
-// One function: blocks of elements that are all within the limit in vectors, others one by one.
+// One function: blocks whose elements are all within the limit run in vectors, other elements one
+// by one.
 #define HLO_MATH(id, plain, limit, ulps)                                    \
   static inline float one_##id(float value) {                               \
     const double x = value;                                                 \

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elementary functions against the double functions of libm over bit patterns of every magnitude;
-// edges; instruction sets, counts and places that must not matter.
+// edge cases; independence of instruction set, count and alignment.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -37,7 +37,7 @@ static bool runs_here(int variant) {
   return variant <= (int)hlo_isa();
 }
 
-// Distance in units of the last place of `want` as f32.
+// Returns the distance in units in the last place of `want` as f32.
 static double ulps(float got, double want) {
   const float rounded = (float)want;
   if (isnan(rounded)) return isnan(got) ? 0 : INFINITY;
@@ -96,7 +96,7 @@ static void edges_are_exact(void** state) {
   for (int f = 0; f < HLO_MATH_COUNT; ++f) check_block((hlo_math_t)f, x, 2 * COUNT);
 }
 
-// One element, any count and the place of the operand give the same bits.
+// One element, any count and any alignment of the operand give the same bits.
 static void counts_do_not_matter(void** state) {
   (void)state;
   enum { COUNT = 611 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The choice between the variants of random.h.
+// Selects the variant of random.h.
 #include "lib/isa.h"
 #include "lib/random_impl.h"
 

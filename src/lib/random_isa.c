@@ -14,13 +14,14 @@ typedef uint64_t pairs_t __attribute__((vector_size(VECTOR_BYTES)));
 
 static inline words_t rotate_left(words_t x, unsigned by) { return x << by | x >> (32 - by); }
 
-// The halves of counters counter + lane.
+// Splits counters counter + lane into halves.
 static inline void count_up(uint64_t counter, words_t* low, words_t* high) {
   static const uint32_t numbers[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
   words_t lanes;
   memcpy(&lanes, numbers, sizeof lanes);
   *low = (uint32_t)counter + lanes;
-  *high = (uint32_t)(counter >> 32) - (words_t)(*low < lanes);  // wrapped around: less -1
+  *high = (uint32_t)(counter >> 32) - (words_t)(*low < lanes);  // a wrapped low half adds 1 by
+                                                                // subtracting -1
 }
 
 static void threefry(uint64_t key, uint64_t counter, uint32_t words[2][HLO_RANDOM_BLOCK]) {
@@ -53,7 +54,7 @@ static void threefry(uint64_t key, uint64_t counter, uint32_t words[2][HLO_RANDO
   memcpy(words[1], y, sizeof y);
 }
 
-// Both halves of the products of all lanes with one word.
+// Computes both halves of the products of all lanes with one word.
 static inline void multiply(words_t x, uint32_t by, words_t* low, words_t* high) {
   const pairs_t even = ((pairs_t)x & 0xffffffffu) * by, odd = ((pairs_t)x >> 32) * by;
   *low = (words_t)((even & 0xffffffffu) | odd << 32);
@@ -78,7 +79,7 @@ static inline void philox_vector(uint64_t key, words_t x[4]) {
 static void philox(uint64_t key, const uint64_t counter[2], uint32_t words[HLO_RANDOM_BLOCK][4]) {
   for (int v = 0; v < VECTORS; ++v) {
     const uint64_t first = counter[0] + (uint64_t)v * LANES;
-    uint32_t above[2][LANES];  // the upper 64 bits count where the lower ones have wrapped around
+    uint32_t above[2][LANES];  // the upper 64 bits, incremented where the lower ones wrap
     for (int lane = 0; lane < LANES; ++lane) {
       const uint64_t high = counter[1] + (first + (uint64_t)lane < counter[0]);
       above[0][lane] = (uint32_t)high;

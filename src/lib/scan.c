@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cumulative operations (see scan.h). Lines of adjacent elements are cut into segments: their
-// totals, then what comes before each, then all segments, a few side by side. Other lines go in
-// blocks of columns, row after row. source: Blelloch, "Prefix sums and their applications", 1990
+// Cumulative operations (see scan.h). Lines of adjacent elements are split into segments: first
+// their totals, then the prefix before each segment, then the scans of all segments, a few at a
+// time. Other lines are scanned in blocks of columns, row after row. source: Blelloch, "Prefix sums
+// and their applications", 1990
 #include "lib/scan.h"
 
 #include <string.h>
 
 enum {
-  SEGMENT = 1 << 13,         // elements of a line scanned in one go
+  SEGMENT = 1 << 13,         // elements of a line scanned at a time
   CHUNK_ELEMENTS = 1 << 16,  // of a parallel loop
   COLUMNS = 256,             // of a block of columns
   ACC_BYTES_MAX = 8,
@@ -21,7 +22,7 @@ typedef struct {
   const char* init;
   size_t bytes, acc_bytes;
   uint64_t line_segments, segment_count, segments_per_chunk;
-  char* carries;  // by segment: its total, then what comes before it
+  char* carries;  // by segment: its total, then the prefix before it
 } job_t;
 
 static uint64_t line_segments(int64_t length) {
@@ -33,7 +34,7 @@ size_t hlo_scan_scratch_bytes(const hlo_scan_t* scan) {
   return scan->inner == 1 ? (size_t)scan->outer * line_segments(scan->length) * ACC_BYTES_MAX : 0;
 }
 
-// Segments of a line, and chunks of segments, are counted in the order of the scan.
+// Segments of a line, and chunks of segments, are numbered in the order of the scan.
 static void segment_of(const job_t* job, uint64_t segment, size_t* out_at, int64_t* out_count) {
   const hlo_scan_t* scan = job->scan;
   const uint64_t line = segment / job->line_segments, s = segment % job->line_segments;
@@ -57,7 +58,7 @@ static void total_chunk(void* arg, uint64_t index) {
   }
 }
 
-// Totals become what comes before. They are folded by the loops of the accumulator's own type.
+// Replaces totals by prefixes, using the loops of the accumulator's own type.
 static void carry(const job_t* job) {
   const hlo_fold_t* acc_fold = hlo_fold_find(job->scan->op, job->fold->acc);
   for (uint64_t s = 0; s < job->segment_count; s += job->line_segments) {
@@ -72,7 +73,7 @@ static void carry(const job_t* job) {
   }
 }
 
-// Up to HLO_FOLD_LINES segments side by side, the last one several times if there are fewer.
+// Scans up to HLO_FOLD_LINES segments together, repeating the last one if there are fewer.
 static void scan_group(const job_t* job, uint64_t first, uint64_t count) {
   const bool is_reverse = job->scan->is_reverse;
   const int64_t step = is_reverse ? -1 : 1, step_bytes = step * (int64_t)job->bytes;

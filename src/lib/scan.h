@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cumulative operations: every prefix of a line folded.
+// Cumulative operations: the fold of every prefix of a line.
 #ifndef HLO_LIB_SCAN_H_
 #define HLO_LIB_SCAN_H_
 
@@ -9,8 +9,8 @@
 #include "base/parallel.h"
 #include "lib/fold.h"
 
-/// A scan along the middle dimension of [outer, length, inner] dense elements of a type that
-/// hlo_fold_find(op, dtype)->in is.
+/// A scan along the middle dimension of [outer, length, inner] dense elements of type
+/// hlo_fold_find(op, dtype)->in.
 typedef struct hlo_scan {
   hlo_fold_op_t op;
   hlo_dtype_t dtype;
@@ -18,13 +18,13 @@ typedef struct hlo_scan {
   int64_t outer, length, inner;
 } hlo_scan_t;
 
-/// Bytes of scratch memory (64-byte aligned).
+/// Returns the bytes of scratch memory (64-byte aligned).
 size_t hlo_scan_scratch_bytes(const hlo_scan_t* scan);
 
 /// out[o, i, k] = fold of init and in[o, 0..i, k] (reverse: in[o, i.., k]). init: of the fold's acc
-/// type, neutral or idempotent (it may go in several times). Long lines are folded in segments
-/// first, so that they can be scanned at once; the segments depend on the shape only. owner: all
-/// lent; out may be in. threads: safe with scratch of its own
+/// type, neutral or idempotent (it may be folded in several times). Long lines are folded in
+/// segments first, so that the segments can be scanned in parallel; the segments depend on the
+/// shape only. owner: all lent; out may be in. threads: safe with separate scratch memory
 void hlo_scan_run(const hlo_parallel_t* parallel, const hlo_scan_t* scan, const void* init,
                   const void* in, void* out, void* scratch);
 

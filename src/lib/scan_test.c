@@ -19,7 +19,7 @@ static uint32_t next_random(void) {
   return random_state >> 8;
 }
 
-// Small whole numbers: every sum is exact, whatever its order.
+// Small integers: every sum is exact in any order.
 static void fill(hlo_dtype_t dtype, int64_t count, void* out) {
   for (int64_t i = 0; i < count; i++) {
     uint8_t* element = (uint8_t*)out + (size_t)i * hlo_dtype_size_bytes(dtype);
@@ -95,7 +95,7 @@ static void test_shapes(void** state) {
   }
 }
 
-// Lines of several segments; the parts that threads take give the same bits.
+// Lines of several segments give the same bits for any distribution over threads.
 static void test_long_lines(void** state) {
   (void)state;
   enum { LENGTH = 70003, LINES = 3 };
@@ -130,7 +130,7 @@ static void test_long_lines(void** state) {
   hlo_pool_release(pool);
 }
 
-// A NaN stays for the rest of a line; infinities keep their sign.
+// A NaN persists for the rest of a line; infinities keep their sign.
 static void test_special_values(void** state) {
   (void)state;
   const float in[6] = {1, INFINITY, NAN, 2, -INFINITY, 3};

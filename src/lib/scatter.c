@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The choice between the variants of the scattering loops (see scatter.h).
+// Selects the variant of the scattering loops (see scatter.h).
 #include "lib/isa.h"
 #include "lib/scatter_impl.h"
 

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of updates put into rows of a result, one after the other: the inner loops of scatter.
+// Scatters rows of updates into rows of a result, one after the other: the inner loops of scatter.
 #ifndef HLO_LIB_SCATTER_H_
 #define HLO_LIB_SCATTER_H_
 
 #include "lib/fold.h"
 
-/// Rows of `in`, and where in `out` each of them goes.
+/// Rows of `in` and their target rows in `out`.
 typedef struct hlo_scatter {
   uint32_t count;
   const uint32_t*
-      numbers;  // which rows of `in`, each with a place in the range; NULL: the first ones
+      numbers;  // rows of `in` to scatter, whose targets are in range; NULL: the first `count`
   const uint32_t* places;  // by row of `in`: its row of the result
-  uint32_t first, size;    // the range of the result's rows; places outside of it are left out
+  uint32_t first, size;    // range of the result's rows; targets out of range are skipped
   int64_t row;             // elements
   const void* in;
   void* out;  // row `first` of the result
@@ -19,10 +19,10 @@ typedef struct hlo_scatter {
 
 typedef void (*hlo_scatter_loop_t)(const hlo_scatter_t* scatter);
 
-/// out = op(out, in), rounded as one operation, in the order of the rows; NULL where there is no
-/// loop for the element type. threads: safe (this and the next one)
+/// out = op(out, in), rounded as one operation, in the order of the rows; NULL if the element type
+/// has no loop. threads: safe (this and the next one)
 hlo_scatter_loop_t hlo_scatter_fold(hlo_fold_op_t op, hlo_dtype_t dtype);
-/// out = in, by elements of 1, 2, 4 or 8 bytes; NULL for others.
+/// out = in, by elements of 1, 2, 4 or 8 bytes; NULL for other sizes.
 hlo_scatter_loop_t hlo_scatter_copy(size_t bytes);
 
 #endif  // HLO_LIB_SCATTER_H_

@@ -6,8 +6,8 @@
 #include "lib/isa_variant.h"
 #include "lib/scatter_impl.h"
 
-// Rows further on are on their way while this one is put in its place. Inlined always: a call that
-// does nothing else would be left out.
+// Prefetches later rows while this one is processed. Always inlined: the compiler would drop a call
+// without other effects.
 static inline __attribute__((always_inline)) void prefetch_ahead(const hlo_scatter_t* s, uint32_t i,
                                                                  int64_t row_bytes) {
   enum { ROWS = 8, BYTES_MAX = 1024 };
@@ -16,7 +16,7 @@ static inline __attribute__((always_inline)) void prefetch_ahead(const hlo_scatt
   if (at >= s->size) return;
   const int64_t bytes = row_bytes < BYTES_MAX ? row_bytes : BYTES_MAX;
   for (int64_t b = 0; b < bytes; b += 64) __builtin_prefetch((char*)s->out + at * row_bytes + b);
-  for (int64_t b = 0; s->numbers && b < bytes; b += 64) {  // else they lie one after the other
+  for (int64_t b = 0; s->numbers && b < bytes; b += 64) {  // otherwise the rows are contiguous
     __builtin_prefetch((const char*)s->in + n * row_bytes + b);
   }
 }
@@ -31,8 +31,8 @@ static inline __attribute__((always_inline)) void prefetch_ahead(const hlo_scatt
 #define LATER(a, b) (b)
 #define MAX_INT(a, b) ((a) > (b) ? (a) : (b))
 #define MIN_INT(a, b) ((a) < (b) ? (a) : (b))
-// NaN wins, and +0 is above -0: of equal ones the bits that both have, or either, are the answer.
-// That only chooses; a subnormal number is flushed, where that is done, as arithmetic would.
+// NaN wins, and +0 is above -0: for equal operands the result is the AND, or the OR, of their bits.
+// This only selects; GIVE flushes a subnormal number where arithmetic would.
 static inline float max_f32_of(float a, float b) {
   const float equal = hlo_f32_from_bits(hlo_f32_to_bits(a) & hlo_f32_to_bits(b));
   const float most = a == b ? equal : MAX_INT(a, b);
@@ -53,8 +53,8 @@ static inline double min_f64_of(double a, double b) {
   const double least = a == b ? equal : MIN_INT(a, b);
   return hlo_f64_as_operand(a != a ? a : least);
 }
-// The same for numbers that mostly differ; what they are otherwise is apart, so that the compiler
-// does not move all of them through registers of integers.
+// The same for numbers that usually differ; the other cases are kept apart, so that the compiler
+// does not move all of them through integer registers.
 #define DIFFER(a, b) __builtin_expect(__builtin_islessgreater(a, b), 1)
 static __attribute__((noinline, cold)) float min_f32_alike(float a, float b) {
   return min_f32_of(a, b);
@@ -79,7 +79,7 @@ static __attribute__((noinline, cold)) double min_f64_alike(double a, double b) 
 #define NAME min_f32
 #include "lib/scatter_loop.inl"
 
-// Floats of 16 bits: f32 holds their sums and products well enough to be rounded again.
+// 16-bit floats: f32 holds their sums and products with enough precision for a second rounding.
 #undef T
 #define T uint16_t
 #define BF16(x) hlo_bf16_to_f32(x)
@@ -126,7 +126,7 @@ static __attribute__((noinline, cold)) double min_f64_alike(double a, double b) 
 #include "lib/scatter_loop.inl"
 #undef T
 
-// Wrapping and bitwise operations do not care for signs.
+// Wrapping and bitwise operations do not depend on the sign.
 #define T uint8_t
 #define OP AND
 #define NAME and_8

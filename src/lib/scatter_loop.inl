@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// One loop of scatter_isa.c. Needs T (type of an element), OP(a, b) of two, NAME; perhaps ONE(a, b),
-// which is OP with branches, and quicker for one element at a time.
+// One loop of scatter_isa.c. Requires T (type of an element), OP(a, b), NAME. Optional: ONE(a, b),
+// an OP with branches that is faster for one element at a time.
 
 #ifndef ONE
 #define ONE(a, b) OP(a, b)
 #endif
 
 static inline void ROW(NAME)(int64_t row, const T* restrict from, T* restrict to) {
-  enum { BLOCK = 64 / sizeof(T) };  // elements whose loop needs no count
+  enum { BLOCK = 64 / sizeof(T) };  // a block of constant size
   int64_t k = 0;
   for (; k + BLOCK <= row; k += BLOCK) {
     for (int64_t j = k; j < k + BLOCK; j++) to[j] = OP(to[j], from[j]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scattering loops of every variant against one element after the other: special values, places
-// outside of the range, rows of several lengths, chosen rows.
+// Scattering loops of every variant against one element after the other: special values, targets
+// out of range, rows of several lengths, selected rows.
 // clang-format off
 #include <setjmp.h>
 #include <stdarg.h>
@@ -40,7 +40,7 @@ static double max_of(double a, double b) {
   return a != a || b != b ? (double)NAN : a == b ? (signbit(a) ? b : a) : a > b ? a : b;
 }
 
-// By the widest type; products and sums of two floats are exact in it, or rounded once.
+// Combines in the widest type; products and sums of two floats are exact in it, or rounded once.
 static void combine(hlo_fold_op_t op, hlo_dtype_t dtype, char* to, const char* from) {
   if (hlo_dtype_is_float(dtype)) {
     const double a = hlo_dtype_load_double(dtype, to), b = hlo_dtype_load_double(dtype, from);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Indices of a range (see select.h): the plain loop, and the choice between the variants.
+// Indices in a range (see select.h): the plain loop, and the selection of the variant.
 #include "lib/isa.h"
 #include "lib/select_impl.h"
 
 uint32_t hlo_select_range_generic(uint32_t count, const uint32_t* indices, uint32_t first,
                                   uint32_t size, uint32_t* numbers) {
   uint32_t found = 0;
-  for (uint32_t i = 0; i < count; ++i) {  // without branches: what is not found is written over
+  for (uint32_t i = 0; i < count; ++i) {  // branchless: an index out of range is overwritten
     numbers[found] = i;
     found += indices[i] - first < size;
   }

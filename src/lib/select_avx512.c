@@ -15,7 +15,8 @@ uint32_t hlo_select_range_avx512(uint32_t count, const uint32_t* indices, uint32
   for (; i + LANES <= count; i += LANES) {
     const __m512i place = _mm512_sub_epi32(_mm512_loadu_si512(indices + i), low);
     const __mmask16 inside = _mm512_cmplt_epu32_mask(place, limit);
-    // Compressing to memory is slow on some processors; to a register and storing it all is not.
+    // Compressing to memory is slow on some processors; compressing to a register and storing all
+    // of it is fast.
     _mm512_storeu_si512(numbers + found, _mm512_maskz_compress_epi32(inside, number));
     found += (uint32_t)__builtin_popcount(inside);
     number = _mm512_add_epi32(number, step);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorting by keys: what is sorted are keys alone (values), keys with positions in one word, or
-// pairs where the keys fill a word. Sorting by a function: bottom-up merges.
+// Sorting by keys: keys alone (values), keys packed with positions in one word, or pairs if the key
+// fills a word. Sorting by a function: bottom-up merges.
 #include "lib/sort.h"
 
 #include <string.h>
@@ -12,13 +12,13 @@
 enum {
   RADIX_BITS = 8,
   RADIX = 1 << RADIX_BITS,
-  MERGE_LIMIT = 192,        // shorter lines are merged: clearing the counts takes longer
+  MERGE_LIMIT = 192,        // shorter lines use merges, since clearing the counts takes longer
   CHUNK_ENTRIES = 1 << 15,  // of a parallel pass
   CHUNK_COUNT_MAX = 64,
-  BLOCK = 512,  // elements made keys at a time
+  BLOCK = 512,  // elements converted to keys at a time
 };
 
-// A key of 64 bits and what it stands for.
+// A 64-bit key and its position.
 typedef struct {
   uint64_t key, position;
 } wide_t;
@@ -28,8 +28,8 @@ static uint64_t sort_chunk_count(int64_t count) {
   return chunks < 2 ? 1 : chunks < CHUNK_COUNT_MAX ? chunks : CHUNK_COUNT_MAX;
 }
 
-// Turns counts by chunk and digit into the places where each chunk puts its entries. False if all
-// entries have the same digit.
+// Converts counts by chunk and digit to the offsets at which each chunk stores its entries. Returns
+// false if all entries have the same digit.
 static bool counts_to_places(uint64_t chunk_count, uint64_t count, uint32_t (*counts)[RADIX]) {
   uint32_t at = 0;
   for (int b = 0; b < RADIX; b++) {
@@ -113,7 +113,7 @@ static void chunk_of(const line_t* line, uint64_t index, int64_t* out_first, int
 
 // ---- values
 
-// relaxed: the loop's end orders it before the one reader
+// relaxed: the end of the loop orders it before the only reader
 static void note_special(line_t* line, bool has_special) {
   if (has_special) atomic_store_explicit(&line->has_special, true, memory_order_relaxed);
 }
@@ -159,7 +159,7 @@ bool hlo_sort_values(const hlo_parallel_t* parallel, const hlo_sort_form_t* form
 
 // ---- positions
 
-// Entries of a block in the order of `positions`.
+// Packs the entries of a block in the order of `positions`.
 static void make_packed(const line_t* line, int64_t first, int64_t count) {
   uint32_t keys[BLOCK];
   uint64_t* out = (uint64_t*)line->data + first;
@@ -184,7 +184,7 @@ static void make_entries(void* arg, uint64_t index) {
   }
 }
 
-// Puts the entries into the order that the positions have.
+// Arranges the entries in the order of the positions.
 static void order_entries(void* arg, uint64_t index) {
   const line_t* line = arg;
   int64_t first, count;
@@ -230,18 +230,19 @@ void hlo_sort_positions(const hlo_parallel_t* parallel, const hlo_sort_form_t* f
   hlo_parallel_for(parallel, line.chunk_count, write_positions, &line);
 }
 
-// ---- the first few
+// ---- selection of the first elements ------------------------------------------------------------
 
-// A key that at least `kept` keys are not above: the kept-th of the least keys of 4 * kept columns.
+// Returns a key that at least `kept` keys do not exceed: the kept-th smallest of the minima of 4 *
+// kept columns.
 static uint32_t upper_bound(int64_t count, const uint32_t* keys, int64_t kept, uint32_t* work) {
   const int64_t columns = 4 * kept;
   hlo_sort_loops()->least_of_columns(count, keys, columns, work);
   return narrow_sort(NULL, columns, work, work + columns, NULL)[kept - 1];
 }
 
-// Whether all of the line is sorted.
+// Returns true if sorting the whole line is faster.
 static bool selects_by_sorting(const hlo_sort_form_t* form, int64_t count, int64_t kept) {
-  enum { COLUMNS_MAX = CHUNK_ENTRIES };  // one chunk: sorting them takes no counts
+  enum { COLUMNS_MAX = CHUNK_ENTRIES };  // one chunk, which sorts without shared counts
   return hlo_sort_is_wide(form->dtype) || kept > COLUMNS_MAX / 4 || 8 * kept > count;
 }
 
@@ -267,7 +268,7 @@ void hlo_sort_select(const hlo_sort_form_t* form, int64_t count, const void* in,
   for (int64_t i = 0; i < kept; i++) positions[i] = (uint32_t)sorted[i];
 }
 
-// ---- what is sorted by positions
+// ---- sorting by positions
 
 void hlo_sort_permute(size_t bytes, int64_t count, int64_t stride, const uint32_t* positions,
                       const void* in, void* out) {

@@ -32,7 +32,7 @@
 #define NAME(x) f64_##x
 #include "lib/sort_keys.inl"
 
-// work[i] = least of keys[i], keys[columns + i] ...
+// work[i] = minimum of keys[i], keys[columns + i] ...
 static void least_of_columns(int64_t count, const uint32_t* keys, int64_t columns, uint32_t* work) {
   for (int64_t i = 0; i < columns; i++) work[i] = keys[i];
   for (int64_t row = columns; row + columns <= count; row += columns) {
@@ -43,10 +43,10 @@ static void least_of_columns(int64_t count, const uint32_t* keys, int64_t column
   }
 }
 
-// Entries of all keys below the bound, and of the first `kept` that equal it.
+// Collects the entries of all keys below the bound, and of the first `kept` that equal it.
 static int64_t collect(int64_t count, const uint32_t* keys, uint32_t bound, int64_t kept,
                        uint64_t* entries) {
-  enum { BLOCK = 16 };  // keys looked at together
+  enum { BLOCK = 16 };  // keys tested together
   int64_t found = 0, equal = 0;
   for (int64_t first = 0; first < count; first += BLOCK) {
     const int64_t end = count - first < BLOCK ? count : first + BLOCK;

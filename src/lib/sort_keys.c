@@ -22,7 +22,7 @@ static const uint8_t* element(const hlo_sort_form_t* form, const void* in, int64
   return (const uint8_t*)in + (size_t)i * hlo_dtype_size_bytes(form->dtype);
 }
 
-// Signs of the offset of signed keys, and of the direction.
+// The sign bits to flip for signed keys and for descending order.
 static uint32_t flip_32(const hlo_sort_form_t* form) {
   const uint32_t sign =
       hlo_dtype_is_float(form->dtype) || !hlo_dtype_is_signed(form->dtype) ? 0 : (uint32_t)1 << 31;
@@ -35,7 +35,7 @@ static uint64_t flip_64(const hlo_sort_form_t* form) {
   return form->descending ? ~sign : sign;
 }
 
-// 16-bit floats keep the high half of their keys constant, so that the sort skips it.
+// The keys of 16-bit floats have a constant high half, which the sort skips.
 static uint32_t flip_16(const hlo_sort_form_t* form) {
   return form->descending ? 0xffff : 0;
 }

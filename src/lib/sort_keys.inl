@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys of IEEE floats of one width. Needs BITS_T (their bits), KEY_T (the key, not narrower),
+// Keys of IEEE floats of one width. Requires BITS_T (their bits), KEY_T (the key, not narrower),
 // WIDTH, INFINITY_BITS, NAN_BITS, NAME(x).
 
 enum { NAME(shift) = WIDTH - 1 };
 
-// totalOrder as unsigned numbers: negative ones flipped, the others above them.
+// totalOrder as unsigned numbers: negative floats flipped, the others above them.
 static bool NAME(keys)(bool canonical, KEY_T flip, int64_t count, const BITS_T* in, KEY_T* keys) {
   const BITS_T sign = (BITS_T)1 << NAME(shift);
   BITS_T special = 0;

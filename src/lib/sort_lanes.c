@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many short lines sorted side by side in the lanes of vectors (see sort.h).
+// Sorts many short lines together in vector lanes (see sort.h).
 #include "lib/isa.h"
 #include "lib/sort.h"
 #include "lib/sort_impl.h"
@@ -19,8 +19,8 @@ const hlo_sort_lanes_t* hlo_sort_lanes(bool is_wide) {
 
 enum { QUAD = 4, VECTOR_BYTES_MAX = 64 };
 
-// Steps of the network per element grow with the square of the logarithm, those of a
-// radix sort do not.
+// The steps of the network per element grow with the square of the logarithm, those of a radix sort
+// do not.
 static int64_t longest_line(bool is_packed) {
   return is_packed ? 1 << 11 : 1 << 12;
 }
@@ -32,14 +32,14 @@ int64_t hlo_sort_group(const hlo_sort_form_t* form, bool wants_positions, int64_
   return lanes && count <= longest_line(wants_positions) ? lanes->lanes : 0;
 }
 
-// Vectors of a line, padded, and the keys of a few lines.
+// The vectors of a line, padded, and the keys of a few lines.
 size_t hlo_sort_group_scratch_bytes(int64_t count) {
   size_t padded = 16;
   while ((int64_t)padded < count) padded *= 2;
   return padded * VECTOR_BYTES_MAX + (size_t)count * QUAD * (sizeof(uint64_t) + sizeof(uint32_t));
 }
 
-// Where the keys lie.
+// Returns the location of the keys.
 static void* keys_of(int64_t count, void* scratch) {
   size_t padded = 16;
   while ((int64_t)padded < count) padded *= 2;
@@ -67,7 +67,7 @@ static void write_keys(const hlo_sort_form_t* form, int64_t first, int64_t count
 
 static uint32_t all_of(int64_t lines) { return ((uint32_t)1 << lines) - 1; }
 
-// Lines across the memory are in lanes already.
+// Strided lines are in lanes already.
 static uint32_t values_across(const hlo_sort_form_t* form, const hlo_sort_lanes_t* lanes, int64_t lines,
                               int64_t count, int64_t stride, const void* in, void* out, void* x) {
   const int64_t bytes = lanes->lanes * (hlo_sort_is_wide(form->dtype) ? 8 : 4);
@@ -98,7 +98,7 @@ uint32_t hlo_sort_group_values(const hlo_sort_form_t* form, int64_t lines, int64
   return left & all_of(lines);
 }
 
-// Entries are keys over positions: no two are equal.
+// Entries are keys above positions, so no two are equal.
 static void put_entries(const hlo_sort_form_t* form, int64_t lines, int64_t count, const void* in,
                         const hlo_sort_lanes_t* lanes, void* scratch) {
   uint64_t* entries = keys_of(count, scratch);

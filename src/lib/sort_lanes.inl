@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lines sorted side by side, one in each lane of vectors, by a network: every step compares whole
-// vectors, and none depends on the data. Needs KEY_T, VEC (a vector of them), MIN(a, b), MAX(a, b),
-// TABLE (the name of what is defined), NAME(x).
-// source: Green's network of 16; Batcher 1968, bitonic merging with the second half turned, so that
-// the lesser of two always goes to the place before
+// Sorts lines together, one per vector lane, by a network: every step compares whole vectors, and
+// no step depends on the data. Requires KEY_T, VEC (a vector of keys), MIN(a, b), MAX(a, b), TABLE
+// (the name of the defined table), NAME(x).
+// source: Green's network of 16; Batcher 1968, bitonic merging with the second half reversed, so
+// that the smaller of two always goes to the lower index
 
 enum { NAME(lanes) = sizeof(VEC) / sizeof(KEY_T), NAME(tile) = 16 };
 
 typedef KEY_T NAME(quad) __attribute__((vector_size(4 * sizeof(KEY_T)), aligned(sizeof(KEY_T)), may_alias));
 
-// The lesser of two goes to the first.
+// The smaller of two goes to the first.
 #define CROSS(i, j)                 \
   do {                              \
     const VEC less = MIN(v[i], v[j]); \
@@ -18,11 +18,11 @@ typedef KEY_T NAME(quad) __attribute__((vector_size(4 * sizeof(KEY_T)), aligned(
   } while (0)
 #define CROSS2(i, j, k, l) CROSS(i, j); CROSS(k, l)
 #define CROSS4(a, b, c, d, e, f, g, h) CROSS2(a, b, c, d); CROSS2(e, f, g, h)
-// Halves of 2, 4, 8 and 16 vectors from v[i] on, the two of them `step` apart, are put in order.
+// Orders halves of 2, 4, 8 and 16 vectors from v[i] on, `step` apart.
 #define HALVES1(i) CROSS(i, i + 1)
 #define HALVES2(i) CROSS2(i, i + 2, i + 1, i + 3); HALVES1(i); HALVES1(i + 2)
 #define HALVES4(i) CROSS4(i, i + 4, i + 1, i + 5, i + 2, i + 6, i + 3, i + 7); HALVES2(i); HALVES2(i + 4)
-// The same where v[i] is the last.
+// The same, with v[i] as the last.
 #define TURNED1(i) CROSS(i + 1, i)
 #define TURNED2(i) CROSS2(i + 2, i, i + 3, i + 1); TURNED1(i); TURNED1(i + 2)
 #define TURNED4(i) CROSS4(i + 4, i, i + 5, i + 1, i + 6, i + 2, i + 7, i + 3); TURNED2(i); TURNED2(i + 4)
@@ -43,8 +43,8 @@ static void NAME(sort_tile)(VEC* x) {
   for (int i = 0; i < NAME(tile); i++) x[i] = v[i];
 }
 
-// Two runs of m, one after the other: the first four steps of their merging, after which runs of
-// m / 8 are in order among each other.
+// The first four steps of merging two adjacent runs of m, after which runs of m / 8 are in order
+// relative to each other.
 static void NAME(merge_first)(int64_t m, VEC* x) {
   const int64_t step = m / 8;
   for (int64_t i = 0; i < step; i++) {
@@ -59,7 +59,7 @@ static void NAME(merge_first)(int64_t m, VEC* x) {
   }
 }
 
-// The steps of the rest, in runs of `size`, a power of two.
+// The remaining steps, in runs of `size`, a power of two.
 static void NAME(merge_rest)(int64_t size, VEC* x) {
   VEC v[NAME(tile)];
   if (size == 2) {
@@ -91,7 +91,8 @@ static void NAME(sort)(int64_t count, void* lanes) {
   VEC* x = lanes;
   int64_t padded = NAME(tile);
   while (padded < count) padded *= 2;
-  memset(x + count, 0xff, (size_t)(padded - count) * sizeof(VEC));  // above all; stays where it is
+  // the maximum, which stays at the end
+  memset(x + count, 0xff, (size_t)(padded - count) * sizeof(VEC));
   for (int64_t i = 0; i < count; i += NAME(tile)) NAME(sort_tile)(x + i);
   for (int64_t m = NAME(tile); m < padded; m *= 2) {
     for (int64_t first = 0; first + m < count; first += 2 * m) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lines side by side for AVX2: eight of 32-bit keys. It compares no unsigned numbers of 64 bits.
+// Lanes for AVX2: eight of 32-bit keys. AVX2 has no comparison of unsigned 64-bit numbers.
 #include <immintrin.h>
 #include <string.h>
 

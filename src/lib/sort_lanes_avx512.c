@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lines side by side for AVX-512: sixteen of 32-bit keys, eight of 64-bit ones.
+// Lanes for AVX-512: sixteen of 32-bit keys, eight of 64-bit keys.
 #include <immintrin.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stable sorting of one kind of entry. Needs T (entry), KEY(entry) (unsigned, what decides the
-// order), KEY_BITS (how many low bits of it may differ), NAME(x). Defines NAME(sort)().
+// Stable sorting of one kind of entry. Requires T (entry), KEY(entry) (the unsigned key), KEY_BITS
+// (number of low bits that may differ), NAME(x). Defines NAME(sort)().
 
 // Runs sorted by insertion, then merged.
 static T* NAME(merge)(int64_t count, T* data, T* other) {
@@ -35,18 +35,18 @@ static T* NAME(merge)(int64_t count, T* data, T* other) {
   return data;
 }
 
-// One stable pass by a digit of the key, cut in chunks of entries.
+// One stable pass by a digit of the key, split into chunks of entries.
 typedef struct {
   int64_t count;
   uint64_t chunk_count;
   const T* from;
   T* to;
   int shift;
-  uint32_t (*counts)[RADIX];  // by chunk: how many of each digit; then where they go
+  uint32_t (*counts)[RADIX];  // by chunk: the count of each digit; then the offsets
 } NAME(pass_t);
 
 static void NAME(count_chunk)(void* arg, uint64_t index) {
-  enum { LANES = 4 };  // so that equal neighbours do not wait for each other
+  enum { LANES = 4 };  // independent counters, so that equal neighbours do not wait for each other
   const NAME(pass_t)* pass = arg;
   uint32_t lanes[LANES][RADIX] = {{0}};
   size_t i, end;
@@ -93,7 +93,7 @@ static T* NAME(radix_in_chunks)(const hlo_parallel_t* parallel, uint64_t chunk_c
   return data;
 }
 
-// All digits are counted in one pass: their counts do not depend on the order.
+// One pass counts all digits: the counts do not depend on the order.
 static T* NAME(radix_alone)(int64_t count, T* data, T* other) {
   enum { DIGITS = (KEY_BITS + RADIX_BITS - 1) / RADIX_BITS };
   uint32_t counts[DIGITS][RADIX] = {{0}};
@@ -118,7 +118,7 @@ static T* NAME(radix_alone)(int64_t count, T* data, T* other) {
   return data;
 }
 
-// Sorts `data`; returns where the result is, there or in `other`.
+// Sorts `data`; returns the location of the result, `data` or `other`.
 static T* NAME(sort)(const hlo_parallel_t* parallel, int64_t count, T* data, T* other,
                      uint32_t (*counts)[RADIX]) {
   const uint64_t chunk_count = sort_chunk_count(count);

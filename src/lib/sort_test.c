@@ -22,7 +22,7 @@ static uint32_t next_random(void) {
   return random_state >> 8;
 }
 
-// Elements of random bits; every few a special value or one that is there already.
+// Fills with random bits; some elements are special values or repeat an earlier element.
 static void fill(hlo_dtype_t dtype, int64_t count, uint8_t* out) {
   static const double special[] = {0.0, -0.0, 1, -1, INFINITY, -INFINITY, NAN, 2};
   const size_t bytes = hlo_dtype_size_bytes(dtype);
@@ -43,7 +43,7 @@ static void fill(hlo_dtype_t dtype, int64_t count, uint8_t* out) {
   }
 }
 
-// Whether a comes before b, by the plainest reading of the order.
+// Returns true if a comes before b, by the definition of the order.
 static bool is_less(const hlo_sort_form_t* form, const uint8_t* a, const uint8_t* b) {
   const uint8_t *x = form->descending ? b : a, *y = form->descending ? a : b;
   if (!hlo_dtype_is_float(form->dtype)) {
@@ -107,7 +107,7 @@ static void check(const hlo_sort_form_t* form, int64_t count) {
   hlo_mem_free(want);
 }
 
-// Lines side by side are what each is alone; some of the group may be missing.
+// Lines sorted together equal lines sorted alone; some of the group may be missing.
 static void check_group(const hlo_sort_form_t* form, int64_t count, bool is_across) {
   const int64_t values = hlo_sort_group(form, false, count), places = hlo_sort_group(form, true, count);
   const int64_t lines = (values > places ? values : places) - (int64_t)(next_random() % 3);
@@ -121,7 +121,7 @@ static void check_group(const hlo_sort_form_t* form, int64_t count, bool is_acro
   uint32_t* positions = hlo_mem_alloc(2 * n * sizeof(*positions) + 1);
   fill(form->dtype, (int64_t)n, in);
   memcpy(kept, in, n * bytes);
-  // Lines across the memory, with others between them, and the same one after the other.
+  // Strided lines, interleaved with others, and contiguous ones.
   const int64_t stride = is_across ? lines : 1;
   uint8_t *given = in, *across = hlo_mem_alloc_aligned(n * bytes + 1, 64);
   if (is_across) {
@@ -180,8 +180,8 @@ static void test_types_and_lengths(void** state) {
 
 #if defined(__x86_64__)
 
-// A network that sorts all zeros and ones sorts everything: all of the shortest, many
-// of longer lines.
+// A network that sorts all zeros and ones sorts everything: all inputs for the shortest lines, many
+// for longer ones.
 static void check_network(const hlo_sort_lanes_t* lanes, int width) {
   enum { LONGEST = 2048, LANES = 16 };
   static _Alignas(64) uint64_t x[LONGEST * LANES];
@@ -224,7 +224,7 @@ static void test_networks(void** state) {
 #endif
 }
 
-// Keys of equal digits, already sorted, and in reverse.
+// Keys with equal digits, already sorted, and in reverse.
 static void test_shapes_of_data(void** state) {
   (void)state;
   enum { COUNT = 700 };

@@ -10,9 +10,8 @@
 /// Highest rank of a strided view.
 #define HLO_STRIDED_RANK_MAX 64
 
-/// Copies the box `dims` from `in` to `out`; element (i0, i1, ...) lies at sum(i_k * stride_k)
-/// bytes.
-/// shapes : rank <= HLO_STRIDED_RANK_MAX; any dim may be 0 (nothing is touched then)
+/// Copies the box `dims` from `in` to `out`; element (i0, i1, ...) is at sum(i_k * stride_k) bytes.
+/// shapes : rank <= HLO_STRIDED_RANK_MAX; any dim may be 0 (nothing is accessed then)
 /// units  : strides in bytes, may be negative; an input stride of 0 repeats (broadcast)
 /// errors : none. `element_bytes` may be any size; 1, 2, 4, 8 and 16 have their own loops.
 /// owner  : both lent for the call; the views must not overlap
@@ -23,7 +22,7 @@ void hlo_strided_copy(size_t element_bytes, uint32_t rank, const int64_t* dims, 
 /// Fills `count` consecutive elements of `out` with the one at `value` (which may be its first).
 void hlo_strided_fill(size_t element_bytes, size_t count, void* out, const void* value);
 
-/// Row-major strides in bytes of a dense tensor. Dims of an empty tensor give zeros.
+/// Computes the row-major strides in bytes of a dense tensor. An empty tensor has zero strides.
 void hlo_strided_dense(size_t element_bytes, uint32_t rank, const int64_t* dims,
                        int64_t* out_strides);
 

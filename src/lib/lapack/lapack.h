@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dense linear algebra: the factorisations that programs ask for by LAPACK's names, for F32, F64,
-// C64 and C128, in the type itself. Matrices are row-major with dense rows: element (i, j) of `a`
-// is a[i * lda + j]. Blocked: the cubic work is in matrix products (gemm.h).
+// Dense linear algebra: the factorisations that programs request by LAPACK's names, for F32, F64,
+// C64 and C128, computed in the type itself. Matrices are row-major with dense rows: element (i, j)
+// of `a` is a[i * lda + j]. Blocked: the cubic work is in matrix products (gemm.h).
 #ifndef HLO_LIB_LAPACK_LAPACK_H_
 #define HLO_LIB_LAPACK_LAPACK_H_
 
@@ -12,20 +12,21 @@
 #include "base/dtype.h"
 #include "base/parallel.h"
 
-/// What a call works with: scratch memory (64-byte aligned, one call at a time) and a way to run
-/// loops (NULL: on the caller). Loops are cut by shapes only, so results do not depend on threads.
+/// The resources of a call: scratch memory (64-byte aligned, one call at a time) and a way to run
+/// loops in parallel (NULL: on the caller). Loops are split by shapes only, so results do not
+/// depend on threads.
 typedef struct hlo_lapack_work {
   void* scratch;
   size_t scratch_bytes;
   const hlo_parallel_t* parallel;
 } hlo_lapack_work_t;
 
-/// Whether the functions below take matrices of this type.
+/// Returns true if the functions below support matrices of this type.
 bool hlo_lapack_supports(hlo_dtype_t dtype);
 
-/// Scratch memory that is enough for every function here on a matrix of this size; for a triangular
-/// solve, the order of the triangle and the other size of b.
-/// errors: false if it is more than memory can be
+/// Computes scratch memory that suffices for every function here on a matrix of this size; for a
+/// triangular solve, the order of the triangle and the other size of b.
+/// errors: false if the size overflows
 bool hlo_lapack_scratch_bytes(hlo_dtype_t dtype, int64_t rows, int64_t columns, size_t* out_bytes);
 
 /// Cholesky factor of the n x n matrix in one triangle of `a`, in place; the other triangle is left
@@ -34,14 +35,14 @@ bool hlo_lapack_scratch_bytes(hlo_dtype_t dtype, int64_t rows, int64_t columns, 
 int64_t hlo_lapack_potrf(hlo_dtype_t dtype, bool is_lower, int64_t n, void* a, int64_t lda,
                          const hlo_lapack_work_t* work);
 
-/// Which form of a matrix an operation uses.
+/// The form of a matrix that an operation uses.
 typedef enum hlo_transpose {
   HLO_LAPACK_PLAIN,
   HLO_LAPACK_TRANSPOSED,
   HLO_LAPACK_ADJOINT,
 } hlo_transpose_t;
 
-/// A triangular matrix and what to do with it.
+/// A triangular matrix and its form and side.
 typedef struct hlo_triangle {
   const void* a;
   int64_t lda;
@@ -56,8 +57,8 @@ void hlo_lapack_trsm(hlo_dtype_t dtype, const hlo_triangle_t* triangle, int64_t 
                      void* b, int64_t ldb, const hlo_lapack_work_t* work);
 
 /// LU with partial pivoting of the m x n matrix `a`, in place (unit lower and upper factor).
-/// pivots: min(m, n), 1-based as in LAPACK: row i was swapped with row pivots[i] - 1.
-/// Returns 0, or the 1-based place of the first zero on the diagonal of U.
+/// pivots: min(m, n), 1-based as in LAPACK: row i was swapped with row pivots[i] - 1. Returns 0, or
+/// the 1-based index of the first zero on the diagonal of U.
 int64_t hlo_lapack_getrf(hlo_dtype_t dtype, int64_t m, int64_t n, void* a, int64_t lda,
                          int32_t* pivots, const hlo_lapack_work_t* work);
 
@@ -66,7 +67,8 @@ int64_t hlo_lapack_getrf(hlo_dtype_t dtype, int64_t m, int64_t n, void* a, int64
 void hlo_lapack_geqrf(hlo_dtype_t dtype, int64_t m, int64_t n, void* a, int64_t lda, void* tau,
                       const hlo_lapack_work_t* work);
 
-/// The first n columns of Q (m x n, m >= n >= k) from k reflectors of geqrf, in place of `a`.
+/// Computes the first n columns of Q (m x n, m >= n >= k) from k reflectors of geqrf, in place of
+/// `a`.
 void hlo_lapack_orgqr(hlo_dtype_t dtype, int64_t m, int64_t n, int64_t k, void* a, int64_t lda,
                       const void* tau, const hlo_lapack_work_t* work);
 
@@ -76,36 +78,37 @@ void hlo_lapack_ormqr(hlo_dtype_t dtype, bool is_left, bool is_adjoint, int64_t 
                       int64_t k, const void* a, int64_t lda, const void* tau, void* c, int64_t ldc,
                       const hlo_lapack_work_t* work);
 
-/// geqrf of a matrix whose columns are put into an order of falling size. order: n, on entry
-/// nonzero for columns that go first; on return the 1-based column that is now at each place.
+/// geqrf of a matrix whose columns are sorted by decreasing norm. order: n, nonzero on entry for
+/// columns to move to the front; on return the 1-based original column at each position.
 void hlo_lapack_geqp3(hlo_dtype_t dtype, int64_t m, int64_t n, void* a, int64_t lda, int32_t* order,
                       void* tau, const hlo_lapack_work_t* work);
 
 /// Hessenberg form Q' a Q of rows and columns low..high-1 of the n x n matrix, in place: the
-/// reflectors stay below the subdiagonal. tau: n - 1.
+/// reflectors are stored below the subdiagonal. tau: n - 1.
 void hlo_lapack_gehrd(hlo_dtype_t dtype, int64_t n, int64_t low, int64_t high, void* a, int64_t lda,
                       void* tau, const hlo_lapack_work_t* work);
 
-/// Tridiagonal form of the Hermitian matrix in one triangle of `a`, where its reflectors stay. d: n
-/// and e: n - 1 real numbers, tau: n - 1.
+/// Tridiagonal form of the Hermitian matrix in one triangle of `a`, which keeps the reflectors. d:
+/// n and e: n - 1 real numbers, tau: n - 1.
 void hlo_lapack_sytrd(hlo_dtype_t dtype, bool is_lower, int64_t n, void* a, int64_t lda, void* d,
                       void* e, void* tau, const hlo_lapack_work_t* work);
 
 /// Solves a tridiagonal system with partial pivoting in place of b (n x columns). d: n, dl below
-/// and du above it: n - 1; all destroyed. is_perturbed: pivots are kept away from zero. Returns 0,
-/// or the 1-based place of a zero pivot.
+/// and du above it: n - 1; all overwritten. is_perturbed: pivots near zero are perturbed. Returns
+/// 0, or the 1-based index of a zero pivot.
 int64_t hlo_lapack_gtsv(hlo_dtype_t dtype, bool is_perturbed, int64_t n, int64_t columns, void* dl,
                         void* d, void* du, void* b, int64_t ldb, const hlo_lapack_work_t* work);
 
-/// Many small dense matrices, one after the other in memory, are worked on together, one in each
-/// lane of vectors; best HLO_LAPACK_SMALL_COUNT at once.
+/// Many small dense matrices that are contiguous in memory are processed together, one per vector
+/// lane; HLO_LAPACK_SMALL_COUNT at once is best.
 enum { HLO_LAPACK_SMALL_COUNT = 16, HLO_LAPACK_SMALL_ELEMENTS = 1024 };
 
-/// Whether `count` matrices of this size are. Of a triangular solve both matrices have to be.
+/// Returns true if `count` matrices of this size are small. For a triangular solve both matrices
+/// must be.
 bool hlo_lapack_is_small(hlo_dtype_t dtype, int64_t count, int64_t m, int64_t n);
 
-/// The functions of those names above for `count` small matrices: the same results apart from
-/// rounding. pivots and tau: min(m, n) of each (k of orgqr); info: one of each.
+/// The functions of the same names above for `count` small matrices, with the same results up to
+/// rounding. pivots and tau: min(m, n) per matrix (k for orgqr); info: one per matrix.
 void hlo_lapack_potrf_small(hlo_dtype_t dtype, bool is_lower, int64_t count, int64_t n, void* a,
                             int32_t* info, const hlo_lapack_work_t* work);
 void hlo_lapack_getrf_small(hlo_dtype_t dtype, int64_t count, int64_t m, int64_t n, void* a,
@@ -117,16 +120,16 @@ void hlo_lapack_geqrf_small(hlo_dtype_t dtype, int64_t count, int64_t m, int64_t
 void hlo_lapack_orgqr_small(hlo_dtype_t dtype, int64_t count, int64_t m, int64_t n, int64_t k,
                             void* a, const void* tau, const hlo_lapack_work_t* work);
 
-/// Singular values s (min(m, n) real numbers, falling) of the m x n matrix a, which is destroyed;
-/// with vectors (NULL for none) the columns of u (m x u_columns) and the rows of vt (vt_rows x n).
-/// u_columns and vt_rows are min(m, n), or m and n. Rows are dense.
+/// Singular values s (min(m, n) real numbers, descending) of the m x n matrix a, which is
+/// overwritten; with vectors (may be NULL) the columns of u (m x u_columns) and the rows of vt
+/// (vt_rows x n). u_columns and vt_rows are min(m, n), or m and n. Rows are dense.
 /// Returns 0, or the number of values that did not converge (all if an entry is not finite).
 int64_t hlo_lapack_gesdd(hlo_dtype_t dtype, int64_t m, int64_t n, void* a, void* s,
                          int64_t u_columns, void* u, int64_t vt_rows, void* vt,
                          const hlo_lapack_work_t* work);
 
-/// Eigenvalues w (n real numbers, ascending) of the Hermitian matrix in one triangle of `a`, and
-/// with has_vectors the eigenvectors as columns in place of `a` (which is destroyed otherwise).
+/// Eigenvalues w (n real numbers, ascending) of the Hermitian matrix in one triangle of `a`; with
+/// has_vectors the eigenvectors as columns in place of `a` (which is overwritten in any case).
 /// Returns 0, or the number of eigenvalues that did not converge (all if an entry is not finite).
 int64_t hlo_lapack_syevd(hlo_dtype_t dtype, bool has_vectors, bool is_lower, int64_t n, void* a,
                          int64_t lda, void* w, const hlo_lapack_work_t* work);

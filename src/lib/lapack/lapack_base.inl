@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the factorisations of one type are made of: vectors, products, transposes, block reflectors.
-// Needs T (element), R (its real type), IS_COMPLEX, DTYPE, REAL_DTYPE, VECTOR_BYTES, NAME(x).
+// Building blocks of the factorisations of one type: vectors, products, transposes, block
+// reflectors. Requires T (element), R (its real type), IS_COMPLEX, DTYPE, REAL_DTYPE, VECTOR_BYTES,
+// NAME(x).
 
 typedef R NAME(vec) __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(R)), may_alias));
 typedef R NAME(quad) __attribute__((vector_size(4 * sizeof(R)), aligned(sizeof(R)), may_alias));
@@ -38,7 +39,7 @@ static R NAME(fold)(NAME(vec) lanes) {
   return parts[0];
 }
 
-// Sum of the squares of `count` real numbers.
+// Returns the sum of the squares of `count` real numbers.
 static R NAME(squares)(int64_t count, const R* x) {
   NAME(vec) sums[2] = {{0}, {0}};
   int64_t i = 0;
@@ -53,7 +54,7 @@ static R NAME(squares)(int64_t count, const R* x) {
   return total;
 }
 
-// Euclidean norm; scaled only where squares overflow or vanish.
+// Returns the Euclidean norm; scales only if squares overflow or underflow.
 static R NAME(norm)(int64_t m, const T* x) {
   const int64_t count = m * NAME(parts);
   const R* parts = (const R*)x;
@@ -164,7 +165,7 @@ static void NAME(dots)(int64_t m, int64_t count, const T* x, int64_t ldx, const 
 }
 #endif
 
-// b = transpose of a (m x n), conjugated if asked.
+// b = transpose of a (m x n), optionally conjugated.
 static void NAME(turn)(bool is_conjugate, int64_t m, int64_t n, const T* a, int64_t lda, T* b,
                        int64_t ldb) {
   enum { TILE = 16 };
@@ -205,14 +206,14 @@ static inline hlo_lapack_operand_t NAME(plain)(const T* data, int64_t ld) {
   return (hlo_lapack_operand_t){data, ld, 1, false};
 }
 
-// The adjoint of a matrix with rows of `ld` elements.
+// Returns the adjoint of a matrix with rows of `ld` elements.
 static inline hlo_lapack_operand_t NAME(adjoint)(const T* data, int64_t ld) {
   return (hlo_lapack_operand_t){data, 1, ld, true};
 }
 
 #if IS_COMPLEX
-// a as m x 2k real numbers, as they lie; b as 2k x 2n: each entry (x, y) over (-y, x). Their real
-// product is the complex one, as it lies.
+// Writes a as m x 2k real numbers in memory order, and b as 2k x 2n: each entry (x, y) over (-y,
+// x). Their real product is the complex product in memory order.
 static void NAME(spell_left)(int64_t m, int64_t k, hlo_lapack_operand_t a, T* out) {
   const T* data = a.data;
   for (int64_t i = 0; i < m; i++) {
@@ -236,7 +237,7 @@ static void NAME(spell_right)(int64_t k, int64_t n, hlo_lapack_operand_t b, T* o
 }
 #endif
 
-// c = a b, c += a b or c -= a b; c is m x n, a and b meet in k.
+// c = a b, c += a b or c -= a b; c is m x n, the common dimension is k.
 static void NAME(product)(hlo_gemm_mode_t mode, int64_t m, int64_t n, int64_t k,
                           hlo_lapack_operand_t a, hlo_lapack_operand_t b, T* c, int64_t ldc,
                           void* scratch) {
@@ -287,14 +288,14 @@ static void NAME(product)(hlo_gemm_mode_t mode, int64_t m, int64_t n, int64_t k,
 #endif
 }
 
-// ---- stripes: work on columns of a matrix that threads share ------------------------------------
+// ---- stripes: column ranges of a matrix, distributed over threads -------------------------------
 
 typedef struct NAME(stripes) {
   void (*run)(const void* arg, int64_t first, int64_t count, void* scratch);
   const void* arg;
   int64_t columns, stripe;
   char* scratch;
-  size_t scratch_bytes;  // of a stripe
+  size_t scratch_bytes;  // per stripe
 } NAME(stripes_t);
 
 static void NAME(run_stripe)(void* arg, uint64_t index) {
@@ -307,8 +308,8 @@ static void NAME(run_stripe)(void* arg, uint64_t index) {
   }
 }
 
-// Runs `run` on stripes of `columns`, each of which costs `each` multiplications; products in it
-// have at most `rows` rows. pieces: lent, nothing stays taken.
+// Runs `run` on stripes of `columns`, each of which costs `each` multiplications; its products have
+// at most `rows` rows. pieces: lent; all of its memory is free again on return.
 static void NAME(run_stripes)(const hlo_lapack_work_t* work, hlo_lapack_pieces_t pieces,
                               int64_t rows, int64_t columns, int64_t each,
                               void (*run)(const void*, int64_t, int64_t, void*), const void* arg) {

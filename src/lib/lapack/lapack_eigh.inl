@@ -14,8 +14,8 @@ typedef struct NAME(rotated) {
 } NAME(rotated_t);
 
 enum {
-  NAME(rotated_vectors) = 4,  // side by side, so that one need not wait for the other
-  NAME(rotated_width) = 128,  // of what one thread rotates
+  NAME(rotated_vectors) = 4,  // processed together to hide latency
+  NAME(rotated_width) = 128,  // columns per thread
 };
 
 // Applies all sweeps to `strip` vectors of numbers at `x`.
@@ -53,7 +53,7 @@ static void NAME(rotate_chunk)(void* arg, uint64_t index) {
   for (; i < last; i += NAME(lanes)) NAME(rotate_strip)(r, r->rows + i, 1);
 }
 
-// The numbers of a batch, in the type of the rows.
+// Converts the rotations of a batch to the type of the rows.
 static R* NAME(narrow_rotations)(const hlo_rotations_t* rotations, const double* from, R* to) {
   if (rotations->sweep_count == 0) return to;
   const int64_t final = rotations->sweep_count - 1;
@@ -62,7 +62,7 @@ static R* NAME(narrow_rotations)(const hlo_rotations_t* rotations, const double*
   return to;
 }
 
-// Rotates rows of numbers, whose ends are padded to whole vectors. c, s: room for the rotations.
+// Rotates rows of numbers that are padded to whole vectors. c, s: room for the rotations.
 static void NAME(rotate_rows)(const hlo_rotations_t* rotations, R* rows, int64_t ld, int64_t width,
                               R* c, R* s, const hlo_parallel_t* parallel) {
   NAME(rotated_t) rotated = {rotations, NAME(narrow_rotations)(rotations, rotations->c, c),
@@ -76,7 +76,7 @@ static void NAME(rotate_rows)(const hlo_rotations_t* rotations, R* rows, int64_t
 // A panel of the reduction: rows 0.. are the vectors v, then w, then v again, so that
 // v w' + w v' is one product.
 typedef struct NAME(hermitian) {
-  T* a;  // the whole of what is left, both triangles
+  T* a;  // the remaining matrix, both triangles
   int64_t lda, m;
   T* pairs;
   int64_t ldp;
@@ -96,8 +96,8 @@ static void NAME(multiply_rows)(const NAME(hermitian_t)* h, int64_t from, const 
   for (int64_t i = from; i < h->m; i++) p[i] = NAME(conj)(p[i]);
 }
 
-// Column i of the panel: its entries with all earlier reflections, then the next reflector.
-// Leaves the column in `column` as sytrd stores it. Returns tau.
+// Computes column i of the panel: applies all earlier reflections to its entries, then creates the
+// next reflector. Leaves the column in `column` as sytrd stores it. Returns tau.
 static T NAME(tridiagonal_column)(const NAME(hermitian_t)* h, int64_t i, T* column) {
   const int64_t m = h->m;
   T *vs = h->pairs, *ws = vs + HLO_LAPACK_BLOCK * h->ldp;
@@ -143,9 +143,8 @@ static void NAME(tridiagonal_stripe)(const void* arg, int64_t first, int64_t col
                 h->a + skip * (h->lda + 1) + first, h->lda, scratch);
 }
 
-// Reduces the Hermitian matrix in both triangles of a. The diagonal goes to d, the
-// off-diagonal to e; the reflectors stay in the lower triangle below the off-diagonal, as
-// LAPACK's sytrd leaves them.
+// Reduces the Hermitian matrix in both triangles of a. The diagonal goes to d, the off-diagonal to
+// e; the reflectors stay in the lower triangle below the off-diagonal, as in LAPACK's sytrd.
 static void NAME(tridiagonalise)(int64_t n, T* a, int64_t lda, R* d, R* e, T* tau,
                                  const hlo_lapack_work_t* work, hlo_lapack_pieces_t pieces) {
   NAME(hermitian_t) h = {.lda = lda, .ldp = hlo_lapack_padded(n, sizeof(T))};
@@ -172,7 +171,7 @@ static void NAME(tridiagonalise)(int64_t n, T* a, int64_t lda, R* d, R* e, T* ta
   }
 }
 
-// Fills the other triangle, so that a is its own adjoint in both.
+// Fills the other triangle, so that the full matrix is its own adjoint.
 static void NAME(complete)(bool is_lower, int64_t n, T* a, int64_t lda) {
   for (int64_t i = 0; i < n; i++) {
     a[i * (lda + 1)] = NAME(real)(a[i * (lda + 1)]);
@@ -187,7 +186,7 @@ static void NAME(complete)(bool is_lower, int64_t n, T* a, int64_t lda) {
   }
 }
 
-// The upper triangle is the lower one of the matrix with rows and columns in reverse.
+// The upper triangle is the lower one of the matrix with rows and columns reversed.
 static void NAME(sytrd)(bool is_lower, int64_t n, void* data, int64_t lda, void* diagonal,
                         void* beside, void* taus, const hlo_lapack_work_t* work) {
   hlo_lapack_pieces_t pieces = hlo_lapack_pieces(work);
@@ -219,7 +218,7 @@ static void NAME(sytrd)(bool is_lower, int64_t n, void* data, int64_t lda, void*
   }
 }
 
-// Product of the reflectors of tridiagonalise(), in place.
+// Computes the product of the reflectors of tridiagonalise(), in place.
 static void NAME(form_vectors)(int64_t n, T* a, int64_t lda, const T* tau,
                                const hlo_lapack_work_t* work) {
   for (int64_t i = 0; i < n; i++) {  // each vector moves one column to the right
@@ -232,7 +231,7 @@ static void NAME(form_vectors)(int64_t n, T* a, int64_t lda, const T* tau,
 
 // ---- the eigenproblem ---------------------------------------------------------------------------
 
-// Order of ascending values: insertion into what is almost sorted.
+// Computes the order of ascending values: insertion sort of an almost sorted list.
 static void NAME(sort_order)(int64_t n, const double* d, int64_t* order) {
   for (int64_t i = 0; i < n; i++) {
     int64_t j = i;
@@ -241,10 +240,10 @@ static void NAME(sort_order)(int64_t n, const double* d, int64_t* order) {
   }
 }
 
-// One batch of rotations is applied to the vectors while the next one is found.
+// Applies one batch of rotations to the vectors while the next one is computed.
 typedef struct NAME(step) {
   NAME(rotated_t) rotated;
-  hlo_ql_t* ql;  // NULL: nothing more to find
+  hlo_ql_t* ql;  // NULL: no further batch
   hlo_rotations_t* next;
   bool is_more;
 } NAME(step_t);
@@ -258,7 +257,8 @@ static void NAME(step_chunk)(void* arg, uint64_t index) {
   }
 }
 
-// The tridiagonal problem with d, e as they are in `ql`; the rows of `turned` are rotated along.
+// Solves the tridiagonal problem with the d, e of `ql`; applies the rotations to the rows of
+// `transposed`.
 static int64_t NAME(diagonalise)(hlo_ql_t* ql, T* turned, int64_t ld,
                                  const hlo_lapack_work_t* work, hlo_lapack_pieces_t pieces) {
   const int64_t n = ql->n, most = n * HLO_ROTATIONS_SWEEPS, width = n * NAME(parts);
@@ -285,7 +285,8 @@ static int64_t NAME(diagonalise)(hlo_ql_t* ql, T* turned, int64_t ld,
   return n - ql->at;
 }
 
-// Whether the matrix has an Inf or a NaN; scales it so that squares of its entries are harmless.
+// Returns true if the matrix has an Inf or a NaN; scales it so that squares of its entries neither
+// overflow nor underflow.
 static bool NAME(scale)(int64_t n, double* d, double* e, double* scale) {
   const double least = 1e-120, most = 1e120;
   double largest = 0;
@@ -333,7 +334,7 @@ static int64_t NAME(syevd)(bool has_vectors, bool is_lower, int64_t n, void* dat
   for (int64_t i = 0; i < n; i++) w[i] = (R)(ql.d[order[i]] * scale);
   for (int64_t i = 0; has_vectors && i < n; i += 16) {
     const int64_t count = NAME(least)(16, n - i);
-    T* rows = (T*)pieces.next;  // 16 vectors in their order
+    T* rows = (T*)pieces.next;  // 16 vectors in sorted order
     for (int64_t r = 0; r < count; r++) {
       memcpy(rows + r * ld, turned + order[i + r] * ld, (size_t)n * sizeof(T));
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of lapack.h by element type and instruction set, and what they share.
+// The functions of lapack.h by element type and instruction set, and their shared helpers.
 #ifndef HLO_LIB_LAPACK_IMPL_H_
 #define HLO_LIB_LAPACK_IMPL_H_
 
@@ -7,14 +7,14 @@
 #include "lib/gemm.h"
 #include "lib/lapack/lapack.h"
 
-/// One type on one instruction set.
+/// The functions of one type on one instruction set.
 typedef struct hlo_lapack {
   int64_t (*potrf)(bool is_lower, int64_t n, void* a, int64_t lda, const hlo_lapack_work_t* work);
   void (*trsm)(const hlo_triangle_t* triangle, int64_t m, int64_t n, void* b, int64_t ldb,
                const hlo_lapack_work_t* work);
   int64_t (*getrf)(int64_t m, int64_t n, void* a, int64_t lda, int32_t* pivots,
                    const hlo_lapack_work_t* work);
-  // of real types only
+  // real types only
   void (*potrf_small)(bool is_lower, int64_t count, int64_t n, void* a, int32_t* info,
                       const hlo_lapack_work_t* work);
   void (*getrf_small)(int64_t count, int64_t m, int64_t n, void* a, int32_t* pivots, int32_t* info,
@@ -56,22 +56,22 @@ extern const hlo_lapack_t hlo_lapack_avx512[HLO_LAPACK_TYPES];
 
 enum {
   HLO_LAPACK_BLOCK = 32,          // columns of a panel
-  HLO_LAPACK_DEPTH = 256,         // of a product of complex matrices, at a time
-  HLO_LAPACK_STRIPES_MAX = 8,     // into which a matrix is cut for threads
-  HLO_LAPACK_STRIPE_MIN = 64,     // columns of one, of which it is a multiple
-  HLO_LAPACK_STRIPE_MAX = 512,    // columns that are worked on at a time
-  HLO_LAPACK_WORK_MIN = 1 << 20,  // multiplications that are worth another thread
+  HLO_LAPACK_DEPTH = 256,         // of a product of complex matrices, per step
+  HLO_LAPACK_STRIPES_MAX = 8,     // maximum number of stripes for threads
+  HLO_LAPACK_STRIPE_MIN = 64,     // columns of a stripe, rounded to a multiple of this
+  HLO_LAPACK_STRIPE_MAX = 512,    // columns processed at a time
+  HLO_LAPACK_WORK_MIN = 1 << 20,  // multiplications that justify another thread
 };
 
-/// Columns of the stripes into which `columns` of a matrix are cut when each costs `each`
-/// multiplications.
+/// Returns the columns per stripe when `columns` of a matrix cost `each` multiplications each.
 int64_t hlo_lapack_stripe(int64_t columns, int64_t each);
 
-/// Scratch of one stripe of `columns`: products of at most `rows` rows, and as deep.
+/// Returns the scratch memory of one stripe of `columns` for products with at most `rows` rows and
+/// depth.
 size_t hlo_lapack_stripe_bytes(hlo_dtype_t dtype, int64_t rows, int64_t columns);
 
-/// Row length that holds n elements of so many bytes and whole vectors, and that lets equal columns
-/// fall on different cache sets.
+/// Returns a row length for n elements of `each` bytes, a multiple of the vector size, that maps
+/// equal columns of adjacent rows to different cache sets.
 static inline int64_t hlo_lapack_padded(int64_t n, size_t each) {
   const int64_t per_line = 64 / (int64_t)each;
   return ((n + per_line - 1) / per_line | 1) * per_line;
@@ -84,7 +84,7 @@ typedef struct hlo_lapack_operand {
   bool is_conjugate;
 } hlo_lapack_operand_t;
 
-/// Scratch memory that is handed out piece by piece.
+/// Scratch memory that is allocated in consecutive parts.
 typedef struct hlo_lapack_pieces {
   char *next, *end;
 } hlo_lapack_pieces_t;

@@ -4,7 +4,7 @@
 
 static const double square_least = 1e-280;  // below, squares lose bits
 
-// Length of (f, g), and its inverse, which waits for the root only.
+// Returns the length of (f, g) and its inverse, whose latency is only that of the square root.
 static inline double length(double f, double g, double* inverse) {
   const double square = f * f + g * g;
   if (square > square_least) {
@@ -17,7 +17,7 @@ static inline double length(double f, double g, double* inverse) {
   return root;
 }
 
-// One sweep on the unreduced block l..m; c and s get its rotations, from row m down.
+// Runs one sweep on the unreduced block l..m; c and s receive its rotations, from row m down.
 static int64_t sweep(hlo_ql_t* ql, int64_t l, int64_t m, double* cosines, double* sines) {
   double *d = ql->d, *e = ql->e, inverse;
   double g = (d[l + 1] - d[l]) / (2 * e[l]);
@@ -50,9 +50,10 @@ static int64_t sweep(hlo_ql_t* ql, int64_t l, int64_t m, double* cosines, double
   return count;
 }
 
-// The last block of two rows, l and the next one, at once: [a b; b d] has eigenvalues (sum +- root)
-// / 2, of which the one that would cancel is the determinant by the other, so that it is zero where
-// the rows are equal. The rotation's half angle comes from the part that does not cancel either.
+// Solves the last block of two rows, l and l + 1, directly: [a b; b d] has eigenvalues (sum +-
+// root) / 2. The one that would cancel is computed as the determinant divided by the other, so that
+// it is zero if the rows are equal. The rotation's half angle comes from the part that does not
+// cancel either.
 static void solve_pair(hlo_ql_t* ql, int64_t l, double* cosine, double* sine) {
   const double a = ql->d[l], b = ql->e[l], d = ql->d[l + 1];
   const double sum = a + d, apart = a - d, root = hypot(apart, 2 * b);
@@ -60,17 +61,17 @@ static void solve_pair(hlo_ql_t* ql, int64_t l, double* cosine, double* sine) {
   const double large = (sum + copysign(root, sum)) / 2;
   const double small = sum == 0 ? -large : far / large * near - b / large * b;
   const double half = sqrt((1 + fabs(apart) / root) / 2), other = b / root / half;
-  ql->d[l] = signbit(sum) ? small : large;  // the greater one, and its vector
+  ql->d[l] = signbit(sum) ? small : large;  // the larger value and its vector
   ql->d[l + 1] = signbit(sum) ? large : small;
   ql->e[l] = 0;
   *cosine = apart < 0 ? other : half;
   *sine = apart < 0 ? -half : -other;
 }
 
-// Does sweeps until a batch is full. Returns whether there is more
-// to do; afterwards at < n says that n - at eigenvalues do not converge.
+// Runs sweeps until a batch is full. Returns true if there is more to do; otherwise at < n means
+// that n - at eigenvalues do not converge.
 // source : Bowdler, Martin, Reinsch, Wilkinson 1968, "The QR and QL algorithms for symmetric
-//          matrices", implicit shifts
+// matrices", implicit shifts
 static bool ql_run(hlo_ql_t* ql, hlo_rotations_t* rotations) {
   enum { SWEEPS_MAX = 60 };
   const double* d = ql->d;
@@ -102,8 +103,7 @@ static bool ql_run(hlo_ql_t* ql, hlo_rotations_t* rotations) {
   return false;
 }
 
-// ---- singular values
-// ------------------------------------------------------------------------------
+// ---- singular values ----------------------------------------------------------------------------
 
 typedef struct {
   double c, s, r;
@@ -122,7 +122,8 @@ static void record(hlo_rotations_t* rotations, int64_t place, rotation_t r) {
   rotations->s[place] = r.s;
 }
 
-// One sweep down the unreduced block first..last without a shift. place: of the first rotation.
+// Runs one sweep down the unreduced block first..last without a shift. place: index of the first
+// rotation.
 static void sweep_plain(hlo_bidiagonal_t* b, int64_t first, int64_t last, int64_t place,
                         hlo_rotations_t* left, hlo_rotations_t* right) {
   double *d = b->d, *e = b->e;
@@ -165,7 +166,7 @@ static void sweep_shifted(hlo_bidiagonal_t* b, int64_t first, int64_t last, doub
   e[last - 1] = f;
 }
 
-// The smaller singular value of [f g; 0 h].
+// Returns the smaller singular value of [f g; 0 h].
 static double smaller_value(double f, double g, double h) {
   const double low = fmin(fabs(f), fabs(h)), high = fmax(fabs(f), fabs(h));
   if (low == 0) return 0;
@@ -180,11 +181,11 @@ static double smaller_value(double f, double g, double h) {
   return 2 * (low / (sqrt(1 + above * above) + sqrt(1 + below * below))) * au;
 }
 
-// Of numbers that are none of them NaN, without a call.
+// Returns the larger of two numbers, neither of which may be NaN; inlined, unlike fmax().
 static inline double larger(double a, double b) { return a > b ? a : b; }
 
-// The shift for the block first..last: its corner's smaller value, or none if that would cost the
-// smallest value its digits.
+// Returns the shift for the block first..last: its corner's smaller value, or zero if a shift would
+// lose the digits of the smallest value.
 static double choose_shift(const hlo_bidiagonal_t* b, int64_t first, int64_t last) {
   double largest = fabs(b->d[last]), least = fabs(b->d[first]), mu = least;
   for (int64_t i = first; i < last; i++) {
@@ -198,7 +199,8 @@ static double choose_shift(const hlo_bidiagonal_t* b, int64_t first, int64_t las
   return beside * beside < b->epsilon ? 0 : shift;
 }
 
-// Forgets what is negligible; where the last unreduced block starts (the last row if it is found).
+// Clears negligible entries and returns the start of the last unreduced block (the last row if it
+// has converged).
 static int64_t block_start(hlo_bidiagonal_t* b, int64_t last, double least) {
   for (int64_t i = last - 1; i >= 0; i--) {
     const double beside = b->epsilon * (fabs(b->d[i]) + fabs(b->d[i + 1]));
@@ -210,13 +212,13 @@ static int64_t block_start(hlo_bidiagonal_t* b, int64_t last, double least) {
   return 0;
 }
 
-// The same with rotations of the left vectors and of the right ones; left > 0 afterwards says that
-// so many values do not converge. Values may come out negative.
+// Like ql_run() with rotations of the left and right vectors; on return without more to do, left >
+// 0 is the number of values that do not converge. Values may be negative.
 // source : Demmel and Kahan 1990, "Accurate singular values of bidiagonal matrices": implicit QR,
-//          without a shift where one would spoil small values
+// without a shift where one would spoil small values
 static bool bidiagonal_run(hlo_bidiagonal_t* b, hlo_rotations_t* left, hlo_rotations_t* right) {
   enum { SWEEPS_EACH = 60 };
-  const double vanishing = 1e-30;  // beside the largest entry
+  const double vanishing = 1e-30;  // relative to the largest entry
   double largest = 0;
   for (int64_t i = 0; i < b->n; i++) largest = fmax(largest, fmax(fabs(b->d[i]), fabs(b->e[i])));
   int64_t used = 0;

@@ -3,8 +3,8 @@
 // source: Golub and Van Loan, "Matrix Computations" 5.1 and 5.2; blocks of reflectors as I - V S V'
 // after Schreiber and Van Loan 1989 (S is LAPACK's T).
 
-// Makes the reflector that takes x (m elements) to (beta, 0, ...): beta at the top, v below (v[0] =
-// 1 implied). Returns tau.
+// Computes the reflector that maps x (m elements) to (beta, 0, ...): beta at the top, v below (v[0]
+// = 1 implied). Returns tau.
 static T NAME(reflector)(int64_t m, T* x) {
   const R norm = NAME(norm)(m - 1, x + 1);
   const T alpha = x[0];
@@ -41,7 +41,7 @@ static void NAME(block_take)(NAME(block_t)* block, int64_t m, hlo_lapack_pieces_
   block->ldv = m;
 }
 
-// Adds the reflector whose vector is row k of v.
+// Appends the reflector whose vector is row k of v.
 static void NAME(block_grow)(NAME(block_t)* block, int64_t k, T tau) {
   T inner[HLO_LAPACK_BLOCK];
   NAME(dots)(block->m - k, k, block->v + k, block->ldv, block->v + k * block->ldv + k, inner);
@@ -104,7 +104,7 @@ static void NAME(reflect)(const NAME(block_t)* block, bool is_adjoint, int64_t c
                     NAME(reflect_stripe), &r);
 }
 
-// Reflectors of `count` columns, which are rows of the panel.
+// Computes the reflectors of `count` columns, which are rows of the panel.
 static void NAME(qr_panel)(int64_t m, int64_t count, T* panel, NAME(block_t)* block, T* tau) {
   block->m = m;
   block->count = 0;
@@ -138,7 +138,7 @@ static void NAME(geqrf)(int64_t m, int64_t n, void* data, int64_t lda, void* tau
   }
 }
 
-// The block of reflectors from column j on, as geqrf leaves them.
+// Loads the block of reflectors from column j on, as stored by geqrf.
 static void NAME(block_load)(int64_t m, int64_t j, int64_t count, const T* a, int64_t lda,
                              const T* tau, NAME(block_t)* block) {
   block->m = m - j;
@@ -159,7 +159,7 @@ static void NAME(orgqr)(int64_t m, int64_t n, int64_t k, void* data, int64_t lda
   NAME(block_t) block;
   NAME(block_take)(&block, m, &pieces);
   const int64_t blocks = (k + HLO_LAPACK_BLOCK - 1) / HLO_LAPACK_BLOCK;
-  int64_t started = k;  // columns from here on are those of Q, or of the unit matrix at first
+  int64_t started = k;  // columns from here on are those of Q, initially of the unit matrix
   for (int64_t i = 0; i < m; i++) {
     for (int64_t c = k; c < n; c++) a[i * lda + c] = i == c;
   }
@@ -203,9 +203,10 @@ static void NAME(ormqr)(bool is_left, bool is_adjoint, int64_t m, int64_t n, int
   if (!is_left) NAME(turn)(true, n, m, c, m, matrix, ldc);
 }
 
-// ---- QR with columns chosen by their size -------------------------------------------------------
+// ---- QR with column pivoting --------------------------------------------------------------------
 
-// The column that is largest below row j, of those from j on. norms: what they were at first.
+// Returns the column, among those from j on, with the largest norm below row j. norms: the initial
+// norms.
 static int64_t NAME(largest_column)(int64_t n, int64_t j, const R* norms) {
   int64_t best = j;
   for (int64_t c = j + 1; c < n; c++) {
@@ -214,7 +215,8 @@ static int64_t NAME(largest_column)(int64_t n, int64_t j, const R* norms) {
   return best;
 }
 
-// Rows of `columns` are columns of the matrix. Columns that the caller names go first.
+// Moves the columns that the caller marks to the front. Rows of `columns` are columns of the
+// matrix.
 static int64_t NAME(fixed_first)(int64_t m, int64_t n, T* columns, int32_t* order) {
   int64_t fixed = 0;
   for (int64_t c = 0; c < n; c++) {
@@ -277,7 +279,7 @@ static void NAME(reflect_rows)(int64_t m, int64_t n, const T* v, T tau, T* a, in
   }
 }
 
-// a = a H for m rows and n columns; turned: n elements, column: m elements of scratch.
+// a = a H for m rows and n columns; transposed: n elements, column: m elements of scratch.
 static void NAME(reflect_columns)(int64_t m, int64_t n, const T* v, T tau, T* a, int64_t lda,
                                   T* turned, T* column) {
   for (int64_t j = 0; j < n; j++) turned[j] = NAME(conj)(v[j]);

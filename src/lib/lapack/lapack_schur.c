@@ -17,10 +17,10 @@ bool hlo_lapack_schur_scratch_bytes(int64_t n, size_t* out_bytes) {
   return hlo_lapack_scratch_bytes(HLO_DTYPE_C128, n, n, out_bytes);
 }
 
-// A matrix on its way to Schur form, in double or complex double.
+// A matrix being reduced to Schur form, in double or complex double.
 typedef struct form {
   hlo_dtype_t dtype;
-  int64_t n, ld;  // ld: until it is one
+  int64_t n, ld;  // ld: until the rows are dense
   void *t, *z;
   number_t* w;
 } form_t;
@@ -32,7 +32,8 @@ static bool is_finite(int64_t count, const double* x) {
   return true;
 }
 
-// Length of row i or column i of t (n x n, `parts` numbers in an entry) without its diagonal.
+// Returns the length of row i or column i of t (n x n, `parts` numbers in an entry) without its
+// diagonal.
 static double length_of(int64_t n, int64_t ld, int parts, const double* t, int64_t i,
                         bool is_column) {
   double sum = 0;
@@ -44,10 +45,10 @@ static double length_of(int64_t n, int64_t ld, int parts, const double* t, int64
   return sum;
 }
 
-// t = D^-1 t D with powers of two in D (scales), so that row i and column i are about as long:
-// eigenvalues of entries of very different sizes are exact to their own.
-// source: Parlett and Reinsch 1969; lengths in the Euclidean norm after James, Langou
-// and Lowery 2014
+// t = D^-1 t D with powers of two in D (scales), so that row i and column i have about the same
+// length: eigenvalues of matrices with widely varying entries are then accurate.
+// source: Parlett and Reinsch 1969; lengths in the Euclidean norm after James, Langou and Lowery
+// 2014
 static void balance(int64_t n, int64_t ld, int parts, double* t, double* scales) {
   enum { ROUNDS_MAX = 64, EXPONENT_MAX = 200 };
   bool is_changed = true;
@@ -72,7 +73,7 @@ static void balance(int64_t n, int64_t ld, int parts, double* t, double* scales)
   }
 }
 
-// The orthogonal matrix of gehrd, which left it below the diagonal of t.
+// Forms the orthogonal matrix of gehrd, whose reflectors are below the diagonal of t.
 static void form_basis(form_t* form, const void* tau, const hlo_lapack_work_t* work) {
   const size_t each = hlo_dtype_size_bytes(form->dtype), row = (size_t)form->ld * each;
   const int64_t n = form->n;
@@ -88,7 +89,7 @@ static void form_basis(form_t* form, const void* tau, const hlo_lapack_work_t* w
   }
 }
 
-// Rows next to each other again.
+// Makes the rows dense.
 static void close_rows(const form_t* form, void* matrix) {
   const size_t each = hlo_dtype_size_bytes(form->dtype), row = (size_t)form->n * each;
   char* data = matrix;
@@ -97,8 +98,8 @@ static void close_rows(const form_t* form, void* matrix) {
   }
 }
 
-// Hessenberg form, its basis, the iteration. scales: n, what the matrix is balanced by;
-// NULL: it is not.
+// Computes the Hessenberg form, its basis, and the Schur form. scales: n, the balancing; NULL: no
+// balancing.
 static int64_t reduce(hlo_dtype_t given, const void* a, bool has_vectors, double* scales,
                       form_t* form, const hlo_lapack_work_t* work, hlo_lapack_pieces_t* pieces) {
   const bool is_complex = hlo_dtype_is_complex(given);
@@ -160,7 +161,7 @@ int64_t hlo_lapack_gees(hlo_dtype_t dtype, int64_t n, void* a, void* z, void* wr
 
 // ---- eigenvectors
 
-// Real and imaginary parts of a matrix, apart; im NULL: all are zero.
+// Real and imaginary planes of a matrix; im NULL: all zero.
 typedef struct planes {
   double *re, *im;
 } planes_t;
@@ -174,20 +175,20 @@ static inline void set_entry(const planes_t* p, int64_t at, number_t value) {
   if (p->im) p->im[at] = cimag(value);
 }
 
-// A vector of a triangular matrix, from which multiples of what is known are taken already.
+// An eigenvector of a triangular matrix in progress: the right-hand side minus the known terms.
 typedef struct triangular {
   int64_t n;
   planes_t t;  // by columns
   planes_t x;
   number_t w;    // the eigenvalue
-  double least;  // beside which nothing is zero
+  double least;  // magnitudes below this count as zero
 } triangular_t;
 
 static inline number_t t_at(const triangular_t* s, int64_t i, int64_t j) {
   return entry(&s->t, j * s->n + i);
 }
 
-// Takes x[j] times the first `rows` entries of column j from x.
+// Subtracts x[j] times the first `rows` entries of column j from x.
 static void eliminate(const triangular_t* s, int64_t rows, int64_t j) {
   const double re = s->x.re[j], im = s->x.im ? s->x.im[j] : 0;
   const double* restrict t_re = s->t.re + j * s->n, * restrict t_im = s->t.im + j * s->n;
@@ -199,12 +200,13 @@ static void eliminate(const triangular_t* s, int64_t rows, int64_t j) {
   for (int64_t i = 0; i < rows; i++) x_im[i] -= re * t_im[i];
 }
 
-// A divisor that is not smaller than what rounding leaves of zero.
+// Returns a divisor that is at least as large as the rounding error of zero.
 static number_t away_from_zero(number_t x, double least) {
   return fabs(creal(x)) + fabs(cimag(x)) < least ? least : x;
 }
 
-// Solves (t - w) x = 0: x from row k on is known, rows above follow, from 2 x 2 blocks in pairs.
+// Solves (t - w) x = 0: x from row k on is known, the rows above follow, those of 2 x 2 blocks in
+// pairs.
 static void solve_above(const triangular_t* s, int64_t k) {
   for (int64_t j = k - 1; j >= 0; j--) {
     const bool is_pair = j > 0 && t_at(s, j, j - 1) != 0;
@@ -231,7 +233,7 @@ static void solve_above(const triangular_t* s, int64_t k) {
   }
 }
 
-// An eigenvector for the eigenvalue at row k, over zeros.
+// Computes an eigenvector for the eigenvalue at row k; the other entries must be zero.
 static void triangular_vector(const triangular_t* s, int64_t k) {
   const int64_t n = s->n;
   int64_t top = k;
@@ -250,8 +252,8 @@ static void triangular_vector(const triangular_t* s, int64_t k) {
   solve_above(s, top);
 }
 
-// t = the form by columns; for left vectors its adjoint with rows and columns in reverse, which is
-// upper triangular again. Returns the size of its largest entry.
+// t = the form by columns; for left vectors its adjoint with rows and columns reversed, which is
+// upper triangular too. Returns the magnitude of its largest entry.
 static double turn_form(const form_t* form, bool is_left, const planes_t* t) {
   const int64_t n = form->n;
   double norm = 0;
@@ -277,12 +279,13 @@ static void reverse(int64_t n, double* x) {
   }
 }
 
-// Whether a row and the next one are the parts of a vector, and of its conjugate.
+// Returns true if this row and the next are the real and imaginary parts of a vector.
 static bool is_first_of_pair(const form_t* form, int64_t k) {
   return form->dtype == HLO_DTYPE_F64 && cimag(form->w[k]) > 0 && k + 1 < form->n;
 }
 
-// Rows of x: vectors of the triangular matrix. A real one's pairs are two rows.
+// Computes the vectors of the triangular matrix as rows of x. A conjugate pair of a real matrix
+// takes two rows.
 static void triangular_vectors(const form_t* form, bool is_left, const planes_t* t,
                                const planes_t* x) {
   const int64_t n = form->n;
@@ -304,7 +307,7 @@ static void triangular_vectors(const form_t* form, bool is_left, const planes_t*
   }
 }
 
-// v = x z' (rows of x are vectors), one product of the parts.
+// v = x z' (rows of x are vectors), one product per part.
 static void multiply(int64_t n, const double* x, const double* z, int parts, hlo_gemm_mode_t mode,
                      double* v, void* scratch) {
   const hlo_gemm_t gemm = {.m = n,
@@ -322,7 +325,7 @@ static void multiply(int64_t n, const double* x, const double* z, int parts, hlo
   hlo_gemm(HLO_DTYPE_F64, &gemm, scratch);
 }
 
-// Length 1, the largest entry real.
+// Scales to length 1, with a real largest entry.
 static void normalise(int64_t n, bool is_real, number_t* v) {
   double sum = 0, largest = 0;
   int64_t place = 0;
@@ -346,7 +349,7 @@ static void normalise(int64_t n, bool is_real, number_t* v) {
   if (!is_real) v[place] = creal(v[place]);
 }
 
-// Column k of a result.
+// Stores column k of a result.
 static void store_vector(hlo_dtype_t dtype, int64_t n, int64_t k, const number_t* v,
                          bool is_conjugate, void* out) {
   const bool is_single = dtype == HLO_DTYPE_F32 || dtype == HLO_DTYPE_C64;
@@ -360,7 +363,8 @@ static void store_vector(hlo_dtype_t dtype, int64_t n, int64_t k, const number_t
   }
 }
 
-// Eigenvectors of the matrix behind a form; left ones are those of the adjoint.
+// Computes the eigenvectors of the matrix with a given Schur form; left ones are those of the
+// adjoint.
 static void vectors(hlo_dtype_t dtype, const form_t* form, const double* scales, bool is_left,
                     void* out, hlo_lapack_pieces_t pieces) {
   const int64_t n = form->n;

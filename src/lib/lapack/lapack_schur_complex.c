@@ -12,7 +12,7 @@ typedef double complex number_t;
 typedef struct schur {
   int64_t n, ld;
   number_t *h, *z;
-  double epsilon, least;  // of the type of the matrix
+  double epsilon, least;  // for the element type of the matrix
 } schur_t;
 
 static inline number_t* at(const schur_t* s, int64_t i, int64_t j) {
@@ -23,13 +23,13 @@ static inline double size_of(number_t x) {
   return fabs(creal(x)) + fabs(cimag(x));
 }
 
-static inline number_t times(number_t a, number_t b) {  // without the care for Inf
+static inline number_t times(number_t a, number_t b) {  // without the special cases for Inf
   return __builtin_complex(creal(a) * creal(b) - cimag(a) * cimag(b),
                            creal(a) * cimag(b) + cimag(a) * creal(b));
 }
 
 // Multiplies row i right of column `from` and column i above row `to` (exclusive) by a number of
-// size 1 and its conjugate: a change of basis.
+// magnitude 1 and its conjugate: a change of basis.
 static void turn_basis(const schur_t* s, int64_t i, number_t by, int64_t from, int64_t to) {
   for (int64_t j = from; j < s->n; j++) *at(s, i, j) = times(by, *at(s, i, j));
   for (int64_t r = 0; r < to; r++) *at(s, r, i) = times(conj(by), *at(s, r, i));
@@ -89,7 +89,7 @@ static int64_t sweep_start(const schur_t* s, int64_t first, int64_t last, number
   }
 }
 
-// Reflector of two numbers: v becomes (1, ..); beta is real.
+// Computes the reflector of two numbers: v becomes (1, ..); beta is real.
 static number_t reflector(number_t v[2], number_t* beta) {
   const double norm = cabs(v[1]);
   *beta = v[0];
@@ -120,7 +120,8 @@ static void reflect(const schur_t* s, int64_t k, int64_t last, number_t tau, num
   }
 }
 
-// A sweep that starts in the middle turns a real entry below the diagonal: back, all the way down.
+// A sweep that starts in the middle makes a real entry below the diagonal complex; this restores it
+// and all entries below.
 static void repair_basis(const schur_t* s, int64_t start, int64_t last, number_t tau) {
   number_t by = 1 - tau;
   by /= cabs(by);

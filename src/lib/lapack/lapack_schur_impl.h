@@ -6,19 +6,19 @@
 #include <complex.h>
 #include <stdint.h>
 
-/// Makes the upper Hessenberg matrix h (n x n, rows ld apart) a Schur form, and z = z U for its
-/// vectors (NULL: none). Returns how many eigenvalues are not found: those of the leading rows. source: Francis
-/// 1961, double shifts; deflation after Ahues and Tisseur 1997
+/// Reduces the upper Hessenberg matrix h (n x n, rows ld apart) to Schur form, and updates z = z U
+/// for its vectors (may be NULL). Returns the number of eigenvalues that did not converge: those of
+/// the leading rows. source: Francis 1961, double shifts; deflation after Ahues and Tisseur 1997
 int64_t hlo_schur_real(int64_t n, double epsilon, double least, int64_t ld, double* h, double* z,
                        double complex* w);
 
-/// The same with single shifts.
+/// Like hlo_schur_real() with single shifts.
 int64_t hlo_schur_complex(int64_t n, double epsilon, double least, int64_t ld, double complex* h,
                           double complex* z, double complex* w);
 
 enum {
   HLO_SCHUR_SWEEPS_EACH = 30,
   HLO_SCHUR_STUCK = 10
-};  // for an eigenvalue; before a shift by guess
+};  // iterations per eigenvalue; iterations before an exceptional shift
 
 #endif  // HLO_LIB_LAPACK_LAPACK_SCHUR_IMPL_H_

@@ -9,14 +9,14 @@
 typedef struct schur {
   int64_t n, ld;
   double *h, *z;
-  double epsilon, least;  // of the type of the matrix
+  double epsilon, least;  // for the element type of the matrix
 } schur_t;
 
 static inline double* at(const schur_t* s, int64_t i, int64_t j) {
   return s->h + i * s->ld + j;
 }
 
-// Whether h[k][k-1] is nothing beside its neighbours.
+// Returns true if h[k][k-1] is negligible compared with its neighbours.
 static bool is_negligible(const schur_t* s, int64_t first, int64_t last, int64_t k) {
   const double below = fabs(*at(s, k, k - 1)), least = s->least * ((double)s->n / s->epsilon);
   if (below <= least) return true;
@@ -63,7 +63,8 @@ static shifts_t choose_shifts(const schur_t* s, int64_t first, int64_t last, int
   return (shifts_t){nearer, 0, nearer, 0};
 }
 
-// Where the sweep may start: two consecutive small entries below the diagonal. v: its first column.
+// Returns the row where the sweep may start: two consecutive small entries are below the diagonal.
+// v: its first column.
 static int64_t sweep_start(const schur_t* s, int64_t first, int64_t last, const shifts_t* t,
                            double v[3]) {
   for (int64_t m = last - 2;; m--) {
@@ -83,7 +84,7 @@ static int64_t sweep_start(const schur_t* s, int64_t first, int64_t last, const 
   }
 }
 
-// Reflector of `count` <= 3 numbers: v becomes (1, ..), its head is returned in beta.
+// Computes the reflector of `count` <= 3 numbers: v becomes (1, ..), beta receives its head.
 static double reflector(int count, double v[3], double* beta) {
   const double norm = count == 3 ? hypot(v[1], v[2]) : fabs(v[1]);
   *beta = v[0];
@@ -95,7 +96,7 @@ static double reflector(int count, double v[3], double* beta) {
   return tau;
 }
 
-// Columns k.. of rows first..last of a matrix: a = a H.
+// Reflects columns k.. of rows first..last of a matrix: a = a H.
 static void reflect_columns(int count, int64_t first, int64_t last, double* a, int64_t ld,
                             int64_t k, const double v[3], double tau) {
   for (int64_t i = first; i <= last; i++) {
@@ -138,16 +139,15 @@ static void sweep(const schur_t* s, int64_t first, int64_t last, const shifts_t*
   }
 }
 
-// ---- 2 x 2 blocks
-// ---------------------------------------------------------------------------------
+// ---- 2 x 2 blocks -------------------------------------------------------------------------------
 
 typedef struct block {
   double a, b, c, d;  // [a b; c d]
   double cosine, sine;
 } block_t;
 
-// A block whose eigenvalues are close or complex: equal diagonals first; two real eigenvalues after
-// all if the others have the same sign.
+// Handles a block whose eigenvalues are close or complex: makes the diagonals equal, then splits it
+// if the off-diagonal entries have the same sign (two real eigenvalues).
 static void standardise_pair(block_t* t, double half) {
   const double sum = t->b + t->c, apart = t->a - t->d;
   const double length = hypot(sum, apart);
@@ -181,7 +181,7 @@ static void standardise_pair(block_t* t, double half) {
   }
 }
 
-// Turns the block to triangular form, or to equal diagonals if its eigenvalues are complex.
+// Reduces the block to triangular form, or to equal diagonals if its eigenvalues are complex.
 static void standardise(block_t* t, double epsilon) {
   t->cosine = 1;
   t->sine = 0;
@@ -224,7 +224,7 @@ static void rotate_pair(double* x, int64_t step_x, double* y, int64_t step_y, in
   }
 }
 
-// The block at rows i - 1 and i: standard form, and the rest of the matrix along.
+// Standardises the block at rows i - 1 and i and updates the rest of the matrix.
 static void deflate_pair(const schur_t* s, int64_t i, double complex* w) {
   const int64_t k = i - 1, n = s->n;
   block_t t = {.a = *at(s, k, k), .b = *at(s, k, i), .c = *at(s, i, k), .d = *at(s, i, i)};

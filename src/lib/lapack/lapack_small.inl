@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Factorisations of many small matrices at once, one in each lane of vectors. For real types. Needs
-// what lapack_base.inl needs, and I, an integer as wide as T. What is summed is summed in
-// registers, so that vectors are read more often than they are written.
+// Factorisations of many small matrices at once, one per vector lane. For real types. Requires the
+// definitions for lapack_base.inl, and I, an integer as wide as T. Sums stay in registers, so that
+// vectors are read more often than they are written.
 // source: Golub and Van Loan, "Matrix Computations": Crout's form of LU 3.2, Cholesky 4.2,
 // QR 5.1 and 5.2
 
@@ -34,7 +34,7 @@ static bool NAME(any)(NAME(choice) which) {
   return all != 0;
 }
 
-// ---- into lanes and back ------------------------------------------------------------------------
+// ---- loads and stores of lanes ------------------------------------------------------------------
 
 // Rows of four elements to columns of four: out[c][r] = in[r][c].
 static inline void NAME(turn_quads)(const T* const* in, T* const* out) {
@@ -50,7 +50,7 @@ static inline void NAME(turn_quads)(const T* const* in, T* const* out) {
   *(NAME(quad)*)out[3] = __builtin_shufflevector(high01, high23, 2, 3, 6, 7);
 }
 
-// Lanes without a matrix repeat the first.
+// Loads matrices into lanes; lanes without a matrix repeat the first.
 static void NAME(lanes_load)(int64_t count, int64_t each, const T* a, NAME(vec) * x) {
   T* lanes = (T*)x;
   for (int64_t l = 0; l < NAME(lanes); l += 4) {
@@ -90,7 +90,7 @@ static void NAME(lanes_store)(int64_t count, int64_t each, const NAME(vec) * x, 
 
 // ---- sums of products ---------------------------------------------------------------------------
 
-enum { NAME(side) = 4 };  // sums at a time, so that additions do not wait for each other
+enum { NAME(side) = 4 };  // independent sums, to hide the latency of additions
 
 // x(i, c) -= a(i, k) b(k, c), summed over k from `from` to `end`, for `count` columns from c on.
 static inline void NAME(lanes_across)(const NAME(lane_matrix_t)* a, const NAME(lane_matrix_t)* b,
@@ -123,8 +123,8 @@ static inline NAME(lane_matrix_t) NAME(lanes_turned)(NAME(lane_matrix_t) a) {
 
 // ---- LU -----------------------------------------------------------------------------------------
 
-// Swaps row j with the row of `place`, in every lane. Few rows are passed over as a whole, many are
-// taken lane by lane.
+// Swaps row j with row `place`, in every lane. Few rows are handled with whole-vector selects, many
+// lane by lane.
 static void NAME(lanes_swap)(int64_t m, int64_t n, int64_t j, NAME(vec) * x, NAME(choice) place) {
   NAME(vec)* top = x + j * n;
   if (2 * (m - j) > NAME(lanes)) {
@@ -148,7 +148,7 @@ static void NAME(lanes_swap)(int64_t m, int64_t n, int64_t j, NAME(vec) * x, NAM
   }
 }
 
-// The row of the largest entry in column j, from row j on; row j if none compares.
+// Returns the row of the largest entry in column j, from row j on; row j if no entry compares.
 static NAME(choice) NAME(lanes_pivot)(int64_t m, int64_t n, int64_t j, const NAME(vec) * x) {
   NAME(vec) best = (NAME(vec)){0} - 1;
   NAME(choice) place = (NAME(choice)){0} + (I)j;
@@ -258,8 +258,8 @@ static void NAME(trsm_small)(const hlo_triangle_t* triangle, int64_t count, int6
 
 // ---- QR -----------------------------------------------------------------------------------------
 
-// Columns c.. of x lose v (tau v' x), for the vector v of column j: one in row j, below it
-// what x has there.
+// Subtracts v (tau v' x) from columns c.. of x, for the vector v of column j: one in row j, the
+// stored entries below.
 static void NAME(lanes_reflect)(int64_t m, int64_t n, int64_t j, int64_t c, NAME(vec) tau,
                                 NAME(vec) * x) {
   for (; c < n; c += NAME(side)) {
@@ -284,12 +284,12 @@ static void NAME(lanes_reflect)(int64_t m, int64_t n, int64_t j, int64_t c, NAME
   }
 }
 
-// Makes the reflector of column j. False if squares overflow or vanish in a lane.
+// Computes the reflector of column j. Returns false if squares overflow or underflow in a lane.
 static bool NAME(lanes_reflector)(int64_t m, int64_t n, int64_t j, NAME(vec) * x,
                                   NAME(vec) * out_tau) {
   const NAME(vec) zero = {0}, alpha = x[j * n + j];
   NAME(vec) below = zero;
-  NAME(choice) is_done = ~(NAME(choice)){0};  // nothing to take away
+  NAME(choice) is_done = ~(NAME(choice)){0};  // lanes that need no reflection
   for (int64_t i = j + 1; i < m; i++) {
     below += x[i * n + j] * x[i * n + j];
     is_done &= x[i * n + j] == 0;
@@ -298,7 +298,7 @@ static bool NAME(lanes_reflector)(int64_t m, int64_t n, int64_t j, NAME(vec) * x
   if (NAME(any)(~is_done & ~((below > NORM_LEAST) & (square < NORM_MOST)))) return false;
   const NAME(vec) length = NAME(lane_roots)(square);
   NAME(vec) beta = NAME(pick)(alpha < 0, length, -length);
-  // -0 counts as positive here, as it may: both signs are right.
+  // -0 counts as positive, which is allowed: both signs are right.
   const NAME(vec) scale = NAME(pick)(is_done, zero, 1 / NAME(pick)(is_done, zero + 1, alpha - beta));
   *out_tau = NAME(pick)(is_done, zero, (beta - alpha) / NAME(pick)(is_done, zero + 1, beta));
   for (int64_t i = j + 1; i < m; i++) x[i * n + j] *= scale;

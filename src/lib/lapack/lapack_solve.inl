@@ -2,11 +2,11 @@
 // Triangular solves, Cholesky and LU of one type.
 // source: Golub and Van Loan, "Matrix Computations": blocked triangular systems 3.1, LU 3.2 and
 // 3.4, Cholesky 4.2; the panels are left-looking on columns, so that each is read once for all that
-// is subtracted from it.
+// is subtracted.
 
 // ---- triangular solves --------------------------------------------------------------------------
 
-// A triangle as its solver sees it: op done by strides.
+// A triangular system, with op expressed by strides.
 typedef struct NAME(system) {
   hlo_lapack_operand_t a;
   bool is_lower, is_unit;
@@ -15,7 +15,7 @@ typedef struct NAME(system) {
   int64_t ldb;
 } NAME(system_t);
 
-// Copies the square block of op(a) that starts at row and column i.
+// Copies the diagonal block of op(a) that starts at row and column i.
 static void NAME(load_block)(const NAME(system_t)* s, int64_t i, int64_t count, T* block) {
   const T* data = (const T*)s->a.data + i * (s->a.row + s->a.col);
   for (int64_t r = 0; r < count; r++) {
@@ -26,7 +26,7 @@ static void NAME(load_block)(const NAME(system_t)* s, int64_t i, int64_t count, 
   }
 }
 
-// x / by. Complex numbers are multiplied by the inverse, unless that is no normal number.
+// x / by. Complex numbers are multiplied by the inverse, unless the inverse is not a normal number.
 static void NAME(divide)(int64_t n, T* x, T by) {
 #if IS_COMPLEX
   const R size = NAME(size)(by);
@@ -51,8 +51,8 @@ static void NAME(substitute)(bool is_lower, bool is_unit, int64_t m, int64_t n, 
   }
 }
 
-// Solves for the unknowns `first` to `first + rows` and `count` columns of b, by halves: the products
-// are as large as can be.
+// Solves for the unknowns `first` to `first + rows` and `count` columns of b recursively by halves,
+// which makes the products as large as possible.
 static void NAME(solve_rows)(const NAME(system_t)* s, int64_t first, int64_t rows, T* b,
                              int64_t count, void* scratch) {
   if (rows <= HLO_LAPACK_BLOCK) {
@@ -110,7 +110,7 @@ static void NAME(trsm)(const hlo_triangle_t* triangle, int64_t m, int64_t n, voi
 
 // ---- Cholesky -----------------------------------------------------------------------------------
 
-// Columns of the factor; row c of the panel is column c, from the panel's first row on.
+// Computes columns of the factor; row c of the panel is column c, from the panel's first row on.
 static int64_t NAME(cholesky_panel)(int64_t m, int64_t count, T* panel, int64_t ldp) {
   for (int64_t c = 0; c < count; c++) {
     T* column = panel + c * ldp + c;
@@ -126,11 +126,11 @@ static int64_t NAME(cholesky_panel)(int64_t m, int64_t count, T* panel, int64_t 
   return 0;
 }
 
-// What the rows right of a panel lose: panel panel', below the diagonal only.
+// The update of the rows right of a panel: subtracts panel panel', below the diagonal only.
 typedef struct NAME(trailing) {
-  T* a;  // the square that is left
+  T* a;  // the remaining square matrix
   int64_t lda;
-  const T* panel;  // its rows of the panel
+  const T* panel;  // the panel's rows for that matrix
   int64_t ldp, count;
 } NAME(trailing_t);
 
@@ -193,7 +193,7 @@ static int64_t NAME(potrf)(bool is_lower, int64_t n, void* data, int64_t lda,
 
 // ---- LU -----------------------------------------------------------------------------------------
 
-// Place of the largest of `count` entries; the first if none compares.
+// Returns the index of the largest of `count` entries; the first if none compares.
 static int64_t NAME(largest)(int64_t count, const T* x) {
   enum { LANES = 16 };
   R lanes[LANES], best = -1;
@@ -222,7 +222,7 @@ static inline void NAME(swap)(T* x, T* y) {
   *y = kept;
 }
 
-// Columns of L and U; row c of the panel is column c. pivots: rows of the panel, 0-based.
+// Computes columns of L and U; row c of the panel is column c. pivots: rows of the panel, 0-based.
 static int64_t NAME(lu_panel)(int64_t m, int64_t count, T* panel, int64_t ldp, int64_t* pivots) {
   int64_t info = 0;
   for (int64_t c = 0; c < count; c++) {
@@ -254,7 +254,7 @@ static int64_t NAME(lu_panel)(int64_t m, int64_t count, T* panel, int64_t ldp, i
 
 typedef struct NAME(lu_step) {
   T* a;  // from the panel's first row on
-  int64_t lda, first;  // where the columns start that take part
+  int64_t lda, first;  // first: the first column to update
   int64_t m, count;    // rows, columns of the panel
   const T* panel;
   const T* corner;  // the unit lower triangle
@@ -269,7 +269,7 @@ static void NAME(swap_rows)(const NAME(lu_step_t)* s, int64_t first, int64_t col
   }
 }
 
-// The columns right of a panel: swap, solve for U, subtract L U.
+// Updates the columns right of a panel: swap, solve for U, subtract L U.
 static void NAME(lu_stripe)(const void* arg, int64_t first, int64_t columns, void* scratch) {
   const NAME(lu_step_t)* s = arg;
   T* top = s->a + s->first + first;
@@ -319,7 +319,8 @@ static int64_t NAME(gtsv)(bool is_perturbed, int64_t n, int64_t columns, void* b
                           void* above, void* data, int64_t ldb, const hlo_lapack_work_t* work) {
   T *dl = below, *d = diagonal, *du = above, *b = data;
   hlo_lapack_pieces_t pieces = hlo_lapack_pieces(work);
-  T* second = hlo_lapack_take(&pieces, (size_t)n * sizeof(T));  // what pivoting puts right of du
+  T* second = hlo_lapack_take(&pieces, (size_t)n * sizeof(T));  // second superdiagonal, filled by
+                                                                // pivoting
   R largest = 0;
   for (int64_t i = 0; is_perturbed && i < n; i++) {
     const R size = NAME(size)(d[i]) + (i + 1 < n ? NAME(size)(dl[i]) + NAME(size)(du[i]) : 0);

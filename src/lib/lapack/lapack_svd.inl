@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Singular values of one type: QR, bidiagonal form of the square factor, implicit QR (lapack_ql.h),
 // rotations applied to the vectors in batches.
-// source: Golub and Van Loan, "Matrix Computations" 5.4 and 8.6; Chan 1982 for the QR first.
+// source: Golub and Van Loan, "Matrix Computations" 5.4 and 8.6; Chan 1982 for the initial QR.
 
 // Reduces the square a = Q B P', B upper bidiagonal with real d and e. The reflectors of Q stay in
 // the columns, those of P in the rows.
@@ -29,7 +29,7 @@ static void NAME(bidiagonalise)(int64_t n, T* a, int64_t lda, R* d, R* e, T* tau
   }
 }
 
-// Rows of `turned`: the columns of P. Rows of a have the vectors; scratch for what orgqr wants.
+// Forms the columns of P as rows of p. The rows of a hold the reflectors; scratch as for orgqr.
 static void NAME(form_right)(int64_t n, const T* a, int64_t lda, const T* tau, T* p, int64_t ld,
                              const hlo_lapack_work_t* work) {
   for (int64_t i = 0; i < n; i++) {
@@ -40,8 +40,8 @@ static void NAME(form_right)(int64_t n, const T* a, int64_t lda, const T* tau, T
   if (n > 1) NAME(orgqr)(n - 1, n - 1, n - 1, p + ld + 1, ld, tau, work);
 }
 
-// Square of order n: the rows of u_rows become the left vectors, those of vt the right ones,
-// conjugated, both in the order of `order`. Rows have `ld` elements.
+// Decomposes a square matrix of order n: the rows of u_rows become the left vectors, those of vt
+// the right ones, conjugated, both sorted by `order`. Rows have `ld` elements.
 static int64_t NAME(svd_square)(int64_t n, T* a, int64_t lda, hlo_bidiagonal_t* b, bool has_vectors,
                                 T* u_rows, T* vt, int64_t ld, const hlo_lapack_work_t* work,
                                 hlo_lapack_pieces_t pieces) {
@@ -91,7 +91,7 @@ static int64_t NAME(svd_square)(int64_t n, T* a, int64_t lda, hlo_bidiagonal_t* 
   return b->left;
 }
 
-// Memory of a singular value decomposition of a tall matrix.
+// The memory of a singular value decomposition of a tall matrix.
 typedef struct NAME(svd) {
   int64_t m, n;  // m >= n
   T* q;          // m x q_columns: the reflectors of the QR, then Q
@@ -102,8 +102,8 @@ typedef struct NAME(svd) {
   int64_t* order;
 } NAME(svd_t);
 
-// The left vectors as they are wanted: Q times those of the square factor, and the rest of Q. `out`
-// has rows of `columns` elements, which are the vectors (is_turned: rows of m, conjugated).
+// Computes the left vectors: Q times those of the square factor, and the rest of Q. `out` has rows
+// of `columns` elements, whose columns are the vectors (is_transposed: rows of m, conjugated).
 static void NAME(svd_left)(const NAME(svd_t)* svd, int64_t columns, bool is_turned, T* out,
                            const hlo_lapack_work_t* work, hlo_lapack_pieces_t pieces) {
   const int64_t m = svd->m, n = svd->n;
@@ -138,7 +138,7 @@ static void NAME(svd_left)(const NAME(svd_t)* svd, int64_t columns, bool is_turn
   }
 }
 
-// The right vectors: `out` has them conjugated in rows (is_turned: as columns).
+// Computes the right vectors: `out` has them conjugated in rows (is_transposed: as columns).
 static void NAME(svd_right)(const NAME(svd_t)* svd, bool is_turned, T* out) {
   const int64_t n = svd->n;
   for (int64_t i = 0; i < n; i++) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Factorisations of every type and instruction set, over edge sizes, by their residuals: products
-// of the factors, computed in complex doubles, beside the matrix they came from.
+// of the factors, computed in complex doubles, against the original matrix.
 // clang-format off
 #include <setjmp.h>
 #include <stdarg.h>
@@ -35,7 +35,7 @@ typedef struct {
   hlo_lapack_work_t work;
 } kernel_t;
 
-// A linear congruential generator: the same everywhere. Numbers between -1 and 1.
+// A linear congruential generator, the same on every platform. Numbers between -1 and 1.
 static uint32_t random_state = 1;
 static double next_random(void) {
   random_state = random_state * 1664525u + 1013904223u;
@@ -63,7 +63,7 @@ static void widen(hlo_dtype_t dtype, int64_t count, const void* in, number_t* wi
   hlo_dtype_convert(dtype, in, HLO_DTYPE_C128, wide, (size_t)count);
 }
 
-// Random entries, rounded to the kernel's type.
+// Returns random entries, rounded to the kernel's type.
 static number_t* random_matrix(const kernel_t* k, int64_t m, int64_t n) {
   number_t* a = numbers(m * n);
   for (int64_t i = 0; i < m * n; i++) {
@@ -85,13 +85,14 @@ static number_t* random_hermitian(const kernel_t* k, int64_t n, double shift) {
   return a;
 }
 
-// Whether all sizes are run and products taken in full, which is slow: HLO_LAPACK_TEST_FULL=1.
+// Returns true if all sizes run and residuals use full products, which is slow:
+// HLO_LAPACK_TEST_FULL=1.
 static bool is_full(void) {
   const char* text = getenv("HLO_LAPACK_TEST_FULL");
   return text && *text && *text != '0';
 }
 
-// Largest entry of c - op(a) b; op is the adjoint if asked.
+// Returns the largest entry of c - op(a) b; op is the adjoint if is_adjoint.
 static double residual_of(bool is_adjoint, int64_t m, int64_t n, int64_t k, const number_t* a,
                           const number_t* b, const number_t* c) {
   double worst = 0;
@@ -111,7 +112,7 @@ static double residual_of(bool is_adjoint, int64_t m, int64_t n, int64_t k, cons
   return worst;
 }
 
-// x times random signs, `count` columns of them; x has m rows of n.
+// Returns x times `count` columns of random signs; x has m rows of n.
 static number_t* probed(int64_t m, int64_t n, int64_t count, const number_t* x, const double* signs) {
   number_t* out = numbers(m * count);
   for (int64_t i = 0; i < m; i++) {
@@ -124,8 +125,8 @@ static number_t* probed(int64_t m, int64_t n, int64_t count, const number_t* x, 
   return out;
 }
 
-// Of large matrices a few sums of columns with random signs: a wrong entry is in each of them, and
-// rounding errors grow with the root of n.
+// For large matrices, checks a few sums of columns with random signs: every wrong entry affects
+// each of them, and rounding errors grow with the square root of n.
 static double residual(bool is_adjoint, int64_t m, int64_t n, int64_t k, const number_t* a,
                        const number_t* b, const number_t* c) {
   enum { LARGE = 40, PROBES = 3 };
@@ -190,7 +191,7 @@ static void check_solve(const kernel_t* k, int64_t n) {
     const int64_t other = form % 3 ? n / 2 + 3 : 1, m = is_left ? n : other,
                   columns = is_left ? other : n;
     number_t *a = random_matrix(k, n, n), *b = random_matrix(k, m, columns), *full = numbers(n * n);
-    for (int64_t i = 0; i < n; i++) {  // well conditioned, and what must not be read is poison
+    for (int64_t i = 0; i < n; i++) {  // well conditioned; entries that must not be read are NaN
       for (int64_t j = 0; j < n; j++) {
         number_t* entry = &a[i * n + j];
         if (i == j)
@@ -356,7 +357,7 @@ static void check_svd(const kernel_t* k, int64_t n) {
   check_svd_form(k, n / 2 + 1, n, n < 100);
 }
 
-// c = op(Q) c and c op(Q) beside products with the Q of orgqr.
+// Checks c = op(Q) c and c op(Q) against products with the Q of orgqr.
 static void check_multiply(const kernel_t* k, int64_t n) {
   const size_t each = hlo_dtype_size_bytes(k->dtype);
   number_t *a = random_matrix(k, n, n), *q = numbers(n * n), *c = random_matrix(k, n, 5);
@@ -395,7 +396,7 @@ static void check_pivoted_qr(const kernel_t* k, int64_t n) {
   number_t* picked = numbers(m * n);
   void *factor = narrow(k, m * n, a), *tau = wanted((size_t)steps * each);
   int32_t* order = wanted((size_t)n * sizeof(*order));
-  for (int64_t i = 0; i < n; i++) order[i] = i == n - 1;  // the last column goes first
+  for (int64_t i = 0; i < n; i++) order[i] = i == n - 1;  // the last column moves to the front
   k->run->geqp3(m, n, factor, n, order, tau, &k->work);
   widen(k->dtype, m * n, factor, both);
   assert_true(n == 0 || order[0] == n);
@@ -426,7 +427,7 @@ static void check_tridiagonal_solve(const kernel_t* k, int64_t n) {
   number_t *bands = random_matrix(k, 3, n), *b = random_matrix(k, n, 3), *x = numbers(n * 3);
   const size_t line = (size_t)n * hlo_dtype_size_bytes(k->dtype);
   char* given = narrow(k, 3 * n, bands);
-  for (int64_t i = 0; i < n; i++) bands[n + i] += i % 2;  // rows are swapped at every other step
+  for (int64_t i = 0; i < n; i++) bands[n + i] += i % 2;  // every other step swaps rows
   void* rounded = narrow(k, 3 * n, bands);
   memcpy(given, rounded, 3 * line);
   widen(k->dtype, 3 * n, given, bands);
@@ -452,7 +453,7 @@ static void check_tridiagonal_solve(const kernel_t* k, int64_t n) {
   hlo_mem_free(solved);
 }
 
-// Q of a reduction whose reflectors start one row lower than those of geqrf: one and the rest.
+// Returns the Q of a reduction whose reflectors start one row lower than those of geqrf.
 static number_t* shifted_q(const kernel_t* k, int64_t n, const void* factor, const void* tau) {
   const size_t each = hlo_dtype_size_bytes(k->dtype), row = (size_t)n * each;
   char* q = wanted((size_t)n * row);
@@ -511,7 +512,7 @@ static void check_reductions(const kernel_t* k, int64_t n) {
   }
 }
 
-// ---- many small matrices: what one after the other is, apart from rounding ----------------------
+// ---- many small matrices: equal to single ones up to rounding -----------------------------------
 
 typedef struct {
   const kernel_t* k;
@@ -566,8 +567,8 @@ static void check_small_lu(const kernel_t* k, int64_t n) {
   for (int form = 0; form < 3; form++) {
     const int64_t m = n + 1 - form, steps = m < n ? m : n;
     small_t s = small_begin(k, SMALL_MOST - form, m * n);
-    // Well conditioned, with pivots in other rows in every matrix; in one of them the
-    // first is missing.
+    // Well conditioned, with different pivot rows in every matrix; one matrix lacks its first
+    // pivot.
     for (int64_t r = 0; r < s.count * m; r++) s.a[r * n + (r + r / m) % n] += 2 * (double)n;
     for (int64_t i = 0; i < m; i++) s.a[s.each + i * n] = 0;
     small_copy(&s);
@@ -620,7 +621,7 @@ static void check_small_solve(const kernel_t* k, int64_t n) {
     for (int64_t i = 0; i < s.count * n; i++) a[i / n * n * n + i % n * (n + 1)] += 2 * (double)n;
     void* given = narrow(k, s.count * n * n, a);
     small_copy(&s);
-    if (form & 4) {  // ones on the diagonal: less below and above them
+    if (form & 4) {  // unit diagonal: smaller entries below and above
       for (int64_t i = 0; i < s.count * n * n; i++) a[i] /= 2 * (double)n;
       hlo_mem_free(given);
       given = narrow(k, s.count * n * n, a);
@@ -642,8 +643,8 @@ static void check_small_qr(const kernel_t* k, int64_t n) {
   for (int form = 0; form < 4; form++) {
     const int64_t m = form == 1 ? n / 2 + 1 : n + form, steps = m < n ? m : n;
     small_t s = small_begin(k, SMALL_MOST - form, m * n);
-    for (int64_t i = 0; i < n; i++) s.a[i * n] = 0;  // nothing to be taken away
-    if (form == 3) {  // squares overflow and vanish
+    for (int64_t i = 0; i < n; i++) s.a[i * n] = 0;  // lanes that need no reflection
+    if (form == 3) {  // squares overflow and underflow
       for (int64_t i = 0; i < s.each; i++) s.a[i] *= sqrt(k->real == HLO_DTYPE_F32 ? FLT_MAX : DBL_MAX);
       for (int64_t i = 0; i < m; i++) s.a[s.each + i * n] *= k->real == HLO_DTYPE_F32 ? 1e-30 : 1e-300;
     }
@@ -671,8 +672,7 @@ static void check_small_qr(const kernel_t* k, int64_t n) {
   }
 }
 
-// ---- every variant
-// --------------------------------------------------------------------------------
+// ---- every variant ------------------------------------------------------------------------------
 
 typedef void (*check_fn_t)(const kernel_t* k, int64_t n);
 
@@ -691,7 +691,7 @@ static void on_every_variant(check_fn_t run) {
                                             : types[t];
       k.epsilon = k.real == HLO_DTYPE_F32 ? FLT_EPSILON : DBL_EPSILON;
       for (int s = 0; s < SIZE_COUNT; s++) {
-        // The larger ones once: on the last variant, and of every type on one size.
+        // Larger sizes run only on the last variant, one size per type.
         if (sizes[s] > 100 && v + 1 < count) continue;
         if (sizes[s] > 100 && s != SIZE_COUNT - 1 && (!is_full() || t != s % HLO_LAPACK_TYPES)) continue;
         const int64_t side = sizes[s] + 5;
@@ -766,10 +766,9 @@ static void test_eigh(void** state) {
   on_every_variant(check_eigh);
 }
 
-// ---- general eigenproblems
-// ------------------------------------------------------------------------
+// ---- general eigenproblems ----------------------------------------------------------------------
 
-// a v = w v for the columns of v, or a' v = conj(w) v.
+// Checks a v = w v for the columns of v, or a' v = conj(w) v.
 static void check_eigenvectors(const kernel_t* k, int64_t n, bool is_left, const number_t* a,
                                const number_t* w, const number_t* v) {
   number_t* scaled = numbers(n * n);
@@ -834,8 +833,7 @@ static void test_schur(void** state) {
   }
 }
 
-// ---- special matrices
-// -----------------------------------------------------------------------------
+// ---- special matrices ---------------------------------------------------------------------------
 
 static kernel_t plain_kernel(void) {
   kernel_t k = {.run = &hlo_lapack_generic[HLO_LAPACK_F64],
@@ -869,7 +867,7 @@ static void test_failures_are_told(void** state) {
   hlo_mem_free(k.work.scratch);
 }
 
-// Few singular values are not zero, or all are the same; a triangle of ones has equal eigenvalues.
+// Few nonzero singular values, or all equal; a triangle of ones has equal eigenvalues.
 static void test_degenerate(void** state) {
   (void)state;
   enum { ORDER = 40 };
@@ -893,7 +891,8 @@ static void test_degenerate(void** state) {
   hlo_mem_free(k.work.scratch);
 }
 
-// Entries of very different sizes: eigenvalues as exact as those of the matrix in a better basis.
+// Entries of very different magnitude: eigenvalues are as accurate as those of the matrix in a
+// better basis.
 static void test_balanced(void** state) {
   (void)state;
   enum { ORDER = 12 };
@@ -932,7 +931,8 @@ static void test_balanced(void** state) {
   hlo_mem_free(k.work.scratch);
 }
 
-// Eigenvalues of two rows: to the last digits of the larger one, and those of equal rows are zero.
+// Eigenvalues of two rows are accurate to the last digits of the larger one; one of equal rows is
+// zero.
 static void test_pairs(void** state) {
   (void)state;
   const kernel_t k = plain_kernel();
@@ -960,7 +960,7 @@ static void test_pairs(void** state) {
   hlo_mem_free(k.work.scratch);
 }
 
-// Squares of the entries overflow or vanish, the results do not.
+// Squares of the entries overflow or underflow; the results do not.
 static void test_extreme_scales(void** state) {
   (void)state;
   const kernel_t k = plain_kernel();
@@ -976,7 +976,7 @@ static void test_extreme_scales(void** state) {
   hlo_mem_free(k.work.scratch);
 }
 
-// The same bits however many threads there are.
+// The number of threads does not change the bits of the results.
 static void test_threads_change_nothing(void** state) {
   (void)state;
   enum { ORDER = 300, COUNT = ORDER * ORDER };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything of one type, in the order of its needs.
+// All functions of one type, in dependency order.
 #include "lib/lapack/lapack_base.inl"
 #include "lib/lapack/lapack_solve.inl"
 #include "lib/lapack/lapack_qr.inl"
