@@ -66,7 +66,7 @@ static void nested_results_are_refused(void** state) {
       "HloModule m\nENTRY e {\n  a = f32[] parameter(0)\n  b = (f32[], f32[]) tuple(a, a)\n"
       "  ROOT t = (f32[], (f32[], f32[])) tuple(a, b)\n}\n";
   expect(compile(nested), HLO_STATUS_UNIMPLEMENTED,
-         "test.mlir:5:8: instruction t: element 1 of the program's result is a tuple itself");
+         "test.mlir:5:8: instruction t: element 1 of the program's result is a tuple;");
   expect(compile("HloModule m\nENTRY e {\n  a = f32[] parameter(0)\n"
                  "  ROOT t = (f32[], f32[]) tuple(a, a)\n}\n"),
          HLO_STATUS_OK, "");
