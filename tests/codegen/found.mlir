@@ -446,3 +446,11 @@ func.func private @_flip_3(%arg0: tensor<5x6x1xui16>) -> tensor<5x6x1xui16> {
   %0 = stablehlo.reverse %arg0, dims = [2] : tensor<5x6x1xui16>
   return %0 : tensor<5x6x1xui16>
 }
+// -----
+// A broadcast that is overwritten in place and computed again by what updates it.
+func.func @main(%0: tensor<i1>, %1: tensor<ui16>, %2: tensor<ui16>, %3: tensor<4x2xi1>) -> tensor<4x2xi1> {
+  %4 = stablehlo.broadcast_in_dim %0, dims = [] : (tensor<i1>) -> tensor<4x2xi1>
+  %5 = stablehlo.compare LE, %3, %4, UNSIGNED : (tensor<4x2xi1>, tensor<4x2xi1>) -> tensor<4x2xi1>
+  %6 = stablehlo.dynamic_update_slice %4, %5, %1, %2 : (tensor<4x2xi1>, tensor<4x2xi1>, tensor<ui16>, tensor<ui16>) -> tensor<4x2xi1>
+  return %6 : tensor<4x2xi1>
+}

@@ -65,6 +65,20 @@ static hlo_status_t verify_model(const hlo_fusion_t* fusion) {
   return hlo_ok();
 }
 
+// Returns true if a member reads the value from memory although another member computes it as well:
+// the operand that an update overwrites, and the operands of products.
+static bool is_read_from_memory(const hlo_fusion_t* fusion, const hlo_value_t* value) {
+  for (uint32_t i = 0; i < fusion->node_count; ++i) {
+    const hlo_node_t* node = fusion->nodes[i];
+    const bool is_product = node->op == HLO_OP_dot_general || node->op == HLO_OP_convolution;
+    const uint32_t count = node->op == HLO_OP_dynamic_update_slice ? 1 : is_product ? 2 : 0;
+    for (uint32_t k = 0; k < count; ++k) {
+      if (hlo_node_operand(node, k) == value) return true;
+    }
+  }
+  return false;
+}
+
 hlo_status_t hlo_fusion_verify(const hlo_fusion_t* fusion) {
   const hlo_node_t* first = fusion->nodes[0];
   HLO_TRY(require(fusion->node_count > 0, first, "a fusion has members"));
@@ -74,8 +88,9 @@ hlo_status_t hlo_fusion_verify(const hlo_fusion_t* fusion) {
   for (uint32_t i = 0; i < fusion->input_count; ++i) {
     const hlo_value_t* input = fusion->inputs[i];
     HLO_TRY(require(!is_listed(fusion->inputs, i, input), first, "inputs are different values"));
-    HLO_TRY(require(!input->def || !is_member(fusion, fusion->node_count, input->def), first,
-                    "no input is the result of a member"));
+    HLO_TRY(require(!input->def || !is_member(fusion, fusion->node_count, input->def) ||
+                        is_read_from_memory(fusion, input),
+                    first, "no input is the result of a member, but for updates and products"));
   }
   for (uint32_t i = 0; i < fusion->output_count; ++i) {
     const hlo_value_t* output = fusion->outputs[i];
