@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cutting a function into steps (see fusion.h); cut_region() shows the phases. Fusions grow
 // backwards from their last op: a producer joins when all that use it are in the fusion, or when
-// its result is one more output of the same elements; cheap ops are computed recomputed_in in every fusion
+// its result is one more output of the same elements; cheap ops are recomputed in every fusion
 // that uses them, and so are those that take no longer than keeping what they make, where what they
 // are made of is at hand (fusion_grow.c). A product takes what makes its operands, and nothing
 // else, where computing it on the way costs less than memory (fusion_operand.c). In the end groups
@@ -17,7 +17,7 @@ bool hlo_fuser_only_indexes(const hlo_node_t* node) {
   return hlo_op_info(node->op)->cost == HLO_COST_INDEX;
 }
 
-// Broadcasts of something small, and a few plain ops on nothing else, are sooner computed recomputed_in
+// Broadcasts of something small, and a few plain ops on nothing else, are sooner recomputed
 // than read from memory.
 static uint8_t broadcast_of(const hlo_fuser_t* f, const hlo_node_t* node) {
   enum { FEWER = 8, IN_A_ROW = 4 };  // elements against the result's; ops that add up to a load

@@ -265,7 +265,7 @@ static bool is_used_in(const hlo_fuser_t* f, const hlo_value_t* value, const hlo
   return false;
 }
 
-// Whether computing the op recomputed_in takes no longer than storing what it makes and loading it.
+// Returns true if recomputing the op takes no longer than storing what it makes and loading it.
 static bool is_cheaper_recomputed(const hlo_fuser_t* f, const hlo_node_t* node) {
   const hlo_type_t* type = node->results[0].type;
   double registers = (double)hlo_type_element_count(type) *
@@ -275,7 +275,7 @@ static bool is_cheaper_recomputed(const hlo_fuser_t* f, const hlo_node_t* node) 
          hlo_tile_store_ns(&f->target->tile, registers, (double)hlo_type_size_bytes(type));
 }
 
-// An op that a few fusions use is perhaps sooner computed recomputed_in than stored and loaded, where all
+// An op that a few fusions use is perhaps sooner recomputed than stored and loaded, where all
 // it is made of is at hand: used by other ops of those fusions.
 static bool is_recomputed(const hlo_fuser_t* f, const hlo_node_t* node, const users_t* users) {
   if (users->group_count < 2 || users->group_count > HLO_FUSER_MAX_RECOMPUTING || users->has_outside)

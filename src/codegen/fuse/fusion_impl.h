@@ -80,7 +80,7 @@ typedef struct hlo_fuser {
   hlo_fuser_group_t* groups;       // of the region at work
   const hlo_fuser_prologue_t* prologue;  // that a product may take; NULL: none is tried
   bool may_be_optimistic;   // members that only a trial tells to fit may join before one
-  bool is_rejected;  // a hasty group does not fit: the region is to be begun recomputed_in
+  bool is_rejected;  // an optimistic group does not fit: the region is grouped anew
   hlo_verdict_t verdict;        // of the last node that was to join a group
   bool is_explained;            // rejections are kept in the schedule
   uint32_t rejection_capacity;

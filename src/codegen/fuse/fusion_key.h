@@ -15,7 +15,7 @@ typedef struct hlo_fusion_key {
   const uint64_t* words;
 } hlo_fusion_key_t;
 
-/// numbers: zeros for every node of the module (node->index), zeros recomputed_in afterwards. Keys of one
+/// numbers: zeros for every node of the module (node->index), zeros again afterwards. Keys of one
 /// module may be compared. errors: RESOURCE_EXHAUSTED
 hlo_status_t hlo_fusion_key(const hlo_fusion_t* fusion, uint32_t* numbers, hlo_arena_t* arena,
                             hlo_fusion_key_t* out_key) HLO_MUST_USE;

@@ -46,7 +46,7 @@ static uint32_t first_reader(const hlo_fuser_t* f, const siblings_t* s, const hl
   return first;
 }
 
-// Whether not loading a value recomputed_in saves more than nothing: it is as large as the loops, and
+// Returns true if loading a value once saves more than nothing: it is as large as the loops, and
 // far enough away.
 static bool is_large(const hlo_fuser_t* f, const hlo_fuser_group_t* group,
                      const hlo_value_t* value) {

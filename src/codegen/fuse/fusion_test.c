@@ -71,7 +71,7 @@ static uint64_t count_instructions(fixture_t* f) {
 
 // ---- equal fusions
 
-// What is reduced is used recomputed_in, so that each round is a fusion or two of its own.
+// The reduced operand has another use, so that each round is a fusion or two of its own.
 static void print_round(hlo_strbuf_t* out, uint32_t i, double constant) {
   const char* type = "tensor<32x48xf32>";
   uint32_t at = 10 * i, before = i ? at - 10 + 4 : 0;
@@ -161,7 +161,7 @@ static void other_constants_are_other_fusions(void** state) {
   drop(&f);
 }
 
-// Both reductions make the differences of all pairs recomputed_in; nothing of that size is in memory.
+// Both reductions recompute the differences of all pairs; nothing of that size is in memory.
 static void broadcast_values_are_not_memory(void** state) {
   (void)state;
   fixture_t f;
@@ -380,7 +380,7 @@ static cost_t cost_of(print_t print, uint32_t count, double step) {
   return cost;
 }
 
-// What two fusions use is stored once, if it costs something (tanh), and computed recomputed_in otherwise.
+// What two fusions use is stored once, if it costs something (tanh), and recomputed otherwise.
 // Elements divided by the sum of all.
 static uint32_t count_steps_of_shares(int elements) {
   hlo_strbuf_t text = {0};
@@ -550,7 +550,7 @@ static void repetition_costs_next_to_nothing(void** state) {
   assert_true(four.instructions - once.instructions <= (uint64_t)COUNT * PER_CALL);
 }
 
-// ---- what is computed recomputed_in
+// ---- recomputed ops
 
 // Whether two reductions, along rows and down columns, both compute f(x) from x.
 static bool is_computed_twice(const char* op, int64_t rows, int64_t columns) {
