@@ -33,7 +33,9 @@ enum {
   HLO_BLOCK_LARGE_BYTES = 1 << 20,
   HLO_BLOCK_STAGGERED_BYTES = 1 << 17,  // blocks from here on begin at different offsets of a page
   HLO_BLOCK_ALIAS_BYTES = 4096,         // distance at which a load waits for an earlier store
-  HLO_BLOCK_STEP_BYTES = 1088,          // between the offsets of two blocks: 64 different ones
+  // Between the offsets of two blocks: 16 different ones. A multiple of 256, so that rows of 256 bytes
+  // stay within one page.
+  HLO_BLOCK_STEP_BYTES = 1280,
 };
 
 typedef struct hlo_heap_options {

@@ -13,9 +13,9 @@ enum {
   FITTED_BLOCKS = 1024,  // the largest ones, for which gaps are searched
   MAX_HOSTS = 16,        // the largest results, in whose memory gaps are searched,
   HOSTED_BYTES = 4096,   // for blocks of at least this size
-  // Staggered blocks begin half a step from the arena's beginning: the arena is a block of the
-  // heap, whose blocks begin whole steps apart.
-  STAGGERED_START = HLO_BLOCK_STEP_BYTES / 2 / ALIGNMENT * ALIGNMENT,
+  // Staggered blocks begin some part of a step from the arena's beginning: the arena is a block of
+  // the heap, whose blocks begin whole steps apart.
+  STAGGERED_START = HLO_BLOCK_STEP_BYTES * 2 / 5,
 };
 
 // ---- the arena
