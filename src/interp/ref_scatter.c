@@ -342,7 +342,7 @@ static void scatter_part(void* arg, uint64_t part) {
     const uint32_t count = (uint32_t)least(rows->count - first, step);
     hlo_index_rows_places(rows, first, count, &places);
     if (places.end <= low) return;
-    hlo_scatter_t block = {.count = count, .places = places.places, .row = rows->row};
+    hlo_scatter_t block = {.count = count, .targets = places.places, .row = rows->row};
     block.first = (uint32_t)low;
     block.size = (uint32_t)(least(end, places.end) - low);
     if (is_by_rows) {

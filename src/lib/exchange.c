@@ -31,13 +31,13 @@ typedef struct box {
 } box_t;
 
 typedef struct tensor {
-  size_t width;              // bytes of an element
-  size_t count;              // elements of the result
-  size_t row_count;          // KIND_SCATTER: contiguous elements of a slice
-  const hlo_fold_t* fold;    // for reductions, on parts of `dtype`
+  size_t width;            // bytes of an element
+  size_t count;            // elements of the result
+  size_t row_count;        // KIND_SCATTER: contiguous elements of a slice
+  const hlo_fold_t* fold;  // for reductions, on parts of `dtype`
   hlo_dtype_t dtype;
-  size_t part_count;         // parts of an element: 2 of complex numbers
-  box_t box;                 // of KIND_MOVE
+  size_t part_count;  // parts of an element: 2 of complex numbers
+  box_t box;          // of KIND_MOVE
 } tensor_t;
 
 struct hlo_exchange {
@@ -47,7 +47,7 @@ struct hlo_exchange {
   uint32_t tensor_count, group_count;
   tensor_t* tensors;
   hlo_exchange_group_t* groups;
-  uint32_t *group_of, *place_of;  // by process
+  uint32_t *group_of, *position_of;  // by process
 };
 
 // ---- description of an exchange -----------------------------------------------------------------
@@ -142,10 +142,10 @@ static bool prepare_tensor(const hlo_node_t* node, exchange_kind_t kind, uint32_
 
 // ---- participants -------------------------------------------------------------------------------
 
-static uint32_t find_place(const hlo_exchange_group_t* group, uint32_t process) {
-  uint32_t place = 0;
-  while (group->members[place] != process) ++place;
-  return place;
+static uint32_t find_position(const hlo_exchange_group_t* group, uint32_t process) {
+  uint32_t position = 0;
+  while (group->members[position] != process) ++position;
+  return position;
 }
 
 // Fills in the groups; returns false if a process has no group or the groups differ in size.
@@ -158,7 +158,7 @@ static hlo_status_t make_groups(const hlo_node_t* node, uint32_t replica_count,
   uint32_t* members = hlo_arena_array(arena, processes, sizeof *members);
   exchange->groups = hlo_arena_array(arena, processes, sizeof *exchange->groups);
   exchange->group_of = hlo_arena_array(arena, processes, sizeof *exchange->group_of);
-  exchange->place_of = hlo_arena_array(arena, processes, sizeof *exchange->place_of);
+  exchange->position_of = hlo_arena_array(arena, processes, sizeof *exchange->position_of);
   HLO_TRY(hlo_arena_status(arena));
   for (uint32_t p = 0; p < processes; ++p) {
     uint32_t count = 0, g = 0;
@@ -176,7 +176,7 @@ static hlo_status_t make_groups(const hlo_node_t* node, uint32_t replica_count,
       exchange->groups[exchange->group_count++] = (hlo_exchange_group_t){count, own};
     }
     exchange->group_of[p] = g;
-    exchange->place_of[p] = find_place(&exchange->groups[g], p);
+    exchange->position_of[p] = find_position(&exchange->groups[g], p);
   }
   *out_is_whole = true;
   return hlo_ok();
@@ -220,8 +220,8 @@ hlo_status_t hlo_exchange_create(const hlo_node_t* node, uint32_t replica_count,
 }
 
 const hlo_exchange_group_t* hlo_exchange_group(const hlo_exchange_t* exchange, uint32_t process,
-                                               uint32_t* out_place) {
-  *out_place = exchange->place_of[process];
+                                               uint32_t* out_position) {
+  *out_position = exchange->position_of[process];
   return &exchange->groups[exchange->group_of[process]];
 }
 
@@ -250,7 +250,7 @@ static uint8_t* out_of(const job_t* job, uint32_t member) {
 }
 
 // Folds elements [at, at + count) of all operands into `out`, which must not be an operand.
-static void fold(const job_t* job, size_t at, size_t count, void* out) {
+static void fold_block(const job_t* job, size_t at, size_t count, void* out) {
   const tensor_t* tensor = job->tensor;
   const size_t begin = at * tensor->width;
   memcpy(out, in_of(job, 0) + begin, count * tensor->width);
@@ -269,7 +269,7 @@ static void reduce_chunk(void* argument, uint64_t chunk) {
   if (end > tensor->count) end = tensor->count;
   for (; at < end; at += block) {
     size_t count = end - at < block ? end - at : block;
-    fold(job, at, count, sums);
+    fold_block(job, at, count, sums);
     for (uint32_t m = 0; m < job->member_count; ++m) {
       memcpy(out_of(job, m) + at * tensor->width, sums, count * tensor->width);
     }
@@ -290,7 +290,7 @@ static void scatter_chunk(void* argument, uint64_t index) {
     if (count > end - at) count = end - at;
     if (count > block) count = block;
     size_t from = (at / row * job->member_count + receiver) * row + in_row;
-    fold(job, from, count, out_of(job, receiver) + at * tensor->width);
+    fold_block(job, from, count, out_of(job, receiver) + at * tensor->width);
     at += count;
   }
 }

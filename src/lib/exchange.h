@@ -25,7 +25,7 @@ hlo_status_t hlo_exchange_create(const hlo_node_t* node, uint32_t replica_count,
                                  const hlo_exchange_t** out_exchange) HLO_MUST_USE;
 /// Returns the group of a process and its position in the group.
 const hlo_exchange_group_t* hlo_exchange_group(const hlo_exchange_t* exchange, uint32_t process,
-                                               uint32_t* out_place);
+                                               uint32_t* out_position);
 uint32_t hlo_exchange_tensor_count(const hlo_exchange_t* exchange);
 /// buffers[member * 2 * tensor_count + i]: operands, then results, of each member of `group`.
 void hlo_exchange_run(const hlo_exchange_t* exchange, const hlo_exchange_group_t* group,

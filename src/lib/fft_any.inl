@@ -166,7 +166,7 @@ static hlo_status_t NAME(run_job)(NAME(job_t) * job) {
 }
 
 // Strided lines whose length is unsuited to blocks are transposed to dense ones first.
-static hlo_status_t NAME(run_turned)(NAME(job_t) * job) {
+static hlo_status_t NAME(run_transposed)(NAME(job_t) * job) {
   const int64_t bytes = 2 * sizeof(T), n = job->length, inner = job->inner;
   const int64_t dims[] = {job->count / inner, inner, n};
   const int64_t across[] = {n * inner * bytes, bytes, inner * bytes};
@@ -294,12 +294,13 @@ static hlo_status_t NAME(run)(const hlo_parallel_t* parallel, hlo_fft_cache_t* c
   }
   const bool is_short = NAME(is_short)(job.length, job.count, job.inner);
   if (!is_real && job.inner > 1 && !is_short) {
-    HLO_TRY(NAME(run_turned)(&job));
+    HLO_TRY(NAME(run_transposed)(&job));
   } else if (is_real && !job.is_halved && !is_short) {
     HLO_TRY(NAME(run_odd)(&job));
   } else {
     HLO_TRY(NAME(run_job)(&job));
   }
-  return atomic_load(&is_exhausted) ? hlo_status_out_of_memory((size_t)job.length * sizeof(NAME(row_t)))
-                                    : hlo_ok();
+  return atomic_load(&is_exhausted)
+             ? hlo_status_out_of_memory((size_t)job.length * sizeof(NAME(row_t)))
+             : hlo_ok();
 }

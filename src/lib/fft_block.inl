@@ -59,7 +59,8 @@ static inline void NAME(dft_8)(NAME(row_t) * a) {
 
 // A transform of odd length p, from sums and differences of pairs of elements. w: exp(-2 pi i k /
 // p), pairs.
-static inline __attribute__((always_inline)) void NAME(dft_odd)(int p, const T* w, NAME(row_t) * a) {
+static inline __attribute__((always_inline)) void NAME(dft_odd)(int p, const T* w,
+                                                                NAME(row_t) * a) {
   NAME(row_t) sums[HLO_FFT_FACTOR_MAX / 2], rests[HLO_FFT_FACTOR_MAX / 2], first = a[0];
   const int half = p / 2;
   for (int k = 0; k < half; k++) {
@@ -129,7 +130,8 @@ static inline __attribute__((always_inline)) void NAME(pass)(int p, int64_t n, i
 }
 
 // Transforms the rows in x; returns x or y, whichever holds the result.
-static NAME(row_t) * NAME(transform)(const NAME(table_t) * table, NAME(row_t) * x, NAME(row_t) * y) {
+static NAME(row_t) *
+    NAME(transform)(const NAME(table_t) * table, NAME(row_t) * x, NAME(row_t) * y) {
   int64_t n = table->plan.length, stride = 1;
   for (int i = 0; i < table->plan.count; i++) {
     const int p = table->plan.factors[i];
@@ -166,7 +168,8 @@ static hlo_status_t NAME(table_get)(hlo_fft_cache_t* cache, int64_t length,
   const hlo_fft_roots_t* roots = NULL;
   HLO_TRY(hlo_fft_roots_get(cache, length, &roots));
   hlo_fft_item_t* item = NULL;
-  HLO_TRY(hlo_fft_item_create(HLO_FFT_TABLE, type, length, sizeof(NAME(table_t)), 2 * length, &item));
+  HLO_TRY(
+      hlo_fft_item_create(HLO_FFT_TABLE, type, length, sizeof(NAME(table_t)), 2 * length, &item));
   NAME(table_t)* table = (NAME(table_t)*)item->data;
   hlo_fft_plan_init(&table->plan, length);
   for (int64_t k = 0; k < length; k++) NAME(root)(roots, k, table->roots + 2 * k);
@@ -199,11 +202,14 @@ static inline void NAME(load_row)(bool swap, int64_t count, const T* in, NAME(ro
   }
 }
 
-static inline void NAME(store_row)(bool swap, T scale, int64_t count, const NAME(row_t) * row, T* out) {
-  const T *re = (const T*)(swap ? &row->im : &row->re), *im = (const T*)(swap ? &row->re : &row->im);
+static inline void NAME(store_row)(bool swap, T scale, int64_t count, const NAME(row_t) * row,
+                                   T* out) {
+  const T *re = (const T*)(swap ? &row->im : &row->re),
+          *im = (const T*)(swap ? &row->re : &row->im);
   int64_t j = 0;
   for (; NAME(lines) >= 4 && j + 4 <= count; j += 4) {
-    const NAME(quad) a = *(const NAME(quad)*)(re + j) * scale, b = *(const NAME(quad)*)(im + j) * scale;
+    const NAME(quad) a = *(const NAME(quad)*)(re + j) * scale,
+                     b = *(const NAME(quad)*)(im + j) * scale;
     *(NAME(quad)*)(out + 2 * j) = __builtin_shufflevector(a, b, 0, 4, 1, 5);
     *(NAME(quad)*)(out + 2 * j + 4) = __builtin_shufflevector(a, b, 2, 6, 3, 7);
   }
@@ -214,7 +220,7 @@ static inline void NAME(store_row)(bool swap, T scale, int64_t count, const NAME
 }
 
 // to[c][r] = from[r][c]
-static inline void NAME(turn)(const T* const* from, T* const* to) {
+static inline void NAME(transpose)(const T* const* from, T* const* to) {
   const NAME(quad) r0 = *(const NAME(quad)*)from[0], r1 = *(const NAME(quad)*)from[1];
   const NAME(quad) r2 = *(const NAME(quad)*)from[2], r3 = *(const NAME(quad)*)from[3];
   const NAME(quad) low01 = __builtin_shufflevector(r0, r1, 0, 4, 1, 5);
@@ -229,87 +235,89 @@ static inline void NAME(turn)(const T* const* from, T* const* to) {
 
 // Locations of the numbers of a line in rows: both parts of a complex number are in a row, in this
 // order; a real number is in one part of each row.
-typedef struct NAME(places) {
+typedef struct NAME(layout) {
   T* first;
   bool is_complex;
   int64_t part[2];
-} NAME(places_t);
+} NAME(layout_t);
 
 enum { NAME(row_numbers) = sizeof(NAME(row_t)) / sizeof(T) };
 
 // Returns the location of number e of the first line.
-static inline T* NAME(place)(const NAME(places_t) * places, int64_t e) {
-  if (!places->is_complex) return places->first + e * NAME(row_numbers) + places->part[0];
-  return places->first + e / 2 * NAME(row_numbers) + places->part[e % 2];
+static inline T* NAME(number_at)(const NAME(layout_t) * layout, int64_t e) {
+  if (!layout->is_complex) return layout->first + e * NAME(row_numbers) + layout->part[0];
+  return layout->first + e / 2 * NAME(row_numbers) + layout->part[e % 2];
 }
 
 // Computes the offsets of four numbers from the first one's row, and returns the distance to the
 // next four.
-static inline int64_t NAME(four_places)(const NAME(places_t) * places, int64_t* offsets) {
-  for (int c = 0; c < 4; c++) offsets[c] = NAME(place)(places, c) - places->first;
-  return (places->is_complex ? 2 : 4) * NAME(row_numbers);
+static inline int64_t NAME(four_offsets)(const NAME(layout_t) * layout, int64_t* offsets) {
+  for (int c = 0; c < 4; c++) offsets[c] = NAME(number_at)(layout, c) - layout->first;
+  return (layout->is_complex ? 2 : 4) * NAME(row_numbers);
 }
 
 enum { NAME(numbers_at_once) = 128 };  // of a line: its rows stay in the L1 cache
 
 // Loads `numbers` of each of `count` lines, `step` apart, into rows; lanes without a line repeat
 // the first.
-static void NAME(load_lines)(const NAME(places_t) * places, int64_t count, int64_t numbers,
+static void NAME(load_lines)(const NAME(layout_t) * layout, int64_t count, int64_t numbers,
                              int64_t step, const T* in) {
   if (NAME(lines) < 4) {
     for (int64_t e = 0; e < numbers; e++) {
-      T* row = NAME(place)(places, e);
+      T* row = NAME(number_at)(layout, e);
       for (int64_t l = 0; l < NAME(lines); l++) row[l] = in[(l < count ? l : 0) * step + e];
     }
     return;
   }
   int64_t offsets[4];
-  const int64_t next = NAME(four_places)(places, offsets), whole = numbers / 4 * 4;
+  const int64_t next = NAME(four_offsets)(layout, offsets), whole = numbers / 4 * 4;
   for (int64_t begin = 0; begin < numbers; begin += NAME(numbers_at_once)) {
     const int64_t end = begin + NAME(numbers_at_once);
     for (int64_t l = 0; l < NAME(lines); l += 4) {
       const T* from[4];
       for (int r = 0; r < 4; r++) from[r] = in + (l + r < count ? l + r : 0) * step + begin;
-      T* to = places->first + begin / 4 * next + l;
+      T* to = layout->first + begin / 4 * next + l;
       int64_t e = begin;
       for (; e < end && e < whole; e += 4, to += next) {
-        T* const turned[4] = {to + offsets[0], to + offsets[1], to + offsets[2], to + offsets[3]};
-        NAME(turn)(from, turned);
+        T* const transposed[4] = {to + offsets[0], to + offsets[1], to + offsets[2],
+                                  to + offsets[3]};
+        NAME(transpose)(from, transposed);
         for (int r = 0; r < 4; r++) from[r] += 4;
       }
       for (; e < end && e < numbers; e++) {
-        for (int r = 0; r < 4; r++) NAME(place)(places, e)[l + r] = *from[r]++;
+        for (int r = 0; r < 4; r++) NAME(number_at)(layout, e)[l + r] = *from[r]++;
       }
     }
   }
 }
 
-static void NAME(store_lines)(const NAME(places_t) * places, int64_t count, int64_t numbers,
+static void NAME(store_lines)(const NAME(layout_t) * layout, int64_t count, int64_t numbers,
                               int64_t step, T* out) {
   if (NAME(lines) < 4) {
     for (int64_t e = 0; e < numbers; e++) {
-      const T* row = NAME(place)(places, e);
+      const T* row = NAME(number_at)(layout, e);
       for (int64_t l = 0; l < count; l++) out[l * step + e] = row[l];
     }
     return;
   }
   int64_t offsets[4];
-  const int64_t next = NAME(four_places)(places, offsets), whole = numbers / 4 * 4;
+  const int64_t next = NAME(four_offsets)(layout, offsets), whole = numbers / 4 * 4;
   for (int64_t begin = 0; begin < numbers; begin += NAME(numbers_at_once)) {
     const int64_t end = begin + NAME(numbers_at_once);
     for (int64_t l = 0; l < count; l += 4) {
       T* const to[4] = {out + l * step, out + (l + 1) * step, out + (l + 2) * step,
                         out + (l + 3) * step};
-      const T* from = places->first + begin / 4 * next + l;
+      const T* from = layout->first + begin / 4 * next + l;
       int64_t e = begin;
       for (; l + 4 <= count && e < end && e < whole; e += 4, from += next) {
         const T* const rows[4] = {from + offsets[0], from + offsets[1], from + offsets[2],
                                   from + offsets[3]};
-        T* const turned[4] = {to[0] + e, to[1] + e, to[2] + e, to[3] + e};
-        NAME(turn)(rows, turned);
+        T* const transposed[4] = {to[0] + e, to[1] + e, to[2] + e, to[3] + e};
+        NAME(transpose)(rows, transposed);
       }
       for (; e < end && e < numbers; e++) {
-        for (int64_t r = l; r < l + 4 && r < count; r++) out[r * step + e] = NAME(place)(places, e)[r];
+        for (int64_t r = l; r < l + 4 && r < count; r++)
+          out[r * step + e] = NAME(number_at)(layout, e)[r];
       }
     }
   }

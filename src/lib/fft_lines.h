@@ -42,9 +42,9 @@ void hlo_fft_cache_deinit(hlo_fft_cache_t* cache);
 /// cache NULL: tables are created and freed.
 /// errors : RESOURCE_EXHAUSTED
 /// threads: safe; results do not depend on the number of threads
-/// source : Stockham with factors up to 31, several lines side by side, real ones in pairs; few long
-///          lines as a matrix, columns then rows (Bailey 1990); larger prime factors by Bluestein's
-///          chirp. Roots are rounded once from double; the error grows as log n.
+/// source : Stockham with factors up to 31, several lines side by side, real ones in pairs;
+///          few long lines as a matrix, columns then rows (Bailey 1990); larger prime factors by
+///          Bluestein's chirp. Roots are rounded once from double; the error grows as log n.
 hlo_status_t hlo_fft_lines_run(const hlo_parallel_t* parallel, hlo_fft_cache_t* cache,
                                const hlo_fft_lines_t* lines) HLO_MUST_USE;
 

@@ -81,7 +81,8 @@ static int64_t NAME(padded_length)(const NAME(job_t) * job) {
 }
 
 // Transforms the rows in x as the job requires; the result is in x or y, both of the padded length.
-static NAME(row_t) * NAME(block_transform)(const NAME(job_t) * job, NAME(row_t) * x, NAME(row_t) * y) {
+static NAME(row_t) *
+    NAME(block_transform)(const NAME(job_t) * job, NAME(row_t) * x, NAME(row_t) * y) {
   const NAME(chirp_t)* c = job->chirp;
   const int64_t n = job->length;
   if (!c) return NAME(transform)(job->table, x, y);
@@ -99,8 +100,8 @@ static NAME(row_t) * NAME(block_transform)(const NAME(job_t) * job, NAME(row_t) 
   return found;
 }
 
-static inline NAME(places_t) NAME(complex_places)(NAME(row_t) * rows, bool swap) {
-  return (NAME(places_t)){(T*)rows, true, {swap ? NAME(lines) : 0, swap ? 0 : NAME(lines)}};
+static inline NAME(layout_t) NAME(complex_layout)(NAME(row_t) * rows, bool swap) {
+  return (NAME(layout_t)){(T*)rows, true, {swap ? NAME(lines) : 0, swap ? 0 : NAME(lines)}};
 }
 
 static void NAME(scale_rows)(T scale, int64_t count, NAME(row_t) * rows) {
@@ -122,9 +123,9 @@ static void NAME(join_halves)(const NAME(job_t) * job, NAME(row_t) * z) {
     const NAME(row_t) a = z[k], b = z[h - k];
     const NAME(row_t) even = {(a.re + b.re) * half, (a.im - b.im) * half};
     const NAME(row_t) odd = {(a.im + b.im) * half, (b.re - a.re) * half};
-    const NAME(row_t) turned = NAME(times)(odd, job->halves + 2 * k);
-    const NAME(row_t) last = NAME(subtract)(even, turned);
-    z[k] = NAME(add)(even, turned);
+    const NAME(row_t) rotated = NAME(times)(odd, job->halves + 2 * k);
+    const NAME(row_t) last = NAME(subtract)(even, rotated);
+    z[k] = NAME(add)(even, rotated);
     z[h - k] = (NAME(row_t)){last.re, -last.im};
   }
 }
@@ -137,9 +138,9 @@ static void NAME(split_halves)(const NAME(job_t) * job, NAME(row_t) * x) {
     const NAME(row_t) a = x[k], b = x[h - k];
     const NAME(row_t) even = {a.re + b.re, a.im - b.im}, odd = {a.re - b.re, a.im + b.im};
     const T w[2] = {job->halves[2 * k], -job->halves[2 * k + 1]};
-    const NAME(row_t) turned = NAME(times)(odd, w);
-    x[h - k] = (NAME(row_t)){turned.re - even.im, even.re + turned.im};
-    x[k] = (NAME(row_t)){even.im + turned.re, even.re - turned.im};
+    const NAME(row_t) rotated = NAME(times)(odd, w);
+    x[h - k] = (NAME(row_t)){rotated.re - even.im, even.re + rotated.im};
+    x[k] = (NAME(row_t)){even.im + rotated.re, even.re - rotated.im};
   }
 }
 
@@ -152,8 +153,8 @@ static void NAME(clear_imaginary)(const NAME(job_t) * job, NAME(row_t) * x) {
 // Loads stored elements into rows to be transformed, with swapped parts.
 static void NAME(load_kept)(const NAME(job_t) * job, int64_t count, const T* in, NAME(row_t) * x) {
   const int64_t n = job->length;
-  const NAME(places_t) places = NAME(complex_places)(x, !job->is_halved);
-  NAME(load_lines)(&places, count, 2 * job->kept, 2 * job->kept, in);
+  const NAME(layout_t) layout = NAME(complex_layout)(x, !job->is_halved);
+  NAME(load_lines)(&layout, count, 2 * job->kept, 2 * job->kept, in);
   if (job->is_halved) {
     NAME(clear_imaginary)(job, x);
     NAME(split_halves)(job, x);
@@ -164,11 +165,11 @@ static void NAME(load_kept)(const NAME(job_t) * job, int64_t count, const T* in,
 }
 
 // Loads complex numbers, or real ones as real parts.
-static void NAME(load_numbers)(const NAME(job_t) * job, int64_t count, bool is_single, int64_t numbers,
-                               const T* in, NAME(row_t) * x) {
-  NAME(places_t) places = NAME(complex_places)(x, job->inverse);
-  places.is_complex = !is_single;
-  NAME(load_lines)(&places, count, numbers, numbers, in);
+static void NAME(load_numbers)(const NAME(job_t) * job, int64_t count, bool is_single,
+                               int64_t numbers, const T* in, NAME(row_t) * x) {
+  NAME(layout_t) layout = NAME(complex_layout)(x, job->inverse);
+  layout.is_complex = !is_single;
+  NAME(load_lines)(&layout, count, numbers, numbers, in);
   for (int64_t k = 0; is_single && k < numbers; k++) x[k].im = (NAME(vec)){0};
 }
 
@@ -183,8 +184,10 @@ typedef struct NAME(room) {
 static void NAME(dense_block)(const NAME(job_t) * job, int64_t first, const NAME(room_t) * room) {
   const int64_t n = job->length, left = job->count - first;
   const int64_t count = left < NAME(lines) ? left : NAME(lines);
-  const int64_t in_step = NAME(line_in)(job, 1) - job->in, out_step = NAME(line_out)(job, 1) - job->out;
-  const bool is_from_real = job->kind == HLO_FFT_FROM_REAL, is_to_real = job->kind == HLO_FFT_TO_REAL;
+  const int64_t in_step = NAME(line_in)(job, 1) - job->in,
+                out_step = NAME(line_out)(job, 1) - job->out;
+  const bool is_from_real = job->kind == HLO_FFT_FROM_REAL,
+             is_to_real = job->kind == HLO_FFT_TO_REAL;
   const bool is_single = !job->is_halved && job->kind != HLO_FFT_COMPLEX;  // the numbers are real
   const T* in = NAME(line_in)(job, first);
   if (is_to_real) {
@@ -196,9 +199,9 @@ static void NAME(dense_block)(const NAME(job_t) * job, int64_t first, const NAME
   const bool is_joined = is_from_real && job->is_halved;
   if (is_joined) NAME(join_halves)(job, found);
   NAME(scale_rows)(job->scale, is_joined ? n + 1 : n, found);
-  NAME(places_t) places = NAME(complex_places)(found, job->inverse || is_to_real);
-  places.is_complex = !(is_to_real && is_single);
-  NAME(store_lines)(&places, count, out_step, out_step, NAME(line_out)(job, first));
+  NAME(layout_t) layout = NAME(complex_layout)(found, job->inverse || is_to_real);
+  layout.is_complex = !(is_to_real && is_single);
+  NAME(store_lines)(&layout, count, out_step, out_step, NAME(line_out)(job, first));
 }
 
 // Transforms strided lines, which are adjacent in memory; `group` counts those of all outer

@@ -51,8 +51,7 @@ static number_t element(const case_t* c, bool is_out, const void* data, int64_t 
 static void read_line(const case_t* c, const void* data, int64_t n, number_t* out) {
   for (int64_t k = 0; k < n; k++) {
     const bool is_mirrored = k >= c->in_size;
-    const number_t x =
-        element(c, false, data, c->start[0] + (is_mirrored ? n - k : k) * c->step);
+    const number_t x = element(c, false, data, c->start[0] + (is_mirrored ? n - k : k) * c->step);
     out[k] = is_mirrored ? conj(x) : x;
     const bool is_real = c->lines.kind == HLO_FFT_TO_REAL && (k == 0 || 2 * k == n);
     if (is_real) out[k] = creal(x);
@@ -72,7 +71,9 @@ static void check_line(const case_t* c, int64_t n, const void* in, const void* o
   }
   const int64_t tries = n <= 64 ? c->out_size : 12;
   for (int64_t t = 0; t < tries; t++) {
-    const int64_t k = n <= 64 ? t : t == 0 ? c->out_size - 1 : (int64_t)(fabs(next_random()) * (double)c->out_size);
+    const int64_t k = n <= 64  ? t
+                      : t == 0 ? c->out_size - 1
+                               : (int64_t)(fabs(next_random()) * (double)c->out_size);
     long double parts[2] = {0, 0};  // many terms need the extra bits
     for (int64_t j = 0, at = 0; j < n; j++, at = at + k < n ? at + k : at + k - n) {
       const number_t term = x[j] * w[at];
@@ -84,17 +85,19 @@ static void check_line(const case_t* c, int64_t n, const void* in, const void* o
     const number_t found = element(c, true, out, c->start[1] + k * c->step);
     const double bound = 4 * epsilon_of(c) * (2 + log2((double)n)) * sqrt(size) * c->lines.scale;
     if (!(cabs(found - sum) <= bound)) {
-      fail_msg("length %lld, kind %d, inverse %d, type %d, element %lld: %.17g %.17g, expected %.17g %.17g",
-               (long long)n, (int)c->lines.kind, c->lines.inverse, (int)c->lines.real, (long long)k,
-               creal(found), cimag(found), creal(sum), cimag(sum));
+      fail_msg(
+          "length %lld, kind %d, inverse %d, type %d, element %lld: %.17g %.17g, expected %.17g "
+          "%.17g",
+          (long long)n, (int)c->lines.kind, c->lines.inverse, (int)c->lines.real, (long long)k,
+          creal(found), cimag(found), creal(sum), cimag(sum));
     }
   }
   hlo_mem_free(x);
   hlo_mem_free(w);
 }
 
-static void check(const hlo_fft_variant_t* variant, const hlo_parallel_t* parallel,
-                  hlo_fft_lines_t lines) {
+static void check_lines_of(const hlo_fft_variant_t* variant, const hlo_parallel_t* parallel,
+                           hlo_fft_lines_t lines) {
   const int64_t n = lines.length, kept = n / 2 + 1;
   case_t c = {.lines = lines,
               .in_size = lines.kind == HLO_FFT_TO_REAL ? kept : n,
@@ -102,7 +105,8 @@ static void check(const hlo_fft_variant_t* variant, const hlo_parallel_t* parall
               .step = lines.inner};
   const size_t each = hlo_dtype_size_bytes(lines.real);
   const size_t numbers = 2 * (size_t)(lines.count * (n + 2));
-  void *in = hlo_mem_alloc_aligned(numbers * each, 64), *out = hlo_mem_alloc_aligned(numbers * each, 64);
+  void *in = hlo_mem_alloc_aligned(numbers * each, 64),
+       *out = hlo_mem_alloc_aligned(numbers * each, 64);
   for (size_t i = 0; i < numbers; i++) {
     const double x = next_random();
     if (lines.real == HLO_DTYPE_F32) {
@@ -137,7 +141,9 @@ static void check(const hlo_fft_variant_t* variant, const hlo_parallel_t* parall
 static void check_all(const hlo_fft_variant_t* variant, const hlo_parallel_t* parallel, int64_t n,
                       int64_t count) {
   for (int form = 0; form < 8; form++) {
-    const hlo_fft_kind_t kind = form < 4 ? HLO_FFT_COMPLEX : form < 6 ? HLO_FFT_FROM_REAL : HLO_FFT_TO_REAL;
+    const hlo_fft_kind_t kind = form < 4   ? HLO_FFT_COMPLEX
+                                : form < 6 ? HLO_FFT_FROM_REAL
+                                           : HLO_FFT_TO_REAL;
     hlo_fft_lines_t lines = {.real = form % 2 ? HLO_DTYPE_F32 : HLO_DTYPE_F64,
                              .kind = kind,
                              .inverse = form & 2 && form < 4,
@@ -145,7 +151,7 @@ static void check_all(const hlo_fft_variant_t* variant, const hlo_parallel_t* pa
                              .length = n,
                              .count = count,
                              .inner = 1};
-    check(variant, parallel, lines);
+    check_lines_of(variant, parallel, lines);
   }
 }
 
@@ -202,9 +208,9 @@ static void run_across(const hlo_parallel_t* parallel) {
                                    .length = n,
                                    .count = 3 * inner,
                                    .inner = inner};
-    check(&hlo_fft_generic, parallel, lines);
+    check_lines_of(&hlo_fft_generic, parallel, lines);
 #if defined(__x86_64__)
-    if (hlo_isa() >= HLO_ISA_AVX512) check(&hlo_fft_avx512, parallel, lines);
+    if (hlo_isa() >= HLO_ISA_AVX512) check_lines_of(&hlo_fft_avx512, parallel, lines);
 #endif
   }
 }
@@ -219,7 +225,8 @@ static void test_lines_stay_apart(void** state) {
   (void)state;
   enum { LENGTH = 12, COUNT = 5 };
   float in[COUNT * LENGTH], out[2 * COUNT * (LENGTH / 2 + 1)];
-  for (int i = 0; i < COUNT * LENGTH; i++) in[i] = i / LENGTH == 2 ? NAN : i / LENGTH == 3 ? 1e30f : 1;
+  for (int i = 0; i < COUNT * LENGTH; i++)
+    in[i] = i / LENGTH == 2 ? NAN : i / LENGTH == 3 ? 1e30f : 1;
   const hlo_fft_lines_t lines = {.real = HLO_DTYPE_F32,
                                  .kind = HLO_FFT_FROM_REAL,
                                  .scale = 1,
@@ -233,7 +240,8 @@ static void test_lines_stay_apart(void** state) {
     const float* line = out + 2 * l * (LENGTH / 2 + 1);
     if (l == 2) assert_true(isnan(line[0]));
     for (int k = 0; l != 2 && l != 3 && k <= LENGTH / 2; k++) {
-      assert_true(fabsf(line[2 * k] - (k == 0 ? LENGTH : 0)) < 1e-5f && fabsf(line[2 * k + 1]) < 1e-5f);
+      assert_true(fabsf(line[2 * k] - (k == 0 ? LENGTH : 0)) < 1e-5f &&
+                  fabsf(line[2 * k + 1]) < 1e-5f);
     }
   }
 }
@@ -242,7 +250,8 @@ static void test_lines_stay_apart(void** state) {
 static void test_memory_out(void** state) {
   (void)state;
   enum { LENGTH = 10007, COUNT = 1, NUMBERS = 2 * LENGTH * COUNT };
-  float *in = hlo_mem_alloc(NUMBERS * sizeof(float)), *want = hlo_mem_alloc(NUMBERS * sizeof(float));
+  float *in = hlo_mem_alloc(NUMBERS * sizeof(float)),
+        *want = hlo_mem_alloc(NUMBERS * sizeof(float));
   float* out = hlo_mem_alloc(NUMBERS * sizeof(float));
   for (int i = 0; i < NUMBERS; i++) in[i] = (float)next_random();
   hlo_fft_lines_t lines = {.real = HLO_DTYPE_F32,
@@ -291,9 +300,12 @@ static void test_smooth_lengths(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_lengths),           cmocka_unit_test(test_long_lines),
-      cmocka_unit_test(test_lines_across_memory), cmocka_unit_test(test_lines_stay_apart),
-      cmocka_unit_test(test_smooth_lengths),    cmocka_unit_test(test_memory_out),
+      cmocka_unit_test(test_lengths),
+      cmocka_unit_test(test_long_lines),
+      cmocka_unit_test(test_lines_across_memory),
+      cmocka_unit_test(test_lines_stay_apart),
+      cmocka_unit_test(test_smooth_lengths),
+      cmocka_unit_test(test_memory_out),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

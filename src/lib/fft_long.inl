@@ -6,7 +6,7 @@
 
 // Transposes lanes of rows from `found` on: lane j becomes lanes of row j of `to`, for `count`
 // lanes.
-static void NAME(turn_block)(const NAME(row_t) * found, int64_t count, NAME(row_t) * to) {
+static void NAME(transpose_block)(const NAME(row_t) * found, int64_t count, NAME(row_t) * to) {
   for (int half = 0; half < 2; half++) {
     const T* from_lanes = (const T*)found + half * NAME(lines);
     T* to_lanes = (T*)to + half * NAME(lines);
@@ -14,12 +14,12 @@ static void NAME(turn_block)(const NAME(row_t) * found, int64_t count, NAME(row_
     for (; NAME(lines) >= 4 && j + 4 <= count; j += 4) {
       for (int64_t r = 0; r < NAME(lines); r += 4) {
         const T* from[4];
-        T* turned[4];
+        T* transposed[4];
         for (int q = 0; q < 4; q++) {
           from[q] = from_lanes + (r + q) * 2 * NAME(lines) + j;
-          turned[q] = to_lanes + (j + q) * 2 * NAME(lines) + r;
+          transposed[q] = to_lanes + (j + q) * 2 * NAME(lines) + r;
         }
-        NAME(turn)(from, turned);
+        NAME(transpose)(from, transposed);
       }
     }
     for (; j < count; j++) {
@@ -31,7 +31,7 @@ static void NAME(turn_block)(const NAME(row_t) * found, int64_t count, NAME(row_
 }
 
 // Multiplies row r by exp(-2 pi i r (first + j) / n) in lanes j.
-static inline void NAME(turn_row)(const NAME(job_t) * job, int64_t r, int64_t first,
+static inline void NAME(twiddle_row)(const NAME(job_t) * job, int64_t r, int64_t first,
                                   NAME(row_t) * row) {
   double start[2];
   hlo_fft_root(job->roots, r * first % job->length, start);
@@ -51,9 +51,9 @@ static void NAME(column_block)(const NAME(job_t) * job, int64_t first, NAME(row_
     NAME(load_row)(job->inverse, count, in + 2 * r * width, &x[r]);
   }
   NAME(row_t)* found = NAME(transform)(job->table, x, y);
-  for (int64_t r = 0; r < height; r++) NAME(turn_row)(job, r, first, &found[r]);
+  for (int64_t r = 0; r < height; r++) NAME(twiddle_row)(job, r, first, &found[r]);
   for (int64_t b = 0; b < height; b += NAME(lines)) {
-    NAME(turn_block)(found + b, count, job->middle + b / NAME(lines) * width + first);
+    NAME(transpose_block)(found + b, count, job->middle + b / NAME(lines) * width + first);
   }
 }
 
@@ -75,7 +75,8 @@ static void NAME(run_columns)(void* arg, uint64_t index) {
   const int64_t step = NAME(blocks_per_chunk) * NAME(lines), begin = (int64_t)index * step;
   NAME(few_t) few;
   NAME(row_t)* x = NAME(rows)(job, 2 * padded, &few);
-  for (int64_t first = begin; x && first < begin + step && first < job->width; first += NAME(lines)) {
+  for (int64_t first = begin; x && first < begin + step && first < job->width;
+       first += NAME(lines)) {
     NAME(column_block)(job, first, x, x + padded);
   }
   NAME(rows_free)(x, &few);
@@ -99,15 +100,16 @@ static void NAME(run_matrix)(NAME(job_t) * job, const hlo_parallel_t* parallel) 
   hlo_parallel_for(parallel,
                    hlo_chunk_count((size_t)job->width, NAME(blocks_per_chunk) * NAME(lines)),
                    NAME(run_columns), job);
-  hlo_parallel_for(parallel, hlo_chunk_count((size_t)blocks, NAME(blocks_per_chunk)), NAME(run_rows),
-                   job);
+  hlo_parallel_for(parallel, hlo_chunk_count((size_t)blocks, NAME(blocks_per_chunk)),
+                   NAME(run_rows), job);
 }
 
 static int64_t NAME(middle_rows)(const NAME(job_t) * job) {
   return (job->height + NAME(lines) - 1) / NAME(lines) * job->width;
 }
 
-// ---- halves of real lines in memory --------------------------------------------------------------
+// ---- halves of real lines in memory
+// --------------------------------------------------------------
 
 enum { NAME(pairs_per_chunk) = 1 << 13 };
 
@@ -157,23 +159,23 @@ static inline void NAME(join_four)(int64_t count, const T* halves, int64_t k, in
   const NAME(four_t) w = NAME(load_four)(count, false, halves + 2 * k);
   const NAME(four_t) even = {(a.re + b.re) * half, (a.im - b.im) * half};
   const NAME(four_t) odd = {(a.im + b.im) * half, (b.re - a.re) * half};
-  const NAME(four_t) turned = NAME(multiply_four)(odd, w);
-  const NAME(four_t) first = {even.re + turned.re, even.im + turned.im};
-  const NAME(four_t) last = {even.re - turned.re, turned.im - even.im};
+  const NAME(four_t) rotated = NAME(multiply_four)(odd, w);
+  const NAME(four_t) first = {even.re + rotated.re, even.im + rotated.im};
+  const NAME(four_t) last = {even.re - rotated.re, rotated.im - even.im};
   NAME(store_four)(count, true, last, z + 2 * (h - k));
   NAME(store_four)(count, false, first, z + 2 * k);
 }
 
 // Like split_halves(), without swapping the parts.
-static inline void NAME(split_four)(int64_t count, const T* halves, int64_t k, int64_t h, const T* in,
-                                    T* z) {
+static inline void NAME(split_four)(int64_t count, const T* halves, int64_t k, int64_t h,
+                                    const T* in, T* z) {
   const NAME(four_t) a = NAME(load_four)(count, false, in + 2 * k);
   const NAME(four_t) b = NAME(load_four)(count, true, in + 2 * (h - k));
   const NAME(four_t) w = NAME(load_four)(count, false, halves + 2 * k);
   const NAME(four_t) even = {a.re + b.re, a.im - b.im}, odd = {a.re - b.re, a.im + b.im};
-  const NAME(four_t) turned = NAME(multiply_four)(odd, (NAME(four_t)){w.re, -w.im});
-  const NAME(four_t) first = {even.re - turned.im, even.im + turned.re};
-  const NAME(four_t) last = {even.re + turned.im, turned.re - even.im};
+  const NAME(four_t) rotated = NAME(multiply_four)(odd, (NAME(four_t)){w.re, -w.im});
+  const NAME(four_t) first = {even.re - rotated.im, even.im + rotated.re};
+  const NAME(four_t) last = {even.re + rotated.im, rotated.re - even.im};
   NAME(store_four)(count, true, last, z + 2 * (h - k));
   NAME(store_four)(count, false, first, z + 2 * k);
 }

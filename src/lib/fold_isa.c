@@ -13,7 +13,8 @@
 #define MORE(a, b) ((((a) != (a)) | ((a) > (b))) ? (a) : (b))
 #define LESS(a, b) ((((a) != (a)) | ((a) < (b))) ? (a) : (b))
 #define MAX_FLOAT(a, b) ((((a) != (a)) | ((a) > (b)) | (((a) == (b)) & IS_NEGATIVE(b))) ? (a) : (b))
-#define MIN_FLOAT(a, b) ((((a) != (a)) | ((a) < (b)) | (((a) == (b)) & !IS_NEGATIVE(b))) ? (a) : (b))
+#define MIN_FLOAT(a, b) \
+  ((((a) != (a)) | ((a) < (b)) | (((a) == (b)) & !IS_NEGATIVE(b))) ? (a) : (b))
 #define MAX_INT(a, b) ((a) > (b) ? (a) : (b))
 #define MIN_INT(a, b) ((a) < (b) ? (a) : (b))
 
@@ -150,7 +151,7 @@
 #undef IN
 #undef ACC
 
-#define FOLD(op, in, acc, name)                                                \
+#define FOLD(op, in, acc, name)                                                     \
   [HLO_FOLD_##op] = {HLO_DTYPE_##in, HLO_DTYPE_##acc, name##_row,      name##_rows, \
                      name##_into,    name##_scan,     name##_scan_rows}
 

@@ -28,11 +28,11 @@ static double plain(hlo_fold_op_t op, double a, double b) {
   return (a > b) == (op == HLO_FOLD_MAXIMUM) ? a : b;
 }
 
-static double get(hlo_dtype_t dtype, const void* numbers, int64_t i) {
+static double load_number(hlo_dtype_t dtype, const void* numbers, int64_t i) {
   return dtype == HLO_DTYPE_F32 ? (double)((const float*)numbers)[i] : ((const double*)numbers)[i];
 }
 
-static void put(hlo_dtype_t dtype, void* numbers, int64_t i, double value) {
+static void store_number(hlo_dtype_t dtype, void* numbers, int64_t i, double value) {
   if (dtype == HLO_DTYPE_F32) {
     ((float*)numbers)[i] = (float)value;
   } else {
@@ -47,9 +47,9 @@ static void check_pairs(const hlo_fold_t* fold, hlo_fold_op_t op, hlo_dtype_t dt
   double a[VALUES * VALUES], b[VALUES * VALUES], out[VALUES * VALUES], acc[VALUES * VALUES];
   for (int form = 0; form < 3; ++form) {
     for (int i = 0; i < VALUES * VALUES; ++i) {
-      put(dtype, form < 2 ? acc : out, i, kValues[i / VALUES]);
-      put(dtype, a, i, kValues[i / VALUES]);
-      put(dtype, b, i, kValues[i % VALUES]);
+      store_number(dtype, form < 2 ? acc : out, i, kValues[i / VALUES]);
+      store_number(dtype, a, i, kValues[i / VALUES]);
+      store_number(dtype, b, i, kValues[i % VALUES]);
     }
     switch (form) {
       case 0: fold->rows(VALUES * VALUES, b, acc); break;
@@ -57,8 +57,8 @@ static void check_pairs(const hlo_fold_t* fold, hlo_fold_op_t op, hlo_dtype_t dt
       default: fold->into(VALUES * VALUES, b, out); break;
     }
     for (int i = 0; i < VALUES * VALUES; ++i) {
-      const double expected = plain(op, get(dtype, a, i), get(dtype, b, i));
-      assert_true(is_same(get(dtype, form == 0 ? acc : out, i), expected));
+      const double expected = plain(op, load_number(dtype, a, i), load_number(dtype, b, i));
+      assert_true(is_same(load_number(dtype, form == 0 ? acc : out, i), expected));
     }
   }
 }
@@ -68,17 +68,17 @@ static void check_lines(const hlo_fold_t* fold, hlo_fold_op_t op, hlo_dtype_t dt
   const double common = op == HLO_FOLD_MAXIMUM ? -0.0 : 0.0;
   double line[COUNT], out[COUNT], total, totals[HLO_FOLD_LINES];
   for (int64_t at = 0; at < COUNT; ++at) {
-    for (int64_t i = 0; i < COUNT; ++i) put(dtype, line, i, i == at ? -common : common);
-    put(dtype, &total, 0, common);
+    for (int64_t i = 0; i < COUNT; ++i) store_number(dtype, line, i, i == at ? -common : common);
+    store_number(dtype, &total, 0, common);
     fold->row(COUNT, line, &total);
-    assert_true(is_same(get(dtype, &total, 0), -common));
+    assert_true(is_same(load_number(dtype, &total, 0), -common));
 
     const void* in[HLO_FOLD_LINES] = {line, line, line, line};
     void* outs[HLO_FOLD_LINES] = {out, out, out, out};
-    for (int64_t l = 0; l < HLO_FOLD_LINES; ++l) put(dtype, totals, l, common);
+    for (int64_t l = 0; l < HLO_FOLD_LINES; ++l) store_number(dtype, totals, l, common);
     fold->scan(COUNT, 1, in, outs, totals);
     for (int64_t i = 0; i < COUNT; ++i) {
-      assert_true(is_same(get(dtype, out, i), i < at ? common : -common));
+      assert_true(is_same(load_number(dtype, out, i), i < at ? common : -common));
     }
   }
 }
@@ -89,10 +89,10 @@ static void check_subnormal(const hlo_fold_t* fold, hlo_fold_op_t op, hlo_dtype_
   const double small = sign * (dtype == HLO_DTYPE_F32 ? 0x1p-140 : 0x1p-1050);
   for (int flushes = 0; flushes < 2; ++flushes) {
     double line[COUNT], others[COUNT], out[COUNT], total, totals[COUNT];
-    for (int64_t i = 0; i < COUNT; ++i) put(dtype, line, i, small);
-    for (int64_t i = 0; i < COUNT; ++i) put(dtype, others, i, -sign);
-    for (int64_t i = 0; i < COUNT; ++i) put(dtype, totals, i, -sign);
-    put(dtype, &total, 0, -sign);
+    for (int64_t i = 0; i < COUNT; ++i) store_number(dtype, line, i, small);
+    for (int64_t i = 0; i < COUNT; ++i) store_number(dtype, others, i, -sign);
+    for (int64_t i = 0; i < COUNT; ++i) store_number(dtype, totals, i, -sign);
+    store_number(dtype, &total, 0, -sign);
     const hlo_fp_state_t before =
         hlo_fp_enter(flushes ? HLO_SUBNORMALS_FLUSH : HLO_SUBNORMALS_KEEP);
     fold->row(COUNT, line, &total);
@@ -100,11 +100,11 @@ static void check_subnormal(const hlo_fold_t* fold, hlo_fold_op_t op, hlo_dtype_
     fold->scan_rows(COUNT, line, totals, out);
     hlo_fp_leave(before);
     const double wanted = flushes ? copysign(0, sign) : small;
-    assert_true(is_same(get(dtype, &total, 0), wanted));
+    assert_true(is_same(load_number(dtype, &total, 0), wanted));
     for (int64_t i = 0; i < COUNT; ++i) {
-      assert_true(is_same(get(dtype, others, i), wanted));
-      assert_true(is_same(get(dtype, totals, i), wanted));
-      assert_true(is_same(get(dtype, out, i), wanted));
+      assert_true(is_same(load_number(dtype, others, i), wanted));
+      assert_true(is_same(load_number(dtype, totals, i), wanted));
+      assert_true(is_same(load_number(dtype, out, i), wanted));
     }
   }
 }

@@ -66,11 +66,11 @@ static void NAME(tile)(int64_t k, const T* a, const T* b, T* c, int64_t c_row, i
     for (int r = 0; r < TILE_ROWS; r++) {
 #pragma GCC unroll 4
       for (int v = 0; v < TILE_VECTORS; v++) {
-        T* place = c + r * c_row + v * NAME(lanes);
+        T* tile = c + r * c_row + v * NAME(lanes);
         NAME(vec) old = {0};
-        if (mode != HLO_GEMM_SET) __builtin_memcpy(&old, place, sizeof(old));
+        if (mode != HLO_GEMM_SET) __builtin_memcpy(&old, tile, sizeof(old));
         old = mode == HLO_GEMM_SUBTRACT ? old - acc[r][v] : old + acc[r][v];
-        __builtin_memcpy(place, &old, sizeof(old));
+        __builtin_memcpy(tile, &old, sizeof(old));
       }
     }
     return;

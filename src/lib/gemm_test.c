@@ -109,7 +109,8 @@ static void test_gemm_integers_wrap(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_gemm_variants), cmocka_unit_test(test_gemm_integers_wrap),
+      cmocka_unit_test(test_gemm_variants),
+      cmocka_unit_test(test_gemm_integers_wrap),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

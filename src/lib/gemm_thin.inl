@@ -16,9 +16,9 @@ static T NAME(dot)(int64_t k, const T* a, const T* b) {
 }
 
 static void NAME(put)(const hlo_gemm_t* gemm, int64_t i, int64_t j, T dot) {
-  T* place = (T*)gemm->c + i * gemm->c_row + j;
-  *place = gemm->mode == HLO_GEMM_SET ? dot : gemm->mode == HLO_GEMM_ADD ? *place + dot
-                                                                         : *place - dot;
+  T* entry = (T*)gemm->c + i * gemm->c_row + j;
+  *entry = gemm->mode == HLO_GEMM_SET ? dot : gemm->mode == HLO_GEMM_ADD ? *entry + dot
+                                                                         : *entry - dot;
 }
 
 // c = a * b for b with dense columns (b_row 1) and a with dense rows (a_col 1).

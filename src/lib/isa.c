@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Selects the kernels' instruction set.
+// Selects the instruction set of the library functions.
 #include "lib/isa.h"
 
 #include "base/env.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The instruction sets that the kernels of this folder may use.
+// The instruction sets that the functions of this folder may use.
 #ifndef HLO_LIB_ISA_H_
 #define HLO_LIB_ISA_H_
 

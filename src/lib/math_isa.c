@@ -98,7 +98,8 @@ static inline double f_tanh(double x) {
 
 // log(y) of a positive normal number: y = 2^n * m with m in [sqrt(1/2), sqrt(2)).
 static inline double log_of_normal(double y) {
-  const uint64_t one = hlo_f64_to_bits(1), root_half = 0x3fe6a09e667f3bcd, mantissa = (1ull << 52) - 1;
+  const uint64_t one = hlo_f64_to_bits(1), root_half = 0x3fe6a09e667f3bcd,
+                 mantissa = (1ull << 52) - 1;
   const uint64_t shifted = hlo_f64_to_bits(y) + (one - root_half);
   const double n = hlo_f64_from_bits((shifted >> 52) | hlo_f64_to_bits(0x1p52)) - (0x1p52 + 1023);
   const double f = hlo_f64_from_bits((shifted & mantissa) + root_half) - 1;
@@ -142,7 +143,8 @@ static inline double sine_of(double x, uint64_t quarters) {
   const double cosine = 1 + x * sum;
   // -1 where the quarter is odd
   const uint64_t odd = 0 - (quarters & 1);
-  return hlo_f64_from_bits(((hlo_f64_to_bits(cosine) & odd) | (hlo_f64_to_bits(sine) & ~odd)) ^ ((quarters & 2) << 62));
+  return hlo_f64_from_bits(((hlo_f64_to_bits(cosine) & odd) | (hlo_f64_to_bits(sine) & ~odd)) ^
+                           ((quarters & 2) << 62));
 }
 
 static inline double f_sine(double x) {

@@ -38,10 +38,11 @@ static bool runs_here(int variant) {
 }
 
 // Returns the distance in units in the last place of `want` as f32.
-static double ulps(float got, double want) {
+static double ulp_distance(float got, double want) {
   const float rounded = (float)want;
   if (isnan(rounded)) return isnan(got) ? 0 : INFINITY;
-  if (rounded == 0 || isinf(rounded)) return hlo_f32_to_bits(got) == hlo_f32_to_bits(rounded) ? 0 : INFINITY;
+  if (rounded == 0 || isinf(rounded))
+    return hlo_f32_to_bits(got) == hlo_f32_to_bits(rounded) ? 0 : INFINITY;
   int exponent;
   (void)frexp(want, &exponent);
   return fabs(got - want) / ldexp(1, exponent < -125 ? -149 : exponent - 24);
@@ -52,7 +53,7 @@ static void check_block(hlo_math_t f, const float* x, size_t count) {
   hlo_math_f32(f, x, got, count);
   for (size_t i = 0; i < count; ++i) {
     const double want = functions[f].plain((double)x[i]);
-    if (!(ulps(got[i], want) <= functions[f].ulps)) {
+    if (!(ulp_distance(got[i], want) <= functions[f].ulps)) {
       fail_msg("%s(%a) is %a, not %a", functions[f].name, (double)x[i], (double)got[i], want);
     }
   }

@@ -12,6 +12,7 @@ enum { HLO_RANDOM_BLOCK = 32 };  // counters per call of the functions below
 /// threads: safe
 void hlo_random_threefry(uint64_t key, uint64_t counter, uint32_t words[2][HLO_RANDOM_BLOCK]);
 /// Philox-4x32 with 10 rounds on the same number of 128-bit counters: four consecutive words each.
-void hlo_random_philox(uint64_t key, const uint64_t counter[2], uint32_t words[HLO_RANDOM_BLOCK][4]);
+void hlo_random_philox(uint64_t key, const uint64_t counter[2],
+                       uint32_t words[HLO_RANDOM_BLOCK][4]);
 
 #endif  // HLO_LIB_RANDOM_H_

@@ -12,7 +12,9 @@ enum { LANES = VECTOR_BYTES / 4, VECTORS = HLO_RANDOM_BLOCK / LANES };
 typedef uint32_t words_t __attribute__((vector_size(VECTOR_BYTES)));
 typedef uint64_t pairs_t __attribute__((vector_size(VECTOR_BYTES)));
 
-static inline words_t rotate_left(words_t x, unsigned by) { return x << by | x >> (32 - by); }
+static inline words_t rotate_left(words_t x, unsigned by) {
+  return x << by | x >> (32 - by);
+}
 
 // Splits counters counter + lane into halves.
 static inline void count_up(uint64_t counter, words_t* low, words_t* high) {

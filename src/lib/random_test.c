@@ -31,7 +31,7 @@ static void threefry(uint64_t key, uint64_t counter, uint32_t* words) {
   words[1] = y;
 }
 
-static void philox(uint64_t key, uint64_t low, uint64_t high, uint32_t* x) {
+static void philox_reference(uint64_t key, uint64_t low, uint64_t high, uint32_t* x) {
   uint32_t key_0 = (uint32_t)key, key_1 = (uint32_t)(key >> 32);
   x[0] = (uint32_t)low, x[1] = (uint32_t)(low >> 32);
   x[2] = (uint32_t)high, x[3] = (uint32_t)(high >> 32);
@@ -46,7 +46,8 @@ static void philox(uint64_t key, uint64_t low, uint64_t high, uint32_t* x) {
   }
 }
 
-static void check(const hlo_random_loops_t* loops, uint64_t key, uint64_t low, uint64_t high) {
+static void check_words(const hlo_random_loops_t* loops, uint64_t key, uint64_t low,
+                        uint64_t high) {
   uint32_t pairs[2][HLO_RANDOM_BLOCK], fours[HLO_RANDOM_BLOCK][4];
   loops->threefry(key, low, pairs);
   loops->philox(key, (const uint64_t[]){low, high}, fours);
@@ -55,16 +56,22 @@ static void check(const hlo_random_loops_t* loops, uint64_t key, uint64_t low, u
     threefry(key, low + i, want);
     assert_int_equal(pairs[0][i], want[0]);
     assert_int_equal(pairs[1][i], want[1]);
-    philox(key, low + i, high + (low + i < low), want);
+    philox_reference(key, low + i, high + (low + i < low), want);
     assert_memory_equal(fours[i], want, sizeof want);
   }
 }
 
 static void check_all(const hlo_random_loops_t* loops) {
-  static const uint64_t counters[] = {0, 7, 0xfffffff0, 0xffffffff, 0x123456789abcdef0,
-                                      UINT64_MAX, UINT64_MAX - 15, UINT64_MAX - 20};
+  static const uint64_t counters[] = {0,
+                                      7,
+                                      0xfffffff0,
+                                      0xffffffff,
+                                      0x123456789abcdef0,
+                                      UINT64_MAX,
+                                      UINT64_MAX - 15,
+                                      UINT64_MAX - 20};
   for (size_t i = 0; i < sizeof counters / sizeof *counters; ++i) {
-    check(loops, 0x0123456789abcdef * (i + 1), counters[i], i * 0xffffffff);
+    check_words(loops, 0x0123456789abcdef * (i + 1), counters[i], i * 0xffffffff);
   }
 }
 

@@ -59,15 +59,15 @@ static void total_chunk(void* arg, uint64_t index) {
 }
 
 // Replaces totals by prefixes, using the loops of the accumulator's own type.
-static void carry(const job_t* job) {
+static void scan_totals(const job_t* job) {
   const hlo_fold_t* acc_fold = hlo_fold_find(job->scan->op, job->fold->acc);
   for (uint64_t s = 0; s < job->segment_count; s += job->line_segments) {
     char before[ACC_BYTES_MAX], total[ACC_BYTES_MAX];
     memcpy(before, job->init, job->acc_bytes);
     for (uint64_t i = s; i < s + job->line_segments; i++) {
-      char* place = job->carries + i * job->acc_bytes;
-      memcpy(total, place, job->acc_bytes);
-      memcpy(place, before, job->acc_bytes);
+      char* carry = job->carries + i * job->acc_bytes;
+      memcpy(total, carry, job->acc_bytes);
+      memcpy(carry, before, job->acc_bytes);
       acc_fold->rows(1, total, before);
     }
   }
@@ -118,7 +118,7 @@ static void scan_lines(const hlo_parallel_t* parallel, job_t* job) {
   const uint64_t chunks = hlo_chunk_count(job->segment_count, job->segments_per_chunk);
   if (job->line_segments > 1) {
     hlo_parallel_for(parallel, chunks, total_chunk, job);
-    carry(job);
+    scan_totals(job);
   } else {
     for (uint64_t s = 0; s < job->segment_count; s++) {
       memcpy(job->carries + s * job->acc_bytes, job->init, job->acc_bytes);

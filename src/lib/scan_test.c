@@ -39,13 +39,13 @@ static double plain(hlo_fold_op_t op, double a, double b) {
   }
 }
 
-static double load(hlo_dtype_t dtype, const void* data, int64_t i) {
+static double load_number(hlo_dtype_t dtype, const void* data, int64_t i) {
   const uint8_t* element = (const uint8_t*)data + (size_t)i * hlo_dtype_size_bytes(dtype);
   return hlo_dtype_is_float(dtype) ? hlo_dtype_load_double(dtype, element)
                                    : (double)hlo_dtype_load_int64(dtype, element);
 }
 
-static void check(const hlo_parallel_t* parallel, const hlo_scan_t* scan) {
+static void check_scan(const hlo_parallel_t* parallel, const hlo_scan_t* scan) {
   const int64_t count = scan->outer * scan->length * scan->inner;
   const hlo_fold_t* fold = hlo_fold_find(scan->op, scan->dtype);
   const size_t bytes = (size_t)count * hlo_dtype_size_bytes(scan->dtype);
@@ -61,8 +61,8 @@ static void check(const hlo_parallel_t* parallel, const hlo_scan_t* scan) {
       for (int64_t i = 0; i < scan->length; i++) {
         const int64_t row = scan->is_reverse ? scan->length - 1 - i : i;
         const int64_t at = (o * scan->length + row) * scan->inner + k;
-        total = plain(scan->op, total, load(scan->dtype, in, at));
-        assert_true(load(scan->dtype, out, at) == total);
+        total = plain(scan->op, total, load_number(scan->dtype, in, at));
+        assert_true(load_number(scan->dtype, out, at) == total);
       }
     }
   }
@@ -89,7 +89,7 @@ static void test_shapes(void** state) {
                                  .outer = shapes[s][0],
                                  .length = shapes[s][1],
                                  .inner = shapes[s][2]};
-        check(NULL, &scan);
+        check_scan(NULL, &scan);
       }
     }
   }
@@ -109,7 +109,7 @@ static void test_long_lines(void** state) {
                              .outer = LINES,
                              .length = LENGTH,
                              .inner = 1};
-    check(&parallel, &scan);
+    check_scan(&parallel, &scan);
     float* in = hlo_mem_alloc(3 * LINES * LENGTH * sizeof(float));
     float *alone = in + LINES * LENGTH, *shared = alone + LINES * LENGTH;
     void* scratch = hlo_mem_alloc_aligned(hlo_scan_scratch_bytes(&scan), 64);

@@ -10,9 +10,9 @@ typedef struct hlo_scatter {
   uint32_t count;
   const uint32_t*
       numbers;  // rows of `in` to scatter, whose targets are in range; NULL: the first `count`
-  const uint32_t* places;  // by row of `in`: its row of the result
-  uint32_t first, size;    // range of the result's rows; targets out of range are skipped
-  int64_t row;             // elements
+  const uint32_t* targets;  // by row of `in`: its row of the result
+  uint32_t first, size;     // range of the result's rows; targets out of range are skipped
+  int64_t row;              // elements
   const void* in;
   void* out;  // row `first` of the result
 } hlo_scatter_t;

@@ -12,7 +12,7 @@ static inline __attribute__((always_inline)) void prefetch_ahead(const hlo_scatt
                                                                  int64_t row_bytes) {
   enum { ROWS = 8, BYTES_MAX = 1024 };
   if (i + ROWS >= s->count) return;
-  const uint32_t n = s->numbers ? s->numbers[i + ROWS] : i + ROWS, at = s->places[n] - s->first;
+  const uint32_t n = s->numbers ? s->numbers[i + ROWS] : i + ROWS, at = s->targets[n] - s->first;
   if (at >= s->size) return;
   const int64_t bytes = row_bytes < BYTES_MAX ? row_bytes : BYTES_MAX;
   for (int64_t b = 0; b < bytes; b += 64) __builtin_prefetch((char*)s->out + at * row_bytes + b);
@@ -237,7 +237,7 @@ static hlo_scatter_loop_t find_fold(hlo_fold_op_t op, hlo_dtype_t dtype) {
 }
 
 const hlo_scatter_loops_t HLO_ISA_NAME(hlo_scatter_loops) = {.fold = find_fold,
-                                   .copy_8 = copy_8,
-                                   .copy_16 = copy_16,
-                                   .copy_32 = copy_32,
-                                   .copy_64 = copy_64};
+                                                             .copy_8 = copy_8,
+                                                             .copy_16 = copy_16,
+                                                             .copy_32 = copy_32,
+                                                             .copy_64 = copy_64};

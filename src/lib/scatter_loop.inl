@@ -16,26 +16,26 @@ static inline void ROW(NAME)(int64_t row, const T* restrict from, T* restrict to
 }
 
 static void NAME(const hlo_scatter_t* s) {
-  const uint32_t *numbers = s->numbers, *places = s->places;
+  const uint32_t *numbers = s->numbers, *targets = s->targets;
   const int64_t row = s->row;
   const T* in = s->in;
   T* out = s->out;
   if (row == 1 && !numbers) {
     for (uint32_t i = 0; i < s->count; i++) {
-      const uint32_t at = places[i] - s->first;
+      const uint32_t at = targets[i] - s->first;
       if (at < s->size) out[at] = ONE(out[at], in[i]);
     }
     return;
   }
   if (row == 1) {
     for (uint32_t i = 0; i < s->count; i++) {
-      T* to = out + (places[numbers[i]] - s->first);
+      T* to = out + (targets[numbers[i]] - s->first);
       *to = ONE(*to, in[numbers[i]]);
     }
     return;
   }
   for (uint32_t i = 0; i < s->count; i++) {
-    const uint32_t n = numbers ? numbers[i] : i, at = places[n] - s->first;
+    const uint32_t n = numbers ? numbers[i] : i, at = targets[n] - s->first;
     if (at >= s->size) continue;
     prefetch_ahead(s, i, row * (int64_t)sizeof(T));
     ROW(NAME)(row, in + n * row, out + at * row);

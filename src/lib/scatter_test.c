@@ -14,7 +14,7 @@
 #include "lib/isa.h"
 #include "lib/scatter_impl.h"
 
-enum { ROWS = 37, PLACES = 11, LONGEST = 37, BYTES_MAX = 8 };
+enum { ROWS = 37, TARGETS = 11, LONGEST = 37, BYTES_MAX = 8 };
 
 static uint32_t random_state = 1;
 static uint32_t next_random(void) {
@@ -64,22 +64,22 @@ static bool is_same(hlo_dtype_t dtype, const char* a, const char* b) {
 }
 
 // op HLO_FOLD_OP_COUNT: a copy
-static void check(hlo_scatter_loop_t loop, hlo_fold_op_t op, hlo_dtype_t dtype, int64_t row,
-                  bool is_chosen) {
-  static char in[ROWS * LONGEST * BYTES_MAX], out[PLACES * LONGEST * BYTES_MAX];
+static void check_rows(hlo_scatter_loop_t loop, hlo_fold_op_t op, hlo_dtype_t dtype, int64_t row,
+                       bool is_chosen) {
+  static char in[ROWS * LONGEST * BYTES_MAX], out[TARGETS * LONGEST * BYTES_MAX];
   static char want[sizeof out];
   const size_t bytes = hlo_dtype_size_bytes(dtype), row_bytes = (size_t)row * bytes;
   enum { FIRST = 3, SIZE = 6 };
-  uint32_t places[ROWS], numbers[ROWS], count = 0;
+  uint32_t targets[ROWS], numbers[ROWS], count = 0;
   fill(dtype, (size_t)(ROWS * row), in);
-  fill(dtype, (size_t)(PLACES * row), out);
+  fill(dtype, (size_t)(TARGETS * row), out);
   memcpy(want, out, sizeof out);
   for (uint32_t i = 0; i < ROWS; i++) {
-    places[i] = next_random() % 9 == 0 ? UINT32_MAX : next_random() % PLACES;
-    if (places[i] - FIRST >= SIZE) continue;
+    targets[i] = next_random() % 9 == 0 ? UINT32_MAX : next_random() % TARGETS;
+    if (targets[i] - FIRST >= SIZE) continue;
     numbers[count++] = i;
     for (int64_t k = 0; k < row; k++) {
-      char* to = want + places[i] * row_bytes + (size_t)k * bytes;
+      char* to = want + targets[i] * row_bytes + (size_t)k * bytes;
       const char* from = in + i * row_bytes + (size_t)k * bytes;
       if (op == HLO_FOLD_OP_COUNT) {
         memcpy(to, from, bytes);
@@ -90,14 +90,14 @@ static void check(hlo_scatter_loop_t loop, hlo_fold_op_t op, hlo_dtype_t dtype, 
   }
   const hlo_scatter_t scatter = {.count = is_chosen ? count : ROWS,
                                  .numbers = is_chosen ? numbers : NULL,
-                                 .places = places,
+                                 .targets = targets,
                                  .first = FIRST,
                                  .size = SIZE,
                                  .row = row,
                                  .in = in,
                                  .out = out + FIRST * row_bytes};
   loop(&scatter);
-  for (size_t i = 0; i < (size_t)(PLACES * row); i++) {
+  for (size_t i = 0; i < (size_t)(TARGETS * row); i++) {
     assert_true(is_same(dtype, out + i * bytes, want + i * bytes));
   }
 }
@@ -105,8 +105,8 @@ static void check(hlo_scatter_loop_t loop, hlo_fold_op_t op, hlo_dtype_t dtype, 
 static void check_loop(hlo_scatter_loop_t loop, hlo_fold_op_t op, hlo_dtype_t dtype) {
   static const int64_t rows[] = {1, 2, 7, 16, LONGEST};
   for (size_t r = 0; loop && r < sizeof rows / sizeof rows[0]; r++) {
-    check(loop, op, dtype, rows[r], false);
-    check(loop, op, dtype, rows[r], true);
+    check_rows(loop, op, dtype, rows[r], false);
+    check_rows(loop, op, dtype, rows[r], true);
   }
 }
 

@@ -13,8 +13,8 @@ uint32_t hlo_select_range_avx512(uint32_t count, const uint32_t* indices, uint32
   __m512i number = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
   uint32_t found = 0, i = 0;
   for (; i + LANES <= count; i += LANES) {
-    const __m512i place = _mm512_sub_epi32(_mm512_loadu_si512(indices + i), low);
-    const __mmask16 inside = _mm512_cmplt_epu32_mask(place, limit);
+    const __m512i offset = _mm512_sub_epi32(_mm512_loadu_si512(indices + i), low);
+    const __mmask16 inside = _mm512_cmplt_epu32_mask(offset, limit);
     // Compressing to memory is slow on some processors; compressing to a register and storing all
     // of it is fast.
     _mm512_storeu_si512(numbers + found, _mm512_maskz_compress_epi32(inside, number));

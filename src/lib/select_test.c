@@ -13,7 +13,7 @@
 
 enum { COUNT = 173 };
 
-static void check(hlo_select_range_t select, uint32_t count, uint32_t first, uint32_t size) {
+static void check_range(hlo_select_range_t select, uint32_t count, uint32_t first, uint32_t size) {
   uint32_t indices[COUNT], numbers[COUNT + HLO_SELECT_SLACK];
   uint32_t random = 12345, found = 0;
   for (uint32_t i = 0; i < COUNT; ++i) {
@@ -32,10 +32,10 @@ static void check(hlo_select_range_t select, uint32_t count, uint32_t first, uin
 static void check_all(hlo_select_range_t select) {
   static const uint32_t counts[] = {0, 1, 15, 16, 17, 64, COUNT};
   for (uint32_t c = 0; c < sizeof counts / sizeof *counts; ++c) {
-    check(select, counts[c], 0, 36);
-    check(select, counts[c], 18, 18);
-    check(select, counts[c], 30, 1000);
-    check(select, counts[c], 5, 0);
+    check_range(select, counts[c], 0, 36);
+    check_range(select, counts[c], 18, 18);
+    check_range(select, counts[c], 30, 1000);
+    check_range(select, counts[c], 5, 0);
   }
 }
 

@@ -30,7 +30,7 @@ static uint64_t sort_chunk_count(int64_t count) {
 
 // Converts counts by chunk and digit to the offsets at which each chunk stores its entries. Returns
 // false if all entries have the same digit.
-static bool counts_to_places(uint64_t chunk_count, uint64_t count, uint32_t (*counts)[RADIX]) {
+static bool counts_to_offsets(uint64_t chunk_count, uint64_t count, uint32_t (*counts)[RADIX]) {
   uint32_t at = 0;
   for (int b = 0; b < RADIX; b++) {
     const uint32_t first = at;

@@ -65,17 +65,21 @@ static void write_keys(const hlo_sort_form_t* form, int64_t first, int64_t count
   }
 }
 
-static uint32_t all_of(int64_t lines) { return ((uint32_t)1 << lines) - 1; }
+static uint32_t all_of(int64_t lines) {
+  return ((uint32_t)1 << lines) - 1;
+}
 
 // Strided lines are in lanes already.
-static uint32_t values_across(const hlo_sort_form_t* form, const hlo_sort_lanes_t* lanes, int64_t lines,
-                              int64_t count, int64_t stride, const void* in, void* out, void* x) {
+static uint32_t values_across(const hlo_sort_form_t* form, const hlo_sort_lanes_t* lanes,
+                              int64_t lines, int64_t count, int64_t stride, const void* in,
+                              void* out, void* x) {
   const int64_t bytes = lanes->lanes * (hlo_sort_is_wide(form->dtype) ? 8 : 4);
   for (int64_t e = 0; e < count; e++) {
     if (read_keys(form, in, e * stride, lines, (char*)x + e * bytes)) return all_of(lines);
   }
   lanes->sort(count, x);
-  for (int64_t e = 0; e < count; e++) write_keys(form, e * stride, lines, (char*)x + e * bytes, out);
+  for (int64_t e = 0; e < count; e++)
+    write_keys(form, e * stride, lines, (char*)x + e * bytes, out);
   return 0;
 }
 
@@ -86,7 +90,8 @@ uint32_t hlo_sort_group_values(const hlo_sort_form_t* form, int64_t lines, int64
   void* keys = keys_of(count, scratch);
   uint32_t left = 0;
   for (int64_t l = 0; l < lines; l += QUAD) {
-    if (read_keys(form, in, l * count, quad_lines(lines, l) * count, keys)) left |= all_of(QUAD) << l;
+    if (read_keys(form, in, l * count, quad_lines(lines, l) * count, keys))
+      left |= all_of(QUAD) << l;
     lanes->put(count, l, keys, scratch);
   }
   lanes->sort(count, scratch);
@@ -124,7 +129,8 @@ void hlo_sort_group_positions(const hlo_sort_form_t* form, int64_t lines, int64_
   for (int64_t e = 0; stride != 1 && e < count; e++) {
     uint32_t keys[LANES_MAX];
     hlo_sort_keys_32(form, in, e * stride, lines, keys);
-    for (int64_t l = 0; l < lines; l++) x[e * lanes->lanes + l] = (uint64_t)keys[l] << 32 | (uint64_t)e;
+    for (int64_t l = 0; l < lines; l++)
+      x[e * lanes->lanes + l] = (uint64_t)keys[l] << 32 | (uint64_t)e;
   }
   lanes->sort(count, scratch);
   for (int64_t l = 0; l < lines; l += QUAD) {

@@ -7,7 +7,8 @@
 
 enum { NAME(lanes) = sizeof(VEC) / sizeof(KEY_T), NAME(tile) = 16 };
 
-typedef KEY_T NAME(quad) __attribute__((vector_size(4 * sizeof(KEY_T)), aligned(sizeof(KEY_T)), may_alias));
+typedef KEY_T NAME(quad)
+    __attribute__((vector_size(4 * sizeof(KEY_T)), aligned(sizeof(KEY_T)), may_alias));
 
 // The smaller of two goes to the first.
 #define CROSS(i, j)                 \
@@ -21,11 +22,17 @@ typedef KEY_T NAME(quad) __attribute__((vector_size(4 * sizeof(KEY_T)), aligned(
 // Orders halves of 2, 4, 8 and 16 vectors from v[i] on, `step` apart.
 #define HALVES1(i) CROSS(i, i + 1)
 #define HALVES2(i) CROSS2(i, i + 2, i + 1, i + 3); HALVES1(i); HALVES1(i + 2)
-#define HALVES4(i) CROSS4(i, i + 4, i + 1, i + 5, i + 2, i + 6, i + 3, i + 7); HALVES2(i); HALVES2(i + 4)
+#define HALVES4(i)                                            \
+  CROSS4(i, i + 4, i + 1, i + 5, i + 2, i + 6, i + 3, i + 7); \
+  HALVES2(i);                                                 \
+  HALVES2(i + 4)
 // The same, with v[i] as the last.
-#define TURNED1(i) CROSS(i + 1, i)
-#define TURNED2(i) CROSS2(i + 2, i, i + 3, i + 1); TURNED1(i); TURNED1(i + 2)
-#define TURNED4(i) CROSS4(i + 4, i, i + 5, i + 1, i + 6, i + 2, i + 7, i + 3); TURNED2(i); TURNED2(i + 4)
+#define REVERSED1(i) CROSS(i + 1, i)
+#define REVERSED2(i) CROSS2(i + 2, i, i + 3, i + 1); REVERSED1(i); REVERSED1(i + 2)
+#define REVERSED4(i)                                          \
+  CROSS4(i + 4, i, i + 5, i + 1, i + 6, i + 2, i + 7, i + 3); \
+  REVERSED2(i);                                               \
+  REVERSED2(i + 4)
 
 static void NAME(sort_tile)(VEC* x) {
   VEC v[NAME(tile)];
@@ -53,7 +60,7 @@ static void NAME(merge_first)(int64_t m, VEC* x) {
     for (int j = 0; j < 8; j++) v[8 + j] = down[-j * step];
     CROSS4(0, 8, 1, 9, 2, 10, 3, 11); CROSS4(4, 12, 5, 13, 6, 14, 7, 15);
     HALVES4(0);
-    TURNED4(8);
+    REVERSED4(8);
     for (int j = 0; j < 8; j++) up[j * step] = v[j];
     for (int j = 0; j < 8; j++) down[-j * step] = v[8 + j];
   }
@@ -105,7 +112,7 @@ static void NAME(sort)(int64_t count, void* lanes) {
 }
 
 // in[r][0..3] and out[c][0..3] with out[c][r] = in[r][c].
-static inline void NAME(turn)(const KEY_T* const* in, KEY_T* const* out) {
+static inline void NAME(transpose)(const KEY_T* const* in, KEY_T* const* out) {
   const NAME(quad) r0 = *(const NAME(quad)*)in[0], r1 = *(const NAME(quad)*)in[1];
   const NAME(quad) r2 = *(const NAME(quad)*)in[2], r3 = *(const NAME(quad)*)in[3];
   const NAME(quad) low01 = __builtin_shufflevector(r0, r1, 0, 4, 1, 5);
@@ -123,10 +130,11 @@ static void NAME(put)(int64_t count, int64_t lane, const void* keys, void* lanes
   const KEY_T* line = keys;
   int64_t e = 0;
   for (; e + 4 <= count; e += 4) {
-    const KEY_T* const in[] = {line + e, line + count + e, line + 2 * count + e, line + 3 * count + e};
+    const KEY_T* const in[] = {line + e, line + count + e, line + 2 * count + e,
+                               line + 3 * count + e};
     KEY_T* at = x + e * NAME(lanes);
     KEY_T* const out[] = {at, at + NAME(lanes), at + 2 * NAME(lanes), at + 3 * NAME(lanes)};
-    NAME(turn)(in, out);
+    NAME(transpose)(in, out);
   }
   for (; e < count; e++) {
     for (int r = 0; r < 4; r++) x[e * NAME(lanes) + r] = line[r * count + e];
@@ -141,7 +149,7 @@ static void NAME(get)(int64_t count, int64_t lane, const void* lanes, void* keys
     const KEY_T* at = x + e * NAME(lanes);
     const KEY_T* const in[] = {at, at + NAME(lanes), at + 2 * NAME(lanes), at + 3 * NAME(lanes)};
     KEY_T* const out[] = {line + e, line + count + e, line + 2 * count + e, line + 3 * count + e};
-    NAME(turn)(in, out);
+    NAME(transpose)(in, out);
   }
   for (; e < count; e++) {
     for (int r = 0; r < 4; r++) line[r * count + e] = x[e * NAME(lanes) + r];
@@ -157,9 +165,9 @@ const hlo_sort_lanes_t TABLE = {
 #undef HALVES1
 #undef HALVES2
 #undef HALVES4
-#undef TURNED1
-#undef TURNED2
-#undef TURNED4
+#undef REVERSED1
+#undef REVERSED2
+#undef REVERSED4
 #undef KEY_T
 #undef VEC
 #undef MIN

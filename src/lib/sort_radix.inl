@@ -64,7 +64,7 @@ static void NAME(count_chunk)(void* arg, uint64_t index) {
 
 static void NAME(move_chunk)(void* arg, uint64_t index) {
   const NAME(pass_t)* pass = arg;
-  uint32_t* places = pass->counts[index];
+  uint32_t* offsets = pass->counts[index];
   const T* from = pass->from;
   T* to = pass->to;
   const int shift = pass->shift;
@@ -72,7 +72,7 @@ static void NAME(move_chunk)(void* arg, uint64_t index) {
   hlo_chunk_range((size_t)pass->count, pass->chunk_count, index, &i, &end);
   for (; i < end; i++) {
     const T entry = from[i];
-    to[places[(KEY(entry) >> shift) & (RADIX - 1)]++] = entry;
+    to[offsets[(KEY(entry) >> shift) & (RADIX - 1)]++] = entry;
   }
 }
 
@@ -84,7 +84,7 @@ static T* NAME(radix_in_chunks)(const hlo_parallel_t* parallel, uint64_t chunk_c
     pass.from = data;
     pass.to = other;
     hlo_parallel_for(parallel, chunk_count, NAME(count_chunk), &pass);
-    if (!counts_to_places(chunk_count, (uint64_t)count, counts)) continue;
+    if (!counts_to_offsets(chunk_count, (uint64_t)count, counts)) continue;
     hlo_parallel_for(parallel, chunk_count, NAME(move_chunk), &pass);
     T* swap = data;
     data = other;
@@ -103,7 +103,7 @@ static T* NAME(radix_alone)(int64_t count, T* data, T* other) {
     }
   }
   for (int d = 0; d < DIGITS; d++) {
-    if (!counts_to_places(1, (uint64_t)count, &counts[d])) continue;
+    if (!counts_to_offsets(1, (uint64_t)count, &counts[d])) continue;
     NAME(pass_t) pass = {.count = count,
                          .chunk_count = 1,
                          .from = data,

@@ -78,7 +78,7 @@ static void sort_plainly(const hlo_sort_form_t* form, int64_t count, const uint8
   }
 }
 
-static void check(const hlo_sort_form_t* form, int64_t count) {
+static void check_sort(const hlo_sort_form_t* form, int64_t count) {
   const size_t bytes = hlo_dtype_size_bytes(form->dtype), n = (size_t)count;
   size_t scratch_bytes = 0;
   assert_true(hlo_sort_scratch_bytes(form->dtype, count, &scratch_bytes));
@@ -109,8 +109,10 @@ static void check(const hlo_sort_form_t* form, int64_t count) {
 
 // Lines sorted together equal lines sorted alone; some of the group may be missing.
 static void check_group(const hlo_sort_form_t* form, int64_t count, bool is_across) {
-  const int64_t values = hlo_sort_group(form, false, count), places = hlo_sort_group(form, true, count);
-  const int64_t lines = (values > places ? values : places) - (int64_t)(next_random() % 3);
+  const int64_t value_lines = hlo_sort_group(form, false, count),
+                position_lines = hlo_sort_group(form, true, count);
+  const int64_t lines =
+      (value_lines > position_lines ? value_lines : position_lines) - (int64_t)(next_random() % 3);
   if (lines <= 0) return;
   const size_t bytes = hlo_dtype_size_bytes(form->dtype), n = (size_t)(count * lines);
   size_t scratch_bytes = 0;
@@ -126,11 +128,12 @@ static void check_group(const hlo_sort_form_t* form, int64_t count, bool is_acro
   uint8_t *given = in, *across = hlo_mem_alloc_aligned(n * bytes + 1, 64);
   if (is_across) {
     for (size_t i = 0; i < n; i++) {
-      memcpy(across + (i % (size_t)count * (size_t)lines + i / (size_t)count) * bytes, in + i * bytes, bytes);
+      memcpy(across + (i % (size_t)count * (size_t)lines + i / (size_t)count) * bytes,
+             in + i * bytes, bytes);
     }
     given = across;
   }
-  if (lines <= places) {
+  if (lines <= position_lines) {
     hlo_sort_group_positions(form, lines, count, stride, given, positions, scratch);
     for (int64_t l = 0; l < lines; l++) {
       uint32_t* alone = positions + n;
@@ -138,7 +141,7 @@ static void check_group(const hlo_sort_form_t* form, int64_t count, bool is_acro
       assert_memory_equal(positions + l * count, alone, (size_t)count * sizeof(*alone));
     }
   }
-  if (lines <= values) {
+  if (lines <= value_lines) {
     const uint32_t left = hlo_sort_group_values(form, lines, count, stride, given, given, scratch);
     for (size_t i = 0; i < n; i++) {
       const size_t from = is_across ? i % (size_t)count * (size_t)lines + i / (size_t)count : i;
@@ -170,7 +173,7 @@ static void test_types_and_lengths(void** state) {
       const hlo_sort_form_t form = {types[t], .canonical = f & 1, .descending = f & 2};
       if (!form.canonical && types[t] == HLO_DTYPE_F8E4M3FN) continue;  // NaN has no payload
       for (size_t l = 0; l < sizeof(lengths) / sizeof(lengths[0]); l++) {
-        check(&form, lengths[l]);
+        check_sort(&form, lengths[l]);
         check_group(&form, lengths[l], false);
         check_group(&form, lengths[l], true);
       }
@@ -365,12 +368,9 @@ static void test_survives_bad_order(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_types_and_lengths),
-      cmocka_unit_test(test_networks),
-      cmocka_unit_test(test_shapes_of_data),
-      cmocka_unit_test(test_two_keys),
-      cmocka_unit_test(test_long_line),
-      cmocka_unit_test(test_loops),
+      cmocka_unit_test(test_types_and_lengths),  cmocka_unit_test(test_networks),
+      cmocka_unit_test(test_shapes_of_data),     cmocka_unit_test(test_two_keys),
+      cmocka_unit_test(test_long_line),          cmocka_unit_test(test_loops),
       cmocka_unit_test(test_survives_bad_order),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

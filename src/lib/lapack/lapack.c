@@ -34,9 +34,9 @@ int64_t hlo_lapack_stripe(int64_t columns, int64_t each) {
   return (stripe + HLO_LAPACK_STRIPE_MIN - 1) / HLO_LAPACK_STRIPE_MIN * HLO_LAPACK_STRIPE_MIN;
 }
 
-// The packed blocks of the product, both factors of a complex one written as real matrices (with
-// few rows or small depth), and the two inner matrices of a block reflector.
 size_t hlo_lapack_stripe_bytes(hlo_dtype_t dtype, int64_t rows, int64_t columns) {
+  // The packed blocks of the product, both factors of a complex one written as real matrices (with
+  // few rows or small depth), and the two inner matrices of a block reflector.
   enum { FEW = 2 * HLO_LAPACK_BLOCK };
   const bool is_complex = hlo_dtype_is_complex(dtype);
   const size_t each = hlo_dtype_size_bytes(dtype);
@@ -82,8 +82,8 @@ int64_t hlo_lapack_getrf(hlo_dtype_t dtype, int64_t m, int64_t n, void* a, int64
   return table(dtype)->getrf(m, n, a, lda, pivots, work);
 }
 
-// Empty lanes, and matrices that do not fit the caches of a core, cost more than the gain.
 bool hlo_lapack_is_small(hlo_dtype_t dtype, int64_t count, int64_t m, int64_t n) {
+  // Empty lanes, and matrices that do not fit the caches of a core, cost more than the gain.
   enum { FEW = 8, TINY_ELEMENTS = 64 };
   if ((dtype != HLO_DTYPE_F32 && dtype != HLO_DTYPE_F64) || m > HLO_LAPACK_SMALL_ELEMENTS ||
       n > HLO_LAPACK_SMALL_ELEMENTS || m * n > HLO_LAPACK_SMALL_ELEMENTS) {

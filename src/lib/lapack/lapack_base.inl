@@ -95,7 +95,8 @@ static void NAME(subtract)(int64_t m, int64_t count, const T* x, int64_t ldx, co
     for (int64_t k = 0; k < count; k++) {
       const R factor = u[k * u_step];
       const T* row = x + k * ldx + i;
-      for (int v = 0; v < STRIP; v++) sums[v] -= factor * *(const NAME(vec)*)(row + v * NAME(lanes));
+      for (int v = 0; v < STRIP; v++)
+        sums[v] -= factor * *(const NAME(vec)*)(row + v * NAME(lanes));
     }
     for (int v = 0; v < STRIP; v++) *(NAME(vec)*)(y + i + v * NAME(lanes)) = sums[v];
   }
@@ -166,7 +167,7 @@ static void NAME(dots)(int64_t m, int64_t count, const T* x, int64_t ldx, const 
 #endif
 
 // b = transpose of a (m x n), optionally conjugated.
-static void NAME(turn)(bool is_conjugate, int64_t m, int64_t n, const T* a, int64_t lda, T* b,
+static void NAME(transpose)(bool is_conjugate, int64_t m, int64_t n, const T* a, int64_t lda, T* b,
                        int64_t ldb) {
   enum { TILE = 16 };
   for (int64_t i0 = 0; i0 < m; i0 += TILE) {

@@ -47,7 +47,8 @@ static void NAME(rotate_chunk)(void* arg, uint64_t index) {
   const int64_t last =
       NAME(least)(r->width, ((int64_t)index + 1) * NAME(rotated_width));
   int64_t i = (int64_t)index * NAME(rotated_width);
-  for (; i + NAME(rotated_vectors) * NAME(lanes) <= last; i += NAME(rotated_vectors) * NAME(lanes)) {
+  for (; i + NAME(rotated_vectors) * NAME(lanes) <= last;
+       i += NAME(rotated_vectors) * NAME(lanes)) {
     NAME(rotate_strip)(r, r->rows + i, NAME(rotated_vectors));
   }
   for (; i < last; i += NAME(lanes)) NAME(rotate_strip)(r, r->rows + i, 1);
@@ -137,8 +138,8 @@ static void NAME(tridiagonal_stripe)(const void* arg, int64_t first, int64_t col
   const NAME(hermitian_t)* h = arg;
   const int64_t skip = HLO_LAPACK_BLOCK;
   const hlo_lapack_operand_t left = {h->pairs + skip, 1, h->ldp, false};
-  const hlo_lapack_operand_t right = {h->pairs + HLO_LAPACK_BLOCK * h->ldp + skip + first, h->ldp, 1,
-                                      true};
+  const hlo_lapack_operand_t right = {h->pairs + HLO_LAPACK_BLOCK * h->ldp + skip + first, h->ldp,
+                                      1, true};
   NAME(product)(HLO_GEMM_SUBTRACT, h->m - skip, columns, 2 * HLO_LAPACK_BLOCK, left, right,
                 h->a + skip * (h->lda + 1) + first, h->lda, scratch);
 }
@@ -259,10 +260,10 @@ static void NAME(step_chunk)(void* arg, uint64_t index) {
 
 // Solves the tridiagonal problem with the d, e of `ql`; applies the rotations to the rows of
 // `transposed`.
-static int64_t NAME(diagonalise)(hlo_ql_t* ql, T* turned, int64_t ld,
+static int64_t NAME(diagonalise)(hlo_ql_t* ql, T* transposed, int64_t ld,
                                  const hlo_lapack_work_t* work, hlo_lapack_pieces_t pieces) {
   const int64_t n = ql->n, most = n * HLO_ROTATIONS_SWEEPS, width = n * NAME(parts);
-  const int64_t chunks = turned ? (width + NAME(rotated_width) - 1) / NAME(rotated_width) : 0;
+  const int64_t chunks = transposed ? (width + NAME(rotated_width) - 1) / NAME(rotated_width) : 0;
   hlo_rotations_t batches[2];
   for (int b = 0; b < 2; b++) {
     batches[b].c = hlo_lapack_take(&pieces, (size_t)most * sizeof(double));
@@ -275,7 +276,7 @@ static int64_t NAME(diagonalise)(hlo_ql_t* ql, T* turned, int64_t ld,
     const hlo_rotations_t* found = &batches[b];
     batches[1 - b].sweep_count = 0;
     NAME(step_t) step = {.rotated = {found, NAME(narrow_rotations)(found, found->c, c),
-                                     NAME(narrow_rotations)(found, found->s, s), (R*)turned,
+                                     NAME(narrow_rotations)(found, found->s, s), (R*)transposed,
                                      ld * NAME(parts), width},
                          .ql = is_more ? ql : NULL,
                          .next = &batches[1 - b]};
@@ -314,7 +315,7 @@ static int64_t NAME(syevd)(bool has_vectors, bool is_lower, int64_t n, void* dat
   ql.e = hlo_lapack_take(&pieces, (size_t)n * sizeof(double));
   int64_t* order = hlo_lapack_take(&pieces, (size_t)n * sizeof(*order));
   const int64_t ld = hlo_lapack_padded(n, sizeof(T));
-  T* turned = has_vectors ? hlo_lapack_take(&pieces, (size_t)(n * ld) * sizeof(T)) : NULL;
+  T* transposed = has_vectors ? hlo_lapack_take(&pieces, (size_t)(n * ld) * sizeof(T)) : NULL;
   NAME(complete)(is_lower, n, a, lda);
   NAME(tridiagonalise)(n, a, lda, w, e, tau, work, pieces);
   for (int64_t i = 0; i < n; i++) {
@@ -324,21 +325,22 @@ static int64_t NAME(syevd)(bool has_vectors, bool is_lower, int64_t n, void* dat
   double scale;
   if (!NAME(scale)(n, ql.d, ql.e, &scale)) return n;
   if (has_vectors) {
-    const hlo_lapack_work_t rest = {pieces.next, (size_t)(pieces.end - pieces.next), work->parallel};
+    const hlo_lapack_work_t rest = {pieces.next, (size_t)(pieces.end - pieces.next),
+                                    work->parallel};
     NAME(form_vectors)(n, a, lda, tau, &rest);
-    memset(turned, 0, (size_t)(n * ld) * sizeof(T));
-    NAME(turn)(false, n, n, a, lda, turned, ld);
+    memset(transposed, 0, (size_t)(n * ld) * sizeof(T));
+    NAME(transpose)(false, n, n, a, lda, transposed, ld);
   }
-  const int64_t failed = NAME(diagonalise)(&ql, turned, ld, work, pieces);
+  const int64_t failed = NAME(diagonalise)(&ql, transposed, ld, work, pieces);
   NAME(sort_order)(n, ql.d, order);
   for (int64_t i = 0; i < n; i++) w[i] = (R)(ql.d[order[i]] * scale);
   for (int64_t i = 0; has_vectors && i < n; i += 16) {
     const int64_t count = NAME(least)(16, n - i);
     T* rows = (T*)pieces.next;  // 16 vectors in sorted order
     for (int64_t r = 0; r < count; r++) {
-      memcpy(rows + r * ld, turned + order[i + r] * ld, (size_t)n * sizeof(T));
+      memcpy(rows + r * ld, transposed + order[i + r] * ld, (size_t)n * sizeof(T));
     }
-    NAME(turn)(false, count, n, rows, ld, a + i, lda);
+    NAME(transpose)(false, count, n, rows, ld, a + i, lda);
   }
   return failed;
 }

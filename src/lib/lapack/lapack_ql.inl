@@ -36,10 +36,10 @@ static int64_t sweep(hlo_ql_t* ql, int64_t l, int64_t m, double* cosines, double
     s = f * inverse;
     c = g * inverse;
     g = d[i + 1] - p;
-    const double turned = (d[i] - g) * s + 2 * c * b;
-    p = s * turned;
+    const double rotated = (d[i] - g) * s + 2 * c * b;
+    p = s * rotated;
     d[i + 1] = g + p;
-    g = c * turned - b;
+    g = c * rotated - b;
     cosines[count] = c;
     sines[count] = s;
     count++;
@@ -117,24 +117,24 @@ static rotation_t rotation(double f, double g) {
   return (rotation_t){f * inverse, g * inverse, r};
 }
 
-static void record(hlo_rotations_t* rotations, int64_t place, rotation_t r) {
-  rotations->c[place] = r.c;
-  rotations->s[place] = r.s;
+static void record(hlo_rotations_t* rotations, int64_t index, rotation_t r) {
+  rotations->c[index] = r.c;
+  rotations->s[index] = r.s;
 }
 
-// Runs one sweep down the unreduced block first..last without a shift. place: index of the first
+// Runs one sweep down the unreduced block first..last without a shift. index: index of the first
 // rotation.
-static void sweep_plain(hlo_bidiagonal_t* b, int64_t first, int64_t last, int64_t place,
+static void sweep_plain(hlo_bidiagonal_t* b, int64_t first, int64_t last, int64_t index,
                         hlo_rotations_t* left, hlo_rotations_t* right) {
   double *d = b->d, *e = b->e;
   rotation_t in = {1, 0, 0}, out = {1, 0, 0};
-  for (int64_t i = first; i < last; i++, place++) {
+  for (int64_t i = first; i < last; i++, index++) {
     in = rotation(d[i] * in.c, e[i]);
     if (i > first) e[i - 1] = out.s * in.r;
     out = rotation(out.c * in.r, d[i + 1] * in.s);
     d[i] = out.r;
-    record(right, place, in);
-    record(left, place, out);
+    record(right, index, in);
+    record(left, index, out);
   }
   const double rest = d[last] * in.c;
   d[last] = rest * out.c;
@@ -142,10 +142,10 @@ static void sweep_plain(hlo_bidiagonal_t* b, int64_t first, int64_t last, int64_
 }
 
 static void sweep_shifted(hlo_bidiagonal_t* b, int64_t first, int64_t last, double shift,
-                          int64_t place, hlo_rotations_t* left, hlo_rotations_t* right) {
+                          int64_t index, hlo_rotations_t* left, hlo_rotations_t* right) {
   double *d = b->d, *e = b->e;
   double f = (fabs(d[first]) - shift) * (copysign(1, d[first]) + shift / d[first]), g = e[first];
-  for (int64_t i = first; i < last; i++, place++) {
+  for (int64_t i = first; i < last; i++, index++) {
     const rotation_t in = rotation(f, g);
     if (i > first) e[i - 1] = in.r;
     f = in.c * d[i] + in.s * e[i];
@@ -160,8 +160,8 @@ static void sweep_shifted(hlo_bidiagonal_t* b, int64_t first, int64_t last, doub
       g = out.s * e[i + 1];
       e[i + 1] = out.c * e[i + 1];
     }
-    record(right, place, in);
-    record(left, place, out);
+    record(right, index, in);
+    record(left, index, out);
   }
   e[last - 1] = f;
 }

@@ -56,7 +56,7 @@ static void NAME(block_grow)(NAME(block_t)* block, int64_t k, T tau) {
 }
 
 // y = (H1 H2 ...)' y for one vector.
-static void NAME(block_turn)(const NAME(block_t)* block, T* y) {
+static void NAME(block_apply_adjoint)(const NAME(block_t)* block, T* y) {
   T inner[HLO_LAPACK_BLOCK], scaled[HLO_LAPACK_BLOCK];
   NAME(dots)(block->m, block->count, block->v, block->ldv, y, inner);
   for (int64_t i = 0; i < block->count; i++) {
@@ -85,14 +85,14 @@ static void NAME(reflect_stripe)(const void* arg, int64_t first, int64_t columns
   char* rest = (char*)(scaled + HLO_LAPACK_BLOCK * columns);
   rest += -(uintptr_t)rest & 63;
   const hlo_lapack_operand_t rows = {block->v, block->ldv, 1, true};
-  const hlo_lapack_operand_t turned = {block->v, 1, block->ldv, false};
+  const hlo_lapack_operand_t transposed = {block->v, 1, block->ldv, false};
   const hlo_lapack_operand_t s = r->is_adjoint ? NAME(adjoint)(block->s, HLO_LAPACK_BLOCK)
                                                : NAME(plain)(block->s, HLO_LAPACK_BLOCK);
   NAME(product)(HLO_GEMM_SET, block->count, columns, block->m, rows, NAME(plain)(c, r->ldc), inner,
                 columns, rest);
   NAME(product)(HLO_GEMM_SET, block->count, columns, block->count, s, NAME(plain)(inner, columns),
                 scaled, columns, rest);
-  NAME(product)(HLO_GEMM_SUBTRACT, block->m, columns, block->count, turned,
+  NAME(product)(HLO_GEMM_SUBTRACT, block->m, columns, block->count, transposed,
                 NAME(plain)(scaled, columns), c, r->ldc, rest);
 }
 
@@ -111,7 +111,7 @@ static void NAME(qr_panel)(int64_t m, int64_t count, T* panel, NAME(block_t)* bl
   for (int64_t c = 0; c < count; c++) {
     T* column = panel + c * m;
     T* v = block->v + c * block->ldv;
-    NAME(block_turn)(block, column);
+    NAME(block_apply_adjoint)(block, column);
     tau[c] = NAME(reflector)(m - c, column + c);
     memset(v, 0, (size_t)c * sizeof(T));
     memcpy(v + c, column + c, (size_t)(m - c) * sizeof(T));
@@ -131,9 +131,9 @@ static void NAME(geqrf)(int64_t m, int64_t n, void* data, int64_t lda, void* tau
   for (int64_t j = 0; j < steps; j += HLO_LAPACK_BLOCK) {
     const int64_t count = NAME(least)(HLO_LAPACK_BLOCK, steps - j), rows = m - j;
     T* corner = a + j * (lda + 1);
-    NAME(turn)(false, rows, count, corner, lda, panel, rows);
+    NAME(transpose)(false, rows, count, corner, lda, panel, rows);
     NAME(qr_panel)(rows, count, panel, &block, tau + j);
-    NAME(turn)(false, count, rows, panel, rows, corner, lda);
+    NAME(transpose)(false, count, rows, panel, rows, corner, lda);
     NAME(reflect)(&block, true, n - j - count, corner + count, lda, work, pieces);
   }
 }
@@ -143,7 +143,7 @@ static void NAME(block_load)(int64_t m, int64_t j, int64_t count, const T* a, in
                              const T* tau, NAME(block_t)* block) {
   block->m = m - j;
   block->count = 0;
-  NAME(turn)(false, m - j, count, a + j * (lda + 1), lda, block->v, block->ldv);
+  NAME(transpose)(false, m - j, count, a + j * (lda + 1), lda, block->v, block->ldv);
   for (int64_t k = 0; k < count; k++) {
     T* v = block->v + k * block->ldv;
     memset(v, 0, (size_t)k * sizeof(T));
@@ -184,9 +184,9 @@ static void NAME(ormqr)(bool is_left, bool is_adjoint, int64_t m, int64_t n, int
   T* c = matrix;
   int64_t order = m, columns = n;
   if (!is_left) {  // c op(Q) is the adjoint of op(Q)' c'
-    T* turned = hlo_lapack_take(&pieces, (size_t)(m * n) * sizeof(T));
-    NAME(turn)(true, m, n, c, ldc, turned, m);
-    c = turned;
+    T* transposed = hlo_lapack_take(&pieces, (size_t)(m * n) * sizeof(T));
+    NAME(transpose)(true, m, n, c, ldc, transposed, m);
+    c = transposed;
     is_adjoint = !is_adjoint;
     order = n;
     columns = m;
@@ -200,7 +200,7 @@ static void NAME(ormqr)(bool is_left, bool is_adjoint, int64_t m, int64_t n, int
     NAME(block_load)(order, j, NAME(least)(HLO_LAPACK_BLOCK, k - j), a, lda, tau, &block);
     NAME(reflect)(&block, is_adjoint, columns, c + j * ld, ld, work, pieces);
   }
-  if (!is_left) NAME(turn)(true, n, m, c, m, matrix, ldc);
+  if (!is_left) NAME(transpose)(true, n, m, c, m, matrix, ldc);
 }
 
 // ---- QR with column pivoting --------------------------------------------------------------------
@@ -239,7 +239,7 @@ static void NAME(geqp3)(int64_t m, int64_t n, void* a, int64_t lda, int32_t* ord
   T *tau = taus, *columns = hlo_lapack_take(&pieces, (size_t)(m * n) * sizeof(T));
   T* v = hlo_lapack_take(&pieces, (size_t)m * sizeof(T));
   R* norms = hlo_lapack_take(&pieces, (size_t)n * sizeof(R));
-  NAME(turn)(false, m, n, a, lda, columns, m);
+  NAME(transpose)(false, m, n, a, lda, columns, m);
   const int64_t fixed = NAME(fixed_first)(m, n, columns, order);
   for (int64_t j = 0; j < NAME(least)(m, n); j++) {
     for (int64_t c = j; c < n; c++) norms[c] = NAME(norm)(m - j, columns + c * m + j);
@@ -261,7 +261,7 @@ static void NAME(geqp3)(int64_t m, int64_t n, void* a, int64_t lda, int32_t* ord
       NAME(subtract)(m - j, 1, v, m, &along, 1, columns + c * m + j);
     }
   }
-  NAME(turn)(false, n, m, columns, m, a, lda);
+  NAME(transpose)(false, n, m, columns, m, a, lda);
 }
 
 // ---- Hessenberg form ----------------------------------------------------------------------------
@@ -279,14 +279,14 @@ static void NAME(reflect_rows)(int64_t m, int64_t n, const T* v, T tau, T* a, in
   }
 }
 
-// a = a H for m rows and n columns; transposed: n elements, column: m elements of scratch.
+// a = a H for m rows and n columns; conjugated: n elements, column: m elements of scratch.
 static void NAME(reflect_columns)(int64_t m, int64_t n, const T* v, T tau, T* a, int64_t lda,
-                                  T* turned, T* column) {
-  for (int64_t j = 0; j < n; j++) turned[j] = NAME(conj)(v[j]);
-  NAME(dots)(n, m, a, lda, turned, column);
+                                  T* conjugated, T* column) {
+  for (int64_t j = 0; j < n; j++) conjugated[j] = NAME(conj)(v[j]);
+  NAME(dots)(n, m, a, lda, conjugated, column);
   for (int64_t i = 0; i < m; i++) {
     const T factor = NAME(mul)(tau, NAME(conj)(column[i]));
-    NAME(subtract)(n, 1, turned, n, &factor, 1, a + i * lda);
+    NAME(subtract)(n, 1, conjugated, n, &factor, 1, a + i * lda);
   }
 }
 

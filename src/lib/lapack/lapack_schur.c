@@ -254,7 +254,7 @@ static void triangular_vector(const triangular_t* s, int64_t k) {
 
 // t = the form by columns; for left vectors its adjoint with rows and columns reversed, which is
 // upper triangular too. Returns the magnitude of its largest entry.
-static double turn_form(const form_t* form, bool is_left, const planes_t* t) {
+static double transpose_form(const form_t* form, bool is_left, const planes_t* t) {
   const int64_t n = form->n;
   double norm = 0;
   for (int64_t j = 0; j < n; j++) {
@@ -290,7 +290,7 @@ static void triangular_vectors(const form_t* form, bool is_left, const planes_t*
                                const planes_t* x) {
   const int64_t n = form->n;
   triangular_t s = {.n = n, .t = *t};
-  s.least = fmax(DBL_EPSILON * turn_form(form, is_left, t), DBL_MIN / DBL_EPSILON);
+  s.least = fmax(DBL_EPSILON * transpose_form(form, is_left, t), DBL_MIN / DBL_EPSILON);
   memset(x->re, 0, (size_t)(n * n) * sizeof(double));
   if (x->im) memset(x->im, 0, (size_t)(n * n) * sizeof(double));
   for (int64_t k = 0; k < n; k++) {
@@ -326,14 +326,14 @@ static void multiply(int64_t n, const double* x, const double* z, int parts, hlo
 }
 
 // Scales to length 1, with a real largest entry.
-static void normalise(int64_t n, bool is_real, number_t* v) {
+static void normalise_vector(int64_t n, bool is_real, number_t* v) {
   double sum = 0, largest = 0;
-  int64_t place = 0;
+  int64_t largest_at = 0;
   for (int64_t i = 0; i < n; i++) {
     const double size = cabs(v[i]);
     if (size > largest) {
       largest = size;
-      place = i;
+      largest_at = i;
     }
   }
   if (largest == 0) return;
@@ -341,12 +341,12 @@ static void normalise(int64_t n, bool is_real, number_t* v) {
     const double re = creal(v[i]) / largest, im = cimag(v[i]) / largest;
     sum += re * re + im * im;
   }
-  const number_t turn = (is_real ? 1 : conj(v[place]) / largest) / (largest * sqrt(sum));
-  const double c = creal(turn), s = cimag(turn);
+  const number_t phase = (is_real ? 1 : conj(v[largest_at]) / largest) / (largest * sqrt(sum));
+  const double c = creal(phase), s = cimag(phase);
   for (int64_t i = 0; i < n; i++) {
     v[i] = __builtin_complex(creal(v[i]) * c - cimag(v[i]) * s, creal(v[i]) * s + cimag(v[i]) * c);
   }
-  if (!is_real) v[place] = creal(v[place]);
+  if (!is_real) v[largest_at] = creal(v[largest_at]);
 }
 
 // Stores column k of a result.
@@ -391,7 +391,7 @@ static void vectors(hlo_dtype_t dtype, const form_t* form, const double* scales,
     for (int64_t i = 0; i < n; i++) {
       v[i] = is_left ? entry(&row, i) / scales[i] : entry(&row, i) * scales[i];
     }
-    normalise(n, !row.im, v);
+    normalise_vector(n, !row.im, v);
     store_vector(dtype, n, k, v, false, out);
     if (is_pair) store_vector(dtype, n, ++k, v, true, out);
   }

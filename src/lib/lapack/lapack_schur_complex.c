@@ -30,7 +30,7 @@ static inline number_t times(number_t a, number_t b) {  // without the special c
 
 // Multiplies row i right of column `from` and column i above row `to` (exclusive) by a number of
 // magnitude 1 and its conjugate: a change of basis.
-static void turn_basis(const schur_t* s, int64_t i, number_t by, int64_t from, int64_t to) {
+static void scale_basis(const schur_t* s, int64_t i, number_t by, int64_t from, int64_t to) {
   for (int64_t j = from; j < s->n; j++) *at(s, i, j) = times(by, *at(s, i, j));
   for (int64_t r = 0; r < to; r++) *at(s, r, i) = times(conj(by), *at(s, r, i));
   for (int64_t r = 0; s->z && r < s->n; r++) {
@@ -128,7 +128,7 @@ static void repair_basis(const schur_t* s, int64_t start, int64_t last, number_t
   *at(s, start + 1, start) = times(*at(s, start + 1, start), conj(by));
   if (start + 2 <= last) *at(s, start + 2, start + 1) = times(*at(s, start + 2, start + 1), by);
   for (int64_t j = start; j <= last; j++) {
-    if (j != start + 1) turn_basis(s, j, by, j + 1, j);
+    if (j != start + 1) scale_basis(s, j, by, j + 1, j);
   }
 }
 
@@ -151,7 +151,7 @@ static void sweep(const schur_t* s, int64_t first, int64_t last, number_t shift)
   const number_t below = *at(s, last, last - 1);
   if (cimag(below) == 0) return;
   *at(s, last, last - 1) = cabs(below);
-  turn_basis(s, last, conj(below) / cabs(below), last + 1, last);
+  scale_basis(s, last, conj(below) / cabs(below), last + 1, last);
 }
 
 int64_t hlo_schur_complex(int64_t n, double epsilon, double least, int64_t ld, number_t* h,
@@ -161,7 +161,7 @@ int64_t hlo_schur_complex(int64_t n, double epsilon, double least, int64_t ld, n
     for (int64_t j = 0; j + 1 < i; j++) *at(&s, i, j) = 0;
     const number_t below = *at(&s, i, i - 1);
     if (cimag(below) == 0) continue;
-    turn_basis(&s, i, conj(below) / cabs(below), i, i + 2 < n ? i + 2 : n);
+    scale_basis(&s, i, conj(below) / cabs(below), i, i + 2 < n ? i + 2 : n);
     *at(&s, i, i - 1) = cabs(below);
   }
   const int64_t sweeps_most = HLO_SCHUR_SWEEPS_EACH * (n > 10 ? n : 10);

@@ -37,7 +37,7 @@ static bool NAME(any)(NAME(choice) which) {
 // ---- loads and stores of lanes ------------------------------------------------------------------
 
 // Rows of four elements to columns of four: out[c][r] = in[r][c].
-static inline void NAME(turn_quads)(const T* const* in, T* const* out) {
+static inline void NAME(transpose_quads)(const T* const* in, T* const* out) {
   const NAME(quad) r0 = *(const NAME(quad)*)in[0], r1 = *(const NAME(quad)*)in[1];
   const NAME(quad) r2 = *(const NAME(quad)*)in[2], r3 = *(const NAME(quad)*)in[3];
   const NAME(quad) low01 = __builtin_shufflevector(r0, r1, 0, 4, 1, 5);
@@ -60,11 +60,12 @@ static void NAME(lanes_load)(int64_t count, int64_t each, const T* a, NAME(vec) 
     for (; NAME(lanes) >= 4 && e + 4 <= each; e += 4) {
       T* out[4];
       for (int64_t r = 0; r < 4; r++) out[r] = lanes + (e + r) * NAME(lanes) + l;
-      NAME(turn_quads)(in, out);
+      NAME(transpose_quads)(in, out);
       for (int64_t r = 0; r < 4; r++) in[r] += 4;
     }
     for (; e < each; e++) {
-      for (int64_t r = 0; r < 4 && l + r < NAME(lanes); r++) lanes[e * NAME(lanes) + l + r] = *in[r]++;
+      for (int64_t r = 0; r < 4 && l + r < NAME(lanes); r++)
+        lanes[e * NAME(lanes) + l + r] = *in[r]++;
     }
   }
 }
@@ -80,7 +81,7 @@ static void NAME(lanes_store)(int64_t count, int64_t each, const NAME(vec) * x, 
         in[r] = lanes + (e + r) * NAME(lanes) + l;
         out[r] = a + (l + r) * each + e;
       }
-      NAME(turn_quads)(in, out);
+      NAME(transpose_quads)(in, out);
     }
     for (; e < each; e++) {
       for (int64_t r = l; r < l + 4 && r < count; r++) a[r * each + e] = lanes[e * NAME(lanes) + r];
@@ -117,33 +118,33 @@ static inline void NAME(lanes_across)(const NAME(lane_matrix_t)* a, const NAME(l
   }
 }
 
-static inline NAME(lane_matrix_t) NAME(lanes_turned)(NAME(lane_matrix_t) a) {
+static inline NAME(lane_matrix_t) NAME(lanes_transposed)(NAME(lane_matrix_t) a) {
   return (NAME(lane_matrix_t)){a.data, a.col, a.row};
 }
 
 // ---- LU -----------------------------------------------------------------------------------------
 
-// Swaps row j with row `place`, in every lane. Few rows are handled with whole-vector selects, many
+// Swaps row j with row `pivot`, in every lane. Few rows are handled with whole-vector selects, many
 // lane by lane.
-static void NAME(lanes_swap)(int64_t m, int64_t n, int64_t j, NAME(vec) * x, NAME(choice) place) {
+static void NAME(lanes_swap)(int64_t m, int64_t n, int64_t j, NAME(vec) * x, NAME(choice) pivot) {
   NAME(vec)* top = x + j * n;
   if (2 * (m - j) > NAME(lanes)) {
     for (int l = 0; l < NAME(lanes); l++) {
-      T *upper = (T*)top + l, *lower = (T*)(x + place[l] * n) + l;
-      for (int64_t c = 0; place[l] != j && c < n; c++) {
+      T *upper = (T*)top + l, *lower = (T*)(x + pivot[l] * n) + l;
+      for (int64_t c = 0; pivot[l] != j && c < n; c++) {
         NAME(swap)(upper + c * NAME(lanes), lower + c * NAME(lanes));
       }
     }
     return;
   }
   for (int64_t i = j + 1; i < m; i++) {
-    const NAME(choice) here = place == (I)i;
-    if (!NAME(any)(here)) continue;
+    const NAME(choice) is_pivot = pivot == (I)i;
+    if (!NAME(any)(is_pivot)) continue;
     NAME(vec)* row = x + i * n;
     for (int64_t c = 0; c < n; c++) {
       const NAME(vec) upper = top[c], lower = row[c];
-      top[c] = NAME(pick)(here, lower, upper);
-      row[c] = NAME(pick)(here, upper, lower);
+      top[c] = NAME(pick)(is_pivot, lower, upper);
+      row[c] = NAME(pick)(is_pivot, upper, lower);
     }
   }
 }
@@ -151,29 +152,30 @@ static void NAME(lanes_swap)(int64_t m, int64_t n, int64_t j, NAME(vec) * x, NAM
 // Returns the row of the largest entry in column j, from row j on; row j if no entry compares.
 static NAME(choice) NAME(lanes_pivot)(int64_t m, int64_t n, int64_t j, const NAME(vec) * x) {
   NAME(vec) best = (NAME(vec)){0} - 1;
-  NAME(choice) place = (NAME(choice)){0} + (I)j;
+  NAME(choice) pivot = (NAME(choice)){0} + (I)j;
   for (int64_t i = j; i < m; i++) {
     const NAME(vec) size = NAME(lane_sizes)(x[i * n + j]);
     const NAME(choice) larger = size > best;
     best = NAME(pick)(larger, size, best);
-    place = (larger & (I)i) | (~larger & place);
+    pivot = (larger & (I)i) | (~larger & pivot);
   }
-  return place;
+  return pivot;
 }
 
 static void NAME(lanes_getrf)(int64_t count, int64_t m, int64_t n, NAME(vec) * x, int32_t* pivots,
                               int32_t* info) {
   const int64_t steps = NAME(least)(m, n);
-  const NAME(lane_matrix_t) a = {x, n, 1}, turned = NAME(lanes_turned)(a);
+  const NAME(lane_matrix_t) a = {x, n, 1}, transposed = NAME(lanes_transposed)(a);
   for (int64_t l = 0; l < count; l++) info[l] = 0;
   for (int64_t j = 0; j < steps; j++) {
-    NAME(lanes_across)(&turned, &turned, &turned, j, j, m - j, 0, j);  // column j, rows j..m-1
-    const NAME(choice) place = NAME(lanes_pivot)(m, n, j, x);
-    NAME(lanes_swap)(m, n, j, x, place);
+    // column j, rows j..m-1
+    NAME(lanes_across)(&transposed, &transposed, &transposed, j, j, m - j, 0, j);
+    const NAME(choice) pivot = NAME(lanes_pivot)(m, n, j, x);
+    NAME(lanes_swap)(m, n, j, x, pivot);
     const NAME(vec) head = x[j * n + j];
     const NAME(choice) is_zero = head == 0;
     for (int64_t l = 0; l < count; l++) {
-      pivots[l * steps + j] = (int32_t)place[l] + 1;
+      pivots[l * steps + j] = (int32_t)pivot[l] + 1;
       if (is_zero[l] && info[l] == 0) info[l] = (int32_t)j + 1;
     }
     const NAME(vec) divisor = NAME(pick)(is_zero, (NAME(vec)){0} + 1, head);
@@ -198,11 +200,11 @@ static void NAME(getrf_small)(int64_t count, int64_t m, int64_t n, void* data, i
 // ---- Cholesky -----------------------------------------------------------------------------------
 
 static void NAME(lanes_potrf)(int64_t count, int64_t n, NAME(lane_matrix_t) a, int32_t* info) {
-  const NAME(lane_matrix_t) turned = NAME(lanes_turned)(a);
+  const NAME(lane_matrix_t) transposed = NAME(lanes_transposed)(a);
   for (int64_t l = 0; l < count; l++) info[l] = 0;
   for (int64_t j = 0; j < n; j++) {
     // column j from the diagonal down: x(i, j) -= x(j, k) x(i, k)
-    NAME(lanes_across)(&a, &turned, &turned, j, j, n - j, 0, j);
+    NAME(lanes_across)(&a, &transposed, &transposed, j, j, n - j, 0, j);
     const NAME(vec) pivot = *NAME(lane_at)(&a, j, j), root = NAME(lane_roots)(pivot);
     const NAME(choice) is_positive = pivot > 0;
     for (int64_t l = 0; l < count; l++) {
@@ -233,14 +235,15 @@ static void NAME(potrf_small)(bool is_lower, int64_t count, int64_t n, void* dat
 static void NAME(trsm_small)(const hlo_triangle_t* triangle, int64_t count, int64_t m, int64_t n,
                              void* data, const hlo_lapack_work_t* work) {
   hlo_lapack_pieces_t pieces = hlo_lapack_pieces(work);
-  const bool is_left = triangle->is_left, is_turned = (triangle->form != HLO_LAPACK_PLAIN) == is_left;
-  const bool is_lower = triangle->is_lower != is_turned;
+  const bool is_left = triangle->is_left,
+             is_transposed = (triangle->form != HLO_LAPACK_PLAIN) == is_left;
+  const bool is_lower = triangle->is_lower != is_transposed;
   const int64_t order = is_left ? m : n, columns = is_left ? n : m;
   NAME(lane_matrix_t) a = {NULL, order, 1}, x = {NULL, n, 1};
   a.data = hlo_lapack_take(&pieces, (size_t)(order * order) * VECTOR_BYTES);
   x.data = hlo_lapack_take(&pieces, (size_t)(m * n) * VECTOR_BYTES);
-  if (is_turned) a = NAME(lanes_turned)(a);
-  if (!is_left) x = NAME(lanes_turned)(x);
+  if (is_transposed) a = NAME(lanes_transposed)(a);
+  if (!is_left) x = NAME(lanes_transposed)(x);
   for (int64_t b = 0; b < count; b += NAME(lanes)) {
     const int64_t some = NAME(least)(NAME(lanes), count - b);
     T* in = (T*)data + b * m * n;
@@ -299,7 +302,8 @@ static bool NAME(lanes_reflector)(int64_t m, int64_t n, int64_t j, NAME(vec) * x
   const NAME(vec) length = NAME(lane_roots)(square);
   NAME(vec) beta = NAME(pick)(alpha < 0, length, -length);
   // -0 counts as positive, which is allowed: both signs are right.
-  const NAME(vec) scale = NAME(pick)(is_done, zero, 1 / NAME(pick)(is_done, zero + 1, alpha - beta));
+  const NAME(vec) scale =
+      NAME(pick)(is_done, zero, 1 / NAME(pick)(is_done, zero + 1, alpha - beta));
   *out_tau = NAME(pick)(is_done, zero, (beta - alpha) / NAME(pick)(is_done, zero + 1, beta));
   for (int64_t i = j + 1; i < m; i++) x[i * n + j] *= scale;
   x[j * n + j] = NAME(pick)(is_done, alpha, beta);

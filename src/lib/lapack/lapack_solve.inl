@@ -40,8 +40,8 @@ static void NAME(divide)(int64_t n, T* x, T by) {
 }
 
 // Solves with a dense block of at most HLO_LAPACK_BLOCK rows.
-static void NAME(substitute)(bool is_lower, bool is_unit, int64_t m, int64_t n, const T* block, T* b,
-                             int64_t ldb) {
+static void NAME(substitute)(bool is_lower, bool is_unit, int64_t m, int64_t n, const T* block,
+                             T* b, int64_t ldb) {
   for (int64_t step = 0; step < m; step++) {
     const int64_t i = is_lower ? step : m - 1 - step, first = is_lower ? 0 : i + 1;
     const T* row = block + i * HLO_LAPACK_BLOCK;
@@ -99,13 +99,13 @@ static void NAME(trsm)(const hlo_triangle_t* triangle, int64_t m, int64_t n, voi
     NAME(run_stripes)(work, pieces, m, n, m * m / 2, NAME(solve_stripe), &system);
     return;
   }
-  T* turned = hlo_lapack_take(&pieces, (size_t)(m * n) * sizeof(T));
-  NAME(turn)(false, m, n, b, ldb, turned, m);
-  system.b = turned;
+  T* transposed = hlo_lapack_take(&pieces, (size_t)(m * n) * sizeof(T));
+  NAME(transpose)(false, m, n, b, ldb, transposed, m);
+  system.b = transposed;
   system.ldb = m;
   system.order = n;
   NAME(run_stripes)(work, pieces, n, m, n * n / 2, NAME(solve_stripe), &system);
-  NAME(turn)(false, n, m, turned, m, b, ldb);
+  NAME(transpose)(false, n, m, transposed, m, b, ldb);
 }
 
 // ---- Cholesky -----------------------------------------------------------------------------------
@@ -159,12 +159,12 @@ static int64_t NAME(cholesky)(int64_t n, T* a, int64_t lda, const hlo_lapack_wor
   for (int64_t j = 0; j < n; j += HLO_LAPACK_BLOCK) {
     const int64_t count = NAME(least)(HLO_LAPACK_BLOCK, n - j), m = n - j;
     T* corner = a + j * (lda + 1);
-    NAME(turn)(false, m, count, corner, lda, panel, m);
+    NAME(transpose)(false, m, count, corner, lda, panel, m);
     const int64_t failed = NAME(cholesky_panel)(m, count, panel, m);
     for (int64_t r = 0; r < count; r++) {
       for (int64_t c = 0; c <= r; c++) corner[r * lda + c] = panel[c * m + r];
     }
-    NAME(turn)(false, count, m - count, panel + count, m, corner + count * lda, lda);
+    NAME(transpose)(false, count, m - count, panel + count, m, corner + count * lda, lda);
     if (failed) return j + failed;
     const NAME(trailing_t) trailing = {.a = corner + count * (lda + 1),
                                        .lda = lda,
@@ -182,11 +182,11 @@ static int64_t NAME(potrf)(bool is_lower, int64_t n, void* data, int64_t lda,
   hlo_lapack_pieces_t pieces = hlo_lapack_pieces(work);
   if (is_lower) return NAME(cholesky)(n, data, lda, work, pieces);
   T* a = data;  // the upper factor is the adjoint of the lower one
-  T* turned = hlo_lapack_take(&pieces, (size_t)(n * n) * sizeof(T));
-  NAME(turn)(true, n, n, a, lda, turned, n);
-  const int64_t failed = NAME(cholesky)(n, turned, n, work, pieces);
+  T* transposed = hlo_lapack_take(&pieces, (size_t)(n * n) * sizeof(T));
+  NAME(transpose)(true, n, n, a, lda, transposed, n);
+  const int64_t failed = NAME(cholesky)(n, transposed, n, work, pieces);
   for (int64_t i = 0; i < n; i++) {
-    for (int64_t j = i; j < n; j++) a[i * lda + j] = NAME(conj)(turned[j * n + i]);
+    for (int64_t j = i; j < n; j++) a[i * lda + j] = NAME(conj)(transposed[j * n + i]);
   }
   return failed;
 }
@@ -290,10 +290,10 @@ static int64_t NAME(getrf)(int64_t m, int64_t n, void* data, int64_t lda, int32_
   const int64_t steps = NAME(least)(m, n);
   for (int64_t j = 0; j < steps; j += HLO_LAPACK_BLOCK) {
     const int64_t count = NAME(least)(HLO_LAPACK_BLOCK, steps - j), rows = m - j;
-    NAME(turn)(false, rows, count, a + j * (lda + 1), lda, panel, rows);
+    NAME(transpose)(false, rows, count, a + j * (lda + 1), lda, panel, rows);
     const int64_t failed = NAME(lu_panel)(rows, count, panel, rows, swaps);
     if (failed && !info) info = j + failed;
-    NAME(turn)(false, count, rows, panel, rows, a + j * (lda + 1), lda);
+    NAME(transpose)(false, count, rows, panel, rows, a + j * (lda + 1), lda);
     for (int64_t i = 0; i < count; i++) {
       pivots[j + i] = (int32_t)(j + swaps[i] + 1);
       for (int64_t c = 0; c < i; c++) corner[i * HLO_LAPACK_BLOCK + c] = panel[c * rows + i];
@@ -315,8 +315,9 @@ static int64_t NAME(getrf)(int64_t m, int64_t n, void* data, int64_t lda, int32_
 // ---- tridiagonal systems ------------------------------------------------------------------------
 
 // dl[i] joins row i + 1 to i and du[i] row i to i + 1; n - 1 of each. All are overwritten.
-static int64_t NAME(gtsv)(bool is_perturbed, int64_t n, int64_t columns, void* below, void* diagonal,
-                          void* above, void* data, int64_t ldb, const hlo_lapack_work_t* work) {
+static int64_t NAME(gtsv)(bool is_perturbed, int64_t n, int64_t columns, void* below,
+                          void* diagonal, void* above, void* data, int64_t ldb,
+                          const hlo_lapack_work_t* work) {
   T *dl = below, *d = diagonal, *du = above, *b = data;
   hlo_lapack_pieces_t pieces = hlo_lapack_pieces(work);
   T* second = hlo_lapack_take(&pieces, (size_t)n * sizeof(T));  // second superdiagonal, filled by

@@ -57,13 +57,14 @@ static int64_t NAME(svd_square)(int64_t n, T* a, int64_t lda, hlo_bidiagonal_t* 
   double scale;
   if (!NAME(scale)(n, b->d, b->e, &scale)) return n;
   if (has_vectors) {
-    const hlo_lapack_work_t rest = {pieces.next, (size_t)(pieces.end - pieces.next), work->parallel};
+    const hlo_lapack_work_t rest = {pieces.next, (size_t)(pieces.end - pieces.next),
+                                    work->parallel};
     memset(u_rows, 0, (size_t)(n * ld) * sizeof(T));
     memset(vt, 0, (size_t)(n * ld) * sizeof(T));
     NAME(form_right)(n, a, lda, tau_p, u_rows, ld, &rest);
-    NAME(turn)(true, n, n, u_rows, ld, vt, ld);
+    NAME(transpose)(true, n, n, u_rows, ld, vt, ld);
     NAME(orgqr)(n, n, n, a, lda, tau_q, &rest);
-    NAME(turn)(false, n, n, a, lda, u_rows, ld);
+    NAME(transpose)(false, n, n, a, lda, u_rows, ld);
   }
   const int64_t most = n * HLO_ROTATIONS_SWEEPS;
   hlo_rotations_t left, right;
@@ -104,7 +105,7 @@ typedef struct NAME(svd) {
 
 // Computes the left vectors: Q times those of the square factor, and the rest of Q. `out` has rows
 // of `columns` elements, whose columns are the vectors (is_transposed: rows of m, conjugated).
-static void NAME(svd_left)(const NAME(svd_t)* svd, int64_t columns, bool is_turned, T* out,
+static void NAME(svd_left)(const NAME(svd_t)* svd, int64_t columns, bool is_transposed, T* out,
                            const hlo_lapack_work_t* work, hlo_lapack_pieces_t pieces) {
   const int64_t m = svd->m, n = svd->n;
   const hlo_lapack_work_t rest = {pieces.next, (size_t)(pieces.end - pieces.next), work->parallel};
@@ -112,24 +113,24 @@ static void NAME(svd_left)(const NAME(svd_t)* svd, int64_t columns, bool is_turn
   if (m > n || columns > n) {  // u = Q u of the square factor
     NAME(orgqr)(m, svd->q_columns, n, svd->q, svd->q_columns, svd->tau, &rest);
     T* left = svd->square;
-    NAME(turn)(false, n, n, svd->u_rows, svd->ld, left, n);
+    NAME(transpose)(false, n, n, svd->u_rows, svd->ld, left, n);
     T* rows = hlo_lapack_take(&pieces, (size_t)(HLO_LAPACK_BLOCK * n) * sizeof(T));
     for (int64_t i = 0; i < m; i += HLO_LAPACK_BLOCK) {
       const int64_t count = NAME(least)(HLO_LAPACK_BLOCK, m - i);
-      T* place = u + i * svd->q_columns;
-      NAME(product)(HLO_GEMM_SET, count, n, n, NAME(plain)(place, svd->q_columns),
+      T* product = u + i * svd->q_columns;
+      NAME(product)(HLO_GEMM_SET, count, n, n, NAME(plain)(product, svd->q_columns),
                     NAME(plain)(left, n), rows, n, pieces.next);
       for (int64_t r = 0; r < count; r++) {
-        memcpy(place + r * svd->q_columns, rows + r * n, (size_t)n * sizeof(T));
+        memcpy(product + r * svd->q_columns, rows + r * n, (size_t)n * sizeof(T));
       }
     }
   } else {
-    NAME(turn)(false, n, n, svd->u_rows, svd->ld, u, n);
+    NAME(transpose)(false, n, n, svd->u_rows, svd->ld, u, n);
   }
   for (int64_t i = 0; i < m; i++) {
     for (int64_t j = 0; j < columns; j++) {
       const T entry = u[i * svd->q_columns + (j < n ? svd->order[j] : j)];
-      if (is_turned) {
+      if (is_transposed) {
         out[j * m + i] = NAME(conj)(entry);
       } else {
         out[i * columns + j] = entry;
@@ -139,12 +140,12 @@ static void NAME(svd_left)(const NAME(svd_t)* svd, int64_t columns, bool is_turn
 }
 
 // Computes the right vectors: `out` has them conjugated in rows (is_transposed: as columns).
-static void NAME(svd_right)(const NAME(svd_t)* svd, bool is_turned, T* out) {
+static void NAME(svd_right)(const NAME(svd_t)* svd, bool is_transposed, T* out) {
   const int64_t n = svd->n;
   for (int64_t i = 0; i < n; i++) {
     const T* row = svd->vt + svd->order[i] * svd->ld;
     for (int64_t j = 0; j < n; j++) {
-      if (is_turned) {
+      if (is_transposed) {
         out[j * n + i] = NAME(conj)(row[j]);
       } else {
         out[i * n + j] = row[j];
@@ -157,9 +158,9 @@ static int64_t NAME(gesdd)(int64_t m, int64_t n, void* a, void* values, int64_t 
                            int64_t vt_rows, void* vt, const hlo_lapack_work_t* work) {
   hlo_lapack_pieces_t pieces = hlo_lapack_pieces(work);
   const bool has_vectors = u != NULL;
-  const bool is_turned = m < n;  // a wide matrix is the adjoint of a tall one
-  NAME(svd_t) svd = {.m = is_turned ? n : m, .n = is_turned ? m : n};
-  const int64_t tall = svd.m, order = svd.n, left_columns = is_turned ? vt_rows : u_columns;
+  const bool is_transposed = m < n;  // a wide matrix is the adjoint of a tall one
+  NAME(svd_t) svd = {.m = is_transposed ? n : m, .n = is_transposed ? m : n};
+  const int64_t tall = svd.m, order = svd.n, left_columns = is_transposed ? vt_rows : u_columns;
   svd.q_columns = left_columns > order ? left_columns : order;
   svd.ld = hlo_lapack_padded(order, sizeof(T));
   svd.q = hlo_lapack_take(&pieces, (size_t)(tall * svd.q_columns) * sizeof(T));
@@ -171,8 +172,8 @@ static int64_t NAME(gesdd)(int64_t m, int64_t n, void* a, void* values, int64_t 
   svd.bidiagonal.d = hlo_lapack_take(&pieces, (size_t)order * sizeof(double));
   svd.bidiagonal.e = hlo_lapack_take(&pieces, (size_t)order * sizeof(double));
   svd.order = hlo_lapack_take(&pieces, (size_t)order * sizeof(int64_t));
-  if (is_turned) {
-    NAME(turn)(true, m, n, a, n, svd.q, svd.q_columns);
+  if (is_transposed) {
+    NAME(transpose)(true, m, n, a, n, svd.q, svd.q_columns);
   } else {
     for (int64_t i = 0; i < m; i++) {
       memcpy(svd.q + i * svd.q_columns, (const T*)a + i * n, (size_t)n * sizeof(T));
@@ -180,7 +181,8 @@ static int64_t NAME(gesdd)(int64_t m, int64_t n, void* a, void* values, int64_t 
   }
   const bool has_qr = tall > order || left_columns > order;
   if (has_qr) {
-    const hlo_lapack_work_t rest = {pieces.next, (size_t)(pieces.end - pieces.next), work->parallel};
+    const hlo_lapack_work_t rest = {pieces.next, (size_t)(pieces.end - pieces.next),
+                                    work->parallel};
     NAME(geqrf)(tall, order, svd.q, svd.q_columns, svd.tau, &rest);
   }
   for (int64_t i = 0; i < order; i++) {
@@ -195,7 +197,7 @@ static int64_t NAME(gesdd)(int64_t m, int64_t n, void* a, void* values, int64_t 
   NAME(sort_order)(order, d, svd.order);
   for (int64_t i = 0; i < order; i++) ((R*)values)[i] = (R)-d[svd.order[i]];
   if (!has_vectors || failed) return failed;
-  NAME(svd_left)(&svd, left_columns, is_turned, is_turned ? vt : u, work, pieces);
-  NAME(svd_right)(&svd, is_turned, is_turned ? u : vt);
+  NAME(svd_left)(&svd, left_columns, is_transposed, is_transposed ? vt : u, work, pieces);
+  NAME(svd_right)(&svd, is_transposed, is_transposed ? u : vt);
   return 0;
 }

@@ -113,7 +113,8 @@ static double residual_of(bool is_adjoint, int64_t m, int64_t n, int64_t k, cons
 }
 
 // Returns x times `count` columns of random signs; x has m rows of n.
-static number_t* probed(int64_t m, int64_t n, int64_t count, const number_t* x, const double* signs) {
+static number_t* probed(int64_t m, int64_t n, int64_t count, const number_t* x,
+                        const double* signs) {
   number_t* out = numbers(m * count);
   for (int64_t i = 0; i < m; i++) {
     for (int64_t s = 0; s < count; s++) {
@@ -147,7 +148,7 @@ static number_t* identity(int64_t n) {
   return unit;
 }
 
-static void check(const kernel_t* k, double error, double scale) {
+static void check_residual(const kernel_t* k, double error, double scale) {
   if (!(error <= 64 * k->epsilon * (scale + 1))) {
     fail_msg("type %d: error %g, scale %g", k->dtype, error, scale);
   }
@@ -172,13 +173,15 @@ static void check_cholesky(const kernel_t* k, int64_t n) {
         }
       }
     }
-    number_t* turned = numbers(n * n);
-    for (int64_t i = 0; i < n * n; i++) turned[i] = conj(given[i % n * n + i / n]);
-    check(k, residual(false, n, n, n, is_lower ? given : turned, is_lower ? turned : given, a),
-          8 * (double)n);
+    number_t* transposed = numbers(n * n);
+    for (int64_t i = 0; i < n * n; i++) transposed[i] = conj(given[i % n * n + i / n]);
+    check_residual(
+        k,
+        residual(false, n, n, n, is_lower ? given : transposed, is_lower ? transposed : given, a),
+        8 * (double)n);
     hlo_mem_free(a);
     hlo_mem_free(given);
-    hlo_mem_free(turned);
+    hlo_mem_free(transposed);
     hlo_mem_free(factor);
   }
 }
@@ -219,10 +222,10 @@ static void check_solve(const kernel_t* k, int64_t n) {
     k->run->trsm(&triangle, m, columns, x, columns, &k->work);
     number_t* solved = numbers(m * columns);
     widen(k->dtype, m * columns, x, solved);
-    check(k,
-          is_left ? residual(false, m, columns, n, full, solved, b)
-                  : residual(false, m, columns, n, solved, full, b),
-          1);
+    check_residual(k,
+                   is_left ? residual(false, m, columns, n, full, solved, b)
+                           : residual(false, m, columns, n, solved, full, b),
+                   1);
     number_t* kept[] = {a, b, full, solved};
     for (int i = 0; i < 4; i++) hlo_mem_free(kept[i]);
     hlo_mem_free(given);
@@ -253,7 +256,7 @@ static void check_lu(const kernel_t* k, int64_t m, int64_t n) {
       a[(pivots[i] - 1) * n + j] = kept;
     }
   }
-  check(k, residual(false, m, n, steps, lower, upper, a), sqrt((double)(m + n)));
+  check_residual(k, residual(false, m, n, steps, lower, upper, a), sqrt((double)(m + n)));
   number_t* kept[] = {a, lower, upper, both};
   for (int i = 0; i < 4; i++) hlo_mem_free(kept[i]);
   hlo_mem_free(pivots);
@@ -278,8 +281,8 @@ static void check_qr(const kernel_t* k, int64_t m, int64_t n) {
   }
   k->run->orgqr(m, steps, steps, vectors, steps, tau, &k->work);
   widen(k->dtype, m * steps, vectors, q);
-  check(k, residual(false, m, n, steps, q, upper, a), sqrt((double)(m + n)));
-  check(k, residual(true, steps, steps, m, q, q, unit), 1);
+  check_residual(k, residual(false, m, n, steps, q, upper, a), sqrt((double)(m + n)));
+  check_residual(k, residual(true, steps, steps, m, q, q, unit), 1);
   number_t* kept[] = {a, upper, q, both, unit};
   for (int i = 0; i < 5; i++) hlo_mem_free(kept[i]);
   hlo_mem_free(vectors);
@@ -302,8 +305,8 @@ static void check_eigh(const kernel_t* k, int64_t n) {
     widen(k->real, n, values, w);
     for (int64_t i = 0; i < n * n; i++) scaled[i] = v[i] * w[i % n];
     for (int64_t i = 1; i < n; i++) assert_true(creal(w[i - 1]) <= creal(w[i]));
-    check(k, residual(false, n, n, n, a, v, scaled), 2 * sqrt((double)n));
-    check(k, residual(true, n, n, n, v, v, unit), 1);
+    check_residual(k, residual(false, n, n, n, a, v, scaled), 2 * sqrt((double)n));
+    check_residual(k, residual(true, n, n, n, v, v, unit), 1);
     void *again = narrow(k, n * n, given), *same = wanted((size_t)n * sizeof(double));
     assert_int_equal(k->run->syevd(false, is_lower, n, again, n, same, &k->work), 0);
     assert_memory_equal(values, same, (size_t)n * hlo_dtype_size_bytes(k->real));
@@ -335,16 +338,16 @@ static void check_svd_form(const kernel_t* k, int64_t m, int64_t n, bool is_full
     for (int64_t r = 0; r < m; r++) scaled[r * least + i] = u[r * columns + i] * s[i];
     for (int64_t c = 0; c < n; c++) top[i * n + c] = vt[i * n + c];
   }
-  check(k, residual(false, m, n, least, scaled, top, a), sqrt((double)(m + n)));
-  number_t *unit = identity(columns), *other = identity(rows), *turned = numbers(rows * n);
-  for (int64_t i = 0; i < rows * n; i++) turned[i] = conj(vt[i % rows * n + i / rows]);
-  check(k, residual(true, columns, columns, m, u, u, unit), 1);
-  check(k, residual(false, rows, rows, n, vt, turned, other), 1);
+  check_residual(k, residual(false, m, n, least, scaled, top, a), sqrt((double)(m + n)));
+  number_t *unit = identity(columns), *other = identity(rows), *transposed = numbers(rows * n);
+  for (int64_t i = 0; i < rows * n; i++) transposed[i] = conj(vt[i % rows * n + i / rows]);
+  check_residual(k, residual(true, columns, columns, m, u, u, unit), 1);
+  check_residual(k, residual(false, rows, rows, n, vt, transposed, other), 1);
   void *again = narrow(k, m * n, a), *same = wanted((size_t)least * sizeof(double));
   assert_int_equal(k->run->gesdd(m, n, again, same, least, NULL, least, NULL, &work), 0);
-  check(k, fabs(creal(s[0]) - (k->real == HLO_DTYPE_F32 ? *(float*)same : *(double*)same)),
-        creal(s[0]));
-  number_t* kept[] = {a, u, vt, s, scaled, top, unit, other, turned};
+  check_residual(k, fabs(creal(s[0]) - (k->real == HLO_DTYPE_F32 ? *(float*)same : *(double*)same)),
+                 creal(s[0]));
+  number_t* kept[] = {a, u, vt, s, scaled, top, unit, other, transposed};
   for (int i = 0; i < 9; i++) hlo_mem_free(kept[i]);
   void* narrow_ones[] = {given, values, left, right, work.scratch, again, same};
   for (int i = 0; i < 7; i++) hlo_mem_free(narrow_ones[i]);
@@ -361,28 +364,28 @@ static void check_svd(const kernel_t* k, int64_t n) {
 static void check_multiply(const kernel_t* k, int64_t n) {
   const size_t each = hlo_dtype_size_bytes(k->dtype);
   number_t *a = random_matrix(k, n, n), *q = numbers(n * n), *c = random_matrix(k, n, 5);
-  number_t *result = numbers(n * 5), *turned = numbers(n * n);
+  number_t *result = numbers(n * 5), *transposed = numbers(n * n);
   void *factor = narrow(k, n * n, a), *full = wanted((size_t)(n * n) * each);
   void* tau = wanted((size_t)n * each);
   k->run->geqrf(n, n, factor, n, tau, &k->work);
   memcpy(full, factor, (size_t)(n * n) * each);
   k->run->orgqr(n, n, n, full, n, tau, &k->work);
   widen(k->dtype, n * n, full, q);
-  for (int64_t i = 0; i < n * n; i++) turned[i] = conj(q[i % n * n + i / n]);
+  for (int64_t i = 0; i < n * n; i++) transposed[i] = conj(q[i % n * n + i / n]);
   for (int form = 0; form < 4; form++) {
     const bool is_left = form & 1, is_adjoint = form & 2;
-    const number_t* op = is_adjoint ? turned : q;
+    const number_t* op = is_adjoint ? transposed : q;
     void* x = narrow(k, n * 5, c);
     const int64_t rows = is_left ? n : 5, columns = is_left ? 5 : n;
     k->run->ormqr(is_left, is_adjoint, rows, columns, n, factor, n, tau, x, columns, &k->work);
     widen(k->dtype, n * 5, x, result);
-    check(
+    check_residual(
         k,
         is_left ? residual(false, n, 5, n, op, c, result) : residual(false, 5, n, n, c, op, result),
         sqrt((double)n));
     hlo_mem_free(x);
   }
-  number_t* kept[] = {a, q, c, result, turned};
+  number_t* kept[] = {a, q, c, result, transposed};
   for (int i = 0; i < 5; i++) hlo_mem_free(kept[i]);
   hlo_mem_free(factor);
   hlo_mem_free(full);
@@ -415,7 +418,7 @@ static void check_pivoted_qr(const kernel_t* k, int64_t n) {
   widen(k->dtype, m * n, product, both);
   double worst = 0;
   for (int64_t i = 0; i < m * n; i++) worst = fmax(worst, cabs(both[i] - picked[i]));
-  check(k, worst, sqrt((double)n));
+  check_residual(k, worst, sqrt((double)n));
   number_t* kept[] = {a, both, upper, picked};
   for (int i = 0; i < 4; i++) hlo_mem_free(kept[i]);
   void* narrow_ones[] = {factor, tau, order, product};
@@ -445,7 +448,7 @@ static void check_tridiagonal_solve(const kernel_t* k, int64_t n) {
       largest = fmax(largest, cabs(x[i * 3 + j]));
     }
   }
-  check(k, worst, largest);
+  check_residual(k, worst, largest);
   number_t* kept[] = {bands, b, x};
   for (int i = 0; i < 3; i++) hlo_mem_free(kept[i]);
   hlo_mem_free(given);
@@ -504,7 +507,7 @@ static void check_reductions(const kernel_t* k, int64_t n) {
         middle[i * n + j] = sum;
       }
     }
-    check(k, residual(false, n, n, n, a, q, middle), 2 * sqrt((double)n));
+    check_residual(k, residual(false, n, n, n, a, q, middle), 2 * sqrt((double)n));
     number_t* kept[] = {a, t, middle, q};
     for (int i = 0; i < 4; i++) hlo_mem_free(kept[i]);
     void* narrow_ones[] = {factor, tau, d, e};
@@ -535,7 +538,8 @@ static void* small_at(const small_t* s, int64_t index) {
   return (char*)s->alone + (size_t)(index * s->each) * hlo_dtype_size_bytes(s->k->dtype);
 }
 
-static void check_alike(const kernel_t* k, int64_t count, const void* x, const void* y, double slack) {
+static void check_alike(const kernel_t* k, int64_t count, const void* x, const void* y,
+                        double slack) {
   number_t *one = numbers(count), *other = numbers(count);
   double worst = 0, largest = 0;
   widen(k->dtype, count, x, one);
@@ -544,7 +548,7 @@ static void check_alike(const kernel_t* k, int64_t count, const void* x, const v
     if (!(cabs(one[i] - other[i]) <= worst)) worst = cabs(one[i] - other[i]);
     largest = fmax(largest, cabs(one[i]));
   }
-  check(k, worst, slack * largest);
+  check_residual(k, worst, slack * largest);
   hlo_mem_free(one);
   hlo_mem_free(other);
 }
@@ -644,9 +648,11 @@ static void check_small_qr(const kernel_t* k, int64_t n) {
     const int64_t m = form == 1 ? n / 2 + 1 : n + form, steps = m < n ? m : n;
     small_t s = small_begin(k, SMALL_MOST - form, m * n);
     for (int64_t i = 0; i < n; i++) s.a[i * n] = 0;  // lanes that need no reflection
-    if (form == 3) {  // squares overflow and underflow
-      for (int64_t i = 0; i < s.each; i++) s.a[i] *= sqrt(k->real == HLO_DTYPE_F32 ? FLT_MAX : DBL_MAX);
-      for (int64_t i = 0; i < m; i++) s.a[s.each + i * n] *= k->real == HLO_DTYPE_F32 ? 1e-30 : 1e-300;
+    if (form == 3) {                                 // squares overflow and underflow
+      for (int64_t i = 0; i < s.each; i++)
+        s.a[i] *= sqrt(k->real == HLO_DTYPE_F32 ? FLT_MAX : DBL_MAX);
+      for (int64_t i = 0; i < m; i++)
+        s.a[s.each + i * n] *= k->real == HLO_DTYPE_F32 ? 1e-30 : 1e-300;
     }
     small_copy(&s);
     void *tau = narrow(k, s.count * steps, s.a), *one = narrow(k, s.count * steps, s.a);
@@ -693,7 +699,8 @@ static void on_every_variant(check_fn_t run) {
       for (int s = 0; s < SIZE_COUNT; s++) {
         // Larger sizes run only on the last variant, one size per type.
         if (sizes[s] > 100 && v + 1 < count) continue;
-        if (sizes[s] > 100 && s != SIZE_COUNT - 1 && (!is_full() || t != s % HLO_LAPACK_TYPES)) continue;
+        if (sizes[s] > 100 && s != SIZE_COUNT - 1 && (!is_full() || t != s % HLO_LAPACK_TYPES))
+          continue;
         const int64_t side = sizes[s] + 5;
         assert_true(hlo_lapack_scratch_bytes(k.dtype, side, side, &k.work.scratch_bytes));
         k.work.scratch = wanted(k.work.scratch_bytes);
@@ -773,7 +780,7 @@ static void check_eigenvectors(const kernel_t* k, int64_t n, bool is_left, const
                                const number_t* w, const number_t* v) {
   number_t* scaled = numbers(n * n);
   for (int64_t i = 0; i < n * n; i++) scaled[i] = v[i] * (is_left ? conj(w[i % n]) : w[i % n]);
-  check(k, residual(is_left, n, n, n, a, v, scaled), 4 * (double)n);
+  check_residual(k, residual(is_left, n, n, n, a, v, scaled), 4 * (double)n);
   hlo_mem_free(scaled);
 }
 
@@ -797,8 +804,8 @@ static void check_schur(const kernel_t* k, int64_t n) {
       v[i * n + j] = sum;
     }
   }
-  check(k, residual(false, n, n, n, a, z, v), 2 * sqrt((double)n));
-  check(k, residual(true, n, n, n, z, z, unit), 2);
+  check_residual(k, residual(false, n, n, n, a, z, v), 2 * sqrt((double)n));
+  check_residual(k, residual(true, n, n, n, z, z, unit), 2);
   const hlo_dtype_t complex_type = k->real == HLO_DTYPE_F32 ? HLO_DTYPE_C64 : HLO_DTYPE_C128;
   const size_t wide = hlo_dtype_size_bytes(complex_type);
   void *left = wanted((size_t)(n * n) * wide), *right = wanted((size_t)(n * n) * wide);
@@ -939,7 +946,8 @@ static void test_pairs(void** state) {
   double a[4], w[2];
   for (int i = 0; i < 2000; i++) {
     const double scale = pow(2, (int)(next_random() * 20));
-    const double x = next_random(), y = next_random() * scale, z = i % 4 ? next_random() / scale : x;
+    const double x = next_random(), y = next_random() * scale,
+                 z = i % 4 ? next_random() / scale : x;
     const long double half = ((long double)x + z) / 2, apart = ((long double)x - z) / 2;
     const long double root = sqrtl(apart * apart + (long double)y * y);
     memcpy(a, (double[]){x, y, y, z}, sizeof a);
