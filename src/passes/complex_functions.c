@@ -4,50 +4,59 @@
 // interp/ref_complex.inl.
 #include "passes/complex_math.h"
 
+typedef hlo_complex_math_t math_t;
+typedef hlo_parts_t parts_t;
+typedef hlo_complex_scaled_t scaled_t;
+typedef hlo_complex_sum_t sum_t;
+typedef hlo_value_t value_t;
+
 static const parts_t NONE = {NULL, NULL};
 static const double HUGE_PART = 0x1p500, TINY_PART = 0x1p-500;
 
 scaled_t hlo_complex_scale(const math_t* m, parts_t z) {
   if (m->has_spare) return (scaled_t){.z = z};
-  value_t *x = rabs(m, z.re), *y = rabs(m, z.im);
-  scaled_t scaled = {.is_huge = ror(m, rabove_k(m, x, HUGE_PART), rabove_k(m, y, HUGE_PART)),
-                     .is_tiny = rand(m, rless_k(m, x, TINY_PART), rless_k(m, y, TINY_PART))};
+  value_t *x = hlo_rabs(m, z.re), *y = hlo_rabs(m, z.im);
+  scaled_t scaled = {
+      .is_huge = hlo_ror(m, hlo_rabove_k(m, x, HUGE_PART), hlo_rabove_k(m, y, HUGE_PART)),
+      .is_tiny = hlo_rand(m, hlo_rless_k(m, x, TINY_PART), hlo_rless_k(m, y, TINY_PART))};
   value_t* scale = hlo_complex_by_scale(m, &scaled, ldexp(1, -HLO_COMPLEX_SCALE_BITS), 1,
                                         ldexp(1, HLO_COMPLEX_SCALE_BITS));
-  scaled.z = (parts_t){rmul(m, z.re, scale), rmul(m, z.im, scale)};
+  scaled.z = (parts_t){hlo_rmul(m, z.re, scale), hlo_rmul(m, z.im, scale)};
   return scaled;
 }
 
 value_t* hlo_complex_by_scale(const math_t* m, const scaled_t* scaled, double huge, double none,
                               double tiny) {
   if (m->has_spare) return NULL;
-  return rselect_k(m, scaled->is_huge, huge, rselect_k(m, scaled->is_tiny, tiny, rconst(m, none)));
+  return hlo_rselect_k(m, scaled->is_huge, huge,
+                       hlo_rselect_k(m, scaled->is_tiny, tiny, hlo_rconst(m, none)));
 }
 
 value_t* hlo_complex_unscale(const math_t* m, const scaled_t* scaled, int bits, value_t* x) {
   if (m->has_spare) return x;
-  return rmul(m, x, hlo_complex_by_scale(m, scaled, ldexp(1, bits), 1, ldexp(1, -bits)));
+  return hlo_rmul(m, x, hlo_complex_by_scale(m, scaled, ldexp(1, bits), 1, ldexp(1, -bits)));
 }
 
 value_t* hlo_complex_modulus(const math_t* m, parts_t z) {
-  return rcall(m, HLO_OP_sqrt, rdot(m, z.re, z.re, z.im, z.im));
+  return hlo_rcall(m, HLO_OP_sqrt, hlo_rdot(m, z.re, z.re, z.im, z.im));
 }
 
 sum_t hlo_complex_two_sum(const math_t* m, value_t* x, value_t* y) {
-  value_t* sum = radd(m, x, y);
-  value_t* y_part = rsub(m, sum, x);
-  value_t* x_part = rsub(m, sum, y_part);
-  return (sum_t){sum, radd(m, rsub(m, x, x_part), rsub(m, y, y_part))};
+  value_t* sum = hlo_radd(m, x, y);
+  value_t* y_part = hlo_rsub(m, sum, x);
+  value_t* x_part = hlo_rsub(m, sum, y_part);
+  return (sum_t){sum, hlo_radd(m, hlo_rsub(m, x, x_part), hlo_rsub(m, y, y_part))};
 }
 
 sum_t hlo_complex_two_square(const math_t* m, value_t* x) {
-  value_t* square = rmul(m, x, x);
-  if (m->has_spare) return (sum_t){square, rconst(m, 0)};
-  value_t* split = rmul_k(m, x, 0x8000001p0);
-  value_t* high = rsub(m, split, rsub(m, split, x));
-  value_t* low = rsub(m, x, high);
-  value_t* error = radd(m, rsub(m, rmul(m, high, high), square), rmul(m, radd(m, high, high), low));
-  return (sum_t){square, radd(m, error, rmul(m, low, low))};
+  value_t* square = hlo_rmul(m, x, x);
+  if (m->has_spare) return (sum_t){square, hlo_rconst(m, 0)};
+  value_t* split = hlo_rmul_k(m, x, 0x8000001p0);
+  value_t* high = hlo_rsub(m, split, hlo_rsub(m, split, x));
+  value_t* low = hlo_rsub(m, x, high);
+  value_t* error = hlo_radd(m, hlo_rsub(m, hlo_rmul(m, high, high), square),
+                            hlo_rmul(m, hlo_radd(m, high, high), low));
+  return (sum_t){square, hlo_radd(m, error, hlo_rmul(m, low, low))};
 }
 
 static const struct {
