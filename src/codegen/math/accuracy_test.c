@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions within the errors of math.def, against libm in more digits. HLO_MATH_TEST_STRIDE=n
-// looks at every n-th f32 (1: at all of them) and at as many arguments of other kinds as fit;
+// Measures the errors of functions against libm in higher precision, and compares them with
+// math.def.
+// HLO_MATH_TEST_STRIDE=n tests every n-th f32 (1: all) and a proportional number of other
+// arguments;
 // HLO_MATH_TEST_TABLE=FILE writes the largest errors found as docs/accuracy.md;
 // HLO_MATH_TEST_ONLY=OP, such as chlo.erf, leaves all other functions out.
 #include <math.h>
@@ -55,7 +57,7 @@ typedef long double (*long_fn_t)(long double x);
 typedef double (*double_fn_t)(double x);
 typedef long double (*long_fn_2_t)(long double x, long double y);
 
-/// What an op stands for, of one operand or of two.
+/// The exact function of an op with one or two operands.
 typedef struct exact {
   long_fn_t in_long;
   double_fn_t in_double;
@@ -109,13 +111,13 @@ static const format_t formats[FORMATS] = {{HLO_DTYPE_F32, 24, -149, 128},
                                           {HLO_DTYPE_F16, 11, -24, 16},
                                           {HLO_DTYPE_BF16, 8, -133, 128}};
 
-/// The largest error of a function so far, and where.
+/// The largest error of a function so far, and its operands.
 typedef struct worst {
   double error, x, y;
 } worst_t;
 static worst_t worst[FORMATS][HLO_OP_COUNT];
 
-// As math.def says; narrower results are those of f32, rounded once more.
+// Returns the bound of math.def; results of narrower types are those of f32, rounded once more.
 static double bound_of(hlo_op_t op, const format_t* f) {
   if (f->digits == 53) return f64_ulps[op];
   return f->digits == 24 ? f32_ulps[op] : 0.5 + 2 * ldexp(f32_ulps[op], f->digits - 24);
@@ -134,7 +136,7 @@ static double rounded_to(const format_t* f, long double x) {
   return hlo_dtype_load_double(f->dtype, &element);
 }
 
-// Distance in units of the last place; the number beyond the largest one stands for infinity.
+// Returns the distance in units in the last place; infinity counts as the number after the largest.
 static double ulps(double got, long double want, const format_t* f) {
   const double rounded = rounded_to(f, want);
   if (isnan(rounded) || isnan(got)) return isnan(rounded) && isnan(got) ? 0 : INFINITY;
@@ -178,15 +180,15 @@ static double least_normal(const format_t* f) {
   return ldexp(1, f->lowest + f->digits - 1);
 }
 
-// What a function takes an operand for.
+// Returns the operand as a function sees it: flushed to zero if subnormal numbers are.
 static double operand_of(const format_t* f, double x) {
   const bool is_flushed =
       subnormals == HLO_SUBNORMALS_FLUSH && f->dtype != HLO_DTYPE_F16 && fabs(x) < least_normal(f);
   return is_flushed ? copysign(0, x) : x;
 }
 
-// The error of a result in units of the last place. Where subnormal numbers are flushed, those may
-// be zeros instead, and what is lost on the way as well: no more than the least normal number.
+// Returns the error of a result in units in the last place. Where subnormal numbers are flushed, an
+// absolute error up to the smallest normal number is accepted.
 static double error_of(double got, long double want, const format_t* f) {
   const double error = ulps(got, want, f);
   const bool may_be_lost = subnormals == HLO_SUBNORMALS_FLUSH && f->dtype != HLO_DTYPE_F16 &&
@@ -206,8 +208,7 @@ static void check_results(hlo_op_t op, int format) {
   }
 }
 
-// f32 results that are finite, in the double precision of `want`. Everything else goes through
-// ulps().
+// Checks finite f32 results against `want` in double precision; ulps() checks all others.
 static void check_many(hlo_op_t op, const float* x, const float* got, const double* want) {
   for (size_t i = 0; i < COUNT; ++i) {
     enum { DOUBLE_BIAS = 1023, LEAST_EXPONENT = 1023 - 126 };
@@ -227,32 +228,33 @@ static void check_many(hlo_op_t op, const float* x, const float* got, const doub
 
 // ---- arguments ----------------------------------------------------------------------------------
 
-static const op_case_t* case_of(int op, hlo_dtype_t dtype) {
-  static op_case_t c;
-  c = (op_case_t){(hlo_op_t)op, dtype};
+static const hlo_test_op_case_t* case_of(int op, hlo_dtype_t dtype) {
+  static hlo_test_op_case_t c;
+  c = (hlo_test_op_case_t){(hlo_op_t)op, dtype};
   return &c;
 }
 
 static void check_function(int op, int format, uint32_t vector_bytes) {
   const hlo_dtype_t dtype = formats[format].dtype;
-  const kernel_t kernel = {dtype, dtype, op_body, case_of(op, dtype)};
-  fill_second(dtype);
-  run(&kernel, vector_bytes, x_data, y_data, out_data);
+  const hlo_test_vmath_kernel_t kernel = {dtype, dtype, hlo_test_op_body, case_of(op, dtype)};
+  hlo_test_fill_second(dtype);
+  hlo_test_run_kernel(&kernel, vector_bytes, x_data, y_data, out_data);
   check_results((hlo_op_t)op, format);
 }
 
-// Arguments of every size, and more of a size near 1.
+// Fills in arguments of every magnitude, many of them near 1.
 static void fill_arguments(hlo_dtype_t dtype, uint64_t part) {
   uint64_t state = 11 + part;
   for (size_t i = 0; i < COUNT; ++i) {
-    const uint64_t random = next_random(&state);
+    const uint64_t random = hlo_test_next_random(&state);
     double value = ldexp((double)(int64_t)random, (int)(random & 15) - 70);
-    if (part == 0) value = i < EDGES ? edge(i) : random_float(&state, dtype == HLO_DTYPE_F64);
+    if (part == 0)
+      value = i < EDGES ? hlo_test_edge(i) : hlo_test_random_float(&state, dtype == HLO_DTYPE_F64);
     hlo_dtype_store_double(dtype, x_data + i * hlo_dtype_size_bytes(dtype), value);
   }
 }
 
-// Pairs of the first subnormal numbers, and of the last ones.
+// Tests pairs of the smallest and of the largest subnormal numbers.
 static void subnormal_pairs_are_accurate(void** state) {
   (void)state;
   enum { SIDE = 64 };
@@ -266,15 +268,16 @@ static void subnormal_pairs_are_accurate(void** state) {
     }
     for (int op = 0; op < HLO_OP_COUNT; ++op) {
       if (!is_function(op, f) || !exact[op].of_two) continue;
-      const kernel_t kernel = {f->dtype, f->dtype, op_body, case_of(op, f->dtype)};
-      run(&kernel, WIDEST, x_data, y_data, out_data);
+      const hlo_test_vmath_kernel_t kernel = {f->dtype, f->dtype, hlo_test_op_body,
+                                              case_of(op, f->dtype)};
+      hlo_test_run_kernel(&kernel, WIDEST, x_data, y_data, out_data);
       check_results((hlo_op_t)op, format);
     }
   }
   assert_within_bounds();
 }
 
-// Where the errors found by sweeping all of f32 were largest.
+// The arguments with the largest errors in a sweep over all of f32.
 static const float worst_arguments[] = {
     0x1.f5fa26p-125f, -0x1.3c8af4p-2f, -0x1.765026p+2f,  0x1.8996aap-2f,  0x1.90f2d8p+0f,
     0x1.a8e60ep-2f,   -0x1.0a111ap+2f, 0x1.019566p-126f, 0x1.d1ee6cp+16f, 0x1.d4bdd6p+16f,
@@ -308,7 +311,7 @@ static void functions_are_accurate(void** state) {
   assert_within_bounds();
 }
 
-// Every float of 16 bits as an argument.
+// Tests every 16-bit float as an argument.
 static void narrow_arguments_are_accurate(void** state) {
   (void)state;
   for (int format = F16; format <= BF16; ++format) {
@@ -332,17 +335,17 @@ typedef struct machine_op {
   hlo_vir_module_t* module;
   hlo_code_t code;
   hlo_jit_t* jit;
-  code_t run;
+  hlo_test_vmath_code_t run;
 } machine_op_t;
 
 static machine_op_t compile(int op, hlo_dtype_t dtype) {
   const hlo_target_t* target = &targets[target_count - 1];
-  const kernel_t kernel = {dtype, dtype, op_body, case_of(op, dtype)};
-  machine_op_t m = {.module =
-                        build(&kernel, lanes_of(&kernel, target->vector_bytes), target->has_scale)};
-  check_status(hlo_code_compile(m.module, target, &m.code));
-  check_status(hlo_jit_load(&m.code, "math", NULL, &m.jit));
-  m.run = (code_t)(uintptr_t)hlo_jit_address(m.jit, 0);
+  const hlo_test_vmath_kernel_t kernel = {dtype, dtype, hlo_test_op_body, case_of(op, dtype)};
+  machine_op_t m = {.module = hlo_test_build_kernel(
+                        &kernel, hlo_test_lanes(&kernel, target->vector_bytes), target->has_scale)};
+  hlo_test_check_status(hlo_code_compile(m.module, target, &m.code));
+  hlo_test_check_status(hlo_jit_load(&m.code, "math", NULL, &m.jit));
+  m.run = (hlo_test_vmath_code_t)(uintptr_t)hlo_jit_address(m.jit, 0);
   return m;
 }
 
@@ -364,8 +367,8 @@ static uint64_t stride_of_test(void) {
   return stride ? stride : 1;
 }
 
-// Below this stride libm takes too long; the functions of f64, which the other tests hold to it,
-// stand in for it where there are any.
+// libm is too slow for smaller strides: functions of f64 replace it, where they exist; the other
+// tests compare those with libm.
 enum { SHORT_STRIDE = 16 };
 
 static void sweep(int op, uint64_t stride) {
@@ -392,7 +395,7 @@ static void sweep(int op, uint64_t stride) {
   if (by_code) release(&wide_op);
 }
 
-// f32 arguments over all bit patterns, each some steps after the one before.
+// Tests f32 arguments over all bit patterns at regular distances.
 static void swept_arguments_are_accurate(void** state) {
   (void)state;
   const uint64_t stride = stride_of_test();
@@ -402,14 +405,14 @@ static void swept_arguments_are_accurate(void** state) {
   assert_within_bounds();
 }
 
-// Blocks of COUNT random arguments, fewer of them than of f32 that are swept: libm takes long.
+// Returns the number of blocks of COUNT random arguments: fewer than swept f32, for libm is slow.
 static uint64_t sampled_blocks(void) {
   const uint64_t stride = stride_of_test();
   return 1 + 24414 / (stride < SHORT_STRIDE ? SHORT_STRIDE : stride);
 }
 
-// Random arguments of f64 and of functions of two operands, each with edges and neighbours among
-// them: 6 million where all f32 are swept.
+// Tests random arguments of f64 and of functions of two operands, with special values and neighbors
+// among them: 6 million where all f32 are swept.
 static void sampled_arguments_are_accurate(void** state) {
   (void)state;
   const uint64_t blocks = sampled_blocks();
@@ -421,9 +424,9 @@ static void sampled_arguments_are_accurate(void** state) {
         if (block % 2) {
           fill_arguments(formats[format].dtype, block);
         } else {
-          fill(formats[format].dtype, block + 5, x_data);
+          hlo_test_fill(formats[format].dtype, block + 5, x_data);
         }
-        fill_second(formats[format].dtype);
+        hlo_test_fill_second(formats[format].dtype);
         run_code(&m, x_data, y_data, out_data);
         check_results((hlo_op_t)op, format);
       }
@@ -474,7 +477,7 @@ static int write_table(void** state) {
 
 static int start_again(void** state) {
   memset(worst, 0, sizeof worst);
-  return flush_subnormals(state);
+  return hlo_test_flush_subnormals(state);
 }
 
 int main(void) {
@@ -487,7 +490,7 @@ int main(void) {
       cmocka_unit_test(sampled_arguments_are_accurate),
   };
   return cmocka_run_group_tests_name("codegen/math/accuracy, subnormals kept", tests,
-                                     keep_subnormals, write_table) |
+                                     hlo_test_keep_subnormals, write_table) |
          cmocka_run_group_tests_name("codegen/math/accuracy, subnormals flushed", tests,
                                      start_again, NULL);
 }

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements in registers and elementwise nodes as vector IR (see elementwise.h).
 #include "codegen/math/elementwise.h"
 
 #include <math.h>
@@ -7,7 +6,7 @@
 
 #include "codegen/math/math.h"
 
-// Integers that have a byte each in memory, with the sign or zeros above their own bits.
+// Integers below 8 bits take a byte in memory, with the sign or zeros above their own bits.
 static bool is_short(hlo_dtype_t dtype) {
   return hlo_dtype_is_integer(dtype) && hlo_dtype_info(dtype)->bits < 8;
 }
@@ -17,13 +16,12 @@ bool hlo_elementwise_supports_dtype(hlo_dtype_t dtype) {
   return hlo_dtype_info(dtype)->bits >= 8 && hlo_vmath_type(dtype, 1).elem != HLO_VIR_VOID;
 }
 
-// The element type the op computes on.
 static hlo_dtype_t operand_dtype(const hlo_node_t* node) {
   return node->operand_count ? hlo_node_operand_type(node, 0)->dtype : node->results[0].type->dtype;
 }
 
-// Elements of one size, the operand's bits as in memory: no NaN has passed a format that changes it,
-// which f32 is to those below 16 bits and to f16, not to bf16.
+// The types have equal sizes, and the register holds the operand's bits as in memory. Conversion to
+// f32 changes NaNs of f16 and of types below 16 bits, but not those of bf16.
 static bool supports_bitcast(const hlo_node_t* node) {
   const hlo_type_t *from = hlo_node_operand_type(node, 0), *to = node->results[0].type;
   size_t bytes = hlo_dtype_size_bytes(from->dtype);
@@ -47,7 +45,7 @@ bool hlo_elementwise_supports(const hlo_node_t* node) {
   return hlo_vmath_has(node->op, operand_dtype(node));
 }
 
-// In plain instructions.
+// In units of a plain instruction.
 static const uint8_t kCosts[HLO_COST_COUNT] = {
     [HLO_COST_SEVERAL] = 8, [HLO_COST_DIVIDE] = 4,    [HLO_COST_ROOT] = 6,
     [HLO_COST_POWER] = 40,  [HLO_COST_FUNCTION] = 16, [HLO_COST_SPECIAL] = 30,
@@ -128,7 +126,7 @@ hlo_vir_value_t* hlo_elementwise_from_integer(hlo_vir_builder_t* b, hlo_dtype_t 
                            dtype, value);
 }
 
-// Ops that give one of their operands' values, or a neighbour in any format.
+// Ops whose result is an operand's value or is representable in every format.
 static bool is_exact(hlo_op_t op) {
   switch (op) {
     case HLO_OP_abs: case HLO_OP_negate: case HLO_OP_maximum: case HLO_OP_minimum: case HLO_OP_sign:
@@ -212,7 +210,6 @@ hlo_vir_value_t* hlo_elementwise_identity(hlo_vir_builder_t* b, hlo_op_t op, hlo
   return hlo_vir_const_bits(b, type, integer_identity(op, dtype));
 }
 
-// Zipping row i with row i + count / 2 makes rows 2 i and 2 i + 1, log2(count) times.
 void hlo_elementwise_transpose(hlo_vir_builder_t* b, hlo_vir_value_t** rows, uint32_t row_count,
                           uint32_t count, uint32_t part_lanes) {
   for (uint32_t stage = 1; stage < count; stage *= 2) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cost of elementwise ops agrees with the instructions that they become.
+// Checks that the cost of each elementwise op agrees with the number of its instructions.
 #include <stdio.h>
 
 #include "codegen/math/elementwise.h"
 #include "codegen/math/math.h"
 #include "ir/test_util.h"
 
-// A module whose entry function applies the op to vectors of f32.
+// Builds a module whose entry function applies the op to vectors of f32.
 static hlo_module_t* parse_op(hlo_op_t op) {
   const hlo_op_info_t* info = hlo_op_info(op);
   const bool is_binary = info->operand_count == 2;
@@ -20,7 +20,7 @@ static hlo_module_t* parse_op(hlo_op_t op) {
   return parse(text);
 }
 
-// Instructions of vector IR for one vector of elements.
+// Counts the instructions of vector IR for one vector of elements.
 static uint32_t count_instructions(const hlo_node_t* node) {
   hlo_vir_module_t* module;
   check(hlo_vir_module_create(&module));
@@ -41,7 +41,7 @@ static uint32_t count_instructions(const hlo_node_t* node) {
   return count;
 }
 
-// Divisions and roots are single instructions that take long.
+// Divisions and roots are exempt: they are single slow instructions.
 static void check_cost(hlo_op_t op) {
   enum { FEW = 8 };
   const hlo_op_cost_t cost_class = hlo_op_info(op)->cost;

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ops on integers and booleans. Division by zero gives all bits, the one quotient that overflows
+// Ops on integers and booleans. Division by zero gives all bits set; the one quotient that
+// overflows
 // wraps.
 #include "codegen/math/integer.h"
 
 #include "codegen/math/functions.h"
+
+typedef hlo_vir_builder_t builder_t;
+typedef hlo_vir_value_t value_t;
 
 typedef const hlo_dtype_info_t info_t;
 
@@ -20,7 +24,7 @@ static value_t* by_sign(builder_t* b, info_t* info, hlo_vir_opcode_t if_signed,
 
 static value_t* negate(builder_t* b, info_t* info, value_t* x, value_t* y) {
   (void)info, (void)y;
-  return visub(b, viconst(b, x, 0), x);
+  return hlo_visub(b, hlo_viconst(b, x, 0), x);
 }
 static value_t* absolute(builder_t* b, info_t* info, value_t* x, value_t* y) {
   if (!is_signed(info)) return x;
@@ -28,14 +32,14 @@ static value_t* absolute(builder_t* b, info_t* info, value_t* x, value_t* y) {
 }
 static value_t* sign(builder_t* b, info_t* info, value_t* x, value_t* y) {
   (void)y;
-  value_t* one = viconst(b, x, 1);
+  value_t* one = hlo_viconst(b, x, 1);
   if (!is_signed(info)) return hlo_vir_binary(b, HLO_VIR_umin, x, one);
   x = hlo_vir_binary(b, HLO_VIR_smin, x, one);
-  return hlo_vir_binary(b, HLO_VIR_smax, x, viconst(b, x, -1));
+  return hlo_vir_binary(b, HLO_VIR_smax, x, hlo_viconst(b, x, -1));
 }
 static value_t* complement(builder_t* b, info_t* info, value_t* x, value_t* y) {
   (void)info, (void)y;
-  return vxor(b, x, viconst(b, x, -1));
+  return hlo_vxor(b, x, hlo_viconst(b, x, -1));
 }
 static value_t* count_ones(builder_t* b, info_t* info, value_t* x, value_t* y) {
   (void)info, (void)y;
@@ -47,34 +51,34 @@ static value_t* count_leading_zeros(builder_t* b, info_t* info, value_t* x, valu
 }
 static value_t* square(builder_t* b, info_t* info, value_t* x, value_t* y) {
   (void)info, (void)y;
-  return vimul(b, x, x);
+  return hlo_vimul(b, x, x);
 }
 
 // ---- two operands -------------------------------------------------------------------------------
 
 static value_t* add(builder_t* b, info_t* info, value_t* x, value_t* y) {
   (void)info;
-  return viadd(b, x, y);
+  return hlo_viadd(b, x, y);
 }
 static value_t* subtract(builder_t* b, info_t* info, value_t* x, value_t* y) {
   (void)info;
-  return visub(b, x, y);
+  return hlo_visub(b, x, y);
 }
 static value_t* multiply(builder_t* b, info_t* info, value_t* x, value_t* y) {
   (void)info;
-  return vimul(b, x, y);
+  return hlo_vimul(b, x, y);
 }
 static value_t* bit_and(builder_t* b, info_t* info, value_t* x, value_t* y) {
   (void)info;
-  return vand(b, x, y);
+  return hlo_vand(b, x, y);
 }
 static value_t* bit_or(builder_t* b, info_t* info, value_t* x, value_t* y) {
   (void)info;
-  return vor(b, x, y);
+  return hlo_vor(b, x, y);
 }
 static value_t* bit_xor(builder_t* b, info_t* info, value_t* x, value_t* y) {
   (void)info;
-  return vxor(b, x, y);
+  return hlo_vxor(b, x, y);
 }
 static value_t* maximum(builder_t* b, info_t* info, value_t* x, value_t* y) {
   return by_sign(b, info, HLO_VIR_smax, HLO_VIR_umax, x, y);
@@ -97,11 +101,11 @@ static value_t* shift_right_arithmetic(builder_t* b, info_t* info, value_t* x, v
 
 // ---- division -----------------------------------------------------------------------------------
 
-// 1 / y or the next number of the type away from zero: a number that the type holds exactly, times
-// this, is not below its quotient, and short of the next integer.
+// Returns 1 / y, rounded away from zero. Its product with a number that the type holds exactly is
+// not below the quotient, and below the next integer.
 static double inverse_above(const value_t* y) {
   const double bottom = hlo_vmath_float_of_bits(y);
-  if (is_f64(y)) {
+  if (hlo_vis_f64(y)) {
     const double inverse = 1 / bottom;
     return fma(inverse, bottom, -1) < 0 ? nextafter(inverse, copysign(INFINITY, bottom)) : inverse;
   }
@@ -112,12 +116,12 @@ static double inverse_above(const value_t* y) {
 
 static value_t* quotient_of(builder_t* b, value_t* x, value_t* y) {
   const bool is_known = y->op == HLO_VIR_const && hlo_vmath_float_of_bits(y) != 0;
-  return is_known ? vmul_k(b, x, inverse_above(y)) : vdiv(b, x, y);
+  return is_known ? hlo_vmul_k(b, x, inverse_above(y)) : hlo_vdiv(b, x, y);
 }
 
-// Quotients of integers that f32 (16 bits) or f64 (32 bits) hold, truncated, are exact: the next
-// integer is further from a fraction than the rounding goes. x / 0 leaves the range: all bits of a
-// signed result are set apart, of an unsigned one come by themselves.
+// Truncated quotients of integers that f32 (16 bits) or f64 (32 bits) hold are exact: the rounding
+// error is smaller than the distance of a fraction from the next integer. x / 0 is out of range: an
+// unsigned conversion gives all bits by itself, a signed one needs a select.
 static value_t* divide_as(builder_t* b, hlo_vir_elem_t elem, bool is_signed_op, value_t* x,
                           value_t* y) {
   const hlo_vir_opcode_t in = is_signed_op ? HLO_VIR_stof : HLO_VIR_utof;
@@ -126,8 +130,8 @@ static value_t* divide_as(builder_t* b, hlo_vir_elem_t elem, bool is_signed_op, 
       quotient_of(b, hlo_vir_convert(b, in, elem, x), hlo_vir_convert(b, in, elem, y));
   quotient = hlo_vir_convert(b, out, HLO_VIR_I32, quotient);
   if (!is_signed_op) return quotient;
-  value_t* is_zero = vscmp_k(b, HLO_VIR_EQ, y, 0);
-  return vselect(b, is_zero, viconst(b, y, -1), quotient);
+  value_t* is_zero = hlo_vscmp_k(b, HLO_VIR_EQ, y, 0);
+  return hlo_vselect(b, is_zero, hlo_viconst(b, y, -1), quotient);
 }
 
 static value_t* divide_signed_words(builder_t* b, value_t* x, value_t* y) {
@@ -152,46 +156,48 @@ static value_t* divide_unsigned_narrow(builder_t* b, value_t* x, value_t* y) {
   return divide_narrow(b, false, x, y);
 }
 
-// Single lanes of 64 bits. Divisors that the instruction may not see become 1, whose quotient is
-// already the one of an overflow.
+// Divides single lanes of 64 bits. A divisor that would trap is replaced by 1, whose quotient is
+// right for the overflow.
 static value_t* divide_signed_wide(builder_t* b, value_t* x, value_t* y) {
-  value_t* is_zero = vscmp_k(b, HLO_VIR_EQ, y, 0);
+  value_t* is_zero = hlo_vscmp_k(b, HLO_VIR_EQ, y, 0);
   value_t* overflows =
-      vmask_and(b, vscmp_k(b, HLO_VIR_EQ, y, -1), vscmp_k(b, HLO_VIR_EQ, x, INT64_MIN));
-  value_t* divisor = vselect(b, vmask_or(b, is_zero, overflows), viconst(b, y, 1), y);
+      hlo_vmask_and(b, hlo_vscmp_k(b, HLO_VIR_EQ, y, -1), hlo_vscmp_k(b, HLO_VIR_EQ, x, INT64_MIN));
+  value_t* divisor = hlo_vselect(b, hlo_vmask_or(b, is_zero, overflows), hlo_viconst(b, y, 1), y);
   value_t* quotient = hlo_vir_binary(b, HLO_VIR_sdiv, x, divisor);
-  return vselect(b, is_zero, viconst(b, y, -1), quotient);
+  return hlo_vselect(b, is_zero, hlo_viconst(b, y, -1), quotient);
 }
 static value_t* divide_unsigned_wide(builder_t* b, value_t* x, value_t* y) {
-  value_t* is_zero = vscmp_k(b, HLO_VIR_EQ, y, 0);
-  value_t* quotient = hlo_vir_binary(b, HLO_VIR_udiv, x, vselect(b, is_zero, viconst(b, y, 1), y));
-  return vselect(b, is_zero, viconst(b, y, -1), quotient);
+  value_t* is_zero = hlo_vscmp_k(b, HLO_VIR_EQ, y, 0);
+  value_t* quotient =
+      hlo_vir_binary(b, HLO_VIR_udiv, x, hlo_vselect(b, is_zero, hlo_viconst(b, y, 1), y));
+  return hlo_vselect(b, is_zero, hlo_viconst(b, y, -1), quotient);
 }
 
-// Numbers of 64 bits that f64 holds, as the low bits of 1.5 2^52; others, where there are any, lane
+// Divides 64-bit numbers that f64 holds as the low bits of 1.5 2^52; others, if there are any, lane
 // by lane.
 static value_t* divide_wide(builder_t* b, bool s, value_t* x, value_t* y) {
   enum { BITS = 51 };
-  const vector_fn_t divide_lane = s ? divide_signed_wide : divide_unsigned_wide;
+  const hlo_vector_fn_t divide_lane = s ? divide_signed_wide : divide_unsigned_wide;
   if (x->type.lanes == 1) return divide_lane(b, x, y);
   const int64_t bias = s ? (int64_t)1 << BITS : 0;
-  value_t* high = vlshr_k(b, vor(b, viadd_k(b, x, bias), viadd_k(b, y, bias)), s ? BITS + 1 : BITS);
-  value_t* is_large = vscmp_k(b, HLO_VIR_NE, high, 0);
-  value_t* holder = hlo_vir_const_float(b, with_elem(x, HLO_VIR_F64), 0x1.8p52);
-  value_t* top = vsub(b, vof_bits(b, viadd(b, x, vbits(b, holder))), holder);
-  value_t* bottom = vsub(b, vof_bits(b, viadd(b, y, vbits(b, holder))), holder);
-  value_t* quotient = vround(b, quotient_of(b, top, bottom), HLO_VIR_TOWARD_ZERO);
-  quotient = visub(b, vbits(b, vadd(b, quotient, holder)), vbits(b, holder));
-  quotient = vselect(b, vscmp_k(b, HLO_VIR_EQ, y, 0), viconst(b, y, -1), quotient);
+  value_t* high = hlo_vlshr_k(b, hlo_vor(b, hlo_viadd_k(b, x, bias), hlo_viadd_k(b, y, bias)),
+                              s ? BITS + 1 : BITS);
+  value_t* is_large = hlo_vscmp_k(b, HLO_VIR_NE, high, 0);
+  value_t* holder = hlo_vir_const_float(b, hlo_vwith_elem(x, HLO_VIR_F64), 0x1.8p52);
+  value_t* top = hlo_vsub(b, hlo_vof_bits(b, hlo_viadd(b, x, hlo_vbits(b, holder))), holder);
+  value_t* bottom = hlo_vsub(b, hlo_vof_bits(b, hlo_viadd(b, y, hlo_vbits(b, holder))), holder);
+  value_t* quotient = hlo_vround(b, quotient_of(b, top, bottom), HLO_VIR_TOWARD_ZERO);
+  quotient = hlo_visub(b, hlo_vbits(b, hlo_vadd(b, quotient, holder)), hlo_vbits(b, holder));
+  quotient = hlo_vselect(b, hlo_vscmp_k(b, HLO_VIR_EQ, y, 0), hlo_viconst(b, y, -1), quotient);
   value_t* result = hlo_vir_var(b, quotient);
-  hlo_vir_begin_if(b, vany(b, is_large));
-  value_t *here_x = hlo_vir_var(b, x), *here_y = hlo_vir_var(b, y);  // keep what follows inside
-  hlo_vir_set(b, result, hlo_vmath_in_parts(b, divide_lane, here_x, here_y, x->type.lanes));
+  hlo_vir_begin_if(b, hlo_vany(b, is_large));
+  value_t *inner_x = hlo_vir_var(b, x), *inner_y = hlo_vir_var(b, y);  // keep it in the `if`
+  hlo_vir_set(b, result, hlo_vmath_in_parts(b, divide_lane, inner_x, inner_y, x->type.lanes));
   hlo_vir_end(b);
   return result;
 }
 
-// k where y is 2^k in all lanes, -1 where that is not known.
+// Returns k if y is 2^k in all lanes, -1 if that is unknown.
 static int known_power_of_two(const value_t* y) {
   const unsigned bits = hlo_vir_elem_bits((hlo_vir_elem_t)y->type.elem);
   const uint64_t value = (uint64_t)y->imm & (bits == 64 ? ~0ull : (1ull << bits) - 1);
@@ -199,13 +205,13 @@ static int known_power_of_two(const value_t* y) {
   return is_power ? __builtin_ctzll(value) : -1;
 }
 
-// Toward zero: negative numbers get 2^power - 1 more before the shift.
+// Rounds toward zero: 2^power - 1 is added to negative numbers before the shift.
 static value_t* divide_by_power(builder_t* b, info_t* info, value_t* x, int power) {
   if (power == 0) return x;
-  if (!is_signed(info)) return vlshr_k(b, x, power);
+  if (!is_signed(info)) return hlo_vlshr_k(b, x, power);
   const int bits = (int)hlo_vir_elem_bits((hlo_vir_elem_t)x->type.elem);
-  value_t* more = vlshr_k(b, vashr_k(b, x, bits - 1), bits - power);
-  return vashr_k(b, viadd(b, x, more), power);
+  value_t* more = hlo_vlshr_k(b, hlo_vashr_k(b, x, bits - 1), bits - power);
+  return hlo_vashr_k(b, hlo_viadd(b, x, more), power);
 }
 
 static value_t* divide(builder_t* b, info_t* info, value_t* x, value_t* y) {
@@ -225,41 +231,43 @@ static value_t* divide(builder_t* b, info_t* info, value_t* x, value_t* y) {
   }
 }
 
-// x - (x / y) y, in wrapping arithmetic also where the quotient has no value.
+// Computes x - (x / y) y; wrapping arithmetic is right also where the quotient overflows.
 static value_t* remainder_of(builder_t* b, info_t* info, value_t* x, value_t* y) {
   value_t* quotient = divide(b, info, x, y);
-  return visub(b, x, vimul(b, quotient, y));
+  return hlo_visub(b, x, hlo_vimul(b, quotient, y));
 }
 
-// ---- power and high products
+// ---- power --------------------------------------------------------------------------------------
 
-// Squares the base for each bit of the exponent. A negative power is 0 but for bases 1 and -1, for
-// which the low bit of the exponent says the same.
+// Squares the base for each bit of the exponent. A negative power is 0 except for the bases 1 and
+// -1,
+// where the low bit of the exponent decides as for a positive one.
 static value_t* power(builder_t* b, info_t* info, value_t* x, value_t* y) {
-  value_t* zero = viconst(b, x, 0);
-  value_t* one = viconst(b, x, 1);
+  value_t* zero = hlo_viconst(b, x, 0);
+  value_t* one = hlo_viconst(b, x, 1);
   value_t* exponent = hlo_vir_var(b, y);
   value_t* base = hlo_vir_var(b, x);
   value_t* result = hlo_vir_var(b, one);
   hlo_vir_begin_loop(b);
-  value_t* is_left = vscmp(b, HLO_VIR_NE, exponent, zero);
-  hlo_vir_break_if(b, hlo_vir_icmp(b, HLO_VIR_EQ, vany(b, is_left), hlo_vir_iconst(b, 0)));
-  value_t* is_odd = vscmp(b, HLO_VIR_NE, vand(b, exponent, one), zero);
-  hlo_vir_set(b, result, vselect(b, is_odd, vimul(b, result, base), result));
-  hlo_vir_set(b, base, vimul(b, base, base));
-  hlo_vir_set(b, exponent, vlshr_k(b, exponent, 1));
+  value_t* is_left = hlo_vscmp(b, HLO_VIR_NE, exponent, zero);
+  hlo_vir_break_if(b, hlo_vir_icmp(b, HLO_VIR_EQ, hlo_vany(b, is_left), hlo_vir_iconst(b, 0)));
+  value_t* is_odd = hlo_vscmp(b, HLO_VIR_NE, hlo_vand(b, exponent, one), zero);
+  hlo_vir_set(b, result, hlo_vselect(b, is_odd, hlo_vimul(b, result, base), result));
+  hlo_vir_set(b, base, hlo_vimul(b, base, base));
+  hlo_vir_set(b, exponent, hlo_vlshr_k(b, exponent, 1));
   hlo_vir_end(b);
-  if (!is_signed(info)) return vor(b, result, zero);
-  value_t* has_inverse = vmask_or(b, vscmp_k(b, HLO_VIR_EQ, x, 1), vscmp_k(b, HLO_VIR_EQ, x, -1));
-  value_t* is_valid = vmask_or(b, has_inverse, vscmp(b, HLO_VIR_GE, y, zero));
-  return vselect(b, is_valid, result, zero);
+  if (!is_signed(info)) return hlo_vor(b, result, zero);
+  value_t* has_inverse =
+      hlo_vmask_or(b, hlo_vscmp_k(b, HLO_VIR_EQ, x, 1), hlo_vscmp_k(b, HLO_VIR_EQ, x, -1));
+  value_t* is_valid = hlo_vmask_or(b, has_inverse, hlo_vscmp(b, HLO_VIR_GE, y, zero));
+  return hlo_vselect(b, is_valid, result, zero);
 }
 
 // ---- tables -------------------------------------------------------------------------------------
 
 typedef value_t* (*integer_fn_t)(builder_t* b, info_t* info, value_t* x, value_t* y);
 
-/// `is_whole`: needs elements that fill their register form.
+/// `is_whole`: only for elements that fill their register form.
 typedef struct integer_op {
   hlo_op_t op;
   integer_fn_t fn;
@@ -291,7 +299,7 @@ static const integer_op_t integer_ops[] = {
 };
 
 static const integer_op_t* find(hlo_op_t op, info_t* info) {
-  for (size_t i = 0; i < COUNT(integer_ops); ++i) {
+  for (size_t i = 0; i < HLO_COUNT_OF(integer_ops); ++i) {
     const integer_op_t* row = &integer_ops[i];
     if (row->op == op) return row->is_whole && info->bits < 8 ? NULL : row;
   }
@@ -322,30 +330,29 @@ static const struct {
 
 static size_t find_mask_op(hlo_op_t op) {
   size_t i = 0;
-  while (i < COUNT(mask_ops) && mask_ops[i].op != op) ++i;
+  while (i < HLO_COUNT_OF(mask_ops) && mask_ops[i].op != op) ++i;
   return i;
 }
 
 bool hlo_vmath_has_mask(hlo_op_t op) {
-  return find_mask_op(op) < COUNT(mask_ops);
+  return find_mask_op(op) < HLO_COUNT_OF(mask_ops);
 }
 
 value_t* hlo_vmath_mask(builder_t* b, hlo_op_t op, value_t* x, value_t* y) {
   const size_t i = find_mask_op(op);
-  if (i == COUNT(mask_ops)) return NULL;
+  if (i == HLO_COUNT_OF(mask_ops)) return NULL;
   if (mask_ops[i].is_unary) return hlo_vir_unary(b, mask_ops[i].instruction, x);
   return hlo_vir_binary(b, mask_ops[i].instruction, x, y);
 }
 
-// false is below true.
 value_t* hlo_vmath_compare_mask(builder_t* b, hlo_vir_condition_t condition, value_t* x,
                                 value_t* y) {
   switch (condition) {
-    case HLO_VIR_EQ: return vmask_not(b, hlo_vir_binary(b, HLO_VIR_mask_xor, x, y));
+    case HLO_VIR_EQ: return hlo_vmask_not(b, hlo_vir_binary(b, HLO_VIR_mask_xor, x, y));
     case HLO_VIR_NE: return hlo_vir_binary(b, HLO_VIR_mask_xor, x, y);
-    case HLO_VIR_LT: return vmask_and(b, vmask_not(b, x), y);
-    case HLO_VIR_LE: return vmask_or(b, vmask_not(b, x), y);
-    case HLO_VIR_GT: return vmask_and(b, x, vmask_not(b, y));
-    default: return vmask_or(b, x, vmask_not(b, y));
+    case HLO_VIR_LT: return hlo_vmask_and(b, hlo_vmask_not(b, x), y);
+    case HLO_VIR_LE: return hlo_vmask_or(b, hlo_vmask_not(b, x), y);
+    case HLO_VIR_GT: return hlo_vmask_and(b, x, hlo_vmask_not(b, y));
+    default: return hlo_vmask_or(b, x, hlo_vmask_not(b, y));
   }
 }

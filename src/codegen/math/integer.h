@@ -7,10 +7,12 @@
 
 bool hlo_vmath_has_integer(hlo_op_t op, hlo_dtype_t dtype);
 bool hlo_vmath_has_mask(hlo_op_t op);
-/// NULL if there is no such op.
-value_t* hlo_vmath_integer(builder_t* b, hlo_op_t op, hlo_dtype_t dtype, value_t* x, value_t* y);
-value_t* hlo_vmath_mask(builder_t* b, hlo_op_t op, value_t* x, value_t* y);
-value_t* hlo_vmath_compare_mask(builder_t* b, hlo_vir_condition_t condition, value_t* x,
-                                value_t* y);
+/// Returns NULL for an unsupported op.
+hlo_vir_value_t* hlo_vmath_integer(hlo_vir_builder_t* b, hlo_op_t op, hlo_dtype_t dtype,
+                                   hlo_vir_value_t* x, hlo_vir_value_t* y);
+hlo_vir_value_t* hlo_vmath_mask(hlo_vir_builder_t* b, hlo_op_t op, hlo_vir_value_t* x,
+                                hlo_vir_value_t* y);
+hlo_vir_value_t* hlo_vmath_compare_mask(hlo_vir_builder_t* b, hlo_vir_condition_t condition,
+                                        hlo_vir_value_t* x, hlo_vir_value_t* y);
 
 #endif  // HLO_CODEGEN_MATH_INTEGER_H_

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Conversions and ops without rounding errors, bit by bit against the reference; run by the
-// interpreter of vector IR in vectors of several widths, and as machine code; with subnormal numbers
-// kept, and flushed.
+// Compares conversions and exact ops bit by bit with the reference: in the interpreter of vector IR
+// with vectors of several widths, and as machine code; with subnormal numbers kept and flushed.
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,7 +20,7 @@ static _Alignas(64) uint8_t want_data[8 * COUNT];
 
 static hlo_vir_value_t* convert_body(hlo_vir_builder_t* b, const void* context, hlo_vir_value_t* x,
                                      hlo_vir_value_t* y) {
-  const kernel_t* kernel = context;
+  const hlo_test_vmath_kernel_t* kernel = context;
   (void)y;
   return hlo_vmath_convert(b, kernel->from, kernel->to, x);
 }
@@ -35,14 +34,14 @@ static void conversions_are_exact(void** state) {
   for (int from = 0; from < HLO_DTYPE_COUNT; ++from) {
     for (int to = 0; to < HLO_DTYPE_COUNT; ++to) {
       if (!is_real((hlo_dtype_t)from) || !is_real((hlo_dtype_t)to)) continue;
-      kernel_t kernel = {(hlo_dtype_t)from, (hlo_dtype_t)to, convert_body, &kernel};
-      fill(kernel.from, 3, x_data);
+      hlo_test_vmath_kernel_t kernel = {(hlo_dtype_t)from, (hlo_dtype_t)to, convert_body, &kernel};
+      hlo_test_fill(kernel.from, 3, x_data);
       const hlo_fp_state_t before = hlo_fp_enter(subnormals);
       hlo_dtype_convert(kernel.from, x_data, kernel.to, want_data, COUNT);
       hlo_fp_leave(before);
-      run(&kernel, widths[(from + to) % 4], x_data, x_data, out_data);
-      assert_same(hlo_dtype_info(kernel.to)->name, kernel.from, x_data, kernel.to, out_data,
-                  want_data);
+      hlo_test_run_kernel(&kernel, widths[(from + to) % 4], x_data, x_data, out_data);
+      hlo_test_assert_same(hlo_dtype_info(kernel.to)->name, kernel.from, x_data, kernel.to,
+                           out_data, want_data);
     }
   }
 }
@@ -50,23 +49,23 @@ static void conversions_are_exact(void** state) {
 // ---- ops ----------------------------------------------------------------------------------------
 
 static hlo_dtype_t result_of(hlo_op_t op, hlo_dtype_t dtype) {
-  const bool is_question = op == HLO_OP_is_finite || op == HLO_OP_chlo_is_inf ||
-                           op == HLO_OP_chlo_is_pos_inf || op == HLO_OP_chlo_is_neg_inf;
-  return is_question ? HLO_DTYPE_PRED : dtype;
+  const bool is_predicate = op == HLO_OP_is_finite || op == HLO_OP_chlo_is_inf ||
+                            op == HLO_OP_chlo_is_pos_inf || op == HLO_OP_chlo_is_neg_inf;
+  return is_predicate ? HLO_DTYPE_PRED : dtype;
 }
 
 static void exact_op(hlo_op_t op, hlo_dtype_t dtype, uint32_t vector_bytes) {
-  const op_case_t c = {op, dtype};
-  const kernel_t kernel = {dtype, result_of(op, dtype), op_body, &c};
-  fill(dtype, 3, x_data);
-  fill_second(dtype);
+  const hlo_test_op_case_t c = {op, dtype};
+  const hlo_test_vmath_kernel_t kernel = {dtype, result_of(op, dtype), hlo_test_op_body, &c};
+  hlo_test_fill(dtype, 3, x_data);
+  hlo_test_fill_second(dtype);
   const hlo_loop_fn_t reference = hlo_ref_loop(op, dtype);
   assert_non_null(reference);
   const hlo_fp_state_t before = hlo_fp_enter(subnormals);
   reference((const void*[]){x_data, y_data}, want_data, COUNT);
   hlo_fp_leave(before);
-  run(&kernel, vector_bytes, x_data, y_data, out_data);
-  assert_same(hlo_op_info(op)->name, dtype, x_data, kernel.to, out_data, want_data);
+  hlo_test_run_kernel(&kernel, vector_bytes, x_data, y_data, out_data);
+  hlo_test_assert_same(hlo_op_info(op)->name, dtype, x_data, kernel.to, out_data, want_data);
 }
 
 static void exact_ops_match_the_reference(void** state) {
@@ -86,7 +85,7 @@ static void exact_ops_match_the_reference(void** state) {
 
 static hlo_vir_value_t* known_divisor_body(hlo_vir_builder_t* b, const void* context,
                                            hlo_vir_value_t* x, hlo_vir_value_t* y) {
-  const op_case_t* c = context;
+  const hlo_test_op_case_t* c = context;
   uint64_t bits = 0;
   (void)y;
   memcpy(&bits, y_data, hlo_dtype_size_bytes(c->dtype));
@@ -94,14 +93,14 @@ static hlo_vir_value_t* known_divisor_body(hlo_vir_builder_t* b, const void* con
 }
 
 static void check_known_divisor(hlo_op_t op, hlo_dtype_t dtype, uint32_t vector_bytes) {
-  const op_case_t c = {op, dtype};
-  const kernel_t kernel = {dtype, dtype, known_divisor_body, &c};
+  const hlo_test_op_case_t c = {op, dtype};
+  const hlo_test_vmath_kernel_t kernel = {dtype, dtype, known_divisor_body, &c};
   hlo_ref_loop(op, dtype)((const void*[]){x_data, y_data}, want_data, COUNT);
-  run(&kernel, vector_bytes, x_data, y_data, out_data);
-  assert_same(hlo_op_info(op)->name, dtype, x_data, dtype, out_data, want_data);
+  hlo_test_run_kernel(&kernel, vector_bytes, x_data, y_data, out_data);
+  hlo_test_assert_same(hlo_op_info(op)->name, dtype, x_data, dtype, out_data, want_data);
 }
 
-// By powers of two, by others, by zero, by what overflows.
+// Divides by powers of two, by other numbers, by zero, and by -1, where the quotient may overflow.
 static void integers_are_divided_by_constants(void** state) {
   (void)state;
   static const int64_t divisors[] = {
@@ -112,7 +111,7 @@ static void integers_are_divided_by_constants(void** state) {
     if (!hlo_vmath_has(HLO_OP_divide, (hlo_dtype_t)dtype) ||
         !hlo_dtype_is_integer((hlo_dtype_t)dtype))
       continue;
-    fill((hlo_dtype_t)dtype, 3, x_data);
+    hlo_test_fill((hlo_dtype_t)dtype, 3, x_data);
     for (size_t i = 0; i < sizeof divisors / sizeof *divisors; ++i) {
       for (size_t k = 0; k < COUNT; ++k) {
         hlo_dtype_store_int64((hlo_dtype_t)dtype,
@@ -130,7 +129,8 @@ int main(void) {
       cmocka_unit_test(exact_ops_match_the_reference),
       cmocka_unit_test(integers_are_divided_by_constants),
   };
-  return cmocka_run_group_tests_name("codegen/math, subnormals kept", tests, keep_subnormals, NULL) |
-         cmocka_run_group_tests_name("codegen/math, subnormals flushed", tests, flush_subnormals,
-                                     NULL);
+  return cmocka_run_group_tests_name("codegen/math, subnormals kept", tests,
+                                     hlo_test_keep_subnormals, NULL) |
+         cmocka_run_group_tests_name("codegen/math, subnormals flushed", tests,
+                                     hlo_test_flush_subnormals, NULL);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tests of expressions share: loops over arrays of elements in the interpreter of vector IR
-// and as machine code, and operands that matter. Include after cmocka.h.
+// Shared by tests of expressions: loops over arrays of elements in the interpreter of vector IR and
+// as machine code, and operands with special values. Include after cmocka.h.
 #ifndef HLO_CODEGEN_MATH_MATH_TEST_UTIL_H_
 #define HLO_CODEGEN_MATH_MATH_TEST_UTIL_H_
 
@@ -17,32 +17,34 @@
 
 enum { COUNT = 4096, WIDEST = 64, PARAMS = 3 };
 
-// How the group of tests that runs now treats subnormal numbers.
+// The treatment of subnormal numbers in the current group of tests.
 static hlo_subnormals_t subnormals;
 
-typedef hlo_vir_value_t* (*body_t)(hlo_vir_builder_t* b, const void* context, hlo_vir_value_t* x,
-                                   hlo_vir_value_t* y);
+typedef hlo_vir_value_t* (*hlo_test_vmath_body_t)(hlo_vir_builder_t* b, const void* context,
+                                                  hlo_vir_value_t* x, hlo_vir_value_t* y);
 
-static inline uint32_t scale_of(hlo_dtype_t dtype) {
+static inline uint32_t hlo_test_log2_bytes(hlo_dtype_t dtype) {
   return (uint32_t)__builtin_ctz((unsigned)hlo_dtype_size_bytes(dtype));
 }
 
 /// A loop over arrays of elements: out[i] = body(x[i], y[i]).
-typedef struct kernel {
+typedef struct hlo_test_vmath_kernel {
   hlo_dtype_t from, to;
-  body_t body;
+  hlo_test_vmath_body_t body;
   const void* context;
-} kernel_t;
+} hlo_test_vmath_kernel_t;
 
-static inline hlo_vir_value_t* load(hlo_vir_builder_t* b, hlo_dtype_t dtype, uint32_t lanes,
-                                    hlo_vir_value_t* base, hlo_vir_value_t* index) {
+static inline hlo_vir_value_t* hlo_test_load(hlo_vir_builder_t* b, hlo_dtype_t dtype,
+                                             uint32_t lanes, hlo_vir_value_t* base,
+                                             hlo_vir_value_t* index) {
   hlo_vir_value_t* address[] = {base, index};
   hlo_vir_value_t* raw = hlo_vir_emit(b, HLO_VIR_load, hlo_vmath_memory_type(dtype, lanes),
-                                      scale_of(dtype), 0, 2, address);
+                                      hlo_test_log2_bytes(dtype), 0, 2, address);
   return hlo_vmath_from_memory(b, dtype, raw);
 }
 
-static inline hlo_vir_module_t* build(const kernel_t* kernel, uint32_t lanes, bool has_scale) {
+static inline hlo_vir_module_t* hlo_test_build_kernel(const hlo_test_vmath_kernel_t* kernel,
+                                                      uint32_t lanes, bool has_scale) {
   hlo_vir_module_t* module;
   assert_true(hlo_status_is_ok(hlo_vir_module_create(&module)));
   module->has_scale = has_scale;
@@ -54,80 +56,83 @@ static inline hlo_vir_module_t* build(const kernel_t* kernel, uint32_t lanes, bo
   for (uint32_t i = 0; i < PARAMS; ++i) p[i] = hlo_vir_param(&b, i);
   hlo_vir_value_t* count = hlo_vir_iconst(&b, COUNT);
   hlo_vir_value_t* index = hlo_vir_begin_for(&b, hlo_vir_iconst(&b, 0), count, lanes, 0);
-  hlo_vir_value_t* x = load(&b, kernel->from, lanes, p[0], index);
-  hlo_vir_value_t* y = load(&b, kernel->from, lanes, p[1], index);
+  hlo_vir_value_t* x = hlo_test_load(&b, kernel->from, lanes, p[0], index);
+  hlo_vir_value_t* y = hlo_test_load(&b, kernel->from, lanes, p[1], index);
   hlo_vir_value_t* result = kernel->body(&b, kernel->context, x, y);
   assert_non_null(result);
   assert_int_equal(result->type.elem, hlo_vmath_type(kernel->to, lanes).elem);
   assert_int_equal(result->type.lanes, lanes);
   hlo_vir_value_t* stored[] = {hlo_vmath_to_memory(&b, kernel->to, result), p[2], index};
-  hlo_vir_emit(&b, HLO_VIR_store, hlo_vir_type(HLO_VIR_VOID, 0), scale_of(kernel->to), 0, 3,
-               stored);
+  hlo_vir_emit(&b, HLO_VIR_store, hlo_vir_type(HLO_VIR_VOID, 0), hlo_test_log2_bytes(kernel->to), 0,
+               3, stored);
   hlo_vir_end(&b);
   hlo_vir_return(&b, hlo_vir_iconst(&b, 0));
   hlo_vir_builder_deinit(&b);
   return module;
 }
 
-static inline uint32_t max_u32(uint32_t a, uint32_t b) {
+static inline uint32_t hlo_test_max(uint32_t a, uint32_t b) {
   return a > b ? a : b;
 }
 
-// Lanes such that both the operands' and the result's register forms fit.
-static inline uint32_t lanes_of(const kernel_t* kernel, uint32_t vector_bytes) {
-  uint32_t bits = max_u32(hlo_vir_elem_bits((hlo_vir_elem_t)hlo_vmath_type(kernel->from, 1).elem),
-                          hlo_vir_elem_bits((hlo_vir_elem_t)hlo_vmath_type(kernel->to, 1).elem));
+// Returns the lanes for which both the operands' and the result's register forms fit.
+static inline uint32_t hlo_test_lanes(const hlo_test_vmath_kernel_t* kernel,
+                                      uint32_t vector_bytes) {
+  uint32_t bits =
+      hlo_test_max(hlo_vir_elem_bits((hlo_vir_elem_t)hlo_vmath_type(kernel->from, 1).elem),
+                   hlo_vir_elem_bits((hlo_vir_elem_t)hlo_vmath_type(kernel->to, 1).elem));
   return bits == 0 ? 8 : 8 * vector_bytes / bits;
 }
 
-static inline void check_status(hlo_status_t status) {
+static inline void hlo_test_check_status(hlo_status_t status) {
   if (!hlo_status_is_ok(status)) fail_msg("%s", hlo_status_message(status));
 }
 
-static inline void interpret(const hlo_vir_module_t* module, const void* x, const void* y,
-                             void* out) {
+static inline void hlo_test_interpret(const hlo_vir_module_t* module, const void* x, const void* y,
+                                      void* out) {
   const uint64_t params[PARAMS] = {(uintptr_t)x, (uintptr_t)y, (uintptr_t)out};
   const hlo_vir_interp_options_t options = {.check_memory = false};
   int32_t answer = -1;
-  check_status(hlo_vir_interp_run(module->first_func, params, &options, &answer));
+  hlo_test_check_status(hlo_vir_interp_run(module->first_func, params, &options, &answer));
   assert_int_equal(answer, 0);
 }
 
-typedef int32_t (*code_t)(const void* x, const void* y, void* out);
+typedef int32_t (*hlo_test_vmath_code_t)(const void* x, const void* y, void* out);
 
-static inline void execute(const hlo_vir_module_t* module, const hlo_target_t* target,
-                           const void* x, const void* y, void* out) {
+static inline void hlo_test_execute(const hlo_vir_module_t* module, const hlo_target_t* target,
+                                    const void* x, const void* y, void* out) {
   hlo_code_t code = {0};
   hlo_jit_t* jit = NULL;
-  check_status(hlo_code_compile(module, target, &code));
-  check_status(hlo_jit_load(&code, "math", NULL, &jit));
+  hlo_test_check_status(hlo_code_compile(module, target, &code));
+  hlo_test_check_status(hlo_jit_load(&code, "math", NULL, &jit));
   const hlo_fp_state_t before = hlo_fp_enter(subnormals);
-  assert_int_equal(((code_t)(uintptr_t)hlo_jit_address(jit, 0))(x, y, out), 0);
+  assert_int_equal(((hlo_test_vmath_code_t)(uintptr_t)hlo_jit_address(jit, 0))(x, y, out), 0);
   hlo_fp_leave(before);
   hlo_jit_release(jit);
   hlo_code_deinit(&code);
 }
 
-static inline bool is_nan(hlo_dtype_t dtype, const void* element) {
+static inline bool hlo_test_is_nan(hlo_dtype_t dtype, const void* element) {
   return hlo_dtype_is_float(dtype) && isnan(hlo_dtype_load_double(dtype, element));
 }
 
-static inline void assert_same(const char* what, hlo_dtype_t from, const uint8_t* x, hlo_dtype_t to,
-                               const uint8_t* got, const uint8_t* want) {
+static inline void hlo_test_assert_same(const char* what, hlo_dtype_t from, const uint8_t* x,
+                                        hlo_dtype_t to, const uint8_t* got, const uint8_t* want) {
   const size_t width = hlo_dtype_size_bytes(to);
   for (size_t i = 0; i < COUNT; ++i, got += width, want += width) {
-    if (memcmp(got, want, width) == 0 || (is_nan(to, got) && is_nan(to, want))) continue;
+    if (memcmp(got, want, width) == 0 || (hlo_test_is_nan(to, got) && hlo_test_is_nan(to, want)))
+      continue;
     fail_msg("%s of %s %a: %a, not %a", what, hlo_dtype_info(from)->name,
              hlo_dtype_load_double(from, x + i * hlo_dtype_size_bytes(from)),
              hlo_dtype_load_double(to, got), hlo_dtype_load_double(to, want));
   }
 }
 
-// The machines that this one can be, widest last.
+// The CPUs that this one can run code for, widest last.
 static hlo_target_t targets[3];
 static size_t target_count;
 
-static inline int find_targets(hlo_subnormals_t wanted) {
+static inline int hlo_test_find_targets(hlo_subnormals_t wanted) {
   static const char* const names[] = {"sse2", "avx2", "avx512"};
   subnormals = wanted;
   target_count = 0;
@@ -144,54 +149,56 @@ static inline int find_targets(hlo_subnormals_t wanted) {
   return 0;
 }
 
-static inline int keep_subnormals(void** state) {
+static inline int hlo_test_keep_subnormals(void** state) {
   (void)state;
-  return find_targets(HLO_SUBNORMALS_KEEP);
+  return hlo_test_find_targets(HLO_SUBNORMALS_KEEP);
 }
 
-static inline int flush_subnormals(void** state) {
+static inline int hlo_test_flush_subnormals(void** state) {
   (void)state;
-  return find_targets(HLO_SUBNORMALS_FLUSH);
+  return hlo_test_find_targets(HLO_SUBNORMALS_FLUSH);
 }
 
-// In machine code of every target that the module is for: the same bits as `want`.
-static inline void compare_code(const kernel_t* kernel, const hlo_vir_module_t* module,
-                                uint32_t vector_bytes, const void* x, const void* y,
-                                const void* want) {
+// Compares machine code for every target that supports the module with `want`, bit by bit.
+static inline void hlo_test_compare_code(const hlo_test_vmath_kernel_t* kernel,
+                                         const hlo_vir_module_t* module, uint32_t vector_bytes,
+                                         const void* x, const void* y, const void* want) {
   static _Alignas(64) uint8_t out[8 * COUNT];
   for (size_t i = 0; i < target_count; ++i) {
     if (targets[i].vector_bytes < vector_bytes) continue;
     if (module->has_scale && !targets[i].has_scale) continue;
-    execute(module, &targets[i], x, y, out);
-    assert_same("machine code", kernel->from, x, kernel->to, out, want);
+    hlo_test_execute(module, &targets[i], x, y, out);
+    hlo_test_assert_same("machine code", kernel->from, x, kernel->to, out, want);
   }
 }
 
-// In the interpreter, and the same bits with `scale` and as machine code. vector_bytes 0: one lane.
-static inline void run(const kernel_t* kernel, uint32_t vector_bytes, const void* x, const void* y,
-                       void* out) {
+// Runs the kernel in the interpreter and compares with `scale` and with machine code. vector_bytes
+// 0:
+// one lane
+static inline void hlo_test_run_kernel(const hlo_test_vmath_kernel_t* kernel, uint32_t vector_bytes,
+                                       const void* x, const void* y, void* out) {
   static _Alignas(64) uint8_t scaled_out[8 * COUNT];
-  const uint32_t lanes = vector_bytes ? lanes_of(kernel, vector_bytes) : 1;
+  const uint32_t lanes = vector_bytes ? hlo_test_lanes(kernel, vector_bytes) : 1;
   for (int has_scale = 0; has_scale < 2; ++has_scale) {
-    hlo_vir_module_t* module = build(kernel, lanes, has_scale);
-    check_status(hlo_vir_verify(module, max_u32(vector_bytes, 8)));
-    interpret(module, x, y, has_scale ? scaled_out : out);
-    compare_code(kernel, module, vector_bytes, x, y, out);
+    hlo_vir_module_t* module = hlo_test_build_kernel(kernel, lanes, has_scale);
+    hlo_test_check_status(hlo_vir_verify(module, hlo_test_max(vector_bytes, 8)));
+    hlo_test_interpret(module, x, y, has_scale ? scaled_out : out);
+    hlo_test_compare_code(kernel, module, vector_bytes, x, y, out);
     hlo_vir_module_release(module);
   }
-  assert_same("scale", kernel->from, x, kernel->to, scaled_out, out);
+  hlo_test_assert_same("scale", kernel->from, x, kernel->to, scaled_out, out);
 }
 
 // ---- operands -----------------------------------------------------------------------------------
 
-static inline uint64_t next_random(uint64_t* state) {
+static inline uint64_t hlo_test_next_random(uint64_t* state) {
   *state ^= *state << 13;
   *state ^= *state >> 7;
   *state ^= *state << 17;
   return *state * 0x2545f4914f6cdd1dull;
 }
 
-// Floats that matter, as doubles.
+// Special floats, as doubles.
 static const double edges[] = {0,
                                1,
                                0.5,
@@ -255,14 +262,14 @@ static const double edges[] = {0,
                                NAN};
 enum { EDGES = 2 * sizeof edges / sizeof edges[0] };
 
-static inline double edge(size_t i) {
+static inline double hlo_test_edge(size_t i) {
   const double value = edges[i / 2 % (sizeof edges / sizeof edges[0])];
   return i % 2 ? -value : value;
 }
 
-// A random float: any bits, moderate size, few bits, or next to a number with few bits.
-static inline double random_float(uint64_t* state, bool is_f64) {
-  const uint64_t random = next_random(state);
+// Returns a random float: any bits, moderate size, few bits, or adjacent to a number with few bits.
+static inline double hlo_test_random_float(uint64_t* state, bool is_f64) {
+  const uint64_t random = hlo_test_next_random(state);
   uint64_t bits = is_f64 ? random : random >> 32;
   double wide;
   float narrow;
@@ -283,30 +290,30 @@ static inline double random_float(uint64_t* state, bool is_f64) {
   return is_f64 ? wide : (double)narrow;
 }
 
-static inline int64_t random_integer(uint64_t* state) {
-  const uint64_t random = next_random(state);
+static inline int64_t hlo_test_random_integer(uint64_t* state) {
+  const uint64_t random = hlo_test_next_random(state);
   const int64_t power = (int64_t)((1ull << (random >> 8 & 63)) + (random >> 16 & 3) - 1);
   switch (random % 4) {
-    case 0: return (int64_t)next_random(state);
-    case 1: return (int64_t)(next_random(state)) >> (random >> 8 & 63);
+    case 0: return (int64_t)hlo_test_next_random(state);
+    case 1: return (int64_t)(hlo_test_next_random(state)) >> (random >> 8 & 63);
     case 2: return random & 4 ? (int64_t)(0 - (uint64_t)power) : power;
     default:
       return (int64_t)((random >> 20 & 0x1ff) << (random >> 8 & 31)) + (int64_t)(random >> 40 & 1);
   }
 }
 
-// Elements in memory; all of them for types of at most 8 bits, a part for those of 16.
-static inline void fill(hlo_dtype_t dtype, uint64_t seed, void* out) {
+// Fills elements in memory: all values of types of at most 8 bits, some of 16 bits.
+static inline void hlo_test_fill(hlo_dtype_t dtype, uint64_t seed, void* out) {
   const size_t width = hlo_dtype_size_bytes(dtype);
   const unsigned bits = hlo_dtype_info(dtype)->bits;
   uint64_t state = seed * 0x9e3779b97f4a7c15ull + 1;
   uint8_t* at = out;
   for (size_t i = 0; i < COUNT; ++i, at += width) {
     if (hlo_dtype_is_float(dtype) && width >= 4) {
-      const double value = i < EDGES ? edge(i) : random_float(&state, width == 8);
+      const double value = i < EDGES ? hlo_test_edge(i) : hlo_test_random_float(&state, width == 8);
       hlo_dtype_store_double(dtype, at, value);
     } else if (width >= 4) {
-      hlo_dtype_store_int64(dtype, at, random_integer(&state));
+      hlo_dtype_store_int64(dtype, at, hlo_test_random_integer(&state));
     } else {
       const uint64_t code = width == 1 ? i * seed + (i >> 8) : i * 17 * seed;
       const uint64_t kept = code & ((1u << bits) - 1u);
@@ -319,12 +326,12 @@ static inline void fill(hlo_dtype_t dtype, uint64_t seed, void* out) {
 
 static _Alignas(64) uint8_t x_data[8 * COUNT], y_data[8 * COUNT], out_data[8 * COUNT];
 
-// The second operand: any of the first ones, often special ones or the same.
-static inline void fill_second(hlo_dtype_t dtype) {
+// Fills y_data with elements of x_data, often special values or the same element.
+static inline void hlo_test_fill_second(hlo_dtype_t dtype) {
   const size_t width = hlo_dtype_size_bytes(dtype);
   uint64_t state = 7;
   for (size_t i = 0; i < COUNT; ++i) {
-    const uint64_t random = next_random(&state);
+    const uint64_t random = hlo_test_next_random(&state);
     const size_t j = random & 1 ? random >> 8 & 127 : random >> 8 & (COUNT - 1);
     memcpy(y_data + i * width, x_data + (random & 6 ? j : i) * width, width);
   }
@@ -334,20 +341,20 @@ static const uint32_t widths[] = {0, 16, 32, 64};
 
 // ---- ops ----------------------------------------------------------------------------------------
 
-typedef struct op_case {
+typedef struct hlo_test_op_case {
   hlo_op_t op;
   hlo_dtype_t dtype;
-} op_case_t;
+} hlo_test_op_case_t;
 
-static inline hlo_vir_value_t* op_body(hlo_vir_builder_t* b, const void* context,
-                                       hlo_vir_value_t* x, hlo_vir_value_t* y) {
-  const op_case_t* c = context;
+static inline hlo_vir_value_t* hlo_test_op_body(hlo_vir_builder_t* b, const void* context,
+                                                hlo_vir_value_t* x, hlo_vir_value_t* y) {
+  const hlo_test_op_case_t* c = context;
   hlo_vir_value_t* result = hlo_vmath_emit(b, c->op, c->dtype, x, y);
-  const bool is_question = result && result->type.elem == HLO_VIR_MASK;
-  return result && !is_question ? hlo_vmath_round_to(b, c->dtype, result) : result;
+  const bool is_predicate = result && result->type.elem == HLO_VIR_MASK;
+  return result && !is_predicate ? hlo_vmath_round_to(b, c->dtype, result) : result;
 }
 
-// Largest errors as in math.def, by op; 0: as the reference.
+// The largest errors of math.def by op; 0: equal to the reference.
 static const double f32_ulps[HLO_OP_COUNT] = {
 #define HLO_VMATH(op, operands, f32, f32_ulps, f64_ulps) [HLO_OP_##op] = f32_ulps,
 #include "codegen/math/math.def"

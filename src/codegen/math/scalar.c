@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Single elements as INDEX (see scalar.h).
 #include "codegen/math/scalar.h"
 
 #include "codegen/math/math.h"
@@ -23,7 +22,7 @@ static hlo_vir_value_t* is_not_zero(hlo_vir_builder_t* b, hlo_vir_value_t* x) {
   return hlo_vir_icmp(b, HLO_VIR_NE, x, constant(b, 0));
 }
 
-// The number that the low bits are.
+// Sign- or zero-extends the low bits.
 static hlo_vir_value_t* wrap(hlo_vir_builder_t* b, hlo_dtype_t dtype, hlo_vir_value_t* x) {
   uint32_t bits = hlo_dtype_info(dtype)->bits;
   if (bits >= 64) return x;
@@ -37,7 +36,7 @@ static hlo_vir_value_t* wrap(hlo_vir_builder_t* b, hlo_dtype_t dtype, hlo_vir_va
 
 // ---- ops ----------------------------------------------------------------------------------------
 
-// The op that gives the number itself, before it wraps; iconst: none.
+// Returns the op on INDEX whose result has to wrap; iconst: none.
 static hlo_vir_opcode_t wrapping_op(hlo_op_t op) {
   switch (op) {
     case HLO_OP_add: return HLO_VIR_iadd;
@@ -47,7 +46,7 @@ static hlo_vir_opcode_t wrapping_op(hlo_op_t op) {
   }
 }
 
-// The op that never leaves the type; iconst: none.
+// Returns the op on INDEX whose result never leaves the type; iconst: none.
 static hlo_vir_opcode_t closed_op(hlo_op_t op) {
   switch (op) {
     case HLO_OP_and: return HLO_VIR_iand;
