@@ -133,7 +133,21 @@ void hlo_cli_print_machine(const hlo_cli_t* cli, const hlo_cpu_t* cpu, const hlo
   hlo_tile_target_print(&target->tile, out);
 }
 
+// Prints the table of thresholds, aligned, with a line for each folder.
+static void print_tuning(hlo_strbuf_t* out) {
+#define HLO_TUNING_AREA(folder) hlo_strbuf_puts(out, folder "\n");
+#define HLO_TUNING(name, value, unit, judge, text)                                                 \
+  hlo_strbuf_printf(out, "  %-30s %10.10g  %-24s %-13s %s\n", #name, (double)(value), unit, judge, \
+                    text);
+#define HLO_TUNING_REAL HLO_TUNING
+#include "base/tuning.def"
+}
+
 hlo_status_t hlo_cli_cmd_info(hlo_cli_t* cli, hlo_strbuf_t* out) {
+  if (cli->tuning) {
+    print_tuning(out);
+    return hlo_ok();
+  }
   if (!cli->pc != !cli->file) {
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
                              "info wants --pc=PLACE and FILE together");

@@ -5,12 +5,13 @@
 
 #include <math.h>
 
+#include "base/tuning.h"
 #include "passes/build.h"
 #include "passes/constants.h"
 #include "passes/fold.h"
 #include "passes/lift.h"
 
-enum { SAMPLES = 32, GROUPS = 3 };
+enum { GROUPS = 3 };
 
 /// One argument or result of the body: a tensor of samples per value.
 typedef struct sample {
@@ -37,7 +38,7 @@ static double next_number(trial_t* t, hlo_dtype_t dtype) {
 }
 
 static hlo_value_t* make_value(trial_t* t, hlo_dtype_t dtype) {
-  const int64_t dims[] = {SAMPLES};
+  const int64_t dims[] = {HLO_TUNING_ASSOCIATIVE_SAMPLES};
   hlo_module_t* module = t->insertion_point->parent->module;
   const hlo_type_t* type = hlo_type_tensor(module, dtype, 1, dims);
   hlo_literal_t* literal = type ? hlo_build_literal(module, type, false) : NULL;
@@ -46,7 +47,7 @@ static hlo_value_t* make_value(trial_t* t, hlo_dtype_t dtype) {
   const hlo_dtype_t part = hlo_dtype_info(dtype)->part;
   const size_t bytes = hlo_dtype_size_bytes(part);
   uint8_t* at = hlo_literal_mutable_data(literal);
-  for (uint32_t i = 0; i < SAMPLES * parts; ++i, at += bytes) {
+  for (uint32_t i = 0; i < HLO_TUNING_ASSOCIATIVE_SAMPLES * parts; ++i, at += bytes) {
     hlo_dtype_store_double(part, at, next_number(t, part));
   }
   return hlo_build_constant(t->insertion_point, type, literal);
@@ -75,7 +76,7 @@ static bool is_same(const hlo_literal_t* x, const hlo_literal_t* y) {
   const uint32_t parts = count_parts(x->dtype);
   const hlo_dtype_t part = hlo_dtype_info(x->dtype)->part;
   const size_t bytes = hlo_dtype_size_bytes(part);
-  for (uint32_t i = 0; i < SAMPLES; ++i) {
+  for (uint32_t i = 0; i < HLO_TUNING_ASSOCIATIVE_SAMPLES; ++i) {
     const uint8_t *a = hlo_literal_element(x, i), *b = hlo_literal_element(y, i);
     for (uint32_t k = 0; k < parts; ++k) {
       const double p = hlo_dtype_load_double(part, a + k * bytes);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products of complex matrices and convolutions as products of their parts (see complex_parts.h).
 // Terms with a part that is known to be zero are left out.
+#include "base/tuning.h"
 #include "passes/complex_parts.h"
 #include "passes/constants.h"
 
@@ -40,11 +41,6 @@ static hlo_parts_t four_products(hlo_node_t* node, hlo_parts_t x, hlo_parts_t y)
 // ---- contractions of a few elements, as in quantum gates and small rotations: sums of elementwise
 // products, computed in loops over the result, which make one pass over the operands however small
 // the matrices are
-
-// Limits on the number of contracted elements: always a sum up to the first; a sum up to the second
-// unless it is a product of tall matrices (below); a stacked product up to the third if an operand
-// has to be assembled.
-enum { FEW_TERMS = 4, MAX_TERMS = 8, MAX_STACKED = 64 };
 
 typedef struct side {
   uint32_t count, batch_count;
@@ -118,11 +114,6 @@ static hlo_parts_t sum_of_terms(hlo_node_t* node, const side_t sides[2], int64_t
 // ---- stacked products: one real product for both parts, (a, b) ((c, d), (-d, c)) = (ac - bd, ad +
 // bc), that reads and writes complex buffers in place
 
-enum {
-  TALL = 4
-};  // times the size of the second operand: copying that four times then costs
-    // little
-
 static bool is_of_one_type(const hlo_node_t* node) {
   const hlo_dtype_t dtype = node->results[0].type->dtype;
   return hlo_dtype_is_complex(dtype) && hlo_node_operand_type(node, 0)->dtype == dtype &&
@@ -140,9 +131,11 @@ bool hlo_complex_product_is_stacked(const hlo_node_t* node, const hlo_parts_t* l
   }
   const bool is_sparse =
       is_zero(rhs.re) || is_zero(rhs.im) || (lhs && (is_zero(lhs->re) || is_zero(lhs->im)));
-  const int64_t least = hlo_type_element_count(y) * (terms <= MAX_TERMS ? 1 : TALL);
-  return terms > FEW_TERMS && !is_sparse && y->rank + 2 <= HLO_RANK_MAX &&
-         hlo_type_element_count(x) >= least && (!lhs || terms <= MAX_STACKED);
+  const int64_t least = hlo_type_element_count(y) *
+                        (terms <= HLO_TUNING_COMPLEX_SUM_MAX_TERMS ? 1 : HLO_TUNING_COMPLEX_TALL);
+  return terms > HLO_TUNING_COMPLEX_SUM_FEW_TERMS && !is_sparse && y->rank + 2 <= HLO_RANK_MAX &&
+         hlo_type_element_count(x) >= least &&
+         (!lhs || terms <= HLO_TUNING_COMPLEX_STACK_MAX_TERMS);
 }
 
 // Transposes `part` so that its contracted dimensions follow the batch dimensions, and adds two
@@ -210,8 +203,6 @@ hlo_value_t* hlo_complex_stacked_product(hlo_node_t* node, hlo_value_t* lhs, hlo
 //   - otherwise its parts are columns: (a; b) (c, d) = (ac, ad; bc, bd), and the sums of matching
 //     terms are computed from the results.
 
-enum { FEW_COLUMNS = 4 };
-
 static int64_t free_count(const side_t* side, const hlo_type_t* type) {
   return type->rank - side->count - side->batch_count;
 }
@@ -237,10 +228,10 @@ bool hlo_complex_product_reads_whole(const hlo_node_t* node, uint32_t large, hlo
   const hlo_type_t* type = hlo_node_operand_type(node, large);
   const hlo_type_t* other = hlo_node_operand_type(node, 1 - large);
   const uint32_t rank = type->rank > other->rank ? type->rank : other->rank;
-  return terms > MAX_TERMS && rank + 2 <= HLO_RANK_MAX &&
+  return terms > HLO_TUNING_COMPLEX_SUM_MAX_TERMS && rank + 2 <= HLO_RANK_MAX &&
          node->results[0].type->rank + 2 <= HLO_RANK_MAX && !is_zero(small.re) &&
          !is_zero(small.im) &&
-         hlo_type_element_count(type) >= TALL * hlo_type_element_count(other) &&
+         hlo_type_element_count(type) >= HLO_TUNING_COMPLEX_TALL * hlo_type_element_count(other) &&
          (innermost_is_free(&sides[large], type) ||
           (large == 1 && contracts_innermost(&sides[1], type)));
 }
@@ -316,7 +307,7 @@ static layout_t layout_of(const hlo_node_t* node, const side_t sides[2], uint32_
   int64_t columns = 1;
   for (uint32_t d = middle; d < rank; ++d) columns *= result->dims[d];
   // A few columns are faster as rows, which are transposed afterwards.
-  const bool is_transposed = large == 0 && columns <= FEW_COLUMNS;
+  const bool is_transposed = large == 0 && columns <= HLO_TUNING_COMPLEX_FEW_COLUMNS;
   layout_t layout = {.operand = large == 0 && !is_transposed};
   for (uint32_t d = 0; d < rank; ++d) {
     const uint32_t transposed =
@@ -395,7 +386,7 @@ hlo_parts_t hlo_complex_product(hlo_node_t* node, const hlo_parts_t* operands) {
   side_t sides[2] = {0};
   const bool is_plain = node->op == HLO_OP_dot_general && is_of_one_type(node);
   const int64_t terms = is_plain ? read_sides(node, sides) : 0;
-  const bool is_small = terms > 0 && terms <= MAX_TERMS;
+  const bool is_small = terms > 0 && terms <= HLO_TUNING_COMPLEX_SUM_MAX_TERMS;
   return or_zero(node,
                  is_small ? sum_of_terms(node, sides, terms, x, y) : four_products(node, x, y));
 }

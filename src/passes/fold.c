@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/env.h"
+#include "base/tuning.h"
 #include "interp/program.h"
 #include "interp/tensor_pool.h"
 #include "ir/clone.h"
@@ -17,7 +18,7 @@
 #include "passes/effects.h"
 #include "passes/fold.h"
 
-enum { DEFAULT_ELEMENT_LIMIT = 4096, OPERAND_LIMIT = 16 };
+enum { OPERAND_LIMIT = 16 };
 
 typedef struct folder {
   hlo_pass_ctx_t* ctx;
@@ -143,7 +144,7 @@ static hlo_status_t fold_node(void* context, hlo_node_t* node) {
 
 static folder_t make_folder(hlo_pass_ctx_t* ctx) {
   int64_t limit = ctx->options->fold_element_limit;
-  return (folder_t){ctx, limit > 0 ? limit : DEFAULT_ELEMENT_LIMIT};
+  return (folder_t){ctx, limit > 0 ? limit : HLO_TUNING_FOLD_MAX_ELEMENTS};
 }
 
 hlo_status_t hlo_fold_node(hlo_pass_ctx_t* ctx, hlo_node_t* node, bool* out_folded) {

@@ -3,22 +3,18 @@
 // of the result. Ops that cost no more than a pass over memory remain in the body, where they fuse
 // with their users. Inner loops are processed first, so that a value leaves every loop that it does
 // not depend on; ops of branches remain in them.
+#include "base/tuning.h"
 #include "ir/captures.h"
 #include "ir/clone.h"
 #include "passes/effects.h"
 #include "passes/passes.h"
-
-enum {
-  MUCH_WORK = 8,                   // operations per element that cost more than loading it
-  LARGE_BYTES = 16 * 1024 * 1024,  // exceeds most caches: loading costs as much as computing
-};
 
 // The facts about a value that a loop's body defines.
 typedef struct fact {
   bool is_invariant;
   bool is_hoisted;
   uint32_t work;          // operations per element to compute it and its operands, at most
-                          // MUCH_WORK
+                          // HLO_TUNING_HOIST_MIN_OPS
   uint64_t source_bytes;  // size of the largest value defined before the loop that it depends on
 } fact_t;
 
@@ -29,13 +25,13 @@ typedef struct hoister {
 
 // ---- costs
 
-// Returns the number of operations per element. MUCH_WORK: always worth hoisting.
+// Returns the number of operations per element. HLO_TUNING_HOIST_MIN_OPS: always worth hoisting.
 static uint32_t work_of(hlo_op_t op) {
   switch (hlo_op_info(op)->cost) {
     case HLO_COST_INDEX:
     case HLO_COST_MOVE: return 0;
     case HLO_COST_SIMPLE: return 1;
-    default: return MUCH_WORK;
+    default: return HLO_TUNING_HOIST_MIN_OPS;
   }
 }
 
@@ -88,7 +84,7 @@ static void find_fact(hoister_t* h, const hlo_node_t* loop, const hlo_node_t* no
     if (bytes > fact.source_bytes) fact.source_bytes = bytes;
   }
   fact.is_invariant = fact.is_invariant && !has_captures(h, node);
-  if (fact.work > MUCH_WORK) fact.work = MUCH_WORK;
+  if (fact.work > HLO_TUNING_HOIST_MIN_OPS) fact.work = HLO_TUNING_HOIST_MIN_OPS;
   for (uint32_t i = 0; i < node->result_count; ++i) h->facts[node->results[i].index] = fact;
 }
 
@@ -104,14 +100,15 @@ static bool is_spread(const hlo_node_t* node, uint64_t bytes) {
 
 static bool is_worth_it(const hoister_t* h, const hlo_node_t* node) {
   const fact_t* fact = &h->facts[node->results[0].index];
-  if (!fact->is_invariant || fact->work < MUCH_WORK) return false;
+  if (!fact->is_invariant || fact->work < HLO_TUNING_HOIST_MIN_OPS) return false;
   uint64_t bytes = 0;
   for (uint32_t i = 0; i < node->result_count; ++i) bytes += bytes_of(&node->results[i]);
   if (is_spread(node, bytes)) return false;
   if (bytes <= fact->source_bytes) return true;
   // The result occupies more memory than its operands.
   bool is_elementwise = (hlo_op_info(node->op)->traits & HLO_TRAIT_ELEMENTWISE) != 0;
-  return work_of(node->op) == MUCH_WORK && (!is_elementwise || bytes < LARGE_BYTES);
+  return work_of(node->op) == HLO_TUNING_HOIST_MIN_OPS &&
+         (!is_elementwise || bytes < HLO_TUNING_HOIST_MAX_BYTES);
 }
 
 static void mark(hoister_t* h, const hlo_node_t* node) {

@@ -10,10 +10,11 @@
 #include <string.h>
 
 #include "base/hashmap.h"
+#include "base/tuning.h"
 #include "passes/passes.h"
 #include "passes/splice.h"
 
-enum { DEFAULT_SIZE_LIMIT = 20000, HIGHEST_SIZE_LIMIT = 1 << 30 };
+enum { HIGHEST_SIZE_LIMIT = 1 << 30 };
 
 typedef enum progress { WAITING, ACTIVE, DONE } progress_t;
 
@@ -195,7 +196,7 @@ static hlo_status_t inline_calls(inliner_t* inliner, hlo_module_t* module) {
 }
 
 static hlo_status_t read_size_limit(const char* argument, uint32_t* out_limit) {
-  *out_limit = DEFAULT_SIZE_LIMIT;
+  *out_limit = HLO_TUNING_INLINE_MAX_OPS;
   if (!argument) return hlo_ok();
   char* end;
   long value = strtol(argument, &end, 10);

@@ -2,10 +2,11 @@
 // Scalar bodies as ops of tensors (see lift.h).
 #include "passes/lift.h"
 
+#include "base/tuning.h"
 #include "passes/build.h"
 #include "passes/constants.h"
 
-enum { MAX_OPS = 64, MAX_ARGS = 16 };
+enum { MAX_ARGS = 16 };
 
 static bool is_scalar(const hlo_type_t* type) {
   return hlo_type_is_plain(type) && type->rank == 0;
@@ -30,7 +31,7 @@ bool hlo_lift_can(const hlo_region_t* body) {
     if (!is_scalar(body->args[i]->type)) return false;
   }
   for (const hlo_node_t* node = body->first; node != end; node = node->next) {
-    if (++count > MAX_OPS || !can_lift_op(node)) return false;
+    if (++count > HLO_TUNING_LIFT_MAX_OPS || !can_lift_op(node)) return false;
   }
   for (uint32_t i = 0; i < end->operand_count; ++i) {
     if (!is_scalar(hlo_node_operand_type(end, i))) return false;
@@ -43,8 +44,8 @@ typedef struct lifted {
   hlo_node_t* insertion_point;
   const hlo_region_t* body;
   hlo_value_t* const* args;
-  const hlo_value_t* scalars[MAX_OPS];
-  hlo_value_t* tensors[MAX_OPS];
+  const hlo_value_t* scalars[HLO_TUNING_LIFT_MAX_OPS];
+  hlo_value_t* tensors[HLO_TUNING_LIFT_MAX_OPS];
   uint32_t count;
 } lifted_t;
 

@@ -8,6 +8,7 @@
 // dynamic shapes is unchanged.
 #include <string.h>
 
+#include "base/tuning.h"
 #include "ir/clone.h"
 #include "ir/infer.h"
 #include "passes/constants.h"
@@ -17,7 +18,6 @@
 #include "passes/static_form.h"
 
 enum {
-  COPY_LIMIT = 20000,
   DEPTH_LIMIT = 128
 };  // ops of called functions and loops; nesting of
     // regions
@@ -121,7 +121,7 @@ static hlo_status_t refine_results(refiner_t* r, hlo_node_t* node) {
 // nested calls and loops.
 static bool may_copy(refiner_t* r, const hlo_region_t* region) {
   const uint32_t size = hlo_splice_size(region);
-  if (size > COPY_LIMIT - r->copied) return false;
+  if (size > HLO_TUNING_REFINE_MAX_COPIED_OPS - r->copied) return false;
   r->copied += size;
   return true;
 }

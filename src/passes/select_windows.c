@@ -4,12 +4,13 @@
 // from one slice of the operand per position; then each element combines the windows that may
 // contain it, in order. Dimensions of stride s are split into quotients and remainders by s, so
 // that windows q, q - 1 ... cover the elements with quotient q.
+#include "base/tuning.h"
 #include "passes/build.h"
 #include "passes/constants.h"
 #include "passes/passes.h"
 #include "passes/stride_split.h"
 
-enum { MAX_RANK = HLO_STRIDE_SPLIT_RANK_MAX, PLACES_MAX = 32 };
+enum { MAX_RANK = HLO_STRIDE_SPLIT_RANK_MAX };
 
 typedef struct windows {
   hlo_node_t* node;
@@ -57,12 +58,12 @@ static bool read_sizes(windows_t* w) {
   for (uint32_t d = 0; d < w->rank; ++d) {
     int64_t size = w->sizes[d] = hlo_node_attr_item(w->node, HLO_ATTR_window_dimensions, d, 1);
     int64_t stride = strides[d] = hlo_node_attr_item(w->node, HLO_ATTR_window_strides, d, 1);
-    if (size < 1 || size > PLACES_MAX || stride < 1 || size > dims[d] ||
+    if (size < 1 || size > HLO_TUNING_SELECT_MAX_WINDOW || stride < 1 || size > dims[d] ||
         (dims[d] - size) / stride + 1 != w->source->type->dims[d]) {
       return false;
     }
     positions *= size;
-    if (positions > PLACES_MAX) return false;
+    if (positions > HLO_TUNING_SELECT_MAX_WINDOW) return false;
     w->meets[d] = (size - 1) / stride + 1;
   }
   return hlo_stride_split_init(w->node, w->operand->type, strides, &w->split);
@@ -155,7 +156,7 @@ static hlo_value_t* scatter_from(const windows_t* w, hlo_value_t* elements, hlo_
                                  const int64_t* back) {
   if (!elements) return NULL;
   hlo_value_t* insertion_point =
-      hlo_stride_split_value(&w->split, selected, number(w, PLACES_MAX), back);
+      hlo_stride_split_value(&w->split, selected, number(w, HLO_TUNING_SELECT_MAX_WINDOW), back);
   hlo_value_t* is_here = hlo_build_compare(w->node, HLO_COMPARISON_DIRECTION_EQ, insertion_point,
                                            position_of(w, back));
   hlo_value_t* values[] = {hlo_stride_split_value(&w->split, w->source, w->init, back), elements};

@@ -6,16 +6,11 @@
 // fused, with lanes over many rows.
 #include <string.h>
 
+#include "base/tuning.h"
 #include "ir/reducer.h"
 #include "passes/build.h"
 #include "passes/constants.h"
 #include "passes/passes.h"
-
-enum {
-  MAX_SHORT = 8,    // as many as stores interleave
-  LEAST_ROWS = 32,  // fewer rows do not fill the lanes
-  MAX_USES = 32,    // uses examined in the search for a broadcast
-};
 
 // Returns the op of a candidate reduction of one value; HLO_OP_COUNT for any other node.
 static hlo_op_t read_op(const hlo_node_t* node) {
@@ -59,10 +54,11 @@ static bool is_exact(hlo_op_t op, hlo_dtype_t dtype) {
 
 static bool is_short(const hlo_node_t* node, hlo_op_t op) {
   const hlo_type_t *from = hlo_node_operand_type(node, 0), *to = node->results[0].type;
-  uint32_t count, uses = MAX_USES;
+  uint32_t count, uses = HLO_TUNING_SHORT_REDUCE_MAX_USES;
   const int64_t* dims = hlo_node_attr_ints(node, HLO_ATTR_dimensions, &count);
   return dims && count == 1 && dims[0] == (int64_t)from->rank - 1 &&
-         from->dims[dims[0]] <= MAX_SHORT && hlo_type_element_count(to) >= LEAST_ROWS &&
+         from->dims[dims[0]] <= HLO_TUNING_SHORT_REDUCE_MAX_ELEMENTS &&
+         hlo_type_element_count(to) >= HLO_TUNING_SHORT_REDUCE_MIN_ROWS &&
          is_exact(op, to->dtype) &&
          is_spread(&node->results[0], hlo_type_element_count(from), &uses);
 }

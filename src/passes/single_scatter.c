@@ -5,12 +5,13 @@
 // every element if lines are so short that the whole line is transferred anyway; the select can be
 // fused. In loops, where a library call costs more than an iteration, a few windows are updated one
 // after the other.
+#include "base/tuning.h"
 #include "passes/build.h"
 #include "passes/constants.h"
 #include "passes/lift.h"
 #include "passes/passes.h"
 
-enum { MAX_RANK = 16, LINE_BYTES_MAX = 128, LINES_MIN = 16, FEW = 8 };
+enum { MAX_RANK = 16 };
 
 // A scatter of one window: its start, and its size in each dimension.
 typedef struct window {
@@ -100,9 +101,10 @@ static bool is_few_windows(window_t* w, few_t* few) {
   if (list_positions(update->rank, windows, window_count, few->update) != few->rank) return false;
   for (uint32_t p = 0; p < few->rank; ++p) {
     const int64_t size = indices->dims[few->indices[p]];
-    if (size != update->dims[few->update[p]] || size < 1 || size > FEW) return false;
+    if (size != update->dims[few->update[p]] || size < 1 || size > HLO_TUNING_SCATTER_MAX_POSITIONS)
+      return false;
     few->count *= (uint32_t)size;
-    if (few->count > FEW) return false;
+    if (few->count > HLO_TUNING_SCATTER_MAX_POSITIONS) return false;
   }
   few->count /= w->map_count;
   return read_sizes(w);
@@ -147,7 +149,8 @@ static bool is_short(const window_t* w) {
   const hlo_type_t* type = w->operand->type;
   int64_t line = 1, lines = 1;
   for (uint32_t d = 0; d < w->rank; ++d) *(d < w->map[0] ? &lines : &line) *= type->dims[d];
-  return lines >= LINES_MIN && line * hlo_dtype_info(type->dtype)->bits <= LINE_BYTES_MAX * 8;
+  return lines >= HLO_TUNING_SCATTER_MIN_LINES &&
+         line * hlo_dtype_info(type->dtype)->bits <= HLO_TUNING_SCATTER_MAX_LINE_BYTES * 8;
 }
 
 static bool is_line_each(const window_t* w, line_t* line) {

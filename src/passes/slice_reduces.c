@@ -5,6 +5,7 @@
 // but the grouping is a tree.
 #include <string.h>
 
+#include "base/tuning.h"
 #include "ir/clone.h"
 #include "ir/reducer.h"
 #include "passes/associative.h"
@@ -14,7 +15,7 @@
 #include "passes/passes.h"
 #include "passes/splice.h"
 
-enum { FOUR = 4, MAX_LEVELS = 32, MAX_OPS = 2000 };
+enum { FOUR = 4, MAX_LEVELS = 32 };
 
 /// The values that are reduced together.
 typedef struct group {
@@ -90,7 +91,7 @@ static bool read_reduction(hlo_node_t* node, reduction_t* r) {
   }
   if (is_known(node)) return false;
   read_dims(r);
-  return count_copies(r) * hlo_splice_size(body) <= MAX_OPS;
+  return count_copies(r) * hlo_splice_size(body) <= HLO_TUNING_SLICE_REDUCE_MAX_OPS;
 }
 
 // ---- construction: NULL operands, which mean exhausted memory, give NULL results ----------------

@@ -4,11 +4,12 @@
 // reduced first. A transposed convolution with an output that ends between two multiples of its
 // stride is computed up to the next multiple and sliced, since only then the zeros between the
 // input's elements are skipped.
+#include "base/tuning.h"
 #include "passes/build.h"
 #include "passes/constants.h"
 #include "passes/passes.h"
 
-enum { MAX_RANK = 16, PLACES_MAX = 16 };
+enum { MAX_RANK = 16 };
 static const int64_t ELEMENTS_MAX = INT64_MAX / 64, DISTANCE_MAX = 1 << 28;
 
 static bool is_near(int64_t distance) {
@@ -53,18 +54,19 @@ static bool read_sizes(windows_t* w) {
     w->dilations[d] = hlo_node_attr_item(w->node, HLO_ATTR_window_dilations, d, 1);
     w->low[d] = hlo_node_attr_item(w->node, HLO_ATTR_padding, 2 * d, 0);
     w->high[d] = hlo_node_attr_item(w->node, HLO_ATTR_padding, 2 * d + 1, 0);
-    if (w->sizes[d] < 1 || w->sizes[d] > PLACES_MAX || w->sizes[d] > type->dims[d] ||
+    if (w->sizes[d] < 1 || w->sizes[d] > HLO_TUNING_SLICE_MAX_WINDOW ||
+        w->sizes[d] > type->dims[d] ||
         hlo_node_attr_item(w->node, HLO_ATTR_base_dilations, d, 1) != 1 || result->dims[d] < 1 ||
         !is_near(w->strides[d]) || !is_near(w->dilations[d]) || !is_near(w->low[d]) ||
         !is_near(w->high[d])) {
       return false;
     }
     if (d < last) outer *= w->sizes[d];
-    if (outer > PLACES_MAX) return false;
+    if (outer > HLO_TUNING_SLICE_MAX_WINDOW) return false;
   }
   // A window as long as the dimension is a running sum, which has faster implementations.
   return w->sizes[last] > 1 && w->sizes[last] < type->dims[last] && result->dims[last] > 1 &&
-         (is_in_parts(w) || outer * w->sizes[last] <= PLACES_MAX);
+         (is_in_parts(w) || outer * w->sizes[last] <= HLO_TUNING_SLICE_MAX_WINDOW);
 }
 
 static bool read_windows(hlo_node_t* node, windows_t* w) {

@@ -4,14 +4,10 @@
 // input feature, it becomes a depthwise convolution of all features and sums of a few neighbours.
 // In gradients of that convolution's kernel, where a group makes a few features of one, the one is
 // repeated. Lanes then run over features, of which a group has no more than a few.
+#include "base/tuning.h"
 #include "passes/build.h"
 #include "passes/constants.h"
 #include "passes/passes.h"
-
-enum {
-  MAX_FEATURES = 8
-};  // of a group: the factor by which the result, or the input, grows in
-    // memory
 
 static int64_t number(const hlo_node_t* node, hlo_attr_id_t id) {
   return hlo_node_attr_int(node, id, 1);
@@ -27,7 +23,7 @@ static bool is_plain(const hlo_type_t* type) {
 }
 
 static bool is_few(int64_t features) {
-  return features > 1 && features <= MAX_FEATURES;
+  return features > 1 && features <= HLO_TUNING_SPLIT_GROUPS_MAX_FEATURES;
 }
 
 // If lanes run over spatial positions, groups cost nothing.

@@ -4,12 +4,13 @@
 // output are split into quotients and remainders by the elements' distance s: at quotient q a
 // window contains the elements q + first, q + first + 1 ..., each of them for some of the
 // remainders.
+#include "base/tuning.h"
 #include "passes/build.h"
 #include "passes/constants.h"
 #include "passes/passes.h"
 #include "passes/stride_split.h"
 
-enum { MAX_RANK = HLO_STRIDE_SPLIT_RANK_MAX, TERMS_MAX = 16 };
+enum { MAX_RANK = HLO_STRIDE_SPLIT_RANK_MAX };
 
 typedef struct windows {
   hlo_node_t* node;
@@ -63,10 +64,11 @@ static bool read_sizes(windows_t* w, const hlo_node_t* pad) {
     }
     w->first[d] = -floor_divide(low, stride);
     w->counts[d] = floor_divide(size - 1 - low + stride - 1, stride) - w->first[d] + 1;
-    if (w->counts[d] < 1 || w->counts[d] > TERMS_MAX) return false;
+    if (w->counts[d] < 1 || w->counts[d] > HLO_TUNING_SPREAD_MAX_TERMS) return false;
     terms *= w->counts[d];
     distances *= stride;
-    if (terms > TERMS_MAX || distances > HLO_STRIDE_SPLIT_REMAINDERS_MAX) return false;
+    if (terms > HLO_TUNING_SPREAD_MAX_TERMS || distances > HLO_STRIDE_SPLIT_REMAINDERS_MAX)
+      return false;
   }
   return distances > 1 &&
          hlo_stride_split_init(w->node, w->node->results[0].type, strides, &w->split);

@@ -3,13 +3,13 @@
 // where StableHLO has no dynamic form of an op.
 #include <string.h>
 
+#include "base/tuning.h"
 #include "ir/infer.h"
 #include "passes/build.h"
 #include "passes/static_form.h"
 
 enum {
   WINDOW_OPERANDS = 5,  // sizes, strides, base dilations, window dilations, padding
-  BODY_LIMIT = 64,      // ops of a window's reduction function: each call copies them
 };
 
 // ---- reduction functions
@@ -28,7 +28,7 @@ static const hlo_func_t* called_function(const hlo_node_t* node) {
 static bool fill_region(hlo_splicer_t* splicer, hlo_region_t* region, const hlo_region_t* body) {
   hlo_module_t* module = region->module;
   const hlo_node_t* end = hlo_region_terminator(body);
-  if (hlo_splice_size(body) > BODY_LIMIT) return false;
+  if (hlo_splice_size(body) > HLO_TUNING_STATIC_CALL_MAX_BODY_OPS) return false;
   hlo_value_t** values =
       hlo_arena_array(splicer->arena, body->arg_count + end->operand_count + 1, sizeof *values);
   if (!values) return false;

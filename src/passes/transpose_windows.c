@@ -4,16 +4,14 @@
 // gradient of a kernel, is a product with long sums and a small result: lanes run over a dimension
 // that is not summed, so that one becomes innermost. In the others lanes run over features: along
 // spatial dimensions they would load strided elements, or have too few positions.
+#include "base/tuning.h"
 #include "passes/build.h"
 #include "passes/constants.h"
 #include "passes/passes.h"
 
 enum {
   MAX_RANK = 16,
-  ATTRS_MAX = 9,            // three per operand and for the result
-  WORTHWHILE = 64,          // products per element transposed
-  WORTHWHILE_STRIDED = 16,  // the same where loads are strided
-  LEAST_FEATURES = 8,       // for lanes over features
+  ATTRS_MAX = 9,  // three per operand and for the result
 };
 
 /// The dimensions of an operand, or of the result.
@@ -70,7 +68,8 @@ static bool has_long_sums(const hlo_node_t* node) {
   double batch = (double)type->dims[dim_of(node, OUTPUT.outer)];
   double features = (double)type->dims[dim_of(node, OUTPUT.inner)];
   return spatial_count(node, kernel, KERNEL.spatial) > positions &&
-         positions * batch >= WORTHWHILE && positions * features >= WORTHWHILE;
+         positions * batch >= HLO_TUNING_TRANSPOSE_MIN_PRODUCTS &&
+         positions * features >= HLO_TUNING_TRANSPOSE_MIN_PRODUCTS;
 }
 
 static bool has_strides(const hlo_node_t* node) {
@@ -94,8 +93,9 @@ static bool has_inner_places(const hlo_node_t* node) {
   double elements = (double)hlo_type_element_count(type);
   double products = elements * (double)hlo_type_element_count(kernel) / features;
   double moved = elements + (double)hlo_type_element_count(input);
-  return features >= LEAST_FEATURES &&
-         products >= moved * (has_strides(node) ? WORTHWHILE_STRIDED : WORTHWHILE);
+  return features >= HLO_TUNING_TRANSPOSE_MIN_FEATURES &&
+         products >= moved * (has_strides(node) ? HLO_TUNING_TRANSPOSE_MIN_STRIDED_PRODUCTS
+                                                : HLO_TUNING_TRANSPOSE_MIN_PRODUCTS);
 }
 
 static void set_dim(transposed_t* t, hlo_attr_id_t id, int64_t dim) {

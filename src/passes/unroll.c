@@ -3,12 +3,11 @@
 // iterations fuse with each other and selections by the counter are constant (for example the
 // rounds of a random number generator). Inner loops are unrolled first; the size of an unrolled
 // loop is limited.
+#include "base/tuning.h"
 #include "passes/constants.h"
 #include "passes/passes.h"
 #include "passes/splice.h"
 #include "passes/trip_count.h"
-
-enum { TRIP_LIMIT = 8, SIZE_LIMIT = 512 };  // iterations, and ops of all iterations of one loop
 
 typedef struct unroller {
   hlo_pass_ctx_t* ctx;
@@ -137,10 +136,10 @@ static hlo_status_t unroll_loop(void* context, hlo_node_t* node) {
       return hlo_ok();
     }
   }
-  int32_t trip_count = hlo_loop_trip_count(node, TRIP_LIMIT);
+  int32_t trip_count = hlo_loop_trip_count(node, HLO_TUNING_UNROLL_MAX_ITERATIONS);
   if (trip_count < 0) return hlo_ok();
   const uint32_t size = hlo_splice_size(node->regions[1]);
-  if (trip_count > 1 && size * (uint32_t)trip_count > SIZE_LIMIT) return hlo_ok();
+  if (trip_count > 1 && size * (uint32_t)trip_count > HLO_TUNING_UNROLL_MAX_OPS) return hlo_ok();
   return unroll(context, node, trip_count);
 }
 

@@ -320,6 +320,17 @@ class CliTest(ToolTest):
         text = self.good("compile", "--emit=tilings", "--cpu=avx2", stdin=module)
         return [line.strip() for line in text.splitlines() if not line.startswith("tile ")]
 
+    def test_thresholds(self):
+        table = self.good("info", "--tuning")
+        self.assertRegex(table, r"(?m)^passes\n  FOLD_MAX_ELEMENTS +4096  elements +jit +constants ")
+        rows = [line.split() for line in table.splitlines() if line.startswith(" ")]
+        self.assertEqual(len({row[0] for row in rows}), len(rows))
+        bench = pathlib.Path(__file__).resolve().parents[2] / "bench"
+        judges = {"bound"} | {file.stem for file in bench.iterdir()}
+        for line in table.splitlines():
+            if line.startswith(" "):
+                self.assertIn(line[70:83].strip(), judges, line)
+
     def test_tilings(self):
         if " avx2" not in self.good("info"):
             return
