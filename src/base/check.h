@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Assertions in four grades. Debug builds, those of the sanitizers among them, have them on; release
-// builds (NDEBUG) evaluate HLO_ALWAYS and HLO_NEVER only. User input never reaches an assertion:
-// input that is wrong is a status, and so is memory that runs out.
+// Assertions in four grades. Debug builds, which include those of the sanitizers, check all of
+// them; release builds (NDEBUG) evaluate HLO_ALWAYS and HLO_NEVER only. User input never reaches an
+// assertion: wrong input and exhausted memory are statuses.
 //
 // source: SQLite's assert, ALWAYS, NEVER and testcase, https://sqlite.org/assert.html
 #ifndef HLO_BASE_CHECK_H_
@@ -10,23 +10,23 @@
 #include <assert.h>
 #include <stdbool.h>
 
-/// A fact that holds unless this library is wrong; `invariant` is the sentence that states it. The
-/// condition has no side effects: a release build does not evaluate it.
+/// Asserts a fact that holds unless this library is wrong; `invariant` is the sentence that states
+/// it. The condition must have no side effects, because release builds do not evaluate it.
 #ifdef NDEBUG
 #define HLO_ASSERT(condition, invariant) ((void)sizeof((condition) ? 1 : 0), (void)(invariant))
 #else
 #define HLO_ASSERT(condition, invariant) assert((condition) && (invariant))
 #endif
 
-/// The condition of a branch that handles what should not be there: true unless this library is
-/// wrong. A debug build stops where it is false, a release build takes the other branch.
+/// Tests a condition that holds unless this library is wrong. If it is false, a debug build stops
+/// and a release build takes the branch that handles the case.
 #define HLO_ALWAYS(condition) ((condition) || (assert(!"always " #condition), false))
 
-/// Likewise a condition that is false unless this library is wrong.
+/// Likewise for a condition that is false unless this library is wrong.
 #define HLO_NEVER(condition) ((condition) && (assert(!"never " #condition), true))
 
-/// Marks a boundary case that tests have to reach: coverage builds (HLOCC_COVERAGE) show whether the
-/// branch was taken, other builds have no code for it. The condition has no side effects.
+/// Marks a boundary case that tests must reach: coverage builds (HLOCC_COVERAGE) record that the
+/// branch was taken, other builds have no code for it. The condition must have no side effects.
 #ifdef HLO_COVERAGE
 #define HLO_REACHED(condition)          \
   do {                                  \

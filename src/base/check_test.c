@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The grades of assertions: values and side effects in every build, the end of the process in debug
-// builds only.
+// The grades of assertions: values and side effects in every build, termination in debug builds
+// only.
 #include "base/check.h"
 
 #include <setjmp.h>
@@ -36,11 +36,15 @@ static bool fail_assertion(void) {
   return true;
 }
 
-static bool fail_always(void) { return !HLO_ALWAYS(evaluated < 0); }
+static bool fail_always(void) {
+  return !HLO_ALWAYS(evaluated < 0);
+}
 
-static bool fail_never(void) { return HLO_NEVER(evaluated >= 0); }
+static bool fail_never(void) {
+  return HLO_NEVER(evaluated >= 0);
+}
 
-// Runs a function in a process of its own: true if it ended by abort(), else its answer holds.
+// Runs a function in a child process: returns true if it aborted, else its result holds.
 static bool aborts(bool (*function)(void)) {
   const pid_t child = fork();
   assert_true(child >= 0);

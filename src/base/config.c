@@ -52,7 +52,7 @@ static bool parse_bool(const char* text, bool* out_value) {
   return false;
 }
 
-// `shown` is how the user spelt the option: variable, flag or option name.
+// shown: the option as the user wrote it: variable, flag or option name.
 static hlo_status_t set_value(hlo_config_t* config, hlo_config_index_t index, const char* shown,
                               const char* value, hlo_config_source_t source) {
   const hlo_config_info_t* info = &kOptions[index];
@@ -102,7 +102,7 @@ hlo_status_t hlo_config_set(hlo_config_t* config, const char* name, const char* 
 
 // ---- XLA_FLAGS ---------------------------------------------------------------------------------
 
-// One "--name=value" of XLA_FLAGS; text is cut up in place.
+// Reads one "--name=value" of XLA_FLAGS; divides the text in place.
 static hlo_status_t apply_flag(hlo_config_t* config, char* flag, hlo_strbuf_t* warnings) {
   static const char kOwnPrefix[] = "hlocc_";
   flag += strspn(flag, "-");
@@ -126,7 +126,7 @@ static hlo_status_t apply_flag(hlo_config_t* config, char* flag, hlo_strbuf_t* w
   return hlo_ok();
 }
 
-// Flags are separated by blanks; quotes keep blanks together, as XLA reads them.
+// Splits flags at blanks outside of quotes, as XLA does.
 static hlo_status_t apply_xla_flags(hlo_config_t* config, const char* flags,
                                     hlo_strbuf_t* warnings) {
   char* text = hlo_mem_strndup(flags, strlen(flags));

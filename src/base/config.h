@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Options of the library: one table (config.def), read once by whoever creates a client.
+// Options of the library: one table (config.def), read once by the creator of a client.
 #ifndef HLO_BASE_CONFIG_H_
 #define HLO_BASE_CONFIG_H_
 
@@ -17,7 +17,7 @@ typedef enum hlo_config_kind {
   HLO_CONFIG_KIND_STRING,
 } hlo_config_kind_t;
 
-/// Where a value came from, weakest first: a later source replaces an earlier one.
+/// The source of a value, weakest first: a later source replaces an earlier one.
 typedef enum hlo_config_source {
   HLO_CONFIG_SOURCE_DEFAULT,
   HLO_CONFIG_SOURCE_XLA_FLAGS,
@@ -60,9 +60,9 @@ typedef struct hlo_config {
 
 const hlo_config_info_t* hlo_config_info(hlo_config_index_t index);
 
-/// Defaults, then XLA_FLAGS, then HLOCC_* variables of the environment ("NAME=value" strings ended
-/// by NULL; NULL: the process's own). Unknown HLOCC_* variables and hlocc_* flags become one line
-/// each in `warnings`, with the closest name; other XLA flags are none of our business.
+/// Takes defaults, then XLA_FLAGS, then HLOCC_* variables of the environment ("NAME=value" strings
+/// ended by NULL; NULL: the process's own). Each unknown HLOCC_* variable or hlocc_* flag adds one
+/// line with the closest name to `warnings`; other XLA flags are ignored.
 /// errors: INVALID_ARGUMENT for a bad value, naming variable and value; RESOURCE_EXHAUSTED. On
 /// failure the config is empty.
 hlo_status_t hlo_config_init(hlo_config_t* config, const char* const* environment,
@@ -73,10 +73,10 @@ void hlo_config_deinit(hlo_config_t* config);
 hlo_status_t hlo_config_set(hlo_config_t* config, const char* name, const char* value,
                             hlo_config_source_t source) HLO_MUST_USE;
 
-/// The value as text, as hlo_config_set() would take it.
+/// Prints the value in the form that hlo_config_set() reads.
 void hlo_config_print_value(const hlo_config_t* config, hlo_config_index_t index,
                             hlo_strbuf_t* out);
-/// All options as a Markdown table (docs/config.md).
+/// Prints all options as a Markdown table (docs/config.md).
 void hlo_config_print_markdown(hlo_strbuf_t* out);
 
 #endif  // HLO_BASE_CONFIG_H_

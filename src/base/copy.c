@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies between strides (see copy.h). A plan drops dimensions of size 1, orders the rest by where
-// they are written, merges neighbours that both sides keep together, and names the inner loop.
+// Copies between strides (see copy.h). A plan drops dimensions of size 1, orders the rest by output
+// stride, merges dimensions that are contiguous in both input and output, and selects the inner
+// loop.
 #include "base/copy.h"
 
 #include <stdbool.h>
@@ -10,7 +11,7 @@
 
 enum {
   HLO_CACHELINE_BYTES = 64,
-  BLOCK_LIMIT = 16,          // rows and columns of a transposed block
+  BLOCK_LIMIT = 16,  // rows and columns of a transposed block
 };
 
 typedef struct wide {
@@ -39,7 +40,7 @@ static uint64_t magnitude(int64_t x) {
   return x < 0 ? 0 - (uint64_t)x : (uint64_t)x;
 }
 
-// Orders dimensions from the largest step of the output to the smallest.
+// Orders dimensions from the largest stride of the output to the smallest.
 static void sort_dims(hlo_copy_dim_t* dims, uint32_t count) {
   for (uint32_t i = 1; i < count; ++i) {
     hlo_copy_dim_t dim = dims[i];
@@ -68,7 +69,7 @@ static uint32_t merge_dims(hlo_copy_dim_t* dims, uint32_t count) {
   return kept;
 }
 
-// Moves the dimension that the input keeps together next to the innermost one.
+// Moves the dimension that is contiguous in the input next to the innermost one.
 static bool find_transpose(hlo_copy_plan_t* plan) {
   size_t size = plan->item_bytes;
   bool has_kernel = size <= sizeof(wide_t) && (size & (size - 1)) == 0;
@@ -86,7 +87,7 @@ static bool find_transpose(hlo_copy_plan_t* plan) {
   return false;
 }
 
-// Takes over the dimensions, without those of size 1, in the order they are written.
+// Copies the dimensions, without those of size 1, in output order.
 static void take_dims(hlo_copy_plan_t* plan, size_t rank, const int64_t* dims,
                       const int64_t* in_strides, const int64_t* out_strides) {
   uint32_t count = 0;
@@ -152,7 +153,7 @@ static void run_transpose(const hlo_copy_dim_t* p, const hlo_copy_dim_t* q, size
   }
 }
 
-// Walks the outer dimensions like an odometer; the inner one or two are a loop of their own.
+// Iterates over the outer dimensions like an odometer; the inner one or two have their own loop.
 static void run_strides(const hlo_copy_plan_t* plan, const uint8_t* in, uint8_t* out) {
   const hlo_copy_dim_t* dims = plan->dims;
   bool transposes = plan->kind == HLO_COPY_KIND_TRANSPOSE;

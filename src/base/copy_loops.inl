@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inner loops of copy.c for one element type. Define COPY_T (of the element's size) and
-// COPY_FN(name), then include. Elements need no alignment.
+// Inner loops of copy.c for one element type. Requires COPY_T (of the element's size) and
+// COPY_FN(name). Elements need no alignment.
 
-// One dimension: a fill where the input repeats, else any strides.
+// One dimension: a fill if the input stride is 0, else any strides.
 static void COPY_FN(line)(const uint8_t* in, uint8_t* out, int64_t extent, int64_t in_stride,
                           int64_t out_stride) {
   COPY_T value;
@@ -23,8 +23,8 @@ static void COPY_FN(line)(const uint8_t* in, uint8_t* out, int64_t extent, int64
   }
 }
 
-// out[p][q] = in[q][p] in blocks of a cache line: each line of the input is read once into a block,
-// each line of the output written once from it, whatever the strides.
+// out[p][q] = in[q][p] in blocks of a cache line: each input line is read once and each output line
+// is written once, whatever the strides.
 static void COPY_FN(transpose)(const uint8_t* in, uint8_t* out, int64_t p_extent, int64_t q_extent,
                                int64_t in_q_stride, int64_t out_p_stride) {
   enum {

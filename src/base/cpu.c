@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the processor can do (see cpu.h).
+// Processors: this one, levels by name, descriptions from files (see cpu.h).
 #include "base/cpu_impl.h"
 
 #include <assert.h>
@@ -57,7 +57,7 @@ static uint32_t cache_bytes(int name) {
   return size > 0 ? (uint32_t)size : 0;
 }
 
-// Read once: on virtual machines every CPUID is a trap of microseconds, and there are dozens.
+// Read once: on virtual machines every one of the dozens of CPUIDs is a trap of microseconds.
 static hlo_cpu_t machine;
 
 static void read_machine(void) {
@@ -93,7 +93,7 @@ static hlo_status_t find_level(const char* name, hlo_cpu_t* cpu) {
   return hlo_ok();
 }
 
-// What stands behind the line's beginning; NULL: there is no such line.
+// Returns the rest of the line that begins so, or NULL.
 static const char* find_line(const char* text, const char* beginning) {
   const size_t length = strlen(beginning);
   while (text && strncmp(text, beginning, length) != 0) {
@@ -118,7 +118,7 @@ static uint64_t read_features(const char* line) {
   return features;
 }
 
-// As `hlocc info` prints it; what this version does not know is left out.
+// Reads the output of `hlocc info`; features that this version does not know are skipped.
 static hlo_status_t read_cpu(const char* path, const char* text, hlo_cpu_t* out_cpu) {
   hlo_cpu_t cpu = {0};
   unsigned l1 = 0, l2 = 0, l3 = 0;
@@ -178,13 +178,14 @@ hlo_status_t hlo_cpu_detect(const char* wanted, hlo_cpu_t* out_cpu) {
   HLO_TRY(hlo_cpu_find(wanted, &cpu));
   const uint64_t missing = cpu.features & ~machine.features;
   if (missing && wanted[0] == '@') {
-    return hlo_status_create(HLO_STATUS_FAILED_PRECONDITION, "%.200s has %s, this machine has not",
-                             wanted + 1, kFeatures[__builtin_ctzll(missing)].name);
+    return hlo_status_create(HLO_STATUS_FAILED_PRECONDITION,
+                             "%.200s has %s, which this machine lacks", wanted + 1,
+                             kFeatures[__builtin_ctzll(missing)].name);
   }
   if (missing) {
     return hlo_status_create(HLO_STATUS_FAILED_PRECONDITION,
-                             "processor level %s asked for, this machine reaches %s", wanted,
-                             kLevelNames[machine.level]);
+                             "processor level %s was requested, but this machine has only %s",
+                             wanted, kLevelNames[machine.level]);
   }
   *out_cpu = cpu;
   return hlo_ok();

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the processor says of itself, behind cpu.h. Of its own, so that tests can put a processor
-// that they emulate in its place.
+// Reads the processor's own description for cpu.h. A file of its own, so that tests can substitute
+// an emulated processor.
 #ifndef HLO_BASE_CPU_IMPL_H_
 #define HLO_BASE_CPU_IMPL_H_
 
 #include "base/cpu.h"
 
-/// A bit for each hlo_cpu_feature_t that the system supports too. Asks it for the use of tiles.
+/// Returns a bit for each hlo_cpu_feature_t that processor and system support. Requests tile
+/// registers from the system.
 uint64_t hlo_cpu_read_features(void);
-/// "" if the processor does not say; room as in hlo_cpu_t.
+/// Reads the brand, "" if unknown; room as in hlo_cpu_t.
 void hlo_cpu_read_brand(char* brand);
 
 #endif  // HLO_BASE_CPU_IMPL_H_

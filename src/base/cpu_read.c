@@ -24,7 +24,7 @@ static const feature_row_t kFeatures[HLO_CPU_FEATURE_COUNT] = {
 #undef HLO_CPU_FEATURE
 };
 
-// Register state that the system saves: without it the instructions of a level fault.
+// The register state that the system saves: without it the instructions of a level fault.
 static hlo_cpu_level_t saved_level(void) {
   enum { OSXSAVE_BIT = 27 };
   const uint32_t ymm = 0x6, zmm = 0xe0, tiles = 0x60000;  // bits of XCR0

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Diagnostics with places and carets (see diag.h).
+// Diagnostics with locations and carets (see diag.h).
 #include "base/diag.h"
 
 #include <stdio.h>
@@ -11,7 +11,9 @@ void hlo_diag_init(hlo_diag_t* diag, const char* file, const char* source, size_
   *diag = (hlo_diag_t){.file = file, .source = source, .source_length = source_length};
 }
 
-void hlo_diag_deinit(hlo_diag_t* diag) { hlo_strbuf_deinit(&diag->text); }
+void hlo_diag_deinit(hlo_diag_t* diag) {
+  hlo_strbuf_deinit(&diag->text);
+}
 
 static void add_caret(hlo_diag_t* diag, uint32_t line, uint32_t col) {
   const char* p = diag->source;
@@ -27,7 +29,7 @@ static void add_caret(hlo_diag_t* diag, uint32_t line, uint32_t col) {
   if (start > length) start = length;
   size_t shown = length - start > MAX_CARET_LINE ? MAX_CARET_LINE : length - start;
   hlo_strbuf_puts(&diag->text, "  ");
-  for (size_t i = 0; i < shown; ++i) {  // control characters of hostile input stay out of terminals
+  for (size_t i = 0; i < shown; ++i) {  // control characters must not reach terminals
     unsigned char c = (unsigned char)p[start + i];
     hlo_strbuf_putc(&diag->text, c < 32 || c == 127 ? ' ' : (char)c);
   }

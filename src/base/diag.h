@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Diagnostics: every fault of an input with file:line:col, collected in a sink beside the status.
+// Diagnostics: every fault of an input with file:line:col, collected in a sink besides the status.
 #ifndef HLO_BASE_DIAG_H_
 #define HLO_BASE_DIAG_H_
 
@@ -12,8 +12,8 @@
 /// Collects diagnostics as text. The first one becomes the status.
 /// owner: whoever declared it; hlo_diag_deinit(). threads: confined.
 typedef struct hlo_diag {
-  const char* file;      // shown before line:col; NULL: "<input>"
-  const char* source;    // text of the input for the caret line, or NULL (binary input)
+  const char* file;    // shown before line:col; NULL: "<input>"
+  const char* source;  // text of the input for the caret line, or NULL (binary input)
   size_t source_length;
   uint32_t error_count;
   uint32_t error_limit;  // later errors are counted, not stored; 0: 20
@@ -25,13 +25,13 @@ void hlo_diag_init(hlo_diag_t* diag, const char* file, const char* source, size_
 void hlo_diag_deinit(hlo_diag_t* diag);
 
 /// Adds "file:line:col: error: message" with the source line and a caret. line and col are 1-based;
-/// line 0 means unknown place.
+/// line 0 means that the location is unknown.
 void hlo_diag_error(hlo_diag_t* diag, uint32_t line, uint32_t col, const char* format, ...)
     HLO_PRINTF(4, 5);
-/// Adds an error with a place already formatted ("model.py:3:1"); NULL or "" for none.
+/// Adds an error with a formatted location ("model.py:3:1"); NULL or "": no location.
 void hlo_diag_error_at(hlo_diag_t* diag, const char* place, const char* format, ...)
     HLO_PRINTF(3, 4);
-/// INVALID_ARGUMENT with all stored diagnostics if there are errors, else OK.
+/// Returns INVALID_ARGUMENT with all stored diagnostics if there are errors, else OK.
 hlo_status_t hlo_diag_status(const hlo_diag_t* diag) HLO_MUST_USE;
 
 #endif  // HLO_BASE_DIAG_H_

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-// The dimension at a position of the order, counted from the minor end.
+// Returns the dimension at a position of the order, counted from the minor end.
 static size_t dim_at(size_t rank, const int64_t* order, size_t position) {
   return order ? (size_t)order[position] : rank - 1 - position;
 }
@@ -85,7 +85,7 @@ hlo_status_t hlo_dim_order_refuse_tiles(size_t rank, const int64_t* minor_to_maj
                                         const int64_t* tile_dims) {
   hlo_strbuf_t text = {0};
   hlo_dim_order_print(rank, minor_to_major, &text);
-  if (text.length) --text.length;  // goes on before the brace
+  if (text.length) --text.length;  // continues before the brace
   hlo_strbuf_puts(&text, ":T");
   for (size_t i = 0; i < tile_count; tile_dims += tile_ranks[i++]) {
     hlo_dim_order_print_tile(tile_ranks[i], tile_dims, &text);
@@ -108,7 +108,7 @@ static bool read_number(const char** at, int64_t* out_number) {
   return true;
 }
 
-// Reads "{1,0" and stops at what follows.
+// Reads "{1,0" and stops after it.
 static bool read_dims(const char** at, size_t rank, int64_t* out_minor_to_major) {
   if (*(*at)++ != '{') return false;
   for (size_t i = 0; i < rank; ++i) {

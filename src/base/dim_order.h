@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layouts of dense arrays: the order of their dimensions in memory, as XLA's minor_to_major lists
-// it, the dimension of adjacent elements first. A null order is row-major: rank - 1, ..., 1, 0.
+// Layouts of dense arrays: the order of their dimensions in memory, in the form of XLA's
+// minor_to_major lists, which begin with the dimension of adjacent elements. A null order is
+// row-major: rank - 1, ..., 1, 0.
 // threads: safe (pure)
 #ifndef HLO_BASE_DIM_ORDER_H_
 #define HLO_BASE_DIM_ORDER_H_
@@ -17,10 +18,11 @@ bool hlo_dim_order_is_valid(size_t rank, const int64_t* minor_to_major);
 bool hlo_dim_order_is_row_major(size_t rank, const int64_t* minor_to_major);
 
 /// Returns true if arrays of these dimensions have the same bytes in both orders: dimensions of one
-/// element may lie anywhere, and arrays without elements have no bytes.
+/// element may have any position, and arrays without elements have no bytes.
 bool hlo_dim_order_is_same(size_t rank, const int64_t* dims, const int64_t* a, const int64_t* b);
 
-/// Byte strides of a dense array of a valid order whose size hlo_shape_measure() accepts.
+/// Computes the byte strides of a dense array of a valid order whose size hlo_shape_measure()
+/// accepts.
 void hlo_dim_order_strides(size_t element_bytes, size_t rank, const int64_t* dims,
                            const int64_t* minor_to_major, int64_t* out_strides);
 
@@ -30,8 +32,8 @@ void hlo_dim_order_print(size_t rank, const int64_t* minor_to_major, hlo_strbuf_
 /// Appends the text of one tile of a layout, "(8,128)".
 void hlo_dim_order_print_tile(size_t rank, const int64_t* dims, hlo_strbuf_t* out);
 
-/// The refusal of a layout with tiles, which quotes its text: `tile_dims` are those of all tiles,
-/// one after the other. Always UNIMPLEMENTED.
+/// Returns UNIMPLEMENTED for a layout with tiles, quoting its text. tile_dims: those of all tiles,
+/// concatenated.
 hlo_status_t hlo_dim_order_refuse_tiles(size_t rank, const int64_t* minor_to_major,
                                         size_t tile_count, const size_t* tile_ranks,
                                         const int64_t* tile_dims) HLO_MUST_USE;

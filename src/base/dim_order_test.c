@@ -8,10 +8,11 @@
 
 static void permutations_are_valid(void** state) {
   (void)state;
-  const int64_t turned[] = {0, 2, 1}, twice[] = {0, 1, 1}, beyond[] = {0, 1, 3}, below[] = {-1, 0};
-  assert_true(hlo_dim_order_is_valid(3, turned));
+  const int64_t permuted[] = {0, 2, 1}, twice[] = {0, 1, 1}, beyond[] = {0, 1, 3},
+                below[] = {-1, 0};
+  assert_true(hlo_dim_order_is_valid(3, permuted));
   assert_true(hlo_dim_order_is_valid(3, NULL));
-  assert_true(hlo_dim_order_is_valid(0, turned));
+  assert_true(hlo_dim_order_is_valid(0, permuted));
   assert_false(hlo_dim_order_is_valid(3, twice));
   assert_false(hlo_dim_order_is_valid(3, beyond));
   assert_false(hlo_dim_order_is_valid(2, below));
@@ -22,23 +23,23 @@ static void row_major_is_the_default(void** state) {
   (void)state;
   int64_t order[3];
   hlo_dim_order_row_major(3, order);
-  const int64_t turned[] = {0, 1, 2}, expected[] = {2, 1, 0};
+  const int64_t permuted[] = {0, 1, 2}, expected[] = {2, 1, 0};
   assert_memory_equal(order, expected, sizeof order);
   assert_true(hlo_dim_order_is_row_major(3, order));
   assert_true(hlo_dim_order_is_row_major(3, NULL));
-  assert_false(hlo_dim_order_is_row_major(3, turned));
+  assert_false(hlo_dim_order_is_row_major(3, permuted));
 }
 
 static void orders_are_compared_by_the_bytes_that_they_give(void** state) {
   (void)state;
   const int64_t dims[] = {4, 1, 8}, empty[] = {4, 0, 8}, ones[] = {1, 1, 1};
-  const int64_t first[] = {2, 0, 1}, last[] = {1, 2, 0}, turned[] = {0, 1, 2};
+  const int64_t first[] = {2, 0, 1}, last[] = {1, 2, 0}, permuted[] = {0, 1, 2};
   assert_true(hlo_dim_order_is_same(3, dims, NULL, first));
   assert_true(hlo_dim_order_is_same(3, dims, last, first));
-  assert_false(hlo_dim_order_is_same(3, dims, NULL, turned));
-  assert_false(hlo_dim_order_is_same(3, dims, turned, last));
-  assert_true(hlo_dim_order_is_same(3, empty, NULL, turned));
-  assert_true(hlo_dim_order_is_same(3, ones, first, turned));
+  assert_false(hlo_dim_order_is_same(3, dims, NULL, permuted));
+  assert_false(hlo_dim_order_is_same(3, dims, permuted, last));
+  assert_true(hlo_dim_order_is_same(3, empty, NULL, permuted));
+  assert_true(hlo_dim_order_is_same(3, ones, first, permuted));
   assert_true(hlo_dim_order_is_same(0, NULL, NULL, NULL));
 }
 

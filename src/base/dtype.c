@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Element types: names, single elements, arrays. Every type has a codec: loops between its memory
-// form and three carriers (int64, float, double). A conversion of arrays loads blocks into the
-// carrier that keeps the value (or its one correct rounding) and stores from it; when either side
-// is the carrier itself, one loop over the whole array is left.
+// form and three carriers (int64, float, double). An array conversion loads blocks into the carrier
+// that preserves the value (or rounds it once, correctly) and stores from it; if one of the types
+// is the carrier, a single loop converts the array.
 #include "base/dtype.h"
 
 #include <assert.h>
@@ -16,7 +16,7 @@ typedef struct codec {
   loop_t load_i64;  // integers only
   loop_t load_f32;  // floats of at most 32 bits exactly, integers rounded once
   loop_t load_f64;
-  loop_t load_f64_sticky;  // integers: safe to round again to fewer bits
+  loop_t load_f64_sticky;  // integers: a second rounding to fewer bits is exact
   loop_t store_i64;        // integers only: wraps
   loop_t store_f32;
   loop_t store_f64;
@@ -53,8 +53,8 @@ const hlo_dtype_info_t hlo_dtype_table[HLO_DTYPE_COUNT] = {
 
 // ---- single floats -----------------------------------------------------------------------------
 
-// Rounds a double to a float whose last bit is sticky: a second rounding to fewer bits then gives
-// what one rounding from the double would.
+// Rounds a double to a float with a sticky last bit: a second rounding to fewer bits then gives the
+// result of one rounding from the double.
 // source: Boldo and Melquiond, "Emulation of FMA and correctly rounded sums" (rounding to odd)
 static inline float round_to_odd(double value) {
   float near = (float)value;
@@ -66,13 +66,13 @@ static inline float round_to_odd(double value) {
 }
 
 static inline uint32_t encode_e8m0(uint32_t bits) {
-  // Ties go up. Below 2^-126 everything above 2^-127 is rounded up, as ml_dtypes does.
+  // Ties round up. Below 2^-126, everything above 2^-127 rounds up, as in ml_dtypes.
   uint32_t code = bits < 0x00800000u ? bits > 0x00400000u : (bits + 0x00400000u) >> 23;
   bool positive = bits - 1u < 0x7f800000u - 1u;  // finite and above zero
   return positive ? code : 0xffu;
 }
 
-// The code of `value` in a format given by constants (the compiler folds them).
+// Returns the code of `value` in a format given by constants, which the compiler folds.
 static inline __attribute__((always_inline)) uint32_t encode_f32(float value, int bits,
                                                                  int exponent_bits,
                                                                  int mantissa_bits, int bias,
@@ -87,7 +87,7 @@ static inline __attribute__((always_inline)) uint32_t encode_f32(float value, in
   // Normal results: nearest even on the integer, the exponent moved to the new bias.
   uint32_t rounded = magnitude + ((1u << (shift - 1)) - 1u) + ((magnitude >> shift) & 1u);
   uint32_t normal = (rounded >> shift) - ((uint32_t)(127 - bias) << mantissa_bits);
-  // Subnormal results: adding a power of two whose last bit is the smallest code rounds for us.
+  // Subnormal results: adding a power of two whose last bit is the smallest code does the rounding.
   const uint32_t magic = (uint32_t)(127 + 1 - bias - mantissa_bits + 23) << 23;
   uint32_t subnormal =
       hlo_f32_to_bits(hlo_f32_from_bits(magnitude) + hlo_f32_from_bits(magic)) - magic;
@@ -97,7 +97,7 @@ static inline __attribute__((always_inline)) uint32_t encode_f32(float value, in
   uint32_t sign = (all >> 31) << (bits - 1);
   switch (specials) {
     case HLO_FLOAT_IEEE: {
-      // Types of 16 bits keep the high bits of a NaN's payload, the smaller ones do not.
+      // Types of 16 bits keep the high bits of a NaN's payload; smaller types do not.
       uint32_t payload = bits > 8 ? (magnitude >> shift) & (infinity ^ top) : 0u;
       code = code > infinity ? infinity : code;
       code = is_nan ? infinity | 1u << (mantissa_bits - 1) | payload : code;
@@ -113,7 +113,7 @@ static inline __attribute__((always_inline)) uint32_t encode_f32(float value, in
   }
 }
 
-// The float bits of a code as a constant expression of the code.
+// The float bits of a code, as a constant expression.
 #define TOP_BIT(m) ((m) >= 8u ? 3u : (m) >= 4u ? 2u : (m) >= 2u ? 1u : 0u)
 #define MAGNITUDE(c, n) ((c) & ((1u << ((n)-1)) - 1u))
 #define MANTISSA(c, m) ((c) & ((1u << (m)) - 1u))
@@ -146,8 +146,8 @@ static inline __attribute__((always_inline)) uint32_t encode_f32(float value, in
 
 float hlo_f16_to_f32(uint16_t code) {
   uint32_t magnitude = (uint32_t)(code & 0x7fffu) << 13;
-  // The exponent gets its bias. A subnormal number is put behind the 1 of 2^-14, which then goes:
-  // no step is subnormal in f32, so that the result is exact also where those are flushed.
+  // Rebiases the exponent. A subnormal number is added after the leading one of 2^-14, which is
+  // then subtracted: no step is subnormal in f32, so the result is exact even if those are flushed.
   uint32_t normal = magnitude + 0x38000000u;
   float subnormal = hlo_f32_from_bits(magnitude + 0x38800000u) - 0x1p-14f;
   uint32_t finite = magnitude < 0x00800000u ? hlo_f32_to_bits(subnormal) : normal;
@@ -302,7 +302,7 @@ static const codec_t codec_F32 = {
 static const codec_t codec_F64 = {
     .load_f32 = narrow, .load_f64 = copy_8, .store_f32 = widen, .store_f64 = copy_8};
 
-// Types without a value of their own; complex types are handled as pairs of their parts.
+// Types without values; complex types are handled as pairs of their parts.
 #define codec_INVALID codec_none
 #define codec_TOKEN codec_none
 #define codec_C64 codec_none
@@ -354,7 +354,7 @@ hlo_dtype_t hlo_dtype_complex_of(hlo_dtype_t part) {
   return HLO_DTYPE_INVALID;
 }
 
-// Largest and smallest powers of two a float format can hold, and whether it has each special.
+// The largest and smallest powers of two that a float format represents, and its special values.
 typedef struct float_range {
   int high_exponent, low_exponent;  // low: of the smallest subnormal
   bool infinity, nan, negative, zero;
@@ -382,7 +382,7 @@ static bool float_holds_float(const hlo_dtype_info_t* from, const hlo_dtype_info
     return false;
   }
   if (a.high_exponent != b.high_exponent) return a.high_exponent < b.high_exponent;
-  // Same top binade: FN and FNUZ formats differ in how much of it they use.
+  // Same top binade: FN and FNUZ formats use different parts of it.
   return from->specials == to->specials || to->mantissa_bits > from->mantissa_bits ||
          from->specials == HLO_FLOAT_FN || from->specials == HLO_FLOAT_IEEE;
 }
@@ -391,7 +391,7 @@ bool hlo_dtype_convert_is_lossless(hlo_dtype_t from, hlo_dtype_t to) {
   const hlo_dtype_info_t *a = hlo_dtype_info(from), *b = hlo_dtype_info(to);
   if (a->klass == HLO_DTYPE_CLASS_NONE || b->klass == HLO_DTYPE_CLASS_NONE) return false;
   if (from == to) return true;
-  if (from == HLO_DTYPE_PRED) return b->specials != HLO_FLOAT_E8M0;  // which has no zero
+  if (from == HLO_DTYPE_PRED) return b->specials != HLO_FLOAT_E8M0;  // E8M0 lacks zero
   if (to == HLO_DTYPE_PRED) return false;
   if (b->klass == HLO_DTYPE_CLASS_COMPLEX) return hlo_dtype_convert_is_lossless(a->part, b->part);
   if (a->klass == HLO_DTYPE_CLASS_COMPLEX) return false;
@@ -413,9 +413,9 @@ static const codec_t* part_codec(hlo_dtype_t dtype) {
   return kCodecs[hlo_dtype_info(dtype)->part];
 }
 
-// The interpreter's everyday types first, then the codec.
 double hlo_dtype_load_double(hlo_dtype_t dtype, const void* element) {
   double value = 0;
+  // The interpreter's most frequent types come first.
   if (dtype == HLO_DTYPE_F32) {
     float narrow_value;
     memcpy(&narrow_value, element, sizeof narrow_value);
@@ -454,14 +454,14 @@ void hlo_dtype_store_int64(hlo_dtype_t dtype, void* element, int64_t value) {
 
 // ---- arrays ------------------------------------------------------------------------------------
 
-enum { BLOCK_COUNT = 512 };  // carrier block: 4 KiB, well inside the first-level cache
+enum { BLOCK_COUNT = 512 };  // carrier block: 4 KiB, fits the first-level cache
 
 typedef struct route {
   loop_t load, store;
   hlo_dtype_t carrier;
 } route_t;
 
-// The carrier that loses nothing on the way from one real type to another.
+// Returns the carrier that loses nothing between two real types.
 static route_t route_between(hlo_dtype_t from, hlo_dtype_t to) {
   const codec_t *a = kCodecs[from], *b = kCodecs[to];
   bool from_float = hlo_dtype_is_float(from), to_float = hlo_dtype_is_float(to);
@@ -499,7 +499,7 @@ static void convert_real(hlo_dtype_t from, const uint8_t* in, hlo_dtype_t to, ui
   }
 }
 
-// Complex to anything else: the real part.
+// Complex to another type: the real part.
 static void convert_from_complex(hlo_dtype_t part, const uint8_t* in, hlo_dtype_t to, uint8_t* out,
                                  size_t count) {
   _Alignas(64) uint8_t block[BLOCK_COUNT * 8];
@@ -559,7 +559,7 @@ size_t hlo_dtype_packed_size_bytes(hlo_dtype_t dtype, size_t count) {
   return count / per_byte + (count % per_byte != 0);
 }
 
-// Both directions with the width as a constant, so that the inner loop unrolls.
+// Both directions with a constant width, so that the inner loop unrolls.
 static inline __attribute__((always_inline)) void pack_bits(const uint8_t* restrict in,
                                                             uint8_t* restrict out, size_t count,
                                                             unsigned bits) {
@@ -575,7 +575,7 @@ static inline __attribute__((always_inline)) void pack_bits(const uint8_t* restr
   *out = (uint8_t)byte;
 }
 
-// The value goes to the top of a byte and comes down with its sign or with zeros.
+// Shifts the value to the top of a byte and back, with its sign or with zeros.
 static inline uint8_t unpack_one(unsigned byte, unsigned k, unsigned bits, bool is_signed) {
   uint8_t high = (uint8_t)(byte >> (k * bits) << (8u - bits));
   return is_signed ? (uint8_t)((int8_t)high >> (8u - bits)) : (uint8_t)(high >> (8u - bits));

@@ -25,7 +25,7 @@ typedef enum hlo_dtype_class {
   HLO_DTYPE_CLASS_COMPLEX,
 } hlo_dtype_class_t;
 
-/// What a float format spends its top codes on.
+/// The meaning of the top codes of a float format.
 typedef enum hlo_float_specials {
   HLO_FLOAT_NOT,     // not a float
   HLO_FLOAT_IEEE,    // Inf and NaN as in IEEE 754
@@ -41,7 +41,7 @@ typedef struct hlo_dtype_info {
   const char* hlo_name;        // "f8e4m3fn", "pred", "s32"
   const char* mlir_name;       // "f8E4M3FN", "i1", "i32", "complex<f32>"
   const char* ml_dtypes_name;  // NumPy / ml_dtypes name
-  int32_t pjrt_type;           // PJRT_Buffer_Type, -1 if none
+  int32_t pjrt_type;           // PJRT_Buffer_Type, -1 if PJRT lacks the type
   hlo_dtype_class_t klass;
   uint8_t bits;           // width of a value (complex: both parts)
   uint8_t exponent_bits;  // floats (complex: of a part)
@@ -53,13 +53,13 @@ typedef struct hlo_dtype_info {
 
 extern const hlo_dtype_info_t hlo_dtype_table[HLO_DTYPE_COUNT];
 
-/// The row of a type, for ever; that of INVALID for a number outside the table.
+/// Returns the static row of a type; the row of INVALID for a number outside the table.
 static inline const hlo_dtype_info_t* hlo_dtype_info(hlo_dtype_t dtype) {
   return &hlo_dtype_table[(unsigned)dtype < HLO_DTYPE_COUNT ? dtype : HLO_DTYPE_INVALID];
 }
 
-/// Bytes of one element in host memory and in literals: sub-byte types take a whole byte (value in
-/// the low bits, signed ones sign-extended, unsigned zero-extended); PRED is 0 or 1 in a byte.
+/// Returns the bytes of one element in host memory and in literals: a sub-byte type takes a whole
+/// byte (value in the low bits, sign-extended or zero-extended); PRED is 0 or 1 in a byte.
 size_t hlo_dtype_size_bytes(hlo_dtype_t dtype);
 
 static inline bool hlo_dtype_is_float(hlo_dtype_t d) {
@@ -78,48 +78,48 @@ static inline bool hlo_dtype_is_integer(hlo_dtype_t d) {
   return hlo_dtype_is_signed(d) || hlo_dtype_is_unsigned(d);
 }
 
-/// Look-ups by name; HLO_DTYPE_INVALID when unknown. MLIR: "f32", "i32", "ui8", "i1" (no
+/// Finds a type by name; HLO_DTYPE_INVALID if unknown. MLIR: "f32", "i32", "ui8", "i1" (no
 /// complex<>).
 hlo_dtype_t hlo_dtype_from_hlo_name(const char* name, size_t length);
 hlo_dtype_t hlo_dtype_from_mlir_name(const char* name, size_t length);
 hlo_dtype_t hlo_dtype_from_pjrt(int32_t pjrt_type);
 hlo_dtype_t hlo_dtype_complex_of(hlo_dtype_t part);
 
-/// True when every value of `from` (specials and -0 included) survives a conversion to `to`.
+/// Returns true if every value of `from` (including specials and -0) survives a conversion to `to`.
 bool hlo_dtype_convert_is_lossless(hlo_dtype_t from, hlo_dtype_t to);
 
-/// Reads or writes one real element at its in-memory width. Floats of every kind go through double
-/// exactly; stores round to nearest even from the double (one rounding), overflow as ml_dtypes does
-/// (Inf, NaN or saturation by format); stores of a double to an integer truncate and saturate.
-/// Integers go through (u)int64; stores wrap. Of a complex element only the real part is touched.
+/// Reads or writes one real element at its in-memory width. Floats of every format convert exactly
+/// to double; stores round once, to nearest even, and overflow as in ml_dtypes (Inf, NaN or
+/// saturation by format); stores of a double to an integer truncate and saturate. Integers convert
+/// through (u)int64; stores wrap. Only the real part of a complex element is accessed.
 double hlo_dtype_load_double(hlo_dtype_t dtype, const void* element);
 void hlo_dtype_store_double(hlo_dtype_t dtype, void* element, double value);
 int64_t hlo_dtype_load_int64(hlo_dtype_t dtype, const void* element);  // integers and PRED
 void hlo_dtype_store_int64(hlo_dtype_t dtype, void* element, int64_t value);
 
-/// Bit-level float conversions, round to nearest even; those of bf16 are in base/float_bits.h.
+/// Converts the bits of floats, rounding to nearest even; base/float_bits.h has bf16.
 float hlo_f16_to_f32(uint16_t bits);
 uint16_t hlo_f32_to_f16(float value);
 
-/// Converts `count` elements as stablehlo.convert does (int->float rounds to nearest even,
-/// float->int truncates and saturates, NaN to 0, real->complex with zero imaginary part,
-/// complex->other takes the real part, anything->PRED is != 0). A float rounds once, also from f64
-/// and from 64-bit integers (NumPy's ml_dtypes casts go through float there and round twice).
-/// Arrays may be the same only where the types are; they need the alignment of their elements.
-/// errors: none; every pair of types but INVALID and TOKEN (ignored) is defined.
+/// Converts `count` elements as stablehlo.convert does: int->float rounds to nearest even,
+/// float->int truncates and saturates, NaN becomes 0, real->complex has a zero imaginary part,
+/// complex->other takes the real part, anything->PRED is != 0. A float rounds once, also from f64
+/// and from 64-bit integers (NumPy's ml_dtypes casts go through float there and round twice). The
+/// arrays may be the same only if the types are; they need the alignment of their elements. INVALID
+/// and TOKEN are ignored.
 /// threads: safe
 void hlo_dtype_convert(hlo_dtype_t from, const void* in, hlo_dtype_t to, void* out, size_t count);
 
-/// Packs/unpacks sub-byte elements (2 or 4 bits; 6-bit types stay one to a byte) for device
-/// layouts: low bits first. Packed size is ceil(count * bits / 8).
+/// Packs or unpacks sub-byte elements (2 or 4 bits; 6-bit types stay one per byte) for device
+/// layouts: low bits first. The packed size is ceil(count * bits / 8).
 size_t hlo_dtype_packed_size_bytes(hlo_dtype_t dtype, size_t count);
 void hlo_dtype_pack(hlo_dtype_t dtype, const void* in, void* out, size_t count);
 void hlo_dtype_unpack(hlo_dtype_t dtype, const void* in, void* out, size_t count);
-/// Elements narrower than a byte, one to a byte with anything in the upper bits, as they are kept
-/// in memory: signed ones sign-extended, booleans 0 or 1. Leaves all others as they are.
+/// Makes elements narrower than a byte, stored one per byte with arbitrary upper bits, regular:
+/// sign-extended if signed, booleans 0 or 1. Wider elements are unchanged.
 void hlo_dtype_normalise(hlo_dtype_t dtype, void* elements, size_t count);
-/// Random elements: floats in [-1, 1), integers 0 ... 9 (narrow ones 0 ... 7 or 0 and 1). `state` is
-/// the seed and moves on.
+/// Fills in random elements: floats in [-1, 1), integers 0 ... 9 (narrow ones 0 ... 7 or 0 and 1).
+/// `state` is the seed and is advanced.
 void hlo_dtype_fill_random(hlo_dtype_t dtype, void* elements, size_t count, uint64_t* state);
 
 #endif  // HLO_BASE_DTYPE_H_

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loops of one float element type of at most 32 bits between memory and the carriers of dtype.c.
-// Define FLOAT_ID (a row of dtype.def), FLOAT_T (its type in memory), FLOAT_DECODE (code -> float)
-// and FLOAT_ENCODE (float -> code, one rounding), then include.
+// Requires FLOAT_ID (a row of dtype.def), FLOAT_T (its type in memory), FLOAT_DECODE (code ->
+// float) and FLOAT_ENCODE (float -> code, one rounding).
 #define FLOAT_JOIN_(a, b) a##b
 #define FLOAT_JOIN(a, b) FLOAT_JOIN_(a, b)
 #define FLOAT_FN(name) FLOAT_JOIN(name, FLOAT_ID)

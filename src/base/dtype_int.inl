@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops of one integer element type between memory and the carriers of dtype.c. Define INT_ID (a
-// row of dtype.def) and INT_T (its type in memory), then include.
+// Loops of one integer element type between memory and the carriers of dtype.c. Requires INT_ID (a
+// row of dtype.def) and INT_T (its type in memory).
 #define INT_JOIN_(a, b) a##b
 #define INT_JOIN(a, b) INT_JOIN_(a, b)
 #define INT_FN(name) INT_JOIN(name, INT_ID)
@@ -45,8 +45,8 @@ static void INT_FN(load_f64_)(const void* in, void* out, size_t count) {
   for (size_t i = 0; i < count; ++i) to[i] = (double)INT_FN(normal_)(from[i]);
 }
 
-// To double without spoiling a later rounding to fewer bits: the low 11 bits of a large value
-// become one sticky bit, so that the conversion is exact.
+// Converts to double without affecting a later rounding to fewer bits: the low 11 bits of a large
+// value become one sticky bit, so that the conversion is exact.
 static void INT_FN(load_f64_sticky_)(const void* in, void* out, size_t count) {
   const INT_T* restrict from = in;
   double* restrict to = out;

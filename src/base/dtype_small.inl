@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One float format of at most 8 bits: a decode table made by the compiler and an encoder with the
-// format's constants folded in, then its loops. Define FLOAT_ID, then include.
+// One float format of at most 8 bits: a constant decode table, an encoder with the format's
+// constants folded in, and the loops. Requires FLOAT_ID.
 #define SMALL_JOIN_(a, b) a##b
 #define SMALL_JOIN(a, b) SMALL_JOIN_(a, b)
 #define SMALL_FN(name) SMALL_JOIN(name, FLOAT_ID)

@@ -371,7 +371,8 @@ static void test_names(void** state) {
   assert_ptr_equal(hlo_dtype_info((hlo_dtype_t)999), hlo_dtype_info(HLO_DTYPE_INVALID));
 }
 
-// The answer must equal "every code of `from` comes back from `to`" for types small enough to try.
+// The result must equal "every code of `from` survives the conversion to `to` and back", tried on
+// small types.
 static void test_lossless(void** state) {
   (void)state;
   for (int from = 0; from < HLO_DTYPE_COUNT; ++from) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a program's code finds on its thread (see env.h).
+// The environment of programs on a thread (see env.h).
 #include "base/env.h"
 
 #include <stdatomic.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bits of floats, and floats of bits; bf16 as what it is, the upper half of an f32.
+// Conversions between floats and their bits; bf16 is the upper half of an f32.
 #ifndef HLO_BASE_FLOAT_BITS_H_
 #define HLO_BASE_FLOAT_BITS_H_
 
@@ -30,12 +30,12 @@ static inline double hlo_f64_from_bits(uint64_t bits) {
   return value;
 }
 
-/// One, which compilers cannot see.
+/// The number one, hidden from the optimiser.
 extern const float hlo_f32_one;
 extern const double hlo_f64_one;
 
-/// x as arithmetic on this thread takes it: a subnormal number becomes a zero of its sign where the
-/// thread flushes those (fpenv.h). For what is computed by other means: bits, functions of C.
+/// Returns x as arithmetic on this thread reads it: if the thread flushes subnormal numbers
+/// (fpenv.h), they become zeros of the same sign. For computations on bits and by C functions.
 static inline float hlo_f32_as_operand(float x) {
   return x * hlo_f32_one;
 }

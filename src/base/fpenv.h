@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The floating-point state of a thread: rounding, exceptions, what becomes of subnormal numbers.
-// One implementation for each architecture. base/env.h enters it together with the rest of what a
-// program's code finds on its thread; only tests call this header directly.
+// The floating-point state of a thread: rounding, exceptions, treatment of subnormal numbers. One
+// implementation per architecture. base/env.h sets it together with the rest of a program's
+// environment; only tests call this header directly.
 #ifndef HLO_BASE_FPENV_H_
 #define HLO_BASE_FPENV_H_
 
@@ -12,13 +12,13 @@
 #include <fenv.h>
 #endif
 
-/// What arithmetic does with numbers below the smallest normal one (docs/numerics.md).
+/// The treatment of numbers below the smallest normal one by arithmetic (docs/numerics.md).
 typedef enum hlo_subnormals {
-  HLO_SUBNORMALS_FLUSH,  // reads them as zeros, and gives zeros in their place
-  HLO_SUBNORMALS_KEEP,   // as IEEE 754 says
+  HLO_SUBNORMALS_FLUSH,  // reads them as zeros and returns zeros instead
+  HLO_SUBNORMALS_KEEP,   // as in IEEE 754
 } hlo_subnormals_t;
 
-/// The control register, and nothing else of the thread; plain data.
+/// The control register; plain data.
 typedef struct hlo_fp_state {
 #if defined(__x86_64__)
   uint32_t mxcsr;
@@ -32,9 +32,9 @@ typedef struct hlo_fp_state {
 #if defined(__x86_64__)
 
 enum {
-  HLO_MXCSR_STICKY = 0x3f,        // flags of exceptions that happened
-  HLO_MXCSR_MASKED = 0x1f80,      // no exception traps, to nearest even
-  HLO_MXCSR_FLUSH = 0x8000,       // results
+  HLO_MXCSR_STICKY = 0x3f,    // flags of exceptions that happened
+  HLO_MXCSR_MASKED = 0x1f80,  // no exception traps; rounds to nearest even
+  HLO_MXCSR_FLUSH = 0x8000,   // results
   HLO_MXCSR_FLUSH_INPUT = 0x40,
 };
 
@@ -42,22 +42,21 @@ static inline hlo_fp_state_t hlo_fp_get(void) {
   return (hlo_fp_state_t){__builtin_ia32_stmxcsr()};
 }
 
-/// A few cycles when nothing differs.
+/// Sets the state; takes a few cycles if nothing differs.
 static inline void hlo_fp_set(hlo_fp_state_t state) {
   if (__builtin_ia32_stmxcsr() != state.mxcsr) __builtin_ia32_ldmxcsr(state.mxcsr);
 }
 
-/// Enters the state of programs: to nearest even, nothing traps. Returns the state before.
+/// Enters the state of programs: round to nearest even, no traps. Returns the previous state.
 static inline hlo_fp_state_t hlo_fp_enter(hlo_subnormals_t subnormals) {
   const uint32_t flush = HLO_MXCSR_FLUSH | HLO_MXCSR_FLUSH_INPUT;
-  const uint32_t wanted =
-      HLO_MXCSR_MASKED | (subnormals == HLO_SUBNORMALS_FLUSH ? flush : 0);
+  const uint32_t wanted = HLO_MXCSR_MASKED | (subnormals == HLO_SUBNORMALS_FLUSH ? flush : 0);
   const hlo_fp_state_t before = hlo_fp_get();
   if ((before.mxcsr & ~(uint32_t)HLO_MXCSR_STICKY) != wanted) __builtin_ia32_ldmxcsr(wanted);
   return before;
 }
 
-/// Whether arithmetic on this thread flushes subnormal numbers.
+/// Returns true if arithmetic on this thread flushes subnormal numbers.
 static inline bool hlo_fp_flushes(void) {
   return (__builtin_ia32_stmxcsr() & HLO_MXCSR_FLUSH) != 0;
 }
@@ -72,24 +71,24 @@ static inline hlo_fp_state_t hlo_fp_get(void) {
   return state;
 }
 
-/// A few cycles when nothing differs.
+/// Sets the state; takes a few cycles if nothing differs.
 static inline void hlo_fp_set(hlo_fp_state_t state) {
   if (hlo_fp_get().fpcr != state.fpcr) __asm__ volatile("msr fpcr, %0" : : "r"(state.fpcr));
 }
 
-/// Enters the state of programs: to nearest even, nothing traps. Returns the state before.
+/// Enters the state of programs: round to nearest even, no traps. Returns the previous state.
 static inline hlo_fp_state_t hlo_fp_enter(hlo_subnormals_t subnormals) {
   const hlo_fp_state_t before = hlo_fp_get();
   hlo_fp_set((hlo_fp_state_t){subnormals == HLO_SUBNORMALS_FLUSH ? HLO_FPCR_FLUSH : 0});
   return before;
 }
 
-/// Whether arithmetic on this thread flushes subnormal numbers.
+/// Returns true if arithmetic on this thread flushes subnormal numbers.
 static inline bool hlo_fp_flushes(void) {
   return (hlo_fp_get().fpcr & HLO_FPCR_FLUSH) != 0;
 }
 
-#else  // C cannot ask for more: subnormal numbers are kept
+#else  // portable C cannot flush subnormal numbers
 
 static inline hlo_fp_state_t hlo_fp_get(void) {
   hlo_fp_state_t state;
@@ -101,7 +100,7 @@ static inline void hlo_fp_set(hlo_fp_state_t state) {
   fesetenv(&state.environment);
 }
 
-/// Enters the state of programs: to nearest even, nothing traps. Returns the state before.
+/// Enters the state of programs: round to nearest even, no traps. Returns the previous state.
 static inline hlo_fp_state_t hlo_fp_enter(hlo_subnormals_t subnormals) {
   (void)subnormals;
   const hlo_fp_state_t before = hlo_fp_get();
@@ -109,7 +108,7 @@ static inline hlo_fp_state_t hlo_fp_enter(hlo_subnormals_t subnormals) {
   return before;
 }
 
-/// Whether arithmetic on this thread flushes subnormal numbers.
+/// Returns true if arithmetic on this thread flushes subnormal numbers.
 static inline bool hlo_fp_flushes(void) {
   return false;
 }

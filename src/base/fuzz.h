@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every fuzz target uses: libFuzzer's entry points, and random choices for mutators.
+// Shared by all fuzz targets: libFuzzer's entry points, and random choices for mutators.
 #ifndef HLO_BASE_FUZZ_H_
 #define HLO_BASE_FUZZ_H_
 
@@ -10,10 +10,10 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size, unsigned seed);
 size_t LLVMFuzzerCustomCrossOver(const uint8_t* first, size_t first_size, const uint8_t* second,
                                  size_t second_size, uint8_t* out, size_t max_size, unsigned seed);
-/// libFuzzer's own mutations, for mutators to fall back on.
+/// libFuzzer's own mutations, the fallback of mutators.
 size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
 
-/// Good enough for choices: a linear congruential generator, the upper half of its state.
+/// A linear congruential generator, whose upper half is good enough for choices.
 static inline uint32_t hlo_fuzz_random(uint64_t* state) {
   *state = *state * 6364136223846793005u + 1442695040888963407u;
   return (uint32_t)(*state >> 33);

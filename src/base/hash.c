@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hashes of bytes (see hash.h): two words a step, each folded into its own half.
+// Hashes of bytes (see hash.h): two words per step, each mixed into its own half.
 #include "base/hash.h"
 
 static uint64_t load_word(const uint8_t* bytes, size_t count) {

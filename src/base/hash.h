@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hashes of bytes and words: quick, well mixed, the same on every run for the same seed. Not for
+// Hashes of bytes and words: fast, well mixed, equal in every run for the same seed. Not for
 // secrets.
 #ifndef HLO_BASE_HASH_H_
 #define HLO_BASE_HASH_H_
@@ -20,10 +20,10 @@ static inline uint64_t hlo_hash_word(uint64_t hash, uint64_t word) {
   return hlo_hash_mix(hash ^ 0x9e3779b97f4a7c15ull, word ^ 0xd6e8feb86659fd93ull);
 }
 
-/// Hash of `size` bytes.
+/// Returns the hash of `size` bytes.
 uint64_t hlo_hash_bytes(const void* data, size_t size, uint64_t seed);
 
-/// Two hashes of other seeds: names what is told apart by nothing else.
+/// Two hashes with different seeds; used as the only identity of the hashed data.
 typedef struct hlo_digest {
   uint64_t words[2];
 } hlo_digest_t;

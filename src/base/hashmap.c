@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Growing arrays and hash tables (see vec.h, hashmap.h). A table is an array of entries in order of
-// insertion and an open-addressed index of entry numbers, probed linearly.
+// Growing arrays and hash tables (see vec.h, hashmap.h). A table is an array of entries in
+// insertion order and an open-addressed index of entry numbers with linear probing.
 #include "base/hashmap.h"
 
 #include <string.h>
@@ -55,7 +55,7 @@ static void index_entry(hlo_map_t* map, uint32_t entry_index) {
   map->slots[slot] = entry_index + 1;
 }
 
-// Room for one more entry: drops removed ones, doubles what is live, at most half the slots in use.
+// Makes room for one more entry: drops removed ones and keeps at most half of the slots in use.
 static bool grow(hlo_map_t* map) {
   uint32_t capacity = FIRST_CAPACITY;
   while (capacity <= map->live_count + map->live_count / 2) capacity *= 2;

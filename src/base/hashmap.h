@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A hash table from byte strings, or from pointers and numbers, to pointers. Entries are walked in
-// order of insertion, so that nothing depends on hashes or addresses.
+// A hash table from byte strings, or from pointers and numbers, to pointers. Entries are iterated
+// in insertion order, so that nothing depends on hashes or addresses.
 #ifndef HLO_BASE_HASHMAP_H_
 #define HLO_BASE_HASHMAP_H_
 
@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/// Bytes of a string key are lent: they must live as long as the entry. With key == NULL the key is
-/// the number in `length`. Removed entries have `removed` set.
+/// The bytes of a string key are lent: they must live as long as the entry. If key is NULL, the key
+/// is the number in `length`. Removed entries have `removed` set.
 typedef struct hlo_map_entry {
   const char* key;
   uint64_t length;
@@ -26,20 +26,20 @@ typedef struct hlo_map {
   uint32_t entry_capacity;
   uint32_t slot_count;  // a power of two
   uint32_t live_count;
-  uint64_t seed;  // differs from table to table, against chosen keys
+  uint64_t seed;  // differs between tables, as a defence against chosen keys
 } hlo_map_t;
 
 void hlo_map_deinit(hlo_map_t* map);
 
-/// The value, or NULL if the key is not there.
+/// Returns the value, or NULL if the key is missing.
 void* hlo_map_get(const hlo_map_t* map, const char* key, size_t length);
 void* hlo_map_get_number(const hlo_map_t* map, uint64_t key);
 
-/// Adds or replaces. False, and nothing changed, when memory is out.
+/// Adds or replaces an entry. Returns false, without effect, if memory is exhausted.
 bool hlo_map_put(hlo_map_t* map, const char* key, size_t length, void* value);
 bool hlo_map_put_number(hlo_map_t* map, uint64_t key, void* value);
 
-/// Removes a key and gives its value back; NULL if it was not there.
+/// Removes a key and returns its value; NULL if the key is missing.
 void* hlo_map_remove(hlo_map_t* map, const char* key, size_t length);
 
 static inline void* hlo_map_get_pointer(const hlo_map_t* map, const void* key) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Device memory (see heap.h). A kept block carries its links in its own first bytes: it is in the
-// list of its class, last freed first, and in the list of all kept blocks by age.
+// Device memory (see heap.h). A kept block stores its links in its own first bytes: it is in the
+// list of its class, most recently freed first, and in the list of all kept blocks by age.
 #include "base/heap.h"
 
 #include <assert.h>
@@ -26,7 +26,7 @@ static_assert(HLO_BLOCK_LARGE_BYTES == 1 << LARGE_LOG2, "one of the class bounds
 static_assert(HLO_BLOCK_STAGGERED_BYTES == 1 << STAGGERED_LOG2, "one of the class bounds");
 static_assert(HLO_BLOCK_STEP_BYTES % HLO_BLOCK_ALIGNMENT == 0, "blocks stay aligned");
 
-/// What a kept block begins with.
+/// The head of a kept block.
 typedef struct kept {
   struct kept *newer, *older;    // of all kept blocks
   struct kept *previous, *next;  // of its class; previous NULL: the first
@@ -38,20 +38,20 @@ struct hlo_heap {
   hlo_heap_options_t options;
   hlo_mutex_t lock;  // guards all below
   kept_t *newest, *oldest;
-  uint32_t staggered_count;  // fresh blocks so far that begin somewhere in a page
+  uint32_t staggered_count;  // staggered blocks created so far; selects the next offset
   hlo_heap_stats_t stats;
   kept_t* classes[CLASSES];
 };
 
 // ---- size classes
 
-/// The class of the smallest blocks that hold `size_bytes`; false beyond the address space.
+/// Finds the class of the smallest blocks that hold `size_bytes`; false beyond the address space.
 static bool class_of(size_t size_bytes, uint32_t* out_class) {
   if (size_bytes <= (size_t)1 << SMALLEST_LOG2) {
     *out_class = 0;
     return true;
   }
-  const size_t last = size_bytes - 1;  // its leading bits are octave and step, rounded up by one
+  const size_t last = size_bytes - 1;  // its leading bits, plus one, are octave and step
   const uint32_t octave = 63 - (uint32_t)__builtin_clzll(last);
   if (octave >= LIMIT_LOG2) return false;
   const bool is_large = size_bytes > ((size_t)1 << LARGE_LOG2);
@@ -67,7 +67,7 @@ static bool is_large_class(uint32_t class_index) {
   return class_index >= SMALL_CLASSES;
 }
 
-/// Bytes of a class's blocks: 2^octave * (1 + step / steps).
+/// Returns the bytes of a class's blocks: 2^octave * (1 + step / steps).
 static size_t class_bytes(uint32_t class_index) {
   const bool is_large = is_large_class(class_index);
   const uint32_t steps_log2 = is_large ? LARGE_STEPS_LOG2 : SMALL_STEPS_LOG2;
@@ -83,7 +83,7 @@ static bool is_staggered_class(uint32_t class_index) {
   return class_index >= UNSTAGGERED_CLASSES;
 }
 
-/// Memory of the system that begins at a page; NULL when the system refuses.
+/// Allocates memory that begins at a page; NULL if the system refuses.
 static void* fresh_pages(uint32_t class_index, size_t bytes) {
   if (!is_large_class(class_index)) return hlo_mem_alloc_aligned(bytes, HLO_BLOCK_ALIAS_BYTES);
   void* pages;
@@ -93,13 +93,13 @@ static void* fresh_pages(uint32_t class_index, size_t bytes) {
   return NULL;
 }
 
-/// NULL when the system refuses. `size_bytes` is what was asked for; `offset_bytes` is where a
-/// staggered block begins in its first page.
+/// Allocates a block; NULL if the system refuses. size_bytes: the request; offset_bytes: the start
+/// of a staggered block in its first page.
 static void* fresh_block(uint32_t class_index, size_t size_bytes, size_t offset_bytes) {
   const bool is_whole = KEEPS_SMALL || is_large_class(class_index);
   const size_t bytes = is_whole ? class_bytes(class_index) : size_bytes;
   if (!is_staggered_class(class_index)) return hlo_mem_alloc_aligned(bytes, HLO_BLOCK_ALIGNMENT);
-  // With one more page a block fits wherever it begins in the first one.
+  // One more page gives room for any offset in the first one.
   const size_t room = is_whole ? HLO_BLOCK_ALIAS_BYTES : offset_bytes;
   uint8_t* pages = fresh_pages(class_index, bytes + room);
   return pages ? pages + offset_bytes : NULL;
@@ -119,7 +119,7 @@ static void return_block(void* data, uint32_t class_index) {
   }
 }
 
-/// Returns a chain of blocks that are in no list any more.
+/// Frees a chain of blocks that are in no list.
 static void return_chain(kept_t* chain) {
   while (chain) {
     kept_t* next = chain->next;
@@ -157,7 +157,8 @@ static void unlink_locked(hlo_heap_t* heap, kept_t* block) {
   heap->stats.kept_bytes -= class_bytes(block->class_index);
 }
 
-/// Takes blocks out of the heap until at most `keep_bytes` stay; for return_chain(), without lock.
+/// Removes kept blocks until at most `keep_bytes` are left; the caller passes the result to
+/// return_chain() without the lock.
 static kept_t* trim_locked(hlo_heap_t* heap, uint64_t keep_bytes) {
   kept_t* chain = NULL;
   while (heap->stats.kept_bytes > keep_bytes) {
@@ -170,7 +171,7 @@ static kept_t* trim_locked(hlo_heap_t* heap, uint64_t keep_bytes) {
   return chain;
 }
 
-/// The best fitting kept block: classes up to a quarter larger are looked at.
+/// Finds the best fitting kept block in classes up to a quarter larger.
 static kept_t* find_locked(hlo_heap_t* heap, uint32_t class_index) {
   const uint32_t reach =
       is_large_class(class_index) ? 1u << (LARGE_STEPS_LOG2 - 2) : 1u << (SMALL_STEPS_LOG2 - 2);
@@ -204,17 +205,17 @@ hlo_status_t hlo_heap_create(const hlo_heap_options_t* options, hlo_heap_t** out
 
 void hlo_heap_release(hlo_heap_t* heap) {
   if (!heap) return;
-  return_chain(trim_locked(heap, 0));  // nobody else is there to lock out
+  return_chain(trim_locked(heap, 0));  // no other thread uses the heap
   hlo_mutex_deinit(&heap->lock);
   hlo_mem_free(heap);
 }
 
-/// Where the next fresh block begins within its first page.
+/// Returns the offset of the next fresh block in its first page.
 static size_t next_offset_locked(hlo_heap_t* heap) {
   return heap->staggered_count++ * HLO_BLOCK_STEP_BYTES % HLO_BLOCK_ALIAS_BYTES;
 }
 
-/// Counts `bytes` more as reserved, if the limit lets it.
+/// Adds `bytes` to the reserved memory if the limit allows it.
 static bool reserve_locked(hlo_heap_t* heap, size_t bytes) {
   hlo_heap_stats_t* stats = &heap->stats;
   if (heap->options.limit_bytes && (bytes > heap->options.limit_bytes ||
@@ -234,7 +235,7 @@ static void unreserve_locked(hlo_heap_t* heap, size_t bytes) {
   --heap->stats.fresh_count;
 }
 
-/// A block from the system, within the limit; NULL when there is none.
+/// Allocates a block from the system within the limit; NULL if refused.
 static void* acquire_fresh(hlo_heap_t* heap, uint32_t class_index, size_t size_bytes) {
   const size_t bytes = class_bytes(class_index);
   hlo_mutex_lock(&heap->lock);
@@ -250,7 +251,7 @@ static void* acquire_fresh(hlo_heap_t* heap, uint32_t class_index, size_t size_b
   return NULL;
 }
 
-/// True when something went back to the system.
+/// Returns true if memory was returned to the system.
 static bool trim(hlo_heap_t* heap) {
   hlo_mutex_lock(&heap->lock);
   kept_t* chain = trim_locked(heap, 0);

@@ -43,7 +43,7 @@ static hlo_heap_stats_t stats_of(hlo_heap_t* heap) {
   return stats;
 }
 
-// Every byte asked for can be written, and at most a quarter (small) or a sixteenth is added.
+// Every requested byte can be written, and at most a quarter (small) or a sixteenth is added.
 static void blocks_hold_what_was_asked_for(void** state) {
   (void)state;
   hlo_heap_t* heap = make_heap(0, 0);
@@ -99,7 +99,7 @@ static void freed_blocks_serve_again_best_fit_first(void** state) {
   hlo_heap_release(heap);
 }
 
-// Arrays that are walked together: on Intel a load waits for an earlier store 4 KiB away.
+// Arrays that a loop reads together: on Intel a load waits for an earlier store 4 KiB away.
 static void large_blocks_begin_at_different_offsets_of_a_page(void** state) {
   (void)state;
   enum { BLOCKS = 16 };

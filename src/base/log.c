@@ -28,7 +28,7 @@ const char* hlo_log_level_name(hlo_log_level_t level) {
   return (unsigned)level < LEVEL_COUNT ? kLevelNames[level] : "unknown";
 }
 
-// One write per line, so that lines of several threads do not mix.
+// One write per line, so that lines of different threads do not mix.
 static void write_to_stderr(hlo_log_level_t level, const char* line) {
   enum { NS_PER_S = 1000000000, NS_PER_US = 1000 };
   char text[LINE_BYTES + 64];

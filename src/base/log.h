@@ -22,12 +22,12 @@ typedef void (*hlo_log_sink_t)(void* context, hlo_log_level_t level, const char*
 
 /// threads: immutable after init. The zero value writes errors only, to standard error.
 typedef struct hlo_log {
-  hlo_log_level_t level;  // the most talkative level written
+  hlo_log_level_t level;  // the most verbose level written
   hlo_log_sink_t sink;    // NULL: standard error, "hlocc warn: ..."
   void* context;
 } hlo_log_t;
 
-/// errors: INVALID_ARGUMENT for an unknown level name.
+/// Finds a level by name. errors: INVALID_ARGUMENT for an unknown name.
 hlo_status_t hlo_log_level_parse(const char* name, hlo_log_level_t* out_level) HLO_MUST_USE;
 const char* hlo_log_level_name(hlo_log_level_t level);
 
@@ -37,8 +37,8 @@ static inline bool hlo_log_is_on(const hlo_log_t* log, hlo_log_level_t level) {
 void hlo_log_write(const hlo_log_t* log, hlo_log_level_t level, const char* format, ...)
     HLO_PRINTF(3, 4);
 
-/// HLO_LOG(log, WARN, "format", ...): the arguments are evaluated only when the level is on. Lower
-/// case, no full stop, values apart from punctuation.
+/// HLO_LOG(log, WARN, "format", ...): the arguments are evaluated only if the level is enabled.
+/// Messages are lower case, without full stop, with values separated from punctuation.
 #define HLO_LOG(log, LEVEL, ...)                                \
   do {                                                          \
     if (hlo_log_is_on((log), HLO_LOG_LEVEL_##LEVEL)) {          \

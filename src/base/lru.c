@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Things that are kept as long as they fit (see lru.h): a table by digest, and a list by last use.
+// A cache with a size limit (see lru.h): a table by digest, and a list by last use.
 #include "base/lru.h"
 
 #include "base/mem.h"
@@ -11,7 +11,7 @@ typedef struct hlo_lru_entry {
 } entry_t;
 
 void hlo_lru_item_release(hlo_lru_item_t* item) {
-  // release: what this owner read comes before the last one's end
+  // release: reads by this owner precede the destruction by the last one
   if (item && atomic_fetch_sub_explicit(&item->count, 1, memory_order_acq_rel) == 1) {
     item->destroy(item);
   }
@@ -35,7 +35,7 @@ static void unlink_entry(hlo_lru_t* lru, entry_t* entry) {
   *(entry->older ? &entry->older->newer : &lru->oldest) = entry->newer;
 }
 
-// Takes the entry out and puts it before those of `chain`, for destroy_chain(), without lock.
+// Removes the entry and prepends it to `chain`, which destroy_chain() frees without the lock.
 static entry_t* drop_locked(hlo_lru_t* lru, entry_t* entry, entry_t* chain) {
   hlo_map_remove(&lru->entries, (const char*)&entry->key, sizeof entry->key);
   unlink_entry(lru, entry);
@@ -63,7 +63,7 @@ void hlo_lru_init(hlo_lru_t* lru, uint64_t limit_bytes) {
 }
 
 void hlo_lru_deinit(hlo_lru_t* lru) {
-  entry_t* chain = NULL;  // nobody else is there to lock out
+  entry_t* chain = NULL;  // no other thread uses the cache
   while (lru->oldest) chain = drop_locked(lru, lru->oldest, chain);
   destroy_chain(chain);
   hlo_map_deinit(&lru->entries);
@@ -83,8 +83,8 @@ hlo_lru_item_t* hlo_lru_find(hlo_lru_t* lru, const hlo_digest_t* key) {
   return item;
 }
 
-// Takes a reference to the item. Returns the entries that have to go, `entry` itself if there is no
-// memory to keep it.
+// Takes a reference to the item. Returns the evicted entries, including `entry` itself if memory is
+// exhausted.
 static entry_t* add_locked(hlo_lru_t* lru, entry_t* entry) {
   entry_t *chain = NULL, *old = find(lru, &entry->key);
   if (old) chain = drop_locked(lru, old, chain);

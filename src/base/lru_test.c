@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Things that are kept as long as they fit: which go first, who owns them, many threads.
+// Tests of the cache: order of eviction, ownership, many threads.
 #include "base/lru.h"
 
 #include <setjmp.h>
@@ -57,7 +57,7 @@ static void what_was_not_used_goes_first(void** state) {
   hlo_lru_init(&lru, 100);
   for (uint64_t i = 0; i < 4; ++i) add(&lru, i, 25);
   assert_true(has(&lru, 0));
-  add(&lru, 4, 30);  // makes room for itself: two go
+  add(&lru, 4, 30);  // evicts two
   assert_true(has(&lru, 0));
   assert_false(has(&lru, 1));
   assert_false(has(&lru, 2));
@@ -66,7 +66,7 @@ static void what_was_not_used_goes_first(void** state) {
   assert_int_equal(lru.size_bytes, 80);
   add(&lru, 5, 101);  // never fits
   assert_false(has(&lru, 5));
-  add(&lru, 3, 40);  // in the place of another one
+  add(&lru, 3, 40);  // replaces an item
   assert_int_equal(lru.size_bytes, 95);
   assert_int_equal(living, 3);
   thing_t* thing = find(&lru, 3);
@@ -79,7 +79,7 @@ static void what_was_not_used_goes_first(void** state) {
 
 enum { NOTE_KEY = 1000 };
 
-// Leaves a note in the table that the item falls out of.
+// Adds an item to the cache that evicts this one.
 typedef struct last_will {
   hlo_lru_item_t item;
   hlo_lru_t* lru;
@@ -143,7 +143,7 @@ static void allocations_may_fail(void** state) {
   (void)state;
   hlo_lru_t lru;
   hlo_lru_init(&lru, 100);
-  for (uint64_t n = 2; n < 6; ++n) {  // the first one is the thing's own
+  for (uint64_t n = 2; n < 6; ++n) {  // the first one belongs to the item
     hlo_mem_fail_nth(n);
     add(&lru, n, 10);
     hlo_mem_fail_nth(0);

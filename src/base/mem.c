@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Host memory (see mem.h): malloc behind fault injection, and block arenas.
+// Host memory (see mem.h): malloc with fault injection, and block arenas.
 #include "base/mem.h"
 
 #include <stdarg.h>
@@ -10,8 +10,8 @@
 enum {
   ARENA_BLOCK_BYTES = 64 * 1024,
   ARENA_ALIGN = 16,
-  MALLOC_CACHED_BYTES = 1024,  // glibc keeps freed blocks up to this size by thread
-  ARENA_GAP_BYTES = HLO_ADDRESS_SANITIZER ? ARENA_ALIGN : 0,  // behind each allocation
+  MALLOC_CACHED_BYTES = 1024,  // glibc caches freed blocks up to this size per thread
+  ARENA_GAP_BYTES = HLO_ADDRESS_SANITIZER ? ARENA_ALIGN : 0,  // after each allocation
 };
 
 static _Thread_local uint64_t t_fail_countdown;
@@ -41,7 +41,7 @@ void* hlo_mem_alloc(size_t size_bytes) {
 void* hlo_mem_alloc_zeroed(size_t size_bytes) {
   if (injected_failure()) return NULL;
   if (size_bytes > MALLOC_CACHED_BYTES) return calloc(1, size_bytes);
-  void* block = malloc(size_bytes ? size_bytes : 1);  // calloc() passes the thread's cache by
+  void* block = malloc(size_bytes ? size_bytes : 1);  // calloc() bypasses the thread's cache
   return block ? memset(block, 0, size_bytes) : NULL;
 }
 
@@ -72,13 +72,13 @@ char* hlo_mem_strndup(const char* text, size_t length) {
 struct hlo_arena_block {
   hlo_arena_block_t* older;
   size_t size_bytes;
-  size_t kept_bytes;  // of the first in a store: all there
+  size_t kept_bytes;  // in the first block of a store: the size of all its blocks
   _Alignas(ARENA_ALIGN) uint8_t data[];
 };
 
-// ---- blocks that are kept
+// ---- stored blocks
 
-// What this thread has from the store that it entered.
+// The blocks that this thread took from the store that it entered.
 typedef struct spare {
   bool is_entered;
   size_t bytes;
@@ -130,7 +130,7 @@ static void give_block(hlo_arena_block_t* block) {
 
 bool hlo_arena_store_enter(hlo_arena_store_t* store) {
   if (!store || t_spare.is_entered) return false;
-  // Pairs with the release in hlo_arena_store_leave(): the blocks' heads were written before.
+  // Pairs with the release in hlo_arena_store_leave(), after which the blocks' heads are written.
   hlo_arena_block_t* blocks = atomic_exchange_explicit(&store->blocks, NULL, memory_order_acquire);
   t_spare = (spare_t){true, blocks ? blocks->kept_bytes : 0, blocks};
   return true;
@@ -138,7 +138,7 @@ bool hlo_arena_store_enter(hlo_arena_store_t* store) {
 
 void hlo_arena_store_leave(hlo_arena_store_t* store) {
   if (t_spare.blocks) t_spare.blocks->kept_bytes = t_spare.bytes;
-  // What another thread left meanwhile goes.
+  // Frees the blocks that another thread stored meanwhile.
   free_blocks(atomic_exchange_explicit(&store->blocks, t_spare.blocks, memory_order_acq_rel));
   t_spare = (spare_t){0};
 }
@@ -163,9 +163,9 @@ void hlo_arena_deinit(hlo_arena_t* arena) {
   *arena = (hlo_arena_t){0};
 }
 
-// A new block is a usual one, or has room for a large request and as much again as a usual block:
-// what is left of the block before it is smaller than what was asked for. Sizes that a store keeps
-// are powers of two, so that they fit the next one.
+// A new block has the usual size, or room for a large request and a usual block's size more, so
+// that the unused rest of the block before it is smaller than the request. Sizes that a store keeps
+// are powers of two, so that they fit later requests.
 static bool block_size(size_t size_bytes, size_t* out_size) {
   *out_size = ARENA_BLOCK_BYTES;
   if (size_bytes <= ARENA_BLOCK_BYTES / 2) return true;

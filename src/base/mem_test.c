@@ -68,7 +68,7 @@ static void test_arena(void** state) {
   assert_string_equal(hlo_arena_printf(&arena, "%d-%s", 3, "x"), "3-x");
   assert_string_equal(hlo_arena_strndup(&arena, "abc", 2), "ab");
   assert_null(hlo_arena_array(&arena, SIZE_MAX / 2, 4));
-  assert_true(arena.failed);  // and stays so
+  assert_true(arena.failed);  // sticky
   hlo_status_t status = hlo_arena_status(&arena);
   assert_int_equal(hlo_status_code(status), HLO_STATUS_RESOURCE_EXHAUSTED);
   hlo_status_release(status);
@@ -77,7 +77,8 @@ static void test_arena(void** state) {
   hlo_arena_deinit(&arena);
 }
 
-// Fills an arena of so many usual blocks and lets it go; answers the newest one's memory.
+// Fills an arena with this number of usual blocks and deinitialises it; returns the newest block's
+// memory.
 static const void* use_blocks(uint32_t count) {
   hlo_arena_t arena;
   hlo_arena_init(&arena, 0);
@@ -110,7 +111,7 @@ static void test_arena_store(void** state) {
   use_blocks(2 * MANY);
   hlo_arena_store_leave(&store);
   assert_non_null(store.blocks);
-  // An arena may outlive the stay: its blocks are freed as if there were no store.
+  // An arena may outlive the thread's use of the store: its blocks are freed as if without a store.
   hlo_arena_t arena;
   hlo_arena_init(&arena, 0);
   assert_true(hlo_arena_store_enter(&store));
@@ -192,7 +193,7 @@ static void test_status_without_memory(void** state) {
   hlo_status_release(status);
   status = fail_with(2);
   hlo_mem_fail_nth(1);
-  status = hlo_status_annotate(status, "context");  // dropped, the message stays
+  status = hlo_status_annotate(status, "context");  // dropped; the message is unchanged
   hlo_mem_fail_nth(0);
   assert_string_equal(hlo_status_message(status), "no number 2");
   hlo_status_release(status);

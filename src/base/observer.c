@@ -29,11 +29,11 @@ static hlo_status_t unknown_stage(const char* name) {
     hlo_suggestion_offer(&near, kStages[i]);
     hlo_strbuf_printf(&known, "%s%s", i ? ", " : "", kStages[i]);
   }
-  hlo_status_t status = hlo_status_create(
-      HLO_STATUS_INVALID_ARGUMENT,
-      "option dump (HLOCC_DUMP): there is no stage \"%s\" (the stages are %s)%s%s%s", name,
-      hlo_strbuf_text(&known), near.best ? "; did you mean \"" : "", near.best ? near.best : "",
-      near.best ? "\"?" : "");
+  hlo_status_t status =
+      hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                        "option dump (HLOCC_DUMP): unknown stage \"%s\", expected some of %s%s%s%s",
+                        name, hlo_strbuf_text(&known), near.best ? "; did you mean \"" : "",
+                        near.best ? near.best : "", near.best ? "\"?" : "");
   hlo_strbuf_deinit(&known);
   return status;
 }
@@ -51,7 +51,7 @@ static hlo_status_t add_stage(const char* name, size_t length, uint32_t* stages)
   return unknown_stage(word);
 }
 
-// "stage,stage:directory"; the directory may be left out.
+// Parses "stage,stage:directory"; the directory is optional.
 static hlo_status_t parse_dump(const char* text, hlo_observer_t* observer) {
   const char* colon = strchr(text, ':');
   const char* end = colon ? colon : text + strlen(text);
@@ -83,12 +83,12 @@ static void warn(const hlo_observer_t* observer, const char* what, hlo_status_t 
 void hlo_observer_start(const hlo_config_t* config, hlo_observer_t* observer) {
   if (!*config->trace) return;
   hlo_status_t status = hlo_trace_create(config->trace, &observer->trace);
-  if (!hlo_status_is_ok(status)) warn(observer, "no trace is written", status);
+  if (!hlo_status_is_ok(status)) warn(observer, "cannot write the trace", status);
 }
 
 void hlo_observer_deinit(hlo_observer_t* observer) {
   hlo_status_t status = hlo_trace_close(observer->trace);
-  if (!hlo_status_is_ok(status)) warn(observer, "the trace is not complete", status);
+  if (!hlo_status_is_ok(status)) warn(observer, "the trace is incomplete", status);
   *observer = (hlo_observer_t){0};
 }
 
@@ -107,6 +107,6 @@ bool hlo_observer_write_dump(const hlo_observer_t* observer, const char* file_na
                              const char* text, size_t length) {
   hlo_status_t status = write_file(observer->dump_directory, file_name, text, length);
   if (hlo_status_is_ok(status)) return true;
-  warn(observer, "no dump is written", status);
+  warn(observer, "cannot write the dump", status);
   return false;
 }

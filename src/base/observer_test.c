@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests of what a client tells of its work: stages by name, trace files of several writers, files
-// that cannot be written.
+// Tests of the observer: stages by name, trace files of several writers, files that cannot be
+// written.
 #include "base/observer.h"
 
 #include <setjmp.h>
@@ -105,7 +105,7 @@ static void stages_have_names(void** state) {
     hlo_observer_t observer;
     config_init(&config, kBad[i], "");
     expect(hlo_observer_init(&config, &observer), HLO_STATUS_INVALID_ARGUMENT,
-           "HLOCC_DUMP): there is no stage");
+           "HLOCC_DUMP): unknown stage");
     expect(hlo_observer_init(&config, &observer), HLO_STATUS_INVALID_ARGUMENT,
            "input, passes, final");
     hlo_config_deinit(&config);
@@ -151,14 +151,16 @@ static void failures_are_warnings(void** state) {
   init(&observer, &config, &warnings, "input:/dev/null/dump", "/dev/null/trace");
   assert_null(observer.trace);
   assert_int_equal(warnings.count, 1);
-  assert_non_null(strstr(warnings.text, "no trace is written: trace file: cannot open /dev/null"));
+  assert_non_null(
+      strstr(warnings.text, "cannot write the trace: trace file: cannot open /dev/null"));
   assert_false(hlo_observer_write_dump(&observer, "a", "text", 4));
   assert_int_equal(warnings.count, 2);
-  assert_non_null(strstr(warnings.text, "no dump is written: cannot create directory /dev/null"));
+  assert_non_null(
+      strstr(warnings.text, "cannot write the dump: cannot create directory /dev/null"));
   deinit(&observer, &config);
 }
 
-// Every file operation fails once: one warning, and no file or a whole one.
+// Every file operation fails once: one warning, and no file or a complete one.
 static void each_operation_may_fail(void** state) {
   (void)state;
   char dump[256];

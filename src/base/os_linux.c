@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operating system, Linux (see os.h). Nothing else in the tree makes system calls but the C
-// library's own and the transports of src/comm.
+// The operating system, Linux (see os.h). Only this file and the transports of src/comm make system
+// calls, apart from those within the C library.
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>
@@ -57,7 +57,7 @@ static bool injected_refusal(unsigned way) {
   return true;
 }
 
-// True when fault injection wants this operation to fail; errno says how.
+// Returns true if fault injection fails this operation, and sets errno.
 static bool injected_failure(void) {
   if (HLO_LIKELY(t_io_countdown == 0) || --t_io_countdown != 0) return false;
   t_io_failed = true;
@@ -132,7 +132,7 @@ const uint32_t* hlo_os_fork_mark_create(void) {
     hlo_status_release(status);
     return NULL;
   }
-  if (madvise(page, hlo_os_page_bytes(), MADV_WIPEONFORK) != 0) {  // older than Linux 4.14
+  if (madvise(page, hlo_os_page_bytes(), MADV_WIPEONFORK) != 0) {  // Linux before 4.14
     hlo_os_pages_unmap(page, sizeof(uint32_t));
     return NULL;
   }
@@ -144,7 +144,7 @@ void hlo_os_fork_mark_release(const uint32_t* mark) {
   hlo_os_pages_unmap((void*)mark, sizeof(uint32_t));
 }
 
-// Reads a small file of /proc or /sys as text; false if it is not there.
+// Reads a small file of /proc or /sys as text; false if it does not exist.
 static bool read_small(const char* path, char* text, size_t capacity) {
   int fd = injected_failure() ? -1 : open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return false;
@@ -154,7 +154,7 @@ static bool read_small(const char* path, char* text, size_t capacity) {
   return size > 0;
 }
 
-// The path of this process in the unified hierarchy (line "0::/path"), "/" if unknown.
+// Reads the path of this process in the unified hierarchy (line "0::/path"), "/" if unknown.
 static void cgroup_path(char* path, size_t capacity) {
   char text[4096];
   snprintf(path, capacity, "/");
@@ -165,8 +165,8 @@ static void cgroup_path(char* path, size_t capacity) {
   if (length < capacity) snprintf(path, capacity, "%.*s", (int)length, line + 3);
 }
 
-// Calls `visit` with the text of a control file of each group from ours up to the root, those of
-// the old hierarchy last.
+// Calls `visit` with the text of a control file of each group from that of this process up to the
+// root, the old hierarchy last.
 static void visit_cgroups(const char* file, const char* v1_file,
                           void (*visit)(const char* text, bool is_v1, void* context),
                           void* context) {
@@ -287,12 +287,12 @@ hlo_status_t hlo_os_pages_map(size_t size_bytes, bool huge, void** out_pages) {
                                      : mmap(NULL, padded, PROT_READ | PROT_WRITE,
                                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (base == MAP_FAILED) return hlo_status_out_of_memory(size_bytes);
-  if (huge) {  // cut the unaligned ends off
+  if (huge) {  // unmap the unaligned ends
     size_t head = (size_t)(-(uintptr_t)base & (HUGE_PAGE_BYTES - 1));
     if (head) munmap(base, head);
     if (padding > head) munmap(base + head + size, padding - head);
     base += head;
-    madvise(base, size, MADV_HUGEPAGE);  // advice: failure costs speed only
+    madvise(base, size, MADV_HUGEPAGE);  // only advice: failure affects speed only
   }
   *out_pages = base;
   return hlo_ok();
@@ -357,10 +357,10 @@ static hlo_status_t too_large(const char* path, size_t limit_bytes) {
                            "cannot read %s: larger than the limit of %zu bytes", path, limit_bytes);
 }
 
-// Reads to the end, growing the block (pipes have no size); errno tells what failed.
+// Reads to the end and grows the buffer (pipes have no size); errno tells the error.
 static hlo_status_t read_all(int fd, const char* path, size_t limit_bytes, size_t size_hint,
                              uint8_t** out_data, size_t* out_size_bytes) {
-  size_t capacity = size_hint + 1, size = 0;  // one more than the file: room for the zero byte
+  size_t capacity = size_hint + 1, size = 0;  // with room for the zero byte
   if (limit_bytes && size_hint > limit_bytes) return too_large(path, limit_bytes);
   uint8_t* data = hlo_mem_alloc(capacity);
   if (!data) return hlo_status_out_of_memory(capacity);
@@ -389,7 +389,7 @@ static hlo_status_t read_all(int fd, const char* path, size_t limit_bytes, size_
       return too_large(path, limit_bytes);
     }
   }
-  data[size] = 0;  // size < capacity here: a full block is grown before the read that ends it
+  data[size] = 0;  // size < capacity: a full buffer grows before the last read
   *out_data = data;
   *out_size_bytes = size;
   return hlo_ok();
@@ -419,7 +419,7 @@ static bool write_all(int fd, const void* data, size_t size_bytes) {
   return true;
 }
 
-// A new file beside the target; a stale one of the same name (a crashed process) is replaced.
+// Creates a file beside the target; replaces a stale one of the same name (of a crashed process).
 static int create_temporary(const char* path) {
   if (injected_failure()) return -1;
   int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
@@ -428,7 +428,7 @@ static int create_temporary(const char* path) {
   return fd;
 }
 
-// Writes and closes; errno tells what failed.
+// Writes and closes; errno tells the error.
 static bool write_and_close(int fd, const void* data, size_t size_bytes) {
   bool ok = write_all(fd, data, size_bytes);
   int error = errno;
@@ -437,7 +437,7 @@ static bool write_and_close(int fd, const void* data, size_t size_bytes) {
   return ok;
 }
 
-// A device or pipe is written to; a file renamed into its place would replace it.
+// Writes to a device or pipe directly; a renamed file would replace it.
 static bool is_special(const char* path) {
   struct stat info;
   return stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
@@ -498,7 +498,8 @@ hlo_status_t hlo_os_directory_create(const char* path) {
   char partial[PATH_MAX];
   size_t length = strlen(path);
   if (length == 0 || length >= sizeof partial) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "cannot create a directory: bad path");
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                             "cannot create a directory: empty or too long path");
   }
   memcpy(partial, path, length + 1);
   for (size_t i = 1; i <= length; ++i) {
@@ -537,7 +538,7 @@ bool hlo_os_directory_is_private(const char* path) {
          !(info.st_mode & (S_IWGRP | S_IWOTH));
 }
 
-// Adds one entry; others than regular files are left out.
+// Adds one entry if it is a regular file.
 static bool add_file(int folder, const char* name, hlo_os_file_t** files, uint32_t* count) {
   struct stat info;
   if (fstatat(folder, name, &info, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(info.st_mode)) return true;
@@ -591,8 +592,8 @@ struct hlo_os_stream {
   char path[];  // for messages
 };
 
-// A lock that ends with the last descriptor says whose file it is; where there are no locks, the
-// last one wins. Devices cannot be cut, nor need they be.
+// A lock, which ends with the last descriptor, marks the file as in use; without support for locks,
+// the last writer wins. Devices cannot be truncated and need not be.
 static int open_stream(const char* path, bool keep) {
   if (injected_failure()) return -1;
   int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
@@ -646,7 +647,7 @@ void hlo_os_stderr_write(const char* text, size_t length) {
 
 // ---- processes, environment and shared libraries -----------------------------------------------
 
-// Starts a program whose input is empty and whose output goes to the pipe; 0 or an error number.
+// Starts a program with empty input whose output goes to the pipe; returns 0 or an error number.
 static int spawn(const char* const* arguments, int output_fd, pid_t* out_pid) {
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
@@ -661,7 +662,7 @@ static int spawn(const char* const* arguments, int output_fd, pid_t* out_pid) {
   int error = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   if (!error) error = posix_spawn_file_actions_adddup2(&actions, output_fd, STDOUT_FILENO);
   if (!error) error = posix_spawn_file_actions_adddup2(&actions, output_fd, STDERR_FILENO);
-  // The host's handlers and blocked signals are not the program's.
+  // Resets the host's handlers and blocked signals for the program.
   posix_spawnattr_setsigmask(&attributes, &no_signals);
   posix_spawnattr_setsigdefault(&attributes, &all_signals);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
@@ -674,7 +675,7 @@ static int spawn(const char* const* arguments, int output_fd, pid_t* out_pid) {
   return error;
 }
 
-// Reads until the other end is closed; false when the time is over first. What does not fit is
+// Reads until the other end is closed; returns false on timeout. Output beyond the capacity is
 // dropped.
 static bool read_output(int fd, uint64_t deadline_ns, hlo_strbuf_t* output) {
   enum { LIMIT_BYTES = 64 * 1024, NS_PER_MS = 1000000 };
@@ -694,7 +695,7 @@ static bool read_output(int fd, uint64_t deadline_ns, hlo_strbuf_t* output) {
   }
 }
 
-// The exit code, negative for a signal; 0 when someone else in this process took it.
+// Returns the exit code, negative for a signal; 0 if another thread of the process reaped it.
 static int wait_for(pid_t pid) {
   int state = 0;
   while (waitpid(pid, &state, 0) < 0) {
@@ -727,7 +728,7 @@ hlo_status_t hlo_os_process_run(const char* const* arguments, uint64_t timeout_n
     return hlo_status_create(HLO_STATUS_DEADLINE_EXCEEDED, "%s took longer than %.1f s",
                              arguments[0], (double)timeout_ns / NS_PER_S);
   }
-  // What posix_spawn() makes of a program that is not there where it cannot say so itself.
+  // The exit code of posix_spawn() for a missing program where it cannot report the error itself.
   if (exit_code == 127 && output->length == length) return error_of(ENOENT, "run", arguments[0]);
   *out_exit_code = exit_code;
   return hlo_ok();
@@ -785,7 +786,7 @@ size_t hlo_os_build_id(const void* address, uint8_t* out, size_t capacity) {
 hlo_status_t hlo_os_program_path(char* out_path, size_t capacity) {
   ssize_t length = readlink("/proc/self/exe", out_path, capacity);
   if (length <= 0 || (size_t)length >= capacity || out_path[0] != '/') {
-    return hlo_status_create(HLO_STATUS_NOT_FOUND, "/proc/self/exe cannot be read");
+    return hlo_status_create(HLO_STATUS_NOT_FOUND, "cannot read /proc/self/exe");
   }
   out_path[length] = 0;
   return hlo_ok();

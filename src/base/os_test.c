@@ -71,7 +71,7 @@ static void test_write_and_read(void** state) {
   hlo_mem_free(data);
 }
 
-// A pipe stays a pipe, as a device stays a device.
+// A pipe remains a pipe, and a device a device.
 static void test_special_files(void** state) {
   (void)state;
   const char* path = path_of("pipe");
@@ -89,7 +89,7 @@ static void test_special_files(void** state) {
   unlink(path);
 }
 
-// Every operation fails once: the old content stays, nothing is left behind.
+// Every operation fails once: the old content remains, and no other file.
 static void test_injected_faults(void** state) {
   (void)state;
   const char* path = path_of("kept");
@@ -195,7 +195,7 @@ static void test_machine(void** state) {
   uint64_t start = hlo_os_now_ns();
   assert_true(hlo_os_now_ns() >= start);
   assert_int_equal(hlo_os_process_id(), getpid());
-  assert_int_equal(hlo_os_permit_tiles(), hlo_os_permit_tiles());  // once or again
+  assert_int_equal(hlo_os_permit_tiles(), hlo_os_permit_tiles());  // the same result when repeated
   atomic_uint word = 1;
   hlo_os_futex_wait(&word, 0, UINT64_MAX);  // differs: returns at once
   hlo_os_futex_wait(&word, 1, 1000000);
@@ -225,7 +225,7 @@ static void* take_detours(void* argument) {
   hlo_os_thread_return(&detour);
   assert_int_equal(core_count(self), cores);
 
-  // What the user decides meanwhile stays; and from an only core there is no detour.
+  // A change of affinity by the user remains; a thread with only one core has no detour.
   hlo_os_thread_detour(self, hlo_os_current_cpu(), &detour);
   cpu_set_t one;
   CPU_ZERO(&one);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parallel loops of kernels: on a pool, or as the runtime of a frame has them (see parallel.h).
+// Parallel loops of library functions: on a pool, or by the runtime of a frame (see parallel.h).
 #include "base/parallel.h"
 
 typedef struct pool_loop {

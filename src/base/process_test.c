@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests of programs that are run and of children that are forked: what emulators of processors do
-// not know.
+// Tests of child processes, run or forked: separate, because emulators of processors do not support
+// them.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -62,7 +62,7 @@ static void test_forked_pool(void** state) {
   pid_t child = fork();
   if (child == 0) {
     bool orphaned = hlo_pool_is_orphaned(pool);
-    hlo_pool_release(pool);  // must not wait for threads that are not there
+    hlo_pool_release(pool);  // must not wait for threads that the child lacks
     _exit(orphaned ? 0 : 1);
   }
   int result = -1;

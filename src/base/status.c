@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Status payloads: a reference-counted message behind a tagged pointer (see status.h).
+// Status payloads: a reference-counted message, referenced by a tagged pointer (see status.h).
 #include "base/status.h"
 
 #include <stdatomic.h>
@@ -61,9 +61,9 @@ hlo_status_t hlo_status_annotate(hlo_status_t status, const char* format, ...) {
   va_start(args, format);
   vsnprintf(context, sizeof context, format, args);
   va_end(args);
-  hlo_status_t out = hlo_status_create(hlo_status_code(status), "%s: %s", context,
-                                       hlo_status_message(status));
-  if (!payload_of(out)) return status;  // no memory for context: keep the original message
+  hlo_status_t out =
+      hlo_status_create(hlo_status_code(status), "%s: %s", context, hlo_status_message(status));
+  if (!payload_of(out)) return status;  // no memory for the context: keeps the original message
   hlo_status_release(status);
   return out;
 }
@@ -96,16 +96,27 @@ void hlo_status_keep_first(hlo_status_t* first, hlo_status_t next) {
 }
 
 const char* hlo_status_code_name(hlo_status_code_t code) {
-  static const char* const kNames[] = {
-      "OK",                 "CANCELLED",           "UNKNOWN",        "INVALID_ARGUMENT",
-      "DEADLINE_EXCEEDED",  "NOT_FOUND",           "ALREADY_EXISTS", "PERMISSION_DENIED",
-      "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION", "ABORTED",        "OUT_OF_RANGE",
-      "UNIMPLEMENTED",      "INTERNAL",            "UNAVAILABLE",    "DATA_LOSS",
-      "UNAUTHENTICATED"};
+  static const char* const kNames[] = {"OK",
+                                       "CANCELLED",
+                                       "UNKNOWN",
+                                       "INVALID_ARGUMENT",
+                                       "DEADLINE_EXCEEDED",
+                                       "NOT_FOUND",
+                                       "ALREADY_EXISTS",
+                                       "PERMISSION_DENIED",
+                                       "RESOURCE_EXHAUSTED",
+                                       "FAILED_PRECONDITION",
+                                       "ABORTED",
+                                       "OUT_OF_RANGE",
+                                       "UNIMPLEMENTED",
+                                       "INTERNAL",
+                                       "UNAVAILABLE",
+                                       "DATA_LOSS",
+                                       "UNAUTHENTICATED"};
   return (unsigned)code < sizeof kNames / sizeof kNames[0] ? kNames[code] : "UNKNOWN";
 }
 
 hlo_status_t hlo_status_out_of_memory(size_t size_bytes) {
-  return hlo_status_create(HLO_STATUS_RESOURCE_EXHAUSTED, "out of host memory: %zu bytes wanted",
+  return hlo_status_create(HLO_STATUS_RESOURCE_EXHAUSTED, "out of host memory: %zu bytes requested",
                            size_bytes);
 }

@@ -44,9 +44,13 @@ struct hlo_status_payload;
 typedef struct hlo_status_payload* hlo_status_t;
 
 /// The OK value.
-static inline hlo_status_t hlo_ok(void) { return NULL; }
+static inline hlo_status_t hlo_ok(void) {
+  return NULL;
+}
 
-static inline bool hlo_status_is_ok(hlo_status_t status) { return HLO_LIKELY(status == NULL); }
+static inline bool hlo_status_is_ok(hlo_status_t status) {
+  return HLO_LIKELY(status == NULL);
+}
 
 static inline hlo_status_code_t hlo_status_code(hlo_status_t status) {
   return (hlo_status_code_t)((uintptr_t)status & 31u);
@@ -55,43 +59,45 @@ static inline hlo_status_code_t hlo_status_code(hlo_status_t status) {
 /// Creates a failed status; the message says what was found, what was expected, and where.
 hlo_status_t hlo_status_create(hlo_status_code_t code, const char* format, ...)
     HLO_PRINTF(2, 3) HLO_MUST_USE;
-hlo_status_t hlo_status_createv(hlo_status_code_t code, const char* format, va_list args)
-    HLO_MUST_USE;
+hlo_status_t hlo_status_createv(hlo_status_code_t code, const char* format,
+                                va_list args) HLO_MUST_USE;
 
-/// Adds one line of context ahead of the message of a failed status (OK passes through).
+/// Prepends one line of context to the message of a failed status (OK is returned unchanged).
 hlo_status_t hlo_status_annotate(hlo_status_t status, const char* format, ...)
     HLO_PRINTF(2, 3) HLO_MUST_USE;
 
-/// The message, lent until the status is released; "" for OK, the code's name without a payload.
+/// Returns the message, lent until the status is released; "" for OK, the code's name without a
+/// payload.
 const char* hlo_status_message(hlo_status_t status);
 
-/// A second, independent owner of the same error (shares the payload by reference count).
+/// Returns a second, independent owner of the same error (shares the payload by reference count).
 hlo_status_t hlo_status_clone(hlo_status_t status) HLO_MUST_USE;
 
-/// Of several statuses the first failed one: takes `next` over where `*first` is OK, else drops it.
+/// Keeps the first failed status: moves `next` to `*first` if that is OK, else releases `next`.
 void hlo_status_keep_first(hlo_status_t* first, hlo_status_t next);
 
-/// Drops the value; OK is fine.
+/// Releases the value; OK is fine.
 void hlo_status_release(hlo_status_t status);
 
-/// "INVALID_ARGUMENT" and so on.
+/// Returns "INVALID_ARGUMENT" and so on.
 const char* hlo_status_code_name(hlo_status_code_t code);
 
-/// RESOURCE_EXHAUSTED for a failed host allocation of `size_bytes`.
+/// Returns RESOURCE_EXHAUSTED for a failed host allocation of `size_bytes`.
 hlo_status_t hlo_status_out_of_memory(size_t size_bytes) HLO_MUST_USE;
 
 /// Returns early with the failed status of `expr`.
-#define HLO_TRY(expr)                                           \
-  do {                                                          \
-    hlo_status_t hlo_try_status_ = (expr);                      \
+#define HLO_TRY(expr)                                               \
+  do {                                                              \
+    hlo_status_t hlo_try_status_ = (expr);                          \
     if (!hlo_status_is_ok(hlo_try_status_)) return hlo_try_status_; \
   } while (0)
 
-/// As HLO_TRY, with a line of context.
-#define HLO_TRY_MSG(expr, ...)                                                                  \
-  do {                                                                                          \
-    hlo_status_t hlo_try_status_ = (expr);                                                      \
-    if (!hlo_status_is_ok(hlo_try_status_)) return hlo_status_annotate(hlo_try_status_, __VA_ARGS__); \
+/// Like HLO_TRY, with a line of context.
+#define HLO_TRY_MSG(expr, ...)                                  \
+  do {                                                          \
+    hlo_status_t hlo_try_status_ = (expr);                      \
+    if (!hlo_status_is_ok(hlo_try_status_))                     \
+      return hlo_status_annotate(hlo_try_status_, __VA_ARGS__); \
   } while (0)
 
 #endif  // HLO_BASE_STATUS_H_

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A growing text buffer for printers and messages; sticky on memory exhaustion.
+// A growing text buffer for printers and messages; memory exhaustion is recorded, not reported.
 #ifndef HLO_BASE_STRBUF_H_
 #define HLO_BASE_STRBUF_H_
 
@@ -8,7 +8,7 @@
 
 #include "base/status.h"
 
-/// Zero-initialised is empty. `data` is always zero-terminated once anything was added.
+/// Zero-initialised is empty. `data` is zero-terminated after the first append.
 /// owner: whoever declared it; hlo_strbuf_deinit(). threads: confined.
 typedef struct hlo_strbuf {
   char* data;
@@ -22,9 +22,9 @@ void hlo_strbuf_append(hlo_strbuf_t* buf, const char* text, size_t length);
 void hlo_strbuf_puts(hlo_strbuf_t* buf, const char* text);
 void hlo_strbuf_putc(hlo_strbuf_t* buf, char c);
 void hlo_strbuf_printf(hlo_strbuf_t* buf, const char* format, ...) HLO_PRINTF(2, 3);
-/// The text ("" when empty), lent until the next change.
+/// Returns the text ("" when empty), lent until the next change.
 const char* hlo_strbuf_text(const hlo_strbuf_t* buf);
-/// Hands the text to the caller (hlo_mem_free) and empties the buffer; NULL if it failed.
+/// Passes the text to the caller (hlo_mem_free) and empties the buffer; returns NULL if it failed.
 char* hlo_strbuf_take(hlo_strbuf_t* buf);
 hlo_status_t hlo_strbuf_status(const hlo_strbuf_t* buf) HLO_MUST_USE;
 

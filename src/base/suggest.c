@@ -12,7 +12,7 @@ static size_t least(size_t a, size_t b) {
 
 size_t hlo_edit_distance(const char* a, const char* b, size_t limit) {
   size_t a_length = strnlen(a, WORD_LIMIT), b_length = strnlen(b, WORD_LIMIT);
-  size_t rows[3][WORD_LIMIT + 1];  // two rows back for swapped neighbours
+  size_t rows[3][WORD_LIMIT + 1];  // two previous rows, for swapped neighbours
   for (size_t j = 0; j <= b_length; ++j) rows[0][j] = j;
   for (size_t i = 1; i <= a_length; ++i) {
     const size_t* above = rows[(i - 1) % 3];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests of every layer: what must not fail, and what must not stay.
+// Helpers for tests of all layers: checks that a status is OK, removal of folders.
 #ifndef HLO_BASE_TEST_UTIL_H_
 #define HLO_BASE_TEST_UTIL_H_
 
@@ -15,7 +15,7 @@
 
 #include "base/status.h"
 
-/// Fails the test, with the message, when `status` is an error.
+/// Fails the test with the message if `status` is an error.
 static inline void check(hlo_status_t status) {
   if (hlo_status_is_ok(status)) return;
   print_error("%s\n", hlo_status_message(status));
@@ -23,7 +23,7 @@ static inline void check(hlo_status_t status) {
   fail();
 }
 
-/// Removes a folder that the test has made, with all that is in it.
+/// Removes a folder of the test with all its contents.
 static inline void remove_folder(const char* path) {
   char command[300];
   assert_true(snprintf(command, sizeof command, "rm -r %s", path) < (int)sizeof command);

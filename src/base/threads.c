@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Locks and the worker pool (see threads.h). Work and the list of idle workers are under one mutex:
-// who brings work takes as many of them as it wants and calls each by its own futex word. A
-// parallel loop lives on its caller's stack: workers join it under the mutex, the caller closes it
-// under the mutex and then waits for those that joined.
+// Locks and the worker pool (see threads.h). Jobs, open loops and the list of idle workers share
+// one mutex: a thread that adds work removes the needed workers from the list and wakes each by its
+// own futex word. A parallel loop is on its caller's stack: workers join it under the mutex; the
+// caller closes it under the mutex and then waits for the workers that joined.
 #define _GNU_SOURCE
 #include "base/threads.h"
 
@@ -21,11 +21,11 @@ enum {
   SPIN_NS = 50 * 1000,
   WORKER_LIMIT = 1024,
   GATE_SPIN_NS = 10 * 1000,
-  SPIN_PAUSES = 32,  // between two looks at the clock
-  LOCK_SPINS = 100,  // looks at a held lock before falling asleep
+  SPIN_PAUSES = 32,  // between two reads of the clock
+  LOCK_SPINS = 100,  // attempts to take a held lock before sleeping
   STACK_BYTES = 8 * 1024 * 1024,
   LOOP_WAITING = 1 << 30,  // flag in loop_t.active: the caller sleeps
-  MAX_SHARES = 64,         // of a loop; more threads have some in common
+  MAX_SHARES = 64,         // of a loop; with more threads, some have a share in common
   LINE_BYTES = 64,
 };
 
@@ -40,9 +40,9 @@ static inline void pause_cpu(void) {
 // ---- locks -------------------------------------------------------------------------------------
 
 #ifndef NDEBUG
-static _Thread_local uint64_t t_levels_held;  // one bit a level
+static _Thread_local uint64_t t_levels_held;  // one bit per level
 void hlo_mutex_note_lock(const hlo_mutex_t* mutex) {
-  HLO_ASSERT(t_levels_held >> mutex->level == 0, "locks are taken in rising order of level");
+  HLO_ASSERT(t_levels_held >> mutex->level == 0, "locks are taken in ascending order of level");
   t_levels_held |= 1ull << mutex->level;
 }
 void hlo_mutex_note_unlock(const hlo_mutex_t* mutex) {
@@ -69,7 +69,8 @@ void hlo_mutex_deinit(hlo_mutex_t* mutex) {
 }
 
 void hlo_mutex_lock_contended(hlo_mutex_t* mutex) {
-  for (int i = 0; i < LOCK_SPINS; ++i) {  // most sections are shorter than falling asleep
+  for (int i = 0; i < LOCK_SPINS;
+       ++i) {  // most critical sections are shorter than falling asleep takes
     unsigned expected = HLO_MUTEX_FREE;
     if (atomic_load_explicit(&mutex->state, memory_order_relaxed) == HLO_MUTEX_FREE &&
         atomic_compare_exchange_strong_explicit(&mutex->state, &expected, HLO_MUTEX_HELD,
@@ -78,7 +79,7 @@ void hlo_mutex_lock_contended(hlo_mutex_t* mutex) {
     }
     pause_cpu();
   }
-  // From here on it counts as contended, since others may sleep as well.
+  // From now on the lock counts as contended, since other threads may sleep as well.
   while (atomic_exchange_explicit(&mutex->state, HLO_MUTEX_CONTENDED, memory_order_acquire) !=
          HLO_MUTEX_FREE) {
     hlo_os_futex_wait(&mutex->state, HLO_MUTEX_CONTENDED, UINT64_MAX);
@@ -86,7 +87,7 @@ void hlo_mutex_lock_contended(hlo_mutex_t* mutex) {
 }
 
 void hlo_mutex_wake(hlo_mutex_t* mutex) {
-  // The mutex may be gone with its owner by now: a wake reads no memory.
+  // The mutex may be freed with its owner by now: a wake reads no memory.
   hlo_os_futex_wake(&mutex->state, 1);
 }
 
@@ -99,8 +100,8 @@ void hlo_mutex_assert_held(const hlo_mutex_t* mutex) {
 }
 
 void hlo_gate_open(hlo_gate_t* gate) {
-  // Release: what was written before is seen by those that find the gate open. The wake may touch
-  // the address of a gate already freed, which is harmless: a futex wake reads no memory.
+  // Release: threads that find the gate open see all earlier writes. The wake may use the address
+  // of a freed gate, which is harmless: a futex wake reads no memory.
   unsigned old = atomic_exchange_explicit(&gate->state, HLO_GATE_OPEN, memory_order_release);
   if (old == HLO_GATE_SLEEPERS) hlo_os_futex_wake(&gate->state, UINT32_MAX);
 }
@@ -109,7 +110,7 @@ bool hlo_gate_is_open(hlo_gate_t* gate) {
   return atomic_load_explicit(&gate->state, memory_order_acquire) == HLO_GATE_OPEN;
 }
 
-// Looks for a moment before it sleeps: short programs are done sooner than a thread falls asleep.
+// Spins briefly before it sleeps: short programs end sooner than a thread falls asleep.
 static bool spin_until_open(hlo_gate_t* gate, uint64_t start, uint64_t timeout_ns) {
   uint64_t limit = timeout_ns < GATE_SPIN_NS ? timeout_ns : GATE_SPIN_NS;
   do {
@@ -143,27 +144,28 @@ bool hlo_gate_await(hlo_gate_t* gate, uint64_t timeout_ns) {
 
 // ---- the pool ----------------------------------------------------------------------------------
 
-/// What is left of chunks that follow each other: the first, and above it, shifted, the end of the
-/// last. Relaxed: only hands out numbers.
+/// The rest of a share of consecutive chunks: the first one and, shifted above it, the end.
+/// Relaxed: it only distributes numbers.
 typedef struct share {
   alignas(LINE_BYTES) _Atomic uint64_t left;
 } share_t;
 
-// Each thread has a share of the chunks, takes them in order, and helps others out from their ends
-// when it is through: what threads work on at the same time is far apart, so that none fetches
-// ahead what another is writing, and the next loop over the same data finds them where they were.
+// Each thread has a share of the chunks, takes them in order, and then takes chunks from the ends
+// of other shares. Chunks that run at the same time are thus far apart, so that no thread
+// prefetches data that another is writing, and the next loop over the same data finds it in the
+// same caches.
 typedef struct loop {
   struct loop *previous, *next;  // in the pool's list while open (mutex)
   bool listed;                   // mutex
   hlo_chunk_fn_t fn;
   void* context;
-  hlo_env_state_t env;  // of the thread that began it, for those that join
+  hlo_env_state_t env;  // of the thread that started the loop, for those that join
   share_t* shares;
   uint32_t share_count;
-  uint32_t joined;     // mutex; workers that did
+  uint32_t joined;     // mutex; workers that joined
   uint32_t seats;      // mutex; workers that may still join
-  atomic_int result;   // first value that is not zero
-  atomic_uint active;  // workers inside, and LOOP_WAITING; released by each on leaving
+  atomic_int result;   // first nonzero value
+  atomic_uint active;  // joined workers that run, and LOOP_WAITING; release on leaving
 } loop_t;
 
 typedef struct queue {
@@ -175,12 +177,12 @@ enum { WORKER_CALLED, WORKER_LOOKING, WORKER_ASLEEP };
 
 typedef struct worker {
   alignas(LINE_BYTES) atomic_uint state;  // idle workers wait for WORKER_CALLED
-  struct worker* next;                    // in the list of idle ones (mutex), or of those to call
+  struct worker* next;  // in the list of idle workers (mutex), or of workers to wake
   hlo_pool_t* pool;
   pthread_t thread;
   int64_t thread_id;
-  uint32_t cpu;            // where it was when it became idle
-  hlo_os_detour_t detour;  // written by who calls it
+  uint32_t cpu;            // the core on which it became idle
+  hlo_os_detour_t detour;  // written by the thread that wakes it
 } worker_t;
 
 struct hlo_pool {
@@ -188,12 +190,12 @@ struct hlo_pool {
   queue_t jobs;           // mutex
   loop_t* first_loop;     // mutex; newest last
   loop_t* last_loop;      // mutex
-  worker_t* idle;         // mutex; the last to become idle first
-  uint32_t running_jobs;  // mutex; jobs taken and not finished
+  worker_t* idle;         // mutex; the most recently idle first
+  uint32_t running_jobs;  // mutex; jobs taken but not finished
   bool stopping;          // mutex
   bool is_retired;        // mutex; set with `stopping`, after the fields for it
 
-  atomic_uint living;  // of a retired pool: workers that have not ended, and who retires it
+  atomic_uint living;  // of a retired pool: workers that have not ended, and the retiring thread
   void (*after)(void* context);
   void* after_context;
 
@@ -203,7 +205,7 @@ struct hlo_pool {
   worker_t workers[];
 };
 
-static _Thread_local const hlo_pool_t* t_pool;  // whose worker this thread is
+static _Thread_local const hlo_pool_t* t_pool;  // the pool of this worker thread
 static _Thread_local uint32_t t_no_wait;        // calls of hlo_thread_no_wait_begin()
 
 void hlo_thread_no_wait_begin(void) {
@@ -241,7 +243,7 @@ static void become_idle_locked(worker_t* worker) {
   worker->pool->idle = worker;
 }
 
-// Up to `count` idle workers, to be called when the mutex is free.
+// Removes up to `count` idle workers from the list; the caller wakes them after unlocking.
 static worker_t* take_idle_locked(hlo_pool_t* pool, size_t count) {
   worker_t *first = pool->idle, **end = &pool->idle;
   for (; *end && count; --count) end = &(*end)->next;
@@ -252,22 +254,22 @@ static worker_t* take_idle_locked(hlo_pool_t* pool, size_t count) {
 }
 
 static void call_worker(worker_t* worker) {
-  // Release: the detour. A worker that has gone meanwhile is woken for nothing, which is harmless.
+  // Release: the detour. If the worker has ended meanwhile, the wake is spurious and harmless.
   unsigned old = atomic_exchange_explicit(&worker->state, WORKER_CALLED, memory_order_acq_rel);
   if (old == WORKER_ASLEEP) hlo_os_futex_wake(&worker->state, 1);
 }
 
 static void call_workers(worker_t* first) {
   for (worker_t *worker = first, *next; worker; worker = next) {
-    next = worker->next;  // a worker that is called goes its own ways
+    next = worker->next;  // a worker that is woken changes its links
     call_worker(worker);
   }
 }
 
-// As above, to work beside the caller, which goes on. Systems that keep threads together on few
-// cores put one on the core of the thread that woke it, though others are free, and there it does
-// not run before the caller sleeps. So those asleep wake elsewhere, and those that look for work on
-// this core, and hence do not run just now, are moved.
+// Wakes workers to run beside the caller, which continues. Systems that pack threads onto few cores
+// place a thread on the core of its waker although others are free; it would run there only once
+// the caller sleeps. So sleeping workers wake elsewhere, and spinning workers of this core, which
+// cannot be running now, are moved.
 static void call_workers_elsewhere(worker_t* first) {
   uint32_t cpu = first ? hlo_os_current_cpu() : 0;
   for (worker_t *worker = first, *next; worker; worker = next) {
@@ -280,10 +282,10 @@ static void call_workers_elsewhere(worker_t* first) {
   }
 }
 
-// Waits until an idle worker is called: first looking, for some time since `*idle_since`, when the
-// last work was done or the worker was woken; 0: just now. Then asleep. Work that others take does
-// not keep a worker awake, whose core somebody else may need; one that was woken for work comes too
-// late now and then, and in time for the next.
+// Waits until an idle worker is woken: first spins for some time since `*idle_since`, the time of
+// its last work or wake-up (0: now), then sleeps. Work that others take does not prolong the
+// spinning of a worker, whose core other threads may need; but a worker that was woken too late for
+// its work spins again, so as to be in time for the next.
 static void await_call(worker_t* worker, uint64_t* idle_since) {
   uint64_t now = hlo_os_now_ns();
   if (*idle_since == 0) *idle_since = now;
@@ -340,7 +342,7 @@ static void make_shares(loop_t* loop, size_t chunk_count) {
   }
 }
 
-// The first chunk that is left of a share, or the last one; false: none is.
+// Takes the first chunk left of a share, or the last one; returns false if the share is empty.
 static bool take_chunk(share_t* share, bool from_end, size_t* out_index) {
   uint64_t left = atomic_load_explicit(&share->left, memory_order_relaxed), rest;
   do {
@@ -357,7 +359,7 @@ static bool is_stopped(loop_t* loop) {
   return atomic_load_explicit(&loop->result, memory_order_relaxed) != 0;
 }
 
-// A thread's own chunks, then those of others; `number` counts the threads.
+// Runs a thread's own chunks, then those of others; `number` counts the threads.
 static void run_chunks(loop_t* loop, uint32_t number) {
   for (uint32_t i = 0; i < loop->share_count; ++i) {
     share_t* share = &loop->shares[(number + i) % loop->share_count];
@@ -373,7 +375,7 @@ static void run_chunks(loop_t* loop, uint32_t number) {
   }
 }
 
-// Whether nothing is left for a worker that would join.
+// Returns true if nothing is left for a worker that joins.
 static bool is_exhausted(loop_t* loop) {
   for (uint32_t i = 0; i < loop->share_count && !is_stopped(loop); ++i) {
     uint64_t left = atomic_load_explicit(&loop->shares[i].left, memory_order_relaxed);
@@ -382,8 +384,8 @@ static bool is_exhausted(loop_t* loop) {
   return true;
 }
 
-// Joins an open loop, the one joined last going to the end of the list as long as others may join;
-// NULL if there is none.
+// Joins an open loop and moves it to the end of the list if others may still join; returns NULL
+// without an open loop.
 static loop_t* join_loop_locked(hlo_pool_t* pool, uint32_t* out_number) {
   loop_t* loop;
   while ((loop = pool->first_loop) != NULL) {
@@ -398,8 +400,8 @@ static loop_t* join_loop_locked(hlo_pool_t* pool, uint32_t* out_number) {
 }
 
 static void leave_loop(loop_t* loop) {
-  // Release: the chunks' results, for the caller's acquire in await_loop(). The loop may be gone
-  // right after; waking its address is harmless then.
+  // Release: the chunks' results, for the caller's acquire in await_loop(). The loop may be freed
+  // right after; a wake at its address is harmless then.
   unsigned old = atomic_fetch_sub_explicit(&loop->active, 1, memory_order_release);
   if (old == (LOOP_WAITING | 1u)) hlo_os_futex_wake(&loop->active, 1);
 }
@@ -437,7 +439,7 @@ static void run_job(hlo_pool_t* pool, hlo_job_t* job) {
   call_workers(called);
 }
 
-// True when the pool is being released and nothing can bring new work any more.
+// Returns true if the pool is being released and nothing can add work any more.
 static bool is_finished_locked(const hlo_pool_t* pool) {
   return pool->stopping && !pool->jobs.head && !pool->first_loop && pool->running_jobs == 0;
 }
@@ -448,7 +450,7 @@ static void free_pool(hlo_pool_t* pool) {
   hlo_mem_free(pool);
 }
 
-// The last one frees the pool. acq_rel: it sees all that the others did.
+// The last one frees the pool. acq_rel: it sees all writes of the others.
 static void leave_retired(hlo_pool_t* pool) {
   if (atomic_fetch_sub_explicit(&pool->living, 1, memory_order_acq_rel) != 1) return;
   void (*after)(void* context) = pool->after;
@@ -503,7 +505,8 @@ static int start_worker(worker_t* worker) {
   pthread_attr_init(&attributes);
   pthread_attr_setstacksize(&attributes, STACK_BYTES);
   sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);  // inherited: signals go to the host's threads
+  pthread_sigmask(SIG_SETMASK, &all,
+                  &before);  // inherited, so that signals go to the host's threads
   int error = pthread_create(&worker->thread, &attributes, worker_main, worker);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   pthread_attr_destroy(&attributes);
@@ -515,8 +518,9 @@ static int start_worker(worker_t* worker) {
 hlo_status_t hlo_pool_create(uint32_t worker_count, hlo_pool_t** out_pool) {
   uint32_t count = worker_count ? worker_count : hlo_os_usable_cpu_count();
   if (count > WORKER_LIMIT) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "%u worker threads asked for, at most %d",
-                             count, WORKER_LIMIT);
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                             "%u worker threads requested, expected at most %d", count,
+                             WORKER_LIMIT);
   }
   size_t size = sizeof(hlo_pool_t) + count * sizeof(worker_t);
   hlo_pool_t* pool = hlo_mem_alloc_aligned(size, alignof(hlo_pool_t));
@@ -543,7 +547,7 @@ hlo_status_t hlo_pool_create(uint32_t worker_count, hlo_pool_t** out_pool) {
 
 void hlo_pool_release(hlo_pool_t* pool) {
   if (!pool) return;
-  if (hlo_pool_is_orphaned(pool)) {  // the lock may be held for ever by a thread of the parent
+  if (hlo_pool_is_orphaned(pool)) {  // a thread of the parent may have held the lock
     hlo_os_fork_mark_release(pool->fork_mark);
     hlo_mem_free(pool);
     return;
@@ -603,10 +607,10 @@ static int32_t run_alone(size_t chunk_count, hlo_chunk_fn_t fn, void* context) {
 
 int32_t hlo_pool_parallel_for(hlo_pool_t* pool, size_t chunk_count, hlo_chunk_fn_t fn,
                               void* context) {
-  // As many threads as workers, the caller being one, so that cores are not shared where a host's
-  // thread is the caller.
+  // As many threads as workers, one of them the caller, so that cores are not shared if the caller
+  // is a thread of the host.
   uint32_t seats = pool ? pool->worker_count - 1 : 0;
-  // Numbers of chunks have 32 bits; nobody has so many.
+  // Numbers of chunks have 32 bits; larger counts do not occur.
   if (seats == 0 || chunk_count < 2 || chunk_count > UINT32_MAX) {
     return run_alone(chunk_count, fn, context);
   }
@@ -626,7 +630,7 @@ int32_t hlo_pool_parallel_for(hlo_pool_t* pool, size_t chunk_count, hlo_chunk_fn
   call_workers_elsewhere(called);
   run_chunks(&loop, 0);
   hlo_mutex_lock(&pool->mutex);
-  unlist_loop_locked(pool, &loop);  // from here on nobody joins
+  unlist_loop_locked(pool, &loop);  // no more workers join
   hlo_mutex_unlock(&pool->mutex);
   await_loop(&loop);
   return atomic_load_explicit(&loop.result, memory_order_relaxed);

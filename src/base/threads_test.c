@@ -97,7 +97,7 @@ static double processor_seconds(void) {
   return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
-// Workers look for more work for a moment, then they sleep.
+// Workers look for work briefly, then sleep.
 static void test_idle_workers_use_no_processor(void** state) {
   (void)state;
   hlo_pool_t* pool = create_pool(WORKER_COUNT);
@@ -108,11 +108,11 @@ static void test_idle_workers_use_no_processor(void** state) {
   }
   double begin = processor_seconds();
   usleep(60000);
-  assert_true(processor_seconds() - begin < 0.005);  // sleepless they would use 0.18
+  assert_true(processor_seconds() - begin < 0.005);  // without sleep they would use 0.18
   hlo_pool_release(pool);
 }
 
-// A loop of a thread that is not the pool's has no more threads than the pool has.
+// A loop of a thread outside the pool uses no more threads than the pool has.
 static void test_no_more_threads_than_workers(void** state) {
   (void)state;
   for (uint32_t workers = 1; workers <= WORKER_COUNT; ++workers) {
@@ -135,11 +135,11 @@ static int32_t check_freedom(void* context, size_t index) {
   cpu_set_t cpus;
   sched_getaffinity(0, sizeof cpus, &cpus);
   if (!CPU_EQUAL(&cpus, &freedom->cpus)) atomic_fetch_add(&freedom->restricted, 1);
-  usleep(20);  // so that others come
+  usleep(20);  // so that others join
   return 0;
 }
 
-// Workers may run wherever the process may when they run, however they were woken.
+// Workers may run on every core of the process, however they were woken.
 static void test_workers_are_free(void** state) {
   (void)state;
   hlo_pool_t* pool = create_pool(WORKER_COUNT);
@@ -168,7 +168,7 @@ static int32_t order_chunk(void* context, size_t index) {
   return 0;
 }
 
-// A worker has the upper half, in order, and then takes of the caller's what that comes to last.
+// A worker has the upper half, in order, and then takes the last chunks of the caller's share.
 static void test_shares(void** state) {
   (void)state;
   hlo_pool_t* pool = create_pool(2);
@@ -290,7 +290,7 @@ static void test_many_hosts(void** state) {
   hlo_pool_release(pool);
 }
 
-// What a chunk of a loop found on its thread.
+// The environment of a chunk's thread.
 typedef struct found {
   atomic_int flushed, kept, of_level;
   hlo_cpu_level_t level;
@@ -306,8 +306,8 @@ static int32_t look_at_environment(void* context, size_t index) {
   return 0;
 }
 
-// Chunks run in the environment of the thread that began the loop, whatever the host's was when the
-// workers began; and the host's comes back.
+// Chunks run in the environment of the thread that started the loop, whatever the environment was
+// when the workers started; the host's environment is restored.
 static void test_environment_of_loops(void** state) {
   (void)state;
   enum { CHUNKS = 100 };
@@ -349,7 +349,7 @@ static void note_gone(void* context) {
   hlo_gate_open(&retirement->gone);
 }
 
-// Retires its pool, then brings more work.
+// Retires its pool, then adds work.
 static void retire_and_go_on(hlo_job_t* job) {
   retirement_t* retirement = (retirement_t*)job;
   if (retirement->left == 3) hlo_pool_retire(retirement->pool, note_gone, retirement);
@@ -422,7 +422,7 @@ enum { LOCKERS = 4, TURNS = 3000 };
 
 typedef struct turnstile {
   hlo_mutex_t mutex;
-  long count;  // of turns taken
+  long count;  // of iterations
 } turnstile_t;
 
 static void* take_turns(void* context) {

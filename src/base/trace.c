@@ -14,14 +14,14 @@ enum { FLUSH_BYTES = 64 * 1024, NS_PER_US = 1000, MAX_WRITERS = 1000 };
 
 struct hlo_trace {
   hlo_mutex_t mutex;
-  hlo_strbuf_t text;  // mutex
-  hlo_status_t error;  // mutex; the first of writing: the end of the file is not known any more
+  hlo_strbuf_t text;   // mutex
+  hlo_status_t error;  // mutex; the first write error, after which the file's end is unknown
   hlo_os_stream_t* stream;
   uint64_t start_ns;
   int64_t process_id;
 };
 
-// The first of path, path.2, path.3 ... that nobody is writing.
+// Opens the first of path, path.2, path.3 ... that no other trace is writing.
 static hlo_status_t open_free(const char* path, hlo_os_stream_t** out_stream) {
   hlo_status_t status = hlo_os_stream_open(path, false, out_stream);
   for (int i = 2; hlo_status_code(status) == HLO_STATUS_ALREADY_EXISTS && i <= MAX_WRITERS; ++i) {
@@ -52,7 +52,7 @@ hlo_status_t hlo_trace_create(const char* path, hlo_trace_t** out_trace) {
   return hlo_ok();
 }
 
-// A full disk loses events, never the program.
+// A full disk loses events but never fails the program.
 static void flush_locked(hlo_trace_t* trace) {
   hlo_strbuf_t* text = &trace->text;
   if (hlo_status_is_ok(trace->error)) trace->error = hlo_strbuf_status(text);
@@ -63,7 +63,7 @@ static void flush_locked(hlo_trace_t* trace) {
   text->failed = false;
 }
 
-// The child of a fork has a copy of what the parent is going to write.
+// The child of a fork has a copy of the parent's unwritten events.
 static bool is_forked(const hlo_trace_t* trace) {
   return hlo_os_process_id() != trace->process_id;
 }

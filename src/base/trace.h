@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trace events in Chrome's JSON form (chrome://tracing, Perfetto). A NULL trace is "off": one
-// branch.
+// Trace events in Chrome's JSON form (chrome://tracing, Perfetto). A NULL trace is disabled and
+// costs one branch.
 #ifndef HLO_BASE_TRACE_H_
 #define HLO_BASE_TRACE_H_
 
@@ -12,23 +12,23 @@
 /// threads: safe.
 typedef struct hlo_trace hlo_trace_t;
 
-/// Opens (replaces) the file. One that another trace is writing now, of this process or another, is
-/// left alone: then it is path.2, path.3 and so on.
+/// Creates or replaces the file. If another trace, of this or another process, is writing the file,
+/// the name becomes path.2, path.3 and so on.
 /// errors: those of the file. owner: caller, hlo_trace_close().
 hlo_status_t hlo_trace_create(const char* path, hlo_trace_t** out_trace) HLO_MUST_USE;
-/// Writes what is buffered, ends the file and frees the trace; NULL is fine. In a forked child,
-/// whose parent owns the file, only frees.
-/// errors: the first one of writing, after which nothing more was written
+/// Flushes and ends the file and frees the trace; NULL is fine. In a forked child, whose parent
+/// owns the file, only frees.
+/// errors: the first write error, after which nothing more was written
 hlo_status_t hlo_trace_close(hlo_trace_t* trace) HLO_MUST_USE;
-/// Writes what is buffered, so that the file is of use when the process ends without closing it.
+/// Writes the buffered events, so that the file is usable if the process ends without closing it.
 /// NULL is fine.
 void hlo_trace_flush(hlo_trace_t* trace);
 
-/// Adds one finished span of the calling thread; use hlo_trace_end(). detail may be NULL.
+/// Adds one finished span of the calling thread (see hlo_trace_end()). detail may be NULL.
 void hlo_trace_add(hlo_trace_t* trace, const char* category, const char* name, const char* detail,
                    uint64_t begin_ns, uint64_t end_ns);
 
-/// The start of a span, to be handed to hlo_trace_end().
+/// Returns the start time of a span for hlo_trace_end().
 static inline uint64_t hlo_trace_begin(const hlo_trace_t* trace) {
   return HLO_LIKELY(!trace) ? 0 : hlo_os_now_ns();
 }

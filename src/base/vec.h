@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A typed growing array on the heap. HLO_VEC(int64_t) dims = {0}; hlo_vec_push(&dims, 3) says false
-// when memory is out; hlo_vec_deinit(&dims). Items move when it grows. threads: confined.
+// A typed growing array on the heap: HLO_VEC(int64_t) dims = {0}; hlo_vec_push(&dims, 3) returns
+// false if memory is exhausted; hlo_vec_deinit(&dims). Growth moves the items. threads: confined.
 #ifndef HLO_BASE_VEC_H_
 #define HLO_BASE_VEC_H_
 
@@ -17,14 +17,14 @@
     size_t capacity;  \
   }
 
-/// Makes room for `count` items; `items` is the address of the member. False, and nothing changed,
-/// when memory is out or the size overflows.
+/// Reserves room for `count` items; `items` is the address of the member. Returns false, without
+/// effect, if memory is exhausted or the size overflows.
 bool hlo_vec_reserve_items(void* items, size_t* capacity, size_t count, size_t item_bytes);
 
 #define hlo_vec_reserve(vec, wanted) \
   hlo_vec_reserve_items(&(vec)->items, &(vec)->capacity, (wanted), sizeof *(vec)->items)
 
-/// Appends a value; true on success.
+/// Appends a value; returns true on success.
 #define hlo_vec_push(vec, value) \
   (hlo_vec_reserve(vec, (vec)->count + 1) && ((vec)->items[(vec)->count++] = (value), true))
 

@@ -40,7 +40,7 @@ static hlo_status_t read_long_varint(hlo_wire_reader_t* reader, uint64_t* out_va
   return malformed(reader, start, "a varint of more than 64 bits");
 }
 
-// Most have one byte or two.
+// Most varints have one or two bytes.
 static inline hlo_status_t read_varint(hlo_wire_reader_t* reader, uint64_t* out_value) {
   const uint8_t* at = reader->data + reader->position;
   size_t left = reader->size - reader->position;
@@ -109,11 +109,12 @@ hlo_status_t hlo_wire_next(hlo_wire_reader_t* reader, hlo_wire_field_t* out_fiel
   *out_done = start >= reader->size;
   if (*out_done) return hlo_ok();
   hlo_status_t status = read_field(reader, out_field);
-  if (!hlo_status_is_ok(status)) reader->position = start;  // it stays on the field that is wrong
+  if (!hlo_status_is_ok(status))
+    reader->position = start;  // the position stays at the faulty field
   return status;
 }
 
-// A reader of a nested message. errors: INVALID_ARGUMENT if not BYTES or nested too deep.
+// Creates a reader of a nested message. errors: INVALID_ARGUMENT if not BYTES or nested too deep.
 static hlo_status_t enter(const hlo_wire_reader_t* reader, const hlo_wire_field_t* field,
                           hlo_wire_reader_t* out_nested) {
   if (field->type != HLO_WIRE_TYPE_BYTES) {
@@ -204,7 +205,7 @@ void hlo_wire_end(hlo_strbuf_t* out, size_t mark) {
   char bytes[VARINT_LIMIT_BYTES];
   size_t size = out->length - mark;
   size_t length = encode_varint(size, bytes);
-  hlo_strbuf_append(out, bytes, length - 1);  // grows the buffer; the content is moved over it
+  hlo_strbuf_append(out, bytes, length - 1);  // reserves room; the content is moved into it
   if (out->failed) return;
   memmove(out->data + mark + length - 1, out->data + mark, size);
   memcpy(out->data + mark - 1, bytes, length);
@@ -264,7 +265,7 @@ static void store_number(hlo_wire_kind_t kind, uint64_t value, void* to) {
   memcpy(to, &value, kKinds[kind].size_bytes);
 }
 
-// How many items a field adds to its array.
+// Returns the number of items that a field adds to its array.
 static hlo_status_t count_items(const hlo_wire_field_info_t* info, const hlo_wire_field_t* field,
                                 size_t* out_count) {
   *out_count = 1;
@@ -331,8 +332,8 @@ static hlo_status_t store_one(const hlo_wire_field_info_t* info, const hlo_wire_
   return decode_into(info->message, nested, arena, to);
 }
 
-// First pass: sizes and allocates the arrays of all repeated fields, keeping what is there from an
-// earlier occurrence of the same message; counts start again at what is kept.
+// First pass: sizes and allocates the arrays of all repeated fields, keeping items of an earlier
+// occurrence of the same message; counts start again at the kept items.
 static hlo_status_t size_arrays(const hlo_wire_message_t* message, hlo_wire_reader_t reader,
                                 hlo_arena_t* arena, uint8_t* out_struct) {
   size_t counts[HLO_WIRE_FIELD_LIMIT];

@@ -33,7 +33,7 @@ typedef struct hlo_wire_bytes {
 
 // ---- reader ------------------------------------------------------------------------------------
 
-/// A position in one message. Copy it to read twice. owner: none, lends the input. threads:
+/// A position in one message; copy it to read twice. owner: none, lends the input. threads:
 /// confined
 typedef struct hlo_wire_reader {
   const uint8_t* data;
@@ -43,7 +43,7 @@ typedef struct hlo_wire_reader {
   uint32_t depth_left;  // nested messages still allowed
 } hlo_wire_reader_t;
 
-/// One field as it stands in the input.
+/// One encoded field of the input.
 typedef struct hlo_wire_field {
   uint32_t number;
   hlo_wire_type_t type;
@@ -53,8 +53,8 @@ typedef struct hlo_wire_field {
 } hlo_wire_field_t;
 
 void hlo_wire_reader_init(hlo_wire_reader_t* reader, const void* data, size_t size);
-/// The next field, or *out_done. Groups (wire types 3 and 4) are refused.
-/// errors: INVALID_ARGUMENT "at byte N" for anything truncated, overlong or malformed.
+/// Reads the next field, or sets *out_done. Groups (wire types 3 and 4) are refused.
+/// errors: INVALID_ARGUMENT "at byte N" for truncated, overlong or malformed data.
 hlo_status_t hlo_wire_next(hlo_wire_reader_t* reader, hlo_wire_field_t* out_field,
                            bool* out_done) HLO_MUST_USE;
 
@@ -67,10 +67,11 @@ void hlo_wire_put_fixed32(hlo_strbuf_t* out, uint32_t number, uint32_t value);
 void hlo_wire_put_fixed64(hlo_strbuf_t* out, uint32_t number, uint64_t value);
 void hlo_wire_put_bytes(hlo_strbuf_t* out, uint32_t number, const void* data, size_t size);
 void hlo_wire_put_string(hlo_strbuf_t* out, uint32_t number, const char* text);
-/// A packed repeated varint field (nothing for count 0).
+/// Writes a packed repeated varint field (nothing for count 0).
 void hlo_wire_put_packed_int64(hlo_strbuf_t* out, uint32_t number, const int64_t* values,
                                size_t count);
-/// A nested message (or packed field): everything put until the end with the same mark is inside.
+/// Begins a nested message (or packed field): it contains everything written until the end with the
+/// same mark.
 size_t hlo_wire_begin(hlo_strbuf_t* out, uint32_t number);
 void hlo_wire_end(hlo_strbuf_t* out, size_t mark);
 
@@ -105,8 +106,9 @@ typedef struct hlo_wire_field_info {
   uint32_t number;
   hlo_wire_kind_t kind;
   bool repeated;
-  uint32_t offset;          // of the member
-  uint32_t present_offset;  // of a bool member that says "was there"; HLO_WIRE_NO_PRESENCE
+  uint32_t offset;  // of the member
+  uint32_t
+      present_offset;  // of a bool member that is set if the field is present; HLO_WIRE_NO_PRESENCE
   const struct hlo_wire_message* message;
   const char* name;
 } hlo_wire_field_info_t;
@@ -120,7 +122,8 @@ typedef struct hlo_wire_message {
   size_t struct_bytes;
   const hlo_wire_field_info_t* fields;  // ascending by number
   size_t field_count;
-  size_t size_offset;  // of a size_t member, not the first one, for the bytes it took; 0: none
+  size_t size_offset;  // of a size_t member, not the first one, that receives the message's size;
+                       // 0: none
 } hlo_wire_message_t;
 
 // Rows of a field table: the kind is given without its prefix.
@@ -129,7 +132,7 @@ typedef struct hlo_wire_message {
     number, HLO_WIRE_KIND_##kind, false, offsetof(type, member), HLO_WIRE_NO_PRESENCE, NULL, \
         #member                                                                              \
   }
-/// With a bool member has_<member>.
+/// A field with a bool member has_<member>.
 #define HLO_WIRE_OPTIONAL(type, number, kind, member)                                          \
   {                                                                                            \
     number, HLO_WIRE_KIND_##kind, false, offsetof(type, member), offsetof(type, has_##member), \
@@ -158,18 +161,18 @@ typedef struct hlo_wire_message {
         size_offset                                                                                \
   }
 #define HLO_WIRE_MESSAGE(type, table) HLO_WIRE_MESSAGE_AND_SIZE(type, table, 0)
-/// The member `member` tells how many bytes the message took.
+/// The size_t member `member` receives the encoded size of the message.
 #define HLO_WIRE_SIZED_MESSAGE(type, table, member) \
   HLO_WIRE_MESSAGE_AND_SIZE(type, table, offsetof(type, member))
 
-/// Fills a struct (zeroed first). Bytes stay lent from the input; everything else comes from the
-/// arena, whose limit bounds what hostile input can claim. Later values of a field win, messages
-/// merge, repeated fields are taken packed or not.
+/// Decodes into a struct (zeroed first). Bytes stay lent from the input; everything else comes from
+/// the arena, whose limit bounds the memory that hostile input can claim. Later values of a field
+/// win, messages merge, repeated fields may be packed or not.
 /// errors: INVALID_ARGUMENT "at byte N", naming message and field; RESOURCE_EXHAUSTED.
 hlo_status_t hlo_wire_decode(const hlo_wire_message_t* message, const void* data, size_t size,
                              hlo_arena_t* arena, void* out_struct) HLO_MUST_USE;
-/// Writes a struct: fields without presence are left out when zero or empty, as proto3 does;
-/// repeated scalars are packed. The struct may not refer to itself.
+/// Encodes a struct: as in proto3, fields without presence are omitted if zero or empty; repeated
+/// scalars are packed. The struct must not refer to itself.
 void hlo_wire_encode(const hlo_wire_message_t* message, const void* value, hlo_strbuf_t* out);
 
 #endif  // HLO_BASE_WIRE_H_

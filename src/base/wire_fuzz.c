@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes the protobuf decoder with a table of every kind; what decodes must encode to a fixed
+// Fuzzes the protobuf decoder with a table of every kind; a decoded message must encode to a fixed
 // point.
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mutations of protobuf messages for fuzzers: one field at any depth is dropped, copied, exchanged
-// or changed, and the lengths of the messages around it are written anew.
+// Mutations of protobuf messages for fuzzers: one field at any depth is dropped, copied, swapped or
+// changed, and the lengths of the enclosing messages are updated.
 #include <string.h>
 
 #include "base/fuzz.h"
@@ -9,14 +9,14 @@
 
 enum { WIRE_GROWTH_BYTES = 64, WIRE_NUMBERS = 100 };
 
-// A field and the bytes that it takes in its message, tag included.
+// A field and its bytes in the message, including the tag.
 typedef struct wire_cut {
   hlo_wire_field_t field;
   hlo_wire_bytes_t message;
   size_t begin, end;
 } wire_cut_t;
 
-// One of the fields of a message, all equally likely; *out_whole: there is nothing but fields.
+// Selects a field of a message with equal probability; *out_whole: the message is well formed.
 static bool pick_field(hlo_wire_bytes_t message, uint64_t* random, bool* out_whole,
                        wire_cut_t* out) {
   hlo_wire_reader_t reader;
@@ -34,7 +34,7 @@ static bool pick_field(hlo_wire_bytes_t message, uint64_t* random, bool* out_who
   }
 }
 
-// Goes down from a message into nested ones, a random way of random length.
+// Descends from a message into nested ones, along a random path of random length.
 static bool pick_nested_field(hlo_wire_bytes_t message, uint64_t* random, wire_cut_t* out) {
   bool whole;
   if (!pick_field(message, random, &whole, out)) return false;
@@ -84,7 +84,7 @@ static void put_renumbered(hlo_strbuf_t* out, const hlo_wire_field_t* field, uin
   }
 }
 
-// What comes to stand in the place of one field.
+// Writes the replacement of one field.
 static void put_mutated(hlo_strbuf_t* out, const wire_cut_t* cut, const wire_cut_t* other,
                         uint64_t* random) {
   switch (hlo_fuzz_random(random) % 8) {
@@ -93,7 +93,7 @@ static void put_mutated(hlo_strbuf_t* out, const wire_cut_t* cut, const wire_cut
       put_span(out, cut->message, cut->begin, cut->end);
       put_span(out, cut->message, cut->begin, cut->end);
       return;
-    case 2:  // the other one, too
+    case 2:  // both
       put_span(out, cut->message, cut->begin, cut->end);
       put_span(out, other->message, other->begin, other->end);
       return;
@@ -104,7 +104,8 @@ static void put_mutated(hlo_strbuf_t* out, const wire_cut_t* cut, const wire_cut
   }
 }
 
-// Appends the message with one field changed, in it or in one nested in it; false if it has none.
+// Appends the message with one field changed, of itself or of a nested message; false if it has no
+// fields.
 static bool mutate_message(hlo_wire_bytes_t message, const wire_cut_t* other, uint64_t* random,
                            int depth, hlo_strbuf_t* out) {
   wire_cut_t cut;
@@ -123,8 +124,8 @@ static bool mutate_message(hlo_wire_bytes_t message, const wire_cut_t* other, ui
   return true;
 }
 
-// Writes `message` with one change, for which a field of `donor` may serve, to `out`; its size, or
-// 0 if it has no fields or does not fit.
+// Writes `message` with one change, possibly a field of `donor`, to `out`; returns its size, or 0
+// if the message has no fields or the result is too large.
 static size_t mutate_wire_from(hlo_wire_bytes_t message, hlo_wire_bytes_t donor, uint8_t* out,
                                size_t max_size, uint64_t random) {
   wire_cut_t other;

@@ -36,7 +36,7 @@ static void write_text(hlo_dumper_t* dumper, const char* label, const char* exte
         !hlo_observer_write_dump(dumper->observer, file_name, hlo_strbuf_text(text), text->length);
   } else {
     dumper->failed = true;
-    HLO_LOG(&dumper->observer->log, WARN, "no dump is written: %s: %s", file_name,
+    HLO_LOG(&dumper->observer->log, WARN, "cannot write the dump %s: %s", file_name,
             hlo_status_message(status));
     hlo_status_release(status);
   }

@@ -54,7 +54,7 @@ static void test_hostile_shapes(void** state) {
   PJRT_Client_BufferFromHostBuffer_Args args = ARGS(
       Client_BufferFromHostBuffer, .client = *state, .data = data, .type = PJRT_Buffer_Type_F64,
       .dims = (int64_t[]){INT64_MAX, 2}, .num_dims = 2, .device = device_of(*state, 0));
-  FAILS(Client_BufferFromHostBuffer, &args, INVALID_ARGUMENT, "does not fit 2^63 bytes");
+  FAILS(Client_BufferFromHostBuffer, &args, INVALID_ARGUMENT, "2^63 bytes or more");
   args.dims = (int64_t[]){-1, 2};
   FAILS(Client_BufferFromHostBuffer, &args, INVALID_ARGUMENT, "dimension 0 is -1");
   args.num_dims = 1000;
