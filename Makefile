@@ -21,7 +21,7 @@ configure = mkdir -p $(1) && cmake -S . -B $(1) -DHLOCC_WERROR=ON \
             || { cat $(1)/configure.log; exit 1; }
 compile   = cmake --build $(1) -j $(JOBS) $(2)
 
-.PHONY: help all demo check check-ci check-full check-asan check-ubsan check-tsan check-clang \
+.PHONY: help all venv demo check check-ci check-full check-asan check-ubsan check-tsan check-clang \
         check-rules check-docs size check-accuracy check-emulated check-aarch64 golden-update fuzz fuzz-coverage fuzz-modules bench docs format \
         install clean
 
@@ -34,8 +34,13 @@ help:
 	@echo "make demo | all | check | check-ci | check-full | check-asan | check-ubsan | check-tsan |"
 	@echo "     check-accuracy | check-emulated | check-aarch64 | size | golden-update | fuzz | fuzz-coverage | fuzz-modules | bench | docs | format | install (PREFIX, DESTDIR) | clean"
 
-demo: all
+venv:
 	@$(DEPS) python
+
+# The Python packages are fetched while the compiler works.
+demo:
+	@$(DEPS) build
+	@$(MAKE) -j2 all venv
 	JAX_PLATFORMS=hlocc $(PY) examples/train_digits.py --png $(BUILD)/demo/digits.png
 
 check-rules:
@@ -49,8 +54,9 @@ size:
 	@python3 tools/size_report.py --build $(BUILD)
 
 check:
-	@$(DEPS) build check python
-	@$(MAKE) all check-rules check-docs size
+	@$(DEPS) build check
+	@$(MAKE) -j2 all venv
+	@$(MAKE) check-rules check-docs size
 	cd $(BUILD) && $(CTEST) -L 'unit|golden|example|smoke'
 
 check-clang:
@@ -58,12 +64,12 @@ check-clang:
 	@$(call configure,build-clang,-DCMAKE_BUILD_TYPE=Release -DCMAKE_C_COMPILER=clang)
 	@$(call compile,build-clang)
 
-# $(call sanitized,folder,sanitizers,ctest options): unit and golden tests under sanitizers
+# $(call sanitized,folder,sanitizers,ctest options): unit, slow and golden tests under sanitizers
 define sanitized
 	@$(DEPS) build check
 	@$(call configure,$(1),-DCMAKE_BUILD_TYPE=Debug "-DHLOCC_SANITIZE=$(2)")
 	@$(call compile,$(1))
-	cd $(1) && $(SANITIZED) $(CTEST) -L 'unit|golden' $(3)
+	cd $(1) && $(SANITIZED) $(CTEST) -L 'unit|ci|golden' $(3)
 endef
 
 check-asan:
@@ -80,7 +86,7 @@ check-ci:
 	@$(MAKE) check
 	@$(MAKE) check-clang
 	@$(MAKE) check-asan
-	cd $(BUILD) && $(CTEST) -L jax
+	cd $(BUILD) && $(CTEST) -L 'ci|jax' -LE smoke
 
 check-full: check-ci check-ubsan check-tsan fuzz fuzz-modules
 	python3 tests/cli/hlo_roundtrip.py --run $(BUILD)/bin/hlocc
@@ -113,7 +119,7 @@ check-aarch64:
 	@$(DEPS) build check aarch64
 	@$(call configure,build-aarch64,-DCMAKE_BUILD_TYPE=Release -DCMAKE_TOOLCHAIN_FILE=cmake/aarch64.cmake)
 	@$(call compile,build-aarch64)
-	cd build-aarch64 && PATH=$$PWD/packages/bin:$$PATH $(CTEST) -L 'unit|golden' \
+	cd build-aarch64 && PATH=$$PWD/packages/bin:$$PATH $(CTEST) -L 'unit|ci|golden' \
 	  -E 'frontend/hlo/bounds|base/process' --timeout 7200
 
 golden-update: all

@@ -275,6 +275,7 @@ function(hlo_unit_tests)
       RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test)
     target_include_directories(test_${target} SYSTEM PRIVATE ${CMOCKA_INCLUDE_DIR})
     target_link_libraries(test_${target} PRIVATE hlocc_all ${CMOCKA_LIBRARY})
+    target_link_options(test_${target} PRIVATE -Wl,--no-gc-sections)  # quicker to link
     if(target MATCHES "_zydis$")
       target_include_directories(test_${target} SYSTEM PRIVATE ${ZYDIS_INCLUDE_DIR})
       target_link_libraries(test_${target} PRIVATE ${ZYDIS_LIBRARY})
@@ -282,6 +283,8 @@ function(hlo_unit_tests)
     add_test(NAME ${name} COMMAND test_${target} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
     set_tests_properties(${name} PROPERTIES LABELS unit)
   endforeach()
+  # These take long: they belong to check-ci.
+  set_tests_properties(codegen/c/build codegen/math/accuracy PROPERTIES LABELS ci)
   # The tool on a processor with AMX, for whole programs.
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     add_executable(hlocc_amx ${CMAKE_SOURCE_DIR}/src/cli/main.c)
@@ -376,57 +379,40 @@ function(hlo_tool_path tool)
   endif()
 endfunction()
 
-# The tool from outside and the back ends against each other (label unit), golden files (label golden) and the pytest sets under tests/jax
-# (labels jax, smoke).
+# The test <name>: a Python script below tests/ with its arguments.
+function(hlo_script_test name label script)
+  add_test(NAME ${name} COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tests/${script} ${ARGN})
+  set_tests_properties(${name} PROPERTIES LABELS ${label})
+endfunction()
+
+# The tool from outside and the back ends against each other (label unit; ci for what takes longer),
+# golden files (label golden) and the pytest sets under tests/jax (labels jax, smoke).
 function(hlo_text_tests)
-  add_test(NAME tools/size_report COMMAND ${Python3_EXECUTABLE}
-           ${CMAKE_SOURCE_DIR}/tests/tools/size_report_test.py)
-  set_tests_properties(tools/size_report PROPERTIES LABELS unit)
+  hlo_script_test(tools/size_report unit tools/size_report_test.py)
   if(TARGET hlocc_cli)
     hlo_tool_path(hlocc_cli)
-    add_test(NAME cli/tool COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tests/cli/cli_test.py
-             ${hlocc_cli_path})
     hlo_tool_path(hlocc_dev)
-    add_test(NAME cli/dev COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tests/cli/dev_test.py
-             ${hlocc_cli_path} ${hlocc_dev_path})
-    set_tests_properties(cli/tool cli/dev PROPERTIES LABELS unit)
-    add_test(NAME cli/hlo_roundtrip
-             COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tests/cli/hlo_roundtrip.py
-             --run ${hlocc_cli_path} add_scalar cholesky_256 topk32_1024x4096 maxpool2x2
-             while_1e4_vec100 mlp_train_digits lstm_scan_128 partial_auto_shard_map all_to_all_8)
-    set_tests_properties(cli/hlo_roundtrip PROPERTIES LABELS unit)
-    add_test(NAME codegen/backends COMMAND ${Python3_EXECUTABLE}
-             ${CMAKE_SOURCE_DIR}/tests/codegen/backends_test.py ${hlocc_cli_path})
-    set_tests_properties(codegen/backends PROPERTIES LABELS unit)
-    add_test(NAME codegen/products COMMAND ${Python3_EXECUTABLE}
-             ${CMAKE_SOURCE_DIR}/tests/codegen/products_test.py ${hlocc_cli_path})
-    set_tests_properties(codegen/products PROPERTIES LABELS unit)
-    add_test(NAME codegen/orders COMMAND ${Python3_EXECUTABLE}
-             ${CMAKE_SOURCE_DIR}/tests/codegen/orders_test.py ${hlocc_cli_path})
-    set_tests_properties(codegen/orders PROPERTIES LABELS unit)
-    set(hlocc_amx_path $<TARGET_FILE:hlocc_amx>)
-    foreach(tool IN ITEMS hlocc_cli hlocc_amx)
-      if(TARGET ${tool})
-        add_test(NAME codegen/narrow_products_${tool} COMMAND ${Python3_EXECUTABLE}
-                 ${CMAKE_SOURCE_DIR}/tests/codegen/products_test.py ${${tool}_path} --narrow)
-        set_tests_properties(codegen/narrow_products_${tool} PROPERTIES LABELS unit)
-      endif()
-    endforeach()
-    add_test(NAME codegen/temporary_limit COMMAND ${Python3_EXECUTABLE}
-             ${CMAKE_SOURCE_DIR}/tests/codegen/temporary_limit_test.py ${hlocc_cli_path})
-    set_tests_properties(codegen/temporary_limit PROPERTIES LABELS unit)
-    if(NOT HLOCC_SANITIZE)  # programs of others link the library here, without a sanitizer
-      add_test(NAME codegen/ahead_of_time COMMAND ${Python3_EXECUTABLE}
-               ${CMAKE_SOURCE_DIR}/tests/codegen/ahead_of_time_test.py ${hlocc_cli_path}
-               $<TARGET_FILE:hlocc_rt>)
-      set_tests_properties(codegen/ahead_of_time PROPERTIES LABELS unit)
+    hlo_script_test(cli/tool unit cli/cli_test.py ${hlocc_cli_path})
+    hlo_script_test(cli/dev unit cli/dev_test.py ${hlocc_cli_path} ${hlocc_dev_path})
+    hlo_script_test(cli/hlo_roundtrip unit cli/hlo_roundtrip.py --run ${hlocc_cli_path}
+                    add_scalar cholesky_256 topk32_1024x4096 maxpool2x2 while_1e4_vec100
+                    mlp_train_digits lstm_scan_128 partial_auto_shard_map all_to_all_8)
+    hlo_script_test(codegen/native unit codegen/backends_test.py ${hlocc_cli_path} native)
+    hlo_script_test(codegen/backends ci codegen/backends_test.py ${hlocc_cli_path})
+    hlo_script_test(codegen/products ci codegen/products_test.py ${hlocc_cli_path})
+    hlo_script_test(codegen/narrow_products unit codegen/products_test.py ${hlocc_cli_path} --narrow)
+    if(TARGET hlocc_amx)
+      hlo_script_test(codegen/narrow_products_amx ci codegen/products_test.py
+                      $<TARGET_FILE:hlocc_amx> --narrow)
     endif()
-    add_test(NAME codegen/random_modules COMMAND ${Python3_EXECUTABLE}
-             ${CMAKE_SOURCE_DIR}/tests/codegen/random_modules.py ${hlocc_cli_path} --count=120)
-    set_tests_properties(codegen/random_modules PROPERTIES LABELS unit)
-    add_test(NAME codegen/random_operands COMMAND ${Python3_EXECUTABLE}
-             ${CMAKE_SOURCE_DIR}/tests/codegen/op_properties.py ${hlocc_cli_path})
-    set_tests_properties(codegen/random_operands PROPERTIES LABELS unit)
+    hlo_script_test(codegen/orders unit codegen/orders_test.py ${hlocc_cli_path})
+    hlo_script_test(codegen/temporary_limit unit codegen/temporary_limit_test.py ${hlocc_cli_path})
+    if(NOT HLOCC_SANITIZE)  # programs of others link the library here, without a sanitizer
+      hlo_script_test(codegen/ahead_of_time ci codegen/ahead_of_time_test.py ${hlocc_cli_path}
+                      $<TARGET_FILE:hlocc_rt>)
+    endif()
+    hlo_script_test(codegen/random_modules unit codegen/random_modules.py ${hlocc_cli_path} --count=120)
+    hlo_script_test(codegen/random_operands unit codegen/op_properties.py ${hlocc_cli_path})
   endif()
   if(TARGET hlocc_cli AND EXISTS ${CMAKE_SOURCE_DIR}/tests/golden)
     add_test(NAME golden COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tools/golden.py

@@ -121,7 +121,7 @@ make_venv() {
   echo "making build/venv with $($python --version) and JAX"
   mkdir -p build
   "$python" -m venv --clear build/venv
-  build/venv/bin/python -m pip install -q --disable-pip-version-check -r tools/requirements.txt
+  build/venv/bin/python -m pip install -q --no-compile --disable-pip-version-check -r tools/requirements.txt
   # The package of this tree, found by the environment without being installed.
   pwd | sed 's|$|/python|' >"$(echo build/venv/lib/python3*/site-packages)/hlocc-tree.pth"
   touch "$stamp"
