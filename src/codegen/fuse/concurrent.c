@@ -5,11 +5,10 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/tuning.h"
 #include "codegen/body/split.h"
 #include "codegen/loops/tile_kernel.h"
 
-static const double LEAST_NS = 1000;  // shorter ones are better off in line, with what they read
-                                      // and make in registers
 enum { MAX_CONCURRENT_GROUP_MEMBERS = 512 };
 
 /// Steps being gathered: members of a team, and what stands between them, which goes before or
@@ -111,8 +110,9 @@ static role_t role_of(const gathering_t* g, const hlo_step_t* step) {
   if (step->kind == HLO_STEP_VIEW && !hlo_split_begin(step->node)) return ROLE_VIEW;
   if (step->kind != HLO_STEP_FUSION || hlo_kernel_tile(step->fusion->kernel)) return ROLE_OTHER;
   double cost_ns = hlo_kernel_cost_ns(step->fusion->kernel);
-  if (cost_ns > 0 && cost_ns < LEAST_NS) return ROLE_SMALL;
-  return cost_ns >= LEAST_NS && cost_ns <= most_ns(g->target) ? ROLE_MEMBER : ROLE_OTHER;
+  if (cost_ns > 0 && cost_ns < HLO_TUNING_GROUP_MIN_NS) return ROLE_SMALL;
+  return cost_ns >= HLO_TUNING_GROUP_MIN_NS && cost_ns <= most_ns(g->target) ? ROLE_MEMBER
+                                                                             : ROLE_OTHER;
 }
 
 static bool is_cut(const hlo_kernel_t* kernel) {
@@ -249,10 +249,9 @@ uint32_t hlo_concurrent_phase_count(const hlo_concurrent_group_t* concurrent_gro
 // What a phase takes of a member that is not cut: the last one most of it, as what comes before
 // brings operands into another form. Of those that are cut it is little beside their chunks.
 static double whole_ns(const hlo_kernel_t* kernel, uint32_t phase) {
-  const double PREPARING = 0.125;
   if (is_cut(kernel)) return 0;
   bool is_last = phase + 1 == hlo_kernel_phase_count(kernel);
-  return hlo_kernel_cost_ns(kernel) * (is_last ? 1 : PREPARING);
+  return hlo_kernel_cost_ns(kernel) * (is_last ? 1 : HLO_TUNING_PREPARING_SHARE);
 }
 
 hlo_status_t hlo_concurrent_group_split(const hlo_concurrent_group_t* concurrent_group, const hlo_target_t* target, uint32_t phase,

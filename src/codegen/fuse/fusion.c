@@ -10,6 +10,7 @@
 // A fusion runs where its last op stands. An output that others use as well is only allowed when
 // those stand behind that place, so no cycle can arise.
 #include "base/mem.h"
+#include "base/tuning.h"
 #include "codegen/fuse/fusion_impl.h"
 #include "codegen/math/elementwise.h"
 
@@ -20,18 +21,17 @@ bool hlo_fuser_only_indexes(const hlo_node_t* node) {
 // Broadcasts of something small, and a few plain ops on nothing else, are sooner recomputed
 // than read from memory.
 static uint8_t broadcast_of(const hlo_fuser_t* f, const hlo_node_t* node) {
-  enum { FEWER = 8, IN_A_ROW = 4 };  // elements against the result's; ops that add up to a load
   if (node->op == HLO_OP_constant) return 1;
   if (node->op == HLO_OP_broadcast_in_dim) {
     int64_t count = hlo_type_element_count(hlo_node_operand_type(node, 0));
-    return count <= hlo_type_element_count(node->results[0].type) / FEWER;
+    return count <= hlo_type_element_count(node->results[0].type) / HLO_TUNING_BROADCAST_SHARE;
   }
   if (!hlo_elementwise_supports(node) || hlo_elementwise_cost(node) > 1) return 0;
   uint8_t most = 0;
   for (uint32_t i = 0; i < node->operand_count; ++i) {
     const hlo_node_t* def = hlo_node_operand(node, i)->def;
     uint8_t broadcast = def && def->parent == node->parent ? hlo_fuser_state(f, def)->broadcast : 0;
-    if (broadcast == 0 || broadcast == IN_A_ROW) return 0;
+    if (broadcast == 0 || broadcast == HLO_TUNING_BROADCAST_OPS) return 0;
     if (broadcast > most) most = broadcast;
   }
   return most ? most + 1 : 0;
@@ -61,7 +61,6 @@ static uint32_t number_nodes(hlo_fuser_t* f, const hlo_region_t* region) {
 // One attempt to place all nodes and to make the groups' fusions, unless a hasty one is refuted.
 static hlo_status_t place_nodes(hlo_fuser_t* f, const hlo_region_t* region, uint32_t attempt,
                                 uint32_t first_rejection, bool* is_whole) {
-  enum { MAX_OPTIMISTIC_ATTEMPTS = 2 };
   f->groups = NULL;
   f->started_group = HLO_NO_GROUP;
   f->group_count = f->group_capacity = 0;
@@ -69,7 +68,8 @@ static hlo_status_t place_nodes(hlo_fuser_t* f, const hlo_region_t* region, uint
   f->schedule->rejection_count = first_rejection;
   *is_whole = true;
   uint32_t node_count = number_nodes(f, region);
-  f->may_be_optimistic = attempt < MAX_OPTIMISTIC_ATTEMPTS && node_count <= HLO_FUSER_MAX_OPTIMISTIC;
+  f->may_be_optimistic =
+      attempt < HLO_TUNING_FUSE_ATTEMPTS && node_count <= HLO_TUNING_FUSE_OPTIMISTIC_NODES;
   for (hlo_node_t* node = region->last; node; node = node->prev) {
     HLO_TRY(hlo_fuser_assign_node(f, node));
     if (f->is_rejected) return hlo_ok();

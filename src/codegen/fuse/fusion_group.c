@@ -78,7 +78,7 @@ static bool collect_inputs(const hlo_fuser_t* f, hlo_value_t** inputs, uint32_t*
       uint32_t at = 0;
       while (at < *count && inputs[at] != value) ++at;
       if (at < *count) continue;
-      if (*count == HLO_FUSER_MAX_MEMORY) return false;
+      if (*count == HLO_TUNING_FUSE_MAX_ARRAYS) return false;
       inputs[(*count)++] = value;
     }
   }
@@ -93,7 +93,7 @@ static void* copy_array(hlo_arena_t* arena, const void* items, uint32_t count) {
 
 // Puts outputs of other sizes than the group's behind the others; how many they are.
 static uint32_t extra_outputs_last(const hlo_fuser_group_t* group, hlo_value_t** outputs, uint32_t count) {
-  hlo_value_t* extra_outputs[HLO_FUSER_MAX_MEMORY];
+  hlo_value_t* extra_outputs[HLO_TUNING_FUSE_MAX_ARRAYS];
   uint32_t extra_output_count = 0, kept = 0;
   for (uint32_t i = 0; i < count; ++i) {
     if (hlo_fuser_written_count(outputs[i]) == group->element_count) {
@@ -108,7 +108,7 @@ static uint32_t extra_outputs_last(const hlo_fuser_group_t* group, hlo_value_t**
 
 hlo_status_t hlo_fuser_build(hlo_fuser_t* f, const hlo_fuser_group_t* group, hlo_node_t* extra,
                              hlo_arena_t* arena, hlo_fusion_t** out_fusion) {
-  hlo_value_t *inputs[HLO_FUSER_MAX_MEMORY], *outputs[HLO_FUSER_MAX_MEMORY];
+  hlo_value_t *inputs[HLO_TUNING_FUSE_MAX_ARRAYS], *outputs[HLO_TUNING_FUSE_MAX_ARRAYS];
   uint32_t input_count = 0, output_count = 0, extra_output_count = 0;
   *out_fusion = NULL;
   ++f->list_number;
@@ -120,7 +120,7 @@ hlo_status_t hlo_fuser_build(hlo_fuser_t* f, const hlo_fuser_group_t* group, hlo
     for (uint32_t r = 0; r < f->list[i]->result_count; ++r) {
       hlo_value_t* value = &f->list[i]->results[r];
       if (!is_used_outside(f, value)) continue;
-      if (output_count == HLO_FUSER_MAX_MEMORY) return hlo_ok();
+      if (output_count == HLO_TUNING_FUSE_MAX_ARRAYS) return hlo_ok();
       outputs[output_count++] = value;
     }
   }
@@ -198,9 +198,9 @@ static hlo_status_t check_be_optimistic(hlo_fuser_t* f, const hlo_fuser_group_t*
 hlo_status_t hlo_fuser_try_member(hlo_fuser_t* f, const hlo_fuser_group_t* group, hlo_node_t* node,
                                   bool* out_fits) {
   *out_fits = false;
-  if (group->member_count >= HLO_FUSER_MAX_TRIAL) {
+  if (group->member_count >= HLO_TUNING_FUSE_MAX_TRIAL) {
     f->verdict = hlo_verdict_beyond(HLO_REASON_FUSER_MEMBERS, NULL, group->member_count,
-                                    HLO_FUSER_MAX_TRIAL - 1);
+                                    HLO_TUNING_FUSE_MAX_TRIAL - 1);
     return hlo_ok();
   }
   hlo_arena_mark_t mark = hlo_arena_mark(&f->trial);

@@ -4,12 +4,12 @@
 // it (see hlo_fuser_assign_node(), where to begin reading).
 #include <string.h>
 
+#include "base/tuning.h"
 #include "codegen/fuse/fusion_impl.h"
 #include "codegen/math/elementwise.h"
 
 enum {
-  MANY = -2,            // instead of a group
-  PRODUCT_OUTPUTS = 2,  // of a fusion that begins with a product
+  MANY = -2,  // instead of a group
 };
 
 // ---- who uses a node
@@ -80,12 +80,12 @@ static bool is_also_stored(const hlo_fuser_node_t* state) {
 // What uses a node that is computed wherever it is used: those fusions use what it is made of.
 static void add_through(const hlo_fuser_t* f, users_t* users, const hlo_node_t* node,
                         uint32_t depth) {
-  enum { MAX_DEPTH = 4, MAX_THROUGH = 64 };  // beyond them the users count as unknown
   for (uint32_t r = 0; r < node->result_count; ++r) {
     for (const hlo_use_t* use = node->results[r].uses; use; use = use->next) {
       const hlo_fuser_node_t* state = hlo_fuser_state(f, use->user);
-      bool is_known = use->user->parent == node->parent && depth < MAX_DEPTH &&
-                      !is_also_stored(state) && ++users->through_count <= MAX_THROUGH;
+      bool is_known = use->user->parent == node->parent && depth < HLO_TUNING_FUSE_MAX_USER_DEPTH &&
+                      !is_also_stored(state) &&
+                      ++users->through_count <= HLO_TUNING_FUSE_MAX_THROUGH;
       if (!is_known) {
         add_duplicated(users);
         return;
@@ -161,7 +161,7 @@ static bool may_be_extra_output(const hlo_fuser_group_t* group, const hlo_node_t
 static bool may_be_optimistic(const hlo_fuser_t* f, const hlo_fuser_group_t* group,
                       const hlo_node_t* node) {
   return f->may_be_optimistic && !group->sums && !hlo_fuser_accumulates(node) &&
-         group->member_count < HLO_FUSER_MAX_TRIAL &&
+         group->member_count < HLO_TUNING_FUSE_MAX_TRIAL &&
          !hlo_fuser_state(f, group->members[0])->is_careful;
 }
 
@@ -173,13 +173,15 @@ static hlo_verdict_t check_rules(const hlo_fuser_t* f, const hlo_node_t* node,
   if (is_update) return hlo_verdict_no(HLO_REASON_FUSER_UPDATE, NULL);
   const hlo_fuser_group_t* group = &f->groups[users->group];
   const double work = group->work + hlo_elementwise_cost(node);
-  if (work > HLO_FUSER_MAX_WORK) {
-    return hlo_verdict_beyond(HLO_REASON_FUSER_WORK, NULL, work, HLO_FUSER_MAX_WORK);
+  if (work > HLO_TUNING_FUSE_MAX_WORK) {
+    return hlo_verdict_beyond(HLO_REASON_FUSER_WORK, NULL, work, HLO_TUNING_FUSE_MAX_WORK);
   }
   // What a product leaves in registers is stored in narrow strips: many of them cost
   // more than a pass.
-  if (group->output_count > PRODUCT_OUTPUTS && hlo_fuser_state(f, node)->is_product) {
-    return hlo_verdict_beyond(HLO_REASON_FUSER_OUTPUTS, NULL, group->output_count, PRODUCT_OUTPUTS);
+  if (group->output_count > HLO_TUNING_FUSE_PRODUCT_OUTPUTS &&
+      hlo_fuser_state(f, node)->is_product) {
+    return hlo_verdict_beyond(HLO_REASON_FUSER_OUTPUTS, NULL, group->output_count,
+                              HLO_TUNING_FUSE_PRODUCT_OUTPUTS);
   }
   if (!users->has_outside) return hlo_verdict_yes();
   const bool is_extra_output = hlo_type_element_count(node->results[0].type) != group->element_count;
@@ -187,8 +189,9 @@ static hlo_verdict_t check_rules(const hlo_fuser_t* f, const hlo_node_t* node,
   if (is_late) return hlo_verdict_no(HLO_REASON_FUSER_ORDER, NULL);
   if (is_extra_output && !may_be_extra_output(group, node)) return hlo_verdict_no(HLO_REASON_FUSER_SIZE, NULL);
   const uint32_t outputs = group->output_count + node->result_count;
-  return outputs > HLO_FUSER_MAX_MEMORY / 2
-             ? hlo_verdict_beyond(HLO_REASON_FUSER_OUTPUTS, NULL, outputs, HLO_FUSER_MAX_MEMORY / 2)
+  return outputs > HLO_TUNING_FUSE_MAX_ARRAYS / 2
+             ? hlo_verdict_beyond(HLO_REASON_FUSER_OUTPUTS, NULL, outputs,
+                                  HLO_TUNING_FUSE_MAX_ARRAYS / 2)
              : hlo_verdict_yes();
 }
 
@@ -258,7 +261,8 @@ static bool goes_to(const hlo_fuser_t* f, const hlo_node_t* node, int32_t group)
 static bool is_used_in(const hlo_fuser_t* f, const hlo_value_t* value, const hlo_node_t* besides,
                        int32_t group) {
   uint32_t seen = 0;
-  for (const hlo_use_t* use = value->uses; use && ++seen <= HLO_FUSER_MAX_USES; use = use->next) {
+  for (const hlo_use_t* use = value->uses; use && ++seen <= HLO_TUNING_FUSE_MAX_USES;
+       use = use->next) {
     if (use->user == besides || use->user->parent != besides->parent) continue;
     if (goes_to(f, use->user, group)) return true;
   }
@@ -299,7 +303,7 @@ static bool is_recomputed(const hlo_fuser_t* f, const hlo_node_t* node, const us
 static bool reaches(const hlo_node_t* node, const hlo_node_t* target, uint32_t* seen) {
   for (uint32_t r = 0; r < node->result_count; ++r) {
     for (const hlo_use_t* use = node->results[r].uses; use; use = use->next) {
-      if (use->user == target || ++*seen > HLO_FUSER_MAX_USES) return true;
+      if (use->user == target || ++*seen > HLO_TUNING_FUSE_MAX_USES) return true;
       if (use->user->parent == target->parent && reaches(use->user, target, seen)) return true;
     }
   }
@@ -325,7 +329,8 @@ static bool is_same_slice(const hlo_node_t* node, const hlo_node_t* update) {
 // Whether the node is made for a slice of the array to be overwritten with, which it is not itself.
 static bool is_for_slice_of(const hlo_node_t* node, const hlo_value_t* array) {
   uint32_t seen = 0;
-  for (const hlo_use_t* use = array->uses; use && ++seen <= HLO_FUSER_MAX_USES; use = use->next) {
+  for (const hlo_use_t* use = array->uses; use && ++seen <= HLO_TUNING_FUSE_MAX_USES;
+       use = use->next) {
     const hlo_node_t* update = use->user;
     uint32_t steps = 0;
     if (update->op == HLO_OP_dynamic_update_slice && use == &update->operands[0] &&
@@ -339,15 +344,14 @@ static bool is_for_slice_of(const hlo_node_t* node, const hlo_value_t* array) {
 
 // Whether that is so for an operand, or what elementwise ops make of such a one on the way.
 static bool is_operand_updated(const hlo_node_t* node, const hlo_node_t* reader, uint32_t depth) {
-  enum { MAX_DEPTH = 4 };
   const uint64_t bytes = hlo_type_size_bytes(node->results[0].type);
   for (uint32_t k = 0; k < reader->operand_count; ++k) {
     const hlo_value_t* value = hlo_node_operand(reader, k);
     const hlo_node_t* def = value->def;
     if (bytes >= hlo_type_size_bytes(value->type)) continue;
     if (is_for_slice_of(node, value)) return true;
-    if (depth < MAX_DEPTH && def && def->parent == node->parent && hlo_elementwise_supports(def) &&
-        is_operand_updated(node, def, depth + 1)) {
+    if (depth < HLO_TUNING_FUSE_MAX_READ_DEPTH && def && def->parent == node->parent &&
+        hlo_elementwise_supports(def) && is_operand_updated(node, def, depth + 1)) {
       return true;
     }
   }

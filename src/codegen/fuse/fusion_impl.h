@@ -4,6 +4,7 @@
 #ifndef HLO_CODEGEN_FUSION_IMPL_H_
 #define HLO_CODEGEN_FUSION_IMPL_H_
 
+#include "base/tuning.h"
 #include "codegen/dot/dot.h"
 #include "codegen/fuse/fusion.h"
 #include "codegen/fuse/fusion_key.h"
@@ -14,16 +15,9 @@ enum { HLO_NO_GROUP = -1 };
 
 // Limits keep compiling linear in the program; none decides what a result is.
 enum {
-  // Vector operations of a fusion's members, roughly: with so many, what lies in memory between two
-  // fusions costs nothing beside them.
-  HLO_FUSER_MAX_WORK = 320,
-  HLO_FUSER_MAX_NODES = 4 * HLO_FUSER_MAX_WORK,  // members with what is computed wherever it is used
-  HLO_FUSER_MAX_TRIAL = 64,   // members of one whose loops are made to see whether it can grow
-  HLO_FUSER_MAX_MEMORY = 40,  // inputs, or outputs, of a fusion
-  HLO_FUSER_MAX_PROLOGUE = 16,   // ops that a product takes to compute an operand
-  HLO_FUSER_MAX_RECOMPUTING = 3,    // fusions that compute a plain op each for itself,
-  HLO_FUSER_MAX_USES = 24,    // and uses that are looked at to find them
-  HLO_FUSER_MAX_OPTIMISTIC = 128,  // nodes of a region that are placed anew if hasty groups do not fit
+  HLO_FUSER_MAX_NODES = 4 * HLO_TUNING_FUSE_MAX_WORK,  // members, with duplicated nodes
+  HLO_FUSER_MAX_PROLOGUE = 16,                         // ops that compute an operand of a product
+  HLO_FUSER_MAX_RECOMPUTING = 3,  // fusions that each compute a plain op for themselves
 };
 
 /// A fusion being grown.
@@ -32,8 +26,8 @@ typedef struct hlo_fuser_group {
   double work;       // of all members, hlo_elementwise_cost()
   bool has_product;  // a matrix product
   bool has_reduction, has_extra_outputs, has_update;
-  bool sums;      // has members whose elements need many of an operand's
-  bool is_optimistic;  // members have joined that were not tried
+  bool sums;             // has members whose elements need many of an operand's
+  bool is_optimistic;    // members have joined that were not tried
   int32_t merged;        // the group that took all members over; HLO_NO_GROUP
   hlo_node_t** members;  // last first
   int64_t element_count;

@@ -3,6 +3,7 @@
 // costs, and where the earlier one may as well run where the later one does.
 #include <string.h>
 
+#include "base/tuning.h"
 #include "codegen/fuse/fusion_impl.h"
 
 /// Two groups of the same number of elements that read the same array, one of which runs earlier.
@@ -26,8 +27,7 @@ static void note_reader(const hlo_fuser_t* f, const siblings_t* s, int32_t group
 // where it is used.
 static uint32_t first_reader(const hlo_fuser_t* f, const siblings_t* s, const hlo_node_t* node,
                              uint32_t depth) {
-  enum { MAX_DEPTH = 6 };  // beyond it a reader may be anywhere
-  uint32_t first = depth > MAX_DEPTH ? 0 : UINT32_MAX;
+  uint32_t first = depth > HLO_TUNING_FUSE_MAX_READER_DEPTH ? 0 : UINT32_MAX;
   for (uint32_t r = 0; r < node->result_count; ++r) {
     for (const hlo_use_t* use = node->results[r].uses; use && first > 0; use = use->next) {
       const hlo_node_t* user = hlo_region_ancestor(node->parent, use->user);
@@ -59,7 +59,8 @@ static bool is_large(const hlo_fuser_t* f, const hlo_fuser_group_t* group,
 static bool reads_value(const hlo_fuser_t* f, int32_t group, const hlo_value_t* value) {
   const hlo_region_t* region = f->groups[group].members[0]->parent;  // whose groups these are
   uint32_t seen = 0;
-  for (const hlo_use_t* use = value->uses; use && ++seen <= HLO_FUSER_MAX_USES; use = use->next) {
+  for (const hlo_use_t* use = value->uses; use && ++seen <= HLO_TUNING_FUSE_MAX_USES;
+       use = use->next) {
     if (use->user->parent == region && hlo_fuser_state(f, use->user)->group == group) return true;
   }
   return false;
@@ -90,13 +91,12 @@ static bool may_wait(const hlo_fuser_t* f, const siblings_t* s) {
 }
 
 static bool may_merge(const hlo_fuser_t* f, const siblings_t* s) {
-  enum { MAX_STREAMS = 16 };  // arrays written side by side
   const hlo_fuser_group_t *a = &f->groups[s->early], *b = &f->groups[s->late];
   return a->element_count == b->element_count && !a->has_product && !b->has_product &&
          !a->has_update && !b->has_update &&
-         a->member_count + b->member_count <= HLO_FUSER_MAX_TRIAL &&
-         a->output_count + b->output_count <= MAX_STREAMS && is_large(f, a, s->shared) &&
-         may_wait(f, s);
+         a->member_count + b->member_count <= HLO_TUNING_FUSE_MAX_TRIAL &&
+         a->output_count + b->output_count <= HLO_TUNING_MERGE_MAX_OUTPUTS &&
+         is_large(f, a, s->shared) && may_wait(f, s);
 }
 
 // Whether the kernel visits all that both read in one order.
@@ -176,7 +176,8 @@ static hlo_status_t merge(hlo_fuser_t* f, const siblings_t* s, bool* out_merged)
 static hlo_status_t merge_readers(hlo_fuser_t* f, int32_t late, const hlo_value_t* shared) {
   const hlo_region_t* region = f->groups[late].members[0]->parent;
   uint32_t seen = 0;
-  for (const hlo_use_t* use = shared->uses; use && ++seen <= HLO_FUSER_MAX_USES; use = use->next) {
+  for (const hlo_use_t* use = shared->uses; use && ++seen <= HLO_TUNING_FUSE_MAX_USES;
+       use = use->next) {
     if (use->user->parent != region) continue;
     siblings_t s = {.early = hlo_fuser_state(f, use->user)->group, .late = late, .shared = shared};
     if (s.early == HLO_NO_GROUP || s.early == late ||

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operands that products compute where they pack or read them: what makes an operand, and nothing
 // else, is taken into the product's group where that costs less than memory.
+#include "base/tuning.h"
 #include "codegen/fuse/fusion_impl.h"
 #include "codegen/math/elementwise.h"
 
@@ -47,11 +48,11 @@ static bool is_kept_anyway(const hlo_fuser_t* f, const hlo_node_t* node,
 // Whether a value that the chain begins with is in memory, or so small that it does not matter.
 static bool may_begin(const hlo_fuser_t* f, const hlo_fuser_prologue_t* prologue,
                       const hlo_value_t* value, bool computes) {
-  enum { FEWER = 8 };
   const hlo_node_t *def = value->def, *last = prologue->nodes[0];
   int64_t count = hlo_type_element_count(value->type);
   if (!def || def->parent != last->parent || !hlo_fuser_state(f, def)->is_fusible) return true;
-  if (count <= hlo_type_element_count(last->results[0].type) / FEWER) return true;
+  if (count <= hlo_type_element_count(last->results[0].type) / HLO_TUNING_FUSE_OPERAND_SHARE)
+    return true;
   // What follows a product is better computed behind it.
   if (hlo_fuser_state(f, def)->is_product) return !computes || is_kept_anyway(f, def, prologue);
   return def->op == HLO_OP_constant || is_kept_anyway(f, def, prologue);

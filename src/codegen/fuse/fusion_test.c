@@ -756,7 +756,7 @@ static void be_optimistic_changes_no_fusions(void** state) {
   for (uint32_t rounds = 1; rounds <= 12; ++rounds) {
     uint32_t nodes, careful_nodes;
     uint32_t count = roll_often(rounds, 0, &nodes);
-    assert_int_equal(count, roll_often(rounds, HLO_FUSER_MAX_OPTIMISTIC, &careful_nodes));
+    assert_int_equal(count, roll_often(rounds, HLO_TUNING_FUSE_OPTIMISTIC_NODES, &careful_nodes));
     assert_int_equal(nodes, careful_nodes);
     if (count > most) most = count;
   }

@@ -7,13 +7,9 @@
 
 #include "base/check.h"
 #include "base/hash.h"
+#include "base/tuning.h"
 #include "codegen/index/tiled_impl.h"
 #include "passes/constants.h"
-
-enum {
-  MAX_POSITION_STEPS = 8,  // ops between an iota and the index it numbers
-  MAX_DEPTH = 8,           // nested reductions
-};
 
 hlo_tiled_t* hlo_tiling_refuse(hlo_tiling_t* t, hlo_verdict_t verdict) {
   if (!hlo_verdict_is_no(&t->verdict)) t->verdict = verdict;
@@ -307,7 +303,7 @@ static const hlo_expr_t* position(hlo_tiling_t* t, const hlo_value_t* value, hlo
 static hlo_tiled_t* elementwise(hlo_tiling_t* t, const hlo_node_t* node, hlo_index_t index,
                                 uint32_t depth) {
   const hlo_type_t* type = node->results[0].type;
-  const hlo_expr_t* place = position(t, &node->results[0], index, MAX_POSITION_STEPS);
+  const hlo_expr_t* place = position(t, &node->results[0], index, HLO_TUNING_INDEX_MAX_STEPS);
   if (place) return hlo_tiling_leaf(t, &node->results[0], index, HLO_TILED_INDEX, 0, place);
   hlo_tiled_t* tiled =
       hlo_tiling_make(t,
@@ -349,7 +345,8 @@ hlo_tiled_t* hlo_tiling_get(hlo_tiling_t* t, const hlo_value_t* value, hlo_index
   if (rank > HLO_TILED_MAX_RANK) {
     return refuse_beyond(t, HLO_REASON_INDEX_RANK, value, rank, HLO_TILED_MAX_RANK);
   }
-  if (depth > MAX_DEPTH) return refuse_beyond(t, HLO_REASON_INDEX_DEPTH, value, depth, MAX_DEPTH);
+  if (depth > HLO_TUNING_INDEX_MAX_NESTING)
+    return refuse_beyond(t, HLO_REASON_INDEX_DEPTH, value, depth, HLO_TUNING_INDEX_MAX_NESTING);
   const uint32_t inputs = t->fusion->input_count;
   uint32_t input = 0;
   while (input < inputs && t->fusion->inputs[input] != value) ++input;

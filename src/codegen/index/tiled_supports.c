@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which nodes can be members of a fusion at all (see tiled.h).
+#include "base/tuning.h"
 #include "codegen/index/contraction.h"
 #include "codegen/index/tiled_impl.h"
 #include "codegen/math/elementwise.h"
 #include "ir/dot_dtype.h"
 #include "ir/reducer.h"
-
-enum { MAX_WINDOW = 64 };  // elements of a reduce_window that loops compute
 
 hlo_dtype_t hlo_tiled_sum_dtype(const hlo_node_t* node) {
   if (node->op == HLO_OP_convolution) {
@@ -55,13 +54,13 @@ static bool supports_reduce(const hlo_node_t* node) {
 // Many windows that reach back to the beginning of a dimension, or on to its end: the reference
 // goes along it once. Of few it takes the steps of each in order, which loops do sooner.
 static bool is_long_scan(const hlo_node_t* node, uint32_t rank, const int64_t* window) {
-  enum { SHORT = 8, STEPS = 1 << 18 };
   const hlo_type_t* operand = hlo_node_operand_type(node, 0);
   for (uint32_t i = 0; i < rank; ++i) {
     const int64_t low = hlo_node_attr_item(node, HLO_ATTR_padding, 2 * i, 0);
     const int64_t high = hlo_node_attr_item(node, HLO_ATTR_padding, 2 * i + 1, 0);
-    if (window[i] > SHORT && window[i] == operand->dims[i] && low + high == window[i] - 1 &&
-        (low == 0 || high == 0) && hlo_type_element_count(operand) > STEPS / window[i]) {
+    if (window[i] > HLO_TUNING_SCAN_SHORT && window[i] == operand->dims[i] &&
+        low + high == window[i] - 1 && (low == 0 || high == 0) &&
+        hlo_type_element_count(operand) > HLO_TUNING_SCAN_MIN_STEPS / window[i]) {
       return true;
     }
   }
@@ -75,7 +74,8 @@ static bool supports_reduce_window(const hlo_node_t* node) {
   int64_t elements = 1;
   for (uint32_t i = 0; i < count; ++i) {
     elements *= window[i];
-    if (elements > MAX_WINDOW || hlo_node_attr_item(node, HLO_ATTR_base_dilations, i, 1) != 1) {
+    if (elements > HLO_TUNING_WINDOW_MAX_ELEMENTS ||
+        hlo_node_attr_item(node, HLO_ATTR_base_dilations, i, 1) != 1) {
       return false;
     }
   }

@@ -3,20 +3,9 @@
 // often, or element by element, are cheaper in memory, computed by fusions of their own.
 #include <math.h>
 
+#include "base/tuning.h"
 #include "codegen/loops/kernel_choose.h"
 #include "codegen/math/elementwise.h"
-
-enum {
-  SHORT_REDUCTION = 256,  // elements of a reduction that takes little time
-  NOT_CHEAP = 4,          // hlo_elementwise_cost() above that of a plain instruction,
-  COSTLY = 10,            // and that of functions such as exp
-  MOST_AGAIN = 32,        // plain ops per element that are recomputed
-};
-
-// How often an op may be computed per element that is needed, with a margin for overlapping
-// segments. The loops of one reduction may recompute its operands: softmax needs its exponentials
-// twice, for their sum and for the quotients.
-static const double MOST_REDUCTIONS = 1.5, MOST_COSTLY = 2.5, MOST_OTHERS = 3.5;
 
 // The loops around an instance: those it depends on, and, if one of them belongs to a reduction,
 // those that the reduction depends on.
@@ -54,10 +43,12 @@ static double evaluation_count(const hlo_kernel_t* kernel, const hlo_tiling_t* t
 
 // Returns how often an op may be computed per needed element.
 static double most_repeats(const hlo_tiled_t* tiled) {
-  if (tiled->kind == HLO_TILED_REDUCE) return MOST_REDUCTIONS;
+  if (tiled->kind == HLO_TILED_REDUCE) return HLO_TUNING_REPEATS_MAX_REDUCTION;
   if (tiled->kind != HLO_TILED_COMPUTE) return HUGE_VAL;
   double cost = hlo_elementwise_cost(tiled->value->def);
-  return cost >= COSTLY ? MOST_COSTLY : cost >= NOT_CHEAP ? MOST_OTHERS : HUGE_VAL;
+  return cost >= HLO_TUNING_OP_COSTLY      ? HLO_TUNING_REPEATS_MAX_COSTLY
+         : cost >= HLO_TUNING_OP_NOT_CHEAP ? HLO_TUNING_REPEATS_MAX_OTHER
+                                           : HUGE_VAL;
 }
 
 // Returns the evaluations of an op that its result, and the users of the result, need.
@@ -126,9 +117,9 @@ static hlo_verdict_t check_lanes(const hlo_kernel_t* kernel, const hlo_tiling_t*
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {
     const hlo_tiled_t* tiled = tiling->instances[i];
     if (tiled->kind == HLO_TILED_REDUCE) {
-      is_short |= tiling->spaces[tiled->reduction].element_count <= SHORT_REDUCTION;
+      is_short |= tiling->spaces[tiled->reduction].element_count <= HLO_TUNING_SHORT_REDUCTION;
     } else if (tiled->kind == HLO_TILED_COMPUTE && !(tiled->loops & ~output_loops)) {
-      const bool costs = hlo_elementwise_cost(tiled->value->def) >= COSTLY;
+      const bool costs = hlo_elementwise_cost(tiled->value->def) >= HLO_TUNING_OP_COSTLY;
       if (costs && !is_costly) costly = tiled->value->def;
       is_costly |= costs;
     }
@@ -183,9 +174,10 @@ hlo_status_t hlo_kernel_check_work(const hlo_kernel_t* kernel, const hlo_kernel_
     if (!is_single && !hlo_verdict_is_no(out_verdict)) *out_verdict = check_guarded_sums(tiling);
     if (hlo_verdict_is_no(out_verdict)) return hlo_ok();
   }
-  *out_verdict = work > most * MOST_AGAIN ? hlo_verdict_beyond(HLO_REASON_REPEATED_WORK, NULL,
-                                                               work / most, MOST_AGAIN)
-                                          : hlo_verdict_yes();
+  *out_verdict = work > most * HLO_TUNING_REPEATS_MAX_PLAIN_WORK
+                     ? hlo_verdict_beyond(HLO_REASON_REPEATED_WORK, NULL, work / most,
+                                          HLO_TUNING_REPEATS_MAX_PLAIN_WORK)
+                     : hlo_verdict_yes();
   return hlo_ok();
 }
 
@@ -218,7 +210,6 @@ static double chunk_repeats(const hlo_kernel_t* kernel, const hlo_tiling_t* tili
 // A value that all chunks need, such as the sum of everything, is better computed once before them
 // unless it is little work.
 static hlo_verdict_t check_repeats(const hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces) {
-  const double MOST = 0.25;
   if (kernel->chunk_count < 2 || kernel->cut == HLO_KERNEL_CUT_REDUCTION) return hlo_verdict_yes();
   double once = (double)kernel->spaces[0].element_count, again = 0;  // stored elements
   for (uint32_t i = 0; i < pieces->count; ++i) {
@@ -231,8 +222,9 @@ static hlo_verdict_t check_repeats(const hlo_kernel_t* kernel, const hlo_kernel_
       again += cost * (chunk_repeats(kernel, tiling, tiled) - 1);
     }
   }
-  return again > MOST * once
-             ? hlo_verdict_beyond(HLO_REASON_REPEATED_BY_CHUNKS, NULL, again / once, MOST)
+  return again > HLO_TUNING_REPEATS_MAX_BY_CHUNKS * once
+             ? hlo_verdict_beyond(HLO_REASON_REPEATED_BY_CHUNKS, NULL, again / once,
+                                  HLO_TUNING_REPEATS_MAX_BY_CHUNKS)
              : hlo_verdict_yes();
 }
 

@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Splits the loops of a kernel into chunks for parallel_for: outer loops, or reductions.
+#include "base/tuning.h"
 #include "codegen/loops/kernel_choose.h"
 #include "codegen/math/elementwise.h"
-
-enum {
-  STRIP_VECTORS = 16,  // chunks of vectors are multiples of this,
-  SWEPT_VECTORS = 64,  // chunks of columns of this
-  SWEPT_ROWS = 32,     // the fewest rows of a sweep or chunk
-};
 
 bool hlo_kernel_is_worth_cutting(const hlo_kernel_t* kernel) {
   return hlo_tile_is_worth_cutting(&kernel->target->tile, kernel->cost_ns, false);
@@ -29,7 +24,7 @@ bool hlo_kernel_reduces_columns(const hlo_kernel_t* kernel, const hlo_tiling_t* 
     }
   }
   const hlo_tiled_space_t* rows = &tiling->spaces[tiling->outputs[0]->reduction];
-  return rows->element_count >= SWEPT_ROWS && hlo_kernel_is_worth_cutting(kernel);
+  return rows->element_count >= HLO_TUNING_SWEEP_MIN_ROWS && hlo_kernel_is_worth_cutting(kernel);
 }
 
 // Returns the number of chunks that the kernel's work is worth.
@@ -48,7 +43,8 @@ static int64_t cutting_step(const hlo_kernel_t* kernel, uint32_t level) {
   uint32_t rest = kernel->loop_count - level;
   if (kernel->kind == HLO_KERNEL_TRANSPOSE && rest <= 2) return kernel->lanes;
   if (rest > 1 || !hlo_kernel_has_lanes(kernel)) return 1;
-  return (int64_t)kernel->lanes * (kernel->is_sweep ? SWEPT_VECTORS : STRIP_VECTORS);
+  return (int64_t)kernel->lanes *
+         (kernel->is_sweep ? HLO_TUNING_SWEEP_CHUNK_VECTORS : HLO_TUNING_CHUNK_MIN_VECTORS);
 }
 
 static void cut_loops(hlo_kernel_t* kernel) {
@@ -94,7 +90,7 @@ static hlo_verdict_t cut_reductions(hlo_kernel_t* kernel, const hlo_tiling_t* ti
   if (!partials || partials > HLO_KERNEL_MAX_PARTIALS) return hlo_verdict_yes();
   const hlo_tiled_space_t* space = &tiling->spaces[space_number];
   uint32_t loop = outermost_loop(space);
-  int64_t step = loop + 1 == space->loop_count ? kernel->lanes * STRIP_VECTORS : 1;
+  int64_t step = loop + 1 == space->loop_count ? kernel->lanes * HLO_TUNING_CHUNK_MIN_VECTORS : 1;
   kernel->chunk_count = cut_chunks(kernel, space->extents[loop], wanted_chunks(kernel), step);
   if (kernel->chunk_count < 2) return hlo_verdict_yes();
   kernel->cut = HLO_KERNEL_CUT_REDUCTION;
@@ -132,22 +128,22 @@ static columns_t find_columns(const hlo_kernel_t* kernel, const hlo_tiling_t* ti
 
 // Reductions of few columns, or with an epilogue: each chunk sweeps rows of its own.
 static hlo_verdict_t cut_columns(hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
-  enum { FEW_CHUNKS = 4, PART_ROWS = 128 };  // PART_ROWS: the fewest rows of a chunk
   bool is_plain =
       kernel->kind == HLO_KERNEL_LANES && kernel->segment_count == 1 && kernel->loop_count == 1;
-  bool is_cut = kernel->is_sweep && kernel->chunk_count >= FEW_CHUNKS;
+  bool is_cut = kernel->is_sweep && kernel->chunk_count >= HLO_TUNING_SWEEP_FEW_CHUNKS;
   if (!is_plain || !hlo_kernel_is_worth_cutting(kernel) || is_cut) return hlo_verdict_yes();
   columns_t columns = find_columns(kernel, tiling);
   if (!columns.is_swept) return hlo_verdict_yes();
   const hlo_tiled_space_t* space = &tiling->spaces[columns.space];
-  int64_t wanted = wanted_chunks(kernel), most = space->element_count / PART_ROWS;
+  int64_t wanted = wanted_chunks(kernel),
+          most = space->element_count / HLO_TUNING_SWEEP_MIN_PART_ROWS;
   if (wanted > most) wanted = most;
   if (wanted < 2) return hlo_verdict_yes();
   if (columns.is_nested) {
     return hlo_verdict_no(HLO_REASON_SERIAL_COLUMNS, NULL);
   }
   uint32_t loop = outermost_loop(space);
-  int64_t step = loop + 1 == space->loop_count ? SWEPT_ROWS : 1;
+  int64_t step = loop + 1 == space->loop_count ? HLO_TUNING_SWEEP_MIN_ROWS : 1;
   if (space->extents[loop] < 2 * step) return hlo_verdict_yes();
   kernel->chunk_count = cut_chunks(kernel, space->extents[loop], wanted, step);
   kernel->split_loop = loop;

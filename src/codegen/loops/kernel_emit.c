@@ -5,16 +5,9 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/tuning.h"
 #include "codegen/body/site.h"
 #include "codegen/loops/kernel_emit_impl.h"
-
-enum {
-  PREFETCHED_BYTES = 4096,
-  SHORT_ROW_BYTES = 2 << 10,  // rows of which several are prefetched
-  LONG_ROW_BYTES = 64 << 10,  // rows that leave no room for another
-  MAX_WRITTEN_OUT = 16,       // points of loops that are unrolled completely
-  MAX_WRITTEN_VALUES = 64,    // values at all of these points
-};
 
 // ---- leaves
 
@@ -67,12 +60,12 @@ static int64_t prefetch_distance(const hlo_emitter_t* e, const hlo_tiled_t* load
   if (e->mask || kernel->kind == HLO_KERNEL_TRANSPOSE || bytes * e->lanes < line_bytes) return 0;
   bool is_output = hlo_tiled_space_mask(&e->tiling->spaces[0]) >> e->lane_loop & 1;
   if (is_output ? !e->is_streaming : !is_last_pass(e, load)) return 0;
-  int64_t otherwise = is_output ? PREFETCHED_BYTES : 0;
+  int64_t otherwise = is_output ? HLO_TUNING_PREFETCH_BYTES : 0;
   uint32_t rows = kernel->loop_count - hlo_kernel_has_lanes(kernel);  // loops around
   if (rows == 0 || (is_output && !is_read_twice(e, load))) return otherwise;
   int64_t next = hlo_expr_coefficient(load->offset, kernel->loops[rows - 1]) * bytes;
-  if (next <= 0 || next > LONG_ROW_BYTES) return otherwise;
-  return next < SHORT_ROW_BYTES ? PREFETCHED_BYTES : next;
+  if (next <= 0 || next > HLO_TUNING_LONG_ROW_BYTES) return otherwise;
+  return next < HLO_TUNING_SHORT_ROW_BYTES ? HLO_TUNING_PREFETCH_BYTES : next;
 }
 
 void hlo_emit_prefetch(hlo_emitter_t* e, hlo_dtype_t dtype, const hlo_element_address_t* address,
@@ -361,7 +354,7 @@ static bool is_written_out(const hlo_emitter_t* e, uint32_t level, const hlo_ran
   const hlo_kernel_t* kernel = e->kernel;
   int64_t points = 1;
   if (level == 0 || kernel->fusion->extra_output_count || e->rows.level < kernel->loop_count) return false;
-  for (uint32_t i = level; i < kernel->loop_count && points <= MAX_WRITTEN_OUT; ++i) {
+  for (uint32_t i = level; i < kernel->loop_count && points <= HLO_TUNING_UNROLLED_POINTS; ++i) {
     const hlo_vir_value_t *low = ranges[i].low, *end = ranges[i].end;
     if (low->op != HLO_VIR_iconst || end->op != HLO_VIR_iconst) return false;
     int64_t step = hlo_kernel_has_lanes(kernel) && i + 1 == kernel->loop_count ? kernel->lanes : 1;
@@ -371,7 +364,8 @@ static bool is_written_out(const hlo_emitter_t* e, uint32_t level, const hlo_ran
     hlo_tiled_kind_t kind = e->tiling->instances[i]->kind;
     if (kind == HLO_TILED_REDUCE || kind == HLO_TILED_MASK) return false;
   }
-  return points <= MAX_WRITTEN_OUT && points * e->tiling->instance_count <= MAX_WRITTEN_VALUES;
+  return points <= HLO_TUNING_UNROLLED_POINTS &&
+         points * e->tiling->instance_count <= HLO_TUNING_UNROLLED_VALUES;
 }
 
 static void write_out(hlo_emitter_t* e, uint32_t level, const hlo_range_t* ranges) {
@@ -478,19 +472,18 @@ static double points_of(const hlo_kernel_t* kernel, const hlo_kernel_segment_t* 
 // Returns true if a segment is far smaller than the largest one, and all such segments together are
 // little: edges.
 static bool is_minor(const hlo_kernel_t* kernel, const hlo_kernel_segment_t* segment) {
-  enum { FAR_SMALLER = 64, LITTLE = 16 };
   double most = 0, minor = 0, all = 0;
   for (uint32_t i = 0; i < kernel->segment_count; ++i) {
     double points = points_of(kernel, &kernel->segments[i]);
     if (points > most) most = points;
   }
-  if (points_of(kernel, segment) * FAR_SMALLER > most) return false;
+  if (points_of(kernel, segment) * HLO_TUNING_MINOR_SEGMENT_SHARE > most) return false;
   for (uint32_t i = 0; i < kernel->segment_count; ++i) {
     double points = points_of(kernel, &kernel->segments[i]);
     all += points;
-    if (points * FAR_SMALLER <= most) minor += points;
+    if (points * HLO_TUNING_MINOR_SEGMENT_SHARE <= most) minor += points;
   }
-  return minor * LITTLE <= all;
+  return minor * HLO_TUNING_MINOR_SEGMENTS_SHARE <= all;
 }
 
 hlo_status_t hlo_emitter_start_segment(hlo_emitter_t* e, hlo_arena_t* scratch,

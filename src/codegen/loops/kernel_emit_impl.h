@@ -8,13 +8,13 @@
 #ifndef HLO_CODEGEN_KERNEL_EMIT_IMPL_H_
 #define HLO_CODEGEN_KERNEL_EMIT_IMPL_H_
 
+#include "base/tuning.h"
 #include "codegen/loops/kernel_impl.h"
 #include "codegen/math/elementwise.h"
 #include "codegen/math/scalar.h"
 
 enum {
   HLO_NO_LOOP = HLO_TILED_MAX_LOOPS,
-  HLO_MAX_UNROLL = 4,    // accumulators of one reduction
   HLO_UNROLL_FREELY = 0,
   HLO_MAX_FUSED_REDUCTIONS = 8,  // reductions in the same loops
   HLO_MAX_ACCUMULATORS = 2 * HLO_MAX_FUSED_REDUCTIONS,
@@ -230,7 +230,7 @@ typedef struct hlo_accumulator {
   bool is_negated;  // a maximum, as the minimum of the negatives
   hlo_op_t op;
   hlo_dtype_t dtype;
-  hlo_vir_value_t* vars[HLO_MAX_UNROLL];
+  hlo_vir_value_t* vars[HLO_TUNING_REDUCE_ACCUMULATORS];
 } hlo_accumulator_t;
 
 /// Reductions that run in the same loops.

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Emits index expressions as INDEX values and as vectors of lanes, and addresses of elements.
+#include "base/tuning.h"
 #include "codegen/loops/kernel_emit_impl.h"
-
-enum { LEAST_STREAMED_BYTES = 16 };
 
 static hlo_vir_value_t* clamp_index(hlo_vir_builder_t* b, hlo_vir_value_t* value, int64_t low,
                                     int64_t high) {
@@ -195,8 +194,8 @@ hlo_element_address_t hlo_emit_address(hlo_emitter_t* e, hlo_vir_value_t* base,
 // tiles are not.
 bool hlo_kernel_may_stream(const hlo_kernel_t* kernel, hlo_dtype_t dtype) {
   size_t vector_bytes = hlo_dtype_size_bytes(dtype) * kernel->lanes;
-  return vector_bytes >=
-         (kernel->kind == HLO_KERNEL_TRANSPOSE ? kernel->target->vector_bytes : LEAST_STREAMED_BYTES);
+  return vector_bytes >= (kernel->kind == HLO_KERNEL_TRANSPOSE ? kernel->target->vector_bytes
+                                                               : HLO_TUNING_STREAM_MIN_BYTES);
 }
 
 bool hlo_emit_is_aligned(const hlo_emitter_t* e, const hlo_expr_t* offset, hlo_dtype_t dtype) {

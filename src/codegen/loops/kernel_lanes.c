@@ -4,14 +4,10 @@
 // machine's description; the least of all (see kernel_choose.h).
 #include <stdlib.h>
 
+#include "base/tuning.h"
 #include "codegen/loops/kernel_choose.h"
 #include "codegen/math/elementwise.h"
 #include "tile/system.h"
-
-enum {
-  FUEL = 4 * HLO_TILED_MAX_LOOPS * HLO_TILED_MAX_LOOPS,
-  SHORT = 8,  // blocks of this many rows and lanes are worth transposing if a register holds more
-};
 
 /// The inputs of the choice.
 typedef struct choice {
@@ -204,7 +200,7 @@ static bool can_transpose(const hlo_kernel_pieces_t* pieces) {
 }
 
 static uint32_t least_edge(const hlo_kernel_t* kernel) {
-  return kernel->lanes < SHORT ? kernel->lanes : SHORT;
+  return kernel->lanes < HLO_TUNING_TRANSPOSE_EDGE ? kernel->lanes : HLO_TUNING_TRANSPOSE_EDGE;
 }
 
 // Returns true if some load is strided along the lanes and contiguous along `cross`, in whole
@@ -361,7 +357,7 @@ hlo_status_t hlo_kernel_explain_lanes(const hlo_kernel_t* kernel, const hlo_kern
   }
   hlo_tile_system_cost(s, "loads, computations and stores", VARS, numbers, costs_ns, &choice);
   hlo_tile_solution_t solution;
-  hlo_status_t status = hlo_tile_system_solve(s, FUEL, &solution);
+  hlo_status_t status = hlo_tile_system_solve(s, HLO_TUNING_LANES_FUEL, &solution);
   if (hlo_status_code(status) == HLO_STATUS_FAILED_PRECONDITION) {
     hlo_strbuf_printf(out, "%s\n", hlo_status_message(status));
     hlo_status_release(status);

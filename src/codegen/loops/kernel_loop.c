@@ -1,17 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The loops around emitted code: which loops have values, what may be reused, ranges.
+#include "base/tuning.h"
 #include "codegen/loops/kernel_emit_impl.h"
 #include "codegen/vir/unroll.h"
 
-enum {
-  MAX_COPIES = 4,
-  UNROLL_CHOICES = 3,   // 1, 2, 4
-  LONG_CHAIN = 40,      // instructions in one dependency chain
-  SPARE_REGISTERS = 2,  // for instructions of several steps
-  MASK_REGISTERS = 7,
-  UNROLLED_NS = 2000,   // a kernel that takes longer is worth larger code
-  LONG_ROW = 8,         // vectors
-};
+enum { UNROLL_CHOICES = 3 };  // 1, 2, 4
 
 static bool is_deeper(const hlo_vir_value_t* value, const hlo_vir_block_t* block) {
   return value && value->parent && value->parent->depth > block->depth;
@@ -99,12 +92,11 @@ static hlo_vir_value_t* emit_vectors(hlo_emitter_t* e, uint32_t loop, hlo_range_
 static uint32_t fitting_copies(const hlo_target_t* target, const hlo_vir_pressure_t* pressure) {
   if (!pressure->is_straight) return 1;
   if (target->unroll) return target->unroll;
-  uint32_t copies = MAX_COPIES;
-  if (pressure->chain >= LONG_CHAIN) return copies;
-  uint32_t fixed = pressure->invariants + pressure->constants / 4 + SPARE_REGISTERS;
-  uint32_t masks = target->has_masks ? MASK_REGISTERS : target->vector_registers;
+  uint32_t copies = HLO_TUNING_UNROLL_VECTORS;
+  if (pressure->chain >= HLO_TUNING_UNROLL_LONG_CHAIN) return copies;
+  uint32_t fixed = pressure->invariants + pressure->constants / 4 + HLO_TUNING_SPARE_REGISTERS;
   while (copies > 1 && (fixed + copies * pressure->vectors > target->vector_registers ||
-                        copies * pressure->masks > masks)) {
+                        copies * pressure->masks > target->mask_registers)) {
     copies /= 2;
   }
   return copies;
@@ -119,7 +111,7 @@ static void emit_free_vectors(hlo_emitter_t* e, uint32_t loop, hlo_range_t range
     ends[i] = hlo_range_whole_end(e->b, range, (int64_t)e->lanes << i);
   }
   hlo_vir_value_t* vir_loop = emit_vectors(e, loop, range, 1, body, context);
-  bool is_short = e->is_minor || e->kernel->cost_ns < UNROLLED_NS;
+  bool is_short = e->is_minor || e->kernel->cost_ns < HLO_TUNING_UNROLL_MIN_NS;
   if (!vir_loop || (is_short && !e->kernel->target->unroll)) return;
   hlo_vir_pressure_t pressure;
   hlo_vir_measure_loop(e->b, vir_loop, &pressure);
@@ -220,7 +212,7 @@ static hlo_vir_value_t* address_at(hlo_emitter_t* e, uint32_t output, uint32_t l
 }
 
 static bool is_long_row(const hlo_kernel_t* kernel, int64_t elements) {
-  return elements >= (int64_t)LONG_ROW * kernel->lanes;
+  return elements >= (int64_t)HLO_TUNING_LONG_ROW_VECTORS * kernel->lanes;
 }
 
 // Without masks the remainder of vectors is reduced in another order, and its length must not

@@ -4,18 +4,16 @@
 // written whole may be anywhere.
 #include <stdlib.h>
 
+#include "base/tuning.h"
 #include "codegen/loops/kernel_choose.h"
-
-// A row that is not made of whole lines has at least this many, or its lines would be evicted for
-// each part.
-enum { LINES_OF_ODD_ROWS = 4 };
 
 static bool stores_long_rows(const hlo_kernel_t* kernel) {
   int64_t row = kernel->spaces[0].extents[kernel->loops[kernel->loop_count - 1]];
   int64_t line_bytes = hlo_target_line_bytes(kernel->target);
   for (uint32_t i = 0; i < kernel->fusion->output_count; ++i) {
     int64_t bytes = row * (int64_t)hlo_dtype_size_bytes(kernel->fusion->outputs[i]->type->dtype);
-    if (bytes < line_bytes || (bytes % line_bytes && bytes < LINES_OF_ODD_ROWS * line_bytes)) {
+    if (bytes < line_bytes ||
+        (bytes % line_bytes && bytes < HLO_TUNING_ODD_ROW_LINES * line_bytes)) {
       return false;
     }
   }

@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Answers questions about a finished kernel: its phases and chunks, where its values may be.
+#include "base/tuning.h"
 #include "codegen/loops/kernel_impl.h"
-
-static const double CALL_NS = 8.0;           // shorter loops are not functions of their own
-static const double SCALAR_CALL_NS = 100.0;  // nor are fewer instructions without loops
-static const double LONG_NS = 1000.0;        // a longer unique kernel that later programs may
-                                             // repeat is kept, up to this many instructions
-enum { LONG_SIZE = 300 };
 
 hlo_status_t hlo_kernel_visits_once(const hlo_kernel_t* kernel, uint32_t input, bool* out_does) {
   *out_does = false;
@@ -39,8 +34,8 @@ double hlo_kernel_cost_ns(const hlo_kernel_t* kernel) {
 
 // Measured over the programs of tests/programs; within a factor of two for most.
 uint64_t hlo_kernel_code_size(const hlo_kernel_t* kernel) {
-  enum { NODE = 25 };
-  uint64_t size = (uint64_t)NODE * kernel->fusion->node_count * kernel->segment_count;
+  uint64_t size =
+      (uint64_t)HLO_TUNING_NODE_SIZE * kernel->fusion->node_count * kernel->segment_count;
   return kernel->summary.code_size + size;
 }
 
@@ -51,9 +46,11 @@ bool hlo_kernel_is_called(const hlo_kernel_t* kernel) {
   }
   if (kernel->tile) return false;
   if (!kernel->fusion->model) {
-    return hlo_kernel_code_size(kernel) >= LONG_SIZE && hlo_kernel_cost_ns(kernel) >= LONG_NS;
+    return hlo_kernel_code_size(kernel) >= HLO_TUNING_KEPT_MIN_SIZE &&
+           hlo_kernel_cost_ns(kernel) >= HLO_TUNING_KEPT_MIN_NS;
   }
-  return kernel->form || kernel->cost_ns >= (kernel->loop_count ? CALL_NS : SCALAR_CALL_NS);
+  return kernel->form || kernel->cost_ns >= (kernel->loop_count ? HLO_TUNING_CALL_MIN_NS
+                                                                : HLO_TUNING_CALL_MIN_SCALAR_NS);
 }
 
 bool hlo_kernel_prepares(const hlo_kernel_t* kernel, uint32_t input) {

@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reductions as loops over accumulators: over lanes, unrolled, several of the same space at once.
-#include "codegen/loops/kernel_emit_impl.h"
+#include "base/tuning.h"
 #include "codegen/body/site.h"
+#include "codegen/loops/kernel_emit_impl.h"
 #include "codegen/math/math.h"
 #include "ir/reducer.h"
-
-enum {
-  UNROLLED_ELEMENTS = 16,
-  FAR_BYTES = 1 << 20,  // of a line in distant memory; the same on all machines, since sums depend
-                        // on it
-};
 
 static bool* mark_needed(const hlo_emitter_t* e, const hlo_tiled_t* tiled) {
   bool* marks = hlo_arena_array(e->scratch, e->tiling->instance_count, sizeof *marks);
@@ -394,7 +389,7 @@ static void accumulate_each(hlo_emitter_t* e, hlo_fused_reductions_t* set, uint3
 static void reduce_lanes_apart(hlo_emitter_t* e, hlo_fused_reductions_t* set, uint32_t lanes) {
   uint32_t space = set->members[0]->reduction;
   hlo_reduce_start(e, set, lanes);
-  if (e->tiling->spaces[space].element_count <= UNROLLED_ELEMENTS) {
+  if (e->tiling->spaces[space].element_count <= HLO_TUNING_REDUCE_UNROLLED) {
     accumulate_each(e, set, space, 0);
     return;
   }
@@ -450,7 +445,9 @@ static void accumulate_over_lanes(hlo_emitter_t* e, hlo_fused_reductions_t* set,
   const hlo_tiled_space_t* space = &e->tiling->spaces[space_number];
   int64_t extent = space->extents[loop - space->first_loop];
   uint32_t lanes = e->kernel->lanes;
-  set->unroll = extent >= (int64_t)lanes * HLO_MAX_UNROLL && set->count <= 2 ? HLO_MAX_UNROLL : 1;
+  set->unroll = extent >= (int64_t)lanes * HLO_TUNING_REDUCE_ACCUMULATORS && set->count <= 2
+                    ? HLO_TUNING_REDUCE_ACCUMULATORS
+                    : 1;
   set->negates_maxima = true;
   hlo_reduce_start(e, set, lanes);
   if (rest) {
@@ -462,7 +459,8 @@ static void accumulate_over_lanes(hlo_emitter_t* e, hlo_fused_reductions_t* set,
   lane_sums_t sums = {set, rest};
   uint32_t unroll = set->unroll;
   int64_t bytes = extent * (int64_t)(e->kernel->target->vector_bytes / lanes);
-  if (unroll > 1 && bytes >= FAR_BYTES && e->kernel->fusion->input_count == 1) {
+  if (unroll > 1 && bytes >= HLO_TUNING_REDUCE_HALVES_BYTES &&
+      e->kernel->fusion->input_count == 1) {
     range = hlo_emit_lane_halves(e, loop, range, unroll, accumulate_lanes, &sums);
     unroll = 1;
   }
@@ -519,7 +517,7 @@ static bool collect_apart(const hlo_emitter_t* e, hlo_fused_reductions_t* set) {
     if (found++ == 0) hlo_reduce_collect(e, tiled, set);
   }
   if (found == 0 || found != set->count) return false;
-  return e->tiling->spaces[set->members[0]->reduction].element_count > UNROLLED_ELEMENTS;
+  return e->tiling->spaces[set->members[0]->reduction].element_count > HLO_TUNING_REDUCE_UNROLLED;
 }
 
 static void set_column(hlo_emitter_t* e, uint32_t loop, hlo_vir_value_t* first, uint32_t column) {
@@ -558,7 +556,7 @@ hlo_vir_value_t* hlo_emit_columns(hlo_emitter_t* e, uint32_t loop, hlo_range_t r
   e->bound |= (uint64_t)1 << loop;
   bool is_possible = collect_apart(e, &set);
   e->bound &= ~((uint64_t)1 << loop);
-  uint32_t columns = is_possible && set.count <= 2 ? HLO_MAX_UNROLL : 1;
+  uint32_t columns = is_possible && set.count <= 2 ? HLO_TUNING_REDUCE_ACCUMULATORS : 1;
   int64_t step = (int64_t)e->lanes * columns;
   hlo_range_t wide = {range.low, hlo_range_whole_end(e->b, range, step)};
   if (columns == 1 || hlo_range_is_empty(wide)) {

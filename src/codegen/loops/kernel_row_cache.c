@@ -2,12 +2,8 @@
 // Rows that are kept: what a reduction computes along its digit at some expense, and the
 // output needs again along its lanes (the exponentials of a softmax), is stored on the stack
 // and read back.
+#include "base/tuning.h"
 #include "codegen/loops/kernel_emit_impl.h"
-
-enum {
-  CACHED_BYTES = 16 << 10,  // a row that stays in the first cache, and on the stack
-  CACHED_COST = 8,          // vector operations that a store and a load are less than
-};
 
 // Whether an expression is nothing but this digit.
 static bool is_loop(const hlo_expr_t* expr, uint32_t loop) {
@@ -71,7 +67,7 @@ static void find_in_reduction(hlo_emitter_t* e, const hlo_tiled_t* reduction, ui
       const hlo_tiled_t* tiled = tiling->instances[k];
       size_t bytes = hlo_dtype_size_bytes(tiled->value->type->dtype);
       if (!marks[k] || tiled->kind != HLO_TILED_COMPUTE || !(tiled->loops >> loop & 1) ||
-          cached_bytes(e, space, bytes) > CACHED_BYTES ||
+          cached_bytes(e, space, bytes) > HLO_TUNING_ROW_CACHE_BYTES ||
           !is_same_along(tiled, loop, again, lane)) {
         continue;
       }
@@ -93,7 +89,7 @@ void hlo_emit_find_cached_row(hlo_emitter_t* e) {
     return;
   }
   e->rows.more_bytes = 0;
-  double cost = CACHED_COST;
+  double cost = HLO_TUNING_ROW_CACHE_MIN_COST;
   for (uint32_t i = 0; i < e->tiling->instance_count; ++i) {
     const hlo_tiled_t* tiled = e->tiling->instances[i];
     if (tiled->kind != HLO_TILED_REDUCE) continue;

@@ -5,12 +5,11 @@
 // back.
 #include <string.h>
 
+#include "base/tuning.h"
 #include "codegen/loops/kernel_emit_impl.h"
 
 enum {
-  MAX_ROW = 256,    // elements: in longer rows what comes after the loop hardly counts
-  MAX_SUMS = 4,     // reductions in one loop whose partial results are on the stack at a time
-  MAX_RESULTS = 8,  // reductions of a row
+  MAX_SUMS = 4,  // reductions in one loop whose partial results are on the stack at a time
 };
 
 // ---- where it can be done -----------------------------------------------------------------------
@@ -27,8 +26,8 @@ static uint32_t loop_level(const hlo_kernel_t* kernel, const hlo_tiled_t* tiled)
 static bool is_short_reduction(const hlo_tiling_t* tiling, const hlo_tiled_t* tiled) {
   const hlo_tiled_space_t* space = &tiling->spaces[tiled->reduction];
   return space->loop_count == 1 && space->depth == 1 && space->element_count > 1 &&
-         space->element_count <= MAX_ROW && hlo_tiled_result_count(tiled) == 1 &&
-         tiled->value->type->dtype != HLO_DTYPE_PRED;
+         space->element_count <= HLO_TUNING_ROWS_MAX_ELEMENTS &&
+         hlo_tiled_result_count(tiled) == 1 && tiled->value->type->dtype != HLO_DTYPE_PRED;
 }
 
 // Whether an instance can be computed in lanes along rows, or along what they are reduced over.
@@ -61,7 +60,7 @@ uint32_t hlo_kernel_row_level(const hlo_kernel_t* kernel, const hlo_tiling_t* ti
     if (!is_short_reduction(tiling, tiled) || (count++ && here != level)) return none;
     level = here;
   }
-  if (count == 0 || count > MAX_RESULTS) return none;
+  if (count == 0 || count > HLO_TUNING_ROWS_MAX_REDUCTIONS) return none;
   if (level + hlo_kernel_has_lanes(kernel) >= none) return none;
   uint32_t row = kernel->loops[level];
   if (tiling->loops[row].end - tiling->loops[row].low < kernel->lanes) return none;
@@ -78,7 +77,8 @@ static uint32_t vector_bytes(const hlo_emitter_t* e) {
 }
 
 hlo_vir_value_t* hlo_emit_rows_stack(hlo_emitter_t* e, int64_t at) {
-  int64_t own = (int64_t)(MAX_SUMS * e->kernel->lanes + MAX_RESULTS) * vector_bytes(e);
+  int64_t own =
+      (int64_t)(MAX_SUMS * e->kernel->lanes + HLO_TUNING_ROWS_MAX_REDUCTIONS) * vector_bytes(e);
   hlo_vir_value_t* base = hlo_vir_emit(e->b, HLO_VIR_stack, hlo_vir_type(HLO_VIR_INDEX, 1), 0,
                                        own + e->rows.more_bytes, 0, NULL);
   return hlo_vir_index(e->b, HLO_VIR_iadd, base, hlo_vir_iconst(e->b, at < 0 ? own : at));

@@ -3,12 +3,8 @@
 // until every access is affine and every guard decided.
 #include <string.h>
 
+#include "base/tuning.h"
 #include "codegen/loops/kernel_choose.h"
-
-enum {
-  MANY_SEGMENTS = 32,  // to which no cuts add that only save guards at run time
-  MAX_ROUNDS = 400,    // walks after which what is not decided becomes a guard at run time
-};
 
 hlo_status_t hlo_kernel_walk(const hlo_kernel_t* kernel, hlo_arena_t* arena,
                              const hlo_kernel_segment_t* segment, hlo_tiling_t** out_tiling) {
@@ -104,13 +100,14 @@ static hlo_status_t resolve(hlo_kernel_t* kernel, hlo_tiling_t* tiling, hlo_aren
     hlo_arena_mark_t mark = hlo_arena_mark(scratch);
     uint32_t done = pieces->count;
     tiling->is_optimistic = is_known;  // the very first walk finds the spaces; it is of everything
-    HLO_TRY(hlo_tiling_walk(tiling, is_known ? kernel->segments[done] : NULL, round >= MAX_ROUNDS));
+    HLO_TRY(hlo_tiling_walk(tiling, is_known ? kernel->segments[done] : NULL,
+                            round >= HLO_TUNING_SPLIT_MAX_ROUNDS));
     kernel->verdict = tiling->verdict;
     if (hlo_verdict_is_no(&kernel->verdict)) return hlo_ok();
     hlo_tiled_space_t* space = &tiling->spaces[tiling->request_space];
     if (!is_known) hlo_kernel_whole_segment(&tiling->spaces[0], &kernel->segments[0]);
     is_known = true;
-    bool is_left = tiling->is_last_resort && count >= MANY_SEGMENTS;
+    bool is_left = tiling->is_last_resort && count >= HLO_TUNING_SPLIT_MANY_SEGMENTS;
     if (tiling->request == HLO_TILED_NOTHING || is_left) {
       HLO_TRY(keep_piece(pieces, tiling));
       bool is_large = pieces->count > 1 && pieces->instance_count > HLO_TILED_MAX_INSTANCES;

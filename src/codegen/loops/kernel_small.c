@@ -2,6 +2,7 @@
 // Kernels whose output is a handful of elements: one vector holds them all, whatever their
 // dimensions, and what is read in another order is a piece of memory whose lanes change places. The
 // same for arrays that are values of the program around a kernel, and for tables of a few vectors.
+#include "base/tuning.h"
 #include "codegen/loops/kernel_emit_impl.h"
 
 enum { LANE_LOOP = 0 };
@@ -205,13 +206,15 @@ hlo_vir_value_t* hlo_emit_from_vector(hlo_emitter_t* e, const hlo_tiled_t* tiled
 
 uint32_t hlo_kernel_table_pieces(const hlo_target_t* target, const hlo_tiled_t* tiled,
                                  uint32_t lanes) {
-  enum { MAX_PIECES = 4, SSE_BYTES = 16 };
+  enum { SSE_BYTES = 16 };
   if (tiled->kind != HLO_TILED_LOAD || tiled->value->type->dtype == HLO_DTYPE_PRED ||
       target->vector_bytes == SSE_BYTES) {
     return 0;
   }
   int64_t count = hlo_type_element_count(tiled->value->type);
-  return count <= (int64_t)MAX_PIECES * lanes ? (uint32_t)((count + lanes - 1) / lanes) : 0;
+  return count <= (int64_t)HLO_TUNING_TABLE_MAX_VECTORS * lanes
+             ? (uint32_t)((count + lanes - 1) / lanes)
+             : 0;
 }
 
 static hlo_vir_value_t* table_piece(hlo_emitter_t* e, const hlo_tiled_t* tiled, uint32_t piece,

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loads whose lanes are a few elements apart, or run backwards: the vectors that hold these
 // elements and those between them are read whole, and lanes change places.
+#include "base/tuning.h"
 #include "codegen/loops/kernel_emit_impl.h"
 #include "codegen/math/math.h"
-
-enum {
-  MAX_STEP = 4,  // elements from lane to lane; others are gathered
-  PREFETCHED_BYTES = 2048,
-};
 
 /// Lane i takes element `first + i * step` of `pieces` vectors that follow each other in memory.
 typedef struct stride {
@@ -22,7 +18,7 @@ int64_t hlo_kernel_lane_step(const hlo_target_t* target, const hlo_expr_t* offse
     if (atom->kind != HLO_EXPR_LOOP && (atom->loops >> loop & 1)) return 0;
   }
   int64_t step = hlo_expr_coefficient(offset, loop);
-  return step >= -MAX_STEP && step <= MAX_STEP ? step : 0;
+  return step >= -HLO_TUNING_STRIDED_MAX_STEP && step <= HLO_TUNING_STRIDED_MAX_STEP ? step : 0;
 }
 
 hlo_vir_value_t* hlo_emit_active_lanes(hlo_emitter_t* e) {
@@ -112,7 +108,7 @@ hlo_vir_value_t* hlo_emit_strided_load(hlo_emitter_t* e, const hlo_tiled_t* tile
   for (uint32_t piece = 0; piece < stride.pieces; ++piece) {
     bool is_whole = !e->mask && (piece + 1 < stride.pieces || is_inside);
     address.mask = is_whole ? NULL : piece_mask(e, &stride, piece, active);
-    if (fetches) hlo_emit_prefetch(e, dtype, &address, PREFETCHED_BYTES);
+    if (fetches) hlo_emit_prefetch(e, dtype, &address, HLO_TUNING_STRIDED_PREFETCH);
     hlo_vir_value_t* value = hlo_elementwise_load_raw(e->b, dtype, stride.lanes, &address);
     if (!order) order = hlo_emit_lane_offsets(e, value->type, places);
     value = hlo_vir_emit(e->b, HLO_VIR_permute, value->type, 0, 0, 2,

@@ -2,10 +2,10 @@
 // Sums down columns: rows in blocks, so that memory is read in long pieces; the accumulators are in
 // the memory of the outputs, or, where chunks have rows of their own, in scratch memory
 // until the end.
+#include "base/tuning.h"
 #include "codegen/loops/kernel_emit_impl.h"
 
 enum {
-  SWEPT_ROWS = 8,     // added up in registers before an accumulator is read and written
   PARTIAL_BYTES = 8,  // of an accumulator in scratch memory
 };
 
@@ -126,8 +126,8 @@ static void sweep_all(hlo_emitter_t* e, sweep_t* sweep, hlo_range_t columns) {
   hlo_emit_lane_loop(e, e->kernel->loops[0], columns, 1, sweep_clear, sweep);
   hlo_reduce_open_loops(e, sweep->space, sweep->row_loop);
   hlo_range_t rows = hlo_reduce_range(e, sweep->space, space->loop_count - 1);
-  hlo_vir_value_t* middle = hlo_range_whole_end(e->b, rows, SWEPT_ROWS);
-  sweep_blocks(e, sweep, SWEPT_ROWS, (hlo_range_t){rows.low, middle}, columns);
+  hlo_vir_value_t* middle = hlo_range_whole_end(e->b, rows, HLO_TUNING_SWEEP_ROWS);
+  sweep_blocks(e, sweep, HLO_TUNING_SWEEP_ROWS, (hlo_range_t){rows.low, middle}, columns);
   sweep_blocks(e, sweep, 1, (hlo_range_t){middle, rows.end}, columns);
   hlo_reduce_close_loops(e, sweep->space, sweep->row_loop);
 }

@@ -4,10 +4,9 @@
 // hold. Of products in vector registers all of them, as machines' descriptions have them.
 #include <inttypes.h>
 
+#include "base/tuning.h"
 #include "codegen/loops/kernel_impl.h"
 #include "tile/system.h"
-
-enum { FUEL = 1 << 20 };
 
 /// A dimension: neighbouring digits, outermost first, that one or more dimensions of a tensor are
 /// made of.
@@ -151,7 +150,7 @@ static hlo_status_t count_tilings(tilings_t* t, hlo_arena_t* scratch, hlo_strbuf
     sizes[i] = hlo_tile_system_size(s, "tile", t->dims[i].size_count, t->dims[i].sizes);
   }
   hlo_tile_system_cost(s, "results in the first cache", t->dim_count, sizes, check_cache, t);
-  HLO_TRY(hlo_tile_system_each(s, FUEL, count_tiling, t));
+  HLO_TRY(hlo_tile_system_each(s, HLO_TUNING_TILINGS_FUEL, count_tiling, t));
   hlo_strbuf_printf(out, "  %" PRIu64 " tilings whose results stay in the first cache\n", t->count);
   return hlo_ok();
 }

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Transpositions: loads that jump from lane to lane but are plain along another digit are read in
 // square tiles along that digit, and turned in registers; the points of a tile follow one by one.
+#include "base/tuning.h"
 #include "codegen/loops/kernel_emit_impl.h"
 #include "codegen/math/math.h"
 
 enum {
   MAX_EDGE = HLO_KERNEL_MAX_EDGE,
   MAX_CROSSING = 4,  // loads of one tile; others are gathered
-  BLOCK = 256,       // edge of a block in the caches, in elements
-  STREAMED_BLOCK = 64,
   PART_BYTES = 16,  // what a processor reads of a row at a time, and turns side by side with others
 };
 
@@ -161,7 +160,7 @@ static void emit_block(hlo_emitter_t* e, tile_t* tile, hlo_range_t lanes, hlo_ra
 static void emit_tiles(hlo_emitter_t* e, tile_t* tile, hlo_range_t lanes, hlo_range_t crosses) {
   if (hlo_range_is_empty(lanes) || hlo_range_is_empty(crosses)) return;
   hlo_vir_builder_t* b = e->b;
-  int64_t size = e->is_streaming ? STREAMED_BLOCK : BLOCK;
+  int64_t size = e->is_streaming ? HLO_TUNING_TRANSPOSE_FAR_BLOCK : HLO_TUNING_TRANSPOSE_BLOCK;
   e->lanes = tile->edge;
   hlo_vir_value_t* cross = hlo_vir_begin_for(b, crosses.low, crosses.end, size, 0);
   crosses = part_of(b, cross, size, crosses);

@@ -5,11 +5,12 @@
 
 #include <string.h>
 
+#include "base/tuning.h"
 #include "codegen/loops/kernel_impl.h"
 #include "interp/scalar.h"
 #include "ir/reducer.h"
 
-enum { MAX_LEVELS = 48, PRODUCT_DEPTH = 16, LAYOUT_FUEL = 2000 };
+enum { MAX_LEVELS = 48, PRODUCT_DEPTH = 16 };
 
 // A block that operations can be put in, and the digits that are known there.
 typedef struct level {
@@ -324,7 +325,7 @@ static hlo_tile_kernel_t* create(const hlo_kernel_t* kernel, hlo_arena_t* arena)
 
 // Layouts, or none where no layout is good for all or finding one takes too long.
 static hlo_status_t infer(const hlo_kernel_t* kernel, hlo_tile_kernel_t* tile) {
-  hlo_status_t status = hlo_tile_kernel_infer(tile, &kernel->target->tile, LAYOUT_FUEL);
+  hlo_status_t status = hlo_tile_kernel_infer(tile, &kernel->target->tile, HLO_TUNING_LAYOUTS_FUEL);
   hlo_status_code_t code = hlo_status_code(status);
   if (code != HLO_STATUS_FAILED_PRECONDITION && code != HLO_STATUS_RESOURCE_EXHAUSTED)
     return status;

@@ -11,6 +11,7 @@
 // At three cycles per nanosecond. Rates are those of one core without contention; properties that a
 // cache does not report have the minimum of recent server processors.
 static const double CYCLES_PER_NS = 3.0;
+enum { AVX512_MASK_REGISTERS = 7 };  // k0 stands for no mask
 enum { PAGE_BYTES = 4096 };  // the cache set of a line in a first-level cache depends on its offset
                              // in the page
 
@@ -186,6 +187,8 @@ void hlo_target_init(const hlo_cpu_t* cpu, hlo_target_t* out_target) {
   describe(cpu, &out_target->tile);
   out_target->vector_bytes = (uint32_t)out_target->tile.vector_bytes;
   out_target->vector_registers = (uint32_t)out_target->tile.vector_count;
+  out_target->mask_registers =
+      out_target->has_masks ? AVX512_MASK_REGISTERS : out_target->vector_registers;
 }
 
 hlo_status_t hlo_target_find(const char* wanted, bool may_be_absent, hlo_target_t* out_target) {

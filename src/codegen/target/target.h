@@ -14,6 +14,7 @@ typedef struct hlo_target {
   hlo_subnormals_t subnormals;      // handling of subnormals in the state that code runs in
   uint32_t vector_bytes;            // 16, 32, 64
   uint32_t vector_registers;        // registers available for values: 14, 16, 32
+  uint32_t mask_registers;          // the same for masks: vectors without AVX-512
   bool has_masks;                   // masked loads and stores of every element, faults suppressed
   bool has_permute;                 // lanes move freely in a few instructions
   bool has_dot_u8s8, has_dot_bf16;  // of the vector IR
