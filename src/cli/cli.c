@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One call of a tool: arguments to a verb, its text to standard output, its error to standard
-// error.
+// One call of a tool: from arguments to a verb, its output on standard output, its error on
+// standard error.
 #include "cli/cli.h"
 
 #include <ctype.h>
@@ -15,7 +15,7 @@
 
 enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
-// The length of "file:line:col: " at the beginning of a message; 0 if there is no place.
+// Returns the length of "file:line:col: " at the beginning of a message; 0 without a location.
 static size_t place_length(const char* message) {
   const char* end = strstr(message, ": ");
   const char* at = end;
@@ -28,7 +28,7 @@ static size_t place_length(const char* message) {
   return end ? (size_t)(end - message) + 2 : 0;
 }
 
-// Faults that the front end reports look like this already: "model.mlir:3:7: error: message".
+// Faults of the front end have this form already: "model.mlir:3:7: error: message".
 static void print_error(const hlo_cli_t* cli, hlo_status_t status) {
   const char* message = hlo_status_message(status);
   size_t place = place_length(message);
@@ -50,14 +50,14 @@ static int finish(const hlo_cli_t* cli, hlo_status_t status, int failure) {
 
 static hlo_status_t flush(void) {
   if (fflush(stdout) == 0 && !ferror(stdout)) return hlo_ok();
-  return hlo_status_create(HLO_STATUS_DATA_LOSS, "standard output cannot be written");
+  return hlo_status_create(HLO_STATUS_DATA_LOSS, "cannot write to standard output");
 }
 
 void hlo_cli_write(const char* text, size_t length) {
   fwrite(text, 1, length, stdout);
 }
 
-// The options that the environment gives; lines of warnings look like the log's.
+// Reads the options of the environment; warnings have the form of log lines.
 static hlo_status_t read_environment(hlo_cli_t* cli) {
   hlo_strbuf_t warnings = {0};
   hlo_status_t status = hlo_config_init(&cli->config, NULL, &warnings);
@@ -107,7 +107,7 @@ int hlo_cli_main(const hlo_cli_tool_t* tool, hlo_cli_t* cli, int argc, char** ar
   return exit_status;
 }
 
-// ---- what verbs share
+// ---- shared by verbs
 
 hlo_status_t hlo_cli_open(const hlo_cli_t* cli, hlo_cli_source_t* source) {
   *source = (hlo_cli_source_t){.name = strcmp(cli->file, "-") == 0 ? "<stdin>" : cli->file};
@@ -139,7 +139,7 @@ hlo_status_t hlo_cli_elided(const hlo_cli_t* cli, hlo_elided_t* out_elided) {
   if (!value) return hlo_ok();
   if (strcmp(value, "zero") != 0 && strcmp(value, "random") != 0) {
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "--elided-constants=%s: the values are zero and random", value);
+                             "unknown --elided-constants=%s, expected zero or random", value);
   }
   *out_elided = *value == 'z' ? HLO_ELIDED_ZERO : HLO_ELIDED_RANDOM;
   return hlo_ok();
@@ -153,8 +153,8 @@ hlo_status_t hlo_cli_load(const hlo_cli_t* cli, hlo_module_t** out_module) {
   hlo_status_t status = hlo_cli_open(cli, &source);
   uint64_t begin = hlo_trace_begin(cli->observer.trace);
   if (hlo_status_is_ok(status)) {
-    status = hlo_frontend_load(source.bytes, source.size_bytes, source.name, &options,
-                               &source.diag, &module);
+    status = hlo_frontend_load(source.bytes, source.size_bytes, source.name, &options, &source.diag,
+                               &module);
   }
   hlo_trace_end(cli->observer.trace, begin, "compile", "frontend", source.name);
   if (hlo_status_is_ok(status)) status = hlo_module_verify(module, &source.diag);

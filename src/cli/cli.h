@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Command-line tools: verbs and options as tables, one function per verb. hlocc is one, hlocc-dev
-// (dev/dev.h) another.
+// Command-line tools: tables of verbs and options, and a function for each verb. The tools are
+// hlocc and hlocc-dev (dev/dev.h).
 #ifndef HLO_CLI_CLI_H_
 #define HLO_CLI_CLI_H_
 
@@ -12,7 +12,7 @@
 #include "codegen/target/target.h"
 #include "ir/module.h"
 
-/// Values of a repeated option, in order.
+/// The values of a repeated option, in order.
 typedef struct hlo_cli_list {
   const char** items;
   uint32_t count;
@@ -31,11 +31,15 @@ typedef enum hlo_cli_kind {
   HLO_CLI_NUMBER,
   HLO_CLI_COUNT
 } hlo_cli_kind_t;
-typedef enum hlo_cli_operand { HLO_CLI_NO_FILE, HLO_CLI_FILE, HLO_CLI_MAY_HAVE_FILE } hlo_cli_operand_t;
+typedef enum hlo_cli_operand {
+  HLO_CLI_NO_FILE,
+  HLO_CLI_FILE,
+  HLO_CLI_MAY_HAVE_FILE
+} hlo_cli_operand_t;
 
 struct hlo_cli;
 
-/// A verb: `run` does it; what it has to say goes to `out`, written when it is done.
+/// A verb. `run` appends the output to `out`, which is written when it has returned.
 typedef struct hlo_cli_verb {
   const char* name;
   hlo_cli_operand_t operand;
@@ -46,10 +50,10 @@ typedef struct hlo_cli_verb {
 typedef struct hlo_cli_option {
   const char* name;
   hlo_cli_kind_t kind;
-  unsigned verbs;  // a bit for each place in the tool's verbs
+  unsigned verbs;  // a bit for each of the tool's verbs
   const char* value_name;
   const char* help;
-  size_t offset;  // of the member, from the beginning of the hlo_cli_t
+  size_t offset;  // of the member in the tool's struct
 } hlo_cli_option_t;
 
 /// A tool. threads: immutable.
@@ -63,31 +67,31 @@ typedef struct hlo_cli_tool {
 
 extern const hlo_cli_tool_t hlo_cli_hlocc;
 
-/// One call of a tool; tools with options of their own begin a struct with it. Options that are not
-/// given are zero. Strings point into argv.
+/// One call of a tool. A tool with further options has a struct that begins with this one. Options
+/// that are not given are zero. Strings point into argv.
 /// owner: hlo_cli_main(). threads: confined.
 typedef struct hlo_cli {
   const hlo_cli_tool_t* tool;
-  const hlo_cli_verb_t* verb;  // NULL: none
+  const hlo_cli_verb_t* verb;  // NULL: no verb
   bool help;
-  const char* file;  // operand; NULL: none
+  const char* file;  // operand; NULL: no file
 #define HLO_CLI_OPTION(member, name, kind, ...) HLO_CLI_TYPE_##kind member;
 #include "cli/options.def"
 #undef HLO_CLI_OPTION
-  hlo_config_t config;  // environment, then --name=value of src/base/config.def
+  hlo_config_t config;  // from the environment, then --name=value of src/base/config.def
   hlo_observer_t observer;
   struct hlo_compile_cache* cache;  // NULL without a cache_dir
   hlo_arena_t arena;
 } hlo_cli_t;
 
-/// A whole call but the end of the process; `cli` and what it begins are zero. Exit status: 0, 1 for a
-/// failure (on standard error, with its place), 2 for wrong usage.
+/// Runs a tool and returns the exit status of the process: 0, 1 for a failure (reported on standard
+/// error with its location), 2 for wrong usage. The struct that `cli` begins must be zero.
 int hlo_cli_main(const hlo_cli_tool_t* tool, hlo_cli_t* cli, int argc, char** argv);
 
-/// Reads the arguments behind the program's name. errors: INVALID_ARGUMENT (usage), with a
+/// Parses the arguments after the program's name. errors: INVALID_ARGUMENT for wrong usage, with a
 /// suggestion.
 hlo_status_t hlo_cli_parse(hlo_cli_t* cli, int argc, char** argv) HLO_MUST_USE;
-/// The text of --help: of one verb, or of the tool (NULL).
+/// Prints the text of --help for one verb, or for the tool (verb NULL).
 void hlo_cli_help(const hlo_cli_tool_t* tool, const hlo_cli_verb_t* verb, hlo_strbuf_t* out);
 
 /// The verbs of hlocc.
@@ -96,16 +100,16 @@ void hlo_cli_help(const hlo_cli_tool_t* tool, const hlo_cli_verb_t* verb, hlo_st
 #include "cli/verbs.def"
 #undef HLO_CLI_VERB
 
-// ---- what verbs share
+// ---- shared by verbs
 
-/// What hlocc info prints.
+/// Prints the output of hlocc info.
 void hlo_cli_print_machine(const hlo_cli_t* cli, const hlo_cpu_t* cpu, const hlo_target_t* target,
                            hlo_strbuf_t* out);
 
-/// What hlocc info --pc prints.
+/// Prints the output of hlocc info --pc.
 hlo_status_t hlo_cli_print_location(hlo_cli_t* cli, hlo_strbuf_t* out) HLO_MUST_USE;
 
-/// The bytes of cli->file, and what is found wrong with them.
+/// The bytes of cli->file, and their faults.
 /// owner: caller, hlo_cli_close() (also after a failure)
 typedef struct hlo_cli_source {
   const char* name;  // "<stdin>" for "-"
@@ -116,20 +120,20 @@ typedef struct hlo_cli_source {
 
 hlo_status_t hlo_cli_open(const hlo_cli_t* cli, hlo_cli_source_t* source) HLO_MUST_USE;
 void hlo_cli_close(hlo_cli_source_t* source);
-/// All faults of the source, with their places, under the code of `status` (taken).
+/// Replaces the message of `status` (taken) by all faults of the source with their locations.
 hlo_status_t hlo_cli_reported(const hlo_cli_source_t* source, hlo_status_t status) HLO_MUST_USE;
-/// What --elided-constants asks for. errors: INVALID_ARGUMENT
+/// Parses --elided-constants. errors: INVALID_ARGUMENT
 hlo_status_t hlo_cli_elided(const hlo_cli_t* cli, hlo_elided_t* out_elided) HLO_MUST_USE;
-/// Reads and verifies cli->file. All faults with their places are in the status.
+/// Reads and verifies cli->file. The status has all faults with their locations.
 /// owner: caller, hlo_module_release()
 hlo_status_t hlo_cli_load(const hlo_cli_t* cli, hlo_module_t** out_module) HLO_MUST_USE;
-/// The environment that the options ask for. may_be_absent: nothing is to run in it but folding.
-/// errors: those of hlo_cpu_detect()
+/// Returns the environment that the options request. may_be_absent: the processor may lack
+/// features, since only constant folding runs in the environment. errors: those of hlo_cpu_detect()
 hlo_status_t hlo_cli_env(const hlo_cli_t* cli, bool may_be_absent, hlo_env_t* out_env) HLO_MUST_USE;
-/// The module as text, by the options that printing verbs share.
+/// Prints the module by the options that printing verbs share.
 hlo_status_t hlo_cli_print(const hlo_cli_t* cli, const hlo_module_t* module,
                            hlo_strbuf_t* out) HLO_MUST_USE;
-/// Writes to standard output at once (long runs). Failures show at the end of the process.
+/// Writes to standard output at once (for long runs). Failures are reported when the process ends.
 void hlo_cli_write(const char* text, size_t length);
 
 #endif  // HLO_CLI_CLI_H_

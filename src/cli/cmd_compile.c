@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// hlocc compile: through the compiler as a PJRT client goes, and what came out.
+// hlocc compile: compiles like a PJRT client, and prints or saves the result.
 #include <stdio.h>
 #include <string.h>
 
@@ -30,7 +30,8 @@ static void print_executable(const hlo_executable_t* executable, double millisec
   hlo_strbuf_printf(out, "%s: compiled in %.3f ms, fingerprint %016llx\n", executable->name,
                     milliseconds, (unsigned long long)executable->fingerprint);
   hlo_strbuf_printf(out, "back end: %s", executable->program->backend->name);
-  if (executable->program->cause) hlo_strbuf_printf(out, ", as %s", executable->program->cause);
+  if (executable->program->cause)
+    hlo_strbuf_printf(out, ", because %s", executable->program->cause);
   hlo_strbuf_printf(out, "\nreplicas: %d, partitions: %d\n", executable->config.replica_count,
                     executable->config.partition_count);
   for (uint32_t i = 0; i < executable->argument_count; ++i) {
@@ -44,26 +45,26 @@ static void print_executable(const hlo_executable_t* executable, double millisec
       executable->argument_bytes, executable->result_bytes, executable->alias_bytes,
       executable->program->temporary_bytes, executable->program->code_bytes);
   if (executable->program->is_reused) {
-    hlo_strbuf_puts(out, "code: of an earlier compilation\n");
+    hlo_strbuf_puts(out, "code: from the cache\n");
   }
   hlo_strbuf_printf(out, "cost: %.0f flops, %.0f transcendentals, %.0f bytes accessed\n",
                     executable->cost.flops, executable->cost.transcendentals,
                     executable->cost.bytes_accessed);
 }
 
-// "dir/model.h": model.
+// Returns "model" for "dir/model.h".
 static const char* base_name(hlo_cli_t* cli, const char* path) {
   const char* slash = strrchr(path, '/');
   const char* name = slash ? slash + 1 : path;
   return hlo_arena_strndup(&cli->arena, name, strcspn(name, "."));
 }
 
-// One compilation for the tool, and what becomes of its code.
+// One compilation of the tool and the output of its code.
 typedef struct output {
   hlo_listing_t listing;
   hlo_strbuf_t header;
-  bool is_wanted;   // listing and header
-  bool is_program;  // a file that is called from C: source, object or shared object
+  bool is_wanted;   // requests a listing or a header
+  bool is_program;  // a file with C functions: source, object or shared object
   bool is_shared;
 } output_t;
 
@@ -72,7 +73,7 @@ static bool has_suffix(const char* path, const char* suffix) {
   return length > tail && strcmp(path + length - tail, suffix) == 0;
 }
 
-// The form by the name of the file that is asked for, where --emit does not say it.
+// Chooses the form by the suffix of the output file if --emit is missing.
 static void choose_by_suffix(const hlo_cli_t* cli, output_t* output) {
   output->is_shared = has_suffix(cli->save, ".so");
   output->is_program =
@@ -88,13 +89,13 @@ static hlo_status_t choose_output(hlo_cli_t* cli, output_t* output) {
     output->is_wanted = true;
     output->is_program = cli->header && output->listing.form == HLO_LISTING_C;
   } else {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "--emit=%s: the forms are fusion, tile, plan, vir, c, asm and tilings",
-                             cli->emit);
+    return hlo_status_create(
+        HLO_STATUS_INVALID_ARGUMENT,
+        "unknown form --emit=%s, expected fusion, tile, plan, vir, c, asm or tilings", cli->emit);
   }
   if (cli->header && !output->is_program) {
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "--header wants -o FILE.c, FILE.o or FILE.so, or --emit=c");
+                             "--header needs -o FILE.c, FILE.o or FILE.so, or --emit=c");
   }
   if (output->is_program) {
     output->listing.header = &output->header;
@@ -106,7 +107,7 @@ static hlo_status_t choose_output(hlo_cli_t* cli, output_t* output) {
 static hlo_status_t finish_output(const hlo_cli_t* cli, const hlo_executable_t* executable,
                                   output_t* output) {
   if (!output->listing.out->length) {
-    return hlo_status_create(HLO_STATUS_FAILED_PRECONDITION, "back end %s makes no code",
+    return hlo_status_create(HLO_STATUS_FAILED_PRECONDITION, "back end %s generates no code",
                              executable->program->backend->name);
   }
   if (output->is_shared) HLO_TRY(hlo_link_shared(cli->config.cc, output->listing.out));

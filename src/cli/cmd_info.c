@@ -77,13 +77,13 @@ static void print_op(const hlo_op_info_t* info, bool markdown, hlo_strbuf_t* out
 
 hlo_status_t hlo_cli_cmd_ops(hlo_cli_t* cli, hlo_strbuf_t* out) {
   if (cli->markdown) {
-    hlo_strbuf_printf(
-        out,
-        "# Operations\n\nWritten by `hlocc ops --markdown` from `src/ir/ops.def`: %d "
-        "operations. `...` may be repeated, `?` may be left out.\n\n"
-        "| operation | HLO | operands | attributes | results | regions | traits | cost | meaning |\n"
-        "|---|---|---|---|---|---|---|---|---|\n",
-        (int)HLO_OP_COUNT);
+    hlo_strbuf_printf(out,
+                      "# Operations\n\nWritten by `hlocc ops --markdown` from `src/ir/ops.def`: %d "
+                      "operations. `...` may be repeated, `?` is optional.\n\n"
+                      "| operation | HLO | operands | attributes | results | regions | traits | "
+                      "cost | meaning |\n"
+                      "|---|---|---|---|---|---|---|---|---|\n",
+                      (int)HLO_OP_COUNT);
   }
   for (int op = 0; op < HLO_OP_COUNT; ++op) print_op(hlo_op_info((hlo_op_t)op), cli->markdown, out);
   if (cli->markdown) print_terms(out);
@@ -129,7 +129,7 @@ void hlo_cli_print_machine(const hlo_cli_t* cli, const hlo_cpu_t* cpu, const hlo
   int64_t threads = cli->config.num_threads ? cli->config.num_threads : cores;
   hlo_strbuf_printf(out, "cores: %u\nthreads of a client: %lld\n", cores, (long long)threads);
   hlo_strbuf_printf(out, "memory: %llu MiB\n", (unsigned long long)(hlo_os_memory_bytes() >> 20));
-  hlo_strbuf_puts(out, "code is made for\n");
+  hlo_strbuf_puts(out, "code is generated for\n");
   hlo_tile_target_print(&target->tile, out);
 }
 
@@ -150,7 +150,7 @@ hlo_status_t hlo_cli_cmd_info(hlo_cli_t* cli, hlo_strbuf_t* out) {
   }
   if (!cli->pc != !cli->file) {
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "info wants --pc=PLACE and FILE together");
+                             "info needs both --pc=PLACE and FILE, or neither");
   }
   if (cli->pc) return hlo_cli_print_location(cli, out);
   hlo_cpu_t cpu;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// hlocc opt, hlocc passes: passes over a program, and their list.
+// hlocc opt and hlocc passes: runs passes over a program, lists passes.
 #include <stdio.h>
 
 #include "cli/cli.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// hlocc run: one function of a program, on one process or on several simulated
-// ones.
+// hlocc run: runs one function of a program on one process or on several simulated ones.
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,10 +17,10 @@
 typedef struct run {
   const hlo_cli_t* cli;
   const hlo_func_t* func;
-  bool is_test;  // one of several functions that are run one after the other
+  bool is_test;  // one of several functions that run one after the other
   hlo_interp_program_t* program;
-  hlo_program_t* compiled;             // of `func`; NULL: interpreted
-  hlo_pool_t* pool;                    // for it
+  hlo_program_t* compiled;  // of `func`; NULL: interpreted
+  hlo_pool_t* pool;         // of `compiled`
   hlo_env_t env;
   uint32_t process_count, partition_count;
   uint32_t input_count, output_count;  // of one process
@@ -40,8 +39,8 @@ static void print_signature(const hlo_func_t* func, hlo_strbuf_t* out) {
   hlo_strbuf_puts(out, ")");
 }
 
-// A test module: no entry, but public functions that need nothing. The next one behind `after`
-// (NULL: the first), or NULL.
+// A test module has no entry but public functions without inputs. Returns the next one after
+// `after` (NULL: the first), or NULL.
 static const hlo_func_t* next_test(const hlo_module_t* module, const hlo_func_t* after) {
   const hlo_func_t* func = after ? after->next : module->first_func;
   while (func && (func->visibility != HLO_PUBLIC || !func->body || func->type->input_count)) {
@@ -57,8 +56,8 @@ static hlo_status_t choose_function(const hlo_cli_t* cli, const hlo_module_t* mo
     if (!*out_func) *out_func = next_test(module, NULL);
     if (*out_func) return hlo_ok();
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "%s: error: the program has no function @main, nor a single public "
-                             "one, nor one without inputs: choose one with --function=@NAME",
+                             "%s: error: the program has no function @main, no single public "
+                             "function and none without inputs: select one with --function=@NAME",
                              cli->file);
   }
   const char* name = cli->function[0] == '@' ? cli->function + 1 : cli->function;
@@ -72,8 +71,8 @@ static hlo_status_t check_counts(const run_t* run) {
   const hlo_cli_t* cli = run->cli;
   if (cli->output.count > run->output_count) {
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "%s: error: @%s has %u results, --output is given %u times", cli->file,
-                             run->func->name, run->output_count, cli->output.count);
+                             "%s: error: @%s has %u results, but --output is given %u times",
+                             cli->file, run->func->name, run->output_count, cli->output.count);
   }
   if (cli->input.count == run->input_count ||
       (cli->random && cli->input.count < run->input_count)) {
@@ -82,14 +81,14 @@ static hlo_status_t check_counts(const run_t* run) {
   hlo_strbuf_t text = {0};
   print_signature(run->func, &text);
   hlo_status_t status = hlo_status_create(
-      HLO_STATUS_INVALID_ARGUMENT, "%s: error: %s takes %u inputs, %u given%s", cli->file,
+      HLO_STATUS_INVALID_ARGUMENT, "%s: error: %s has %u inputs, but %u are given%s", cli->file,
       hlo_strbuf_text(&text), run->input_count, cli->input.count,
       cli->input.count < run->input_count ? ": use --input for each, or --random" : "");
   hlo_strbuf_deinit(&text);
   return status;
 }
 
-// Inputs of the first process; the others hold the same tensors.
+// Creates the inputs of the first process; the other processes share the tensors.
 static hlo_status_t make_inputs(run_t* run) {
   const hlo_cli_t* cli = run->cli;
   uint64_t random_state = (uint64_t)cli->seed;
@@ -217,20 +216,21 @@ static hlo_status_t make_lists(run_t* run) {
   return hlo_ok();
 }
 
-// Processes: --device-count, in partitions as the module says.
+// Sets the number of processes: --device-count, divided into the module's partitions.
 static hlo_status_t choose_processes(run_t* run, const hlo_module_t* module) {
   enum { LIMIT = 4096 };
   const hlo_attr_t* partitions = hlo_attr_dict_get(module->extra, "mhlo.num_partitions");
   int64_t count = run->cli->device_count ? run->cli->device_count : 1;
   int64_t partition_count = partitions && count > 1 ? partitions->i : 1;
   if (count > LIMIT) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "--device-count=%lld: at most %d are run",
-                             (long long)count, LIMIT);
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                             "--device-count=%lld, expected at most %d", (long long)count, LIMIT);
   }
   if (partition_count < 1 || count % partition_count) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "%s: error: %lld devices cannot run a program of %lld partitions",
-                             run->cli->file, (long long)count, (long long)partition_count);
+    return hlo_status_create(
+        HLO_STATUS_INVALID_ARGUMENT,
+        "%s: error: %lld devices are no multiple of the program's %lld partitions", run->cli->file,
+        (long long)count, (long long)partition_count);
   }
   run->process_count = (uint32_t)count;
   run->partition_count = (uint32_t)partition_count;
@@ -247,7 +247,8 @@ static void drop_compiled(run_t* run) {
   run->compiled = NULL;
 }
 
-// By the back end that is asked for, if it is not the interpreter, which runs what others refuse.
+// Compiles by the requested back end unless that is the interpreter, which also runs the functions
+// that other back ends refuse.
 static hlo_status_t compile_function(run_t* run, hlo_module_t* module) {
   const hlo_cli_t* cli = run->cli;
   drop_compiled(run);
@@ -279,8 +280,8 @@ static hlo_status_t run_function(run_t* run, hlo_module_t* module, hlo_strbuf_t*
   return show_results(run, out);
 }
 
-// One partition holds whole tensors: what the program says about sharding has no meaning. Compilers
-// get static shapes where they can.
+// A single partition holds whole tensors, so sharding is dropped. Compilers get static shapes where
+// possible.
 static hlo_status_t prepare(const run_t* run, hlo_module_t* module) {
   hlo_dumper_t dumper;
   hlo_dumper_init(&dumper, &run->cli->observer, module->name, hlo_module_hash(module));

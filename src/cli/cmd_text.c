@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Verbs that turn programs into text: translate, check.
+// Verbs that convert programs to text: translate, check.
 #include <string.h>
 
 #include "base/diag.h"
@@ -26,16 +26,14 @@ hlo_status_t hlo_cli_cmd_translate(hlo_cli_t* cli, hlo_strbuf_t* out) {
   static const struct {
     const char* name;
     hlo_status_t (*write)(const hlo_cli_t* cli, const hlo_module_t* module, hlo_strbuf_t* out);
-  } forms[] = {{"stablehlo", hlo_cli_print},
-               {"hlo", print_hlo},
-               {"hlo-proto", write_hlo_proto}};
+  } forms[] = {{"stablehlo", hlo_cli_print}, {"hlo", print_hlo}, {"hlo-proto", write_hlo_proto}};
   enum { FORM_COUNT = sizeof forms / sizeof *forms };
   const char* to = cli->to ? cli->to : forms[0].name;
   size_t form = 0;
   while (form < FORM_COUNT && strcmp(forms[form].name, to) != 0) ++form;
   if (form == FORM_COUNT) {
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "--to=%s: the forms are stablehlo, hlo and hlo-proto", to);
+                             "unknown form --to=%s, expected stablehlo, hlo or hlo-proto", to);
   }
   hlo_module_t* module = NULL;
   HLO_TRY(hlo_cli_load(cli, &module));
@@ -59,7 +57,7 @@ static hlo_status_t read_back(const char* text, size_t length, hlo_module_t** ou
   return status;
 }
 
-// Prints, reads back, compares, and prints again.
+// Prints, parses and compares the module, and prints it again.
 static hlo_status_t check_form(const hlo_module_t* module, bool generic) {
   const char* form = generic ? "generic" : "pretty";
   hlo_print_options_t options = {.generic = generic};
@@ -70,13 +68,14 @@ static hlo_status_t check_form(const hlo_module_t* module, bool generic) {
   if (hlo_status_is_ok(status)) status = read_back(hlo_strbuf_text(&text), text.length, &back);
   if (hlo_status_is_ok(status) && !hlo_module_equal(module, back)) {
     status = hlo_status_create(HLO_STATUS_INTERNAL,
-                               "error: the %s print reads back as another module", form);
+                               "error: the %s text parses to a different module", form);
   }
   if (hlo_status_is_ok(status)) {
     hlo_print_module(back, &options, &again);
     status = hlo_strbuf_status(&again);
     if (hlo_status_is_ok(status) && strcmp(hlo_strbuf_text(&text), hlo_strbuf_text(&again)) != 0) {
-      status = hlo_status_create(HLO_STATUS_INTERNAL, "error: the %s print is not stable", form);
+      status = hlo_status_create(HLO_STATUS_INTERNAL,
+                                 "error: the %s text differs after parsing and printing", form);
     }
   }
   hlo_module_release(back);

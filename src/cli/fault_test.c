@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every file operation of the tool fails once: one clear error that names a file (a warning where a
-// trace or a dump cannot be written), no file left half written, no descriptor left open.
+// Every file operation of the tool fails once: one clear error that names the file (a warning if
+// the file is a trace or a dump), no partial file, no leaked descriptor.
 #include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -86,7 +86,7 @@ static int teardown(void** state) {
   return 0;
 }
 
-// What one call of the tool wrote to standard error.
+// Calls the tool and stores its standard error.
 static int call(char** words, int count, char* errors, size_t capacity) {
   fflush(stdout);
   fflush(stderr);
@@ -115,8 +115,8 @@ static int count_words(const char* text, const char* word) {
   return count;
 }
 
-// Fails operation after operation of a call that goes well without that. Failures of the files in
-// `observing` (NULL: none) are warnings.
+// Fails one operation after the other of a call that succeeds otherwise. Failures of the files in
+// `observing` (may be NULL) are warnings.
 static void every_operation(int count, char** words, const char* observing) {
   char said[8192];
   int files = count_entries("/proc/self/fd", "");

@@ -30,7 +30,7 @@ static bool is_file(const char* path) {
   return is_there;
 }
 
-// As it is built (bin and lib side by side) and as it is installed.
+// Finds the library beside the tool, as built (bin and lib) or as installed.
 static hlo_status_t find_library(char out_path[PATH_BYTES]) {
   static const char* const places[] = {"../lib/libhlocc_rt.a", "../" HLOCC_LIBDIR "/libhlocc_rt.a"};
   char folder[PATH_BYTES];
@@ -39,7 +39,8 @@ static hlo_status_t find_library(char out_path[PATH_BYTES]) {
   for (size_t i = 0; i < sizeof places / sizeof *places; ++i) {
     if (join_path(out_path, folder, places[i]) && is_file(out_path)) return hlo_ok();
   }
-  return hlo_status_create(HLO_STATUS_NOT_FOUND, "libhlocc_rt.a is not in %.900s/../lib", folder);
+  return hlo_status_create(HLO_STATUS_NOT_FOUND, "cannot find libhlocc_rt.a in %.900s/../lib",
+                           folder);
 }
 
 static hlo_status_t link_in(const scratch_t* scratch, const char* compiler, hlo_strbuf_t* bytes) {

@@ -20,7 +20,7 @@ typedef struct npy {
   size_t data_at;
 } npy_t;
 
-// "<f4" for types that NumPy has itself, "<V2" for those of ml_dtypes.
+// Returns "<f4" for types of NumPy itself, "<V2" for those of ml_dtypes.
 static void type_text(hlo_dtype_t dtype, char out[8]) {
   size_t width = hlo_dtype_size_bytes(dtype);
   const hlo_dtype_info_t* info = hlo_dtype_info(dtype);
@@ -50,7 +50,7 @@ static bool find_dtype(const char* text, size_t length, hlo_dtype_t wanted, hlo_
   return false;
 }
 
-// What follows `'key':` in the header; NULL if it is not there.
+// Returns the text after `'key':` in the header, or NULL.
 static const char* find_key(const char* header, const char* key) {
   const char* at = strstr(header, key);
   if (!at) return NULL;
@@ -62,10 +62,12 @@ static const char* parse_header(const char* header, hlo_dtype_t wanted, npy_t* n
   const char* descr = find_key(header, "'descr'");
   const char* order = find_key(header, "'fortran_order'");
   const char* shape = find_key(header, "'shape'");
-  if (!descr || *descr != '\'' || !order || !shape || *shape != '(') return "its header is damaged";
+  if (!descr || *descr != '\'' || !order || !shape || *shape != '(')
+    return "the header is malformed";
   const char* end = strchr(descr + 1, '\'');
   if (!end || !find_dtype(descr + 1, (size_t)(end - descr - 1), wanted, &npy->dtype)) {
-    return "its element type is unknown (void elements need the type in front: 4xbf16=@file.npy)";
+    return "the element type is unknown (void elements need a type before the file: "
+           "4xbf16=@file.npy)";
   }
   npy->column_major = strncmp(order, "True", 4) == 0;
   npy->rank = 0;
@@ -75,30 +77,30 @@ static const char* parse_header(const char* header, hlo_dtype_t wanted, npy_t* n
     if (*at == ')') return NULL;
     char* stop;
     long long dim = strtoll(at, &stop, 10);
-    if (stop == at || dim < 0 || npy->rank == HLO_RANK_MAX) return "its shape is damaged";
+    if (stop == at || dim < 0 || npy->rank == HLO_RANK_MAX) return "the shape is malformed";
     npy->dims[npy->rank++] = dim;
     at = stop;
   }
 }
 
 static const char* parse_npy(const uint8_t* bytes, size_t size, hlo_dtype_t wanted, npy_t* npy) {
-  if (size < 12 || memcmp(bytes, kMagic, sizeof kMagic) != 0) return "it is no NumPy file";
+  if (size < 12 || memcmp(bytes, kMagic, sizeof kMagic) != 0) return "not a NumPy file";
   size_t length = bytes[8] | (size_t)bytes[9] << 8;
   size_t start = 10;
   if (bytes[6] >= 2) {
     length |= (size_t)bytes[10] << 16 | (size_t)bytes[11] << 24;
     start = 12;
   }
-  if (length > size - start) return "it ends within its header";
+  if (length > size - start) return "the file ends within the header";
   char* header = hlo_mem_strndup((const char*)bytes + start, length);
-  if (!header) return "memory is exhausted";
+  if (!header) return "out of memory";
   const char* fault = parse_header(header, wanted, npy);
   hlo_mem_free(header);
   npy->data_at = start + length;
   return fault;
 }
 
-// Copies column-major elements: the first index runs fastest in the file.
+// Copies column-major elements: the first index varies fastest in the file.
 static void copy_column_major(const uint8_t* data, hlo_tensor_t* tensor) {
   size_t width = hlo_dtype_size_bytes(tensor->dtype);
   uint8_t* out = tensor->data;
@@ -119,7 +121,7 @@ static hlo_status_t make_tensor(const char* path, const npy_t* npy, const uint8_
   if (!hlo_dims_element_count(npy->rank, npy->dims, &count) ||
       !hlo_size_mul((size_t)count, hlo_dtype_size_bytes(npy->dtype), &wanted) || wanted != size) {
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "%s: its data do not have the size that its shape says", path);
+                             "%s: the size of the data does not match the shape", path);
   }
   hlo_tensor_t* tensor;
   HLO_TRY(hlo_tensor_create(npy->dtype, npy->rank, npy->dims, &tensor));

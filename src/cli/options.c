@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the arguments of a tool by its tables of verbs and options, and prints help from them.
+// Parses the arguments of a tool by its tables of verbs and options, and prints help from them.
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,8 +20,7 @@ static hlo_status_t usage_error(const hlo_cli_t* cli, const char* what, const ch
   const char* verb = cli->verb ? cli->verb->name : NULL;
   return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "%s '%s'%s%s%s; see %s %s%s--help", what,
                            word, closest ? ", did you mean '" : "", closest ? closest : "",
-                           closest ? "'?" : "", cli->tool->name, verb ? verb : "",
-                           verb ? " " : "");
+                           closest ? "'?" : "", cli->tool->name, verb ? verb : "", verb ? " " : "");
 }
 
 static hlo_status_t append(hlo_cli_t* cli, hlo_cli_list_t* list, const char* value) {
@@ -47,7 +46,8 @@ static hlo_status_t set_value(hlo_cli_t* cli, const hlo_cli_option_t* option, co
   long long count = value ? strtoll(value, &end, 10) : DEFAULT_COUNT;
   if (value && (end == value || *end || count < 1)) {
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "option --%s wants a positive number, not '%s'", option->name, value);
+                             "option --%s needs a positive number, found '%s'", option->name,
+                             value);
   }
   *(int64_t*)member = count;
   return hlo_ok();
@@ -55,8 +55,8 @@ static hlo_status_t set_value(hlo_cli_t* cli, const hlo_cli_option_t* option, co
 
 // ---- words
 
-// The name of an option without dashes, '_' for '-': those of the tool and of the library look
-// alike.
+// Returns the name of an option without dashes and with '_' replaced by '-', so that options of the
+// tool and of the library compare equal.
 static const char* plain_name(hlo_cli_t* cli, const char* word, size_t length, char separator) {
   char* name = hlo_arena_strndup(&cli->arena, word, length);
   for (char* c = name; c && *c; ++c) {
@@ -92,7 +92,7 @@ static hlo_status_t unknown_option(hlo_cli_t* cli, const char* word, const char*
   return usage_error(cli, "unknown option", word, suggestion.best ? closest : NULL);
 }
 
-// Options of the library: --num-threads=4. Sets *out_known false when there is none of the name.
+// Sets an option of the library: --num-threads=4. Sets *out_known to false for an unknown name.
 static hlo_status_t set_config(hlo_cli_t* cli, const char* name, const char* value,
                                bool* out_known) {
   const char* config_name = plain_name(cli, name, strlen(name), '_');
@@ -102,13 +102,13 @@ static hlo_status_t set_config(hlo_cli_t* cli, const char* name, const char* val
     if (strcmp(info->name, config_name) != 0) continue;
     *out_known = true;
     if (!value && info->kind == HLO_CONFIG_KIND_BOOL) value = "1";
-    if (!value) return usage_error(cli, "a value is missing for option", name, NULL);
+    if (!value) return usage_error(cli, "missing value of option", name, NULL);
     return hlo_config_set(&cli->config, info->name, value, HLO_CONFIG_SOURCE_OPTION);
   }
   return hlo_ok();
 }
 
-// One option at argv[*i]; its value may be the next word.
+// Parses one option at argv[*i]; its value may be the next word.
 static hlo_status_t parse_option(hlo_cli_t* cli, int argc, char** argv, int* i) {
   const char* word = argv[*i];
   const char* start = word + strspn(word, "-");
@@ -127,10 +127,10 @@ static hlo_status_t parse_option(hlo_cli_t* cli, int argc, char** argv, int* i) 
     return known ? hlo_ok() : unknown_option(cli, word, name);
   }
   if (option->kind == HLO_CLI_FLAG && value) {
-    return usage_error(cli, "no value is wanted by option", word, NULL);
+    return usage_error(cli, "unexpected value of option", word, NULL);
   }
   if (option->kind != HLO_CLI_FLAG && option->kind != HLO_CLI_COUNT && !value) {
-    if (*i + 1 >= argc) return usage_error(cli, "a value is missing for option", word, NULL);
+    if (*i + 1 >= argc) return usage_error(cli, "missing value of option", word, NULL);
     value = argv[++*i];
   }
   return set_value(cli, option, value);
@@ -160,7 +160,8 @@ static bool is_option(const char* word) {
 
 hlo_status_t hlo_cli_parse(hlo_cli_t* cli, int argc, char** argv) {
   int i = 1;
-  if (i < argc && strcmp(argv[i], "--version") == 0) {  // tools without info know no version
+  if (i < argc &&
+      strcmp(argv[i], "--version") == 0) {  // tools without the verb info have no version
     cli->verb = find_verb(cli->tool, "info");
     if (cli->verb) return hlo_ok();
   }
@@ -190,10 +191,10 @@ hlo_status_t hlo_cli_parse(hlo_cli_t* cli, int argc, char** argv) {
 
 static void print_option(const hlo_cli_option_t* option, hlo_strbuf_t* out) {
   const char* dashes = option->name[1] ? "--" : "-";
-  const char* joint = !*option->value_name         ? ""
+  const char* joint = !*option->value_name            ? ""
                       : option->kind == HLO_CLI_COUNT ? "[="
-                      : option->name[1]            ? "="
-                                                   : " ";
+                      : option->name[1]               ? "="
+                                                      : " ";
   bool optional = option->kind == HLO_CLI_COUNT;
   hlo_strbuf_printf(out, "  %s%s%s%s%s\n      %s\n", dashes, option->name, joint,
                     option->value_name, optional ? "]" : "", option->help);
@@ -204,13 +205,14 @@ static void print_tool(const hlo_cli_tool_t* tool, hlo_strbuf_t* out) {
   for (size_t i = 0; i < tool->verb_count; ++i) {
     hlo_strbuf_printf(out, "  %-10s %s\n", tool->verbs[i].name, tool->verbs[i].summary);
   }
-  hlo_strbuf_printf(out,
-                    "\nFILE is MLIR bytecode, StableHLO text, HLO text or an HLO proto; - or "
-                    "none is standard input.\n"
-                    "%s VERB --help lists the options of a verb. Every option of hlocc "
-                    "config can be given as --name=value.\n"
-                    "Exit status: 0, 1 for a failure, 2 for wrong usage.\n",
-                    tool->name);
+  hlo_strbuf_printf(
+      out,
+      "\nFILE is MLIR bytecode, StableHLO text, HLO text or an HLO proto; - or no file "
+      "means standard input.\n"
+      "%s VERB --help lists the options of a verb. Every option of hlocc "
+      "config can be given as --name=value.\n"
+      "Exit status: 0, 1 for a failure, 2 for wrong usage.\n",
+      tool->name);
 }
 
 void hlo_cli_help(const hlo_cli_tool_t* tool, const hlo_cli_verb_t* verb, hlo_strbuf_t* out) {
@@ -224,5 +226,5 @@ void hlo_cli_help(const hlo_cli_tool_t* tool, const hlo_cli_verb_t* verb, hlo_st
     const hlo_cli_option_t* option = &tool->options[i];
     if (is_taken(tool, option, verb)) print_option(option, out);
   }
-  hlo_strbuf_puts(out, "  --help\n      this text\n");
+  hlo_strbuf_puts(out, "  --help\n      print this text\n");
 }

@@ -27,7 +27,7 @@ hlo_status_t hlo_cli_value_random(const hlo_type_t* type, uint64_t* random_state
                                   hlo_tensor_t** out_tensor) {
   if (type->kind == HLO_TYPE_TOKEN) return hlo_tensor_create_token(out_tensor);
   if (type->kind != HLO_TYPE_TENSOR || !hlo_type_is_static(type)) {
-    return no_value(type, "has no static shape that could be filled: give a value with its shape");
+    return no_value(type, "has no static shape: give a value with its shape");
   }
   HLO_TRY(hlo_tensor_create(type->dtype, type->rank, type->dims, out_tensor));
   (*out_tensor)->quant = type->quant;
@@ -37,7 +37,7 @@ hlo_status_t hlo_cli_value_random(const hlo_type_t* type, uint64_t* random_state
 
 // ---- values as text
 
-// "2x3xf32": dims, then the name of an element type in MLIR's or HLO's spelling.
+// Parses "2x3xf32": dims, then the name of an element type in MLIR's or HLO's spelling.
 static hlo_status_t parse_shape(const char* text, size_t length, hlo_dtype_t* out_dtype,
                                 uint32_t* out_rank, int64_t* dims) {
   const char* at = text;
@@ -59,14 +59,15 @@ static hlo_status_t parse_shape(const char* text, size_t length, hlo_dtype_t* ou
   }
   if (dtype == HLO_DTYPE_INVALID) {
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "'%.*s' is no shape: it should look like 2x3xf32", (int)length, text);
+                             "invalid shape '%.*s', expected the form 2x3xf32", (int)length, text);
   }
   *out_dtype = dtype;
   *out_rank = rank;
   return hlo_ok();
 }
 
-// Stores an integer that is read as `value` if the type has it; *out_end is at `text` otherwise.
+// Stores an integer read as `value` if the type can represent it; otherwise sets *out_end to
+// `text`.
 static void store_integer(hlo_dtype_t part, const char* text, int64_t value, void* element,
                           char** out_end) {
   bool is_negative = *text == '-';
@@ -77,7 +78,8 @@ static void store_integer(hlo_dtype_t part, const char* text, int64_t value, voi
   }
 }
 
-// One real number at `text` that the type has; *out_end is behind it, or at `text` if there is none.
+// Parses one real number that the type can represent; *out_end is after it, or at `text` on
+// failure.
 static void parse_number(hlo_dtype_t part, const char* text, void* element, char** out_end) {
   *out_end = (char*)text;
   for (int word = 0; word < 2; ++word) {
@@ -94,12 +96,12 @@ static void parse_number(hlo_dtype_t part, const char* text, void* element, char
     return;
   }
   errno = 0;
-  int64_t value = hlo_dtype_is_unsigned(part) ? (int64_t)strtoull(text, out_end, 0)
-                                              : strtoll(text, out_end, 0);
+  int64_t value =
+      hlo_dtype_is_unsigned(part) ? (int64_t)strtoull(text, out_end, 0) : strtoll(text, out_end, 0);
   store_integer(part, text, value, element, out_end);
 }
 
-// One element: a number, or (real,imaginary) for complex types.
+// Parses one element: a number, or (real,imaginary) for complex types.
 static void parse_element(hlo_dtype_t dtype, const char* text, uint8_t* element, char** out_end) {
   hlo_dtype_t part = hlo_dtype_info(dtype)->part;
   if (part == dtype) {
@@ -132,8 +134,8 @@ static hlo_status_t parse_elements(const char* text, hlo_tensor_t* tensor) {
     parse_element(tensor->dtype, at,
                   found < tensor->element_count ? bytes + found * (int64_t)width : extra, &end);
     if (end == at) {
-      return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "'%.20s' is no element of type %s", at,
-                               hlo_dtype_info(tensor->dtype)->mlir_name);
+      return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "invalid element '%.20s' of type %s",
+                               at, hlo_dtype_info(tensor->dtype)->mlir_name);
     }
     at = end;
     ++found;
@@ -143,7 +145,7 @@ static hlo_status_t parse_elements(const char* text, hlo_tensor_t* tensor) {
       memcpy(bytes + i * (int64_t)width, bytes, width);
   } else if (found != tensor->element_count) {
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "the shape has %lld elements, %lld are given",
+                             "the shape has %lld elements, but %lld are given",
                              (long long)tensor->element_count, (long long)found);
   }
   return hlo_ok();
@@ -168,7 +170,7 @@ static hlo_status_t read_tensor(const char* text, const hlo_type_t* type, uint64
   HLO_TRY(parse_shape(text, equals ? (size_t)(equals - text) : strlen(text), &dtype, &rank, dims));
   if (!equals) {
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "'%s' has no elements: add =1,2,3 or =random", text);
+                             "no elements in '%s': add =1,2,3 or =random", text);
   }
   if (equals[1] == '@') return hlo_npy_read(equals + 2, dtype, out_tensor);
   hlo_tensor_t* tensor;
@@ -198,9 +200,8 @@ hlo_status_t hlo_cli_value_read(const char* text, const hlo_type_t* type, uint64
   hlo_strbuf_t wanted = {0}, found = {0};
   hlo_print_type(type, &wanted);
   print_shape(tensor, &found);
-  hlo_status_t status =
-      hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "a %s is given where a %s is expected",
-                        hlo_strbuf_text(&found), hlo_strbuf_text(&wanted));
+  hlo_status_t status = hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "found a %s, expected a %s",
+                                          hlo_strbuf_text(&found), hlo_strbuf_text(&wanted));
   hlo_strbuf_deinit(&wanted);
   hlo_strbuf_deinit(&found);
   hlo_tensor_release(tensor);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// hlocc-dev reduce: the smallest program found on which a command still fails as on the given one.
+// hlocc-dev reduce: finds the smallest program on which a command fails as on the given one.
 #include <stdio.h>
 #include <string.h>
 
@@ -10,17 +10,17 @@
 #include "passes/splice.h"
 
 enum { PATH_BYTES = 4096 };
-// A smaller program that takes much longer does not fail in the same way.
+// A smaller program that takes much longer fails in a different way.
 #define LEAST_TIMEOUT_NS UINT64_C(5000000000)
 enum { TIMEOUT_FACTOR = 10 };
 
 typedef struct reducer {
   const hlo_dev_t* dev;
   char folder[PATH_BYTES], file[PATH_BYTES + 16];
-  const char* script;  // for sh: the command, and the file behind it
+  const char* script;  // for sh: the command, then the file
   uint64_t timeout_ns;
   uint32_t run_count;
-  int exit_code;  // of the given program
+  int exit_code;  // on the given program
 } reducer_t;
 
 // Prints the module and runs the command on it.
@@ -43,7 +43,7 @@ static bool says(const hlo_dev_t* dev, const hlo_strbuf_t* output) {
   return !dev->message || strstr(hlo_strbuf_text(output), dev->message);
 }
 
-// Another exit status, other words and a program that hangs are other faults.
+// Another exit status, another message or a timeout is another failure.
 static hlo_status_t still_fails(void* context, const hlo_module_t* module, bool* out_fails) {
   reducer_t* r = context;
   hlo_strbuf_t output = {0};
@@ -58,7 +58,7 @@ static hlo_status_t still_fails(void* context, const hlo_module_t* module, bool*
   return status;
 }
 
-// What the command says of the given program is what is looked for.
+// Runs the command on the given program: its exit status and message define the failure.
 static hlo_status_t run_first(reducer_t* r, const hlo_module_t* module) {
   const char* file = r->dev->cli.file;
   hlo_strbuf_t output = {0};
@@ -69,13 +69,13 @@ static hlo_status_t run_first(reducer_t* r, const hlo_module_t* module) {
   r->timeout_ns =
       taken < LEAST_TIMEOUT_NS / TIMEOUT_FACTOR ? LEAST_TIMEOUT_NS : taken * TIMEOUT_FACTOR;
   if (hlo_status_is_ok(status) && r->exit_code == 0) {
-    status = hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                               "%s: error: the command does not fail on it, as hlocc prints it",
-                               file);
+    status = hlo_status_create(
+        HLO_STATUS_INVALID_ARGUMENT,
+        "%s: error: the command does not fail on the program as hlocc prints it", file);
   } else if (hlo_status_is_ok(status) && !says(r->dev, &output)) {
     status = hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                               "%s: error: the command fails on it, but does not say '%s': %.1000s",
-                               file, r->dev->message, hlo_strbuf_text(&output));
+                               "%s: error: the command fails without printing '%s': %.1000s", file,
+                               r->dev->message, hlo_strbuf_text(&output));
   }
   hlo_strbuf_deinit(&output);
   return status;
@@ -102,7 +102,7 @@ hlo_status_t hlo_dev_cmd_reduce(hlo_cli_t* cli, hlo_strbuf_t* out) {
   const hlo_dev_t* dev = hlo_dev_of(cli);
   if (!dev->command) {
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "reduce wants --command=COMMAND, which fails on the program");
+                             "reduce needs --command=COMMAND, a command that fails on the program");
   }
   reducer_t* r = hlo_arena_alloc_zeroed(&cli->arena, sizeof *r);
   char* script = hlo_arena_alloc(&cli->arena, strlen(dev->command) + sizeof " \"$1\"");

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// hlocc-dev replay: runs a launch again that HLOCC_DUMP=launches wrote, on a client like that of PJRT.
+// hlocc-dev replay: repeats a launch dumped by HLOCC_DUMP=launches, on a client like that of PJRT.
 #include <stdio.h>
 #include <string.h>
 
 #include "base/os.h"
-#include "dev/dev.h"
 #include "cli/value.h"
 #include "compiler/compile_options.h"
+#include "dev/dev.h"
 #include "runtime/capture.h"
 
 typedef struct replay {
   const hlo_cli_t* cli;
   hlo_arena_t arena;
-  uint8_t* options;  // as they came; may be none
+  uint8_t* options;  // as dumped; may be NULL
   size_t options_bytes;
-  hlo_compile_options_t compile_options;  // parsed from them
+  hlo_compile_options_t compile_options;  // parsed from `options`
   hlo_client_t* client;
   hlo_loaded_t* loaded;
   const hlo_executable_t* executable;  // of `loaded`
@@ -24,7 +24,7 @@ typedef struct replay {
   hlo_event_t** ends;         // [device]
 } replay_t;
 
-// A file of the folder. owner: caller, hlo_mem_free()
+// Reads a file of the folder. owner: caller, hlo_mem_free()
 static hlo_status_t read_file(const replay_t* r, const char* name, uint8_t** out_bytes,
                               size_t* out_size_bytes) {
   hlo_strbuf_t path = {0};
@@ -37,7 +37,7 @@ static hlo_status_t read_file(const replay_t* r, const char* name, uint8_t** out
   return status;
 }
 
-// Programs of the C interface have no options, and row-major arguments.
+// Programs of the C interface have no options and row-major arguments.
 static hlo_status_t read_options(replay_t* r, hlo_compile_config_t* config) {
   hlo_status_t status = read_file(r, HLO_CAPTURE_OPTIONS, &r->options, &r->options_bytes);
   if (hlo_status_code(status) == HLO_STATUS_NOT_FOUND) {
@@ -106,7 +106,7 @@ static hlo_status_t make_argument(replay_t* r, uint32_t row, uint32_t i) {
   hlo_status_t status = hlo_ok();
   if (size_bytes != entry->size_bytes) {
     status = hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                               "%s/%s: error: %zu bytes, the program takes %zu", r->cli->file, name,
+                               "%s/%s: error: found %zu bytes, expected %zu", r->cli->file, name,
                                size_bytes, entry->size_bytes);
   }
   if (hlo_status_is_ok(status)) {
@@ -125,7 +125,7 @@ static hlo_status_t make_arguments(replay_t* r) {
   return hlo_ok();
 }
 
-// To the end, on all devices; the first error.
+// Runs to the end on all devices; returns the first error.
 static hlo_status_t launch(replay_t* r) {
   hlo_launch_t call = {.device_count = r->device_count,
                        .arguments = (hlo_buffer_t* const* const*)r->arguments,
@@ -149,8 +149,7 @@ static hlo_status_t print_result(const replay_t* r, uint32_t row, uint32_t i, hl
   hlo_status_t status = hlo_ok();
   if (!entry->is_token) {
     HLO_TRY(hlo_tensor_create(entry->dtype, entry->rank, entry->dims, &tensor));
-    status =
-        hlo_buffer_to_host(r->results[row][i], tensor->data, tensor->size_bytes, NULL, &done);
+    status = hlo_buffer_to_host(r->results[row][i], tensor->data, tensor->size_bytes, NULL, &done);
     if (hlo_status_is_ok(status)) status = hlo_event_await(done, UINT64_MAX);
     hlo_event_release(done);
   }

@@ -2,16 +2,16 @@
 // hlocc-dev support: the matrix of operations, element types and back ends.
 #include <string.h>
 
+#include "compiler/compiler.h"
 #include "dev/dev.h"
 #include "dev/support.h"
-#include "compiler/compiler.h"
 #include "ir/custom_call.h"
 
-// Back ends that the page has a column for; those that this build lacks stay empty.
+// Back ends with a column in the page, which is empty if this build lacks the back end.
 static const char* const kBackends[] = {"interp", "native", "c"};
 enum { BACKEND_COUNT = sizeof kBackends / sizeof kBackends[0] };
 
-// Element types as the page names them: a class where all of it runs, else its members.
+// Names of element types in the page: a class if all its types run, else its members.
 static const struct {
   const char* name;
   int first, last;
@@ -88,7 +88,8 @@ static hlo_status_t probe_op(hlo_client_t* client, const char* backend, hlo_op_t
     }
   }
   if (is_ever_valid) return hlo_ok();
-  return hlo_status_create(HLO_STATUS_INTERNAL, "the program of %s is never valid",
+  return hlo_status_create(HLO_STATUS_INTERNAL,
+                           "the program of %s is invalid for all element types",
                            hlo_op_info(op)->name);
 }
 
@@ -119,16 +120,14 @@ static hlo_status_t print_op(hlo_client_t* client, hlo_op_t op, bool markdown, h
 static void print_head(hlo_strbuf_t* out) {
   hlo_strbuf_puts(
       out,
-      "# What runs where\n\n"
+      "# Supported operations and element types\n\n"
       "Written by `hlocc-dev support --markdown`, which compiles and runs the smallest program of "
-      "every "
-      "operation (`src/dev/support.def`) on every element type in every back end. What is not "
-      "named "
-      "is refused, by the verifier or as unimplemented, with the operation and its place. For back "
-      "end c the source is written but not compiled; the vector IR that it was written from is "
-      "run.\n\n"
-      "Types are those of the data that the operation works on; of operands such as indices, any "
-      "integer type that StableHLO allows. Functions of reductions add, comparators order by LT. "
+      "every operation (`src/dev/support.def`) on every element type in every back end. The "
+      "verifier or the back end refuses the types that are not listed, naming the operation and "
+      "its location. For back end c the source is written but not compiled; instead the vector IR "
+      "from which it was written runs.\n\n"
+      "The types are those of the operation's data; operands such as indices may have any integer "
+      "type that StableHLO allows. Reduction functions add, comparators order by LT. "
       "**yes** and **no**: the operation has no such type, or none runs.\n\n");
   for (size_t i = 0; i < CLASS_COUNT; ++i) {
     hlo_strbuf_printf(out, "- %s:", kClasses[i].name);

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// hlocc-dev tune --calibrate: the description of this machine (hlocc info) with rates that were
-// measured by small programs, one thread each, for --cpu=@FILE. --tiles is in tune_tiles.c.
+// hlocc-dev tune --calibrate: prints the description of this machine (hlocc info) for --cpu=@FILE,
+// with rates measured by small programs on one thread. --tiles is in tune_tiles.c.
 #include <float.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/os.h"
-#include "dev/tune.h"
 #include "compiler/execute.h"
+#include "dev/tune.h"
 
 enum {
-  ROUNDS = 7,                // of each program; the least time counts
+  ROUNDS = 7,                // of each program; the shortest one counts
   SIDE = 256,                // of a square product
-  OPERATIONS = 24,           // on each element
-  TURN_BYTES = 32 << 20,     // that a program goes over at least
+  OPERATIONS = 24,           // per element
+  TURN_BYTES = 32 << 20,     // read or written by a program at least
   LARGEST_BYTES = 128 << 20  // of an array
 };
 
-// Runs it until the runs took so long together, once at least.
+// Repeats the program until the runs together take the given time, at least once.
 static hlo_status_t time_runs(const hlo_executable_t* executable, const hlo_type_t* type,
                               hlo_tensor_t* const* inputs, hlo_tensor_t** outputs,
                               uint64_t least_ns, double* out_ns) {
@@ -73,7 +73,8 @@ static hlo_status_t measure(const hlo_cli_t* cli, const hlo_strbuf_t* text, doub
   return status;
 }
 
-// A loop of so many turns around `body`, which makes %next of %a, both of `type`.
+// Prints a loop with the given number of iterations around `body`, which computes %next from %a,
+// both of `type`.
 static void print_loop(hlo_strbuf_t* text, const char* arguments, const char* first,
                        const char* type, int64_t turns, const char* body) {
   hlo_strbuf_printf(
@@ -89,7 +90,7 @@ static void print_loop(hlo_strbuf_t* text, const char* arguments, const char* fi
       arguments, type, (long long)turns, first, type, body, type, type);
 }
 
-// Bytes a nanosecond of sums over an array again and again.
+// Measures bytes per nanosecond of repeated sums of an array.
 static hlo_status_t measure_memory(const hlo_cli_t* cli, int64_t bytes, double* out_rate) {
   char arguments[64], body[256];
   int64_t count = bytes / 4, turns = TURN_BYTES / bytes + 1;
@@ -108,7 +109,7 @@ static hlo_status_t measure_memory(const hlo_cli_t* cli, int64_t bytes, double* 
   return status;
 }
 
-// Vector operations a nanosecond, on an array that stays in the first cache.
+// Measures vector operations per nanosecond on an array in the first-level cache.
 static hlo_status_t measure_operations(const hlo_cli_t* cli, int64_t lanes, double* out_rate) {
   enum { COUNT = 2048, TURNS = 4000 };
   hlo_strbuf_t text = {0}, body = {0};
@@ -131,7 +132,7 @@ static hlo_status_t measure_operations(const hlo_cli_t* cli, int64_t lanes, doub
   return status;
 }
 
-// Products of whole registers a nanosecond.
+// Measures products of whole registers per nanosecond.
 static hlo_status_t measure_products(const hlo_cli_t* cli, const hlo_tile_atom_t* atom,
                                      double* out_rate) {
   const char* from = hlo_dtype_info(atom->operand)->mlir_name;
@@ -154,7 +155,8 @@ static hlo_status_t measure_products(const hlo_cli_t* cli, const hlo_tile_atom_t
 static hlo_status_t calibrate(const hlo_cli_t* cli, hlo_tile_target_t* target) {
   for (uint32_t i = 1; i < target->memory_count; ++i) {
     hlo_tile_memory_t* memory = &target->memories[i];
-    // Half of it, so that nothing else has to leave; of the outermost more than any cache holds.
+    // Arrays fill half of a cache, so that other data fit too; those of the main memory exceed all
+    // caches.
     bool is_last = i + 1 == target->memory_count;
     int64_t bytes = is_last ? LARGEST_BYTES : memory->capacity_bytes / 2;
     HLO_TRY(
@@ -173,7 +175,7 @@ static hlo_status_t calibrate(const hlo_cli_t* cli, hlo_tile_target_t* target) {
 hlo_status_t hlo_dev_cmd_tune(hlo_cli_t* cli, hlo_strbuf_t* out) {
   hlo_dev_t* dev = hlo_dev_of(cli);
   if (dev->calibrate == !!dev->tiles) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "tune wants --calibrate or --tiles=FILE");
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "tune needs --calibrate or --tiles=FILE");
   }
   hlo_cpu_t cpu;
   hlo_target_t target;

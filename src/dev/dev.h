@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tool hlocc-dev, for those who work on hlocc: its verbs and options as tables. What it shares
-// with hlocc is in cli/cli.h. It is neither installed nor part of a library.
+// hlocc-dev, a tool for developers of hlocc: tables of verbs and options. Code shared with hlocc is
+// in cli/cli.h. The tool is neither installed nor part of a library.
 #ifndef HLO_DEV_DEV_H_
 #define HLO_DEV_DEV_H_
 
@@ -9,11 +9,11 @@
 /// One call of the tool. threads: confined.
 typedef struct hlo_dev {
   hlo_cli_t cli;  // the first member: hlo_dev_of() relies on it
-#define HLO_DEV_OPTION(member, name, kind, ...) HLO_CLI_TYPE_##kind member;
-#define HLO_DEV_SHARED(...)
+#define HLO_CLI_OPTION(member, name, kind, ...) HLO_CLI_TYPE_##kind member;
+#define HLO_CLI_SHARED(...)
 #include "dev/options.def"
-#undef HLO_DEV_OPTION
-#undef HLO_DEV_SHARED
+#undef HLO_CLI_OPTION
+#undef HLO_CLI_SHARED
 } hlo_dev_t;
 
 extern const hlo_cli_tool_t hlo_dev_tool;
@@ -22,9 +22,9 @@ static inline hlo_dev_t* hlo_dev_of(hlo_cli_t* cli) {
   return (hlo_dev_t*)cli;
 }
 
-#define HLO_DEV_VERB(verb, ...) \
+#define HLO_CLI_VERB(verb, ...) \
   hlo_status_t hlo_dev_cmd_##verb(hlo_cli_t* cli, hlo_strbuf_t* out) HLO_MUST_USE;
 #include "dev/verbs.def"
-#undef HLO_DEV_VERB
+#undef HLO_CLI_VERB
 
 #endif  // HLO_DEV_DEV_H_

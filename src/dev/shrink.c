@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shrinking: each edit is tried on all of its places at once, on halves of them and so on down to
-// single ones, and again from the beginning while that helps (delta debugging).
+// Shrinking: each edit is tried on all of its sites at once, on halves of them and so on down to
+// single ones, and from the beginning while that helps (delta debugging).
 #include "dev/shrink.h"
 
 #include "dev/shrink_impl.h"
@@ -16,10 +16,10 @@ typedef struct shrinker {
 
 typedef struct edit {
   hlo_shrink_edit_t apply;
-  bool is_alone;  // one place at a time: places of one edit contradict each other
+  bool is_alone;  // one site at a time: several would conflict
 } edit_t;
 
-// What takes most away comes first.
+// The edits that remove most come first.
 static const edit_t kEdits[] = {
     {hlo_shrink_functions, false},        {hlo_shrink_results, false},
     {hlo_shrink_to_operands, false},      {hlo_shrink_to_arguments, false},
@@ -96,7 +96,7 @@ hlo_status_t hlo_shrink_list_nodes(hlo_module_t* module, hlo_shrink_nodes_t* out
   return hlo_module_walk(module, false, collect, out);
 }
 
-// A module that an edit left: verified, without what nothing uses. False where it is wrong.
+// Verifies an edited module and removes unused nodes. Returns false if the module is invalid.
 static bool clean(hlo_module_t* module) {
   for (hlo_func_t* f = module->first_func; f; f = f->next) hlo_func_update_type(f);
   hlo_status_t status = hlo_module_verify(module, NULL);
@@ -106,13 +106,13 @@ static bool clean(hlo_module_t* module) {
   return is_right;
 }
 
-// One of both modules stays, the other is released.
+// Keeps one of the modules and releases the other.
 static void replace(shrinker_t* s, hlo_module_t* module, bool is_taken) {
   hlo_module_release(is_taken ? *s->module : module);
   if (is_taken) *s->module = module;
 }
 
-// Takes the module over if it is smaller and fails.
+// Keeps the module if it is smaller and fails.
 static hlo_status_t judge(shrinker_t* s, hlo_module_t* module, bool* out_taken) {
   *out_taken = false;
   hlo_status_t status = hlo_ok();
@@ -151,7 +151,7 @@ static hlo_status_t try_edit(shrinker_t* s, const edit_t* edit, bool* out_change
       hlo_shrink_pick_t pick = {.first = first, .end = first + size};
       bool is_taken;
       HLO_TRY(attempt(s, edit, &pick, &is_taken));
-      if (is_taken) {  // what comes now has the numbers of what is gone
+      if (is_taken) {  // the next sites have taken over the numbers
         *out_changed = true;
         HLO_TRY(count_places(s, edit, &count));
       } else {
@@ -162,8 +162,7 @@ static hlo_status_t try_edit(shrinker_t* s, const edit_t* edit, bool* out_change
   return hlo_ok();
 }
 
-// Makes what is called part of the caller: it is in the way of every edit. A module that a pass
-// refuses stays as it is.
+// Inlines calls, which obstruct all edits. A module that a pass refuses is unchanged.
 static hlo_status_t inline_with(shrinker_t* s, const char* passes, bool* out_taken) {
   hlo_module_t* copy = NULL;
   HLO_TRY(hlo_module_clone(*s->module, &copy));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Edits of the graph: what is left out, and what takes the place of what was computed.
+// Edits of the graph: nodes are removed, or replaced by values that are already computed.
 #include <string.h>
 
 #include "dev/shrink_impl.h"
@@ -16,13 +16,12 @@ static bool is_splat(const hlo_node_t* node) {
   return value && value->kind == HLO_ATTR_KIND_LITERAL && value->literal->is_splat;
 }
 
-// Where operands are needed of a known shape and plain elements.
+// Returns true for types with a known shape and plain elements.
 static bool is_plain(const hlo_type_t* type) {
   return hlo_type_is_static(type) && !type->quant && !type->encoding;
 }
 
-// The body of the function that is called from outside and what it returns; false where there is
-// none.
+// Finds the entry and its terminator; returns false if there is no entry.
 static bool find_entry(hlo_module_t* module, hlo_func_t** out_func, hlo_node_t** out_end) {
   hlo_func_t* func = hlo_module_entry(module);
   hlo_node_t* end = func && func->body ? hlo_region_terminator(func->body) : NULL;
@@ -43,7 +42,7 @@ hlo_status_t hlo_shrink_functions(hlo_module_t* module, hlo_shrink_pick_t* pick)
 
 // ---- results and arguments of the entry
 
-// Ends a region with other values than before.
+// Replaces the operands of a region's terminator.
 static hlo_status_t set_terminator(hlo_node_t* end, uint32_t count, hlo_value_t** values) {
   hlo_module_t* module = end->parent->module;
   hlo_node_spec_t spec = {
@@ -98,7 +97,7 @@ hlo_status_t hlo_shrink_results(hlo_module_t* module, hlo_shrink_pick_t* pick) {
   return set_results(func, end, kept.count, kept.values, kept.origins);
 }
 
-// What a result was computed from is returned in its place.
+// Returns the operands of a result's node instead of the result.
 hlo_status_t hlo_shrink_to_operands(hlo_module_t* module, hlo_shrink_pick_t* pick) {
   hlo_func_t* func;
   hlo_node_t* end;
@@ -140,7 +139,7 @@ static hlo_status_t add_argument(hlo_func_t* func, hlo_value_t* stands_for) {
   return hlo_ok();
 }
 
-// Arguments take the place of what is computed first.
+// Replaces the nodes computed first by arguments.
 hlo_status_t hlo_shrink_to_arguments(hlo_module_t* module, hlo_shrink_pick_t* pick) {
   hlo_func_t* func;
   hlo_node_t* end;
@@ -161,7 +160,7 @@ hlo_status_t hlo_shrink_to_arguments(hlo_module_t* module, hlo_shrink_pick_t* pi
   return hlo_ok();
 }
 
-// Arguments that nothing uses.
+// Removes unused arguments.
 hlo_status_t hlo_shrink_arguments(hlo_module_t* module, hlo_shrink_pick_t* pick) {
   hlo_func_t* func;
   hlo_node_t* end;
@@ -179,12 +178,12 @@ hlo_status_t hlo_shrink_arguments(hlo_module_t* module, hlo_shrink_pick_t* pick)
   return hlo_ok();
 }
 
-// ---- values in the place of results
+// ---- replacements of results
 
-// What result i of a node may be instead, before the node; NULL: nothing.
+// Creates, before the node, the replacement of its result i; NULL: none.
 typedef hlo_value_t* (*instead_t)(hlo_node_t* node, uint32_t i);
 
-// Inner nodes come first, so that nothing is edited that is gone.
+// Visits inner nodes first, so that no removed node is edited.
 static hlo_status_t replace(hlo_module_t* module, hlo_shrink_pick_t* pick, instead_t instead) {
   hlo_shrink_nodes_t nodes;
   HLO_TRY(hlo_shrink_list_nodes(module, &nodes));
@@ -203,7 +202,7 @@ static hlo_status_t replace(hlo_module_t* module, hlo_shrink_pick_t* pick, inste
   return hlo_module_status(module);
 }
 
-// Loops and barriers give back operand i as result i; others have one that looks like the result.
+// Returns operand i for result i of loops and barriers, else an operand that has the result's type.
 static hlo_value_t* operand_like(hlo_node_t* node, uint32_t i, bool is_last) {
   const hlo_type_t* type = node->results[i].type;
   hlo_value_t* found = NULL;
@@ -244,8 +243,8 @@ hlo_status_t hlo_shrink_to_zeros(hlo_module_t* module, hlo_shrink_pick_t* pick) 
 
 // ---- control flow
 
-// The region of a node that one of its runs may be: of a branch, or one turn of a loop. NULL: it
-// has none.
+// Returns a region that one execution of the node may run: a branch, or one iteration of a loop;
+// NULL without a region.
 static hlo_region_t* run_once(const hlo_node_t* node, bool is_last) {
   switch (node->op) {
     case HLO_OP_while: return node->regions[1];
@@ -283,7 +282,7 @@ hlo_status_t hlo_shrink_to_last_region(hlo_module_t* module, hlo_shrink_pick_t* 
   return open(module, pick, true);
 }
 
-// A loop without those of its values that are not kept; all are what they are at the beginning.
+// Removes the values of a loop that are not kept; their uses read the initial values.
 static hlo_status_t carry_less(hlo_node_t* loop, const bool* is_kept) {
   hlo_module_t* module = loop->parent->module;
   const uint32_t all = loop->operand_count;

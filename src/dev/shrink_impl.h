@@ -5,8 +5,8 @@
 
 #include "dev/shrink.h"
 
-/// Which of an edit's places are changed: those numbered first <= i < end, in the order in which
-/// the edit comes to them. `count` is how many there are.
+/// The sites of an edit to change: those numbered first <= i < end, in the order of the edit's
+/// traversal. `count` receives their total number.
 typedef struct hlo_shrink_pick {
   uint32_t first, end, count;
 } hlo_shrink_pick_t;
@@ -16,11 +16,11 @@ static inline bool hlo_shrink_picks(hlo_shrink_pick_t* pick) {
   return place >= pick->first && place < pick->end;
 }
 
-/// Changes a module, which may be wrong afterwards: the verifier is asked. The same module has the
-/// same places whatever is picked of them. errors: RESOURCE_EXHAUSTED
+/// Changes a module, which the caller verifies, since it may be invalid afterwards. The sites of a
+/// module do not depend on the picked ones. errors: RESOURCE_EXHAUSTED
 typedef hlo_status_t (*hlo_shrink_edit_t)(hlo_module_t* module, hlo_shrink_pick_t* pick);
 
-/// All nodes of a module with those in regions, as they are written.
+/// All nodes of a module, including those in regions, in textual order.
 /// owner: the module's arena
 typedef struct hlo_shrink_nodes {
   hlo_node_t** items;

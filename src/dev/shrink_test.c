@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests of shrinking: modules that "fail" by what is in them become the smallest that do.
+// Tests of shrinking: modules that "fail" if they contain some words shrink to the smallest ones.
 #include "dev/shrink.h"
 
 #include <setjmp.h>
@@ -13,7 +13,7 @@
 #include "ir/print.h"
 #include "ir/test_util.h"
 
-// A test that fails where the printed module has every one of these words.
+// A test that fails if the printed module contains all of these words.
 typedef struct words {
   const char* items[4];
   uint32_t run_count;
@@ -33,7 +33,7 @@ static hlo_status_t has_words(void* context, const hlo_module_t* module, bool* o
   return hlo_ok();
 }
 
-// `text` shrinks to `expected` while it has the words.
+// Checks that `text` shrinks to `expected` while it contains the words.
 static void expect(const char* text, words_t words, const char* expected) {
   hlo_module_t* module = parse(text);
   hlo_strbuf_t printed = {0};
@@ -44,7 +44,7 @@ static void expect(const char* text, words_t words, const char* expected) {
   hlo_module_release(module);
 }
 
-// What is before and behind goes, extents become one.
+// Nodes before and after are removed, extents become one.
 static void test_chain(void** state) {
   (void)state;
   expect(
@@ -117,7 +117,8 @@ static const char kLoop[] =
     "  %s = stablehlo.cosine %v : tensor<8xf32>\n"
     "  return %s : tensor<8xf32>\n}\n";
 
-// One turn of a loop, one branch, the callee: unless they are what it is about.
+// A loop becomes one iteration, branches become one branch and a call its callee, unless the test
+// needs them.
 static void test_control_flow(void** state) {
   (void)state;
   expect(kLoop, (words_t){.items = {"stablehlo.sine"}},
@@ -136,7 +137,7 @@ static void test_control_flow(void** state) {
          "}\n");
 }
 
-// What a composite stands for, or the composite.
+// A composite becomes its decomposition, or remains.
 static void test_composites(void** state) {
   (void)state;
   static const char kText[] =
@@ -211,7 +212,7 @@ static void test_kept_control_flow(void** state) {
          "}\n");
 }
 
-// Other functions, attributes that nothing needs, elements of constants.
+// Removes other functions, optional attributes and elements of constants.
 static void test_what_is_carried(void** state) {
   (void)state;
   expect(
@@ -232,7 +233,7 @@ static void test_what_is_carried(void** state) {
       "}\n");
 }
 
-// A test that cannot be made ends the search with what was found.
+// An error of the test ends the search with the module found so far.
 static hlo_status_t give_up(void* context, const hlo_module_t* module, bool* out_fails) {
   uint32_t* left = context;
   (void)module;

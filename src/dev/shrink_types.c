@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Edits of what things look like: extents, constants, attributes.
+// Edits of types and attributes: extents, constants, attributes.
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,8 +11,8 @@
 
 enum { MAX_EXTENTS = 64, MAX_RESULTS = 1024 };
 
-// An extent becomes another everywhere, and with are_multiples whatever is a multiple of it in
-// proportion, as what it is flattened to.
+// Replaces an extent everywhere; with are_multiples, also its multiples in proportion, such as the
+// extents of flattened arrays.
 typedef struct change {
   hlo_module_t* module;
   int64_t from, to;
@@ -48,7 +48,8 @@ static bool holds_extents(hlo_attr_id_t id) {
   }
 }
 
-// As many of the elements as the new type has, from the beginning again when there are not enough.
+// Returns as many elements as the new type has, repeating them from the beginning if there are too
+// few.
 static const hlo_attr_t* changed_literal(const change_t* change, const hlo_attr_t* attr) {
   const hlo_type_t* type = changed_type(change, attr->type);
   hlo_literal_t* literal = NULL;
@@ -101,7 +102,7 @@ static hlo_status_t change_node(void* context, hlo_node_t* node) {
   return hlo_ok();
 }
 
-// Extents that follow from others are what inference says.
+// Recomputes dependent extents by shape inference.
 static hlo_status_t infer_node(void* context, hlo_node_t* node) {
   const hlo_type_t* types[MAX_RESULTS];
   int64_t dims[HLO_RANK_MAX];
@@ -181,7 +182,7 @@ hlo_status_t hlo_shrink_extents(hlo_module_t* module, hlo_shrink_pick_t* pick) {
 
 // ---- constants and attributes
 
-// Constants are their first element everywhere.
+// Replaces constants by a splat of their first element.
 hlo_status_t hlo_shrink_constants(hlo_module_t* module, hlo_shrink_pick_t* pick) {
   hlo_shrink_nodes_t nodes;
   HLO_TRY(hlo_shrink_list_nodes(module, &nodes));
@@ -204,7 +205,7 @@ hlo_status_t hlo_shrink_constants(hlo_module_t* module, hlo_shrink_pick_t* pick)
   return hlo_module_status(module);
 }
 
-// What no rule asks for: optional attributes, and those that are only carried along.
+// Removes optional attributes, and discardable ones.
 hlo_status_t hlo_shrink_attributes(hlo_module_t* module, hlo_shrink_pick_t* pick) {
   if (hlo_shrink_picks(pick)) module->extra = NULL;
   for (hlo_func_t* f = module->first_func; f; f = f->next) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The smallest program of an operation: its text, and what becomes of it (see support.h).
+// Creates the smallest program of an operation and runs it (see support.h).
 #include "dev/support.h"
 
 #include <string.h>
@@ -16,7 +16,7 @@
 typedef struct row {
   const char* parameters;
   const char* result;
-  const char* body;  // NULL: the plain form
+  const char* body;  // NULL: the default form
   const char* note;
 } row_t;
 
@@ -42,7 +42,7 @@ static const row_t kRows[HLO_OP_COUNT] = {
 #undef HLO_SUPPORT_NOTE
 };
 
-// The operation whose program this one shares, plus one; 0: it has its own.
+// One plus the operation whose program this one shares; 0: it has its own.
 static const uint16_t kShared[HLO_OP_COUNT] = {
 #define HLO_SUPPORT(op, ...)
 #define HLO_SUPPORT_AS(op, other) [HLO_OP_##op] = HLO_OP_##other + 1,
@@ -106,7 +106,7 @@ static void expand(const char* text, int type, hlo_strbuf_t* out) {
   }
 }
 
-// Programs take and give what clients have: floats, where their own types are quantized.
+// Arguments and results are types of clients: floats, if the operation's types are quantized.
 typedef struct form {
   int type;
   bool is_quantized;
@@ -145,7 +145,7 @@ static void add_parameters(form_t* form, const char* parameters) {
   }
 }
 
-// "%r = op(%a, %b, ...)" on $t, for operations whose row is not in the table.
+// "%r = op(%a, %b, ...)" on $t, for operations without a row in the table.
 static void append_plain_body(hlo_op_t op, int type, hlo_strbuf_t* out) {
   const hlo_op_info_t* info = hlo_op_info(op);
   hlo_strbuf_printf(out, "%%r = \"%s\"(", info->name);
@@ -194,9 +194,9 @@ static void append_program(hlo_op_t op, int type, hlo_strbuf_t* out) {
   hlo_strbuf_deinit(&form.prelude);
 }
 
-// ---- running it
+// ---- running
 
-// One buffer per argument, zero but for the bits that a type has no zero for.
+// Creates one buffer per argument, of zeros or, if the type has no zero, of another value.
 static hlo_status_t make_arguments(hlo_loaded_t* loaded, hlo_arena_t* arena,
                                    hlo_buffer_t** arguments) {
   const hlo_executable_t* executable = hlo_loaded_executable(loaded);
@@ -244,7 +244,8 @@ static hlo_status_t compile_and_run(hlo_client_t* client, const char* backend,
   config.backend = backend;
   hlo_strbuf_t source = {0};
   const hlo_listing_t listing = {.form = HLO_LISTING_C, .out = &source};
-  if (strcmp(backend, "c") == 0) config.listing = &listing;  // a C compiler for each takes minutes
+  if (strcmp(backend, "c") == 0)
+    config.listing = &listing;  // running a C compiler for each program takes minutes
   hlo_executable_t* executable = NULL;
   hlo_loaded_t* loaded = NULL;
   hlo_status_t status =
@@ -253,7 +254,7 @@ static hlo_status_t compile_and_run(hlo_client_t* client, const char* backend,
   HLO_TRY(status);
   status = executable->program->backend == hlo_backend_find(backend)
                ? hlo_loaded_create(client, executable, 0, NULL, &loaded)
-               : hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "left to another back end");
+               : hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "executed by another back end");
   hlo_executable_release(executable);
   if (hlo_status_is_ok(status)) status = run(loaded);
   hlo_loaded_release(loaded);
@@ -266,7 +267,7 @@ static hlo_status_t find_op(void* context, hlo_node_t* node) {
   return hlo_ok();
 }
 
-// The program must be about the operation: readers may put others in its place.
+// Verifies that the program contains the operation, since readers may replace it.
 static hlo_status_t check_program(hlo_op_t op, const hlo_strbuf_t* text) {
   hlo_module_t* module = NULL;
   HLO_TRY(hlo_frontend_load(text->data, text->length, "probe.mlir", NULL, NULL, &module));
@@ -275,7 +276,7 @@ static hlo_status_t check_program(hlo_op_t op, const hlo_strbuf_t* text) {
   hlo_module_release(module);
   HLO_TRY(status);
   if (wanted == HLO_OP_COUNT) return hlo_ok();
-  return hlo_status_create(HLO_STATUS_INTERNAL, "it is not in its own program");
+  return hlo_status_create(HLO_STATUS_INTERNAL, "the operation is missing in its own program");
 }
 
 static hlo_status_t describe(hlo_op_t op, int type, const hlo_strbuf_t* text, hlo_status_t found) {

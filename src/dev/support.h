@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which operation runs on which element type in which back end, found out by running the smallest
-// program of each (support.def) as a client would.
+// The support of operations by element type and back end, determined by running the smallest
+// program of each operation (support.def) like a client.
 #ifndef HLO_DEV_SUPPORT_H_
 #define HLO_DEV_SUPPORT_H_
 
@@ -9,13 +9,13 @@
 #include "runtime/client.h"
 
 enum {
-  HLO_SUPPORT_QUANTIZED = HLO_DTYPE_COUNT,  // beside the element types: !quant.uniform<i8:f32, ...>
+  HLO_SUPPORT_QUANTIZED = HLO_DTYPE_COUNT,  // after the element types: !quant.uniform<i8:f32, ...>
   HLO_SUPPORT_TYPE_COUNT,
 };
 
-/// Why an operation has no program: words for the page; NULL if it has one.
+/// Returns the reason, for the page, why an operation has no program; NULL if it has one.
 const char* hlo_support_note(hlo_op_t op);
-/// The program does not depend on the element type.
+/// Returns true if the program does not depend on the element type.
 bool hlo_support_is_typeless(hlo_op_t op);
 
 typedef enum hlo_support_answer {
@@ -25,7 +25,7 @@ typedef enum hlo_support_answer {
 } hlo_support_answer_t;
 
 /// Compiles and runs the program of `op` on one element type.
-/// errors: INTERNAL when it does anything but run or be refused: the page would not be true
+/// errors: INTERNAL if the program neither runs nor is refused, which would falsify the page
 hlo_status_t hlo_support_probe(hlo_client_t* client, const char* backend, hlo_op_t op, int type,
                                hlo_support_answer_t* out_answer) HLO_MUST_USE;
 

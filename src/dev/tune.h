@@ -6,13 +6,12 @@
 #include "compiler/compiler.h"
 #include "dev/dev.h"
 
-/// The least time of a run of a program whose arguments do not matter: they are zeros. It is run
-/// once at least, and again until all runs together took so long. One thread, whose own time
-/// counts.
+/// Measures the shortest time of a run of a program on arguments of zeros, in CPU time of its only
+/// thread. Runs it at least once, and until all runs together take least_ns.
 hlo_status_t hlo_tune_time(const hlo_executable_t* executable, uint64_t least_ns,
                            double* out_ns) HLO_MUST_USE;
 
-/// --tiles
+/// Runs hlocc-dev tune --tiles.
 hlo_status_t hlo_tune_tiles(hlo_dev_t* dev, const hlo_target_t* target,
                             hlo_strbuf_t* out) HLO_MUST_USE;
 

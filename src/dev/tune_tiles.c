@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// hlocc-dev tune --tiles=FILE: the program is compiled with each tile that one of its products could
-// have (hlocc compile --emit=tilings) and timed, one round after the other so that all of them meet
-// the same machine. What the compiler expected stands beside it.
+// hlocc-dev tune --tiles=FILE: compiles the program with each tile that one of its products could
+// have (hlocc compile --emit=tilings) and times it in rounds, so that all tiles run under the same
+// conditions. The report includes the compiler's estimates.
 #include <float.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/os.h"
-#include "dev/tune.h"
 #include "codegen/image/listing.h"
+#include "dev/tune.h"
 
 enum {
   ROUNDS = 15,
@@ -19,23 +19,23 @@ enum {
   ROUND_NS = 1000000,
   LINE_BYTES = 160
 };
-// A tile is worth a line in a description when it is better by so much than the compiler's.
+// A tile becomes a line of the description if it is better than the compiler's by this fraction.
 static const double WORTH = 0.02;
-static const double FAR = 0.25;  // too slow to be timed often
+static const double FAR = 0.25;  // tiles slower by this fraction are timed in few rounds
 
 typedef struct candidate {
-  const char* line;  // as the description has it
+  const char* line;  // in the form of the description
   int length;
   double expected_ns;
   hlo_executable_t* executable;
   uint32_t round_count;
-  double rounds_ns[ROUNDS];  // in order, once it has been timed
-  double ns;                 // what counts
+  double rounds_ns[ROUNDS];  // sorted after timing
+  double ns;                 // the result
 } candidate_t;
 
-// The candidates of one product, in the order of what the compiler expects.
+// The candidates of one product, by the compiler's estimate.
 typedef struct product {
-  uint32_t count, taken;  // the number of the one that the compiler takes
+  uint32_t count, taken;  // taken: the compiler's choice
   candidate_t candidates[MAX_CANDIDATES];
 } product_t;
 
@@ -69,8 +69,8 @@ static int compare_times(const void* a, const void* b) {
   return (x > y) - (x < y);
 }
 
-// A quarter of the rounds were quicker: neither what disturbs some of them counts, nor a clock that
-// is fast for once.
+// A quarter of the rounds were faster: neither disturbances of some rounds nor a temporarily high
+// clock rate count.
 static hlo_status_t time_round(candidate_t* c) {
   HLO_TRY(hlo_tune_time(c->executable, ROUND_NS, &c->rounds_ns[c->round_count]));
   ++c->round_count;
@@ -79,7 +79,7 @@ static hlo_status_t time_round(candidate_t* c) {
   return hlo_ok();
 }
 
-// After the first rounds only those that may be the best.
+// After the first rounds only the candidates that may be the best are timed.
 static hlo_status_t time_candidates(product_t* product) {
   for (uint32_t round = 0; round < ROUNDS; ++round) {
     double best = DBL_MAX;
@@ -113,8 +113,8 @@ static void print_product(const product_t* product, hlo_strbuf_t* out) {
   }
 }
 
-// Takes lines of one product, those behind each other that are equal up to the tile; where they
-// end, or NULL where there are none.
+// Reads the lines of one product: consecutive lines that are equal up to the tile. Returns their
+// end, or NULL if there are no lines.
 static const char* read_product(const char* text, product_t* product) {
   product->count = product->taken = 0;
   while (text && strncmp(text, "tile ", 5) != 0) {

@@ -115,7 +115,7 @@ class DevTest(ToolTest):
         (folder / "options").write_bytes(b"")
         (folder / "device0.argument0").write_bytes(bytes(24))
         (folder / "device0.argument1").write_bytes(b"1234")
-        self.assertIn("device0.argument1: error: 4 bytes, the program takes 24", self.bad(1, "replay", folder))
+        self.assertIn("device0.argument1: error: found 4 bytes, expected 24", self.bad(1, "replay", folder))
         (folder / "device0.argument1").unlink()
         self.assertIn("device0.argument1", self.bad(1, "replay", folder))
         (folder / "program").unlink()
@@ -135,7 +135,7 @@ class DevTest(ToolTest):
         self.assertIn("tensor<8xf32>", self.good("reduce", f"--command={other}", stdin=SORT))
         self.assertGreater(len(log.read_text()), runs + 1)
         for options, message in [((), "--command"), (("--command=true",), "does not fail"),
-                                 ((f"--command={sorts}", "--message=right"), "does not say 'right': wrong")]:
+                                 ((f"--command={sorts}", "--message=right"), "without printing 'right': wrong")]:
             self.assertIn(message, self.bad(1, "reduce", *options, stdin=SORT))
 
 
