@@ -13,7 +13,7 @@ static void check_dot(const char* lhs, const char* rhs, const char* result, cons
            "(tensor<%s>, tensor<%s>) -> tensor<%s>\n"
            "return %%0 : tensor<%s>\n}",
            lhs, rhs, result, batch, depth, lhs, rhs, result, result);
-  agree(text, 1, tolerance);
+  hlo_test_agree(text, 1, tolerance);
 }
 
 // Products whose elements are multiplied in groups: whole and partial groups, each operand along
@@ -48,7 +48,7 @@ static void test_small_dots(void** state) {
   check_dot("6x8xi32", "6x5xi32", "8x5xi32", "[] x []", "[0] x [0]", 0);
   check_dot("8x6xi8", "6x40xi8", "8x40xi8", "[] x []", "[1] x [0]", 0);
   check_dot("8x6xi64", "5x6xi64", "8x5xi64", "[] x []", "[1] x [1]", 0);
-  agree(
+  hlo_test_agree(
       "func.func @main(%a: tensor<9x4xf32>, %b: tensor<4x6xf32>, %c: tensor<6xf32>) -> "
       "tensor<9x6xf32> {\n"
       "%0 = stablehlo.add %a, %a : tensor<9x4xf32>\n"
@@ -113,7 +113,7 @@ static void test_long_products(void** state) {
   check_dot("4x300xbf16", "21x300xbf16", "4x21xbf16", "[] x []", "[1] x [1]", 3e-2);
   check_dot("30x301xi8", "301x3xi8", "30x3xi32", "[] x []", "[1] x [0]", 0);
   check_dot("30x301xi64", "301x3xi64", "30x3xi64", "[] x []", "[1] x [0]", 0);
-  agree(
+  hlo_test_agree(
       "func.func @main(%a: tensor<30x300xf32>, %b: tensor<300x5xf32>, %c: tensor<5xf32>, %d: "
       "tensor<30x5xf32>) -> tensor<30x5xf32> {\n"
       "%1 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<30x300xf32>, "
@@ -136,7 +136,7 @@ static void check_convolution(const char* lhs, const char* rhs, const char* resu
            "(tensor<%s>, tensor<%s>) -> tensor<%s>\n"
            "return %%0 : tensor<%s>\n}",
            lhs, rhs, result, numbers, window, groups, batch_groups, lhs, rhs, result, result);
-  agree(text, 1, strstr(lhs, "f16") ? 2e-2 : 1e-3);
+  hlo_test_agree(text, 1, strstr(lhs, "f16") ? 2e-2 : 1e-3);
 }
 
 static void test_convolutions(void** state) {
@@ -179,14 +179,15 @@ typedef struct place {
 
 static place_t random_place(void) {
   for (;;) {
-    place_t p = {
-        .input = 1 + below(12), .taps = 1 + below(4), .stride = 1 + below(3) / 2 * below(3)};
-    p.low = (int64_t)below(5) - 1;
-    p.high = (int64_t)below(5) - 1;
-    p.lhs_dilation = below(4) ? 1 : 1 + below(3);
-    p.rhs_dilation = below(3) ? 1 : 1 + below(3);
-    p.is_reversed = below(5) == 0;
-    if (below(8) == 0) p.taps = p.input;
+    place_t p = {.input = 1 + hlo_test_below(12),
+                 .taps = 1 + hlo_test_below(4),
+                 .stride = 1 + hlo_test_below(3) / 2 * hlo_test_below(3)};
+    p.low = (int64_t)hlo_test_below(5) - 1;
+    p.high = (int64_t)hlo_test_below(5) - 1;
+    p.lhs_dilation = hlo_test_below(4) ? 1 : 1 + hlo_test_below(3);
+    p.rhs_dilation = hlo_test_below(3) ? 1 : 1 + hlo_test_below(3);
+    p.is_reversed = hlo_test_below(5) == 0;
+    if (hlo_test_below(8) == 0) p.taps = p.input;
     int64_t covered = (p.input - 1) * p.lhs_dilation + 1 + p.low + p.high;
     int64_t reach = (p.taps - 1) * p.rhs_dilation + 1;
     p.output = covered >= reach ? (covered - reach) / p.stride + 1 : 0;
@@ -221,15 +222,16 @@ static void test_random_convolutions(void** state) {
       {"i32", "i32", "i32"},   {"i8", "i8", "i32"},   {"ui8", "ui8", "i32"}};
   for (int round = 0; round < 60; ++round) {
     place_t places[2] = {random_place(), random_place()};
-    const char* const* order = orders[below(5)];
-    int64_t groups = groups_of[below(5)], in = per_group[below(6)], out = per_group[below(7)];
-    int64_t batch = 1 + below(2);
-    bool is_batch = groups > 1 && below(3) == 0;
+    const char* const* order = orders[hlo_test_below(5)];
+    int64_t groups = groups_of[hlo_test_below(5)], in = per_group[hlo_test_below(6)],
+            out = per_group[hlo_test_below(7)];
+    int64_t batch = 1 + hlo_test_below(2);
+    bool is_batch = groups > 1 && hlo_test_below(3) == 0;
     int64_t lhs[] = {is_batch ? batch * groups : batch, is_batch ? in : in * groups};
     int64_t rhs[] = {in, out * groups}, result[] = {batch, out * groups};
     if (batch * out * groups * places[0].output * places[1].output == 1) continue;
     char texts[3][64] = {"", "", ""}, numbers[64], window[256];
-    uint32_t kind = below(sizeof dtypes / sizeof *dtypes);
+    uint32_t kind = hlo_test_below(sizeof dtypes / sizeof *dtypes);
     append_shape(texts[0], order[0], places, 0, lhs, dtypes[kind][0]);
     append_shape(texts[1], order[1], places, 1, rhs, dtypes[kind][1]);
     append_shape(texts[2], order[2], places, 2, result, dtypes[kind][2]);
@@ -250,7 +252,7 @@ static void test_random_convolutions(void** state) {
 
 static void test_products_and_more(void** state) {
   (void)state;
-  agree(
+  hlo_test_agree(
       "func.func @main(%a: tensor<19x24xf32>, %b: tensor<24x46xf32>, %c: tensor<46xf32>, %d: "
       "tensor<19x46xf32>) -> tensor<19x46xf32> {\n"
       "%1 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<19x24xf32>, "
@@ -261,7 +263,7 @@ static void test_products_and_more(void** state) {
       "%5 = stablehlo.add %3, %4 : tensor<19x46xf32>\n"
       "return %5 : tensor<19x46xf32>\n}",
       1, 1e-3);
-  agree(
+  hlo_test_agree(
       "func.func @main(%a: tensor<19x24xf32>, %b: tensor<24x46xf32>) -> (tensor<19x46xf32>, "
       "tensor<19x46xbf16>) {\n"
       "%1 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<19x24xf32>, "
@@ -269,14 +271,14 @@ static void test_products_and_more(void** state) {
       "%2 = stablehlo.convert %1 : (tensor<19x46xf32>) -> tensor<19x46xbf16>\n"
       "return %1, %2 : tensor<19x46xf32>, tensor<19x46xbf16>\n}",
       1, 2e-2);
-  agree(
+  hlo_test_agree(
       "func.func @main(%a: tensor<40x24xf32>, %b: tensor<24xf32>) -> tensor<40xf32> {\n"
       "%1 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<40x24xf32>, "
       "tensor<24xf32>) -> tensor<40xf32>\n"
       "%2 = stablehlo.tanh %1 : tensor<40xf32>\n"
       "return %2 : tensor<40xf32>\n}",
       0, 1e-3);
-  agree(
+  hlo_test_agree(
       "func.func @main(%a: tensor<19x24xf32>, %b: tensor<24x46xf32>) -> tensor<19xf32> {\n"
       "%z = stablehlo.constant dense<0.0> : tensor<f32>\n"
       "%1 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<19x24xf32>, "

@@ -297,5 +297,5 @@ hlo_vir_value_t* hlo_matmul_produce(const hlo_point_emitter_t* points, uint32_t 
                        .lane_loop = place ? place - 1 : HLO_TILED_MAX_LOOPS,
                        .lanes = lanes,
                        .mask = mask};
-  return hlo_point_produce(points, side, &point);
+  return hlo_point_prologue(points, side, &point);
 }

@@ -711,7 +711,8 @@ static void what_fits_is_made_once(void** state) {
   drop(&f);
 }
 
-// Rolled so often, with `idle` ops of no concern beside it, how many steps and which fusion is last.
+// Rolled so often, with `idle` ops of no concern beside it, how many steps and which fusion is
+// last.
 static uint32_t roll_often(uint32_t rounds, uint32_t idle, uint32_t* out_nodes) {
   const char* type = "tensor<64xf32>";
   hlo_strbuf_t text = {0};
@@ -854,7 +855,7 @@ static void illegal_kernels_are_found(void** state) {
   check(hlo_kernel_verify(kernel));
   assert_int_equal(kernel->kind, HLO_KERNEL_LANES);
   kernel->kind = HLO_KERNEL_TRANSPOSE;
-  expect_illegal(kernel, "SQUARES has two loops");
+  expect_illegal(kernel, "TRANSPOSE has two loops");
   *kernel = good;
   kernel->kind = HLO_KERNEL_POINTS;
   kernel->is_streamed = true;
@@ -867,11 +868,11 @@ static void illegal_kernels_are_found(void** state) {
   expect_illegal(kernel, "every element of the output is in a segment");
   kernel->segments[0][0][1] += 1;
   kernel->cut = HLO_KERNEL_CUT_REDUCTION;
-  expect_illegal(kernel, "a cut reduction has parts to join");
+  expect_illegal(kernel, "a split reduction has at least two chunks");
   *kernel = good;
   kernel->spaces[0].element_count += 1;
   kernel->segment_count = 0;
-  expect_illegal(kernel, "a kernel has segments");
+  expect_illegal(kernel, "a kernel has at least one segment");
   drop(&f);
 }
 

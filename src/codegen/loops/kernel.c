@@ -97,8 +97,8 @@ static void add_work(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling, dou
   for (uint32_t i = 0; i < tiling->fusion->output_count; ++i) {
     const hlo_type_t* type = tiling->fusion->outputs[i]->type;
     bool is_extra_output = i >= tiling->fusion->output_count - tiling->fusion->extra_output_count;
-    uint64_t loops =
-        is_extra_output ? tiling->output_offsets[i]->loops : hlo_tiled_space_mask(&tiling->spaces[0]);
+    uint64_t loops = is_extra_output ? tiling->output_offsets[i]->loops
+                                     : hlo_tiled_space_mask(&tiling->spaces[0]);
     double bytes = hlo_tiling_points(tiling, loops) * (double)hlo_dtype_size_bytes(type->dtype);
     work->accessed_bytes += bytes;
     work->distinct_bytes += bytes;
@@ -153,7 +153,6 @@ static bool is_read_in_place(const hlo_kernel_t* kernel, const hlo_tiling_t* til
                             is_read_where_interleaved(kernel, tiling, load, output));
 }
 
-// Inputs that are also read where the output is not yet written cannot share its memory.
 void hlo_kernel_find_shareable(hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
   // Extra outputs are stored while the rest is still being read.
   for (uint32_t o = hlo_kernel_main_count(kernel); o < kernel->fusion->output_count; ++o) {

@@ -54,7 +54,8 @@ uint32_t hlo_kernel_phase_count(const hlo_kernel_t* kernel);
 uint64_t hlo_kernel_chunk_count(const hlo_kernel_t* kernel, uint32_t phase);
 /// Returns the modelled time of one run on one thread; 0 if unknown.
 double hlo_kernel_cost_ns(const hlo_kernel_t* kernel);
-/// Returns the approximate number of vector IR instructions.
+/// Returns the approximate number of vector IR instructions, fitted to the programs of
+/// tests/programs; within a factor of two for most.
 uint64_t hlo_kernel_code_size(const hlo_kernel_t* kernel);
 /// Returns true if the code is a function shared by all equal fusions: it runs in chunks, or a call
 /// is cheap beside the loops and there are several uses or much code.

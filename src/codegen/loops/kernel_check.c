@@ -37,8 +37,10 @@ static double evaluation_count(const hlo_kernel_t* kernel, const hlo_tiling_t* t
     outer *= (double)(tiling->loops[loop].end - tiling->loops[loop].low);
     if (loops >> loop & 1) needed = outer;
   }
-  const bool is_shared = kernel->kind == HLO_KERNEL_INTERLEAVED && !(loops >> kernel->interleaved_loop & 1);
-  return count * needed / (is_shared ? (double)kernel->spaces[0].extents[kernel->interleaved_loop] : 1);
+  const bool is_shared =
+      kernel->kind == HLO_KERNEL_INTERLEAVED && !(loops >> kernel->interleaved_loop & 1);
+  return count * needed /
+         (is_shared ? (double)kernel->spaces[0].extents[kernel->interleaved_loop] : 1);
 }
 
 // Returns how often an op may be computed per needed element.
@@ -129,7 +131,7 @@ static hlo_verdict_t check_lanes(const hlo_kernel_t* kernel, const hlo_tiling_t*
 }
 
 // Returns true if a reduction over the same space needs `inner`.
-static bool is_needed_by_sibling(const hlo_tiling_t* tiling, const hlo_tiled_t* inner) {
+static bool is_needed_by_other_reduction(const hlo_tiling_t* tiling, const hlo_tiled_t* inner) {
   for (uint32_t i = inner->number + 1; i < tiling->instance_count; ++i) {
     const hlo_tiled_t* tiled = tiling->instances[i];
     if (tiled->kind != HLO_TILED_REDUCE || tiled->reduction != inner->reduction) continue;
@@ -148,7 +150,7 @@ static hlo_verdict_t check_guarded_sums(const hlo_tiling_t* tiling) {
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {
     const hlo_tiled_t* tiled = tiling->instances[i];
     if (tiled->kind != HLO_TILED_REDUCE || is_certain[i]) continue;
-    if (is_needed_by_sibling(tiling, tiled)) {
+    if (is_needed_by_other_reduction(tiling, tiled)) {
       return hlo_verdict_no(HLO_REASON_GUARDED_REDUCTION, tiled->value->def);
     }
   }
@@ -183,7 +185,7 @@ hlo_status_t hlo_kernel_check_work(const hlo_kernel_t* kernel, const hlo_kernel_
 
 static hlo_verdict_t check_extra_outputs(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
   if (!kernel->fusion->extra_output_count) return hlo_verdict_yes();
-  const hlo_verdict_t verdict = hlo_kernel_check_sides(kernel, tiling);
+  const hlo_verdict_t verdict = hlo_kernel_check_extra_outputs(kernel, tiling);
   if (hlo_verdict_is_no(&verdict)) return verdict;
   // Work that could run on many threads must not wait for work that cannot.
   const bool is_serial = hlo_kernel_is_worth_cutting(kernel) && kernel->chunk_count < 2;

@@ -18,12 +18,13 @@ typedef struct hlo_kernel_lanes {
   uint32_t lane, cross, interleaved;
 } hlo_kernel_lanes_t;
 
-/// Returns the edge of the blocks transposed in registers if lanes run over loop `lane`.
+/// Returns the edge of the blocks transposed in registers if lanes run over loop `lane`: the
+/// largest power of two below the number of registers and at most the number of lanes.
 uint32_t hlo_kernel_transpose_edge(const hlo_kernel_t* kernel, uint32_t lane);
 /// Chooses the lanes with the least time and returns that time; negative if no loop can have lanes.
 double hlo_kernel_choose_lanes(const hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces,
                                hlo_kernel_lanes_t* out_lanes);
-/// Appends the system behind that choice and its solution. errors : RESOURCE_EXHAUSTED
+/// Appends the constraint system of that choice and its solution. errors : RESOURCE_EXHAUSTED
 hlo_status_t hlo_kernel_explain_lanes(const hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces,
                                       hlo_arena_t* scratch, hlo_strbuf_t* out) HLO_MUST_USE;
 
@@ -39,9 +40,9 @@ hlo_status_t hlo_kernel_find_pieces(hlo_kernel_t* kernel, hlo_arena_t* scratch,
                                     hlo_kernel_pieces_t** out_pieces) HLO_MUST_USE;
 /// Joins the last, short loops of a kernel with a single segment into one if lanes along it take
 /// less than cost_ns (negative: there are no lanes); updates spaces, segment, pieces and lanes.
-hlo_status_t hlo_kernel_join_loops(hlo_kernel_t* kernel, double cost_ns,
-                                    hlo_arena_t* scratch, hlo_kernel_pieces_t* pieces,
-                                    hlo_kernel_lanes_t* lanes) HLO_MUST_USE;
+hlo_status_t hlo_kernel_join_loops(hlo_kernel_t* kernel, double cost_ns, hlo_arena_t* scratch,
+                                   hlo_kernel_pieces_t* pieces,
+                                   hlo_kernel_lanes_t* lanes) HLO_MUST_USE;
 
 /// Returns the lanes that all segments support.
 uint32_t hlo_kernel_piece_lanes(const hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces);
@@ -64,7 +65,7 @@ hlo_verdict_t hlo_kernel_choose_chunks(hlo_kernel_t* kernel, const hlo_tiling_t*
 
 /// Returns all loops that the computation of an instance runs over.
 static inline uint64_t hlo_tiling_computed_loops(const hlo_tiling_t* tiling,
-                                                  const hlo_tiled_t* tiled) {
+                                                 const hlo_tiled_t* tiled) {
   bool is_reduce = tiled->kind == HLO_TILED_REDUCE;
   return is_reduce ? tiled->loops | hlo_tiled_space_mask(&tiling->spaces[tiled->reduction])
                    : tiled->loops;

@@ -12,7 +12,7 @@
 // ---- leaves
 
 static uint32_t load_flags(const hlo_emitter_t* e) {
-  return e->guard_depth ? 0 : HLO_VIR_INVARIANT;
+  return e->mask_depth ? 0 : HLO_VIR_INVARIANT;
 }
 
 // Returns the value that the surrounding program gives instead of memory, or NULL.
@@ -140,7 +140,6 @@ hlo_vir_elem_t hlo_emit_lane_integer(const hlo_emitter_t* e, uint32_t lanes) {
                       : HLO_VIR_I64;
 }
 
-// Converts truth values to 0 and -1.
 hlo_vir_value_t* hlo_emit_mask_to_integer(hlo_emitter_t* e, hlo_vir_value_t* mask) {
   hlo_vir_type_t type = hlo_vir_type(hlo_emit_lane_integer(e, mask->type.lanes), mask->type.lanes);
   return hlo_vir_ternary(e->b, HLO_VIR_select, mask, hlo_vir_const_bits(e->b, type, UINT64_MAX),
@@ -174,9 +173,9 @@ hlo_vir_value_t* hlo_emit_wide(hlo_emitter_t* e, const hlo_tiled_t* tiled, uint3
 static void set_if(hlo_emitter_t* e, hlo_vir_value_t* condition, hlo_vir_value_t* result,
                    const hlo_tiled_t* operand) {
   hlo_vir_begin_if(e->b, condition);
-  ++e->guard_depth;
+  ++e->mask_depth;
   hlo_vir_set(e->b, result, hlo_emit_wide(e, operand, result->type.lanes));
-  --e->guard_depth;
+  --e->mask_depth;
   hlo_vir_end(e->b);
   hlo_emitter_close_block(e);
 }
@@ -353,7 +352,8 @@ void hlo_emit_lanes(hlo_emitter_t* e, uint32_t copy, void* context) {
 static bool is_written_out(const hlo_emitter_t* e, uint32_t level, const hlo_range_t* ranges) {
   const hlo_kernel_t* kernel = e->kernel;
   int64_t points = 1;
-  if (level == 0 || kernel->fusion->extra_output_count || e->rows.level < kernel->loop_count) return false;
+  if (level == 0 || kernel->fusion->extra_output_count || e->rows.level < kernel->loop_count)
+    return false;
   for (uint32_t i = level; i < kernel->loop_count && points <= HLO_TUNING_UNROLLED_POINTS; ++i) {
     const hlo_vir_value_t *low = ranges[i].low, *end = ranges[i].end;
     if (low->op != HLO_VIR_iconst || end->op != HLO_VIR_iconst) return false;
@@ -396,7 +396,8 @@ void hlo_emit_loops(hlo_emitter_t* e, uint32_t level, const hlo_range_t* ranges)
     return;
   }
   if (kernel->kind == HLO_KERNEL_INTERLEAVED && level + 1 == kernel->loop_count) {
-    hlo_emit_lane_loop(e, loop, ranges[level], HLO_UNROLL_FREELY, hlo_emit_interleaved, e->interleaved);
+    hlo_emit_lane_loop(e, loop, ranges[level], HLO_UNROLL_FREELY, hlo_emit_interleaved,
+                       e->interleaved);
     return;
   }
   bool is_single = e->tiling->loops[loop].end - e->tiling->loops[loop].low == 1;
@@ -535,15 +536,15 @@ void hlo_point_emit(const hlo_point_emitter_t* points, const hlo_point_t* point)
   hlo_emitter_t* e = points->emitter;
   const hlo_tiling_t* tiling = e->tiling;
   start_point(e, point);
-  e->guard_depth = 1;  // loads must not move out
+  e->mask_depth = 1;  // loads must not move out
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {
     if (tiling->instances[i]->kind == HLO_TILED_DOT) e->done[i] = point->value;
   }
   hlo_emit_point(e);
 }
 
-hlo_vir_value_t* hlo_point_produce(const hlo_point_emitter_t* points, uint32_t side,
-                                   const hlo_point_t* point) {
+hlo_vir_value_t* hlo_point_prologue(const hlo_point_emitter_t* points, uint32_t side,
+                                    const hlo_point_t* point) {
   hlo_emitter_t* e = points->prologues[side];
   start_point(e, point);
   return hlo_emit_wide(e, e->tiling->outputs[0], point->lanes);

@@ -22,13 +22,13 @@ enum {
 
 /// A row that a reduction computes and an output needs again (kernel_row_cache.c); NULLs: none.
 typedef struct hlo_cached_row {
-  const hlo_tiled_t *reduction, *first, *again;
+  const hlo_tiled_t *reduction, *first, *recomputed;
 } hlo_cached_row_t;
 
 /// Rows that are reduced in blocks (kernel_rows.c).
 typedef struct hlo_row_block {
   uint32_t level;        // of the loop over rows; loop_count: none
-  uint32_t loop;        // number of that loop
+  uint32_t loop;         // number of that loop
   int64_t more_bytes;    // of the stack, for cached rows
   hlo_vir_value_t* row;  // of the block, while its rows are walked one by one; else NULL
   uint32_t finished_count, finished[8];  // numbers of reductions
@@ -41,26 +41,26 @@ typedef struct hlo_emitter {
   const hlo_tiling_t* tiling;
   hlo_vir_builder_t* b;
   hlo_vir_value_t* const* addresses;
-  hlo_vir_value_t** values;  // instead of addresses, or NULL
+  hlo_vir_value_t** values;                     // instead of addresses, or NULL
   hlo_vir_value_t* loops[HLO_TILED_MAX_LOOPS];  // NULL: not inside that loop
-  uint64_t bound;                                 // loops with a value
-  uint32_t lane_loop;                            // HLO_NO_LOOP: one lane
-  uint32_t lanes;                                 // of values that depend on lane_loop
-  hlo_vir_value_t* mask;                          // active lanes; NULL: all
-  uint32_t guard_depth;  // enclosing bodies of run-time masks: their loads must not move out
-  bool is_streaming;     // outputs are large: aligned vectors are stored past the caches
-  bool has_aligned_outputs;          // holds while streaming
-  bool is_minor;  // the segment is small beside the others: its code should be short
+  uint64_t bound;                               // loops with a value
+  uint32_t lane_loop;                           // HLO_NO_LOOP: one lane
+  uint32_t lanes;                               // of values that depend on lane_loop
+  hlo_vir_value_t* mask;                        // active lanes; NULL: all
+  uint32_t mask_depth;       // enclosing branches on run-time masks: their loads must not move out
+  bool is_streaming;         // outputs are large: aligned vectors are stored past the caches
+  bool has_aligned_outputs;  // holds while streaming
+  bool is_minor;             // the segment is small beside the others: its code should be short
   const hlo_expr_t* aligned_offset;  // the loop begins where vectors of an output are aligned; or
                                      // NULL
-  hlo_arena_t* scratch;  // freed at the end of the segment
+  hlo_arena_t* scratch;              // freed at the end of the segment
   hlo_cached_row_t cached;
   hlo_row_block_t rows;
   const hlo_tiling_t** interleaved;  // by segment, of an interleaved kernel
-  hlo_vir_value_t* chunk;  // of a kernel that splits a reduction; NULL: the whole
-  bool* is_certain;           // by instance: needed not only under a mask
-  hlo_vir_value_t** done;     // by instance; NULL: not computed
-  hlo_vir_value_t** scalars;  // the same as INDEX
+  hlo_vir_value_t* chunk;            // of a kernel that splits a reduction; NULL: the whole
+  bool* is_certain;                  // by instance: needed not only under a mask
+  hlo_vir_value_t** done;            // by instance; NULL: not computed
+  hlo_vir_value_t** scalars;         // the same as INDEX
 } hlo_emitter_t;
 
 /// Returns true if an instance is a reduction that can be computed here and has not been.
@@ -139,7 +139,8 @@ hlo_vir_value_t* hlo_emit_index(hlo_emitter_t* e, const hlo_expr_t* expr);
 /// Returns the lanes' values of an expression that is affine in the lane loop.
 hlo_vir_value_t* hlo_emit_vector_index(hlo_emitter_t* e, hlo_vir_elem_t elem,
                                        const hlo_expr_t* expr);
-/// Returns the address of element `offset`, for one lane or lanes with stride 1.
+/// Returns the address of element `offset`, for one lane or lanes with stride 1: constants become
+/// the displacement, the innermost contiguous loop the index.
 hlo_element_address_t hlo_emit_address(hlo_emitter_t* e, hlo_vir_value_t* base,
                                        const hlo_expr_t* offset, hlo_dtype_t dtype);
 
@@ -162,7 +163,7 @@ enum { HLO_EMIT_MAX_OFFSETS = 128 };
 hlo_vir_value_t* hlo_emit_lane_offsets(hlo_emitter_t* e, hlo_vir_type_t type, const uint8_t* lanes);
 /// Those from number `first`, an INDEX, on of a list of at most HLO_EMIT_MAX_OFFSETS.
 hlo_vir_value_t* hlo_emit_lane_offsets_from(hlo_emitter_t* e, hlo_vir_type_t type, uint32_t count,
-                                      const uint8_t* list, hlo_vir_value_t* first);
+                                            const uint8_t* list, hlo_vir_value_t* first);
 
 /// As above, from an array that is a value instead of memory.
 hlo_vir_value_t* hlo_emit_from_vector(hlo_emitter_t* e, const hlo_tiled_t* tiled,
@@ -185,13 +186,14 @@ hlo_vir_value_t* hlo_emit_window_load(hlo_emitter_t* e, const hlo_tiled_t* tiled
 /// The positions of such lanes in the array, as the operand of a permute of values of `type`; NULL
 /// as above.
 hlo_vir_value_t* hlo_emit_window_offsets(hlo_emitter_t* e, const hlo_expr_t* offset,
-                                        hlo_vir_type_t type);
+                                         hlo_vir_type_t type);
 
 // ---- a few elements per lane (kernel_interleave.c)
 
 /// Walks the tilings of all segments, which differ in the interleaved loop only.
 hlo_status_t hlo_emit_walk_interleaved(hlo_emitter_t* e) HLO_MUST_USE;
-/// The body of a loop over lanes; context: these tilings.
+/// The body of a loop over lanes; context: these tilings. Reads everything before it writes, so
+/// that inputs may share memory with outputs.
 void hlo_emit_interleaved(hlo_emitter_t* e, uint32_t copy, void* context);
 
 // ---- values (kernel_emit.c)
@@ -215,7 +217,7 @@ void hlo_emit_loops(hlo_emitter_t* e, uint32_t level, const hlo_range_t* ranges)
 /// The same as the body of a loop over lanes.
 void hlo_emit_lanes(hlo_emitter_t* e, uint32_t copy, void* context);
 
-/// Returns the integer type that fills a register with so many lanes.
+/// Returns the integer type with which `lanes` lanes fill a register.
 hlo_vir_elem_t hlo_emit_lane_integer(const hlo_emitter_t* e, uint32_t lanes);
 /// Converts truth values to 0 and -1, and back.
 hlo_vir_value_t* hlo_emit_mask_to_integer(hlo_emitter_t* e, hlo_vir_value_t* mask);
@@ -226,7 +228,7 @@ hlo_vir_value_t* hlo_emit_integer_to_mask(hlo_emitter_t* e, hlo_vir_value_t* val
 typedef struct hlo_accumulator {
   const hlo_tiled_t* tiled;
   uint32_t result;
-  bool is_pair;  // a value whose index is in the next accumulator
+  bool is_pair;     // a value whose index is in the next accumulator
   bool is_negated;  // a maximum, as the minimum of the negatives
   hlo_op_t op;
   hlo_dtype_t dtype;
@@ -250,7 +252,9 @@ void hlo_emit_reduce(hlo_emitter_t* e, const hlo_tiled_t* tiled);
 hlo_vir_value_t* hlo_emit_columns(hlo_emitter_t* e, uint32_t loop, hlo_range_t range);
 
 // The steps of a reduction, for forms that run some of them elsewhere.
-void hlo_reduce_collect(const hlo_emitter_t* e, const hlo_tiled_t* first, hlo_fused_reductions_t* set);
+/// Collects the reductions over the same space that can be computed in the same loops.
+void hlo_reduce_collect(const hlo_emitter_t* e, const hlo_tiled_t* first,
+                        hlo_fused_reductions_t* set);
 /// Creates accumulators with their identities, `unroll` of each.
 void hlo_reduce_start(hlo_emitter_t* e, hlo_fused_reductions_t* set, uint32_t lanes);
 /// Runs the loops; afterwards vars[0] of each accumulator has one lane, or the user's lanes.
@@ -260,8 +264,9 @@ void hlo_reduce_finish(hlo_emitter_t* e, hlo_fused_reductions_t* set);
 void hlo_reduce_vars(const hlo_fused_reductions_t* set, uint32_t u, hlo_vir_value_t** out);
 hlo_vir_value_t* hlo_reduce_identity(hlo_emitter_t* e, const hlo_accumulator_t* a, uint32_t lanes);
 /// Combines x op y for all accumulators; the arrays have one value per accumulator.
-void hlo_reduce_combine(hlo_emitter_t* e, const hlo_fused_reductions_t* set, hlo_vir_value_t* const* x,
-                        hlo_vir_value_t* const* y, hlo_vir_value_t** out);
+void hlo_reduce_combine(hlo_emitter_t* e, const hlo_fused_reductions_t* set,
+                        hlo_vir_value_t* const* x, hlo_vir_value_t* const* y,
+                        hlo_vir_value_t** out);
 /// Returns the range of loop `i` of a reduction: all of it, or that of this chunk.
 hlo_range_t hlo_reduce_range(const hlo_emitter_t* e, uint32_t space_number, uint32_t i);
 /// Opens the loops of a reduction except one; HLO_NO_LOOP: all.
@@ -275,7 +280,8 @@ void hlo_emit_row_extra_outputs(hlo_emitter_t* e, uint32_t level);
 /// Emits those that belong to the reductions, at the loops' values.
 void hlo_emit_reduced_extra_outputs(hlo_emitter_t* e, const hlo_fused_reductions_t* set);
 /// Returns true if those of `reduction` can be stored in lanes along the loop.
-bool hlo_extra_outputs_run_over(const hlo_emitter_t* e, const hlo_tiled_t* reduction, uint32_t loop);
+bool hlo_extra_outputs_run_over(const hlo_emitter_t* e, const hlo_tiled_t* reduction,
+                                uint32_t loop);
 
 /// Runs the loops of a set with separate lanes; vars[0] is a vector afterwards.
 void hlo_reduce_to_lanes(hlo_emitter_t* e, hlo_fused_reductions_t* set);

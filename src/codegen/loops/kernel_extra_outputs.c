@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Outputs of another size than the loops: reduced values are stored by the loops that reduce them,
-// values of whole rows before the loops over their elements.
+// Extra outputs, whose size differs from the loops': the loops of a reduction store reduced values;
+// values of whole rows are stored before the loops over the elements of a row.
 #include "codegen/loops/kernel_emit_impl.h"
 
 // Returns the loop along which memory is contiguous; HLO_NO_LOOP if there is a single element.
@@ -18,8 +18,7 @@ static uint32_t row_level(const hlo_kernel_t* kernel, const hlo_expr_t* offset) 
   return level;
 }
 
-// Whoever computes a row stores it, once: the row owns all loops around it, and none of them is
-// split.
+// Each row must be stored once: it owns all loops around it, and none of them is split.
 static hlo_verdict_t check_row(const hlo_kernel_t* kernel, const hlo_expr_t* offset) {
   uint32_t level = row_level(kernel, offset);
   if (level == 0 || level + hlo_kernel_has_lanes(kernel) > kernel->loop_count) {
@@ -33,7 +32,8 @@ static hlo_verdict_t check_row(const hlo_kernel_t* kernel, const hlo_expr_t* off
   return is_cut ? hlo_verdict_no(HLO_REASON_OUTPUT_ROWS_CUT, NULL) : hlo_verdict_yes();
 }
 
-hlo_verdict_t hlo_kernel_check_sides(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
+hlo_verdict_t hlo_kernel_check_extra_outputs(const hlo_kernel_t* kernel,
+                                             const hlo_tiling_t* tiling) {
   if (kernel->segment_count != 1 || kernel->kind == HLO_KERNEL_TRANSPOSE) {
     return hlo_verdict_no(HLO_REASON_OUTPUT_SIZES, NULL);
   }
@@ -72,7 +72,8 @@ void hlo_emit_reduced_extra_outputs(hlo_emitter_t* e, const hlo_fused_reductions
   }
 }
 
-bool hlo_extra_outputs_run_over(const hlo_emitter_t* e, const hlo_tiled_t* reduction, uint32_t loop) {
+bool hlo_extra_outputs_run_over(const hlo_emitter_t* e, const hlo_tiled_t* reduction,
+                                uint32_t loop) {
   for (uint32_t i = hlo_kernel_main_count(e->kernel); i < e->kernel->fusion->output_count; ++i) {
     if (e->tiling->output_owners[i] != reduction) continue;
     if (hlo_tiled_lane_access(e->tiling->output_offsets[i], loop) != HLO_LANE_PLAIN) return false;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels whose loops another room makes: a form computes one kind of node, as src/codegen/dot
-// computes matrix products, with loops of its own in which the node's epilogue is computed too. For
-// the rooms that make forms; others use kernel.h.
+// Kernels whose loops another folder makes: a form computes one kind of node, as src/codegen/dot
+// computes matrix products, with its own loops, which include the node's epilogue. For the folders
+// that make forms; others use kernel.h.
 #ifndef HLO_CODEGEN_LOOPS_KERNEL_FORM_H_
 #define HLO_CODEGEN_LOOPS_KERNEL_FORM_H_
 
@@ -11,7 +11,7 @@
 enum {
   HLO_KERNEL_MAX_SEGMENTS = 128,
   HLO_KERNEL_MAX_PARTIALS = 8,
-  HLO_KERNEL_MAX_EDGE = 16,  // of a block that is transposed in registers
+  HLO_KERNEL_MAX_EDGE = 16,        // of a block that is transposed in registers
   HLO_KERNEL_MAX_INTERLEAVED = 8,  // vectors that are interleaved
   HLO_KERNEL_MAX_INTERLEAVED_OUTPUTS = 4,
   HLO_KERNEL_SHARED_INPUTS = 64,  // bits of `shareable`
@@ -21,12 +21,12 @@ enum {
 
 /// The unit of computation of the loops.
 typedef enum hlo_kernel_kind {
-  HLO_KERNEL_POINTS,   // one element of the output; reductions may have lanes of their own
-  HLO_KERNEL_LANES,    // lanes along the last loop
-  HLO_KERNEL_TRANSPOSE,  // blocks of the last two loops, transposed in registers
-  HLO_KERNEL_INTERLEAVED,    // lanes along the last loop, for all values of interleaved_loop, side
-                             // by side
-  HLO_KERNEL_VECTOR,   // the whole output in one vector
+  HLO_KERNEL_POINTS,       // one element of the output; reductions may have lanes of their own
+  HLO_KERNEL_LANES,        // lanes along the last loop
+  HLO_KERNEL_TRANSPOSE,    // blocks of the last two loops, transposed in registers
+  HLO_KERNEL_INTERLEAVED,  // lanes along the last loop, for all values of interleaved_loop, side
+                           // by side
+  HLO_KERNEL_VECTOR,       // the whole output in one vector
 } hlo_kernel_kind_t;
 
 /// The object that is split into chunks.
@@ -40,7 +40,7 @@ typedef enum hlo_kernel_cut {
 /// Ranges of the output's loops, [low, end) each.
 typedef int64_t hlo_kernel_segment_t[HLO_TILED_MAX_LOOPS][2];
 
-/// Answers to questions about a kernel whose loops are chosen.
+/// Properties of a kernel whose loops are chosen.
 typedef struct hlo_kernel_summary {
   uint32_t phase_count;
   uint64_t chunk_counts[HLO_KERNEL_MAX_PHASES];  // 1 for phases that do not exist
@@ -59,36 +59,36 @@ struct hlo_kernel {
   hlo_tiled_space_t* spaces;  // the output's loops (0) and those of reductions
   uint32_t segment_count;
   hlo_kernel_segment_t* segments;
-  uint32_t common_levels;     // outermost loops shared by all segments
-  uint32_t loop_count;        // loops of the output with more than one value, outermost first
-                              // (kernel_order.c)
+  uint32_t common_levels;  // outermost loops shared by all segments
+  uint32_t loop_count;     // loops of the output with more than one value, outermost first
+                           // (kernel_order.c)
   uint32_t loops[HLO_TILED_MAX_LOOPS];
   hlo_kernel_kind_t kind;
   uint32_t lanes;             // of the widest element in a register
-  uint32_t interleaved_loop;       // the innermost loop, not among the loops
+  uint32_t interleaved_loop;  // the innermost loop, not among the loops
   bool is_streamed;           // an output exceeds all caches and is stored past them
   bool is_sweep;              // reductions down columns: rows in blocks, accumulators in the
                               // outputs' memory (split: each chunk has rows of its own in scratch
                               // memory)
   hlo_kernel_cut_t cut;
   uint64_t chunk_count;
-  int64_t chunk_size;         // of the object that is split
-  uint64_t parts_per_outer;   // of two loops: chunks per value of the first
-  uint32_t split_space;       // of a reduction: its space,
+  int64_t chunk_size;        // of the object that is split
+  uint64_t parts_per_outer;  // of two loops: chunks per value of the first
+  uint32_t split_space;      // of a reduction: its space,
   uint32_t split_loop;       // the number of the split loop in it,
-  uint32_t partial_count;     // accumulators of 8 bytes per element and chunk
-  hlo_verdict_t verdict;      // a refusal ends the choice of loops: the fields below are undecided
-                              // then
+  uint32_t partial_count;    // accumulators of 8 bytes per element and chunk
+  hlo_verdict_t verdict;     // a refusal ends the choice of loops: the fields below are undecided
+                             // then
   double cost_ns;
-  double moved_bytes;         // of inputs and outputs, each element once
+  double moved_bytes;   // of inputs and outputs, each element once
   uint64_t* shareable;  // by output: one bit per input that is read only where the output is
                         // written
   const struct hlo_tile_kernel* tile;  // interpreted as Tile IR instead; NULL: compiled
-  const hlo_kernel_form_t* form;  // makes the loops for a node; NULL: loops over the output's
-                                  // elements
-  const hlo_node_t* product;      // that node
-  const void* form_plan;          // what the form has decided
-  hlo_kernel_summary_t summary;   // valid once everything is chosen
+  const hlo_kernel_form_t* form;       // makes the loops for a node; NULL: loops over the output's
+                                       // elements
+  const hlo_node_t* product;           // that node
+  const void* form_plan;               // the form's decisions
+  hlo_kernel_summary_t summary;        // valid once everything is chosen
 };
 
 /// One element, or lanes along one loop, of a kernel with a form: the input of the epilogue and the
@@ -109,7 +109,7 @@ typedef struct hlo_point_emitter {
 typedef struct hlo_kernel_shape {
   uint32_t depth_count;
   int64_t depths[HLO_KERNEL_MAX_DEPTHS];  // extents of the loops that are summed over
-  int32_t tile_loops[2];                 // loops of the output that tiles step along; -1: none
+  int32_t tile_loops[2];                  // loops of the output that tiles step along; -1: none
   int64_t tile_steps[2];
 } hlo_kernel_shape_t;
 
@@ -141,22 +141,24 @@ struct hlo_kernel_form {
   hlo_status_t (*print_tiles)(const hlo_kernel_t* kernel, hlo_strbuf_t* out);
 };
 
-// ---- for choosing
+// ---- for choosing ------------------------------------------------------------------------------
 
-/// A segment of everything.
+/// Returns the segment that is the whole output.
 void hlo_kernel_whole_segment(const hlo_tiled_space_t* space, hlo_kernel_segment_t* segment);
-/// Bytes of the widest lanes that instances need.
+/// Returns the bytes of the widest lanes that instances need.
 uint32_t hlo_kernel_widest_bytes(const hlo_tiling_t* tiling);
-/// Keeps in mind which inputs are read elsewhere than where an output is written.
+/// Finds the inputs that may share the memory of an output: each element is read only by the
+/// iteration that writes it.
 void hlo_kernel_find_shareable(hlo_kernel_t* kernel, const hlo_tiling_t* tiling);
 
-// ---- for emitting
+// ---- for emitting ------------------------------------------------------------------------------
 
+/// Computes the epilogue and stores the outputs at a point.
 void hlo_point_emit(const hlo_point_emitter_t* points, const hlo_point_t* point);
-/// Elements of an operand that is computed, digits being its loops, as registers hold its type.
-hlo_vir_value_t* hlo_point_produce(const hlo_point_emitter_t* points, uint32_t side,
-                                   const hlo_point_t* point);
-/// Where the elements begin that an operand is a view of.
+/// Computes the prologue of operand `side` at a point, in register form.
+hlo_vir_value_t* hlo_point_prologue(const hlo_point_emitter_t* points, uint32_t side,
+                                    const hlo_point_t* point);
+/// Returns the address of the first element of a view that is operand `side`.
 hlo_vir_value_t* hlo_point_view_start(const hlo_point_emitter_t* points, uint32_t side);
 
 #endif  // HLO_CODEGEN_LOOPS_KERNEL_FORM_H_

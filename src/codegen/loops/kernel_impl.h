@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the parts of kernels share: how the loops of a fusion were chosen. Private to loops.
+// Shared by the files of loops/: queries about the chosen loops of a fusion. Private to the folder.
 #ifndef HLO_CODEGEN_KERNEL_IMPL_H_
 #define HLO_CODEGEN_KERNEL_IMPL_H_
 
@@ -9,43 +9,46 @@ static inline bool hlo_kernel_has_lanes(const hlo_kernel_t* kernel) {
   return kernel->kind != HLO_KERNEL_POINTS;
 }
 
-/// The outputs that the loops over the output's digits store: those before the side outputs.
+/// Returns the number of outputs that the loops over the output store: those before the extra
+/// outputs.
 static inline uint32_t hlo_kernel_main_count(const hlo_kernel_t* kernel) {
   return kernel->fusion->output_count - kernel->fusion->extra_output_count;
 }
 
-/// What the accumulators of a swept reduction are in memory; HLO_DTYPE_INVALID: they
-/// cannot be there.
+/// Returns the element type of the accumulators of a swept reduction in memory; HLO_DTYPE_INVALID
+/// if they cannot be in memory.
 hlo_dtype_t hlo_sweep_dtype(hlo_dtype_t dtype);
 
-/// Returns whether the kernel's loops, which are chosen, can store the side outputs.
-hlo_verdict_t hlo_kernel_check_sides(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling);
+/// Returns the reason why the chosen loops cannot store the extra outputs, if there is one.
+hlo_verdict_t hlo_kernel_check_extra_outputs(const hlo_kernel_t* kernel,
+                                             const hlo_tiling_t* tiling);
 
-/// Whether a load jumps from lane to lane but is plain along `cross`.
+/// Returns true if a load is not contiguous along loop `lane`, but along `cross`.
 bool hlo_is_crossing(const hlo_tiled_t* tiled, uint32_t lane, uint32_t cross);
 
-/// The elements from lane to lane where whole vectors are read for them, negative ones
-/// backwards; 0: not so.
+/// Returns the distance in elements between lanes if whole vectors are loaded for them and
+/// permuted;
+/// negative if they run backwards; 0 if the load is not strided so.
 int64_t hlo_kernel_lane_step(const hlo_target_t* target, const hlo_expr_t* offset, uint32_t loop);
-/// The quotient or remainder by which lanes find their elements in a window of at most so many;
-/// NULL: they do not.
+/// Returns the quotient or remainder by which `lanes` lanes find their elements in a window of
+/// adjacent elements; NULL if they cannot.
 const hlo_expr_atom_t* hlo_kernel_lane_window(const hlo_target_t* target, const hlo_expr_t* offset,
                                               uint32_t loop, uint32_t lanes);
-/// How many vectors hold a value that lanes look their elements up in, as it is in registers; 0: it
-/// is too large, or the target has no permutations.
+/// Returns the number of vectors that hold a whole array, as a table in registers in which lanes
+/// look up their elements; 0 if it is too large or the target has no permutations.
 uint32_t hlo_kernel_table_pieces(const hlo_target_t* target, const hlo_tiled_t* tiled,
                                  uint32_t lanes);
 
-/// Whether lanes can run over `lane` while the values of `woven`, few and innermost in memory, lie
-/// side by side in them.
+/// Returns true if lanes can run over `lane` while the few innermost values of loop `interleaved`
+/// are interleaved between the lanes.
 bool hlo_kernel_can_interleave(const hlo_tiling_t* tiling, uint32_t lane, uint32_t interleaved);
 
-/// The loop over short rows whose reductions are finished for several rows at once, as a number
-/// among the loops; loop_count: none.
+/// Returns the level of the loop over short rows whose reductions are finished for several rows at
+/// once; loop_count without such a loop.
 uint32_t hlo_kernel_row_level(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling);
 
-/// Whether one vector of so many lanes holds the output, and all that is read for it can be
-/// put in its order.
+/// Returns true if one vector of `lanes` lanes holds the output, and every load can be permuted
+/// into its order.
 bool hlo_kernel_fits_vector(const hlo_tiling_t* tiling, uint32_t lanes);
 
 struct hlo_kernel_start {
@@ -54,7 +57,7 @@ struct hlo_kernel_start {
   hlo_kernel_segment_t segments[HLO_KERNEL_MAX_SEGMENTS];
 };
 
-/// Points that those digits run over.
+/// Returns the number of points that the given loops run over.
 static inline double hlo_tiling_points(const hlo_tiling_t* tiling, uint64_t loops) {
   double product = 1;
   for (; loops; loops &= loops - 1) {
@@ -64,7 +67,7 @@ static inline double hlo_tiling_points(const hlo_tiling_t* tiling, uint64_t loop
   return product;
 }
 
-/// A tiling of the kernel for one segment, digits as chosen.
+/// Returns the tiling of one segment of the kernel, with the loops as chosen.
 hlo_status_t hlo_kernel_walk(const hlo_kernel_t* kernel, hlo_arena_t* arena,
                              const hlo_kernel_segment_t* segment,
                              hlo_tiling_t** out_tiling) HLO_MUST_USE;

@@ -161,8 +161,6 @@ hlo_vir_value_t* hlo_emit_vector_index(hlo_emitter_t* e, hlo_vir_elem_t elem,
   return sum;
 }
 
-// Returns the address of element `offset`: constants as displacement, the innermost plain loop as
-// index.
 hlo_element_address_t hlo_emit_address(hlo_emitter_t* e, hlo_vir_value_t* base,
                                        const hlo_expr_t* offset, hlo_dtype_t dtype) {
   size_t bytes = hlo_dtype_size_bytes(dtype);
@@ -190,9 +188,8 @@ hlo_element_address_t hlo_emit_address(hlo_emitter_t* e, hlo_vir_value_t* base,
   return address;
 }
 
-// Parts of a line combine on their way to memory if they are stored one after the other; rows of
-// tiles are not.
 bool hlo_kernel_may_stream(const hlo_kernel_t* kernel, hlo_dtype_t dtype) {
+  // Stores of parts of a line are combined if they are adjacent in time; rows of tiles are not.
   size_t vector_bytes = hlo_dtype_size_bytes(dtype) * kernel->lanes;
   return vector_bytes >= (kernel->kind == HLO_KERNEL_TRANSPOSE ? kernel->target->vector_bytes
                                                                : HLO_TUNING_STREAM_MIN_BYTES);

@@ -95,7 +95,6 @@ static void emit_values(hlo_emitter_t* e, int64_t at,
   }
 }
 
-// Everything is read before anything is written, so inputs may share memory with outputs.
 void hlo_emit_interleaved(hlo_emitter_t* e, uint32_t copy, void* context) {
   (void)copy;
   const hlo_tiling_t* const* tilings = context;

@@ -178,8 +178,6 @@ static double total_layout_cost(const choice_t* choice, hlo_kernel_lanes_t layou
   return total;
 }
 
-// Returns the rows that half of the registers hold, or a little more: a power of two, at most the
-// number of lanes.
 uint32_t hlo_kernel_transpose_edge(const hlo_kernel_t* kernel, uint32_t lane) {
   uint32_t most = kernel->target->vector_registers - 1, edge = 1u << (31 - __builtin_clz(most));
   if (edge > HLO_KERNEL_MAX_EDGE) edge = HLO_KERNEL_MAX_EDGE;
@@ -323,7 +321,7 @@ static void init_choice(const hlo_kernel_t* kernel, const hlo_kernel_pieces_t* p
   uint32_t way_count = choice->interleaved < HLO_TILED_MAX_LOOPS ? WAYS : 1;
   may->vars[LANES] =
       (hlo_tile_candidates_t){"lanes", list_loops(&kernel->spaces[0], may->loops), may->loops};
-  may->vars[WAY] = (hlo_tile_candidates_t){"woven", way_count, ways};
+  may->vars[WAY] = (hlo_tile_candidates_t){"interleaved", way_count, ways};
   may->vars[ACROSS] =
       (hlo_tile_candidates_t){"across", list_crossing(choice, may->crossing), may->crossing};
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which digit runs over lanes: what the machine's description makes of known programs, and of the
-// same ones where the machine is another.
+// Tests which loop runs over lanes: the choice for known programs, and for the same programs with
+// another target description.
 #include "codegen/loops/kernel_test_util.h"
 
 static void target_of(hlo_target_t* target) {
@@ -8,12 +8,12 @@ static void target_of(hlo_target_t* target) {
   hlo_target_init(&cpu, target);
 }
 
-// What is said about the only fusion of a program.
+// Explains the choice for the only fusion of a program.
 static void explain(const char* body, const hlo_target_t* target, hlo_strbuf_t* out) {
   hlo_arena_t arena;
   hlo_module_t* module;
   hlo_arena_init(&arena, 0);
-  const hlo_kernel_t* kernel = make_only_kernel(body, target, &arena, &module);
+  const hlo_kernel_t* kernel = hlo_test_make_only_kernel(body, target, &arena, &module);
   check(hlo_kernel_explain(kernel, out));
   hlo_arena_deinit(&arena);
   hlo_module_release(module);
@@ -37,8 +37,8 @@ static const char TRANSPOSED[] =
     "%0 = stablehlo.transpose %a, dims = [1, 0] : (tensor<128x256xf32>) -> tensor<256x128xf32>\n"
     "return %0 : tensor<256x128xf32>\n}";
 
-// Stores say that lanes go along the last digit; one load is plain along the first, two along the
-// middle one.
+// The store prefers lanes along the last loop; one load is contiguous along the first loop, two
+// along the middle one.
 static const char TRANSPOSED_TWICE[] =
     "func.func @main(%y: tensor<32x48x64xf32>, %x: tensor<32x64x48xf32>, %z: tensor<32x64x48xf32>) "
     "-> tensor<64x48x32xf32> {\n"
@@ -64,20 +64,19 @@ static const char COLUMNS[] =
     "(tensor<2000x100xf32>, tensor<f32>) -> tensor<100xf32>\n"
     "return %0 : tensor<100xf32>\n}";
 
-// Neighbours in memory; none, so that a reduction has lanes of its own; columns side by side.
+// Adjacent elements; no lanes, because the reduction has its own; adjacent columns.
 static void test_known(void** unused) {
   (void)unused;
   hlo_target_t target;
   target_of(&target);
   expect(PLAIN, &target, "lanes = 1, ");
-  expect(TRANSPOSED, &target, "lanes = 1, woven = 0, across = 0");
-  expect(TRANSPOSED_TWICE, &target, "lanes = 2, woven = 0, across = 1");
+  expect(TRANSPOSED, &target, "lanes = 1, interleaved = 0, across = 0");
+  expect(TRANSPOSED_TWICE, &target, "lanes = 2, interleaved = 0, across = 1");
   expect(ROWS, &target, "lanes = 40, ");
   expect(COLUMNS, &target, "lanes = 0, ");
 }
 
-// Without squares that are turned elements are gathered, and where that takes longer than one by
-// one nothing has lanes.
+// If transposing and gathering are expensive, no loop has lanes.
 static void test_other_machine(void** unused) {
   (void)unused;
   hlo_target_t target;
@@ -96,16 +95,16 @@ static const char PIXELS[] =
     "%1 = stablehlo.subtract %a, %0 : tensor<500x3xf32>\n"
     "return %1 : tensor<500x3xf32>\n}";
 
-// Rows of three, one after the other, are one digit. Where no element can be masked they are woven: a
-// row shorter than a vector has no lanes; where lanes cannot change places either nothing is.
+// Short adjacent rows are one loop if loads have masks; else lanes interleave three rows: a row
+// shorter than a vector has no lanes. Without permutations there are no lanes at all.
 static void test_short_rows(void** unused) {
   (void)unused;
   static const struct {
     hlo_cpu_level_t level;
     const char* lanes;
-  } cases[] = {{HLO_CPU_LEVEL_AVX512, "lanes = 0, woven = 0"},
-               {HLO_CPU_LEVEL_AVX2, "lanes = 0, woven = 1"},
-               {HLO_CPU_LEVEL_SSE2, "lanes = 40, woven = 0"}};
+  } cases[] = {{HLO_CPU_LEVEL_AVX512, "lanes = 0, interleaved = 0"},
+               {HLO_CPU_LEVEL_AVX2, "lanes = 0, interleaved = 1"},
+               {HLO_CPU_LEVEL_SSE2, "lanes = 40, interleaved = 0"}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
     hlo_cpu_t cpu = {.level = cases[i].level};
     hlo_target_t target;

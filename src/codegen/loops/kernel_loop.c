@@ -69,7 +69,7 @@ bool hlo_range_is_empty(hlo_range_t range) {
           range.low->imm >= range.end->imm);
 }
 
-// Emits vectors, `unroll` per iteration; returns the loop, or NULL if it is none.
+// Emits vectors, `unroll` per iteration; returns the loop, or NULL for an empty range.
 static hlo_vir_value_t* emit_vectors(hlo_emitter_t* e, uint32_t loop, hlo_range_t range,
                                      uint32_t unroll, hlo_lane_body_t body, void* context) {
   if (hlo_range_is_empty(range)) return NULL;
@@ -223,8 +223,8 @@ static bool may_leave_over(const hlo_kernel_t* kernel) {
 
 bool hlo_kernel_aligns_rows(const hlo_kernel_t* kernel) {
   const hlo_fusion_t* fusion = kernel->fusion;
-  if (fusion->output_count != 1 || kernel->kind == HLO_KERNEL_TRANSPOSE || !may_leave_over(kernel) ||
-      !hlo_kernel_may_stream(kernel, fusion->outputs[0]->type->dtype)) {
+  if (fusion->output_count != 1 || kernel->kind == HLO_KERNEL_TRANSPOSE ||
+      !may_leave_over(kernel) || !hlo_kernel_may_stream(kernel, fusion->outputs[0]->type->dtype)) {
     return false;
   }
   uint32_t lane = kernel->loops[kernel->loop_count - 1];

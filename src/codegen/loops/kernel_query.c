@@ -32,7 +32,6 @@ double hlo_kernel_cost_ns(const hlo_kernel_t* kernel) {
   return kernel->summary.cost_ns;
 }
 
-// Measured over the programs of tests/programs; within a factor of two for most.
 uint64_t hlo_kernel_code_size(const hlo_kernel_t* kernel) {
   uint64_t size =
       (uint64_t)HLO_TUNING_NODE_SIZE * kernel->fusion->node_count * kernel->segment_count;

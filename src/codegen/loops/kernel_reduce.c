@@ -27,7 +27,8 @@ static void emit_inner_reductions(hlo_emitter_t* e, const hlo_tiled_t* tiled) {
 static bool needs_pending(const hlo_emitter_t* e, const hlo_tiled_t* tiled) {
   const bool* marks = mark_needed(e, tiled);
   bool found = !marks;
-  for (uint32_t i = 0; !found && i < tiled->number; ++i) found = marks[i] && hlo_emit_is_pending(e, i);
+  for (uint32_t i = 0; !found && i < tiled->number; ++i)
+    found = marks[i] && hlo_emit_is_pending(e, i);
   return found;
 }
 
@@ -35,11 +36,12 @@ static bool is_dot(const hlo_tiled_t* reduction) {
   return reduction->operands[0]->kind == HLO_TILED_PRODUCT;
 }
 
-// Collects the reductions over the same space that can be computed here too.
-void hlo_reduce_collect(const hlo_emitter_t* e, const hlo_tiled_t* first, hlo_fused_reductions_t* set) {
+void hlo_reduce_collect(const hlo_emitter_t* e, const hlo_tiled_t* first,
+                        hlo_fused_reductions_t* set) {
   *set = (hlo_fused_reductions_t){.unroll = 1, .count = 1, .members = {first}};
   uint32_t results = hlo_tiled_result_count(first);
-  for (uint32_t i = 0; i < e->tiling->instance_count && set->count < HLO_MAX_FUSED_REDUCTIONS; ++i) {
+  for (uint32_t i = 0; i < e->tiling->instance_count && set->count < HLO_MAX_FUSED_REDUCTIONS;
+       ++i) {
     const hlo_tiled_t* tiled = e->tiling->instances[i];
     if (tiled == first || !hlo_emit_is_pending(e, i) || is_dot(tiled) != is_dot(first) ||
         tiled->reduction != first->reduction ||
@@ -111,8 +113,9 @@ static void combine_pair(hlo_emitter_t* e, const hlo_accumulator_t* a, hlo_vir_v
   out[1] = hlo_vmath_select(b, pick_index, x[1], y[1]);
 }
 
-void hlo_reduce_combine(hlo_emitter_t* e, const hlo_fused_reductions_t* set, hlo_vir_value_t* const* x,
-                        hlo_vir_value_t* const* y, hlo_vir_value_t** out) {
+void hlo_reduce_combine(hlo_emitter_t* e, const hlo_fused_reductions_t* set,
+                        hlo_vir_value_t* const* x, hlo_vir_value_t* const* y,
+                        hlo_vir_value_t** out) {
   uint32_t debug_id = e->b->debug_id;
   for (uint32_t i = 0; i < set->accumulator_count; ++i) {
     const hlo_accumulator_t* a = &set->accumulators[i];
@@ -230,7 +233,8 @@ static void accumulate(hlo_emitter_t* e, hlo_fused_reductions_t* set, uint32_t u
 }
 
 // Folds all lanes of the values into one.
-static void fold_lanes(hlo_emitter_t* e, const hlo_fused_reductions_t* set, hlo_vir_value_t** values) {
+static void fold_lanes(hlo_emitter_t* e, const hlo_fused_reductions_t* set,
+                       hlo_vir_value_t** values) {
   hlo_vir_builder_t* b = e->b;
   while (values[0]->type.lanes > 1) {
     hlo_vir_value_t *low[HLO_MAX_ACCUMULATORS], *high[HLO_MAX_ACCUMULATORS];
@@ -399,7 +403,8 @@ static void reduce_lanes_apart(hlo_emitter_t* e, hlo_fused_reductions_t* set, ui
 }
 
 // Combines the accumulators of unrolled steps.
-static void join_unrolled(hlo_emitter_t* e, const hlo_fused_reductions_t* set, hlo_vir_value_t** out) {
+static void join_unrolled(hlo_emitter_t* e, const hlo_fused_reductions_t* set,
+                          hlo_vir_value_t** out) {
   hlo_vir_value_t* more[HLO_MAX_ACCUMULATORS];
   hlo_reduce_vars(set, 0, out);
   for (uint32_t u = 1; u < set->unroll; ++u) {
@@ -439,8 +444,8 @@ static void restore_maxima(hlo_emitter_t* e, hlo_fused_reductions_t* set) {
 
 // Emits the loops over lanes; `rest` is for their remainder, NULL if masks exist. Minima take fewer
 // instructions than maxima: signs of zeros and NaNs come out right by themselves.
-static void accumulate_over_lanes(hlo_emitter_t* e, hlo_fused_reductions_t* set, hlo_fused_reductions_t* rest,
-                                  uint32_t loop) {
+static void accumulate_over_lanes(hlo_emitter_t* e, hlo_fused_reductions_t* set,
+                                  hlo_fused_reductions_t* rest, uint32_t loop) {
   uint32_t space_number = set->members[0]->reduction;
   const hlo_tiled_space_t* space = &e->tiling->spaces[space_number];
   int64_t extent = space->extents[loop - space->first_loop];
@@ -485,8 +490,6 @@ void hlo_reduce_to_lanes(hlo_emitter_t* e, hlo_fused_reductions_t* set) {
   restore_maxima(e, set);
 }
 
-// Emits the loops of a reduction and those fused with it; afterwards vars[0] of each accumulator
-// has one lane, or the user's lanes.
 void hlo_reduce_run(hlo_emitter_t* e, const hlo_tiled_t* tiled, hlo_fused_reductions_t* set) {
   hlo_reduce_collect(e, tiled, set);
   for (uint32_t i = 0; i < set->count; ++i) emit_inner_reductions(e, set->members[i]);

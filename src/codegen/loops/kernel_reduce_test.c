@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions in kernels against the reference (kernel_test_util.h): along rows and columns, in
-// windows, and what is made of their results.
+// Compares reductions in kernels with the reference (kernel_test_util.h): along rows and columns,
+// in windows, and with users of their results.
 #include "codegen/loops/kernel_test_util.h"
 
-// Large enough for several chunks: the row of exponentials is kept between the two loops over it.
+// Large enough for several chunks: the row cache holds the exponentials between the two loops.
 static void test_kept_rows(void** state) {
   (void)state;
   static const char* const types[] = {"f32", "bf16"};
@@ -19,12 +19,12 @@ static void test_kept_rows(void** state) {
              "%%b = stablehlo.broadcast_in_dim %%s, dims = [0] : (tensor<400x%s>) -> tensor<400x201x%s>\n"
              "%%r = stablehlo.divide %%e, %%b : tensor<400x201x%s>\n"
              "return %%r : tensor<400x201x%s>\n}", t, t, t, t, t, t, t, t, t, t, t, t);
-    agree(text, 1, i ? 1e-2 : 1e-5);
+    hlo_test_agree(text, 1, i ? 1e-2 : 1e-5);
   }
 }
 
-// Short rows in blocks and what is left of them: results alone, chains of reductions, rows that
-// need the results, with and without a kept row; several reductions at once.
+// Short rows in blocks and the remaining rows: results alone, chains of reductions, rows that need
+// the results, with and without a row cache; several reductions at once.
 static void test_row_blocks(void** state) {
   (void)state;
   static const char* const types[] = {"f32", "f64", "bf16", "i32", "i8"};
@@ -45,7 +45,7 @@ static void test_row_blocks(void** state) {
                "%%5 = stablehlo.reduce(%%4 init: %%z) applies stablehlo.add across dimensions = [2] : (tensor<3x35x%dx%s>, tensor<%s>) -> tensor<3x35x%s>\n"
                "return %%5 : tensor<3x35x%s>\n}",
                w, t, t, t, i < 3 ? "1.0" : "1", t, w, t, t, t, t, t, t, t, w, t, w, t, w, t, t, t, t);
-      agree(text, 0, i == 2 ? 3e-2 : 1e-5);
+      hlo_test_agree(text, 0, i == 2 ? 3e-2 : 1e-5);
     }
   }
 }
@@ -66,7 +66,7 @@ static void check_softmax(const char* dims, const char* rows, const char* type, 
            "%%6 = stablehlo.divide %%3, %%5 : tensor<%sx%s>\n"
            "return %%6 : tensor<%sx%s>\n}",
            d, t, d, t, t, t, d, t, t, r, t, r, t, d, t, d, t, d, t, d, t, t, r, t, r, t, d, t, d, t, d, t);
-  agree(text, 0, tolerance);
+  hlo_test_agree(text, 0, tolerance);
 }
 
 static void test_softmax_of_short_rows(void** state) {
@@ -93,20 +93,20 @@ static void sum_displaced(const hlo_target_t* target, size_t displaced_bytes, fl
   hlo_arena_init(&arena, 0);
   hlo_schedule_t* schedule;
   const hlo_func_t* func = hlo_module_entry(module);
-  expect_ok(hlo_schedule_create(func, target, &arena, &schedule), text, NULL);
-  memory_t memory = {.displaced_bytes = displaced_bytes};
-  float* in = allocate(&memory, func->body->args[0]);
+  hlo_test_expect_ok(hlo_schedule_create(func, target, &arena, &schedule), text, NULL);
+  hlo_test_memory_t memory = {.displaced_bytes = displaced_bytes};
+  float* in = hlo_test_allocate(&memory, func->body->args[0]);
   for (uint32_t i = 0; i < 9 * SUM_COUNT; ++i) in[i] = 1.0f / (float)(i + 1);
-  make_constants(func->body, &memory);
-  run_steps(schedule, target, &arena, &memory, text);
+  hlo_test_make_constants(func->body, &memory);
+  hlo_test_run_steps(schedule, target, &arena, &memory, text);
   const hlo_value_t* result = hlo_node_operand(hlo_region_terminator(func->body), 0);
   memcpy(out, memory.of[result->index], SUM_COUNT * sizeof *out);
-  drop_memory(&memory);
+  hlo_test_drop_memory(&memory);
   hlo_arena_deinit(&arena);
   hlo_module_release(module);
 }
 
-// Where lanes are left over depends on sizes alone, never on where memory lies.
+// The number of elements after the last whole vector depends on sizes alone, never on addresses.
 static void test_bits_do_not_depend_on_alignment(void** state) {
   (void)state;
   static const hlo_cpu_t cpus[] = {{.level = HLO_CPU_LEVEL_AVX512},
@@ -125,7 +125,7 @@ static void test_bits_do_not_depend_on_alignment(void** state) {
   }
 }
 
-// Largest and smallest elements, also among NaNs.
+// Maxima and minima, also with NaNs.
 static void test_extremes(void** state) {
   (void)state;
   const char *ops[] = {"maximum", "minimum"}, *inits[] = {"0xFF800000", "0x7F800000"};
@@ -138,35 +138,51 @@ static void test_extremes(void** state) {
              "%%0 = stablehlo.reduce(%%n init: %%i) applies stablehlo.%s across dimensions = [1] : (tensor<6x203xf32>, tensor<f32>) -> tensor<6xf32>\n"
              "%%1 = stablehlo.reduce(%%a init: %%i) applies stablehlo.%s across dimensions = [1] : (tensor<6x203xf32>, tensor<f32>) -> tensor<6xf32>\n"
              "return %%0, %%1 : tensor<6xf32>, tensor<6xf32>\n}", inits[i], ops[i], ops[i]);
-    agree(text, 0, 0);
+    hlo_test_agree(text, 0, 0);
   }
 }
 
 static void test_reduce(void** state) {
   (void)state;
-  agree("func.func @main(%a: tensor<6x37xf32>) -> tensor<6xf32> {\n"
-        "%z = stablehlo.constant dense<0.0> : tensor<f32>\n"
-        "%0 = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [1] : (tensor<6x37xf32>, tensor<f32>) -> tensor<6xf32>\n"
-        "%1 = stablehlo.add %0, %0 : tensor<6xf32>\n"
-        "return %1 : tensor<6xf32>\n}", 1, 1e-5);
-  agree("func.func @main(%a: tensor<37x22xf32>) -> tensor<22xf32> {\n"
-        "%z = stablehlo.constant dense<1.0> : tensor<f32>\n"
-        "%0 = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [0] : (tensor<37x22xf32>, tensor<f32>) -> tensor<22xf32>\n"
-        "return %0 : tensor<22xf32>\n}", 1, 1e-5);
-  agree("func.func @main(%a: tensor<4x9x70xf32>) -> tensor<9xf32> {\n"
-        "%z = stablehlo.constant dense<0xFF800000> : tensor<f32>\n"
-        "%0 = stablehlo.reduce(%a init: %z) applies stablehlo.maximum across dimensions = [0, 2] : (tensor<4x9x70xf32>, tensor<f32>) -> tensor<9xf32>\n"
-        "return %0 : tensor<9xf32>\n}", 1, 0);
-  agree("func.func @main(%a: tensor<40x21xi1>) -> (tensor<40xi1>, tensor<i1>) {\n"
-        "%z = stablehlo.constant dense<true> : tensor<i1>\n"
-        "%f = stablehlo.constant dense<false> : tensor<i1>\n"
-        "%0 = stablehlo.reduce(%a init: %z) applies stablehlo.and across dimensions = [1] : (tensor<40x21xi1>, tensor<i1>) -> tensor<40xi1>\n"
-        "%1 = stablehlo.reduce(%a init: %f) applies stablehlo.or across dimensions = [0, 1] : (tensor<40x21xi1>, tensor<i1>) -> tensor<i1>\n"
-        "return %0, %1 : tensor<40xi1>, tensor<i1>\n}", 2, 0);
-  agree("func.func @main(%a: tensor<300xbf16>) -> tensor<bf16> {\n"
-        "%z = stablehlo.constant dense<0.0> : tensor<bf16>\n"
-        "%0 = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [0] : (tensor<300xbf16>, tensor<bf16>) -> tensor<bf16>\n"
-        "return %0 : tensor<bf16>\n}", 1, 1e-2);
+  hlo_test_agree(
+      "func.func @main(%a: tensor<6x37xf32>) -> tensor<6xf32> {\n"
+      "%z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+      "%0 = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [1] : "
+      "(tensor<6x37xf32>, tensor<f32>) -> tensor<6xf32>\n"
+      "%1 = stablehlo.add %0, %0 : tensor<6xf32>\n"
+      "return %1 : tensor<6xf32>\n}",
+      1, 1e-5);
+  hlo_test_agree(
+      "func.func @main(%a: tensor<37x22xf32>) -> tensor<22xf32> {\n"
+      "%z = stablehlo.constant dense<1.0> : tensor<f32>\n"
+      "%0 = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [0] : "
+      "(tensor<37x22xf32>, tensor<f32>) -> tensor<22xf32>\n"
+      "return %0 : tensor<22xf32>\n}",
+      1, 1e-5);
+  hlo_test_agree(
+      "func.func @main(%a: tensor<4x9x70xf32>) -> tensor<9xf32> {\n"
+      "%z = stablehlo.constant dense<0xFF800000> : tensor<f32>\n"
+      "%0 = stablehlo.reduce(%a init: %z) applies stablehlo.maximum across dimensions = [0, 2] : "
+      "(tensor<4x9x70xf32>, tensor<f32>) -> tensor<9xf32>\n"
+      "return %0 : tensor<9xf32>\n}",
+      1, 0);
+  hlo_test_agree(
+      "func.func @main(%a: tensor<40x21xi1>) -> (tensor<40xi1>, tensor<i1>) {\n"
+      "%z = stablehlo.constant dense<true> : tensor<i1>\n"
+      "%f = stablehlo.constant dense<false> : tensor<i1>\n"
+      "%0 = stablehlo.reduce(%a init: %z) applies stablehlo.and across dimensions = [1] : "
+      "(tensor<40x21xi1>, tensor<i1>) -> tensor<40xi1>\n"
+      "%1 = stablehlo.reduce(%a init: %f) applies stablehlo.or across dimensions = [0, 1] : "
+      "(tensor<40x21xi1>, tensor<i1>) -> tensor<i1>\n"
+      "return %0, %1 : tensor<40xi1>, tensor<i1>\n}",
+      2, 0);
+  hlo_test_agree(
+      "func.func @main(%a: tensor<300xbf16>) -> tensor<bf16> {\n"
+      "%z = stablehlo.constant dense<0.0> : tensor<bf16>\n"
+      "%0 = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [0] : "
+      "(tensor<300xbf16>, tensor<bf16>) -> tensor<bf16>\n"
+      "return %0 : tensor<bf16>\n}",
+      1, 1e-2);
 }
 
 static void test_arg_reduce(void** state) {
@@ -195,83 +211,117 @@ static void test_arg_reduce(void** state) {
              "%%i = stablehlo.iota dim = %d : tensor<23x41xi32>\n%s"
              "return %%0#1 : tensor<%sxi32>\n}",
              left, dim, reduce, left);
-    agree(text, 1, 0);
+    hlo_test_agree(text, 1, 0);
   }
 }
 
 static void test_windows(void** state) {
   (void)state;
-  agree("func.func @main(%a: tensor<2x9x9x20xf32>) -> tensor<2x5x5x20xf32> {\n"
-        "%i = stablehlo.constant dense<0xFF800000> : tensor<f32>\n"
-        "%0 = \"stablehlo.reduce_window\"(%a, %i) <{window_dimensions = array<i64: 1, 2, 2, 1>, window_strides = array<i64: 1, 2, 2, 1>, padding = dense<[[0, 0], [0, 1], [1, 0], [0, 0]]> : tensor<4x2xi64>}> ({\n"
-        "^bb0(%x: tensor<f32>, %y: tensor<f32>):\n"
-        "%m = stablehlo.maximum %x, %y : tensor<f32>\n"
-        "stablehlo.return %m : tensor<f32>\n}) : (tensor<2x9x9x20xf32>, tensor<f32>) -> tensor<2x5x5x20xf32>\n"
-        "return %0 : tensor<2x5x5x20xf32>\n}", 1, 0);
+  hlo_test_agree(
+      "func.func @main(%a: tensor<2x9x9x20xf32>) -> tensor<2x5x5x20xf32> {\n"
+      "%i = stablehlo.constant dense<0xFF800000> : tensor<f32>\n"
+      "%0 = \"stablehlo.reduce_window\"(%a, %i) <{window_dimensions = array<i64: 1, 2, 2, 1>, "
+      "window_strides = array<i64: 1, 2, 2, 1>, padding = dense<[[0, 0], [0, 1], [1, 0], [0, 0]]> "
+      ": tensor<4x2xi64>}> ({\n"
+      "^bb0(%x: tensor<f32>, %y: tensor<f32>):\n"
+      "%m = stablehlo.maximum %x, %y : tensor<f32>\n"
+      "stablehlo.return %m : tensor<f32>\n}) : (tensor<2x9x9x20xf32>, tensor<f32>) -> "
+      "tensor<2x5x5x20xf32>\n"
+      "return %0 : tensor<2x5x5x20xf32>\n}",
+      1, 0);
 }
 
 static void test_softmax(void** state) {
   (void)state;
-  agree("func.func @main(%a: tensor<6x45xf32>) -> tensor<6x45xf32> {\n"
-        "%i = stablehlo.constant dense<0xFF800000> : tensor<f32>\n"
-        "%z = stablehlo.constant dense<0.0> : tensor<f32>\n"
-        "%0 = stablehlo.reduce(%a init: %i) applies stablehlo.maximum across dimensions = [1] : (tensor<6x45xf32>, tensor<f32>) -> tensor<6xf32>\n"
-        "%1 = stablehlo.broadcast_in_dim %0, dims = [0] : (tensor<6xf32>) -> tensor<6x45xf32>\n"
-        "%2 = stablehlo.subtract %a, %1 : tensor<6x45xf32>\n"
-        "%3 = stablehlo.exponential %2 : tensor<6x45xf32>\n"
-        "%4 = stablehlo.reduce(%3 init: %z) applies stablehlo.add across dimensions = [1] : (tensor<6x45xf32>, tensor<f32>) -> tensor<6xf32>\n"
-        "%5 = stablehlo.broadcast_in_dim %4, dims = [0] : (tensor<6xf32>) -> tensor<6x45xf32>\n"
-        "%6 = stablehlo.divide %3, %5 : tensor<6x45xf32>\n"
-        "return %6 : tensor<6x45xf32>\n}", 1, 1e-5);
+  hlo_test_agree(
+      "func.func @main(%a: tensor<6x45xf32>) -> tensor<6x45xf32> {\n"
+      "%i = stablehlo.constant dense<0xFF800000> : tensor<f32>\n"
+      "%z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+      "%0 = stablehlo.reduce(%a init: %i) applies stablehlo.maximum across dimensions = [1] : "
+      "(tensor<6x45xf32>, tensor<f32>) -> tensor<6xf32>\n"
+      "%1 = stablehlo.broadcast_in_dim %0, dims = [0] : (tensor<6xf32>) -> tensor<6x45xf32>\n"
+      "%2 = stablehlo.subtract %a, %1 : tensor<6x45xf32>\n"
+      "%3 = stablehlo.exponential %2 : tensor<6x45xf32>\n"
+      "%4 = stablehlo.reduce(%3 init: %z) applies stablehlo.add across dimensions = [1] : "
+      "(tensor<6x45xf32>, tensor<f32>) -> tensor<6xf32>\n"
+      "%5 = stablehlo.broadcast_in_dim %4, dims = [0] : (tensor<6xf32>) -> tensor<6x45xf32>\n"
+      "%6 = stablehlo.divide %3, %5 : tensor<6x45xf32>\n"
+      "return %6 : tensor<6x45xf32>\n}",
+      1, 1e-5);
 }
 
 static void test_sweeps(void** state) {
   (void)state;
-  agree("func.func @main(%a: tensor<700x1037xf32>, %b: tensor<700x1037xf32>) -> tensor<1037xf32> {\n"
-        "%z = stablehlo.constant dense<2.0> : tensor<f32>\n"
-        "%m = stablehlo.multiply %a, %b : tensor<700x1037xf32>\n"
-        "%0 = stablehlo.reduce(%m init: %z) applies stablehlo.add across dimensions = [0] : (tensor<700x1037xf32>, tensor<f32>) -> tensor<1037xf32>\n"
-        "return %0 : tensor<1037xf32>\n}", 1, 1e-4);
+  hlo_test_agree(
+      "func.func @main(%a: tensor<700x1037xf32>, %b: tensor<700x1037xf32>) -> tensor<1037xf32> {\n"
+      "%z = stablehlo.constant dense<2.0> : tensor<f32>\n"
+      "%m = stablehlo.multiply %a, %b : tensor<700x1037xf32>\n"
+      "%0 = stablehlo.reduce(%m init: %z) applies stablehlo.add across dimensions = [0] : "
+      "(tensor<700x1037xf32>, tensor<f32>) -> tensor<1037xf32>\n"
+      "return %0 : tensor<1037xf32>\n}",
+      1, 1e-4);
 }
 
 static void test_blocks(void** state) {
   (void)state;
-  agree("func.func @main(%a: tensor<64x96xf32>) -> tensor<96x64xf32> {\n"
-        "%0 = stablehlo.transpose %a, dims = [1, 0] : (tensor<64x96xf32>) -> tensor<96x64xf32>\n"
-        "%1 = stablehlo.negate %0 : tensor<96x64xf32>\n"
-        "return %1 : tensor<96x64xf32>\n}", 1, 0);
-  agree("func.func @main(%a: tensor<3x64x5x64xf32>) -> tensor<3x64x5x64xf32> {\n"
-        "%0 = stablehlo.transpose %a, dims = [0, 3, 2, 1] : (tensor<3x64x5x64xf32>) -> tensor<3x64x5x64xf32>\n"
-        "%1 = stablehlo.negate %0 : tensor<3x64x5x64xf32>\n"
-        "return %1 : tensor<3x64x5x64xf32>\n}", 1, 0);
+  hlo_test_agree(
+      "func.func @main(%a: tensor<64x96xf32>) -> tensor<96x64xf32> {\n"
+      "%0 = stablehlo.transpose %a, dims = [1, 0] : (tensor<64x96xf32>) -> tensor<96x64xf32>\n"
+      "%1 = stablehlo.negate %0 : tensor<96x64xf32>\n"
+      "return %1 : tensor<96x64xf32>\n}",
+      1, 0);
+  hlo_test_agree(
+      "func.func @main(%a: tensor<3x64x5x64xf32>) -> tensor<3x64x5x64xf32> {\n"
+      "%0 = stablehlo.transpose %a, dims = [0, 3, 2, 1] : (tensor<3x64x5x64xf32>) -> "
+      "tensor<3x64x5x64xf32>\n"
+      "%1 = stablehlo.negate %0 : tensor<3x64x5x64xf32>\n"
+      "return %1 : tensor<3x64x5x64xf32>\n}",
+      1, 0);
 }
 
 static void test_chunks(void** state) {
   (void)state;
-  // Segments that share the loop that is cut, or the two outer ones.
-  agree("func.func @main(%a: tensor<2001x33xf32>, %b: tensor<2001x120xf32>) -> tensor<2001x153xf32> {\n"
-        "%0 = stablehlo.negate %b : tensor<2001x120xf32>\n"
-        "%1 = stablehlo.concatenate %a, %0, dim = 1 : (tensor<2001x33xf32>, tensor<2001x120xf32>) -> tensor<2001x153xf32>\n"
-        "return %1 : tensor<2001x153xf32>\n}", 1, 0);
-  agree("func.func @main(%a: tensor<2x901x100xf32>, %z: tensor<f32>) -> tensor<2x901x107xf32> {\n"
-        "%0 = stablehlo.pad %a, %z, low = [0, 0, 3], high = [0, 0, 4], interior = [0, 0, 0] : (tensor<2x901x100xf32>, tensor<f32>) -> tensor<2x901x107xf32>\n"
-        "return %0 : tensor<2x901x107xf32>\n}", 1, 0);
-  agree("func.func @main(%a: tensor<3x17x5001xf32>, %b: tensor<3x2x5001xf32>) -> tensor<3x19x5001xf32> {\n"
-        "%0 = stablehlo.concatenate %a, %b, dim = 1 : (tensor<3x17x5001xf32>, tensor<3x2x5001xf32>) -> tensor<3x19x5001xf32>\n"
-        "return %0 : tensor<3x19x5001xf32>\n}", 1, 0);
-  agree("func.func @main(%a: tensor<3x40001xf32>) -> tensor<3x40001xf32> {\n"
-        "%0 = stablehlo.exponential %a : tensor<3x40001xf32>\n"
-        "%1 = stablehlo.log %0 : tensor<3x40001xf32>\n"
-        "return %1 : tensor<3x40001xf32>\n}", 1, 1e-4);
-  agree("func.func @main(%a: tensor<600x2003xf32>) -> (tensor<f32>, tensor<f32>) {\n"
-        "%z = stablehlo.constant dense<0.0> : tensor<f32>\n"
-        "%i = stablehlo.constant dense<0xFF800000> : tensor<f32>\n"
-        "%n = stablehlo.constant dense<1201800.0> : tensor<f32>\n"
-        "%0 = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [0, 1] : (tensor<600x2003xf32>, tensor<f32>) -> tensor<f32>\n"
-        "%1 = stablehlo.divide %0, %n : tensor<f32>\n"
-        "%2 = stablehlo.abs %a : tensor<600x2003xf32>\n"
-        "%3 = stablehlo.reduce(%2 init: %i) applies stablehlo.maximum across dimensions = [0, 1] : (tensor<600x2003xf32>, tensor<f32>) -> tensor<f32>\n"
-        "return %1, %3 : tensor<f32>, tensor<f32>\n}", 1, 1e-4);
+  // Segments share the loop that is split into chunks, or the two outer ones.
+  hlo_test_agree(
+      "func.func @main(%a: tensor<2001x33xf32>, %b: tensor<2001x120xf32>) -> tensor<2001x153xf32> "
+      "{\n"
+      "%0 = stablehlo.negate %b : tensor<2001x120xf32>\n"
+      "%1 = stablehlo.concatenate %a, %0, dim = 1 : (tensor<2001x33xf32>, tensor<2001x120xf32>) -> "
+      "tensor<2001x153xf32>\n"
+      "return %1 : tensor<2001x153xf32>\n}",
+      1, 0);
+  hlo_test_agree(
+      "func.func @main(%a: tensor<2x901x100xf32>, %z: tensor<f32>) -> tensor<2x901x107xf32> {\n"
+      "%0 = stablehlo.pad %a, %z, low = [0, 0, 3], high = [0, 0, 4], interior = [0, 0, 0] : "
+      "(tensor<2x901x100xf32>, tensor<f32>) -> tensor<2x901x107xf32>\n"
+      "return %0 : tensor<2x901x107xf32>\n}",
+      1, 0);
+  hlo_test_agree(
+      "func.func @main(%a: tensor<3x17x5001xf32>, %b: tensor<3x2x5001xf32>) -> "
+      "tensor<3x19x5001xf32> {\n"
+      "%0 = stablehlo.concatenate %a, %b, dim = 1 : (tensor<3x17x5001xf32>, tensor<3x2x5001xf32>) "
+      "-> tensor<3x19x5001xf32>\n"
+      "return %0 : tensor<3x19x5001xf32>\n}",
+      1, 0);
+  hlo_test_agree(
+      "func.func @main(%a: tensor<3x40001xf32>) -> tensor<3x40001xf32> {\n"
+      "%0 = stablehlo.exponential %a : tensor<3x40001xf32>\n"
+      "%1 = stablehlo.log %0 : tensor<3x40001xf32>\n"
+      "return %1 : tensor<3x40001xf32>\n}",
+      1, 1e-4);
+  hlo_test_agree(
+      "func.func @main(%a: tensor<600x2003xf32>) -> (tensor<f32>, tensor<f32>) {\n"
+      "%z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+      "%i = stablehlo.constant dense<0xFF800000> : tensor<f32>\n"
+      "%n = stablehlo.constant dense<1201800.0> : tensor<f32>\n"
+      "%0 = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [0, 1] : "
+      "(tensor<600x2003xf32>, tensor<f32>) -> tensor<f32>\n"
+      "%1 = stablehlo.divide %0, %n : tensor<f32>\n"
+      "%2 = stablehlo.abs %a : tensor<600x2003xf32>\n"
+      "%3 = stablehlo.reduce(%2 init: %i) applies stablehlo.maximum across dimensions = [0, 1] : "
+      "(tensor<600x2003xf32>, tensor<f32>) -> tensor<f32>\n"
+      "return %1, %3 : tensor<f32>, tensor<f32>\n}",
+      1, 1e-4);
 }
 
 int main(void) {

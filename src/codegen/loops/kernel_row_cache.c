@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows that are kept: what a reduction computes along its digit at some expense, and the
-// output needs again along its lanes (the exponentials of a softmax), is stored on the stack
-// and read back.
+// The row cache: a reduction computes an expensive value along its loop, and the output needs the
+// value again along its lanes (the exponentials of a softmax). The row is stored on the stack and
+// loaded instead of recomputed.
 #include "base/tuning.h"
 #include "codegen/loops/kernel_emit_impl.h"
 
-// Whether an expression is nothing but this digit.
-static bool is_loop(const hlo_expr_t* expr, uint32_t loop) {
+static bool is_plain_loop(const hlo_expr_t* expr, uint32_t loop) {
   return expr->term_count == 1 && expr->constant == 0 && expr->terms[0].coefficient == 1 &&
          expr->terms[0].atom->kind == HLO_EXPR_LOOP && expr->terms[0].atom->number == loop;
 }
 
-// Whether `b` is `a` with another digit in the place of `from`.
-static bool is_same_along(const hlo_tiled_t* a, uint32_t from, const hlo_tiled_t* b, uint32_t to) {
+// Returns true if `b` is `a` with loop `to` instead of loop `from`.
+static bool is_recomputed_along(const hlo_tiled_t* a, uint32_t from, const hlo_tiled_t* b,
+                                uint32_t to) {
   if (a->value != b->value || b->kind != HLO_TILED_COMPUTE) return false;
   for (uint32_t i = 0; i < a->value->type->rank; ++i) {
-    bool is_along = is_loop(a->index[i], from) && is_loop(b->index[i], to);
+    bool is_along = is_plain_loop(a->index[i], from) && is_plain_loop(b->index[i], to);
     if (!is_along && (a->index[i] != b->index[i] || (a->index[i]->loops >> from & 1))) {
       return false;
     }
@@ -23,7 +23,7 @@ static bool is_same_along(const hlo_tiled_t* a, uint32_t from, const hlo_tiled_t
   return true;
 }
 
-// What computing an instance costs for each value of the digit.
+// Returns the cost of computing an instance for each value of the loop.
 static double cost_along(const hlo_emitter_t* e, const hlo_tiled_t* tiled, uint32_t loop) {
   bool* marks = hlo_arena_array(e->scratch, e->tiling->instance_count, sizeof *marks);
   if (!marks) return 0;
@@ -42,13 +42,15 @@ static bool has_row_blocks(const hlo_emitter_t* e) {
   return e->rows.level < e->kernel->loop_count;
 }
 
-// Of one row, or of all rows of a block.
-static int64_t cached_bytes(const hlo_emitter_t* e, const hlo_tiled_space_t* space, size_t bytes) {
+// Returns the bytes of one row, or of all rows of a block.
+static int64_t row_cache_bytes(const hlo_emitter_t* e, const hlo_tiled_space_t* space,
+                               size_t bytes) {
   return space->element_count * (int64_t)bytes * (has_row_blocks(e) ? e->kernel->lanes : 1);
 }
 
-// The most expensive value along the digit of a reduction, if an output needs it along the lanes.
-static void find_in_reduction(hlo_emitter_t* e, const hlo_tiled_t* reduction, uint32_t lane,
+// Chooses the most expensive value along the loop of a reduction that an output needs along the
+// lanes.
+static void find_cached_value(hlo_emitter_t* e, const hlo_tiled_t* reduction, uint32_t lane,
                               double* best_cost) {
   const hlo_tiling_t* tiling = e->tiling;
   const hlo_tiled_space_t* space = &tiling->spaces[reduction->reduction];
@@ -61,21 +63,21 @@ static void find_in_reduction(hlo_emitter_t* e, const hlo_tiled_t* reduction, ui
   if (!marks) return;
   hlo_tiling_mark_needed(tiling, reduction, marks);
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {
-    const hlo_tiled_t* again = tiling->instances[i];
-    if (again->kind != HLO_TILED_COMPUTE || !(again->loops >> lane & 1)) continue;
+    const hlo_tiled_t* recomputed = tiling->instances[i];
+    if (recomputed->kind != HLO_TILED_COMPUTE || !(recomputed->loops >> lane & 1)) continue;
     for (uint32_t k = 0; k < reduction->number; ++k) {
       const hlo_tiled_t* tiled = tiling->instances[k];
       size_t bytes = hlo_dtype_size_bytes(tiled->value->type->dtype);
       if (!marks[k] || tiled->kind != HLO_TILED_COMPUTE || !(tiled->loops >> loop & 1) ||
-          cached_bytes(e, space, bytes) > HLO_TUNING_ROW_CACHE_BYTES ||
-          !is_same_along(tiled, loop, again, lane)) {
+          row_cache_bytes(e, space, bytes) > HLO_TUNING_ROW_CACHE_BYTES ||
+          !is_recomputed_along(tiled, loop, recomputed, lane)) {
         continue;
       }
       double cost = cost_along(e, tiled, loop);
       if (cost < *best_cost) continue;
       *best_cost = cost;
-      e->cached = (hlo_cached_row_t){reduction, tiled, again};
-      if (has_row_blocks(e)) e->rows.more_bytes = cached_bytes(e, space, bytes);
+      e->cached = (hlo_cached_row_t){reduction, tiled, recomputed};
+      if (has_row_blocks(e)) e->rows.more_bytes = row_cache_bytes(e, space, bytes);
     }
   }
 }
@@ -83,7 +85,7 @@ static void find_in_reduction(hlo_emitter_t* e, const hlo_tiled_t* reduction, ui
 void hlo_emit_find_cached_row(hlo_emitter_t* e) {
   const hlo_kernel_t* kernel = e->kernel;
   e->cached = (hlo_cached_row_t){0};
-  // Only in functions of their own: the stack of a program's entry is for all of its kernels.
+  // Only in functions of their own: all kernels in a program's entry share its stack.
   if (!hlo_kernel_has_lanes(kernel) || kernel->is_sweep || kernel->form ||
       kernel->cut == HLO_KERNEL_CUT_REDUCTION || kernel->chunk_count < 2) {
     return;
@@ -93,11 +95,11 @@ void hlo_emit_find_cached_row(hlo_emitter_t* e) {
   for (uint32_t i = 0; i < e->tiling->instance_count; ++i) {
     const hlo_tiled_t* tiled = e->tiling->instances[i];
     if (tiled->kind != HLO_TILED_REDUCE) continue;
-    find_in_reduction(e, tiled, kernel->loops[kernel->loop_count - 1], &cost);
+    find_cached_value(e, tiled, kernel->loops[kernel->loop_count - 1], &cost);
   }
 }
 
-// The place of an element here.
+// Returns the address of the current element in the cached row.
 static hlo_element_address_t cached_address(hlo_emitter_t* e, const hlo_tiled_t* tiled) {
   const hlo_cached_row_t* cached = &e->cached;
   const hlo_tiled_space_t* space = &e->tiling->spaces[cached->reduction->reduction];
@@ -123,7 +125,8 @@ static hlo_element_address_t cached_address(hlo_emitter_t* e, const hlo_tiled_t*
 
 hlo_vir_value_t* hlo_emit_cached_row(hlo_emitter_t* e, const hlo_tiled_t* tiled) {
   const hlo_cached_row_t* cached = &e->cached;
-  if ((tiled != cached->first && tiled != cached->again) || !e->done[cached->reduction->number]) {
+  if ((tiled != cached->first && tiled != cached->recomputed) ||
+      !e->done[cached->reduction->number]) {
     return NULL;
   }
   hlo_element_address_t address = cached_address(e, tiled);

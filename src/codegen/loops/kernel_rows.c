@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Short rows that are reduced: as many rows as a vector has lanes leave the partial results of
-// their lanes on the stack, and are finished side by side, one row in each lane. What follows from
-// the results alone is computed in lanes too; what needs them for the elements of a row reads them
-// back.
+// Reductions of short rows: a block has as many rows as a vector has lanes. The loops store the
+// partial results of each row on the stack; a transposition puts them into lanes, one row in each,
+// where they are finished. Values that depend on the results alone are computed in lanes, too; the
+// loops over the elements of a row load them.
 #include <string.h>
 
 #include "base/tuning.h"
 #include "codegen/loops/kernel_emit_impl.h"
 
 enum {
-  MAX_SUMS = 4,  // reductions in one loop whose partial results are on the stack at a time
+  MAX_ROW_ACCUMULATORS = 4,  // on the stack at a time
 };
 
-// ---- where it can be done -----------------------------------------------------------------------
+// ---- eligible kernels ---------------------------------------------------------------------------
 
-// The innermost of the loops that an instance depends on; loop_count: none.
+// Returns the innermost loop that an instance depends on; loop_count: none.
 static uint32_t loop_level(const hlo_kernel_t* kernel, const hlo_tiled_t* tiled) {
   uint32_t level = kernel->loop_count;
   for (uint32_t i = 0; i < kernel->loop_count; ++i) {
@@ -30,7 +30,7 @@ static bool is_short_reduction(const hlo_tiling_t* tiling, const hlo_tiled_t* ti
          hlo_tiled_result_count(tiled) == 1 && tiled->value->type->dtype != HLO_DTYPE_PRED;
 }
 
-// Whether an instance can be computed in lanes along rows, or along what they are reduced over.
+// Returns true if an instance can be computed in lanes along rows, or along the reduced dimension.
 static bool has_lanes(const hlo_tiling_t* tiling, const hlo_tiled_t* tiled, uint32_t row) {
   if (!tiled->offset) return true;
   uint64_t inner = tiled->loops & ~hlo_tiled_space_mask(&tiling->spaces[0]);
@@ -49,16 +49,16 @@ static bool has_lanes(const hlo_tiling_t* tiling, const hlo_tiled_t* tiled, uint
 uint32_t hlo_kernel_row_level(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
   uint32_t none = kernel->loop_count, level = none, count = 0;
   if (!kernel->target->has_masks || kernel->lanes > HLO_KERNEL_MAX_EDGE || kernel->is_sweep ||
-      kernel->kind == HLO_KERNEL_TRANSPOSE || kernel->kind == HLO_KERNEL_INTERLEAVED || kernel->form ||
-      kernel->cut == HLO_KERNEL_CUT_REDUCTION) {
+      kernel->kind == HLO_KERNEL_TRANSPOSE || kernel->kind == HLO_KERNEL_INTERLEAVED ||
+      kernel->form || kernel->cut == HLO_KERNEL_CUT_REDUCTION) {
     return none;
   }
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {
     const hlo_tiled_t* tiled = tiling->instances[i];
     if (tiled->kind != HLO_TILED_REDUCE) continue;
-    uint32_t here = loop_level(kernel, tiled);
-    if (!is_short_reduction(tiling, tiled) || (count++ && here != level)) return none;
-    level = here;
+    uint32_t reduced_level = loop_level(kernel, tiled);
+    if (!is_short_reduction(tiling, tiled) || (count++ && reduced_level != level)) return none;
+    level = reduced_level;
   }
   if (count == 0 || count > HLO_TUNING_ROWS_MAX_REDUCTIONS) return none;
   if (level + hlo_kernel_has_lanes(kernel) >= none) return none;
@@ -78,41 +78,44 @@ static uint32_t vector_bytes(const hlo_emitter_t* e) {
 
 hlo_vir_value_t* hlo_emit_rows_stack(hlo_emitter_t* e, int64_t at) {
   int64_t own =
-      (int64_t)(MAX_SUMS * e->kernel->lanes + HLO_TUNING_ROWS_MAX_REDUCTIONS) * vector_bytes(e);
+      (int64_t)(MAX_ROW_ACCUMULATORS * e->kernel->lanes + HLO_TUNING_ROWS_MAX_REDUCTIONS) *
+      vector_bytes(e);
   hlo_vir_value_t* base = hlo_vir_emit(e->b, HLO_VIR_stack, hlo_vir_type(HLO_VIR_INDEX, 1), 0,
                                        own + e->rows.more_bytes, 0, NULL);
   return hlo_vir_index(e->b, HLO_VIR_iadd, base, hlo_vir_iconst(e->b, at < 0 ? own : at));
 }
 
-// Partial results `i`, one vector for each row.
-static hlo_vir_value_t* sums_address(hlo_emitter_t* e, uint32_t i) {
+// Returns the partial results of accumulator `i`, one vector for each row.
+static hlo_vir_value_t* row_accumulators_address(hlo_emitter_t* e, uint32_t i) {
   return hlo_emit_rows_stack(e, (int64_t)i * e->kernel->lanes * vector_bytes(e));
 }
 
-// A finished result, one lane for each row.
+// Returns the address of finished result `i`, with one lane for each row.
 static hlo_vir_value_t* result_address(hlo_emitter_t* e, uint32_t i) {
-  return hlo_emit_rows_stack(e, (int64_t)(MAX_SUMS * e->kernel->lanes + i) * vector_bytes(e));
+  return hlo_emit_rows_stack(
+      e, (int64_t)(MAX_ROW_ACCUMULATORS * e->kernel->lanes + i) * vector_bytes(e));
 }
 
-static void store(hlo_emitter_t* e, hlo_vir_value_t* value, hlo_vir_value_t* address) {
+static void store_vector(hlo_emitter_t* e, hlo_vir_value_t* value, hlo_vir_value_t* address) {
   hlo_vir_value_t* operands[] = {value, address};
   hlo_vir_emit(e->b, HLO_VIR_store, hlo_vir_type(HLO_VIR_VOID, 0), 0, 0, 2, operands);
 }
 
-// ---- rows one by one, and side by side ----------------------------------------------------------
+// ---- loops over the rows of a block, and rows in lanes
+// -------------------------------------------
 
-static void bind(hlo_emitter_t* e, hlo_vir_value_t* row) {
+static void bind_row(hlo_emitter_t* e, hlo_vir_value_t* row) {
   hlo_emitter_forget_loop(e, e->rows.loop);
   e->loops[e->rows.loop] = row;
   e->bound |= (uint64_t)1 << e->rows.loop;
 }
 
-// A loop over the rows of a block; their results are known as far as they are finished.
+// Opens a loop over the rows of a block and loads their finished results.
 static void open_rows(hlo_emitter_t* e, hlo_vir_value_t* first) {
   hlo_vir_builder_t* b = e->b;
   e->rows.row =
       hlo_vir_begin_for(b, hlo_vir_iconst(b, 0), hlo_vir_iconst(b, e->kernel->lanes), 1, 0);
-  bind(e, hlo_vir_index(b, HLO_VIR_iadd, first, e->rows.row));
+  bind_row(e, hlo_vir_index(b, HLO_VIR_iadd, first, e->rows.row));
   for (uint32_t i = 0; i < e->rows.finished_count; ++i) {
     hlo_vir_type_t type = e->rows.types[i];
     uint32_t scale = (uint32_t)__builtin_ctz(hlo_vir_elem_bits((hlo_vir_elem_t)type.elem) / 8);
@@ -129,13 +132,13 @@ static void close_rows(hlo_emitter_t* e) {
   e->rows.row = NULL;
 }
 
-static void begin_lanes(hlo_emitter_t* e, hlo_vir_value_t* first) {
-  bind(e, first);
+static void begin_row_lanes(hlo_emitter_t* e, hlo_vir_value_t* first) {
+  bind_row(e, first);
   e->lane_loop = e->rows.loop;
   e->lanes = e->kernel->lanes;
 }
 
-static void end_lanes(hlo_emitter_t* e) {
+static void end_row_lanes(hlo_emitter_t* e) {
   hlo_emitter_forget_loop(e, e->rows.loop);
   e->lane_loop = HLO_NO_LOOP;
 }
@@ -147,7 +150,7 @@ static bool is_finished(const hlo_emitter_t* e, uint32_t number) {
   return false;
 }
 
-// The first reduction of the rows that is not finished; NULL: none. Operands come before users.
+// Returns the first reduction of the rows that is not finished; NULL: all are. Operands come first.
 static const hlo_tiled_t* next_reduction(const hlo_emitter_t* e) {
   for (uint32_t i = 0; i < e->tiling->instance_count; ++i) {
     const hlo_tiled_t* tiled = e->tiling->instances[i];
@@ -156,14 +159,14 @@ static const hlo_tiled_t* next_reduction(const hlo_emitter_t* e) {
   return NULL;
 }
 
-// Vectors of partial results of rows to one vector with a row in each lane. The lanes of a row are
-// joined in the order in which hlo_emit_reduce() folds them, so that it does not matter which way
-// it is done.
+// Combines vectors of partial results, one for each row, into a vector with one row in each lane.
+// It joins the lanes of a row in the order of hlo_emit_reduce(), so that both give the same bits.
 static void transpose_rows(hlo_emitter_t* e, const hlo_fused_reductions_t* set,
                       hlo_vir_value_t* (*rows)[HLO_VIR_MAX_LANES]) {
   for (uint32_t half = e->kernel->lanes / 2; half > 0; half /= 2) {
     for (uint32_t i = 0; i < half; ++i) {
-      hlo_vir_value_t *low[MAX_SUMS], *high[MAX_SUMS], *joined[MAX_SUMS];
+      hlo_vir_value_t *low[MAX_ROW_ACCUMULATORS], *high[MAX_ROW_ACCUMULATORS],
+          *joined[MAX_ROW_ACCUMULATORS];
       for (uint32_t k = 0; k < set->accumulator_count; ++k) {
         low[k] = hlo_vir_binary(e->b, HLO_VIR_zip_low, rows[k][i], rows[k][i + half]);
         high[k] = hlo_vir_binary(e->b, HLO_VIR_zip_high, rows[k][i], rows[k][i + half]);
@@ -174,31 +177,31 @@ static void transpose_rows(hlo_emitter_t* e, const hlo_fused_reductions_t* set,
   }
 }
 
-// A reduction and those that run along with it, for all rows of a block.
+// Computes a reduction and those fused with it for all rows of a block.
 static void finish_reductions(hlo_emitter_t* e, const hlo_tiled_t* tiled, hlo_vir_value_t* first) {
   hlo_fused_reductions_t set;
   open_rows(e, first);
   hlo_reduce_collect(e, tiled, &set);
-  if (set.count > MAX_SUMS) set.count = MAX_SUMS;
+  if (set.count > MAX_ROW_ACCUMULATORS) set.count = MAX_ROW_ACCUMULATORS;
   hlo_reduce_to_lanes(e, &set);
-  hlo_vir_type_t types[MAX_SUMS];
+  hlo_vir_type_t types[MAX_ROW_ACCUMULATORS];
   for (uint32_t i = 0; i < set.accumulator_count; ++i) {
     hlo_vir_value_t* at =
         hlo_vir_index(e->b, HLO_VIR_imul, e->rows.row, hlo_vir_iconst(e->b, vector_bytes(e)));
-    at = hlo_vir_index(e->b, HLO_VIR_iadd, sums_address(e, i), at);
+    at = hlo_vir_index(e->b, HLO_VIR_iadd, row_accumulators_address(e, i), at);
     types[i] = set.accumulators[i].vars[0]->type;
-    store(e, set.accumulators[i].vars[0], at);
+    store_vector(e, set.accumulators[i].vars[0], at);
   }
   close_rows(e);
-  hlo_vir_value_t* rows[MAX_SUMS][HLO_VIR_MAX_LANES];
+  hlo_vir_value_t* rows[MAX_ROW_ACCUMULATORS][HLO_VIR_MAX_LANES];
   for (uint32_t i = 0; i < set.accumulator_count; ++i) {
-    hlo_vir_value_t* base = sums_address(e, i);
+    hlo_vir_value_t* base = row_accumulators_address(e, i);
     for (uint32_t k = 0; k < e->kernel->lanes; ++k) {
       rows[i][k] = hlo_vir_emit(e->b, HLO_VIR_load, types[i], 0, k * vector_bytes(e), 1, &base);
     }
   }
   transpose_rows(e, &set, rows);
-  begin_lanes(e, first);
+  begin_row_lanes(e, first);
   for (uint32_t i = 0; i < set.accumulator_count; ++i) set.accumulators[i].vars[0] = rows[i][0];
   hlo_reduce_finish(e, &set);
   for (uint32_t i = 0; i < set.count; ++i) {
@@ -206,12 +209,12 @@ static void finish_reductions(hlo_emitter_t* e, const hlo_tiled_t* tiled, hlo_vi
     hlo_vir_value_t* value = e->done[set.members[i]->number];
     e->rows.finished[at] = set.members[i]->number;
     e->rows.types[at] = value->type;
-    store(e, value, result_address(e, at));
+    store_vector(e, value, result_address(e, at));
   }
-  end_lanes(e);
+  end_row_lanes(e);
 }
 
-// Whether nothing but the results of rows is stored, by neighbouring rows side by side.
+// Returns true if only results of rows are stored, contiguously along the rows.
 static bool has_plain_outputs(const hlo_emitter_t* e, uint32_t level) {
   if (level + 1 != e->kernel->loop_count || e->kernel->fusion->extra_output_count) return false;
   for (uint32_t i = 0; i < e->kernel->fusion->output_count; ++i) {
@@ -227,14 +230,14 @@ hlo_vir_value_t* hlo_emit_row_blocks(hlo_emitter_t* e, uint32_t level, const hlo
   e->rows.finished_count = 0;
   for (const hlo_tiled_t* next; (next = next_reduction(e));) finish_reductions(e, next, first);
   if (has_plain_outputs(e, level)) {
-    begin_lanes(e, first);
+    begin_row_lanes(e, first);
     for (uint32_t i = 0; i < e->rows.finished_count; ++i) {
       hlo_vir_value_t* at = result_address(e, i);
       e->done[e->rows.finished[i]] =
           hlo_vir_emit(e->b, HLO_VIR_load, e->rows.types[i], 0, 0, 1, &at);
     }
     hlo_emit_point(e);
-    end_lanes(e);
+    end_row_lanes(e);
   } else {
     open_rows(e, first);
     hlo_emit_loops(e, level + 1, ranges);

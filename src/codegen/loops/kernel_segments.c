@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// In which pieces the loops of a kernel go through its output: digits are split and ranges cut
-// until every access is affine and every guard decided.
+// Divides the output into segments: loops are split and ranges cut until every access is affine and
+// every mask is decided, so that the loops of a segment need neither divisions nor masks.
 #include <string.h>
 
 #include "base/tuning.h"
@@ -33,7 +33,7 @@ void hlo_kernel_whole_segment(const hlo_tiled_space_t* space, hlo_kernel_segment
   }
 }
 
-static hlo_status_t keep_piece(hlo_kernel_pieces_t* pieces, const hlo_tiling_t* tiling) {
+static hlo_status_t add_piece(hlo_kernel_pieces_t* pieces, const hlo_tiling_t* tiling) {
   const hlo_tiling_t* kept = hlo_tiling_keep(tiling);
   if (!kept) return hlo_arena_status(tiling->arena);
   pieces->tilings[pieces->count++] = kept;
@@ -41,9 +41,9 @@ static hlo_status_t keep_piece(hlo_kernel_pieces_t* pieces, const hlo_tiling_t* 
   return hlo_ok();
 }
 
-// Room for one more segment.
+// Makes room for one more segment.
 static hlo_status_t grow_segments(hlo_kernel_t* kernel, uint32_t count) {
-  if (count & (count - 1)) return hlo_ok();  // full whenever there is a power of two of them
+  if (count & (count - 1)) return hlo_ok();  // the capacity is the next power of two
   hlo_kernel_segment_t* grown = hlo_arena_array(kernel->arena, 2 * (size_t)count, sizeof *grown);
   if (!grown) return hlo_arena_status(kernel->arena);
   memcpy(grown, kernel->segments, count * sizeof *grown);
@@ -51,8 +51,8 @@ static hlo_status_t grow_segments(hlo_kernel_t* kernel, uint32_t count) {
   return hlo_ok();
 }
 
-// The first segments: those of a start that goes through the same elements, or everything once it
-// has been walked. How many there are; 0: it has to be.
+// Starts with the segments of an earlier kernel over the same elements, or, without one, with
+// the whole output once it has been walked: *out_count is 0 then.
 static hlo_status_t first_segments(hlo_kernel_t* kernel, hlo_tiling_t* tiling,
                                    uint32_t* out_count) {
   const hlo_kernel_start_t* start = tiling->whole_loops ? NULL : kernel->fusion->start;
@@ -70,7 +70,7 @@ static hlo_status_t first_segments(hlo_kernel_t* kernel, hlo_tiling_t* tiling,
   return hlo_ok();
 }
 
-// Those of a form are found differently, and soon.
+// Forms have no reusable start.
 static void find_start(const hlo_kernel_t* kernel, hlo_kernel_start_t* out_start) {
   out_start->segment_count = 0;
   if (kernel->form || kernel->kind == HLO_KERNEL_VECTOR) return;
@@ -88,9 +88,10 @@ hlo_status_t hlo_kernel_keep_start(const hlo_kernel_t* kernel, hlo_arena_t* aren
   return hlo_ok();
 }
 
-// Walks until no wish is left: digits are split (starting again), segments cut in two.
-static hlo_status_t resolve(hlo_kernel_t* kernel, hlo_tiling_t* tiling, hlo_arena_t* scratch,
-                            hlo_kernel_pieces_t* pieces) {
+// Walks until the tiling has no more requests: splits loops, which restarts the walk, and cuts
+// segments in two.
+static hlo_status_t resolve_requests(hlo_kernel_t* kernel, hlo_tiling_t* tiling,
+                                     hlo_arena_t* scratch, hlo_kernel_pieces_t* pieces) {
   uint32_t count;
   HLO_TRY(first_segments(kernel, tiling, &count));
   hlo_arena_mark_t start = hlo_arena_mark(scratch);
@@ -99,7 +100,8 @@ static hlo_status_t resolve(hlo_kernel_t* kernel, hlo_tiling_t* tiling, hlo_aren
   for (uint32_t round = 0; pieces->count < count; ++round) {
     hlo_arena_mark_t mark = hlo_arena_mark(scratch);
     uint32_t done = pieces->count;
-    tiling->is_optimistic = is_known;  // the very first walk finds the spaces; it is of everything
+    // The very first walk finds the spaces and covers the whole output.
+    tiling->is_optimistic = is_known;
     HLO_TRY(hlo_tiling_walk(tiling, is_known ? kernel->segments[done] : NULL,
                             round >= HLO_TUNING_SPLIT_MAX_ROUNDS));
     kernel->verdict = tiling->verdict;
@@ -107,9 +109,9 @@ static hlo_status_t resolve(hlo_kernel_t* kernel, hlo_tiling_t* tiling, hlo_aren
     hlo_tiled_space_t* space = &tiling->spaces[tiling->request_space];
     if (!is_known) hlo_kernel_whole_segment(&tiling->spaces[0], &kernel->segments[0]);
     is_known = true;
-    bool is_left = tiling->is_last_resort && count >= HLO_TUNING_SPLIT_MANY_SEGMENTS;
-    if (tiling->request == HLO_TILED_NOTHING || is_left) {
-      HLO_TRY(keep_piece(pieces, tiling));
+    bool is_masked = tiling->is_last_resort && count >= HLO_TUNING_SPLIT_MANY_SEGMENTS;
+    if (tiling->request == HLO_TILED_NOTHING || is_masked) {
+      HLO_TRY(add_piece(pieces, tiling));
       bool is_large = pieces->count > 1 && pieces->instance_count > HLO_TILED_MAX_INSTANCES;
       if (!is_large) continue;
       kernel->verdict = hlo_verdict_beyond(HLO_REASON_PIECES_SIZE, NULL, pieces->instance_count,
@@ -144,9 +146,9 @@ static hlo_status_t resolve(hlo_kernel_t* kernel, hlo_tiling_t* tiling, hlo_aren
   return hlo_ok();
 }
 
-// Loops over several digits of a handful of elements become one vector where that can be.
-static hlo_status_t make_small(hlo_kernel_t* kernel, hlo_tiling_t* tiling, hlo_arena_t* scratch,
-                               hlo_kernel_pieces_t* pieces) {
+// Joins the loops over an output that fits one vector, if all loads can be permuted.
+static hlo_status_t make_vector_kernel(hlo_kernel_t* kernel, hlo_tiling_t* tiling,
+                                       hlo_arena_t* scratch, hlo_kernel_pieces_t* pieces) {
   const hlo_tiled_space_t* space = &tiling->spaces[0];
   if (!kernel->target->has_masks || kernel->fusion->extra_output_count || pieces->count != 1 ||
       space->loop_count < 2 ||
@@ -159,7 +161,7 @@ static hlo_status_t make_small(hlo_kernel_t* kernel, hlo_tiling_t* tiling, hlo_a
   HLO_TRY(hlo_arena_status(scratch));
   whole->whole_loops = HLO_TILED_MAX_LOOPS;
   hlo_kernel_t trial = *kernel;
-  HLO_TRY(resolve(&trial, whole, scratch, one));
+  HLO_TRY(resolve_requests(&trial, whole, scratch, one));
   if (hlo_verdict_is_no(&trial.verdict)) return hlo_ok();
   uint32_t lanes = hlo_kernel_piece_lanes(kernel, one);
   if (one->count != 1 || !hlo_kernel_fits_vector(one->tilings[0], lanes)) {
@@ -178,9 +180,9 @@ hlo_status_t hlo_kernel_find_pieces(hlo_kernel_t* kernel, hlo_arena_t* scratch,
   HLO_TRY(hlo_tiling_create(kernel->fusion, scratch, &tiling));
   hlo_kernel_pieces_t* pieces = hlo_arena_alloc_zeroed(scratch, sizeof *pieces);
   HLO_TRY(hlo_arena_status(scratch));
-  HLO_TRY(resolve(kernel, tiling, scratch, pieces));
+  HLO_TRY(resolve_requests(kernel, tiling, scratch, pieces));
   if (hlo_verdict_is_no(&kernel->verdict)) return hlo_ok();
-  HLO_TRY(make_small(kernel, tiling, scratch, pieces));
+  HLO_TRY(make_vector_kernel(kernel, tiling, scratch, pieces));
   kernel->spaces = hlo_arena_array(kernel->arena, tiling->space_count, sizeof *kernel->spaces);
   HLO_TRY(hlo_arena_status(kernel->arena));
   memcpy(kernel->spaces, tiling->spaces, tiling->space_count * sizeof *kernel->spaces);

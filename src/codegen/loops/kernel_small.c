@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels whose output is a handful of elements: one vector holds them all, whatever their
-// dimensions, and what is read in another order is a piece of memory whose lanes change places. The
-// same for arrays that are values of the program around a kernel, and for tables of a few vectors.
+// Kernels whose output fits one vector, whatever its dimensions: a load in another order reads a
+// contiguous part of memory and permutes it. The same code reads arrays that the caller of a kernel
+// holds in registers, and tables of a few vectors.
 #include "base/tuning.h"
 #include "codegen/loops/kernel_emit_impl.h"
 
 enum { LANE_LOOP = 0 };
 
-// ---- which lane reads what ----------------------------------------------------------------------
+// ---- the element of each lane -------------------------------------------------------------------
 
 static bool depends_on_lane(const hlo_expr_atom_t* atom) {
   return atom->loops >> LANE_LOOP & 1;
 }
 
-// Whether the lane decides its share of an expression alone.
+// Returns true if the lane-dependent part of an expression depends on the lane alone.
 static bool is_separable(const hlo_expr_t* expr) {
   for (uint32_t i = 0; i < expr->term_count; ++i) {
     const hlo_expr_atom_t* atom = expr->terms[i].atom;
@@ -26,7 +26,7 @@ static bool is_separable(const hlo_expr_t* expr) {
   return true;
 }
 
-// A lane's share of a separable expression.
+// Returns the lane-dependent part of a separable expression.
 static int64_t share_of_lane(const hlo_expr_t* expr, int64_t lane) {
   const int64_t loops[HLO_TILED_MAX_LOOPS] = {[LANE_LOOP] = lane};
   int64_t sum = 0;
@@ -46,7 +46,7 @@ static int64_t share_of_lane(const hlo_expr_t* expr, int64_t lane) {
 }
 
 typedef struct span {
-  int64_t low, high;  // of the lanes' shares
+  int64_t low, high;  // of the lane-dependent parts
 } span_t;
 
 static span_t span_of(const hlo_expr_t* expr, int64_t count) {
@@ -59,7 +59,7 @@ static span_t span_of(const hlo_expr_t* expr, int64_t count) {
   return span;
 }
 
-// ---- whether it can be done ---------------------------------------------------------------------
+// ---- eligible kernels ---------------------------------------------------------------------------
 
 static bool fits_instance(const hlo_tiled_t* tiled, int64_t count, uint32_t lanes) {
   if (!tiled->offset || !(tiled->offset->loops >> LANE_LOOP & 1)) return true;
@@ -89,7 +89,7 @@ bool hlo_kernel_fits_vector(const hlo_tiling_t* tiling, uint32_t lanes) {
 
 // ---- loads --------------------------------------------------------------------------------------
 
-static hlo_vir_elem_t integer_of(hlo_vir_type_t type) {
+static hlo_vir_elem_t integer_lanes(hlo_vir_type_t type) {
   uint32_t bits = hlo_vir_elem_bits((hlo_vir_elem_t)type.elem);
   return bits == 8 ? HLO_VIR_I8 : bits == 16 ? HLO_VIR_I16 : bits == 32 ? HLO_VIR_I32 : HLO_VIR_I64;
 }
@@ -97,32 +97,34 @@ static hlo_vir_elem_t integer_of(hlo_vir_type_t type) {
 hlo_vir_value_t* hlo_emit_lane_offsets_from(hlo_emitter_t* e, hlo_vir_type_t type, uint32_t count,
                                       const uint8_t* list, hlo_vir_value_t* first) {
   uint8_t bytes[HLO_EMIT_MAX_OFFSETS * sizeof(int64_t)] = {0};
-  hlo_vir_type_t places = hlo_vir_type(integer_of(type), type.lanes);
-  uint32_t width = hlo_vir_elem_bits((hlo_vir_elem_t)places.elem) / 8;
+  hlo_vir_type_t offsets = hlo_vir_type(integer_lanes(type), type.lanes);
+  uint32_t width = hlo_vir_elem_bits((hlo_vir_elem_t)offsets.elem) / 8;
   for (uint32_t i = 0; i < count; ++i) bytes[i * width] = list[i];
   uint32_t blob = hlo_vir_module_add_blob(e->b->module, bytes, (size_t)width * count);
   hlo_vir_value_t* base =
       hlo_vir_emit(e->b, HLO_VIR_rodata, hlo_vir_type(HLO_VIR_INDEX, 1), 0, blob, 0, NULL);
   uint32_t flags = HLO_VIR_INVARIANT | HLO_VIR_FIXED | (uint32_t)__builtin_ctz(width);
-  return hlo_vir_emit(e->b, HLO_VIR_load, places, flags, 0, first ? 2 : 1,
+  return hlo_vir_emit(e->b, HLO_VIR_load, offsets, flags, 0, first ? 2 : 1,
                       (hlo_vir_value_t*[]){base, first});
 }
 
-hlo_vir_value_t* hlo_emit_lane_offsets(hlo_emitter_t* e, hlo_vir_type_t type, const uint8_t* lanes) {
+hlo_vir_value_t* hlo_emit_lane_offsets(hlo_emitter_t* e, hlo_vir_type_t type,
+                                       const uint8_t* lanes) {
   return hlo_emit_lane_offsets_from(e, type, type.lanes, lanes, NULL);
 }
 
-// The place in the piece of memory that each lane takes, as a constant vector; NULL: its own.
-static hlo_vir_value_t* lane_places(hlo_emitter_t* e, const hlo_expr_t* offset, int64_t count,
-                                    int64_t low, hlo_vir_type_t type) {
-  uint8_t places[HLO_VIR_MAX_LANES] = {0};
-  bool is_own = true;
+// Returns the offset of each lane's element in the loaded part as a constant vector; NULL if the
+// order is that of the lanes.
+static hlo_vir_value_t* lane_offsets(hlo_emitter_t* e, const hlo_expr_t* offset, int64_t count,
+                                     int64_t low, hlo_vir_type_t type) {
+  uint8_t offsets[HLO_VIR_MAX_LANES] = {0};
+  bool is_identity = true;
   for (int64_t lane = 0; lane < count; ++lane) {
-    int64_t place = share_of_lane(offset, lane) - low;
-    is_own &= place == lane;
-    places[lane] = (uint8_t)place;  // below 64
+    int64_t offset_of_lane = share_of_lane(offset, lane) - low;
+    is_identity &= offset_of_lane == lane;
+    offsets[lane] = (uint8_t)offset_of_lane;  // below 64
   }
-  return is_own ? NULL : hlo_emit_lane_offsets(e, type, places);
+  return is_identity ? NULL : hlo_emit_lane_offsets(e, type, offsets);
 }
 
 hlo_vir_value_t* hlo_emit_small_load(hlo_emitter_t* e, const hlo_tiled_t* tiled, uint32_t flags) {
@@ -142,28 +144,30 @@ hlo_vir_value_t* hlo_emit_small_load(hlo_emitter_t* e, const hlo_tiled_t* tiled,
                            (int64_t)active, 0, NULL),
       .flags = flags};
   hlo_vir_value_t* value = hlo_elementwise_load(b, dtype, e->lanes, &address);
-  hlo_vir_value_t* places = lane_places(e, tiled->offset, count, span.low, value->type);
-  if (!places) return value;
+  hlo_vir_value_t* offsets = lane_offsets(e, tiled->offset, count, span.low, value->type);
+  if (!offsets) return value;
   return hlo_vir_emit(b, HLO_VIR_permute, value->type, 0, 0, 2,
-                      (hlo_vir_value_t*[]){value, places});
+                      (hlo_vir_value_t*[]){value, offsets});
 }
 
 // ---- arrays in registers ------------------------------------------------------------------------
 
-static hlo_vir_value_t* permute(hlo_emitter_t* e, hlo_vir_value_t* array, hlo_vir_value_t* places) {
-  // Lanes that nothing is wanted in may name any place.
-  hlo_vir_value_t* last = hlo_vir_const_bits(e->b, places->type, array->type.lanes - 1);
-  places = hlo_vir_binary(e->b, HLO_VIR_and, places, last);
+static hlo_vir_value_t* permute_array(hlo_emitter_t* e, hlo_vir_value_t* array,
+                                      hlo_vir_value_t* offsets) {
+  // Inactive lanes may have any offset.
+  hlo_vir_value_t* last = hlo_vir_const_bits(e->b, offsets->type, array->type.lanes - 1);
+  offsets = hlo_vir_binary(e->b, HLO_VIR_and, offsets, last);
   return hlo_vir_emit(e->b, HLO_VIR_permute, array->type, 0, 0, 2,
-                      (hlo_vir_value_t*[]){array, places});
+                      (hlo_vir_value_t*[]){array, offsets});
 }
 
-static hlo_vir_value_t* one_lane(hlo_emitter_t* e, const hlo_tiled_t* tiled,
-                                 hlo_vir_value_t* array) {
-  hlo_vir_type_t places = hlo_vir_type(integer_of(array->type), array->type.lanes);
+static hlo_vir_value_t* extract_lane(hlo_emitter_t* e, const hlo_tiled_t* tiled,
+                                     hlo_vir_value_t* array) {
+  hlo_vir_type_t offsets = hlo_vir_type(integer_lanes(array->type), array->type.lanes);
   hlo_vir_value_t* index = hlo_emit_index(e, tiled->offset);
   if (index->op != HLO_VIR_iconst || index->imm) {
-    array = permute(e, array, hlo_vir_emit(e->b, HLO_VIR_splat_index, places, 0, 0, 1, &index));
+    array =
+        permute_array(e, array, hlo_vir_emit(e->b, HLO_VIR_splat_index, offsets, 0, 0, 1, &index));
   }
   while (array->type.lanes > 1) {
     hlo_vir_type_t half = hlo_vir_type((hlo_vir_elem_t)array->type.elem, array->type.lanes / 2);
@@ -175,31 +179,31 @@ static hlo_vir_value_t* one_lane(hlo_emitter_t* e, const hlo_tiled_t* tiled,
 hlo_vir_value_t* hlo_emit_from_vector(hlo_emitter_t* e, const hlo_tiled_t* tiled,
                                       hlo_vir_value_t* array) {
   const hlo_expr_t* offset = tiled->offset;
-  if (!hlo_emitter_has_lanes(e, tiled->loops)) return one_lane(e, tiled, array);
-  hlo_vir_elem_t elem = integer_of(array->type);
+  if (!hlo_emitter_has_lanes(e, tiled->loops)) return extract_lane(e, tiled, array);
+  hlo_vir_elem_t elem = integer_lanes(array->type);
   if (e->kernel->kind != HLO_KERNEL_VECTOR || e->lane_loop != LANE_LOOP) {
     hlo_vir_value_t* window = hlo_emit_window_offsets(e, offset, array->type);
-    if (window) return permute(e, array, window);
-    // Only of a plain access is there a first place that is one for all lanes.
+    if (window) return permute_array(e, array, window);
+    // Only for a plain access do all lanes share the index of the first element.
     hlo_vir_value_t* first = hlo_tiled_lane_access(offset, e->lane_loop) == HLO_LANE_PLAIN
                                  ? hlo_emit_index(e, offset)
                                  : NULL;
     bool is_whole = first && first->op == HLO_VIR_iconst && first->imm == 0;
-    return is_whole ? array : permute(e, array, hlo_emit_vector_index(e, elem, offset));
+    return is_whole ? array : permute_array(e, array, hlo_emit_vector_index(e, elem, offset));
   }
   hlo_vir_value_t* common = hlo_emit_common_index(e, offset);
   bool is_known = common->op == HLO_VIR_iconst;
-  hlo_vir_value_t* places = lane_places(e, offset, e->kernel->spaces[0].element_count,
-                                        is_known ? -common->imm : 0, array->type);
+  hlo_vir_value_t* offsets = lane_offsets(e, offset, e->kernel->spaces[0].element_count,
+                                          is_known ? -common->imm : 0, array->type);
   if (is_known) {
-    if (!places) return array;
+    if (!offsets) return array;
     return hlo_vir_emit(e->b, HLO_VIR_permute, array->type, 0, 0, 2,
-                        (hlo_vir_value_t*[]){array, places});
+                        (hlo_vir_value_t*[]){array, offsets});
   }
   hlo_vir_type_t type = hlo_vir_type(elem, array->type.lanes);
-  if (!places) places = hlo_vir_emit(e->b, HLO_VIR_lane_iota, type, 0, 0, 0, NULL);
+  if (!offsets) offsets = hlo_vir_emit(e->b, HLO_VIR_lane_iota, type, 0, 0, 0, NULL);
   common = hlo_vir_emit(e->b, HLO_VIR_splat_index, type, 0, 0, 1, &common);
-  return permute(e, array, hlo_vir_binary(e->b, HLO_VIR_add, places, common));
+  return permute_array(e, array, hlo_vir_binary(e->b, HLO_VIR_add, offsets, common));
 }
 
 // ---- tables -------------------------------------------------------------------------------------
@@ -234,18 +238,18 @@ static hlo_vir_value_t* table_piece(hlo_emitter_t* e, const hlo_tiled_t* tiled, 
 
 hlo_vir_value_t* hlo_emit_table_load(hlo_emitter_t* e, const hlo_tiled_t* tiled, uint32_t flags) {
   uint32_t pieces = hlo_kernel_table_pieces(e->kernel->target, tiled, e->lanes);
-  hlo_vir_value_t *found = NULL, *places = NULL;
+  hlo_vir_value_t *found = NULL, *offsets = NULL;
   for (uint32_t i = 0; i < pieces; ++i) {
     hlo_vir_value_t* piece = table_piece(e, tiled, i, flags);
-    if (!places) places = hlo_emit_vector_index(e, integer_of(piece->type), tiled->offset);
-    hlo_vir_value_t* here = permute(e, piece, places);
+    if (!offsets) offsets = hlo_emit_vector_index(e, integer_lanes(piece->type), tiled->offset);
+    hlo_vir_value_t* permuted = permute_array(e, piece, offsets);
     if (i == 0) {
-      found = here;
+      found = permuted;
       continue;
     }
-    hlo_vir_value_t* first = hlo_vir_const_bits(e->b, places->type, (uint64_t)i * e->lanes);
-    hlo_vir_value_t* is_before = hlo_vir_compare(e->b, HLO_VIR_ucmp, HLO_VIR_LT, places, first);
-    found = hlo_vir_ternary(e->b, HLO_VIR_select, is_before, found, here);
+    hlo_vir_value_t* first = hlo_vir_const_bits(e->b, offsets->type, (uint64_t)i * e->lanes);
+    hlo_vir_value_t* is_before = hlo_vir_compare(e->b, HLO_VIR_ucmp, HLO_VIR_LT, offsets, first);
+    found = hlo_vir_ternary(e->b, HLO_VIR_select, is_before, found, permuted);
   }
   return found;
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loads whose lanes are a few elements apart, or run backwards: the vectors that hold these
-// elements and those between them are read whole, and lanes change places.
+// Loads with a stride of a few elements between lanes, or backwards: whole vectors are loaded,
+// which include the elements between, and permuted.
 #include "base/tuning.h"
 #include "codegen/loops/kernel_emit_impl.h"
 #include "codegen/math/math.h"
 
-/// Lane i takes element `first + i * step` of `pieces` vectors that follow each other in memory.
+/// Lane i has element `first + i * step` of `pieces` consecutive vectors.
 typedef struct stride {
   uint32_t lanes, pieces;
   int64_t step, first;
@@ -30,7 +30,7 @@ hlo_vir_value_t* hlo_emit_active_lanes(hlo_emitter_t* e) {
   return is_first ? hlo_vir_iconst(e->b, __builtin_popcountll(bits)) : NULL;
 }
 
-// The elements of a piece that active lanes need, or that lie between such; none beyond.
+// Masks the elements of a piece between the first and the last that active lanes need.
 static hlo_vir_value_t* piece_mask(hlo_emitter_t* e, const stride_t* stride, uint32_t piece,
                                    hlo_vir_value_t* active) {
   hlo_vir_builder_t* b = e->b;
@@ -40,7 +40,8 @@ static hlo_vir_value_t* piece_mask(hlo_emitter_t* e, const stride_t* stride, uin
   hlo_vir_value_t* end = hlo_vir_iconst(b, (stride->lanes - 1) * apart + 1 - before);
   if (stride->step > 0) {  // first + (active - 1) * apart + 1
     end = hlo_vir_index(b, HLO_VIR_imul, active, hlo_vir_iconst(b, apart));
-    end = hlo_vir_index(b, HLO_VIR_iadd, end, hlo_vir_iconst(b, stride->first + 1 - apart - before));
+    end =
+        hlo_vir_index(b, HLO_VIR_iadd, end, hlo_vir_iconst(b, stride->first + 1 - apart - before));
   }
   hlo_vir_value_t* mask = hlo_vir_emit(b, HLO_VIR_mask_first, type, 0, 0, 1, &end);
   if (stride->step > 0) return mask;
@@ -51,33 +52,33 @@ static hlo_vir_value_t* piece_mask(hlo_emitter_t* e, const stride_t* stride, uin
   return hlo_vir_binary(b, HLO_VIR_mask_and, mask, hlo_vir_unary(b, HLO_VIR_mask_not, below));
 }
 
-// The lanes that take their element from a piece.
-static hlo_vir_value_t* takers(hlo_emitter_t* e, const stride_t* stride, uint32_t piece) {
+// Returns the lanes whose element is in the piece.
+static hlo_vir_value_t* lanes_of_piece(hlo_emitter_t* e, const stride_t* stride, uint32_t piece) {
   uint64_t bits = 0;
   for (uint32_t lane = 0; lane < stride->lanes; ++lane) {
-    int64_t place = stride->first + lane * stride->step;
-    bits |= (uint64_t)(place / stride->lanes == piece) << lane;
+    int64_t offset = stride->first + lane * stride->step;
+    bits |= (uint64_t)(offset / stride->lanes == piece) << lane;
   }
   return hlo_vir_emit(e->b, HLO_VIR_mask_const, hlo_vir_type(HLO_VIR_MASK, stride->lanes), 0,
                       (int64_t)bits, 0, NULL);
 }
 
-// Where the pieces begin: lanes that go forwards begin at a multiple of their step, if the array
-// does not begin behind it, so that loads of neighbouring elements have the same pieces.
-static int64_t first_place(const hlo_expr_t* offset, int64_t step, uint32_t lanes) {
+// Returns the offset of the first lane's element. Ascending lanes start at a multiple of their step
+// unless that lies before the array, so that loads of adjacent elements share their pieces.
+static int64_t first_offset(const hlo_expr_t* offset, int64_t step, uint32_t lanes) {
   if (step < 0) return (lanes - 1) * -step;
   int64_t first = ((offset->constant % step) + step) % step;
   return offset->low >= first ? first : 0;
 }
 
-// Whether all of the last piece is of the array, wherever the lanes are.
+// Returns true if all of the last piece is inside the array for every value of the loops.
 static bool is_last_piece_inside(const hlo_tiled_t* tiled, const stride_t* stride) {
-  int64_t behind = stride->step - 1 - stride->first;
+  int64_t past_end = stride->step - 1 - stride->first;
   return stride->step > 0 &&
-         tiled->offset->high + behind < hlo_type_element_count(tiled->value->type);
+         tiled->offset->high + past_end < hlo_type_element_count(tiled->value->type);
 }
 
-// Lines of several vectors, of several rows often, come in no order that the processor knows.
+// Large arrays are prefetched: the hardware prefetcher does not follow several rows of lines.
 static bool is_prefetched(const hlo_emitter_t* e, const hlo_tiled_t* tiled) {
   int64_t cache_bytes = e->kernel->target->tile.memories[2].capacity_bytes;
   return !e->mask && (int64_t)hlo_type_size_bytes(tiled->value->type) > cache_bytes;
@@ -90,7 +91,7 @@ hlo_vir_value_t* hlo_emit_strided_load(hlo_emitter_t* e, const hlo_tiled_t* tile
   int64_t apart = step < 0 ? -step : step, bytes = (int64_t)hlo_dtype_size_bytes(dtype);
   stride_t stride = {.lanes = e->lanes, .pieces = (uint32_t)apart, .step = step};
   if (step == 0 || !active || apart > stride.lanes) return NULL;
-  stride.first = first_place(tiled->offset, step, stride.lanes);
+  stride.first = first_offset(tiled->offset, step, stride.lanes);
   if (step > 0 && active->op == HLO_VIR_iconst && active->imm > 0) {
     stride.pieces = (uint32_t)((stride.first + (active->imm - 1) * step) / stride.lanes) + 1;
   }
@@ -100,21 +101,21 @@ hlo_vir_value_t* hlo_emit_strided_load(hlo_emitter_t* e, const hlo_tiled_t* tile
       hlo_emit_address(e, e->addresses[tiled->input], tiled->offset, dtype);
   address.flags = flags;
   address.offset_bytes -= stride.first * bytes;
-  uint8_t places[HLO_VIR_MAX_LANES];
+  uint8_t offsets[HLO_VIR_MAX_LANES];
   for (uint32_t i = 0; i < stride.lanes; ++i) {
-    places[i] = (uint8_t)((stride.first + i * step) % stride.lanes);
+    offsets[i] = (uint8_t)((stride.first + i * step) % stride.lanes);
   }
-  hlo_vir_value_t *sum = NULL, *order = NULL;
+  hlo_vir_value_t *sum = NULL, *permutation = NULL;
   for (uint32_t piece = 0; piece < stride.pieces; ++piece) {
     bool is_whole = !e->mask && (piece + 1 < stride.pieces || is_inside);
     address.mask = is_whole ? NULL : piece_mask(e, &stride, piece, active);
     if (fetches) hlo_emit_prefetch(e, dtype, &address, HLO_TUNING_STRIDED_PREFETCH);
     hlo_vir_value_t* value = hlo_elementwise_load_raw(e->b, dtype, stride.lanes, &address);
-    if (!order) order = hlo_emit_lane_offsets(e, value->type, places);
+    if (!permutation) permutation = hlo_emit_lane_offsets(e, value->type, offsets);
     value = hlo_vir_emit(e->b, HLO_VIR_permute, value->type, 0, 0, 2,
-                         (hlo_vir_value_t*[]){value, order});
-    sum =
-        sum ? hlo_vir_ternary(e->b, HLO_VIR_select, takers(e, &stride, piece), value, sum) : value;
+                         (hlo_vir_value_t*[]){value, permutation});
+    sum = sum ? hlo_vir_ternary(e->b, HLO_VIR_select, lanes_of_piece(e, &stride, piece), value, sum)
+              : value;
     address.offset_bytes += stride.lanes * bytes;
   }
   return hlo_vmath_from_memory(e->b, dtype, sum);

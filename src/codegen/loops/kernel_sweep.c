@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums down columns: rows in blocks, so that memory is read in long pieces; the accumulators are in
-// the memory of the outputs, or, where chunks have rows of their own, in scratch memory
-// until the end.
+// Reductions down columns: blocks of rows, so that memory is read in long runs. The accumulators
+// are in the memory of the outputs or, if each chunk has rows of its own, in scratch memory until
+// all chunks are combined.
 #include "base/tuning.h"
 #include "codegen/loops/kernel_emit_impl.h"
 
@@ -12,18 +12,19 @@ enum {
 typedef struct sweep {
   hlo_fused_reductions_t set;
   uint32_t space, row_loop;
-  uint32_t rows;           // of one block
-  hlo_vir_value_t* chunk;  // whose accumulators are meant; NULL: those of the outputs
+  uint32_t rows;           // in one block
+  hlo_vir_value_t* chunk;  // has its own accumulators; NULL: they are in the outputs
 } sweep_t;
 
 hlo_dtype_t hlo_sweep_dtype(hlo_dtype_t dtype) {
-  if (dtype == HLO_DTYPE_F16 || dtype == HLO_DTYPE_BF16) return HLO_DTYPE_F32;  // sums stay wide
+  if (dtype == HLO_DTYPE_F16 || dtype == HLO_DTYPE_BF16)
+    return HLO_DTYPE_F32;  // accumulators are wide
   bool is_plain = dtype != HLO_DTYPE_PRED &&
                   hlo_elementwise_register_bytes(dtype) == hlo_dtype_size_bytes(dtype);
   return is_plain ? dtype : HLO_DTYPE_INVALID;
 }
 
-// Of a chunk: all elements of its first accumulator, then of the others.
+// A chunk's scratch memory holds all elements of its first accumulator, then of the others.
 static hlo_element_address_t partial_address(hlo_emitter_t* e, const sweep_t* sweep, uint32_t i) {
   const hlo_fusion_t* fusion = e->kernel->fusion;
   int64_t bytes = e->kernel->spaces[0].element_count * PARTIAL_BYTES;
@@ -78,8 +79,8 @@ static void sweep_clear(hlo_emitter_t* e, uint32_t copy, void* context) {
 static void sweep_rows(hlo_emitter_t* e, uint32_t copy, void* context) {
   (void)copy;
   const sweep_t* sweep = context;
-  hlo_vir_value_t *sums[HLO_MAX_ACCUMULATORS], *values[HLO_MAX_ACCUMULATORS];
-  load_accumulators(e, sweep, sums);
+  hlo_vir_value_t *accumulators[HLO_MAX_ACCUMULATORS], *values[HLO_MAX_ACCUMULATORS];
+  load_accumulators(e, sweep, accumulators);
   hlo_vir_value_t* first = e->loops[sweep->row_loop];
   for (uint32_t row = 0; row < sweep->rows; ++row) {
     hlo_emitter_forget_loop(e, sweep->row_loop);
@@ -91,26 +92,26 @@ static void sweep_rows(hlo_emitter_t* e, uint32_t copy, void* context) {
       values[i] = hlo_emit_wide(e, a->tiled->operands[a->result], hlo_emitter_point_lanes(e));
     }
     hlo_emit_reduced_extra_outputs(e, &sweep->set);
-    hlo_reduce_combine(e, &sweep->set, sums, values, sums);
+    hlo_reduce_combine(e, &sweep->set, accumulators, values, accumulators);
   }
   e->loops[sweep->row_loop] = first;
-  store_accumulators(e, sweep, sums);
+  store_accumulators(e, sweep, accumulators);
 }
 
 static void sweep_finish(hlo_emitter_t* e, uint32_t copy, void* context) {
   (void)copy;
   const sweep_t* sweep = context;
-  hlo_vir_value_t *sums[HLO_MAX_ACCUMULATORS], *first[HLO_MAX_ACCUMULATORS];
-  load_accumulators(e, sweep, sums);
+  hlo_vir_value_t *accumulators[HLO_MAX_ACCUMULATORS], *first[HLO_MAX_ACCUMULATORS];
+  load_accumulators(e, sweep, accumulators);
   for (uint32_t i = 0; i < sweep->set.accumulator_count; ++i) {
     first[i] =
         hlo_emit_wide(e, sweep->set.accumulators[i].tiled->operands[1], hlo_emitter_point_lanes(e));
   }
-  hlo_reduce_combine(e, &sweep->set, first, sums, sums);
-  store_accumulators(e, sweep, sums);
+  hlo_reduce_combine(e, &sweep->set, first, accumulators, accumulators);
+  store_accumulators(e, sweep, accumulators);
 }
 
-// Blocks of so many rows, over all columns of `range` each.
+// Processes blocks of `rows` rows, each over all columns of `range`.
 static void sweep_blocks(hlo_emitter_t* e, sweep_t* sweep, uint32_t rows, hlo_range_t range,
                          hlo_range_t columns) {
   if (hlo_range_is_empty(range)) return;
@@ -142,7 +143,7 @@ void hlo_emit_sweep(hlo_emitter_t* e, hlo_range_t range) {
   hlo_emit_lane_loop(e, e->kernel->loops[0], range, 1, sweep_finish, &sweep);
 }
 
-// ---- chunks with rows of their own
+// ---- chunks with rows of their own --------------------------------------------------------------
 
 static sweep_t all_reductions(const hlo_emitter_t* e) {
   sweep_t sweep = {.space = e->kernel->split_space, .set = {.unroll = 1}};
@@ -161,13 +162,13 @@ static hlo_range_t all_columns(const hlo_emitter_t* e) {
 void hlo_emit_sweep_part(hlo_emitter_t* e) {
   sweep_t sweep = all_reductions(e);
   sweep.chunk = e->chunk;
-  sweep.set.unroll = 0;  // accumulators are no variables here
+  sweep.set.unroll = 0;  // accumulators are in memory, not in variables
   hlo_reduce_start(e, &sweep.set, 1);
   sweep_all(e, &sweep, all_columns(e));
 }
 
-// In the order of the chunks, then what is made of the sums.
-static void join_parts(hlo_emitter_t* e, uint32_t copy, void* context) {
+// Combines the accumulators in the order of the chunks, then finishes the outputs.
+static void combine_chunks(hlo_emitter_t* e, uint32_t copy, void* context) {
   (void)copy, (void)context;
   hlo_vir_value_t *vars[HLO_MAX_ACCUMULATORS], *values[HLO_MAX_ACCUMULATORS];
   sweep_t sweep = all_reductions(e);
@@ -185,5 +186,5 @@ static void join_parts(hlo_emitter_t* e, uint32_t copy, void* context) {
 }
 
 void hlo_emit_sweep_finish(hlo_emitter_t* e) {
-  hlo_emit_lane_loop(e, e->kernel->loops[0], all_columns(e), 1, join_parts, NULL);
+  hlo_emit_lane_loop(e, e->kernel->loops[0], all_columns(e), 1, combine_chunks, NULL);
 }

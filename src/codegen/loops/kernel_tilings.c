@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a fusion could be cut into tiles, for people (hlocc compile --emit=tilings): the dimensions
-// of its result, those that are summed up along, what only running tells, and how many tilings
-// hold. Of products in vector registers all of them, as machines' descriptions have them.
+// Prints how a fusion could be tiled (hlocc compile --emit=tilings): the parallel dimensions of its
+// result, the sequential dimensions of reductions, the index values known only at run time, and the
+// number of valid tilings. Products list all tilings that the target description allows.
 #include <inttypes.h>
 
 #include "base/tuning.h"
 #include "codegen/loops/kernel_impl.h"
 #include "tile/system.h"
 
-/// A dimension: neighbouring digits, outermost first, that one or more dimensions of a tensor are
-/// made of.
+/// A dimension: adjacent loops, outermost first, that make up one or more dimensions of a tensor.
 typedef struct dim {
   uint32_t loop_count;
   const int64_t* loops;
@@ -21,7 +20,7 @@ typedef struct tilings {
   const hlo_kernel_t* kernel;
   uint32_t dim_count;
   dim_t dims[HLO_TILED_MAX_LOOPS];
-  uint64_t count;  // that hold
+  uint64_t count;  // valid tilings
 } tilings_t;
 
 static void add_dim(tilings_t* t, const int64_t* loops, uint32_t loop_count) {
@@ -31,7 +30,7 @@ static void add_dim(tilings_t* t, const int64_t* loops, uint32_t loop_count) {
   dim->size_count = hlo_tile_list_sizes(loop_count, loops, dim->sizes);
 }
 
-// The fewest digits that are whole dimensions of the result are one each, from the innermost on.
+// Groups the fewest adjacent loops that make up whole dimensions of the result, from the innermost.
 static void find_dims(tilings_t* t) {
   const hlo_tiled_space_t* space = &t->kernel->spaces[0];
   const hlo_type_t* type = hlo_tiled_written(t->kernel->fusion->outputs[0])->type;
@@ -81,7 +80,7 @@ static void print_dims(const tilings_t* t, hlo_strbuf_t* out) {
   }
 }
 
-// What an index has that only running tells, unless it has been printed.
+// Prints the values of an index that are known only at run time, unless printed already.
 static void print_values(const hlo_tiling_t* tiling, const hlo_expr_t* index, bool* is_printed,
                          hlo_strbuf_t* out) {
   for (uint32_t i = 0; i < index->term_count; ++i) {
@@ -130,7 +129,7 @@ static void count_tiling(void* context, const hlo_tile_solution_t* solution) {
   ++((tilings_t*)context)->count;
 }
 
-// A cost of nothing; a tile whose elements of all outputs are more than the cache holds cannot be.
+// All tilings cost 0; a tile whose output elements exceed the cache is invalid.
 static double check_cache(const void* context, const int64_t* sizes) {
   const tilings_t* t = context;
   const hlo_fusion_t* fusion = t->kernel->fusion;

@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transpositions: loads that jump from lane to lane but are plain along another digit are read in
-// square tiles along that digit, and turned in registers; the points of a tile follow one by one.
+// Transposing kernels: loads that are not contiguous along the lanes, but along another loop, are
+// read in square tiles along that loop and transposed in registers. The points of a tile follow one
+// by one.
 #include "base/tuning.h"
 #include "codegen/loops/kernel_emit_impl.h"
 #include "codegen/math/math.h"
 
 enum {
   MAX_EDGE = HLO_KERNEL_MAX_EDGE,
-  MAX_CROSSING = 4,  // loads of one tile; others are gathered
-  PART_BYTES = 16,  // what a processor reads of a row at a time, and turns side by side with others
+  MAX_CROSSING = 4,  // loads transposed in one tile; others are gathered
+  PART_BYTES = 16,   // of a row that are loaded at a time and transposed in one part of a register
 };
 
-/// The digits of a tile and what is read in it. At the edges of the output it is narrower.
+/// The loops and loads of a tile. At the edges of the output it is narrower.
 typedef struct tile {
   uint32_t lane, cross, edge;
-  uint32_t lane_count, cross_count;  // of the edge, that are there
+  uint32_t lane_count, cross_count;  // less than `edge` at the edges of the output
   uint32_t load_count;
   const hlo_tiled_t* loads[MAX_CROSSING];
-  hlo_element_address_t rows[MAX_CROSSING][MAX_EDGE];  // where they begin
+  hlo_element_address_t rows[MAX_CROSSING][MAX_EDGE];  // addresses of the first elements
 } tile_t;
 
 bool hlo_is_crossing(const hlo_tiled_t* tiled, uint32_t lane, uint32_t cross) {
@@ -47,28 +48,28 @@ static void set_loop(hlo_emitter_t* e, uint32_t loop, hlo_vir_value_t* first, ui
   e->bound |= (uint64_t)1 << loop;
 }
 
-// Elements of a row that are read and turned together.
+// Returns how many elements of a row are loaded and transposed together.
 static uint32_t part_lanes(const tile_t* tile, hlo_dtype_t dtype) {
   uint32_t lanes = PART_BYTES / (uint32_t)hlo_dtype_size_bytes(dtype);
   return lanes < tile->edge ? lanes : tile->edge;
 }
 
-static void find_rows(hlo_emitter_t* e, tile_t* tile, hlo_vir_value_t* lane) {
+static void find_tile_rows(hlo_emitter_t* e, tile_t* tile, hlo_vir_value_t* lane) {
   for (uint32_t i = 0; i < tile->lane_count; ++i) {
     set_loop(e, tile->lane, lane, i);
     for (uint32_t k = 0; k < tile->load_count; ++k) {
       const hlo_tiled_t* tiled = tile->loads[k];
       tile->rows[k][i] =
           hlo_emit_address(e, e->addresses[tiled->input], tiled->offset, tiled->value->type->dtype);
-      tile->rows[k][i].flags = e->guard_depth ? 0 : HLO_VIR_INVARIANT;
+      tile->rows[k][i].flags = e->mask_depth ? 0 : HLO_VIR_INVARIANT;
     }
   }
   set_loop(e, tile->lane, lane, 0);
 }
 
-// Some elements of row `row` from column `column` on; zeros of a row that is not there.
-static hlo_vir_value_t* read_part(hlo_emitter_t* e, const tile_t* tile, uint32_t load, uint32_t row,
-                                  uint32_t column, uint32_t lanes) {
+// Loads `lanes` elements of row `row` from `column` on; zeros for a row outside the output.
+static hlo_vir_value_t* read_row_part(hlo_emitter_t* e, const tile_t* tile, uint32_t load,
+                                      uint32_t row, uint32_t column, uint32_t lanes) {
   const hlo_tiled_t* tiled = tile->loads[load];
   hlo_dtype_t dtype = tiled->value->type->dtype;
   if (row >= tile->lane_count) {
@@ -84,26 +85,28 @@ static hlo_vir_value_t* read_part(hlo_emitter_t* e, const tile_t* tile, uint32_t
   return hlo_elementwise_load_raw(e->b, dtype, lanes, &address);
 }
 
-// Parts of rows `row`, `row` + step ... side by side.
-static hlo_vir_value_t* join_parts(hlo_emitter_t* e, const tile_t* tile, uint32_t load,
-                                   uint32_t row, uint32_t step, uint32_t count, uint32_t column) {
-  if (count == 1) return read_part(e, tile, load, row, column, step);
+// Joins parts of `count` rows `row`, `row` + step ... in one register.
+static hlo_vir_value_t* join_row_parts(hlo_emitter_t* e, const tile_t* tile, uint32_t load,
+                                       uint32_t row, uint32_t step, uint32_t count,
+                                       uint32_t column) {
+  if (count == 1) return read_row_part(e, tile, load, row, column, step);
   hlo_vir_value_t* halves[] = {
-      join_parts(e, tile, load, row, step, count / 2, column),
-      join_parts(e, tile, load, row + count / 2 * step, step, count / 2, column)};
+      join_row_parts(e, tile, load, row, step, count / 2, column),
+      join_row_parts(e, tile, load, row + count / 2 * step, step, count / 2, column)};
   hlo_vir_type_t half = halves[0]->type;
   return hlo_vir_emit(e->b, HLO_VIR_join, hlo_vir_type((hlo_vir_elem_t)half.elem, 2 * half.lanes),
                       0, 0, 2, halves);
 }
 
-// Columns of the operand as rows of the output. All parts of a few rows are read before the next
-// rows: rows a power of two apart share a set of the first cache, which does not hold all of them.
+// Loads columns of the operand as rows of the output. All parts of a few rows are loaded before the
+// next rows: rows at a distance of a power of two share a set of the first cache, which cannot hold
+// all of them.
 static void read_tile(hlo_emitter_t* e, const tile_t* tile, uint32_t load, hlo_vir_value_t** rows) {
   uint32_t count = part_lanes(tile, tile->loads[load]->value->type->dtype);
   uint32_t parts = tile->edge / count;
   for (uint32_t i = 0; i < count; ++i) {
     for (uint32_t column = 0; column < tile->cross_count; column += count) {
-      rows[column + i] = join_parts(e, tile, load, i, count, parts, column);
+      rows[column + i] = join_row_parts(e, tile, load, i, count, parts, column);
     }
   }
   for (uint32_t column = 0; column < tile->cross_count; column += count) {
@@ -111,7 +114,7 @@ static void read_tile(hlo_emitter_t* e, const tile_t* tile, uint32_t load, hlo_v
   }
 }
 
-// The points of a tile, column by column of the operand.
+// Emits the points of a tile, column by column of the operand.
 static void emit_tile(hlo_emitter_t* e, tile_t* tile) {
   hlo_vir_value_t *lane = e->loops[tile->lane], *cross = e->loops[tile->cross];
   hlo_vir_value_t* rows[MAX_CROSSING][MAX_EDGE];
@@ -119,7 +122,7 @@ static void emit_tile(hlo_emitter_t* e, tile_t* tile) {
     e->mask = hlo_vir_emit(e->b, HLO_VIR_mask_const, hlo_vir_type(HLO_VIR_MASK, tile->edge), 0,
                            ((int64_t)1 << tile->lane_count) - 1, 0, NULL);
   }
-  find_rows(e, tile, lane);
+  find_tile_rows(e, tile, lane);
   e->lane_loop = tile->lane;
   for (uint32_t k = 0; k < tile->load_count; ++k) read_tile(e, tile, k, rows[k]);
   for (uint32_t i = 0; i < tile->cross_count; ++i) {
@@ -133,17 +136,18 @@ static void emit_tile(hlo_emitter_t* e, tile_t* tile) {
   e->mask = NULL;
 }
 
-// Part of a range from `low` on.
+// Returns the part of a range that starts at `low`.
 static hlo_range_t part_of(hlo_vir_builder_t* b, hlo_vir_value_t* low, int64_t size,
                            hlo_range_t all) {
   hlo_vir_value_t* end = hlo_vir_index(b, HLO_VIR_iadd, low, hlo_vir_iconst(b, size));
   return (hlo_range_t){low, hlo_vir_index(b, HLO_VIR_imin, end, all.end)};
 }
 
-// Tiles of a block, along its rows or down its columns. What is stored past the caches is whole
-// lines: then the rows of the operand are read in a long piece; else the longer dimension is walked
-// in one go, so that few rows are read or written at once.
-static void emit_block(hlo_emitter_t* e, tile_t* tile, hlo_range_t lanes, hlo_range_t crosses) {
+// Emits the tiles of a block, along its rows or down its columns. Streamed stores write whole
+// lines, and the rows of the operand are read in long runs; otherwise the longer dimension is the
+// inner loop, so that few rows are read or written at once.
+static void emit_tile_block(hlo_emitter_t* e, tile_t* tile, hlo_range_t lanes,
+                            hlo_range_t crosses) {
   const int64_t* extents = e->tiling->spaces[0].extents;
   bool is_along_cross = e->is_streaming || extents[tile->cross] > extents[tile->lane];
   uint32_t outer = is_along_cross ? tile->lane : tile->cross;
@@ -165,10 +169,10 @@ static void emit_tiles(hlo_emitter_t* e, tile_t* tile, hlo_range_t lanes, hlo_ra
   hlo_vir_value_t* cross = hlo_vir_begin_for(b, crosses.low, crosses.end, size, 0);
   crosses = part_of(b, cross, size, crosses);
   if (e->is_streaming) {
-    emit_block(e, tile, lanes, crosses);
+    emit_tile_block(e, tile, lanes, crosses);
   } else {
     hlo_vir_value_t* lane = hlo_vir_begin_for(b, lanes.low, lanes.end, size, 0);
-    emit_block(e, tile, part_of(b, lane, size, lanes), crosses);
+    emit_tile_block(e, tile, part_of(b, lane, size, lanes), crosses);
     hlo_vir_end(b);
   }
   hlo_vir_end(b);
@@ -176,8 +180,8 @@ static void emit_tiles(hlo_emitter_t* e, tile_t* tile, hlo_range_t lanes, hlo_ra
   e->lane_loop = HLO_NO_LOOP;
 }
 
-// Without masks: what no whole tile covers is gathered, or one by one where elements are too small
-// for that.
+// Emits the points outside whole tiles on a target without masks: with gathers, or one by one if
+// the elements are too small to be gathered.
 static void emit_outside(hlo_emitter_t* e, const tile_t* tile, hlo_range_t lanes,
                          hlo_range_t crosses) {
   if (hlo_range_is_empty(lanes) || hlo_range_is_empty(crosses)) return;
@@ -196,7 +200,7 @@ static void emit_outside(hlo_emitter_t* e, const tile_t* tile, hlo_range_t lanes
   hlo_emitter_close_loop(e, tile->cross);
 }
 
-// Tiles at the edges of the output, of so many lanes and columns, where the ranges reach so far.
+// Emits tiles of lane_count x cross_count points at the edges of the output.
 static void emit_edge(hlo_emitter_t* e, tile_t tile, hlo_range_t lanes, hlo_range_t crosses,
                       uint32_t lane_count, uint32_t cross_count) {
   if (lane_count == 0 || cross_count == 0) return;
@@ -219,7 +223,7 @@ void hlo_emit_transposed(hlo_emitter_t* e, hlo_range_t crosses, hlo_range_t lane
     emit_outside(e, &tile, lanes, cross_parts[1]);
     return;
   }
-  // Ranges are cut at multiples of the edge only: it is known what is left of the last ones.
+  // Ranges are cut only at multiples of the edge: the size of the rest is a constant.
   const int64_t* extents = e->tiling->spaces[0].extents;
   uint32_t lane_rest = (uint32_t)(extents[tile.lane] % tile.edge);
   uint32_t cross_rest = (uint32_t)(extents[tile.cross] % tile.edge);

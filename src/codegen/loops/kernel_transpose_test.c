@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Squares that are turned in registers: lanes and registers change places with no more shuffles
-// than the machine's description counts for that change of layout, and without gathers.
+// Transposing in registers takes no more shuffles than the target description counts for that
+// change of layout, and no gathers.
 #include "codegen/loops/kernel_test_util.h"
 #include "tile/target.h"
 
-// The loops of a program's only fusion, as text.
+// Prints the vector IR of a program's only fusion.
 static void print_loops(const char* body, const hlo_target_t* target, hlo_strbuf_t* out) {
   hlo_arena_t arena;
   hlo_module_t* module;
   hlo_arena_init(&arena, 0);
-  const hlo_kernel_t* kernel = make_only_kernel(body, target, &arena, &module);
+  const hlo_kernel_t* kernel = hlo_test_make_only_kernel(body, target, &arena, &module);
   hlo_vir_module_t* vir;
   check(hlo_vir_module_create(&vir));
   hlo_vir_builder_t b;
@@ -31,7 +31,7 @@ static uint32_t count_of(const char* text, const char* word) {
   return count;
 }
 
-// How many shuffles the description counts for `n` registers of `n` lanes.
+// Returns the shuffles that the description counts for `n` registers of `n` lanes.
 static double shuffles_of(int64_t n) {
   static const hlo_tile_target_t one_a_ns = {
       .atom_count = 1, .atoms = {{.name = "shuffle", .op = HLO_TILE_ATOM_SHUFFLE, .per_ns = 1}}};
@@ -72,12 +72,12 @@ static void test_shuffles(void** unused) {
     hlo_strbuf_t text = {0};
     print_loops(body, &target, &text);
     const char* loops = hlo_strbuf_text(&text);
-    // Joins are loads that put what they read beside what is there.
+    // Joins are loads into one half of a register, not shuffles.
     uint32_t shuffles =
         count_of(loops, "zip_low") + count_of(loops, "zip_high") + count_of(loops, "permute");
     if (shuffles == 0 || shuffles > shuffles_of(n) || strstr(loops, "gather")) {
-      fail_msg("%u shuffles for %ux%ux%s, %g are enough:\n%s", shuffles, n, n, t, shuffles_of(n),
-               loops);
+      fail_msg("%ux%ux%s takes %u shuffles, expected at most %g:\n%s", n, n, t, shuffles,
+               shuffles_of(n), loops);
     }
     hlo_strbuf_deinit(&text);
   }

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lanes over several short digits at once, as over three channels of many pixels: what broadcasts
-// spread along some of them has a quotient or remainder of the lanes' digit for a place, and all
-// that a vector needs of it is a few neighbours, a window, whose elements go to the lanes.
+// Lanes over several short loops at once, as over the three channels of many pixels. The index of a
+// broadcast along some of them is a quotient or remainder of the lanes' loop: a vector needs only a
+// few adjacent elements, its window, which a permutation distributes to the lanes.
 #include <string.h>
 
 #include "codegen/loops/kernel_choose.h"
 #include "codegen/loops/kernel_emit_impl.h"
 #include "codegen/math/math.h"
 
-enum { MAX_DIVISOR = 64 };  // with larger ones lanes along the digit itself are nearly full
+enum { MAX_DIVISOR = 64 };  // for longer loops, lanes along the loop itself are nearly full
 
-// ---- loads
+// ---- loads --------------------------------------------------------------------------------------
 
 const hlo_expr_atom_t* hlo_kernel_lane_window(const hlo_target_t* target, const hlo_expr_t* offset,
                                               uint32_t loop, uint32_t lanes) {
@@ -24,7 +24,7 @@ const hlo_expr_atom_t* hlo_kernel_lane_window(const hlo_target_t* target, const 
   if (!found || found->coefficient != 1 || !found->atom->argument) return NULL;
   const hlo_expr_t* argument = found->atom->argument;
   if (argument->low < 0 || hlo_tiled_lane_access(argument, loop) != HLO_LANE_PLAIN) return NULL;
-  // A remainder's window is all of its values: lanes must come to each.
+  // The window of a remainder is all of its values: the lanes must take each of them.
   const hlo_expr_atom_t* atom = found->atom;
   bool is_quotient = atom->kind == HLO_EXPR_QUOTIENT;
   int64_t most = is_quotient ? MAX_DIVISOR : (int64_t)lanes;
@@ -32,18 +32,18 @@ const hlo_expr_atom_t* hlo_kernel_lane_window(const hlo_target_t* target, const 
   return lanes > 1 && atom->divisor <= most && is_whole ? atom : NULL;
 }
 
-static int64_t place_of(const hlo_expr_atom_t* atom, int64_t number) {
+static int64_t window_offset(const hlo_expr_atom_t* atom, int64_t number) {
   return atom->kind == HLO_EXPR_QUOTIENT ? number / atom->divisor : number % atom->divisor;
 }
 
-/// The few neighbours that the lanes of one vector need.
+/// The adjacent elements that the lanes of one vector need.
 typedef struct window {
   const hlo_expr_atom_t* atom;
-  hlo_vir_value_t* first;  // place of the first neighbour in the array
-  hlo_vir_value_t* rest;   // of the first lane's number by the divisor
+  hlo_vir_value_t* first;  // index of the first of them in the array
+  hlo_vir_value_t* rest;   // remainder of the first lane's number
 } window_t;
 
-// False: there is none.
+// Returns false if there is no window.
 static bool emit_window(hlo_emitter_t* e, const hlo_expr_t* offset, window_t* out) {
   hlo_vir_builder_t* b = e->b;
   const hlo_expr_atom_t* atom =
@@ -60,23 +60,23 @@ static bool emit_window(hlo_emitter_t* e, const hlo_expr_t* offset, window_t* ou
   return true;
 }
 
-// The places of the lanes in the window, as the operand of a permute of such values.
-static hlo_vir_value_t* window_places(hlo_emitter_t* e, const window_t* window,
-                                      hlo_vir_type_t type) {
-  uint8_t places[MAX_DIVISOR + HLO_VIR_MAX_LANES];
+// Returns the offsets of the lanes in the window, as the operand of a permutation of such values.
+static hlo_vir_value_t* window_offsets(hlo_emitter_t* e, const window_t* window,
+                                       hlo_vir_type_t type) {
+  uint8_t offsets[MAX_DIVISOR + HLO_VIR_MAX_LANES];
   const uint32_t count = (uint32_t)window->atom->divisor + e->lanes;
-  for (uint32_t i = 0; i < count; ++i) places[i] = (uint8_t)place_of(window->atom, i);
-  return hlo_emit_lane_offsets_from(e, type, count, places, window->rest);
+  for (uint32_t i = 0; i < count; ++i) offsets[i] = (uint8_t)window_offset(window->atom, i);
+  return hlo_emit_lane_offsets_from(e, type, count, offsets, window->rest);
 }
 
 hlo_vir_value_t* hlo_emit_window_offsets(hlo_emitter_t* e, const hlo_expr_t* offset,
                                         hlo_vir_type_t type) {
   window_t window;
   if (!emit_window(e, offset, &window)) return NULL;
-  hlo_vir_value_t* places = window_places(e, &window, type);
+  hlo_vir_value_t* offsets = window_offsets(e, &window, type);
   hlo_vir_value_t* first =
-      hlo_vir_emit(e->b, HLO_VIR_splat_index, places->type, 0, 0, 1, &window.first);
-  return hlo_vir_binary(e->b, HLO_VIR_add, first, places);
+      hlo_vir_emit(e->b, HLO_VIR_splat_index, offsets->type, 0, 0, 1, &window.first);
+  return hlo_vir_binary(e->b, HLO_VIR_add, first, offsets);
 }
 
 hlo_vir_value_t* hlo_emit_window_load(hlo_emitter_t* e, const hlo_tiled_t* tiled, uint32_t flags) {
@@ -86,7 +86,7 @@ hlo_vir_value_t* hlo_emit_window_load(hlo_emitter_t* e, const hlo_tiled_t* tiled
   if (!emit_window(e, tiled->offset, &window)) return NULL;
   hlo_vir_value_t* count = hlo_vir_iconst(b, window.atom->divisor);
   if (window.atom->kind == HLO_EXPR_QUOTIENT) {
-    // As many as lanes may ever need, but none behind the array.
+    // As many elements as lanes can need, but none past the end of the array.
     hlo_vir_value_t* end = hlo_vir_iconst(b, hlo_type_element_count(type));
     hlo_vir_value_t* most = hlo_vir_iconst(b, (e->lanes - 1) / window.atom->divisor + 2);
     count = hlo_vir_index(b, HLO_VIR_imin, hlo_vir_index(b, HLO_VIR_isub, end, window.first), most);
@@ -98,15 +98,15 @@ hlo_vir_value_t* hlo_emit_window_load(hlo_emitter_t* e, const hlo_tiled_t* tiled
       .mask = hlo_vir_emit(b, HLO_VIR_mask_first, mask, 0, 0, 1, &count),
       .flags = flags};
   hlo_vir_value_t* value = hlo_elementwise_load_raw(b, type->dtype, e->lanes, &address);
-  hlo_vir_value_t* places = window_places(e, &window, value->type);
+  hlo_vir_value_t* offsets = window_offsets(e, &window, value->type);
   value =
-      hlo_vir_emit(b, HLO_VIR_permute, value->type, 0, 0, 2, (hlo_vir_value_t*[]){value, places});
+      hlo_vir_emit(b, HLO_VIR_permute, value->type, 0, 0, 2, (hlo_vir_value_t*[]){value, offsets});
   return hlo_vmath_from_memory(b, type->dtype, value);
 }
 
-// ---- digits that become one
+// ---- joined loops -------------------------------------------------------------------------------
 
-// Joins the last digits of the output until lanes have work; false: they have, or cannot have more.
+// Joins the last loops of the output until they fill the lanes; false if they do already or cannot.
 static bool join_loops(hlo_tiled_space_t* space, int64_t lanes) {
   while (space->loop_count > 1 && space->extents[space->loop_count - 1] == 1) {
     --space->loop_count;
@@ -119,8 +119,8 @@ static bool join_loops(hlo_tiled_space_t* space, int64_t lanes) {
   return true;
 }
 
-// Whether lanes along the last digit can have all that is not a neighbour in windows.
-static bool has_windows(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
+// Returns true if every load that is not contiguous along the last loop has a window.
+static bool has_lane_windows(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
   uint32_t loop = tiling->spaces[0].loop_count - 1;
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {
     const hlo_tiled_t* tiled = tiling->instances[i];
@@ -139,7 +139,7 @@ static bool may_join(const hlo_kernel_t* kernel, const hlo_kernel_pieces_t* piec
          pieces->tilings[0]->instance_count > 1;
 }
 
-// The walk with these digits; NULL where it does not do.
+// Walks the fusion with the joined loops; *out_tiling is NULL if they are not supported.
 static hlo_status_t walk_joined(const hlo_kernel_t* kernel, const hlo_tiled_space_t* space,
                                 hlo_arena_t* scratch, hlo_tiling_t** out_tiling) {
   hlo_tiling_t* tiling;
@@ -149,7 +149,7 @@ static hlo_status_t walk_joined(const hlo_kernel_t* kernel, const hlo_tiled_spac
   tiling->spaces[0] = *space;
   HLO_TRY(hlo_tiling_walk(tiling, NULL, false));
   bool is_done = !hlo_verdict_is_no(&tiling->verdict) && tiling->request == HLO_TILED_NOTHING &&
-                 tiling->space_count == 1 && has_windows(kernel, tiling);
+                 tiling->space_count == 1 && has_lane_windows(kernel, tiling);
   if (is_done) *out_tiling = tiling;
   return hlo_ok();
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tile IR from the walk of a fusion (see tile_kernel.h): every instance goes into the outermost
-// loop that has all digits it depends on, a reduction with what depends on its digits in its body.
+// Builds Tile IR from the walk of a fusion (see tile_kernel.h): every instance goes into the
+// outermost loop inside all loops that it depends on. The body of a reduction has the instances
+// that depend on its loops.
 #include "codegen/loops/tile_kernel.h"
 
 #include <string.h>
@@ -12,7 +13,7 @@
 
 enum { MAX_LEVELS = 48, PRODUCT_DEPTH = 16 };
 
-// A block that operations can be put in, and the digits that are known there.
+/// A block that takes operations, and the loops around it.
 typedef struct level {
   hlo_tile_block_t* block;
   uint64_t loops;
@@ -23,32 +24,32 @@ typedef struct lowering {
   const hlo_tiling_t* tiling;
   hlo_tile_kernel_t* tile;
   const char* refusal;
-  hlo_tile_op_t** made;  // by instance
+  hlo_tile_op_t** made;  // indexed by instance number
   uint32_t level_count;
   level_t levels[MAX_LEVELS];
 } lowering_t;
 
-static hlo_tile_op_t* lower(lowering_t* l, const hlo_tiled_t* tiled);
+static hlo_tile_op_t* lower_instance(lowering_t* l, const hlo_tiled_t* tiled);
 
-static hlo_tile_op_t* refuse(lowering_t* l, const char* why) {
+static hlo_tile_op_t* refuse_tile(lowering_t* l, const char* why) {
   if (!l->refusal) l->refusal = why;
   return NULL;
 }
 
 // ---- expressions
 
-static const hlo_expr_t* stand_in(void* context, const hlo_expr_atom_t* atom) {
+static const hlo_expr_t* replace_atom(void* context, const hlo_expr_atom_t* atom) {
   lowering_t* l = context;
   hlo_expr_space_t* exprs = &l->tile->exprs;
   if (atom->kind == HLO_EXPR_LOOP) {
     return hlo_expr_loop(exprs, atom->number, atom->low, atom->high + 1);
   }
-  hlo_tile_op_t* op = lower(l, l->tiling->instances[atom->number]);
+  hlo_tile_op_t* op = lower_instance(l, l->tiling->instances[atom->number]);
   return op ? hlo_tile_value_expr(l->tile, op, atom->low, atom->high) : hlo_expr_const(exprs, 0);
 }
 
 static const hlo_expr_t* lower_expr(lowering_t* l, const hlo_expr_t* expr) {
-  return hlo_expr_rewrite(&l->tile->exprs, expr, stand_in, l);
+  return hlo_expr_rewrite(&l->tile->exprs, expr, replace_atom, l);
 }
 
 // ---- operations
@@ -75,7 +76,7 @@ static bool runs_over_lanes(const hlo_kernel_t* kernel, const hlo_tiled_t* tiled
   return hlo_kernel_has_lanes(kernel) && tiled->loops >> kernel->loops[kernel->loop_count - 1] & 1;
 }
 
-// The loops of a reduction's digits; the last one in tiles where the lanes are its own.
+// Lists the loops of a reduction; the last one in tiles if the lanes run along it.
 static void reduce_loops(const lowering_t* l, const hlo_tiled_t* tiled, hlo_tile_op_t* fields) {
   const hlo_tiled_space_t* space = &l->tiling->spaces[tiled->reduction];
   for (uint32_t i = 0; i < space->loop_count; ++i) {
@@ -104,30 +105,31 @@ static bool set_reducers(lowering_t* l, const hlo_tiled_t* tiled, hlo_tile_op_t*
     return true;
   }
   uint32_t results = hlo_tiled_result_count(tiled);
-  if (results > HLO_TILE_MAX_OPERANDS / 2) return refuse(l, "too many results");
+  if (results > HLO_TILE_MAX_OPERANDS / 2)
+    return refuse_tile(l, "a reduction has too many results");
   for (uint32_t i = 0; i < results; ++i) {
     fields->reducers[fields->reducer_count++] = hlo_tiled_reducer(node, i);
   }
   return true;
 }
 
-// The level is the one that the reduction is in; deeper ones are not seen by its body.
+// The reduction is in the block of the current level; its body does not see deeper levels.
 static hlo_tile_op_t* lower_reduce(lowering_t* l, const hlo_tiled_t* tiled, hlo_tile_op_t* fields) {
   uint32_t results = hlo_tiled_result_count(tiled), depth = l->level_count;
-  if (depth == MAX_LEVELS) return refuse(l, "too many loops");
+  if (depth == MAX_LEVELS) return refuse_tile(l, "too many loops");
   if (!set_reducers(l, tiled, fields)) return NULL;
   for (uint32_t i = 0; results + i < tiled->operand_count; ++i) {
-    fields->operands[fields->operand_count++] = lower(l, tiled->operands[results + i]);
+    fields->operands[fields->operand_count++] = lower_instance(l, tiled->operands[results + i]);
   }
   reduce_loops(l, tiled, fields);
   hlo_tile_op_t* op = hlo_tile_begin(l->tile, l->levels[depth - 1].block, fields);
-  if (!op) return refuse(l, "memory");
+  if (!op) return refuse_tile(l, "memory");
   const hlo_tiled_space_t* space = &l->tiling->spaces[tiled->reduction];
   l->levels[l->level_count++] =
       (level_t){&op->body, l->levels[depth - 1].loops | hlo_tiled_space_mask(space)};
   hlo_tile_op_t yield = {.kind = HLO_TILE_OP_yield, .operand_count = results};
   for (uint32_t i = 0; i < results; ++i) {
-    if (!(yield.operands[i] = lower(l, tiled->operands[i]))) return NULL;
+    if (!(yield.operands[i] = lower_instance(l, tiled->operands[i]))) return NULL;
   }
   hlo_tile_append(l->tile, &op->body, &yield);
   l->level_count = depth;
@@ -135,7 +137,7 @@ static hlo_tile_op_t* lower_reduce(lowering_t* l, const hlo_tiled_t* tiled, hlo_
   return op;
 }
 
-static hlo_tile_op_t* lower_here(lowering_t* l, const hlo_tiled_t* tiled) {
+static hlo_tile_op_t* lower_in_block(lowering_t* l, const hlo_tiled_t* tiled) {
   static const hlo_tile_op_kind_t kinds[] = {
       [HLO_TILED_LOAD] = HLO_TILE_OP_load,     [HLO_TILED_CONSTANT] = HLO_TILE_OP_constant,
       [HLO_TILED_INDEX] = HLO_TILE_OP_index,   [HLO_TILED_COMPUTE] = HLO_TILE_OP_map,
@@ -143,7 +145,7 @@ static hlo_tile_op_t* lower_here(lowering_t* l, const hlo_tiled_t* tiled) {
       [HLO_TILED_RESULT] = HLO_TILE_OP_result, [HLO_TILED_MASK] = HLO_TILE_OP_guard,
   };
   if (tiled->kind >= sizeof kinds / sizeof *kinds || tiled->kind == HLO_TILED_DOT) {
-    return refuse(l, "no operation on tiles");
+    return refuse_tile(l, "an instance has no operation on tiles");
   }
   hlo_tile_op_t fields = {.kind = kinds[tiled->kind],
                           .dtype = tiled->value->type->dtype,
@@ -163,13 +165,14 @@ static hlo_tile_op_t* lower_here(lowering_t* l, const hlo_tiled_t* tiled) {
     memcpy(fields.element, literal->data, hlo_dtype_size_bytes(fields.dtype));
   }
   for (uint32_t i = 0; i < tiled->operand_count; ++i) {
-    if (!(fields.operands[fields.operand_count++] = lower(l, tiled->operands[i]))) return NULL;
+    if (!(fields.operands[fields.operand_count++] = lower_instance(l, tiled->operands[i])))
+      return NULL;
   }
   if (tiled->offset) fields.offset = lower_expr(l, tiled->offset);
   return hlo_tile_append(l->tile, l->levels[l->level_count - 1].block, &fields);
 }
 
-// A product's sum in the type of the result.
+// Rounds the sum of a product to the type of the result.
 static hlo_tile_op_t* round_sum(lowering_t* l, const hlo_tiled_t* tiled, hlo_tile_op_t* sum) {
   hlo_dtype_t dtype = tiled->value->type->dtype;
   if (!sum || tiled->kind != HLO_TILED_REDUCE || sum->dtype == dtype) return sum;
@@ -181,19 +184,19 @@ static hlo_tile_op_t* round_sum(lowering_t* l, const hlo_tiled_t* tiled, hlo_til
   return hlo_tile_append(l->tile, l->levels[l->level_count - 1].block, &fields);
 }
 
-// The instance's value, computed where all that it depends on is known.
-static hlo_tile_op_t* lower(lowering_t* l, const hlo_tiled_t* tiled) {
+// Returns the instance's value, computed in the outermost block where all its operands are known.
+static hlo_tile_op_t* lower_instance(lowering_t* l, const hlo_tiled_t* tiled) {
   hlo_tile_op_t* made = l->made[tiled->number];
   if (made && is_visible(l, made)) return made;
   uint32_t depth = l->level_count, at = 1;
   while (at < depth && (tiled->loops & ~l->levels[at - 1].loops)) ++at;
-  level_t hidden[MAX_LEVELS];
-  memcpy(hidden, l->levels, sizeof hidden);
+  level_t saved[MAX_LEVELS];
+  memcpy(saved, l->levels, sizeof saved);
   l->level_count = at;
-  hlo_tile_op_t* op = round_sum(l, tiled, lower_here(l, tiled));
-  memcpy(l->levels, hidden, sizeof hidden);
+  hlo_tile_op_t* op = round_sum(l, tiled, lower_in_block(l, tiled));
+  memcpy(l->levels, saved, sizeof saved);
   l->level_count = depth;
-  if (!op) return refuse(l, "memory");
+  if (!op) return refuse_tile(l, "memory");
   return l->made[tiled->number] = op;
 }
 
@@ -209,14 +212,14 @@ static int64_t tile_step(const hlo_kernel_t* kernel, uint32_t loop) {
   return is_lanes ? kernel->lanes : 1;
 }
 
-// The output's digits in the order of loops.
+// Returns the loops of the output in the order of execution.
 static uint32_t loop_order(const lowering_t* l, uint32_t* out_loops) {
   const hlo_kernel_t* kernel = l->kernel;
   if (!kernel->form) {
     uint32_t count = kernel->loop_count;
     memcpy(out_loops, kernel->loops, count * sizeof *out_loops);
     if (kernel->kind != HLO_KERNEL_INTERLEAVED) return count;
-    out_loops[count] = out_loops[count - 1];  // of the loops the lanes are the innermost
+    out_loops[count] = out_loops[count - 1];  // the lanes are the innermost loop
     out_loops[count - 1] = kernel->interleaved_loop;
     return count + 1;
   }
@@ -228,18 +231,18 @@ static uint32_t loop_order(const lowering_t* l, uint32_t* out_loops) {
   return count;
 }
 
-// All values first: an output may be the memory of an input that another one is still read from.
+// Computes all values first: an output may share the memory of an input that another output reads.
 static bool lower_stores(lowering_t* l) {
   const hlo_fusion_t* fusion = l->kernel->fusion;
   for (uint32_t i = 0; i < fusion->output_count; ++i) {
-    if (!lower(l, l->tiling->outputs[i])) return false;
+    if (!lower_instance(l, l->tiling->outputs[i])) return false;
     lower_expr(l, l->tiling->output_offsets[i]);
   }
   for (uint32_t i = 0; i < fusion->output_count; ++i) {
     hlo_tile_op_t fields = {.kind = HLO_TILE_OP_store,
                             .buffer = fusion->input_count + i,
                             .operand_count = 1,
-                            .operands = {lower(l, l->tiling->outputs[i])},
+                            .operands = {lower_instance(l, l->tiling->outputs[i])},
                             .offset = lower_expr(l, l->tiling->output_offsets[i])};
     hlo_tile_append(l->tile, l->levels[l->level_count - 1].block, &fields);
   }
@@ -257,7 +260,7 @@ static bool lower_loops(lowering_t* l, const uint32_t* loops, uint32_t count) {
         .loops = {{loops[i], loop->low, loop->end, tile_step(l->kernel, loops[i])}}};
     level_t* level = &l->levels[l->level_count - 1];
     tile_loops[i] = hlo_tile_begin(l->tile, level->block, &fields);
-    if (!tile_loops[i]) return refuse(l, "memory");
+    if (!tile_loops[i]) return refuse_tile(l, "memory");
     l->levels[l->level_count++] =
         (level_t){&tile_loops[i]->body, level->loops | (uint64_t)1 << loops[i]};
   }
@@ -269,10 +272,10 @@ static bool lower_loops(lowering_t* l, const uint32_t* loops, uint32_t count) {
 
 // ---- kernels
 
-static hlo_status_t walk(const hlo_kernel_t* kernel, const hlo_kernel_segment_t* segment,
-                         hlo_arena_t* arena, hlo_tiling_t** out_tiling) {
+static hlo_status_t walk_segment(const hlo_kernel_t* kernel, const hlo_kernel_segment_t* segment,
+                                 hlo_arena_t* arena, hlo_tiling_t** out_tiling) {
   if (!kernel->form) return hlo_kernel_walk(kernel, arena, segment, out_tiling);
-  // A product as what it is: sums over loops, seen from its result.
+  // Expands a product into sums over loops, seen from its result.
   hlo_tiling_t* tiling;
   HLO_TRY(hlo_tiling_create(kernel->fusion, arena, &tiling));
   tiling->expands_products = true;
@@ -285,29 +288,29 @@ static hlo_status_t walk(const hlo_kernel_t* kernel, const hlo_kernel_segment_t*
 static hlo_status_t lower_segment(const hlo_kernel_t* kernel, const hlo_kernel_segment_t* segment,
                                   hlo_tile_kernel_t* tile, hlo_arena_t* scratch) {
   hlo_tiling_t* tiling;
-  HLO_TRY(walk(kernel, segment, scratch, &tiling));
+  HLO_TRY(walk_segment(kernel, segment, scratch, &tiling));
   lowering_t lowering = {.kernel = kernel, .tile = tile, .tiling = tiling};
   lowering.made = hlo_arena_array(scratch, tiling->instance_count + 1, sizeof *lowering.made);
   HLO_TRY(hlo_arena_status(scratch));
   uint32_t loops[HLO_TILED_MAX_LOOPS], count = loop_order(&lowering, loops);
   uint64_t outer = 0;
   for (uint32_t i = 0; i < count; ++i) outer |= (uint64_t)1 << loops[i];
-  // Digits of one number are no loops and known everywhere.
+  // Loops with a single value are not emitted; their value is known in every block.
   uint64_t fixed = hlo_tiled_space_mask(&tiling->spaces[0]) & ~outer;
   lowering.levels[lowering.level_count++] = (level_t){&tile->body, fixed};
   if (hlo_verdict_is_no(&tiling->verdict)) {
     return hlo_verdict_error(&tiling->verdict, HLO_STATUS_UNIMPLEMENTED, kernel->fusion->index);
   }
-  if (count + 1 >= MAX_LEVELS) refuse(&lowering, "too many loops");
+  if (count + 1 >= MAX_LEVELS) refuse_tile(&lowering, "too many loops");
   if (!lowering.refusal) lower_loops(&lowering, loops, count);
-  if (tile->exprs.is_exceeded) refuse(&lowering, "its index expressions are too long");
+  if (tile->exprs.is_exceeded) refuse_tile(&lowering, "its index expressions are too long");
   HLO_TRY(hlo_arena_status(tile->arena));
   return lowering.refusal ? hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "fusion %u as tiles: %s",
                                               kernel->fusion->index, lowering.refusal)
                           : hlo_ok();
 }
 
-static hlo_tile_kernel_t* create(const hlo_kernel_t* kernel, hlo_arena_t* arena) {
+static hlo_tile_kernel_t* create_tile_kernel(const hlo_kernel_t* kernel, hlo_arena_t* arena) {
   const hlo_fusion_t* fusion = kernel->fusion;
   uint32_t count = fusion->input_count + fusion->output_count;
   hlo_tile_buffer_t* buffers = hlo_arena_array(arena, count + 1, sizeof *buffers);
@@ -323,8 +326,8 @@ static hlo_tile_kernel_t* create(const hlo_kernel_t* kernel, hlo_arena_t* arena)
   return hlo_tile_kernel_create(arena, name, count, buffers);
 }
 
-// Layouts, or none where no layout is good for all or finding one takes too long.
-static hlo_status_t infer(const hlo_kernel_t* kernel, hlo_tile_kernel_t* tile) {
+// Infers layouts; leaves them out if no layout fits all operations or the search takes too long.
+static hlo_status_t infer_layouts(const hlo_kernel_t* kernel, hlo_tile_kernel_t* tile) {
   hlo_status_t status = hlo_tile_kernel_infer(tile, &kernel->target->tile, HLO_TUNING_LAYOUTS_FUEL);
   hlo_status_code_t code = hlo_status_code(status);
   if (code != HLO_STATUS_FAILED_PRECONDITION && code != HLO_STATUS_RESOURCE_EXHAUSTED)
@@ -336,10 +339,11 @@ static hlo_status_t infer(const hlo_kernel_t* kernel, hlo_tile_kernel_t* tile) {
 hlo_status_t hlo_kernel_to_tile(const hlo_kernel_t* kernel, hlo_arena_t* arena,
                                 hlo_tile_kernel_t** out_tile) {
   if (kernel->fusion->extra_output_count) {
-    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "fusion %u as tiles: outputs of several sizes",
+    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED,
+                             "fusion %u as tiles: its outputs have several sizes",
                              kernel->fusion->index);
   }
-  hlo_tile_kernel_t* tile = create(kernel, arena);
+  hlo_tile_kernel_t* tile = create_tile_kernel(kernel, arena);
   HLO_TRY(hlo_arena_status(arena));
   hlo_arena_t scratch;
   hlo_arena_init(&scratch, 0);
@@ -350,7 +354,7 @@ hlo_status_t hlo_kernel_to_tile(const hlo_kernel_t* kernel, hlo_arena_t* arena,
   hlo_arena_deinit(&scratch);
   HLO_TRY(status);
   HLO_TRY(hlo_tile_kernel_renumber(tile));
-  HLO_TRY(infer(kernel, tile));
+  HLO_TRY(infer_layouts(kernel, tile));
   HLO_TRY(hlo_tile_kernel_verify(tile));
   *out_tile = tile;
   return hlo_ok();
@@ -358,7 +362,8 @@ hlo_status_t hlo_kernel_to_tile(const hlo_kernel_t* kernel, hlo_arena_t* arena,
 
 void hlo_kernel_run_as_tile(hlo_kernel_t* kernel, const hlo_tile_kernel_t* tile) {
   kernel->tile = tile;
-  // Where machine code reads everything, or all that it weaves, before it writes, tiles do not.
+  // The machine code of these kernels reads all inputs of an iteration before it writes; tiles do
+  // not.
   bool is_one_iteration = kernel->loop_count == 0 || kernel->kind == HLO_KERNEL_VECTOR;
   if (!is_one_iteration && kernel->kind != HLO_KERNEL_INTERLEAVED) return;
   memset(kernel->shareable, 0, kernel->fusion->output_count * sizeof *kernel->shareable);
@@ -368,7 +373,7 @@ const hlo_tile_kernel_t* hlo_kernel_tile(const hlo_kernel_t* kernel) {
   return kernel->tile;
 }
 
-// ---- what elements mean
+// ---- semantics of elements ----------------------------------------------------------------------
 
 static bool reference_map(void* context, const hlo_tile_map_t* map, uint32_t operand_count,
                           const hlo_dtype_t* dtypes, const void* const* operands, hlo_dtype_t dtype,

@@ -179,8 +179,7 @@ static value_t* half_of(builder_t* b, value_t* x) {
 }
 
 // Returns the op on f16, which rounds once. Rounding the f32 op to f16 gives the same result,
-// because
-// f32 has more than twice as many significand bits plus two. NULL: no such instruction.
+// because f32 has more than twice as many significand bits plus two. NULL: no such instruction.
 static value_t* half_op(builder_t* b, value_t* x) {
   hlo_vir_opcode_t op;
   switch (x->op) {
@@ -300,8 +299,7 @@ static value_t* integer_to_integer(builder_t* b, info_t* from, info_t* to, value
 }
 
 // Replaces the lowest `bits` bits of a large x with one sticky bit above them: a float with that
-// many
-// bits less represents the result, and only a later rounding is inexact.
+// many bits less represents the result, and only a later rounding is inexact.
 static value_t* with_sticky_bit(builder_t* b, bool is_signed, value_t* x, int bits, int64_t large) {
   const int64_t low_bits = ((int64_t)1 << bits) - 1;
   value_t* low = hlo_vand(b, x, hlo_viconst(b, x, low_bits));

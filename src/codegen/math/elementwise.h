@@ -52,8 +52,7 @@ hlo_vir_value_t* hlo_elementwise_emit(hlo_vir_builder_t* b, const hlo_node_t* no
 hlo_vir_value_t* hlo_elementwise_combine(hlo_vir_builder_t* b, hlo_op_t op, hlo_dtype_t dtype,
                                          hlo_vir_value_t* x, hlo_vir_value_t* y);
 /// Returns sum + x * y; floats are rounded once if the target has fused multiply-add (has_fma),
-/// else
-/// twice.
+/// else twice.
 hlo_vir_value_t* hlo_elementwise_multiply_add(hlo_vir_builder_t* b, bool has_fma,
                                               hlo_vir_value_t* x, hlo_vir_value_t* y,
                                               hlo_vir_value_t* sum);

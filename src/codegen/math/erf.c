@@ -35,8 +35,7 @@ static value_t* wide(builder_t* b, value_t* x) {
 }
 
 // An odd polynomial near zero; elsewhere 1 - p(|x|)^8, where the power is so small that its
-// eightfold
-// relative error does not matter.
+// eightfold relative error does not matter.
 static value_t* narrow(builder_t* b, value_t* x) {
   const double start_of_large = 1.1, flat = 4;  // beyond, the result rounds to 1
   value_t* size = hlo_vabs(b, x);

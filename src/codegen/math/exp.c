@@ -117,8 +117,7 @@ static value_t* scaled_plus(builder_t* b, parts_t parts, double added) {
 }
 
 // Doubles half of an odd function that is x for tiny x. The half may be subnormal although x is
-// not,
-// and would be lost where subnormal numbers are flushed: x is the result there.
+// not, and would be lost where subnormal numbers are flushed: x is the result there.
 static value_t* twice_half(builder_t* b, value_t* half, value_t* x) {
   value_t* result = hlo_vwith_sign(b, hlo_vadd(b, half, half), x);
   if (b->module->subnormals == HLO_SUBNORMALS_KEEP) return result;

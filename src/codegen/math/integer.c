@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ops on integers and booleans. Division by zero gives all bits set; the one quotient that
-// overflows
-// wraps.
+// overflows wraps.
 #include "codegen/math/integer.h"
 
 #include "codegen/math/functions.h"
@@ -240,8 +239,7 @@ static value_t* remainder_of(builder_t* b, info_t* info, value_t* x, value_t* y)
 // ---- power --------------------------------------------------------------------------------------
 
 // Squares the base for each bit of the exponent. A negative power is 0 except for the bases 1 and
-// -1,
-// where the low bit of the exponent decides as for a positive one.
+// -1, where the low bit of the exponent decides as for a positive one.
 static value_t* power(builder_t* b, info_t* info, value_t* x, value_t* y) {
   value_t* zero = hlo_viconst(b, x, 0);
   value_t* one = hlo_viconst(b, x, 1);

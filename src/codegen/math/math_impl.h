@@ -249,8 +249,7 @@ hlo_vir_value_t* hlo_vmath_in_parts(hlo_vir_builder_t* b, hlo_vector_fn_t fn, hl
 hlo_vir_value_t* hlo_vmath_in_f64(hlo_vir_builder_t* b, hlo_vector_fn_t fn, hlo_vir_value_t* x,
                                   hlo_vir_value_t* y);
 /// Returns fn(x), computed in f64, where `mask` is set and `value` elsewhere. `fn` runs only if
-/// some
-/// lane is set.
+/// some lane is set.
 hlo_vir_value_t* hlo_vmath_except_where(hlo_vir_builder_t* b, hlo_vir_value_t* mask,
                                         hlo_vir_value_t* x, hlo_vir_value_t* value,
                                         hlo_vector_fn_t fn);
