@@ -46,7 +46,9 @@ static hlo_status_t copy_options(void* to, size_t size, const void* from) {
   size_t given;
   memcpy(&given, from, sizeof given);
   if (given < sizeof given) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "options without their struct_size");
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                             "struct_size of the options is %zu, expected the size of the struct",
+                             given);
   }
   memcpy(to, from, given < size ? given : size);
   return hlo_ok();
@@ -128,7 +130,7 @@ static hlo_status_t check_signature(const hlo_executable_t* compiled) {
   return hlo_ok();
 }
 
-// Returns all faults found, under the code of `status` (taken).
+// Returns all faults found, with the code of `status` (taken).
 static hlo_status_t with_faults(hlo_status_t status, const hlo_diag_t* diag) {
   hlo_status_t all = hlo_diag_status(diag);
   if (hlo_status_is_ok(status) || hlo_status_is_ok(all)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The public C API as a user sees it: load, shapes, run on threads, errors with places.
+// Tests of the public C API: load, shapes, launches on threads, errors with locations.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -170,7 +170,7 @@ static void test_failed_runs_say_where(void** state) {
   hlocc_client_free(client);
 }
 
-// A session from creation to results; HLOCC_OK or the code of what failed.
+// Runs a session from creation to results; returns HLOCC_OK or the code of the failure.
 static hlocc_code_t session(void) {
   hlocc_client_t* client = NULL;
   hlocc_executable_t* executable = NULL;
@@ -204,10 +204,10 @@ static void test_every_allocation_may_fail(void** state) {
   }
 }
 
-// Reading a program fails at every operation, then not at all.
+// Reading a program fails at every operation, then succeeds.
 static void test_every_read_may_fail(void** state) {
   (void)state;
-  setenv("HLOCC_BACKEND", "interp", 1);  // executable memory has ways around a failure
+  setenv("HLOCC_BACKEND", "interp", 1);  // allocation of executable memory survives single failures
   static const char kPath[] = "tests/data/hlo/layouts.hlo";
   hlocc_client_t* client = new_client(1);
   for (uint64_t n = 1;; ++n) {

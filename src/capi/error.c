@@ -29,7 +29,7 @@ static bool parse_numbers(const char* text, hlocc_error_t* error) {
   return true;
 }
 
-// The location that a message begins with. `file` has room for the whole message.
+// Finds the location at the beginning of a message. `file` has room for the whole message.
 static void parse_place(const char* message, hlocc_error_t* error) {
   size_t end = strcspn(message, "\n");
   for (size_t i = 0; i < end; ++i) {

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // GetPjrtApi(): the table of functions and the chain of extensions, all constant data.
 #include "pjrt/call.h"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// The table of functions, argument blocks of other ages, and everything about clients, devices,
-// memories and topologies.
+// Tests of the table of functions, argument blocks of other ages, and all functions of clients,
+// devices, memories and topologies.
 #include <stdio.h>
 
 #include "pjrt/test_util.h"
@@ -55,7 +54,7 @@ static void test_blocks_that_are_too_short_are_refused(void** state) {
   FAILS(Client_Create, NULL, INVALID_ARGUMENT, "no argument block");
 }
 
-/// A caller that knows no key-value callbacks: what lies behind its block is not looked at.
+/// The data after the block of a caller without key-value callbacks are not read.
 static void test_older_callers_are_served(void** state) {
   (void)state;
   PJRT_Client_Create_Args args;
@@ -134,7 +133,7 @@ static void test_events(void** state) {
                                  .error_message = "gone?", .error_message_size = 4);
   OK(Event_Set, &set);
   expect_error(noted, PJRT_Error_Code_DATA_LOSS, "gone");
-  FAILS(Event_Set, &set, FAILED_PRECONDITION, "set already");
+  FAILS(Event_Set, &set, FAILED_PRECONDITION, "already set");
   FAILS(Event_Error, &ARGS(Event_Error, .event = event), DATA_LOSS, "gone");
   finish_badly(event, PJRT_Error_Code_DATA_LOSS, "gone");
 }
@@ -158,7 +157,7 @@ static void test_client(void** state) {
   OK(Client_LookupDevice, &lookup);
   assert_ptr_equal(lookup.device, devices.addressable_devices[2]);
   lookup.id = 3;
-  FAILS(Client_LookupDevice, &lookup, INVALID_ARGUMENT, "no device of id 3");
+  FAILS(Client_LookupDevice, &lookup, INVALID_ARGUMENT, "no device has id 3");
   int ids[4] = {-1, -1, -1, -1};
   PJRT_Client_DefaultDeviceAssignment_Args assignment =
       ARGS(Client_DefaultDeviceAssignment, .client = client, .num_replicas = 3, .num_partitions = 1,

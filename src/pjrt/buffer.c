@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Buffers: what they are, where they are, who holds them, and copies between memories.
+// Buffers: queries, ownership, deletion and donation, and copies between memories.
 #include "pjrt/objects.h"
 
 // --- Shells --------------------------------------------------------------------------------------
@@ -36,7 +35,7 @@ PJRT_Buffer* hlo_pjrt_buffer_retain(PJRT_Buffer* buffer) {
 
 void hlo_pjrt_buffer_release(PJRT_Buffer* buffer) {
   if (buffer == NULL) return;
-  // acq_rel: the last owner sees what the others did with the buffer
+  // acq_rel: the last owner sees the other owners' accesses to the buffer
   if (atomic_fetch_sub_explicit(&buffer->count, 1, memory_order_acq_rel) != 1) return;
   if (buffer->buffer != NULL) hlo_buffer_release(buffer->buffer);
   hlo_mem_free(buffer);
@@ -94,7 +93,7 @@ hlo_status_t hlo_pjrt_Buffer_OnDeviceSizeInBytes(PJRT_Buffer_OnDeviceSizeInBytes
   return hlo_ok();
 }
 
-// --- Place ---------------------------------------------------------------------------------------
+// --- Location ------------------------------------------------------------------------------------
 
 hlo_status_t hlo_pjrt_Buffer_Device(PJRT_Buffer_Device_Args* args) {
   args->device =
@@ -130,7 +129,7 @@ hlo_status_t hlo_pjrt_Buffer_CopyToMemory(PJRT_Buffer_CopyToMemory_Args* args) {
   return copy_to(args->buffer, memory, &args->dst_buffer);
 }
 
-// --- Life of the storage -------------------------------------------------------------------------
+// --- Lifetime of the storage ---------------------------------------------------------------------
 
 hlo_status_t hlo_pjrt_Buffer_Delete(PJRT_Buffer_Delete_Args* args) {
   hlo_buffer_delete(args->buffer->buffer);
@@ -174,10 +173,10 @@ hlo_status_t hlo_pjrt_Buffer_OpaqueDeviceMemoryDataPointer(
   return hlo_buffer_data_pointer(args->buffer->buffer, &args->device_memory_ptr);
 }
 
-// --- The same bytes under another handle ---------------------------------------------------------
+// --- Several handles of the same bytes -----------------------------------------------------------
 
-/// Moves the value of `source` (consumed) into a buffer of another shape. `after`, if any, must be
-/// ready as well before the new buffer is.
+/// Moves the value of `source` (consumed) into a buffer of another shape. The new buffer is ready
+/// when both the value and `after` (may be NULL) are.
 static hlo_status_t move_value(hlo_buffer_t* source, const hlo_buffer_shape_t* shape,
                                hlo_event_t* after, hlo_buffer_t** out_buffer) {
   hlo_buffer_use_t use;
@@ -203,7 +202,7 @@ static hlo_status_t move_value(hlo_buffer_t* source, const hlo_buffer_shape_t* s
   return status;
 }
 
-/// Takes the bytes of a copy, so that donating one of the two never overwrites the other.
+/// Copies the bytes, so that donating one of the two buffers never overwrites the other.
 hlo_status_t hlo_pjrt_Buffer_Bitcast(PJRT_Buffer_Bitcast_Args* args) {
   hlo_buffer_t* source = args->buffer->buffer;
   hlo_buffer_shape_t shape;
@@ -214,7 +213,7 @@ hlo_status_t hlo_pjrt_Buffer_Bitcast(PJRT_Buffer_Bitcast_Args* args) {
   HLO_TRY(hlo_buffer_shape_size_bytes(&shape, &size));
   if (size != hlo_buffer_size_bytes(source)) {
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "a buffer of %zu bytes cannot become an array of %zu",
+                             "cannot reinterpret a buffer of %zu bytes as an array of %zu",
                              hlo_buffer_size_bytes(source), size);
   }
   hlo_buffer_t* copy;
@@ -244,12 +243,12 @@ hlo_status_t hlo_pjrt_Buffer_DonateWithControlDependency(
     status = move_value(source, hlo_buffer_shape(source), dependency, &shell->buffer);
   }
   if (!hlo_status_is_ok(status)) {
-    if (dependency != NULL) hlo_event_set(dependency, hlo_ok());  // what waits for it already ends
+    if (dependency != NULL) hlo_event_set(dependency, hlo_ok());  // releases its waiters
     hlo_event_release(dependency);
     hlo_pjrt_buffer_release(shell);
     return status;
   }
-  args->callback_data = dependency;  // ours until the callback
+  args->callback_data = dependency;  // owned by this library until the callback
   args->dependency_ready_callback = dependency_ready;
   args->out_buffer = shell;
   return hlo_ok();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Buffers through the PJRT C API: host copies under all contracts, views, aliases, transfers in
-// pieces, deletion and donation.
+// Tests of buffers through the PJRT C API: host copies under all contracts, views, aliases,
+// transfers in pieces, deletion and donation.
 #include <stdatomic.h>
 
 #include "pjrt/test_util.h"
@@ -70,7 +69,7 @@ static void test_hostile_shapes(void** state) {
 // --- Host layouts --------------------------------------------------------------------------------
 
 static void test_strides_from_the_host(void** state) {
-  const float columns[6] = {0, 10, 1, 11, 2, 12};  // 2x3, column by column
+  const float columns[6] = {0, 10, 1, 11, 2, 12};  // 2x3, column-major
   PJRT_Client_BufferFromHostBuffer_Args args = ARGS(
       Client_BufferFromHostBuffer, .client = *state, .data = columns, .type = PJRT_Buffer_Type_F32,
       .dims = (int64_t[]){2, 3}, .num_dims = 2, .byte_strides = (int64_t[]){4, 8},
@@ -376,7 +375,7 @@ static void test_alias_buffers(void** state) {
 
   PJRT_Client_CreateAliasBuffer_Args failing = create_alias(*state);
   PJRT_Event* event = ready_event(failing.alias_buffer);
-  destroy_buffer(failing.alias_buffer);  // the framework may lose interest first
+  destroy_buffer(failing.alias_buffer);  // the framework may destroy it first
   OK(Client_FulfillAliasBuffer,
      &ARGS(Client_FulfillAliasBuffer, .client = *state, .status_code = PJRT_Error_Code_CANCELLED,
            .error_message = "never mind", .error_message_size = 10,
@@ -445,7 +444,7 @@ static void test_transfer_in_pieces(void** state) {
   FAILS(AsyncHostToDeviceTransferManager_RetrieveBuffer,
         &ARGS(AsyncHostToDeviceTransferManager_RetrieveBuffer, .transfer_manager = manager,
               .buffer_index = 0),
-        INVALID_ARGUMENT, "retrieved before");
+        INVALID_ARGUMENT, "already retrieved");
   PJRT_AsyncHostToDeviceTransferManager_BufferSize_Args size =
       ARGS(AsyncHostToDeviceTransferManager_BufferSize, .transfer_manager = manager);
   OK(AsyncHostToDeviceTransferManager_BufferSize, &size);
@@ -478,7 +477,7 @@ static void test_transfer_in_pieces(void** state) {
 }
 
 static void test_transfer_of_a_literal(void** state) {
-  const float columns[6] = {0, 10, 1, 11, 2, 12};  // 2x3, column by column
+  const float columns[6] = {0, 10, 1, 11, 2, 12};  // 2x3, column-major
   const int64_t dims[] = {2, 3};
   PJRT_ShapeSpec spec = {.dims = dims, .num_dims = 2, .element_type = PJRT_Buffer_Type_F32};
   PJRT_AsyncHostToDeviceTransferManager* manager = create_manager(*state, &spec, 1);
@@ -489,7 +488,7 @@ static void test_transfer_of_a_literal(void** state) {
       ARGS(AsyncHostToDeviceTransferManager_TransferLiteral, .transfer_manager = manager,
            .data = columns, .shape_dims = dims, .shape_num_dims = 2,
            .shape_element_type = PJRT_Buffer_Type_S32, .shape_layout = &layout);
-  FAILS(AsyncHostToDeviceTransferManager_TransferLiteral, &args, INVALID_ARGUMENT, "another type");
+  FAILS(AsyncHostToDeviceTransferManager_TransferLiteral, &args, INVALID_ARGUMENT, "type or shape");
   args.shape_element_type = PJRT_Buffer_Type_F32;
   OK(AsyncHostToDeviceTransferManager_TransferLiteral, &args);
   finish(args.done_with_h2d_transfer);
@@ -502,7 +501,7 @@ static void test_transfer_of_a_literal(void** state) {
   destroy_buffer(buffer);
 }
 
-// A byte for each, as everywhere between host and device.
+// One byte per element, as in all transfers between host and device.
 static void test_transfer_of_types_below_a_byte(void** state) {
   const int8_t data[5] = {-8, -1, 0, 1, 7};
   const int64_t dims[] = {5};
@@ -527,7 +526,8 @@ static void test_transfer_of_types_below_a_byte(void** state) {
      &ARGS(AsyncHostToDeviceTransferManager_Destroy, .transfer_manager = manager));
 }
 
-// Their strides mean nothing, whatever would come of multiplying the other dimensions.
+// Strides of arrays without elements are arbitrary, even if the product of the other dimensions
+// overflows.
 static void test_empty_arrays(void** state) {
   const double data[1] = {0};
   const int64_t shapes[][3] = {{5, 0, 3}, {0, 1ll << 40, 1ll << 40}, {1ll << 40, 1ll << 40, 0}};

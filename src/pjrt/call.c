@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Argument blocks in and out, see call.h.
+// Argument blocks and errors (see call.h).
 #include "pjrt/call.h"
 
 #include <string.h>
 
-/// How argument blocks begin: methods have their object next.
+/// The beginning of every argument block; methods have the object next.
 typedef struct block_head {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
@@ -25,7 +24,7 @@ hlo_status_t hlo_pjrt_open(const hlo_pjrt_entry_t* entry, const void* caller, vo
   const size_t known_bytes = ((const block_head_t*)caller)->struct_size;
   if (known_bytes < entry->required_bytes) {
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "%s: struct_size is %zu, this function needs at least %zu",
+                             "%s: struct_size is %zu, expected at least %zu",
                              entry->function, known_bytes, entry->required_bytes);
   }
   memcpy(own, caller, smaller(known_bytes, own_bytes));

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+// The argument blocks of PJRT calls, from callers of any age, and statuses as PJRT errors.
 //
-// The frame round every PJRT call: argument blocks of any age, and errors as PJRT objects.
-//
-// A caller may be older or newer than this library, so that its argument block is shorter or longer
-// than ours. Each entry therefore works on a block of its own: what the caller knows is copied in,
-// the rest is zero, and on success what the caller knows is copied out again. Behind the entries,
-// functions take full blocks and return hlo_status_t like everywhere else.
+// A caller may be older or newer than this library, so its argument block may be shorter or longer
+// than the library's. Each entry therefore works on its own block: it copies the fields that the
+// caller knows, sets the rest to zero, and copies the fields back on success. The functions that
+// entries call get full blocks and return hlo_status_t.
 #ifndef HLO_PJRT_CALL_H_
 #define HLO_PJRT_CALL_H_
 
@@ -13,7 +12,7 @@
 #include "hlocc/pjrt.h"
 #include "hlocc/pjrt_extensions.h"
 
-/// What the tables say of a function.
+/// The table's description of a function.
 typedef struct hlo_pjrt_entry {
   const char* function;
   size_t required_bytes;  // of the argument block
@@ -27,22 +26,22 @@ typedef struct hlo_pjrt_entry {
 hlo_status_t hlo_pjrt_open(const hlo_pjrt_entry_t* entry, const void* caller, void* own,
                            size_t own_bytes) HLO_MUST_USE;
 
-/// Writes `own` back to the caller's block if `status` is OK, and turns `status` into an error.
+/// Copies `own` to the caller's block if `status` is OK, and converts `status` to an error.
 /// owner  : takes `status`
 PJRT_Error* hlo_pjrt_close(void* caller, const void* own, size_t own_bytes, hlo_status_t status);
 
-/// The error object for `status`, null for OK.
+/// Creates the error object for `status`, null for OK.
 /// owner  : takes `status`; the result belongs to the framework
 PJRT_Error* hlo_pjrt_error_create(hlo_status_t status);
 
-/// The status that a framework describes by code and message; code OK gives OK.
+/// Returns the status that a framework describes by code and message; OK for code OK.
 hlo_status_t hlo_pjrt_foreign_status(PJRT_Error_Code code, const char* message,
                                      size_t message_size) HLO_MUST_USE;
 
 void hlo_pjrt_Error_Destroy(PJRT_Error_Destroy_Args* args);
 void hlo_pjrt_Error_Message(PJRT_Error_Message_Args* args);
 
-/// One function per served row of the tables; a forgotten one fails at link time.
+/// One function per served row of the tables; a missing one is a link error.
 #define CALL(name, last) hlo_status_t hlo_pjrt_##name(PJRT_##name##_Args* args) HLO_MUST_USE;
 #define METHOD(name, last) CALL(name, last)
 #define REFUSE(name, last, why)
@@ -54,8 +53,8 @@ void hlo_pjrt_Error_Message(PJRT_Error_Message_Args* args);
 #undef REFUSE
 #undef SLOT
 
-/// Defines entry_<name>(), what the framework sees of hlo_pjrt_<name>(). One line of sense that the
-/// tables expand once per function; the work is in hlo_pjrt_open() and hlo_pjrt_close().
+/// Defines entry_<name>(), the entry of hlo_pjrt_<name>(), once per function; the work is in
+/// hlo_pjrt_open() and hlo_pjrt_close().
 #define HLO_PJRT_ENTRY(name, last, has_object, serve)                           \
   static PJRT_Error* entry_##name(PJRT_##name##_Args* args) {                   \
     static const hlo_pjrt_entry_t entry = {                                     \

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Clients: their life, their devices and memories, and what concerns the process as a whole.
+// Clients: creation and destruction, their devices and memories, and functions about the process.
 #include "pjrt/objects.h"
 
-// --- Life ----------------------------------------------------------------------------------------
+// --- Lifetime ------------------------------------------------------------------------------------
 
-/// Frees what the runtime's client was lent.
+/// Frees the data lent to the runtime's client.
 static void free_client(void* context) {
   PJRT_Client* client = context;
   hlo_mutex_deinit(&client->user_data_lock);
@@ -14,7 +13,7 @@ static void free_client(void* context) {
   hlo_mem_free(client);
 }
 
-/// In a callback, the rest happens when the work in flight has ended.
+/// When called in a callback, the rest happens once the work in flight has ended.
 static void destroy_client(PJRT_Client* client) {
   if (client == NULL) return;
   hlo_pjrt_devices_destroy(client);
@@ -68,7 +67,7 @@ hlo_status_t hlo_pjrt_Client_Destroy(PJRT_Client_Destroy_Args* args) {
   return hlo_ok();
 }
 
-// --- Questions -----------------------------------------------------------------------------------
+// --- Queries -------------------------------------------------------------------------------------
 
 hlo_status_t hlo_pjrt_Client_PlatformName(PJRT_Client_PlatformName_Args* args) {
   hlo_pjrt_lend(args->client->topology->platform_name, &args->platform_name,
@@ -113,7 +112,7 @@ hlo_status_t hlo_pjrt_Client_AddressableMemories(PJRT_Client_AddressableMemories
 hlo_status_t hlo_pjrt_Client_LookupDevice(PJRT_Client_LookupDevice_Args* args) {
   const hlo_device_t* device = hlo_client_find_device(args->client->client, args->id);
   if (device == NULL) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "there is no device of id %d", args->id);
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "no device has id %d", args->id);
   }
   args->device = hlo_pjrt_device(args->client, device);
   return hlo_ok();
@@ -128,11 +127,11 @@ hlo_status_t hlo_pjrt_Client_LookupAddressableDevice(
     return hlo_ok();
   }
   return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                           "there is no addressable device of local hardware id %d",
+                           "no addressable device has local hardware id %d",
                            args->local_hardware_id);
 }
 
-/// Devices in the order of their numbers, replica by replica.
+/// Assigns devices in ascending order, replica by replica.
 hlo_status_t hlo_pjrt_Client_DefaultDeviceAssignment(
     PJRT_Client_DefaultDeviceAssignment_Args* args) {
   const int64_t needed = (int64_t)args->num_replicas * args->num_partitions;
@@ -143,7 +142,7 @@ hlo_status_t hlo_pjrt_Client_DefaultDeviceAssignment(
   }
   if ((uint64_t)needed > args->default_assignment_size) {
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "room for %zu device ids where %lld are needed",
+                             "found room for %zu device ids, expected %lld",
                              args->default_assignment_size, (long long)needed);
   }
   for (int64_t i = 0; i < needed; ++i) {
@@ -154,14 +153,14 @@ hlo_status_t hlo_pjrt_Client_DefaultDeviceAssignment(
 
 // --- The process ---------------------------------------------------------------------------------
 
-/// With one process there is nothing to learn about others.
+/// A single process has no other processes to describe.
 hlo_status_t hlo_pjrt_Client_UpdateGlobalProcessInfo(
     PJRT_Client_UpdateGlobalProcessInfo_Args* args) {
   (void)args;
   return hlo_ok();
 }
 
-/// Device memory is host memory, so that every address can be transferred from as it is.
+/// Device memory is host memory, so DMA mapping has nothing to do.
 hlo_status_t hlo_pjrt_Client_DmaMap(PJRT_Client_DmaMap_Args* args) {
   (void)args;
   return hlo_ok();

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Devices, their descriptions and their memories.
 #include <stdio.h>
 
 #include "pjrt/objects.h"
 
-// --- Shells --------------------------------------------------------------------------------------
+// --- Wrappers ------------------------------------------------------------------------------------
 
 static hlo_pjrt_memory_t* memory_shell(PJRT_Memory* memory) {
   return (hlo_pjrt_memory_t*)memory;
@@ -38,13 +37,13 @@ hlo_status_t hlo_pjrt_placement(PJRT_Device* device, PJRT_Memory* memory,
                                 PJRT_Memory** out_memory) {
   if (memory == NULL && device == NULL) {
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "neither a device nor a memory to place the buffer in");
+                             "neither a device nor a memory is given for the buffer");
   }
   *out_memory = memory != NULL ? memory : device->memories[HLO_MEMORY_DEVICE];
   return hlo_ok();
 }
 
-// --- What frameworks hang on memories ------------------------------------------------------------
+// --- User data of memories -----------------------------------------------------------------------
 
 static void* get_user_data(PJRT_Memory* base, const void* key) {
   hlo_pjrt_memory_t* memory = memory_shell(base);
@@ -57,8 +56,8 @@ static void* get_user_data(PJRT_Memory* base, const void* key) {
   return data;
 }
 
-/// A second value for the same key replaces the first. Without memory for the entry the value is
-/// dropped, since the interface has no way to say so.
+/// A second value for the same key replaces the first. If memory is exhausted, the value is
+/// dropped, since the function cannot report errors.
 static void set_user_data(PJRT_Memory* base, const void* key, void* data, void (*destroy)(void*)) {
   hlo_pjrt_memory_t* memory = memory_shell(base);
   hlo_mutex_t* lock = &memory->device->client->user_data_lock;
@@ -85,7 +84,7 @@ static const PJRT_Memory_FunctionTable memory_functions = {
     .set_user_data = set_user_data,
 };
 
-// --- Made and unmade with the client -------------------------------------------------------------
+// --- Creation and destruction with the client ----------------------------------------------------
 
 static void make_device(PJRT_Client* client, uint32_t index, PJRT_Device* device,
                         hlo_pjrt_memory_t* memories) {
@@ -235,7 +234,7 @@ hlo_status_t hlo_pjrt_Device_GetAttributes(PJRT_Device_GetAttributes_Args* args)
   return hlo_ok();
 }
 
-/// A mark for tools that there are none of yet: only its text is kept, for debuggers.
+/// No tool uses marks yet: only the text is kept, for debuggers.
 struct PJRT_AsyncTrackingEvent {
   char description[64];
 };
@@ -272,7 +271,7 @@ hlo_status_t hlo_pjrt_Device_PoisonExecution(PJRT_Device_PoisonExecution_Args* a
   hlo_status_t error =
       hlo_pjrt_foreign_status(args->error_code, args->error_message, args->error_message_size);
   if (hlo_status_is_ok(error)) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "a launch is poisoned with an error");
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "poisoning a launch needs an error");
   }
   args->poisoned = hlo_launch_poison(args->device->device, args->launch_id, error);
   return hlo_ok();

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Error objects: a status behind the function table that PJRT asks for.
+// Error objects: a status with the function table that PJRT requires.
 #include <string.h>
 
 #include "base/mem.h"
@@ -31,7 +30,7 @@ static PJRT_Error_Code error_code(const PJRT_Error* base) {
                                          : (PJRT_Error_Code)hlo_status_code(error->status);
 }
 
-/// A status carries no payloads, so there is nothing to visit.
+/// A status has no payloads to visit.
 static void error_for_each_payload(const PJRT_Error* base, PJRT_Error_PayloadVisitor visitor,
                                    void* user_arg) {
   (void)base;
@@ -48,7 +47,7 @@ static const PJRT_Error_FunctionTable error_functions = {
     .for_each_payload = error_for_each_payload,
 };
 
-/// What hlo_pjrt_error_create() falls back to; never written, never freed.
+/// The fallback of hlo_pjrt_error_create(); constant and never freed.
 static const error_t no_memory_for_error = {.base = {.vtable = &error_functions}};
 
 PJRT_Error* hlo_pjrt_error_create(hlo_status_t status) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// PJRT_Event is the runtime's hlo_event_t under another name.
+// PJRT_Event is another name of the runtime's hlo_event_t.
 #include "runtime/event.h"
 #include "base/mem.h"
 #include "pjrt/call.h"
@@ -27,7 +26,7 @@ hlo_status_t hlo_pjrt_Event_Await(PJRT_Event_Await_Args* args) {
   return hlo_event_await(runtime_event(args->event), UINT64_MAX);
 }
 
-/// A framework's callback on its way to an event.
+/// A framework's callback that waits for an event.
 typedef struct ready_callback {
   PJRT_Event_OnReadyCallback callback;
   void* user_arg;
@@ -57,5 +56,5 @@ hlo_status_t hlo_pjrt_Event_Set(PJRT_Event_Set_Args* args) {
   hlo_status_t status =
       hlo_pjrt_foreign_status(args->error_code, args->error_message, args->error_message_size);
   if (hlo_event_set(runtime_event(args->event), status)) return hlo_ok();
-  return hlo_status_create(HLO_STATUS_FAILED_PRECONDITION, "the event is set already");
+  return hlo_status_create(HLO_STATUS_FAILED_PRECONDITION, "the event is already set");
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Compiled programs: compiling, questions about them, and serialization.
+// Compiled programs: compilation, queries and serialization.
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -8,7 +7,7 @@
 #include "ir/print.h"
 #include "pjrt/objects.h"
 
-// --- Shells --------------------------------------------------------------------------------------
+// --- Wrappers ------------------------------------------------------------------------------------
 
 static void destroy_executable(PJRT_Executable* shell) {
   if (shell == NULL) return;
@@ -17,7 +16,7 @@ static void destroy_executable(PJRT_Executable* shell) {
   hlo_mem_free(shell);
 }
 
-/// Names of memory kinds, their lengths and layouts of one side of the signature.
+/// Memory kinds, with their lengths, and layouts of the arguments or of the results.
 static hlo_status_t describe_side(const hlo_signature_entry_t* entries, size_t count,
                                   hlo_arena_t* arena, const char*** out_kinds, size_t** out_sizes,
                                   PJRT_Layouts_MemoryLayout*** out_layouts) {
@@ -120,7 +119,7 @@ static bool format_is(const PJRT_Program* program, const char* name) {
 
 static hlo_status_t check_program(const PJRT_Program* program) {
   if (program == NULL || program->code == NULL) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "there is no program to compile");
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "no program to compile");
   }
   if (format_is(program, "mlir") || format_is(program, "hlo") ||
       format_is(program, "hlo_with_config")) {
@@ -128,7 +127,7 @@ static hlo_status_t check_program(const PJRT_Program* program) {
   }
   return hlo_status_create(
       HLO_STATUS_UNIMPLEMENTED,
-      "program format %.*s is not supported; mlir, hlo and hlo_with_config are",
+      "unsupported program format %.*s, expected mlir, hlo or hlo_with_config",
       (int)program->format_size, program->format);
 }
 
@@ -144,7 +143,7 @@ hlo_status_t hlo_pjrt_compile_bytes(const hlo_serialized_t* program,
     if (settings->client) config.parallel = hlo_client_parallel(settings->client);
     if (options->unknown_debug_option_count != 0) {
       HLO_LOG(&settings->observer.log, INFO,
-              "compile options: %u debug options of a newer XLA ignored",
+              "compile options: ignored %u debug options of a newer XLA",
               options->unknown_debug_option_count);
     }
   }
@@ -155,7 +154,7 @@ hlo_status_t hlo_pjrt_compile_bytes(const hlo_serialized_t* program,
                      options->serialized_bytes, NULL, out_executable);
 }
 
-// Options as JAX sends them, and an executable by them.
+// Options in JAX's form, and an executable compiled with them.
 typedef struct compilation {
   hlo_arena_t arena;  // of the options
   hlo_compile_options_t options;
@@ -174,7 +173,7 @@ static hlo_status_t compile_program(const PJRT_Program* program,
   return hlo_pjrt_compile_bytes(&source, settings, &out->options, &out->executable);
 }
 
-/// Without a client; the result is loaded later.
+/// Compiles without a client; the result is loaded later.
 hlo_status_t hlo_pjrt_Compile(PJRT_Compile_Args* args) {
   compilation_t made;
   hlo_status_t status =
@@ -200,7 +199,7 @@ hlo_status_t hlo_pjrt_Client_Compile(PJRT_Client_Compile_Args* args) {
   return status;
 }
 
-// --- Questions -----------------------------------------------------------------------------------
+// --- Queries -------------------------------------------------------------------------------------
 
 hlo_status_t hlo_pjrt_Executable_Name(PJRT_Executable_Name_Args* args) {
   const char* name = args->executable->executable->name;
@@ -295,8 +294,8 @@ hlo_status_t hlo_pjrt_Executable_ParameterMemoryKinds(
   return hlo_ok();
 }
 
-// Programs are for one partition: nothing is sharded. Frameworks that can ask do not read the whole
-// optimized program for it.
+// Programs have one partition, so nothing is sharded. Frameworks that call this need not read the
+// optimized program for its shardings.
 
 hlo_status_t hlo_pjrt_Shardings_PJRT_Executable_ParameterShardings(
     PJRT_Shardings_PJRT_Executable_ParameterShardings_Args* args) {
@@ -314,7 +313,7 @@ hlo_status_t hlo_pjrt_Shardings_PJRT_Executable_OutputShardings(
   return hlo_ok();
 }
 
-/// The module as the back end got it: HLO, or StableHLO text where HLO has no form for an op of it.
+/// Prints the module of the back end: HLO, or StableHLO text if HLO cannot express an op.
 static hlo_status_t write_program(const hlo_module_t* module, hlo_strbuf_t* out,
                                   const char** out_format) {
   *out_format = "hlo_with_config";
@@ -329,14 +328,14 @@ static hlo_status_t write_program(const hlo_module_t* module, hlo_strbuf_t* out,
 hlo_status_t hlo_pjrt_Executable_OptimizedProgram(PJRT_Executable_OptimizedProgram_Args* args) {
   PJRT_Program* program = args->program;
   if (program == NULL) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "no program to fill in");
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "no program object to fill in");
   }
   hlo_strbuf_t text = {0};
   const char* format;
   hlo_status_t status = write_program(args->executable->executable->module, &text, &format);
   if (hlo_status_is_ok(status) && program->code != NULL && program->code_size < text.length) {
     status = hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                               "the program takes %zu bytes, there is room for %zu", text.length,
+                               "the program has %zu bytes, but there is room for %zu", text.length,
                                program->code_size);
   }
   if (hlo_status_is_ok(status)) {
@@ -348,7 +347,7 @@ hlo_status_t hlo_pjrt_Executable_OptimizedProgram(PJRT_Executable_OptimizedProgr
   return status;
 }
 
-// --- Bytes ---------------------------------------------------------------------------------------
+// --- Serialization -------------------------------------------------------------------------------
 
 static void free_serialized_executable(PJRT_SerializedExecutable* serialized) {
   hlo_mem_free(serialized);

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Launches: the framework's lists of buffers in, lists of new buffers out.
+// Launches: translates the framework's lists of buffers to the runtime's and back.
 #include "pjrt/objects.h"
 
-/// Room for translated lists. Small launches, the usual ones, need no heap.
+/// Translated lists. Small launches, the usual ones, need no heap memory.
 typedef struct lists {
   hlo_buffer_t** arguments;  // [device][argument]
   hlo_buffer_t** results;    // [device][result]
   PJRT_Buffer** shells;      // [device][result], for the results
   hlo_buffer_t* const** argument_rows;
   hlo_buffer_t*** result_rows;
-  void* heap;  // NULL when `small` is enough
+  void* heap;  // NULL if `small` is enough
   void* small[96];
 } lists_t;
 
@@ -54,7 +53,7 @@ static hlo_status_t translate_arguments(const PJRT_LoadedExecutable_Execute_Args
   return hlo_ok();
 }
 
-/// Everything that could fail after the launch is done before it.
+/// Everything that could fail after the launch is done before.
 static hlo_status_t reserve_shells(const PJRT_LoadedExecutable* loaded, size_t devices,
                                    lists_t* lists) {
   const hlo_executable_t* executable = hlo_loaded_executable(loaded->loaded);
@@ -67,18 +66,18 @@ static hlo_status_t reserve_shells(const PJRT_LoadedExecutable* loaded, size_t d
   return hlo_ok();
 }
 
-/// The options as far as the caller knows them; later fields are zero.
+/// Copies the options that the caller knows; later fields are zero.
 static hlo_status_t read_options(const PJRT_ExecuteOptions* given, PJRT_ExecuteOptions* out) {
   memset(out, 0, sizeof *out);
   if (given == NULL) return hlo_ok();
   memcpy(out, given, given->struct_size < sizeof *out ? given->struct_size : sizeof *out);
   if (out->num_send_ops != 0 || out->num_recv_ops != 0) {
     return hlo_status_create(HLO_STATUS_UNIMPLEMENTED,
-                             "send and receive callbacks of a launch are not supported");
+                             "send and receive callbacks are not supported");
   }
   if (out->num_hlo_output_callbacks != 0) {
     return hlo_status_create(HLO_STATUS_UNIMPLEMENTED,
-                             "output callbacks of a launch are not supported");
+                             "output callbacks are not supported");
   }
   return hlo_ok();
 }
@@ -125,7 +124,8 @@ hlo_status_t hlo_pjrt_LoadedExecutable_Execute(PJRT_LoadedExecutable_Execute_Arg
 
 // --- Contexts ------------------------------------------------------------------------------------
 
-/// Extra arguments of executions. There are none yet, but frameworks make contexts all the same.
+/// Contexts hold extra arguments of executions, of which hlocc supports none; frameworks create
+/// contexts nevertheless.
 struct PJRT_ExecuteContext {
   uint64_t reserved;
 };

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Programs through the PJRT C API: compile, ask, launch, donate, serialize, load again.
+// Tests of programs through the PJRT C API: compile, query, launch, donate, serialize, reload.
 #include "pjrt/test_util.h"
 
 #include <dirent.h>
@@ -168,7 +167,7 @@ static void test_donation(void** state) {
   destroy_loaded(loaded);
 }
 
-/// The owner of the memory under a view has not said that it may be overwritten.
+/// The owner of the memory under a view has not allowed overwriting it.
 static void test_donated_views_are_not_overwritten(void** state) {
   PJRT_LoadedExecutable* loaded = compile(*state, donating_program);
   float* data = aligned_alloc(64, 64);
@@ -199,7 +198,7 @@ static void test_donated_views_are_not_overwritten(void** state) {
   destroy_loaded(loaded);
 }
 
-// A client, and what was made from it, that goes when its launch ends.
+// A client and its objects, which are destroyed when its launch ends.
 typedef struct leaving {
   PJRT_Client* client;
   PJRT_Buffer *argument, *result;
@@ -356,7 +355,7 @@ static void test_poison_of_launches_that_are_over(void** state) {
   OK(Device_PoisonExecution, &poison);
   assert_false(poison.poisoned);
   poison.error_code = PJRT_Error_Code_OK;
-  FAILS(Device_PoisonExecution, &poison, INVALID_ARGUMENT, "poisoned with an error");
+  FAILS(Device_PoisonExecution, &poison, INVALID_ARGUMENT, "needs an error");
   expect_four(result, 2, 3, 4, 5);
   destroy_buffer(argument);
   destroy_buffer(result);

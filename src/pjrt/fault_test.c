@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Every file operation on the way from a create option to a compiled program fails once: what a
-// client only tells of itself, and what it only asks of the machine, does not stop it.
+// Every file operation between a create option and a compiled program fails once: failures of
+// traces, dumps and queries of the machine do not stop a client.
 #include <dirent.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -31,7 +30,7 @@ static void compile_identity(PJRT_Client* client) {
   OK(LoadedExecutable_Destroy, &ARGS(LoadedExecutable_Destroy, .executable = args.executable));
 }
 
-// Empties a directory; how many files it had.
+// Empties a directory; returns the number of its files.
 static int sweep(const char* path) {
   DIR* directory = opendir(path);
   assert_non_null(directory);

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Between the host and buffers: from and to host memory, views of foreign memory, and buffers
-// without a value of their own (uninitialised, in error, to be fulfilled later).
+// Transfers between host and buffers: copies from and to host memory, views of foreign memory, and
+// buffers without a value of their own (uninitialised, failed, or to be fulfilled later).
 #include "pjrt/objects.h"
 
-// What malloc gives everywhere; more would refuse NumPy arrays. JAX looks for "is not aligned to"
-// in the error, to copy instead or to say that a copy is needed.
+// The alignment of malloc on all platforms; a larger one would refuse NumPy arrays. JAX searches
+// the error for "is not aligned to", to copy instead or to report that a copy is needed.
 enum { VIEW_ALIGNMENT_BYTES = 16 };
 
 // --- From the host -------------------------------------------------------------------------------
@@ -22,7 +21,7 @@ hlo_status_t hlo_pjrt_Client_BufferFromHostBuffer(PJRT_Client_BufferFromHostBuff
                              args->num_byte_strides, args->num_dims);
   }
   if ((unsigned)args->host_buffer_semantics > HLO_HOST_MUTABLE_ZERO_COPY) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "host buffer semantics %d is unknown",
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "unknown host buffer semantics %d",
                              (int)args->host_buffer_semantics);
   }
   PJRT_Buffer* shell;
@@ -97,7 +96,7 @@ static void raw_value_ready(void* context, hlo_status_t status) {
 
 static void raw_destination_ready(PJRT_Buffer_CopyRawToHostFuture_Callback_Args* args) {
   raw_copy_t* copy = args->callback_data;
-  hlo_client_work_begin(copy->client);  // from here on nobody but the client delays the end
+  hlo_client_work_begin(copy->client);  // from now on only the client's release waits for the copy
   if (args->error_code != PJRT_Error_Code_OK) {
     finish_raw_copy(copy, hlo_pjrt_foreign_status(args->error_code, args->error_message,
                                                   args->error_message_size));
@@ -112,7 +111,7 @@ hlo_status_t hlo_pjrt_Buffer_CopyRawToHostFuture(PJRT_Buffer_CopyRawToHostFuture
   if (args->offset < 0 || args->transfer_size < 0 || (uint64_t)args->offset > size ||
       (uint64_t)args->transfer_size > size - (uint64_t)args->offset) {
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "%lld bytes at %lld of a buffer of %zu bytes",
+                             "range of %lld bytes at %lld is outside of a buffer of %zu bytes",
                              (long long)args->transfer_size, (long long)args->offset, size);
   }
   raw_copy_t* copy = hlo_mem_alloc_zeroed(sizeof *copy);
@@ -136,7 +135,7 @@ hlo_status_t hlo_pjrt_Buffer_CopyRawToHostFuture(PJRT_Buffer_CopyRawToHostFuture
 
 // --- Foreign memory ------------------------------------------------------------------------------
 
-/// A framework's callback for the end of a view.
+/// A framework's callback that runs when a view ends.
 typedef struct view_end {
   void (*callback)(void* data, void* user_arg);
   void* data;
@@ -149,8 +148,8 @@ static void end_view(void* context) {
   if (end.callback != NULL) end.callback(end.data, end.user_arg);
 }
 
-/// Views are not writable: the interface has no way to say that the owner of the memory lets
-/// programs overwrite it, so a program that takes a donated view computes into memory of its own.
+/// Views are read-only: the interface cannot express that the owner allows programs to overwrite
+/// the memory, so a program that takes a donated view writes to memory of its own.
 static hlo_status_t view_storage(const PJRT_Client_CreateViewOfDeviceBuffer_Args* args,
                                  PJRT_Memory* memory, size_t size, hlo_storage_t** out_storage) {
   view_end_t* end = hlo_mem_alloc(sizeof *end);
@@ -228,8 +227,8 @@ hlo_status_t hlo_pjrt_Client_CreateErrorBuffer(PJRT_Client_CreateErrorBuffer_Arg
   return hlo_pjrt_buffer_create(args->client, buffer, &args->buffer);
 }
 
-/// The handle that fulfils an alias buffer, once. It holds the buffer, which the framework may
-/// destroy first.
+/// The handle that fulfils an alias buffer, once. It owns a reference to the buffer, which the
+/// framework may destroy first.
 struct PJRT_FulfillAliasBufferCallback {
   PJRT_Buffer* alias;
 };
@@ -257,7 +256,7 @@ hlo_status_t hlo_pjrt_Client_CreateAliasBuffer(PJRT_Client_CreateAliasBuffer_Arg
   return hlo_ok();
 }
 
-/// Uses the handle up, whatever comes of it.
+/// Consumes the handle, also on failure.
 hlo_status_t hlo_pjrt_Client_FulfillAliasBuffer(PJRT_Client_FulfillAliasBuffer_Args* args) {
   PJRT_FulfillAliasBufferCallback* handle = args->fulfill_alias_buffer_cb;
   if (handle == NULL) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Layouts: arrays are dense in any order of their dimensions, on the device and on the host. The
-// Layouts extension speaks of layouts as text, "{1,0}" being row-major.
+// Layouts extension represents layouts as text; "{1,0}" is row-major.
 #include "pjrt/objects.h"
 
 // --- Shapes --------------------------------------------------------------------------------------
@@ -35,8 +34,8 @@ static hlo_status_t order_of_tiled(const PJRT_Buffer_MemoryLayout_Tiled* tiled, 
   return hlo_ok();
 }
 
-/// Finds the order in which the strides of a dense array grow. Dimensions of size 1, whose strides
-/// mean nothing, take any place; arrays without elements are dense in any order.
+/// Finds the order in which the strides of a dense array ascend. Dimensions of size 1, whose
+/// strides are arbitrary, may have any position; arrays without elements are dense in any order.
 static hlo_status_t order_of_strides(const PJRT_Buffer_MemoryLayout_Strides* strides,
                                      const hlo_buffer_shape_t* shape, int64_t* out_minor_to_major) {
   if (strides->num_byte_strides != shape->rank) {
@@ -111,13 +110,13 @@ hlo_status_t hlo_pjrt_layout_create(size_t rank, const int64_t* minor_to_major, 
   return hlo_ok();
 }
 
-/// Frameworks also destroy layouts that an executable lends; those go with the executable.
+/// Frameworks also destroy layouts that an executable lends; those are freed with the executable.
 hlo_status_t hlo_pjrt_Layouts_MemoryLayout_Destroy(PJRT_Layouts_MemoryLayout_Destroy_Args* args) {
   if (args->layout != NULL && !args->layout->is_lent) hlo_mem_free(args->layout);
   return hlo_ok();
 }
 
-/// The text is the layout's own.
+/// The text belongs to the layout.
 static void keep_serialized_layout(PJRT_Layouts_SerializedLayout* serialized) {
   (void)serialized;
 }

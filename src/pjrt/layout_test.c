@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Layouts of buffers through the PJRT C API: asked for, answered, and honoured by every way in and
-// out.
+// Tests of layouts of buffers through the PJRT C API: requested, reported, and honoured by all
+// transfers.
 #include <stdio.h>
 
 #include "pjrt/test_util.h"
@@ -57,7 +56,7 @@ static void expect_text(PJRT_Buffer* buffer, const char* expected) {
             "MemoryLayout_Destroy");
 }
 
-/// Says that it is column-major, and is: its bytes and what every host layout gives. Destroys it.
+/// Checks that the buffer is column-major by its bytes and in every host layout. Destroys it.
 static void expect_columns(PJRT_Buffer* buffer) {
   PJRT_Buffer_GetMemoryLayout_Args layout = ARGS(Buffer_GetMemoryLayout, .buffer = buffer);
   OK(Buffer_GetMemoryLayout, &layout);
@@ -228,7 +227,7 @@ static PJRT_AsyncHostToDeviceTransferManager* create_manager(PJRT_Client* client
   return args.transfer_manager;
 }
 
-/// Raw bytes come as they are on the device, literals in a layout of their own.
+/// Raw bytes have the device's layout, literals a layout of their own.
 static void test_transfer_managers(void** state) {
   PJRT_AsyncHostToDeviceTransferManager* manager = create_manager(*state);
   PJRT_Buffer* buffers[2];
@@ -257,7 +256,7 @@ static void test_transfer_managers(void** state) {
 
 // --- Programs ------------------------------------------------------------------------------------
 
-// Adds {0,1} and {1,0}; results in {0,1}, {1,0} and, as its transpose disappears then, {0,1}.
+// Adds {0,1} and {1,0}; results in {0,1}, {1,0} and {0,1}, where the transpose disappears.
 static const char add_columns[] =
     "func.func public @main(%a: tensor<2x3xf32> {mhlo.layout_mode = \"{0,1}\"},\n"
     "                       %b: tensor<2x3xf32> {mhlo.layout_mode = \"default\"})\n"
@@ -341,19 +340,19 @@ static void expect_raw(PJRT_Buffer* buffer, const char* layout, const float* exp
   destroy_buffer(buffer);
 }
 
-/// Asks, launches, and destroys the program.
+/// Queries, launches and destroys the program.
 static void expect_columns_added(PJRT_Client* client, PJRT_LoadedExecutable* loaded) {
   expect_layouts(loaded);
   PJRT_Buffer* arguments[2] = {upload_columns(client),
                                upload(client, PJRT_Buffer_Type_F32, rows, dims, 2)};
   PJRT_Buffer* results[3];
   run(loaded, NULL, arguments, 2, results);
-  float sums[6], turned[6];
+  float sums[6], doubled[6];
   for (int i = 0; i < 6; ++i) {
     sums[i] = 2 * rows[i];
-    turned[i] = 2 * columns[i];
+    doubled[i] = 2 * columns[i];
   }
-  expect_raw(results[0], "{0,1}", turned);
+  expect_raw(results[0], "{0,1}", doubled);
   expect_raw(results[1], "{1,0}", sums);
   expect_raw(results[2], "{0,1}", sums);
   PJRT_LoadedExecutable_Execute_Args args = ARGS(
@@ -401,8 +400,8 @@ static PJRT_LoadedExecutable* load_again(PJRT_Client* client, PJRT_LoadedExecuta
   return again.loaded_executable;
 }
 
-/// With the options of the compilation, then with others that say nothing of layouts, then with
-/// those that were kept.
+/// Loads with the options of the compilation, with others without layouts, and with the stored
+/// ones.
 static void test_serialized_programs_keep_layouts(void** state) {
   static const char one_replica[] = {0x1a, 2, 0x20, 1};
   for (int i = 0; i < 2; ++i) {
@@ -471,7 +470,7 @@ static void test_hlo_says_layouts(void** state) {
                        compile_hlo(*state, add_in_hlo, sizeof add_in_hlo - 1, "hlo"));
 }
 
-/// What the back end got, as a program of its own.
+/// Reads the back end's module as a program of its own.
 static void test_optimized_programs_say_layouts(void** state) {
   PJRT_LoadedExecutable* loaded = compile(*state, add_columns);
   PJRT_Executable* executable = executable_of(loaded);

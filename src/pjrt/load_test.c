@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// The plugin as a library: tools that list plugins load and unload every candidate, so that loading
-// must be cheap, start nothing, and leave nothing behind. The path comes in HLOCC_LIBRARY_PATH.
+// The plugin as a library: tools that list plugins load and unload every candidate, so loading must
+// be cheap, start no threads and leak nothing. The path is in HLOCC_LIBRARY_PATH.
 #include <dirent.h>
 #include <dlfcn.h>
 #include <sched.h>
@@ -55,8 +54,8 @@ static long resident_pages(void) {
   return resident;
 }
 
-// A sanitizer keeps books about every library ever loaded (about a MiB each): only the growth of a
-// plain build is ours.
+// A sanitizer records every library that was ever loaded (about 1 MiB each): only the growth of a
+// plain build is checked.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum { ROUNDS = 100, GROWTH_LIMIT_BYTES = 256 << 20 };
 #else
@@ -95,7 +94,7 @@ static void test_threads_go_with_the_last_client(void** state) {
     PJRT_Client_Destroy_Args destroy = {.struct_size = PJRT_Client_Destroy_Args_STRUCT_SIZE,
                                         .client = create.client};
     assert_null(api->PJRT_Client_Destroy(&destroy));
-    // A thread that was joined leaves the list a moment later.
+    // A joined thread leaves the list a moment later.
     for (int n = 0; n < 1000000 && count_entries("/proc/self/task") > 1; ++n) sched_yield();
     assert_int_equal(count_entries("/proc/self/task"), 1);
   }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Loaded programs: bound to the devices of a client, and their launches.
+// Loaded programs: programs bound to the devices of a client, and their launches.
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -18,7 +17,7 @@ static void destroy_loaded(PJRT_LoadedExecutable* shell) {
   hlo_mem_free(shell);
 }
 
-/// Devices as the options name them; none means the first ones.
+/// Returns the devices in the options, or the first ones if the options name none.
 static hlo_status_t bind_devices(PJRT_LoadedExecutable* shell, hlo_executable_t* executable,
                                  const hlo_compile_options_t* options) {
   const uint32_t processors = (uint32_t)(options->replica_count * options->partition_count);
@@ -64,7 +63,7 @@ hlo_status_t hlo_pjrt_load(PJRT_Client* client, hlo_executable_t* executable,
   return hlo_ok();
 }
 
-/// Options for loading: the given ones, else those that the program was compiled with.
+/// Returns the options for loading: the given ones, else those of the compilation.
 static hlo_status_t load_options(const void* given, size_t given_bytes, const void* compiled,
                                  size_t compiled_bytes, hlo_arena_t* arena,
                                  hlo_compile_options_t* out) {
@@ -76,7 +75,7 @@ static hlo_status_t load_options(const void* given, size_t given_bytes, const vo
 
 hlo_status_t hlo_pjrt_Client_Load(PJRT_Client_Load_Args* args) {
   if (args->executable == NULL) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "there is no executable to load");
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "no executable to load");
   }
   hlo_executable_t* executable = args->executable->executable;
   hlo_arena_t arena;
@@ -100,7 +99,7 @@ static hlo_status_t deserialize(PJRT_Executable_DeserializeAndLoad_Args* args, h
   HLO_TRY(load_options(args->overridden_serialized_compile_options,
                        args->overridden_serialized_compile_options_size, parts.options,
                        parts.options_bytes, arena, &options));
-  // Layouts are part of the program: other options that ask for none leave them.
+  // Layouts are part of the program: options without layouts keep them.
   HLO_TRY(hlo_compile_options_parse(parts.options, parts.options_bytes, arena, &compiled));
   HLO_TRY(hlo_compile_options_take_layouts(&compiled, arena, &options));
   hlo_executable_t* executable;
@@ -123,7 +122,7 @@ hlo_status_t hlo_pjrt_LoadedExecutable_Destroy(PJRT_LoadedExecutable_Destroy_Arg
   return hlo_ok();
 }
 
-// --- Questions -----------------------------------------------------------------------------------
+// --- Queries -------------------------------------------------------------------------------------
 
 hlo_status_t hlo_pjrt_LoadedExecutable_GetExecutable(
     PJRT_LoadedExecutable_GetExecutable_Args* args) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Memory that runs out at every possible place of a whole session: each call succeeds or answers
-// RESOURCE_EXHAUSTED, and nothing leaks (the sanitizer build looks).
+// Memory is exhausted at every allocation of a whole session: each call succeeds or returns
+// RESOURCE_EXHAUSTED, and nothing leaks (checked by the sanitizer build).
 #include "base/mem.h"
 #include "pjrt/test_util.h"
 
@@ -11,7 +10,7 @@ static const char program_text[] =
     "  return %0 : tensor<4xf32>\n"
     "}\n";
 
-/// True if the call went well; otherwise it must have run out of memory.
+/// Returns true if the call succeeded; otherwise it must have failed for lack of memory.
 static bool went_well(PJRT_Error* error) {
   if (error == NULL) return true;
   PJRT_Error_GetCode_Args code = ARGS(Error_GetCode, .error = error);
@@ -40,7 +39,7 @@ static void use_buffer(PJRT_Client* client) {
   destroy_buffer(args.buffer);
 }
 
-/// The host's memory under a buffer, and that buffer under another that waits for something.
+/// The host's memory under a buffer, and that buffer under another one that waits for an event.
 static void use_donation(PJRT_Client* client) {
   static _Alignas(64) float data[4] = {1, 2, 3, 4};
   PJRT_Client_BufferFromHostBuffer_Args args = ARGS(
@@ -115,7 +114,7 @@ static void use_program(PJRT_Client* client) {
   OK(LoadedExecutable_Destroy, &ARGS(LoadedExecutable_Destroy, .executable = args.executable));
 }
 
-/// Runs `use` with the first, second, third ... allocation failing, until none is left to fail.
+/// Runs `use` with the first, second, third ... allocation failing, until it succeeds.
 static void with_every_allocation_failing(PJRT_Client* client, void (*use)(PJRT_Client*)) {
   enum { ALLOCATION_LIMIT = 100000 };
   bool failed = true;

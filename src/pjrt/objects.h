@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// What PJRT's opaque types are here: thin shells round the objects of the runtime, which keep the
+// The definitions of PJRT's opaque types: thin wrappers of the runtime's objects, which own the
 // strings and arrays that the interface lends to its callers. All but PJRT_Buffer and
-// PJRT_LoadedExecutable are immutable once made.
+// PJRT_LoadedExecutable are immutable.
 #ifndef HLO_PJRT_OBJECTS_H_
 #define HLO_PJRT_OBJECTS_H_
 
@@ -26,18 +25,18 @@
 
 // --- Settings ------------------------------------------------------------------------------------
 
-/// Configuration, observer and platform text of a client or of a topology made without one.
+/// Configuration, observer and platform text of a client, or of a topology without a client.
 typedef struct hlo_pjrt_settings {
   hlo_config_t config;
-  hlo_observer_t observer;       // started by clients only
-  hlo_compile_cache_t* cache;    // of clients only
-  const hlo_client_t* client;    // NULL: none
+  hlo_observer_t observer;       // started only by clients
+  hlo_compile_cache_t* cache;    // only of clients
+  const hlo_client_t* client;    // NULL: of a topology
   const char* platform_version;  // in the configuration's arena
 } hlo_pjrt_settings_t;
 
-/// Create options that hlocc does not know are ignored.
+/// Reads create options; unknown ones are ignored.
 /// errors : INVALID_ARGUMENT for a bad value, UNIMPLEMENTED for several processes
-/// owner  : hlo_pjrt_settings_deinit(); nothing to undo on failure
+/// owner  : hlo_pjrt_settings_deinit(); nothing on failure
 hlo_status_t hlo_pjrt_settings_init(const PJRT_NamedValue* options, size_t count,
                                     hlo_pjrt_settings_t* out_settings) HLO_MUST_USE;
 void hlo_pjrt_settings_deinit(hlo_pjrt_settings_t* settings);
@@ -72,7 +71,7 @@ struct PJRT_Device {
   PJRT_Memory** memories;  // HLO_MEMORY_KIND_COUNT of them, by kind
 };
 
-/// Something that a framework hung on a memory.
+/// A value that a framework attached to a memory.
 typedef struct hlo_pjrt_user_data {
   struct hlo_pjrt_user_data* next;
   const void* key;
@@ -80,7 +79,7 @@ typedef struct hlo_pjrt_user_data {
   void (*destroy)(void* data);
 } hlo_pjrt_user_data_t;
 
-/// The interface fixes the beginning of struct PJRT_Memory; this is the whole of it.
+/// The interface defines the beginning of struct PJRT_Memory; this is the whole struct.
 typedef struct hlo_pjrt_memory {
   PJRT_Memory base;
   hlo_memory_t* memory;
@@ -95,25 +94,25 @@ struct PJRT_Client {
   hlo_arena_t arena;
   PJRT_TopologyDescription* topology;
   PJRT_Device** devices;
-  PJRT_Memory** memories;  // device by device
+  PJRT_Memory** memories;  // by device
   uint32_t device_count;
   hlo_mutex_t user_data_lock;
 };
 
-/// Shells of runtime objects of this client.
+/// Returns the wrappers of runtime objects of this client.
 PJRT_Device* hlo_pjrt_device(PJRT_Client* client, const hlo_device_t* device);
 PJRT_Memory* hlo_pjrt_memory(PJRT_Client* client, const hlo_memory_t* memory);
 
-/// The runtime object and the client behind a shell.
+/// Returns the runtime object, or the client, of a wrapper.
 hlo_memory_t* hlo_pjrt_memory_target(PJRT_Memory* memory);
 PJRT_Client* hlo_pjrt_memory_client(PJRT_Memory* memory);
 
-/// `memory`, or the default memory of `device` when there is none.
+/// Returns `memory`, or the default memory of `device` if `memory` is null.
 /// errors : INVALID_ARGUMENT if both are null
 hlo_status_t hlo_pjrt_placement(PJRT_Device* device, PJRT_Memory* memory,
                                 PJRT_Memory** out_memory) HLO_MUST_USE;
 
-/// Makes the shells of `client`'s devices and memories in its arena; undone with the client.
+/// Creates the wrappers of `client`'s devices and memories in its arena; destroyed with the client.
 hlo_status_t hlo_pjrt_devices_create(PJRT_Client* client) HLO_MUST_USE;
 void hlo_pjrt_devices_destroy(PJRT_Client* client);
 
@@ -124,7 +123,7 @@ void hlo_pjrt_topology_destroy(PJRT_TopologyDescription* topology);
 
 // --- Buffers -------------------------------------------------------------------------------------
 
-/// Counted because a transfer manager or an alias handle may outlive the framework's handle.
+/// Counted, because a transfer manager or an alias handle may outlive the framework's handle.
 /// threads: safe
 struct PJRT_Buffer {
   atomic_int count;
@@ -132,7 +131,7 @@ struct PJRT_Buffer {
   PJRT_Client* client;
 };
 
-/// A shell without a buffer, to be filled once there is one.
+/// Creates a wrapper without a buffer, to be set later.
 hlo_status_t hlo_pjrt_buffer_reserve(PJRT_Client* client, PJRT_Buffer** out_buffer) HLO_MUST_USE;
 /// owner  : takes `buffer`, also on error
 hlo_status_t hlo_pjrt_buffer_create(PJRT_Client* client, hlo_buffer_t* buffer,
@@ -140,32 +139,32 @@ hlo_status_t hlo_pjrt_buffer_create(PJRT_Client* client, hlo_buffer_t* buffer,
 PJRT_Buffer* hlo_pjrt_buffer_retain(PJRT_Buffer* buffer);
 void hlo_pjrt_buffer_release(PJRT_Buffer* buffer);
 
-/// The runtime's shape of an argument block's one; `dims` are lent.
+/// Converts the shape of an argument block; `dims` are lent.
 /// errors : INVALID_ARGUMENT for unknown types, negative dimensions, sizes that overflow
 hlo_status_t hlo_pjrt_shape(PJRT_Buffer_Type type, const int64_t* dims, size_t rank,
                             hlo_buffer_shape_t* out_shape) HLO_MUST_USE;
 
 // --- Layouts -------------------------------------------------------------------------------------
 
-/// The order of dimensions that `layout` asks for; null layouts give that of `shape`.
+/// Returns the order of dimensions in `layout`; the order of `shape` if `layout` is null.
 /// errors : INVALID_ARGUMENT, UNIMPLEMENTED for tiles and gaps
 hlo_status_t hlo_pjrt_layout_order(const PJRT_Buffer_MemoryLayout* layout,
                                    const hlo_buffer_shape_t* shape,
                                    int64_t* out_minor_to_major) HLO_MUST_USE;
 
-/// The same for an array on the device, whose `shape` then says so: `order` is room for
-/// HLO_SHAPE_RANK_LIMIT dimensions that lives as long as `shape`.
+/// Likewise for an array on the device, and stores the order in `shape`: `order` has room for
+/// HLO_SHAPE_RANK_LIMIT dimensions and lives as long as `shape`.
 hlo_status_t hlo_pjrt_shape_take_layout(const PJRT_Buffer_MemoryLayout* layout,
                                         hlo_buffer_shape_t* shape, int64_t* order) HLO_MUST_USE;
 
 // --- Executables ---------------------------------------------------------------------------------
 
-/// A compiled program with everything that the interface asks about it, worked out once.
+/// A compiled program with the answers to all queries of the interface.
 struct PJRT_Executable {
   hlo_executable_t* executable;
   hlo_arena_t arena;
   PJRT_Buffer_Type* result_types;
-  int64_t* result_dims;  // of all results in a row
+  int64_t* result_dims;  // of all results, concatenated
   size_t* result_ranks;
   const char** result_memory_kinds;
   size_t* result_memory_kind_sizes;
@@ -192,14 +191,14 @@ struct PJRT_LoadedExecutable {
 hlo_status_t hlo_pjrt_executable_create(hlo_executable_t* executable,
                                         PJRT_Executable** out_executable) HLO_MUST_USE;
 
-/// Compiles the source, unless its code can be used, with the counts of `options` and what
-/// `settings` (null: the defaults) say of back ends.
+/// Compiles the source, or takes its code from the cache, with the counts of `options` and the back
+/// end of `settings` (null: the defaults).
 hlo_status_t hlo_pjrt_compile_bytes(const hlo_serialized_t* program,
                                     const hlo_pjrt_settings_t* settings,
                                     const hlo_compile_options_t* options,
                                     hlo_executable_t** out_executable) HLO_MUST_USE;
 
-/// Binds `executable` (retained) to the devices that `options` name.
+/// Binds `executable` (retained) to the devices in `options`.
 hlo_status_t hlo_pjrt_load(PJRT_Client* client, hlo_executable_t* executable,
                            const hlo_compile_options_t* options,
                            PJRT_LoadedExecutable** out_loaded) HLO_MUST_USE;
@@ -209,14 +208,14 @@ struct PJRT_Layouts_MemoryLayout {
   char text[];   // "{1,0}"
 };
 
-/// A layout object of dense arrays (null order: row-major); from `arena` (lent, then) or, when that
-/// is null, from the heap.
+/// Creates a layout object of dense arrays (null order: row-major) in `arena` (lent, then) or, if
+/// that is null, on the heap.
 hlo_status_t hlo_pjrt_layout_create(size_t rank, const int64_t* minor_to_major, hlo_arena_t* arena,
                                     PJRT_Layouts_MemoryLayout** out_layout) HLO_MUST_USE;
 
 // --- Strings -------------------------------------------------------------------------------------
 
-/// Lends a zero-terminated string the way the interface wants it.
+/// Lends a zero-terminated string in the interface's form.
 static inline void hlo_pjrt_lend(const char* text, const char** out_text, size_t* out_size) {
   *out_text = text;
   *out_size = strlen(text);

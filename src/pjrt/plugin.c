@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// The plugin as a whole: set-up, which is nothing, and its attributes.
+// The plugin as a whole: initialisation, which does nothing, and attributes.
 #include "pjrt/call.h"
 
 hlo_status_t hlo_pjrt_Plugin_Initialize(PJRT_Plugin_Initialize_Args* args) {
@@ -8,8 +7,8 @@ hlo_status_t hlo_pjrt_Plugin_Initialize(PJRT_Plugin_Initialize_Args* args) {
   return hlo_ok();
 }
 
-// StableHLO versions whose portable artifacts the reader understands. A framework sends programs in
-// the newest version that both sides know.
+// StableHLO versions of the portable artifacts that the reader supports. A framework sends programs
+// in the newest version that both support.
 static const int64_t stablehlo_current_version[] = {1, 20, 0};
 static const int64_t stablehlo_minimum_version[] = {0, 9, 0};
 
@@ -21,8 +20,8 @@ static const int64_t stablehlo_minimum_version[] = {0, 9, 0};
   }
 
 static const PJRT_NamedValue attributes[] = {
-    // Version 2 of the contract between plugins and XLA's clients: StableHLO programs in portable
-    // form, options as protos.
+    // Version 2 of the contract between plugins and XLA's clients: portable StableHLO programs,
+    // options as protos.
     {.struct_size = PJRT_NamedValue_STRUCT_SIZE,
      .name = "xla_version",
      .name_size = sizeof "xla_version" - 1,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// What a client or topology is to be: the configuration of the process with create options on top.
+// The settings of a client or topology: the configuration of the process, changed by create
+// options.
 #include <stdio.h>
 
 #include "base/cpu.h"
@@ -10,7 +10,7 @@ static bool name_is(const PJRT_NamedValue* value, const char* name) {
   return value->name_size == strlen(name) && memcmp(value->name, name, value->name_size) == 0;
 }
 
-/// The value as text, which is how options from the environment arrive anyway.
+/// Returns the value as text, the form of options from the environment.
 static hlo_status_t text_of(const PJRT_NamedValue* value, hlo_arena_t* arena, char** out_text) {
   char* text = NULL;
   switch (value->type) {
@@ -33,14 +33,14 @@ static hlo_status_t text_of(const PJRT_NamedValue* value, hlo_arena_t* arena, ch
   return hlo_arena_status(arena);
 }
 
-/// Names that are not in the configuration are not ours: frameworks pass options of their own.
+/// Ignores unknown names: frameworks pass options of their own.
 static hlo_status_t take_option(const PJRT_NamedValue* value, hlo_pjrt_settings_t* settings) {
   hlo_arena_t* arena = &settings->config.arena;
   char* text = NULL;
   HLO_TRY(text_of(value, arena, &text));
   if (name_is(value, "num_nodes") && strcmp(text, "1") != 0) {
     return hlo_status_create(HLO_STATUS_UNIMPLEMENTED,
-                             "a client over %s processes is not supported", text);
+                             "a client with %s processes is not supported", text);
   }
   const char* name = hlo_arena_strndup(arena, value->name, value->name_size);
   HLO_TRY(hlo_arena_status(arena));
@@ -51,7 +51,7 @@ static hlo_status_t take_option(const PJRT_NamedValue* value, hlo_pjrt_settings_
   return hlo_ok();
 }
 
-/// Says which build of what runs on which processor: the key of persistent caches.
+/// Prints the build and the processor: the key of persistent caches.
 static hlo_status_t describe_platform(hlo_pjrt_settings_t* settings) {
   hlo_cpu_t cpu;
   HLO_TRY(hlo_cpu_detect(settings->config.cpu, &cpu));

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// What the tests of this folder share: calls through GetPjrtApi() as a framework makes them.
+// Helpers of the tests of this folder: calls through GetPjrtApi(), as frameworks make them.
 #ifndef HLO_PJRT_TEST_UTIL_H_
 #define HLO_PJRT_TEST_UTIL_H_
 
@@ -25,11 +24,11 @@
 /// Calls a function that must succeed.
 #define OK(name, args) expect_ok(GetPjrtApi()->PJRT_##name(args), "PJRT_" #name)
 
-/// Calls a function that must fail with `code`, saying something with `part` in it.
+/// Calls a function that must fail with `code` and a message that contains `part`.
 #define FAILS(name, args, code, part) \
   expect_error(GetPjrtApi()->PJRT_##name(args), PJRT_Error_Code_##code, part)
 
-/// The extension of a type; every test that asks for one needs it.
+/// Returns the extension of a type; every test that calls this needs the extension.
 static inline const void* find_extension(PJRT_Extension_Type type) {
   const PJRT_Extension_Base* at = GetPjrtApi()->extension_start;
   while (at != NULL && at->type != type) at = at->next;
@@ -59,7 +58,7 @@ static inline void expect_error(PJRT_Error* error, PJRT_Error_Code code, const c
   destroy_error(error);
 }
 
-/// Waits for an event that must go well, and destroys it.
+/// Waits for an event that must succeed, and destroys it.
 static inline void finish(PJRT_Event* event) {
   OK(Event_Await, &ARGS(Event_Await, .event = event));
   OK(Event_Destroy, &ARGS(Event_Destroy, .event = event));
@@ -100,7 +99,7 @@ static inline PJRT_Memory* memory_of(PJRT_Device* device) {
   return args.memory;
 }
 
-/// A dense row-major array on the first device; waits until the host memory is free again.
+/// Uploads a dense row-major array to the first device; waits until the host memory is free again.
 static inline PJRT_Buffer* upload(PJRT_Client* client, PJRT_Buffer_Type type, const void* data,
                                   const int64_t* dims, size_t num_dims) {
   PJRT_Client_BufferFromHostBuffer_Args args =
@@ -163,7 +162,7 @@ static inline PJRT_Executable* executable_of(PJRT_LoadedExecutable* loaded) {
   return args.executable;
 }
 
-/// One device, results into `results`; waits until the launch has ended.
+/// Launches on one device with results in `results`; waits until the launch has ended.
 static inline void run(PJRT_LoadedExecutable* loaded, PJRT_ExecuteOptions* options,
                        PJRT_Buffer** arguments, size_t count, PJRT_Buffer** results) {
   PJRT_Event* event = NULL;

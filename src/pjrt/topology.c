@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Topologies: what devices there are, known with or without a client, and as bytes.
+// Topologies: descriptions of devices, with or without a client, and their serialization.
 #include <stdio.h>
 
 #include "base/hash.h"
@@ -8,7 +7,7 @@
 #include "compiler/compile_options.h"
 #include "pjrt/objects.h"
 
-// --- Bytes: PjRtTopologyDescriptionProto with a message of ours inside ---------------------------
+// --- Serialization: PjRtTopologyDescriptionProto that contains a message of hlocc ----------------
 
 typedef struct our_part {
   uint32_t device_count;
@@ -94,7 +93,7 @@ hlo_status_t hlo_pjrt_topology_create(const char* platform_name, const char* pla
                                       PJRT_TopologyDescription** out_topology) {
   if (device_count == 0 || device_count > DEVICE_LIMIT) {
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "a topology of %u devices; there may be 1 to %d", device_count,
+                             "a topology has %u devices, expected 1 to %d", device_count,
                              DEVICE_LIMIT);
   }
   PJRT_TopologyDescription* topology = hlo_mem_alloc_zeroed(sizeof *topology);
@@ -116,7 +115,7 @@ void hlo_pjrt_topology_destroy(PJRT_TopologyDescription* topology) {
   hlo_mem_free(topology);
 }
 
-/// Devices that a name such as "2x4" or "anything:2x4" speaks of, 0 if it speaks of none.
+/// Returns the number of devices in a name such as "2x4" or "anything:2x4", 0 if it has none.
 static uint32_t devices_in_name(const char* name, size_t size) {
   if (size == 0) return 0;
   const char* colon = memchr(name, ':', size);
@@ -136,7 +135,7 @@ static uint32_t devices_in_name(const char* name, size_t size) {
   return (uint32_t)(product * factor > DEVICE_LIMIT ? DEVICE_LIMIT + 1 : product * factor);
 }
 
-/// The machine as clients would see it, unless the name or an option says how many devices.
+/// Describes the machine as clients see it, unless the name or an option gives a number of devices.
 hlo_status_t hlo_pjrt_TopologyDescription_Create(PJRT_TopologyDescription_Create_Args* args) {
   hlo_pjrt_settings_t settings;
   HLO_TRY(hlo_pjrt_settings_init(args->create_options, args->num_options, &settings));
@@ -163,7 +162,8 @@ static hlo_status_t deserialize(const char* data, size_t size, hlo_arena_t* aren
   const any_proto_t* any = proto.platform_specific_topology;
   if (any == NULL || any->type_url.size != strlen(our_type_url) ||
       memcmp(any->type_url.data, our_type_url, any->type_url.size) != 0) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "the topology is not one of hlocc's");
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                             "the topology was not serialized by hlocc");
   }
   our_part_t ours;
   HLO_TRY_MSG(hlo_wire_decode(&our_message, any->value.data, any->value.size, arena, &ours),
@@ -186,7 +186,7 @@ hlo_status_t hlo_pjrt_TopologyDescription_Deserialize(
   return status;
 }
 
-/// The bytes are the topology's own.
+/// The bytes belong to the topology.
 static void keep_serialized_topology(PJRT_SerializedTopology* serialized) {
   (void)serialized;
 }
@@ -199,7 +199,7 @@ hlo_status_t hlo_pjrt_TopologyDescription_Serialize(PJRT_TopologyDescription_Ser
   return hlo_ok();
 }
 
-// --- Questions -----------------------------------------------------------------------------------
+// --- Queries -------------------------------------------------------------------------------------
 
 hlo_status_t hlo_pjrt_TopologyDescription_PlatformName(
     PJRT_TopologyDescription_PlatformName_Args* args) {
@@ -271,7 +271,7 @@ hlo_status_t hlo_pjrt_TopologyDescription_MakeCanonicalShapeForMemorySpace(
   return args->serialized_shape != NULL ? hlo_ok() : hlo_status_out_of_memory(1);
 }
 
-// --- The extension: kinds of memory that a described device has ----------------------------------
+// --- The extension: kinds of memory of described devices -----------------------------------------
 
 static const PJRT_MemoryDescription memory_kinds[HLO_MEMORY_KIND_COUNT] = {
     {HLO_MEMORY_DEVICE}, {HLO_MEMORY_PINNED_HOST}, {HLO_MEMORY_UNPINNED_HOST}};

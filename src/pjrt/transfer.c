@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Asynchronous host-to-device transfer managers: buffers handed out first and filled in pieces. A
-// piece is copied before the call returns, so that only the order of pieces is asynchronous.
+// Asynchronous host-to-device transfer managers: buffers are created first and filled in pieces. A
+// piece is copied before the call returns, so only the order of pieces is asynchronous.
 #include "pjrt/objects.h"
 
-/// One buffer on its way. `pending` and `saw_last` are under the manager's lock.
+/// A buffer being filled. `pending` and `saw_last` are under the manager's lock.
 typedef struct item {
   PJRT_Buffer* shell;  // NULL once retrieved
   hlo_storage_t* storage;
@@ -25,16 +24,17 @@ struct PJRT_AsyncHostToDeviceTransferManager {
 
 typedef PJRT_AsyncHostToDeviceTransferManager manager_t;
 
-// --- Life ----------------------------------------------------------------------------------------
+// --- Lifetime ------------------------------------------------------------------------------------
 
 static void destroy_manager(manager_t* manager) {
   if (manager == NULL) return;
   for (size_t i = 0; manager->items != NULL && i < manager->count; ++i) {
     item_t* item = &manager->items[i];
     if (item->ready != NULL && !hlo_event_is_ready(item->ready)) {
-      hlo_event_set(item->ready,
-                    hlo_status_create(HLO_STATUS_ABORTED,
-                                      "the transfer manager went before buffer %zu was filled", i));
+      hlo_event_set(
+          item->ready,
+          hlo_status_create(HLO_STATUS_ABORTED,
+                            "the transfer manager was destroyed before buffer %zu was filled", i));
     }
     hlo_event_release(item->ready);
     if (item->storage != NULL) hlo_storage_release(item->storage);
@@ -113,12 +113,12 @@ hlo_status_t hlo_pjrt_AsyncHostToDeviceTransferManager_Destroy(
   return hlo_ok();
 }
 
-// --- Questions -----------------------------------------------------------------------------------
+// --- Queries -------------------------------------------------------------------------------------
 
 static hlo_status_t find_item(manager_t* manager, int index, item_t** out_item) {
   if (index < 0 || (size_t)index >= manager->count) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "buffer %d of a transfer of %zu", index,
-                             manager->count);
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                             "buffer %d of a transfer with %zu buffers", index, manager->count);
   }
   *out_item = &manager->items[index];
   return hlo_ok();
@@ -133,7 +133,7 @@ hlo_status_t hlo_pjrt_AsyncHostToDeviceTransferManager_RetrieveBuffer(
   item->shell = NULL;
   hlo_mutex_unlock(&args->transfer_manager->lock);
   if (args->buffer_out == NULL) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "buffer %d was retrieved before",
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "buffer %d was already retrieved",
                              args->buffer_index);
   }
   return hlo_ok();
@@ -169,8 +169,8 @@ hlo_status_t hlo_pjrt_AsyncHostToDeviceTransferManager_AddMetadata(
 
 // --- Filling -------------------------------------------------------------------------------------
 
-/// Copies a piece in. Pieces may come from several threads at a time; the value is ready when the
-/// last one has been announced and none is being copied.
+/// Copies a piece. Threads may add pieces concurrently; the value is ready when the last one has
+/// been announced and no copy is in progress.
 static hlo_status_t copy_piece(manager_t* manager, item_t* item, size_t offset, const void* data,
                                size_t size, bool is_last) {
   hlo_mutex_lock(&manager->lock);
@@ -214,7 +214,7 @@ hlo_status_t hlo_pjrt_AsyncHostToDeviceTransferManager_TransferData(
   return status;
 }
 
-/// Brings a host array into the form that it has on the device, in a buffer of its own.
+/// Converts a host array to the device's layout, in a buffer of its own.
 static hlo_status_t stage_literal(
     const PJRT_AsyncHostToDeviceTransferManager_TransferLiteral_Args* args,
     const hlo_buffer_shape_t* shape, const hlo_buffer_shape_t* on_device,
@@ -253,7 +253,7 @@ hlo_status_t hlo_pjrt_AsyncHostToDeviceTransferManager_TransferLiteral(
   for (uint32_t d = 0; same && d < shape.rank; ++d) same = shape.dims[d] == item->shape.dims[d];
   if (!same) {
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "the array has another type or shape than buffer %d",
+                             "the type or shape of the array differs from buffer %d",
                              args->buffer_index);
   }
   HLO_TRY(done_event(&args->done_with_h2d_transfer));
