@@ -5,19 +5,15 @@
 // it.
 #include <string.h>
 
+#include "base/tuning.h"
 #include "codegen/dot/matmul.h"
 #include "codegen/math/elementwise.h"
 #include "ir/dot_dtype.h"
 
 enum {
   MAX_SPACE = 8,
-  MAX_REPEAT = 8,
-  LEAST_PLACES = 8,  // output positions from which on weights are packed
-  LEAST_GROUPS = 2,
   FAR = INT32_MAX,
   NEAR = 1 << 28,
-  FEW_ROWS = 8,       // of a tile
-  MAX_EDGE_ROWS = 4,  // of the output; each has its own code
 };
 
 typedef struct convolution {
@@ -144,7 +140,7 @@ static int64_t channel_repeat(const convolution_t* c) {
   if (c->groups == 1 || !is_last(c, c->out_feature)) return 0;
   int64_t count = c->out->dims[c->out_feature] / c->groups;
   if (count > 1 && c->rhs->dims[c->rhs_in] > 1) return 0;
-  return count <= MAX_REPEAT && (count & (count - 1)) == 0 ? count : 0;
+  return count <= HLO_TUNING_DEPTHWISE_MAX_REPEAT && (count & (count - 1)) == 0 ? count : 0;
 }
 
 // Returns true if neighbours in lanes are neighbours in the input.
@@ -180,7 +176,7 @@ static int64_t find_pair_space(const convolution_t* c) {
 static void choose_group(convolution_t* c, const hlo_target_t* target) {
   int64_t features = c->rhs->dims[c->rhs_in], outputs = c->out->dims[c->out_feature];
   if (!target || !is_last(c, c->out_feature) || channel_repeat(c) ||
-      hlo_type_element_count(c->out) < LEAST_PLACES * outputs) {
+      hlo_type_element_count(c->out) < HLO_TUNING_CONV_MIN_POSITIONS * outputs) {
     return;
   }
   double depth = (double)hlo_type_element_count(c->rhs) / (double)outputs;
@@ -191,7 +187,7 @@ static void choose_group(convolution_t* c, const hlo_target_t* target) {
     return;
   }
   bool is_padded = features % group != 0;
-  if (features < LEAST_GROUPS * group || (is_padded && c->feature_groups > 1)) return;
+  if (features < HLO_TUNING_CONV_MIN_GROUPS * group || (is_padded && c->feature_groups > 1)) return;
   c->group = group;
   int64_t step = hlo_matmul_tile_depth(target, c->node, c->dtype, depth);
   c->is_in_tiles = group > 1 && step && features % step == 0;
@@ -225,7 +221,7 @@ static int64_t edge_count(const convolution_t* c, uint32_t s, bool is_after) {
 // few features are such.
 static bool runs_on(const convolution_t* c, uint32_t s) {
   int64_t batch = c->out->dims[c->out_batch];
-  return c->out_space[s] + 1 == c->out_batch && batch < FEW_ROWS &&
+  return c->out_space[s] + 1 == c->out_batch && batch < HLO_TUNING_CONV_FEW_ROWS &&
          c->strides[s] * hlo_contraction_stride(c->lhs->rank, c->lhs->dims, c->lhs_space[s]) ==
              batch * hlo_contraction_stride(c->lhs->rank, c->lhs->dims, c->lhs_batch);
 }
@@ -240,7 +236,8 @@ static bool is_limited(const convolution_t* c, uint32_t s) {
     return false;
   }
   if (!is_converted_late(c) || runs_on(c, s)) return false;
-  return !has_rows_of(c, s) || (before <= MAX_EDGE_ROWS && after <= MAX_EDGE_ROWS);
+  return !has_rows_of(c, s) ||
+         (before <= HLO_TUNING_CONV_MAX_EDGE_ROWS && after <= HLO_TUNING_CONV_MAX_EDGE_ROWS);
 }
 
 // Returns true if the convolution is a plain matrix product: each input element meets at most one

@@ -4,10 +4,9 @@
 #include <assert.h>
 #include <inttypes.h>
 
+#include "base/tuning.h"
 #include "codegen/dot/matmul.h"
 #include "codegen/math/elementwise.h"
-
-enum { SHALLOW = 8, NARROW = 8, MANY_ROWS = 256, FEW_PRODUCTS = 512 };
 
 // ---- selection of nodes
 
@@ -38,11 +37,11 @@ static bool is_narrow(const hlo_contraction_t* c) {
   return c->batch[0].count == 0 && c->depth[0].count == 1 &&
          c->depth[0].dims[0] == type->rank - 1 && type->dtype == c->dtype &&
          (c->dtype == HLO_DTYPE_F32 || c->dtype == HLO_DTYPE_F64) &&
-         hlo_contraction_extent(c, &c->depth[0], 0) <= SHALLOW &&
+         hlo_contraction_extent(c, &c->depth[0], 0) <= HLO_TUNING_SHALLOW_DEPTH &&
          hlo_contraction_extent(c, &c->depth[0], 0) > 1 &&
-         hlo_contraction_extent(c, &c->free[1], 1) <= NARROW &&
+         hlo_contraction_extent(c, &c->free[1], 1) <= HLO_TUNING_NARROW_MAX_COLUMNS &&
          hlo_contraction_extent(c, &c->free[1], 1) > 1 &&
-         hlo_contraction_extent(c, &c->free[0], 0) >= MANY_ROWS &&
+         hlo_contraction_extent(c, &c->free[0], 0) >= HLO_TUNING_NARROW_MIN_ROWS &&
          is_in_memory(hlo_node_operand(c->node, 0)) && is_in_memory(hlo_node_operand(c->node, 1));
 }
 
@@ -52,9 +51,9 @@ static bool is_loop(const hlo_contraction_t* c) {
   int64_t rows = hlo_contraction_extent(c, &c->free[0], 0);
   int64_t columns = hlo_contraction_extent(c, &c->free[1], 1);
   if (is_narrow(c)) return false;
-  if (depth <= SHALLOW || (rows == 1 && columns == 1)) return true;
+  if (depth <= HLO_TUNING_SHALLOW_DEPTH || (rows == 1 && columns == 1)) return true;
   if ((rows == 1 && is_row_sum(c, 1)) || (columns == 1 && is_row_sum(c, 0))) return true;
-  return (double)rows * (double)columns * (double)depth <= FEW_PRODUCTS;
+  return (double)rows * (double)columns * (double)depth <= HLO_TUNING_PRODUCT_FEW_MULTIPLIES;
 }
 
 static bool is_matrix(const hlo_node_t* node) {
@@ -68,10 +67,6 @@ bool hlo_matmul_supports(const hlo_node_t* node) {
 }
 
 // ---- epilogues
-
-// The highest cost of an epilogue per element. The epilogue is emitted for every vector of a tile,
-// and an extra pass over memory is cheap compared with such a cost.
-static const double MOST_AFTER_PRODUCT = 120;
 
 // Checks an epilogue: its ops compute the same elements as the product, from others that are read
 // as vectors or as one element for all lanes.
@@ -114,8 +109,9 @@ static hlo_verdict_t check_epilogue(const hlo_tiling_t* tiling, const hlo_matmul
       return hlo_verdict_no(HLO_REASON_PRODUCT_TRANSPOSED, output->def);
     }
   }
-  if (cost > MOST_AFTER_PRODUCT) {
-    return hlo_verdict_beyond(HLO_REASON_PRODUCT_EPILOGUE, NULL, cost, MOST_AFTER_PRODUCT);
+  if (cost > HLO_TUNING_EPILOGUE_MAX_COST) {
+    return hlo_verdict_beyond(HLO_REASON_PRODUCT_EPILOGUE, NULL, cost,
+                              HLO_TUNING_EPILOGUE_MAX_COST);
   }
   return products == 1 ? hlo_verdict_yes() : hlo_verdict_no(HLO_REASON_PRODUCT_USES, NULL);
 }
@@ -210,7 +206,6 @@ static hlo_status_t choose_product(hlo_kernel_t* kernel, const hlo_node_t* node,
 }
 
 static void plan(const hlo_kernel_t* kernel, hlo_kernel_summary_t* out_summary) {
-  enum { CODE_SIZE = 700 };
   const hlo_matmul_t* m = hlo_matmul_of(kernel);
   out_summary->phase_count = hlo_matmul_phase_count(m);
   for (uint32_t i = 0; i < out_summary->phase_count; ++i) {
@@ -218,7 +213,7 @@ static void plan(const hlo_kernel_t* kernel, hlo_kernel_summary_t* out_summary) 
   }
   out_summary->scratch_bytes = hlo_matmul_scratch_bytes(m);
   out_summary->cost_ns = m->cost_ns;
-  out_summary->code_size = CODE_SIZE;
+  out_summary->code_size = HLO_TUNING_PRODUCT_CODE_SIZE;
   for (uint32_t i = 0; i < kernel->fusion->input_count && i < 64; ++i) {
     if (hlo_matmul_prepares(m, i)) out_summary->prepared_inputs |= (uint64_t)1 << i;
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decides how a matrix product is computed: loops, register tiles, packing, chunks (see matmul.h).
+#include "base/tuning.h"
 #include "codegen/dot/matmul_impl.h"
 
 #include <string.h>
@@ -8,54 +9,7 @@
 #include "tile/system.h"
 
 // Costs decide cuts and packing. They never change results.
-enum {
-  // Lanes run along a contraction of LONG_DEPTH_BYTES if there are few rows, and along a shorter
-  // one if each row has DEPTH_BYTES_OF_ROW of it. If the contraction is very long and the elements
-  // are wide, lanes run along it for up to MORE_ROWS_BYTES of rows, too. Bytes count as two.
-  FEW_ROWS = 16,
-  LONG_DEPTH_BYTES = 512,
-  DEPTH_BYTES_OF_ROW = 64,
-  VERY_LONG_DEPTH = 1024,
-  MORE_ROWS_BYTES = 384,
-  DEPTH_COLUMNS = 4,     // the least number of columns for that
-  MIN_QUAD_COLUMNS = 8,  // few, but enough for a panel of bytes that are multiplied four at a
-                         // time
-  // Packing.
-  MIN_PACKED_TILES = 4,   // packing pays if this many tiles use a panel,
-  MIN_LARGE_TILES = 12,   // and this many if B is far larger than the second cache
-  SLICED_ROWS = 64,       // a panel is packed in slices if this many rows use it,
-  SLICED_TILES = 16,      // by each chunk if it has this many tiles
-  MAX_SPREAD_ROWS = 8,    // of a tile in place: the number of ways that caches have
-  CONFLICT_BYTES = 2048,  // rows at this distance share sets of the first cache
-  CONFLICT_WAYS = 4,      // lines that such sets hold for certain
-  CACHE_LINE = 64,
-  // Registers.
-  LIGHT_SHARE = 5,   // of all: this share of operations per vector fits next to a tile's
-                     // accumulators
-  ROUNDING_OPS = 6,  // for a bf16
-  // Blocks along the contraction.
-  MAX_BLOCKS = 64,
-  STEP_MULTIPLE = 16,   // of block steps: whole iterations and transposed blocks
-  SPLIT_STEPS = 256,    // the least number, of parts with separate accumulators,
-  HELD_STEPS = 512,     // and of blocks whose lines of A stay in the second cache
-  CONFLICT_STEPS = 64,  // of a panel in place whose rows share sets of the second cache
-  // Chunks.
-  FEW_CHUNKS = 16,      // enough to distribute
-  EVEN_CHUNKS = 4,      // chunks are a multiple of this, so that few threads have equal numbers
-  PARTS_PER_CHUNK = 2,  // so that chunks of whole parts are about equal
-};
-
-// Shares of a cache: divisors of its size.
-enum {
-  HELD_SHARE = 2,   // data that is reused while other data streams through
-  SLICE_SHARE = 4,  // a block of a panel, next to an equal amount for the next block and A's
-                    // rows
-  LINES_SHARE = 8,  // lines of A of which each tile uses a part
-};
-// B counts as far from the second cache at this many times its size: it comes from the third cache
-// each time.
-enum { FAR_CACHES = 4 };
-static const size_t MAX_SCRATCH = (size_t)1 << 31;
+enum { MAX_BLOCKS = 64 };  // along the contraction
 
 // ---- loops
 
@@ -125,7 +79,7 @@ static bool has_windows(const hlo_matmul_t* m) {
 bool hlo_matmul_cut(const hlo_matmul_t* m, const hlo_target_t* target, hlo_matmul_cut_t cut,
                     hlo_matmul_form_t* form) {
   if (has_windows(m) || form->cut_count == HLO_MATMUL_MAX_CUTS) return false;
-  if ((int32_t)cut.loop == m->rows.loop && cut.inner < SLICED_ROWS) return false;
+  if ((int32_t)cut.loop == m->rows.loop && cut.inner < HLO_TUNING_SLICE_MIN_ROWS) return false;
   bool is_column = (int32_t)cut.loop == m->columns.loop;
   if (is_column && cut.inner * m->element_bytes % target->vector_bytes) return false;
   form->cuts[form->cut_count++] = cut;
@@ -217,7 +171,8 @@ static int64_t max(int64_t a, int64_t b) {
 static bool is_long_for(const hlo_matmul_t* m, const hlo_matmul_dim_t* rows) {
   int64_t bytes =
       m->depth[0].extent * max((int64_t)hlo_dtype_size_bytes(m->operands[HLO_MATMUL_B].dtype), 2);
-  return bytes >= LONG_DEPTH_BYTES || bytes >= DEPTH_BYTES_OF_ROW * rows->extent;
+  return bytes >= HLO_TUNING_DEPTH_MIN_BYTES ||
+         bytes >= HLO_TUNING_DEPTH_MIN_ROW_BYTES * rows->extent;
 }
 
 // Lets lanes run along the contraction if there are few rows or columns and the other operand is
@@ -225,16 +180,18 @@ static bool is_long_for(const hlo_matmul_t* m, const hlo_matmul_dim_t* rows) {
 static void choose_lanes(hlo_matmul_t* m, const hlo_target_t* target) {
   const hlo_matmul_dim_t* inner = &m->depth[0];
   if (m->is_convolution || m->depth_count > 1) return;
-  bool is_few_columns = m->columns.extent <= FEW_ROWS && m->rows.extent > m->columns.extent &&
-                        inner->from[HLO_MATMUL_A] == 1 && is_long_for(m, &m->columns);
-  bool is_panel = m->columns.extent >= MIN_QUAD_COLUMNS && hlo_matmul_has_quads(m, target);
+  bool is_few_columns = m->columns.extent <= HLO_TUNING_DEPTH_MAX_ROWS &&
+                        m->rows.extent > m->columns.extent && inner->from[HLO_MATMUL_A] == 1 &&
+                        is_long_for(m, &m->columns);
+  bool is_panel =
+      m->columns.extent >= HLO_TUNING_QUADS_MIN_COLUMNS && hlo_matmul_has_quads(m, target);
   if (is_few_columns && !is_panel) swap_roles(m);
   // A larger B makes it pay for more rows to transpose B while packing.
   int64_t bytes = (int64_t)hlo_dtype_size_bytes(m->operands[HLO_MATMUL_B].dtype);
-  bool has_more = inner->extent >= VERY_LONG_DEPTH && bytes >= (int64_t)sizeof(float);
-  int64_t few = has_more ? MORE_ROWS_BYTES / bytes : FEW_ROWS;
+  bool has_more = inner->extent >= HLO_TUNING_DEPTH_LONG && bytes >= (int64_t)sizeof(float);
+  int64_t few = has_more ? HLO_TUNING_DEPTH_MAX_ROW_BYTES / bytes : HLO_TUNING_DEPTH_MAX_ROWS;
   m->is_by_depth = m->rows.extent <= few && inner->from[HLO_MATMUL_B] == 1 &&
-                   m->columns.extent >= DEPTH_COLUMNS && is_long_for(m, &m->rows) &&
+                   m->columns.extent >= HLO_TUNING_DEPTH_MIN_COLUMNS && is_long_for(m, &m->rows) &&
                    !hlo_matmul_has_quads(m, target);
 }
 
@@ -279,8 +236,10 @@ static int32_t find_accumulators_output(const hlo_matmul_t* m, const hlo_fusion_
 
 // Returns the operations that round a vector to a narrow float and join partial registers.
 static double rounding_ops(hlo_dtype_t dtype) {
-  if (dtype == HLO_DTYPE_BF16) return ROUNDING_OPS;
-  return hlo_dtype_is_float(dtype) && hlo_dtype_info(dtype)->bits <= 8 ? 2 * ROUNDING_OPS : 0;
+  if (dtype == HLO_DTYPE_BF16) return HLO_TUNING_BF16_ROUNDING_OPS;
+  return hlo_dtype_is_float(dtype) && hlo_dtype_info(dtype)->bits <= 8
+             ? 2 * HLO_TUNING_BF16_ROUNDING_OPS
+             : 0;
 }
 
 // Returns the epilogue's operations on a vector.
@@ -333,7 +292,7 @@ hlo_status_t hlo_matmul_create(const hlo_kernel_t* kernel, const hlo_node_t* nod
   for (uint32_t i = 0; i < m->outer_count; ++i) m->outer_extent *= m->outer[i].extent;
   for (uint32_t i = 0; i < m->depth_count; ++i) m->depth_extent *= m->depth[i].extent;
   m->accumulators_output = find_accumulators_output(m, kernel->fusion);
-  double light_ops = (double)(kernel->target->tile.vector_count / LIGHT_SHARE);
+  double light_ops = (double)(kernel->target->tile.vector_count / HLO_TUNING_LIGHT_SHARE);
   m->stores_rows = epilogue_ops(m, kernel->fusion) > light_ops;
   m->packs_apart = source_ops(m) > light_ops;
   m->is_narrow = !m->tile && m->depth_extent <= HLO_MATMUL_MAX_NARROW &&
@@ -381,6 +340,7 @@ static hlo_status_t cut_rows(const hlo_matmul_t* m, const hlo_target_t* target,
 static hlo_status_t make_tiles(hlo_matmul_t* m, const hlo_target_t* target, hlo_tile_memo_t* memo) {
   m->has_masks = target->has_masks;
   m->line_bytes = hlo_target_line_bytes(target);
+  m->conflict_bytes = target->tile.memories[1].way_bytes / 2;
   m->has_fma = target->has_fma;
   int64_t steps = m->depth[m->depth_count - 1].extent;
   m->slide = steps < HLO_MATMUL_MAX_SLIDE ? steps : HLO_MATMUL_MAX_SLIDE / 2;
@@ -409,8 +369,8 @@ static bool is_converted(const hlo_matmul_t* m, uint32_t side) {
 // Returns true if elements are so far apart that the caches hold few of them.
 static bool conflicts(const hlo_matmul_t* m, uint32_t side, const hlo_matmul_dim_t* dim) {
   int64_t bytes = dim->from[side] * (int64_t)hlo_dtype_size_bytes(m->operands[side].dtype);
-  return bytes && bytes % CONFLICT_BYTES == 0 &&
-         dim->extent * CACHE_LINE > CONFLICT_BYTES * CONFLICT_WAYS;
+  return bytes && m->conflict_bytes && bytes % m->conflict_bytes == 0 &&
+         dim->extent * m->line_bytes > m->conflict_bytes * HLO_TUNING_CONFLICT_WAYS;
 }
 
 bool hlo_matmul_packs_b(const hlo_matmul_t* m, int64_t cache, int64_t tiles) {
@@ -420,7 +380,9 @@ bool hlo_matmul_packs_b(const hlo_matmul_t* m, int64_t cache, int64_t tiles) {
   if (m->columns.from[HLO_MATMUL_B] != 1 || m->group > 1) return true;
   int64_t bytes = m->depth_extent * m->columns.extent * m->element_bytes;
   if (hlo_matmul_is_produced(&m->operands[HLO_MATMUL_B]) && tiles == 1) return false;
-  if (tiles < (bytes > FAR_CACHES * cache ? MIN_LARGE_TILES : MIN_PACKED_TILES)) return false;
+  if (tiles <
+      (bytes > HLO_TUNING_FAR_CACHES * cache ? HLO_TUNING_PACK_FAR_TILES : HLO_TUNING_PACK_TILES))
+    return false;
   const hlo_matmul_dim_t* inner = &m->depth[m->depth_count - 1];
   bool is_large = bytes > cache / 8 * 3;  // to stay in the cache in place, beside A's rows and
                                           // the result
@@ -440,16 +402,17 @@ static double bytes_of_a(const hlo_matmul_t* m) {
 
 // Returns the steps whose elements of A, over all rows, fill half of the second cache.
 static int64_t steps_held(const hlo_matmul_t* m, int64_t cache) {
-  return cache / HELD_SHARE / (m->rows.extent * m->element_bytes);
+  return cache / HLO_TUNING_HELD_SHARE / (m->rows.extent * m->element_bytes);
 }
 
 // Returns the steps of a panel that fit a quarter of the second cache. The rest holds the
 // prefetched part of the next panel and perhaps A's lines for these steps.
 static int64_t slice_steps(const hlo_matmul_t* m, int64_t cache) {
-  int64_t steps = cache / SLICE_SHARE / (m->panel_width * m->element_bytes);
-  if (is_across(m) && steps_held(m, cache) >= HELD_STEPS)
+  int64_t steps = cache / HLO_TUNING_SLICE_SHARE / (m->panel_width * m->element_bytes);
+  if (is_across(m) && steps_held(m, cache) >= HLO_TUNING_HELD_MIN_STEPS)
     steps = hlo_matmul_min(steps, steps_held(m, cache));
-  return max(steps / STEP_MULTIPLE * STEP_MULTIPLE, CONFLICT_STEPS);
+  return max(steps / HLO_TUNING_STEP_MULTIPLE * HLO_TUNING_STEP_MULTIPLE,
+             HLO_TUNING_CONFLICT_STEPS);
 }
 
 static int64_t all_panels(const hlo_matmul_t* m) {
@@ -459,12 +422,12 @@ static int64_t all_panels(const hlo_matmul_t* m) {
 // Returns true if chunks may share panels: each chunk has enough tiles to pack a panel for itself.
 static bool shares_panels(const hlo_matmul_t* m) {
   int64_t tiles = hlo_matmul_main_panel(m)->tile_count;
-  return all_panels(m) * max(tiles / SLICED_TILES, 1) >= FEW_CHUNKS;
+  return all_panels(m) * max(tiles / HLO_TUNING_SLICE_MIN_TILES, 1) >= HLO_TUNING_FEW_CHUNKS;
 }
 
 bool hlo_matmul_may_slice(const hlo_matmul_t* m, int64_t bytes) {
   double elements = (double)m->outer_extent * (double)m->depth_extent * (double)m->columns.extent;
-  int64_t least = m->group > 1 ? 1 : SLICED_ROWS;  // groups are packed anyway
+  int64_t least = m->group > 1 ? 1 : HLO_TUNING_SLICE_MIN_ROWS;  // groups are packed anyway
   return !m->is_convolution && !m->tile && m->depth_count == 1 && m->rows.extent >= least &&
          elements * m->element_bytes >= (double)bytes;
 }
@@ -475,8 +438,8 @@ bool hlo_matmul_may_slice(const hlo_matmul_t* m, int64_t bytes) {
 static bool packs_slices(const hlo_matmul_t* m, int64_t cache) {
   int64_t panels = all_panels(m);
   bool is_whole = m->depth_extent <= slice_steps(m, cache);
-  bool is_split = panels * (m->depth_extent / SPLIT_STEPS) >= FEW_CHUNKS;
-  return hlo_matmul_may_slice(m, panels < FEW_CHUNKS ? 2 * cache : cache) &&
+  bool is_split = panels * (m->depth_extent / HLO_TUNING_SPLIT_MIN_STEPS) >= HLO_TUNING_FEW_CHUNKS;
+  return hlo_matmul_may_slice(m, panels < HLO_TUNING_FEW_CHUNKS ? 2 * cache : cache) &&
          (shares_panels(m) ? is_whole || m->accumulators_output >= 0 : is_split);
 }
 
@@ -485,10 +448,11 @@ static bool packs_slices(const hlo_matmul_t* m, int64_t cache) {
 static bool transposes_rows(const hlo_matmul_t* m, int64_t cache) {
   if (m->is_convolution || !is_across(m)) return false;
   if (m->tile) return true;
-  bool is_held = m->packs_slices && steps_held(m, cache) >= HELD_STEPS;
-  bool is_large = m->group > 1 ? bytes_of_a(m) > (double)(cache / HELD_SHARE)
-                               : m->depth[0].extent * CACHE_LINE > cache / LINES_SHARE;
-  return is_large && !is_held && !m->is_by_depth && m->panel_count >= MIN_PACKED_TILES &&
+  bool is_held = m->packs_slices && steps_held(m, cache) >= HLO_TUNING_HELD_MIN_STEPS;
+  bool is_large = m->group > 1
+                      ? bytes_of_a(m) > (double)(cache / HLO_TUNING_HELD_SHARE)
+                      : m->depth[0].extent * m->line_bytes > cache / HLO_TUNING_LINES_SHARE;
+  return is_large && !is_held && !m->is_by_depth && m->panel_count >= HLO_TUNING_PACK_TILES &&
          m->lanes > HLO_MATMUL_TRANSPOSED && m->rows.extent >= m->lanes;
 }
 
@@ -498,12 +462,12 @@ bool hlo_matmul_packs_a(const hlo_matmul_t* m, int64_t panels, int64_t height) {
   if (m->is_by_depth) return m->depth[0].from[HLO_MATMUL_A] != 1 || conflicts(m, 0, &m->rows);
   if (m->group > 1 && is_converted(m, HLO_MATMUL_A)) return true;
   if (m->tile && hlo_matmul_filled_steps(m) > m->depth[m->depth_count - 1].extent) return true;
-  if (panels < MIN_PACKED_TILES) {
+  if (panels < HLO_TUNING_PACK_TILES) {
     return is_converted(m, HLO_MATMUL_A) && m->columns.extent >= 2 * m->lanes && m->rows.extent > 1;
   }
   const hlo_matmul_dim_t* inner = &m->depth[m->depth_count - 1];
   // The ways of a cache hold the rows of a tile unless the tile is tall.
-  bool is_tall = height > MAX_SPREAD_ROWS;
+  bool is_tall = height > HLO_TUNING_PLACE_MAX_ROWS;
   return is_converted(m, HLO_MATMUL_A) || (is_tall && conflicts(m, HLO_MATMUL_A, &m->rows)) ||
          conflicts(m, HLO_MATMUL_A, inner);
 }
@@ -532,7 +496,7 @@ static int64_t lay_out_a(hlo_matmul_t* m) {
   bool is_by_rows = m->is_by_depth || m->transposes_rows || m->tile ||
                     inner->from[HLO_MATMUL_A] <= m->rows.from[HLO_MATMUL_A] ||
                     !m->rows.from[HLO_MATMUL_A];
-  int64_t line = CACHE_LINE / m->element_bytes, stride = 1;
+  int64_t line = m->line_bytes / m->element_bytes, stride = 1;
   nest_loop(is_by_rows ? inner : &m->rows, HLO_MATMUL_A, &stride);
   stride = round_up(stride, line) + line;
   m->pack_counts[HLO_MATMUL_A] = 1;
@@ -593,12 +557,12 @@ static hlo_verdict_t make_padding(hlo_matmul_t* m, uint32_t side) {
     if (i + 1 < padding->rank) padding->line_count *= padding->to[i];
   }
   int64_t bytes = (int64_t)hlo_dtype_size_bytes(m->operands[side].dtype);
-  if (elements * (double)bytes > (double)MAX_SCRATCH) {
+  if (elements * (double)bytes > HLO_TUNING_MAX_SCRATCH_BYTES) {
     return hlo_verdict_beyond(HLO_REASON_MATMUL_PADDING, m->contraction.node,
-                              elements * (double)bytes, (double)MAX_SCRATCH);
+                              elements * (double)bytes, HLO_TUNING_MAX_SCRATCH_BYTES);
   }
   padding->offset_bytes = m->scratch_bytes;
-  m->scratch_bytes += (size_t)round_up((int64_t)elements * bytes, CACHE_LINE);
+  m->scratch_bytes += (size_t)round_up((int64_t)elements * bytes, m->line_bytes);
   return hlo_verdict_yes();
 }
 
@@ -630,13 +594,13 @@ static hlo_verdict_t make_packing(hlo_matmul_t* m, const hlo_target_t* target) {
     double elements = (double)m->outer_extent * (double)m->depth_extent *
                       (double)(side == HLO_MATMUL_A ? m->rows.extent : m->columns.extent);
     elements *= (double)hlo_matmul_filled_steps(m) / (double)m->depth[m->depth_count - 1].extent;
-    if (elements * 2 * m->element_bytes > (double)MAX_SCRATCH) {
+    if (elements * 2 * m->element_bytes > HLO_TUNING_MAX_SCRATCH_BYTES) {
       return hlo_verdict_beyond(HLO_REASON_MATMUL_PACKING, m->contraction.node,
-                                elements * 2 * m->element_bytes, (double)MAX_SCRATCH);
+                                elements * 2 * m->element_bytes, HLO_TUNING_MAX_SCRATCH_BYTES);
     }
     int64_t size = side == HLO_MATMUL_A ? lay_out_a(m) : lay_out_b(m);
     m->operands[side].offset_bytes = m->scratch_bytes;
-    m->scratch_bytes += (size_t)round_up(size * m->element_bytes, CACHE_LINE);
+    m->scratch_bytes += (size_t)round_up(size * m->element_bytes, m->line_bytes);
   }
   return hlo_verdict_yes();
 }
@@ -654,9 +618,9 @@ static double block_cost(const void* context, const int64_t* steps) {
 static hlo_status_t fitting_steps(const hlo_matmul_t* m, const hlo_target_t* target,
                                   hlo_arena_t* scratch, int64_t* out_steps) {
   int64_t candidates[MAX_BLOCKS], steps = m->depth_extent;
-  int64_t count = hlo_matmul_min(MAX_BLOCKS, hlo_divide_up(steps, CONFLICT_STEPS));
+  int64_t count = hlo_matmul_min(MAX_BLOCKS, hlo_divide_up(steps, HLO_TUNING_CONFLICT_STEPS));
   for (int64_t n = 1; n <= count; ++n) {
-    candidates[n - 1] = round_up(hlo_divide_up(steps, n), STEP_MULTIPLE);
+    candidates[n - 1] = round_up(hlo_divide_up(steps, n), HLO_TUNING_STEP_MULTIPLE);
   }
   const hlo_matmul_panel_t* panel = hlo_matmul_main_panel(m);
   hlo_tile_system_t* system = hlo_tile_system_create(scratch, NULL, &target->tile);
@@ -664,7 +628,7 @@ static hlo_status_t fitting_steps(const hlo_matmul_t* m, const hlo_target_t* tar
   hlo_tile_var_t var = hlo_tile_system_size(system, "steps", (uint32_t)count, candidates);
   const hlo_tile_monomial_t rows = {panel->height * m->element_bytes, 1, {var}};
   const hlo_tile_monomial_t columns = {m->panel_width * m->element_bytes, 1, {var}};
-  int64_t streams = target->tile.memories[1].capacity_bytes / HLO_MATMUL_STREAM_SHARE;
+  int64_t streams = target->tile.memories[1].capacity_bytes / HLO_TUNING_STREAM_SHARE;
   hlo_tile_system_fits(system, "rows of a tile", 1, streams, 1, &rows);
   hlo_tile_system_fits(system, "a panel", 2, 0, 1, &columns);
   hlo_tile_system_cost(system, "sums", 1, &var, block_cost, m);
@@ -710,7 +674,7 @@ static int64_t held_parts(const hlo_matmul_t* m, int64_t cache) {
     bytes += (double)hlo_type_element_count(type) * (double)hlo_dtype_size_bytes(type->dtype);
   }
   if (m->depth_count == 1 || bytes < (double)cache) return 1;
-  double count = bytes / (double)(cache / HELD_SHARE) + 1;
+  double count = bytes / (double)(cache / HLO_TUNING_HELD_SHARE) + 1;
   return 2 * count * accumulators <= bytes ? (int64_t)count : 1;
 }
 
@@ -721,7 +685,7 @@ static int64_t held_parts(const hlo_matmul_t* m, int64_t cache) {
 static int64_t part_count(const hlo_matmul_t* m, const hlo_target_t* target) {
   int64_t tiles = hlo_matmul_main_panel(m)->tile_count, units = all_panels(m) * tiles;
   int64_t cache = second_cache(target), steps = m->depth_extent, count = 1;
-  int64_t wanted = hlo_matmul_min(wanted_chunks(m, &target->tile), FEW_CHUNKS);
+  int64_t wanted = hlo_matmul_min(wanted_chunks(m, &target->tile), HLO_TUNING_FEW_CHUNKS);
   bool is_edge = m->depth[0].limit.is_used && m->depth[0].limit.loop == m->rows.loop;
   if (m->is_by_depth || is_edge || (m->tile && m->depth_count > 1)) return 1;
   if (m->packs_slices && !shares_panels(m)) return hlo_divide_up(wanted, all_panels(m));
@@ -733,7 +697,9 @@ static int64_t part_count(const hlo_matmul_t* m, const hlo_target_t* target) {
     }
   }
   if (units > 1) count = max(count, held_parts(m, cache));
-  return max(hlo_matmul_min(hlo_matmul_min(count, steps / SPLIT_STEPS), m->depth[0].extent), 1);
+  return max(
+      hlo_matmul_min(hlo_matmul_min(count, steps / HLO_TUNING_SPLIT_MIN_STEPS), m->depth[0].extent),
+      1);
 }
 
 static void split_depth(hlo_matmul_t* m, const hlo_target_t* target) {
@@ -743,15 +709,15 @@ static void split_depth(hlo_matmul_t* m, const hlo_target_t* target) {
       m->packs_slices ? hlo_divide_up(steps, slice_steps(m, second_cache(target))) : 1;
   m->block_steps = hlo_divide_up(steps, m->split_blocks);
   if (m->depth_count == 1) {
-    m->block_steps = round_up(m->block_steps, STEP_MULTIPLE);
+    m->block_steps = round_up(m->block_steps, HLO_TUNING_STEP_MULTIPLE);
   }
   m->depth_blocks = hlo_divide_up(m->depth[0].extent, m->block_steps);
   m->split_count = hlo_divide_up(m->depth_blocks, m->split_blocks);
-  m->accumulators_stride = m->panel_count * m->panel_width + CACHE_LINE / m->element_bytes;
+  m->accumulators_stride = m->panel_count * m->panel_width + m->line_bytes / m->element_bytes;
   m->accumulators_bytes =
       m->outer_extent * m->rows.extent * m->accumulators_stride * m->element_bytes;
   m->accumulators_offset = m->scratch_bytes;
-  m->scratch_bytes += (size_t)round_up(m->split_count * m->accumulators_bytes, CACHE_LINE);
+  m->scratch_bytes += (size_t)round_up(m->split_count * m->accumulators_bytes, m->line_bytes);
 }
 
 static hlo_status_t make_blocks(hlo_matmul_t* m, const hlo_target_t* target) {
@@ -760,26 +726,28 @@ static hlo_status_t make_blocks(hlo_matmul_t* m, const hlo_target_t* target) {
   bool is_single = tiles == 1 && !m->packs_blocks;
   bool is_whole = m->depth_count > 1 || m->depth[0].limit.is_used;
   if (m->is_by_depth || m->tile || is_whole || is_single) return hlo_ok();
-  int64_t wanted = m->packs_slices ? slice_steps(m, second_cache(target)) : CONFLICT_STEPS;
+  int64_t wanted =
+      m->packs_slices ? slice_steps(m, second_cache(target)) : HLO_TUNING_CONFLICT_STEPS;
   if (!is_spread && !m->packs_blocks) HLO_TRY(block_steps(m, target, &wanted));
   if (steps <= wanted) {
     m->block_steps = steps;
     return hlo_ok();
   }
-  m->block_steps = round_up(hlo_divide_up(steps, hlo_divide_up(steps, wanted)), STEP_MULTIPLE);
+  m->block_steps =
+      round_up(hlo_divide_up(steps, hlo_divide_up(steps, wanted)), HLO_TUNING_STEP_MULTIPLE);
   m->accumulators_in_output = m->accumulators_output >= 0;
   if (m->accumulators_in_output) {
     m->accumulators_stride = hlo_matmul_output_stride(m, m->rows.loop);
     m->depth_blocks = hlo_divide_up(steps, m->block_steps);
     return hlo_ok();
   }
-  m->accumulators_stride = m->panel_count * m->panel_width + CACHE_LINE / m->element_bytes;
+  m->accumulators_stride = m->panel_count * m->panel_width + m->line_bytes / m->element_bytes;
   double bytes = (double)m->outer_extent * (double)m->rows.extent * (double)m->accumulators_stride *
                  m->element_bytes;
-  if (bytes > (double)MAX_SCRATCH) return hlo_ok();
+  if (bytes > HLO_TUNING_MAX_SCRATCH_BYTES) return hlo_ok();
   m->depth_blocks = hlo_divide_up(steps, m->block_steps);
   m->accumulators_offset = m->scratch_bytes;
-  m->scratch_bytes += (size_t)round_up((int64_t)bytes, CACHE_LINE);
+  m->scratch_bytes += (size_t)round_up((int64_t)bytes, m->line_bytes);
   return hlo_ok();
 }
 
@@ -791,7 +759,7 @@ static int64_t count_stripes(const hlo_matmul_t* m, const hlo_tile_target_t* tar
   if (m->tile) return hlo_matmul_tile_blocks(m, target->memories[2].capacity_bytes);
   if (m->panel_count == 1 || m->is_convolution) return 1;
   int64_t bytes = m->rows.extent * m->depth_extent * m->element_bytes / max(m->split_count, 1);
-  return max(hlo_divide_up(bytes, target->memories[3].capacity_bytes / HELD_SHARE), 1);
+  return max(hlo_divide_up(bytes, target->memories[3].capacity_bytes / HLO_TUNING_HELD_SHARE), 1);
 }
 
 // Cuts panels of a stripe into parts, enough that chunks of whole parts are about equal. Narrow
@@ -799,7 +767,8 @@ static int64_t count_stripes(const hlo_matmul_t* m, const hlo_tile_target_t* tar
 static void cut_panels(hlo_matmul_t* m, int64_t wanted) {
   int64_t units = m->outer_extent * m->stripe_count * m->panel_count * max(m->split_count, 1);
   // A panel that each part packs for itself is best used for all rows.
-  int64_t least = m->packs_slices ? hlo_matmul_min(wanted, FEW_CHUNKS) : PARTS_PER_CHUNK * wanted;
+  int64_t least = m->packs_slices ? hlo_matmul_min(wanted, HLO_TUNING_FEW_CHUNKS)
+                                  : HLO_TUNING_CHUNK_PARTS * wanted;
   int64_t parts = wanted > 1 ? hlo_divide_up(least, units) : 1;
   hlo_matmul_panel_t *full = &m->full, *edge = &m->edge;
   full->part_count = max(hlo_matmul_min(parts, full->tile_count / m->stripe_count), 1);
@@ -815,7 +784,8 @@ static void make_chunks(hlo_matmul_t* m, const hlo_tile_target_t* target) {
   m->unit_count =
       m->outer_extent * m->stripe_count * hlo_matmul_stripe_units(m) * max(m->split_count, 1);
   int64_t chunks = hlo_matmul_min(wanted, m->unit_count);
-  if (chunks < m->unit_count && chunks > EVEN_CHUNKS) chunks -= chunks % EVEN_CHUNKS;
+  if (chunks < m->unit_count && chunks > HLO_TUNING_EVEN_CHUNKS)
+    chunks -= chunks % HLO_TUNING_EVEN_CHUNKS;
   m->chunk_count = (uint64_t)chunks;
   chunks = hlo_matmul_min(wanted, target->max_chunks / 4);
   for (uint32_t side = 0; side < 2; ++side) {
@@ -834,14 +804,15 @@ static void make_chunks(hlo_matmul_t* m, const hlo_tile_target_t* target) {
 static bool fetches_lines(const hlo_matmul_t* m, int64_t cache) {
   const hlo_matmul_dim_t* inner = &m->depth[m->depth_count - 1];
   return !m->is_by_depth && !m->is_by_channel && m->rows.strides[HLO_MATMUL_A] == 1 &&
-         inner->strides[HLO_MATMUL_A] > m->group && bytes_of_a(m) > (double)(cache / HELD_SHARE);
+         inner->strides[HLO_MATMUL_A] > m->group &&
+         bytes_of_a(m) > (double)(cache / HLO_TUNING_HELD_SHARE);
 }
 
 // Returns true if A's rows come from memory beyond the second cache for every panel.
 static bool fetches_rows(const hlo_matmul_t* m, int64_t cache) {
   return !m->is_convolution && !m->is_by_depth && m->depth_count == 1 && m->panel_count > 1 &&
          m->depth[0].strides[HLO_MATMUL_A] <= m->group &&
-         bytes_of_a(m) > FAR_CACHES * (double)cache;
+         bytes_of_a(m) > HLO_TUNING_FAR_CACHES * (double)cache;
 }
 
 hlo_status_t hlo_matmul_finish(hlo_matmul_t* m, const hlo_target_t* target, hlo_tile_memo_t* memo,
@@ -863,7 +834,7 @@ hlo_status_t hlo_matmul_finish(hlo_matmul_t* m, const hlo_target_t* target, hlo_
   if (m->packs_slices) {
     m->slices_offset = m->scratch_bytes;
     int64_t elements = m->block_steps * m->panel_width + hlo_matmul_first_row(m);
-    m->slice_bytes = (size_t)round_up(elements * m->element_bytes, CACHE_LINE);
+    m->slice_bytes = (size_t)round_up(elements * m->element_bytes, m->line_bytes);
     m->scratch_bytes += (size_t)m->chunk_count * m->slice_bytes;
   }
   m->verdict = hlo_matmul_weigh_prologues(m, target);

@@ -41,6 +41,7 @@
 #ifndef HLO_CODEGEN_DOT_MATMUL_H_
 #define HLO_CODEGEN_DOT_MATMUL_H_
 
+#include "base/tuning.h"
 #include "codegen/dot/dot.h"
 #include "codegen/index/contraction.h"
 #include "codegen/loops/kernel_form.h"
@@ -53,7 +54,6 @@ enum {
   HLO_MATMUL_TRANSPOSED = 4,  // columns that are transposed together in a register
   HLO_MATMUL_MAX_PIECES = 24,
   HLO_MATMUL_MAX_SLIDE = 8,
-  HLO_MATMUL_STREAM_SHARE = 4,  // of the first cache: streamed data next to a tile's rows
 };
 
 /// Limits the steps of a contracting loop to those inside the input, or inside a window, at a step
@@ -184,7 +184,8 @@ typedef struct hlo_matmul {
   bool is_by_depth;    // lanes run along the contraction
   bool has_masks;      // of the target
   bool has_fma;
-  uint32_t line_bytes;  // of a cache line
+  uint32_t line_bytes;     // of a cache line
+  int64_t conflict_bytes;  // rows at this distance share sets of the first cache; 0: never
   hlo_matmul_padding_t padding[2];
   uint32_t outer_count, depth_count;
   hlo_matmul_dim_t outer[HLO_MATMUL_MAX_LOOPS], rows, columns, depth[HLO_MATMUL_MAX_LOOPS];

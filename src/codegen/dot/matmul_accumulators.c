@@ -6,19 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/tuning.h"
 #include "codegen/dot/matmul_impl.h"
 #include "tile/memo.h"
 #include "tile/system.h"
 
-enum { FUEL = 1000, MAX_FUEL = 4000 };
-
 // The first of several equally fast tiles is chosen, and the first widths divide most matrices.
-enum { WIDTH_COUNT = 11, MAX_DEPTH_WIDTHS = 2, MAX_WIDTH = 16, MAX_TILES = 128 };
+enum { WIDTH_COUNT = 11, MAX_WIDTH = 16, MAX_TILES = 128 };
 static const int64_t WIDTHS[WIDTH_COUNT] = {4, 2, 8, 1, 16, 3, 6, 5, 7, 10, 12};
 // Vectors of channels share nothing, so widths have another order.
 static const int64_t CHANNEL_WIDTHS[WIDTH_COUNT] = {2, 1, 4, 8, 16, 3, 6, 5, 7, 10, 12};
-// Relative error of the costs: smaller differences do not count.
-static const double TOLERANCE = 0.023;
 
 static double largest(double a, double b) {
   return a > b ? a : b;
@@ -145,7 +142,7 @@ static double panel_ns(const model_t* model, int64_t height, int64_t width, bool
   double blocks = 1;
   if (may_cut) {
     int64_t capacity = memories[1].capacity_bytes;
-    double near = (double)(capacity - capacity / HLO_MATMUL_STREAM_SHARE);
+    double near = (double)(capacity - capacity / HLO_TUNING_STREAM_SHARE);
     blocks = largest(panel / far, (double)(model->steps * high * model->row_bytes) / near);
     blocks = blocks > 1 ? blocks : 1;
     if (panel > far) panel = far;
@@ -213,7 +210,7 @@ static uint32_t list_heights(const model_t* model, uint32_t width_count, const i
 
 static uint32_t list_widths(const model_t* model, int64_t* widths) {
   uint32_t count = 0;
-  uint32_t most = model->m->is_by_depth ? MAX_DEPTH_WIDTHS : WIDTH_COUNT;
+  uint32_t most = model->m->is_by_depth ? HLO_TUNING_DEPTH_WIDTHS : WIDTH_COUNT;
   const int64_t* all = model->m->is_by_channel ? CHANNEL_WIDTHS : WIDTHS;
   for (uint32_t i = 0; i < most; ++i) {
     // Unusually wide tiles are for a few rows, which they hold at once.
@@ -247,7 +244,7 @@ static hlo_status_t make_system(choice_t* choice, const candidates_t* all,
   int64_t vector = target->tile.vector_bytes;
   hlo_tile_system_t* s = hlo_tile_system_create(scratch, NULL, &target->tile);
   if (!s) return hlo_arena_status(scratch);
-  hlo_tile_system_tolerance(s, TOLERANCE);
+  hlo_tile_system_tolerance(s, HLO_TUNING_TILE_COST_TOLERANCE);
   hlo_tile_var_t x = hlo_tile_system_size(s, "vectors", all->width_count, all->widths);
   hlo_tile_var_t y = hlo_tile_system_size(s, "rows", all->height_count, all->heights);
   const hlo_tile_monomial_t held[2] = {{vector, 2, {x, y}}, {vector, 1, {x}}};
@@ -281,7 +278,7 @@ static hlo_status_t solve_tile(choice_t* choice, const hlo_matmul_t* m, const hl
     all.width_count = 1;
   }
   HLO_TRY(make_system(choice, &all, target, scratch));
-  return hlo_tile_system_solve(choice->system, FUEL, &choice->solution);
+  return hlo_tile_system_solve(choice->system, HLO_TUNING_TILE_FUEL, &choice->solution);
 }
 
 // ---- all possible tiles
@@ -322,7 +319,7 @@ static hlo_status_t rank_tiles(const hlo_matmul_t* m, const hlo_target_t* target
   choice_t* choice = &out_ranking->choice;
   out_ranking->count = 0;
   init_model(&choice->model, m, &target->tile);
-  int64_t rows = m->rows.extent, most = m->is_by_depth ? MAX_DEPTH_WIDTHS : MAX_WIDTH;
+  int64_t rows = m->rows.extent, most = m->is_by_depth ? HLO_TUNING_DEPTH_WIDTHS : MAX_WIDTH;
   for (int64_t width = 1; width <= hlo_matmul_min(most, choice->model.vectors); ++width) {
     if (!only || width == only->width) all.widths[all.width_count++] = width;
   }
@@ -335,7 +332,7 @@ static hlo_status_t rank_tiles(const hlo_matmul_t* m, const hlo_target_t* target
   hlo_arena_init(&scratch, 0);
   hlo_status_t status = make_system(choice, &all, target, &scratch);
   if (hlo_status_is_ok(status)) {
-    status = hlo_tile_system_each(choice->system, MAX_FUEL, rank_tile, out_ranking);
+    status = hlo_tile_system_each(choice->system, HLO_TUNING_RANKING_FUEL, rank_tile, out_ranking);
   }
   hlo_arena_deinit(&scratch);
   qsort(out_ranking->tiles, out_ranking->count, sizeof *out_ranking->tiles, compare_ranked);

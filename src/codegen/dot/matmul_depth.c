@@ -4,11 +4,10 @@
 // matmul.h).
 #include <stdlib.h>
 
+#include "base/tuning.h"
 #include "codegen/dot/matmul_impl.h"
 #include "codegen/math/elementwise.h"
 #include "codegen/math/math.h"
-
-enum { STRAIGHT_STEPS = 8, FETCH_LINES = 16 };
 
 // ---- one step
 
@@ -260,7 +259,7 @@ static void fetch_lines(const hlo_product_t* p, const hlo_product_tile_t* tile,
           stride = m->depth[m->depth_count - 1].strides[HLO_MATMUL_A];
   for (int64_t r = tile->height - 1; r >= 0; r -= m->line_bytes / bytes) {
     hlo_product_fetch(p, tile->a, step->index[HLO_MATMUL_A], bytes,
-                      (step->beyond[HLO_MATMUL_A] + FETCH_LINES * stride + r) * bytes);
+                      (step->beyond[HLO_MATMUL_A] + HLO_TUNING_FETCH_STEPS * stride + r) * bytes);
   }
 }
 
@@ -309,8 +308,8 @@ hlo_vir_value_t* hlo_product_is_last_block(const hlo_product_t* p) {
 static void emit_known(const hlo_product_t* p, const hlo_product_tile_t* tile, int64_t first,
                        int64_t count) {
   hlo_vir_builder_t* b = p->b;
-  int64_t unroll = p->m->is_by_channel ? p->m->slide : UNROLL;
-  if (count <= STRAIGHT_STEPS) {
+  int64_t unroll = p->m->is_by_channel ? p->m->slide : HLO_TUNING_PRODUCT_UNROLL;
+  if (count <= HLO_TUNING_STRAIGHT_MAX_STEPS) {
     emit_steps(p, tile, NULL, first, count);
     return;
   }
@@ -333,7 +332,7 @@ static void emit_known(const hlo_product_t* p, const hlo_product_tile_t* tile, i
 static void emit_unknown(const hlo_product_t* p, const hlo_product_tile_t* tile,
                          hlo_vir_value_t* low, hlo_vir_value_t* end) {
   hlo_vir_builder_t* b = p->b;
-  int64_t unroll = p->m->is_by_channel ? p->m->slide : UNROLL;
+  int64_t unroll = p->m->is_by_channel ? p->m->slide : HLO_TUNING_PRODUCT_UNROLL;
   hlo_vir_value_t* count = hlo_vir_index(b, HLO_VIR_isub, end, low);
   count = hlo_vir_index(b, HLO_VIR_imax, count, hlo_index(b, 0));
   hlo_vir_value_t* whole =

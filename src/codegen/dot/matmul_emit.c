@@ -331,8 +331,10 @@ static void aim_fetch(const hlo_product_t* p, hlo_product_tile_t* tile,
   const hlo_matmul_t* m = p->m;
   hlo_vir_builder_t* b = p->b;
   int64_t bytes = (int64_t)hlo_dtype_size_bytes(m->operands[HLO_MATMUL_B].dtype);
-  int64_t row_bytes = m->depth[0].from[HLO_MATMUL_B] * bytes, tile_rows = m->block_steps / UNROLL;
-  hlo_vir_value_t* first_late = hlo_plus(b, tile->end_number, hlo_index(b, -UNROLL));
+  int64_t row_bytes = m->depth[0].from[HLO_MATMUL_B] * bytes,
+          tile_rows = m->block_steps / HLO_TUNING_PRODUCT_UNROLL;
+  hlo_vir_value_t* first_late =
+      hlo_plus(b, tile->end_number, hlo_index(b, -HLO_TUNING_PRODUCT_UNROLL));
   hlo_vir_value_t* late = hlo_vir_index(b, HLO_VIR_isub, tile_number, first_late);
   hlo_vir_value_t* is_late = hlo_vir_icmp(b, HLO_VIR_GE, late, hlo_index(b, 0));
   hlo_vir_value_t* at = hlo_plus(b, tile->next_source, hlo_times(b, late, tile_rows * row_bytes));
@@ -340,7 +342,7 @@ static void aim_fetch(const hlo_product_t* p, hlo_product_tile_t* tile,
   if (p->block) at = hlo_plus(b, at, hlo_times(b, p->block, -tile_rows * row_bytes));
   hlo_vir_value_t* way = hlo_vir_index(b, HLO_VIR_isub, at, tile->a);
   tile->fetch_base = hlo_plus(b, tile->a, hlo_vir_index(b, HLO_VIR_imul, way, is_late));
-  tile->fetch_stride = hlo_times(b, is_late, row_bytes / UNROLL);
+  tile->fetch_stride = hlo_times(b, is_late, row_bytes / HLO_TUNING_PRODUCT_UNROLL);
 }
 
 // Emits the tiles of one height, first <= number < last, that are among the tiles low <= number <

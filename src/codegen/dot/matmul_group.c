@@ -3,18 +3,13 @@
 // neighbours along the contraction into one lane (see matmul.h).
 #include <string.h>
 
+#include "base/tuning.h"
 #include "codegen/dot/matmul_impl.h"
 #include "codegen/math/elementwise.h"
 #include "codegen/math/math.h"
 
 enum {
   GROUP_BYTES = 4,
-  LEAST_GROUPS = 2,  // fewer groups are mostly zeros after the last element
-  LEAST_ROWS = 8,    // packing B pays if this many rows use it
-  BLOCK_ROWS = 15,   // or this many if a large B is packed per block on the stack
-  LEAST_BLOCKED = 128,
-  LARGE_ELEMENTS = 2 << 20,
-  MOST_COLUMNS = 1 << 20,
   SIGN_BIT = 0x80,
 };
 
@@ -79,8 +74,10 @@ int64_t hlo_matmul_tile_depth(const hlo_target_t* target, const hlo_node_t* node
 static bool packs_blocks(const hlo_matmul_t* m) {
   int64_t columns = m->columns.extent, depth = m->depth[0].extent;
   return m->depth_count == 1 && m->columns.from[HLO_MATMUL_B] == 1 &&
-         m->rows.extent <= BLOCK_ROWS && depth >= LEAST_BLOCKED * m->group &&
-         columns <= MOST_COLUMNS && (double)columns * (double)depth > LARGE_ELEMENTS;
+         m->rows.extent <= HLO_TUNING_BLOCKED_MAX_ROWS &&
+         depth >= HLO_TUNING_BLOCKED_MIN_DEPTH * m->group &&
+         columns <= HLO_TUNING_BLOCKED_MAX_COLUMNS &&
+         (double)columns * (double)depth > HLO_TUNING_BLOCKED_MIN_ELEMENTS;
 }
 
 static double depth_of(const hlo_matmul_t* m) {
@@ -91,8 +88,8 @@ static double depth_of(const hlo_matmul_t* m) {
 
 bool hlo_matmul_has_quads(const hlo_matmul_t* m, const hlo_target_t* target) {
   int64_t group = hlo_matmul_group_of(target, m->contraction.node, m->dtype, depth_of(m));
-  return m->rows.extent >= LEAST_ROWS && group == GROUP_BYTES &&
-         m->depth[m->depth_count - 1].extent >= LEAST_GROUPS * group;
+  return m->rows.extent >= HLO_TUNING_GROUPED_MIN_ROWS && group == GROUP_BYTES &&
+         m->depth[m->depth_count - 1].extent >= HLO_TUNING_GROUPED_MIN_DEPTH * group;
 }
 
 static void choose_dot_group(hlo_matmul_t* m, const hlo_target_t* target) {
@@ -106,8 +103,8 @@ static void choose_dot_group(hlo_matmul_t* m, const hlo_target_t* target) {
   m->packs_blocks = m->group > 1 && is_in_blocks;
   // For so few rows, converting bf16 in place is as fast, since memory limits the speed.
   bool is_converted = m->packs_blocks && m->dtype == HLO_DTYPE_F32 && !is_byte_product(node);
-  if (!m->is_by_depth && inner->extent >= LEAST_GROUPS * m->group && m->rows.extent >= LEAST_ROWS &&
-      !is_converted) {
+  if (!m->is_by_depth && inner->extent >= HLO_TUNING_GROUPED_MIN_DEPTH * m->group &&
+      m->rows.extent >= HLO_TUNING_GROUPED_MIN_ROWS && !is_converted) {
     return;
   }
   m->group = 1;

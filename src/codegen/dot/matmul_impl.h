@@ -4,12 +4,12 @@
 #ifndef HLO_CODEGEN_DOT_MATMUL_IMPL_H_
 #define HLO_CODEGEN_DOT_MATMUL_IMPL_H_
 
+#include "base/tuning.h"
 #include "codegen/dot/matmul.h"
 #include "codegen/loops/kernel_choose.h"
 
 enum {
   MAX_ACCUMULATORS = 64,
-  UNROLL = 2,  // steps per iteration of the innermost loop
 };
 
 typedef struct hlo_product {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Vector IR that copies the operands of matrix products into scratch memory: A as lines a cache
 // line more than a power of two apart, B as panels of contiguous rows (see matmul.h).
+#include "base/tuning.h"
 #include "codegen/dot/matmul_impl.h"
 
 #include "codegen/math/elementwise.h"
@@ -383,7 +384,7 @@ static void copy_row(const packing_t* p, const hlo_matmul_panel_t* panel, uint32
 // The numbers of rows that are transposed together where columns are contiguous in place, largest
 // first: a square block in registers, then as many rows as a register holds of a few columns; 1: no
 // transpose.
-enum { TRANSPOSE_KINDS = 2, PART_BYTES = 16, FETCH_BLOCKS = 4 };
+enum { TRANSPOSE_KINDS = 2, PART_BYTES = 16 };
 static void transposed_rows(const packing_t* p, uint32_t rows[TRANSPOSE_KINDS]) {
   const hlo_matmul_t* m = p->m;
   bool is_transposed = hlo_matmul_transposes_columns(m),
@@ -436,7 +437,8 @@ static void transpose_groups(const packing_t* p, const hlo_matmul_panel_t* panel
 static void fetch_column(const packing_t* p, uint32_t column) {
   const hlo_matmul_dim_t *columns = &p->m->columns, *inner = &p->m->depth[p->m->depth_count - 1];
   if (p->is_produced) return;
-  int64_t at = column * columns->from[p->side] + FETCH_BLOCKS * p->m->lanes * inner->from[p->side];
+  int64_t at = column * columns->from[p->side] +
+               HLO_TUNING_PACK_FETCH_BLOCKS * p->m->lanes * inner->from[p->side];
   hlo_vir_value_t* base[] = {p->at.from.base};
   hlo_vir_emit(p->b, HLO_VIR_prefetch, hlo_vir_type(HLO_VIR_VOID, 0), 0,
                at * (int64_t)hlo_dtype_size_bytes(p->from_dtype), 1, base);

@@ -4,6 +4,7 @@
 // sixteen groups a step. The epilogue reads them row by row from memory. B's panels are packed in
 // groups as for vectors. A is read in place if its rows are whole steps, else packed. Both are
 // padded with zeros. Rows need no padding: the last tiles have fewer rows.
+#include "base/tuning.h"
 #include "codegen/dot/matmul_impl.h"
 #include "codegen/math/elementwise.h"
 #include "codegen/vir/tile.h"
@@ -14,7 +15,6 @@ enum {
   GROUP_BYTES = 4,
   COLUMNS = ROW_BYTES / GROUP_BYTES,   // and groups of a step
   BESIDE = 2,                          // tiles of rows and of columns
-  LEAST_ROWS = 8,                      // packing B pays if this many rows use it
   VECTORS_OF_ACCUMULATORS = 4 * ROWS,  // to configure, and to store and load a tile of
                                        // accumulators
   FIRST_A = BESIDE * BESIDE,           // tile numbers: first the accumulators, then A, then B
@@ -83,7 +83,7 @@ bool hlo_matmul_choose_tiles(hlo_matmul_t* m, const hlo_target_t* target, hlo_dt
   if (!vector) {
     vector = hlo_tile_atom_find(&target->tile, HLO_TILE_ATOM_PRODUCT, m->dtype, m->dtype);
   }
-  bool is_small = !m->is_convolution && m->rows.extent < LEAST_ROWS;
+  bool is_small = !m->is_convolution && m->rows.extent < HLO_TUNING_TILE_REGISTERS_MIN_ROWS;
   if (!atom || !vector || m->is_by_depth || is_small || (m->is_convolution && !is_whole(m, atom)) ||
       time_of(&target->tile, m, atom) >= time_of(&target->tile, m, vector)) {
     return false;

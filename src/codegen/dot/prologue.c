@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operands of matrix products that are computed where they are packed or read, instead of being
 // read from memory. Views of values in memory are read in place (see matmul.h).
+#include "base/tuning.h"
 #include "codegen/dot/matmul_impl.h"
 #include "codegen/math/elementwise.h"
 #include "codegen/math/math.h"
 
-// A prologue for an operand that could be in memory may read at most this share of the operand's
-// bytes.
-static const double FEWER_BYTES = 0.75;
-enum { MAX_CHAIN = 24, GATHERED_BYTES = 4, WIDE_BYTES = 8 };
+enum { GATHERED_BYTES = 4, WIDE_BYTES = 8 };
 
 // ---- loops of the operand
 
@@ -217,7 +215,7 @@ bool hlo_matmul_is_for_operand(const hlo_matmul_t* m, const hlo_fusion_t* fusion
   if (node == m->contraction.node || node->result_count != 1) return false;
   bool is_any = false;
   for (uint32_t side = 0; side < 2; ++side) is_any |= m->operands[side].prologue.value != NULL;
-  return is_any && feeds(fusion, m->contraction.node, node, MAX_CHAIN);
+  return is_any && feeds(fusion, m->contraction.node, node, HLO_TUNING_PROLOGUE_MAX_OPS);
 }
 
 // ---- costs
@@ -249,9 +247,9 @@ hlo_verdict_t hlo_matmul_weigh_prologues(const hlo_matmul_t* m, const hlo_target
     double bytes = elements * (double)hlo_dtype_size_bytes(operand->dtype);
     double ops =
         prologue->vector_ops * elements * prologue->widest_bytes / (double)target->vector_bytes;
-    if (prologue->is_forced && prologue->read_bytes > FEWER_BYTES * bytes) {
+    if (prologue->is_forced && prologue->read_bytes > HLO_TUNING_PROLOGUE_READ_SHARE * bytes) {
       return hlo_verdict_beyond(HLO_REASON_PROLOGUE_BYTES, prologue->value->def,
-                                prologue->read_bytes, FEWER_BYTES * bytes);
+                                prologue->read_bytes, HLO_TUNING_PROLOGUE_READ_SHARE * bytes);
     }
     hlo_tile_work_t apart = {.vector_ops = ops,
                              .accessed_bytes = prologue->read_bytes + bytes,
