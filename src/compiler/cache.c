@@ -14,10 +14,10 @@
 #include "base/mem.h"
 #include "base/os.h"
 #include "base/threads.h"
+#include "base/tuning.h"
 #include "ir/clone.h"
 
-enum { FILE_VERSION = 1, PATH_BYTES = 1024, BUILD_ID_BYTES = 64, SWEEP_INTERVAL = 64 };
-enum { KERNEL_PART = 4 };  // the share of the memory for single kernels, as a divisor
+enum { FILE_VERSION = 1, PATH_BYTES = 1024, BUILD_ID_BYTES = 64 };
 #define MIB (UINT64_C(1) << 20)
 #define STALE_NS INT64_C(3600000000000)  // age of an unfinished file that is removed
 
@@ -179,8 +179,8 @@ static void sweep(hlo_compile_cache_t* cache) {
 static bool is_sweep_due(hlo_compile_cache_t* cache, size_t size_bytes) {
   hlo_mutex_lock(&cache->mutex);
   cache->added_bytes += size_bytes;
-  bool is_due =
-      cache->added_count % SWEEP_INTERVAL == 0 || cache->added_bytes > cache->folder_limit / 8;
+  bool is_due = cache->added_count % HLO_TUNING_CACHE_SWEEP_INTERVAL == 0 ||
+                cache->added_bytes > cache->folder_limit / 8;
   ++cache->added_count;
   if (is_due) cache->added_bytes = 0;
   hlo_mutex_unlock(&cache->mutex);
@@ -240,8 +240,8 @@ hlo_status_t hlo_compile_cache_create(const hlo_config_t* options, const hlo_log
   }
   hlo_mutex_init(&cache->mutex, HLO_LOCK_LEVEL_MEMORY + 2);
   const uint64_t memory_limit = (uint64_t)options->cache_memory * MIB;
-  hlo_lru_init(&cache->kernels, memory_limit / KERNEL_PART);
-  hlo_lru_init(&cache->images, memory_limit - memory_limit / KERNEL_PART);
+  hlo_lru_init(&cache->kernels, memory_limit / HLO_TUNING_CACHE_KERNEL_SHARE);
+  hlo_lru_init(&cache->images, memory_limit - memory_limit / HLO_TUNING_CACHE_KERNEL_SHARE);
   cache->folder_limit = (uint64_t)options->cache_size * MIB;
   if (*options->cache_dir) choose_folder(cache, options->cache_dir, log);
   *out_cache = cache;

@@ -7,6 +7,7 @@
 
 #include "base/dim_order.h"
 #include "base/mem.h"
+#include "base/tuning.h"
 #include "ir/clone.h"
 #include "ir/custom_call.h"
 #include "ir/donation.h"
@@ -257,8 +258,8 @@ static const pace_t kInterpreted = {.element = 1,
                                     .sorted = 4,
                                     .step = 64,
                                     .flop = 1,
-                                    .limit = 16384,
-                                    .group_limit = 16384};
+                                    .limit = HLO_TUNING_CHEAP_MAX_STEPS,
+                                    .group_limit = HLO_TUNING_CHEAP_MAX_STEPS};
 // Nanoseconds of one core; about twenty times the 20 us of handing work to a worker and back, as
 // most work of that size runs on several.
 static const pace_t kMachine = {.element = 0.03,
@@ -271,8 +272,8 @@ static const pace_t kMachine = {.element = 0.03,
                                 .step = 5,
                                 .flop = 0.005,
                                 .byte = 0.02,
-                                .limit = 400e3,
-                                .group_limit = 25e3};
+                                .limit = HLO_TUNING_CHEAP_MAX_NS,
+                                .group_limit = HLO_TUNING_CHEAP_GROUP_MAX_NS};
 
 static double window_elements(const hlo_node_t* node) {
   uint32_t rank = 0;
@@ -317,10 +318,10 @@ static double result_bytes(const hlo_type_t* type) {
 // Adds the work of a region's nodes, `times` times. False if it exceeds the limit or is unknown.
 static bool add_region(const hlo_region_t* region, const pace_t* pace, double times, double limit,
                        double* work) {
-  enum { TURN_LIMIT = 4096 };
   for (const hlo_node_t* node = region->first; node; node = node->next) {
     if (hlo_op_has(node->op, HLO_TRAIT_STRUCTURED)) {
-      const int32_t turns = node->op == HLO_OP_while ? hlo_loop_trip_count(node, TURN_LIMIT) : 1;
+      const int32_t turns =
+          node->op == HLO_OP_while ? hlo_loop_trip_count(node, HLO_TUNING_CHEAP_MAX_ITERATIONS) : 1;
       for (uint32_t i = 0; i < node->region_count; ++i) {
         if (turns < 0 || !add_region(node->regions[i], pace, times * turns, limit, work)) {
           return false;

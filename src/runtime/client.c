@@ -6,9 +6,10 @@
 
 #include "base/mem.h"
 #include "base/os.h"
+#include "base/tuning.h"
 #include "runtime/flight.h"
 
-enum { MAX_DEVICES = 4096, MAX_THREADS = 1024, BYTES_PER_MIB = 1 << 20, KEPT_SHARE = 4 };
+enum { MAX_DEVICES = 4096, MAX_THREADS = 1024, BYTES_PER_MIB = 1 << 20 };
 
 struct hlo_client {
   hlo_pool_t* pool;
@@ -56,7 +57,7 @@ static void init_devices(hlo_client_t* client) {
 
 static hlo_status_t create_heap(const hlo_client_options_t* options, hlo_client_t* client) {
   client->memory_bytes = hlo_os_memory_bytes();
-  uint64_t keep_bytes = client->memory_bytes / KEPT_SHARE;
+  uint64_t keep_bytes = client->memory_bytes / HLO_TUNING_HEAP_KEPT_SHARE;
   if (options->kept_mib) {
     keep_bytes = options->kept_mib < 0 ? 0 : (uint64_t)options->kept_mib * BYTES_PER_MIB;
   }

@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "base/threads.h"
+#include "base/tuning.h"
 
 struct hlo_event {
   atomic_int count;
@@ -65,10 +66,6 @@ void hlo_event_release(hlo_event_t* event) {
 
 // ---- callbacks
 
-// Callbacks that may run inside each other on one thread. Few, as each takes stack, but more than
-// one: code that sets an event in a callback finds the callbacks of that event done.
-enum { NESTED_LIMIT = 8 };
-
 // The callbacks of one thread. They are postponed on the deepest level only, which runs them before
 // it returns: on all other levels the list is empty.
 typedef struct calls {
@@ -115,7 +112,7 @@ static hlo_event_waiter_t* reverse(hlo_event_waiter_t* newest) {
 // Runs the callbacks of a ready event, which the caller holds, or postpones them.
 static void call_waiters(hlo_event_t* event, hlo_event_waiter_t* oldest) {
   calls_t* calls = &t_calls;
-  if (calls->depth == NESTED_LIMIT) {
+  if (calls->depth == HLO_TUNING_EVENT_MAX_NESTED) {
     postpone(calls, event, oldest);
     return;
   }
@@ -126,7 +123,7 @@ static void call_waiters(hlo_event_t* event, hlo_event_waiter_t* oldest) {
     oldest = waiter->next;  // the callback may free it
     waiter->callback(waiter->context, event->status);
   }
-  if (calls->depth == NESTED_LIMIT) run_postponed(calls);
+  if (calls->depth == HLO_TUNING_EVENT_MAX_NESTED) run_postponed(calls);
   hlo_thread_no_wait_end();
   --calls->depth;
 }

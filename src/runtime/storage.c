@@ -4,10 +4,11 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "base/tuning.h"
 
 // Data up to this size lie behind their storage, in the same allocation; the address sanitizer
 // needs them apart, to see where they end.
-enum { PUTS_BEHIND = !HLO_ADDRESS_SANITIZER, INLINE_BYTES = 512 };
+enum { PUTS_BEHIND = !HLO_ADDRESS_SANITIZER };
 
 static void count_allocation(hlo_memory_t* memory, int64_t size_bytes) {
   int64_t now = atomic_fetch_add_explicit(&memory->bytes_in_use, size_bytes, memory_order_relaxed) +
@@ -59,7 +60,7 @@ static hlo_status_t out_of_device_memory(const hlo_memory_t* memory, size_t size
 
 hlo_status_t hlo_storage_create(hlo_memory_t* memory, size_t size_bytes,
                                 hlo_storage_t** out_storage) {
-  const bool is_inline = PUTS_BEHIND && size_bytes <= INLINE_BYTES;
+  const bool is_inline = PUTS_BEHIND && size_bytes <= HLO_TUNING_STORAGE_INLINE_BYTES;
   hlo_storage_t* storage = NULL;
   HLO_TRY(storage_alloc(memory, size_bytes, is_inline ? HLO_BLOCK_ALIGNMENT - 1 + size_bytes : 0,
                         &storage));

@@ -7,11 +7,12 @@
 #include "base/copy.h"
 #include "base/dim_order.h"
 #include "base/mem.h"
+#include "base/tuning.h"
 #include "runtime/buffer_impl.h"
 #include "runtime/storage.h"
 
 // Copies up to this many bytes cost less than handing them to a worker.
-enum { INLINE_COPY_BYTES = 1 << 18, ZERO_COPY_ALIGNMENT = 64 };
+enum { ZERO_COPY_ALIGNMENT = 64 };
 
 // A copy that waits for its source, runs on a worker, and then sets an event.
 typedef struct copy_job {
@@ -79,7 +80,7 @@ static void copy_when_ready(void* context, hlo_status_t status) {
   copy_job_t* copy = context;
   if (!hlo_status_is_ok(status)) {
     copy_finish(copy, hlo_status_clone(status));
-  } else if (copy->size_bytes <= INLINE_COPY_BYTES) {
+  } else if (copy->size_bytes <= HLO_TUNING_TRANSFER_INLINE_BYTES) {
     copy_run(&copy->job);
   } else {
     hlo_pool_submit(hlo_client_pool(copy->client), &copy->job);
@@ -206,7 +207,7 @@ static hlo_status_t from_host_copy(const hlo_buffer_t* buffer, const void* data,
                                    hlo_event_t** out_ready, hlo_storage_t** out_storage) {
   hlo_storage_t* storage;
   HLO_TRY(hlo_storage_create(buffer->memory, buffer->size_bytes, &storage));
-  hlo_status_t status = now || buffer->size_bytes <= INLINE_COPY_BYTES
+  hlo_status_t status = now || buffer->size_bytes <= HLO_TUNING_TRANSFER_INLINE_BYTES
                             ? from_host_now(buffer, storage, data, plan, out_ready)
                             : from_host_later(buffer, storage, data, plan, out_ready);
   if (!hlo_status_is_ok(status)) {

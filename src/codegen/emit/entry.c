@@ -5,12 +5,10 @@
 #include <stddef.h>
 
 #include "base/kernel_abi.h"
+#include "base/tuning.h"
 #include "codegen/body/split.h"
 #include "codegen/emit/entry_impl.h"
 #include "lib/call.h"
-
-// More base addresses than this are not worth keeping in registers.
-enum { SHARED_ALLOCATION_LIMIT = 192 };
 
 struct hlo_entry {
   hlo_entry_context_t base;
@@ -269,7 +267,7 @@ hlo_status_t hlo_entry_create(const hlo_plan_t* plan, const hlo_target_t* target
   made->base = (hlo_entry_context_t){
       .plan = plan, .target = target, .table = table, .arena = arena, .funcs = &made->funcs};
   made->base.most_addresses = hlo_entry_most_addresses(&made->base);
-  if (count_bases(plan) <= SHARED_ALLOCATION_LIMIT) {
+  if (count_bases(plan) <= HLO_TUNING_ENTRY_MAX_BASES) {
     made->base.load_flags = HLO_VIR_INVARIANT | HLO_VIR_FIXED;
   }
   build_entry(&made->base, module);

@@ -4,12 +4,10 @@
 #include <stddef.h>
 
 #include "base/kernel_abi.h"
+#include "base/tuning.h"
 #include "codegen/emit/entry_impl.h"
 #include "codegen/fuse/concurrent.h"
 #include "codegen/vir/guard.h"
-
-enum { CONCURRENT_GROUP_PART_SIZE = 8 };  // approximate number of instructions per part of a
-                                          // concurrent group
 
 static const hlo_vir_type_t kIndex = {HLO_VIR_INDEX, 1};
 
@@ -336,7 +334,7 @@ void hlo_entry_emit_func(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
 
 uint64_t hlo_entry_size_of(const hlo_entry_context_t* entry, const hlo_entry_func_t* func) {
   return func->kind == HLO_ENTRY_CONCURRENT
-             ? CONCURRENT_GROUP_PART_SIZE * (uint64_t)func->part_count
+             ? HLO_TUNING_GROUP_PART_SIZE * (uint64_t)func->part_count
              : hlo_kernel_code_size(entry->plan->kernels[func->fusion->index]);
 }
 

@@ -3,12 +3,8 @@
 #include <stddef.h>
 
 #include "base/kernel_abi.h"
+#include "base/tuning.h"
 #include "codegen/emit/entry_impl.h"
-
-enum {
-  INLINE_COPY_BYTES = 512,  // larger copies are calls
-  SCALAR_COPY_BYTES = 64,   // smaller ones go through general registers
-};
 
 static const hlo_vir_type_t kIndex = {HLO_VIR_INDEX, 1};
 
@@ -99,7 +95,7 @@ static void copy_inline(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
   hlo_vir_value_t* from = hlo_entry_allocation_address(entry, b, copy->from);
   hlo_vir_value_t* to = hlo_entry_allocation_address(entry, b, copy->to);
   uint64_t at = 0;
-  if (copy->size_bytes > SCALAR_COPY_BYTES) {
+  if (copy->size_bytes > HLO_TUNING_COPY_SCALAR_BYTES) {
     hlo_vir_type_t type = hlo_vir_type(HLO_VIR_I8, entry->target->vector_bytes);
     for (; at + type.lanes <= copy->size_bytes; at += type.lanes) {
       hlo_vir_value_t* piece = hlo_vir_emit(b, HLO_VIR_load, type, 0, (int64_t)at, 1, &from);
@@ -168,7 +164,7 @@ void hlo_entry_emit_copies(const hlo_entry_context_t* entry, hlo_vir_builder_t* 
         copy->from.kind != HLO_ALLOCATION_CONSTANT || entry->table->constants[copy->from.index] != NULL;
     if (copy->from.kind == HLO_ALLOCATION_REGISTER || copy->to.kind == HLO_ALLOCATION_REGISTER) {
       copy_value(entry, b, copy);
-    } else if (is_memory && copy->size_bytes <= INLINE_COPY_BYTES) {
+    } else if (is_memory && copy->size_bytes <= HLO_TUNING_COPY_INLINE_BYTES) {
       copy_inline(entry, b, copy);
     } else {
       hlo_entry_emit_call(b, hlo_call_site_table_add_copy(entry->table, copy, entry->arena));

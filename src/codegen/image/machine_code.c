@@ -3,14 +3,9 @@
 #include "codegen/image/machine_code.h"
 
 #include "base/mem.h"
+#include "base/tuning.h"
 #include "codegen/fuse/fusion_key.h"
 #include "codegen/isa/isa.h"
-
-enum {
-  ALONE_SIZE = 2000,  // less than this beside the largest function is not worth another thread
-  UNIT_SIZE = 500,    // a unit costs about what 20 instructions do
-  UNIT_LIMIT = 64,    // each has a label for every function
-};
 
 /// Functions that one thread makes, one after the other.
 typedef struct unit {
@@ -162,8 +157,10 @@ static uint32_t cut(const hlo_entry_t* entry, uint64_t first_size, bool is_paral
     total += size;
     if (size > largest) largest = size;
   }
-  uint64_t wanted = total / UNIT_LIMIT > UNIT_SIZE ? total / UNIT_LIMIT : UNIT_SIZE;
-  if (total - largest < ALONE_SIZE) wanted = UINT64_MAX;
+  uint64_t wanted = total / HLO_TUNING_UNITS_MAX > HLO_TUNING_UNIT_MIN_SIZE
+                        ? total / HLO_TUNING_UNITS_MAX
+                        : HLO_TUNING_UNIT_MIN_SIZE;
+  if (total - largest < HLO_TUNING_UNITS_MIN_SIZE) wanted = UINT64_MAX;
   uint64_t size = first_size;
   units[0].first = 0;
   for (uint32_t i = 1; i < func_count; ++i) {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/tuning.h"
 #include "codegen/aot/object.h"
 #include "codegen/aot/standalone.h"
 #include "codegen/c/build.h"
@@ -274,11 +275,11 @@ static hlo_status_t plan_once(const hlo_func_t* func, const hlo_code_options_t* 
 static hlo_status_t fit_plan(hlo_module_t* module, const hlo_func_t* func,
                              const hlo_code_options_t* options, hlo_arena_t* arena,
                              hlo_arena_t* scratch, hlo_plan_t** plan) {
-  enum { MAX_STEPS = 64, MAX_MISSES = 8 };
   hlo_remat_t* remat;
   HLO_TRY(hlo_remat_create(module, func, &options->target, scratch, &remat));
   uint32_t misses = 0;
-  for (uint32_t i = 0; i < MAX_STEPS && misses < MAX_MISSES; ++i) {
+  for (uint32_t i = 0; i < HLO_TUNING_REMAT_MAX_STEPS && misses < HLO_TUNING_REMAT_MAX_MISSES;
+       ++i) {
     uint64_t bytes = (*plan)->temporary_bytes;
     uint32_t count;
     if (bytes <= options->temporary_limit) break;

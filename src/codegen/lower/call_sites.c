@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/tuning.h"
 #include "codegen/loops/tile_kernel.h"
 #include "ir/captures.h"
 #include "ir/clone.h"
@@ -14,9 +15,6 @@
 
 enum {
   CONSTANT_ALIGNMENT = 64,
-  SPLAT_BYTES = 4096,         // splats up to this size are stored in full
-  COPY_CHUNK_BYTES = 1 << 19,
-  UNALIGNED_BYTES = 1 << 20,  // literals from this size on are used in place, even if unaligned
 };
 
 // ---- constants
@@ -42,7 +40,8 @@ static bool is_broadcast(const hlo_literal_t* literal) {
 
 static bool is_usable_in_place(const hlo_literal_t* literal) {
   size_t width = hlo_dtype_size_bytes(literal->dtype);
-  size_t alignment = literal->data_bytes >= UNALIGNED_BYTES ? width : CONSTANT_ALIGNMENT;
+  size_t alignment =
+      literal->data_bytes >= HLO_TUNING_CONSTANT_IN_PLACE_BYTES ? width : CONSTANT_ALIGNMENT;
   return !is_broadcast(literal) && (uintptr_t)literal->data % alignment == 0;
 }
 
@@ -55,7 +54,8 @@ static hlo_status_t make_constant(hlo_call_site_table_t* table, const hlo_plan_c
     return hlo_ok();
   }
   size_t bytes = hlo_type_size_bytes(constant->value->type);
-  if (is_broadcast(literal) && bytes > SPLAT_BYTES && !constant->is_read) return hlo_ok();
+  if (is_broadcast(literal) && bytes > HLO_TUNING_SPLAT_STORED_BYTES && !constant->is_read)
+    return hlo_ok();
   void* memory = hlo_mem_alloc_aligned(bytes, CONSTANT_ALIGNMENT);
   if (!memory) return hlo_status_out_of_memory(bytes);
   table->owned_constants[i] = memory;
@@ -281,8 +281,9 @@ typedef struct copy_job {
 
 static void copy_chunk(void* arg, uint64_t chunk) {
   const copy_job_t* job = arg;
-  const size_t at = chunk * COPY_CHUNK_BYTES, left = job->size_bytes - at;
-  memcpy(job->to + at, job->from + at, left < COPY_CHUNK_BYTES ? left : COPY_CHUNK_BYTES);
+  const size_t at = chunk * HLO_TUNING_COPY_CHUNK_BYTES, left = job->size_bytes - at;
+  memcpy(job->to + at, job->from + at,
+         left < HLO_TUNING_COPY_CHUNK_BYTES ? left : HLO_TUNING_COPY_CHUNK_BYTES);
 }
 
 static void run_copy(hlo_frame_t* frame, const hlo_call_site_table_t* table,
@@ -296,7 +297,8 @@ static void run_copy(hlo_frame_t* frame, const hlo_call_site_table_t* table,
   if (from == to) return;
   copy_job_t job = {to, from, call_site->copy.size_bytes};
   const hlo_parallel_t parallel = hlo_frame_parallel(frame);
-  const size_t chunks = (job.size_bytes + COPY_CHUNK_BYTES - 1) / COPY_CHUNK_BYTES;
+  const size_t chunks =
+      (job.size_bytes + HLO_TUNING_COPY_CHUNK_BYTES - 1) / HLO_TUNING_COPY_CHUNK_BYTES;
   hlo_parallel_for(&parallel, chunks, copy_chunk, &job);
 }
 

@@ -2,15 +2,12 @@
 // Start and done halves of collectives (see split.h).
 #include "codegen/lower/split.h"
 
+#include "base/tuning.h"
 #include "codegen/body/split.h"
 #include "passes/splice.h"
 
 enum {
   DEPTH_LIMIT = 128,
-  DISTANCE_LIMIT = 1024,  // nodes from start to done
-  SMALL_BYTES =
-      1 << 16,  // a larger collective takes longer than a wait, and should reuse its operand's
-                // memory
 };
 
 // ---- pairs
@@ -79,7 +76,7 @@ static bool is_small(const hlo_node_t* node) {
     if (type->kind != HLO_TYPE_TENSOR || !hlo_type_is_static(type)) return false;
     bytes += hlo_type_size_bytes(type);
   }
-  return node->result_count > 0 && bytes <= SMALL_BYTES;
+  return node->result_count > 0 && bytes <= HLO_TUNING_SPLIT_MAX_BYTES;
 }
 
 static bool uses_results_of(const hlo_node_t* node, const hlo_node_t* maker) {
@@ -97,7 +94,7 @@ static hlo_node_t* find_first_user(const hlo_node_t* collective) {
   bool has_others = false;
   uint32_t distance = 0;
   hlo_node_t* node = collective->next;
-  for (; node && distance < DISTANCE_LIMIT; node = node->next, ++distance) {
+  for (; node && distance < HLO_TUNING_SPLIT_MAX_DISTANCE; node = node->next, ++distance) {
     if (uses_results_of(node, collective)) return has_others ? node : NULL;
     has_others |= hlo_node_is_collective(node);
   }

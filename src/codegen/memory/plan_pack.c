@@ -5,14 +5,13 @@
 #include <string.h>
 
 #include "base/heap.h"
+#include "base/tuning.h"
 #include "codegen/memory/plan_impl.h"
 #include "lib/call.h"
 
 enum {
-  ALIGNMENT = 64,        // of blocks
-  FITTED_BLOCKS = 1024,  // the largest ones, for which gaps are searched
-  MAX_HOSTS = 16,        // the largest results, in whose memory gaps are searched,
-  HOSTED_BYTES = 4096,   // for blocks of at least this size
+  ALIGNMENT = 64,  // of blocks
+  MAX_HOSTS = 16,  // the largest results, in whose memory gaps are searched
   // Staggered blocks begin some part of a step from the arena's beginning: the arena is a block of
   // the heap, whose blocks begin whole steps apart.
   STAGGERED_START = HLO_BLOCK_STEP_BYTES * 2 / 5,
@@ -134,8 +133,8 @@ static bool place_block(space_t* space, block_t* block) {
 // ---- results' memory
 
 static bool is_host(const hlo_plan_buffer_t* buffer, uint32_t number) {
-  return buffer->kind == HLO_ALLOCATION_RESULT && buffer->joined == number && buffer->live_range_count &&
-         buffer->size_bytes >= HOSTED_BYTES;
+  return buffer->kind == HLO_ALLOCATION_RESULT && buffer->joined == number &&
+         buffer->live_range_count && buffer->size_bytes >= HLO_TUNING_PLAN_HOSTED_MIN_BYTES;
 }
 
 // Returns the largest results that steps write, in order of size.
@@ -161,7 +160,8 @@ static hlo_status_t occupy(const hlo_planner_t* planner, uint32_t host, space_t*
   const hlo_plan_buffer_t* buffer = &planner->buffers[host];
   const uint32_t donor = plan->donor_of[buffer->index];
   block_t* own = hlo_arena_array(planner->arena, OWN, sizeof *own);
-  space->placed = hlo_arena_array(planner->arena, OWN + FITTED_BLOCKS, sizeof(*space->placed));
+  space->placed =
+      hlo_arena_array(planner->arena, OWN + HLO_TUNING_PLAN_FITTED_BLOCKS, sizeof(*space->placed));
   HLO_TRY(hlo_arena_status(planner->arena));
   space->capacity_bytes = buffer->size_bytes & ~(uint64_t)(ALIGNMENT - 1);
   own[0] = (block_t){.range = range_of(buffer), .size_bytes = buffer->size_bytes};
@@ -191,7 +191,8 @@ static hlo_status_t place_in_results(hlo_planner_t* planner, block_t* blocks, ui
   space_t spaces[MAX_HOSTS] = {0};
   const uint32_t host_count = find_hosts(planner, hosts);
   uint32_t tried = 0, left = 0;
-  while (tried < *count && tried < FITTED_BLOCKS && blocks[tried].size_bytes >= HOSTED_BYTES) {
+  while (tried < *count && tried < HLO_TUNING_PLAN_FITTED_BLOCKS &&
+         blocks[tried].size_bytes >= HLO_TUNING_PLAN_HOSTED_MIN_BYTES) {
     ++tried;
   }
   block_t** order = hlo_arena_array(planner->arena, (size_t)tried + 1, sizeof(*order));
@@ -309,7 +310,6 @@ static hlo_status_t allocation_fitted(hlo_planner_t* planner, block_t* blocks, u
 // Staggers large blocks unless that grows the arena noticeably.
 static hlo_status_t place_largest(hlo_planner_t* planner, block_t* blocks, uint32_t count,
                                   uint64_t* out_total_bytes) {
-  enum { MOST_GROWTH = 32 };  // at most one part in this many
   HLO_TRY(allocation_fitted(planner, blocks, count, false, out_total_bytes));
   if (count < 2 || blocks[1].size_bytes < HLO_BLOCK_STAGGERED_BYTES) return hlo_ok();
   block_t* copies = hlo_arena_array(planner->arena, count, sizeof *copies);
@@ -317,7 +317,8 @@ static hlo_status_t place_largest(hlo_planner_t* planner, block_t* blocks, uint3
   memcpy(copies, blocks, count * sizeof *copies);
   uint64_t total_bytes;
   HLO_TRY(allocation_fitted(planner, copies, count, true, &total_bytes));
-  if (total_bytes > *out_total_bytes + *out_total_bytes / MOST_GROWTH) return hlo_ok();
+  if (total_bytes > *out_total_bytes + *out_total_bytes / HLO_TUNING_PLAN_STAGGER_GROWTH)
+    return hlo_ok();
   memcpy(blocks, copies, count * sizeof *copies);
   *out_total_bytes = total_bytes;
   return hlo_ok();
@@ -327,7 +328,7 @@ static hlo_status_t place_largest(hlo_planner_t* planner, block_t* blocks, uint3
 // remainder, whichever takes less memory.
 static hlo_status_t place_blocks(hlo_planner_t* planner, block_t* blocks, uint32_t count) {
   uint64_t* total = &planner->plan->temporary_bytes;
-  uint32_t fitted = count < FITTED_BLOCKS ? count : FITTED_BLOCKS;
+  uint32_t fitted = count < HLO_TUNING_PLAN_FITTED_BLOCKS ? count : HLO_TUNING_PLAN_FITTED_BLOCKS;
   uint64_t* offsets = hlo_arena_array(planner->arena, (size_t)count + 1, sizeof *offsets);
   HLO_TRY(hlo_arena_status(planner->arena));
   HLO_TRY(place_largest(planner, blocks, fitted, total));

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/tuning.h"
 #include "codegen/index/contraction.h"
 #include "codegen/math/elementwise.h"
 #include "ir/clone.h"
@@ -13,11 +14,7 @@
 enum {
   MAX_NODES = 48,     // recomputed ops per value
   MAX_READERS = 256,  // operands that read copies instead
-  MAX_PER_STEP = 16,  // values
-  MAX_DEPTH = 4,      // of nested regions
-  SMALL_SHARE = 8,    // operands this much smaller than the value may be kept longer for it
 };
-static const double LEAST_NS = 1000;  // the least time of a recomputation
 static const uint32_t NOWHERE = UINT32_MAX;
 
 /// A value in memory, by index; views count as their base.
@@ -126,7 +123,8 @@ static hlo_status_t find_peak(hlo_remat_t* r, const hlo_sequence_t* sequence, ui
     for (uint32_t k = 0; step->kind == HLO_STEP_CONTROL && k < step->node->region_count; ++k) {
       double bytes = 0;
       const hlo_sequence_t* inner = hlo_schedule_find(r->plan->schedule, step->node->regions[k]);
-      if (inner && depth < MAX_DEPTH) HLO_TRY(find_peak(r, inner, depth + 1, &bytes));
+      if (inner && depth < HLO_TUNING_REMAT_MAX_DEPTH)
+        HLO_TRY(find_peak(r, inner, depth + 1, &bytes));
       if (bytes > inside[i]) inside[i] = bytes;
     }
   }
@@ -260,7 +258,8 @@ static bool gather_operand(hlo_remat_t* r, candidate_t* c, const hlo_value_t* va
   if (live_range->is_stored && live_range->is_moved) return false;
   double bytes = (double)bytes_of(value);
   bool is_there = live_range->is_stored && live_range->end >= needed;
-  bool is_small = live_range->is_stored && bytes * SMALL_SHARE <= (double)bytes_of(c->value);
+  bool is_small =
+      live_range->is_stored && bytes * HLO_TUNING_REMAT_SMALL_SHARE <= (double)bytes_of(c->value);
   if (!is_there && !is_small && (r->users[def->index] || hlo_node_is_view(def))) {
     return gather(r, c, value->def);
   }
@@ -297,7 +296,7 @@ static bool consider(hlo_remat_t* r, hlo_value_t* value) {
   candidate_t* c = r->candidate;
   c->value = value;
   c->freed_bytes = (double)bytes_of(value);
-  c->cost_ns = LEAST_NS;
+  c->cost_ns = HLO_TUNING_REMAT_MIN_NS;
   c->node_count = c->moved_count = c->change_count = 0;
   ++r->visit;
   return gather(r, c, value->def) && c->freed_bytes * 2 > (double)bytes_of(value) &&
@@ -447,7 +446,7 @@ hlo_status_t hlo_remat_step(hlo_remat_t* r, const hlo_plan_t* plan, uint64_t exc
   HLO_TRY(find_peak(r, body, 0, &peak_bytes));
   number_body(r, body);
   HLO_TRY(note_readers(r, body));
-  while (*out_count < MAX_PER_STEP && freed < (double)excess_bytes) {
+  while (*out_count < HLO_TUNING_REMAT_MAX_VALUES && freed < (double)excess_bytes) {
     hlo_value_t* value = choose(r, body);
     if (!value) break;
     (void)consider(r, value);

@@ -7,6 +7,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/tuning.h"
 
 // At three cycles per nanosecond. Rates are those of one core without contention; properties that a
 // cache does not report have the minimum of recent server processors.
@@ -215,10 +216,10 @@ bool hlo_target_is_large(const hlo_target_t* target, size_t size_bytes) {
   return most > 0 && (double)size_bytes > most;
 }
 
-bool hlo_target_passes_caches(const hlo_target_t* target, size_t stored_bytes,
-                              double moved_bytes) {
+bool hlo_target_passes_caches(const hlo_target_t* target, size_t stored_bytes, double moved_bytes) {
   double most = cached_bytes(target), stored = (double)stored_bytes;
-  return most > 0 && (stored > most || (stored > most / 2 && moved_bytes > 1.25 * most));
+  return most > 0 && (stored > most || (stored > most / HLO_TUNING_STREAM_STORED_SHARE &&
+                                        moved_bytes > HLO_TUNING_STREAM_MOVED_SHARE * most));
 }
 
 uint64_t hlo_target_hash(const hlo_target_t* target, uint64_t hash) {

@@ -4,9 +4,10 @@
 // there are calls, one for copies inside loops without calls. All passes are linear.
 #include <string.h>
 
+#include "base/tuning.h"
 #include "codegen/x86/x86_impl.h"
 
-enum { LOOP_WEIGHT_LOG2 = 3, MAX_WEIGHT_DEPTH = 6, STACK_ALIGN = 64 };
+enum { STACK_ALIGN = 64 };
 
 const hlo_vir_value_t* hlo_x86_resolve(const hlo_vir_value_t* value) {
   while ((value->op == HLO_VIR_bitcast || value->op == HLO_VIR_lower_half) &&
@@ -218,8 +219,8 @@ typedef struct walk {
 
 static uint32_t weight_at(const walk_t* w) {
   uint32_t depth = w->loop == HLO_X86_NONE ? 0 : w->f->controls[w->loop].depth;
-  if (depth > MAX_WEIGHT_DEPTH) depth = MAX_WEIGHT_DEPTH;
-  return 1u << (LOOP_WEIGHT_LOG2 * depth);
+  if (depth > HLO_TUNING_SPILL_MAX_DEPTH) depth = HLO_TUNING_SPILL_MAX_DEPTH;
+  return 1u << (HLO_TUNING_SPILL_LOOP_WEIGHT_LOG2 * depth);
 }
 
 static void add_weight(const walk_t* w, hlo_x86_live_range_t* range) {
@@ -560,7 +561,7 @@ static void copy_operand(hlo_x86_fn_t* f, const hlo_vir_value_t* value, uint32_t
     if (!f->controls[loop].copy_count++) f->controls[loop].first_copy = copy;
     hlo_x86_live_range(f, value)->copy = copy;
   }
-  f->ranges[copy].weight += 1u << LOOP_WEIGHT_LOG2;
+  f->ranges[copy].weight += 1u << HLO_TUNING_SPILL_LOOP_WEIGHT_LOG2;
 }
 
 static void find_copies(hlo_x86_fn_t* f) {

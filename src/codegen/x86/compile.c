@@ -2,9 +2,10 @@
 // Compiles functions of vector IR: one by one, in units that are joined, followed by their
 // constants.
 #include "base/check.h"
+#include "base/tuning.h"
 #include "codegen/x86/x86_impl.h"
 
-enum { FUNC_ALIGN = 64, MAX_ATTEMPTS = 12 };
+enum { FUNC_ALIGN = 64 };
 
 // Emits repeatedly: each attempt finds how many registers instructions need besides those of
 // values.
@@ -14,7 +15,7 @@ static hlo_status_t make_code(hlo_x86_fn_t* f) {
   size_t debug_id_count = f->unit->debug_ids.count;
   HLO_TRY(hlo_x86_analyse(f));
   if (!hlo_status_is_ok(f->status)) return hlo_ok();
-  for (uint32_t attempt = 0; attempt < MAX_ATTEMPTS; ++attempt) {
+  for (uint32_t attempt = 0; attempt < HLO_TUNING_REGISTERS_MAX_ATTEMPTS; ++attempt) {
     as->size_bytes = size_bytes;
     as->fixups.count = fixup_count;
     f->unit->debug_ids.count = debug_id_count;

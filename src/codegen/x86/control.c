@@ -3,9 +3,8 @@
 #include <stdlib.h>
 
 #include "base/kernel_abi.h"
+#include "base/tuning.h"
 #include "codegen/x86/x86_impl.h"
-
-enum { LOOP_ALIGN = 32, LINEAR_SEARCH = 4 };
 
 static hlo_x86_cc_t negated(hlo_x86_cc_t cc) {
   return (hlo_x86_cc_t)(cc ^ 1);
@@ -35,7 +34,7 @@ static void end_copies(hlo_x86_fn_t* f, const hlo_x86_control_t* control) {
 
 static void begin_body(hlo_x86_fn_t* f, hlo_x86_control_t* control) {
   begin_copies(f, control);
-  if (!control->has_inner_loop) hlo_x86_align(f->as, LOOP_ALIGN, true);
+  if (!control->has_inner_loop) hlo_x86_align(f->as, HLO_TUNING_LOOP_ALIGNMENT, true);
   control->top = hlo_x86_label_create(f->as);
   hlo_x86_label_bind(f->as, control->top);
 }
@@ -243,7 +242,7 @@ static int by_point(const void* a, const void* b) {
 // Jumps to the resume point in eax, if it is one of these, by binary search.
 static void emit_search(hlo_x86_fn_t* f, const hlo_vir_value_t* const* points, uint32_t count) {
   hlo_x86_rm_t eax = hlo_x86_reg(HLO_X86_RAX);
-  if (count <= LINEAR_SEARCH) {
+  if (count <= HLO_TUNING_SWITCH_LINEAR_CASES) {
     for (uint32_t i = 0; i < count; ++i) {
       hlo_x86_mi(f->as, HLO_X86_cmp, 4, eax, (int32_t)points[i]->imm);
       hlo_x86_jcc(f->as, HLO_X86_E, hlo_x86_live_range(f, points[i])->aux);

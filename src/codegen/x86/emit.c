@@ -4,9 +4,10 @@
 // Frame, from rbp down: callee-saved registers, then, 64-byte aligned if any content needs it,
 // slots, objects of `stack`, and the scratch area at rsp. rsp never moves in between.
 #include "base/kernel_abi.h"
+#include "base/tuning.h"
 #include "codegen/x86/x86_impl.h"
 
-enum { STACK_ALIGN = 64, MORE_RESERVE = 2 };
+enum { STACK_ALIGN = 64 };
 
 void hlo_x86_unimplemented(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
   if (!hlo_status_is_ok(f->status)) return;
@@ -176,7 +177,7 @@ bool hlo_x86_emit_function(hlo_x86_fn_t* f) {
   emit_epilogue(f);
   bool is_short = false;
   for (uint32_t c = 0; c < HLO_X86_CLASS_COUNT; ++c) {
-    if (f->short_of[c]) f->reserve[c] += MORE_RESERVE;
+    if (f->short_of[c]) f->reserve[c] += HLO_TUNING_REGISTERS_MORE_RESERVE;
     is_short |= f->short_of[c];
   }
   return !is_short;

@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/kernel_abi.h"
+#include "base/tuning.h"
 #include "codegen/x86/x86_impl.h"
 
 #define BIT(reg) (1u << (reg))
@@ -16,7 +17,6 @@ const uint32_t hlo_x86_callee_saved =
 
 enum {
   SIZE_CLASSES = 4,  // slots of 8, 16, 32, 64 bytes
-  MEMORY_COST = 3,   // of keeping a value in memory, relative to rematerializing a constant
 };
 
 // Under a limit, the first ones of this order are used. rax is never allocated.
@@ -171,7 +171,7 @@ static void leave_register(scan_t* s, hlo_x86_live_range_t* range) {
 }
 
 static uint32_t cost_of(const hlo_x86_fn_t* f, const hlo_x86_live_range_t* range) {
-  uint32_t factor = is_cheap(f, range) || is_copy(f, range) ? 1 : MEMORY_COST;
+  uint32_t factor = is_cheap(f, range) || is_copy(f, range) ? 1 : HLO_TUNING_SPILL_MEMORY_COST;
   return range->weight > UINT32_MAX / factor ? UINT32_MAX : range->weight * factor;
 }
 
