@@ -3,8 +3,8 @@
 // the plain op runs on them.
 #include <string.h>
 
+#include "base/strided.h"
 #include "interp/kernels_impl.h"
-#include "lib/strided.h"
 
 // ---- expansion --------------------------------------------------------------------------------
 

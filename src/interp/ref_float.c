@@ -8,18 +8,8 @@
 #include "base/float_bits.h"
 #include "interp/kernels_impl.h"
 #include "interp/ref_math.h"
-#include "lib/math.h"
 
 #define KERNEL_TYPE F32
-#define HLO_MATH(id, plain, limit, ulps)                                        \
-  static void KERNEL_LOOP(id)(const void* const* in, void* out, size_t count) { \
-    hlo_math_f32(HLO_MATH_##id, in[0], out, count);                             \
-  }                                                                             \
-  static void KERNEL_SCALAR(id)(const void* const* args, void* result) {        \
-    hlo_math_f32(HLO_MATH_##id, args[0], result, 1);                            \
-  }
-#include "lib/math.def"
-#define HAS_MATH_KERNELS
 #define T float
 #define BITS_T uint32_t
 #define SIGNED_BITS_T int32_t

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernels of f32 and f64. Parameters: KERNEL_TYPE, T, BITS_T and SIGNED_BITS_T (integers of the
-// same width), and HAS_MATH_KERNELS if the kernels of lib/math.def already exist. Functions beyond
-// the basic operations are computed in double: this gives just over half a unit in the last place
-// for f32, and libm's accuracy for f64. READ and GIVE flush operands and results as arithmetic does
-// (float_bits.h): C's functions look at bits and do not know whether subnormal numbers are flushed.
+// same width). Functions beyond the basic operations are computed in double: this gives just over
+// half a unit in the last place for f32, and libm's accuracy for f64. READ and GIVE flush operands
+// and results as arithmetic does (float_bits.h): C's functions look at bits and do not know whether
+// subnormal numbers are flushed.
 
 static inline BITS_T CALC(bits)(T x) {
   BITS_T bits;
@@ -102,8 +102,6 @@ static inline T CALC(chlo_next_after)(T x, T y) {
   return CALC(of_bits)(grows ? CALC(bits)(x) + 1 : CALC(bits)(x) - 1);
 }
 
-// For f32 these come from lib/math.h (ref_float.c).
-#ifndef HAS_MATH_KERNELS
 static inline T CALC(rsqrt)(T x) { return GIVE(1.0 / sqrt((double)x)); }
 static inline T CALC(cosine)(T x) { return GIVE(cos((double)READ(x))); }
 static inline T CALC(sine)(T x) { return GIVE(sin((double)READ(x))); }
@@ -134,7 +132,6 @@ static inline T CALC(chlo_erf)(T x) { return GIVE(erf((double)READ(x))); }
 #include "interp/ref_unary.inl"
 #define KERNEL chlo_erf
 #include "interp/ref_unary.inl"
-#endif
 
 #define KERNEL abs
 #include "interp/ref_unary.inl"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ops that only move elements: each is a strided copy (lib/strided.h) or no copy at all. Element
+// Ops that only move elements: each is a strided copy (base/strided.h) or no copy at all. Element
 // types play no part, so quantized tensors are moved as their storage.
 #include <string.h>
 

@@ -6,8 +6,8 @@
 
 #include <assert.h>
 
+#include "base/strided.h"
 #include "interp/eval.h"
-#include "lib/strided.h"
 
 static_assert(HLO_STRIDED_RANK_MAX == HLO_RANK_MAX, "a strided view holds tensors of any rank");
 

@@ -6,9 +6,9 @@
 
 #include <string.h>
 
+#include "base/strided.h"
 #include "ir/process_groups.h"
 #include "lib/fold.h"
-#include "lib/strided.h"
 
 enum {
   BLOCK_BYTES = 1 << 14,     // of each operand, folded at a time

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copies between strided views of dense storage. Transposes, slices, broadcasts, pads, reversals
 // and concatenations are all one such copy with the right strides.
-#ifndef HLO_LIB_STRIDED_H_
-#define HLO_LIB_STRIDED_H_
+#ifndef HLO_BASE_STRIDED_H_
+#define HLO_BASE_STRIDED_H_
 
 #include <stddef.h>
 #include <stdint.h>
@@ -26,4 +26,4 @@ void hlo_strided_fill(size_t element_bytes, size_t count, void* out, const void*
 void hlo_strided_dense(size_t element_bytes, uint32_t rank, const int64_t* dims,
                        int64_t* out_strides);
 
-#endif  // HLO_LIB_STRIDED_H_
+#endif  // HLO_BASE_STRIDED_H_

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Strided copies (planned and run by base/copy.c), fills, dense strides.
-#include "lib/strided.h"
+#include "base/strided.h"
 
 #include <assert.h>
 #include <stdbool.h>
