@@ -42,10 +42,4 @@ hlo_status_t hlo_custom_tridiagonal_solve_perturbed(hlo_eval_t* eval, const hlo_
                                                     hlo_tensor_t** operands,
                                                     hlo_tensor_t** results) HLO_MUST_USE;
 
-/// TopK, mhlo.topk; ApproxTopK.
-hlo_status_t hlo_custom_topk(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,
-                             hlo_tensor_t** results) HLO_MUST_USE;
-hlo_status_t hlo_custom_approx_topk(hlo_eval_t* eval, const hlo_node_t* node,
-                                    hlo_tensor_t** operands, hlo_tensor_t** results) HLO_MUST_USE;
-
 #endif  // HLO_INTERP_CUSTOM_CALL_H_

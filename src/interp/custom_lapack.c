@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "interp/custom_call.h"
-#include "interp/ref_batches.h"
+#include "lib/batches.h"
 #include "lib/lapack/lapack.h"
 #include "lib/lapack/lapack_schur.h"
 

@@ -466,9 +466,6 @@ const hlo_parallel_t* hlo_eval_parallel(const hlo_eval_t* eval) {
   return eval ? eval->options.parallel : NULL;
 }
 
-hlo_fft_cache_t* hlo_eval_fft_cache(hlo_eval_t* eval) {
-  return &eval->fft_cache;
-}
 
 uint64_t* hlo_eval_rng_state(hlo_eval_t* eval) {
   return &eval->rng_state;
@@ -495,7 +492,6 @@ static void deinit(hlo_eval_t* eval) {
     for (uint32_t i = 0; i < program->func_limit; ++i) hlo_mem_free(eval->spare_frames[i]);
   }
   hlo_region_fn_free_all(eval);
-  hlo_fft_cache_deinit(&eval->fft_cache);
   release_probes(eval);
   hlo_tensor_pool_leave(previous);
   hlo_tensor_pool_deinit(&eval->pool);

@@ -85,8 +85,6 @@ hlo_status_t hlo_eval_run_region(hlo_eval_t* eval, const hlo_region_t* region,
                                  hlo_tensor_t* const* args, hlo_tensor_t** results) HLO_MUST_USE;
 /// How the kernels of an op run their loops; NULL: on the calling thread.
 const hlo_parallel_t* hlo_eval_parallel(const hlo_eval_t* eval);
-/// Tables of Fourier transforms, cached for the lifetime of the evaluation.
-struct hlo_fft_cache* hlo_eval_fft_cache(hlo_eval_t* eval);
 /// State of the stateful generators (rng), seeded by the options; never NULL.
 uint64_t* hlo_eval_rng_state(hlo_eval_t* eval);
 
@@ -114,14 +112,6 @@ void hlo_region_fn_release(hlo_region_fn_t* fn);
 /// Returns the op if the whole body is `op(arg0, arg1)` (either order for commutative ops) of one
 /// dtype, else HLO_OP_COUNT: callers have fast loops for add, multiply, maximum, minimum, and, or.
 hlo_op_t hlo_region_fn_binary(const hlo_region_fn_t* fn);
-/// Returns true for a comparator of 2n arguments whose body only compares arguments 0 and 1,
-/// strictly. Sets out_ascending for less-than and out_total_order if floats are compared by IEEE
-/// 754 totalOrder; otherwise the comparison is plain: NaN is not less than anything.
-bool hlo_region_fn_comparator(const hlo_region_fn_t* fn, bool* out_ascending,
-                              bool* out_total_order);
-/// Returns true if a total-order comparator first makes both keys canonical: all NaN become one
-/// positive NaN and -0 becomes 0 (the form that jax.lax.sort emits).
-bool hlo_region_fn_comparator_is_canonical(const hlo_region_fn_t* fn);
 /// Calls the body on scalars: args[i] points at an element of the i-th argument's dtype, results[i]
 /// at room for an element of the i-th result's. results may alias args.
 hlo_status_t hlo_region_fn_call(hlo_region_fn_t* fn, const void* const* args,

@@ -6,7 +6,6 @@
 #include "interp/program.h"
 #include "interp/scalar.h"
 #include "interp/tensor_pool.h"
-#include "lib/fft_lines.h"
 
 // ---- prepared code ------------------------------------------------------------------------------
 
@@ -130,7 +129,6 @@ struct hlo_eval {
   bool is_retry;                                       // operands are those of the suspended step
   void* op_state;                                      // of the current op; NULL at its first call
   hlo_region_fn_t* region_fns[HLO_REGION_FN_BUCKETS];  // prepared functions, cached for later calls
-  hlo_fft_cache_t fft_cache;
   hlo_probe_t *first_probe, *last_probe;
   uint32_t probe_count;
   struct {                   // a call of one node over lent memory, see node_call.h

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// fft: transforms one axis after the other, in the type of the data (lib/fft_lines.h).
+// fft: complex numbers in double; even lengths by halves, odd ones by the definition.
+#include <complex.h>
+#include <math.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "interp/ref_util.h"
-#include "lib/fft_lines.h"
 
 enum { AXES_MAX = 3 };
 
@@ -13,7 +15,6 @@ typedef struct {
   uint32_t axes;
   int64_t length[AXES_MAX];  // of the transforms
   int64_t kept;              // elements of the last axis on the complex side
-  hlo_dtype_t real;          // F32 or F64
 } fft_t;
 
 static hlo_status_t fft_init(fft_t* fft, const hlo_node_t* node, const hlo_tensor_t* operand) {
@@ -37,7 +38,6 @@ static hlo_status_t fft_init(fft_t* fft, const hlo_node_t* node, const hlo_tenso
   }
   const hlo_dtype_t part = hlo_dtype_info(operand->dtype)->part;
   const bool is_complex = hlo_dtype_is_complex(operand->dtype);
-  fft->real = part;
   return (part == HLO_DTYPE_F32 || part == HLO_DTYPE_F64) &&
                  is_complex == (fft->type != HLO_FFT_TYPE_RFFT)
              ? hlo_ok()
@@ -49,105 +49,96 @@ static bool is_inverse(const fft_t* fft) {
   return fft->type == HLO_FFT_TYPE_IFFT || fft->type == HLO_FFT_TYPE_IRFFT;
 }
 
-static hlo_status_t run_lines(const fft_t* fft, hlo_eval_t* eval, hlo_fft_kind_t kind,
-                              int64_t length, int64_t count, int64_t inner, const void* in,
-                              void* out) {
-  const hlo_fft_lines_t lines = {.real = fft->real,
-                                 .kind = kind,
-                                 .inverse = is_inverse(fft),
-                                 .scale = is_inverse(fft) ? 1 / (double)length : 1,
-                                 .length = length,
-                                 .count = count,
-                                 .inner = inner,
-                                 .in = in,
-                                 .out = out};
-  return hlo_fft_lines_run(hlo_eval_parallel(eval), hlo_eval_fft_cache(eval), &lines);
-}
-
-// Returns the number of complex elements of an axis and all axes inside it.
-static int64_t elements_below(const fft_t* fft, uint32_t axis) {
-  int64_t elements = fft->kept;
-  for (uint32_t a = axis; a + 1 < fft->axes; a++) elements *= fft->length[a];
-  return elements;
-}
-
-// Transforms an axis other than the last, of `count` blocks made of this axis and those inside it;
-// `in` may be `out`.
-static hlo_status_t run_outer_axis(const fft_t* fft, hlo_eval_t* eval, uint32_t axis, int64_t count,
-                                   const void* in, void* out) {
-  const int64_t inner = elements_below(fft, axis + 1);
-  return run_lines(fft, eval, HLO_FFT_COMPLEX, fft->length[axis], count * inner, inner, in, out);
-}
-
-static hlo_status_t run_last_axis(const fft_t* fft, hlo_eval_t* eval, int64_t count, const void* in,
-                                  void* out) {
-  const hlo_fft_kind_t kind = fft->type == HLO_FFT_TYPE_RFFT    ? HLO_FFT_FROM_REAL
-                              : fft->type == HLO_FFT_TYPE_IRFFT ? HLO_FFT_TO_REAL
-                                                                : HLO_FFT_COMPLEX;
-  return run_lines(fft, eval, kind, fft->length[fft->axes - 1], count, 1, in, out);
-}
-
-// Transforms the last two axes in groups of planes, so that the second axis finds the output of the
-// first in a cache. `middle`: room for a group before its last axis, or `in` itself if it may be
-// overwritten.
-static hlo_status_t run_planes(const fft_t* fft, hlo_eval_t* eval, int64_t planes, int64_t group,
-                               const char* in, char* middle, char* out) {
-  const uint32_t axis = fft->axes - 2;
-  const size_t each = hlo_dtype_size_bytes(fft->real);
-  const int64_t rows = fft->length[axis];
-  const size_t numbers = (size_t)(rows * fft->length[fft->axes - 1]) * each;
-  const size_t entries = 2 * (size_t)elements_below(fft, axis) * each;
-  const bool is_to_real = fft->type == HLO_FFT_TYPE_IRFFT, is_in_place = middle == in;
-  const size_t in_step = fft->type == HLO_FFT_TYPE_RFFT ? numbers : entries;
-  const size_t out_step = is_to_real ? numbers : entries;
-  for (int64_t p = 0; p < planes; p += group) {
-    const int64_t some = planes - p < group ? planes - p : group;
-    const char* from = in + (size_t)p * in_step;
-    char* to = out + (size_t)p * out_step;
-    if (is_to_real) {
-      char* between = is_in_place ? middle + (size_t)p * in_step : middle;
-      HLO_TRY(run_outer_axis(fft, eval, axis, some, from, between));
-      HLO_TRY(run_last_axis(fft, eval, some * rows, between, to));
-    } else {
-      HLO_TRY(run_last_axis(fft, eval, some * rows, from, to));
-      HLO_TRY(run_outer_axis(fft, eval, axis, some, to, to));
+// out[k] = sum over j of in[j * step] * roots[j * k * step]; `roots` are those of n * step.
+static void transform(int64_t n, int64_t step, const double complex* roots,
+                      const double complex* in, double complex* out) {
+  if (n % 2 == 0) {
+    const int64_t half = n / 2;
+    transform(half, 2 * step, roots, in, out);
+    transform(half, 2 * step, roots, in + step, out + half);
+    for (int64_t k = 0; k < half; k++) {
+      const double complex even = out[k], odd = out[k + half] * roots[k * step];
+      out[k] = even + odd;
+      out[k + half] = even - odd;
     }
+    return;
   }
+  for (int64_t k = 0; k < n; k++) {
+    out[k] = 0;
+    for (int64_t j = 0; j < n; j++) out[k] += in[j * step] * roots[j * k % n * step];
+  }
+}
+
+// The buffers of one line, each of the longest length.
+typedef struct {
+  double complex *in, *out, *roots;
+} line_t;
+
+static void find_roots(const fft_t* fft, int64_t n, double complex* roots) {
+  const double pi = 3.14159265358979323846, sign = is_inverse(fft) ? 1 : -1;
+  for (int64_t k = 0; k < n; k++) {
+    const double angle = sign * 2 * pi * (double)k / (double)n;
+    roots[k] = CMPLX(cos(angle), sin(angle));
+  }
+}
+
+// Transforms an axis of n elements, `inner` apart, in place of `values`.
+static void transform_axis(const fft_t* fft, int64_t n, int64_t inner, int64_t count,
+                           const line_t* line, double complex* values) {
+  const double scale = is_inverse(fft) ? 1 / (double)n : 1;
+  find_roots(fft, n, line->roots);
+  for (int64_t i = 0; i < count; i++) {
+    double complex* at = values + i / inner * n * inner + i % inner;
+    for (int64_t k = 0; k < n; k++) line->in[k] = at[k * inner];
+    transform(n, 1, line->roots, line->in, line->out);
+    for (int64_t k = 0; k < n; k++) at[k * inner] = line->out[k] * scale;
+  }
+}
+
+// Transforms the last axis into the results. Symmetry completes the stored half of a real line's
+// transform; imaginary parts that symmetry makes zero are ignored.
+static void transform_last(const fft_t* fft, const double complex* values, const line_t* line,
+                           int64_t count, hlo_tensor_t* result) {
+  const int64_t n = fft->length[fft->axes - 1];
+  const bool is_to_real = fft->type == HLO_FFT_TYPE_IRFFT;
+  const int64_t read = is_to_real ? fft->kept : n, written = is_to_real ? n : fft->kept;
+  const double scale = is_inverse(fft) ? 1 / (double)n : 1;
+  const size_t bytes = (size_t)written * hlo_tensor_element_bytes(result);
+  find_roots(fft, n, line->roots);
+  for (int64_t i = 0; i < count; i++) {
+    memcpy(line->in, values + i * read, (size_t)read * sizeof *values);
+    for (int64_t k = 0; k < read && is_to_real; k++) {
+      if (k == (n - k) % n) line->in[k] = creal(line->in[k]);
+      line->in[(n - k) % n] = conj(line->in[k]);
+    }
+    transform(n, 1, line->roots, line->in, line->out);
+    for (int64_t k = 0; k < written; k++) line->out[k] *= scale;
+    hlo_dtype_convert(HLO_DTYPE_C128, line->out, result->dtype,
+                      (char*)result->data + (size_t)i * bytes, (size_t)written);
+  }
+}
+
+static hlo_status_t run(const fft_t* fft, const hlo_tensor_t* operand, hlo_tensor_t* result) {
+  const int64_t last = operand->dims[operand->rank - 1];
+  int64_t longest = last, inner = last;
+  for (uint32_t a = 0; a < fft->axes; a++) {
+    if (fft->length[a] > longest) longest = fft->length[a];
+  }
+  hlo_tensor_t* values = NULL;
+  const int64_t count = operand->element_count + 3 * longest;
+  HLO_TRY(hlo_tensor_create(HLO_DTYPE_C128, 1, &count, &values));
+  double complex *wide = values->data, *buffers = wide + operand->element_count;
+  const line_t line = {buffers, buffers + longest, buffers + 2 * longest};
+  hlo_dtype_convert(operand->dtype, operand->data, HLO_DTYPE_C128, wide,
+                    (size_t)operand->element_count);
+  for (uint32_t a = fft->axes - 1; a > 0; a--) {
+    const int64_t n = fft->length[a - 1];
+    transform_axis(fft, n, inner, operand->element_count / n, &line, wide);
+    inner *= n;
+  }
+  transform_last(fft, wide, &line, operand->element_count / last, result);
+  hlo_tensor_release(values);
   return hlo_ok();
-}
-
-// Returns how many planes of the last two axes are transformed together.
-static int64_t planes_at_once(const fft_t* fft, int64_t planes) {
-  enum { GROUP_BYTES = 1 << 21 };
-  const int64_t bytes =
-      2 * (int64_t)hlo_dtype_size_bytes(fft->real) * elements_below(fft, fft->axes - 2);
-  const int64_t group = GROUP_BYTES / bytes;
-  return group < 1 || group > planes ? planes : group;
-}
-
-// Transforms the last axis first, or last if its output is real.
-static hlo_status_t run_axes(const fft_t* fft, hlo_eval_t* eval, int64_t batches,
-                             const hlo_tensor_t* operand, hlo_tensor_t* result) {
-  const char* in = operand->data;
-  if (fft->axes == 1) return run_last_axis(fft, eval, batches, in, result->data);
-  const int64_t planes = fft->axes == AXES_MAX ? batches * fft->length[0] : batches;
-  const int64_t group = planes_at_once(fft, planes);
-  if (fft->type != HLO_FFT_TYPE_IRFFT) {
-    HLO_TRY(run_planes(fft, eval, planes, group, in, NULL, result->data));
-    if (fft->axes < AXES_MAX) return hlo_ok();
-    return run_outer_axis(fft, eval, 0, batches, result->data, result->data);
-  }
-  const bool is_whole = fft->axes == AXES_MAX;
-  const size_t bytes = operand->size_bytes / (size_t)planes * (size_t)(is_whole ? planes : group);
-  char* middle = hlo_mem_alloc_aligned(bytes, 64);
-  if (!middle) return hlo_status_out_of_memory(bytes);
-  hlo_status_t status = hlo_ok();
-  if (is_whole) status = run_outer_axis(fft, eval, 0, batches, in, middle);
-  if (hlo_status_is_ok(status)) {
-    status = run_planes(fft, eval, planes, group, is_whole ? middle : in, middle, result->data);
-  }
-  hlo_mem_free(middle);
-  return status;
 }
 
 hlo_status_t hlo_ref_fft(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,
@@ -161,10 +152,8 @@ hlo_status_t hlo_ref_fft(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t*
   HLO_TRY(fft_init(&fft, node, operand));
   if (fft.type == HLO_FFT_TYPE_RFFT) dims[operand->rank - 1] = fft.kept;
   if (fft.type == HLO_FFT_TYPE_IRFFT) dims[operand->rank - 1] = fft.length[fft.axes - 1];
-  int64_t batches = 1;
-  for (uint32_t d = 0; d + fft.axes < operand->rank; d++) batches *= operand->dims[d];
   HLO_TRY(hlo_eval_result_dims(eval, node, 0, operand->rank, dims, &result));
-  hlo_status_t status = run_axes(&fft, eval, batches, operand, result);
+  hlo_status_t status = run(&fft, operand, result);
   if (hlo_status_is_ok(status)) {
     results[0] = result;
   } else {

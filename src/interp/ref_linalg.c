@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "interp/ref_batches.h"
+#include "lib/batches.h"
 #include "interp/ref_util.h"
 #include "lib/lapack/lapack.h"
 

@@ -6,9 +6,6 @@
 #include <string.h>
 
 #include "interp/eval.h"
-#include "lib/random.h"
-
-enum { CHUNK_COUNTERS = 1 << 14 };  // of a parallel loop
 
 // ---- generators -------------------------------------------------------------------------------
 
@@ -18,6 +15,22 @@ static uint32_t low(uint64_t x) {
 static uint32_t high(uint64_t x) {
   return (uint32_t)(x >> 32);
 }
+// Threefry-2x32 with 20 rounds: two words of a 64-bit key and counter.
+static void threefry_block(uint64_t key, uint64_t counter, uint32_t* words) {
+  static const uint8_t rotations[] = {13, 15, 26, 6, 17, 29, 16, 24};
+  const uint32_t keys[] = {low(key), high(key), low(key) ^ high(key) ^ 0x1bd11bda};
+  uint32_t x = low(counter) + keys[0], y = high(counter) + keys[1];
+  for (unsigned round = 0; round < 20; ++round) {
+    x += y;
+    y = (y << rotations[round % 8] | y >> (32 - rotations[round % 8])) ^ x;
+    if (round % 4 != 3) continue;
+    x += keys[(round / 4 + 1) % 3];
+    y += keys[(round / 4 + 2) % 3] + round / 4 + 1;
+  }
+  words[0] = x;
+  words[1] = y;
+}
+
 // Philox-4x32 with 10 rounds: four words of a 64-bit key and a 128-bit counter.
 static void philox_block(uint64_t key, const uint64_t counter[2], uint32_t* words) {
   uint32_t x[4] = {low(counter[0]), high(counter[0]), low(counter[1]), high(counter[1])};
@@ -55,122 +68,45 @@ static uint32_t threefry_dimension(const hlo_tensor_t* out) {
   return best;
 }
 
-// A buffer to fill with random bits: counters in chunks, which may run in parallel.
-typedef struct {
-  uint64_t key;
-  uint64_t counter[2];
-  int64_t counter_count;
-  hlo_tensor_t* out;
-  size_t width;
-  // Threefry: [outer, size, inner], pairs of neighbours along the middle dimension
-  int64_t size, inner;
-} filler_t;
-
-// Stores the low bits of words (two for each element of 8 bytes) as elements from `first` on.
-static void store_words(const filler_t* filler, int64_t first, int64_t count,
-                        const uint32_t* words) {
-  uint8_t* out = (uint8_t*)filler->out->data + (size_t)first * filler->width;
-  if (filler->width >= 4) {
-    memcpy(out, words, (size_t)count * filler->width);
-    return;
-  }
-  for (int64_t i = 0; i < count; ++i)
-    memcpy(out + (size_t)i * filler->width, &words[i], filler->width);
-}
-
-static int64_t least(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-
-// Stores both words of `count` counters from counter `first` on.
-static void store_pairs(const filler_t* filler, int64_t first, int64_t count,
-                        const uint32_t words[2][HLO_RANDOM_BLOCK]) {
-  // Neighbours in memory, whole elements of 8 bytes.
-  if (filler->inner == 1 && is_even(filler->size)) {
-    uint32_t both[2 * HLO_RANDOM_BLOCK];
-    for (int i = 0; i < HLO_RANDOM_BLOCK; ++i) {
-      both[2 * i] = words[0][i];
-      both[2 * i + 1] = words[1][i];
+// Stores both words of each counter; the last of an odd number of elements takes one.
+static void fill_threefry(uint64_t* state, hlo_tensor_t* out) {
+  const uint64_t key = state[0];
+  uint32_t words[2];
+  if (hlo_dtype_size_bytes(out->dtype) == 8) {
+    for (int64_t i = 0; i < out->element_count; ++i) {
+      threefry_block(key, state[1]++, words);
+      store_bits(out, i, words[0] | (uint64_t)words[1] << 32);
     }
-    const int64_t each = filler->width == 8 ? 1 : 2;
-    store_words(filler, first * each, count * each, both);
     return;
   }
-  const int64_t pairs = (filler->size + 1) / 2;
-  for (int64_t done = 0, run; done < count; done += run) {
-    const int64_t i = (first + done) % filler->inner, pair = (first + done) / filler->inner;
-    const int64_t s = 2 * (pair % pairs);
-    const int64_t at = (pair / pairs * filler->size + s) * filler->inner + i;
-    run = least(filler->inner - i, count - done);
-    store_words(filler, at, run, words[0] + done);
-    if (s + 1 < filler->size) store_words(filler, at + filler->inner, run, words[1] + done);
+  const uint32_t split = threefry_dimension(out);
+  const int64_t size = out->rank ? out->dims[split] : 1;
+  int64_t inner = 1;
+  for (uint32_t d = split + 1; d < out->rank; ++d) inner *= out->dims[d];
+  for (int64_t first = 0; first < out->element_count; first += size * inner) {
+    for (int64_t s = 0; s < size; s += 2) {
+      for (int64_t i = 0; i < inner; ++i) {
+        threefry_block(key, state[1]++, words);
+        store_bits(out, first + s * inner + i, words[0]);
+        if (s + 1 < size) store_bits(out, first + (s + 1) * inner + i, words[1]);
+      }
+    }
   }
 }
 
-static void fill_threefry_chunk(void* arg, uint64_t chunk) {
-  const filler_t* filler = arg;
-  const int64_t begin = (int64_t)chunk * CHUNK_COUNTERS;
-  const int64_t end = least(begin + CHUNK_COUNTERS, filler->counter_count);
-  for (int64_t at = begin; at < end; at += HLO_RANDOM_BLOCK) {
-    uint32_t words[2][HLO_RANDOM_BLOCK];
-    hlo_random_threefry(filler->key, filler->counter[0] + (uint64_t)at, words);
-    store_pairs(filler, at, least(end - at, HLO_RANDOM_BLOCK),
-                (const uint32_t(*)[HLO_RANDOM_BLOCK])words);
+// Stores four words of each counter, which is state[1] with state[2] or else the key above it.
+static void fill_philox(uint64_t* state, int64_t state_count, hlo_tensor_t* out) {
+  uint64_t own = state[0], *above = state_count > 2 ? &state[2] : &own;
+  const int64_t each = hlo_dtype_size_bytes(out->dtype) == 8 ? 2 : 1;  // words of an element
+  uint32_t words[4];
+  for (int64_t i = 0; i < out->element_count; i += 4 / each) {
+    philox_block(state[0], (const uint64_t[]){state[1], *above}, words);
+    *above += ++state[1] == 0;
+    for (int64_t k = 0; k < 4 / each && i + k < out->element_count; ++k) {
+      const uint64_t wide = words[each * k] | (uint64_t)words[each * k + each - 1] << 32;
+      store_bits(out, i + k, wide);
+    }
   }
-}
-
-static void fill_philox_chunk(void* arg, uint64_t chunk) {
-  const filler_t* filler = arg;
-  const int64_t per_counter = filler->width == 8 ? 2 : 4;
-  const int64_t begin = (int64_t)chunk * CHUNK_COUNTERS;
-  const int64_t end = least(begin + CHUNK_COUNTERS, filler->counter_count);
-  for (int64_t at = begin; at < end; at += HLO_RANDOM_BLOCK) {
-    uint32_t words[HLO_RANDOM_BLOCK][4];
-    const uint64_t low = filler->counter[0] + (uint64_t)at;
-    const uint64_t counter[2] = {low, filler->counter[1] + (low < filler->counter[0])};
-    hlo_random_philox(filler->key, counter, words);
-    const int64_t first = at * per_counter;
-    const int64_t count = least(end - at, HLO_RANDOM_BLOCK) * per_counter;
-    store_words(filler, first, least(count, filler->out->element_count - first), words[0]);
-  }
-}
-
-static uint64_t chunk_count(const filler_t* filler) {
-  return (uint64_t)((filler->counter_count + CHUNK_COUNTERS - 1) / CHUNK_COUNTERS);
-}
-
-static void fill_threefry(const hlo_parallel_t* parallel, uint64_t* state, hlo_tensor_t* out) {
-  if (out->element_count == 0) return;
-  filler_t filler = {.key = state[0],
-                     .counter = {state[1]},
-                     .counter_count = out->element_count,
-                     .out = out,
-                     .width = hlo_dtype_size_bytes(out->dtype),
-                     .size = 2,
-                     .inner = 1};
-  if (filler.width < 8) {
-    const uint32_t split = out->rank ? threefry_dimension(out) : 0;
-    filler.size = out->rank ? out->dims[split] : 1;
-    for (uint32_t d = split + 1; d < out->rank; ++d) filler.inner *= out->dims[d];
-    filler.counter_count = out->element_count / filler.size * ((filler.size + 1) / 2);
-  }
-  hlo_parallel_for(parallel, chunk_count(&filler), fill_threefry_chunk, &filler);
-  state[1] += (uint64_t)filler.counter_count;
-}
-
-// The counter is state[1] with state[2] or else the key above it.
-static void fill_philox(const hlo_parallel_t* parallel, uint64_t* state, int64_t state_count,
-                        hlo_tensor_t* out) {
-  const size_t width = hlo_dtype_size_bytes(out->dtype);
-  const int64_t per_counter = width == 8 ? 2 : 4;
-  filler_t filler = {.key = state[0],
-                     .counter = {state[1], state_count > 2 ? state[2] : state[0]},
-                     .counter_count = (out->element_count + per_counter - 1) / per_counter,
-                     .out = out,
-                     .width = width};
-  hlo_parallel_for(parallel, chunk_count(&filler), fill_philox_chunk, &filler);
-  state[1] += (uint64_t)filler.counter_count;
-  if (state_count > 2) state[2] += state[1] < filler.counter[0];
 }
 
 hlo_status_t hlo_ref_rng_bit_generator(hlo_eval_t* eval, const hlo_node_t* node,
@@ -200,9 +136,9 @@ hlo_status_t hlo_ref_rng_bit_generator(hlo_eval_t* eval, const hlo_node_t* node,
   }
   memcpy(state->data, initial->data, initial->size_bytes);
   if (is_threefry) {
-    fill_threefry(hlo_eval_parallel(eval), state->data, out);
+    fill_threefry(state->data, out);
   } else {
-    fill_philox(hlo_eval_parallel(eval), state->data, state->element_count, out);
+    fill_philox(state->data, state->element_count, out);
   }
   results[0] = state;
   results[1] = out;

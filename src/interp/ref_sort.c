@@ -1,341 +1,109 @@
 // SPDX-License-Identifier: Apache-2.0
-// sort and chlo.top_k: compute a permutation per line, then apply it to every operand. Comparators
-// of keys sort the bits of the keys (lib/sort.h); any other comparator is called for each pair.
+// sort and the selections of the best elements (ir/top_k.h): a stable merge sort of the positions of
+// each line, then the elements in that order.
 #include <string.h>
 
-#include "interp/eval_impl.h"
-#include "interp/ref_sort_keys.h"
+#include "base/mem.h"
 #include "interp/ref_util.h"
-#include "lib/sort.h"
+#include "ir/top_k.h"
 
 // The lines of a tensor along one dimension.
 typedef struct {
   int64_t length, stride;  // in elements
-  int64_t outer, inner;    // line l starts at (l / inner) * length * inner + l % inner
+  int64_t count;
 } lines_t;
 
 static lines_t lines_of(const hlo_tensor_t* tensor, uint32_t axis) {
-  lines_t lines = {.length = 1, .outer = 1, .inner = 1};
-  for (uint32_t d = 0; d < tensor->rank; d++) {
-    if (d < axis) lines.outer *= tensor->dims[d];
-    if (d == axis) lines.length = tensor->dims[d];
-    if (d > axis) lines.inner *= tensor->dims[d];
-  }
-  lines.stride = lines.inner;
+  lines_t lines = {.length = 1, .stride = 1};
+  if (axis < tensor->rank) lines.length = tensor->dims[axis];
+  for (uint32_t d = axis + 1; d < tensor->rank; d++) lines.stride *= tensor->dims[d];
+  lines.count = lines.length ? tensor->element_count / lines.length : 0;
   return lines;
 }
 
-static int64_t line_start(const lines_t* lines, int64_t line) {
-  return line / lines->inner * lines->length * lines->inner + line % lines->inner;
+// Returns the index of element `i` of a line, where the lines have `length` elements.
+static int64_t element_of(const lines_t* lines, int64_t length, int64_t line, int64_t i) {
+  return (line / lines->stride * length + i) * lines->stride + line % lines->stride;
 }
 
-// The state of a sort.
+static char* element_at(const hlo_tensor_t* tensor, int64_t index) {
+  return (char*)tensor->data + index * (int64_t)hlo_tensor_element_bytes(tensor);
+}
+
+typedef bool (*less_t)(void* context, int64_t a, int64_t b);
+
+// Sorts `count` positions, stably: `spare` has room for as many.
+static void merge_sort(int64_t count, int64_t* positions, int64_t* spare, less_t less,
+                       void* context) {
+  if (count < 2) return;
+  const int64_t half = count / 2;
+  merge_sort(half, positions, spare, less, context);
+  merge_sort(count - half, positions + half, spare, less, context);
+  memcpy(spare, positions, (size_t)count * sizeof *spare);
+  for (int64_t i = 0, a = 0, b = half; i < count; i++) {
+    const bool takes_second = a == half || (b < count && less(context, spare[b], spare[a]));
+    positions[i] = takes_second ? spare[b++] : spare[a++];
+  }
+}
+
+// Allocates the positions of a line, then as many spare ones.
+static hlo_status_t create_positions(int64_t length, hlo_tensor_t** out_positions) {
+  const int64_t dims[2] = {2, length};
+  return hlo_tensor_create(HLO_DTYPE_S64, 2, dims, out_positions);
+}
+
+static int64_t* sort_positions(hlo_tensor_t* buffer, less_t less, void* context) {
+  int64_t* positions = buffer->data;
+  const int64_t count = buffer->dims[1];
+  for (int64_t i = 0; i < count; i++) positions[i] = i;
+  merge_sort(count, positions, positions + count, less, context);
+  return positions;
+}
+
+// ---- sort ---------------------------------------------------------------------------------------
+
 typedef struct {
   uint32_t count;  // of operands
   hlo_tensor_t** operands;
-  hlo_tensor_t** results;
-  const hlo_node_t* node;
-  bool skips_unused;  // results without a use stay unwritten: the sort is part of a program
   lines_t lines;
-  int64_t line_count;
-  uint32_t key_count;  // 0: sorted by `fn`
-  hlo_sort_key_t keys[HLO_SORT_KEYS_MAX];
-  const hlo_parallel_t* parallel;
-  int64_t lines_per_chunk;
-  int64_t group;             // lines sorted together; 0: each alone
-  bool by_values;            // the only operand is its own key
-  size_t scratch_bytes;      // per line in progress, or per group
-  atomic_bool is_exhausted;  // a chunk failed to allocate memory
+  int64_t line;
   hlo_region_fn_t* fn;
   const void** args;    // of the comparator: a and b of each operand
-  int64_t start;        // of the line
   hlo_status_t status;  // of the comparator
 } sort_t;
-
-// The memory of one line in progress.
-typedef struct {
-  void* scratch;              // of lib/sort.h
-  char* line;                 // dense copy of a line of a key
-  uint32_t* positions;        // of a line
-  uint32_t* group_positions;  // of a group
-} worker_t;
-
-// ---- by keys
-
-static hlo_sort_form_t form_of(const sort_t* sort, const hlo_sort_key_t* key) {
-  const hlo_dtype_t dtype = sort->operands[key->operand]->dtype;
-  return (hlo_sort_form_t){.dtype = hlo_dtype_info(dtype)->part,
-                           .canonical = key->canonical,
-                           .descending = key->descending};
-}
-
-// Computes the memory of one line; the widest key decides.
-static bool worker_bytes(const sort_t* sort, size_t* out_bytes) {
-  size_t most = 0, rest = 0;
-  for (uint32_t k = 0; k < sort->key_count; k++) {
-    size_t bytes = 0;
-    if (!hlo_sort_scratch_bytes(form_of(sort, &sort->keys[k]).dtype, sort->lines.length, &bytes)) {
-      return false;
-    }
-    if (bytes > most) most = bytes;
-  }
-  if (sort->group) {
-    const size_t bytes = hlo_sort_group_scratch_bytes(sort->lines.length);
-    if (bytes > most) most = bytes;
-  }
-  const size_t each = sizeof(uint64_t) + (size_t)(sort->group + 1) * sizeof(uint32_t);
-  return hlo_size_mul((size_t)sort->lines.length, each, &rest) &&
-         hlo_size_add(most, rest, out_bytes);
-}
-
-static bool worker_init(sort_t* sort, worker_t* out_worker) {
-  char* block = hlo_mem_alloc_aligned(sort->scratch_bytes, 64);
-  if (!block) {
-    atomic_store(&sort->is_exhausted, true);
-    return false;
-  }
-  const size_t length = (size_t)sort->lines.length;
-  out_worker->positions = (uint32_t*)(block + sort->scratch_bytes) - length;
-  out_worker->group_positions = out_worker->positions - length * (size_t)sort->group;
-  out_worker->line = (char*)out_worker->group_positions - length * sizeof(uint64_t);
-  out_worker->scratch = block;
-  return true;
-}
-
-// Returns the line's key as dense elements: in the operand itself or in a copy.
-static const char* key_line(const sort_t* sort, const worker_t* worker, const hlo_sort_key_t* key,
-                            int64_t start) {
-  const hlo_tensor_t* operand = sort->operands[key->operand];
-  const size_t bytes = hlo_tensor_element_bytes(operand);
-  const size_t part_bytes = hlo_dtype_size_bytes(hlo_dtype_info(operand->dtype)->part);
-  const char* line = (const char*)operand->data + (size_t)start * bytes;
-  if (sort->lines.stride == 1 && part_bytes == bytes) return line;
-  const int64_t in = sort->lines.stride * (int64_t)bytes, out = (int64_t)part_bytes;
-  hlo_strided_copy(part_bytes, 1, &sort->lines.length, worker->line, &out,
-                   line + (size_t)key->part * part_bytes, &in);
-  return worker->line;
-}
-
-// Sorts the only operand by its own elements: no positions are needed.
-static bool sort_values(const sort_t* sort, const hlo_parallel_t* parallel, const worker_t* worker,
-                        int64_t start) {
-  if (!sort->by_values) return false;
-  const hlo_sort_form_t form = form_of(sort, &sort->keys[0]);
-  hlo_tensor_t* result = sort->results[0];
-  const size_t bytes = hlo_tensor_element_bytes(result);
-  char* out = (char*)result->data + (size_t)start * bytes;
-  const char* in = key_line(sort, worker, &sort->keys[0], start);
-  const bool is_dense = sort->lines.stride == 1;
-  if (!hlo_sort_values(parallel, &form, sort->lines.length, in, is_dense ? out : worker->line,
-                       worker->scratch)) {
-    return false;
-  }
-  if (!is_dense) {
-    const int64_t to = sort->lines.stride * (int64_t)bytes, from = (int64_t)bytes;
-    hlo_strided_copy(bytes, 1, &sort->lines.length, out, &to, worker->line, &from);
-  }
-  return true;
-}
-
-// out[i * stride] = in[positions[i] * stride], in parts.
-typedef struct {
-  size_t bytes;  // per element
-  int64_t count, stride;
-  const uint32_t* positions;
-  char* out;
-  const char* in;
-} permute_t;
-
-enum { PERMUTE_PIECE = 1 << 15 };
-
-static void permute_piece(void* arg, uint64_t index) {
-  const permute_t* p = arg;
-  const int64_t first = (int64_t)index * PERMUTE_PIECE, left = p->count - first;
-  hlo_sort_permute(p->bytes, left < PERMUTE_PIECE ? left : PERMUTE_PIECE, p->stride,
-                   p->positions + first, p->in, p->out + (size_t)(first * p->stride) * p->bytes);
-}
-
-// Returns true if the operand holds the positions of its line, as argsort passes one.
-static bool is_own_position(const sort_t* sort, uint32_t k) {
-  const hlo_node_t* def = hlo_node_operand(sort->node, k)->def;
-  const hlo_tensor_t* tensor = sort->operands[k];
-  return def && def->op == HLO_OP_iota && sort->lines.stride == 1 &&
-         hlo_node_attr_int(def, HLO_ATTR_iota_dimension, -1) == (int64_t)tensor->rank - 1 &&
-         hlo_dtype_is_integer(tensor->dtype) && hlo_dtype_info(tensor->dtype)->bits >= 32;
-}
-
-// Moves the elements of a line of every operand to their sorted positions.
-static void permute_operands(const sort_t* sort, const hlo_parallel_t* parallel,
-                             const uint32_t* positions, int64_t start) {
-  for (uint32_t k = 0; k < sort->count; k++) {
-    if (sort->skips_unused && hlo_value_is_unused(&sort->node->results[k])) continue;
-    const size_t bytes = hlo_tensor_element_bytes(sort->results[k]);
-    const size_t at = (size_t)start * bytes;
-    permute_t permute = {.bytes = bytes,
-                         .count = sort->lines.length,
-                         .stride = sort->lines.stride,
-                         .positions = positions,
-                         .out = (char*)sort->results[k]->data + at,
-                         .in = (const char*)sort->operands[k]->data + at};
-    if (is_own_position(sort, k)) {
-      hlo_dtype_convert(HLO_DTYPE_U32, positions, sort->results[k]->dtype, permute.out,
-                        (size_t)permute.count);
-      continue;
-    }
-    hlo_parallel_for(parallel, hlo_chunk_count((size_t)permute.count, PERMUTE_PIECE), permute_piece,
-                     &permute);
-  }
-}
-
-static void sort_positions(const sort_t* sort, const hlo_parallel_t* parallel,
-                           const worker_t* worker, int64_t start) {
-  for (uint32_t k = sort->key_count; k > 0; k--) {  // the most significant key last
-    const hlo_sort_key_t* key = &sort->keys[k - 1];
-    const hlo_sort_form_t form = form_of(sort, key);
-    hlo_sort_positions(parallel, &form, sort->lines.length, key_line(sort, worker, key, start),
-                       k == sort->key_count, worker->positions, worker->scratch);
-  }
-  permute_operands(sort, parallel, worker->positions, start);
-}
-
-static void sort_line(const sort_t* sort, const hlo_parallel_t* parallel, const worker_t* worker,
-                      int64_t line) {
-  const int64_t start = line_start(&sort->lines, line);
-  if (!sort_values(sort, parallel, worker, start)) sort_positions(sort, parallel, worker, start);
-}
-
-// Sorts lines that are consecutive or adjacent.
-static void sort_group(const sort_t* sort, const worker_t* worker, int64_t first, int64_t lines) {
-  const hlo_sort_form_t form = form_of(sort, &sort->keys[0]);
-  const hlo_tensor_t* operand = sort->operands[sort->keys[0].operand];
-  const int64_t length = sort->lines.length, stride = sort->lines.stride;
-  const int64_t start = line_start(&sort->lines, first);
-  const char* in = (const char*)operand->data + (size_t)start * hlo_tensor_element_bytes(operand);
-  if (!sort->by_values) {
-    hlo_sort_group_positions(&form, lines, length, stride, in, worker->group_positions,
-                             worker->scratch);
-    for (int64_t l = 0; l < lines; l++) {
-      permute_operands(sort, NULL, worker->group_positions + l * length,
-                       line_start(&sort->lines, first + l));
-    }
-    return;
-  }
-  char* out = (char*)sort->results[0]->data + (size_t)start * hlo_tensor_element_bytes(operand);
-  const uint32_t left =
-      hlo_sort_group_values(&form, lines, length, stride, in, out, worker->scratch);
-  for (int64_t l = 0; l < lines; l++) {
-    if (left >> l & 1) sort_line(sort, NULL, worker, first + l);
-  }
-}
-
-static void sort_chunk(void* arg, uint64_t index) {
-  sort_t* sort = arg;
-  int64_t l = (int64_t)index * sort->lines_per_chunk;
-  const int64_t end =
-      l + sort->lines_per_chunk < sort->line_count ? l + sort->lines_per_chunk : sort->line_count;
-  worker_t worker;
-  if (!worker_init(sort, &worker)) return;
-  while (l < end) {
-    int64_t lines = end - l < sort->group ? end - l : sort->group;
-    const int64_t beside = sort->lines.inner - l % sort->lines.inner;
-    if (sort->lines.inner > 1 && beside < lines) lines = beside;
-    if (sort->group && 2 * lines > sort->group) {  // empty lanes cost as much as used ones
-      sort_group(sort, &worker, l, lines);
-      l += lines;
-    } else {
-      sort_line(sort, NULL, &worker, l++);
-    }
-  }
-  hlo_mem_free(worker.scratch);
-}
-
-// Chooses the fast path of the sort, if one applies.
-static void choose_form(sort_t* sort) {
-  if (sort->key_count != 1) return;
-  const hlo_sort_form_t form = form_of(sort, &sort->keys[0]);
-  const hlo_dtype_t dtype = sort->operands[sort->keys[0].operand]->dtype;
-  sort->by_values = sort->count == 1 && form.dtype == dtype && hlo_sort_values_supports(form.dtype);
-  if (form.dtype == dtype) {
-    sort->group = hlo_sort_group(&form, !sort->by_values, sort->lines.length);
-  }
-  if (2 * sort->line_count <= sort->group) sort->group = 0;
-}
-
-// Splits a few long lines into parts; distributes many short ones over the threads whole.
-static hlo_status_t sort_by_keys(sort_t* sort) {
-  enum { CHUNK_ELEMENTS = 1 << 14, LONG_LINE = 1 << 16, FEW_LINES = 8 };
-  choose_form(sort);
-  if (!worker_bytes(sort, &sort->scratch_bytes)) return hlo_status_out_of_memory(SIZE_MAX);
-  if (sort->line_count < FEW_LINES && sort->lines.length >= LONG_LINE) {
-    worker_t worker;
-    for (int64_t l = 0; l < sort->line_count && worker_init(sort, &worker); l++) {
-      sort_line(sort, sort->parallel, &worker, l);
-      hlo_mem_free(worker.scratch);
-    }
-  } else {
-    const int64_t lines = CHUNK_ELEMENTS / sort->lines.length;
-    sort->lines_per_chunk = lines < 1 ? 1 : lines;
-    if (sort->group) {
-      sort->lines_per_chunk = (sort->lines_per_chunk + sort->group - 1) / sort->group * sort->group;
-    }
-    hlo_parallel_for(sort->parallel,
-                     hlo_chunk_count((size_t)sort->line_count, (size_t)sort->lines_per_chunk),
-                     sort_chunk, sort);
-  }
-  return atomic_load(&sort->is_exhausted) ? hlo_status_out_of_memory(sort->scratch_bytes)
-                                          : hlo_ok();
-}
-
-// ---- by any comparator
 
 static bool compare_elements(void* context, int64_t a, int64_t b) {
   sort_t* sort = context;
   bool less = false;
-  for (uint32_t k = 0; k < sort->count; k++) {
-    const int64_t bytes = (int64_t)hlo_tensor_element_bytes(sort->operands[k]);
-    const char* line = (const char*)sort->operands[k]->data + sort->start * bytes;
-    sort->args[2 * k] = line + a * sort->lines.stride * bytes;
-    sort->args[2 * k + 1] = line + b * sort->lines.stride * bytes;
-  }
   void* result = &less;
   if (!hlo_status_is_ok(sort->status)) return false;
+  for (uint32_t k = 0; k < sort->count; k++) {
+    const hlo_tensor_t* operand = sort->operands[k];
+    const lines_t* lines = &sort->lines;
+    sort->args[2 * k] = element_at(operand, element_of(lines, lines->length, sort->line, a));
+    sort->args[2 * k + 1] = element_at(operand, element_of(lines, lines->length, sort->line, b));
+  }
   sort->status = hlo_region_fn_call(sort->fn, sort->args, &result);
   return less;
 }
 
-static void permute_by(const sort_t* sort, uint32_t k, const int64_t* order) {
-  const size_t bytes = hlo_tensor_element_bytes(sort->results[k]);
-  char* out = (char*)sort->results[k]->data + (size_t)sort->start * bytes;
-  const char* in = (const char*)sort->operands[k]->data + (size_t)sort->start * bytes;
-  const int64_t stride = sort->lines.stride;
-  for (int64_t i = 0; i < sort->lines.length; i++) {
-    memcpy(out + (size_t)(i * stride) * bytes, in + (size_t)(order[i] * stride) * bytes, bytes);
+static void sort_lines(sort_t* sort, hlo_tensor_t* buffer, hlo_tensor_t** results) {
+  const lines_t* lines = &sort->lines;
+  for (sort->line = 0; sort->line < lines->count; sort->line++) {
+    const int64_t* positions = sort_positions(buffer, compare_elements, sort);
+    for (uint32_t k = 0; k < sort->count; k++) {
+      for (int64_t i = 0; i < lines->length; i++) {
+        memcpy(element_at(results[k], element_of(lines, lines->length, sort->line, i)),
+               element_at(sort->operands[k],
+                          element_of(lines, lines->length, sort->line, positions[i])),
+               hlo_tensor_element_bytes(results[k]));
+      }
+    }
   }
 }
 
-static hlo_status_t sort_by_function(sort_t* sort) {
-  const size_t length = (size_t)sort->lines.length;
-  const size_t args_bytes = 2 * sort->count * sizeof(void*);
-  size_t total = 0;
-  if (!hlo_size_mul(length, 2 * sizeof(int64_t), &total) ||
-      !hlo_size_add(total, args_bytes, &total)) {
-    return hlo_status_out_of_memory(SIZE_MAX);
-  }
-  int64_t* order = hlo_mem_alloc_aligned(total, 64);
-  if (!order) return hlo_status_out_of_memory(total);
-  sort->args = (const void**)(order + 2 * length);
-  for (int64_t line = 0; line < sort->line_count && hlo_status_is_ok(sort->status); line++) {
-    sort->start = line_start(&sort->lines, line);
-    for (int64_t i = 0; i < sort->lines.length; i++) order[i] = i;
-    hlo_sort_indices(sort->lines.length, order, order + length, compare_elements, sort);
-    for (uint32_t k = 0; k < sort->count; k++) permute_by(sort, k, order);
-  }
-  hlo_mem_free(order);
-  return sort->status;
-}
-
-static hlo_status_t sort_results(sort_t* sort, hlo_eval_t* eval, const hlo_node_t* node,
-                                 hlo_tensor_t** results) {
+static hlo_status_t sort_run(sort_t* sort, hlo_eval_t* eval, const hlo_node_t* node,
+                             hlo_tensor_t** results) {
   const hlo_tensor_t* first = sort->operands[0];
   int64_t axis = hlo_node_attr_int(node, HLO_ATTR_dimension, -1);
   if (axis < 0) axis += first->rank;
@@ -354,30 +122,117 @@ static hlo_status_t sort_results(sort_t* sort, hlo_eval_t* eval, const hlo_node_
                           node->regions[0]->arg_count);
   }
   sort->lines = lines_of(first, (uint32_t)axis);
-  sort->line_count = sort->lines.outer * sort->lines.inner;
-  if (first->element_count == 0) return hlo_ok();
-  if (sort->lines.length <= HLO_SORT_COUNT_MAX) {
-    sort->key_count = hlo_sort_keys_of(node->regions[0], sort->keys);
-  }
-  if (sort->key_count) return sort_by_keys(sort);
+  hlo_tensor_t* buffer = NULL;
   HLO_TRY(hlo_region_fn_create(eval, node->regions[0], &sort->fn));
-  return sort_by_function(sort);
+  HLO_TRY(create_positions(sort->lines.length, &buffer));
+  sort_lines(sort, buffer, results);
+  hlo_tensor_release(buffer);
+  return sort->status;
 }
 
 hlo_status_t hlo_ref_sort(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,
                           hlo_tensor_t** results) {
-  sort_t sort = {
-      .count = node->operand_count, .operands = operands, .results = results, .node = node};
-  sort.parallel = hlo_eval_parallel(eval);
-  sort.skips_unused = eval->program != NULL;
+  sort_t sort = {.count = node->operand_count, .operands = operands};
+  const size_t bytes = 2 * sort.count * sizeof *sort.args;
+  sort.args = hlo_mem_alloc(bytes);
+  if (!sort.args) return hlo_status_out_of_memory(bytes);
   for (uint32_t k = 0; k < sort.count; k++) results[k] = NULL;
-  hlo_status_t status = sort_results(&sort, eval, node, results);
-  if (!hlo_status_is_ok(status)) {
-    for (uint32_t k = 0; k < sort.count; k++) {
-      hlo_tensor_release(results[k]);
-      results[k] = NULL;
-    }
+  hlo_status_t status = sort_run(&sort, eval, node, results);
+  for (uint32_t k = 0; k < sort.count && !hlo_status_is_ok(status); k++) {
+    hlo_tensor_release(results[k]);
+    results[k] = NULL;
   }
   hlo_region_fn_release(sort.fn);
+  hlo_mem_free(sort.args);
+  return status;
+}
+
+// ---- the best elements --------------------------------------------------------------------------
+
+typedef struct {
+  hlo_top_k_t top_k;
+  const hlo_tensor_t* operand;
+  lines_t lines;
+  int64_t line;
+} selection_t;
+
+// Maps an element to an integer of the same order.
+static int64_t order_of(const selection_t* s, int64_t position) {
+  const int64_t i = element_of(&s->lines, s->lines.length, s->line, position);
+  const hlo_dtype_t dtype = s->operand->dtype;
+  if (!hlo_dtype_is_float(dtype)) {
+    const int64_t value = hlo_tensor_int(s->operand, i);
+    return dtype == HLO_DTYPE_U64 ? value ^ INT64_MIN : value;
+  }
+  double value = hlo_dtype_load_double(dtype, element_at(s->operand, i));
+  int64_t bits;
+  if (s->top_k.is_canonical && value == 0) value = 0;
+  memcpy(&bits, &value, sizeof bits);
+  if (s->top_k.is_canonical && value != value) return INT64_MAX;
+  return bits < 0 ? bits ^ INT64_MAX : bits;
+}
+
+static bool is_better(void* context, int64_t a, int64_t b) {
+  const selection_t* s = context;
+  return s->top_k.is_largest ? order_of(s, a) > order_of(s, b) : order_of(s, a) < order_of(s, b);
+}
+
+static void select_lines(selection_t* s, const hlo_tensor_t* companion, hlo_tensor_t* buffer,
+                         hlo_tensor_t** results) {
+  const size_t bytes = hlo_tensor_element_bytes(s->operand);
+  for (s->line = 0; s->line < s->lines.count; s->line++) {
+    const int64_t* positions = sort_positions(buffer, is_better, s);
+    for (int64_t i = 0; i < s->top_k.kept; i++) {
+      const int64_t to = element_of(&s->lines, s->top_k.kept, s->line, i);
+      const int64_t from = element_of(&s->lines, s->lines.length, s->line, positions[i]);
+      memcpy(element_at(results[0], to), element_at(s->operand, from), bytes);
+      if (companion) {
+        memcpy(element_at(results[1], to), element_at(companion, from),
+               hlo_tensor_element_bytes(companion));
+      } else {
+        hlo_dtype_store_int64(results[1]->dtype, element_at(results[1], to), positions[i]);
+      }
+    }
+  }
+}
+
+static hlo_status_t select_run(selection_t* s, hlo_eval_t* eval, const hlo_node_t* node,
+                               const hlo_tensor_t* companion, hlo_tensor_t** results) {
+  int64_t dims[HLO_RANK_MAX];
+  memcpy(dims, s->operand->dims, s->operand->rank * sizeof(*dims));
+  dims[s->top_k.axis] = s->top_k.kept;
+  for (uint32_t i = 0; i < 2; ++i) {
+    HLO_TRY(hlo_eval_result_dims(eval, node, i, s->operand->rank, dims, &results[i]));
+  }
+  const bool fits = companion ? companion->element_count == s->operand->element_count &&
+                                    companion->dtype == results[1]->dtype
+                              : hlo_dtype_is_integer(results[1]->dtype);
+  if (!fits) {
+    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
+                          "the operands, results and attributes do not match");
+  }
+  hlo_tensor_t* buffer = NULL;
+  s->lines = lines_of(s->operand, s->top_k.axis);
+  HLO_TRY(create_positions(s->lines.length, &buffer));
+  select_lines(s, companion, buffer, results);
+  hlo_tensor_release(buffer);
+  return hlo_ok();
+}
+
+hlo_status_t hlo_ref_chlo_top_k(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,
+                                hlo_tensor_t** results) {
+  selection_t s = {.operand = operands[0]};
+  HLO_TRY(hlo_top_k_of(node, &s.top_k));
+  if (s.top_k.kept < 0 || s.top_k.kept > s.operand->dims[s.top_k.axis]) {
+    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "k = %lld exceeds the dimension",
+                          (long long)s.top_k.kept);
+  }
+  results[0] = results[1] = NULL;
+  hlo_status_t status =
+      select_run(&s, eval, node, s.top_k.has_companion ? operands[1] : NULL, results);
+  for (uint32_t i = 0; i < 2 && !hlo_status_is_ok(status); ++i) {
+    hlo_tensor_release(results[i]);
+    results[i] = NULL;
+  }
   return status;
 }

@@ -51,7 +51,6 @@ struct hlo_region_fn {
   hlo_tensor_t** scratch;  // operands and results of one reference function
   hlo_arena_t arena;
   hlo_op_t binary;
-  bool is_comparator, is_ascending, is_total_order, is_canonical;
   hlo_region_fn_t* next;  // next in the evaluation's cache
 };
 
@@ -288,71 +287,6 @@ static void recognise_binary(hlo_region_fn_t* fn) {
   }
 }
 
-static const instruction_t* definition(const hlo_region_fn_t* fn, uint32_t number, hlo_op_t op) {
-  for (uint32_t i = 0; i < fn->instruction_count; ++i) {
-    const instruction_t* instruction = &fn->instructions[i];
-    if (instruction->result == number) return instruction->node->op == op ? instruction : NULL;
-  }
-  return NULL;
-}
-
-// Returns true for a constant of the body that is zero (which = 0) or NaN (which = 1).
-static bool is_constant_of(const hlo_region_fn_t* fn, uint32_t number, int which) {
-  const region_value_t* value = &fn->values[number];
-  if (!value->is_fixed || value->captured) return false;
-  double x = hlo_dtype_load_double(value->type->dtype, value->storage);
-  return which == 0 ? x == 0 : x != x;
-}
-
-static bool is_compare(const instruction_t* instruction, int64_t direction, uint32_t lhs,
-                       uint32_t rhs) {
-  return instruction && instruction->args[0] == lhs && instruction->args[1] == rhs &&
-         hlo_node_attr(instruction->node, HLO_ATTR_comparison_direction)->i == direction;
-}
-
-// Matches select(x != x, NaN, select(x == 0, 0, x)), the form in which jax.lax.sort makes floats
-// canonical, and returns x.
-static bool match_canonical(const hlo_region_fn_t* fn, uint32_t number, uint32_t* out_arg) {
-  const instruction_t* outer = definition(fn, number, HLO_OP_select);
-  if (!outer || !is_constant_of(fn, outer->args[1], 1)) return false;
-  const instruction_t* inner = definition(fn, outer->args[2], HLO_OP_select);
-  if (!inner || !is_constant_of(fn, inner->args[1], 0)) return false;
-  uint32_t x = inner->args[2];
-  const instruction_t* is_nan = definition(fn, outer->args[0], HLO_OP_compare);
-  const instruction_t* is_zero = definition(fn, inner->args[0], HLO_OP_compare);
-  *out_arg = x;
-  return is_compare(is_nan, HLO_COMPARISON_DIRECTION_NE, x, x) && is_zero &&
-         is_constant_of(fn, is_zero->args[1], 0) &&
-         is_compare(is_zero, HLO_COMPARISON_DIRECTION_EQ, x, is_zero->args[1]);
-}
-
-static void recognise_comparator(hlo_region_fn_t* fn) {
-  if (fn->is_general || fn->arg_count < 2 || fn->result_count != 1) return;
-  const instruction_t* compare = definition(fn, fn->results[0], HLO_OP_compare);
-  if (!compare || compare->ref || fn->values[0].type != fn->values[1].type) return;
-  const hlo_attr_t* direction = hlo_node_attr(compare->node, HLO_ATTR_comparison_direction);
-  const hlo_attr_t* kind = hlo_node_attr(compare->node, HLO_ATTR_compare_type);
-  if (!direction || (direction->i != HLO_COMPARISON_DIRECTION_LT &&
-                     direction->i != HLO_COMPARISON_DIRECTION_GT)) {
-    return;
-  }
-  uint32_t lhs = compare->args[0], rhs = compare->args[1];
-  bool is_total = kind && kind->i == HLO_COMPARISON_TYPE_TOTALORDER;
-  uint32_t lhs_arg, rhs_arg;
-  if (is_total && match_canonical(fn, lhs, &lhs_arg) && match_canonical(fn, rhs, &rhs_arg)) {
-    fn->is_canonical = true;
-    lhs = lhs_arg;
-    rhs = rhs_arg;
-  }
-  if (!((lhs == 0 && rhs == 1) || (lhs == 1 && rhs == 0))) {
-    fn->is_canonical = false;
-    return;
-  }
-  fn->is_comparator = true;
-  fn->is_total_order = is_total && hlo_dtype_is_float(fn->values[0].type->dtype);
-  fn->is_ascending = (direction->i == HLO_COMPARISON_DIRECTION_LT) == (lhs == 0);
-}
-
 // ---- creation -----------------------------------------------------------------------------------
 
 static void region_fn_free(hlo_region_fn_t* fn) {
@@ -409,7 +343,6 @@ static hlo_status_t compile_region(hlo_region_fn_t* fn) {
   for (uint32_t i = 0; i < fn->value_count; ++i) fn->values[i].data = fn->values[i].storage;
   if (!fn->is_general) HLO_TRY(prepare_references(fn));
   recognise_binary(fn);
-  recognise_comparator(fn);
   return hlo_ok();
 }
 
@@ -490,18 +423,6 @@ void hlo_region_fn_free_all(hlo_eval_t* eval) {
 
 hlo_op_t hlo_region_fn_binary(const hlo_region_fn_t* fn) {
   return fn->binary;
-}
-
-bool hlo_region_fn_comparator(const hlo_region_fn_t* fn, bool* out_ascending,
-                              bool* out_total_order) {
-  if (!fn->is_comparator) return false;
-  *out_ascending = fn->is_ascending;
-  *out_total_order = fn->is_total_order;
-  return true;
-}
-
-bool hlo_region_fn_comparator_is_canonical(const hlo_region_fn_t* fn) {
-  return fn->is_canonical;
 }
 
 // ---- calling ------------------------------------------------------------------------------------

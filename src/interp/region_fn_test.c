@@ -4,6 +4,7 @@
 
 #include "interp/eval_impl.h"
 #include "interp/eval_test_util.h"
+#include "ir/sort_comparator.h"
 
 /// A function body used as the region: it has arguments and a return like any reducer.
 static hlo_region_t* new_body(hlo_module_t* m, uint32_t count, hlo_dtype_t dtype) {
@@ -73,11 +74,10 @@ static void comparators_are_recognised(void** state) {
       hlo_test_add_return(r, VALUES(hlo_test_add_compare(r, HLO_COMPARISON_DIRECTION_LT, x, y,
                                                          HLO_COMPARISON_TYPE_TOTALORDER)));
       hlo_region_fn_t* fn = prepare(&eval, r);
-      bool is_ascending = false, is_total = false;
-      assert_true(hlo_region_fn_comparator(fn, &is_ascending, &is_total));
-      assert_int_equal(is_ascending, !is_swapped);
-      assert_true(is_total);
-      assert_int_equal(hlo_region_fn_comparator_is_canonical(fn), is_canonical);
+      hlo_sort_key_t keys[HLO_SORT_KEYS_MAX];
+      assert_int_equal(hlo_sort_keys_of(r, keys), 1);
+      assert_int_equal(keys[0].descending, is_swapped);
+      assert_int_equal(keys[0].canonical, is_canonical);
       float a = -0.0f, b = 0.0f, unused = 1;
       uint8_t is_less = 2;
       hlo_test_must(
@@ -99,8 +99,8 @@ static void other_comparators_are_not(void** state) {
       hlo_test_add_compare(r, HLO_COMPARISON_DIRECTION_LT, r->args[2], r->args[3], 1);
   hlo_test_add_return(r, VALUES(hlo_test_add_op(r, HLO_OP_or, VALUES(first, second))));
   hlo_region_fn_t* fn = prepare(&eval, r);
-  bool is_ascending, is_total;
-  assert_false(hlo_region_fn_comparator(fn, &is_ascending, &is_total));
+  hlo_sort_key_t keys[HLO_SORT_KEYS_MAX];
+  assert_int_equal(hlo_sort_keys_of(r, keys), 0);
   release_fixture(&eval, fn, m);
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Properties of calls that plans depend on (see call.h).
+// Properties of calls, and the table of library functions (see call.h).
 #include "lib/call.h"
 
 #include "ir/custom_call.h"
+#include "lib/call_impl.h"
 
 bool hlo_call_may_wait(const hlo_node_t* node) {
   switch (node->op) {
@@ -26,4 +27,87 @@ bool hlo_call_may_cover(const hlo_node_t* node, uint32_t result, uint32_t operan
     case HLO_OP_custom_call: return hlo_custom_call_may_cover(node, result, operand);
     default: return false;
   }
+}
+
+// ---- prepared calls -----------------------------------------------------------------------------
+
+static const hlo_lib_prepare_fn_t custom_functions[HLO_CUSTOM_FUNCTION_COUNT + 1] = {
+    [HLO_CUSTOM_top_k] = hlo_lib_prepare_top_k,
+    [HLO_CUSTOM_approx_top_k] = hlo_lib_prepare_top_k,
+    [HLO_CUSTOM_potrf] = hlo_lib_prepare_lapack,
+    [HLO_CUSTOM_trsm] = hlo_lib_prepare_lapack,
+    [HLO_CUSTOM_getrf] = hlo_lib_prepare_lapack,
+    [HLO_CUSTOM_geqrf] = hlo_lib_prepare_lapack,
+    [HLO_CUSTOM_orgqr] = hlo_lib_prepare_lapack,
+    [HLO_CUSTOM_ormqr] = hlo_lib_prepare_lapack,
+    [HLO_CUSTOM_geqp3] = hlo_lib_prepare_lapack,
+    [HLO_CUSTOM_syevd] = hlo_lib_prepare_lapack,
+    [HLO_CUSTOM_sytrd] = hlo_lib_prepare_lapack,
+    [HLO_CUSTOM_gesdd] = hlo_lib_prepare_lapack,
+    [HLO_CUSTOM_gehrd] = hlo_lib_prepare_lapack,
+    [HLO_CUSTOM_geev] = hlo_lib_prepare_lapack,
+    [HLO_CUSTOM_gees] = hlo_lib_prepare_lapack,
+    [HLO_CUSTOM_gtsv] = hlo_lib_prepare_lapack,
+    [HLO_CUSTOM_gtsv_perturbed] = hlo_lib_prepare_lapack,
+};
+
+static hlo_lib_prepare_fn_t function_of(const hlo_node_t* node) {
+  switch (node->op) {
+    case HLO_OP_fft: return hlo_lib_prepare_fft;
+    case HLO_OP_cholesky: return hlo_lib_prepare_cholesky;
+    case HLO_OP_triangular_solve: return hlo_lib_prepare_triangular_solve;
+    case HLO_OP_rng_bit_generator: return hlo_lib_prepare_rng_bit_generator;
+    case HLO_OP_sort: return hlo_lib_prepare_sort;
+    case HLO_OP_chlo_top_k: return hlo_lib_prepare_top_k;
+    case HLO_OP_custom_call: return custom_functions[hlo_custom_function_of(node)];
+    default: return NULL;
+  }
+}
+
+static bool is_plain(const hlo_type_t* type) {
+  return hlo_type_is_tensor(type) && hlo_type_is_static(type) && !type->quant;
+}
+
+hlo_status_t hlo_lib_call_prepare(const hlo_node_t* node, hlo_arena_t* arena,
+                                  hlo_lib_call_t** out_call) {
+  *out_call = NULL;
+  const hlo_lib_prepare_fn_t prepare = function_of(node);
+  const uint32_t operand_count = node->operand_count, count = operand_count + node->result_count;
+  if (!prepare || count > HLO_LIB_CALL_VALUES_MAX) return hlo_ok();
+  hlo_lib_call_t* call = hlo_arena_array(arena, 1, sizeof *call);
+  hlo_lib_array_t* arrays = hlo_arena_array(arena, count, sizeof *arrays);
+  HLO_TRY(hlo_arena_status(arena));
+  for (uint32_t i = 0; i < count; ++i) {
+    const hlo_type_t* type =
+        i < operand_count ? hlo_node_operand_type(node, i) : node->results[i - operand_count].type;
+    if (!is_plain(type)) return hlo_ok();
+    arrays[i] = (hlo_lib_array_t){.dtype = type->dtype,
+                                  .rank = type->rank,
+                                  .dims = type->dims,
+                                  .element_count = hlo_type_element_count(type),
+                                  .size_bytes = hlo_type_size_bytes(type)};
+  }
+  *call = (hlo_lib_call_t){.node = node, .operands = arrays, .results = arrays + operand_count};
+  HLO_TRY(prepare(call, arena));
+  if (call->run) *out_call = call;
+  return hlo_ok();
+}
+
+void hlo_lib_call_deinit(hlo_lib_call_t* call) {
+  if (call && call->release) call->release(call->plan);
+}
+
+hlo_status_t hlo_lib_call_run(const hlo_lib_call_t* call, const hlo_parallel_t* parallel,
+                              void* const* addresses) {
+  hlo_lib_array_t arrays[HLO_LIB_CALL_VALUES_MAX];
+  const uint32_t count = call->node->operand_count + call->node->result_count;
+  for (uint32_t i = 0; i < count; ++i) {
+    arrays[i] = call->operands[i];
+    arrays[i].data = addresses[i];
+  }
+  const hlo_lib_run_t run = {.plan = call->plan,
+                             .parallel = parallel,
+                             .operands = arrays,
+                             .results = arrays + call->node->operand_count};
+  return hlo_node_annotate(call->node, call->run(&run));
 }

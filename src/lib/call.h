@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Properties that a plan needs of the nodes that compiled programs run as calls.
+// The nodes that compiled programs run as calls: properties that plans need of them, and library
+// functions prepared from them when a program is loaded.
 #ifndef HLO_LIB_CALL_H_
 #define HLO_LIB_CALL_H_
 
+#include "base/parallel.h"
 #include "ir/module.h"
 
 /// Returns true if the node exchanges data with other processes, which may be late.
@@ -13,5 +15,26 @@ bool hlo_call_may_share(const hlo_node_t* node, uint32_t result, uint32_t operan
 /// Returns true if the result may, but need not, overwrite the operand: the operand is read
 /// completely first (sums over processes), or the result starts as its copy (factorisations).
 bool hlo_call_may_cover(const hlo_node_t* node, uint32_t result, uint32_t operand);
+
+enum { HLO_LIB_CALL_VALUES_MAX = 64 };  // operands and results of a library call
+
+/// A library function with the parameters and types of one node. Everything is lent by the node and
+/// the arena.
+/// threads: any number of runs at once
+typedef struct hlo_lib_call hlo_lib_call_t;
+
+/// Prepares the library function of a node; *out_call is NULL if the library has none for the op or
+/// for these types and attributes.
+/// owner  : hlo_lib_call_deinit(), before the arena goes
+/// errors : RESOURCE_EXHAUSTED
+hlo_status_t hlo_lib_call_prepare(const hlo_node_t* node, hlo_arena_t* arena,
+                                  hlo_lib_call_t** out_call) HLO_MUST_USE;
+void hlo_lib_call_deinit(hlo_lib_call_t* call);  // NULL is allowed
+
+/// Runs a call over dense elements at `addresses`: operands, then results, which overlap only as
+/// hlo_call_may_share() and hlo_call_may_cover() say.
+/// errors: RESOURCE_EXHAUSTED
+hlo_status_t hlo_lib_call_run(const hlo_lib_call_t* call, const hlo_parallel_t* parallel,
+                              void* const* addresses) HLO_MUST_USE;
 
 #endif  // HLO_LIB_CALL_H_

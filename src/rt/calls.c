@@ -9,11 +9,13 @@
 #include "ir/captures.h"
 #include "ir/infer.h"
 #include "ir/parse.h"
+#include "lib/call.h"
 #include "rt/rt.h"
 
 typedef struct call {
   const hlo_node_t* node;  // NULL: no call has this number
   const hlo_rt_call_t* record;
+  hlo_lib_call_t* library;  // NULL: the reference function of the node
   uint32_t capture_count;
   const hlo_value_t** captures;
 } call_t;
@@ -25,6 +27,7 @@ typedef struct state {
   hlo_interp_program_t* program;
   hlo_node_callers_t callers;
   call_t* calls;  // by call site number
+  uint32_t call_site_limit;
 } state_t;
 
 // Every state, released when the library is closed.
@@ -32,6 +35,9 @@ static _Atomic(state_t*) g_states;
 
 static void state_release(state_t* state) {
   hlo_node_callers_deinit(&state->callers);
+  for (uint32_t i = 0; state->calls && i < state->call_site_limit; ++i) {
+    hlo_lib_call_deinit(state->calls[i].library);
+  }
   hlo_interp_program_release(state->program);
   hlo_module_release(state->module);
   hlo_arena_deinit(&state->arena);
@@ -56,7 +62,7 @@ static hlo_status_t add_call(state_t* state, const hlo_rt_call_t* record, const 
     return hlo_status_create(HLO_STATUS_INTERNAL, "call %u has other operands", record->call_site);
   }
   if (count > state->callers.value_limit) state->callers.value_limit = count;
-  return hlo_ok();
+  return hlo_lib_call_prepare(node, &state->arena, &call->library);
 }
 
 static hlo_status_t read_calls(state_t* state, const hlo_rt_calls_t* calls, hlo_diag_t* diag) {
@@ -66,6 +72,7 @@ static hlo_status_t read_calls(state_t* state, const hlo_rt_calls_t* calls, hlo_
   const hlo_func_t* func = hlo_module_find_func(state->module, "calls");
   state->calls = hlo_arena_array(&state->arena, calls->call_site_limit, sizeof *state->calls);
   HLO_TRY(hlo_arena_status(&state->arena));
+  state->call_site_limit = calls->call_site_limit;
   state->callers = (hlo_node_callers_t){.program = state->program, .func = func};
   const hlo_node_t* node = func && func->body ? func->body->first : NULL;
   for (uint32_t i = 0; i < calls->count; ++i, node = node->next) {
@@ -111,12 +118,23 @@ static hlo_status_t find_state(const hlo_rt_calls_t* calls, state_t** out_state)
   return hlo_ok();
 }
 
+static hlo_status_t run_library(hlo_frame_t* frame, const call_t* call, void* const* buffers) {
+  void* addresses[HLO_LIB_CALL_VALUES_MAX];
+  const uint32_t count = call->node->operand_count + call->node->result_count;
+  for (uint32_t i = 0; i < count && !buffers; ++i) {
+    addresses[i] = hlo_rt_address(frame, &call->record->allocations[i]);
+  }
+  const hlo_parallel_t parallel = hlo_frame_parallel(frame);
+  return hlo_lib_call_run(call->library, &parallel, buffers ? buffers : addresses);
+}
+
 static hlo_status_t run(hlo_frame_t* frame, uint32_t call_site, void* const* buffers) {
   const hlo_rt_program_t* program = frame->program;
   state_t* state = NULL;
   HLO_TRY(find_state(program->calls, &state));
   const call_t* call = call_site < program->calls->call_site_limit ? &state->calls[call_site] : NULL;
   if (!call || !call->node) return hlo_status_create(HLO_STATUS_INTERNAL, "no call %u", call_site);
+  if (call->library) return run_library(frame, call, buffers);
   hlo_node_caller_t* caller = NULL;
   HLO_TRY(hlo_node_callers_take(&state->callers, &caller));
   if (!buffers) {

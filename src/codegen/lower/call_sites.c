@@ -11,7 +11,6 @@
 #include "ir/captures.h"
 #include "ir/clone.h"
 #include "ir/node_error.h"
-#include "lib/call.h"
 
 enum {
   CONSTANT_ALIGNMENT = 64,
@@ -111,8 +110,9 @@ hlo_status_t hlo_call_site_table_add(hlo_call_site_table_t* table, uint32_t numb
   call_site->node = node;
   call_site->captures = captures;
   call_site->allocations = allocations;
+  HLO_TRY(hlo_lib_call_prepare(node, arena, &call_site->library));
   if (count > table->callers.value_limit) table->callers.value_limit = count;
-  if (node->region_count && !table->interp) {
+  if (node->region_count && !call_site->library && !table->interp) {
     HLO_TRY(hlo_interp_program_create(table->module, &table->interp));
     table->callers.program = table->interp;
   }
@@ -229,6 +229,9 @@ uint32_t hlo_call_site_table_add_memory_check(hlo_call_site_table_t* table, cons
 void hlo_call_site_table_deinit(hlo_call_site_table_t* table) {
   hlo_node_callers_deinit(&table->callers);
   hlo_interp_program_release(table->interp);
+  for (uint32_t i = 0; table->call_sites && i < table->node_count; ++i) {
+    hlo_lib_call_deinit(table->call_sites[i].library);
+  }
   for (uint32_t i = 0; table->owned_constants && i < table->constant_count; ++i) {
     hlo_mem_free(table->owned_constants[i]);
   }
@@ -312,8 +315,20 @@ static hlo_status_t run_memory_check(const hlo_frame_t* frame, const hlo_call_si
                         block->size_bytes, block->offset_bytes);
 }
 
+static hlo_status_t run_library(hlo_frame_t* frame, const hlo_call_site_table_t* table,
+                                const hlo_call_site_t* call_site, void* const* buffers) {
+  void* addresses[HLO_LIB_CALL_VALUES_MAX];
+  const uint32_t count = call_site->node->operand_count + call_site->node->result_count;
+  for (uint32_t i = 0; i < count && !buffers; ++i) {
+    addresses[i] = address_of(frame, table, &call_site->allocations[i]);
+  }
+  const hlo_parallel_t parallel = hlo_frame_parallel(frame);
+  return hlo_lib_call_run(call_site->library, &parallel, buffers ? buffers : addresses);
+}
+
 static hlo_status_t run_call_site(hlo_frame_t* frame, hlo_call_site_table_t* table, const hlo_call_site_t* call_site,
                              void* const* buffers, hlo_node_peers_t* peers) {
+  if (call_site->library) return run_library(frame, table, call_site, buffers);
   uint32_t count = hlo_call_site_value_count(call_site->node, call_site);
   hlo_node_caller_t* caller = NULL;
   HLO_TRY(hlo_node_callers_take(&table->callers, &caller));

@@ -7,14 +7,16 @@
 #include "base/kernel_abi.h"
 #include "codegen/body/site.h"
 #include "codegen/memory/plan.h"
-#include "lib/exchange.h"
 #include "interp/node_callers.h"
+#include "lib/call.h"
+#include "lib/exchange.h"
 
 typedef struct hlo_call_site {
   const hlo_node_t* node;  // NULL: an unused number
   uint32_t capture_count;
   const hlo_value_t* const* captures;
   const hlo_allocation_t* allocations;  // operands, results, captures
+  hlo_lib_call_t* library;         // NULL: the reference function of the node
   const hlo_exchange_t* exchange;  // of a collective that one process performs for all; or NULL
 } hlo_call_site_t;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Comparators of sort that compare a list of keys lexicographically.
-#ifndef HLO_INTERP_REF_SORT_KEYS_H_
-#define HLO_INTERP_REF_SORT_KEYS_H_
+#ifndef HLO_IR_SORT_COMPARATOR_H_
+#define HLO_IR_SORT_COMPARATOR_H_
 
 #include "ir/module.h"
 
@@ -21,4 +21,4 @@ enum { HLO_SORT_KEYS_MAX = 8 };
 /// HLO_SORT_KEYS_MAX keys.
 uint32_t hlo_sort_keys_of(const hlo_region_t* comparator, hlo_sort_key_t* out_keys);
 
-#endif  // HLO_INTERP_REF_SORT_KEYS_H_
+#endif  // HLO_IR_SORT_COMPARATOR_H_

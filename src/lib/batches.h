@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Work on many small matrices, distributed over the threads.
-#ifndef HLO_INTERP_REF_BATCHES_H_
-#define HLO_INTERP_REF_BATCHES_H_
+#ifndef HLO_LIB_BATCHES_H_
+#define HLO_LIB_BATCHES_H_
 
 #include "base/parallel.h"
-#include "interp/eval.h"
+#include "base/status.h"
 
 typedef struct hlo_batches {
   int64_t count;         // number of matrices
@@ -18,4 +18,4 @@ typedef struct hlo_batches {
 hlo_status_t hlo_batches_run(const hlo_parallel_t* parallel,
                              const hlo_batches_t* batches) HLO_MUST_USE;
 
-#endif  // HLO_INTERP_REF_BATCHES_H_
+#endif  // HLO_LIB_BATCHES_H_

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recognises comparators of keys in their graph.
-#include "interp/ref_sort_keys.h"
+#include "ir/sort_comparator.h"
 
 // One operand of a comparison.
 typedef struct {

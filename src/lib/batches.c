@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batches of small matrices in chunks (see ref_batches.h).
-#include "interp/ref_batches.h"
+// Batches of small matrices in chunks (see batches.h).
+#include "lib/batches.h"
+
+#include <stdatomic.h>
 
 #include "base/mem.h"
 
