@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A PJRT plugin that compiles nothing: it is the plugin that MEMO_PLUGIN names, but gives back the
-// executable it made before for bytes that it knows. What bench/jit.py measures through it is
-// what a framework itself needs for a compilation. Executables live until the process ends.
+// A PJRT plugin without a compiler: it wraps the plugin at MEMO_PLUGIN and returns the earlier
+// executable for known bytes. bench/jit.py measures through it the framework's own share of the
+// compilation time. Executables live until the process ends.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -10,8 +10,8 @@
 
 #include "hlocc/pjrt.h"
 
-/// A program with its options, whose maps are written in another order each time: a sum stands for
-/// them.
+/// A program with its options. The order of maps in the options varies, so a sum of the bytes
+/// represents them.
 typedef struct entry {
   PJRT_Client* client;
   uint64_t options_sum;
@@ -73,7 +73,7 @@ static PJRT_Error* keep(PJRT_LoadedExecutable_Destroy_Args* args) {
   return NULL;
 }
 
-/// How many compilations were of bytes not seen before.
+/// Returns the number of compilations of new bytes.
 long memo_compiled_count(void);
 __attribute__((visibility("default"))) long memo_compiled_count(void) {
   return g_compiled_count;

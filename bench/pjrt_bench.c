@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Times a PJRT plugin through its C interface: compilation, launches of trivial programs, and runs
-// of the stored programs with warm buffers. One JSON line per measurement. Any plugin will do; this
-// library's own reader only says which inputs a program takes.
+// of the stored programs with warm buffers. One JSON line per measurement. Works with any plugin;
+// this library's reader only determines the inputs of a program.
 #include <dirent.h>
 #include <dlfcn.h>
 #include <math.h>
@@ -69,7 +69,7 @@ static _Noreturn void die(const char* format, ...) {
   exit(1);
 }
 
-/// The message of an error, in `text`; false if there is none.
+/// Stores the message of an error in `text`; returns false without an error.
 static bool take_error(PJRT_Error* error, char* text, size_t capacity) {
   if (!error) return false;
   PJRT_Error_Message_Args message = ARGS(Error_Message, .error = error);
@@ -175,7 +175,7 @@ static void destroy_results(job_t* job) {
     destroy_buffers(job->results[d], job->result_count);
 }
 
-/// One launch, to the event of its end; results stay until destroy_results().
+/// Launches once and waits for the end; the results stay until destroy_results().
 static void run_once(job_t* job) {
   PJRT_ExecuteOptions options = {.struct_size = PJRT_ExecuteOptions_STRUCT_SIZE};
   PJRT_Event* done[DEVICES] = {0};
@@ -190,7 +190,8 @@ static void run_once(job_t* job) {
   for (size_t d = 0; d < job->device_count; ++d) await(done[d]);
 }
 
-/// Least mean time of a launch with the release of its results, over batches of launches.
+/// Returns the least mean time of a launch with the release of its results, over batches of
+/// launches.
 static double time_rounds(job_t* job, size_t count) {
   double best_s = INFINITY;
   for (int batch = 0; batch < BATCHES; ++batch) {
@@ -205,8 +206,8 @@ static double time_rounds(job_t* job, size_t count) {
   return best_s;
 }
 
-/// Warm calls for some time: least and middle time from launch to end, and the time of a whole
-/// round with the release of the results.
+/// Runs warm launches for the given time: least and median time from launch to end, and the time of
+/// a round with the release of the results.
 static void time_job(job_t* job, double seconds, const char* program, const char* kind) {
   static double times[CALL_LIMIT];
   run_once(job);
@@ -280,7 +281,7 @@ static void run_program(const session_t* session, const program_t* program, cons
   destroy_executable(job.executable);
 }
 
-// At least COMPILE_ROUNDS times; quick ones for as long as runs are.
+// At least COMPILE_ROUNDS times; short compilations as long as runs.
 static void compile_program(const session_t* session, const program_t* program) {
   double first = 0, least = INFINITY;
   uint64_t begin = hlo_os_now_ns();
@@ -306,7 +307,7 @@ static void compile_program(const session_t* session, const program_t* program) 
 // ---- which programs
 // ------------------------------------------------------------------------------
 
-/// Adds one to each of `count` scalars.
+/// Writes a program that adds one to each of `count` scalars.
 static void dispatch_program(const session_t* session, int count, const char* name) {
   if (!strstr(name, session->options->only)) return;
   hlo_strbuf_t text = {0};
@@ -434,7 +435,7 @@ int main(int count, char** arguments) {
   options_t options = {
       .plugin = "build/lib/pjrt_c_api_hlocc_plugin.so", .programs = "tests/programs", .only = ""};
   read_options(count, arguments, &options);
-  setenv("HLOCC_CACHE_MEMORY", "0", 0);  // compilations are timed, not what remembers them
+  setenv("HLOCC_CACHE_MEMORY", "0", 0);  // times compilations, not the cache
   setenv("HLOCC_CACHE_DIR", "", 0);
   setenv("HLOCC_NUM_DEVICES", "8", 0);
   session_t session;

@@ -22,7 +22,7 @@ static const input_row_t kRows[] = {
 #undef INPUT
 };
 
-/// The program's row of a kind; NULL if it has none.
+/// Returns the program's row of a kind, or NULL.
 static const input_row_t* find_row(const char* program, input_kind_t kind) {
   for (size_t i = 0; i < sizeof kRows / sizeof *kRows; ++i) {
     const input_row_t* row = &kRows[i];
@@ -39,7 +39,7 @@ static float next_value(uint64_t* state) {
   return (float)(int32_t)(*state >> 32) * 0x1p-31f;
 }
 
-/// Symmetric and positive definite: small values beside a diagonal that outweighs its row.
+/// Symmetric and positive definite: small values and a dominant diagonal.
 static void make_definite(float* values, int64_t size) {
   for (int64_t i = 0; i < size; ++i) {
     for (int64_t k = 0; k < i; ++k) values[i * size + k] = values[k * size + i];
@@ -47,7 +47,7 @@ static void make_definite(float* values, int64_t size) {
   }
 }
 
-/// Normalised so that products of matrices keep their size.
+/// Normalised, so that products of matrices keep their magnitude.
 static void fill_floats(const hlo_type_t* type, const char* program, float* values, size_t count) {
   uint64_t state = count;
   bool is_positive = find_row(program, POSITIVE);

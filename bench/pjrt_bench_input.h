@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inputs for the stored programs that keep their results finite and their loops ending.
+// Inputs of the stored programs with finite results and loops that end.
 #ifndef HLO_BENCH_PJRT_BENCH_INPUT_H_
 #define HLO_BENCH_PJRT_BENCH_INPUT_H_
 
@@ -16,7 +16,8 @@ typedef struct hlo_bench_input {
   void* data;
 } hlo_bench_input_t;
 
-/// The same values for the same program and type every time; false for types that no program has.
+/// Creates the same values in every call for a program and type; returns false for types without
+/// literals.
 bool hlo_bench_input_make(const hlo_type_t* type, const char* program, hlo_bench_input_t* out);
 void hlo_bench_input_free(hlo_bench_input_t* input);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls a program that was compiled ahead of time: into plain C, which needs nothing of hlocc to be
-// built or run, or into an object file, which needs no compiler to be made.
+// Calls a program that was compiled ahead of time: to plain C, which needs no part of hlocc to
+// build or run, or to an object file, which needs no compiler.
 //
 //   hlocc compile --emit=c --header=softmax.h -o softmax.c ../c/softmax.mlir
 //   cc -O2 $(sed -n 's|^//   -std|-std|p' softmax.h) main.c softmax.c -lm -o softmax

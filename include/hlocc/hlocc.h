@@ -11,13 +11,13 @@
  *
  * Compile with: cc run.c $(pkg-config --cflags --libs hlocc)
  *
- * Errors: functions that can fail return an error that the caller frees, or NULL. Outputs of a call
- * that failed are not touched. Nothing here prints, or ends the process.
- * Owners: what a function named create or load gives belongs to the caller and goes back through
- * the _free() of its kind; NULL is fine there. Pointers that other functions give are lent, and
- * live as long as the object that they were asked of. Threads: clients and executables may be used
- * by any number of threads at once; freeing one is for the last user. An error belongs to one
- * thread at a time.
+ * Errors: functions that can fail return an error that the caller frees, or NULL. A failed call
+ * leaves its outputs untouched. No function prints or ends the process.
+ * Ownership: the caller owns the result of a function named create or load and frees it by the
+ * _free() function of its type, which accepts NULL. Pointers that other functions return are lent
+ * and live as long as their object.
+ * Threads: any number of threads may use a client or an executable at once; its last user frees it.
+ * An error belongs to one thread at a time.
  */
 #ifndef HLOCC_HLOCC_H_
 #define HLOCC_HLOCC_H_
@@ -31,7 +31,7 @@ extern "C" {
 
 #define HLOCC_API __attribute__((visibility("default")))
 
-/* "0.1.0": of the library, not of this header. */
+/* Returns the version of the library, which may differ from this header: "0.1.0". */
 HLOCC_API const char* hlocc_version(void);
 
 /* ---- errors ---------------------------------------------------------------------------------- */
@@ -59,33 +59,34 @@ typedef enum hlocc_code {
   HLOCC_UNAUTHENTICATED = 16
 } hlocc_code_t;
 
-/* HLOCC_OK for NULL. */
+/* Returns HLOCC_OK for NULL. */
 HLOCC_API hlocc_code_t hlocc_error_code(const hlocc_error_t* error);
-/* All that was found, a line or more each; "" for NULL. */
+/* Returns all faults found, each in one or more lines; "" for NULL. */
 HLOCC_API const char* hlocc_error_message(const hlocc_error_t* error);
-/* Where the first fault is: the file ("" if unknown), line and column from 1 (0 if unknown). Either
- * pointer may be NULL. The file is that of the program, or of the source that it was made from. */
+/* Returns the file of the first fault ("" if unknown), and its line and column from 1 (0 if
+ * unknown). The pointers may be NULL. The file is the program or the source from which it was
+ * generated. */
 HLOCC_API const char* hlocc_error_location(const hlocc_error_t* error, uint32_t* out_line,
                                            uint32_t* out_column);
 HLOCC_API void hlocc_error_free(hlocc_error_t* error);
 
 /* ---- clients --------------------------------------------------------------------------------- */
 
-/* Virtual devices and the threads that work for them. */
+/* Virtual devices and the threads that run their programs. */
 typedef struct hlocc_client hlocc_client_t;
 
-/* Zero everything, set struct_size, then what differs from the default. */
+/* Zero the struct, set struct_size, then the fields that differ from their defaults. */
 typedef struct hlocc_client_options {
   size_t struct_size;    /* sizeof(hlocc_client_options_t) */
   uint32_t device_count; /* 0: HLOCC_NUM_DEVICES, else one */
-  uint32_t thread_count; /* 0: HLOCC_NUM_THREADS, else the cores that the process may use */
+  uint32_t thread_count; /* 0: HLOCC_NUM_THREADS, else the number of usable cores */
 } hlocc_client_options_t;
 
-/* options may be NULL. errors: INVALID_ARGUMENT (counts, a bad HLOCC_ variable), RESOURCE_EXHAUSTED
- */
+/* options may be NULL.
+ * errors: INVALID_ARGUMENT (counts, a bad HLOCC_ variable), RESOURCE_EXHAUSTED */
 HLOCC_API hlocc_error_t* hlocc_client_create(const hlocc_client_options_t* options,
                                              hlocc_client_t** out_client);
-/* Executables that are still there keep it alive. */
+/* The client's executables keep it alive until they are freed. */
 HLOCC_API void hlocc_client_free(hlocc_client_t* client);
 HLOCC_API uint32_t hlocc_client_device_count(const hlocc_client_t* client);
 
@@ -96,18 +97,19 @@ typedef struct hlocc_executable hlocc_executable_t;
 
 typedef struct hlocc_compile_options {
   size_t struct_size;     /* sizeof(hlocc_compile_options_t) */
-  const char* file_name;  /* of the program, for messages; NULL: that of the file, or "<input>" */
+  const char* file_name;  /* for messages; NULL: the path of the file, or "<input>" */
   uint32_t replica_count; /* devices that run the program together; 0: one */
 } hlocc_compile_options_t;
 
-/* Compiles MLIR bytecode with StableHLO (as JAX exports it) or StableHLO text; the form is found by
- * looking. The bytes are lent for the call. options may be NULL.
- * errors: INVALID_ARGUMENT and UNIMPLEMENTED with the place in the program, RESOURCE_EXHAUSTED */
+/* Compiles MLIR bytecode with StableHLO (as exported by JAX) or StableHLO text; the content
+ * determines the format. The bytes are lent for the call. options may be NULL.
+ * errors: INVALID_ARGUMENT and UNIMPLEMENTED with the location in the program, RESOURCE_EXHAUSTED
+ */
 HLOCC_API hlocc_error_t* hlocc_executable_load(hlocc_client_t* client, const void* bytes,
                                                size_t size_bytes,
                                                const hlocc_compile_options_t* options,
                                                hlocc_executable_t** out_executable);
-/* As above, from a file. errors: those, and NOT_FOUND, PERMISSION_DENIED */
+/* Like hlocc_executable_load() for a file. errors: also NOT_FOUND, PERMISSION_DENIED */
 HLOCC_API hlocc_error_t* hlocc_executable_load_file(hlocc_client_t* client, const char* path,
                                                     const hlocc_compile_options_t* options,
                                                     hlocc_executable_t** out_executable);
@@ -131,13 +133,13 @@ typedef enum hlocc_type {
   HLOCC_TYPE_BF16 = 13,
   HLOCC_TYPE_C64 = 14,
   HLOCC_TYPE_C128 = 15
-  /* 16 and on: 8-bit floats, 2- and 4-bit integers and so on; see hlocc_type_name() */
+  /* from 16 on: 8-bit floats, 2- and 4-bit integers and so on; see hlocc_type_name() */
 } hlocc_type_t;
 
-/* "f32"; "invalid" for a number that is no type. Lent for ever. */
+/* Returns a static name such as "f32"; "invalid" for a number that is no type. */
 HLOCC_API const char* hlocc_type_name(hlocc_type_t type);
 
-/* An argument or result: dense, row-major elements. Types of less than a byte take a byte each. */
+/* An argument or result: dense, row-major elements. Elements below a byte take a byte each. */
 typedef struct hlocc_shape {
   hlocc_type_t type;
   uint32_t rank;
@@ -148,16 +150,16 @@ typedef struct hlocc_shape {
 
 HLOCC_API uint32_t hlocc_executable_argument_count(const hlocc_executable_t* executable);
 HLOCC_API uint32_t hlocc_executable_result_count(const hlocc_executable_t* executable);
-/* A shape of rank 0 and type INVALID for an index that is out of range. */
+/* For an index out of range, these return a shape of rank 0 and type INVALID. */
 HLOCC_API hlocc_shape_t hlocc_executable_argument(const hlocc_executable_t* executable,
                                                   uint32_t index);
 HLOCC_API hlocc_shape_t hlocc_executable_result(const hlocc_executable_t* executable,
                                                 uint32_t index);
 
-/* Runs the program once and waits for the end. inputs and outputs: one array for each argument and
- * result, of size_bytes each, aligned as their elements; with more than one replica those of the
- * second follow those of the first, and so on. After a failure the outputs may hold anything.
- * errors: what the program answers, with the place of the operation; RESOURCE_EXHAUSTED */
+/* Runs the program once and waits for its end. inputs and outputs: one array per argument and
+ * result, of size_bytes and with the alignment of its elements; with several replicas, the arrays
+ * of the first replica come first. After a failure the contents of the outputs are undefined.
+ * errors: those of the program, with the location of the operation; RESOURCE_EXHAUSTED */
 HLOCC_API hlocc_error_t* hlocc_executable_run(hlocc_executable_t* executable,
                                               const void* const* inputs, void* const* outputs);
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+// The PJRT C API, version 0.114: the interface that frameworks such as JAX use through
+// GetPjrtApi(), declared independently. Names, layouts and numbers are those of the public
+// interface; src/pjrt/abi_test.c checks all of them.
 //
-// The PJRT C API, version 0.114, declared in our own words: what a framework such as JAX expects
-// to find behind GetPjrtApi(). Names, layouts and numbers are those of the public interface;
-// src/pjrt/abi_test.c checks every one of them.
-//
-// Rules that hold everywhere:
-// - The caller fills `struct_size` with the size of the argument block as it knows it; an
-//   implementation neither reads nor writes beyond that size.
-// - A call answers null for success, or an error object that the caller destroys.
+// General rules:
+// - The caller sets `struct_size` to the size of the argument block in its version of the
+// interface;
+//   an implementation neither reads nor writes beyond that size.
+// - A call returns null on success, or an error object that the caller destroys.
 // - Fields marked "out" are written by the implementation, and only on success.
 
 #ifndef HLOCC_PJRT_H_
@@ -22,7 +22,7 @@ extern "C" {
 
 // --- The table of functions ----------------------------------------------------------------------
 
-/// Everything a plugin offers; no slot is null. New slots are only ever added at the end.
+/// The table of functions, none of which is null. New slots are only appended.
 typedef struct PJRT_Api {
   PJRT_HEAD;
   PJRT_Api_Version pjrt_api_version;

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // PJRT C API, first part: versions, errors, events, clients, devices and memories. Include
 // hlocc/pjrt.h, which explains the rules of the interface.
 
@@ -17,7 +16,7 @@ extern "C" {
 #define PJRT_API_MAJOR 0
 #define PJRT_API_MINOR 114
 
-/// Bytes of `type` up to and including `last`: without the padding at its end.
+/// Bytes of `type` up to and including `last`, without trailing padding.
 #define PJRT_STRUCT_SIZE(type, last) (offsetof(type, last) + sizeof(((type*)0)->last))
 
 /// Names `struct type` and its PJRT_STRUCT_SIZE.
@@ -30,12 +29,12 @@ extern "C" {
   PJRT_STRUCT(name##_Args, last); \
   typedef PJRT_Error* name(name##_Args* args)
 
-/// The same for the few functions that cannot fail.
+/// Likewise for the few functions that cannot fail.
 #define PJRT_VOID_FUNCTION(name, last) \
   PJRT_STRUCT(name##_Args, last);      \
   typedef void name(name##_Args* args)
 
-/// What nearly every struct begins with.
+/// The first fields of nearly every struct.
 #define PJRT_HEAD     \
   size_t struct_size; \
   PJRT_Extension_Base* extension_start
@@ -71,7 +70,7 @@ typedef enum {
   PJRT_Extension_Type_XlaTransform = 24,
 } PJRT_Extension_Type;
 
-/// Head of every extension; a chain of them hangs on argument blocks and on PJRT_Api.
+/// Head of every extension; argument blocks and PJRT_Api reference chains of extensions.
 struct PJRT_Extension_Base {
   size_t struct_size;
   PJRT_Extension_Type type;
@@ -79,7 +78,7 @@ struct PJRT_Extension_Base {
 };
 PJRT_STRUCT(PJRT_Extension_Base, next);
 
-/// Version that the plugin implements.
+/// Version of the interface that the plugin implements.
 struct PJRT_Api_Version {
   PJRT_HEAD;
   int major_version;  // out
@@ -132,7 +131,7 @@ typedef enum {
 typedef void (*PJRT_Error_PayloadVisitor)(const char* key, size_t key_size, const char* value,
                                           size_t value_size, void* user_arg);
 
-/// What can be done with an error; the first field of PJRT_Error points here.
+/// Functions of an error; the first field of PJRT_Error points to them.
 struct PJRT_Error_FunctionTable {
   size_t struct_size;
   size_t instance_size;
@@ -167,13 +166,13 @@ struct PJRT_Error_ForEachPayload_Args {
 };
 PJRT_FUNCTION(PJRT_Error_ForEachPayload, user_arg);
 
-/// Lets a callback make an error object of the implementation; `message` is copied.
+/// Creates an error object of the implementation for a callback; `message` is copied.
 typedef PJRT_Error* (*PJRT_CallbackError)(PJRT_Error_Code code, const char* message,
                                           size_t message_size);
 
 // --- Named values --------------------------------------------------------------------------------
 
-/// Which member of a PJRT_NamedValue holds.
+/// Selects the member of a PJRT_NamedValue.
 typedef enum {
   PJRT_NamedValue_kString = 0,
   PJRT_NamedValue_kInt64 = 1,
@@ -207,7 +206,7 @@ struct PJRT_Plugin_Initialize_Args {
 };
 PJRT_FUNCTION(PJRT_Plugin_Initialize, extension_start);
 
-/// Key-value facts about the plugin, alive as long as the process.
+/// Attributes of the plugin, alive until the process ends.
 struct PJRT_Plugin_Attributes_Args {
   PJRT_HEAD;
   const PJRT_NamedValue* attributes;  // out
@@ -217,7 +216,8 @@ PJRT_FUNCTION(PJRT_Plugin_Attributes, num_attributes);
 
 // --- Events --------------------------------------------------------------------------------------
 
-/// Completion of asynchronous work, with its error. The caller destroys every event it is given.
+/// Completion of asynchronous work, with its error. The caller destroys every event that it
+/// receives.
 typedef struct PJRT_Event PJRT_Event;
 
 /// Frees `event`; null is allowed.
@@ -227,7 +227,7 @@ struct PJRT_Event_Destroy_Args {
 };
 PJRT_FUNCTION(PJRT_Event_Destroy, event);
 
-/// Has the work finished, well or badly?
+/// Tests whether the work has finished, successfully or not.
 struct PJRT_Event_IsReady_Args {
   PJRT_HEAD;
   PJRT_Event* event;
@@ -235,14 +235,14 @@ struct PJRT_Event_IsReady_Args {
 };
 PJRT_FUNCTION(PJRT_Event_IsReady, is_ready);
 
-/// Error of a finished event as a new object, null when it went well.
+/// Returns the error of a finished event as a new object, null on success.
 struct PJRT_Event_Error_Args {
   PJRT_HEAD;
   PJRT_Event* event;
 };
 PJRT_FUNCTION(PJRT_Event_Error, event);
 
-/// Blocks until the event is ready, then answers like PJRT_Event_Error.
+/// Blocks until the event is ready, then returns the result of PJRT_Event_Error.
 struct PJRT_Event_Await_Args {
   PJRT_HEAD;
   PJRT_Event* event;
@@ -268,7 +268,7 @@ struct PJRT_Event_Create_Args {
 };
 PJRT_FUNCTION(PJRT_Event_Create, event);
 
-/// Completes an event made by PJRT_Event_Create.
+/// Completes an event created by PJRT_Event_Create.
 struct PJRT_Event_Set_Args {
   PJRT_HEAD;
   PJRT_Event* event;
@@ -292,7 +292,7 @@ typedef struct PJRT_FulfillAliasBufferCallback PJRT_FulfillAliasBufferCallback;
 typedef struct PJRT_AsyncHostToDeviceTransferManager PJRT_AsyncHostToDeviceTransferManager;
 typedef struct PJRT_PhaseCompiler PJRT_PhaseCompiler;
 
-/// User data that a framework hangs on a memory.
+/// User data that a framework attaches to a memory.
 struct PJRT_Memory_FunctionTable {
   PJRT_HEAD;
   size_t instance_struct_size;
@@ -311,7 +311,7 @@ PJRT_STRUCT(PJRT_Memory, vtable);
 typedef void (*PJRT_KeyValueGetCallback_ValueDeleter)(char* value);
 typedef void (*PJRT_KeyValueTryGetCallback_ValueDeleter)(char* value);
 
-/// Asks the distributed key-value store, waiting at most `timeout_in_ms`.
+/// Reads the distributed key-value store, waiting at most `timeout_in_ms`.
 struct PJRT_KeyValueGetCallback_Args {
   PJRT_HEAD;
   const char* key;
@@ -325,7 +325,7 @@ struct PJRT_KeyValueGetCallback_Args {
 };
 PJRT_STRUCT(PJRT_KeyValueGetCallback_Args, value_deleter_callback);
 
-/// The same without waiting.
+/// Likewise without waiting.
 struct PJRT_KeyValueTryGetCallback_Args {
   PJRT_HEAD;
   const char* key;
@@ -350,12 +350,12 @@ struct PJRT_KeyValuePutCallback_Args {
 };
 PJRT_STRUCT(PJRT_KeyValuePutCallback_Args, user_arg);
 
-/// Key-value callbacks: safe to call from any thread; Get blocks, TryGet answers NOT_FOUND.
+/// Key-value callbacks: safe to call from any thread; Get blocks, TryGet returns NOT_FOUND.
 typedef PJRT_Error* (*PJRT_KeyValueGetCallback)(PJRT_KeyValueGetCallback_Args* args);
 typedef PJRT_Error* (*PJRT_KeyValueTryGetCallback)(PJRT_KeyValueTryGetCallback_Args* args);
 typedef PJRT_Error* (*PJRT_KeyValuePutCallback)(PJRT_KeyValuePutCallback_Args* args);
 
-/// Makes a client from named options; the key-value callbacks join several processes.
+/// Creates a client from named options; the key-value callbacks connect several processes.
 struct PJRT_Client_Create_Args {
   PJRT_HEAD;
   const PJRT_NamedValue* create_options;
@@ -411,7 +411,7 @@ struct PJRT_Client_TopologyDescription_Args {
 };
 PJRT_FUNCTION(PJRT_Client_TopologyDescription, topology);
 
-/// All devices, those of other processes included.
+/// All devices, including those of other processes.
 struct PJRT_Client_Devices_Args {
   PJRT_HEAD;
   PJRT_Client* client;
@@ -420,7 +420,7 @@ struct PJRT_Client_Devices_Args {
 };
 PJRT_FUNCTION(PJRT_Client_Devices, num_devices);
 
-/// Devices that this client can command.
+/// Devices that this client can use.
 struct PJRT_Client_AddressableDevices_Args {
   PJRT_HEAD;
   PJRT_Client* client;
@@ -468,7 +468,7 @@ struct PJRT_ProcessInfo {
 };
 PJRT_STRUCT(PJRT_ProcessInfo, error_message_size);
 
-/// Tells the client how the other processes fare.
+/// Reports the states of the other processes to the client.
 struct PJRT_Client_UpdateGlobalProcessInfo_Args {
   PJRT_HEAD;
   PJRT_Client* client;
@@ -477,7 +477,7 @@ struct PJRT_Client_UpdateGlobalProcessInfo_Args {
 };
 PJRT_FUNCTION(PJRT_Client_UpdateGlobalProcessInfo, num_process_infos);
 
-/// Memories that this client can reach.
+/// Memories that this client can access.
 struct PJRT_Client_AddressableMemories_Args {
   PJRT_HEAD;
   PJRT_Client* client;
@@ -538,7 +538,7 @@ struct PJRT_Client_DmaMap_Args {
 };
 PJRT_FUNCTION(PJRT_Client_DmaMap, size);
 
-/// Takes back PJRT_Client_DmaMap.
+/// Reverts PJRT_Client_DmaMap.
 struct PJRT_Client_DmaUnmap_Args {
   PJRT_HEAD;
   PJRT_Client* client;
@@ -546,7 +546,7 @@ struct PJRT_Client_DmaUnmap_Args {
 };
 PJRT_FUNCTION(PJRT_Client_DmaUnmap, data);
 
-/// Frees the manager; buffers never filled become errors.
+/// Frees the manager; buffers that were not filled become errors.
 struct PJRT_AsyncHostToDeviceTransferManager_Destroy_Args {
   PJRT_HEAD;
   PJRT_AsyncHostToDeviceTransferManager* transfer_manager;
@@ -566,7 +566,7 @@ struct PJRT_AsyncHostToDeviceTransferManager_TransferData_Args {
 };
 PJRT_FUNCTION(PJRT_AsyncHostToDeviceTransferManager_TransferData, done_with_h2d_transfer);
 
-/// Hands out one buffer; it may be used before it is filled.
+/// Returns one buffer, which may be used before it is filled.
 struct PJRT_AsyncHostToDeviceTransferManager_RetrieveBuffer_Args {
   PJRT_HEAD;
   PJRT_AsyncHostToDeviceTransferManager* transfer_manager;

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Extensions of the PJRT C API: structs that hang on PJRT_Api.extension_start, each recognised by
 // the type in its head. Names, layouts and numbers are those of the public interface;
 // src/pjrt/abi_test.c checks every one of them.

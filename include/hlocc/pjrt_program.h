@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // PJRT C API, second part: executables, buffers and topologies. Include hlocc/pjrt.h.
 
 #ifndef HLOCC_PJRT_PROGRAM_H_

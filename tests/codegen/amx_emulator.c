@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tile instructions (AMX) for processors without them, linked into tests only: those raise SIGILL,
-// whose handler does what each instruction says and goes on behind it. The processor's features as
-// the program reads them have AMX then. With a processor that has AMX nothing of this is entered.
+// An emulator of tile instructions (AMX) for processors without them, linked into tests only: the
+// instructions raise SIGILL, and the handler executes and skips them. The program reads processor
+// features that include AMX. The emulator is inactive on processors with AMX.
 // source: Intel SDM volume 1, chapter 18, and volume 2, the instructions' operation
 #define _GNU_SOURCE
 #include "amx_emulator.h"
@@ -85,7 +85,7 @@ static bool store_tile(const tile_t* tile, uint8_t* to, int64_t step) {
 
 // ---- products
 
-// Input denormals are zeros, and so are those that would come out.
+// Denormal inputs and results are zeros.
 static float flush(float x) {
   return fpclassify(x) == FP_SUBNORMAL ? copysignf(0, x) : x;
 }
@@ -120,7 +120,7 @@ static uint32_t dot_bytes(const multiplication_t* how, const tile_t* a, const ti
   return sum;
 }
 
-// Even and odd elements are summed apart from zero on, then together, then to the result.
+// Sums even and odd elements separately from zero, then adds both together, then to the result.
 static float dot_floats(const multiplication_t* how, const tile_t* a, const tile_t* b, uint32_t m,
                         uint32_t n, float sum) {
   float parts[2] = {0, 0};
@@ -206,7 +206,7 @@ static void decode_memory(const ucontext_t* context, const uint8_t* code, uint32
   i->address = (uint8_t*)(uintptr_t)address;
 }
 
-// VEX.128 of map 0F38 with W 0, which all of them are.
+// All instructions are VEX.128 of map 0F38 with W 0.
 static bool decode(const ucontext_t* context, instruction_t* i) {
   const uint8_t* code = (const uint8_t*)context->uc_mcontext.gregs[REG_RIP];
   if (code[0] != 0xc4 || (code[1] & 0x1f) != 2 || (code[2] & 0x84)) return false;
@@ -272,7 +272,7 @@ static bool run(const instruction_t* i) {
   }
 }
 
-// What is none of them, or wrong, is executed again, and ends the program.
+// Other and invalid instructions are executed again, which ends the program.
 static void handle(int number, siginfo_t* info, void* data) {
   (void)info;
   ucontext_t* context = data;
@@ -290,12 +290,12 @@ __attribute__((constructor)) void amx_emulator_install(void) {
   sigaction(SIGILL, &action, NULL);
 }
 
-// ---- what the program sees instead: linked with --wrap for each of these
+// ---- replacements of functions, linked with --wrap
 
 int __real_pthread_sigmask(int how, const sigset_t* set, sigset_t* old);
 int __wrap_pthread_sigmask(int how, const sigset_t* set, sigset_t* old);
 
-// Workers block all signals; SIGILL would end the program then.
+// Workers block all signals; a blocked SIGILL would end the program.
 int __wrap_pthread_sigmask(int how, const sigset_t* set, sigset_t* old) {
   sigset_t others;
   if (set && how != SIG_UNBLOCK) {
@@ -313,7 +313,7 @@ bool amx_emulator_is_idle(void) {
   return __real_hlo_cpu_read_features() >> HLO_CPU_AMX_TILE & 1;
 }
 
-// A processor that has tiles is taken as it is: what it holds in them is out of reach here.
+// On a processor with tiles nothing is emulated: the contents of its tiles are inaccessible here.
 uint64_t __wrap_hlo_cpu_read_features(void) {
   const uint64_t tile = UINT64_C(1) << HLO_CPU_AMX_TILE;
   uint64_t features = __real_hlo_cpu_read_features();

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests whose framework takes signals for itself (see amx_emulator.c).
+// For tests whose framework handles signals itself (see amx_emulator.c).
 #ifndef AMX_EMULATOR_H_
 #define AMX_EMULATOR_H_
 
 #include <stdbool.h>
 
-/// Takes SIGILL, as is done when the program starts.
+/// Installs the SIGILL handler, as at program start.
 #if defined(__x86_64__)
 void amx_emulator_install(void);
-/// Whether tile instructions run on the processor itself, which has them.
+/// Returns true if the processor itself runs tile instructions.
 bool amx_emulator_is_idle(void);
 #else
 static inline void amx_emulator_install(void) {
