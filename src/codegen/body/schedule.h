@@ -13,8 +13,8 @@ static inline bool hlo_op_is_control(hlo_op_t op) {
   return hlo_op_has(op, HLO_TRAIT_STRUCTURED);
 }
 
-/// Kernels that run concurrently, as chunks of one parallel loop. They are neighbours in their
-/// sequence, and none reads or updates the results of another.
+/// Kernels that run concurrently, as chunks of one parallel loop. Their steps are adjacent, and
+/// none reads or updates the results of another.
 typedef struct hlo_concurrent_group {
   uint32_t index;  // dense in the schedule
   uint32_t member_count;
@@ -32,17 +32,15 @@ typedef struct hlo_fusion {
   struct hlo_kernel* kernel;  // set by hlo_kernel_create(); that of `model`, if any
   const struct hlo_fusion* model;  // the first of several equal fusions (the same computation of
                                    // other values, in the same order); NULL: the only one
-                                   // other values, in the same order); NULL: the only one
   const hlo_concurrent_group_t* concurrent_group;          // NULL: it runs by itself
-  const struct hlo_kernel_start* start;  // the loops of a smaller fusion, from which the choice of
-                                         // loops starts; NULL: none
-                                         // this one begins; NULL: it begins with nothing
+  const struct hlo_kernel_start*
+      start;  // the loops of a smaller fusion, with which the choice of loops starts; NULL: none
 } hlo_fusion_t;
 
 typedef enum hlo_step_kind {
   HLO_STEP_FUSION,   // `fusion`
   HLO_STEP_VIEW,     // `node`: the same bytes under another type (reshape), no work if shared
-  HLO_STEP_CALL,     // `node`: computed by a leaf kernel or the reference function
+  HLO_STEP_CALL,     // `node`: computed by a library function or the reference
   HLO_STEP_CONTROL,  // `node`: while, if, case; each of its regions has its own sequence
 } hlo_step_kind_t;
 
@@ -52,8 +50,7 @@ typedef struct hlo_step {
   hlo_fusion_t* fusion;
 } hlo_step_t;
 
-/// Ops that reinterpret the same bytes, under another or the same type: steps of kind VIEW, if not
-/// fused.
+/// Returns true for ops that reinterpret the same bytes: they are steps of kind VIEW unless fused.
 bool hlo_node_is_view(const hlo_node_t* node);
 
 typedef struct hlo_value_list {
@@ -62,7 +59,6 @@ typedef struct hlo_value_list {
 } hlo_value_list_t;
 /// Returns the values that a step reads, including those that its regions use from the enclosing
 /// scope: the fusion's own list, or one in `arena`.
-///
 /// errors : RESOURCE_EXHAUSTED
 hlo_status_t hlo_step_list_read(const hlo_step_t* step, hlo_arena_t* arena,
                                 hlo_value_list_t* out_read) HLO_MUST_USE;
@@ -80,10 +76,10 @@ typedef struct hlo_sequence {
   hlo_step_t* steps;
 } hlo_sequence_t;
 
-/// The reason why the op that makes a value is not a member of a fusion that uses the value.
+/// The reason why an op is not a member of a fusion that uses its result.
 typedef struct hlo_rejection {
-  const hlo_node_t *producer, *consumer;  // the consumer is a member of the fusion
-  bool is_sibling;                        // both read one array, and could have been one fusion
+  const hlo_node_t *rejected, *user;  // the user is a member of the fusion
+  bool is_merge;                      // both read one array, and their fusions were not merged
   hlo_verdict_t verdict;
 } hlo_rejection_t;
 
@@ -91,12 +87,12 @@ typedef struct hlo_schedule {
   uint32_t sequence_count, fusion_count, concurrent_group_count;
   hlo_sequence_t* sequences;  // the function's body first
   uint32_t* sequence_of;      // by index of the region's terminator: its number + 1
-  uint64_t walked_count;      // members of all kernels made or tried: the cost of fusing
+  uint64_t walked_count;      // members of all kernels made or tried: a measure of compile time
   uint32_t rejection_count;   // those of hlo_schedule_create_explained(), in order of decision
   hlo_rejection_t* rejections;
 } hlo_schedule_t;
 
-/// Completes a schedule: its sequences can be found afterwards.
+/// Completes a schedule: hlo_schedule_find() works afterwards.
 /// errors: RESOURCE_EXHAUSTED
 hlo_status_t hlo_schedule_finish(hlo_schedule_t* schedule, const hlo_module_t* module,
                                  hlo_arena_t* arena) HLO_MUST_USE;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels that run side by side (see team.h).
+// Concurrent groups: collects steps in program order until one depends on a member, then decides
+// whether running the members as chunks of one loop saves time.
 #include "codegen/fuse/concurrent.h"
 
 #include <string.h>
@@ -11,25 +12,26 @@
 
 enum { MAX_CONCURRENT_GROUP_MEMBERS = 512 };
 
-/// Steps being gathered: members of a team, and what stands between them, which goes before or
-/// behind it.
-typedef struct gathering {
+/// A group while it grows: its members, and the steps between them, which move before or after the
+/// group.
+typedef struct group_builder {
   const hlo_target_t* target;
   hlo_schedule_t* schedule;
   hlo_arena_t* arena;
-  const hlo_step_t* first;  // where it began
-  uint32_t before_count, member_count, behind_count;
-  hlo_step_t *before, *members, *behind;  // room for a whole sequence each
-  // by index of the value: the gathering whose members or followers make it, whose members read it
+  const hlo_step_t* first;  // the first of these steps
+  uint32_t before_count, member_count, after_count;
+  hlo_step_t *before, *members, *after;  // room for a whole sequence each
+  // by index of the value: the number of the group whose members or followers compute it, or whose
+  // members read it
   uint32_t *made_in, *read_in;
   uint32_t number;
-} gathering_t;
+} group_builder_t;
 
-static bool is_member_made(const gathering_t* g, const hlo_value_t* value) {
+static bool is_member_made(const group_builder_t* g, const hlo_value_t* value) {
   return g->made_in[value->index] == g->number;
 }
 
-static bool needs_member(const gathering_t* g, const hlo_step_t* step) {
+static bool needs_member(const group_builder_t* g, const hlo_step_t* step) {
   if (step->fusion) {
     for (uint32_t i = 0; i < step->fusion->input_count; ++i) {
       if (is_member_made(g, step->fusion->inputs[i])) return true;
@@ -42,7 +44,7 @@ static bool needs_member(const gathering_t* g, const hlo_step_t* step) {
   return false;
 }
 
-static void mark_made(gathering_t* g, const hlo_step_t* step) {
+static void mark_made(group_builder_t* g, const hlo_step_t* step) {
   if (step->fusion) {
     for (uint32_t i = 0; i < step->fusion->output_count; ++i) {
       g->made_in[step->fusion->outputs[i]->index] = g->number;
@@ -54,8 +56,8 @@ static void mark_made(gathering_t* g, const hlo_step_t* step) {
   }
 }
 
-// What a value is another view of, or itself.
-static const hlo_value_t* viewed(const hlo_value_t* value) {
+// Returns the value that is reinterpreted by a chain of views, or the value itself.
+static const hlo_value_t* viewed_value(const hlo_value_t* value) {
   for (const hlo_node_t* node; (node = value->def) != NULL;) {
     if (!hlo_node_is_view(node)) break;
     value = hlo_node_operand(node, value->number);
@@ -63,27 +65,27 @@ static const hlo_value_t* viewed(const hlo_value_t* value) {
   return value;
 }
 
-static void mark_read(gathering_t* g, const hlo_step_t* step) {
+static void mark_read(group_builder_t* g, const hlo_step_t* step) {
   for (uint32_t i = 0; i < step->fusion->input_count; ++i) {
-    g->read_in[viewed(step->fusion->inputs[i])->index] = g->number;
+    g->read_in[viewed_value(step->fusion->inputs[i])->index] = g->number;
   }
 }
 
-// Whether a loop's value goes on as `next` in the next turn.
+// Returns true if `next` is the next iteration's value of a loop-carried value.
 static bool is_next_of(const hlo_value_t* next, const hlo_value_t* carried) {
   const hlo_region_t* region = carried->region;
   if (carried->def || !region->parent || region->parent->op != HLO_OP_while) return false;
   const hlo_node_t* end = hlo_region_terminator(region);
   return carried->number < end->operand_count &&
-         viewed(hlo_node_operand(end, carried->number)) == viewed(next);
+         viewed_value(hlo_node_operand(end, carried->number)) == viewed_value(next);
 }
 
-// Whether the step overwrites what a member reads, in part or with a loop's next value: before the
-// member, or beside it, it would need a copy of all of it.
-static bool overwrites_read(const gathering_t* g, const hlo_step_t* step) {
+// Returns true if the step overwrites an array that a member reads, in part or as a loop-carried
+// value: before the member, or concurrently, it would need a copy of the array.
+static bool overwrites_read(const group_builder_t* g, const hlo_step_t* step) {
   const hlo_fusion_t* fusion = step->fusion;
   for (uint32_t i = 0; fusion && i < fusion->input_count; ++i) {
-    const hlo_value_t* input = viewed(fusion->inputs[i]);
+    const hlo_value_t* input = viewed_value(fusion->inputs[i]);
     if (g->read_in[input->index] != g->number) continue;
     for (uint32_t o = 0; o < fusion->output_count; ++o) {
       if (hlo_kernel_updates(fusion->kernel, o) == (int32_t)i) return true;
@@ -95,41 +97,40 @@ static bool overwrites_read(const gathering_t* g, const hlo_step_t* step) {
   return false;
 }
 
-typedef enum role {
+typedef enum step_role {
   ROLE_MEMBER,
-  ROLE_SMALL,  // may as well stand before the team
-  ROLE_VIEW,   // or behind it
-  ROLE_OTHER,  // ends it
-} role_t;
+  ROLE_SMALL,  // may move before the group
+  ROLE_VIEW,   // may move after the group, too
+  ROLE_OTHER,  // ends the group
+} step_role_t;
 
-static double most_ns(const hlo_target_t* target) {
+static double max_member_ns(const hlo_target_t* target) {
   return (double)target->tile.max_chunks * target->tile.moving.chunk_ns;
 }
 
-static role_t role_of(const gathering_t* g, const hlo_step_t* step) {
+static step_role_t role_of_step(const group_builder_t* g, const hlo_step_t* step) {
   if (step->kind == HLO_STEP_VIEW && !hlo_split_begin(step->node)) return ROLE_VIEW;
   if (step->kind != HLO_STEP_FUSION || hlo_kernel_tile(step->fusion->kernel)) return ROLE_OTHER;
   double cost_ns = hlo_kernel_cost_ns(step->fusion->kernel);
   if (cost_ns > 0 && cost_ns < HLO_TUNING_GROUP_MIN_NS) return ROLE_SMALL;
-  return cost_ns >= HLO_TUNING_GROUP_MIN_NS && cost_ns <= most_ns(g->target) ? ROLE_MEMBER
-                                                                             : ROLE_OTHER;
+  return cost_ns >= HLO_TUNING_GROUP_MIN_NS && cost_ns <= max_member_ns(g->target) ? ROLE_MEMBER
+                                                                                   : ROLE_OTHER;
 }
 
-static bool is_cut(const hlo_kernel_t* kernel) {
+static bool is_split_kernel(const hlo_kernel_t* kernel) {
   for (uint32_t phase = 0; phase < hlo_kernel_phase_count(kernel); ++phase) {
     if (hlo_kernel_chunk_count(kernel, phase) > 1) return true;
   }
   return false;
 }
 
-// Whether two threads, the fewest that there is a gain with, save as much as by cutting a kernel
-// that is just worth it.
-static bool is_worth_it(const gathering_t* g) {
+// Returns true if two threads save at least half of the fixed cost of a parallel loop.
+static bool saves_time(const group_builder_t* g) {
   double whole = 0, cut = 0, longest = 0;
   for (uint32_t i = 0; i < g->member_count; ++i) {
     const hlo_kernel_t* kernel = g->members[i].fusion->kernel;
     double cost_ns = hlo_kernel_cost_ns(kernel);
-    if (is_cut(kernel)) {
+    if (is_split_kernel(kernel)) {
       cut += cost_ns;
     } else {
       whole += cost_ns;
@@ -141,51 +142,52 @@ static bool is_worth_it(const gathering_t* g) {
   return whole + cut / 2 - together >= g->target->tile.moving.serial_ns / 2;
 }
 
-static hlo_status_t make_concurrent_group(gathering_t* g) {
-  hlo_concurrent_group_t* concurrent_group = hlo_arena_alloc(g->arena, sizeof *concurrent_group);
+static hlo_status_t make_concurrent_group(group_builder_t* g) {
+  hlo_concurrent_group_t* group = hlo_arena_alloc(g->arena, sizeof *group);
   hlo_fusion_t** members = hlo_arena_array(g->arena, g->member_count, sizeof *members);
   HLO_TRY(hlo_arena_status(g->arena));
-  *concurrent_group = (hlo_concurrent_group_t){g->schedule->concurrent_group_count++, g->member_count, members};
+  *group =
+      (hlo_concurrent_group_t){g->schedule->concurrent_group_count++, g->member_count, members};
   for (uint32_t i = 0; i < g->member_count; ++i) {
     members[i] = g->members[i].fusion;
-    members[i]->concurrent_group = concurrent_group;
+    members[i]->concurrent_group = group;
   }
   return hlo_ok();
 }
 
-static hlo_step_t* put(hlo_step_t* to, const hlo_step_t* steps, uint32_t count) {
+static hlo_step_t* append_steps(hlo_step_t* to, const hlo_step_t* steps, uint32_t count) {
   if (count) memcpy(to, steps, count * sizeof *to);
   return to + count;
 }
 
-// What was gathered becomes the next steps of `*to`, and the gathering begins anew.
-static hlo_status_t close_gathering(gathering_t* g, hlo_step_t** to) {
-  uint32_t count = g->before_count + g->member_count + g->behind_count;
-  if (g->member_count > 1 && is_worth_it(g)) {
+// Appends the group and the steps around it to `*to`, and starts an empty group.
+static hlo_status_t finish_group(group_builder_t* g, hlo_step_t** to) {
+  uint32_t count = g->before_count + g->member_count + g->after_count;
+  if (g->member_count > 1 && saves_time(g)) {
     HLO_TRY(make_concurrent_group(g));
-    *to = put(*to, g->before, g->before_count);
-    *to = put(*to, g->members, g->member_count);
-    *to = put(*to, g->behind, g->behind_count);
+    *to = append_steps(*to, g->before, g->before_count);
+    *to = append_steps(*to, g->members, g->member_count);
+    *to = append_steps(*to, g->after, g->after_count);
   } else {
-    *to = put(*to, g->first, count);
+    *to = append_steps(*to, g->first, count);
   }
   g->first += count;
-  g->before_count = g->member_count = g->behind_count = 0;
+  g->before_count = g->member_count = g->after_count = 0;
   ++g->number;
   return hlo_ok();
 }
 
-static hlo_status_t gather(gathering_t* g, const hlo_step_t* step, hlo_step_t** to) {
-  role_t role = role_of(g, step);
+static hlo_status_t add_step(group_builder_t* g, const hlo_step_t* step, hlo_step_t** to) {
+  step_role_t role = role_of_step(g, step);
   bool is_follower = needs_member(g, step);
   if (role == ROLE_VIEW && is_follower) {
     mark_made(g, step);
-    g->behind[g->behind_count++] = *step;
+    g->after[g->after_count++] = *step;
     return hlo_ok();
   }
   if (role == ROLE_OTHER || is_follower || overwrites_read(g, step) ||
       g->member_count == MAX_CONCURRENT_GROUP_MEMBERS) {
-    HLO_TRY(close_gathering(g, to));
+    HLO_TRY(finish_group(g, to));
   }
   if (role == ROLE_MEMBER) {
     mark_made(g, step);
@@ -197,18 +199,19 @@ static hlo_status_t gather(gathering_t* g, const hlo_step_t* step, hlo_step_t** 
   return hlo_ok();
 }
 
-static hlo_status_t gather_sequence(gathering_t* g, hlo_sequence_t* sequence) {
+static hlo_status_t group_sequence(group_builder_t* g, hlo_sequence_t* sequence) {
   hlo_step_t* steps = hlo_arena_array(g->arena, sequence->step_count, sizeof *steps);
   HLO_TRY(hlo_arena_status(g->arena));
   hlo_step_t* to = steps;
   g->first = sequence->steps;
-  for (uint32_t i = 0; i < sequence->step_count; ++i) HLO_TRY(gather(g, &sequence->steps[i], &to));
-  HLO_TRY(close_gathering(g, &to));
+  for (uint32_t i = 0; i < sequence->step_count; ++i)
+    HLO_TRY(add_step(g, &sequence->steps[i], &to));
+  HLO_TRY(finish_group(g, &to));
   sequence->steps = steps;
   return hlo_ok();
 }
 
-static uint32_t most_steps(const hlo_schedule_t* schedule) {
+static uint32_t max_step_count(const hlo_schedule_t* schedule) {
   uint32_t most = 0;
   for (uint32_t s = 0; s < schedule->sequence_count; ++s) {
     if (schedule->sequences[s].step_count > most) most = schedule->sequences[s].step_count;
@@ -216,57 +219,60 @@ static uint32_t most_steps(const hlo_schedule_t* schedule) {
   return most;
 }
 
-hlo_status_t hlo_schedule_make_concurrent_groups(hlo_schedule_t* schedule, const hlo_module_t* module,
-                                     const hlo_target_t* target, hlo_arena_t* arena) {
-  uint32_t room = most_steps(schedule);
+hlo_status_t hlo_schedule_make_concurrent_groups(hlo_schedule_t* schedule,
+                                                 const hlo_module_t* module,
+                                                 const hlo_target_t* target, hlo_arena_t* arena) {
+  uint32_t room = max_step_count(schedule);
   if (room < 2) return hlo_ok();
-  gathering_t g = {.target = target, .schedule = schedule, .arena = arena, .number = 1};
+  group_builder_t g = {.target = target, .schedule = schedule, .arena = arena, .number = 1};
   g.before = hlo_arena_array(arena, room, sizeof *g.before);
   g.members = hlo_arena_array(arena, room, sizeof *g.members);
-  g.behind = hlo_arena_array(arena, room, sizeof *g.behind);
+  g.after = hlo_arena_array(arena, room, sizeof *g.after);
   g.made_in = hlo_arena_array(arena, module->value_count, sizeof *g.made_in);
   g.read_in = hlo_arena_array(arena, module->value_count, sizeof *g.read_in);
   HLO_TRY(hlo_arena_status(arena));
   for (uint32_t s = 0; s < schedule->sequence_count; ++s) {
     if (schedule->sequences[s].step_count > 1) {
-      HLO_TRY(gather_sequence(&g, &schedule->sequences[s]));
+      HLO_TRY(group_sequence(&g, &schedule->sequences[s]));
     }
   }
   return hlo_ok();
 }
 
-// ---- chunks
+// ---- chunks -------------------------------------------------------------------------------------
 
-uint32_t hlo_concurrent_phase_count(const hlo_concurrent_group_t* concurrent_group) {
+uint32_t hlo_concurrent_phase_count(const hlo_concurrent_group_t* group) {
   uint32_t most = 0;
-  for (uint32_t m = 0; m < concurrent_group->member_count; ++m) {
-    uint32_t count = hlo_kernel_phase_count(concurrent_group->members[m]->kernel);
+  for (uint32_t m = 0; m < group->member_count; ++m) {
+    uint32_t count = hlo_kernel_phase_count(group->members[m]->kernel);
     if (count > most) most = count;
   }
   return most;
 }
 
-// What a phase takes of a member that is not cut: the last one most of it, as what comes before
-// brings operands into another form. Of those that are cut it is little beside their chunks.
-static double whole_ns(const hlo_kernel_t* kernel, uint32_t phase) {
-  if (is_cut(kernel)) return 0;
+// Returns the time of a phase of a member that is not split: mostly the last phase, as earlier
+// phases only pack operands. For split members it is negligible beside their chunks.
+static double unsplit_ns(const hlo_kernel_t* kernel, uint32_t phase) {
+  if (is_split_kernel(kernel)) return 0;
   bool is_last = phase + 1 == hlo_kernel_phase_count(kernel);
   return hlo_kernel_cost_ns(kernel) * (is_last ? 1 : HLO_TUNING_PREPARING_SHARE);
 }
 
-hlo_status_t hlo_concurrent_group_split(const hlo_concurrent_group_t* concurrent_group, const hlo_target_t* target, uint32_t phase,
-                          hlo_arena_t* arena, uint32_t* out_count, hlo_concurrent_part_t** out_parts) {
-  hlo_concurrent_part_t* parts = hlo_arena_array(arena, concurrent_group->member_count, sizeof *parts);
+hlo_status_t hlo_concurrent_group_split(const hlo_concurrent_group_t* group,
+                                        const hlo_target_t* target, uint32_t phase,
+                                        hlo_arena_t* arena, uint32_t* out_count,
+                                        hlo_concurrent_part_t** out_parts) {
+  hlo_concurrent_part_t* parts = hlo_arena_array(arena, group->member_count, sizeof *parts);
   HLO_TRY(hlo_arena_status(arena));
   uint32_t count = 0;
   uint64_t chunks = 0;
   double ns = 0;
-  bool is_open = false;  // whether another small member may join the last part
-  for (uint32_t m = 0; m < concurrent_group->member_count; ++m) {
-    const hlo_kernel_t* kernel = concurrent_group->members[m]->kernel;
+  bool is_open = false;  // true if another small member may join the last part
+  for (uint32_t m = 0; m < group->member_count; ++m) {
+    const hlo_kernel_t* kernel = group->members[m]->kernel;
     if (phase >= hlo_kernel_phase_count(kernel)) continue;
     uint64_t own = hlo_kernel_chunk_count(kernel, phase);
-    double own_ns = whole_ns(kernel, phase);
+    double own_ns = unsplit_ns(kernel, phase);
     if (own == 1 && is_open && ns + own_ns <= target->tile.moving.chunk_ns) {
       parts[count - 1].end_member = m + 1;
       ns += own_ns;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Teams: what becomes one, what does not, how their chunks are cut, and that the proof of plans
-// finds members that touch each other's memory.
+// Tests concurrent groups: which kernels form one, how they are split into chunks, and that plan
+// verification finds members that touch each other's memory.
 #include "codegen/fuse/concurrent.h"
 
 #include "codegen/fuse/fusion.h"
@@ -39,8 +39,8 @@ static void drop(fixture_t* f) {
   hlo_module_release(f->module);
 }
 
-// A function of `count` arguments and results, each an argument or the result before, reversed and
-// negated.
+// Builds a function of `count` arguments and results; each result is an argument or the previous
+// result, reversed and negated.
 static void print_module(hlo_strbuf_t* out, int count, int elements, bool is_chain) {
   hlo_strbuf_puts(out, "func.func @main(");
   for (int i = 0; i < count; ++i) {
@@ -79,12 +79,13 @@ static uint32_t concurrent_group_count(int count, int elements, bool is_chain) {
   return found;
 }
 
-enum { COUNT = 40, ELEMENTS = 20000 };  // each too little to be cut
+enum { COUNT = 40, ELEMENTS = 20000 };  // each too small to be split
 
 static const hlo_concurrent_group_t* make_concurrent_group(hlo_strbuf_t* text, fixture_t* f) {
   print_module(text, COUNT, ELEMENTS, false);
   make(text, f);
-  const hlo_concurrent_group_t* concurrent_group = f->schedule->sequences[0].steps[0].fusion->concurrent_group;
+  const hlo_concurrent_group_t* concurrent_group =
+      f->schedule->sequences[0].steps[0].fusion->concurrent_group;
   assert_non_null(concurrent_group);
   return concurrent_group;
 }
@@ -92,10 +93,11 @@ static const hlo_concurrent_group_t* make_concurrent_group(hlo_strbuf_t* text, f
 static void what_is_independent_and_long_enough_is_one(void** state) {
   (void)state;
   assert_int_equal(concurrent_group_count(COUNT, ELEMENTS, false), 1);
-  assert_int_equal(concurrent_group_count(2, ELEMENTS, false), 0);       // not worth it
-  assert_int_equal(concurrent_group_count(COUNT, 16, false), 0);         // each better in line
-  assert_int_equal(concurrent_group_count(COUNT, ELEMENTS, true), 0);    // each needs the one before
-  assert_int_equal(concurrent_group_count(3, 50 * ELEMENTS, false), 0);  // all cut by themselves
+  assert_int_equal(concurrent_group_count(2, ELEMENTS, false), 0);  // saves too little
+  assert_int_equal(concurrent_group_count(COUNT, 16, false), 0);    // each is faster inline
+  assert_int_equal(concurrent_group_count(COUNT, ELEMENTS, true),
+                   0);  // each needs the previous result
+  assert_int_equal(concurrent_group_count(3, 50 * ELEMENTS, false), 0);  // each is split by itself
 }
 
 static void parts_hold_all_members_in_order(void** state) {
@@ -107,7 +109,7 @@ static void parts_hold_all_members_in_order(void** state) {
   uint32_t count;
   hlo_concurrent_part_t* parts;
   check(hlo_concurrent_group_split(concurrent_group, &f.target, 0, &f.arena, &count, &parts));
-  assert_true(count > 1 && count < COUNT);  // several small ones together
+  assert_true(count > 1 && count < COUNT);  // several small members in one chunk
   uint32_t member = 0;
   for (uint32_t i = 0; i < count; ++i) {
     assert_int_equal(parts[i].first, i);
@@ -131,8 +133,8 @@ static uint64_t all_copied(const fixture_t* f) {
   return bytes;
 }
 
-// An array that the first of the would-be members reads, and of which `updated` elements are then
-// overwritten; how many bytes are copied.
+// Overwrites `updated` elements of an array that the first possible member reads; returns how many
+// bytes are copied.
 static uint64_t copied_bytes(int updated, uint32_t* out_concurrent_group_count) {
   hlo_strbuf_t text = {0};
   hlo_strbuf_puts(&text, "func.func @main(%i: tensor<i32>");
@@ -182,7 +184,7 @@ static void updates_stay_behind_what_reads_before_them(void** state) {
   }
 }
 
-// In a loop one would-be member reads what another one makes anew.
+// In a loop, one possible member reads an array that another one overwrites.
 static void next_values_stay_behind_what_reads_before_them(void** state) {
   (void)state;
   hlo_strbuf_t text = {0};
@@ -225,7 +227,7 @@ static void expect_fault(const fixture_t* f) {
   hlo_status_release(status);
 }
 
-// As steps one after the other both plans would be right.
+// As consecutive steps, both plans would be right.
 static void the_proof_knows_that_members_run_at_a_time(void** state) {
   (void)state;
   hlo_strbuf_t text = {0};
@@ -234,9 +236,9 @@ static void the_proof_knows_that_members_run_at_a_time(void** state) {
   const hlo_fusion_t *a = concurrent_group->members[0], *b = concurrent_group->members[1];
   hlo_allocation_t* allocation = &f.plan->allocations[b->outputs[0]->index];
   hlo_allocation_t right = *allocation;
-  *allocation = f.plan->allocations[a->inputs[0]->index];  // read by another member
+  *allocation = f.plan->allocations[a->inputs[0]->index];  // another member reads it
   expect_fault(&f);
-  *allocation = f.plan->allocations[a->outputs[0]->index];  // or written
+  *allocation = f.plan->allocations[a->outputs[0]->index];  // or writes it
   expect_fault(&f);
   *allocation = right;
   check(hlo_plan_check(f.plan));

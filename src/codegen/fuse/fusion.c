@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cutting a function into steps (see fusion.h); cut_region() shows the phases. Fusions grow
-// backwards from their last op: a producer joins when all that use it are in the fusion, or when
-// its result is one more output of the same elements; cheap ops are recomputed in every fusion
-// that uses them, and so are those that take no longer than keeping what they make, where what they
-// are made of is at hand (fusion_grow.c). A product takes what makes its operands, and nothing
-// else, where computing it on the way costs less than memory (fusion_operand.c). In the end groups
-// that read the same array become one where they may (fusion_merge.c).
+// Groups ops into fusions (see fusion.h); schedule_region() shows the phases. Fusions grow
+// backwards from their last op: an op joins if the fusion has all its users, or if its result can
+// be another output of the same size. Cheap ops are recomputed in every fusion that uses them, as
+// are ops whose recomputation takes no longer than storing the result, if their operands are
+// available there (fusion_grow.c). A product computes its operands as prologues if that costs less
+// than memory (fusion_operand.c). Finally, groups that read the same array are merged
+// (fusion_merge.c).
 //
-// A fusion runs where its last op stands. An output that others use as well is only allowed when
-// those stand behind that place, so no cycle can arise.
+// A fusion runs where its last op stands. Other users of an output must stand after that position,
+// so that no cycle can arise.
 #include "base/mem.h"
 #include "base/tuning.h"
 #include "codegen/fuse/fusion_impl.h"
@@ -18,8 +18,8 @@ bool hlo_fuser_only_indexes(const hlo_node_t* node) {
   return hlo_op_info(node->op)->cost == HLO_COST_INDEX;
 }
 
-// Broadcasts of something small, and a few plain ops on nothing else, are sooner recomputed
-// than read from memory.
+// Returns a number above 0 for broadcasts of small values, and for a few plain ops on nothing else:
+// recomputing them is faster than loading their results.
 static uint8_t broadcast_of(const hlo_fuser_t* f, const hlo_node_t* node) {
   if (node->op == HLO_OP_constant) return 1;
   if (node->op == HLO_OP_broadcast_in_dim) {
@@ -37,20 +37,20 @@ static uint8_t broadcast_of(const hlo_fuser_t* f, const hlo_node_t* node) {
   return most ? most + 1 : 0;
 }
 
-// How many there are.
-static uint32_t number_nodes(hlo_fuser_t* f, const hlo_region_t* region) {
+// Initializes the states of all nodes; returns the number of nodes.
+static uint32_t init_node_states(hlo_fuser_t* f, const hlo_region_t* region) {
   uint32_t position = 0;
   for (hlo_node_t* node = region->first; node; node = node->next) {
-    bool is_product = hlo_matmul_supports(node);  // kernels of its own compute it
+    bool is_product = hlo_matmul_supports(node);  // has a kernel form
     bool is_computed = is_product ? hlo_tiled_supports_types(node) : hlo_tiled_supports(node);
     bool is_fusible = !hlo_op_is_control(node->op) && is_computed;
     f->nodes[node->index] =
         (hlo_fuser_node_t){.position = position++,
-                        .group = HLO_NO_GROUP,
-                        .is_careful = hlo_fuser_state(f, node)->is_careful,
-                        .is_fusible = is_fusible,
-                        .is_cheap = is_fusible && hlo_fuser_only_indexes(node),
-                        .is_product = is_product};
+                           .group = HLO_NO_GROUP,
+                           .requires_trials = hlo_fuser_state(f, node)->requires_trials,
+                           .is_fusible = is_fusible,
+                           .is_cheap = is_fusible && hlo_fuser_only_indexes(node),
+                           .is_product = is_product};
     if (!is_fusible) continue;
     f->nodes[node->index].broadcast = broadcast_of(f, node);
     f->nodes[node->index].is_cheap |= f->nodes[node->index].broadcast > 0;
@@ -58,16 +58,17 @@ static uint32_t number_nodes(hlo_fuser_t* f, const hlo_region_t* region) {
   return position;
 }
 
-// One attempt to place all nodes and to make the groups' fusions, unless a hasty one is refuted.
-static hlo_status_t place_nodes(hlo_fuser_t* f, const hlo_region_t* region, uint32_t attempt,
-                                uint32_t first_rejection, bool* is_whole) {
+// Makes one attempt to assign all nodes and to make the groups' fusions; it ends early if an
+// optimistic group is rejected.
+static hlo_status_t assign_nodes(hlo_fuser_t* f, const hlo_region_t* region, uint32_t attempt,
+                                 uint32_t first_rejection, bool* is_whole) {
   f->groups = NULL;
   f->started_group = HLO_NO_GROUP;
   f->group_count = f->group_capacity = 0;
   f->is_rejected = false;
   f->schedule->rejection_count = first_rejection;
   *is_whole = true;
-  uint32_t node_count = number_nodes(f, region);
+  uint32_t node_count = init_node_states(f, region);
   f->may_be_optimistic =
       attempt < HLO_TUNING_FUSE_ATTEMPTS && node_count <= HLO_TUNING_FUSE_OPTIMISTIC_NODES;
   for (hlo_node_t* node = region->last; node; node = node->prev) {
@@ -78,24 +79,24 @@ static hlo_status_t place_nodes(hlo_fuser_t* f, const hlo_region_t* region, uint
   return hlo_fuser_make_fusions(f, is_whole);
 }
 
-// The fusions of all groups. What a refuted attempt made is none of the schedule's.
+// Makes the fusions of all groups; rejected attempts leave no fusions in the schedule.
 static hlo_status_t make_groups(hlo_fuser_t* f, const hlo_region_t* region, bool* is_whole) {
   const uint32_t fusion_count = f->schedule->fusion_count;
   const uint32_t first_rejection = f->schedule->rejection_count;
   for (uint32_t attempt = 0;; ++attempt) {
-    HLO_TRY(place_nodes(f, region, attempt, first_rejection, is_whole));
+    HLO_TRY(assign_nodes(f, region, attempt, first_rejection, is_whole));
     if (!f->is_rejected) return hlo_ok();
     hlo_fusion_table_forget(&f->known, fusion_count);
     f->schedule->fusion_count = fusion_count;
   }
 }
 
-static hlo_status_t cut_region(hlo_fuser_t* f, const hlo_region_t* region) {
-  hlo_sequence_t* room =
+static hlo_status_t schedule_region(hlo_fuser_t* f, const hlo_region_t* region) {
+  hlo_sequence_t* sequences =
       hlo_arena_room(f->arena, f->schedule->sequences, f->schedule->sequence_count,
-                     &f->sequence_capacity, sizeof *room);
-  if (!room) return hlo_arena_status(f->arena);
-  f->schedule->sequences = room;
+                     &f->sequence_capacity, sizeof *sequences);
+  if (!sequences) return hlo_arena_status(f->arena);
+  f->schedule->sequences = sequences;
   uint32_t at = f->schedule->sequence_count++;
   f->schedule->sequences[at] = (hlo_sequence_t){.region = region};
   bool is_whole;
@@ -104,7 +105,7 @@ static hlo_status_t cut_region(hlo_fuser_t* f, const hlo_region_t* region) {
   if (!is_whole) HLO_TRY(hlo_fuser_order_steps(f, &f->schedule->sequences[at]));
   for (const hlo_node_t* node = region->first; node; node = node->next) {
     if (!hlo_op_is_control(node->op)) continue;
-    for (uint32_t i = 0; i < node->region_count; ++i) HLO_TRY(cut_region(f, node->regions[i]));
+    for (uint32_t i = 0; i < node->region_count; ++i) HLO_TRY(schedule_region(f, node->regions[i]));
   }
   return hlo_ok();
 }
@@ -118,12 +119,12 @@ static hlo_status_t create_schedule(const hlo_func_t* func, const hlo_target_t* 
   f.schedule = hlo_arena_alloc_zeroed(arena, sizeof *f.schedule);
   f.nodes = hlo_arena_array(&f.scratch, func->module->node_count + 1, sizeof *f.nodes);
   f.memo = hlo_tile_memo_create(&f.scratch);
-  (void)hlo_arena_alloc(&f.trial, 1);  // a first block that trials leave behind
+  (void)hlo_arena_alloc(&f.trial, 1);  // a first block, which trials reuse
   f.numbers = hlo_arena_array(&f.scratch, func->module->node_count + 1, sizeof *f.numbers);
   f.listed = hlo_arena_array(&f.scratch, func->module->node_count + 1, sizeof *f.listed);
   hlo_status_t status = hlo_arena_status(arena);
   if (hlo_status_is_ok(status)) status = hlo_arena_status(&f.scratch);
-  if (hlo_status_is_ok(status)) status = cut_region(&f, func->body);
+  if (hlo_status_is_ok(status)) status = schedule_region(&f, func->body);
   if (hlo_status_is_ok(status)) status = hlo_schedule_finish(f.schedule, func->module, arena);
   hlo_arena_deinit(&f.scratch);
   hlo_arena_deinit(&f.trial);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Groups, and the fusions that they would be or are: which nodes take part, what is read and
-// written, and whether loops can compute it, which making the kernel tells (see fusion_impl.h).
+// Groups and their fusions: members, inputs, outputs, and trials, which make a kernel to find out
+// if loops can compute a fusion (see fusion_impl.h).
 #include <string.h>
 
 #include "codegen/fuse/fusion_impl.h"
@@ -13,15 +13,14 @@ bool hlo_fuser_prologue_has(const hlo_fuser_prologue_t* prologue, const hlo_node
   return false;
 }
 
-// Whether a product computes the value that it multiplies by itself.
+// Returns true if a product computes its operand `value` in a prologue.
 static bool is_prologue(const hlo_fuser_t* f, const hlo_value_t* value) {
-  return value->def &&
-         (hlo_fuser_state(f, value->def)->is_prologue || hlo_fuser_prologue_has(f->prologue, value->def));
+  return value->def && (hlo_fuser_state(f, value->def)->is_prologue ||
+                        hlo_fuser_prologue_has(f->prologue, value->def));
 }
 
-// The buffer that dynamic_update_slice overwrites is memory, whoever made it, and so are matrices
-// that are multiplied, if they are not taken.
 bool hlo_fuser_needs_memory(const hlo_fuser_t* f, const hlo_node_t* user, const hlo_use_t* use) {
+  // The buffer that dynamic_update_slice overwrites, and operands of products without prologue.
   return (user->op == HLO_OP_dynamic_update_slice && use == &user->operands[0]) ||
          (hlo_fuser_state(f, user)->is_product && !is_prologue(f, use->value));
 }
@@ -30,18 +29,18 @@ static bool is_listed(const hlo_fuser_t* f, const hlo_node_t* node) {
   return f->listed[node->index] == f->list_number;
 }
 
-static void list_node(hlo_fuser_t* f, hlo_node_t* node) {
+static void add_to_list(hlo_fuser_t* f, hlo_node_t* node) {
   f->list[f->list_count++] = node;
   f->listed[node->index] = f->list_number;
 }
 
-// Whether a group of its own makes the node, and no other one.
+// Returns true if a single group computes the node.
 static bool is_made_elsewhere(const hlo_fuser_node_t* state) {
   return state->group != HLO_NO_GROUP && !state->is_duplicated;
 }
 
-// Adds the cheap nodes that members need and that no other group makes for them.
-static bool list_cheap(hlo_fuser_t* f) {
+// Adds the cheap nodes that members need and that no other group computes.
+static bool list_cheap_nodes(hlo_fuser_t* f) {
   for (uint32_t i = 0; i < f->list_count; ++i) {
     const hlo_node_t* node = f->list[i];
     for (uint32_t k = 0; k < node->operand_count; ++k) {
@@ -54,7 +53,7 @@ static bool list_cheap(hlo_fuser_t* f) {
       bool is_own = state->is_cheap && is_here && !is_made_elsewhere(state);
       if (!state->is_fusible || !(is_splat || is_own)) continue;
       if (f->list_count == HLO_FUSER_MAX_NODES) return false;
-      list_node(f, def);
+      add_to_list(f, def);
     }
   }
   return true;
@@ -67,7 +66,7 @@ static bool is_used_outside(const hlo_fuser_t* f, const hlo_value_t* value) {
   return false;
 }
 
-// Inputs of the list: operands that no member computes.
+// Collects operands that no member computes.
 static bool collect_inputs(const hlo_fuser_t* f, hlo_value_t** inputs, uint32_t* count) {
   for (uint32_t i = 0; i < f->list_count; ++i) {
     const hlo_node_t* node = f->list[i];
@@ -91,8 +90,9 @@ static void* copy_array(hlo_arena_t* arena, const void* items, uint32_t count) {
   return copy;
 }
 
-// Puts outputs of other sizes than the group's behind the others; how many they are.
-static uint32_t extra_outputs_last(const hlo_fuser_group_t* group, hlo_value_t** outputs, uint32_t count) {
+// Moves outputs of other sizes than the group's to the end; returns their number.
+static uint32_t extra_outputs_last(const hlo_fuser_group_t* group, hlo_value_t** outputs,
+                                   uint32_t count) {
   hlo_value_t* extra_outputs[HLO_TUNING_FUSE_MAX_ARRAYS];
   uint32_t extra_output_count = 0, kept = 0;
   for (uint32_t i = 0; i < count; ++i) {
@@ -113,9 +113,10 @@ hlo_status_t hlo_fuser_build(hlo_fuser_t* f, const hlo_fuser_group_t* group, hlo
   *out_fusion = NULL;
   ++f->list_number;
   f->list_count = 0;
-  for (uint32_t i = 0; i < group->member_count; ++i) list_node(f, group->members[i]);
-  if (extra) list_node(f, extra);
-  for (uint32_t i = 0; f->prologue && i < f->prologue->count; ++i) list_node(f, f->prologue->nodes[i]);
+  for (uint32_t i = 0; i < group->member_count; ++i) add_to_list(f, group->members[i]);
+  if (extra) add_to_list(f, extra);
+  for (uint32_t i = 0; f->prologue && i < f->prologue->count; ++i)
+    add_to_list(f, f->prologue->nodes[i]);
   for (uint32_t i = f->list_count; i-- > 0;) {  // in program order
     for (uint32_t r = 0; r < f->list[i]->result_count; ++r) {
       hlo_value_t* value = &f->list[i]->results[r];
@@ -124,7 +125,7 @@ hlo_status_t hlo_fuser_build(hlo_fuser_t* f, const hlo_fuser_group_t* group, hlo
       outputs[output_count++] = value;
     }
   }
-  if (output_count == 0 || !list_cheap(f)) return hlo_ok();
+  if (output_count == 0 || !list_cheap_nodes(f)) return hlo_ok();
   extra_output_count = extra_outputs_last(group, outputs, output_count);
   if (!collect_inputs(f, inputs, &input_count)) return hlo_ok();
   hlo_fusion_t* fusion = hlo_arena_alloc(arena, sizeof *fusion);
@@ -166,7 +167,8 @@ hlo_status_t hlo_fuser_has_loops(hlo_fuser_t* f, hlo_fusion_t* fusion, bool is_m
   return hlo_ok();
 }
 
-// A group is mostly tried with one node after the other: what cutting its loops has found is kept.
+// A group is usually tried with one node after the other: the loops found are kept for the next
+// trial.
 static hlo_status_t keep_start(hlo_fuser_t* f, int32_t group, const hlo_kernel_t* kernel) {
   HLO_TRY(hlo_kernel_keep_start(kernel, &f->scratch, &f->start));
   f->started_group = group;
@@ -178,12 +180,12 @@ bool hlo_fuser_accumulates(const hlo_node_t* node) {
 }
 
 void hlo_fuser_restart_region(hlo_fuser_t* f, const hlo_fuser_group_t* group) {
-  hlo_fuser_state(f, group->members[0])->is_careful = true;
+  hlo_fuser_state(f, group->members[0])->requires_trials = true;
   f->is_rejected = true;
 }
 
-// A refusal of more may be one of what a hasty group has already.
-static hlo_status_t check_be_optimistic(hlo_fuser_t* f, const hlo_fuser_group_t* group) {
+// After a failed trial, checks whether an optimistic group fits without the new member.
+static hlo_status_t check_optimistic_group(hlo_fuser_t* f, const hlo_fuser_group_t* group) {
   const hlo_fuser_prologue_t* prologue = f->prologue;
   hlo_fusion_t* fusion;
   bool fits = false;
@@ -205,7 +207,7 @@ hlo_status_t hlo_fuser_try_member(hlo_fuser_t* f, const hlo_fuser_group_t* group
   }
   hlo_arena_mark_t mark = hlo_arena_mark(&f->trial);
   hlo_fusion_t* fusion;
-  f->verdict = hlo_verdict_no(HLO_REASON_FUSER_MEMORY, NULL);  // where nothing is built
+  f->verdict = hlo_verdict_no(HLO_REASON_FUSER_MEMORY, NULL);  // if no fusion is built
   hlo_status_t status = hlo_fuser_build(f, group, node, &f->trial, &fusion);
   int32_t number = (int32_t)(group - f->groups);
   if (hlo_status_is_ok(status) && fusion) {
@@ -214,24 +216,24 @@ hlo_status_t hlo_fuser_try_member(hlo_fuser_t* f, const hlo_fuser_group_t* group
     if (*out_fits && fusion->kernel) status = keep_start(f, number, fusion->kernel);
   }
   const hlo_verdict_t verdict = f->verdict;
-  if (hlo_status_is_ok(status) && !*out_fits && group->is_optimistic) status = check_be_optimistic(f, group);
+  if (hlo_status_is_ok(status) && !*out_fits && group->is_optimistic)
+    status = check_optimistic_group(f, group);
   f->verdict = verdict;
   hlo_arena_reset(&f->trial, mark);
   return status;
 }
 
-hlo_status_t hlo_fuser_reject(hlo_fuser_t* f, const hlo_node_t* producer, int32_t group,
-                              bool is_sibling) {
+hlo_status_t hlo_fuser_record_rejection(hlo_fuser_t* f, const hlo_node_t* node, int32_t group,
+                                        bool is_merge) {
   hlo_schedule_t* schedule = f->schedule;
-  const hlo_node_t* consumer = f->groups[group].members ? f->groups[group].members[0] : NULL;
-  if (!f->is_explained || !consumer || !hlo_verdict_is_no(&f->verdict)) return hlo_ok();
+  const hlo_node_t* user = f->groups[group].members ? f->groups[group].members[0] : NULL;
+  if (!f->is_explained || !user || !hlo_verdict_is_no(&f->verdict)) return hlo_ok();
   hlo_rejection_t* room =
       hlo_arena_room(f->arena, schedule->rejections, schedule->rejection_count,
                      &f->rejection_capacity, sizeof *room);
   if (!room) return hlo_arena_status(f->arena);
   schedule->rejections = room;
-  room[schedule->rejection_count++] =
-      (hlo_rejection_t){producer, consumer, is_sibling, f->verdict};
+  room[schedule->rejection_count++] = (hlo_rejection_t){node, user, is_merge, f->verdict};
   return hlo_ok();
 }
 
@@ -245,7 +247,7 @@ hlo_status_t hlo_fuser_join(hlo_fuser_t* f, int32_t number, hlo_node_t* node) {
   group->work += hlo_elementwise_cost(node);
   group->has_product |= hlo_fuser_state(f, node)->is_product;
   group->has_reduction |= node->op == HLO_OP_reduce;
-  group->sums |= hlo_fuser_accumulates(node);
+  group->accumulates |= hlo_fuser_accumulates(node);
   group->has_update |= node->op == HLO_OP_dynamic_update_slice;
   hlo_fuser_state(f, node)->group = number;
   return hlo_ok();

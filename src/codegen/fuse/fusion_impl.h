@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state of cutting a function into steps, and the phases in the order in which a region goes
-// through them (fusion.c). Confined to one thread.
+// The state of grouping a function's ops into fusions, and the phases in the order in which each
+// region passes them (fusion.c). Confined to one thread.
 #ifndef HLO_CODEGEN_FUSION_IMPL_H_
 #define HLO_CODEGEN_FUSION_IMPL_H_
 
@@ -13,44 +13,46 @@
 
 enum { HLO_NO_GROUP = -1 };
 
-// Limits keep compiling linear in the program; none decides what a result is.
+// Limits keep compile time linear in the size of the program; none affects results.
 enum {
   HLO_FUSER_MAX_NODES = 4 * HLO_TUNING_FUSE_MAX_WORK,  // members, with duplicated nodes
   HLO_FUSER_MAX_PROLOGUE = 16,                         // ops that compute an operand of a product
-  HLO_FUSER_MAX_RECOMPUTING = 3,  // fusions that each compute a plain op for themselves
+  HLO_FUSER_MAX_RECOMPUTING = 3,                       // fusions that recompute the same plain op
 };
 
-/// A fusion being grown.
+/// A fusion while it grows.
 typedef struct hlo_fuser_group {
   uint32_t member_count, member_capacity, output_count;
   double work;       // of all members, hlo_elementwise_cost()
   bool has_product;  // a matrix product
   bool has_reduction, has_extra_outputs, has_update;
-  bool sums;             // has members whose elements need many of an operand's
-  bool is_optimistic;    // members have joined that were not tried
-  int32_t merged;        // the group that took all members over; HLO_NO_GROUP
+  bool accumulates;      // a member's element needs many elements of an operand
+  bool is_optimistic;    // some members joined without a trial
+  int32_t merged;        // the group that all members moved to, or HLO_NO_GROUP
   hlo_node_t** members;  // last first
   int64_t element_count;
   uint32_t last_position;
   hlo_fusion_t* fusion;  // made at the end
 } hlo_fuser_group_t;
 
-/// What a node became.
+/// The state of a node.
 typedef struct hlo_fuser_node {
   uint32_t position;  // in its region
-  uint32_t step;      // while steps are ordered: the one that makes its results + 1; 0: none does
+  uint32_t step;      // 1 + number of the step that computes it, while steps are ordered; 0: none
   int32_t group;      // HLO_NO_GROUP
   bool is_fusible, is_cheap;
   bool is_product;      // of matrices, or a convolution
-  bool is_prologue;        // part of what a product computes its operand by
-  uint8_t broadcast;       // n > 0: made of much less by broadcasts and n or n - 1 ops in a row
+  bool is_prologue;     // a member of a product's prologue
+  uint8_t broadcast;    // n > 0: a broadcast of much less data, followed by n or n - 1 plain ops
   bool is_duplicated;   // cheap and used by several fusions: computed in each
-  bool is_careful;      // its group, where it is the last of one, joins nothing that is not tried
-  uint8_t recomputed_in_count;  // if it is everywhere: the groups that compute it, when it is known which
+  bool requires_trials;  // a group that ends with it joins only members that were tried
+  uint8_t
+      recomputed_in_count;  // of a duplicated node: the groups that compute it, if they are known
   int32_t recomputed_in[HLO_FUSER_MAX_RECOMPUTING];
 } hlo_fuser_node_t;
 
-/// Ops that make an operand of a product, and of nothing else: its maker first.
+/// Ops that compute an operand of a product and nothing else; the op that yields the operand comes
+/// first.
 typedef struct hlo_fuser_prologue {
   uint32_t count;
   hlo_node_t* nodes[HLO_FUSER_MAX_PROLOGUE];
@@ -61,22 +63,22 @@ typedef struct hlo_fuser {
   hlo_arena_t* arena;  // of the schedule
   hlo_arena_t scratch;
   hlo_arena_t trial;  // of one trial
-  int32_t started_group;      // whose last trial left `start`
-  hlo_kernel_start_t* start;  // where the next one begins; NULL: none has succeeded
+  int32_t started_group;      // the group whose last trial left `start`
+  hlo_kernel_start_t* start;  // loops with which the next trial starts; NULL: none succeeded yet
   hlo_tile_memo_t* memo;
   hlo_fuser_node_t* nodes;  // by node->index
   uint32_t* numbers;        // by node->index, zeros
-  uint32_t* listed;         // by node->index: the last list that it was in
+  uint32_t* listed;         // by node->index: the last list with the node
   uint32_t list_number, list_count;
   hlo_node_t* list[HLO_FUSER_MAX_NODES];  // members of the fusion that is being built
-  hlo_fusion_table_t known;               // what was tried, and what was made
+  hlo_fusion_table_t known;               // fusions tried and made
   uint32_t group_count, group_capacity;
-  hlo_fuser_group_t* groups;       // of the region at work
-  const hlo_fuser_prologue_t* prologue;  // that a product may take; NULL: none is tried
-  bool may_be_optimistic;   // members that only a trial tells to fit may join before one
-  bool is_rejected;  // an optimistic group does not fit: the region is grouped anew
-  hlo_verdict_t verdict;        // of the last node that was to join a group
-  bool is_explained;            // rejections are kept in the schedule
+  hlo_fuser_group_t* groups;             // of the current region
+  const hlo_fuser_prologue_t* prologue;  // candidate for a product; NULL: none is tried
+  bool may_be_optimistic;                // members whose fit needs a trial may join without one
+  bool is_rejected;                      // an optimistic group failed: the region is grouped again
+  hlo_verdict_t verdict;                 // of the last node tried for a group
+  bool is_explained;                     // rejections are recorded in the schedule
   uint32_t rejection_capacity;
   hlo_schedule_t* schedule;
   uint32_t sequence_capacity;
@@ -92,58 +94,59 @@ static inline int64_t hlo_fuser_written_count(const hlo_value_t* value) {
 
 // ---- fusion.c
 
-/// Ops that cost nothing but index arithmetic.
+/// Returns true if the op costs nothing but index arithmetic.
 bool hlo_fuser_only_indexes(const hlo_node_t* node);
 
-// ---- fusion_group.c: groups, and the fusions that they would be. errors: RESOURCE_EXHAUSTED
+// ---- fusion_group.c: groups and their fusions. errors: RESOURCE_EXHAUSTED
 
-/// A new group; it is the last one then. Its place in the order of steps is the node's.
+/// Creates a group, the last one; it runs where the node stands.
 hlo_status_t hlo_fuser_start_group(hlo_fuser_t* f, hlo_node_t* node) HLO_MUST_USE;
 hlo_status_t hlo_fuser_join(hlo_fuser_t* f, int32_t group, hlo_node_t* node) HLO_MUST_USE;
-/// The fusion of the group's members, of `extra` if not NULL, and of f->chain if there is one; NULL
-/// when it has too much memory. owner: the arena
+/// Builds the fusion of the group's members, of `extra` if not NULL, and of f->prologue if not
+/// NULL. *out_fusion is NULL if it has too many arrays or members. owner: the arena
 hlo_status_t hlo_fuser_build(hlo_fuser_t* f, const hlo_fuser_group_t* group, hlo_node_t* extra,
                              hlo_arena_t* arena, hlo_fusion_t** out_fusion) HLO_MUST_USE;
-/// Whether loops can compute a fusion; is_made: it is one of the schedule, whose kernel stays, and
-/// which shares that of an earlier one.
+/// Finds out if loops can compute a fusion. is_made: it becomes part of the schedule: it gets a
+/// kernel, that of an equal fusion if there is one
 hlo_status_t hlo_fuser_has_loops(hlo_fuser_t* f, hlo_fusion_t* fusion, bool is_made,
                                  bool* out_has) HLO_MUST_USE;
-/// Whether the loops of the group could compute the node (NULL: f->chain alone), too. Of a hasty
-/// group they may not even compute what it has: f->is_refuted then.
+/// Finds out if the group's loops can also compute the node (NULL: f->prologue alone). If an
+/// optimistic group does not fit even without it, f->is_rejected is set.
 hlo_status_t hlo_fuser_try_member(hlo_fuser_t* f, const hlo_fuser_group_t* group, hlo_node_t* node,
                                   bool* out_fits) HLO_MUST_USE;
-/// Keeps f->verdict, a "no", for a producer that does not join `group`, if the schedule is to be
-/// explained.
-hlo_status_t hlo_fuser_reject(hlo_fuser_t* f, const hlo_node_t* producer, int32_t group,
-                              bool is_sibling) HLO_MUST_USE;
-/// Ops whose elements each need many of an operand's.
+/// Records f->verdict, a "no", for a node that does not join `group`, if the schedule is to be
+/// explained. is_merge: two groups are not merged
+hlo_status_t hlo_fuser_record_rejection(hlo_fuser_t* f, const hlo_node_t* node, int32_t group,
+                                        bool is_merge) HLO_MUST_USE;
+/// Returns true for ops of which an element needs many elements of an operand.
 bool hlo_fuser_accumulates(const hlo_node_t* node);
-/// A hasty group does not fit.
+/// Groups the region again with trials, because an optimistic group does not fit.
 void hlo_fuser_restart_region(hlo_fuser_t* f, const hlo_fuser_group_t* group);
-/// Whether a user finds what it uses in memory, even if a member of its own fusion makes it.
+/// Returns true if the user must load the value from memory, even if a member of its fusion
+/// computes it.
 bool hlo_fuser_needs_memory(const hlo_fuser_t* f, const hlo_node_t* user, const hlo_use_t* use);
 bool hlo_fuser_prologue_has(const hlo_fuser_prologue_t* prologue, const hlo_node_t* node);
 
 // ---- phases. errors: RESOURCE_EXHAUSTED
 
-/// fusion_grow.c: which group a node belongs to, all that use it having been placed.
+/// fusion_grow.c: assigns a node to a group; all its users are assigned.
 hlo_status_t hlo_fuser_assign_node(hlo_fuser_t* f, hlo_node_t* node) HLO_MUST_USE;
-/// fusion_operand.c, a part of it: what makes an operand of a product may be computed where the
-/// product packs or reads it;
-hlo_status_t hlo_fuser_take_prologue(hlo_fuser_t* f, hlo_node_t* node,
-                                    bool* out_taken) HLO_MUST_USE;
-/// and what only moves elements of something in memory is read there by each of a few products.
+/// fusion_operand.c: a product computes the ops of an operand while it packs or reads it.
+hlo_status_t hlo_fuser_fuse_prologue(hlo_fuser_t* f, hlo_node_t* node,
+                                     bool* out_fused) HLO_MUST_USE;
+/// Each of a few products reads an operand in memory through its own copy of ops that only move
+/// elements.
 hlo_status_t hlo_fuser_duplicate_operand(hlo_fuser_t* f, hlo_node_t* node,
-                                       bool* out_taken) HLO_MUST_USE;
-/// fusion_merge.c: groups that read the same large array become one where they may.
+                                         bool* out_fused) HLO_MUST_USE;
+/// fusion_merge.c: merges groups that read the same large array.
 hlo_status_t hlo_fuser_merge_groups(hlo_fuser_t* f) HLO_MUST_USE;
-/// fusion_steps.c: the fusions of all groups. A group that loops cannot compute falls apart into
-/// its members; a member that they cannot compute by itself is called: *is_whole is false then.
-/// A hasty one is refuted instead.
+/// fusion_steps.c: makes the fusions of all groups. A group that loops cannot compute is split; a
+/// single op that they cannot compute becomes a call: *is_whole is false then. An optimistic group
+/// is rejected instead.
 hlo_status_t hlo_fuser_make_fusions(hlo_fuser_t* f, bool* is_whole) HLO_MUST_USE;
-/// The sequence's steps, as their last nodes are in the program;
+/// Makes the sequence's steps, in the program order of their last nodes.
 hlo_status_t hlo_fuser_make_steps(hlo_fuser_t* f, hlo_sequence_t* sequence) HLO_MUST_USE;
-/// and in an order in which everything is made before it is read, where groups fell apart.
+/// Reorders the steps so that every value is computed before it is read, after groups were split.
 hlo_status_t hlo_fuser_order_steps(hlo_fuser_t* f, hlo_sequence_t* sequence) HLO_MUST_USE;
 
 #endif  // HLO_CODEGEN_FUSION_IMPL_H_

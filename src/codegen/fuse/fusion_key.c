@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fusions written down as words (see fusion_key.h). Attributes and types are interned, so that
-// their addresses stand for them within a module, hashes elsewhere; nodes stand for themselves by the
-// order in which they are met.
+// Serializes fusions into words (see fusion_key.h). Attributes and types are interned: within a
+// module their addresses identify them, elsewhere their hashes. Nodes are numbered in the order of
+// their first occurrence.
 #include "codegen/fuse/fusion_key.h"
 
 #include <string.h>
@@ -17,15 +17,15 @@ typedef struct writer {
   hlo_arena_t* arena;
   uint64_t* words;
   uint32_t count, capacity;
-  bool is_portable;  // means the same in other modules
-  bool is_bound;     // names something of this one that has no name elsewhere
+  bool is_portable;  // valid in other modules
+  bool is_bound;     // refers to a value outside the fusion, which has no portable name
 } writer_t;
 
-static void put(writer_t* w, uint64_t word) {
+static void put_word(writer_t* w, uint64_t word) {
   if (w->count == w->capacity) {
     uint32_t capacity = w->capacity ? 2 * w->capacity : FIRST_WORDS;
     uint64_t* words = hlo_arena_alloc(w->arena, capacity * sizeof *words);
-    if (!words) {  // the arena says so; what is written is not used
+    if (!words) {  // the arena records the failure; the words are not used
       w->count = 0;
       return;
     }
@@ -36,11 +36,13 @@ static void put(writer_t* w, uint64_t word) {
   if (w->capacity) w->words[w->count++] = word;
 }
 
-static void put_pointer(writer_t* w, const void* pointer) { put(w, (uint64_t)(uintptr_t)pointer); }
+static void put_pointer(writer_t* w, const void* pointer) {
+  put_word(w, (uint64_t)(uintptr_t)pointer);
+}
 
 static void put_type(writer_t* w, const hlo_type_t* type) {
   if (w->is_portable) {
-    put(w, type->hash);
+    put_word(w, type->hash);
   } else {
     put_pointer(w, type);
   }
@@ -48,25 +50,26 @@ static void put_type(writer_t* w, const hlo_type_t* type) {
 
 static void put_attr(writer_t* w, const hlo_attr_t* attr) {
   if (w->is_portable) {
-    put(w, hlo_attr_hash_whole(attr, 0));
+    put_word(w, hlo_attr_hash_whole(attr, 0));
   } else {
     put_pointer(w, attr);
   }
 }
 
-// An operand may be both an input and what a member computes (a slice's update and what
-// it overwrites).
+// An operand may be both an input and a member's result: a slice update and the array that it
+// overwrites.
 static void put_operand(writer_t* w, const hlo_value_t* value) {
   uint32_t input = 0;
   while (input < w->fusion->input_count && w->fusion->inputs[input] != value) ++input;
-  if (input < w->fusion->input_count) put(w, INPUT | input);
+  if (input < w->fusion->input_count) put_word(w, INPUT | input);
   if (value->def && w->numbers[value->def->index]) {
-    put(w, (uint64_t)w->numbers[value->def->index] << 32 | value->number);
+    put_word(w, (uint64_t)w->numbers[value->def->index] << 32 | value->number);
   } else if (!value->def && value->region && value->region->parent &&
              w->numbers[value->region->parent->index]) {
-    put(w, (uint64_t)w->numbers[value->region->parent->index] << 32 | ARGUMENT | value->number);
+    put_word(w,
+             (uint64_t)w->numbers[value->region->parent->index] << 32 | ARGUMENT | value->number);
   } else if (input == w->fusion->input_count) {
-    put_pointer(w, value);  // of nothing that is known: equal to itself only
+    put_pointer(w, value);  // outside the fusion: equal to itself only
     w->is_bound = true;
   }
 }
@@ -74,7 +77,7 @@ static void put_operand(writer_t* w, const hlo_value_t* value) {
 static void put_node(writer_t* w, const hlo_node_t* node);
 
 static void put_region(writer_t* w, const hlo_region_t* region) {
-  put(w, region->arg_count);
+  put_word(w, region->arg_count);
   for (uint32_t i = 0; i < region->arg_count; ++i) put_type(w, region->args[i]->type);
   for (const hlo_node_t* node = region->first; node; node = node->next) {
     w->numbers[node->index] = ++w->next_number;
@@ -83,8 +86,8 @@ static void put_region(writer_t* w, const hlo_region_t* region) {
 }
 
 static void put_node(writer_t* w, const hlo_node_t* node) {
-  put(w, (uint64_t)node->op << 48 | (uint64_t)node->region_count << 32 |
-             (uint64_t)node->operand_count << 16 | node->result_count);
+  put_word(w, (uint64_t)node->op << 48 | (uint64_t)node->region_count << 32 |
+                  (uint64_t)node->operand_count << 16 | node->result_count);
   for (uint32_t i = 0; i < hlo_op_info(node->op)->attr_count; ++i) put_attr(w, node->attrs[i]);
   for (uint32_t i = 0; i < node->result_count; ++i) put_type(w, node->results[i].type);
   for (uint32_t i = 0; i < node->operand_count; ++i) put_operand(w, hlo_node_operand(node, i));
@@ -102,9 +105,10 @@ static void forget_node(uint32_t* numbers, const hlo_node_t* node) {
 
 static void put_fusion(writer_t* w) {
   const hlo_fusion_t* fusion = w->fusion;
-  put(w, (uint64_t)fusion->node_count << 32 | fusion->input_count << 16 | fusion->output_count);
+  put_word(w,
+           (uint64_t)fusion->node_count << 32 | fusion->input_count << 16 | fusion->output_count);
   for (uint32_t i = 0; i < fusion->input_count; ++i) put_type(w, fusion->inputs[i]->type);
-  // Numbers first: members stand in no order of use.
+  // Members are numbered first: they may be used before they are serialized.
   for (uint32_t i = 0; i < fusion->node_count; ++i) {
     w->numbers[fusion->nodes[i]->index] = ++w->next_number;
   }
@@ -133,12 +137,12 @@ hlo_status_t hlo_fusion_digest(const hlo_fusion_t* fusion, uint32_t* numbers, hl
   return hlo_arena_status(arena);
 }
 
-static void list_node(const hlo_node_t* node, const hlo_node_t** items, uint32_t* count) {
+static void list_key_node(const hlo_node_t* node, const hlo_node_t** items, uint32_t* count) {
   if (items) items[*count] = node;
   ++*count;
   for (uint32_t i = 0; i < node->region_count; ++i) {
     for (const hlo_node_t* inner = node->regions[i]->first; inner; inner = inner->next) {
-      list_node(inner, items, count);
+      list_key_node(inner, items, count);
     }
   }
 }
@@ -146,17 +150,17 @@ static void list_node(const hlo_node_t* node, const hlo_node_t** items, uint32_t
 hlo_status_t hlo_fusion_list_nodes(const hlo_fusion_t* fusion, hlo_arena_t* arena,
                                    hlo_fusion_nodes_t* out_nodes) {
   uint32_t count = 0;
-  for (uint32_t i = 0; i < fusion->node_count; ++i) list_node(fusion->nodes[i], NULL, &count);
+  for (uint32_t i = 0; i < fusion->node_count; ++i) list_key_node(fusion->nodes[i], NULL, &count);
   const hlo_node_t** items = hlo_arena_array(arena, count + 1, sizeof *items);
   HLO_TRY(hlo_arena_status(arena));
   *out_nodes = (hlo_fusion_nodes_t){.items = items};
   for (uint32_t i = 0; i < fusion->node_count; ++i) {
-    list_node(fusion->nodes[i], items, &out_nodes->count);
+    list_key_node(fusion->nodes[i], items, &out_nodes->count);
   }
   return hlo_ok();
 }
 
-static bool is_equal(const hlo_fusion_key_t* a, const hlo_fusion_key_t* b) {
+static bool are_keys_equal(const hlo_fusion_key_t* a, const hlo_fusion_key_t* b) {
   return a->hash == b->hash && a->word_count == b->word_count &&
          memcmp(a->words, b->words, a->word_count * sizeof *a->words) == 0;
 }
@@ -168,7 +172,7 @@ static uint32_t bucket_of(const hlo_fusion_table_t* table, const hlo_fusion_key_
 hlo_fusion_known_t* hlo_fusion_table_find(const hlo_fusion_table_t* table,
                                           const hlo_fusion_key_t* key) {
   hlo_fusion_known_t* known = table->buckets[bucket_of(table, key)];
-  while (known && !is_equal(&known->key, key)) known = known->next;
+  while (known && !are_keys_equal(&known->key, key)) known = known->next;
   return known;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a fusion is, whichever values it is about: programs repeat themselves (layers, unrolled
-// loops), and equal fusions have one kernel and one piece of code. For codegen only.
+// The identity of a fusion, independent of its values: programs repeat themselves (layers, unrolled
+// loops), and equal fusions share a kernel and its code. For codegen only.
 #ifndef HLO_CODEGEN_FUSION_KEY_H_
 #define HLO_CODEGEN_FUSION_KEY_H_
 
@@ -8,23 +8,25 @@
 #include "codegen/body/schedule.h"
 #include "codegen/body/verdict.h"
 
-/// The fusion as words: operations, attributes, types, which operand is what, what is written.
+/// A fusion in words: ops, attributes, types, the origin of each operand, and the outputs.
 typedef struct hlo_fusion_key {
   uint64_t hash;
   uint32_t word_count;
   const uint64_t* words;
 } hlo_fusion_key_t;
 
-/// numbers: zeros for every node of the module (node->index), zeros again afterwards. Keys of one
-/// module may be compared. errors: RESOURCE_EXHAUSTED
+/// Computes the key. Keys of one module can be compared. numbers: zeros for every node of the
+/// module (node->index), zeros again afterwards. errors: RESOURCE_EXHAUSTED
 hlo_status_t hlo_fusion_key(const hlo_fusion_t* fusion, uint32_t* numbers, hlo_arena_t* arena,
                             hlo_fusion_key_t* out_key) HLO_MUST_USE;
 
-/// The same for equal fusions of any modules. False: it uses something from outside that has no
-/// name there. numbers: as above. errors: RESOURCE_EXHAUSTED
+/// Computes a digest that is equal for equal fusions of any modules. *out_has_one is false if the
+/// fusion uses a value of an enclosing region, which has no name in other modules. numbers: as
+/// above. errors: RESOURCE_EXHAUSTED
 hlo_status_t hlo_fusion_digest(const hlo_fusion_t* fusion, uint32_t* numbers, hlo_arena_t* arena,
                                bool* out_has_one, hlo_digest_t* out_digest) HLO_MUST_USE;
-/// All nodes of a fusion, those of regions too; equal fusions have the same ones in the same order.
+/// Lists all nodes of a fusion, including those of regions; equal fusions have them in the same
+/// order.
 /// errors: RESOURCE_EXHAUSTED
 typedef struct hlo_fusion_nodes {
   uint32_t count;
@@ -40,19 +42,19 @@ typedef struct hlo_fusion_table {
 
 typedef struct hlo_fusion_known {
   hlo_fusion_key_t key;
-  hlo_verdict_t verdict;          // whether loops can compute it
-  hlo_fusion_t* fusion;           // the first one of the schedule; NULL: it was only tried
-  bool is_merged, is_not_merged;  // as two fusions that might be one, if that has been asked
+  hlo_verdict_t verdict;          // "no" if loops cannot compute it
+  hlo_fusion_t* fusion;           // the first in the schedule; NULL: only tried
+  bool is_merged, is_not_merged;  // the result of merging two groups, if it was tried
   struct hlo_fusion_known* next;
 } hlo_fusion_known_t;
 
-/// The entry of a key, NULL where there is none.
+/// Returns the entry of a key, or NULL.
 hlo_fusion_known_t* hlo_fusion_table_find(const hlo_fusion_table_t* table,
                                           const hlo_fusion_key_t* key);
-/// A new entry with a copy of the key; NULL when memory is out, which the arena reports.
+/// Adds an entry with a copy of the key; NULL if memory is exhausted, which the arena records.
 hlo_fusion_known_t* hlo_fusion_table_add(hlo_fusion_table_t* table, const hlo_fusion_key_t* key,
                                          hlo_arena_t* arena);
-/// Fusions of those numbers and above count as tried only.
+/// Marks fusions with this and higher indices as only tried.
 void hlo_fusion_table_forget(hlo_fusion_table_t* table, uint32_t first_index);
 
 #endif  // HLO_CODEGEN_FUSION_KEY_H_

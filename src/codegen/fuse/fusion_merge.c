@@ -1,31 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-// Groups that read the same large array become one where its bytes take longer to come than a pass
-// costs, and where the earlier one may as well run where the later one does.
+// Merges groups that read the same large array, if loading it takes longer than another pass costs
+// and the earlier group can run at the position of the later one.
 #include <string.h>
 
 #include "base/tuning.h"
 #include "codegen/fuse/fusion_impl.h"
 
-/// Two groups of the same number of elements that read the same array, one of which runs earlier.
-typedef struct siblings {
+/// Two groups with equal element counts that read the same array; one runs earlier.
+typedef struct merge_pair {
   int32_t early, late;
   const hlo_value_t* shared;
-} siblings_t;
+} merge_pair_t;
 
-static bool is_either(const hlo_fuser_t* f, const siblings_t* s, int32_t group) {
+static bool is_in_pair(const hlo_fuser_t* f, const merge_pair_t* pair, int32_t group) {
   while (f->groups[group].merged != HLO_NO_GROUP) group = f->groups[group].merged;
-  return group == s->early || group == s->late;
+  return group == pair->early || group == pair->late;
 }
 
-static void note_reader(const hlo_fuser_t* f, const siblings_t* s, int32_t group, uint32_t* first) {
-  if (!is_either(f, s, group) && f->groups[group].last_position < *first) {
+static void note_reader(const hlo_fuser_t* f, const merge_pair_t* pair, int32_t group,
+                        uint32_t* first) {
+  if (!is_in_pair(f, pair, group) && f->groups[group].last_position < *first) {
     *first = f->groups[group].last_position;
   }
 }
 
-// The earliest step but the two that reads what `node` makes, through what is computed
-// where it is used.
-static uint32_t first_reader(const hlo_fuser_t* f, const siblings_t* s, const hlo_node_t* node,
+// Returns the position of the first step, other than the two groups, that reads results of `node`,
+// directly or through duplicated nodes.
+static uint32_t first_reader(const hlo_fuser_t* f, const merge_pair_t* pair, const hlo_node_t* node,
                              uint32_t depth) {
   uint32_t first = depth > HLO_TUNING_FUSE_MAX_READER_DEPTH ? 0 : UINT32_MAX;
   for (uint32_t r = 0; r < node->result_count; ++r) {
@@ -36,18 +37,18 @@ static uint32_t first_reader(const hlo_fuser_t* f, const siblings_t* s, const hl
       bool is_outside =
           user != use->user || (state->group == HLO_NO_GROUP && !state->is_duplicated);
       if (is_outside && state->position < first) first = state->position;
-      if (state->group != HLO_NO_GROUP) note_reader(f, s, state->group, &first);
-      for (uint32_t i = 0; i < state->recomputed_in_count; ++i) note_reader(f, s, state->recomputed_in[i], &first);
+      if (state->group != HLO_NO_GROUP) note_reader(f, pair, state->group, &first);
+      for (uint32_t i = 0; i < state->recomputed_in_count; ++i)
+        note_reader(f, pair, state->recomputed_in[i], &first);
       if (is_outside || !state->is_duplicated || state->recomputed_in_count) continue;
-      uint32_t later = first_reader(f, s, user, depth + 1);
+      uint32_t later = first_reader(f, pair, user, depth + 1);
       if (later < first) first = later;
     }
   }
   return first;
 }
 
-// Returns true if loading a value once saves more than nothing: it is as large as the loops, and
-// far enough away.
+// Returns true if a value is as large as the loops and loading it takes longer than a pass costs.
 static bool is_large(const hlo_fuser_t* f, const hlo_fuser_group_t* group,
                      const hlo_value_t* value) {
   const hlo_tile_target_t* tile = &f->target->tile;
@@ -57,7 +58,8 @@ static bool is_large(const hlo_fuser_t* f, const hlo_fuser_group_t* group,
 }
 
 static bool reads_value(const hlo_fuser_t* f, int32_t group, const hlo_value_t* value) {
-  const hlo_region_t* region = f->groups[group].members[0]->parent;  // whose groups these are
+  const hlo_region_t* region =
+      f->groups[group].members[0]->parent;  // all groups are of this region
   uint32_t seen = 0;
   for (const hlo_use_t* use = value->uses; use && ++seen <= HLO_TUNING_FUSE_MAX_USES;
        use = use->next) {
@@ -66,49 +68,49 @@ static bool reads_value(const hlo_fuser_t* f, int32_t group, const hlo_value_t* 
   return false;
 }
 
-// What the node reads there from memory that some step has to keep for it.
-static bool is_kept_for(const hlo_fuser_t* f, const hlo_node_t* node, const hlo_value_t* value) {
+// Returns true if a step stores the value and the node loads it.
+static bool is_stored_for(const hlo_fuser_t* f, const hlo_node_t* node, const hlo_value_t* value) {
   if (!value->def || value->def->parent != node->parent) return false;
   const hlo_fuser_node_t* state = hlo_fuser_state(f, value->def);
   return value->def->op != HLO_OP_constant && !state->is_duplicated &&
          state->group != hlo_fuser_state(f, node)->group;
 }
 
-// Whether the earlier group may as well run where the later one does: nobody waits for it before,
-// and it keeps nothing large alive that would not be.
-static bool may_wait(const hlo_fuser_t* f, const siblings_t* s) {
-  const hlo_fuser_group_t *early = &f->groups[s->early], *late = &f->groups[s->late];
+// Returns true if the earlier group can run at the later position: no step in between reads its
+// results, and no large array stays live longer.
+static bool can_run_later(const hlo_fuser_t* f, const merge_pair_t* pair) {
+  const hlo_fuser_group_t *early = &f->groups[pair->early], *late = &f->groups[pair->late];
   for (uint32_t i = 0; i < early->member_count; ++i) {
     const hlo_node_t* node = early->members[i];
-    if (first_reader(f, s, node, 0) <= late->last_position) return false;
+    if (first_reader(f, pair, node, 0) <= late->last_position) return false;
     for (uint32_t k = 0; k < node->operand_count; ++k) {
       const hlo_value_t* value = hlo_node_operand(node, k);
-      bool is_held = is_kept_for(f, node, value) && is_large(f, early, value);
-      if (is_held && !reads_value(f, s->late, value)) return false;
+      bool is_held = is_stored_for(f, node, value) && is_large(f, early, value);
+      if (is_held && !reads_value(f, pair->late, value)) return false;
     }
   }
   return true;
 }
 
-static bool may_merge(const hlo_fuser_t* f, const siblings_t* s) {
-  const hlo_fuser_group_t *a = &f->groups[s->early], *b = &f->groups[s->late];
+static bool may_merge(const hlo_fuser_t* f, const merge_pair_t* pair) {
+  const hlo_fuser_group_t *a = &f->groups[pair->early], *b = &f->groups[pair->late];
   return a->element_count == b->element_count && !a->has_product && !b->has_product &&
          !a->has_update && !b->has_update &&
          a->member_count + b->member_count <= HLO_TUNING_FUSE_MAX_TRIAL &&
          a->output_count + b->output_count <= HLO_TUNING_MERGE_MAX_OUTPUTS &&
-         is_large(f, a, s->shared) && may_wait(f, s);
+         is_large(f, a, pair->shared) && can_run_later(f, pair);
 }
 
-// Whether the kernel visits all that both read in one order.
-static hlo_status_t visits_once(hlo_fuser_t* f, const siblings_t* s, hlo_fusion_t* fusion,
+// Finds out if the kernel visits the arrays that both groups read in one order.
+static hlo_status_t visits_once(hlo_fuser_t* f, const merge_pair_t* pair, hlo_fusion_t* fusion,
                                 bool* out_does) {
   hlo_kernel_t* kernel;
   HLO_TRY(hlo_kernel_create(fusion, f->target, &hlo_product_form, f->memo, &f->trial, &kernel));
   *out_does = true;
   for (uint32_t i = 0; i < fusion->input_count && *out_does; ++i) {
     const hlo_value_t* value = fusion->inputs[i];
-    if (!is_large(f, &f->groups[s->early], value) || !reads_value(f, s->early, value) ||
-        !reads_value(f, s->late, value)) {
+    if (!is_large(f, &f->groups[pair->early], value) || !reads_value(f, pair->early, value) ||
+        !reads_value(f, pair->late, value)) {
       continue;
     }
     HLO_TRY(hlo_kernel_visits_once(kernel, i, out_does));
@@ -116,22 +118,23 @@ static hlo_status_t visits_once(hlo_fuser_t* f, const siblings_t* s, hlo_fusion_
   return hlo_ok();
 }
 
-// Whether one kernel can do both without reading more than it saves.
-static hlo_status_t try_merge(hlo_fuser_t* f, const siblings_t* s, const hlo_fuser_group_t* both,
-                              bool* out_fits) {
+// Finds out if one kernel can compute both groups without loading more than it saves.
+static hlo_status_t try_merge(hlo_fuser_t* f, const merge_pair_t* pair,
+                              const hlo_fuser_group_t* both, bool* out_fits) {
   *out_fits = false;
   hlo_fusion_t* fusion;
-  f->verdict = hlo_verdict_no(HLO_REASON_FUSER_MEMORY, NULL);  // where nothing is built
+  f->verdict = hlo_verdict_no(HLO_REASON_FUSER_MEMORY, NULL);  // if no fusion is built
   HLO_TRY(hlo_fuser_build(f, both, NULL, &f->trial, &fusion));
   if (!fusion) return hlo_ok();
   hlo_fusion_key_t key;
   HLO_TRY(hlo_fusion_key(fusion, f->numbers, &f->trial, &key));
   hlo_fusion_known_t* known = hlo_fusion_table_find(&f->known, &key);
-  if (!known || (!hlo_verdict_is_no(&known->verdict) && !known->is_merged && !known->is_not_merged)) {
+  if (!known ||
+      (!hlo_verdict_is_no(&known->verdict) && !known->is_merged && !known->is_not_merged)) {
     bool has;
     HLO_TRY(hlo_fuser_has_loops(f, fusion, false, &has));
     known = hlo_fusion_table_find(&f->known, &key);
-    if (has) HLO_TRY(visits_once(f, s, fusion, &known->is_merged));
+    if (has) HLO_TRY(visits_once(f, pair, fusion, &known->is_merged));
     known->is_not_merged = !known->is_merged;
   }
   *out_fits = known->is_merged;
@@ -140,10 +143,10 @@ static hlo_status_t try_merge(hlo_fuser_t* f, const siblings_t* s, const hlo_fus
   return hlo_ok();
 }
 
-static hlo_status_t merge(hlo_fuser_t* f, const siblings_t* s, bool* out_merged) {
+static hlo_status_t merge_pair(hlo_fuser_t* f, const merge_pair_t* pair, bool* out_merged) {
   *out_merged = false;
-  if (!may_merge(f, s)) return hlo_ok();
-  hlo_fuser_group_t *early = &f->groups[s->early], *late = &f->groups[s->late];
+  if (!may_merge(f, pair)) return hlo_ok();
+  hlo_fuser_group_t *early = &f->groups[pair->early], *late = &f->groups[pair->late];
   hlo_fuser_group_t both = *late;
   both.member_count = both.member_capacity = late->member_count + early->member_count;
   both.members = hlo_arena_array(&f->scratch, both.member_count, sizeof *both.members);
@@ -155,44 +158,45 @@ static hlo_status_t merge(hlo_fuser_t* f, const siblings_t* s, bool* out_merged)
   both.work += early->work;
   both.has_reduction |= early->has_reduction;
   both.has_extra_outputs |= early->has_extra_outputs;
-  both.sums |= early->sums;
+  both.accumulates |= early->accumulates;
   both.is_optimistic = false;
   hlo_arena_mark_t mark = hlo_arena_mark(&f->trial);
-  hlo_status_t status = try_merge(f, s, &both, out_merged);
+  hlo_status_t status = try_merge(f, pair, &both, out_merged);
   hlo_arena_reset(&f->trial, mark);
   if (hlo_status_is_ok(status) && !*out_merged) {
-    status = hlo_fuser_reject(f, early->members[0], s->late, true);
+    status = hlo_fuser_record_rejection(f, early->members[0], pair->late, true);
   }
   if (!hlo_status_is_ok(status) || !*out_merged) return status;
   for (uint32_t i = 0; i < early->member_count; ++i) {
-    hlo_fuser_state(f, early->members[i])->group = s->late;
+    hlo_fuser_state(f, early->members[i])->group = pair->late;
   }
   *late = both;
-  *early = (hlo_fuser_group_t){.merged = s->late, .last_position = late->last_position};
+  *early = (hlo_fuser_group_t){.merged = pair->late, .last_position = late->last_position};
   return hlo_ok();
 }
 
-// The groups that run before `late` and read an array that it reads.
+// Merges groups that run before `late` and read the array `shared`, which it reads, too.
 static hlo_status_t merge_readers(hlo_fuser_t* f, int32_t late, const hlo_value_t* shared) {
   const hlo_region_t* region = f->groups[late].members[0]->parent;
   uint32_t seen = 0;
   for (const hlo_use_t* use = shared->uses; use && ++seen <= HLO_TUNING_FUSE_MAX_USES;
        use = use->next) {
     if (use->user->parent != region) continue;
-    siblings_t s = {.early = hlo_fuser_state(f, use->user)->group, .late = late, .shared = shared};
-    if (s.early == HLO_NO_GROUP || s.early == late ||
-        f->groups[s.early].last_position >= f->groups[late].last_position) {
+    merge_pair_t pair = {
+        .early = hlo_fuser_state(f, use->user)->group, .late = late, .shared = shared};
+    if (pair.early == HLO_NO_GROUP || pair.early == late ||
+        f->groups[pair.early].last_position >= f->groups[late].last_position) {
       continue;
     }
     bool merged;
-    HLO_TRY(merge(f, &s, &merged));
+    HLO_TRY(merge_pair(f, &pair, &merged));
   }
   return hlo_ok();
 }
 
 hlo_status_t hlo_fuser_merge_groups(hlo_fuser_t* f) {
   for (uint32_t g = 0; g < f->group_count; ++g) {
-    for (uint32_t i = 0; i < f->groups[g].member_count; ++i) {  // those taken over, too
+    for (uint32_t i = 0; i < f->groups[g].member_count; ++i) {  // including those merged into it
       const hlo_node_t* node = f->groups[g].members[i];
       for (uint32_t k = 0; k < node->operand_count && !f->groups[g].has_product; ++k) {
         const hlo_value_t* value = hlo_node_operand(node, k);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The steps of a region: the groups' fusions are made, with their kernels; what loops cannot
-// compute becomes calls; everything is put in an order in which it is made before it is read.
+// Makes the steps of a region: the groups' fusions with their kernels, and calls for ops that loops
+// cannot compute, ordered so that every value is computed before it is read.
 #include "codegen/fuse/fusion_impl.h"
 
-// ---- fusions
+// ---- fusions ------------------------------------------------------------------------------------
 
-// The group's fusion; NULL when loops cannot compute it.
+// Makes the group's fusion; *out is NULL if loops cannot compute it.
 static hlo_status_t make_fusion(hlo_fuser_t* f, const hlo_fuser_group_t* group,
                                 hlo_fusion_t** out) {
   hlo_fusion_t* fusion;
@@ -20,7 +20,7 @@ static hlo_status_t make_fusion(hlo_fuser_t* f, const hlo_fuser_group_t* group,
   return status;
 }
 
-// A view of something that is in memory.
+// Returns true for a view of an array in memory.
 static bool is_lone_view(const hlo_fuser_t* f, const hlo_fuser_group_t* group) {
   if (group->member_count != 1 || !hlo_node_is_view(group->members[0])) return false;
   const hlo_node_t* def = hlo_node_operand(group->members[0], 0)->def;
@@ -28,9 +28,9 @@ static bool is_lone_view(const hlo_fuser_t* f, const hlo_fuser_group_t* group) {
   return !hlo_fuser_state(f, def)->is_fusible || hlo_fuser_state(f, def)->group != HLO_NO_GROUP;
 }
 
-// A node that becomes a call reads its operands from memory: cheap ones that were to be computed
-// where they are used get groups of their own.
-static hlo_status_t make_site(hlo_fuser_t* f, const hlo_node_t* node) {
+// Turns the node into a call. It loads its operands from memory: cheap operands get groups of their
+// own.
+static hlo_status_t make_call(hlo_fuser_t* f, const hlo_node_t* node) {
   hlo_fuser_node_t* state = hlo_fuser_state(f, node);
   state->is_fusible = state->is_cheap = state->is_duplicated = false;
   state->group = HLO_NO_GROUP;
@@ -44,8 +44,7 @@ static hlo_status_t make_site(hlo_fuser_t* f, const hlo_node_t* node) {
   return hlo_ok();
 }
 
-// Whether something finds what a member makes in memory that neither is a member nor computes it for
-// itself.
+// Returns true if a user outside the group loads a member's result, instead of recomputing it.
 static bool is_read_outside(const hlo_fuser_t* f, const hlo_node_t* node, int32_t group) {
   for (uint32_t r = 0; r < node->result_count; ++r) {
     for (const hlo_use_t* use = node->results[r].uses; use; use = use->next) {
@@ -57,9 +56,9 @@ static bool is_read_outside(const hlo_fuser_t* f, const hlo_node_t* node, int32_
   return false;
 }
 
-// Members that any fusion computes where it uses them belong to no part of a group: a part that uses
-// one makes it of what it reads, which another part has to store.
-static hlo_status_t leave_cheap(hlo_fuser_t* f, int32_t number, hlo_fuser_group_t* whole) {
+// Removes members that any fusion can recompute: otherwise one half of the group would have to
+// store their operands for the other.
+static hlo_status_t remove_cheap_members(hlo_fuser_t* f, int32_t number, hlo_fuser_group_t* whole) {
   uint32_t kept = 0;
   for (uint32_t i = 0; i < whole->member_count; ++i) {
     hlo_node_t* node = whole->members[i];
@@ -77,11 +76,12 @@ static hlo_status_t leave_cheap(hlo_fuser_t* f, int32_t number, hlo_fuser_group_
   return hlo_ok();
 }
 
-// What comes later of a group, and what before, as groups of their own.
-static hlo_status_t halve(hlo_fuser_t* f, int32_t number, hlo_fuser_group_t* whole) {
-  HLO_TRY(leave_cheap(f, number, whole));
+// Splits a group into a later and an earlier half.
+static hlo_status_t split_group(hlo_fuser_t* f, int32_t number, hlo_fuser_group_t* whole) {
+  HLO_TRY(remove_cheap_members(f, number, whole));
   hlo_node_t** members = whole->members;
-  for (uint32_t i = 1; i < whole->member_count; ++i) {  // of siblings, one row behind the other
+  for (uint32_t i = 1; i < whole->member_count;
+       ++i) {  // merged groups are sorted one after the other
     hlo_node_t* node = members[i];
     uint32_t at = i, position = hlo_fuser_state(f, node)->position;
     for (; at && hlo_fuser_state(f, members[at - 1])->position < position; --at) {
@@ -100,7 +100,6 @@ static hlo_status_t halve(hlo_fuser_t* f, int32_t number, hlo_fuser_group_t* who
   return hlo_ok();
 }
 
-// Groups made on the way come last in the list.
 hlo_status_t hlo_fuser_make_fusions(hlo_fuser_t* f, bool* is_whole) {
   for (uint32_t g = 0; g < f->group_count; ++g) {
     if (f->groups[g].merged != HLO_NO_GROUP || is_lone_view(f, &f->groups[g])) continue;
@@ -117,15 +116,15 @@ hlo_status_t hlo_fuser_make_fusions(hlo_fuser_t* f, bool* is_whole) {
     f->groups[g].member_count = 0;
     *is_whole = false;
     if (whole.member_count == 1) {
-      HLO_TRY(make_site(f, whole.members[0]));
+      HLO_TRY(make_call(f, whole.members[0]));
     } else {
-      HLO_TRY(halve(f, (int32_t)g, &whole));
+      HLO_TRY(split_group(f, (int32_t)g, &whole));
     }
   }
   return hlo_ok();
 }
 
-// ---- steps
+// ---- steps --------------------------------------------------------------------------------------
 
 hlo_status_t hlo_fuser_make_steps(hlo_fuser_t* f, hlo_sequence_t* sequence) {
   const hlo_region_t* region = sequence->region;
@@ -144,7 +143,7 @@ hlo_status_t hlo_fuser_make_steps(hlo_fuser_t* f, hlo_sequence_t* sequence) {
       if (group->members[0] != node) continue;
       *step = (hlo_step_t){group->fusion ? HLO_STEP_FUSION : HLO_STEP_VIEW, node, group->fusion};
     } else if (state->is_fusible) {
-      continue;  // computed where it is used, or dead
+      continue;  // duplicated, or dead
     } else {
       *step = (hlo_step_t){hlo_op_is_control(node->op) ? HLO_STEP_CONTROL
                            : hlo_node_is_view(node)    ? HLO_STEP_VIEW
@@ -156,23 +155,24 @@ hlo_status_t hlo_fuser_make_steps(hlo_fuser_t* f, hlo_sequence_t* sequence) {
   return hlo_ok();
 }
 
-// ---- their order
+// ---- order of steps -----------------------------------------------------------------------------
 
-/// A step whose turn has come, and what it reads; it waits for what is not made yet.
-typedef struct waiting {
+/// The next step in program order and the values it reads; steps that compute them come first.
+typedef struct pending_step {
   uint32_t step, seen_count;
   hlo_value_list_t read;
-} waiting_t;
+} pending_step_t;
 
 static const uint32_t NO_STEP = UINT32_MAX;
 
-// The next step that has to come before; NO_STEP: none is missing.
-static uint32_t next_missing(const hlo_fuser_t* f, const hlo_region_t* region, waiting_t* w,
-                             const bool* is_done) {
-  for (; w->seen_count < w->read.count; ++w->seen_count) {
-    const hlo_node_t* def = hlo_region_ancestor(region, w->read.values[w->seen_count]->def);
+// Returns the next step that has to come before; NO_STEP: all have.
+static uint32_t next_missing(const hlo_fuser_t* f, const hlo_region_t* region,
+                             pending_step_t* pending, const bool* is_done) {
+  for (; pending->seen_count < pending->read.count; ++pending->seen_count) {
+    const hlo_node_t* def =
+        hlo_region_ancestor(region, pending->read.values[pending->seen_count]->def);
     uint32_t maker = def ? hlo_fuser_state(f, def)->step : 0;
-    if (maker && maker - 1 != w->step && !is_done[maker - 1]) return maker - 1;
+    if (maker && maker - 1 != pending->step && !is_done[maker - 1]) return maker - 1;
   }
   return NO_STEP;
 }
@@ -188,13 +188,13 @@ static void number_steps(hlo_fuser_t* f, const hlo_sequence_t* sequence) {
   }
 }
 
-// What is computed in the first of its fusions is read by later ones. Later they are no more where
-// one of them fell apart: its pieces then wait for what they read.
 hlo_status_t hlo_fuser_order_steps(hlo_fuser_t* f, hlo_sequence_t* sequence) {
+  // A value computed in the first of its fusions is read by later ones. After a split, a part may
+  // stand before a step that it reads from: it waits for that step.
   uint32_t count = sequence->step_count, done = 0;
   hlo_step_t* ordered = hlo_arena_array(f->arena, count, sizeof *ordered);
   bool* is_done = hlo_arena_array(&f->scratch, count, sizeof *is_done);
-  waiting_t* stack = hlo_arena_array(&f->scratch, count, sizeof *stack);
+  pending_step_t* stack = hlo_arena_array(&f->scratch, count, sizeof *stack);
   HLO_TRY(hlo_arena_status(f->arena));
   HLO_TRY(hlo_arena_status(&f->scratch));
   number_steps(f, sequence);
@@ -205,7 +205,7 @@ hlo_status_t hlo_fuser_order_steps(hlo_fuser_t* f, hlo_sequence_t* sequence) {
         if (depth == count) {
           return hlo_status_create(HLO_STATUS_INTERNAL, "fusions that wait for each other");
         }
-        stack[depth] = (waiting_t){.step = next};
+        stack[depth] = (pending_step_t){.step = next};
         HLO_TRY(hlo_step_list_read(&sequence->steps[next], &f->scratch, &stack[depth++].read));
       } else {
         is_done[stack[--depth].step] = true;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Schedules: equal fusions are found, and what compiling costs grows with the program, not faster.
+// Tests schedules: fusions of typical programs, equal fusions, and compile time that grows linearly
+// with the program.
 #include <stdio.h>
 #include <string.h>
 
@@ -53,7 +54,7 @@ static hlo_plan_t* make_plan(fixture_t* f) {
   return plan;
 }
 
-// Instructions of the whole program.
+// Returns the number of instructions of the whole program.
 static uint64_t count_instructions(fixture_t* f) {
   hlo_plan_t* plan = make_plan(f);
   hlo_call_site_table_t table = {0};
@@ -69,9 +70,9 @@ static uint64_t count_instructions(fixture_t* f) {
   return count;
 }
 
-// ---- equal fusions
+// ---- equal fusions ------------------------------------------------------------------------------
 
-// The reduced operand has another use, so that each round is a fusion or two of its own.
+// The reduced operand has another use, so that each round makes one or two fusions.
 static void print_round(hlo_strbuf_t* out, uint32_t i, double constant) {
   const char* type = "tensor<32x48xf32>";
   uint32_t at = 10 * i, before = i ? at - 10 + 4 : 0;
@@ -88,7 +89,7 @@ static void print_round(hlo_strbuf_t* out, uint32_t i, double constant) {
   hlo_strbuf_printf(out, "%%%u = stablehlo.subtract %%%u, %%t%u : %s\n", at + 4, at + 2, i, type);
 }
 
-// One elementwise op after the other.
+// Prints one op of a chain of elementwise ops.
 static void print_link(hlo_strbuf_t* out, uint32_t i, double constant) {
   static const char* const ops[] = {"add", "multiply", "maximum", "subtract"};
   const char* type = "tensor<32x48xf32>";
@@ -98,7 +99,7 @@ static void print_link(hlo_strbuf_t* out, uint32_t i, double constant) {
                     type);
 }
 
-// A product with something behind it.
+// Prints a matrix product with an epilogue.
 static void print_layer(hlo_strbuf_t* out, uint32_t i, double constant) {
   const char* type = "tensor<32x48xf32>";
   uint32_t at = 10 * i, before = i ? at - 10 + 4 : 0;
@@ -112,14 +113,14 @@ static void print_layer(hlo_strbuf_t* out, uint32_t i, double constant) {
   hlo_strbuf_printf(out, "%%%u = stablehlo.tanh %%%u : %s\n", at + 4, at + 3, type);
 }
 
-// What takes many instructions, and can be in one fusion with any number of others.
+// Prints an op that takes many instructions and can be fused with any number of others.
 static void print_sine(hlo_strbuf_t* out, uint32_t i, double constant) {
   (void)constant;
   hlo_strbuf_printf(out, "%%%u = stablehlo.sine %%%u : tensor<32x48xf32>\n", 10 * i + 4,
                     i ? 10 * i - 6 : 0);
 }
 
-// As cheap as a multiplication.
+// Prints an op that is as cheap as a multiplication.
 static void print_square(hlo_strbuf_t* out, uint32_t i, double constant) {
   (void)constant;
   hlo_strbuf_printf(out, "%%%u = chlo.square %%%u : tensor<32x48xf32> -> tensor<32x48xf32>\n",
@@ -128,7 +129,7 @@ static void print_square(hlo_strbuf_t* out, uint32_t i, double constant) {
 
 typedef void (*print_t)(hlo_strbuf_t* out, uint32_t i, double constant);
 
-// `step`: by how much the constants of rounds differ.
+// step: difference between the constants of two rounds
 static void make_rounds(fixture_t* f, print_t print, uint32_t count, double step) {
   hlo_strbuf_t text = {0};
   hlo_strbuf_puts(&text, "func.func @main(%0: tensor<32x48xf32>, %w: tensor<48x48xf32>) -> "
@@ -161,7 +162,7 @@ static void other_constants_are_other_fusions(void** state) {
   drop(&f);
 }
 
-// Both reductions recompute the differences of all pairs; nothing of that size is in memory.
+// Both reductions recompute the differences of all pairs; no array of that size is in memory.
 static void broadcast_values_are_not_memory(void** state) {
   (void)state;
   fixture_t f;
@@ -196,7 +197,7 @@ static void expect_one_fusion(const char* text, uint32_t outputs, uint32_t extra
   drop(&f);
 }
 
-// What is summed is stored on the way; sums of rows are stored before what is made of the rows.
+// The summed values are stored on the way; sums of rows are stored before the loops that use them.
 static void outputs_have_several_sizes(void** state) {
   (void)state;
   expect_one_fusion(
@@ -222,8 +223,8 @@ static void outputs_have_several_sizes(void** state) {
   "  %" to " = stablehlo.reduce(%" from " init: %" first ") applies stablehlo." op               \
   " across dimensions = [1] : (tensor<96x160xf32>, tensor<f32>) -> tensor<96xf32>\n"
 
-// What reads the same array in the same order is one fusion, whether or not one needs the other.
-static void siblings_are_one_fusion(void** state) {
+// Ops that read the same array in the same order are one fusion, whether or not one uses the other.
+static void readers_of_one_array_are_one_fusion(void** state) {
   (void)state;
   expect_one_fusion(
       "func.func @main(%x: tensor<96x160xf32>) -> (tensor<96xf32>, tensor<96xf32>) {\n"
@@ -231,7 +232,7 @@ static void siblings_are_one_fusion(void** state) {
       ROW_SUM("s", "x", "add", "zero") ROW_SUM("m", "x", "maximum", "zero")
       "  return %s, %m : tensor<96xf32>, tensor<96xf32>\n}\n",
       2, 0);
-  expect_one_fusion(  // a softmax with all that its gradient wants
+  expect_one_fusion(  // a softmax and the values that its gradient needs
       "func.func @main(%x: tensor<96x160xf32>) -> (tensor<96x160xf32>, tensor<96x160xf32>, "
       "tensor<96xf32>, tensor<96xf32>) {\n"
       "  %zero = stablehlo.constant dense<0.0> : tensor<f32>\n"
@@ -247,9 +248,9 @@ static void siblings_are_one_fusion(void** state) {
       4, 2);
 }
 
-// Rows and columns of one array are read in two orders; and what a step between two fusions waits
-// for is not put off.
-static void not_all_siblings_are_one_fusion(void** state) {
+// Rows and columns of one array are read in two orders; a value that a step between two fusions
+// needs is not delayed.
+static void not_all_readers_of_one_array_are_one_fusion(void** state) {
   (void)state;
   fixture_t f;
   make("func.func @main(%x: tensor<128x128xf32>) -> (tensor<128xf32>, tensor<128xf32>) {\n"
@@ -279,8 +280,9 @@ static void not_all_siblings_are_one_fusion(void** state) {
   drop(&f);
 }
 
-// Slices of slices whose places have more terms than an index expression: they are not fused all.
-static void long_expressions_are_cut(void** state) {
+// Slices of slices whose indices have more terms than an index expression can hold: not all are
+// fused.
+static void long_expressions_are_not_all_fused(void** state) {
   (void)state;
   enum { RANK = 6, SLICES = 9, FIRST = 12 };
   hlo_strbuf_t text = {0};
@@ -310,7 +312,7 @@ static void long_expressions_are_cut(void** state) {
   hlo_strbuf_deinit(&text);
 }
 
-// A sum of more arrays than a fusion reads is a few fusions, not one for each of them.
+// A sum of more arrays than a fusion can read becomes a few fusions, not one for each array.
 static void wide_sums_are_halved(void** state) {
   (void)state;
   enum { ARRAYS = 60 };
@@ -329,9 +331,9 @@ static void wide_sums_are_halved(void** state) {
   hlo_strbuf_deinit(&text);
 }
 
-// Where a sum of too many arrays is halved, what is cheap may be the last of a half: the other one
-// computes it, and the half stores what it is made of.
-static void cheap_ops_are_in_no_half(void** state) {
+// When a sum of too many arrays is split, a cheap op may end one half: the other half recomputes
+// it, and the half stores its operand.
+static void cheap_ops_are_recomputed_in_each_half(void** state) {
   (void)state;
   enum { ARRAYS = 50 };
   for (uint32_t at = ARRAYS / 2 - 3; at < ARRAYS / 2 + 3; ++at) {
@@ -360,13 +362,13 @@ static void cheap_ops_are_in_no_half(void** state) {
     fixture_t f;
     make(hlo_strbuf_text(&text), &f);
     assert_int_equal(f.schedule->sequences[0].step_count, 2);
-    assert_true(count_instructions(&f) > 0);  // everything that is read is made
+    assert_true(count_instructions(&f) > 0);  // every value that is read is computed
     drop(&f);
     hlo_strbuf_deinit(&text);
   }
 }
 
-// ---- growth
+// ---- growth -------------------------------------------------------------------------------------
 
 typedef struct cost {
   uint64_t walked, instructions;
@@ -380,8 +382,8 @@ static cost_t cost_of(print_t print, uint32_t count, double step) {
   return cost;
 }
 
-// What two fusions use is stored once, if it costs something (tanh), and recomputed otherwise.
-// Elements divided by the sum of all.
+// A value with two users is stored once if it is expensive (tanh), else recomputed. Elements are
+// divided by the sum of all.
 static uint32_t count_steps_of_shares(int elements) {
   hlo_strbuf_t text = {0};
   hlo_strbuf_printf(&text,
@@ -402,13 +404,13 @@ static uint32_t count_steps_of_shares(int elements) {
   return count;
 }
 
-static void chunks_do_not_repeat_what_all_need(void** state) {
+static void chunks_do_not_repeat_common_values(void** state) {
   (void)state;
   assert_int_equal(count_steps_of_shares(1000), 1);
   assert_int_equal(count_steps_of_shares(1000000), 2);
 }
 
-// Sums along rows that sums down columns are made of belong outside of the loops of the latter.
+// Row sums that column sums use are computed outside the loops of the column sums.
 static void inner_sums_are_not_repeated(void** state) {
   (void)state;
   fixture_t f;
@@ -427,7 +429,7 @@ static void inner_sums_are_not_repeated(void** state) {
   drop(&f);
 }
 
-// A product that one vector holds, divided by the sum of its squares.
+// A product that fits one vector, divided by the sum of its squares.
 static void small_products_are_not_repeated(void** state) {
   (void)state;
   fixture_t f;
@@ -465,7 +467,7 @@ static void costly_ops_are_not_broadcast(void** state) {
   drop(&f);
 }
 
-// What both halves of a result are made of is computed once when it is long.
+// A long chain of ops that both halves of a result use is computed once.
 static void long_chains_are_not_computed_for_each_part(void** state) {
   (void)state;
   for (uint32_t length = 8; length <= 80; length += 72) {
@@ -490,7 +492,7 @@ static void long_chains_are_not_computed_for_each_part(void** state) {
   }
 }
 
-static void plain_ops_are_computed_recomputing(void** state) {
+static void plain_ops_are_recomputed(void** state) {
   (void)state;
   fixture_t f;
   make("module {\n"
@@ -513,7 +515,8 @@ static void plain_ops_are_computed_recomputing(void** state) {
        "}\n}\n",
        &f);
   const hlo_fusion_t* first = fusion_at(&f, 0);
-  assert_int_equal(first->output_count, 2);  // the product's operand and what the last fusion needs
+  assert_int_equal(first->output_count,
+                   2);  // the product's operand and a value that the last fusion reads
   assert_int_equal(first->outputs[0]->def->op, HLO_OP_tanh);
   const hlo_fusion_t* last = fusion_at(&f, f.schedule->sequences[0].step_count - 1);
   assert_int_equal(last->nodes[0]->op, HLO_OP_multiply);
@@ -525,7 +528,7 @@ static void plain_ops_are_computed_recomputing(void** state) {
   drop(&f);
 }
 
-// Four times the program may cost four times as much, and a little for what begins late.
+// A program four times as large may cost four times as much, and a little more for a late start.
 static void expect_linear(print_t print, double step) {
   enum { COUNT = 400 };
   cost_t once = cost_of(print, COUNT, step), four = cost_of(print, 4 * COUNT, step);
@@ -550,9 +553,9 @@ static void repetition_costs_next_to_nothing(void** state) {
   assert_true(four.instructions - once.instructions <= (uint64_t)COUNT * PER_CALL);
 }
 
-// ---- recomputed ops
+// ---- recomputed ops -----------------------------------------------------------------------------
 
-// Whether two reductions, along rows and down columns, both compute f(x) from x.
+// Returns true if two reductions, along rows and down columns, both compute f(x) from x.
 static bool is_computed_twice(const char* op, int64_t rows, int64_t columns) {
   hlo_strbuf_t text = {0};
   char type[64];
@@ -579,8 +582,8 @@ static bool is_computed_twice(const char* op, int64_t rows, int64_t columns) {
   return outputs == 2;
 }
 
-// What takes no longer than coming from where it would be kept.
-static void costly_ops_are_computed_recomputing(void** unused) {
+// An op is recomputed if that takes no longer than loading its result.
+static void ops_are_recomputed_if_loading_is_slower(void** unused) {
   (void)unused;
   assert_true(is_computed_twice("negate", 32, 64));
   assert_true(is_computed_twice("negate", 4096, 2048));
@@ -589,9 +592,9 @@ static void costly_ops_are_computed_recomputing(void** unused) {
   assert_false(is_computed_twice("tanh", 256, 256));
 }
 
-// ---- outputs
+// ---- outputs ------------------------------------------------------------------------------------
 
-// One array as it is and turned, in whose orders no loop has lanes.
+// An array and its transpose: in neither order can the loops of both outputs have lanes.
 static void orders_without_lanes_are_apart(void** unused) {
   (void)unused;
   fixture_t f;
@@ -610,7 +613,7 @@ static void orders_without_lanes_are_apart(void** unused) {
   drop(&f);
 }
 
-// Products of complex numbers as pairs: both parts of each are read before one is overwritten.
+// Products of complex numbers as pairs: both parts are read before one is overwritten.
 static void donated_pairs_are_overwritten(void** state) {
   (void)state;
   fixture_t f;
@@ -635,7 +638,7 @@ static void donated_pairs_are_overwritten(void** state) {
   drop(&f);
 }
 
-// ---- what trials begin with
+// ---- start of a trial ---------------------------------------------------------------------------
 
 #define ROLLED_COLUMNS                                                                     \
   "func.func @main(%a: tensor<64x96xf32>) -> tensor<64x96xf32> {\n"                        \
@@ -649,7 +652,7 @@ static void donated_pairs_are_overwritten(void** state) {
   "%5 = stablehlo.concatenate %3, %4, dim = 0 : (tensor<59x96xf32>, tensor<5x96xf32>) -> " \
   "tensor<64x96xf32>\n"
 
-// The only kernel of a program, made anew.
+// Makes the only kernel of a program again.
 static const hlo_kernel_t* kernel_from(fixture_t* f, const hlo_kernel_start_t* start) {
   hlo_fusion_t* fusion = hlo_arena_alloc(&f->arena, sizeof *fusion);
   assert_non_null(fusion);
@@ -670,7 +673,7 @@ static void a_start_changes_no_loops(void** state) {
   hlo_kernel_start_t* start = NULL;
   check(hlo_kernel_keep_start(kernel_from(&part, NULL), &whole.arena, &start));
   assert_int_equal(start->segment_count, 2);
-  for (uint32_t i = 0; i < 2; ++i) {  // of some of its nodes, then of all of them
+  for (uint32_t i = 0; i < 2; ++i) {  // with some of its nodes, then with all
     const hlo_kernel_t* begun = kernel_from(&whole, start);
     assert_int_equal(begun->segment_count, 4);
     assert_int_equal(begun->segment_count, plain->segment_count);
@@ -683,9 +686,9 @@ static void a_start_changes_no_loops(void** state) {
   drop(&whole);
 }
 
-// ---- what joins before it is tried
+// ---- members that join without a trial ----------------------------------------------------------
 
-// Neighbours' differences, of rows and of columns.
+// Differences of adjacent rows and columns.
 #define DIFFERENCES                                                                           \
   "func.func @main(%a: tensor<64x96xf32>) -> tensor<64x96xf32> {\n"                           \
   "%zero = stablehlo.constant dense<0.0> : tensor<f32>\n"                                     \
@@ -702,7 +705,7 @@ static void a_start_changes_no_loops(void** state) {
   "%8 = stablehlo.add %6, %7 : tensor<64x96xf32>\n"                                           \
   "return %8 : tensor<64x96xf32>\n}\n"
 
-static void what_fits_is_made_once(void** state) {
+static void optimistic_groups_are_tried_once(void** state) {
   (void)state;
   fixture_t f;
   make(DIFFERENCES, &f);
@@ -711,8 +714,8 @@ static void what_fits_is_made_once(void** state) {
   drop(&f);
 }
 
-// Rolled so often, with `idle` ops of no concern beside it, how many steps and which fusion is
-// last.
+// Rotates an array `rounds` times beside `idle` unrelated ops; returns the number of its fusions,
+// and their sizes as digits of *out_nodes.
 static uint32_t roll_often(uint32_t rounds, uint32_t idle, uint32_t* out_nodes) {
   const char* type = "tensor<64xf32>";
   hlo_strbuf_t text = {0};
@@ -743,15 +746,15 @@ static uint32_t roll_often(uint32_t rounds, uint32_t idle, uint32_t* out_nodes) 
     *out_nodes = *out_nodes * 100 + fusion->node_count;
     ++count;
   }
-  assert_true(count_instructions(&f) > 0);  // everything that is read is made
+  assert_true(count_instructions(&f) > 0);  // every value that is read is computed
   drop(&f);
   hlo_strbuf_deinit(&text);
   return count;
 }
 
-// In a long region every op is tried before it joins: what becomes of a short one is the same, if
-// the whole does not fit, too.
-static void be_optimistic_changes_no_fusions(void** state) {
+// In a long region every op is tried before it joins. A short region has the same fusions, even if
+// its optimistic group does not fit.
+static void optimistic_groups_change_no_fusions(void** state) {
   (void)state;
   uint32_t most = 0;
   for (uint32_t rounds = 1; rounds <= 12; ++rounds) {
@@ -764,9 +767,9 @@ static void be_optimistic_changes_no_fusions(void** state) {
   assert_true(most > 1);
 }
 
-// ---- edges
+// ---- edges --------------------------------------------------------------------------------------
 
-// Beside a large middle they are not worth code for several vectors at a time.
+// Beside a large interior, unrolled code for the edges is not worth its size.
 static void edges_are_short(void** state) {
   (void)state;
   static const char* const kStencil =
@@ -780,10 +783,10 @@ static void edges_are_short(void** state) {
       "return %%2 : tensor<%ux%uxf32>\n}\n";
   uint64_t instructions[2];
   for (uint32_t i = 0; i < 2; ++i) {
-    uint32_t rows = i ? 1024 : 8, n = (1u << 20) / rows;  // an edge of eight rows is no small part
+    uint32_t rows = i ? 1024 : 8, n = (1u << 20) / rows;  // for eight rows the edge is not small
     hlo_strbuf_t text = {0};
-    hlo_strbuf_printf(&text, kStencil, rows, n, rows, n, rows, n, rows, n, rows, n, rows, n, rows, n,
-                      rows, n);
+    hlo_strbuf_printf(&text, kStencil, rows, n, rows, n, rows, n, rows, n, rows, n, rows, n, rows,
+                      n, rows, n);
     fixture_t f;
     make_for(HLO_CPU_LEVEL_AVX512, hlo_strbuf_text(&text), &f);
     assert_int_equal(fusion_at(&f, 0)->kernel->segment_count, 3);
@@ -803,7 +806,7 @@ static void cheap_functions_are_one_fusion(void** state) {
   drop(&f);
 }
 
-// ---- the verifier
+// ---- the verifier -------------------------------------------------------------------------------
 
 static void expect_broken(fixture_t* f, const char* rule) {
   hlo_status_t status = hlo_schedule_verify(f->schedule, hlo_module_entry(f->module));
@@ -845,7 +848,7 @@ static void expect_illegal(const hlo_kernel_t* kernel, const char* rule) {
   hlo_status_release(status);
 }
 
-// Elementwise, with lanes along the only loop.
+// An elementwise program with lanes along the only loop.
 static void illegal_kernels_are_found(void** state) {
   (void)state;
   fixture_t f;
@@ -876,16 +879,16 @@ static void illegal_kernels_are_found(void** state) {
   drop(&f);
 }
 
-static const hlo_rejection_t* find_rejection(const hlo_schedule_t* schedule, hlo_op_t producer) {
+static const hlo_rejection_t* find_rejection(const hlo_schedule_t* schedule, hlo_op_t op) {
   for (uint32_t i = 0; i < schedule->rejection_count; ++i) {
-    if (schedule->rejections[i].producer->op == producer) return &schedule->rejections[i];
+    if (schedule->rejections[i].rejected->op == op) return &schedule->rejections[i];
   }
-  fail_msg("no rejection of %s", hlo_op_info(producer)->name);
+  fail_msg("no rejection of %s", hlo_op_info(op)->name);
   return NULL;
 }
 
-// The product is larger than what the sum makes of it; the sort is a library function.
-static void rejected_producers_have_reasons(void** state) {
+// The product is larger than the result of the sum; the sort is a library function.
+static void rejected_ops_have_reasons(void** state) {
   (void)state;
   fixture_t f;
   make(
@@ -944,32 +947,32 @@ static void illegal_products_are_found(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(costly_ops_are_computed_recomputing),
+      cmocka_unit_test(ops_are_recomputed_if_loading_is_slower),
       cmocka_unit_test(equal_fusions_have_one_kernel),
       cmocka_unit_test(other_constants_are_other_fusions),
       cmocka_unit_test(broadcast_values_are_not_memory),
       cmocka_unit_test(outputs_have_several_sizes),
-      cmocka_unit_test(siblings_are_one_fusion),
-      cmocka_unit_test(not_all_siblings_are_one_fusion),
-      cmocka_unit_test(chunks_do_not_repeat_what_all_need),
+      cmocka_unit_test(readers_of_one_array_are_one_fusion),
+      cmocka_unit_test(not_all_readers_of_one_array_are_one_fusion),
+      cmocka_unit_test(chunks_do_not_repeat_common_values),
       cmocka_unit_test(inner_sums_are_not_repeated),
       cmocka_unit_test(small_products_are_not_repeated),
       cmocka_unit_test(costly_ops_are_not_broadcast),
       cmocka_unit_test(long_chains_are_not_computed_for_each_part),
       cmocka_unit_test(orders_without_lanes_are_apart),
-      cmocka_unit_test(plain_ops_are_computed_recomputing),
+      cmocka_unit_test(plain_ops_are_recomputed),
       cmocka_unit_test(wide_sums_are_halved),
-      cmocka_unit_test(cheap_ops_are_in_no_half),
-      cmocka_unit_test(long_expressions_are_cut),
+      cmocka_unit_test(cheap_ops_are_recomputed_in_each_half),
+      cmocka_unit_test(long_expressions_are_not_all_fused),
       cmocka_unit_test(cost_grows_with_the_program),
       cmocka_unit_test(repetition_costs_next_to_nothing),
       cmocka_unit_test(donated_pairs_are_overwritten),
       cmocka_unit_test(a_start_changes_no_loops),
-      cmocka_unit_test(what_fits_is_made_once),
-      cmocka_unit_test(be_optimistic_changes_no_fusions),
+      cmocka_unit_test(optimistic_groups_are_tried_once),
+      cmocka_unit_test(optimistic_groups_change_no_fusions),
       cmocka_unit_test(edges_are_short),
       cmocka_unit_test(cheap_functions_are_one_fusion),
-      cmocka_unit_test(rejected_producers_have_reasons),
+      cmocka_unit_test(rejected_ops_have_reasons),
       cmocka_unit_test(broken_schedules_are_found),
       cmocka_unit_test(illegal_kernels_are_found),
       cmocka_unit_test(illegal_products_are_found),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A schedule as text: what each fusion computes, how, and which producers it did not take and why.
+// Prints a schedule: the ops and loops of each fusion, and the ops that were not fused and why.
 #include <stdlib.h>
 
 #include "base/mem.h"
@@ -7,18 +7,18 @@
 #include "codegen/loops/kernel.h"
 #include "ir/print.h"
 
-enum { MAX_SHOWN = 4 };  // rejected producers of a fusion
+enum { MAX_SHOWN = 4 };  // rejected ops of a fusion
 
 typedef struct printer {
   const hlo_schedule_t* schedule;
   hlo_strbuf_t* out;
-  const hlo_fusion_t** makers;  // by node->index: the fusion that stores its results
+  const hlo_fusion_t** writers;  // by node->index: the fusion that stores its results
   uint32_t* numbers;            // by value->index, arguments and results each in program order
   uint32_t argument_count, result_count;
-  const hlo_rejection_t** largest;  // rejections of the fusion at hand, room for all
+  const hlo_rejection_t** largest;  // rejections of the current fusion; room for all
 } printer_t;
 
-// ---- names
+// ---- names --------------------------------------------------------------------------------------
 
 static void number_region(printer_t* p, const hlo_region_t* region) {
   for (uint32_t i = 0; i < region->arg_count; ++i) {
@@ -51,7 +51,7 @@ static void print_values(const printer_t* p, const char* head, uint32_t count,
   hlo_strbuf_puts(p->out, "\n");
 }
 
-// ---- what was rejected
+// ---- rejections ---------------------------------------------------------------------------------
 
 static bool is_member(const hlo_fusion_t* fusion, const hlo_node_t* node) {
   for (uint32_t i = 0; i < fusion->node_count; ++i) {
@@ -68,31 +68,31 @@ static uint64_t result_bytes(const hlo_node_t* node) {
   return bytes;
 }
 
-// The larger one first: it costs more to store and to load.
+// Sorts larger results first: they cost more to store and to load.
 static int compare_rejections(const void* a, const void* b) {
   const hlo_rejection_t *x = *(const hlo_rejection_t* const*)a,
                         *y = *(const hlo_rejection_t* const*)b;
-  const uint64_t left = result_bytes(x->producer), right = result_bytes(y->producer);
+  const uint64_t left = result_bytes(x->rejected), right = result_bytes(y->rejected);
   return left != right ? (left < right ? 1 : -1) : (x < y ? -1 : x > y);
 }
 
-// A later decision about the same two is the one that holds.
+// Returns true if a later decision about the same two ops replaces this one.
 static bool is_superseded(const hlo_schedule_t* schedule, const hlo_fusion_t* fusion, uint32_t i) {
   const hlo_rejection_t* rejection = &schedule->rejections[i];
   for (uint32_t k = i + 1; k < schedule->rejection_count; ++k) {
     const hlo_rejection_t* later = &schedule->rejections[k];
-    if (later->producer == rejection->producer && is_member(fusion, later->consumer)) return true;
+    if (later->rejected == rejection->rejected && is_member(fusion, later->user)) return true;
   }
   return false;
 }
 
 static void print_rejection(const printer_t* p, const hlo_rejection_t* rejection) {
-  const hlo_node_t* node = rejection->producer;
-  hlo_strbuf_printf(p->out, "  %s ", rejection->is_sibling ? "not merged with" : "not fused");
+  const hlo_node_t* node = rejection->rejected;
+  hlo_strbuf_printf(p->out, "  %s ", rejection->is_merge ? "not merged with" : "not fused");
   print_value(p, &node->results[0]);
   hlo_strbuf_printf(p->out, " %s", hlo_op_info(node->op)->name);
-  const hlo_fusion_t* maker = p->makers[node->index];
-  if (maker) hlo_strbuf_printf(p->out, " of fusion %u", maker->index);
+  const hlo_fusion_t* writer = p->writers[node->index];
+  if (writer) hlo_strbuf_printf(p->out, " of fusion %u", writer->index);
   hlo_strbuf_puts(p->out, ": ");
   hlo_verdict_print(&rejection->verdict, p->out);
   hlo_strbuf_puts(p->out, "\n");
@@ -102,7 +102,7 @@ static void print_rejections(const printer_t* p, const hlo_fusion_t* fusion) {
   uint32_t count = 0;
   for (uint32_t i = 0; i < p->schedule->rejection_count; ++i) {
     const hlo_rejection_t* rejection = &p->schedule->rejections[i];
-    if (!is_member(fusion, rejection->consumer) || is_member(fusion, rejection->producer) ||
+    if (!is_member(fusion, rejection->user) || is_member(fusion, rejection->rejected) ||
         is_superseded(p->schedule, fusion, i)) {
       continue;
     }
@@ -113,7 +113,7 @@ static void print_rejections(const printer_t* p, const hlo_fusion_t* fusion) {
   if (count > MAX_SHOWN) hlo_strbuf_printf(p->out, "  and %u more\n", count - MAX_SHOWN);
 }
 
-// ---- steps
+// ---- steps --------------------------------------------------------------------------------------
 
 static void print_fusion(const printer_t* p, const hlo_fusion_t* fusion) {
   hlo_strbuf_printf(p->out, "fusion %u: ", fusion->index);
@@ -121,7 +121,7 @@ static void print_fusion(const printer_t* p, const hlo_fusion_t* fusion) {
   if (fusion->model && fusion->model != fusion) hlo_strbuf_printf(p->out, ", as fusion %u", fusion->model->index);
   hlo_strbuf_puts(p->out, "\n");
   print_values(p, "reads", fusion->input_count, fusion->inputs);
-  for (uint32_t i = fusion->node_count; i-- > 0;) {  // in program order, after cheap ones
+  for (uint32_t i = fusion->node_count; i-- > 0;) {  // in program order; cheap ones first
     hlo_strbuf_puts(p->out, "    ");
     print_value(p, &fusion->nodes[i]->results[0]);
     hlo_strbuf_printf(p->out, " %s\n", hlo_op_info(fusion->nodes[i]->op)->name);
@@ -160,13 +160,13 @@ static void print_region(const printer_t* p, const hlo_region_t* region) {
   }
 }
 
-static void find_makers(printer_t* p) {
+static void find_writers(printer_t* p) {
   for (uint32_t s = 0; s < p->schedule->sequence_count; ++s) {
     const hlo_sequence_t* sequence = &p->schedule->sequences[s];
     for (uint32_t i = 0; i < sequence->step_count; ++i) {
       const hlo_fusion_t* fusion = sequence->steps[i].fusion;
       for (uint32_t k = 0; fusion && k < fusion->output_count; ++k) {
-        p->makers[fusion->outputs[k]->def->index] = fusion;
+        p->writers[fusion->outputs[k]->def->index] = fusion;
       }
     }
   }
@@ -177,13 +177,13 @@ hlo_status_t hlo_schedule_print(const hlo_schedule_t* schedule, const hlo_func_t
   hlo_arena_t scratch;
   hlo_arena_init(&scratch, 0);
   printer_t p = {.schedule = schedule, .out = out};
-  p.makers = hlo_arena_array(&scratch, func->module->node_count + 1, sizeof(*p.makers));
+  p.writers = hlo_arena_array(&scratch, func->module->node_count + 1, sizeof(*p.writers));
   p.numbers = hlo_arena_array(&scratch, func->module->value_count + 1, sizeof *p.numbers);
   p.largest = hlo_arena_array(&scratch, schedule->rejection_count + 1, sizeof(*p.largest));
   hlo_status_t status = hlo_arena_status(&scratch);
   if (hlo_status_is_ok(status)) {
     number_region(&p, func->body);
-    find_makers(&p);
+    find_writers(&p);
     hlo_strbuf_printf(out, "fusions of @%s: %u\n", func->name, schedule->fusion_count);
     print_region(&p, func->body);
   }

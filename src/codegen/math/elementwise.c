@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Elements are loaded, stored and computed in the forms of math.h (see elementwise.h).
 #include "codegen/math/elementwise.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Elements in general registers: an integer op wraps its result to the element type (see scalar.h).
 #include "codegen/math/scalar.h"
 
 #include "codegen/math/math.h"
