@@ -194,7 +194,7 @@ class AheadOfTime(unittest.TestCase):
 
     @unittest.skipUnless(CC, "needs a C compiler to link with")
     def test_teams(self):
-        products = (ROOT / "tests/codegen/teams.mlir").read_text().split("// -----\n")[3]
+        products = (ROOT / "tests/codegen/concurrent_groups.mlir").read_text().split("// -----\n")[3]
         for suffix in (".o", ".c"):
             with self.subTest(suffix):
                 self.compare(self.write(products), suffix)

@@ -1,4 +1,4 @@
-// Computations that are begun and ended apart: a region, a function.
+// Asynchronous computations with separate start and done ops: a region, a function.
 func.func @main(%a: tensor<40xf32>) -> (tensor<40xf32>, tensor<40xf32>) {
   %1 = "hlo.async_start"(%a) ({
   ^bb0(%q: tensor<40xf32>):

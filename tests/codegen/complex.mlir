@@ -1,4 +1,4 @@
-// Complex values: in registers as pairs of reals, in buffers as they are.
+// Complex values: in registers as pairs of reals, in buffers as complex elements.
 func.func @main(%x: tensor<7x33xcomplex<f32>>, %y: tensor<7x33xcomplex<f32>>, %s: tensor<complex<f32>>, %e: tensor<0x3xcomplex<f32>>)
     -> (tensor<7x33xcomplex<f32>>, tensor<7x33xf32>, tensor<33x7xcomplex<f32>>, tensor<7x33xi1>, tensor<complex<f32>>,
         tensor<3x0xcomplex<f32>>, tensor<9x35xcomplex<f32>>, tensor<33x7xcomplex<f64>>) {
@@ -36,7 +36,8 @@ func.func @main(%x: tensor<19x17xcomplex<f32>>, %y: tensor<17x40xcomplex<f32>>, 
     tensor<19xcomplex<f32>>, tensor<50x4x4xcomplex<f32>>, tensor<complex<f32>>
 }
 // -----
-// Contractions of a few elements: batches, several dimensions, none at all, a part that is zero, more than a few.
+// Contractions of a few elements: batches, several dimensions, none at all, a zero part, more than
+// a few.
 func.func @main(%g: tensor<2x2x2x2xcomplex<f64>>, %s: tensor<3x2x5x2x7xcomplex<f64>>, %b: tensor<9x3x4xcomplex<f64>>, %c: tensor<4x9x6xcomplex<f64>>,
     %r: tensor<4x9x6xf64>, %m: tensor<9x8x5xcomplex<f64>>, %e: tensor<6x0xcomplex<f64>>)
     -> (tensor<2x2x3x5x7xcomplex<f64>>, tensor<9x3x6xcomplex<f64>>, tensor<9x3x6xcomplex<f64>>, tensor<9x3x4x8x5xcomplex<f64>>, tensor<9x5x5xcomplex<f64>>, tensor<6x6xcomplex<f64>>) {
@@ -50,7 +51,8 @@ func.func @main(%g: tensor<2x2x2x2xcomplex<f64>>, %s: tensor<3x2x5x2x7xcomplex<f
   return %0, %1, %3, %4, %5, %6 : tensor<2x2x3x5x7xcomplex<f64>>, tensor<9x3x6xcomplex<f64>>, tensor<9x3x6xcomplex<f64>>, tensor<9x3x4x8x5xcomplex<f64>>, tensor<9x5x5xcomplex<f64>>, tensor<6x6xcomplex<f64>>
 }
 // -----
-// Tall matrices: one product of buffers as they lie, of values that have no buffer, with batches and turned operands.
+// Tall matrices: one product of buffers in place, of values without a buffer, with batches and
+// transposed operands.
 func.func @main(%x: tensor<101x9xcomplex<f32>>, %y: tensor<9x3xcomplex<f32>>, %t: tensor<3x9xcomplex<f32>>,
     %b: tensor<3x40x5x7xcomplex<f64>>, %w: tensor<7x2x3x5xcomplex<f64>>, %m: tensor<50x6x6xcomplex<f32>>)
     -> (tensor<101x3xcomplex<f32>>, tensor<101x3xcomplex<f32>>, tensor<101xcomplex<f32>>, tensor<3x40x2xcomplex<f64>>, tensor<50x6x6xcomplex<f32>>, tensor<9x9xcomplex<f32>>) {
@@ -67,8 +69,9 @@ func.func @main(%x: tensor<101x9xcomplex<f32>>, %y: tensor<9x3xcomplex<f32>>, %t
   return %0, %2, %5, %6, %8, %9 : tensor<101x3xcomplex<f32>>, tensor<101x3xcomplex<f32>>, tensor<101xcomplex<f32>>, tensor<3x40x2xcomplex<f64>>, tensor<50x6x6xcomplex<f32>>, tensor<9x9xcomplex<f32>>
 }
 // -----
-// Few rows or columns and a large matrix, which is read as it lies: its parts are columns, or contracted; with batches, several
-// dimensions of each kind in any order, vectors, and a small operand that has no buffer.
+// Few rows or columns and a large matrix, which is read in place: its parts become columns, or are
+// contracted; with batches, several dimensions of each kind in any order, vectors, and a small
+// operand without a buffer.
 func.func @main(%v: tensor<33xcomplex<f32>>, %r: tensor<3x33xcomplex<f32>>, %m: tensor<33x70xcomplex<f32>>, %t: tensor<70x33xcomplex<f32>>,
     %s: tensor<5x3x7x2xcomplex<f64>>, %w: tensor<7x3x41x5x6xcomplex<f64>>, %u: tensor<41x3x6x5x7xcomplex<f64>>)
     -> (tensor<70xcomplex<f32>>, tensor<70xcomplex<f32>>, tensor<70xcomplex<f32>>, tensor<3x70xcomplex<f32>>, tensor<70x3xcomplex<f32>>, tensor<70x12xcomplex<f32>>,
@@ -118,7 +121,7 @@ func.func @main(%x: tensor<64xcomplex<f32>>, %m: tensor<64xcomplex<f32>>, %p: te
   return %0#1, %0#2, %1 : tensor<64xcomplex<f32>>, tensor<4x64xcomplex<f32>>, tensor<64xcomplex<f32>>
 }
 // -----
-// What has regions or moves by indices.
+// Ops with regions, and movements by indices.
 func.func @main(%x: tensor<40xcomplex<f32>>, %u: tensor<5xcomplex<f32>>, %k: tensor<1x1x3xcomplex<f32>>)
     -> (tensor<40xcomplex<f32>>, tensor<40xcomplex<f32>>, tensor<5xcomplex<f32>>, tensor<38xcomplex<f32>>, tensor<1x1x40xcomplex<f32>>, tensor<40xcomplex<f32>>) {
   %z = stablehlo.constant dense<(0.0,0.0)> : tensor<complex<f32>>

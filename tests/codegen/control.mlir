@@ -1,6 +1,6 @@
-// Control flow of compiled programs: every module runs on random arguments, in every back end alike.
+// Control flow of compiled programs: every back end runs every module on the same random arguments.
 
-// A counter, an accumulator, a buffer updated in place, values that never change.
+// A counter, an accumulator, a buffer updated in place, invariant values.
 func.func @main(%x: tensor<64xf32>, %w: tensor<1xf32>) -> (tensor<64xf32>, tensor<f32>) {
   %zero = stablehlo.constant dense<0> : tensor<i32>
   %one = stablehlo.constant dense<1> : tensor<i32>
@@ -23,7 +23,7 @@ func.func @main(%x: tensor<64xf32>, %w: tensor<1xf32>) -> (tensor<64xf32>, tenso
   return %0#1, %0#2 : tensor<64xf32>, tensor<f32>
 }
 // -----
-// Loop values that change places; one that is returned twice.
+// Loop values that are swapped; one that is returned twice.
 func.func @main(%x: tensor<4xf32>, %y: tensor<4xf32>, %z: tensor<4xf32>)
     -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
   %zero = stablehlo.constant dense<0> : tensor<i32>
@@ -52,7 +52,7 @@ func.func @main(%x: tensor<4xf32>, %y: tensor<4xf32>, %z: tensor<4xf32>)
   return %1#1, %1#2, %1#3 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
 }
 // -----
-// A loop that never runs, over values that the caller wants back.
+// A loop without iterations, over values that the caller reads afterwards.
 func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
   %false = stablehlo.constant dense<false> : tensor<i1>
   %0:2 = stablehlo.while(%a = %x, %p = %false) : tensor<4xf32>, tensor<i1>
@@ -124,7 +124,7 @@ func.func @main(%x: tensor<8xf32>, %y: tensor<8xf32>) -> (tensor<8xf32>, tensor<
   return %0#1, %0#2 : tensor<8xf32>, tensor<8xf32>
 }
 // -----
-// Every branch of a case, and numbers that have none.
+// Every branch of a case, and indices out of range.
 func.func @main(%x: tensor<4xf32>) -> tensor<6x4xf32> {
   %zero = stablehlo.constant dense<0> : tensor<i32>
   %one = stablehlo.constant dense<1> : tensor<i32>
@@ -203,7 +203,7 @@ func.func @main(%n: tensor<i1>) -> (tensor<2000xf32>, tensor<2000xf32>, tensor<2
 
 // -----
 
-// A branch gives a single element out of memory that its other result is written to.
+// A branch returns a single element of memory that its other result is written to.
 func.func @main(%x: tensor<4xf32>, %v5: tensor<f32>, %v9: tensor<2xf32>, %v14: tensor<2xf32>, %v16: tensor<i1>) -> (tensor<f32>, tensor<2xf32>) {
   %s = "stablehlo.sort"(%x) ({ ^bb0(%a: tensor<f32>, %b: tensor<f32>):
     %c = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>

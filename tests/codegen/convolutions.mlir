@@ -1,4 +1,5 @@
-// Depthwise ones and their gradients, bytes and bf16 in groups and in tile registers, edges, phases of transposed ones, operands that are turned first.
+// Depthwise convolutions and their gradients, bytes and bf16 in groups and in tile registers,
+// edges, phases of transposed convolutions, operands that are transposed first.
 func.func @main(%a: tensor<2x9x20x18xf32>, %b: tensor<3x3x1x18xf32>) -> tensor<2x9x20x18xf32> {
   %0 = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {feature_group_count = 18 : i64, batch_group_count = 1 : i64} : (tensor<2x9x20x18xf32>, tensor<3x3x1x18xf32>) -> tensor<2x9x20x18xf32>
   return %0 : tensor<2x9x20x18xf32>
@@ -164,7 +165,7 @@ func.func @main(%a: tensor<70x30x2xf32>, %b: tensor<70x14x33xf32>) -> tensor<9x2
 }
 
 // -----
-// Features before places, in steps and not: transposed first.
+// Features before spatial dimensions, with and without strides: transposed first.
 func.func @main(%x: tensor<2x9x11x13xf32>, %w: tensor<17x9x3x3xf32>, %v: tensor<9x24x5x3xf32>, %h: tensor<2x24x9x9xbf16>,
     %k: tensor<16x24x3x3xbf16>) -> (tensor<2x17x6x4xf32>, tensor<2x24x11x13xf32>, tensor<2x16x7x7xbf16>) {
   %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1],
@@ -211,7 +212,7 @@ func.func @main(%a: tensor<2x30x2xf32>, %b: tensor<3x2x3xf32>) -> tensor<2x10x3x
   return %0 : tensor<2x10x3xf32>
 }
 // -----
-// Between elements of a dilated input that a window of one place does not reach is nothing to multiply.
+// A window of one element that reaches no element of a dilated input has nothing to multiply.
 func.func @main(%a: tensor<2x7x5x24xf32>, %b: tensor<1x1x24x40xf32>) -> tensor<2x14x10x40xf32> {
   %0 = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[0, 1], [0, 1]], lhs_dilate = [2, 2]} {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<2x7x5x24xf32>, tensor<1x1x24x40xf32>) -> tensor<2x14x10x40xf32>
   return %0 : tensor<2x14x10x40xf32>

@@ -1,5 +1,5 @@
-// Four derivatives at once of (x + sqrt(x * x + 4)) / 2 as JAX writes them: 220 ops on single numbers in
-// few fusions, one of which falls apart into pieces that read what later ones compute first.
+// Four derivatives at once of (x + sqrt(x * x + 4)) / 2 as written by JAX: 220 ops on single
+// elements in few fusions, one of which is split because its parts read results of later fusions.
 func.func @main(%arg0: tensor<f32>, %arg1: tensor<f32>, %arg2: tensor<f32>, %arg3: tensor<f32>, %arg4: tensor<f32>, %arg5: tensor<f32>, %arg6: tensor<f32>, %arg7: tensor<f32>, %arg8: tensor<f32>, %arg9: tensor<f32>, %arg10: tensor<f32>, %arg11: tensor<f32>, %arg12: tensor<f32>, %arg13: tensor<f32>, %arg14: tensor<f32>, %arg15: tensor<f32>) -> (tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>) {
   %0 = stablehlo.constant dense<-3.000000e+00> : tensor<f32>
   %1 = stablehlo.constant dense<-2.000000e+00> : tensor<f32>
@@ -282,8 +282,9 @@ func.func @main(%arg0: tensor<f32>, %arg1: tensor<f32>, %arg2: tensor<f32>, %arg
   return %262, %270, %266, %274, %264, %272, %268, %276, %263, %271, %267, %275, %265, %273, %269, %277 : tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>
 }
 // -----
-// Groups that sum a few features to one, and gradients that make a few of one: bytes and narrow floats, strides, elements apart,
-// kernels in each order of their dimensions, one place.
+// Groups that sum a few features to one, and gradients that compute a few from one: bytes and
+// narrow floats, strides, dilation, kernels in each order of their dimensions, windows of one
+// element.
 func.func @main(%x: tensor<2x9x7x34xf32>, %w: tensor<3x3x17x2xf32>, %b: tensor<2x9x7x15xbf16>, %k: tensor<3x5x2x3xbf16>,
     %i: tensor<2x9x7x8xi8>, %j: tensor<2x3x4x3xi8>, %y: tensor<2x9x7x17xf32>, %h: tensor<2x5x4x34xf32>, %o: tensor<4x9xf64>, %g: tensor<4x27xf64>)
     -> (tensor<2x9x7x17xf32>, tensor<2x5x4x17xf32>, tensor<2x17x13x17xf32>, tensor<2x9x7x3xbf16>, tensor<2x9x7x2xi32>,

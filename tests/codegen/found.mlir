@@ -1,6 +1,6 @@
-// Modules that compiled programs once got wrong, found by random_modules.py and made small.
+// Reduced modules that were compiled wrongly, found by random_modules.py.
 
-// Sums down columns lie in the result while they run: not in the place of an operand.
+// Sums down columns are kept in the result: it must not share the memory of an operand.
 func.func @main(%x: tensor<400x1000xf32>, %y: tensor<1000xf32>) -> tensor<1000xf32> {
   %z = stablehlo.constant dense<0.0> : tensor<f32>
   %s = "stablehlo.sort"(%y) ({
@@ -15,7 +15,7 @@ func.func @main(%x: tensor<400x1000xf32>, %y: tensor<1000xf32>) -> tensor<1000xf
   return %r : tensor<1000xf32>
 }
 // -----
-// Unsigned indices beyond what signed ones can be.
+// Unsigned indices above the signed range.
 func.func @main(%x: tensor<10xui16>, %w: tensor<300xui32>) -> (tensor<4xui16>, tensor<100xui32>, tensor<4xui16>) {
   %i = stablehlo.constant dense<[[18446744073709551615], [9223372036854775808], [9], [3]]> : tensor<4x1xui64>
   %0 = "stablehlo.gather"(%x, %i) {dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0],
@@ -43,7 +43,7 @@ func.func @main(%x: tensor<5xi16>) -> tensor<4x2xi16> {
   return %0 : tensor<4x2xi16>
 }
 // -----
-// An update as large as what it updates does not lie there already.
+// An update as large as its operand is not in place already.
 func.func @main(%x: tensor<3x8xbf16>, %y: tensor<3x8xbf16>, %u: tensor<3x2xbf16>, %i: tensor<i8>)
     -> (tensor<3x8xbf16>, tensor<3x8xbf16>) {
   %0 = stablehlo.dynamic_update_slice %y, %u, %i, %i
@@ -54,7 +54,7 @@ func.func @main(%x: tensor<3x8xbf16>, %y: tensor<3x8xbf16>, %u: tensor<3x2xbf16>
   return %2, %x : tensor<3x8xbf16>, tensor<3x8xbf16>
 }
 // -----
-// Windows that lie outside of a concatenation as a whole, one window behind the other.
+// Windows wholly outside of a concatenation, one after the other.
 func.func @main(%x: tensor<1xf32>, %y: tensor<3xf32>, %i: tensor<f32>) -> tensor<6xf32> {
   %0 = stablehlo.concatenate %x, %y, dim = 0 : (tensor<1xf32>, tensor<3xf32>) -> tensor<4xf32>
   %1 = "stablehlo.reduce_window"(%0, %i) ({
@@ -72,7 +72,7 @@ func.func @main(%x: tensor<1xf32>, %y: tensor<3xf32>, %i: tensor<f32>) -> tensor
   return %2 : tensor<6xf32>
 }
 // -----
-// A window of one element has the initial value in it.
+// A window of one element includes the initial value.
 func.func @main(%x: tensor<9xf64>) -> tensor<9xf64> {
   %i = stablehlo.constant dense<0.0> : tensor<f64>
   %0 = "stablehlo.reduce_window"(%x, %i) ({
@@ -83,7 +83,7 @@ func.func @main(%x: tensor<9xf64>) -> tensor<9xf64> {
   return %0 : tensor<9xf64>
 }
 // -----
-// The parts of a concatenation inside a sum are told apart at run time.
+// The operands of a concatenation inside a sum are distinguished at run time.
 func.func @main(%x: tensor<17x33x100xf64>, %i: tensor<f64>) -> tensor<15x100xf64> {
   %0 = stablehlo.concatenate %x, %x, %x, %x, dim = 0 : (tensor<17x33x100xf64>, tensor<17x33x100xf64>,
       tensor<17x33x100xf64>, tensor<17x33x100xf64>) -> tensor<68x33x100xf64>
@@ -94,7 +94,7 @@ func.func @main(%x: tensor<17x33x100xf64>, %i: tensor<f64>) -> tensor<15x100xf64
   return %3 : tensor<15x100xf64>
 }
 // -----
-// The first of several NaNs; NaN that loses because the body does not ask for it.
+// The first of several NaNs; a NaN that loses because the body does not test for it.
 func.func @main(%x: tensor<257xf32>) -> (tensor<f32>, tensor<i32>, tensor<f32>, tensor<i32>) {
   %one = stablehlo.constant dense<1.0> : tensor<257xf32>
   %more = stablehlo.add %x, %one : tensor<257xf32>
@@ -134,7 +134,7 @@ func.func @main(%x: tensor<257xf32>) -> (tensor<f32>, tensor<i32>, tensor<f32>, 
 
 // -----
 
-// Two outputs of one kernel, the first of which may be the memory of an input of the second.
+// Two outputs of one kernel; the first may share memory with an input of the second.
 func.func @main(%v11: tensor<i8>, %v19: tensor<ui32>, %v32: tensor<2x547xi8>, %v33: tensor<2x547xi1>, %v35: tensor<i8>, %v5: tensor<547x1xi8>, %v7: tensor<547x1xi8>, %v10: tensor<547x1xui32>, %v18: tensor<547xi64>, %v45: tensor<547xi8>) -> (tensor<ui32>, tensor<547xi8>, tensor<1x547xi8>) {
   %v12 = stablehlo.constant dense<0> : tensor<ui32>
   %v13:2 = "stablehlo.reduce"(%v7, %v10, %v11, %v12) ({
@@ -177,7 +177,7 @@ func.func @main(%v11: tensor<i8>, %v19: tensor<ui32>, %v32: tensor<2x547xi8>, %v
   return %v22, %v46, %v30 : tensor<ui32>, tensor<547xi8>, tensor<1x547xi8>
 }
 // -----
-// The last operand of a concatenation is not read where another one is wanted.
+// The last operand of a concatenation is not read for elements of another one.
 func.func @main(%a: tensor<200xui32>, %b: tensor<1xui32>, %i: tensor<1xui16>) -> tensor<1xui32> {
   %limit = stablehlo.constant dense<200> : tensor<1xui16>
   %k = stablehlo.remainder %i, %limit : tensor<1xui16>
@@ -188,7 +188,7 @@ func.func @main(%a: tensor<200xui32>, %b: tensor<1xui32>, %i: tensor<1xui16>) ->
   return %1 : tensor<1xui32>
 }
 // -----
-// A small array in a register, picked from by numbers that other lanes compute.
+// A small array in a register, indexed by values of other lanes.
 func.func @main(%a: tensor<4x5xf32>, %i: tensor<4xi32>, %p: tensor<i1>) -> tensor<4xf32> {
   %one = stablehlo.constant dense<1.5> : tensor<4xf32>
   %x = stablehlo.slice %a [0:1, 0:4] : (tensor<4x5xf32>) -> tensor<1x4xf32>
@@ -211,7 +211,7 @@ func.func @main(%a: tensor<4x5xf32>, %i: tensor<4xi32>, %p: tensor<i1>) -> tenso
   return %1 : tensor<4xf32>
 }
 // -----
-// Chunks that have nothing of the second piece, which begins in the middle of a vector.
+// Chunks without elements of the second operand, which begins in the middle of a vector.
 func.func @main(%x: tensor<199997xui32>) -> tensor<399994xui32> {
   %0 = stablehlo.concatenate %x, %x, dim = 0 : (tensor<199997xui32>, tensor<199997xui32>) -> tensor<399994xui32>
   return %0 : tensor<399994xui32>
@@ -249,7 +249,7 @@ func.func @main(%i: tensor<i32>, %x: tensor<f32>) -> tensor<f32> {
   return %r : tensor<f32>
 }
 // -----
-// Single elements that come out of a loop and have an address behind it: what calls the library.
+// Single elements that leave a loop and need an address afterwards, for library calls.
 func.func @main(%n: tensor<i64>, %x: tensor<20xf32>) -> tensor<i64> {
   %zero = stablehlo.constant dense<0> : tensor<i64>
   %one = stablehlo.constant dense<1> : tensor<i64>
@@ -268,7 +268,7 @@ func.func @main(%n: tensor<i64>, %x: tensor<20xf32>) -> tensor<i64> {
   return %r#1 : tensor<i64>
 }
 // -----
-// A sum that is only read inside of a window's padding, at a place that running tells.
+// A sum that is only read in a window's padding, at a position known at run time.
 func.func @main(%a: tensor<64x2xi32>, %b: tensor<2x16xi32>, %one: tensor<i32>, %row: tensor<i64>, %column: tensor<i64>) -> tensor<19x4xi32> {
   %last = stablehlo.constant dense<13> : tensor<i64>
   %start = stablehlo.maximum %row, %last : tensor<i64>
@@ -282,7 +282,7 @@ func.func @main(%a: tensor<64x2xi32>, %b: tensor<2x16xi32>, %one: tensor<i32>, %
   return %2 : tensor<19x4xi32>
 }
 // -----
-// A fusion that falls apart, a sum in one half and what spreads it over the places of a table in the other.
+// A fusion that is split: a sum in one part and its broadcast over a table in the other.
 func.func @main(%a0: tensor<101xi1>, %a1: tensor<101xi32>, %a2: tensor<100xi32>, %a3: tensor<100xi32>, %a4: tensor<101xi32>, %a5: tensor<101xi1>, %a6: tensor<101xi32>, %a7: tensor<101xi32>, %a8: tensor<101xi1>) -> tensor<100xf32> {
   %0 = stablehlo.constant dense<0> : tensor<i32>
   %1 = stablehlo.constant dense<0> : tensor<100xi32>
@@ -323,7 +323,7 @@ func.func @main(%a0: tensor<101xi1>, %a1: tensor<101xi32>, %a2: tensor<100xi32>,
   return %35 : tensor<100xf32>
 }
 // -----
-// A sum is one operand of a concatenation and is not looked at where the other one is: it read before its rows.
+// A sum is one operand of a concatenation, and was read before its rows for elements of the other.
 func.func @main(%a: tensor<4x3xf32>, %b: tensor<4x3xf32>, %c: tensor<1xf32>, %i: tensor<i32>) -> tensor<2xf32> {
   %zero = stablehlo.constant dense<0> : tensor<i32>
   %first = stablehlo.minimum %i, %zero : tensor<i32>
@@ -333,7 +333,7 @@ func.func @main(%a: tensor<4x3xf32>, %b: tensor<4x3xf32>, %c: tensor<1xf32>, %i:
   return %2 : tensor<2xf32>
 }
 // -----
-// Tiles are stored before the other parts of pairs are read: not in the place of an operand.
+// Tiles are stored before the other parts of pairs are read: not in the memory of an operand.
 func.func @main(%x: tensor<33x17xcomplex<f64>>, %y: tensor<33x17xcomplex<f64>>, %i: tensor<ui32>, %z: tensor<33x17xcomplex<f64>>) -> tensor<33x17xcomplex<f64>> {
   %0 = "stablehlo.dynamic_update_slice"(%x, %y, %i, %i) : (tensor<33x17xcomplex<f64>>, tensor<33x17xcomplex<f64>>, tensor<ui32>, tensor<ui32>) -> tensor<33x17xcomplex<f64>>
   %1 = stablehlo.negate %0 : tensor<33x17xcomplex<f64>>
@@ -341,7 +341,7 @@ func.func @main(%x: tensor<33x17xcomplex<f64>>, %y: tensor<33x17xcomplex<f64>>, 
   return %2 : tensor<33x17xcomplex<f64>>
 }
 // -----
-// Lanes over both dimensions of arrays that are values of the program: each takes its place in them.
+// Lanes over both dimensions of arrays that are values of the program: each lane indexes them.
 func.func @main(%a: tensor<5xf32>, %b: tensor<5xf32>) -> (tensor<5x5xf32>, tensor<3x7xbf16>, tensor<9x4xf64>) {
   %0 = stablehlo.sine %a : tensor<5xf32>
   %1 = stablehlo.cosine %b : tensor<5xf32>
@@ -364,7 +364,7 @@ func.func @main(%a: tensor<5xf32>, %b: tensor<5xf32>) -> (tensor<5x5xf32>, tenso
   return %5, %12, %17 : tensor<5x5xf32>, tensor<3x7xbf16>, tensor<9x4xf64>
 }
 // -----
-// Elements made of elements made of elements: more of them than a tiling has places for.
+// Chains of element computations with more values than a tiling has room for.
 func.func @main(%arg0: tensor<2x3x4xui16>) -> tensor<5x6x7xui16> {
   %0 = stablehlo.slice %arg0 [0:1, 0:3, 0:4] : (tensor<2x3x4xui16>) -> tensor<1x3x4xui16>
   %1 = stablehlo.slice %arg0 [1:2, 0:3, 0:4] : (tensor<2x3x4xui16>) -> tensor<1x3x4xui16>
@@ -447,7 +447,7 @@ func.func private @_flip_3(%arg0: tensor<5x6x1xui16>) -> tensor<5x6x1xui16> {
   return %0 : tensor<5x6x1xui16>
 }
 // -----
-// A broadcast that is overwritten in place and computed again by what updates it.
+// A broadcast that is overwritten in place and recomputed by its update.
 func.func @main(%0: tensor<i1>, %1: tensor<ui16>, %2: tensor<ui16>, %3: tensor<4x2xi1>) -> tensor<4x2xi1> {
   %4 = stablehlo.broadcast_in_dim %0, dims = [] : (tensor<i1>) -> tensor<4x2xi1>
   %5 = stablehlo.compare LE, %3, %4, UNSIGNED : (tensor<4x2xi1>, tensor<4x2xi1>) -> tensor<4x2xi1>

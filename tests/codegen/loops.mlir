@@ -1,5 +1,5 @@
-// Loops as JAX makes them, with single elements that live in registers: every module runs on random arguments,
-// in every back end alike.
+// Loops in JAX's form with single elements in registers: every back end runs every module on the
+// same random arguments.
 
 // Nested loops: the outer counter is read inside the inner loop, sums of both levels.
 func.func @main(%x: tensor<8x16xf32>, %w: tensor<f32>) -> (tensor<f32>, tensor<8xf32>, tensor<i32>) {
@@ -99,7 +99,7 @@ func.func @main(%x: tensor<20x6xf32>, %w: tensor<6x6xf32>) -> (tensor<6xf32>, te
   return %0#1, %0#2, %0#0 : tensor<6xf32>, tensor<20xf32>, tensor<ui8>
 }
 // -----
-// Elements gathered by a carried index, which wraps around in eight bits, and written back elsewhere.
+// Elements gathered by a carried 8-bit index that wraps around, and written back elsewhere.
 func.func @main(%x: tensor<64xi32>, %start: tensor<i8>) -> (tensor<64xi32>, tensor<i8>, tensor<i32>) {
   %zero = stablehlo.constant dense<0> : tensor<i32>
   %one = stablehlo.constant dense<1> : tensor<i32>
@@ -130,7 +130,7 @@ func.func @main(%x: tensor<64xi32>, %start: tensor<i8>) -> (tensor<64xi32>, tens
   return %0#1, %0#2, %0#3 : tensor<64xi32>, tensor<i8>, tensor<i32>
 }
 // -----
-// Branches inside a loop that change some carried values and leave others; two slots that change places.
+// Branches inside a loop that change some carried values and leave others; two swapped values.
 func.func @main(%x: tensor<40xf32>, %bias: tensor<f16>) -> (tensor<f32>, tensor<f16>, tensor<i32>, tensor<f32>) {
   %zero = stablehlo.constant dense<0> : tensor<i32>
   %one = stablehlo.constant dense<1> : tensor<i32>
@@ -169,7 +169,7 @@ func.func @main(%x: tensor<40xf32>, %bias: tensor<f16>) -> (tensor<f32>, tensor<
   return %0#1, %0#3, %0#4, %0#2 : tensor<f32>, tensor<f16>, tensor<i32>, tensor<f32>
 }
 // -----
-// Truth values and large unsigned numbers as loop values.
+// Booleans and large unsigned numbers as loop values.
 func.func @main(%x: tensor<16xui64>, %p: tensor<i1>) -> (tensor<ui64>, tensor<i1>, tensor<ui64>) {
   %zero = stablehlo.constant dense<0> : tensor<ui64>
   %one = stablehlo.constant dense<1> : tensor<ui64>
@@ -195,7 +195,8 @@ func.func @main(%x: tensor<16xui64>, %p: tensor<i1>) -> (tensor<ui64>, tensor<i1
   return %0#2, %0#1, %0#3 : tensor<ui64>, tensor<i1>, tensor<ui64>
 }
 // -----
-// Products with weights that no turn changes: one is made in each turn of the outer loop, one is an argument.
+// Products with invariant weights: one is computed in each iteration of the outer loop, one is an
+// argument.
 func.func @main(%x: tensor<32x256xf32>, %w: tensor<256x512xf32>, %v: tensor<512x256xf32>, %turns: tensor<i32>)
     -> (tensor<32x256xf32>, tensor<i32>) {
   %zero = stablehlo.constant dense<0> : tensor<i32>
@@ -234,7 +235,8 @@ func.func @main(%x: tensor<32x256xf32>, %w: tensor<256x512xf32>, %v: tensor<512x
   return %0#1, %0#3 : tensor<32x256xf32>, tensor<i32>
 }
 // -----
-// Small arrays as loop values: multiplied, transposed, sliced at places that only running tells, reduced.
+// Small arrays as loop values: multiplied, transposed, sliced at positions known at run time,
+// reduced.
 func.func @main(%x: tensor<4x4xf32>, %y: tensor<7xf32>, %w: tensor<30x2x3xf32>, %turns: tensor<i32>)
     -> (tensor<4x4xf32>, tensor<7xf32>, tensor<f32>, tensor<30xf32>, tensor<3x2xf32>) {
   %zero = stablehlo.constant dense<0> : tensor<i32>
@@ -319,7 +321,7 @@ func.func @main(%x: tensor<2x3xf64>, %y: tensor<3x2xf64>, %a: tensor<3x5xi8>, %h
       : tensor<2x2xf64>, tensor<5x3xi8>, tensor<2x2x2xbf16>, tensor<4x2xi1>, tensor<12xi32>, tensor<2x2xi32>
 }
 // -----
-// Elements and rows set and added one at a time, some of them outside.
+// Elements and rows set and added one at a time, some of them out of range.
 func.func @main(%x: tensor<20xf32>, %y: tensor<6x5xi32>, %at: tensor<40xi32>) -> (tensor<20xf32>, tensor<6x5xi32>, tensor<6x5xi32>) {
   %zero = stablehlo.constant dense<0> : tensor<i32>
   %one = stablehlo.constant dense<1> : tensor<i32>
@@ -360,8 +362,8 @@ func.func @main(%x: tensor<20xf32>, %y: tensor<6x5xi32>, %at: tensor<40xi32>) ->
   return %0#1, %0#2, %0#3 : tensor<20xf32>, tensor<6x5xi32>, tensor<6x5xi32>
 }
 // -----
-// Rows of three components, each made of all of them, and every step's rows kept: the slopes come as columns
-// and are used in both orders.
+// Rows of three components, each computed from all of them, with every step's rows kept: the slopes
+// are columns and are used in both orders.
 func.func @main(%x: tensor<77x3xf32>) -> (tensor<77x3xf32>, tensor<5x77x3xf32>) {
   %zero = stablehlo.constant dense<0> : tensor<i32>
   %one = stablehlo.constant dense<1> : tensor<i32>
@@ -404,8 +406,8 @@ func.func private @slopes(%v: tensor<77x3xf32>) -> tensor<3x77xf32> {
 }
 
 // -----
-// What no turn changes is computed before the loop: a product with its transposed operand, a softmax, a
-// factorisation; slots that are handed on, a loop inside.
+// Invariant values are computed before the loop: a product with its transposed operand, a softmax,
+// a factorisation; unchanged carried values, an inner loop.
 func.func @main(%a: tensor<12x12xf32>, %x: tensor<12xf32>) -> (tensor<12xf32>, tensor<12x12xf32>) {
   %zero = stablehlo.constant dense<0> : tensor<i32>
   %one = stablehlo.constant dense<1> : tensor<i32>
@@ -457,7 +459,7 @@ func.func @main(%a: tensor<12x12xf32>, %x: tensor<12xf32>) -> (tensor<12xf32>, t
 }
 
 // -----
-// Rows made of the row before, of two neighbours, and of a sum over all: updated where the array is.
+// Rows computed from the row before, from two neighbours, and from a sum of all: updated in place.
 func.func @main(%x: tensor<12x20xf32>, %w: tensor<12x20xf32>) -> (tensor<12x20xf32>, tensor<12x20xf32>) {
   %one = stablehlo.constant dense<1> : tensor<i32>
   %zero = stablehlo.constant dense<0> : tensor<i32>

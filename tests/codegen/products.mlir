@@ -1,4 +1,5 @@
-// Bytes multiplied four at a time, bf16 two at a time; parts of groups, edges of panels, signs of all kinds.
+// Bytes multiplied four at a time, bf16 two at a time; incomplete groups, edges of panels, all
+// signs.
 func.func @main(%a: tensor<40x131xi8>, %b: tensor<131x90xi8>) -> tensor<40x90xi32> {
   %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<40x131xi8>, tensor<131x90xi8>) -> tensor<40x90xi32>
   return %0 : tensor<40x90xi32>
@@ -49,7 +50,7 @@ func.func @main(%a: tensor<1024xf32>, %b: tensor<1024x1100xf32>) -> tensor<1100x
   return %0 : tensor<1100xf32>
 }
 // -----
-// A large operand that few rows meet is packed block by block.
+// A large operand multiplied with few rows is packed per block.
 func.func @main(%a: tensor<17x1031xi8>, %b: tensor<1031x2110xi8>) -> tensor<17x2110xi32> {
   %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<17x1031xi8>, tensor<1031x2110xi8>) -> tensor<17x2110xi32>
   return %0 : tensor<17x2110xi32>
@@ -69,7 +70,7 @@ func.func @main(%a: tensor<1031x17xbf16>, %b: tensor<1031x2110xbf16>, %c: tensor
 
 // -----
 
-// Convolutions: strides and padding; a filter for each feature, turned around; a dilated input.
+// Convolutions: strides and padding; a reversed filter for each feature; a dilated input.
 func.func @main(%x: tensor<4x9x8x6xf32>, %w: tensor<3x2x6x8xf32>, %y: tensor<4x9x8x6xf32>, %v: tensor<3x3x1x6xf32>, %u: tensor<6x5x4x8xf32>, %k: tensor<3x3x8x3xf32>) -> (tensor<4x5x11x8xf32>, tensor<4x9x8x6xf32>, tensor<6x10x8x3xf32>) {
   %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {stride = [2, 1], pad = [[1, 1], [2, 2]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<4x9x8x6xf32>, tensor<3x2x6x8xf32>) -> tensor<4x5x11x8xf32>
   %1 = stablehlo.convolution(%y, %v) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]], reverse = [true, false]} {batch_group_count = 1 : i64, feature_group_count = 6 : i64} : (tensor<4x9x8x6xf32>, tensor<3x3x1x6xf32>) -> tensor<4x9x8x6xf32>
@@ -79,7 +80,7 @@ func.func @main(%x: tensor<4x9x8x6xf32>, %w: tensor<3x2x6x8xf32>, %y: tensor<4x9
 
 // -----
 
-// A long contraction is cut into blocks: sums between them lie in an output.
+// A long contraction is split into blocks: partial sums are kept in an output.
 func.func @main(%a: tensor<2x19x1613xf32>, %b: tensor<2x1613x83xf32>) -> tensor<2x19x83xf32> {
   %0 = stablehlo.dot_general %a, %b, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<2x19x1613xf32>, tensor<2x1613x83xf32>) -> tensor<2x19x83xf32>
   return %0 : tensor<2x19x83xf32>
@@ -108,7 +109,7 @@ func.func @main(%a: tensor<513x4xf64>, %b: tensor<5x4xf64>, %c: tensor<5xf64>) -
   return %2 : tensor<513x5xf64>
 }
 // -----
-// A result too small to be shared out: blocks of the contraction are summed apart.
+// A result too small for parallel tiles: blocks of the contraction are summed separately.
 func.func @main(%a: tensor<5x20003xf32>, %b: tensor<20003x19xf32>, %c: tensor<19xf32>) -> tensor<5x19xf32> {
   %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<5x20003xf32>, tensor<20003x19xf32>) -> tensor<5x19xf32>
   %1 = stablehlo.broadcast_in_dim %c, dims = [1] : (tensor<19xf32>) -> tensor<5x19xf32>
@@ -123,7 +124,7 @@ func.func @main(%a: tensor<30x30001xi8>, %b: tensor<30001x20xi8>) -> tensor<30x2
 
 // -----
 
-// One transposed matrix, read where it is by both products.
+// One transposed matrix, read in place by both products.
 func.func @main(%x: tensor<33x70xf32>, %w: tensor<90x70xf32>, %y: tensor<70x40xf32>) -> (tensor<33x90xf32>, tensor<90x40xf32>) {
   %0 = stablehlo.transpose %w, dims = [1, 0] : (tensor<90x70xf32>) -> tensor<70x90xf32>
   %1 = stablehlo.dot_general %x, %0, contracting_dims = [1] x [0] : (tensor<33x70xf32>, tensor<70x90xf32>) -> tensor<33x90xf32>
@@ -133,7 +134,7 @@ func.func @main(%x: tensor<33x70xf32>, %w: tensor<90x70xf32>, %y: tensor<70x40xf
 
 // -----
 
-// What an operand is made of is also a result, or follows the product.
+// The prologue's value is also a result, or is used after the product.
 func.func @main(%x: tensor<33x70xf32>, %w: tensor<70x70xf32>, %s: tensor<70x70xi8>) -> (tensor<33x70xf32>, tensor<70x70xf32>) {
   %0 = stablehlo.tanh %x : tensor<33x70xf32>
   %1 = stablehlo.convert %s : (tensor<70x70xi8>) -> tensor<70x70xf32>
@@ -146,7 +147,7 @@ func.func @main(%x: tensor<33x70xf32>, %w: tensor<70x70xf32>, %s: tensor<70x70xi
 
 // -----
 
-// A product of one thing with itself, of a transposed row, and of rows that are looked up.
+// A product of a value with itself, of a transposed row, and of gathered rows.
 func.func @main(%x: tensor<40x60xi8>, %t: tensor<100x64xf32>, %i: tensor<30x1xi32>, %w: tensor<64x50xf32>) -> (tensor<40x40xf32>, tensor<30x50xf32>) {
   %0 = stablehlo.convert %x : (tensor<40x60xi8>) -> tensor<40x60xf32>
   %1 = stablehlo.dot_general %0, %0, contracting_dims = [1] x [1] : (tensor<40x60xf32>, tensor<40x60xf32>) -> tensor<40x40xf32>
@@ -157,7 +158,7 @@ func.func @main(%x: tensor<40x60xi8>, %t: tensor<100x64xf32>, %i: tensor<30x1xi3
 
 // -----
 
-// A layer of stacked weights in each turn of a loop.
+// A layer of stacked weights in each iteration of a loop.
 func.func @main(%x: tensor<20x48xf32>, %w: tensor<5x48x48xf32>) -> tensor<20x48xf32> {
   %zero = stablehlo.constant dense<0> : tensor<i32>
   %one = stablehlo.constant dense<1> : tensor<i32>

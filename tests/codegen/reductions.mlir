@@ -1,5 +1,6 @@
-// Reductions by bodies that no loop knows: the order of elements stays as it is, how they are grouped does not matter.
-// Linear functions after each other, along each dimension and all of them.
+// Reductions by bodies that loops do not support: the order of elements is kept, the grouping is
+// free.
+// Compositions of linear functions, along each dimension and all of them.
 func.func @main(%a: tensor<5x9x13xi32>, %b: tensor<5x9x13xi32>) -> (tensor<5x13xi32>, tensor<9xi32>, tensor<5x9xi32>, tensor<i32>, tensor<i32>) {
   %one = stablehlo.constant dense<1> : tensor<i32>
   %zero = stablehlo.constant dense<0> : tensor<i32>

@@ -1,6 +1,6 @@
-// Programs that repeat themselves: equal fusions have one piece of code.
+// Programs with equal fusions, which share their code.
 
-// The same layer three times, the third one with another constant; products with something behind them.
+// The same layer three times, the third one with another constant; products with epilogues.
 func.func @main(%x: tensor<24x40xf32>, %w: tensor<40x40xf32>, %b: tensor<40xf32>) -> tensor<24x40xf32> {
   %half = stablehlo.constant dense<0.5> : tensor<24x40xf32>
   %third = stablehlo.constant dense<0.25> : tensor<24x40xf32>
@@ -38,7 +38,7 @@ func.func @main(%x: tensor<300x700xf32>, %y: tensor<300x700xf32>)
   return %1, %2, %5, %4 : tensor<300x700xf32>, tensor<f32>, tensor<f32>, tensor<300x700xf32>
 }
 // -----
-// Slices updated in place inside a loop, at places that only running tells.
+// Slices updated in place inside a loop, at positions known at run time.
 func.func @main(%x: tensor<64x32xf32>, %y: tensor<64x32xf32>, %row: tensor<1x32xf32>)
     -> (tensor<64x32xf32>, tensor<64x32xf32>) {
   %zero = stablehlo.constant dense<0> : tensor<i32>

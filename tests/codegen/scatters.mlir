@@ -47,7 +47,7 @@ func.func @main(%a: tensor<40x3x2xi32>, %i: tensor<1xi32>, %v: tensor<40x2xi32>)
   return %0 : tensor<40x3x2xi32>
 }
 // -----
-// a line too long: stays a scatter
+// a line too long: remains a scatter
 func.func @main(%a: tensor<20x100xf32>, %i: tensor<20x1xi32>, %v: tensor<20xf32>) -> tensor<20x100xf32> {
   %0 = "stablehlo.scatter"(%a, %i, %v) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [1], input_batching_dims = [0], scatter_indices_batching_dims = [0], scatter_dims_to_operand_dims = [1], index_vector_dim = 1>}> ({
   ^bb0(%x: tensor<f32>, %y: tensor<f32>):
@@ -141,7 +141,8 @@ func.func @main(%n: tensor<i32>, %a: tensor<9xf32>, %i: tensor<4x1xi32>, %u: ten
   return %r#1 : tensor<9xf32>
 }
 // -----
-// Bodies that compute: loops over the windows. Several dimensions of positions, some windows outside, a captured scalar.
+// General bodies: loops over the windows. Several index dimensions, some windows out of range, a
+// captured scalar.
 func.func @main(%a: tensor<5x7x6xf32>, %i: tensor<2x3x4xi32>, %u: tensor<3x2x4x3xf32>, %s: tensor<f32>) -> tensor<5x7x6xf32> {
   %one = stablehlo.constant dense<1> : tensor<2x3x4xi32>
   %at = stablehlo.subtract %i, %one : tensor<2x3x4xi32>
@@ -166,7 +167,7 @@ func.func @main(%a: tensor<3x9x4xi16>, %i: tensor<5x3xi64>, %u: tensor<5x3x4xi16
   return %0 : tensor<3x9x4xi16>
 }
 // -----
-// Products of complex numbers, where the array lies.
+// Products of complex numbers, in place.
 func.func @main(%a: tensor<11xcomplex<f32>>, %i: tensor<40x1xi32>, %u: tensor<40xcomplex<f32>>, %b: tensor<6x5xcomplex<f64>>, %v: tensor<40x5xcomplex<f64>>) -> (tensor<11xcomplex<f32>>, tensor<6x5xcomplex<f64>>) {
   %0 = "stablehlo.scatter"(%a, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
   ^bb0(%x: tensor<complex<f32>>, %y: tensor<complex<f32>>):

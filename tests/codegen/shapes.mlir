@@ -1,4 +1,4 @@
-// Computed shapes that are known when the program is compiled: through calls and loops.
+// Computed shapes that are known at compile time: through calls and loops.
 func.func @main(%x: tensor<5xf32>, %y: tensor<2x6xf32>) -> (tensor<?x?xf32>, tensor<?xf32>, tensor<?x6xf32>) {
   %dims = stablehlo.constant dense<5> : tensor<1xi32>
   %v = stablehlo.dynamic_reshape %x, %dims : (tensor<5xf32>, tensor<1xi32>) -> tensor<?xf32>

@@ -1,4 +1,5 @@
-// Integers of two and four bits: weights with a scale, beside a product and taken by one, in groups of rows; sums that wrap.
+// Integers of two and four bits: weights with a scale, besides a product and in its prologue, in
+// groups of rows; sums that wrap.
 func.func @main(%q: tensor<64x96xi4>, %s: tensor<96xf32>, %u: tensor<64x96xui4>) -> (tensor<64x96xf32>, tensor<64x96xbf16>, tensor<64x96xi8>) {
   %0 = stablehlo.convert %q : (tensor<64x96xi4>) -> tensor<64x96xf32>
   %1 = stablehlo.broadcast_in_dim %s, dims = [1] : (tensor<96xf32>) -> tensor<64x96xf32>

@@ -1,4 +1,5 @@
-// Gradients of poolings, of average pooling too, and poolings along the innermost dimension: windows apart, side by side and overlapping, several comparisons and types.
+// Gradients of poolings, also of average pooling, and poolings along the innermost dimension:
+// disjoint, adjacent and overlapping windows, several comparisons and types.
 func.func @main(%a: tensor<2x8x10x20xf32>, %g: tensor<2x4x5x20xf32>) -> tensor<2x8x10x20xf32> {
   %z = stablehlo.constant dense<0.0> : tensor<f32>
   %0 = "stablehlo.select_and_scatter"(%a, %g, %z) <{window_dimensions = array<i64: 1, 2, 2, 1>, window_strides = array<i64: 1, 2, 2, 1>}> ({

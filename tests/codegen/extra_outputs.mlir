@@ -1,5 +1,5 @@
-// Outputs of several sizes in one fusion: what is reduced beside the sums, of rows, columns and everything;
-// what belongs to rows beside the rows.
+// Outputs of several sizes in one fusion: reductions besides the sums of rows, columns and
+// everything; values per row besides the rows.
 func.func @main(%x: tensor<300x1500xf32>) -> (tensor<300xf32>, tensor<300x1500xf32>, tensor<300xf32>) {
   %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
@@ -110,7 +110,7 @@ func.func @main(%x: tensor<6x20x50xf32>, %y: tensor<6x20x50xf32>) -> (tensor<6x2
   return %u, %s : tensor<6x20x50xf32>, tensor<20xf32>
 }
 // -----
-// Few columns of many rows: every chunk sums rows of its own.
+// Few columns of many rows: every chunk sums its own rows.
 func.func @main(%x: tensor<30000x33xf32>) -> (tensor<33xf32>, tensor<33xf32>) {
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
   %n = stablehlo.constant dense<30000.0> : tensor<33xf32>
@@ -132,7 +132,7 @@ func.func @main(%x: tensor<40x600x70xbf16>) -> (tensor<70xbf16>, tensor<70xbf16>
   return %s, %m, %a : tensor<70xbf16>, tensor<70xbf16>, tensor<40x600x70xbf16>
 }
 // -----
-// The largest of each column and where it is.
+// The largest element of each column and its position.
 func.func @main(%x: tensor<20000x20xf32>) -> (tensor<20xf32>, tensor<20xi32>) {
   %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
   %none = stablehlo.constant dense<0> : tensor<i32>
@@ -153,7 +153,7 @@ func.func @main(%x: tensor<20000x20xf32>) -> (tensor<20xf32>, tensor<20xi32>) {
   return %0#0, %0#1 : tensor<20xf32>, tensor<20xi32>
 }
 // -----
-// Rows of a megabyte and more are reduced at two places at once, whatever is left over.
+// Rows of a megabyte and more are reduced at two positions at once, with any remainder.
 func.func @main(%a: tensor<2x330001xf32>) -> (tensor<2xf32>, tensor<f32>) {
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
   %low = stablehlo.constant dense<0xFF800000> : tensor<f32>

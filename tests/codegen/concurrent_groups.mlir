@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels that run side by side: independent updates of arguments that may be donated, two teams
-// one after the other, slices updated in a loop; small products, and some that prepare in a loop
-// what does not change.
+// Concurrent kernels: independent updates of arguments that may be donated, two concurrent groups
+// in sequence, slices updated in a loop; small products, and some that compute invariant values
+// before a loop.
 func.func @main(%t: tensor<f32>, %p0: tensor<24000xf32> {tf.aliasing_output = 0 : i32}, %m0: tensor<24000xf32>, %g0: tensor<24000xf32>, %p1: tensor<150x160xf32> {tf.aliasing_output = 2 : i32}, %m1: tensor<150x160xf32>, %g1: tensor<150x160xf32>, %p2: tensor<60x20x20xf32> {tf.aliasing_output = 4 : i32}, %m2: tensor<60x20x20xf32>, %g2: tensor<60x20x20xf32>, %p3: tensor<48000xbf16> {tf.aliasing_output = 6 : i32}, %m3: tensor<48000xbf16>, %g3: tensor<48000xbf16>, %p4: tensor<24000xf32> {tf.aliasing_output = 8 : i32}, %m4: tensor<24000xf32>, %g4: tensor<24000xf32>, %p5: tensor<12000xf64> {tf.aliasing_output = 10 : i32}, %m5: tensor<12000xf64>, %g5: tensor<12000xf64>, %p6: tensor<24000xf32> {tf.aliasing_output = 12 : i32}, %m6: tensor<24000xf32>, %g6: tensor<24000xf32>, %p7: tensor<31x800xf32> {tf.aliasing_output = 14 : i32}, %m7: tensor<31x800xf32>, %g7: tensor<31x800xf32>) -> (tensor<24000xf32>, tensor<24000xf32>, tensor<150x160xf32>, tensor<150x160xf32>, tensor<60x20x20xf32>, tensor<60x20x20xf32>, tensor<48000xbf16>, tensor<48000xbf16>, tensor<24000xf32>, tensor<24000xf32>, tensor<12000xf64>, tensor<12000xf64>, tensor<24000xf32>, tensor<24000xf32>, tensor<31x800xf32>, tensor<31x800xf32>) {
   %h = stablehlo.constant dense<0.5> : tensor<f32>
   %r = stablehlo.multiply %t, %h : tensor<f32>

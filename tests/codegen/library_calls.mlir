@@ -1,6 +1,7 @@
-// Ops that compiled programs leave to the library: with regions, captured values, several results.
+// Ops that compiled programs compute by library calls: with regions, captured values, several
+// results.
 
-// A reducer that uses a value of the function, and one of a loop around it.
+// A reducer that captures a value of the function, and one of an enclosing loop.
 func.func @main(%x: tensor<5x6xf32>, %k: tensor<f32>) -> tensor<5xf32> {
   %zero = stablehlo.constant dense<0> : tensor<i32>
   %one = stablehlo.constant dense<1> : tensor<i32>
@@ -103,7 +104,7 @@ func.func @main(%x: tensor<4x9xf32>) -> (tensor<4x9xf32>, tensor<4x3xf32>, tenso
   return %5, %4#0, %4#1 : tensor<4x9xf32>, tensor<4x3xf32>, tensor<4x3xi32>
 }
 // -----
-// Arrays as buffers and back; what is pinned is not changed by what becomes of the array.
+// Arrays as buffers and back; a pinned buffer does not change with the array.
 func.func @main(%x: tensor<4x9xf32>, %i: tensor<i32>) -> (tensor<4x9xf32>, tensor<4x9xf32>, tensor<3xi64>) {
   %0 = stablehlo.add %x, %x : tensor<4x9xf32>
   %b = stablehlo.custom_call @Pin(%0) : (tensor<4x9xf32>) -> memref<4x9xf32>
@@ -115,7 +116,7 @@ func.func @main(%x: tensor<4x9xf32>, %i: tensor<i32>) -> (tensor<4x9xf32>, tenso
   return %1, %2, %3 : tensor<4x9xf32>, tensor<4x9xf32>, tensor<3xi64>
 }
 // -----
-// Factorisations over what they begin as a copy of, and where that is still needed.
+// Factorisations that overwrite a copy of their operand, also if the operand is used later.
 func.func @main(%x: tensor<40x40xf32>, %y: tensor<3x5x5xf64>) -> (tensor<40x40xf32>, tensor<40x40xf32>, tensor<3x5x5xf64>) {
   %0 = stablehlo.multiply %x, %x : tensor<40x40xf32>
   %a:2 = stablehlo.custom_call @lapack_sgeqrf_ffi(%0) {mhlo.backend_config = {}} : (tensor<40x40xf32>) -> (tensor<40x40xf32>, tensor<40xf32>)

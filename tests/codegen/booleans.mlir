@@ -1,4 +1,5 @@
-// Where the first true or false one is: along rows, down columns, with places of 64 bits, and where there is none.
+// The position of the first true or false element: along rows, down columns, with 64-bit positions,
+// and if there is none.
 func.func @main(%x: tensor<37x50xf32>) -> tensor<37xi32> {
   %limit = stablehlo.constant dense<0.9> : tensor<37x50xf32>
   %p = stablehlo.compare GT, %x, %limit, FLOAT : (tensor<37x50xf32>, tensor<37x50xf32>) -> tensor<37x50xi1>
