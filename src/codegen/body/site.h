@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Call site numbers: the call that generated code makes, and the node that the code comes from. The
-// number is node->index + 1 for a node; larger numbers are copies; 0 means no site. Numbers from
-// HLO_CALL_SITE_TILE and HLO_CALL_SITE_MEMORY_CHECK on are reserved for these.
-// src/codegen/lower/call_sites.h lists the callees.
+// Numbers of call sites. The number identifies a call in generated code, and as debug id the node
+// that an instruction comes from. It is node->index + 1 for a node; larger numbers are copies; 0
+// means none. Numbers from HLO_CALL_SITE_TILE and HLO_CALL_SITE_MEMORY_CHECK on are reserved for
+// these. src/codegen/lower/call_sites.h lists the callees.
 #ifndef HLO_CODEGEN_BODY_SITE_H_
 #define HLO_CODEGEN_BODY_SITE_H_
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which nodes are the two halves of a collective (see split.h).
+// Recognizes split collectives (see split.h).
 #include "codegen/body/split.h"
 
 bool hlo_node_is_collective(const hlo_node_t* node) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The texts of verdicts (see verdict.h).
+// Prints verdicts (see verdict.h).
 #include "codegen/body/verdict.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Texts of verdicts.
+// Tests the texts of verdicts.
 #include "codegen/body/verdict.h"
 
 #include "ir/test_util.h"
@@ -27,7 +27,7 @@ static void texts_have_nodes_and_numbers(void** state) {
   hlo_module_release(module);
 }
 
-// Every reason has a text, and every brace of it is of a number.
+// Every reason has a text, and every placeholder in it is replaced.
 static void reasons_have_texts(void** state) {
   (void)state;
   for (int i = 1; i < HLO_REASON_COUNT; ++i) {

@@ -254,5 +254,5 @@ int main(void) {
       cmocka_unit_test(next_values_stay_behind_what_reads_before_them),
       cmocka_unit_test(the_proof_knows_that_members_run_at_a_time),
   };
-  return cmocka_run_group_tests_name("codegen/team", tests, NULL, NULL);
+  return cmocka_run_group_tests_name("codegen/concurrent", tests, NULL, NULL);
 }

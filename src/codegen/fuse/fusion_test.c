@@ -824,7 +824,7 @@ static void broken_schedules_are_found(void** state) {
   hlo_step_t step = steps[0];
   steps[0] = steps[1];
   steps[1] = step;
-  expect_broken(&f, "a step reads what earlier steps have made");
+  expect_broken(&f, "a step reads only results of earlier steps");
   steps[0] = steps[1];
   expect_broken(&f, "a fusion is one step");
   drop(&f);

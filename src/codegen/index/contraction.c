@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dimension numbers of dot_general (see contraction.h).
+// Reads the dimension numbers of dot_general (see contraction.h).
 #include "codegen/index/contraction.h"
 
 #include "codegen/math/elementwise.h"
@@ -27,8 +27,7 @@ static bool supports_types(const hlo_node_t* node) {
   return true;
 }
 
-// Sums of products of bytes are exact as f32 while they are below its precision, and f32 has fused
-// multiply-adds.
+// Sums of products of bytes are exact in f32 below its precision, and f32 has fused multiply-adds.
 static bool is_exact_as_f32(const hlo_contraction_t* c) {
   double largest = 1;
   for (uint32_t i = 0; i < 2; ++i) {
@@ -60,7 +59,8 @@ bool hlo_contraction_init(const hlo_node_t* node, hlo_contraction_t* out) {
   }
   for (uint32_t side = 0; side < 2; ++side) {
     for (uint32_t i = 0; i < types[side]->rank; ++i) {
-      if (hlo_contraction_has(&out->batch[side], i) || hlo_contraction_has(&out->depth[side], i)) continue;
+      if (hlo_contraction_has(&out->batch[side], i) || hlo_contraction_has(&out->depth[side], i))
+        continue;
       out->free[side].dims[out->free[side].count++] = i;
     }
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The dimensions of a dot_general in order: batch dimensions, the free ones of each operand, and
-// the contracting ones. The result has the batch dimensions, then the free ones of lhs, then those
-// of rhs.
+// The dimensions of a dot_general by role: batch dimensions, free dimensions of each operand,
+// contracting dimensions. The result has the batch dimensions, then the free ones of lhs, then
+// those of rhs.
 #ifndef HLO_CODEGEN_CONTRACTION_H_
 #define HLO_CODEGEN_CONTRACTION_H_
 
@@ -33,7 +33,7 @@ bool hlo_contraction_init(const hlo_node_t* node, hlo_contraction_t* out_contrac
 /// Returns the number of elements in a group of operand `side`'s dimensions.
 int64_t hlo_contraction_extent(const hlo_contraction_t* contraction,
                                const hlo_contraction_group_t* group, uint32_t side);
-/// Returns the elements from one step of a dimension to the next, row-major.
+/// Returns the distance in elements between consecutive indices of a dimension, row-major.
 static inline int64_t hlo_contraction_stride(uint32_t rank, const int64_t* dims, uint32_t dim) {
   int64_t stride = 1;
   for (uint32_t i = dim + 1; i < rank; ++i) stride *= dims[i];

@@ -32,7 +32,7 @@ const hlo_expr_t* hlo_tiling_number(hlo_tiling_t* t, int64_t value) {
   return hlo_expr_const(&t->exprs, value);
 }
 
-// ---- loops
+// ---- loops --------------------------------------------------------------------------------------
 
 static const hlo_expr_t* make_loops(hlo_tiling_t* t, hlo_tiled_space_t* space,
                                      uint32_t space_number, const int64_t (*ranges)[2]) {
@@ -77,7 +77,7 @@ uint32_t hlo_tiling_find_space(hlo_tiling_t* t, int64_t element_count, uint32_t 
   return i;
 }
 
-// ---- split requests
+// ---- split requests -----------------------------------------------------------------------------
 
 // Returns true if the rest of the walk does not matter.
 static bool is_stopped(const hlo_tiling_t* t) {
@@ -89,11 +89,11 @@ static bool has_request(const hlo_tiling_t* t, bool is_last_resort) {
   return t->request && (is_last_resort || !t->is_last_resort);
 }
 
-static void request(hlo_tiling_t* t, hlo_split_request_t kind, uint32_t loop, int64_t at,
-                 bool is_last_resort) {
+static void set_request(hlo_tiling_t* t, hlo_split_request_t kind, uint32_t loop, int64_t at,
+                        bool is_last_resort) {
   const hlo_tiled_space_t* space = &t->spaces[t->loops[loop].space];
-  uint32_t behind = space->loop_count - (loop - space->first_loop);
-  bool is_whole = space == &t->spaces[0] && behind <= t->whole_loops;
+  uint32_t inner_count = space->loop_count - (loop - space->first_loop);
+  bool is_whole = space == &t->spaces[0] && inner_count <= t->whole_loops;
   if (has_request(t, is_last_resort) || is_whole) return;
   t->request = kind;
   t->is_last_resort = is_last_resort;
@@ -112,7 +112,8 @@ static int64_t first_beyond(int64_t coefficient, int64_t distance) {
 // Requests a cut of the range of the loop with the largest steps where `expr` reaches `bound`, if
 // the other terms do not matter. As a last resort, cuts out the single value of the loop with which
 // `expr` crosses the bound.
-static void cut(hlo_tiling_t* t, const hlo_expr_t* expr, int64_t bound, bool is_last_resort) {
+static void request_cut_at(hlo_tiling_t* t, const hlo_expr_t* expr, int64_t bound,
+                           bool is_last_resort) {
   const hlo_expr_term_t* term = NULL;
   for (uint32_t i = 0; i < expr->term_count; ++i) {
     const hlo_expr_term_t* other = &expr->terms[i];
@@ -133,11 +134,11 @@ static void cut(hlo_tiling_t* t, const hlo_expr_t* expr, int64_t bound, bool is_
   is_last_resort |= at < end;
   if (at <= loop->low) at = end;
   if (at <= loop->low || at >= loop->end) return;
-  request(t, HLO_TILED_CUT, term->atom->number, at, is_last_resort);
+  set_request(t, HLO_TILED_CUT, term->atom->number, at, is_last_resort);
 }
 
 void hlo_tiling_request_cut(hlo_tiling_t* t, const hlo_expr_t* expr, int64_t bound) {
-  cut(t, expr, bound, false);
+  request_cut_at(t, expr, bound, false);
 }
 
 void hlo_tiling_request_split(hlo_tiling_t* t, const hlo_expr_t* expr) {
@@ -152,16 +153,16 @@ void hlo_tiling_request_split(hlo_tiling_t* t, const hlo_expr_t* expr) {
     if (atom->divisor % term->coefficient != 0) continue;
     int64_t inner = atom->divisor / term->coefficient;
     if (inner > 1 && inner < extent && extent % inner == 0) {
-      request(t, HLO_TILED_SPLIT, loop, inner, false);
+      set_request(t, HLO_TILED_SPLIT, loop, inner, false);
       return;
     }
   }
   // A range that crosses a single multiple of the divisor resolves on each side of it.
   int64_t bound = (hlo_floor_div(atom->argument->low, atom->divisor) + 1) * atom->divisor;
-  if (atom->argument->high < bound + atom->divisor) cut(t, atom->argument, bound, true);
+  if (atom->argument->high < bound + atom->divisor) request_cut_at(t, atom->argument, bound, true);
 }
 
-// ---- instances
+// ---- instances ----------------------------------------------------------------------------------
 
 static bool same_index(hlo_index_t a, hlo_index_t b, uint32_t rank) {
   for (uint32_t i = 0; i < rank; ++i) {
@@ -193,7 +194,6 @@ hlo_tiled_t* hlo_tiling_make(hlo_tiling_t* t, const hlo_tiled_t* fields, uint32_
   return tiled;
 }
 
-// Numbers the instance and adds it to the table. Its operands are complete.
 hlo_tiled_t* hlo_tiling_add(hlo_tiling_t* t, hlo_tiled_t* tiled, uint32_t rank) {
   // Operands may have taken numbers since it was made.
   if (t->instance_count == HLO_TILED_MAX_INSTANCES) return refuse_size(t, tiled->value);
@@ -248,9 +248,9 @@ const hlo_expr_t* hlo_tiling_runtime_value(hlo_tiling_t* t, const hlo_value_t* v
   return hlo_expr_value(&t->exprs, tiled->number, low, high, tiled->loops);
 }
 
-// ---- computations
+// ---- computations -------------------------------------------------------------------------------
 
-enum { POSITION_BITS = 61 };  // the sum of two such is no long expression
+enum { POSITION_BITS = 61 };  // the sum of two such numbers fits 64 bits
 
 // Returns true for an expression that the integers of a type hold without wrapping around, and that
 // needs no division.
@@ -321,7 +321,7 @@ static hlo_tiled_t* elementwise(hlo_tiling_t* t, const hlo_node_t* node, hlo_ind
   return hlo_tiling_add(t, tiled, type->rank);
 }
 
-// ---- the walk
+// ---- the walk -----------------------------------------------------------------------------------
 
 // Returns the instance that computes an element of a value that is not an input.
 static hlo_tiled_t* get_node(hlo_tiling_t* t, const hlo_value_t* value, hlo_index_t index,
@@ -357,7 +357,7 @@ hlo_tiled_t* hlo_tiling_get(hlo_tiling_t* t, const hlo_value_t* value, hlo_index
   if (input == inputs && hlo_op_has(value->def->op, HLO_TRAIT_MOVES)) {
     return hlo_tiling_move(t, value->def, index, depth);
   }
-  // Of several masks of one value, the newest, outermost one is found first.
+  // If a value has several masks, the newest, outermost one is found first.
   for (hlo_tiled_t* found = t->table[slot_of(value, index, rank)]; found; found = found->next) {
     if (found->value == value && same_index(found->index, index, rank)) return found;
   }
@@ -529,7 +529,8 @@ hlo_status_t hlo_tiling_walk(hlo_tiling_t* t, const int64_t (*ranges)[2], bool i
   uint32_t extra_outputs = outputs - t->fusion->extra_output_count;
   if (is_final) t->is_optimistic = false;
   for (uint32_t i = 0; i < extra_outputs && !hlo_verdict_is_no(&t->verdict); ++i) walk_output(t, i);
-  for (uint32_t i = extra_outputs; i < outputs && !hlo_verdict_is_no(&t->verdict) && !is_stopped(t); ++i) {
+  for (uint32_t i = extra_outputs; i < outputs && !hlo_verdict_is_no(&t->verdict) && !is_stopped(t);
+       ++i) {
     walk_extra_output(t, i, is_final);
   }
   if (t->exprs.is_exceeded) hlo_tiling_refuse(t, hlo_verdict_no(HLO_REASON_INDEX_TERMS, NULL));

@@ -24,9 +24,9 @@ typedef enum hlo_tiled_kind {
   HLO_TILED_REDUCE,    // reduce node: operands, then initial values; loops over `reduction`. A
                        // dot_general: the PRODUCT, without initial value
   HLO_TILED_PRODUCT,   // operands[0] * operands[1] of a dot_general, a term of its sum
-  HLO_TILED_DOT,       // the result of a dot_general that a matrix kernel computes, at `offset`
+  HLO_TILED_DOT,       // the result of a dot_general of a product kernel, at `offset`
   HLO_TILED_RESULT,    // result `value->number` of the reduce operands[0]
-  HLO_TILED_MASK,     // operands[0] where low <= offset < end, else operands[1]
+  HLO_TILED_MASK,      // operands[0] where low <= offset < end, else operands[1]
 } hlo_tiled_kind_t;
 
 typedef struct hlo_tiled hlo_tiled_t;
@@ -63,7 +63,11 @@ typedef struct hlo_tiled_loop {
 } hlo_tiled_loop_t;
 
 /// The change of the loops that would resolve an expression: a loop split, or a cut of its range.
-typedef enum hlo_split_request { HLO_TILED_NOTHING, HLO_TILED_SPLIT, HLO_TILED_CUT } hlo_split_request_t;
+typedef enum hlo_split_request {
+  HLO_TILED_NOTHING,
+  HLO_TILED_SPLIT,
+  HLO_TILED_CUT
+} hlo_split_request_t;
 
 /// threads: confined
 typedef struct hlo_tiling {
@@ -73,15 +77,14 @@ typedef struct hlo_tiling {
   bool expands_products;  // convolutions are sums too, to see their terms
   hlo_expr_space_t exprs;
   uint32_t space_count, loop_count, instance_count;
-  hlo_tiled_space_t* spaces;  // room for HLO_TILED_MAX_LOOPS,
-  hlo_tiled_loop_t* loops;  // for HLO_TILED_MAX_LOOPS,
-  hlo_tiled_t** instances;    // for HLO_TILED_MAX_INSTANCES
-  hlo_tiled_t** table;        // and for HLO_TILED_TABLE_SIZE: instances by hash
+  hlo_tiled_space_t* spaces;  // capacity HLO_TILED_MAX_LOOPS
+  hlo_tiled_loop_t* loops;    // capacity HLO_TILED_MAX_LOOPS
+  hlo_tiled_t** instances;    // capacity HLO_TILED_MAX_INSTANCES
+  hlo_tiled_t** table;        // instances by hash, HLO_TILED_TABLE_SIZE lists
   hlo_tiled_t** outputs;  // per output of the fusion
   const hlo_expr_t** output_offsets;
-  const hlo_tiled_t** output_owners;  // of an extra output (schedule.h) the reduction whose loops
+  const hlo_tiled_t** output_owners;  // of an extra output (schedule.h): the reduction whose loops
                                       // compute its elements; NULL: the loops over the output
-                                      // its elements; NULL: loops over the output do
   uint32_t whole_loops;  // the number of innermost output loops that are not split
   bool is_optimistic;        // a walk ends at its first split request
   hlo_verdict_t verdict;  // a "no": loops cannot compute the fusion
@@ -110,9 +113,9 @@ hlo_status_t hlo_tiling_walk(hlo_tiling_t* tiling, const int64_t (*ranges)[2],
 /// errors: INTERNAL, naming the broken rule
 hlo_status_t hlo_tiling_verify(const hlo_tiling_t* tiling) HLO_MUST_USE;
 
-/// Returns the index in `to` of the value that members of the fusion make from the element of
-/// `from` at `index`, one element from each element. Returns NULL if they neither compute nor move
-/// it. The expressions are those of the last walk.
+/// Returns the index of the element of `to` that members of the fusion compute or move from the
+/// element of `from` at `index` alone; NULL if there is no such element. The expressions are those
+/// of the last walk.
 const hlo_expr_t* const* hlo_tiling_index_above(hlo_tiling_t* tiling, const hlo_value_t* from,
                                                 const hlo_expr_t* const* index,
                                                 const hlo_value_t* to);
@@ -122,10 +125,10 @@ static inline uint64_t hlo_tiled_space_mask(const hlo_tiled_space_t* space) {
   return (((uint64_t)1 << space->loop_count) - 1) << space->first_loop;
 }
 
-/// The memory access of lanes along a loop at an offset.
+/// The memory access pattern of lanes along a loop.
 typedef enum hlo_lane_access {
   HLO_LANE_SAME,      // all the same element
-  HLO_LANE_PLAIN,     // neighbours in memory
+  HLO_LANE_PLAIN,     // adjacent elements
   HLO_LANE_GATHERED,  // elements some stride apart, or at indices from a value
   HLO_LANE_UNKNOWN,   // a quotient or remainder prevents an answer
 } hlo_lane_access_t;

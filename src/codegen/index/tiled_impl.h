@@ -26,14 +26,15 @@ void hlo_tiling_request_cut(hlo_tiling_t* t, const hlo_expr_t* expr, int64_t bou
 /// nested reductions.
 hlo_tiled_t* hlo_tiling_get(hlo_tiling_t* t, const hlo_value_t* value, hlo_index_t index,
                             uint32_t depth);
-/// Makes an instance. The caller sets its operands and then adds it.
+/// Makes an instance. The caller sets its operands, then adds it.
 hlo_tiled_t* hlo_tiling_make(hlo_tiling_t* t, const hlo_tiled_t* fields, uint32_t operand_count);
+/// Numbers the instance, whose operands are complete, and adds it to the table.
 hlo_tiled_t* hlo_tiling_add(hlo_tiling_t* t, hlo_tiled_t* tiled, uint32_t rank);
 hlo_index_t hlo_tiling_copy_index(hlo_tiling_t* t, uint32_t rank, hlo_index_t index);
 /// Returns an instance without operands.
 hlo_tiled_t* hlo_tiling_leaf(hlo_tiling_t* t, const hlo_value_t* value, hlo_index_t index,
                              hlo_tiled_kind_t kind, uint32_t input, const hlo_expr_t* offset);
-/// Returns an element that holds an integer as an expression within inclusive bounds.
+/// Returns an integer element as an expression within inclusive bounds.
 const hlo_expr_t* hlo_tiling_runtime_value(hlo_tiling_t* t, const hlo_value_t* value,
                                            hlo_index_t index, int64_t low, int64_t high,
                                            uint32_t depth);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Movement, as a walk sees it (see tiled_impl.h): the operand's index of a result's index, and
-// which operand it is where there are several, or padding.
+// The rules of ops that move elements (see tiled_impl.h): they map an index of the result to an
+// index of the operand, and decide between several operands, or operand and padding.
 #include <string.h>
 
 #include "codegen/index/tiled_impl.h"
@@ -73,8 +73,8 @@ static hlo_tiled_t* through_dynamic_slice(hlo_tiling_t* t, const hlo_node_t* nod
   return hlo_tiling_get(t, hlo_node_operand(node, 0), inner, depth);
 }
 
-// result[batch..., offset...] = operand[start(batch) + offset], as the StableHLO
-// specification says.
+// result[batch..., offset...] = operand[start(batch) + offset]. source: StableHLO specification,
+// gather
 static hlo_tiled_t* through_gather(hlo_tiling_t* t, const hlo_node_t* node, hlo_index_t index,
                                    uint32_t depth) {
   const hlo_type_t* operand = hlo_node_operand_type(node, 0);
@@ -108,19 +108,18 @@ static hlo_tiled_t* through_gather(hlo_tiling_t* t, const hlo_node_t* node, hlo_
       inner[i] = index[offsets[offset_at++]];
     }
     if (!hlo_dims_contain(map, map_count, i, &at)) continue;
-    const hlo_expr_t* place[HLO_TILED_MAX_RANK];
+    const hlo_expr_t* position[HLO_TILED_MAX_RANK];
     uint32_t from = 0;
     for (uint32_t k = 0; k < indices->rank; ++k) {
-      place[k] = k == vector_dim ? hlo_tiling_number(t, at) : batch[from++];
+      position[k] = k == vector_dim ? hlo_tiling_number(t, at) : batch[from++];
     }
     inner[i] = hlo_expr_add(&t->exprs, inner[i],
-                            hlo_tiling_runtime_value(t, hlo_node_operand(node, 1), place, 0,
+                            hlo_tiling_runtime_value(t, hlo_node_operand(node, 1), position, 0,
                                                      operand->dims[i] - sizes[i], depth));
   }
   return hlo_tiling_get(t, hlo_node_operand(node, 0), inner, depth);
 }
 
-// inside where low <= offset < end; decided here, by a cut, or at run time.
 hlo_tiled_t* hlo_tiling_mask(hlo_tiling_t* t, const hlo_value_t* value, hlo_index_t index,
                               uint32_t rank, const hlo_expr_t* offset, int64_t low, int64_t end,
                               hlo_tiled_t* inside, hlo_tiled_t* outside) {
@@ -169,21 +168,21 @@ static hlo_tiled_t* through_concatenate(hlo_tiling_t* t, const hlo_node_t* node,
                                         uint32_t depth) {
   const hlo_type_t* type = node->results[0].type;
   int64_t dim = hlo_node_attr_int(node, HLO_ATTR_dimension, 0);
-  const hlo_expr_t* place = index[dim];
+  const hlo_expr_t* position = index[dim];
   hlo_tiled_t* tiled = NULL;
   int64_t start = type->dims[dim];
   for (uint32_t i = node->operand_count; i-- > 0;) {
     int64_t size = hlo_node_operand_type(node, i)->dims[dim];
     start -= size;
-    if (size == 0 || place->high < start || place->low >= start + size) continue;
+    if (size == 0 || position->high < start || position->low >= start + size) continue;
     const hlo_expr_t* inner[HLO_TILED_MAX_RANK];
     memcpy(inner, index, type->rank * sizeof *inner);
-    inner[dim] = hlo_expr_offset(&t->exprs, place, -start);
+    inner[dim] = hlo_expr_offset(&t->exprs, position, -start);
     hlo_tiled_t* part = hlo_tiling_get(t, hlo_node_operand(node, i), inner, depth);
     if (!part) return NULL;
     tiled = !tiled ? part
-                   : hlo_tiling_mask(t, &node->results[0], index, type->rank, place, start,
-                                      start + size, part, tiled);
+                   : hlo_tiling_mask(t, &node->results[0], index, type->rank, position, start,
+                                     start + size, part, tiled);
     if (!tiled) return NULL;
   }
   return tiled ? tiled : hlo_tiling_refuse(t, hlo_verdict_no(HLO_REASON_INDEX_PART, node));
@@ -192,7 +191,7 @@ static hlo_tiled_t* through_concatenate(hlo_tiling_t* t, const hlo_node_t* node,
 typedef hlo_tiled_t* (*move_fn_t)(hlo_tiling_t* t, const hlo_node_t* node, hlo_index_t index,
                                   uint32_t depth);
 
-// Ops with the trait MOVES or JOINS; NULL: loops cannot follow the op.
+// Rules of ops with the trait MOVES or JOINS; NULL: loops cannot follow the op.
 static const move_fn_t kMoves[HLO_OP_COUNT] = {
     [HLO_OP_reshape] = through_reshape,
     [HLO_OP_broadcast_in_dim] = through_broadcast,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which nodes can be members of a fusion at all (see tiled.h).
+// Decides which ops can be members of a fusion (see tiled.h).
 #include "base/tuning.h"
 #include "codegen/index/contraction.h"
 #include "codegen/index/tiled_impl.h"
@@ -51,8 +51,8 @@ static bool supports_reduce(const hlo_node_t* node) {
   return true;
 }
 
-// Many windows that reach back to the beginning of a dimension, or on to its end: the reference
-// goes along it once. Of few it takes the steps of each in order, which loops do sooner.
+// Many windows that reach back to the beginning of a dimension, or on to its end, are faster as one
+// running reduction by the reference. A few are computed by loops.
 static bool is_long_scan(const hlo_node_t* node, uint32_t rank, const int64_t* window) {
   const hlo_type_t* operand = hlo_node_operand_type(node, 0);
   for (uint32_t i = 0; i < rank; ++i) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Index expressions the other way (see tiled.h): one rule per op says which element of its result
-// is made of an element of an operand, where each is made of one.
+// Index expressions from operand to result (see tiled.h): a rule per op tells which element of the
+// result depends on one element of an operand alone.
 #include "codegen/index/tiled.h"
 #include "codegen/math/elementwise.h"
 
@@ -32,10 +32,10 @@ static void up_broadcast(hlo_expr_space_t* e, const hlo_node_t* node, index_t in
   for (uint32_t i = 0; i < count; ++i) out[dims[i]] = index[i];
 }
 
-// The index of the element of the result that is made of the operand's at `index`; false: several
-// are, or none, or it is made of others, too.
-static bool up(hlo_expr_space_t* e, const hlo_node_t* node, const hlo_type_t* from, index_t index,
-               const hlo_expr_t** out) {
+// Finds the index of the result's element that depends on the operand's element at `index` alone;
+// returns false if there is no single one.
+static bool result_index(hlo_expr_space_t* e, const hlo_node_t* node, const hlo_type_t* from,
+                         index_t index, const hlo_expr_t** out) {
   const hlo_type_t* to = node->results[0].type;
   if (hlo_type_element_count(from) != hlo_type_element_count(to)) return false;
   switch (node->op) {
@@ -53,14 +53,14 @@ static bool up(hlo_expr_space_t* e, const hlo_node_t* node, const hlo_type_t* fr
   }
 }
 
-typedef struct climb {
+typedef struct search {
   hlo_tiling_t* tiling;
   const hlo_value_t* from;
   index_t index;
-  bool* is_barren;  // by the number of a member: no way up leads through it
-} climb_t;
+  bool* is_dead_end;  // by member: no path to `from` goes through it
+} search_t;
 
-// The member that makes a value; node_count: none.
+// Returns the member that computes a value; node_count if an input or no member does.
 static uint32_t find_member(const hlo_fusion_t* fusion, const hlo_value_t* value) {
   for (uint32_t i = 0; i < fusion->input_count; ++i) {
     if (fusion->inputs[i] == value) return fusion->node_count;
@@ -70,28 +70,28 @@ static uint32_t find_member(const hlo_fusion_t* fusion, const hlo_value_t* value
   return i;
 }
 
-static index_t find_way(climb_t* climb, const hlo_value_t* to) {
-  if (to == climb->from) return climb->index;
-  hlo_tiling_t* t = climb->tiling;
+static index_t find_index(search_t* search, const hlo_value_t* to) {
+  if (to == search->from) return search->index;
+  hlo_tiling_t* t = search->tiling;
   uint32_t member = find_member(t->fusion, to);
-  if (member == t->fusion->node_count || climb->is_barren[member]) return NULL;
+  if (member == t->fusion->node_count || search->is_dead_end[member]) return NULL;
   const hlo_node_t* node = to->def;
   for (uint32_t i = 0; i < node->operand_count; ++i) {
     const hlo_value_t* operand = hlo_node_operand(node, i);
-    index_t below = find_way(climb, operand);
+    index_t below = find_index(search, operand);
     if (!below) continue;
     const hlo_expr_t** index =
         hlo_arena_array(t->arena, (size_t)to->type->rank + 1, sizeof(*index));
-    if (index && up(&t->exprs, node, operand->type, below, index)) return index;
+    if (index && result_index(&t->exprs, node, operand->type, below, index)) return index;
   }
-  climb->is_barren[member] = true;
+  search->is_dead_end[member] = true;
   return NULL;
 }
 
 index_t hlo_tiling_index_above(hlo_tiling_t* tiling, const hlo_value_t* from, index_t index,
                                const hlo_value_t* to) {
-  climb_t climb = {.tiling = tiling, .from = from, .index = index};
-  climb.is_barren =
-      hlo_arena_array(tiling->arena, tiling->fusion->node_count, sizeof *climb.is_barren);
-  return climb.is_barren ? find_way(&climb, to) : NULL;
+  search_t search = {.tiling = tiling, .from = from, .index = index};
+  search.is_dead_end =
+      hlo_arena_array(tiling->arena, tiling->fusion->node_count, sizeof *search.is_dead_end);
+  return search.is_dead_end ? find_index(&search, to) : NULL;
 }

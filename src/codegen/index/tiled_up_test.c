@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where elements go and where they come from are the same places: random movements walked up from
-// an operand, and down again from what is made of it.
+// Tests that both directions agree: random data movements are followed from an operand to the
+// result, and back from the result to the operand.
 #include "base/strbuf.h"
 #include "codegen/index/tiled.h"
 #include "ir/test_util.h"
@@ -12,7 +12,7 @@ typedef struct shape {
   int64_t dims[MAX_RANK];
 } shape_t;
 
-static uint32_t roll(uint64_t* seed, uint32_t end) {
+static uint32_t next_random(uint64_t* seed, uint32_t end) {
   *seed = *seed * 6364136223846793005u + 1442695040888963407u;
   return (uint32_t)(*seed >> 33) % end;
 }
@@ -25,10 +25,10 @@ static void print_shape(hlo_strbuf_t* out, const shape_t* shape) {
   hlo_strbuf_puts(out, "f32>");
 }
 
-// The same elements in another shape: a dimension is cut in two, or two become one.
+// Reshapes: splits a dimension in two, or joins two.
 static void reshape(uint64_t* seed, shape_t* shape) {
-  uint32_t at = roll(seed, shape->rank), tail = shape->rank - at - 1;
-  int64_t inner = roll(seed, 2) ? 2 : 3;
+  uint32_t at = next_random(seed, shape->rank), tail = shape->rank - at - 1;
+  int64_t inner = next_random(seed, 2) ? 2 : 3;
   if (shape->rank < MAX_RANK && shape->dims[at] % inner == 0) {
     memmove(&shape->dims[at + 2], &shape->dims[at + 1], tail * sizeof *shape->dims);
     shape->dims[at] /= inner;
@@ -41,9 +41,9 @@ static void reshape(uint64_t* seed, shape_t* shape) {
   }
 }
 
-// Exchanges two dimensions, and says how.
+// Exchanges two dimensions and prints the permutation.
 static void transpose(uint64_t* seed, shape_t* shape, hlo_strbuf_t* dims) {
-  uint32_t a = roll(seed, shape->rank), b = roll(seed, shape->rank);
+  uint32_t a = next_random(seed, shape->rank), b = next_random(seed, shape->rank);
   for (uint32_t i = 0; i < shape->rank; ++i) {
     hlo_strbuf_printf(dims, "%s%u", i ? ", " : "", i == a ? b : i == b ? a : i);
   }
@@ -59,17 +59,17 @@ static void broadcast(shape_t* shape, hlo_strbuf_t* dims) {
   ++shape->rank;
 }
 
-// Op number `i` + 1 of the chain.
+// Prints op number `i` + 1 of the chain.
 static void print_op(hlo_strbuf_t* out, uint64_t* seed, uint32_t i, shape_t* shape) {
   static const char* const names[] = {"reshape", "transpose", "reverse", "broadcast_in_dim",
                                       "negate"};
   hlo_strbuf_t dims = {0};
   shape_t from = *shape;
-  uint32_t kind = roll(seed, 5);
+  uint32_t kind = next_random(seed, 5);
   if (kind == 3 && shape->rank == MAX_RANK) kind = 4;
   if (kind == 0) reshape(seed, shape);
   if (kind == 1) transpose(seed, shape, &dims);
-  if (kind == 2) hlo_strbuf_printf(&dims, "%u", roll(seed, shape->rank));
+  if (kind == 2) hlo_strbuf_printf(&dims, "%u", next_random(seed, shape->rank));
   if (kind == 3) broadcast(shape, &dims);
   hlo_strbuf_printf(out, "  %%%u = stablehlo.%s %%%u", i + 1, names[kind], i);
   if (dims.length) hlo_strbuf_printf(out, ", dims = [%s]", hlo_strbuf_text(&dims));
@@ -86,7 +86,7 @@ static void print_op(hlo_strbuf_t* out, uint64_t* seed, uint32_t i, shape_t* sha
 static hlo_module_t* make_chain(uint64_t* seed) {
   hlo_strbuf_t body = {0}, text = {0};
   shape_t shape = {.rank = 2, .dims = {12, 6}};
-  uint32_t count = 1 + roll(seed, MAX_OPS);
+  uint32_t count = 1 + next_random(seed, MAX_OPS);
   for (uint32_t i = 0; i < count; ++i) print_op(&body, seed, i, &shape);
   hlo_strbuf_puts(&text, "func.func @main(%0: tensor<12x6xf32>) -> ");
   print_shape(&text, &shape);
@@ -99,8 +99,8 @@ static hlo_module_t* make_chain(uint64_t* seed) {
   return module;
 }
 
-// `to` is made of `from` element by element.
-static void check_ways(hlo_tiling_t* t, hlo_value_t* from, hlo_value_t* to) {
+// Checks an output `to` that depends on `from` element by element.
+static void check_both_directions(hlo_tiling_t* t, hlo_value_t* from, hlo_value_t* to) {
   check(hlo_tiling_walk(t, NULL, true));
   assert_false(hlo_verdict_is_no(&t->verdict));
   const hlo_tiled_t* down = t->outputs[0];
@@ -110,17 +110,17 @@ static void check_ways(hlo_tiling_t* t, hlo_value_t* from, hlo_value_t* to) {
                                 hlo_expr_loop(&t->exprs, 11, 0, from->type->dims[1])};
   const hlo_expr_t* const* above = hlo_tiling_index_above(t, from, index, to);
   assert_non_null(above);
-  const hlo_expr_t* place = hlo_expr_linearize(&t->exprs, to->type->rank, to->type->dims, above);
+  const hlo_expr_t* position = hlo_expr_linearize(&t->exprs, to->type->rank, to->type->dims, above);
   for (int64_t i = 0; i < from->type->dims[0]; ++i) {
     for (int64_t k = 0; k < from->type->dims[1]; ++k) {
       int64_t up_at[12] = {[10] = i, [11] = k}, down_at[12] = {0};
-      down_at[0] = hlo_expr_evaluate(place, up_at, NULL);
+      down_at[0] = hlo_expr_evaluate(position, up_at, NULL);
       assert_int_equal(hlo_expr_evaluate(down->offset, down_at, NULL), i * from->type->dims[1] + k);
     }
   }
 }
 
-static void down_after_up_is_where_it_began(void** state) {
+static void indices_round_trip(void** state) {
   (void)state;
   uint64_t seed = 1;
   for (uint32_t run = 0; run < RUNS; ++run) {
@@ -137,14 +137,14 @@ static void down_after_up_is_where_it_began(void** state) {
     hlo_tiling_t* tiling;
     hlo_arena_init(&arena, 0);
     check(hlo_tiling_create(&fusion, &arena, &tiling));
-    check_ways(tiling, input, output);
+    check_both_directions(tiling, input, output);
     hlo_arena_deinit(&arena);
     hlo_module_release(module);
   }
 }
 
-// Of a sum, a slice or a broadcast there is no one element.
-static void some_ops_have_no_way_up(void** state) {
+// A reduction, slice or broadcast has no single result element for each operand element.
+static void some_ops_have_no_single_result_element(void** state) {
   (void)state;
   static const char* const ops[] = {
       "%1 = stablehlo.slice %0 [0:6, 0:6] : (tensor<12x6xf32>) -> tensor<6x6xf32>",
@@ -181,8 +181,8 @@ static void some_ops_have_no_way_up(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(down_after_up_is_where_it_began),
-      cmocka_unit_test(some_ops_have_no_way_up),
+      cmocka_unit_test(indices_round_trip),
+      cmocka_unit_test(some_ops_have_no_single_result_element),
   };
   return cmocka_run_group_tests_name("codegen/tiled_up", tests, NULL, NULL);
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules that a finished walk keeps (see tiled.h).
+// Checks the rules of a finished walk (see tiled.h).
 #include "codegen/index/tiled.h"
 
-static hlo_status_t require(bool holds, const char* rule) {
+static hlo_status_t check_tiling_rule(bool holds, const char* rule) {
   if (holds) return hlo_ok();
   return hlo_status_create(HLO_STATUS_INTERNAL, "tiling: broken rule: %s", rule);
 }
 
-static hlo_status_t require_of(bool holds, const hlo_tiled_t* tiled, const char* rule) {
+static hlo_status_t check_instance_rule(bool holds, const hlo_tiled_t* tiled, const char* rule) {
   if (holds) return hlo_ok();
   return hlo_status_create(HLO_STATUS_INTERNAL,
                            "tiling: at instance %u of kind %d: broken rule: %s", tiled->number,
@@ -18,45 +18,49 @@ static hlo_status_t verify_space(const hlo_tiling_t* t, uint32_t number) {
   const hlo_tiled_space_t* space = &t->spaces[number];
   int64_t count = 1;
   for (uint32_t i = 0; i < space->loop_count; ++i) count *= space->extents[i];
-  HLO_TRY(require(count == space->element_count, "the loops of a space visit all its elements"));
+  HLO_TRY(
+      check_tiling_rule(count == space->element_count, "the loops of a space visit all elements"));
   if (!space->linear) return hlo_ok();  // not reached by this walk
-  HLO_TRY(require(space->first_loop + space->loop_count <= t->loop_count,
-                  "the loops of a space are loops of the walk"));
+  HLO_TRY(check_tiling_rule(space->first_loop + space->loop_count <= t->loop_count,
+                            "the loops of a space are loops of the walk"));
   for (uint32_t i = 0; i < space->loop_count; ++i) {
     const hlo_tiled_loop_t* loop = &t->loops[space->first_loop + i];
-    HLO_TRY(require(loop->space == number, "a loop belongs to one space"));
-    HLO_TRY(require(0 <= loop->low && loop->low <= loop->end && loop->end <= space->extents[i],
-                    "a segment is part of its loop"));
+    HLO_TRY(check_tiling_rule(loop->space == number, "a loop belongs to one space"));
+    HLO_TRY(check_tiling_rule(
+        0 <= loop->low && loop->low <= loop->end && loop->end <= space->extents[i],
+        "a segment is part of its loop"));
   }
   return hlo_ok();
 }
 
 static hlo_status_t verify_instance(const hlo_tiling_t* t, uint32_t number) {
   const hlo_tiled_t* tiled = t->instances[number];
-  HLO_TRY(require(tiled->number == number, "numbers of instances are dense"));
+  HLO_TRY(check_tiling_rule(tiled->number == number, "instance numbers are dense"));
   uint64_t loops = 0;
   for (uint32_t i = 0; i < tiled->operand_count; ++i) {
-    HLO_TRY(require_of(tiled->operands[i]->number < number, tiled, "operands come before users"));
+    HLO_TRY(check_instance_rule(tiled->operands[i]->number < number, tiled,
+                                "operands come before users"));
     loops |= tiled->operands[i]->loops;
   }
-  HLO_TRY(require_of(t->loop_count == 64 || tiled->loops >> t->loop_count == 0, tiled,
-                     "an instance depends on loops of the walk"));
+  HLO_TRY(check_instance_rule(t->loop_count == 64 || tiled->loops >> t->loop_count == 0, tiled,
+                              "an instance depends on loops of the walk"));
   switch (tiled->kind) {
     case HLO_TILED_LOAD:
-      return require_of(tiled->input < t->fusion->input_count && tiled->offset, tiled,
-                        "a load is of an input, at an offset");
+      return check_instance_rule(tiled->input < t->fusion->input_count && tiled->offset, tiled,
+                                 "a load reads an input at an offset");
     case HLO_TILED_COMPUTE:
-      return require_of((loops & ~tiled->loops) == 0, tiled,
-                        "what is computed depends on the loops of its operands");
+      return check_instance_rule((loops & ~tiled->loops) == 0, tiled,
+                                 "an instance depends on the loops of its operands");
     case HLO_TILED_REDUCE:
-      return require_of(0 < tiled->reduction && tiled->reduction < t->space_count, tiled,
-                        "a reduction has a space of its own");
+      return check_instance_rule(0 < tiled->reduction && tiled->reduction < t->space_count, tiled,
+                                 "a reduction has a space of its own");
     case HLO_TILED_RESULT:
-      return require_of(tiled->operand_count == 1 && tiled->operands[0]->kind == HLO_TILED_REDUCE,
-                        tiled, "a result is that of a reduction");
+      return check_instance_rule(
+          tiled->operand_count == 1 && tiled->operands[0]->kind == HLO_TILED_REDUCE, tiled,
+          "the operand of a result is a reduction");
     case HLO_TILED_MASK:
-      return require_of(tiled->operand_count == 2 && tiled->low < tiled->end, tiled,
-                        "a guard chooses between two values");
+      return check_instance_rule(tiled->operand_count == 2 && tiled->low < tiled->end, tiled,
+                                 "a mask selects between two values");
     default: return hlo_ok();
   }
 }
@@ -66,7 +70,8 @@ hlo_status_t hlo_tiling_verify(const hlo_tiling_t* t) {
   for (uint32_t i = 0; i < t->space_count; ++i) HLO_TRY(verify_space(t, i));
   for (uint32_t i = 0; i < t->instance_count; ++i) HLO_TRY(verify_instance(t, i));
   for (uint32_t i = 0; i < t->fusion->output_count; ++i) {
-    HLO_TRY(require(t->outputs[i] && t->output_offsets[i], "an output has a value and an offset"));
+    HLO_TRY(check_tiling_rule(t->outputs[i] && t->output_offsets[i],
+                              "an output has a value and an offset"));
   }
   return hlo_ok();
 }
