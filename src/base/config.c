@@ -52,6 +52,25 @@ static bool parse_bool(const char* text, bool* out_value) {
   return false;
 }
 
+// The words of a choice are separated by commas.
+static bool parse_choice(const char* text, const char* words, int64_t* out_value) {
+  const size_t wanted = strlen(text);
+  for (int64_t number = 0;; ++number) {
+    const size_t length = strcspn(words, ",");
+    if (length == wanted && strncmp(words, text, length) == 0) {
+      *out_value = number;
+      return true;
+    }
+    if (!words[length]) return false;
+    words += length + 1;
+  }
+}
+
+static void print_choice(const char* words, int64_t number, hlo_strbuf_t* out) {
+  while (number--) words += strcspn(words, ",") + 1;
+  hlo_strbuf_append(out, words, strcspn(words, ","));
+}
+
 // shown: the option as the user wrote it: variable, flag or option name.
 static hlo_status_t set_value(hlo_config_t* config, hlo_config_index_t index, const char* shown,
                               const char* value, hlo_config_source_t source) {
@@ -74,6 +93,10 @@ static hlo_status_t set_value(hlo_config_t* config, hlo_config_index_t index, co
       *(const char**)member = copy;
       break;
     }
+    case HLO_CONFIG_KIND_CHOICE:
+      if (parse_choice(value, info->unit, member)) break;
+      return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                               "%s is \"%.100s\", expected one of: %s", shown, value, info->unit);
   }
   config->sources[index] = (uint8_t)source;
   return hlo_ok();
@@ -225,11 +248,12 @@ void hlo_config_print_value(const hlo_config_t* config, hlo_config_index_t index
     case HLO_CONFIG_KIND_INT: hlo_strbuf_printf(out, "%" PRId64, *(const int64_t*)member); break;
     case HLO_CONFIG_KIND_BOOL: hlo_strbuf_putc(out, *(const bool*)member ? '1' : '0'); break;
     case HLO_CONFIG_KIND_STRING: hlo_strbuf_puts(out, *(const char* const*)member); break;
+    case HLO_CONFIG_KIND_CHOICE: print_choice(info->unit, *(const int64_t*)member, out); break;
   }
 }
 
 void hlo_config_print_markdown(hlo_strbuf_t* out) {
-  static const char* const kKinds[] = {"integer", "0 or 1", "text"};
+  static const char* const kKinds[] = {"integer", "0 or 1", "text", "choice"};
   hlo_strbuf_puts(out, "| variable | option | kind | default | unit | meaning |\n");
   hlo_strbuf_puts(out, "|---|---|---|---|---|---|\n");
   for (size_t i = 0; i < HLO_CONFIG_COUNT; ++i) {

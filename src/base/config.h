@@ -15,6 +15,7 @@ typedef enum hlo_config_kind {
   HLO_CONFIG_KIND_INT,
   HLO_CONFIG_KIND_BOOL,
   HLO_CONFIG_KIND_STRING,
+  HLO_CONFIG_KIND_CHOICE,  // one of a few words; the value is its number
 } hlo_config_kind_t;
 
 /// The source of a value, weakest first: a later source replaces an earlier one.
@@ -39,7 +40,7 @@ typedef struct hlo_config_info {
   hlo_config_kind_t kind;
   const char* default_value;
   int64_t lowest, highest;
-  const char* unit;
+  const char* unit;  // CHOICE: the words, with commas
   const char* help;
   size_t offset;  // of the member in hlo_config_t
 } hlo_config_info_t;
@@ -47,6 +48,7 @@ typedef struct hlo_config_info {
 #define HLO_CONFIG_TYPE_INT int64_t
 #define HLO_CONFIG_TYPE_BOOL bool
 #define HLO_CONFIG_TYPE_STRING const char*
+#define HLO_CONFIG_TYPE_CHOICE int64_t
 
 /// The values. Strings are never NULL and belong to the arena.
 /// owner: whoever declared it; hlo_config_deinit(). threads: confined while set, then immutable.

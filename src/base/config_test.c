@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "base/cpu.h"
+#include "base/fpenv.h"
 #include "base/log.h"
 #include "base/os.h"
 #include "base/suggest.h"
@@ -37,6 +38,7 @@ static void test_defaults_and_sources(void** state) {
   assert_string_equal(config.log, "warn");
   assert_string_equal(config.platform_name, "cpu");
   assert_false(config.check);
+  assert_int_equal(config.subnormals, HLO_SUBNORMALS_FLUSH);
   assert_int_equal(warnings.length, 0);
   hlo_config_deinit(&config);
 
@@ -55,12 +57,16 @@ static void test_defaults_and_sources(void** state) {
   expect(hlo_config_set(&config, "num_devices", "2", HLO_CONFIG_SOURCE_OPTION), HLO_STATUS_OK,
          NULL);
   assert_int_equal(config.num_devices, 2);
+  expect(hlo_config_set(&config, "subnormals", "keep", HLO_CONFIG_SOURCE_OPTION), HLO_STATUS_OK,
+         NULL);
+  assert_int_equal(config.subnormals, HLO_SUBNORMALS_KEEP);
   assert_int_equal(warnings.length, 0);
   hlo_strbuf_t text = {0};
   hlo_config_print_value(&config, HLO_CONFIG_DUMP, &text);
   hlo_config_print_value(&config, HLO_CONFIG_NUM_DEVICES, &text);
   hlo_config_print_value(&config, HLO_CONFIG_CHECK, &text);
-  assert_string_equal(hlo_strbuf_text(&text), "input,final:/tmp/a b21");
+  hlo_config_print_value(&config, HLO_CONFIG_SUBNORMALS, &text);
+  assert_string_equal(hlo_strbuf_text(&text), "input,final:/tmp/a b21keep");
   hlo_strbuf_deinit(&text);
   hlo_config_deinit(&config);
 }
@@ -76,6 +82,7 @@ static void test_bad_values(void** state) {
       {"HLOCC_NUM_DEVICES=0", "\"0\""},
       {"HLOCC_NUM_THREADS=99999999999999999999", "HLOCC_NUM_THREADS"},
       {"HLOCC_CHECK=maybe", "expected 0 or 1"},
+      {"HLOCC_SUBNORMALS=kee", "HLOCC_SUBNORMALS is \"kee\", expected one of: flush,keep"},
       {"XLA_FLAGS=--xla_force_host_platform_device_count=x", "XLA_FLAGS: xla_force_host"},
   };
   for (size_t i = 0; i < sizeof kCases / sizeof kCases[0]; ++i) {

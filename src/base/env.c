@@ -14,7 +14,7 @@ enum { OF_MACHINE = -1 };
 static _Thread_local int t_level = OF_MACHINE;
 
 const hlo_env_t* hlo_env_default(void) {
-  static const hlo_env_t kDefault = {HLO_SUBNORMALS_KEEP, HLO_CPU_LEVEL_LAST};
+  static const hlo_env_t kDefault = {HLO_SUBNORMALS_FLUSH, HLO_CPU_LEVEL_LAST};
   return &kDefault;
 }
 

@@ -162,8 +162,14 @@ static void structure_counts(void** state) {
     assert_false(other->program->is_reused);
     hlo_executable_release(other);
   }
-  // And one that is described to have a tile for some product.
+  // So does another treatment of subnormal numbers.
   config.cpu = NULL;
+  config.subnormals = HLO_SUBNORMALS_KEEP;
+  other = compile_with(kProgram, &config);
+  assert_false(other->program->is_reused);
+  hlo_executable_release(other);
+  config.subnormals = HLO_SUBNORMALS_FLUSH;
+  // And one that is described to have a tile for some product.
   hlo_target_t target;
   hlo_target_init(&all, &target);
   config.target = &target;
@@ -366,6 +372,36 @@ static void serialized_programs_hold_code(void** state) {
   hlo_mem_free(bytes);
 }
 
+static void serialized_programs_keep_to_their_subnormals(void** state) {
+  (void)state;
+  uint64_t fingerprints[2];
+  for (int i = 0; i < 2; ++i) {
+    hlo_compile_config_t config;
+    hlo_compile_config_init(&config);
+    config.subnormals = i ? HLO_SUBNORMALS_KEEP : HLO_SUBNORMALS_FLUSH;
+    hlo_executable_t* executable = compile_with(kProgram, &config);
+    assert_int_equal(executable->program->env.subnormals, config.subnormals);
+    uint8_t* bytes = NULL;
+    size_t size = 0;
+    check(hlo_executable_serialize(executable, &bytes, &size));
+    hlo_serialized_t parts;
+    check(hlo_executable_parse(bytes, size, &parts));
+    assert_true(parts.is_executable);
+    assert_int_equal(parts.subnormals, config.subnormals);
+    // Code for one treatment is of no use for the other.
+    config.code = parts.code;
+    config.code_bytes = parts.code_bytes;
+    config.subnormals = i ? HLO_SUBNORMALS_FLUSH : HLO_SUBNORMALS_KEEP;
+    hlo_executable_t* other = compile_with(kProgram, &config);
+    assert_false(other->program->is_reused);
+    fingerprints[i] = executable->fingerprint;
+    hlo_executable_release(other);
+    hlo_executable_release(executable);
+    hlo_mem_free(bytes);
+  }
+  assert_true(fingerprints[0] != fingerprints[1]);
+}
+
 static void tokens_have_no_place(void** state) {
   hlo_compile_cache_t* cache = open_cache(*state, false);
   static const char text[] =
@@ -448,6 +484,7 @@ int main(void) {
       TEST(folders_of_others_are_not_used),
       TEST(threads_share_a_cache),
       TEST(serialized_programs_hold_code),
+      TEST(serialized_programs_keep_to_their_subnormals),
       TEST(tokens_have_no_place),
       TEST(every_constant_counts),
       TEST(checked_code_is_not_saved),

@@ -28,6 +28,7 @@ void hlo_compile_config_read(const hlo_config_t* options, const hlo_observer_t* 
   hlo_compile_config_init(config);
   config->backend = *options->backend ? options->backend : NULL;
   config->cpu = options->cpu;
+  config->subnormals = (hlo_subnormals_t)options->subnormals;
   config->cc = options->cc;
   config->verify_each = options->check;
   config->temporary_limit = (uint64_t)options->temporary_limit << 10;
@@ -161,6 +162,7 @@ static hlo_status_t complete(hlo_executable_t* executable, const void* bytes, si
   executable->name = module->name ? module->name : entry->name;
   if (executable->config.layouts) HLO_TRY(hlo_layouts_apply(entry, executable->config.layouts));
   executable->fingerprint = hlo_module_hash(module) ^
+                            ((uint64_t)executable->config.subnormals << 63) ^
                             ((uint64_t)executable->config.replica_count << 32) ^
                             (uint64_t)executable->config.partition_count;
   hlo_dumper_t dumper;
@@ -233,12 +235,12 @@ void hlo_executable_release(hlo_executable_t* executable) {
 // ---- serialization: header, program, options, code
 
 static const char kMagic[8] = {'h', 'l', 'o', 'c', 'c', 'e', 'x', 'e'};
-enum { FORMAT_VERSION = 2 };
+enum { FORMAT_VERSION = 3 };
 
 typedef struct header {
   char magic[8];
   uint32_t version;
-  uint32_t reserved;
+  uint32_t subnormals;  // hlo_subnormals_t
   uint64_t source_bytes, options_bytes, code_bytes, checksum;
 } header_t;
 
@@ -248,6 +250,7 @@ static void append(hlo_strbuf_t* out, const void* bytes, size_t size_bytes) {
 
 static hlo_status_t serialize(const hlo_executable_t* executable, hlo_strbuf_t* out) {
   header_t header = {.version = FORMAT_VERSION,
+                     .subnormals = executable->program->env.subnormals,
                      .source_bytes = executable->source_bytes,
                      .options_bytes = executable->options_bytes};
   memcpy(header.magic, kMagic, sizeof kMagic);
@@ -292,12 +295,14 @@ hlo_status_t hlo_executable_parse(const void* bytes, size_t size_bytes, hlo_seri
   const uint8_t* at = (const uint8_t*)bytes + sizeof header;
   size_t left = size_bytes - sizeof header;
   if (hlo_hash_bytes(at, left, FORMAT_VERSION) != header.checksum || header.source_bytes > left ||
-      header.options_bytes > left - header.source_bytes ||
+      header.subnormals > HLO_SUBNORMALS_KEEP || header.options_bytes > left - header.source_bytes ||
       header.code_bytes != left - header.source_bytes - header.options_bytes) {
     return hlo_status_create(HLO_STATUS_DATA_LOSS, "serialized executable is damaged");
   }
   const uint8_t* options = at + header.source_bytes;
-  *out = (hlo_serialized_t){.source = at,
+  *out = (hlo_serialized_t){.is_executable = true,
+                            .subnormals = (hlo_subnormals_t)header.subnormals,
+                            .source = at,
                             .source_bytes = header.source_bytes,
                             .options = header.options_bytes ? options : NULL,
                             .options_bytes = header.options_bytes,

@@ -150,6 +150,8 @@ hlo_status_t hlo_executable_serialize(const hlo_executable_t* executable, uint8_
 /// The pieces of serialized bytes, lent from them. errors: INVALID_ARGUMENT, FAILED_PRECONDITION
 /// for bytes of another program or version, DATA_LOSS for damaged ones.
 typedef struct hlo_serialized {
+  bool is_executable;            // else a program alone
+  hlo_subnormals_t subnormals;   // of an executable: what it was compiled for, and runs with
   const uint8_t* source;
   size_t source_bytes;
   const uint8_t* options;

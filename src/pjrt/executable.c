@@ -148,6 +148,7 @@ hlo_status_t hlo_pjrt_compile_bytes(const hlo_serialized_t* program,
     }
   }
   hlo_compile_options_apply(options, &config);
+  if (program->is_executable) config.subnormals = program->subnormals;
   config.code = program->code;
   config.code_bytes = program->code_bytes;
   return hlo_compile(program->source, program->source_bytes, NULL, &config, options->serialized,

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "base/fpenv.h"
 #include "base/mem.h"
 #include "base/test_util.h"
 #include "runtime/executable.h"
@@ -34,16 +35,20 @@ static int teardown(void** state) {
   return 0;
 }
 
-static hlo_loaded_t* load(const char* text, int32_t replica_count) {
-  hlo_compile_config_t config;
-  hlo_compile_config_init(&config);
-  config.replica_count = replica_count;
+static hlo_loaded_t* load_with(const char* text, const hlo_compile_config_t* config) {
   hlo_executable_t* executable = NULL;
-  check(hlo_compile(text, strlen(text), "test.mlir", &config, NULL, 0, NULL, &executable));
+  check(hlo_compile(text, strlen(text), "test.mlir", config, NULL, 0, NULL, &executable));
   hlo_loaded_t* loaded = NULL;
   check(hlo_loaded_create(g_client, executable, 0, NULL, &loaded));
   hlo_executable_release(executable);
   return loaded;
+}
+
+static hlo_loaded_t* load(const char* text, int32_t replica_count) {
+  hlo_compile_config_t config;
+  hlo_compile_config_init(&config);
+  config.replica_count = replica_count;
+  return load_with(text, &config);
 }
 
 static const int64_t kDims[1] = {COUNT};
@@ -138,6 +143,55 @@ static void donated_foreign_memory_is_reused_if_its_owner_says_so(void** state) 
     assert_int_equal(ends, 1);
   }
   hlo_loaded_release(loaded);
+}
+
+static void note_fp_state(void* context) {
+  *(hlo_fp_state_t*)context = hlo_fp_get();
+}
+
+static bool is_same_fp_state(hlo_fp_state_t a, hlo_fp_state_t b) {
+  return memcmp(&a, &b, sizeof a) == 0;
+}
+
+// A program runs in its own floating-point state, on the caller's thread too. The caller, and
+// whatever of the caller's is called on the way, has the caller's state.
+static void callers_keep_their_floating_point_state(void** state) {
+  (void)state;
+  static const char kHalve[] =
+      "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n"
+      "  %half = stablehlo.constant dense<0.5> : tensor<4xf32>\n"
+      "  %y = stablehlo.multiply %x, %half : tensor<4xf32>\n"
+      "  return %y : tensor<4xf32>\n"
+      "}\n";
+  for (int i = 0; i < 4; ++i) {
+    hlo_compile_config_t config;
+    hlo_compile_config_init(&config);
+    config.subnormals = i / 2 ? HLO_SUBNORMALS_KEEP : HLO_SUBNORMALS_FLUSH;
+    hlo_loaded_t* loaded = load_with(kHalve, &config);
+    const hlo_fp_state_t test = hlo_fp_enter(i % 2 ? HLO_SUBNORMALS_KEEP : HLO_SUBNORMALS_FLUSH);
+    const hlo_fp_state_t host = hlo_fp_get();
+    hlo_fp_state_t at_end = {0};
+    _Alignas(64) float bytes[COUNT] = {0x1p-126f, 0x1p-127f, 2, 3};
+    hlo_storage_t* storage = NULL;
+    hlo_buffer_t *x = NULL, *y = NULL;
+    check(hlo_storage_create_foreign(memory_of(0), bytes, sizeof bytes, false, note_fp_state,
+                                     &at_end, &storage));
+    check(hlo_buffer_create_over(memory_of(0), &kShape, storage, NULL, &x));
+    hlo_storage_release(storage);
+    check(run_one(loaded, 1, &x, &y));
+    assert_true(is_same_fp_state(hlo_fp_get(), host));
+    float got[COUNT];
+    check(read_back(y, got));
+    hlo_buffer_release(x);
+    hlo_buffer_release(y);
+    hlo_loaded_release(loaded);
+    assert_true(is_same_fp_state(hlo_fp_get(), host));
+    assert_true(is_same_fp_state(at_end, host));
+    hlo_fp_leave(test);
+    static const float kKept[COUNT] = {0x1p-127f, 0x1p-128f, 1, 1.5f};
+    static const float kFlushed[COUNT] = {0, 0, 1, 1.5f};
+    assert_memory_equal(got, i / 2 ? kKept : kFlushed, sizeof got);
+  }
 }
 
 // Readers of the result do not keep the donation waiting, nor does a donation of it.
@@ -561,6 +615,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(donated_argument_becomes_the_result),
       cmocka_unit_test(donated_foreign_memory_is_reused_if_its_owner_says_so),
+      cmocka_unit_test(callers_keep_their_floating_point_state),
       cmocka_unit_test(results_of_waiting_donations_can_be_used),
       cmocka_unit_test(launches_wait_once_for_each_event),
       cmocka_unit_test(long_chains_of_launches_need_little_stack),

@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import struct
 import subprocess
 import sys
@@ -16,6 +17,31 @@ from tool import ADD, SORT, ToolTest, call
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PROGRAMS = ROOT / "tests" / "programs" / "one-device"
 TOOL = sys.argv.pop(1)
+
+# Of a constant, of a loop over many elements (on several threads), of a library function.
+SMALL = """func.func @main(%a: tensor<f32>) -> (tensor<f32>, tensor<f32>, tensor<f32>) {
+  %c = stablehlo.constant dense<1.5e-38> : tensor<f32>
+  %h = stablehlo.constant dense<0.5> : tensor<f32>
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %l = stablehlo.constant dense<-1.0> : tensor<f32>
+  %0 = stablehlo.multiply %c, %h : tensor<f32>
+  %b = stablehlo.broadcast_in_dim %a, dims = [] : (tensor<f32>) -> tensor<3000x100xf32>
+  %1 = stablehlo.multiply %b, %b : tensor<3000x100xf32>
+  %2 = stablehlo.add %b, %1 : tensor<3000x100xf32>
+  %3 = stablehlo.reduce(%2 init: %l) applies stablehlo.maximum across dimensions = [0, 1]
+      : (tensor<3000x100xf32>, tensor<f32>) -> tensor<f32>
+  %m = stablehlo.broadcast_in_dim %a, dims = [] : (tensor<f32>) -> tensor<2x2xf32>
+  %i = stablehlo.iota dim = 0 : tensor<2x2xf32>
+  %j = stablehlo.iota dim = 1 : tensor<2x2xf32>
+  %k = stablehlo.compare EQ, %i, %j : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xi1>
+  %y = stablehlo.broadcast_in_dim %z, dims = [] : (tensor<f32>) -> tensor<2x2xf32>
+  %d = stablehlo.select %k, %m, %y : tensor<2x2xi1>, tensor<2x2xf32>
+  %e = "stablehlo.cholesky"(%d) <{lower = true}> : (tensor<2x2xf32>) -> tensor<2x2xf32>
+  %f = stablehlo.slice %e [0:1, 0:1] : (tensor<2x2xf32>) -> tensor<1x1xf32>
+  %g = stablehlo.reshape %f : (tensor<1x1xf32>) -> tensor<f32>
+  return %0, %3, %g : tensor<f32>, tensor<f32>, tensor<f32>
+}
+"""
 
 # The bits of a factor depend on the lanes that its sums run over.
 CHOLESKY = """func.func @main(%a: tensor<96x96xf32>) -> tensor<96x96xf32> {
@@ -95,6 +121,15 @@ class CliTest(ToolTest):
         args = ("run", "--random", "--print")
         self.assertEqual(self.good(*args, stdin=ADD), self.good(*args, stdin=ADD))
         self.assertNotEqual(self.good(*args, stdin=ADD), self.good(*args, "--seed=7", stdin=ADD))
+
+    def test_subnormals(self):
+        for backend in ("interp", "native", "vir", "tile", "plain", *["c"] * bool(shutil.which("cc"))):
+            for mode, option in (("flush", []), ("flush", ["--subnormals=flush"]), ("keep", ["--subnormals=keep"])):
+                out = self.good("run", f"--backend={backend}", *option, "--input=f32=1e-40", "--print", stdin=SMALL)
+                values = re.findall(r"dense<([^>]*)>", out)
+                is_kept = [v != "0x7FC00000" and float(v) != 0 for v in values]  # no matrix of zeros has a factor
+                self.assertEqual(is_kept, [mode == "keep"] * 3, (backend, option, out))
+        self.assertIn("expected one of: flush,keep", self.bad(2, "run", "--subnormals=kept", stdin=SMALL))
 
     def test_library_functions_are_of_the_processor_asked_for(self):
         order = ("generic", "sse2", "sse4", "avx2", "avx512", "amx")

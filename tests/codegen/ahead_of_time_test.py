@@ -67,6 +67,16 @@ SORT = """func.func @main(%a: tensor<40xf32>, %p: tensor<f32>) -> (tensor<40xf32
   return %r#1, %r#2 : tensor<40xf32>, tensor<40xf32>
 }
 """
+# Around the least normal number; in a loop of several chunks.
+SMALL = """
+func.func @main(%a: tensor<1500000xf32>) -> tensor<1500000xf32> {
+  %c = stablehlo.constant dense<2.0e-38> : tensor<1500000xf32>
+  %n = stablehlo.constant dense<1.0e+19> : tensor<1500000xf32>
+  %p = stablehlo.multiply %a, %c : tensor<1500000xf32>
+  %q = stablehlo.multiply %p, %n : tensor<1500000xf32>
+  return %q : tensor<1500000xf32>
+}
+"""
 FORMATS = {"f32": ("f", "<f4"), "c64": ("f", "<c8"), "s32": ("i", "<i4"), "u32": ("I", "<u4")}
 
 # Calls the program on the files 0.arg, 1.arg ..., twice on two threads at once, and writes 0.res ...
@@ -198,6 +208,17 @@ class AheadOfTime(unittest.TestCase):
         for suffix in (".o", ".c"):
             with self.subTest(suffix):
                 self.compare(self.write(products), suffix)
+
+    @unittest.skipUnless(CC, "needs a C compiler to link with")
+    def test_subnormals(self):
+        path, results = self.write(SMALL), {}
+        for suffix in (".o", ".c"):
+            for mode in ("flush", "keep"):
+                with self.subTest(suffix + " " + mode):
+                    with unittest.mock.patch.dict(os.environ, HLOCC_SUBNORMALS=mode):
+                        self.compare(path, suffix)
+                    results[mode] = (self.folder / "0.res").read_bytes()
+            self.assertNotEqual(results["flush"], results["keep"])
 
     @unittest.skipUnless(CC, "needs a C compiler to link with")
     def test_lesser_processor(self):

@@ -3,14 +3,17 @@
 """Every operation on single elements, of every element type, computes what the interpreter does.
 
   op_properties.py TOOL [--full] [--only=REGEX] [--backends=NAME,...] [--keep=FOLDER]
+                   [--subnormals=flush,keep]
 
 Operations are those of src/ir/ops.def with the trait ELEMENTWISE, and compare, select, clamp, conversions,
 reductions, windows, sorting and what moves elements; their element types those that docs/support-matrix.md says. Arguments are all pairs of values at
 which code goes wrong (zeros, infinities, NaN, subnormals, extremes, ties; all codes of small types) in one
 array, and shapes at the edges: scalars, empty, a vector's lanes and their neighbours, extents of 1. A sample
-of it all is quick; --full is everything, on all machines that this one can be and in C.
+of it all is quick; --full is everything, on all machines that this one can be and in C. All of it is run with
+subnormal numbers flushed, and kept.
 """
 import argparse
+import itertools
 import math
 import pathlib
 import random
@@ -367,7 +370,19 @@ def is_near(value, number, mine, theirs):
                or abs(x - y) <= value.places * last_place for x, y, other in zip(m, t, t[::-1]))
 
 
-def fault(value, mine, theirs):
+def is_lost(value, dtype, mine, theirs):
+    """Whether two codes of a function's result differ by what may be flushed on the way: no more than the least normal
+    number. A remainder, exact otherwise, is then that of a dividend as far away; the larger one of two complex numbers
+    is chosen by comparisons, which flush it or not."""
+    exponent, mantissa, _ = FLOATS[dtype]
+    sign, least = 1 << (exponent + mantissa), 1 << mantissa
+    may_be = value.places or value.label == "remainder" or \
+        (value.dtype in COMPLEX and value.label in ("maximum", "minimum", "clamp"))
+    return may_be and dtype in ("f32", "f64", "bf16") and \
+        all(code & ~sign <= 2 * least for code in (mine, theirs))
+
+
+def fault(value, mine, theirs, flushes=False):
     """What is wrong with a result, or None."""
     if mine == theirs:
         return None
@@ -383,6 +398,8 @@ def fault(value, mine, theirs):
             if is_nan(dtype, m) and is_nan(dtype, t):
                 continue
             if value.is_complex_function and is_near(value, at // size_of(value.dtype), mine, theirs):
+                continue
+            if flushes and is_lost(value, dtype, m, t):
                 continue
             far = abs(ordered(m, bits) - ordered(t, bits)) > value.places
             if not far and not is_nan(dtype, m) and not is_nan(dtype, t):
@@ -435,9 +452,10 @@ def check(runner, module, backend, expected, keep):
     if isinstance(found, str):
         print(f"{backend}: {found}\n{module.text()[0]}")
         return 1
-    wrong = [(v, text) for v, m, t in zip(module.results, found, expected) if (text := fault(v, m, t))]
+    wrong = [(v, text) for v, m, t in zip(module.results, found, expected)
+             if (text := fault(v, m, t, runner.subnormals == "flush"))]
     for value, text in wrong:
-        print(f"{backend} {module.args[0][0].type}: {text}")
+        print(f"{backend} {module.args[0][0].type}, subnormals {runner.subnormals}: {text}")
         if keep:
             folder = pathlib.Path(keep) / re.sub(r"\W", "_", f"{backend} {module.args[0][0].type} {value.label}")
             folder.mkdir(parents=True, exist_ok=True)
@@ -460,6 +478,7 @@ def main():
     parser.add_argument("--only", default="", metavar="REGEX", help="element types that match")
     parser.add_argument("--backends", help="with commas, such as native-avx2,vir,c")
     parser.add_argument("--keep", help="folder for what differs")
+    parser.add_argument("--subnormals", default="flush,keep", help="with commas, what becomes of subnormal numbers")
     options = parser.parse_args()
     backends = options.backends.split(",") if options.backends else backends_of(options.full)
     support, runs, faults = supported(), 0, 0
@@ -469,7 +488,8 @@ def main():
             if not re.search(options.only, dtype):
                 continue
             rng = random.Random(dtype)
-            for module in modules(dtype, support, options.full, rng):
+            for module, runner.subnormals in itertools.product(modules(dtype, support, options.full, rng),
+                                                               options.subnormals.split(",")):
                 expected = runner.run(module, "interp")
                 if isinstance(expected, str):
                     print(f"interp: {expected}\n{module.text()[0]}")

@@ -968,6 +968,10 @@ def npy(value, data):
 class Runner:
     def __init__(self, tool, folder, under=()):
         self.tool, self.folder, self.under = tool, pathlib.Path(folder), list(under)
+        self.subnormals = "flush"
+
+    def compare(self, value, mine, theirs):
+        return fault(value, mine, theirs, self.subnormals == "flush")
 
     def write(self, module, folder):
         text, args = module.text()
@@ -982,7 +986,7 @@ class Runner:
         """Bytes of each result, or the error as a string."""
         if words is None:
             words = self.write(module, self.folder)
-        env = dict(os.environ, HLOCC_BACKEND=backend.split("-")[0])
+        env = dict(os.environ, HLOCC_BACKEND=backend.split("-")[0], HLOCC_SUBNORMALS=self.subnormals)
         if "-" in backend:
             env["HLOCC_CPU"] = backend.split("-")[1]
         if backend != "interp":
@@ -1013,8 +1017,8 @@ def decode(dtype, data):
                          data)
 
 
-def fault(value, mine, theirs):
-    """What is wrong with a result, or None."""
+def fault(value, mine, theirs, flushes=False):
+    """What is wrong with a result, or None. flushes: functions may lose what is below the least normal number."""
     if mine == theirs:
         return None
     size = SIZES[value.dtype]
@@ -1028,6 +1032,8 @@ def fault(value, mine, theirs):
         bound = 0.0 if value.is_exact else value.error
         if bound is None:
             tiny = {"f16": 2.0 ** -23, "bf16": 2.0 ** -132, "f32": 2.0 ** -148, "f64": 2.0 ** -1073}[part]
+            if flushes and part != "f16":
+                tiny = 2.0 ** -1022 if part == "f64" else 2.0 ** -126
             bound = abs(t) * FUNCTION_BOUND[part] + 2 * tiny if math.isfinite(t) else 0.0
         if m != m and t != t:
             continue
@@ -1047,7 +1053,7 @@ def bit_fault(value, mine, theirs):
     return fault(exact, mine, theirs)
 
 
-def faults(module, mine, theirs, compare=fault):
+def faults(module, mine, theirs, compare):
     if isinstance(mine, str):
         return [(None, mine)]
     found = [(v, compare(v, m, t)) for v, m, t in zip(module.results, mine, theirs)]
@@ -1060,7 +1066,7 @@ def differs(runner, module, backend, twin=None):
     expected = runner.run(module, twin or "interp", words)
     if isinstance(expected, str):
         return []
-    return faults(module, runner.run(module, backend, words), expected, bit_fault if twin else fault)
+    return faults(module, runner.run(module, backend, words), expected, bit_fault if twin else runner.compare)
 
 
 def copy_of(module, results=None, args=None):
@@ -1097,13 +1103,14 @@ def report(runner, module, backend, seed, keep, first, twin=None):
     small = shrink(runner, module, backend, twin)
     found = differs(runner, small, backend, twin)
     beside = f" beside {twin}" * bool(twin)
-    print(f"module {seed} by {backend}{beside}: {found[0][1] if found else f'only sometimes: {first[0][1]}'}")
+    print(f"module {seed} by {backend}{beside}, subnormals {runner.subnormals}: {found[0][1] if found else f'only sometimes: {first[0][1]}'}")
     print(small.text()[0])
     if keep:
         folder = pathlib.Path(keep) / f"{seed}.{backend}"
         folder.mkdir(parents=True, exist_ok=True)
         words = runner.write(small, folder)
-        (folder / "command").write_text(" ".join([str(runner.tool), "run", "--print", *words,
+        (folder / "command").write_text(" ".join([str(runner.tool), "run", "--print",
+                                                  f"--subnormals={runner.subnormals}", *words,
                                                   str(folder / "module.mlir")]) + "\n", encoding="utf-8")
     sys.stdout.flush()
 
@@ -1120,7 +1127,7 @@ def is_faulty(runner, module, seed, options):
         if backend == "vir" and (seed % 4 or max(v.count for v in module.results) > 3000):
             continue
         found[backend] = runner.run(module, backend, words)
-        first = faults(module, found[backend], expected)
+        first = faults(module, found[backend], expected, runner.compare)
         if first:
             report(runner, module, backend, seed, options.keep, first)
             return True
@@ -1167,6 +1174,7 @@ def main():
         runner = Runner(options.tool, folder, options.under)
         while time.monotonic() < end and (options.seconds or count < options.count):
             seed = options.first + count
+            runner.subnormals = "keep" if seed % 3 == 0 else "flush"
             bad += is_faulty(runner, Maker(seed).make(), seed, options)
             count += 1
     print(f"{count} modules, {bad} faults")

@@ -119,10 +119,47 @@ def test_special_values(both):
                     jnp.sort(x), jnp.argmax(x), x.astype("int32")), x)
 
 
-def test_subnormals_are_kept():
-    x = np.array([1e-45, -1e-40], "f4")  # XLA's client flushes them in some operations
-    np.testing.assert_array_equal(jax.jit(lambda x: x * 3 - x)(x), x * 3 - x)
-    np.testing.assert_array_equal(jax.jit(jnp.sign)(x), [1, -1])
+# What arithmetic makes of subnormal numbers, what it does not touch, and what XLA's client does alike.
+ARITHMETIC = [lambda x, y: x * y, lambda x, y: x + y, lambda x, y: x / y, jax.lax.max, jax.lax.min,
+              lambda x, y: jnp.sign(x), lambda x, y: jnp.ceil(x), lambda x, y: jnp.sqrt(x),
+              lambda x, y: jax.lax.clamp(-y, x, y), lambda x, y: x > 0, lambda x, y: x == x[::-1],
+              lambda x, y: jnp.sum(x), lambda x, y: jnp.max(x), lambda x, y: jnp.cumsum(x)]
+MOVES = [lambda x, y: -x, lambda x, y: jnp.abs(x), lambda x, y: jnp.where(y > 0, x, y),
+         jnp.nextafter, lambda x, y: jnp.isfinite(x), lambda x, y: x[::-1]]
+
+
+def bits_of(x):
+    x = np.asarray(x)
+    return x if x.dtype == bool else x.view(f"u{x.dtype.itemsize}")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16"])
+@pytest.mark.parametrize("f", range(len(ARITHMETIC + MOVES)))
+def test_subnormals_are_treated_as_by_xla(xla, dtype, f):
+    with jax.enable_x64(True):
+        tiny = jnp.finfo(dtype).tiny
+        x = np.array([0.25, 0.5, 1, 1.5, 0, -0.25, -1], "f8").astype(dtype) * np.array(tiny, dtype)
+        y = np.ones_like(x)
+        function = (ARITHMETIC + MOVES)[f]
+        ours = jax.jit(function)(x, y)
+        with jax.default_device(xla):
+            theirs = jax.jit(function)(x, y)
+        np.testing.assert_array_equal(bits_of(ours), bits_of(theirs))
+
+
+KEEPING = """
+import jax, jax.numpy as jnp, numpy as np
+x = np.array([1e-45, -1e-40], "f4")
+np.testing.assert_array_equal(jax.jit(lambda x: x * 3 - x)(x), x * 3 - x)
+np.testing.assert_array_equal(jax.jit(jnp.sign)(x), [1, -1])
+np.testing.assert_array_equal(jax.jit(lambda: jnp.float32(2.0**-126) * np.arange(1, 3, dtype="f4") / 4)(),
+                              np.array([2.0**-128, 2.0**-127], "f4"))
+"""
+
+
+def test_subnormals_are_kept_if_asked(python):
+    assert python(KEEPING, HLOCC_SUBNORMALS="keep")[0] == 0
+    assert python(KEEPING)[0] != 0
 
 
 def test_complex_numbers(both, random):

@@ -52,7 +52,7 @@ def module_fault(tool, text):
     with tempfile.NamedTemporaryFile("w", suffix=".mlir", encoding="utf-8") as file:
         file.write(text)
         file.flush()
-        code, output = run(tool, "run", file.name)
+        code, output = run(tool, "run", "--subnormals=keep", file.name)
     return None if code == 0 else output[:200]
 
 

@@ -145,6 +145,37 @@ static void print_head(printer_t* printer) {
   }
 }
 
+// The state of base/fpenv.h, for a source without the library.
+static void print_floats(printer_t* printer) {
+  hlo_strbuf_puts(
+      printer->out,
+      "\n// The floating-point state of the program: to nearest, nothing traps, subnormal numbers\n"
+      "// flushed or kept.\n"
+      "#if defined(__x86_64__)\n"
+      "static inline uint64_t enter_floats(void) {\n"
+      "  uint64_t before = __builtin_ia32_stmxcsr();\n"
+      "  __builtin_ia32_ldmxcsr(HLOCC_FLUSHES ? 0x9fc0 : 0x1f80);\n"
+      "  return before;\n"
+      "}\n"
+      "static inline void leave_floats(uint64_t before) {\n"
+      "  __builtin_ia32_ldmxcsr((uint32_t)before);\n"
+      "}\n"
+      "#elif defined(__aarch64__)\n"
+      "static inline uint64_t enter_floats(void) {\n"
+      "  uint64_t before, wanted = HLOCC_FLUSHES ? 1 << 24 : 0;\n"
+      "  __asm__ volatile(\"mrs %0, fpcr\" : \"=r\"(before));\n"
+      "  __asm__ volatile(\"msr fpcr, %0\" : : \"r\"(wanted));\n"
+      "  return before;\n"
+      "}\n"
+      "static inline void leave_floats(uint64_t before) {\n"
+      "  __asm__ volatile(\"msr fpcr, %0\" : : \"r\"(before));\n"
+      "}\n"
+      "#else\n"
+      "static inline uint64_t enter_floats(void) { return 0; }\n"
+      "static inline void leave_floats(uint64_t before) { (void)before; }\n"
+      "#endif\n");
+}
+
 static void print_runtime(printer_t* printer) {
   hlo_strbuf_puts(
       printer->out,
@@ -156,7 +187,11 @@ static void print_runtime(printer_t* printer) {
       "#ifdef _OPENMP\n"
       "#pragma omp parallel for reduction(| : failed)\n"
       "#endif\n"
-      "  for (int64_t i = 0; i < count; ++i) failed |= chunk(frame, context, (uint64_t)i);\n"
+      "  for (int64_t i = 0; i < count; ++i) {\n"
+      "    uint64_t before = enter_floats();\n"
+      "    failed |= chunk(frame, context, (uint64_t)i);\n"
+      "    leave_floats(before);\n"
+      "  }\n"
       "  return failed ? 2 : 0;\n"
       "}\n"
       "\n"
@@ -214,7 +249,9 @@ static void print_run(printer_t* printer) {
                       words[i].value);
   }
   hlo_strbuf_puts(out,
+                  "  uint64_t before = enter_floats();\n"
                   "  int32_t answer = func_0((int64_t)frame);\n"
+                  "  leave_floats(before);\n"
                   "  free(temporaries);\n"
                   "  return answer;\n"
                   "}\n");
@@ -294,6 +331,7 @@ static hlo_status_t print_all(printer_t* printer, hlo_arena_t* arena, hlo_strbuf
   HLO_TRY(hlo_c_emit(printer->vir, HLO_C_BLOBS_EMBEDDED, printer->out));
   hlo_strbuf_puts(printer->out, "\n#include <stdlib.h>\n#include <string.h>\n");
   print_copies(printer);
+  print_floats(printer);
   print_runtime(printer);
   print_run(printer);
   HLO_TRY(hlo_strbuf_status(printer->out));

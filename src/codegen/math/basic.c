@@ -197,7 +197,7 @@ static value_t* scaled_divisor(builder_t* b, value_t* rest, value_t* y) {
 // than `rest` and is at most slightly below zero. Each iteration removes about 50 bits of the
 // quotient.
 value_t* hlo_vmath_remainder(builder_t* b, value_t* x, value_t* y) {
-  value_t* size = hlo_vadd_k(b, hlo_vabs(b, x), 0);  // flushes subnormal x where the module flushes
+  value_t* size = hlo_vflushed(b, hlo_vabs(b, x));
   value_t* divisor = hlo_vabs(b, y);
   value_t* is_valid = hlo_vmask_and(b, hlo_vcmp_k(b, HLO_VIR_LT, size, INFINITY),
                                     hlo_vcmp_k(b, HLO_VIR_GT, divisor, 0));

@@ -121,7 +121,8 @@ static value_t* scaled_plus(builder_t* b, parts_t parts, double added) {
 static value_t* twice_half(builder_t* b, value_t* half, value_t* x) {
   value_t* result = hlo_vwith_sign(b, hlo_vadd(b, half, half), x);
   if (b->module->subnormals == HLO_SUBNORMALS_KEEP) return result;
-  return hlo_vselect(b, hlo_vcmp_k(b, HLO_VIR_LT, hlo_vabs(b, x), 0x1p-100), x, result);
+  return hlo_vselect(b, hlo_vcmp_k(b, HLO_VIR_LT, hlo_vabs(b, x), 0x1p-100), hlo_vflushed(b, x),
+                     result);
 }
 
 value_t* hlo_vmath_exponential_minus_one(builder_t* b, value_t* x, value_t* y) {

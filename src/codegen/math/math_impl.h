@@ -48,6 +48,10 @@ static inline hlo_vir_value_t* hlo_vmax(hlo_vir_builder_t* b, hlo_vir_value_t* x
                                         hlo_vir_value_t* y) {
   return hlo_vir_binary(b, HLO_VIR_fmax, x, y);
 }
+/// Returns x as arithmetic reads it: subnormal numbers become zeros where the module flushes them.
+static inline hlo_vir_value_t* hlo_vflushed(hlo_vir_builder_t* b, hlo_vir_value_t* x) {
+  return b->module->subnormals == HLO_SUBNORMALS_KEEP ? x : hlo_vmax(b, x, x);
+}
 static inline hlo_vir_value_t* hlo_vabs(hlo_vir_builder_t* b, hlo_vir_value_t* x) {
   return hlo_vir_unary(b, HLO_VIR_fabs, x);
 }

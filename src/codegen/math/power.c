@@ -165,9 +165,10 @@ value_t* hlo_vmath_cbrt(builder_t* b, value_t* x, value_t* y) {
   value_t* lacking =
       hlo_vfnma(b, root_square.low, root, hlo_vfnma(b, root_square.high, root, scaled));
   root = hlo_vfma(b, lacking, hlo_vmul_k(b, square, 1.0 / 3), root);
-  // zero, infinity and NaN are their own roots
+  // Zero, infinity and NaN are their own roots and equal x + x; a subnormal number becomes zero
+  // where those are flushed.
   value_t* is_number = hlo_vmask_and(b, hlo_vcmp_k(b, HLO_VIR_GT, size, 0),
                                      hlo_vcmp_k(b, HLO_VIR_LT, size, INFINITY));
   root = hlo_vmul(b, root, hlo_vselect(b, is_small, hlo_vconst(b, x, f->shrink), one));
-  return hlo_vselect(b, is_number, hlo_vwith_sign(b, root, x), x);
+  return hlo_vselect(b, is_number, hlo_vwith_sign(b, root, x), hlo_vadd(b, x, x));
 }

@@ -174,6 +174,7 @@ static void test_single_trip(void** state) {
 // In a format with more exponents the product is exact, and rounded once.
 static void test_scale(void** state) {
   hlo_vir_builder_t* b = &((fixture_t*)*state)->b;
+  b->module->subnormals = HLO_SUBNORMALS_KEEP;
   hlo_vir_type_t f32 = hlo_vir_type(HLO_VIR_F32, 1), f64 = hlo_vir_type(HLO_VIR_F64, 1);
   static const double factors[] = {1, 1.5, -0x1.000002p0, 0x1.fffffep0, 0x1.555556p-1, 0x1.8p-140};
   for (int k = 0; k < (int)(sizeof factors / sizeof *factors); ++k) {
@@ -187,6 +188,25 @@ static void test_scale(void** state) {
                            hlo_vir_const_float(b, f64, far + 0.75));
       assert_ptr_equal(got, hlo_vir_const_float(b, f64, (double)ldexpl(factors[k], far)));
     }
+  }
+}
+
+// Constants are folded as the code would compute them.
+static void test_folded_subnormals(void** state) {
+  hlo_vir_builder_t* b = &((fixture_t*)*state)->b;
+  const hlo_vir_type_t f32 = hlo_vir_type(HLO_VIR_F32, 1), f64 = hlo_vir_type(HLO_VIR_F64, 1);
+  const double small[] = {0x1p-126, 0x1p-1022};
+  for (int i = 0; i < 4; ++i) {
+    const hlo_vir_type_t type = i % 2 ? f64 : f32;
+    b->module->subnormals = i < 2 ? HLO_SUBNORMALS_KEEP : HLO_SUBNORMALS_FLUSH;
+    hlo_vir_value_t* half =
+        hlo_vir_binary(b, HLO_VIR_fmul, hlo_vir_const_float(b, type, small[i % 2]),
+                       hlo_vir_const_float(b, type, 0.5));
+    assert_ptr_equal(half, hlo_vir_const_float(b, type, i < 2 ? small[i % 2] / 2 : 0));
+    hlo_vir_value_t* subnormal = hlo_vir_const_float(b, type, small[i % 2] / 4);
+    hlo_vir_value_t* most =
+        hlo_vir_binary(b, HLO_VIR_fmax, subnormal, hlo_vir_const_float(b, type, -1));
+    assert_ptr_equal(most, i < 2 ? subnormal : hlo_vir_const_float(b, type, 0));
   }
 }
 
@@ -334,6 +354,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_single_trip, setup, teardown),
       cmocka_unit_test_setup_teardown(test_vector_constants, setup, teardown),
       cmocka_unit_test_setup_teardown(test_scale, setup, teardown),
+      cmocka_unit_test_setup_teardown(test_folded_subnormals, setup, teardown),
       cmocka_unit_test_setup_teardown(test_blobs, setup, teardown),
       cmocka_unit_test(test_memory_failures),
   };

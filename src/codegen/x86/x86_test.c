@@ -122,6 +122,7 @@ static void execute(fixture_t* t, const hlo_vir_func_t* func, const hlo_code_t* 
   hlo_frame_t frame = make_frame(t, buffers, &runtime);
   int32_t answer = HLO_KERNEL_SUSPENDED;
   assert_true(code->funcs[func->index].saved_bytes <= SAVED_BYTES);
+  const hlo_fp_state_t before = hlo_fp_enter(func->module->subnormals);
   if (func->is_entry) {
     hlo_program_entry_t entry = (hlo_program_entry_t)(uintptr_t)hlo_jit_address(jit, func->index);
     for (int i = 0; i < MAX_RESUMES && answer == HLO_KERNEL_SUSPENDED; ++i) answer = entry(&frame);
@@ -129,6 +130,7 @@ static void execute(fixture_t* t, const hlo_vir_func_t* func, const hlo_code_t* 
     hlo_kernel_chunk_t chunk = (hlo_kernel_chunk_t)(uintptr_t)hlo_jit_address(jit, func->index);
     answer = chunk(&frame, memory, 3);
   }
+  hlo_fp_leave(before);
   assert_int_equal(answer, HLO_KERNEL_DONE);
   hlo_jit_release(jit);
 }
@@ -204,8 +206,12 @@ static void compare_seeds(fixture_t* t, const hlo_target_t* target, uint64_t fir
         .has_scale = target->has_scale,
         .has_dots = target->has_dot_u8s8 && target->has_dot_bf16,
     };
-    setting_t setting = {target, all_limits[seed / 4 % LIMIT_COUNT], seed};
-    compare(t, random_vir_func(new_module(), "random", seed, &options), &setting);
+    hlo_target_t mode = *target;
+    mode.subnormals = seed % 2 ? HLO_SUBNORMALS_KEEP : HLO_SUBNORMALS_FLUSH;
+    hlo_vir_module_t* module = new_module();
+    module->subnormals = mode.subnormals;
+    setting_t setting = {&mode, all_limits[seed / 4 % LIMIT_COUNT], seed};
+    compare(t, random_vir_func(module, "random", seed, &options), &setting);
   }
 }
 
