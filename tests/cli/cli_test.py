@@ -415,7 +415,7 @@ class CliTest(ToolTest):
         if " sse2" not in self.good("info"):
             return
         loops = (ROOT / "tests" / "codegen" / "loops.mlir").read_text().split("// -----")
-        module = next(text for text in loops if "updated where the array is" in text)
+        module = next(text for text in loops if "from a sum of all: updated in place" in text)
         plan = self.good("compile", "--emit=plan", stdin=module)
         body = plan[plan.index("  region 1"):plan.index("  return result0 result1")]
         self.assertNotIn("copy 960 bytes", body)
