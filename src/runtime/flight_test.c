@@ -70,11 +70,14 @@ static hlo_loaded_t* load(hlo_client_t* client, const char* text, const char* ba
   return loaded;
 }
 
-static void start(const char* text, const char* backend, uint32_t device_count, int32_t launch_id,
-                  fixture_t* f) {
+static void create_client(fixture_t* f) {
   *f = (fixture_t){0};
   check(hlo_client_create(&(hlo_client_options_t){.device_count = DEVICES, .thread_count = 1},
                           &f->client));
+}
+
+static void launch(const char* text, const char* backend, uint32_t device_count, int32_t launch_id,
+                   fixture_t* f) {
   const int64_t dims[] = {COUNT};
   const hlo_buffer_shape_t shape = {.dtype = HLO_DTYPE_F32, .rank = 1, .dims = dims};
   const float values[COUNT] = {1, 2, 3, 4};
@@ -88,13 +91,18 @@ static void start(const char* text, const char* backend, uint32_t device_count, 
     result_rows[d] = &f->results[d];
   }
   hlo_loaded_t* loaded = load(f->client, text, backend, (int32_t)device_count);
-  const hlo_launch_t launch = {.device_count = device_count,
-                               .arguments = argument_rows,
-                               .argument_count = 1,
-                               .launch_id = launch_id,
-                               .out_results = result_rows};
-  check(hlo_loaded_execute(loaded, &launch));
+  check(hlo_loaded_execute(loaded, &(hlo_launch_t){.device_count = device_count,
+                                                   .arguments = argument_rows,
+                                                   .argument_count = 1,
+                                                   .launch_id = launch_id,
+                                                   .out_results = result_rows}));
   hlo_loaded_release(loaded);
+}
+
+static void start(const char* text, const char* backend, uint32_t device_count, int32_t launch_id,
+                  fixture_t* f) {
+  create_client(f);
+  launch(text, backend, device_count, launch_id, f);
 }
 
 // The client waits for what is in flight.
@@ -210,10 +218,14 @@ static void clients_are_released_on_their_worker(void** state) {
   departure_t departure = {0};
   float got[COUNT] = {0};
   hlo_event_t* copied = NULL;
-  start(HLO_TEST_SINES("100000"), "native", 1, 0, &departure.f);
+  hlo_test_hold_t hold;
+  create_client(&departure.f);
+  hlo_test_hold_worker(hlo_client_pool(departure.f.client), &hold);
+  launch(HLO_TEST_SINES("100000"), "native", 1, 0, &departure.f);
   hlo_event_t* ready = hlo_buffer_ready_event(departure.f.results[0]);
   hlo_event_on_ready(ready, &departure.waiter, release_all, &departure);
   check(hlo_buffer_to_host(departure.f.results[0], got, sizeof got, NULL, &copied));
+  hlo_gate_open(&hold.gate);
   await_departure(&departure);
   check(hlo_event_await(copied, 0));
   assert_true(got[0] > 0 && got[0] < 0.1F);

@@ -5,6 +5,8 @@
 
 #include <pthread.h>
 
+#include "base/threads.h"
+
 enum { HLO_TEST_SMALL_STACK_BYTES = 256 << 10 };
 
 /// Runs a test on a thread whose stack ends soon: code that nests as deeply as its data does
@@ -16,6 +18,21 @@ static inline void hlo_test_on_small_stack(void* (*test)(void*), void* context) 
   pthread_attr_setstacksize(&attributes, HLO_TEST_SMALL_STACK_BYTES);
   if (pthread_create(&thread, &attributes, test, context) == 0) pthread_join(thread, NULL);
   pthread_attr_destroy(&attributes);
+}
+
+/// A job that keeps a worker from its work until the gate opens.
+typedef struct hlo_test_hold {
+  hlo_job_t job;
+  hlo_gate_t gate;
+} hlo_test_hold_t;
+
+static inline void hlo_test_await_gate(hlo_job_t* job) {
+  hlo_gate_await(&((hlo_test_hold_t*)job)->gate, UINT64_MAX);
+}
+
+static inline void hlo_test_hold_worker(hlo_pool_t* pool, hlo_test_hold_t* hold) {
+  *hold = (hlo_test_hold_t){.job.run = hlo_test_await_gate};
+  hlo_pool_submit(pool, &hold->job);
 }
 
 /// The sine of four elements, taken `times` (a string) over: long enough to be met while it runs.
