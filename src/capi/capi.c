@@ -73,7 +73,10 @@ static hlo_status_t fill_client(const hlocc_client_options_t* given, hlocc_clien
       .thread_count =
           options.thread_count ? options.thread_count : (uint32_t)client->config.num_threads,
       .observer = &client->observer,
-      .kept_mib = client->config.memory_retain};
+      .memory_mib = client->config.memory_limit,
+      .kept_mib = client->config.memory_retain,
+      .running_mib = client->config.inflight_memory,
+      .launch_limit = (uint32_t)client->config.inflight_launches};
   HLO_TRY(hlo_client_create(&client_options, &client->client));
   return hlo_compile_cache_create(&client->config, &client->observer.log, &client->cache);
 }

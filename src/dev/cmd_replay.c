@@ -56,7 +56,10 @@ static hlo_status_t load(replay_t* r, hlo_compile_config_t* config) {
   hlo_client_options_t options = {.device_count = count,
                                   .thread_count = (uint32_t)cli->config.num_threads,
                                   .observer = &cli->observer,
-                                  .kept_mib = cli->config.memory_retain};
+                                  .memory_mib = cli->config.memory_limit,
+                                  .kept_mib = cli->config.memory_retain,
+                                  .running_mib = cli->config.inflight_memory,
+                                  .launch_limit = (uint32_t)cli->config.inflight_launches};
   HLO_TRY(hlo_client_create(&options, &r->client));
   config->cache = cli->cache;
   config->parallel = hlo_client_parallel(r->client);

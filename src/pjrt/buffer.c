@@ -237,7 +237,7 @@ hlo_status_t hlo_pjrt_Buffer_DonateWithControlDependency(
   hlo_buffer_t* source = args->buffer->buffer;
   PJRT_Buffer* shell = NULL;
   HLO_TRY(hlo_pjrt_buffer_reserve(args->buffer->client, &shell));
-  hlo_event_t* dependency = hlo_event_create();
+  hlo_event_t* dependency = hlo_event_create_promise();
   hlo_status_t status = dependency != NULL ? hlo_ok() : hlo_status_out_of_memory(sizeof(void*));
   if (hlo_status_is_ok(status)) {
     status = move_value(source, hlo_buffer_shape(source), dependency, &shell->buffer);

@@ -31,7 +31,10 @@ static hlo_status_t fill_client(PJRT_Client* client) {
   const hlo_client_options_t options = {.device_count = (uint32_t)config->num_devices,
                                         .thread_count = (uint32_t)config->num_threads,
                                         .observer = &client->settings.observer,
-                                        .kept_mib = config->memory_retain};
+                                        .memory_mib = config->memory_limit,
+                                        .kept_mib = config->memory_retain,
+                                        .running_mib = config->inflight_memory,
+                                        .launch_limit = (uint32_t)config->inflight_launches};
   HLO_TRY(hlo_client_create(&options, &client->client));
   client->settings.client = client->client;
   HLO_TRY(hlo_compile_cache_create(config, &client->settings.observer.log,

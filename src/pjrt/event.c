@@ -48,7 +48,7 @@ hlo_status_t hlo_pjrt_Event_OnReady(PJRT_Event_OnReady_Args* args) {
 }
 
 hlo_status_t hlo_pjrt_Event_Create(PJRT_Event_Create_Args* args) {
-  args->event = (PJRT_Event*)hlo_event_create();
+  args->event = (PJRT_Event*)hlo_event_create_promise();
   return args->event != NULL ? hlo_ok() : hlo_status_out_of_memory(sizeof(void*));
 }
 

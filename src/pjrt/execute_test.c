@@ -378,6 +378,126 @@ static void test_bad_programs(void** state) {
   FAILS(Client_Compile, &args, UNIMPLEMENTED, "parameter_is_tupled_arguments");
 }
 
+// --- The limit of launches in flight -------------------------------------------------------------
+
+static PJRT_Client* create_limited_client(void) {
+  static const char name[] = "inflight_launches";
+  const PJRT_NamedValue option = {.struct_size = PJRT_NamedValue_STRUCT_SIZE,
+                                  .name = name,
+                                  .name_size = sizeof name - 1,
+                                  .type = PJRT_NamedValue_kInt64,
+                                  .int64_value = 1,
+                                  .value_size = 1};
+  PJRT_Client_Create_Args args = ARGS(Client_Create, .create_options = &option, .num_options = 1);
+  OK(Client_Create, &args);
+  return args.client;
+}
+
+static PJRT_Buffer* launch_one(PJRT_LoadedExecutable* loaded, PJRT_Buffer* argument) {
+  PJRT_Buffer* result = NULL;
+  PJRT_LoadedExecutable_Execute_Args args =
+      ARGS(LoadedExecutable_Execute, .executable = loaded,
+           .argument_lists = (PJRT_Buffer* const* const[]){&argument}, .num_devices = 1,
+           .num_args = 1, .output_lists = (PJRT_Buffer * * const[]){&result});
+  OK(LoadedExecutable_Execute, &args);
+  return result;
+}
+
+// Launches a chain that donates its values, far above the limit; takes the first value.
+static PJRT_Buffer* launch_many(PJRT_LoadedExecutable* loaded, PJRT_Buffer* value) {
+  enum { LAUNCHES = 8 };
+  for (int i = 0; i < LAUNCHES; ++i) {
+    PJRT_Buffer* next = launch_one(loaded, value);
+    destroy_buffer(value);
+    value = next;
+  }
+  return value;
+}
+
+static void expect_chain_end(PJRT_Buffer* last) {
+  expect_four(last, 9, 10, 11, 12);
+  destroy_buffer(last);
+}
+
+static void launch_behind_an_alias(PJRT_Client* client, PJRT_LoadedExecutable* loaded) {
+  PJRT_Client_CreateAliasBuffer_Args alias =
+      ARGS(Client_CreateAliasBuffer, .client = client, .memory = memory_of(device_of(client, 0)),
+           .shape_dims = (int64_t[]){4}, .shape_num_dims = 1,
+           .shape_element_type = PJRT_Buffer_Type_F32);
+  OK(Client_CreateAliasBuffer, &alias);
+  PJRT_Buffer *last = launch_many(loaded, alias.alias_buffer), *value = upload_four(client, 1);
+  OK(Client_FulfillAliasBuffer, &ARGS(Client_FulfillAliasBuffer, .client = client, .buffer = value,
+                                      .fulfill_alias_buffer_cb = alias.fulfill_alias_buffer_cb));
+  expect_chain_end(last);
+  destroy_buffer(value);
+}
+
+static void launch_behind_a_transfer(PJRT_Client* client, PJRT_LoadedExecutable* loaded) {
+  const float values[4] = {1, 2, 3, 4};
+  PJRT_ShapeSpec spec = {
+      .dims = (int64_t[]){4}, .num_dims = 1, .element_type = PJRT_Buffer_Type_F32};
+  PJRT_Client_CreateBuffersForAsyncHostToDevice_Args created =
+      ARGS(Client_CreateBuffersForAsyncHostToDevice, .client = client, .shape_specs = &spec,
+           .num_shape_specs = 1, .memory = memory_of(device_of(client, 0)));
+  OK(Client_CreateBuffersForAsyncHostToDevice, &created);
+  PJRT_AsyncHostToDeviceTransferManager_RetrieveBuffer_Args first =
+      ARGS(AsyncHostToDeviceTransferManager_RetrieveBuffer,
+           .transfer_manager = created.transfer_manager);
+  OK(AsyncHostToDeviceTransferManager_RetrieveBuffer, &first);
+  PJRT_Buffer* last = launch_many(loaded, first.buffer_out);
+  PJRT_AsyncHostToDeviceTransferManager_TransferData_Args sent = ARGS(
+      AsyncHostToDeviceTransferManager_TransferData, .transfer_manager = created.transfer_manager,
+      .data = values, .transfer_size = sizeof values, .is_last_transfer = true);
+  OK(AsyncHostToDeviceTransferManager_TransferData, &sent);
+  finish(sent.done_with_h2d_transfer);
+  expect_chain_end(last);
+  OK(AsyncHostToDeviceTransferManager_Destroy,
+     &ARGS(AsyncHostToDeviceTransferManager_Destroy, .transfer_manager = created.transfer_manager));
+}
+
+static void launch_behind_a_dependency(PJRT_Client* client, PJRT_LoadedExecutable* loaded) {
+  PJRT_Buffer* value = upload_four(client, 1);
+  PJRT_Buffer_DonateWithControlDependency_Args args =
+      ARGS(Buffer_DonateWithControlDependency, .buffer = value);
+  OK(Buffer_DonateWithControlDependency, &args);
+  destroy_buffer(value);
+  PJRT_Buffer* last = launch_many(loaded, args.out_buffer);
+  args.dependency_ready_callback(&(PJRT_Buffer_DonateWithControlDependency_Callback_Args){
+      .struct_size = PJRT_Buffer_DonateWithControlDependency_Callback_Args_STRUCT_SIZE,
+      .callback_data = args.callback_data});
+  expect_chain_end(last);
+}
+
+// The first launch donates what is still to be read to a place that the caller has yet to name.
+static void launch_behind_a_reader(PJRT_Client* client, PJRT_LoadedExecutable* loaded) {
+  float out[4] = {0};
+  PJRT_Buffer* value = upload_four(client, 1);
+  PJRT_Buffer_CopyRawToHostFuture_Args args =
+      ARGS(Buffer_CopyRawToHostFuture, .buffer = value, .transfer_size = sizeof out);
+  OK(Buffer_CopyRawToHostFuture, &args);
+  PJRT_Buffer* last = launch_many(loaded, value);
+  args.future_ready_callback(&(PJRT_Buffer_CopyRawToHostFuture_Callback_Args){
+      .struct_size = PJRT_Buffer_CopyRawToHostFuture_Callback_Args_STRUCT_SIZE,
+      .callback_data = args.callback_data,
+      .dst = out});
+  finish(args.event);
+  assert_true(out[0] == 1 && out[3] == 4);
+  expect_chain_end(last);
+}
+
+/// Whatever launches wait for that only their caller can provide: it is never kept from doing so.
+static void test_launches_behind_the_caller_do_not_count(void** state) {
+  (void)state;
+  void (*const cases[])(PJRT_Client*, PJRT_LoadedExecutable*) = {
+      launch_behind_an_alias, launch_behind_a_transfer, launch_behind_a_dependency,
+      launch_behind_a_reader};
+  PJRT_Client* client = create_limited_client();
+  PJRT_LoadedExecutable* loaded = compile(client, donating_program);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) cases[i](client, loaded);
+  destroy_loaded(loaded);
+  destroy_client(client);
+}
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
   const struct CMUnitTest tests[] = {
@@ -394,6 +514,7 @@ int main(void) {
       TEST(test_compile_without_a_client),
       TEST(test_poison_of_launches_that_are_over),
       TEST(test_bad_programs),
+      cmocka_unit_test(test_launches_behind_the_caller_do_not_count),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

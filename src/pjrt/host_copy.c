@@ -119,7 +119,7 @@ hlo_status_t hlo_pjrt_Buffer_CopyRawToHostFuture(PJRT_Buffer_CopyRawToHostFuture
   copy->client = hlo_memory_client(hlo_buffer_memory(args->buffer->buffer));
   copy->offset = (size_t)args->offset;
   copy->size = (size_t)args->transfer_size;
-  copy->done = hlo_event_create();
+  copy->done = hlo_event_create_promise();
   hlo_status_t status = copy->done != NULL ? hlo_buffer_use_begin(args->buffer->buffer, &copy->use)
                                            : hlo_status_out_of_memory(sizeof(void*));
   if (!hlo_status_is_ok(status)) {
@@ -127,6 +127,7 @@ hlo_status_t hlo_pjrt_Buffer_CopyRawToHostFuture(PJRT_Buffer_CopyRawToHostFuture
     hlo_mem_free(copy);
     return status;
   }
+  hlo_buffer_use_note_promise(&copy->use);  // it ends once the framework has named the destination
   args->event = (PJRT_Event*)hlo_event_retain(copy->done);
   args->callback_data = copy;
   args->future_ready_callback = raw_destination_ready;

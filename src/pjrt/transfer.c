@@ -70,7 +70,7 @@ static hlo_status_t fill_item(manager_t* manager, const PJRT_ShapeSpec* spec,
   HLO_TRY(hlo_buffer_shape_size_bytes(&item->shape, &item->size));
   hlo_memory_t* memory = hlo_pjrt_memory_target(manager->memory);
   HLO_TRY(hlo_storage_create(memory, item->size, &item->storage));
-  item->ready = hlo_event_create();
+  item->ready = hlo_event_create_promise();
   if (item->ready == NULL) return hlo_status_out_of_memory(sizeof(void*));
   hlo_buffer_t* buffer;
   HLO_TRY(hlo_buffer_create_over(memory, &item->shape, item->storage, item->ready, &buffer));

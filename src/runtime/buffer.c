@@ -96,7 +96,8 @@ hlo_status_t hlo_buffer_create_error(hlo_memory_t* memory, const hlo_buffer_shap
 hlo_status_t hlo_buffer_create_alias(hlo_memory_t* memory, const hlo_buffer_shape_t* shape,
                                      hlo_buffer_t** out_buffer) {
   hlo_buffer_t* alias;
-  HLO_TRY(create_with(hlo_storage_create_unresolved, memory, shape, hlo_event_create(), &alias));
+  HLO_TRY(create_with(hlo_storage_create_unresolved, memory, shape, hlo_event_create_promise(),
+                      &alias));
   alias->unfulfilled = hlo_storage_retain(storage_of(alias));
   *out_buffer = alias;
   return hlo_ok();
@@ -178,6 +179,7 @@ static hlo_status_t fulfil_from(hlo_buffer_t* alias, hlo_storage_t* storage, hlo
   f->client = client;
   f->alias_storage = storage;
   f->alias_ready = hlo_event_retain(alias->ready);
+  hlo_event_note_promise(alias->ready, hlo_event_awaits_promise(f->source.ready));
   hlo_event_on_ready(f->source.ready, &f->waiter, fulfil_when_ready, f);
   return hlo_ok();
 }
@@ -284,15 +286,21 @@ hlo_status_t hlo_buffer_use_begin(hlo_buffer_t* buffer, hlo_buffer_use_t* out_us
   if (storage) hlo_storage_use_begin(storage);
   hlo_mutex_unlock(&buffer->lock);
   if (!storage) return deleted_error();
-  *out_use = (hlo_buffer_use_t){storage, hlo_event_retain(buffer->ready), false};
+  *out_use = (hlo_buffer_use_t){.storage = storage, .ready = hlo_event_retain(buffer->ready)};
   return hlo_ok();
 }
 
 void hlo_buffer_use_end(hlo_buffer_use_t* use) {
   if (!use->storage) return;
+  if (use->awaits_promise) hlo_storage_note_promise(use->storage, -1);
   hlo_storage_use_end(use->storage);
   hlo_event_release(use->ready);
   *use = (hlo_buffer_use_t){0};
+}
+
+void hlo_buffer_use_note_promise(hlo_buffer_use_t* use) {
+  if (!use->awaits_promise) hlo_storage_note_promise(use->storage, 1);
+  use->awaits_promise = true;
 }
 
 hlo_status_t hlo_buffer_donate(hlo_buffer_t* buffer, hlo_buffer_use_t* out_use) {
@@ -304,7 +312,9 @@ hlo_status_t hlo_buffer_donate(hlo_buffer_t* buffer, hlo_buffer_use_t* out_use) 
   hlo_mutex_unlock(&buffer->lock);
   if (!storage) return deleted_error();
   hlo_storage_release(storage);  // the handle's reference; the use holds its own
-  *out_use = (hlo_buffer_use_t){storage, hlo_event_retain(buffer->ready), owned};
+  *out_use = (hlo_buffer_use_t){.storage = storage,
+                                .ready = hlo_event_retain(buffer->ready),
+                                .is_donated = owned};
   return hlo_ok();
 }
 

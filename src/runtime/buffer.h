@@ -116,11 +116,14 @@ typedef struct hlo_buffer_use {
   hlo_storage_t* storage;
   hlo_event_t* ready;
   bool is_donated;
+  bool awaits_promise;  // its end waits for a promise (hlo_event_awaits_promise())
 } hlo_buffer_use_t;
 
 /// errors: FAILED_PRECONDITION -> INVALID_ARGUMENT text "deleted or donated"
 hlo_status_t hlo_buffer_use_begin(hlo_buffer_t* buffer, hlo_buffer_use_t* out_use) HLO_MUST_USE;
 void hlo_buffer_use_end(hlo_buffer_use_t* use);
+/// Marks a use whose end waits for a promise: a donation that waits for the use does so, too.
+void hlo_buffer_use_note_promise(hlo_buffer_use_t* use);
 /// Takes the storage for good: the handle is invalid from now on. is_donated is false (and the use
 /// an ordinary one, the handle still invalid) when the storage may not be overwritten: foreign
 /// immutable bytes or external references.

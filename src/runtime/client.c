@@ -10,11 +10,13 @@
 #include "runtime/flight.h"
 
 enum { MAX_DEVICES = 4096, MAX_THREADS = 1024, BYTES_PER_MIB = 1 << 20 };
+enum { LAUNCH_LIMIT = 32 };  // the limit of XLA's CPU client
 
 struct hlo_client {
   hlo_pool_t* pool;
   hlo_heap_t* heap;
-  uint64_t memory_bytes;  // of the machine; 0: unknown
+  uint64_t memory_bytes;  // of all devices; 0: unknown
+  hlo_memory_queue_t memory_queue;
   const hlo_observer_t* observer;
   hlo_trace_t* trace;
   atomic_ullong run_id;
@@ -41,12 +43,13 @@ hlo_memory_kind_t hlo_memory_kind_from_name(const char* name, size_t length) {
   return HLO_MEMORY_KIND_COUNT;
 }
 
-static void init_devices(hlo_client_t* client) {
+static void init_devices(hlo_client_t* client, uint32_t launch_limit) {
   for (uint32_t i = 0; i < client->device_count; ++i) {
     hlo_device_t* device = &client->devices[i];
     device->client = client;
     device->id = (int32_t)i;
     device->local_id = (int32_t)i;
+    hlo_launch_limit_init(&device->launches, launch_limit ? launch_limit : LAUNCH_LIMIT);
     for (int k = 0; k < HLO_MEMORY_KIND_COUNT; ++k) {
       device->memories[k].id = (int32_t)i * HLO_MEMORY_KIND_COUNT + k;
       device->memories[k].kind = (hlo_memory_kind_t)k;
@@ -56,7 +59,12 @@ static void init_devices(hlo_client_t* client) {
 }
 
 static hlo_status_t create_heap(const hlo_client_options_t* options, hlo_client_t* client) {
-  client->memory_bytes = hlo_os_memory_bytes();
+  client->memory_bytes = options->memory_mib ? (uint64_t)options->memory_mib * BYTES_PER_MIB
+                                             : hlo_os_memory_bytes();
+  uint64_t running_bytes =
+      client->memory_bytes ? client->memory_bytes / HLO_TUNING_HEAP_RUNNING_SHARE : UINT64_MAX;
+  if (options->running_mib) running_bytes = (uint64_t)options->running_mib * BYTES_PER_MIB;
+  hlo_memory_queue_init(&client->memory_queue, running_bytes);
   uint64_t keep_bytes = client->memory_bytes / HLO_TUNING_HEAP_KEPT_SHARE;
   if (options->kept_mib) {
     keep_bytes = options->kept_mib < 0 ? 0 : (uint64_t)options->kept_mib * BYTES_PER_MIB;
@@ -89,7 +97,7 @@ hlo_status_t hlo_client_create(const hlo_client_options_t* options, hlo_client_t
   client->device_count = device_count;
   atomic_init(&client->work_count, 1);
   hlo_mutex_init(&client->flight.lock, HLO_LOCK_LEVEL_FLIGHT);
-  init_devices(client);
+  init_devices(client, options->launch_limit);
   *out_client = client;
   return hlo_ok();
 }
@@ -99,6 +107,10 @@ static void free_client(void* context) {
   hlo_client_t* client = context;
   void (*after)(void* context) = client->after;
   void* after_context = client->after_context;
+  for (uint32_t i = 0; i < client->device_count; ++i) {
+    hlo_launch_limit_deinit(&client->devices[i].launches);
+  }
+  hlo_memory_queue_deinit(&client->memory_queue);
   hlo_heap_release(client->heap);
   hlo_mutex_deinit(&client->flight.lock);
   hlo_mem_free(client);
@@ -148,6 +160,9 @@ hlo_heap_t* hlo_client_heap(const hlo_client_t* client) {
 }
 hlo_flight_t* hlo_client_flight(hlo_client_t* client) {
   return &client->flight;
+}
+hlo_memory_queue_t* hlo_client_memory_queue(hlo_client_t* client) {
+  return &client->memory_queue;
 }
 const hlo_observer_t* hlo_client_observer(const hlo_client_t* client) {
   return client->observer;

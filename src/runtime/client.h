@@ -8,6 +8,7 @@
 #include "base/parallel.h"
 #include "base/status.h"
 #include "base/threads.h"
+#include "runtime/limits.h"
 
 typedef struct hlo_client hlo_client_t;
 typedef struct hlo_device hlo_device_t;
@@ -38,20 +39,25 @@ struct hlo_memory {
   _Atomic int64_t bytes_in_use, peak_bytes, allocation_count, largest_bytes;
 };
 
-/// A virtual device: a name for placement, no thread of its own. threads: immutable.
+/// A virtual device: a name for placement, no thread of its own. threads: immutable, but `launches`.
 struct hlo_device {
   hlo_client_t* client;
   int32_t id;        // global
   int32_t local_id;  // hardware id on this process
   hlo_memory_t memories[HLO_MEMORY_KIND_COUNT];
+  hlo_launch_limit_t launches;  // in flight
 };
 
 typedef struct hlo_client_options {
   uint32_t device_count;  // 0: one
   uint32_t thread_count;  // 0: the cores that the process may use
   const hlo_observer_t* observer;  // lent, outlives the client; NULL: nobody
+  int64_t memory_mib;     // most device memory; 0: the machine's memory
   int64_t kept_mib;       // most freed device memory that is kept for reuse, in MiB; 0: a quarter
-                          // of the machine's memory, negative: none
+                          // of the device memory, negative: none
+  int64_t running_mib;    // most memory for results and temporaries of programs that run at the same
+                          // time, but one alone may take more; 0: a quarter of the device memory
+  uint32_t launch_limit;  // most launches of a device in flight; callers wait for fewer; 0: 32
 } hlo_client_options_t;
 
 /// Starts the pool's threads. errors: INVALID_ARGUMENT (counts), RESOURCE_EXHAUSTED.
@@ -74,6 +80,8 @@ hlo_pool_t* hlo_client_pool(const hlo_client_t* client);
 hlo_parallel_t hlo_client_parallel(const hlo_client_t* client);
 /// Device memory of all devices, and what else is as large: at most the machine's memory.
 hlo_heap_t* hlo_client_heap(const hlo_client_t* client);
+/// Requests for device memory wait there while memory is short.
+hlo_memory_queue_t* hlo_client_memory_queue(hlo_client_t* client);
 /// Is told of launches; may be NULL.
 const hlo_observer_t* hlo_client_observer(const hlo_client_t* client);
 /// Its trace, which gets a span for every run and copy; NULL when off.

@@ -12,6 +12,7 @@
 struct hlo_event {
   atomic_int count;
   atomic_bool is_claimed;  // by the one call of set that counts; relaxed: it orders nothing
+  atomic_bool awaits_promise;  // while pending; relaxed: a hint that orders nothing
   hlo_status_t status;     // written by that call, before `waiters` becomes ready_mark()
   _Atomic(hlo_event_waiter_t*) waiters;  // the newest first; ready_mark() from then on. Release by
                                          // who puts in, acquire by who takes out or finds it ready
@@ -29,6 +30,21 @@ hlo_event_t* hlo_event_create(void) {
   hlo_event_t* event = hlo_mem_alloc_zeroed(sizeof *event);
   if (event) atomic_init(&event->count, 1);
   return event;
+}
+
+hlo_event_t* hlo_event_create_promise(void) {
+  hlo_event_t* event = hlo_event_create();
+  if (event) atomic_init(&event->awaits_promise, true);
+  return event;
+}
+
+bool hlo_event_awaits_promise(hlo_event_t* event) {
+  return !hlo_event_is_ready(event) &&
+         atomic_load_explicit(&event->awaits_promise, memory_order_relaxed);
+}
+
+void hlo_event_note_promise(hlo_event_t* event, bool awaits_promise) {
+  atomic_store_explicit(&event->awaits_promise, awaits_promise, memory_order_relaxed);
 }
 
 hlo_event_t* hlo_event_create_ready(hlo_status_t status) {
@@ -247,7 +263,12 @@ void hlo_event_join(hlo_event_t* const* events, uint32_t count, hlo_event_t* tar
   atomic_init(&join->pending, count + 1);  // one more for this loop
   join->target = hlo_event_retain(target);
   join->count = count;
-  for (uint32_t i = 0; i < count; ++i) join->joined[i].event = hlo_event_retain(events[i]);
+  bool awaits_promise = false;
+  for (uint32_t i = 0; i < count; ++i) {
+    join->joined[i].event = hlo_event_retain(events[i]);
+    awaits_promise |= events[i] && hlo_event_awaits_promise(events[i]);
+  }
+  if (awaits_promise) hlo_event_note_promise(target, true);
   hlo_event_filter_t filter;
   filter.is_used = false;
   for (uint32_t i = 0; i < count; ++i) {

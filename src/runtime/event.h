@@ -17,6 +17,8 @@ typedef void (*hlo_event_callback_t)(void* context, hlo_status_t status);
 
 /// NULL when memory is exhausted.
 hlo_event_t* hlo_event_create(void);
+/// An event that the framework or the user will set, who may make other calls first.
+hlo_event_t* hlo_event_create_promise(void);
 /// An event that is ready from the start; takes `status`.
 hlo_event_t* hlo_event_create_ready(hlo_status_t status);
 hlo_event_t* hlo_event_retain(hlo_event_t* event);
@@ -40,6 +42,11 @@ typedef struct hlo_event_waiter {
   void* context;
   hlo_event_t* event;  // retained, of a callback that is put off
 } hlo_event_waiter_t;
+
+/// Returns true if the event is pending and its end is unknown: it is a promise, or waits for one.
+bool hlo_event_awaits_promise(hlo_event_t* event);
+/// Marks an event whose creator knows what it waits for.
+void hlo_event_note_promise(hlo_event_t* event, bool awaits_promise);
 
 /// Registers a callback. `waiter`, which need not be initialised, is the event's until the callback
 /// is called, and may go with that.
@@ -65,7 +72,7 @@ bool hlo_event_filter_has(hlo_event_filter_t* filter, const hlo_event_t* event);
 void hlo_event_run_postponed(void);
 
 /// Sets `target` when all `count` events are ready, with the error of the lowest index that failed.
-/// Events may be NULL (ready). Holds its own references.
+/// Events may be NULL (ready). Holds its own references. The target awaits a promise if one does.
 void hlo_event_join(hlo_event_t* const* events, uint32_t count, hlo_event_t* target);
 
 #endif  // HLO_RUNTIME_EVENT_H_

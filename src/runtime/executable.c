@@ -6,6 +6,7 @@
 
 #include "base/dim_order.h"
 #include "base/mem.h"
+#include "runtime/group.h"
 #include "runtime/run.h"
 
 static hlo_status_t read_kinds(const hlo_executable_t* executable, bool is_result,
@@ -202,6 +203,12 @@ static hlo_status_t check_clash(const hlo_loaded_t* loaded, const hlo_launch_t* 
   return hlo_ok();
 }
 
+// Returns true if the run cannot begin yet because of this argument.
+static bool is_pending(const hlo_buffer_use_t* use) {
+  return !hlo_event_is_ready(use->ready) ||
+         (use->is_donated && hlo_storage_has_other_uses(use->storage));
+}
+
 // Clashes are looked for where there may be one: a buffer that was donated cannot be used any more,
 // and one that is donated has another use. Launches take thousands of arguments.
 static hlo_status_t prepare_arguments(const hlo_launch_t* launch, hlo_run_t* run,
@@ -217,7 +224,10 @@ static hlo_status_t prepare_arguments(const hlo_launch_t* launch, hlo_run_t* run
                                         : hlo_buffer_use_begin(arguments[i], use);
     bool is_suspect =
         !hlo_status_is_ok(status) || (run->taken[i] && hlo_storage_has_other_uses(use->storage));
-    if (hlo_status_is_ok(status)) ++run->use_count;
+    if (hlo_status_is_ok(status)) {
+      ++run->use_count;
+      run->is_pending |= is_pending(use);
+    }
     hlo_status_t clash = is_suspect ? check_clash(run->loaded, launch, arguments, i) : hlo_ok();
     if (!hlo_status_is_ok(clash)) {
       hlo_status_release(status);
@@ -256,7 +266,8 @@ static hlo_status_t prepare_results(hlo_run_t* run, hlo_buffer_t** results) {
     const hlo_signature_entry_t* entry = &executable->results[r];
     hlo_memory_t* memory = &run->device->memories[run->loaded->result_kinds[r]];
     hlo_storage_t* storage = reusable_storage(run, r, memory);
-    if (!storage) HLO_TRY(hlo_storage_create(memory, entry->size_bytes, &storage));
+    if (!storage) HLO_TRY(hlo_storage_create_deferred(memory, entry->size_bytes, &storage));
+    run->progress.size_bytes += hlo_storage_missing_bytes(storage);
     run->outputs[r] = storage;
     ++run->output_count;
     hlo_buffer_shape_t shape = {.dtype = entry->dtype,
@@ -266,6 +277,8 @@ static hlo_status_t prepare_results(hlo_run_t* run, hlo_buffer_t** results) {
     HLO_TRY(hlo_buffer_create_over(memory, &shape, storage, run->done, &results[r]));
     ++run->result_count;
   }
+  run->progress.size_bytes += executable->program->temporary_bytes;
+  run->request.has_memory = run->progress.size_bytes == 0;
   return hlo_ok();
 }
 
@@ -314,31 +327,110 @@ static void abort_device(const hlo_launch_t* launch, uint32_t row, hlo_run_t* ru
   hlo_run_release(run);
 }
 
+// The runs of a launch that is being made.
+typedef struct prepared {
+  hlo_loaded_t* loaded;
+  uint32_t count;
+  hlo_run_t** runs;
+  bool is_pending;    // an input is not ready, or still in use though donated
+  bool is_immediate;  // it ends before the call returns
+} prepared_t;
+
+static hlo_status_t prepare_devices(const hlo_launch_t* launch, prepared_t* p) {
+  for (uint32_t d = 0; d < p->count; ++d) {
+    HLO_TRY(prepare_device(p->loaded, launch, d, &p->runs[d]));
+    p->is_pending |= p->runs[d]->is_pending;
+  }
+  p->is_immediate =
+      p->count == 1 && !p->is_pending && p->loaded->executable->program->is_cheap;
+  return hlo_run_group_bind(p->loaded, p->count, p->runs);
+}
+
+// A launch that begins at once gets its memory now, so that its caller learns of exhaustion. All
+// others get theirs when they begin: launches that wait hold no memory.
+static hlo_status_t allocate_for_start(const prepared_t* p) {
+  bool begins = !p->is_pending;
+  for (uint32_t d = 0; d < p->count && begins && !p->is_immediate; ++d) {
+    begins = hlo_launch_limit_count(&p->runs[d]->device->launches) == 0;
+  }
+  if (!begins) return hlo_ok();
+  hlo_status_t status =
+      p->count > 1 ? hlo_group_allocate(p->runs[0]->group) : hlo_run_allocate(p->runs[0]);
+  if (hlo_status_is_ok(status)) return status;
+  if (!hlo_memory_queue_is_running(hlo_client_memory_queue(p->loaded->client))) return status;
+  hlo_status_release(status);  // running launches may free enough until this one begins
+  return hlo_ok();
+}
+
+// Returns true if the run cannot begin before a promise is kept, which an input or a reader of a
+// donated input waits for.
+static bool awaits_promise(const hlo_run_t* run) {
+  for (uint32_t i = 0; i < run->use_count; ++i) {
+    const hlo_buffer_use_t* use = &run->uses[i];
+    if (hlo_event_awaits_promise(use->ready)) return true;
+    if (use->is_donated && hlo_storage_awaits_promise(use->storage)) return true;
+  }
+  return false;
+}
+
+static void note_promise(hlo_run_t* run) {
+  hlo_event_note_promise(run->done, true);
+  for (uint32_t i = 0; i < run->use_count; ++i) hlo_buffer_use_note_promise(&run->uses[i]);
+}
+
+// Counts the runs as in flight unless one of them waits for a promise.
+static void count_in_flight(const prepared_t* p) {
+  bool awaits = false;
+  for (uint32_t d = 0; d < p->count && p->is_pending && !awaits; ++d) {
+    awaits = awaits_promise(p->runs[d]);
+  }
+  for (uint32_t d = 0; d < p->count; ++d) {
+    hlo_run_t* run = p->runs[d];
+    run->is_counted = !awaits;
+    if (awaits) {
+      note_promise(run);
+    } else {
+      hlo_launch_limit_begin(&run->device->launches);
+    }
+  }
+}
+
+static void start_runs(const hlo_launch_t* launch, const prepared_t* p) {
+  const uint64_t run_id = hlo_client_next_run_id(p->loaded->client);
+  if (!p->is_immediate) count_in_flight(p);
+  for (uint32_t d = 0; d < p->count; ++d) {
+    if (launch->out_events) launch->out_events[d] = hlo_event_retain(p->runs[d]->done);
+    p->runs[d]->frame.run_id = run_id;
+    p->runs[d]->launch_id = launch->launch_id;
+  }
+  for (uint32_t d = 0; d < p->count; ++d) hlo_run_start(p->runs[d]);
+}
+
+// Waits while too many launches are in flight. The caller holds nothing that they could wait for.
+static void await_limits(const hlo_launch_t* launch, const prepared_t* p) {
+  for (uint32_t d = 0; d < p->count; ++d) {
+    hlo_device_t* device = launch->device ? launch->device : p->loaded->devices[d];
+    hlo_launch_limit_await(&device->launches);
+  }
+}
+
 hlo_status_t hlo_loaded_execute(hlo_loaded_t* loaded, const hlo_launch_t* launch) {
   enum { FEW_DEVICES = 8 };  // whose launches need no memory for the list of runs
   HLO_TRY(check_launch(loaded, launch));
   hlo_run_t* few[FEW_DEVICES] = {0};
-  hlo_run_t** runs = few;
-  if (launch->device_count > FEW_DEVICES) {
-    runs = hlo_mem_alloc_zeroed(launch->device_count * sizeof *runs);
-    if (!runs) return hlo_status_out_of_memory(launch->device_count * sizeof *runs);
+  prepared_t p = {.loaded = loaded, .count = launch->device_count, .runs = few};
+  if (p.count > FEW_DEVICES) {
+    p.runs = hlo_mem_alloc_zeroed(p.count * sizeof *p.runs);
+    if (!p.runs) return hlo_status_out_of_memory(p.count * sizeof *p.runs);
   }
-  hlo_status_t status = hlo_ok();
-  for (uint32_t d = 0; d < launch->device_count && hlo_status_is_ok(status); ++d) {
-    status = prepare_device(loaded, launch, d, &runs[d]);
-  }
-  if (hlo_status_is_ok(status)) status = hlo_run_group_bind(loaded, launch->device_count, runs);
-  if (!hlo_status_is_ok(status)) {
-    for (uint32_t d = 0; d < launch->device_count; ++d) abort_device(launch, d, runs[d]);
+  hlo_status_t status = prepare_devices(launch, &p);
+  if (hlo_status_is_ok(status)) status = allocate_for_start(&p);
+  if (hlo_status_is_ok(status)) {
+    start_runs(launch, &p);
+    if (!p.is_immediate) await_limits(launch, &p);
   } else {
-    uint64_t run_id = hlo_client_next_run_id(loaded->client);
-    for (uint32_t d = 0; d < launch->device_count; ++d) {
-      if (launch->out_events) launch->out_events[d] = hlo_event_retain(runs[d]->done);
-      runs[d]->frame.run_id = run_id;
-      runs[d]->launch_id = launch->launch_id;
-    }
-    for (uint32_t d = 0; d < launch->device_count; ++d) hlo_run_start(runs[d]);
+    for (uint32_t d = 0; d < p.count; ++d) abort_device(launch, d, p.runs[d]);
   }
-  if (runs != few) hlo_mem_free(runs);
+  if (p.runs != few) hlo_mem_free(p.runs);
   return status;
 }

@@ -45,6 +45,7 @@ struct hlo_run_group {
   bool* is_waiting;  // per process: suspended in a meeting or recv
   hlo_interp_runtime_t runtime;
   hlo_process_grid_t grid;
+  hlo_launch_progress_t progress;  // see limits.h
   hlo_run_t* runs[];
 };
 
@@ -392,6 +393,7 @@ hlo_status_t hlo_group_create(uint32_t replica_count, uint32_t partition_count,
   atomic_init(&group->count, 1);
   hlo_mutex_init(&group->lock, HLO_LOCK_LEVEL_COLLECTIVE);
   group->process_count = count;
+  group->progress.run_count = count;
   memcpy(group->runs, runs, count * sizeof(hlo_run_t*));
   group->is_waiting = (bool*)(group->runs + count);
   group->grid = (hlo_process_grid_t){.context = group,
@@ -478,4 +480,19 @@ hlo_run_t* hlo_group_take_woken(hlo_run_group_t* group) {
 
 const hlo_runtime_table_t* hlo_group_runtime(hlo_run_group_t* group) {
   return group ? &group->runtime.table : &kAlone.table;
+}
+
+hlo_launch_progress_t* hlo_group_progress(hlo_run_group_t* group) {
+  return &group->progress;
+}
+
+hlo_status_t hlo_group_allocate(hlo_run_group_t* group) {
+  hlo_status_t status = hlo_ok();
+  uint32_t count = 0;
+  while (count < group->process_count && hlo_status_is_ok(status)) {
+    status = hlo_run_allocate(group->runs[count]);
+    count += hlo_status_is_ok(status);
+  }
+  while (!hlo_status_is_ok(status) && count-- > 0) hlo_run_deallocate(group->runs[count]);
+  return status;
 }

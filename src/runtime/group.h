@@ -25,6 +25,10 @@ bool hlo_group_detains(hlo_run_group_t* group, const hlo_run_t* run);
 /// none.
 void hlo_group_keep_woken(hlo_run_group_t* group, hlo_run_t* run);
 hlo_run_t* hlo_group_take_woken(hlo_run_group_t* group);
+/// The progress of the launch, for the queue for memory.
+hlo_launch_progress_t* hlo_group_progress(hlo_run_group_t* group);
+/// Allocates the memory of all runs, or of none. errors: RESOURCE_EXHAUSTED
+hlo_status_t hlo_group_allocate(hlo_run_group_t* group) HLO_MUST_USE;
 /// What programs call back; group NULL: a run of its own.
 const hlo_runtime_table_t* hlo_group_runtime(hlo_run_group_t* group);
 

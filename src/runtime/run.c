@@ -55,6 +55,7 @@ hlo_status_t hlo_run_create(hlo_loaded_t* loaded, hlo_device_t* device, uint32_t
   run->loaded = hlo_loaded_retain(loaded);
   run->device = device;
   run->row = row;
+  run->progress.run_count = run->progress.ready_count = 1;
   run->frame = (hlo_frame_t){
       .abi_version = HLO_KERNEL_ABI_VERSION,
       .buffers = run->addresses,
@@ -73,11 +74,27 @@ hlo_status_t hlo_run_create(hlo_loaded_t* loaded, hlo_device_t* device, uint32_t
   return hlo_ok();
 }
 
+// The progress that the queue for memory tracks; NULL: none, as runs of cheap groups request memory
+// one by one.
+static hlo_launch_progress_t* progress_of(hlo_run_t* run) {
+  if (!run->group) return &run->progress;
+  return run->loaded->executable->program->is_cheap ? NULL : hlo_group_progress(run->group);
+}
+
+// Called when the run has released its memory.
+static void leave_limits(hlo_run_t* run) {
+  if (run->is_in_queue) {
+    hlo_memory_queue_end(hlo_client_memory_queue(run->loaded->client), progress_of(run));
+  }
+  if (run->is_counted) hlo_launch_limit_end(&run->device->launches);
+}
+
 void hlo_run_release(hlo_run_t* run) {
   hlo_client_t* client = run->loaded->client;
   for (uint32_t i = 0; i < run->use_count; ++i) hlo_buffer_use_end(&run->uses[i]);
   for (uint32_t i = 0; i < run->output_count; ++i) hlo_storage_release(run->outputs[i]);
   hlo_block_release(hlo_client_heap(client), run->temporaries);
+  leave_limits(run);
   hlo_status_release(run->frame.error.status);
   hlo_group_release(run->group);
   hlo_event_release(run->done);
@@ -93,6 +110,8 @@ hlo_status_t hlo_run_group_bind(hlo_loaded_t* loaded, uint32_t count, hlo_run_t*
                            (uint32_t)loaded->executable->config.partition_count, runs, &group));
   for (uint32_t i = 0; i < count; ++i) {
     runs[i]->group = hlo_group_retain(group);
+    runs[i]->is_in_queue = !loaded->executable->program->is_cheap;
+    hlo_group_progress(group)->size_bytes += runs[i]->progress.size_bytes;
     runs[i]->frame.runtime = hlo_group_runtime(group);
   }
   hlo_group_release(group);
@@ -126,8 +145,71 @@ static hlo_status_t frame_status(hlo_run_t* run) {
                            run->loaded->executable->name, run->frame.error.call_site_index);
 }
 
-static hlo_status_t first_entry(hlo_run_t* run) {
-  HLO_TRY(input_error(run));
+// ---- memory
+
+void hlo_run_deallocate(hlo_run_t* run) {
+  for (uint32_t i = 0; i < run->output_count; ++i) hlo_storage_deallocate(run->outputs[i]);
+  hlo_block_release(hlo_client_heap(run->loaded->client), run->temporaries);
+  run->temporaries = (hlo_block_t){0};
+  run->request.has_memory = false;
+}
+
+hlo_status_t hlo_run_allocate(hlo_run_t* run) {
+  if (run->request.has_memory) return hlo_ok();
+  hlo_status_t status = hlo_ok();
+  for (uint32_t i = 0; i < run->output_count && hlo_status_is_ok(status); ++i) {
+    status = hlo_storage_allocate(run->outputs[i]);
+  }
+  const size_t temporary_bytes = run->loaded->executable->program->temporary_bytes;
+  if (hlo_status_is_ok(status) && temporary_bytes) {
+    status = hlo_block_acquire(hlo_client_heap(run->loaded->client), temporary_bytes,
+                               &run->temporaries);
+  }
+  if (!hlo_status_is_ok(status)) {
+    hlo_run_deallocate(run);
+    return status;
+  }
+  run->request.has_memory = true;
+  return hlo_ok();
+}
+
+static hlo_run_t* run_of(hlo_memory_request_t* request) {
+  return (hlo_run_t*)((uint8_t*)request - offsetof(hlo_run_t, request));
+}
+
+// The request of a run: for all runs of its launch, but for this one if the program is cheap.
+static hlo_status_t allocate_for_run(hlo_memory_request_t* request) {
+  hlo_run_t* run = run_of(request);
+  const bool is_whole = request->progress && request->progress->ended_count == 0;
+  return run->group && is_whole ? hlo_group_allocate(run->group) : hlo_run_allocate(run);
+}
+
+static void retry_run(hlo_memory_request_t* request) {
+  hlo_run_t* run = run_of(request);
+  hlo_pool_submit(hlo_client_pool(run->loaded->client), &run->job);
+}
+
+// Gets memory for the run, through the queue unless the program is cheap and memory is there.
+// *out_waits, false before, is set if the run is in the queue: it may have ended already.
+static hlo_status_t get_memory(hlo_run_t* run, bool* out_waits) {
+  if (run->loaded->executable->program->is_cheap) {
+    if (run->request.has_memory) return hlo_ok();
+    hlo_status_t status = hlo_run_allocate(run);
+    if (HLO_LIKELY(hlo_status_is_ok(status))) return status;
+    hlo_status_release(status);
+  }
+  run->request.allocate = allocate_for_run;
+  run->request.retry = retry_run;
+  run->request.progress = progress_of(run);
+  hlo_memory_queue_t* queue = hlo_client_memory_queue(run->loaded->client);
+  hlo_status_t status = hlo_memory_queue_acquire(queue, &run->request, out_waits);
+  if (!*out_waits && !run->group) run->is_in_queue = hlo_status_is_ok(status);
+  return status;
+}
+
+// ---- the program
+
+static void first_entry(hlo_run_t* run) {
   const hlo_executable_t* executable = run->loaded->executable;
   for (uint32_t i = 0; i < executable->argument_count; ++i) {
     run->addresses[i] = hlo_storage_data(run->uses[i].storage);
@@ -135,14 +217,8 @@ static hlo_status_t first_entry(hlo_run_t* run) {
   for (uint32_t i = 0; i < executable->result_count; ++i) {
     run->addresses[executable->argument_count + i] = hlo_storage_data(run->outputs[i]);
   }
-  size_t temporary_bytes = executable->program->temporary_bytes;
-  if (temporary_bytes) {
-    hlo_heap_t* heap = hlo_client_heap(run->loaded->client);
-    HLO_TRY(hlo_block_acquire(heap, temporary_bytes, &run->temporaries));
-    run->frame.temporaries = run->temporaries.data;
-  }
+  run->frame.temporaries = run->temporaries.data;
   hlo_capture_run(run);
-  return hlo_ok();
 }
 
 static void trace_stretch(const hlo_run_t* run, uint64_t begin_ns) {
@@ -173,12 +249,23 @@ static void advance(hlo_run_t* run) {
   end_program(run, answer == HLO_KERNEL_DONE ? hlo_ok() : frame_status(run));
 }
 
-static void enter(hlo_run_t* run) {
-  if (!run->started) {
-    run->started = true;
-    hlo_status_t status = first_entry(run);
-    if (!hlo_status_is_ok(status)) end_program(run, status);
+// Returns false if the run waits for memory: it may have ended already.
+static bool begin(hlo_run_t* run) {
+  bool waits = false;
+  hlo_status_t status = input_error(run);
+  if (hlo_status_is_ok(status)) status = get_memory(run, &waits);
+  if (waits) return false;
+  run->started = true;
+  if (hlo_status_is_ok(status)) {
+    first_entry(run);
+  } else {
+    end_program(run, status);
   }
+  return true;
+}
+
+static void enter(hlo_run_t* run) {
+  if (!run->started && !begin(run)) return;
   for (;;) {
     atomic_store(&run->state, RUN_ACTIVE);
     if (!run->is_over) advance(run);
@@ -220,15 +307,23 @@ void hlo_run_resume(hlo_run_t* run) {
   }
 }
 
+// Tells the queue for memory that the inputs of the run are ready.
+static void note_ready(hlo_run_t* run) {
+  if (!run->group || !run->is_in_queue) return;
+  hlo_memory_queue_note_ready(hlo_client_memory_queue(run->loaded->client), progress_of(run));
+}
+
 static void one_ready(void* context, hlo_status_t status) {
   (void)status;
   hlo_run_t* run = context;
   if (atomic_fetch_sub_explicit(&run->waiting, 1, memory_order_acq_rel) == 1) {
+    note_ready(run);
     hlo_pool_submit(hlo_client_pool(run->loaded->client), &run->job);
   }
 }
 
-void hlo_run_start(hlo_run_t* run) {
+// Registers callbacks for all that the run waits for. Returns true if everything is ready.
+static bool await_inputs(hlo_run_t* run) {
   atomic_store(&run->waiting, 1 + 2 * run->use_count);
   unsigned ready = 1;  // what needs no callback is counted off at the end, all at once
   hlo_event_filter_t filter;
@@ -246,15 +341,19 @@ void hlo_run_start(hlo_run_t* run) {
       ++ready;
     }
   }
+  return atomic_fetch_sub_explicit(&run->waiting, ready, memory_order_acq_rel) == ready;
+}
+
+void hlo_run_start(hlo_run_t* run) {
   const bool is_cheap = run->loaded->executable->program->is_cheap;
-  const bool is_alone = !run->group && (ready == 1 + 2 * run->use_count || !run->launch_id);
+  const bool is_alone = !run->group && (!run->is_pending || !run->launch_id);
   if (!is_cheap || !is_alone) hlo_flight_enter(run);
-  // Everything was ready: a cheap program runs here, quicker than a worker could take it.
-  if (atomic_fetch_sub_explicit(&run->waiting, ready, memory_order_acq_rel) == ready) {
-    if (is_cheap) {
-      run_job(&run->job);
-    } else {
-      hlo_pool_submit(hlo_client_pool(run->loaded->client), &run->job);
-    }
+  if (run->is_pending && !await_inputs(run)) return;  // the run may have ended
+  note_ready(run);
+  // A cheap program runs here, quicker than a worker could take it.
+  if (is_cheap) {
+    run_job(&run->job);
+  } else {
+    hlo_pool_submit(hlo_client_pool(run->loaded->client), &run->job);
   }
 }

@@ -33,6 +33,7 @@ typedef struct hlo_run {
   atomic_uint state;          // between entry and suspension, see run.c
   atomic_uint waiting;        // inputs and donated storages not ready yet, and the start itself
   hlo_event_t* done;          // definition event of all results
+  bool is_pending;            // at the launch, an input was not ready or a donated one in use
   uint32_t use_count;
   hlo_buffer_use_t* uses;     // per argument
   hlo_event_waiter_t* waiters;  // for them
@@ -42,6 +43,10 @@ typedef struct hlo_run {
   uint32_t result_count;      // handles made so far
   void** addresses;           // frame.buffers
   hlo_block_t temporaries;    // frame.temporaries, of the client's heap
+  bool is_in_queue;           // the queue for memory awaits its end
+  bool is_counted;            // in the launches in flight of its device
+  hlo_memory_request_t request;
+  hlo_launch_progress_t progress;  // unless it has a group, which has one for all runs
   bool is_listed;             // in its client's list of runs in flight, which guards these
   struct hlo_run *listed_before, *listed_after;
   hlo_status_t poison;        // what the results become; OK: what the program answers
@@ -57,6 +62,10 @@ void hlo_run_release(hlo_run_t* run);
 /// Joins the runs of one launch, so that their collectives meet.
 hlo_status_t hlo_run_group_bind(hlo_loaded_t* loaded, uint32_t count,
                                 hlo_run_t* const* runs) HLO_MUST_USE;
+/// Allocates results and temporaries unless the run has them. errors: RESOURCE_EXHAUSTED
+hlo_status_t hlo_run_allocate(hlo_run_t* run) HLO_MUST_USE;
+/// Frees them, before the run begins.
+void hlo_run_deallocate(hlo_run_t* run);
 /// Starts it when everything it waits for is ready; it owns itself from now on.
 void hlo_run_start(hlo_run_t* run);
 /// Queues a suspended run again; for its group, which holds its lock.

@@ -58,27 +58,98 @@ static hlo_status_t out_of_device_memory(const hlo_memory_t* memory, size_t size
       (long long)atomic_load(&memory->bytes_in_use), (unsigned long long)stats.reserved_bytes);
 }
 
+static void count_storage(hlo_storage_t* storage) {
+  storage->is_counted = true;
+  count_allocation(storage->memory, (int64_t)storage->size_bytes);
+}
+
+static void uncount_storage(hlo_storage_t* storage) {
+  if (!storage->is_counted) return;
+  storage->is_counted = false;
+  atomic_fetch_sub_explicit(&storage->memory->bytes_in_use, (int64_t)storage->size_bytes,
+                            memory_order_relaxed);
+}
+
+hlo_status_t hlo_storage_create_deferred(hlo_memory_t* memory, size_t size_bytes,
+                                         hlo_storage_t** out_storage) {
+  if (!PUTS_BEHIND || size_bytes > HLO_TUNING_STORAGE_INLINE_BYTES) {
+    HLO_TRY(storage_alloc(memory, size_bytes, 0, out_storage));
+    (*out_storage)->is_deferred = true;
+    return hlo_ok();
+  }
+  hlo_storage_t* storage = NULL;
+  HLO_TRY(storage_alloc(memory, size_bytes, HLO_BLOCK_ALIGNMENT - 1 + size_bytes, &storage));
+  uintptr_t behind = (uintptr_t)(storage + 1) + HLO_BLOCK_ALIGNMENT - 1;
+  storage->data = (void*)(behind & ~(uintptr_t)(HLO_BLOCK_ALIGNMENT - 1));
+  count_storage(storage);
+  *out_storage = storage;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_storage_allocate(hlo_storage_t* storage) {
+  if (!storage->is_deferred || storage->data) return hlo_ok();
+  hlo_memory_t* memory = storage->memory;
+  hlo_status_t status = hlo_block_acquire(hlo_client_heap(hlo_memory_client(memory)),
+                                          storage->size_bytes, &storage->block);
+  if (!hlo_status_is_ok(status)) {
+    hlo_status_release(status);
+    return out_of_device_memory(memory, storage->size_bytes);
+  }
+  storage->data = storage->block.data;
+  count_storage(storage);
+  return hlo_ok();
+}
+
+void hlo_storage_deallocate(hlo_storage_t* storage) {
+  if (!storage->is_deferred || !storage->data) return;
+  uncount_storage(storage);
+  hlo_block_release(hlo_client_heap(hlo_memory_client(storage->memory)), storage->block);
+  storage->block = (hlo_block_t){0};
+  storage->data = NULL;
+}
+
+// The request of a thread.
+typedef struct thread_request {
+  hlo_memory_request_t request;
+  hlo_storage_t* storage;
+  hlo_gate_t gate;
+} thread_request_t;
+
+static hlo_status_t allocate_for_thread(hlo_memory_request_t* request) {
+  return hlo_storage_allocate(((thread_request_t*)request)->storage);
+}
+
+static void wake_thread(hlo_memory_request_t* request) {
+  hlo_gate_open(&((thread_request_t*)request)->gate);
+}
+
+// Allocates the bytes once running launches have freed enough memory.
+static hlo_status_t await_memory(hlo_storage_t* storage) {
+  hlo_memory_queue_t* queue = hlo_client_memory_queue(hlo_memory_client(storage->memory));
+  thread_request_t wanted = {.request = {.allocate = allocate_for_thread, .retry = wake_thread},
+                             .storage = storage};
+  for (;;) {
+    bool waits;
+    hlo_status_t status = hlo_memory_queue_acquire(queue, &wanted.request, &waits);
+    if (!waits) return status;
+    hlo_gate_await(&wanted.gate, UINT64_MAX);
+    wanted.gate = (hlo_gate_t){0};
+  }
+}
+
 hlo_status_t hlo_storage_create(hlo_memory_t* memory, size_t size_bytes,
                                 hlo_storage_t** out_storage) {
-  const bool is_inline = PUTS_BEHIND && size_bytes <= HLO_TUNING_STORAGE_INLINE_BYTES;
   hlo_storage_t* storage = NULL;
-  HLO_TRY(storage_alloc(memory, size_bytes, is_inline ? HLO_BLOCK_ALIGNMENT - 1 + size_bytes : 0,
-                        &storage));
-  if (is_inline) {
-    uintptr_t behind = (uintptr_t)(storage + 1) + HLO_BLOCK_ALIGNMENT - 1;
-    storage->data = (void*)(behind & ~(uintptr_t)(HLO_BLOCK_ALIGNMENT - 1));
-  } else {
-    hlo_status_t status =
-        hlo_block_acquire(hlo_client_heap(hlo_memory_client(memory)), size_bytes, &storage->block);
-    if (!hlo_status_is_ok(status)) {
-      hlo_status_release(status);
-      hlo_storage_release(storage);
-      return out_of_device_memory(memory, size_bytes);
-    }
-    storage->data = storage->block.data;
+  HLO_TRY(hlo_storage_create_deferred(memory, size_bytes, &storage));
+  hlo_status_t status = hlo_storage_allocate(storage);
+  if (!hlo_status_is_ok(status) && hlo_thread_may_wait()) {
+    hlo_status_release(status);
+    status = await_memory(storage);
   }
-  storage->is_counted = true;
-  count_allocation(memory, (int64_t)size_bytes);
+  if (!hlo_status_is_ok(status)) {
+    hlo_storage_release(storage);
+    return status;
+  }
   *out_storage = storage;
   return hlo_ok();
 }
@@ -98,7 +169,9 @@ hlo_status_t hlo_storage_create_foreign(hlo_memory_t* memory, void* data, size_t
 
 hlo_status_t hlo_storage_create_unresolved(hlo_memory_t* memory, size_t size_bytes,
                                            hlo_storage_t** out_storage) {
-  return storage_alloc(memory, size_bytes, 0, out_storage);
+  HLO_TRY(storage_alloc(memory, size_bytes, 0, out_storage));
+  (*out_storage)->is_mutable = false;  // it may turn out to be foreign
+  return hlo_ok();
 }
 
 hlo_storage_t* hlo_storage_create_heir(hlo_storage_t* donated) {
@@ -108,7 +181,6 @@ hlo_storage_t* hlo_storage_create_heir(hlo_storage_t* donated) {
     hlo_status_release(status);
     return NULL;
   }
-  heir->data = owner->data;
   heir->target = hlo_storage_retain(owner);
   heir->is_heir = true;
   return heir;
@@ -128,10 +200,7 @@ hlo_storage_t* hlo_storage_retain(hlo_storage_t* storage) {
 // to drop.
 static hlo_storage_t* storage_free(hlo_storage_t* storage) {
   hlo_storage_t* target = storage->target;
-  if (storage->is_counted) {
-    atomic_fetch_sub_explicit(&storage->memory->bytes_in_use, (int64_t)storage->size_bytes,
-                              memory_order_relaxed);
-  }
+  uncount_storage(storage);
   hlo_block_release(hlo_client_heap(hlo_memory_client(storage->memory)), storage->block);
   if (storage->release) {
     hlo_thread_no_wait_begin();
@@ -165,13 +234,20 @@ size_t hlo_storage_size_bytes(const hlo_storage_t* storage) {
 }
 
 bool hlo_storage_is_mutable(const hlo_storage_t* storage) {
-  // An unresolved storage, which has no data, may turn out to be foreign, and may just be on its
-  // way to that: only plain ones may be overwritten.
-  return storage->is_mutable && storage->data && (storage->is_heir || !storage->target);
+  return storage->is_mutable;
 }
 
 bool hlo_storage_has_other_uses(const hlo_storage_t* storage) {
-  return uses(atomic_load_explicit(&storage->state, memory_order_relaxed)) > 1;
+  // acquire: what the ended uses read has been read
+  return uses(atomic_load_explicit(&storage->state, memory_order_acquire)) > 1;
+}
+
+void hlo_storage_note_promise(hlo_storage_t* storage, int change) {
+  atomic_fetch_add_explicit(&storage->promised_count, (unsigned)change, memory_order_relaxed);
+}
+
+bool hlo_storage_awaits_promise(const hlo_storage_t* storage) {
+  return atomic_load_explicit(&storage->promised_count, memory_order_relaxed) > 0;
 }
 
 void hlo_storage_use_begin(hlo_storage_t* storage) {

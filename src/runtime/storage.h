@@ -13,16 +13,18 @@ struct hlo_storage {
   // waits for the uses to end. Each use holds a reference as well.
   _Atomic uint64_t state;
   hlo_memory_t* memory;
-  void* data;  // NULL while unresolved
+  void* data;  // NULL while unresolved, or not allocated
   size_t size_bytes;
   bool is_mutable;
+  bool is_deferred;   // hlo_storage_allocate() allocates its bytes
   bool is_counted;    // in the figures of its memory space
+  bool is_heir;
+  atomic_uint promised_count;  // uses whose end waits for a promise; relaxed: a hint
   hlo_block_t block;  // of the client's heap; none where the bytes are foreign or behind this
   void (*release)(void* context);
   void* release_context;
   hlo_storage_t* target;  // set once, before the event of the alias buffer; read after it. Of an
                           // heir, from the start, the storage that owns the bytes
-  bool is_heir;
   hlo_mutex_t lock;       // guards the fields below
   hlo_event_callback_t idle_callback;  // of the one donation that may wait
   void* idle_context;
@@ -32,11 +34,27 @@ struct hlo_storage {
 hlo_status_t hlo_storage_create_unresolved(hlo_memory_t* memory, size_t size_bytes,
                                            hlo_storage_t** out_storage) HLO_MUST_USE;
 void hlo_storage_resolve(hlo_storage_t* storage, hlo_storage_t* target);
+/// Storage whose bytes are allocated later, by hlo_storage_allocate(), before the buffer's event is
+/// set. A few bytes are there from the start.
+hlo_status_t hlo_storage_create_deferred(hlo_memory_t* memory, size_t size_bytes,
+                                         hlo_storage_t** out_storage) HLO_MUST_USE;
+/// Allocates the bytes of deferred storage unless it has them. errors: RESOURCE_EXHAUSTED
+hlo_status_t hlo_storage_allocate(hlo_storage_t* storage) HLO_MUST_USE;
+/// Frees the bytes of deferred storage.
+void hlo_storage_deallocate(hlo_storage_t* storage);
+/// Returns the number of bytes that hlo_storage_allocate() would allocate.
+static inline size_t hlo_storage_missing_bytes(const hlo_storage_t* storage) {
+  return storage->is_deferred && !storage->data ? storage->size_bytes : 0;
+}
 /// What a result has that takes the bytes of a donated argument: the same bytes, with uses of its
 /// own, for which the donation does not wait. NULL when memory is out.
 hlo_storage_t* hlo_storage_create_heir(hlo_storage_t* donated);
 /// Whether uses are pending besides one of the caller.
 bool hlo_storage_has_other_uses(const hlo_storage_t* storage);
+/// Adds `change` to the number of uses whose end waits for a promise.
+void hlo_storage_note_promise(hlo_storage_t* storage, int change);
+/// Returns true if there are such uses.
+bool hlo_storage_awaits_promise(const hlo_storage_t* storage);
 /// A pending use, which also holds a reference.
 void hlo_storage_use_begin(hlo_storage_t* storage);
 void hlo_storage_use_end(hlo_storage_t* storage);

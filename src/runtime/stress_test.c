@@ -201,10 +201,11 @@ static void* work(void* context) {
   return NULL;
 }
 
-static void threads_launch_at_once(void** state) {
-  (void)state;
-  check(hlo_client_create(
-      &(hlo_client_options_t){.device_count = DEVICES, .thread_count = WORKERS}, &g_client));
+static void launch_at_once(uint32_t launch_limit) {
+  check(hlo_client_create(&(hlo_client_options_t){.device_count = DEVICES,
+                                                  .thread_count = WORKERS,
+                                                  .launch_limit = launch_limit},
+                          &g_client));
   for (int kind = 0; kind < DELETE; ++kind) {
     hlo_compile_config_t config;
     hlo_compile_config_init(&config);
@@ -235,7 +236,18 @@ static void threads_launch_at_once(void** state) {
   hlo_client_release(g_client);
 }
 
+static void threads_launch_at_once(void** state) {
+  (void)state;
+  launch_at_once(0);
+}
+
+static void threads_launch_with_few_in_flight(void** state) {
+  (void)state;
+  launch_at_once(1);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(threads_launch_at_once)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(threads_launch_at_once),
+                                     cmocka_unit_test(threads_launch_with_few_in_flight)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

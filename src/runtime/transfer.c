@@ -265,6 +265,15 @@ hlo_status_t hlo_buffer_from_host(hlo_memory_t* memory, const hlo_buffer_shape_t
 
 // ---- device to host
 
+// Makes the copy when its source is ready.
+static void await_source(copy_job_t* copy) {
+  if (hlo_event_awaits_promise(copy->source.ready)) {
+    hlo_event_note_promise(copy->done, true);
+    hlo_buffer_use_note_promise(&copy->source);
+  }
+  hlo_event_on_ready(copy->source.ready, &copy->waiter, copy_when_ready, copy);
+}
+
 // Runs the job once the buffer is there; it is done with where that cannot be.
 static hlo_status_t copy_from_buffer(copy_job_t* copy, hlo_buffer_t* buffer,
                                      hlo_event_t** out_done) {
@@ -274,7 +283,7 @@ static hlo_status_t copy_from_buffer(copy_job_t* copy, hlo_buffer_t* buffer,
     return status;
   }
   hlo_event_t* done = hlo_event_retain(copy->done);
-  hlo_event_on_ready(copy->source.ready, &copy->waiter, copy_when_ready, copy);
+  await_source(copy);
   *out_done = done;
   return hlo_ok();
 }
@@ -340,6 +349,6 @@ hlo_status_t hlo_buffer_copy_to_memory(hlo_buffer_t* buffer, hlo_memory_t* memor
     copy_finish(copy, hlo_status_clone(status));
     return status;
   }
-  hlo_event_on_ready(copy->source.ready, &copy->waiter, copy_when_ready, copy);
+  await_source(copy);
   return hlo_ok();
 }
