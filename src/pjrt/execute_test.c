@@ -198,6 +198,83 @@ static void test_donated_views_are_not_overwritten(void** state) {
   destroy_loaded(loaded);
 }
 
+static void* bytes_of(PJRT_Buffer* buffer) {
+  PJRT_Buffer_OpaqueDeviceMemoryDataPointer_Args args =
+      ARGS(Buffer_OpaqueDeviceMemoryDataPointer, .buffer = buffer);
+  OK(Buffer_OpaqueDeviceMemoryDataPointer, &args);
+  return args.device_memory_ptr;
+}
+
+// The same bytes under another handle.
+static PJRT_Buffer* hand_over(PJRT_Buffer* buffer) {
+  PJRT_Buffer_DonateWithControlDependency_Args args =
+      ARGS(Buffer_DonateWithControlDependency, .buffer = buffer);
+  OK(Buffer_DonateWithControlDependency, &args);
+  args.dependency_ready_callback(&(PJRT_Buffer_DonateWithControlDependency_Callback_Args){
+      .struct_size = PJRT_Buffer_DonateWithControlDependency_Callback_Args_STRUCT_SIZE,
+      .callback_data = args.callback_data});
+  return args.out_buffer;
+}
+
+/// Another framework has the address of the bytes: handles that follow do not make them writable
+/// before it has given them back.
+static void test_external_references_outlive_a_handle(void** state) {
+  PJRT_LoadedExecutable* loaded = compile(*state, donating_program);
+  for (int is_held = 0; is_held < 2; ++is_held) {
+    PJRT_Buffer *buffer = upload_four(*state, 1), *result;
+    const float* bytes = bytes_of(buffer);
+    OK(Buffer_IncreaseExternalReferenceCount,
+       &ARGS(Buffer_IncreaseExternalReferenceCount, .buffer = buffer));
+    PJRT_Buffer* next = hand_over(buffer);
+    if (!is_held) {
+      OK(Buffer_DecreaseExternalReferenceCount,
+         &ARGS(Buffer_DecreaseExternalReferenceCount, .buffer = buffer));
+    }
+    run(loaded, NULL, &next, 1, &result);
+    expect_four(result, 2, 3, 4, 5);
+    if (is_held) {
+      for (int i = 0; i < 4; ++i) assert_true(bytes[i] == (float)(i + 1));
+      OK(Buffer_DecreaseExternalReferenceCount,
+         &ARGS(Buffer_DecreaseExternalReferenceCount, .buffer = buffer));
+    } else {
+      assert_ptr_equal(bytes_of(result), bytes);
+    }
+    destroy_buffer(buffer);
+    destroy_buffer(next);
+    destroy_buffer(result);
+  }
+  destroy_loaded(loaded);
+}
+
+static PJRT_Client_CreateAliasBuffer_Args create_alias(PJRT_Client* client) {
+  PJRT_Client_CreateAliasBuffer_Args args =
+      ARGS(Client_CreateAliasBuffer, .client = client, .memory = memory_of(device_of(client, 0)),
+           .shape_dims = (int64_t[]){4}, .shape_num_dims = 1,
+           .shape_element_type = PJRT_Buffer_Type_F32);
+  OK(Client_CreateAliasBuffer, &args);
+  return args;
+}
+
+static void fulfil(const PJRT_Client_CreateAliasBuffer_Args* alias, PJRT_Buffer* value) {
+  OK(Client_FulfillAliasBuffer,
+     &ARGS(Client_FulfillAliasBuffer, .client = alias->client, .buffer = value,
+           .fulfill_alias_buffer_cb = alias->fulfill_alias_buffer_cb));
+}
+
+/// An alias keeps its value when the buffer that it has it from is donated.
+static void test_donated_values_of_aliases_are_not_overwritten(void** state) {
+  PJRT_LoadedExecutable* loaded = compile(*state, donating_program);
+  PJRT_Buffer *buffer = upload_four(*state, 1), *result;
+  const PJRT_Client_CreateAliasBuffer_Args alias = create_alias(*state);
+  fulfil(&alias, buffer);
+  run(loaded, NULL, &buffer, 1, &result);
+  expect_four(alias.alias_buffer, 1, 2, 3, 4);
+  expect_four(result, 2, 3, 4, 5);
+  PJRT_Buffer* buffers[] = {buffer, result, alias.alias_buffer};
+  for (int i = 0; i < 3; ++i) destroy_buffer(buffers[i]);
+  destroy_loaded(loaded);
+}
+
 // A client and its objects, which are destroyed when its launch ends.
 typedef struct leaving {
   PJRT_Client* client;
@@ -420,14 +497,9 @@ static void expect_chain_end(PJRT_Buffer* last) {
 }
 
 static void launch_behind_an_alias(PJRT_Client* client, PJRT_LoadedExecutable* loaded) {
-  PJRT_Client_CreateAliasBuffer_Args alias =
-      ARGS(Client_CreateAliasBuffer, .client = client, .memory = memory_of(device_of(client, 0)),
-           .shape_dims = (int64_t[]){4}, .shape_num_dims = 1,
-           .shape_element_type = PJRT_Buffer_Type_F32);
-  OK(Client_CreateAliasBuffer, &alias);
+  const PJRT_Client_CreateAliasBuffer_Args alias = create_alias(client);
   PJRT_Buffer *last = launch_many(loaded, alias.alias_buffer), *value = upload_four(client, 1);
-  OK(Client_FulfillAliasBuffer, &ARGS(Client_FulfillAliasBuffer, .client = client, .buffer = value,
-                                      .fulfill_alias_buffer_cb = alias.fulfill_alias_buffer_cb));
+  fulfil(&alias, value);
   expect_chain_end(last);
   destroy_buffer(value);
 }
@@ -507,6 +579,8 @@ int main(void) {
       TEST(test_optimized_program),
       TEST(test_donation),
       TEST(test_donated_views_are_not_overwritten),
+      TEST(test_external_references_outlive_a_handle),
+      TEST(test_donated_values_of_aliases_are_not_overwritten),
       TEST(test_callbacks_may_destroy_their_client),
       TEST(test_launches_that_cannot_be),
       TEST(test_error_arguments_make_error_results),

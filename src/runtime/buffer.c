@@ -133,7 +133,11 @@ typedef struct fulfilment {
 
 static void fulfil_when_ready(void* context, hlo_status_t status) {
   fulfilment_t* f = context;
-  if (hlo_status_is_ok(status)) hlo_storage_resolve(f->alias_storage, f->source.storage);
+  if (hlo_status_is_ok(status)) {
+    hlo_storage_resolve(f->alias_storage, f->source.storage);
+  } else {
+    hlo_storage_hold_end(f->source.storage);
+  }
   hlo_event_set(f->alias_ready, hlo_status_clone(status));
   hlo_event_release(f->alias_ready);
   hlo_storage_release(f->alias_storage);
@@ -176,6 +180,7 @@ static hlo_status_t fulfil_from(hlo_buffer_t* alias, hlo_storage_t* storage, hlo
     return status;
   }
   hlo_client_work_begin(client);
+  hlo_storage_hold_begin(f->source.storage);
   f->client = client;
   f->alias_storage = storage;
   f->alias_ready = hlo_event_retain(alias->ready);
@@ -209,7 +214,7 @@ hlo_status_t hlo_buffer_fulfill(hlo_buffer_t* alias, hlo_buffer_t* source, hlo_s
 void hlo_buffer_release(hlo_buffer_t* buffer) {
   if (!buffer) return;
   hlo_storage_release(storage_of(buffer));
-  hlo_storage_release(buffer->external_storage);
+  hlo_storage_hold_end(buffer->external_storage);
   hlo_storage_release(buffer->unfulfilled);
   hlo_event_release(buffer->ready);
   hlo_mutex_deinit(&buffer->lock);
@@ -250,7 +255,8 @@ hlo_status_t hlo_buffer_external_retain(hlo_buffer_t* buffer) {
   hlo_mutex_lock(&buffer->lock);
   hlo_storage_t* storage = storage_of(buffer);
   if (storage && buffer->external_count++ == 0) {
-    buffer->external_storage = hlo_storage_retain(storage);
+    hlo_storage_hold_begin(storage);
+    buffer->external_storage = storage;
   }
   hlo_mutex_unlock(&buffer->lock);
   return storage ? hlo_ok() : deleted_error();
@@ -265,7 +271,7 @@ hlo_status_t hlo_buffer_external_release(hlo_buffer_t* buffer) {
     buffer->external_storage = NULL;
   }
   hlo_mutex_unlock(&buffer->lock);
-  hlo_storage_release(storage);
+  hlo_storage_hold_end(storage);
   if (held) return hlo_ok();
   return hlo_status_create(HLO_STATUS_FAILED_PRECONDITION,
                            "external reference count of a buffer is zero already");
@@ -306,7 +312,7 @@ void hlo_buffer_use_note_promise(hlo_buffer_use_t* use) {
 hlo_status_t hlo_buffer_donate(hlo_buffer_t* buffer, hlo_buffer_use_t* out_use) {
   hlo_mutex_lock(&buffer->lock);
   hlo_storage_t* storage = storage_of(buffer);
-  bool owned = storage && buffer->external_count == 0 && hlo_storage_is_mutable(storage);
+  bool owned = storage && hlo_storage_is_mutable(storage);
   if (storage) hlo_storage_use_begin(storage);
   set_storage(buffer, NULL);
   hlo_mutex_unlock(&buffer->lock);

@@ -74,8 +74,9 @@ hlo_status_t hlo_buffer_create_over(hlo_memory_t* memory, const hlo_buffer_shape
 /// A buffer without storage yet: hlo_buffer_fulfill() gives it one, once.
 hlo_status_t hlo_buffer_create_alias(hlo_memory_t* memory, const hlo_buffer_shape_t* shape,
                                      hlo_buffer_t** out_buffer) HLO_MUST_USE;
-/// Takes over the value of `source`, or is `error` (taken) where that is NULL. What waits for an
-/// alias that could not be fulfilled gets the error that is answered.
+/// Takes over the value of `source`, whose bytes nobody overwrites while the alias has them, or is
+/// `error` (taken) where that is NULL. What waits for an alias that could not be fulfilled gets the
+/// error that is answered.
 /// errors: FAILED_PRECONDITION the second time, INVALID_ARGUMENT if sizes or layouts differ.
 hlo_status_t hlo_buffer_fulfill(hlo_buffer_t* alias, hlo_buffer_t* source,
                                 hlo_status_t error) HLO_MUST_USE;
@@ -103,7 +104,8 @@ hlo_status_t hlo_buffer_copy_raw_to_host(hlo_buffer_t* buffer, void* data, int64
 hlo_status_t hlo_buffer_copy_to_memory(hlo_buffer_t* buffer, hlo_memory_t* memory,
                                        hlo_buffer_t** out_buffer) HLO_MUST_USE;
 
-/// External references keep the storage from being donated, and alive after deletion; nested.
+/// External references keep the bytes alive after deletion, and from being overwritten, also through a
+/// handle that has them next; nested.
 hlo_status_t hlo_buffer_external_retain(hlo_buffer_t* buffer) HLO_MUST_USE;
 hlo_status_t hlo_buffer_external_release(hlo_buffer_t* buffer) HLO_MUST_USE;
 /// The address of the bytes, after waiting until they are defined.
@@ -126,7 +128,7 @@ void hlo_buffer_use_end(hlo_buffer_use_t* use);
 void hlo_buffer_use_note_promise(hlo_buffer_use_t* use);
 /// Takes the storage for good: the handle is invalid from now on. is_donated is false (and the use
 /// an ordinary one, the handle still invalid) when the storage may not be overwritten: foreign
-/// immutable bytes or external references.
+/// immutable bytes, external references, or the value of an alias as well.
 hlo_status_t hlo_buffer_donate(hlo_buffer_t* buffer, hlo_buffer_use_t* out_use) HLO_MUST_USE;
 /// Gives a donated storage back when a launch could not be enqueued.
 void hlo_buffer_donate_abort(hlo_buffer_t* buffer, hlo_buffer_use_t* use);

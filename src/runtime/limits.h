@@ -76,7 +76,7 @@ hlo_status_t hlo_memory_queue_acquire(hlo_memory_queue_t* queue, hlo_memory_requ
 void hlo_memory_queue_note_ready(hlo_memory_queue_t* queue, hlo_launch_progress_t* progress);
 /// A run has ended and released its memory. Called for each run of a launch that requested memory.
 void hlo_memory_queue_end(hlo_memory_queue_t* queue, hlo_launch_progress_t* progress);
-/// Whether launches are running.
+/// Returns true if launches are running.
 bool hlo_memory_queue_is_running(hlo_memory_queue_t* queue);
 
 #endif  // HLO_RUNTIME_LIMITS_H_

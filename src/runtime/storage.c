@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "base/tuning.h"
 
-// Data up to this size lie behind their storage, in the same allocation; the address sanitizer
+// Data up to this size follow their storage, in the same allocation; the address sanitizer
 // needs them apart, to see where they end.
 enum { PUTS_BEHIND = !HLO_ADDRESS_SANITIZER };
 
@@ -187,7 +187,7 @@ hlo_storage_t* hlo_storage_create_heir(hlo_storage_t* donated) {
 }
 
 void hlo_storage_resolve(hlo_storage_t* storage, hlo_storage_t* target) {
-  storage->target = hlo_storage_retain(target);
+  storage->target = target;
 }
 
 hlo_storage_t* hlo_storage_retain(hlo_storage_t* storage) {
@@ -196,10 +196,15 @@ hlo_storage_t* hlo_storage_retain(hlo_storage_t* storage) {
   return storage;
 }
 
+static void end_hold(hlo_storage_t* storage) {
+  atomic_fetch_sub_explicit(&storage->hold_count, 1, memory_order_release);
+}
+
 // Frees it; the storage that it was resolved to (or NULL) loses a reference, which is the caller's
 // to drop.
 static hlo_storage_t* storage_free(hlo_storage_t* storage) {
   hlo_storage_t* target = storage->target;
+  if (target && !storage->is_heir) end_hold(target);
   uncount_storage(storage);
   hlo_block_release(hlo_client_heap(hlo_memory_client(storage->memory)), storage->block);
   if (storage->release) {
@@ -220,6 +225,18 @@ void hlo_storage_release(hlo_storage_t* storage) {
   }
 }
 
+void hlo_storage_hold_begin(hlo_storage_t* storage) {
+  // relaxed: the handle orders it before a donation
+  atomic_fetch_add_explicit(&storage->hold_count, 1, memory_order_relaxed);
+  hlo_storage_retain(storage);
+}
+
+void hlo_storage_hold_end(hlo_storage_t* storage) {
+  if (!storage) return;
+  end_hold(storage);
+  hlo_storage_release(storage);
+}
+
 uint32_t hlo_storage_holder_count(const hlo_storage_t* storage) {
   return references(atomic_load_explicit(&storage->state, memory_order_acquire));
 }
@@ -234,7 +251,8 @@ size_t hlo_storage_size_bytes(const hlo_storage_t* storage) {
 }
 
 bool hlo_storage_is_mutable(const hlo_storage_t* storage) {
-  return storage->is_mutable;
+  return storage->is_mutable &&
+         atomic_load_explicit(&storage->hold_count, memory_order_acquire) == 0;
 }
 
 bool hlo_storage_has_other_uses(const hlo_storage_t* storage) {

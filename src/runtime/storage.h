@@ -19,18 +19,19 @@ struct hlo_storage {
   bool is_deferred;   // hlo_storage_allocate() allocates its bytes
   bool is_counted;    // in the figures of its memory space
   bool is_heir;
+  atomic_uint hold_count;  // release to end a hold, acquire to see that it has ended
   atomic_uint promised_count;  // uses whose end waits for a promise; relaxed: a hint
-  hlo_block_t block;  // of the client's heap; none where the bytes are foreign or behind this
+  hlo_block_t block;  // of the client's heap; none where the bytes are foreign or follow this
   void (*release)(void* context);
   void* release_context;
-  hlo_storage_t* target;  // set once, before the event of the alias buffer; read after it. Of an
-                          // heir, from the start, the storage that owns the bytes
+  hlo_storage_t* target;  // set once, before the event of the alias buffer, and held; read after it.
+                          // Of an heir, from the start, the storage that owns the bytes
   hlo_mutex_t lock;       // guards the fields below
   hlo_event_callback_t idle_callback;  // of the one donation that may wait
   void* idle_context;
 };
 
-/// Storage whose bytes come later, from hlo_storage_resolve() (which retains the target).
+/// Storage whose bytes come later, from hlo_storage_resolve(), which takes a hold on the target.
 hlo_status_t hlo_storage_create_unresolved(hlo_memory_t* memory, size_t size_bytes,
                                            hlo_storage_t** out_storage) HLO_MUST_USE;
 void hlo_storage_resolve(hlo_storage_t* storage, hlo_storage_t* target);
@@ -46,10 +47,14 @@ void hlo_storage_deallocate(hlo_storage_t* storage);
 static inline size_t hlo_storage_missing_bytes(const hlo_storage_t* storage) {
   return storage->is_deferred && !storage->data ? storage->size_bytes : 0;
 }
-/// What a result has that takes the bytes of a donated argument: the same bytes, with uses of its
-/// own, for which the donation does not wait. NULL when memory is out.
+/// Creates the storage of a result that takes the bytes of a donated argument: the same bytes with
+/// uses of their own, which the donation does not wait for. NULL when memory is exhausted.
 hlo_storage_t* hlo_storage_create_heir(hlo_storage_t* donated);
-/// Whether uses are pending besides one of the caller.
+/// A hold is a reference that keeps the bytes as they are: a program that takes them as a donation
+/// computes into memory of its own. Begun by owners of a handle only.
+void hlo_storage_hold_begin(hlo_storage_t* storage);
+void hlo_storage_hold_end(hlo_storage_t* storage);
+/// Returns true if uses are pending besides one of the caller.
 bool hlo_storage_has_other_uses(const hlo_storage_t* storage);
 /// Adds `change` to the number of uses whose end waits for a promise.
 void hlo_storage_note_promise(hlo_storage_t* storage, int change);
