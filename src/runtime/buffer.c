@@ -24,7 +24,7 @@ hlo_status_t hlo_buffer_alloc(hlo_memory_t* memory, const hlo_buffer_shape_t* sh
   HLO_TRY(hlo_buffer_shape_size_bytes(shape, &size_bytes));
   if (!hlo_dim_order_is_valid(shape->rank, shape->minor_to_major)) {
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "minor_to_major of a buffer is no order of its %u dimensions",
+                             "minor_to_major of a buffer is no permutation of its %u dimensions",
                              shape->rank);
   }
   size_t bytes = sizeof(hlo_buffer_t) + 2 * shape->rank * sizeof(int64_t);
@@ -112,7 +112,7 @@ hlo_status_t hlo_buffer_create_over(hlo_memory_t* memory, const hlo_buffer_shape
     size_t want = buffer->size_bytes;
     hlo_buffer_release(buffer);
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "a buffer of %zu bytes does not fit a storage of %zu bytes", want,
+                             "a buffer of %zu bytes does not fit into storage of %zu bytes", want,
                              hlo_storage_size_bytes(storage));
   }
   hlo_event_t* event = ready ? hlo_event_retain(ready) : hlo_event_create_ready(hlo_ok());
@@ -147,7 +147,8 @@ static void fulfil_when_ready(void* context, hlo_status_t status) {
   hlo_client_work_end(client);
 }
 
-// Elements of one array are at the same places in both buffers; arrays of other shapes share bytes.
+// Elements of equal arrays have the same offsets in both buffers; arrays of other shapes share
+// bytes.
 static bool has_layout_of(const hlo_buffer_t* a, const hlo_buffer_t* b) {
   const hlo_buffer_shape_t *x = &a->shape, *y = &b->shape;
   if (x->rank != y->rank || (x->rank && memcmp(x->dims, y->dims, x->rank * sizeof *x->dims) != 0)) {
@@ -156,21 +157,21 @@ static bool has_layout_of(const hlo_buffer_t* a, const hlo_buffer_t* b) {
   return hlo_dim_order_is_same(x->rank, x->dims, x->minor_to_major, y->minor_to_major);
 }
 
-// Gives the alias's storage (taken, but on error) the source's value once that is there.
+// Gives the alias's storage (taken, except on error) the source's value when it is defined.
 static hlo_status_t fulfil_from(hlo_buffer_t* alias, hlo_storage_t* storage, hlo_buffer_t* source) {
   if (source->size_bytes != alias->size_bytes) {
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "an alias buffer of %zu bytes cannot take a value of %zu bytes",
+                             "cannot fulfil an alias buffer of %zu bytes with a value of %zu bytes",
                              alias->size_bytes, source->size_bytes);
   }
   if (!has_layout_of(alias, source)) {
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "an alias buffer cannot take a value of another layout");
+                             "cannot fulfil an alias buffer with a value of another layout");
   }
   hlo_client_t* client = hlo_memory_client(alias->memory);
   if (hlo_memory_client(source->memory) != client) {
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "an alias buffer cannot take a value of another client");
+                             "cannot fulfil an alias buffer with a value of another client");
   }
   fulfilment_t* f = hlo_mem_alloc_zeroed(sizeof *f);
   if (!f) return hlo_status_out_of_memory(sizeof *f);
@@ -197,7 +198,7 @@ hlo_status_t hlo_buffer_fulfill(hlo_buffer_t* alias, hlo_buffer_t* source, hlo_s
   if (!storage) {
     hlo_status_release(error);
     return hlo_status_create(HLO_STATUS_FAILED_PRECONDITION,
-                             "an alias buffer can be fulfilled once only");
+                             "the alias buffer is already fulfilled");
   }
   hlo_status_t status = hlo_ok();
   if (source) {
@@ -274,7 +275,7 @@ hlo_status_t hlo_buffer_external_release(hlo_buffer_t* buffer) {
   hlo_storage_hold_end(storage);
   if (held) return hlo_ok();
   return hlo_status_create(HLO_STATUS_FAILED_PRECONDITION,
-                           "external reference count of a buffer is zero already");
+                           "the external reference count of the buffer is already zero");
 }
 
 hlo_status_t hlo_buffer_data_pointer(hlo_buffer_t* buffer, void** out_data) {

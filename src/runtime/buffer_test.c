@@ -60,7 +60,8 @@ static void fill(float* values, int count) {
   for (int i = 0; i < count; ++i) values[i] = (float)i + 0.5f;
 }
 
-// Each contract: overwrite the array at the earliest legal moment; the buffer keeps the old values.
+// Each contract: the host overwrites the array as early as allowed; the buffer keeps the old
+// values.
 static void host_memory_contracts(void** state) {
   (void)state;
   for (int semantics = 0; semantics <= HLO_HOST_IMMUTABLE_UNTIL_TRANSFER_COMPLETES; ++semantics) {
@@ -190,7 +191,7 @@ static void layouts_of_the_device_are_honoured(void** state) {
   hlo_buffer_release(copy);
 }
 
-// Host memory in the order of the device is used as it is, but no other.
+// Host memory in the device's order is used in place, in another order it is copied.
 static void zero_copy_needs_the_layout_of_the_device(void** state) {
   (void)state;
   _Alignas(64) float columns[16];
@@ -263,7 +264,7 @@ static void copies_land_elsewhere(void** state) {
   hlo_buffer_t* buffer = make(0);
   hlo_buffer_t* copy;
   check(hlo_buffer_copy_to_memory(buffer, device_memory(1), &copy));
-  hlo_buffer_release(buffer);  // the copy goes on
+  hlo_buffer_release(buffer);  // the copy continues
   float want[15], got[15];
   fill(want, 15);
   read_back(copy, got, sizeof got);
@@ -273,7 +274,7 @@ static void copies_land_elsewhere(void** state) {
 
 enum { MANY = 1 << 20, HOLD_NS = 20 * 1000 * 1000 };
 
-// A worker that is kept from its work.
+// A blocked worker.
 typedef struct hold {
   hlo_job_t job;
   hlo_gate_t gate;
@@ -343,7 +344,7 @@ static void donation_takes_and_gives_back(void** state) {
   assert_false(hlo_buffer_is_deleted(buffer));
   check(hlo_buffer_external_retain(buffer));
   check(hlo_buffer_donate(buffer, &use));
-  assert_false(use.is_donated);  // somebody holds the address: it must not be overwritten
+  assert_false(use.is_donated);  // the address is in use: the bytes must not be overwritten
   hlo_buffer_use_end(&use);
   hlo_buffer_release(buffer);
 }
@@ -388,7 +389,7 @@ static void alias_buffers_are_fulfilled_once(void** state) {
 
 enum { COPIES = 1000000 };
 
-// Copies of copies of a value that is not there yet.
+// Copies of copies of an undefined value.
 static void* copy_and_fulfil(void* context) {
   hlo_buffer_t *source = make(0), *alias, *last;
   check(hlo_buffer_create_alias(device_memory(0), &kShape, &alias));
@@ -417,15 +418,15 @@ static void long_chains_of_copies_need_little_stack(void** state) {
   hlo_buffer_release(last);
 }
 
-// Whoever waits for an alias hears that its value will never come.
+// Waiters of an alias get an error if its value will never come.
 static void aliases_that_cannot_be_fulfilled_are_errors(void** state) {
   (void)state;
   const int64_t other_dims[1] = {2};
   const hlo_buffer_shape_t other = {.dtype = HLO_DTYPE_F32, .rank = 1, .dims = other_dims};
-  hlo_buffer_t *deleted = make(0), *turned = make_columns(), *small, *alias;
+  hlo_buffer_t *deleted = make(0), *transposed = make_columns(), *small, *alias;
   hlo_buffer_delete(deleted);
   check(hlo_buffer_create_uninitialized(device_memory(0), &other, &small));
-  hlo_buffer_t* sources[] = {deleted, small, turned};
+  hlo_buffer_t* sources[] = {deleted, small, transposed};
   for (int i = 0; i < 3; ++i) {
     check(hlo_buffer_create_alias(device_memory(0), &kShape, &alias));
     hlo_event_t* ready = hlo_buffer_ready_event(alias);
@@ -435,12 +436,12 @@ static void aliases_that_cannot_be_fulfilled_are_errors(void** state) {
     hlo_event_release(ready);
     hlo_buffer_release(alias);
   }
-  hlo_buffer_release(turned);
+  hlo_buffer_release(transposed);
   hlo_buffer_release(small);
   hlo_buffer_release(deleted);
 }
 
-// The value comes to whoever waited for it before the handle was deleted.
+// Waiters that registered before the handle was deleted get the value.
 static void deleted_aliases_are_fulfilled_too(void** state) {
   (void)state;
   hlo_buffer_t *source = make(0), *alias;
@@ -532,10 +533,10 @@ static void* read_and_end(void* context) {
 static void count_and_overwrite(void* context, hlo_status_t status) {
   (void)status;
   hlo_storage_t* storage = context;
-  ++*(long*)hlo_storage_data(storage);  // no reader may be left: the thread sanitizer looks
+  ++*(long*)hlo_storage_data(storage);  // checked by the thread sanitizer: no reader may be left
 }
 
-// Readers end while a donation begins to wait for them: it is told once, after the last of them.
+// Readers end while a donation begins to wait for them: it is called once, after the last reader.
 static void donations_wait_for_readers_on_other_threads(void** state) {
   (void)state;
   for (long i = 0; i < DONATIONS / READERS; ++i) {
@@ -550,7 +551,7 @@ static void donations_wait_for_readers_on_other_threads(void** state) {
       hlo_storage_use_begin(storage);
       pthread_create(&threads[r], NULL, read_and_end, &readers[r]);
     }
-    hlo_storage_use_begin(storage);  // the donation's own
+    hlo_storage_use_begin(storage);  // of the donation
     hlo_gate_open(&start);
     hlo_storage_when_idle(storage, count_and_overwrite, storage);
     for (int r = 0; r < READERS; ++r) {
@@ -576,7 +577,7 @@ static void memory_is_counted(void** state) {
   assert_true(after.peak_bytes_in_use >= 60);
 }
 
-// A forked child has no workers: every transfer says so, none waits for them.
+// A forked child has no workers: every transfer fails, none waits for them.
 static void forked_children_are_refused(void** state) {
   (void)state;
   hlo_buffer_t* buffer = make(0);

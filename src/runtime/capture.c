@@ -30,7 +30,7 @@ void hlo_capture_run(const hlo_run_t* run) {
                     (unsigned long long)run->frame.run_id);
   hlo_observer_t folder = *observer;
   folder.dump_directory = hlo_strbuf_text(&path);
-  // What is whole has a program: it comes last, with the first device.
+  // The first device writes the program last: a folder with a program is complete.
   if (!path.failed && write_inputs(run, &folder) && run->row == 0 &&
       (!executable->options ||
        hlo_observer_write_dump(&folder, HLO_CAPTURE_OPTIONS, (const char*)executable->options,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clients: N virtual devices with their memory spaces over one pool of worker threads.
+// Clients: virtual devices with their memory spaces over one pool of worker threads.
 #include "runtime/client.h"
 
 #include <string.h>
@@ -21,8 +21,8 @@ struct hlo_client {
   hlo_trace_t* trace;
   atomic_ullong run_id;
   atomic_ullong work_count;  // launches and copies in flight, and one until the release begins
-  hlo_gate_t idle;           // opened by whoever takes the count to zero
-  bool is_retired;           // nobody waits for that: its threads free the client
+  hlo_gate_t idle;           // opened when the count becomes zero
+  bool is_retired;           // no thread waits in the release: the client's threads free it
   void (*after)(void* context);  // NULL: nothing
   void* after_context;
   hlo_flight_t flight;
@@ -77,8 +77,8 @@ hlo_status_t hlo_client_create(const hlo_client_options_t* options, hlo_client_t
   uint32_t device_count = options->device_count ? options->device_count : 1;
   if (device_count > MAX_DEVICES || options->thread_count > MAX_THREADS) {
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "%u devices and %u threads: the limits are %d and %d", device_count,
-                             options->thread_count, MAX_DEVICES, MAX_THREADS);
+                             "%u devices and %u threads requested, expected at most %d and %d",
+                             device_count, options->thread_count, MAX_DEVICES, MAX_THREADS);
   }
   size_t bytes = sizeof(hlo_client_t) + device_count * sizeof(hlo_device_t);
   hlo_client_t* client = hlo_mem_alloc_zeroed(bytes);
@@ -102,7 +102,7 @@ hlo_status_t hlo_client_create(const hlo_client_options_t* options, hlo_client_t
   return hlo_ok();
 }
 
-// Frees what is left when the threads are gone.
+// Frees the rest after the threads have ended.
 static void free_client(void* context) {
   hlo_client_t* client = context;
   void (*after)(void* context) = client->after;
@@ -174,9 +174,10 @@ hlo_trace_t* hlo_client_trace(const hlo_client_t* client) {
 
 hlo_status_t hlo_client_check_usable(const hlo_client_t* client) {
   if (HLO_LIKELY(!hlo_pool_is_orphaned(client->pool))) return hlo_ok();
-  return hlo_status_create(HLO_STATUS_FAILED_PRECONDITION,
-                           "this process was forked after the client was created: its threads do "
-                           "not exist here; create a client of its own in the child");
+  return hlo_status_create(
+      HLO_STATUS_FAILED_PRECONDITION,
+      "the process was forked after the client was created: the client's threads "
+      "do not exist in the child; create a new client there");
 }
 
 uint64_t hlo_client_next_run_id(hlo_client_t* client) {
@@ -190,7 +191,7 @@ void hlo_client_work_begin(hlo_client_t* client) {
 
 void hlo_client_work_end(hlo_client_t* client) {
   hlo_trace_flush(client->trace);  // frameworks may leave without releasing the client
-  // acq_rel: the release sees all that the work did
+  // acq_rel: the release sees all writes of the work
   if (atomic_fetch_sub_explicit(&client->work_count, 1, memory_order_acq_rel) != 1) return;
   if (client->is_retired) {
     hlo_pool_retire(client->pool, free_client, client);

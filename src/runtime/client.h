@@ -21,7 +21,8 @@ typedef enum hlo_memory_kind {
   HLO_MEMORY_KIND_COUNT
 } hlo_memory_kind_t;
 
-/// "device", "pinned_host", "unpinned_host"; from a name: HLO_MEMORY_KIND_COUNT when unknown.
+/// Returns "device", "pinned_host" or "unpinned_host"; the reverse returns HLO_MEMORY_KIND_COUNT
+/// for an unknown name.
 const char* hlo_memory_kind_name(hlo_memory_kind_t kind);
 hlo_memory_kind_t hlo_memory_kind_from_name(const char* name, size_t length);
 
@@ -31,7 +32,7 @@ typedef struct hlo_memory_stats {
   uint64_t reserved_bytes, peak_reserved_bytes, limit_bytes;
 } hlo_memory_stats_t;
 
-/// A memory space of one device. threads: immutable, statistics atomic.
+/// A memory space of one device. threads: immutable except for atomic statistics.
 struct hlo_memory {
   int32_t id;  // unique in the client
   hlo_memory_kind_t kind;
@@ -39,7 +40,7 @@ struct hlo_memory {
   _Atomic int64_t bytes_in_use, peak_bytes, allocation_count, largest_bytes;
 };
 
-/// A virtual device: a name for placement, no thread of its own. threads: immutable, but `launches`.
+/// A virtual device: a name for placement, without a thread. threads: immutable except `launches`.
 struct hlo_device {
   hlo_client_t* client;
   int32_t id;        // global
@@ -50,58 +51,60 @@ struct hlo_device {
 
 typedef struct hlo_client_options {
   uint32_t device_count;  // 0: one
-  uint32_t thread_count;  // 0: the cores that the process may use
-  const hlo_observer_t* observer;  // lent, outlives the client; NULL: nobody
-  int64_t memory_mib;     // most device memory; 0: the machine's memory
-  int64_t kept_mib;       // most freed device memory that is kept for reuse, in MiB; 0: a quarter
+  uint32_t thread_count;  // 0: the number of cores that the process may use
+  const hlo_observer_t* observer;  // lent, outlives the client; may be NULL
+  int64_t memory_mib;     // limit on device memory; 0: the machine's memory
+  int64_t kept_mib;       // limit on freed device memory kept for reuse; 0: a quarter
                           // of the device memory, negative: none
-  int64_t running_mib;    // most memory for results and temporaries of programs that run at the same
-                          // time, but one alone may take more; 0: a quarter of the device memory
-  uint32_t launch_limit;  // most launches of a device in flight; callers wait for fewer; 0: 32
+  int64_t running_mib;    // limit on memory for results and temporaries of concurrent programs,
+                          // which a single program may exceed; 0: a quarter of the device memory
+  uint32_t launch_limit;  // limit on a device's launches in flight, at which callers wait; 0: 32
 } hlo_client_options_t;
 
-/// Starts the pool's threads. errors: INVALID_ARGUMENT (counts), RESOURCE_EXHAUSTED.
-/// owner: caller, hlo_client_release() after everything made from it is gone.
+/// Creates a client and starts its threads. errors: INVALID_ARGUMENT (counts), RESOURCE_EXHAUSTED.
+/// owner: caller, hlo_client_release() after everything created from the client is released.
 hlo_status_t hlo_client_create(const hlo_client_options_t* options,
                                hlo_client_t** out_client) HLO_MUST_USE;
-/// Stops the programs whose results nobody can see, waits for other work still running, joins the
-/// threads, frees the client. A thread that must not wait, as one in a callback, returns at once:
-/// then the last thread of the client frees it when its work has ended.
+/// Stops programs whose results are unobservable, waits for all other work, joins the threads and
+/// frees the client. On a thread that must not wait, such as one in a callback, returns at once;
+/// the client's last thread then frees the client when its work has ended.
 void hlo_client_release(hlo_client_t* client);
-/// The same; calls `after` when the client is gone, to free what it was lent. On any thread.
+/// Like hlo_client_release(); then calls `after`, which frees data lent to the client. On any
+/// thread.
 void hlo_client_release_then(hlo_client_t* client, void (*after)(void* context), void* context);
 
 uint32_t hlo_client_device_count(const hlo_client_t* client);
 hlo_device_t* hlo_client_device(const hlo_client_t* client, uint32_t index);
-/// NULL when there is none of that id.
+/// Returns NULL for an unknown id.
 hlo_device_t* hlo_client_find_device(const hlo_client_t* client, int32_t id);
 hlo_pool_t* hlo_client_pool(const hlo_client_t* client);
-/// Loops on the pool; on the caller where the pool is one thread, or in a forked process.
+/// Returns loops on the pool, or on the caller if the pool has one thread or the process was
+/// forked.
 hlo_parallel_t hlo_client_parallel(const hlo_client_t* client);
-/// Device memory of all devices, and what else is as large: at most the machine's memory.
+/// Returns the heap for device memory and other large blocks; limited by the machine's memory.
 hlo_heap_t* hlo_client_heap(const hlo_client_t* client);
-/// Requests for device memory wait there while memory is short.
+/// Returns the queue of requests that wait for device memory.
 hlo_memory_queue_t* hlo_client_memory_queue(hlo_client_t* client);
-/// Is told of launches; may be NULL.
+/// Returns the observer of launches; may be NULL.
 const hlo_observer_t* hlo_client_observer(const hlo_client_t* client);
-/// Its trace, which gets a span for every run and copy; NULL when off.
+/// Returns the trace, which gets a span for every run and copy; NULL if disabled.
 hlo_trace_t* hlo_client_trace(const hlo_client_t* client);
-/// FAILED_PRECONDITION in a process forked after the client was made.
+/// Returns FAILED_PRECONDITION in a process forked after the client was created.
 hlo_status_t hlo_client_check_usable(const hlo_client_t* client) HLO_MUST_USE;
 uint64_t hlo_client_next_run_id(hlo_client_t* client);
-/// Runs in flight that can be stopped (see flight.h).
+/// The list of stoppable runs in flight (see flight.h).
 typedef struct hlo_flight {
   hlo_mutex_t lock;
   struct hlo_run *first, *last;
 } hlo_flight_t;
 hlo_flight_t* hlo_client_flight(hlo_client_t* client);
-/// Work that must end before the client may: launches and copies in flight.
+/// Counts work that must end before the client can: launches and copies in flight.
 void hlo_client_work_begin(hlo_client_t* client);
 void hlo_client_work_end(hlo_client_t* client);
 
 hlo_client_t* hlo_memory_client(const hlo_memory_t* memory);
 void hlo_memory_get_stats(hlo_memory_t* memory, hlo_memory_stats_t* out_stats);
-/// Peak, count and largest start again from what is in use now.
+/// Resets peak, count and maximum to the current use.
 void hlo_memory_clear_stats(hlo_memory_t* memory);
 
 #endif  // HLO_RUNTIME_CLIENT_H_

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs that wait for each other, on eight devices: every executor gives what the interpreter
-// gives, in straight code, in loops and in branches.
+// Programs with collectives on eight devices: every executor gives the interpreter's results, in
+// straight code, in loops and in branches.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,8 +19,8 @@ enum { DEVICES = 8, ROWS = 8, COLUMNS = 24, TEXT_BYTES = 8192 };
 
 // ---- programs ----------------------------------------------------------------------------------
 
-// $T: the element type; $X, $S: tensors of 8x24 and of one element; $G: all eight in one group, H:
-// two groups of four.
+// $T: the element type; $X, $S: tensors of 8x24 and of one element; $G: all devices in one group,
+// $H: two groups of four.
 #define HEAD "func.func @main(%x: $X) -> "
 #define ADD                                                        \
   "({\n ^bb0(%a: $S, %b: $S):\n  %s = stablehlo.add %a, %b : $S\n" \
@@ -109,7 +109,7 @@ static const program_t kPrograms[] = {
      "type = 1>, is_host_transfer = false, source_target_pairs = dense<[[0, 1], [1, 0], [2, 5]]> "
      ": tensor<3x2xi64>} : (!stablehlo.token) -> ($X, !stablehlo.token)\n"
      "  return %r#0 : $X\n}\n"},
-    // Begun together, waited for one after the other, with other work and a loop in between.
+    // Started together and awaited one after the other, with other work and a loop in between.
     {"asynchronous pairs", HEAD
      "($X, $X) {\n  %0 = stablehlo.add %x, %x : $X\n"
      "  %f = \"stablehlo.async_start\"(%0) ({\n ^bb0(%arg: $X):\n" SUM(
@@ -134,7 +134,7 @@ static const program_t kPrograms[] = {
                          "  %2 = stablehlo.add %1, %w#0 : $X\n"
                          "  %3 = \"stablehlo.async_done\"(%g) : (!stablehlo.future<$X>) -> $X\n"
                          "  return %2, %3 : $X, $X\n}\n"},
-    // Small ones that need not wait for each other, and one that reads what another gives.
+    // Small independent collectives, and one that reads another's result.
     {"many sums",
      HEAD "($X, $X, $X) {\n" SUM("%0", "%x", "$G") "  %1 = stablehlo.multiply %x, %x : $X\n" SUM(
          "%2", "%1",
@@ -158,7 +158,7 @@ static const program_t kPrograms[] = {
                                 "%i, %one : tensor<i32>\n"
                                 "    stablehlo.return %q, %j : $X, tensor<i32>\n  }\n  return "
                                 "%r#0, %r#1 : $X, tensor<i32>\n}\n"},
-    // The number of turns is exchanged too; the condition waits as well as the body.
+    // The trip count is exchanged too; both the condition and the body wait.
     {"a condition that waits", HEAD
      "($X, tensor<i32>) {\n  %n = stablehlo.constant dense<60> : tensor<i32>\n"
      "  %id = stablehlo.replica_id : tensor<ui32>\n"
@@ -174,7 +174,7 @@ static const program_t kPrograms[] = {
      "    %j = stablehlo.add %i, %i : tensor<i32>\n    %k = stablehlo.add %j, %i0 : tensor<i32>\n"
      "    stablehlo.return %w, %k : $X, tensor<i32>\n  }\n  return %r#0, %r#1 : $X, "
      "tensor<i32>\n}\n"},
-    // Each group goes its way; in one of them a loop waits inside the branch of a loop.
+    // The groups take different branches; in one of them a loop in the branch of a loop waits.
     {"branches",
      HEAD "$X {\n  %id = stablehlo.replica_id : tensor<ui32>\n"
           "  %u0 = stablehlo.constant dense<0> : tensor<ui32>\n"
@@ -253,7 +253,7 @@ static hlo_loaded_t* load(hlo_client_t* client, const char* text, const char* ba
   hlo_status_t status =
       hlo_compile(text, strlen(text), "test.mlir", &config, NULL, 0, NULL, &executable);
   if (!hlo_status_is_ok(status)) fail_msg("%s\n%s", hlo_status_message(status), text);
-  // Without a C compiler back end c leaves everything to the interpreter.
+  // Without a C compiler, back end c uses the interpreter.
   if (strcmp(backend, "c") != 0 && strcmp(executable->program->backend->name, backend) != 0) {
     fail_msg("run by %s instead of %s:\n%s", executable->program->backend->name, backend, text);
   }
@@ -263,7 +263,7 @@ static hlo_loaded_t* load(hlo_client_t* client, const char* text, const char* ba
   return loaded;
 }
 
-// Small numbers, of which sums and products are exact in most types.
+// Small numbers, whose sums and products are exact in most types.
 static void fill(hlo_dtype_t dtype, uint32_t device, uint8_t* to, size_t count) {
   size_t width = hlo_dtype_size_bytes(dtype);
   uint32_t state = 12345 + device * 7919;
@@ -305,7 +305,7 @@ static void append_result(hlo_buffer_t* buffer, size_t size_bytes, bytes_t* out)
 
 typedef hlo_buffer_t* results_t[DEVICES][4];
 
-// Arguments are let go as soon as they are handed over.
+// Arguments are released right after the launch.
 static void launch(hlo_client_t* client, hlo_loaded_t* loaded, hlo_dtype_t dtype,
                    results_t results) {
   hlo_buffer_t* arguments[DEVICES][1];
@@ -376,7 +376,7 @@ static void executors_agree(void** state) {
   }
 }
 
-// Those with loops and branches: the C compiler takes its time.
+// Only programs with loops and branches, because the C compiler is slow.
 static void c_source_agrees(void** state) {
   (void)state;
   static const char* const backends[] = {"c"};
@@ -397,7 +397,7 @@ static void element_types_agree(void** state) {
   }
 }
 
-// Device five fails: before the others meet it, or while it takes part in what they wait for.
+// Device five fails: before it reaches the collective, or while others wait for it.
 #define FAIL                                                                   \
   "  %id = stablehlo.replica_id : tensor<ui32>\n"                              \
   "  %five = stablehlo.constant dense<5> : tensor<ui32>\n"                     \
@@ -453,9 +453,9 @@ static void errors_reach_all_devices(void** state) {
   for (uint32_t c = 0; c < 2; ++c) hlo_client_release(clients[c]);
 }
 
-// Generated code calls what a table has without asking.
+// Generated code calls the table's functions without checks.
 static void check_table(const hlo_runtime_table_t* table) {
-  enum { FIRST = 2 * sizeof(uint32_t) };  // behind version and size
+  enum { FIRST = 2 * sizeof(uint32_t) };  // after version and size
   assert_int_equal(table->abi_version, HLO_KERNEL_ABI_VERSION);
   assert_int_equal(table->size_bytes % sizeof(void*), 0);
   for (size_t at = FIRST; at < sizeof *table; at += sizeof(void*)) {

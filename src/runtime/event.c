@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Events (see event.h): one word that is a list of waiters until the event is ready, and a gate for
-// threads that wait.
+// Events (see event.h): one word that is the list of waiters until the event is ready, and a gate
+// for waiting threads.
 #include "runtime/event.h"
 
 #include <stdatomic.h>
@@ -11,17 +11,17 @@
 
 struct hlo_event {
   atomic_int count;
-  atomic_bool is_claimed;  // by the one call of set that counts; relaxed: it orders nothing
+  atomic_bool is_claimed;  // by the first call of set; relaxed: it orders nothing
   atomic_bool awaits_promise;  // while pending; relaxed: a hint that orders nothing
   hlo_status_t status;     // written by that call, before `waiters` becomes ready_mark()
-  _Atomic(hlo_event_waiter_t*) waiters;  // the newest first; ready_mark() from then on. Release by
-                                         // who puts in, acquire by who takes out or finds it ready
+  _Atomic(hlo_event_waiter_t*) waiters;  // the newest first; finally ready_mark(). Release when a
+                                         // waiter is added, acquire when read
   hlo_gate_t gate;
 };
 
 static const hlo_event_waiter_t kReadyMark = {0};
 
-// What `waiters` is when the event is ready: an address only, never looked at.
+// The value of `waiters` when the event is ready: an address that is never read.
 static hlo_event_waiter_t* ready_mark(void) {
   return (hlo_event_waiter_t*)&kReadyMark;
 }
@@ -53,7 +53,7 @@ hlo_event_t* hlo_event_create_ready(hlo_status_t status) {
     hlo_status_release(status);
     return NULL;
   }
-  // Nobody else knows it yet.
+  // No other thread has the event yet.
   event->status = status;
   atomic_init(&event->is_claimed, true);
   atomic_init(&event->waiters, ready_mark());
@@ -73,17 +73,17 @@ void hlo_event_release(hlo_event_t* event) {
     hlo_mem_free(event);
     return;
   }
-  // A pending event must not vanish silently. What is called back may hold it for a while.
+  // A pending event must not disappear silently. Its callbacks may keep it for a while.
   atomic_store_explicit(&event->count, 1, memory_order_relaxed);
   hlo_event_set(event, hlo_status_create(HLO_STATUS_ABORTED,
-                                         "event abandoned: whoever was to set it is gone"));
+                                         "the event was abandoned: released before it was set"));
   hlo_event_release(event);
 }
 
 // ---- callbacks
 
-// The callbacks of one thread. They are postponed on the deepest level only, which runs them before
-// it returns: on all other levels the list is empty.
+// The callbacks of one thread. Only the deepest level postpones callbacks, and runs them before it
+// returns: on other levels the list is empty.
 typedef struct calls {
   unsigned depth;
   hlo_event_waiter_t *first, *last;  // postponed, each with a reference to its event
@@ -113,7 +113,7 @@ void hlo_event_run_postponed(void) {
   run_postponed(&t_calls);
 }
 
-// The list in order of registration, given the newest first.
+// Returns the list in registration order, given the newest first.
 static hlo_event_waiter_t* reverse(hlo_event_waiter_t* newest) {
   hlo_event_waiter_t* oldest = NULL;
   while (newest) {
@@ -125,7 +125,7 @@ static hlo_event_waiter_t* reverse(hlo_event_waiter_t* newest) {
   return oldest;
 }
 
-// Runs the callbacks of a ready event, which the caller holds, or postpones them.
+// Runs the callbacks of a ready event, to which the caller has a reference, or postpones them.
 static void call_waiters(hlo_event_t* event, hlo_event_waiter_t* oldest) {
   calls_t* calls = &t_calls;
   if (calls->depth == HLO_TUNING_EVENT_MAX_NESTED) {
@@ -173,7 +173,7 @@ hlo_status_t hlo_event_error(hlo_event_t* event) {
 }
 
 hlo_status_t hlo_event_await(hlo_event_t* event, uint64_t timeout_ns) {
-  if (!hlo_event_is_ready(event)) hlo_event_run_postponed();  // what it waits for may be among them
+  if (!hlo_event_is_ready(event)) hlo_event_run_postponed();  // they may set the event
   if (!hlo_event_is_ready(event) && !hlo_gate_await(&event->gate, timeout_ns)) {
     return hlo_status_create(HLO_STATUS_DEADLINE_EXCEEDED, "event not ready after %llu ns",
                              (unsigned long long)timeout_ns);
@@ -181,7 +181,7 @@ hlo_status_t hlo_event_await(hlo_event_t* event, uint64_t timeout_ns) {
   return hlo_status_clone(event->status);
 }
 
-// False when the event has become ready meanwhile.
+// Returns false if the event has become ready meanwhile.
 static bool add_waiter(hlo_event_t* event, hlo_event_waiter_t* waiter) {
   waiter->next = atomic_load_explicit(&event->waiters, memory_order_acquire);
   do {
@@ -206,7 +206,7 @@ uint32_t hlo_event_waiter_count(hlo_event_t* event) {
   return count;
 }
 
-enum { FILTER_PROBES = 4 };  // so many events are never forgotten
+enum { FILTER_PROBES = 4 };  // this number of events is never forgotten
 
 bool hlo_event_filter_has(hlo_event_filter_t* filter, const hlo_event_t* event) {
   if (!filter->is_used) *filter = (hlo_event_filter_t){.is_used = true};

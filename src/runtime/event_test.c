@@ -82,9 +82,9 @@ static void abandoned_event_fails_its_waiters(void** state) {
   assert_int_equal(record.code, HLO_STATUS_ABORTED);
 }
 
-// Two owners of a pending event that leave at the same moment, over and over.
+// Two owners of a pending event release it at the same moment, repeatedly.
 typedef struct parting {
-  _Atomic(hlo_event_t*) event;  // NULL: both are gone
+  _Atomic(hlo_event_t*) event;  // NULL: both have released it
   atomic_int owners;
 } parting_t;
 
@@ -112,7 +112,7 @@ static void count_call(void* context, hlo_status_t status) {
   atomic_fetch_add((atomic_int*)context, 1);
 }
 
-// Whoever of them is the last: the waiters hear of it.
+// The waiters are called by whichever release is last.
 static void owners_that_leave_together_fail_the_waiters(void** state) {
   (void)state;
   parting_t parting = {.owners = 0};
@@ -147,7 +147,7 @@ static void join_takes_the_error_of_the_lowest_index(void** state) {
   hlo_event_release(events[2]);
 }
 
-// One callback for each of two events that come 1000 times in all.
+// One callback for each of two events that occur 1000 times in all.
 static void joins_wait_once_for_each_event(void** state) {
   (void)state;
   enum { EVENTS = 1000 };
@@ -269,7 +269,7 @@ static hlo_event_t* create_ready(void) {
 
 static size_t g_visited;
 
-// Goes on to the next event, which is ready.
+// Continues with the next event, which is ready.
 static void visit_next(void* context, hlo_status_t status) {
   (void)status;
   link_t* link = context;
@@ -351,7 +351,7 @@ static void mark_awaited(void* context, hlo_status_t status) {
   ((level_t*)context)->is_awaited = true;
 }
 
-// Waits in a callback for what another callback of the same thread has to do.
+// Waits in a callback for the effect of another callback of the same thread.
 static void set_and_await(void* context, hlo_status_t status) {
   (void)status;
   level_t* level = context;

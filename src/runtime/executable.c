@@ -18,7 +18,7 @@ static hlo_status_t read_kinds(const hlo_executable_t* executable, bool is_resul
     out_kinds[i] = hlo_memory_kind_from_name(entry->memory_kind, strlen(entry->memory_kind));
     if (out_kinds[i] == HLO_MEMORY_KIND_COUNT) {
       return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                               "%s %u of %s is in memory kind \"%s\", which is none of %s, %s and %s",
+                               "%s %u of %s has memory kind \"%s\", expected %s, %s or %s",
                                is_result ? "result" : "argument", i, executable->name,
                                entry->memory_kind, hlo_memory_kind_name(HLO_MEMORY_DEVICE),
                                hlo_memory_kind_name(HLO_MEMORY_PINNED_HOST),
@@ -35,7 +35,7 @@ static hlo_status_t bind_devices(hlo_client_t* client, const int32_t* device_ids
     loaded->devices[i] = hlo_client_find_device(client, id);
     if (!loaded->devices[i]) {
       return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                               "the program needs device %d, the client has %u devices", id,
+                               "the program needs device %d, but the client has %u devices", id,
                                hlo_client_device_count(client));
     }
   }
@@ -47,11 +47,11 @@ hlo_status_t hlo_loaded_create(hlo_client_t* client, hlo_executable_t* executabl
                                hlo_loaded_t** out_loaded) {
   uint32_t want = (uint32_t)(executable->config.replica_count * executable->config.partition_count);
   if (device_ids && device_id_count != want) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "the device assignment has %u devices, the program needs %d replicas "
-                             "of %d partitions",
-                             device_id_count, executable->config.replica_count,
-                             executable->config.partition_count);
+    return hlo_status_create(
+        HLO_STATUS_INVALID_ARGUMENT,
+        "the device assignment has %u devices, but the program has %d replicas "
+        "of %d partitions",
+        device_id_count, executable->config.replica_count, executable->config.partition_count);
   }
   size_t bytes = sizeof(hlo_loaded_t) + want * sizeof(hlo_device_t*) +
                  ((size_t)executable->argument_count + executable->result_count) *
@@ -116,7 +116,7 @@ static void describe_dims(uint32_t rank, const int64_t* dims, hlo_strbuf_t* out)
   hlo_strbuf_putc(out, ']');
 }
 
-// Layouts are named where they are what differs.
+// Layouts are named if only they differ.
 static hlo_status_t type_error(const hlo_signature_entry_t* want, const hlo_buffer_shape_t* found,
                                bool is_layout, uint32_t argument) {
   hlo_strbuf_t text = {0};
@@ -138,24 +138,24 @@ static hlo_status_t memory_error(const hlo_memory_t* found, const hlo_memory_t* 
   if (found_device != device) {
     return hlo_status_create(
         HLO_STATUS_INVALID_ARGUMENT,
-        "argument %u lives on device %d%s, the program runs on device %d", argument,
+        "argument %u is on device %d%s, but the program runs on device %d", argument,
         found_device->id, found_device->client == device->client ? "" : " of another client",
         device->id);
   }
   return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                           "argument %u is in memory kind %s, the program expects it in %s",
+                           "argument %u has memory kind %s, expected %s",
                            argument, hlo_memory_kind_name(found->kind),
                            hlo_memory_kind_name(want->kind));
 }
 
-// `memory` is where the argument has to be.
+// memory: the required memory space.
 static hlo_status_t check_argument(const hlo_signature_entry_t* want, hlo_buffer_t* buffer,
                                    const hlo_memory_t* memory, uint32_t argument) {
   if (!buffer) {
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "argument %u is null", argument);
   }
   const hlo_buffer_shape_t* shape = hlo_buffer_shape(buffer);
-  if (want->is_token) return hlo_ok();  // any buffer orders as a token
+  if (want->is_token) return hlo_ok();  // any buffer can order effects
   bool same =
       shape->dtype == want->dtype && shape->rank == want->rank &&
       (want->rank == 0 || memcmp(shape->dims, want->dims, want->rank * sizeof *want->dims) == 0);
@@ -203,14 +203,14 @@ static hlo_status_t check_clash(const hlo_loaded_t* loaded, const hlo_launch_t* 
   return hlo_ok();
 }
 
-// Returns true if the run cannot begin yet because of this argument.
+// Returns true if this argument delays the run.
 static bool is_pending(const hlo_buffer_use_t* use) {
   return !hlo_event_is_ready(use->ready) ||
          (use->is_donated && hlo_storage_has_other_uses(use->storage));
 }
 
-// Clashes are looked for where there may be one: a buffer that was donated cannot be used any more,
-// and one that is donated has another use. Launches take thousands of arguments.
+// Searches for clashes only if they are possible: a donated buffer cannot be used any more, and a
+// buffer being donated has another use. Launches take thousands of arguments.
 static hlo_status_t prepare_arguments(const hlo_launch_t* launch, hlo_run_t* run,
                                       hlo_buffer_t* const* arguments) {
   const hlo_executable_t* executable = run->loaded->executable;
@@ -249,8 +249,8 @@ static void abort_arguments(hlo_run_t* run, hlo_buffer_t* const* arguments) {
   run->use_count = 0;
 }
 
-// The storage of the argument that may become result `r`, if it was donated and lies where the
-// result belongs.
+// Returns the storage of the argument that may become result `r`, if it was donated and is in the
+// result's memory space.
 static hlo_storage_t* reusable_storage(const hlo_run_t* run, uint32_t r,
                                        const hlo_memory_t* memory) {
   const hlo_signature_entry_t* result = &run->loaded->executable->results[r];
@@ -291,17 +291,17 @@ static hlo_status_t check_launch(hlo_loaded_t* loaded, const hlo_launch_t* launc
   uint32_t want = launch->device ? 1 : loaded->device_count;
   if (launch->device_count != want) {
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "launch of %s on %u devices, it is compiled for %u",
+                             "launch of %s on %u devices, expected %u",
                              loaded->executable->name, launch->device_count, want);
   }
   if (launch->device && loaded->device_count != 1) {
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "%s is compiled for %u devices and cannot run on a chosen one",
+                             "%s is compiled for %u devices and cannot run on a single one",
                              loaded->executable->name, loaded->device_count);
   }
   if (launch->argument_count != loaded->executable->argument_count) {
     return hlo_status_create(
-        HLO_STATUS_INVALID_ARGUMENT, "launch of %s with %u arguments, the program takes %u",
+        HLO_STATUS_INVALID_ARGUMENT, "launch of %s with %u arguments, expected %u",
         loaded->executable->name, launch->argument_count, loaded->executable->argument_count);
   }
   return hlo_ok();
@@ -327,13 +327,13 @@ static void abort_device(const hlo_launch_t* launch, uint32_t row, hlo_run_t* ru
   hlo_run_release(run);
 }
 
-// The runs of a launch that is being made.
+// The runs of a launch in preparation.
 typedef struct prepared {
   hlo_loaded_t* loaded;
   uint32_t count;
   hlo_run_t** runs;
   bool is_pending;    // an input is not ready, or still in use though donated
-  bool is_immediate;  // it ends before the call returns
+  bool is_immediate;  // the launch ends before the call returns
 } prepared_t;
 
 static hlo_status_t prepare_devices(const hlo_launch_t* launch, prepared_t* p) {
@@ -347,7 +347,7 @@ static hlo_status_t prepare_devices(const hlo_launch_t* launch, prepared_t* p) {
 }
 
 // A launch that begins at once gets its memory now, so that its caller learns of exhaustion. All
-// others get theirs when they begin: launches that wait hold no memory.
+// others get their memory when they begin: waiting launches hold no memory.
 static hlo_status_t allocate_for_start(const prepared_t* p) {
   bool begins = !p->is_pending;
   for (uint32_t d = 0; d < p->count && begins && !p->is_immediate; ++d) {
@@ -362,8 +362,7 @@ static hlo_status_t allocate_for_start(const prepared_t* p) {
   return hlo_ok();
 }
 
-// Returns true if the run cannot begin before a promise is kept, which an input or a reader of a
-// donated input waits for.
+// Returns true if the run waits, through an input or a reader of a donated input, for a promise.
 static bool awaits_promise(const hlo_run_t* run) {
   for (uint32_t i = 0; i < run->use_count; ++i) {
     const hlo_buffer_use_t* use = &run->uses[i];
@@ -406,7 +405,7 @@ static void start_runs(const hlo_launch_t* launch, const prepared_t* p) {
   for (uint32_t d = 0; d < p->count; ++d) hlo_run_start(p->runs[d]);
 }
 
-// Waits while too many launches are in flight. The caller holds nothing that they could wait for.
+// Waits while too many launches are in flight. The caller holds no resources that they could need.
 static void await_limits(const hlo_launch_t* launch, const prepared_t* p) {
   for (uint32_t d = 0; d < p->count; ++d) {
     hlo_device_t* device = launch->device ? launch->device : p->loaded->devices[d];
@@ -415,7 +414,7 @@ static void await_limits(const hlo_launch_t* launch, const prepared_t* p) {
 }
 
 hlo_status_t hlo_loaded_execute(hlo_loaded_t* loaded, const hlo_launch_t* launch) {
-  enum { FEW_DEVICES = 8 };  // whose launches need no memory for the list of runs
+  enum { FEW_DEVICES = 8 };  // launches on up to this number of devices allocate no list of runs
   HLO_TRY(check_launch(loaded, launch));
   hlo_run_t* few[FEW_DEVICES] = {0};
   prepared_t p = {.loaded = loaded, .count = launch->device_count, .runs = few};

@@ -10,22 +10,22 @@
 /// threads: safe
 typedef struct hlo_loaded hlo_loaded_t;
 
-/// Binds `executable` (retained) to devices. `device_ids` in order [replica][partition], all of
-/// this client; NULL: the first devices.
+/// Binds `executable` (retained) to devices of this client in the order [replica][partition];
+/// device_ids NULL: the first devices.
 /// errors: INVALID_ARGUMENT (too many or unknown devices, unknown memory kinds)
 hlo_status_t hlo_loaded_create(hlo_client_t* client, hlo_executable_t* executable,
                                uint32_t device_id_count, const int32_t* device_ids,
                                hlo_loaded_t** out_loaded) HLO_MUST_USE;
 hlo_loaded_t* hlo_loaded_retain(hlo_loaded_t* loaded);
-/// Launches in flight go on.
+/// Launches in flight continue.
 void hlo_loaded_release(hlo_loaded_t* loaded);
-/// Further launches answer FAILED_PRECONDITION.
+/// Further launches return FAILED_PRECONDITION.
 void hlo_loaded_delete(hlo_loaded_t* loaded);
 bool hlo_loaded_is_deleted(hlo_loaded_t* loaded);
 hlo_executable_t* hlo_loaded_executable(const hlo_loaded_t* loaded);
 uint32_t hlo_loaded_device_count(const hlo_loaded_t* loaded);
 hlo_device_t* hlo_loaded_device(const hlo_loaded_t* loaded, uint32_t index);
-/// The memory space that an argument has to be in for the device of this index.
+/// Returns the required memory space of an argument on the device of this index.
 hlo_memory_t* hlo_loaded_argument_memory(const hlo_loaded_t* loaded, uint32_t index,
                                          uint32_t argument);
 
@@ -34,23 +34,23 @@ typedef struct hlo_launch {
   uint32_t device_count;                    // rows of the lists
   hlo_buffer_t* const* const* arguments;    // [device][argument]
   uint32_t argument_count;
-  uint32_t non_donatable_count;             // arguments not to be donated in this call
+  uint32_t non_donatable_count;             // arguments that must not be donated in this call
   const int64_t* non_donatable;
-  int32_t launch_id;                        // to be poisoned by; 0: not
-  hlo_device_t* device;                     // not NULL: run the one row there (portable)
+  int32_t launch_id;                        // for hlo_launch_poison(); 0: none
+  hlo_device_t* device;                     // of a portable launch with one row; else NULL
   hlo_buffer_t** const* out_results;        // [device][result], filled with new buffers
   hlo_event_t** out_events;                 // [device], may be NULL: ready when the run has ended
 } hlo_launch_t;
 
-/// Checks everything on all devices, then launches on all or on none. Results exist at once; errors
-/// while running are their errors.
+/// Checks the launch on all devices, then starts it on all or none. Results exist at once; they
+/// carry run-time errors.
 /// errors: INVALID_ARGUMENT (counts, types, memories, deleted or twice donated buffers),
 ///         FAILED_PRECONDITION (deleted executable, forked process), RESOURCE_EXHAUSTED
 hlo_status_t hlo_loaded_execute(hlo_loaded_t* loaded, const hlo_launch_t* launch) HLO_MUST_USE;
 
-/// The earliest unfinished run with that launch_id on the device gets results that are errors, and
-/// stops at its next loop or collective; those that would meet it there fail. Takes `error`.
-/// False: there is none. threads: safe
+/// Poisons the earliest unfinished run with this launch_id on the device: its results become
+/// errors, the run stops at its next loop or collective, and runs that wait for it in a collective
+/// fail. Takes `error`. Returns false if no such run exists. threads: safe
 bool hlo_launch_poison(hlo_device_t* device, int32_t launch_id, hlo_status_t error);
 
 #endif  // HLO_RUNTIME_EXECUTABLE_H_

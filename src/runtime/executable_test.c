@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests of launches: donation, errors that travel, collectives of many devices on few workers.
+// Tests of launches: donation, propagation of errors, collectives of many devices on few workers.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +22,7 @@ static void expect(hlo_status_t status, hlo_status_code_t code, const char* word
   hlo_status_release(status);
 }
 
-// One worker for eight devices: whatever waits must not hold it.
+// One worker for eight devices: waiting runs must not block it.
 static int setup(void** state) {
   (void)state;
   hlo_client_options_t options = {.device_count = DEVICES, .thread_count = 1};
@@ -114,8 +114,8 @@ static void count_end(void* context) {
   ++*(int*)context;
 }
 
-// Foreign memory is overwritten where its owner lets programs do so, and is the owner's again after
-// the last use.
+// Foreign memory is overwritten if its owner allows it, and belongs to the owner again after the
+// last use.
 static void donated_foreign_memory_is_reused_if_its_owner_says_so(void** state) {
   (void)state;
   hlo_loaded_t* loaded = load(kIncrement, 1);
@@ -153,8 +153,8 @@ static bool is_same_fp_state(hlo_fp_state_t a, hlo_fp_state_t b) {
   return memcmp(&a, &b, sizeof a) == 0;
 }
 
-// A program runs in its own floating-point state, on the caller's thread too. The caller, and
-// whatever of the caller's is called on the way, has the caller's state.
+// A program runs in its own floating-point state, also on the caller's thread. The caller's state
+// is restored for the caller and its callbacks.
 static void callers_keep_their_floating_point_state(void** state) {
   (void)state;
   static const char kHalve[] =
@@ -194,7 +194,7 @@ static void callers_keep_their_floating_point_state(void** state) {
   }
 }
 
-// Readers of the result do not keep the donation waiting, nor does a donation of it.
+// A donation waits neither for readers of the result nor for a donation of it.
 static void results_of_waiting_donations_can_be_used(void** state) {
   (void)state;
   hlo_loaded_t *loop = load(HLO_TEST_SINES("300000"), 1), *increment = load(kIncrement, 1);
@@ -252,7 +252,7 @@ static void launches_wait_once_for_each_event(void** state) {
 
 enum { STEPS = 20000 };
 
-// Launches and copies in turn, the first of which waits for a value that comes last.
+// Alternating launches and copies, the first of which waits for a value that is defined last.
 static void* launch_and_fulfil(void* context) {
   hlo_loaded_t* loaded = load(kIncrement, 1);
   hlo_buffer_t *zero = make(0, 0), *alias = NULL, *last = NULL;
@@ -315,7 +315,7 @@ static const char kSwap[] =
     "  return %x, %y : tensor<4xf32>, tensor<4xf32>\n"
     "}\n";
 
-// Each result lies where the other value was.
+// Each result is in the other value's memory.
 static void swapped_aliases_keep_their_values(void** state) {
   (void)state;
   hlo_loaded_t* loaded = load(kSwap, 1);
@@ -345,7 +345,7 @@ static const char kOneOfTwo[] =
     "  return %1 : tensor<4xf32>\n"
     "}\n";
 
-// Whichever of the two comes first.
+// Whichever of the two is first.
 static void donated_arguments_have_no_other_use(void** state) {
   (void)state;
   hlo_loaded_t* loaded = load(kOneOfTwo, 1);
@@ -394,7 +394,7 @@ static const char kOffload[] =
     "  return %0 : tensor<4xf32>\n"
     "}\n";
 
-// Arguments have to be where the program was compiled to find them.
+// Arguments must be in the memory spaces for which the program was compiled.
 static void memory_kinds_of_arguments_are_checked(void** state) {
   (void)state;
   hlo_loaded_t* loaded = load(kOffload, 1);
@@ -404,9 +404,9 @@ static void memory_kinds_of_arguments_are_checked(void** state) {
   check(hlo_buffer_copy_to_memory(x, host, &there));
   hlo_buffer_t *right[2] = {x, there}, *near[2] = {x, x}, *far[2] = {there, there};
   expect(run_one(loaded, 2, near, &sum), HLO_STATUS_INVALID_ARGUMENT,
-         "argument 1 is in memory kind device, the program expects it in pinned_host");
+         "argument 1 has memory kind device, expected pinned_host");
   expect(run_one(loaded, 2, far, &sum), HLO_STATUS_INVALID_ARGUMENT,
-         "argument 0 is in memory kind pinned_host, the program expects it in device");
+         "argument 0 has memory kind pinned_host, expected device");
   check(run_one(loaded, 2, right, &sum));
   assert_int_equal(hlo_buffer_memory(sum)->kind, HLO_MEMORY_UNPINNED_HOST);
   float got[COUNT];
@@ -439,8 +439,8 @@ static void expect_unknown_kind(const char* argument, const char* result, const 
 
 static void unknown_memory_kinds_are_refused(void** state) {
   (void)state;
-  expect_unknown_kind("device", "vmem", "result 0 of main is in memory kind \"vmem\", which is none");
-  expect_unknown_kind("smem", "device", "argument 0 of main is in memory kind \"smem\"");
+  expect_unknown_kind("device", "vmem", "result 0 of main has memory kind \"vmem\", expected");
+  expect_unknown_kind("smem", "device", "argument 0 of main has memory kind \"smem\"");
   static const char kNumber[] =
       "func.func @main(%x: tensor<4xf32> {mhlo.memory_kind = 1 : i32}) -> tensor<4xf32> {\n"
       "  return %x : tensor<4xf32>\n}\n";
@@ -528,7 +528,7 @@ static void eight_devices_meet_on_one_worker(void** state) {
   hlo_loaded_release(loaded);
 }
 
-static void one_failed_device_fails_the_meeting(void** state) {
+static void one_failed_device_fails_the_rendezvous(void** state) {
   (void)state;
   hlo_loaded_t* loaded = load(kSum, DEVICES);
   table_t table;
@@ -546,7 +546,7 @@ static void one_failed_device_fails_the_meeting(void** state) {
   hlo_loaded_release(loaded);
 }
 
-// Device five cannot start: no other device does, nothing is consumed.
+// Device five cannot start: no other device does, and no argument is consumed.
 static void all_devices_launch_or_none(void** state) {
   (void)state;
   hlo_loaded_t* loaded = load(kSum, DEVICES);
@@ -581,8 +581,8 @@ static void every_failed_allocation_is_survived(void** state) {
   hlo_loaded_release(loaded);
 }
 
-// Whatever one device cannot get, all learn of, and nobody waits for ever.
-static void every_failed_allocation_of_a_meeting_is_survived(void** state) {
+// If one device lacks memory, all launches of the group fail and none waits for ever.
+static void every_failed_allocation_of_a_rendezvous_is_survived(void** state) {
   (void)state;
   hlo_loaded_t* loaded = load(kSum, DEVICES);
   bool failed = true;
@@ -627,10 +627,10 @@ int main(void) {
       cmocka_unit_test(unknown_memory_kinds_are_refused),
       cmocka_unit_test(errors_reach_every_consumer),
       cmocka_unit_test(eight_devices_meet_on_one_worker),
-      cmocka_unit_test(one_failed_device_fails_the_meeting),
+      cmocka_unit_test(one_failed_device_fails_the_rendezvous),
       cmocka_unit_test(all_devices_launch_or_none),
       cmocka_unit_test(every_failed_allocation_is_survived),
-      cmocka_unit_test(every_failed_allocation_of_a_meeting_is_survived),
+      cmocka_unit_test(every_failed_allocation_of_a_rendezvous_is_survived),
   };
   return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -33,7 +33,7 @@ hlo_status_t hlo_flight_leave(hlo_run_t* run, hlo_status_t status) {
   return poison;
 }
 
-// The list is locked, so that the run is there.
+// The list is locked, so the run exists.
 static void stop(hlo_run_t* run, hlo_status_t error) {
   // relaxed: the program only polls it
   atomic_store_explicit(&run->frame.cancelled, 1, memory_order_relaxed);
@@ -53,7 +53,7 @@ bool hlo_launch_poison(hlo_device_t* device, int32_t launch_id, hlo_status_t err
   return run != NULL;
 }
 
-// Whether anybody could read a result of the run; of one without results, hear of its end.
+// Returns true if a result of the run, or of a run without results its end, can be observed.
 static bool has_seen_result(const hlo_run_t* run) {
   if (run->output_count == 0) return hlo_event_is_shared(run->done);
   for (uint32_t r = 0; r < run->output_count; ++r) {
@@ -74,7 +74,7 @@ static bool is_seen(const hlo_flight_t* flight, const hlo_run_t* run) {
 
 void hlo_flight_stop_unseen(hlo_client_t* client) {
   hlo_flight_t* flight = hlo_client_flight(client);
-  hlo_status_t error = hlo_status_create(HLO_STATUS_CANCELLED, "the client is gone");
+  hlo_status_t error = hlo_status_create(HLO_STATUS_CANCELLED, "the client was released");
   hlo_mutex_lock(&flight->lock);
   for (hlo_run_t* run = flight->first; run; run = run->listed_after) {
     if (!is_seen(flight, run)) stop(run, error);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches that would not end by themselves are stopped: by poison, and by the end of their client.
+// Endless launches are stopped by poison and by the release of their client.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@ enum { DEVICES = 2, COUNT = 4 };
 
 static const char* const kBackends[] = {"native", "interp"};
 
-// Counts up to what it never reaches.
+// Counts to a bound that it never reaches.
 static const char kEndless[] =
     "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n"
     "  %0 = stablehlo.while(%v = %x) : tensor<4xf32>\n"
@@ -29,7 +29,7 @@ static const char kEndless[] =
     "  return %0 : tensor<4xf32>\n"
     "}\n";
 
-// Replica 0 waits for replica 1, which does not come.
+// Replica 0 waits for replica 1, which never arrives.
 static const char kMissed[] =
     "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n"
     "  %id = stablehlo.replica_id : tensor<ui32>\n"
@@ -105,7 +105,7 @@ static void start(const char* text, const char* backend, uint32_t device_count, 
   launch(text, backend, device_count, launch_id, f);
 }
 
-// The client waits for what is in flight.
+// The release of the client waits for launches in flight.
 static void finish(fixture_t* f) {
   for (uint32_t d = 0; d < DEVICES; ++d) {
     hlo_buffer_release(f->arguments[d]);
@@ -143,7 +143,7 @@ static void clients_stop_what_nobody_sees(void** state) {
   }
 }
 
-// A copy to the host still wants it.
+// A copy to the host still needs the result.
 static void clients_wait_for_what_is_seen(void** state) {
   (void)state;
   fixture_t f;
@@ -187,7 +187,7 @@ static void poison_releases_who_waits(void** state) {
 
 // ---- released in callbacks
 
-// Releases the client of a launch and all that was made from it.
+// Releases the client of a launch and all its objects.
 typedef struct departure {
   fixture_t f;
   hlo_event_waiter_t waiter;
@@ -212,7 +212,7 @@ static void await_departure(departure_t* departure) {
   assert_true(hlo_gate_await(&departure->gone, 60ull * 1000 * 1000 * 1000));
 }
 
-// On the client's only worker, which ends the launch; a copy that somebody waits for goes on.
+// On the client's only worker, which ends the launch; a copy that others wait for continues.
 static void clients_are_released_on_their_worker(void** state) {
   (void)state;
   departure_t departure = {0};
@@ -233,7 +233,7 @@ static void clients_are_released_on_their_worker(void** state) {
   hlo_event_release(ready);
 }
 
-// On the thread that makes a copy and tells its end.
+// On the thread that copies and sets the event.
 static void clients_are_released_in_callbacks_of_copies(void** state) {
   (void)state;
   departure_t departure = {0};

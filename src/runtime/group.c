@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Meetings of the runs of one launch (see group.h): the last to arrive wakes the others.
+// Rendezvous of the runs of one launch (see group.h): the last to arrive wakes the others.
 #include "runtime/group.h"
 
 #include <string.h>
@@ -8,10 +8,10 @@
 #include "compiler/execute.h"
 #include "ir/node_error.h"
 
-typedef enum presence { AWAY, HERE, GONE } presence_t;
+typedef enum member_state { ABSENT, ARRIVED, LEFT } member_state_t;
 
-// Interpreted members arrive with tensors, and leave with everybody's. Compiled ones arrive with
-// the addresses of operands and results: the last to arrive does the work for all.
+// Interpreted members arrive with tensors, and leave with all members' tensors. Compiled ones
+// arrive with the addresses of operands and results; the last to arrive exchanges the data for all.
 typedef struct rendezvous {
   struct rendezvous* next;
   const hlo_node_t* node;
@@ -19,13 +19,13 @@ typedef struct rendezvous {
   bool is_exchange, is_done;
   uint32_t member_count, part_count;
   uint32_t arrived_count, left_count;
-  void** parts;              // [member][part]: hlo_tensor_t*, or addresses; NULL of those away
-  presence_t* presence;      // by member
-  const hlo_node_t** call_sites;  // by member: where an exchange was begun
+  void** parts;              // [member][part]: hlo_tensor_t*, or addresses; NULL of absent members
+  member_state_t* states;      // by member
+  const hlo_node_t** call_sites;  // by member: the call site that began the exchange
   uint32_t members[];
 } rendezvous_t;
 
-// A sent value on its way.
+// A sent value that was not received yet.
 typedef struct message {
   struct message* next;
   uint32_t source, target;
@@ -42,14 +42,14 @@ struct hlo_run_group {
   hlo_run_t *first_woken, *last_woken;
   hlo_status_t error;
   uint32_t process_count;
-  bool* is_waiting;  // per process: suspended in a meeting or recv
+  bool* is_waiting;  // per process: suspended in a rendezvous or recv
   hlo_interp_runtime_t runtime;
   hlo_process_grid_t grid;
   hlo_launch_progress_t progress;  // see limits.h
   hlo_run_t* runs[];
 };
 
-// What others read when its owner may have gone on: memory that is lent is copied.
+// Returns a tensor that may be read after its owner has continued: lent memory is copied.
 static hlo_status_t keep_tensor(hlo_tensor_t* tensor, hlo_tensor_t** out_kept) {
   if (!tensor->is_read_only || tensor->kind != HLO_TYPE_TENSOR) {
     *out_kept = hlo_tensor_retain(tensor);
@@ -75,18 +75,18 @@ static void rendezvous_release(rendezvous_t* rendezvous) {
   hlo_mem_free(rendezvous);
 }
 
-// What is looked for, or made: as much of it as tells meetings apart.
+// The identity of a rendezvous, to find or to create it.
 static hlo_status_t rendezvous_create(const rendezvous_t* like, const uint32_t* members,
                                    rendezvous_t** out_rendezvous) {
   size_t count = like->member_count, parts = count * like->part_count;
   size_t head = (sizeof(rendezvous_t) + count * sizeof(uint32_t) + 7) & ~(size_t)7;
-  size_t bytes = head + (parts + count) * sizeof(void*) + count * sizeof(presence_t);
+  size_t bytes = head + (parts + count) * sizeof(void*) + count * sizeof(member_state_t);
   rendezvous_t* rendezvous = hlo_mem_alloc_zeroed(bytes);
   if (!rendezvous) return hlo_status_out_of_memory(bytes);
   *rendezvous = *like;
   rendezvous->parts = (void**)((uint8_t*)rendezvous + head);
   rendezvous->call_sites = (const hlo_node_t**)(rendezvous->parts + parts);
-  rendezvous->presence = (presence_t*)(rendezvous->call_sites + count);
+  rendezvous->states = (member_state_t*)(rendezvous->call_sites + count);
   memcpy(rendezvous->members, members, count * sizeof *members);
   *out_rendezvous = rendezvous;
   return hlo_ok();
@@ -99,9 +99,10 @@ static uint32_t member_number(const hlo_rendezvous_t* m) {
   return 0;
 }
 
-// The oldest meeting of the same kind at which the caller has not been.
+// Returns the oldest rendezvous of the same identity at which the caller has not arrived yet.
 static hlo_status_t find_rendezvous(hlo_run_group_t* group, const rendezvous_t* like,
-                                 const uint32_t* members, uint32_t me, rendezvous_t** out_rendezvous) {
+                                    const uint32_t* members, uint32_t me,
+                                    rendezvous_t** out_rendezvous) {
   rendezvous_t** link = &group->rendezvous_list;
   for (; *link; link = &(*link)->next) {
     rendezvous_t* have = *link;
@@ -109,7 +110,7 @@ static hlo_status_t find_rendezvous(hlo_run_group_t* group, const rendezvous_t* 
                                           : have->channel_id <= 0 && have->node == like->node;
     if (same_call_site && have->is_exchange == like->is_exchange &&
         have->member_count == like->member_count && have->part_count == like->part_count &&
-        have->presence[me] == AWAY &&
+        have->states[me] == ABSENT &&
         memcmp(have->members, members, like->member_count * sizeof *members) == 0) {
       *out_rendezvous = have;
       return hlo_ok();
@@ -120,9 +121,9 @@ static hlo_status_t find_rendezvous(hlo_run_group_t* group, const rendezvous_t* 
   return hlo_ok();
 }
 
-// The last to leave takes the meeting down.
+// The last member to leave frees the rendezvous.
 static void leave(hlo_run_group_t* group, rendezvous_t* rendezvous, uint32_t me) {
-  rendezvous->presence[me] = GONE;
+  rendezvous->states[me] = LEFT;
   if (++rendezvous->left_count < rendezvous->member_count) return;
   rendezvous_t** link = &group->rendezvous_list;
   while (*link != rendezvous) link = &(*link)->next;
@@ -152,7 +153,7 @@ static hlo_status_t meet_locked(hlo_run_group_t* group, const hlo_rendezvous_t* 
                             .part_count = m->tensor_count};
     HLO_TRY(find_rendezvous(group, &like, m->members, me, &rendezvous));
     *ticket = rendezvous;
-    rendezvous->presence[me] = HERE;
+    rendezvous->states[me] = ARRIVED;
     HLO_TRY(keep_tensors(m->tensor_count, m->tensors,
                          (hlo_tensor_t**)&rendezvous->parts[me * m->tensor_count]));
     if (++rendezvous->arrived_count == rendezvous->member_count) wake_members(group, rendezvous);
@@ -209,12 +210,13 @@ static hlo_status_t recv_locked(hlo_run_group_t* group, uint32_t source, uint32_
                                 hlo_tensor_t** out_tensors, bool* out_pending) {
   for (message_t** link = &group->messages; *link; link = &(*link)->next) {
     message_t* message = *link;
-    if (message->source != source || message->target != target || message->channel_id != channel_id) {
+    if (message->source != source || message->target != target ||
+        message->channel_id != channel_id) {
       continue;
     }
     if (message->tensor_count != tensor_count) {
       return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                               "channel %lld: %u tensors were sent, %u are to be received",
+                               "channel %lld: %u tensors were sent, but %u are received",
                                (long long)channel_id, message->tensor_count, tensor_count);
     }
     *link = message->next;
@@ -259,7 +261,7 @@ static bool is_cancelled(hlo_frame_t* frame) {
   return atomic_load_explicit(&frame->cancelled, memory_order_relaxed);
 }
 
-// Members may be at different sites of one channel: they have to be of one kind.
+// Members may be at different call sites of one channel, which must be of one kind.
 static hlo_status_t check_alike(const rendezvous_t* rendezvous) {
   for (uint32_t m = 0; m < rendezvous->member_count; ++m) {
     const hlo_node_t *node = rendezvous->call_sites[m], *first = rendezvous->call_sites[0];
@@ -270,14 +272,15 @@ static hlo_status_t check_alike(const rendezvous_t* rendezvous) {
     }
     if (!is_alike) {
       return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                            "the members of its group bring different types or shapes");
+                            "the members of the group have different types or shapes");
     }
   }
   return hlo_ok();
 }
 
-// Adds the part of this run; *out_meeting is set if it is the last one.
-static hlo_status_t arrive(hlo_frame_t* frame, uint32_t call_site_number, rendezvous_t** out_rendezvous) {
+// Adds the part of this run; sets *out_rendezvous if it is the last one.
+static hlo_status_t arrive(hlo_frame_t* frame, uint32_t call_site_number,
+                           rendezvous_t** out_rendezvous) {
   hlo_run_t* run = frame->owner;
   hlo_run_group_t* group = run->group;
   const hlo_execute_collective_t call_site = hlo_execute_find_collective(frame, call_site_number);
@@ -291,9 +294,10 @@ static hlo_status_t arrive(hlo_frame_t* frame, uint32_t call_site_number, rendez
   if (!hlo_status_is_ok(group->error)) return hlo_status_clone(group->error);
   rendezvous_t* rendezvous = NULL;
   HLO_TRY(find_rendezvous(group, &like, members->members, me, &rendezvous));
-  rendezvous->presence[me] = HERE;
+  rendezvous->states[me] = ARRIVED;
   rendezvous->call_sites[me] = call_site.node;
-  hlo_execute_collective_addresses(frame, call_site_number, &rendezvous->parts[me * rendezvous->part_count]);
+  hlo_execute_collective_addresses(frame, call_site_number,
+                                   &rendezvous->parts[me * rendezvous->part_count]);
   if (rendezvous->arrived_count + 1 == rendezvous->member_count) HLO_TRY(check_alike(rendezvous));
   if (++rendezvous->arrived_count == rendezvous->member_count) *out_rendezvous = rendezvous;
   return hlo_ok();
@@ -320,17 +324,19 @@ static int32_t async_start(hlo_frame_t* frame, uint32_t call_site_number) {
   return HLO_KERNEL_DONE;
 }
 
-// The last member is at work, on everybody's memory.
+// The last member exchanges the data of all members.
 static bool is_under_way(const rendezvous_t* rendezvous) {
   return rendezvous->is_exchange && !rendezvous->is_done &&
          rendezvous->arrived_count == rendezvous->member_count;
 }
 
-// The meeting that a run began at a site, the oldest first.
+// Returns the oldest rendezvous that a run began at a call site.
 static rendezvous_t* find_begun(const hlo_run_t* run, const hlo_node_t* call_site, uint32_t me) {
-  for (rendezvous_t* rendezvous = run->group->rendezvous_list; rendezvous; rendezvous = rendezvous->next) {
-    if (rendezvous->is_exchange && me < rendezvous->member_count && rendezvous->members[me] == run->row &&
-        rendezvous->call_sites[me] == call_site && rendezvous->presence[me] == HERE) {
+  for (rendezvous_t* rendezvous = run->group->rendezvous_list; rendezvous;
+       rendezvous = rendezvous->next) {
+    if (rendezvous->is_exchange && me < rendezvous->member_count &&
+        rendezvous->members[me] == run->row && rendezvous->call_sites[me] == call_site &&
+        rendezvous->states[me] == ARRIVED) {
       return rendezvous;
     }
   }
@@ -361,15 +367,16 @@ static int32_t await_exchange(hlo_frame_t* frame, uint32_t call_site_number) {
   return hlo_status_is_ok(status) ? answer : hlo_execute_fail(frame, call_site_number, status);
 }
 
-// What is no exchange hands over its part when the program first asks for what comes of it.
+// Other collectives pass on their part when the program first waits for the result.
 static int32_t async_done(hlo_frame_t* frame, uint32_t call_site_number) {
   hlo_run_t* run = frame->owner;
   if (hlo_execute_find_collective(frame, call_site_number).exchange) {
     return await_exchange(frame, call_site_number);
   }
   hlo_node_peers_t peers = {&run->group->grid, run->row, run->ticket, false};
-  int32_t answer = is_cancelled(frame) ? hlo_execute_fail_cancelled(frame)
-                                       : hlo_execute_collective_wait(frame, call_site_number, &peers);
+  int32_t answer = is_cancelled(frame)
+                       ? hlo_execute_fail_cancelled(frame)
+                       : hlo_execute_collective_wait(frame, call_site_number, &peers);
   run->ticket = answer == HLO_KERNEL_SUSPENDED ? peers.ticket : NULL;
   return answer;
 }
@@ -448,7 +455,8 @@ void hlo_group_stop(hlo_run_group_t* group, hlo_status_t error) {
 bool hlo_group_detains(hlo_run_group_t* group, const hlo_run_t* run) {
   bool is_detained = false;
   hlo_mutex_lock(&group->lock);
-  for (const rendezvous_t* rendezvous = group->rendezvous_list; rendezvous; rendezvous = rendezvous->next) {
+  for (const rendezvous_t* rendezvous = group->rendezvous_list; rendezvous;
+       rendezvous = rendezvous->next) {
     for (uint32_t i = 0; is_under_way(rendezvous) && i < rendezvous->member_count; ++i) {
       is_detained |= rendezvous->members[i] == run->row;
     }

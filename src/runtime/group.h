@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The runs of one launch on several devices: where their collectives meet. For runtime only.
+// The runs of one launch on several devices, and the rendezvous of their collectives. For runtime
+// only.
 #ifndef HLO_RUNTIME_GROUP_H_
 #define HLO_RUNTIME_GROUP_H_
 
@@ -9,27 +10,28 @@
 
 typedef struct hlo_run_group hlo_run_group_t;
 
-/// `runs` in order [replica][partition]; lent, alive as long as a run of the group is.
+/// runs: in the order [replica][partition]; lent, alive as long as a run of the group is.
 hlo_status_t hlo_group_create(uint32_t replica_count, uint32_t partition_count,
                               hlo_run_t* const* runs, hlo_run_group_t** out_group) HLO_MUST_USE;
 hlo_run_group_t* hlo_group_retain(hlo_run_group_t* group);
 void hlo_group_release(hlo_run_group_t* group);
-/// One of the runs has failed: whoever waits for it, now or later, gets its error.
+/// Fails the group because of one of its runs: runs that wait for it, now or later, get the error.
 void hlo_group_fail(hlo_run_group_t* group, hlo_status_t error);
-/// The same from outside its runs, which go on on the pool's threads.
+/// Like hlo_group_fail() from outside of the runs, which continue on the pool's threads.
 void hlo_group_stop(hlo_run_group_t* group, hlo_status_t error);
-/// Whether others still work on memory of a run that is over: it is woken when they may have done.
+/// Returns true if other runs still access the memory of an ended run; the group wakes the run
+/// later.
 bool hlo_group_detains(hlo_run_group_t* group, const hlo_run_t* run);
-/// Keeps a run that was woken for the thread that woke it, which takes it before it leaves the
-/// group alone. The first is called by hlo_run_resume(), under the group's lock; NULL: there is
-/// none.
+/// The first function stores a woken run for the thread that woke it; hlo_run_resume() calls it
+/// under the group's lock. The second returns a stored run, or NULL; the thread calls it before it
+/// unlocks the group.
 void hlo_group_keep_woken(hlo_run_group_t* group, hlo_run_t* run);
 hlo_run_t* hlo_group_take_woken(hlo_run_group_t* group);
 /// The progress of the launch, for the queue for memory.
 hlo_launch_progress_t* hlo_group_progress(hlo_run_group_t* group);
 /// Allocates the memory of all runs, or of none. errors: RESOURCE_EXHAUSTED
 hlo_status_t hlo_group_allocate(hlo_run_group_t* group) HLO_MUST_USE;
-/// What programs call back; group NULL: a run of its own.
+/// Returns the runtime functions of programs; group NULL: a single run.
 const hlo_runtime_table_t* hlo_group_runtime(hlo_run_group_t* group);
 
 #endif  // HLO_RUNTIME_GROUP_H_

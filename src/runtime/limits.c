@@ -133,7 +133,7 @@ static void retry_all(hlo_memory_request_t* requests) {
   }
 }
 
-// Returns true if other requests come first, or the limit forbids it to begin.
+// Returns true if other requests come first, or the limit forbids the launch to begin.
 static bool has_to_wait_locked(const hlo_memory_queue_t* queue,
                                const hlo_memory_request_t* request) {
   if (request->has_memory) return false;

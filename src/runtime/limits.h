@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Limits for programs that launch without awaiting results: callers wait while a device has too many
-// launches in flight, and runs queue for memory while it is short. For runtime only.
+// Limits for programs that launch without awaiting results: callers wait while a device has too
+// many launches in flight, and runs queue for memory while it is short. For runtime only.
 #ifndef HLO_RUNTIME_LIMITS_H_
 #define HLO_RUNTIME_LIMITS_H_
 
@@ -11,10 +11,10 @@
 
 // ---- launches in flight
 
-/// Counts the launches of a device that have not ended. A caller waits at the end of its launch, when
-/// it holds nothing that others need. Launches that wait for a promise (hlo_event_awaits_promise())
-/// do not count, because the waiting thread may be the one that keeps the promise. All others end by
-/// themselves. threads: safe
+/// Counts the launches of a device that have not ended. A caller waits at the end of its launch,
+/// when it holds nothing that others need. Launches that wait for a promise
+/// (hlo_event_awaits_promise()) do not count, because the waiting thread may be the one that keeps
+/// the promise. All others end by themselves. threads: safe
 typedef struct hlo_launch_limit {
   atomic_uint state;  // the count, and a mark when threads wait
   uint32_t limit;
@@ -27,15 +27,16 @@ void hlo_launch_limit_deinit(hlo_launch_limit_t* limit);
 uint32_t hlo_launch_limit_count(const hlo_launch_limit_t* limit);
 void hlo_launch_limit_begin(hlo_launch_limit_t* limit);
 void hlo_launch_limit_end(hlo_launch_limit_t* limit);
-/// Returns when at most the limit are in flight, and at once on threads that must not wait. A thread
-/// that had to wait goes on when a quarter of the limit is free: it is woken once for several launches.
+/// Returns when at most the limit are in flight, and at once on threads that must not wait. A
+/// thread that had to wait goes on when a quarter of the limit is free: it is woken once for
+/// several launches.
 void hlo_launch_limit_await(hlo_launch_limit_t* limit);
 
 // ---- memory
 
 /// The progress of a launch. Its creator fills it; from then on the queue's lock guards it.
 typedef struct hlo_launch_progress {
-  uint32_t run_count;    // one for each device
+  uint32_t run_count;    // one per device
   uint32_t ready_count;  // runs whose inputs are ready
   uint32_t ended_count;
   bool has_memory, is_running;
@@ -45,8 +46,8 @@ typedef struct hlo_launch_progress {
 /// A request for memory, embedded in its requester.
 typedef struct hlo_memory_request {
   struct hlo_memory_request* next;
-  /// Allocates all or nothing: the memory of all runs of the launch, or of the own run only if another
-  /// run has ended. Called under the queue's lock. errors: RESOURCE_EXHAUSTED
+  /// Allocates all or nothing: the memory of all runs of the launch, or of the own run only if
+  /// another run has ended. Called under the queue's lock. errors: RESOURCE_EXHAUSTED
   hlo_status_t (*allocate)(struct hlo_memory_request* request);
   /// Repeats the request soon. It is served before those in the queue.
   void (*retry)(struct hlo_memory_request* request);
@@ -55,10 +56,10 @@ typedef struct hlo_memory_request {
   bool is_retried;                  // for the queue
 } hlo_memory_request_t;
 
-/// Serves requests for memory in their order. A launch is running once it has its memory and all its
-/// inputs: it will end by itself and free memory. While launches are running, a request waits if
-/// allocation fails or would exceed the limit. While none is running, the limit does not apply and a
-/// failed allocation is an error. threads: safe
+/// Serves requests for memory in their order. A launch is running once it has its memory and all
+/// its inputs: it will end by itself and free memory. While launches are running, a request waits
+/// if allocation fails or would exceed the limit. While none is running, the limit does not apply
+/// and a failed allocation is an error. threads: safe
 typedef struct hlo_memory_queue {
   hlo_mutex_t lock;  // guards all below
   uint64_t limit_bytes, taken_bytes;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Limits of launches: callers that wait, memory that launches wait for, promises that nobody waits
-// for, callbacks that launch.
+// Limits of launches: callers that wait, memory that launches wait for, promises that no launch
+// waits for, callbacks that launch.
 #include "runtime/limits.h"
 
 #include <pthread.h>
@@ -46,7 +46,7 @@ static void callers_wait_for_a_quarter(void** state) {
   hlo_launch_limit_await(&limit);
   hlo_launch_limit_begin(&limit);
   hlo_thread_no_wait_begin();
-  hlo_launch_limit_await(&limit);  // returns all the same
+  hlo_launch_limit_await(&limit);  // returns nevertheless
   hlo_thread_no_wait_end();
   for (int i = 0; i < CALLERS; ++i) {
     callers[i] = (caller_t){.limit = &limit};
@@ -100,7 +100,7 @@ static void fake_retry(hlo_memory_request_t* request) {
   fake_acquire((fake_t*)request);
 }
 
-// Of a launch, or, with NULL, one of its own, whose inputs are ready.
+// A request of a launch, or if NULL of a new one whose inputs are ready.
 static void fake_init(fake_t* fake, hlo_memory_queue_t* queue, uint64_t size_bytes,
                       hlo_launch_progress_t* progress) {
   *fake = (fake_t){
@@ -164,7 +164,7 @@ static void the_limit_counts_while_launches_run(void** state) {
   const uint64_t sizes[4] = {80, 10, 30, 30};
   for (int i = 0; i < 4; ++i) fake_init(&runs[i], &queue, sizes[i], NULL);
   for (int i = 0; i < 4; ++i) fake_acquire(&runs[i]);
-  assert_true(runs[0].has_memory && runs[1].waits);  // one alone may take more
+  assert_true(runs[0].has_memory && runs[1].waits);  // a single one may exceed the limit
   fake_end(&runs[0]);
   assert_true(runs[1].has_memory && runs[2].has_memory && runs[3].waits);
   fake_end(&runs[1]);
@@ -175,7 +175,7 @@ static void the_limit_counts_while_launches_run(void** state) {
   hlo_memory_queue_deinit(&queue);
 }
 
-// A launch on two devices gets memory for both at once, and is waited for when it can run on both.
+// A launch on two devices gets memory for both at once, and delays others once it can run on both.
 static void launches_get_memory_for_all_their_devices(void** state) {
   (void)state;
   hlo_memory_queue_t queue;
@@ -196,13 +196,14 @@ static void launches_get_memory_for_all_their_devices(void** state) {
   fake_acquire(&second);
   assert_true(first.waits && large.waits && second.waits);
   fake_end(&running);
-  assert_true(first.has_memory && second.has_memory && large.waits);  // though it asked before
+  // The large launch requested its memory first.
+  assert_true(first.has_memory && second.has_memory && large.waits);
   fake_end(&first);
   assert_true(large.waits);
   fake_end(&second);
   assert_true(large.has_memory);
   fake_end(&large);
-  // One of two inputs is missing: nobody knows when it comes.
+  // One of two inputs is missing for an unknown time.
   progress = (hlo_launch_progress_t){.run_count = 2, .ready_count = 1, .size_bytes = 60};
   fake_acquire(&first);
   fake_acquire(&later);
@@ -308,7 +309,7 @@ typedef struct launcher {
   hlo_gate_t done;
 } launcher_t;
 
-// Each launch takes the result of the one before, whose handle goes.
+// Each launch takes the result of the one before, whose handle is released.
 static void* launch_chain(void* context) {
   launcher_t* launcher = context;
   hlo_loaded_t* loaded = load(launcher->client, kStep, 1);
@@ -328,7 +329,7 @@ static void* launch_chain(void* context) {
   return NULL;
 }
 
-// Nothing runs, so the launch above the limit does not return, and the waiting ones take no memory.
+// Nothing runs, so the launch above the limit does not return, and waiting launches take no memory.
 static void callers_that_launch_too_much_wait(void** state) {
   (void)state;
   enum { LIMIT = 4, LAUNCHES = 100 };
@@ -350,12 +351,13 @@ static void callers_that_launch_too_much_wait(void** state) {
   hlo_client_release(client);
 }
 
-// The caller fulfils the alias after all launches that wait for it: one that reads the alias and x,
-// others that donate x, and hence wait for that one, and copies.
+// The caller fulfils the alias after all launches that wait for it: one reads the alias and x,
+// others donate x and hence wait for the first, and copies.
 static void launches_that_wait_for_the_caller_do_not_count(void** state) {
   (void)state;
   enum { LAUNCHES = 20 };
-  hlo_client_t* client = create_client(&(hlo_client_options_t){.thread_count = 1, .launch_limit = 1});
+  hlo_client_t* client =
+      create_client(&(hlo_client_options_t){.thread_count = 1, .launch_limit = 1});
   hlo_loaded_t *read = load(client, kReadBoth, 1), *donate = load(client, kDonate, 1);
   hlo_loaded_t* sines = load(client, HLO_TEST_SINES("1000"), 1);
   hlo_buffer_t *x = make_small(client), *value = make_small(client), *alias, *sum = NULL;
@@ -385,7 +387,7 @@ static void launches_that_wait_for_the_caller_do_not_count(void** state) {
   hlo_client_release(client);
 }
 
-// A chain of launches, each made in the callback of the one before.
+// A chain of launches, each called in the callback of the one before.
 typedef struct relay {
   hlo_loaded_t* loaded;
   hlo_buffer_t *value, *last;
@@ -415,7 +417,8 @@ static void launch_next(void* context, hlo_status_t status) {
 
 static void callbacks_launch_without_waiting(void** state) {
   (void)state;
-  hlo_client_t* client = create_client(&(hlo_client_options_t){.thread_count = 1, .launch_limit = 1});
+  hlo_client_t* client =
+      create_client(&(hlo_client_options_t){.thread_count = 1, .launch_limit = 1});
   relay_t relay = {.loaded = load(client, HLO_TEST_SINES("1000"), 1),
                    .value = make_small(client),
                    .end = hlo_event_create_ready(hlo_ok()),
@@ -441,7 +444,7 @@ static void launches_wait_for_memory_of_others(void** state) {
     check(run_one(loaded, 1, &value, &result, &ends[i]));
     hlo_buffer_release(result);
   }
-  // Nor does this fail, though others may have the memory yet.
+  // This must not fail either, although others may still have the memory.
   hlo_buffer_t* more = make_large(client, 0);
   for (int i = 0; i < LAUNCHES; ++i) await_and_release(ends[i]);
   hlo_buffer_release(more);
@@ -476,7 +479,7 @@ static void launches_on_several_devices_wait_for_memory_of_others(void** state) 
                                                      .out_events = ends[i]}));
     for (uint32_t d = 0; d < DEVICES; ++d) hlo_buffer_release(results[d]);
   }
-  // Results of two launches do not fit beside the arguments.
+  // The results of two launches do not fit besides the arguments.
   for (int i = 0; i < LAUNCHES * DEVICES; ++i) await_and_release(ends[i / DEVICES][i % DEVICES]);
   for (uint32_t d = 0; d < DEVICES; ++d) hlo_buffer_release(values[d]);
   hlo_loaded_release(loaded);
@@ -489,7 +492,7 @@ static void expect_exhausted(hlo_status_t status) {
   hlo_status_release(status);
 }
 
-// The launch changes nothing, as nothing is in flight that could free memory.
+// The launch changes nothing, because no launch is in flight that could free memory.
 static void exhaustion_is_told_at_once(void** state) {
   (void)state;
   hlo_client_t* client =
@@ -504,7 +507,7 @@ static void exhaustion_is_told_at_once(void** state) {
   hlo_client_release(client);
 }
 
-// Three launches in flight, of which the child has no threads to end.
+// Three launches in flight, whose threads the child lacks.
 static void forked_children_release_their_client(void** state) {
   (void)state;
   hlo_client_t* client = create_client(&(hlo_client_options_t){.thread_count = 1});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests of what compiling, running and copying leave in the trace and in the dump directory.
+// Tests of the trace and the dumps of compilations, runs and copies.
 #include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -47,7 +47,7 @@ static hlo_observer_t observer_into(const char* directory, uint32_t stages) {
 
 static const uint32_t kAllStages = (1u << HLO_DUMP_STAGE_COUNT) - 1;
 
-// Two modules of one name that differ in what they add.
+// Two modules of one name that add different constants.
 static hlo_executable_t* compile(const hlo_observer_t* observer, int addend) {
   char text[512];
   snprintf(text, sizeof text,
@@ -60,13 +60,13 @@ static hlo_executable_t* compile(const hlo_observer_t* observer, int addend) {
   hlo_compile_config_t config;
   hlo_compile_config_init(&config);
   config.observer = observer;
-  config.backend = "interp";  // faults of reading and writing are counted here, not of memory
+  config.backend = "interp";  // only faults of reading and writing are counted
   hlo_executable_t* executable = NULL;
   check(hlo_compile(text, strlen(text), "test.mlir", &config, NULL, 0, NULL, &executable));
   return executable;
 }
 
-// Counts the files whose names contain `part`; removes all of them and the directory if asked to.
+// Counts the files whose names contain `part`; optionally removes all of them and the directory.
 static int count_files(const char* path, const char* part, bool remove_all) {
   DIR* directory = opendir(path);
   if (!directory) return 0;
@@ -101,7 +101,7 @@ static void dumps_have_stable_names(void** state) {
   hlo_executable_release(compile(&observer, 1));
   assert_int_equal(count_files(path, ".03.fold.mlir", false), 1);
   assert_int_equal(count_files(path, "", true), all / 2 - 2);
-  // Off: nothing, not even the directory.
+  // Disabled: creates nothing, not even the directory.
   observer.dump_stages = 0;
   hlo_executable_release(compile(&observer, 1));
   assert_int_equal(access(path, F_OK), -1);
@@ -111,7 +111,7 @@ static void dumps_have_stable_names(void** state) {
   }
 }
 
-// A failed write costs one warning for the compilation, and the compilation nothing.
+// A failed write causes one warning per compilation, which succeeds.
 static void compiling_survives_failed_dumps(void** state) {
   (void)state;
   char path[256];
@@ -134,7 +134,7 @@ static void compiling_survives_failed_dumps(void** state) {
   }
 }
 
-// A client of two devices and a program on the first of them. owner: all of the caller
+// A client of two devices and a program on the first one. owner: the caller
 static hlo_executable_t* load(const hlo_observer_t* observer, hlo_client_t** out_client,
                               hlo_loaded_t** out_loaded) {
   hlo_client_options_t options = {.device_count = 2, .thread_count = 1, .observer = observer};
@@ -195,7 +195,8 @@ static void runs_and_copies_leave_spans(void** state) {
   hlo_client_release(client);
   uint8_t* data = NULL;
   size_t size = 0;
-  check(hlo_os_file_read(path, 0, &data, &size));  // flushed already: the process may just end
+  // Already flushed: the process may end without releasing the client.
+  check(hlo_os_file_read(path, 0, &data, &size));
   const char* text = (const char*)data;
   expect_span(text, "\"compile\"", "\"frontend\"", "MLIR text");
   expect_span(text, "\"compile\"", "\"back end\"", NULL);
@@ -236,7 +237,7 @@ static void launches_are_captured(void** state) {
   expect_file(folder, "device0.argument0", (float[COUNT]){0}, COUNT * sizeof(float));
   assert_int_equal(rmdir(folder), 0);
   assert_int_equal(g_warning_count, 0);
-  observer.dump_directory = "/dev/null/x";  // costs a warning, and the launch nothing
+  observer.dump_directory = "/dev/null/x";  // causes a warning; the launch succeeds
   run_once(client, loaded);
   assert_int_equal(g_warning_count, 1);
   hlo_executable_release(executable);

@@ -11,13 +11,13 @@
 #include "runtime/flight.h"
 #include "runtime/group.h"
 
-// A run between its first queueing and its end. A resumption may come while the entry is still on
-// its way out of the suspension: then the worker that is in there goes round once more.
+// A run between its first queueing and its end. A resumption may arrive while the entry is still
+// returning from the suspension; its worker then enters the program once more.
 enum { RUN_ACTIVE, RUN_RESUME_WANTED, RUN_SUSPENDED };
 
 static void run_job(hlo_job_t* job);
 
-// Where the lists begin that lie behind a run, in its allocation.
+// Offsets of the lists that follow a run in its allocation.
 typedef struct run_layout {
   size_t uses, outputs, addresses, waiters, saved, taken, size_bytes;
 } run_layout_t;
@@ -74,8 +74,8 @@ hlo_status_t hlo_run_create(hlo_loaded_t* loaded, hlo_device_t* device, uint32_t
   return hlo_ok();
 }
 
-// The progress that the queue for memory tracks; NULL: none, as runs of cheap groups request memory
-// one by one.
+// Returns the progress that the queue for memory tracks; NULL for runs of cheap groups, which
+// request memory one by one.
 static hlo_launch_progress_t* progress_of(hlo_run_t* run) {
   if (!run->group) return &run->progress;
   return run->loaded->executable->program->is_cheap ? NULL : hlo_group_progress(run->group);
@@ -118,7 +118,7 @@ hlo_status_t hlo_run_group_bind(hlo_loaded_t* loaded, uint32_t count, hlo_run_t*
   return hlo_ok();
 }
 
-// Ends the run: readers of donated or read inputs are released before anyone sees the results.
+// Ends the run: releases uses of donated and read inputs before the results are set.
 static void finish(hlo_run_t* run) {
   hlo_status_t status = run->verdict;
   hlo_event_t* done = hlo_event_retain(run->done);
@@ -127,7 +127,7 @@ static void finish(hlo_run_t* run) {
   hlo_event_release(done);
 }
 
-// The first failed input, in argument order.
+// Returns the error of the first failed input, in argument order.
 static hlo_status_t input_error(const hlo_run_t* run) {
   for (uint32_t i = 0; i < run->use_count; ++i) {
     hlo_status_t error = hlo_event_error(run->uses[i].ready);
@@ -141,7 +141,7 @@ static hlo_status_t frame_status(hlo_run_t* run) {
   run->frame.error.status = NULL;
   if (!hlo_status_is_ok(status)) return status;
   hlo_status_code_t code = (hlo_status_code_t)atomic_load(&run->frame.error.code);
-  return hlo_status_create(code ? code : HLO_STATUS_INTERNAL, "%s failed at site %u",
+  return hlo_status_create(code ? code : HLO_STATUS_INTERNAL, "%s failed at call site %u",
                            run->loaded->executable->name, run->frame.error.call_site_index);
 }
 
@@ -177,7 +177,8 @@ static hlo_run_t* run_of(hlo_memory_request_t* request) {
   return (hlo_run_t*)((uint8_t*)request - offsetof(hlo_run_t, request));
 }
 
-// The request of a run: for all runs of its launch, but for this one if the program is cheap.
+// The request of a run: memory for all runs of its launch, but only for this run if the program is
+// cheap.
 static hlo_status_t allocate_for_run(hlo_memory_request_t* request) {
   hlo_run_t* run = run_of(request);
   const bool is_whole = request->progress && request->progress->ended_count == 0;
@@ -189,7 +190,7 @@ static void retry_run(hlo_memory_request_t* request) {
   hlo_pool_submit(hlo_client_pool(run->loaded->client), &run->job);
 }
 
-// Gets memory for the run, through the queue unless the program is cheap and memory is there.
+// Gets memory for the run, through the queue unless the program is cheap and memory is available.
 // *out_waits, false before, is set if the run is in the queue: it may have ended already.
 static hlo_status_t get_memory(hlo_run_t* run, bool* out_waits) {
   if (run->loaded->executable->program->is_cheap) {
@@ -230,14 +231,14 @@ static void trace_stretch(const hlo_run_t* run, uint64_t begin_ns) {
   hlo_trace_end(trace, begin_ns, "execute", run->loaded->executable->name, detail);
 }
 
-// The program is over; those that wait for this run learn of a failure at once.
+// Handles the end of the program; runs that wait for this one learn of a failure at once.
 static void end_program(hlo_run_t* run, hlo_status_t status) {
   run->is_over = true;
   run->verdict = hlo_flight_leave(run, status);
   if (run->group && !hlo_status_is_ok(run->verdict)) hlo_group_fail(run->group, run->verdict);
 }
 
-// One stretch of the program on the calling thread: to its end, or to a suspension.
+// Runs the program on the calling thread until its end or a suspension.
 static void advance(hlo_run_t* run) {
   uint64_t begin_ns = hlo_trace_begin(hlo_client_trace(run->loaded->client));
   const hlo_program_t* program = run->loaded->executable->program;
@@ -279,8 +280,8 @@ static void enter(hlo_run_t* run) {
   }
 }
 
-// Whether runs of a launch that wake each other go on, one after the other, on the thread that woke
-// them: that is quicker than a hand-over.
+// Returns true if woken runs of a launch continue, one after the other, on the thread that woke
+// them, which is faster than queueing.
 static bool stays_on_thread(const hlo_run_t* run) {
   return run->group && run->loaded->executable->program->is_cheap;
 }
@@ -322,10 +323,10 @@ static void one_ready(void* context, hlo_status_t status) {
   }
 }
 
-// Registers callbacks for all that the run waits for. Returns true if everything is ready.
+// Registers callbacks for everything that the run waits for. Returns true if everything is ready.
 static bool await_inputs(hlo_run_t* run) {
   atomic_store(&run->waiting, 1 + 2 * run->use_count);
-  unsigned ready = 1;  // what needs no callback is counted off at the end, all at once
+  unsigned ready = 1;  // inputs without a callback are subtracted at the end
   hlo_event_filter_t filter;
   filter.is_used = false;
   for (uint32_t i = 0; i < run->use_count; ++i) {
@@ -350,7 +351,7 @@ void hlo_run_start(hlo_run_t* run) {
   if (!is_cheap || !is_alone) hlo_flight_enter(run);
   if (run->is_pending && !await_inputs(run)) return;  // the run may have ended
   note_ready(run);
-  // A cheap program runs here, quicker than a worker could take it.
+  // A cheap program runs at once, faster than a worker could take it.
   if (is_cheap) {
     run_job(&run->job);
   } else {

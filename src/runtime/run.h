@@ -14,33 +14,33 @@ struct hlo_loaded {
   atomic_bool is_deleted;
   hlo_client_t* client;
   hlo_executable_t* executable;  // retained
-  hlo_memory_kind_t* argument_kinds;  // per argument; behind the devices
-  hlo_memory_kind_t* result_kinds;    // per result; behind those
+  hlo_memory_kind_t* argument_kinds;  // per argument; stored after the devices
+  hlo_memory_kind_t* result_kinds;    // per result; stored after the arguments'
   uint32_t device_count;
   hlo_device_t* devices[];
 };
 
 typedef struct hlo_run {
-  hlo_job_t job;              // first, so that a job is its run
+  hlo_job_t job;              // the first member, so that a job can be cast to its run
   struct hlo_run* next_woken;  // the group's
   hlo_loaded_t* loaded;       // retained
   hlo_device_t* device;
   uint32_t row;               // replica * partition_count + partition
   hlo_frame_t frame;
-  bool started;               // entered once; only its current worker looks
-  bool is_over;               // the program has answered
-  hlo_status_t verdict;       // what it answered then
+  bool started;               // entered once; accessed only by its current worker
+  bool is_over;               // the program has ended
+  hlo_status_t verdict;       // the program's result
   atomic_uint state;          // between entry and suspension, see run.c
-  atomic_uint waiting;        // inputs and donated storages not ready yet, and the start itself
+  atomic_uint waiting;        // inputs and donated storages that are not ready, plus the start
   hlo_event_t* done;          // definition event of all results
   bool is_pending;            // at the launch, an input was not ready or a donated one in use
   uint32_t use_count;
   hlo_buffer_use_t* uses;     // per argument
-  hlo_event_waiter_t* waiters;  // for them
-  bool* taken;                  // argument's handle was invalidated
+  hlo_event_waiter_t* waiters;  // of `uses`
+  bool* taken;                  // the argument's handle was invalidated
   uint32_t output_count;
   hlo_storage_t** outputs;    // retained, per result
-  uint32_t result_count;      // handles made so far
+  uint32_t result_count;      // handles created so far
   void** addresses;           // frame.buffers
   hlo_block_t temporaries;    // frame.temporaries, of the client's heap
   bool is_in_queue;           // the queue for memory awaits its end
@@ -49,8 +49,8 @@ typedef struct hlo_run {
   hlo_launch_progress_t progress;  // unless it has a group, which has one for all runs
   bool is_listed;             // in its client's list of runs in flight, which guards these
   struct hlo_run *listed_before, *listed_after;
-  hlo_status_t poison;        // what the results become; OK: what the program answers
-  int32_t launch_id;          // the framework's number of the launch, 0: none
+  hlo_status_t poison;        // error of the results; OK: the program's result
+  int32_t launch_id;          // the framework's number of the launch; 0: none
   struct hlo_run_group* group;
   void* ticket;               // of the collective that it waits in
 } hlo_run_t;
@@ -59,16 +59,16 @@ hlo_status_t hlo_run_create(hlo_loaded_t* loaded, hlo_device_t* device, uint32_t
                             hlo_run_t** out_run) HLO_MUST_USE;
 /// Frees a run that has not started, or has ended.
 void hlo_run_release(hlo_run_t* run);
-/// Joins the runs of one launch, so that their collectives meet.
+/// Groups the runs of one launch, so that their collectives rendezvous.
 hlo_status_t hlo_run_group_bind(hlo_loaded_t* loaded, uint32_t count,
                                 hlo_run_t* const* runs) HLO_MUST_USE;
 /// Allocates results and temporaries unless the run has them. errors: RESOURCE_EXHAUSTED
 hlo_status_t hlo_run_allocate(hlo_run_t* run) HLO_MUST_USE;
-/// Frees them, before the run begins.
+/// Frees the memory of hlo_run_allocate() before the run begins.
 void hlo_run_deallocate(hlo_run_t* run);
-/// Starts it when everything it waits for is ready; it owns itself from now on.
+/// Starts the run when its inputs are ready; from now on the run owns itself.
 void hlo_run_start(hlo_run_t* run);
-/// Queues a suspended run again; for its group, which holds its lock.
+/// Queues a suspended run again; called by its group under the group's lock.
 void hlo_run_resume(hlo_run_t* run);
 
 #endif  // HLO_RUNTIME_RUN_H_

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Storage: the counted bytes behind buffers, with the number of uses pending on them.
+// Storage: the reference-counted bytes of buffers, with the number of pending uses.
 #include "runtime/storage.h"
 
 #include "base/check.h"
@@ -8,7 +8,7 @@
 
 // Data up to this size follow their storage, in the same allocation; the address sanitizer
 // needs them apart, to see where they end.
-enum { PUTS_BEHIND = !HLO_ADDRESS_SANITIZER };
+enum { HAS_INLINE_DATA = !HLO_ADDRESS_SANITIZER };
 
 static void count_allocation(hlo_memory_t* memory, int64_t size_bytes) {
   int64_t now = atomic_fetch_add_explicit(&memory->bytes_in_use, size_bytes, memory_order_relaxed) +
@@ -34,7 +34,7 @@ static uint32_t uses(uint64_t state) {
   return (uint32_t)((state & ~kWaiting) / kUse);
 }
 
-// `inline_bytes` of data lie behind the storage.
+// `inline_bytes` of data follow the storage.
 static hlo_status_t storage_alloc(hlo_memory_t* memory, size_t size_bytes, size_t inline_bytes,
                                   hlo_storage_t** out_storage) {
   const size_t bytes = sizeof(hlo_storage_t) + inline_bytes;
@@ -50,12 +50,13 @@ static hlo_status_t storage_alloc(hlo_memory_t* memory, size_t size_bytes, size_
 static hlo_status_t out_of_device_memory(const hlo_memory_t* memory, size_t size_bytes) {
   hlo_heap_stats_t stats;
   hlo_heap_get_stats(hlo_client_heap(hlo_memory_client(memory)), &stats);
-  return hlo_status_create(
-      HLO_STATUS_RESOURCE_EXHAUSTED,
-      "out of memory: %zu bytes wanted in memory space %s of device %d (%lld bytes in use there; "
-      "all devices have taken %llu bytes from the system)",
-      size_bytes, hlo_memory_kind_name(memory->kind), memory->device->id,
-      (long long)atomic_load(&memory->bytes_in_use), (unsigned long long)stats.reserved_bytes);
+  return hlo_status_create(HLO_STATUS_RESOURCE_EXHAUSTED,
+                           "out of memory: %zu bytes requested in memory space %s of device %d "
+                           "(%lld bytes in use there; "
+                           "all devices have taken %llu bytes from the system)",
+                           size_bytes, hlo_memory_kind_name(memory->kind), memory->device->id,
+                           (long long)atomic_load(&memory->bytes_in_use),
+                           (unsigned long long)stats.reserved_bytes);
 }
 
 static void count_storage(hlo_storage_t* storage) {
@@ -72,15 +73,15 @@ static void uncount_storage(hlo_storage_t* storage) {
 
 hlo_status_t hlo_storage_create_deferred(hlo_memory_t* memory, size_t size_bytes,
                                          hlo_storage_t** out_storage) {
-  if (!PUTS_BEHIND || size_bytes > HLO_TUNING_STORAGE_INLINE_BYTES) {
+  if (!HAS_INLINE_DATA || size_bytes > HLO_TUNING_STORAGE_INLINE_BYTES) {
     HLO_TRY(storage_alloc(memory, size_bytes, 0, out_storage));
     (*out_storage)->is_deferred = true;
     return hlo_ok();
   }
   hlo_storage_t* storage = NULL;
   HLO_TRY(storage_alloc(memory, size_bytes, HLO_BLOCK_ALIGNMENT - 1 + size_bytes, &storage));
-  uintptr_t behind = (uintptr_t)(storage + 1) + HLO_BLOCK_ALIGNMENT - 1;
-  storage->data = (void*)(behind & ~(uintptr_t)(HLO_BLOCK_ALIGNMENT - 1));
+  uintptr_t after = (uintptr_t)(storage + 1) + HLO_BLOCK_ALIGNMENT - 1;
+  storage->data = (void*)(after & ~(uintptr_t)(HLO_BLOCK_ALIGNMENT - 1));
   count_storage(storage);
   *out_storage = storage;
   return hlo_ok();
@@ -170,7 +171,7 @@ hlo_status_t hlo_storage_create_foreign(hlo_memory_t* memory, void* data, size_t
 hlo_status_t hlo_storage_create_unresolved(hlo_memory_t* memory, size_t size_bytes,
                                            hlo_storage_t** out_storage) {
   HLO_TRY(storage_alloc(memory, size_bytes, 0, out_storage));
-  (*out_storage)->is_mutable = false;  // it may turn out to be foreign
+  (*out_storage)->is_mutable = false;  // the target may be foreign
   return hlo_ok();
 }
 
@@ -200,8 +201,8 @@ static void end_hold(hlo_storage_t* storage) {
   atomic_fetch_sub_explicit(&storage->hold_count, 1, memory_order_release);
 }
 
-// Frees it; the storage that it was resolved to (or NULL) loses a reference, which is the caller's
-// to drop.
+// Frees the storage; returns the storage that it was resolved to (or NULL), whose reference the
+// caller drops.
 static hlo_storage_t* storage_free(hlo_storage_t* storage) {
   hlo_storage_t* target = storage->target;
   if (target && !storage->is_heir) end_hold(target);
@@ -218,7 +219,7 @@ static hlo_storage_t* storage_free(hlo_storage_t* storage) {
 }
 
 void hlo_storage_release(hlo_storage_t* storage) {
-  // acq_rel: the last owner sees what the others did with the bytes
+  // acq_rel: the last owner sees the other owners' accesses to the bytes
   while (storage && references(atomic_fetch_sub_explicit(&storage->state, kReference,
                                                          memory_order_acq_rel)) == 1) {
     storage = storage_free(storage);
@@ -256,7 +257,7 @@ bool hlo_storage_is_mutable(const hlo_storage_t* storage) {
 }
 
 bool hlo_storage_has_other_uses(const hlo_storage_t* storage) {
-  // acquire: what the ended uses read has been read
+  // acquire: reads of the ended uses precede
   return uses(atomic_load_explicit(&storage->state, memory_order_acquire)) > 1;
 }
 
@@ -269,11 +270,11 @@ bool hlo_storage_awaits_promise(const hlo_storage_t* storage) {
 }
 
 void hlo_storage_use_begin(hlo_storage_t* storage) {
-  // relaxed: the caller has a reference, and what it reads is ordered by events
+  // relaxed: the caller has a reference, and events order its reads
   atomic_fetch_add_explicit(&storage->state, kUse + kReference, memory_order_relaxed);
 }
 
-// Calls the waiting donation if this use's end left it alone.
+// Calls the waiting donation if the end of this use left it alone.
 static void tell_waiting(hlo_storage_t* storage) {
   hlo_event_callback_t callback = NULL;
   void* context = NULL;
@@ -305,13 +306,13 @@ void hlo_storage_use_end(hlo_storage_t* storage) {
 }
 
 void hlo_storage_when_idle(hlo_storage_t* storage, hlo_event_callback_t callback, void* context) {
-  // acquire: what the ended uses read has been read
+  // acquire: reads of the ended uses precede
   bool idle = uses(atomic_load_explicit(&storage->state, memory_order_acquire)) <= 1;
   if (!idle) {
     hlo_mutex_lock(&storage->lock);
     storage->idle_callback = callback;
     storage->idle_context = context;
-    // Uses that end from here on see the mark and come to tell_waiting().
+    // Uses that end from now on see the bit and call tell_waiting().
     idle = uses(atomic_fetch_or_explicit(&storage->state, kWaiting, memory_order_acq_rel)) <= 1;
     if (idle) {
       storage->idle_callback = NULL;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many threads launch compiled programs on one client at once: shared arguments that somebody
-// deletes meanwhile, donations, failing programs and what is computed of their results, loops,
-// results that nobody waits for, collectives.
+// Many threads launch compiled programs on one client at once: shared arguments that are deleted
+// meanwhile, donations, failing programs and users of their results, loops, unused results,
+// collectives.
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,7 +30,7 @@ static const char kFails[] =
     "  %2 = stablehlo.compare LT, %1, %1 : (tensor<f32>, tensor<f32>) -> tensor<i1>\n"
     "  stablehlo.custom_call @shape_assertion(%2) {has_side_effect = true, error_message = "
     "\"as it should\"} : (tensor<i1>) -> ()\n  return %x : " TYPE "\n}";
-// Not one of the programs that run where they are launched.
+// None of the programs that run on the launching thread.
 static const char kLoop[] =
     "func.func @main(%x: " TYPE ") -> " TYPE
     " {\n  %zero = stablehlo.constant dense<0> : tensor<i32>\n"
@@ -54,7 +54,7 @@ static const char* const kPrograms[] = {kAdd, kIncrement, kFails, kLoop, kSum};
 
 static hlo_client_t* g_client;
 static hlo_loaded_t* g_loaded[DELETE];
-static hlo_buffer_t* g_shared[SLOTS];  // slot i holds i, until somebody deletes it
+static hlo_buffer_t* g_shared[SLOTS];  // slot i holds i until a thread deletes it
 
 typedef struct worker {
   pthread_t thread;
@@ -89,7 +89,7 @@ static void note(worker_t* w, const char* what, const char* found) {
   if (!w->fault[0]) snprintf(w->fault, sizeof w->fault, "%s: %s", what, found);
 }
 
-// Every element is `want`; `words`: the buffer has an error that says so.
+// Checks that every element is `want`, or that the buffer has an error that contains `words`.
 static void expect(worker_t* w, const char* what, hlo_buffer_t* buffer, float want,
                    const char* words) {
   float got[COUNT] = {0};
@@ -110,9 +110,9 @@ static uint32_t draw(worker_t* w, uint32_t limit) {
   return (w->random >> 8) % limit;
 }
 
-// ---- turns
+// ---- iterations
 
-// Of a shared buffer, which may be deleted by now, or while it is read.
+// Of a shared buffer, which may already be deleted, or be deleted while being read.
 static void add_shared(worker_t* w) {
   uint32_t slot = draw(w, SLOTS);
   hlo_buffer_t *own = make(0, 100), *sum = NULL;
@@ -128,7 +128,7 @@ static void add_shared(worker_t* w) {
   hlo_buffer_release(sum);
 }
 
-// Each result takes the memory of the one before, with a reader of it still on its way.
+// Each result takes the memory of the one before, which a reader still uses.
 static void donate(worker_t* w) {
   hlo_buffer_t* value = make(0, 0);
   for (int i = 0; i < 5; ++i) {
@@ -157,7 +157,7 @@ static void fail_and_go_on(worker_t* w) {
   hlo_buffer_release(heir);
 }
 
-// Half of the results go while they are computed.
+// Half of the results are released while they are computed.
 static void loop(worker_t* w) {
   hlo_buffer_t *value = make(0, 2), *result = NULL;
   hlo_status_release(run(LOOP, 1, &value, &result));
@@ -176,10 +176,11 @@ static void sum(worker_t* w) {
     argument_rows[d] = &values[d];
     result_rows[d] = &results[d];
   }
-  hlo_status_release(hlo_loaded_execute(g_loaded[SUM], &(hlo_launch_t){.device_count = DEVICES,
-                                                                       .arguments = argument_rows,
-                                                                       .argument_count = 1,
-                                                                       .out_results = result_rows}));
+  hlo_status_release(
+      hlo_loaded_execute(g_loaded[SUM], &(hlo_launch_t){.device_count = DEVICES,
+                                                        .arguments = argument_rows,
+                                                        .argument_count = 1,
+                                                        .out_results = result_rows}));
   for (uint32_t d = 0; d < DEVICES; ++d) {
     expect(w, "sum", results[d], 3, NULL);
     hlo_buffer_release(values[d]);
@@ -229,7 +230,7 @@ static void launch_at_once(uint32_t launch_limit) {
   hlo_memory_stats_t stats;
   for (uint32_t d = 0; d < DEVICES; ++d) {
     hlo_memory_t* memory = &hlo_client_device(g_client, d)->memories[HLO_MEMORY_DEVICE];
-    // Launches whose results were let go may still be under way.
+    // Launches whose results were released may still be running.
     do hlo_memory_get_stats(memory, &stats);
     while (stats.bytes_in_use != 0);
   }

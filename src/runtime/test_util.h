@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tests of the runtime share.
+// Helpers of the tests of runtime.
 #ifndef HLO_RUNTIME_TEST_UTIL_H_
 #define HLO_RUNTIME_TEST_UTIL_H_
 
@@ -9,8 +9,8 @@
 
 enum { HLO_TEST_SMALL_STACK_BYTES = 256 << 10 };
 
-/// Runs a test on a thread whose stack ends soon: code that nests as deeply as its data does
-/// crashes there.
+/// Runs a test on a thread with a small stack, where code whose recursion depth depends on data
+/// crashes.
 static inline void hlo_test_on_small_stack(void* (*test)(void*), void* context) {
   pthread_attr_t attributes;
   pthread_t thread;
@@ -20,7 +20,7 @@ static inline void hlo_test_on_small_stack(void* (*test)(void*), void* context) 
   pthread_attr_destroy(&attributes);
 }
 
-/// A job that keeps a worker from its work until the gate opens.
+/// A job that blocks a worker until the gate opens.
 typedef struct hlo_test_hold {
   hlo_job_t job;
   hlo_gate_t gate;
@@ -35,7 +35,8 @@ static inline void hlo_test_hold_worker(hlo_pool_t* pool, hlo_test_hold_t* hold)
   hlo_pool_submit(pool, &hold->job);
 }
 
-/// The sine of four elements, taken `times` (a string) over: long enough to be met while it runs.
+/// The sine of four elements, applied `times` (a string) times: slow enough to be observed while
+/// running.
 #define HLO_TEST_SINES(times)                                                    \
   "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n"                      \
   "  %zero = stablehlo.constant dense<0> : tensor<i32>\n"                        \

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transfers: host to device, device to host, between memory spaces; inline when small and ready, on
-// a worker otherwise.
+// Transfers: host to device, device to host, between memory spaces; on the caller's thread if small
+// and ready, on a worker otherwise.
 #include <stdio.h>
 #include <string.h>
 
@@ -11,23 +11,22 @@
 #include "runtime/buffer_impl.h"
 #include "runtime/storage.h"
 
-// Copies up to this many bytes cost less than handing them to a worker.
 enum { ZERO_COPY_ALIGNMENT = 64 };
 
 // A copy that waits for its source, runs on a worker, and then sets an event.
 typedef struct copy_job {
   hlo_job_t job;
   hlo_client_t* client;
-  hlo_client_t* source_client;  // NULL: none besides `client`
-  hlo_event_waiter_t waiter;  // for the source
-  hlo_buffer_use_t source;    // device side source; storage NULL: `from` is host memory
+  hlo_client_t* source_client;  // NULL: `client`
+  hlo_event_waiter_t waiter;  // waits for the source
+  hlo_buffer_use_t source;    // on the device; storage NULL: the source is `from` in host memory
   const void* from;
-  hlo_storage_t* destination;  // device side destination, retained; NULL: `to` is host memory
+  hlo_storage_t* destination;  // on the device, retained; NULL: host memory at `to`
   void* to;
   size_t offset_bytes, size_bytes;
   hlo_event_t* done;
   bool is_strided;
-  hlo_copy_plan_t plan[];  // one where is_strided
+  hlo_copy_plan_t plan[];  // one element if is_strided
 } copy_job_t;
 
 static void trace_copy(const hlo_client_t* client, uint64_t begin_ns, const char* name,
@@ -87,7 +86,7 @@ static void copy_when_ready(void* context, hlo_status_t status) {
   }
 }
 
-// `plan` NULL: a copy of bytes in their order.
+// plan NULL: copies the bytes in order.
 static hlo_status_t copy_create(hlo_client_t* client, size_t size_bytes,
                                 const hlo_copy_plan_t* plan, copy_job_t** out_copy) {
   HLO_TRY(hlo_client_check_usable(client));
@@ -110,9 +109,9 @@ static hlo_status_t copy_create(hlo_client_t* client, size_t size_bytes,
   return hlo_ok();
 }
 
-// ---- other orders of elements than those of the buffer
+// ---- element orders other than the buffer's
 
-// Byte strides of the elements in another order of dimensions.
+// Computes the byte strides of the elements in another order of dimensions.
 static void strides_in(const hlo_buffer_t* buffer, const int64_t* minor_to_major,
                        int64_t* out_strides) {
   const hlo_buffer_shape_t* shape = &buffer->shape;
@@ -124,7 +123,7 @@ static void own_strides(const hlo_buffer_t* buffer, int64_t* out_strides) {
   strides_in(buffer, buffer->shape.minor_to_major, out_strides);
 }
 
-// Whether elements at these strides lie as in the buffer, whose strides are `own`.
+// Returns true if elements at these strides have the buffer's order, whose strides are `own`.
 static bool lies_as_buffer(const hlo_buffer_t* buffer, const int64_t* strides, const int64_t* own) {
   const hlo_buffer_shape_t* shape = &buffer->shape;
   for (uint32_t i = 0; i < shape->rank && buffer->size_bytes; ++i) {
@@ -142,13 +141,13 @@ static void plan_copy(const hlo_buffer_t* buffer, const int64_t* from, const int
 
 // ---- host to device
 
-// The context is the event that says so to the host.
+// Releases host memory; the context is the event that tells the host.
 static void host_is_free(void* context) {
   hlo_event_set(context, hlo_ok());
   hlo_event_release(context);
 }
 
-// A storage over the host's memory.
+// Creates storage over the host's memory.
 static hlo_status_t from_host_zero_copy(const hlo_buffer_t* buffer, const void* data,
                                         bool is_mutable, hlo_event_t** out_done,
                                         hlo_event_t** out_ready, hlo_storage_t** out_storage) {
@@ -172,7 +171,7 @@ static bool is_aligned(const void* data) {
   return ((uintptr_t)data & (ZERO_COPY_ALIGNMENT - 1)) == 0;
 }
 
-// Copies by a worker.
+// Copies on a worker.
 static hlo_status_t from_host_later(const hlo_buffer_t* buffer, hlo_storage_t* storage,
                                     const void* data, const hlo_copy_plan_t* plan,
                                     hlo_event_t** out_ready) {
@@ -201,7 +200,8 @@ static hlo_status_t from_host_now(const hlo_buffer_t* buffer, hlo_storage_t* sto
   return hlo_ok();
 }
 
-// A storage with a copy of host memory: made at once, or by a worker when the contract allows it.
+// Creates storage with a copy of host memory: copied at once, or by a worker if the contract
+// allows.
 static hlo_status_t from_host_copy(const hlo_buffer_t* buffer, const void* data,
                                    const hlo_copy_plan_t* plan, bool now, hlo_event_t** out_done,
                                    hlo_event_t** out_ready, hlo_storage_t** out_storage) {
@@ -224,7 +224,7 @@ static hlo_status_t from_host(const hlo_buffer_t* buffer, const void* data,
                               hlo_event_t** out_done, hlo_event_t** out_ready,
                               hlo_storage_t** out_storage) {
   if (!data && buffer->size_bytes) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "host data of a buffer is null");
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "the host data of a buffer are null");
   }
   int64_t own[HLO_SHAPE_RANK_LIMIT], row_major[HLO_SHAPE_RANK_LIMIT];
   own_strides(buffer, own);
@@ -265,7 +265,7 @@ hlo_status_t hlo_buffer_from_host(hlo_memory_t* memory, const hlo_buffer_shape_t
 
 // ---- device to host
 
-// Makes the copy when its source is ready.
+// Copies when the source is ready.
 static void await_source(copy_job_t* copy) {
   if (hlo_event_awaits_promise(copy->source.ready)) {
     hlo_event_note_promise(copy->done, true);
@@ -274,7 +274,7 @@ static void await_source(copy_job_t* copy) {
   hlo_event_on_ready(copy->source.ready, &copy->waiter, copy_when_ready, copy);
 }
 
-// Runs the job once the buffer is there; it is done with where that cannot be.
+// Runs the job once the buffer is defined; on failure ends the job.
 static hlo_status_t copy_from_buffer(copy_job_t* copy, hlo_buffer_t* buffer,
                                      hlo_event_t** out_done) {
   hlo_status_t status = hlo_buffer_use_begin(buffer, &copy->source);
@@ -296,7 +296,7 @@ hlo_status_t hlo_buffer_to_host(hlo_buffer_t* buffer, void* data, size_t size_by
                              size_bytes, buffer->size_bytes);
   }
   if (!hlo_dim_order_is_valid(buffer->shape.rank, minor_to_major)) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "minor_to_major is no permutation");
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "minor_to_major is not a permutation");
   }
   int64_t own[HLO_SHAPE_RANK_LIMIT], strides[HLO_SHAPE_RANK_LIMIT];
   own_strides(buffer, own);
@@ -336,7 +336,7 @@ hlo_status_t hlo_buffer_copy_to_memory(hlo_buffer_t* buffer, hlo_memory_t* memor
                *source_client = hlo_memory_client(buffer->memory);
   HLO_TRY(copy_create(client, buffer->size_bytes, NULL, &copy));
   if (source_client != client) {
-    hlo_client_work_begin(source_client);  // its memory is read, and freed at the end
+    hlo_client_work_begin(source_client);  // the copy reads and finally frees its memory
     copy->source_client = source_client;
   }
   hlo_status_t status = hlo_storage_create(memory, buffer->size_bytes, &copy->destination);
