@@ -20,9 +20,9 @@ static size_t place_length(const char* message) {
   const char* end = strstr(message, ": ");
   const char* at = end;
   for (int numbers = 0; at && numbers < 2; ++numbers) {
-    const char* behind = at;
+    const char* after = at;
     while (at > message && isdigit((unsigned char)at[-1])) --at;
-    if (at == behind || at == message || at[-1] != ':') return 0;
+    if (at == after || at == message || at[-1] != ':') return 0;
     --at;
   }
   return end ? (size_t)(end - message) + 2 : 0;
