@@ -127,7 +127,7 @@ static hlo_status_t frame_status(hlo_frame_t* frame, int32_t answer) {
   hlo_status_t status = frame->error.status;
   if (!hlo_status_is_ok(status)) return status;
   hlo_status_code_t code = (hlo_status_code_t)atomic_load(&frame->error.code);
-  return hlo_status_create(code ? code : HLO_STATUS_INTERNAL, "the program failed at site %u",
+  return hlo_status_create(code ? code : HLO_STATUS_INTERNAL, "the program failed at call site %u",
                            frame->error.call_site_index);
 }
 

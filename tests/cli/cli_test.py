@@ -326,7 +326,7 @@ class CliTest(ToolTest):
         text = self.good("compile", "--emit=asm", path)
         bare = subprocess.run([TOOL, "compile", "--emit=asm", path], capture_output=True, text=True,
                               env={"PATH": str(self.folder)}, timeout=900).stdout
-        self.assertIn("no objdump", bare.splitlines()[0])
+        self.assertIn("objdump was not found", bare.splitlines()[0])
         place = f"  // stablehlo.add {path}:2:8"
         for listing in (text, bare):
             self.assertRegex(listing, r"\A// machine code of @main: \d+ functions?, \d+ bytes")
@@ -434,7 +434,7 @@ class CliTest(ToolTest):
   return %1, %4 : tensor<64x32xf32>, tensor<64xf32>
 }
 """)
-        sites = set(re.findall(r"; site (\d+)", text))
+        sites = set(re.findall(r"; debug (\d+)", text))
         self.assertEqual(len(sites), 5, "product, tanh, exponential, sum and sine are each somewhere")
 
     def test_passes(self):
@@ -481,9 +481,9 @@ class CliTest(ToolTest):
         said = self.good("info", f"--pc=0x{offset}", path)
         self.assertRegex(said, rf"^entry\+0x{offset}: stablehlo.add \S*add.mlir:2:8\n$")
         self.assertEqual(self.good("info", f"--pc=main::entry+{int(offset, 16)}", path), said)
-        for place, message in [("0x99999", "behind the code"), ("entry+0x9999", "behind the code"),
-                               ("chunk7+1", "no function 'chunk7'"), ("entry", "is no place"),
-                               ("1x", "is no place")]:
+        for place, message in [("0x99999", "outside the code"), ("entry+0x9999", "outside the code"),
+                               ("chunk7+1", "no function 'chunk7'"), ("entry", "is invalid"),
+                               ("1x", "is invalid")]:
             self.assertIn(message, self.bad(1, "info", f"--pc={place}", path))
         self.assertIn("generates no code", self.bad(1, "info", "--backend=interp", "--pc=0", path))
         for words in [("--pc=0",), (path,)]:

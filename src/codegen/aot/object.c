@@ -110,8 +110,10 @@ static hlo_rt_allocation_t allocation_of(const writer_t* w, const hlo_allocation
     case HLO_ALLOCATION_RESULT:
       return (hlo_rt_allocation_t){HLO_RT_BUFFER, w->plan->argument_count + allocation->index,
                               allocation->offset_bytes};
-    case HLO_ALLOCATION_CONSTANT: return (hlo_rt_allocation_t){HLO_RT_CONSTANT, allocation->index, 0};
-    case HLO_ALLOCATION_TEMPORARY: return (hlo_rt_allocation_t){HLO_RT_TEMPORARY, 0, allocation->offset_bytes};
+    case HLO_ALLOCATION_CONSTANT:
+      return (hlo_rt_allocation_t){HLO_RT_CONSTANT, allocation->index, 0};
+    case HLO_ALLOCATION_TEMPORARY:
+      return (hlo_rt_allocation_t){HLO_RT_TEMPORARY, 0, allocation->offset_bytes};
   }
   return (hlo_rt_allocation_t){HLO_RT_NOWHERE, 0, 0};
 }
@@ -120,7 +122,8 @@ static uint64_t add_copies(writer_t* w) {
   uint64_t start = end_of(w, w->data);
   for (uint32_t i = 0; i < w->table->copy_count; ++i) {
     const hlo_copy_call_site_t* call_site = &w->table->copies[i];
-    hlo_rt_copy_t copy = {.to = allocation_of(w, &call_site->copy.to), .size_bytes = call_site->copy.size_bytes};
+    hlo_rt_copy_t copy = {.to = allocation_of(w, &call_site->copy.to),
+                          .size_bytes = call_site->copy.size_bytes};
     if (call_site->splat) {
       copy.element_bytes = hlo_dtype_size_bytes(call_site->splat->dtype);
       memcpy(copy.element, call_site->splat->data, copy.element_bytes);
@@ -145,9 +148,11 @@ static uint64_t add_call_records(writer_t* w, const hlo_object_calls_t* calls) {
   uint64_t start = end_of(w, w->data);
   for (uint32_t i = 0; i < calls->count; ++i) {
     const hlo_call_site_t* call_site = calls->call_sites[i];
-    const hlo_rt_call_t call = {.call_site = hlo_call_site_number(call_site->node),
-                                .allocation_count = hlo_call_site_value_count(call_site->node, call_site)};
-    add_address(w, end_of(w, w->data) + offsetof(hlo_rt_call_t, allocations), w->data_symbol, allocation);
+    const hlo_rt_call_t call = {
+        .call_site = hlo_call_site_number(call_site->node),
+        .allocation_count = hlo_call_site_value_count(call_site->node, call_site)};
+    add_address(w, end_of(w, w->data) + offsetof(hlo_rt_call_t, allocations), w->data_symbol,
+                allocation);
     append_bytes(w, w->data, &call, sizeof call);
     allocation += call.allocation_count * sizeof(hlo_rt_allocation_t);
   }

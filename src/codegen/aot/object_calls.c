@@ -96,8 +96,9 @@ static hlo_status_t make_module(maker_t* maker, const char* program_name) {
   return hlo_module_status(module);
 }
 
-hlo_status_t hlo_object_calls_print(const hlo_call_site_table_t* table, const hlo_object_calls_t* calls,
-                                    hlo_arena_t* arena, hlo_strbuf_t* out_text) {
+hlo_status_t hlo_object_calls_print(const hlo_call_site_table_t* table,
+                                    const hlo_object_calls_t* calls, hlo_arena_t* arena,
+                                    hlo_strbuf_t* out_text) {
   maker_t maker = {.calls = calls, .arena = arena};
   HLO_TRY(hlo_module_clone(table->module, &maker.module));
   hlo_status_t status = make_module(&maker, table->func->name);

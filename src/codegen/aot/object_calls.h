@@ -20,7 +20,8 @@ hlo_status_t hlo_object_calls_list(const hlo_call_site_table_t* table, hlo_arena
 /// Appends the module's text: one function with the nodes of the calls; its arguments are the
 /// operands and captures of the first call, then those of the second.
 /// errors : RESOURCE_EXHAUSTED
-hlo_status_t hlo_object_calls_print(const hlo_call_site_table_t* table, const hlo_object_calls_t* calls,
-                                    hlo_arena_t* arena, hlo_strbuf_t* out_text) HLO_MUST_USE;
+hlo_status_t hlo_object_calls_print(const hlo_call_site_table_t* table,
+                                    const hlo_object_calls_t* calls, hlo_arena_t* arena,
+                                    hlo_strbuf_t* out_text) HLO_MUST_USE;
 
 #endif  // HLO_CODEGEN_OBJECT_CALLS_H_

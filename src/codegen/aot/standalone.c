@@ -19,7 +19,7 @@ typedef struct printer {
   const hlo_call_site_table_t* table;
   hlo_vir_module_t* vir;
   const char* name;  // a C identifier
-  uint32_t* blobs;   // number of each constant; UINT32_MAX: it only fills memory
+  uint32_t* blobs;   // number of each constant; UINT32_MAX: only fills memory
   hlo_strbuf_t* out;
 } printer_t;
 
@@ -83,7 +83,8 @@ static void print_allocation(printer_t* printer, const hlo_allocation_t* allocat
     case HLO_ALLOCATION_ARGUMENT: hlo_strbuf_printf(out, "buffers[%" PRIu32 "]", allocation->index); return;
     case HLO_ALLOCATION_RESULT:
       hlo_strbuf_printf(out, "buffers[%" PRIu32 "] + %" PRIu64,
-                        printer->plan->argument_count + allocation->index, allocation->offset_bytes);
+                        printer->plan->argument_count + allocation->index,
+                        allocation->offset_bytes);
       return;
     case HLO_ALLOCATION_CONSTANT:
       hlo_strbuf_printf(out, "(void*)hlo_blobs[%" PRIu32 "]", printer->blobs[allocation->index]);
@@ -122,13 +123,13 @@ static void print_copies(printer_t* printer) {
       "  for (size_t i = 0; i < bytes; i += width) memcpy(to + i, element, width);\n"
       "}\n"
       "\n"
-      "// Copies that are too large to be done in line.\n"
-      "static int32_t call_kernel(uint64_t* frame, uint32_t site, void* const* none) {\n"
+      "// Copies that are too large to be inlined.\n"
+      "static int32_t call_kernel(uint64_t* frame, uint32_t call_site, void* const* none) {\n"
       "  (void)none;\n");
   hlo_strbuf_printf(printer->out,
                     "  char* const* buffers = (char* const*)frame[%zu];\n"
                     "  (void)buffers;\n"
-                    "  switch (site) {\n",
+                    "  switch (call_site) {\n",
                     FRAME_WORD(buffers));
   for (uint32_t i = 0; i < printer->table->copy_count; ++i) {
     print_copy(printer, &printer->table->copies[i], printer->table->node_count + 1 + i);
@@ -181,7 +182,7 @@ static void print_runtime(printer_t* printer) {
       printer->out,
       "\ntypedef int32_t (*chunk_t)(void* frame, void* context, uint64_t index);\n"
       "\n"
-      "// On one thread, or on those of OpenMP.\n"
+      "// On the calling thread, or on the threads of OpenMP.\n"
       "static int32_t parallel_for(void* frame, int64_t count, chunk_t chunk, void* context) {\n"
       "  int32_t failed = 0;\n"
       "#ifdef _OPENMP\n"
@@ -195,8 +196,9 @@ static void print_runtime(printer_t* printer) {
       "  return failed ? 2 : 0;\n"
       "}\n"
       "\n"
-      "static int32_t check_failed(void* frame, uint32_t site, int64_t found, int64_t limit) {\n"
-      "  (void)frame, (void)site, (void)found, (void)limit;\n"
+      "static int32_t check_failed(void* frame, uint32_t call_site, int64_t found, int64_t limit) "
+      "{\n"
+      "  (void)frame, (void)call_site, (void)found, (void)limit;\n"
       "  return 2;\n"
       "}\n");
 }
@@ -263,7 +265,7 @@ static void print_type(const char* what, uint32_t number, const hlo_type_t* type
                        hlo_strbuf_t* out) {
   hlo_strbuf_printf(out, "//   %s[%" PRIu32 "]: ", what, number);
   if (type->kind == HLO_TYPE_TOKEN) {
-    hlo_strbuf_puts(out, "token, not looked at\n");
+    hlo_strbuf_puts(out, "token, ignored\n");
     return;
   }
   hlo_strbuf_printf(out, "%s[", hlo_dtype_info(type->dtype)->hlo_name);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Images of programs (see image.h): a header of counts, records of fixed size in the order of the
-// header, names, code. Nodes are counted in the order of a walk, which depends on structure only;
-// site numbers are part of the code.
+// Serializes programs (see image.h): a header of counts, records of fixed size in the order of the
+// header, names, code. Nodes are numbered in the order of a walk, which depends on structure only;
+// debug ids are part of the code.
 #include "codegen/image/image.h"
 
 #include <string.h>
@@ -54,20 +54,22 @@ static hlo_status_t list_nodes(const hlo_module_t* module, nodes_t* nodes) {
 
 // ---- writing -----------------------------------------------------------------------------------
 
-static void put(hlo_strbuf_t* out, const void* bytes, size_t size_bytes) {
+static void put_bytes(hlo_strbuf_t* out, const void* bytes, size_t size_bytes) {
   if (size_bytes) hlo_strbuf_append(out, bytes, size_bytes);
 }
 
 static allocation_record_t record_of(const hlo_allocation_t* allocation) {
-  return (allocation_record_t){(uint32_t)allocation->kind, allocation->index, allocation->offset_bytes};
+  return (allocation_record_t){(uint32_t)allocation->kind, allocation->index,
+                               allocation->offset_bytes};
 }
 
-static void put_call_sites(const hlo_call_site_table_t* table, const nodes_t* nodes, hlo_strbuf_t* out) {
+static void put_call_sites(const hlo_call_site_table_t* table, const nodes_t* nodes,
+                           hlo_strbuf_t* out) {
   for (uint32_t i = 0; i < nodes->list.count; ++i) {
     const hlo_node_t* node = nodes->list.items[i];
     if (table->call_sites[node->index].node != node) continue;
     const call_site_record_t record = {.number = hlo_call_site_number(node), .node = i};
-    put(out, &record, sizeof record);
+    put_bytes(out, &record, sizeof record);
   }
   for (uint32_t i = 0; i < nodes->list.count; ++i) {
     const hlo_node_t* node = nodes->list.items[i];
@@ -75,7 +77,7 @@ static void put_call_sites(const hlo_call_site_table_t* table, const nodes_t* no
     uint32_t count = call_site->node ? hlo_call_site_value_count(node, call_site) : 0;
     for (uint32_t v = 0; v < count; ++v) {
       const allocation_record_t record = record_of(&call_site->allocations[v]);
-      put(out, &record, sizeof record);
+      put_bytes(out, &record, sizeof record);
     }
   }
 }
@@ -89,7 +91,7 @@ static hlo_status_t put_constants(const hlo_call_site_table_t* table, const node
     const hlo_plan_constant_t* constant = &table->constant_values[c];
     const constant_record_t record = {.node = positions[constant->value->def->index],
                                       .is_read = constant->is_read};
-    put(out, &record, sizeof record);
+    put_bytes(out, &record, sizeof record);
   }
   hlo_mem_free(positions);
   return hlo_ok();
@@ -99,7 +101,7 @@ static void put_copies(const hlo_call_site_table_t* table, hlo_strbuf_t* out) {
   for (uint32_t i = 0; i < table->copy_count; ++i) {
     const hlo_copy_t* copy = &table->copies[i].copy;
     const copy_record_t record = {record_of(&copy->from), record_of(&copy->to), copy->size_bytes};
-    put(out, &record, sizeof record);
+    put_bytes(out, &record, sizeof record);
   }
 }
 
@@ -113,17 +115,18 @@ static void put_code(const hlo_code_t* code, hlo_strbuf_t* out) {
                                   func->frame_bytes,
                                   func->saved_mask,
                                   func->saved_bytes};
-    put(out, &record, sizeof record);
+    put_bytes(out, &record, sizeof record);
     name += (uint32_t)strlen(func->name) + 1;
   }
-  put(out, code->debug_ids, code->debug_id_count * sizeof *code->debug_ids);
+  put_bytes(out, code->debug_ids, code->debug_id_count * sizeof *code->debug_ids);
   for (uint32_t i = 0; i < code->func_count; ++i) {
-    put(out, code->funcs[i].name, strlen(code->funcs[i].name) + 1);
+    put_bytes(out, code->funcs[i].name, strlen(code->funcs[i].name) + 1);
   }
-  put(out, code->bytes, code->size_bytes);
+  put_bytes(out, code->bytes, code->size_bytes);
 }
 
-static void count_call_sites(const hlo_call_site_table_t* table, const nodes_t* nodes, header_t* header) {
+static void count_call_sites(const hlo_call_site_table_t* table, const nodes_t* nodes,
+                             header_t* header) {
   for (uint32_t i = 0; i < nodes->list.count; ++i) {
     const hlo_call_site_t* call_site = &table->call_sites[nodes->list.items[i]->index];
     if (!call_site->node) continue;
@@ -149,7 +152,7 @@ hlo_status_t hlo_image_write(const hlo_code_t* code, const hlo_call_site_table_t
     for (uint32_t i = 0; i < code->func_count; ++i) {
       header.name_bytes += (uint32_t)strlen(code->funcs[i].name) + 1;
     }
-    put(out, &header, sizeof header);
+    put_bytes(out, &header, sizeof header);
     status = put_constants(table, &nodes, out);
     put_call_sites(table, &nodes, out);
     put_copies(table, out);
@@ -171,20 +174,20 @@ typedef struct reader {
   nodes_t nodes;
 } reader_t;
 
-static hlo_status_t damaged(const char* what) {
-  return hlo_status_create(HLO_STATUS_DATA_LOSS, "compiled program: %s", what);
+static hlo_status_t damaged_image(const char* what) {
+  return hlo_status_create(HLO_STATUS_DATA_LOSS, "damaged compiled program: %s", what);
 }
 
-static void take(reader_t* r, void* out, size_t size_bytes) {
+static void take_bytes(reader_t* r, void* out, size_t size_bytes) {
   if (size_bytes) memcpy(out, r->at, size_bytes);
   r->at += size_bytes;
 }
 
-// The header's counts must make up exactly what is there: nothing is read past the end after this.
+// The header's counts must add up to the exact size: nothing is read past the end after this check.
 static hlo_status_t take_header(reader_t* r, size_t size_bytes) {
   header_t* h = &r->header;
-  if (size_bytes < sizeof *h) return damaged("too short");
-  take(r, h, sizeof *h);
+  if (size_bytes < sizeof *h) return damaged_image("shorter than its header");
+  take_bytes(r, h, sizeof *h);
   const struct {
     uint64_t count;
     size_t width;
@@ -200,16 +203,18 @@ static hlo_status_t take_header(reader_t* r, size_t size_bytes) {
   for (size_t i = 0; i < sizeof parts / sizeof *parts; ++i) {
     if (!hlo_size_mul(parts[i].count, parts[i].width, &part) ||
         !hlo_size_add(total, part, &total)) {
-      return damaged("counts");
+      return damaged_image("the counts do not match the size");
     }
   }
-  if (total != size_bytes || h->func_count == 0) return damaged("counts");
-  // Site numbers are dense enough in what this compiler makes; others would only cost memory.
+  if (total != size_bytes || h->func_count == 0)
+    return damaged_image("the counts do not match the size");
+  // The compiler numbers call sites densely; sparse numbers would only cost memory.
   enum { SPARE = 1024, FACTOR = 16 };
   if (h->node_count / FACTOR > (uint64_t)r->func->module->node_count + SPARE) {
-    return damaged("site numbers");
+    return damaged_image("call site numbers out of range");
   }
-  if (h->temporary_bytes > SIZE_MAX / 2 || h->saved_bytes > UINT32_MAX) return damaged("sizes");
+  if (h->temporary_bytes > SIZE_MAX / 2 || h->saved_bytes > UINT32_MAX)
+    return damaged_image("sizes of memory out of range");
   r->image->temporary_bytes = h->temporary_bytes;
   r->image->saved_bytes = h->saved_bytes;
   return hlo_ok();
@@ -221,31 +226,32 @@ static hlo_status_t take_constants(reader_t* r) {
   HLO_TRY(hlo_arena_status(r->arena));
   for (uint32_t i = 0; i < count; ++i) {
     constant_record_t record;
-    take(r, &record, sizeof record);
+    take_bytes(r, &record, sizeof record);
     const hlo_node_t* node =
         record.node < r->nodes.list.count ? r->nodes.list.items[record.node] : NULL;
     if (!node || node->result_count != 1 || !hlo_call_site_literal(&node->results[0]))
-      return damaged("a constant");
+      return damaged_image("a constant is not a literal of the module");
     constants[i] = (hlo_plan_constant_t){&node->results[0], record.is_read != 0};
   }
   return hlo_call_site_table_begin(r->func, r->header.node_count, count, constants, r->arena,
                               &r->image->table);
 }
 
-// Of what code reads and writes; tokens have none.
-static uint64_t bytes_of(const hlo_type_t* type) {
+// Returns the bytes that code reads and writes; tokens have none.
+static uint64_t memory_bytes(const hlo_type_t* type) {
   return type->kind == HLO_TYPE_TENSOR ? hlo_type_size_bytes(type) : 0;
 }
 
 static bool fits_buffer(const hlo_type_t* type, uint32_t first, uint32_t end,
                         const allocation_record_t* allocation, uint64_t size_bytes) {
   if (allocation->index >= end - first) return false;
-  const uint64_t room = bytes_of(type->elements[first + allocation->index]);
+  const uint64_t room = memory_bytes(type->elements[first + allocation->index]);
   return allocation->offset_bytes <= room && size_bytes <= room - allocation->offset_bytes;
 }
 
-// Whether a place is there and has room for so many bytes.
-static bool fits(const reader_t* r, const allocation_record_t* allocation, uint64_t size_bytes) {
+// Returns true if the allocation exists and has room for size_bytes.
+static bool fits_allocation(const reader_t* r, const allocation_record_t* allocation,
+                            uint64_t size_bytes) {
   const hlo_type_t* type = r->func->type;
   const hlo_call_site_table_t* table = &r->image->table;
   uint32_t inputs = type->input_count;
@@ -256,7 +262,8 @@ static bool fits(const reader_t* r, const allocation_record_t* allocation, uint6
       return fits_buffer(type, inputs, type->element_count, allocation, size_bytes);
     case HLO_ALLOCATION_CONSTANT:
       return allocation->index < table->constant_count &&
-             size_bytes <= hlo_type_size_bytes(table->constant_values[allocation->index].value->type);
+             size_bytes <=
+                 hlo_type_size_bytes(table->constant_values[allocation->index].value->type);
     case HLO_ALLOCATION_TEMPORARY:
       return allocation->offset_bytes <= r->header.temporary_bytes &&
              size_bytes <= r->header.temporary_bytes - allocation->offset_bytes;
@@ -266,10 +273,12 @@ static bool fits(const reader_t* r, const allocation_record_t* allocation, uint6
 }
 
 static hlo_allocation_t allocation_of(const allocation_record_t* record) {
-  return (hlo_allocation_t){(hlo_allocation_kind_t)record->kind, record->index, record->offset_bytes};
+  return (hlo_allocation_t){(hlo_allocation_kind_t)record->kind, record->index,
+                            record->offset_bytes};
 }
 
-static const hlo_type_t* call_site_type(const hlo_node_t* node, const hlo_call_site_t* call_site, uint32_t i) {
+static const hlo_type_t* call_site_type(const hlo_node_t* node, const hlo_call_site_t* call_site,
+                                        uint32_t i) {
   if (i < node->operand_count) return hlo_node_operand(node, i)->type;
   i -= node->operand_count;
   if (i < node->result_count) return node->results[i].type;
@@ -280,20 +289,20 @@ static bool is_callable(const hlo_node_t* node) {
   return !hlo_op_has(node->op, HLO_TRAIT_CONTROL | HLO_TRAIT_TERMINATOR);
 }
 
-static hlo_status_t take_allocations(reader_t* r, const hlo_call_site_t* call_site, hlo_allocation_t* allocations,
-                                uint32_t* left) {
+static hlo_status_t take_allocations(reader_t* r, const hlo_call_site_t* call_site,
+                                     hlo_allocation_t* allocations, uint32_t* left) {
   const hlo_call_site_table_t* table = &r->image->table;
   uint32_t count = hlo_call_site_value_count(call_site->node, call_site);
-  if (count > *left) return damaged("places of a call");
+  if (count > *left) return damaged_image("a call has more values than allocations");
   *left -= count;
   for (uint32_t i = 0; i < count; ++i) {
     allocation_record_t record;
-    take(r, &record, sizeof record);
+    take_bytes(r, &record, sizeof record);
     const hlo_type_t* type = call_site_type(call_site->node, call_site, i);
-    bool is_filled = record.kind == HLO_ALLOCATION_CONSTANT && record.index < table->constant_count &&
-                     !table->constants[record.index];
-    if (is_filled || !fits(r, &record, bytes_of(type))) {
-      return damaged("places of a call");
+    bool is_filled = record.kind == HLO_ALLOCATION_CONSTANT &&
+                     record.index < table->constant_count && !table->constants[record.index];
+    if (is_filled || !fits_allocation(r, &record, memory_bytes(type))) {
+      return damaged_image("an allocation of a call is outside its buffer");
     }
     allocations[i] = allocation_of(&record);
   }
@@ -311,17 +320,19 @@ static hlo_status_t take_call_sites(reader_t* r) {
         record.node < r->nodes.list.count ? r->nodes.list.items[record.node] : NULL;
     if (!node || !is_callable(node) || record.number - 1 >= r->header.node_count ||
         r->image->table.call_sites[record.number - 1].node) {
-      return damaged("a call");
+      return damaged_image("a call site is not an op of the module, or is listed twice");
     }
     hlo_allocation_t* allocations = NULL;
     HLO_TRY(hlo_call_site_table_add(&r->image->table, record.number, node, r->arena, &allocations));
-    HLO_TRY(take_allocations(r, &r->image->table.call_sites[record.number - 1], allocations, &left));
+    HLO_TRY(
+        take_allocations(r, &r->image->table.call_sites[record.number - 1], allocations, &left));
   }
-  return left ? damaged("places of a call") : hlo_ok();
+  return left ? damaged_image("allocations without a call") : hlo_ok();
 }
 
-// What memory is filled with goes into it a whole number of times.
-static bool is_even(const hlo_call_site_table_t* table, const copy_record_t* copy) {
+// Returns true if the copied bytes are a multiple of the element with which a constant fills
+// memory.
+static bool fills_evenly(const hlo_call_site_table_t* table, const copy_record_t* copy) {
   if (copy->from.kind != HLO_ALLOCATION_CONSTANT || table->constants[copy->from.index]) return true;
   const hlo_type_t* type = table->constant_values[copy->from.index].value->type;
   return copy->size_bytes % hlo_dtype_size_bytes(type->dtype) == 0;
@@ -330,12 +341,15 @@ static bool is_even(const hlo_call_site_table_t* table, const copy_record_t* cop
 static hlo_status_t take_copies(reader_t* r) {
   for (uint32_t i = 0; i < r->header.copy_count; ++i) {
     copy_record_t record;
-    take(r, &record, sizeof record);
-    if (record.to.kind == HLO_ALLOCATION_CONSTANT || !fits(r, &record.from, record.size_bytes) ||
-        !fits(r, &record.to, record.size_bytes) || !is_even(&r->image->table, &record)) {
-      return damaged("a copy");
+    take_bytes(r, &record, sizeof record);
+    if (record.to.kind == HLO_ALLOCATION_CONSTANT ||
+        !fits_allocation(r, &record.from, record.size_bytes) ||
+        !fits_allocation(r, &record.to, record.size_bytes) ||
+        !fills_evenly(&r->image->table, &record)) {
+      return damaged_image("a copy is outside its buffers");
     }
-    const hlo_copy_t copy = {allocation_of(&record.from), allocation_of(&record.to), record.size_bytes};
+    const hlo_copy_t copy = {allocation_of(&record.from), allocation_of(&record.to),
+                             record.size_bytes};
     if (!hlo_call_site_table_add_copy(&r->image->table, &copy, r->arena)) break;
   }
   return hlo_arena_status(r->arena);
@@ -344,21 +358,22 @@ static hlo_status_t take_copies(reader_t* r) {
 static hlo_status_t take_code(reader_t* r) {
   const header_t* h = &r->header;
   hlo_code_func_t* funcs = hlo_arena_array(r->arena, h->func_count, sizeof *funcs);
-  hlo_code_debug_id_t* call_sites = hlo_arena_array(r->arena, h->code_debug_id_count, sizeof *call_sites);
+  hlo_code_debug_id_t* debug_ids =
+      hlo_arena_array(r->arena, h->code_debug_id_count, sizeof *debug_ids);
   HLO_TRY(hlo_arena_status(r->arena));
   const uint8_t* records = r->at;
   r->at += h->func_count * sizeof(func_record_t);
-  take(r, call_sites, h->code_debug_id_count * sizeof *call_sites);
+  take_bytes(r, debug_ids, h->code_debug_id_count * sizeof *debug_ids);
   const char* names = (const char*)r->at;
   r->at += h->name_bytes;
-  if (!h->name_bytes || names[h->name_bytes - 1]) return damaged("names");
+  if (!h->name_bytes || names[h->name_bytes - 1]) return damaged_image("unterminated names");
   for (uint32_t i = 0; i < h->func_count; ++i) {
     func_record_t record;
     memcpy(&record, records + i * sizeof record, sizeof record);
     if (record.name >= h->name_bytes || record.offset_bytes > h->code_bytes ||
         record.size_bytes > h->code_bytes - record.offset_bytes || record.saved_mask >> 16 ||
         record.saved_bytes > h->saved_bytes) {
-      return damaged("a function");
+      return damaged_image("a function is outside the code");
     }
     funcs[i] = (hlo_code_func_t){names + record.name, record.offset_bytes, record.size_bytes,
                                  record.frame_bytes,  record.saved_mask,   record.saved_bytes};
@@ -368,7 +383,7 @@ static hlo_status_t take_code(reader_t* r) {
                                 .func_count = h->func_count,
                                 .debug_id_count = h->code_debug_id_count,
                                 .funcs = funcs,
-                                .debug_ids = call_sites};
+                                .debug_ids = debug_ids};
   return hlo_ok();
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes the reader of images: any bytes are refused or give tables that stay within the module and
-// the sizes they name. The code itself is not run.
+// Fuzzes the reader of images: any bytes are refused, or give tables that stay within the module
+// and the given sizes. The code itself is not run.
 #include "base/fuzz.h"
 #include "base/mem.h"
 #include "codegen/image/image.h"
@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-// Constants, large copies, a loop, calls of the library with and without regions.
+// A program with constants, large copies, a loop, and library calls with and without regions.
 static const char kProgram[] =
     "func.func @main(%a: tensor<600xf32>) -> (tensor<600xf32>, tensor<9000xi32>, tensor<600xf32>) "
     "{\n"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Texts of generated code (see listing.h).
+// Prints generated code (see listing.h).
 //
-// objdump is asked for one stretch after the other: what a child process says is cut off somewhere,
-// and the next stretch begins behind the last instruction that came through whole.
+// objdump is run for one block of code at a time, because the output of a child process is limited;
+// the next block begins after the last complete instruction.
 #include "codegen/image/listing.h"
 
 #include <inttypes.h>
@@ -16,23 +16,23 @@
 
 enum {
   PATH_BYTES = 1024,
-  STRETCH_BYTES = 2048,
-  INSTRUCTION_BYTES = 15,  // the longest there is
-  LINE_BYTES = 16,         // of code, where nobody takes it apart
+  BLOCK_BYTES = 2048,
+  INSTRUCTION_BYTES = 15,  // longest instruction
+  LINE_BYTES = 16,         // of code without disassembler
 };
 #define TIMEOUT_NS UINT64_C(60000000000)
 
 typedef struct printer {
   const hlo_code_t* code;
   const hlo_module_t* module;
-  const hlo_node_t** nodes;  // by index; NULL: not of this function
+  const hlo_node_t** nodes;  // by index; NULL: not in this function
   uint32_t node_count;
-  uint32_t next_debug_id;  // first entry of the site table that is not printed yet
+  uint32_t next_debug_id;  // first debug id entry that is not printed yet
   hlo_strbuf_t* out;
-  char path[PATH_BYTES];  // of the code in a file
+  char path[PATH_BYTES];  // of the file with the code
 } printer_t;
 
-// ---- where code came from ----------------------------------------------------------------------
+// ---- origin of code -----------------------------------------------------------------------------
 
 static void collect_nodes(printer_t* printer, const hlo_region_t* region) {
   for (const hlo_node_t* node = region->first; node; node = node->next) {
@@ -41,9 +41,10 @@ static void collect_nodes(printer_t* printer, const hlo_region_t* region) {
   }
 }
 
-// Site numbers are node->index + 1 (sites.h).
+// Debug ids are node->index + 1 (body/site.h).
 static void print_debug_id(const printer_t* printer, uint32_t debug_id) {
-  const hlo_node_t* node = debug_id && debug_id <= printer->node_count ? printer->nodes[debug_id - 1] : NULL;
+  const hlo_node_t* node =
+      debug_id && debug_id <= printer->node_count ? printer->nodes[debug_id - 1] : NULL;
   if (!node) {
     hlo_strbuf_puts(printer->out, "no operation\n");
     return;
@@ -53,7 +54,7 @@ static void print_debug_id(const printer_t* printer, uint32_t debug_id) {
   hlo_strbuf_putc(printer->out, '\n');
 }
 
-// The site of the code at `offset`, if another one ends there.
+// Prints the debug id of the code at `offset` if it begins there.
 static void print_debug_id_at(printer_t* printer, uint32_t offset) {
   const hlo_code_t* code = printer->code;
   uint32_t begin = printer->next_debug_id;
@@ -93,7 +94,8 @@ static void print_func_bytes(printer_t* printer, uint32_t at, uint32_t end) {
 
 // ---- objdump -----------------------------------------------------------------------------------
 
-// Reads "  1f:\tc5 f8 77 \tvzeroupper"; 0 for any other line, else the size of the instruction.
+// Parses "  1f:\tc5 f8 77 \tvzeroupper" and returns the size of the instruction; 0 for any other
+// line.
 static uint32_t parse_instruction(const char* line, const char* end, uint32_t* out_offset,
                                   const char** out_text) {
   char* colon = NULL;
@@ -120,7 +122,7 @@ static void print_instruction(printer_t* printer, uint32_t offset, uint32_t size
   for (uint32_t i = 0; i < size; ++i) {
     hlo_strbuf_printf(printer->out, " %02x", printer->code->bytes[offset + i]);
   }
-  enum { BYTES_WIDTH = 11 };  // most instructions are no longer
+  enum { BYTES_WIDTH = 11 };  // sufficient for most instructions
   if (size < BYTES_WIDTH) hlo_strbuf_printf(printer->out, "%*s", (int)(BYTES_WIDTH - size) * 3, "");
   while (end > text && end[-1] == ' ') --end;
   hlo_strbuf_puts(printer->out, "  ");
@@ -128,12 +130,12 @@ static void print_instruction(printer_t* printer, uint32_t offset, uint32_t size
   hlo_strbuf_putc(printer->out, '\n');
 }
 
-// Prints what objdump says of [at, stop), and answers how far it went: to the end, or to an
-// instruction that may be cut by `stop`.
-static uint32_t print_stretch(printer_t* printer, uint32_t at, uint32_t stop, bool is_last,
-                              const char* said) {
+// Prints objdump's output for [at, stop); returns the end of the printed code: `stop`, or an
+// instruction that `stop` may cut.
+static uint32_t print_block(printer_t* printer, uint32_t at, uint32_t stop, bool is_last,
+                            const char* output) {
   const char* end;
-  for (const char* line = said; (end = strchr(line, '\n')); line = end + 1) {
+  for (const char* line = output; (end = strchr(line, '\n')); line = end + 1) {
     uint32_t offset;
     const char* text;
     uint32_t size = parse_instruction(line, end, &offset, &text);
@@ -152,19 +154,19 @@ static bool print_func_instructions(printer_t* printer, uint32_t at, uint32_t en
       "objdump", "-D", "-w", "-z", "-M", isa->objdump_syntax, "-b", "binary", "-m",
       isa->objdump_machine, from, to, printer->path, NULL};
   while (at < end) {
-    bool is_last = end - at <= STRETCH_BYTES;
-    uint32_t stop = is_last ? end : at + STRETCH_BYTES;
+    bool is_last = end - at <= BLOCK_BYTES;
+    uint32_t stop = is_last ? end : at + BLOCK_BYTES;
     snprintf(from, sizeof from, "--start-address=%" PRIu32, at);
     snprintf(to, sizeof to, "--stop-address=%" PRIu32, stop);
-    hlo_strbuf_t said = {0};
+    hlo_strbuf_t output = {0};
     int exit_code = 1;
-    hlo_status_t status = hlo_os_process_run(arguments, TIMEOUT_NS, &said, &exit_code);
+    hlo_status_t status = hlo_os_process_run(arguments, TIMEOUT_NS, &output, &exit_code);
     uint32_t begin = at;
     if (hlo_status_is_ok(status) && exit_code == 0) {
-      at = print_stretch(printer, at, stop, is_last, hlo_strbuf_text(&said));
+      at = print_block(printer, at, stop, is_last, hlo_strbuf_text(&output));
     }
     hlo_status_release(status);
-    hlo_strbuf_deinit(&said);
+    hlo_strbuf_deinit(&output);
     if (at == begin) return false;
   }
   return true;
@@ -192,7 +194,7 @@ static bool print_funcs(printer_t* printer, bool has_objdump) {
   return true;
 }
 
-// The functions taken apart by objdump, with the code in a file for it; false: it cannot.
+// Disassembles the functions with objdump, which reads a temporary file; returns false on failure.
 static bool disassemble(printer_t* printer) {
   char folder[PATH_BYTES - sizeof "/code"];
   hlo_status_t status = hlo_os_directory_create_temporary(NULL, folder, sizeof folder);
@@ -209,8 +211,8 @@ static bool disassemble(printer_t* printer) {
   return is_done;
 }
 
-// Machine code, function by function: offset, bytes, instruction; in lines of their own the
-// operations that it came from. Without objdump bytes only, as the first line says then.
+// Prints each function with offsets, bytes and instructions; separate lines name the operations.
+// Without objdump there are only bytes, and the first line says so.
 static hlo_status_t print_machine_code(printer_t* printer, const hlo_func_t* func,
                                        hlo_strbuf_t* out) {
   const hlo_code_t* code = printer->code;
@@ -223,16 +225,16 @@ static hlo_status_t print_machine_code(printer_t* printer, const hlo_func_t* fun
   }
   hlo_strbuf_printf(out, "// machine code of @%s: %" PRIu32 " function%s, %zu bytes%s\n",
                     func->name, code->func_count, code->func_count == 1 ? "" : "s",
-                    code->size_bytes, has_objdump ? "" : "; bytes only, there is no objdump");
+                    code->size_bytes, has_objdump ? "" : "; bytes only, objdump was not found");
   hlo_strbuf_append(out, hlo_strbuf_text(&body), body.length);
   hlo_status_t status = hlo_strbuf_status(&body);
   hlo_strbuf_deinit(&body);
   return status;
 }
 
-// ---- one place in it ---------------------------------------------------------------------------
+// ---- a single location --------------------------------------------------------------------------
 
-static const hlo_code_func_t* func_around(const hlo_code_t* code, uint64_t offset) {
+static const hlo_code_func_t* find_func_at(const hlo_code_t* code, uint64_t offset) {
   for (uint32_t i = 0; i < code->func_count; ++i) {
     const hlo_code_func_t* func = &code->funcs[i];
     if (offset >= func->offset_bytes && offset - func->offset_bytes < func->size_bytes) return func;
@@ -240,7 +242,8 @@ static const hlo_code_func_t* func_around(const hlo_code_t* code, uint64_t offse
   return NULL;
 }
 
-static const hlo_code_func_t* func_named(const hlo_code_t* code, const char* name, size_t length) {
+static const hlo_code_func_t* find_func_named(const hlo_code_t* code, const char* name,
+                                              size_t length) {
   for (uint32_t i = 0; i < code->func_count; ++i) {
     const char* known = code->funcs[i].name;
     if (strlen(known) == length && memcmp(known, name, length) == 0) return &code->funcs[i];
@@ -248,7 +251,8 @@ static const hlo_code_func_t* func_named(const hlo_code_t* code, const char* nam
   return NULL;
 }
 
-// What the place says: a function, NULL for all of the code, and an offset in it.
+// Parses a location: a function, NULL for an offset in all of the code, and an offset in the
+// function.
 static hlo_status_t parse_location(const hlo_code_t* code, const char* location,
                                 const hlo_code_func_t** out_func, uint64_t* out_offset) {
   const char* colons = strstr(location, "::");
@@ -259,17 +263,19 @@ static hlo_status_t parse_location(const hlo_code_t* code, const char* location,
   *out_func = NULL;
   *out_offset = strtoull(digits, &end, 0);
   if (end == digits || *end) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "'%s' is no place in code: 0x1f3 and main::chunk5+0x42 are", location);
+    return hlo_status_create(
+        HLO_STATUS_INVALID_ARGUMENT,
+        "location '%s' is invalid: expected an offset such as 0x1f3 or main::chunk5+0x42",
+        location);
   }
   if (!plus) return hlo_ok();
-  *out_func = func_named(code, name, (size_t)(plus - name));
+  *out_func = find_func_named(code, name, (size_t)(plus - name));
   if (*out_func) return hlo_ok();
   return hlo_status_create(HLO_STATUS_NOT_FOUND, "the code has no function '%.*s'",
                            (int)(plus - name), name);
 }
 
-// "chunk5+0x42: stablehlo.add model.py:3:7", or just the place if it came from no operation.
+// Prints "chunk5+0x42: stablehlo.add model.py:3:7", or only the location if it has no operation.
 static hlo_status_t print_location(printer_t* printer, const char* location) {
   const hlo_code_t* code = printer->code;
   const hlo_code_func_t* func;
@@ -277,13 +283,15 @@ static hlo_status_t print_location(printer_t* printer, const char* location) {
   uint32_t debug_id = 0;
   HLO_TRY(parse_location(code, location, &func, &offset));
   if (func) offset = offset < func->size_bytes ? offset + func->offset_bytes : UINT64_MAX;
-  func = func_around(code, offset);
+  func = find_func_at(code, offset);
   if (!func) {
-    return hlo_status_create(HLO_STATUS_NOT_FOUND, "%s is behind the code, which has %zu bytes",
-                             location, code->size_bytes);
+    return hlo_status_create(HLO_STATUS_NOT_FOUND,
+                             "location %s is outside the code, which has %zu bytes", location,
+                             code->size_bytes);
   }
   for (uint32_t i = 0; i < code->debug_id_count && code->debug_ids[i].offset_bytes <= offset; ++i) {
-    if (code->debug_ids[i].offset_bytes >= func->offset_bytes) debug_id = code->debug_ids[i].debug_id;
+    if (code->debug_ids[i].offset_bytes >= func->offset_bytes)
+      debug_id = code->debug_ids[i].debug_id;
   }
   hlo_strbuf_printf(printer->out, "%s+0x%" PRIx64 ": ", func->name, offset - func->offset_bytes);
   print_debug_id(printer, debug_id);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Code made in units: the same bytes and the same errors in whatever order they are made, on
-// however many threads, and as of the module in one piece; memory running out.
+// Tests that code made in units has the same bytes and errors in any order, on any number of
+// threads, and as code of the module as a whole; also when memory runs out.
 #include "codegen/image/machine_code.h"
 
 #include "codegen/fuse/fusion.h"
@@ -17,7 +17,7 @@ typedef struct fixture {
   hlo_call_site_table_t table;
 } fixture_t;
 
-// ---- the program
+// ---- the program --------------------------------------------------------------------------------
 
 static bool is_half(int i, bool has_halves) {
   return has_halves && i % 4 == 2;
@@ -27,7 +27,7 @@ static void print_type(hlo_strbuf_t* out, int i, bool has_halves) {
   hlo_strbuf_printf(out, "tensor<%dx%s>", ELEMENTS + i, is_half(i, has_halves) ? "f16" : "f32");
 }
 
-// Array i through functions of one element.
+// Prints functions of one element applied to array i.
 static void print_steps(hlo_strbuf_t* out, int i, bool has_halves) {
   static const char* const kOps[] = {"cosine", "tanh", "log_plus_one", "exponential"};
   for (int k = 0; k < STEPS; ++k) {
@@ -42,8 +42,8 @@ static void print_steps(hlo_strbuf_t* out, int i, bool has_halves) {
   }
 }
 
-// Arrays of different sizes, nothing of which is shared: a kernel in chunks for each, from number
-// `first` on.
+// Prints a program of arrays of different sizes, so that no kernels are equal; the first is number
+// `first`.
 static void print_module(hlo_strbuf_t* out, int first, bool has_halves) {
   hlo_strbuf_puts(out, "func.func @main(");
   for (int i = first; i < RESULTS; ++i) {
@@ -98,7 +98,7 @@ static void drop(fixture_t* f) {
   hlo_module_release(f->module);
 }
 
-// ---- ways to make its code
+// ---- compilation in different orders ------------------------------------------------------------
 
 static hlo_status_t make_units(fixture_t* f, const hlo_target_t* target, hlo_lru_t* kernels,
                                const hlo_parallel_t* parallel, hlo_vir_module_t** out_first,
@@ -119,7 +119,8 @@ static void expect_equal(const hlo_code_t* code, const hlo_code_t* other) {
   assert_int_equal(code->size_bytes, other->size_bytes);
   assert_memory_equal(code->bytes, other->bytes, code->size_bytes);
   assert_int_equal(code->debug_id_count, other->debug_id_count);
-  assert_memory_equal(code->debug_ids, other->debug_ids, code->debug_id_count * sizeof *code->debug_ids);
+  assert_memory_equal(code->debug_ids, other->debug_ids,
+                      code->debug_id_count * sizeof *code->debug_ids);
   assert_int_equal(code->func_count, other->func_count);
   for (uint32_t i = 0; i < code->func_count; ++i) {
     hlo_code_func_t a = code->funcs[i], b = other->funcs[i];
@@ -156,7 +157,7 @@ static void expect_same_code(hlo_cpu_level_t level) {
   expect_units_to_be(&f, NULL, NULL, &code);
   uint64_t unit_count = 0;
   expect_units_to_be(&f, NULL, &(hlo_parallel_t){run_backwards, &unit_count}, &code);
-  assert_int_equal(unit_count, RESULTS);  // the entry, which is small, with the first kernel
+  assert_int_equal(unit_count, RESULTS);  // the small entry and the first kernel share a unit
   static const uint32_t kThreads[] = {1, 2, 5};
   for (uint32_t i = 0; i < sizeof kThreads / sizeof *kThreads; ++i) {
     hlo_pool_t* pool;
@@ -170,7 +171,7 @@ static void expect_same_code(hlo_cpu_level_t level) {
   drop(&f);
 }
 
-// Without FMA functions behind the code are called, constants and blobs are used by several units.
+// Without FMA, functions after the code are called; several units use the constants and blobs.
 static void code_does_not_depend_on_units(void** state) {
   (void)state;
   expect_same_code(HLO_CPU_LEVEL_SSE2);
@@ -178,7 +179,7 @@ static void code_does_not_depend_on_units(void** state) {
   expect_same_code(HLO_CPU_LEVEL_AVX512);
 }
 
-// The kernels of one program, and most of them again in another one under other numbers.
+// The kernels of one program, and most of them again in another one with other indices.
 static void expect_kernels_to_be_found(hlo_cpu_level_t level, const hlo_parallel_t* parallel) {
   enum { FIRST = 3 };
   fixture_t programs[2];
@@ -210,7 +211,7 @@ static void kernels_of_other_programs_are_found(void** state) {
   hlo_pool_release(pool);
 }
 
-// Two kernels use what the target of the code lacks: the first adds, the other one multiplies.
+// Two kernels use instructions that the target lacks: the first adds, the other one multiplies.
 static void the_first_error_is_reported(void** state) {
   (void)state;
   fixture_t f;

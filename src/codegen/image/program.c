@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a prepared module to something that runs (see program.h).
+// Turns a prepared module into a program that can run (see program.h).
 #include "codegen/image/program.h"
 
 #include <string.h>
@@ -23,17 +23,17 @@
 #include "codegen/vir/saved.h"
 
 struct hlo_code_program {
-  hlo_call_site_table_t table;  // first: what frame->program points at
+  hlo_call_site_table_t table;  // first member: frame->program points to it
   hlo_module_t* module;
-  hlo_arena_t arena;  // tables of sites
+  hlo_arena_t arena;  // call site tables
   hlo_program_entry_t entry;
   size_t temporary_bytes, saved_bytes, code_bytes;
   hlo_jit_t* jit;         // machine code
   hlo_c_program_t* c;     // compiled C source, with constants of `vir`
-  hlo_vir_module_t* vir;  // what is interpreted
+  hlo_vir_module_t* vir;  // interpreted
 };
 
-// ---- executors
+// ---- executors ----------------------------------------------------------------------------------
 
 static int32_t interpreted_entry(hlo_frame_t* frame) {
   const hlo_code_program_t* program = frame->program;
@@ -74,7 +74,7 @@ static hlo_status_t load_c(hlo_code_program_t* program, const hlo_code_options_t
   return hlo_ok();
 }
 
-// Takes over `vir`.
+// Takes ownership of `vir`.
 static hlo_status_t load(hlo_code_program_t* program, hlo_vir_module_t* vir,
                          const hlo_code_options_t* options) {
   if (options->executor == HLO_EXECUTOR_INTERPRETER || options->executor == HLO_EXECUTOR_TILES) {
@@ -94,7 +94,7 @@ static hlo_status_t load(hlo_code_program_t* program, hlo_vir_module_t* vir,
   return status;
 }
 
-// ---- stages
+// ---- stages -------------------------------------------------------------------------------------
 
 static bool is_listed(const hlo_code_options_t* options, hlo_listing_form_t form) {
   return options->listing && options->listing->form == form;
@@ -138,7 +138,7 @@ static hlo_status_t make_schedule(const hlo_func_t* func, const hlo_code_options
              : hlo_schedule_create(func, &options->target, arena, out_schedule);
 }
 
-// The kernels by number of their fusions, which the schedule's maker has made.
+// Lists the kernels by fusion index; the schedule was created with them.
 static hlo_status_t list_kernels(const hlo_schedule_t* schedule, hlo_arena_t* arena,
                                  hlo_kernel_t*** out_kernels) {
   hlo_kernel_t** kernels = hlo_arena_array(arena, schedule->fusion_count, sizeof(*kernels));
@@ -155,25 +155,26 @@ static hlo_status_t list_kernels(const hlo_schedule_t* schedule, hlo_arena_t* ar
   return hlo_ok();
 }
 
-// What is printed can be read, and is printed the same again.
+// Checks that printed Tile IR can be parsed and prints as the same text.
 static hlo_status_t check_tile_text(const char* text, uint32_t number) {
   hlo_arena_t arena;
   hlo_arena_init(&arena, 0);
-  hlo_strbuf_t again = {0};
+  hlo_strbuf_t reprinted = {0};
   hlo_tile_kernel_t* kernel;
   hlo_status_t status = hlo_tile_kernel_parse(&arena, text, &kernel);
-  if (hlo_status_is_ok(status)) hlo_tile_kernel_print(kernel, &again);
-  if (hlo_status_is_ok(status)) status = hlo_strbuf_status(&again);
-  if (hlo_status_is_ok(status) && strcmp(hlo_strbuf_text(&again), text) != 0) {
-    status = hlo_status_create(HLO_STATUS_INTERNAL, "the Tile IR of fusion %u is read as another",
-                               number);
+  if (hlo_status_is_ok(status)) hlo_tile_kernel_print(kernel, &reprinted);
+  if (hlo_status_is_ok(status)) status = hlo_strbuf_status(&reprinted);
+  if (hlo_status_is_ok(status) && strcmp(hlo_strbuf_text(&reprinted), text) != 0) {
+    status = hlo_status_create(HLO_STATUS_INTERNAL,
+                               "the Tile IR of fusion %u changes when printed and parsed", number);
   }
-  hlo_strbuf_deinit(&again);
+  hlo_strbuf_deinit(&reprinted);
   hlo_arena_deinit(&arena);
   return status;
 }
 
-// The kernel as Tile IR, NULL where it cannot be said in it; `text` is given it or the reason.
+// Makes Tile IR and appends it to `text`. If the kernel has none, *out_tile is NULL and the reason
+// is appended.
 static hlo_status_t make_tile(const hlo_kernel_t* kernel, uint32_t number, bool is_checked,
                               hlo_arena_t* arena, hlo_strbuf_t* text,
                               hlo_tile_kernel_t** out_tile) {
@@ -190,7 +191,7 @@ static hlo_status_t make_tile(const hlo_kernel_t* kernel, uint32_t number, bool 
   return hlo_ok();
 }
 
-// What was decided for the kernel by systems of constraints, as comments.
+// Prints the decisions of constraint systems for the kernel as comments.
 static hlo_status_t print_decisions(const hlo_kernel_t* kernel, uint32_t number,
                                     hlo_strbuf_t* text) {
   hlo_strbuf_t decisions = {0};
@@ -205,8 +206,8 @@ static hlo_status_t print_decisions(const hlo_kernel_t* kernel, uint32_t number,
   return status;
 }
 
-// Kernels as Tile IR, to be run: it is kept with the program. What cannot be said in it is left to
-// the kernel's own loops.
+// Makes kernels run as Tile IR, which is stored in the program; kernels without Tile IR run as
+// vector IR.
 static hlo_status_t run_as_tiles(hlo_kernel_t* const* kernels, uint32_t count, bool is_checked,
                                  hlo_arena_t* arena) {
   hlo_strbuf_t text = {0};
@@ -220,7 +221,7 @@ static hlo_status_t run_as_tiles(hlo_kernel_t* const* kernels, uint32_t count, b
   return status;
 }
 
-// The same to be printed or dumped.
+// Prints or dumps all kernels as Tile IR.
 static hlo_status_t print_tiles(const hlo_plan_t* plan, const hlo_code_options_t* options,
                                 hlo_arena_t* arena) {
   bool is_printed = is_listed(options, HLO_LISTING_TILE);
@@ -251,7 +252,7 @@ static hlo_status_t list_tilings(const hlo_plan_t* plan, hlo_strbuf_t* out) {
   return hlo_ok();
 }
 
-// `scratch` is for what is not needed any more once the program is made.
+// scratch: memory that is not needed once the program is made
 static hlo_status_t plan_once(const hlo_func_t* func, const hlo_code_options_t* options,
                               hlo_arena_t* arena, hlo_arena_t* scratch, hlo_plan_t** out_plan) {
   hlo_schedule_t* schedule = NULL;
@@ -271,7 +272,7 @@ static hlo_status_t plan_once(const hlo_func_t* func, const hlo_code_options_t* 
   return hlo_plan_create(func, schedule, kernels, options->is_checked, scratch, out_plan);
 }
 
-// Lets values be computed again until temporaries are within the limit, or that helps no more.
+// Recomputes values until temporaries are within the limit, or until that no longer helps.
 static hlo_status_t fit_plan(hlo_module_t* module, const hlo_func_t* func,
                              const hlo_code_options_t* options, hlo_arena_t* arena,
                              hlo_arena_t* scratch, hlo_plan_t** plan) {
@@ -331,9 +332,10 @@ static hlo_status_t list_code(const hlo_code_program_t* program, const hlo_plan_
   return hlo_listing_print_code(listing, vir, plan->func, &options->target);
 }
 
-static hlo_status_t prepare_call_sites(hlo_code_program_t* program, const hlo_code_options_t* options) {
-  return hlo_call_site_table_prepare(&program->table, options->replica_count, options->partition_count,
-                                &program->arena);
+static hlo_status_t prepare_call_sites(hlo_code_program_t* program,
+                                       const hlo_code_options_t* options) {
+  return hlo_call_site_table_prepare(&program->table, options->replica_count,
+                                     options->partition_count, &program->arena);
 }
 
 static hlo_status_t create_vir(const hlo_code_options_t* options, hlo_vir_module_t** out_vir) {
@@ -344,15 +346,15 @@ static hlo_status_t create_vir(const hlo_code_options_t* options, hlo_vir_module
   return hlo_ok();
 }
 
-// Whether the vector IR of the whole program is run or looked at.
-static bool is_seen(const hlo_code_options_t* options) {
+// Returns true if the vector IR of the whole program is needed, to run, print or verify it.
+static bool needs_whole_vir(const hlo_code_options_t* options) {
   return options->executor != HLO_EXECUTOR_MACHINE || options->listing || options->check_plan ||
          hlo_dump_wants(options->dumper, HLO_DUMP_STAGE_vector) ||
          hlo_dump_wants(options->dumper, HLO_DUMP_STAGE_asm);
 }
 
-static hlo_status_t make_whole(hlo_code_program_t* program, const hlo_plan_t* plan,
-                               const hlo_code_options_t* options) {
+static hlo_status_t make_from_whole_vir(hlo_code_program_t* program, const hlo_plan_t* plan,
+                                        const hlo_code_options_t* options) {
   hlo_vir_module_t* vir = NULL;
   HLO_TRY(create_vir(options, &vir));
   hlo_status_t status =
@@ -373,9 +375,9 @@ static hlo_status_t make_whole(hlo_code_program_t* program, const hlo_plan_t* pl
   return load(program, vir, options);
 }
 
-// Machine code without more of the vector IR at a time than a function of each thread.
-static hlo_status_t make_machine(hlo_code_program_t* program, const hlo_plan_t* plan,
-                                 const hlo_code_options_t* options) {
+// Makes machine code with the vector IR of only one function per thread in memory.
+static hlo_status_t make_machine_code(hlo_code_program_t* program, const hlo_plan_t* plan,
+                                      const hlo_code_options_t* options) {
   hlo_vir_module_t* first = NULL;
   HLO_TRY(create_vir(options, &first));
   hlo_entry_t* entry = NULL;
@@ -400,11 +402,11 @@ static hlo_status_t make_program(hlo_code_program_t* program, const hlo_func_t* 
   program->saved_bytes = HLO_KERNEL_SAVED_START;
   HLO_TRY(hlo_call_site_table_init(plan, &program->arena, &program->table));
   HLO_TRY(prepare_call_sites(program, options));
-  return is_seen(options) ? make_whole(program, plan, options)
-                          : make_machine(program, plan, options);
+  return needs_whole_vir(options) ? make_from_whole_vir(program, plan, options)
+                                  : make_machine_code(program, plan, options);
 }
 
-// Takes over the module.
+// Takes ownership of the module.
 static hlo_status_t create_empty(hlo_module_t* module, hlo_code_program_t** out_program) {
   hlo_code_program_t* program = hlo_mem_alloc_zeroed(sizeof *program);
   if (!program) {
@@ -446,7 +448,9 @@ static hlo_status_t load_image(hlo_code_program_t* program, const hlo_func_t* fu
   HLO_TRY(prepare_call_sites(program, options));
   image.code.isa = hlo_code_isa_of(&options->target);
   if (!image.code.isa) {
-    return hlo_status_create(HLO_STATUS_FAILED_PRECONDITION, "an image for another processor");
+    return hlo_status_create(
+        HLO_STATUS_FAILED_PRECONDITION,
+        "the compiled program has machine code, but this target has no encoder");
   }
   return load_code(program, &image.code, options);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A function of a module made into a program: schedule, plan, vector IR, and an executor that runs
-// it.
+// Compiles a function of a module into a program: schedule, plan, vector IR, and an executor that
+// runs it.
 #ifndef HLO_CODEGEN_PROGRAM_H_
 #define HLO_CODEGEN_PROGRAM_H_
 
@@ -12,39 +12,40 @@
 #include "codegen/target/target.h"
 #include "ir/dump.h"
 
-/// How vector IR comes to run.
+/// The executor of vector IR.
 typedef enum hlo_executor {
   HLO_EXECUTOR_MACHINE,      // machine code
   HLO_EXECUTOR_INTERPRETER,  // the vector IR's own interpreter
-  HLO_EXECUTOR_TILES,        // kernels by the Tile IR's interpreter, the rest as by INTERPRETER
-  HLO_EXECUTOR_C,            // C source, made into code by the system's compiler
+  HLO_EXECUTOR_TILES,        // kernels by the interpreter of Tile IR, the rest as INTERPRETER
+  HLO_EXECUTOR_C,            // C source, compiled by the system's compiler
 } hlo_executor_t;
 
 typedef struct hlo_code_options {
   hlo_target_t target;
   hlo_executor_t executor;
-  bool is_plain;                 // no fusions: every node by its reference function
-  bool check_plan;               // prove the plan right (hlo_plan_check()), verify the vector IR
+  bool is_plain;                 // no fusions: the reference computes every node
+  bool check_plan;               // prove the plan correct (hlo_plan_check()), verify the vector IR
   bool is_checked;               // the code checks its own accesses while it runs
-  uint32_t replica_count;        // processes that run it at once, in so many
-  uint32_t partition_count;      // partitions each
-  uint64_t temporary_limit;      // bytes that temporaries should not exceed: values are computed
-                                 // again instead of being kept, as far as that helps; 0: none
+  uint32_t replica_count;        // replicas of the program, each of
+  uint32_t partition_count;      // partition_count partitions
+  uint64_t temporary_limit;  // bytes; values are recomputed until temporaries fit, as far as that
+                             // helps; 0: none
   const char* name;              // for profilers; lent for the call
-  const hlo_parallel_t* parallel;  // how code is made side by side; NULL: on the caller
+  const hlo_parallel_t* parallel;   // compiles in parallel; NULL: on the caller
   hlo_arena_store_t* helper_store;  // memory of the other threads; NULL: none
-  hlo_lru_t* kernels;            // machine code of kernels (machine_code.h); NULL: none is kept
-  hlo_jit_options_t jit;         // who is told of machine code
-  hlo_jit_pool_t* pool;          // where it goes, then `jit` does not count; may be NULL
-  const char* compiler;          // of C: path or name; NULL or "": the first that is found
-  hlo_dumper_t* dumper;          // gets plan and vector IR; may be NULL
-  const hlo_listing_t* listing;  // printed on the way; may be NULL
+  hlo_lru_t* kernels;               // cache of machine code (machine_code.h); NULL: none
+  hlo_jit_options_t jit;            // profilers and debuggers to register code with
+  hlo_jit_pool_t* pool;             // receives the code instead of `jit`; may be NULL
+  const char* compiler;             // C compiler: path or name; NULL or "": the first found
+  hlo_dumper_t* dumper;             // receives plan and vector IR; may be NULL
+  const hlo_listing_t* listing;     // printed during compilation; may be NULL
 } hlo_code_options_t;
 
 /// threads: immutable; frames of one program may run at once.
 typedef struct hlo_code_program hlo_code_program_t;
 
-/// Takes over the module (as hlo_prepare_module() made it), also on failure; `func` is the entry.
+/// Creates a program. Takes ownership of the module (from hlo_prepare_module()), also on failure;
+/// `func` is the entry.
 /// errors: UNIMPLEMENTED (what the executor cannot do), RESOURCE_EXHAUSTED, PERMISSION_DENIED (no
 /// executable memory), INTERNAL (a check failed), those of hlo_c_build()
 hlo_status_t hlo_code_program_create(hlo_module_t* module, const hlo_func_t* func,
@@ -52,19 +53,19 @@ hlo_status_t hlo_code_program_create(hlo_module_t* module, const hlo_func_t* fun
                                      hlo_code_program_t** out_program) HLO_MUST_USE;
 void hlo_code_program_release(hlo_code_program_t* program);
 
-/// Appends the program's image (image.h); nothing where it is no machine code, or code that checks
-/// itself. errors: RESOURCE_EXHAUSTED
+/// Appends the program's image (image.h); nothing if it is not machine code, or is checked code.
+/// errors: RESOURCE_EXHAUSTED
 hlo_status_t hlo_code_program_save(const hlo_code_program_t* program,
                                    hlo_strbuf_t* out) HLO_MUST_USE;
-/// As hlo_code_program_create(), from the image of a program whose module was structurally equal
-/// and whose target this one has; of the options, those of loading count. A failure leaves the
-/// module to the caller. errors: of hlo_image_read(), PERMISSION_DENIED, FAILED_PRECONDITION where
-/// the target has no encoder
+/// Creates a program from the image of a program whose module is structurally equal and whose
+/// target is the same; only the options for loading count. On failure the caller keeps the module.
+/// errors: those of hlo_image_read(), PERMISSION_DENIED, FAILED_PRECONDITION (target without
+/// encoder)
 hlo_status_t hlo_code_program_load(hlo_module_t* module, const hlo_func_t* func, const void* image,
                                    size_t image_bytes, const hlo_code_options_t* options,
                                    hlo_code_program_t** out_program) HLO_MUST_USE;
 
-/// frame->program must be hlo_code_program_data() and the frame as large as the three sizes ask.
+/// frame->program must be hlo_code_program_data(), and the frame as large as the three sizes.
 hlo_program_entry_t hlo_code_program_entry(const hlo_code_program_t* program);
 const void* hlo_code_program_data(const hlo_code_program_t* program);
 const hlo_module_t* hlo_code_program_module(const hlo_code_program_t* program);

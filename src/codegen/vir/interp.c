@@ -53,7 +53,7 @@ static flow_t fault(run_t* run, const hlo_vir_value_t* value, const char* what, 
                     size_t size_bytes) {
   if (hlo_status_is_ok(run->status)) {
     run->status = hlo_status_create(
-        HLO_STATUS_INTERNAL, "%s: %%%" PRIu32 " %s (site %" PRIu32 "): %s (0x%" PRIx64 ", %zu)",
+        HLO_STATUS_INTERNAL, "%s: %%%" PRIu32 " %s (debug id %" PRIu32 "): %s (0x%" PRIx64 ", %zu)",
         run->func->name, value->number, hlo_vir_opcode_name((hlo_vir_opcode_t)value->op),
         value->debug_id, what, address, size_bytes);
   }

@@ -110,7 +110,7 @@ static void test_access_outside(void** state) {
   hlo_status_t status = run_checked(t, build_scale(t, 16), 60, &answer);
   assert_int_equal(hlo_status_code(status), HLO_STATUS_INTERNAL);
   assert_non_null(strstr(hlo_status_message(status), "reads outside its memory"));
-  assert_non_null(strstr(hlo_status_message(status), "site 41"));
+  assert_non_null(strstr(hlo_status_message(status), "debug id 41"));
   assert_int_equal(answer, -1);
   hlo_status_release(status);
 }

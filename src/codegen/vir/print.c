@@ -149,7 +149,7 @@ static void print_head(const hlo_vir_value_t* value, hlo_strbuf_t* out) {
   }
   print_flags(value, out);
   if (value->body) hlo_strbuf_puts(out, " {");
-  if (value->debug_id) hlo_strbuf_printf(out, "  ; site %" PRIu32, value->debug_id);
+  if (value->debug_id) hlo_strbuf_printf(out, "  ; debug %" PRIu32, value->debug_id);
 }
 
 static void indent(uint32_t depth, hlo_strbuf_t* out) {

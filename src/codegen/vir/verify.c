@@ -50,9 +50,9 @@ typedef struct checker {
 
 static void fault(checker_t* c, const hlo_vir_value_t* value, const char* text) {
   if (++c->fault_count > MAX_FAULTS) return;
-  hlo_strbuf_printf(&c->faults, "\n%s: %%%" PRIu32 " %s (site %" PRIu32 "): %s", c->func->name,
-                    value->number, hlo_vir_opcode_name((hlo_vir_opcode_t)value->op), value->debug_id,
-                    text);
+  hlo_strbuf_printf(&c->faults, "\n%s: %%%" PRIu32 " %s (debug id %" PRIu32 "): %s", c->func->name,
+                    value->number, hlo_vir_opcode_name((hlo_vir_opcode_t)value->op),
+                    value->debug_id, text);
 }
 
 static bool is_float(hlo_vir_type_t type) {
@@ -264,7 +264,7 @@ static void check_imm(checker_t* c, const hlo_vir_value_t* value) {
     case HLO_VIR_urem: sound = value->type.lanes == 1; break;
     default: break;
   }
-  if (!sound) fault(c, value, "immediate, flags or place");
+  if (!sound) fault(c, value, "immediate, flags or position");
 }
 
 // ---- structure ---------------------------------------------------------------------------------

@@ -32,7 +32,7 @@ static void expect(fixture_t* t, uint32_t vector_bytes, const char* what) {
 static void test_types(void** state) {
   fixture_t* t = *state;
   hlo_vir_binary(&t->b, HLO_VIR_fadd, load(&t->b, f32x8), load(&t->b, i32x8));
-  expect(t, 0, "fadd (site 0): type of an operand");
+  expect(t, 0, "fadd (debug id 0): type of an operand");
 }
 
 static void test_result_type(void** state) {
@@ -40,7 +40,7 @@ static void test_result_type(void** state) {
   hlo_vir_value_t* x = load(&t->b, f32x8);
   hlo_vir_emit(&t->b, HLO_VIR_fcmp, hlo_vir_type(HLO_VIR_MASK, 4), 0, 0, 2,
                (hlo_vir_value_t*[]){x, x});
-  expect(t, 0, "fcmp (site 0): type of the result");
+  expect(t, 0, "fcmp (debug id 0): type of the result");
 }
 
 static void test_conversion(void** state) {
@@ -53,7 +53,7 @@ static void test_width(void** state) {
   fixture_t* t = *state;
   load(&t->b, f32x8);
   expect(t, 32, NULL);
-  expect(t, 16, "load (site 0): wider than a vector register");
+  expect(t, 16, "load (debug id 0): wider than a vector register");
 }
 
 static void test_absent_operand(void** state) {
@@ -65,18 +65,18 @@ static void test_absent_operand(void** state) {
 static void test_immediates(void** state) {
   fixture_t* t = *state;
   hlo_vir_param(&t->b, 3);
-  expect(t, 0, "param (site 0): immediate");
+  expect(t, 0, "param (debug id 0): immediate");
   hlo_vir_unary_imm(&t->b, HLO_VIR_shli, load(&t->b, i32x8), 32);
-  expect(t, 0, "shli (site 0): immediate");
+  expect(t, 0, "shli (debug id 0): immediate");
   hlo_vir_emit(&t->b, HLO_VIR_rodata, index_type, 0, 0, 0, NULL);
-  expect(t, 0, "rodata (site 0): immediate");
+  expect(t, 0, "rodata (debug id 0): immediate");
   hlo_vir_break_if(&t->b, hlo_vir_param(&t->b, 0));
-  expect(t, 0, "break_if (site 0): immediate, flags or place");
+  expect(t, 0, "break_if (debug id 0): immediate, flags or position");
   hlo_vir_suspend(&t->b, 1);
-  expect(t, 0, "suspend (site 0): immediate");
+  expect(t, 0, "suspend (debug id 0): immediate");
   hlo_vir_value_t* no_var[] = {hlo_vir_param(&t->b, 0), hlo_vir_param(&t->b, 1)};
   hlo_vir_emit(&t->b, HLO_VIR_set, hlo_vir_type(HLO_VIR_VOID, 0), 0, 0, 2, no_var);  // hlo_vir_set() asserts
-  expect(t, 0, "set (site 0): immediate");
+  expect(t, 0, "set (debug id 0): immediate");
 }
 
 static void tile(fixture_t* t, hlo_vir_opcode_t op, uint32_t flags, int64_t imm) {
@@ -107,13 +107,13 @@ static void test_tiles(void** state) {
   hlo_strbuf_deinit(&text);
   expect(t, 0, NULL);
   tile(t, HLO_VIR_tile_config, 0, 17);
-  expect(t, 0, "tile_config (site 0): immediate");
+  expect(t, 0, "tile_config (debug id 0): immediate");
   tile(t, HLO_VIR_tile_zero, 0, HLO_VIR_TILE_COUNT);
-  expect(t, 0, "tile_zero (site 0): immediate");
+  expect(t, 0, "tile_zero (debug id 0): immediate");
   tile(t, HLO_VIR_tile_dot, HLO_VIR_TILE_BF16, hlo_vir_tile_operands(0, 1, 1));
-  expect(t, 0, "tile_dot (site 0): immediate");
+  expect(t, 0, "tile_dot (debug id 0): immediate");
   tile(t, HLO_VIR_tile_load, 0, 0);
-  expect(t, 0, "tile_load (site 0): an operand is absent");
+  expect(t, 0, "tile_load (debug id 0): an operand is absent");
 }
 
 static void test_unknown_values(void** state) {
@@ -127,7 +127,7 @@ static void test_unknown_values(void** state) {
   hlo_vir_set(&t->b, hlo_vir_var(&t->b, x), x);
   expect(t, 0, "with 2 faults");
   hlo_vir_index(&t->b, HLO_VIR_imul, i, i);
-  expect(t, 0, "imul (site 0): an operand is not known here");
+  expect(t, 0, "imul (debug id 0): an operand is not known here");
 }
 
 static void test_var_bound(void** state) {
@@ -138,7 +138,7 @@ static void test_var_bound(void** state) {
   assert_ptr_not_equal(i->operands[1], var);
   expect(t, 0, NULL);
   i->operands[1] = var;
-  expect(t, 0, "for (site 0): immediate, flags or place");
+  expect(t, 0, "for (debug id 0): immediate, flags or position");
 }
 
 static void test_use_before(void** state) {
@@ -146,7 +146,7 @@ static void test_use_before(void** state) {
   hlo_vir_value_t* x = load(&t->b, f32x8);
   hlo_vir_value_t* sum = hlo_vir_binary(&t->b, HLO_VIR_fadd, x, x);
   x->operands[0] = sum;
-  expect(t, 0, "load (site 0): an operand is not known here");
+  expect(t, 0, "load (debug id 0): an operand is not known here");
 }
 
 static void test_no_return(void** state) {
@@ -163,8 +163,8 @@ static void test_links(void** state) {
   hlo_vir_end(&t->b);
   t->func->body->last->body->depth = 5;
   x->prev = NULL;
-  expect(t, 0, "load (site 0): links");
-  expect(t, 0, "if (site 0): a body's owner, parent or depth");
+  expect(t, 0, "load (debug id 0): links");
+  expect(t, 0, "if (debug id 0): a body's owner, parent or depth");
 }
 
 static void test_print(void** state) {
@@ -196,13 +196,13 @@ static void test_print(void** state) {
                       "chunk f(3) {\n"
                       "  %0:index = param 1\n"
                       "  %1:index = iconst 0\n"
-                      "  %2:index = param 2  ; site 3\n"
-                      "  %5:f32x8 = const 0.5  ; site 3\n"
-                      "  %3:index = for %1, %2 step 8 parallel_safe {  ; site 3\n"
-                      "    %4:f32x8 = load [%0 + %3 << 2 - 16]  ; site 3\n"
-                      "    %6:maskx8 = fcmp %4, %5 lt  ; site 3\n"
-                      "    %7:f32x8 = fround %4 floor  ; site 3\n"
-                      "    store %7 [%0 + 64] mask %6 stream  ; site 3\n"
+                      "  %2:index = param 2  ; debug 3\n"
+                      "  %5:f32x8 = const 0.5  ; debug 3\n"
+                      "  %3:index = for %1, %2 step 8 parallel_safe {  ; debug 3\n"
+                      "    %4:f32x8 = load [%0 + %3 << 2 - 16]  ; debug 3\n"
+                      "    %6:maskx8 = fcmp %4, %5 lt  ; debug 3\n"
+                      "    %7:f32x8 = fround %4 floor  ; debug 3\n"
+                      "    store %7 [%0 + 64] mask %6 stream  ; debug 3\n"
                       "  }\n"
                       "  %9:index = icmp %0, %1 ge\n"
                       "  if %9 {\n"
