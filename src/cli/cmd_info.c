@@ -34,16 +34,20 @@ static void print_traits(const hlo_op_info_t* info, hlo_strbuf_t* out) {
   }
 }
 
-static void print_term(const hlo_op_term_t* term, hlo_strbuf_t* out) {
-  hlo_strbuf_printf(out, "| %s | %s |\n", term->name, term->doc);
-}
-
 static void print_terms(hlo_strbuf_t* out) {
   hlo_strbuf_puts(out, "\n## Traits\n\n| trait | meaning |\n|---|---|\n");
-  for (uint32_t bit = 0; bit < HLO_TRAIT_COUNT; ++bit) print_term(hlo_trait_term(bit), out);
-  hlo_strbuf_puts(out, "\n## Cost classes\n\n| class | time |\n|---|---|\n");
-  for (int cost = 0; cost < HLO_COST_COUNT; ++cost) {
-    print_term(hlo_op_cost_term((hlo_op_cost_t)cost), out);
+  for (uint32_t bit = 0; bit < HLO_TRAIT_COUNT; ++bit) {
+    hlo_strbuf_printf(out, "| %s | %s |\n", hlo_trait_term(bit)->name, hlo_trait_term(bit)->doc);
+  }
+  hlo_strbuf_puts(
+      out,
+      "\n## Cost classes\n\nEstimates for one evaluation: vector instructions of generated "
+      "loops, operations of the interpreter, nanoseconds of one core.\n\n"
+      "| class | vector | interpreted | ns | evaluation |\n|---|---|---|---|---|\n");
+  for (int i = 0; i < HLO_COST_COUNT; ++i) {
+    const hlo_op_cost_info_t* cost = hlo_op_cost_info((hlo_op_cost_t)i);
+    hlo_strbuf_printf(out, "| %s | %g | %g | %g | %s |\n", cost->name, cost->vector,
+                      cost->interpreted, cost->ns, cost->doc);
   }
 }
 
@@ -72,7 +76,7 @@ static void print_op(const hlo_op_info_t* info, bool markdown, hlo_strbuf_t* out
   }
   hlo_strbuf_puts(out, " | ");
   print_traits(info, out);
-  hlo_strbuf_printf(out, " | %s | %s |\n", hlo_op_cost_term(info->cost)->name, info->doc);
+  hlo_strbuf_printf(out, " | %s | %s |\n", hlo_op_cost_info(info->cost)->name, info->doc);
 }
 
 hlo_status_t hlo_cli_cmd_ops(hlo_cli_t* cli, hlo_strbuf_t* out) {

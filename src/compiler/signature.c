@@ -2,7 +2,6 @@
 // Signatures of executables (see signature.h).
 #include "compiler/signature.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/dim_order.h"
@@ -12,6 +11,7 @@
 #include "ir/custom_call.h"
 #include "ir/donation.h"
 #include "ir/entry_layout.h"
+#include "ir/work.h"
 #include "passes/trip_count.h"
 
 // The program's dimensions, if those of the type are in memory order.
@@ -142,62 +142,23 @@ hlo_status_t hlo_signature_read(hlo_executable_t* executable, const hlo_func_t* 
   return read_donation(executable, entry);
 }
 
-static double elements_of(const hlo_type_t* type) {
-  if (type->kind != HLO_TYPE_TENSOR) return 0;
-  int64_t count = hlo_type_element_count(type);
-  return count < 0 ? 0 : (double)count;
-}
-
-static double bytes_of(const hlo_type_t* type) {
-  return type->kind == HLO_TYPE_TENSOR
-             ? elements_of(type) * (double)hlo_dtype_size_bytes(type->dtype)
-             : 0;
-}
-
-// Multiplications and additions of one dot: twice the result times the contracted extent.
-static double dot_flops(const hlo_node_t* node) {
-  uint32_t count;
-  const int64_t* dims = hlo_node_attr_ints(node, HLO_ATTR_lhs_contracting_dimensions, &count);
-  const hlo_type_t* lhs = hlo_node_operand_type(node, 0);
-  double contracted = node->op == HLO_OP_dot && lhs->rank ? (double)lhs->dims[lhs->rank - 1] : 1;
-  for (uint32_t i = 0; i < count; ++i) {
-    if (dims[i] >= 0 && dims[i] < lhs->rank) contracted *= (double)lhs->dims[dims[i]];
-  }
-  return 2 * contracted * elements_of(node->results[0].type);
-}
-
-// Every result element of a convolution uses one kernel of an output feature.
-static double convolution_flops(const hlo_node_t* node) {
-  const hlo_type_t* kernel = hlo_node_operand_type(node, 1);
-  int64_t feature = hlo_node_attr_int(node, HLO_ATTR_kernel_output_feature_dimension, -1);
-  double size = elements_of(kernel);
-  if (feature >= 0 && feature < kernel->rank && kernel->dims[feature] > 0) {
-    size /= (double)kernel->dims[feature];
-  }
-  return 2 * size * elements_of(node->results[0].type);
-}
-
 static hlo_status_t count_node(void* context, hlo_node_t* node) {
   hlo_cost_t* cost = context;
-  uint32_t traits = hlo_op_info(node->op)->traits;
-  if (traits & (HLO_TRAIT_CONTROL | HLO_TRAIT_TERMINATOR)) return hlo_ok();
-  for (uint32_t i = 0; i < node->operand_count; ++i) {
-    cost->bytes_accessed += bytes_of(hlo_node_operand_type(node, i));
-  }
-  for (uint32_t i = 0; i < node->result_count; ++i) {
-    cost->bytes_accessed += bytes_of(node->results[i].type);
-  }
-  if (node->result_count == 0) return hlo_ok();
-  if (hlo_op_info(node->op)->cost == HLO_COST_PRODUCT) {
-    cost->flops += dot_flops(node);
-  } else if (node->op == HLO_OP_convolution) {
-    cost->flops += convolution_flops(node);
-  } else if (hlo_op_has(node->op, HLO_TRAIT_TRANSCENDENTAL)) {
-    cost->transcendentals += elements_of(node->results[0].type);
-  } else if (traits & HLO_TRAIT_ELEMENTWISE) {
-    cost->flops += elements_of(node->results[0].type);
-  } else if (node->op == HLO_OP_reduce) {
-    cost->flops += elements_of(hlo_node_operand_type(node, 0));
+  if (hlo_op_info(node->op)->traits & (HLO_TRAIT_CONTROL | HLO_TRAIT_TERMINATOR)) return hlo_ok();
+  const double work = hlo_node_work(node);
+  cost->bytes_accessed += hlo_node_work_bytes(node);
+  switch (hlo_op_info(node->op)->cost) {
+    case HLO_COST_PRODUCT:
+    case HLO_COST_CONVOLUTION: cost->flops += 2 * work; break;
+    case HLO_COST_ROOT:
+    case HLO_COST_FUNCTION:
+    case HLO_COST_SPECIAL:
+    case HLO_COST_POWER: cost->transcendentals += work; break;
+    case HLO_COST_SIMPLE:
+    case HLO_COST_SEVERAL:
+    case HLO_COST_DIVIDE:
+    case HLO_COST_REDUCE: cost->flops += work; break;
+    default: break;
   }
   return hlo_ok();
 }
@@ -225,7 +186,7 @@ static double linear_algebra_work(const hlo_node_t* node) {
     if (strstr(target, iterative[i])) steps = 4;
   }
   const double columns = operand->rank ? (double)operand->dims[operand->rank - 1] : 1;
-  return steps * columns * elements_of(node->results[0].type);
+  return steps * columns * hlo_type_work_elements(node->results[0].type);
 }
 
 // Returns true if the work of an op is proportional to its elements, or those of its operands.
@@ -237,80 +198,41 @@ static bool is_plain(const hlo_node_t* node) {
   return cost != HLO_COST_OTHER && cost != HLO_COST_CONVOLUTION;
 }
 
-/// Costs per element of a node for its executor, in units of its own, and the limit below which a
-/// program is cheap. The region of a reduction may be anything.
+/// The costs of an executor beside those of the cost classes, in the same unit, and the limit below
+/// which a program is cheap.
 typedef struct pace {
-  double element, transcendental, moved, gathered, reduced, exchanged;
-  double sorted;              // per bit of a position
+  bool is_machine_code;       // the unit is a nanosecond; otherwise a simple operation
   double step;                // of any op
-  double flop;                // of products
   double byte;                // of results, including the reads for them
   double limit, group_limit;  // of one process; of several together, which could run side by side
 } pace_t;
 
-// The unit is a simple operation.
-static const pace_t kInterpreted = {.element = 1,
-                                    .transcendental = 4,
-                                    .moved = 1,
-                                    .gathered = 1,
-                                    .reduced = 16,
-                                    .exchanged = 16,
-                                    .sorted = 4,
-                                    .step = 64,
-                                    .flop = 1,
-                                    .limit = HLO_TUNING_CHEAP_MAX_STEPS,
-                                    .group_limit = HLO_TUNING_CHEAP_MAX_STEPS};
-// Nanoseconds of one core; about twenty times the 20 us of handing work to a worker and back, as
-// most work of that size runs on several.
-static const pace_t kMachine = {.element = 0.03,
-                                .transcendental = 0.06,
-                                .moved = 0,  // on the way
-                                .gathered = 1,
-                                .reduced = 0.05,
-                                .exchanged = 8,
-                                .sorted = 1,
+static const pace_t kInterpreted = {
+    .step = 64, .limit = HLO_TUNING_CHEAP_MAX_STEPS, .group_limit = HLO_TUNING_CHEAP_MAX_STEPS};
+static const pace_t kMachine = {.is_machine_code = true,
                                 .step = 5,
-                                .flop = 0.005,
                                 .byte = 0.02,
                                 .limit = HLO_TUNING_CHEAP_MAX_NS,
                                 .group_limit = HLO_TUNING_CHEAP_GROUP_MAX_NS};
 
-static double window_elements(const hlo_node_t* node) {
-  uint32_t rank = 0;
-  const int64_t* dims = hlo_node_attr_ints(node, HLO_ATTR_window_dimensions, &rank);
-  double elements = 1;
-  for (uint32_t d = 0; d < rank; ++d) elements *= (double)dims[d];
-  return elements;
+static double rate_of(hlo_op_cost_t cost, const pace_t* pace) {
+  const hlo_op_cost_info_t* info = hlo_op_cost_info(cost);
+  return pace->is_machine_code ? info->ns : info->interpreted;
 }
 
-static double work_of(const hlo_node_t* node, const pace_t* pace) {
+static double cost_of(const hlo_node_t* node, const pace_t* pace) {
   if (hlo_op_has(node->op, HLO_TRAIT_CONSTANT) || node->result_count == 0) return 0;
   if (is_linear_algebra(node)) return linear_algebra_work(node);
-  const double elements = elements_of(node->results[0].type);
-  switch (hlo_op_info(node->op)->cost) {
-    case HLO_COST_PRODUCT: return pace->flop * dot_flops(node);
-    case HLO_COST_REDUCE: return pace->reduced * elements_of(hlo_node_operand_type(node, 0));
-    case HLO_COST_WINDOW: return pace->reduced * elements * window_elements(node);
-    case HLO_COST_SORT: {
-      const double given = elements_of(hlo_node_operand_type(node, 0));
-      return pace->sorted * node->operand_count * given * log2(given + 2);
-    }
-    case HLO_COST_SCATTER:
-      return pace->gathered * elements_of(hlo_node_operand_type(node, node->operand_count - 1)) +
-             pace->moved * elements;
-    case HLO_COST_FFT: return elements * log2(elements + 2);
-    case HLO_COST_EXCHANGE: return pace->exchanged * elements * node->result_count;
-    case HLO_COST_LOOKUP: return pace->gathered * elements;
-    default: break;
-  }
-  if (hlo_op_has(node->op, HLO_TRAIT_TRANSCENDENTAL)) return pace->transcendental * elements;
-  return elements * (hlo_op_has(node->op, HLO_TRAIT_ELEMENTWISE) ? pace->element : pace->moved);
+  const hlo_op_cost_t cost = hlo_op_info(node->op)->cost;
+  const double elements = hlo_type_work_elements(node->results[0].type);
+  const double copied = cost == HLO_COST_SCATTER ? rate_of(HLO_COST_MOVE, pace) * elements : 0;
+  return rate_of(cost, pace) * hlo_node_work(node) + copied;
 }
 
 static double result_bytes(const hlo_type_t* type) {
   double bytes = 0;
   for (uint32_t i = type->input_count; i < type->element_count; ++i) {
-    bytes += bytes_of(type->elements[i]);
+    bytes += hlo_type_work_bytes(type->elements[i]);
   }
   return bytes;
 }
@@ -330,7 +252,7 @@ static bool add_region(const hlo_region_t* region, const pace_t* pace, double ti
       continue;
     }
     if (!is_plain(node)) return false;
-    *work += times * (pace->step + work_of(node, pace));
+    *work += times * (pace->step + cost_of(node, pace));
     if (*work > limit) return false;
   }
   return true;

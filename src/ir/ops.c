@@ -90,8 +90,8 @@ static const hlo_op_term_t kTraits[] = {
 #include "ir/traits.def"
 };
 
-static const hlo_op_term_t kCosts[] = {
-#define HLO_COST(name, doc) {#name, doc},
+static const hlo_op_cost_info_t kCosts[] = {
+#define HLO_COST(name, vector, interpreted, ns, doc) {#name, doc, vector, interpreted, ns},
 #include "ir/traits.def"
 };
 
@@ -117,7 +117,7 @@ const hlo_op_term_t* hlo_trait_term(uint32_t bit) {
   return &kTraits[bit];
 }
 
-const hlo_op_term_t* hlo_op_cost_term(hlo_op_cost_t cost) {
+const hlo_op_cost_info_t* hlo_op_cost_info(hlo_op_cost_t cost) {
   return &kCosts[cost];
 }
 

@@ -72,17 +72,24 @@ typedef enum hlo_element_kind {
   HLO_ELEMENT_ANY = (1 << 5) - 1,
 } hlo_element_kind_t;
 
-/// Classes by which the time of an op is estimated (traits.def). Users of a class choose its unit.
+/// Classes by which the time of an op is estimated (traits.def).
 typedef enum hlo_op_cost {
-#define HLO_COST(name, doc) HLO_COST_##name,
+#define HLO_COST(name, vector, interpreted, ns, doc) HLO_COST_##name,
 #include "ir/traits.def"
   HLO_COST_COUNT
 } hlo_op_cost_t;
 
-/// Name and meaning of a trait or a cost class.
+/// Name and meaning of a trait.
 typedef struct hlo_op_term {
   const char *name, *doc;
 } hlo_op_term_t;
+
+/// A cost class, and what one evaluation (work.h) costs: vector instructions of generated loops,
+/// operations of the interpreter, nanoseconds of one core.
+typedef struct hlo_op_cost_info {
+  const char *name, *doc;
+  double vector, interpreted, ns;
+} hlo_op_cost_info_t;
 
 typedef enum hlo_infer_kind {
   HLO_INFER_SAME,
@@ -127,7 +134,7 @@ const hlo_op_info_t* hlo_op_info(hlo_op_t op);
 bool hlo_op_has(hlo_op_t op, uint32_t traits);
 /// Returns the name and meaning of trait `bit`, below HLO_TRAIT_COUNT.
 const hlo_op_term_t* hlo_trait_term(uint32_t bit);
-const hlo_op_term_t* hlo_op_cost_term(hlo_op_cost_t cost);
+const hlo_op_cost_info_t* hlo_op_cost_info(hlo_op_cost_t cost);
 /// Returns HLO_OP_COUNT if the name is unknown.
 hlo_op_t hlo_op_from_name(const char* name, size_t length);
 hlo_op_t hlo_op_from_hlo_name(const char* name, size_t length);

@@ -67,6 +67,11 @@ static hlo_status_t choose_loops(hlo_kernel_t* kernel, hlo_arena_t* scratch,
   return hlo_ok();
 }
 
+double hlo_kernel_instance_ops(const hlo_tiling_t* tiling, const hlo_tiled_t* tiled) {
+  double cost = tiled->kind == HLO_TILED_COMPUTE ? hlo_elementwise_cost(tiled->value->def) : 1;
+  return cost * hlo_tiling_points(tiling, hlo_tiling_computed_loops(tiling, tiled));
+}
+
 // Returns true if an instance is computed element by element: gathered, or in a kernel without
 // lanes.
 static bool is_one_by_one(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling,
@@ -88,8 +93,8 @@ static void add_work(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling, dou
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {
     const hlo_tiled_t* tiled = tiling->instances[i];
     double points = hlo_tiling_points(tiling, hlo_tiling_computed_loops(tiling, tiled));
-    double cost = tiled->kind == HLO_TILED_COMPUTE ? hlo_elementwise_cost(tiled->value->def) : 1;
-    work->vector_ops += points * cost / (is_one_by_one(kernel, tiling, tiled) ? 1 : kernel->lanes);
+    work->vector_ops += hlo_kernel_instance_ops(tiling, tiled) /
+                        (is_one_by_one(kernel, tiling, tiled) ? 1 : kernel->lanes);
     if (tiled->kind == HLO_TILED_LOAD) {
       loaded[tiled->input] += points * (double)hlo_dtype_size_bytes(tiled->value->type->dtype);
     }

@@ -218,8 +218,7 @@ static hlo_verdict_t check_repeats(const hlo_kernel_t* kernel, const hlo_kernel_
     const hlo_tiling_t* tiling = pieces->tilings[i];
     for (uint32_t k = 0; k < tiling->instance_count; ++k) {
       const hlo_tiled_t* tiled = tiling->instances[k];
-      double cost = tiled->kind == HLO_TILED_COMPUTE ? hlo_elementwise_cost(tiled->value->def) : 1;
-      cost *= hlo_tiling_points(tiling, hlo_tiling_computed_loops(tiling, tiled));
+      const double cost = hlo_kernel_instance_ops(tiling, tiled);
       once += cost;
       again += cost * (chunk_repeats(kernel, tiling, tiled) - 1);
     }

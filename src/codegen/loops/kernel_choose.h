@@ -47,6 +47,9 @@ hlo_status_t hlo_kernel_join_loops(hlo_kernel_t* kernel, double cost_ns, hlo_are
 /// Returns the lanes that all segments support.
 uint32_t hlo_kernel_piece_lanes(const hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces);
 
+/// Returns the operations of an instance, at all points where loops compute it and without lanes.
+double hlo_kernel_instance_ops(const hlo_tiling_t* tiling, const hlo_tiled_t* tiled);
+
 /// Refuses work that would be recomputed too often, or without lanes. errors : RESOURCE_EXHAUSTED
 hlo_status_t hlo_kernel_check_work(const hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces,
                                    hlo_arena_t* scratch, hlo_verdict_t* out_verdict) HLO_MUST_USE;

@@ -46,17 +46,11 @@ bool hlo_elementwise_supports(const hlo_node_t* node) {
   return hlo_vmath_has(node->op, operand_dtype(node));
 }
 
-// In units of a plain instruction.
-static const uint8_t kCosts[HLO_COST_COUNT] = {
-    [HLO_COST_SEVERAL] = 8, [HLO_COST_DIVIDE] = 4,    [HLO_COST_ROOT] = 6,
-    [HLO_COST_POWER] = 40,  [HLO_COST_FUNCTION] = 16, [HLO_COST_SPECIAL] = 30,
-};
-
 double hlo_elementwise_cost(const hlo_node_t* node) {
   enum { INTEGER_DIVISION = 20 };
   const hlo_op_cost_t cost = hlo_op_info(node->op)->cost;
   if (cost == HLO_COST_DIVIDE && hlo_dtype_is_integer(operand_dtype(node))) return INTEGER_DIVISION;
-  return kCosts[cost] ? kCosts[cost] : 1;
+  return hlo_op_cost_info(cost)->vector;
 }
 
 uint32_t hlo_elementwise_register_bytes(hlo_dtype_t dtype) {

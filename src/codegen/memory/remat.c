@@ -10,6 +10,7 @@
 #include "codegen/index/contraction.h"
 #include "codegen/math/elementwise.h"
 #include "ir/clone.h"
+#include "ir/work.h"
 
 enum {
   MAX_NODES = 48,     // recomputed ops per value
@@ -222,24 +223,19 @@ static bool list_readers(const hlo_remat_t* r, candidate_t* c) {
 
 static double node_ns(const hlo_remat_t* r, const hlo_node_t* node) {
   const hlo_type_t* type = node->results[0].type;
-  double elements = (double)hlo_type_element_count(type);
-  double lanes = (double)r->target->vector_bytes / hlo_elementwise_register_bytes(type->dtype);
-  hlo_contraction_t contraction;
-  if (node->op == HLO_OP_convolution) {
-    int64_t dim = hlo_node_attr_int(node, HLO_ATTR_kernel_output_feature_dimension, 0);
-    const hlo_type_t* kernel = hlo_node_operand_type(node, 1);
-    double products = elements * (double)hlo_type_element_count(kernel) / (double)kernel->dims[dim];
-    return products / lanes / hlo_tile_product_rate(&r->target->tile, HLO_DTYPE_F32);
+  const hlo_op_cost_t cost = hlo_op_info(node->op)->cost;
+  const double lanes =
+      (double)r->target->vector_bytes / hlo_elementwise_register_bytes(type->dtype);
+  if (cost == HLO_COST_PRODUCT || cost == HLO_COST_CONVOLUTION) {
+    hlo_contraction_t contraction;
+    const bool is_known = cost == HLO_COST_PRODUCT && hlo_contraction_init(node, &contraction);
+    const hlo_dtype_t dtype = is_known ? contraction.dtype : HLO_DTYPE_F32;
+    return hlo_node_work(node) / lanes / hlo_tile_product_rate(&r->target->tile, dtype);
   }
-  if (hlo_contraction_init(node, &contraction)) {
-    double depth = (double)hlo_contraction_extent(&contraction, &contraction.depth[0], 0);
-    return elements * depth / lanes / hlo_tile_product_rate(&r->target->tile, contraction.dtype);
-  }
-  for (uint32_t i = 0; i < node->operand_count; ++i) {  // reductions read more than they make
-    double read = (double)hlo_type_element_count(hlo_node_operand_type(node, i));
-    if (node->op == HLO_OP_reduce && read > elements) elements = read;
-  }
-  double ops = hlo_elementwise_supports(node) ? hlo_elementwise_cost(node) : 1;
+  // Windows stay in registers: their elements count once.
+  const double elements =
+      cost == HLO_COST_WINDOW ? hlo_type_work_elements(type) : hlo_node_work(node);
+  const double ops = hlo_elementwise_supports(node) ? hlo_elementwise_cost(node) : 1;
   return hlo_tile_work_ns(&r->target->tile,
                           &(hlo_tile_work_t){.vector_ops = ops * elements / lanes});
 }

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// The work of ops, counted from their shapes: one place that knows how much a product, a window or
+// a sort does. Callers weigh it by costs for each class: those of traits.def or of a machine.
+// Unknown shapes count as empty.
+#ifndef HLO_IR_WORK_H_
+#define HLO_IR_WORK_H_
+
+#include "ir/module.h"
+
+/// Returns how often a node does what its cost class (traits.def) says: once for each element of
+/// the result, for each element that a reduction reads, for each element of each window, for each
+/// multiplication of a product or convolution, for each update of a scatter; n log n times to sort
+/// or transform n elements.
+double hlo_node_work(const hlo_node_t* node);
+
+/// Returns the elements of a tensor; 0 for other types.
+double hlo_type_work_elements(const hlo_type_t* type);
+/// Returns the bytes of a tensor; 0 for other types.
+double hlo_type_work_bytes(const hlo_type_t* type);
+/// Returns the bytes of a node's operands and results.
+double hlo_node_work_bytes(const hlo_node_t* node);
+
+#endif  // HLO_IR_WORK_H_
