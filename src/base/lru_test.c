@@ -130,7 +130,7 @@ static void threads_share_one(void** state) {
   hlo_lru_t lru;
   hlo_pool_t* pool;
   hlo_lru_init(&lru, 50);
-  check(hlo_pool_create(4, &pool));
+  hlo_test_check(hlo_pool_create(4, &pool));
   const hlo_parallel_t parallel = hlo_parallel_on_pool(pool);
   hlo_parallel_for(&parallel, 32, use, &lru);
   hlo_pool_release(pool);

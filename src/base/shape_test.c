@@ -7,13 +7,13 @@
 static void sizes_are_checked(void** state) {
   (void)state;
   size_t count, bytes;
-  check(hlo_shape_measure(HLO_DTYPE_F32, (int64_t[]){2, 3, 4}, 3, &count, &bytes));
+  hlo_test_check(hlo_shape_measure(HLO_DTYPE_F32, (int64_t[]){2, 3, 4}, 3, &count, &bytes));
   assert_int_equal(count, 24);
   assert_int_equal(bytes, 96);
-  check(
+  hlo_test_check(
       hlo_shape_measure(HLO_DTYPE_F64, (int64_t[]){1ll << 40, 1ll << 40, 0}, 3, &count, &bytes));
   assert_int_equal(bytes, 0);
-  check(hlo_shape_measure(HLO_DTYPE_C128, NULL, 0, &count, &bytes));
+  hlo_test_check(hlo_shape_measure(HLO_DTYPE_C128, NULL, 0, &count, &bytes));
   assert_int_equal(bytes, 16);
 }
 

@@ -16,7 +16,7 @@
 #include "base/status.h"
 
 /// Fails the test with the message if `status` is an error.
-static inline void check(hlo_status_t status) {
+static inline void hlo_test_check(hlo_status_t status) {
   if (hlo_status_is_ok(status)) return;
   print_error("%s\n", hlo_status_message(status));
   hlo_status_release(status);
@@ -24,7 +24,7 @@ static inline void check(hlo_status_t status) {
 }
 
 /// Removes a folder of the test with all its contents.
-static inline void remove_folder(const char* path) {
+static inline void hlo_test_remove_folder(const char* path) {
   char command[300];
   assert_true(snprintf(command, sizeof command, "rm -r %s", path) < (int)sizeof command);
   assert_int_equal(system(command), 0);

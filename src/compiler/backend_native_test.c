@@ -33,8 +33,8 @@ typedef struct fixture {
 
 static void read_module(const char* text, fixture_t* f) {
   *f = (fixture_t){0};
-  check(hlo_frontend_load(text, strlen(text), "test.mlir", NULL, NULL, &f->module));
-  check(hlo_module_verify(f->module, NULL));
+  hlo_test_check(hlo_frontend_load(text, strlen(text), "test.mlir", NULL, NULL, &f->module));
+  hlo_test_check(hlo_module_verify(f->module, NULL));
 }
 
 static hlo_status_t make_program(const hlo_backend_t* backend, fixture_t* f) {
@@ -46,7 +46,7 @@ static hlo_status_t make_program(const hlo_backend_t* backend, fixture_t* f) {
 
 static void make(const char* text, const hlo_backend_t* backend, fixture_t* f) {
   read_module(text, f);
-  check(make_program(backend, f));
+  hlo_test_check(make_program(backend, f));
 }
 
 static void drop(fixture_t* f) {
@@ -99,7 +99,7 @@ static void donation_may_happen_or_not(void** state) {
       _Alignas(64) float x[4] = {1, 2, 3, 4}, y[4] = {10, 20, 30, 40}, r[3][4];
       void* results[] = {donated & 1 ? x : r[0], donated & 2 ? y : r[1], r[2]};
       void* buffers[] = {x, y, results[0], results[1], results[2]};
-      check(run(f.program, buffers, false));
+      hlo_test_check(run(f.program, buffers, false));
       for (int i = 0; i < 4; ++i) {
         float a = (float)(i + 1), c = (float)(10 * (i + 1));
         assert_float_equal(((float*)results[0])[i], c, 0);
@@ -127,7 +127,7 @@ static void errors_name_op_and_place(void** state) {
     expect(run(f.program, buffers, false), HLO_STATUS_INVALID_ARGUMENT,
            "test.mlir:3:3: check.expect_eq");
     x[1] = 1;
-    check(run(f.program, buffers, false));
+    hlo_test_check(run(f.program, buffers, false));
     drop(&f);
   }
 }
@@ -180,7 +180,7 @@ static void a_case_may_have_many_branches(void** state) {
       for (uint32_t n = 0; n < sizeof numbers / sizeof *numbers; ++n) {
         _Alignas(64) int32_t x = numbers[n], y = -1;
         void* buffers[] = {&x, &y};
-        check(run(f.program, buffers, false));
+        hlo_test_check(run(f.program, buffers, false));
         assert_int_equal(y, 10 * (x < 0 || x >= count ? count - 1 : x));
       }
       drop(&f);
@@ -224,15 +224,17 @@ static void the_c_compiler_stands_in_for_machine_code(void** state) {
     hlo_status_t status =
         hlo_backend_native.compile(&hlo_backend_native, f.module, &config, &f.program);
     hlo_os_refuse_executable(0);
-    check(status);
+    hlo_test_check(status);
     bool is_c = f.program->backend == &hlo_backend_c;
     assert_true(is_c ? way != NO_COMPILER : f.program->backend == &hlo_backend_interp);
-    assert_non_null(strstr(f.program->cause, way == NO_MEMORY ? "no executable memory" : "processor"));
+    assert_non_null(
+        strstr(f.program->cause, way == NO_MEMORY ? "no executable memory" : "processor"));
     // A machine without C compiler says so.
-    if (!is_c) assert_non_null(strstr(f.program->cause, way == NO_COMPILER ? "/nowhere" : "C compiler"));
+    if (!is_c)
+      assert_non_null(strstr(f.program->cause, way == NO_COMPILER ? "/nowhere" : "C compiler"));
     if (is_c) {
       float x[4] = {0, 0, 0, 0}, y[4];
-      check(run(f.program, (void*[]){x, y}, false));
+      hlo_test_check(run(f.program, (void*[]){x, y}, false));
       assert_float_equal(y[3], 1, 0);
     }
     drop(&f);
@@ -255,7 +257,7 @@ static void high_bits_of_narrow_arguments_do_not_matter(void** state) {
     _Alignas(64) int8_t x[4] = {0x0f, -1, 7, (int8_t)0xf7}, sums[4];
     _Alignas(64) int32_t wide[4];
     void* buffers[] = {x, sums, wide};
-    check(run(f.program, buffers, false));
+    hlo_test_check(run(f.program, buffers, false));
     for (int i = 0; i < 4; ++i) {
       assert_int_equal(wide[i], i < 2 ? -1 : 7);
       assert_int_equal(sums[i], -2);
@@ -326,7 +328,8 @@ static void one_program_runs_on_many_threads(void** state) {
 
 // Two results of each channel: one operand's lanes are repeated in registers.
 static const char kDepthwise[] =
-    "func.func @main(%a: tensor<1x5x5x24xf32>, %b: tensor<3x3x1x48xf32>) -> tensor<1x3x3x48xf32> {\n"
+    "func.func @main(%a: tensor<1x5x5x24xf32>, %b: tensor<3x3x1x48xf32>) -> tensor<1x3x3x48xf32> "
+    "{\n"
     "  %0 = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],\n"
     "      window = {} {feature_group_count = 24 : i64, batch_group_count = 1 : i64}\n"
     "      : (tensor<1x5x5x24xf32>, tensor<3x3x1x48xf32>) -> tensor<1x3x3x48xf32>\n"
@@ -398,16 +401,16 @@ static void running_survives_every_failed_allocation(void** state) {
 static void expect_equal_images(const char* path, hlo_pool_t* pool) {
   uint8_t* bytes;
   size_t size;
-  check(hlo_os_file_read(path, SIZE_MAX, &bytes, &size));
+  hlo_test_check(hlo_os_file_read(path, SIZE_MAX, &bytes, &size));
   hlo_strbuf_t images[2] = {{0}};
   for (int i = 0; i < 2; ++i) {
     fixture_t f = {0};
-    check(hlo_frontend_load(bytes, size, path, NULL, NULL, &f.module));
+    hlo_test_check(hlo_frontend_load(bytes, size, path, NULL, NULL, &f.module));
     hlo_compile_config_t config;
     hlo_compile_config_init(&config);
     if (i == 1) config.parallel = hlo_parallel_on_pool(pool);
-    check(hlo_backend_native.compile(&hlo_backend_native, f.module, &config, &f.program));
-    if (f.program->save) check(f.program->save(f.program, &images[i]));
+    hlo_test_check(hlo_backend_native.compile(&hlo_backend_native, f.module, &config, &f.program));
+    if (f.program->save) hlo_test_check(f.program->save(f.program, &images[i]));
     drop(&f);
   }
   if (images[0].length != images[1].length ||
@@ -423,7 +426,7 @@ static void programs_do_not_depend_on_threads(void** state) {
   static const char kFolder[] = "tests/programs/one-device";
   for (uint32_t threads = 2; threads <= 5; threads += 3) {
     hlo_pool_t* pool;
-    check(hlo_pool_create(threads, &pool));
+    hlo_test_check(hlo_pool_create(threads, &pool));
     DIR* folder = opendir(kFolder);
     assert_non_null(folder);
     for (struct dirent* entry; (entry = readdir(folder)) != NULL;) {

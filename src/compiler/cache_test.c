@@ -53,8 +53,8 @@ static int setup(void** state) {
   static fixture_t fixture;
   static const char* const empty[] = {NULL};
   fixture = (fixture_t){0};
-  check(hlo_config_init(&fixture.options, empty, NULL));
-  check(hlo_os_directory_create_temporary(NULL, fixture.folder, sizeof fixture.folder));
+  hlo_test_check(hlo_config_init(&fixture.options, empty, NULL));
+  hlo_test_check(hlo_os_directory_create_temporary(NULL, fixture.folder, sizeof fixture.folder));
   *state = &fixture;
   return 0;
 }
@@ -63,7 +63,7 @@ static int teardown(void** state) {
   fixture_t* fixture = *state;
   hlo_os_file_t* files = NULL;
   uint32_t count = 0;
-  check(hlo_os_directory_list(fixture->folder, &files, &count));
+  hlo_test_check(hlo_os_directory_list(fixture->folder, &files, &count));
   for (uint32_t i = 0; i < count; ++i) {
     char path[512];
     snprintf(path, sizeof path, "%s/%s", fixture->folder, files[i].name);
@@ -79,13 +79,13 @@ static hlo_compile_cache_t* open_cache(const fixture_t* fixture, bool has_folder
   hlo_config_t options = fixture->options;
   if (has_folder) options.cache_dir = fixture->folder;
   hlo_compile_cache_t* cache = NULL;
-  check(hlo_compile_cache_create(&options, NULL, &cache));
+  hlo_test_check(hlo_compile_cache_create(&options, NULL, &cache));
   return cache;
 }
 
 static hlo_executable_t* compile_with(const char* text, const hlo_compile_config_t* config) {
   hlo_executable_t* executable = NULL;
-  check(hlo_compile(text, strlen(text), "test.mlir", config, NULL, 0, NULL, &executable));
+  hlo_test_check(hlo_compile(text, strlen(text), "test.mlir", config, NULL, 0, NULL, &executable));
   return executable;
 }
 
@@ -107,10 +107,10 @@ static bool has_code(void) {
 static void run(const hlo_executable_t* executable) {
   enum { COUNT = 600 };
   hlo_tensor_t *input = NULL, *outputs[3] = {0};
-  check(hlo_tensor_create(HLO_DTYPE_F32, 1, (const int64_t[]){COUNT}, &input));
+  hlo_test_check(hlo_tensor_create(HLO_DTYPE_F32, 1, (const int64_t[]){COUNT}, &input));
   for (int i = 0; i < COUNT; ++i) ((float*)input->data)[i] = (float)(i % 200);
   const hlo_func_t* entry = hlo_module_entry(executable->module);
-  check(hlo_program_execute(executable->program, entry->type, NULL, &input, outputs));
+  hlo_test_check(hlo_program_execute(executable->program, entry->type, NULL, &input, outputs));
   const float* sorted = outputs[0]->data;
   assert_float_equal(sorted[0], 3 * 199, 0);
   assert_float_equal(sorted[COUNT - 1], 0, 0);
@@ -155,9 +155,9 @@ static void structure_counts(void** state) {
   config.verify_each = false;
   config.cpu = "avx2";
   hlo_cpu_t all, avx2;
-  check(hlo_cpu_detect(NULL, &all));
+  hlo_test_check(hlo_cpu_detect(NULL, &all));
   if (all.level > HLO_CPU_LEVEL_AVX2) {
-    check(hlo_cpu_detect("avx2", &avx2));
+    hlo_test_check(hlo_cpu_detect("avx2", &avx2));
     other = compile_with(kProgram, &config);
     assert_false(other->program->is_reused);
     hlo_executable_release(other);
@@ -224,7 +224,7 @@ static char* only_file(const fixture_t* fixture) {
   static char path[512];
   hlo_os_file_t* files = NULL;
   uint32_t count = 0;
-  check(hlo_os_directory_list(fixture->folder, &files, &count));
+  hlo_test_check(hlo_os_directory_list(fixture->folder, &files, &count));
   assert_int_equal(count, 1);
   snprintf(path, sizeof path, "%s/%s", fixture->folder, files[0].name);
   hlo_os_files_free(files, count);
@@ -246,16 +246,16 @@ static void damaged_files_are_replaced(void** state) {
   const char* path = only_file(fixture);
   uint8_t* good = NULL;
   size_t size = 0;
-  check(hlo_os_file_read(path, 0, &good, &size));
+  hlo_test_check(hlo_os_file_read(path, 0, &good, &size));
   uint8_t* bad = hlo_mem_alloc(size);
   for (size_t at = 0; at < size; at += 1 + size / 40) {
     memcpy(bad, good, size);
     bad[at] ^= 0x10;
     bool is_unused = at >= 12 && at < 16;  // reserved
-    check(hlo_os_file_write(path, bad, size));
+    hlo_test_check(hlo_os_file_write(path, bad, size));
     assert_int_equal(is_reused_by_new_process(fixture), is_unused);
     assert_true(is_reused_by_new_process(fixture));
-    check(hlo_os_file_write(path, good, at));
+    hlo_test_check(hlo_os_file_write(path, good, at));
     assert_false(is_reused_by_new_process(fixture));
   }
   hlo_mem_free(bad);
@@ -275,7 +275,7 @@ static void folders_are_bounded(void** state) {
   hlo_os_file_t* files = NULL;
   uint32_t count = 0;
   uint64_t total = 0;
-  check(hlo_os_directory_list(fixture->folder, &files, &count));
+  hlo_test_check(hlo_os_directory_list(fixture->folder, &files, &count));
   for (uint32_t i = 0; i < count; ++i) total += files[i].size_bytes;
   hlo_os_files_free(files, count);
   assert_true(count >= 3 && total < (1 << 20) + (1 << 18));
@@ -315,7 +315,7 @@ static void folders_of_others_are_not_used(void** state) {
   hlo_compile_cache_release(cache);
   hlo_os_file_t* files = NULL;
   uint32_t count = 0;
-  check(hlo_os_directory_list(fixture->folder, &files, &count));
+  hlo_test_check(hlo_os_directory_list(fixture->folder, &files, &count));
   hlo_os_files_free(files, count);
   assert_int_equal(count, 0);
 }
@@ -340,9 +340,9 @@ static void serialized_programs_hold_code(void** state) {
   hlo_executable_t* executable = compile(kProgram, NULL);
   uint8_t *bytes = NULL, *again = NULL;
   size_t size = 0, again_size = 0;
-  check(hlo_executable_serialize(executable, &bytes, &size));
+  hlo_test_check(hlo_executable_serialize(executable, &bytes, &size));
   hlo_serialized_t parts;
-  check(hlo_executable_parse(bytes, size, &parts));
+  hlo_test_check(hlo_executable_parse(bytes, size, &parts));
   assert_int_equal(parts.code_bytes != 0, has_code());
   hlo_compile_config_t config;
   hlo_compile_config_init(&config);
@@ -351,7 +351,7 @@ static void serialized_programs_hold_code(void** state) {
   hlo_executable_t* loaded = compile_with(kProgram, &config);
   assert_int_equal(loaded->program->is_reused, has_code());
   run(loaded);
-  check(hlo_executable_serialize(loaded, &again, &again_size));
+  hlo_test_check(hlo_executable_serialize(loaded, &again, &again_size));
   assert_int_equal(size, again_size);
   assert_memory_equal(bytes, again, size);
   hlo_mem_free(again);
@@ -383,9 +383,9 @@ static void serialized_programs_keep_to_their_subnormals(void** state) {
     assert_int_equal(executable->program->env.subnormals, config.subnormals);
     uint8_t* bytes = NULL;
     size_t size = 0;
-    check(hlo_executable_serialize(executable, &bytes, &size));
+    hlo_test_check(hlo_executable_serialize(executable, &bytes, &size));
     hlo_serialized_t parts;
-    check(hlo_executable_parse(bytes, size, &parts));
+    hlo_test_check(hlo_executable_parse(bytes, size, &parts));
     assert_true(parts.is_executable);
     assert_int_equal(parts.subnormals, config.subnormals);
     // Code for one treatment is of no use for the other.
@@ -439,7 +439,8 @@ static void checked_code_is_not_saved(void** state) {
   config.verify_each = true;
   hlo_executable_t* executable = compile_with(kProgram, &config);
   hlo_strbuf_t code = {0};
-  if (executable->program->save) check(executable->program->save(executable->program, &code));
+  if (executable->program->save)
+    hlo_test_check(executable->program->save(executable->program, &code));
   assert_int_equal(code.length, 0);
   hlo_strbuf_deinit(&code);
   hlo_executable_release(executable);
@@ -450,7 +451,8 @@ static void hostile_code_is_checked(void** state) {
   (void)state;
   hlo_executable_t* executable = compile(kProgram, NULL);
   hlo_strbuf_t code = {0};
-  if (executable->program->save) check(executable->program->save(executable->program, &code));
+  if (executable->program->save)
+    hlo_test_check(executable->program->save(executable->program, &code));
   hlo_executable_release(executable);
   hlo_compile_config_t config;
   hlo_compile_config_init(&config);

@@ -37,7 +37,7 @@ static hlo_status_t has_words(void* context, const hlo_module_t* module, bool* o
 static void expect(const char* text, words_t words, const char* expected) {
   hlo_module_t* module = parse(text);
   hlo_strbuf_t printed = {0};
-  check(hlo_shrink(&module, has_words, &words));
+  hlo_test_check(hlo_shrink(&module, has_words, &words));
   hlo_print_module(module, &(hlo_print_options_t){0}, &printed);
   assert_string_equal(hlo_strbuf_text(&printed), expected);
   hlo_strbuf_deinit(&printed);
@@ -257,7 +257,7 @@ static void test_errors(void** state) {
   hlo_mem_fail_nth(0);
   assert_int_equal(hlo_status_code(status), HLO_STATUS_RESOURCE_EXHAUSTED);
   hlo_status_release(status);
-  check(hlo_module_verify(module, NULL));
+  hlo_test_check(hlo_module_verify(module, NULL));
   hlo_module_release(module);
 }
 

@@ -26,7 +26,7 @@ static hlo_module_t* product_module(const char* dtype, const char* algorithm) {
 
 static const hlo_dot_algorithm_t* row_of(const hlo_node_t* node) {
   const hlo_dot_algorithm_t* row = NULL;
-  check(hlo_dot_algorithm_find(node, &row));
+  hlo_test_check(hlo_dot_algorithm_find(node, &row));
   return row;
 }
 
@@ -45,7 +45,7 @@ static void attributes_name_their_row(void** state) {
     for (uint32_t i = 0; i < HLO_DOT_ALGORITHM_ATTR_COUNT; ++i) {
       hlo_node_set_attr(node, attrs[i].id, attrs[i].value);
     }
-    check(hlo_module_verify(module, NULL));
+    hlo_test_check(hlo_module_verify(module, NULL));
     assert_true(hlo_dot_has_algorithm(node));
     assert_ptr_equal(row_of(node), row);
   }
@@ -80,7 +80,7 @@ static void expect_types(const char* dtype, const char* algorithm, hlo_dtype_t o
                          hlo_dtype_t result) {
   hlo_module_t* module = product_module(dtype, algorithm);
   hlo_dot_types_t types;
-  check(hlo_dot_algorithm_types(first_node(module), &types));
+  hlo_test_check(hlo_dot_algorithm_types(first_node(module), &types));
   assert_int_equal(types.operands[0], operand);
   assert_int_equal(types.operands[1], operand);
   assert_int_equal(types.result, result);
@@ -136,7 +136,7 @@ static void expect_fault(const char* attributes, const char* part) {
            "  return %%0 : tensor<f32>\n}\n",
            attributes);
   hlo_module_t* module = NULL;
-  check(hlo_parse_module(text, strlen(text), "test", NULL, &module));
+  hlo_test_check(hlo_parse_module(text, strlen(text), "test", NULL, &module));
   hlo_status_t status = hlo_module_verify(module, NULL);
   assert_int_equal(hlo_status_code(status), HLO_STATUS_INVALID_ARGUMENT);
   if (!strstr(hlo_status_message(status), part)) fail_msg("%s", hlo_status_message(status));

@@ -14,7 +14,7 @@ static hlo_func_t* add_func(hlo_module_t* module, const char* name) {
 static void test_names(void** state) {
   (void)state;
   hlo_module_t* module = NULL;
-  check(hlo_module_create(0, &module));
+  hlo_test_check(hlo_module_create(0, &module));
   hlo_func_t *f = add_func(module, "f"), *g = add_func(module, "g"),
              *second = add_func(module, "f");
   hlo_func_t* third = add_func(module, "f");
@@ -36,7 +36,7 @@ static void test_namesakes_are_refused(void** state) {
   hlo_module_t* module = NULL;
   hlo_diag_t diag;
   hlo_diag_init(&diag, "test", "", 0);
-  check(hlo_module_create(0, &module));
+  hlo_test_check(hlo_module_create(0, &module));
   for (int i = 0; i < 3; ++i) add_func(module, "f");
   hlo_status_t status = hlo_module_verify(module, &diag);
   assert_int_equal(hlo_status_code(status), HLO_STATUS_INVALID_ARGUMENT);

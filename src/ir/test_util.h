@@ -15,8 +15,8 @@ static inline hlo_module_t* parse(const char* text) {
   hlo_diag_t diag;
   hlo_module_t* module = NULL;
   hlo_diag_init(&diag, "test", text, strlen(text));
-  check(hlo_parse_module(text, strlen(text), "test", &diag, &module));
-  check(hlo_module_verify(module, &diag));
+  hlo_test_check(hlo_parse_module(text, strlen(text), "test", &diag, &module));
+  hlo_test_check(hlo_module_verify(module, &diag));
   hlo_diag_deinit(&diag);
   return module;
 }

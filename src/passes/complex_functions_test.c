@@ -75,7 +75,7 @@ static void fill_sample(int64_t i, bool is_wide, uint64_t* random, double parts[
 static hlo_module_t* module_of(hlo_op_t op, bool is_wide) {
   const uint32_t operand_count = hlo_op_info(op)->operand_count;
   hlo_module_t* module = NULL;
-  check(hlo_module_create(0, &module));
+  hlo_test_check(hlo_module_create(0, &module));
   const int64_t count = SAMPLES;
   const hlo_dtype_t part = is_wide ? HLO_DTYPE_F64 : HLO_DTYPE_F32;
   const hlo_type_t* real = hlo_type_tensor(module, part, 1, &count);
@@ -128,17 +128,18 @@ static void expand_function(hlo_module_t* module) {
   hlo_node_erase(node);
   hlo_diag_t diag;
   hlo_diag_init(&diag, "expanded", NULL, 0);
-  check(hlo_module_verify(module, &diag));
+  hlo_test_check(hlo_module_verify(module, &diag));
   hlo_diag_deinit(&diag);
 }
 
 static hlo_tensor_t* evaluate(const hlo_module_t* module, hlo_tensor_t* const* inputs) {
   hlo_interp_program_t* program = NULL;
-  check(hlo_interp_program_create(module, &program));
+  hlo_test_check(hlo_interp_program_create(module, &program));
   const hlo_func_t* entry = hlo_module_entry(module);
   hlo_tensor_t* output = NULL;
   hlo_fp_state_t before = hlo_fp_enter(HLO_SUBNORMALS_KEEP);
-  check(hlo_interp_call(program, entry, entry->type->input_count, inputs, 1, &output, NULL));
+  hlo_test_check(
+      hlo_interp_call(program, entry, entry->type->input_count, inputs, 1, &output, NULL));
   hlo_fp_leave(before);
   hlo_interp_program_release(program);
   return output;
@@ -221,7 +222,8 @@ static void make_inputs(bool is_wide, hlo_tensor_t* inputs[PARTS_MAX]) {
   const int64_t count = SAMPLES;
   const hlo_dtype_t part = is_wide ? HLO_DTYPE_F64 : HLO_DTYPE_F32;
   const size_t width = hlo_dtype_size_bytes(part);
-  for (int k = 0; k < PARTS_MAX; ++k) check(hlo_tensor_create(part, 1, &count, &inputs[k]));
+  for (int k = 0; k < PARTS_MAX; ++k)
+    hlo_test_check(hlo_tensor_create(part, 1, &count, &inputs[k]));
   uint64_t random = 1;
   for (int64_t i = 0; i < SAMPLES; ++i) {
     double parts[PARTS_MAX];

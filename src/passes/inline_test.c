@@ -34,7 +34,8 @@ static hlo_status_t count_node(void* context, hlo_node_t* node) {
 
 static uint32_t count_ops(const hlo_module_t* module, const char* name) {
   uint32_t count = 0;
-  check(hlo_region_walk(hlo_module_find_func(module, name)->body, false, count_node, &count));
+  hlo_test_check(
+      hlo_region_walk(hlo_module_find_func(module, name)->body, false, count_node, &count));
   return count;
 }
 
@@ -45,7 +46,7 @@ static void test_long_chain(void** state) {
   enum { LENGTH = 400 };
   hlo_module_t* module = make_chain(LENGTH, 1);
   uint32_t before = module->node_count;
-  check(hlo_passes_run(module, "inline", NULL));
+  hlo_test_check(hlo_passes_run(module, "inline", NULL));
   assert_int_equal(count_ops(module, "main"), LENGTH + 1 + 1);
   assert_in_range(module->node_count - before, LENGTH, 4 * LENGTH);
   hlo_module_release(module);
@@ -56,11 +57,11 @@ static void test_doubling(void** state) {
   (void)state;
   hlo_module_t* module = make_chain(16, 2);
   hlo_pass_options_t options = {.verify_each = true, .run_twice = true, .check_changed = true};
-  check(hlo_passes_run(module, "inline=1000", &options));
+  hlo_test_check(hlo_passes_run(module, "inline=1000", &options));
   assert_in_range(count_ops(module, "main"), 990, 1000);
   hlo_module_release(module);
   module = make_chain(8, 2);
-  check(hlo_passes_run(module, "inline=1000", &options));
+  hlo_test_check(hlo_passes_run(module, "inline=1000", &options));
   assert_int_equal(count_ops(module, "main"), 511 + 1);
   hlo_module_release(module);
 }

@@ -146,7 +146,7 @@ static hlo_value_t* build_number(builder_t* b, const hlo_term_t* term, const hlo
   hlo_literal_t* literal = NULL;
   uint8_t element[16];
   if (!hlo_term_element(term, type->dtype, element)) b->is_impossible = true;
-  check(hlo_literal_create(type->dtype, type->rank, type->dims, true, &literal));
+  hlo_test_check(hlo_literal_create(type->dtype, type->rank, type->dims, true, &literal));
   memcpy(hlo_literal_mutable_data(literal), element, hlo_dtype_size_bytes(type->dtype));
   hlo_node_t* node = hlo_constant_create(b->module, type, literal, 0);
   hlo_literal_release(literal);
@@ -180,7 +180,7 @@ static hlo_value_t* build_term(builder_t* b, const hlo_term_t* term, const hlo_t
 // Returns NULL if the type cannot represent a number of the pattern.
 static hlo_module_t* module_of_pattern(const hlo_term_t* pattern, hlo_dtype_t dtype) {
   builder_t b = {0};
-  check(hlo_module_create(0, &b.module));
+  hlo_test_check(hlo_module_create(0, &b.module));
   int64_t count = ELEMENTS;
   b.type = hlo_type_tensor(b.module, dtype, 1, &count);
   const hlo_type_t* type = hlo_type_function(b.module, 0, NULL, 1, &b.type);
@@ -236,7 +236,7 @@ static void fill_part(hlo_dtype_t dtype, uint8_t* at, int64_t i, uint32_t variab
 
 static hlo_tensor_t* make_input(const hlo_type_t* type, uint32_t variable, bool moderate) {
   hlo_tensor_t* tensor = NULL;
-  check(hlo_tensor_create(type->dtype, type->rank, type->dims, &tensor));
+  hlo_test_check(hlo_tensor_create(type->dtype, type->rank, type->dims, &tensor));
   hlo_dtype_t part = hlo_dtype_info(type->dtype)->part;
   int64_t parts = hlo_dtype_is_complex(type->dtype) ? 2 : 1;
   size_t width = hlo_dtype_size_bytes(part);
@@ -250,7 +250,7 @@ static hlo_tensor_t* make_input(const hlo_type_t* type, uint32_t variable, bool 
 
 static hlo_tensor_t* evaluate(const hlo_module_t* module, bool moderate) {
   hlo_interp_program_t* program = NULL;
-  check(hlo_interp_program_create(module, &program));
+  hlo_test_check(hlo_interp_program_create(module, &program));
   const hlo_func_t* entry = hlo_module_entry(module);
   hlo_tensor_t* inputs[VARIABLES_MAX] = {0};
   assert_true(entry->type->input_count <= VARIABLES_MAX);
@@ -259,7 +259,8 @@ static hlo_tensor_t* evaluate(const hlo_module_t* module, bool moderate) {
   }
   hlo_tensor_t* output = NULL;
   hlo_fp_state_t before = hlo_fp_enter(HLO_SUBNORMALS_KEEP);
-  check(hlo_interp_call(program, entry, entry->type->input_count, inputs, 1, &output, NULL));
+  hlo_test_check(
+      hlo_interp_call(program, entry, entry->type->input_count, inputs, 1, &output, NULL));
   hlo_fp_leave(before);
   for (uint32_t i = 0; i < entry->type->input_count; ++i) hlo_tensor_release(inputs[i]);
   hlo_interp_program_release(program);
@@ -309,7 +310,7 @@ static bool check_module(const hlo_rule_t* rule, const hlo_rule_set_t* set, hlo_
   if (applied) {
     hlo_diag_t diag;
     hlo_diag_init(&diag, rule->name, NULL, 0);
-    check(hlo_module_verify(module, &diag));
+    hlo_test_check(hlo_module_verify(module, &diag));
     hlo_diag_deinit(&diag);
     hlo_tensor_t* after = evaluate(module, moderate);
     compare(rule, before, after);
@@ -329,7 +330,7 @@ static void test_rules(void** state) {
     hlo_arena_t arena;
     hlo_arena_init(&arena, 0);
     static hlo_rule_set_t set;
-    check(hlo_rules_compile(rule, rule->exactness, &arena, &set));
+    hlo_test_check(hlo_rules_compile(rule, rule->exactness, &arena, &set));
     uint32_t checked = 0;
     for (hlo_dtype_t dtype = 0; dtype < HLO_DTYPE_COUNT; ++dtype) {
       if (hlo_dtype_info(dtype)->klass == HLO_DTYPE_CLASS_NONE || !hlo_rule_admits(rule, dtype)) {
@@ -369,7 +370,7 @@ static void test_conversions(void** state) {
   hlo_arena_t arena;
   hlo_arena_init(&arena, 0);
   static hlo_rule_set_t set;
-  check(hlo_rules_compile(rule, HLO_RULE_FAST, &arena, &set));
+  hlo_test_check(hlo_rules_compile(rule, HLO_RULE_FAST, &arena, &set));
   uint32_t applied = 0;
   for (hlo_dtype_t from = 0; from < HLO_DTYPE_COUNT; ++from) {
     for (hlo_dtype_t middle = 0; middle < HLO_DTYPE_COUNT; ++middle) {
@@ -402,13 +403,13 @@ static void test_classes_compile(void** state) {
   hlo_arena_t arena;
   hlo_arena_init(&arena, 0);
   static hlo_rule_set_t set;
-  check(hlo_rules_compile(NULL, HLO_RULE_FAST, &arena, &set));
+  hlo_test_check(hlo_rules_compile(NULL, HLO_RULE_FAST, &arena, &set));
   for (int i = 0; i < HLO_OP_COUNT; ++i) {
     for (const hlo_compiled_rule_t* c = set.by_op[i]; c; c = c->next) {
       assert_int_equal(c->pattern->op, i);
     }
   }
-  check(hlo_rules_compile(NULL, HLO_RULE_BITS, &arena, &set));
+  hlo_test_check(hlo_rules_compile(NULL, HLO_RULE_BITS, &arena, &set));
   for (const hlo_compiled_rule_t* c = set.by_op[HLO_OP_add]; c; c = c->next) {
     assert_int_equal(c->rule->exactness, HLO_RULE_BITS);
   }

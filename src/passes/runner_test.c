@@ -120,7 +120,7 @@ static void test_stages(void** state) {
   (void)state;
   hlo_module_t* module = parse(program);
   hlo_stage_options_t options = {.partition_count = 1, .passes = {.verify_each = true}};
-  check(hlo_stages_run(module, HLO_STAGE_IMPORT, HLO_STAGE_OPTIMISE, &options));
+  hlo_test_check(hlo_stages_run(module, HLO_STAGE_IMPORT, HLO_STAGE_OPTIMISE, &options));
   assert_non_null(hlo_module_find_func(module, "f"));
   options.partition_count = 2;
   hlo_status_t status = hlo_stages_run(module, HLO_STAGE_IMPORT, HLO_STAGE_OPTIMISE, &options);
@@ -134,12 +134,12 @@ static void test_stages_by_name(void** state) {
   (void)state;
   for (int i = 0; i < HLO_STAGE_COUNT; ++i) {
     hlo_stage_t stage = HLO_STAGE_COUNT;
-    check(hlo_stage_from_name(hlo_stage_info((hlo_stage_t)i)->name, &stage));
+    hlo_test_check(hlo_stage_from_name(hlo_stage_info((hlo_stage_t)i)->name, &stage));
     assert_int_equal(stage, i);
     const hlo_stage_options_t options = {.partition_count = 1, .passes = {.verify_each = true}};
     hlo_module_t* module = parse(program);
-    check(hlo_stages_run(module, stage, stage, &options));
-    check(hlo_passes_run(module, hlo_stage_info(stage)->dynamic_passes, NULL));
+    hlo_test_check(hlo_stages_run(module, stage, stage, &options));
+    hlo_test_check(hlo_passes_run(module, hlo_stage_info(stage)->dynamic_passes, NULL));
     hlo_module_release(module);
   }
   hlo_stage_t stage;

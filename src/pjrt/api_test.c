@@ -64,7 +64,7 @@ static void test_older_callers_are_served(void** state) {
   OK(Client_Create, &args);
   assert_non_null(args.client);
   assert_int_equal((uintptr_t)args.kv_try_get_user_arg, (uintptr_t)0xa5a5a5a5a5a5a5a5u);
-  destroy_client(args.client);
+  hlo_test_destroy_client(args.client);
 }
 
 static void test_newer_callers_are_served(void** state) {
@@ -87,7 +87,7 @@ static void test_null_objects_are_refused(void** state) {
   OK(Executable_Destroy, &ARGS(Executable_Destroy));
   OK(LoadedExecutable_Destroy, &ARGS(LoadedExecutable_Destroy));
   OK(TopologyDescription_Destroy, &ARGS(TopologyDescription_Destroy));
-  destroy_error(NULL);
+  hlo_test_destroy_error(NULL);
 }
 
 static void test_unsupported_functions_say_so(void** state) {
@@ -109,7 +109,7 @@ static void test_errors_have_no_payloads(void** state) {
   OK(Error_ForEachPayload,
      &ARGS(Error_ForEachPayload, .error = error, .visitor = count_payload, .user_arg = &payloads));
   assert_int_equal(payloads, 0);
-  destroy_error(error);
+  hlo_test_destroy_error(error);
 }
 
 // --- Events --------------------------------------------------------------------------------------
@@ -132,17 +132,17 @@ static void test_events(void** state) {
   PJRT_Event_Set_Args set = ARGS(Event_Set, .event = event, .error_code = PJRT_Error_Code_DATA_LOSS,
                                  .error_message = "gone?", .error_message_size = 4);
   OK(Event_Set, &set);
-  expect_error(noted, PJRT_Error_Code_DATA_LOSS, "gone");
+  hlo_test_expect_error(noted, PJRT_Error_Code_DATA_LOSS, "gone");
   FAILS(Event_Set, &set, FAILED_PRECONDITION, "already set");
   FAILS(Event_Error, &ARGS(Event_Error, .event = event), DATA_LOSS, "gone");
-  finish_badly(event, PJRT_Error_Code_DATA_LOSS, "gone");
+  hlo_test_await_error(event, PJRT_Error_Code_DATA_LOSS, "gone");
 }
 
 // --- Clients and devices -------------------------------------------------------------------------
 
 static void test_client(void** state) {
   (void)state;
-  PJRT_Client* client = create_client(3);
+  PJRT_Client* client = hlo_test_create_client(3);
   PJRT_Client_PlatformName_Args name = ARGS(Client_PlatformName, .client = client);
   OK(Client_PlatformName, &name);
   assert_string_equal(name.platform_name, "cpu");
@@ -166,7 +166,7 @@ static void test_client(void** state) {
   assert_memory_equal(ids, ((int[]){0, 1, 2, -1}), sizeof ids);
   assignment.num_partitions = 2;
   FAILS(Client_DefaultDeviceAssignment, &assignment, INVALID_ARGUMENT, "do not fit");
-  destroy_client(client);
+  hlo_test_destroy_client(client);
 }
 
 static void test_create_options(void** state) {
@@ -193,7 +193,7 @@ static void test_create_options(void** state) {
   PJRT_Client_Devices_Args devices = ARGS(Client_Devices, .client = args.client);
   OK(Client_Devices, &devices);
   assert_int_equal(devices.num_devices, 2);
-  destroy_client(args.client);
+  hlo_test_destroy_client(args.client);
   options[2].int64_value = 2;
   FAILS(Client_Create, &args, UNIMPLEMENTED, "2 processes");
   options[0].value_size = 2;
@@ -202,8 +202,8 @@ static void test_create_options(void** state) {
 
 static void test_devices_and_memories(void** state) {
   (void)state;
-  PJRT_Client* client = create_client(2);
-  PJRT_Device* device = device_of(client, 1);
+  PJRT_Client* client = hlo_test_create_client(2);
+  PJRT_Device* device = hlo_test_device_of(client, 1);
   PJRT_Device_GetDescription_Args get = ARGS(Device_GetDescription, .device = device);
   OK(Device_GetDescription, &get);
   PJRT_DeviceDescription_Id_Args id =
@@ -223,7 +223,7 @@ static void test_devices_and_memories(void** state) {
       ARGS(Device_AddressableMemories, .device = device);
   OK(Device_AddressableMemories, &memories);
   assert_int_equal(memories.num_memories, 3);
-  assert_ptr_equal(memories.memories[0], memory_of(device));
+  assert_ptr_equal(memories.memories[0], hlo_test_memory_of(device));
   PJRT_Memory_Kind_Args kind = ARGS(Memory_Kind, .memory = memories.memories[0]);
   OK(Memory_Kind, &kind);
   assert_string_equal(kind.kind, "device");
@@ -232,7 +232,7 @@ static void test_devices_and_memories(void** state) {
   OK(Memory_AddressableByDevices, &by);
   assert_int_equal(by.num_devices, 1);
   assert_ptr_equal(by.devices[0], device);
-  destroy_client(client);
+  hlo_test_destroy_client(client);
 }
 
 static void count_end(void* data) {
@@ -241,8 +241,8 @@ static void count_end(void* data) {
 
 static void test_user_data_of_memories(void** state) {
   (void)state;
-  PJRT_Client* client = create_client(1);
-  PJRT_Memory* memory = memory_of(device_of(client, 0));
+  PJRT_Client* client = hlo_test_create_client(1);
+  PJRT_Memory* memory = hlo_test_memory_of(hlo_test_device_of(client, 0));
   int first_ends = 0, second_ends = 0;
   static const char key;
   assert_null(memory->vtable->get_user_data(memory, &key));
@@ -251,16 +251,16 @@ static void test_user_data_of_memories(void** state) {
   memory->vtable->set_user_data(memory, &key, &second_ends, count_end);
   assert_int_equal(first_ends, 1);
   assert_ptr_equal(memory->vtable->get_user_data(memory, &key), &second_ends);
-  destroy_client(client);
+  hlo_test_destroy_client(client);
   assert_int_equal(second_ends, 1);
 }
 
 static void test_memory_stats(void** state) {
   (void)state;
-  PJRT_Client* client = create_client(1);
-  PJRT_Device* device = device_of(client, 0);
+  PJRT_Client* client = hlo_test_create_client(1);
+  PJRT_Device* device = hlo_test_device_of(client, 0);
   const float data[1024] = {0};
-  PJRT_Buffer* buffer = upload(client, PJRT_Buffer_Type_F32, data, (int64_t[]){1024}, 1);
+  PJRT_Buffer* buffer = hlo_test_upload(client, PJRT_Buffer_Type_F32, data, (int64_t[]){1024}, 1);
   PJRT_Device_MemoryStats_Args stats = ARGS(Device_MemoryStats, .device = device);
   OK(Device_MemoryStats, &stats);
   assert_true(stats.bytes_in_use >= (int64_t)sizeof data);
@@ -268,12 +268,12 @@ static void test_memory_stats(void** state) {
   assert_true(stats.pool_bytes_is_set && stats.pool_bytes >= stats.bytes_in_use);
   assert_true(stats.peak_pool_bytes_is_set && stats.peak_pool_bytes >= stats.pool_bytes);
   assert_true(!stats.bytes_limit_is_set || stats.bytes_limit >= stats.pool_bytes);
-  destroy_buffer(buffer);
+  hlo_test_destroy_buffer(buffer);
   OK(Device_ClearMemoryStats, &ARGS(Device_ClearMemoryStats, .device = device));
   OK(Device_MemoryStats, &stats);
   assert_int_equal(stats.bytes_in_use, 0);
   assert_int_equal(stats.peak_bytes_in_use, 0);
-  destroy_client(client);
+  hlo_test_destroy_client(client);
 }
 
 // --- Topologies ----------------------------------------------------------------------------------
@@ -306,7 +306,7 @@ static void test_topology_by_name(void** state) {
 
 static void test_topology_as_bytes(void** state) {
   (void)state;
-  PJRT_Client* client = create_client(5);
+  PJRT_Client* client = hlo_test_create_client(5);
   PJRT_Client_TopologyDescription_Args of = ARGS(Client_TopologyDescription, .client = client);
   OK(Client_TopologyDescription, &of);
   PJRT_TopologyDescription_Serialize_Args bytes =
@@ -326,7 +326,7 @@ static void test_topology_as_bytes(void** state) {
   assert_true(a.fingerprint == b.fingerprint);
   bytes.serialized_topology_deleter(bytes.serialized_topology);
   OK(TopologyDescription_Destroy, &ARGS(TopologyDescription_Destroy, .topology = again.topology));
-  destroy_client(client);
+  hlo_test_destroy_client(client);
   again.serialized_topology = "not a topology";
   again.serialized_topology_size = 14;
   FAILS(TopologyDescription_Deserialize, &again, INVALID_ARGUMENT, "topology");

@@ -6,12 +6,12 @@
 #include "pjrt/test_util.h"
 
 static int set_up(void** state) {
-  *state = create_client(2);
+  *state = hlo_test_create_client(2);
   return 0;
 }
 
 static int tear_down(void** state) {
-  destroy_client(*state);
+  hlo_test_destroy_client(*state);
   return 0;
 }
 
@@ -20,7 +20,7 @@ static int tear_down(void** state) {
 static void test_questions(void** state) {
   PJRT_Client* client = *state;
   const int32_t data[6] = {1, 2, 3, 4, 5, 6};
-  PJRT_Buffer* buffer = upload(client, PJRT_Buffer_Type_S32, data, (int64_t[]){2, 3}, 2);
+  PJRT_Buffer* buffer = hlo_test_upload(client, PJRT_Buffer_Type_S32, data, (int64_t[]){2, 3}, 2);
   PJRT_Buffer_ElementType_Args type = ARGS(Buffer_ElementType, .buffer = buffer);
   OK(Buffer_ElementType, &type);
   assert_int_equal(type.type, PJRT_Buffer_Type_S32);
@@ -37,22 +37,22 @@ static void test_questions(void** state) {
   assert_int_equal(layout.layout.tiled.minor_to_major[0], 1);
   PJRT_Buffer_Device_Args device = ARGS(Buffer_Device, .buffer = buffer);
   OK(Buffer_Device, &device);
-  assert_ptr_equal(device.device, device_of(client, 0));
+  assert_ptr_equal(device.device, hlo_test_device_of(client, 0));
   PJRT_Buffer_Memory_Args memory = ARGS(Buffer_Memory, .buffer = buffer);
   OK(Buffer_Memory, &memory);
-  assert_ptr_equal(memory.memory, memory_of(device.device));
+  assert_ptr_equal(memory.memory, hlo_test_memory_of(device.device));
   PJRT_Buffer_IsOnCpu_Args on_cpu = ARGS(Buffer_IsOnCpu, .buffer = buffer);
   OK(Buffer_IsOnCpu, &on_cpu);
   assert_true(on_cpu.is_on_cpu);
-  finish(ready_event(buffer));
-  destroy_buffer(buffer);
+  hlo_test_await(hlo_test_ready_event(buffer));
+  hlo_test_destroy_buffer(buffer);
 }
 
 static void test_hostile_shapes(void** state) {
   const char data[1] = {0};
   PJRT_Client_BufferFromHostBuffer_Args args = ARGS(
       Client_BufferFromHostBuffer, .client = *state, .data = data, .type = PJRT_Buffer_Type_F64,
-      .dims = (int64_t[]){INT64_MAX, 2}, .num_dims = 2, .device = device_of(*state, 0));
+      .dims = (int64_t[]){INT64_MAX, 2}, .num_dims = 2, .device = hlo_test_device_of(*state, 0));
   FAILS(Client_BufferFromHostBuffer, &args, INVALID_ARGUMENT, "2^63 bytes or more");
   args.dims = (int64_t[]){-1, 2};
   FAILS(Client_BufferFromHostBuffer, &args, INVALID_ARGUMENT, "dimension 0 is -1");
@@ -73,18 +73,18 @@ static void test_strides_from_the_host(void** state) {
   PJRT_Client_BufferFromHostBuffer_Args args = ARGS(
       Client_BufferFromHostBuffer, .client = *state, .data = columns, .type = PJRT_Buffer_Type_F32,
       .dims = (int64_t[]){2, 3}, .num_dims = 2, .byte_strides = (int64_t[]){4, 8},
-      .num_byte_strides = 2, .device = device_of(*state, 0));
+      .num_byte_strides = 2, .device = hlo_test_device_of(*state, 0));
   OK(Client_BufferFromHostBuffer, &args);
-  finish(args.done_with_host_buffer);
+  hlo_test_await(args.done_with_host_buffer);
   float rows[6];
-  download(args.buffer, rows, sizeof rows);
+  hlo_test_download(args.buffer, rows, sizeof rows);
   assert_memory_equal(rows, ((float[]){0, 1, 2, 10, 11, 12}), sizeof rows);
-  destroy_buffer(args.buffer);
+  hlo_test_destroy_buffer(args.buffer);
 }
 
 static void test_layouts_to_the_host(void** state) {
   const float data[6] = {0, 1, 2, 10, 11, 12};
-  PJRT_Buffer* buffer = upload(*state, PJRT_Buffer_Type_F32, data, (int64_t[]){2, 3}, 2);
+  PJRT_Buffer* buffer = hlo_test_upload(*state, PJRT_Buffer_Type_F32, data, (int64_t[]){2, 3}, 2);
   float out[6];
   PJRT_Buffer_MemoryLayout tiled = {
       .type = PJRT_Buffer_MemoryLayout_Type_Tiled,
@@ -98,7 +98,7 @@ static void test_layouts_to_the_host(void** state) {
         ARGS(Buffer_ToHostBuffer, .src = buffer, .host_layout = layouts[i], .dst = out,
              .dst_size = sizeof out);
     OK(Buffer_ToHostBuffer, &args);
-    finish(args.event);
+    hlo_test_await(args.event);
     assert_memory_equal(out, ((float[]){0, 10, 1, 11, 2, 12}), sizeof out);
   }
   PJRT_Buffer_ToHostBuffer_Args args = ARGS(Buffer_ToHostBuffer, .src = buffer);
@@ -114,16 +114,16 @@ static void test_layouts_to_the_host(void** state) {
   args.host_layout = &strided;
   strided.strides.byte_strides = (int64_t[]){4, 100};
   FAILS(Buffer_ToHostBuffer, &args, UNIMPLEMENTED, "gaps");
-  destroy_buffer(buffer);
+  hlo_test_destroy_buffer(buffer);
 }
 
 static void test_types_below_a_byte(void** state) {
   const int8_t data[7] = {-8, -1, 0, 1, 2, 3, 7};
-  PJRT_Buffer* buffer = upload(*state, PJRT_Buffer_Type_S4, data, (int64_t[]){7}, 1);
+  PJRT_Buffer* buffer = hlo_test_upload(*state, PJRT_Buffer_Type_S4, data, (int64_t[]){7}, 1);
   int8_t out[7];
-  download(buffer, out, sizeof out);
+  hlo_test_download(buffer, out, sizeof out);
   assert_memory_equal(out, data, sizeof data);
-  destroy_buffer(buffer);
+  hlo_test_destroy_buffer(buffer);
 }
 
 // --- Contracts for host memory -------------------------------------------------------------------
@@ -134,7 +134,7 @@ static void test_host_buffer_semantics(void** state) {
     for (int i = 0; i < 16; ++i) data[i] = (float)i;
     PJRT_Client_BufferFromHostBuffer_Args args = ARGS(
         Client_BufferFromHostBuffer, .client = *state, .data = data, .type = PJRT_Buffer_Type_F32,
-        .dims = (int64_t[]){16}, .num_dims = 1, .device = device_of(*state, 0),
+        .dims = (int64_t[]){16}, .num_dims = 1, .device = hlo_test_device_of(*state, 0),
         .host_buffer_semantics = (PJRT_HostBufferSemantics)semantics);
     OK(Client_BufferFromHostBuffer, &args);
     const bool is_zero_copy = semantics >= PJRT_HostBufferSemantics_kImmutableZeroCopy;
@@ -145,10 +145,10 @@ static void test_host_buffer_semantics(void** state) {
       memset(data, 0xff, 64);
     }
     float out[16];
-    download(args.buffer, out, sizeof out);
+    hlo_test_download(args.buffer, out, sizeof out);
     assert_true(out[15] == 15.0f);
-    destroy_buffer(args.buffer);
-    finish(args.done_with_host_buffer);
+    hlo_test_destroy_buffer(args.buffer);
+    hlo_test_await(args.done_with_host_buffer);
     free(data);
   }
 }
@@ -157,27 +157,27 @@ static void test_host_buffer_semantics(void** state) {
 
 static void test_raw_bytes(void** state) {
   const uint8_t data[8] = {0, 1, 2, 3, 4, 5, 6, 7};
-  PJRT_Buffer* buffer = upload(*state, PJRT_Buffer_Type_U8, data, (int64_t[]){8}, 1);
+  PJRT_Buffer* buffer = hlo_test_upload(*state, PJRT_Buffer_Type_U8, data, (int64_t[]){8}, 1);
   uint8_t out[4] = {0};
   PJRT_Buffer_CopyRawToHost_Args args =
       ARGS(Buffer_CopyRawToHost, .buffer = buffer, .dst = out, .offset = 2, .transfer_size = 4);
   OK(Buffer_CopyRawToHost, &args);
-  finish(args.event);
+  hlo_test_await(args.event);
   assert_memory_equal(out, data + 2, 4);
   args.offset = 7;
   args.transfer_size = 2;
   FAILS(Buffer_CopyRawToHost, &args, INVALID_ARGUMENT, "");
-  destroy_buffer(buffer);
+  hlo_test_destroy_buffer(buffer);
 }
 
 static void test_raw_bytes_to_a_later_place(void** state) {
   const uint8_t data[8] = {0, 1, 2, 3, 4, 5, 6, 7};
   for (int fail = 0; fail < 2; ++fail) {
-    PJRT_Buffer* buffer = upload(*state, PJRT_Buffer_Type_U8, data, (int64_t[]){8}, 1);
+    PJRT_Buffer* buffer = hlo_test_upload(*state, PJRT_Buffer_Type_U8, data, (int64_t[]){8}, 1);
     PJRT_Buffer_CopyRawToHostFuture_Args args =
         ARGS(Buffer_CopyRawToHostFuture, .buffer = buffer, .offset = 1, .transfer_size = 3);
     OK(Buffer_CopyRawToHostFuture, &args);
-    destroy_buffer(buffer);
+    hlo_test_destroy_buffer(buffer);
     uint8_t out[3] = {0};
     PJRT_Buffer_CopyRawToHostFuture_Callback_Args ready = {
         .struct_size = PJRT_Buffer_CopyRawToHostFuture_Callback_Args_STRUCT_SIZE,
@@ -188,64 +188,65 @@ static void test_raw_bytes_to_a_later_place(void** state) {
         .dst = out};
     args.future_ready_callback(&ready);
     if (fail) {
-      finish_badly(args.event, PJRT_Error_Code_ABORTED, "no place");
+      hlo_test_await_error(args.event, PJRT_Error_Code_ABORTED, "no place");
     } else {
-      finish(args.event);
+      hlo_test_await(args.event);
       assert_memory_equal(out, data + 1, 3);
     }
   }
-  PJRT_Buffer* buffer = upload(*state, PJRT_Buffer_Type_U8, data, (int64_t[]){8}, 1);
+  PJRT_Buffer* buffer = hlo_test_upload(*state, PJRT_Buffer_Type_U8, data, (int64_t[]){8}, 1);
   FAILS(Buffer_CopyRawToHostFuture,
         &ARGS(Buffer_CopyRawToHostFuture, .buffer = buffer, .offset = INT64_MAX,
               .transfer_size = INT64_MAX),
         INVALID_ARGUMENT, "8 bytes");
-  destroy_buffer(buffer);
+  hlo_test_destroy_buffer(buffer);
 }
 
 // --- Deletion, donation, copies ------------------------------------------------------------------
 
 static void test_deletion(void** state) {
   const float data[2] = {1, 2};
-  PJRT_Buffer* buffer = upload(*state, PJRT_Buffer_Type_F32, data, (int64_t[]){2}, 1);
-  assert_false(is_deleted(buffer));
+  PJRT_Buffer* buffer = hlo_test_upload(*state, PJRT_Buffer_Type_F32, data, (int64_t[]){2}, 1);
+  assert_false(hlo_test_is_deleted(buffer));
   OK(Buffer_Delete, &ARGS(Buffer_Delete, .buffer = buffer));
   OK(Buffer_Delete, &ARGS(Buffer_Delete, .buffer = buffer));
-  assert_true(is_deleted(buffer));
-  finish_badly(ready_event(buffer), PJRT_Error_Code_INVALID_ARGUMENT, "deleted or donated");
+  assert_true(hlo_test_is_deleted(buffer));
+  hlo_test_await_error(hlo_test_ready_event(buffer), PJRT_Error_Code_INVALID_ARGUMENT,
+                       "deleted or donated");
   float out[2];
   PJRT_Error* error = GetPjrtApi()->PJRT_Buffer_ToHostBuffer(
       &ARGS(Buffer_ToHostBuffer, .src = buffer, .dst = out, .dst_size = sizeof out));
   assert_non_null(error);
-  destroy_error(error);
-  destroy_buffer(buffer);
+  hlo_test_destroy_error(error);
+  hlo_test_destroy_buffer(buffer);
 }
 
 static void test_copies(void** state) {
   const float data[2] = {1, 2};
-  PJRT_Buffer* buffer = upload(*state, PJRT_Buffer_Type_F32, data, (int64_t[]){2}, 1);
+  PJRT_Buffer* buffer = hlo_test_upload(*state, PJRT_Buffer_Type_F32, data, (int64_t[]){2}, 1);
   PJRT_Buffer_CopyToDevice_Args to_device =
-      ARGS(Buffer_CopyToDevice, .buffer = buffer, .dst_device = device_of(*state, 1));
+      ARGS(Buffer_CopyToDevice, .buffer = buffer, .dst_device = hlo_test_device_of(*state, 1));
   OK(Buffer_CopyToDevice, &to_device);
   PJRT_Device_AddressableMemories_Args memories =
-      ARGS(Device_AddressableMemories, .device = device_of(*state, 1));
+      ARGS(Device_AddressableMemories, .device = hlo_test_device_of(*state, 1));
   OK(Device_AddressableMemories, &memories);
   PJRT_Buffer_CopyToMemory_Args to_memory =
       ARGS(Buffer_CopyToMemory, .buffer = to_device.dst_buffer, .dst_memory = memories.memories[1]);
   OK(Buffer_CopyToMemory, &to_memory);
-  destroy_buffer(buffer);
-  destroy_buffer(to_device.dst_buffer);
+  hlo_test_destroy_buffer(buffer);
+  hlo_test_destroy_buffer(to_device.dst_buffer);
   PJRT_Buffer_Memory_Args memory = ARGS(Buffer_Memory, .buffer = to_memory.dst_buffer);
   OK(Buffer_Memory, &memory);
   assert_ptr_equal(memory.memory, memories.memories[1]);
   float out[2];
-  download(to_memory.dst_buffer, out, sizeof out);
+  hlo_test_download(to_memory.dst_buffer, out, sizeof out);
   assert_memory_equal(out, data, sizeof data);
-  destroy_buffer(to_memory.dst_buffer);
+  hlo_test_destroy_buffer(to_memory.dst_buffer);
 }
 
 static void test_external_references(void** state) {
   const float data[2] = {1, 2};
-  PJRT_Buffer* buffer = upload(*state, PJRT_Buffer_Type_F32, data, (int64_t[]){2}, 1);
+  PJRT_Buffer* buffer = hlo_test_upload(*state, PJRT_Buffer_Type_F32, data, (int64_t[]){2}, 1);
   FAILS(Buffer_DecreaseExternalReferenceCount,
         &ARGS(Buffer_DecreaseExternalReferenceCount, .buffer = buffer), FAILED_PRECONDITION, "");
   OK(Buffer_IncreaseExternalReferenceCount,
@@ -259,35 +260,35 @@ static void test_external_references(void** state) {
   assert_int_equal(number.buffer_pointer, (uintptr_t)pointer.device_memory_ptr);
   OK(Buffer_DecreaseExternalReferenceCount,
      &ARGS(Buffer_DecreaseExternalReferenceCount, .buffer = buffer));
-  destroy_buffer(buffer);
+  hlo_test_destroy_buffer(buffer);
 }
 
 static void test_bitcast(void** state) {
   const float data[2] = {1, 2};
-  PJRT_Buffer* buffer = upload(*state, PJRT_Buffer_Type_F32, data, (int64_t[]){2}, 1);
+  PJRT_Buffer* buffer = hlo_test_upload(*state, PJRT_Buffer_Type_F32, data, (int64_t[]){2}, 1);
   PJRT_Buffer_Bitcast_Args args =
       ARGS(Buffer_Bitcast, .buffer = buffer, .element_type = PJRT_Buffer_Type_U8,
            .dims = (int64_t[]){2, 4}, .num_dims = 2);
   OK(Buffer_Bitcast, &args);
   uint8_t out[8];
-  download(args.out_buffer, out, sizeof out);
+  hlo_test_download(args.out_buffer, out, sizeof out);
   assert_memory_equal(out, data, sizeof data);
-  assert_false(is_deleted(buffer));
-  destroy_buffer(args.out_buffer);
+  assert_false(hlo_test_is_deleted(buffer));
+  hlo_test_destroy_buffer(args.out_buffer);
   args.dims = (int64_t[]){2, 5};
   FAILS(Buffer_Bitcast, &args, INVALID_ARGUMENT, "8 bytes");
-  destroy_buffer(buffer);
+  hlo_test_destroy_buffer(buffer);
 }
 
 static void test_donation_with_a_dependency(void** state) {
   const float data[2] = {1, 2};
-  PJRT_Buffer* buffer = upload(*state, PJRT_Buffer_Type_F32, data, (int64_t[]){2}, 1);
+  PJRT_Buffer* buffer = hlo_test_upload(*state, PJRT_Buffer_Type_F32, data, (int64_t[]){2}, 1);
   PJRT_Buffer_DonateWithControlDependency_Args args =
       ARGS(Buffer_DonateWithControlDependency, .buffer = buffer);
   OK(Buffer_DonateWithControlDependency, &args);
-  assert_true(is_deleted(buffer));
-  destroy_buffer(buffer);
-  PJRT_Event* event = ready_event(args.out_buffer);
+  assert_true(hlo_test_is_deleted(buffer));
+  hlo_test_destroy_buffer(buffer);
+  PJRT_Event* event = hlo_test_ready_event(args.out_buffer);
   PJRT_Event_IsReady_Args ready = ARGS(Event_IsReady, .event = event);
   OK(Event_IsReady, &ready);
   assert_false(ready.is_ready);
@@ -295,11 +296,11 @@ static void test_donation_with_a_dependency(void** state) {
       .struct_size = PJRT_Buffer_DonateWithControlDependency_Callback_Args_STRUCT_SIZE,
       .callback_data = args.callback_data};
   args.dependency_ready_callback(&signal);
-  finish(event);
+  hlo_test_await(event);
   float out[2];
-  download(args.out_buffer, out, sizeof out);
+  hlo_test_download(args.out_buffer, out, sizeof out);
   assert_memory_equal(out, data, sizeof data);
-  destroy_buffer(args.out_buffer);
+  hlo_test_destroy_buffer(args.out_buffer);
 }
 
 // --- Views and buffers without a value -----------------------------------------------------------
@@ -316,14 +317,14 @@ static void test_views(void** state) {
   PJRT_Client_CreateViewOfDeviceBuffer_Args args =
       ARGS(Client_CreateViewOfDeviceBuffer, .client = *state, .device_buffer_ptr = data,
            .dims = (int64_t[]){4}, .num_dims = 1, .element_type = PJRT_Buffer_Type_F32,
-           .device = device_of(*state, 0), .on_delete_callback = count_end,
+           .device = hlo_test_device_of(*state, 0), .on_delete_callback = count_end,
            .on_delete_callback_arg = &ends);
   OK(Client_CreateViewOfDeviceBuffer, &args);
   PJRT_Buffer_UnsafePointer_Args pointer = ARGS(Buffer_UnsafePointer, .buffer = args.buffer);
   OK(Buffer_UnsafePointer, &pointer);
   assert_int_equal(pointer.buffer_pointer, (uintptr_t)data);
   assert_int_equal(atomic_load(&ends), 0);
-  destroy_buffer(args.buffer);
+  hlo_test_destroy_buffer(args.buffer);
   assert_int_equal(atomic_load(&ends), 1);
   args.device_buffer_ptr = data + 1;
   FAILS(Client_CreateViewOfDeviceBuffer, &args, INVALID_ARGUMENT, "misaligned");
@@ -335,10 +336,10 @@ static void test_uninitialized(void** state) {
   PJRT_Client_CreateUninitializedBuffer_Args args =
       ARGS(Client_CreateUninitializedBuffer, .client = *state, .shape_dims = (int64_t[]){3},
            .shape_num_dims = 1, .shape_element_type = PJRT_Buffer_Type_F64,
-           .device = device_of(*state, 1));
+           .device = hlo_test_device_of(*state, 1));
   OK(Client_CreateUninitializedBuffer, &args);
-  finish(ready_event(args.buffer));
-  destroy_buffer(args.buffer);
+  hlo_test_await(hlo_test_ready_event(args.buffer));
+  hlo_test_destroy_buffer(args.buffer);
 }
 
 static void test_error_buffer(void** state) {
@@ -346,17 +347,17 @@ static void test_error_buffer(void** state) {
       ARGS(Client_CreateErrorBuffer, .client = *state, .error_code = PJRT_Error_Code_UNAVAILABLE,
            .error_message = "not today", .error_message_size = 9, .shape_dims = (int64_t[]){3},
            .shape_num_dims = 1, .shape_element_type = PJRT_Buffer_Type_F64,
-           .memory = memory_of(device_of(*state, 0)));
+           .memory = hlo_test_memory_of(hlo_test_device_of(*state, 0)));
   OK(Client_CreateErrorBuffer, &args);
-  finish_badly(ready_event(args.buffer), PJRT_Error_Code_UNAVAILABLE, "not today");
-  destroy_buffer(args.buffer);
+  hlo_test_await_error(hlo_test_ready_event(args.buffer), PJRT_Error_Code_UNAVAILABLE, "not today");
+  hlo_test_destroy_buffer(args.buffer);
 }
 
 static PJRT_Client_CreateAliasBuffer_Args create_alias(PJRT_Client* client) {
-  PJRT_Client_CreateAliasBuffer_Args args =
-      ARGS(Client_CreateAliasBuffer, .client = client, .memory = memory_of(device_of(client, 0)),
-           .shape_dims = (int64_t[]){2}, .shape_num_dims = 1,
-           .shape_element_type = PJRT_Buffer_Type_F32);
+  PJRT_Client_CreateAliasBuffer_Args args = ARGS(
+      Client_CreateAliasBuffer, .client = client,
+      .memory = hlo_test_memory_of(hlo_test_device_of(client, 0)), .shape_dims = (int64_t[]){2},
+      .shape_num_dims = 1, .shape_element_type = PJRT_Buffer_Type_F32);
   OK(Client_CreateAliasBuffer, &args);
   return args;
 }
@@ -364,31 +365,31 @@ static PJRT_Client_CreateAliasBuffer_Args create_alias(PJRT_Client* client) {
 static void test_alias_buffers(void** state) {
   const float data[2] = {1, 2};
   PJRT_Client_CreateAliasBuffer_Args alias = create_alias(*state);
-  PJRT_Buffer* source = upload(*state, PJRT_Buffer_Type_F32, data, (int64_t[]){2}, 1);
+  PJRT_Buffer* source = hlo_test_upload(*state, PJRT_Buffer_Type_F32, data, (int64_t[]){2}, 1);
   OK(Client_FulfillAliasBuffer, &ARGS(Client_FulfillAliasBuffer, .client = *state, .buffer = source,
                                       .fulfill_alias_buffer_cb = alias.fulfill_alias_buffer_cb));
   float out[2];
-  download(alias.alias_buffer, out, sizeof out);
+  hlo_test_download(alias.alias_buffer, out, sizeof out);
   assert_memory_equal(out, data, sizeof data);
-  destroy_buffer(source);
-  destroy_buffer(alias.alias_buffer);
+  hlo_test_destroy_buffer(source);
+  hlo_test_destroy_buffer(alias.alias_buffer);
 
   PJRT_Client_CreateAliasBuffer_Args failing = create_alias(*state);
-  PJRT_Event* event = ready_event(failing.alias_buffer);
-  destroy_buffer(failing.alias_buffer);  // the framework may destroy it first
+  PJRT_Event* event = hlo_test_ready_event(failing.alias_buffer);
+  hlo_test_destroy_buffer(failing.alias_buffer);  // the framework may destroy it first
   OK(Client_FulfillAliasBuffer,
      &ARGS(Client_FulfillAliasBuffer, .client = *state, .status_code = PJRT_Error_Code_CANCELLED,
            .error_message = "never mind", .error_message_size = 10,
            .fulfill_alias_buffer_cb = failing.fulfill_alias_buffer_cb));
   PJRT_Error* error = GetPjrtApi()->PJRT_Event_Await(&ARGS(Event_Await, .event = event));
   assert_non_null(error);
-  destroy_error(error);
+  hlo_test_destroy_error(error);
   OK(Event_Destroy, &ARGS(Event_Destroy, .event = event));
 }
 
 static void test_alias_buffers_without_a_value(void** state) {
   PJRT_Client_CreateAliasBuffer_Args alias = create_alias(*state);
-  PJRT_Event* event = ready_event(alias.alias_buffer);
+  PJRT_Event* event = hlo_test_ready_event(alias.alias_buffer);
   FAILS(Client_FulfillAliasBuffer,
         &ARGS(Client_FulfillAliasBuffer, .client = *state,
               .fulfill_alias_buffer_cb = alias.fulfill_alias_buffer_cb),
@@ -396,8 +397,8 @@ static void test_alias_buffers_without_a_value(void** state) {
   PJRT_Event_IsReady_Args ready = ARGS(Event_IsReady, .event = event);
   OK(Event_IsReady, &ready);
   assert_true(ready.is_ready);
-  finish_badly(event, PJRT_Error_Code_INVALID_ARGUMENT, "a buffer or an error");
-  destroy_buffer(alias.alias_buffer);
+  hlo_test_await_error(event, PJRT_Error_Code_INVALID_ARGUMENT, "a buffer or an error");
+  hlo_test_destroy_buffer(alias.alias_buffer);
 }
 
 // --- Transfers in pieces -------------------------------------------------------------------------
@@ -406,7 +407,7 @@ static PJRT_AsyncHostToDeviceTransferManager* create_manager(PJRT_Client* client
                                                              PJRT_ShapeSpec* specs, size_t count) {
   PJRT_Client_CreateBuffersForAsyncHostToDevice_Args args =
       ARGS(Client_CreateBuffersForAsyncHostToDevice, .client = client, .shape_specs = specs,
-           .num_shape_specs = count, .memory = memory_of(device_of(client, 1)));
+           .num_shape_specs = count, .memory = hlo_test_memory_of(hlo_test_device_of(client, 1)));
   OK(Client_CreateBuffersForAsyncHostToDevice, &args);
   return args.transfer_manager;
 }
@@ -426,7 +427,7 @@ static void send_piece(PJRT_AsyncHostToDeviceTransferManager* manager, int index
            .buffer_index = index, .data = (const char*)data + offset, .offset = offset,
            .transfer_size = size, .is_last_transfer = is_last);
   OK(AsyncHostToDeviceTransferManager_TransferData, &args);
-  finish(args.done_with_h2d_transfer);
+  hlo_test_await(args.done_with_h2d_transfer);
 }
 
 static void test_transfer_in_pieces(void** state) {
@@ -453,7 +454,7 @@ static void test_transfer_in_pieces(void** state) {
     send_piece(manager, 0, data, at, at + 3 <= 32 ? 3 : 32 - at, at + 3 >= 32);
   }
   float out[8];
-  download(pieces, out, sizeof out);
+  hlo_test_download(pieces, out, sizeof out);
   assert_memory_equal(out, data, sizeof data);
   FAILS(AsyncHostToDeviceTransferManager_TransferData,
         &ARGS(AsyncHostToDeviceTransferManager_TransferData, .transfer_manager = manager,
@@ -467,13 +468,13 @@ static void test_transfer_in_pieces(void** state) {
      &ARGS(AsyncHostToDeviceTransferManager_SetBufferError, .transfer_manager = manager,
            .buffer_index = 1, .error_code = PJRT_Error_Code_DATA_LOSS, .error_message = "lost",
            .error_message_size = 4));
-  finish_badly(ready_event(broken), PJRT_Error_Code_DATA_LOSS, "lost");
+  hlo_test_await_error(hlo_test_ready_event(broken), PJRT_Error_Code_DATA_LOSS, "lost");
   OK(AsyncHostToDeviceTransferManager_Destroy,
      &ARGS(AsyncHostToDeviceTransferManager_Destroy, .transfer_manager = manager));
-  finish_badly(ready_event(forgotten), PJRT_Error_Code_ABORTED, "buffer 2");
-  destroy_buffer(pieces);
-  destroy_buffer(broken);
-  destroy_buffer(forgotten);
+  hlo_test_await_error(hlo_test_ready_event(forgotten), PJRT_Error_Code_ABORTED, "buffer 2");
+  hlo_test_destroy_buffer(pieces);
+  hlo_test_destroy_buffer(broken);
+  hlo_test_destroy_buffer(forgotten);
 }
 
 static void test_transfer_of_a_literal(void** state) {
@@ -491,14 +492,14 @@ static void test_transfer_of_a_literal(void** state) {
   FAILS(AsyncHostToDeviceTransferManager_TransferLiteral, &args, INVALID_ARGUMENT, "type or shape");
   args.shape_element_type = PJRT_Buffer_Type_F32;
   OK(AsyncHostToDeviceTransferManager_TransferLiteral, &args);
-  finish(args.done_with_h2d_transfer);
+  hlo_test_await(args.done_with_h2d_transfer);
   PJRT_Buffer* buffer = retrieve(manager, 0);
   float out[6];
-  download(buffer, out, sizeof out);
+  hlo_test_download(buffer, out, sizeof out);
   assert_memory_equal(out, ((float[]){0, 1, 2, 10, 11, 12}), sizeof out);
   OK(AsyncHostToDeviceTransferManager_Destroy,
      &ARGS(AsyncHostToDeviceTransferManager_Destroy, .transfer_manager = manager));
-  destroy_buffer(buffer);
+  hlo_test_destroy_buffer(buffer);
 }
 
 // One byte per element, as in all transfers between host and device.
@@ -514,13 +515,13 @@ static void test_transfer_of_types_below_a_byte(void** state) {
            .buffer_index = 1, .data = data, .shape_dims = dims, .shape_num_dims = 1,
            .shape_element_type = PJRT_Buffer_Type_S4);
   OK(AsyncHostToDeviceTransferManager_TransferLiteral, &args);
-  finish(args.done_with_h2d_transfer);
+  hlo_test_await(args.done_with_h2d_transfer);
   for (int i = 0; i < 2; ++i) {
     PJRT_Buffer* buffer = retrieve(manager, i);
     int8_t out[5];
-    download(buffer, out, sizeof out);
+    hlo_test_download(buffer, out, sizeof out);
     assert_memory_equal(out, data, sizeof data);
-    destroy_buffer(buffer);
+    hlo_test_destroy_buffer(buffer);
   }
   OK(AsyncHostToDeviceTransferManager_Destroy,
      &ARGS(AsyncHostToDeviceTransferManager_Destroy, .transfer_manager = manager));
@@ -533,27 +534,27 @@ static void test_empty_arrays(void** state) {
   const int64_t shapes[][3] = {{5, 0, 3}, {0, 1ll << 40, 1ll << 40}, {1ll << 40, 1ll << 40, 0}};
   int64_t strides[] = {24, 24, 8};
   for (size_t i = 0; i < 3; ++i) {
-    PJRT_Client_BufferFromHostBuffer_Args args =
-        ARGS(Client_BufferFromHostBuffer, .client = *state, .data = data,
-             .type = PJRT_Buffer_Type_F64, .dims = shapes[i], .num_dims = 3,
-             .byte_strides = strides, .num_byte_strides = 3, .device = device_of(*state, 0));
+    PJRT_Client_BufferFromHostBuffer_Args args = ARGS(
+        Client_BufferFromHostBuffer, .client = *state, .data = data, .type = PJRT_Buffer_Type_F64,
+        .dims = shapes[i], .num_dims = 3, .byte_strides = strides, .num_byte_strides = 3,
+        .device = hlo_test_device_of(*state, 0));
     OK(Client_BufferFromHostBuffer, &args);
-    finish(args.done_with_host_buffer);
+    hlo_test_await(args.done_with_host_buffer);
     PJRT_Buffer_MemoryLayout layout = {.type = PJRT_Buffer_MemoryLayout_Type_Strides,
                                        .strides = {.byte_strides = strides, .num_byte_strides = 3}};
     double out[1];
     PJRT_Buffer_ToHostBuffer_Args to_host =
         ARGS(Buffer_ToHostBuffer, .src = args.buffer, .host_layout = &layout, .dst = out);
     OK(Buffer_ToHostBuffer, &to_host);
-    finish(to_host.event);
-    destroy_buffer(args.buffer);
+    hlo_test_await(to_host.event);
+    hlo_test_destroy_buffer(args.buffer);
     PJRT_ShapeSpec spec = {.dims = shapes[i], .num_dims = 3, .element_type = PJRT_Buffer_Type_F64};
     PJRT_AsyncHostToDeviceTransferManager* manager = create_manager(*state, &spec, 1);
     PJRT_AsyncHostToDeviceTransferManager_TransferLiteral_Args literal = ARGS(
         AsyncHostToDeviceTransferManager_TransferLiteral, .transfer_manager = manager, .data = data,
         .shape_dims = shapes[i], .shape_num_dims = 3, .shape_element_type = PJRT_Buffer_Type_F64);
     OK(AsyncHostToDeviceTransferManager_TransferLiteral, &literal);
-    finish(literal.done_with_h2d_transfer);
+    hlo_test_await(literal.done_with_h2d_transfer);
     OK(AsyncHostToDeviceTransferManager_Destroy,
        &ARGS(AsyncHostToDeviceTransferManager_Destroy, .transfer_manager = manager));
   }
@@ -562,22 +563,23 @@ static void test_empty_arrays(void** state) {
 // --- The Layouts extension -----------------------------------------------------------------------
 
 static void test_layout_extension(void** state) {
-  const PJRT_Layouts_Extension* layouts = find_extension(PJRT_Extension_Type_Layouts);
+  const PJRT_Layouts_Extension* layouts = hlo_test_find_extension(PJRT_Extension_Type_Layouts);
   const float data[6] = {0};
-  PJRT_Buffer* buffer = upload(*state, PJRT_Buffer_Type_F32, data, (int64_t[]){1, 2, 3}, 3);
+  PJRT_Buffer* buffer =
+      hlo_test_upload(*state, PJRT_Buffer_Type_F32, data, (int64_t[]){1, 2, 3}, 3);
   PJRT_Layouts_PJRT_Buffer_MemoryLayout_Args of =
       ARGS(Layouts_PJRT_Buffer_MemoryLayout, .buffer = buffer);
-  expect_ok(layouts->PJRT_Layouts_PJRT_Buffer_MemoryLayout(&of), "Buffer_MemoryLayout");
+  hlo_test_expect_ok(layouts->PJRT_Layouts_PJRT_Buffer_MemoryLayout(&of), "Buffer_MemoryLayout");
   PJRT_Layouts_MemoryLayout_Serialize_Args text =
       ARGS(Layouts_MemoryLayout_Serialize, .layout = of.layout);
-  expect_ok(layouts->PJRT_Layouts_MemoryLayout_Serialize(&text), "MemoryLayout_Serialize");
+  hlo_test_expect_ok(layouts->PJRT_Layouts_MemoryLayout_Serialize(&text), "MemoryLayout_Serialize");
   assert_int_equal(text.serialized_bytes_size, 7);
   assert_memory_equal(text.serialized_bytes, "{2,1,0}", 7);
   text.serialized_layout_deleter(text.serialized_layout);
-  expect_ok(layouts->PJRT_Layouts_MemoryLayout_Destroy(
+  hlo_test_expect_ok(layouts->PJRT_Layouts_MemoryLayout_Destroy(
                 &ARGS(Layouts_MemoryLayout_Destroy, .layout = of.layout)),
             "MemoryLayout_Destroy");
-  destroy_buffer(buffer);
+  hlo_test_destroy_buffer(buffer);
 }
 
 int main(void) {

@@ -29,45 +29,45 @@ static const char donating_program[] =
     "}\n";
 
 static int set_up(void** state) {
-  *state = create_client(2);
+  *state = hlo_test_create_client(2);
   return 0;
 }
 
 static int tear_down(void** state) {
-  destroy_client(*state);
+  hlo_test_destroy_client(*state);
   return 0;
 }
 
 static PJRT_Buffer* upload_four(PJRT_Client* client, float first) {
   const float data[4] = {first, first + 1, first + 2, first + 3};
-  return upload(client, PJRT_Buffer_Type_F32, data, (int64_t[]){4}, 1);
+  return hlo_test_upload(client, PJRT_Buffer_Type_F32, data, (int64_t[]){4}, 1);
 }
 
 static void expect_four(PJRT_Buffer* buffer, float a, float b, float c, float d) {
   float out[4];
-  download(buffer, out, sizeof out);
+  hlo_test_download(buffer, out, sizeof out);
   const float expected[4] = {a, b, c, d};
   assert_memory_equal(out, expected, sizeof out);
 }
 
 static void test_compile_and_run(void** state) {
-  PJRT_LoadedExecutable* loaded = compile(*state, add_program);
+  PJRT_LoadedExecutable* loaded = hlo_test_compile(*state, add_program);
   PJRT_Buffer* arguments[2] = {upload_four(*state, 1), upload_four(*state, 10)};
   PJRT_Buffer* results[2];
-  run(loaded, NULL, arguments, 2, results);
+  hlo_test_run(loaded, NULL, arguments, 2, results);
   expect_four(results[0], 11, 13, 15, 17);
   expect_four(results[1], 10, 22, 36, 52);
   for (int i = 0; i < 2; ++i) {
-    assert_false(is_deleted(arguments[i]));
-    destroy_buffer(arguments[i]);
-    destroy_buffer(results[i]);
+    assert_false(hlo_test_is_deleted(arguments[i]));
+    hlo_test_destroy_buffer(arguments[i]);
+    hlo_test_destroy_buffer(results[i]);
   }
-  destroy_loaded(loaded);
+  hlo_test_destroy_loaded(loaded);
 }
 
 static void test_questions(void** state) {
-  PJRT_LoadedExecutable* loaded = compile(*state, add_program);
-  PJRT_Executable* executable = executable_of(loaded);
+  PJRT_LoadedExecutable* loaded = hlo_test_compile(*state, add_program);
+  PJRT_Executable* executable = hlo_test_executable_of(loaded);
   PJRT_Executable_Name_Args name = ARGS(Executable_Name, .executable = executable);
   OK(Executable_Name, &name);
   assert_string_equal(name.executable_name, "adder");
@@ -103,31 +103,33 @@ static void test_questions(void** state) {
       ARGS(LoadedExecutable_AddressableDevices, .executable = loaded);
   OK(LoadedExecutable_AddressableDevices, &devices);
   assert_int_equal(devices.num_addressable_devices, 1);
-  destroy_loaded(loaded);
+  hlo_test_destroy_loaded(loaded);
 }
 
 static void test_nothing_is_sharded(void** state) {
-  const PJRT_Shardings_Extension* extension = find_extension(PJRT_Extension_Type_Shardings);
-  PJRT_LoadedExecutable* loaded = compile(*state, add_program);
-  PJRT_Executable* executable = executable_of(loaded);
+  const PJRT_Shardings_Extension* extension =
+      hlo_test_find_extension(PJRT_Extension_Type_Shardings);
+  PJRT_LoadedExecutable* loaded = hlo_test_compile(*state, add_program);
+  PJRT_Executable* executable = hlo_test_executable_of(loaded);
   PJRT_Shardings_PJRT_Executable_ParameterShardings_Args parameters =
       ARGS(Shardings_PJRT_Executable_ParameterShardings, .executable = executable);
-  expect_ok(extension->PJRT_Shardings_PJRT_Executable_ParameterShardings(&parameters),
+  hlo_test_expect_ok(extension->PJRT_Shardings_PJRT_Executable_ParameterShardings(&parameters),
             "ParameterShardings");
   assert_int_equal(parameters.num_parameters, 2);
   assert_null(parameters.shardings);
   PJRT_Shardings_PJRT_Executable_OutputShardings_Args outputs =
       ARGS(Shardings_PJRT_Executable_OutputShardings, .executable = executable);
-  expect_ok(extension->PJRT_Shardings_PJRT_Executable_OutputShardings(&outputs), "OutputShardings");
+  hlo_test_expect_ok(extension->PJRT_Shardings_PJRT_Executable_OutputShardings(&outputs),
+                     "OutputShardings");
   assert_int_equal(outputs.num_outputs, 2);
   assert_null(outputs.shardings);
   OK(Executable_Destroy, &ARGS(Executable_Destroy, .executable = executable));
-  destroy_loaded(loaded);
+  hlo_test_destroy_loaded(loaded);
 }
 
 static void test_optimized_program(void** state) {
-  PJRT_LoadedExecutable* loaded = compile(*state, add_program);
-  PJRT_Executable* executable = executable_of(loaded);
+  PJRT_LoadedExecutable* loaded = hlo_test_compile(*state, add_program);
+  PJRT_Executable* executable = hlo_test_executable_of(loaded);
   PJRT_Program program = {.struct_size = PJRT_Program_STRUCT_SIZE};
   PJRT_Executable_OptimizedProgram_Args args =
       ARGS(Executable_OptimizedProgram, .executable = executable, .program = &program);
@@ -139,63 +141,63 @@ static void test_optimized_program(void** state) {
   OK(Executable_OptimizedProgram, &args);
   PJRT_Client_Compile_Args again = ARGS(Client_Compile, .client = *state, .program = &program);
   OK(Client_Compile, &again);
-  destroy_loaded(again.executable);
+  hlo_test_destroy_loaded(again.executable);
   free(program.code);
   OK(Executable_Destroy, &ARGS(Executable_Destroy, .executable = executable));
-  destroy_loaded(loaded);
+  hlo_test_destroy_loaded(loaded);
 }
 
 static void test_donation(void** state) {
-  PJRT_LoadedExecutable* loaded = compile(*state, donating_program);
+  PJRT_LoadedExecutable* loaded = hlo_test_compile(*state, donating_program);
   PJRT_Buffer* argument = upload_four(*state, 1);
   PJRT_Buffer* result;
   const int64_t kept[] = {0};
   PJRT_ExecuteOptions options = {.struct_size = PJRT_ExecuteOptions_STRUCT_SIZE,
                                  .non_donatable_input_indices = kept,
                                  .num_non_donatable_input_indices = 1};
-  run(loaded, &options, &argument, 1, &result);
-  assert_false(is_deleted(argument));
+  hlo_test_run(loaded, &options, &argument, 1, &result);
+  assert_false(hlo_test_is_deleted(argument));
   expect_four(argument, 1, 2, 3, 4);
   expect_four(result, 2, 3, 4, 5);
-  destroy_buffer(result);
+  hlo_test_destroy_buffer(result);
   options.num_non_donatable_input_indices = 0;
-  run(loaded, &options, &argument, 1, &result);
-  assert_true(is_deleted(argument));
+  hlo_test_run(loaded, &options, &argument, 1, &result);
+  assert_true(hlo_test_is_deleted(argument));
   expect_four(result, 2, 3, 4, 5);
-  destroy_buffer(argument);
-  destroy_buffer(result);
-  destroy_loaded(loaded);
+  hlo_test_destroy_buffer(argument);
+  hlo_test_destroy_buffer(result);
+  hlo_test_destroy_loaded(loaded);
 }
 
 /// The owner of the memory under a view has not allowed overwriting it.
 static void test_donated_views_are_not_overwritten(void** state) {
-  PJRT_LoadedExecutable* loaded = compile(*state, donating_program);
+  PJRT_LoadedExecutable* loaded = hlo_test_compile(*state, donating_program);
   float* data = aligned_alloc(64, 64);
   for (int i = 0; i < 4; ++i) data[i] = (float)(i + 1);
   PJRT_Client_CreateViewOfDeviceBuffer_Args view =
       ARGS(Client_CreateViewOfDeviceBuffer, .client = *state, .device_buffer_ptr = data,
            .dims = (int64_t[]){4}, .num_dims = 1, .element_type = PJRT_Buffer_Type_F32,
-           .device = device_of(*state, 0));
+           .device = hlo_test_device_of(*state, 0));
   OK(Client_CreateViewOfDeviceBuffer, &view);
   PJRT_Client_BufferFromHostBuffer_Args lent =
       ARGS(Client_BufferFromHostBuffer, .client = *state, .data = data,
            .type = PJRT_Buffer_Type_F32, .dims = (int64_t[]){4}, .num_dims = 1,
-           .device = device_of(*state, 0),
+           .device = hlo_test_device_of(*state, 0),
            .host_buffer_semantics = PJRT_HostBufferSemantics_kImmutableZeroCopy);
   OK(Client_BufferFromHostBuffer, &lent);
   PJRT_Buffer* arguments[] = {view.buffer, lent.buffer};
   for (int i = 0; i < 2; ++i) {
     PJRT_Buffer* result;
-    run(loaded, NULL, &arguments[i], 1, &result);
-    assert_true(is_deleted(arguments[i]));
+    hlo_test_run(loaded, NULL, &arguments[i], 1, &result);
+    assert_true(hlo_test_is_deleted(arguments[i]));
     expect_four(result, 2, 3, 4, 5);
     for (int k = 0; k < 4; ++k) assert_true(data[k] == (float)(k + 1));
-    destroy_buffer(arguments[i]);
-    destroy_buffer(result);
+    hlo_test_destroy_buffer(arguments[i]);
+    hlo_test_destroy_buffer(result);
   }
-  finish(lent.done_with_host_buffer);
+  hlo_test_await(lent.done_with_host_buffer);
   free(data);
-  destroy_loaded(loaded);
+  hlo_test_destroy_loaded(loaded);
 }
 
 static void* bytes_of(PJRT_Buffer* buffer) {
@@ -219,7 +221,7 @@ static PJRT_Buffer* hand_over(PJRT_Buffer* buffer) {
 /// Another framework has the address of the bytes: handles that follow do not make them writable
 /// before it has given them back.
 static void test_external_references_outlive_a_handle(void** state) {
-  PJRT_LoadedExecutable* loaded = compile(*state, donating_program);
+  PJRT_LoadedExecutable* loaded = hlo_test_compile(*state, donating_program);
   for (int is_held = 0; is_held < 2; ++is_held) {
     PJRT_Buffer *buffer = upload_four(*state, 1), *result;
     const float* bytes = bytes_of(buffer);
@@ -230,7 +232,7 @@ static void test_external_references_outlive_a_handle(void** state) {
       OK(Buffer_DecreaseExternalReferenceCount,
          &ARGS(Buffer_DecreaseExternalReferenceCount, .buffer = buffer));
     }
-    run(loaded, NULL, &next, 1, &result);
+    hlo_test_run(loaded, NULL, &next, 1, &result);
     expect_four(result, 2, 3, 4, 5);
     if (is_held) {
       for (int i = 0; i < 4; ++i) assert_true(bytes[i] == (float)(i + 1));
@@ -239,18 +241,18 @@ static void test_external_references_outlive_a_handle(void** state) {
     } else {
       assert_ptr_equal(bytes_of(result), bytes);
     }
-    destroy_buffer(buffer);
-    destroy_buffer(next);
-    destroy_buffer(result);
+    hlo_test_destroy_buffer(buffer);
+    hlo_test_destroy_buffer(next);
+    hlo_test_destroy_buffer(result);
   }
-  destroy_loaded(loaded);
+  hlo_test_destroy_loaded(loaded);
 }
 
 static PJRT_Client_CreateAliasBuffer_Args create_alias(PJRT_Client* client) {
-  PJRT_Client_CreateAliasBuffer_Args args =
-      ARGS(Client_CreateAliasBuffer, .client = client, .memory = memory_of(device_of(client, 0)),
-           .shape_dims = (int64_t[]){4}, .shape_num_dims = 1,
-           .shape_element_type = PJRT_Buffer_Type_F32);
+  PJRT_Client_CreateAliasBuffer_Args args = ARGS(
+      Client_CreateAliasBuffer, .client = client,
+      .memory = hlo_test_memory_of(hlo_test_device_of(client, 0)), .shape_dims = (int64_t[]){4},
+      .shape_num_dims = 1, .shape_element_type = PJRT_Buffer_Type_F32);
   OK(Client_CreateAliasBuffer, &args);
   return args;
 }
@@ -263,16 +265,16 @@ static void fulfil(const PJRT_Client_CreateAliasBuffer_Args* alias, PJRT_Buffer*
 
 /// An alias keeps its value when the buffer that it has it from is donated.
 static void test_donated_values_of_aliases_are_not_overwritten(void** state) {
-  PJRT_LoadedExecutable* loaded = compile(*state, donating_program);
+  PJRT_LoadedExecutable* loaded = hlo_test_compile(*state, donating_program);
   PJRT_Buffer *buffer = upload_four(*state, 1), *result;
   const PJRT_Client_CreateAliasBuffer_Args alias = create_alias(*state);
   fulfil(&alias, buffer);
-  run(loaded, NULL, &buffer, 1, &result);
+  hlo_test_run(loaded, NULL, &buffer, 1, &result);
   expect_four(alias.alias_buffer, 1, 2, 3, 4);
   expect_four(result, 2, 3, 4, 5);
   PJRT_Buffer* buffers[] = {buffer, result, alias.alias_buffer};
-  for (int i = 0; i < 3; ++i) destroy_buffer(buffers[i]);
-  destroy_loaded(loaded);
+  for (int i = 0; i < 3; ++i) hlo_test_destroy_buffer(buffers[i]);
+  hlo_test_destroy_loaded(loaded);
 }
 
 // A client and its objects, which are destroyed when its launch ends.
@@ -286,10 +288,10 @@ typedef struct leaving {
 static void leave(PJRT_Error* error, void* context) {
   leaving_t* leaving = context;
   assert_null(error);
-  destroy_buffer(leaving->argument);
-  destroy_buffer(leaving->result);
-  destroy_loaded(leaving->loaded);
-  destroy_client(leaving->client);
+  hlo_test_destroy_buffer(leaving->argument);
+  hlo_test_destroy_buffer(leaving->result);
+  hlo_test_destroy_loaded(leaving->loaded);
+  hlo_test_destroy_client(leaving->client);
   atomic_store(&leaving->has_left, true);
 }
 
@@ -306,17 +308,18 @@ static int count_threads(void) {
 static void test_callbacks_may_destroy_their_client(void** state) {
   (void)state;
   const int threads = count_threads();
-  leaving_t leaving = {.client = create_client(1)};
-  leaving.loaded = compile(leaving.client, HLO_TEST_SINES("100000"));
+  leaving_t leaving = {.client = hlo_test_create_client(1)};
+  leaving.loaded = hlo_test_compile(leaving.client, HLO_TEST_SINES("100000"));
   leaving.argument = upload_four(leaving.client, 1);
-  run(leaving.loaded, NULL, &leaving.argument, 1, &leaving.result);
-  PJRT_Event* event = ready_event(leaving.result);
+  hlo_test_run(leaving.loaded, NULL, &leaving.argument, 1, &leaving.result);
+  PJRT_Event* event = hlo_test_ready_event(leaving.result);
   PJRT_Event_OnReady_Args args =
       ARGS(Event_OnReady, .event = event, .callback = leave, .user_arg = &leaving);
   OK(Event_OnReady, &args);
-  finish(event);
+  hlo_test_await(event);
   enum { POLL_US = 1000, POLLS = 10000 };
-  for (int i = 0; i < POLLS && (!atomic_load(&leaving.has_left) || count_threads() > threads); ++i) {
+  for (int i = 0; i < POLLS && (!atomic_load(&leaving.has_left) || count_threads() > threads);
+       ++i) {
     usleep(POLL_US);
   }
   assert_true(atomic_load(&leaving.has_left));
@@ -324,7 +327,7 @@ static void test_callbacks_may_destroy_their_client(void** state) {
 }
 
 static void test_launches_that_cannot_be(void** state) {
-  PJRT_LoadedExecutable* loaded = compile(*state, add_program);
+  PJRT_LoadedExecutable* loaded = hlo_test_compile(*state, add_program);
   PJRT_Buffer* arguments[2] = {upload_four(*state, 1), upload_four(*state, 10)};
   PJRT_Buffer* results[2] = {NULL, NULL};
   PJRT_LoadedExecutable_Execute_Args args =
@@ -344,17 +347,17 @@ static void test_launches_that_cannot_be(void** state) {
       ARGS(LoadedExecutable_IsDeleted, .executable = loaded);
   OK(LoadedExecutable_IsDeleted, &deleted);
   assert_true(deleted.is_deleted);
-  for (int i = 0; i < 2; ++i) destroy_buffer(arguments[i]);
-  destroy_loaded(loaded);
+  for (int i = 0; i < 2; ++i) hlo_test_destroy_buffer(arguments[i]);
+  hlo_test_destroy_loaded(loaded);
 }
 
 static void test_error_arguments_make_error_results(void** state) {
-  PJRT_LoadedExecutable* loaded = compile(*state, donating_program);
+  PJRT_LoadedExecutable* loaded = hlo_test_compile(*state, donating_program);
   PJRT_Client_CreateErrorBuffer_Args error =
       ARGS(Client_CreateErrorBuffer, .client = *state, .error_code = PJRT_Error_Code_UNAVAILABLE,
            .error_message = "not today", .error_message_size = 9, .shape_dims = (int64_t[]){4},
            .shape_num_dims = 1, .shape_element_type = PJRT_Buffer_Type_F32,
-           .memory = memory_of(device_of(*state, 0)));
+           .memory = hlo_test_memory_of(hlo_test_device_of(*state, 0)));
   OK(Client_CreateErrorBuffer, &error);
   PJRT_Buffer* result;
   PJRT_LoadedExecutable_Execute_Args args =
@@ -362,19 +365,19 @@ static void test_error_arguments_make_error_results(void** state) {
            .argument_lists = (PJRT_Buffer* const* const[]){&error.buffer}, .num_devices = 1,
            .num_args = 1, .output_lists = (PJRT_Buffer * * const[]){&result});
   OK(LoadedExecutable_Execute, &args);
-  finish_badly(ready_event(result), PJRT_Error_Code_UNAVAILABLE, "not today");
-  destroy_buffer(error.buffer);
-  destroy_buffer(result);
-  destroy_loaded(loaded);
+  hlo_test_await_error(hlo_test_ready_event(result), PJRT_Error_Code_UNAVAILABLE, "not today");
+  hlo_test_destroy_buffer(error.buffer);
+  hlo_test_destroy_buffer(result);
+  hlo_test_destroy_loaded(loaded);
 }
 
 static void test_serialization(void** state) {
-  PJRT_LoadedExecutable* loaded = compile(*state, add_program);
-  PJRT_Executable* executable = executable_of(loaded);
+  PJRT_LoadedExecutable* loaded = hlo_test_compile(*state, add_program);
+  PJRT_Executable* executable = hlo_test_executable_of(loaded);
   PJRT_Executable_Serialize_Args bytes = ARGS(Executable_Serialize, .executable = executable);
   OK(Executable_Serialize, &bytes);
   OK(Executable_Destroy, &ARGS(Executable_Destroy, .executable = executable));
-  destroy_loaded(loaded);
+  hlo_test_destroy_loaded(loaded);
   PJRT_Executable_DeserializeAndLoad_Args again =
       ARGS(Executable_DeserializeAndLoad, .client = *state,
            .serialized_executable = bytes.serialized_bytes,
@@ -382,13 +385,13 @@ static void test_serialization(void** state) {
   OK(Executable_DeserializeAndLoad, &again);
   PJRT_Buffer* arguments[2] = {upload_four(*state, 1), upload_four(*state, 10)};
   PJRT_Buffer* results[2];
-  run(again.loaded_executable, NULL, arguments, 2, results);
+  hlo_test_run(again.loaded_executable, NULL, arguments, 2, results);
   expect_four(results[0], 11, 13, 15, 17);
   for (int i = 0; i < 2; ++i) {
-    destroy_buffer(arguments[i]);
-    destroy_buffer(results[i]);
+    hlo_test_destroy_buffer(arguments[i]);
+    hlo_test_destroy_buffer(results[i]);
   }
-  destroy_loaded(again.loaded_executable);
+  hlo_test_destroy_loaded(again.loaded_executable);
   again.serialized_executable_size -= 1;
   FAILS(Executable_DeserializeAndLoad, &again, DATA_LOSS, "damaged");
   bytes.serialized_executable_deleter(bytes.serialized_executable);
@@ -398,7 +401,7 @@ static void test_serialization(void** state) {
 static void test_compile_without_a_client(void** state) {
   PJRT_TopologyDescription_Create_Args topology = ARGS(TopologyDescription_Create);
   OK(TopologyDescription_Create, &topology);
-  const PJRT_Program program = program_of(add_program);
+  const PJRT_Program program = hlo_test_program_of(add_program);
   PJRT_Compile_Args compiled = ARGS(Compile, .topology = topology.topology, .program = &program);
   OK(Compile, &compiled);
   PJRT_Client_Load_Args load =
@@ -415,14 +418,14 @@ static void test_compile_without_a_client(void** state) {
   assert_int_equal(assignment.serialized_bytes_size, sizeof expected);
   assert_memory_equal(assignment.serialized_bytes, expected, sizeof expected);
   assignment.serialized_device_assignment_deleter(assignment.serialized_device_assignment);
-  destroy_loaded(load.loaded_executable);
+  hlo_test_destroy_loaded(load.loaded_executable);
 }
 
 static void test_poison_of_launches_that_are_over(void** state) {
-  PJRT_LoadedExecutable* loaded = compile(*state, donating_program);
+  PJRT_LoadedExecutable* loaded = hlo_test_compile(*state, donating_program);
   PJRT_Buffer *argument = upload_four(*state, 1), *result;
   PJRT_ExecuteOptions options = {.struct_size = PJRT_ExecuteOptions_STRUCT_SIZE, .launch_id = 7};
-  run(loaded, &options, &argument, 1, &result);
+  hlo_test_run(loaded, &options, &argument, 1, &result);
   PJRT_Buffer_Device_Args where = ARGS(Buffer_Device, .buffer = result);
   OK(Buffer_Device, &where);
   PJRT_Device_PoisonExecution_Args poison =
@@ -434,13 +437,13 @@ static void test_poison_of_launches_that_are_over(void** state) {
   poison.error_code = PJRT_Error_Code_OK;
   FAILS(Device_PoisonExecution, &poison, INVALID_ARGUMENT, "needs an error");
   expect_four(result, 2, 3, 4, 5);
-  destroy_buffer(argument);
-  destroy_buffer(result);
-  destroy_loaded(loaded);
+  hlo_test_destroy_buffer(argument);
+  hlo_test_destroy_buffer(result);
+  hlo_test_destroy_loaded(loaded);
 }
 
 static void test_bad_programs(void** state) {
-  PJRT_Program program = program_of("module { func.func @main( }");
+  PJRT_Program program = hlo_test_program_of("module { func.func @main( }");
   PJRT_Client_Compile_Args args = ARGS(Client_Compile, .client = *state, .program = &program);
   FAILS(Client_Compile, &args, INVALID_ARGUMENT, "");
   program.format = "fortran";
@@ -448,7 +451,7 @@ static void test_bad_programs(void** state) {
   FAILS(Client_Compile, &args, UNIMPLEMENTED, "fortran");
   args.program = NULL;
   FAILS(Client_Compile, &args, INVALID_ARGUMENT, "no program");
-  program = program_of(add_program);
+  program = hlo_test_program_of(add_program);
   args.program = &program;
   args.compile_options = "\x10\x01";  // parameter_is_tupled_arguments
   args.compile_options_size = 2;
@@ -485,7 +488,7 @@ static PJRT_Buffer* launch_many(PJRT_LoadedExecutable* loaded, PJRT_Buffer* valu
   enum { LAUNCHES = 8 };
   for (int i = 0; i < LAUNCHES; ++i) {
     PJRT_Buffer* next = launch_one(loaded, value);
-    destroy_buffer(value);
+    hlo_test_destroy_buffer(value);
     value = next;
   }
   return value;
@@ -493,7 +496,7 @@ static PJRT_Buffer* launch_many(PJRT_LoadedExecutable* loaded, PJRT_Buffer* valu
 
 static void expect_chain_end(PJRT_Buffer* last) {
   expect_four(last, 9, 10, 11, 12);
-  destroy_buffer(last);
+  hlo_test_destroy_buffer(last);
 }
 
 static void launch_behind_an_alias(PJRT_Client* client, PJRT_LoadedExecutable* loaded) {
@@ -501,7 +504,7 @@ static void launch_behind_an_alias(PJRT_Client* client, PJRT_LoadedExecutable* l
   PJRT_Buffer *last = launch_many(loaded, alias.alias_buffer), *value = upload_four(client, 1);
   fulfil(&alias, value);
   expect_chain_end(last);
-  destroy_buffer(value);
+  hlo_test_destroy_buffer(value);
 }
 
 static void launch_behind_a_transfer(PJRT_Client* client, PJRT_LoadedExecutable* loaded) {
@@ -510,7 +513,7 @@ static void launch_behind_a_transfer(PJRT_Client* client, PJRT_LoadedExecutable*
       .dims = (int64_t[]){4}, .num_dims = 1, .element_type = PJRT_Buffer_Type_F32};
   PJRT_Client_CreateBuffersForAsyncHostToDevice_Args created =
       ARGS(Client_CreateBuffersForAsyncHostToDevice, .client = client, .shape_specs = &spec,
-           .num_shape_specs = 1, .memory = memory_of(device_of(client, 0)));
+           .num_shape_specs = 1, .memory = hlo_test_memory_of(hlo_test_device_of(client, 0)));
   OK(Client_CreateBuffersForAsyncHostToDevice, &created);
   PJRT_AsyncHostToDeviceTransferManager_RetrieveBuffer_Args first =
       ARGS(AsyncHostToDeviceTransferManager_RetrieveBuffer,
@@ -521,7 +524,7 @@ static void launch_behind_a_transfer(PJRT_Client* client, PJRT_LoadedExecutable*
       AsyncHostToDeviceTransferManager_TransferData, .transfer_manager = created.transfer_manager,
       .data = values, .transfer_size = sizeof values, .is_last_transfer = true);
   OK(AsyncHostToDeviceTransferManager_TransferData, &sent);
-  finish(sent.done_with_h2d_transfer);
+  hlo_test_await(sent.done_with_h2d_transfer);
   expect_chain_end(last);
   OK(AsyncHostToDeviceTransferManager_Destroy,
      &ARGS(AsyncHostToDeviceTransferManager_Destroy, .transfer_manager = created.transfer_manager));
@@ -532,7 +535,7 @@ static void launch_behind_a_dependency(PJRT_Client* client, PJRT_LoadedExecutabl
   PJRT_Buffer_DonateWithControlDependency_Args args =
       ARGS(Buffer_DonateWithControlDependency, .buffer = value);
   OK(Buffer_DonateWithControlDependency, &args);
-  destroy_buffer(value);
+  hlo_test_destroy_buffer(value);
   PJRT_Buffer* last = launch_many(loaded, args.out_buffer);
   args.dependency_ready_callback(&(PJRT_Buffer_DonateWithControlDependency_Callback_Args){
       .struct_size = PJRT_Buffer_DonateWithControlDependency_Callback_Args_STRUCT_SIZE,
@@ -552,7 +555,7 @@ static void launch_behind_a_reader(PJRT_Client* client, PJRT_LoadedExecutable* l
       .struct_size = PJRT_Buffer_CopyRawToHostFuture_Callback_Args_STRUCT_SIZE,
       .callback_data = args.callback_data,
       .dst = out});
-  finish(args.event);
+  hlo_test_await(args.event);
   assert_true(out[0] == 1 && out[3] == 4);
   expect_chain_end(last);
 }
@@ -564,10 +567,10 @@ static void test_launches_behind_the_caller_do_not_count(void** state) {
       launch_behind_an_alias, launch_behind_a_transfer, launch_behind_a_dependency,
       launch_behind_a_reader};
   PJRT_Client* client = create_limited_client();
-  PJRT_LoadedExecutable* loaded = compile(client, donating_program);
+  PJRT_LoadedExecutable* loaded = hlo_test_compile(client, donating_program);
   for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) cases[i](client, loaded);
-  destroy_loaded(loaded);
-  destroy_client(client);
+  hlo_test_destroy_loaded(loaded);
+  hlo_test_destroy_client(client);
 }
 
 int main(void) {

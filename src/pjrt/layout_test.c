@@ -16,12 +16,12 @@ static PJRT_Buffer_MemoryLayout column_major = {
     .tiled = {.minor_to_major = column_order, .minor_to_major_size = 2}};
 
 static int set_up(void** state) {
-  *state = create_client(2);
+  *state = hlo_test_create_client(2);
   return 0;
 }
 
 static int tear_down(void** state) {
-  destroy_client(*state);
+  hlo_test_destroy_client(*state);
   return 0;
 }
 
@@ -29,29 +29,29 @@ static PJRT_Client_BufferFromHostBuffer_Args upload_args(PJRT_Client* client,
                                                          PJRT_Buffer_MemoryLayout* layout) {
   return ARGS(Client_BufferFromHostBuffer, .client = client, .data = rows,
               .type = PJRT_Buffer_Type_F32, .dims = dims, .num_dims = 2,
-              .device = device_of(client, 0), .device_layout = layout,
+              .device = hlo_test_device_of(client, 0), .device_layout = layout,
               .host_buffer_semantics = PJRT_HostBufferSemantics_kImmutableOnlyDuringCall);
 }
 
 static PJRT_Buffer* upload_columns(PJRT_Client* client) {
   PJRT_Client_BufferFromHostBuffer_Args args = upload_args(client, &column_major);
   OK(Client_BufferFromHostBuffer, &args);
-  finish(args.done_with_host_buffer);
+  hlo_test_await(args.done_with_host_buffer);
   return args.buffer;
 }
 
 static void expect_text(PJRT_Buffer* buffer, const char* expected) {
-  const PJRT_Layouts_Extension* layouts = find_extension(PJRT_Extension_Type_Layouts);
+  const PJRT_Layouts_Extension* layouts = hlo_test_find_extension(PJRT_Extension_Type_Layouts);
   PJRT_Layouts_PJRT_Buffer_MemoryLayout_Args of =
       ARGS(Layouts_PJRT_Buffer_MemoryLayout, .buffer = buffer);
-  expect_ok(layouts->PJRT_Layouts_PJRT_Buffer_MemoryLayout(&of), "Buffer_MemoryLayout");
+  hlo_test_expect_ok(layouts->PJRT_Layouts_PJRT_Buffer_MemoryLayout(&of), "Buffer_MemoryLayout");
   PJRT_Layouts_MemoryLayout_Serialize_Args text =
       ARGS(Layouts_MemoryLayout_Serialize, .layout = of.layout);
-  expect_ok(layouts->PJRT_Layouts_MemoryLayout_Serialize(&text), "MemoryLayout_Serialize");
+  hlo_test_expect_ok(layouts->PJRT_Layouts_MemoryLayout_Serialize(&text), "MemoryLayout_Serialize");
   assert_int_equal(text.serialized_bytes_size, strlen(expected));
   assert_memory_equal(text.serialized_bytes, expected, strlen(expected));
   text.serialized_layout_deleter(text.serialized_layout);
-  expect_ok(layouts->PJRT_Layouts_MemoryLayout_Destroy(
+  hlo_test_expect_ok(layouts->PJRT_Layouts_MemoryLayout_Destroy(
                 &ARGS(Layouts_MemoryLayout_Destroy, .layout = of.layout)),
             "MemoryLayout_Destroy");
 }
@@ -68,7 +68,7 @@ static void expect_columns(PJRT_Buffer* buffer) {
   PJRT_Buffer_CopyRawToHost_Args raw =
       ARGS(Buffer_CopyRawToHost, .buffer = buffer, .dst = out, .transfer_size = sizeof out);
   OK(Buffer_CopyRawToHost, &raw);
-  finish(raw.event);
+  hlo_test_await(raw.event);
   assert_memory_equal(out, columns, sizeof out);
   PJRT_Buffer_MemoryLayout row_major = column_major;
   row_major.tiled.minor_to_major = (int64_t[]){1, 0};
@@ -76,13 +76,13 @@ static void expect_columns(PJRT_Buffer* buffer) {
       ARGS(Buffer_ToHostBuffer, .src = buffer, .host_layout = &row_major, .dst = out,
            .dst_size = sizeof out);
   OK(Buffer_ToHostBuffer, &copy);
-  finish(copy.event);
+  hlo_test_await(copy.event);
   assert_memory_equal(out, rows, sizeof out);
   copy.host_layout = NULL;  // as on the device
   OK(Buffer_ToHostBuffer, &copy);
-  finish(copy.event);
+  hlo_test_await(copy.event);
   assert_memory_equal(out, columns, sizeof out);
-  destroy_buffer(buffer);
+  hlo_test_destroy_buffer(buffer);
 }
 
 static void test_upload(void** state) {
@@ -92,14 +92,14 @@ static void test_upload(void** state) {
       .strides = {.byte_strides = (int64_t[]){4, 8}, .num_byte_strides = 2}};
   PJRT_Client_BufferFromHostBuffer_Args args = upload_args(*state, &strided);
   OK(Client_BufferFromHostBuffer, &args);
-  finish(args.done_with_host_buffer);
+  hlo_test_await(args.done_with_host_buffer);
   expect_columns(args.buffer);
   args = upload_args(*state, &column_major);  // from columns on the host
   args.data = columns;
   args.byte_strides = (int64_t[]){4, 8};
   args.num_byte_strides = 2;
   OK(Client_BufferFromHostBuffer, &args);
-  finish(args.done_with_host_buffer);
+  hlo_test_await(args.done_with_host_buffer);
   expect_columns(args.buffer);
 }
 
@@ -125,17 +125,17 @@ static void test_other_layouts_are_refused(void** state) {
 static void test_copies_keep_layouts(void** state) {
   PJRT_Buffer* buffer = upload_columns(*state);
   PJRT_Buffer_CopyToDevice_Args to_device =
-      ARGS(Buffer_CopyToDevice, .buffer = buffer, .dst_device = device_of(*state, 1));
+      ARGS(Buffer_CopyToDevice, .buffer = buffer, .dst_device = hlo_test_device_of(*state, 1));
   OK(Buffer_CopyToDevice, &to_device);
   expect_columns(to_device.dst_buffer);
   PJRT_Device_AddressableMemories_Args memories =
-      ARGS(Device_AddressableMemories, .device = device_of(*state, 0));
+      ARGS(Device_AddressableMemories, .device = hlo_test_device_of(*state, 0));
   OK(Device_AddressableMemories, &memories);
   PJRT_Buffer_CopyToMemory_Args to_memory =
       ARGS(Buffer_CopyToMemory, .buffer = buffer, .dst_memory = memories.memories[1]);
   OK(Buffer_CopyToMemory, &to_memory);
   expect_columns(to_memory.dst_buffer);
-  destroy_buffer(buffer);
+  hlo_test_destroy_buffer(buffer);
 }
 
 static void test_other_handles(void** state) {
@@ -152,7 +152,7 @@ static void test_other_handles(void** state) {
       .struct_size = PJRT_Buffer_DonateWithControlDependency_Callback_Args_STRUCT_SIZE,
       .callback_data = donate.callback_data};
   donate.dependency_ready_callback(&signal);
-  destroy_buffer(buffer);
+  hlo_test_destroy_buffer(buffer);
   expect_columns(donate.out_buffer);
 }
 
@@ -167,7 +167,7 @@ static void test_views(void** state) {
   PJRT_Client_CreateViewOfDeviceBuffer_Args args = ARGS(
       Client_CreateViewOfDeviceBuffer, .client = *state, .device_buffer_ptr = data, .dims = dims,
       .num_dims = 2, .element_type = PJRT_Buffer_Type_F32, .layout = &column_major,
-      .device = device_of(*state, 0), .on_delete_callback = ignore_end);
+      .device = hlo_test_device_of(*state, 0), .on_delete_callback = ignore_end);
   OK(Client_CreateViewOfDeviceBuffer, &args);
   expect_columns(args.buffer);
 }
@@ -176,7 +176,7 @@ static void test_uninitialized(void** state) {
   PJRT_Client_CreateUninitializedBuffer_Args args =
       ARGS(Client_CreateUninitializedBuffer, .client = *state, .shape_dims = dims,
            .shape_num_dims = 2, .shape_element_type = PJRT_Buffer_Type_F32,
-           .shape_layout = &column_major, .device = device_of(*state, 0));
+           .shape_layout = &column_major, .device = hlo_test_device_of(*state, 0));
   OK(Client_CreateUninitializedBuffer, &args);
   PJRT_Buffer_UnsafePointer_Args pointer = ARGS(Buffer_UnsafePointer, .buffer = args.buffer);
   OK(Buffer_UnsafePointer, &pointer);
@@ -186,8 +186,9 @@ static void test_uninitialized(void** state) {
 
 static void test_aliases(void** state) {
   PJRT_Client_CreateAliasBuffer_Args args =
-      ARGS(Client_CreateAliasBuffer, .client = *state, .memory = memory_of(device_of(*state, 0)),
-           .shape_dims = dims, .shape_num_dims = 2, .shape_element_type = PJRT_Buffer_Type_F32,
+      ARGS(Client_CreateAliasBuffer, .client = *state,
+           .memory = hlo_test_memory_of(hlo_test_device_of(*state, 0)), .shape_dims = dims,
+           .shape_num_dims = 2, .shape_element_type = PJRT_Buffer_Type_F32,
            .shape_layout = &column_major);
   PJRT_Buffer* source = upload_columns(*state);
   OK(Client_CreateAliasBuffer, &args);
@@ -200,18 +201,18 @@ static void test_aliases(void** state) {
         &ARGS(Client_FulfillAliasBuffer, .client = *state, .buffer = source,
               .fulfill_alias_buffer_cb = args.fulfill_alias_buffer_cb),
         INVALID_ARGUMENT, "another layout");
-  destroy_buffer(args.alias_buffer);
-  destroy_buffer(source);
+  hlo_test_destroy_buffer(args.alias_buffer);
+  hlo_test_destroy_buffer(source);
 }
 
 static void test_errors(void** state) {
-  PJRT_Client_CreateErrorBuffer_Args args =
-      ARGS(Client_CreateErrorBuffer, .client = *state, .error_code = PJRT_Error_Code_INTERNAL,
-           .shape_dims = dims, .shape_num_dims = 2, .shape_element_type = PJRT_Buffer_Type_F32,
-           .shape_layout = &column_major, .memory = memory_of(device_of(*state, 0)));
+  PJRT_Client_CreateErrorBuffer_Args args = ARGS(
+      Client_CreateErrorBuffer, .client = *state, .error_code = PJRT_Error_Code_INTERNAL,
+      .shape_dims = dims, .shape_num_dims = 2, .shape_element_type = PJRT_Buffer_Type_F32,
+      .shape_layout = &column_major, .memory = hlo_test_memory_of(hlo_test_device_of(*state, 0)));
   OK(Client_CreateErrorBuffer, &args);
   expect_text(args.buffer, "{0,1}");
-  destroy_buffer(args.buffer);
+  hlo_test_destroy_buffer(args.buffer);
 }
 
 static PJRT_AsyncHostToDeviceTransferManager* create_manager(PJRT_Client* client) {
@@ -222,7 +223,7 @@ static PJRT_AsyncHostToDeviceTransferManager* create_manager(PJRT_Client* client
   PJRT_Client_CreateBuffersForAsyncHostToDevice_Args args =
       ARGS(Client_CreateBuffersForAsyncHostToDevice, .client = client, .shape_specs = specs,
            .num_shape_specs = 2, .device_layouts = (PJRT_Buffer_MemoryLayout**)layouts,
-           .num_device_layouts = 2, .memory = memory_of(device_of(client, 0)));
+           .num_device_layouts = 2, .memory = hlo_test_memory_of(hlo_test_device_of(client, 0)));
   OK(Client_CreateBuffersForAsyncHostToDevice, &args);
   return args.transfer_manager;
 }
@@ -242,13 +243,13 @@ static void test_transfer_managers(void** state) {
       ARGS(AsyncHostToDeviceTransferManager_TransferData, .transfer_manager = manager,
            .data = columns, .transfer_size = sizeof columns, .is_last_transfer = true);
   OK(AsyncHostToDeviceTransferManager_TransferData, &raw);
-  finish(raw.done_with_h2d_transfer);
+  hlo_test_await(raw.done_with_h2d_transfer);
   PJRT_AsyncHostToDeviceTransferManager_TransferLiteral_Args literal =
       ARGS(AsyncHostToDeviceTransferManager_TransferLiteral, .transfer_manager = manager,
            .buffer_index = 1, .data = rows, .shape_dims = dims, .shape_num_dims = 2,
            .shape_element_type = PJRT_Buffer_Type_F32);
   OK(AsyncHostToDeviceTransferManager_TransferLiteral, &literal);
-  finish(literal.done_with_h2d_transfer);
+  hlo_test_await(literal.done_with_h2d_transfer);
   for (int i = 0; i < 2; ++i) expect_columns(buffers[i]);
   OK(AsyncHostToDeviceTransferManager_Destroy,
      &ARGS(AsyncHostToDeviceTransferManager_Destroy, .transfer_manager = manager));
@@ -303,14 +304,15 @@ static const char column_options[] = {0x0a,
 #undef SHAPE
 
 static void expect_layouts(PJRT_LoadedExecutable* loaded) {
-  const PJRT_Layouts_Extension* layouts = find_extension(PJRT_Extension_Type_Layouts);
-  PJRT_Executable* executable = executable_of(loaded);
+  const PJRT_Layouts_Extension* layouts = hlo_test_find_extension(PJRT_Extension_Type_Layouts);
+  PJRT_Executable* executable = hlo_test_executable_of(loaded);
   PJRT_Layouts_PJRT_Executable_GetParameterLayouts_Args arguments =
       ARGS(Layouts_PJRT_Executable_GetParameterLayouts, .executable = executable);
-  expect_ok(layouts->PJRT_Layouts_PJRT_Executable_GetParameterLayouts(&arguments), "Parameter");
+  hlo_test_expect_ok(layouts->PJRT_Layouts_PJRT_Executable_GetParameterLayouts(&arguments),
+                     "Parameter");
   PJRT_Layouts_PJRT_Executable_GetOutputLayouts_Args results =
       ARGS(Layouts_PJRT_Executable_GetOutputLayouts, .executable = executable);
-  expect_ok(layouts->PJRT_Layouts_PJRT_Executable_GetOutputLayouts(&results), "Output");
+  hlo_test_expect_ok(layouts->PJRT_Layouts_PJRT_Executable_GetOutputLayouts(&results), "Output");
   assert_int_equal(arguments.num_parameters, 2);
   assert_int_equal(results.num_outputs, 3);
   static const char* const expected[] = {"{0,1}", "{1,0}", "{0,1}", "{1,0}", "{0,1}"};
@@ -318,7 +320,8 @@ static void expect_layouts(PJRT_LoadedExecutable* loaded) {
     PJRT_Layouts_MemoryLayout_Serialize_Args text =
         ARGS(Layouts_MemoryLayout_Serialize,
              .layout = i < 2 ? arguments.layouts[i] : results.layouts[i - 2]);
-    expect_ok(layouts->PJRT_Layouts_MemoryLayout_Serialize(&text), "MemoryLayout_Serialize");
+    hlo_test_expect_ok(layouts->PJRT_Layouts_MemoryLayout_Serialize(&text),
+                       "MemoryLayout_Serialize");
     assert_int_equal(text.serialized_bytes_size, strlen(expected[i]));
     assert_memory_equal(text.serialized_bytes, expected[i], strlen(expected[i]));
   }
@@ -335,18 +338,18 @@ static void expect_raw(PJRT_Buffer* buffer, const char* layout, const float* exp
   PJRT_Buffer_CopyRawToHost_Args raw =
       ARGS(Buffer_CopyRawToHost, .buffer = buffer, .dst = out, .transfer_size = sizeof out);
   OK(Buffer_CopyRawToHost, &raw);
-  finish(raw.event);
+  hlo_test_await(raw.event);
   assert_memory_equal(out, expected, sizeof out);
-  destroy_buffer(buffer);
+  hlo_test_destroy_buffer(buffer);
 }
 
 /// Queries, launches and destroys the program.
 static void expect_columns_added(PJRT_Client* client, PJRT_LoadedExecutable* loaded) {
   expect_layouts(loaded);
   PJRT_Buffer* arguments[2] = {upload_columns(client),
-                               upload(client, PJRT_Buffer_Type_F32, rows, dims, 2)};
+                               hlo_test_upload(client, PJRT_Buffer_Type_F32, rows, dims, 2)};
   PJRT_Buffer* results[3];
-  run(loaded, NULL, arguments, 2, results);
+  hlo_test_run(loaded, NULL, arguments, 2, results);
   float sums[6], doubled[6];
   for (int i = 0; i < 6; ++i) {
     sums[i] = 2 * rows[i];
@@ -361,16 +364,16 @@ static void expect_columns_added(PJRT_Client* client, PJRT_LoadedExecutable* loa
       .num_devices = 1, .num_args = 2, .output_lists = (PJRT_Buffer * * const[]){results});
   FAILS(LoadedExecutable_Execute, &args, INVALID_ARGUMENT,
         "argument 0 is f32[2,3]{1,0}, the program expects f32[2,3]{0,1}");
-  for (int i = 0; i < 2; ++i) destroy_buffer(arguments[i]);
-  destroy_loaded(loaded);
+  for (int i = 0; i < 2; ++i) hlo_test_destroy_buffer(arguments[i]);
+  hlo_test_destroy_loaded(loaded);
 }
 
 static void test_programs_say_layouts(void** state) {
-  expect_columns_added(*state, compile(*state, add_columns));
+  expect_columns_added(*state, hlo_test_compile(*state, add_columns));
 }
 
 static PJRT_LoadedExecutable* compile_with_options(PJRT_Client* client, const char* text) {
-  const PJRT_Program program = program_of(text);
+  const PJRT_Program program = hlo_test_program_of(text);
   PJRT_Client_Compile_Args args =
       ARGS(Client_Compile, .client = client, .program = &program, .compile_options = column_options,
            .compile_options_size = sizeof column_options);
@@ -384,11 +387,11 @@ static void test_options_say_layouts(void** state) {
 
 static PJRT_LoadedExecutable* load_again(PJRT_Client* client, PJRT_LoadedExecutable* loaded,
                                          const char* options, size_t options_size) {
-  PJRT_Executable* executable = executable_of(loaded);
+  PJRT_Executable* executable = hlo_test_executable_of(loaded);
   PJRT_Executable_Serialize_Args bytes = ARGS(Executable_Serialize, .executable = executable);
   OK(Executable_Serialize, &bytes);
   OK(Executable_Destroy, &ARGS(Executable_Destroy, .executable = executable));
-  destroy_loaded(loaded);
+  hlo_test_destroy_loaded(loaded);
   PJRT_Executable_DeserializeAndLoad_Args again =
       ARGS(Executable_DeserializeAndLoad, .client = client,
            .serialized_executable = bytes.serialized_bytes,
@@ -406,7 +409,7 @@ static void test_serialized_programs_keep_layouts(void** state) {
   static const char one_replica[] = {0x1a, 2, 0x20, 1};
   for (int i = 0; i < 2; ++i) {
     PJRT_LoadedExecutable* loaded =
-        i == 0 ? compile(*state, add_columns) : compile_with_options(*state, add_rows);
+        i == 0 ? hlo_test_compile(*state, add_columns) : compile_with_options(*state, add_rows);
     loaded = load_again(*state, loaded, NULL, 0);
     loaded = load_again(*state, loaded, one_replica, sizeof one_replica);
     expect_columns_added(*state, load_again(*state, loaded, NULL, 0));
@@ -415,7 +418,7 @@ static void test_serialized_programs_keep_layouts(void** state) {
 
 static void test_donated_columns(void** state) {
   PJRT_LoadedExecutable* loaded =
-      compile(*state,
+      hlo_test_compile(*state,
               "func.func @main(%a: tensor<2x3xf32> {jax.buffer_donor = true,\n"
               "                                     mhlo.layout_mode = \"{0,1}\"})\n"
               "    -> (tensor<2x3xf32>, tensor<2x3xf32> {mhlo.layout_mode = \"{0,1}\"}) {\n"
@@ -425,21 +428,21 @@ static void test_donated_columns(void** state) {
   PJRT_Client_CreateUninitializedBuffer_Args target =
       ARGS(Client_CreateUninitializedBuffer, .client = *state, .shape_dims = dims,
            .shape_num_dims = 2, .shape_element_type = PJRT_Buffer_Type_F32,
-           .shape_layout = &column_major, .device = device_of(*state, 0));
+           .shape_layout = &column_major, .device = hlo_test_device_of(*state, 0));
   OK(Client_CreateUninitializedBuffer, &target);
   PJRT_Buffer *argument = target.buffer, *results[2];
   PJRT_Buffer_UnsafePointer_Args before = ARGS(Buffer_UnsafePointer, .buffer = argument);
   OK(Buffer_UnsafePointer, &before);
   memcpy((void*)before.buffer_pointer, columns, sizeof columns);
-  run(loaded, NULL, &argument, 1, results);
-  assert_true(is_deleted(argument));
+  hlo_test_run(loaded, NULL, &argument, 1, results);
+  assert_true(hlo_test_is_deleted(argument));
   PJRT_Buffer_UnsafePointer_Args after = ARGS(Buffer_UnsafePointer, .buffer = results[1]);
   OK(Buffer_UnsafePointer, &after);
   assert_int_equal(after.buffer_pointer, before.buffer_pointer);
-  destroy_buffer(argument);
+  hlo_test_destroy_buffer(argument);
   expect_raw(results[0], "{1,0}", ((float[]){0, 2, 4, 20, 22, 24}));
   expect_raw(results[1], "{0,1}", ((float[]){0, 20, 2, 22, 4, 24}));
-  destroy_loaded(loaded);
+  hlo_test_destroy_loaded(loaded);
 }
 
 static const char add_in_hlo[] =
@@ -472,8 +475,8 @@ static void test_hlo_says_layouts(void** state) {
 
 /// Reads the back end's module as a program of its own.
 static void test_optimized_programs_say_layouts(void** state) {
-  PJRT_LoadedExecutable* loaded = compile(*state, add_columns);
-  PJRT_Executable* executable = executable_of(loaded);
+  PJRT_LoadedExecutable* loaded = hlo_test_compile(*state, add_columns);
+  PJRT_Executable* executable = hlo_test_executable_of(loaded);
   PJRT_Program program = {.struct_size = PJRT_Program_STRUCT_SIZE};
   PJRT_Executable_OptimizedProgram_Args args =
       ARGS(Executable_OptimizedProgram, .executable = executable, .program = &program);
@@ -481,7 +484,7 @@ static void test_optimized_programs_say_layouts(void** state) {
   program.code = malloc(program.code_size);
   OK(Executable_OptimizedProgram, &args);
   OK(Executable_Destroy, &ARGS(Executable_Destroy, .executable = executable));
-  destroy_loaded(loaded);
+  hlo_test_destroy_loaded(loaded);
   expect_columns_added(*state,
                        compile_hlo(*state, program.code, program.code_size, "hlo_with_config"));
   free(program.code);
@@ -494,9 +497,9 @@ static void expect_refused(PJRT_Client* client, const char* mode, PJRT_Error_Cod
            "func.func @main(%%a: tensor<2x3xf32>, %%b: tensor<2x3xf32> {mhlo.layout_mode = %s})\n"
            "    -> tensor<2x3xf32> {\n  return %%a : tensor<2x3xf32>\n}\n",
            mode);
-  const PJRT_Program program = program_of(text);
+  const PJRT_Program program = hlo_test_program_of(text);
   PJRT_Client_Compile_Args args = ARGS(Client_Compile, .client = client, .program = &program);
-  expect_error(GetPjrtApi()->PJRT_Client_Compile(&args), code, part);
+  hlo_test_expect_error(GetPjrtApi()->PJRT_Client_Compile(&args), code, part);
 }
 
 static void test_programs_of_other_layouts_are_refused(void** state) {
@@ -507,16 +510,17 @@ static void test_programs_of_other_layouts_are_refused(void** state) {
   expect_refused(*state, "\"{0}\"", PJRT_Error_Code_INVALID_ARGUMENT, "argument 1 of @main");
   expect_refused(*state, "\"columns\"", PJRT_Error_Code_INVALID_ARGUMENT, "columns");
   expect_refused(*state, "7 : i32", PJRT_Error_Code_INVALID_ARGUMENT, "is no string");
-  const PJRT_Program program = program_of("func.func @main(%a: tensor<2x3xf32>) { return }");
+  const PJRT_Program program =
+      hlo_test_program_of("func.func @main(%a: tensor<2x3xf32>) { return }");
   PJRT_Client_Compile_Args args =
       ARGS(Client_Compile, .client = *state, .program = &program, .compile_options = column_options,
            .compile_options_size = sizeof column_options);
   FAILS(Client_Compile, &args, INVALID_ARGUMENT, "layouts of 2 arguments, the program has 1");
   const PJRT_Program other =
-      program_of("func.func @main(%a: tensor<2x3xf32>, %b: tensor<3x2xf32>) { return }");
+      hlo_test_program_of("func.func @main(%a: tensor<2x3xf32>, %b: tensor<3x2xf32>) { return }");
   args.program = &other;
   FAILS(Client_Compile, &args, INVALID_ARGUMENT, "the layout of argument 1");
-  const PJRT_Program recursive = program_of(
+  const PJRT_Program recursive = hlo_test_program_of(
       "func.func @main(%a: tensor<2x3xf32> {mhlo.layout_mode = \"{0,1}\"}) { return }\n"
       "func.func private @other(%a: tensor<2x3xf32>) {\n"
       "  func.call @main(%a) : (tensor<2x3xf32>) -> ()\n  return\n}\n");

@@ -14,9 +14,9 @@ static const char program_text[] =
 static bool went_well(PJRT_Error* error) {
   if (error == NULL) return true;
   PJRT_Error_GetCode_Args code = ARGS(Error_GetCode, .error = error);
-  expect_ok(GetPjrtApi()->PJRT_Error_GetCode(&code), "PJRT_Error_GetCode");
+  hlo_test_expect_ok(GetPjrtApi()->PJRT_Error_GetCode(&code), "PJRT_Error_GetCode");
   assert_int_equal(code.code, PJRT_Error_Code_RESOURCE_EXHAUSTED);
-  destroy_error(error);
+  hlo_test_destroy_error(error);
   return false;
 }
 
@@ -26,7 +26,7 @@ static void use_buffer(PJRT_Client* client) {
   const float data[4] = {1, 2, 3, 4};
   PJRT_Client_BufferFromHostBuffer_Args args = ARGS(
       Client_BufferFromHostBuffer, .client = client, .data = data, .type = PJRT_Buffer_Type_F32,
-      .dims = (int64_t[]){4}, .num_dims = 1, .device = device_of(client, 0));
+      .dims = (int64_t[]){4}, .num_dims = 1, .device = hlo_test_device_of(client, 0));
   if (!WENT_WELL(Client_BufferFromHostBuffer, &args)) return;
   OK(Event_Destroy, &ARGS(Event_Destroy, .event = args.done_with_host_buffer));
   float out[4];
@@ -36,7 +36,7 @@ static void use_buffer(PJRT_Client* client) {
     (void)WENT_WELL(Event_Await, &ARGS(Event_Await, .event = to_host.event));
     OK(Event_Destroy, &ARGS(Event_Destroy, .event = to_host.event));
   }
-  destroy_buffer(args.buffer);
+  hlo_test_destroy_buffer(args.buffer);
 }
 
 /// The host's memory under a buffer, and that buffer under another one that waits for an event.
@@ -44,7 +44,7 @@ static void use_donation(PJRT_Client* client) {
   static _Alignas(64) float data[4] = {1, 2, 3, 4};
   PJRT_Client_BufferFromHostBuffer_Args args = ARGS(
       Client_BufferFromHostBuffer, .client = client, .data = data, .type = PJRT_Buffer_Type_F32,
-      .dims = (int64_t[]){4}, .num_dims = 1, .device = device_of(client, 0),
+      .dims = (int64_t[]){4}, .num_dims = 1, .device = hlo_test_device_of(client, 0),
       .host_buffer_semantics = PJRT_HostBufferSemantics_kMutableZeroCopy);
   if (!WENT_WELL(Client_BufferFromHostBuffer, &args)) return;
   PJRT_Buffer_DonateWithControlDependency_Args donate =
@@ -54,9 +54,9 @@ static void use_donation(PJRT_Client* client) {
         .struct_size = PJRT_Buffer_DonateWithControlDependency_Callback_Args_STRUCT_SIZE,
         .callback_data = donate.callback_data};
     donate.dependency_ready_callback(&ready);
-    destroy_buffer(donate.out_buffer);
+    hlo_test_destroy_buffer(donate.out_buffer);
   }
-  destroy_buffer(args.buffer);
+  hlo_test_destroy_buffer(args.buffer);
   OK(Event_Destroy, &ARGS(Event_Destroy, .event = args.done_with_host_buffer));
 }
 
@@ -64,7 +64,7 @@ static void use_donation(PJRT_Client* client) {
 static void use_transfers(PJRT_Client* client) {
   const float data[4] = {1, 2, 3, 4};
   const int64_t dims[] = {4};
-  PJRT_Memory* memory = memory_of(device_of(client, 0));
+  PJRT_Memory* memory = hlo_test_memory_of(hlo_test_device_of(client, 0));
   PJRT_ShapeSpec spec = {.dims = dims, .num_dims = 1, .element_type = PJRT_Buffer_Type_F32};
   PJRT_Client_CreateBuffersForAsyncHostToDevice_Args args =
       ARGS(Client_CreateBuffersForAsyncHostToDevice, .client = client, .shape_specs = &spec,
@@ -80,7 +80,7 @@ static void use_transfers(PJRT_Client* client) {
     (void)WENT_WELL(Client_FulfillAliasBuffer,
                     &ARGS(Client_FulfillAliasBuffer, .client = client, .buffer = get.buffer_out,
                           .fulfill_alias_buffer_cb = alias.fulfill_alias_buffer_cb));
-    destroy_buffer(alias.alias_buffer);
+    hlo_test_destroy_buffer(alias.alias_buffer);
   }
   PJRT_AsyncHostToDeviceTransferManager_TransferLiteral_Args literal =
       ARGS(AsyncHostToDeviceTransferManager_TransferLiteral,
@@ -91,11 +91,11 @@ static void use_transfers(PJRT_Client* client) {
     PJRT_Buffer_Bitcast_Args bitcast =
         ARGS(Buffer_Bitcast, .buffer = get.buffer_out, .element_type = PJRT_Buffer_Type_S32,
              .dims = dims, .num_dims = 1);
-    if (WENT_WELL(Buffer_Bitcast, &bitcast)) destroy_buffer(bitcast.out_buffer);
+    if (WENT_WELL(Buffer_Bitcast, &bitcast)) hlo_test_destroy_buffer(bitcast.out_buffer);
   }
   OK(AsyncHostToDeviceTransferManager_Destroy,
      &ARGS(AsyncHostToDeviceTransferManager_Destroy, .transfer_manager = args.transfer_manager));
-  destroy_buffer(get.buffer_out);
+  hlo_test_destroy_buffer(get.buffer_out);
 }
 
 static void use_program(PJRT_Client* client) {
@@ -131,7 +131,7 @@ static void use_client(PJRT_Client* none) {
   (void)none;
   PJRT_Client_Create_Args args = ARGS(Client_Create);
   if (!WENT_WELL(Client_Create, &args)) return;
-  destroy_client(args.client);
+  hlo_test_destroy_client(args.client);
 }
 
 static void use_topology(PJRT_Client* none) {
@@ -149,18 +149,18 @@ static void test_clients(void** state) {
 
 static void test_buffers(void** state) {
   (void)state;
-  PJRT_Client* client = create_client(1);
+  PJRT_Client* client = hlo_test_create_client(1);
   with_every_allocation_failing(client, use_buffer);
   with_every_allocation_failing(client, use_donation);
   with_every_allocation_failing(client, use_transfers);
-  destroy_client(client);
+  hlo_test_destroy_client(client);
 }
 
 static void test_programs(void** state) {
   (void)state;
-  PJRT_Client* client = create_client(1);
+  PJRT_Client* client = hlo_test_create_client(1);
   with_every_allocation_failing(client, use_program);
-  destroy_client(client);
+  hlo_test_destroy_client(client);
 }
 
 int main(void) {

@@ -43,13 +43,13 @@ static void expect_code(hlo_status_t status, hlo_status_code_t code) {
 }
 
 static void await_and_release(hlo_event_t* event) {
-  check(hlo_event_await(event, UINT64_MAX));
+  hlo_test_check(hlo_event_await(event, UINT64_MAX));
   hlo_event_release(event);
 }
 
 static void read_back(hlo_buffer_t* buffer, void* data, size_t size_bytes) {
   hlo_event_t* done = NULL;
-  check(hlo_buffer_to_host(buffer, data, size_bytes, NULL, &done));
+  hlo_test_check(hlo_buffer_to_host(buffer, data, size_bytes, NULL, &done));
   await_and_release(done);
 }
 
@@ -70,7 +70,7 @@ static void host_memory_contracts(void** state) {
     memcpy(want, values, sizeof want);
     hlo_event_t* done = NULL;
     hlo_buffer_t* buffer;
-    check(hlo_buffer_from_host(device_memory(0), &kShape, values, NULL,
+    hlo_test_check(hlo_buffer_from_host(device_memory(0), &kShape, values, NULL,
                                (hlo_host_semantics_t)semantics, &done, &buffer));
     await_and_release(done);
     memset(values, 0, sizeof values);
@@ -86,10 +86,10 @@ static void zero_copy_aliases_and_tells_when_it_is_over(void** state) {
   fill(values, 15);
   hlo_event_t* done = NULL;
   hlo_buffer_t* buffer;
-  check(hlo_buffer_from_host(device_memory(0), &kShape, values, NULL, HLO_HOST_MUTABLE_ZERO_COPY,
-                             &done, &buffer));
+  hlo_test_check(hlo_buffer_from_host(device_memory(0), &kShape, values, NULL,
+                                      HLO_HOST_MUTABLE_ZERO_COPY, &done, &buffer));
   void* address = NULL;
-  check(hlo_buffer_data_pointer(buffer, &address));
+  hlo_test_check(hlo_buffer_data_pointer(buffer, &address));
   assert_ptr_equal(address, values);
   assert_false(hlo_event_is_ready(done));
   hlo_buffer_delete(buffer);
@@ -103,7 +103,7 @@ static void strides_of_the_host_are_honoured(void** state) {
   fill(columns, 15);
   const int64_t strides[2] = {4, 12};  // column-major
   hlo_buffer_t* buffer;
-  check(hlo_buffer_from_host(device_memory(0), &kShape, columns, strides,
+  hlo_test_check(hlo_buffer_from_host(device_memory(0), &kShape, columns, strides,
                              HLO_HOST_IMMUTABLE_ONLY_DURING_CALL, NULL, &buffer));
   read_back(buffer, got, sizeof got);
   for (int r = 0; r < 3; ++r) {
@@ -111,7 +111,7 @@ static void strides_of_the_host_are_honoured(void** state) {
   }
   const int64_t minor_to_major[2] = {0, 1};
   hlo_event_t* done = NULL;
-  check(hlo_buffer_to_host(buffer, back, sizeof back, minor_to_major, &done));
+  hlo_test_check(hlo_buffer_to_host(buffer, back, sizeof back, minor_to_major, &done));
   await_and_release(done);
   assert_memory_equal(back, columns, sizeof back);
   hlo_buffer_release(buffer);
@@ -121,7 +121,7 @@ static hlo_buffer_t* make(uint32_t device) {
   float values[15];
   fill(values, 15);
   hlo_buffer_t* buffer;
-  check(hlo_buffer_from_host(device_memory(device), &kShape, values, NULL,
+  hlo_test_check(hlo_buffer_from_host(device_memory(device), &kShape, values, NULL,
                              HLO_HOST_IMMUTABLE_ONLY_DURING_CALL, NULL, &buffer));
   return buffer;
 }
@@ -131,7 +131,7 @@ static void raw_ranges_are_checked(void** state) {
   hlo_buffer_t* buffer = make(0);
   float got = 0;
   hlo_event_t* done = NULL;
-  check(hlo_buffer_copy_raw_to_host(buffer, &got, 4, 4, &done));
+  hlo_test_check(hlo_buffer_copy_raw_to_host(buffer, &got, 4, 4, &done));
   await_and_release(done);
   assert_true(got == 1.5f);
   expect_code(hlo_buffer_copy_raw_to_host(buffer, &got, 58, 4, &done), HLO_STATUS_INVALID_ARGUMENT);
@@ -156,7 +156,7 @@ static hlo_buffer_t* make_columns(void) {
   float rows[15];
   fill(rows, 15);
   hlo_buffer_t* buffer;
-  check(hlo_buffer_from_host(device_memory(0), &kColumns, rows, NULL,
+  hlo_test_check(hlo_buffer_from_host(device_memory(0), &kColumns, rows, NULL,
                              HLO_HOST_IMMUTABLE_ONLY_DURING_CALL, NULL, &buffer));
   return buffer;
 }
@@ -164,7 +164,7 @@ static hlo_buffer_t* make_columns(void) {
 static void expect_bytes(hlo_buffer_t* buffer, const float* want) {
   float got[15];
   hlo_event_t* done = NULL;
-  check(hlo_buffer_copy_raw_to_host(buffer, got, 0, sizeof got, &done));
+  hlo_test_check(hlo_buffer_copy_raw_to_host(buffer, got, 0, sizeof got, &done));
   await_and_release(done);
   assert_memory_equal(got, want, sizeof got);
 }
@@ -180,11 +180,11 @@ static void layouts_of_the_device_are_honoured(void** state) {
   read_back(buffer, got, sizeof got);
   assert_memory_equal(got, rows, sizeof rows);
   hlo_event_t* done = NULL;
-  check(hlo_buffer_to_host(buffer, got, sizeof got, kColumnMajor, &done));
+  hlo_test_check(hlo_buffer_to_host(buffer, got, sizeof got, kColumnMajor, &done));
   await_and_release(done);
   assert_memory_equal(got, columns, sizeof columns);
   hlo_buffer_t* copy;
-  check(hlo_buffer_copy_to_memory(buffer, device_memory(1), &copy));
+  hlo_test_check(hlo_buffer_copy_to_memory(buffer, device_memory(1), &copy));
   hlo_buffer_release(buffer);
   assert_memory_equal(hlo_buffer_shape(copy)->minor_to_major, kColumnMajor, sizeof kColumnMajor);
   expect_bytes(copy, columns);
@@ -199,12 +199,12 @@ static void zero_copy_needs_the_layout_of_the_device(void** state) {
   const int64_t strides[2] = {4, 12};
   hlo_buffer_t *same, *other;
   void *same_data, *other_data;
-  check(hlo_buffer_from_host(device_memory(0), &kColumns, columns, strides,
+  hlo_test_check(hlo_buffer_from_host(device_memory(0), &kColumns, columns, strides,
                              HLO_HOST_IMMUTABLE_ZERO_COPY, NULL, &same));
-  check(hlo_buffer_from_host(device_memory(0), &kColumns, columns, NULL,
+  hlo_test_check(hlo_buffer_from_host(device_memory(0), &kColumns, columns, NULL,
                              HLO_HOST_IMMUTABLE_ZERO_COPY, NULL, &other));
-  check(hlo_buffer_data_pointer(same, &same_data));
-  check(hlo_buffer_data_pointer(other, &other_data));
+  hlo_test_check(hlo_buffer_data_pointer(same, &same_data));
+  hlo_test_check(hlo_buffer_data_pointer(other, &other_data));
   assert_ptr_equal(same_data, columns);
   assert_ptr_not_equal(other_data, columns);
   hlo_buffer_release(same);
@@ -244,15 +244,15 @@ static void external_references_outlive_deletion(void** state) {
   hlo_memory_stats_t before, held, after;
   hlo_memory_get_stats(device_memory(1), &before);
   hlo_buffer_t* buffer = make(1);
-  check(hlo_buffer_external_retain(buffer));
+  hlo_test_check(hlo_buffer_external_retain(buffer));
   void* address = NULL;
-  check(hlo_buffer_data_pointer(buffer, &address));
+  hlo_test_check(hlo_buffer_data_pointer(buffer, &address));
   hlo_buffer_delete(buffer);
   assert_true(hlo_buffer_is_deleted(buffer));
   hlo_memory_get_stats(device_memory(1), &held);
   assert_true(held.bytes_in_use > before.bytes_in_use);
   assert_true(((float*)address)[1] == 1.5f);
-  check(hlo_buffer_external_release(buffer));
+  hlo_test_check(hlo_buffer_external_release(buffer));
   hlo_memory_get_stats(device_memory(1), &after);
   assert_int_equal(after.bytes_in_use, before.bytes_in_use);
   expect_code(hlo_buffer_external_release(buffer), HLO_STATUS_FAILED_PRECONDITION);
@@ -263,7 +263,7 @@ static void copies_land_elsewhere(void** state) {
   (void)state;
   hlo_buffer_t* buffer = make(0);
   hlo_buffer_t* copy;
-  check(hlo_buffer_copy_to_memory(buffer, device_memory(1), &copy));
+  hlo_test_check(hlo_buffer_copy_to_memory(buffer, device_memory(1), &copy));
   hlo_buffer_release(buffer);  // the copy continues
   float want[15], got[15];
   fill(want, 15);
@@ -286,7 +286,7 @@ static void hold_worker(hlo_job_t* job) {
 
 static hlo_client_t* create_one_worker(void) {
   hlo_client_t* client;
-  check(hlo_client_create(&(hlo_client_options_t){.thread_count = 1}, &client));
+  hlo_test_check(hlo_client_create(&(hlo_client_options_t){.thread_count = 1}, &client));
   return client;
 }
 
@@ -313,11 +313,11 @@ static void clients_live_as_long_as_copies_of_their_buffers(void** state) {
   int8_t *values = malloc(MANY), *got = malloc(MANY);
   for (int i = 0; i < MANY; ++i) values[i] = (int8_t)i;
   hlo_buffer_t *buffer, *copy;
-  check(hlo_buffer_from_host(memories[0], &shape, values, NULL, HLO_HOST_IMMUTABLE_ONLY_DURING_CALL,
-                             NULL, &buffer));
+  hlo_test_check(hlo_buffer_from_host(memories[0], &shape, values, NULL,
+                                      HLO_HOST_IMMUTABLE_ONLY_DURING_CALL, NULL, &buffer));
   hold_t hold = {.job.run = hold_worker};
   hlo_pool_submit(hlo_client_pool(target), &hold.job);
-  check(hlo_buffer_copy_to_memory(buffer, memories[1], &copy));
+  hlo_test_check(hlo_buffer_copy_to_memory(buffer, memories[1], &copy));
   hlo_buffer_release(buffer);
   end_t end = {.client = source};
   pthread_t thread;
@@ -337,13 +337,13 @@ static void donation_takes_and_gives_back(void** state) {
   (void)state;
   hlo_buffer_t* buffer = make(0);
   hlo_buffer_use_t use;
-  check(hlo_buffer_donate(buffer, &use));
+  hlo_test_check(hlo_buffer_donate(buffer, &use));
   assert_true(use.is_donated);
   assert_true(hlo_buffer_is_deleted(buffer));
   hlo_buffer_donate_abort(buffer, &use);
   assert_false(hlo_buffer_is_deleted(buffer));
-  check(hlo_buffer_external_retain(buffer));
-  check(hlo_buffer_donate(buffer, &use));
+  hlo_test_check(hlo_buffer_external_retain(buffer));
+  hlo_test_check(hlo_buffer_donate(buffer, &use));
   assert_false(use.is_donated);  // the address is in use: the bytes must not be overwritten
   hlo_buffer_use_end(&use);
   hlo_buffer_release(buffer);
@@ -358,8 +358,8 @@ static void donated_storage_waits_for_readers(void** state) {
   (void)state;
   hlo_buffer_t* buffer = make(0);
   hlo_buffer_use_t reader, donor;
-  check(hlo_buffer_use_begin(buffer, &reader));
-  check(hlo_buffer_donate(buffer, &donor));
+  hlo_test_check(hlo_buffer_use_begin(buffer, &reader));
+  hlo_test_check(hlo_buffer_donate(buffer, &donor));
   bool idle = false;
   hlo_storage_when_idle(donor.storage, mark, &idle);
   assert_false(idle);
@@ -373,13 +373,13 @@ static void alias_buffers_are_fulfilled_once(void** state) {
   (void)state;
   hlo_buffer_t* source = make(0);
   hlo_buffer_t* alias;
-  check(hlo_buffer_create_alias(device_memory(0), &kShape, &alias));
+  hlo_test_check(hlo_buffer_create_alias(device_memory(0), &kShape, &alias));
   float got[15], want[15];
   fill(want, 15);
   hlo_event_t* done = NULL;
-  check(hlo_buffer_to_host(alias, got, sizeof got, NULL, &done));
+  hlo_test_check(hlo_buffer_to_host(alias, got, sizeof got, NULL, &done));
   assert_false(hlo_event_is_ready(done));
-  check(hlo_buffer_fulfill(alias, source, hlo_ok()));
+  hlo_test_check(hlo_buffer_fulfill(alias, source, hlo_ok()));
   await_and_release(done);
   assert_memory_equal(got, want, sizeof want);
   expect_code(hlo_buffer_fulfill(alias, source, hlo_ok()), HLO_STATUS_FAILED_PRECONDITION);
@@ -392,15 +392,15 @@ enum { COPIES = 1000000 };
 // Copies of copies of an undefined value.
 static void* copy_and_fulfil(void* context) {
   hlo_buffer_t *source = make(0), *alias, *last;
-  check(hlo_buffer_create_alias(device_memory(0), &kShape, &alias));
-  check(hlo_buffer_copy_to_memory(alias, device_memory(0), &last));
+  hlo_test_check(hlo_buffer_create_alias(device_memory(0), &kShape, &alias));
+  hlo_test_check(hlo_buffer_copy_to_memory(alias, device_memory(0), &last));
   for (int i = 1; i < COPIES; ++i) {
     hlo_buffer_t* copy;
-    check(hlo_buffer_copy_to_memory(last, device_memory(0), &copy));
+    hlo_test_check(hlo_buffer_copy_to_memory(last, device_memory(0), &copy));
     hlo_buffer_release(last);
     last = copy;
   }
-  check(hlo_buffer_fulfill(alias, source, hlo_ok()));
+  hlo_test_check(hlo_buffer_fulfill(alias, source, hlo_ok()));
   hlo_buffer_release(source);
   hlo_buffer_release(alias);
   *(hlo_buffer_t**)context = last;
@@ -425,10 +425,10 @@ static void aliases_that_cannot_be_fulfilled_are_errors(void** state) {
   const hlo_buffer_shape_t other = {.dtype = HLO_DTYPE_F32, .rank = 1, .dims = other_dims};
   hlo_buffer_t *deleted = make(0), *transposed = make_columns(), *small, *alias;
   hlo_buffer_delete(deleted);
-  check(hlo_buffer_create_uninitialized(device_memory(0), &other, &small));
+  hlo_test_check(hlo_buffer_create_uninitialized(device_memory(0), &other, &small));
   hlo_buffer_t* sources[] = {deleted, small, transposed};
   for (int i = 0; i < 3; ++i) {
-    check(hlo_buffer_create_alias(device_memory(0), &kShape, &alias));
+    hlo_test_check(hlo_buffer_create_alias(device_memory(0), &kShape, &alias));
     hlo_event_t* ready = hlo_buffer_ready_event(alias);
     expect_code(hlo_buffer_fulfill(alias, sources[i], hlo_ok()), HLO_STATUS_INVALID_ARGUMENT);
     assert_true(hlo_event_is_ready(ready));
@@ -445,13 +445,13 @@ static void aliases_that_cannot_be_fulfilled_are_errors(void** state) {
 static void deleted_aliases_are_fulfilled_too(void** state) {
   (void)state;
   hlo_buffer_t *source = make(0), *alias;
-  check(hlo_buffer_create_alias(device_memory(0), &kShape, &alias));
+  hlo_test_check(hlo_buffer_create_alias(device_memory(0), &kShape, &alias));
   float got[15], want[15];
   fill(want, 15);
   hlo_event_t *done = NULL, *ready = hlo_buffer_ready_event(alias);
-  check(hlo_buffer_to_host(alias, got, sizeof got, NULL, &done));
+  hlo_test_check(hlo_buffer_to_host(alias, got, sizeof got, NULL, &done));
   hlo_buffer_delete(alias);
-  check(hlo_buffer_fulfill(alias, source, hlo_ok()));
+  hlo_test_check(hlo_buffer_fulfill(alias, source, hlo_ok()));
   assert_true(hlo_event_is_ready(ready));
   await_and_release(ready);
   await_and_release(done);
@@ -463,9 +463,9 @@ static void deleted_aliases_are_fulfilled_too(void** state) {
 static void errors_travel_with_buffers(void** state) {
   (void)state;
   hlo_buffer_t *buffer, *copy;
-  check(hlo_buffer_create_error(device_memory(0), &kShape,
+  hlo_test_check(hlo_buffer_create_error(device_memory(0), &kShape,
                                 hlo_status_create(HLO_STATUS_INTERNAL, "broken"), &buffer));
-  check(hlo_buffer_copy_to_memory(buffer, device_memory(1), &copy));
+  hlo_test_check(hlo_buffer_copy_to_memory(buffer, device_memory(1), &copy));
   hlo_event_t* ready = hlo_buffer_ready_event(copy);
   hlo_status_t status = hlo_event_await(ready, UINT64_MAX);
   assert_string_equal(hlo_status_message(status), "broken");
@@ -541,7 +541,7 @@ static void donations_wait_for_readers_on_other_threads(void** state) {
   (void)state;
   for (long i = 0; i < DONATIONS / READERS; ++i) {
     hlo_storage_t* storage;
-    check(hlo_storage_create(device_memory(0), sizeof(long), &storage));
+    hlo_test_check(hlo_storage_create(device_memory(0), sizeof(long), &storage));
     *(long*)hlo_storage_data(storage) = i;
     hlo_gate_t start = {0};
     pthread_t threads[READERS];

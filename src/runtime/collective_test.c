@@ -239,7 +239,7 @@ typedef struct bytes {
 static hlo_client_t* make_client(uint32_t thread_count) {
   hlo_client_options_t options = {.device_count = DEVICES, .thread_count = thread_count};
   hlo_client_t* client = NULL;
-  check(hlo_client_create(&options, &client));
+  hlo_test_check(hlo_client_create(&options, &client));
   return client;
 }
 
@@ -258,7 +258,7 @@ static hlo_loaded_t* load(hlo_client_t* client, const char* text, const char* ba
     fail_msg("run by %s instead of %s:\n%s", executable->program->backend->name, backend, text);
   }
   hlo_loaded_t* loaded = NULL;
-  check(hlo_loaded_create(client, executable, 0, NULL, &loaded));
+  hlo_test_check(hlo_loaded_create(client, executable, 0, NULL, &loaded));
   hlo_executable_release(executable);
   return loaded;
 }
@@ -285,8 +285,8 @@ static hlo_buffer_t* make_input(hlo_client_t* client, hlo_dtype_t dtype, uint32_
   fill(dtype, device, data, ROWS * COLUMNS);
   hlo_memory_t* memory = &hlo_client_device(client, device)->memories[HLO_MEMORY_DEVICE];
   hlo_buffer_t* buffer = NULL;
-  check(hlo_buffer_from_host(memory, &shape, data, NULL, HLO_HOST_IMMUTABLE_ONLY_DURING_CALL, NULL,
-                             &buffer));
+  hlo_test_check(hlo_buffer_from_host(memory, &shape, data, NULL,
+                                      HLO_HOST_IMMUTABLE_ONLY_DURING_CALL, NULL, &buffer));
   return buffer;
 }
 
@@ -295,8 +295,8 @@ static void append_result(hlo_buffer_t* buffer, size_t size_bytes, bytes_t* out)
   assert_non_null(room);
   if (out->size_bytes) memcpy(room, out->data, out->size_bytes);
   hlo_event_t* done = NULL;
-  check(hlo_buffer_to_host(buffer, room + out->size_bytes, size_bytes, NULL, &done));
-  check(hlo_event_await(done, UINT64_MAX));
+  hlo_test_check(hlo_buffer_to_host(buffer, room + out->size_bytes, size_bytes, NULL, &done));
+  hlo_test_check(hlo_event_await(done, UINT64_MAX));
   hlo_event_release(done);
   hlo_mem_free(out->data);
   out->data = room;
@@ -316,7 +316,7 @@ static void launch(hlo_client_t* client, hlo_loaded_t* loaded, hlo_dtype_t dtype
     argument_rows[d] = arguments[d];
     result_rows[d] = results[d];
   }
-  check(hlo_loaded_execute(loaded, &(hlo_launch_t){.device_count = DEVICES,
+  hlo_test_check(hlo_loaded_execute(loaded, &(hlo_launch_t){.device_count = DEVICES,
                                                    .arguments = argument_rows,
                                                    .argument_count = 1,
                                                    .out_results = result_rows}));

@@ -37,9 +37,9 @@ static int teardown(void** state) {
 
 static hlo_loaded_t* load_with(const char* text, const hlo_compile_config_t* config) {
   hlo_executable_t* executable = NULL;
-  check(hlo_compile(text, strlen(text), "test.mlir", config, NULL, 0, NULL, &executable));
+  hlo_test_check(hlo_compile(text, strlen(text), "test.mlir", config, NULL, 0, NULL, &executable));
   hlo_loaded_t* loaded = NULL;
-  check(hlo_loaded_create(g_client, executable, 0, NULL, &loaded));
+  hlo_test_check(hlo_loaded_create(g_client, executable, 0, NULL, &loaded));
   hlo_executable_release(executable);
   return loaded;
 }
@@ -62,7 +62,7 @@ static hlo_buffer_t* make(uint32_t device, float first) {
   float values[COUNT];
   for (int i = 0; i < COUNT; ++i) values[i] = first + (float)i;
   hlo_buffer_t* buffer = NULL;
-  check(hlo_buffer_from_host(memory_of(device), &kShape, values, NULL,
+  hlo_test_check(hlo_buffer_from_host(memory_of(device), &kShape, values, NULL,
                              HLO_HOST_IMMUTABLE_ONLY_DURING_CALL, NULL, &buffer));
   return buffer;
 }
@@ -96,13 +96,13 @@ static void donated_argument_becomes_the_result(void** state) {
   hlo_loaded_t* loaded = load(kIncrement, 1);
   hlo_buffer_t *x = make(0, 1), *y = NULL;
   void *before = NULL, *after = NULL;
-  check(hlo_buffer_data_pointer(x, &before));
-  check(run_one(loaded, 1, &x, &y));
+  hlo_test_check(hlo_buffer_data_pointer(x, &before));
+  hlo_test_check(run_one(loaded, 1, &x, &y));
   assert_true(hlo_buffer_is_deleted(x));
   float got[COUNT];
-  check(read_back(y, got));
+  hlo_test_check(read_back(y, got));
   assert_true(got[0] == 2 && got[3] == 5);
-  check(hlo_buffer_data_pointer(y, &after));
+  hlo_test_check(hlo_buffer_data_pointer(y, &after));
   assert_ptr_equal(before, after);
   expect(run_one(loaded, 1, &x, &y), HLO_STATUS_INVALID_ARGUMENT, "deleted or donated");
   hlo_buffer_release(x);
@@ -124,18 +124,18 @@ static void donated_foreign_memory_is_reused_if_its_owner_says_so(void** state) 
     int ends = 0;
     hlo_storage_t* storage = NULL;
     hlo_buffer_t *x = NULL, *y = NULL;
-    check(hlo_storage_create_foreign(memory_of(0), bytes, sizeof bytes, is_mutable, count_end,
-                                     &ends, &storage));
-    check(hlo_buffer_create_over(memory_of(0), &kShape, storage, NULL, &x));
+    hlo_test_check(hlo_storage_create_foreign(memory_of(0), bytes, sizeof bytes, is_mutable,
+                                              count_end, &ends, &storage));
+    hlo_test_check(hlo_buffer_create_over(memory_of(0), &kShape, storage, NULL, &x));
     hlo_storage_release(storage);
-    check(run_one(loaded, 1, &x, &y));
+    hlo_test_check(run_one(loaded, 1, &x, &y));
     assert_true(hlo_buffer_is_deleted(x));
     void* address = NULL;
-    check(hlo_buffer_data_pointer(y, &address));
+    hlo_test_check(hlo_buffer_data_pointer(y, &address));
     assert_int_equal(address == (void*)bytes, is_mutable);
     assert_int_equal(ends, !is_mutable);
     float got[COUNT];
-    check(read_back(y, got));
+    hlo_test_check(read_back(y, got));
     assert_true(got[0] == 2 && got[3] == 5);
     assert_true(bytes[0] == (is_mutable ? 2 : 1));
     hlo_buffer_release(x);
@@ -174,14 +174,14 @@ static void callers_keep_their_floating_point_state(void** state) {
     _Alignas(64) float bytes[COUNT] = {0x1p-126f, 0x1p-127f, 2, 3};
     hlo_storage_t* storage = NULL;
     hlo_buffer_t *x = NULL, *y = NULL;
-    check(hlo_storage_create_foreign(memory_of(0), bytes, sizeof bytes, false, note_fp_state,
-                                     &at_end, &storage));
-    check(hlo_buffer_create_over(memory_of(0), &kShape, storage, NULL, &x));
+    hlo_test_check(hlo_storage_create_foreign(memory_of(0), bytes, sizeof bytes, false,
+                                              note_fp_state, &at_end, &storage));
+    hlo_test_check(hlo_buffer_create_over(memory_of(0), &kShape, storage, NULL, &x));
     hlo_storage_release(storage);
-    check(run_one(loaded, 1, &x, &y));
+    hlo_test_check(run_one(loaded, 1, &x, &y));
     assert_true(is_same_fp_state(hlo_fp_get(), host));
     float got[COUNT];
-    check(read_back(y, got));
+    hlo_test_check(read_back(y, got));
     hlo_buffer_release(x);
     hlo_buffer_release(y);
     hlo_loaded_release(loaded);
@@ -200,12 +200,12 @@ static void results_of_waiting_donations_can_be_used(void** state) {
   hlo_loaded_t *loop = load(HLO_TEST_SINES("300000"), 1), *increment = load(kIncrement, 1);
   hlo_buffer_t* values[4] = {make(0, 1)};
   hlo_buffer_t* read = NULL;
-  check(run_one(loop, 1, values, &read));
-  for (int i = 0; i < 3; ++i) check(run_one(increment, 1, &values[i], &values[i + 1]));
+  hlo_test_check(run_one(loop, 1, values, &read));
+  for (int i = 0; i < 3; ++i) hlo_test_check(run_one(increment, 1, &values[i], &values[i + 1]));
   float got[COUNT];
   hlo_event_t* copied = NULL;
-  check(hlo_buffer_to_host(values[3], got, sizeof got, NULL, &copied));
-  check(hlo_event_await(copied, 60ull * 1000 * 1000 * 1000));
+  hlo_test_check(hlo_buffer_to_host(values[3], got, sizeof got, NULL, &copied));
+  hlo_test_check(hlo_event_await(copied, 60ull * 1000 * 1000 * 1000));
   assert_true(got[0] == 4 && got[3] == 7);
   hlo_event_release(copied);
   for (int i = 0; i < 4; ++i) hlo_buffer_release(values[i]);
@@ -234,15 +234,15 @@ static void launches_wait_once_for_each_event(void** state) {
   (void)state;
   hlo_loaded_t* loaded = load_many_arguments();
   hlo_buffer_t *arguments[MANY_ARGUMENTS], *value = make(0, 7), *alias = NULL, *result = NULL;
-  check(hlo_buffer_create_alias(memory_of(0), &kShape, &alias));
+  hlo_test_check(hlo_buffer_create_alias(memory_of(0), &kShape, &alias));
   for (int i = 0; i < MANY_ARGUMENTS; ++i) arguments[i] = alias;
-  check(run_one(loaded, MANY_ARGUMENTS, arguments, &result));
+  hlo_test_check(run_one(loaded, MANY_ARGUMENTS, arguments, &result));
   hlo_event_t* ready = hlo_buffer_ready_event(alias);
   assert_int_equal(hlo_event_waiter_count(ready), 1);
   hlo_event_release(ready);
-  check(hlo_buffer_fulfill(alias, value, hlo_ok()));
+  hlo_test_check(hlo_buffer_fulfill(alias, value, hlo_ok()));
   float got[COUNT];
-  check(read_back(result, got));
+  hlo_test_check(read_back(result, got));
   assert_true(got[0] == 7);
   hlo_buffer_release(value);
   hlo_buffer_release(alias);
@@ -256,17 +256,17 @@ enum { STEPS = 20000 };
 static void* launch_and_fulfil(void* context) {
   hlo_loaded_t* loaded = load(kIncrement, 1);
   hlo_buffer_t *zero = make(0, 0), *alias = NULL, *last = NULL;
-  check(hlo_buffer_create_alias(memory_of(0), &kShape, &alias));
-  check(run_one(loaded, 1, &alias, &last));
+  hlo_test_check(hlo_buffer_create_alias(memory_of(0), &kShape, &alias));
+  hlo_test_check(run_one(loaded, 1, &alias, &last));
   for (int i = 1; i < STEPS; ++i) {
     hlo_buffer_t *copy = NULL, *next = NULL;
-    check(hlo_buffer_copy_to_memory(last, memory_of(0), &copy));
-    check(run_one(loaded, 1, &copy, &next));
+    hlo_test_check(hlo_buffer_copy_to_memory(last, memory_of(0), &copy));
+    hlo_test_check(run_one(loaded, 1, &copy, &next));
     hlo_buffer_release(copy);
     hlo_buffer_release(last);
     last = next;
   }
-  check(hlo_buffer_fulfill(alias, zero, hlo_ok()));
+  hlo_test_check(hlo_buffer_fulfill(alias, zero, hlo_ok()));
   hlo_buffer_release(zero);
   hlo_buffer_release(alias);
   hlo_loaded_release(loaded);
@@ -279,7 +279,7 @@ static void long_chains_of_launches_need_little_stack(void** state) {
   hlo_buffer_t* last = NULL;
   hlo_test_on_small_stack(launch_and_fulfil, &last);
   float got[COUNT];
-  check(read_back(last, got));
+  hlo_test_check(read_back(last, got));
   assert_true(got[0] == STEPS && got[3] == STEPS + 3);
   hlo_buffer_release(last);
 }
@@ -297,11 +297,11 @@ static void denied_donation_leaves_the_argument(void** state) {
                          .out_results = results,
                          .non_donatable = denied,
                          .non_donatable_count = 1};
-  check(hlo_loaded_execute(loaded, &launch));
+  hlo_test_check(hlo_loaded_execute(loaded, &launch));
   float got[COUNT];
-  check(read_back(x, got));
+  hlo_test_check(read_back(x, got));
   assert_true(got[0] == 1);
-  check(read_back(y, got));
+  hlo_test_check(read_back(y, got));
   assert_true(got[0] == 2);
   hlo_buffer_release(x);
   hlo_buffer_release(y);
@@ -320,11 +320,11 @@ static void swapped_aliases_keep_their_values(void** state) {
   (void)state;
   hlo_loaded_t* loaded = load(kSwap, 1);
   hlo_buffer_t *arguments[2] = {make(0, 1), make(0, 100)}, *results[2] = {NULL};
-  check(run_one(loaded, 2, arguments, results));
+  hlo_test_check(run_one(loaded, 2, arguments, results));
   float got[COUNT];
-  check(read_back(results[0], got));
+  hlo_test_check(read_back(results[0], got));
   assert_true(got[0] == 1);
-  check(read_back(results[1], got));
+  hlo_test_check(read_back(results[1], got));
   assert_true(got[0] == 100);
   hlo_buffer_t* again[2] = {results[0], results[0]};
   hlo_buffer_t* none[2] = {NULL};
@@ -356,10 +356,10 @@ static void donated_arguments_have_no_other_use(void** state) {
   expect(run_one(loaded, 3, after, &sum), HLO_STATUS_INVALID_ARGUMENT,
          "donated as argument 1 is also used as argument 2");
   assert_false(hlo_buffer_is_deleted(x) || hlo_buffer_is_deleted(y));
-  check(run_one(loaded, 3, apart, &sum));
+  hlo_test_check(run_one(loaded, 3, apart, &sum));
   assert_true(hlo_buffer_is_deleted(x) && !hlo_buffer_is_deleted(y));
   float got[COUNT];
-  check(read_back(sum, got));
+  hlo_test_check(read_back(sum, got));
   assert_true(got[0] == 5);
   hlo_buffer_release(x);
   hlo_buffer_release(y);
@@ -374,7 +374,7 @@ static void wrong_calls_change_nothing(void** state) {
   const int64_t three[1] = {3};
   hlo_buffer_shape_t shape = {.dtype = HLO_DTYPE_F32, .rank = 1, .dims = three};
   hlo_buffer_t* small = NULL;
-  check(hlo_buffer_create_uninitialized(memory_of(0), &shape, &small));
+  hlo_test_check(hlo_buffer_create_uninitialized(memory_of(0), &shape, &small));
   expect(run_one(loaded, 0, NULL, &y), HLO_STATUS_INVALID_ARGUMENT, "0 arguments");
   expect(run_one(loaded, 1, &small, &y), HLO_STATUS_INVALID_ARGUMENT, "f32[3]");
   expect(run_one(loaded, 1, &elsewhere, &y), HLO_STATUS_INVALID_ARGUMENT, "device 1");
@@ -401,16 +401,16 @@ static void memory_kinds_of_arguments_are_checked(void** state) {
   hlo_buffer_t *x = make(0, 1), *there = NULL, *sum = NULL;
   hlo_memory_t* host = &hlo_client_device(g_client, 0)->memories[HLO_MEMORY_PINNED_HOST];
   assert_ptr_equal(hlo_loaded_argument_memory(loaded, 0, 1), host);
-  check(hlo_buffer_copy_to_memory(x, host, &there));
+  hlo_test_check(hlo_buffer_copy_to_memory(x, host, &there));
   hlo_buffer_t *right[2] = {x, there}, *near[2] = {x, x}, *far[2] = {there, there};
   expect(run_one(loaded, 2, near, &sum), HLO_STATUS_INVALID_ARGUMENT,
          "argument 1 has memory kind device, expected pinned_host");
   expect(run_one(loaded, 2, far, &sum), HLO_STATUS_INVALID_ARGUMENT,
          "argument 0 has memory kind pinned_host, expected device");
-  check(run_one(loaded, 2, right, &sum));
+  hlo_test_check(run_one(loaded, 2, right, &sum));
   assert_int_equal(hlo_buffer_memory(sum)->kind, HLO_MEMORY_UNPINNED_HOST);
   float got[COUNT];
-  check(read_back(sum, got));
+  hlo_test_check(read_back(sum, got));
   assert_true(got[0] == 2);
   hlo_buffer_release(x);
   hlo_buffer_release(there);
@@ -428,8 +428,8 @@ static void expect_unknown_kind(const char* argument, const char* result, const 
   hlo_compile_config_t config;
   hlo_compile_config_init(&config);
   hlo_executable_t* executable = NULL;
-  check(hlo_compile(hlo_strbuf_text(&text), text.length, "test.mlir", &config, NULL, 0, NULL,
-                    &executable));
+  hlo_test_check(hlo_compile(hlo_strbuf_text(&text), text.length, "test.mlir", &config, NULL, 0,
+                             NULL, &executable));
   hlo_loaded_t* loaded = NULL;
   expect(hlo_loaded_create(g_client, executable, 0, NULL, &loaded), HLO_STATUS_INVALID_ARGUMENT,
          words);
@@ -455,16 +455,16 @@ static void errors_reach_every_consumer(void** state) {
   (void)state;
   hlo_loaded_t* loaded = load(kIncrement, 1);
   hlo_buffer_t *bad = NULL, *chain[3] = {NULL};
-  check(hlo_buffer_create_error(memory_of(0), &kShape,
+  hlo_test_check(hlo_buffer_create_error(memory_of(0), &kShape,
                                 hlo_status_create(HLO_STATUS_INTERNAL, "the first one"), &bad));
-  check(run_one(loaded, 1, &bad, &chain[0]));
-  check(run_one(loaded, 1, &chain[0], &chain[1]));
-  check(run_one(loaded, 1, &chain[1], &chain[2]));
+  hlo_test_check(run_one(loaded, 1, &bad, &chain[0]));
+  hlo_test_check(run_one(loaded, 1, &chain[0], &chain[1]));
+  hlo_test_check(run_one(loaded, 1, &chain[1], &chain[2]));
   float got[COUNT];
   expect(read_back(chain[2], got), HLO_STATUS_INTERNAL, "the first one");
   hlo_buffer_t *x = make(0, 1), *y = NULL;
-  check(run_one(loaded, 1, &x, &y));
-  check(read_back(y, got));
+  hlo_test_check(run_one(loaded, 1, &x, &y));
+  hlo_test_check(read_back(y, got));
   for (int i = 0; i < 3; ++i) hlo_buffer_release(chain[i]);
   hlo_buffer_release(bad);
   hlo_buffer_release(x);
@@ -517,10 +517,10 @@ static void eight_devices_meet_on_one_worker(void** state) {
   for (int round = 0; round < 20; ++round) {
     table_t table;
     table_init(&table);
-    check(hlo_loaded_execute(loaded, &table.launch));
+    hlo_test_check(hlo_loaded_execute(loaded, &table.launch));
     for (uint32_t d = 0; d < DEVICES; ++d) {
       float got[COUNT];
-      check(read_back(table.results[d][0], got));
+      hlo_test_check(read_back(table.results[d][0], got));
       assert_true(got[0] == 28 && got[3] == 52);
     }
     table_release(&table);
@@ -534,10 +534,10 @@ static void one_failed_device_fails_the_rendezvous(void** state) {
   table_t table;
   table_init(&table);
   hlo_buffer_release(table.arguments[5][0]);
-  check(hlo_buffer_create_error(memory_of(5), &kShape,
+  hlo_test_check(hlo_buffer_create_error(memory_of(5), &kShape,
                                 hlo_status_create(HLO_STATUS_INTERNAL, "device five is ill"),
                                 &table.arguments[5][0]));
-  check(hlo_loaded_execute(loaded, &table.launch));
+  hlo_test_check(hlo_loaded_execute(loaded, &table.launch));
   for (uint32_t d = 0; d < DEVICES; ++d) {
     float got[COUNT];
     expect(read_back(table.results[d][0], got), HLO_STATUS_INTERNAL, "device five is ill");

@@ -64,16 +64,16 @@ static hlo_loaded_t* load(hlo_client_t* client, const char* text, const char* ba
   config.replica_count = replica_count;
   hlo_executable_t* executable = NULL;
   hlo_loaded_t* loaded = NULL;
-  check(hlo_compile(text, strlen(text), "test.mlir", &config, NULL, 0, NULL, &executable));
-  check(hlo_loaded_create(client, executable, 0, NULL, &loaded));
+  hlo_test_check(hlo_compile(text, strlen(text), "test.mlir", &config, NULL, 0, NULL, &executable));
+  hlo_test_check(hlo_loaded_create(client, executable, 0, NULL, &loaded));
   hlo_executable_release(executable);
   return loaded;
 }
 
 static void create_client(fixture_t* f) {
   *f = (fixture_t){0};
-  check(hlo_client_create(&(hlo_client_options_t){.device_count = DEVICES, .thread_count = 1},
-                          &f->client));
+  hlo_test_check(hlo_client_create(
+      &(hlo_client_options_t){.device_count = DEVICES, .thread_count = 1}, &f->client));
 }
 
 static void launch(const char* text, const char* backend, uint32_t device_count, int32_t launch_id,
@@ -85,13 +85,13 @@ static void launch(const char* text, const char* backend, uint32_t device_count,
   hlo_buffer_t** result_rows[DEVICES];
   for (uint32_t d = 0; d < device_count; ++d) {
     hlo_memory_t* memory = &hlo_client_device(f->client, d)->memories[HLO_MEMORY_DEVICE];
-    check(hlo_buffer_from_host(memory, &shape, values, NULL, HLO_HOST_IMMUTABLE_ONLY_DURING_CALL,
-                               NULL, &f->arguments[d]));
+    hlo_test_check(hlo_buffer_from_host(
+        memory, &shape, values, NULL, HLO_HOST_IMMUTABLE_ONLY_DURING_CALL, NULL, &f->arguments[d]));
     argument_rows[d] = &f->arguments[d];
     result_rows[d] = &f->results[d];
   }
   hlo_loaded_t* loaded = load(f->client, text, backend, (int32_t)device_count);
-  check(hlo_loaded_execute(loaded, &(hlo_launch_t){.device_count = device_count,
+  hlo_test_check(hlo_loaded_execute(loaded, &(hlo_launch_t){.device_count = device_count,
                                                    .arguments = argument_rows,
                                                    .argument_count = 1,
                                                    .launch_id = launch_id,
@@ -150,9 +150,9 @@ static void clients_wait_for_what_is_seen(void** state) {
   float got[COUNT] = {0};
   hlo_event_t* copied = NULL;
   start(HLO_TEST_SINES("100000"), "native", 1, 0, &f);
-  check(hlo_buffer_to_host(f.results[0], got, sizeof got, NULL, &copied));
+  hlo_test_check(hlo_buffer_to_host(f.results[0], got, sizeof got, NULL, &copied));
   finish(&f);
-  check(hlo_event_await(copied, 0));
+  hlo_test_check(hlo_event_await(copied, 0));
   assert_true(got[0] > 0 && got[0] < 0.1F);
   hlo_event_release(copied);
 }
@@ -179,7 +179,7 @@ static void poison_releases_who_waits(void** state) {
     assert_true(poison(&f, 0, 7));
     expect_error(&f, 0, HLO_STATUS_ABORTED, "device 0 is gone");
     hlo_event_t* other = hlo_buffer_ready_event(f.results[1]);
-    check(hlo_event_await(other, UINT64_MAX));
+    hlo_test_check(hlo_event_await(other, UINT64_MAX));
     hlo_event_release(other);
     finish(&f);
   }
@@ -224,10 +224,10 @@ static void clients_are_released_on_their_worker(void** state) {
   launch(HLO_TEST_SINES("100000"), "native", 1, 0, &departure.f);
   hlo_event_t* ready = hlo_buffer_ready_event(departure.f.results[0]);
   hlo_event_on_ready(ready, &departure.waiter, release_all, &departure);
-  check(hlo_buffer_to_host(departure.f.results[0], got, sizeof got, NULL, &copied));
+  hlo_test_check(hlo_buffer_to_host(departure.f.results[0], got, sizeof got, NULL, &copied));
   hlo_gate_open(&hold.gate);
   await_departure(&departure);
-  check(hlo_event_await(copied, 0));
+  hlo_test_check(hlo_event_await(copied, 0));
   assert_true(got[0] > 0 && got[0] < 0.1F);
   hlo_event_release(copied);
   hlo_event_release(ready);
@@ -241,18 +241,20 @@ static void clients_are_released_in_callbacks_of_copies(void** state) {
   hlo_buffer_t* alias;
   float got[COUNT] = {0};
   hlo_event_t* copied = NULL;
-  check(hlo_client_create(&(hlo_client_options_t){.thread_count = 1}, &departure.f.client));
+  hlo_test_check(
+      hlo_client_create(&(hlo_client_options_t){.thread_count = 1}, &departure.f.client));
   memory = &hlo_client_device(departure.f.client, 0)->memories[HLO_MEMORY_DEVICE];
   const int64_t dims[] = {COUNT};
   const hlo_buffer_shape_t shape = {.dtype = HLO_DTYPE_F32, .rank = 1, .dims = dims};
   const float values[COUNT] = {1, 2, 3, 4};
-  check(hlo_buffer_create_alias(memory, &shape, &alias));
-  check(hlo_buffer_from_host(memory, &shape, values, NULL, HLO_HOST_IMMUTABLE_ONLY_DURING_CALL,
-                             NULL, &departure.f.arguments[0]));
-  check(hlo_buffer_to_host(alias, got, sizeof got, NULL, &copied));
+  hlo_test_check(hlo_buffer_create_alias(memory, &shape, &alias));
+  hlo_test_check(hlo_buffer_from_host(memory, &shape, values, NULL,
+                                      HLO_HOST_IMMUTABLE_ONLY_DURING_CALL, NULL,
+                                      &departure.f.arguments[0]));
+  hlo_test_check(hlo_buffer_to_host(alias, got, sizeof got, NULL, &copied));
   hlo_event_on_ready(copied, &departure.waiter, release_all, &departure);
   departure.f.results[0] = alias;
-  check(hlo_buffer_fulfill(alias, departure.f.arguments[0], hlo_ok()));
+  hlo_test_check(hlo_buffer_fulfill(alias, departure.f.arguments[0], hlo_ok()));
   await_departure(&departure);
   assert_true(got[3] == 4);
   hlo_event_release(copied);

@@ -248,7 +248,7 @@ static const hlo_buffer_shape_t kLarge = {.dtype = HLO_DTYPE_F32, .rank = 1, .di
 
 static hlo_client_t* create_client(const hlo_client_options_t* options) {
   hlo_client_t* client;
-  check(hlo_client_create(options, &client));
+  hlo_test_check(hlo_client_create(options, &client));
   return client;
 }
 
@@ -258,8 +258,8 @@ static hlo_loaded_t* load(hlo_client_t* client, const char* text, int32_t replic
   config.replica_count = replica_count;
   hlo_executable_t* executable = NULL;
   hlo_loaded_t* loaded = NULL;
-  check(hlo_compile(text, strlen(text), "test.mlir", &config, NULL, 0, NULL, &executable));
-  check(hlo_loaded_create(client, executable, 0, NULL, &loaded));
+  hlo_test_check(hlo_compile(text, strlen(text), "test.mlir", &config, NULL, 0, NULL, &executable));
+  hlo_test_check(hlo_loaded_create(client, executable, 0, NULL, &loaded));
   hlo_executable_release(executable);
   return loaded;
 }
@@ -271,7 +271,7 @@ static hlo_memory_t* memory_of(hlo_client_t* client, uint32_t device) {
 static hlo_buffer_t* make_small(hlo_client_t* client) {
   const float values[SMALL_COUNT] = {1, 2, 3, 4};
   hlo_buffer_t* buffer = NULL;
-  check(hlo_buffer_from_host(memory_of(client, 0), &kSmall, values, NULL,
+  hlo_test_check(hlo_buffer_from_host(memory_of(client, 0), &kSmall, values, NULL,
                              HLO_HOST_IMMUTABLE_ONLY_DURING_CALL, NULL, &buffer));
   return buffer;
 }
@@ -280,8 +280,8 @@ static hlo_buffer_t* make_small(hlo_client_t* client) {
 static hlo_buffer_t* make_large(hlo_client_t* client, uint32_t device) {
   hlo_buffer_t* buffer = NULL;
   void* data = NULL;
-  check(hlo_buffer_create_uninitialized(memory_of(client, device), &kLarge, &buffer));
-  check(hlo_buffer_data_pointer(buffer, &data));
+  hlo_test_check(hlo_buffer_create_uninitialized(memory_of(client, device), &kLarge, &buffer));
+  hlo_test_check(hlo_buffer_data_pointer(buffer, &data));
   memset(data, 0, LARGE_BYTES);
   return buffer;
 }
@@ -298,7 +298,7 @@ static hlo_status_t run_one(hlo_loaded_t* loaded, uint32_t count, hlo_buffer_t* 
 }
 
 static void await_and_release(hlo_event_t* event) {
-  check(hlo_event_await(event, kLongNs));
+  hlo_test_check(hlo_event_await(event, kLongNs));
   hlo_event_release(event);
 }
 
@@ -316,7 +316,7 @@ static void* launch_chain(void* context) {
   hlo_buffer_t* value = make_large(launcher->client, 0);
   for (uint32_t i = 0; i < launcher->launch_count; ++i) {
     hlo_buffer_t* next = NULL;
-    check(run_one(loaded, 1, &value, &next, NULL));
+    hlo_test_check(run_one(loaded, 1, &value, &next, NULL));
     atomic_fetch_add(&launcher->returned_count, 1);
     hlo_buffer_release(value);
     value = next;
@@ -361,23 +361,23 @@ static void launches_that_wait_for_the_caller_do_not_count(void** state) {
   hlo_loaded_t *read = load(client, kReadBoth, 1), *donate = load(client, kDonate, 1);
   hlo_loaded_t* sines = load(client, HLO_TEST_SINES("1000"), 1);
   hlo_buffer_t *x = make_small(client), *value = make_small(client), *alias, *sum = NULL;
-  check(hlo_buffer_create_alias(memory_of(client, 0), &kSmall, &alias));
-  check(run_one(read, 2, (hlo_buffer_t*[]){alias, x}, &sum, NULL));
+  hlo_test_check(hlo_buffer_create_alias(memory_of(client, 0), &kSmall, &alias));
+  hlo_test_check(run_one(read, 2, (hlo_buffer_t*[]){alias, x}, &sum, NULL));
   for (int i = 0; i < LAUNCHES; ++i) {
     hlo_buffer_t *donated = NULL, *copy = NULL, *next = NULL;
-    check(run_one(donate, 1, &x, &donated, NULL));
-    check(hlo_buffer_copy_to_memory(donated, memory_of(client, 0), &copy));
-    check(run_one(sines, 1, &copy, &next, NULL));
+    hlo_test_check(run_one(donate, 1, &x, &donated, NULL));
+    hlo_test_check(hlo_buffer_copy_to_memory(donated, memory_of(client, 0), &copy));
+    hlo_test_check(run_one(sines, 1, &copy, &next, NULL));
     hlo_buffer_release(next);
     hlo_buffer_release(copy);
     hlo_buffer_release(x);
     x = donated;
   }
   assert_int_equal(hlo_launch_limit_count(&hlo_client_device(client, 0)->launches), 0);
-  check(hlo_buffer_fulfill(alias, value, hlo_ok()));
+  hlo_test_check(hlo_buffer_fulfill(alias, value, hlo_ok()));
   float got[SMALL_COUNT];
   hlo_event_t* done = NULL;
-  check(hlo_buffer_to_host(x, got, sizeof got, NULL, &done));
+  hlo_test_check(hlo_buffer_to_host(x, got, sizeof got, NULL, &done));
   await_and_release(done);
   assert_true(got[0] == 1 << LAUNCHES);
   hlo_buffer_t* all[] = {x, value, alias, sum};
@@ -399,7 +399,7 @@ typedef struct relay {
 
 static void launch_next(void* context, hlo_status_t status) {
   relay_t* relay = context;
-  check(status);
+  hlo_test_check(status);
   if (relay->last) hlo_buffer_release(relay->last);
   hlo_event_release(relay->end);
   if (relay->left-- == 0) {
@@ -408,7 +408,7 @@ static void launch_next(void* context, hlo_status_t status) {
   }
   for (int i = 0; i < 2; ++i) {  // one more than the limit
     relay->last = NULL;
-    check(run_one(relay->loaded, 1, &relay->value, &relay->last, &relay->end));
+    hlo_test_check(run_one(relay->loaded, 1, &relay->value, &relay->last, &relay->end));
     if (i == 0) hlo_event_release(relay->end);
     if (i == 0) hlo_buffer_release(relay->last);
   }
@@ -441,7 +441,7 @@ static void launches_wait_for_memory_of_others(void** state) {
   hlo_event_t* ends[LAUNCHES];
   for (int i = 0; i < LAUNCHES; ++i) {
     hlo_buffer_t* result = NULL;
-    check(run_one(loaded, 1, &value, &result, &ends[i]));
+    hlo_test_check(run_one(loaded, 1, &value, &result, &ends[i]));
     hlo_buffer_release(result);
   }
   // This must not fail either, although others may still have the memory.
@@ -472,7 +472,7 @@ static void launches_on_several_devices_wait_for_memory_of_others(void** state) 
     result_rows[d] = &results[d];
   }
   for (int i = 0; i < LAUNCHES; ++i) {
-    check(hlo_loaded_execute(loaded, &(hlo_launch_t){.device_count = DEVICES,
+    hlo_test_check(hlo_loaded_execute(loaded, &(hlo_launch_t){.device_count = DEVICES,
                                                      .arguments = arguments,
                                                      .argument_count = 1,
                                                      .out_results = result_rows,
@@ -519,7 +519,7 @@ static void forked_children_release_their_client(void** state) {
   for (int i = 0; i < 3; ++i) {
     hlo_buffer_t* result = NULL;
     hlo_event_release(end);
-    check(run_one(loaded, 1, &value, &result, &end));
+    hlo_test_check(run_one(loaded, 1, &value, &result, &end));
     hlo_buffer_release(result);
   }
   const pid_t child = fork();

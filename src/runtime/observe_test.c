@@ -62,7 +62,7 @@ static hlo_executable_t* compile(const hlo_observer_t* observer, int addend) {
   config.observer = observer;
   config.backend = "interp";  // only faults of reading and writing are counted
   hlo_executable_t* executable = NULL;
-  check(hlo_compile(text, strlen(text), "test.mlir", &config, NULL, 0, NULL, &executable));
+  hlo_test_check(hlo_compile(text, strlen(text), "test.mlir", &config, NULL, 0, NULL, &executable));
   return executable;
 }
 
@@ -138,9 +138,9 @@ static void compiling_survives_failed_dumps(void** state) {
 static hlo_executable_t* load(const hlo_observer_t* observer, hlo_client_t** out_client,
                               hlo_loaded_t** out_loaded) {
   hlo_client_options_t options = {.device_count = 2, .thread_count = 1, .observer = observer};
-  check(hlo_client_create(&options, out_client));
+  hlo_test_check(hlo_client_create(&options, out_client));
   hlo_executable_t* executable = compile(observer, 1);
-  check(hlo_loaded_create(*out_client, executable, 0, NULL, out_loaded));
+  hlo_test_check(hlo_loaded_create(*out_client, executable, 0, NULL, out_loaded));
   return executable;
 }
 
@@ -150,18 +150,18 @@ static void run_once(hlo_client_t* client, hlo_loaded_t* loaded) {
   float values[COUNT] = {0};
   hlo_device_t* device = hlo_client_device(client, 0);
   hlo_buffer_t *argument = NULL, *result = NULL, *copy = NULL;
-  check(hlo_buffer_from_host(&device->memories[HLO_MEMORY_DEVICE], &shape, values, NULL,
+  hlo_test_check(hlo_buffer_from_host(&device->memories[HLO_MEMORY_DEVICE], &shape, values, NULL,
                              HLO_HOST_IMMUTABLE_ONLY_DURING_CALL, NULL, &argument));
   hlo_buffer_t* const* rows[1] = {&argument};
   hlo_buffer_t** results[1] = {&result};
   hlo_launch_t launch = {
       .device_count = 1, .arguments = rows, .argument_count = 1, .out_results = results};
-  check(hlo_loaded_execute(loaded, &launch));
-  check(hlo_buffer_copy_to_memory(
+  hlo_test_check(hlo_loaded_execute(loaded, &launch));
+  hlo_test_check(hlo_buffer_copy_to_memory(
       result, &hlo_client_device(client, 1)->memories[HLO_MEMORY_DEVICE], &copy));
   hlo_event_t* done = NULL;
-  check(hlo_buffer_to_host(copy, values, sizeof values, NULL, &done));
-  check(hlo_event_await(done, UINT64_MAX));
+  hlo_test_check(hlo_buffer_to_host(copy, values, sizeof values, NULL, &done));
+  hlo_test_check(hlo_event_await(done, UINT64_MAX));
   hlo_event_release(done);
   assert_true(values[COUNT - 1] == 1);
   hlo_buffer_release(argument);
@@ -186,7 +186,7 @@ static void runs_and_copies_leave_spans(void** state) {
   char path[256];
   snprintf(path, sizeof path, "%s/trace", g_directory);
   hlo_observer_t observer = observer_into("", 0);
-  check(hlo_trace_create(path, &observer.trace));
+  hlo_test_check(hlo_trace_create(path, &observer.trace));
   hlo_client_t* client = NULL;
   hlo_loaded_t* loaded = NULL;
   hlo_executable_release(load(&observer, &client, &loaded));
@@ -196,7 +196,7 @@ static void runs_and_copies_leave_spans(void** state) {
   uint8_t* data = NULL;
   size_t size = 0;
   // Already flushed: the process may end without releasing the client.
-  check(hlo_os_file_read(path, 0, &data, &size));
+  hlo_test_check(hlo_os_file_read(path, 0, &data, &size));
   const char* text = (const char*)data;
   expect_span(text, "\"compile\"", "\"frontend\"", "MLIR text");
   expect_span(text, "\"compile\"", "\"back end\"", NULL);
@@ -216,7 +216,7 @@ static void expect_file(const char* directory, const char* name, const void* byt
   uint8_t* data = NULL;
   size_t found = 0;
   snprintf(path, sizeof path, "%s/%s", directory, name);
-  check(hlo_os_file_read(path, 0, &data, &found));
+  hlo_test_check(hlo_os_file_read(path, 0, &data, &found));
   assert_int_equal(found, size);
   assert_memory_equal(data, bytes, size);
   hlo_mem_free(data);

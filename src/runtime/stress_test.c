@@ -203,7 +203,7 @@ static void* work(void* context) {
 }
 
 static void launch_at_once(uint32_t launch_limit) {
-  check(hlo_client_create(&(hlo_client_options_t){.device_count = DEVICES,
+  hlo_test_check(hlo_client_create(&(hlo_client_options_t){.device_count = DEVICES,
                                                   .thread_count = WORKERS,
                                                   .launch_limit = launch_limit},
                           &g_client));
@@ -212,9 +212,9 @@ static void launch_at_once(uint32_t launch_limit) {
     hlo_compile_config_init(&config);
     config.replica_count = kind == SUM ? DEVICES : 1;
     hlo_executable_t* executable = NULL;
-    check(hlo_compile(kPrograms[kind], strlen(kPrograms[kind]), "test.mlir", &config, NULL, 0, NULL,
-                      &executable));
-    check(hlo_loaded_create(g_client, executable, 0, NULL, &g_loaded[kind]));
+    hlo_test_check(hlo_compile(kPrograms[kind], strlen(kPrograms[kind]), "test.mlir", &config, NULL,
+                               0, NULL, &executable));
+    hlo_test_check(hlo_loaded_create(g_client, executable, 0, NULL, &g_loaded[kind]));
     hlo_executable_release(executable);
   }
   for (int i = 0; i < SLOTS; ++i) g_shared[i] = make(0, (float)i);

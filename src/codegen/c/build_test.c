@@ -36,7 +36,7 @@ static int setup(void** state) {
 
 static int teardown(void** state) {
   fixture_t* t = *state;
-  remove_folder(t->cache);
+  hlo_test_remove_folder(t->cache);
   hlo_vir_module_release(t->module);
   free(t);
   return 0;
@@ -294,10 +294,10 @@ static void test_memory_failures(void** state) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void) {
-  const struct CMUnitTest tests[] = {TEST(test_source),        TEST(test_memory_failures),
-                                     TEST(test_cache),         TEST(test_no_compiler),
-                                     TEST(test_each_op),       TEST(test_each_op_with_subnormals_flushed),
-                                     TEST(test_random_native),
-                                     TEST(test_random_generic)};
+  const struct CMUnitTest tests[] = {
+      TEST(test_source),        TEST(test_memory_failures),
+      TEST(test_cache),         TEST(test_no_compiler),
+      TEST(test_each_op),       TEST(test_each_op_with_subnormals_flushed),
+      TEST(test_random_native), TEST(test_random_generic)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

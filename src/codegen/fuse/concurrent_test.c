@@ -20,8 +20,9 @@ static void make(const hlo_strbuf_t* text, fixture_t* f) {
   hlo_arena_init(&f->arena, 0);
   hlo_target_init(&(hlo_cpu_t){.level = HLO_CPU_LEVEL_AVX2}, &f->target);
   const hlo_func_t* func = hlo_module_entry(f->module);
-  check(hlo_schedule_create(func, &f->target, &f->arena, &f->schedule));
-  check(hlo_schedule_make_concurrent_groups(f->schedule, f->module, &f->target, &f->arena));
+  hlo_test_check(hlo_schedule_create(func, &f->target, &f->arena, &f->schedule));
+  hlo_test_check(
+      hlo_schedule_make_concurrent_groups(f->schedule, f->module, &f->target, &f->arena));
   hlo_kernel_t** kernels = hlo_arena_array(&f->arena, f->schedule->fusion_count, sizeof *kernels);
   for (uint32_t s = 0; s < f->schedule->sequence_count; ++s) {
     const hlo_sequence_t* sequence = &f->schedule->sequences[s];
@@ -30,8 +31,8 @@ static void make(const hlo_strbuf_t* text, fixture_t* f) {
       if (fusion) kernels[fusion->index] = fusion->kernel;
     }
   }
-  check(hlo_plan_create(func, f->schedule, kernels, false, &f->arena, &f->plan));
-  check(hlo_plan_check(f->plan));
+  hlo_test_check(hlo_plan_create(func, f->schedule, kernels, false, &f->arena, &f->plan));
+  hlo_test_check(hlo_plan_check(f->plan));
 }
 
 static void drop(fixture_t* f) {
@@ -108,7 +109,8 @@ static void parts_hold_all_members_in_order(void** state) {
   assert_int_equal(concurrent_group->member_count, COUNT);
   uint32_t count;
   hlo_concurrent_part_t* parts;
-  check(hlo_concurrent_group_split(concurrent_group, &f.target, 0, &f.arena, &count, &parts));
+  hlo_test_check(
+      hlo_concurrent_group_split(concurrent_group, &f.target, 0, &f.arena, &count, &parts));
   assert_true(count > 1 && count < COUNT);  // several small members in one chunk
   uint32_t member = 0;
   for (uint32_t i = 0; i < count; ++i) {
@@ -118,7 +120,8 @@ static void parts_hold_all_members_in_order(void** state) {
     member = parts[i].end_member;
   }
   assert_int_equal(member, COUNT);
-  check(hlo_concurrent_group_split(concurrent_group, &f.target, 1, &f.arena, &count, &parts));
+  hlo_test_check(
+      hlo_concurrent_group_split(concurrent_group, &f.target, 1, &f.arena, &count, &parts));
   assert_int_equal(count, 0);
   drop(&f);
   hlo_strbuf_deinit(&text);
@@ -241,7 +244,7 @@ static void the_proof_knows_that_members_run_at_a_time(void** state) {
   *allocation = f.plan->allocations[a->outputs[0]->index];  // or writes it
   expect_fault(&f);
   *allocation = right;
-  check(hlo_plan_check(f.plan));
+  hlo_test_check(hlo_plan_check(f.plan));
   drop(&f);
   hlo_strbuf_deinit(&text);
 }

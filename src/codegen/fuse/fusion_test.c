@@ -21,7 +21,8 @@ static void make_for(hlo_cpu_level_t level, const char* text, fixture_t* f) {
   *f = (fixture_t){.module = parse(text)};
   hlo_arena_init(&f->arena, 0);
   hlo_target_init(&(hlo_cpu_t){.level = level}, &f->target);
-  check(hlo_schedule_create(hlo_module_entry(f->module), &f->target, &f->arena, &f->schedule));
+  hlo_test_check(
+      hlo_schedule_create(hlo_module_entry(f->module), &f->target, &f->arena, &f->schedule));
 }
 
 static void make(const char* text, fixture_t* f) {
@@ -49,7 +50,7 @@ static hlo_plan_t* make_plan(fixture_t* f) {
     }
   }
   hlo_plan_t* plan;
-  check(
+  hlo_test_check(
       hlo_plan_create(hlo_module_entry(f->module), f->schedule, kernels, false, &f->arena, &plan));
   return plan;
 }
@@ -58,11 +59,11 @@ static hlo_plan_t* make_plan(fixture_t* f) {
 static uint64_t count_instructions(fixture_t* f) {
   hlo_plan_t* plan = make_plan(f);
   hlo_call_site_table_t table = {0};
-  check(hlo_call_site_table_init(plan, &f->arena, &table));
+  hlo_test_check(hlo_call_site_table_init(plan, &f->arena, &table));
   hlo_vir_module_t* vir;
-  check(hlo_vir_module_create(&vir));
-  check(hlo_entry_build(plan, &f->target, &table, &f->arena, vir));
-  check(hlo_vir_verify(vir, f->target.vector_bytes));
+  hlo_test_check(hlo_vir_module_create(&vir));
+  hlo_test_check(hlo_entry_build(plan, &f->target, &table, &f->arena, vir));
+  hlo_test_check(hlo_vir_verify(vir, f->target.vector_bytes));
   uint64_t count = 0;
   for (hlo_vir_func_t* func = vir->first_func; func; func = func->next) count += func->value_count;
   hlo_vir_module_release(vir);
@@ -77,14 +78,15 @@ static void print_round(hlo_strbuf_t* out, uint32_t i, double constant) {
   const char* type = "tensor<32x48xf32>";
   uint32_t at = 10 * i, before = i ? at - 10 + 4 : 0;
   hlo_strbuf_printf(out, "%%%u = stablehlo.constant dense<%.9g> : %s\n", at + 1, constant, type);
-  hlo_strbuf_printf(out, "%%%u = stablehlo.multiply %%%u, %%%u : %s\n", at + 2, before, at + 1, type);
+  hlo_strbuf_printf(out, "%%%u = stablehlo.multiply %%%u, %%%u : %s\n", at + 2, before, at + 1,
+                    type);
   hlo_strbuf_printf(out,
                     "%%%u = stablehlo.reduce(%%%u init: %%zero) applies stablehlo.add across "
                     "dimensions = [1] : (%s, tensor<f32>) -> tensor<32xf32>\n",
                     at + 3, at + 2, type);
-  hlo_strbuf_printf(out,
-                    "%%b%u = stablehlo.broadcast_in_dim %%%u, dims = [0] : (tensor<32xf32>) -> %s\n",
-                    i, at + 3, type);
+  hlo_strbuf_printf(
+      out, "%%b%u = stablehlo.broadcast_in_dim %%%u, dims = [0] : (tensor<32xf32>) -> %s\n", i,
+      at + 3, type);
   hlo_strbuf_printf(out, "%%t%u = stablehlo.tanh %%b%u : %s\n", i, i, type);
   hlo_strbuf_printf(out, "%%%u = stablehlo.subtract %%%u, %%t%u : %s\n", at + 4, at + 2, i, type);
 }
@@ -95,8 +97,8 @@ static void print_link(hlo_strbuf_t* out, uint32_t i, double constant) {
   const char* type = "tensor<32x48xf32>";
   uint32_t at = 10 * i, before = i ? at - 10 + 4 : 0;
   hlo_strbuf_printf(out, "%%%u = stablehlo.constant dense<%.9g> : %s\n", at + 1, constant, type);
-  hlo_strbuf_printf(out, "%%%u = stablehlo.%s %%%u, %%%u : %s\n", at + 4, ops[i % 4], before, at + 1,
-                    type);
+  hlo_strbuf_printf(out, "%%%u = stablehlo.%s %%%u, %%%u : %s\n", at + 4, ops[i % 4], before,
+                    at + 1, type);
 }
 
 // Prints a matrix product with an epilogue.
@@ -166,19 +168,21 @@ static void other_constants_are_other_fusions(void** state) {
 static void broadcast_values_are_not_memory(void** state) {
   (void)state;
   fixture_t f;
-  make("func.func @main(%x: tensor<96xf32>, %y: tensor<160xf32>) -> (tensor<96xf32>, tensor<96xf32>) {\n"
-       "  %zero = stablehlo.constant dense<0.0> : tensor<f32>\n"
-       "  %a = stablehlo.broadcast_in_dim %x, dims = [0] : (tensor<96xf32>) -> tensor<96x160xf32>\n"
-       "  %b = stablehlo.broadcast_in_dim %y, dims = [1] : (tensor<160xf32>) -> tensor<96x160xf32>\n"
-       "  %c = stablehlo.subtract %a, %b : tensor<96x160xf32>\n"
-       "  %d = stablehlo.multiply %c, %c : tensor<96x160xf32>\n"
-       "  %r = stablehlo.reduce(%d init: %zero) applies stablehlo.add across dimensions = [1]\n"
-       "      : (tensor<96x160xf32>, tensor<f32>) -> tensor<96xf32>\n"
-       "  %e = stablehlo.exponential %c : tensor<96x160xf32>\n"
-       "  %s = stablehlo.reduce(%e init: %zero) applies stablehlo.maximum across dimensions = [1]\n"
-       "      : (tensor<96x160xf32>, tensor<f32>) -> tensor<96xf32>\n"
-       "  return %r, %s : tensor<96xf32>, tensor<96xf32>\n}\n",
-       &f);
+  make(
+      "func.func @main(%x: tensor<96xf32>, %y: tensor<160xf32>) -> (tensor<96xf32>, "
+      "tensor<96xf32>) {\n"
+      "  %zero = stablehlo.constant dense<0.0> : tensor<f32>\n"
+      "  %a = stablehlo.broadcast_in_dim %x, dims = [0] : (tensor<96xf32>) -> tensor<96x160xf32>\n"
+      "  %b = stablehlo.broadcast_in_dim %y, dims = [1] : (tensor<160xf32>) -> tensor<96x160xf32>\n"
+      "  %c = stablehlo.subtract %a, %b : tensor<96x160xf32>\n"
+      "  %d = stablehlo.multiply %c, %c : tensor<96x160xf32>\n"
+      "  %r = stablehlo.reduce(%d init: %zero) applies stablehlo.add across dimensions = [1]\n"
+      "      : (tensor<96x160xf32>, tensor<f32>) -> tensor<96xf32>\n"
+      "  %e = stablehlo.exponential %c : tensor<96x160xf32>\n"
+      "  %s = stablehlo.reduce(%e init: %zero) applies stablehlo.maximum across dimensions = [1]\n"
+      "      : (tensor<96x160xf32>, tensor<f32>) -> tensor<96xf32>\n"
+      "  return %r, %s : tensor<96xf32>, tensor<96xf32>\n}\n",
+      &f);
   for (uint32_t i = 0; i < f.schedule->sequences[0].step_count; ++i) {
     const hlo_fusion_t* fusion = fusion_at(&f, i);
     for (uint32_t o = 0; o < fusion->output_count; ++o) {
@@ -453,16 +457,17 @@ static void small_products_are_not_repeated(void** state) {
 static void costly_ops_are_not_broadcast(void** state) {
   (void)state;
   fixture_t f;
-  make("func.func @main(%x: tensor<256x256xf32>, %d: tensor<256x256x3xf32>) -> tensor<256x3xf32> {\n"
-       "  %zero = stablehlo.constant dense<0.0> : tensor<f32>\n"
-       "  %p = stablehlo.power %x, %x : tensor<256x256xf32>\n"
-       "  %b = stablehlo.broadcast_in_dim %p, dims = [0, 1]\n"
-       "      : (tensor<256x256xf32>) -> tensor<256x256x3xf32>\n"
-       "  %y = stablehlo.multiply %d, %b : tensor<256x256x3xf32>\n"
-       "  %s = stablehlo.reduce(%y init: %zero) applies stablehlo.add across dimensions = [1]\n"
-       "      : (tensor<256x256x3xf32>, tensor<f32>) -> tensor<256x3xf32>\n"
-       "  return %s : tensor<256x3xf32>\n}\n",
-       &f);
+  make(
+      "func.func @main(%x: tensor<256x256xf32>, %d: tensor<256x256x3xf32>) -> tensor<256x3xf32> {\n"
+      "  %zero = stablehlo.constant dense<0.0> : tensor<f32>\n"
+      "  %p = stablehlo.power %x, %x : tensor<256x256xf32>\n"
+      "  %b = stablehlo.broadcast_in_dim %p, dims = [0, 1]\n"
+      "      : (tensor<256x256xf32>) -> tensor<256x256x3xf32>\n"
+      "  %y = stablehlo.multiply %d, %b : tensor<256x256x3xf32>\n"
+      "  %s = stablehlo.reduce(%y init: %zero) applies stablehlo.add across dimensions = [1]\n"
+      "      : (tensor<256x256x3xf32>, tensor<f32>) -> tensor<256x3xf32>\n"
+      "  return %s : tensor<256x3xf32>\n}\n",
+      &f);
   assert_int_equal(f.schedule->sequences[0].step_count, 2);
   drop(&f);
 }
@@ -495,25 +500,27 @@ static void long_chains_are_not_computed_for_each_part(void** state) {
 static void plain_ops_are_recomputed(void** state) {
   (void)state;
   fixture_t f;
-  make("module {\n"
-       "func.func public @main(%x: tensor<64x64xf32>, %w: tensor<64x64xf32>) -> tensor<64x64xf32> {\n"
-       "%one = stablehlo.constant dense<1.0> : tensor<f32>\n"
-       "%ones = stablehlo.broadcast_in_dim %one, dims = [] : (tensor<f32>) -> tensor<64x64xf32>\n"
-       "%t = stablehlo.tanh %x : tensor<64x64xf32>\n"
-       "%up = stablehlo.add %t, %ones : tensor<64x64xf32>\n"
-       "%down = stablehlo.subtract %ones, %t : tensor<64x64xf32>\n"
-       "%slope = stablehlo.multiply %up, %down : tensor<64x64xf32>\n"
-       "%twice = stablehlo.add %up, %up : tensor<64x64xf32>\n"
-       "%y = stablehlo.multiply %x, %twice : tensor<64x64xf32>\n"
-       "%p = stablehlo.dot_general %y, %w, contracting_dims = [1] x [0] :"
-       " (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>\n"
-       "%q = stablehlo.dot_general %p, %w, contracting_dims = [1] x [0] :"
-       " (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>\n"
-       "%g = stablehlo.multiply %q, %slope : tensor<64x64xf32>\n"
-       "%h = stablehlo.multiply %g, %twice : tensor<64x64xf32>\n"
-       "return %h : tensor<64x64xf32>\n"
-       "}\n}\n",
-       &f);
+  make(
+      "module {\n"
+      "func.func public @main(%x: tensor<64x64xf32>, %w: tensor<64x64xf32>) -> tensor<64x64xf32> "
+      "{\n"
+      "%one = stablehlo.constant dense<1.0> : tensor<f32>\n"
+      "%ones = stablehlo.broadcast_in_dim %one, dims = [] : (tensor<f32>) -> tensor<64x64xf32>\n"
+      "%t = stablehlo.tanh %x : tensor<64x64xf32>\n"
+      "%up = stablehlo.add %t, %ones : tensor<64x64xf32>\n"
+      "%down = stablehlo.subtract %ones, %t : tensor<64x64xf32>\n"
+      "%slope = stablehlo.multiply %up, %down : tensor<64x64xf32>\n"
+      "%twice = stablehlo.add %up, %up : tensor<64x64xf32>\n"
+      "%y = stablehlo.multiply %x, %twice : tensor<64x64xf32>\n"
+      "%p = stablehlo.dot_general %y, %w, contracting_dims = [1] x [0] :"
+      " (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>\n"
+      "%q = stablehlo.dot_general %p, %w, contracting_dims = [1] x [0] :"
+      " (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>\n"
+      "%g = stablehlo.multiply %q, %slope : tensor<64x64xf32>\n"
+      "%h = stablehlo.multiply %g, %twice : tensor<64x64xf32>\n"
+      "return %h : tensor<64x64xf32>\n"
+      "}\n}\n",
+      &f);
   const hlo_fusion_t* first = fusion_at(&f, 0);
   assert_int_equal(first->output_count,
                    2);  // the product's operand and a value that the last fusion reads
@@ -632,7 +639,7 @@ static void donated_pairs_are_overwritten(void** state) {
       "  return %4 : tensor<1000x2xf32>\n}\n",
       &f);
   const hlo_plan_t* plan = make_plan(&f);
-  check(hlo_plan_check(plan));
+  hlo_test_check(hlo_plan_check(plan));
   assert_int_equal(f.schedule->fusion_count, 1);
   assert_int_equal(plan->temporary_bytes, 0);
   drop(&f);
@@ -660,7 +667,8 @@ static const hlo_kernel_t* kernel_from(fixture_t* f, const hlo_kernel_start_t* s
   fusion->kernel = NULL;
   fusion->start = start;
   hlo_kernel_t* kernel;
-  check(hlo_kernel_create(fusion, &f->target, &hlo_product_form, NULL, &f->arena, &kernel));
+  hlo_test_check(
+      hlo_kernel_create(fusion, &f->target, &hlo_product_form, NULL, &f->arena, &kernel));
   return kernel;
 }
 
@@ -671,7 +679,7 @@ static void a_start_changes_no_loops(void** state) {
   make(ROLLED_COLUMNS ROLLED_ROWS "return %5 : tensor<64x96xf32>\n}\n", &whole);
   const hlo_kernel_t* plain = kernel_from(&whole, NULL);
   hlo_kernel_start_t* start = NULL;
-  check(hlo_kernel_keep_start(kernel_from(&part, NULL), &whole.arena, &start));
+  hlo_test_check(hlo_kernel_keep_start(kernel_from(&part, NULL), &whole.arena, &start));
   assert_int_equal(start->segment_count, 2);
   for (uint32_t i = 0; i < 2; ++i) {  // with some of its nodes, then with all
     const hlo_kernel_t* begun = kernel_from(&whole, start);
@@ -680,7 +688,7 @@ static void a_start_changes_no_loops(void** state) {
     assert_int_equal(begun->spaces[0].loop_count, plain->spaces[0].loop_count);
     assert_int_equal(begun->chunk_count, plain->chunk_count);
     assert_true(begun->cost_ns == plain->cost_ns);
-    check(hlo_kernel_keep_start(begun, &whole.arena, &start));
+    hlo_test_check(hlo_kernel_keep_start(begun, &whole.arena, &start));
   }
   drop(&part);
   drop(&whole);
@@ -819,7 +827,7 @@ static void broken_schedules_are_found(void** state) {
   (void)state;
   fixture_t f;
   make_rounds(&f, print_layer, 3, 0);
-  check(hlo_schedule_verify(f.schedule, hlo_module_entry(f.module)));
+  hlo_test_check(hlo_schedule_verify(f.schedule, hlo_module_entry(f.module)));
   hlo_step_t* steps = f.schedule->sequences[0].steps;
   hlo_step_t step = steps[0];
   steps[0] = steps[1];
@@ -855,7 +863,7 @@ static void illegal_kernels_are_found(void** state) {
   make_rounds(&f, print_link, 2, 0);
   hlo_kernel_t* kernel = fusion_at(&f, 0)->kernel;
   const hlo_kernel_t good = *kernel;
-  check(hlo_kernel_verify(kernel));
+  hlo_test_check(hlo_kernel_verify(kernel));
   assert_int_equal(kernel->kind, HLO_KERNEL_LANES);
   kernel->kind = HLO_KERNEL_TRANSPOSE;
   expect_illegal(kernel, "TRANSPOSE has two loops");
@@ -909,13 +917,13 @@ static void rejected_ops_have_reasons(void** state) {
   assert_int_equal(f.schedule->rejection_count, 0);
   hlo_schedule_t* explained;
   const hlo_func_t* func = hlo_module_entry(f.module);
-  check(hlo_schedule_create_explained(func, &f.target, &f.arena, &explained));
+  hlo_test_check(hlo_schedule_create_explained(func, &f.target, &f.arena, &explained));
   assert_int_equal(explained->fusion_count, f.schedule->fusion_count);
   const hlo_rejection_t* product = find_rejection(explained, HLO_OP_dot_general);
   assert_int_equal(product->verdict.reason, HLO_REASON_PRODUCT_SHAPE);
   assert_int_equal(find_rejection(explained, HLO_OP_sort)->verdict.reason, HLO_REASON_FUSER_OP);
   hlo_strbuf_t text = {0};
-  check(hlo_schedule_print(explained, func, &text));
+  hlo_test_check(hlo_schedule_print(explained, func, &text));
   assert_non_null(strstr(hlo_strbuf_text(&text), "library call: stablehlo.sort -> %"));
   assert_non_null(strstr(hlo_strbuf_text(&text), ": an output has another number of elements "));
   hlo_strbuf_deinit(&text);
@@ -928,7 +936,7 @@ static void illegal_products_are_found(void** state) {
   make_rounds(&f, print_layer, 1, 0);
   hlo_kernel_t* kernel = fusion_at(&f, 0)->kernel;
   assert_non_null(kernel->form);
-  check(hlo_kernel_verify(kernel));
+  hlo_test_check(hlo_kernel_verify(kernel));
   hlo_matmul_t m = *hlo_matmul_of(kernel);
   kernel->form_plan = &m;
   m.is_by_channel = true;

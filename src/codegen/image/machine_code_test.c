@@ -77,15 +77,15 @@ static void make_from(int first, bool has_halves, hlo_cpu_level_t level, fixture
   hlo_target_init(&cpu, &f->target);
   const hlo_func_t* func = hlo_module_entry(f->module);
   hlo_schedule_t* schedule;
-  check(hlo_schedule_create(func, &f->target, &f->arena, &schedule));
+  hlo_test_check(hlo_schedule_create(func, &f->target, &f->arena, &schedule));
   hlo_kernel_t** kernels = hlo_arena_array(&f->arena, schedule->fusion_count, sizeof *kernels);
   const hlo_sequence_t* sequence = &schedule->sequences[0];
   for (uint32_t i = 0; i < sequence->step_count; ++i) {
     hlo_fusion_t* fusion = sequence->steps[i].fusion;
     kernels[fusion->index] = fusion->kernel;
   }
-  check(hlo_plan_create(func, schedule, kernels, false, &f->arena, &f->plan));
-  check(hlo_call_site_table_init(f->plan, &f->arena, &f->table));
+  hlo_test_check(hlo_plan_create(func, schedule, kernels, false, &f->arena, &f->plan));
+  hlo_test_check(hlo_call_site_table_init(f->plan, &f->arena, &f->table));
 }
 
 static void make(bool has_halves, hlo_cpu_level_t level, fixture_t* f) {
@@ -137,7 +137,7 @@ static void expect_units_to_be(fixture_t* f, hlo_lru_t* kernels, const hlo_paral
                                const hlo_code_t* expected) {
   hlo_vir_module_t* first = NULL;
   hlo_code_t code = {0};
-  check(make_units(f, &f->target, kernels, parallel, &first, &code));
+  hlo_test_check(make_units(f, &f->target, kernels, parallel, &first, &code));
   expect_equal(&code, expected);
   hlo_code_deinit(&code);
   hlo_vir_module_release(first);
@@ -148,10 +148,10 @@ static void expect_same_code(hlo_cpu_level_t level) {
   make(false, level, &f);
   hlo_vir_module_t* module;
   hlo_code_t code = {0};
-  check(hlo_vir_module_create(&module));
+  hlo_test_check(hlo_vir_module_create(&module));
   module->has_half = f.target.has_half;
-  check(hlo_entry_build(f.plan, &f.target, &f.table, &f.arena, module));
-  check(hlo_code_compile(module, &f.target, &code));
+  hlo_test_check(hlo_entry_build(f.plan, &f.target, &f.table, &f.arena, module));
+  hlo_test_check(hlo_code_compile(module, &f.target, &code));
   assert_int_equal(code.func_count, RESULTS + 1);
   assert_true(module->blob_count > 0);
   expect_units_to_be(&f, NULL, NULL, &code);
@@ -161,7 +161,7 @@ static void expect_same_code(hlo_cpu_level_t level) {
   static const uint32_t kThreads[] = {1, 2, 5};
   for (uint32_t i = 0; i < sizeof kThreads / sizeof *kThreads; ++i) {
     hlo_pool_t* pool;
-    check(hlo_pool_create(kThreads[i], &pool));
+    hlo_test_check(hlo_pool_create(kThreads[i], &pool));
     hlo_parallel_t parallel = hlo_parallel_on_pool(pool);
     expect_units_to_be(&f, NULL, &parallel, &code);
     hlo_pool_release(pool);
@@ -190,7 +190,7 @@ static void expect_kernels_to_be_found(hlo_cpu_level_t level, const hlo_parallel
   for (int i = 0; i < 2; ++i) {
     hlo_vir_module_t* first = NULL;
     hlo_code_t code = {0};
-    check(make_units(&programs[i], &programs[i].target, NULL, NULL, &first, &code));
+    hlo_test_check(make_units(&programs[i], &programs[i].target, NULL, NULL, &first, &code));
     for (int k = 0; k < 2; ++k) expect_units_to_be(&programs[i], &kernels, parallel, &code);
     assert_int_equal(kernels.added_count, RESULTS);
     hlo_code_deinit(&code);
@@ -205,7 +205,7 @@ static void kernels_of_other_programs_are_found(void** state) {
   (void)state;
   expect_kernels_to_be_found(HLO_CPU_LEVEL_SSE2, NULL);
   hlo_pool_t* pool;
-  check(hlo_pool_create(3, &pool));
+  hlo_test_check(hlo_pool_create(3, &pool));
   hlo_parallel_t parallel = hlo_parallel_on_pool(pool);
   expect_kernels_to_be_found(HLO_CPU_LEVEL_AVX512, &parallel);
   hlo_pool_release(pool);

@@ -101,7 +101,7 @@ static hlo_module_t* make_chain(uint64_t* seed) {
 
 // Checks an output `to` that depends on `from` element by element.
 static void check_both_directions(hlo_tiling_t* t, hlo_value_t* from, hlo_value_t* to) {
-  check(hlo_tiling_walk(t, NULL, true));
+  hlo_test_check(hlo_tiling_walk(t, NULL, true));
   assert_false(hlo_verdict_is_no(&t->verdict));
   const hlo_tiled_t* down = t->outputs[0];
   while (down->kind == HLO_TILED_COMPUTE) down = down->operands[0];
@@ -136,7 +136,7 @@ static void indices_round_trip(void** state) {
     hlo_arena_t arena;
     hlo_tiling_t* tiling;
     hlo_arena_init(&arena, 0);
-    check(hlo_tiling_create(&fusion, &arena, &tiling));
+    hlo_test_check(hlo_tiling_create(&fusion, &arena, &tiling));
     check_both_directions(tiling, input, output);
     hlo_arena_deinit(&arena);
     hlo_module_release(module);
@@ -168,7 +168,7 @@ static void some_ops_have_no_single_result_element(void** state) {
     hlo_arena_t arena;
     hlo_tiling_t* t;
     hlo_arena_init(&arena, 0);
-    check(hlo_tiling_create(&fusion, &arena, &t));
+    hlo_test_check(hlo_tiling_create(&fusion, &arena, &t));
     hlo_expr_space_init(&t->exprs, &arena);
     const hlo_expr_t* index[2] = {hlo_expr_loop(&t->exprs, 0, 0, 12),
                                   hlo_expr_loop(&t->exprs, 1, 0, 6)};

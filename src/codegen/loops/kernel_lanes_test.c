@@ -14,7 +14,7 @@ static void explain(const char* body, const hlo_target_t* target, hlo_strbuf_t* 
   hlo_module_t* module;
   hlo_arena_init(&arena, 0);
   const hlo_kernel_t* kernel = hlo_test_make_only_kernel(body, target, &arena, &module);
-  check(hlo_kernel_explain(kernel, out));
+  hlo_test_check(hlo_kernel_explain(kernel, out));
   hlo_arena_deinit(&arena);
   hlo_module_release(module);
 }
@@ -83,7 +83,8 @@ static void test_other_machine(void** unused) {
   target_of(&target);
   for (uint32_t i = 0; i < target.tile.atom_count; ++i) {
     hlo_tile_atom_t* atom = &target.tile.atoms[i];
-    if (atom->op == HLO_TILE_ATOM_TRANSPOSE || atom->op == HLO_TILE_ATOM_GATHER) atom->per_ns /= 100;
+    if (atom->op == HLO_TILE_ATOM_TRANSPOSE || atom->op == HLO_TILE_ATOM_GATHER)
+      atom->per_ns /= 100;
   }
   expect(TRANSPOSED, &target, "lanes = 40, ");
   expect(PLAIN, &target, "lanes = 1, ");

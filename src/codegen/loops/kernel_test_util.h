@@ -24,9 +24,10 @@ static inline hlo_kernel_t* hlo_test_make_only_kernel(const char* text, const hl
   hlo_schedule_t* schedule;
   hlo_kernel_t* kernel;
   *out_module = parse(text);
-  check(hlo_schedule_create(hlo_module_entry(*out_module), target, arena, &schedule));
+  hlo_test_check(hlo_schedule_create(hlo_module_entry(*out_module), target, arena, &schedule));
   assert_int_equal(schedule->sequences[0].step_count, 1);
-  check(hlo_kernel_create(schedule->sequences[0].steps[0].fusion, target, &hlo_product_form, NULL, arena, &kernel));
+  hlo_test_check(hlo_kernel_create(schedule->sequences[0].steps[0].fusion, target,
+                                   &hlo_product_form, NULL, arena, &kernel));
   return kernel;
 }
 

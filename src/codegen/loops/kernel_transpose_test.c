@@ -11,14 +11,14 @@ static void print_loops(const char* body, const hlo_target_t* target, hlo_strbuf
   hlo_arena_init(&arena, 0);
   const hlo_kernel_t* kernel = hlo_test_make_only_kernel(body, target, &arena, &module);
   hlo_vir_module_t* vir;
-  check(hlo_vir_module_create(&vir));
+  hlo_test_check(hlo_vir_module_create(&vir));
   hlo_vir_builder_t b;
   hlo_vir_builder_init(&b, hlo_vir_func_create(vir, "square", 2, false));
   hlo_vir_value_t* addresses[] = {hlo_vir_param(&b, 0), hlo_vir_param(&b, 1)};
   hlo_kernel_emit(kernel, 0, &b, addresses, NULL, NULL);
   hlo_vir_return(&b, hlo_vir_iconst(&b, 0));
   hlo_vir_builder_deinit(&b);
-  check(hlo_vir_module_status(vir));
+  hlo_test_check(hlo_vir_module_status(vir));
   hlo_vir_print(vir, out);
   hlo_vir_module_release(vir);
   hlo_arena_deinit(&arena);

@@ -23,7 +23,7 @@ static hlo_module_t* parse_op(hlo_op_t op) {
 // Counts the instructions of vector IR for one vector of elements.
 static uint32_t count_instructions(const hlo_node_t* node) {
   hlo_vir_module_t* module;
-  check(hlo_vir_module_create(&module));
+  hlo_test_check(hlo_vir_module_create(&module));
   hlo_vir_func_t* func = hlo_vir_func_create(module, "op", 2, false);
   hlo_vir_builder_t b;
   hlo_vir_builder_init(&b, func);

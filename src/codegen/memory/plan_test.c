@@ -19,8 +19,8 @@ static void make(const char* text, fixture_t* f) {
   hlo_arena_init(&f->arena, 0);
   hlo_schedule_t* schedule = NULL;
   const hlo_func_t* func = hlo_module_entry(f->module);
-  check(hlo_schedule_create_plain(func, &f->arena, &schedule));
-  check(hlo_plan_create(func, schedule, NULL, false, &f->arena, &f->plan));
+  hlo_test_check(hlo_schedule_create_plain(func, &f->arena, &schedule));
+  hlo_test_check(hlo_plan_create(func, schedule, NULL, false, &f->arena, &f->plan));
 }
 
 static void drop(fixture_t* f) {
@@ -31,7 +31,7 @@ static void drop(fixture_t* f) {
 static void expect_plan(const char* text, const char* wanted) {
   fixture_t f;
   make(text, &f);
-  check(hlo_plan_check(f.plan));
+  hlo_test_check(hlo_plan_check(f.plan));
   hlo_strbuf_t found = {0};
   hlo_plan_print(f.plan, &found);
   assert_string_equal(hlo_strbuf_text(&found), wanted);
@@ -323,7 +323,7 @@ static void captured_values_outlive_every_round(void** state) {
       "  return %0#0 : tensor<64xf32>\n"
       "}\n",
       &f);
-  check(hlo_plan_check(f.plan));
+  hlo_test_check(hlo_plan_check(f.plan));
   drop(&f);
 }
 
@@ -354,7 +354,7 @@ static void the_proof_finds_wrong_allocations(void** state) {
     hlo_status_release(status);
     copies->items[i] = right;
   }
-  check(hlo_plan_check(f.plan));
+  hlo_test_check(hlo_plan_check(f.plan));
   drop(&f);
 }
 
@@ -363,9 +363,10 @@ static void long_chains_are_in_place(void** state) {
   (void)state;
   enum { COUNT = 600 };
   hlo_strbuf_t text = {0};
-  hlo_strbuf_puts(&text, "func.func @main(%x: tensor<64xf32>, %u: tensor<4xf32>) -> tensor<64xf32> {\n"
-                         "%i = stablehlo.constant dense<3> : tensor<i32>\n"
-                         "%0 = stablehlo.negate %x : tensor<64xf32>\n");
+  hlo_strbuf_puts(&text,
+                  "func.func @main(%x: tensor<64xf32>, %u: tensor<4xf32>) -> tensor<64xf32> {\n"
+                  "%i = stablehlo.constant dense<3> : tensor<i32>\n"
+                  "%0 = stablehlo.negate %x : tensor<64xf32>\n");
   for (int i = 0; i < COUNT; ++i) {
     hlo_strbuf_printf(&text,
                       "%%%d = stablehlo.dynamic_update_slice %%%d, %%u, %%i : (tensor<64xf32>, "
@@ -379,7 +380,7 @@ static void long_chains_are_in_place(void** state) {
   for (const hlo_node_t* node = f.module->first_func->body->first; node; node = node->next) {
     assert_int_equal(f.plan->copies[node->index].count, 0);
   }
-  check(hlo_plan_check(f.plan));
+  hlo_test_check(hlo_plan_check(f.plan));
   hlo_strbuf_deinit(&text);
   drop(&f);
 }
@@ -414,7 +415,7 @@ static void many_values_share_the_arena(void** state) {
   const uint64_t at_once = COUNT / 2 * (64 + 448);
   assert_true(f.plan->temporary_bytes >= at_once);
   assert_true(f.plan->temporary_bytes <= at_once + at_once / 4);
-  check(hlo_plan_check(f.plan));
+  hlo_test_check(hlo_plan_check(f.plan));
   hlo_strbuf_deinit(&text);
   drop(&f);
 }
@@ -450,8 +451,8 @@ static void make_circles(uint32_t count, uint32_t circle, bool is_named, fixture
   hlo_strbuf_deinit(&text);
 }
 
-// The arrays are walked together: on Intel a load waits for an earlier store 4 KiB away. There are as
-// many as different offsets.
+// The arrays are walked together: on Intel a load waits for an earlier store 4 KiB away. There are
+// as many as different offsets.
 static void large_temporaries_begin_at_different_offsets_of_a_page(void** state) {
   (void)state;
   enum { COUNT = 16, SIZE_BYTES = 1 << 20, WAYS = HLO_BLOCK_ALIAS_BYTES / HLO_BLOCK_ALIGNMENT };
@@ -472,7 +473,7 @@ static void large_temporaries_begin_at_different_offsets_of_a_page(void** state)
                     COUNT - 1);
   fixture_t f;
   make(hlo_strbuf_text(&text), &f);
-  check(hlo_plan_check(f.plan));
+  hlo_test_check(hlo_plan_check(f.plan));
   bool is_taken[WAYS] = {false};
   const hlo_node_t* node = f.module->first_func->body->first;
   for (int i = 0; i < COUNT; ++i, node = node->next) {
@@ -503,7 +504,7 @@ static void many_donated_arguments_change_places(void** state) {
     }
     for (uint32_t circle = 2; circle <= SOME; circle *= 3) {
       make_circles(SOME, circle, is_named, &f);
-      check(hlo_plan_check(f.plan));
+      hlo_test_check(hlo_plan_check(f.plan));
       drop(&f);
     }
   }

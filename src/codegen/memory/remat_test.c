@@ -19,7 +19,8 @@ static void make(const char* text, fixture_t* f) {
   *f = (fixture_t){.module = parse(text)};
   hlo_arena_init(&f->arena, 0);
   hlo_target_init(&(hlo_cpu_t){.level = HLO_CPU_LEVEL_AVX2}, &f->target);
-  check(hlo_remat_create(f->module, hlo_module_entry(f->module), &f->target, &f->arena, &f->remat));
+  hlo_test_check(
+      hlo_remat_create(f->module, hlo_module_entry(f->module), &f->target, &f->arena, &f->remat));
 }
 
 static void drop(fixture_t* f) {
@@ -30,7 +31,7 @@ static void drop(fixture_t* f) {
 static const hlo_plan_t* plan_of(fixture_t* f) {
   const hlo_func_t* func = hlo_module_entry(f->module);
   hlo_schedule_t* schedule;
-  check(hlo_schedule_create(func, &f->target, &f->arena, &schedule));
+  hlo_test_check(hlo_schedule_create(func, &f->target, &f->arena, &schedule));
   hlo_kernel_t** kernels = hlo_arena_array(&f->arena, schedule->fusion_count, sizeof(*kernels));
   for (uint32_t i = 0; i < schedule->sequences[0].step_count; ++i) {
     hlo_fusion_t* fusion = schedule->sequences[0].steps[i].fusion;
@@ -38,8 +39,8 @@ static const hlo_plan_t* plan_of(fixture_t* f) {
       kernels[fusion->index] = fusion->kernel;
   }
   hlo_plan_t* plan;
-  check(hlo_plan_create(func, schedule, kernels, false, &f->arena, &plan));
-  check(hlo_plan_check(plan));
+  hlo_test_check(hlo_plan_create(func, schedule, kernels, false, &f->arena, &plan));
+  hlo_test_check(hlo_plan_check(plan));
   return plan;
 }
 
@@ -52,9 +53,9 @@ static char* text_of(const fixture_t* f) {
 static uint32_t step(fixture_t* f, const hlo_plan_t* plan, uint64_t excess) {
   uint32_t count;
   hlo_diag_t diag;
-  check(hlo_remat_step(f->remat, plan, excess, &count));
+  hlo_test_check(hlo_remat_step(f->remat, plan, excess, &count));
   hlo_diag_init(&diag, "test", "", 0);
-  check(hlo_module_verify(f->module, &diag));
+  hlo_test_check(hlo_module_verify(f->module, &diag));
   hlo_diag_deinit(&diag);
   return count;
 }
@@ -103,7 +104,7 @@ static void undone_is_as_before(void** state) {
   hlo_remat_undo(f.remat);
   char* after = text_of(&f);
   assert_string_equal(before, after);
-  check(hlo_plan_check(plan));
+  hlo_test_check(hlo_plan_check(plan));
   // What did not help is not tried again.
   assert_int_equal(step(&f, plan, UINT64_MAX), 0);
   hlo_mem_free(before);

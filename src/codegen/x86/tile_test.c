@@ -49,7 +49,7 @@ static int setup(void** state) {
 
 static int teardown(void** state) {
   fixture_t* t = *state;
-  remove_folder(t->cache);
+  hlo_test_remove_folder(t->cache);
   hlo_vir_module_release(t->module);
   free(t);
   return 0;
