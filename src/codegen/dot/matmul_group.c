@@ -155,9 +155,9 @@ hlo_vir_value_t* hlo_matmul_flip(const hlo_matmul_t* m, hlo_vir_builder_t* b,
   return hlo_vir_binary(b, HLO_VIR_xor, value, hlo_vir_const_bits(b, value->type, signs));
 }
 
-// Flipping x adds 128 y to every product (if x is signed) or subtracts it.
 hlo_vir_value_t* hlo_matmul_correction(const hlo_matmul_t* m, hlo_vir_builder_t* b,
                                        hlo_vir_value_t* sums_of_y) {
+  // Flipping x adds 128 y to every product (if x is signed) or subtracts it.
   bool is_signed = m->operands[HLO_MATMUL_A].dtype == HLO_DTYPE_S8;
   hlo_vir_value_t* by = hlo_vir_const_bits(b, sums_of_y->type, is_signed ? -SIGN_BIT : SIGN_BIT);
   return hlo_vir_binary(b, HLO_VIR_mul, sums_of_y, by);

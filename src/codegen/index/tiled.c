@@ -303,8 +303,10 @@ static const hlo_expr_t* position(hlo_tiling_t* t, const hlo_value_t* value, hlo
 static hlo_tiled_t* elementwise(hlo_tiling_t* t, const hlo_node_t* node, hlo_index_t index,
                                 uint32_t depth) {
   const hlo_type_t* type = node->results[0].type;
-  const hlo_expr_t* place = position(t, &node->results[0], index, HLO_TUNING_INDEX_MAX_STEPS);
-  if (place) return hlo_tiling_leaf(t, &node->results[0], index, HLO_TILED_INDEX, 0, place);
+  const hlo_expr_t* position_expr =
+      position(t, &node->results[0], index, HLO_TUNING_INDEX_MAX_STEPS);
+  if (position_expr)
+    return hlo_tiling_leaf(t, &node->results[0], index, HLO_TILED_INDEX, 0, position_expr);
   hlo_tiled_t* tiled =
       hlo_tiling_make(t,
                       &(hlo_tiled_t){.kind = HLO_TILED_COMPUTE,
@@ -402,15 +404,15 @@ static void walk_output(hlo_tiling_t* t, uint32_t i) {
   hlo_tiling_request_split(t, t->output_offsets[i]);
   if (value == output) return;
   // A slice of the output is written, at an index known only at run time.
-  const hlo_expr_t* place[HLO_TILED_MAX_RANK];
+  const hlo_expr_t* position_expr[HLO_TILED_MAX_RANK];
   for (uint32_t d = 0; d < value->type->rank; ++d) {
     const hlo_expr_t* start =
         hlo_tiling_runtime_value(t, hlo_node_operand(output->def, 2 + d), NULL, 0,
                                  output->type->dims[d] - value->type->dims[d], 0);
-    place[d] = hlo_expr_add(&t->exprs, start, index[d]);
+    position_expr[d] = hlo_expr_add(&t->exprs, start, index[d]);
   }
   t->output_offsets[i] =
-      hlo_expr_linearize(&t->exprs, value->type->rank, output->type->dims, place);
+      hlo_expr_linearize(&t->exprs, value->type->rank, output->type->dims, position_expr);
   hlo_tiling_request_split(t, t->output_offsets[i]);
 }
 

@@ -8,7 +8,7 @@
 #include "codegen/loops/kernel_choose.h"
 #include "codegen/math/elementwise.h"
 
-// Bytes per lane of an instance: of its element, and of its offset if that is a vector.
+// Returns the bytes per lane of an instance: of its element, and of its offset if that is a vector.
 static uint32_t lane_bytes(const hlo_tiled_t* tiled) {
   hlo_dtype_t dtype = tiled->kind == HLO_TILED_PRODUCT ? hlo_tiled_sum_dtype(tiled->value->def)
                                                        : tiled->value->type->dtype;
@@ -87,7 +87,7 @@ static bool is_one_by_one(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling
          !hlo_kernel_table_pieces(kernel->target, tiled, kernel->lanes);
 }
 
-// Adds the work of a segment's loops; loaded: bytes by input, each time they are loaded.
+// Adds the work of a segment's loops. loaded: bytes by input, once per load
 static void add_work(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling, double* loaded,
                      hlo_tile_work_t* work) {
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {
@@ -110,7 +110,7 @@ static void add_work(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling, dou
   }
 }
 
-// The roofline of all segments together.
+// Computes the roofline of all segments together.
 static hlo_status_t estimate(hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces,
                              hlo_arena_t* scratch) {
   const hlo_fusion_t* fusion = kernel->fusion;
@@ -177,7 +177,7 @@ void hlo_kernel_find_shareable(hlo_kernel_t* kernel, const hlo_tiling_t* tiling)
   }
 }
 
-// Returns true if some output leaves the caches before anyone could read it there.
+// Returns true if some output is evicted from the caches before a later kernel can read it.
 static bool has_large_output(const hlo_kernel_t* kernel) {
   for (uint32_t i = 0; i < hlo_kernel_main_count(kernel); ++i) {
     const hlo_value_t* output = hlo_tiled_written(kernel->fusion->outputs[i]);
@@ -195,8 +195,8 @@ static bool is_streamed(const hlo_kernel_t* kernel) {
   return has_large_output(kernel) && (kernel->kind != HLO_KERNEL_TRANSPOSE || has_whole_lines);
 }
 
-// Returns the number of outermost loops that all segments share. Reductions are placed outside the
-// loops they do not depend on, so segments with such reductions have loops of their own.
+// Returns the number of outermost loops that all segments share. A segment with reductions outside
+// some loops has its own loops.
 static uint32_t common_levels(const hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces) {
   if (pieces->count < 2 || kernel->kind == HLO_KERNEL_INTERLEAVED) return 0;
   for (uint32_t i = 0; i < pieces->count; ++i) {
@@ -315,7 +315,7 @@ hlo_status_t hlo_kernel_create(hlo_fusion_t* fusion, const hlo_target_t* target,
              : hlo_ok();
 }
 
-// Chooses the lanes again, for the explanation.
+// Chooses the lanes again to explain the choice.
 static hlo_status_t explain_lanes(const hlo_kernel_t* kernel, hlo_arena_t* scratch,
                                   hlo_strbuf_t* out) {
   hlo_kernel_pieces_t* pieces = hlo_arena_alloc_zeroed(scratch, sizeof *pieces);

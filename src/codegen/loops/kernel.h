@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels: how loops compute a fusion, and their vector IR. This is the interface for other rooms;
+// Kernels: the loops that compute a fusion, and their vector IR. The interface for other folders;
 // kernel_impl.h has the data.
 #ifndef HLO_CODEGEN_LOOPS_KERNEL_H_
 #define HLO_CODEGEN_LOOPS_KERNEL_H_
@@ -10,10 +10,10 @@
 #include "codegen/vir/builder.h"
 #include "tile/memo.h"
 
-/// How one fusion is computed: its loops, and the chunks that may run in parallel.
+/// The loops of one fusion, and the chunks that may run in parallel.
 typedef struct hlo_kernel hlo_kernel_t;
 
-/// Replaces the loops over elements for one kind of node (kernel_form.h).
+/// The loops of another folder for one kind of node (kernel_form.h).
 typedef struct hlo_kernel_form hlo_kernel_form_t;
 
 /// Chooses the loops of a fusion once; later calls return the same kernel. *out_kernel is set
@@ -24,13 +24,13 @@ hlo_status_t hlo_kernel_try(hlo_fusion_t* fusion, const hlo_target_t* target,
                             const hlo_kernel_form_t* products, hlo_tile_memo_t* memo,
                             hlo_arena_t* arena, hlo_verdict_t* out_verdict,
                             hlo_kernel_t** out_kernel) HLO_MUST_USE;
-/// As above, for a fusion of a schedule, whose loops are known to exist. errors : INTERNAL if they
+/// Chooses the loops of a fusion of a schedule, which are known to exist. errors : INTERNAL if they
 /// do not, RESOURCE_EXHAUSTED
 hlo_status_t hlo_kernel_create(hlo_fusion_t* fusion, const hlo_target_t* target,
                                const hlo_kernel_form_t* products, hlo_tile_memo_t* memo,
                                hlo_arena_t* arena, hlo_kernel_t** out_kernel) HLO_MUST_USE;
-/// How the loops of a kernel are split: the loops of a larger fusion are split there as well, and
-/// possibly further (hlo_fusion_t.start). Written to *start, which is created in `arena` if NULL.
+/// Stores the splits of a kernel's loops, with which the choice for a larger fusion starts
+/// (hlo_fusion_t.start). *start is created in `arena` if NULL.
 /// errors : RESOURCE_EXHAUSTED
 typedef struct hlo_kernel_start hlo_kernel_start_t;
 hlo_status_t hlo_kernel_keep_start(const hlo_kernel_t* kernel, hlo_arena_t* arena,
@@ -39,7 +39,7 @@ hlo_status_t hlo_kernel_keep_start(const hlo_kernel_t* kernel, hlo_arena_t* aren
 /// sharing the input there load it once. errors : RESOURCE_EXHAUSTED
 hlo_status_t hlo_kernel_visits_once(const hlo_kernel_t* kernel, uint32_t input,
                                     bool* out_does) HLO_MUST_USE;
-/// Appends the constraint systems that decided how the fusion is computed, with their solutions.
+/// Appends the constraint systems of the kernel's decisions, with their solutions.
 /// errors : RESOURCE_EXHAUSTED
 hlo_status_t hlo_kernel_explain(const hlo_kernel_t* kernel, hlo_strbuf_t* out) HLO_MUST_USE;
 /// Appends a short description of the loops: their kind, their number, the number of chunks.
@@ -50,7 +50,7 @@ void hlo_kernel_describe(const hlo_kernel_t* kernel, hlo_strbuf_t* out);
 hlo_status_t hlo_kernel_print_tilings(const hlo_kernel_t* kernel, hlo_strbuf_t* out) HLO_MUST_USE;
 /// Returns the number of phases; each is complete before the next begins.
 uint32_t hlo_kernel_phase_count(const hlo_kernel_t* kernel);
-/// Above 1: a function run by parallel_for.
+/// Returns the number of chunks; above 1 for a function run by parallel_for.
 uint64_t hlo_kernel_chunk_count(const hlo_kernel_t* kernel, uint32_t phase);
 /// Returns the modelled time of one run on one thread; 0 if unknown.
 double hlo_kernel_cost_ns(const hlo_kernel_t* kernel);

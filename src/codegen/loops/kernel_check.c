@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Refuses fusions that loops could compute but should not: values that would be recomputed too
-// often, or element by element, are cheaper in memory, computed by fusions of their own.
+// Refuses fusions that loops could compute but should not: separate fusions through memory are
+// cheaper than values that are recomputed too often or computed element by element.
 #include <math.h>
 
 #include "base/tuning.h"
 #include "codegen/loops/kernel_choose.h"
 #include "codegen/math/elementwise.h"
 
-// The loops around an instance: those it depends on, and, if one of them belongs to a reduction,
-// those that the reduction depends on.
+// Returns the loops around an instance: those it depends on and, if one of them belongs to a
+// reduction, those that the reduction depends on.
 static uint64_t enclosing_loops(const hlo_tiling_t* tiling, const hlo_tiled_t* tiled) {
   uint64_t loops = hlo_tiling_computed_loops(tiling, tiled);
   if (tiling->space_count == 1) return loops;                             // no reductions
@@ -24,7 +24,7 @@ static uint64_t enclosing_loops(const hlo_tiling_t* tiling, const hlo_tiled_t* t
 }
 
 // Returns how often an instance is computed: once for every value of the loops down to the
-// innermost one around it. Interleaved segments compute what they share once.
+// innermost one around it. Interleaved segments compute shared instances once.
 static double evaluation_count(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling,
                                const hlo_tiled_t* tiled) {
   uint64_t output_loops = hlo_tiled_space_mask(&tiling->spaces[0]);
@@ -209,7 +209,7 @@ static double chunk_repeats(const hlo_kernel_t* kernel, const hlo_tiling_t* tili
   return (double)(needs_outer ? parts : parts * range_of(kernel, tiling, 0));
 }
 
-// A value that all chunks need, such as the sum of everything, is better computed once before them
+// A value that all chunks need, such as the sum of all elements, is computed once before them
 // unless it is little work.
 static hlo_verdict_t check_repeats(const hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces) {
   if (kernel->chunk_count < 2 || kernel->cut == HLO_KERNEL_CUT_REDUCTION) return hlo_verdict_yes();

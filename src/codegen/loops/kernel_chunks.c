@@ -70,7 +70,7 @@ static uint32_t outermost_loop(const hlo_tiled_space_t* space) {
   return loop;
 }
 
-// One element reduced from many: the reductions are split instead if all of them run side by side.
+// One element reduced from many: the reductions are split instead if all of them are independent.
 static hlo_verdict_t cut_reductions(hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
   if (!hlo_kernel_is_worth_cutting(kernel) || kernel->loop_count > 0) return hlo_verdict_yes();
   uint32_t partials = 0, space_number = 0;
@@ -78,7 +78,7 @@ static hlo_verdict_t cut_reductions(hlo_kernel_t* kernel, const hlo_tiling_t* ti
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {
     const hlo_tiled_t* tiled = tiling->instances[i];
     if (tiled->kind != HLO_TILED_REDUCE) continue;
-    // An operand that needs a finished reduction would need a second round of chunks.
+    // An operand that needs a finished reduction would need another phase of chunks.
     is_nested |= tiled->loops || (partials && tiled->reduction != space_number) ||
                  hlo_tiling_needs_reduction(tiling, tiled);
     space_number = tiled->reduction;
@@ -126,7 +126,7 @@ static columns_t find_columns(const hlo_kernel_t* kernel, const hlo_tiling_t* ti
   return columns;
 }
 
-// Reductions of few columns, or with an epilogue: each chunk sweeps rows of its own.
+// Reductions of few columns, or with an epilogue: each chunk sweeps different rows.
 static hlo_verdict_t cut_columns(hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
   bool is_plain =
       kernel->kind == HLO_KERNEL_LANES && kernel->segment_count == 1 && kernel->loop_count == 1;

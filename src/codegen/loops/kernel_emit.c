@@ -15,7 +15,7 @@ static uint32_t load_flags(const hlo_emitter_t* e) {
   return e->mask_depth ? 0 : HLO_VIR_INVARIANT;
 }
 
-// Returns the value that the surrounding program gives instead of memory, or NULL.
+// Returns the value that the surrounding program passes instead of memory, or NULL.
 static hlo_vir_value_t* given_value(const hlo_emitter_t* e, const hlo_tiled_t* tiled) {
   return e->values ? e->values[tiled->input] : NULL;
 }
@@ -180,9 +180,9 @@ static void set_if(hlo_emitter_t* e, hlo_vir_value_t* condition, hlo_vir_value_t
   hlo_emitter_close_block(e);
 }
 
-// Returns true if a value may be read wherever its mask is evaluated: padding may, an operand of a
-// concatenation may not, even if its position depends on values only.
-static bool is_readable_duplicated(const hlo_tiled_t* tiled) {
+// Returns true if a value may be read where its mask is false: padding may, an operand of a
+// concatenation may not, even if its position depends on run-time values only.
+static bool may_read_outside_mask(const hlo_tiled_t* tiled) {
   if (tiled->kind == HLO_TILED_CONSTANT) return true;
   return tiled->kind == HLO_TILED_LOAD && tiled->loops == 0 && tiled->offset->low >= 0 &&
          tiled->offset->high < hlo_type_element_count(tiled->value->type);
@@ -197,7 +197,7 @@ static hlo_vir_value_t* emit_guard(hlo_emitter_t* e, const hlo_tiled_t* tiled) {
   hlo_vir_value_t* is_inside = hlo_vir_index(
       b, HLO_VIR_iand, hlo_vir_icmp(b, HLO_VIR_GE, offset, hlo_vir_iconst(b, tiled->low)),
       hlo_vir_icmp(b, HLO_VIR_LT, offset, hlo_vir_iconst(b, tiled->end)));
-  bool is_duplicated = is_readable_duplicated(outside);
+  bool is_duplicated = may_read_outside_mask(outside);
   hlo_vir_value_t* result = hlo_vir_var(
       b, is_duplicated ? hlo_emit_wide(e, outside, lanes)
                        : hlo_elementwise_constant(b, tiled->value->type->dtype, lanes, zero));
@@ -298,7 +298,7 @@ static void emit_ready_reductions(hlo_emitter_t* e) {
   }
 }
 
-// Returns output `i` here: INDEX if it is one element of that form already.
+// Returns output `i`: as INDEX if it is a single element in that form.
 static hlo_vir_value_t* emit_output(hlo_emitter_t* e, uint32_t i) {
   const hlo_tiled_t* tiled = e->tiling->outputs[i];
   uint32_t lanes = hlo_emitter_point_lanes(e);
@@ -346,9 +346,8 @@ void hlo_emit_lanes(hlo_emitter_t* e, uint32_t copy, void* context) {
 
 // ---- loops
 
-// Returns true if the loops from `level` on have so few iterations and so little in them that they
-// are unrolled completely: neighbours then share what they read. Not for the outermost loop, which
-// runs once.
+// Returns true if the loops from `level` on are so few and so small that they are unrolled
+// completely: adjacent iterations then share loads. Never the outermost loop, which runs once.
 static bool is_written_out(const hlo_emitter_t* e, uint32_t level, const hlo_range_t* ranges) {
   const hlo_kernel_t* kernel = e->kernel;
   int64_t points = 1;
@@ -443,7 +442,7 @@ static void make_ranges(const hlo_emitter_t* e, const hlo_kernel_segment_t* segm
   ranges[1] = hlo_range_of_chunk(b, part, kernel->chunk_size, ranges[1]);
 }
 
-// Nothing has been computed yet.
+// Starts a tiling: no instance is computed yet.
 static hlo_status_t use_tiling(hlo_emitter_t* e, hlo_arena_t* scratch,
                                const hlo_tiling_t* tiling) {
   if (hlo_verdict_is_no(&tiling->verdict)) {
@@ -471,7 +470,7 @@ static double points_of(const hlo_kernel_t* kernel, const hlo_kernel_segment_t* 
 }
 
 // Returns true if a segment is far smaller than the largest one, and all such segments together are
-// little: edges.
+// small: they are edges.
 static bool is_minor(const hlo_kernel_t* kernel, const hlo_kernel_segment_t* segment) {
   double most = 0, minor = 0, all = 0;
   for (uint32_t i = 0; i < kernel->segment_count; ++i) {
@@ -517,7 +516,7 @@ static hlo_vir_value_t* loop_or_zero(const hlo_emitter_t* e, hlo_vir_value_t* lo
   return loop ? loop : hlo_vir_iconst(e->b, 0);
 }
 
-// Restarts at the values of the loops; nothing else is known.
+// Restarts at the values of the loops; no instance is computed yet.
 static void start_point(hlo_emitter_t* e, const hlo_point_t* point) {
   const hlo_tiling_t* tiling = e->tiling;
   memset(e->done, 0, tiling->instance_count * sizeof *e->done);
@@ -536,7 +535,7 @@ void hlo_point_emit(const hlo_point_emitter_t* points, const hlo_point_t* point)
   hlo_emitter_t* e = points->emitter;
   const hlo_tiling_t* tiling = e->tiling;
   start_point(e, point);
-  e->mask_depth = 1;  // loads must not move out
+  e->mask_depth = 1;  // loads must not move out of it
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {
     if (tiling->instances[i]->kind == HLO_TILED_DOT) e->done[i] = point->value;
   }
@@ -603,8 +602,8 @@ static hlo_status_t emit_segments(hlo_emitter_t* e, hlo_arena_t* scratch, hlo_vi
   return hlo_ok();
 }
 
-// Memory that a caller donated may be less aligned than ours. Long rows begin with unaligned
-// elements; for other kernels there are two versions.
+// Donated memory may be less aligned. Long rows begin with unaligned elements; other kernels have
+// two versions.
 static hlo_status_t emit_streamed(hlo_emitter_t* e, hlo_arena_t* scratch, hlo_vir_value_t* chunk) {
   hlo_vir_builder_t* b = e->b;
   const hlo_fusion_t* fusion = e->kernel->fusion;
@@ -638,8 +637,7 @@ static hlo_status_t emit_product(hlo_emitter_t* e, hlo_arena_t* scratch, uint32_
     hlo_tiling_t* tiling = NULL;
     HLO_TRY(kernel->form->walk_operand(kernel, side, scratch, &tiling));
     if (!tiling) continue;
-    points.prologues[side] = &prologues[side];  // of the operand's prologue, beside that of the
-                                                // output
+    points.prologues[side] = &prologues[side];
     prologues[side] = *e;
     HLO_TRY(use_tiling(&prologues[side], scratch, tiling));
   }

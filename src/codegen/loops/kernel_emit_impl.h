@@ -155,21 +155,22 @@ hlo_vir_value_t* hlo_emit_common_index(hlo_emitter_t* e, const hlo_expr_t* expr)
 
 // ---- few elements (kernel_small.c)
 
-/// Elements that the lanes of a small kernel need in any order.
+/// Loads the elements that the lanes of a small kernel need, in any order.
 hlo_vir_value_t* hlo_emit_small_load(hlo_emitter_t* e, const hlo_tiled_t* tiled, uint32_t flags);
 
 enum { HLO_EMIT_MAX_OFFSETS = 128 };
-/// Positions below the number of lanes, as the operand of a permute of such values.
+/// Returns constant positions below the number of lanes, as the operand of a permute of such
+/// values.
 hlo_vir_value_t* hlo_emit_lane_offsets(hlo_emitter_t* e, hlo_vir_type_t type, const uint8_t* lanes);
-/// Those from number `first`, an INDEX, on of a list of at most HLO_EMIT_MAX_OFFSETS.
+/// Returns the positions of a list of at most HLO_EMIT_MAX_OFFSETS, from number `first`, an INDEX.
 hlo_vir_value_t* hlo_emit_lane_offsets_from(hlo_emitter_t* e, hlo_vir_type_t type, uint32_t count,
                                             const uint8_t* list, hlo_vir_value_t* first);
 
-/// As above, from an array that is a value instead of memory.
+/// Returns the elements of an array that is in registers instead of memory.
 hlo_vir_value_t* hlo_emit_from_vector(hlo_emitter_t* e, const hlo_tiled_t* tiled,
                                       hlo_vir_value_t* array);
 
-/// Elements at any positions of a value of hlo_kernel_table_pieces(); NULL: use a gather.
+/// Returns elements at any positions of a table (hlo_kernel_table_pieces()); NULL: use a gather.
 hlo_vir_value_t* hlo_emit_table_load(hlo_emitter_t* e, const hlo_tiled_t* tiled, uint32_t flags);
 
 // ---- strided lanes (kernel_stride.c)
@@ -214,7 +215,7 @@ void hlo_emit_store(hlo_emitter_t* e, uint32_t i, hlo_vir_value_t* value);
 void hlo_emit_point(hlo_emitter_t* e);
 /// Emits the loops from `level` on. A reduction precedes the outermost loop it does not depend on.
 void hlo_emit_loops(hlo_emitter_t* e, uint32_t level, const hlo_range_t* ranges);
-/// The same as the body of a loop over lanes.
+/// Emits them as the body of a loop over lanes.
 void hlo_emit_lanes(hlo_emitter_t* e, uint32_t copy, void* context);
 
 /// Returns the integer type with which `lanes` lanes fill a register.

@@ -104,7 +104,7 @@ static hlo_vir_value_t* vector_value(hlo_emitter_t* e, hlo_vir_elem_t elem,
   hlo_vir_value_t* value = hlo_emit_value(e, tiled);
   uint32_t bits = hlo_vir_elem_bits((hlo_vir_elem_t)value->type.elem);
   bool is_unsigned = hlo_dtype_is_unsigned(tiled->value->type->dtype);
-  // Clamped in its own width first: the bits truncated later are then 0.
+  // Clamps in the value's own width first: the bits truncated later are then 0.
   hlo_vir_type_t type = value->type;
   if (bits < 64 || !is_unsigned) {
     int64_t top = bits == 64 ? INT64_MAX : ((int64_t)1 << (bits - !is_unsigned)) - 1;

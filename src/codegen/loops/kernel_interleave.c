@@ -15,7 +15,7 @@ bool hlo_kernel_can_interleave(const hlo_tiling_t* tiling, uint32_t lane, uint32
     if (tiled->kind == HLO_TILED_REDUCE || tiled->kind == HLO_TILED_MASK) return false;
   }
   for (uint32_t i = 0; i < tiling->fusion->output_count; ++i) {
-    // Positions are row-major: lanes so far apart leave room for neighbours only.
+    // Positions are row-major: lanes that far apart leave room for adjacent elements only.
     const hlo_expr_t* offset = tiling->output_offsets[i];
     if (hlo_tiled_lane_access(offset, lane) != HLO_LANE_GATHERED ||
         hlo_expr_coefficient(offset, lane) != count) {
@@ -29,20 +29,20 @@ bool hlo_kernel_can_interleave(const hlo_tiling_t* tiling, uint32_t lane, uint32
 static hlo_vir_value_t* interleaved_part(hlo_emitter_t* e, hlo_vir_value_t* const* vectors,
                                    uint32_t count, uint32_t part) {
   hlo_vir_type_t type = vectors[0]->type;
-  uint8_t places[HLO_VIR_MAX_LANES];
-  uint64_t takers[HLO_KERNEL_MAX_INTERLEAVED] = {0};
+  uint8_t offsets[HLO_VIR_MAX_LANES];
+  uint64_t source_lanes[HLO_KERNEL_MAX_INTERLEAVED] = {0};
   for (uint32_t lane = 0; lane < type.lanes; ++lane) {
     uint32_t at = part * type.lanes + lane;
-    places[lane] = (uint8_t)(at / count);
-    takers[at % count] |= (uint64_t)1 << lane;
+    offsets[lane] = (uint8_t)(at / count);
+    source_lanes[at % count] |= (uint64_t)1 << lane;
   }
-  hlo_vir_value_t *order = hlo_emit_lane_offsets(e, type, places), *sum = NULL;
+  hlo_vir_value_t *permutation = hlo_emit_lane_offsets(e, type, offsets), *sum = NULL;
   for (uint32_t i = 0; i < count; ++i) {
-    hlo_vir_value_t* moved =
-        hlo_vir_emit(e->b, HLO_VIR_permute, type, 0, 0, 2, (hlo_vir_value_t*[]){vectors[i], order});
+    hlo_vir_value_t* moved = hlo_vir_emit(e->b, HLO_VIR_permute, type, 0, 0, 2,
+                                          (hlo_vir_value_t*[]){vectors[i], permutation});
     hlo_vir_value_t* mask =
         hlo_vir_emit(e->b, HLO_VIR_mask_const, hlo_vir_type(HLO_VIR_MASK, type.lanes), 0,
-                     (int64_t)takers[i], 0, NULL);
+                     (int64_t)source_lanes[i], 0, NULL);
     sum = sum ? hlo_vir_ternary(e->b, HLO_VIR_select, mask, moved, sum) : moved;
   }
   return sum;
@@ -58,7 +58,7 @@ static void interleave(hlo_emitter_t* e, hlo_vir_value_t** vectors, uint32_t cou
   memcpy(vectors, parts, count * sizeof *vectors);
 }
 
-// Stores the elements of an output at all values of the interleaved loop, in memory order.
+// Stores the elements of an output at all values of the interleaved loop, in memory permutation.
 static void store_interleaved(hlo_emitter_t* e, uint32_t output, hlo_vir_value_t** vectors,
                         uint32_t count) {
   const hlo_fusion_t* fusion = e->kernel->fusion;

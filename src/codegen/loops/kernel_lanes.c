@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Chooses the loop that runs over lanes, and the loop that blocks are transposed along, as a small
-// system: a candidate for each loop; the cost of its loads, computations and stores by the
-// machine's description; the least of all (see kernel_choose.h).
+// constraint system: a candidate for each loop; the cost of its loads, computations and stores by
+// the target description (see kernel_choose.h).
 #include <stdlib.h>
 
 #include "base/tuning.h"
@@ -136,7 +136,7 @@ static double instance_cost(const choice_t* choice, const hlo_tiling_t* tiling,
   return lane < 0 ? -1 : (lane > 0 ? lane : 1) / lanes;
 }
 
-// Returns the cost of everything; negative if impossible.
+// Returns the cost of all instances and stores; negative if impossible.
 static double layout_cost(const choice_t* choice, const hlo_tiling_t* tiling,
                           hlo_kernel_lanes_t layout) {
   uint32_t loop = layout.lane;
@@ -160,8 +160,8 @@ static bool is_single(const hlo_tiling_t* tiling, uint32_t loop) {
   return tiling->loops[loop].end - tiling->loops[loop].low == 1;
 }
 
-// The sum over all segments; a segment with a single value of the loop is computed element by
-// element.
+// Returns the sum over all segments; a segment with a single value of the loop is computed element
+// by element.
 static double total_layout_cost(const choice_t* choice, hlo_kernel_lanes_t layout) {
   const hlo_kernel_pieces_t* pieces = choice->pieces;
   double total = 0;
@@ -186,7 +186,7 @@ uint32_t hlo_kernel_transpose_edge(const hlo_kernel_t* kernel, uint32_t lane) {
   return edge;
 }
 
-// Returns true if blocks can be transposed: of values computed as they are loaded, in one segment.
+// Returns true if blocks can be transposed: only values that are loaded directly, in one segment.
 static bool can_transpose(const hlo_kernel_pieces_t* pieces) {
   if (pieces->count != 1) return false;
   const hlo_tiling_t* tiling = pieces->tilings[0];
@@ -215,8 +215,7 @@ static bool is_transposed(const choice_t* choice, uint32_t lane, uint32_t cross)
   return false;
 }
 
-// Returns the innermost loop if its few values may be interleaved: the segments differ in nothing
-// else.
+// Returns the innermost loop if its few values may be interleaved: the segments differ only in it.
 static uint32_t interleaving_loop(const hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces) {
   const hlo_tiled_space_t* space = &kernel->spaces[0];
   uint32_t interleaved = space->loop_count;
@@ -237,17 +236,17 @@ static uint32_t interleaving_loop(const hlo_kernel_t* kernel, const hlo_kernel_p
 
 // ---- the system
 
-// Its variables, and the meaning of the second one's values.
-enum { LANES, WAY, ACROSS, VARS };
-enum { PLAIN, INTERLEAVED, WAYS };
+// The variables of the system, and the values of METHOD.
+enum { LANES, METHOD, ACROSS, VARS };
+enum { PLAIN, INTERLEAVED, METHODS };
 
 static hlo_kernel_lanes_t lanes_of(const choice_t* choice, const int64_t* sizes) {
-  uint32_t interleaved = sizes[WAY] == INTERLEAVED ? choice->interleaved : HLO_TILED_MAX_LOOPS;
+  uint32_t interleaved = sizes[METHOD] == INTERLEAVED ? choice->interleaved : HLO_TILED_MAX_LOOPS;
   return (hlo_kernel_lanes_t){(uint32_t)sizes[LANES], (uint32_t)sizes[ACROSS], interleaved};
 }
 
-// Returns the time of everything.
-static double costs_ns(const void* context, const int64_t* sizes) {
+// Returns the time of all segments.
+static double total_ns(const void* context, const int64_t* sizes) {
   const choice_t* choice = context;
   const uint32_t none = HLO_TILED_MAX_LOOPS;
   const hlo_kernel_lanes_t layout = lanes_of(choice, sizes);
@@ -262,7 +261,7 @@ static double costs_ns(const void* context, const int64_t* sizes) {
   return loads < 0 ? -1 : loads * choice->load_ns;
 }
 
-// No lanes first, then the innermost loop: of equal costs the first one is kept.
+// No lanes first, then the innermost loop: among equal costs the first candidate wins.
 static uint32_t list_loops(const hlo_tiled_space_t* space, int64_t* loops) {
   uint32_t count = 0;
   loops[count++] = HLO_TILED_MAX_LOOPS;
@@ -296,7 +295,7 @@ static uint32_t list_crossing(const choice_t* choice, int64_t* loops) {
   return count;
 }
 
-// The candidates of the variables.
+// Lists the candidates of the variables.
 typedef struct candidates {
   int64_t loops[HLO_TILED_MAX_LOOPS + 1], crossing[HLO_TILED_MAX_LOOPS + 1];
   hlo_tile_candidates_t vars[VARS];
@@ -311,17 +310,17 @@ static bool has_reductions(const hlo_kernel_pieces_t* pieces) {
 
 static void init_choice(const hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces,
                         choice_t* choice, candidates_t* may) {
-  static const int64_t ways[WAYS] = {PLAIN, INTERLEAVED};
+  static const int64_t methods[METHODS] = {PLAIN, INTERLEAVED};
   const hlo_tile_target_t* tile = &kernel->target->tile;
   *choice = (choice_t){.kernel = kernel,
                        .pieces = pieces,
                        .interleaved = interleaving_loop(kernel, pieces),
                        .reduces = has_reductions(pieces),
                        .load_ns = 1 / hlo_tile_atom_find(tile, HLO_TILE_ATOM_LOAD, 0, 0)->per_ns};
-  uint32_t way_count = choice->interleaved < HLO_TILED_MAX_LOOPS ? WAYS : 1;
+  uint32_t method_count = choice->interleaved < HLO_TILED_MAX_LOOPS ? METHODS : 1;
   may->vars[LANES] =
       (hlo_tile_candidates_t){"lanes", list_loops(&kernel->spaces[0], may->loops), may->loops};
-  may->vars[WAY] = (hlo_tile_candidates_t){"interleaved", way_count, ways};
+  may->vars[METHOD] = (hlo_tile_candidates_t){"interleaved", method_count, methods};
   may->vars[ACROSS] =
       (hlo_tile_candidates_t){"across", list_crossing(choice, may->crossing), may->crossing};
 }
@@ -329,13 +328,13 @@ static void init_choice(const hlo_kernel_t* kernel, const hlo_kernel_pieces_t* p
 double hlo_kernel_choose_lanes(const hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces,
                                hlo_kernel_lanes_t* out_lanes) {
   const int64_t none = HLO_TILED_MAX_LOOPS;
-  int64_t sizes[VARS] = {[LANES] = none, [WAY] = PLAIN, [ACROSS] = none};
+  int64_t sizes[VARS] = {[LANES] = none, [METHOD] = PLAIN, [ACROSS] = none};
   choice_t choice;
   candidates_t may;
   init_choice(kernel, pieces, &choice, &may);
-  // A single point leaves no choice; an impossible one has no lanes.
+  // A single point needs no choice; an impossible one has no lanes.
   double cost_ns =
-      may.vars[LANES].count > 1 ? hlo_tile_cheapest(VARS, may.vars, costs_ns, &choice, sizes) : 0;
+      may.vars[LANES].count > 1 ? hlo_tile_cheapest(VARS, may.vars, total_ns, &choice, sizes) : 0;
   *out_lanes = lanes_of(&choice, sizes);
   return cost_ns;
 }
@@ -353,7 +352,7 @@ hlo_status_t hlo_kernel_explain_lanes(const hlo_kernel_t* kernel, const hlo_kern
     const hlo_tile_candidates_t* var = &may.vars[i];
     numbers[i] = hlo_tile_system_size(s, var->name, var->count, var->sizes);
   }
-  hlo_tile_system_cost(s, "loads, computations and stores", VARS, numbers, costs_ns, &choice);
+  hlo_tile_system_cost(s, "loads, computations and stores", VARS, numbers, total_ns, &choice);
   hlo_tile_solution_t solution;
   hlo_status_t status = hlo_tile_system_solve(s, HLO_TUNING_LANES_FUEL, &solution);
   if (hlo_status_code(status) == HLO_STATUS_FAILED_PRECONDITION) {

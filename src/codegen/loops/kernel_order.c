@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Orders the loops around rows of lanes that are stored past the caches: by the order of what is
-// read (see kernel_choose.h). Memory read in order is prefetched by hardware; lines that are
-// written whole may be anywhere.
+// Orders the loops around rows of lanes with streamed stores by the order of the loads (see
+// kernel_choose.h): hardware prefetches memory that is read in order; whole lines may be written in
+// any order.
 #include <stdlib.h>
 
 #include "base/tuning.h"
@@ -20,7 +20,7 @@ static bool stores_long_rows(const hlo_kernel_t* kernel) {
   return true;
 }
 
-// Returns the distance of the elements that neighbouring values of a loop read.
+// Returns the distance of the elements that consecutive values of a loop read.
 static int64_t step_of(const hlo_tiled_t* load, uint32_t loop) {
   return llabs(hlo_expr_coefficient(load->offset, loop));
 }
@@ -40,8 +40,8 @@ static bool is_in_order(const hlo_kernel_t* kernel, const hlo_tiled_t* load) {
   return true;
 }
 
-// Returns the load of the most bytes, of equal ones one in order; NULL if reductions decide where
-// loops begin, or if the access is known only at run time.
+// Returns the load with the most bytes, preferring loads in order; NULL if reductions determine the
+// loops, or if the access is known only at run time.
 static const hlo_tiled_t* find_main_load(const hlo_kernel_t* kernel,
                                          const hlo_kernel_pieces_t* pieces) {
   const hlo_tiled_t* found = NULL;

@@ -14,7 +14,7 @@ static hlo_vir_value_t* scratch_address(const hlo_emitter_t* e) {
   return e->addresses[e->kernel->fusion->input_count + e->kernel->fusion->output_count];
 }
 
-// Address of partial `i` of a chunk, in register form.
+// Returns the address of partial `i` of a chunk, in register form.
 static hlo_element_address_t partial_address(hlo_emitter_t* e, hlo_vir_value_t* chunk, uint32_t i) {
   hlo_vir_value_t* row =
       hlo_vir_index(e->b, HLO_VIR_imul, chunk, hlo_vir_iconst(e->b, e->kernel->partial_count * 8));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers questions about a finished kernel: its phases and chunks, where its values may be.
+// Queries about a finished kernel: phases, chunks, and the memory and form of its values.
 #include "base/tuning.h"
 #include "codegen/loops/kernel_impl.h"
 
@@ -98,9 +98,10 @@ bool hlo_kernel_may_share(const hlo_kernel_t* kernel, uint32_t output, uint32_t 
       hlo_dtype_size_bytes(fusion->inputs[input]->type->dtype)) {
     return false;
   }
-  // Accumulators are in the output while operands are still read.
+  // Accumulators are in the output while operands are still being read.
   if (kernel->is_sweep) return false;
   int32_t updated = hlo_kernel_updates(kernel, output);
-  if (updated >= 0 && input != (uint32_t)updated) return false;  // the updated value is there
+  if (updated >= 0 && input != (uint32_t)updated)
+    return false;  // the output shares the updated value's memory
   return input < HLO_KERNEL_SHARED_INPUTS && kernel->shareable[output] >> input & 1;
 }

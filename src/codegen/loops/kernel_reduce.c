@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions as loops over accumulators: over lanes, unrolled, several of the same space at once.
+// Reductions as loops over accumulators: over lanes, unrolled, several reductions of one space at
+// once.
 #include "base/tuning.h"
 #include "codegen/body/site.h"
 #include "codegen/loops/kernel_emit_impl.h"
@@ -59,7 +60,8 @@ static hlo_vir_value_t* combine_one(hlo_emitter_t* e, const hlo_accumulator_t* a
                                     hlo_vir_value_t* x, hlo_vir_value_t* y) {
   if (a->dtype != HLO_DTYPE_PRED) {
     hlo_vir_value_t* value = hlo_elementwise_combine(e->b, a->op, a->dtype, x, y);
-    // Windows are folded step by step, as in the reference; long sums of narrow floats stay wide.
+    // Windows are folded step by step, as in the reference; long sums of narrow floats keep wide
+    // accumulators.
     bool is_window = a->tiled->value->def->op == HLO_OP_reduce_window;
     return is_window ? hlo_vmath_round_to(e->b, a->dtype, value) : value;
   }
@@ -71,7 +73,7 @@ static hlo_vir_value_t* combine_one(hlo_emitter_t* e, const hlo_accumulator_t* a
                         x, y);
 }
 
-// Truth values are integers here, of which true is the lesser.
+// Truth values are integers here; true, -1, is the smaller one.
 static hlo_vir_value_t* is_better(hlo_emitter_t* e, const hlo_accumulator_t* a, hlo_vir_value_t* x,
                                   hlo_vir_value_t* y) {
   bool is_maximum = a->op == HLO_OP_maximum;
@@ -131,7 +133,7 @@ void hlo_reduce_combine(hlo_emitter_t* e, const hlo_fused_reductions_t* set,
 }
 
 hlo_vir_value_t* hlo_reduce_identity(hlo_emitter_t* e, const hlo_accumulator_t* a, uint32_t lanes) {
-  // The index of an argmax's identity is larger than any.
+  // The index of an argmax's identity exceeds all others.
   if (a->op == HLO_OP_COUNT) {
     return hlo_elementwise_identity(e->b, HLO_OP_minimum, a->dtype, lanes);
   }
@@ -204,7 +206,7 @@ static bool replace_identities(hlo_emitter_t* e, hlo_fused_reductions_t* set, ui
   return is_first;
 }
 
-// One step of all accumulators with number `u`; inactive lanes contribute nothing.
+// Emits one step of all accumulators with number `u`; inactive lanes contribute nothing.
 static void accumulate(hlo_emitter_t* e, hlo_fused_reductions_t* set, uint32_t u, bool is_masked) {
   hlo_vir_value_t* values[HLO_MAX_ACCUMULATORS];
   hlo_emit_reduced_extra_outputs(e, set);
@@ -305,7 +307,7 @@ static bool can_run_over(const hlo_emitter_t* e, const hlo_tiled_t* tiled, uint3
   return marks != NULL;
 }
 
-// Rates loads over the lanes of a loop: those with stride 1 against the others.
+// Counts loads with stride 1 over the lanes of a loop less other loads.
 static int plain_loads(const hlo_emitter_t* e, uint32_t loop) {
   int score = 0;
   for (uint32_t i = 0; i < e->tiling->instance_count; ++i) {
@@ -372,7 +374,7 @@ void hlo_reduce_close_loops(hlo_emitter_t* e, uint32_t space_number, uint32_t ex
   }
 }
 
-// Computes all points of a small space one after the other, without loops, from loop `i` on.
+// Computes all points of a small space, from loop `i` on, without loops.
 static void accumulate_each(hlo_emitter_t* e, hlo_fused_reductions_t* set, uint32_t space_number,
                             uint32_t i) {
   const hlo_tiled_space_t* space = &e->tiling->spaces[space_number];
@@ -389,7 +391,7 @@ static void accumulate_each(hlo_emitter_t* e, hlo_fused_reductions_t* set, uint3
   }
 }
 
-// The lanes are the user's: every lane reduces separately.
+// Reduces with the user's lanes: every lane reduces separately.
 static void reduce_lanes_apart(hlo_emitter_t* e, hlo_fused_reductions_t* set, uint32_t lanes) {
   uint32_t space = set->members[0]->reduction;
   hlo_reduce_start(e, set, lanes);
@@ -530,7 +532,7 @@ static void set_column(hlo_emitter_t* e, uint32_t loop, hlo_vir_value_t* first, 
   e->bound |= (uint64_t)1 << loop;
 }
 
-// The points of `unroll` vectors side by side.
+// Reduces the points of `unroll` vectors together.
 static void emit_columns(hlo_emitter_t* e, hlo_fused_reductions_t* set, uint32_t loop) {
   hlo_vir_value_t* first = e->loops[loop];
   uint32_t space = set->members[0]->reduction;
@@ -577,7 +579,7 @@ hlo_vir_value_t* hlo_emit_columns(hlo_emitter_t* e, uint32_t loop, hlo_range_t r
 
 void hlo_emit_reduce(hlo_emitter_t* e, const hlo_tiled_t* tiled) {
   emit_inner_reductions(e, tiled);
-  if (e->done[tiled->number]) return;  // was computed with another reduction
+  if (e->done[tiled->number]) return;  // computed with another reduction
   hlo_fused_reductions_t set;
   hlo_reduce_run(e, tiled, &set);
   hlo_reduce_finish(e, &set);

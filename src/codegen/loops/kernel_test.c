@@ -629,11 +629,11 @@ static void test_gather(void** state) {
 static void test_tables(void** state) {
   (void)state;
   static const char* const types[] = {"f32", "f64", "bf16", "f8E5M2", "i8", "i64", "ui16", "f16"};
-  static const char* const places[] = {"i32", "ui8", "i64", "i16"};
+  static const char* const index_types[] = {"i32", "ui8", "i64", "i16"};
   static const int sizes[] = {2, 8, 13, 64, 65, 200};
   char text[2000];
   for (unsigned i = 0; i < sizeof types / sizeof *types * (sizeof sizes / sizeof *sizes); ++i) {
-    const char *t = types[i % 8], *p = places[i % 4];
+    const char *t = types[i % 8], *p = index_types[i % 4];
     const int size = sizes[i / 8];
     snprintf(text, sizeof text,
              "func.func @main(%%a: tensor<%dx%s>, %%i: tensor<75x1x%s>) -> tensor<75x%s> {\n"
