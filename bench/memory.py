@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Temporary memory of the stored programs: hlocc beside XLA's cpu client.
+"""Temporary memory of the stored programs: hlocc and XLA's cpu client.
 
   memory.py [--only=REGEX] [--library=PLUGIN] [--above=1.0]
 

@@ -55,13 +55,13 @@ def shown(seconds):
 
 
 def ratio(rows, key, own_key=None):
-    """How many times faster hlocc is than XLA; None where one is missing."""
+    """XLA's time divided by hlocc's; None if one is missing."""
     own, xla = rows.get("hlocc", {}).get(own_key or key), rows.get("xla", {}).get(key)
     return xla / own if own and xla else None
 
 
 def best_ratio(rows, own_key="min_s"):
-    """How many times faster hlocc is than the fastest of all others."""
+    """The time of the fastest other library divided by hlocc's."""
     times = [row["min_s"] for column, row in rows.items() if column != "hlocc" and "min_s" in row]
     own = rows.get("hlocc", {}).get(own_key)
     return min(times) / own if own and times else None
@@ -112,7 +112,7 @@ def compile_table(table):
 
 
 def over_nothing(rows):
-    """How many times longer hlocc takes than a plugin that compiles nothing."""
+    """hlocc's time divided by that of a plugin without a compiler."""
     return rows["hlocc"]["cpu_s"] / rows["nothing"]["cpu_s"] if "nothing" in rows else None
 
 

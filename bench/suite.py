@@ -43,7 +43,7 @@ def parse_arguments():
 
 
 def load_jax(library, others=()):
-    """JAX with hlocc from this tree beside its own cpu client and other platforms."""
+    """JAX with hlocc from this tree besides its own cpu client and other platforms."""
     sys.path.insert(0, str(ROOT / "python"))
     os.environ.update(HLOCC_LIBRARY_PATH=library, JAX_PLATFORMS=",".join(["hlocc", "cpu", *others]),
                       JAX_ENABLE_COMPILATION_CACHE="0", HLOCC_CACHE_MEMORY="0", HLOCC_CACHE_DIR="")

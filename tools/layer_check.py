@@ -66,7 +66,7 @@ class Layers:
         return parts[0] if parts[0] in self.rows and not has_rooms else None
 
     def allows(self, folder, target, is_test):
-        """Whether a file of a folder may include one of another."""
+        """Returns true if a file of one folder may include one of another."""
         layer, target_layer = folder.split("/")[0], target.split("/")[0]
         if is_test and (target_layer == layer or target_layer in self.rows[layer]):
             return True

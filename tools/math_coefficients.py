@@ -61,7 +61,7 @@ def extrema(errors):
 
 
 def vertex(xs, ys):
-    """Where the parabola through three points has its extremum; the middle point if that is outside."""
+    """The extremum of the parabola through three points; the middle point if that is outside."""
     (x0, x1, x2), (y0, y1, y2) = xs, ys
     bottom = 2 * ((x1 - x0) * (y1 - y2) - (x1 - x2) * (y1 - y0))
     if bottom == 0:
@@ -192,7 +192,7 @@ def gamma_rest(v):
 
 
 def stirling_rest(z):
-    """What lgamma(x) lacks, times x, of z = 1 / x^2."""
+    """The remainder of lgamma(x), times x, as a function of z = 1 / x^2."""
     if z < mp.mpf(10)**-8:
         return mp.mpf(1) / 12 - z / 360
     x = 1 / mp.sqrt(z)

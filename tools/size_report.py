@@ -46,7 +46,7 @@ def opcode_switches(code):
 
 
 class Folder:
-    """What is counted in one folder of src/."""
+    """The counts of one folder of src/."""
 
     def __init__(self):
         self.files = self.product = self.tests = self.switches = self.assertions = 0

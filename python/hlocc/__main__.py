@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python -m hlocc`: which library this package uses and what it is."""
+"""`python -m hlocc`: prints the path, version and attributes of the plugin library."""
 import sys
 
 from hlocc import LibraryError, __version__, library_info, library_path

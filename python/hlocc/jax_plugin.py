@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Registers hlocc with JAX. JAX calls initialize() while it looks for plugins.
+"""Registers hlocc with JAX. JAX calls initialize() when it discovers plugins.
 
 The client reports the platform `cpu`, so that JAX's cpu rules, donation and callbacks apply, and is
 registered under the key `hlocc`: JAX_PLATFORMS=hlocc chooses it, jax.devices("hlocc") names it.
@@ -15,7 +15,7 @@ JAX_MINIMUM = (0, 10, 2)
 
 
 def _client_options():
-    """Asked for when the client is made, so that jax.config can still be changed before."""
+    """Create options, read when the client is created, so that jax.config may change before."""
     from jax._src import xla_bridge
 
     count = xla_bridge.num_cpu_devices.value
@@ -23,7 +23,7 @@ def _client_options():
 
 
 def _refuse(xla_bridge, key, error):
-    """Registers a client that cannot be made: asking for it then says what is wrong."""
+    """Registers a client whose creation fails with the given error."""
 
     def factory():
         raise RuntimeError(f"hlocc: {error}")
@@ -33,7 +33,7 @@ def _refuse(xla_bridge, key, error):
 
 
 def _usable_library(jax):
-    """Path of a library that this JAX can load; LibraryError says why there is none."""
+    """Path of a library that this JAX can load. Raises LibraryError with the reason otherwise."""
     if jax.version.__version_info__[:3] < JAX_MINIMUM:
         wanted = ".".join(map(str, JAX_MINIMUM))
         raise LibraryError(f"needs jax {wanted} or newer, found {jax.__version__}")
@@ -41,13 +41,13 @@ def _usable_library(jax):
 
 
 def _keep_a_cpu_client(jax):
-    """Callbacks and eager host values ask JAX for a platform named cpu: leave XLA's beside ours."""
+    """Keeps XLA's cpu platform, which JAX uses for callbacks and eager host values."""
     if jax.config.jax_platforms == NAME:
         jax.config.update("jax_platforms", f"{NAME},cpu")
 
 
 def initialize():
-    """Called by JAX once, when it discovers its plugins; starts nothing."""
+    """Called by JAX once, when it discovers plugins; starts no client."""
     import jax
     from jax._src import xla_bridge
 

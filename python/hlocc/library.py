@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the plugin library is, and what it says about itself, read through ctypes without JAX."""
+"""Finds the plugin library and reads its version and attributes by ctypes, without JAX."""
 import ctypes
 import os
 import pathlib
@@ -12,7 +12,7 @@ PJRT_MIN_MINOR = 112
 
 
 class LibraryError(RuntimeError):
-    """The library is missing, is no PJRT plugin, or is older than this package needs."""
+    """The library is missing, not a PJRT plugin, or too old for this package."""
 
 
 def library_path():
@@ -34,7 +34,7 @@ def library_path():
 
 
 class _Api(ctypes.Structure):
-    """The head of PJRT_Api, up to the entry that is called here."""
+    """The head of PJRT_Api, up to the entry that this module calls."""
     _fields_ = [("struct_size", ctypes.c_size_t), ("extension_start", ctypes.c_void_p),
                 ("version_size", ctypes.c_size_t), ("version_extension", ctypes.c_void_p),
                 ("major", ctypes.c_int), ("minor", ctypes.c_int),
@@ -86,7 +86,7 @@ def library_info(path):
 
 
 def checked_library_path():
-    """library_path(), after making sure that this package can work with what is there."""
+    """library_path() of a library that is compatible with this package."""
     path = library_path()
     major, minor = library_info(path)["pjrt_api_version"]
     if major != PJRT_MAJOR or minor < PJRT_MIN_MINOR:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of the command-line tools share: calls, and what has to come of them."""
+"""Helpers of the tests of command-line tools: calls and checks of their results."""
 import os
 import pathlib
 import subprocess

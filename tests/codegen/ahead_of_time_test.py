@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Programs compiled to files and called from C compute, bit by bit, what `hlocc run` does.
+"""Programs compiled to files and called from C give the bits of `hlocc run`.
 
   ahead_of_time_test.py TOOL LIBHLOCC_RT
 """
@@ -23,11 +23,11 @@ TOOL = LIBRARY = None
 CC = next((cc for cc in [os.environ.get("HLOCC_CC"), "cc", "gcc", "clang"] if cc and shutil.which(cc)), None)
 PROGRAMS = """exp_1e6 sum_all_1e6 gelu_layernorm_1e3 matmul_f32_256 while_1e4_vec100 add_100_args
     conv_depthwise3x3 scan_1e4_matvec16""".split()
-# Those that call the library: sorts, linear algebra, FFT, scatters, in loops too.
+# Programs that call library functions: sorts, linear algebra, FFT, scatters, also in loops.
 CALLING = """argsort_1e6 cholesky_256 eigh_256 fft_2e18_c64 inv_256 scatter_add_1e6_scalars
     topk32_1024x4096""".split()
 
-# A constant that is read, one that a result is, one that memory is only filled with, a scalar result.
+# A constant operand, a constant result, a constant that only fills memory, a scalar result.
 CONSTANTS = """
 module @constants { func.func public @main(%a: tensor<300xf32>, %b: tensor<5000xi32>)
     -> (tensor<300xf32>, tensor<9000xi32>, tensor<200xi32>, tensor<i32>) {

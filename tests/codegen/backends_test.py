@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Every back end computes what the interpreter does.
+"""Every back end gives the interpreter's results.
 
   backends_test.py TOOL [BACKEND...]   (native, vir, tile, plain and, where there is a C compiler, c)
 
 Runs the modules of this folder (files may hold several, cut at `// -----`), the textual modules of
-tests/bytecode and the quick ones of tests/programs on random arguments. Buffer plans are proved on the
-way (HLOCC_CHECK). Integers must be equal, floats close. The C compiler optimizes only the first module of
-each file: what the source means depends on it as little as it should, and it takes ten times as long.
+tests/bytecode and the quick ones of tests/programs on random arguments. Buffer plans are proved
+(HLOCC_CHECK). Integers must be equal, floats close. The C compiler optimizes only the first module of each
+file, because optimization should not change results and takes ten times as long.
 """
 import math
 import os
@@ -25,14 +25,14 @@ BACKENDS = ["native", "vir", "tile", "plain"] + ["c"] * HAS_CC
 PROGRAMS = """add_100_args add_scalar chain_of_50_small_ops cholesky_256 cnn_small_train dus_in_scan_1000x1000
     gelu_layernorm_1e3 inv_256 lstm_scan_128 matmul_f32_256 mlp_train_digits qr_256 roll_elementwise_400
     scan_1e4_matvec16 scan_3x3_carry_1e4 unrolled_500_ops vmap_solve4_1e4 while_1e4_vec100""".split()
-# Those that the C compiler has to do: it takes its time.
+# Few programs for the C compiler, because it is slow.
 C_PROGRAMS = "add_100_args cnn_small_train gelu_layernorm_1e3 mlp_train_digits scan_3x3_carry_1e4".split()
 # Chains that multiply rounding errors on random arguments; tests/jax runs them on arguments that do not.
 WILD = {"chain_of_50_small_ops", "lstm_scan_128", "unrolled_500_ops"}
-# Sums without FMA end on the other branch of what is chaotic: by `tile`, and by machines without it.
+# A chaotic program: sums without FMA, in `tile` and on machines without it, take another branch.
 SUM_WILD = {"scan_1e4_matvec16"}
 HAS_FMA = os.environ.get("HLOCC_CPU") not in ("sse2", "sse4")
-# Of the largest magnitude in the result: sums are taken in another order.
+# Relative to the largest magnitude in the result, because sums have another order.
 TOLERANCE = {"f64": 1e-9, "f32": 2e-4, "f16": 4e-3, "bf16": 3e-2, "complex<f32>": 2e-4, "complex<f64>": 1e-9}
 NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*(?:e[-+]?\d+)?|0x[0-9A-Fa-f]+|inf|nan)|true|false")
 
@@ -90,7 +90,7 @@ def is_close(mine, theirs, bound):
 
 
 def line_fault(mine, theirs):
-    """What is wrong with a printed result, or None."""
+    """A description of the fault in a printed result, or None."""
     if mine == theirs:
         return None
     name = re.fullmatch(r"\s*tensor<(?:[\d?]+x)*(.*)>\s*", theirs.rsplit(":", 1)[-1]).group(1)

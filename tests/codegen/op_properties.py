@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Every operation on single elements, of every element type, computes what the interpreter does.
+"""Every operation on single elements, of every element type, gives the interpreter's results.
 
   op_properties.py TOOL [--full] [--only=REGEX] [--backends=NAME,...] [--keep=FOLDER]
                    [--subnormals=flush,keep]
 
 Operations are those of src/ir/ops.def with the trait ELEMENTWISE, and compare, select, clamp, conversions,
-reductions, windows, sorting and what moves elements; their element types those that docs/support-matrix.md says. Arguments are all pairs of values at
-which code goes wrong (zeros, infinities, NaN, subnormals, extremes, ties; all codes of small types) in one
-array, and shapes at the edges: scalars, empty, a vector's lanes and their neighbours, extents of 1. A sample
-of it all is quick; --full is everything, on all machines that this one can be and in C. All of it is run with
-subnormal numbers flushed, and kept.
+reductions, windows, sorting and movements of elements, for the element types of docs/support-matrix.md.
+Arguments are all pairs of special values (zeros, infinities, NaN, subnormals, extremes, ties; all codes of small
+types) in one array, and edge shapes: scalars, empty, numbers of elements around the lanes of a vector, extents of 1.
+By default a sample runs; --full runs everything, on all levels of this machine and in C. Subnormal numbers are both
+flushed and kept.
 """
 import argparse
 import itertools
@@ -122,7 +122,7 @@ ULPS, COMPLEX_ULPS = function_ulps(), complex_ulps()
 
 
 def places(op, dtype):
-    """How many codes a result may be away from the reference's, which is rounded itself."""
+    """The allowed distance, in codes, of a result from the reference's, which is rounded itself."""
     if dtype in COMPLEX:
         narrow, wide = COMPLEX_ULPS.get(op, (-1, -1))
         return math.ceil((narrow if dtype == "complex<f32>" else wide) + 1)
@@ -137,7 +137,7 @@ def ints(values):
 
 
 class Calls:
-    """What is done with the arguments %a and %b (and others) of one type and shape."""
+    """The computation on the arguments %a and %b (and others) of one type and shape."""
 
     def __init__(self, dtype, shape, support):
         self.dtype, self.shape, self.support = dtype, shape, support
@@ -332,7 +332,7 @@ def all_pairs(dtype):
 # ---- running ------------------------------------------------------------------------------------------
 
 def npy(value, data):
-    """As the tool writes files."""
+    """Converts to the form of the tool's files."""
     size = size_of(value.dtype)
     kind = {"i1": "b"}.get(value.dtype, "V" if value.dtype in FLOATS or bits_of(value.dtype) < 8 else value.dtype[0])
     if value.dtype in ("f16", "f32", "f64"):
@@ -371,8 +371,8 @@ def is_near(value, number, mine, theirs):
 
 
 def is_lost(value, dtype, mine, theirs):
-    """Whether two codes of a function's result differ by what may be flushed on the way: no more than the least normal
-    number. A remainder, exact otherwise, is then that of a dividend as far away; the larger one of two complex numbers
+    """Returns true if two codes of a function's result differ by flushed intermediate values: no more than
+    the least normal number. A remainder, exact otherwise, is then that of a dividend as far away; the larger one of two complex numbers
     is chosen by comparisons, which flush it or not."""
     exponent, mantissa, _ = FLOATS[dtype]
     sign, least = 1 << (exponent + mantissa), 1 << mantissa
@@ -383,7 +383,7 @@ def is_lost(value, dtype, mine, theirs):
 
 
 def fault(value, mine, theirs, flushes=False):
-    """What is wrong with a result, or None."""
+    """A description of the fault in a result, or None."""
     if mine == theirs:
         return None
     dtype = COMPLEX.get(value.dtype, value.dtype)
@@ -447,7 +447,7 @@ def single(module, value):
 
 
 def check(runner, module, backend, expected, keep):
-    """How many operations of the module differ; the first is shown."""
+    """The number of operations of the module that differ; prints the first one."""
     found = runner.run(module, backend)
     if isinstance(found, str):
         print(f"{backend}: {found}\n{module.text()[0]}")

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Products of integers, which are exact whatever they are added up in: every tile is visited once, in
-whichever order. Descriptions of machines with small caches cut rows into stripes, contractions into blocks
-and parts, panels into slices; others name the tile.
+"""Products of integers, which are exact in any order of summation: every tile is visited once, in any
+order. Descriptions of machines with small caches split rows into stripes, contractions into blocks and parts,
+panels into slices; others select the tile.
 
   orders_test.py TOOL
 """

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Matrix products of many shapes: close to the interpreter's, and the same bits with 1, 2 and 5 threads and
-with memory checked.
---narrow: only those of bytes and of 16 bits, and convolutions.mlir's, and the same bits as the vector IR
-interpreted.
+"""Matrix products of many shapes: close to the interpreter's, with the same bits for 1, 2 and 5 threads and
+with memory checks.
+--narrow: only products of bytes and of 16 bits, and those of convolutions.mlir, with the bits of the interpreted
+vector IR.
 
   products_test.py TOOL [--narrow]
 """
@@ -17,10 +17,10 @@ import tempfile
 
 import backends_test
 
-# Dimensions of a and b, which of them are contracted and of the batch, the elements' types, and what
-# follows. Each is there for one way of computing products: B in place, packed whole, block by block
-# on the stack, in slices for each chunk, of parts of the contraction; A in place, packed, fetched ahead; lanes along rows or the
-# contraction; sums in registers, in the output or in memory between blocks.
+# Dimensions of a and b, the contracted and batch dimensions, the element types, and the epilogue. Each
+# covers one way to compute products: B in place, packed whole, per block on the stack, in slices for each chunk,
+# of parts of the contraction; A in place, packed, prefetched; lanes along rows or the contraction; sums in
+# registers, in the output or in memory between blocks.
 PRODUCTS = [
     ("70x270", "270x1100", [1], [0], "f32", "f32", "add"),
     ("70x270", "270x1100", [1], [0], "f32", "f32", ""),
@@ -138,8 +138,8 @@ def text_of(product):
     return "\n".join(lines)
 
 
-# What operands are made of: lhs, rhs, contracted dimensions, the type multiplied, that of the result, and the
-# making of each ("" is a plain argument), as far as the product computes it while it packs or reads it.
+# Prologues: lhs, rhs, contracted dimensions, the multiplied type, the result type, and the prologue of each operand
+# ("": a plain argument) that the product computes while it packs or reads the operand.
 MADE = [
     ("1x700", "700x300", [1], [0], "f32", "f32", "", "dequantize"),
     ("1x701", "301x701", [1], [1], "f32", "f32", "", "dequantize"),
@@ -228,10 +228,9 @@ def text_of_made(product):
     return "\n".join([head, *lines, *whole[1:]]) + "\n"
 
 
-# Results that are stored where ops move them to: lhs, rhs, contracted dimensions, elements, and the
-# shape that they are seen in before its dimensions are exchanged, or "reverse"; what comes before that,
-# if it is not an addition. Loops over rows, columns and batches are cut; sums lie in registers or,
-# between blocks, in memory; rows become columns.
+# Results with fused movements: lhs, rhs, contracted dimensions, element type, the shape before a
+# transpose and its permutation, or "reverse"; and the op before that, if it is not an addition. Loops over
+# rows, columns and batches are split; sums are in registers or, between blocks, in memory; rows become columns.
 MOVED = [
     ("128x70", "70x128", [1], [0], "f32", "f32", "2x64x4x32", [0, 2, 1, 3]),
     ("128x70", "70x128", [1], [0], "f32", "f32", "128x4x32", [1, 0, 2]),
@@ -297,7 +296,7 @@ def narrow_convolutions():
 
 
 def tiles_of(tool):
-    """Who runs tile instructions: this processor, the emulator that the tool has, or nobody."""
+    """The executor of tile instructions: this processor, the emulator in the tool, or none."""
     info = subprocess.run([tool, "info"], capture_output=True, text=True, check=True).stdout
     if "amx_tile" not in info:
         return "none"

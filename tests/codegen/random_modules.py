@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compiled random programs compute what the interpreter does.
+"""Compiled random programs give the interpreter's results.
 
   random_modules.py TOOL [--count=N | --seconds=S] [--first=SEED] [--backends=NAME,...]
                     [--equal=NAME,NAME...] [--under=COMMAND] [--keep=FOLDER]
 
-Module number SEED is always the same. Every value knows a bound of its magnitude and of the distance that
-compiled code may have from the interpreter: 0 for integers, moved data and single IEEE operations, more
-for functions and sums; what is not exact is never compared, rounded or converted. A module that differs
+Module number SEED is always the same. Every value has a bound on its magnitude and on the allowed difference
+from the interpreter: 0 for integers, moved data and single IEEE operations, more
+for functions and sums; inexact values are never compared, rounded or converted. A module that differs
 is shrunk (its inner values become arguments) and printed, with --keep also written with its arguments.
 Back ends named by --equal must agree in every bit but those of NaNs: native,c. COMMAND is put before
 the compiled runs: "valgrind -q --undef-value-errors=no --error-exitcode=9" finds accesses outside of
-buffers (with --backends=native-avx2, the most that it knows; lanes that nobody looks at are no fault).
+buffers (with --backends=native-avx2, the highest level that it supports; undefined lanes are no fault).
 """
 import argparse
 import array
@@ -660,7 +660,7 @@ class Maker:
             f'{value.type}', value, [x, first])
 
     def statistics(self):
-        """Rows or columns beside what is computed of them, over and over, all of it wanted."""
+        """Rows or columns and values computed from them, repeatedly, all of them results."""
         rng = self.rng
         x = self.pick(lambda v: len(v.shape) > 1 and v.error is not None)
         if not x:
@@ -1018,7 +1018,7 @@ def decode(dtype, data):
 
 
 def fault(value, mine, theirs, flushes=False):
-    """What is wrong with a result, or None. flushes: functions may lose what is below the least normal number."""
+    """A description of the fault in a result, or None. flushes: functions may flush subnormal numbers."""
     if mine == theirs:
         return None
     size = SIZES[value.dtype]
@@ -1045,7 +1045,7 @@ def fault(value, mine, theirs, flushes=False):
 
 
 def bit_fault(value, mine, theirs):
-    """As fault, of results that must agree in every bit but those of NaNs."""
+    """Like fault, for results that must be equal in every bit, except NaNs."""
     if mine == theirs:
         return None
     exact = copy.copy(value)
@@ -1061,7 +1061,7 @@ def faults(module, mine, theirs, compare):
 
 
 def differs(runner, module, backend, twin=None):
-    """The faults of `backend`, beside the interpreter or, in every bit, beside back end `twin`."""
+    """The faults of `backend` compared with the interpreter or, in every bit, with back end `twin`."""
     words = runner.write(module, runner.folder)
     expected = runner.run(module, twin or "interp", words)
     if isinstance(expected, str):
@@ -1116,7 +1116,7 @@ def report(runner, module, backend, seed, keep, first, twin=None):
 
 
 def is_faulty(runner, module, seed, options):
-    """Runs a module everywhere; says what is wrong."""
+    """Runs a module in every back end; prints the faults."""
     words = runner.write(module, runner.folder)
     expected = runner.run(module, "interp", words)
     if isinstance(expected, str):
@@ -1140,7 +1140,7 @@ def is_faulty(runner, module, seed, options):
 
 
 def levels_of(tool):
-    """Older levels of the machine that the tool runs on, which may be emulated."""
+    """Older levels of the machine on which the tool runs, which may be emulated."""
     info = subprocess.run([tool, "info"], check=True, capture_output=True, text=True).stdout
     features = next(line for line in info.splitlines() if line.startswith("features:")).split()
     return [f"native-{level}" for level in ("avx2", "sse2") if level in features]

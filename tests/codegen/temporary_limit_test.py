@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Programs of which much is computed again: less memory, the same bits, plans that are proved and memory that is
-watched.
+"""Programs with many recomputed values: less memory, the same bits, proved plans and checked memory.
 
   temporary_limit_test.py TOOL
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""JAX end-to-end tests: hlocc is the default client, XLA's cpu client stands beside it.
+"""JAX end-to-end tests: hlocc is the default client, XLA's cpu client is available for comparison.
 
 `both` runs one function on the two and compares; `python` runs a script in a fresh process, for what
 must be set before JAX starts.

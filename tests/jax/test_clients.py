@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hlocc beside XLA's client, in its place, with several devices, and as a package."""
+"""hlocc besides XLA's client, as its replacement, with several devices, and as a package."""
 import concurrent.futures
 import os
 import pathlib

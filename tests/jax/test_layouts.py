@@ -142,7 +142,7 @@ def test_serialized_executables_keep_layouts():
 
 
 def test_views_of_column_major_memory(python):
-    """As the cpu platform, arrays of NumPy are used where they are, in their order."""
+    """As the cpu platform, hlocc uses arrays of NumPy in place, in their order."""
     status, out, errors = python("""import jax, jax.numpy as jnp, numpy as np
 x = np.asfortranarray(np.arange(12.0, dtype="f4").reshape(3, 4))
 y = jnp.from_dlpack(x)

@@ -59,7 +59,7 @@ DOT_ALGORITHMS = {
 
 
 def compile_for_any(f, *args):
-    """JAX lowers few algorithms for cpu, which our client says that it is; others are exported."""
+    """JAX lowers few algorithms for cpu, the platform name of the client; others are exported."""
     from jax import export
     anywhere = [export.DisabledSafetyCheck.platform()]
     lowered = export.export(jax.jit(f), platforms=["cuda"], disabled_checks=anywhere)(*args)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What tools/size_report.py counts."""
+"""Tests of the counts of tools/size_report.py."""
 import pathlib
 import sys
 import unittest
