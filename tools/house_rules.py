@@ -4,7 +4,7 @@
 
 Files under 1,500 lines, functions under 80, a licence line at the head, no bare allocation or
 process exit outside src/base and the tool, no printing in the library, no open ends, no paths of
-one machine.
+one machine, thresholds in src/base/tuning.def.
 """
 import ast
 import pathlib
@@ -22,6 +22,10 @@ ALLOCATION = re.compile(r"(?<![\w.>])(malloc|calloc|realloc|free|strdup|strndup|
                         r"aligned_alloc|posix_memalign)\s*\(")
 PROCESS_END = re.compile(r"(?<![\w.>])(abort|exit|_exit|_Exit|quick_exit)\s*\(")
 VARIANT = re.compile(r"\b\w+_avx(?:2|512)\b")
+STRATEGY = ("passes", "tile", "compiler", "codegen/index", "codegen/fuse", "codegen/loops", "codegen/dot",
+            "codegen/memory", "codegen/lower", "codegen/emit", "codegen/image")  # folders that decide
+THRESHOLD = re.compile(r"\b(?:(?:LEAST|MOST|FEW|MANY|MIN|LONG|SHORT|FAR)(?:_\w+)?|\w+_(?:THRESHOLD|SHARE|NS))"
+                       r" = [\d.]")
 PRINTING = re.compile(r"(?<![\w.>])(printf|puts|putchar|perror|vprintf)\s*\(|"
                       r"(?<![\w.>])v?fprintf\s*\(\s*(stderr|stdout)|"
                       r"(?<![\w.>])f?put[sc]\s*\([^;]*,\s*(stderr|stdout)\s*\)")
@@ -120,6 +124,10 @@ def file_faults(path, text):
         code = bare_code(text)
         yield from bare_call_faults(path, code)
         yield from variant_faults(path, code)
+        if path.as_posix().startswith(tuple(f"src/{folder}/" for folder in STRATEGY)):
+            for match in THRESHOLD.finditer(code):
+                if "_test" not in path.name:
+                    yield code.count("\n", 0, match.start()) + 1, f"{match.group(0)}: a row of tuning.def"
         if path.suffix != ".def":
             functions = c_functions(code)
     elif path.suffix == ".py":

@@ -164,8 +164,8 @@ static void sweep(hlo_compile_cache_t* cache) {
   int64_t newest = count ? files[count - 1].changed_ns : 0;
   bool is_over = total > cache->folder_limit;
   for (uint32_t i = 0; i < count; ++i) {
-    bool is_old =
-        is_over && total > cache->folder_limit / 4 * 3 && has_suffix(files[i].name, kSuffix);
+    bool is_old = is_over && total > cache->folder_limit / 4 * HLO_TUNING_CACHE_KEPT_QUARTERS &&
+                  has_suffix(files[i].name, kSuffix);
     bool is_left = strstr(files[i].name, kSuffix) && has_suffix(files[i].name, ".tmp") &&
                    newest - files[i].changed_ns > STALE_NS;
     if (!is_old && !is_left) continue;
@@ -180,7 +180,7 @@ static bool is_sweep_due(hlo_compile_cache_t* cache, size_t size_bytes) {
   hlo_mutex_lock(&cache->mutex);
   cache->added_bytes += size_bytes;
   bool is_due = cache->added_count % HLO_TUNING_CACHE_SWEEP_INTERVAL == 0 ||
-                cache->added_bytes > cache->folder_limit / 8;
+                cache->added_bytes > cache->folder_limit / HLO_TUNING_CACHE_SWEEP_SHARE;
   ++cache->added_count;
   if (is_due) cache->added_bytes = 0;
   hlo_mutex_unlock(&cache->mutex);

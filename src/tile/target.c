@@ -117,7 +117,9 @@ double hlo_tile_access_loads(const hlo_tile_target_t* target, hlo_tile_atom_op_t
 }
 
 double hlo_tile_gather_loads(const hlo_tile_target_t* target, int64_t element_bytes) {
-  return element_bytes < 4 ? -1 : hlo_tile_access_loads(target, HLO_TILE_ATOM_GATHER);
+  return element_bytes < HLO_TILE_GATHER_BYTES
+             ? -1
+             : hlo_tile_access_loads(target, HLO_TILE_ATOM_GATHER);
 }
 
 double hlo_tile_transfer_ops(const hlo_tile_target_t* target, const hlo_tile_layout_t* memory,

@@ -13,7 +13,8 @@ enum {
   HLO_TILE_MAX_MEMORIES = 6,
   HLO_TILE_MAX_ATOMS = 20,
   HLO_TILE_MAX_TUNED = 16,
-  HLO_TILE_KIND_BYTES = 16
+  HLO_TILE_KIND_BYTES = 16,
+  HLO_TILE_GATHER_BYTES = 4,  // narrower elements cannot be gathered
 };
 
 /// threads: immutable

@@ -384,8 +384,7 @@ bool hlo_matmul_packs_b(const hlo_matmul_t* m, int64_t cache, int64_t tiles) {
       (bytes > HLO_TUNING_FAR_CACHES * cache ? HLO_TUNING_PACK_FAR_TILES : HLO_TUNING_PACK_TILES))
     return false;
   const hlo_matmul_dim_t* inner = &m->depth[m->depth_count - 1];
-  bool is_large = bytes > cache / 8 * 3;  // to stay in the cache in place, beside A's rows and
-                                          // the result
+  bool is_large = bytes > cache / 8 * HLO_TUNING_HELD_EIGHTHS;
   return is_converted(m, HLO_MATMUL_B) || is_large || conflicts(m, HLO_MATMUL_B, inner);
 }
 
@@ -787,7 +786,7 @@ static void make_chunks(hlo_matmul_t* m, const hlo_tile_target_t* target) {
   if (chunks < m->unit_count && chunks > HLO_TUNING_EVEN_CHUNKS)
     chunks -= chunks % HLO_TUNING_EVEN_CHUNKS;
   m->chunk_count = (uint64_t)chunks;
-  chunks = hlo_matmul_min(wanted, target->max_chunks / 4);
+  chunks = hlo_matmul_min(wanted, target->max_chunks / HLO_TUNING_PAD_CHUNK_SHARE);
   for (uint32_t side = 0; side < 2; ++side) {
     hlo_matmul_padding_t* padding = &m->padding[side];
     if (padding->is_used) {

@@ -8,7 +8,6 @@
 #include "codegen/math/math.h"
 
 enum {
-  GATHERED_BYTES = 4,  // narrower elements cannot be gathered
   MAX_GROUP = 4,
 };
 
@@ -169,7 +168,7 @@ static bool is_vector(const packing_t* p, const hlo_matmul_dim_t* dim, uint32_t 
   const hlo_matmul_operand_t* operand = &p->m->operands[p->side];
   if (p->is_produced) return hlo_matmul_lanes_find(operand, dim, p->side);
   if (p->m->group > 1) return hlo_matmul_has_vector_groups(p->m, p->side, stride, parts);
-  return stride == 1 || hlo_dtype_size_bytes(p->from_dtype) >= GATHERED_BYTES;
+  return stride == 1 || hlo_dtype_size_bytes(p->from_dtype) >= HLO_TILE_GATHER_BYTES;
 }
 
 // Loads elements or groups from `first` on along a loop over contiguous elements, at step `at` of

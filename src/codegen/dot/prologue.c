@@ -6,7 +6,7 @@
 #include "codegen/math/elementwise.h"
 #include "codegen/math/math.h"
 
-enum { GATHERED_BYTES = 4, WIDE_BYTES = 8 };
+enum { WIDE_BYTES = 8 };
 
 // ---- loops of the operand
 
@@ -87,8 +87,9 @@ static void note_load(hlo_matmul_prologue_t* prologue, const hlo_tiling_t* tilin
   double gathering = hlo_tile_gather_loads(&target->tile, bytes);
   for (uint32_t i = 0; i < tiling->loop_count; ++i) {
     hlo_lane_access_t access = hlo_tiled_lane_access(tiled->offset, i);
-    bool is_found = access == HLO_LANE_SAME || access == HLO_LANE_PLAIN ||
-                    (access == HLO_LANE_GATHERED && gathering >= 0 && bytes >= GATHERED_BYTES);
+    bool is_found =
+        access == HLO_LANE_SAME || access == HLO_LANE_PLAIN ||
+        (access == HLO_LANE_GATHERED && gathering >= 0 && bytes >= HLO_TILE_GATHER_BYTES);
     if (!is_found) prologue->lane_loops &= ~((uint64_t)1 << i);
   }
 }

@@ -16,7 +16,7 @@ static uint32_t lane_bytes(const hlo_tiled_t* tiled) {
   if (!tiled->offset || tiled->kind == HLO_TILED_MASK) return bytes;
   bool is_small = tiled->offset->low >= INT32_MIN && tiled->offset->high <= INT32_MAX;
   if (tiled->kind == HLO_TILED_INDEX) return is_small && bytes <= 4 ? 4 : 8;
-  bool may_gather = hlo_dtype_size_bytes(tiled->value->type->dtype) >= 4;
+  bool may_gather = hlo_dtype_size_bytes(tiled->value->type->dtype) >= HLO_TILE_GATHER_BYTES;
   return may_gather && hlo_type_size_bytes(tiled->value->type) >= (size_t)1 << 31 ? 8 : bytes;
 }
 

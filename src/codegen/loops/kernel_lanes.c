@@ -43,7 +43,9 @@ static double lane_cost(const choice_t* choice, const hlo_tiling_t* tiling,
     case HLO_LANE_PLAIN: return 1;
     case HLO_LANE_GATHERED:
       if (pieces) return access_cost(choice, HLO_TILE_ATOM_STEP) * pieces;
-      return offset_bytes(tiled) >= 4 ? access_cost(choice, HLO_TILE_ATOM_GATHER) : -1;
+      return offset_bytes(tiled) >= HLO_TILE_GATHER_BYTES
+                 ? access_cost(choice, HLO_TILE_ATOM_GATHER)
+                 : -1;
     case HLO_LANE_UNKNOWN: break;
   }
   const hlo_expr_atom_t* window =

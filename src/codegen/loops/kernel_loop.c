@@ -94,7 +94,8 @@ static uint32_t fitting_copies(const hlo_target_t* target, const hlo_vir_pressur
   if (target->unroll) return target->unroll;
   uint32_t copies = HLO_TUNING_UNROLL_VECTORS;
   if (pressure->chain >= HLO_TUNING_UNROLL_LONG_CHAIN) return copies;
-  uint32_t fixed = pressure->invariants + pressure->constants / 4 + HLO_TUNING_SPARE_REGISTERS;
+  uint32_t fixed = pressure->invariants + pressure->constants / HLO_TUNING_CONSTANT_SHARE +
+                   HLO_TUNING_SPARE_REGISTERS;
   while (copies > 1 && (fixed + copies * pressure->vectors > target->vector_registers ||
                         copies * pressure->masks > target->mask_registers)) {
     copies /= 2;

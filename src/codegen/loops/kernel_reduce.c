@@ -302,7 +302,9 @@ static bool can_run_over(const hlo_emitter_t* e, const hlo_tiled_t* tiled, uint3
     size_t bytes =
         needed->kind == HLO_TILED_INDEX ? 8 : hlo_dtype_size_bytes(needed->value->type->dtype);
     hlo_lane_access_t access = hlo_tiled_lane_access(needed->offset, loop);
-    if (access == HLO_LANE_UNKNOWN || (access == HLO_LANE_GATHERED && bytes < 4)) return false;
+    if (access == HLO_LANE_UNKNOWN ||
+        (access == HLO_LANE_GATHERED && bytes < HLO_TILE_GATHER_BYTES))
+      return false;
   }
   return marks != NULL;
 }

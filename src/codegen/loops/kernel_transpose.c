@@ -187,7 +187,7 @@ static void emit_outside(hlo_emitter_t* e, const tile_t* tile, hlo_range_t lanes
   if (hlo_range_is_empty(lanes) || hlo_range_is_empty(crosses)) return;
   bool may_gather = true;
   for (uint32_t k = 0; k < tile->load_count; ++k) {
-    may_gather &= hlo_dtype_size_bytes(tile->loads[k]->value->type->dtype) >= 4;
+    may_gather &= hlo_dtype_size_bytes(tile->loads[k]->value->type->dtype) >= HLO_TILE_GATHER_BYTES;
   }
   hlo_emitter_open_loop(e, tile->cross, crosses.low, crosses.end, 1);
   if (may_gather) {

@@ -295,7 +295,8 @@ static bool consider(hlo_remat_t* r, hlo_value_t* value) {
   c->cost_ns = HLO_TUNING_REMAT_MIN_NS;
   c->node_count = c->moved_count = c->change_count = 0;
   ++r->visit;
-  return gather(r, c, value->def) && c->freed_bytes * 2 > (double)bytes_of(value) &&
+  return gather(r, c, value->def) &&
+         c->freed_bytes * HLO_TUNING_REMAT_FREED_SHARE > (double)bytes_of(value) &&
          list_readers(r, c);
 }
 
