@@ -31,7 +31,7 @@ static bool needs_library(const hlo_step_t* step) {
   return !hlo_op_has(op, HLO_TRAIT_ORDERS) && op != HLO_OP_replica_id && op != HLO_OP_partition_id;
 }
 
-static hlo_status_t refuse(const hlo_plan_t* plan, const hlo_node_t* node, const char* form) {
+static hlo_status_t refuse_node(const hlo_plan_t* plan, const hlo_node_t* node, const char* form) {
   hlo_strbuf_t allocation = {0};
   hlo_loc_format(plan->func->module, node->loc, &allocation);
   hlo_status_t status =
@@ -53,7 +53,7 @@ hlo_status_t hlo_standalone_check(const hlo_plan_t* plan, const char* form, bool
     for (uint32_t i = 0; i < sequence->step_count; ++i) {
       const hlo_step_t* step = &sequence->steps[i];
       if (needs_library(step) && (!may_call || is_exchange(step->node))) {
-        return refuse(plan, step->node, form);
+        return refuse_node(plan, step->node, form);
       }
     }
   }

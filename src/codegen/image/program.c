@@ -75,8 +75,8 @@ static hlo_status_t load_c(hlo_code_program_t* program, const hlo_code_options_t
 }
 
 // Takes ownership of `vir`.
-static hlo_status_t load(hlo_code_program_t* program, hlo_vir_module_t* vir,
-                         const hlo_code_options_t* options) {
+static hlo_status_t load_vir(hlo_code_program_t* program, hlo_vir_module_t* vir,
+                             const hlo_code_options_t* options) {
   if (options->executor == HLO_EXECUTOR_INTERPRETER || options->executor == HLO_EXECUTOR_TILES) {
     program->vir = vir;
     program->entry = interpreted_entry;
@@ -372,7 +372,7 @@ static hlo_status_t make_from_whole_vir(hlo_code_program_t* program, const hlo_p
     hlo_vir_module_release(vir);
     return status;
   }
-  return load(program, vir, options);
+  return load_vir(program, vir, options);
 }
 
 // Makes machine code with the vector IR of only one function per thread in memory.

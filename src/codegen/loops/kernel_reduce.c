@@ -207,7 +207,8 @@ static bool replace_identities(hlo_emitter_t* e, hlo_fused_reductions_t* set, ui
 }
 
 // Emits one step of all accumulators with number `u`; inactive lanes contribute nothing.
-static void accumulate(hlo_emitter_t* e, hlo_fused_reductions_t* set, uint32_t u, bool is_masked) {
+static void accumulate_vectors(hlo_emitter_t* e, hlo_fused_reductions_t* set, uint32_t u,
+                               bool is_masked) {
   hlo_vir_value_t* values[HLO_MAX_ACCUMULATORS];
   hlo_emit_reduced_extra_outputs(e, set);
   if (is_dot(set->members[0])) {
@@ -357,7 +358,7 @@ typedef struct lane_sums {
 static void accumulate_lanes(hlo_emitter_t* e, uint32_t copy, void* context) {
   const lane_sums_t* sums = context;
   bool is_single = e->lane_loop == HLO_NO_LOOP;
-  accumulate(e, is_single ? sums->rest : sums->set, copy, e->mask != NULL);
+  accumulate_vectors(e, is_single ? sums->rest : sums->set, copy, e->mask != NULL);
 }
 
 void hlo_reduce_open_loops(hlo_emitter_t* e, uint32_t space_number, uint32_t except) {
@@ -381,7 +382,7 @@ static void accumulate_each(hlo_emitter_t* e, hlo_fused_reductions_t* set, uint3
                             uint32_t i) {
   const hlo_tiled_space_t* space = &e->tiling->spaces[space_number];
   if (i == space->loop_count) {
-    accumulate(e, set, 0, false);
+    accumulate_vectors(e, set, 0, false);
     return;
   }
   uint32_t loop = space->first_loop + i;
@@ -402,7 +403,7 @@ static void reduce_lanes_apart(hlo_emitter_t* e, hlo_fused_reductions_t* set, ui
     return;
   }
   hlo_reduce_open_loops(e, space, HLO_NO_LOOP);
-  accumulate(e, set, 0, false);
+  accumulate_vectors(e, set, 0, false);
   hlo_reduce_close_loops(e, space, HLO_NO_LOOP);
 }
 
@@ -542,7 +543,7 @@ static void emit_columns(hlo_emitter_t* e, hlo_fused_reductions_t* set, uint32_t
   hlo_reduce_open_loops(e, space, HLO_NO_LOOP);
   for (uint32_t u = 0; u < set->unroll; ++u) {
     set_column(e, loop, first, u);
-    accumulate(e, set, u, false);
+    accumulate_vectors(e, set, u, false);
   }
   hlo_reduce_close_loops(e, space, HLO_NO_LOOP);
   for (uint32_t u = 0; u < set->unroll; ++u) {

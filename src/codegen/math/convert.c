@@ -79,7 +79,7 @@ static value_t* with_bias(builder_t* b, info_t* info, value_t* bits) {
 }
 
 // Returns the F32 of codes in I32.
-static value_t* decode(builder_t* b, info_t* info, value_t* code) {
+static value_t* decode_float(builder_t* b, info_t* info, value_t* code) {
   if (info->specials == HLO_FLOAT_E8M0) return decode_e8m0(b, code);
   value_t* magnitude = hlo_vand(b, code, hlo_viconst(b, code, top_code(info)));
   value_t* value = with_bias(b, info, hlo_vshl_k(b, magnitude, 23 - info->mantissa_bits));
@@ -135,7 +135,7 @@ static value_t* finish_code(builder_t* b, info_t* info, value_t* x, value_t* cod
 }
 
 // Returns the nearest code in I32, ties to even.
-static value_t* encode(builder_t* b, info_t* info, value_t* x) {
+static value_t* encode_float(builder_t* b, info_t* info, value_t* x) {
   if (info->specials == HLO_FLOAT_E8M0) return encode_e8m0(b, x);
   const int shift = 23 - info->mantissa_bits;
   value_t* size = hlo_vabs(b, x);
@@ -213,7 +213,7 @@ value_t* hlo_vmath_round_to(builder_t* b, hlo_dtype_t dtype, value_t* x) {
     if (!half) half = convert_to(b, HLO_VIR_f32_to_half, HLO_VIR_I16, x);
     return convert_to(b, HLO_VIR_half_to_f32, HLO_VIR_F32, half);
   }
-  return decode(b, info, encode(b, info, x));
+  return decode_float(b, info, encode_float(b, info, x));
 }
 
 value_t* hlo_vmath_from_memory(builder_t* b, hlo_dtype_t dtype, value_t* raw) {
@@ -222,7 +222,8 @@ value_t* hlo_vmath_from_memory(builder_t* b, hlo_dtype_t dtype, value_t* raw) {
   if (!is_narrow_float(info)) return raw;
   if (dtype == HLO_DTYPE_F16) return convert_to(b, HLO_VIR_half_to_f32, HLO_VIR_F32, raw);
   value_t* code = convert_to(b, HLO_VIR_zext, HLO_VIR_I32, raw);
-  return dtype == HLO_DTYPE_BF16 ? hlo_vof_bits(b, hlo_vshl_k(b, code, 16)) : decode(b, info, code);
+  return dtype == HLO_DTYPE_BF16 ? hlo_vof_bits(b, hlo_vshl_k(b, code, 16))
+                                 : decode_float(b, info, code);
 }
 
 value_t* hlo_vmath_to_memory(builder_t* b, hlo_dtype_t dtype, value_t* x) {
@@ -237,7 +238,7 @@ value_t* hlo_vmath_to_memory(builder_t* b, hlo_dtype_t dtype, value_t* x) {
     return convert_to(b, HLO_VIR_f32_to_half, HLO_VIR_I16, x);
   }
   value_t* code =
-      dtype == HLO_DTYPE_BF16 ? hlo_vlshr_k(b, hlo_vbits(b, x), 16) : encode(b, info, x);
+      dtype == HLO_DTYPE_BF16 ? hlo_vlshr_k(b, hlo_vbits(b, x), 16) : encode_float(b, info, x);
   return convert_to(b, HLO_VIR_trunc, integer_elem(info->bits), code);
 }
 

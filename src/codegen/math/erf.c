@@ -27,7 +27,7 @@ static value_t* erfc_of_large(builder_t* b, value_t* x) {
   return hlo_vmul(b, exponential, scaled);
 }
 
-static value_t* wide(builder_t* b, value_t* x) {
+static value_t* wide_erf(builder_t* b, value_t* x) {
   value_t* size = hlo_vabs(b, x);
   value_t* large = hlo_vsub(b, hlo_vconst(b, x, 1), erfc_of_large(b, size));
   value_t* is_small = hlo_vcmp_k(b, HLO_VIR_LT, size, 1);
@@ -36,7 +36,7 @@ static value_t* wide(builder_t* b, value_t* x) {
 
 // An odd polynomial near zero; elsewhere 1 - p(|x|)^8, where the power is so small that its
 // eightfold relative error does not matter.
-static value_t* narrow(builder_t* b, value_t* x) {
+static value_t* narrow_erf(builder_t* b, value_t* x) {
   const double start_of_large = 1.1, flat = 4;  // beyond, the result rounds to 1
   value_t* size = hlo_vabs(b, x);
   value_t* power = HLO_POLYNOMIAL(b, hlo_vat_most(b, size, flat), erfc_root_f32);
@@ -47,7 +47,7 @@ static value_t* narrow(builder_t* b, value_t* x) {
 
 value_t* hlo_vmath_chlo_erf(builder_t* b, value_t* x, value_t* y) {
   (void)y;
-  return hlo_vis_f64(x) ? wide(b, x) : narrow(b, x);
+  return hlo_vis_f64(x) ? wide_erf(b, x) : narrow_erf(b, x);
 }
 
 value_t* hlo_vmath_chlo_erfc(builder_t* b, value_t* x, value_t* y) {

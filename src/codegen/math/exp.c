@@ -28,7 +28,7 @@ static const exp_format_t formats[2] = {
 
 enum { MAX_TERMS = HLO_COUNT_OF(exp_f64) };
 
-static const exp_format_t* format_of(const value_t* x) {
+static const exp_format_t* exp_format_of(const value_t* x) {
   return &formats[hlo_vis_f64(x)];
 }
 
@@ -38,8 +38,8 @@ typedef struct reduced {
 } reduced_t;
 
 // x - n log2_high is exact.
-static reduced_t reduce(builder_t* b, value_t* x) {
-  const exp_format_t* f = format_of(x);
+static reduced_t reduce_exponent(builder_t* b, value_t* x) {
+  const exp_format_t* f = exp_format_of(x);
   value_t* rounder = hlo_vconst(b, x, f->rounder);
   value_t* shifted = hlo_vfma(b, x, hlo_vconst(b, x, 0x1.71547652b82fep+0), rounder);
   value_t* n = hlo_vsub(b, shifted, rounder);
@@ -49,13 +49,14 @@ static reduced_t reduce(builder_t* b, value_t* x) {
 
 // Returns 2^(n - 1) for a normal exponent.
 static value_t* half_power(builder_t* b, value_t* shifted) {
-  return hlo_vof_bits(b, hlo_vshl_k(b, hlo_vbits(b, shifted), format_of(shifted)->mantissa_bits));
+  return hlo_vof_bits(b,
+                      hlo_vshl_k(b, hlo_vbits(b, shifted), exp_format_of(shifted)->mantissa_bits));
 }
 
 // Returns factor 2^(n - 1). If the result is subnormal, the part of n below the smallest normal
 // exponent scales the factor first, and the product is rounded once more.
 static value_t* scaled_by_power(builder_t* b, value_t* factor, value_t* shifted) {
-  const exp_format_t* f = format_of(factor);
+  const exp_format_t* f = exp_format_of(factor);
   value_t* normal = hlo_vat_least(b, shifted, f->smallest_normal);
   value_t* lacking = hlo_visub(b, hlo_vbits(b, shifted), hlo_vbits(b, normal));
   factor =
@@ -74,18 +75,19 @@ static value_t* scaled_polynomial(builder_t* b, reduced_t r, const double* c, si
 }
 
 static value_t* exp_of_reduced(builder_t* b, reduced_t r) {
-  const exp_format_t* f = format_of(r.rest);
+  const exp_format_t* f = exp_format_of(r.rest);
   return scaled_polynomial(b, r, f->coefficients, f->count);
 }
 
 value_t* hlo_vmath_exponential(builder_t* b, value_t* x, value_t* y) {
   (void)y;
-  const exp_format_t* f = format_of(x);
-  return exp_of_reduced(b, reduce(b, hlo_vat_most(b, hlo_vat_least(b, x, f->lowest), f->highest)));
+  const exp_format_t* f = exp_format_of(x);
+  return exp_of_reduced(
+      b, reduce_exponent(b, hlo_vat_most(b, hlo_vat_least(b, x, f->lowest), f->highest)));
 }
 
 value_t* hlo_vmath_exp2_of_sum(builder_t* b, value_t* x, value_t* low) {
-  value_t* rounder = hlo_vconst(b, x, format_of(x)->rounder);
+  value_t* rounder = hlo_vconst(b, x, exp_format_of(x)->rounder);
   value_t* shifted = hlo_vadd(b, x, rounder);
   value_t* n = hlo_vsub(b, shifted, rounder);
   reduced_t r = {shifted, n, hlo_vadd(b, hlo_vsub(b, x, n), low)};
@@ -99,11 +101,11 @@ typedef struct parts {
 } parts_t;
 
 // Requires 1 <= scale <= 2, x >= lowest_minus_one and n + scale below the largest exponent.
-static parts_t parts_of(builder_t* b, value_t* x, int scale) {
-  const exp_format_t* f = format_of(x);
+static parts_t exp_parts_of(builder_t* b, value_t* x, int scale) {
+  const exp_format_t* f = exp_format_of(x);
   double terms[MAX_TERMS];
   for (size_t i = 2; i < f->count; ++i) terms[i - 2] = f->coefficients[i] / 2;
-  reduced_t r = reduce(b, hlo_vat_least(b, x, f->lowest_minus_one));
+  reduced_t r = reduce_exponent(b, hlo_vat_least(b, x, f->lowest_minus_one));
   value_t* sum = hlo_vmath_polynomial(b, r.rest, terms, f->count - 2);
   sum = hlo_vfma(b, hlo_vmul(b, r.rest, r.rest), sum, r.rest);
   value_t* shifted = r.shifted;
@@ -127,7 +129,7 @@ static value_t* twice_half(builder_t* b, value_t* half, value_t* x) {
 
 value_t* hlo_vmath_exponential_minus_one(builder_t* b, value_t* x, value_t* y) {
   (void)y;
-  parts_t parts = parts_of(b, hlo_vat_most(b, x, format_of(x)->highest), 1);
+  parts_t parts = exp_parts_of(b, hlo_vat_most(b, x, exp_format_of(x)->highest), 1);
   return twice_half(b, scaled_plus(b, parts, -0.5), x);
 }
 
@@ -135,8 +137,8 @@ value_t* hlo_vmath_exponential_minus_one(builder_t* b, value_t* x, value_t* y) {
 // cancellation.
 value_t* hlo_vmath_logistic(builder_t* b, value_t* x, value_t* y) {
   (void)y;
-  value_t* small = hlo_vat_least(b, hlo_vneg_abs(b, x), format_of(x)->lowest);
-  small = exp_of_reduced(b, reduce(b, small));
+  value_t* small = hlo_vat_least(b, hlo_vneg_abs(b, x), exp_format_of(x)->lowest);
+  small = exp_of_reduced(b, reduce_exponent(b, small));
   value_t* is_negative = hlo_vcmp_k(b, HLO_VIR_LT, x, 0);
   value_t* one = hlo_vconst(b, x, 1);
   return hlo_vdiv(b, hlo_vselect(b, is_negative, small, one), hlo_vadd(b, small, one));
@@ -146,7 +148,7 @@ value_t* hlo_vmath_logistic(builder_t* b, value_t* x, value_t* y) {
 value_t* hlo_vmath_tanh(builder_t* b, value_t* x, value_t* y) {
   (void)y;
   value_t* size = hlo_vneg_abs(b, x);
-  parts_t parts = parts_of(b, hlo_vadd(b, size, size), 1);
+  parts_t parts = exp_parts_of(b, hlo_vadd(b, size, size), 1);
   value_t* top = hlo_vabs(b, scaled_plus(b, parts, -0.5));
   return hlo_vwith_sign(b, hlo_vdiv(b, top, scaled_plus(b, parts, 0.5)), x);
 }
@@ -154,7 +156,8 @@ value_t* hlo_vmath_tanh(builder_t* b, value_t* x, value_t* y) {
 // q = (exp(|x|) - 1) / 4: its exponential does not overflow before the result does.
 value_t* hlo_vmath_chlo_sinh(builder_t* b, value_t* x, value_t* y) {
   (void)y;
-  parts_t parts = parts_of(b, hlo_vat_most(b, hlo_vabs(b, x), format_of(x)->highest + 0.5), 2);
+  parts_t parts =
+      exp_parts_of(b, hlo_vat_most(b, hlo_vabs(b, x), exp_format_of(x)->highest + 0.5), 2);
   value_t* q = scaled_plus(b, parts, -0.25);
   value_t* half =
       hlo_vadd(b, q, hlo_vdiv(b, q, hlo_vfma(b, q, hlo_vconst(b, q, 4), hlo_vconst(b, q, 1))));
@@ -163,7 +166,8 @@ value_t* hlo_vmath_chlo_sinh(builder_t* b, value_t* x, value_t* y) {
 
 value_t* hlo_vmath_chlo_cosh(builder_t* b, value_t* x, value_t* y) {
   (void)y;
-  parts_t parts = parts_of(b, hlo_vat_most(b, hlo_vabs(b, x), format_of(x)->highest + 0.5), 2);
+  parts_t parts =
+      exp_parts_of(b, hlo_vat_most(b, hlo_vabs(b, x), exp_format_of(x)->highest + 0.5), 2);
   value_t* q = hlo_vfma(b, parts.power, parts.sum, parts.power);  // exp(|x|) / 4
   value_t* half = hlo_vadd(b, q, hlo_vdiv(b, hlo_vconst(b, q, 0.0625), q));
   return hlo_vadd(b, half, half);

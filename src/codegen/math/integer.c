@@ -21,79 +21,79 @@ static value_t* by_sign(builder_t* b, info_t* info, hlo_vir_opcode_t if_signed,
 
 // ---- one operand --------------------------------------------------------------------------------
 
-static value_t* negate(builder_t* b, info_t* info, value_t* x, value_t* y) {
+static value_t* integer_negate(builder_t* b, info_t* info, value_t* x, value_t* y) {
   (void)info, (void)y;
   return hlo_visub(b, hlo_viconst(b, x, 0), x);
 }
-static value_t* absolute(builder_t* b, info_t* info, value_t* x, value_t* y) {
+static value_t* integer_abs(builder_t* b, info_t* info, value_t* x, value_t* y) {
   if (!is_signed(info)) return x;
-  return hlo_vir_binary(b, HLO_VIR_smax, x, negate(b, info, x, y));
+  return hlo_vir_binary(b, HLO_VIR_smax, x, integer_negate(b, info, x, y));
 }
-static value_t* sign(builder_t* b, info_t* info, value_t* x, value_t* y) {
+static value_t* integer_sign(builder_t* b, info_t* info, value_t* x, value_t* y) {
   (void)y;
   value_t* one = hlo_viconst(b, x, 1);
   if (!is_signed(info)) return hlo_vir_binary(b, HLO_VIR_umin, x, one);
   x = hlo_vir_binary(b, HLO_VIR_smin, x, one);
   return hlo_vir_binary(b, HLO_VIR_smax, x, hlo_viconst(b, x, -1));
 }
-static value_t* complement(builder_t* b, info_t* info, value_t* x, value_t* y) {
+static value_t* integer_not(builder_t* b, info_t* info, value_t* x, value_t* y) {
   (void)info, (void)y;
   return hlo_vxor(b, x, hlo_viconst(b, x, -1));
 }
-static value_t* count_ones(builder_t* b, info_t* info, value_t* x, value_t* y) {
+static value_t* integer_popcount(builder_t* b, info_t* info, value_t* x, value_t* y) {
   (void)info, (void)y;
   return hlo_vir_unary(b, HLO_VIR_popcount, x);
 }
-static value_t* count_leading_zeros(builder_t* b, info_t* info, value_t* x, value_t* y) {
+static value_t* integer_clz(builder_t* b, info_t* info, value_t* x, value_t* y) {
   (void)info, (void)y;
   return hlo_vir_unary(b, HLO_VIR_clz, x);
 }
-static value_t* square(builder_t* b, info_t* info, value_t* x, value_t* y) {
+static value_t* integer_square(builder_t* b, info_t* info, value_t* x, value_t* y) {
   (void)info, (void)y;
   return hlo_vimul(b, x, x);
 }
 
 // ---- two operands -------------------------------------------------------------------------------
 
-static value_t* add(builder_t* b, info_t* info, value_t* x, value_t* y) {
+static value_t* integer_add(builder_t* b, info_t* info, value_t* x, value_t* y) {
   (void)info;
   return hlo_viadd(b, x, y);
 }
-static value_t* subtract(builder_t* b, info_t* info, value_t* x, value_t* y) {
+static value_t* integer_subtract(builder_t* b, info_t* info, value_t* x, value_t* y) {
   (void)info;
   return hlo_visub(b, x, y);
 }
-static value_t* multiply(builder_t* b, info_t* info, value_t* x, value_t* y) {
+static value_t* integer_multiply(builder_t* b, info_t* info, value_t* x, value_t* y) {
   (void)info;
   return hlo_vimul(b, x, y);
 }
-static value_t* bit_and(builder_t* b, info_t* info, value_t* x, value_t* y) {
+static value_t* integer_and(builder_t* b, info_t* info, value_t* x, value_t* y) {
   (void)info;
   return hlo_vand(b, x, y);
 }
-static value_t* bit_or(builder_t* b, info_t* info, value_t* x, value_t* y) {
+static value_t* integer_or(builder_t* b, info_t* info, value_t* x, value_t* y) {
   (void)info;
   return hlo_vor(b, x, y);
 }
-static value_t* bit_xor(builder_t* b, info_t* info, value_t* x, value_t* y) {
+static value_t* integer_xor(builder_t* b, info_t* info, value_t* x, value_t* y) {
   (void)info;
   return hlo_vxor(b, x, y);
 }
-static value_t* maximum(builder_t* b, info_t* info, value_t* x, value_t* y) {
+static value_t* integer_maximum(builder_t* b, info_t* info, value_t* x, value_t* y) {
   return by_sign(b, info, HLO_VIR_smax, HLO_VIR_umax, x, y);
 }
-static value_t* minimum(builder_t* b, info_t* info, value_t* x, value_t* y) {
+static value_t* integer_minimum(builder_t* b, info_t* info, value_t* x, value_t* y) {
   return by_sign(b, info, HLO_VIR_smin, HLO_VIR_umin, x, y);
 }
-static value_t* shift_left(builder_t* b, info_t* info, value_t* x, value_t* y) {
+static value_t* integer_shift_left(builder_t* b, info_t* info, value_t* x, value_t* y) {
   (void)info;
   return hlo_vir_binary(b, HLO_VIR_shl, x, y);
 }
-static value_t* shift_right_logical(builder_t* b, info_t* info, value_t* x, value_t* y) {
+static value_t* integer_shift_right_logical(builder_t* b, info_t* info, value_t* x, value_t* y) {
   (void)info;
   return hlo_vir_binary(b, HLO_VIR_lshr, x, y);
 }
-static value_t* shift_right_arithmetic(builder_t* b, info_t* info, value_t* x, value_t* y) {
+static value_t* integer_shift_right_arithmetic(builder_t* b, info_t* info, value_t* x, value_t* y) {
   (void)info;
   return hlo_vir_binary(b, HLO_VIR_ashr, x, y);
 }
@@ -213,7 +213,7 @@ static value_t* divide_by_power(builder_t* b, info_t* info, value_t* x, int powe
   return hlo_vashr_k(b, hlo_viadd(b, x, more), power);
 }
 
-static value_t* divide(builder_t* b, info_t* info, value_t* x, value_t* y) {
+static value_t* integer_divide(builder_t* b, info_t* info, value_t* x, value_t* y) {
   const bool s = is_signed(info);
   const int power = known_power_of_two(y);
   if (power >= 0 && !(s && power == (int)hlo_vir_elem_bits((hlo_vir_elem_t)y->type.elem) - 1)) {
@@ -231,8 +231,8 @@ static value_t* divide(builder_t* b, info_t* info, value_t* x, value_t* y) {
 }
 
 // Computes x - (x / y) y; wrapping arithmetic is right also where the quotient overflows.
-static value_t* remainder_of(builder_t* b, info_t* info, value_t* x, value_t* y) {
-  value_t* quotient = divide(b, info, x, y);
+static value_t* integer_remainder(builder_t* b, info_t* info, value_t* x, value_t* y) {
+  value_t* quotient = integer_divide(b, info, x, y);
   return hlo_visub(b, x, hlo_vimul(b, quotient, y));
 }
 
@@ -240,7 +240,7 @@ static value_t* remainder_of(builder_t* b, info_t* info, value_t* x, value_t* y)
 
 // Squares the base for each bit of the exponent. A negative power is 0 except for the bases 1 and
 // -1, where the low bit of the exponent decides as for a positive one.
-static value_t* power(builder_t* b, info_t* info, value_t* x, value_t* y) {
+static value_t* integer_power(builder_t* b, info_t* info, value_t* x, value_t* y) {
   value_t* zero = hlo_viconst(b, x, 0);
   value_t* one = hlo_viconst(b, x, 1);
   value_t* exponent = hlo_vir_var(b, y);
@@ -273,30 +273,30 @@ typedef struct integer_op {
 } integer_op_t;
 
 static const integer_op_t integer_ops[] = {
-    {HLO_OP_abs, absolute, false},
-    {HLO_OP_add, add, false},
-    {HLO_OP_and, bit_and, false},
-    {HLO_OP_chlo_square, square, false},
-    {HLO_OP_count_leading_zeros, count_leading_zeros, true},
-    {HLO_OP_divide, divide, false},
-    {HLO_OP_maximum, maximum, false},
-    {HLO_OP_minimum, minimum, false},
-    {HLO_OP_multiply, multiply, false},
-    {HLO_OP_negate, negate, false},
-    {HLO_OP_not, complement, false},
-    {HLO_OP_or, bit_or, false},
-    {HLO_OP_popcnt, count_ones, true},
-    {HLO_OP_power, power, true},
-    {HLO_OP_remainder, remainder_of, false},
-    {HLO_OP_shift_left, shift_left, true},
-    {HLO_OP_shift_right_arithmetic, shift_right_arithmetic, true},
-    {HLO_OP_shift_right_logical, shift_right_logical, true},
-    {HLO_OP_sign, sign, false},
-    {HLO_OP_subtract, subtract, false},
-    {HLO_OP_xor, bit_xor, false},
+    {HLO_OP_abs, integer_abs, false},
+    {HLO_OP_add, integer_add, false},
+    {HLO_OP_and, integer_and, false},
+    {HLO_OP_chlo_square, integer_square, false},
+    {HLO_OP_count_leading_zeros, integer_clz, true},
+    {HLO_OP_divide, integer_divide, false},
+    {HLO_OP_maximum, integer_maximum, false},
+    {HLO_OP_minimum, integer_minimum, false},
+    {HLO_OP_multiply, integer_multiply, false},
+    {HLO_OP_negate, integer_negate, false},
+    {HLO_OP_not, integer_not, false},
+    {HLO_OP_or, integer_or, false},
+    {HLO_OP_popcnt, integer_popcount, true},
+    {HLO_OP_power, integer_power, true},
+    {HLO_OP_remainder, integer_remainder, false},
+    {HLO_OP_shift_left, integer_shift_left, true},
+    {HLO_OP_shift_right_arithmetic, integer_shift_right_arithmetic, true},
+    {HLO_OP_shift_right_logical, integer_shift_right_logical, true},
+    {HLO_OP_sign, integer_sign, false},
+    {HLO_OP_subtract, integer_subtract, false},
+    {HLO_OP_xor, integer_xor, false},
 };
 
-static const integer_op_t* find(hlo_op_t op, info_t* info) {
+static const integer_op_t* find_integer_op(hlo_op_t op, info_t* info) {
   for (size_t i = 0; i < HLO_COUNT_OF(integer_ops); ++i) {
     const integer_op_t* row = &integer_ops[i];
     if (row->op == op) return row->is_whole && info->bits < 8 ? NULL : row;
@@ -305,11 +305,11 @@ static const integer_op_t* find(hlo_op_t op, info_t* info) {
 }
 
 bool hlo_vmath_has_integer(hlo_op_t op, hlo_dtype_t dtype) {
-  return find(op, hlo_dtype_info(dtype)) != NULL;
+  return find_integer_op(op, hlo_dtype_info(dtype)) != NULL;
 }
 
 value_t* hlo_vmath_integer(builder_t* b, hlo_op_t op, hlo_dtype_t dtype, value_t* x, value_t* y) {
-  const integer_op_t* row = find(op, hlo_dtype_info(dtype));
+  const integer_op_t* row = find_integer_op(op, hlo_dtype_info(dtype));
   if (!row) return NULL;
   return hlo_vmath_round_to(b, dtype, row->fn(b, hlo_dtype_info(dtype), x, y));
 }

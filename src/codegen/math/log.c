@@ -19,7 +19,7 @@ static const log_format_t formats[2] = {
     {52, 1023, 0x3fe6a09e667f3bcd, 0x1p-1022, 0x1.62e42fefa39efp-1},
 };
 
-static const log_format_t* format_of(const value_t* x) {
+static const log_format_t* log_format_of(const value_t* x) {
   return &formats[hlo_vis_f64(x)];
 }
 
@@ -29,7 +29,7 @@ typedef struct exponent {
 } exponent_t;
 
 static exponent_t exponent_of(builder_t* b, value_t* x) {
-  const log_format_t* f = format_of(x);
+  const log_format_t* f = log_format_of(x);
   value_t* above = hlo_viadd_k(b, hlo_vbits(b, x), -f->root_half);
   value_t* n = hlo_vashr_k(b, above, f->mantissa_bits);
   value_t* bits = hlo_vshl_k(b, n, f->mantissa_bits);
@@ -57,7 +57,7 @@ static value_t* log_of_fraction(builder_t* b, value_t* f) {
 
 // Returns n log(2) + log(1 + f).
 static value_t* log_of_parts(builder_t* b, value_t* n, value_t* f) {
-  return hlo_vfma(b, n, hlo_vconst(b, f, format_of(f)->log2), log_of_fraction(b, f));
+  return hlo_vfma(b, n, hlo_vconst(b, f, log_format_of(f)->log2), log_of_fraction(b, f));
 }
 
 // Replaces `value`, the logarithm of x, where x is not a positive finite number.
@@ -76,7 +76,7 @@ static hlo_log_parts_t normal_parts(builder_t* b, value_t* x) {
 }
 
 hlo_log_parts_t hlo_vmath_log_parts(builder_t* b, value_t* x) {
-  const log_format_t* f = format_of(x);
+  const log_format_t* f = log_format_of(x);
   const double scale = ldexp(1, f->mantissa_bits);
   value_t* is_subnormal = hlo_vcmp_k(b, HLO_VIR_LT, x, f->smallest_normal);
   hlo_log_parts_t parts = normal_parts(b, hlo_vselect(b, is_subnormal, hlo_vmul_k(b, x, scale), x));

@@ -40,7 +40,7 @@ value_t* hlo_vmath_in_parts(builder_t* b, hlo_vector_fn_t fn, value_t* x, value_
   return hlo_vjoin(b, lower, upper);
 }
 
-static value_t* widen(builder_t* b, value_t* x) {
+static value_t* extend_to_f64(builder_t* b, value_t* x) {
   return hlo_vir_convert(b, HLO_VIR_fext, HLO_VIR_F64, x);
 }
 
@@ -51,7 +51,7 @@ static value_t* through_f64(builder_t* b, hlo_vector_fn_t fn, value_t* x, value_
     value_t* upper = through_f64(b, fn, hlo_vupper(b, x), y ? hlo_vupper(b, y) : NULL, ratio / 2);
     return hlo_vjoin(b, lower, upper);
   }
-  value_t* wide = fn(b, widen(b, x), y ? widen(b, y) : NULL);
+  value_t* wide = fn(b, extend_to_f64(b, x), y ? extend_to_f64(b, y) : NULL);
   return hlo_vir_convert(b, HLO_VIR_ftrunc, HLO_VIR_F32, wide);
 }
 

@@ -7,7 +7,7 @@ typedef hlo_vir_builder_t builder_t;
 typedef hlo_vir_value_t value_t;
 
 // Returns x + y + below for x = 0 or |x| >= |y| >= |below|.
-static hlo_vpair_t sum(builder_t* b, value_t* x, value_t* y, value_t* below) {
+static hlo_vpair_t sum_of_three(builder_t* b, value_t* x, value_t* y, value_t* below) {
   value_t* high = hlo_vadd(b, x, y);
   value_t* low = hlo_vadd(b, hlo_vadd(b, hlo_vsub(b, x, high), y), below);
   value_t* whole = hlo_vadd(b, high, low);
@@ -61,21 +61,21 @@ static hlo_vpair_t log2_of_fraction(builder_t* b, value_t* f) {
   slope.low = hlo_vfma(b, s.low, scale, slope.low);
   hlo_vpair_t term = hlo_vmath_product(b, slope.high, rest.high);
   term.low = hlo_vfma(b, slope.high, rest.low, hlo_vfma(b, slope.low, rest.high, term.low));
-  return sum(b, slope.high, term.high, hlo_vadd(b, slope.low, term.low));
+  return sum_of_three(b, slope.high, term.high, hlo_vadd(b, slope.low, term.low));
 }
 
 // Returns log2(x) of a positive finite number. The exponent is 0 or larger in magnitude than the
-// logarithm of the fraction, as sum() requires.
+// logarithm of the fraction, as sum_of_three() requires.
 static hlo_vpair_t log2_of(builder_t* b, value_t* x) {
   hlo_log_parts_t parts = hlo_vmath_log_parts(b, x);
   hlo_vpair_t log = log2_of_fraction(b, parts.fraction);
-  return sum(b, parts.exponent, log.high, log.low);
+  return sum_of_three(b, parts.exponent, log.high, log.low);
 }
 
 // ---- special cases ------------------------------------------------------------------------------
 
 // Applies the other rules of C's pow to |x|^y: signs, negative bases, 1 and infinity.
-static value_t* finish(builder_t* b, value_t* x, value_t* y, value_t* power) {
+static value_t* apply_special_cases(builder_t* b, value_t* x, value_t* y, value_t* power) {
   value_t* zero = hlo_vconst(b, x, 0);
   value_t* one = hlo_vconst(b, x, 1);
   value_t* size = hlo_vabs(b, x);
@@ -109,7 +109,7 @@ value_t* hlo_vmath_power(builder_t* b, value_t* x, value_t* y) {
   exponent.low =
       hlo_vmax(b, hlo_vmin(b, exponent.low, hlo_vconst(b, x, most)), hlo_vconst(b, x, -most));
   exponent.high = hlo_vat_most(b, hlo_vat_least(b, exponent.high, f->lowest), f->highest);
-  return finish(b, x, y, hlo_vmath_exp2_of_sum(b, exponent.high, exponent.low));
+  return apply_special_cases(b, x, y, hlo_vmath_exp2_of_sum(b, exponent.high, exponent.low));
 }
 
 // ---- cube root ----------------------------------------------------------------------------------

@@ -10,21 +10,21 @@ bool hlo_scalar_is_index(hlo_dtype_t dtype) {
   return dtype == HLO_DTYPE_PRED || hlo_dtype_is_integer(dtype);
 }
 
-static hlo_vir_value_t* constant(hlo_vir_builder_t* b, int64_t value) {
+static hlo_vir_value_t* index_constant(hlo_vir_builder_t* b, int64_t value) {
   return hlo_vir_iconst(b, value);
 }
 
-static hlo_vir_value_t* binary(hlo_vir_builder_t* b, hlo_vir_opcode_t op, hlo_vir_value_t* x,
-                               hlo_vir_value_t* y) {
+static hlo_vir_value_t* index_binary(hlo_vir_builder_t* b, hlo_vir_opcode_t op, hlo_vir_value_t* x,
+                                     hlo_vir_value_t* y) {
   return hlo_vir_index(b, op, x, y);
 }
 
 static hlo_vir_value_t* is_not_zero(hlo_vir_builder_t* b, hlo_vir_value_t* x) {
-  return hlo_vir_icmp(b, HLO_VIR_NE, x, constant(b, 0));
+  return hlo_vir_icmp(b, HLO_VIR_NE, x, index_constant(b, 0));
 }
 
 // Sign- or zero-extends the low bits.
-static hlo_vir_value_t* wrap(hlo_vir_builder_t* b, hlo_dtype_t dtype, hlo_vir_value_t* x) {
+static hlo_vir_value_t* wrap_index(hlo_vir_builder_t* b, hlo_dtype_t dtype, hlo_vir_value_t* x) {
   uint32_t bits = hlo_dtype_info(dtype)->bits;
   if (bits >= 64) return x;
   if (hlo_dtype_is_signed(dtype) && bits < 8) {
@@ -32,7 +32,7 @@ static hlo_vir_value_t* wrap(hlo_vir_builder_t* b, hlo_dtype_t dtype, hlo_vir_va
     return hlo_vir_emit(b, HLO_VIR_ishr, kIndex, 0, 64 - bits, 1, &high);
   }
   if (hlo_dtype_is_signed(dtype)) return hlo_vir_emit(b, HLO_VIR_isext, kIndex, 0, bits, 1, &x);
-  return binary(b, HLO_VIR_iand, x, constant(b, ((int64_t)1 << bits) - 1));
+  return index_binary(b, HLO_VIR_iand, x, index_constant(b, ((int64_t)1 << bits) - 1));
 }
 
 // ---- ops ----------------------------------------------------------------------------------------
@@ -85,8 +85,8 @@ bool hlo_scalar_supports(const hlo_node_t* node) {
   return node->operand_count > 0 && supports_op(node, hlo_node_operand_type(node, 0)->dtype);
 }
 
-static hlo_vir_value_t* compare(hlo_vir_builder_t* b, const hlo_node_t* node, hlo_vir_value_t* x,
-                                hlo_vir_value_t* y) {
+static hlo_vir_value_t* compare_index(hlo_vir_builder_t* b, const hlo_node_t* node,
+                                      hlo_vir_value_t* x, hlo_vir_value_t* y) {
   static const uint8_t conditions[] = {
       [HLO_COMPARISON_DIRECTION_EQ] = HLO_VIR_EQ, [HLO_COMPARISON_DIRECTION_NE] = HLO_VIR_NE,
       [HLO_COMPARISON_DIRECTION_GE] = HLO_VIR_GE, [HLO_COMPARISON_DIRECTION_GT] = HLO_VIR_GT,
@@ -96,10 +96,10 @@ static hlo_vir_value_t* compare(hlo_vir_builder_t* b, const hlo_node_t* node, hl
   return hlo_vir_icmp(b, (hlo_vir_condition_t)conditions[direction], x, y);
 }
 
-static hlo_vir_value_t* convert(hlo_vir_builder_t* b, hlo_dtype_t from, hlo_dtype_t to,
-                                hlo_vir_value_t* x) {
+static hlo_vir_value_t* convert_index(hlo_vir_builder_t* b, hlo_dtype_t from, hlo_dtype_t to,
+                                      hlo_vir_value_t* x) {
   if (to == HLO_DTYPE_PRED) return from == HLO_DTYPE_PRED ? x : is_not_zero(b, x);
-  return from == HLO_DTYPE_PRED ? x : wrap(b, to, x);
+  return from == HLO_DTYPE_PRED ? x : wrap_index(b, to, x);
 }
 
 hlo_vir_value_t* hlo_scalar_emit(hlo_vir_builder_t* b, const hlo_node_t* node,
@@ -107,21 +107,22 @@ hlo_vir_value_t* hlo_scalar_emit(hlo_vir_builder_t* b, const hlo_node_t* node,
   hlo_dtype_t dtype = hlo_node_operand_type(node, 0)->dtype;
   hlo_vir_value_t *x = operands[0], *y = node->operand_count > 1 ? operands[1] : NULL;
   switch (node->op) {
-    case HLO_OP_negate: return wrap(b, dtype, binary(b, HLO_VIR_isub, constant(b, 0), x));
+    case HLO_OP_negate:
+      return wrap_index(b, dtype, index_binary(b, HLO_VIR_isub, index_constant(b, 0), x));
     case HLO_OP_not:
-      if (dtype == HLO_DTYPE_PRED) return binary(b, HLO_VIR_ixor, x, constant(b, 1));
-      return wrap(b, dtype, binary(b, HLO_VIR_ixor, x, constant(b, -1)));
+      if (dtype == HLO_DTYPE_PRED) return index_binary(b, HLO_VIR_ixor, x, index_constant(b, 1));
+      return wrap_index(b, dtype, index_binary(b, HLO_VIR_ixor, x, index_constant(b, -1)));
     case HLO_OP_clamp:
-      return binary(b, HLO_VIR_imin, binary(b, HLO_VIR_imax, x, y), operands[2]);
+      return index_binary(b, HLO_VIR_imin, index_binary(b, HLO_VIR_imax, x, y), operands[2]);
     case HLO_OP_select:
       return hlo_vir_emit(b, HLO_VIR_iselect, kIndex, 0, 0, 3, operands);
-    case HLO_OP_compare: return compare(b, node, x, y);
-    case HLO_OP_convert: return convert(b, dtype, node->results[0].type->dtype, x);
+    case HLO_OP_compare: return compare_index(b, node, x, y);
+    case HLO_OP_convert: return convert_index(b, dtype, node->results[0].type->dtype, x);
     default: break;
   }
   hlo_vir_opcode_t closed = closed_op(node->op);
-  if (closed != HLO_VIR_iconst) return binary(b, closed, x, y);
-  return wrap(b, dtype, binary(b, wrapping_op(node->op), x, y));
+  if (closed != HLO_VIR_iconst) return index_binary(b, closed, x, y);
+  return wrap_index(b, dtype, index_binary(b, wrapping_op(node->op), x, y));
 }
 
 // ---- lanes --------------------------------------------------------------------------------------
@@ -180,6 +181,6 @@ void hlo_scalar_store(hlo_vir_builder_t* b, hlo_dtype_t dtype, hlo_vir_value_t* 
 
 hlo_vir_value_t* hlo_scalar_constant(hlo_vir_builder_t* b, hlo_dtype_t dtype, const void* element) {
   if (!hlo_scalar_is_index(dtype)) return hlo_elementwise_constant(b, dtype, 1, element);
-  if (dtype == HLO_DTYPE_PRED) return constant(b, *(const uint8_t*)element != 0);
-  return constant(b, hlo_dtype_load_int64(dtype, element));
+  if (dtype == HLO_DTYPE_PRED) return index_constant(b, *(const uint8_t*)element != 0);
+  return index_constant(b, hlo_dtype_load_int64(dtype, element));
 }

@@ -23,13 +23,13 @@ static const trig_format_t formats[2] = {
 
 static const double inverse = 0x1.45f306dc9c883p-2;  // 1 / pi
 
-static const trig_format_t* format_of(const value_t* x) {
+static const trig_format_t* trig_format_of(const value_t* x) {
   return &formats[hlo_vis_f64(x)];
 }
 
 // Negates x where the integer in the low bits of `shifted` is odd.
 static value_t* negate_if_odd(builder_t* b, value_t* x, value_t* shifted) {
-  value_t* sign = hlo_vshl_k(b, hlo_vbits(b, shifted), format_of(x)->sign_shift);
+  value_t* sign = hlo_vshl_k(b, hlo_vbits(b, shifted), trig_format_of(x)->sign_shift);
   return hlo_vxor(b, x, hlo_vof_bits(b, sign));
 }
 
@@ -45,7 +45,7 @@ static value_t* sine_of(builder_t* b, value_t* r) {
 // ---- large arguments ----------------------------------------------------------------------------
 
 // Adds x to sum.high; the rounding error is added to sum.low.
-static hlo_vpair_t accumulate(builder_t* b, hlo_vpair_t sum, value_t* x) {
+static hlo_vpair_t add_exactly(builder_t* b, hlo_vpair_t sum, value_t* x) {
   value_t* high = hlo_vadd(b, sum.high, x);
   value_t* part = hlo_vsub(b, high, sum.high);
   value_t* lost = hlo_vadd(b, hlo_vsub(b, sum.high, hlo_vsub(b, high, part)), hlo_vsub(b, x, part));
@@ -63,7 +63,7 @@ static value_t* modulo_2(builder_t* b, value_t* x) {
 enum { ROW_PARTS = 4, FIRST_ROW = 64, ROW_BITS = 4, MANTISSA = 52 };
 
 // Returns x scaled to an integer, and the parts of its row.
-static value_t* load_row(builder_t* b, value_t* x, value_t* parts[ROW_PARTS]) {
+static value_t* load_inverse_pi(builder_t* b, value_t* x, value_t* parts[ROW_PARTS]) {
   value_t* bits = hlo_vbits(b, hlo_vabs(b, x));
   value_t* group = hlo_vlshr_k(b, bits, MANTISSA + ROW_BITS);
   group = hlo_vir_binary(b, HLO_VIR_smax, group, hlo_viconst(b, group, FIRST_ROW));
@@ -83,21 +83,21 @@ static value_t* load_row(builder_t* b, value_t* x, value_t* parts[ROW_PARTS]) {
 
 // Returns sin(|x|) (shift 0) or cos(x) (shift 1/2) of F64.
 static value_t* large_sine(builder_t* b, value_t* x, double shift) {
-  const trig_format_t* f = format_of(x);
+  const trig_format_t* f = trig_format_of(x);
   value_t* part[ROW_PARTS];
-  value_t* integer = load_row(b, x, part);
+  value_t* integer = load_inverse_pi(b, x, part);
   hlo_vpair_t product[3];
   for (int i = 0; i < 3; ++i) product[i] = hlo_vmath_product(b, integer, part[i]);
   hlo_vpair_t sum = {modulo_2(b, product[0].high), hlo_vconst(b, x, 0)};
-  sum = accumulate(b, sum, modulo_2(b, product[0].low));
-  sum = accumulate(b, sum, modulo_2(b, product[1].high));
-  if (shift != 0) sum = accumulate(b, sum, hlo_vconst(b, x, -shift));
+  sum = add_exactly(b, sum, modulo_2(b, product[0].low));
+  sum = add_exactly(b, sum, modulo_2(b, product[1].high));
+  if (shift != 0) sum = add_exactly(b, sum, hlo_vconst(b, x, -shift));
   value_t* rounder = hlo_vconst(b, x, f->rounder);
   value_t* shifted = hlo_vadd(b, sum.high, rounder);
   hlo_vpair_t turn = {hlo_vsub(b, sum.high, hlo_vsub(b, shifted, rounder)), hlo_vconst(b, x, 0)};
   value_t* rest[] = {sum.low, product[1].low, product[2].high, product[2].low,
                      hlo_vmul(b, integer, part[3])};
-  for (size_t i = 0; i < HLO_COUNT_OF(rest); ++i) turn = accumulate(b, turn, rest[i]);
+  for (size_t i = 0; i < HLO_COUNT_OF(rest); ++i) turn = add_exactly(b, turn, rest[i]);
   value_t* high = hlo_vadd(b, turn.high, turn.low);
   value_t* low = hlo_vadd(b, hlo_vsub(b, turn.high, high), turn.low);
   value_t* pi = hlo_vconst(b, x, f->parts[0]);
@@ -123,7 +123,7 @@ static value_t* large_tangent_of(builder_t* b, value_t* x, value_t* y) {
 
 // Returns large(x) where x is large, else `value`.
 static value_t* unless_large(builder_t* b, value_t* x, value_t* value, hlo_vector_fn_t large) {
-  value_t* is_large = hlo_vcmp_k(b, HLO_VIR_GT, hlo_vabs(b, x), format_of(x)->largest);
+  value_t* is_large = hlo_vcmp_k(b, HLO_VIR_GT, hlo_vabs(b, x), trig_format_of(x)->largest);
   return hlo_vmath_except_where(b, is_large, x, value, large);
 }
 
@@ -134,8 +134,8 @@ typedef struct reduced {
   value_t *shifted, *rest;
 } reduced_t;
 
-static reduced_t reduce(builder_t* b, value_t* size, int parts_of_pi) {
-  const trig_format_t* f = format_of(size);
+static reduced_t reduce_angle(builder_t* b, value_t* size, int parts_of_pi) {
+  const trig_format_t* f = trig_format_of(size);
   value_t* rounder = hlo_vconst(b, size, f->rounder);
   value_t* shifted = hlo_vfma(b, size, hlo_vconst(b, size, parts_of_pi * inverse), rounder);
   value_t* n = hlo_vsub(b, shifted, rounder);
@@ -148,7 +148,7 @@ static reduced_t reduce(builder_t* b, value_t* size, int parts_of_pi) {
 
 value_t* hlo_vmath_sine(builder_t* b, value_t* x, value_t* y) {
   (void)y;
-  reduced_t reduced = reduce(b, hlo_vabs(b, x), 1);
+  reduced_t reduced = reduce_angle(b, hlo_vabs(b, x), 1);
   value_t* sine = negate_if_odd(b, sine_of(b, reduced.rest), reduced.shifted);
   return unless_large(b, x, hlo_vxor(b, sine, hlo_vsign_bit(b, x)), large_sine_of);
 }
@@ -156,7 +156,7 @@ value_t* hlo_vmath_sine(builder_t* b, value_t* x, value_t* y) {
 // Computes the sine of h pi - x with h = n + 1/2, times (-1)^n.
 value_t* hlo_vmath_cosine(builder_t* b, value_t* x, value_t* y) {
   (void)y;
-  const trig_format_t* f = format_of(x);
+  const trig_format_t* f = trig_format_of(x);
   value_t* rounder = hlo_vconst(b, x, f->rounder);
   value_t* turns = hlo_vfma(b, x, hlo_vconst(b, x, inverse), hlo_vconst(b, x, -0.5));
   value_t* shifted = hlo_vadd(b, turns, rounder);
@@ -171,13 +171,13 @@ value_t* hlo_vmath_cosine(builder_t* b, value_t* x, value_t* y) {
 value_t* hlo_vmath_tan(builder_t* b, value_t* x, value_t* y) {
   (void)y;
   value_t* one = hlo_vconst(b, x, 1);
-  reduced_t reduced = reduce(b, hlo_vabs(b, x), 2);
+  reduced_t reduced = reduce_angle(b, hlo_vabs(b, x), 2);
   value_t* r = reduced.rest;
   value_t* square = hlo_vmul(b, r, r);
   value_t* sum =
       hlo_vis_f64(x) ? HLO_POLYNOMIAL(b, square, tan_f64) : HLO_POLYNOMIAL(b, square, tan_f32);
   value_t* tangent = hlo_vfma(b, hlo_vmul(b, r, square), sum, r);
-  value_t* odd_bit = hlo_vshl_k(b, hlo_vbits(b, reduced.shifted), format_of(x)->sign_shift);
+  value_t* odd_bit = hlo_vshl_k(b, hlo_vbits(b, reduced.shifted), trig_format_of(x)->sign_shift);
   value_t* is_odd = hlo_vscmp_k(b, HLO_VIR_LT, odd_bit, 0);
   value_t* bottom = hlo_vselect(b, is_odd, hlo_vneg(b, tangent), one);
   value_t* value = hlo_vdiv(b, hlo_vselect(b, is_odd, one, tangent), bottom);
