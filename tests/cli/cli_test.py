@@ -360,10 +360,12 @@ class CliTest(ToolTest):
         self.assertRegex(table, r"(?m)^passes\n  FOLD_MAX_ELEMENTS +4096  elements +jit +constants ")
         rows = [line.split() for line in table.splitlines() if line.startswith(" ")]
         self.assertEqual(len({row[0] for row in rows}), len(rows))
-        bench = pathlib.Path(__file__).resolve().parents[2] / "bench"
-        judges = {"bound"} | {file.stem for file in bench.iterdir()}
+        root = pathlib.Path(__file__).resolve().parents[2]
+        judges = {"bound"} | {file.stem for file in (root / "bench").iterdir()}
+        used = set(re.findall(r"HLO_TUNING_(\w+)", "".join(file.read_text() for file in root.glob("src/**/*.[ch]"))))
         for line in table.splitlines():
             if line.startswith(" "):
+                self.assertIn(line.split()[0], used)
                 self.assertIn(line[70:83].strip(), judges, line)
 
     def test_tilings(self):
