@@ -1,581 +1,395 @@
 // SPDX-License-Identifier: Apache-2.0
-// The linear-algebra custom calls that JAX emits for the cpu platform, implemented by
-// lib/lapack/lapack.h. Matrices are the last two dimensions; layouts are hints only. Where LAPACK
-// works in place, the operand is copied to its result first.
+// The linear-algebra custom calls that JAX emits for the cpu platform. Matrices are the last two
+// dimensions; layouts are hints only. Each matrix is converted to complex doubles, computed
+// (ref_lapack.h) and rounded once.
+#include <math.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "interp/custom_call.h"
-#include "lib/batches.h"
-#include "lib/lapack/lapack.h"
-#include "lib/lapack/lapack_schur.h"
+#include "interp/ref_lapack.h"
+#include "interp/ref_util.h"
 
-#define REF_ARGUMENTS \
-  hlo_eval_t *eval, const hlo_node_t *node, hlo_tensor_t **operands, hlo_tensor_t **results
+enum { VALUES_MAX = 6 };
 
-/// A call on a batch of matrices.
+/// A call, and one of its matrices in progress.
 typedef struct call {
-  hlo_eval_t* eval;
   const hlo_node_t* node;
-  hlo_tensor_t **operands, **results;
-  hlo_dtype_t dtype, real;  // of the matrices; of their real parts
-  int64_t count, m, n;      // number of matrices; rows and columns of operand 0
-  int64_t k;                // another size: reflectors, columns of a right-hand side
-  int64_t mode;             // a variant chosen by the call's attributes
-  bool has_unused;          // some results may stay zero-initialised
-  bool is_small;            // `run` handles HLO_LAPACK_SMALL_COUNT matrices from `index` on
-  hlo_triangle_t triangle;
-  hlo_dtype_t scratch_dtype;  // the unit of scratch memory
-  size_t scratch_bytes;
-  void (*run)(const struct call* call, int64_t index, const hlo_lapack_work_t* work);
+  int64_t count, m, n;    // number of matrices; rows and columns of operand 0
+  int64_t k;              // elements of operand 1 along its last dimension
+  int64_t rows, columns;  // of the last operand
+  bool is_real;
+  int64_t in_each[VALUES_MAX], out_each[VALUES_MAX];  // elements per matrix
+  hlo_c128_t *in[VALUES_MAX], *out[VALUES_MAX];       // out: zero at first
+  hlo_c128_t* spare;  // 5 (n + 1) squared elements for square matrices, else those of gesdd
 } call_t;
-
-static hlo_status_t bad_call(const hlo_node_t* node) {
-  return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                        "the types of operands and results of @%s do not match",
-                        hlo_node_attr_text(node, HLO_ATTR_call_target_name));
-}
 
 static int64_t smaller(int64_t a, int64_t b) {
   return a < b ? a : b;
 }
 
-static bool is_matrix_batch(const hlo_tensor_t* tensor) {
-  return tensor->kind == HLO_TYPE_TENSOR && tensor->rank >= 2 && hlo_lapack_supports(tensor->dtype);
+static char option(const call_t* c, const char* key, char fallback) {
+  return (char)hlo_custom_call_int(c->node, key, fallback);
 }
 
-// The first operand gives the batch dimensions.
-static hlo_status_t call_init(REF_ARGUMENTS, uint32_t operand_count, call_t* call) {
-  if (node->operand_count != operand_count || !is_matrix_batch(operands[0])) return bad_call(node);
-  const hlo_tensor_t* a = operands[0];
-  *call = (call_t){.eval = eval,
-                   .node = node,
-                   .operands = operands,
-                   .results = results,
-                   .dtype = a->dtype,
-                   .scratch_dtype = a->dtype,
-                   .m = a->dims[a->rank - 2],
-                   .n = a->dims[a->rank - 1]};
-  call->real = hlo_dtype_info(a->dtype)->part;
-  return hlo_dims_element_count(a->rank - 2, a->dims, &call->count) ? hlo_ok() : bad_call(node);
+static bool is_lower(const call_t* c) {
+  return option(c, "uplo", 'L') == 'L';
 }
 
-// Returns true if the operand has `each` elements of the call's type per matrix.
-static bool has_operand(const call_t* call, uint32_t index, int64_t each) {
-  const hlo_tensor_t* tensor = call->operands[index];
-  int64_t count;
-  return tensor->kind == HLO_TYPE_TENSOR && tensor->dtype == call->dtype &&
-         !__builtin_mul_overflow(call->count, each, &count) && tensor->element_count == count;
-}
-
-static void* part(const hlo_tensor_t* tensor, int64_t index) {
-  return (char*)tensor->data + (size_t)index * hlo_dtype_size_bytes(tensor->dtype);
-}
-
-static void* matrix(const call_t* call, uint32_t result, int64_t index) {
-  return part(call->results[result], index * call->m * call->n);
-}
-
-static void store_info(const call_t* call, uint32_t result, int64_t index, int64_t info) {
-  *(int32_t*)part(call->results[result], index) = (int32_t)info;
-}
-
-// Returns a character option of LAPACK (such as 'U' or 'L'), passed as ui8.
-static char char_option(const hlo_node_t* node, const char* key, char fallback) {
-  const hlo_attr_t* value = hlo_attr_dict_get(hlo_custom_call_config(node), key);
-  return value && value->kind == HLO_ATTR_KIND_INT ? (char)value->i : fallback;
-}
-
-typedef struct result {
-  hlo_dtype_t dtype;
-  int64_t each;  // elements per matrix
-} result_t;
-
-static void run_matrix(const void* arg, int64_t index, void* scratch) {
-  const call_t* call = arg;
-  // A single matrix uses all threads; each of several uses one.
-  const hlo_lapack_work_t work = {scratch, call->scratch_bytes,
-                                  call->count == 1 ? hlo_eval_parallel(call->eval) : NULL};
-  call->run(call, call->is_small ? index * HLO_LAPACK_SMALL_COUNT : index, &work);
-}
-
-// Copies an operand to a result, which may be the same memory.
-static void copy_operand(void* to, const void* from, size_t size_bytes) {
-  if (to != from) memcpy(to, from, size_bytes);
-}
-
-// Creates the results, copies operand i to result i for i < copied, and runs. scratch_m, scratch_n:
-// the arguments of hlo_lapack_scratch_bytes().
-static hlo_status_t call_run(call_t* call, uint32_t count, const result_t* wanted, uint32_t copied,
-                             int64_t scratch_m, int64_t scratch_n) {
-  const hlo_node_t* node = call->node;
-  hlo_batches_t batches = {.count = call->count, .run = run_matrix, .arg = call};
-  if (node->result_count != count ||
-      __builtin_mul_overflow(scratch_m, scratch_n, &batches.elements) ||
-      !hlo_lapack_scratch_bytes(call->scratch_dtype, scratch_m, scratch_n, &call->scratch_bytes)) {
-    return bad_call(node);
-  }
-  if (call->is_small) {
-    batches.count = (call->count + HLO_LAPACK_SMALL_COUNT - 1) / HLO_LAPACK_SMALL_COUNT;
-    batches.elements *= HLO_LAPACK_SMALL_COUNT;
-  }
-  batches.scratch_bytes = call->scratch_bytes;
-  hlo_status_t status = hlo_ok();
-  for (uint32_t i = 0; i < count && hlo_status_is_ok(status); ++i) {
-    status = hlo_eval_result(call->eval, node, i, &call->results[i]);
-    if (!hlo_status_is_ok(status)) break;
-    const hlo_tensor_t* result = call->results[i];
-    if (result->dtype != wanted[i].dtype || result->element_count != call->count * wanted[i].each) {
-      status = bad_call(node);
-    } else if (i < copied) {
-      copy_operand(result->data, call->operands[i]->data, result->size_bytes);
-    } else if (call->has_unused) {
-      memset(result->data, 0, result->size_bytes);
-    }
-  }
-  if (hlo_status_is_ok(status)) status = hlo_batches_run(hlo_eval_parallel(call->eval), &batches);
-  for (uint32_t i = 0; i < count && !hlo_status_is_ok(status); ++i) {
-    hlo_tensor_release(call->results[i]);
-    call->results[i] = NULL;
-  }
-  return status;
-}
-
-#define RESULTS(...)                                                     \
-  (sizeof((result_t[]){__VA_ARGS__}) / sizeof(result_t)), (result_t[]) { \
-    __VA_ARGS__                                                          \
-  }
-#define INFO \
-  { HLO_DTYPE_S32, 1 }
-
-static void potrf_one(const call_t* call, int64_t b, const hlo_lapack_work_t* work) {
-  store_info(call, 1, b,
-             hlo_lapack_potrf(call->dtype, call->triangle.is_lower, call->n, matrix(call, 0, b),
-                              call->n, work));
-}
-
-// Returns how many matrices from index b on are processed together.
-static int64_t group_size(const call_t* call, int64_t b) {
-  return smaller(HLO_LAPACK_SMALL_COUNT, call->count - b);
-}
-
-static void potrf_some(const call_t* call, int64_t b, const hlo_lapack_work_t* work) {
-  hlo_lapack_potrf_small(call->dtype, call->triangle.is_lower, group_size(call, b), call->n,
-                         matrix(call, 0, b), part(call->results[1], b), work);
-}
-
-hlo_status_t hlo_custom_lapack_potrf(REF_ARGUMENTS) {
-  // (a) -> factor, info
-  call_t call;
-  HLO_TRY(call_init(eval, node, operands, results, 1, &call));
-  if (call.m != call.n) return bad_call(node);
-  call.triangle.is_lower = char_option(node, "uplo", 'L') == 'L';
-  call.is_small = hlo_lapack_is_small(call.dtype, call.count, call.n, call.n);
-  call.run = call.is_small ? potrf_some : potrf_one;
-  return call_run(&call, RESULTS({call.dtype, call.m * call.n}, INFO), 1, call.m, call.n);
-}
-
-static void trsm_some(const call_t* call, int64_t b, const hlo_lapack_work_t* work) {
-  hlo_triangle_t triangle = call->triangle;
-  const int64_t rows = triangle.is_left ? call->m : call->k;
-  const int64_t columns = triangle.is_left ? call->k : call->m, count = group_size(call, b);
-  triangle.a = part(call->operands[0], b * call->m * call->n);
-  char* x = part(call->results[0], b * rows * columns);
-  copy_operand(x, part(call->operands[1], b * rows * columns),
-               (size_t)(count * rows * columns) * hlo_dtype_size_bytes(call->dtype));
-  hlo_lapack_trsm_small(call->dtype, &triangle, count, rows, columns, x, work);
-}
-
-static void trsm_one(const call_t* call, int64_t b, const hlo_lapack_work_t* work) {
-  hlo_triangle_t triangle = call->triangle;
-  const int64_t rows = triangle.is_left ? call->m : call->k;
-  const int64_t columns = triangle.is_left ? call->k : call->m;
-  triangle.a = part(call->operands[0], b * call->m * call->n);
-  char* x = part(call->results[0], b * rows * columns);
-  copy_operand(x, part(call->operands[1], b * rows * columns),
-               (size_t)(rows * columns) * hlo_dtype_size_bytes(call->dtype));
-  hlo_lapack_trsm(call->dtype, &triangle, rows, columns, x, columns, work);
-}
-
-// (a triangular, b) -> x
-hlo_status_t hlo_custom_lapack_trsm(REF_ARGUMENTS) {
-  call_t call;
-  HLO_TRY(call_init(eval, node, operands, results, 2, &call));
-  const hlo_tensor_t* b = operands[1];
-  if (call.m != call.n || !is_matrix_batch(b)) return bad_call(node);
-  const char form = char_option(node, "trans_x", 'N');
-  call.triangle = (hlo_triangle_t){.lda = call.n,
-                                   .is_left = char_option(node, "side", 'L') == 'L',
-                                   .is_lower = char_option(node, "uplo", 'L') == 'L',
-                                   .is_unit = char_option(node, "diag", 'N') == 'U',
-                                   .form = form == 'N'   ? HLO_LAPACK_PLAIN
-                                           : form == 'T' ? HLO_LAPACK_TRANSPOSED
-                                                         : HLO_LAPACK_ADJOINT};
-  call.k = b->dims[b->rank - (call.triangle.is_left ? 1 : 2)];
-  int64_t each;
-  if (b->dims[b->rank - (call.triangle.is_left ? 2 : 1)] != call.m ||
-      __builtin_mul_overflow(call.m, call.k, &each) || !has_operand(&call, 1, each)) {
-    return bad_call(node);
-  }
-  call.is_small = hlo_lapack_is_small(call.dtype, call.count, call.m, call.m) &&
-                  hlo_lapack_is_small(call.dtype, call.count, call.m, call.k);
-  call.run = call.is_small ? trsm_some : trsm_one;
-  return call_run(&call, RESULTS({call.dtype, each}), 0, call.m, call.k);
-}
-
-static void getrf_one(const call_t* call, int64_t b, const hlo_lapack_work_t* work) {
-  int32_t* pivots = part(call->results[1], b * smaller(call->m, call->n));
-  store_info(
-      call, 2, b,
-      hlo_lapack_getrf(call->dtype, call->m, call->n, matrix(call, 0, b), call->n, pivots, work));
-}
-
-static void getrf_some(const call_t* call, int64_t b, const hlo_lapack_work_t* work) {
-  hlo_lapack_getrf_small(call->dtype, group_size(call, b), call->m, call->n, matrix(call, 0, b),
-                         part(call->results[1], b * smaller(call->m, call->n)),
-                         part(call->results[2], b), work);
-}
-
-// (a) -> lu, pivots (1-based), info
-hlo_status_t hlo_custom_lapack_getrf(REF_ARGUMENTS) {
-  call_t call;
-  HLO_TRY(call_init(eval, node, operands, results, 1, &call));
-  call.is_small = hlo_lapack_is_small(call.dtype, call.count, call.m, call.n);
-  call.run = call.is_small ? getrf_some : getrf_one;
-  return call_run(
-      &call, RESULTS({call.dtype, call.m * call.n}, {HLO_DTYPE_S32, smaller(call.m, call.n)}, INFO),
-      1, call.m, call.n);
-}
-
-static void geqrf_one(const call_t* call, int64_t b, const hlo_lapack_work_t* work) {
-  hlo_lapack_geqrf(call->dtype, call->m, call->n, matrix(call, 0, b), call->n,
-                   part(call->results[1], b * smaller(call->m, call->n)), work);
-}
-
-static void geqrf_some(const call_t* call, int64_t b, const hlo_lapack_work_t* work) {
-  hlo_lapack_geqrf_small(call->dtype, group_size(call, b), call->m, call->n, matrix(call, 0, b),
-                         part(call->results[1], b * smaller(call->m, call->n)), work);
-}
-
-// (a) -> reflectors and R, tau
-hlo_status_t hlo_custom_lapack_geqrf(REF_ARGUMENTS) {
-  call_t call;
-  HLO_TRY(call_init(eval, node, operands, results, 1, &call));
-  call.is_small = hlo_lapack_is_small(call.dtype, call.count, call.m, call.n);
-  call.run = call.is_small ? geqrf_some : geqrf_one;
-  return call_run(&call,
-                  RESULTS({call.dtype, call.m * call.n}, {call.dtype, smaller(call.m, call.n)}), 1,
-                  call.m, call.n);
-}
-
-static void orgqr_one(const call_t* call, int64_t b, const hlo_lapack_work_t* work) {
-  hlo_lapack_orgqr(call->dtype, call->m, call->n, call->k, matrix(call, 0, b), call->n,
-                   part(call->operands[1], b * call->k), work);
-}
-
-static void orgqr_some(const call_t* call, int64_t b, const hlo_lapack_work_t* work) {
-  hlo_lapack_orgqr_small(call->dtype, group_size(call, b), call->m, call->n, call->k,
-                         matrix(call, 0, b), part(call->operands[1], b * call->k), work);
-}
-
-// (reflectors, tau) -> q
-hlo_status_t hlo_custom_lapack_orgqr(REF_ARGUMENTS) {
-  call_t call;
-  HLO_TRY(call_init(eval, node, operands, results, 2, &call));
-  const hlo_tensor_t* tau = operands[1];
-  if (tau->kind != HLO_TYPE_TENSOR || tau->rank < 1) return bad_call(node);
-  call.k = tau->dims[tau->rank - 1];
-  if (call.m < call.n || call.n < call.k || !has_operand(&call, 1, call.k)) return bad_call(node);
-  call.is_small = hlo_lapack_is_small(call.dtype, call.count, call.m, call.n);
-  call.run = call.is_small ? orgqr_some : orgqr_one;
-  return call_run(&call, RESULTS({call.dtype, call.m * call.n}), 1, call.m, call.n);
-}
-
-static void syevd_one(const call_t* call, int64_t b, const hlo_lapack_work_t* work) {
-  store_info(
-      call, 2, b,
-      hlo_lapack_syevd(call->dtype, call->mode == 'V', call->triangle.is_lower, call->n,
-                       matrix(call, 0, b), call->n, part(call->results[1], b * call->n), work));
-}
-
-// (a Hermitian) -> eigenvectors (columns), eigenvalues (ascending), info
-hlo_status_t hlo_custom_lapack_syevd(REF_ARGUMENTS) {
-  call_t call;
-  HLO_TRY(call_init(eval, node, operands, results, 1, &call));
-  if (call.m != call.n) return bad_call(node);
-  call.triangle.is_lower = char_option(node, "uplo", 'L') == 'L';
-  call.mode = char_option(node, "mode", 'V');
-  call.run = syevd_one;
-  return call_run(&call, RESULTS({call.dtype, call.m * call.n}, {call.real, call.n}, INFO), 1,
-                  call.m, call.n);
-}
-
-static bool flag(const hlo_node_t* node, const char* key) {
-  const hlo_attr_t* value = hlo_attr_dict_get(hlo_custom_call_config(node), key);
+static bool flag(const call_t* c, const char* key) {
+  const hlo_attr_t* value = hlo_attr_dict_get(hlo_custom_call_config(c->node), key);
   return value && value->kind == HLO_ATTR_KIND_BOOL && value->i;
 }
 
-static void ormqr_one(const call_t* call, int64_t b, const hlo_lapack_work_t* work) {
-  const hlo_tensor_t* c = call->operands[2];
-  const int64_t rows = c->dims[c->rank - 2], columns = c->dims[c->rank - 1];
-  void* out = part(call->results[0], b * rows * columns);
-  memcpy(out, part(c, b * rows * columns),
-         (size_t)(rows * columns) * hlo_dtype_size_bytes(call->dtype));
-  hlo_lapack_ormqr(call->dtype, call->triangle.is_left, call->mode, rows, columns, call->k,
-                   part(call->operands[0], b * call->m * call->n), call->n,
-                   part(call->operands[1], b * call->k), out, columns, work);
+static void copy(hlo_c128_t* to, const hlo_c128_t* from, int64_t count) {
+  memcpy(to, from, (size_t)count * sizeof *to);
 }
 
-// (reflectors, tau, c) -> Q c, Q' c, c Q or c Q'
-hlo_status_t hlo_custom_lapack_ormqr(REF_ARGUMENTS) {
-  call_t call;
-  HLO_TRY(call_init(eval, node, operands, results, 3, &call));
-  const hlo_tensor_t *tau = operands[1], *c = operands[2];
-  if (!is_matrix_batch(c) || tau->kind != HLO_TYPE_TENSOR || tau->rank < 1) return bad_call(node);
-  const int64_t rows = c->dims[c->rank - 2], columns = c->dims[c->rank - 1];
-  call.k = tau->dims[tau->rank - 1];
-  call.triangle.is_left = flag(node, "left");
-  call.mode = flag(node, "transpose");
-  int64_t each;
-  if (call.m != (call.triangle.is_left ? rows : columns) || call.k > smaller(call.m, call.n) ||
-      __builtin_mul_overflow(rows, columns, &each) || !has_operand(&call, 1, call.k) ||
-      !has_operand(&call, 2, each)) {
-    return bad_call(node);
+// Returns false if the first operand is not finite: all results become NaN then.
+static bool is_finite(call_t* c) {
+  for (int64_t i = 0; i < c->m * c->n; i++) {
+    if (isfinite(creal(c->in[0][i])) && isfinite(cimag(c->in[0][i]))) continue;
+    for (uint32_t r = 0; r < c->node->result_count; r++) {
+      for (int64_t e = 0; e < c->out_each[r]; e++) c->out[r][e] = NAN;
+    }
+    return false;
   }
-  call.run = ormqr_one;
-  return call_run(&call, RESULTS({call.dtype, each}), 0, call.m, columns > rows ? columns : rows);
+  return true;
 }
 
-static void geqp3_one(const call_t* call, int64_t b, const hlo_lapack_work_t* work) {
-  hlo_lapack_geqp3(call->dtype, call->m, call->n, matrix(call, 0, b), call->n,
-                   part(call->results[1], b * call->n),
-                   part(call->results[2], b * smaller(call->m, call->n)), work);
+static void store_info(call_t* c, int64_t info) {
+  c->out[c->node->result_count - 1][0] = (double)info;
+}
+
+// (a) -> factor, info
+static void potrf(call_t* c) {
+  copy(c->out[0], c->in[0], c->n * c->n);
+  store_info(c, hlo_ref_potrf(is_lower(c), c->n, c->out[0]));
+}
+
+// (a triangular, b) -> x
+static void trsm(call_t* c) {
+  const bool is_left = option(c, "side", 'L') == 'L';
+  const char form = option(c, "trans_x", 'N');
+  const hlo_ref_triangle_t triangle = {.a = c->in[0],
+                                       .n = c->n,
+                                       .is_lower = is_lower(c),
+                                       .is_unit = option(c, "diag", 'N') == 'U',
+                                       .is_transposed = form != 'N',
+                                       .is_conjugated = form == 'C',
+                                       .is_real = c->is_real};
+  copy(c->out[0], c->in[1], c->rows * c->columns);
+  if ((is_left ? c->rows : c->columns) == c->n) {
+    hlo_ref_trsm(&triangle, is_left, is_left ? c->columns : c->rows, c->out[0]);
+  }
+}
+
+// (a) -> lu, pivots (1-based), info
+static void getrf(call_t* c) {
+  copy(c->out[0], c->in[0], c->m * c->n);
+  store_info(c, hlo_ref_getrf(c->m, c->n, c->out[0], c->out[1]));
+}
+
+// (a) -> reflectors and R, tau
+static void geqrf(call_t* c) {
+  copy(c->out[0], c->in[0], c->m * c->n);
+  hlo_ref_geqrf(c->m, c->n, c->out[0], NULL, c->out[1]);
 }
 
 // (a, columns to move to the front) -> reflectors and R, column order, tau
-hlo_status_t hlo_custom_lapack_geqp3(REF_ARGUMENTS) {
-  call_t call;
-  HLO_TRY(call_init(eval, node, operands, results, 2, &call));
-  const hlo_tensor_t* first = operands[1];
-  if (first->kind != HLO_TYPE_TENSOR || first->dtype != HLO_DTYPE_S32 ||
-      first->element_count != call.count * call.n) {
-    return bad_call(node);
-  }
-  call.run = geqp3_one;
-  return call_run(&call,
-                  RESULTS({call.dtype, call.m * call.n}, {HLO_DTYPE_S32, call.n},
-                          {call.dtype, smaller(call.m, call.n)}),
-                  2, call.m, call.n);
+static void geqp3(call_t* c) {
+  copy(c->out[0], c->in[0], c->m * c->n);
+  copy(c->out[1], c->in[1], c->n);
+  hlo_ref_geqrf(c->m, c->n, c->out[0], c->out[1], c->out[2]);
 }
 
-// Returns an integer option of LAPACK.
-static int64_t int_option(const hlo_node_t* node, const char* key, int64_t fallback) {
-  const hlo_attr_t* value = hlo_attr_dict_get(hlo_custom_call_config(node), key);
-  return value && value->kind == HLO_ATTR_KIND_INT ? value->i : fallback;
+// (reflectors, tau) -> q
+static void orgqr(call_t* c) {
+  for (int64_t i = 0; i < smaller(c->m, c->n); i++) c->out[0][i * c->n + i] = 1;
+  hlo_ref_ormqr(true, false, smaller(c->k, c->m), c->n, c->in[0], c->in[1], c->m, c->n, c->out[0]);
 }
 
-static void gehrd_one(const call_t* call, int64_t b, const hlo_lapack_work_t* work) {
-  hlo_lapack_gehrd(call->dtype, call->n, call->mode, call->k, matrix(call, 0, b), call->n,
-                   part(call->results[1], b * (call->n - 1)), work);
-  store_info(call, 2, b, 0);
+// (reflectors, tau, c) -> Q c, Q' c, c Q or c Q'
+static void ormqr(call_t* c) {
+  const bool is_left = flag(c, "left");
+  copy(c->out[0], c->in[2], c->rows * c->columns);
+  if (c->m != (is_left ? c->rows : c->columns)) return;
+  hlo_ref_ormqr(is_left, flag(c, "transpose"), c->k, c->n, c->in[0], c->in[1], c->rows, c->columns,
+                c->out[0]);
 }
 
 // (a) -> Hessenberg form and reflectors, tau, info
-hlo_status_t hlo_custom_lapack_gehrd(REF_ARGUMENTS) {
-  call_t call;
-  HLO_TRY(call_init(eval, node, operands, results, 1, &call));
-  call.mode = int_option(node, "low", 1) - 1;
-  call.k = int_option(node, "high", call.n);
-  if (call.m != call.n || call.n < 1 || call.mode < 0 || call.k > call.n) return bad_call(node);
-  call.run = gehrd_one;
-  return call_run(&call, RESULTS({call.dtype, call.m * call.n}, {call.dtype, call.n - 1}, INFO), 1,
-                  call.m, call.n);
-}
-
-static void sytrd_one(const call_t* call, int64_t b, const hlo_lapack_work_t* work) {
-  const int64_t n = call->n;
-  hlo_lapack_sytrd(call->dtype, call->triangle.is_lower, n, matrix(call, 0, b), n,
-                   part(call->results[1], b * n), part(call->results[2], b * (n - 1)),
-                   part(call->results[3], b * (n - 1)), work);
-  store_info(call, 4, b, 0);
+static void gehrd(call_t* c) {
+  copy(c->out[0], c->in[0], c->n * c->n);
+  const int64_t low = hlo_custom_call_int(c->node, "low", 1) - 1;
+  const int64_t high = hlo_custom_call_int(c->node, "high", c->n);
+  if (low >= 0 && high <= c->n) hlo_ref_gehrd(c->n, low, high, c->out[0], c->out[1]);
 }
 
 // (a Hermitian) -> reflectors, diagonal, off-diagonal, tau, info
-hlo_status_t hlo_custom_lapack_sytrd(REF_ARGUMENTS) {
-  call_t call;
-  HLO_TRY(call_init(eval, node, operands, results, 1, &call));
-  if (call.m != call.n || call.n < 1) return bad_call(node);
-  call.triangle.is_lower = char_option(node, "uplo", 'L') == 'L';
-  call.run = sytrd_one;
-  return call_run(&call,
-                  RESULTS({call.dtype, call.m * call.n}, {call.real, call.n},
-                          {call.real, call.n - 1}, {call.dtype, call.n - 1}, INFO),
-                  1, call.m, call.n);
-}
-
-// ---- tridiagonal systems
-
-// The first entry of dl and the last of du are unused.
-static void gtsv_one(const call_t* call, int64_t b, const hlo_lapack_work_t* work) {
-  const int64_t n = call->n;
-  char* dl = part(call->results[0], b * n);
-  const int64_t info =
-      hlo_lapack_gtsv(call->dtype, false, n, call->k, dl + hlo_dtype_size_bytes(call->dtype),
-                      part(call->results[1], b * n), part(call->results[2], b * n),
-                      part(call->results[3], b * n * call->k), call->k, work);
-  store_info(call, 4, b, info);
-}
-
-// Like gtsv_one(), but returns the solution only and perturbs pivots near zero.
-static void gtsv_perturbed_one(const call_t* call, int64_t b, const hlo_lapack_work_t* work) {
-  const int64_t n = call->n;
-  const size_t each = hlo_dtype_size_bytes(call->dtype),
-               line = ((size_t)n * each + 63) & ~(size_t)63;
-  char* diagonals = work->scratch;
-  for (uint32_t i = 0; i < 3; ++i) {
-    memcpy(diagonals + i * line, part(call->operands[i], b * n), (size_t)n * each);
-  }
-  void* x = part(call->results[0], b * n * call->k);
-  memcpy(x, part(call->operands[3], b * n * call->k), (size_t)(n * call->k) * each);
-  const hlo_lapack_work_t rest = {diagonals + 3 * line, work->scratch_bytes - 3 * line, NULL};
-  hlo_lapack_gtsv(call->dtype, true, n, call->k, diagonals + each, diagonals + line,
-                  diagonals + 2 * line, x, call->k, &rest);
-}
-
-// The last operand holds the matrices; the others have one dimension less.
-static hlo_status_t gtsv_init(REF_ARGUMENTS, call_t* call) {
-  if (node->operand_count != 4 || !is_matrix_batch(operands[3])) return bad_call(node);
-  const hlo_tensor_t* b = operands[3];
-  *call = (call_t){.eval = eval,
-                   .node = node,
-                   .operands = operands,
-                   .results = results,
-                   .dtype = b->dtype,
-                   .scratch_dtype = b->dtype,
-                   .n = b->dims[b->rank - 2],
-                   .k = b->dims[b->rank - 1]};
-  if (!hlo_dims_element_count(b->rank - 2, b->dims, &call->count)) return bad_call(node);
-  for (uint32_t i = 0; i < 3; ++i) {
-    if (!has_operand(call, i, call->n)) return bad_call(node);
-  }
-  return hlo_ok();
+static void sytrd(call_t* c) {
+  copy(c->out[0], c->in[0], c->n * c->n);
+  hlo_ref_sytrd(is_lower(c), c->n, c->out[0], c->out[1], c->out[2], c->out[3]);
 }
 
 // (below, diagonal, above, b) -> the overwritten diagonals, x, info
-hlo_status_t hlo_custom_lapack_gtsv(REF_ARGUMENTS) {
-  call_t call;
-  HLO_TRY(gtsv_init(eval, node, operands, results, &call));
-  call.run = gtsv_one;
-  const result_t diagonal = {call.dtype, call.n};
-  return call_run(&call, RESULTS(diagonal, diagonal, diagonal, {call.dtype, call.n * call.k}, INFO),
-                  4, call.n, call.k);
+static void gtsv(call_t* c) {
+  for (uint32_t i = 0; i < 4; i++) copy(c->out[i], c->in[i], c->in_each[i]);
+  store_info(c, hlo_ref_gtsv(0, c->rows, c->columns, c->out[0], c->out[1], c->out[2], c->out[3]));
 }
 
-hlo_status_t hlo_custom_tridiagonal_solve_perturbed(REF_ARGUMENTS) {
-  // (below, diagonal, above, b) -> x
-  call_t call;
-  HLO_TRY(gtsv_init(eval, node, operands, results, &call));
-  call.run = gtsv_perturbed_one;
-  return call_run(&call, RESULTS({call.dtype, call.n * call.k}), 0, call.n, call.k);
+// (below, diagonal, above, b) -> x; pivots near zero are perturbed
+static void gtsv_perturbed(call_t* c) {
+  const bool is_single =
+      hlo_dtype_info(hlo_node_operand_type(c->node, 3)->dtype)->part == HLO_DTYPE_F32;
+  const double epsilon = is_single ? 0x1p-23 : 0x1p-52, least = is_single ? 0x1p-126 : 0x1p-1022;
+  double largest = 0;
+  for (int64_t i = 0; i < c->rows; i++) {
+    double size = cabs(c->in[1][i]);
+    if (i + 1 < c->rows) size += cabs(c->in[0][i + 1]) + cabs(c->in[2][i]);
+    if (size > largest) largest = size;
+  }
+  copy(c->out[0], c->in[3], c->rows * c->columns);
+  hlo_ref_gtsv(largest > 0 ? largest * epsilon : least / epsilon, c->rows, c->columns, c->in[0],
+               c->in[1], c->in[2], c->out[0]);
 }
 
-// ---- singular values, general eigenvalues
-
-static void gesdd_one(const call_t* call, int64_t b, const hlo_lapack_work_t* work) {
-  const hlo_tensor_t *u = call->results[2], *vt = call->results[3];
-  const int64_t least = smaller(call->m, call->n);
-  const bool has_vectors = call->mode != 'N';
-  const int64_t columns = has_vectors ? u->dims[u->rank - 1] : least;
-  const int64_t rows = has_vectors ? vt->dims[vt->rank - 2] : least;
-  store_info(call, 4, b,
-             hlo_lapack_gesdd(call->dtype, call->m, call->n, matrix(call, 0, b),
-                              part(call->results[1], b * least), columns,
-                              has_vectors ? part(u, b * call->m * columns) : NULL, rows,
-                              has_vectors ? part(vt, b * rows * call->n) : NULL, work));
+// (a Hermitian) -> eigenvectors (columns), eigenvalues (ascending), info
+static void syevd(call_t* c) {
+  const bool lower = is_lower(c);
+  for (int64_t i = 0; i < c->n; i++) {  // the other triangle is not read
+    for (int64_t j = i + 1; j < c->n; j++) c->in[0][lower ? i * c->n + j : j * c->n + i] = 0;
+  }
+  if (is_finite(c)) {
+    hlo_ref_syevd(lower, c->n, c->in[0], c->out[1], c->out[0]);
+  } else {
+    store_info(c, c->n);
+  }
 }
 
 // (a) -> an unspecified matrix, singular values (descending), left vectors (columns), right vectors
 // (rows, conjugated), info
-hlo_status_t hlo_custom_lapack_gesdd(REF_ARGUMENTS) {
-  call_t call;
-  HLO_TRY(call_init(eval, node, operands, results, 1, &call));
-  const int64_t m = call.m, n = call.n, least = smaller(m, n);
-  if (node->result_count != 5 || node->results[2].type->rank < 2 ||
-      node->results[3].type->rank < 2) {
-    return bad_call(node);
+static void gesdd(call_t* c) {
+  const bool has_vectors = option(c, "mode", 'A') != 'N';
+  const int64_t least = smaller(c->m, c->n);
+  const int64_t columns = has_vectors && c->m ? c->out_each[2] / c->m : 0;
+  const int64_t rows = has_vectors && c->n ? c->out_each[3] / c->n : 0;
+  if (!is_finite(c)) {
+    store_info(c, least);
+    return;
   }
-  call.mode = char_option(node, "mode", 'A');
-  const hlo_type_t *u = node->results[2].type, *vt = node->results[3].type;
-  const int64_t columns = u->dims[u->rank - 1], rows = vt->dims[vt->rank - 2];
-  if ((columns != least && columns != m) || (rows != least && rows != n)) return bad_call(node);
-  const int64_t wanted = call.mode == 'N' ? least : columns > rows ? columns : rows;
-  call.run = gesdd_one;
-  call.has_unused = call.mode == 'N';
-  return call_run(&call,
-                  RESULTS({call.dtype, m * n}, {call.real, least}, {call.dtype, m * columns},
-                          {call.dtype, rows * n}, INFO),
-                  1, m > n ? m : n, wanted);
+  hlo_ref_gesdd(c->m, c->n, c->in[0], c->out[1], columns, c->out[2], rows, c->out[3], c->spare);
 }
 
-static void geev_one(const call_t* call, int64_t b, const hlo_lapack_work_t* work) {
-  const int64_t n = call->n;
-  const uint32_t first =
-      call->dtype == call->real ? 2 : 1;  // the results before it are the eigenvalues
-  hlo_tensor_t** results = call->results;
-  void* wi = first == 2 ? part(results[1], b * n) : NULL;
-  void* left = call->mode & 1 ? part(results[first], b * n * n) : NULL;
-  void* right = call->mode & 2 ? part(results[first + 1], b * n * n) : NULL;
-  store_info(call, first + 2, b,
-             hlo_lapack_geev(call->dtype, n, part(call->operands[0], b * n * n),
-                             part(results[0], b * n), wi, left, right, work));
+// Stores eigenvalue `value` at position i: of real matrices in two results.
+static void store_value(call_t* c, uint32_t result, int64_t i, hlo_c128_t value) {
+  c->out[result][i] = c->is_real ? creal(value) : value;
+  if (c->is_real) c->out[result + 1][i] = cimag(value);
+}
+
+// Stores eigenvalue k of the Schur form at position i, with its vectors or their conjugates.
+static void store_eigen(call_t* c, int64_t i, int64_t k, bool is_conjugated) {
+  const int64_t n = c->n;
+  hlo_c128_t *z = c->spare, *vector = z + n * n, *rest = vector + n;
+  const hlo_c128_t value = c->in[0][k * n + k];
+  store_value(c, 0, i, is_conjugated ? conj(value) : value);
+  for (int side = 0; side < 2; side++) {
+    if (option(c, side ? "compute_right" : "compute_left", 'V') != 'V') continue;
+    hlo_c128_t* out = c->out[(c->is_real ? 2 : 1) + side];
+    hlo_ref_schur_vector(side == 0, n, k, c->in[0], z, vector, rest);
+    for (int64_t r = 0; r < n; r++) out[r * n + i] = is_conjugated ? conj(vector[r]) : vector[r];
+  }
 }
 
 // (a) -> eigenvalues (for real types two results), left and right eigenvectors (columns), info
-hlo_status_t hlo_custom_lapack_geev(REF_ARGUMENTS) {
-  call_t call;
-  HLO_TRY(call_init(eval, node, operands, results, 1, &call));
-  if (call.m != call.n) return bad_call(node);
-  call.mode = (char_option(node, "compute_left", 'V') == 'V' ? 1 : 0) |
-              (char_option(node, "compute_right", 'V') == 'V' ? 2 : 0);
-  call.scratch_dtype = HLO_DTYPE_C128;
-  call.run = geev_one;
-  call.has_unused = call.mode != 3;
-  const int64_t n = call.n;
-  const hlo_dtype_t complex_type = hlo_dtype_complex_of(call.real);
-  const result_t values = {call.dtype, n}, vectors = {complex_type, n * n};
-  return call.dtype == call.real
-             ? call_run(&call, RESULTS(values, values, vectors, vectors, INFO), 0, n, n)
-             : call_run(&call, RESULTS(values, vectors, vectors, INFO), 0, n, n);
-}
-
-static void gees_one(const call_t* call, int64_t b, const hlo_lapack_work_t* work) {
-  const int64_t n = call->n;
-  const uint32_t selected = call->dtype == call->real ? 4 : 3;  // results before it: eigenvalues
-  void* wi = selected == 4 ? part(call->results[3], b * n) : NULL;
-  void* z = call->mode == 'V' ? part(call->results[1], b * n * n) : NULL;
-  store_info(call, selected, b, 0);
-  store_info(call, selected + 1, b,
-             hlo_lapack_gees(call->dtype, n, matrix(call, 0, b), z, part(call->results[2], b * n),
-                             wi, work));
+static void geev(call_t* c) {
+  const int64_t n = c->n;
+  if (!is_finite(c)) {
+    store_info(c, n);
+    return;
+  }
+  double norm = 0;
+  for (int64_t i = 0; i < n * n; i++) norm = hypot(norm, cabs(c->in[0][i]));
+  store_info(c, hlo_ref_schur(n, c->in[0], c->spare, c->spare + n * n));
+  // Of a conjugate pair of a real matrix the one above the axis is first, and stands for both.
+  const double axis = 16 * (double)n * 0x1p-52 * norm;
+  for (int64_t k = 0, i = 0; k < n && i < n; k++) {
+    hlo_c128_t* value = &c->in[0][k * n + k];
+    if (c->is_real && cimag(*value) < -axis) continue;
+    const bool is_pair = c->is_real && cimag(*value) > axis && i + 1 < n;
+    if (c->is_real && !is_pair) *value = creal(*value);
+    store_eigen(c, i++, k, false);
+    if (is_pair) store_eigen(c, i++, k, true);
+  }
 }
 
 // (a) -> Schur form, its vectors, eigenvalues (for real types two results), number of selected
 // ones, info
-hlo_status_t hlo_custom_lapack_gees(REF_ARGUMENTS) {
-  call_t call;
-  HLO_TRY(call_init(eval, node, operands, results, 1, &call));
-  if (call.m != call.n) return bad_call(node);
-  if (char_option(node, "sort", 'N') != 'N') {
-    return hlo_node_error(node, HLO_STATUS_UNIMPLEMENTED, "@%s cannot sort eigenvalues",
-                          hlo_node_attr_text(node, HLO_ATTR_call_target_name));
+static void gees(call_t* c) {
+  const int64_t n = c->n;
+  if (!is_finite(c)) {
+    store_info(c, n);
+    return;
   }
-  call.mode = char_option(node, "mode", 'V');
-  call.scratch_dtype = HLO_DTYPE_C128;
-  call.run = gees_one;
-  call.has_unused = call.mode != 'V';
-  const int64_t n = call.n;
-  const result_t square = {call.dtype, n * n}, values = {call.dtype, n};
-  return call.dtype == call.real
-             ? call_run(&call, RESULTS(square, square, values, values, INFO, INFO), 1, n, n)
-             : call_run(&call, RESULTS(square, square, values, INFO, INFO), 1, n, n);
+  hlo_c128_t *t = c->out[0], *z = c->spare + 4 * n * n;
+  copy(t, c->in[0], n * n);
+  store_info(c,
+             c->is_real ? hlo_ref_schur_real(n, t, z, c->spare) : hlo_ref_schur(n, t, z, c->spare));
+  if (option(c, "mode", 'V') == 'V') copy(c->out[1], z, n * n);
+  for (int64_t i = 0; i < n; i++) {
+    const bool is_pair = c->is_real && i + 1 < n && t[(i + 1) * n + i] != 0;
+    const hlo_c128_t half =
+        is_pair ? csqrt(t[i * n + i + 1] * t[(i + 1) * n + i]) : 0;  // imaginary
+    store_value(c, 2, i, t[i * n + i] + half);
+    if (is_pair) {
+      store_value(c, 2, i + 1, t[i * n + i] - half);
+      i++;
+    }
+  }
+}
+
+// ---- the table ----------------------------------------------------------------------------------
+
+// The sizes of operands and results, one letter each:
+//   A a matrix of m x n, S a square one, T min(m, n), N n, E n - 1, K k elements, C the last
+//   operand U columns of m elements, W rows of n elements: min(m, n) of them, or all I a number
+typedef struct {
+  void (*run)(call_t* call);
+  const char *operands, *results, *complex_results;  // complex_results NULL: the same
+} function_t;
+
+static const function_t functions[HLO_CUSTOM_FUNCTION_COUNT] = {
+    [HLO_CUSTOM_potrf] = {potrf, "S", "SI", NULL},
+    [HLO_CUSTOM_trsm] = {trsm, "SC", "C", NULL},
+    [HLO_CUSTOM_getrf] = {getrf, "A", "ATI", NULL},
+    [HLO_CUSTOM_geqrf] = {geqrf, "A", "AT", NULL},
+    [HLO_CUSTOM_orgqr] = {orgqr, "AK", "A", NULL},
+    [HLO_CUSTOM_ormqr] = {ormqr, "AKC", "C", NULL},
+    [HLO_CUSTOM_geqp3] = {geqp3, "AN", "ANT", NULL},
+    [HLO_CUSTOM_syevd] = {syevd, "S", "SNI", NULL},
+    [HLO_CUSTOM_sytrd] = {sytrd, "S", "SNEEI", NULL},
+    [HLO_CUSTOM_gesdd] = {gesdd, "A", "ATUWI", NULL},
+    [HLO_CUSTOM_gehrd] = {gehrd, "S", "SEI", NULL},
+    [HLO_CUSTOM_geev] = {geev, "S", "NNSSI", "NSSI"},
+    [HLO_CUSTOM_gees] = {gees, "S", "SSNNII", "SSNII"},
+    [HLO_CUSTOM_gtsv] = {gtsv, "NNNC", "NNNCI", NULL},
+    [HLO_CUSTOM_gtsv_perturbed] = {gtsv_perturbed, "NNNC", "C", NULL},
+};
+
+// Returns the elements per matrix that a letter allows, or -1; `found` is the actual number.
+static int64_t size_of(const call_t* c, char letter, int64_t found) {
+  const int64_t least = smaller(c->m, c->n);
+  switch (letter) {
+    case 'A': return c->m * c->n;
+    case 'S': return c->m == c->n ? c->n * c->n : -1;
+    case 'T': return least;
+    case 'N': return c->n;
+    case 'E': return c->n - 1;
+    case 'K': return c->k <= least ? c->k : -1;
+    case 'C': return c->rows * c->columns;
+    case 'U': return found == c->m * c->m ? found : c->m * least;
+    case 'W': return found == c->n * c->n ? found : c->n * least;
+    default: return 1;
+  }
+}
+
+static hlo_status_t misfit(const hlo_node_t* node) {
+  return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
+                        "the types of operands and results of @%s do not match",
+                        hlo_custom_call_target(node));
+}
+
+static bool is_matrices(const hlo_tensor_t* tensor) {
+  return tensor->kind == HLO_TYPE_TENSOR && tensor->rank >= 2 &&
+         (tensor->dtype == HLO_DTYPE_F32 || tensor->dtype == HLO_DTYPE_F64 ||
+          tensor->dtype == HLO_DTYPE_C64 || tensor->dtype == HLO_DTYPE_C128);
+}
+
+// Sets the elements per matrix; returns false for others than the letters allow.
+static bool fits(const call_t* c, const char* letters, uint32_t count, hlo_tensor_t* const* tensors,
+                 int64_t* out_each) {
+  if (count != strlen(letters)) return false;
+  for (uint32_t i = 0; i < count; i++) {
+    const int64_t total = tensors[i]->element_count;
+    const int64_t found = c->count ? total / c->count : 0;
+    out_each[i] = size_of(c, letters[i], found);
+    if (out_each[i] < 0 || tensors[i]->kind != HLO_TYPE_TENSOR ||
+        (c->count && out_each[i] * c->count != total)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+static bool call_init(call_t* c, const char* letters, hlo_tensor_t* const* operands) {
+  const uint32_t count = c->node->operand_count;
+  if (count != strlen(letters)) return false;
+  const hlo_tensor_t* last = operands[count - 1];
+  const hlo_tensor_t* first = letters[0] == 'N' ? last : operands[0];
+  if (!is_matrices(first) || last->rank < 1) return false;
+  c->m = first->dims[first->rank - 2];
+  c->n = letters[0] == 'N' ? c->m : first->dims[first->rank - 1];
+  c->rows = last->rank < 2 ? 1 : last->dims[last->rank - 2];
+  c->columns = last->dims[last->rank - 1];
+  c->is_real = !hlo_dtype_is_complex(first->dtype);
+  if (count > 1 && operands[1]->rank) c->k = operands[1]->dims[operands[1]->rank - 1];
+  return hlo_dims_element_count(first->rank - 2, first->dims, &c->count) &&
+         fits(c, letters, count, operands, c->in_each);
+}
+
+static hlo_status_t run_matrices(call_t* c, const function_t* function,
+                                 hlo_tensor_t* const* operands, hlo_tensor_t* const* results) {
+  const int64_t least = smaller(c->m, c->n);
+  int64_t total = 5 * (least + 1) * (least + 1);
+  for (uint32_t i = 0; i < VALUES_MAX; i++) total += 2 * (c->in_each[i] + c->out_each[i]);
+  hlo_tensor_t* memory = NULL;
+  HLO_TRY(hlo_tensor_create(HLO_DTYPE_C128, 1, &total, &memory));
+  for (int64_t b = 0; b < c->count; b++) {
+    memset(memory->data, 0, memory->size_bytes);
+    hlo_c128_t* at = memory->data;
+    for (uint32_t i = 0; i < c->node->operand_count; at += c->in_each[i++]) {
+      const size_t bytes = (size_t)c->in_each[i] * hlo_tensor_element_bytes(operands[i]);
+      c->in[i] = at;
+      hlo_dtype_convert(operands[i]->dtype, (char*)operands[i]->data + (size_t)b * bytes,
+                        HLO_DTYPE_C128, at, (size_t)c->in_each[i]);
+    }
+    for (uint32_t i = 0; i < c->node->result_count; at += c->out_each[i++]) c->out[i] = at;
+    c->spare = at;
+    function->run(c);
+    for (uint32_t i = 0; i < c->node->result_count; i++) {
+      const size_t bytes = (size_t)c->out_each[i] * hlo_tensor_element_bytes(results[i]);
+      hlo_dtype_convert(HLO_DTYPE_C128, c->out[i], results[i]->dtype,
+                        (char*)results[i]->data + (size_t)b * bytes, (size_t)c->out_each[i]);
+    }
+  }
+  hlo_tensor_release(memory);
+  return hlo_ok();
+}
+
+hlo_status_t hlo_custom_lapack(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,
+                               hlo_tensor_t** results) {
+  const function_t* function = &functions[hlo_custom_function_of(node)];
+  call_t c = {.node = node};
+  if (!call_init(&c, function->operands, operands)) return misfit(node);
+  const char* letters =
+      c.is_real || !function->complex_results ? function->results : function->complex_results;
+  if (node->result_count != strlen(letters)) return misfit(node);
+  if (function->run == gees && option(&c, "sort", 'N') != 'N') {
+    return hlo_node_error(node, HLO_STATUS_UNIMPLEMENTED, "@%s cannot sort eigenvalues",
+                          hlo_custom_call_target(node));
+  }
+  hlo_status_t status = hlo_ok();
+  for (uint32_t i = 0; i < node->result_count; i++) results[i] = NULL;
+  for (uint32_t i = 0; i < node->result_count && hlo_status_is_ok(status); i++) {
+    status = hlo_eval_result(eval, node, i, &results[i]);
+  }
+  if (hlo_status_is_ok(status) && !fits(&c, letters, node->result_count, results, c.out_each)) {
+    status = misfit(node);
+  }
+  if (hlo_status_is_ok(status)) status = run_matrices(&c, function, operands, results);
+  for (uint32_t i = 0; i < node->result_count && !hlo_status_is_ok(status); i++) {
+    hlo_tensor_release(results[i]);
+    results[i] = NULL;
+  }
+  return status;
 }
