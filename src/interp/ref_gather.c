@@ -3,56 +3,8 @@
 // vector.
 #include <string.h>
 
-#include "interp/ref_gather.h"
-#include "interp/ref_index_rows.h"
-
-// Reads a start index; unsigned values beyond int64 saturate.
-static int64_t index_at(const hlo_tensor_t* indices, int64_t i) {
-  const int64_t value = hlo_tensor_int(indices, i);
-  return value < 0 && hlo_dtype_is_unsigned(indices->dtype) ? INT64_MAX : value;
-}
-
-hlo_status_t hlo_index_vectors_init(hlo_index_vectors_t* out, const hlo_node_t* node,
-                                    const hlo_tensor_t* indices, uint32_t operand_rank,
-                                    const hlo_index_dims_t* dims) {
-  *out = (hlo_index_vectors_t){.indices = indices, .rank = operand_rank};
-  const int64_t vector_dim = dims->index_vector_dim;
-  const bool is_scalar = vector_dim == indices->rank;
-  if (vector_dim < 0 || vector_dim > indices->rank || dims->index_map.count > HLO_RANK_MAX ||
-      dims->index_map.count != (is_scalar ? 1 : (uint64_t)indices->dims[vector_dim]) ||
-      dims->operand_batching.count != dims->indices_batching.count) {
-    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "dimension numbers do not fit");
-  }
-  int64_t strides[HLO_RANK_MAX];
-  hlo_strided_dense(1, indices->rank, indices->dims, strides);
-  out->component_stride = is_scalar ? 0 : strides[vector_dim];
-  out->map = dims->index_map;
-  for (uint32_t d = 0; d < operand_rank; d++) out->batch_of[d] = -1;
-  for (uint32_t d = 0; d < indices->rank; d++) {
-    if (d == vector_dim) continue;
-    for (uint32_t b = 0; b < dims->indices_batching.count; b++) {
-      if (dims->indices_batching.values[b] == d) {
-        out->batch_of[dims->operand_batching.values[b]] = (int)out->batch_rank;
-      }
-    }
-    out->dims[out->batch_rank] = indices->dims[d];
-    out->strides[out->batch_rank++] = strides[d];
-  }
-  return hlo_ok();
-}
-
-void hlo_index_vectors_start(const hlo_index_vectors_t* vectors, const int64_t* position,
-                             int64_t* out_start) {
-  int64_t at = 0;
-  for (uint32_t d = 0; d < vectors->batch_rank; d++) at += position[d] * vectors->strides[d];
-  for (uint32_t d = 0; d < vectors->rank; d++) {
-    out_start[d] = vectors->batch_of[d] >= 0 ? position[vectors->batch_of[d]] : 0;
-  }
-  for (uint32_t c = 0; c < vectors->map.count; c++) {
-    out_start[vectors->map.values[c]] =
-        index_at(vectors->indices, at + (int64_t)c * vectors->component_stride);
-  }
-}
+#include "interp/ref_util.h"
+#include "ir/index_vectors.h"
 
 static hlo_index_dims_t index_dims_of(const hlo_node_t* node) {
   return (hlo_index_dims_t){
@@ -61,52 +13,6 @@ static hlo_index_dims_t index_dims_of(const hlo_node_t* node) {
       .operand_batching = hlo_node_ints(node, HLO_ATTR_operand_batching_dims),
       .indices_batching = hlo_node_ints(node, HLO_ATTR_start_indices_batching_dims),
   };
-}
-
-// A gather whose windows are contiguous runs.
-typedef struct {
-  const hlo_index_rows_t* rows;
-  size_t bytes;  // per element
-  int64_t chunk;
-  const char* in;
-  char* out;
-} copy_rows_t;
-
-static void copy_rows(void* arg, uint64_t index) {
-  const copy_rows_t* copy = arg;
-  const hlo_index_rows_t* rows = copy->rows;
-  const size_t row_bytes = (size_t)rows->row * copy->bytes;
-  int64_t at = (int64_t)index * copy->chunk;
-  const int64_t end = rows->count - at < copy->chunk ? rows->count : at + copy->chunk;
-  const int64_t step = hlo_index_rows_step(rows);
-  for (; at < end; at += step) {
-    int64_t starts[HLO_INDEX_ROWS_BLOCK];
-    const int64_t count = end - at < step ? end - at : step;
-    char* out = copy->out + (size_t)at * row_bytes;
-    hlo_index_rows_read(rows, at, count, false, starts);
-    if (row_bytes == 4 && copy->bytes == 4) {
-      for (int64_t i = 0; i < count; i++) {
-        ((uint32_t*)out)[i] = ((const uint32_t*)copy->in)[starts[i]];
-      }
-      continue;
-    }
-    for (int64_t i = 0; i < count; i++) {
-      memcpy(out + (size_t)i * row_bytes, copy->in + (size_t)starts[i] * copy->bytes, row_bytes);
-    }
-  }
-}
-
-static void gather_rows(hlo_eval_t* eval, const hlo_index_rows_t* rows, const hlo_tensor_t* operand,
-                        hlo_tensor_t* result) {
-  enum { CHUNK_BYTES = 1 << 18 };
-  copy_rows_t copy = {.rows = rows,
-                      .bytes = hlo_tensor_element_bytes(operand),
-                      .in = operand->data,
-                      .out = result->data};
-  copy.chunk = CHUNK_BYTES / (rows->row * (int64_t)copy.bytes);
-  if (copy.chunk < 1) copy.chunk = 1;
-  hlo_parallel_for(hlo_eval_parallel(eval),
-                   hlo_chunk_count((size_t)rows->count, (size_t)copy.chunk), copy_rows, &copy);
 }
 
 // Computes the dims of the result and its strides for the window's dims (in operand order) and the
@@ -136,7 +42,10 @@ static hlo_status_t gather_windows(hlo_eval_t* eval, const hlo_node_t* node,
   const hlo_index_dims_t index_dims = index_dims_of(node);
   const hlo_ints_t collapsed_dims = hlo_node_ints(node, HLO_ATTR_collapsed_slice_dims);
   hlo_index_vectors_t vectors;
-  HLO_TRY(hlo_index_vectors_init(&vectors, node, indices, operand->rank, &index_dims));
+  if (!hlo_index_vectors_init(&vectors, indices->dtype, indices->rank, indices->dims, operand->rank,
+                              &index_dims)) {
+    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "dimension numbers do not fit");
+  }
   bool collapsed[HLO_RANK_MAX];
   uint32_t kept = 0;
   for (uint32_t d = 0; d < operand->rank; d++) {
@@ -160,20 +69,10 @@ static hlo_status_t gather_windows(hlo_eval_t* eval, const hlo_node_t* node,
   *out_tensor = result;
   if (result->element_count == 0) return hlo_ok();
 
-  hlo_index_rows_t rows;
-  int64_t position_strides[HLO_RANK_MAX];
-  hlo_strided_dense(1, rank, dims, strides);
-  for (uint32_t b = 0; b < vectors.batch_rank; b++) position_strides[b] = strides[batch_dims[b]];
-  if (hlo_index_rows_init(&rows, &vectors, operand->rank, operand->dims, sizes, position_strides)) {
-    gather_rows(eval, &rows, operand, result);
-    return hlo_ok();
-  }
   hlo_tensor_strides(result, strides);
   hlo_tensor_strides(operand, in);
   const size_t bytes = hlo_tensor_element_bytes(operand);
-  int64_t window_count = 1;
   for (uint32_t d = 0; d < operand->rank; d++) {
-    window_count *= sizes[d];
     if (!collapsed[d]) out[d] = strides[window_dims[d]];
   }
   int64_t position[HLO_RANK_MAX] = {0}, start[HLO_RANK_MAX];
@@ -181,15 +80,11 @@ static hlo_status_t gather_windows(hlo_eval_t* eval, const hlo_node_t* node,
     char* to = result->data;
     const char* from = operand->data;
     for (uint32_t b = 0; b < vectors.batch_rank; b++) to += position[b] * strides[batch_dims[b]];
-    hlo_index_vectors_start(&vectors, position, start);
+    hlo_index_vectors_start(&vectors, indices->data, position, start);
     for (uint32_t d = 0; d < operand->rank; d++) {
       from += hlo_index_clamp(start[d], 0, operand->dims[d] - sizes[d]) * in[d];
     }
-    if (window_count == 1) {
-      memcpy(to, from, bytes);
-    } else {
-      hlo_strided_copy(bytes, operand->rank, sizes, to, out, from, in);
-    }
+    hlo_strided_copy(bytes, operand->rank, sizes, to, out, from, in);
   } while (hlo_index_next(vectors.batch_rank, vectors.dims, position));
   return hlo_ok();
 }
@@ -236,7 +131,8 @@ hlo_status_t hlo_ref_torch_index_select(hlo_eval_t* eval, const hlo_node_t* node
   for (int64_t i = 0; i < batches * before; i++) {
     const char* from = (const char*)operand->data + (size_t)(i * size) * row_bytes;
     for (int64_t j = 0; j < picks; j++, to += row_bytes) {
-      const int64_t at = index_at(index, i / before * picks + j);
+      const int64_t found = hlo_tensor_int(index, i / before * picks + j);
+      const int64_t at = found < 0 && hlo_dtype_is_unsigned(index->dtype) ? size : found;
       if (size == 0) {
         memset(to, 0, row_bytes);
       } else {

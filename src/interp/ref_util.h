@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Helpers shared by several families of reference functions: lists of integers from attributes,
-// clamping of indices, and reshaped views.
+// Helpers shared by several families of reference functions: clamping of indices, and reshaped
+// views.
 #ifndef HLO_INTERP_REF_UTIL_H_
 #define HLO_INTERP_REF_UTIL_H_
 
@@ -8,32 +8,9 @@
 
 #include "base/strided.h"
 #include "interp/eval.h"
+#include "ir/ints.h"
 
 static_assert(HLO_STRIDED_RANK_MAX == HLO_RANK_MAX, "a strided view holds tensors of any rank");
-
-/// An integer list attribute, lent; empty if the attribute is absent.
-typedef struct hlo_ints {
-  const int64_t* values;
-  uint32_t count;
-} hlo_ints_t;
-
-static inline hlo_ints_t hlo_node_ints(const hlo_node_t* node, hlo_attr_id_t id) {
-  hlo_ints_t list = {NULL, 0};
-  list.values = hlo_node_attr_ints(node, id, &list.count);
-  return list;
-}
-
-/// Returns item i, or `fallback` past the end (absent window attributes have defaults).
-static inline int64_t hlo_ints_at(hlo_ints_t list, uint32_t i, int64_t fallback) {
-  return i < list.count ? list.values[i] : fallback;
-}
-
-static inline bool hlo_ints_has(hlo_ints_t list, int64_t value) {
-  for (uint32_t i = 0; i < list.count; i++) {
-    if (list.values[i] == value) return true;
-  }
-  return false;
-}
 
 static inline int64_t hlo_index_clamp(int64_t value, int64_t low, int64_t high) {
   return value < low ? low : value > high ? high : value;

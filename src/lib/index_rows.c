@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Index vectors as start offsets of runs (see ref_index_rows.h).
-#include "interp/ref_index_rows.h"
+// Index vectors as start offsets of runs (see index_rows.h).
+#include "lib/index_rows.h"
+
+#include "base/strided.h"
 
 // A window is a run if it has size 1 in the outer dims, any size in the next dim, and the full size
 // in the rest.
@@ -16,12 +18,11 @@ static bool is_run(uint32_t rank, const int64_t* dims, const int64_t* sizes) {
 bool hlo_index_rows_init(hlo_index_rows_t* out, const hlo_index_vectors_t* vectors,
                          uint32_t operand_rank, const int64_t* operand_dims, const int64_t* sizes,
                          const int64_t* position_strides) {
-  *out = (hlo_index_rows_t){.indices = vectors->indices, .count = 1, .row = 1};
+  *out = (hlo_index_rows_t){.dtype = vectors->dtype, .count = 1, .row = 1};
   out->component_count = vectors->map.count;
   if (vectors->map.count == 0 || vectors->map.count > HLO_RANK_MAX ||
       (vectors->map.count > 1 && vectors->component_stride != 1) ||
-      hlo_dtype_info(vectors->indices->dtype)->bits < 8 ||
-      !is_run(operand_rank, operand_dims, sizes)) {
+      hlo_dtype_info(vectors->dtype)->bits < 8 || !is_run(operand_rank, operand_dims, sizes)) {
     return false;
   }
   int64_t strides[HLO_RANK_MAX];
@@ -86,10 +87,10 @@ static void add_offsets(const hlo_index_rows_t* rows, int64_t first, int64_t cou
 static void read_components(const hlo_index_rows_t* rows, int64_t first, int64_t count, bool drops,
                             int64_t* out_starts) {
   int64_t values[HLO_INDEX_ROWS_BLOCK];
-  const hlo_dtype_t dtype = rows->indices->dtype;
+  const hlo_dtype_t dtype = rows->dtype;
   const uint32_t components = rows->component_count;
   const size_t width = hlo_dtype_size_bytes(dtype);
-  hlo_dtype_convert(dtype, (const char*)rows->indices->data + (size_t)(first * components) * width,
+  hlo_dtype_convert(dtype, (const char*)rows->indices + (size_t)(first * components) * width,
                     HLO_DTYPE_S64, values, (size_t)(count * components));
   const bool is_unsigned = hlo_dtype_is_unsigned(dtype);
   if (components == 1) {
@@ -191,11 +192,11 @@ static void add_places(const hlo_index_rows_t* rows, int64_t first, int64_t coun
 
 void hlo_index_rows_places(const hlo_index_rows_t* rows, int64_t first, int64_t count,
                            hlo_index_places_t* out) {
-  const hlo_dtype_t dtype = rows->indices->dtype;
+  const hlo_dtype_t dtype = rows->dtype;
   const uint32_t components = rows->component_count;
   const bool is_narrow = dtype == HLO_DTYPE_S32 || dtype == HLO_DTYPE_U32;
   const char* from =
-      (const char*)rows->indices->data + (size_t)(first * components) * hlo_dtype_size_bytes(dtype);
+      (const char*)rows->indices + (size_t)(first * components) * hlo_dtype_size_bytes(dtype);
   if (is_narrow && components == 1 && !rows->is_batched && rows->strides[0] == rows->row) {
     out->places = (const uint32_t*)from;
     out->end = rows->limits[0] + 1;

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gathers and scatters whose windows are runs of elements that are consecutive in the results or
 // updates: an index vector reduces to the offset at which its run starts.
-#ifndef HLO_INTERP_REF_INDEX_ROWS_H_
-#define HLO_INTERP_REF_INDEX_ROWS_H_
+#ifndef HLO_LIB_INDEX_ROWS_H_
+#define HLO_LIB_INDEX_ROWS_H_
 
-#include "interp/ref_gather.h"
+#include "ir/index_vectors.h"
 
 enum { HLO_INDEX_ROWS_BLOCK = 2048 };  // index components read at a time
 
 typedef struct hlo_index_rows {
-  const hlo_tensor_t* indices;
-  int64_t count;  // of positions
-  int64_t row;    // elements per window
+  hlo_dtype_t dtype;
+  const void* indices;  // set before reading
+  int64_t count;        // of positions
+  int64_t row;          // elements per window
   uint32_t component_count;
   int64_t strides[HLO_RANK_MAX];  // by component: in the operand, in elements
   int64_t limits[HLO_RANK_MAX];   // by component: last start whose window fits
@@ -52,4 +53,4 @@ typedef struct hlo_index_places {
 void hlo_index_rows_places(const hlo_index_rows_t* rows, int64_t first, int64_t count,
                            hlo_index_places_t* out);
 
-#endif  // HLO_INTERP_REF_INDEX_ROWS_H_
+#endif  // HLO_LIB_INDEX_ROWS_H_

@@ -1,10 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scatters cut into parts give the same bits on any number of threads as one update after the
 // other.
-#include <stdio.h>
+// clang-format off
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+// clang-format on
 
-#include "base/parallel.h"
-#include "interp/ref_text_test_util.h"
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "ir/infer.h"
+#include "ir/parse.h"
+#include "lib/call.h"
+
+typedef struct array {
+  hlo_dtype_t dtype;
+  int64_t element_count;
+  size_t size_bytes;
+  void* data;
+} array_t;
 
 enum { ROWS = 300, COLUMNS = 40, UPDATES = 20000 };
 
@@ -49,19 +67,21 @@ static hlo_module_t* parse(const scatter_case_t* c) {
   return module;
 }
 
-// Creates a tensor of rows, or of elements without a row dimension.
-static hlo_tensor_t* create_tensor(const char* dtype, bool is_across, int64_t rows,
-                                   int64_t columns) {
-  const int64_t dims[] = {is_across ? columns : rows, is_across ? rows : columns};
-  hlo_tensor_t* tensor;
+// Creates an array of rows, or of elements without a row dimension.
+static array_t* create_array(const char* dtype, int64_t rows, int64_t columns) {
   hlo_dtype_t type = strcmp(dtype, "f32") == 0    ? HLO_DTYPE_F32
                      : strcmp(dtype, "ui32") == 0 ? HLO_DTYPE_U32
                      : strcmp(dtype, "i32") == 0  ? HLO_DTYPE_S32
                      : strcmp(dtype, "i64") == 0  ? HLO_DTYPE_S64
                      : strcmp(dtype, "bf16") == 0 ? HLO_DTYPE_BF16
                                                   : HLO_DTYPE_S16;
-  assert_true(hlo_status_is_ok(hlo_tensor_create(type, columns ? 2 : 1, dims, &tensor)));
-  return tensor;
+  array_t* array = hlo_mem_alloc_zeroed(sizeof *array);
+  assert_non_null(array);
+  *array = (array_t){.dtype = type, .element_count = rows * (columns ? columns : 1)};
+  array->size_bytes = (size_t)array->element_count * hlo_dtype_size_bytes(type);
+  array->data = hlo_mem_alloc_aligned(array->size_bytes, 64);
+  assert_non_null(array->data);
+  return array;
 }
 
 static uint32_t g_random;
@@ -70,7 +90,12 @@ static uint32_t next_random(void) {
   return g_random >> 8;
 }
 
-static void fill(hlo_tensor_t* tensor) {
+static void release(array_t* array) {
+  hlo_mem_free(array->data);
+  hlo_mem_free(array);
+}
+
+static void fill(array_t* tensor) {
   for (int64_t i = 0; i < tensor->element_count; ++i) {
     double value = (double)(next_random() % 100000) / 977 - 40;
     hlo_dtype_store_double(tensor->dtype,
@@ -87,11 +112,10 @@ static double combine(const char* body, double x, double y) {
 
 // Applies one update after the other; a float sum computed in double and rounded once equals the
 // sum in float.
-static void expect_scattered(const scatter_case_t* c, hlo_tensor_t* const* inputs,
-                             const hlo_tensor_t* got) {
-  const hlo_tensor_t *a = inputs[0], *indices = inputs[1], *updates = inputs[2];
+static void expect_scattered(const scatter_case_t* c, array_t* const* inputs, const array_t* got) {
+  const array_t *a = inputs[0], *indices = inputs[1], *updates = inputs[2];
   const size_t width = hlo_dtype_size_bytes(a->dtype);
-  hlo_tensor_t* want = create_tensor(c->dtype, c->is_across, ROWS, c->columns > 1 ? COLUMNS : 0);
+  array_t* want = create_array(c->dtype, ROWS, c->columns > 1 ? COLUMNS : 0);
   memcpy(want->data, a->data, a->size_bytes);
   for (int64_t i = 0; i < UPDATES; ++i) {
     const char* at = (const char*)indices->data + (size_t)i * hlo_dtype_size_bytes(indices->dtype);
@@ -108,17 +132,21 @@ static void expect_scattered(const scatter_case_t* c, hlo_tensor_t* const* input
     }
   }
   assert_memory_equal(got->data, want->data, want->size_bytes);
-  hlo_tensor_release(want);
+  release(want);
 }
 
 static void check_case(const scatter_case_t* c) {
   hlo_module_t* module = parse(c);
-  hlo_interp_program_t* program;
-  assert_true(hlo_status_is_ok(hlo_interp_program_create(module, &program)));
+  const hlo_node_t* node = hlo_module_find_func(module, "main")->body->first;
+  hlo_arena_t arena;
+  hlo_arena_init(&arena, 0);
+  hlo_lib_call_t* call = NULL;
+  assert_true(hlo_status_is_ok(hlo_lib_call_prepare(node, &arena, &call)));
+  assert_non_null(call);
   const int64_t columns = c->columns > 1 ? COLUMNS : 0;
-  hlo_tensor_t* inputs[] = {create_tensor(c->dtype, c->is_across, ROWS, columns),
-                            create_tensor(c->indices, false, UPDATES, 1),
-                            create_tensor(c->dtype, c->is_across, UPDATES, columns)};
+  array_t* inputs[] = {create_array(c->dtype, ROWS, columns), create_array(c->indices, UPDATES, 1),
+                       create_array(c->dtype, UPDATES, columns)};
+  array_t* output = create_array(c->dtype, ROWS, columns);
   fill(inputs[0]);
   fill(inputs[2]);
   for (int64_t i = 0; i < UPDATES; ++i) {  // some are out of bounds
@@ -133,17 +161,15 @@ static void check_case(const scatter_case_t* c) {
       assert_true(hlo_status_is_ok(hlo_pool_create(threads, &pool)));
     }
     hlo_parallel_t parallel = hlo_parallel_on_pool(pool);
-    hlo_tensor_t* output = NULL;
-    hlo_status_t status =
-        hlo_interp_call(program, hlo_module_entry(module), 3, inputs, 1, &output,
-                        &(hlo_interp_options_t){.parallel = pool ? &parallel : NULL});
-    assert_true(hlo_status_is_ok(status));
+    void* const addresses[] = {inputs[0]->data, inputs[1]->data, inputs[2]->data, output->data};
+    assert_true(hlo_status_is_ok(hlo_lib_call_run(call, pool ? &parallel : NULL, addresses)));
     expect_scattered(c, inputs, output);
-    hlo_tensor_release(output);
     if (pool) hlo_pool_release(pool);
   }
-  for (int i = 0; i < 3; ++i) hlo_tensor_release(inputs[i]);
-  hlo_interp_program_release(program);
+  for (int i = 0; i < 3; ++i) release(inputs[i]);
+  release(output);
+  hlo_lib_call_deinit(call);
+  hlo_arena_deinit(&arena);
   hlo_module_release(module);
 }
 

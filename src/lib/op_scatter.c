@@ -1,0 +1,429 @@
+// SPDX-License-Identifier: Apache-2.0
+// scatter: each index vector selects where a window of the updates goes in the results. A window
+// that is partly out of bounds is dropped as a whole, as in XLA and as JAX's gradients require
+// (StableHLO's specification drops elements). A body that returns the update is a copy, a
+// recognised operation folds rows; other bodies are left to the caller.
+#include <string.h>
+
+#include "base/strided.h"
+#include "ir/index_vectors.h"
+#include "ir/reducer.h"
+#include "lib/call_impl.h"
+#include "lib/index_rows.h"
+#include "lib/scatter.h"
+#include "lib/select.h"
+
+enum { PART_BYTES = 1 << 18 };  // minimum bytes of updates per part
+
+// Windows that are runs, repeated over `outer`: the window dims before the run that are not
+// indexed.
+typedef struct {
+  hlo_index_rows_t rows;
+  uint32_t outer_rank;
+  int64_t outer_count;
+  uint32_t outer[HLO_RANK_MAX];  // dims of the window
+} runs_t;
+
+// The parameters of a scatter. Dims of a window are the operand's dims that are not inserted, in
+// order.
+typedef struct {
+  uint32_t count;  // of inputs
+  const hlo_lib_array_t *operands, *results, *updates;
+  const hlo_parallel_t* parallel;  // of the run
+  hlo_op_t binary;
+  bool is_overwrite;       // the body returns its updates
+  const hlo_fold_t* fold;  // NULL: overwritten
+  bool has_runs;
+  runs_t runs;
+  hlo_index_vectors_t vectors;
+  uint32_t window_rank;
+  int64_t window_sizes[HLO_RANK_MAX];
+  int64_t update_window[HLO_RANK_MAX];  // strides of the window in the updates, in elements
+  int64_t update_batch[HLO_RANK_MAX];   // strides of index positions in the updates
+  int64_t result_window[HLO_RANK_MAX];  // strides of the window in the results
+  uint32_t window_dims[HLO_RANK_MAX];   // operand dim of a window dim
+  int64_t result_strides[HLO_RANK_MAX];
+} scatter_t;
+
+static bool returns_updates(const hlo_region_t* body, uint32_t count) {
+  const hlo_node_t* last = body->first;
+  if (!last || last->next || last->operand_count != count) return false;
+  for (uint32_t k = 0; k < count; k++) {
+    if (hlo_node_operand(last, k) != body->args[count + k]) return false;
+  }
+  return true;
+}
+
+// Computes dimension numbers, sizes and strides; returns false if they do not fit.
+static bool scatter_shape(scatter_t* scatter, const hlo_node_t* node,
+                          const hlo_lib_array_t* indices) {
+  const hlo_lib_array_t *result = &scatter->results[0], *update = &scatter->updates[0];
+  const hlo_ints_t update_window = hlo_node_ints(node, HLO_ATTR_update_window_dims);
+  const hlo_ints_t inserted = hlo_node_ints(node, HLO_ATTR_inserted_window_dims);
+  const hlo_index_dims_t dims = {
+      .index_vector_dim = hlo_node_attr_int(node, HLO_ATTR_index_vector_dim, 0),
+      .index_map = hlo_node_ints(node, HLO_ATTR_scatter_dims_to_operand_dims),
+      .operand_batching = hlo_node_ints(node, HLO_ATTR_input_batching_dims),
+      .indices_batching = hlo_node_ints(node, HLO_ATTR_scatter_indices_batching_dims),
+  };
+  if (!hlo_index_vectors_init(&scatter->vectors, indices->dtype, indices->rank, indices->dims,
+                              result->rank, &dims)) {
+    return false;
+  }
+  for (uint32_t d = 0; d < result->rank; d++) {
+    if (hlo_ints_has(inserted, d) || hlo_ints_has(dims.operand_batching, d)) continue;
+    scatter->window_dims[scatter->window_rank++] = d;
+  }
+  int64_t update_strides[HLO_RANK_MAX];
+  hlo_strided_dense(1, update->rank, update->dims, update_strides);
+  hlo_strided_dense(1, result->rank, result->dims, scatter->result_strides);
+  uint32_t window = 0, batch = 0;
+  bool fits = scatter->window_rank == update_window.count &&
+              update->rank == update_window.count + scatter->vectors.batch_rank;
+  for (uint32_t d = 0; fits && d < update->rank; d++) {
+    if (hlo_ints_has(update_window, d)) {
+      scatter->window_sizes[window] = update->dims[d];
+      scatter->update_window[window] = update_strides[d];
+      scatter->result_window[window] = scatter->result_strides[scatter->window_dims[window]];
+      window++;
+    } else {
+      fits = batch < scatter->vectors.batch_rank && scatter->vectors.dims[batch] == update->dims[d];
+      scatter->update_batch[batch++] = update_strides[d];
+    }
+  }
+  return fits;
+}
+
+// Advances `index` in row-major order; returns false after the last index.
+static bool index_next(uint32_t rank, const int64_t* dims, int64_t* index) {
+  for (uint32_t d = rank; d > 0; d--) {
+    if (++index[d - 1] < dims[d - 1]) return true;
+    index[d - 1] = 0;
+  }
+  return false;
+}
+
+// The offsets of the window at a position.
+typedef struct {
+  int64_t result_at, update_at;  // first elements
+} window_place_t;
+
+// Returns false if the window at `position` is partly out of bounds.
+static bool place_window(const scatter_t* scatter, const int64_t* position, window_place_t* out) {
+  const int64_t* dims = scatter->results[0].dims;
+  int64_t start[HLO_RANK_MAX];
+  hlo_index_vectors_start(&scatter->vectors, scatter->runs.rows.indices, position, start);
+  *out = (window_place_t){.result_at = 0};
+  for (uint32_t b = 0; b < scatter->vectors.batch_rank; b++) {
+    out->update_at += position[b] * scatter->update_batch[b];
+  }
+  uint32_t w = 0;
+  for (uint32_t d = 0; d < scatter->results[0].rank; d++) {
+    const bool in_window = w < scatter->window_rank && scatter->window_dims[w] == d;
+    const int64_t size = in_window ? scatter->window_sizes[w++] : 1;
+    if (start[d] < 0 || start[d] > dims[d] - size) return false;
+    out->result_at += start[d] * scatter->result_strides[d];
+  }
+  return true;
+}
+
+static void overwrite_window(const scatter_t* scatter, const window_place_t* place) {
+  int64_t out[HLO_RANK_MAX], in[HLO_RANK_MAX];
+  for (uint32_t k = 0; k < scatter->count; k++) {
+    const int64_t bytes = (int64_t)hlo_lib_element_bytes(&scatter->results[k]);
+    for (uint32_t w = 0; w < scatter->window_rank; w++) {
+      out[w] = scatter->result_window[w] * bytes;
+      in[w] = scatter->update_window[w] * bytes;
+    }
+    hlo_strided_copy((size_t)bytes, scatter->window_rank, scatter->window_sizes,
+                     (char*)scatter->results[k].data + place->result_at * bytes, out,
+                     (const char*)scatter->updates[k].data + place->update_at * bytes, in);
+  }
+}
+
+// Combines the elements of a window, `inner` elements at a time along its last dim.
+static void combine_window(const scatter_t* scatter, const window_place_t* place) {
+  const hlo_lib_array_t *result = &scatter->results[0], *update = &scatter->updates[0];
+  const int64_t bytes = (int64_t)hlo_lib_element_bytes(result);
+  const uint32_t last = scatter->window_rank ? scatter->window_rank - 1 : 0;
+  const bool rows = scatter->window_rank > 0 && scatter->result_window[last] == 1 &&
+                    scatter->update_window[last] == 1;
+  const int64_t inner = rows ? scatter->window_sizes[last] : 1;
+  const uint32_t rank = rows ? last : scatter->window_rank;
+  int64_t index[HLO_RANK_MAX] = {0};
+  do {
+    int64_t to = place->result_at, from = place->update_at;
+    for (uint32_t w = 0; w < rank; w++) {
+      to += index[w] * scatter->result_window[w];
+      from += index[w] * scatter->update_window[w];
+    }
+    hlo_fold_combine(scatter->fold, result->dtype, inner, result->data + to * bytes,
+                     update->data + from * bytes);
+  } while (index_next(rank, scatter->window_sizes, index));
+}
+
+// Scatters the window of one position.
+static void scatter_window(const scatter_t* scatter, const int64_t* position) {
+  window_place_t place;
+  if (!place_window(scatter, position, &place)) return;
+  if (scatter->is_overwrite) {
+    overwrite_window(scatter, &place);
+  } else {
+    combine_window(scatter, &place);
+  }
+}
+
+// ---- windows that are runs of elements
+
+static bool is_indexed(const scatter_t* scatter, uint32_t dim) {
+  return scatter->vectors.batch_of[dim] >= 0 || hlo_ints_has(scatter->vectors.map, dim);
+}
+
+// Returns false if the windows are not runs.
+static bool runs_of(const scatter_t* scatter, runs_t* out) {
+  const hlo_lib_array_t* result = &scatter->results[0];
+  int64_t sizes[HLO_RANK_MAX], row = 1;
+  uint32_t w = scatter->window_rank;
+  bool is_open = true;  // the run can still extend to outer dims
+  *out = (runs_t){.outer_count = 1};
+  for (uint32_t d = result->rank; d > 0; d--) {
+    const bool in_window = w > 0 && scatter->window_dims[w - 1] == d - 1;
+    const int64_t size = in_window ? scatter->window_sizes[--w] : 1;
+    sizes[d - 1] = 1;
+    if (is_open && (size == 1 || scatter->update_window[w] == row)) {
+      sizes[d - 1] = size;
+      row *= size;
+    } else if (size == result->dims[d - 1] && !is_indexed(scatter, d - 1)) {
+      out->outer[out->outer_rank++] = w;
+      out->outer_count *= size;
+    } else if (size != 1) {
+      return false;
+    }
+    is_open &= sizes[d - 1] == result->dims[d - 1];
+  }
+  return hlo_index_rows_init(&out->rows, &scatter->vectors, result->rank, result->dims, sizes,
+                             scatter->update_batch);
+}
+
+// Overwrites or combines one run of every operand.
+static void scatter_run_at(const scatter_t* scatter, const hlo_fold_t* fold, int64_t row,
+                           int64_t start, int64_t position) {
+  for (uint32_t k = 0; k < scatter->count; k++) {
+    const int64_t bytes = (int64_t)hlo_lib_element_bytes(&scatter->results[k]);
+    char* to = (char*)scatter->results[k].data + start * bytes;
+    const char* from = (const char*)scatter->updates[k].data + position * row * bytes;
+    if (fold) {
+      fold->into(row, from, to);
+    } else {
+      memcpy(to, from, (size_t)(row * bytes));
+    }
+  }
+}
+
+// Runs may overlap, so they are scattered in the order of the positions, on one thread.
+static void scatter_overlapping(const scatter_t* scatter, const hlo_index_rows_t* rows,
+                                const hlo_fold_t* fold) {
+  const int64_t step = hlo_index_rows_step(rows);
+  for (int64_t first = 0; first < rows->count; first += step) {
+    int64_t starts[HLO_INDEX_ROWS_BLOCK];
+    const int64_t count = rows->count - first < step ? rows->count - first : step;
+    hlo_index_rows_read(rows, first, count, true, starts);
+    for (int64_t i = 0; i < count; i++) {
+      if (starts[i] >= 0) scatter_run_at(scatter, fold, rows->row, starts[i], first + i);
+    }
+  }
+}
+
+// Windows that are rows. Every part of the work has its own rows, or its own indices of the outer
+// dims, and reads all positions, so that an element receives its updates in order for any number of
+// parts.
+typedef struct {
+  const scatter_t* scatter;
+  const runs_t* runs;
+  int64_t row_count, rows_per_part;
+  int64_t outer_per_part;
+} row_job_t;
+
+static int64_t least(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+
+// Returns the loop that scatters rows of operand k, and the number of loop elements per operand
+// element.
+static hlo_scatter_loop_t loop_of(const scatter_t* scatter, uint32_t k, int64_t* out_parts) {
+  const hlo_dtype_t dtype = scatter->results[k].dtype;
+  const size_t bytes = hlo_lib_element_bytes(&scatter->results[k]);
+  *out_parts = 1;
+  if (scatter->is_overwrite) {
+    *out_parts = bytes == 16 ? 2 : 1;
+    return hlo_scatter_copy(bytes / (size_t)*out_parts);
+  }
+  if (scatter->count != 1 || dtype != scatter->updates[0].dtype) {
+    return NULL;
+  }
+  if (hlo_dtype_is_complex(dtype) && scatter->binary != HLO_OP_add) return NULL;
+  *out_parts = hlo_dtype_is_complex(dtype) ? 2 : 1;
+  return hlo_scatter_fold(hlo_fold_op_of(scatter->binary), hlo_dtype_info(dtype)->part);
+}
+
+// Computes the offsets of index `number` of the outer dims.
+static void find_outer(const row_job_t* job, int64_t number, int64_t* out_result,
+                       int64_t* out_update) {
+  const scatter_t* scatter = job->scatter;
+  *out_result = *out_update = 0;
+  for (uint32_t i = 0; i < job->runs->outer_rank; i++) {
+    const uint32_t w = job->runs->outer[i];
+    const int64_t at = number % scatter->window_sizes[w];
+    number /= scatter->window_sizes[w];
+    *out_result += at * scatter->result_window[w];
+    *out_update += at * scatter->update_window[w];
+  }
+}
+
+// Scatters a block of positions from `first` on, at one index of the outer dims.
+static void scatter_block(const row_job_t* job, const hlo_scatter_t* block, int64_t first,
+                          int64_t outer) {
+  const scatter_t* scatter = job->scatter;
+  int64_t result_at, update_at;
+  find_outer(job, outer, &result_at, &update_at);
+  result_at += block->first * block->row;
+  update_at += first * block->row;
+  for (uint32_t k = 0; k < scatter->count; k++) {
+    const int64_t bytes = (int64_t)hlo_lib_element_bytes(&scatter->results[k]);
+    int64_t parts;
+    hlo_scatter_loop_t loop = loop_of(scatter, k, &parts);
+    hlo_scatter_t rows = *block;
+    rows.row *= parts;
+    rows.in = (const char*)scatter->updates[k].data + update_at * bytes;
+    rows.out = (char*)scatter->results[k].data + result_at * bytes;
+    loop(&rows);
+  }
+}
+
+static void scatter_part(void* arg, uint64_t part) {
+  const row_job_t* job = arg;
+  const hlo_index_rows_t* rows = &job->runs->rows;
+  const bool is_by_rows = job->rows_per_part < job->row_count;
+  const int64_t low = is_by_rows ? (int64_t)part * job->rows_per_part : 0;
+  const int64_t end = least(low + job->rows_per_part, job->row_count);
+  const int64_t outer = is_by_rows ? 0 : (int64_t)part * job->outer_per_part;
+  const int64_t outer_end = least(outer + job->outer_per_part, job->runs->outer_count);
+  const int64_t step = hlo_index_rows_step(rows);
+  for (int64_t first = 0; first < rows->count && low < end; first += step) {
+    hlo_index_places_t places;
+    uint32_t numbers[HLO_INDEX_ROWS_BLOCK + HLO_SELECT_SLACK];
+    const uint32_t count = (uint32_t)least(rows->count - first, step);
+    hlo_index_rows_places(rows, first, count, &places);
+    if (places.end <= low) return;
+    hlo_scatter_t block = {.count = count, .targets = places.places, .row = rows->row};
+    block.first = (uint32_t)low;
+    block.size = (uint32_t)(least(end, places.end) - low);
+    if (is_by_rows) {
+      block.count = hlo_select_range(count, places.places, block.first, block.size, numbers);
+      block.numbers = numbers;
+    }
+    for (int64_t o = outer; o < outer_end; o++) scatter_block(job, &block, first, o);
+  }
+}
+
+// Every part reads all positions, which is cheap compared with moving these bytes: long rows allow
+// many parts, single elements two.
+static int64_t scatter_parts(int64_t update_bytes, int64_t row_bytes) {
+  enum { LOOK_BYTES = 64, PARTS_MAX = 64 };
+  return least(update_bytes / PART_BYTES, least(2 + row_bytes / LOOK_BYTES, PARTS_MAX));
+}
+
+// Returns false if no loop exists for the windows.
+static bool scatter_rows(const scatter_t* scatter, const runs_t* runs) {
+  int64_t element_parts;
+  for (uint32_t k = 0; k < scatter->count; k++) {
+    if (!loop_of(scatter, k, &element_parts)) return false;
+  }
+  const hlo_index_rows_t* rows = &runs->rows;
+  const int64_t bytes = (int64_t)hlo_lib_element_bytes(&scatter->updates[0]);
+  const int64_t outer = runs->outer_count, update_bytes = scatter->updates[0].element_count * bytes;
+  row_job_t job = {
+      .scatter = scatter, .runs = runs, .row_count = scatter->results[0].element_count / rows->row};
+  int64_t parts = outer > 1 ? least(update_bytes / PART_BYTES, outer)
+                            : least(scatter_parts(update_bytes, rows->row * bytes), job.row_count);
+  if (!scatter->parallel || !scatter->parallel->run || parts < 1) parts = 1;
+  job.outer_per_part = outer > 1 ? (outer + parts - 1) / parts : 1;
+  job.rows_per_part = outer > 1 ? job.row_count : (job.row_count + parts - 1) / parts;
+  hlo_parallel_for(scatter->parallel, (uint64_t)parts, scatter_part, &job);
+  return true;
+}
+
+static void scatter_run(const scatter_t* scatter) {
+  if (scatter->has_runs) {
+    if (hlo_index_rows_are_apart(&scatter->runs.rows) && scatter_rows(scatter, &scatter->runs)) {
+      return;
+    }
+    const bool has_loop = !scatter->fold || scatter->fold->in == scatter->results[0].dtype;
+    if (has_loop && scatter->runs.outer_count == 1) {
+      scatter_overlapping(scatter, &scatter->runs.rows, scatter->fold);
+      return;
+    }
+  }
+  int64_t position[HLO_RANK_MAX] = {0};
+  do {
+    scatter_window(scatter, position);
+  } while (index_next(scatter->vectors.batch_rank, scatter->vectors.dims, position));
+}
+
+static hlo_status_t run_scatter(const hlo_lib_run_t* run) {
+  scatter_t scatter = *(const scatter_t*)run->plan;
+  scatter.operands = run->operands;
+  scatter.results = run->results;
+  scatter.updates = run->operands + scatter.count + 1;
+  scatter.parallel = run->parallel;
+  scatter.runs.rows.indices = run->operands[scatter.count].data;
+  for (uint32_t k = 0; k < scatter.count; k++) {
+    const hlo_lib_array_t* result = &scatter.results[k];
+    if (result->data != run->operands[k].data) {
+      memcpy(result->data, run->operands[k].data, result->size_bytes);
+    }
+  }
+  if (scatter.updates[0].element_count) scatter_run(&scatter);
+  return hlo_ok();
+}
+
+// Returns true if all inputs have one shape, all updates another, and the body their types.
+static bool has_plain_types(const scatter_t* scatter, const hlo_region_t* body) {
+  const uint32_t count = scatter->count;
+  bool fits = body->arg_count == 2 * count;
+  for (uint32_t k = 0; fits && k < count; k++) {
+    const hlo_lib_array_t *result = &scatter->results[k], *update = &scatter->updates[k];
+    fits = result->element_count == scatter->results[0].element_count &&
+           result->rank == scatter->results[0].rank &&
+           scatter->operands[k].element_count == result->element_count &&
+           update->element_count == scatter->updates[0].element_count &&
+           scatter->operands[k].dtype == result->dtype && update->dtype == result->dtype &&
+           body->args[k]->type->dtype == result->dtype &&
+           body->args[count + k]->type->dtype == result->dtype;
+  }
+  return fits;
+}
+
+hlo_status_t hlo_lib_prepare_scatter(hlo_lib_call_t* call, hlo_arena_t* arena) {
+  const hlo_node_t* node = call->node;
+  scatter_t* scatter = hlo_arena_array(arena, 1, sizeof *scatter);
+  HLO_TRY(hlo_arena_status(arena));
+  scatter->count = (node->operand_count - 1) / 2;
+  scatter->operands = call->operands;
+  scatter->results = call->results;
+  scatter->updates = call->operands + scatter->count + 1;
+  if (!has_plain_types(scatter, node->regions[0]) ||
+      !scatter_shape(scatter, node, &call->operands[scatter->count])) {
+    return hlo_ok();
+  }
+  scatter->is_overwrite = returns_updates(node->regions[0], scatter->count);
+  scatter->binary = scatter->is_overwrite ? HLO_OP_COUNT : hlo_reduce_op(node, 0);
+  if (!scatter->is_overwrite && scatter->count == 1) {
+    scatter->fold = hlo_fold_find(hlo_fold_op_of(scatter->binary), scatter->results[0].dtype);
+  }
+  if (!scatter->is_overwrite && !scatter->fold) return hlo_ok();
+  scatter->has_runs = scatter->updates[0].element_count && runs_of(scatter, &scatter->runs);
+  call->plan = scatter;
+  call->run = run_scatter;
+  return hlo_ok();
+}
