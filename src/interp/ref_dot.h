@@ -14,16 +14,16 @@ typedef struct hlo_dot_dims {
 } hlo_dot_dims_t;
 
 /// Returns the contraction of lhs and rhs (matching sizes) as a new tensor of `dtype` with
-/// dimensions batch, free of lhs, free of rhs. Small floats and integers accumulate in the compute
-/// type and are rounded once at the end. parallel: for the parts of complex numbers; NULL: on the
-/// calling thread. errors: INVALID_ARGUMENT (sizes), RESOURCE_EXHAUSTED
-hlo_status_t hlo_dot_contract(const hlo_parallel_t* parallel, const hlo_tensor_t* lhs,
-                              hlo_dot_dims_t lhs_dims, const hlo_tensor_t* rhs,
+/// dimensions batch, free of lhs, free of rhs. Every sum is rounded once.
+/// errors: INVALID_ARGUMENT (sizes), RESOURCE_EXHAUSTED
+hlo_status_t hlo_dot_contract(hlo_tensor_t* lhs, hlo_dot_dims_t lhs_dims, hlo_tensor_t* rhs,
                               hlo_dot_dims_t rhs_dims, hlo_dtype_t dtype,
                               hlo_tensor_t** out_tensor) HLO_MUST_USE;
 
-/// sum += sign * in over `count` elements of F32 or F64, for the products of parts of complex
-/// numbers.
-void hlo_dot_add_plane(hlo_dtype_t dtype, size_t count, int sign, const void* in, void* sum);
+/// Returns the type in which products of these types are summed: C128, F64 or U64, which wraps.
+hlo_dtype_t hlo_dot_wide_dtype(hlo_dtype_t lhs, hlo_dtype_t rhs, hlo_dtype_t result);
+/// sum += the products of `count` elements of a and b, which are a_step and b_step apart.
+void hlo_dot_add_products(hlo_dtype_t wide, int64_t count, const void* a, int64_t a_step,
+                          const void* b, int64_t b_step, void* sum);
 
 #endif  // HLO_INTERP_REF_DOT_H_

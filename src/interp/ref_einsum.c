@@ -103,7 +103,7 @@ static hlo_status_t sum_private(hlo_dtype_t dtype, labels_t* labels, const label
   hlo_strided_fill(hlo_tensor_element_bytes(ones), (size_t)ones->element_count, ones->data,
                    element);
   const hlo_dot_dims_t lhs = {.contracting = {summed, count}}, rhs = {.contracting = {all, count}};
-  hlo_status_t status = hlo_dot_contract(NULL, *tensor, lhs, ones, rhs, dtype, &sum);
+  hlo_status_t status = hlo_dot_contract(*tensor, lhs, ones, rhs, dtype, &sum);
   hlo_tensor_release(ones);
   if (!hlo_status_is_ok(status)) return status;
   hlo_tensor_release(*tensor);
@@ -141,8 +141,8 @@ static hlo_status_t reorder_dims(hlo_eval_t* eval, const hlo_node_t* node,
 }
 
 // Contracts tensors with distinct labels; *labels receives those of the product.
-static hlo_status_t contract_labels(hlo_dtype_t dtype, const hlo_tensor_t* lhs,
-                                    const labels_t* lhs_labels, const hlo_tensor_t* rhs,
+static hlo_status_t contract_labels(hlo_dtype_t dtype, hlo_tensor_t* lhs,
+                                    const labels_t* lhs_labels, hlo_tensor_t* rhs,
                                     const labels_t* rhs_labels, const labels_t* wanted,
                                     labels_t* labels, hlo_tensor_t** out_tensor) {
   int64_t lists[4][HLO_RANK_MAX];
@@ -171,7 +171,7 @@ static hlo_status_t contract_labels(hlo_dtype_t dtype, const hlo_tensor_t* lhs,
     from = rhs_labels;
     other = lhs_labels;
   }
-  return hlo_dot_contract(NULL, lhs, lhs_dims, rhs, rhs_dims, dtype, out_tensor);
+  return hlo_dot_contract(lhs, lhs_dims, rhs, rhs_dims, dtype, out_tensor);
 }
 
 // Reads the labels of operands and result from the node's configuration.

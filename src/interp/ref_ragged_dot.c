@@ -83,8 +83,8 @@ static hlo_status_t ragged_group(const ragged_t* ragged, const int64_t* position
   hlo_status_t status = slice_box(ragged->lhs, &lhs_box, &lhs);
   if (hlo_status_is_ok(status)) status = slice_box(ragged->rhs, &rhs_box, &rhs);
   if (hlo_status_is_ok(status)) {
-    status = hlo_dot_contract(NULL, lhs, ragged->lhs_dims, rhs, ragged->rhs_dims,
-                              ragged->result->dtype, &product);
+    status = hlo_dot_contract(lhs, ragged->lhs_dims, rhs, ragged->rhs_dims, ragged->result->dtype,
+                              &product);
   }
   if (hlo_status_is_ok(status)) copy_box(ragged->result, &result_box, product->data, true);
   hlo_tensor_release(lhs);
