@@ -271,7 +271,7 @@ class AheadOfTime(unittest.TestCase):
     def test_refused(self):
         code, text = compiled(self.write(SORT), self.folder / "sort.c")
         self.assertEqual(code, 1)
-        self.assertIn("program.mlir:10:12: error: stablehlo.sort: no C source that stands alone", text)
+        self.assertIn("program.mlir:10:12: error: stablehlo.sort: not supported in a standalone program (C source)", text)
         self.assertFalse((self.folder / "sort.c").exists())
 
 
