@@ -145,6 +145,8 @@ class CliTest(ToolTest):
                 factors[level] = saved.read_bytes()
             # Sanitized loops are not vectorised: there the levels with FMA give the same factors.
             different = min(2, len(levels)) if "ASAN_OPTIONS" in os.environ else len(levels)
+            if backend == "interp":  # computes by textbook methods, without library functions
+                different = 1
             self.assertEqual(len(set(factors.values())), different, (backend, levels))
 
     def test_run_npy(self):
