@@ -20,7 +20,6 @@ typedef struct interp_data {
 // The contents of frame->saved between suspensions.
 typedef struct saved {
   hlo_eval_t* eval;
-  hlo_parallel_t parallel;
 } saved_t;
 
 static int32_t fail(hlo_frame_t* frame, hlo_status_t status) {
@@ -72,9 +71,7 @@ static hlo_status_t begin(hlo_frame_t* frame, const interp_data_t* data, saved_t
   const hlo_interp_runtime_t* runtime = (const hlo_interp_runtime_t*)frame->runtime;
   hlo_interp_options_t options = {
       .grid = runtime && runtime->table.size_bytes >= sizeof *runtime ? runtime->grid : NULL,
-      .cancelled = &frame->cancelled,
-      .parallel = &saved->parallel};
-  saved->parallel = hlo_frame_parallel(frame);
+      .cancelled = &frame->cancelled};
   if (options.grid) {
     options.process = (uint32_t)frame->replica_id * options.grid->partition_count +
                       (uint32_t)frame->partition_id;

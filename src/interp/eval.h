@@ -10,7 +10,6 @@
 
 #include <stdatomic.h>
 
-#include "base/parallel.h"
 #include "ir/module.h"
 #include "ir/node_error.h"
 
@@ -83,8 +82,6 @@ hlo_status_t hlo_eval_result_reuse(hlo_eval_t* eval, const hlo_node_t* node, uin
 /// errors: those of the body; UNIMPLEMENTED without a program or on suspension
 hlo_status_t hlo_eval_run_region(hlo_eval_t* eval, const hlo_region_t* region,
                                  hlo_tensor_t* const* args, hlo_tensor_t** results) HLO_MUST_USE;
-/// How the kernels of an op run their loops; NULL: on the calling thread.
-const hlo_parallel_t* hlo_eval_parallel(const hlo_eval_t* eval);
 /// State of the stateful generators (rng), seeded by the options; never NULL.
 uint64_t* hlo_eval_rng_state(hlo_eval_t* eval);
 

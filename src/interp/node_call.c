@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "interp/eval_impl.h"
-#include "lib/call.h"
+#include "ir/call.h"
 
 // ---- evaluations
 

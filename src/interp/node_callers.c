@@ -16,9 +16,8 @@ static hlo_status_t caller_create(const hlo_node_callers_t* callers,
   size_t bytes = sizeof(hlo_node_caller_t) + callers->value_limit * sizeof(void*);
   hlo_node_caller_t* caller = hlo_mem_alloc_zeroed(bytes);
   if (!caller) return hlo_status_out_of_memory(bytes);
-  const hlo_interp_options_t options = {.parallel = &caller->parallel};
   hlo_status_t status = hlo_node_calls_begin(callers->program, callers->func, callers->value_limit,
-                                             &options, &caller->eval);
+                                             NULL, &caller->eval);
   if (!hlo_status_is_ok(status)) {
     hlo_mem_free(caller);
     return status;
@@ -60,7 +59,6 @@ hlo_status_t hlo_node_callers_run(hlo_node_callers_t* callers, hlo_node_caller_t
                                   hlo_frame_t* frame, const hlo_node_t* node,
                                   uint32_t capture_count, const hlo_value_t* const* captures,
                                   void* const* addresses, hlo_node_peers_t* peers) {
-  caller->parallel = hlo_frame_parallel(frame);
   hlo_node_call_t call = {.node = node,
                           .operands = addresses,
                           .results = addresses + node->operand_count,

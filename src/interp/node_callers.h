@@ -7,7 +7,6 @@
 #include <stdatomic.h>
 
 #include "base/kernel_abi.h"
-#include "base/parallel.h"
 #include "interp/node_call.h"
 
 enum { HLO_NODE_CALLER_SPARE_COUNT = 8 };
@@ -15,7 +14,6 @@ enum { HLO_NODE_CALLER_SPARE_COUNT = 8 };
 /// The state of one call in progress.
 typedef struct hlo_node_caller {
   hlo_eval_t* eval;
-  hlo_parallel_t parallel;  // of the calling frame
   void* addresses[];        // value_limit entries
 } hlo_node_caller_t;
 
@@ -33,8 +31,7 @@ typedef struct hlo_node_callers {
 hlo_status_t hlo_node_callers_take(hlo_node_callers_t* callers,
                                    hlo_node_caller_t** out_caller) HLO_MUST_USE;
 /// Runs a node over `addresses` (operands, results, captures; `caller`'s own array or another) as
-/// part of a frame, whose threads the node uses and whose `saved` holds the state of stateful
-/// generators; then returns `caller` to the pool. peers NULL: the node never waits. errors: those
+/// part of a frame, whose `saved` holds the state of stateful generators; then returns `caller` to the pool. peers NULL: the node never waits. errors: those
 /// of hlo_node_call_run()
 hlo_status_t hlo_node_callers_run(hlo_node_callers_t* callers, hlo_node_caller_t* caller,
                                   hlo_frame_t* frame, const hlo_node_t* node,

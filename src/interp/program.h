@@ -32,7 +32,6 @@ typedef struct hlo_interp_options {
   void* print_context;
   hlo_interp_custom_call_t custom_call;  // NULL: none
   void* custom_call_context;
-  const hlo_parallel_t* parallel;  // for loops inside ops; NULL: on the calling thread
 } hlo_interp_options_t;
 
 /// Prepares a verified module, which must outlive the program unchanged.

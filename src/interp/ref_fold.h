@@ -6,7 +6,6 @@
 
 #include "interp/eval.h"
 #include "interp/ref_util.h"
-#include "lib/fold.h"
 
 /// Returns `tensor` in another element type: a new tensor, or a new reference if it already has the
 /// type.
@@ -20,8 +19,15 @@ typedef struct hlo_fold_operands {
   hlo_tensor_t** inputs;  // owned
   hlo_tensor_t** inits;   // owned
   hlo_region_fn_t* fn;    // owned: the body
-  hlo_op_t binary;        // hlo_region_fn_binary()
+  // Sums and products of floats: inputs, initial values and results are doubles (C128 for complex
+  // numbers) until the end, so that they are rounded once. HLO_DTYPE_INVALID: the body runs.
+  hlo_dtype_t wide;
+  bool is_product;  // of wide numbers, else a sum
 } hlo_fold_operands_t;
+
+/// Runs the body on `count` consecutive elements each: args: accumulators, then elements.
+hlo_status_t hlo_fold_step(const hlo_fold_operands_t* fold, size_t count, const void* const* args,
+                           void* const* outs) HLO_MUST_USE;
 
 /// Creates results with these dims, filled with the initial values. errors: INVALID_ARGUMENT
 /// (inputs of different shapes)
@@ -35,10 +41,5 @@ typedef hlo_status_t (*hlo_fold_run_fn_t)(hlo_eval_t* eval, const hlo_node_t* no
                                           const hlo_fold_operands_t* fold, hlo_tensor_t** results);
 hlo_status_t hlo_fold_run(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,
                           hlo_tensor_t** results, hlo_fold_run_fn_t run) HLO_MUST_USE;
-
-/// Reduces all inputs (of one shape, with elements) over `reduced_dims` with the body, in order;
-/// results hold the initial values.
-hlo_status_t hlo_reduce_any(const hlo_fold_operands_t* fold, hlo_ints_t reduced_dims,
-                            hlo_tensor_t* const* results) HLO_MUST_USE;
 
 #endif  // HLO_INTERP_REF_FOLD_H_

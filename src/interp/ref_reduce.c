@@ -1,194 +1,174 @@
 // SPDX-License-Identifier: Apache-2.0
-// reduce: a recognised operation folds whole rows (lib/fold.h); any other body runs in
-// ref_reduce_any.c.
+// reduce: a left fold from the initial value in the order of the elements. Many outputs advance
+// together.
 #include <string.h>
 
+#include "base/mem.h"
 #include "interp/ref_fold.h"
 #include "interp/ref_util.h"
 
 enum {
-  CHUNK = 1024,    // elements converted or accumulated at a time
-  SHORT_ROW = 24,  // rows up to this length are folded side by side
+  OUTPUTS = 256,       // outputs that advance together
+  FEW_OUTPUTS = 16,    // fewer are reduced one after the other
+  ELEMENT_BYTES = 16,  // the widest element
 };
 
-// The input's dims after merging adjacent ones of the same kind, innermost last.
-typedef struct {
+/// Dimensions of one kind (kept or reduced), walked in row-major order.
+typedef struct walk {
   uint32_t rank;
-  int64_t dims[HLO_RANK_MAX + 1];
-  int64_t strides[HLO_RANK_MAX + 1];  // in elements
-  bool reduced[HLO_RANK_MAX + 1];
-} groups_t;
+  int64_t dims[HLO_RANK_MAX], strides[HLO_RANK_MAX], index[HLO_RANK_MAX];
+  int64_t offset;  // of the index, in elements of the input
+} walk_t;
 
-static void merge_groups(groups_t* groups, uint32_t rank, const int64_t* dims,
-                         hlo_ints_t reduced_dims) {
-  groups->rank = 0;
-  for (uint32_t d = 0; d < rank; d++) {
-    const bool reduced = hlo_ints_has(reduced_dims, d);
-    if (dims[d] == 1) continue;
-    if (groups->rank > 0 && groups->reduced[groups->rank - 1] == reduced) {
-      groups->dims[groups->rank - 1] *= dims[d];
-    } else {
-      groups->dims[groups->rank] = dims[d];
-      groups->reduced[groups->rank++] = reduced;
-    }
-  }
-  if (groups->rank == 0) {
-    groups->dims[0] = 1;
-    groups->reduced[groups->rank++] = true;
-  }
-}
+typedef struct reduction {
+  const hlo_fold_operands_t* fold;
+  uint32_t count;  // of inputs, and of results
+  hlo_tensor_t* const* inputs;
+  hlo_tensor_t* const* results;
+  walk_t kept, reduced;
+  uint8_t* elements;  // gathered elements: OUTPUTS per input
+  const void** args;  // of the body: accumulators, elements
+  void** outs;
+} reduction_t;
 
-static void set_group_strides(groups_t* groups) {
-  int64_t stride = 1;
-  for (uint32_t g = groups->rank; g > 0; g--) {
-    groups->strides[g - 1] = stride;
-    stride *= groups->dims[g - 1];
-  }
-}
-
-// Advances over the groups of one kind, except the last group; returns false after the last index.
-static bool next_group(const groups_t* groups, bool reduced, int64_t* index, int64_t* offset) {
-  for (uint32_t g = groups->rank - 1; g > 0; g--) {
-    if (groups->reduced[g - 1] != reduced) continue;
-    *offset += groups->strides[g - 1];
-    if (++index[g - 1] < groups->dims[g - 1]) return true;
-    *offset -= groups->dims[g - 1] * groups->strides[g - 1];
-    index[g - 1] = 0;
+static bool walk_next(walk_t* walk) {
+  for (uint32_t d = walk->rank; d-- > 0;) {
+    walk->offset += walk->strides[d];
+    if (++walk->index[d] < walk->dims[d]) return true;
+    walk->offset -= walk->dims[d] * walk->strides[d];
+    walk->index[d] = 0;
   }
   return false;
 }
 
-// The state of one recognised reduction.
-typedef struct {
-  const hlo_fold_t* fold;
-  hlo_dtype_t dtype;  // of input and output
-  const char* in;
-  size_t in_bytes;
-  groups_t groups;
-  _Alignas(16) char init[16];           // one accumulator
-  _Alignas(64) char acc[CHUNK * 8];     // in fold->acc
-  _Alignas(64) char wide[CHUNK * 8];    // converted elements
-  _Alignas(64) char narrow[CHUNK * 8];  // transposed elements
-} fold_run_t;
-
-static const void* widened(fold_run_t* run, int64_t offset, int64_t count) {
-  const char* in = run->in + offset * (int64_t)run->in_bytes;
-  if (run->fold->in == run->dtype) return in;
-  hlo_dtype_convert(run->dtype, in, run->fold->in, run->wide, (size_t)count);
-  return run->wide;
+static void split_dims(reduction_t* r, hlo_ints_t reduced_dims) {
+  const hlo_tensor_t* input = r->inputs[0];
+  int64_t stride = 1, strides[HLO_RANK_MAX];
+  for (uint32_t d = input->rank; d-- > 0;) {
+    strides[d] = stride;
+    stride *= input->dims[d];
+  }
+  for (uint32_t d = 0; d < input->rank; ++d) {
+    walk_t* walk = hlo_ints_has(reduced_dims, d) ? &r->reduced : &r->kept;
+    walk->dims[walk->rank] = input->dims[d];
+    walk->strides[walk->rank++] = strides[d];
+  }
 }
 
-// Innermost group reduced: one accumulator per output, whole rows at a time.
-static void fold_rows_inward(fold_run_t* run, char* out) {
-  const groups_t* groups = &run->groups;
-  const int64_t row = groups->dims[groups->rank - 1];
-  const int64_t step = run->fold->in == run->dtype ? row : CHUNK;
-  int64_t kept[HLO_RANK_MAX + 1] = {0}, kept_offset = 0;
-  do {
-    int64_t index[HLO_RANK_MAX + 1] = {0}, offset = kept_offset;
-    memcpy(run->acc, run->init, sizeof(run->init));
-    do {
-      for (int64_t i = 0; i < row; i += step) {
-        const int64_t count = row - i < step ? row - i : step;
-        run->fold->row(count, widened(run, offset + i, count), run->acc);
+static size_t width_of(const reduction_t* r, uint32_t k) {
+  return hlo_dtype_size_bytes(r->inputs[k]->dtype);
+}
+
+static uint8_t* elements_of(const reduction_t* r, uint32_t k) {
+  return r->elements + (size_t)k * OUTPUTS * ELEMENT_BYTES;
+}
+
+// out[i] = in[offsets[i]]
+static void gather_elements(size_t width, uint32_t count, const int64_t* offsets, const uint8_t* in,
+                            uint8_t* out) {
+  switch (width) {
+    case 1:
+      for (uint32_t i = 0; i < count; ++i) out[i] = in[offsets[i]];
+      return;
+    case 4:
+      for (uint32_t i = 0; i < count; ++i) memcpy(out + 4 * i, in + 4 * offsets[i], 4);
+      return;
+    case 8:
+      for (uint32_t i = 0; i < count; ++i) memcpy(out + 8 * i, in + 8 * offsets[i], 8);
+      return;
+    default:
+      for (uint32_t i = 0; i < count; ++i) {
+        memcpy(out + width * i, in + width * (size_t)offsets[i], width);
       }
-    } while (next_group(groups, true, index, &offset));
-    hlo_dtype_convert(run->fold->acc, run->acc, run->dtype, out, 1);
-    out += run->in_bytes;
-  } while (next_group(groups, false, kept, &kept_offset));
+  }
 }
 
-// Innermost group kept: a chunk of accumulators, to which one row after the other is added.
-static void fold_rows_down(fold_run_t* run, char* out) {
-  const groups_t* groups = &run->groups;
-  const int64_t row = groups->dims[groups->rank - 1];
-  const size_t acc_bytes = hlo_dtype_size_bytes(run->fold->acc);
-  int64_t kept[HLO_RANK_MAX + 1] = {0}, kept_offset = 0;
+// ---- many outputs -------------------------------------------------------------------------------
+
+// Computes results[first..first + count) from the input elements at offsets[i] + every reduced
+// offset.
+static hlo_status_t advance_outputs(reduction_t* r, int64_t first, uint32_t count,
+                                    const int64_t* offsets) {
+  bool is_dense = offsets[count - 1] - offsets[0] == (int64_t)count - 1;
+  for (uint32_t k = 0; k < r->count; ++k) {
+    r->outs[k] = (uint8_t*)r->results[k]->data + (size_t)first * width_of(r, k);
+    r->args[k] = r->outs[k];
+    r->args[r->count + k] = elements_of(r, k);
+  }
   do {
-    for (int64_t i = 0; i < row; i += CHUNK) {
-      const int64_t count = row - i < CHUNK ? row - i : CHUNK;
-      int64_t index[HLO_RANK_MAX + 1] = {0}, offset = kept_offset;
-      hlo_strided_fill(acc_bytes, (size_t)count, run->acc, run->init);
-      do {
-        run->fold->rows(count, widened(run, offset + i, count), run->acc);
-      } while (next_group(groups, true, index, &offset));
-      hlo_dtype_convert(run->fold->acc, run->acc, run->dtype, out, (size_t)count);
-      out += (size_t)count * run->in_bytes;
+    for (uint32_t k = 0; k < r->count; ++k) {
+      size_t width = width_of(r, k);
+      const uint8_t* in = (const uint8_t*)r->inputs[k]->data + (size_t)r->reduced.offset * width;
+      if (is_dense) {
+        r->args[r->count + k] = in + (size_t)offsets[0] * width;
+      } else {
+        gather_elements(width, count, offsets, in, elements_of(r, k));
+      }
     }
-  } while (next_group(groups, false, kept, &kept_offset));
+    HLO_TRY(hlo_fold_step(r->fold, count, r->args, r->outs));
+  } while (walk_next(&r->reduced));
+  return hlo_ok();
 }
 
-// Innermost group reduced but short, and many adjacent outputs: chunks are transposed, so that each
-// position of the short rows becomes a row of its own.
-static void fold_rows_transposed(fold_run_t* run, char* out) {
-  const groups_t* groups = &run->groups;
-  const uint32_t last = groups->rank - 1;
-  const int64_t row = groups->dims[last], outputs = groups->dims[last - 1];
-  const int64_t chunk = CHUNK / row;
-  const size_t acc_bytes = hlo_dtype_size_bytes(run->fold->acc);
-  const int64_t bytes = (int64_t)run->in_bytes;
-  groups_t outer = *groups;  // the groups before these two
-  outer.dims[last - 1] = 1;
-  int64_t kept[HLO_RANK_MAX + 1] = {0}, kept_offset = 0;
+static hlo_status_t reduce_many_outputs(reduction_t* r) {
+  int64_t offsets[OUTPUTS], first = 0;
+  uint32_t count = 0;
+  bool has_more = true;
+  while (has_more) {
+    offsets[count++] = r->kept.offset;
+    has_more = walk_next(&r->kept);
+    if (count < OUTPUTS && has_more) continue;
+    HLO_TRY(advance_outputs(r, first, count, offsets));
+    first += count;
+    count = 0;
+  }
+  return hlo_ok();
+}
+
+// ---- few outputs --------------------------------------------------------------------------------
+
+static hlo_status_t reduce_one_output(reduction_t* r, int64_t output) {
+  for (uint32_t k = 0; k < r->count; ++k) {
+    r->outs[k] = (uint8_t*)r->results[k]->data + (size_t)output * width_of(r, k);
+    r->args[k] = r->outs[k];
+  }
   do {
-    for (int64_t i = 0; i < outputs; i += chunk) {
-      const int64_t count = outputs - i < chunk ? outputs - i : chunk;
-      const int64_t dims[2] = {row, count}, in[2] = {bytes, row * bytes};
-      const int64_t transposed[2] = {count * bytes, bytes};
-      int64_t index[HLO_RANK_MAX + 1] = {0}, offset = kept_offset + i * row;
-      hlo_strided_fill(acc_bytes, (size_t)count, run->acc, run->init);
-      do {
-        hlo_strided_copy((size_t)bytes, 2, dims, run->narrow, transposed, run->in + offset * bytes,
-                         in);
-        const char* rows = run->narrow;
-        const size_t row_bytes = (size_t)count * hlo_dtype_size_bytes(run->fold->in);
-        if (run->fold->in != run->dtype) {
-          hlo_dtype_convert(run->dtype, run->narrow, run->fold->in, run->wide,
-                            (size_t)(row * count));
-          rows = run->wide;
-        }
-        for (int64_t r = 0; r < row; r++) {
-          run->fold->rows(count, rows + (size_t)r * row_bytes, run->acc);
-        }
-      } while (next_group(&outer, true, index, &offset));
-      hlo_dtype_convert(run->fold->acc, run->acc, run->dtype, out, (size_t)count);
-      out += (size_t)(count * bytes);
+    size_t place = (size_t)(r->kept.offset + r->reduced.offset);
+    for (uint32_t k = 0; k < r->count; ++k) {
+      r->args[r->count + k] = (const uint8_t*)r->inputs[k]->data + place * width_of(r, k);
     }
-  } while (next_group(&outer, false, kept, &kept_offset));
+    HLO_TRY(hlo_fold_step(r->fold, 1, r->args, r->outs));
+  } while (walk_next(&r->reduced));
+  return hlo_ok();
 }
 
-// Reduces one input by a recognised operation; returns false if the operation has no loops.
-static bool reduce_recognised(hlo_op_t op, const hlo_tensor_t* input, const hlo_tensor_t* init,
-                              hlo_ints_t reduced_dims, hlo_tensor_t* result) {
-  fold_run_t run;  // not initialised as a whole: the buffers are large
-  run.dtype = input->dtype;
-  run.in = input->data;
-  merge_groups(&run.groups, input->rank, input->dims, reduced_dims);
-  const char* init_data = init->data;
-  if (hlo_dtype_is_complex(input->dtype) && op == HLO_OP_add) {  // parts are added independently
-    run.dtype = hlo_dtype_info(input->dtype)->part;
-    run.groups.dims[run.groups.rank] = 2;
-    run.groups.reduced[run.groups.rank++] = false;
-    if (memcmp(init_data, init_data + hlo_dtype_size_bytes(run.dtype),
-               hlo_dtype_size_bytes(run.dtype)) != 0) {
-      return false;
+static hlo_status_t reduce_few_outputs(reduction_t* r) {
+  int64_t output = 0;
+  do {
+    HLO_TRY(reduce_one_output(r, output++));
+  } while (walk_next(&r->kept));
+  return hlo_ok();
+}
+
+static hlo_status_t reduce(const hlo_fold_operands_t* fold, hlo_ints_t reduced_dims,
+                           hlo_tensor_t* const* results) {
+  reduction_t r = {.fold = fold, .count = fold->count, .inputs = fold->inputs, .results = results};
+  for (uint32_t k = 0; k < fold->count; ++k) {
+    if (results[k]->dtype != fold->inputs[k]->dtype) {
+      return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                               "reduce: input %u and its result differ in element type", k);
     }
   }
-  run.fold = hlo_fold_find(hlo_fold_op_of(op), run.dtype);
-  if (!run.fold) return false;
-  run.in_bytes = hlo_dtype_size_bytes(run.dtype);
-  set_group_strides(&run.groups);
-  hlo_dtype_convert(run.dtype, init_data, run.fold->acc, run.init, 1);
-  const uint32_t last = run.groups.rank - 1;
-  if (!run.groups.reduced[last]) {
-    fold_rows_down(&run, result->data);
-  } else if (last > 0 && run.groups.dims[last] <= SHORT_ROW &&
-             run.groups.dims[last - 1] >= SHORT_ROW) {
-    fold_rows_transposed(&run, result->data);
-  } else {
-    fold_rows_inward(&run, result->data);
-  }
-  return true;
+  split_dims(&r, reduced_dims);
+  size_t each = (size_t)OUTPUTS * ELEMENT_BYTES + 3 * sizeof(void*);
+  r.elements = hlo_mem_alloc_aligned(fold->count * each, 64);
+  if (!r.elements) return hlo_status_out_of_memory(fold->count * each);
+  r.args = (const void**)(r.elements + (size_t)fold->count * OUTPUTS * ELEMENT_BYTES);
+  r.outs = (void**)(r.args + 2 * (size_t)fold->count);
+  hlo_status_t status =
+      results[0]->element_count < FEW_OUTPUTS ? reduce_few_outputs(&r) : reduce_many_outputs(&r);
+  hlo_mem_free(r.elements);
+  return status;
 }
 
 static hlo_status_t reduce_prepared(hlo_eval_t* eval, const hlo_node_t* node,
@@ -202,11 +182,7 @@ static hlo_status_t reduce_prepared(hlo_eval_t* eval, const hlo_node_t* node,
   }
   HLO_TRY(hlo_fold_results(eval, node, fold, rank, dims, results));
   if (input->element_count == 0) return hlo_ok();
-  if (fold->count == 1 && results[0]->dtype == input->dtype && !results[0]->quant &&
-      reduce_recognised(fold->binary, input, fold->inits[0], reduced_dims, results[0])) {
-    return hlo_ok();
-  }
-  return hlo_reduce_any(fold, reduced_dims, results);
+  return reduce(fold, reduced_dims, results);
 }
 
 hlo_status_t hlo_ref_reduce(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,

@@ -25,9 +25,6 @@ static inline void hlo_tensor_strides(const hlo_tensor_t* tensor, int64_t* out_s
   hlo_strided_dense(hlo_tensor_element_bytes(tensor), tensor->rank, tensor->dims, out_strides);
 }
 
-/// Allocates scratch memory (at ->data, 64-byte aligned) from the pool of the current evaluation.
-hlo_status_t hlo_scratch_create(size_t size_bytes, hlo_tensor_t** out_scratch) HLO_MUST_USE;
-
 /// Returns result i with the elements of operand k in the given dims, in the operand's storage
 /// where possible.
 /// errors: INTERNAL if the element counts differ

@@ -4,8 +4,6 @@
 
 #include <string.h>
 
-#include "lib/scan.h"
-
 bool hlo_window_is_scan(uint32_t rank, const hlo_window_dim_t* windows, hlo_window_scan_t* scan) {
   uint32_t found = 0;
   for (uint32_t d = 0; d < rank; d++) {
@@ -24,44 +22,19 @@ bool hlo_window_is_scan(uint32_t rank, const hlo_window_dim_t* windows, hlo_wind
   return found == 1;
 }
 
-static hlo_scan_t shape_of(const hlo_window_scan_t* scan) {
+// A tensor as [outer, length, inner].
+typedef struct {
+  int64_t outer, length, inner;
+} scan_shape_t;
+
+static scan_shape_t shape_of(const hlo_window_scan_t* scan) {
   const hlo_tensor_t* input = scan->operands->inputs[0];
-  hlo_scan_t shape = {.is_reverse = scan->is_reverse, .outer = 1, .inner = 1};
+  scan_shape_t shape = {.outer = 1, .inner = 1};
   for (uint32_t d = 0; d < scan->axis; d++) shape.outer *= input->dims[d];
   shape.length = input->dims[scan->axis];
   for (uint32_t d = scan->axis + 1; d < input->rank; d++) shape.inner *= input->dims[d];
   return shape;
 }
-
-hlo_status_t hlo_window_scan_folded(const hlo_window_scan_t* scan, hlo_fold_op_t op,
-                                    hlo_tensor_t* result, bool* out_is_done) {
-  const hlo_tensor_t* init = scan->operands->inits[0];
-  hlo_tensor_t *input = scan->operands->inputs[0], *from = NULL, *to = NULL, *scratch = NULL;
-  const hlo_fold_t* fold = hlo_fold_find(op, input->dtype);
-  hlo_scan_t shape = shape_of(scan);
-  shape.op = op;
-  shape.dtype = fold->in;
-  _Alignas(16) char acc_init[16];
-  hlo_dtype_convert(init->dtype, init->data, fold->acc, acc_init, 1);
-  hlo_status_t status = hlo_tensor_as(input, fold->in, &from);
-  if (hlo_status_is_ok(status)) status = hlo_tensor_as(result, fold->in, &to);
-  if (hlo_status_is_ok(status))
-    status = hlo_scratch_create(hlo_scan_scratch_bytes(&shape), &scratch);
-  if (hlo_status_is_ok(status)) {
-    hlo_scan_run(scan->parallel, &shape, acc_init, from->data, to->data, scratch->data);
-    if (to != result) {
-      hlo_dtype_convert(fold->in, to->data, result->dtype, result->data,
-                        (size_t)result->element_count);
-    }
-    *out_is_done = true;
-  }
-  hlo_tensor_release(from);
-  hlo_tensor_release(to);
-  hlo_tensor_release(scratch);
-  return status;
-}
-
-// ---- any body
 
 // Runs the body on `count` elements of each operand: result = body(before, input), in reverse
 // body(input, before).
@@ -77,21 +50,21 @@ static hlo_status_t step_body(const hlo_window_scan_t* scan, size_t count, int64
     args[scan->is_reverse ? k : operands->count + k] =
         (const char*)input->data + at * (int64_t)hlo_tensor_element_bytes(input);
   }
-  return count == 1 ? hlo_region_fn_call(operands->fn, args, outs)
-                    : hlo_region_fn_call_many(operands->fn, count, args, outs);
+  return hlo_fold_step(operands, count, args, outs);
 }
 
-// Sets *out_fixed if body(init, init) equals init bit for bit.
-static hlo_status_t init_is_fixed(const hlo_fold_operands_t* operands, const void** args,
-                                  void** outs, bool* out_is_fixed) {
+hlo_status_t hlo_window_init_is_fixed(const hlo_fold_operands_t* operands, bool* out_is_fixed) {
   enum { ELEMENT_MAX = 16 };
-  char* found = hlo_mem_alloc_aligned((size_t)operands->count * ELEMENT_MAX, 64);
-  if (!found) return hlo_status_out_of_memory((size_t)operands->count * ELEMENT_MAX);
+  const size_t bytes = (size_t)operands->count * (ELEMENT_MAX + 3 * sizeof(void*));
+  char* found = hlo_mem_alloc_aligned(bytes, 64);
+  if (!found) return hlo_status_out_of_memory(bytes);
+  const void** args = (const void**)(found + (size_t)operands->count * ELEMENT_MAX);
+  void** outs = (void**)(args + 2 * (size_t)operands->count);
   for (uint32_t k = 0; k < operands->count; k++) {
     args[k] = args[operands->count + k] = operands->inits[k]->data;
     outs[k] = found + k * ELEMENT_MAX;
   }
-  hlo_status_t status = hlo_region_fn_call(operands->fn, args, outs);
+  hlo_status_t status = hlo_fold_step(operands, 1, args, outs);
   *out_is_fixed = hlo_status_is_ok(status);
   for (uint32_t k = 0; k < operands->count && *out_is_fixed; k++) {
     *out_is_fixed = memcmp(outs[k], operands->inits[k]->data,
@@ -103,7 +76,7 @@ static hlo_status_t init_is_fixed(const hlo_fold_operands_t* operands, const voi
 
 static hlo_status_t scan_in_order(const hlo_window_scan_t* scan, hlo_tensor_t** results,
                                   const void** args, void** outs) {
-  const hlo_scan_t shape = shape_of(scan);
+  const scan_shape_t shape = shape_of(scan);
   for (int64_t o = 0; o < shape.outer; o++) {
     for (int64_t i = 0; i < shape.length; i++) {
       const int64_t row = scan->is_reverse ? shape.length - 1 - i : i;
@@ -116,8 +89,8 @@ static hlo_status_t scan_in_order(const hlo_window_scan_t* scan, hlo_tensor_t** 
   return hlo_ok();
 }
 
-hlo_status_t hlo_window_scan_any(const hlo_window_scan_t* scan, hlo_tensor_t** results,
-                                 bool* out_is_done) {
+hlo_status_t hlo_window_scan(const hlo_window_scan_t* scan, hlo_tensor_t** results,
+                             bool* out_is_done) {
   const uint32_t count = scan->operands->count;
   enum { REORDER_MIN = 1 << 18 };  // elements of all windows
   int64_t work = 0;
@@ -129,7 +102,7 @@ hlo_status_t hlo_window_scan_any(const hlo_window_scan_t* scan, hlo_tensor_t** r
   if (!args) return hlo_status_out_of_memory(3 * (size_t)count * sizeof(void*));
   void** outs = (void**)(args + 2 * count);
   bool is_fixed = false;
-  hlo_status_t status = init_is_fixed(scan->operands, args, outs, &is_fixed);
+  hlo_status_t status = hlo_window_init_is_fixed(scan->operands, &is_fixed);
   if (hlo_status_is_ok(status) && is_fixed) {
     status = scan_in_order(scan, results, args, outs);
     *out_is_done = true;

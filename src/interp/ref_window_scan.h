@@ -8,7 +8,6 @@
 #include "interp/ref_window.h"
 
 typedef struct hlo_window_scan {
-  const hlo_parallel_t* parallel;
   const hlo_fold_operands_t* operands;
   uint32_t axis;
   bool is_reverse;
@@ -17,15 +16,15 @@ typedef struct hlo_window_scan {
 /// Returns true if the windows are a scan along one dimension; sets axis and is_reverse.
 bool hlo_window_is_scan(uint32_t rank, const hlo_window_dim_t* windows, hlo_window_scan_t* scan);
 
-/// Scans with a fold of lib/fold.h whose initial value is neutral; rounds at the end.
-hlo_status_t hlo_window_scan_folded(const hlo_window_scan_t* scan, hlo_fold_op_t op,
-                                    hlo_tensor_t* result, bool* out_is_done) HLO_MUST_USE;
+/// Sets *out_is_fixed if the body maps the initial values to themselves, bit for bit.
+hlo_status_t hlo_window_init_is_fixed(const hlo_fold_operands_t* operands,
+                                      bool* out_is_fixed) HLO_MUST_USE;
 
 /// Scans with any body that maps its initial values to themselves: padding then has no effect, and
 /// the results equal those of windows folded in order. A reverse scan changes the order, so it is
 /// not done for small windows; nor is a scan with other initial values. results hold the initial
 /// values, and still do if the scan is not done.
-hlo_status_t hlo_window_scan_any(const hlo_window_scan_t* scan, hlo_tensor_t** results,
-                                 bool* out_is_done) HLO_MUST_USE;
+hlo_status_t hlo_window_scan(const hlo_window_scan_t* scan, hlo_tensor_t** results,
+                             bool* out_is_done) HLO_MUST_USE;
 
 #endif  // HLO_INTERP_REF_WINDOW_SCAN_H_

@@ -1,35 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Properties of calls, and the table of library functions (see call.h).
+// The table of library functions (see call.h).
 #include "lib/call.h"
 
 #include "ir/custom_call.h"
 #include "lib/call_impl.h"
-
-bool hlo_call_may_wait(const hlo_node_t* node) {
-  switch (node->op) {
-    case HLO_OP_send:
-    case HLO_OP_recv:
-    case HLO_OP_infeed:
-    case HLO_OP_outfeed: return true;
-    default: return (hlo_op_info(node->op)->traits & HLO_TRAIT_COLLECTIVE) != 0;
-  }
-}
-
-bool hlo_call_may_share(const hlo_node_t* node, uint32_t result, uint32_t operand) {
-  return hlo_op_has(node->op, HLO_TRAIT_UPDATES) && operand == result;
-}
-
-bool hlo_call_may_cover(const hlo_node_t* node, uint32_t result, uint32_t operand) {
-  if (node->results[result].type != hlo_node_operand_type(node, operand)) return false;
-  switch (node->op) {
-    case HLO_OP_all_reduce:
-    case HLO_OP_cross_replica_sum: return result == operand;
-    case HLO_OP_custom_call: return hlo_custom_call_may_cover(node, result, operand);
-    default: return false;
-  }
-}
-
-// ---- prepared calls -----------------------------------------------------------------------------
 
 static const hlo_lib_prepare_fn_t custom_functions[HLO_CUSTOM_FUNCTION_COUNT + 1] = {
     [HLO_CUSTOM_top_k] = hlo_lib_prepare_top_k,
@@ -56,6 +30,7 @@ static hlo_lib_prepare_fn_t function_of(const hlo_node_t* node) {
     case HLO_OP_fft: return hlo_lib_prepare_fft;
     case HLO_OP_cholesky: return hlo_lib_prepare_cholesky;
     case HLO_OP_triangular_solve: return hlo_lib_prepare_triangular_solve;
+    case HLO_OP_reduce_window: return hlo_lib_prepare_reduce_window;
     case HLO_OP_rng_bit_generator: return hlo_lib_prepare_rng_bit_generator;
     case HLO_OP_scatter: return hlo_lib_prepare_scatter;
     case HLO_OP_sort: return hlo_lib_prepare_sort;

@@ -1,20 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The nodes that compiled programs run as calls: properties that plans need of them, and library
-// functions prepared from them when a program is loaded.
+// Library functions that compiled programs call, prepared from nodes when a program is loaded.
 #ifndef HLO_LIB_CALL_H_
 #define HLO_LIB_CALL_H_
 
 #include "base/parallel.h"
-#include "ir/module.h"
-
-/// Returns true if the node exchanges data with other processes, which may be late.
-bool hlo_call_may_wait(const hlo_node_t* node);
-/// Returns true if the node updates operand `operand` into result `result` (slice updates,
-/// scatters): given the same address for both, it writes only the elements that change.
-bool hlo_call_may_share(const hlo_node_t* node, uint32_t result, uint32_t operand);
-/// Returns true if the result may, but need not, overwrite the operand: the operand is read
-/// completely first (sums over processes), or the result starts as its copy (factorisations).
-bool hlo_call_may_cover(const hlo_node_t* node, uint32_t result, uint32_t operand);
+#include "ir/call.h"
 
 enum { HLO_LIB_CALL_VALUES_MAX = 64 };  // operands and results of a library call
 

@@ -12,18 +12,11 @@
 #define T double
 #define NAME(x) f64_##x
 #include "lib/gemm_thin.inl"
-#define T uint32_t
-#define NAME(x) u32_##x
-#include "lib/gemm_thin.inl"
-#define T uint64_t
-#define NAME(x) u64_##x
-#include "lib/gemm_thin.inl"
 
 typedef struct {
   void (*dots)(const hlo_gemm_t* gemm);
   void (*sums)(const hlo_gemm_t* gemm);
   void (*scattered)(const hlo_gemm_t* gemm);
-  void (*multiply_add)(int64_t count, const void* a, const void* b, void* c);
   void (*packed[3])(const hlo_gemm_t* gemm, void* scratch);  // by hlo_isa_t
 } variants_t;
 
@@ -35,26 +28,10 @@ typedef struct {
   { hlo_gemm_##type##_generic, hlo_gemm_##type##_generic, hlo_gemm_##type##_generic }
 #endif
 
-static const variants_t f32_variants = {f32_dots, f32_sums, f32_scattered, f32_multiply_add,
-                                        PACKED(f32)};
-static const variants_t f64_variants = {f64_dots, f64_sums, f64_scattered, f64_multiply_add,
-                                        PACKED(f64)};
-static const variants_t u32_variants = {u32_dots, u32_sums, u32_scattered, u32_multiply_add,
-                                        PACKED(u32)};
-static const variants_t u64_variants = {
-    u64_dots,
-    u64_sums,
-    u64_scattered,
-    u64_multiply_add,
-    {hlo_gemm_u64_generic, hlo_gemm_u64_generic, hlo_gemm_u64_generic}};
-
+static const variants_t f32_variants = {f32_dots, f32_sums, f32_scattered, PACKED(f32)};
+static const variants_t f64_variants = {f64_dots, f64_sums, f64_scattered, PACKED(f64)};
 static const variants_t* variants_of(hlo_dtype_t dtype) {
-  switch (dtype) {
-    case HLO_DTYPE_F32: return &f32_variants;
-    case HLO_DTYPE_F64: return &f64_variants;
-    case HLO_DTYPE_U32: return &u32_variants;
-    default: return &u64_variants;
-  }
+  return dtype == HLO_DTYPE_F32 ? &f32_variants : &f64_variants;
 }
 
 // Returns the smaller of size and limit, plus room for the zeros that pad the last panel.
@@ -66,11 +43,6 @@ size_t hlo_gemm_scratch_bytes(hlo_dtype_t dtype, int64_t m, int64_t n, int64_t k
   const size_t depth = (size_t)(k < HLO_GEMM_KC ? k : HLO_GEMM_KC);
   return (packed_size(m, HLO_GEMM_MC) + packed_size(n, HLO_GEMM_NC)) * depth *
          hlo_dtype_size_bytes(dtype);
-}
-
-void hlo_gemm_multiply_add(hlo_dtype_t dtype, int64_t count, const void* a, const void* b,
-                           void* c) {
-  variants_of(dtype)->multiply_add(count, a, b, c);
 }
 
 void hlo_gemm(hlo_dtype_t dtype, const hlo_gemm_t* gemm, void* scratch) {

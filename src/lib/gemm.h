@@ -32,14 +32,11 @@ typedef struct hlo_gemm {
 /// most these sizes.
 size_t hlo_gemm_scratch_bytes(hlo_dtype_t dtype, int64_t m, int64_t n, int64_t k);
 
-/// errors : none; the type is F32, F64, U32 or U64 (signed integers multiply alike)
+/// errors : none; the type is F32 or F64
 /// owner  : all lent for the call; c overlaps nothing
 /// threads: safe with a scratch block each
 /// source : blocking after Goto and van de Geijn, "Anatomy of high-performance matrix
 ///          multiplication"; sums run over k in blocks of 256, each in order
 void hlo_gemm(hlo_dtype_t dtype, const hlo_gemm_t* gemm, void* scratch);
-
-/// c[i] += a[i] * b[i] for the same types; c overlaps nothing.
-void hlo_gemm_multiply_add(hlo_dtype_t dtype, int64_t count, const void* a, const void* b, void* c);
 
 #endif  // HLO_LIB_GEMM_H_

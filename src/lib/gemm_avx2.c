@@ -21,12 +21,3 @@
 #define NAME(x) f64_##x
 #define f64_gemm hlo_gemm_f64_avx2
 #include "lib/gemm.inl"
-
-#define T uint32_t
-#define VECTOR_BYTES 32
-#define TILE_ROWS 6
-#define TILE_VECTORS 2
-#define MADD(acc, a, b) ((acc) + (a) * (b))
-#define NAME(x) u32_##x
-#define u32_gemm hlo_gemm_u32_avx2
-#include "lib/gemm.inl"

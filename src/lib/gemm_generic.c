@@ -19,21 +19,3 @@
 #define NAME(x) f64_##x
 #define f64_gemm hlo_gemm_f64_generic
 #include "lib/gemm.inl"
-
-#define T uint32_t
-#define VECTOR_BYTES 16
-#define TILE_ROWS 4
-#define TILE_VECTORS 2
-#define MADD(acc, a, b) ((acc) + (a) * (b))
-#define NAME(x) u32_##x
-#define u32_gemm hlo_gemm_u32_generic
-#include "lib/gemm.inl"
-
-#define T uint64_t
-#define VECTOR_BYTES 16
-#define TILE_ROWS 4
-#define TILE_VECTORS 2
-#define MADD(acc, a, b) ((acc) + (a) * (b))
-#define NAME(x) u64_##x
-#define u64_gemm hlo_gemm_u64_generic
-#include "lib/gemm.inl"

@@ -14,13 +14,9 @@ enum {
 
 void hlo_gemm_f32_generic(const hlo_gemm_t* gemm, void* scratch);
 void hlo_gemm_f64_generic(const hlo_gemm_t* gemm, void* scratch);
-void hlo_gemm_u32_generic(const hlo_gemm_t* gemm, void* scratch);
-void hlo_gemm_u64_generic(const hlo_gemm_t* gemm, void* scratch);
 void hlo_gemm_f32_avx2(const hlo_gemm_t* gemm, void* scratch);
 void hlo_gemm_f64_avx2(const hlo_gemm_t* gemm, void* scratch);
-void hlo_gemm_u32_avx2(const hlo_gemm_t* gemm, void* scratch);
 void hlo_gemm_f32_avx512(const hlo_gemm_t* gemm, void* scratch);
 void hlo_gemm_f64_avx512(const hlo_gemm_t* gemm, void* scratch);
-void hlo_gemm_u32_avx512(const hlo_gemm_t* gemm, void* scratch);
 
 #endif  // HLO_LIB_GEMM_IMPL_H_

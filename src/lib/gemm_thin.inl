@@ -76,12 +76,5 @@ static void NAME(scattered)(const hlo_gemm_t* gemm) {
   }
 }
 
-static void NAME(multiply_add)(int64_t count, const void* a, const void* b, void* c) {
-  const T* x = a;
-  const T* y = b;
-  T* restrict sum = c;
-  for (int64_t i = 0; i < count; i++) sum[i] += x[i] * y[i];
-}
-
 #undef T
 #undef NAME

@@ -290,36 +290,3 @@ void hlo_sort_permute(size_t bytes, int64_t count, int64_t stride, const uint32_
       }
   }
 }
-
-// ---- by a function
-
-void hlo_sort_indices(int64_t count, int64_t* indices, int64_t* scratch,
-                      bool (*less)(void* context, int64_t a, int64_t b), void* context) {
-  enum { RUN = 8 };
-  for (int64_t start = 0; start < count; start += RUN) {
-    const int64_t end = count - start < RUN ? count : start + RUN;
-    for (int64_t i = start + 1; i < end; i++) {
-      const int64_t moving = indices[i];
-      int64_t j = i;
-      for (; j > start && less(context, moving, indices[j - 1]); j--) indices[j] = indices[j - 1];
-      indices[j] = moving;
-    }
-  }
-  int64_t *from = indices, *to = scratch;
-  for (int64_t width = RUN; width < count; width *= 2) {
-    for (int64_t start = 0; start < count; start += 2 * width) {
-      const int64_t middle = start + width < count ? start + width : count;
-      const int64_t end = middle + width < count ? middle + width : count;
-      int64_t a = start, b = middle, o = start;
-      while (a < middle && b < end) {
-        to[o++] = less(context, from[b], from[a]) ? from[b++] : from[a++];
-      }
-      while (a < middle) to[o++] = from[a++];
-      while (b < end) to[o++] = from[b++];
-    }
-    int64_t* swap = from;
-    from = to;
-    to = swap;
-  }
-  if (from != indices) memcpy(indices, from, (size_t)count * sizeof(*indices));
-}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stable sorting of elements or positions by unsigned keys that preserve the order of any element
-// type; of indices by a function; selection of the first few.
+// type; selection of the first few.
 #ifndef HLO_LIB_SORT_H_
 #define HLO_LIB_SORT_H_
 
@@ -68,10 +68,5 @@ int64_t hlo_sort_select_group(const hlo_sort_form_t* form, int64_t count, int64_
 /// out[i * stride] = in[positions[i] * stride], elements of `bytes` bytes.
 void hlo_sort_permute(size_t bytes, int64_t count, int64_t stride, const uint32_t* positions,
                       const void* in, void* out);
-
-/// Sorts indices so that less(context, b, a) is false for every a before b; stable. scratch:
-/// `count` indices. Any answers of `less`, even inconsistent ones, give a permutation.
-void hlo_sort_indices(int64_t count, int64_t* indices, int64_t* scratch,
-                      bool (*less)(void* context, int64_t a, int64_t b), void* context);
 
 #endif  // HLO_LIB_SORT_H_

@@ -348,30 +348,11 @@ static void test_loops(void** state) {
 #endif
 }
 
-static bool never_consistent(void* context, int64_t a, int64_t b) {
-  (void)a;
-  (void)b;
-  return ++*(int*)context % 3 == 0;
-}
-
-static void test_survives_bad_order(void** state) {
-  (void)state;
-  enum { COUNT = 100 };
-  int64_t indices[COUNT], scratch[COUNT];
-  bool seen[COUNT] = {false};
-  int calls = 0;
-  for (int i = 0; i < COUNT; i++) indices[i] = i;
-  hlo_sort_indices(COUNT, indices, scratch, never_consistent, &calls);
-  for (int i = 0; i < COUNT; i++) seen[indices[i]] = true;
-  for (int i = 0; i < COUNT; i++) assert_true(seen[i]);
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_types_and_lengths),  cmocka_unit_test(test_networks),
       cmocka_unit_test(test_shapes_of_data),     cmocka_unit_test(test_two_keys),
       cmocka_unit_test(test_long_line),          cmocka_unit_test(test_loops),
-      cmocka_unit_test(test_survives_bad_order),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

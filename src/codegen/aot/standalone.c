@@ -8,7 +8,7 @@
 
 #include "codegen/aot/standalone_impl.h"
 #include "codegen/c/emit.h"
-#include "lib/call.h"
+#include "ir/call.h"
 
 enum { WORD_BYTES = 8 };
 #define FRAME_WORD(member) (offsetof(hlo_frame_t, member) / WORD_BYTES)

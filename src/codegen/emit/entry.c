@@ -8,7 +8,7 @@
 #include "base/tuning.h"
 #include "codegen/body/split.h"
 #include "codegen/emit/entry_impl.h"
-#include "lib/call.h"
+#include "ir/call.h"
 
 struct hlo_entry {
   hlo_entry_context_t base;

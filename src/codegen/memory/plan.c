@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "codegen/memory/plan_impl.h"
-#include "lib/call.h"
+#include "ir/call.h"
 
 // ---- buffers
 

@@ -9,8 +9,8 @@
 #include "base/vec.h"
 #include "codegen/body/split.h"
 #include "codegen/memory/plan.h"
+#include "ir/call.h"
 #include "ir/captures.h"
-#include "lib/call.h"
 
 // Memory that holds a token: a range of one space.
 typedef struct cell {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "codegen/memory/plan_impl.h"
-#include "lib/call.h"
+#include "ir/call.h"
 
 // ---- compatibility of two live ranges
 

@@ -4,7 +4,7 @@
 // parallel: they are ordered so that everything is read before it is overwritten. On cycles, or
 // where a donated argument may be overwritten that is still needed, a value is saved first.
 #include "codegen/memory/plan_impl.h"
-#include "lib/call.h"
+#include "ir/call.h"
 
 /// The effect of one list's copies on a buffer.
 typedef struct traffic {

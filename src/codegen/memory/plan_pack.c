@@ -7,7 +7,7 @@
 #include "base/heap.h"
 #include "base/tuning.h"
 #include "codegen/memory/plan_impl.h"
-#include "lib/call.h"
+#include "ir/call.h"
 
 enum {
   ALIGNMENT = 64,  // of blocks
