@@ -405,6 +405,7 @@ function(hlo_text_tests)
       hlo_script_test(codegen/narrow_products_amx ci codegen/products_test.py
                       $<TARGET_FILE:hlocc_amx> --narrow)
     endif()
+    hlo_script_test(codegen/sums unit codegen/sums_test.py ${hlocc_cli_path})
     hlo_script_test(codegen/orders unit codegen/orders_test.py ${hlocc_cli_path})
     hlo_script_test(codegen/temporary_limit unit codegen/temporary_limit_test.py ${hlocc_cli_path})
     if(NOT HLOCC_SANITIZE)  # programs of others link the library here, without a sanitizer

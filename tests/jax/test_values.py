@@ -147,6 +147,20 @@ def test_subnormals_are_treated_as_by_xla(xla, dtype, f):
         np.testing.assert_array_equal(bits_of(ours), bits_of(theirs))
 
 
+@pytest.mark.parametrize("shape, axes", [((32, 56, 56, 64), (0, 1, 2)), ((32, 64, 28, 28), (0, 2, 3)), ((200000, 8), (0,)),
+                                         ((10000, 64), (0,)), ((300, 200, 100), (1,)), ((1024, 1024), (0,))])
+def test_sums_over_batches_are_as_accurate_as_xlas(xla, random, shape, axes):
+    x = (random.random(shape) + 0.5).astype("f4")
+    for function in (lambda x: jnp.mean(x, axes), lambda x: jnp.sum(x * x, axes), lambda x: jnp.var(x, axes)):
+        with jax.enable_x64(True), jax.default_device(xla):
+            exact = np.asarray(jax.jit(function)(x.astype("f8")))
+        with jax.default_device(xla):
+            theirs = jax.jit(function)(x)
+        errors = [np.max(np.abs(np.asarray(y, "f8") - exact)) / np.max(exact) * 2**24
+                  for y in (jax.jit(function)(x), theirs)]
+        assert errors[0] <= 2 * errors[1] + 2
+
+
 KEEPING = """
 import jax, jax.numpy as jnp, numpy as np
 x = np.array([1e-45, -1e-40], "f4")

@@ -230,6 +230,7 @@ static hlo_status_t create(hlo_kernel_t* kernel, hlo_arena_t* scratch) {
   kernel->common_levels = common_levels(kernel, pieces);
   kernel->verdict = hlo_kernel_choose_chunks(kernel, first);
   if (hlo_verdict_is_no(&kernel->verdict)) return hlo_ok();
+  if (kernel->is_sweep) kernel->sweep_levels = hlo_sweep_level_count(kernel, first);
   kernel->verdict = hlo_kernel_check_chunks(kernel, pieces);
   return hlo_ok();
 }
@@ -253,10 +254,16 @@ static void summarize(hlo_kernel_t* kernel) {
   for (uint32_t i = 0; i < HLO_KERNEL_MAX_PHASES; ++i) s->chunk_counts[i] = 1;
   s->chunk_counts[0] = kernel->chunk_count;
   if (kernel->form) kernel->form->plan(kernel, s);
-  if (kernel->form || kernel->cut != HLO_KERNEL_CUT_REDUCTION) return;
+  if (kernel->form) return;
   uint64_t elements = (uint64_t)kernel->spaces[0].element_count;  // one element, or columns
-  s->phase_count = 2;
-  s->scratch_bytes = kernel->chunk_count * kernel->partial_count * elements * sizeof(uint64_t);
+  if (kernel->cut == HLO_KERNEL_CUT_REDUCTION) {
+    s->phase_count = 2;
+    s->scratch_bytes = kernel->chunk_count * kernel->partial_count * elements * sizeof(uint64_t) *
+                       (kernel->sweep_levels + 1);
+  } else {
+    s->scratch_bytes =
+        kernel->sweep_levels * hlo_kernel_main_count(kernel) * elements * sizeof(uint64_t);
+  }
 }
 
 static hlo_status_t create_product(hlo_kernel_t* kernel, const hlo_kernel_form_t* form,

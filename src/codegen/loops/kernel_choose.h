@@ -74,8 +74,4 @@ static inline uint64_t hlo_tiling_computed_loops(const hlo_tiling_t* tiling,
                    : tiled->loops;
 }
 
-static inline int64_t hlo_divide_up(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
-}
-
 #endif  // HLO_CODEGEN_KERNEL_CHOOSE_H_

@@ -103,7 +103,7 @@ static hlo_verdict_t cut_reductions(hlo_kernel_t* kernel, const hlo_tiling_t* ti
 /// The reductions of a kernel that reduces columns.
 typedef struct columns {
   uint32_t space, partials;
-  bool is_swept;   // all run down the same rows, and their accumulators can be in memory
+  bool is_swept;   // accumulators can be in memory, and all run down the same rows unless is_nested
   bool is_nested;  // one needs the result of another
 } columns_t;
 
@@ -114,8 +114,10 @@ static columns_t find_columns(const hlo_kernel_t* kernel, const hlo_tiling_t* ti
     const hlo_tiled_t* tiled = tiling->instances[i];
     if (tiled->kind != HLO_TILED_REDUCE) continue;
     if (count++ == 0) columns.space = tiled->reduction;
-    columns.is_nested |= hlo_tiling_needs_reduction(tiling, tiled);
-    columns.is_swept &= tiled->loops >> lane & 1 && tiled->reduction == columns.space &&
+    const bool is_nested = hlo_tiling_needs_reduction(tiling, tiled);
+    columns.is_nested |= is_nested;
+    columns.is_swept &= tiled->loops >> lane & 1 &&
+                        (is_nested || tiled->reduction == columns.space) &&
                         tiled->operands[0]->kind != HLO_TILED_PRODUCT;
     for (uint32_t r = 0; r < hlo_tiled_result_count(tiled); ++r, ++columns.partials) {
       hlo_dtype_t dtype = tiled->value->def->results[r].type->dtype;
@@ -130,10 +132,10 @@ static columns_t find_columns(const hlo_kernel_t* kernel, const hlo_tiling_t* ti
 static hlo_verdict_t cut_columns(hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
   bool is_plain =
       kernel->kind == HLO_KERNEL_LANES && kernel->segment_count == 1 && kernel->loop_count == 1;
-  bool is_cut = kernel->is_sweep && kernel->chunk_count >= HLO_TUNING_SWEEP_FEW_CHUNKS;
-  if (!is_plain || !hlo_kernel_is_worth_cutting(kernel) || is_cut) return hlo_verdict_yes();
+  if (!is_plain || !hlo_kernel_is_worth_cutting(kernel)) return hlo_verdict_yes();
   columns_t columns = find_columns(kernel, tiling);
-  if (!columns.is_swept) return hlo_verdict_yes();
+  bool is_cut = kernel->chunk_count >= HLO_TUNING_SWEEP_FEW_CHUNKS && (kernel->is_sweep || columns.is_nested);
+  if (!columns.is_swept || is_cut) return hlo_verdict_yes();
   const hlo_tiled_space_t* space = &tiling->spaces[columns.space];
   int64_t wanted = wanted_chunks(kernel),
           most = space->element_count / HLO_TUNING_SWEEP_MIN_PART_ROWS;

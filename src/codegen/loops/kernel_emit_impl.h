@@ -119,11 +119,11 @@ typedef void (*hlo_lane_body_t)(hlo_emitter_t* e, uint32_t copy, void* context);
 void hlo_emit_lane_loop(hlo_emitter_t* e, uint32_t loop, hlo_range_t range, uint32_t unroll,
                         hlo_lane_body_t body, void* context);
 
-/// Runs `body` for an even number of vectors per iteration, those of the second half of a range
-/// beside those of the first: a core reads distant memory faster from two positions than from one.
-/// Returns the remaining range.
-hlo_range_t hlo_emit_lane_halves(hlo_emitter_t* e, uint32_t loop, hlo_range_t range,
-                                 uint32_t unroll, hlo_lane_body_t body, void* context);
+/// Runs `body` for an even number of vectors per iteration, half of them `distance` elements past
+/// the range: a core reads distant memory faster from two positions than from one.
+void hlo_emit_lane_pairs(hlo_emitter_t* e, uint32_t loop, hlo_range_t range,
+                         hlo_vir_value_t* distance, uint32_t unroll, hlo_lane_body_t body,
+                         void* context);
 
 /// Returns true if the rows of the only output are long enough for the next function.
 bool hlo_kernel_aligns_rows(const hlo_kernel_t* kernel);
@@ -270,9 +270,64 @@ void hlo_reduce_combine(hlo_emitter_t* e, const hlo_fused_reductions_t* set,
                         hlo_vir_value_t** out);
 /// Returns the range of loop `i` of a reduction: all of it, or that of this chunk.
 hlo_range_t hlo_reduce_range(const hlo_emitter_t* e, uint32_t space_number, uint32_t i);
-/// Opens the loops of a reduction except one; HLO_NO_LOOP: all.
-void hlo_reduce_open_loops(hlo_emitter_t* e, uint32_t space_number, uint32_t except);
-void hlo_reduce_close_loops(hlo_emitter_t* e, uint32_t space_number, uint32_t except);
+
+// ---- long sums (kernel_levels.c)
+
+enum { HLO_MAX_LEVELS = 12 };
+
+/// One loop of a nest: over blocks of `size` iterations.
+typedef struct hlo_level_step {
+  uint32_t loop;  // its position in the nest
+  int64_t size;
+  bool begins_level;  // each iteration has accumulators of its own
+} hlo_level_step_t;
+
+/// The loops of a reduction split into blocks, outermost first. Plain data.
+typedef struct hlo_levels {
+  uint32_t step_count, level_count;  // levels below the uppermost one
+  hlo_level_step_t steps[HLO_TILED_MAX_LOOPS + HLO_MAX_LEVELS];
+} hlo_levels_t;
+
+/// Splits loops with these trip counts, outermost first, so that an accumulator of the innermost
+/// level takes about `first_terms` terms; 0: splits nothing.
+void hlo_levels_plan(const int64_t* trips, uint32_t loop_count, int64_t first_terms,
+                     hlo_levels_t* out_levels);
+/// Returns `first_terms` for sums with `parallel` accumulators that are added up at the end; 0: the
+/// terms are partial sums already.
+int64_t hlo_levels_first_terms(uint32_t parallel);
+/// Returns true if a reduction, or one of the set, adds up floats.
+bool hlo_tiled_is_sum(const hlo_tiled_t* reduction);
+bool hlo_reduce_has_sums(const hlo_fused_reductions_t* set);
+
+/// Loops for hlo_emit_levels() and their bodies. The uppermost level has number 0.
+typedef struct hlo_level_nest {
+  uint32_t loop_count;
+  const uint32_t* numbers;  // of the tiling's loops; NULL: other loops
+  const hlo_range_t* ranges;
+  int64_t trip_elements;  // of the innermost loop, which `body` runs itself; 0: `body` is one
+                          // iteration
+  void* context;
+  void (*begin)(hlo_emitter_t* e, uint32_t level, void* context);
+  void (*body)(hlo_emitter_t* e, hlo_range_t innermost, void* context);
+  void (*end)(hlo_emitter_t* e, uint32_t level, void* context);
+} hlo_level_nest_t;
+
+void hlo_emit_levels(hlo_emitter_t* e, const hlo_levels_t* levels, const hlo_level_nest_t* nest);
+
+/// Accumulators of a level in registers, by accumulator and step.
+typedef hlo_vir_value_t* hlo_level_vars_t[HLO_MAX_ACCUMULATORS][HLO_TUNING_REDUCE_ACCUMULATORS];
+
+/// Gives the set new accumulators; `outer` holds those of the level above until they are added.
+void hlo_reduce_begin_level(hlo_emitter_t* e, hlo_fused_reductions_t* set, hlo_level_vars_t* outer);
+void hlo_reduce_end_level(hlo_emitter_t* e, hlo_fused_reductions_t* set,
+                          const hlo_level_vars_t* outer);
+
+/// Loads the accumulators of a chunk.
+typedef void (*hlo_join_load_t)(hlo_emitter_t* e, hlo_vir_value_t* chunk, void* context,
+                                hlo_vir_value_t** out_values);
+/// Combines the accumulators of all chunks in those of the set.
+void hlo_reduce_join_chunks(hlo_emitter_t* e, hlo_fused_reductions_t* set, hlo_join_load_t load,
+                            void* context);
 
 // ---- extra outputs (kernel_extra_outputs.c)
 

@@ -77,6 +77,7 @@ struct hlo_kernel {
   uint32_t split_space;      // of a reduction: its space,
   uint32_t split_loop;       // the number of the split loop in it,
   uint32_t partial_count;    // accumulators of 8 bytes per element and chunk
+  uint32_t sweep_levels;     // of a sweep's accumulators above the first (kernel_levels.c)
   hlo_verdict_t verdict;     // a refusal ends the choice of loops: the fields below are undecided
                              // then
   double cost_ns;

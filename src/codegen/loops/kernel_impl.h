@@ -5,6 +5,10 @@
 
 #include "codegen/loops/kernel_form.h"
 
+static inline int64_t hlo_divide_up(int64_t a, int64_t b) {
+  return (a + b - 1) / b;
+}
+
 static inline bool hlo_kernel_has_lanes(const hlo_kernel_t* kernel) {
   return kernel->kind != HLO_KERNEL_POINTS;
 }
@@ -18,6 +22,8 @@ static inline uint32_t hlo_kernel_main_count(const hlo_kernel_t* kernel) {
 /// Returns the element type of the accumulators of a swept reduction in memory; HLO_DTYPE_INVALID
 /// if they cannot be in memory.
 hlo_dtype_t hlo_sweep_dtype(hlo_dtype_t dtype);
+/// Returns the levels of accumulators that the rows of a sweep have beyond the first.
+uint32_t hlo_sweep_level_count(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling);
 
 /// Returns the reason why the chosen loops cannot store the extra outputs, if there is one.
 hlo_verdict_t hlo_kernel_check_extra_outputs(const hlo_kernel_t* kernel,

@@ -168,20 +168,18 @@ void hlo_emit_lane_loop(hlo_emitter_t* e, uint32_t loop, hlo_range_t range, uint
   e->mask = saved_mask;
 }
 
-hlo_range_t hlo_emit_lane_halves(hlo_emitter_t* e, uint32_t loop, hlo_range_t range,
-                                 uint32_t unroll, hlo_lane_body_t body, void* context) {
+void hlo_emit_lane_pairs(hlo_emitter_t* e, uint32_t loop, hlo_range_t range,
+                         hlo_vir_value_t* distance, uint32_t unroll, hlo_lane_body_t body,
+                         void* context) {
   hlo_vir_builder_t* b = e->b;
   uint32_t saved_loop = e->lane_loop, saved_lanes = e->lanes, each = unroll / 2;
   e->lane_loop = loop;
   e->lanes = e->kernel->lanes;
-  hlo_vir_value_t* end = hlo_range_whole_end(b, range, (int64_t)e->lanes * unroll);
-  hlo_vir_value_t* half = hlo_vir_index(b, HLO_VIR_isub, end, range.low);
-  half = hlo_vir_index(b, HLO_VIR_idiv, half, hlo_vir_iconst(b, 2));
-  hlo_vir_value_t* middle = hlo_vir_index(b, HLO_VIR_iadd, range.low, half);
   hlo_vir_value_t* counter =
-      hlo_emitter_open_loop(e, loop, range.low, middle, (int64_t)e->lanes * each);
+      hlo_emitter_open_loop(e, loop, range.low, range.end, (int64_t)e->lanes * each);
   for (uint32_t copy = 0; copy < unroll; ++copy) {
-    hlo_vir_value_t* first = copy < each ? counter : hlo_vir_index(b, HLO_VIR_iadd, counter, half);
+    hlo_vir_value_t* first =
+        copy < each ? counter : hlo_vir_index(b, HLO_VIR_iadd, counter, distance);
     hlo_emitter_forget_loop(e, loop);
     e->loops[loop] =
         hlo_vir_index(b, HLO_VIR_iadd, first, hlo_vir_iconst(b, copy % each * e->lanes));
@@ -191,7 +189,6 @@ hlo_range_t hlo_emit_lane_halves(hlo_emitter_t* e, uint32_t loop, hlo_range_t ra
   hlo_emitter_close_loop(e, loop);
   e->lane_loop = saved_loop;
   e->lanes = saved_lanes;
-  return (hlo_range_t){end, range.end};
 }
 
 // Returns the address of an output's element at the loop value `at`.

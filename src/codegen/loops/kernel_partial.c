@@ -38,30 +38,29 @@ hlo_status_t hlo_emit_partials(hlo_emitter_t* e, hlo_arena_t* scratch, hlo_vir_v
   return hlo_ok();
 }
 
+static void load_partials(hlo_emitter_t* e, hlo_vir_value_t* chunk, void* context,
+                          hlo_vir_value_t** out_values) {
+  const hlo_fused_reductions_t* set = context;
+  hlo_vir_builder_t* b = e->b;
+  for (uint32_t i = 0; i < set->accumulator_count; ++i) {
+    hlo_element_address_t at = partial_address(e, chunk, i);
+    hlo_vir_value_t* operands[] = {at.base};
+    const hlo_vir_type_t wanted = set->accumulators[i].vars[0]->type;
+    hlo_vir_type_t type = wanted;
+    bool is_mask = set->accumulators[i].dtype == HLO_DTYPE_PRED;
+    if (is_mask) type.elem = (uint8_t)hlo_emit_lane_integer(e, e->kernel->lanes);
+    out_values[i] = hlo_vir_emit(b, HLO_VIR_load, type, 0, at.offset_bytes, 1, operands);
+    if (type.elem == wanted.elem) continue;
+    out_values[i] = hlo_vir_convert(b, HLO_VIR_sext, (hlo_vir_elem_t)wanted.elem, out_values[i]);
+  }
+}
+
 hlo_status_t hlo_emit_partials_finish(hlo_emitter_t* e, hlo_arena_t* scratch) {
   HLO_TRY(hlo_emitter_start_segment(e, scratch, &e->kernel->segments[0]));
-  hlo_vir_builder_t* b = e->b;
   hlo_fused_reductions_t set;
   hlo_reduce_collect(e, first_reduction(e), &set);
   hlo_reduce_start(e, &set, 1);
-  hlo_vir_value_t* chunk = hlo_vir_begin_for(
-      b, hlo_vir_iconst(b, 0), hlo_vir_iconst(b, (int64_t)e->kernel->chunk_count), 1, 0);
-  hlo_vir_value_t *vars[HLO_MAX_ACCUMULATORS] = {0}, *values[HLO_MAX_ACCUMULATORS] = {0};
-  hlo_reduce_vars(&set, 0, vars);
-  for (uint32_t i = 0; i < set.accumulator_count; ++i) {
-    hlo_element_address_t at = partial_address(e, chunk, i);
-    hlo_vir_value_t* operands[] = {at.base};
-    hlo_vir_type_t type = vars[i]->type;
-    bool is_mask = set.accumulators[i].dtype == HLO_DTYPE_PRED;
-    if (is_mask) type.elem = (uint8_t)hlo_emit_lane_integer(e, e->kernel->lanes);
-    values[i] = hlo_vir_emit(b, HLO_VIR_load, type, 0, at.offset_bytes, 1, operands);
-    if (type.elem == vars[i]->type.elem) continue;
-    values[i] = hlo_vir_convert(b, HLO_VIR_sext, (hlo_vir_elem_t)vars[i]->type.elem, values[i]);
-  }
-  hlo_reduce_combine(e, &set, vars, values, values);
-  for (uint32_t i = 0; i < set.accumulator_count; ++i) hlo_vir_set(b, vars[i], values[i]);
-  hlo_vir_end(b);
-  hlo_emitter_close_block(e);
+  hlo_reduce_join_chunks(e, &set, load_partials, &set);
   hlo_reduce_finish(e, &set);
   hlo_emit_point(e);
   return hlo_ok();

@@ -343,38 +343,132 @@ static hlo_range_t constant_range(hlo_vir_builder_t* b, int64_t low, int64_t end
   return (hlo_range_t){hlo_vir_iconst(b, low), hlo_vir_iconst(b, end)};
 }
 
+static bool is_cut_here(const hlo_emitter_t* e, uint32_t space_number, uint32_t i) {
+  return e->chunk && space_number == e->kernel->split_space && i == e->kernel->split_loop;
+}
+
 hlo_range_t hlo_reduce_range(const hlo_emitter_t* e, uint32_t space_number, uint32_t i) {
   const hlo_tiled_space_t* space = &e->tiling->spaces[space_number];
   hlo_range_t all = constant_range(e->b, 0, space->extents[i]);
-  bool is_cut = e->chunk && space_number == e->kernel->split_space && i == e->kernel->split_loop;
-  return is_cut ? hlo_range_of_chunk(e->b, e->chunk, e->kernel->chunk_size, all) : all;
+  return is_cut_here(e, space_number, i)
+             ? hlo_range_of_chunk(e->b, e->chunk, e->kernel->chunk_size, all)
+             : all;
 }
 
-/// Accumulators of a loop over lanes, and single-lane ones for its remainder without masks.
-typedef struct lane_sums {
-  hlo_fused_reductions_t *set, *rest;
-} lane_sums_t;
+// ---- loops over all terms, in levels
+
+/// The loops of a reduction with accumulators in registers.
+typedef struct term_loops {
+  hlo_fused_reductions_t *set, *rest;  // rest: or NULL
+  void (*body)(hlo_emitter_t* e, hlo_range_t innermost, struct term_loops* loops);
+  uint32_t lane_loop;     // that the body runs; HLO_NO_LOOP: none
+  hlo_vir_value_t* distance;  // between the halves of a line
+  uint32_t column_loop;   // of vectors side by side
+  hlo_vir_value_t* first_column;
+  hlo_level_vars_t outer[HLO_MAX_LEVELS][2];
+} term_loops_t;
+
+static void begin_term_level(hlo_emitter_t* e, uint32_t level, void* context) {
+  term_loops_t* loops = context;
+  hlo_reduce_begin_level(e, loops->set, &loops->outer[level - 1][0]);
+  if (loops->rest) hlo_reduce_begin_level(e, loops->rest, &loops->outer[level - 1][1]);
+}
+
+static void end_term_level(hlo_emitter_t* e, uint32_t level, void* context) {
+  term_loops_t* loops = context;
+  hlo_reduce_end_level(e, loops->set, &loops->outer[level - 1][0]);
+  if (loops->rest) hlo_reduce_end_level(e, loops->rest, &loops->outer[level - 1][1]);
+}
+
+static void emit_terms(hlo_emitter_t* e, hlo_range_t innermost, void* context) {
+  term_loops_t* loops = context;
+  loops->body(e, innermost, loops);
+}
+
+static void emit_levels(hlo_emitter_t* e, term_loops_t* loops, hlo_level_nest_t nest,
+                        const int64_t* trips, uint32_t parallel) {
+  hlo_levels_t levels;
+  const int64_t terms = hlo_levels_first_terms(parallel);
+  hlo_levels_plan(trips, nest.loop_count, hlo_reduce_has_sums(loops->set) ? terms : 0, &levels);
+  nest.context = loops;
+  nest.begin = begin_term_level;
+  nest.body = emit_terms;
+  nest.end = end_term_level;
+  hlo_emit_levels(e, &levels, &nest);
+}
+
+static int64_t trip_count(const hlo_emitter_t* e, uint32_t space_number, uint32_t i) {
+  return is_cut_here(e, space_number, i) ? e->kernel->chunk_size
+                                         : e->tiling->spaces[space_number].extents[i];
+}
+
+// Returns the terms of the first accumulator in a line: it takes the vectors after the last step.
+static int64_t line_trips(const hlo_emitter_t* e, int64_t elements, int64_t step) {
+  return elements / step + hlo_divide_up(elements % step, e->kernel->lanes);
+}
+
+// Emits the body for all terms. The loop over lanes, of which the body takes `step` elements at a
+// time, becomes the innermost one; parallel == 0: the body takes the whole line.
+static void emit_term_loops(hlo_emitter_t* e, term_loops_t* loops, int64_t step,
+                            uint32_t parallel) {
+  const uint32_t space_number = loops->set->members[0]->reduction;
+  const hlo_tiled_space_t* space = &e->tiling->spaces[space_number];
+  uint32_t numbers[HLO_TILED_MAX_LOOPS], count = 0;
+  int64_t trips[HLO_TILED_MAX_LOOPS];
+  hlo_range_t ranges[HLO_TILED_MAX_LOOPS];
+  for (uint32_t pass = 0; pass < 2; ++pass) {
+    for (uint32_t i = 0; i < space->loop_count; ++i) {
+      const bool has_lanes = space->first_loop + i == loops->lane_loop;
+      if (has_lanes != pass) continue;
+      numbers[count] = space->first_loop + i;
+      ranges[count] = hlo_reduce_range(e, space_number, i);
+      trips[count] = trip_count(e, space_number, i);
+      if (has_lanes) trips[count] = parallel ? line_trips(e, trips[count], step) : 1;
+      ++count;
+    }
+  }
+  emit_levels(e, loops,
+              (hlo_level_nest_t){.loop_count = count,
+                                 .numbers = numbers,
+                                 .ranges = ranges,
+                                 .trip_elements = loops->lane_loop == HLO_NO_LOOP ? 0 : step},
+              trips, parallel);
+}
 
 static void accumulate_lanes(hlo_emitter_t* e, uint32_t copy, void* context) {
-  const lane_sums_t* sums = context;
+  const term_loops_t* loops = context;
   bool is_single = e->lane_loop == HLO_NO_LOOP;
-  accumulate_vectors(e, is_single ? sums->rest : sums->set, copy, e->mask != NULL);
+  accumulate_vectors(e, is_single ? loops->rest : loops->set, copy, e->mask != NULL);
 }
 
-void hlo_reduce_open_loops(hlo_emitter_t* e, uint32_t space_number, uint32_t except) {
-  const hlo_tiled_space_t* space = &e->tiling->spaces[space_number];
-  for (uint32_t i = 0; i < space->loop_count; ++i) {
-    if (space->first_loop + i == except) continue;
-    hlo_range_t range = hlo_reduce_range(e, space_number, i);
-    hlo_emitter_open_loop(e, space->first_loop + i, range.low, range.end, 1);
-  }
+static void accumulate_line(hlo_emitter_t* e, hlo_range_t range, term_loops_t* loops) {
+  hlo_emit_lane_loop(e, loops->lane_loop, range, loops->set->unroll, accumulate_lanes, loops);
 }
 
-void hlo_reduce_close_loops(hlo_emitter_t* e, uint32_t space_number, uint32_t except) {
-  const hlo_tiled_space_t* space = &e->tiling->spaces[space_number];
-  for (uint32_t i = space->loop_count; i-- > 0;) {
-    if (space->first_loop + i != except) hlo_emitter_close_loop(e, space->first_loop + i);
-  }
+// Elements of the first half of a line, and those beside them in the second half.
+static void accumulate_halves(hlo_emitter_t* e, hlo_range_t range, term_loops_t* loops) {
+  hlo_emit_lane_pairs(e, loops->lane_loop, range, loops->distance, loops->set->unroll,
+                      accumulate_lanes, loops);
+}
+
+static void accumulate_far_line(hlo_emitter_t* e, hlo_range_t range, term_loops_t* loops) {
+  const uint32_t space_number = loops->set->members[0]->reduction;
+  const uint32_t i = loops->lane_loop - e->tiling->spaces[space_number].first_loop;
+  const uint32_t step = e->kernel->lanes * loops->set->unroll;
+  const int64_t trips = trip_count(e, space_number, i) / step;
+  hlo_vir_value_t* end = hlo_range_whole_end(e->b, range, step);
+  hlo_vir_value_t* half = hlo_vir_index(e->b, HLO_VIR_isub, end, range.low);
+  half = hlo_vir_index(e->b, HLO_VIR_idiv, half, hlo_vir_iconst(e->b, 2));
+  const hlo_range_t first = {range.low, hlo_vir_index(e->b, HLO_VIR_iadd, range.low, half)};
+  term_loops_t halves = {.set = loops->set,
+                         .rest = loops->rest,
+                         .body = accumulate_halves,
+                         .lane_loop = loops->lane_loop,
+                         .distance = half};
+  const hlo_level_nest_t nest = {.loop_count = 1, .ranges = &first, .trip_elements = step / 2};
+  emit_levels(e, &halves, nest, &trips, step);
+  range.low = end;
+  hlo_emit_lane_loop(e, loops->lane_loop, range, 1, accumulate_lanes, loops);
 }
 
 // Computes all points of a small space, from loop `i` on, without loops.
@@ -394,6 +488,11 @@ static void accumulate_each(hlo_emitter_t* e, hlo_fused_reductions_t* set, uint3
   }
 }
 
+static void accumulate_point(hlo_emitter_t* e, hlo_range_t innermost, term_loops_t* loops) {
+  (void)innermost;
+  accumulate_vectors(e, loops->set, 0, false);
+}
+
 // Reduces with the user's lanes: every lane reduces separately.
 static void reduce_lanes_apart(hlo_emitter_t* e, hlo_fused_reductions_t* set, uint32_t lanes) {
   uint32_t space = set->members[0]->reduction;
@@ -402,9 +501,8 @@ static void reduce_lanes_apart(hlo_emitter_t* e, hlo_fused_reductions_t* set, ui
     accumulate_each(e, set, space, 0);
     return;
   }
-  hlo_reduce_open_loops(e, space, HLO_NO_LOOP);
-  accumulate_vectors(e, set, 0, false);
-  hlo_reduce_close_loops(e, space, HLO_NO_LOOP);
+  term_loops_t loops = {.set = set, .body = accumulate_point, .lane_loop = HLO_NO_LOOP};
+  emit_term_loops(e, &loops, 1, 1);
 }
 
 // Combines the accumulators of unrolled steps.
@@ -451,8 +549,7 @@ static void restore_maxima(hlo_emitter_t* e, hlo_fused_reductions_t* set) {
 // instructions than maxima: signs of zeros and NaNs come out right by themselves.
 static void accumulate_over_lanes(hlo_emitter_t* e, hlo_fused_reductions_t* set,
                                   hlo_fused_reductions_t* rest, uint32_t loop) {
-  uint32_t space_number = set->members[0]->reduction;
-  const hlo_tiled_space_t* space = &e->tiling->spaces[space_number];
+  const hlo_tiled_space_t* space = &e->tiling->spaces[set->members[0]->reduction];
   int64_t extent = space->extents[loop - space->first_loop];
   uint32_t lanes = e->kernel->lanes;
   set->unroll = extent >= (int64_t)lanes * HLO_TUNING_REDUCE_ACCUMULATORS && set->count <= 2
@@ -464,18 +561,15 @@ static void accumulate_over_lanes(hlo_emitter_t* e, hlo_fused_reductions_t* set,
     rest->negates_maxima = true;
     hlo_reduce_start(e, rest, 1);
   }
-  hlo_reduce_open_loops(e, space_number, loop);
-  hlo_range_t range = hlo_reduce_range(e, space_number, loop - space->first_loop);
-  lane_sums_t sums = {set, rest};
-  uint32_t unroll = set->unroll;
+  term_loops_t loops = {.set = set, .rest = rest, .body = accumulate_line, .lane_loop = loop};
   int64_t bytes = extent * (int64_t)(e->kernel->target->vector_bytes / lanes);
-  if (unroll > 1 && bytes >= HLO_TUNING_REDUCE_HALVES_BYTES &&
+  if (set->unroll > 1 && bytes >= HLO_TUNING_REDUCE_HALVES_BYTES &&
       e->kernel->fusion->input_count == 1) {
-    range = hlo_emit_lane_halves(e, loop, range, unroll, accumulate_lanes, &sums);
-    unroll = 1;
+    loops.body = accumulate_far_line;
+    emit_term_loops(e, &loops, extent, 0);
+  } else {
+    emit_term_loops(e, &loops, lanes * set->unroll, lanes * set->unroll);
   }
-  hlo_emit_lane_loop(e, loop, range, unroll, accumulate_lanes, &sums);
-  hlo_reduce_close_loops(e, space_number, loop);
 }
 
 static void reduce_over_lanes(hlo_emitter_t* e, hlo_fused_reductions_t* set, uint32_t loop) {
@@ -535,17 +629,24 @@ static void set_column(hlo_emitter_t* e, uint32_t loop, hlo_vir_value_t* first, 
   e->bound |= (uint64_t)1 << loop;
 }
 
+static void accumulate_columns(hlo_emitter_t* e, hlo_range_t innermost, term_loops_t* loops) {
+  (void)innermost;
+  for (uint32_t u = 0; u < loops->set->unroll; ++u) {
+    set_column(e, loops->column_loop, loops->first_column, u);
+    accumulate_vectors(e, loops->set, u, false);
+  }
+}
+
 // Reduces the points of `unroll` vectors together.
 static void emit_columns(hlo_emitter_t* e, hlo_fused_reductions_t* set, uint32_t loop) {
   hlo_vir_value_t* first = e->loops[loop];
-  uint32_t space = set->members[0]->reduction;
   hlo_reduce_start(e, set, e->lanes);
-  hlo_reduce_open_loops(e, space, HLO_NO_LOOP);
-  for (uint32_t u = 0; u < set->unroll; ++u) {
-    set_column(e, loop, first, u);
-    accumulate_vectors(e, set, u, false);
-  }
-  hlo_reduce_close_loops(e, space, HLO_NO_LOOP);
+  term_loops_t loops = {.set = set,
+                        .body = accumulate_columns,
+                        .lane_loop = HLO_NO_LOOP,
+                        .column_loop = loop,
+                        .first_column = first};
+  emit_term_loops(e, &loops, 1, 1);
   for (uint32_t u = 0; u < set->unroll; ++u) {
     set_column(e, loop, first, u);
     for (uint32_t i = 0; i < set->accumulator_count; ++i) {
