@@ -2,7 +2,7 @@
 // The interface between compiled programs and the runtime; generated code uses no other functions.
 // Native code, the C back end and the interpreter implement the same resumable entry. Frozen and
 // versioned: fields are only appended, and any change of meaning increments the version. Only
-// kernel_for may be NULL in a runtime's table: a function that a runtime does not offer returns
+// library_for may be NULL in a runtime's table: a function that a runtime does not offer returns
 // ERROR.
 #ifndef HLO_BASE_KERNEL_ABI_H_
 #define HLO_BASE_KERNEL_ABI_H_
@@ -52,14 +52,14 @@ typedef struct hlo_runtime_table {
   int32_t (*async_done)(hlo_frame_t* frame, uint32_t call_site_index);
   /// Calls a library function for an op without generated code (sort, FFT, the reference
   /// interpreter of one op). Never suspends. Also allowed in chunks. DONE or ERROR.
-  int32_t (*call_kernel)(hlo_frame_t* frame, uint32_t call_site_index, void* const* buffers);
+  int32_t (*call_library)(hlo_frame_t* frame, uint32_t call_site_index, void* const* buffers);
   /// Reports that a check of the program failed (bounds, assertion): sets the error slot, returns
   /// ERROR.
   int32_t (*check_failed)(hlo_frame_t* frame, uint32_t call_site_index, int64_t found,
                           int64_t limit);
   /// Runs loops of library functions (base/parallel.h). Unlike parallel_for, every chunk runs even
   /// if the frame is cancelled. NULL: library functions run on the calling thread.
-  void (*kernel_for)(hlo_frame_t* frame, uint64_t chunk_count,
+  void (*library_for)(hlo_frame_t* frame, uint64_t chunk_count,
                      void (*chunk)(void* argument, uint64_t chunk_index), void* argument);
 } hlo_runtime_table_t;
 

@@ -24,10 +24,10 @@ hlo_parallel_t hlo_parallel_on_pool(hlo_pool_t* pool) {
 
 static void run_in_frame(void* context, uint64_t count, hlo_parallel_chunk_t chunk, void* arg) {
   hlo_frame_t* frame = context;
-  frame->runtime->kernel_for(frame, count, chunk, arg);
+  frame->runtime->library_for(frame, count, chunk, arg);
 }
 
 hlo_parallel_t hlo_frame_parallel(hlo_frame_t* frame) {
-  const bool has_loops = frame->runtime && frame->runtime->kernel_for;
+  const bool has_loops = frame->runtime && frame->runtime->library_for;
   return (hlo_parallel_t){has_loops ? run_in_frame : NULL, frame};
 }

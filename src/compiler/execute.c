@@ -34,15 +34,15 @@ static int32_t parallel_for(hlo_frame_t* frame, uint64_t chunk_count, hlo_kernel
   return hlo_execute_parallel_for(frame->owner, frame, chunk_count, chunk, context);
 }
 
-void hlo_execute_kernel_for(hlo_pool_t* pool, uint64_t chunk_count, hlo_parallel_chunk_t chunk,
+void hlo_execute_library_for(hlo_pool_t* pool, uint64_t chunk_count, hlo_parallel_chunk_t chunk,
                             void* argument) {
   const hlo_parallel_t parallel = hlo_parallel_on_pool(pool);
   hlo_parallel_for(&parallel, chunk_count, chunk, argument);
 }
 
-static void kernel_for(hlo_frame_t* frame, uint64_t chunk_count, hlo_parallel_chunk_t chunk,
+static void library_for(hlo_frame_t* frame, uint64_t chunk_count, hlo_parallel_chunk_t chunk,
                        void* argument) {
-  hlo_execute_kernel_for(frame->owner, chunk_count, chunk, argument);
+  hlo_execute_library_for(frame->owner, chunk_count, chunk, argument);
 }
 
 int32_t hlo_execute_async_start(hlo_frame_t* frame, uint32_t call_site_number) {
@@ -57,7 +57,8 @@ int32_t hlo_execute_async_done(hlo_frame_t* frame, uint32_t call_site_number) {
 
 // ---- functions of runtime tables
 
-int32_t hlo_execute_call_kernel(hlo_frame_t* frame, uint32_t call_site_number, void* const* buffers) {
+int32_t hlo_execute_call_library(hlo_frame_t* frame, uint32_t call_site_number,
+                                 void* const* buffers) {
   return hlo_call_site_call(frame, call_site_number, buffers);
 }
 
@@ -95,9 +96,9 @@ const hlo_runtime_table_t hlo_execute_table = {.abi_version = HLO_KERNEL_ABI_VER
                                                .parallel_for = parallel_for,
                                                .async_start = hlo_execute_async_start,
                                                .async_done = hlo_execute_async_done,
-                                               .call_kernel = hlo_execute_call_kernel,
+                                               .call_library = hlo_execute_call_library,
                                                .check_failed = hlo_execute_check_failed,
-                                               .kernel_for = kernel_for};
+                                               .library_for = library_for};
 
 // ---- one run
 

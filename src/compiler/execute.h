@@ -25,11 +25,12 @@ int32_t hlo_execute_parallel_for(hlo_pool_t* pool, hlo_frame_t* frame, uint64_t 
 /// async_start and async_done of a single process.
 int32_t hlo_execute_async_start(hlo_frame_t* frame, uint32_t call_site_number);
 int32_t hlo_execute_async_done(hlo_frame_t* frame, uint32_t call_site_number);
-/// kernel_for of a single process.
-void hlo_execute_kernel_for(hlo_pool_t* pool, uint64_t chunk_count, hlo_parallel_chunk_t chunk,
+/// library_for of a single process.
+void hlo_execute_library_for(hlo_pool_t* pool, uint64_t chunk_count, hlo_parallel_chunk_t chunk,
                             void* argument);
-/// call_kernel and check_failed of a single process.
-int32_t hlo_execute_call_kernel(hlo_frame_t* frame, uint32_t call_site_number, void* const* buffers);
+/// call_library and check_failed of a single process.
+int32_t hlo_execute_call_library(hlo_frame_t* frame, uint32_t call_site_number,
+                                 void* const* buffers);
 int32_t hlo_execute_check_failed(hlo_frame_t* frame, uint32_t call_site_number, int64_t found,
                                  int64_t limit);
 /// Sets the frame's error slot if it is free; takes over `status`. Returns HLO_KERNEL_ERROR.

@@ -97,7 +97,7 @@ static void run_copy(const hlo_frame_t* frame, const hlo_rt_copy_t* copy) {
   if (from != to) memcpy(to, from, copy->size_bytes);
 }
 
-static int32_t call_kernel(hlo_frame_t* frame, uint32_t call_site, void* const* buffers) {
+static int32_t call_library(hlo_frame_t* frame, uint32_t call_site, void* const* buffers) {
   const hlo_rt_program_t* program = frame->program;
   if (call_site < program->first_copy) {
     return program->calls ? program->calls->run(frame, call_site, buffers) : HLO_KERNEL_ERROR;
@@ -107,7 +107,7 @@ static int32_t call_kernel(hlo_frame_t* frame, uint32_t call_site, void* const* 
   return HLO_KERNEL_DONE;
 }
 
-static void kernel_for(hlo_frame_t* frame, uint64_t chunk_count, hlo_parallel_chunk_t chunk,
+static void library_for(hlo_frame_t* frame, uint64_t chunk_count, hlo_parallel_chunk_t chunk,
                        void* argument) {
   (void)frame;
   const hlo_parallel_t parallel = hlo_parallel_on_pool(the_pool());
@@ -130,9 +130,9 @@ static const hlo_runtime_table_t kTable = {.abi_version = HLO_KERNEL_ABI_VERSION
                                            .parallel_for = parallel_for,
                                            .async_start = refuse_async,
                                            .async_done = refuse_async,
-                                           .call_kernel = call_kernel,
+                                           .call_library = call_library,
                                            .check_failed = check_failed,
-                                           .kernel_for = kernel_for};
+                                           .library_for = library_for};
 
 // ---- one run -----------------------------------------------------------------------------------
 

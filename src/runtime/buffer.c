@@ -49,7 +49,6 @@ static hlo_storage_t* storage_of(hlo_buffer_t* buffer) {
   return atomic_load_explicit(&buffer->storage, memory_order_relaxed);
 }
 
-// Completes a fresh handle; takes both references. A NULL event (no memory for it) is an error.
 hlo_status_t hlo_buffer_finish(hlo_buffer_t* buffer, hlo_storage_t* storage, hlo_event_t* ready,
                                hlo_buffer_t** out_buffer) {
   atomic_init(&buffer->storage, storage);

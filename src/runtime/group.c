@@ -249,10 +249,10 @@ static int32_t parallel_for(hlo_frame_t* frame, uint64_t chunk_count, hlo_kernel
                                   context);
 }
 
-static void kernel_for(hlo_frame_t* frame, uint64_t chunk_count, hlo_parallel_chunk_t chunk,
+static void library_for(hlo_frame_t* frame, uint64_t chunk_count, hlo_parallel_chunk_t chunk,
                        void* argument) {
   const hlo_run_t* run = frame->owner;
-  hlo_execute_kernel_for(hlo_client_pool(run->loaded->client), chunk_count, chunk, argument);
+  hlo_execute_library_for(hlo_client_pool(run->loaded->client), chunk_count, chunk, argument);
 }
 
 // ---- collectives of compiled programs
@@ -387,9 +387,9 @@ static const hlo_interp_runtime_t kAlone = {
               .parallel_for = parallel_for,
               .async_start = hlo_execute_async_start,
               .async_done = hlo_execute_async_done,
-              .call_kernel = hlo_execute_call_kernel,
+              .call_library = hlo_execute_call_library,
               .check_failed = hlo_execute_check_failed,
-              .kernel_for = kernel_for}};
+              .library_for = library_for}};
 
 hlo_status_t hlo_group_create(uint32_t replica_count, uint32_t partition_count,
                               hlo_run_t* const* runs, hlo_run_group_t** out_group) {

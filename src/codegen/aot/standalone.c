@@ -80,7 +80,9 @@ static void print_allocation(printer_t* printer, const hlo_allocation_t* allocat
   switch (allocation->kind) {
     case HLO_ALLOCATION_NONE:
     case HLO_ALLOCATION_REGISTER: hlo_strbuf_puts(out, "0"); return;
-    case HLO_ALLOCATION_ARGUMENT: hlo_strbuf_printf(out, "buffers[%" PRIu32 "]", allocation->index); return;
+    case HLO_ALLOCATION_ARGUMENT:
+      hlo_strbuf_printf(out, "buffers[%" PRIu32 "]", allocation->index);
+      return;
     case HLO_ALLOCATION_RESULT:
       hlo_strbuf_printf(out, "buffers[%" PRIu32 "] + %" PRIu64,
                         printer->plan->argument_count + allocation->index,
@@ -124,7 +126,7 @@ static void print_copies(printer_t* printer) {
       "}\n"
       "\n"
       "// Copies that are too large to be inlined.\n"
-      "static int32_t call_kernel(uint64_t* frame, uint32_t call_site, void* const* none) {\n"
+      "static int32_t call_library(uint64_t* frame, uint32_t call_site, void* const* none) {\n"
       "  (void)none;\n");
   hlo_strbuf_printf(printer->out,
                     "  char* const* buffers = (char* const*)frame[%zu];\n"
@@ -239,7 +241,7 @@ static void print_run(printer_t* printer) {
     const char *array, *value;
     size_t word;
   } words[] = {{"table", "parallel_for", TABLE_WORD(parallel_for)},
-               {"table", "call_kernel", TABLE_WORD(call_kernel)},
+               {"table", "call_library", TABLE_WORD(call_library)},
                {"table", "check_failed", TABLE_WORD(check_failed)},
                {"frame", "buffers", FRAME_WORD(buffers)},
                {"frame", "temporaries", FRAME_WORD(temporaries)},

@@ -27,15 +27,15 @@ static hlo_vir_value_t* add_offset(hlo_vir_builder_t* b, hlo_vir_value_t* base,
   return address;
 }
 
-hlo_vir_value_t* hlo_entry_allocation_address(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
-                                         hlo_allocation_t allocation) {
+hlo_vir_value_t* hlo_entry_allocation_address(const hlo_entry_context_t* entry,
+                                              hlo_vir_builder_t* b, hlo_allocation_t allocation) {
   switch (allocation.kind) {
     case HLO_ALLOCATION_NONE:
     case HLO_ALLOCATION_REGISTER: break;
     case HLO_ALLOCATION_ARGUMENT:
     case HLO_ALLOCATION_RESULT: {
-      uint64_t slot =
-          allocation.index + (allocation.kind == HLO_ALLOCATION_RESULT ? entry->plan->argument_count : 0);
+      uint64_t slot = allocation.index +
+                      (allocation.kind == HLO_ALLOCATION_RESULT ? entry->plan->argument_count : 0);
       hlo_vir_value_t* base =
           hlo_vir_iload(b, frame_pointer(entry, b, offsetof(hlo_frame_t, buffers)),
                         (int64_t)(slot * HLO_ENTRY_WORD_BYTES), entry->load_flags);
@@ -87,7 +87,7 @@ void hlo_entry_call(hlo_vir_builder_t* b, size_t function, uint32_t count,
 
 void hlo_entry_emit_call(hlo_vir_builder_t* b, uint32_t call_site_number) {
   hlo_vir_value_t* arguments[] = {hlo_vir_iconst(b, call_site_number), hlo_vir_iconst(b, 0)};
-  hlo_entry_call(b, offsetof(hlo_runtime_table_t, call_kernel), 2, arguments);
+  hlo_entry_call(b, offsetof(hlo_runtime_table_t, call_library), 2, arguments);
 }
 
 static void copy_inline(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
@@ -160,8 +160,8 @@ void hlo_entry_emit_copies(const hlo_entry_context_t* entry, hlo_vir_builder_t* 
   const hlo_copy_list_t* list = &entry->plan->copies[node->index];
   for (uint32_t i = 0; i < list->count; ++i) {
     const hlo_copy_t* copy = &list->items[i];
-    bool is_memory =
-        copy->from.kind != HLO_ALLOCATION_CONSTANT || entry->table->constants[copy->from.index] != NULL;
+    bool is_memory = copy->from.kind != HLO_ALLOCATION_CONSTANT ||
+                     entry->table->constants[copy->from.index] != NULL;
     if (copy->from.kind == HLO_ALLOCATION_REGISTER || copy->to.kind == HLO_ALLOCATION_REGISTER) {
       copy_value(entry, b, copy);
     } else if (is_memory && copy->size_bytes <= HLO_TUNING_COPY_INLINE_BYTES) {

@@ -23,7 +23,7 @@ typedef struct random_vir_options {
   uint32_t vector_bytes;     // of the widest vector
   uint32_t statement_count;  // approximate number of instructions
   bool is_entry;
-  bool has_calls;  // to the runtime's call_kernel, with any four words
+  bool has_calls;  // to the runtime's call_library, with any four words
   bool is_plain;   // hlo_vir_builder_t::is_plain
   bool has_dots;   // includes DOT ops
   bool has_halves; // includes HALF ops
@@ -584,7 +584,7 @@ static void random_vir_variable(random_vir_t* r) {
 static hlo_vir_value_t* random_vir_call(random_vir_t* r) {
   hlo_vir_value_t* arguments[4];
   for (uint32_t i = 0; i < 4; ++i) arguments[i] = random_vir_want_index(r);
-  return hlo_vir_call(&r->b, offsetof(hlo_runtime_table_t, call_kernel), 4, arguments);
+  return hlo_vir_call(&r->b, offsetof(hlo_runtime_table_t, call_library), 4, arguments);
 }
 
 static void random_vir_statement(random_vir_t* r) {

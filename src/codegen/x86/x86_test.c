@@ -87,7 +87,7 @@ static int32_t trashing(hlo_frame_t* frame, uint64_t a, uint64_t b, uint64_t c, 
 static hlo_runtime_table_t make_runtime(void) {
   hlo_runtime_table_t runtime = {0};
   __typeof__(&trashing) function = trashing;
-  memcpy(&runtime.call_kernel, &function, sizeof function);
+  memcpy(&runtime.call_library, &function, sizeof function);
   return runtime;
 }
 
@@ -295,7 +295,7 @@ static void build_calls(hlo_vir_builder_t* b, hlo_vir_value_t* memory) {
     for (int64_t i = 0; i < 4; ++i) words[i] = hlo_vir_iload(b, memory, 8 * (order + i), 0);
     for (int64_t i = 0; i < 4; ++i) arguments[i] = words[order >> (2 * i) & 3];
     if (order == 57) arguments[1] = NULL;
-    hlo_vir_istore(b, hlo_vir_call(b, offsetof(hlo_runtime_table_t, call_kernel), 4, arguments),
+    hlo_vir_istore(b, hlo_vir_call(b, offsetof(hlo_runtime_table_t, call_library), 4, arguments),
                    memory, OUT + 8 * order, 0);
   }
 }
@@ -375,7 +375,7 @@ static void build_addresses(hlo_vir_builder_t* b, hlo_vir_value_t* memory) {
   hlo_vir_emit(b, HLO_VIR_store, void_type, 2, 0, 3, (hlo_vir_value_t*[]){x, stack, at});
   hlo_vir_value_t* arguments[] = {at, i, i, at};
   hlo_vir_value_t* answer =
-      hlo_vir_call(b, offsetof(hlo_runtime_table_t, call_kernel), 4, arguments);
+      hlo_vir_call(b, offsetof(hlo_runtime_table_t, call_library), 4, arguments);
   hlo_vir_istore(b, answer, other, 8, 0);
   hlo_vir_value_t* is_same = hlo_vir_icmp(
       b, HLO_VIR_EQ, self, hlo_vir_emit(b, HLO_VIR_func_address, index, 0, 0, 0, NULL));
