@@ -50,10 +50,10 @@ static hlo_status_t choose_loops(hlo_kernel_t* kernel, hlo_arena_t* scratch,
   hlo_kernel_lanes_t best;
   double cost_ns = hlo_kernel_choose_lanes(kernel, pieces, &best);
   HLO_TRY(hlo_kernel_join_loops(kernel, cost_ns, scratch, pieces, &best));
-  kernel->kind = best.interleaved < none   ? HLO_KERNEL_INTERLEAVED
-                 : best.cross < none ? HLO_KERNEL_TRANSPOSE
-                 : best.lane < none  ? HLO_KERNEL_LANES
-                                     : HLO_KERNEL_POINTS;
+  kernel->kind = best.interleaved < none ? HLO_KERNEL_INTERLEAVED
+                 : best.cross < none     ? HLO_KERNEL_TRANSPOSE
+                 : best.lane < none      ? HLO_KERNEL_LANES
+                                         : HLO_KERNEL_POINTS;
   kernel->interleaved_loop = best.interleaved;
   for (uint32_t i = 0; i < space->loop_count; ++i) {
     bool is_apart = i == best.lane || i == best.cross || i == best.interleaved;
@@ -62,6 +62,8 @@ static hlo_status_t choose_loops(hlo_kernel_t* kernel, hlo_arena_t* scratch,
   if (kernel->kind == HLO_KERNEL_TRANSPOSE) {
     kernel->loops[kernel->loop_count++] = best.cross;
     kernel->lanes = hlo_kernel_transpose_edge(kernel, best.lane);
+  } else if (kernel->kind == HLO_KERNEL_LANES && best.may_be_short) {
+    kernel->lanes = hlo_kernel_lanes_along(kernel, space->extents[best.lane]);
   }
   if (best.lane < none) kernel->loops[kernel->loop_count++] = best.lane;
   return hlo_ok();
@@ -133,7 +135,7 @@ static hlo_status_t estimate(hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pi
 // Returns true if one iteration of an interleaved kernel reads, before it stores to an output,
 // exactly elements that it stores there.
 static bool is_read_where_interleaved(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling,
-                                const hlo_expr_t* load, const hlo_expr_t* output) {
+                                      const hlo_expr_t* load, const hlo_expr_t* output) {
   const uint32_t interleaved = kernel->interleaved_loop;
   const hlo_tiled_loop_t* range = &tiling->loops[interleaved];
   for (uint32_t i = 0; i < load->term_count; ++i) {

@@ -11,7 +11,7 @@
 // reduction, those that the reduction depends on.
 static uint64_t enclosing_loops(const hlo_tiling_t* tiling, const hlo_tiled_t* tiled) {
   uint64_t loops = hlo_tiling_computed_loops(tiling, tiled);
-  if (tiling->space_count == 1) return loops;                             // no reductions
+  if (tiling->space_count == 1) return loops;                              // no reductions
   for (uint32_t i = tiled->number + 1; i < tiling->instance_count; ++i) {  // inner ones come first
     const hlo_tiled_t* outer = tiling->instances[i];
     if (outer->kind != HLO_TILED_REDUCE || !(outer->loops & ~loops)) continue;
@@ -74,7 +74,7 @@ static uint32_t number_in(const hlo_fusion_t* fusion, const hlo_node_t* node) {
 // Refuses work that is repeated so often that memory would be cheaper. repeats: by node, added to;
 // plain_work: the cost of plain ops, added to.
 static hlo_verdict_t check_redundancy(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling,
-                                     double* repeats, double* plain_work) {
+                                      double* repeats, double* plain_work) {
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {
     const hlo_tiled_t* tiled = tiling->instances[i];
     if (tiled->kind != HLO_TILED_REDUCE && tiled->kind != HLO_TILED_COMPUTE) continue;
@@ -130,6 +130,50 @@ static hlo_verdict_t check_lanes(const hlo_kernel_t* kernel, const hlo_tiling_t*
                                : hlo_verdict_yes();
 }
 
+// Returns true if lanes could read a load contiguously along some loop of the output.
+static bool is_contiguous_along_output(const hlo_kernel_t* kernel, const hlo_tiled_t* load) {
+  const hlo_tiled_space_t* output = &kernel->spaces[0];
+  for (uint32_t i = 0; i < output->loop_count; ++i) {
+    if (output->extents[i] >= kernel->lanes &&
+        hlo_tiled_lane_access(load->offset, i) == HLO_LANE_PLAIN) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// Returns true if a reduction reads a load with a stride: along the lanes or, without lanes, along
+// each of its own loops.
+static bool is_strided(const hlo_kernel_t* kernel, const hlo_tiled_t* load, uint64_t reduced) {
+  if (hlo_kernel_has_lanes(kernel)) {
+    const uint32_t lane = kernel->loops[kernel->loop_count - 1];
+    return hlo_tiled_lane_access(load->offset, lane) == HLO_LANE_GATHERED &&
+           !hlo_kernel_lane_step(kernel->target, load->offset, lane);
+  }
+  for (; reduced; reduced &= reduced - 1) {
+    const uint32_t loop = (uint32_t)__builtin_ctzll(reduced);
+    if (hlo_tiled_lane_access(load->offset, loop) == HLO_LANE_PLAIN) return false;
+  }
+  return true;
+}
+
+// A reduction that reads an array with a stride brings each line of the array to the first cache
+// many times: computing the transpose apart costs less, unless that cache holds the array.
+static hlo_verdict_t check_strides(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
+  const uint64_t output_loops = hlo_tiled_space_mask(&tiling->spaces[0]);
+  for (uint32_t i = 0; i < tiling->instance_count; ++i) {
+    const hlo_tiled_t* tiled = tiling->instances[i];
+    const uint64_t reduced = tiled->loops & ~output_loops;
+    if (tiled->kind != HLO_TILED_LOAD || !tiled->offset || !reduced) continue;
+    if ((int64_t)hlo_type_size_bytes(tiled->value->type) >
+            kernel->target->tile.memories[1].capacity_bytes &&
+        is_strided(kernel, tiled, reduced) && is_contiguous_along_output(kernel, tiled)) {
+      return hlo_verdict_no(HLO_REASON_STRIDED_REDUCTION, NULL);
+    }
+  }
+  return hlo_verdict_yes();
+}
+
 // Returns true if a reduction over the same space needs `inner`.
 static bool is_needed_by_other_reduction(const hlo_tiling_t* tiling, const hlo_tiled_t* inner) {
   for (uint32_t i = inner->number + 1; i < tiling->instance_count; ++i) {
@@ -173,6 +217,7 @@ hlo_status_t hlo_kernel_check_work(const hlo_kernel_t* kernel, const hlo_kernel_
     *out_verdict = check_redundancy(kernel, tiling, totals, &work);
     const bool is_single = kernel->fusion->node_count == 1;
     if (!is_single && !hlo_verdict_is_no(out_verdict)) *out_verdict = check_lanes(kernel, tiling);
+    if (!is_single && !hlo_verdict_is_no(out_verdict)) *out_verdict = check_strides(kernel, tiling);
     if (!is_single && !hlo_verdict_is_no(out_verdict)) *out_verdict = check_guarded_sums(tiling);
     if (hlo_verdict_is_no(out_verdict)) return hlo_ok();
   }

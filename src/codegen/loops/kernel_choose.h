@@ -16,8 +16,12 @@ typedef struct hlo_kernel_pieces {
 /// interleaved; HLO_TILED_MAX_LOOPS: none.
 typedef struct hlo_kernel_lanes {
   uint32_t lane, cross, interleaved;
+  bool may_be_short;  // vectors may be as short as the loop of the lanes: there is no reduction
 } hlo_kernel_lanes_t;
 
+/// Returns how many lanes vectors along a loop of `extent` have: fewer than a register holds if the
+/// loop has fewer iterations, whose number is a power of two or there are no masks.
+uint32_t hlo_kernel_lanes_along(const hlo_kernel_t* kernel, int64_t extent);
 /// Returns the edge of the blocks transposed in registers if lanes run over loop `lane`: the
 /// largest power of two below the number of registers and at most the number of lanes.
 uint32_t hlo_kernel_transpose_edge(const hlo_kernel_t* kernel, uint32_t lane);

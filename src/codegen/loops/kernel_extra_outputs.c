@@ -46,8 +46,12 @@ hlo_verdict_t hlo_kernel_check_extra_outputs(const hlo_kernel_t* kernel,
         hlo_kernel_has_lanes(kernel) ? kernel->loops[kernel->loop_count - 1] : HLO_NO_LOOP;
     if (!owner || (lane != HLO_NO_LOOP && owner->loops >> lane & 1)) continue;
     uint32_t unit = unit_loop(offset);
-    bool is_reduced = unit == HLO_NO_LOOP || tiling->loops[unit].space == owner->reduction;
-    if (!is_reduced) return hlo_verdict_no(HLO_REASON_OUTPUT_BY_ELEMENTS, NULL);
+    // Along a reduction shorter than a vector most lanes would be idle.
+    const bool is_long = tiling->spaces[owner->reduction].element_count >= kernel->lanes ||
+                         tiling->spaces[0].element_count < kernel->lanes;
+    const bool is_contiguous =
+        unit == HLO_NO_LOOP || (is_long && tiling->loops[unit].space == owner->reduction);
+    if (!is_contiguous) return hlo_verdict_no(HLO_REASON_OUTPUT_BY_ELEMENTS, NULL);
   }
   return hlo_verdict_yes();
 }

@@ -58,12 +58,23 @@ static double lane_cost(const choice_t* choice, const hlo_tiling_t* tiling,
   return window->kind == HLO_EXPR_REMAINDER ? cost / 2 : cost;
 }
 
+uint32_t hlo_kernel_lanes_along(const hlo_kernel_t* kernel, int64_t extent) {
+  if (extent >= kernel->lanes || extent < 2) return kernel->lanes;
+  const uint32_t least =
+      HLO_TUNING_SHORT_VECTOR_BYTES * kernel->lanes / kernel->target->vector_bytes;
+  const uint32_t lanes = 1u << (63 - __builtin_clzll((uint64_t)extent));
+  const bool needs_mask = lanes != extent && kernel->target->has_masks;
+  return needs_mask || lanes < least ? kernel->lanes : lanes;
+}
+
 // Returns the average number of lanes used: without masks the last elements are computed one by
 // one.
-static double used_lanes(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling, uint32_t loop) {
+static double used_lanes(const choice_t* choice, const hlo_tiling_t* tiling, uint32_t loop) {
+  const hlo_kernel_t* kernel = choice->kernel;
   if (loop == HLO_TILED_MAX_LOOPS) return kernel->lanes;
-  int64_t extent = tiling->loops[loop].end - tiling->loops[loop].low;
-  int64_t whole = extent / kernel->lanes, rest = extent % kernel->lanes;
+  const int64_t extent = tiling->loops[loop].end - tiling->loops[loop].low;
+  const int64_t lanes = choice->reduces ? kernel->lanes : hlo_kernel_lanes_along(kernel, extent);
+  int64_t whole = extent / lanes, rest = extent % lanes;
   if (kernel->target->has_masks) rest = rest > 0;
   return (double)extent / (double)(whole + rest);
 }
@@ -97,7 +108,7 @@ static double inner_cost(const choice_t* choice, const hlo_tiling_t* tiling,
     uint32_t loop = (uint32_t)__builtin_ctzll(loops);
     double cost = lane_cost(choice, tiling, tiled, loop);
     if (cost < 0) continue;
-    cost = (cost > 0 ? cost : 1) / used_lanes(choice->kernel, tiling, loop);
+    cost = (cost > 0 ? cost : 1) / used_lanes(choice, tiling, loop);
     if (cost < best) best = cost;
   }
   return best;
@@ -107,7 +118,7 @@ static double inner_cost(const choice_t* choice, const hlo_tiling_t* tiling,
 static double stores_cost(const choice_t* choice, const hlo_tiling_t* tiling,
                           hlo_kernel_lanes_t layout) {
   bool has_lanes = layout.lane < HLO_TILED_MAX_LOOPS;
-  double cost = 0, lanes = used_lanes(choice->kernel, tiling, layout.lane);
+  double cost = 0, lanes = used_lanes(choice, tiling, layout.lane);
   for (uint32_t i = 0; i < tiling->fusion->output_count; ++i) {
     bool is_extra_output = i >= hlo_kernel_main_count(choice->kernel);
     bool is_over =
@@ -143,7 +154,7 @@ static double layout_cost(const choice_t* choice, const hlo_tiling_t* tiling,
                           hlo_kernel_lanes_t layout) {
   uint32_t loop = layout.lane;
   double cost = stores_cost(choice, tiling, layout);
-  double lanes = used_lanes(choice->kernel, tiling, loop);
+  double lanes = used_lanes(choice, tiling, loop);
   uint64_t rows = hlo_tiled_space_mask(&tiling->spaces[0]);
   if (layout.interleaved < HLO_TILED_MAX_LOOPS) rows &= ~((uint64_t)1 << layout.interleaved);
   for (uint32_t i = 0; i < tiling->instance_count && cost >= 0; ++i) {
@@ -203,18 +214,29 @@ static uint32_t least_edge(const hlo_kernel_t* kernel) {
   return kernel->lanes < HLO_TUNING_TRANSPOSE_EDGE ? kernel->lanes : HLO_TUNING_TRANSPOSE_EDGE;
 }
 
-// Returns true if some load is strided along the lanes and contiguous along `cross`, in whole
-// blocks or, with masks, in blocks of a minimum size.
+// Returns true if blocks of `extent` columns of a load can be transposed: whole blocks, whole parts
+// or, with masks, at least one part.
+static bool has_block_columns(const hlo_kernel_t* kernel, const hlo_tiled_t* tiled, uint32_t edge,
+                              int64_t extent) {
+  const int64_t part = hlo_kernel_transpose_part(tiled, edge);
+  return extent >= (kernel->target->has_masks ? part : edge) || extent % part == 0;
+}
+
+// Returns true if some load is strided along the lanes and contiguous along `cross`, and all such
+// loads fill blocks.
 static bool is_transposed(const choice_t* choice, uint32_t lane, uint32_t cross) {
   const hlo_kernel_t* kernel = choice->kernel;
   const hlo_tiling_t* tiling = choice->pieces->tilings[0];
-  const uint32_t edge = hlo_kernel_transpose_edge(kernel, lane), least = least_edge(kernel);
-  const uint32_t rows = kernel->target->has_masks ? least : edge;
-  if (edge < least || tiling->spaces[0].extents[cross] < rows) return false;
+  const uint32_t edge = hlo_kernel_transpose_edge(kernel, lane);
+  if (edge < least_edge(kernel)) return false;
+  bool is_any = false;
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {
-    if (hlo_is_crossing(tiling->instances[i], lane, cross)) return true;
+    const hlo_tiled_t* tiled = tiling->instances[i];
+    if (!hlo_is_crossing(tiled, lane, cross)) continue;
+    if (!has_block_columns(kernel, tiled, edge, tiling->spaces[0].extents[cross])) return false;
+    is_any = true;
   }
-  return false;
+  return is_any;
 }
 
 // Returns the innermost loop if its few values may be interleaved: the segments differ only in it.
@@ -244,7 +266,10 @@ enum { PLAIN, INTERLEAVED, METHODS };
 
 static hlo_kernel_lanes_t lanes_of(const choice_t* choice, const int64_t* sizes) {
   uint32_t interleaved = sizes[METHOD] == INTERLEAVED ? choice->interleaved : HLO_TILED_MAX_LOOPS;
-  return (hlo_kernel_lanes_t){(uint32_t)sizes[LANES], (uint32_t)sizes[ACROSS], interleaved};
+  return (hlo_kernel_lanes_t){.lane = (uint32_t)sizes[LANES],
+                              .cross = (uint32_t)sizes[ACROSS],
+                              .interleaved = interleaved,
+                              .may_be_short = !choice->reduces};
 }
 
 // Returns the time of all segments.
@@ -255,7 +280,7 @@ static double total_ns(const void* context, const int64_t* sizes) {
   bool is_interleaved = layout.interleaved < none, is_across = layout.cross < none;
   if (layout.lane == none && (is_interleaved || is_across)) return -1;
   if (is_interleaved && (is_across || layout.lane == layout.interleaved ||
-                   choice->kernel->spaces[0].extents[layout.lane] < choice->kernel->lanes)) {
+                         choice->kernel->spaces[0].extents[layout.lane] < choice->kernel->lanes)) {
     return -1;
   }
   if (is_across && !is_transposed(choice, layout.lane, layout.cross)) return -1;
@@ -291,8 +316,8 @@ static uint32_t list_crossing(const choice_t* choice, int64_t* loops) {
   loops[count++] = HLO_TILED_MAX_LOOPS;
   if (!can_transpose(choice->pieces)) return count;
   for (uint32_t i = 0; i < space->loop_count; ++i) {
-    bool is_long = space->extents[i] >= least_edge(choice->kernel);
-    if (is_long && is_plain_somewhere(choice->pieces->tilings[0], i)) loops[count++] = i;
+    if (space->extents[i] < 2) continue;
+    if (is_plain_somewhere(choice->pieces->tilings[0], i)) loops[count++] = i;
   }
   return count;
 }

@@ -48,10 +48,9 @@ static void set_loop(hlo_emitter_t* e, uint32_t loop, hlo_vir_value_t* first, ui
   e->bound |= (uint64_t)1 << loop;
 }
 
-// Returns how many elements of a row are loaded and transposed together.
-static uint32_t part_lanes(const tile_t* tile, hlo_dtype_t dtype) {
-  uint32_t lanes = PART_BYTES / (uint32_t)hlo_dtype_size_bytes(dtype);
-  return lanes < tile->edge ? lanes : tile->edge;
+uint32_t hlo_kernel_transpose_part(const hlo_tiled_t* load, uint32_t edge) {
+  const uint32_t part = PART_BYTES / (uint32_t)hlo_dtype_size_bytes(load->value->type->dtype);
+  return part < edge ? part : edge;
 }
 
 static void find_tile_rows(hlo_emitter_t* e, tile_t* tile, hlo_vir_value_t* lane) {
@@ -102,7 +101,7 @@ static hlo_vir_value_t* join_row_parts(hlo_emitter_t* e, const tile_t* tile, uin
 // next rows: rows at a distance of a power of two share a set of the first cache, which cannot hold
 // all of them.
 static void read_tile(hlo_emitter_t* e, const tile_t* tile, uint32_t load, hlo_vir_value_t** rows) {
-  uint32_t count = part_lanes(tile, tile->loads[load]->value->type->dtype);
+  uint32_t count = hlo_kernel_transpose_part(tile->loads[load], tile->edge);
   uint32_t parts = tile->edge / count;
   for (uint32_t i = 0; i < count; ++i) {
     for (uint32_t column = 0; column < tile->cross_count; column += count) {
@@ -209,6 +208,14 @@ static void emit_edge(hlo_emitter_t* e, tile_t tile, hlo_range_t lanes, hlo_rang
   emit_tiles(e, &tile, lanes, crosses);
 }
 
+// Returns true if `columns` columns of every load are read without a mask.
+static bool has_whole_parts(const tile_t* tile, uint32_t columns) {
+  for (uint32_t k = 0; k < tile->load_count; ++k) {
+    if (columns % hlo_kernel_transpose_part(tile->loads[k], tile->edge)) return false;
+  }
+  return true;
+}
+
 void hlo_emit_transposed(hlo_emitter_t* e, hlo_range_t crosses, hlo_range_t lanes) {
   tile_t tile = find_tile(e);
   hlo_range_t lane_parts[] = {{lanes.low, hlo_range_whole_end(e->b, lanes, tile.edge)},
@@ -218,15 +225,17 @@ void hlo_emit_transposed(hlo_emitter_t* e, hlo_range_t crosses, hlo_range_t lane
   lane_parts[1].low = lane_parts[0].end;
   cross_parts[1].low = cross_parts[0].end;
   emit_tiles(e, &tile, lane_parts[0], cross_parts[0]);
-  if (!e->kernel->target->has_masks) {
-    emit_outside(e, &tile, lane_parts[1], cross_parts[0]);
-    emit_outside(e, &tile, lanes, cross_parts[1]);
-    return;
-  }
   // Ranges are cut only at multiples of the edge: the size of the rest is a constant.
   const int64_t* extents = e->tiling->spaces[0].extents;
   uint32_t lane_rest = (uint32_t)(extents[tile.lane] % tile.edge);
   uint32_t cross_rest = (uint32_t)(extents[tile.cross] % tile.edge);
+  if (!e->kernel->target->has_masks) {
+    const bool is_whole = has_whole_parts(&tile, cross_rest);
+    if (is_whole) emit_edge(e, tile, lane_parts[0], cross_parts[1], tile.edge, cross_rest);
+    emit_outside(e, &tile, lane_parts[1], is_whole ? crosses : cross_parts[0]);
+    if (!is_whole) emit_outside(e, &tile, lanes, cross_parts[1]);
+    return;
+  }
   emit_edge(e, tile, lane_parts[1], cross_parts[0], lane_rest, tile.edge);
   emit_edge(e, tile, lane_parts[0], cross_parts[1], tile.edge, cross_rest);
   emit_edge(e, tile, lane_parts[1], cross_parts[1], lane_rest, cross_rest);
