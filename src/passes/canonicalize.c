@@ -63,9 +63,75 @@ static bool order_contraction(hlo_node_t* node) {
   return true;
 }
 
+// Swaps two attributes of a node.
+static void swap_attrs(hlo_node_t* node, hlo_attr_id_t a, hlo_attr_id_t b) {
+  const hlo_attr_t *old_a = hlo_node_attr(node, a), *old_b = hlo_node_attr(node, b);
+  hlo_node_set_attr(node, a, old_b);
+  hlo_node_set_attr(node, b, old_a);
+}
+
+// Returns true if the operands of a product may be swapped: both are contiguous along the
+// contraction, nothing else uses the product and no algorithm names the operands' types.
+static bool may_swap_operands(const hlo_node_t* product) {
+  const hlo_attr_id_t ids[] = {HLO_ATTR_lhs_contracting_dimensions,
+                               HLO_ATTR_rhs_contracting_dimensions};
+  if (product->results[0].uses->next || hlo_node_attr(product, HLO_ATTR_lhs_precision_type))
+    return false;
+  for (uint32_t side = 0; side < 2; ++side) {
+    uint32_t count;
+    const int64_t* dims = hlo_node_attr_ints(product, ids[side], &count);
+    const uint32_t rank = hlo_node_operand_type(product, side)->rank;
+    if (!dims || count == 0 || dims[count - 1] + 1 != rank) return false;
+  }
+  return true;
+}
+
+static void swap_operands(hlo_node_t* product) {
+  hlo_module_t* module = product->parent->module;
+  hlo_value_t *lhs = hlo_node_operand(product, 0), *rhs = hlo_node_operand(product, 1);
+  const hlo_attr_t* precision = hlo_node_attr(product, HLO_ATTR_precision_config);
+  hlo_node_set_operand(product, 0, rhs);
+  hlo_node_set_operand(product, 1, lhs);
+  swap_attrs(product, HLO_ATTR_lhs_batching_dimensions, HLO_ATTR_rhs_batching_dimensions);
+  swap_attrs(product, HLO_ATTR_lhs_contracting_dimensions, HLO_ATTR_rhs_contracting_dimensions);
+  if (precision && precision->count == 2) {
+    const hlo_attr_t* swapped[] = {precision->items[1], precision->items[0]};
+    hlo_node_set_attr(product, HLO_ATTR_precision_config, hlo_attr_array(module, 2, swapped));
+  }
+}
+
+// Swaps the operands of a product whose transpose makes its last row dimension the innermost one:
+// the product then stores elements where they are wanted, and leaves at most a transpose of outer
+// dimensions.
+static bool make_rows_innermost(hlo_node_t* transpose) {
+  hlo_node_t* product =
+      transpose->op == HLO_OP_transpose ? hlo_node_operand(transpose, 0)->def : NULL;
+  if (!product || product->op != HLO_OP_dot_general || !may_swap_operands(product)) return false;
+  const hlo_type_t* type = product->results[0].type;
+  uint32_t rank, batch, depth;
+  const int64_t* permutation = hlo_node_attr_ints(transpose, HLO_ATTR_permutation, &rank);
+  hlo_node_attr_ints(product, HLO_ATTR_lhs_batching_dimensions, &batch);
+  hlo_node_attr_ints(product, HLO_ATTR_lhs_contracting_dimensions, &depth);
+  const uint32_t rows = hlo_node_operand_type(product, 0)->rank - batch - depth;
+  const uint32_t columns = rank - batch - rows;
+  if (rows == 0 || columns == 0 || permutation[rank - 1] + 1 != batch + rows) return false;
+  int64_t dims[HLO_RANK_MAX], moved[HLO_RANK_MAX];
+  for (uint32_t i = 0; i < rank; ++i) {
+    const int64_t from = i < batch ? i : i < batch + columns ? i + rows : i - columns;
+    const int64_t dim = permutation[i];
+    dims[i] = type->dims[from];
+    moved[i] = dim < batch ? dim : dim < batch + rows ? dim + columns : dim - rows;
+  }
+  hlo_module_t* module = transpose->parent->module;
+  swap_operands(product);
+  product->results[0].type = hlo_type_with_dims(module, type, rank, dims);
+  hlo_node_set_attr(transpose, HLO_ATTR_permutation, hlo_attr_ints(module, rank, moved));
+  return true;
+}
+
 static hlo_status_t canonicalize_node(void* context, hlo_node_t* node) {
   canonicalizer_t* c = context;
-  c->ctx->step_count += open_tuple(node) + order_contraction(node);
+  c->ctx->step_count += open_tuple(node) + order_contraction(node) + make_rows_innermost(node);
   // Every rewrite reduces the weight of the node, so the loop ends.
   for (hlo_node_t* next; node && hlo_rules_apply(c->rules, node, &next); node = next) {
     ++c->ctx->step_count;

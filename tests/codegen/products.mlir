@@ -192,3 +192,12 @@ func.func @main(%x: tensor<40x131xf32>, %y: tensor<131x90xf32>, %b: tensor<40x13
   %7 = stablehlo.dot_general %b, %b, contracting_dims = [1] x [1], algorithm = <lhs_precision_type = f32, rhs_precision_type = f32, accumulation_type = f32, lhs_component_count = 1, rhs_component_count = 1, num_primitive_operations = 1, allow_imprecise_accumulation = false> : (tensor<40x131xbf16>, tensor<40x131xbf16>) -> tensor<40x40xbf16>
   return %0, %1, %2, %3, %4, %5, %6, %7 : tensor<40x90xf32>, tensor<40x90xf32>, tensor<40x90xf32>, tensor<40x90xf32>, tensor<40x90xf32>, tensor<40x90xf32>, tensor<40x90xf32>, tensor<40x40xbf16>
 }
+// -----
+// Attention scores: the rows of a product become innermost, so its operands are swapped.
+func.func @main(%q: tensor<70x4x3x40xbf16>, %k: tensor<90x3x40xbf16>, %x: tensor<33x40xf32>, %y: tensor<5x70x40xf32>) -> (tensor<3x4x70x90xbf16>, tensor<70x5x33xf32>) {
+  %0 = stablehlo.dot_general %k, %q, batching_dims = [1] x [2], contracting_dims = [2] x [3] : (tensor<90x3x40xbf16>, tensor<70x4x3x40xbf16>) -> tensor<3x90x70x4xbf16>
+  %1 = stablehlo.transpose %0, dims = [0, 3, 2, 1] : (tensor<3x90x70x4xbf16>) -> tensor<3x4x70x90xbf16>
+  %2 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [2] : (tensor<33x40xf32>, tensor<5x70x40xf32>) -> tensor<33x5x70xf32>
+  %3 = stablehlo.transpose %2, dims = [2, 1, 0] : (tensor<33x5x70xf32>) -> tensor<70x5x33xf32>
+  return %1, %3 : tensor<3x4x70x90xbf16>, tensor<70x5x33xf32>
+}

@@ -51,12 +51,21 @@ void hlo_matmul_swap_operands(hlo_matmul_dim_t* dim) {
   dim->wrap[1] = wrap;
 }
 
-// Returns the last loop of a group, if the group has loops, for the tile. The others become outer
+// Takes a loop of a group for the tile, if the group has loops: the last one or, for rows, the
+// longest one if the last one has too few rows to share a packed panel. The others become outer
 // loops.
-static hlo_matmul_dim_t take_last(hlo_matmul_t* m, const hlo_matmul_loops_t* list, uint32_t first,
-                                  uint32_t end) {
-  for (uint32_t i = first; i + 1 < end; ++i) m->outer[m->outer_count++] = list->dims[i];
-  return end > first ? list->dims[end - 1] : (hlo_matmul_dim_t){.extent = 1, .loop = -1};
+static hlo_matmul_dim_t take_loop(hlo_matmul_t* m, const hlo_matmul_loops_t* list, uint32_t first,
+                                  uint32_t end, bool is_rows) {
+  if (end == first) return (hlo_matmul_dim_t){.extent = 1, .loop = -1};
+  uint32_t taken = end - 1;
+  const bool is_free = is_rows && list->dims[taken].extent < HLO_TUNING_SLICE_MIN_ROWS;
+  for (uint32_t i = end - 1; is_free && i-- > first;) {
+    if (list->dims[i].extent > list->dims[taken].extent) taken = i;
+  }
+  for (uint32_t i = first; i < end; ++i) {
+    if (i != taken) m->outer[m->outer_count++] = list->dims[i];
+  }
+  return list->dims[taken];
 }
 
 // Cuts a loop into two. `ends`: the ends of the groups, as loop numbers.
@@ -120,8 +129,8 @@ static hlo_verdict_t make_loops(hlo_matmul_t* m, const hlo_matmul_form_t* form,
     if (is_swapped) hlo_matmul_swap_operands(&output.dims[i]);
   }
   for (uint32_t i = 0; i < batch_end; ++i) m->outer[m->outer_count++] = output.dims[i];
-  m->rows = take_last(m, &output, batch_end, rows_end);
-  m->columns = take_last(m, &output, rows_end, output.count);
+  m->rows = take_loop(m, &output, batch_end, rows_end, !form->is_transposed);
+  m->columns = take_loop(m, &output, rows_end, output.count, form->is_transposed);
   m->depth_count = depth.count;
   for (uint32_t i = 0; i < depth.count; ++i) {
     m->depth[i] = depth.dims[i];
