@@ -78,7 +78,7 @@ static void find_roots(const fft_t* fft, int64_t n, double complex* roots) {
   const double pi = 3.14159265358979323846, sign = is_inverse(fft) ? 1 : -1;
   for (int64_t k = 0; k < n; k++) {
     const double angle = sign * 2 * pi * (double)k / (double)n;
-    roots[k] = CMPLX(cos(angle), sin(angle));
+    roots[k] = cos(angle) + sin(angle) * I;
   }
 }
 

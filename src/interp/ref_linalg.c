@@ -20,7 +20,7 @@ static void factor(bool is_lower, int64_t n, hlo_c128_t* a) {
   const bool has_failed = hlo_ref_potrf(is_lower, n, a) != 0;
   for (int64_t i = 0; i < n; i++) {
     for (int64_t j = 0; j < n; j++) {
-      if (has_failed) a[i * n + j] = CMPLX(NAN, NAN);
+      if (has_failed) a[i * n + j] = NAN + NAN * I;
       if (!has_failed && (is_lower ? j > i : j < i)) a[i * n + j] = 0;
     }
   }
