@@ -63,3 +63,12 @@ func.func @main(%i: tensor<ui4>, %a: tensor<20x30xf32>, %q: tensor<ui4>, %n: ten
   %7 = stablehlo.broadcast_in_dim %6, dims = [] : (tensor<i8>) -> tensor<20xi8>
   return %0, %1, %2, %3, %5, %7 : tensor<4x30xf32>, tensor<20xi4>, tensor<ui4>, tensor<f32>, tensor<i4>, tensor<20xi8>
 }
+// -----
+// Products of elements below a byte.
+func.func @main(%x: tensor<40x50xi1>, %y: tensor<50x60xi1>, %a: tensor<40x50xi4>, %b: tensor<50x60xui4>, %c: tensor<40x50xf4E2M1FN>, %d: tensor<50x60xf6E3M2FN>) -> (tensor<40x60xi1>, tensor<40x60xi32>, tensor<40x40xi4>, tensor<40x60xf32>) {
+  %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<40x50xi1>, tensor<50x60xi1>) -> tensor<40x60xi1>
+  %1 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<40x50xi4>, tensor<50x60xui4>) -> tensor<40x60xi32>
+  %2 = stablehlo.dot_general %a, %a, contracting_dims = [1] x [1] : (tensor<40x50xi4>, tensor<40x50xi4>) -> tensor<40x40xi4>
+  %3 = stablehlo.dot_general %c, %d, contracting_dims = [1] x [0] : (tensor<40x50xf4E2M1FN>, tensor<50x60xf6E3M2FN>) -> tensor<40x60xf32>
+  return %0, %1, %2, %3 : tensor<40x60xi1>, tensor<40x60xi32>, tensor<40x40xi4>, tensor<40x60xf32>
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pass widen_products: the loops of products take elements of a byte or more. Booleans and shorter
+// integers become bytes, shorter floats bf16, all of which hold them exactly; the result is
+// converted back. A product of booleans is true where the count of true pairs is not 0.
+#include "ir/dot_algorithm.h"
+#include "passes/build.h"
+#include "passes/passes.h"
+
+static bool is_short(hlo_dtype_t dtype) {
+  return dtype == HLO_DTYPE_PRED || hlo_dtype_info(dtype)->bits < 8;
+}
+
+static hlo_dtype_t operand_dtype(hlo_dtype_t dtype) {
+  if (!is_short(dtype)) return dtype;
+  if (hlo_dtype_is_float(dtype)) return HLO_DTYPE_BF16;
+  return hlo_dtype_is_signed(dtype) ? HLO_DTYPE_S8 : HLO_DTYPE_U8;
+}
+
+static hlo_dtype_t result_dtype(hlo_dtype_t dtype) {
+  if (!is_short(dtype)) return dtype;
+  return hlo_dtype_is_float(dtype) ? HLO_DTYPE_F32 : HLO_DTYPE_S32;
+}
+
+static hlo_value_t* convert(hlo_node_t* node, hlo_dtype_t dtype, hlo_value_t* value) {
+  return value->type->dtype == dtype ? value : hlo_build_convert(node, dtype, value);
+}
+
+static hlo_value_t* widen(hlo_node_t* node) {
+  if (node->op != HLO_OP_dot_general && node->op != HLO_OP_dot) return NULL;
+  hlo_value_t* operands[] = {hlo_node_operand(node, 0), hlo_node_operand(node, 1)};
+  const hlo_type_t* type = node->results[0].type;
+  bool is_any = is_short(type->dtype), is_quantized = type->quant != NULL;
+  for (uint32_t i = 0; i < 2; ++i) {
+    is_any |= is_short(operands[i]->type->dtype);
+    is_quantized |= operands[i]->type->quant != NULL;
+  }
+  if (!is_any || is_quantized || hlo_dot_has_algorithm(node)) return NULL;
+  for (uint32_t i = 0; i < 2; ++i) {
+    operands[i] = convert(node, operand_dtype(operands[i]->type->dtype), operands[i]);
+    if (!operands[i]) return NULL;
+  }
+  const hlo_dtype_t wide = result_dtype(type->dtype);
+  hlo_value_t* product = hlo_build_like(
+      node, hlo_type_with_dtype(node->parent->module, type, wide), operands);
+  return product ? convert(node, type->dtype, product) : NULL;
+}
+
+hlo_status_t hlo_pass_widen_products(hlo_pass_ctx_t* ctx, hlo_module_t* module,
+                                     bool* out_changed) {
+  return hlo_replace_nodes(ctx, module, widen, out_changed);
+}
