@@ -1,9 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes docs/performance.md of the JSON lines of bench/suite.py and, if given, of pjrt_bench and jit.py."""
+"""Makes docs/performance.md of the JSON lines of bench/suite.py and, if given, of pjrt_bench and jit.py.
+
+The page has a section for each kind of processor; --merge keeps those of other processors."""
 import argparse
 import json
 import math
+import pathlib
+import re
 import sys
 
 import chart
@@ -11,8 +15,8 @@ import chart
 SIDES = ("hlocc", "xla")
 SHORT_S = 20e-6  # calls whose time is mostly JAX's own
 # Each picture: file, title, key of XLA's time, key of ours.
-CHARTS = (("performance.svg", "XLA:CPU's time / hlocc's time, running", "min_s", None),
-          ("compile.svg", "XLA:CPU's time / hlocc's time, compiling (hlocc by the C driver)",
+CHARTS = (("run", "XLA:CPU's time / hlocc's time, running", "min_s", None),
+          ("compile", "XLA:CPU's time / hlocc's time, compiling (hlocc by the C driver)",
            "compile_again_s", "driver_compile_s"))
 
 
@@ -21,7 +25,9 @@ def parse_arguments():
     parser.add_argument("files", nargs="+", help="JSON lines; later ones win")
     parser.add_argument("--worst", type=int, metavar="N", help="only the N worst ratios, as text")
     parser.add_argument("--charts", metavar="FOLDER",
-                        help="write the ratios as pictures as well: performance.svg and compile.svg")
+                        help="write the ratios as pictures as well: run-PROCESSOR.svg and compile-PROCESSOR.svg")
+    parser.add_argument("--merge", metavar="PAGE", type=pathlib.Path,
+                        help="write the page here, with the sections of other processors that it has")
     return parser.parse_args()
 
 
@@ -164,25 +170,49 @@ def worst(table, count):
         yield f"{value:10.4f}x  {name:32} hlocc {times[0]:>9}  XLA {times[1]:>9}"
 
 
-def page(heads, table, jits, errors, options):
-    yield "# Performance\n"
-    yield f"Written by `bench/report.py {' '.join(options.files)}` from what `bench/suite.py` measured:"
-    yield "the minimum of interleaved rounds, through JAX, on the same module bytes and inputs;"
-    yield "other libraries run the same computation as their users write it (`bench/peers.py`)."
-    yield "`make bench` measures all of it again.\n"
-    for head in [head for head in heads if "machine" in head][:1]:
+INTRODUCTION = """# Performance
+
+Written by `bench/report.py` from what `bench/suite.py` measured, a section for each kind of processor:
+the minimum of interleaved rounds, through JAX, on the same module bytes and inputs;
+other libraries run the same computation as their users write it (`bench/peers.py`).
+`make bench` measures all of it again on the machine at hand; `bench/report.py ... --merge docs/performance.md`
+replaces the section of its processor.
+"""
+
+
+def suite_head(heads):
+    return next((head for head in heads if "machine" in head), {})
+
+
+def chart_file(name, processor):
+    return f"{name}-{re.sub('[^a-z0-9]+', '-', processor.lower()).strip('-')}.svg"
+
+
+def bars(table, key, own_key):
+    """(XLA's time / hlocc's, program), worst first."""
+    ratios = ((ratio(rows, key, own_key), name) for name, rows in table.items())
+    return sorted(bar for bar in ratios if bar[0])
+
+
+def section(heads, table, jits, errors, options):
+    """The section of one processor, its heading first."""
+    head = suite_head(heads)
+    processor = head.get("processor", head.get("machine", "unknown"))
+    yield f"## {processor}\n"
+    if head:
         versions = ", ".join(f"{n} {v}" for n, v in head["versions"].items())
-        yield f"{head['cores']} cores; {head['client']}; {versions}.\n"
+        yield f"{head['cores']} cores; {head['client'].splitlines()[-1]}; {versions}.\n"
     yield from (f"- {line}" for line in summary(table, jits))
-    for file, title, *_ in CHARTS if options.charts else ():
-        yield f"\n![{title}]({file})"
-    yield "\n## Run\n"
+    for name, title, *keys in CHARTS if options.charts else ():
+        if bars(table, *keys):
+            yield f"\n![{title}]({chart_file(name, processor)})"
+    yield "\n### Run\n"
     yield from run_table(table)
-    yield "\n## Compile\n"
+    yield "\n### Compile\n"
     yield "The C driver (`pjrt_bench`) counts the time inside PJRT_Client_Compile; through JAX its own work adds to both.\n"
     yield from compile_table(table)
     if jits:
-        yield "\n## First call\n"
+        yield "\n### First call\n"
         yield ("Tracing, lowering and compiling a function that JAX has not seen (`bench/jit.py`), beside a plugin that "
                "compiles nothing: JAX's own work. Time of all cores together.\n")
         yield from jit_table(jits)
@@ -190,16 +220,31 @@ def page(heads, table, jits, errors, options):
         yield f"\n`{name}` did not run: {error}"
 
 
+def merged(old, new):
+    """The page with the section `new`, and the sections of the page `old` under other headings."""
+    sections = {part.split("\n", 1)[0]: part for part in re.split(r"^(?=## )", old, flags=re.MULTILINE)[1:]}
+    sections[new.split("\n", 1)[0]] = new
+    return "\n".join([INTRODUCTION, *(part.rstrip("\n") + "\n" for _, part in sorted(sections.items()))])
+
+
 def main():
     options = parse_arguments()
     heads, table, jits, errors = read(options.files)
-    lines = ([*worst(table, options.worst), *summary(table, jits), *(f"{n}: {e}" for n, e in errors.items())]
-             if options.worst else page(heads, table, jits, errors, options))
-    sys.stdout.write("\n".join(lines) + "\n")
-    for file, title, key, own_key in CHARTS if options.charts else ():
-        ratios = ((ratio(rows, key, own_key), name) for name, rows in table.items())
-        with open(f"{options.charts}/{file}", "w") as out:
-            out.write(chart.draw(sorted(bar for bar in ratios if bar[0]), title))
+    if options.worst:
+        lines = [*worst(table, options.worst), *summary(table, jits), *(f"{n}: {e}" for n, e in errors.items())]
+        print("\n".join(lines))
+    else:
+        old = options.merge.read_text() if options.merge and options.merge.exists() else ""
+        text = merged(old, "\n".join(section(heads, table, jits, errors, options)) + "\n")
+        if options.merge:
+            options.merge.write_text(text)
+        else:
+            sys.stdout.write(text)
+    processor = suite_head(heads).get("processor", "unknown")
+    for name, title, *keys in CHARTS if options.charts else ():
+        if bars(table, *keys):
+            path = pathlib.Path(options.charts) / chart_file(name, processor)
+            path.write_text(chart.draw(bars(table, *keys), title))
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ import json
 import os
 import pathlib
 import platform
+import re
 import statistics
 import sys
 import time
@@ -140,6 +141,15 @@ def measure(path, jax, devices, others, options):
         yield {"program": path.stem, "column": column, **row}
 
 
+def processor_name():
+    """The processor's name with its family and model, which tell kinds of equal names apart."""
+    facts = dict(re.findall(r"^(model name|cpu family|model)\s*: (.*)$",
+                            pathlib.Path("/proc/cpuinfo").read_text(), flags=re.MULTILINE))
+    if "model name" not in facts:
+        return platform.machine()
+    return f"{facts['model name']}, family {facts['cpu family']}, model {facts['model']}"
+
+
 def main():
     options = parse_arguments()
     columns = options.columns.split(",")
@@ -152,7 +162,7 @@ def main():
     others = peers.installed([name for name in columns if name not in ("hlocc", "xla")])
     out = open(options.out, "a") if options.out else sys.stdout
     versions = {"jax": jax.__version__, **others}
-    print(json.dumps({"machine": platform.machine(), "cores": os.cpu_count(), "versions": versions,
+    print(json.dumps({"machine": platform.machine(), "processor": processor_name(), "cores": os.cpu_count(), "versions": versions,
                       "client": devices[columns[0]].client.platform_version,
                       "command": " ".join(sys.argv)}), file=out, flush=True)
     for path in programs.paths(options.only):
