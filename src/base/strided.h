@@ -4,6 +4,7 @@
 #ifndef HLO_BASE_STRIDED_H_
 #define HLO_BASE_STRIDED_H_
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,5 +26,14 @@ void hlo_strided_fill(size_t element_bytes, size_t count, void* out, const void*
 /// Computes the row-major strides in bytes of a dense tensor. An empty tensor has zero strides.
 void hlo_strided_dense(size_t element_bytes, uint32_t rank, const int64_t* dims,
                        int64_t* out_strides);
+
+/// Odometer over dims: advances `index` in row-major order; returns false after the last index.
+static inline bool hlo_index_next(uint32_t rank, const int64_t* dims, int64_t* index) {
+  for (uint32_t d = rank; d-- > 0;) {
+    if (++index[d] < dims[d]) return true;
+    index[d] = 0;
+  }
+  return false;
+}
 
 #endif  // HLO_BASE_STRIDED_H_

@@ -10,6 +10,7 @@
 
 #include <stdatomic.h>
 
+#include "base/strided.h"
 #include "ir/module.h"
 #include "ir/node_error.h"
 
@@ -119,8 +120,5 @@ hlo_status_t hlo_region_fn_call(hlo_region_fn_t* fn, const void* const* args,
 /// calls.
 hlo_status_t hlo_region_fn_call_many(hlo_region_fn_t* fn, size_t count, const void* const* args,
                                      void* const* results) HLO_MUST_USE;
-
-/// Odometer over dims: advances `index` in row-major order; returns false after the last index.
-bool hlo_index_next(uint32_t rank, const int64_t* dims, int64_t* index);
 
 #endif  // HLO_INTERP_EVAL_H_

@@ -6,7 +6,7 @@
 #include "interp/quant.h"
 #include "interp/ref_dot.h"
 #include "interp/ref_fold.h"
-#include "interp/ref_window.h"
+#include "ir/window.h"
 
 // A convolution in canonical order: batch, space, features; kernel: space, in, out.
 typedef struct {

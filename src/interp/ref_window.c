@@ -1,91 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // reduce_window: the body runs per window element; scans go along their dimension once.
 // select_and_scatter.
-#include "interp/ref_window.h"
-
-#include <string.h>
-
 #include "interp/ref_fold.h"
+#include "interp/ref_util.h"
 #include "interp/ref_window_scan.h"
-
-hlo_status_t hlo_window_dim_finish(const hlo_node_t* node, hlo_window_dim_t* dim) {
-  int64_t padded = 0, extent = 0;
-  const int64_t limit = INT64_MAX / 4;  // so that the sum of two positions does not overflow
-  const bool is_valid =
-      dim->low > -limit && dim->high > -limit && dim->low < limit && dim->high < limit &&
-      dim->size >= 1 && dim->stride >= 1 && dim->base_dilation >= 1 && dim->window_dilation >= 1 &&
-      !__builtin_mul_overflow(dim->in_size > 0 ? dim->in_size - 1 : 0, dim->base_dilation,
-                              &padded) &&
-      !__builtin_add_overflow(padded, dim->in_size > 0, &padded) &&
-      !__builtin_add_overflow(padded, dim->low, &padded) &&
-      !__builtin_add_overflow(padded, dim->high, &padded) &&
-      !__builtin_mul_overflow(dim->size - 1, dim->window_dilation, &extent) && extent < limit;
-  if (!is_valid) {
-    return hlo_node_error(
-        node, HLO_STATUS_INVALID_ARGUMENT,
-        "window sizes, strides and dilations must be positive and must not overflow");
-  }
-  dim->out_size = padded > extent ? (padded - extent - 1) / dim->stride + 1 : 0;
-  return hlo_ok();
-}
-
-// Reads the windows of a node with window_dimensions, window_strides, base_dilations,
-// window_dilations and padding over an input of the given dims. errors: INVALID_ARGUMENT
-static hlo_status_t window_dims_of(const hlo_node_t* node, uint32_t rank, const int64_t* dims,
-                                   hlo_window_dim_t* out_windows) {
-  const hlo_ints_t sizes = hlo_node_ints(node, HLO_ATTR_window_dimensions);
-  const hlo_ints_t strides = hlo_node_ints(node, HLO_ATTR_window_strides);
-  const hlo_ints_t base = hlo_node_ints(node, HLO_ATTR_base_dilations);
-  const hlo_ints_t window = hlo_node_ints(node, HLO_ATTR_window_dilations);
-  const hlo_ints_t padding = hlo_node_ints(node, HLO_ATTR_padding);
-  for (uint32_t d = 0; d < rank; d++) {
-    out_windows[d] = (hlo_window_dim_t){.in_size = dims[d],
-                                        .size = hlo_ints_at(sizes, d, 1),
-                                        .stride = hlo_ints_at(strides, d, 1),
-                                        .base_dilation = hlo_ints_at(base, d, 1),
-                                        .window_dilation = hlo_ints_at(window, d, 1),
-                                        .low = hlo_ints_at(padding, 2 * d, 0),
-                                        .high = hlo_ints_at(padding, 2 * d + 1, 0)};
-    HLO_TRY(hlo_window_dim_finish(node, &out_windows[d]));
-  }
-  return hlo_ok();
-}
-
-int64_t hlo_window_offset(uint32_t rank, const hlo_window_dim_t* windows, const int64_t* strides,
-                          const int64_t* o, const int64_t* w) {
-  int64_t offset = 0;
-  for (uint32_t d = 0; d < rank; d++) {
-    const int64_t i = hlo_window_input(&windows[d], o[d], w[d]);
-    if (i < 0) return -1;
-    offset += i * strides[d];
-  }
-  return offset;
-}
-
-// Finds the elements first..last of a window whose position lies between the first and the last
-// input element; last is below first if the window reaches no input.
-static void reach_of(const hlo_window_dim_t* dim, int64_t o, int64_t* out_first,
-                     int64_t* out_last) {
-  const int64_t at = o * dim->stride - dim->low, step = dim->window_dilation;
-  const int64_t extent = (dim->in_size - 1) * dim->base_dilation;
-  *out_first = at < 0 ? (-at + step - 1) / step : 0;
-  *out_last = at > extent ? -1 : (extent - at) / step;
-  if (*out_last >= dim->size) *out_last = dim->size - 1;
-}
-
-// Limits the window of output `o` to what it reaches of the input. Returns false if that is
-// nothing.
-static bool limit_window(uint32_t rank, const hlo_window_dim_t* windows, const int64_t* o,
-                         int64_t* out_first, int64_t* out_sizes) {
-  bool has_elements = true;
-  for (uint32_t d = 0; d < rank; d++) {
-    int64_t last;
-    reach_of(&windows[d], o[d], &out_first[d], &last);
-    out_sizes[d] = last - out_first[d] + 1;
-    has_elements &= out_sizes[d] > 0;
-  }
-  return has_elements;
-}
+#include "ir/window.h"
 
 // skips_padding: padding has no effect, and may be much longer than the input.
 static hlo_status_t window_generic(const hlo_fold_operands_t* fold, const hlo_window_dim_t* windows,
@@ -105,7 +24,7 @@ static hlo_status_t window_generic(const hlo_fold_operands_t* fold, const hlo_wi
       args[k] = outs[k];
     }
     int64_t index[HLO_RANK_MAX] = {0}, w[HLO_RANK_MAX];
-    const bool has_elements = !skips_padding || limit_window(rank, windows, o, first, sizes);
+    const bool has_elements = !skips_padding || hlo_window_reach(rank, windows, o, first, sizes);
     if (has_elements) do {
         for (uint32_t d = 0; d < rank; d++) w[d] = first[d] + index[d];
         const int64_t offset = hlo_window_offset(rank, windows, strides, o, w);
@@ -128,12 +47,12 @@ static hlo_status_t window_prepared(hlo_eval_t* eval, const hlo_node_t* node,
   const hlo_tensor_t* input = operands->inputs[0];
   hlo_window_dim_t windows[HLO_RANK_MAX];
   int64_t dims[HLO_RANK_MAX];
-  HLO_TRY(window_dims_of(node, input->rank, input->dims, windows));
+  HLO_TRY(hlo_window_dims_of(node, input->rank, input->dims, windows));
   for (uint32_t d = 0; d < input->rank; d++) dims[d] = windows[d].out_size;
   HLO_TRY(hlo_fold_results(eval, node, operands, input->rank, dims, results));
   if (results[0]->element_count == 0) return hlo_ok();
   hlo_window_scan_t scan = {.operands = operands};
-  if (hlo_window_is_scan(input->rank, windows, &scan)) {
+  if (hlo_window_is_scan(input->rank, windows, &scan.axis, &scan.is_reverse)) {
     bool is_done = false;
     HLO_TRY(hlo_window_scan(&scan, results, &is_done));
     if (is_done) return hlo_ok();
@@ -198,7 +117,7 @@ static hlo_status_t select_and_scatter(const select_t* s) {
 
 static hlo_status_t select_prepare(select_t* s, hlo_eval_t* eval, const hlo_node_t* node) {
   const uint32_t rank = s->operand->rank;
-  HLO_TRY(window_dims_of(node, rank, s->operand->dims, s->windows));
+  HLO_TRY(hlo_window_dims_of(node, rank, s->operand->dims, s->windows));
   for (uint32_t d = 0; d < rank; d++) {
     s->sizes[d] = s->windows[d].size;
     if (d >= s->source->rank || s->windows[d].out_size != s->source->dims[d]) {

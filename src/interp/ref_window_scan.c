@@ -4,24 +4,6 @@
 
 #include <string.h>
 
-bool hlo_window_is_scan(uint32_t rank, const hlo_window_dim_t* windows, hlo_window_scan_t* scan) {
-  uint32_t found = 0;
-  for (uint32_t d = 0; d < rank; d++) {
-    const hlo_window_dim_t* dim = &windows[d];
-    if (dim->stride != 1 || dim->base_dilation != 1) return false;
-    if (dim->size == 1 && dim->low == 0 && dim->high == 0) continue;
-    const bool is_prefix = dim->low == dim->size - 1 && dim->high == 0;
-    const bool is_suffix = dim->high == dim->size - 1 && dim->low == 0;
-    if (dim->window_dilation != 1 || dim->size < dim->in_size || found++ ||
-        !(is_prefix || is_suffix)) {
-      return false;
-    }
-    scan->axis = d;
-    scan->is_reverse = !is_prefix;
-  }
-  return found == 1;
-}
-
 // A tensor as [outer, length, inner].
 typedef struct {
   int64_t outer, length, inner;

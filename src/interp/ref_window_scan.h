@@ -5,16 +5,14 @@
 #define HLO_INTERP_REF_WINDOW_SCAN_H_
 
 #include "interp/ref_fold.h"
-#include "interp/ref_window.h"
+#include "interp/ref_util.h"
+#include "ir/window.h"
 
 typedef struct hlo_window_scan {
   const hlo_fold_operands_t* operands;
   uint32_t axis;
   bool is_reverse;
 } hlo_window_scan_t;
-
-/// Returns true if the windows are a scan along one dimension; sets axis and is_reverse.
-bool hlo_window_is_scan(uint32_t rank, const hlo_window_dim_t* windows, hlo_window_scan_t* scan);
 
 /// Sets *out_is_fixed if the body maps the initial values to themselves, bit for bit.
 hlo_status_t hlo_window_init_is_fixed(const hlo_fold_operands_t* operands,

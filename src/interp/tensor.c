@@ -258,14 +258,6 @@ int64_t hlo_tensor_int(const hlo_tensor_t* tensor, int64_t i) {
                               data + (size_t)i * hlo_dtype_size_bytes(tensor->dtype));
 }
 
-bool hlo_index_next(uint32_t rank, const int64_t* dims, int64_t* index) {
-  for (uint32_t d = rank; d-- > 0;) {
-    if (++index[d] < dims[d]) return true;
-    index[d] = 0;
-  }
-  return false;
-}
-
 // ---- results of nodes ---------------------------------------------------------------------------
 
 hlo_status_t hlo_eval_result(hlo_eval_t* eval, const hlo_node_t* node, uint32_t i,

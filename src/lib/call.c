@@ -33,6 +33,7 @@ static hlo_lib_prepare_fn_t function_of(const hlo_node_t* node) {
     case HLO_OP_reduce_window: return hlo_lib_prepare_reduce_window;
     case HLO_OP_rng_bit_generator: return hlo_lib_prepare_rng_bit_generator;
     case HLO_OP_scatter: return hlo_lib_prepare_scatter;
+    case HLO_OP_select_and_scatter: return hlo_lib_prepare_select_and_scatter;
     case HLO_OP_sort: return hlo_lib_prepare_sort;
     case HLO_OP_chlo_top_k: return hlo_lib_prepare_top_k;
     case HLO_OP_custom_call: return custom_functions[hlo_custom_function_of(node)];

@@ -42,6 +42,8 @@ hlo_status_t hlo_lib_prepare_lapack(hlo_lib_call_t* call, hlo_arena_t* arena) HL
 hlo_status_t hlo_lib_prepare_triangular_solve(hlo_lib_call_t* call,
                                               hlo_arena_t* arena) HLO_MUST_USE;
 hlo_status_t hlo_lib_prepare_reduce_window(hlo_lib_call_t* call, hlo_arena_t* arena) HLO_MUST_USE;
+hlo_status_t hlo_lib_prepare_select_and_scatter(hlo_lib_call_t* call,
+                                                hlo_arena_t* arena) HLO_MUST_USE;
 hlo_status_t hlo_lib_prepare_rng_bit_generator(hlo_lib_call_t* call,
                                                hlo_arena_t* arena) HLO_MUST_USE;
 hlo_status_t hlo_lib_prepare_top_k(hlo_lib_call_t* call, hlo_arena_t* arena) HLO_MUST_USE;

@@ -94,15 +94,6 @@ static bool scatter_shape(scatter_t* scatter, const hlo_node_t* node,
   return fits;
 }
 
-// Advances `index` in row-major order; returns false after the last index.
-static bool index_next(uint32_t rank, const int64_t* dims, int64_t* index) {
-  for (uint32_t d = rank; d > 0; d--) {
-    if (++index[d - 1] < dims[d - 1]) return true;
-    index[d - 1] = 0;
-  }
-  return false;
-}
-
 // The offsets of the window at a position.
 typedef struct {
   int64_t result_at, update_at;  // first elements
@@ -159,7 +150,7 @@ static void combine_window(const scatter_t* scatter, const window_place_t* place
     }
     hlo_fold_combine(scatter->fold, result->dtype, inner, result->data + to * bytes,
                      update->data + from * bytes);
-  } while (index_next(rank, scatter->window_sizes, index));
+  } while (hlo_index_next(rank, scatter->window_sizes, index));
 }
 
 // Scatters the window of one position.
@@ -367,7 +358,7 @@ static void scatter_run(const scatter_t* scatter) {
   int64_t position[HLO_RANK_MAX] = {0};
   do {
     scatter_window(scatter, position);
-  } while (index_next(scatter->vectors.batch_rank, scatter->vectors.dims, position));
+  } while (hlo_index_next(scatter->vectors.batch_rank, scatter->vectors.dims, position));
 }
 
 static hlo_status_t run_scatter(const hlo_lib_run_t* run) {

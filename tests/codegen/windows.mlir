@@ -240,3 +240,258 @@ func.func @main(%a: tensor<2x6x9xf64>) -> tensor<2x21x11xf64> {
     }) : (tensor<2x24x13xf64>, tensor<f64>) -> tensor<2x21x11xf64>
   return %0 : tensor<2x21x11xf64>
 }
+// -----
+// Windows of library calls: long ones, several dimensions, strides, dilations of both kinds, uneven
+// and negative padding; all operations and kinds of elements.
+func.func @main(%a: tensor<3x400xf32>) -> tensor<3x400xf32> {
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = "stablehlo.reduce_window"(%a, %z) <{window_dimensions = array<i64: 1, 200>, window_strides = array<i64: 1, 1>, base_dilations = array<i64: 1, 1>, window_dilations = array<i64: 1, 1>, padding = dense<[[0, 0], [99, 100]]> : tensor<2x2xi64>}> ({
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+      %1 = stablehlo.add %x, %y : tensor<f32>
+      stablehlo.return %1 : tensor<f32>
+    }) : (tensor<3x400xf32>, tensor<f32>) -> tensor<3x400xf32>
+  return %0 : tensor<3x400xf32>
+}
+// -----
+func.func @main(%a: tensor<300x5xbf16>) -> tensor<71x5xbf16> {
+  %z = stablehlo.constant dense<0.0> : tensor<bf16>
+  %0 = "stablehlo.reduce_window"(%a, %z) <{window_dimensions = array<i64: 90, 1>, window_strides = array<i64: 3, 1>, base_dilations = array<i64: 1, 1>, window_dilations = array<i64: 1, 1>, padding = dense<[[0, 0], [0, 0]]> : tensor<2x2xi64>}> ({
+    ^bb0(%x: tensor<bf16>, %y: tensor<bf16>):
+      %1 = stablehlo.add %x, %y : tensor<bf16>
+      stablehlo.return %1 : tensor<bf16>
+    }) : (tensor<300x5xbf16>, tensor<bf16>) -> tensor<71x5xbf16>
+  return %0 : tensor<71x5xbf16>
+}
+// -----
+func.func @main(%a: tensor<5000xf64>) -> tensor<5003xf64> {
+  %z = stablehlo.constant dense<0.0> : tensor<f64>
+  %0 = "stablehlo.reduce_window"(%a, %z) <{window_dimensions = array<i64: 77>, window_strides = array<i64: 1>, base_dilations = array<i64: 1>, window_dilations = array<i64: 1>, padding = dense<[[76, 3]]> : tensor<1x2xi64>}> ({
+    ^bb0(%x: tensor<f64>, %y: tensor<f64>):
+      %1 = stablehlo.add %x, %y : tensor<f64>
+      stablehlo.return %1 : tensor<f64>
+    }) : (tensor<5000xf64>, tensor<f64>) -> tensor<5003xf64>
+  return %0 : tensor<5003xf64>
+}
+// -----
+func.func @main(%a: tensor<40000xf32>) -> tensor<5709xf32> {
+  %z = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %0 = "stablehlo.reduce_window"(%a, %z) <{window_dimensions = array<i64: 100>, window_strides = array<i64: 7>, base_dilations = array<i64: 1>, window_dilations = array<i64: 1>, padding = dense<[[-3, 60]]> : tensor<1x2xi64>}> ({
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+      %1 = stablehlo.maximum %x, %y : tensor<f32>
+      stablehlo.return %1 : tensor<f32>
+    }) : (tensor<40000xf32>, tensor<f32>) -> tensor<5709xf32>
+  return %0 : tensor<5709xf32>
+}
+// -----
+func.func @main(%a: tensor<2x150x33xi32>) -> tensor<2x116x33xi32> {
+  %z = stablehlo.constant dense<0> : tensor<i32>
+  %0 = "stablehlo.reduce_window"(%a, %z) <{window_dimensions = array<i64: 1, 70, 1>, window_strides = array<i64: 1, 1, 1>, base_dilations = array<i64: 1, 1, 1>, window_dilations = array<i64: 1, 1, 1>, padding = dense<[[0, 0], [-5, 40], [0, 0]]> : tensor<3x2xi64>}> ({
+    ^bb0(%x: tensor<i32>, %y: tensor<i32>):
+      %1 = stablehlo.add %x, %y : tensor<i32>
+      stablehlo.return %1 : tensor<i32>
+    }) : (tensor<2x150x33xi32>, tensor<i32>) -> tensor<2x116x33xi32>
+  return %0 : tensor<2x116x33xi32>
+}
+// -----
+func.func @main(%a: tensor<2x150x33xui8>) -> tensor<2x46x33xui8> {
+  %z = stablehlo.constant dense<0> : tensor<ui8>
+  %0 = "stablehlo.reduce_window"(%a, %z) <{window_dimensions = array<i64: 1, 66, 1>, window_strides = array<i64: 1, 1, 1>, base_dilations = array<i64: 1, 1, 1>, window_dilations = array<i64: 1, 2, 1>, padding = dense<[[0, 0], [30, -4], [0, 0]]> : tensor<3x2xi64>}> ({
+    ^bb0(%x: tensor<ui8>, %y: tensor<ui8>):
+      %1 = stablehlo.add %x, %y : tensor<ui8>
+      stablehlo.return %1 : tensor<ui8>
+    }) : (tensor<2x150x33xui8>, tensor<ui8>) -> tensor<2x46x33xui8>
+  return %0 : tensor<2x46x33xui8>
+}
+// -----
+func.func @main(%a: tensor<500x3xi1>) -> tensor<500x3xi1> {
+  %z = stablehlo.constant dense<false> : tensor<i1>
+  %0 = "stablehlo.reduce_window"(%a, %z) <{window_dimensions = array<i64: 80, 1>, window_strides = array<i64: 1, 1>, base_dilations = array<i64: 1, 1>, window_dilations = array<i64: 1, 1>, padding = dense<[[40, 39], [0, 0]]> : tensor<2x2xi64>}> ({
+    ^bb0(%x: tensor<i1>, %y: tensor<i1>):
+      %1 = stablehlo.xor %x, %y : tensor<i1>
+      stablehlo.return %1 : tensor<i1>
+    }) : (tensor<500x3xi1>, tensor<i1>) -> tensor<500x3xi1>
+  return %0 : tensor<500x3xi1>
+}
+// -----
+func.func @main(%a: tensor<70xi16>) -> tensor<79xi16> {
+  %z = stablehlo.constant dense<5> : tensor<i16>
+  %0 = "stablehlo.reduce_window"(%a, %z) <{window_dimensions = array<i64: 65>, window_strides = array<i64: 1>, base_dilations = array<i64: 1>, window_dilations = array<i64: 1>, padding = dense<[[3, 70]]> : tensor<1x2xi64>}> ({
+    ^bb0(%x: tensor<i16>, %y: tensor<i16>):
+      %1 = stablehlo.minimum %x, %y : tensor<i16>
+      stablehlo.return %1 : tensor<i16>
+    }) : (tensor<70xi16>, tensor<i16>) -> tensor<79xi16>
+  return %0 : tensor<79xi16>
+}
+// -----
+func.func @main(%a: tensor<90x200xf32>) -> tensor<88x200xf32> {
+  %z = stablehlo.constant dense<0.25> : tensor<f32>
+  %0 = "stablehlo.reduce_window"(%a, %z) <{window_dimensions = array<i64: 65, 1>, window_strides = array<i64: 1, 1>, base_dilations = array<i64: 1, 1>, window_dilations = array<i64: 1, 1>, padding = dense<[[64, -2], [0, 0]]> : tensor<2x2xi64>}> ({
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+      %1 = stablehlo.minimum %x, %y : tensor<f32>
+      stablehlo.return %1 : tensor<f32>
+    }) : (tensor<90x200xf32>, tensor<f32>) -> tensor<88x200xf32>
+  return %0 : tensor<88x200xf32>
+}
+// -----
+func.func @main(%a: tensor<2x30x29x16xf32>) -> tensor<2x30x29x16xf32> {
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = "stablehlo.reduce_window"(%a, %z) <{window_dimensions = array<i64: 1, 11, 11, 1>, window_strides = array<i64: 1, 1, 1, 1>, base_dilations = array<i64: 1, 1, 1, 1>, window_dilations = array<i64: 1, 1, 1, 1>, padding = dense<[[0, 0], [5, 5], [5, 5], [0, 0]]> : tensor<4x2xi64>}> ({
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+      %1 = stablehlo.add %x, %y : tensor<f32>
+      stablehlo.return %1 : tensor<f32>
+    }) : (tensor<2x30x29x16xf32>, tensor<f32>) -> tensor<2x30x29x16xf32>
+  return %0 : tensor<2x30x29x16xf32>
+}
+// -----
+func.func @main(%a: tensor<2x30x29x16xf32>) -> tensor<2x7x9x16xf32> {
+  %z = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %0 = "stablehlo.reduce_window"(%a, %z) <{window_dimensions = array<i64: 1, 11, 11, 1>, window_strides = array<i64: 1, 4, 3, 1>, base_dilations = array<i64: 1, 1, 1, 1>, window_dilations = array<i64: 1, 1, 1, 1>, padding = dense<[[0, 0], [5, 2], [-1, 7], [0, 0]]> : tensor<4x2xi64>}> ({
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+      %1 = stablehlo.maximum %x, %y : tensor<f32>
+      stablehlo.return %1 : tensor<f32>
+    }) : (tensor<2x30x29x16xf32>, tensor<f32>) -> tensor<2x7x9x16xf32>
+  return %0 : tensor<2x7x9x16xf32>
+}
+// -----
+func.func @main(%a: tensor<2x3x31x40xbf16>) -> tensor<2x3x4x20xbf16> {
+  %z = stablehlo.constant dense<0xFF80> : tensor<bf16>
+  %0 = "stablehlo.reduce_window"(%a, %z) <{window_dimensions = array<i64: 1, 1, 9, 9>, window_strides = array<i64: 1, 1, 8, 2>, base_dilations = array<i64: 1, 1, 1, 1>, window_dilations = array<i64: 1, 1, 1, 1>, padding = dense<[[0, 0], [0, 0], [0, 3], [4, 4]]> : tensor<4x2xi64>}> ({
+    ^bb0(%x: tensor<bf16>, %y: tensor<bf16>):
+      %1 = stablehlo.maximum %x, %y : tensor<bf16>
+      stablehlo.return %1 : tensor<bf16>
+    }) : (tensor<2x3x31x40xbf16>, tensor<bf16>) -> tensor<2x3x4x20xbf16>
+  return %0 : tensor<2x3x4x20xbf16>
+}
+// -----
+func.func @main(%a: tensor<20x21x3xf64>) -> tensor<14x47x3xf64> {
+  %z = stablehlo.constant dense<0.0> : tensor<f64>
+  %0 = "stablehlo.reduce_window"(%a, %z) <{window_dimensions = array<i64: 9, 8, 1>, window_strides = array<i64: 2, 1, 1>, base_dilations = array<i64: 2, 3, 1>, window_dilations = array<i64: 2, 1, 1>, padding = dense<[[2, 2], [-4, -3], [0, 0]]> : tensor<3x2xi64>}> ({
+    ^bb0(%x: tensor<f64>, %y: tensor<f64>):
+      %1 = stablehlo.add %x, %y : tensor<f64>
+      stablehlo.return %1 : tensor<f64>
+    }) : (tensor<20x21x3xf64>, tensor<f64>) -> tensor<14x47x3xf64>
+  return %0 : tensor<14x47x3xf64>
+}
+// -----
+func.func @main(%a: tensor<12x13x14xi32>) -> tensor<12x5x8xi32> {
+  %z = stablehlo.constant dense<-7> : tensor<i32>
+  %0 = "stablehlo.reduce_window"(%a, %z) <{window_dimensions = array<i64: 5, 5, 5>, window_strides = array<i64: 1, 2, 3>, base_dilations = array<i64: 1, 1, 2>, window_dilations = array<i64: 1, 2, 1>, padding = dense<[[2, 2], [1, 4], [-2, 3]]> : tensor<3x2xi64>}> ({
+    ^bb0(%x: tensor<i32>, %y: tensor<i32>):
+      %1 = stablehlo.maximum %x, %y : tensor<i32>
+      stablehlo.return %1 : tensor<i32>
+    }) : (tensor<12x13x14xi32>, tensor<i32>) -> tensor<12x5x8xi32>
+  return %0 : tensor<12x5x8xi32>
+}
+// -----
+func.func @main(%a: tensor<40x30xi64>) -> tensor<40x30xi64> {
+  %z = stablehlo.constant dense<0> : tensor<i64>
+  %0 = "stablehlo.reduce_window"(%a, %z) <{window_dimensions = array<i64: 9, 9>, window_strides = array<i64: 1, 1>, base_dilations = array<i64: 1, 1>, window_dilations = array<i64: 1, 1>, padding = dense<[[4, 4], [4, 4]]> : tensor<2x2xi64>}> ({
+    ^bb0(%x: tensor<i64>, %y: tensor<i64>):
+      %1 = stablehlo.xor %x, %y : tensor<i64>
+      stablehlo.return %1 : tensor<i64>
+    }) : (tensor<40x30xi64>, tensor<i64>) -> tensor<40x30xi64>
+  return %0 : tensor<40x30xi64>
+}
+// -----
+func.func @main(%a: tensor<40x150xf32>) -> tensor<14x24xf32> {
+  %z = stablehlo.constant dense<1.0> : tensor<f32>
+  %0 = "stablehlo.reduce_window"(%a, %z) <{window_dimensions = array<i64: 2, 33>, window_strides = array<i64: 3, 5>, base_dilations = array<i64: 1, 1>, window_dilations = array<i64: 1, 1>, padding = dense<[[1, 0], [0, 1]]> : tensor<2x2xi64>}> ({
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+      %1 = stablehlo.multiply %x, %y : tensor<f32>
+      stablehlo.return %1 : tensor<f32>
+    }) : (tensor<40x150xf32>, tensor<f32>) -> tensor<14x24xf32>
+  return %0 : tensor<14x24xf32>
+}
+// -----
+// Gradients of poolings by library calls: overlapping windows, padding, ties and NaN.
+func.func @main(%a: tensor<2x20x22x40xf32>, %g: tensor<2x7x7x40xf32>) -> tensor<2x20x22x40xf32> {
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = "stablehlo.select_and_scatter"(%a, %g, %z) <{window_dimensions = array<i64: 1, 7, 7, 1>, window_strides = array<i64: 1, 3, 3, 1>, padding = dense<[[0, 0], [3, 3], [2, 1], [0, 0]]> : tensor<4x2xi64>}> ({
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+      %1 = stablehlo.compare GE, %x, %y, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %1 : tensor<i1>
+    }, {
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+      %1 = stablehlo.add %x, %y : tensor<f32>
+      stablehlo.return %1 : tensor<f32>
+    }) : (tensor<2x20x22x40xf32>, tensor<2x7x7x40xf32>, tensor<f32>) -> tensor<2x20x22x40xf32>
+  return %0 : tensor<2x20x22x40xf32>
+}
+// -----
+func.func @main(%a: tensor<2x20x22x3xf32>, %g: tensor<2x7x7x3xf32>) -> tensor<2x20x22x3xf32> {
+  %z = stablehlo.constant dense<0.5> : tensor<f32>
+  %v = stablehlo.floor %a : tensor<2x20x22x3xf32>
+  %0 = "stablehlo.select_and_scatter"(%v, %g, %z) <{window_dimensions = array<i64: 1, 7, 7, 1>, window_strides = array<i64: 1, 3, 3, 1>, padding = dense<[[0, 0], [3, 3], [2, 1], [0, 0]]> : tensor<4x2xi64>}> ({
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+      %1 = stablehlo.compare GE, %x, %y, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %1 : tensor<i1>
+    }, {
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+      %1 = stablehlo.add %x, %y : tensor<f32>
+      stablehlo.return %1 : tensor<f32>
+    }) : (tensor<2x20x22x3xf32>, tensor<2x7x7x3xf32>, tensor<f32>) -> tensor<2x20x22x3xf32>
+  return %0 : tensor<2x20x22x3xf32>
+}
+// -----
+func.func @main(%a: tensor<2x20x22x3xf32>, %g: tensor<2x10x7x3xf32>) -> tensor<2x20x22x3xf32> {
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %t = stablehlo.floor %a : tensor<2x20x22x3xf32>
+  %q = stablehlo.divide %t, %t : tensor<2x20x22x3xf32>
+  %v = stablehlo.multiply %t, %q : tensor<2x20x22x3xf32>
+  %0 = "stablehlo.select_and_scatter"(%v, %g, %z) <{window_dimensions = array<i64: 1, 7, 7, 1>, window_strides = array<i64: 1, 2, 3, 1>, padding = dense<[[0, 0], [3, 3], [2, 1], [0, 0]]> : tensor<4x2xi64>}> ({
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+      %1 = stablehlo.compare GT, %x, %y, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %1 : tensor<i1>
+    }, {
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+      %1 = stablehlo.add %x, %y : tensor<f32>
+      stablehlo.return %1 : tensor<f32>
+    }) : (tensor<2x20x22x3xf32>, tensor<2x10x7x3xf32>, tensor<f32>) -> tensor<2x20x22x3xf32>
+  return %0 : tensor<2x20x22x3xf32>
+}
+// -----
+func.func @main(%a: tensor<3x15x20x22xbf16>, %g: tensor<3x15x6x5xbf16>) -> tensor<3x15x20x22xbf16> {
+  %z = stablehlo.constant dense<0.0> : tensor<bf16>
+  %v = stablehlo.floor %a : tensor<3x15x20x22xbf16>
+  %0 = "stablehlo.select_and_scatter"(%v, %g, %z) <{window_dimensions = array<i64: 1, 1, 7, 7>, window_strides = array<i64: 1, 1, 3, 4>, padding = dense<[[0, 0], [0, 0], [-2, 5], [3, 0]]> : tensor<4x2xi64>}> ({
+    ^bb0(%x: tensor<bf16>, %y: tensor<bf16>):
+      %1 = stablehlo.compare LE, %x, %y, FLOAT : (tensor<bf16>, tensor<bf16>) -> tensor<i1>
+      stablehlo.return %1 : tensor<i1>
+    }, {
+    ^bb0(%x: tensor<bf16>, %y: tensor<bf16>):
+      %1 = stablehlo.add %x, %y : tensor<bf16>
+      stablehlo.return %1 : tensor<bf16>
+    }) : (tensor<3x15x20x22xbf16>, tensor<3x15x6x5xbf16>, tensor<bf16>) -> tensor<3x15x20x22xbf16>
+  return %0 : tensor<3x15x20x22xbf16>
+}
+// -----
+func.func @main(%a: tensor<400xf64>, %g: tensor<41xf64>) -> tensor<400xf64> {
+  %z = stablehlo.constant dense<0.0> : tensor<f64>
+  %0 = "stablehlo.select_and_scatter"(%a, %g, %z) <{window_dimensions = array<i64: 50>, window_strides = array<i64: 9>, padding = dense<[[20, -3]]> : tensor<1x2xi64>}> ({
+    ^bb0(%x: tensor<f64>, %y: tensor<f64>):
+      %1 = stablehlo.compare LT, %x, %y, FLOAT : (tensor<f64>, tensor<f64>) -> tensor<i1>
+      stablehlo.return %1 : tensor<i1>
+    }, {
+    ^bb0(%x: tensor<f64>, %y: tensor<f64>):
+      %1 = stablehlo.minimum %x, %y : tensor<f64>
+      stablehlo.return %1 : tensor<f64>
+    }) : (tensor<400xf64>, tensor<41xf64>, tensor<f64>) -> tensor<400xf64>
+  return %0 : tensor<400xf64>
+}
+// -----
+func.func @main(%a: tensor<6x20x20xf32>, %g: tensor<3x3x5xf32>) -> tensor<6x20x20xf32> {
+  %z = stablehlo.constant dense<2.0> : tensor<f32>
+  %t = stablehlo.floor %a : tensor<6x20x20xf32>
+  %q = stablehlo.divide %t, %t : tensor<6x20x20xf32>
+  %v = stablehlo.multiply %t, %q : tensor<6x20x20xf32>
+  %0 = "stablehlo.select_and_scatter"(%v, %g, %z) <{window_dimensions = array<i64: 3, 7, 7>, window_strides = array<i64: 2, 5, 6>, padding = dense<[[1, 1], [0, 1], [9, 2]]> : tensor<3x2xi64>}> ({
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+      %1 = stablehlo.compare GE, %x, %y, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %1 : tensor<i1>
+    }, {
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+      %1 = stablehlo.multiply %x, %y : tensor<f32>
+      stablehlo.return %1 : tensor<f32>
+    }) : (tensor<6x20x20xf32>, tensor<3x3x5xf32>, tensor<f32>) -> tensor<6x20x20xf32>
+  return %0 : tensor<6x20x20xf32>
+}

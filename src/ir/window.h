@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Geometry of sliding windows: reduce_window, select_and_scatter, convolution.
-#ifndef HLO_INTERP_REF_WINDOW_H_
-#define HLO_INTERP_REF_WINDOW_H_
+#ifndef HLO_IR_WINDOW_H_
+#define HLO_IR_WINDOW_H_
 
-#include "interp/ref_util.h"
+#include "ir/ints.h"
 
 /// One dimension of a window. Output o and window element w read input (o * stride + w *
 /// window_dilation - low) / base_dilation if that is an integer in bounds.
@@ -15,6 +15,11 @@ typedef struct hlo_window_dim {
 
 /// Sets out_size from the other fields. errors: INVALID_ARGUMENT (not positive, overflow)
 hlo_status_t hlo_window_dim_finish(const hlo_node_t* node, hlo_window_dim_t* dim) HLO_MUST_USE;
+
+/// Reads the windows of a node with window_dimensions, window_strides, base_dilations,
+/// window_dilations and padding over an input of the given dims. errors: INVALID_ARGUMENT
+hlo_status_t hlo_window_dims_of(const hlo_node_t* node, uint32_t rank, const int64_t* dims,
+                                hlo_window_dim_t* out_windows) HLO_MUST_USE;
 
 /// Returns the input element, or -1 for padding and holes.
 static inline int64_t hlo_window_input(const hlo_window_dim_t* dim, int64_t o, int64_t w) {
@@ -30,4 +35,14 @@ static inline int64_t hlo_window_input(const hlo_window_dim_t* dim, int64_t o, i
 int64_t hlo_window_offset(uint32_t rank, const hlo_window_dim_t* windows, const int64_t* strides,
                           const int64_t* o, const int64_t* w);
 
-#endif  // HLO_INTERP_REF_WINDOW_H_
+/// Limits the window of output `o` to the elements between the first and the last input element:
+/// from out_first[d], out_sizes[d] of them. Returns false if that is nothing.
+bool hlo_window_reach(uint32_t rank, const hlo_window_dim_t* windows, const int64_t* o,
+                      int64_t* out_first, int64_t* out_sizes);
+
+/// Returns true if the windows extend back to the beginning of one dimension, or forward to its
+/// end: JAX writes cumsum, cumprod, cummax and the like so.
+bool hlo_window_is_scan(uint32_t rank, const hlo_window_dim_t* windows, uint32_t* out_axis,
+                        bool* out_is_reverse);
+
+#endif  // HLO_IR_WINDOW_H_
