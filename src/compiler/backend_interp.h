@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The interpreter behind the entry of kernel_abi.h: the back end that runs everything.
+// The interpreter as an entry of kernel_abi.h: the back end that runs everything.
 #ifndef HLO_COMPILER_BACKEND_INTERP_H_
 #define HLO_COMPILER_BACKEND_INTERP_H_
 

@@ -96,7 +96,7 @@ static hlo_executable_t* compile(const char* text, hlo_compile_cache_t* cache) {
   return compile_with(text, &config);
 }
 
-// Whether the machine has machine code at all: without, there is nothing to keep.
+// Returns true if the machine has machine code at all: otherwise the cache keeps nothing.
 static bool has_code(void) {
   hlo_executable_t* executable = compile(kProgram, NULL);
   bool answer = executable->program->code_bytes != 0;
@@ -280,7 +280,7 @@ static void folders_are_bounded(void** state) {
   hlo_os_files_free(files, count);
   assert_true(count >= 3 && total < (1 << 20) + (1 << 18));
   hlo_compile_cache_release(cache);
-  // What was added last is still there, the first is not.
+  // The image added last is still there, the first one is not.
   cache = open_cache(fixture, true);
   hlo_cache_image_t* last =
       hlo_compile_cache_find(cache, &(hlo_digest_t){{FILES - 1, ~(FILES - 1ull)}});

@@ -252,7 +252,8 @@ static bool text_is_float(const char* text) {
   return end != text && *end == '\0';
 }
 
-/// What a value of `kind` must look like, or NULL if `value` is one. `text` is its string form.
+/// Returns the form that a value of `kind` must have; NULL if `value` has it. `text` is its string
+/// form.
 static const char* kind_mismatch(option_kind_t kind, const option_value_t* value,
                                  const char* text) {
   const bool is_text = value->has_string_field;
@@ -578,7 +579,7 @@ hlo_status_t hlo_compile_options_take_layouts(const hlo_compile_options_t* from,
   const bool takes_arguments = !options->argument_layout_count && from->argument_layout_count;
   const bool takes_results = !options->result_layout_count && from->result_layout_count;
   if (!takes_arguments && !takes_results) return hlo_ok();
-  // What follows in a message adds to what it has.
+  // Fields that follow in a message add to those before them.
   hlo_strbuf_t bytes = {0};
   hlo_strbuf_append(&bytes, (const char*)options->serialized, options->serialized_bytes);
   for (size_t i = 0; takes_arguments && i < from->argument_layout_count; ++i) {

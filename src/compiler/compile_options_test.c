@@ -101,7 +101,7 @@ static void test_device_assignment_is_replica_major(void** state) {
   hlo_strbuf_t written = {0}, again = {0};
   hlo_device_assignment_write(expected, 2, 3, &written);
   put_assignment(&again, 2, 3, ids);
-  // `again` is the same message behind its tag and length, two bytes.
+  // `again` is the same message after its tag and length, two bytes.
   assert_int_equal(written.length + 2, again.length);
   assert_memory_equal(written.data, again.data + 2, written.length);
   hlo_strbuf_deinit(&written);

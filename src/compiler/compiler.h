@@ -101,7 +101,7 @@ struct hlo_backend {
 const hlo_backend_t* hlo_backend_find(const char* name);
 /// The same. errors : NOT_FOUND with the known names
 hlo_status_t hlo_backend_choose(const char* name, const hlo_backend_t** out_backend) HLO_MUST_USE;
-/// Returns the function that a configuration selects; NULL if there is none.
+/// Returns the function that a configuration selects; NULL if the module lacks it.
 const hlo_func_t* hlo_backend_entry(const hlo_module_t* module, const hlo_compile_config_t* config);
 
 static inline int32_t hlo_backend_process_count(const hlo_compile_config_t* config) {

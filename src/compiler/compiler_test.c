@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What compiling refuses, and how it says so.
+// Tests of programs that compiling refuses, and of the messages.
 #include "compiler/compiler.h"
 
 #include <setjmp.h>

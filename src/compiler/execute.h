@@ -53,7 +53,7 @@ void hlo_execute_collective_addresses(const hlo_frame_t* frame, uint32_t call_si
 int32_t hlo_execute_collective_wait(hlo_frame_t* frame, uint32_t call_site_number,
                                     hlo_node_peers_t* peers);
 
-/// What a runtime gives interpreted programs: the ABI's table, then the grid of processes.
+/// The runtime of interpreted programs: the ABI's table, then the grid of processes.
 typedef struct hlo_interp_runtime {
   hlo_runtime_table_t table;       // size_bytes covers the whole
   const hlo_process_grid_t* grid;  // NULL: alone

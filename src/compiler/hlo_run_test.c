@@ -7,13 +7,13 @@
 // Runs @main on one input and compares `count` elements of output `number`.
 static void check_run(const char* name, hlo_dtype_t dtype, uint32_t rank, const int64_t* dims,
                       const void* input, uint32_t number, const void* expected, size_t size) {
-  hlo_module_t* module = load(name);
+  hlo_module_t* module = hlo_test_load(name);
   hlo_interp_program_t* program = NULL;
   hlo_tensor_t *in = NULL, *out[2] = {NULL, NULL};
-  must(hlo_tensor_create(dtype, rank, dims, &in));
+  hlo_test_check(hlo_tensor_create(dtype, rank, dims, &in));
   memcpy(in->data, input, in->size_bytes);
-  must(hlo_interp_program_create(module, &program));
-  must(hlo_interp_call(program, hlo_module_entry(module), 1, &in, 2, out, NULL));
+  hlo_test_check(hlo_interp_program_create(module, &program));
+  hlo_test_check(hlo_interp_call(program, hlo_module_entry(module), 1, &in, 2, out, NULL));
   assert_int_equal(out[number]->size_bytes, size);
   assert_memory_equal(out[number]->data, expected, size);
   hlo_tensor_release(out[0]);

@@ -35,7 +35,7 @@ static hlo_status_t has_words(void* context, const hlo_module_t* module, bool* o
 
 // Checks that `text` shrinks to `expected` while it contains the words.
 static void expect(const char* text, words_t words, const char* expected) {
-  hlo_module_t* module = parse(text);
+  hlo_module_t* module = hlo_test_parse(text);
   hlo_strbuf_t printed = {0};
   hlo_test_check(hlo_shrink(&module, has_words, &words));
   hlo_print_module(module, &(hlo_print_options_t){0}, &printed);
@@ -243,7 +243,7 @@ static hlo_status_t give_up(void* context, const hlo_module_t* module, bool* out
 
 static void test_errors(void** state) {
   (void)state;
-  hlo_module_t* module = parse(
+  hlo_module_t* module = hlo_test_parse(
       "func.func @main(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xf32> {\n"
       "  %0 = stablehlo.add %a, %b : tensor<4xf32>\n  return %0 : tensor<4xf32>\n}\n");
   const uint64_t weight = hlo_shrink_weight(module);

@@ -8,7 +8,7 @@
 
 static void donors_go_to_results_of_their_size(void** state) {
   (void)state;
-  hlo_module_t* module = parse("func.func @main(%a: " DONOR("f64") ", %b: " DONOR(
+  hlo_module_t* module = hlo_test_parse("func.func @main(%a: " DONOR("f64") ", %b: " DONOR(
       "i32") ",\n"
              "    %c: tensor<4xf32> {tf.aliasing_output = 1 : i32}, %d: " DONOR(
                  "f32") ",\n"
@@ -27,7 +27,7 @@ static void donors_go_to_results_of_their_size(void** state) {
 
 static void donors_go_to_results_of_their_layout(void** state) {
   (void)state;
-  hlo_module_t* module = parse(
+  hlo_module_t* module = hlo_test_parse(
       "func.func @main(%a: tensor<2x4xf32> {jax.buffer_donor = true, hlocc.layout = array<i64: 0, "
       "1>}, %b: tensor<2x4xf32> {jax.buffer_donor = true})\n"
       "    -> (tensor<2x4xf32>, tensor<2x4xf32> {hlocc.layout = array<i64: 0, 1>}) {\n"

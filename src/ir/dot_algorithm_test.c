@@ -21,7 +21,7 @@ static hlo_module_t* product_module(const char* dtype, const char* algorithm) {
            "(tensor<4x%s>, tensor<4x%s>) -> tensor<%s>\n"
            "  return %%0 : tensor<%s>\n}\n",
            dtype, result, algorithm, dtype, dtype, result, result);
-  return parse(text);
+  return hlo_test_parse(text);
 }
 
 static const hlo_dot_algorithm_t* row_of(const hlo_node_t* node) {

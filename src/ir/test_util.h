@@ -11,7 +11,7 @@
 
 /// Parses and verifies a module; a fault fails the test.
 /// owner  : the caller
-static inline hlo_module_t* parse(const char* text) {
+static inline hlo_module_t* hlo_test_parse(const char* text) {
   hlo_diag_t diag;
   hlo_module_t* module = NULL;
   hlo_diag_init(&diag, "test", text, strlen(text));

@@ -10,7 +10,7 @@ static double work_of(const char* arguments, const char* op, const char* result)
   hlo_strbuf_printf(
       &text, "func.func @main(%s) -> tensor<%s> {\n  %%r = %s\n  return %%r : tensor<%s>\n}\n",
       arguments, result, op, result);
-  hlo_module_t* module = parse(hlo_strbuf_text(&text));
+  hlo_module_t* module = hlo_test_parse(hlo_strbuf_text(&text));
   const double work = hlo_node_work(module->first_func->body->first);
   hlo_module_release(module);
   hlo_strbuf_deinit(&text);
@@ -41,7 +41,7 @@ static void work_follows_the_cost_class(void** state) {
 
 static void bytes_are_those_of_operands_and_results(void** state) {
   (void)state;
-  hlo_module_t* module = parse(
+  hlo_module_t* module = hlo_test_parse(
       "func.func @main(%a: tensor<4xf32>) -> tensor<4xf64> {\n"
       "  %r = stablehlo.convert %a : (tensor<4xf32>) -> tensor<4xf64>\n"
       "  return %r : tensor<4xf64>\n}\n");

@@ -21,7 +21,7 @@ static hlo_module_t* make_chain(uint32_t length, uint32_t calls) {
     }
     hlo_strbuf_printf(&text, "  return %%v%u : " TYPE "\n}\n", count);
   }
-  hlo_module_t* module = parse(hlo_strbuf_text(&text));
+  hlo_module_t* module = hlo_test_parse(hlo_strbuf_text(&text));
   hlo_strbuf_deinit(&text);
   return module;
 }

@@ -9,7 +9,7 @@ enum { MOST_LEFT = 24000, STEP = 96 };
 // Parses a module with `left_bytes` bytes left in the arena's current block.
 static hlo_module_t* parse_with_room(const char* text, size_t left_bytes) {
   enum { GRAIN = 32 };  // small enough not to open a new block
-  hlo_module_t* module = parse(text);
+  hlo_module_t* module = hlo_test_parse(text);
   hlo_arena_t* arena = &module->arena;
   if ((size_t)(arena->end - arena->next) < left_bytes) hlo_arena_alloc(arena, 2 * left_bytes);
   while ((size_t)(arena->end - arena->next) > left_bytes + GRAIN) hlo_arena_alloc(arena, 1);

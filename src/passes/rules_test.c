@@ -127,7 +127,7 @@ static hlo_module_t* module_of_example(const example_t* example, hlo_dtype_t dty
   hlo_strbuf_puts(&text, "\nreturn %r : ");
   append_typed(&text, example->result, name);
   hlo_strbuf_puts(&text, "\n}\n");
-  hlo_module_t* module = parse(hlo_strbuf_text(&text));
+  hlo_module_t* module = hlo_test_parse(hlo_strbuf_text(&text));
   hlo_strbuf_deinit(&text);
   return module;
 }
@@ -390,7 +390,7 @@ static void test_conversions(void** state) {
                  "%%r = stablehlo.convert %%0 : (tensor<600x%s>) -> tensor<600x%s>\n"
                  "return %%r : tensor<600x%s>\n}\n",
                  a, c, a, b, b, c, c);
-        applied += check_module(rule, &set, parse(text));
+        applied += check_module(rule, &set, hlo_test_parse(text));
       }
     }
   }

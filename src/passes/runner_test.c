@@ -33,7 +33,7 @@ static const char program[] =
 static const char all_passes[] = "drop_shardy,lower_composite,inline,fold,canonicalize,cse,dce";
 
 static void expect_error(const char* list, hlo_status_code_t code, const char* part) {
-  hlo_module_t* module = parse(program);
+  hlo_module_t* module = hlo_test_parse(program);
   hlo_status_t status = hlo_passes_run(module, list, NULL);
   assert_int_equal(hlo_status_code(status), code);
   if (!strstr(hlo_status_message(status), part)) fail_msg("%s", hlo_status_message(status));
@@ -77,7 +77,7 @@ static void note(void* context, const hlo_pass_stats_t* stats, const hlo_module_
 static void test_order_and_checks(void** state) {
   (void)state;
   trace_t trace = {0};
-  hlo_module_t* module = parse(program);
+  hlo_module_t* module = hlo_test_parse(program);
   hlo_pass_options_t options = {.verify_each = true,
                                 .run_twice = true,
                                 .check_changed = true,
@@ -95,7 +95,7 @@ static void test_order_and_checks(void** state) {
 static void test_stop_after(void** state) {
   (void)state;
   trace_t trace = {0};
-  hlo_module_t* module = parse(program);
+  hlo_module_t* module = hlo_test_parse(program);
   hlo_pass_options_t options = {.stop_after = 2, .after = note, .after_context = &trace};
   assert_true(hlo_status_is_ok(hlo_passes_run(module, "cse,fold,dce", &options)));
   assert_string_equal(trace.text, "cse fold! ");
@@ -105,7 +105,7 @@ static void test_stop_after(void** state) {
 static void test_fold_limit(void** state) {
   (void)state;
   trace_t trace = {0};
-  hlo_module_t* module = parse(program);
+  hlo_module_t* module = hlo_test_parse(program);
   hlo_pass_options_t options = {.fold_element_limit = 1, .after = note, .after_context = &trace};
   assert_true(hlo_status_is_ok(hlo_passes_run(module, "fold,dce", &options)));
   hlo_strbuf_t text = {0};
@@ -118,7 +118,7 @@ static void test_fold_limit(void** state) {
 
 static void test_stages(void** state) {
   (void)state;
-  hlo_module_t* module = parse(program);
+  hlo_module_t* module = hlo_test_parse(program);
   hlo_stage_options_t options = {.partition_count = 1, .passes = {.verify_each = true}};
   hlo_test_check(hlo_stages_run(module, HLO_STAGE_IMPORT, HLO_STAGE_OPTIMISE, &options));
   assert_non_null(hlo_module_find_func(module, "f"));
@@ -137,7 +137,7 @@ static void test_stages_by_name(void** state) {
     hlo_test_check(hlo_stage_from_name(hlo_stage_info((hlo_stage_t)i)->name, &stage));
     assert_int_equal(stage, i);
     const hlo_stage_options_t options = {.partition_count = 1, .passes = {.verify_each = true}};
-    hlo_module_t* module = parse(program);
+    hlo_module_t* module = hlo_test_parse(program);
     hlo_test_check(hlo_stages_run(module, stage, stage, &options));
     hlo_test_check(hlo_passes_run(module, hlo_stage_info(stage)->dynamic_passes, NULL));
     hlo_module_release(module);
@@ -152,7 +152,7 @@ static void test_memory_failures(void** state) {
   (void)state;
   bool failed = true;
   for (uint64_t n = 1; failed; ++n) {
-    hlo_module_t* module = parse(program);
+    hlo_module_t* module = hlo_test_parse(program);
     hlo_mem_fail_nth(n);
     hlo_status_t status = hlo_passes_run(module, all_passes, NULL);
     failed = hlo_mem_failed();

@@ -20,7 +20,7 @@ static const int64_t EXTENTS[3] = {6, 4, 5};
 
 static int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }
 
-// A random expression and, beside it, its value for each of the points of the digits' box.
+// A random expression and, beside it, its value for each of the points of the loops.
 typedef struct sample {
   const hlo_expr_t* expr;
   int64_t values[6 * 4 * 5];
@@ -69,7 +69,7 @@ static void test_random(void** unused) {
   }
 }
 
-// What is offset is the sum with a constant, the same pointer.
+// An offset expression is the sum with a constant, the same pointer.
 static void test_offsets(void** unused) {
   (void)unused;
   for (int round = 0; round < 500; ++round) {
@@ -108,7 +108,7 @@ static void test_reshape_of_collapsed(void** unused) {
   hlo_arena_deinit(&arena);
 }
 
-static void test_digits_resolve(void** unused) {
+static void test_loops_resolve(void** unused) {
   (void)unused;
   hlo_arena_t arena;
   hlo_arena_init(&arena, 0);
@@ -139,7 +139,7 @@ static void test_digits_resolve(void** unused) {
   hlo_arena_deinit(&arena);
 }
 
-// What has no sum within the limits is poison, once and for all, and says so.
+// A sum beyond the limits is poison, and stays so.
 static void test_limits(void** unused) {
   (void)unused;
   hlo_arena_t arena;
@@ -212,7 +212,7 @@ int main(void) {
       cmocka_unit_test(test_random),
       cmocka_unit_test(test_offsets),
       cmocka_unit_test(test_reshape_of_collapsed),
-      cmocka_unit_test(test_digits_resolve),
+      cmocka_unit_test(test_loops_resolve),
       cmocka_unit_test(test_limits),
       cmocka_unit_test(test_large_divisors),
       cmocka_unit_test(test_memory_failure),

@@ -4,7 +4,7 @@
 #include "tile/ir_test_util.h"
 
 static hlo_tile_kernel_t* inferred(hlo_arena_t* arena, const char* text) {
-  hlo_tile_kernel_t* kernel = parsed(arena, text);
+  hlo_tile_kernel_t* kernel = hlo_test_parsed(arena, text);
   hlo_status_t status = hlo_tile_kernel_infer(kernel, &MACHINE, 1000);
   if (!hlo_status_is_ok(status)) fail_msg("%s\n%s", text, hlo_status_message(status));
   status = hlo_tile_kernel_verify(kernel);
@@ -83,7 +83,7 @@ static void test_reduction_over_lanes(void** unused) {
       "}\n");
 }
 
-// What a reduction yields may come from outside of its loops, and be one element for all of a tile.
+// The value that a reduction yields may come from outside of its loops, and be a splat.
 static void test_reduction_of_splat(void** unused) {
   (void)unused;
   check_layouts(
@@ -216,7 +216,8 @@ static const char* const THROUGH[] = {
 };
 static const char COLUMNS[] = "<4x4 | 0:4/1 lane 1, 1:4/1 slot 1>";
 
-// The body of a tile of 4x4 with `hint` behind the type of its n-th f32; NULL: it has fewer.
+// Returns the body of a tile of 4x4 with `hint` after the type of its n-th f32; NULL if it has
+// fewer.
 static const char* hinted(hlo_arena_t* arena, const char* body, uint32_t n, const char* hint) {
   const char* at = strstr(body, ": f32");
   for (; at && n > 0; --n) at = strstr(at + 1, ": f32");
@@ -252,7 +253,8 @@ static void test_through_regions(void** unused) {
   for (uint32_t i = 0; i < 4; ++i) assert_true(check_every_site(THROUGH[i]) > 5);
 }
 
-// What does not go on from step to step lies as it likes: only what goes in is turned, once.
+// A value that is not carried from step to step may have any layout: only the initial value is
+// transposed, once.
 static void test_relayout_before_loop(void** unused) {
   (void)unused;
   hlo_arena_t arena;
@@ -288,24 +290,24 @@ typedef struct conflict {
 static void test_conflicts(void** unused) {
   (void)unused;
 #define ROWS "<4x4 | 0:4/1 slot 1, 1:4/1 lane 1>"
-#define TURNED "<4x4 | 0:4/1 lane 1, 1:4/1 slot 1>"
+#define TRANSPOSED "<4x4 | 0:4/1 lane 1, 1:4/1 slot 1>"
 #define SPLAT "<4x4 | 0:4/1 slot 0, 1:4/1 slot 0>"
   static const conflict_t cases[] = {
-      {"%0 = index [d0] : f32 " ROWS "\n%1 = map negate %0 : f32 " TURNED "\n",
+      {"%0 = index [d0] : f32 " ROWS "\n%1 = map negate %0 : f32 " TRANSPOSED "\n",
        {"%0 = index: equal(%0, <", "%1 = map: equal(%0, %1)"}},
       {"%0 = index [d0] : f32 " ROWS "\n%1 = relayout %0 : f32 " SPLAT "\n",
        {"%0 = index: equal", "%1 = relayout: equal", "%1 = relayout: relayout"}},
       {"%0 = index [d0] : f32\n%2 = for %0 over d2 = 0..3 by 1 : f32 {\n"
-       "%1 = argument 0 : f32 " ROWS "\nyield %1 }\n%3 = result 0 of %2 : f32 " TURNED "\n",
+       "%1 = argument 0 : f32 " ROWS "\nyield %1 }\n%3 = result 0 of %2 : f32 " TRANSPOSED "\n",
        {"%1 = argument: equal", "%3 = result: equal"}},
-      {"%0 = load 0 [d0] alias 7 : f32 " ROWS "\n%1 = load 0 [d1] alias 7 : f32 " TURNED "\n",
+      {"%0 = load 0 [d0] alias 7 : f32 " ROWS "\n%1 = load 0 [d1] alias 7 : f32 " TRANSPOSED "\n",
        {"%0 = load: equal", "%1 = load: equal"}},
   };
   for (uint32_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
     hlo_arena_t arena;
     hlo_arena_init(&arena, 0);
     const char* text = hinted(&arena, cases[i].body, 0, "");
-    hlo_status_t status = hlo_tile_kernel_infer(parsed(&arena, text), &MACHINE, 1000);
+    hlo_status_t status = hlo_tile_kernel_infer(hlo_test_parsed(&arena, text), &MACHINE, 1000);
     assert_int_equal(hlo_status_code(status), HLO_STATUS_FAILED_PRECONDITION);
     for (uint32_t k = 0; k < 3 && cases[i].origins[k]; ++k) {
       if (!strstr(hlo_status_message(status), cases[i].origins[k])) {
@@ -326,7 +328,7 @@ static void test_too_many_dimensions(void** unused) {
   (void)unused;
   hlo_arena_t arena;
   hlo_arena_init(&arena, 0);
-  hlo_tile_kernel_t* kernel = parsed(
+  hlo_tile_kernel_t* kernel = hlo_test_parsed(
       &arena,
       "kernel wide {\n%1 = reduce add over " ELEVEN("1") "%2 = reduce add over " ELEVEN(
           "2") "%3 = reduce add over " ELEVEN("3") "%0 = index [0] : f32\nyield %0 }\nyield %3 "
@@ -344,7 +346,7 @@ static void test_too_many_elements(void** unused) {
   (void)unused;
   hlo_arena_t arena;
   hlo_arena_init(&arena, 0);
-  hlo_tile_kernel_t* kernel = parsed(
+  hlo_tile_kernel_t* kernel = hlo_test_parsed(
       &arena, "kernel huge {\nfor d0 = 0.." MANY " by " MANY " { for d1 = 0.." MANY " by " MANY
               " { for d2 = 0.." MANY " by " MANY " {\n%0 = constant 0x00000000 : f32 <" MANY
               "x" MANY "x" MANY " | 0:" MANY "/1 slot 1, 1:" MANY "/1 slot 0, 2:" MANY
@@ -365,10 +367,10 @@ static void test_alias(void** unused) {
                             "%0 = load 0 [4*d0 + d1] alias 1 : f32\n"
                             "%1 = load 0 [4*d0 + d1] : f32\n"
                             "%2 = load 0 [4*d0 + d1] alias 2 : f32\n"
-                            "%3 = load 0 [4*d0 + d1] alias 1 : f32 " TURNED "\n",
+                            "%3 = load 0 [4*d0 + d1] alias 1 : f32 " TRANSPOSED "\n",
                             0, "");
   hlo_tile_kernel_t* kernel = inferred(&arena, text);
-  static const char* const expected[] = {TURNED, ROWS, ROWS, TURNED};
+  static const char* const expected[] = {TRANSPOSED, ROWS, ROWS, TRANSPOSED};
   uint32_t loads = 0;
   for (hlo_tile_op_t* op = hlo_tile_first_op(kernel); op; op = hlo_tile_next_op(op)) {
     if (op->kind == HLO_TILE_OP_load) check_layout_of(op, expected[loads++]);

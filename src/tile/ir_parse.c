@@ -54,7 +54,7 @@ static hlo_status_t parse_iv(parser_t* p, const hlo_tile_block_t* block, const c
     *out_expr = hlo_expr_loop(&p->kernel->exprs, loops[i]->iv, loops[i]->low, loops[i]->end);
     return hlo_ok();
   }
-  return hlo_tile_text_error(&p->text, "a digit of a loop around it before this");
+  return hlo_tile_text_error(&p->text, "an induction variable of an enclosing loop before this");
 }
 
 static hlo_status_t parse_clamp(parser_t* p, const hlo_expr_t** out_expr) {
@@ -86,7 +86,7 @@ static hlo_status_t parse_atom(parser_t* p, const hlo_tile_block_t* block, uint3
     return hlo_ok();
   }
   char word[WORD];
-  EXPECT(p, hlo_tile_text_word(&p->text, word, sizeof word), "a digit");
+  EXPECT(p, hlo_tile_text_word(&p->text, word, sizeof word), "an induction variable");
   if (strcmp(word, "clamp") == 0) return parse_clamp(p, out_expr);
   return parse_iv(p, block, word, out_expr);
 }
@@ -152,10 +152,11 @@ static hlo_status_t parse_loops(parser_t* p, hlo_tile_op_t* op) {
     hlo_tile_loop_t* loop = &op->loops[op->loop_count++];
     char word[WORD];
     int64_t iv;
-    EXPECT(p, hlo_tile_text_word(&p->text, word, sizeof word) && word[0] == 'd', "a digit");
+    EXPECT(p, hlo_tile_text_word(&p->text, word, sizeof word) && word[0] == 'd',
+           "an induction variable");
     hlo_tile_text_t number = {word + 1, word + 1};
     EXPECT(p, hlo_tile_text_number(&number, &iv) && iv >= 0 && iv < HLO_EXPR_MAX_LOOPS,
-           "a digit's number before this");
+           "the number of an induction variable before this");
     loop->iv = (uint32_t)iv;
     EXPECT(p, hlo_tile_text_take(&p->text, "="), "'='");
     HLO_TRY(parse_range(p, &loop->low, &loop->end));

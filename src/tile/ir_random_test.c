@@ -126,7 +126,8 @@ static void put_plain(maker_t* m, hlo_tile_block_t* block) {
 
 static void put_ops(maker_t* m, hlo_tile_block_t* block, uint32_t count);
 
-// Makes what a region has in it. What it knows nobody else does; it ends with `yielded` values.
+// Makes the ops of a region. Values made inside are visible only there; it ends with `yielded`
+// values.
 static void fill(maker_t* m, hlo_tile_block_t* region, uint32_t argument_count, uint32_t yielded) {
   uint32_t floats = m->float_count, numbers = m->number_count;
   ++m->nesting;
@@ -142,7 +143,7 @@ static void fill(maker_t* m, hlo_tile_block_t* region, uint32_t argument_count, 
   m->float_count = floats, m->number_count = numbers;
 }
 
-// Puts it behind its regions, and its second result if it has one.
+// Appends the op after its regions, and its second result if it has one.
 static void finish(maker_t* m, hlo_tile_op_t* op, uint32_t results) {
   hlo_tile_end(m->kernel, op);
   ++m->seen[op->kind];
@@ -281,7 +282,7 @@ static void check_computes(const hlo_tile_kernel_t* kernel, const float expected
 static hlo_tile_kernel_t* read_back(hlo_arena_t* arena, const hlo_tile_kernel_t* kernel) {
   hlo_strbuf_t text = {0}, again = {0};
   hlo_tile_kernel_print(kernel, &text);
-  hlo_tile_kernel_t* copy = parsed(arena, hlo_strbuf_text(&text));
+  hlo_tile_kernel_t* copy = hlo_test_parsed(arena, hlo_strbuf_text(&text));
   hlo_tile_kernel_print(copy, &again);
   assert_string_equal(hlo_strbuf_text(&text), hlo_strbuf_text(&again));
   hlo_strbuf_deinit(&text);

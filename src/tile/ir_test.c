@@ -7,7 +7,7 @@
 static void run(const char* text, void* const* buffers) {
   hlo_arena_t arena;
   hlo_arena_init(&arena, 0);
-  hlo_tile_kernel_t* kernel = parsed(&arena, text);
+  hlo_tile_kernel_t* kernel = hlo_test_parsed(&arena, text);
   hlo_status_t status = hlo_tile_kernel_run(kernel, &MEANING, buffers);
   if (!hlo_status_is_ok(status)) fail_msg("%s", hlo_status_message(status));
   hlo_arena_deinit(&arena);
@@ -327,7 +327,7 @@ static void test_text(void** unused) {
     hlo_arena_t arena;
     hlo_arena_init(&arena, 0);
     hlo_strbuf_t out = {0};
-    hlo_tile_kernel_print(parsed(&arena, *texts[i]), &out);
+    hlo_tile_kernel_print(hlo_test_parsed(&arena, *texts[i]), &out);
     assert_string_equal(hlo_strbuf_text(&out), *texts[i]);
     hlo_strbuf_deinit(&out);
     hlo_arena_deinit(&arena);
@@ -396,7 +396,8 @@ static void test_run_errors(void** unused) {
     hlo_arena_t arena;
     hlo_arena_init(&arena, 0);
     float out[4];
-    hlo_status_t status = hlo_tile_kernel_run(parsed(&arena, texts[i]), &MEANING, (void*[]){out});
+    hlo_status_t status =
+        hlo_tile_kernel_run(hlo_test_parsed(&arena, texts[i]), &MEANING, (void*[]){out});
     assert_int_equal(hlo_status_code(status), codes[i]);
     hlo_status_release(status);
     hlo_arena_deinit(&arena);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of Tile IR share: reading a kernel, the meaning of a few operations, a machine.
+// Helpers of the tests of Tile IR: a kernel from text, the meaning of a few operations, a machine.
 #ifndef HLO_TILE_IR_TEST_UTIL_H_
 #define HLO_TILE_IR_TEST_UTIL_H_
 
@@ -16,8 +16,8 @@
 
 // ---- the meaning of a few operations on f32 and s32
 
-static inline bool map_floats(hlo_op_t op, const float* a, const float* b, float* result,
-                              size_t count) {
+static inline bool hlo_test_map_floats(hlo_op_t op, const float* a, const float* b, float* result,
+                                       size_t count) {
   for (size_t i = 0; i < count; ++i) {
     switch (op) {
       case HLO_OP_add: result[i] = a[i] + b[i]; break;
@@ -31,8 +31,8 @@ static inline bool map_floats(hlo_op_t op, const float* a, const float* b, float
   return true;
 }
 
-static inline bool map_numbers(hlo_op_t op, const int32_t* a, const int32_t* b, int32_t* result,
-                               size_t count) {
+static inline bool hlo_test_map_numbers(hlo_op_t op, const int32_t* a, const int32_t* b,
+                                        int32_t* result, size_t count) {
   for (size_t i = 0; i < count; ++i) {
     if (op != HLO_OP_add && op != HLO_OP_multiply) return false;
     result[i] = op == HLO_OP_add ? a[i] + b[i] : a[i] * b[i];
@@ -40,9 +40,9 @@ static inline bool map_numbers(hlo_op_t op, const int32_t* a, const int32_t* b, 
   return true;
 }
 
-static inline bool map(void* context, const hlo_tile_map_t* what, uint32_t operand_count,
-                       const hlo_dtype_t* dtypes, const void* const* operands, hlo_dtype_t dtype,
-                       void* result, size_t count) {
+static inline bool hlo_test_map(void* context, const hlo_tile_map_t* what, uint32_t operand_count,
+                                const hlo_dtype_t* dtypes, const void* const* operands,
+                                hlo_dtype_t dtype, void* result, size_t count) {
   (void)context;
   const void* second = operand_count > 1 ? operands[1] : NULL;
   if (what->op == HLO_OP_compare && dtypes[0] == HLO_DTYPE_F32) {
@@ -50,14 +50,16 @@ static inline bool map(void* context, const hlo_tile_map_t* what, uint32_t opera
     for (size_t i = 0; i < count; ++i) ((uint8_t*)result)[i] = a[i] < b[i];
     return what->direction == HLO_COMPARISON_DIRECTION_LT;
   }
-  if (dtype == HLO_DTYPE_F32) return map_floats(what->op, operands[0], second, result, count);
-  if (dtype == HLO_DTYPE_S32) return map_numbers(what->op, operands[0], second, result, count);
+  if (dtype == HLO_DTYPE_F32)
+    return hlo_test_map_floats(what->op, operands[0], second, result, count);
+  if (dtype == HLO_DTYPE_S32)
+    return hlo_test_map_numbers(what->op, operands[0], second, result, count);
   return false;
 }
 
-static const hlo_tile_meaning_t MEANING = {.map = map};
+static const hlo_tile_meaning_t MEANING = {.map = hlo_test_map};
 
-static inline hlo_tile_kernel_t* parsed(hlo_arena_t* arena, const char* text) {
+static inline hlo_tile_kernel_t* hlo_test_parsed(hlo_arena_t* arena, const char* text) {
   hlo_tile_kernel_t* kernel = NULL;
   hlo_status_t status = hlo_tile_kernel_parse(arena, text, &kernel);
   if (!hlo_status_is_ok(status)) fail_msg("%s", hlo_status_message(status));

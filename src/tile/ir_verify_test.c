@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the verifier and the parser of Tile IR refuse, and what they say: a kernel for each rule.
+// Tests of the errors that the verifier and the parser of Tile IR report: a kernel for each rule.
 #include "tile/ir_test_util.h"
 
 // ---- what is refused
@@ -12,7 +12,7 @@ typedef struct refusal {
 static const refusal_t TEXTS[] = {
     {"store 0 [0] %0\n", "a value that exists"},
     {"%0 = load 7 [0] : f32\n", "a buffer that exists"},
-    {"%0 = load 0 [d0] : f32\n", "a digit of a loop"},
+    {"%0 = load 0 [d0] : f32\n", "an induction variable of"},
     {"%0 = load 0 [99999999999999999*1] : f32\n", "smaller number"},
     {"for d0 = 0..4 by 0 {\n}\n", "a step"},
     {"for d0 = 4..4 by 1 {\n}\n", "a step"},
@@ -42,13 +42,15 @@ static const refusal_t RULES[] = {
     {ONE "%3 = product %0 : f32\n", "another number of operands"},
     {"for d0 = 0..4 by 2 {\n" ONE "}\nstore 1 [0] %0\n", "an operand that is not computed there"},
     {ONE "%3 = while %0 : f32 {\n" TRUE "yield %2\n}\n", "another number of regions"},
-    {"for d0 = 0..4 by 1, d1 = 0..4 by 1 {\n}\n", "loops over one digit"},
+    {"for d0 = 0..4 by 1, d1 = 0..4 by 1 {\n}\n", "loops over one induction variable"},
     {TEN("") TEN("1") TEN("2") TEN("3") TEN("4")
          TEN("5") "for d60 = 0..2 by 1 {\nfor d61 = 0..2 by 1 {\nfor d62 = 0..2 by 1 {\n"
                   "for d63 = 0..2 by 1 {\n}\n}\n}\n}\n}\n}\n}\n}\n}\n}\n",
      "too many loops in each other"},
-    {"for d0 = 0..4 by 1 {\nfor d0 = 0..4 by 1 {\n}\n}\n", "a digit of a loop around it"},
-    {"%0 = reduce add over d0 = 0..4 by 1, d0 = 0..4 by 1 : f32 {\n}\n", "a digit twice"},
+    {"for d0 = 0..4 by 1 {\nfor d0 = 0..4 by 1 {\n}\n}\n",
+     "an induction variable of an enclosing loop"},
+    {"%0 = reduce add over d0 = 0..4 by 1, d0 = 0..4 by 1 : f32 {\n}\n",
+     "an induction variable twice"},
     {"for d0 = 0..4 by 1 {\n" WHOLE "}\n%3 = load 0 [clamp(%1, 0, 1)] : f32\n",
      "an index that is not computed there"},
     {ONE "%3 = load 0 [clamp(%0, 0, 1)] : f32\n", "an index that is no integer"},
@@ -119,7 +121,7 @@ static void test_rules(void** unused) {
   for (uint32_t i = 0; i < sizeof RULES / sizeof *RULES; ++i) check_refusal(&RULES[i]);
 }
 
-// What only a builder can do wrong, for the parser sees it first.
+// A fault that only a builder can make: the parser reports it earlier.
 typedef struct built {
   const char* message;
   hlo_tile_op_t op;
@@ -128,7 +130,8 @@ typedef struct built {
 static const built_t BUILT[] = {
     {"a loop without steps", {.kind = HLO_TILE_OP_for, .loop_count = 1, .loops = {{0, 4, 4, 1}}}},
     {"no such buffer", {.kind = HLO_TILE_OP_load, .dtype = HLO_DTYPE_F32, .buffer = 7}},
-    {"a digit of no loop around it", {.kind = HLO_TILE_OP_index, .dtype = HLO_DTYPE_F32}},
+    {"an induction variable of no enclosing loop",
+     {.kind = HLO_TILE_OP_index, .dtype = HLO_DTYPE_F32}},
 };
 
 static void test_built(void** unused) {

@@ -150,8 +150,8 @@ typedef enum hlo_relayout_kind {
 } hlo_relayout_kind_t;
 
 typedef struct hlo_relayout {
-  hlo_relayout_kind_t kind;  // the dearest of all digits
-  int64_t moved;             // product of the extents of lane digits that move: log2 shuffle stages
+  hlo_relayout_kind_t kind;  // the most expensive of all modes
+  int64_t moved;             // product of the extents of lane modes that move: log2 shuffle stages
 } hlo_relayout_t;
 
 hlo_relayout_t hlo_tile_layout_relayout(const hlo_tile_layout_t* from, const hlo_tile_layout_t* to);

@@ -335,7 +335,7 @@ static void test_relayout(void** unused) {
   check_relayout(&f, "<6 | 0:2/3 lane 1, 0:3/1 slot 1>", "<6 | 0:3/2 lane 1, 0:2/1 slot 1>",
                  HLO_RELAYOUT_MEMORY, 1);
   check_relayout(&f, "<4 | 0:4/1 lane 1>", "<8 | 0:8/1 lane 1>", HLO_RELAYOUT_IMPOSSIBLE, 1);
-  // What is 2^20 steps of 2^46 away is not where it was.
+  // An element 2^20 steps of 2^46 away has moved.
   check_relayout(&f, "<35184372088832 | 0:35184372088832/1 address 70368744177664>",
                  "<35184372088832 | 0:33554432/1048576 slot 0, 0:1048576/1 address 70368744177664>",
                  HLO_RELAYOUT_MEMORY, 1);
@@ -370,7 +370,7 @@ static void expect_error(hlo_status_t status, const char* message) {
   hlo_status_release(status);
 }
 
-// What does not divide is refused by name, or padded where that is asked for.
+// A size that does not divide is refused by name, or padded on request.
 static void test_edges(void** unused) {
   (void)unused;
   fixture_t f;
@@ -407,7 +407,7 @@ static void test_edges(void** unused) {
 
 enum { CHAIN_ELEMENTS = 8 * 12 * 4 };
 
-// What a chain of changes makes of an array: the address of each element, row-major.
+// The array after a chain of changes: the address of each element, row-major.
 typedef struct view {
   uint32_t rank;
   int64_t dims[4], addresses[CHAIN_ELEMENTS];
@@ -428,7 +428,8 @@ static void pick(const view_t* from, const int64_t* permutation, const int64_t* 
   }
 }
 
-// A chain's next step on the layout; the layout where there is none, the same on the view.
+// Applies a chain's next step to the layout and to the view; returns the layout itself if no step
+// is possible.
 static const hlo_tile_layout_t* step_transpose(fixture_t* f, const hlo_tile_layout_t* a,
                                                view_t* view) {
   int64_t permutation[4] = {0, 1, 2, 3}, origin[4] = {0};

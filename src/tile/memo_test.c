@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a memo remembers: only what was kept for the very same numbers.
+// Tests of memos: an answer is found only for the same numbers.
 #include "tile/memo.h"
 
 #include <setjmp.h>

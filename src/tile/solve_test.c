@@ -31,7 +31,7 @@ static const char* const LAYOUTS[] = {
     "<8x16 | 0:8/1 time 1, 1:16/1 lane 1>",
 };
 static const char MEMORY[] = "<8x16 | 0:8/1 address 16, 1:16/1 address 1>";
-static const char TURNED[] = "<8x16 | 0:8/1 address 1, 1:16/1 address 500>";
+static const char TRANSPOSED[] = "<8x16 | 0:8/1 address 1, 1:16/1 address 500>";
 
 enum { LAYOUT_VARS = 5, SIZE_VARS = 4, VARS = LAYOUT_VARS + SIZE_VARS, RULES = 12, KINDS = 10 };
 enum { LAYOUT_COUNT = sizeof LAYOUTS / sizeof *LAYOUTS };
@@ -116,8 +116,8 @@ static void add_rule(fixture_t* f, const rule_t* rule, const char* name) {
       break;
     case 4:
       hlo_tile_system_transfer(
-          s, name, hlo_tile_term_layout(s, read_layout(f, rule->number % 2 ? MEMORY : TURNED)), x,
-          4, 1 + rule->number, 100);
+          s, name, hlo_tile_term_layout(s, read_layout(f, rule->number % 2 ? MEMORY : TRANSPOSED)),
+          x, 4, 1 + rule->number, 100);
       break;
     case 5: hlo_tile_system_one_of(s, name, x, 3, f->layouts + rule->number % 3); break;
     case 6: hlo_tile_system_same(s, name, a, b); break;
@@ -146,7 +146,7 @@ static void begin(fixture_t* f, const puzzle_t* p) {
   }
 }
 
-// What a solution is, without pointers.
+// A solution without pointers.
 typedef struct answer {
   bool is_found;
   uint64_t fuel;
@@ -154,11 +154,11 @@ typedef struct answer {
   int64_t values[VARS];
 } answer_t;
 
-static answer_t solve(const puzzle_t* p, int32_t turned_off) {
+static answer_t solve(const puzzle_t* p, int32_t switched_off) {
   fixture_t f;
   begin(&f, p);
   for (uint32_t k = 0; k < HLO_TILE_SHORTCUT_COUNT; ++k) {
-    if (turned_off == (int32_t)k || turned_off == HLO_TILE_SHORTCUT_COUNT) {
+    if (switched_off == (int32_t)k || switched_off == HLO_TILE_SHORTCUT_COUNT) {
       hlo_tile_system_disable(f.system, (hlo_tile_shortcut_t)k);
     }
   }
@@ -202,8 +202,8 @@ static void test_shortcuts(void** unused) {
   for (uint32_t k = 0; k <= HLO_TILE_SHORTCUT_COUNT; ++k) assert_true(saved[k] > 20);
 }
 
-// What does not hang together is searched one after the other, not all of it for each of the
-// others; also where something of it cannot be.
+// Independent parts are searched one after the other, not once for each state of the others; also
+// if one of them has no solution.
 static void test_parts(void** unused) {
   (void)unused;
   enum { PARTS = 50 };
@@ -218,7 +218,7 @@ static void test_parts(void** unused) {
     last = hlo_tile_system_layout(s, "b", LAYOUT_COUNT, f.layouts);
     hlo_tile_system_transfer(s, "load", hlo_tile_term_layout(s, read_layout(&f, MEMORY)),
                              hlo_tile_term_var(s, a), 4, 8, 100);
-    hlo_tile_system_transfer(s, "store", hlo_tile_term_layout(s, read_layout(&f, TURNED)),
+    hlo_tile_system_transfer(s, "store", hlo_tile_term_layout(s, read_layout(&f, TRANSPOSED)),
                              hlo_tile_term_var(s, last), 4, 8, 100);
     hlo_tile_system_relayout(s, "change", hlo_tile_term_var(s, a), hlo_tile_term_var(s, last), 8,
                              HLO_RELAYOUT_MEMORY);

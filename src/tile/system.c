@@ -241,7 +241,6 @@ void hlo_tile_system_one_of(hlo_tile_system_t* s, const char* origin, const hlo_
                  0, NULL);
 }
 
-// The layouts of all atoms for the types, three per atom.
 void hlo_tile_system_atom(hlo_tile_system_t* s, const char* origin, hlo_dtype_t operand,
                           hlo_dtype_t result, const hlo_tile_term_t* a, const hlo_tile_term_t* b,
                           const hlo_tile_term_t* sum) {

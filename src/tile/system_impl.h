@@ -98,7 +98,7 @@ const hlo_tile_variable_t* hlo_tile_variable(const hlo_tile_system_t* system, hl
 hlo_tile_verdict_t hlo_tile_decide(const hlo_tile_system_t* system,
                                    const hlo_tile_constraint_t* constraint, double* out_cost);
 /// Returns a value that the constraint forces (is_forced) or prefers for one of its unknown
-/// variables; false if there is none.
+/// variables; false if it suggests none.
 bool hlo_tile_suggest(const hlo_tile_system_t* system, const hlo_tile_constraint_t* constraint,
                       hlo_tile_var_t* out_var, const hlo_tile_layout_t** out_layout,
                       bool* out_is_forced);

@@ -291,19 +291,19 @@ static void test_both_directions(void** unused) {
     fixture_t f;
     hlo_tile_system_t* s = begin(&f);
     hlo_tile_var_t loaded = hlo_tile_system_layout(s, "loaded", 0, NULL);
-    hlo_tile_var_t turned = hlo_tile_system_layout(s, "turned", 0, NULL);
+    hlo_tile_var_t transposed = hlo_tile_system_layout(s, "transposed", 0, NULL);
     hlo_tile_var_t sum = hlo_tile_system_layout(s, "sum", 0, NULL);
-    hlo_tile_system_equal(s, "transpose", hlo_tile_term_var(s, turned),
+    hlo_tile_system_equal(s, "transpose", hlo_tile_term_var(s, transposed),
                           hlo_tile_term_transpose(s, hlo_tile_term_var(s, loaded), 2, permutation));
-    hlo_tile_system_equal(s, "add", hlo_tile_term_var(s, turned), hlo_tile_term_var(s, sum));
+    hlo_tile_system_equal(s, "add", hlo_tile_term_var(s, transposed), hlo_tile_term_var(s, sum));
     const hlo_tile_layout_t* rows = parsed(&f, ROWS);
     const hlo_tile_term_t* given = hlo_tile_term_layout(s, rows);
     hlo_tile_system_equal(s, "hint", hlo_tile_term_var(s, direction ? sum : loaded), given);
     hlo_tile_solution_t solution = solved(&f);
     const hlo_tile_layout_t* columns = parsed(&f, COLUMNS);
     assert_ptr_equal(solution.values[loaded].layout, direction ? columns : rows);
-    assert_ptr_equal(solution.values[turned].layout, direction ? rows : columns);
-    assert_ptr_equal(solution.values[sum].layout, solution.values[turned].layout);
+    assert_ptr_equal(solution.values[transposed].layout, direction ? rows : columns);
+    assert_ptr_equal(solution.values[sum].layout, solution.values[transposed].layout);
     assert_int_equal(solution.fuel_used, 0);
     end(&f);
   }
@@ -441,7 +441,7 @@ static void test_conflict_is_minimal(void** unused) {
                         hlo_tile_term_layout(s, parsed(&f, COLUMNS)));
   static const char* const origins[] = {"add 3", "add 4", "cast f", "cast d"};
   check_conflict(&f, origins, 4);
-  check_conflict(&f, origins, 4);  // nothing of it is left behind
+  check_conflict(&f, origins, 4);  // the first check leaves no state
   end(&f);
 }
 
@@ -627,8 +627,8 @@ static double cost_of_tiles(const void* context, const int64_t* sizes) {
   return sizes[0] == 2 ? -1 : (double)(100 * sizes[0] + sizes[1]);
 }
 
-// What does not fit, is no multiple or cannot be is left out; the others have their costs, and no
-// cheaper one before them hides them.
+// Tiles that do not fit, are no multiple or cannot exist are left out; the others have their costs,
+// and no cheaper one before them hides them.
 static void test_all_that_hold(void** unused) {
   (void)unused;
   fixture_t f;

@@ -62,7 +62,6 @@ double hlo_tile_work_ns(const hlo_tile_target_t* target, const hlo_tile_work_t* 
                  work->distinct_bytes / hlo_tile_home(target, work->distinct_bytes)->bytes_per_ns);
 }
 
-// Stores proceed while the loops continue: only loads are waited for.
 double hlo_tile_store_ns(const hlo_tile_target_t* target, double vectors, double bytes) {
   return largest(2 * vectors / atom_rate(target, HLO_TILE_ATOM_LOAD),
                  bytes / hlo_tile_home(target, bytes)->bytes_per_ns);

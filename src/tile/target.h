@@ -124,7 +124,7 @@ double hlo_tile_transfer_ops(const hlo_tile_target_t* target, const hlo_tile_lay
 double hlo_tile_relayout_ns(const hlo_tile_target_t* target, hlo_relayout_t relayout,
                             double vectors);
 
-/// Returns the tuned tile for a product of that kind and size; NULL if there is none.
+/// Returns the tuned tile for a product of that kind and size; NULL if it was not tuned.
 const hlo_tile_tuned_t* hlo_tile_tuned_find(const hlo_tile_target_t* target,
                                             const hlo_tile_tuned_t* product);
 /// Prints "tile f32.nn 512x1000x64: 6 rows of 4 vectors", without a line end.

@@ -150,7 +150,7 @@ static hlo_tile_target_t copy_of(const hlo_tile_target_t* target, double factor)
   return copy;
 }
 
-// What is printed is read back, among lines of others; nothing else is touched.
+// A printed description is read back, among lines of others; nothing else is touched.
 static void test_description(void** unused) {
   (void)unused;
   hlo_strbuf_t text = {0}, again = {0};

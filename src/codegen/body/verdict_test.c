@@ -13,7 +13,7 @@ static void expect_text(hlo_verdict_t verdict, const char* text) {
 
 static void texts_have_nodes_and_numbers(void** state) {
   (void)state;
-  hlo_module_t* module = parse(
+  hlo_module_t* module = hlo_test_parse(
       "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n"
       "  %0 = stablehlo.exponential %x : tensor<4xf32>\n"
       "  return %0 : tensor<4xf32>\n}\n");

@@ -16,7 +16,7 @@ typedef struct fixture {
 } fixture_t;
 
 static void make(const hlo_strbuf_t* text, fixture_t* f) {
-  *f = (fixture_t){.module = parse(hlo_strbuf_text(text))};
+  *f = (fixture_t){.module = hlo_test_parse(hlo_strbuf_text(text))};
   hlo_arena_init(&f->arena, 0);
   hlo_target_init(&(hlo_cpu_t){.level = HLO_CPU_LEVEL_AVX2}, &f->target);
   const hlo_func_t* func = hlo_module_entry(f->module);

@@ -18,7 +18,7 @@ typedef struct fixture {
 } fixture_t;
 
 static void make_for(hlo_cpu_level_t level, const char* text, fixture_t* f) {
-  *f = (fixture_t){.module = parse(text)};
+  *f = (fixture_t){.module = hlo_test_parse(text)};
   hlo_arena_init(&f->arena, 0);
   hlo_target_init(&(hlo_cpu_t){.level = level}, &f->target);
   hlo_test_check(

@@ -69,7 +69,7 @@ static void print_module(hlo_strbuf_t* out, int first, bool has_halves) {
 static void make_from(int first, bool has_halves, hlo_cpu_level_t level, fixture_t* f) {
   hlo_strbuf_t text = {0};
   print_module(&text, first, has_halves);
-  *f = (fixture_t){.module = parse(hlo_strbuf_text(&text))};
+  *f = (fixture_t){.module = hlo_test_parse(hlo_strbuf_text(&text))};
   hlo_strbuf_deinit(&text);
   hlo_arena_init(&f->arena, 0);
   hlo_cpu_t cpu = {.features = UINT64_MAX};

@@ -93,7 +93,7 @@ static hlo_module_t* make_chain(uint64_t* seed) {
   hlo_strbuf_printf(&text, " {\n%s  return %%%u : ", hlo_strbuf_text(&body), count);
   print_shape(&text, &shape);
   hlo_strbuf_puts(&text, "\n}\n");
-  hlo_module_t* module = parse(hlo_strbuf_text(&text));
+  hlo_module_t* module = hlo_test_parse(hlo_strbuf_text(&text));
   hlo_strbuf_deinit(&body);
   hlo_strbuf_deinit(&text);
   return module;
@@ -160,7 +160,7 @@ static void some_ops_have_no_single_result_element(void** state) {
     hlo_strbuf_printf(&text,
                       "func.func @main(%%0: tensor<12x6xf32>) -> %s {\n%s\nreturn %%1 : %s\n}\n",
                       type, ops[i], type);
-    hlo_module_t* module = parse(hlo_strbuf_text(&text));
+    hlo_module_t* module = hlo_test_parse(hlo_strbuf_text(&text));
     hlo_region_t* body = hlo_module_entry(module)->body;
     hlo_value_t *input = body->args[0], *output = hlo_node_operand(body->last, 0);
     hlo_fusion_t fusion = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The encoders that there are, and which one a target has. What they make is in object/isa.h.
+// Selects the encoder of a target; object/isa.h describes the objects that encoders make.
 #ifndef HLO_CODEGEN_ISA_ISA_H_
 #define HLO_CODEGEN_ISA_ISA_H_
 

@@ -88,7 +88,7 @@ static void sum_displaced(const hlo_target_t* target, size_t displaced_bytes, fl
       "%0 = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [0] : "
       "(tensor<9x333xf32>, tensor<f32>) -> tensor<333xf32>\n"
       "return %0 : tensor<333xf32>\n}";
-  hlo_module_t* module = parse(text);
+  hlo_module_t* module = hlo_test_parse(text);
   hlo_arena_t arena;
   hlo_arena_init(&arena, 0);
   hlo_schedule_t* schedule;

@@ -23,7 +23,7 @@ static inline hlo_kernel_t* hlo_test_make_only_kernel(const char* text, const hl
                                                       hlo_module_t** out_module) {
   hlo_schedule_t* schedule;
   hlo_kernel_t* kernel;
-  *out_module = parse(text);
+  *out_module = hlo_test_parse(text);
   hlo_test_check(hlo_schedule_create(hlo_module_entry(*out_module), target, arena, &schedule));
   assert_int_equal(schedule->sequences[0].step_count, 1);
   hlo_test_check(hlo_kernel_create(schedule->sequences[0].steps[0].fusion, target,
@@ -249,7 +249,7 @@ static inline void hlo_test_run_steps(const hlo_schedule_t* schedule, const hlo_
 /// Compares @main on random inputs with the reference. fusions: expected number of fusions; 0: any
 static inline void hlo_test_agree_on(const char* text, const hlo_target_t* target, uint32_t fusions,
                                      double tolerance) {
-  hlo_module_t* module = parse(text);
+  hlo_module_t* module = hlo_test_parse(text);
   const hlo_func_t* func = hlo_module_entry(module);
   hlo_arena_t arena;
   hlo_arena_init(&arena, 0);

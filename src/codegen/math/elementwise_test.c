@@ -17,7 +17,7 @@ static hlo_module_t* parse_op(hlo_op_t op) {
            "%%r = \"%s\"(%%x%s) : (tensor<8xf32>%s) -> %s\nreturn %%r : %s\n}\n",
            result, info->name, is_binary ? ", %y" : "", is_binary ? ", tensor<8xf32>" : "", result,
            result);
-  return parse(text);
+  return hlo_test_parse(text);
 }
 
 // Counts the instructions of vector IR for one vector of elements.

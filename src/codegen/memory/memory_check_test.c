@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests of checked temporaries: what is written behind a block is found at the step that did it;
-// blocks that are not in use hold no numbers; branches that are not taken leave no false alarm.
+// Tests of checked temporaries: a write past the end of a block is found at the step that did it;
+// free
+// blocks hold no numbers; branches that are not taken raise no false alarm.
 #include "codegen/memory/memory_check.h"
 
 #include <math.h>
@@ -37,7 +38,7 @@ static arena_t started(void) {
   return arena;
 }
 
-// Steps at one position; writes a block's own bytes and `extra` behind them.
+// Runs steps at one position; writes a block's own bytes and `extra` bytes after them.
 static const hlo_memory_check_block_t* step(arena_t* arena, uint32_t position, int block, size_t extra) {
   assert_null(run(arena, (hlo_memory_check_event_t){HLO_MEMORY_CHECK_BEFORE, position, position, 0}));
   if (block >= 0) {

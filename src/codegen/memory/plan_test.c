@@ -15,7 +15,7 @@ typedef struct fixture {
 } fixture_t;
 
 static void make(const char* text, fixture_t* f) {
-  *f = (fixture_t){.module = parse(text)};
+  *f = (fixture_t){.module = hlo_test_parse(text)};
   hlo_arena_init(&f->arena, 0);
   hlo_schedule_t* schedule = NULL;
   const hlo_func_t* func = hlo_module_entry(f->module);

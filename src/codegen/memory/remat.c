@@ -242,7 +242,7 @@ static double node_ns(const hlo_remat_t* r, const hlo_node_t* node) {
 
 static bool gather(hlo_remat_t* r, candidate_t* c, hlo_node_t* node);
 
-// Makes an operand be there behind the peak: it is anyway, is kept longer, or is computed again.
+// Makes an operand available after the peak: it is there anyway, is kept longer, or is recomputed.
 static bool gather_operand(hlo_remat_t* r, candidate_t* c, const hlo_value_t* value) {
   const hlo_node_t* def = value->def;
   if (!def || hlo_plan_is_constant(value)) return true;
@@ -300,7 +300,7 @@ static bool consider(hlo_remat_t* r, hlo_value_t* value) {
          list_readers(r, c);
 }
 
-// The candidate that frees most bytes for what it costs; NULL: there is none.
+// Returns the candidate that frees the most bytes for its cost; NULL if no candidate remains.
 static hlo_value_t* choose(hlo_remat_t* r, const hlo_sequence_t* body) {
   hlo_value_t* best = NULL;
   double best_rate = 0;
@@ -332,8 +332,8 @@ static hlo_status_t clone_before(hlo_remat_t* r, hlo_node_t* allocation, const h
   return hlo_ok();
 }
 
-// The first node of the body that is to read a copy; NULL: what passes the value on needs something
-// that is only made behind that.
+// Returns the first node of the body that is to read a copy; NULL if a node that passes the value
+// on needs a value that is only computed later.
 static hlo_node_t* first_reader(const hlo_remat_t* r, const candidate_t* c) {
   const hlo_node_t* first = NULL;
   for (uint32_t i = 0; i < c->change_count; ++i) {
@@ -394,7 +394,7 @@ static hlo_status_t apply(hlo_remat_t* r, candidate_t* c, bool* out_done) {
   return hlo_ok();
 }
 
-// What the copies read is there for them: it is not computed again in this step.
+// Values that the copies read stay where they are: this step does not recompute them.
 static void note_needs(hlo_remat_t* r, const candidate_t* c) {
   live_range_of(r, c->value)->is_moved = true;
   for (uint32_t i = 0; i < c->node_count; ++i) {

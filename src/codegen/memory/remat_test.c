@@ -16,7 +16,7 @@ typedef struct fixture {
 } fixture_t;
 
 static void make(const char* text, fixture_t* f) {
-  *f = (fixture_t){.module = parse(text)};
+  *f = (fixture_t){.module = hlo_test_parse(text)};
   hlo_arena_init(&f->arena, 0);
   hlo_target_init(&(hlo_cpu_t){.level = HLO_CPU_LEVEL_AVX2}, &f->target);
   hlo_test_check(
@@ -105,7 +105,7 @@ static void undone_is_as_before(void** state) {
   char* after = text_of(&f);
   assert_string_equal(before, after);
   hlo_test_check(hlo_plan_check(plan));
-  // What did not help is not tried again.
+  // A change that did not help is not tried again.
   assert_int_equal(step(&f, plan, UINT64_MAX), 0);
   hlo_mem_free(before);
   hlo_mem_free(changed);

@@ -49,7 +49,7 @@ typedef struct hlo_code_isa_field {
   int64_t addend;
 } hlo_code_isa_field_t;
 
-/// What object files of the instruction set contain. source: its ELF supplement
+/// The contents of object files of the instruction set. source: its ELF supplement
 typedef struct hlo_code_isa_object {
   uint16_t machine;              // e_machine
   uint32_t address_relocation;   // an address of 64 bits
@@ -62,7 +62,7 @@ typedef struct hlo_code_isa_object {
 /// threads: immutable
 struct hlo_code_isa {
   const char* name;
-  /// Whether the target has an encoder for it.
+  /// Returns true if the target has an encoder for the set.
   bool (*encodes)(const struct hlo_target* target);
   /// A unit for functions of a program of func_count functions; the target is lent.
   /// errors: RESOURCE_EXHAUSTED

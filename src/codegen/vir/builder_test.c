@@ -18,7 +18,7 @@ static hlo_vir_value_t* load(hlo_vir_builder_t* b, hlo_vir_value_t* base, hlo_vi
   return hlo_vir_emit(b, HLO_VIR_load, f32x8, flags, 0, 3, (hlo_vir_value_t*[]){base, index, NULL});
 }
 
-// Whether x comes before y in the same block.
+// Returns true if x comes before y in the same block.
 static bool is_before(const hlo_vir_value_t* x, const hlo_vir_value_t* y) {
   if (x->parent != y->parent) return false;
   while (x && x != y) x = x->next;
@@ -26,7 +26,7 @@ static bool is_before(const hlo_vir_value_t* x, const hlo_vir_value_t* y) {
 }
 
 static void test_hoisting(void** state) {
-  fixture_t* t = *state;
+  hlo_test_vir_t* t = *state;
   hlo_vir_builder_t* b = &t->b;
   hlo_vir_value_t* n = hlo_vir_param(b, 1);
   hlo_vir_value_t* i = hlo_vir_begin_for(b, hlo_vir_iconst(b, 0), n, 1, 0);
@@ -51,7 +51,7 @@ static void test_hoisting(void** state) {
 }
 
 static void test_closed_blocks(void** state) {
-  fixture_t* t = *state;
+  hlo_test_vir_t* t = *state;
   hlo_vir_builder_t* b = &t->b;
   hlo_vir_value_t *n = hlo_vir_param(b, 1), *base = hlo_vir_param(b, 2);
   hlo_vir_begin_if(b, n);
@@ -88,7 +88,7 @@ static void test_closed_blocks(void** state) {
 }
 
 static void test_vars(void** state) {
-  fixture_t* t = *state;
+  hlo_test_vir_t* t = *state;
   hlo_vir_builder_t* b = &t->b;
   hlo_vir_value_t* var = hlo_vir_var(b, hlo_vir_iconst(b, 0));
   hlo_vir_begin_loop(b);
@@ -109,7 +109,7 @@ static void test_vars(void** state) {
 }
 
 static void test_index_folding(void** state) {
-  hlo_vir_builder_t* b = &((fixture_t*)*state)->b;
+  hlo_vir_builder_t* b = &((hlo_test_vir_t*)*state)->b;
   hlo_vir_value_t *x = hlo_vir_param(b, 1), *y = hlo_vir_param(b, 2);
   hlo_vir_value_t* seven = hlo_vir_iconst(b, 7);
   assert_int_equal(hlo_vir_index(b, HLO_VIR_imul, seven, seven)->imm, 49);
@@ -136,7 +136,7 @@ static void test_index_folding(void** state) {
 }
 
 static void test_address_folding(void** state) {
-  hlo_vir_builder_t* b = &((fixture_t*)*state)->b;
+  hlo_vir_builder_t* b = &((hlo_test_vir_t*)*state)->b;
   hlo_vir_value_t *x = hlo_vir_param(b, 1), *y = hlo_vir_param(b, 2);
   hlo_vir_value_t* loaded = load(b, iadd_const(b, x, 64), iadd_const(b, y, 3), 2);
   assert_ptr_equal(loaded->operands[0], x);
@@ -152,7 +152,7 @@ static void test_address_folding(void** state) {
 }
 
 static void test_single_trip(void** state) {
-  fixture_t* t = *state;
+  hlo_test_vir_t* t = *state;
   hlo_vir_builder_t* b = &t->b;
   hlo_vir_value_t *zero = hlo_vir_iconst(b, 0), *sixteen = hlo_vir_iconst(b, 16);
   hlo_vir_value_t* i = hlo_vir_begin_for(b, zero, sixteen, 16, 0);
@@ -173,7 +173,7 @@ static void test_single_trip(void** state) {
 
 // In a format with more exponents the product is exact, and rounded once.
 static void test_scale(void** state) {
-  hlo_vir_builder_t* b = &((fixture_t*)*state)->b;
+  hlo_vir_builder_t* b = &((hlo_test_vir_t*)*state)->b;
   b->module->subnormals = HLO_SUBNORMALS_KEEP;
   hlo_vir_type_t f32 = hlo_vir_type(HLO_VIR_F32, 1), f64 = hlo_vir_type(HLO_VIR_F64, 1);
   static const double factors[] = {1, 1.5, -0x1.000002p0, 0x1.fffffep0, 0x1.555556p-1, 0x1.8p-140};
@@ -193,7 +193,7 @@ static void test_scale(void** state) {
 
 // Constants are folded as the code would compute them.
 static void test_folded_subnormals(void** state) {
-  hlo_vir_builder_t* b = &((fixture_t*)*state)->b;
+  hlo_vir_builder_t* b = &((hlo_test_vir_t*)*state)->b;
   const hlo_vir_type_t f32 = hlo_vir_type(HLO_VIR_F32, 1), f64 = hlo_vir_type(HLO_VIR_F64, 1);
   const double small[] = {0x1p-126, 0x1p-1022};
   for (int i = 0; i < 4; ++i) {
@@ -211,7 +211,7 @@ static void test_folded_subnormals(void** state) {
 }
 
 static void test_vector_constants(void** state) {
-  hlo_vir_builder_t* b = &((fixture_t*)*state)->b;
+  hlo_vir_builder_t* b = &((hlo_test_vir_t*)*state)->b;
   hlo_vir_type_t mask_type = {HLO_VIR_MASK, 8};
   hlo_vir_value_t* n = hlo_vir_iconst(b, 3);
   hlo_vir_value_t* some = hlo_vir_emit(b, HLO_VIR_mask_first, mask_type, 0, 0, 1, &n);
@@ -233,7 +233,7 @@ static void test_vector_constants(void** state) {
 
 // Bits that are shifted out need not be cleared; bits that are what they were need no cast.
 static void test_bits(void** state) {
-  hlo_vir_builder_t* b = &((fixture_t*)*state)->b;
+  hlo_vir_builder_t* b = &((hlo_test_vir_t*)*state)->b;
   hlo_vir_type_t i32x8 = hlo_vir_type(HLO_VIR_I32, 8);
   hlo_vir_value_t* x = load(b, hlo_vir_param(b, 1), NULL, 0);
   hlo_vir_value_t* bits = hlo_vir_convert(b, HLO_VIR_bitcast, HLO_VIR_I32, x);
@@ -246,7 +246,7 @@ static void test_bits(void** state) {
 }
 
 static void test_blobs(void** state) {
-  fixture_t* t = *state;
+  hlo_test_vir_t* t = *state;
   char text[100] = "constant";
   uint32_t first = hlo_vir_module_add_blob(t->module, text, sizeof text);
   assert_int_equal(hlo_vir_module_add_blob(t->module, text, sizeof text), first);
@@ -262,7 +262,7 @@ static void test_blobs(void** state) {
 
 // After a fence a load that never changes is made again, and stays inside the loop that was open.
 static void test_fence(void** state) {
-  hlo_vir_builder_t* b = &((fixture_t*)*state)->b;
+  hlo_vir_builder_t* b = &((hlo_test_vir_t*)*state)->b;
   hlo_vir_value_t* base = hlo_vir_param(b, 1);
   hlo_vir_value_t* before = load(b, base, NULL, HLO_VIR_INVARIANT);
   assert_ptr_equal(load(b, base, NULL, HLO_VIR_INVARIANT), before);
@@ -284,7 +284,7 @@ static hlo_vir_value_t* prefetch(hlo_vir_builder_t* b, hlo_vir_value_t* base, in
 
 // Lines are fetched once where they are, in the block that says so, and there only.
 static void test_prefetches(void** state) {
-  hlo_vir_builder_t* b = &((fixture_t*)*state)->b;
+  hlo_vir_builder_t* b = &((hlo_test_vir_t*)*state)->b;
   hlo_vir_value_t* base = hlo_vir_param(b, 1);
   hlo_vir_value_t* first = prefetch(b, iadd_const(b, base, 64), 64);
   assert_ptr_equal(prefetch(b, base, 128), first);

@@ -74,7 +74,7 @@ typedef struct origin {
 } origin_t;
 
 // Returns the operand that an address derives from, with a second candidate in `*out_other`; NULL
-// if there is none.
+// if the address has no such operand.
 static hlo_vir_value_t* next_of(const hlo_vir_value_t* value, hlo_vir_value_t** out_other) {
   *out_other = NULL;
   switch (value->op) {
@@ -260,8 +260,8 @@ static hlo_vir_value_t* emit_checked_tile(access_t* a) {
   hlo_vir_value_t draft = *a->draft, *step = draft.operands[1], *zero = hlo_vir_iconst(b, 0);
   a->byte =
       sum(b, hlo_vir_index(b, HLO_VIR_isub, a->base, a->origin.root), hlo_vir_iconst(b, draft.imm));
-  hlo_vir_value_t* rows_behind = hlo_vir_iconst(b, hlo_vir_tile_rows(draft.flags) - 1);
-  hlo_vir_value_t* last = sum(b, a->byte, hlo_vir_index(b, HLO_VIR_imul, step, rows_behind));
+  hlo_vir_value_t* rows_after = hlo_vir_iconst(b, hlo_vir_tile_rows(draft.flags) - 1);
+  hlo_vir_value_t* last = sum(b, a->byte, hlo_vir_index(b, HLO_VIR_imul, step, rows_after));
   hlo_vir_value_t* is_first_bad = is_outside(a, a->byte, HLO_VIR_TILE_ROW_BYTES);
   hlo_vir_value_t* bad =
       hlo_vir_index(b, HLO_VIR_ior, is_first_bad, is_outside(a, last, HLO_VIR_TILE_ROW_BYTES));

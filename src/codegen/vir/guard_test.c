@@ -222,7 +222,7 @@ static void expect(access_t access, bool is_entry, int64_t first, int64_t wrong_
 static void test_every_access(void** state) {
   (void)state;
   amx_emulator_install();
-  // The last right element, and the byte that is reported for the one behind it.
+  // The last valid element, and the byte that is reported for the next one.
   static const struct {
     access_t access;
     int64_t last, wrong_byte;

@@ -7,14 +7,14 @@
 
 static const hlo_vir_type_t f32x8 = {HLO_VIR_F32, 8};
 
-typedef struct fixture {
+typedef struct hlo_test_vir {
   hlo_vir_module_t* module;
   hlo_vir_func_t* func;
   hlo_vir_builder_t b;
-} fixture_t;
+} hlo_test_vir_t;
 
 static int setup(void** state) {
-  static fixture_t fixture;
+  static hlo_test_vir_t fixture;
   assert_true(hlo_status_is_ok(hlo_vir_module_create(&fixture.module)));
   fixture.func = hlo_vir_func_create(fixture.module, "f", 3, false);
   hlo_vir_builder_init(&fixture.b, fixture.func);
@@ -23,7 +23,7 @@ static int setup(void** state) {
 }
 
 static int teardown(void** state) {
-  fixture_t* fixture = *state;
+  hlo_test_vir_t* fixture = *state;
   hlo_vir_builder_deinit(&fixture->b);
   hlo_vir_module_release(fixture->module);
   return 0;

@@ -17,7 +17,7 @@ static hlo_vir_value_t* load(hlo_vir_builder_t* b, hlo_vir_type_t type) {
 }
 
 // Ends the function and asks for one fault whose text has `what`; NULL: for none.
-static void expect(fixture_t* t, uint32_t vector_bytes, const char* what) {
+static void expect(hlo_test_vir_t* t, uint32_t vector_bytes, const char* what) {
   hlo_vir_return(&t->b, hlo_vir_iconst(&t->b, 0));
   hlo_status_t status = hlo_vir_verify(t->module, vector_bytes);
   if (!what) {
@@ -30,13 +30,13 @@ static void expect(fixture_t* t, uint32_t vector_bytes, const char* what) {
 }
 
 static void test_types(void** state) {
-  fixture_t* t = *state;
+  hlo_test_vir_t* t = *state;
   hlo_vir_binary(&t->b, HLO_VIR_fadd, load(&t->b, f32x8), load(&t->b, i32x8));
   expect(t, 0, "fadd (debug id 0): type of an operand");
 }
 
 static void test_result_type(void** state) {
-  fixture_t* t = *state;
+  hlo_test_vir_t* t = *state;
   hlo_vir_value_t* x = load(&t->b, f32x8);
   hlo_vir_emit(&t->b, HLO_VIR_fcmp, hlo_vir_type(HLO_VIR_MASK, 4), 0, 0, 2,
                (hlo_vir_value_t*[]){x, x});
@@ -44,26 +44,26 @@ static void test_result_type(void** state) {
 }
 
 static void test_conversion(void** state) {
-  fixture_t* t = *state;
+  hlo_test_vir_t* t = *state;
   hlo_vir_convert(&t->b, HLO_VIR_sext, HLO_VIR_I16, load(&t->b, i32x8));
   expect(t, 0, "conversion between these types");
 }
 
 static void test_width(void** state) {
-  fixture_t* t = *state;
+  hlo_test_vir_t* t = *state;
   load(&t->b, f32x8);
   expect(t, 32, NULL);
   expect(t, 16, "load (debug id 0): wider than a vector register");
 }
 
 static void test_absent_operand(void** state) {
-  fixture_t* t = *state;
+  hlo_test_vir_t* t = *state;
   hlo_vir_emit(&t->b, HLO_VIR_fadd, f32x8, 0, 0, 1, (hlo_vir_value_t*[]){load(&t->b, f32x8)});
   expect(t, 0, "an operand is absent");
 }
 
 static void test_immediates(void** state) {
-  fixture_t* t = *state;
+  hlo_test_vir_t* t = *state;
   hlo_vir_param(&t->b, 3);
   expect(t, 0, "param (debug id 0): immediate");
   hlo_vir_unary_imm(&t->b, HLO_VIR_shli, load(&t->b, i32x8), 32);
@@ -79,12 +79,12 @@ static void test_immediates(void** state) {
   expect(t, 0, "set (debug id 0): immediate");
 }
 
-static void tile(fixture_t* t, hlo_vir_opcode_t op, uint32_t flags, int64_t imm) {
+static void tile(hlo_test_vir_t* t, hlo_vir_opcode_t op, uint32_t flags, int64_t imm) {
   hlo_vir_emit(&t->b, op, hlo_vir_type(HLO_VIR_VOID, 0), flags, imm, 0, NULL);
 }
 
 static void test_tiles(void** state) {
-  fixture_t* t = *state;
+  hlo_test_vir_t* t = *state;
   const uint8_t rows[HLO_VIR_TILE_COUNT] = {3, 0, 16};
   tile(t, HLO_VIR_tile_config, 0, hlo_vir_tile_config(rows));
   tile(t, HLO_VIR_tile_zero, 0, 2);
@@ -117,7 +117,7 @@ static void test_tiles(void** state) {
 }
 
 static void test_unknown_values(void** state) {
-  fixture_t* t = *state;
+  hlo_test_vir_t* t = *state;
   hlo_vir_value_t* i =
       hlo_vir_begin_for(&t->b, hlo_vir_iconst(&t->b, 0), hlo_vir_param(&t->b, 2), 1, 0);
   hlo_vir_value_t* x = load(&t->b, f32x8);
@@ -131,7 +131,7 @@ static void test_unknown_values(void** state) {
 }
 
 static void test_var_bound(void** state) {
-  fixture_t* t = *state;
+  hlo_test_vir_t* t = *state;
   hlo_vir_value_t* var = hlo_vir_var(&t->b, hlo_vir_param(&t->b, 2));
   hlo_vir_value_t* i = hlo_vir_begin_for(&t->b, hlo_vir_iconst(&t->b, 0), var, 1, 0);
   hlo_vir_end(&t->b);
@@ -142,7 +142,7 @@ static void test_var_bound(void** state) {
 }
 
 static void test_use_before(void** state) {
-  fixture_t* t = *state;
+  hlo_test_vir_t* t = *state;
   hlo_vir_value_t* x = load(&t->b, f32x8);
   hlo_vir_value_t* sum = hlo_vir_binary(&t->b, HLO_VIR_fadd, x, x);
   x->operands[0] = sum;
@@ -150,14 +150,14 @@ static void test_use_before(void** state) {
 }
 
 static void test_no_return(void** state) {
-  fixture_t* t = *state;
+  hlo_test_vir_t* t = *state;
   hlo_status_t status = hlo_vir_verify(t->module, 0);
   assert_non_null(strstr(hlo_status_message(status), "f: does not end with return"));
   hlo_status_release(status);
 }
 
 static void test_links(void** state) {
-  fixture_t* t = *state;
+  hlo_test_vir_t* t = *state;
   hlo_vir_value_t* x = load(&t->b, f32x8);
   hlo_vir_begin_if(&t->b, hlo_vir_param(&t->b, 2));
   hlo_vir_end(&t->b);
@@ -168,7 +168,7 @@ static void test_links(void** state) {
 }
 
 static void test_print(void** state) {
-  fixture_t* t = *state;
+  hlo_test_vir_t* t = *state;
   hlo_vir_builder_t* b = &t->b;
   hlo_vir_value_t *base = hlo_vir_param(b, 1), *zero = hlo_vir_iconst(b, 0);
   b->debug_id = 3;

@@ -224,7 +224,6 @@ static void narrow_by_packing(hlo_x86_fn_t* f, unsigned to, unsigned from, unsig
   }
 }
 
-// Selects the low parts within 16 bytes, then joins those of both halves.
 void hlo_x86_narrow(hlo_x86_fn_t* f, unsigned to, unsigned from, unsigned from_bits,
                     unsigned to_bits, unsigned lanes) {
   if (f->is_sse) {
@@ -304,8 +303,9 @@ static hlo_x86_rm_t words(hlo_x86_fn_t* f, uint32_t word) {
 }
 
 // Exponent and fraction are shifted into position, and the exponent gets its bias. A subnormal
-// number is put behind the 1 of 2^-14, which then goes: nothing is subnormal in f32 on the way, so
-// that flushing changes nothing. Infinity and NaN get their own exponent, NaN its quiet bit.
+// number is put after the 1 of 2^-14, which is then subtracted: no intermediate f32 is subnormal,
+// so
+// flushing changes nothing. Infinity and NaN get their own exponent, NaN its quiet bit.
 static void half_to_f32(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned to) {
   enum { WIDTH = 16, HALF_INFINITY = 0x7c00, QUIET = 0x00400000 };
   enum { UNIT = 1 << 23, BIAS = 112 * UNIT, LEAST_NORMAL = 113 * UNIT };  // of the exponent

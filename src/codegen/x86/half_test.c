@@ -54,7 +54,7 @@ static double value_of(uint16_t half) {
   return sign * (exponent ? ldexp(1024 + fraction, exponent - 25) : ldexp(fraction, -24));
 }
 
-// Whether `half` is the f16 nearest to x, the even one if two are.
+// Returns true if `half` is the f16 nearest to x, the even one of two.
 static bool is_nearest(uint16_t half, double x) {
   if (isnan(x)) return isnan(value_of(half));
   if ((half >> 15 != 0) != (signbit(x) != 0)) return false;

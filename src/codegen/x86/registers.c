@@ -49,18 +49,18 @@ static crossing_t crossing_of(const hlo_x86_fn_t* f, const hlo_x86_live_range_t*
   uint32_t first = range->start ? (range->start >> 1) + 1 : 0, last = range->end >> 1;
   if (first > last) return (crossing_t){0};
   const hlo_x86_item_t *begin = &f->items[first], *end = &f->items[last];
-  const hlo_x86_item_t* behind = end < all ? end + 1 : end;
+  const hlo_x86_item_t* after = end < all ? end + 1 : end;
   return (crossing_t){
       .call = end->calls_before != begin->calls_before,
       .suspend = end->suspends_before != begin->suspends_before,
-      .division = behind->divisions_before != begin->divisions_before,
+      .division = after->divisions_before != begin->divisions_before,
   };
 }
 
 static bool is_rematerializable(const hlo_x86_fn_t* f, const hlo_vir_value_t* value);
 
-// An INVARIANT load from the frame itself or from its table of buffers; memory behind those
-// pointers may be invariant only for a while.
+// Returns true for an INVARIANT load from the frame itself or from its table of buffers. The memory
+// that those pointers name may be invariant only for a while.
 static bool is_of_frame(const hlo_x86_fn_t* f, const hlo_vir_value_t* load) {
   for (uint32_t depth = 0; depth < 2; ++depth) {
     if (load->op != HLO_VIR_iload || !(load->flags & HLO_VIR_INVARIANT)) return false;

@@ -180,7 +180,7 @@ static inline unsigned hlo_x86_width(hlo_vir_type_t type) {
 
 /// Orders the instructions, counts uses, folds, and computes every live range.
 hlo_status_t hlo_x86_analyse(hlo_x86_fn_t* f) HLO_MUST_USE;
-/// Returns the value behind instructions that change only its type.
+/// Returns the value before instructions that change only its type.
 const hlo_vir_value_t* hlo_x86_resolve(const hlo_vir_value_t* value);
 /// The address of a MEMORY op: base + (index << log2_scale) + disp. NULL: absent.
 typedef struct hlo_x86_address {

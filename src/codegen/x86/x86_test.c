@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Machine code against the interpreter of vector IR: random functions for every
 // level of processors, with all registers and with few, so that everything is spilled in turn;
-// bytes must be equal. HLO_X86_TEST_COUNT: so many functions of each kind. HLO_X86_TEST_SEED: this
+// bytes must be equal. HLO_X86_TEST_COUNT: functions of each kind. HLO_X86_TEST_SEED: this
 // one only, with HLO_X86_TEST_DUMP: a file for its code, its text goes to stdout.
 #include "codegen/x86/x86.h"
 
@@ -66,8 +66,8 @@ static void fill(uint8_t* memory, uint64_t seed) {
   }
 }
 
-// What generated code calls: mixes its arguments and leaves nothing in the registers that it may
-// use.
+// A function that generated code calls: mixes its arguments and overwrites every register that it
+// may use.
 static int32_t trashing(hlo_frame_t* frame, uint64_t a, uint64_t b, uint64_t c, uint64_t d) {
   (void)frame;
   uint64_t mixed = ((a * 3 + b) * 5 + c) * 7 + d;
@@ -300,7 +300,7 @@ static void build_calls(hlo_vir_builder_t* b, hlo_vir_value_t* memory) {
   }
 }
 
-// Neither a comparison nor a load may move behind a `set` of what it reads, or behind a store.
+// Neither a comparison nor a load may move after a `set` of its operand, or after a store.
 static void build_order(hlo_vir_builder_t* b, hlo_vir_value_t* memory) {
   hlo_vir_value_t* var = hlo_vir_var(b, hlo_vir_iconst(b, 2));
   hlo_vir_value_t* is_small = below(b, var, 5);

@@ -3,24 +3,14 @@
 #ifndef HLO_FRONTEND_HLO_HLO_TEST_UTIL_H_
 #define HLO_FRONTEND_HLO_HLO_TEST_UTIL_H_
 
-// clang-format off
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-// clang-format on
 #include <stdio.h>
 #include <string.h>
 
+#include "base/test_util.h"
 #include "frontend/frontend.h"
 #include "ir/infer.h"
 
-static inline void must(hlo_status_t status) {
-  if (!hlo_status_is_ok(status)) fail_msg("%s", hlo_status_message(status));
-}
-
-static inline size_t read_file(const char* name, char* buffer, size_t capacity) {
+static inline size_t hlo_test_read_file(const char* name, char* buffer, size_t capacity) {
   char path[256];
   snprintf(path, sizeof path, "tests/data/hlo/%s", name);
   FILE* file = fopen(path, "rb");
@@ -32,14 +22,14 @@ static inline size_t read_file(const char* name, char* buffer, size_t capacity) 
 }
 
 /// Reads a file into a verified module.
-static inline hlo_module_t* load(const char* name) {
+static inline hlo_module_t* hlo_test_load(const char* name) {
   static char buffer[1 << 16];
-  size_t size = read_file(name, buffer, sizeof buffer);
+  size_t size = hlo_test_read_file(name, buffer, sizeof buffer);
   hlo_module_t* module = NULL;
   hlo_diag_t diag;
   hlo_diag_init(&diag, name, NULL, 0);
-  must(hlo_frontend_load(buffer, size, name, NULL, &diag, &module));
-  must(hlo_module_verify(module, &diag));
+  hlo_test_check(hlo_frontend_load(buffer, size, name, NULL, &diag, &module));
+  hlo_test_check(hlo_module_verify(module, &diag));
   hlo_diag_deinit(&diag);
   return module;
 }

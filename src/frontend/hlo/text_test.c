@@ -13,8 +13,8 @@ static void text_and_proto_are_equal(void** state) {
       {"literals.hlo", "literals.pb"}, {"dots.hlo", "dots.pb"},       {"buffers.hlo", "buffers.pb"},
   };
   for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
-    hlo_module_t* text = load(names[i][0]);
-    hlo_module_t* proto = load(names[i][1]);
+    hlo_module_t* text = hlo_test_load(names[i][0]);
+    hlo_module_t* proto = hlo_test_load(names[i][1]);
     assert_true(hlo_module_equal(text, proto));
     hlo_module_release(text);
     hlo_module_release(proto);
@@ -23,7 +23,7 @@ static void text_and_proto_are_equal(void** state) {
 
 static void donated_inputs_and_places_are_kept(void** state) {
   (void)state;
-  hlo_module_t* module = load("loop.hlo");
+  hlo_module_t* module = hlo_test_load("loop.hlo");
   hlo_func_t* entry = hlo_module_entry(module);
   assert_string_equal(entry->name, "main");
   const hlo_attr_t* alias = hlo_attr_dict_get(entry->arg_attrs[0], "tf.aliasing_output");
@@ -58,10 +58,10 @@ static void layouts_of_the_entry_are_kept(void** state) {
                       "  ROOT d = f32[3,2]{0,1} transpose(c), dimensions={1,0}\n}\n",
                       headers[i & 1], i & 1 ? "0,1" : "1,0");
     hlo_module_t *module = NULL, *again = NULL;
-    must(hlo_frontend_load(text.data, text.length, "layouts", NULL, NULL, &module));
-    must(i & 2 ? hlo_hlo_proto_write_with_config(module, &proto)
-               : hlo_hlo_proto_write(module, &proto));
-    must(hlo_frontend_load(proto.data, proto.length, "layouts", NULL, NULL, &again));
+    hlo_test_check(hlo_frontend_load(text.data, text.length, "layouts", NULL, NULL, &module));
+    hlo_test_check(i & 2 ? hlo_hlo_proto_write_with_config(module, &proto)
+                         : hlo_hlo_proto_write(module, &proto));
+    hlo_test_check(hlo_frontend_load(proto.data, proto.length, "layouts", NULL, NULL, &again));
     hlo_module_t* both[] = {module, again};
     for (int m = 0; m < 2; ++m) {
       assert_string_equal(layout_mode(both[m], false, 0), "{0,1}");
@@ -122,7 +122,7 @@ static void tiles_of_the_entry_are_kept(void** state) {
   put_module(&bytes[1]);
   for (int i = 0; i < 2; ++i) {
     hlo_module_t* module = NULL;
-    must(hlo_frontend_load(bytes[i].data, bytes[i].length, "tiles", NULL, NULL, &module));
+    hlo_test_check(hlo_frontend_load(bytes[i].data, bytes[i].length, "tiles", NULL, NULL, &module));
     assert_string_equal(layout_mode(module, false, 0), "{1,0:T(8,128)(2,1)}");
     assert_string_equal(layout_mode(module, true, 0), "");
     hlo_module_release(module);
@@ -139,7 +139,7 @@ static void check_groups(const char* notation, const char* wanted) {
                     " ROOT r = f32[] all-reduce(p), replica_groups=%s, to_apply=add\n}\n",
                     notation);
   hlo_module_t* module = NULL;
-  must(hlo_frontend_load(text.data, text.length, "groups", NULL, NULL, &module));
+  hlo_test_check(hlo_frontend_load(text.data, text.length, "groups", NULL, NULL, &module));
   const hlo_node_t* node = hlo_module_entry(module)->body->first;
   const hlo_attr_t* groups = hlo_node_attr(node, HLO_ATTR_replica_groups);
   assert_non_null(groups);
@@ -175,7 +175,7 @@ static void epsilons_have_exponents(void** state) {
       "  ROOT n = f32[2,3] batch-norm-inference(x, s, s, s, s), epsilon=-1.5e+18, "
       "feature_index=1\n}\n";
   hlo_module_t* module = NULL;
-  must(hlo_frontend_load(text, sizeof text - 1, "norm", NULL, NULL, &module));
+  hlo_test_check(hlo_frontend_load(text, sizeof text - 1, "norm", NULL, NULL, &module));
   const hlo_attr_t* epsilon =
       hlo_node_attr(hlo_module_entry(module)->body->first, HLO_ATTR_epsilon);
   assert_non_null(epsilon);
@@ -248,7 +248,7 @@ static void truncated_input_is_refused(void** state) {
   static char buffer[1 << 16];
   const char* const names[] = {"loop.hlo", "loop.pb", "layouts.pb"};
   for (int i = 0; i < 3; ++i) {
-    size_t size = read_file(names[i], buffer, sizeof buffer);
+    size_t size = hlo_test_read_file(names[i], buffer, sizeof buffer);
     for (size_t length = 0; length < size; ++length) {
       hlo_module_t* module = NULL;
       hlo_frontend_options_t options = {.format =
