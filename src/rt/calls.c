@@ -76,6 +76,7 @@ static hlo_status_t read_calls(state_t* state, const hlo_rt_calls_t* calls, hlo_
   state->callers = (hlo_node_callers_t){.program = state->program, .func = func};
   const hlo_node_t* node = func && func->body ? func->body->first : NULL;
   for (uint32_t i = 0; i < calls->count; ++i, node = node->next) {
+    while (node && node->op == HLO_OP_constant) node = node->next;  // operands of calls
     if (!node) return hlo_status_create(HLO_STATUS_INTERNAL, "calls are missing");
     HLO_TRY(add_call(state, &calls->calls[i], node));
   }

@@ -43,6 +43,20 @@ module @constants { func.func public @main(%a: tensor<300xf32>, %b: tensor<5000x
   return %sum, %ones, %table, %total : tensor<300xf32>, tensor<9000xi32>, tensor<200xi32>, tensor<i32>
 } }
 """
+# The library function depends on the value of a constant operand; it adds in another order than the reference.
+WINDOWS = """func.func @main(%a: tensor<500xf32>) -> tensor<401xf64> {
+  %x = stablehlo.convert %a : (tensor<500xf32>) -> tensor<500xf64>
+  %third = stablehlo.constant dense<3.0> : tensor<500xf64>
+  %y = stablehlo.divide %x, %third : tensor<500xf64>
+  %zero = stablehlo.constant dense<0.0> : tensor<f64>
+  %r = "stablehlo.reduce_window"(%y, %zero) ({
+  ^bb0(%p: tensor<f64>, %q: tensor<f64>):
+    %s = stablehlo.add %p, %q : tensor<f64>
+    stablehlo.return %s : tensor<f64>
+  }) {window_dimensions = array<i64: 100>} : (tensor<500xf64>, tensor<f64>) -> tensor<401xf64>
+  return %r : tensor<401xf64>
+}
+"""
 # In a loop, with a comparator that uses a value from outside; the same operand twice.
 SORT = """func.func @main(%a: tensor<40xf32>, %p: tensor<f32>) -> (tensor<40xf32>, tensor<40xf32>) {
   %zero = stablehlo.constant dense<0> : tensor<i32>
@@ -198,6 +212,7 @@ class AheadOfTime(unittest.TestCase):
     @unittest.skipUnless(CC, "needs a C compiler to link with")
     def test_calls(self):
         self.compare(self.write(SORT), ".o")
+        self.compare(self.write(WINDOWS), ".o")
         for name in CALLING:
             with self.subTest(name):
                 self.compare(ROOT / "tests/programs/one-device" / f"{name}.mlirbc", ".o")

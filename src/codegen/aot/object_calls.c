@@ -57,7 +57,13 @@ static hlo_status_t find_node(void* context, hlo_node_t* node) {
   return hlo_ok();
 }
 
-// Adds the arguments of one call, and the node on them; a repeated operand has two arguments.
+// Returns true for a scalar constant. Library functions are chosen by its value.
+static bool is_constant(const hlo_value_t* value) {
+  return value->def && value->def->op == HLO_OP_constant && value->type->rank == 0;
+}
+
+// Adds the arguments of one call, its constants, and the node on them; a repeated operand has two
+// arguments.
 static hlo_status_t add_call(maker_t* maker, const hlo_node_t* node) {
   uint32_t captured = 0, first = maker->body->arg_count;
   const hlo_value_t** captures = NULL;
@@ -69,8 +75,14 @@ static hlo_status_t add_call(maker_t* maker, const hlo_node_t* node) {
     if (!argument) return hlo_module_status(maker->module);
     maker->map.values[value->index] = argument;
   }
+  for (uint32_t i = 0; i < node->operand_count; ++i) {
+    const hlo_value_t* value = hlo_node_operand(node, i);
+    if (is_constant(value)) hlo_node_clone(maker->body, value->def, &maker->map);
+  }
   hlo_node_t* copy = hlo_node_clone(maker->body, node, &maker->map);
+  HLO_TRY(hlo_module_status(maker->module));
   for (uint32_t i = 0; i < copy->operand_count; ++i) {
+    if (is_constant(hlo_node_operand(node, i))) continue;
     hlo_node_set_operand(copy, i, maker->body->args[first + i]);
   }
   return hlo_module_status(maker->module);
