@@ -35,7 +35,7 @@ TAIL = """
 | question | route |
 |---|---|
 | Why is this not fused? | station 4: `--emit=fusion` prints `not fused ...: reason`; the reason's row is in `src/codegen/body/verdict.def`, its users are the code that decides |
-| Where is the order of a reduction decided? | station 5: the loops of the reduction; `src/codegen/loops/kernel_lanes.c` (lanes), `src/codegen/loops/kernel_chunks.c` (chunks); [numerics.md](numerics.md) states the result |
+| Where is the order of a reduction decided? | station 5: the loops of the reduction; `src/codegen/loops/kernel_lanes.c` (lanes), `kernel_levels.c` (blocks of long sums), `kernel_chunks.c` (chunks); [numerics.md](numerics.md) states the result |
 | How is an op added that moves elements? | ARCHITECTURE.md, "To add something": the trait in `src/ir/ops.def`, its index rule in `src/codegen/index/tiled_move.c` |
 | What may block a worker? | [threads.md](threads.md), "What may block": nothing |
 | What does this buffer alias? | station 6: equal allocations in `--emit=plan`; [debugging.md](debugging.md), "Where a value lies, and why" |
