@@ -60,6 +60,6 @@ def argument(random, shape, type_name, program_name):
     return value.astype(dtype)
 
 
-def arguments(program, name):
-    random = np.random.default_rng(len(name))
+def arguments(program, name, seed=None):
+    random = np.random.default_rng(len(name) if seed is None else seed)
     return [argument(random, *t, name) for t in argument_types(program)]

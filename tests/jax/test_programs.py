@@ -22,6 +22,10 @@ TOLERANCE = {"default": 1e-4, "matmul_bf16_1024": 2e-2, "matmul_bf16_2048": 2e-2
              "scan_1e4_matvec16": 1e-3, "scan_3x3_carry_1e4": 1e-2}    # 10,000 dependent steps
 
 
+# Of programs that jump where a value is 0: no value of a run is so near to 0 that a rounding decides.
+SEEDS = {"unrolled_1500_ops": 1}
+
+
 def run(program, device, arguments):
     devices = _jax.DeviceList((device,))
     executable = device.client.compile_and_load(program, devices, _jax.CompileOptions())
@@ -38,7 +42,7 @@ def lapack_for_xla():
 @pytest.mark.parametrize("path", programs.paths(), ids=lambda path: path.stem)
 def test_program(path, xla):
     program, name = path.read_bytes(), path.stem
-    arguments = programs.arguments(program, name)
+    arguments = programs.arguments(program, name, SEEDS.get(name))
     ours, theirs = run(program, jax.devices()[0], arguments), run(program, xla, arguments)
     assert len(ours) == len(theirs)
     for mine, other in zip(ours, theirs):
