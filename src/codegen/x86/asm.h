@@ -164,16 +164,9 @@ void hlo_x86_bare(hlo_x86_asm_t* as, hlo_x86_bare_t insn);
 // width: 16, 32 or 64 bytes, the vector length of the instruction (of a conversion: of its wider
 // side). Ignored where insn.def has a single length (scalars, masks). VEX instructions of general
 // registers: 4 or 8. modifiers: 0, or hlo_x86_k(n), n in 1 to 7: only lanes of this mask; the
-// others keep the destination, or become 0 with HLO_X86_ZERO; HLO_X86_ROUND_...: the rounding of
-// this instruction (register operands, width 64 or scalar).
+// others keep the destination, or become 0 with HLO_X86_ZERO.
 
-enum {
-  HLO_X86_ZERO = 8,
-  HLO_X86_ROUND_NEAREST = 1 << 4,
-  HLO_X86_ROUND_DOWN = 3 << 4,
-  HLO_X86_ROUND_UP = 5 << 4,
-  HLO_X86_ROUND_TO_ZERO = 7 << 4,
-};
+enum { HLO_X86_ZERO = 8 };
 static inline unsigned hlo_x86_k(unsigned mask_register) {
   return mask_register;
 }

@@ -33,14 +33,13 @@ typedef enum hlo_x86_kind {
 typedef enum hlo_x86_tuple {
   HLO_X86_TUPLE_FV, HLO_X86_TUPLE_HV,  // with the choice of one element for all lanes
   HLO_X86_TUPLE_FVM, HLO_X86_TUPLE_HVM, HLO_X86_TUPLE_QVM, HLO_X86_TUPLE_OVM,
-  HLO_X86_TUPLE_T1, HLO_X86_TUPLE_T2, HLO_X86_TUPLE_T4, HLO_X86_TUPLE_T8,
-  HLO_X86_TUPLE_M128, HLO_X86_TUPLE_DUP, HLO_X86_TUPLE_REG,
+  HLO_X86_TUPLE_T1, HLO_X86_TUPLE_T4, HLO_X86_TUPLE_M128, HLO_X86_TUPLE_REG,
 } hlo_x86_tuple_t;
 
 // As encoded in VEX and EVEX.
 typedef enum hlo_x86_pp { HLO_X86_NO_PREFIX, HLO_X86_P66, HLO_X86_PF3, HLO_X86_PF2 } hlo_x86_pp_t;
 typedef enum hlo_x86_map {
-  HLO_X86_M00, HLO_X86_M0F, HLO_X86_M38, HLO_X86_M3A, HLO_X86_M5 = 5, HLO_X86_M6,
+  HLO_X86_M00, HLO_X86_M0F, HLO_X86_M38, HLO_X86_M3A, HLO_X86_M5 = 5,
 } hlo_x86_map_t;
 
 /// Vector lengths as bit sets of bytes; the single ones are implied by the instruction.

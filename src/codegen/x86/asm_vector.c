@@ -49,7 +49,7 @@ static const char* const kNames[HLO_X86_INSN_COUNT] = {
 #include "codegen/x86/insn.def"
 };
 
-enum { MASK_BITS = 7, ROUND_BIT = 1 << 4, ROUND_SHIFT = 5 };
+enum { MASK_BITS = 7 };
 
 const char* hlo_x86_insn_name(hlo_x86_insn_t insn) {
   return kNames[insn];
@@ -83,11 +83,8 @@ unsigned hlo_x86_row_memory_bytes(const hlo_x86_row_t* row, unsigned length, boo
     case HLO_X86_TUPLE_QVM: return length / 4;
     case HLO_X86_TUPLE_OVM: return length / 8;
     case HLO_X86_TUPLE_T1: return row->element_bytes;
-    case HLO_X86_TUPLE_T2: return 2u * row->element_bytes;
     case HLO_X86_TUPLE_T4: return 4u * row->element_bytes;
-    case HLO_X86_TUPLE_T8: return 8u * row->element_bytes;
     case HLO_X86_TUPLE_M128: return 16;
-    case HLO_X86_TUPLE_DUP: return length == 16 ? 8 : length;
     case HLO_X86_TUPLE_REG: break;
   }
   return 0;
@@ -196,9 +193,7 @@ static bool fits_evex(const encoding_t* e, uint64_t features) {
   unsigned mask = e->modifiers & MASK_BITS;
   if (mask && !row->evex.may_mask) return false;
   if ((e->modifiers & HLO_X86_ZERO) && !mask) return false;
-  if (e->has_vector_index && !mask) return false;
-  if (!(e->modifiers & ROUND_BIT)) return true;
-  return !is_memory(e) && (row->lengths == HLO_X86_L128 || e->length == 64);
+  return !e->has_vector_index || mask;
 }
 
 static unsigned w_bit(hlo_x86_prefix_t prefix, unsigned width) {
@@ -234,15 +229,12 @@ static void put_evex(hlo_x86_asm_t* as, const encoding_t* e) {
   // For a register in rm, bit 4 is encoded where an index has bit 3.
   unsigned x = is_memory(e) ? x_bit(e) : e->rm->reg >> 4 & 1;
   unsigned high = e->has_vector_index ? e->rm->index >> 4 & 1 : e->vvvv >> 4 & 1;
-  bool rounds = e->modifiers & ROUND_BIT;
-  unsigned length = rounds ? e->modifiers >> ROUND_SHIFT & 3 : e->length >> 5;
   hlo_x86_put8(as, 0x62);
   hlo_x86_put8(as, (~e->reg >> 3 & 1) << 7 | (!x) << 6 | (!b_bit(e)) << 5 |
                        (~e->reg >> 4 & 1) << 4 | row->map);
   hlo_x86_put8(as, w_bit(row->evex, e->width) << 7 | (~e->vvvv & 15) << 3 | 1 << 2 | row->pp);
-  hlo_x86_put8(as, ((e->modifiers & HLO_X86_ZERO) != 0) << 7 | length << 5 |
-                       (rounds || e->rm->is_splat) << 4 | (!high) << 3 |
-                       (e->modifiers & MASK_BITS));
+  hlo_x86_put8(as, ((e->modifiers & HLO_X86_ZERO) != 0) << 7 | (e->length >> 5) << 5 |
+                       e->rm->is_splat << 4 | (!high) << 3 | (e->modifiers & MASK_BITS));
 }
 
 void hlo_x86_vector(hlo_x86_asm_t* as, hlo_x86_insn_t insn, unsigned width, unsigned a, unsigned b,
