@@ -19,35 +19,7 @@ static const hlo_tile_layout_t* evaluate(const hlo_tile_system_t* s, const hlo_t
     return var->is_known ? var->value.layout : NULL;
   }
   const hlo_tile_layout_t* operand = evaluate(s, term->operand, out_is_known);
-  if (!operand) return NULL;
-  switch (term->kind) {
-    case HLO_TILE_TERM_REDUCE: return hlo_tile_layout_reduce(s->space, operand, term->reduced);
-    case HLO_TILE_TERM_TRANSPOSE:
-      return operand->rank == term->rank
-                 ? hlo_tile_layout_transpose(s->space, operand, term->numbers)
-                 : NULL;
-    default: return hlo_tile_layout_reshape(s->space, operand, term->rank, term->numbers);
-  }
-}
-
-// Returns the layout of the variable inside a term whose layout is known; NULL if it is not unique.
-static const hlo_tile_layout_t* invert(const hlo_tile_system_t* s, const hlo_tile_term_t* term,
-                                       const hlo_tile_layout_t* layout) {
-  while (layout && term->kind != HLO_TILE_TERM_VAR) {
-    int64_t inverse[HLO_TILE_LAYOUT_MAX_RANK];
-    switch (term->kind) {
-      case HLO_TILE_TERM_TRANSPOSE:
-        for (uint32_t i = 0; i < term->rank; ++i) inverse[term->numbers[i]] = i;
-        layout = hlo_tile_layout_transpose(s->space, layout, inverse);
-        break;
-      case HLO_TILE_TERM_RESHAPE:
-        layout = hlo_tile_layout_reshape(s->space, layout, term->from_rank, term->from);
-        break;
-      default: return NULL;
-    }
-    term = term->operand;
-  }
-  return layout;
+  return operand ? hlo_tile_layout_reduce(s->space, operand, term->reduced) : NULL;
 }
 
 static hlo_tile_var_t var_of(const hlo_tile_term_t* term) {
@@ -66,10 +38,9 @@ bool hlo_tile_suggest(const hlo_tile_system_t* s, const hlo_tile_constraint_t* c
     evaluate(s, c->terms[side], &is_known);
     const hlo_tile_layout_t* other = evaluate(s, c->terms[1 - side], &is_other_known);
     if (is_known || !other) continue;
-    const hlo_tile_layout_t* layout = invert(s, c->terms[side], other);
-    if (!layout) continue;
-    *out_var = hlo_tile_leader(s, var_of(c->terms[side]));
-    *out_layout = layout;
+    if (c->terms[side]->kind != HLO_TILE_TERM_VAR) continue;  // several layouts have this sum
+    *out_var = hlo_tile_leader(s, c->terms[side]->var);
+    *out_layout = other;
     *out_is_forced = c->kind == HLO_TILE_EQUAL;
     return true;
   }
@@ -92,28 +63,14 @@ const hlo_tile_layout_t* hlo_tile_only_target(const hlo_tile_system_t* s,
   evaluate(s, c->terms[1], &is_to_known);
   if (is_to_known || hlo_tile_leader(s, var_of(c->terms[1])) != leader) return NULL;
   const hlo_tile_layout_t* from = evaluate(s, c->terms[0], &is_known);
-  return from && has_one_place_each(from) ? invert(s, c->terms[1], from) : NULL;
+  bool is_only = from && has_one_place_each(from) && c->terms[1]->kind == HLO_TILE_TERM_VAR;
+  return is_only ? from : NULL;
 }
 
 // ---- verdicts
 
 static hlo_tile_verdict_t verdict(bool holds) {
   return holds ? HLO_TILE_HOLDS : HLO_TILE_FAILS;
-}
-
-static hlo_tile_verdict_t decide_atom(const hlo_tile_constraint_t* c,
-                                      const hlo_tile_layout_t* const* layouts,
-                                      const bool* is_known) {
-  // An atom must agree with every known operand.
-  for (uint32_t i = 0; i < c->item_count; ++i) {
-    uint32_t known = 0, same = 0;
-    for (uint32_t k = 0; k < 3; ++k) {
-      known += is_known[k];
-      same += is_known[k] && layouts[k] == c->layouts[3 * i + k];
-    }
-    if (same == known) return known == 3 ? HLO_TILE_HOLDS : HLO_TILE_OPEN;
-  }
-  return HLO_TILE_FAILS;
 }
 
 static hlo_tile_verdict_t decide_transfer(const hlo_tile_system_t* s,
@@ -140,28 +97,19 @@ static hlo_tile_verdict_t decide_relayout(const hlo_tile_system_t* s,
 
 static hlo_tile_verdict_t decide_layouts(const hlo_tile_system_t* s, const hlo_tile_constraint_t* c,
                                          double* out_cost) {
-  const hlo_tile_layout_t* layouts[3];
-  bool is_known[3], are_all_known = true;
+  const hlo_tile_layout_t* layouts[2];
+  bool are_all_known = true;
   for (uint32_t i = 0; i < c->term_count; ++i) {
-    layouts[i] = evaluate(s, c->terms[i], &is_known[i]);
-    if (is_known[i] && !layouts[i]) return HLO_TILE_FAILS;  // no such layout
-    are_all_known &= is_known[i];
+    bool is_known;
+    layouts[i] = evaluate(s, c->terms[i], &is_known);
+    if (is_known && !layouts[i]) return HLO_TILE_FAILS;  // no such layout
+    are_all_known &= is_known;
   }
-  if (c->kind == HLO_TILE_ATOM) return decide_atom(c, layouts, is_known);
   if (!are_all_known) return HLO_TILE_OPEN;
   switch (c->kind) {
     case HLO_TILE_EQUAL: return verdict(layouts[0] == layouts[1]);
     case HLO_TILE_RELAYOUT: return decide_relayout(s, c, layouts[0], layouts[1], out_cost);
-    case HLO_TILE_TRANSFER: return decide_transfer(s, c, layouts[0], layouts[1], out_cost);
-    case HLO_TILE_BROADCASTABLE:
-      return verdict(hlo_tile_layout_kind(layouts[0]) == HLO_TILE_LAYOUT_SPLAT ||
-                     layouts[0] == hlo_tile_layout_reduce(s->space, layouts[1], c->dims));
-    case HLO_TILE_NOT_KIND: return verdict(hlo_tile_layout_kind(layouts[0]) != c->layout_kind);
-    default:
-      for (uint32_t i = 0; i < c->item_count; ++i) {
-        if (layouts[0] == c->layouts[i]) return HLO_TILE_HOLDS;
-      }
-      return HLO_TILE_FAILS;
+    default: return decide_transfer(s, c, layouts[0], layouts[1], out_cost);
   }
 }
 
@@ -230,12 +178,7 @@ static hlo_tile_verdict_t decide_sizes(const hlo_tile_system_t* s, const hlo_til
     if (!var->is_known) return HLO_TILE_OPEN;
     sizes[i] = var->value.size;
   }
-  switch (c->kind) {
-    case HLO_TILE_EQUAL: return verdict(sizes[0] == sizes[1]);
-    case HLO_TILE_DIVIDES: return verdict(sizes[0] && sizes[1] % sizes[0] == 0);
-    case HLO_TILE_MULTIPLE: return verdict(sizes[0] % c->number == 0);
-    default: break;
-  }
+  if (c->kind == HLO_TILE_MULTIPLE) return verdict(sizes[0] % c->number == 0);
   double cost = c->cost(c->context, sizes);
   if (cost < 0) return HLO_TILE_FAILS;
   *out_cost = cost;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layouts: canonical lists of modes, interned by hash, and the positions of elements (see
-// layout.h).
+// Layouts: canonical lists of modes, interned by hash; layouts of sums, and the cost of converting
+// one layout to another (see layout.h). Every rule is about modes, so one rule serves registers,
+// memory and devices.
 #include "tile/layout.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "base/hash.h"
@@ -39,7 +39,8 @@ static bool comes_before(const hlo_layout_mode_t* a, const hlo_layout_mode_t* b)
   return a->position > b->position;
 }
 
-void hlo_layout_modes_sort(hlo_layout_mode_list_t* list) {
+// Sorts by dimension, outer before inner, replicated modes last.
+static void sort_modes(hlo_layout_mode_list_t* list) {
   for (uint32_t i = 1; i < list->count; ++i) {
     hlo_layout_mode_t mode = list->modes[i];
     uint32_t at = i;
@@ -50,7 +51,8 @@ void hlo_layout_modes_sort(hlo_layout_mode_list_t* list) {
   }
 }
 
-bool hlo_layout_modes_split(hlo_layout_mode_list_t* list, int32_t dim, int64_t stride) {
+// Splits the modes of `dim` so that one starts at `stride`; false if that is impossible.
+static bool split_modes(hlo_layout_mode_list_t* list, int32_t dim, int64_t stride) {
   for (uint32_t i = 0; i < list->count; ++i) {
     hlo_layout_mode_t* mode = &list->modes[i];
     if (mode->dim != dim || stride <= mode->stride || stride >= mode->stride * mode->extent) {
@@ -101,7 +103,7 @@ static void canonicalize(hlo_layout_mode_list_t* list) {
     if (mode->position || mode->dim != HLO_LAYOUT_MODE_REPLICATED) list->modes[kept++] = *mode;
   }
   list->count = kept;
-  hlo_layout_modes_sort(list);
+  sort_modes(list);
   kept = 0;
   for (uint32_t i = 0; i < list->count; ++i) {
     if (kept && join(&list->modes[kept - 1], &list->modes[i])) continue;
@@ -220,138 +222,141 @@ const hlo_tile_layout_t* hlo_tile_layout_make(hlo_tile_layout_space_t* space, ui
   return space->table[at] = made;
 }
 
-// Requires tiles that divide the dimensions.
-static const hlo_tile_layout_t* packed(hlo_tile_layout_space_t* space, uint32_t rank,
-                                       const int64_t* dims, const int64_t* tile) {
-  hlo_layout_mode_list_t list = {0};
-  int64_t position = 1;
-  for (uint32_t i = rank; i-- > 0; position *= tile[i]) {
-    hlo_layout_modes_add(&list, (hlo_layout_mode_t){(int32_t)i, HLO_AXIS_ADDRESS, tile[i], 1, position});
-  }
-  for (uint32_t i = rank; i-- > 0;) {
-    int64_t count = dims[i] / tile[i];
-    hlo_layout_modes_add(&list, (hlo_layout_mode_t){(int32_t)i, HLO_AXIS_ADDRESS, count, tile[i], position});
-    position *= count;
-  }
-  if (list.failed) return NULL;
-  return hlo_tile_layout_make(space, rank, dims, list.count, list.modes, (hlo_swizzle_t){0});
-}
-
-const hlo_tile_layout_t* hlo_tile_layout_row_major(hlo_tile_layout_space_t* space, uint32_t rank,
-                                                   const int64_t* dims) {
-  return rank > HLO_TILE_LAYOUT_MAX_RANK ? NULL : packed(space, rank, dims, dims);
-}
-
-hlo_status_t hlo_tile_layout_packed(hlo_tile_layout_space_t* space, uint32_t rank,
-                                    const int64_t* dims, const int64_t* tile, hlo_tile_edge_t edge,
-                                    const hlo_tile_layout_t** out_layout) {
-  int64_t padded[HLO_TILE_LAYOUT_MAX_RANK], count = 1;
-  if (rank > HLO_TILE_LAYOUT_MAX_RANK) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "a layout of %u dimensions, at most %d",
-                             rank, HLO_TILE_LAYOUT_MAX_RANK);
-  }
-  for (uint32_t i = 0; i < rank; ++i) {
-    int64_t rest = tile[i] > 0 ? dims[i] % tile[i] : 1;
-    bool is_padded = rest && edge == HLO_TILE_EDGE_PAD;
-    bool is_tiled = tile[i] > 0 && dims[i] > 0 && (rest == 0 || is_padded);
-    if (!is_tiled || __builtin_add_overflow(dims[i], is_padded ? tile[i] - rest : 0, &padded[i]) ||
-        __builtin_mul_overflow(count, padded[i], &count) || count > HLO_TILE_LAYOUT_MAX_POSITION) {
-      return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                               "dimension %u: %" PRId64
-                               " elements cannot be cut in tiles of %" PRId64,
-                               i, dims[i], tile[i]);
-    }
-  }
-  *out_layout = packed(space, rank, padded, tile);
-  HLO_TRY(hlo_arena_status(space->arena));
-  return *out_layout ? hlo_ok()
-                     : hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                                         "tiles of %u dimensions have too many digits", rank);
-}
-
-const hlo_tile_layout_t* hlo_tile_layout_splat(hlo_tile_layout_space_t* space, uint32_t rank,
-                                               const int64_t* dims) {
-  if (rank > HLO_TILE_LAYOUT_MAX_RANK) return NULL;
-  hlo_layout_mode_list_t list = {0};
-  for (uint32_t i = 0; i < rank; ++i) {
-    hlo_layout_modes_add(&list, (hlo_layout_mode_t){(int32_t)i, HLO_AXIS_SLOT, dims[i], 1, 0});
-  }
-  return hlo_tile_layout_make(space, rank, dims, list.count, list.modes, (hlo_swizzle_t){0});
-}
-
-// ---- ownership
-
-static int64_t swizzled(hlo_swizzle_t s, int64_t address) {
-  int64_t mask = ((int64_t)1 << s.bits) - 1;
-  return address ^ (address >> (s.base + s.shift) & mask) << s.base;
-}
-
-void hlo_tile_layout_locate(const hlo_tile_layout_t* a, const int64_t* index,
-                            int64_t out_position[HLO_AXIS_COUNT]) {
-  memset(out_position, 0, HLO_AXIS_COUNT * sizeof *out_position);
+bool hlo_tile_layout_is_splat(const hlo_tile_layout_t* a) {
   for (uint32_t i = 0; i < a->mode_count; ++i) {
-    const hlo_layout_mode_t* mode = &a->modes[i];
-    if (mode->dim == HLO_LAYOUT_MODE_REPLICATED) continue;
-    out_position[mode->axis] +=
-        index[mode->dim] / mode->stride % mode->extent * mode->position;
-  }
-  int64_t* address = &out_position[HLO_AXIS_ADDRESS];
-  if (a->swizzle.bits) *address = swizzled(a->swizzle, *address);
-}
-
-bool hlo_tile_layout_index(const hlo_tile_layout_t* a, const int64_t position[HLO_AXIS_COUNT],
-                           int64_t* out_index) {
-  int64_t rest[HLO_AXIS_COUNT];
-  memcpy(rest, position, sizeof rest);
-  if (a->swizzle.bits) rest[HLO_AXIS_ADDRESS] = swizzled(a->swizzle, rest[HLO_AXIS_ADDRESS]);
-  memset(out_index, 0, a->rank * sizeof *out_index);
-  bool is_used[HLO_TILE_LAYOUT_MAX_MODES] = {false};
-  // The largest step first: the remainder belongs to the other modes of the axis.
-  for (;;) {
-    int32_t best = -1;
-    for (uint32_t i = 0; i < a->mode_count; ++i) {
-      const hlo_layout_mode_t* mode = &a->modes[i];
-      if (is_used[i] || mode->position <= 0) continue;
-      if (best < 0 || mode->position > a->modes[best].position) best = (int32_t)i;
-    }
-    if (best < 0) break;
-    const hlo_layout_mode_t* mode = &a->modes[best];
-    is_used[best] = true;
-    int64_t step = rest[mode->axis] / mode->position;
-    if (step < 0 || step >= mode->extent) return false;
-    rest[mode->axis] -= step * mode->position;
-    if (mode->dim != HLO_LAYOUT_MODE_REPLICATED) out_index[mode->dim] += step * mode->stride;
-  }
-  for (uint32_t i = 0; i < HLO_AXIS_COUNT; ++i) {
-    if (rest[i]) return false;
+    if (a->modes[i].dim != HLO_LAYOUT_MODE_REPLICATED && a->modes[i].position) return false;
   }
   return true;
 }
 
-int64_t hlo_tile_layout_owner_count(const hlo_tile_layout_t* a) {
-  int64_t count = 1;
-  for (uint32_t i = 0; i < a->mode_count; ++i) {
-    if (a->modes[i].dim == HLO_LAYOUT_MODE_REPLICATED) count *= a->modes[i].extent;
-  }
-  return count;
+// ---- sums
+
+// Returns true if a sum has to be sent to others than its owner.
+static bool is_shared_out(hlo_axis_t axis) {
+  return axis == HLO_AXIS_LANE || axis == HLO_AXIS_GROUP || axis == HLO_AXIS_CORE ||
+         axis == HLO_AXIS_DEVICE;
 }
 
-int64_t hlo_tile_layout_extent(const hlo_tile_layout_t* a, hlo_axis_t axis) {
-  int64_t extent = 1;
-  for (uint32_t i = 0; i < a->mode_count; ++i) {
-    const hlo_layout_mode_t* mode = &a->modes[i];
-    if (mode->axis == axis && mode->position) extent *= mode->extent;
+const hlo_tile_layout_t* hlo_tile_layout_reduce(hlo_tile_layout_space_t* space,
+                                                const hlo_tile_layout_t* a, uint64_t dims) {
+  int64_t kept_dims[HLO_TILE_LAYOUT_MAX_RANK];
+  int32_t renamed[HLO_TILE_LAYOUT_MAX_RANK];
+  uint32_t rank = 0;
+  for (uint32_t i = 0; i < a->rank; ++i) {
+    renamed[i] = HLO_LAYOUT_MODE_REPLICATED;
+    if (dims >> i & 1) continue;
+    renamed[i] = (int32_t)rank;
+    kept_dims[rank++] = a->dims[i];
   }
-  return extent;
+  hlo_layout_mode_list_t list = {0};
+  for (uint32_t i = 0; i < a->mode_count; ++i) {
+    hlo_layout_mode_t mode = a->modes[i];
+    if (mode.dim != HLO_LAYOUT_MODE_REPLICATED) {
+      mode.dim = renamed[mode.dim];
+      if (mode.dim == HLO_LAYOUT_MODE_REPLICATED) {
+        if (!is_shared_out(mode.axis) || !mode.position) continue;
+        mode.stride = 0;
+      }
+    }
+    hlo_layout_modes_add(&list, mode);
+  }
+  if (list.failed) return NULL;
+  return hlo_tile_layout_make(space, rank, kept_dims, list.count, list.modes, a->swizzle);
 }
 
-hlo_tile_layout_kind_t hlo_tile_layout_kind(const hlo_tile_layout_t* a) {
-  hlo_tile_layout_kind_t kind = HLO_TILE_LAYOUT_SPLAT;
+// ---- conversion
+
+static hlo_relayout_kind_t worse(hlo_relayout_kind_t a, hlo_relayout_kind_t b) {
+  return a > b ? a : b;
+}
+
+static bool is_in_registers(hlo_axis_t axis) {
+  return axis == HLO_AXIS_LANE || axis == HLO_AXIS_SLOT || axis == HLO_AXIS_TIME;
+}
+
+// Both name vectors, not elements inside vectors.
+static bool is_name(hlo_axis_t axis) {
+  return axis == HLO_AXIS_SLOT || axis == HLO_AXIS_TIME;
+}
+
+// Returns true if `a` holds all its elements at every step of the mode on its axis.
+static bool is_replicated_over(const hlo_tile_layout_t* a, const hlo_layout_mode_t* mode) {
   for (uint32_t i = 0; i < a->mode_count; ++i) {
-    const hlo_layout_mode_t* mode = &a->modes[i];
-    if (mode->dim == HLO_LAYOUT_MODE_REPLICATED) continue;
-    if (i && a->modes[i - 1].dim == mode->dim) return HLO_TILE_LAYOUT_TILED;
-    if (mode->position) kind = HLO_TILE_LAYOUT_STRIDED;
+    const hlo_layout_mode_t* copy = &a->modes[i];
+    if (copy->dim == HLO_LAYOUT_MODE_REPLICATED && copy->axis == mode->axis &&
+        copy->position <= mode->position &&
+        copy->position * copy->extent >= mode->position * mode->extent) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static hlo_relayout_kind_t mode_relayout(const hlo_tile_layout_t* source, const hlo_layout_mode_t* from,
+                                          const hlo_layout_mode_t* to) {
+  if (from->position == to->position && (from->axis == to->axis || !from->position)) {
+    return HLO_RELAYOUT_NONE;
+  }
+  if (!to->position) return HLO_RELAYOUT_IMPOSSIBLE;
+  if (!from->position) {
+    if (is_name(to->axis)) return HLO_RELAYOUT_RENAME;
+    return is_replicated_over(source, to) ? HLO_RELAYOUT_NONE : HLO_RELAYOUT_BROADCAST;
+  }
+  if (from->axis == HLO_AXIS_DEVICE || to->axis == HLO_AXIS_DEVICE) return HLO_RELAYOUT_EXCHANGE;
+  if (is_name(from->axis) && is_name(to->axis)) return HLO_RELAYOUT_RENAME;
+  if (is_in_registers(from->axis) && is_in_registers(to->axis)) return HLO_RELAYOUT_SHUFFLE;
+  return HLO_RELAYOUT_MEMORY;
+}
+
+bool hlo_layout_modes_refine(hlo_layout_mode_list_t* a, hlo_layout_mode_list_t* b) {
+  for (uint32_t i = 0; i < a->count; ++i) {
+    if (!split_modes(b, a->modes[i].dim, a->modes[i].stride)) return false;
+  }
+  for (uint32_t i = 0; i < b->count; ++i) {
+    if (!split_modes(a, b->modes[i].dim, b->modes[i].stride)) return false;
+  }
+  sort_modes(a);
+  sort_modes(b);
+  return true;
+}
+
+// The replicas that the destination has in addition to its modes.
+static hlo_relayout_kind_t copies_relayout(const hlo_tile_layout_t* from,
+                                           const hlo_tile_layout_t* to) {
+  hlo_relayout_kind_t kind = HLO_RELAYOUT_NONE;
+  for (uint32_t i = 0; i < to->mode_count; ++i) {
+    const hlo_layout_mode_t* mode = &to->modes[i];
+    if (mode->dim != HLO_LAYOUT_MODE_REPLICATED || is_replicated_over(from, mode)) continue;
+    kind = worse(kind, mode->axis == HLO_AXIS_DEVICE ? HLO_RELAYOUT_EXCHANGE
+                       : is_in_registers(mode->axis) ? HLO_RELAYOUT_BROADCAST
+                                                      : HLO_RELAYOUT_MEMORY);
   }
   return kind;
+}
+
+hlo_relayout_t hlo_tile_layout_relayout(const hlo_tile_layout_t* from,
+                                        const hlo_tile_layout_t* to) {
+  hlo_relayout_t relayout = {HLO_RELAYOUT_NONE, 1};
+  if (from == to) return relayout;
+  hlo_layout_mode_list_t a, b;
+  hlo_layout_modes_of(from, &a);
+  hlo_layout_modes_of(to, &b);
+  bool is_same_shape =
+      from->rank == to->rank &&
+      (!from->rank || memcmp(from->dims, to->dims, from->rank * sizeof *from->dims) == 0);
+  if (!is_same_shape) return (hlo_relayout_t){HLO_RELAYOUT_IMPOSSIBLE, 1};
+  relayout.kind = copies_relayout(from, to);
+  if (!hlo_layout_modes_refine(&a, &b)) {
+    relayout.kind = worse(relayout.kind, HLO_RELAYOUT_MEMORY);
+    return relayout;
+  }
+  if (memcmp(&from->swizzle, &to->swizzle, sizeof from->swizzle) != 0) {
+    relayout.kind = worse(relayout.kind, HLO_RELAYOUT_MEMORY);
+  }
+  for (uint32_t i = 0; i < a.count && a.modes[i].dim != HLO_LAYOUT_MODE_REPLICATED; ++i) {
+    hlo_relayout_kind_t kind = mode_relayout(from, &a.modes[i], &b.modes[i]);
+    relayout.kind = worse(relayout.kind, kind);
+    if (kind == HLO_RELAYOUT_SHUFFLE) relayout.moved *= a.modes[i].extent;
+  }
+  return relayout;
 }

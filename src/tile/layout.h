@@ -71,72 +71,15 @@ void hlo_tile_layout_space_init(hlo_tile_layout_space_t* space, hlo_arena_t* are
 const hlo_tile_layout_t* hlo_tile_layout_make(hlo_tile_layout_space_t* space, uint32_t rank,
                                               const int64_t* dims, uint32_t mode_count,
                                               const hlo_layout_mode_t* modes, hlo_swizzle_t swizzle);
-/// Addresses in row-major order.
-const hlo_tile_layout_t* hlo_tile_layout_row_major(hlo_tile_layout_space_t* space, uint32_t rank,
-                                                   const int64_t* dims);
-/// Treatment of a dimension that is not a multiple of the tile's.
-typedef enum hlo_tile_edge {
-  HLO_TILE_EDGE_REFUSE,
-  HLO_TILE_EDGE_PAD,  // the dimension is padded to the next multiple
-} hlo_tile_edge_t;
-/// Tiles one after another, row-major inside and between tiles ("packed panels"). errors:
-/// INVALID_ARGUMENT naming dimension, size and tile; RESOURCE_EXHAUSTED
-hlo_status_t hlo_tile_layout_packed(hlo_tile_layout_space_t* space, uint32_t rank,
-                                    const int64_t* dims, const int64_t* tile, hlo_tile_edge_t edge,
-                                    const hlo_tile_layout_t** out_layout) HLO_MUST_USE;
-/// One element for all indices, in one position.
-const hlo_tile_layout_t* hlo_tile_layout_splat(hlo_tile_layout_space_t* space, uint32_t rank,
-                                               const int64_t* dims);
 
 /// Drops the dimensions of `dims` (one bit each). Modes across lanes, groups, cores and devices
 /// become replicated, since each of them receives the sum; modes in time, registers and memory
 /// disappear.
 const hlo_tile_layout_t* hlo_tile_layout_reduce(hlo_tile_layout_space_t* space,
                                                 const hlo_tile_layout_t* a, uint64_t dims);
-/// Dimension i of `a` becomes mapping[i] of `rank` dims; the other dimensions are equal elements in
-/// one position.
-const hlo_tile_layout_t* hlo_tile_layout_broadcast(hlo_tile_layout_space_t* space,
-                                                   const hlo_tile_layout_t* a, uint32_t rank,
-                                                   const int64_t* dims, const int64_t* mapping);
-/// Dimension i of the result is permutation[i] of `a`.
-const hlo_tile_layout_t* hlo_tile_layout_transpose(hlo_tile_layout_space_t* space,
-                                                   const hlo_tile_layout_t* a,
-                                                   const int64_t* permutation);
-/// The same elements in row-major order with other dimensions; NULL if a mode would be split.
-const hlo_tile_layout_t* hlo_tile_layout_reshape(hlo_tile_layout_space_t* space,
-                                                 const hlo_tile_layout_t* a, uint32_t rank,
-                                                 const int64_t* dims);
-/// A box; out_base: the position of its first element on every axis. errors: INVALID_ARGUMENT
-/// naming dimension, size and tile if the box consists neither of whole modes nor of a range of
-/// one; RESOURCE_EXHAUSTED
-hlo_status_t hlo_tile_layout_slice(hlo_tile_layout_space_t* space, const hlo_tile_layout_t* a,
-                                   const int64_t* starts, const int64_t* sizes,
-                                   int64_t out_base[HLO_AXIS_COUNT],
-                                   const hlo_tile_layout_t** out_layout) HLO_MUST_USE;
-/// The same bits as elements of another width, as bitcast_convert defines it: a last dimension of
-/// the ratio is added (narrower) or removed (wider), in memory or else in lanes.
-const hlo_tile_layout_t* hlo_tile_layout_bitcast(hlo_tile_layout_space_t* space,
-                                                 const hlo_tile_layout_t* a, uint32_t from_bits,
-                                                 uint32_t to_bits);
 
-/// Returns the position of an element; of a replicated one, the first.
-void hlo_tile_layout_locate(const hlo_tile_layout_t* a, const int64_t* index,
-                            int64_t out_position[HLO_AXIS_COUNT]);
-/// Returns the element at a position (the first of several equal ones); false if there is no
-/// element. Positions on an axis must not overlap.
-bool hlo_tile_layout_index(const hlo_tile_layout_t* a, const int64_t position[HLO_AXIS_COUNT],
-                           int64_t* out_index);
-/// Returns the number of positions that hold each element.
-int64_t hlo_tile_layout_owner_count(const hlo_tile_layout_t* a);
-/// Returns the number of positions on an axis, replicated ones included; at least 1.
-int64_t hlo_tile_layout_extent(const hlo_tile_layout_t* a, hlo_axis_t axis);
-
-typedef enum hlo_tile_layout_kind {
-  HLO_TILE_LAYOUT_SPLAT,    // no mode moves
-  HLO_TILE_LAYOUT_STRIDED,  // every dimension is at most one mode
-  HLO_TILE_LAYOUT_TILED,
-} hlo_tile_layout_kind_t;
-hlo_tile_layout_kind_t hlo_tile_layout_kind(const hlo_tile_layout_t* a);
+/// Returns true if all elements are equal: no mode moves.
+bool hlo_tile_layout_is_splat(const hlo_tile_layout_t* a);
 
 /// How a tile gets from one layout to another, cheapest first.
 typedef enum hlo_relayout_kind {
@@ -155,7 +98,6 @@ typedef struct hlo_relayout {
 } hlo_relayout_t;
 
 hlo_relayout_t hlo_tile_layout_relayout(const hlo_tile_layout_t* from, const hlo_tile_layout_t* to);
-const char* hlo_relayout_name(hlo_relayout_kind_t kind);
 
 /// "<8x64 | 0:8/1 time 1, 1:4/16 slot 1, 1:16/1 lane 1, *:2 core 1 | xor 3 3 3>".
 void hlo_tile_layout_print(const hlo_tile_layout_t* a, hlo_strbuf_t* out);

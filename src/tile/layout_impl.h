@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Modes while a layout is built, and their splitting. Private to tile.
+// Modes while a layout is built. Private to tile.
 #ifndef HLO_TILE_LAYOUT_IMPL_H_
 #define HLO_TILE_LAYOUT_IMPL_H_
 
@@ -14,10 +14,6 @@ typedef struct hlo_layout_mode_list {
 
 /// Modes of extent 1 are ignored.
 void hlo_layout_modes_add(hlo_layout_mode_list_t* list, hlo_layout_mode_t mode);
-/// Sorts by dimension, outer before inner, replicated modes last.
-void hlo_layout_modes_sort(hlo_layout_mode_list_t* list);
-/// Splits the modes of `dim` so that one starts at `stride`; false if that is impossible.
-bool hlo_layout_modes_split(hlo_layout_mode_list_t* list, int32_t dim, int64_t stride);
 /// Splits the modes of both at each other's boundaries and sorts them; false if they do not match.
 bool hlo_layout_modes_refine(hlo_layout_mode_list_t* a, hlo_layout_mode_list_t* b);
 void hlo_layout_modes_of(const hlo_tile_layout_t* a, hlo_layout_mode_list_t* out_list);

@@ -28,15 +28,12 @@ static void keep(narrowing_t* n, keeps_fn_t keeps, int64_t number) {
 static bool is_at_most(hlo_tile_value_t value, int64_t most) {
   return value.size <= most;
 }
-static bool divides(hlo_tile_value_t value, int64_t number) {
-  return value.size && number % value.size == 0;
-}
 static bool is_multiple(hlo_tile_value_t value, int64_t factor) {
   return factor && value.size % factor == 0;
 }
 static bool is_no_splat(hlo_tile_value_t value, int64_t unused) {
   (void)unused;
-  return hlo_tile_layout_kind(value.layout) != HLO_TILE_LAYOUT_SPLAT;
+  return !hlo_tile_layout_is_splat(value.layout);
 }
 
 // ---- one function per shortcut
@@ -47,14 +44,8 @@ static void narrow_fit(narrowing_t* n) {
   if (most != INT64_MAX) keep(n, is_at_most, most);
 }
 
-static void narrow_divide(narrowing_t* n) {
-  const hlo_tile_constraint_t* c = n->c;
-  if (c->kind == HLO_TILE_MULTIPLE) keep(n, is_multiple, c->number);
-  if (c->kind != HLO_TILE_DIVIDES) return;
-  const hlo_tile_variable_t* divisor = hlo_tile_variable(n->s, c->vars[0]);
-  const hlo_tile_variable_t* dividend = hlo_tile_variable(n->s, c->vars[1]);
-  if (dividend->is_known) keep(n, divides, dividend->value.size);
-  if (divisor->is_known) keep(n, is_multiple, divisor->value.size);
+static void narrow_multiple(narrowing_t* n) {
+  if (n->c->kind == HLO_TILE_MULTIPLE) keep(n, is_multiple, n->c->number);
 }
 
 // If nothing may be converted, a layout with one position per element leaves only itself.
@@ -72,7 +63,7 @@ typedef void (*narrow_fn_t)(narrowing_t* n);
 
 static const narrow_fn_t NARROW[HLO_TILE_SHORTCUT_COUNT] = {
     [HLO_TILE_SHORTCUT_FIT] = narrow_fit,
-    [HLO_TILE_SHORTCUT_DIVIDE] = narrow_divide,
+    [HLO_TILE_SHORTCUT_MULTIPLE] = narrow_multiple,
     [HLO_TILE_SHORTCUT_STRICT] = narrow_strict,
 };
 
@@ -103,7 +94,7 @@ static bool is_term_no_splat(const hlo_tile_system_t* s, const hlo_tile_term_t* 
     if (term->kind == HLO_TILE_TERM_REDUCE) return false;  // its remainder may be a splat
   }
   if (term->kind == HLO_TILE_TERM_LAYOUT) {
-    return hlo_tile_layout_kind(term->layout) != HLO_TILE_LAYOUT_SPLAT;
+    return !hlo_tile_layout_is_splat(term->layout);
   }
   return hlo_tile_variable(s, term->var)->is_no_splat;
 }
@@ -125,10 +116,7 @@ static bool spread_no_splat(hlo_tile_system_t* s) {
   for (uint32_t i = 0; i < s->constraint_count; ++i) {
     const hlo_tile_constraint_t* c = &s->constraints[i];
     if (c->is_left_out) continue;
-    bool is_equal = c->kind == HLO_TILE_EQUAL && c->term_count == 2;
-    if (c->kind == HLO_TILE_NOT_KIND && c->layout_kind == HLO_TILE_LAYOUT_SPLAT) {
-      is_new |= mark_no_splat(s, c->terms[0]);
-    }
+    bool is_equal = c->kind == HLO_TILE_EQUAL;
     if ((is_equal || c->kind == HLO_TILE_RELAYOUT) && is_term_no_splat(s, c->terms[0])) {
       is_new |= mark_no_splat(s, c->terms[1]);
     }

@@ -73,9 +73,8 @@ static bool meet(hlo_arena_t* arena, hlo_tile_variable_t* a, const hlo_tile_vari
 
 // Returns true if it states that two variables are equal.
 static bool joins(const hlo_tile_constraint_t* c) {
-  if (c->kind != HLO_TILE_EQUAL) return false;
-  return c->term_count == 0 ||
-         (c->terms[0]->kind == HLO_TILE_TERM_VAR && c->terms[1]->kind == HLO_TILE_TERM_VAR);
+  return c->kind == HLO_TILE_EQUAL && c->terms[0]->kind == HLO_TILE_TERM_VAR &&
+         c->terms[1]->kind == HLO_TILE_TERM_VAR;
 }
 
 static void join_equal(hlo_tile_system_t* s, hlo_arena_t* scratch) {

@@ -33,7 +33,7 @@ static const char* const LAYOUTS[] = {
 static const char MEMORY[] = "<8x16 | 0:8/1 address 16, 1:16/1 address 1>";
 static const char TRANSPOSED[] = "<8x16 | 0:8/1 address 1, 1:16/1 address 500>";
 
-enum { LAYOUT_VARS = 5, SIZE_VARS = 4, VARS = LAYOUT_VARS + SIZE_VARS, RULES = 12, KINDS = 10 };
+enum { LAYOUT_VARS = 5, SIZE_VARS = 4, VARS = LAYOUT_VARS + SIZE_VARS, RULES = 12, KINDS = 8, LAYOUT_KINDS = 5 };
 enum { LAYOUT_COUNT = sizeof LAYOUTS / sizeof *LAYOUTS };
 
 // A system as plain data: constraint i is named by rule_names[i].
@@ -63,7 +63,7 @@ static void make(puzzle_t* p, uint64_t* state) {
   for (uint32_t i = 0; i < p->rule_count; ++i) {
     rule_t* rule = &p->rules[i];
     *rule = (rule_t){below(state, KINDS), 0, 0, below(state, 64)};
-    uint32_t vars = rule->kind < 6 ? LAYOUT_VARS : SIZE_VARS;
+    uint32_t vars = rule->kind < LAYOUT_KINDS ? LAYOUT_VARS : SIZE_VARS;
     rule->a = below(state, vars);
     rule->b = (rule->a + 1 + below(state, vars - 1)) % vars;
   }
@@ -98,9 +98,8 @@ static double distance(const void* context, const int64_t* sizes) {
 }
 
 static void add_rule(fixture_t* f, const rule_t* rule, const char* name) {
-  static const int64_t square[2] = {1, 0};
   hlo_tile_system_t* s = f->system;
-  uint32_t first = rule->kind < 6 ? 0 : LAYOUT_VARS;
+  uint32_t first = rule->kind < LAYOUT_KINDS ? 0 : LAYOUT_VARS;
   hlo_tile_var_t a = f->vars[first + rule->a], b = f->vars[first + rule->b];
   const hlo_tile_term_t *x = hlo_tile_term_var(s, a), *y = hlo_tile_term_var(s, b);
   const hlo_tile_monomial_t product = {1, 2, {a, b}};
@@ -111,18 +110,22 @@ static void add_rule(fixture_t* f, const rule_t* rule, const char* name) {
       break;
     case 2: hlo_tile_system_relayout(s, name, x, y, 8, HLO_RELAYOUT_NONE); break;
     case 3:
-      hlo_tile_system_not_kind(s, name, hlo_tile_term_transpose(s, x, 2, square),
-                               rule->number % 4 ? HLO_TILE_LAYOUT_SPLAT : HLO_TILE_LAYOUT_STRIDED);
-      break;
-    case 4:
       hlo_tile_system_transfer(
           s, name, hlo_tile_term_layout(s, read_layout(f, rule->number % 2 ? MEMORY : TRANSPOSED)),
           x, 4, 1 + rule->number, 100);
       break;
-    case 5: hlo_tile_system_one_of(s, name, x, 3, f->layouts + rule->number % 3); break;
-    case 6: hlo_tile_system_same(s, name, a, b); break;
-    case 7: hlo_tile_system_divides(s, name, a, b); break;
-    case 8: hlo_tile_system_at_most(s, name, 0, 1, &product, 20 + rule->number); break;
+    case 4: {
+      const hlo_tile_term_t* given =
+          hlo_tile_term_layout(s, f->layouts[rule->number / 2 % LAYOUT_COUNT]);
+      if (rule->number % 2) {
+        hlo_tile_system_equal(s, name, x, given);
+      } else {
+        hlo_tile_system_relayout(s, name, given, x, 8, HLO_RELAYOUT_MEMORY);
+      }
+      break;
+    }
+    case 5: hlo_tile_system_multiple(s, name, a, 1 + rule->number % 6); break;
+    case 6: hlo_tile_system_at_most(s, name, 0, 1, &product, 20 + rule->number); break;
     default: hlo_tile_system_cost(s, name, 1, &a, distance, rule);
   }
 }
@@ -227,14 +230,13 @@ static void test_parts(void** unused) {
   hlo_status_t status =
       hlo_tile_system_solve(f.system, PARTS * LAYOUT_COUNT * (LAYOUT_COUNT + 1), &solution);
   assert_true(hlo_status_is_ok(status));
-  hlo_tile_system_not_kind(f.system, "none", hlo_tile_term_var(f.system, last),
-                           HLO_TILE_LAYOUT_STRIDED);
-  hlo_tile_system_not_kind(f.system, "none", hlo_tile_term_var(f.system, last),
-                           HLO_TILE_LAYOUT_SPLAT);
-  hlo_tile_system_one_of(f.system, "none", hlo_tile_term_var(f.system, last), 4, f.layouts);
+  for (uint32_t i = 0; i < 2; ++i) {
+    hlo_tile_system_equal(f.system, "none", hlo_tile_term_var(f.system, last),
+                          hlo_tile_term_layout(f.system, f.layouts[i]));
+  }
   status = hlo_tile_system_solve(f.system, 10000, &solution);
   assert_int_equal(hlo_status_code(status), HLO_STATUS_FAILED_PRECONDITION);
-  assert_non_null(strstr(hlo_status_message(status), "none: one_of"));
+  assert_non_null(strstr(hlo_status_message(status), "none: equal"));
   assert_null(strstr(hlo_status_message(status), "load"));
   hlo_status_release(status);
   hlo_arena_deinit(&f.arena);

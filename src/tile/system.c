@@ -90,12 +90,6 @@ static const hlo_tile_term_t* add_term(hlo_tile_system_t* s, const hlo_tile_term
   return term;
 }
 
-static const int64_t* copy_numbers(hlo_tile_system_t* s, uint32_t count, const int64_t* numbers) {
-  int64_t* copy = hlo_arena_array(s->arena, count + 1, sizeof *copy);
-  if (copy && count) memcpy(copy, numbers, count * sizeof *copy);
-  return copy;
-}
-
 const hlo_tile_term_t* hlo_tile_term_var(hlo_tile_system_t* s, hlo_tile_var_t var) {
   return add_term(s, &(hlo_tile_term_t){.kind = HLO_TILE_TERM_VAR, .var = var});
 }
@@ -108,25 +102,6 @@ const hlo_tile_term_t* hlo_tile_term_reduce(hlo_tile_system_t* s, const hlo_tile
                                             uint64_t dims) {
   return add_term(
       s, &(hlo_tile_term_t){.kind = HLO_TILE_TERM_REDUCE, .operand = operand, .reduced = dims});
-}
-
-const hlo_tile_term_t* hlo_tile_term_transpose(hlo_tile_system_t* s, const hlo_tile_term_t* operand,
-                                               uint32_t rank, const int64_t* permutation) {
-  return add_term(s, &(hlo_tile_term_t){.kind = HLO_TILE_TERM_TRANSPOSE,
-                                        .operand = operand,
-                                        .rank = rank,
-                                        .numbers = copy_numbers(s, rank, permutation)});
-}
-
-const hlo_tile_term_t* hlo_tile_term_reshape(hlo_tile_system_t* s, const hlo_tile_term_t* operand,
-                                             uint32_t from_rank, const int64_t* from, uint32_t rank,
-                                             const int64_t* dims) {
-  return add_term(s, &(hlo_tile_term_t){.kind = HLO_TILE_TERM_RESHAPE,
-                                        .operand = operand,
-                                        .from_rank = from_rank,
-                                        .from = copy_numbers(s, from_rank, from),
-                                        .rank = rank,
-                                        .numbers = copy_numbers(s, rank, dims)});
 }
 
 // ---- constraints
@@ -203,90 +178,6 @@ void hlo_tile_system_transfer(hlo_tile_system_t* s, const char* origin,
                  0, NULL);
 }
 
-void hlo_tile_system_broadcastable(hlo_tile_system_t* s, const char* origin,
-                                   const hlo_tile_term_t* narrow, const hlo_tile_term_t* wide,
-                                   uint64_t dims) {
-  add_constraint(s,
-                 &(hlo_tile_constraint_t){.kind = HLO_TILE_BROADCASTABLE,
-                                          .origin = origin,
-                                          .term_count = 2,
-                                          .terms = {narrow, wide},
-                                          .dims = dims},
-                 0, NULL);
-}
-
-void hlo_tile_system_not_kind(hlo_tile_system_t* s, const char* origin, const hlo_tile_term_t* term,
-                              hlo_tile_layout_kind_t kind) {
-  add_constraint(s,
-                 &(hlo_tile_constraint_t){.kind = HLO_TILE_NOT_KIND,
-                                          .origin = origin,
-                                          .term_count = 1,
-                                          .terms = {term},
-                                          .layout_kind = kind},
-                 0, NULL);
-}
-
-void hlo_tile_system_one_of(hlo_tile_system_t* s, const char* origin, const hlo_tile_term_t* term,
-                            uint32_t count, const hlo_tile_layout_t* const* layouts) {
-  const hlo_tile_layout_t** copy = hlo_arena_array(s->arena, count + 1, sizeof *copy);
-  if (!copy) return;
-  if (count) memcpy(copy, layouts, count * sizeof *copy);
-  add_constraint(s,
-                 &(hlo_tile_constraint_t){.kind = HLO_TILE_ONE_OF,
-                                          .origin = origin,
-                                          .term_count = 1,
-                                          .terms = {term},
-                                          .item_count = count,
-                                          .layouts = copy},
-                 0, NULL);
-}
-
-void hlo_tile_system_atom(hlo_tile_system_t* s, const char* origin, hlo_dtype_t operand,
-                          hlo_dtype_t result, const hlo_tile_term_t* a, const hlo_tile_term_t* b,
-                          const hlo_tile_term_t* sum) {
-  const hlo_tile_layout_t** layouts =
-      hlo_arena_array(s->arena, 3 * HLO_TILE_MAX_ATOMS, sizeof *layouts);
-  if (!layouts) return;
-  uint32_t count = 0;
-  for (uint32_t i = 0; i < s->target->atom_count; ++i) {
-    const hlo_tile_atom_t* atom = &s->target->atoms[i];
-    if (atom->op != HLO_TILE_ATOM_PRODUCT || atom->operand != operand || atom->result != result) {
-      continue;
-    }
-    const char* texts[3] = {atom->a, atom->b, atom->sum};
-    bool is_read = true;
-    for (uint32_t k = 0; k < 3; ++k) {
-      hlo_status_t status =
-          texts[k] ? hlo_tile_layout_parse(s->space, &texts[k], &layouts[3 * count + k]) : hlo_ok();
-      is_read &= texts[k] && hlo_status_is_ok(status);
-      hlo_status_release(status);
-    }
-    count += is_read;
-  }
-  add_constraint(s,
-                 &(hlo_tile_constraint_t){.kind = HLO_TILE_ATOM,
-                                          .origin = origin,
-                                          .term_count = 3,
-                                          .terms = {a, b, sum},
-                                          .operand = operand,
-                                          .result = result,
-                                          .item_count = count,
-                                          .layouts = layouts},
-                 0, NULL);
-}
-
-void hlo_tile_system_same(hlo_tile_system_t* s, const char* origin, hlo_tile_var_t a,
-                          hlo_tile_var_t b) {
-  const hlo_tile_var_t vars[2] = {a, b};
-  add_constraint(s, &(hlo_tile_constraint_t){.kind = HLO_TILE_EQUAL, .origin = origin}, 2, vars);
-}
-
-void hlo_tile_system_divides(hlo_tile_system_t* s, const char* origin, hlo_tile_var_t divisor,
-                             hlo_tile_var_t dividend) {
-  const hlo_tile_var_t vars[2] = {divisor, dividend};
-  add_constraint(s, &(hlo_tile_constraint_t){.kind = HLO_TILE_DIVIDES, .origin = origin}, 2, vars);
-}
-
 void hlo_tile_system_multiple(hlo_tile_system_t* s, const char* origin, hlo_tile_var_t size,
                               int64_t factor) {
   add_constraint(
@@ -347,18 +238,12 @@ static void print_term(const hlo_tile_system_t* s, const hlo_tile_term_t* term, 
     case HLO_TILE_TERM_VAR: hlo_strbuf_puts(out, s->vars[term->var].name); return;
     case HLO_TILE_TERM_LAYOUT: hlo_tile_layout_print(term->layout, out); return;
     case HLO_TILE_TERM_REDUCE: hlo_strbuf_puts(out, "reduce("); break;
-    case HLO_TILE_TERM_TRANSPOSE: hlo_strbuf_puts(out, "transpose("); break;
-    case HLO_TILE_TERM_RESHAPE: hlo_strbuf_puts(out, "reshape("); break;
   }
   print_term(s, term->operand, out);
   const char* separator = ", ";
   for (uint32_t i = 0; i < 64; ++i) {
     if (!(term->reduced >> i & 1)) continue;
     hlo_strbuf_printf(out, "%s%u", separator, i);
-    separator = " ";
-  }
-  for (uint32_t i = 0; i < term->rank; ++i) {
-    hlo_strbuf_printf(out, "%s%" PRId64, separator, term->numbers[i]);
     separator = " ";
   }
   hlo_strbuf_putc(out, ')');
@@ -381,11 +266,8 @@ static void print_sum(const hlo_tile_system_t* s, const hlo_tile_constraint_t* c
 
 static const char* const KIND_NAMES[] = {
     [HLO_TILE_EQUAL] = "equal",       [HLO_TILE_RELAYOUT] = "relayout",
-    [HLO_TILE_TRANSFER] = "transfer", [HLO_TILE_BROADCASTABLE] = "broadcastable",
-    [HLO_TILE_NOT_KIND] = "not_kind", [HLO_TILE_ONE_OF] = "one_of",
-    [HLO_TILE_ATOM] = "atom",         [HLO_TILE_DIVIDES] = "divides",
-    [HLO_TILE_MULTIPLE] = "multiple", [HLO_TILE_AT_MOST] = "at_most",
-    [HLO_TILE_COST] = "cost",
+    [HLO_TILE_TRANSFER] = "transfer", [HLO_TILE_MULTIPLE] = "multiple",
+    [HLO_TILE_AT_MOST] = "at_most",   [HLO_TILE_COST] = "cost",
 };
 
 void hlo_tile_constraint_print(const hlo_tile_system_t* s, const hlo_tile_constraint_t* c,
@@ -404,10 +286,6 @@ void hlo_tile_constraint_print(const hlo_tile_system_t* s, const hlo_tile_constr
     hlo_strbuf_printf(out, "%s%s", separator, s->vars[c->vars[i]].name);
   }
   if (c->kind == HLO_TILE_MULTIPLE) hlo_strbuf_printf(out, ", %" PRId64, c->number);
-  if (c->kind == HLO_TILE_ATOM) {
-    hlo_strbuf_printf(out, ", %s to %s", hlo_dtype_info(c->operand)->hlo_name,
-                      hlo_dtype_info(c->result)->hlo_name);
-  }
   hlo_strbuf_putc(out, ')');
 }
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Systems of constraints over tile sizes and layouts, and their best solution: "these two layouts
-// are equal", "this is a sum over dimension 1", "everything fits the second cache", "operands are
-// laid out as one of the machine's atoms requires". Everything about the machine comes from its
-// description.
+// are equal", "this is a sum over dimension 1", "everything fits the second cache". Everything about
+// the machine comes from its description.
 //
 // The solver first propagates what is known (equal variables are merged; a constraint with one
 // unknown side determines its variable), then searches depth first in a fixed order, pruning
@@ -56,13 +55,6 @@ const hlo_tile_term_t* hlo_tile_term_layout(hlo_tile_system_t* system,
                                             const hlo_tile_layout_t* layout);
 const hlo_tile_term_t* hlo_tile_term_reduce(hlo_tile_system_t* system,
                                             const hlo_tile_term_t* operand, uint64_t dims);
-const hlo_tile_term_t* hlo_tile_term_transpose(hlo_tile_system_t* system,
-                                               const hlo_tile_term_t* operand, uint32_t rank,
-                                               const int64_t* permutation);
-const hlo_tile_term_t* hlo_tile_term_reshape(hlo_tile_system_t* system,
-                                             const hlo_tile_term_t* operand, uint32_t from_rank,
-                                             const int64_t* from, uint32_t rank,
-                                             const int64_t* dims);
 
 // Constraints. origin: the operation that a constraint comes from, for explanations; lent.
 
@@ -78,25 +70,6 @@ void hlo_tile_system_relayout(hlo_tile_system_t* system, const char* origin,
 void hlo_tile_system_transfer(hlo_tile_system_t* system, const char* origin,
                               const hlo_tile_term_t* memory, const hlo_tile_term_t* registers,
                               int64_t element_bytes, double count, double most_ops);
-/// `narrow` is `wide` without the dimensions of `dims`, or a splat.
-void hlo_tile_system_broadcastable(hlo_tile_system_t* system, const char* origin,
-                                   const hlo_tile_term_t* narrow, const hlo_tile_term_t* wide,
-                                   uint64_t dims);
-void hlo_tile_system_not_kind(hlo_tile_system_t* system, const char* origin,
-                              const hlo_tile_term_t* term, hlo_tile_layout_kind_t kind);
-void hlo_tile_system_one_of(hlo_tile_system_t* system, const char* origin,
-                            const hlo_tile_term_t* term, uint32_t count,
-                            const hlo_tile_layout_t* const* layouts);
-/// a, b and sum together are an atom of the target for these types.
-void hlo_tile_system_atom(hlo_tile_system_t* system, const char* origin, hlo_dtype_t operand,
-                          hlo_dtype_t result, const hlo_tile_term_t* a, const hlo_tile_term_t* b,
-                          const hlo_tile_term_t* sum);
-/// Two sizes that are equal.
-void hlo_tile_system_same(hlo_tile_system_t* system, const char* origin, hlo_tile_var_t a,
-                          hlo_tile_var_t b);
-/// size `divisor` divides size `dividend`.
-void hlo_tile_system_divides(hlo_tile_system_t* system, const char* origin, hlo_tile_var_t divisor,
-                             hlo_tile_var_t dividend);
 void hlo_tile_system_multiple(hlo_tile_system_t* system, const char* origin, hlo_tile_var_t size,
                               int64_t factor);
 /// constant + the sum of the monomials is at most `limit`.
@@ -157,7 +130,7 @@ void hlo_tile_system_tolerance(hlo_tile_system_t* system, double share);
 /// the number of tries.
 typedef enum hlo_tile_shortcut {
   HLO_TILE_SHORTCUT_FIT,        // sizes that fit together with the least the others can be
-  HLO_TILE_SHORTCUT_DIVIDE,     // sizes that divide a known size, or one equal to it
+  HLO_TILE_SHORTCUT_MULTIPLE,   // sizes that are multiples of a number
   HLO_TILE_SHORTCUT_STRICT,     // a layout that must not be converted equals the other side
   HLO_TILE_SHORTCUT_NOT_SPLAT,  // a layout not derived from a splat is not a splat
   HLO_TILE_SHORTCUT_COUNT

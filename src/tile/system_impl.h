@@ -15,8 +15,6 @@ typedef enum hlo_tile_term_kind {
   HLO_TILE_TERM_VAR,
   HLO_TILE_TERM_LAYOUT,
   HLO_TILE_TERM_REDUCE,
-  HLO_TILE_TERM_TRANSPOSE,
-  HLO_TILE_TERM_RESHAPE,
 } hlo_tile_term_kind_t;
 
 struct hlo_tile_term {
@@ -25,19 +23,12 @@ struct hlo_tile_term {
   const hlo_tile_layout_t* layout;
   const hlo_tile_term_t* operand;
   uint64_t reduced;
-  uint32_t from_rank, rank;
-  const int64_t *from, *numbers;  // of a reshape: the dimensions; of a transpose: the permutation
 };
 
 typedef enum hlo_tile_constraint_kind {
   HLO_TILE_EQUAL,
   HLO_TILE_RELAYOUT,
   HLO_TILE_TRANSFER,
-  HLO_TILE_BROADCASTABLE,
-  HLO_TILE_NOT_KIND,
-  HLO_TILE_ONE_OF,
-  HLO_TILE_ATOM,
-  HLO_TILE_DIVIDES,
   HLO_TILE_MULTIPLE,
   HLO_TILE_AT_MOST,
   HLO_TILE_COST,
@@ -48,16 +39,12 @@ typedef struct hlo_tile_constraint {
   bool is_left_out;  // while a contradiction is minimised
   const char *origin, *memory;
   uint32_t term_count, var_count, item_count;
-  const hlo_tile_term_t* terms[3];
+  const hlo_tile_term_t* terms[2];
   const hlo_tile_var_t* vars;  // every variable that occurs
   double weight, most;         // vectors or transfers; the limit of operations
   int64_t number, limit;       // element bytes, factor, constant
-  uint64_t dims;
-  hlo_dtype_t operand, result;
   hlo_relayout_kind_t worst;
-  hlo_tile_layout_kind_t layout_kind;
   const hlo_tile_monomial_t* monomials;
-  const hlo_tile_layout_t* const* layouts;
   hlo_tile_cost_fn_t cost;
   const void* context;
 } hlo_tile_constraint_t;
