@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes src/base/dtype_test_vectors.h: checksums of conversions as NumPy and ml_dtypes do them.
+"""Writes src/base/dtype_vectors_test.inl: checksums of conversions as NumPy and ml_dtypes do them.
 
 The inputs are rebuilt by dtype_test.c from the same rules (all codes, midpoints and their
 neighbours, a fixed pseudo-random sequence), so only one CRC-32 a case is stored.

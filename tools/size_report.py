@@ -19,7 +19,7 @@ import house_rules
 
 ROOT = house_rules.ROOT
 LONG_FUNCTION_LINES = 60
-TEST = re.compile(r"_test\.c$|_fuzz\.c$|_test_util\.[ch]$|^test_util\.[ch]$|_mutator\.inl$")
+TEST = re.compile(r"_(?:test|fuzz)\.(?:c|inl)$|_test_util\.[ch]$|^test_util\.[ch]$|^fuzz\.h$|_mutator\.inl$")
 SWITCH = re.compile(r"\bswitch\s*\(|\bcase\s+HLO_OP_\w+|[{}]")
 ASSERTION = re.compile(r"(?<!_)\bassert\s*\(|\bHLO_(?:ASSERT|ALWAYS|NEVER)\s*\(")
 OTHERS = ("include", "tests", "tools", "python", "bench", "examples", "cmake")

@@ -17,7 +17,7 @@ static const struct {
   const char* name;
   uint32_t sums[5];
 } kVectors[] = {
-#include "base/dtype_test_vectors.h"
+#include "base/dtype_vectors_test.inl"
 };
 
 static uint32_t crc32_of(const void* data, size_t size) {

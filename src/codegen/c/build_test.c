@@ -16,8 +16,8 @@
 #include "base/test_util.h"
 #include "codegen/c/emit.h"
 #include "codegen/vir/interp.h"
-#include "codegen/vir/lane_cases.inl"
-#include "codegen/vir/random_vir.inl"
+#include "codegen/vir/lane_cases_test.inl"
+#include "codegen/vir/random_vir_test.inl"
 
 enum { FUNC_COUNT = 24, STATEMENTS = 40, SAVED_BYTES = 1 << 16 };
 

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "codegen/vir/random_vir.inl"
+#include "codegen/vir/random_vir_test.inl"
 #include "codegen/vir/saved.h"
 
 static const hlo_vir_type_t f32x4 = {HLO_VIR_F32, 4};

@@ -10,7 +10,7 @@
 #include "base/fpenv.h"
 #include "codegen/jit/jit.h"
 #include "codegen/vir/interp.h"
-#include "codegen/vir/lane_cases.inl"
+#include "codegen/vir/lane_cases_test.inl"
 #include "codegen/x86/x86.h"
 
 typedef struct cases {

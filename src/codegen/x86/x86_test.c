@@ -15,7 +15,7 @@
 
 #include "codegen/jit/jit.h"
 #include "codegen/vir/interp.h"
-#include "codegen/vir/random_vir.inl"
+#include "codegen/vir/random_vir_test.inl"
 #include "codegen/x86/x86_impl.h"
 
 enum { SAVED_BYTES = 1 << 16, MAX_RESUMES = 10000 };
