@@ -22,6 +22,7 @@ LONG_FUNCTION_LINES = 60
 TEST = re.compile(r"_(?:test|fuzz)\.(?:c|inl)$|_test_util\.[ch]$|^test_util\.[ch]$|^fuzz\.h$|_mutator\.inl$")
 SWITCH = re.compile(r"\bswitch\s*\(|\bcase\s+HLO_OP_\w+|[{}]")
 ASSERTION = re.compile(r"(?<!_)\bassert\s*\(|\bHLO_(?:ASSERT|ALWAYS|NEVER)\s*\(")
+NOT_INSTALLED = "dev"  # the folder of hlocc-dev, which only developers of hlocc run
 OTHERS = ("include", "tests", "tools", "python", "bench", "examples", "cmake")
 PLUGIN = "lib/pjrt_c_api_hlocc_plugin.so"
 
@@ -87,6 +88,8 @@ def print_folders(folders):
             setattr(total, field, getattr(total, field) + value)
     print(f"{'sum':<24}{total.files:7}{total.product:9}{total.tests:8}{total.switches:10}"
           f"{total.assertions:12}")
+    installed = total.product - folders[NOT_INSTALLED].product
+    print(f"product that is installed (without src/{NOT_INSTALLED}): {installed} lines")
 
 
 def print_others(files):
