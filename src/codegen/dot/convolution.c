@@ -175,7 +175,7 @@ static int64_t find_pair_space(const convolution_t* c) {
 // Weights are packed if the output has many positions.
 static void choose_group(convolution_t* c, const hlo_target_t* target) {
   int64_t features = c->rhs->dims[c->rhs_in], outputs = c->out->dims[c->out_feature];
-  if (!target || !is_last(c, c->out_feature) || channel_repeat(c) ||
+  if (!is_last(c, c->out_feature) || channel_repeat(c) ||
       hlo_type_element_count(c->out) < HLO_TUNING_CONV_MIN_POSITIONS * outputs) {
     return;
   }
@@ -446,7 +446,6 @@ static void connect_limits(hlo_matmul_t* m, const hlo_matmul_loops_t* output) {
     for (uint32_t k = 0; k < output->count && limit->is_used; ++k) {
       if (output->dims[k].window == m->depth[i].window) limit->loop = (int32_t)k;
     }
-    m->has_row_limit |= limit->is_used && limit->loop == m->rows.loop;
   }
 }
 
@@ -511,13 +510,12 @@ bool hlo_convolution_supports(const hlo_node_t* node) {
   return read_convolution(node, &c) && make_loops(&c, &m, &output);
 }
 
-hlo_verdict_t hlo_convolution_make_loops(hlo_matmul_t* m, const hlo_target_t* target,
-                                         hlo_tiled_space_t* space) {
+hlo_verdict_t hlo_convolution_make_loops(hlo_matmul_t* m, hlo_tiled_space_t* space) {
   convolution_t c;
   hlo_matmul_loops_t output;
   bool is_known = read_convolution(m->contraction.node, &c);
   if (is_known) c.is_product = is_product(&c);
-  if (is_known && !c.is_product) choose_group(&c, target);
+  if (is_known && !c.is_product) choose_group(&c, m->target);
   if (!is_known || !make_loops(&c, m, &output)) {
     return hlo_verdict_no(HLO_REASON_MATMUL_CONVOLUTION, m->contraction.node);
   }

@@ -149,7 +149,7 @@ static hlo_status_t form_product(hlo_kernel_t* kernel, const hlo_node_t* node, h
     }
     const hlo_matmul_cut_t cut = {tiling->request_loop, tiling->request_at};
     bool is_split = tiling->request == HLO_TILED_SPLIT && tiling->request_space == 0;
-    if (!is_split || !hlo_matmul_cut(m, kernel->target, cut, &form)) {
+    if (!is_split || !hlo_matmul_cut(m, cut, &form)) {
       kernel->verdict = hlo_verdict_no(HLO_REASON_PRODUCT_LOOPS, NULL);
       return hlo_ok();
     }
@@ -197,7 +197,7 @@ static hlo_status_t choose_product(hlo_kernel_t* kernel, const hlo_node_t* node,
     if (widest < bytes) widest = bytes;
   }
   kernel->lanes = kernel->target->vector_bytes / widest;
-  HLO_TRY(hlo_matmul_finish(matmul, kernel->target, memo, kernel->lanes));
+  HLO_TRY(hlo_matmul_finish(matmul, memo, kernel->lanes));
   kernel->verdict = matmul->verdict;
   kernel->chunk_count = matmul->chunk_count;
   kernel->form_plan = matmul;
@@ -276,12 +276,12 @@ static bool has_accumulators(const hlo_matmul_t* m) {
 
 static hlo_status_t explain(const hlo_kernel_t* kernel, hlo_strbuf_t* out) {
   const hlo_matmul_t* m = hlo_matmul_of(kernel);
-  return has_accumulators(m) ? hlo_matmul_explain_accumulators(m, kernel->target, out) : hlo_ok();
+  return has_accumulators(m) ? hlo_matmul_explain_accumulators(m, out) : hlo_ok();
 }
 
 static hlo_status_t print_tiles(const hlo_kernel_t* kernel, hlo_strbuf_t* out) {
   const hlo_matmul_t* m = hlo_matmul_of(kernel);
-  return has_accumulators(m) ? hlo_matmul_print_tiles(m, kernel->target, out) : hlo_ok();
+  return has_accumulators(m) ? hlo_matmul_print_tiles(m, out) : hlo_ok();
 }
 
 const hlo_kernel_form_t hlo_product_form = {.computes = hlo_matmul_supports,

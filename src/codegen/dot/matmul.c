@@ -85,12 +85,11 @@ static bool has_windows(const hlo_matmul_t* m) {
   return m->contraction.node->op == HLO_OP_convolution;
 }
 
-bool hlo_matmul_cut(const hlo_matmul_t* m, const hlo_target_t* target, hlo_matmul_cut_t cut,
-                    hlo_matmul_form_t* form) {
+bool hlo_matmul_cut(const hlo_matmul_t* m, hlo_matmul_cut_t cut, hlo_matmul_form_t* form) {
   if (has_windows(m) || form->cut_count == HLO_MATMUL_MAX_CUTS) return false;
   if ((int32_t)cut.loop == m->rows.loop && cut.inner < HLO_TUNING_SLICE_MIN_ROWS) return false;
   bool is_column = (int32_t)cut.loop == m->columns.loop;
-  if (is_column && cut.inner * m->element_bytes % target->vector_bytes) return false;
+  if (is_column && cut.inner * m->element_bytes % m->target->vector_bytes) return false;
   form->cuts[form->cut_count++] = cut;
   return true;
 }
@@ -186,14 +185,13 @@ static bool is_long_for(const hlo_matmul_t* m, const hlo_matmul_dim_t* rows) {
 
 // Lets lanes run along the contraction if there are few rows or columns and the other operand is
 // contiguous along it.
-static void choose_lanes(hlo_matmul_t* m, const hlo_target_t* target) {
+static void choose_lanes(hlo_matmul_t* m) {
   const hlo_matmul_dim_t* inner = &m->depth[0];
   if (m->is_convolution || m->depth_count > 1) return;
   bool is_few_columns = m->columns.extent <= HLO_TUNING_DEPTH_MAX_ROWS &&
                         m->rows.extent > m->columns.extent && inner->from[HLO_MATMUL_A] == 1 &&
                         is_long_for(m, &m->columns);
-  bool is_panel =
-      m->columns.extent >= HLO_TUNING_QUADS_MIN_COLUMNS && hlo_matmul_has_quads(m, target);
+  bool is_panel = m->columns.extent >= HLO_TUNING_QUADS_MIN_COLUMNS && hlo_matmul_has_quads(m);
   if (is_few_columns && !is_panel) swap_roles(m);
   // A larger B makes it pay for more rows to transpose B while packing.
   int64_t bytes = (int64_t)hlo_dtype_size_bytes(m->operands[HLO_MATMUL_B].dtype);
@@ -201,7 +199,7 @@ static void choose_lanes(hlo_matmul_t* m, const hlo_target_t* target) {
   int64_t few = has_more ? HLO_TUNING_DEPTH_MAX_ROW_BYTES / bytes : HLO_TUNING_DEPTH_MAX_ROWS;
   m->is_by_depth = m->rows.extent <= few && inner->from[HLO_MATMUL_B] == 1 &&
                    m->columns.extent >= HLO_TUNING_DEPTH_MIN_COLUMNS && is_long_for(m, &m->rows) &&
-                   !hlo_matmul_has_quads(m, target);
+                   !hlo_matmul_has_quads(m);
 }
 
 int64_t hlo_matmul_output_stride(const hlo_matmul_t* m, int32_t loop) {
@@ -277,12 +275,13 @@ hlo_status_t hlo_matmul_create(const hlo_kernel_t* kernel, const hlo_node_t* nod
                                hlo_tiled_space_t* out_space, hlo_matmul_t** out_matmul) {
   hlo_matmul_t* m = hlo_arena_alloc_zeroed(arena, sizeof *m);
   if (!m) return hlo_arena_status(arena);
+  m->target = kernel->target;
   m->contraction.node = node;
   m->repeat = 1;
   m->is_convolution = node->op == HLO_OP_convolution;
   *out_matmul = m;
   if (m->is_convolution) {
-    m->verdict = hlo_convolution_make_loops(m, kernel->target, out_space);
+    m->verdict = hlo_convolution_make_loops(m, out_space);
   } else if (hlo_contraction_init(node, &m->contraction)) {
     m->verdict = make_loops(m, form, out_space);
   } else {
@@ -294,8 +293,8 @@ hlo_status_t hlo_matmul_create(const hlo_kernel_t* kernel, const hlo_node_t* nod
   HLO_TRY(find_inputs(m, kernel));
   if (hlo_verdict_is_no(&m->verdict)) return hlo_ok();
   if (form->is_transposed) swap_roles(m);
-  choose_lanes(m, kernel->target);
-  hlo_matmul_choose_group(m, kernel->target);
+  choose_lanes(m);
+  hlo_matmul_choose_group(m);
   m->element_bytes = hlo_elementwise_register_bytes(m->dtype);
   m->outer_extent = m->depth_extent = 1;
   for (uint32_t i = 0; i < m->outer_count; ++i) m->outer_extent *= m->outer[i].extent;
@@ -311,15 +310,10 @@ hlo_status_t hlo_matmul_create(const hlo_kernel_t* kernel, const hlo_node_t* nod
 
 // ---- tiles
 
-static int64_t second_cache(const hlo_target_t* target) {
-  return target->tile.memories[2].capacity_bytes;
-}
-
-static void cut_columns(const hlo_matmul_t* m, const hlo_target_t* target, int64_t columns,
-                        hlo_matmul_panel_t* panel) {
+static void cut_columns(const hlo_matmul_t* m, int64_t columns, hlo_matmul_panel_t* panel) {
   uint32_t lanes = m->is_by_depth ? 1 : m->lanes;
   for (int64_t at = 0; at < columns;) {
-    if (!target->has_masks) {
+    if (!m->target->has_masks) {
       while ((int64_t)lanes > columns - at) lanes /= 2;
     }
     hlo_matmul_piece_t* piece = &panel->pieces[panel->piece_count++];
@@ -330,14 +324,13 @@ static void cut_columns(const hlo_matmul_t* m, const hlo_target_t* target, int64
 }
 
 // Cuts rows into tiles for panels as wide as `tile`. A narrower panel has its own tile height.
-static hlo_status_t cut_rows(const hlo_matmul_t* m, const hlo_target_t* target,
-                             hlo_tile_memo_t* memo, const hlo_matmul_accumulators_t* tile,
-                             hlo_matmul_panel_t* panel) {
+static hlo_status_t cut_rows(const hlo_matmul_t* m, hlo_tile_memo_t* memo,
+                             const hlo_matmul_accumulators_t* tile, hlo_matmul_panel_t* panel) {
   if (!panel->piece_count) return hlo_ok();
   int64_t rows = m->rows.extent, height = tile->height;
   if (panel->piece_count != tile->width) {
     hlo_matmul_accumulators_t edge;
-    HLO_TRY(hlo_matmul_choose_accumulators(m, target, memo, panel->piece_count, &edge));
+    HLO_TRY(hlo_matmul_choose_accumulators(m, memo, panel->piece_count, &edge));
     height = edge.height;
   }
   panel->tile_count = hlo_divide_up(rows, height);
@@ -346,24 +339,20 @@ static hlo_status_t cut_rows(const hlo_matmul_t* m, const hlo_target_t* target,
   return hlo_ok();
 }
 
-static hlo_status_t make_tiles(hlo_matmul_t* m, const hlo_target_t* target, hlo_tile_memo_t* memo) {
-  m->has_masks = target->has_masks;
-  m->line_bytes = hlo_target_line_bytes(target);
-  m->conflict_bytes = target->tile.memories[1].way_bytes / 2;
-  m->has_fma = target->has_fma;
+static hlo_status_t make_tiles(hlo_matmul_t* m, hlo_tile_memo_t* memo) {
   int64_t steps = m->depth[m->depth_count - 1].extent;
   m->slide = steps < HLO_MATMUL_MAX_SLIDE ? steps : HLO_MATMUL_MAX_SLIDE / 2;
   hlo_matmul_accumulators_t tile;
-  HLO_TRY(hlo_matmul_choose_accumulators(m, target, memo, 0, &tile));
+  HLO_TRY(hlo_matmul_choose_accumulators(m, memo, 0, &tile));
   int64_t vectors = hlo_matmul_min(tile.width, hlo_divide_up(m->columns.extent, m->lanes));
   if (m->tile) vectors = tile.width;
   m->panel_width = m->is_by_depth ? tile.width : vectors * m->lanes;
   m->full_panels = m->columns.extent / m->panel_width;
   m->panel_count = hlo_divide_up(m->columns.extent, m->panel_width);
-  if (m->full_panels) cut_columns(m, target, m->panel_width, &m->full);
-  cut_columns(m, target, m->columns.extent - m->full_panels * m->panel_width, &m->edge);
-  HLO_TRY(cut_rows(m, target, memo, &tile, &m->full));
-  return cut_rows(m, target, memo, &tile, &m->edge);
+  if (m->full_panels) cut_columns(m, m->panel_width, &m->full);
+  cut_columns(m, m->columns.extent - m->full_panels * m->panel_width, &m->edge);
+  HLO_TRY(cut_rows(m, memo, &tile, &m->full));
+  return cut_rows(m, memo, &tile, &m->edge);
 }
 
 // ---- packing
@@ -378,11 +367,14 @@ static bool is_converted(const hlo_matmul_t* m, uint32_t side) {
 // Returns true if elements are so far apart that the caches hold few of them.
 static bool conflicts(const hlo_matmul_t* m, uint32_t side, const hlo_matmul_dim_t* dim) {
   int64_t bytes = dim->from[side] * (int64_t)hlo_dtype_size_bytes(m->operands[side].dtype);
-  return bytes && m->conflict_bytes && bytes % m->conflict_bytes == 0 &&
-         dim->extent * m->line_bytes > m->conflict_bytes * HLO_TUNING_CONFLICT_WAYS;
+  int64_t set_bytes =
+      m->target->tile.memories[1].way_bytes / 2;  // rows at this distance share sets
+  return bytes && set_bytes && bytes % set_bytes == 0 &&
+         dim->extent * hlo_matmul_line_bytes(m) > set_bytes * HLO_TUNING_CONFLICT_WAYS;
 }
 
-bool hlo_matmul_packs_b(const hlo_matmul_t* m, int64_t cache, int64_t tiles) {
+bool hlo_matmul_packs_b(const hlo_matmul_t* m, int64_t tiles) {
+  int64_t cache = hlo_matmul_cache_bytes(m);
   if (m->is_by_depth || m->packs_blocks) return false;
   if (m->tile) return true;  // tile registers read only packed panels
   if (m->is_window_in_lanes) return m->columns.from[HLO_MATMUL_B] != 1;
@@ -409,16 +401,17 @@ static double bytes_of_a(const hlo_matmul_t* m) {
 }
 
 // Returns the steps whose elements of A, over all rows, fill half of the second cache.
-static int64_t steps_held(const hlo_matmul_t* m, int64_t cache) {
-  return cache / HLO_TUNING_HELD_SHARE / (m->rows.extent * m->element_bytes);
+static int64_t steps_held(const hlo_matmul_t* m) {
+  return hlo_matmul_cache_bytes(m) / HLO_TUNING_HELD_SHARE / (m->rows.extent * m->element_bytes);
 }
 
 // Returns the steps of a panel that fit a quarter of the second cache. The rest holds the
 // prefetched part of the next panel and perhaps A's lines for these steps.
-static int64_t slice_steps(const hlo_matmul_t* m, int64_t cache) {
-  int64_t steps = cache / HLO_TUNING_SLICE_SHARE / (m->panel_width * m->element_bytes);
-  if (is_across(m) && steps_held(m, cache) >= HLO_TUNING_HELD_MIN_STEPS)
-    steps = hlo_matmul_min(steps, steps_held(m, cache));
+static int64_t slice_steps(const hlo_matmul_t* m) {
+  int64_t row_bytes = m->panel_width * m->element_bytes;
+  int64_t steps = hlo_matmul_cache_bytes(m) / HLO_TUNING_SLICE_SHARE / row_bytes;
+  if (is_across(m) && steps_held(m) >= HLO_TUNING_HELD_MIN_STEPS)
+    steps = hlo_matmul_min(steps, steps_held(m));
   return max(steps / HLO_TUNING_STEP_MULTIPLE * HLO_TUNING_STEP_MULTIPLE,
              HLO_TUNING_CONFLICT_STEPS);
 }
@@ -443,9 +436,10 @@ bool hlo_matmul_may_slice(const hlo_matmul_t* m, int64_t bytes) {
 // Returns true if only one block of each panel is packed at a time. This requires that a chunk has
 // enough tiles of a panel or of a part of its contraction, and that only such parts need memory for
 // accumulators.
-static bool packs_slices(const hlo_matmul_t* m, int64_t cache) {
+static bool packs_slices(const hlo_matmul_t* m) {
+  int64_t cache = hlo_matmul_cache_bytes(m);
   int64_t panels = all_panels(m);
-  bool is_whole = m->depth_extent <= slice_steps(m, cache);
+  bool is_whole = m->depth_extent <= slice_steps(m);
   bool is_split = panels * (m->depth_extent / HLO_TUNING_SPLIT_MIN_STEPS) >= HLO_TUNING_FEW_CHUNKS;
   return hlo_matmul_may_slice(m, panels < HLO_TUNING_FEW_CHUNKS ? 2 * cache : cache) &&
          (shares_panels(m) ? is_whole || m->accumulators_output >= 0 : is_split);
@@ -453,13 +447,14 @@ static bool packs_slices(const hlo_matmul_t* m, int64_t cache) {
 
 // Returns true if A is packed as rows: its lines would be evicted from the second cache between
 // tiles or, if A is packed anyway, between panels.
-static bool transposes_rows(const hlo_matmul_t* m, int64_t cache) {
+static bool transposes_rows(const hlo_matmul_t* m) {
+  int64_t cache = hlo_matmul_cache_bytes(m);
   if (m->is_convolution || !is_across(m)) return false;
   if (m->tile) return true;
-  bool is_held = m->packs_slices && steps_held(m, cache) >= HLO_TUNING_HELD_MIN_STEPS;
-  bool is_large = m->group > 1
-                      ? bytes_of_a(m) > (double)(cache / HLO_TUNING_HELD_SHARE)
-                      : m->depth[0].extent * m->line_bytes > cache / HLO_TUNING_LINES_SHARE;
+  bool is_held = m->packs_slices && steps_held(m) >= HLO_TUNING_HELD_MIN_STEPS;
+  bool is_large =
+      m->group > 1 ? bytes_of_a(m) > (double)(cache / HLO_TUNING_HELD_SHARE)
+                   : m->depth[0].extent * hlo_matmul_line_bytes(m) > cache / HLO_TUNING_LINES_SHARE;
   return is_large && !is_held && !m->is_by_depth && m->panel_count >= HLO_TUNING_PACK_TILES &&
          m->lanes > HLO_MATMUL_TRANSPOSED && m->rows.extent >= m->lanes;
 }
@@ -504,7 +499,7 @@ static int64_t lay_out_a(hlo_matmul_t* m) {
   bool is_by_rows = m->is_by_depth || m->transposes_rows || m->tile ||
                     inner->from[HLO_MATMUL_A] <= m->rows.from[HLO_MATMUL_A] ||
                     !m->rows.from[HLO_MATMUL_A];
-  int64_t line = m->line_bytes / m->element_bytes, stride = 1;
+  int64_t line = hlo_matmul_line_bytes(m) / m->element_bytes, stride = 1;
   nest_loop(is_by_rows ? inner : &m->rows, HLO_MATMUL_A, &stride);
   stride = round_up(stride, line) + line;
   m->pack_counts[HLO_MATMUL_A] = 1;
@@ -570,7 +565,7 @@ static hlo_verdict_t make_padding(hlo_matmul_t* m, uint32_t side) {
                               elements * (double)bytes, HLO_TUNING_MAX_SCRATCH_BYTES);
   }
   padding->offset_bytes = m->scratch_bytes;
-  m->scratch_bytes += (size_t)round_up((int64_t)elements * bytes, m->line_bytes);
+  m->scratch_bytes += (size_t)round_up((int64_t)elements * bytes, hlo_matmul_line_bytes(m));
   return hlo_verdict_yes();
 }
 
@@ -584,12 +579,11 @@ static bool must_be_packed(hlo_matmul_t* m, uint32_t side) {
   return operand->prologue.is_forced;
 }
 
-static hlo_verdict_t make_packing(hlo_matmul_t* m, const hlo_target_t* target) {
+static hlo_verdict_t make_packing(hlo_matmul_t* m) {
   const hlo_matmul_panel_t* panel = hlo_matmul_main_panel(m);
-  bool is_packed = hlo_matmul_packs_b(m, second_cache(target), panel->tile_count) ||
-                   must_be_packed(m, HLO_MATMUL_B);
-  m->packs_slices = is_packed && packs_slices(m, second_cache(target));
-  m->transposes_rows = transposes_rows(m, second_cache(target));
+  bool is_packed = hlo_matmul_packs_b(m, panel->tile_count) || must_be_packed(m, HLO_MATMUL_B);
+  m->packs_slices = is_packed && packs_slices(m);
+  m->transposes_rows = transposes_rows(m);
   m->operands[HLO_MATMUL_A].is_packed =
       hlo_matmul_packs_a(m, m->panel_count, panel->height) || must_be_packed(m, HLO_MATMUL_A);
   m->packs_blocks |= m->packs_slices;
@@ -608,7 +602,7 @@ static hlo_verdict_t make_packing(hlo_matmul_t* m, const hlo_target_t* target) {
     }
     int64_t size = side == HLO_MATMUL_A ? lay_out_a(m) : lay_out_b(m);
     m->operands[side].offset_bytes = m->scratch_bytes;
-    m->scratch_bytes += (size_t)round_up(size * m->element_bytes, m->line_bytes);
+    m->scratch_bytes += (size_t)round_up(size * m->element_bytes, hlo_matmul_line_bytes(m));
   }
   return hlo_verdict_yes();
 }
@@ -623,20 +617,19 @@ static double block_cost(const void* context, const int64_t* steps) {
 
 // Finds the steps per block, so that a tile's rows stay in the first cache next to a quarter of
 // streamed data, and a panel in the second. The contraction is not cut if no number of steps fits.
-static hlo_status_t fitting_steps(const hlo_matmul_t* m, const hlo_target_t* target,
-                                  hlo_arena_t* scratch, int64_t* out_steps) {
+static hlo_status_t fitting_steps(const hlo_matmul_t* m, hlo_arena_t* scratch, int64_t* out_steps) {
   int64_t candidates[MAX_BLOCKS], steps = m->depth_extent;
   int64_t count = hlo_matmul_min(MAX_BLOCKS, hlo_divide_up(steps, HLO_TUNING_CONFLICT_STEPS));
   for (int64_t n = 1; n <= count; ++n) {
     candidates[n - 1] = round_up(hlo_divide_up(steps, n), HLO_TUNING_STEP_MULTIPLE);
   }
   const hlo_matmul_panel_t* panel = hlo_matmul_main_panel(m);
-  hlo_tile_system_t* system = hlo_tile_system_create(scratch, NULL, &target->tile);
+  hlo_tile_system_t* system = hlo_tile_system_create(scratch, NULL, &m->target->tile);
   if (!system) return hlo_arena_status(scratch);
   hlo_tile_var_t var = hlo_tile_system_size(system, "steps", (uint32_t)count, candidates);
   const hlo_tile_monomial_t rows = {panel->height * m->element_bytes, 1, {var}};
   const hlo_tile_monomial_t columns = {m->panel_width * m->element_bytes, 1, {var}};
-  int64_t streams = target->tile.memories[1].capacity_bytes / HLO_TUNING_STREAM_SHARE;
+  int64_t streams = m->target->tile.memories[1].capacity_bytes / HLO_TUNING_STREAM_SHARE;
   hlo_tile_system_fits(system, "rows of a tile", 1, streams, 1, &rows);
   hlo_tile_system_fits(system, "a panel", 2, 0, 1, &columns);
   hlo_tile_system_cost(system, "sums", 1, &var, block_cost, m);
@@ -651,30 +644,29 @@ static hlo_status_t fitting_steps(const hlo_matmul_t* m, const hlo_target_t* tar
   return status;
 }
 
-static hlo_status_t block_steps(const hlo_matmul_t* m, const hlo_target_t* target,
-                                int64_t* out_steps) {
+static hlo_status_t block_steps(const hlo_matmul_t* m, int64_t* out_steps) {
   hlo_arena_t scratch;
   hlo_arena_init(&scratch, 0);
-  hlo_status_t status = fitting_steps(m, target, &scratch, out_steps);
+  hlo_status_t status = fitting_steps(m, &scratch, out_steps);
   hlo_arena_deinit(&scratch);
   return status;
 }
 
-static double product_ns(const hlo_matmul_t* m, const hlo_tile_target_t* target) {
+static double product_ns(const hlo_matmul_t* m) {
   if (m->tile) return hlo_matmul_tile_ns(m);
   return (double)m->outer_extent * (double)m->rows.extent * (double)m->depth_extent *
-         ((double)m->columns.extent / m->lanes) / hlo_tile_product_rate(target, m->dtype);
+         ((double)m->columns.extent / m->lanes) / hlo_tile_product_rate(&m->target->tile, m->dtype);
 }
 
-static int64_t wanted_chunks(const hlo_matmul_t* m, const hlo_tile_target_t* target) {
-  return hlo_tile_chunk_count(target, product_ns(m, target), true);
+static int64_t wanted_chunks(const hlo_matmul_t* m) {
+  return hlo_tile_chunk_count(&m->target->tile, product_ns(m), true);
 }
 
-// Parts of several contracting loops whose operands the second cache holds while all units meet
 // Returns the number of parts of several contracting loops, so that the second cache holds a part's
 // operands while all units use them, as for the window positions in the gradient of weights.
 // Returns 1 if the accumulators would cost more.
-static int64_t held_parts(const hlo_matmul_t* m, int64_t cache) {
+static int64_t held_parts(const hlo_matmul_t* m) {
+  int64_t cache = hlo_matmul_cache_bytes(m);
   double bytes = 0, accumulators = m->element_bytes;
   accumulators *= (double)hlo_type_element_count(m->contraction.node->results[0].type);
   for (uint32_t i = 0; i < 2; ++i) {
@@ -690,10 +682,10 @@ static int64_t held_parts(const hlo_matmul_t* m, int64_t cache) {
 // there are too few tiles to distribute, or too few panels that are packed per block. There are as
 // many parts as requested, or as many as let the second cache hold the data that several tiles
 // reuse.
-static int64_t part_count(const hlo_matmul_t* m, const hlo_target_t* target) {
+static int64_t part_count(const hlo_matmul_t* m) {
   int64_t tiles = hlo_matmul_main_panel(m)->tile_count, units = all_panels(m) * tiles;
-  int64_t cache = second_cache(target), steps = m->depth_extent, count = 1;
-  int64_t wanted = hlo_matmul_min(wanted_chunks(m, &target->tile), HLO_TUNING_FEW_CHUNKS);
+  int64_t steps = m->depth_extent, count = 1;
+  int64_t wanted = hlo_matmul_min(wanted_chunks(m), HLO_TUNING_FEW_CHUNKS);
   bool is_edge = m->depth[0].limit.is_used && m->depth[0].limit.loop == m->rows.loop;
   if (m->is_by_depth || is_edge || (m->tile && m->depth_count > 1)) return 1;
   if (m->packs_slices && !shares_panels(m)) return hlo_divide_up(wanted, all_panels(m));
@@ -701,42 +693,42 @@ static int64_t part_count(const hlo_matmul_t* m, const hlo_target_t* target) {
   if (2 * units <= wanted) {
     count = hlo_divide_up(wanted, units);
     if (tiles > 1 && m->depth_count == 1) {
-      count = max(count, hlo_divide_up(steps, slice_steps(m, cache)));
+      count = max(count, hlo_divide_up(steps, slice_steps(m)));
     }
   }
-  if (units > 1) count = max(count, held_parts(m, cache));
+  if (units > 1) count = max(count, held_parts(m));
   return max(
       hlo_matmul_min(hlo_matmul_min(count, steps / HLO_TUNING_SPLIT_MIN_STEPS), m->depth[0].extent),
       1);
 }
 
-static void split_depth(hlo_matmul_t* m, const hlo_target_t* target) {
-  int64_t count = part_count(m, target), steps = hlo_divide_up(m->depth[0].extent, count);
+static void split_depth(hlo_matmul_t* m) {
+  int64_t count = part_count(m), steps = hlo_divide_up(m->depth[0].extent, count);
   if (count < 2) return;
-  m->split_blocks =
-      m->packs_slices ? hlo_divide_up(steps, slice_steps(m, second_cache(target))) : 1;
+  m->split_blocks = m->packs_slices ? hlo_divide_up(steps, slice_steps(m)) : 1;
   m->block_steps = hlo_divide_up(steps, m->split_blocks);
   if (m->depth_count == 1) {
     m->block_steps = round_up(m->block_steps, HLO_TUNING_STEP_MULTIPLE);
   }
   m->depth_blocks = hlo_divide_up(m->depth[0].extent, m->block_steps);
   m->split_count = hlo_divide_up(m->depth_blocks, m->split_blocks);
-  m->accumulators_stride = m->panel_count * m->panel_width + m->line_bytes / m->element_bytes;
+  m->accumulators_stride =
+      m->panel_count * m->panel_width + hlo_matmul_line_bytes(m) / m->element_bytes;
   m->accumulators_bytes =
       m->outer_extent * m->rows.extent * m->accumulators_stride * m->element_bytes;
   m->accumulators_offset = m->scratch_bytes;
-  m->scratch_bytes += (size_t)round_up(m->split_count * m->accumulators_bytes, m->line_bytes);
+  m->scratch_bytes +=
+      (size_t)round_up(m->split_count * m->accumulators_bytes, hlo_matmul_line_bytes(m));
 }
 
-static hlo_status_t make_blocks(hlo_matmul_t* m, const hlo_target_t* target) {
+static hlo_status_t make_blocks(hlo_matmul_t* m) {
   int64_t steps = m->depth_extent, tiles = hlo_matmul_main_panel(m)->tile_count;
   bool is_spread = !m->operands[HLO_MATMUL_B].is_packed && conflicts(m, HLO_MATMUL_B, &m->depth[0]);
   bool is_single = tiles == 1 && !m->packs_blocks;
   bool is_whole = m->depth_count > 1 || m->depth[0].limit.is_used;
   if (m->is_by_depth || m->tile || is_whole || is_single) return hlo_ok();
-  int64_t wanted =
-      m->packs_slices ? slice_steps(m, second_cache(target)) : HLO_TUNING_CONFLICT_STEPS;
-  if (!is_spread && !m->packs_blocks) HLO_TRY(block_steps(m, target, &wanted));
+  int64_t wanted = m->packs_slices ? slice_steps(m) : HLO_TUNING_CONFLICT_STEPS;
+  if (!is_spread && !m->packs_blocks) HLO_TRY(block_steps(m, &wanted));
   if (steps <= wanted) {
     m->block_steps = steps;
     return hlo_ok();
@@ -749,13 +741,14 @@ static hlo_status_t make_blocks(hlo_matmul_t* m, const hlo_target_t* target) {
     m->depth_blocks = hlo_divide_up(steps, m->block_steps);
     return hlo_ok();
   }
-  m->accumulators_stride = m->panel_count * m->panel_width + m->line_bytes / m->element_bytes;
+  m->accumulators_stride =
+      m->panel_count * m->panel_width + hlo_matmul_line_bytes(m) / m->element_bytes;
   double bytes = (double)m->outer_extent * (double)m->rows.extent * (double)m->accumulators_stride *
                  m->element_bytes;
   if (bytes > HLO_TUNING_MAX_SCRATCH_BYTES) return hlo_ok();
   m->depth_blocks = hlo_divide_up(steps, m->block_steps);
   m->accumulators_offset = m->scratch_bytes;
-  m->scratch_bytes += (size_t)round_up((int64_t)bytes, m->line_bytes);
+  m->scratch_bytes += (size_t)round_up((int64_t)bytes, hlo_matmul_line_bytes(m));
   return hlo_ok();
 }
 
@@ -763,11 +756,12 @@ static hlo_status_t make_blocks(hlo_matmul_t* m, const hlo_target_t* target) {
 
 // Returns the number of stripes of rows that stay in a cache while all panels use them: the second
 // cache for tile registers, else the last.
-static int64_t count_stripes(const hlo_matmul_t* m, const hlo_tile_target_t* target) {
-  if (m->tile) return hlo_matmul_tile_blocks(m, target->memories[2].capacity_bytes);
+static int64_t count_stripes(const hlo_matmul_t* m) {
+  if (m->tile) return hlo_matmul_tile_blocks(m);
   if (m->panel_count == 1 || m->is_convolution) return 1;
   int64_t bytes = m->rows.extent * m->depth_extent * m->element_bytes / max(m->split_count, 1);
-  return max(hlo_divide_up(bytes, target->memories[3].capacity_bytes / HLO_TUNING_HELD_SHARE), 1);
+  return max(
+      hlo_divide_up(bytes, m->target->tile.memories[3].capacity_bytes / HLO_TUNING_HELD_SHARE), 1);
 }
 
 // Cuts panels of a stripe into parts, enough that chunks of whole parts are about equal. Narrow
@@ -784,10 +778,10 @@ static void cut_panels(hlo_matmul_t* m, int64_t wanted) {
   edge->part_count = max(hlo_matmul_min(parts, edge->tile_count / m->stripe_count), 1);
 }
 
-static void make_chunks(hlo_matmul_t* m, const hlo_tile_target_t* target) {
-  m->cost_ns = product_ns(m, target);
-  int64_t wanted = wanted_chunks(m, target);
-  m->stripe_count = hlo_matmul_min(hlo_matmul_main_panel(m)->tile_count, count_stripes(m, target));
+static void make_chunks(hlo_matmul_t* m) {
+  m->cost_ns = product_ns(m);
+  int64_t wanted = wanted_chunks(m);
+  m->stripe_count = hlo_matmul_min(hlo_matmul_main_panel(m)->tile_count, count_stripes(m));
   cut_panels(m, wanted);
   m->unit_count =
       m->outer_extent * m->stripe_count * hlo_matmul_stripe_units(m) * max(m->split_count, 1);
@@ -795,7 +789,7 @@ static void make_chunks(hlo_matmul_t* m, const hlo_tile_target_t* target) {
   if (chunks < m->unit_count && chunks > HLO_TUNING_EVEN_CHUNKS)
     chunks -= chunks % HLO_TUNING_EVEN_CHUNKS;
   m->chunk_count = (uint64_t)chunks;
-  chunks = hlo_matmul_min(wanted, target->max_chunks / HLO_TUNING_PAD_CHUNK_SHARE);
+  chunks = hlo_matmul_min(wanted, m->target->tile.max_chunks / HLO_TUNING_PAD_CHUNK_SHARE);
   for (uint32_t side = 0; side < 2; ++side) {
     hlo_matmul_padding_t* padding = &m->padding[side];
     if (padding->is_used) {
@@ -809,7 +803,8 @@ static void make_chunks(hlo_matmul_t* m, const hlo_tile_target_t* target) {
 }
 
 // Returns true if A's rows are adjacent where they are read and do not stay in the second cache.
-static bool fetches_lines(const hlo_matmul_t* m, int64_t cache) {
+static bool fetches_lines(const hlo_matmul_t* m) {
+  int64_t cache = hlo_matmul_cache_bytes(m);
   const hlo_matmul_dim_t* inner = &m->depth[m->depth_count - 1];
   return !m->is_by_depth && !m->is_by_channel && m->rows.strides[HLO_MATMUL_A] == 1 &&
          inner->strides[HLO_MATMUL_A] > m->group &&
@@ -817,35 +812,35 @@ static bool fetches_lines(const hlo_matmul_t* m, int64_t cache) {
 }
 
 // Returns true if A's rows come from memory beyond the second cache for every panel.
-static bool fetches_rows(const hlo_matmul_t* m, int64_t cache) {
+static bool fetches_rows(const hlo_matmul_t* m) {
+  int64_t cache = hlo_matmul_cache_bytes(m);
   return !m->is_convolution && !m->is_by_depth && m->depth_count == 1 && m->panel_count > 1 &&
          m->depth[0].strides[HLO_MATMUL_A] <= m->group &&
          bytes_of_a(m) > HLO_TUNING_FAR_CACHES * (double)cache;
 }
 
-hlo_status_t hlo_matmul_finish(hlo_matmul_t* m, const hlo_target_t* target, hlo_tile_memo_t* memo,
-                               uint32_t lanes) {
+hlo_status_t hlo_matmul_finish(hlo_matmul_t* m, hlo_tile_memo_t* memo, uint32_t lanes) {
   m->lanes = lanes;
-  m->is_narrow = m->is_narrow && hlo_matmul_finish_narrow(m, target);
+  m->is_narrow = m->is_narrow && hlo_matmul_finish_narrow(m);
   if (m->is_narrow) return hlo_ok();
-  HLO_TRY(make_tiles(m, target, memo));
+  HLO_TRY(make_tiles(m, memo));
   for (uint32_t side = 0; side < 2 && !hlo_verdict_is_no(&m->verdict); ++side) {
     m->verdict = make_padding(m, side);
   }
-  if (!hlo_verdict_is_no(&m->verdict)) m->verdict = make_packing(m, target);
+  if (!hlo_verdict_is_no(&m->verdict)) m->verdict = make_packing(m);
   if (hlo_verdict_is_no(&m->verdict)) return hlo_ok();
-  split_depth(m, target);
-  if (!m->split_count) HLO_TRY(make_blocks(m, target));
-  make_chunks(m, &target->tile);
-  m->fetches_rows = fetches_rows(m, second_cache(target));
-  m->fetches_lines = fetches_lines(m, second_cache(target));
+  split_depth(m);
+  if (!m->split_count) HLO_TRY(make_blocks(m));
+  make_chunks(m);
+  m->fetches_rows = fetches_rows(m);
+  m->fetches_lines = fetches_lines(m);
   if (m->packs_slices) {
     m->slices_offset = m->scratch_bytes;
     int64_t elements = m->block_steps * m->panel_width + hlo_matmul_first_row(m);
-    m->slice_bytes = (size_t)round_up(elements * m->element_bytes, m->line_bytes);
+    m->slice_bytes = (size_t)round_up(elements * m->element_bytes, hlo_matmul_line_bytes(m));
     m->scratch_bytes += (size_t)m->chunk_count * m->slice_bytes;
   }
-  m->verdict = hlo_matmul_weigh_prologues(m, target);
+  m->verdict = hlo_matmul_weigh_prologues(m);
   return hlo_ok();
 }
 

@@ -157,6 +157,7 @@ typedef struct hlo_matmul_panel {
 
 /// threads: immutable
 typedef struct hlo_matmul {
+  const hlo_target_t* target;
   hlo_contraction_t contraction;
   hlo_verdict_t verdict;  // a "no" ends the choice; later fields are undefined then
   hlo_dtype_t dtype;      // of products and accumulators
@@ -164,7 +165,6 @@ typedef struct hlo_matmul {
   uint32_t group, last_group;   // elements in a lane, in the last group of the contraction
   int64_t group_from[2];        // elements in place from one element of a group to the next
   const hlo_tile_atom_t* tile;  // atom of tile registers; NULL: vectors
-  bool is_flipped;              // the signs of A's bytes
   bool packs_blocks;            // packs each block of B on the stack where it is used
   bool packs_slices;            // packs each block of B in a slice of scratch memory per chunk
   bool packs_apart;             // before the tiles, since computing B needs many registers
@@ -180,12 +180,7 @@ typedef struct hlo_matmul {
   bool is_by_channel;  // depthwise: A is read as vectors too, lane by lane with B
   int64_t repeat;      // adjacent columns that share one channel of A; 1: one
   int64_t slide;       // steps whose rows of A are loaded once for all rows of a tile
-  bool has_row_limit;  // some rows reach outside the input
   bool is_by_depth;    // lanes run along the contraction
-  bool has_masks;      // of the target
-  bool has_fma;
-  uint32_t line_bytes;     // of a cache line
-  int64_t conflict_bytes;  // rows at this distance share sets of the first cache; 0: never
   hlo_matmul_padding_t padding[2];
   uint32_t outer_count, depth_count;
   hlo_matmul_dim_t outer[HLO_MATMUL_MAX_LOOPS], rows, columns, depth[HLO_MATMUL_MAX_LOOPS];
@@ -213,6 +208,22 @@ typedef struct hlo_matmul {
   int64_t rows_together;  // rows that one vector of a narrow product holds
   size_t scratch_bytes;
 } hlo_matmul_t;
+
+/// Returns true if A's bytes are multiplied with their signs flipped, since both operands are
+/// signed or both are unsigned.
+static inline bool hlo_matmul_is_flipped(const hlo_matmul_t* matmul) {
+  const hlo_matmul_operand_t* operands = matmul->operands;
+  return matmul->group == sizeof(int32_t) && !matmul->tile &&
+         operands[HLO_MATMUL_A].dtype == operands[HLO_MATMUL_B].dtype;
+}
+
+/// Returns the bytes of a cache line and of the second cache.
+static inline int64_t hlo_matmul_line_bytes(const hlo_matmul_t* matmul) {
+  return hlo_target_line_bytes(matmul->target);
+}
+static inline int64_t hlo_matmul_cache_bytes(const hlo_matmul_t* matmul) {
+  return matmul->target->tile.memories[2].capacity_bytes;
+}
 
 /// Returns the product's decisions for a kernel.
 static inline const hlo_matmul_t* hlo_matmul_of(const hlo_kernel_t* kernel) {
@@ -249,8 +260,7 @@ void hlo_matmul_swap_operands(hlo_matmul_dim_t* dim);
 bool hlo_convolution_supports(const hlo_node_t* node);
 /// Makes the loops of a convolution: output positions and features, and the contracting loops over
 /// window and input features. Clears `is_convolution` if they are those of a plain matrix product.
-hlo_verdict_t hlo_convolution_make_loops(hlo_matmul_t* matmul, const hlo_target_t* target,
-                                         hlo_tiled_space_t* space);
+hlo_verdict_t hlo_convolution_make_loops(hlo_matmul_t* matmul, hlo_tiled_space_t* space);
 enum { HLO_MATMUL_MAX_CUTS = 6 };
 /// A cut of a loop of the result into two, the inner one of `inner` steps.
 typedef struct hlo_matmul_cut {
@@ -266,8 +276,7 @@ typedef struct hlo_matmul_form {
 } hlo_matmul_form_t;
 
 /// Adds a cut if it costs the product nothing, else returns false.
-bool hlo_matmul_cut(const hlo_matmul_t* matmul, const hlo_target_t* target, hlo_matmul_cut_t cut,
-                    hlo_matmul_form_t* form);
+bool hlo_matmul_cut(const hlo_matmul_t* matmul, hlo_matmul_cut_t cut, hlo_matmul_form_t* form);
 /// Swaps rows and columns if operands are then read at least as well.
 bool hlo_matmul_transpose_form(const hlo_matmul_t* matmul, hlo_matmul_form_t* form);
 /// Decides how the product is computed, and the loops of its output, or says no in its verdict.
@@ -278,8 +287,8 @@ hlo_status_t hlo_matmul_create(const hlo_kernel_t* kernel, const hlo_node_t* nod
                                hlo_matmul_t** out_matmul) HLO_MUST_USE;
 /// Decides the rest once the lanes are known, or says no in its verdict.
 /// errors: RESOURCE_EXHAUSTED
-hlo_status_t hlo_matmul_finish(hlo_matmul_t* matmul, const hlo_target_t* target,
-                               hlo_tile_memo_t* memo, uint32_t lanes) HLO_MUST_USE;
+hlo_status_t hlo_matmul_finish(hlo_matmul_t* matmul, hlo_tile_memo_t* memo,
+                               uint32_t lanes) HLO_MUST_USE;
 
 /// Checks that the decisions for a product are a legal combination (matmul_verify.c lists them).
 /// errors: INTERNAL, naming the broken rule
@@ -293,19 +302,17 @@ typedef struct hlo_matmul_accumulators {
 /// Chooses the tile that computes the product fastest, unless the target's description names one.
 /// `width`: a required width, or 0.
 /// errors: RESOURCE_EXHAUSTED
-hlo_status_t hlo_matmul_choose_accumulators(const hlo_matmul_t* matmul, const hlo_target_t* target,
-                                            hlo_tile_memo_t* memo, int64_t width,
+hlo_status_t hlo_matmul_choose_accumulators(const hlo_matmul_t* matmul, hlo_tile_memo_t* memo,
+                                            int64_t width,
                                             hlo_matmul_accumulators_t* out_tile) HLO_MUST_USE;
 /// Prints the system that chose the tile, and its solution.
-hlo_status_t hlo_matmul_explain_accumulators(const hlo_matmul_t* matmul, const hlo_target_t* target,
+hlo_status_t hlo_matmul_explain_accumulators(const hlo_matmul_t* matmul,
                                              hlo_strbuf_t* out) HLO_MUST_USE;
 /// Prints all tiles that fit the registers, the fastest estimate first. Each line has the format of
 /// machine descriptions (hlo_tile_tuned_print()), the time, and a mark on the chosen tile.
-hlo_status_t hlo_matmul_print_tiles(const hlo_matmul_t* matmul, const hlo_target_t* target,
-                                    hlo_strbuf_t* out) HLO_MUST_USE;
-/// Returns true if B is packed for panels of `tiles` tiles. `cache`: the size of the second cache
-/// in bytes.
-bool hlo_matmul_packs_b(const hlo_matmul_t* matmul, int64_t cache, int64_t tiles);
+hlo_status_t hlo_matmul_print_tiles(const hlo_matmul_t* matmul, hlo_strbuf_t* out) HLO_MUST_USE;
+/// Returns true if B is packed for panels of `tiles` tiles.
+bool hlo_matmul_packs_b(const hlo_matmul_t* matmul, int64_t tiles);
 /// Returns true if B of `bytes` bytes is packed per block, because the whole would be evicted from
 /// the caches before its use, and enough rows use a panel.
 bool hlo_matmul_may_slice(const hlo_matmul_t* matmul, int64_t bytes);
@@ -318,13 +325,13 @@ uint32_t hlo_matmul_group_of(const hlo_target_t* target, const hlo_node_t* node,
                              hlo_dtype_t accumulators, double depth);
 /// Returns true if an instruction multiplies four bytes in a lane and there are enough rows to pack
 /// B for it.
-bool hlo_matmul_has_quads(const hlo_matmul_t* matmul, const hlo_target_t* target);
+bool hlo_matmul_has_quads(const hlo_matmul_t* matmul);
 /// Decides if elements are multiplied in groups, unless a convolution has decided before. The
 /// innermost contracting loop then runs over groups.
-void hlo_matmul_choose_group(hlo_matmul_t* matmul, const hlo_target_t* target);
+void hlo_matmul_choose_group(hlo_matmul_t* matmul);
 /// Returns true if tile registers multiply elements of this type (S8: bytes), by the target's atoms
 /// and their rates. If so, decides their groups.
-bool hlo_matmul_choose_tiles(hlo_matmul_t* matmul, const hlo_target_t* target, hlo_dtype_t operand);
+bool hlo_matmul_choose_tiles(hlo_matmul_t* matmul, hlo_dtype_t operand);
 /// Returns the atom of tile registers for a product, or NULL.
 const hlo_tile_atom_t* hlo_matmul_tile_atom(const hlo_target_t* target, hlo_dtype_t operand);
 /// Returns the elements along the contraction per step of tile registers, or 0 without them.
@@ -336,7 +343,7 @@ int64_t hlo_matmul_tile_height(void);
 int64_t hlo_matmul_filled_steps(const hlo_matmul_t* matmul);
 /// Returns the number of blocks of A's rows that stay in the second cache while all panels use
 /// them.
-int64_t hlo_matmul_tile_blocks(const hlo_matmul_t* matmul, int64_t cache_bytes);
+int64_t hlo_matmul_tile_blocks(const hlo_matmul_t* matmul);
 /// Returns the time of all products of tiles.
 double hlo_matmul_tile_ns(const hlo_matmul_t* matmul);
 /// Returns true if an operand's groups are contiguous in place.
@@ -370,7 +377,7 @@ bool hlo_matmul_has_vector_groups(const hlo_matmul_t* matmul, uint32_t side, int
 /// Returns true if several rows fit a vector side by side and the epilogue allows it.
 bool hlo_matmul_choose_narrow(hlo_matmul_t* matmul, const hlo_fusion_t* fusion);
 /// Checks the same once the lanes are known, and decides units and chunks.
-bool hlo_matmul_finish_narrow(hlo_matmul_t* matmul, const hlo_target_t* target);
+bool hlo_matmul_finish_narrow(hlo_matmul_t* matmul);
 void hlo_matmul_emit_narrow(const hlo_kernel_t* kernel, const hlo_point_emitter_t* points,
                             hlo_vir_builder_t* b, hlo_vir_value_t* const* addresses,
                             hlo_vir_value_t* chunk);
@@ -388,7 +395,7 @@ typedef enum hlo_matmul_phase {
 hlo_matmul_phase_t hlo_matmul_phase(const hlo_matmul_t* matmul, uint32_t number);
 /// Returns the elements of a packed panel of B before its first row.
 static inline int64_t hlo_matmul_first_row(const hlo_matmul_t* matmul) {
-  return matmul->is_flipped ? matmul->panel_width : 0;
+  return hlo_matmul_is_flipped(matmul) ? matmul->panel_width : 0;
 }
 /// Returns the kind of most panels.
 static inline const hlo_matmul_panel_t* hlo_matmul_main_panel(const hlo_matmul_t* matmul) {
@@ -433,7 +440,7 @@ hlo_status_t hlo_matmul_find_prologue(hlo_matmul_t* matmul, const hlo_kernel_t* 
                                       uint32_t side) HLO_MUST_USE;
 /// Returns a verdict: computing operands in the product must be cheaper than writing and reading
 /// them. Needs the number of computations per element.
-hlo_verdict_t hlo_matmul_weigh_prologues(const hlo_matmul_t* matmul, const hlo_target_t* target);
+hlo_verdict_t hlo_matmul_weigh_prologues(const hlo_matmul_t* matmul);
 /// Finds the elements of the fusion's inputs that an operand is computed from, over the operand's
 /// loops.
 /// errors: RESOURCE_EXHAUSTED; the verdict is in the tiling

@@ -44,7 +44,8 @@ static double byte_ns(const hlo_tile_target_t* machine, double bytes) {
   return 1 / hlo_tile_home(machine, bytes)->bytes_per_ns;
 }
 
-static void init_model(model_t* model, const hlo_matmul_t* m, const hlo_tile_target_t* machine) {
+static void init_model(model_t* model, const hlo_matmul_t* m) {
+  const hlo_tile_target_t* machine = &m->target->tile;
   const hlo_tile_atom_t* atom = atom_of(m, machine);
   const hlo_tile_atom_t* load = hlo_tile_atom_find(machine, HLO_TILE_ATOM_LOAD, 0, 0);
   const hlo_tile_atom_t* splat = hlo_tile_atom_find(machine, HLO_TILE_ATOM_SPLAT, 0, 0);
@@ -175,8 +176,7 @@ static double tiles_ns(const void* context, const int64_t* sizes) {
   const model_t* model = context;
   const hlo_matmul_t* m = model->m;
   int64_t width = sizes[0], height = sizes[1], edge = model->vectors % width;
-  bool is_packed = hlo_matmul_packs_b(m, model->machine->memories[2].capacity_bytes,
-                                      hlo_divide_up(m->rows.extent, height));
+  bool is_packed = hlo_matmul_packs_b(m, hlo_divide_up(m->rows.extent, height));
   double ns = (double)(model->vectors / width) * panel_ns(model, height, width, is_packed);
   if (edge) {
     double low = panel_ns(model, hlo_matmul_min(height, tallest(model, edge)), edge, is_packed);
@@ -237,12 +237,12 @@ typedef struct choice {
 } choice_t;
 
 // Makes the system: the constraints on a tile, and its cost.
-static hlo_status_t make_system(choice_t* choice, const candidates_t* all,
-                                const hlo_target_t* target, hlo_arena_t* scratch) {
+static hlo_status_t make_system(choice_t* choice, const candidates_t* all, hlo_arena_t* scratch) {
   const model_t* model = &choice->model;
   const hlo_matmul_t* m = model->m;
-  int64_t vector = target->tile.vector_bytes;
-  hlo_tile_system_t* s = hlo_tile_system_create(scratch, NULL, &target->tile);
+  const hlo_tile_target_t* machine = model->machine;
+  int64_t vector = machine->vector_bytes;
+  hlo_tile_system_t* s = hlo_tile_system_create(scratch, NULL, machine);
   if (!s) return hlo_arena_status(scratch);
   hlo_tile_system_tolerance(s, HLO_TUNING_TILE_COST_TOLERANCE);
   hlo_tile_var_t x = hlo_tile_system_size(s, "vectors", all->width_count, all->widths);
@@ -265,11 +265,11 @@ static hlo_status_t make_system(choice_t* choice, const candidates_t* all,
 }
 
 // Solves the system. `width`: of the tile; 0: any.
-static hlo_status_t solve_tile(choice_t* choice, const hlo_matmul_t* m, const hlo_target_t* target,
-                               int64_t width, hlo_arena_t* scratch) {
+static hlo_status_t solve_tile(choice_t* choice, const hlo_matmul_t* m, int64_t width,
+                               hlo_arena_t* scratch) {
   model_t* model = &choice->model;
   candidates_t all = {.is_given = width > 0};
-  init_model(model, m, &target->tile);
+  init_model(model, m);
   all.width_count = list_widths(model, all.widths);
   if (width) all.widths[all.width_count++] = width;
   all.height_count = list_heights(model, all.width_count, all.widths, all.heights);
@@ -277,7 +277,7 @@ static hlo_status_t solve_tile(choice_t* choice, const hlo_matmul_t* m, const hl
     model->vectors = all.widths[0] = width;
     all.width_count = 1;
   }
-  HLO_TRY(make_system(choice, &all, target, scratch));
+  HLO_TRY(make_system(choice, &all, scratch));
   return hlo_tile_system_solve(choice->system, HLO_TUNING_TILE_FUEL, &choice->solution);
 }
 
@@ -313,12 +313,12 @@ static void rank_tile(void* context, const hlo_tile_solution_t* solution) {
 
 // Ranks all tiles that fit the registers, the fastest first. Of heights that cut the rows into
 // equally many tiles, only the least is listed. `only`: rank only this tile; NULL: all.
-static hlo_status_t rank_tiles(const hlo_matmul_t* m, const hlo_target_t* target,
-                               const hlo_matmul_accumulators_t* only, ranking_t* out_ranking) {
+static hlo_status_t rank_tiles(const hlo_matmul_t* m, const hlo_matmul_accumulators_t* only,
+                               ranking_t* out_ranking) {
   candidates_t all = {0};
   choice_t* choice = &out_ranking->choice;
   out_ranking->count = 0;
-  init_model(&choice->model, m, &target->tile);
+  init_model(&choice->model, m);
   int64_t rows = m->rows.extent, most = m->is_by_depth ? HLO_TUNING_DEPTH_WIDTHS : MAX_WIDTH;
   for (int64_t width = 1; width <= hlo_matmul_min(most, choice->model.vectors); ++width) {
     if (!only || width == only->width) all.widths[all.width_count++] = width;
@@ -330,7 +330,7 @@ static hlo_status_t rank_tiles(const hlo_matmul_t* m, const hlo_target_t* target
   if (!all.width_count || !all.height_count) return hlo_ok();
   hlo_arena_t scratch;
   hlo_arena_init(&scratch, 0);
-  hlo_status_t status = make_system(choice, &all, target, &scratch);
+  hlo_status_t status = make_system(choice, &all, &scratch);
   if (hlo_status_is_ok(status)) {
     status = hlo_tile_system_each(choice->system, HLO_TUNING_RANKING_FUEL, rank_tile, out_ranking);
   }
@@ -353,15 +353,15 @@ static hlo_tile_tuned_t name_of(const hlo_matmul_t* m) {
 }
 
 // Finds the tile that the description names for the product, if that tile is possible.
-static hlo_status_t find_tuned(const hlo_matmul_t* m, const hlo_target_t* target,
-                               hlo_matmul_accumulators_t* out_tile, bool* out_is_found) {
+static hlo_status_t find_tuned(const hlo_matmul_t* m, hlo_matmul_accumulators_t* out_tile,
+                               bool* out_is_found) {
   *out_is_found = false;
-  if (!target->tile.tuned_count) return hlo_ok();
-  const hlo_tile_tuned_t name = name_of(m), *tuned = hlo_tile_tuned_find(&target->tile, &name);
+  if (!m->target->tile.tuned_count) return hlo_ok();
+  const hlo_tile_tuned_t name = name_of(m), *tuned = hlo_tile_tuned_find(&m->target->tile, &name);
   if (!tuned) return hlo_ok();
   ranking_t ranking;
   *out_tile = (hlo_matmul_accumulators_t){tuned->width, tuned->height};
-  HLO_TRY(rank_tiles(m, target, out_tile, &ranking));
+  HLO_TRY(rank_tiles(m, out_tile, &ranking));
   *out_is_found = ranking.count > 0;
   return hlo_ok();
 }
@@ -378,12 +378,12 @@ static hlo_matmul_t before_packing(const hlo_matmul_t* m) {
 
 // Chooses the tile. A product for which no tile fits the registers gets one row of the fewest
 // vectors that belong together.
-static hlo_status_t choose_tile(const hlo_matmul_t* m, const hlo_target_t* target, int64_t width,
+static hlo_status_t choose_tile(const hlo_matmul_t* m, int64_t width,
                                 hlo_matmul_accumulators_t* out_tile, hlo_strbuf_t* text) {
   hlo_arena_t scratch;
   hlo_arena_init(&scratch, 0);
   choice_t choice;
-  hlo_status_t status = solve_tile(&choice, m, target, width, &scratch);
+  hlo_status_t status = solve_tile(&choice, m, width, &scratch);
   if (hlo_status_is_ok(status)) {
     const hlo_tile_value_t* values = choice.solution.values;
     *out_tile =
@@ -422,7 +422,6 @@ static uint32_t list_keys(const hlo_matmul_t* m, int64_t width, int64_t* keys) {
                          m->is_by_channel,
                          m->is_convolution,
                          m->is_window_in_lanes,
-                         m->is_flipped,
                          m->packs_blocks,
                          m->rows.from[HLO_MATMUL_A],
                          m->columns.from[HLO_MATMUL_B],
@@ -437,16 +436,15 @@ static uint32_t list_keys(const hlo_matmul_t* m, int64_t width, int64_t* keys) {
   return sizeof all / sizeof *all;
 }
 
-hlo_status_t hlo_matmul_choose_accumulators(const hlo_matmul_t* m, const hlo_target_t* target,
-                                            hlo_tile_memo_t* memo, int64_t width,
-                                            hlo_matmul_accumulators_t* out_tile) {
+hlo_status_t hlo_matmul_choose_accumulators(const hlo_matmul_t* m, hlo_tile_memo_t* memo,
+                                            int64_t width, hlo_matmul_accumulators_t* out_tile) {
   if (m->tile) {  // tile registers have a fixed size
     int64_t wanted = hlo_matmul_tile_width(m) / m->lanes;
     *out_tile = (hlo_matmul_accumulators_t){width ? width : wanted, hlo_matmul_tile_height()};
     return hlo_ok();
   }
   bool is_tuned = false;
-  if (!width) HLO_TRY(find_tuned(m, target, out_tile, &is_tuned));
+  if (!width) HLO_TRY(find_tuned(m, out_tile, &is_tuned));
   if (is_tuned) return hlo_ok();
   int64_t keys[HLO_TILE_MEMO_KEYS];
   uint32_t count = list_keys(m, width, keys);
@@ -455,7 +453,7 @@ hlo_status_t hlo_matmul_choose_accumulators(const hlo_matmul_t* m, const hlo_tar
     *out_tile = (hlo_matmul_accumulators_t){known[0], known[1]};
     return hlo_ok();
   }
-  HLO_TRY(choose_tile(m, target, width, out_tile, NULL));
+  HLO_TRY(choose_tile(m, width, out_tile, NULL));
   const int64_t values[2] = {out_tile->width, out_tile->height};
   hlo_tile_memo_keep(memo, count, keys, 2, values);
   return hlo_ok();
@@ -463,14 +461,13 @@ hlo_status_t hlo_matmul_choose_accumulators(const hlo_matmul_t* m, const hlo_tar
 
 // ---- text
 
-hlo_status_t hlo_matmul_print_tiles(const hlo_matmul_t* m, const hlo_target_t* target,
-                                    hlo_strbuf_t* out) {
+hlo_status_t hlo_matmul_print_tiles(const hlo_matmul_t* m, hlo_strbuf_t* out) {
   ranking_t ranking;
   const hlo_matmul_t before = before_packing(m);
   hlo_tile_tuned_t line = name_of(&before);
   hlo_matmul_accumulators_t chosen;
-  HLO_TRY(rank_tiles(&before, target, NULL, &ranking));
-  HLO_TRY(hlo_matmul_choose_accumulators(&before, target, NULL, 0, &chosen));
+  HLO_TRY(rank_tiles(&before, NULL, &ranking));
+  HLO_TRY(hlo_matmul_choose_accumulators(&before, NULL, 0, &chosen));
   for (uint32_t i = 0; i < ranking.count; ++i) {
     const hlo_matmul_accumulators_t* tile = &ranking.tiles[i].tile;
     bool is_chosen = tile->width == chosen.width && tile->height == chosen.height;
@@ -482,16 +479,15 @@ hlo_status_t hlo_matmul_print_tiles(const hlo_matmul_t* m, const hlo_target_t* t
   return hlo_ok();
 }
 
-hlo_status_t hlo_matmul_explain_accumulators(const hlo_matmul_t* m, const hlo_target_t* target,
-                                             hlo_strbuf_t* out) {
+hlo_status_t hlo_matmul_explain_accumulators(const hlo_matmul_t* m, hlo_strbuf_t* out) {
   hlo_matmul_accumulators_t tile;
   const hlo_matmul_t before = before_packing(m);
   bool is_tuned;
-  HLO_TRY(find_tuned(&before, target, &tile, &is_tuned));
+  HLO_TRY(find_tuned(&before, &tile, &is_tuned));
   if (is_tuned) {
     hlo_strbuf_printf(out, "vectors = %d, rows = %d, from the machine's description\n",
                       (int)tile.width, (int)tile.height);
     return hlo_ok();
   }
-  return choose_tile(&before, target, 0, &tile, out);
+  return choose_tile(&before, 0, &tile, out);
 }

@@ -25,7 +25,8 @@ static hlo_target_t target_of(hlo_cpu_level_t level) {
 // A plain matrix product with contiguous rows.
 static hlo_matmul_t product_of(const hlo_target_t* target, hlo_dtype_t dtype, int64_t rows,
                                int64_t columns, int64_t depth) {
-  hlo_matmul_t m = {.dtype = dtype,
+  hlo_matmul_t m = {.target = target,
+                    .dtype = dtype,
                     .element_bytes = (uint32_t)hlo_dtype_size_bytes(dtype),
                     .group = 1,
                     .repeat = 1,
@@ -40,9 +41,9 @@ static hlo_matmul_t product_of(const hlo_target_t* target, hlo_dtype_t dtype, in
   return m;
 }
 
-static hlo_matmul_accumulators_t tile_of(const hlo_matmul_t* m, const hlo_target_t* target) {
+static hlo_matmul_accumulators_t tile_of(const hlo_matmul_t* m) {
   hlo_matmul_accumulators_t tile = {0};
-  hlo_status_t status = hlo_matmul_choose_accumulators(m, target, NULL, 0, &tile);
+  hlo_status_t status = hlo_matmul_choose_accumulators(m, NULL, 0, &tile);
   assert_true(hlo_status_is_ok(status));
   return tile;
 }
@@ -51,7 +52,7 @@ static void check(hlo_cpu_level_t level, hlo_dtype_t dtype, const int64_t* shape
                   int64_t height) {
   hlo_target_t target = target_of(level);
   hlo_matmul_t m = product_of(&target, dtype, shape[0], shape[1], shape[2]);
-  hlo_matmul_accumulators_t tile = tile_of(&m, &target);
+  hlo_matmul_accumulators_t tile = tile_of(&m);
   if (tile.width != width || tile.height != height) {
     fail_msg("level %d, %d x %d x %d: %d x %d", (int)level, (int)shape[0], (int)shape[1],
              (int)shape[2], (int)tile.height, (int)tile.width);
@@ -79,7 +80,7 @@ static void test_groups(void** unused) {
     hlo_dtype_t accumulators = group == 4 ? HLO_DTYPE_S32 : HLO_DTYPE_F32;
     hlo_matmul_t m = product_of(&target, accumulators, 512, 512, 512 / group);
     m.group = group;
-    hlo_matmul_accumulators_t tile = tile_of(&m, &target);
+    hlo_matmul_accumulators_t tile = tile_of(&m);
     assert_int_equal(tile.width, 4);
     assert_int_equal(tile.height, 6);
   }
@@ -111,11 +112,11 @@ static void test_fits(void** unused) {
     uint32_t k = n / 3;
     hlo_matmul_t m = product_of(&target, dtype, extents[k % COUNT], extents[k / COUNT % COUNT],
                                 extents[k / COUNT / COUNT]);
-    hlo_matmul_accumulators_t tile = tile_of(&m, &target);
+    hlo_matmul_accumulators_t tile = tile_of(&m);
     int64_t held = tile.width * tile.height + 1 + (m.rows.extent > 1 ? tile.width : 0);
     assert_true(tile.width >= 1 && tile.height >= 1 && tile.height <= m.rows.extent);
     assert_true(held <= target.tile.vector_count);
-    hlo_matmul_accumulators_t again = tile_of(&m, &target);
+    hlo_matmul_accumulators_t again = tile_of(&m);
     assert_memory_equal(&tile, &again, sizeof tile);
   }
 }
@@ -125,7 +126,7 @@ static void test_explain(void** unused) {
   hlo_target_t target = target_of(HLO_CPU_LEVEL_AVX2);
   hlo_matmul_t m = product_of(&target, HLO_DTYPE_F32, 512, 512, 512);
   hlo_strbuf_t text = {0};
-  assert_true(hlo_status_is_ok(hlo_matmul_explain_accumulators(&m, &target, &text)));
+  assert_true(hlo_status_is_ok(hlo_matmul_explain_accumulators(&m, &text)));
   assert_non_null(strstr(hlo_strbuf_text(&text), "fits(32 + 32*vectors*rows + 32*vectors <= 512"));
   assert_non_null(strstr(hlo_strbuf_text(&text), "vectors = 2, rows = 6: "));
   hlo_strbuf_deinit(&text);
@@ -137,7 +138,7 @@ static void test_tuned(void** unused) {
   hlo_target_t target = target_of(HLO_CPU_LEVEL_AVX512);
   hlo_matmul_t m = product_of(&target, HLO_DTYPE_F32, 512, 256, 128);
   hlo_tile_target_read("tile f32.nn 512x256x128: 8 rows of 3 vectors", &target.tile);
-  hlo_matmul_accumulators_t tile = tile_of(&m, &target);
+  hlo_matmul_accumulators_t tile = tile_of(&m);
   assert_int_equal(tile.width, 3);
   assert_int_equal(tile.height, 8);
   static const char* const wrong[] = {"16 rows of 4", "7 rows of 17", "600 rows of 1",
@@ -146,7 +147,7 @@ static void test_tuned(void** unused) {
     char line[128];
     snprintf(line, sizeof line, "tile f32.nn 512x256x128: %s vectors", wrong[i]);
     hlo_tile_target_read(line, &target.tile);
-    tile = tile_of(&m, &target);
+    tile = tile_of(&m);
     assert_int_equal(tile.width, 4);
     assert_int_equal(tile.height, 6);
   }
@@ -158,7 +159,7 @@ static void test_ranking(void** unused) {
   hlo_target_t target = target_of(HLO_CPU_LEVEL_AVX2);
   hlo_matmul_t m = product_of(&target, HLO_DTYPE_F32, 40, 24, 64);
   hlo_strbuf_t text = {0};
-  assert_true(hlo_status_is_ok(hlo_matmul_print_tiles(&m, &target, &text)));
+  assert_true(hlo_status_is_ok(hlo_matmul_print_tiles(&m, &text)));
   double before = 0;
   uint32_t count = 0;
   for (const char* line = hlo_strbuf_text(&text); *line; line = strchr(line, '\n') + 1) {

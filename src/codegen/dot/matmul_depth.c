@@ -107,7 +107,7 @@ void hlo_product_add(const hlo_product_t* p, hlo_vir_value_t* sum, hlo_vir_value
     hlo_vir_set(b, sum, hlo_matmul_add_groups(p->m, b, sum, x, y));
     return;
   }
-  hlo_vir_set(b, sum, hlo_elementwise_multiply_add(b, p->m->has_fma, x, y, sum));
+  hlo_vir_set(b, sum, hlo_elementwise_multiply_add(b, p->m->target->has_fma, x, y, sum));
 }
 
 static void emit_step(const hlo_product_t* p, const hlo_product_tile_t* tile,
@@ -257,7 +257,7 @@ static void fetch_lines(const hlo_product_t* p, const hlo_product_tile_t* tile,
   const hlo_matmul_t* m = p->m;
   int64_t bytes = hlo_product_element_bytes(p, HLO_MATMUL_A),
           stride = m->depth[m->depth_count - 1].strides[HLO_MATMUL_A];
-  for (int64_t r = tile->height - 1; r >= 0; r -= m->line_bytes / bytes) {
+  for (int64_t r = tile->height - 1; r >= 0; r -= hlo_matmul_line_bytes(m) / bytes) {
     hlo_product_fetch(p, tile->a, step->index[HLO_MATMUL_A], bytes,
                       (step->beyond[HLO_MATMUL_A] + HLO_TUNING_FETCH_STEPS * stride + r) * bytes);
   }
@@ -269,11 +269,12 @@ static void fetch_source(const hlo_product_t* p, const hlo_product_tile_t* tile,
                          hlo_vir_value_t* counter, int64_t part, int64_t parts) {
   const hlo_matmul_t* m = p->m;
   int64_t bytes = (int64_t)hlo_dtype_size_bytes(m->operands[HLO_MATMUL_B].dtype);
-  int64_t lines = hlo_divide_up(m->panel_width * bytes, m->line_bytes);
+  int64_t lines = hlo_divide_up(m->panel_width * bytes, hlo_matmul_line_bytes(m));
   hlo_vir_value_t* index = hlo_vir_index(p->b, HLO_VIR_imul, counter, tile->fetch_stride);
   for (int64_t i = part; i < lines * m->group; i += parts) {
     int64_t element = i / lines * m->group_from[HLO_MATMUL_B] * bytes;
-    hlo_product_fetch(p, tile->fetch_base, index, 1, element + i % lines * m->line_bytes);
+    hlo_product_fetch(p, tile->fetch_base, index, 1,
+                      element + i % lines * hlo_matmul_line_bytes(m));
   }
 }
 

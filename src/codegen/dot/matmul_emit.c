@@ -64,7 +64,7 @@ static void emit_along(const hlo_product_t* p, hlo_product_tile_t* tile) {
   hlo_vir_value_t* at = hlo_vir_begin_for(b, hlo_index(b, 0), hlo_index(b, whole), lanes, 0);
   add_along(p, tile, at, NULL, p->m->lanes);
   hlo_vir_end(b);
-  if (whole < extent && p->m->has_masks) {
+  if (whole < extent && p->m->target->has_masks) {
     hlo_vir_value_t* mask = hlo_matmul_first_lanes(b, p->m->lanes, (uint32_t)(extent - whole));
     add_along(p, tile, hlo_index(b, whole), mask, p->m->lanes);
     whole = extent;
@@ -108,7 +108,7 @@ static void start_accumulators(const hlo_product_t* p, hlo_product_tile_t* tile)
     const hlo_matmul_piece_t* piece = &tile->panel->pieces[i % tile->panel->piece_count];
     uint32_t lanes = p->m->is_by_depth ? p->m->lanes : piece->lanes;
     hlo_vir_value_t* first = hlo_vir_const_bits(b, hlo_vmath_type(p->m->dtype, lanes), 0);
-    if (p->m->is_flipped) {
+    if (hlo_matmul_is_flipped(p->m)) {
       hlo_element_address_t address = {
           .base = tile->corrections,
           .offset_bytes = (int64_t)piece->offset * hlo_product_element_bytes(p, 1)};
@@ -118,7 +118,7 @@ static void start_accumulators(const hlo_product_t* p, hlo_product_tile_t* tile)
   }
   // The correction for a flipped A applies once for all blocks, unless each block is packed by
   // itself.
-  if (!p->block || !p->m->is_flipped || p->m->packs_blocks) return;
+  if (!p->block || !hlo_matmul_is_flipped(p->m) || p->m->packs_blocks) return;
   hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_GT, p->block, hlo_index(b, 0)));
   for (uint32_t i = 0; i < sum_count(tile); ++i) {
     hlo_vir_set(b, tile->accumulators[i], hlo_vir_const_bits(b, tile->accumulators[i]->type, 0));
@@ -195,7 +195,7 @@ static void store_tile(hlo_product_t* p, const hlo_product_tile_t* tile) {
   uint32_t pieces = tile->panel->piece_count;
   int64_t piece_bytes = (int64_t)m->lanes * m->element_bytes, row_bytes = pieces * piece_bytes;
   // The buffer has an extra line, since buffers of equal size on a function's stack share memory.
-  int64_t bytes = tile->height * row_bytes + m->line_bytes;
+  int64_t bytes = tile->height * row_bytes + hlo_matmul_line_bytes(m);
   hlo_vir_value_t* buffer =
       hlo_vir_emit(b, HLO_VIR_stack, hlo_vir_type(HLO_VIR_INDEX, 1), 0, bytes, 0, NULL);
   for (uint32_t i = 0; i < sum_count(tile); ++i) {
@@ -395,10 +395,8 @@ static bool is_tile_inside(const hlo_product_t* p, const hlo_product_tile_t* til
 static void emit_panel(hlo_product_t* p, hlo_product_tile_t* tile) {
   hlo_vir_builder_t* b = p->b;
   int64_t tiles = tile->panel->tile_count, tall = tile->panel->tall_count, first = 0, last = tiles;
-  if (p->m->has_row_limit) {
-    while (first < tiles && !is_tile_inside(p, tile, first)) ++first;
-    while (last > first && !is_tile_inside(p, tile, last - 1)) --last;
-  }
+  while (first < tiles && !is_tile_inside(p, tile, first)) ++first;
+  while (last > first && !is_tile_inside(p, tile, last - 1)) --last;
   hlo_vir_value_t* count = hlo_index(b, block_count(p, tile));
   hlo_vir_value_t* block =
       hlo_plus(b, hlo_times(b, tile->stripe, tile->panel->part_count), tile->part);
@@ -446,7 +444,7 @@ static void pack_block(const hlo_product_t* p, hlo_product_tile_t* tile) {
   }
   hlo_vir_value_t* low = p->block ? hlo_times(b, p->block, m->block_steps) : hlo_index(b, 0);
   bool is_contiguous = m->packs_slices && m->columns.from[HLO_MATMUL_B] == 1;
-  tile->packs_first = is_contiguous && m->group == 1 && !m->is_flipped && !m->packs_apart;
+  tile->packs_first = is_contiguous && m->group == 1 && !m->packs_apart;
   bool is_fetched = is_contiguous && !hlo_matmul_is_produced(&m->operands[HLO_MATMUL_B]);
   tile->next_source = is_fetched ? find_next_source(p, tile, low) : NULL;
   if (!tile->packs_first) {

@@ -86,20 +86,20 @@ static double depth_of(const hlo_matmul_t* m) {
   return depth;
 }
 
-bool hlo_matmul_has_quads(const hlo_matmul_t* m, const hlo_target_t* target) {
-  int64_t group = hlo_matmul_group_of(target, m->contraction.node, m->dtype, depth_of(m));
+bool hlo_matmul_has_quads(const hlo_matmul_t* m) {
+  int64_t group = hlo_matmul_group_of(m->target, m->contraction.node, m->dtype, depth_of(m));
   return m->rows.extent >= HLO_TUNING_GROUPED_MIN_ROWS && group == GROUP_BYTES &&
          m->depth[m->depth_count - 1].extent >= HLO_TUNING_GROUPED_MIN_DEPTH * group;
 }
 
-static void choose_dot_group(hlo_matmul_t* m, const hlo_target_t* target) {
+static void choose_dot_group(hlo_matmul_t* m) {
   const hlo_matmul_dim_t* inner = &m->depth[m->depth_count - 1];
   const hlo_node_t* node = m->contraction.node;
   double depth = depth_of(m);
-  m->group = hlo_matmul_group_of(target, node, m->dtype, depth);
+  m->group = hlo_matmul_group_of(m->target, node, m->dtype, depth);
   bool is_in_blocks = packs_blocks(m);
   hlo_dtype_t narrow = narrow_operand(node, m->dtype, depth);
-  if (!is_in_blocks && hlo_matmul_choose_tiles(m, target, narrow)) return;
+  if (!is_in_blocks && hlo_matmul_choose_tiles(m, narrow)) return;
   m->packs_blocks = m->group > 1 && is_in_blocks;
   // For so few rows, converting bf16 in place is as fast, since memory limits the speed.
   bool is_converted = m->packs_blocks && m->dtype == HLO_DTYPE_F32 && !is_byte_product(node);
@@ -111,12 +111,12 @@ static void choose_dot_group(hlo_matmul_t* m, const hlo_target_t* target) {
   m->packs_blocks = false;
 }
 
-void hlo_matmul_choose_group(hlo_matmul_t* m, const hlo_target_t* target) {
+void hlo_matmul_choose_group(hlo_matmul_t* m) {
   hlo_matmul_dim_t* inner = &m->depth[m->depth_count - 1];
   if (!m->is_convolution) {
-    choose_dot_group(m, target);
+    choose_dot_group(m);
   } else if (m->group > 1) {
-    hlo_matmul_choose_tiles(m, target, narrow_operand(m->contraction.node, m->dtype, depth_of(m)));
+    hlo_matmul_choose_tiles(m, narrow_operand(m->contraction.node, m->dtype, depth_of(m)));
   }
   int64_t group = m->group;
   m->last_group = 1;
@@ -128,9 +128,7 @@ void hlo_matmul_choose_group(hlo_matmul_t* m, const hlo_target_t* target) {
   inner->together = group;
   m->last_group = (uint32_t)((inner->extent - 1) % group) + 1;
   inner->extent = (inner->extent + group - 1) / group;
-  if (!is_byte_product(m->contraction.node)) return;
-  m->dtype = HLO_DTYPE_S32;
-  m->is_flipped = !m->tile && m->operands[HLO_MATMUL_A].dtype == m->operands[HLO_MATMUL_B].dtype;
+  if (is_byte_product(m->contraction.node)) m->dtype = HLO_DTYPE_S32;
 }
 
 bool hlo_matmul_reads_groups(const hlo_matmul_t* m, uint32_t side) {
@@ -150,7 +148,7 @@ hlo_vir_value_t* hlo_matmul_add_groups(const hlo_matmul_t* m, hlo_vir_builder_t*
 
 hlo_vir_value_t* hlo_matmul_flip(const hlo_matmul_t* m, hlo_vir_builder_t* b,
                                  hlo_vir_value_t* value) {
-  if (!m->is_flipped) return value;
+  if (!hlo_matmul_is_flipped(m)) return value;
   uint64_t signs = value->type.elem == HLO_VIR_I8 ? SIGN_BIT : SIGN_BIT * UINT64_C(0x01010101);
   return hlo_vir_binary(b, HLO_VIR_xor, value, hlo_vir_const_bits(b, value->type, signs));
 }

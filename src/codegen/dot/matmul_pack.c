@@ -606,7 +606,7 @@ static void copy_panel(packing_t* p, const hlo_matmul_panel_t* panel) {
   p->at.to = hlo_plus(p->b, to, hlo_index(p->b, hlo_matmul_first_row(p->m) * p->m->element_bytes));
   copy_rows(p, panel, 0);
   p->at.to = to;
-  if (p->m->is_flipped) store_corrections(p, panel, hlo_index(p->b, p->m->depth_extent));
+  if (hlo_matmul_is_flipped(p->m)) store_corrections(p, panel, hlo_index(p->b, p->m->depth_extent));
 }
 
 // Copies rows row <= number < end of a block that begins at `low`, `rows` together.
@@ -664,7 +664,7 @@ void hlo_matmul_pack_block(const hlo_matmul_t* m, const hlo_point_emitter_t* poi
     copy_block_rows(&p, panel, hlo_index(b, whole), hlo_index(b, extent), low, 1, m->last_group);
     hlo_vir_end(b);
   }
-  if (!m->is_flipped) return;
+  if (!hlo_matmul_is_flipped(m)) return;
   p.at.to = to;
   end = hlo_vir_index(b, HLO_VIR_imin, block_end, hlo_index(b, extent));
   store_corrections(&p, panel, hlo_vir_index(b, HLO_VIR_isub, end, low));

@@ -10,12 +10,12 @@ typedef struct padder {
   const hlo_matmul_padding_t* padding;
   hlo_vir_builder_t* b;
   hlo_dtype_t from_dtype, dtype;  // of elements; an unsigned integer if they are not converted
-  bool is_flipped;
+  bool is_of_a;
   hlo_vir_value_t *from, *to;  // of a line
 } padder_t;
 
 static hlo_vir_value_t* flip(const padder_t* p, hlo_vir_value_t* value) {
-  return p->is_flipped ? hlo_matmul_flip(p->m, p->b, value) : value;
+  return p->is_of_a ? hlo_matmul_flip(p->m, p->b, value) : value;
 }
 
 // Returns the type in which elements are copied if they are not converted.
@@ -200,7 +200,7 @@ static void pad_operand(const hlo_kernel_t* kernel, uint32_t side, hlo_vir_build
                 .b = b,
                 .from_dtype = padding->from_dtype,
                 .dtype = dtype,
-                .is_flipped = m->is_flipped && side == HLO_MATMUL_A};
+                .is_of_a = side == HLO_MATMUL_A};
   if (p.from_dtype == dtype) p.from_dtype = p.dtype = bits_of(dtype);
   p.to = hlo_vir_index(b, HLO_VIR_iadd, copy_at, index_op(b, HLO_VIR_imul, line, line_bytes));
   hlo_vir_value_t* source = addresses[m->operands[side].input];

@@ -45,8 +45,7 @@ static const hlo_tile_atom_t* find_atom(const hlo_tile_target_t* target, hlo_dty
 }
 
 // Returns the time of a product in atoms. Each operand load serves two atoms.
-static double time_of(const hlo_tile_target_t* target, const hlo_matmul_t* m,
-                      const hlo_tile_atom_t* atom) {
+static double time_of(const hlo_matmul_t* m, const hlo_tile_atom_t* atom) {
   double tiles = extent_of(m->outer, m->outer_count) *
                  (double)hlo_divide_up(m->rows.extent, atom->rows) *
                  (double)hlo_divide_up(m->columns.extent, atom->columns);
@@ -55,10 +54,11 @@ static double time_of(const hlo_tile_target_t* target, const hlo_matmul_t* m,
                     (double)hlo_divide_up(m->depth[inner].extent, atom->depth);
   bool is_tile = atom->rows > 1;
   return hlo_tile_work_ns(
-      target, &(hlo_tile_work_t){.products = products,
-                                 .atom = atom,
-                                 .vector_ops = is_tile ? tiles * VECTORS_OF_ACCUMULATORS : 0,
-                                 .accessed_bytes = is_tile ? products * ROWS * ROW_BYTES : 0});
+      &m->target->tile,
+      &(hlo_tile_work_t){.products = products,
+                         .atom = atom,
+                         .vector_ops = is_tile ? tiles * VECTORS_OF_ACCUMULATORS : 0,
+                         .accessed_bytes = is_tile ? products * ROWS * ROW_BYTES : 0});
 }
 
 const hlo_tile_atom_t* hlo_matmul_tile_atom(const hlo_target_t* target, hlo_dtype_t operand) {
@@ -77,15 +77,16 @@ static bool is_whole(const hlo_matmul_t* m, const hlo_tile_atom_t* atom) {
          inner->extent % atom->depth == 0;
 }
 
-bool hlo_matmul_choose_tiles(hlo_matmul_t* m, const hlo_target_t* target, hlo_dtype_t operand) {
-  const hlo_tile_atom_t* atom = hlo_matmul_tile_atom(target, operand);
-  const hlo_tile_atom_t* vector = find_atom(&target->tile, operand, false);
+bool hlo_matmul_choose_tiles(hlo_matmul_t* m, hlo_dtype_t operand) {
+  const hlo_tile_target_t* target = &m->target->tile;
+  const hlo_tile_atom_t* atom = find_atom(target, operand, true);
+  const hlo_tile_atom_t* vector = find_atom(target, operand, false);
   if (!vector) {
-    vector = hlo_tile_atom_find(&target->tile, HLO_TILE_ATOM_PRODUCT, m->dtype, m->dtype);
+    vector = hlo_tile_atom_find(target, HLO_TILE_ATOM_PRODUCT, m->dtype, m->dtype);
   }
   bool is_small = !m->is_convolution && m->rows.extent < HLO_TUNING_TILE_REGISTERS_MIN_ROWS;
   if (!atom || !vector || m->is_by_depth || is_small || (m->is_convolution && !is_whole(m, atom)) ||
-      time_of(&target->tile, m, atom) >= time_of(&target->tile, m, vector)) {
+      time_of(m, atom) >= time_of(m, vector)) {
     return false;
   }
   m->tile = atom;
@@ -106,9 +107,9 @@ int64_t hlo_matmul_filled_steps(const hlo_matmul_t* m) {
   return m->tile ? hlo_divide_up(steps, COLUMNS) * COLUMNS : steps;
 }
 
-int64_t hlo_matmul_tile_blocks(const hlo_matmul_t* m, int64_t cache_bytes) {
+int64_t hlo_matmul_tile_blocks(const hlo_matmul_t* m) {
   double bytes = (double)m->rows.extent * (double)m->depth_extent * GROUP_BYTES;
-  return (int64_t)(bytes / (double)(cache_bytes / 2)) + 1;
+  return (int64_t)(bytes / (double)(hlo_matmul_cache_bytes(m) / 2)) + 1;
 }
 
 double hlo_matmul_tile_ns(const hlo_matmul_t* m) {

@@ -4,7 +4,7 @@
 //
 //   strategy        marked by      excludes
 //   narrow          is_narrow      every other strategy, groups, outer loops
-//   tile registers  tile           by depth, by channel, windows in lanes, flipped bytes
+//   tile registers  tile           by depth, by channel, windows in lanes
 //   by depth        is_by_depth    by channel, transposed rows, split contractions
 //   by channel      is_by_channel  (depthwise convolutions only) groups
 //   blocked         none of these  -
@@ -31,8 +31,7 @@ static hlo_status_t verify_strategy(const hlo_matmul_t* m) {
   if (m->tile) {
     HLO_TRY(require(m, !m->is_by_depth && !m->is_by_channel && !m->is_window_in_lanes,
                     "tile registers exclude lanes along depth, channels and windows"));
-    HLO_TRY(require(m, m->group > 1 && !m->is_flipped,
-                    "tile registers multiply groups, of bytes as they are"));
+    HLO_TRY(require(m, m->group > 1, "tile registers multiply groups"));
   }
   if (m->is_by_depth) {
     HLO_TRY(require(m, !m->is_by_channel && !m->transposes_rows && m->split_count == 0,
@@ -40,8 +39,7 @@ static hlo_status_t verify_strategy(const hlo_matmul_t* m) {
   }
   HLO_TRY(require(m, m->is_convolution || !(m->is_by_channel || m->is_window_in_lanes),
                   "channels and windows in lanes are those of convolutions"));
-  HLO_TRY(require(m, !m->is_by_channel || m->group <= 1, "channels are not multiplied in groups"));
-  return require(m, !m->is_flipped || m->group == 4, "flipped bytes are multiplied four at a time");
+  return require(m, !m->is_by_channel || m->group <= 1, "channels are not multiplied in groups");
 }
 
 static hlo_status_t verify_loops(const hlo_matmul_t* m) {

@@ -47,9 +47,9 @@ bool hlo_matmul_choose_narrow(hlo_matmul_t* m, const hlo_fusion_t* fusion) {
   return m->dtype == HLO_DTYPE_F32 || m->dtype == HLO_DTYPE_F64;
 }
 
-bool hlo_matmul_finish_narrow(hlo_matmul_t* m, const hlo_target_t* target) {
+bool hlo_matmul_finish_narrow(hlo_matmul_t* m) {
   m->rows_together = rows_together(m, m->lanes);
-  if (!target->has_masks || m->rows_together < 2) return false;
+  if (!m->target->has_masks || m->rows_together < 2) return false;
   for (uint32_t side = 0; side < 2; ++side) {
     m->depth[0].strides[side] = m->depth[0].from[side];
     m->rows.strides[side] = m->rows.from[side];
@@ -62,8 +62,8 @@ bool hlo_matmul_finish_narrow(hlo_matmul_t* m, const hlo_target_t* target) {
   hlo_tile_work_t work = {.vector_ops = (double)m->unit_count * (double)(2 * m->depth_extent),
                           .accessed_bytes = bytes,
                           .distinct_bytes = bytes};
-  m->cost_ns = hlo_tile_work_ns(&target->tile, &work);
-  int64_t wanted = hlo_tile_chunk_count(&target->tile, m->cost_ns, false);
+  m->cost_ns = hlo_tile_work_ns(&m->target->tile, &work);
+  int64_t wanted = hlo_tile_chunk_count(&m->target->tile, m->cost_ns, false);
   m->units_per_chunk = (m->unit_count + wanted - 1) / wanted;
   m->chunk_count = (uint64_t)((m->unit_count + m->units_per_chunk - 1) / m->units_per_chunk);
   return true;

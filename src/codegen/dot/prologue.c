@@ -236,7 +236,7 @@ static const hlo_matmul_dim_t* lane_loop(const hlo_matmul_t* m, uint32_t side) {
   return inner->strides[side] == 1 && !m->transposes_rows ? inner : &m->rows;
 }
 
-hlo_verdict_t hlo_matmul_weigh_prologues(const hlo_matmul_t* m, const hlo_target_t* target) {
+hlo_verdict_t hlo_matmul_weigh_prologues(const hlo_matmul_t* m) {
   for (uint32_t side = 0; side < 2; ++side) {
     const hlo_matmul_operand_t* operand = &m->operands[side];
     const hlo_matmul_prologue_t* prologue = &operand->prologue;
@@ -247,7 +247,7 @@ hlo_verdict_t hlo_matmul_weigh_prologues(const hlo_matmul_t* m, const hlo_target
     double elements = (double)prologue->space.element_count, times = times_computed(m, side);
     double bytes = elements * (double)hlo_dtype_size_bytes(operand->dtype);
     double ops =
-        prologue->vector_ops * elements * prologue->widest_bytes / (double)target->vector_bytes;
+        prologue->vector_ops * elements * prologue->widest_bytes / (double)m->target->vector_bytes;
     if (prologue->is_forced && prologue->read_bytes > HLO_TUNING_PROLOGUE_READ_SHARE * bytes) {
       return hlo_verdict_beyond(HLO_REASON_PROLOGUE_BYTES, prologue->value->def,
                                 prologue->read_bytes, HLO_TUNING_PROLOGUE_READ_SHARE * bytes);
@@ -258,9 +258,9 @@ hlo_verdict_t hlo_matmul_weigh_prologues(const hlo_matmul_t* m, const hlo_target
     hlo_tile_work_t here = {.vector_ops = ops * times,
                             .accessed_bytes = prologue->read_bytes * times,
                             .distinct_bytes = prologue->read_bytes};
-    double reading = bytes / hlo_tile_home(&target->tile, bytes)->bytes_per_ns;
-    const double here_ns = hlo_tile_work_ns(&target->tile, &here);
-    const double apart_ns = hlo_tile_work_ns(&target->tile, &apart) + reading;
+    double reading = bytes / hlo_tile_home(&m->target->tile, bytes)->bytes_per_ns;
+    const double here_ns = hlo_tile_work_ns(&m->target->tile, &here);
+    const double apart_ns = hlo_tile_work_ns(&m->target->tile, &apart) + reading;
     if (here_ns > apart_ns) {
       return hlo_verdict_beyond(HLO_REASON_PROLOGUE_REPEATED, prologue->value->def, here_ns,
                                 apart_ns);
