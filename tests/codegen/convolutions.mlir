@@ -242,3 +242,9 @@ func.func @main(%a: tensor<2x7x5x32xi8>, %b: tensor<1x1x32x48xi8>) -> tensor<2x1
   %0 = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[0, 1], [0, 1]], lhs_dilate = [2, 2]} {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<2x7x5x32xi8>, tensor<1x1x32x48xi8>) -> tensor<2x14x10x48xi32>
   return %0 : tensor<2x14x10x48xi32>
 }
+// -----
+// Each channel has a window of its own: no rows of a narrow product, although they are contiguous.
+func.func @main(%a: tensor<1x8x36xf32>, %b: tensor<3x1x8xf32>) -> tensor<1x12x8xf32> {
+  %0 = stablehlo.convolution(%a, %b) dim_numbers = [b,f,0]x[0,i,o]->[b,0,f], window = {stride = [3], pad = [[0, 0]], lhs_dilate = [1], rhs_dilate = [1], reverse = [false]} {batch_group_count = 1 : i64, feature_group_count = 8 : i64} : (tensor<1x8x36xf32>, tensor<3x1x8xf32>) -> tensor<1x12x8xf32>
+  return %0 : tensor<1x12x8xf32>
+}

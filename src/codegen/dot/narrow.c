@@ -31,9 +31,9 @@ static bool goes_along(const hlo_matmul_t* m, const hlo_node_t* node) {
 
 bool hlo_matmul_choose_narrow(hlo_matmul_t* m, const hlo_fusion_t* fusion) {
   const hlo_matmul_dim_t *rows = &m->rows, *depth = &m->depth[0];
-  if (m->outer_count || m->depth_count != 1 || rows->loop < 0 || m->columns.loop < 0 ||
-      hlo_matmul_output_stride(m, rows->loop) != m->columns.extent || m->group > 1 ||
-      depth->from[HLO_MATMUL_A] != 1 || rows->from[HLO_MATMUL_A] != depth->extent) {
+  if (m->is_by_channel || m->outer_count || m->depth_count != 1 || rows->loop < 0 ||
+      m->columns.loop < 0 || hlo_matmul_output_stride(m, rows->loop) != m->columns.extent ||
+      m->group > 1 || depth->from[HLO_MATMUL_A] != 1 || rows->from[HLO_MATMUL_A] != depth->extent) {
     return false;
   }
   // All steps of a narrow product are inside the operands. Those of a padded convolution are not.
