@@ -420,13 +420,15 @@ static void add_depth(const convolution_t* c, const strides_t* strides, hlo_matm
 static bool assign_loops(hlo_matmul_t* m, hlo_matmul_loops_t* output) {
   if (!output->count) return false;
   const hlo_matmul_dim_t* last = &output->dims[output->count - 1];
-  m->is_by_channel = last->from[0] && last->from[1];
-  m->is_window_in_lanes = last->from[0] != 0 && !m->is_by_channel;
+  m->strategy = last->from[0] == 0   ? HLO_MATMUL_BY_COLUMN
+                : last->from[1] == 0 ? HLO_MATMUL_BY_POSITION
+                                     : HLO_MATMUL_BY_CHANNEL;
+  const bool is_swapped = m->strategy == HLO_MATMUL_BY_POSITION;
   int32_t rows = -1;
   for (uint32_t i = 0; i < output->count; ++i) {
     hlo_matmul_dim_t* dim = &output->dims[i];
     dim->loop = (int32_t)i;
-    if (m->is_window_in_lanes) hlo_matmul_swap_operands(dim);
+    if (is_swapped) hlo_matmul_swap_operands(dim);
     bool is_row = i + 1 < output->count && !dim->wrap_at && dim->from[HLO_MATMUL_A] &&
                   !dim->from[HLO_MATMUL_B];
     if (is_row) rows = (int32_t)i;
@@ -478,15 +480,18 @@ static bool make_loops(const convolution_t* c, hlo_matmul_t* m, hlo_matmul_loops
       !assign_loops(m, output)) {
     return false;
   }
+  const bool is_swapped = m->strategy == HLO_MATMUL_BY_POSITION;
   m->depth_count = depth.count;
   for (uint32_t i = 0; i < depth.count; ++i) {
     m->depth[i] = depth.dims[i];
-    if (m->is_window_in_lanes) hlo_matmul_swap_operands(&m->depth[i]);
+    if (is_swapped) hlo_matmul_swap_operands(&m->depth[i]);
   }
   if (channel_repeat(c)) m->repeat = channel_repeat(c);
-  if (m->is_by_channel && m->columns.from[HLO_MATMUL_A] > FAR / HLO_VIR_MAX_LANES) return false;
+  if (m->strategy == HLO_MATMUL_BY_CHANNEL &&
+      m->columns.from[HLO_MATMUL_A] > FAR / HLO_VIR_MAX_LANES)
+    return false;
   connect_limits(m, output);
-  uint32_t lhs = m->is_window_in_lanes ? HLO_MATMUL_B : HLO_MATMUL_A, rhs = 1 - lhs;
+  uint32_t lhs = is_swapped ? HLO_MATMUL_B : HLO_MATMUL_A, rhs = 1 - lhs;
   m->padding[lhs] = lhs_padding;
   m->padding[rhs] = rhs_padding;
   m->operands[lhs] = (hlo_matmul_operand_t){
@@ -521,7 +526,8 @@ hlo_verdict_t hlo_convolution_make_loops(hlo_matmul_t* m, hlo_tiled_space_t* spa
   }
   m->contraction.dtype = c.dtype;
   m->group = (uint32_t)c.group;
-  if (c.is_product) m->is_convolution = m->is_window_in_lanes = false;
+  m->is_convolution = !c.is_product;
+  if (c.is_product) m->strategy = HLO_MATMUL_BY_COLUMN;
   space->loop_count = output.count;
   space->element_count = hlo_type_element_count(c.out);
   for (uint32_t i = 0; i < output.count; ++i) space->extents[i] = output.dims[i].extent;

@@ -71,7 +71,8 @@ bool hlo_matmul_supports(const hlo_node_t* node) {
 // Checks an epilogue: its ops compute the same elements as the product, from others that are read
 // as vectors or as one element for all lanes.
 static hlo_verdict_t check_epilogue(const hlo_tiling_t* tiling, const hlo_matmul_t* matmul) {
-  uint32_t lane_loop = matmul->is_by_depth ? HLO_TILED_MAX_LOOPS : (uint32_t)matmul->columns.loop;
+  bool is_by_depth = matmul->strategy == HLO_MATMUL_BY_DEPTH;  // elements are stored one by one
+  uint32_t lane_loop = is_by_depth ? HLO_TILED_MAX_LOOPS : (uint32_t)matmul->columns.loop;
   uint32_t products = 0;
   double cost = 0;
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {
@@ -91,7 +92,7 @@ static hlo_verdict_t check_epilogue(const hlo_tiling_t* tiling, const hlo_matmul
       if (hlo_expr_unresolved(tiled->offset)) {
         return hlo_verdict_no(HLO_REASON_PRODUCT_INDEX, NULL);
       }
-      if (lane_loop == HLO_TILED_MAX_LOOPS) continue;  // element by element
+      if (is_by_depth) continue;
       hlo_lane_access_t access = hlo_tiled_lane_access(tiled->offset, lane_loop);
       if (access != HLO_LANE_SAME && access != HLO_LANE_PLAIN) {
         return hlo_verdict_no(HLO_REASON_PRODUCT_STRIDE, NULL);
@@ -104,7 +105,7 @@ static hlo_verdict_t check_epilogue(const hlo_tiling_t* tiling, const hlo_matmul
     const bool is_slice = hlo_tiled_written(output) != output;
     if (is_slice) return hlo_verdict_no(HLO_REASON_PRODUCT_SLICE, output->def);
     if (hlo_expr_unresolved(offset)) return hlo_verdict_no(HLO_REASON_PRODUCT_STORE, output->def);
-    if (lane_loop == HLO_TILED_MAX_LOOPS) continue;
+    if (is_by_depth) continue;
     if (hlo_tiled_lane_access(offset, lane_loop) != HLO_LANE_PLAIN) {
       return hlo_verdict_no(HLO_REASON_PRODUCT_TRANSPOSED, output->def);
     }
@@ -167,8 +168,8 @@ static void limit_sharing(hlo_kernel_t* kernel, const hlo_matmul_t* m) {
   }
   for (uint32_t o = 0; o < kernel->fusion->output_count; ++o) {
     bool holds_accumulators = m->accumulators_in_output && m->accumulators_output == (int32_t)o;
-    bool shares_none = m->is_narrow || holds_accumulators;  // a narrow product stores past its
-                                                            // rows
+    // A narrow product stores past its rows.
+    bool shares_none = m->strategy == HLO_MATMUL_NARROW || holds_accumulators;
     kernel->shareable[o] = shares_none ? 0 : kernel->shareable[o] & ~read;
   }
 }
@@ -197,7 +198,7 @@ static hlo_status_t choose_product(hlo_kernel_t* kernel, const hlo_node_t* node,
     if (widest < bytes) widest = bytes;
   }
   kernel->lanes = kernel->target->vector_bytes / widest;
-  HLO_TRY(hlo_matmul_finish(matmul, memo, kernel->lanes));
+  HLO_TRY(hlo_matmul_finish(matmul, kernel, memo));
   kernel->verdict = matmul->verdict;
   kernel->chunk_count = matmul->chunk_count;
   kernel->form_plan = matmul;
@@ -250,16 +251,7 @@ static void describe(const hlo_kernel_t* kernel, hlo_kernel_shape_t* out_shape) 
 static void print(const hlo_kernel_t* kernel, hlo_strbuf_t* out) {
   const hlo_matmul_t* m = hlo_matmul_of(kernel);
   hlo_strbuf_puts(out, m->is_convolution ? "convolution" : "product");
-  if (m->is_narrow) {
-    hlo_strbuf_puts(out, " of a short contraction");
-  } else if (m->tile) {
-    hlo_strbuf_puts(out, " in tile registers");
-  } else {
-    hlo_strbuf_printf(out, " in tiles of %" PRId64 " rows and %" PRId64 " columns",
-                      m->full_panels ? m->full.height : m->edge.height, m->panel_width);
-  }
-  hlo_strbuf_printf(out, ", lanes of %u along the %s", m->lanes,
-                    m->is_by_depth ? "contraction" : "columns");
+  hlo_matmul_print_strategy(m, out);
   static const char* const names[] = {"left", "right"};
   for (int side = 0; side < 2; ++side) {
     if (m->operands[side].is_packed) hlo_strbuf_printf(out, ", %s operand packed", names[side]);
@@ -269,19 +261,12 @@ static void print(const hlo_kernel_t* kernel, hlo_strbuf_t* out) {
   }
 }
 
-// Returns true if a system chooses the tile. Narrow products and tile registers do not use one.
-static bool has_accumulators(const hlo_matmul_t* m) {
-  return !m->is_narrow && !m->tile;
-}
-
 static hlo_status_t explain(const hlo_kernel_t* kernel, hlo_strbuf_t* out) {
-  const hlo_matmul_t* m = hlo_matmul_of(kernel);
-  return has_accumulators(m) ? hlo_matmul_explain_accumulators(m, out) : hlo_ok();
+  return hlo_matmul_explain_accumulators(hlo_matmul_of(kernel), out);
 }
 
 static hlo_status_t print_tiles(const hlo_kernel_t* kernel, hlo_strbuf_t* out) {
-  const hlo_matmul_t* m = hlo_matmul_of(kernel);
-  return has_accumulators(m) ? hlo_matmul_print_tiles(m, out) : hlo_ok();
+  return hlo_matmul_print_tiles(hlo_matmul_of(kernel), out);
 }
 
 const hlo_kernel_form_t hlo_product_form = {.computes = hlo_matmul_supports,

@@ -96,7 +96,8 @@ bool hlo_matmul_cut(const hlo_matmul_t* m, hlo_matmul_cut_t cut, hlo_matmul_form
 
 bool hlo_matmul_transpose_form(const hlo_matmul_t* m, hlo_matmul_form_t* form) {
   bool is_plain = m->columns.from[HLO_MATMUL_B] == 1, stays_plain = m->rows.from[HLO_MATMUL_A] == 1;
-  if (has_windows(m) || form->is_transposed || m->is_by_depth || (is_plain && !stays_plain)) {
+  if (has_windows(m) || form->is_transposed || m->strategy == HLO_MATMUL_BY_DEPTH ||
+      (is_plain && !stays_plain)) {
     return false;
   }
   return form->is_transposed = true;
@@ -197,9 +198,10 @@ static void choose_lanes(hlo_matmul_t* m) {
   int64_t bytes = (int64_t)hlo_dtype_size_bytes(m->operands[HLO_MATMUL_B].dtype);
   bool has_more = inner->extent >= HLO_TUNING_DEPTH_LONG && bytes >= (int64_t)sizeof(float);
   int64_t few = has_more ? HLO_TUNING_DEPTH_MAX_ROW_BYTES / bytes : HLO_TUNING_DEPTH_MAX_ROWS;
-  m->is_by_depth = m->rows.extent <= few && inner->from[HLO_MATMUL_B] == 1 &&
-                   m->columns.extent >= HLO_TUNING_DEPTH_MIN_COLUMNS && is_long_for(m, &m->rows) &&
-                   !hlo_matmul_has_quads(m);
+  bool is_by_depth = m->rows.extent <= few && inner->from[HLO_MATMUL_B] == 1 &&
+                     m->columns.extent >= HLO_TUNING_DEPTH_MIN_COLUMNS &&
+                     is_long_for(m, &m->rows) && !hlo_matmul_has_quads(m);
+  if (is_by_depth) m->strategy = HLO_MATMUL_BY_DEPTH;
 }
 
 int64_t hlo_matmul_output_stride(const hlo_matmul_t* m, int32_t loop) {
@@ -303,15 +305,13 @@ hlo_status_t hlo_matmul_create(const hlo_kernel_t* kernel, const hlo_node_t* nod
   double light_ops = (double)(kernel->target->tile.vector_count / HLO_TUNING_LIGHT_SHARE);
   m->stores_rows = epilogue_ops(m, kernel->fusion) > light_ops;
   m->packs_apart = source_ops(m) > light_ops;
-  m->is_narrow = !m->tile && m->depth_extent <= HLO_MATMUL_MAX_NARROW &&
-                 hlo_matmul_choose_narrow(m, kernel->fusion);
   return hlo_ok();
 }
 
 // ---- tiles
 
 static void cut_columns(const hlo_matmul_t* m, int64_t columns, hlo_matmul_panel_t* panel) {
-  uint32_t lanes = m->is_by_depth ? 1 : m->lanes;
+  uint32_t lanes = m->strategy == HLO_MATMUL_BY_DEPTH ? 1 : m->lanes;
   for (int64_t at = 0; at < columns;) {
     if (!m->target->has_masks) {
       while ((int64_t)lanes > columns - at) lanes /= 2;
@@ -345,8 +345,8 @@ static hlo_status_t make_tiles(hlo_matmul_t* m, hlo_tile_memo_t* memo) {
   hlo_matmul_accumulators_t tile;
   HLO_TRY(hlo_matmul_choose_accumulators(m, memo, 0, &tile));
   int64_t vectors = hlo_matmul_min(tile.width, hlo_divide_up(m->columns.extent, m->lanes));
-  if (m->tile) vectors = tile.width;
-  m->panel_width = m->is_by_depth ? tile.width : vectors * m->lanes;
+  if (m->strategy == HLO_MATMUL_IN_TILES) vectors = tile.width;
+  m->panel_width = m->strategy == HLO_MATMUL_BY_DEPTH ? tile.width : vectors * m->lanes;
   m->full_panels = m->columns.extent / m->panel_width;
   m->panel_count = hlo_divide_up(m->columns.extent, m->panel_width);
   if (m->full_panels) cut_columns(m, m->panel_width, &m->full);
@@ -375,10 +375,11 @@ static bool conflicts(const hlo_matmul_t* m, uint32_t side, const hlo_matmul_dim
 
 bool hlo_matmul_packs_b(const hlo_matmul_t* m, int64_t tiles) {
   int64_t cache = hlo_matmul_cache_bytes(m);
-  if (m->is_by_depth || m->packs_blocks) return false;
-  if (m->tile) return true;  // tile registers read only packed panels
-  if (m->is_window_in_lanes) return m->columns.from[HLO_MATMUL_B] != 1;
-  if (m->columns.from[HLO_MATMUL_B] != 1 || m->group > 1) return true;
+  if (m->strategy == HLO_MATMUL_BY_DEPTH || m->packs_blocks) return false;
+  // Tile registers read only packed panels.
+  if (m->strategy == HLO_MATMUL_IN_TILES || m->columns.from[HLO_MATMUL_B] != 1) return true;
+  if (m->strategy == HLO_MATMUL_BY_POSITION) return false;
+  if (m->group > 1) return true;
   int64_t bytes = m->depth_extent * m->columns.extent * m->element_bytes;
   if (hlo_matmul_is_produced(&m->operands[HLO_MATMUL_B]) && tiles == 1) return false;
   if (tiles <
@@ -429,8 +430,8 @@ static bool shares_panels(const hlo_matmul_t* m) {
 bool hlo_matmul_may_slice(const hlo_matmul_t* m, int64_t bytes) {
   double elements = (double)m->outer_extent * (double)m->depth_extent * (double)m->columns.extent;
   int64_t least = m->group > 1 ? 1 : HLO_TUNING_SLICE_MIN_ROWS;  // groups are packed anyway
-  return !m->is_convolution && !m->tile && m->depth_count == 1 && m->rows.extent >= least &&
-         elements * m->element_bytes >= (double)bytes;
+  return !m->is_convolution && m->strategy != HLO_MATMUL_IN_TILES && m->depth_count == 1 &&
+         m->rows.extent >= least && elements * m->element_bytes >= (double)bytes;
 }
 
 // Returns true if only one block of each panel is packed at a time. This requires that a chunk has
@@ -450,21 +451,23 @@ static bool packs_slices(const hlo_matmul_t* m) {
 static bool transposes_rows(const hlo_matmul_t* m) {
   int64_t cache = hlo_matmul_cache_bytes(m);
   if (m->is_convolution || !is_across(m)) return false;
-  if (m->tile) return true;
+  if (m->strategy == HLO_MATMUL_IN_TILES) return true;
   bool is_held = m->packs_slices && steps_held(m) >= HLO_TUNING_HELD_MIN_STEPS;
   bool is_large =
       m->group > 1 ? bytes_of_a(m) > (double)(cache / HLO_TUNING_HELD_SHARE)
                    : m->depth[0].extent * hlo_matmul_line_bytes(m) > cache / HLO_TUNING_LINES_SHARE;
-  return is_large && !is_held && !m->is_by_depth && m->panel_count >= HLO_TUNING_PACK_TILES &&
-         m->lanes > HLO_MATMUL_TRANSPOSED && m->rows.extent >= m->lanes;
+  return is_large && !is_held && m->strategy != HLO_MATMUL_BY_DEPTH &&
+         m->panel_count >= HLO_TUNING_PACK_TILES && m->lanes > HLO_MATMUL_TRANSPOSED &&
+         m->rows.extent >= m->lanes;
 }
 
 bool hlo_matmul_packs_a(const hlo_matmul_t* m, int64_t panels, int64_t height) {
   if (m->is_convolution) return false;  // windows overlap
   if (m->transposes_rows) return true;
-  if (m->is_by_depth) return m->depth[0].from[HLO_MATMUL_A] != 1 || conflicts(m, 0, &m->rows);
+  if (m->strategy == HLO_MATMUL_BY_DEPTH)
+    return m->depth[0].from[HLO_MATMUL_A] != 1 || conflicts(m, 0, &m->rows);
   if (m->group > 1 && is_converted(m, HLO_MATMUL_A)) return true;
-  if (m->tile && hlo_matmul_filled_steps(m) > m->depth[m->depth_count - 1].extent) return true;
+  if (hlo_matmul_filled_steps(m) > m->depth[m->depth_count - 1].extent) return true;
   if (panels < HLO_TUNING_PACK_TILES) {
     return is_converted(m, HLO_MATMUL_A) && m->columns.extent >= 2 * m->lanes && m->rows.extent > 1;
   }
@@ -496,7 +499,8 @@ static void nest_loop(hlo_matmul_dim_t* dim, uint32_t side, int64_t* stride) {
 // power of two plus a cache line.
 static int64_t lay_out_a(hlo_matmul_t* m) {
   hlo_matmul_dim_t* inner = &m->depth[m->depth_count - 1];
-  bool is_by_rows = m->is_by_depth || m->transposes_rows || m->tile ||
+  bool is_by_rows = m->strategy == HLO_MATMUL_BY_DEPTH || m->transposes_rows ||
+                    m->strategy == HLO_MATMUL_IN_TILES ||
                     inner->from[HLO_MATMUL_A] <= m->rows.from[HLO_MATMUL_A] ||
                     !m->rows.from[HLO_MATMUL_A];
   int64_t line = hlo_matmul_line_bytes(m) / m->element_bytes, stride = 1;
@@ -525,7 +529,8 @@ static int64_t lay_out_b(hlo_matmul_t* m) {
   m->columns.strides[HLO_MATMUL_B] = 1;
   for (uint32_t i = m->depth_count; i-- > 0;) {
     nest_loop(&m->depth[i], HLO_MATMUL_B, &stride);
-    if (m->tile && i + 1 == m->depth_count) stride = hlo_matmul_filled_steps(m) * m->panel_width;
+    const bool is_filled = m->strategy == HLO_MATMUL_IN_TILES && i + 1 == m->depth_count;
+    if (is_filled) stride = hlo_matmul_filled_steps(m) * m->panel_width;
   }
   stride += hlo_matmul_first_row(m);
   m->panel_stride = stride;
@@ -573,7 +578,8 @@ static hlo_verdict_t make_padding(hlo_matmul_t* m, uint32_t side) {
 // elements more than once.
 static bool must_be_packed(hlo_matmul_t* m, uint32_t side) {
   int64_t tiles = hlo_matmul_main_panel(m)->tile_count;
-  bool is_read_once = side == HLO_MATMUL_B && (tiles == 1 || m->is_by_depth || m->packs_blocks);
+  bool is_read_once =
+      side == HLO_MATMUL_B && (tiles == 1 || m->strategy == HLO_MATMUL_BY_DEPTH || m->packs_blocks);
   hlo_matmul_operand_t* operand = &m->operands[side];
   operand->prologue.is_forced = hlo_matmul_is_produced(operand) && !is_read_once;
   return operand->prologue.is_forced;
@@ -653,7 +659,7 @@ static hlo_status_t block_steps(const hlo_matmul_t* m, int64_t* out_steps) {
 }
 
 static double product_ns(const hlo_matmul_t* m) {
-  if (m->tile) return hlo_matmul_tile_ns(m);
+  if (m->strategy == HLO_MATMUL_IN_TILES) return hlo_matmul_tile_ns(m);
   return (double)m->outer_extent * (double)m->rows.extent * (double)m->depth_extent *
          ((double)m->columns.extent / m->lanes) / hlo_tile_product_rate(&m->target->tile, m->dtype);
 }
@@ -687,7 +693,8 @@ static int64_t part_count(const hlo_matmul_t* m) {
   int64_t steps = m->depth_extent, count = 1;
   int64_t wanted = hlo_matmul_min(wanted_chunks(m), HLO_TUNING_FEW_CHUNKS);
   bool is_edge = m->depth[0].limit.is_used && m->depth[0].limit.loop == m->rows.loop;
-  if (m->is_by_depth || is_edge || (m->tile && m->depth_count > 1)) return 1;
+  if (m->strategy == HLO_MATMUL_BY_DEPTH || is_edge) return 1;
+  if (m->strategy == HLO_MATMUL_IN_TILES && m->depth_count > 1) return 1;
   if (m->packs_slices && !shares_panels(m)) return hlo_divide_up(wanted, all_panels(m));
   if (m->packs_blocks) return 1;
   if (2 * units <= wanted) {
@@ -726,7 +733,9 @@ static hlo_status_t make_blocks(hlo_matmul_t* m) {
   bool is_spread = !m->operands[HLO_MATMUL_B].is_packed && conflicts(m, HLO_MATMUL_B, &m->depth[0]);
   bool is_single = tiles == 1 && !m->packs_blocks;
   bool is_whole = m->depth_count > 1 || m->depth[0].limit.is_used;
-  if (m->is_by_depth || m->tile || is_whole || is_single) return hlo_ok();
+  if (m->strategy == HLO_MATMUL_BY_DEPTH || m->strategy == HLO_MATMUL_IN_TILES || is_whole ||
+      is_single)
+    return hlo_ok();
   int64_t wanted = m->packs_slices ? slice_steps(m) : HLO_TUNING_CONFLICT_STEPS;
   if (!is_spread && !m->packs_blocks) HLO_TRY(block_steps(m, &wanted));
   if (steps <= wanted) {
@@ -757,7 +766,7 @@ static hlo_status_t make_blocks(hlo_matmul_t* m) {
 // Returns the number of stripes of rows that stay in a cache while all panels use them: the second
 // cache for tile registers, else the last.
 static int64_t count_stripes(const hlo_matmul_t* m) {
-  if (m->tile) return hlo_matmul_tile_blocks(m);
+  if (m->strategy == HLO_MATMUL_IN_TILES) return hlo_matmul_tile_blocks(m);
   if (m->panel_count == 1 || m->is_convolution) return 1;
   int64_t bytes = m->rows.extent * m->depth_extent * m->element_bytes / max(m->split_count, 1);
   return max(
@@ -806,23 +815,22 @@ static void make_chunks(hlo_matmul_t* m) {
 static bool fetches_lines(const hlo_matmul_t* m) {
   int64_t cache = hlo_matmul_cache_bytes(m);
   const hlo_matmul_dim_t* inner = &m->depth[m->depth_count - 1];
-  return !m->is_by_depth && !m->is_by_channel && m->rows.strides[HLO_MATMUL_A] == 1 &&
-         inner->strides[HLO_MATMUL_A] > m->group &&
+  return m->strategy != HLO_MATMUL_BY_DEPTH && m->strategy != HLO_MATMUL_BY_CHANNEL &&
+         m->rows.strides[HLO_MATMUL_A] == 1 && inner->strides[HLO_MATMUL_A] > m->group &&
          bytes_of_a(m) > (double)(cache / HLO_TUNING_HELD_SHARE);
 }
 
 // Returns true if A's rows come from memory beyond the second cache for every panel.
 static bool fetches_rows(const hlo_matmul_t* m) {
   int64_t cache = hlo_matmul_cache_bytes(m);
-  return !m->is_convolution && !m->is_by_depth && m->depth_count == 1 && m->panel_count > 1 &&
-         m->depth[0].strides[HLO_MATMUL_A] <= m->group &&
+  return !m->is_convolution && m->strategy != HLO_MATMUL_BY_DEPTH && m->depth_count == 1 &&
+         m->panel_count > 1 && m->depth[0].strides[HLO_MATMUL_A] <= m->group &&
          bytes_of_a(m) > HLO_TUNING_FAR_CACHES * (double)cache;
 }
 
-hlo_status_t hlo_matmul_finish(hlo_matmul_t* m, hlo_tile_memo_t* memo, uint32_t lanes) {
-  m->lanes = lanes;
-  m->is_narrow = m->is_narrow && hlo_matmul_finish_narrow(m);
-  if (m->is_narrow) return hlo_ok();
+hlo_status_t hlo_matmul_finish(hlo_matmul_t* m, const hlo_kernel_t* kernel, hlo_tile_memo_t* memo) {
+  m->lanes = kernel->lanes;
+  if (hlo_matmul_choose_narrow(m, kernel->fusion)) return hlo_ok();
   HLO_TRY(make_tiles(m, memo));
   for (uint32_t side = 0; side < 2 && !hlo_verdict_is_no(&m->verdict); ++side) {
     m->verdict = make_padding(m, side);

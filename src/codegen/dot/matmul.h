@@ -155,9 +155,21 @@ typedef struct hlo_matmul_panel {
   int64_t height, tile_count, tall_count, part_count;
 } hlo_matmul_panel_t;
 
+/// How lanes run; the table in matmul_strategy.c says what goes with each.
+typedef enum hlo_matmul_strategy {
+  HLO_MATMUL_BY_COLUMN,    // along columns of B; an element of A is broadcast to all lanes
+  HLO_MATMUL_BY_POSITION,  // the same, where B is the input of a convolution
+  HLO_MATMUL_BY_CHANNEL,   // along channels of both operands of a depthwise convolution
+  HLO_MATMUL_BY_DEPTH,     // along the contraction
+  HLO_MATMUL_IN_TILES,     // along columns, in tile registers
+  HLO_MATMUL_NARROW,       // along several rows, times a matrix smaller than a vector
+  HLO_MATMUL_STRATEGIES,
+} hlo_matmul_strategy_t;
+
 /// threads: immutable
 typedef struct hlo_matmul {
   const hlo_target_t* target;
+  hlo_matmul_strategy_t strategy;
   hlo_contraction_t contraction;
   hlo_verdict_t verdict;  // a "no" ends the choice; later fields are undefined then
   hlo_dtype_t dtype;      // of products and accumulators
@@ -176,11 +188,8 @@ typedef struct hlo_matmul {
   int32_t accumulators_output;  // output that holds accumulators between blocks; -1: none
   hlo_matmul_operand_t operands[2];
   bool is_convolution;  // and not a plain matrix product
-  bool is_window_in_lanes;
-  bool is_by_channel;  // depthwise: A is read as vectors too, lane by lane with B
-  int64_t repeat;      // adjacent columns that share one channel of A; 1: one
-  int64_t slide;       // steps whose rows of A are loaded once for all rows of a tile
-  bool is_by_depth;    // lanes run along the contraction
+  int64_t repeat;       // adjacent columns that share one channel of A; 1: one
+  int64_t slide;        // steps whose rows of A are loaded once for all rows of a tile
   hlo_matmul_padding_t padding[2];
   uint32_t outer_count, depth_count;
   hlo_matmul_dim_t outer[HLO_MATMUL_MAX_LOOPS], rows, columns, depth[HLO_MATMUL_MAX_LOOPS];
@@ -204,7 +213,6 @@ typedef struct hlo_matmul {
   int64_t pack_counts[2], pack_per_chunk[2];  // lines of A, panels of B
   uint64_t chunk_count, pack_chunks[2];
   double cost_ns;         // of all products on one thread
-  bool is_narrow;         // B is smaller than a vector
   int64_t rows_together;  // rows that one vector of a narrow product holds
   size_t scratch_bytes;
 } hlo_matmul_t;
@@ -213,7 +221,7 @@ typedef struct hlo_matmul {
 /// signed or both are unsigned.
 static inline bool hlo_matmul_is_flipped(const hlo_matmul_t* matmul) {
   const hlo_matmul_operand_t* operands = matmul->operands;
-  return matmul->group == sizeof(int32_t) && !matmul->tile &&
+  return matmul->group == sizeof(int32_t) && matmul->strategy != HLO_MATMUL_IN_TILES &&
          operands[HLO_MATMUL_A].dtype == operands[HLO_MATMUL_B].dtype;
 }
 
@@ -287,10 +295,10 @@ hlo_status_t hlo_matmul_create(const hlo_kernel_t* kernel, const hlo_node_t* nod
                                hlo_matmul_t** out_matmul) HLO_MUST_USE;
 /// Decides the rest once the lanes are known, or says no in its verdict.
 /// errors: RESOURCE_EXHAUSTED
-hlo_status_t hlo_matmul_finish(hlo_matmul_t* matmul, hlo_tile_memo_t* memo,
-                               uint32_t lanes) HLO_MUST_USE;
+hlo_status_t hlo_matmul_finish(hlo_matmul_t* matmul, const hlo_kernel_t* kernel,
+                               hlo_tile_memo_t* memo) HLO_MUST_USE;
 
-/// Checks that the decisions for a product are a legal combination (matmul_verify.c lists them).
+/// Checks that the decisions for a product are a legal combination (matmul_strategy.c lists them).
 /// errors: INTERNAL, naming the broken rule
 hlo_status_t hlo_matmul_verify(const hlo_matmul_t* matmul) HLO_MUST_USE;
 
@@ -374,13 +382,9 @@ hlo_vir_value_t* hlo_matmul_interleave(hlo_vir_builder_t* b, hlo_vir_value_t* co
 bool hlo_matmul_has_vector_groups(const hlo_matmul_t* matmul, uint32_t side, int64_t stride,
                                   uint32_t parts);
 
-/// Returns true if several rows fit a vector side by side and the epilogue allows it.
+/// Decides units and chunks if several rows fit a vector side by side and the epilogue allows it,
+/// else returns false.
 bool hlo_matmul_choose_narrow(hlo_matmul_t* matmul, const hlo_fusion_t* fusion);
-/// Checks the same once the lanes are known, and decides units and chunks.
-bool hlo_matmul_finish_narrow(hlo_matmul_t* matmul);
-void hlo_matmul_emit_narrow(const hlo_kernel_t* kernel, const hlo_point_emitter_t* points,
-                            hlo_vir_builder_t* b, hlo_vir_value_t* const* addresses,
-                            hlo_vir_value_t* chunk);
 
 uint32_t hlo_matmul_phase_count(const hlo_matmul_t* matmul);
 /// hlo_kernel_prepares().
@@ -415,9 +419,12 @@ hlo_vir_value_t* hlo_matmul_source(const hlo_kernel_t* kernel, uint32_t side,
 static inline size_t hlo_matmul_scratch_bytes(const hlo_matmul_t* matmul) {
   return matmul->scratch_bytes;
 }
+/// Emits a phase of any strategy.
 void hlo_matmul_emit(const hlo_kernel_t* kernel, uint32_t phase, const hlo_point_emitter_t* points,
                      hlo_vir_builder_t* b, hlo_vir_value_t* const* addresses,
                      hlo_vir_value_t* chunk);
+/// Appends the strategy in words.
+void hlo_matmul_print_strategy(const hlo_matmul_t* matmul, hlo_strbuf_t* out);
 /// Emits the phases before the product: the padded copy, packing.
 void hlo_matmul_emit_padding(const hlo_kernel_t* kernel, hlo_vir_builder_t* b,
                              hlo_vir_value_t* const* addresses, hlo_vir_value_t* chunk);

@@ -53,12 +53,13 @@ static void init_model(model_t* model, const hlo_matmul_t* m) {
   double rows = (double)m->rows.extent, columns = (double)m->columns.extent;
   double depth = (double)m->depth_extent, bytes = (double)m->element_bytes;
   int64_t lanes = m->lanes, piece = lanes * m->element_bytes;
-  bool is_vector = m->is_by_depth || m->is_by_channel;
+  bool is_by_depth = m->strategy == HLO_MATMUL_BY_DEPTH;
+  bool is_vector = is_by_depth || m->strategy == HLO_MATMUL_BY_CHANNEL;
   *model = (model_t){
       .m = m,
       .machine = machine,
-      .vectors = m->is_by_depth ? m->columns.extent : hlo_divide_up(m->columns.extent, lanes),
-      .steps = m->is_by_depth ? hlo_divide_up(m->depth_extent, lanes) : m->depth_extent,
+      .vectors = is_by_depth ? m->columns.extent : hlo_divide_up(m->columns.extent, lanes),
+      .steps = is_by_depth ? hlo_divide_up(m->depth_extent, lanes) : m->depth_extent,
       .piece_bytes = piece,
       .row_bytes = is_vector ? piece : m->element_bytes,
       .product_ns = 1 / (atom ? atom->per_ns : hlo_tile_product_rate(machine, m->dtype)),
@@ -91,7 +92,7 @@ static double step_ns(const model_t* model, const tile_reads_t* reads, int64_t r
   const hlo_matmul_t* m = model->m;
   double products = (double)(rows * reads->width) * model->product_ns;
   double rows_loaded = (double)rows;
-  if (m->is_by_channel) {
+  if (m->strategy == HLO_MATMUL_BY_CHANNEL) {
     rows_loaded = (double)(reads->width * (rows + m->slide - 1)) / (double)m->slide;
   }
   double loads = (double)reads->width * model->load_ns + rows_loaded * model->splat_ns;
@@ -109,7 +110,7 @@ static tile_reads_t reads_of(const model_t* model, int64_t rows, int64_t width, 
   const hlo_matmul_t* m = model->m;
   const hlo_tile_memory_t* near = &model->machine->memories[1];
   double beyond = (double)near->capacity_bytes + 1;
-  bool is_apart = width < model->vectors && !m->is_by_depth && !is_packed;
+  bool is_apart = width < model->vectors && m->strategy != HLO_MATMUL_BY_DEPTH && !is_packed;
   // A's rows are adjacent, so each step is in another line.
   bool is_across = m->rows.from[HLO_MATMUL_A] == 1 && m->rows.extent > rows &&
                    m->depth[m->depth_count - 1].from[HLO_MATMUL_A] > m->group;
@@ -139,7 +140,8 @@ static double panel_ns(const model_t* model, int64_t height, int64_t width, bool
   const hlo_tile_memory_t* memories = model->machine->memories;
   double panel = (double)model->steps * (double)(width * model->piece_bytes);
   double far = (double)memories[2].capacity_bytes;
-  bool may_cut = tiles > 1 && m->depth_count == 1 && !m->is_by_depth && !m->is_convolution;
+  bool may_cut =
+      tiles > 1 && m->depth_count == 1 && m->strategy != HLO_MATMUL_BY_DEPTH && !m->is_convolution;
   double blocks = 1;
   if (may_cut) {
     int64_t capacity = memories[1].capacity_bytes;
@@ -167,7 +169,7 @@ static double panel_ns(const model_t* model, int64_t height, int64_t width, bool
 static int64_t tallest(const model_t* model, int64_t width) {
   const hlo_matmul_t* m = model->m;
   int64_t registers = model->machine->vector_count;
-  int64_t aside = m->is_by_channel ? m->slide + 2 : 1 + width;
+  int64_t aside = m->strategy == HLO_MATMUL_BY_CHANNEL ? m->slide + 2 : 1 + width;
   int64_t height = (registers - aside) / width;
   return height > 1 ? height : 1;
 }
@@ -210,8 +212,9 @@ static uint32_t list_heights(const model_t* model, uint32_t width_count, const i
 
 static uint32_t list_widths(const model_t* model, int64_t* widths) {
   uint32_t count = 0;
-  uint32_t most = model->m->is_by_depth ? HLO_TUNING_DEPTH_WIDTHS : WIDTH_COUNT;
-  const int64_t* all = model->m->is_by_channel ? CHANNEL_WIDTHS : WIDTHS;
+  hlo_matmul_strategy_t strategy = model->m->strategy;
+  uint32_t most = strategy == HLO_MATMUL_BY_DEPTH ? HLO_TUNING_DEPTH_WIDTHS : WIDTH_COUNT;
+  const int64_t* all = strategy == HLO_MATMUL_BY_CHANNEL ? CHANNEL_WIDTHS : WIDTHS;
   for (uint32_t i = 0; i < most; ++i) {
     // Unusually wide tiles are for a few rows, which they hold at once.
     bool is_wide = i > 0 && all[i] > WIDTHS[0] && tallest(model, all[i]) < model->m->rows.extent;
@@ -248,7 +251,7 @@ static hlo_status_t make_system(choice_t* choice, const candidates_t* all, hlo_a
   hlo_tile_var_t x = hlo_tile_system_size(s, "vectors", all->width_count, all->widths);
   hlo_tile_var_t y = hlo_tile_system_size(s, "rows", all->height_count, all->heights);
   const hlo_tile_monomial_t held[2] = {{vector, 2, {x, y}}, {vector, 1, {x}}};
-  if (m->is_by_channel) {
+  if (m->strategy == HLO_MATMUL_BY_CHANNEL) {
     int64_t whole = hlo_divide_up(m->repeat, m->lanes);
     if (whole > 1 && !all->is_given) hlo_tile_system_multiple(s, "channels", x, whole);
     hlo_tile_system_fits(s, "accumulators, and steps that slide", 0, (m->slide + 2) * vector, 1,
@@ -319,7 +322,8 @@ static hlo_status_t rank_tiles(const hlo_matmul_t* m, const hlo_matmul_accumulat
   choice_t* choice = &out_ranking->choice;
   out_ranking->count = 0;
   init_model(&choice->model, m);
-  int64_t rows = m->rows.extent, most = m->is_by_depth ? HLO_TUNING_DEPTH_WIDTHS : MAX_WIDTH;
+  int64_t rows = m->rows.extent,
+          most = m->strategy == HLO_MATMUL_BY_DEPTH ? HLO_TUNING_DEPTH_WIDTHS : MAX_WIDTH;
   for (int64_t width = 1; width <= hlo_matmul_min(most, choice->model.vectors); ++width) {
     if (!only || width == only->width) all.widths[all.width_count++] = width;
   }
@@ -418,10 +422,8 @@ static uint32_t list_keys(const hlo_matmul_t* m, int64_t width, int64_t* keys) {
                          m->group,
                          m->slide,
                          m->repeat,
-                         m->is_by_depth,
-                         m->is_by_channel,
+                         m->strategy,
                          m->is_convolution,
-                         m->is_window_in_lanes,
                          m->packs_blocks,
                          m->rows.from[HLO_MATMUL_A],
                          m->columns.from[HLO_MATMUL_B],
@@ -438,7 +440,7 @@ static uint32_t list_keys(const hlo_matmul_t* m, int64_t width, int64_t* keys) {
 
 hlo_status_t hlo_matmul_choose_accumulators(const hlo_matmul_t* m, hlo_tile_memo_t* memo,
                                             int64_t width, hlo_matmul_accumulators_t* out_tile) {
-  if (m->tile) {  // tile registers have a fixed size
+  if (m->strategy == HLO_MATMUL_IN_TILES) {  // of a fixed size
     int64_t wanted = hlo_matmul_tile_width(m) / m->lanes;
     *out_tile = (hlo_matmul_accumulators_t){width ? width : wanted, hlo_matmul_tile_height()};
     return hlo_ok();
@@ -461,7 +463,12 @@ hlo_status_t hlo_matmul_choose_accumulators(const hlo_matmul_t* m, hlo_tile_memo
 
 // ---- text
 
+static bool has_system(const hlo_matmul_t* m) {
+  return m->strategy != HLO_MATMUL_NARROW && m->strategy != HLO_MATMUL_IN_TILES;
+}
+
 hlo_status_t hlo_matmul_print_tiles(const hlo_matmul_t* m, hlo_strbuf_t* out) {
+  if (!has_system(m)) return hlo_ok();
   ranking_t ranking;
   const hlo_matmul_t before = before_packing(m);
   hlo_tile_tuned_t line = name_of(&before);
@@ -480,6 +487,7 @@ hlo_status_t hlo_matmul_print_tiles(const hlo_matmul_t* m, hlo_strbuf_t* out) {
 }
 
 hlo_status_t hlo_matmul_explain_accumulators(const hlo_matmul_t* m, hlo_strbuf_t* out) {
+  if (!has_system(m)) return hlo_ok();
   hlo_matmul_accumulators_t tile;
   const hlo_matmul_t before = before_packing(m);
   bool is_tuned;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vector IR of a tile's loops along the contraction: steps of fused multiply-adds, and those of
-// depthwise convolutions. The loops of a convolution skip the positions outside the input (see
-// matmul.h).
+// Vector IR of a tile's loops along the contraction: steps of fused multiply-adds, those of
+// depthwise convolutions, and those of lanes along the contraction. The loops of a convolution skip
+// the positions outside the input (see matmul.h).
 #include <stdlib.h>
 
 #include "base/tuning.h"
@@ -283,7 +283,8 @@ static void emit_steps(const hlo_product_t* p, const hlo_product_tile_t* tile,
                        hlo_vir_value_t* counter, int64_t first, int64_t count) {
   const hlo_matmul_t* m = p->m;
   const hlo_matmul_dim_t* dim = &m->depth[m->depth_count - 1];
-  int64_t together = m->is_by_channel ? m->slide : 1;
+  bool is_by_channel = m->strategy == HLO_MATMUL_BY_CHANNEL;
+  int64_t together = is_by_channel ? m->slide : 1;
   for (int64_t u = 0; u < count; u += together) {
     hlo_product_step_t step = {.counter = counter, .count = first + u};
     for (uint32_t side = 0; side < 2; ++side) {
@@ -291,8 +292,8 @@ static void emit_steps(const hlo_product_t* p, const hlo_product_tile_t* tile,
       if (counter) step.index[side] = hlo_times(p->b, counter, stride);
       step.beyond[side] = (first + u) * stride;
     }
-    if (m->is_by_channel) {
-      emit_channels(p, tile, &step, together < count - u ? together : count - u);
+    if (is_by_channel) {
+      emit_channels(p, tile, &step, hlo_matmul_min(together, count - u));
     } else {
       emit_step(p, tile, &step);
     }
@@ -306,10 +307,14 @@ hlo_vir_value_t* hlo_product_is_last_block(const hlo_product_t* p) {
   return hlo_vir_icmp(p->b, HLO_VIR_EQ, p->block, hlo_index(p->b, p->m->depth_blocks - 1));
 }
 
+static int64_t unroll_of(const hlo_matmul_t* m) {
+  return m->strategy == HLO_MATMUL_BY_CHANNEL ? m->slide : HLO_TUNING_PRODUCT_UNROLL;
+}
+
 static void emit_known(const hlo_product_t* p, const hlo_product_tile_t* tile, int64_t first,
                        int64_t count) {
   hlo_vir_builder_t* b = p->b;
-  int64_t unroll = p->m->is_by_channel ? p->m->slide : HLO_TUNING_PRODUCT_UNROLL;
+  int64_t unroll = unroll_of(p->m);
   if (count <= HLO_TUNING_STRAIGHT_MAX_STEPS) {
     emit_steps(p, tile, NULL, first, count);
     return;
@@ -333,7 +338,7 @@ static void emit_known(const hlo_product_t* p, const hlo_product_tile_t* tile, i
 static void emit_unknown(const hlo_product_t* p, const hlo_product_tile_t* tile,
                          hlo_vir_value_t* low, hlo_vir_value_t* end) {
   hlo_vir_builder_t* b = p->b;
-  int64_t unroll = p->m->is_by_channel ? p->m->slide : HLO_TUNING_PRODUCT_UNROLL;
+  int64_t unroll = unroll_of(p->m);
   hlo_vir_value_t* count = hlo_vir_index(b, HLO_VIR_isub, end, low);
   count = hlo_vir_index(b, HLO_VIR_imax, count, hlo_index(b, 0));
   hlo_vir_value_t* whole =
@@ -346,6 +351,9 @@ static void emit_unknown(const hlo_product_t* p, const hlo_product_tile_t* tile,
 }
 
 // ---- all loops
+
+// Emits the contracting loops from `level` on, which add products to the tile's accumulators.
+static void emit_depth(const hlo_product_t* p, hlo_product_tile_t* tile, uint32_t level);
 
 static void emit_range(const hlo_product_t* p, hlo_product_tile_t* tile, uint32_t level,
                        const range_t* range) {
@@ -374,7 +382,7 @@ static void emit_range(const hlo_product_t* p, hlo_product_tile_t* tile, uint32_
   if (dim->place[HLO_MATMUL_B]) {
     hlo_matmul_move(p->m, HLO_MATMUL_B, b, dim, counter, &tile->source);
   }
-  hlo_product_emit_depth(p, tile, level + 1);
+  emit_depth(p, tile, level + 1);
   if (is_loop) hlo_vir_end(b);
   tile->source = source;
   tile->a = a;
@@ -452,7 +460,7 @@ static void cut_range(const hlo_product_t* p, range_t* range) {
   range->low = range->low ? hlo_vir_index(b, HLO_VIR_imax, low, range->low) : low;
 }
 
-void hlo_product_emit_depth(const hlo_product_t* p, hlo_product_tile_t* tile, uint32_t level) {
+static void emit_depth(const hlo_product_t* p, hlo_product_tile_t* tile, uint32_t level) {
   const hlo_matmul_dim_t* dim = &p->m->depth[level];
   const hlo_matmul_limit_t* limit = &dim->limit;
   range_t range = {.count = dim->extent};
@@ -468,4 +476,94 @@ void hlo_product_emit_depth(const hlo_product_t* p, hlo_product_tile_t* tile, ui
   }
   if (p->block && level == 0 && p->m->depth_count > 1) cut_range(p, &range);
   emit_range(p, tile, level, &range);
+}
+
+void hlo_product_add_columns(const hlo_product_t* p, hlo_product_tile_t* tile,
+                             hlo_vir_value_t* is_first) {
+  if (is_first) {
+    hlo_vir_begin_if(p->b, is_first);
+    tile->is_packing = true;
+    emit_depth(p, tile, 0);
+    tile->is_packing = false;
+    hlo_vir_begin_else(p->b);
+  }
+  emit_depth(p, tile, 0);
+  if (is_first) hlo_vir_end(p->b);
+}
+
+// ---- lanes along the contraction
+
+// Loads a vector of elements along the contraction, of a row of A or a column of B.
+static hlo_vir_value_t* load_along(const hlo_product_t* p, const hlo_product_tile_t* tile,
+                                   uint32_t side, int64_t number_of, hlo_vir_value_t* at,
+                                   hlo_vir_value_t* mask, uint32_t lanes) {
+  const hlo_matmul_dim_t* dim = side == HLO_MATMUL_A ? &p->m->rows : &p->m->columns;
+  if (side == HLO_MATMUL_B && hlo_matmul_is_produced(&p->m->operands[side])) {
+    hlo_product_step_t step = {.counter = at};
+    hlo_vir_value_t* value =
+        hlo_product_compute(p, tile, &step, number_of, &p->m->depth[0], lanes, mask);
+    // Lanes past the end may hold anything, even values whose product with zero is not zero.
+    hlo_vir_value_t* zero = mask ? hlo_vir_const_bits(p->b, value->type, 0) : NULL;
+    return mask ? hlo_vir_ternary(p->b, HLO_VIR_select, mask, value, zero) : value;
+  }
+  hlo_element_address_t address = {
+      .base = side == HLO_MATMUL_A ? tile->a : tile->b,
+      .index = at,
+      .mask = mask,
+      .offset_bytes = number_of * dim->strides[side] * hlo_product_element_bytes(p, side)};
+  hlo_vir_value_t* value = hlo_elementwise_load(p->b, p->dtypes[side], lanes, &address);
+  return hlo_vmath_convert(p->b, p->dtypes[side], p->m->dtype, value);
+}
+
+static void add_vectors(const hlo_product_t* p, const hlo_product_tile_t* tile, hlo_vir_value_t* at,
+                        hlo_vir_value_t* mask, uint32_t lanes) {
+  uint32_t count = tile->panel->piece_count;
+  hlo_vir_value_t* columns[HLO_MATMUL_MAX_PIECES];
+  for (uint32_t i = 0; i < count; ++i) {
+    columns[i] = load_along(p, tile, HLO_MATMUL_B, tile->panel->pieces[i].offset, at, mask, lanes);
+  }
+  for (int64_t r = 0; r < tile->height; ++r) {
+    hlo_vir_value_t* row = load_along(p, tile, HLO_MATMUL_A, r, at, mask, lanes);
+    for (uint32_t i = 0; i < count; ++i) {
+      hlo_product_add(p, tile->accumulators[r * count + i], row, columns[i]);
+    }
+  }
+}
+
+// Folds all lanes into one.
+static hlo_vir_value_t* fold_lanes(hlo_vir_builder_t* b, hlo_vir_value_t* sum) {
+  bool is_float = sum->type.elem == HLO_VIR_F32 || sum->type.elem == HLO_VIR_F64;
+  while (sum->type.lanes > 1) {
+    hlo_vir_type_t half = {sum->type.elem, sum->type.lanes / 2};
+    hlo_vir_value_t* lower = hlo_vir_emit(b, HLO_VIR_lower_half, half, 0, 0, 1, &sum);
+    hlo_vir_value_t* upper = hlo_vir_emit(b, HLO_VIR_upper_half, half, 0, 0, 1, &sum);
+    sum = hlo_vir_binary(b, is_float ? HLO_VIR_fadd : HLO_VIR_add, lower, upper);
+  }
+  return sum;
+}
+
+// Emits the steps along the contraction in whole vectors. The remainder is one masked vector or, on
+// targets without masks, single elements.
+void hlo_product_add_along(const hlo_product_t* p, hlo_product_tile_t* tile,
+                           hlo_vir_value_t* is_first) {
+  (void)is_first;  // nothing is packed by tiles
+  hlo_vir_builder_t* b = p->b;
+  int64_t lanes = p->m->lanes, extent = p->m->depth[0].extent, whole = extent / lanes * lanes;
+  hlo_vir_value_t* at = hlo_vir_begin_for(b, hlo_index(b, 0), hlo_index(b, whole), lanes, 0);
+  add_vectors(p, tile, at, NULL, p->m->lanes);
+  hlo_vir_end(b);
+  if (whole < extent && p->m->target->has_masks) {
+    hlo_vir_value_t* mask = hlo_matmul_first_lanes(b, p->m->lanes, (uint32_t)(extent - whole));
+    add_vectors(p, tile, hlo_index(b, whole), mask, p->m->lanes);
+    whole = extent;
+  }
+  uint32_t count = (uint32_t)tile->height * tile->panel->piece_count;
+  for (uint32_t i = 0; i < count; ++i) {
+    tile->accumulators[i] = fold_lanes(b, tile->accumulators[i]);
+    if (whole < extent) tile->accumulators[i] = hlo_vir_var(b, tile->accumulators[i]);
+  }
+  if (whole == extent) return;
+  add_vectors(p, tile, hlo_vir_begin_for(b, hlo_index(b, whole), hlo_index(b, extent), 1, 0), NULL,
+              1);
+  hlo_vir_end(b);
 }

@@ -5,81 +5,6 @@
 #include "codegen/math/elementwise.h"
 #include "codegen/math/math.h"
 
-// ---- lanes along the contraction
-
-// Loads a vector of elements along the contraction, of a row of A or a column of B.
-static hlo_vir_value_t* load_along(const hlo_product_t* p, const hlo_product_tile_t* tile,
-                                   uint32_t side, int64_t number_of, hlo_vir_value_t* at,
-                                   hlo_vir_value_t* mask, uint32_t lanes) {
-  const hlo_matmul_dim_t* dim = side == HLO_MATMUL_A ? &p->m->rows : &p->m->columns;
-  if (side == HLO_MATMUL_B && hlo_matmul_is_produced(&p->m->operands[side])) {
-    hlo_product_step_t step = {.counter = at};
-    hlo_vir_value_t* value =
-        hlo_product_compute(p, tile, &step, number_of, &p->m->depth[0], lanes, mask);
-    // Lanes past the end may hold anything, even values whose product with zero is not zero.
-    hlo_vir_value_t* zero = mask ? hlo_vir_const_bits(p->b, value->type, 0) : NULL;
-    return mask ? hlo_vir_ternary(p->b, HLO_VIR_select, mask, value, zero) : value;
-  }
-  hlo_element_address_t address = {
-      .base = side == HLO_MATMUL_A ? tile->a : tile->b,
-      .index = at,
-      .mask = mask,
-      .offset_bytes = number_of * dim->strides[side] * hlo_product_element_bytes(p, side)};
-  hlo_vir_value_t* value = hlo_elementwise_load(p->b, p->dtypes[side], lanes, &address);
-  return hlo_vmath_convert(p->b, p->dtypes[side], p->m->dtype, value);
-}
-
-static void add_along(const hlo_product_t* p, const hlo_product_tile_t* tile, hlo_vir_value_t* at,
-                      hlo_vir_value_t* mask, uint32_t lanes) {
-  uint32_t count = tile->panel->piece_count;
-  hlo_vir_value_t* columns[HLO_MATMUL_MAX_PIECES];
-  for (uint32_t i = 0; i < count; ++i) {
-    columns[i] = load_along(p, tile, HLO_MATMUL_B, tile->panel->pieces[i].offset, at, mask, lanes);
-  }
-  for (int64_t r = 0; r < tile->height; ++r) {
-    hlo_vir_value_t* row = load_along(p, tile, HLO_MATMUL_A, r, at, mask, lanes);
-    for (uint32_t i = 0; i < count; ++i) {
-      hlo_product_add(p, tile->accumulators[r * count + i], row, columns[i]);
-    }
-  }
-}
-
-// Folds all lanes into one.
-static hlo_vir_value_t* fold_lanes(hlo_vir_builder_t* b, hlo_vir_value_t* sum) {
-  bool is_float = sum->type.elem == HLO_VIR_F32 || sum->type.elem == HLO_VIR_F64;
-  while (sum->type.lanes > 1) {
-    hlo_vir_type_t half = {sum->type.elem, sum->type.lanes / 2};
-    hlo_vir_value_t* lower = hlo_vir_emit(b, HLO_VIR_lower_half, half, 0, 0, 1, &sum);
-    hlo_vir_value_t* upper = hlo_vir_emit(b, HLO_VIR_upper_half, half, 0, 0, 1, &sum);
-    sum = hlo_vir_binary(b, is_float ? HLO_VIR_fadd : HLO_VIR_add, lower, upper);
-  }
-  return sum;
-}
-
-// Emits the steps along the contraction in whole vectors. The remainder is one masked vector or, on
-// targets without masks, single elements.
-static void emit_along(const hlo_product_t* p, hlo_product_tile_t* tile) {
-  hlo_vir_builder_t* b = p->b;
-  int64_t lanes = p->m->lanes, extent = p->m->depth[0].extent, whole = extent / lanes * lanes;
-  hlo_vir_value_t* at = hlo_vir_begin_for(b, hlo_index(b, 0), hlo_index(b, whole), lanes, 0);
-  add_along(p, tile, at, NULL, p->m->lanes);
-  hlo_vir_end(b);
-  if (whole < extent && p->m->target->has_masks) {
-    hlo_vir_value_t* mask = hlo_matmul_first_lanes(b, p->m->lanes, (uint32_t)(extent - whole));
-    add_along(p, tile, hlo_index(b, whole), mask, p->m->lanes);
-    whole = extent;
-  }
-  uint32_t count = (uint32_t)tile->height * tile->panel->piece_count;
-  for (uint32_t i = 0; i < count; ++i) {
-    tile->accumulators[i] = fold_lanes(b, tile->accumulators[i]);
-    if (whole < extent) tile->accumulators[i] = hlo_vir_var(b, tile->accumulators[i]);
-  }
-  if (whole == extent) return;
-  add_along(p, tile, hlo_vir_begin_for(b, hlo_index(b, whole), hlo_index(b, extent), 1, 0), NULL,
-            1);
-  hlo_vir_end(b);
-}
-
 // ---- tiles
 
 static uint32_t sum_count(const hlo_product_tile_t* tile) {
@@ -106,7 +31,7 @@ static void start_accumulators(const hlo_product_t* p, hlo_product_tile_t* tile)
   hlo_vir_builder_t* b = p->b;
   for (uint32_t i = 0; i < sum_count(tile); ++i) {
     const hlo_matmul_piece_t* piece = &tile->panel->pieces[i % tile->panel->piece_count];
-    uint32_t lanes = p->m->is_by_depth ? p->m->lanes : piece->lanes;
+    uint32_t lanes = p->m->strategy == HLO_MATMUL_BY_DEPTH ? p->m->lanes : piece->lanes;
     hlo_vir_value_t* first = hlo_vir_const_bits(b, hlo_vmath_type(p->m->dtype, lanes), 0);
     if (hlo_matmul_is_flipped(p->m)) {
       hlo_element_address_t address = {
@@ -248,26 +173,20 @@ static void fetch_partial_accumulators(const hlo_product_t* p, const hlo_product
   }
 }
 
-// Emits the loops of a tile. A panel's first tile may also pack B.
-static void emit_loops(const hlo_product_t* p, hlo_product_tile_t* tile,
-                       hlo_vir_value_t* is_first) {
-  if (p->m->is_by_depth) {
-    emit_along(p, tile);
-    return;
+void hlo_product_emit_vectors(hlo_product_t* p, hlo_product_tile_t* tile,
+                              hlo_vir_value_t* is_first) {
+  if (p->is_join) {
+    join_accumulators(p, tile);
+  } else {
+    start_accumulators(p, tile);
+    if (p->block && p->m->split_blocks != 1) fetch_partial_accumulators(p, tile);
+    hlo_matmul_strategies[p->m->strategy].add_products(p, tile, is_first);
   }
-  if (is_first) {
-    hlo_vir_begin_if(p->b, is_first);
-    tile->is_packing = true;
-    hlo_product_emit_depth(p, tile, 0);
-    tile->is_packing = false;
-    hlo_vir_begin_else(p->b);
-  }
-  hlo_product_emit_depth(p, tile, 0);
-  if (is_first) hlo_vir_end(p->b);
+  finish_tile(p, tile);
 }
 
-// Processes the accumulators of tile registers row by row, from memory.
-static void emit_tile_rows(hlo_product_t* p, hlo_product_tile_t* tile) {
+void hlo_product_emit_tiles(hlo_product_t* p, hlo_product_tile_t* tile, hlo_vir_value_t* is_first) {
+  (void)is_first;  // panels are packed before
   hlo_vir_builder_t* b = p->b;
   hlo_vir_value_t* accumulators = p->is_join ? NULL : hlo_product_multiply_tiles(p, tile);
   hlo_vir_value_t* at = hlo_vir_begin_for(b, hlo_index(b, 0), hlo_index(b, tile->height), 1, 0);
@@ -294,19 +213,7 @@ static void emit_tile(hlo_product_t* p, hlo_product_tile_t* tile, hlo_vir_value_
   tile->a = hlo_plus(
       b, base,
       hlo_times(b, row, p->m->rows.strides[HLO_MATMUL_A] * hlo_product_element_bytes(p, 0)));
-  if (p->m->tile) {
-    emit_tile_rows(p, tile);
-    tile->a = base;
-    return;
-  }
-  if (p->is_join) {
-    join_accumulators(p, tile);
-  } else {
-    start_accumulators(p, tile);
-    if (p->block && p->m->split_blocks != 1) fetch_partial_accumulators(p, tile);
-    emit_loops(p, tile, is_first);
-  }
-  finish_tile(p, tile);
+  hlo_matmul_strategies[p->m->strategy].emit_tile(p, tile, is_first);
   tile->a = base;
 }
 
@@ -353,7 +260,7 @@ static void emit_tiles(hlo_product_t* p, hlo_product_tile_t* tile, int64_t first
   if (first >= last) return;
   tile->edge_row = -1;
   tile->height = tile->panel->height - (first >= tile->panel->tall_count);
-  if (p->m->tile && !p->is_join) hlo_product_configure_tiles(p, tile);
+  if (p->m->strategy == HLO_MATMUL_IN_TILES && !p->is_join) hlo_product_configure_tiles(p, tile);
   low = hlo_vir_index(b, HLO_VIR_imax, low, hlo_index(b, first));
   end = hlo_vir_index(b, HLO_VIR_imin, end, hlo_index(b, last));
   hlo_vir_value_t* counter = hlo_vir_begin_for(b, low, end, 1, 0);
@@ -550,7 +457,7 @@ static void emit_unit(hlo_product_t* p, hlo_vir_value_t* unit) {
     tile.b = hlo_plus(b, tile.b, hlo_times(b, is_wrapped, dim->wrap[HLO_MATMUL_B] * b_bytes));
   }
   tile.b = hlo_plus(b, tile.b, hlo_times(b, panel, m->panel_stride * b_bytes));
-  if (m->is_by_channel) {
+  if (m->strategy == HLO_MATMUL_BY_CHANNEL) {
     int64_t width = m->panel_width / m->repeat * m->columns.strides[HLO_MATMUL_A];
     tile.a = hlo_plus(b, tile.a, hlo_times(b, panel, width * a_bytes));
   }
@@ -611,7 +518,7 @@ static void emit_product(const hlo_kernel_t* kernel, const hlo_point_emitter_t* 
   }
   emit_unit(&p, hlo_vir_begin_for(b, low, end, 1, 0));
   hlo_vir_end(b);
-  if (m->tile && !is_join) hlo_product_release_tiles(&p);
+  if (m->strategy == HLO_MATMUL_IN_TILES && !is_join) hlo_product_release_tiles(&p);
 }
 
 hlo_vir_value_t* hlo_matmul_source(const hlo_kernel_t* kernel, uint32_t side,
@@ -633,13 +540,9 @@ hlo_vir_value_t* hlo_matmul_source(const hlo_kernel_t* kernel, uint32_t side,
   return hlo_plus(b, base, hlo_index(b, offset));
 }
 
-void hlo_matmul_emit(const hlo_kernel_t* kernel, uint32_t phase, const hlo_point_emitter_t* points,
-                     hlo_vir_builder_t* b, hlo_vir_value_t* const* addresses,
-                     hlo_vir_value_t* chunk) {
-  if (hlo_matmul_of(kernel)->is_narrow) {
-    hlo_matmul_emit_narrow(kernel, points, b, addresses, chunk);
-    return;
-  }
+void hlo_product_emit_phase(const hlo_kernel_t* kernel, uint32_t phase,
+                            const hlo_point_emitter_t* points, hlo_vir_builder_t* b,
+                            hlo_vir_value_t* const* addresses, hlo_vir_value_t* chunk) {
   switch (hlo_matmul_phase(hlo_matmul_of(kernel), phase)) {
     case HLO_MATMUL_PAD: hlo_matmul_emit_padding(kernel, b, addresses, chunk); break;
     case HLO_MATMUL_PACK: hlo_matmul_emit_packing(kernel, points, b, addresses, chunk); break;

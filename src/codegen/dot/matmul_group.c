@@ -103,7 +103,8 @@ static void choose_dot_group(hlo_matmul_t* m) {
   m->packs_blocks = m->group > 1 && is_in_blocks;
   // For so few rows, converting bf16 in place is as fast, since memory limits the speed.
   bool is_converted = m->packs_blocks && m->dtype == HLO_DTYPE_F32 && !is_byte_product(node);
-  if (!m->is_by_depth && inner->extent >= HLO_TUNING_GROUPED_MIN_DEPTH * m->group &&
+  if (m->strategy != HLO_MATMUL_BY_DEPTH &&
+      inner->extent >= HLO_TUNING_GROUPED_MIN_DEPTH * m->group &&
       m->rows.extent >= HLO_TUNING_GROUPED_MIN_ROWS && !is_converted) {
     return;
   }

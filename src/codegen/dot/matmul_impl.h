@@ -99,8 +99,6 @@ hlo_vir_value_t* hlo_product_compute(const hlo_product_t* p, const hlo_product_t
 void hlo_product_add(const hlo_product_t* p, hlo_vir_value_t* sum, hlo_vir_value_t* x,
                      hlo_vir_value_t* y);
 hlo_vir_value_t* hlo_product_is_last_block(const hlo_product_t* p);
-/// Emits the contracting loops from `level` on, which add products to the tile's accumulators.
-void hlo_product_emit_depth(const hlo_product_t* p, hlo_product_tile_t* tile, uint32_t level);
 /// Configures the rows of tile registers for a tile of that height before all tiles of the height.
 /// Releases them after the last tile.
 void hlo_product_configure_tiles(const hlo_product_t* p, const hlo_product_tile_t* tile);
@@ -111,6 +109,38 @@ hlo_vir_value_t* hlo_product_multiply_tiles(const hlo_product_t* p, hlo_product_
 /// Loads the accumulators of a row as those of `tile`, which has one row.
 void hlo_product_load_accumulators(const hlo_product_t* p, hlo_product_tile_t* tile,
                                    hlo_vir_value_t* accumulators, hlo_vir_value_t* row);
+/// The functions of strategies (hlo_matmul_strategy_t). A tile begins at its row; `is_first`: true
+/// for the tile that packs B; NULL: no tile does.
+void hlo_product_emit_phase(const hlo_kernel_t* kernel, uint32_t phase,
+                            const hlo_point_emitter_t* points, hlo_vir_builder_t* b,
+                            hlo_vir_value_t* const* addresses, hlo_vir_value_t* chunk);
+void hlo_product_emit_narrow(const hlo_kernel_t* kernel, uint32_t phase,
+                             const hlo_point_emitter_t* points, hlo_vir_builder_t* b,
+                             hlo_vir_value_t* const* addresses, hlo_vir_value_t* chunk);
+/// Emits a tile whose accumulators are vectors; those of tile registers are processed row by row,
+/// from memory.
+void hlo_product_emit_vectors(hlo_product_t* p, hlo_product_tile_t* tile,
+                              hlo_vir_value_t* is_first);
+void hlo_product_emit_tiles(hlo_product_t* p, hlo_product_tile_t* tile, hlo_vir_value_t* is_first);
+/// Adds all products of a tile, or of its block, to its accumulators.
+void hlo_product_add_columns(const hlo_product_t* p, hlo_product_tile_t* tile,
+                             hlo_vir_value_t* is_first);
+void hlo_product_add_along(const hlo_product_t* p, hlo_product_tile_t* tile,
+                           hlo_vir_value_t* is_first);
+
+/// The functions of a strategy. threads: immutable
+typedef struct hlo_product_strategy {
+  const char* text;   // for listings; NULL: the tiles of vectors
+  const char* lanes;  // the loop that they run along
+  void (*emit)(const hlo_kernel_t* kernel, uint32_t phase, const hlo_point_emitter_t* points,
+               hlo_vir_builder_t* b, hlo_vir_value_t* const* addresses, hlo_vir_value_t* chunk);
+  void (*emit_tile)(hlo_product_t* p, hlo_product_tile_t* tile, hlo_vir_value_t* is_first);
+  void (*add_products)(const hlo_product_t* p, hlo_product_tile_t* tile, hlo_vir_value_t* is_first);
+  bool is_of_products, is_of_convolutions;
+  uint32_t min_group, max_group;
+} hlo_product_strategy_t;
+extern const hlo_product_strategy_t hlo_matmul_strategies[HLO_MATMUL_STRATEGIES];
+
 /// Returns true if all input elements that a row of the output uses are inside the input.
 bool hlo_product_is_inside(const hlo_matmul_t* m, int64_t row);
 

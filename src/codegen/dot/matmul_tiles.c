@@ -72,8 +72,7 @@ static bool is_whole(const hlo_matmul_t* m, const hlo_tile_atom_t* atom) {
   for (uint32_t i = 0; i < m->depth_count; ++i) {
     if (m->depth[i].limit.is_used || m->depth[i].wrap_at) return false;
   }
-  return m->group > 1 && !m->is_by_channel && !m->is_window_in_lanes &&
-         !m->padding[HLO_MATMUL_A].pair_step && inner->from[HLO_MATMUL_A] == 1 &&
+  return m->group > 1 && !m->padding[HLO_MATMUL_A].pair_step && inner->from[HLO_MATMUL_A] == 1 &&
          inner->extent % atom->depth == 0;
 }
 
@@ -85,10 +84,11 @@ bool hlo_matmul_choose_tiles(hlo_matmul_t* m, hlo_dtype_t operand) {
     vector = hlo_tile_atom_find(target, HLO_TILE_ATOM_PRODUCT, m->dtype, m->dtype);
   }
   bool is_small = !m->is_convolution && m->rows.extent < HLO_TUNING_TILE_REGISTERS_MIN_ROWS;
-  if (!atom || !vector || m->is_by_depth || is_small || (m->is_convolution && !is_whole(m, atom)) ||
-      time_of(m, atom) >= time_of(m, vector)) {
+  if (!atom || !vector || m->strategy != HLO_MATMUL_BY_COLUMN || is_small ||
+      (m->is_convolution && !is_whole(m, atom)) || time_of(m, atom) >= time_of(m, vector)) {
     return false;
   }
+  m->strategy = HLO_MATMUL_IN_TILES;
   m->tile = atom;
   m->group = (uint32_t)(atom->depth / COLUMNS);
   return true;
@@ -104,7 +104,7 @@ int64_t hlo_matmul_tile_height(void) {
 
 int64_t hlo_matmul_filled_steps(const hlo_matmul_t* m) {
   int64_t steps = m->depth[m->depth_count - 1].extent;
-  return m->tile ? hlo_divide_up(steps, COLUMNS) * COLUMNS : steps;
+  return m->strategy == HLO_MATMUL_IN_TILES ? hlo_divide_up(steps, COLUMNS) * COLUMNS : steps;
 }
 
 int64_t hlo_matmul_tile_blocks(const hlo_matmul_t* m) {

@@ -29,15 +29,18 @@ static bool goes_along(const hlo_matmul_t* m, const hlo_node_t* node) {
   return hlo_elementwise_supports(node) && hlo_type_element_count(node->results[0].type) == count;
 }
 
-bool hlo_matmul_choose_narrow(hlo_matmul_t* m, const hlo_fusion_t* fusion) {
+// Returns true if rows of A and of the result are contiguous, and all steps are inside the
+// operands, which those of a padded convolution are not.
+static bool is_narrow(const hlo_matmul_t* m, const hlo_fusion_t* fusion) {
   const hlo_matmul_dim_t *rows = &m->rows, *depth = &m->depth[0];
-  if (m->is_by_channel || m->outer_count || m->depth_count != 1 || rows->loop < 0 ||
-      m->columns.loop < 0 || hlo_matmul_output_stride(m, rows->loop) != m->columns.extent ||
-      m->group > 1 || depth->from[HLO_MATMUL_A] != 1 || rows->from[HLO_MATMUL_A] != depth->extent) {
+  bool is_plain = m->strategy == HLO_MATMUL_BY_COLUMN || m->strategy == HLO_MATMUL_BY_POSITION;
+  if (!is_plain || m->depth_extent > HLO_MATMUL_MAX_NARROW || m->outer_count ||
+      m->depth_count != 1 || rows->loop < 0 || m->columns.loop < 0 || m->group > 1 ||
+      hlo_matmul_output_stride(m, rows->loop) != m->columns.extent ||
+      depth->from[HLO_MATMUL_A] != 1 || rows->from[HLO_MATMUL_A] != depth->extent ||
+      depth->limit.is_used || depth->wrap_at || rows->wrap_at) {
     return false;
   }
-  // All steps of a narrow product are inside the operands. Those of a padded convolution are not.
-  if (depth->limit.is_used || depth->wrap_at || rows->wrap_at) return false;
   for (uint32_t side = 0; side < 2; ++side) {
     if (m->operands[side].dtype != m->dtype || m->operands[side].prologue.value) return false;
   }
@@ -47,9 +50,10 @@ bool hlo_matmul_choose_narrow(hlo_matmul_t* m, const hlo_fusion_t* fusion) {
   return m->dtype == HLO_DTYPE_F32 || m->dtype == HLO_DTYPE_F64;
 }
 
-bool hlo_matmul_finish_narrow(hlo_matmul_t* m) {
+bool hlo_matmul_choose_narrow(hlo_matmul_t* m, const hlo_fusion_t* fusion) {
   m->rows_together = rows_together(m, m->lanes);
-  if (!m->target->has_masks || m->rows_together < 2) return false;
+  if (!m->target->has_masks || m->rows_together < 2 || !is_narrow(m, fusion)) return false;
+  m->strategy = HLO_MATMUL_NARROW;
   for (uint32_t side = 0; side < 2; ++side) {
     m->depth[0].strides[side] = m->depth[0].from[side];
     m->rows.strides[side] = m->rows.from[side];
@@ -148,9 +152,10 @@ static void emit_rows(const narrow_t* n, hlo_vir_value_t* row, int64_t count, bo
   hlo_point_emit(n->points, &point);
 }
 
-void hlo_matmul_emit_narrow(const hlo_kernel_t* kernel, const hlo_point_emitter_t* points,
-                            hlo_vir_builder_t* b, hlo_vir_value_t* const* addresses,
-                            hlo_vir_value_t* chunk) {
+void hlo_product_emit_narrow(const hlo_kernel_t* kernel, uint32_t phase,
+                             const hlo_point_emitter_t* points, hlo_vir_builder_t* b,
+                             hlo_vir_value_t* const* addresses, hlo_vir_value_t* chunk) {
+  (void)phase;  // there is only one
   const hlo_matmul_t* m = hlo_matmul_of(kernel);
   narrow_t n = {.m = m,
                 .points = points,

@@ -939,9 +939,9 @@ static void illegal_products_are_found(void** state) {
   hlo_test_check(hlo_kernel_verify(kernel));
   hlo_matmul_t m = *hlo_matmul_of(kernel);
   kernel->form_plan = &m;
-  m.is_by_channel = true;
-  expect_illegal(kernel, "channels and windows in lanes are those of convolutions");
-  m.is_by_channel = false;
+  m.strategy = HLO_MATMUL_BY_CHANNEL;
+  expect_illegal(kernel, "a strategy is of matrix products, of convolutions, or of both");
+  m.strategy = HLO_MATMUL_BY_COLUMN;
   m.packs_slices = !m.packs_slices;
   expect_illegal(kernel, "slices are blocks");
   m.packs_slices = !m.packs_slices;
