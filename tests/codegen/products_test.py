@@ -174,6 +174,14 @@ MADE = [
     ("2x60x401", "2x401x300", [2], [1], "f32", "f32", "", "dequantize"),
     ("2x60x401", "2x300x401", [2], [2], "f32", "f32", "transpose", "dequantize"),
     ("3x1x401", "3x300x401", [2], [2], "f32", "f32", "dynamic", "dequantize"),
+    ("70x401", "401x300", [1], [0], "f16", "f16", "broadcast", ""),
+    ("4x401", "301x401", [1], [1], "f32", "f32", "broadcast", ""),
+    ("70x401", "301x401", [1], [1], "bf16", "f32", "", "broadcast"),
+    ("70x401", "401x300", [1], [0], "bf16", "f32", "broadcast", ""),
+    ("70x401", "401x300", [1], [0], "i8", "i32", "broadcast", ""),
+    ("70x401", "301x401", [1], [1], "i8", "i32", "", "broadcast"),
+    ("401x70", "401x300", [0], [0], "f32", "f32", "broadcast", ""),
+    ("70x401", "401x300", [1], [0], "f32", "f32", "", "broadcast"),
 ]
 
 
@@ -188,6 +196,10 @@ def making_of(name, shape, element, how):
         source = f"tensor<{'x'.join(dims[i] for i in order)}x{element}>"
         return [f"%{name}0: {source}"], [
             f"%{name} = stablehlo.transpose %{name}0, dims = {order} : ({source}) -> {kind}"]
+    if how == "broadcast":  # of a vector
+        source = f"tensor<{dims[0]}x{element}>"
+        return [f"%{name}0: {source}"], [
+            f"%{name} = stablehlo.broadcast_in_dim %{name}0, dims = [0] : ({source}) -> {kind}"]
     if how in ("slice", "dynamic"):
         source = f"tensor<{'x'.join(str(int(d) + 5) for d in dims)}x{element}>"
         arguments = [f"%{name}0: {source}"]

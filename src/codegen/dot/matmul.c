@@ -488,11 +488,19 @@ static int64_t round_up(int64_t value, int64_t step) {
   return hlo_divide_up(value, step) * step;
 }
 
-// Gives the next outer loop its stride in packed memory.
+// Gives the next loop its stride in packed memory.
 static void nest_loop(hlo_matmul_dim_t* dim, uint32_t side, int64_t* stride) {
-  if (!hlo_matmul_moves(dim, side)) return;
   dim->strides[side] = *stride;
   *stride *= dim->extent;
+}
+
+// Lays out lines or panels of all outer loops that move along the operand.
+static void nest_outer(hlo_matmul_t* m, uint32_t side, int64_t* stride) {
+  for (uint32_t i = m->outer_count; i-- > 0;) {
+    if (!hlo_matmul_moves(&m->outer[i], side)) continue;
+    nest_loop(&m->outer[i], side, stride);
+    m->pack_counts[side] *= m->outer[i].extent;
+  }
 }
 
 // Lays out packed A: lines along the dimension that is contiguous in place. Their distance is a
@@ -514,11 +522,7 @@ static int64_t lay_out_a(hlo_matmul_t* m) {
   nest_loop(is_by_rows ? &m->rows : inner, HLO_MATMUL_A, &stride);
   int64_t lines = (is_by_rows ? &m->rows : inner)->extent;
   m->pack_counts[HLO_MATMUL_A] *= m->transposes_rows ? hlo_divide_up(lines, m->lanes) : lines;
-  for (uint32_t i = m->outer_count; i-- > 0;) {
-    nest_loop(&m->outer[i], HLO_MATMUL_A, &stride);
-    if (hlo_matmul_moves(&m->outer[i], HLO_MATMUL_A))
-      m->pack_counts[HLO_MATMUL_A] *= m->outer[i].extent;
-  }
+  nest_outer(m, HLO_MATMUL_A, &stride);
   return stride;
 }
 
@@ -536,11 +540,7 @@ static int64_t lay_out_b(hlo_matmul_t* m) {
   m->panel_stride = stride;
   stride *= m->panel_count;
   m->pack_counts[HLO_MATMUL_B] = m->panel_count;
-  for (uint32_t i = m->outer_count; i-- > 0;) {
-    nest_loop(&m->outer[i], HLO_MATMUL_B, &stride);
-    if (hlo_matmul_moves(&m->outer[i], HLO_MATMUL_B))
-      m->pack_counts[HLO_MATMUL_B] *= m->outer[i].extent;
-  }
+  nest_outer(m, HLO_MATMUL_B, &stride);
   return stride;
 }
 

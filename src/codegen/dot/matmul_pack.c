@@ -37,12 +37,18 @@ static void move_packing(packing_t* p, const hlo_matmul_dim_t* dim, hlo_vir_valu
 // Extracts the index along a loop from a linear index over all loops, the last loop first.
 static hlo_vir_value_t* take_index(packing_t* p, const hlo_matmul_dim_t* dim,
                                    hlo_vir_value_t** rest) {
-  if (!hlo_matmul_moves(dim, p->side)) return hlo_index(p->b, 0);
   hlo_vir_value_t* extent = hlo_index(p->b, dim->extent);
   hlo_vir_value_t* at = hlo_vir_index(p->b, HLO_VIR_irem, *rest, extent);
   move_packing(p, dim, at);
   *rest = hlo_vir_index(p->b, HLO_VIR_idiv, *rest, extent);
   return at;
+}
+
+static void take_outer(packing_t* p, hlo_vir_value_t* rest) {
+  for (uint32_t i = p->m->outer_count; i-- > 0;) {
+    const hlo_matmul_dim_t* dim = &p->m->outer[i];
+    if (hlo_matmul_moves(dim, p->side)) take_index(p, dim, &rest);
+  }
 }
 
 static void store_zeros(const packing_t* p, uint32_t lanes, int64_t offset_bytes) {
@@ -324,7 +330,7 @@ static void pack_transposed(packing_t* p, hlo_vir_value_t* block) {
   hlo_vir_value_t* at = hlo_vir_index(b, HLO_VIR_irem, block, hlo_index(b, blocks));
   hlo_vir_value_t* rest = hlo_vir_index(b, HLO_VIR_idiv, block, hlo_index(b, blocks));
   move_packing(p, &m->rows, hlo_times(b, at, m->lanes));
-  for (uint32_t i = m->outer_count; i-- > 0;) take_index(p, &m->outer[i], &rest);
+  take_outer(p, rest);
   if (left) hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_LT, at, hlo_index(b, blocks - 1)));
   transpose_panel_rows(p, m->lanes);
   if (left) {
@@ -348,7 +354,7 @@ static void pack_a(packing_t* p, hlo_vir_value_t* line) {
   const packing_position_t start = p->at;
   for (uint32_t i = m->depth_count - 1; i-- > 0;) take_index(p, &m->depth[i], &rest);
   hlo_vir_value_t* at = take_index(p, is_by_rows ? &m->rows : inner, &rest);
-  for (uint32_t i = m->outer_count; i-- > 0;) take_index(p, &m->outer[i], &rest);
+  take_outer(p, rest);
   if (is_by_rows) {
     copy_line(p, inner, m->group, m->last_group);
     fill_line(p);
@@ -681,7 +687,7 @@ static void pack_b(packing_t* p, hlo_vir_value_t* number_of_panel) {
   panels.strides[HLO_MATMUL_B] = m->panel_stride;
   hlo_vir_value_t* panel = hlo_vir_index(b, HLO_VIR_irem, rest, hlo_index(b, m->panel_count));
   take_index(p, &panels, &rest);
-  for (uint32_t i = m->outer_count; i-- > 0;) take_index(p, &m->outer[i], &rest);
+  take_outer(p, rest);
   bool has_both = m->full_panels && m->edge.piece_count;
   if (has_both) {
     hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_LT, panel, hlo_index(b, m->full_panels)));
