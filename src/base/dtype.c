@@ -24,7 +24,7 @@ typedef struct codec {
 
 // The columns of the table as constants BITS_F8E5M2, BIAS_F8E5M2 and so on, for the templates.
 enum {
-#define HLO_DTYPE(id, hlo, mlir, np, pjrt, klass, bits, exponent_bits, mantissa_bits, bias,       \
+#define HLO_DTYPE(id, hlo, mlir, np, pjrt, xla, klass, bits, exponent_bits, mantissa_bits, bias,  \
                   specials, part)                                                                 \
   BITS_##id = (bits), EXPONENT_BITS_##id = (exponent_bits), MANTISSA_BITS_##id = (mantissa_bits), \
   BIAS_##id = (bias), SPECIALS_##id = HLO_FLOAT_##specials,
@@ -33,19 +33,20 @@ enum {
 };
 
 const hlo_dtype_info_t hlo_dtype_table[HLO_DTYPE_COUNT] = {
-#define HLO_DTYPE(id, hlo, mlir, np, pjrt, klass, bits, exponent_bits, mantissa_bits, bias, \
-                  specials, part)                                                           \
-  {#id,                                                                                     \
-   hlo,                                                                                     \
-   mlir,                                                                                    \
-   np,                                                                                      \
-   pjrt,                                                                                    \
-   HLO_DTYPE_CLASS_##klass,                                                                 \
-   bits,                                                                                    \
-   exponent_bits,                                                                           \
-   mantissa_bits,                                                                           \
-   bias,                                                                                    \
-   HLO_FLOAT_##specials,                                                                    \
+#define HLO_DTYPE(id, hlo, mlir, np, pjrt, xla, klass, bits, exponent_bits, mantissa_bits, bias, \
+                  specials, part)                                                                \
+  {#id,                                                                                          \
+   hlo,                                                                                          \
+   mlir,                                                                                         \
+   np,                                                                                           \
+   pjrt,                                                                                         \
+   xla,                                                                                          \
+   HLO_DTYPE_CLASS_##klass,                                                                      \
+   bits,                                                                                         \
+   exponent_bits,                                                                                \
+   mantissa_bits,                                                                                \
+   bias,                                                                                         \
+   HLO_FLOAT_##specials,                                                                         \
    HLO_DTYPE_##part},
 #include "base/dtype.def"
 #undef HLO_DTYPE
@@ -344,6 +345,13 @@ hlo_dtype_t hlo_dtype_from_mlir_name(const char* name, size_t length) {
 hlo_dtype_t hlo_dtype_from_pjrt(int32_t pjrt_type) {
   for (int i = 0; i < HLO_DTYPE_COUNT; ++i) {
     if (hlo_dtype_table[i].pjrt_type == pjrt_type) return (hlo_dtype_t)i;
+  }
+  return HLO_DTYPE_INVALID;
+}
+
+hlo_dtype_t hlo_dtype_from_primitive(int32_t primitive_type) {
+  for (int i = 0; i < HLO_DTYPE_COUNT; ++i) {
+    if (hlo_dtype_table[i].primitive_type == primitive_type) return (hlo_dtype_t)i;
   }
   return HLO_DTYPE_INVALID;
 }

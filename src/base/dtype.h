@@ -10,7 +10,7 @@
 #include "base/float_bits.h"
 
 typedef enum hlo_dtype {
-#define HLO_DTYPE(id, hlo_name, mlir_name, ml_dtypes_name, pjrt, klass, bits, ...) HLO_DTYPE_##id,
+#define HLO_DTYPE(id, ...) HLO_DTYPE_##id,
 #include "base/dtype.def"
 #undef HLO_DTYPE
   HLO_DTYPE_COUNT
@@ -42,6 +42,7 @@ typedef struct hlo_dtype_info {
   const char* mlir_name;       // "f8E4M3FN", "i1", "i32", "complex<f32>"
   const char* ml_dtypes_name;  // NumPy / ml_dtypes name
   int32_t pjrt_type;           // PJRT_Buffer_Type, -1 if PJRT lacks the type
+  int32_t primitive_type;      // XLA's PrimitiveType, the number of the type in its protos
   hlo_dtype_class_t klass;
   uint8_t bits;           // width of a value (complex: both parts)
   uint8_t exponent_bits;  // floats (complex: of a part)
@@ -83,6 +84,7 @@ static inline bool hlo_dtype_is_integer(hlo_dtype_t d) {
 hlo_dtype_t hlo_dtype_from_hlo_name(const char* name, size_t length);
 hlo_dtype_t hlo_dtype_from_mlir_name(const char* name, size_t length);
 hlo_dtype_t hlo_dtype_from_pjrt(int32_t pjrt_type);
+hlo_dtype_t hlo_dtype_from_primitive(int32_t primitive_type);
 hlo_dtype_t hlo_dtype_complex_of(hlo_dtype_t part);
 
 /// Returns true if every value of `from` (including specials and -0) survives a conversion to `to`.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From CompileOptionsProto to hlo_compile_options_t: field tables for base/wire, then one table of
+// From CompileOptionsProto to hlo_compile_options_t: its fields (compile_options.def), one table of
 // what is refused and one of XLA's debug options.
-// source: xla/pjrt/proto/compile_options.proto, xla/xla.proto, xla/xla_data.proto (field numbers)
+// source: xla/pjrt/proto/compile_options.proto, xla/xla.proto, xla/xla_data.proto
 #include "compiler/compile_options.h"
 
 #include <errno.h>
@@ -18,197 +18,11 @@ enum {
   TUPLE_TYPE = 13,            // PrimitiveType of tuples
 };
 
-// --- The messages --------------------------------------------------------------------------------
-
-typedef struct tile_proto {
-  hlo_wire_array_t dimensions;  // int64_t
-} tile_proto_t;
-
-typedef struct layout_proto {
-  hlo_wire_array_t minor_to_major;  // int64_t
-  hlo_wire_array_t tiles;           // tile_proto_t
-} layout_proto_t;
-
-typedef struct shape_proto {
-  int32_t element_type;
-  hlo_wire_array_t dimensions;    // int64_t
-  hlo_wire_array_t tuple_shapes;  // shape_proto_t
-  layout_proto_t* layout;
-} shape_proto_t;
-
-typedef struct computation_device {
-  hlo_wire_array_t replica_device_ids;  // int64_t
-} computation_device_t;
-
-typedef struct device_assignment {
-  int32_t replica_count;
-  int32_t computation_count;
-  hlo_wire_array_t computation_devices;  // computation_device_t
-} device_assignment_t;
-
-typedef struct option_value {
-  hlo_wire_bytes_t string_field;
-  bool bool_field;
-  int64_t int_field;
-  double double_field;
-  bool has_string_field, has_bool_field, has_int_field, has_double_field;
-} option_value_t;
-
-typedef struct option_override {
-  hlo_wire_bytes_t key;
-  option_value_t* value;
-} option_override_t;
-
-typedef struct build_options {
-  int64_t device_ordinal;
-  shape_proto_t* result_layout;
-  hlo_wire_bytes_t debug_options;
-  int64_t num_replicas;
-  int64_t num_partitions;
-  bool use_spmd_partitioning;
-  bool use_auto_spmd_partitioning;
-  device_assignment_t* device_assignment;
-  bool alias_passthrough_params;
-  hlo_wire_array_t allow_spmd_sharding_propagation_to_output;      // bool
-  hlo_wire_array_t allow_spmd_sharding_propagation_to_parameters;  // bool
-  bool use_shardy_partitioner;
-  int64_t process_count;
-  int64_t device_memory_size;
-  int32_t optimization_level;
-  hlo_wire_bytes_t gpu_topology;
-  bool has_device_ordinal;
-} build_options_t;
-
-typedef struct compile_options {
-  hlo_wire_array_t argument_layouts;  // shape_proto_t
-  bool parameter_is_tupled_arguments;
-  build_options_t* executable_build_options;
-  bool compile_portable_executable;
-  hlo_wire_bytes_t serialized_multi_slice_config;
-  hlo_wire_array_t env_option_overrides;  // option_override_t
-  hlo_wire_bytes_t target_config;
-  hlo_wire_bytes_t compiler_variant;
-} compile_options_t;
-
-static const hlo_wire_field_info_t tile_fields[] = {
-    HLO_WIRE_REPEATED(tile_proto_t, 1, INT64, dimensions),
-};
-static const hlo_wire_message_t tile_message = HLO_WIRE_MESSAGE(tile_proto_t, tile_fields);
-
-static const hlo_wire_field_info_t layout_fields[] = {
-    HLO_WIRE_REPEATED(layout_proto_t, 1, INT64, minor_to_major),
-    HLO_WIRE_REPEATED_NESTED(layout_proto_t, 6, tiles, &tile_message),
-};
-static const hlo_wire_message_t layout_message = HLO_WIRE_MESSAGE(layout_proto_t, layout_fields);
-
-static const hlo_wire_message_t shape_message;
-static const hlo_wire_field_info_t shape_fields[] = {
-    HLO_WIRE_FIELD(shape_proto_t, 2, INT32, element_type),
-    HLO_WIRE_REPEATED(shape_proto_t, 3, INT64, dimensions),
-    HLO_WIRE_REPEATED_NESTED(shape_proto_t, 4, tuple_shapes, &shape_message),
-    HLO_WIRE_NESTED(shape_proto_t, 5, layout, &layout_message),
-};
-static const hlo_wire_message_t shape_message = HLO_WIRE_MESSAGE(shape_proto_t, shape_fields);
-
-static const hlo_wire_field_info_t computation_device_fields[] = {
-    HLO_WIRE_REPEATED(computation_device_t, 1, INT64, replica_device_ids),
-};
-static const hlo_wire_message_t computation_device_message =
-    HLO_WIRE_MESSAGE(computation_device_t, computation_device_fields);
-
-static const hlo_wire_field_info_t device_assignment_fields[] = {
-    HLO_WIRE_FIELD(device_assignment_t, 1, INT32, replica_count),
-    HLO_WIRE_FIELD(device_assignment_t, 2, INT32, computation_count),
-    HLO_WIRE_REPEATED_NESTED(device_assignment_t, 3, computation_devices,
-                             &computation_device_message),
-};
-static const hlo_wire_message_t device_assignment_message =
-    HLO_WIRE_MESSAGE(device_assignment_t, device_assignment_fields);
-
-static const hlo_wire_field_info_t option_value_fields[] = {
-    HLO_WIRE_OPTIONAL(option_value_t, 1, BYTES, string_field),
-    HLO_WIRE_OPTIONAL(option_value_t, 2, BOOL, bool_field),
-    HLO_WIRE_OPTIONAL(option_value_t, 3, INT64, int_field),
-    HLO_WIRE_OPTIONAL(option_value_t, 4, DOUBLE, double_field),
-};
-static const hlo_wire_message_t option_value_message =
-    HLO_WIRE_MESSAGE(option_value_t, option_value_fields);
-
-static const hlo_wire_field_info_t option_override_fields[] = {
-    HLO_WIRE_FIELD(option_override_t, 1, BYTES, key),
-    HLO_WIRE_NESTED(option_override_t, 2, value, &option_value_message),
-};
-static const hlo_wire_message_t option_override_message =
-    HLO_WIRE_MESSAGE(option_override_t, option_override_fields);
-
-// Hints that are left out, because nothing here depends on them: deduplicate_hlo (8),
-// run_backend_only (11), comp_envs (13), fdo_profile (14), auto_spmd_partitioning_mesh_* (16, 17),
-// effort as a number (20, 21), process_index (22), memory_fitting_level (25).
-static const hlo_wire_field_info_t build_options_fields[] = {
-    HLO_WIRE_OPTIONAL(build_options_t, 1, INT64, device_ordinal),
-    HLO_WIRE_NESTED(build_options_t, 2, result_layout, &shape_message),
-    HLO_WIRE_FIELD(build_options_t, 3, BYTES, debug_options),
-    HLO_WIRE_FIELD(build_options_t, 4, INT64, num_replicas),
-    HLO_WIRE_FIELD(build_options_t, 5, INT64, num_partitions),
-    HLO_WIRE_FIELD(build_options_t, 6, BOOL, use_spmd_partitioning),
-    HLO_WIRE_FIELD(build_options_t, 7, BOOL, use_auto_spmd_partitioning),
-    HLO_WIRE_NESTED(build_options_t, 9, device_assignment, &device_assignment_message),
-    HLO_WIRE_FIELD(build_options_t, 10, BOOL, alias_passthrough_params),
-    HLO_WIRE_REPEATED(build_options_t, 12, BOOL, allow_spmd_sharding_propagation_to_output),
-    HLO_WIRE_FIELD(build_options_t, 15, INT64, device_memory_size),
-    HLO_WIRE_REPEATED(build_options_t, 18, BOOL, allow_spmd_sharding_propagation_to_parameters),
-    HLO_WIRE_FIELD(build_options_t, 19, BOOL, use_shardy_partitioner),
-    HLO_WIRE_FIELD(build_options_t, 23, INT64, process_count),
-    HLO_WIRE_FIELD(build_options_t, 24, INT32, optimization_level),
-    HLO_WIRE_FIELD(build_options_t, 27, BYTES, gpu_topology),
-};
-static const hlo_wire_message_t build_options_message =
-    HLO_WIRE_MESSAGE(build_options_t, build_options_fields);
-
-// Hints that are left out: profile_version (5), allow_in_place_mlir_modification (9),
-// matrix_unit_operand_precision (10; products are always exact to their type).
-static const hlo_wire_field_info_t compile_options_fields[] = {
-    HLO_WIRE_REPEATED_NESTED(compile_options_t, 1, argument_layouts, &shape_message),
-    HLO_WIRE_FIELD(compile_options_t, 2, BOOL, parameter_is_tupled_arguments),
-    HLO_WIRE_NESTED(compile_options_t, 3, executable_build_options, &build_options_message),
-    HLO_WIRE_FIELD(compile_options_t, 4, BOOL, compile_portable_executable),
-    HLO_WIRE_FIELD(compile_options_t, 6, BYTES, serialized_multi_slice_config),
-    HLO_WIRE_REPEATED_NESTED(compile_options_t, 7, env_option_overrides, &option_override_message),
-    HLO_WIRE_FIELD(compile_options_t, 8, BYTES, target_config),
-    HLO_WIRE_FIELD(compile_options_t, 11, BYTES, compiler_variant),
-};
-static const hlo_wire_message_t compile_options_message =
-    HLO_WIRE_MESSAGE(compile_options_t, compile_options_fields);
-
-// --- Element types -------------------------------------------------------------------------------
-
-/// By value; gaps are types that arrays never have.
-static const uint8_t primitive_types[] = {
-    [1] = HLO_DTYPE_PRED,        [2] = HLO_DTYPE_S8,          [3] = HLO_DTYPE_S16,
-    [4] = HLO_DTYPE_S32,         [5] = HLO_DTYPE_S64,         [6] = HLO_DTYPE_U8,
-    [7] = HLO_DTYPE_U16,         [8] = HLO_DTYPE_U32,         [9] = HLO_DTYPE_U64,
-    [10] = HLO_DTYPE_F16,        [11] = HLO_DTYPE_F32,        [12] = HLO_DTYPE_F64,
-    [15] = HLO_DTYPE_C64,        [16] = HLO_DTYPE_BF16,       [17] = HLO_DTYPE_TOKEN,
-    [18] = HLO_DTYPE_C128,       [19] = HLO_DTYPE_F8E5M2,     [20] = HLO_DTYPE_F8E4M3FN,
-    [21] = HLO_DTYPE_S4,         [22] = HLO_DTYPE_U4,         [23] = HLO_DTYPE_F8E4M3B11FNUZ,
-    [24] = HLO_DTYPE_F8E5M2FNUZ, [25] = HLO_DTYPE_F8E4M3FNUZ, [26] = HLO_DTYPE_S2,
-    [27] = HLO_DTYPE_U2,         [28] = HLO_DTYPE_F8E4M3,     [29] = HLO_DTYPE_F8E3M4,
-    [32] = HLO_DTYPE_F4E2M1FN,   [33] = HLO_DTYPE_F8E8M0FNU,  [35] = HLO_DTYPE_F6E3M2FN,
-    [36] = HLO_DTYPE_F6E2M3FN,
-};
-
-// XLA's PrimitiveType, the numbers of element types in its protos; INVALID or 0 for the others.
-static hlo_dtype_t dtype_of_primitive(int32_t type) {
-  const bool known = type >= 0 && (size_t)type < sizeof primitive_types;
-  return known ? (hlo_dtype_t)primitive_types[type] : HLO_DTYPE_INVALID;
-}
-
-int32_t hlo_dtype_primitive_type(hlo_dtype_t dtype) {
-  for (size_t i = 1; dtype != HLO_DTYPE_INVALID && i < sizeof primitive_types; ++i) {
-    if (primitive_types[i] == (uint8_t)dtype) return (int32_t)i;
-  }
-  return 0;
-}
+// compile_options_t, the messages in it, and their tables.
+#define HLO_WIRE_MESSAGES "compiler/compile_options.def"
+#define HLO_WIRE_STRUCT(message, suffix) message##suffix
+#include "base/wire_structs.inl"
+#include "base/wire_tables.inl"
 
 // --- Debug options -------------------------------------------------------------------------------
 
@@ -438,7 +252,7 @@ static hlo_status_t refuse_tiles(const layout_proto_t* layout, hlo_arena_t* aren
 
 static hlo_status_t take_layout(const shape_proto_t* shape, hlo_arena_t* arena,
                                 hlo_array_layout_t* out) {
-  *out = (hlo_array_layout_t){.dtype = dtype_of_primitive(shape->element_type),
+  *out = (hlo_array_layout_t){.dtype = hlo_dtype_from_primitive(shape->element_type),
                               .rank = shape->dimensions.count,
                               .dimensions = shape->dimensions.items};
   if (out->dtype == HLO_DTYPE_INVALID) {
@@ -523,7 +337,7 @@ hlo_status_t hlo_compile_options_parse(const void* data, size_t size_bytes, hlo_
   // Decoded arrays of bytes are lent from the input, so parse the copy that is kept.
   const char* copy = hlo_arena_strndup(arena, data, size_bytes);
   HLO_TRY(hlo_arena_status(arena));
-  HLO_TRY_MSG(hlo_wire_decode(&compile_options_message, copy, size_bytes, arena, &options),
+  HLO_TRY_MSG(hlo_wire_decode(&compile_options_table, copy, size_bytes, arena, &options),
               "in the compile options");
   const build_options_t* build = options.executable_build_options != NULL
                                      ? options.executable_build_options
@@ -553,7 +367,7 @@ void hlo_compile_options_apply(const hlo_compile_options_t* options, hlo_compile
 
 static void put_layout(const hlo_array_layout_t* layout, uint32_t number, hlo_strbuf_t* out) {
   const size_t shape = hlo_wire_begin(out, number);
-  hlo_wire_put_int(out, 2, hlo_dtype_primitive_type(layout->dtype));
+  hlo_wire_put_int(out, 2, hlo_dtype_info(layout->dtype)->primitive_type);
   hlo_wire_put_packed_int64(out, 3, layout->dimensions, layout->rank);
   if (layout->minor_to_major) {
     const size_t order = hlo_wire_begin(out, 5);

@@ -79,7 +79,4 @@ hlo_status_t hlo_compile_options_take_layouts(const hlo_compile_options_t* from,
 void hlo_device_assignment_write(const int32_t* ids, int32_t replica_count, int32_t partition_count,
                                  hlo_strbuf_t* out);
 
-/// XLA's PrimitiveType, the numbers of element types in its protos; INVALID or 0 for the others.
-int32_t hlo_dtype_primitive_type(hlo_dtype_t dtype);
-
 #endif  // HLO_COMPILER_COMPILE_OPTIONS_H_

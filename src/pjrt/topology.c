@@ -256,7 +256,7 @@ hlo_status_t hlo_pjrt_TopologyDescription_MakeCanonicalShapeForMemorySpace(
   int64_t minor_to_major[HLO_SHAPE_RANK_LIMIT];
   HLO_TRY(hlo_pjrt_layout_order(args->layout, &shape, minor_to_major));
   hlo_strbuf_t proto = {0};
-  hlo_wire_put_int(&proto, 2, hlo_dtype_primitive_type(shape.dtype));
+  hlo_wire_put_int(&proto, 2, hlo_dtype_info(shape.dtype)->primitive_type);
   hlo_wire_put_packed_int64(&proto, 3, shape.dims, shape.rank);
   const size_t layout = hlo_wire_begin(&proto, 5);
   const size_t order = hlo_wire_begin(&proto, 1);

@@ -73,7 +73,7 @@ hlo_status_t hlo_export_array_shape(const exporter_t* ex, int32_t element_type, 
 
 static hlo_status_t tensor_shape(const exporter_t* ex, const hlo_type_t* type,
                                  hlo_desc_shape_t* out_shape) {
-  int32_t element_type = hlo_desc_primitive_type(type->dtype);
+  int32_t element_type = hlo_dtype_info(type->dtype)->primitive_type;
   if (type->quant || element_type == 0) return hlo_export_refuse(ex, "its element type");
   int64_t dims[HLO_RANK_MAX];
   bool* dynamic = NULL;

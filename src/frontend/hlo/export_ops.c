@@ -43,8 +43,8 @@ static hlo_status_t add_constant(scope_t* s, const hlo_literal_t* literal, uint3
   instruction_t fields = {.literal = hlo_arena_alloc_zeroed(ex->arena, sizeof *fields.literal)};
   hlo_desc_shape_t shape;
   if (!fields.literal) return hlo_arena_status(ex->arena);
-  HLO_TRY(hlo_export_array_shape(ex, hlo_desc_primitive_type(literal->dtype), rank, literal->dims,
-                                 &shape));
+  HLO_TRY(hlo_export_array_shape(ex, hlo_dtype_info(literal->dtype)->primitive_type, rank,
+                                 literal->dims, &shape));
   fields.literal->elements = literal->data;
   return hlo_export_add(s, "constant", &shape, 0, NULL, &fields, out_id);
 }
@@ -95,7 +95,7 @@ static hlo_status_t export_broadcast_in_dim(scope_t* s, const hlo_node_t* node) 
   }
   for (uint32_t i = 0; i < count; ++i) moved[i] = from->dims[order[i]];
   hlo_desc_shape_t shape;
-  int32_t element_type = hlo_desc_primitive_type(from->dtype);
+  int32_t element_type = hlo_dtype_info(from->dtype)->primitive_type;
   if (!in_order) {
     HLO_TRY(hlo_export_ints(ex, count, order, &fields.dimensions));
     HLO_TRY(hlo_export_array_shape(ex, element_type, count, moved, &shape));
@@ -141,7 +141,7 @@ static hlo_status_t export_with_scalars(scope_t* s, const hlo_node_t* node) {
     if (type->rank == result->rank) continue;
     hlo_desc_shape_t shape;
     HLO_TRY(hlo_export_shape(s->exporter, result, &shape));
-    shape.element_type = hlo_desc_primitive_type(type->dtype);
+    shape.element_type = hlo_dtype_info(type->dtype)->primitive_type;
     HLO_TRY(
         hlo_export_add(s, "broadcast", &shape, 1, &operands.items[i], NULL, &operands.items[i]));
   }
@@ -515,7 +515,8 @@ static hlo_status_t transfer_shape(exporter_t* ex, const hlo_desc_shape_t* data,
   hlo_desc_shape_t* parts = hlo_arena_array(ex->arena, 3, sizeof *parts);
   if (!parts) return hlo_arena_status(ex->arena);
   parts[0] = *data;
-  HLO_TRY(hlo_export_array_shape(ex, hlo_desc_primitive_type(HLO_DTYPE_U32), 0, NULL, &parts[1]));
+  HLO_TRY(hlo_export_array_shape(ex, hlo_dtype_info(HLO_DTYPE_U32)->primitive_type, 0, NULL,
+                                 &parts[1]));
   parts[2] = (hlo_desc_shape_t){.element_type = HLO_DESC_TOKEN};
   *out_shape = hlo_export_tuple_shape(3, parts);
   return hlo_ok();
@@ -593,7 +594,7 @@ static hlo_status_t all_to_all_one(scope_t* s, const hlo_node_t* node, int64_t* 
   dims[split] = devices;
   dims[split + 1] = type->dims[split] / devices;
   hlo_desc_shape_t shape;
-  int32_t element_type = hlo_desc_primitive_type(type->dtype);
+  int32_t element_type = hlo_dtype_info(type->dtype)->primitive_type;
   HLO_TRY(hlo_export_array_shape(ex, element_type, rank + 1, dims, &shape));
   HLO_TRY(hlo_export_add(s, "reshape", &shape, 1, id, NULL, id));
   HLO_TRY(hlo_export_add(s, "all-to-all", &shape, 1, id, fields, id));

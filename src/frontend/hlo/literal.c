@@ -140,7 +140,7 @@ static hlo_status_t fill(const hlo_desc_literal_t* desc, const hlo_desc_shape_t*
 
 hlo_status_t hlo_desc_make_literal(const hlo_desc_literal_t* desc, const hlo_desc_shape_t* shape,
                                    hlo_literal_t** out_literal) {
-  hlo_dtype_t dtype = hlo_desc_dtype(shape->element_type);
+  hlo_dtype_t dtype = hlo_dtype_from_primitive(shape->element_type);
   int64_t count = 0;
   bool known =
       dtype != HLO_DTYPE_INVALID && dtype != HLO_DTYPE_TOKEN &&
@@ -170,7 +170,7 @@ hlo_status_t hlo_desc_make_literal(const hlo_desc_literal_t* desc, const hlo_des
 
 hlo_status_t hlo_desc_fill_literal(hlo_arena_t* arena, const hlo_desc_shape_t* shape,
                                    hlo_desc_literal_t* desc) {
-  hlo_dtype_t dtype = hlo_desc_dtype(shape->element_type);
+  hlo_dtype_t dtype = hlo_dtype_from_primitive(shape->element_type);
   field_place_t place = places[dtype];
   int64_t count;
   if (place.offset == 0 ||

@@ -17,7 +17,7 @@ static void print_separator(printer_t* p, size_t index) {
 }
 
 static void print_array_shape(printer_t* p, const hlo_desc_shape_t* shape, bool layout) {
-  hlo_strbuf_puts(p->out, hlo_dtype_info(hlo_desc_dtype(shape->element_type))->hlo_name);
+  hlo_strbuf_puts(p->out, hlo_dtype_info(hlo_dtype_from_primitive(shape->element_type))->hlo_name);
   hlo_strbuf_putc(p->out, '[');
   const int64_t* dims = shape->dimensions.items;
   const bool* dynamic = shape->is_dynamic_dimension.items;

@@ -153,7 +153,7 @@ void hlo_hlo_print_literal(printer_t* p, const hlo_desc_shape_t* shape,
     hlo_strbuf_puts(p->out, "{...}");
     return;
   }
-  print_nested(p, shape, hlo_desc_dtype(shape->element_type), 0, &element);
+  print_nested(p, shape, hlo_dtype_from_primitive(shape->element_type), 0, &element);
 }
 
 // ---- notations of attributes --------------------------------------------------------------------

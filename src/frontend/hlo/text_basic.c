@@ -284,7 +284,7 @@ static hlo_status_t read_shape(hlo_text_t* t, int depth, hlo_desc_shape_t* shape
     return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "the element type %.*s is not supported",
                              name.size < 40 ? (int)name.size : 40, (const char*)name.data);
   }
-  shape->element_type = hlo_desc_primitive_type(dtype);
+  shape->element_type = hlo_dtype_info(dtype)->primitive_type;
   HLO_TRY(dimensions(t, shape));
   return layout(t, shape);
 }
@@ -407,7 +407,7 @@ static hlo_status_t elided_literal(hlo_text_t* t, const char* start, const hlo_d
 
 static hlo_status_t array_literal(hlo_text_t* t, const hlo_desc_shape_t* shape,
                                   hlo_desc_literal_t* literal) {
-  hlo_dtype_t dtype = hlo_desc_dtype(shape->element_type);
+  hlo_dtype_t dtype = hlo_dtype_from_primitive(shape->element_type);
   size_t found = 0, depth = 0;
   int64_t count;
   const char* start;

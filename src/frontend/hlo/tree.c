@@ -41,12 +41,13 @@ static hlo_status_t leaf_type(hlo_desc_builder_t* b, const hlo_desc_shape_t* sha
   if (shape->element_type == HLO_DESC_BUFFER) {
     kind = HLO_TYPE_BUFFER;
     if (shape->tuple_shapes.count == 1) shape = shape->tuple_shapes.items;
-    if (hlo_desc_dtype(shape->element_type) == HLO_DTYPE_TOKEN || shape->tuple_shapes.count) {
+    if (hlo_dtype_from_primitive(shape->element_type) == HLO_DTYPE_TOKEN ||
+        shape->tuple_shapes.count) {
       return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
                                "the shape of the buffer is not an array");
     }
   }
-  hlo_dtype_t dtype = hlo_desc_dtype(shape->element_type);
+  hlo_dtype_t dtype = hlo_dtype_from_primitive(shape->element_type);
   if (dtype == HLO_DTYPE_INVALID) {
     return hlo_status_create(HLO_STATUS_UNIMPLEMENTED,
                              "XLA's element type number %d is not supported",
