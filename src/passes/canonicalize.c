@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pass canonicalize: applies the rewrite rules of rules.def, replaces elements of tuples with their
-// values, and sorts the contracted dimensions of products. Patterns match from an op back to its
-// operands, so one walk in program order finds every match.
+// values, sorts the contracted dimensions of products and moves transposes into products. Patterns
+// match from an op back to its operands, so one walk in program order finds every match.
 #include <string.h>
 
 #include "ir/clone.h"
@@ -70,13 +70,20 @@ static void swap_attrs(hlo_node_t* node, hlo_attr_id_t a, hlo_attr_id_t b) {
   hlo_node_set_attr(node, b, old_a);
 }
 
-// Returns true if the operands of a product may be swapped: both are contiguous along the
-// contraction, nothing else uses the product and no algorithm names the operands' types.
-static bool may_swap_operands(const hlo_node_t* product) {
+// Returns true if the operands of a product may be swapped: nothing else uses the product, no
+// algorithm names the operands' types, and swapping makes no read strided that was contiguous. Both
+// operands are contiguous along the contraction, or they have the same memory order and no
+// transpose remains whose cost strided reads could exceed.
+static bool may_swap_operands(const hlo_node_t* product, bool leaves_transpose) {
   const hlo_attr_id_t ids[] = {HLO_ATTR_lhs_contracting_dimensions,
                                HLO_ATTR_rhs_contracting_dimensions};
   if (product->results[0].uses->next || hlo_node_attr(product, HLO_ATTR_lhs_precision_type))
     return false;
+  if (!leaves_transpose && hlo_node_attr(product, ids[0]) == hlo_node_attr(product, ids[1]) &&
+      hlo_node_attr(product, HLO_ATTR_lhs_batching_dimensions) ==
+          hlo_node_attr(product, HLO_ATTR_rhs_batching_dimensions)) {
+    return true;
+  }
   for (uint32_t side = 0; side < 2; ++side) {
     uint32_t count;
     const int64_t* dims = hlo_node_attr_ints(product, ids[side], &count);
@@ -102,11 +109,14 @@ static void swap_operands(hlo_node_t* product) {
 
 // Swaps the operands of a product whose transpose makes its last row dimension the innermost one:
 // the product then stores elements where they are wanted, and leaves at most a transpose of outer
-// dimensions.
+// dimensions, or one that the rules remove.
 static bool make_rows_innermost(hlo_node_t* transpose) {
   hlo_node_t* product =
       transpose->op == HLO_OP_transpose ? hlo_node_operand(transpose, 0)->def : NULL;
-  if (!product || product->op != HLO_OP_dot_general || !may_swap_operands(product)) return false;
+  if (!product || product->op != HLO_OP_dot_general || product->results[0].type->quant ||
+      product->extra || transpose->extra) {
+    return false;
+  }
   const hlo_type_t* type = product->results[0].type;
   uint32_t rank, batch, depth;
   const int64_t* permutation = hlo_node_attr_ints(transpose, HLO_ATTR_permutation, &rank);
@@ -116,12 +126,15 @@ static bool make_rows_innermost(hlo_node_t* transpose) {
   const uint32_t columns = rank - batch - rows;
   if (rows == 0 || columns == 0 || permutation[rank - 1] + 1 != batch + rows) return false;
   int64_t dims[HLO_RANK_MAX], moved[HLO_RANK_MAX];
+  bool leaves_transpose = false;
   for (uint32_t i = 0; i < rank; ++i) {
     const int64_t from = i < batch ? i : i < batch + columns ? i + rows : i - columns;
     const int64_t dim = permutation[i];
     dims[i] = type->dims[from];
     moved[i] = dim < batch ? dim : dim < batch + rows ? dim + columns : dim - rows;
+    leaves_transpose |= moved[i] != i;
   }
+  if (!may_swap_operands(product, leaves_transpose)) return false;
   hlo_module_t* module = transpose->parent->module;
   swap_operands(product);
   product->results[0].type = hlo_type_with_dims(module, type, rank, dims);

@@ -16,11 +16,6 @@ static const hlo_attr_id_t algorithm_ids[HLO_DOT_ALGORITHM_ATTR_COUNT] = {
     HLO_ATTR_allow_imprecise_accumulation,
 };
 
-static hlo_value_t* convert_to(hlo_node_t* insertion_point, hlo_dtype_t dtype, hlo_value_t* value) {
-  return value && value->type->dtype == dtype ? value
-                                              : hlo_build_convert(insertion_point, dtype, value);
-}
-
 static hlo_status_t lower_product(void* context, hlo_node_t* node) {
   hlo_pass_ctx_t* ctx = context;
   if (!hlo_dot_has_algorithm(node)) return hlo_ok();
@@ -31,7 +26,7 @@ static hlo_status_t lower_product(void* context, hlo_node_t* node) {
   if (!hlo_status_is_ok(status)) return hlo_node_annotate(node, status);
   hlo_value_t* operands[2];
   for (uint32_t i = 0; i < 2; ++i) {
-    operands[i] = convert_to(node, types.operands[i], hlo_node_operand(node, i));
+    operands[i] = hlo_build_convert(node, types.operands[i], hlo_node_operand(node, i));
   }
   hlo_value_t* product =
       operands[0] && operands[1]
@@ -42,7 +37,7 @@ static hlo_status_t lower_product(void* context, hlo_node_t* node) {
   for (uint32_t i = 0; i < HLO_DOT_ALGORITHM_ATTR_COUNT; ++i) {
     hlo_node_set_attr(product->def, algorithm_ids[i], NULL);
   }
-  hlo_value_t* result = convert_to(node, type->dtype, product);
+  hlo_value_t* result = hlo_build_convert(node, type->dtype, product);
   if (!result) return hlo_module_status(module);
   hlo_value_replace_uses(&node->results[0], result);
   hlo_node_erase(node);

@@ -142,62 +142,6 @@ static bool guard_same_dimensions(hlo_rule_match_t* m) {
          hlo_node_attr(m->nodes[1], HLO_ATTR_dimensions);
 }
 
-// ---- products
-
-static bool is_equal_list(const hlo_rule_match_t* m, hlo_attr_id_t a, hlo_attr_id_t b) {
-  uint32_t a_count, b_count;
-  const int64_t *a_values = ints_of(m, 1, a, &a_count), *b_values = ints_of(m, 1, b, &b_count);
-  return a_count == b_count &&
-         (a_count == 0 || memcmp(a_values, b_values, a_count * sizeof *a_values) == 0);
-}
-
-// Sets the attributes of a product with swapped operands: every dimension number moves to the other
-// operand.
-static bool set_exchanged(hlo_rule_match_t* m) {
-  const hlo_op_info_t* info = hlo_op_info(m->nodes[1]->op);
-  for (uint32_t i = 0; i < info->attr_count; ++i) {
-    hlo_named_attr_t attr = {info->attrs[i].id, m->nodes[1]->attrs[i]};
-    if (!attr.value) continue;
-    switch (attr.id) {
-      case HLO_ATTR_lhs_batching_dimensions:
-      case HLO_ATTR_rhs_batching_dimensions:
-      case HLO_ATTR_lhs_contracting_dimensions:
-      case HLO_ATTR_rhs_contracting_dimensions: break;
-      case HLO_ATTR_precision_config: {
-        if (attr.value->count != 2) return false;
-        const hlo_attr_t* exchanged[] = {attr.value->items[1], attr.value->items[0]};
-        attr.value = hlo_attr_array(m->module, 2, exchanged);
-        break;
-      }
-      default: return false;  // an algorithm
-    }
-    m->attrs[m->attr_count++] = attr;
-  }
-  return true;
-}
-
-// Swapping the operands of a product transposes its result. The guard requires that both have the
-// same memory order: strided reads could otherwise cost more than the transpose of the result.
-static bool guard_exchanged_operands(hlo_rule_match_t* m) {
-  const hlo_value_t* product = &m->nodes[1]->results[0];
-  uint32_t rank, batch, depth;
-  const int64_t* permutation = ints_of(m, 0, HLO_ATTR_permutation, &rank);
-  ints_of(m, 1, HLO_ATTR_lhs_batching_dimensions, &batch);
-  ints_of(m, 1, HLO_ATTR_lhs_contracting_dimensions, &depth);
-  uint32_t rows = hlo_node_operand_type(m->nodes[1], 0)->rank - batch - depth;
-  if (product->uses->next || batch + rows == rank || rows == 0 ||
-      !is_equal_list(m, HLO_ATTR_lhs_batching_dimensions, HLO_ATTR_rhs_batching_dimensions) ||
-      !is_equal_list(m, HLO_ATTR_lhs_contracting_dimensions, HLO_ATTR_rhs_contracting_dimensions)) {
-    return false;
-  }
-  for (uint32_t i = 0; i < rank; ++i) {
-    uint32_t columns = rank - batch - rows;
-    uint32_t expected = i < batch ? i : i < batch + columns ? i + rows : i - columns;
-    if (permutation[i] != expected) return false;
-  }
-  return set_exchanged(m);
-}
-
 // ---- the table
 
 #define B HLO_RULE_TYPES_B

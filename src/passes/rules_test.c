@@ -11,6 +11,7 @@
 #include "ir/clone.h"
 #include "ir/test_util.h"
 #include "passes/constants.h"
+#include "passes/passes.h"
 #include "passes/rules.h"
 
 enum { ELEMENTS = 1536, VARIABLES_MAX = 3 };
@@ -54,11 +55,6 @@ static const example_t examples[] = {
      "%0 = stablehlo.transpose %x, dims = [1, 2, 0] : (tensor<2x3x4xT>) -> tensor<3x4x2xT>\n"
      "%r = stablehlo.transpose %0, dims = [0, 2, 1] : (tensor<3x4x2xT>) -> tensor<3x2x4xT>",
      "tensor<3x2x4xT>"},
-    {"transpose_product", "%x: tensor<2x5x3xT>, %y: tensor<2x5x4xT>",
-     "%0 = stablehlo.dot_general %x, %y, batching_dims = [0] x [0], contracting_dims = [1] x [1], "
-     "precision = [HIGH, HIGHEST] : (tensor<2x5x3xT>, tensor<2x5x4xT>) -> tensor<2x3x4xT>\n"
-     "%r = stablehlo.transpose %0, dims = [0, 2, 1] : (tensor<2x3x4xT>) -> tensor<2x4x3xT>",
-     "tensor<2x4x3xT>"},
     {"broadcast_identity", "%x: tensor<3x4xT>",
      "%r = stablehlo.broadcast_in_dim %x, dims = [0, 1] : (tensor<3x4xT>) -> tensor<3x4xT>",
      "tensor<3x4xT>"},
@@ -85,6 +81,25 @@ static const example_t examples[] = {
      "tensor<3x4xT>"},
     {"concatenate_one", "%x: tensor<3x4xT>",
      "%r = stablehlo.concatenate %x, dim = 0 : (tensor<3x4xT>) -> tensor<3x4xT>", "tensor<3x4xT>"},
+};
+
+// Products whose contracted dimensions or operands pass canonicalize reorders.
+static const example_t products[] = {
+    {"swap, no transpose left", "%x: tensor<2x5x3xT>, %y: tensor<2x5x4xT>",
+     "%0 = stablehlo.dot_general %x, %y, batching_dims = [0] x [0], contracting_dims = [1] x [1], "
+     "precision = [HIGH, HIGHEST] : (tensor<2x5x3xT>, tensor<2x5x4xT>) -> tensor<2x3x4xT>\n"
+     "%r = stablehlo.transpose %0, dims = [0, 2, 1] : (tensor<2x3x4xT>) -> tensor<2x4x3xT>",
+     "tensor<2x4x3xT>"},
+    {"swap, rows innermost", "%x: tensor<3x7x2x5xT>, %y: tensor<4x2x6x5xT>",
+     "%0 = stablehlo.dot_general %x, %y, batching_dims = [2] x [1], contracting_dims = [3] x [3] : "
+     "(tensor<3x7x2x5xT>, tensor<4x2x6x5xT>) -> tensor<2x3x7x4x6xT>\n"
+     "%r = stablehlo.transpose %0, dims = [3, 1, 0, 4, 2] : (tensor<2x3x7x4x6xT>) -> "
+     "tensor<4x3x2x6x7xT>",
+     "tensor<4x3x2x6x7xT>"},
+    {"order of contraction", "%x: tensor<4x3x2x5xT>, %y: tensor<4x2x5x6xT>",
+     "%r = stablehlo.dot_general %x, %y, contracting_dims = [3, 0, 2] x [2, 0, 1] : "
+     "(tensor<4x3x2x5xT>, tensor<4x2x5x6xT>) -> tensor<3x6xT>",
+     "tensor<3x6xT>"},
 };
 
 static const example_t* find_example(const char* rule) {
@@ -282,21 +297,34 @@ static bool parts_agree(hlo_rule_class_t exactness, hlo_dtype_t dtype, const voi
   return !isfinite(x) || fabs(x - y) <= bound * fmax(1.0, fmax(fabs(x), fabs(y)));
 }
 
-static void compare(const hlo_rule_t* rule, const hlo_tensor_t* a, const hlo_tensor_t* b) {
+static void compare(const char* name, hlo_rule_class_t exactness, const hlo_tensor_t* a,
+                    const hlo_tensor_t* b) {
   assert_int_equal(a->dtype, b->dtype);
   assert_int_equal(a->size_bytes, b->size_bytes);
   hlo_dtype_t part = hlo_dtype_info(a->dtype)->part;
   size_t width = hlo_dtype_size_bytes(part);
   for (size_t at = 0; at < a->size_bytes; at += width) {
     const char *x = (const char*)a->data + at, *y = (const char*)b->data + at;
-    if (parts_agree(rule->exactness, part, x, y)) continue;
-    fail_msg("%s on %s: part %zu: %g before, %g after", rule->name, hlo_dtype_info(a->dtype)->name,
+    if (parts_agree(exactness, part, x, y)) continue;
+    fail_msg("%s on %s: part %zu: %g before, %g after", name, hlo_dtype_info(a->dtype)->name,
              at / width,
              hlo_dtype_is_float(part) ? hlo_dtype_load_double(part, x)
                                       : (double)hlo_dtype_load_int64(part, x),
              hlo_dtype_is_float(part) ? hlo_dtype_load_double(part, y)
                                       : (double)hlo_dtype_load_int64(part, y));
   }
+}
+
+// Verifies a rewritten module and compares its result with the one from before.
+static void compare_after(const char* name, hlo_rule_class_t exactness, bool moderate,
+                          const hlo_module_t* module, const hlo_tensor_t* before) {
+  hlo_diag_t diag;
+  hlo_diag_init(&diag, name, NULL, 0);
+  hlo_test_check(hlo_module_verify(module, &diag));
+  hlo_diag_deinit(&diag);
+  hlo_tensor_t* after = evaluate(module, moderate);
+  compare(name, exactness, before, after);
+  hlo_tensor_release(after);
 }
 
 // Runs a module, applies the rule to the node that it returns, and runs it again. False if the rule
@@ -308,13 +336,7 @@ static bool check_module(const hlo_rule_t* rule, const hlo_rule_set_t* set, hlo_
   hlo_node_t* made = NULL;
   bool applied = hlo_rules_apply(set, hlo_node_operand(body->last, 0)->def, &made);
   if (applied) {
-    hlo_diag_t diag;
-    hlo_diag_init(&diag, rule->name, NULL, 0);
-    hlo_test_check(hlo_module_verify(module, &diag));
-    hlo_diag_deinit(&diag);
-    hlo_tensor_t* after = evaluate(module, moderate);
-    compare(rule, before, after);
-    hlo_tensor_release(after);
+    compare_after(rule->name, rule->exactness, moderate, module, before);
   }
   hlo_tensor_release(before);
   hlo_module_release(module);
@@ -398,6 +420,26 @@ static void test_conversions(void** state) {
   hlo_arena_deinit(&arena);
 }
 
+// Integers have one sum in every order; products of floats keep theirs when operands are swapped.
+static void test_products(void** state) {
+  (void)state;
+  static const hlo_dtype_t dtypes[] = {HLO_DTYPE_S32, HLO_DTYPE_F32, HLO_DTYPE_C64};
+  for (size_t i = 0; i < sizeof products / sizeof *products; ++i) {
+    const bool reorders_sums = strstr(products[i].rule, "order") != NULL;
+    for (size_t k = 0; k < (reorders_sums ? 1 : sizeof dtypes / sizeof *dtypes); ++k) {
+      hlo_module_t* module = module_of_example(&products[i], dtypes[k]);
+      hlo_tensor_t* before = evaluate(module, true);
+      hlo_pass_ctx_t ctx = {0};
+      bool is_changed = false;
+      hlo_test_check(hlo_pass_canonicalize(&ctx, module, &is_changed));
+      assert_true(is_changed);
+      compare_after(products[i].rule, HLO_RULE_BITS, true, module, before);
+      hlo_tensor_release(before);
+      hlo_module_release(module);
+    }
+  }
+}
+
 static void test_classes_compile(void** state) {
   (void)state;
   hlo_arena_t arena;
@@ -421,6 +463,7 @@ int main(void) {
       cmocka_unit_test(test_classes_compile),
       cmocka_unit_test(test_rules),
       cmocka_unit_test(test_conversions),
+      cmocka_unit_test(test_products),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,10 +21,6 @@ static hlo_dtype_t result_dtype(hlo_dtype_t dtype) {
   return hlo_dtype_is_float(dtype) ? HLO_DTYPE_F32 : HLO_DTYPE_S32;
 }
 
-static hlo_value_t* convert(hlo_node_t* node, hlo_dtype_t dtype, hlo_value_t* value) {
-  return value->type->dtype == dtype ? value : hlo_build_convert(node, dtype, value);
-}
-
 static hlo_value_t* widen(hlo_node_t* node) {
   if (node->op != HLO_OP_dot_general && node->op != HLO_OP_dot) return NULL;
   hlo_value_t* operands[] = {hlo_node_operand(node, 0), hlo_node_operand(node, 1)};
@@ -36,13 +32,13 @@ static hlo_value_t* widen(hlo_node_t* node) {
   }
   if (!is_any || is_quantized || hlo_dot_has_algorithm(node)) return NULL;
   for (uint32_t i = 0; i < 2; ++i) {
-    operands[i] = convert(node, operand_dtype(operands[i]->type->dtype), operands[i]);
+    operands[i] = hlo_build_convert(node, operand_dtype(operands[i]->type->dtype), operands[i]);
     if (!operands[i]) return NULL;
   }
   const hlo_dtype_t wide = result_dtype(type->dtype);
   hlo_value_t* product = hlo_build_like(
       node, hlo_type_with_dtype(node->parent->module, type, wide), operands);
-  return product ? convert(node, type->dtype, product) : NULL;
+  return hlo_build_convert(node, type->dtype, product);
 }
 
 hlo_status_t hlo_pass_widen_products(hlo_pass_ctx_t* ctx, hlo_module_t* module,
