@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // An instruction set, as everything above its encoder sees it: a table of functions that make code,
 // and what loaders, object files and listings have to know about the code. An encoder fills in one
-// table (x86/isa.c); isa/isa.h finds the one of a target.
+// table (x86/compile.c); isa/isa.h finds the one of a target.
 #ifndef HLO_CODEGEN_OBJECT_ISA_H_
 #define HLO_CODEGEN_OBJECT_ISA_H_
 

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiles functions of vector IR: one by one, in units that are joined, followed by their
-// constants.
+// x86-64 as a row of the table of instruction sets (object/isa.h): functions of vector IR are
+// compiled one by one, in units that are joined, followed by their constants; frames; relocations.
+// source: System V ABI for AMD64, sections 3.6.2 (register numbers, .eh_frame) and 4.4 (relocations)
+#include <elf.h>
+
 #include "base/check.h"
 #include "base/tuning.h"
+#include "codegen/object/unwind.h"
 #include "codegen/x86/x86_impl.h"
 
 enum { FUNC_ALIGN = 64 };
@@ -34,8 +38,11 @@ static hlo_x86_unit_t* own(hlo_code_unit_t* unit) {
   return (hlo_x86_unit_t*)unit;
 }
 
-static void init_unit(hlo_x86_unit_t* unit, const hlo_target_t* target, uint32_t func_count) {
+static hlo_status_t unit_create(const hlo_target_t* target, uint32_t func_count,
+                                hlo_code_unit_t** out_unit) {
   HLO_ASSERT(target->has_encoder, "code is made for processors that the encoder knows");
+  hlo_x86_unit_t* unit = hlo_mem_alloc(sizeof *unit);
+  if (!unit) return hlo_status_out_of_memory(sizeof *unit);
   *unit = (hlo_x86_unit_t){.base = {&hlo_x86_isa},
                            .target = target,
                            .func_count = func_count,
@@ -43,27 +50,17 @@ static void init_unit(hlo_x86_unit_t* unit, const hlo_target_t* target, uint32_t
   hlo_x86_asm_init(&unit->as, target->cpu.features);
   hlo_arena_init(&unit->arena, 0);
   for (uint32_t i = 0; i < func_count; ++i) hlo_x86_label_create(&unit->as);
-}  // an error stays in the assembler
+  *out_unit = &unit->base;
+  return hlo_ok();  // an error stays in the assembler
+}
 
-static void deinit_unit(hlo_x86_unit_t* unit) {
+static void unit_release(hlo_code_unit_t* released) {
+  hlo_x86_unit_t* unit = own(released);
   hlo_vec_deinit(&unit->funcs);
   hlo_vec_deinit(&unit->debug_ids);
   hlo_x86_pool_deinit(&unit->pool);
   hlo_arena_deinit(&unit->arena);
   hlo_x86_asm_deinit(&unit->as);
-}
-
-hlo_status_t hlo_x86_unit_create(const hlo_target_t* target, uint32_t func_count,
-                                 hlo_code_unit_t** out_unit) {
-  hlo_x86_unit_t* unit = hlo_mem_alloc(sizeof *unit);
-  if (!unit) return hlo_status_out_of_memory(sizeof *unit);
-  init_unit(unit, target, func_count);
-  *out_unit = &unit->base;
-  return hlo_ok();
-}
-
-void hlo_x86_unit_release(hlo_code_unit_t* unit) {
-  deinit_unit(own(unit));
   hlo_mem_free(unit);
 }
 
@@ -98,7 +95,8 @@ static hlo_status_t compile_func(hlo_x86_unit_t* unit, const hlo_vir_func_t* vir
   return hlo_vec_push(&unit->funcs, func) ? hlo_ok() : hlo_status_out_of_memory(sizeof func);
 }
 
-static hlo_status_t add_func(hlo_x86_unit_t* unit, const hlo_vir_func_t* func) {
+static hlo_status_t unit_add(hlo_code_unit_t* extended, const hlo_vir_func_t* func) {
+  hlo_x86_unit_t* unit = own(extended);
   hlo_arena_mark_t mark = hlo_arena_mark(&unit->arena);
   size_t first_fixup = unit->as.fixups.count;
   hlo_status_t status = compile_func(unit, func);
@@ -106,10 +104,6 @@ static hlo_status_t add_func(hlo_x86_unit_t* unit, const hlo_vir_func_t* func) {
   HLO_TRY(status);
   hlo_x86_asm_settle(&unit->as, first_fixup);
   return hlo_x86_asm_status(&unit->as);
-}
-
-hlo_status_t hlo_x86_unit_add(hlo_code_unit_t* unit, const hlo_vir_func_t* func) {
-  return add_func(own(unit), func);
 }
 
 // Maps the labels of `next` to labels of `unit`; the function of a sealed unit is that of
@@ -162,12 +156,12 @@ static hlo_status_t append_unit(hlo_x86_unit_t* unit, const hlo_x86_unit_t* next
   return hlo_x86_asm_status(as);
 }
 
-hlo_status_t hlo_x86_unit_join(hlo_code_unit_t* unit, const hlo_code_unit_t* next) {
+static hlo_status_t unit_join(hlo_code_unit_t* unit, const hlo_code_unit_t* next) {
   return append_unit(own(unit), (const hlo_x86_unit_t*)next, NULL);
 }
 
-size_t hlo_x86_unit_seal(hlo_code_unit_t* sealed, uint32_t debug_id_count,
-                         const uint32_t* debug_ids) {
+static size_t unit_seal(hlo_code_unit_t* sealed, uint32_t debug_id_count,
+                        const uint32_t* debug_ids) {
   hlo_x86_unit_t* unit = own(sealed);
   for (size_t i = 0; i < unit->debug_ids.count; ++i) {
     uint32_t at = 0;
@@ -184,12 +178,13 @@ size_t hlo_x86_unit_seal(hlo_code_unit_t* sealed, uint32_t debug_id_count,
   return size_bytes + hlo_x86_pool_size_bytes(&unit->pool);
 }
 
-hlo_status_t hlo_x86_unit_include(hlo_code_unit_t* unit, const hlo_code_unit_t* sealed,
-                                const hlo_code_role_t* role) {
+static hlo_status_t unit_include(hlo_code_unit_t* unit, const hlo_code_unit_t* sealed,
+                                 const hlo_code_role_t* role) {
   return append_unit(own(unit), (const hlo_x86_unit_t*)sealed, role);
 }
 
-static hlo_status_t finish_unit(hlo_x86_unit_t* unit, hlo_code_t* out_code) {
+static hlo_status_t unit_finish(hlo_code_unit_t* finished, hlo_code_t* out_code) {
+  hlo_x86_unit_t* unit = own(finished);
   hlo_x86_emit_fma_functions(unit);
   hlo_x86_pool_emit(unit);
   HLO_TRY(hlo_x86_asm_finish(&unit->as));
@@ -206,31 +201,76 @@ static hlo_status_t finish_unit(hlo_x86_unit_t* unit, hlo_code_t* out_code) {
   return hlo_ok();
 }
 
-hlo_status_t hlo_x86_unit_finish(hlo_code_unit_t* unit, hlo_code_t* out_code) {
-  return finish_unit(own(unit), out_code);
-}
+// ---- frames: every function begins endbr64; push rbp; mov rbp, rsp; pushes of its saved
+// registers, lowest number first
 
-// ---- modules
+enum { DWARF_RBX = 3, DWARF_RBP = 6, DWARF_RSP = 7, DWARF_RETURN_ADDRESS = 16 };
+enum {  // bytes of the prologue's instructions
+  ENDBR64_BYTES = 4,
+  PUSH_RBP_BYTES = 1,
+  MOV_RBP_RSP_BYTES = 3,
+};
+enum { WORD = 8, MINUS_WORD_SLEB = 0x78, REGISTER_COUNT = 16 };
 
-static hlo_status_t compile_module(hlo_x86_unit_t* unit, const hlo_vir_module_t* module,
-                                   hlo_code_t* out_code) {
-  for (const hlo_vir_func_t* func = module->first_func; func; func = func->next) {
-    HLO_TRY(add_func(unit, func));
+// DWARF numbers of the general registers, by x86's.
+static const uint8_t kDwarfRegisters[REGISTER_COUNT] = {
+    0, 2, 1, DWARF_RBX, DWARF_RSP, DWARF_RBP, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15};
+
+static size_t write_prologue(const hlo_code_func_t* func, uint8_t* out) {
+  uint8_t* to = out;
+  *to++ = HLO_CFA_ADVANCE + ENDBR64_BYTES + PUSH_RBP_BYTES;
+  *to++ = HLO_CFA_DEF_CFA_OFFSET;
+  *to++ = 2 * WORD;
+  uint8_t words = 2;  // below the canonical frame address: return address, rbp
+  *to++ = HLO_CFA_OFFSET | DWARF_RBP;
+  *to++ = words;
+  *to++ = HLO_CFA_ADVANCE + MOV_RBP_RSP_BYTES;
+  *to++ = HLO_CFA_DEF_CFA_REGISTER;
+  *to++ = DWARF_RBP;
+  for (uint32_t reg = 0; reg < REGISTER_COUNT; ++reg) {
+    if (!(func->saved_mask >> reg & 1)) continue;
+    *to++ = HLO_CFA_ADVANCE + (reg < 8 ? 1u : 2u);  // push, with a prefix for r8 to r15
+    *to++ = HLO_CFA_OFFSET | kDwarfRegisters[reg];
+    *to++ = ++words;
   }
-  return finish_unit(unit, out_code);
+  return (size_t)(to - out);
 }
 
-hlo_status_t hlo_x86_compile_limited(const hlo_vir_module_t* module, const hlo_target_t* target,
-                                     const hlo_x86_limits_t* limits, hlo_code_t* out_code) {
-  hlo_x86_unit_t unit;
-  init_unit(&unit, target, module->func_count);
-  unit.limits = *limits;
-  hlo_status_t status = compile_module(&unit, module, out_code);
-  deinit_unit(&unit);
-  return status;
+// ---- object files
+
+static const uint8_t kStub[] = {0xf3, 0x0f, 0x1e, 0xfa,           // endbr64
+                                0x48, 0x8d, 0x15, 0,    0, 0, 0,  // lea rdx, [rip + data]
+                                0xe9, 0,    0,    0,    0};       // jmp target
+enum { STUB_DATA_AT = 7, STUB_TARGET_AT = 12, FROM_NEXT = -4 };
+
+static bool encodes(const hlo_target_t* target) {
+  return target->has_encoder;
 }
 
-hlo_status_t hlo_x86_compile(const hlo_vir_module_t* module, const hlo_target_t* target,
-                             hlo_code_t* out_code) {
-  return hlo_x86_compile_limited(module, target, &(hlo_x86_limits_t){{0}}, out_code);
-}
+const hlo_code_isa_t hlo_x86_isa = {
+    .name = "x86-64",
+    .encodes = encodes,
+    .create = unit_create,
+    .release = unit_release,
+    .add = unit_add,
+    .join = unit_join,
+    .seal = unit_seal,
+    .include = unit_include,
+    .finish = unit_finish,
+    // At a function's entry the return address lies at rsp.
+    .frames = {.code_alignment = 1,
+               .data_alignment_sleb = MINUS_WORD_SLEB,
+               .return_register = DWARF_RETURN_ADDRESS,
+               .entry_bytes = 5,
+               .entry = {HLO_CFA_DEF_CFA, DWARF_RSP, WORD, HLO_CFA_OFFSET | DWARF_RETURN_ADDRESS,
+                         1},
+               .write_prologue = write_prologue},
+    .object = {.machine = EM_X86_64,
+               .address_relocation = R_X86_64_64,
+               .distance_relocation = R_X86_64_PC32,
+               .stub = kStub,
+               .stub_bytes = sizeof kStub,
+               .stub_data = {STUB_DATA_AT, R_X86_64_PC32, FROM_NEXT},
+               .stub_target = {STUB_TARGET_AT, R_X86_64_PLT32, FROM_NEXT}},
+    .objdump_machine = "i386:x86-64",
+    .objdump_syntax = "intel"};

@@ -8,6 +8,8 @@
 #ifndef HLO_CODEGEN_X86_X86_IMPL_H_
 #define HLO_CODEGEN_X86_X86_IMPL_H_
 
+#include "codegen/target/target.h"
+#include "codegen/vir/vir.h"
 #include "codegen/x86/asm.h"
 #include "codegen/x86/sse.h"
 #include "codegen/x86/x86.h"
@@ -311,19 +313,6 @@ void hlo_x86_emit_fma_call(hlo_x86_fn_t* f, const hlo_vir_value_t* value);
 /// Emits the functions that those calls use.
 void hlo_x86_emit_fma_functions(hlo_x86_unit_t* unit);
 
-// ---- units (compile.c): the functions of hlo_x86_isa (isa.c)
-
-hlo_status_t hlo_x86_unit_create(const hlo_target_t* target, uint32_t func_count,
-                                 hlo_code_unit_t** out_unit) HLO_MUST_USE;
-void hlo_x86_unit_release(hlo_code_unit_t* unit);
-hlo_status_t hlo_x86_unit_add(hlo_code_unit_t* unit, const hlo_vir_func_t* func) HLO_MUST_USE;
-hlo_status_t hlo_x86_unit_join(hlo_code_unit_t* unit, const hlo_code_unit_t* next) HLO_MUST_USE;
-size_t hlo_x86_unit_seal(hlo_code_unit_t* sealed, uint32_t debug_id_count,
-                         const uint32_t* debug_ids);
-hlo_status_t hlo_x86_unit_include(hlo_code_unit_t* unit, const hlo_code_unit_t* sealed,
-                                const hlo_code_role_t* role) HLO_MUST_USE;
-hlo_status_t hlo_x86_unit_finish(hlo_code_unit_t* unit, hlo_code_t* out_code) HLO_MUST_USE;
-
 // ---- convert.c
 
 void hlo_x86_emit_convert(hlo_x86_fn_t* f, const hlo_vir_value_t* value);
@@ -366,10 +355,5 @@ void hlo_x86_emit_cross(hlo_x86_fn_t* f, const hlo_vir_value_t* value);
 /// Moves the upper half of the first `bytes` of a register (or of two consecutive registers).
 void hlo_x86_upper_bytes(hlo_x86_fn_t* f, unsigned bytes, unsigned to, unsigned from);
 void hlo_x86_join_bytes(hlo_x86_fn_t* f, unsigned bytes, unsigned to, unsigned a, hlo_x86_rm_t b);
-
-/// As hlo_x86_compile(), with fewer registers.
-hlo_status_t hlo_x86_compile_limited(const hlo_vir_module_t* module, const hlo_target_t* target,
-                                     const hlo_x86_limits_t* limits,
-                                     hlo_code_t* out_code) HLO_MUST_USE;
 
 #endif  // HLO_CODEGEN_X86_X86_IMPL_H_

@@ -3,7 +3,7 @@
 // level of processors, with all registers and with few, so that everything is spilled in turn;
 // bytes must be equal. HLO_X86_TEST_COUNT: functions of each kind. HLO_X86_TEST_SEED: this
 // one only, with HLO_X86_TEST_DUMP: a file for its code, its text goes to stdout.
-#include "codegen/x86/x86.h"
+#include "codegen/x86/x86_test_util.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +16,6 @@
 #include "codegen/jit/jit.h"
 #include "codegen/vir/interp.h"
 #include "codegen/vir/random_vir_test.inl"
-#include "codegen/x86/x86_impl.h"
 
 enum { SAVED_BYTES = 1 << 16, MAX_RESUMES = 10000 };
 
@@ -159,7 +158,7 @@ static void compare(fixture_t* t, const hlo_vir_func_t* func, const setting_t* s
   hlo_status_t status = hlo_vir_verify(module, setting->target->vector_bytes);
   assert_string_equal(hlo_status_message(status), "");
   hlo_code_t code = {0};
-  status = hlo_x86_compile_limited(module, setting->target, &setting->limits, &code);
+  status = compile_limited(module, setting->target, &setting->limits, &code);
   if (!hlo_status_is_ok(status)) print_message("seed %llu\n", (unsigned long long)setting->seed);
   assert_string_equal(hlo_status_message(status), "");
   if (getenv("HLO_X86_TEST_SEED")) dump(module, &code);
@@ -410,7 +409,7 @@ static hlo_status_t compile_entry(fixture_t* t, const hlo_vir_func_t* func, hlo_
   const hlo_target_t* target = t->has_avx2 ? &t->avx2 : &t->sse2;
   hlo_status_t status = hlo_vir_verify(func->module, target->vector_bytes);
   assert_string_equal(hlo_status_message(status), "");
-  return hlo_x86_compile(func->module, target, code);
+  return compile_module(func->module, target, code);
 }
 
 static void expect_failure(hlo_status_t status, hlo_status_code_t code, const char* text) {
@@ -503,7 +502,7 @@ static void test_out_of_memory(void** state) {
   bool done = false;
   for (uint64_t n = 1; !done; ++n) {
     hlo_mem_fail_nth(n);
-    hlo_status_t status = hlo_x86_compile(func->module, &t->avx2, &code);
+    hlo_status_t status = compile_module(func->module, &t->avx2, &code);
     done = !hlo_mem_failed();
     hlo_mem_fail_nth(0);
     if (!done) assert_int_equal(hlo_status_code(status), HLO_STATUS_RESOURCE_EXHAUSTED);
