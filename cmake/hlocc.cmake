@@ -155,7 +155,7 @@ function(hlo_products)
   endif()
   hlo_sources(cli cli)
   hlo_sources(dev dev)
-  set_source_files_properties(${CMAKE_SOURCE_DIR}/src/cli/link.c PROPERTIES COMPILE_DEFINITIONS
+  set_source_files_properties(${CMAKE_SOURCE_DIR}/src/cli/cmd_compile.c PROPERTIES COMPILE_DEFINITIONS
                               HLOCC_LIBDIR="${CMAKE_INSTALL_LIBDIR}")
   add_library(hlocc_all STATIC ${all} ${cli} ${dev})
   target_link_libraries(hlocc_all PUBLIC m Threads::Threads ${CMAKE_DL_LIBS})

@@ -94,12 +94,6 @@ bool hlo_tile_suggest(const hlo_tile_system_t* system, const hlo_tile_constraint
 const hlo_tile_layout_t* hlo_tile_only_target(const hlo_tile_system_t* system,
                                               const hlo_tile_constraint_t* constraint,
                                               hlo_tile_var_t leader);
-/// Removes candidates of an unknown variable that the shortcuts exclude; the others keep their
-/// order. Returns the number left.
-uint32_t hlo_tile_narrow(const hlo_tile_system_t* system, hlo_tile_var_t leader, uint32_t count,
-                         hlo_tile_value_t* values);
-/// Prepares hlo_tile_narrow() before a search.
-void hlo_tile_find_no_splats(hlo_tile_system_t* system);
 /// Returns the largest value of an unknown size with which the constraint can still hold.
 int64_t hlo_tile_largest_fit(const hlo_tile_system_t* system,
                              const hlo_tile_constraint_t* constraint, hlo_tile_var_t leader);

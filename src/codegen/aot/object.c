@@ -5,12 +5,141 @@
 
 #include <string.h>
 
-#include "codegen/aot/object_calls.h"
 #include "codegen/aot/standalone_impl.h"
 #include "codegen/isa/isa.h"
 #include "codegen/object/elf.h"
 #include "codegen/object/unwind.h"
+#include "ir/captures.h"
+#include "ir/clone.h"
+#include "ir/print.h"
 #include "rt/rt.h"
+
+// ---- library calls: the called nodes as a separate module, a copy of the program's module in
+// which they are cloned into a function of their own; src/rt parses its text at the first call
+
+// The called nodes of a program, in the order of a walk over its module.
+typedef struct calls {
+  uint32_t count;
+  const hlo_call_site_t** call_sites;
+  uint32_t* positions;  // in walk order
+} calls_t;
+
+typedef struct listing {
+  const hlo_call_site_table_t* table;
+  calls_t* calls;
+  uint32_t position;
+} listing_t;
+
+static hlo_status_t list_call_site(void* context, hlo_node_t* node) {
+  listing_t* listing = context;
+  calls_t* calls = listing->calls;
+  const hlo_call_site_t* call_site = &listing->table->call_sites[node->index];
+  if (call_site->node == node) {
+    calls->call_sites[calls->count] = call_site;
+    calls->positions[calls->count++] = listing->position;
+  }
+  ++listing->position;
+  return hlo_ok();
+}
+
+// Lists the calls. `table` owns the call sites, `arena` the lists.
+// errors : RESOURCE_EXHAUSTED
+static hlo_status_t list_calls(const hlo_call_site_table_t* table, hlo_arena_t* arena,
+                               calls_t* out_calls) {
+  *out_calls = (calls_t){
+      .call_sites = hlo_arena_array(arena, table->node_count, sizeof *out_calls->call_sites),
+      .positions = hlo_arena_array(arena, table->node_count, sizeof *out_calls->positions)};
+  HLO_TRY(hlo_arena_status(arena));
+  listing_t listing = {.table = table, .calls = out_calls};
+  return hlo_module_walk((hlo_module_t*)(uintptr_t)table->module, false, list_call_site, &listing);
+}
+
+// ---- the module --------------------------------------------------------------------------------
+
+typedef struct maker {
+  const calls_t* calls;
+  hlo_module_t* module;
+  hlo_region_t* body;
+  hlo_value_map_t map;
+  hlo_arena_t* arena;
+  const hlo_node_t** nodes;  // nodes of the copy, by call
+  uint32_t node_count, position;
+} maker_t;
+
+// Visits the copy in the order of the original.
+static hlo_status_t find_node(void* context, hlo_node_t* node) {
+  maker_t* maker = context;
+  bool is_called = maker->node_count < maker->calls->count &&
+                   maker->calls->positions[maker->node_count] == maker->position;
+  if (is_called) maker->nodes[maker->node_count++] = node;
+  ++maker->position;
+  return hlo_ok();
+}
+
+// Returns true for a scalar constant. Library functions are chosen by its value.
+static bool is_constant(const hlo_value_t* value) {
+  return value->def && value->def->op == HLO_OP_constant && value->type->rank == 0;
+}
+
+// Adds the arguments of one call, its constants, and the node on them; a repeated operand has two
+// arguments.
+static hlo_status_t add_call(maker_t* maker, const hlo_node_t* node) {
+  uint32_t captured = 0, first = maker->body->arg_count;
+  const hlo_value_t** captures = NULL;
+  HLO_TRY(hlo_node_captures(node, maker->arena, &captured, &captures));
+  for (uint32_t i = 0; i < node->operand_count + captured; ++i) {
+    const hlo_value_t* value =
+        i < node->operand_count ? hlo_node_operand(node, i) : captures[i - node->operand_count];
+    hlo_value_t* argument = hlo_region_add_arg(maker->body, value->type);
+    if (!argument) return hlo_module_status(maker->module);
+    maker->map.values[value->index] = argument;
+  }
+  for (uint32_t i = 0; i < node->operand_count; ++i) {
+    const hlo_value_t* value = hlo_node_operand(node, i);
+    if (is_constant(value)) hlo_node_clone(maker->body, value->def, &maker->map);
+  }
+  hlo_node_t* copy = hlo_node_clone(maker->body, node, &maker->map);
+  HLO_TRY(hlo_module_status(maker->module));
+  for (uint32_t i = 0; i < copy->operand_count; ++i) {
+    if (is_constant(hlo_node_operand(node, i))) continue;
+    hlo_node_set_operand(copy, i, maker->body->args[first + i]);
+  }
+  return hlo_module_status(maker->module);
+}
+
+static hlo_status_t make_module(maker_t* maker, const char* program_name) {
+  hlo_module_t* module = maker->module;
+  hlo_func_t* program = hlo_module_find_func(module, program_name);
+  maker->map.count = module->value_count;
+  maker->map.values = hlo_arena_array(maker->arena, maker->map.count, sizeof(hlo_value_t*));
+  maker->nodes = hlo_arena_array(maker->arena, maker->calls->count, sizeof(hlo_node_t*));
+  HLO_TRY(hlo_arena_status(maker->arena));
+  HLO_TRY(hlo_module_walk(module, false, find_node, maker));
+  const hlo_type_t* type = hlo_type_function(module, 0, NULL, 0, NULL);
+  hlo_func_t* func = type ? hlo_func_create(module, "calls", type, HLO_PUBLIC, true, 0) : NULL;
+  if (!func) return hlo_module_status(module);
+  maker->body = func->body;
+  for (uint32_t i = 0; i < maker->node_count; ++i) HLO_TRY(add_call(maker, maker->nodes[i]));
+  hlo_region_append(func->body,
+                    hlo_node_create(module, &(hlo_node_spec_t){.op = HLO_OP_func_return}));
+  hlo_func_update_type(func);
+  if (program) hlo_func_remove(program);
+  return hlo_module_status(module);
+}
+
+// Appends the module's text: one function with the nodes of the calls; its arguments are the
+// operands and captures of the first call, then those of the second.
+// errors : RESOURCE_EXHAUSTED
+static hlo_status_t print_calls(const hlo_call_site_table_t* table, const calls_t* calls,
+                                hlo_arena_t* arena, hlo_strbuf_t* out_text) {
+  maker_t maker = {.calls = calls, .arena = arena};
+  HLO_TRY(hlo_module_clone(table->module, &maker.module));
+  hlo_status_t status = make_module(&maker, table->func->name);
+  const hlo_print_options_t options = {0};
+  if (hlo_status_is_ok(status)) hlo_print_module(maker.module, &options, out_text);
+  hlo_module_release(maker.module);
+  return hlo_status_is_ok(status) ? hlo_strbuf_status(out_text) : status;
+}
 
 enum { CODE_ALIGNMENT = 64, TRAMPOLINE_ALIGNMENT = 16, WORD = 8 };
 
@@ -136,7 +265,7 @@ static uint64_t add_copies(writer_t* w) {
 }
 
 // Adds the allocations of all calls, then their records, and returns the offset of those.
-static uint64_t add_call_records(writer_t* w, const hlo_object_calls_t* calls) {
+static uint64_t add_call_records(writer_t* w, const calls_t* calls) {
   uint64_t allocation = end_of(w, w->data);
   for (uint32_t i = 0; i < calls->count; ++i) {
     const hlo_call_site_t* call_site = calls->call_sites[i];
@@ -160,11 +289,11 @@ static uint64_t add_call_records(writer_t* w, const hlo_object_calls_t* calls) {
 }
 
 // Adds the records of the calls and returns their offset.
-static hlo_status_t add_calls(writer_t* w, const hlo_object_calls_t* list, hlo_arena_t* arena,
+static hlo_status_t add_calls(writer_t* w, const calls_t* list, hlo_arena_t* arena,
                               uint64_t* out_start) {
   uint64_t text = hlo_elf_align(&w->elf, w->constants, 1), records = add_call_records(w, list);
   hlo_strbuf_t* constants = &w->elf.sections[w->constants].data;
-  HLO_TRY(hlo_object_calls_print(w->table, list, arena, constants));
+  HLO_TRY(print_calls(w->table, list, arena, constants));
   const hlo_rt_calls_t calls = {.text_bytes = end_of(w, w->constants) - text,
                                 .count = list->count,
                                 .call_site_limit = w->table->node_count + 1};
@@ -186,8 +315,8 @@ static hlo_status_t add_program(writer_t* w, const hlo_target_t* target, hlo_are
                                 uint64_t* out_start) {
   const hlo_plan_t* plan = w->plan;
   uint64_t constants = add_constants(w), copies = add_copies(w), calls = 0;
-  hlo_object_calls_t list;
-  HLO_TRY(hlo_object_calls_list(w->table, arena, &list));
+  calls_t list;
+  HLO_TRY(list_calls(w->table, arena, &list));
   if (list.count) HLO_TRY(add_calls(w, &list, arena, &calls));
   uint64_t saved_bytes = w->code->funcs[0].saved_bytes;
   const hlo_rt_program_t program = {

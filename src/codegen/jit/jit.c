@@ -1,12 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loads code (see jit.h): into memory, then into the tables of unwinders, perf and debuggers.
 #include <inttypes.h>
+#include <pthread.h>
 #include <stddef.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "codegen/jit/jit_impl.h"
+
+// ---- libgcc's registry of unwind tables, found at run time
+
+// The functions are NULL if libgcc is not available.
+typedef struct unwinder {
+  void (*register_frame)(void* eh_frame);
+  void (*deregister_frame)(void* eh_frame);
+} unwinder_t;
+
+static unwinder_t unwinder;
+
+static void look_up_unwinder(void) {
+  void* library;
+  hlo_status_t status = hlo_os_library_open("libgcc_s.so.1", &library);
+  if (!hlo_status_is_ok(status)) {  // backtraces end at generated code in that case
+    hlo_status_release(status);
+    return;
+  }
+  void* enter = hlo_os_library_symbol(library, "__register_frame");
+  void* leave = hlo_os_library_symbol(library, "__deregister_frame");
+  if (!enter || !leave) return;
+  memcpy(&unwinder.register_frame, &enter, sizeof enter);
+  memcpy(&unwinder.deregister_frame, &leave, sizeof leave);
+}
+
+// Returns the process's unwinder, which is looked up once. libgcc is never closed: loading
+// it again can take longer than compiling a program.
+// threads: safe
+static const unwinder_t* find_unwinder(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, look_up_unwinder);
+  return &unwinder;
+}
 
 struct hlo_jit {
   hlo_jit_pool_t* pool;
@@ -153,8 +187,8 @@ static hlo_status_t announce(hlo_jit_t* jit, const hlo_code_t* code, const char*
     HLO_TRY(hlo_jit_gdb_register(code, jit->memory.code, name, &jit->eh_frame, &jit->gdb_entry));
   }
   // The unwinder could not find a table without functions to deregister it.
-  jit->is_unwindable = hlo_jit_unwinder()->register_frame && code->func_count;
-  if (jit->is_unwindable) hlo_jit_unwinder()->register_frame(jit->eh_frame.bytes);
+  jit->is_unwindable = find_unwinder()->register_frame && code->func_count;
+  if (jit->is_unwindable) find_unwinder()->register_frame(jit->eh_frame.bytes);
   if (pool->perf_map) write_perf_map(jit, code, name);
   return hlo_ok();
 }
@@ -190,7 +224,7 @@ hlo_status_t hlo_jit_load(const hlo_code_t* code, const char* name,
 void hlo_jit_release(hlo_jit_t* jit) {
   if (!jit) return;
   hlo_jit_pool_t* pool = jit->pool;
-  if (jit->is_unwindable) hlo_jit_unwinder()->deregister_frame(jit->eh_frame.bytes);
+  if (jit->is_unwindable) find_unwinder()->deregister_frame(jit->eh_frame.bytes);
   hlo_jit_gdb_unregister(jit->gdb_entry);
   hlo_jit_memory_release(pool, &jit->memory);
   hlo_mem_free(jit->eh_frame.bytes);

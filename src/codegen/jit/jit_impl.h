@@ -31,19 +31,6 @@ struct hlo_jit_slab {
   hlo_jit_slab_t* next;
 };
 
-// ---- the unwinder (unwind.c)
-
-/// libgcc's registry of unwind tables; the functions are NULL if libgcc is not available.
-typedef struct hlo_jit_unwinder {
-  void (*register_frame)(void* eh_frame);
-  void (*deregister_frame)(void* eh_frame);
-} hlo_jit_unwinder_t;
-
-/// Returns the process's unwinder, which is looked up once. libgcc is never closed: loading
-/// it again can take longer than compiling a program.
-/// threads: safe
-const hlo_jit_unwinder_t* hlo_jit_unwinder(void);
-
 // ---- debuggers (gdb.c)
 
 typedef struct hlo_jit_gdb_entry hlo_jit_gdb_entry_t;

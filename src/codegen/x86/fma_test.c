@@ -57,7 +57,7 @@ static void execute(hlo_vir_elem_t elem, hlo_vir_opcode_t op) {
   hlo_target_init(&cpu, &target);
   target.subnormals = hlo_fp_flushes() ? HLO_SUBNORMALS_FLUSH : HLO_SUBNORMALS_KEEP;
   hlo_vir_module_t* module = build(elem, op);
-  assert_true(hlo_status_is_ok(compile_module(module, &target, &code)));
+  assert_true(hlo_status_is_ok(hlo_x86_compile(module, &target, &code)));
   assert_true(hlo_status_is_ok(hlo_jit_load(&code, "fma", NULL, &jit)));
   memcpy(results, operands[2], sizeof results);
   code_t run = (code_t)(uintptr_t)hlo_jit_address(jit, 0);

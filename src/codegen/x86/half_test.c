@@ -160,12 +160,12 @@ static void test_code(void** state) {
     hlo_target_init(&cpu, &target);
     assert_true(target.has_half);
     assert_true(hlo_status_is_ok(hlo_vir_verify(module, target.vector_bytes)));
-    assert_true(hlo_status_is_ok(compile_module(module, &target, &code)));
+    assert_true(hlo_status_is_ok(hlo_x86_compile(module, &target, &code)));
     assert_true(has_instruction(&code, opcodes[k]));
     hlo_code_deinit(&code);
     hlo_target_init(&without, &target);
     assert_false(target.has_half);
-    hlo_status_t status = compile_module(module, &target, &code);
+    hlo_status_t status = hlo_x86_compile(module, &target, &code);
     assert_int_equal(hlo_status_code(status), HLO_STATUS_UNIMPLEMENTED);
     hlo_status_release(status);
     hlo_vir_module_release(module);
@@ -202,7 +202,7 @@ static void test_processor(void** state) {
     hlo_jit_t* jit;
     routine_t routine;
     interpret(module, expected);
-    assert_true(hlo_status_is_ok(compile_module(module, &target, &code)));
+    assert_true(hlo_status_is_ok(hlo_x86_compile(module, &target, &code)));
     assert_true(hlo_status_is_ok(hlo_jit_load(&code, "half", NULL, &jit)));
     void* address = hlo_jit_address(jit, 0);
     memcpy(&routine, &address, sizeof address);

@@ -23,7 +23,7 @@ static void run_code(const hlo_vir_module_t* module, cases_t* cases) {
   hlo_code_t code;
   hlo_jit_t* jit;
   hlo_status_t status = hlo_vir_verify(module, cases->target.vector_bytes);
-  if (hlo_status_is_ok(status)) status = compile_module(module, &cases->target, &code);
+  if (hlo_status_is_ok(status)) status = hlo_x86_compile(module, &cases->target, &code);
   if (!hlo_status_is_ok(status)) fail_msg("%s", hlo_status_message(status));
   assert_true(hlo_status_is_ok(hlo_jit_load(&code, "ops", NULL, &jit)));
   hlo_kernel_chunk_t chunk = (hlo_kernel_chunk_t)hlo_jit_address(jit, 0);

@@ -297,7 +297,7 @@ static hlo_jit_t* load(const fixture_t* t, const hlo_vir_module_t* module,
                        const hlo_x86_limits_t* limits) {
   hlo_code_t code = {0};
   hlo_jit_t* jit;
-  hlo_status_t status = compile_limited(module, &t->target, limits, &code);
+  hlo_status_t status = hlo_x86_compile_limited(module, &t->target, limits, &code);
   assert_string_equal(hlo_status_message(status), "");
   assert_true(hlo_status_is_ok(hlo_jit_load(&code, "test", NULL, &jit)));
   hlo_code_deinit(&code);

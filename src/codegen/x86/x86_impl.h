@@ -337,16 +337,13 @@ void hlo_x86_mask_to_bits(hlo_x86_fn_t* f, const hlo_vir_value_t* mask, unsigned
 /// Chooses the lane widths of masks kept in vectors, during analysis.
 void hlo_x86_choose_lane_bits(hlo_x86_fn_t* f, const hlo_vir_value_t* value);
 
-// ---- tiles.c
-
-void hlo_x86_emit_tile(hlo_x86_fn_t* f, const hlo_vir_value_t* value);
-
 // ---- index.c, memory.c, cross.c
 
 void hlo_x86_emit_index(hlo_x86_fn_t* f, const hlo_vir_value_t* value);
 /// Compares; returns the condition that means "not 0".
 hlo_x86_cc_t hlo_x86_emit_condition(hlo_x86_fn_t* f, const hlo_vir_value_t* condition);
 void hlo_x86_emit_memory(hlo_x86_fn_t* f, const hlo_vir_value_t* value);
+void hlo_x86_emit_tile(hlo_x86_fn_t* f, const hlo_vir_value_t* value);
 /// Returns true for a gather or scatter without an instruction.
 bool hlo_x86_lanes_through_memory(const hlo_x86_fn_t* f, const hlo_vir_value_t* value);
 /// Emits a load or iload into this register.

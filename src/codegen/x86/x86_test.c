@@ -158,7 +158,7 @@ static void compare(fixture_t* t, const hlo_vir_func_t* func, const setting_t* s
   hlo_status_t status = hlo_vir_verify(module, setting->target->vector_bytes);
   assert_string_equal(hlo_status_message(status), "");
   hlo_code_t code = {0};
-  status = compile_limited(module, setting->target, &setting->limits, &code);
+  status = hlo_x86_compile_limited(module, setting->target, &setting->limits, &code);
   if (!hlo_status_is_ok(status)) print_message("seed %llu\n", (unsigned long long)setting->seed);
   assert_string_equal(hlo_status_message(status), "");
   if (getenv("HLO_X86_TEST_SEED")) dump(module, &code);
@@ -409,7 +409,7 @@ static hlo_status_t compile_entry(fixture_t* t, const hlo_vir_func_t* func, hlo_
   const hlo_target_t* target = t->has_avx2 ? &t->avx2 : &t->sse2;
   hlo_status_t status = hlo_vir_verify(func->module, target->vector_bytes);
   assert_string_equal(hlo_status_message(status), "");
-  return compile_module(func->module, target, code);
+  return hlo_x86_compile(func->module, target, code);
 }
 
 static void expect_failure(hlo_status_t status, hlo_status_code_t code, const char* text) {
@@ -502,7 +502,7 @@ static void test_out_of_memory(void** state) {
   bool done = false;
   for (uint64_t n = 1; !done; ++n) {
     hlo_mem_fail_nth(n);
-    hlo_status_t status = compile_module(func->module, &t->avx2, &code);
+    hlo_status_t status = hlo_x86_compile(func->module, &t->avx2, &code);
     done = !hlo_mem_failed();
     hlo_mem_fail_nth(0);
     if (!done) assert_int_equal(hlo_status_code(status), HLO_STATUS_RESOURCE_EXHAUSTED);

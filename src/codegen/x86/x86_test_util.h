@@ -6,9 +6,10 @@
 
 #include "codegen/x86/x86_impl.h"
 
-static inline hlo_status_t compile_limited(const hlo_vir_module_t* module,
-                                           const hlo_target_t* target,
-                                           const hlo_x86_limits_t* limits, hlo_code_t* out_code) {
+static inline hlo_status_t hlo_x86_compile_limited(const hlo_vir_module_t* module,
+                                                   const hlo_target_t* target,
+                                                   const hlo_x86_limits_t* limits,
+                                                   hlo_code_t* out_code) {
   hlo_code_unit_t* unit = NULL;
   HLO_TRY(hlo_x86_isa.create(target, module->func_count, &unit));
   ((hlo_x86_unit_t*)unit)->limits = *limits;
@@ -21,9 +22,9 @@ static inline hlo_status_t compile_limited(const hlo_vir_module_t* module,
   return status;
 }
 
-static inline hlo_status_t compile_module(const hlo_vir_module_t* module,
-                                          const hlo_target_t* target, hlo_code_t* out_code) {
-  return compile_limited(module, target, &(hlo_x86_limits_t){{0}}, out_code);
+static inline hlo_status_t hlo_x86_compile(const hlo_vir_module_t* module,
+                                           const hlo_target_t* target, hlo_code_t* out_code) {
+  return hlo_x86_compile_limited(module, target, &(hlo_x86_limits_t){{0}}, out_code);
 }
 
 #endif  // HLO_CODEGEN_X86_X86_TEST_UTIL_H_
