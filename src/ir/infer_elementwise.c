@@ -22,12 +22,8 @@ hlo_status_t hlo_infer_abs(hlo_infer_t* infer) {
   return hlo_infer_give(infer, type);
 }
 
-hlo_status_t hlo_infer_real(hlo_infer_t* infer) {
-  return infer_part(infer);
-}
-hlo_status_t hlo_infer_imag(hlo_infer_t* infer) {
-  return infer_part(infer);
-}
+HLO_INFER_AS(real, infer_part)
+HLO_INFER_AS(imag, infer_part)
 
 static hlo_status_t infer_predicate(hlo_infer_t* infer) {
   const hlo_type_t* type = NULL;
@@ -39,18 +35,10 @@ static hlo_status_t infer_predicate(hlo_infer_t* infer) {
   return give_dtype(infer, type, HLO_DTYPE_PRED);
 }
 
-hlo_status_t hlo_infer_is_finite(hlo_infer_t* infer) {
-  return infer_predicate(infer);
-}
-hlo_status_t hlo_infer_chlo_is_inf(hlo_infer_t* infer) {
-  return infer_predicate(infer);
-}
-hlo_status_t hlo_infer_chlo_is_neg_inf(hlo_infer_t* infer) {
-  return infer_predicate(infer);
-}
-hlo_status_t hlo_infer_chlo_is_pos_inf(hlo_infer_t* infer) {
-  return infer_predicate(infer);
-}
+HLO_INFER_AS(is_finite, infer_predicate)
+HLO_INFER_AS(chlo_is_inf, infer_predicate)
+HLO_INFER_AS(chlo_is_neg_inf, infer_predicate)
+HLO_INFER_AS(chlo_is_pos_inf, infer_predicate)
 
 hlo_status_t hlo_infer_reduce_precision(hlo_infer_t* infer) {
   const hlo_type_t* type = NULL;

@@ -30,6 +30,12 @@ hlo_status_t hlo_infer_dim(const hlo_node_t* node, hlo_attr_id_t id, uint32_t ra
 /// Infers kind BROADCAST of the op table: two operands of one element type, shapes as in NumPy.
 hlo_status_t hlo_infer_broadcast_same(hlo_infer_t* infer) HLO_MUST_USE;
 
+/// Defines hlo_infer_<op>() as another function of the same form.
+#define HLO_INFER_AS(op, function)                  \
+  hlo_status_t hlo_infer_##op(hlo_infer_t* infer) { \
+    return function(infer);                         \
+  }
+
 static inline bool hlo_dim_is_known(int64_t dim) {
   return dim >= 0;
 }

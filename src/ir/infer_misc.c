@@ -18,18 +18,14 @@ hlo_status_t hlo_infer_after_all(hlo_infer_t* infer) {
   return give_token(infer);
 }
 
-hlo_status_t hlo_infer_create_token(hlo_infer_t* infer) {
-  return give_token(infer);
-}
+HLO_INFER_AS(create_token, give_token)
 
 hlo_status_t hlo_infer_outfeed(hlo_infer_t* infer) {
   HLO_TRY(check_token(infer, infer->node->operand_count - 1));
   return give_token(infer);
 }
 
-hlo_status_t hlo_infer_send(hlo_infer_t* infer) {
-  return hlo_infer_outfeed(infer);
-}
+HLO_INFER_AS(send, hlo_infer_outfeed)
 
 static hlo_status_t give_operands(hlo_infer_t* infer, uint32_t count) {
   for (uint32_t i = 0; i < count; ++i) {
@@ -63,12 +59,8 @@ hlo_status_t hlo_infer_get_tuple_element(hlo_infer_t* infer) {
 static hlo_status_t give_u32(hlo_infer_t* infer) {
   return hlo_infer_give(infer, hlo_type_tensor(infer->module, HLO_DTYPE_U32, 0, NULL));
 }
-hlo_status_t hlo_infer_partition_id(hlo_infer_t* infer) {
-  return give_u32(infer);
-}
-hlo_status_t hlo_infer_replica_id(hlo_infer_t* infer) {
-  return give_u32(infer);
-}
+HLO_INFER_AS(partition_id, give_u32)
+HLO_INFER_AS(replica_id, give_u32)
 
 hlo_status_t hlo_infer_collective_broadcast(hlo_infer_t* infer) {
   bool root = hlo_node_attr_bool(infer->node, HLO_ATTR_has_dynamic_root, false);

@@ -21,9 +21,7 @@ hlo_status_t hlo_infer_constant(hlo_infer_t* infer) {
   return hlo_infer_give(infer, value->type);
 }
 
-hlo_status_t hlo_infer_chlo_constant(hlo_infer_t* infer) {
-  return hlo_infer_constant(infer);
-}
+HLO_INFER_AS(chlo_constant, hlo_infer_constant)
 
 hlo_status_t hlo_infer_broadcast(hlo_infer_t* infer) {
   const hlo_type_t* type = NULL;

@@ -116,9 +116,7 @@ void hlo_verify_sdy_manual_computation(hlo_verify_t* verify, const hlo_node_t* n
   }
 }
 
-void hlo_verify_hlo_fusion(hlo_verify_t* verify, const hlo_node_t* node) {
-  hlo_verify_sdy_manual_computation(verify, node);
-}
+HLO_VERIFY_AS(hlo_fusion, hlo_verify_sdy_manual_computation)
 
 // A terminator ends its region; the owner of the region checks the returned values.
 static void verify_end(hlo_verify_t* verify, const hlo_node_t* node) {
@@ -127,12 +125,8 @@ static void verify_end(hlo_verify_t* verify, const hlo_node_t* node) {
 void hlo_verify_return(hlo_verify_t* verify, const hlo_node_t* node) {
   verify_end(verify, node);
 }
-void hlo_verify_func_return(hlo_verify_t* verify, const hlo_node_t* node) {
-  verify_end(verify, node);
-}
-void hlo_verify_sdy_return(hlo_verify_t* verify, const hlo_node_t* node) {
-  verify_end(verify, node);
-}
+HLO_VERIFY_AS(func_return, verify_end)
+HLO_VERIFY_AS(sdy_return, verify_end)
 
 void hlo_verify_sdy_mesh(hlo_verify_t* verify, const hlo_node_t* node) {
   if (node->parent != verify->module->top) hlo_verify_fault(verify, node, "is not at module level");
@@ -181,12 +175,8 @@ static void verify_token_pair(hlo_verify_t* verify, const hlo_node_t* node) {
   if (!in || !out)
     hlo_verify_fault(verify, node, "does not have a token as first operand and last result");
 }
-void hlo_verify_infeed(hlo_verify_t* verify, const hlo_node_t* node) {
-  verify_token_pair(verify, node);
-}
-void hlo_verify_recv(hlo_verify_t* verify, const hlo_node_t* node) {
-  verify_token_pair(verify, node);
-}
+HLO_VERIFY_AS(infeed, verify_token_pair)
+HLO_VERIFY_AS(recv, verify_token_pair)
 
 // HLO's own asynchronous ops carry any types: readers create matching ones, and a pass converts the
 // ops to StableHLO's forms before a back end sees them.
@@ -194,27 +184,13 @@ static void verify_nothing(hlo_verify_t* verify, const hlo_node_t* node) {
   (void)verify;
   (void)node;
 }
-void hlo_verify_hlo_async_start(hlo_verify_t* v, const hlo_node_t* n) {
-  verify_nothing(v, n);
-}
-void hlo_verify_hlo_async_done(hlo_verify_t* v, const hlo_node_t* n) {
-  verify_nothing(v, n);
-}
-void hlo_verify_hlo_copy_start(hlo_verify_t* v, const hlo_node_t* n) {
-  verify_nothing(v, n);
-}
-void hlo_verify_hlo_copy_done(hlo_verify_t* v, const hlo_node_t* n) {
-  verify_nothing(v, n);
-}
-void hlo_verify_hlo_send_done(hlo_verify_t* v, const hlo_node_t* n) {
-  verify_nothing(v, n);
-}
-void hlo_verify_hlo_recv_done(hlo_verify_t* v, const hlo_node_t* n) {
-  verify_nothing(v, n);
-}
-void hlo_verify_interpreter_run_parallel(hlo_verify_t* v, const hlo_node_t* n) {
-  verify_nothing(v, n);
-}
+HLO_VERIFY_AS(hlo_async_start, verify_nothing)
+HLO_VERIFY_AS(hlo_async_done, verify_nothing)
+HLO_VERIFY_AS(hlo_copy_start, verify_nothing)
+HLO_VERIFY_AS(hlo_copy_done, verify_nothing)
+HLO_VERIFY_AS(hlo_send_done, verify_nothing)
+HLO_VERIFY_AS(hlo_recv_done, verify_nothing)
+HLO_VERIFY_AS(interpreter_run_parallel, verify_nothing)
 
 // ---- scan
 
@@ -265,24 +241,10 @@ static void verify_alike_value(hlo_verify_t* verify, const hlo_node_t* node) {
     hlo_verify_fault(verify, node, "operand and value differ in type");
   }
 }
-void hlo_verify_check_expect_eq(hlo_verify_t* verify, const hlo_node_t* node) {
-  verify_alike(verify, node);
-}
-void hlo_verify_check_expect_almost_eq(hlo_verify_t* verify, const hlo_node_t* node) {
-  verify_alike(verify, node);
-}
-void hlo_verify_check_expect_close(hlo_verify_t* verify, const hlo_node_t* node) {
-  verify_alike(verify, node);
-}
-void hlo_verify_check_expect_eq_const(hlo_verify_t* verify, const hlo_node_t* node) {
-  verify_alike_value(verify, node);
-}
-void hlo_verify_check_expect_almost_eq_const(hlo_verify_t* verify, const hlo_node_t* node) {
-  verify_alike_value(verify, node);
-}
-void hlo_verify_check_expect_serialized_eq(hlo_verify_t* verify, const hlo_node_t* node) {
-  hlo_verify_tensors(verify, node);
-}
-void hlo_verify_interpreter_print(hlo_verify_t* verify, const hlo_node_t* node) {
-  verify_nothing(verify, node);
-}
+HLO_VERIFY_AS(check_expect_eq, verify_alike)
+HLO_VERIFY_AS(check_expect_almost_eq, verify_alike)
+HLO_VERIFY_AS(check_expect_close, verify_alike)
+HLO_VERIFY_AS(check_expect_eq_const, verify_alike_value)
+HLO_VERIFY_AS(check_expect_almost_eq_const, verify_alike_value)
+HLO_VERIFY_AS(check_expect_serialized_eq, hlo_verify_tensors)
+HLO_VERIFY_AS(interpreter_print, verify_nothing)

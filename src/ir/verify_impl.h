@@ -12,6 +12,12 @@ bool hlo_verify_tensors(hlo_verify_t* verify, const hlo_node_t* node);
 /// OK.
 bool hlo_verify_status(hlo_verify_t* verify, const hlo_node_t* node, hlo_status_t status);
 
+/// Defines hlo_verify_<op>() as another function of the same form.
+#define HLO_VERIFY_AS(op, function)                                    \
+  void hlo_verify_##op(hlo_verify_t* verify, const hlo_node_t* node) { \
+    function(verify, node);                                            \
+  }
+
 /// The functions of hlo_infer_result_dims() for ops whose dims need checks beyond inference.
 hlo_status_t hlo_dims_dot_general(const hlo_node_t* node, uint32_t* out_rank,
                                   int64_t* dims) HLO_MUST_USE;

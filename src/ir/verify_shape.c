@@ -55,13 +55,8 @@ static void verify_same_shape(hlo_verify_t* verify, const hlo_node_t* node) {
   }
 }
 
-void hlo_verify_convert(hlo_verify_t* verify, const hlo_node_t* node) {
-  verify_same_shape(verify, node);
-}
-
-void hlo_verify_hlo_stochastic_convert(hlo_verify_t* verify, const hlo_node_t* node) {
-  verify_same_shape(verify, node);
-}
+HLO_VERIFY_AS(convert, verify_same_shape)
+HLO_VERIFY_AS(hlo_stochastic_convert, verify_same_shape)
 
 void hlo_verify_uniform_quantize(hlo_verify_t* verify, const hlo_node_t* node) {
   verify_same_shape(verify, node);
@@ -345,9 +340,7 @@ void hlo_verify_rng_bit_generator(hlo_verify_t* verify, const hlo_node_t* node) 
   }
 }
 
-void hlo_verify_hlo_rng_get_and_update_state(hlo_verify_t* verify, const hlo_node_t* node) {
-  hlo_verify_tensors(verify, node);
-}
+HLO_VERIFY_AS(hlo_rng_get_and_update_state, hlo_verify_tensors)
 
 void hlo_verify_all_gather(hlo_verify_t* verify, const hlo_node_t* node) {
   if (!hlo_verify_tensors(verify, node)) return;
