@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // GetPjrtApi(): the table of functions and the chain of extensions, all constant data.
-#include "pjrt/call.h"
+#include "pjrt/objects.h"
 
 static hlo_status_t refuse(const char* function, const char* why) {
   return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "%s is not supported by hlocc: %s", function,
@@ -9,12 +9,23 @@ static hlo_status_t refuse(const char* function, const char* why) {
 
 #define CALL(name, last) HLO_PJRT_ENTRY(name, last, false, hlo_pjrt_##name(&own))
 #define METHOD(name, last) HLO_PJRT_ENTRY(name, last, true, hlo_pjrt_##name(&own))
+#define GET(name, last, value) HLO_PJRT_ENTRY(name, last, true, (own.last = (value), hlo_ok()))
+#define GET2(name, field, field_value, last, value) \
+  HLO_PJRT_ENTRY(name, last, true, (own.field = (field_value), own.last = (value), hlo_ok()))
+#define LEND(name, text, value)           \
+  HLO_PJRT_ENTRY(name, text##_size, true, \
+                 (hlo_pjrt_lend(value, &own.text, &own.text##_size), hlo_ok()))
+#define SERVE(name, last, status) HLO_PJRT_ENTRY(name, last, true, status)
 #define REFUSE(name, last, why) HLO_PJRT_ENTRY(name, last, false, refuse("PJRT_" #name, why))
 #define SLOT(name)
 #include "pjrt/api.def"
 #include "pjrt/extensions.def"
 #undef CALL
 #undef METHOD
+#undef GET
+#undef GET2
+#undef LEND
+#undef SERVE
 #undef REFUSE
 #undef SLOT
 
@@ -57,11 +68,19 @@ static const PJRT_Api api = {
                          .minor_version = PJRT_API_MINOR},
 #define CALL(name, last) .PJRT_##name = entry_##name,
 #define METHOD(name, last) .PJRT_##name = entry_##name,
+#define GET(name, ...) .PJRT_##name = entry_##name,
+#define GET2(name, ...) .PJRT_##name = entry_##name,
+#define LEND(name, ...) .PJRT_##name = entry_##name,
+#define SERVE(name, ...) .PJRT_##name = entry_##name,
 #define REFUSE(name, last, why) .PJRT_##name = entry_##name,
 #define SLOT(name) .PJRT_##name = hlo_pjrt_##name,
 #include "pjrt/api.def"
 #undef CALL
 #undef METHOD
+#undef GET
+#undef GET2
+#undef LEND
+#undef SERVE
 #undef REFUSE
 #undef SLOT
 };

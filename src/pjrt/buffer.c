@@ -70,13 +70,6 @@ hlo_status_t hlo_pjrt_Buffer_UnpaddedDimensions(PJRT_Buffer_UnpaddedDimensions_A
   return hlo_ok();
 }
 
-hlo_status_t hlo_pjrt_Buffer_DynamicDimensionIndices(
-    PJRT_Buffer_DynamicDimensionIndices_Args* args) {
-  args->dynamic_dim_indices = NULL;
-  args->num_dynamic_dims = 0;
-  return hlo_ok();
-}
-
 hlo_status_t hlo_pjrt_Buffer_GetMemoryLayout(PJRT_Buffer_GetMemoryLayout_Args* args) {
   const hlo_buffer_shape_t* shape = hlo_buffer_shape(args->buffer->buffer);
   args->layout = (PJRT_Buffer_MemoryLayout){
@@ -88,28 +81,7 @@ hlo_status_t hlo_pjrt_Buffer_GetMemoryLayout(PJRT_Buffer_GetMemoryLayout_Args* a
   return hlo_ok();
 }
 
-hlo_status_t hlo_pjrt_Buffer_OnDeviceSizeInBytes(PJRT_Buffer_OnDeviceSizeInBytes_Args* args) {
-  args->on_device_size_in_bytes = hlo_buffer_size_bytes(args->buffer->buffer);
-  return hlo_ok();
-}
-
 // --- Location ------------------------------------------------------------------------------------
-
-hlo_status_t hlo_pjrt_Buffer_Device(PJRT_Buffer_Device_Args* args) {
-  args->device =
-      hlo_pjrt_device(args->buffer->client, hlo_buffer_memory(args->buffer->buffer)->device);
-  return hlo_ok();
-}
-
-hlo_status_t hlo_pjrt_Buffer_Memory(PJRT_Buffer_Memory_Args* args) {
-  args->memory = hlo_pjrt_memory(args->buffer->client, hlo_buffer_memory(args->buffer->buffer));
-  return hlo_ok();
-}
-
-hlo_status_t hlo_pjrt_Buffer_IsOnCpu(PJRT_Buffer_IsOnCpu_Args* args) {
-  args->is_on_cpu = true;
-  return hlo_ok();
-}
 
 static hlo_status_t copy_to(PJRT_Buffer* source, PJRT_Memory* memory, PJRT_Buffer** out_buffer) {
   hlo_buffer_t* copy;
@@ -131,16 +103,6 @@ hlo_status_t hlo_pjrt_Buffer_CopyToMemory(PJRT_Buffer_CopyToMemory_Args* args) {
 
 // --- Lifetime of the storage ---------------------------------------------------------------------
 
-hlo_status_t hlo_pjrt_Buffer_Delete(PJRT_Buffer_Delete_Args* args) {
-  hlo_buffer_delete(args->buffer->buffer);
-  return hlo_ok();
-}
-
-hlo_status_t hlo_pjrt_Buffer_IsDeleted(PJRT_Buffer_IsDeleted_Args* args) {
-  args->is_deleted = hlo_buffer_is_deleted(args->buffer->buffer);
-  return hlo_ok();
-}
-
 hlo_status_t hlo_pjrt_Buffer_ReadyEvent(PJRT_Buffer_ReadyEvent_Args* args) {
   hlo_event_t* event =
       hlo_buffer_is_deleted(args->buffer->buffer)
@@ -151,26 +113,11 @@ hlo_status_t hlo_pjrt_Buffer_ReadyEvent(PJRT_Buffer_ReadyEvent_Args* args) {
   return event != NULL ? hlo_ok() : hlo_status_out_of_memory(sizeof(void*));
 }
 
-hlo_status_t hlo_pjrt_Buffer_IncreaseExternalReferenceCount(
-    PJRT_Buffer_IncreaseExternalReferenceCount_Args* args) {
-  return hlo_buffer_external_retain(args->buffer->buffer);
-}
-
-hlo_status_t hlo_pjrt_Buffer_DecreaseExternalReferenceCount(
-    PJRT_Buffer_DecreaseExternalReferenceCount_Args* args) {
-  return hlo_buffer_external_release(args->buffer->buffer);
-}
-
 hlo_status_t hlo_pjrt_Buffer_UnsafePointer(PJRT_Buffer_UnsafePointer_Args* args) {
   void* data;
   HLO_TRY(hlo_buffer_data_pointer(args->buffer->buffer, &data));
   args->buffer_pointer = (uintptr_t)data;
   return hlo_ok();
-}
-
-hlo_status_t hlo_pjrt_Buffer_OpaqueDeviceMemoryDataPointer(
-    PJRT_Buffer_OpaqueDeviceMemoryDataPointer_Args* args) {
-  return hlo_buffer_data_pointer(args->buffer->buffer, &args->device_memory_ptr);
 }
 
 // --- Several handles of the same bytes -----------------------------------------------------------

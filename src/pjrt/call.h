@@ -44,12 +44,20 @@ void hlo_pjrt_Error_Message(PJRT_Error_Message_Args* args);
 /// One function per served row of the tables; a missing one is a link error.
 #define CALL(name, last) hlo_status_t hlo_pjrt_##name(PJRT_##name##_Args* args) HLO_MUST_USE;
 #define METHOD(name, last) CALL(name, last)
+#define GET(name, last, value)
+#define GET2(name, field, field_value, last, value)
+#define LEND(name, text, value)
+#define SERVE(name, last, status)
 #define REFUSE(name, last, why)
 #define SLOT(name)
 #include "pjrt/api.def"
 #include "pjrt/extensions.def"
 #undef CALL
 #undef METHOD
+#undef GET
+#undef GET2
+#undef LEND
+#undef SERVE
 #undef REFUSE
 #undef SLOT
 

@@ -72,46 +72,6 @@ hlo_status_t hlo_pjrt_Client_Destroy(PJRT_Client_Destroy_Args* args) {
 
 // --- Queries -------------------------------------------------------------------------------------
 
-hlo_status_t hlo_pjrt_Client_PlatformName(PJRT_Client_PlatformName_Args* args) {
-  hlo_pjrt_lend(args->client->topology->platform_name, &args->platform_name,
-                &args->platform_name_size);
-  return hlo_ok();
-}
-
-hlo_status_t hlo_pjrt_Client_PlatformVersion(PJRT_Client_PlatformVersion_Args* args) {
-  hlo_pjrt_lend(args->client->topology->platform_version, &args->platform_version,
-                &args->platform_version_size);
-  return hlo_ok();
-}
-
-hlo_status_t hlo_pjrt_Client_ProcessIndex(PJRT_Client_ProcessIndex_Args* args) {
-  args->process_index = 0;
-  return hlo_ok();
-}
-
-hlo_status_t hlo_pjrt_Client_TopologyDescription(PJRT_Client_TopologyDescription_Args* args) {
-  args->topology = args->client->topology;
-  return hlo_ok();
-}
-
-hlo_status_t hlo_pjrt_Client_Devices(PJRT_Client_Devices_Args* args) {
-  args->devices = args->client->devices;
-  args->num_devices = args->client->device_count;
-  return hlo_ok();
-}
-
-hlo_status_t hlo_pjrt_Client_AddressableDevices(PJRT_Client_AddressableDevices_Args* args) {
-  args->addressable_devices = args->client->devices;
-  args->num_addressable_devices = args->client->device_count;
-  return hlo_ok();
-}
-
-hlo_status_t hlo_pjrt_Client_AddressableMemories(PJRT_Client_AddressableMemories_Args* args) {
-  args->addressable_memories = args->client->memories;
-  args->num_addressable_memories = (size_t)args->client->device_count * HLO_MEMORY_KIND_COUNT;
-  return hlo_ok();
-}
-
 hlo_status_t hlo_pjrt_Client_LookupDevice(PJRT_Client_LookupDevice_Args* args) {
   const hlo_device_t* device = hlo_client_find_device(args->client->client, args->id);
   if (device == NULL) {
@@ -156,20 +116,3 @@ hlo_status_t hlo_pjrt_Client_DefaultDeviceAssignment(
 
 // --- The process ---------------------------------------------------------------------------------
 
-/// A single process has no other processes to describe.
-hlo_status_t hlo_pjrt_Client_UpdateGlobalProcessInfo(
-    PJRT_Client_UpdateGlobalProcessInfo_Args* args) {
-  (void)args;
-  return hlo_ok();
-}
-
-/// Device memory is host memory, so DMA mapping has nothing to do.
-hlo_status_t hlo_pjrt_Client_DmaMap(PJRT_Client_DmaMap_Args* args) {
-  (void)args;
-  return hlo_ok();
-}
-
-hlo_status_t hlo_pjrt_Client_DmaUnmap(PJRT_Client_DmaUnmap_Args* args) {
-  (void)args;
-  return hlo_ok();
-}

@@ -18,6 +18,10 @@ PJRT_Client* hlo_pjrt_memory_client(PJRT_Memory* memory) {
   return memory_shell(memory)->device->client;
 }
 
+const char* hlo_pjrt_memory_text(PJRT_Memory* memory) {
+  return memory_shell(memory)->text;
+}
+
 PJRT_Device* hlo_pjrt_device(PJRT_Client* client, const hlo_device_t* device) {
   const uint32_t guess = (uint32_t)device->local_id;
   if (guess < client->device_count && client->devices[guess]->device == device) {
@@ -137,66 +141,13 @@ void hlo_pjrt_devices_destroy(PJRT_Client* client) {
 
 static const PJRT_NamedValue no_attributes;
 
-hlo_status_t hlo_pjrt_DeviceDescription_Id(PJRT_DeviceDescription_Id_Args* args) {
-  args->id = args->device_description->id;
-  return hlo_ok();
-}
-
-hlo_status_t hlo_pjrt_DeviceDescription_ProcessIndex(
-    PJRT_DeviceDescription_ProcessIndex_Args* args) {
-  args->process_index = 0;
-  return hlo_ok();
-}
-
 hlo_status_t hlo_pjrt_DeviceDescription_Attributes(PJRT_DeviceDescription_Attributes_Args* args) {
   args->attributes = &no_attributes;
   args->num_attributes = 0;
   return hlo_ok();
 }
 
-hlo_status_t hlo_pjrt_DeviceDescription_Kind(PJRT_DeviceDescription_Kind_Args* args) {
-  hlo_pjrt_lend("cpu", &args->device_kind, &args->device_kind_size);
-  return hlo_ok();
-}
-
-hlo_status_t hlo_pjrt_DeviceDescription_DebugString(PJRT_DeviceDescription_DebugString_Args* args) {
-  hlo_pjrt_lend(args->device_description->debug_string, &args->debug_string,
-                &args->debug_string_size);
-  return hlo_ok();
-}
-
-hlo_status_t hlo_pjrt_DeviceDescription_ToString(PJRT_DeviceDescription_ToString_Args* args) {
-  hlo_pjrt_lend(args->device_description->to_string, &args->to_string, &args->to_string_size);
-  return hlo_ok();
-}
-
 // --- Devices -------------------------------------------------------------------------------------
-
-hlo_status_t hlo_pjrt_Device_GetDescription(PJRT_Device_GetDescription_Args* args) {
-  args->device_description = args->device->description;
-  return hlo_ok();
-}
-
-hlo_status_t hlo_pjrt_Device_IsAddressable(PJRT_Device_IsAddressable_Args* args) {
-  args->is_addressable = true;
-  return hlo_ok();
-}
-
-hlo_status_t hlo_pjrt_Device_LocalHardwareId(PJRT_Device_LocalHardwareId_Args* args) {
-  args->local_hardware_id = args->device->device->local_id;
-  return hlo_ok();
-}
-
-hlo_status_t hlo_pjrt_Device_AddressableMemories(PJRT_Device_AddressableMemories_Args* args) {
-  args->memories = args->device->memories;
-  args->num_memories = HLO_MEMORY_KIND_COUNT;
-  return hlo_ok();
-}
-
-hlo_status_t hlo_pjrt_Device_DefaultMemory(PJRT_Device_DefaultMemory_Args* args) {
-  args->memory = args->device->memories[HLO_MEMORY_DEVICE];
-  return hlo_ok();
-}
 
 hlo_status_t hlo_pjrt_Device_MemoryStats(PJRT_Device_MemoryStats_Args* args) {
   hlo_memory_stats_t stats;
@@ -214,11 +165,6 @@ hlo_status_t hlo_pjrt_Device_MemoryStats(PJRT_Device_MemoryStats_Args* args) {
   args->pool_bytes_is_set = true;
   args->peak_pool_bytes = (int64_t)stats.peak_reserved_bytes;
   args->peak_pool_bytes_is_set = true;
-  return hlo_ok();
-}
-
-hlo_status_t hlo_pjrt_Device_ClearMemoryStats(PJRT_Device_ClearMemoryStats_Args* args) {
-  hlo_memory_clear_stats(&args->device->device->memories[HLO_MEMORY_DEVICE]);
   return hlo_ok();
 }
 
@@ -256,17 +202,6 @@ hlo_status_t hlo_pjrt_AsyncTrackingEvent_Destroy(PJRT_AsyncTrackingEvent_Destroy
 
 // --- Memories ------------------------------------------------------------------------------------
 
-hlo_status_t hlo_pjrt_Memory_Id(PJRT_Memory_Id_Args* args) {
-  args->id = hlo_pjrt_memory_target(args->memory)->id;
-  return hlo_ok();
-}
-
-hlo_status_t hlo_pjrt_Memory_Kind(PJRT_Memory_Kind_Args* args) {
-  hlo_pjrt_lend(hlo_memory_kind_name(hlo_pjrt_memory_target(args->memory)->kind), &args->kind,
-                &args->kind_size);
-  return hlo_ok();
-}
-
 hlo_status_t hlo_pjrt_Device_PoisonExecution(PJRT_Device_PoisonExecution_Args* args) {
   hlo_status_t error =
       hlo_pjrt_foreign_status(args->error_code, args->error_message, args->error_message_size);
@@ -274,21 +209,6 @@ hlo_status_t hlo_pjrt_Device_PoisonExecution(PJRT_Device_PoisonExecution_Args* a
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "poisoning a launch needs an error");
   }
   args->poisoned = hlo_launch_poison(args->device->device, args->launch_id, error);
-  return hlo_ok();
-}
-
-hlo_status_t hlo_pjrt_Memory_Kind_Id(PJRT_Memory_Kind_Id_Args* args) {
-  args->kind_id = hlo_pjrt_memory_target(args->memory)->kind;
-  return hlo_ok();
-}
-
-hlo_status_t hlo_pjrt_Memory_DebugString(PJRT_Memory_DebugString_Args* args) {
-  hlo_pjrt_lend(memory_shell(args->memory)->text, &args->debug_string, &args->debug_string_size);
-  return hlo_ok();
-}
-
-hlo_status_t hlo_pjrt_Memory_ToString(PJRT_Memory_ToString_Args* args) {
-  hlo_pjrt_lend(memory_shell(args->memory)->text, &args->to_string, &args->to_string_size);
   return hlo_ok();
 }
 

@@ -77,11 +77,6 @@ void hlo_pjrt_Error_Message(PJRT_Error_Message_Args* args) {
   args->error->vtable->message(args->error, &args->message, &args->message_size);
 }
 
-hlo_status_t hlo_pjrt_Error_GetCode(PJRT_Error_GetCode_Args* args) {
-  args->code = args->error->vtable->get_code(args->error);
-  return hlo_ok();
-}
-
 hlo_status_t hlo_pjrt_Error_ForEachPayload(PJRT_Error_ForEachPayload_Args* args) {
   args->error->vtable->for_each_payload(args->error, args->visitor, args->user_arg);
   return hlo_ok();

@@ -208,39 +208,6 @@ hlo_status_t hlo_pjrt_Executable_Name(PJRT_Executable_Name_Args* args) {
   return hlo_ok();
 }
 
-hlo_status_t hlo_pjrt_Executable_NumReplicas(PJRT_Executable_NumReplicas_Args* args) {
-  args->num_replicas = (size_t)args->executable->executable->config.replica_count;
-  return hlo_ok();
-}
-
-hlo_status_t hlo_pjrt_Executable_NumPartitions(PJRT_Executable_NumPartitions_Args* args) {
-  args->num_partitions = (size_t)args->executable->executable->config.partition_count;
-  return hlo_ok();
-}
-
-hlo_status_t hlo_pjrt_Executable_NumOutputs(PJRT_Executable_NumOutputs_Args* args) {
-  args->num_outputs = args->executable->executable->result_count;
-  return hlo_ok();
-}
-
-hlo_status_t hlo_pjrt_Executable_SizeOfGeneratedCodeInBytes(
-    PJRT_Executable_SizeOfGeneratedCodeInBytes_Args* args) {
-  args->size_in_bytes = (int64_t)args->executable->executable->program->code_bytes;
-  return hlo_ok();
-}
-
-hlo_status_t hlo_pjrt_Executable_Fingerprint(PJRT_Executable_Fingerprint_Args* args) {
-  hlo_pjrt_lend(args->executable->fingerprint, &args->executable_fingerprint,
-                &args->executable_fingerprint_size);
-  return hlo_ok();
-}
-
-hlo_status_t hlo_pjrt_Executable_GetCostAnalysis(PJRT_Executable_GetCostAnalysis_Args* args) {
-  args->properties = args->executable->costs;
-  args->num_properties = args->executable->cost_count;
-  return hlo_ok();
-}
-
 hlo_status_t hlo_pjrt_Executable_GetCompiledMemoryStats(
     PJRT_Executable_GetCompiledMemoryStats_Args* args) {
   const hlo_executable_t* executable = args->executable->executable;
@@ -264,12 +231,6 @@ hlo_status_t hlo_pjrt_Executable_GetCompiledMemoryStats(
   args->total_size_in_bytes = args->peak_memory_in_bytes + code;
   args->total_allocation_bytes = results - shared + temporaries;
   args->peak_unpadded_heap_bytes = args->peak_memory_in_bytes;
-  return hlo_ok();
-}
-
-hlo_status_t hlo_pjrt_Executable_OutputElementTypes(PJRT_Executable_OutputElementTypes_Args* args) {
-  args->output_types = args->executable->result_types;
-  args->num_output_types = args->executable->executable->result_count;
   return hlo_ok();
 }
 

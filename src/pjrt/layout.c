@@ -152,16 +152,3 @@ hlo_status_t hlo_pjrt_Layouts_PJRT_Buffer_MemoryLayout(
   return hlo_pjrt_layout_create(shape->rank, shape->minor_to_major, NULL, &args->layout);
 }
 
-hlo_status_t hlo_pjrt_Layouts_PJRT_Executable_GetOutputLayouts(
-    PJRT_Layouts_PJRT_Executable_GetOutputLayouts_Args* args) {
-  args->num_outputs = args->executable->executable->result_count;
-  args->layouts = args->executable->result_layouts;
-  return hlo_ok();
-}
-
-hlo_status_t hlo_pjrt_Layouts_PJRT_Executable_GetParameterLayouts(
-    PJRT_Layouts_PJRT_Executable_GetParameterLayouts_Args* args) {
-  args->num_parameters = args->executable->executable->argument_count;
-  args->layouts = args->executable->argument_layouts;
-  return hlo_ok();
-}

@@ -130,20 +130,6 @@ hlo_status_t hlo_pjrt_LoadedExecutable_GetExecutable(
   return hlo_pjrt_executable_create(hlo_executable_retain(executable), &args->executable);
 }
 
-hlo_status_t hlo_pjrt_LoadedExecutable_AddressableDevices(
-    PJRT_LoadedExecutable_AddressableDevices_Args* args) {
-  args->addressable_devices = args->executable->devices;
-  args->num_addressable_devices = args->executable->device_count;
-  return hlo_ok();
-}
-
-hlo_status_t hlo_pjrt_LoadedExecutable_AddressableDeviceLogicalIds(
-    PJRT_LoadedExecutable_AddressableDeviceLogicalIds_Args* args) {
-  args->addressable_device_logical_ids = args->executable->logical_ids;
-  args->num_addressable_device_logical_ids = args->executable->device_count;
-  return hlo_ok();
-}
-
 static void free_device_assignment(PJRT_DeviceAssignmentSerialized* serialized) {
   hlo_mem_free(serialized);
 }
@@ -176,18 +162,3 @@ hlo_status_t hlo_pjrt_LoadedExecutable_GetDeviceAssignment(
   return hlo_ok();
 }
 
-hlo_status_t hlo_pjrt_LoadedExecutable_Delete(PJRT_LoadedExecutable_Delete_Args* args) {
-  hlo_loaded_delete(args->executable->loaded);
-  return hlo_ok();
-}
-
-hlo_status_t hlo_pjrt_LoadedExecutable_IsDeleted(PJRT_LoadedExecutable_IsDeleted_Args* args) {
-  args->is_deleted = hlo_loaded_is_deleted(args->executable->loaded);
-  return hlo_ok();
-}
-
-hlo_status_t hlo_pjrt_LoadedExecutable_Fingerprint(PJRT_LoadedExecutable_Fingerprint_Args* args) {
-  hlo_pjrt_lend(args->executable->fingerprint, &args->executable_fingerprint,
-                &args->executable_fingerprint_size);
-  return hlo_ok();
-}

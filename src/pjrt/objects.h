@@ -106,6 +106,7 @@ PJRT_Memory* hlo_pjrt_memory(PJRT_Client* client, const hlo_memory_t* memory);
 /// Returns the runtime object, or the client, of a wrapper.
 hlo_memory_t* hlo_pjrt_memory_target(PJRT_Memory* memory);
 PJRT_Client* hlo_pjrt_memory_client(PJRT_Memory* memory);
+const char* hlo_pjrt_memory_text(PJRT_Memory* memory);
 
 /// Returns `memory`, or the default memory of `device` if `memory` is null.
 /// errors : INVALID_ARGUMENT if both are null

@@ -201,37 +201,11 @@ hlo_status_t hlo_pjrt_TopologyDescription_Serialize(PJRT_TopologyDescription_Ser
 
 // --- Queries -------------------------------------------------------------------------------------
 
-hlo_status_t hlo_pjrt_TopologyDescription_PlatformName(
-    PJRT_TopologyDescription_PlatformName_Args* args) {
-  hlo_pjrt_lend(args->topology->platform_name, &args->platform_name, &args->platform_name_size);
-  return hlo_ok();
-}
-
-hlo_status_t hlo_pjrt_TopologyDescription_PlatformVersion(
-    PJRT_TopologyDescription_PlatformVersion_Args* args) {
-  hlo_pjrt_lend(args->topology->platform_version, &args->platform_version,
-                &args->platform_version_size);
-  return hlo_ok();
-}
-
-hlo_status_t hlo_pjrt_TopologyDescription_GetDeviceDescriptions(
-    PJRT_TopologyDescription_GetDeviceDescriptions_Args* args) {
-  args->descriptions = args->topology->descriptions;
-  args->num_descriptions = args->topology->device_count;
-  return hlo_ok();
-}
-
 hlo_status_t hlo_pjrt_TopologyDescription_Attributes(
     PJRT_TopologyDescription_Attributes_Args* args) {
   static const PJRT_NamedValue none;
   args->attributes = &none;
   args->num_attributes = 0;
-  return hlo_ok();
-}
-
-hlo_status_t hlo_pjrt_TopologyDescription_Fingerprint(
-    PJRT_TopologyDescription_Fingerprint_Args* args) {
-  args->fingerprint = args->topology->fingerprint;
   return hlo_ok();
 }
 
