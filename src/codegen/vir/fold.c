@@ -31,27 +31,6 @@ static int64_t wrap_mul(int64_t x, int64_t y) {
 
 // ---- INDEX -------------------------------------------------------------------------------------
 
-// Evaluates an operation on two constants; false where it is undefined.
-static bool evaluate(const hlo_vir_value_t* draft, int64_t x, int64_t y, int64_t* out) {
-  switch (draft->op) {
-    case HLO_VIR_iadd: *out = wrap_add(x, y); return true;
-    case HLO_VIR_isub: *out = (int64_t)((uint64_t)x - (uint64_t)y); return true;
-    case HLO_VIR_imul: *out = wrap_mul(x, y); return true;
-    case HLO_VIR_idiv:
-    case HLO_VIR_irem:
-      if (x < 0 || y <= 0) return false;
-      *out = draft->op == HLO_VIR_idiv ? x / y : x % y;
-      return true;
-    case HLO_VIR_imin: *out = x < y ? x : y; return true;
-    case HLO_VIR_imax: *out = x > y ? x : y; return true;
-    case HLO_VIR_iand: *out = x & y; return true;
-    case HLO_VIR_ior: *out = x | y; return true;
-    case HLO_VIR_ixor: *out = x ^ y; return true;
-    case HLO_VIR_icmp: *out = hlo_vir_compare_index(draft->flags, x, y); return true;
-    default: return false;
-  }
-}
-
 static bool is_commutative(uint32_t op) {
   return op == HLO_VIR_iadd || op == HLO_VIR_imul || op == HLO_VIR_imin || op == HLO_VIR_imax ||
          op == HLO_VIR_iand || op == HLO_VIR_ior || op == HLO_VIR_ixor;
@@ -127,7 +106,8 @@ static hlo_vir_value_t* fold_index_pair(hlo_vir_builder_t* b, const hlo_vir_valu
   hlo_vir_value_t *x = draft->operands[0], *y = draft->operands[1], *folded;
   int64_t result;
   if (hlo_vir_is_const_index(x) && hlo_vir_is_const_index(y)) {
-    return evaluate(draft, x->imm, y->imm, &result) ? hlo_vir_iconst(b, result) : NULL;
+    bool is_defined = hlo_vir_index_pair(draft->op, draft->flags, x->imm, y->imm, &result);
+    return is_defined ? hlo_vir_iconst(b, result) : NULL;
   }
   if (hlo_vir_is_const_index(x) && is_commutative(draft->op)) {
     return hlo_vir_index(b, (hlo_vir_opcode_t)draft->op, y, x);
@@ -144,7 +124,9 @@ static hlo_vir_value_t* fold_index_pair(hlo_vir_builder_t* b, const hlo_vir_valu
     case HLO_VIR_ior: return x == y ? x : NULL;
     case HLO_VIR_ixor: return x == y ? hlo_vir_iconst(b, 0) : NULL;
     case HLO_VIR_icmp:
-      return x == y ? hlo_vir_iconst(b, hlo_vir_compare_index(draft->flags, 0, 0)) : NULL;
+      if (x != y) return NULL;
+      hlo_vir_index_pair(HLO_VIR_icmp, draft->flags, 0, 0, &result);
+      return hlo_vir_iconst(b, result);
     default: return NULL;
   }
 }

@@ -262,29 +262,18 @@ static flow_t run_index(run_t* run, const hlo_vir_value_t* value) {
     *out = index_leaf(run, value);
     return run->arena.failed ? FLOW_RETURN : FLOW_NEXT;
   }
-  uint64_t x = (uint64_t)index_of(run, value->operands[0]);
-  uint64_t y = value->operand_count > 1 ? (uint64_t)index_of(run, value->operands[1]) : 0;
-  int64_t sx = (int64_t)x, sy = (int64_t)y;
+  int64_t x = index_of(run, value->operands[0]), result = 0;
   switch (value->op) {
-    case HLO_VIR_iadd: *out = x + y; break;
-    case HLO_VIR_isub: *out = x - y; break;
-    case HLO_VIR_imul: *out = x * y; break;
-    case HLO_VIR_idiv:
-    case HLO_VIR_irem:
-      if (sx < 0 || sy <= 0) return fault(run, value, "divides a negative or by no positive", x, 0);
-      *out = value->op == HLO_VIR_idiv ? x / y : x % y;
-      break;
-    case HLO_VIR_imin: *out = sx < sy ? x : y; break;
-    case HLO_VIR_imax: *out = sx > sy ? x : y; break;
-    case HLO_VIR_iand: *out = x & y; break;
-    case HLO_VIR_ior: *out = x | y; break;
-    case HLO_VIR_ixor: *out = x ^ y; break;
-    case HLO_VIR_ishl: *out = x << value->imm; break;
-    case HLO_VIR_ishr: *out = (uint64_t)(sx >> value->imm); break;
-    case HLO_VIR_isext: *out = (uint64_t)sign_extend(x, (uint32_t)value->imm); break;
-    case HLO_VIR_icmp: *out = hlo_vir_compare_index(value->flags, sx, sy); break;
-    default: *out = x ? y : (uint64_t)index_of(run, value->operands[2]); break;  // iselect
+    case HLO_VIR_ishl: result = (int64_t)((uint64_t)x << value->imm); break;
+    case HLO_VIR_ishr: result = x >> value->imm; break;
+    case HLO_VIR_isext: result = sign_extend((uint64_t)x, (uint32_t)value->imm); break;
+    case HLO_VIR_iselect: result = index_of(run, value->operands[x ? 1 : 2]); break;
+    default:
+      if (hlo_vir_index_pair(value->op, value->flags, x, index_of(run, value->operands[1]), &result))
+        break;
+      return fault(run, value, "divides a negative or by no positive", (uint64_t)x, 0);
   }
+  *out = (uint64_t)result;
   return FLOW_NEXT;
 }
 

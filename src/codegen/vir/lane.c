@@ -60,6 +60,54 @@ static float dot_bf16(float a, float b, float c) {
       fmaf(hlo_vir_flush(hlo_f32_from_bits(x << 16)), hlo_vir_flush(hlo_f32_from_bits(y << 16)), sum));
 }
 
+// ---- the expressions of vir.def, compiled by lane.inl for every type LANE_T of the operands and by
+// lane_convert.inl for every pair of types; RESULT_T is the type of the result
+
+#define LANE_JOIN_(a, b, c, d) a##b##c##d
+#define LANE_JOIN(a, b, c, d) LANE_JOIN_(a, b, c, d)
+#define LANE_FN(name) LANE_JOIN(name, LANE_ID, , )
+
+#define T(x) ((RESULT_T)(x))
+#define U(x) ((LANE_U)(x) + 0u)
+#define BITSOF (8 * sizeof(LANE_T))
+#define AS_OPERAND(x) LANE_OPERAND(x)
+#define BITS_AND(x, y) LANE_FN(from_bits_)(LANE_FN(to_bits_)(x) & LANE_FN(to_bits_)(y))
+#define BITS_OR(x, y) LANE_FN(from_bits_)(LANE_FN(to_bits_)(x) | LANE_FN(to_bits_)(y))
+#define BITS_XOR(x, y) LANE_FN(from_bits_)(LANE_FN(to_bits_)(x) ^ LANE_FN(to_bits_)(y))
+#define BITS_ANDNOT(x, y) LANE_FN(from_bits_)(~LANE_FN(to_bits_)(x) & LANE_FN(to_bits_)(y))
+#define DOT_U8S8(x, y) (LANE_U)dot_u8s8((int32_t)(x), (int32_t)(y))
+#define DOT_BF16(x, y, z) dot_bf16((float)(x), (float)(y), (float)(z))
+#define HALF_TO_FLOAT(x) hlo_f16_to_f32((uint16_t)(x))
+#define FLOAT_TO_HALF(x) hlo_f32_to_f16((float)(x))
+#define SQRT_FLOAT(x) sqrtf(x)
+#define FMA(x, y, z) LANE_FMA(x, y, z)
+#define SQRT(x) LANE_SQRT(x)
+#define FABS(x) LANE_FABS(x)
+#define SCALE(x, y) ((LANE_T)scale((double)(x), (double)(y), sizeof(LANE_T)))
+#define ROUND(x, imm) ((LANE_T)round_to(x, imm))
+#define POPCOUNT(x) __builtin_popcountll(x)
+#define CLZ(x) ((x) ? __builtin_clzll(x) - (64 - (int)BITSOF) : (int)BITSOF)
+#define BITCAST(x)    \
+  (((union {          \
+     LANE_T from;     \
+     RESULT_T to;     \
+   }){.from = (x)})   \
+       .to)
+#define FTOS(x) ((RESULT_T)to_signed((double)(x), 8 * sizeof(RESULT_T)))
+#define FTOU(x) ((RESULT_T)to_unsigned((double)(x), 8 * sizeof(RESULT_T)))
+
+#define LANE_ROW(id, expression) \
+  case HLO_VIR_##id:             \
+    return LANE_FN(to_bits_)((LANE_T)(expression));
+#define LANE_ROW_DOT(id, expression) LANE_ROW(id, expression)
+#define LANE_ROW_HALF(id, expression) LANE_ROW(id, expression)
+#define LANE_ROW_BITS(id, expression) LANE_ROW(id, expression)
+#define LANE_ROW_COMPARE(id, expression) \
+  case HLO_VIR_##id:                     \
+    return (uint64_t)(expression);
+#define LANE_ROW_MASK(id, expression)
+#define LANE_ROW_CONVERT(id, expression)
+
 #define CONVERT_ROW_FLOAT(id, expression)
 #define CONVERT_ROW_INT(id, expression)
 #define CONVERT_ROW_DOT(id, expression)
@@ -67,6 +115,24 @@ static float dot_bf16(float a, float b, float c) {
 #define CONVERT_ROW_BITS(id, expression)
 #define CONVERT_ROW_COMPARE(id, expression)
 #define CONVERT_ROW_MASK(id, expression)
+#define CONVERT_ROW_CONVERT(id, expression) \
+  case HLO_VIR_##id:                        \
+    return ((union {                        \
+             RESULT_T value;                \
+             TO_U bits;                     \
+           }){.value = expression})         \
+        .bits;
+
+#define MASK_ROW_FLOAT(id, expression)
+#define MASK_ROW_INT(id, expression)
+#define MASK_ROW_DOT(id, expression)
+#define MASK_ROW_HALF(id, expression)
+#define MASK_ROW_BITS(id, expression)
+#define MASK_ROW_COMPARE(id, expression)
+#define MASK_ROW_CONVERT(id, expression)
+#define MASK_ROW_MASK(id, expression) \
+  case HLO_VIR_##id:                  \
+    return (uint64_t)expression & 1;
 
 #define LANE_ID I8
 #define LANE_T int8_t
@@ -107,20 +173,9 @@ static float dot_bf16(float a, float b, float c) {
 #define LANE_FABS fabs
 #include "codegen/vir/lane.inl"
 
-#define LANE_ROW_MASK(id, expression) \
-  case HLO_VIR_##id:                  \
-    return (uint64_t)expression & 1;
-#define LANE_ROW_FLOAT(id, expression)
-#define LANE_ROW_INT(id, expression)
-#define LANE_ROW_DOT(id, expression)
-#define LANE_ROW_HALF(id, expression)
-#define LANE_ROW_BITS(id, expression)
-#define LANE_ROW_COMPARE(id, expression)
-#define LANE_ROW_CONVERT(id, expression)
-
 static uint64_t lane_mask(uint32_t op, uint64_t a, uint64_t b) {
   switch (op) {
-#define HLO_VIR_LANE(id, operand_count, klass, traits, ...) LANE_ROW_##klass(id, (__VA_ARGS__))
+#define HLO_VIR_LANE(id, operand_count, klass, traits, ...) MASK_ROW_##klass(id, (__VA_ARGS__))
 #include "codegen/vir/vir.def"
     default: return 0;
   }
@@ -176,7 +231,7 @@ bool hlo_vir_lane(const hlo_vir_value_t* value, uint64_t a, uint64_t b, uint64_t
   }
 }
 
-bool hlo_vir_compare_index(uint32_t condition, int64_t x, int64_t y) {
+static bool compare_index(uint32_t condition, int64_t x, int64_t y) {
   switch (condition) {
     case HLO_VIR_EQ: return x == y;
     case HLO_VIR_NE: return x != y;
@@ -184,5 +239,25 @@ bool hlo_vir_compare_index(uint32_t condition, int64_t x, int64_t y) {
     case HLO_VIR_LE: return x <= y;
     case HLO_VIR_GT: return x > y;
     default: return x >= y;
+  }
+}
+
+bool hlo_vir_index_pair(uint32_t op, uint32_t flags, int64_t x, int64_t y, int64_t* out) {
+  uint64_t a = (uint64_t)x, b = (uint64_t)y;  // which wrap around
+  switch (op) {
+    case HLO_VIR_iadd: *out = (int64_t)(a + b); return true;
+    case HLO_VIR_isub: *out = (int64_t)(a - b); return true;
+    case HLO_VIR_imul: *out = (int64_t)(a * b); return true;
+    case HLO_VIR_idiv:
+    case HLO_VIR_irem:
+      if (x < 0 || y <= 0) return false;
+      *out = op == HLO_VIR_idiv ? x / y : x % y;
+      return true;
+    case HLO_VIR_imin: *out = x < y ? x : y; return true;
+    case HLO_VIR_imax: *out = x > y ? x : y; return true;
+    case HLO_VIR_iand: *out = x & y; return true;
+    case HLO_VIR_ior: *out = x | y; return true;
+    case HLO_VIR_ixor: *out = x ^ y; return true;
+    default: *out = compare_index(flags, x, y); return true;  // icmp
   }
 }
