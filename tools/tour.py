@@ -116,7 +116,7 @@ def make(tool):
         ["compile", CPU, "--emit=vir", PROGRAM], first(14))
     tour.station("An inner loop", (
         "The loops of a fusion are emitted by `src/codegen/loops/kernel_emit.c`; a lane's arithmetic is in `src/codegen/math`. This is the\n"
-        "exponential: a polynomial (`src/codegen/math/exp.c`) over 16 lanes, interleaved over several vectors to hide latency."),
+        "exponential: a polynomial (`src/codegen/math/exp_log.c`) over 16 lanes, interleaved over several vectors to hide latency."),
         ["compile", CPU, "--emit=vir", PROGRAM], around(r" fma ", 6, 8))
     tour.station("Machine code", (
         "`src/codegen/x86` orders the instructions, computes live ranges (`analyse.c`), allocates registers by linear scan\n"

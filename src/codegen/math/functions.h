@@ -10,20 +10,12 @@
   hlo_vir_value_t* hlo_vmath_##op(hlo_vir_builder_t* b, hlo_vir_value_t* x, hlo_vir_value_t* y);
 #include "codegen/math/math.def"
 
-/// x = 2^exponent (1 + fraction) with 1 + fraction in [sqrt(1/2), sqrt(2)), for positive finite x.
-typedef struct hlo_log_parts {
-  hlo_vir_value_t *exponent, *fraction;
-} hlo_log_parts_t;
-hlo_log_parts_t hlo_vmath_log_parts(hlo_vir_builder_t* b, hlo_vir_value_t* x);
 /// Returns the logarithm of a positive normal number.
 hlo_vir_value_t* hlo_vmath_log_of_normal(hlo_vir_builder_t* b, hlo_vir_value_t* x);
 /// Returns the logarithm of a positive finite F32 number as an exact multiple of log(2), and the
 /// rest in *low.
 hlo_vir_value_t* hlo_vmath_narrow_log(hlo_vir_builder_t* b, hlo_vir_value_t* x,
                                       hlo_vir_value_t** low);
-/// Returns 2^(x + low) for small `low` and for x between the logarithms of 0 and infinity.
-hlo_vir_value_t* hlo_vmath_exp2_of_sum(hlo_vir_builder_t* b, hlo_vir_value_t* x,
-                                       hlo_vir_value_t* low);
 
 hlo_vir_value_t* hlo_vmath_clamp_float(hlo_vir_builder_t* b, hlo_vir_value_t* low,
                                        hlo_vir_value_t* x, hlo_vir_value_t* high);

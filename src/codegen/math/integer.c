@@ -14,12 +14,7 @@ static bool is_signed(info_t* info) {
   return info->klass == HLO_DTYPE_CLASS_SIGNED;
 }
 
-static value_t* by_sign(builder_t* b, info_t* info, hlo_vir_opcode_t if_signed,
-                        hlo_vir_opcode_t if_unsigned, value_t* x, value_t* y) {
-  return hlo_vir_binary(b, is_signed(info) ? if_signed : if_unsigned, x, y);
-}
-
-// ---- one operand --------------------------------------------------------------------------------
+// ---- expressions -------------------------------------------------------------------------------
 
 static value_t* integer_negate(builder_t* b, info_t* info, value_t* x, value_t* y) {
   (void)info, (void)y;
@@ -40,62 +35,9 @@ static value_t* integer_not(builder_t* b, info_t* info, value_t* x, value_t* y) 
   (void)info, (void)y;
   return hlo_vxor(b, x, hlo_viconst(b, x, -1));
 }
-static value_t* integer_popcount(builder_t* b, info_t* info, value_t* x, value_t* y) {
-  (void)info, (void)y;
-  return hlo_vir_unary(b, HLO_VIR_popcount, x);
-}
-static value_t* integer_clz(builder_t* b, info_t* info, value_t* x, value_t* y) {
-  (void)info, (void)y;
-  return hlo_vir_unary(b, HLO_VIR_clz, x);
-}
 static value_t* integer_square(builder_t* b, info_t* info, value_t* x, value_t* y) {
   (void)info, (void)y;
   return hlo_vimul(b, x, x);
-}
-
-// ---- two operands -------------------------------------------------------------------------------
-
-static value_t* integer_add(builder_t* b, info_t* info, value_t* x, value_t* y) {
-  (void)info;
-  return hlo_viadd(b, x, y);
-}
-static value_t* integer_subtract(builder_t* b, info_t* info, value_t* x, value_t* y) {
-  (void)info;
-  return hlo_visub(b, x, y);
-}
-static value_t* integer_multiply(builder_t* b, info_t* info, value_t* x, value_t* y) {
-  (void)info;
-  return hlo_vimul(b, x, y);
-}
-static value_t* integer_and(builder_t* b, info_t* info, value_t* x, value_t* y) {
-  (void)info;
-  return hlo_vand(b, x, y);
-}
-static value_t* integer_or(builder_t* b, info_t* info, value_t* x, value_t* y) {
-  (void)info;
-  return hlo_vor(b, x, y);
-}
-static value_t* integer_xor(builder_t* b, info_t* info, value_t* x, value_t* y) {
-  (void)info;
-  return hlo_vxor(b, x, y);
-}
-static value_t* integer_maximum(builder_t* b, info_t* info, value_t* x, value_t* y) {
-  return by_sign(b, info, HLO_VIR_smax, HLO_VIR_umax, x, y);
-}
-static value_t* integer_minimum(builder_t* b, info_t* info, value_t* x, value_t* y) {
-  return by_sign(b, info, HLO_VIR_smin, HLO_VIR_umin, x, y);
-}
-static value_t* integer_shift_left(builder_t* b, info_t* info, value_t* x, value_t* y) {
-  (void)info;
-  return hlo_vir_binary(b, HLO_VIR_shl, x, y);
-}
-static value_t* integer_shift_right_logical(builder_t* b, info_t* info, value_t* x, value_t* y) {
-  (void)info;
-  return hlo_vir_binary(b, HLO_VIR_lshr, x, y);
-}
-static value_t* integer_shift_right_arithmetic(builder_t* b, info_t* info, value_t* x, value_t* y) {
-  (void)info;
-  return hlo_vir_binary(b, HLO_VIR_ashr, x, y);
 }
 
 // ---- division -----------------------------------------------------------------------------------
@@ -265,35 +207,38 @@ static value_t* integer_power(builder_t* b, info_t* info, value_t* x, value_t* y
 
 typedef value_t* (*integer_fn_t)(builder_t* b, info_t* info, value_t* x, value_t* y);
 
-/// `is_whole`: only for elements that fill their register form.
+/// An expression, or one instruction. `is_whole`: only for elements that fill their register form.
 typedef struct integer_op {
   hlo_op_t op;
   integer_fn_t fn;
+  hlo_vir_opcode_t if_signed, if_unsigned;  // without fn
   bool is_whole;
 } integer_op_t;
 
+#define INSTRUCTION(op, id, is_whole) \
+  { HLO_OP_##op, NULL, HLO_VIR_##id, HLO_VIR_##id, is_whole }
 static const integer_op_t integer_ops[] = {
-    {HLO_OP_abs, integer_abs, false},
-    {HLO_OP_add, integer_add, false},
-    {HLO_OP_and, integer_and, false},
-    {HLO_OP_chlo_square, integer_square, false},
-    {HLO_OP_count_leading_zeros, integer_clz, true},
-    {HLO_OP_divide, integer_divide, false},
-    {HLO_OP_maximum, integer_maximum, false},
-    {HLO_OP_minimum, integer_minimum, false},
-    {HLO_OP_multiply, integer_multiply, false},
-    {HLO_OP_negate, integer_negate, false},
-    {HLO_OP_not, integer_not, false},
-    {HLO_OP_or, integer_or, false},
-    {HLO_OP_popcnt, integer_popcount, true},
-    {HLO_OP_power, integer_power, true},
-    {HLO_OP_remainder, integer_remainder, false},
-    {HLO_OP_shift_left, integer_shift_left, true},
-    {HLO_OP_shift_right_arithmetic, integer_shift_right_arithmetic, true},
-    {HLO_OP_shift_right_logical, integer_shift_right_logical, true},
-    {HLO_OP_sign, integer_sign, false},
-    {HLO_OP_subtract, integer_subtract, false},
-    {HLO_OP_xor, integer_xor, false},
+    INSTRUCTION(add, add, false),
+    INSTRUCTION(and, and, false),
+    INSTRUCTION(count_leading_zeros, clz, true),
+    INSTRUCTION(multiply, mul, false),
+    INSTRUCTION(or, or, false),
+    INSTRUCTION(popcnt, popcount, true),
+    INSTRUCTION(shift_left, shl, true),
+    INSTRUCTION(shift_right_arithmetic, ashr, true),
+    INSTRUCTION(shift_right_logical, lshr, true),
+    INSTRUCTION(subtract, sub, false),
+    INSTRUCTION(xor, xor, false),
+    {HLO_OP_maximum, NULL, HLO_VIR_smax, HLO_VIR_umax, false},
+    {HLO_OP_minimum, NULL, HLO_VIR_smin, HLO_VIR_umin, false},
+    {HLO_OP_abs, .fn = integer_abs},
+    {HLO_OP_chlo_square, .fn = integer_square},
+    {HLO_OP_divide, .fn = integer_divide},
+    {HLO_OP_negate, .fn = integer_negate},
+    {HLO_OP_not, .fn = integer_not},
+    {HLO_OP_power, .fn = integer_power, .is_whole = true},
+    {HLO_OP_remainder, .fn = integer_remainder},
+    {HLO_OP_sign, .fn = integer_sign},
 };
 
 static const integer_op_t* find_integer_op(hlo_op_t op, info_t* info) {
@@ -309,9 +254,18 @@ bool hlo_vmath_has_integer(hlo_op_t op, hlo_dtype_t dtype) {
 }
 
 value_t* hlo_vmath_integer(builder_t* b, hlo_op_t op, hlo_dtype_t dtype, value_t* x, value_t* y) {
-  const integer_op_t* row = find_integer_op(op, hlo_dtype_info(dtype));
+  info_t* info = hlo_dtype_info(dtype);
+  const integer_op_t* row = find_integer_op(op, info);
   if (!row) return NULL;
-  return hlo_vmath_round_to(b, dtype, row->fn(b, hlo_dtype_info(dtype), x, y));
+  value_t *operands[] = {x, y}, *result;
+  if (row->fn) {
+    result = row->fn(b, info, x, y);
+  } else {
+    const hlo_vir_opcode_t instruction = is_signed(info) ? row->if_signed : row->if_unsigned;
+    result = hlo_vir_emit(b, instruction, x->type, 0, 0,
+                          hlo_vir_opcode_operand_count(instruction), operands);
+  }
+  return hlo_vmath_round_to(b, dtype, result);
 }
 
 // Addition of booleans is OR, multiplication AND.
