@@ -254,7 +254,8 @@ static void print(const hlo_kernel_t* kernel, hlo_strbuf_t* out) {
   hlo_matmul_print_strategy(m, out);
   static const char* const names[] = {"left", "right"};
   for (int side = 0; side < 2; ++side) {
-    if (m->operands[side].is_packed) hlo_strbuf_printf(out, ", %s operand packed", names[side]);
+    if (hlo_matmul_is_packed(&m->operands[side]))
+      hlo_strbuf_printf(out, ", %s operand packed", names[side]);
   }
   if (m->split_count) {
     hlo_strbuf_printf(out, ", contraction in %" PRId64 " parts", m->split_count);

@@ -262,6 +262,11 @@ static double epilogue_ops(const hlo_matmul_t* m, const hlo_fusion_t* fusion) {
   return ops;
 }
 
+// Returns the operations that leave enough registers to a tile.
+static double light_ops(const hlo_matmul_t* m) {
+  return (double)(m->target->tile.vector_count / HLO_TUNING_LIGHT_SHARE);
+}
+
 // Returns the operations that read a vector of B.
 static double source_ops(const hlo_matmul_t* m) {
   const hlo_matmul_operand_t* operand = &m->operands[HLO_MATMUL_B];
@@ -301,10 +306,6 @@ hlo_status_t hlo_matmul_create(const hlo_kernel_t* kernel, const hlo_node_t* nod
   m->outer_extent = m->depth_extent = 1;
   for (uint32_t i = 0; i < m->outer_count; ++i) m->outer_extent *= m->outer[i].extent;
   for (uint32_t i = 0; i < m->depth_count; ++i) m->depth_extent *= m->depth[i].extent;
-  m->accumulators_output = find_accumulators_output(m, kernel->fusion);
-  double light_ops = (double)(kernel->target->tile.vector_count / HLO_TUNING_LIGHT_SHARE);
-  m->stores_rows = epilogue_ops(m, kernel->fusion) > light_ops;
-  m->packs_apart = source_ops(m) > light_ops;
   return hlo_ok();
 }
 
@@ -375,7 +376,7 @@ static bool conflicts(const hlo_matmul_t* m, uint32_t side, const hlo_matmul_dim
 
 bool hlo_matmul_packs_b(const hlo_matmul_t* m, int64_t tiles) {
   int64_t cache = hlo_matmul_cache_bytes(m);
-  if (m->strategy == HLO_MATMUL_BY_DEPTH || m->packs_blocks) return false;
+  if (m->strategy == HLO_MATMUL_BY_DEPTH || hlo_matmul_has_blocks(m)) return false;
   // Tile registers read only packed panels.
   if (m->strategy == HLO_MATMUL_IN_TILES || m->columns.from[HLO_MATMUL_B] != 1) return true;
   if (m->strategy == HLO_MATMUL_BY_POSITION) return false;
@@ -452,7 +453,7 @@ static bool transposes_rows(const hlo_matmul_t* m) {
   int64_t cache = hlo_matmul_cache_bytes(m);
   if (m->is_convolution || !is_across(m)) return false;
   if (m->strategy == HLO_MATMUL_IN_TILES) return true;
-  bool is_held = m->packs_slices && steps_held(m) >= HLO_TUNING_HELD_MIN_STEPS;
+  bool is_held = hlo_matmul_has_slices(m) && steps_held(m) >= HLO_TUNING_HELD_MIN_STEPS;
   bool is_large =
       m->group > 1 ? bytes_of_a(m) > (double)(cache / HLO_TUNING_HELD_SHARE)
                    : m->depth[0].extent * hlo_matmul_line_bytes(m) > cache / HLO_TUNING_LINES_SHARE;
@@ -463,7 +464,6 @@ static bool transposes_rows(const hlo_matmul_t* m) {
 
 bool hlo_matmul_packs_a(const hlo_matmul_t* m, int64_t panels, int64_t height) {
   if (m->is_convolution) return false;  // windows overlap
-  if (m->transposes_rows) return true;
   if (m->strategy == HLO_MATMUL_BY_DEPTH)
     return m->depth[0].from[HLO_MATMUL_A] != 1 || conflicts(m, 0, &m->rows);
   if (m->group > 1 && is_converted(m, HLO_MATMUL_A)) return true;
@@ -507,21 +507,21 @@ static void nest_outer(hlo_matmul_t* m, uint32_t side, int64_t* stride) {
 // power of two plus a cache line.
 static int64_t lay_out_a(hlo_matmul_t* m) {
   hlo_matmul_dim_t* inner = &m->depth[m->depth_count - 1];
-  bool is_by_rows = m->strategy == HLO_MATMUL_BY_DEPTH || m->transposes_rows ||
-                    m->strategy == HLO_MATMUL_IN_TILES ||
-                    inner->from[HLO_MATMUL_A] <= m->rows.from[HLO_MATMUL_A] ||
-                    !m->rows.from[HLO_MATMUL_A];
+  const hlo_matmul_packing_t packing = m->operands[HLO_MATMUL_A].packing;
+  hlo_matmul_dim_t *along = inner, *across = &m->rows;
+  if (packing == HLO_MATMUL_LINES_OF_STEPS) along = &m->rows, across = inner;
   int64_t line = hlo_matmul_line_bytes(m) / m->element_bytes, stride = 1;
-  nest_loop(is_by_rows ? inner : &m->rows, HLO_MATMUL_A, &stride);
+  nest_loop(along, HLO_MATMUL_A, &stride);
   stride = round_up(stride, line) + line;
   m->pack_counts[HLO_MATMUL_A] = 1;
   for (uint32_t i = m->depth_count - 1; i-- > 0;) {
     nest_loop(&m->depth[i], HLO_MATMUL_A, &stride);
     m->pack_counts[HLO_MATMUL_A] *= m->depth[i].extent;
   }
-  nest_loop(is_by_rows ? &m->rows : inner, HLO_MATMUL_A, &stride);
-  int64_t lines = (is_by_rows ? &m->rows : inner)->extent;
-  m->pack_counts[HLO_MATMUL_A] *= m->transposes_rows ? hlo_divide_up(lines, m->lanes) : lines;
+  nest_loop(across, HLO_MATMUL_A, &stride);
+  m->pack_counts[HLO_MATMUL_A] *= packing == HLO_MATMUL_TRANSPOSED_LINES
+                                      ? hlo_divide_up(across->extent, m->lanes)
+                                      : across->extent;
   nest_outer(m, HLO_MATMUL_A, &stride);
   return stride;
 }
@@ -551,7 +551,7 @@ static void read_in_place(hlo_matmul_t* m, uint32_t side) {
   m->columns.strides[side] = m->columns.from[side];
   if (side == HLO_MATMUL_A) return;
   m->panel_stride = m->panel_width * m->columns.from[side];
-  if (m->packs_blocks) m->depth[0].strides[side] = m->panel_width;
+  if (hlo_matmul_has_blocks(m)) m->depth[0].strides[side] = m->panel_width;
 }
 
 // Allocates memory for a padded copy.
@@ -578,24 +578,43 @@ static hlo_verdict_t make_padding(hlo_matmul_t* m, uint32_t side) {
 // elements more than once.
 static bool must_be_packed(hlo_matmul_t* m, uint32_t side) {
   int64_t tiles = hlo_matmul_main_panel(m)->tile_count;
-  bool is_read_once =
-      side == HLO_MATMUL_B && (tiles == 1 || m->strategy == HLO_MATMUL_BY_DEPTH || m->packs_blocks);
+  bool is_read_once = side == HLO_MATMUL_B && (tiles == 1 || m->strategy == HLO_MATMUL_BY_DEPTH ||
+                                               hlo_matmul_has_blocks(m));
   hlo_matmul_operand_t* operand = &m->operands[side];
   operand->prologue.is_forced = hlo_matmul_is_produced(operand) && !is_read_once;
   return operand->prologue.is_forced;
 }
 
+static hlo_matmul_packing_t packing_of_b(hlo_matmul_t* m) {
+  hlo_matmul_operand_t* operand = &m->operands[HLO_MATMUL_B];
+  if (!hlo_matmul_packs_b(m, hlo_matmul_main_panel(m)->tile_count) &&
+      !must_be_packed(m, HLO_MATMUL_B)) {
+    return operand->packing;
+  }
+  if (!packs_slices(m)) return HLO_MATMUL_PANELS;
+  bool is_copied = m->columns.from[HLO_MATMUL_B] == 1 && m->group == 1;
+  return is_copied && source_ops(m) <= light_ops(m) ? HLO_MATMUL_BY_FIRST_TILE
+                                                    : HLO_MATMUL_IN_SLICES;
+}
+
+static hlo_matmul_packing_t packing_of_a(hlo_matmul_t* m) {
+  const hlo_matmul_dim_t *inner = &m->depth[m->depth_count - 1], *rows = &m->rows;
+  if (transposes_rows(m)) return HLO_MATMUL_TRANSPOSED_LINES;
+  if (!hlo_matmul_packs_a(m, m->panel_count, hlo_matmul_main_panel(m)->height) &&
+      !must_be_packed(m, HLO_MATMUL_A)) {
+    return HLO_MATMUL_IN_PLACE;
+  }
+  bool is_by_rows = m->strategy == HLO_MATMUL_BY_DEPTH || m->strategy == HLO_MATMUL_IN_TILES ||
+                    inner->from[HLO_MATMUL_A] <= rows->from[HLO_MATMUL_A] ||
+                    !rows->from[HLO_MATMUL_A];
+  return is_by_rows ? HLO_MATMUL_LINES_OF_ROWS : HLO_MATMUL_LINES_OF_STEPS;
+}
+
 static hlo_verdict_t make_packing(hlo_matmul_t* m) {
-  const hlo_matmul_panel_t* panel = hlo_matmul_main_panel(m);
-  bool is_packed = hlo_matmul_packs_b(m, panel->tile_count) || must_be_packed(m, HLO_MATMUL_B);
-  m->packs_slices = is_packed && packs_slices(m);
-  m->transposes_rows = transposes_rows(m);
-  m->operands[HLO_MATMUL_A].is_packed =
-      hlo_matmul_packs_a(m, m->panel_count, panel->height) || must_be_packed(m, HLO_MATMUL_A);
-  m->packs_blocks |= m->packs_slices;
-  m->operands[HLO_MATMUL_B].is_packed = is_packed && !m->packs_slices;
+  m->operands[HLO_MATMUL_B].packing = packing_of_b(m);
+  m->operands[HLO_MATMUL_A].packing = packing_of_a(m);
   for (uint32_t side = 0; side < 2; ++side) {
-    if (!m->operands[side].is_packed) {
+    if (!hlo_matmul_is_packed(&m->operands[side])) {
       read_in_place(m, side);
       continue;
     }
@@ -695,8 +714,8 @@ static int64_t part_count(const hlo_matmul_t* m) {
   bool is_edge = m->depth[0].limit.is_used && m->depth[0].limit.loop == m->rows.loop;
   if (m->strategy == HLO_MATMUL_BY_DEPTH || is_edge) return 1;
   if (m->strategy == HLO_MATMUL_IN_TILES && m->depth_count > 1) return 1;
-  if (m->packs_slices && !shares_panels(m)) return hlo_divide_up(wanted, all_panels(m));
-  if (m->packs_blocks) return 1;
+  if (hlo_matmul_has_slices(m) && !shares_panels(m)) return hlo_divide_up(wanted, all_panels(m));
+  if (hlo_matmul_has_blocks(m)) return 1;
   if (2 * units <= wanted) {
     count = hlo_divide_up(wanted, units);
     if (tiles > 1 && m->depth_count == 1) {
@@ -712,7 +731,7 @@ static int64_t part_count(const hlo_matmul_t* m) {
 static void split_depth(hlo_matmul_t* m) {
   int64_t count = part_count(m), steps = hlo_divide_up(m->depth[0].extent, count);
   if (count < 2) return;
-  m->split_blocks = m->packs_slices ? hlo_divide_up(steps, slice_steps(m)) : 1;
+  m->split_blocks = hlo_matmul_has_slices(m) ? hlo_divide_up(steps, slice_steps(m)) : 1;
   m->block_steps = hlo_divide_up(steps, m->split_blocks);
   if (m->depth_count == 1) {
     m->block_steps = round_up(m->block_steps, HLO_TUNING_STEP_MULTIPLE);
@@ -730,14 +749,15 @@ static void split_depth(hlo_matmul_t* m) {
 
 static hlo_status_t make_blocks(hlo_matmul_t* m) {
   int64_t steps = m->depth_extent, tiles = hlo_matmul_main_panel(m)->tile_count;
-  bool is_spread = !m->operands[HLO_MATMUL_B].is_packed && conflicts(m, HLO_MATMUL_B, &m->depth[0]);
-  bool is_single = tiles == 1 && !m->packs_blocks;
+  bool is_spread =
+      !hlo_matmul_is_packed(&m->operands[HLO_MATMUL_B]) && conflicts(m, HLO_MATMUL_B, &m->depth[0]);
+  bool is_single = tiles == 1 && !hlo_matmul_has_blocks(m);
   bool is_whole = m->depth_count > 1 || m->depth[0].limit.is_used;
   if (m->strategy == HLO_MATMUL_BY_DEPTH || m->strategy == HLO_MATMUL_IN_TILES || is_whole ||
       is_single)
     return hlo_ok();
-  int64_t wanted = m->packs_slices ? slice_steps(m) : HLO_TUNING_CONFLICT_STEPS;
-  if (!is_spread && !m->packs_blocks) HLO_TRY(block_steps(m, &wanted));
+  int64_t wanted = hlo_matmul_has_slices(m) ? slice_steps(m) : HLO_TUNING_CONFLICT_STEPS;
+  if (!is_spread && !hlo_matmul_has_blocks(m)) HLO_TRY(block_steps(m, &wanted));
   if (steps <= wanted) {
     m->block_steps = steps;
     return hlo_ok();
@@ -778,8 +798,8 @@ static int64_t count_stripes(const hlo_matmul_t* m) {
 static void cut_panels(hlo_matmul_t* m, int64_t wanted) {
   int64_t units = m->outer_extent * m->stripe_count * m->panel_count * max(m->split_count, 1);
   // A panel that each part packs for itself is best used for all rows.
-  int64_t least = m->packs_slices ? hlo_matmul_min(wanted, HLO_TUNING_FEW_CHUNKS)
-                                  : HLO_TUNING_CHUNK_PARTS * wanted;
+  int64_t least = hlo_matmul_has_slices(m) ? hlo_matmul_min(wanted, HLO_TUNING_FEW_CHUNKS)
+                                           : HLO_TUNING_CHUNK_PARTS * wanted;
   int64_t parts = wanted > 1 ? hlo_divide_up(least, units) : 1;
   hlo_matmul_panel_t *full = &m->full, *edge = &m->edge;
   full->part_count = max(hlo_matmul_min(parts, full->tile_count / m->stripe_count), 1);
@@ -811,26 +831,26 @@ static void make_chunks(hlo_matmul_t* m) {
   }
 }
 
-// Returns true if A's rows are adjacent where they are read and do not stay in the second cache.
-static bool fetches_lines(const hlo_matmul_t* m) {
+// Chooses prefetches of A: of its rows, if they come from memory beyond the second cache for every
+// panel, or of its steps, if rows are adjacent where they are read and do not stay in that cache.
+static hlo_matmul_fetch_t choose_fetch(const hlo_matmul_t* m) {
   int64_t cache = hlo_matmul_cache_bytes(m);
-  const hlo_matmul_dim_t* inner = &m->depth[m->depth_count - 1];
-  return m->strategy != HLO_MATMUL_BY_DEPTH && m->strategy != HLO_MATMUL_BY_CHANNEL &&
-         m->rows.strides[HLO_MATMUL_A] == 1 && inner->strides[HLO_MATMUL_A] > m->group &&
-         bytes_of_a(m) > (double)(cache / HLO_TUNING_HELD_SHARE);
-}
-
-// Returns true if A's rows come from memory beyond the second cache for every panel.
-static bool fetches_rows(const hlo_matmul_t* m) {
-  int64_t cache = hlo_matmul_cache_bytes(m);
-  return !m->is_convolution && m->strategy != HLO_MATMUL_BY_DEPTH && m->depth_count == 1 &&
-         m->panel_count > 1 && m->depth[0].strides[HLO_MATMUL_A] <= m->group &&
-         bytes_of_a(m) > HLO_TUNING_FAR_CACHES * (double)cache;
+  int64_t step = m->depth[m->depth_count - 1].strides[HLO_MATMUL_A];
+  if (m->strategy == HLO_MATMUL_BY_DEPTH) return HLO_MATMUL_FETCH_NOTHING;
+  bool are_rows = !m->is_convolution && m->depth_count == 1 && m->panel_count > 1 &&
+                  step <= m->group && bytes_of_a(m) > HLO_TUNING_FAR_CACHES * (double)cache;
+  bool are_steps = m->strategy != HLO_MATMUL_BY_CHANNEL && m->rows.strides[HLO_MATMUL_A] == 1 &&
+                   step > m->group && bytes_of_a(m) > (double)(cache / HLO_TUNING_HELD_SHARE);
+  return are_rows    ? HLO_MATMUL_FETCH_ROWS
+         : are_steps ? HLO_MATMUL_FETCH_STEPS
+                     : HLO_MATMUL_FETCH_NOTHING;
 }
 
 hlo_status_t hlo_matmul_finish(hlo_matmul_t* m, const hlo_kernel_t* kernel, hlo_tile_memo_t* memo) {
   m->lanes = kernel->lanes;
   if (hlo_matmul_choose_narrow(m, kernel->fusion)) return hlo_ok();
+  m->accumulators_output = find_accumulators_output(m, kernel->fusion);
+  m->stores_rows = epilogue_ops(m, kernel->fusion) > light_ops(m);
   HLO_TRY(make_tiles(m, memo));
   for (uint32_t side = 0; side < 2 && !hlo_verdict_is_no(&m->verdict); ++side) {
     m->verdict = make_padding(m, side);
@@ -840,9 +860,8 @@ hlo_status_t hlo_matmul_finish(hlo_matmul_t* m, const hlo_kernel_t* kernel, hlo_
   split_depth(m);
   if (!m->split_count) HLO_TRY(make_blocks(m));
   make_chunks(m);
-  m->fetches_rows = fetches_rows(m);
-  m->fetches_lines = fetches_lines(m);
-  if (m->packs_slices) {
+  m->fetch = choose_fetch(m);
+  if (hlo_matmul_has_slices(m)) {
     m->slices_offset = m->scratch_bytes;
     int64_t elements = m->block_steps * m->panel_width + hlo_matmul_first_row(m);
     m->slice_bytes = (size_t)round_up(elements * m->element_bytes, hlo_matmul_line_bytes(m));
@@ -853,7 +872,7 @@ hlo_status_t hlo_matmul_finish(hlo_matmul_t* m, const hlo_kernel_t* kernel, hlo_
 }
 
 static bool is_packing(const hlo_matmul_t* m) {
-  return m->operands[0].is_packed || m->operands[1].is_packed;
+  return hlo_matmul_is_packed(&m->operands[0]) || hlo_matmul_is_packed(&m->operands[1]);
 }
 
 static bool is_padding(const hlo_matmul_t* m) {
@@ -874,7 +893,7 @@ bool hlo_matmul_prepares(const hlo_matmul_t* m, uint32_t input) {
   hlo_matmul_phase_t first = hlo_matmul_phase(m, 0);
   for (uint32_t side = 0; side < 2; ++side) {
     bool is_read = first == HLO_MATMUL_PAD    ? m->padding[side].is_used
-                   : first == HLO_MATMUL_PACK ? m->operands[side].is_packed
+                   : first == HLO_MATMUL_PACK ? hlo_matmul_is_packed(&m->operands[side])
                                               : false;
     if (is_read && hlo_matmul_reads(&m->operands[side], input)) return true;
   }

@@ -100,15 +100,32 @@ typedef struct hlo_matmul_prologue {
   uint32_t widest_bytes;    // of an element in a register
 } hlo_matmul_prologue_t;
 
+/// Where the product reads an operand. Copies have the type of the multiplication.
+typedef enum hlo_matmul_packing {
+  HLO_MATMUL_IN_PLACE,
+  HLO_MATMUL_ON_STACK,          // B: each block, on the stack where it is used
+  HLO_MATMUL_IN_SLICES,         // B: each block, in a slice of scratch memory per chunk
+  HLO_MATMUL_BY_FIRST_TILE,     // the same, by the first tile that uses it, while it computes
+  HLO_MATMUL_PANELS,            // B as a whole, before the product: panels of contiguous rows
+  HLO_MATMUL_LINES_OF_ROWS,     // A as a whole, before the product: each row is a line,
+  HLO_MATMUL_LINES_OF_STEPS,    // or each step,
+  HLO_MATMUL_TRANSPOSED_LINES,  // or each row, from columns that are contiguous in place
+} hlo_matmul_packing_t;
+
 typedef struct hlo_matmul_operand {
   uint32_t node_operand;  // operand number in the node
   uint32_t input;         // input number in the fusion
   hlo_dtype_t dtype;      // in the memory that is read, in place or padded
   int64_t first;          // element from which the loops start
-  bool is_packed;         // converted and copied to `offset_bytes` of the scratch memory
-  size_t offset_bytes;
+  hlo_matmul_packing_t packing;
+  size_t offset_bytes;  // of a copy as a whole, in the scratch memory
   hlo_matmul_prologue_t prologue;
 } hlo_matmul_operand_t;
+
+/// Returns true if all of the operand is copied before the product.
+static inline bool hlo_matmul_is_packed(const hlo_matmul_operand_t* operand) {
+  return operand->packing >= HLO_MATMUL_PANELS;
+}
 
 /// Returns true if the operand is an input or computed from it.
 static inline bool hlo_matmul_reads(const hlo_matmul_operand_t* operand, uint32_t input) {
@@ -155,6 +172,13 @@ typedef struct hlo_matmul_panel {
   int64_t height, tile_count, tall_count, part_count;
 } hlo_matmul_panel_t;
 
+/// The elements of A that a tile prefetches.
+typedef enum hlo_matmul_fetch {
+  HLO_MATMUL_FETCH_NOTHING,
+  HLO_MATMUL_FETCH_ROWS,   // of the next tile
+  HLO_MATMUL_FETCH_STEPS,  // the lines of its adjacent rows, some steps ahead
+} hlo_matmul_fetch_t;
+
 /// How lanes run; the table in matmul_strategy.c says what goes with each.
 typedef enum hlo_matmul_strategy {
   HLO_MATMUL_BY_COLUMN,    // along columns of B; an element of A is broadcast to all lanes
@@ -177,14 +201,9 @@ typedef struct hlo_matmul {
   uint32_t group, last_group;   // elements in a lane, in the last group of the contraction
   int64_t group_from[2];        // elements in place from one element of a group to the next
   const hlo_tile_atom_t* tile;  // atom of tile registers; NULL: vectors
-  bool packs_blocks;            // packs each block of B on the stack where it is used
-  bool packs_slices;            // packs each block of B in a slice of scratch memory per chunk
-  bool packs_apart;             // before the tiles, since computing B needs many registers
   bool stores_rows;             // one by one from memory, since the epilogue needs many
                                 // registers
-  bool fetches_rows;            // prefetches A's next tile
-  bool fetches_lines;           // or the lines that hold A's adjacent rows a few steps later
-  bool transposes_rows;         // A's columns are packed as rows, one vector at a time
+  hlo_matmul_fetch_t fetch;
   int32_t accumulators_output;  // output that holds accumulators between blocks; -1: none
   hlo_matmul_operand_t operands[2];
   bool is_convolution;  // and not a plain matrix product
@@ -223,6 +242,16 @@ static inline bool hlo_matmul_is_flipped(const hlo_matmul_t* matmul) {
   const hlo_matmul_operand_t* operands = matmul->operands;
   return matmul->group == sizeof(int32_t) && matmul->strategy != HLO_MATMUL_IN_TILES &&
          operands[HLO_MATMUL_A].dtype == operands[HLO_MATMUL_B].dtype;
+}
+
+/// Returns true if B is packed block by block, and if that is in slices of scratch memory.
+static inline bool hlo_matmul_has_blocks(const hlo_matmul_t* matmul) {
+  const hlo_matmul_packing_t packing = matmul->operands[HLO_MATMUL_B].packing;
+  return packing >= HLO_MATMUL_ON_STACK && packing <= HLO_MATMUL_BY_FIRST_TILE;
+}
+static inline bool hlo_matmul_has_slices(const hlo_matmul_t* matmul) {
+  return hlo_matmul_has_blocks(matmul) &&
+         matmul->operands[HLO_MATMUL_B].packing != HLO_MATMUL_ON_STACK;
 }
 
 /// Returns the bytes of a cache line and of the second cache.

@@ -373,8 +373,9 @@ static hlo_status_t find_tuned(const hlo_matmul_t* m, hlo_matmul_accumulators_t*
 // Returns the product's state when the tile was chosen, before packing was decided.
 static hlo_matmul_t before_packing(const hlo_matmul_t* m) {
   hlo_matmul_t before = *m;
-  before.transposes_rows = false;
-  before.packs_blocks &= !m->packs_slices;
+  if (before.operands[HLO_MATMUL_B].packing != HLO_MATMUL_ON_STACK) {
+    before.operands[HLO_MATMUL_B].packing = HLO_MATMUL_IN_PLACE;
+  }
   return before;
 }
 
@@ -424,7 +425,7 @@ static uint32_t list_keys(const hlo_matmul_t* m, int64_t width, int64_t* keys) {
                          m->repeat,
                          m->strategy,
                          m->is_convolution,
-                         m->packs_blocks,
+                         m->operands[HLO_MATMUL_B].packing,
                          m->rows.from[HLO_MATMUL_A],
                          m->columns.from[HLO_MATMUL_B],
                          inner->from[HLO_MATMUL_A],

@@ -68,7 +68,7 @@ static hlo_vir_value_t* load_b(const hlo_product_t* p, const hlo_product_tile_t*
       .index = step->index[HLO_MATMUL_B],
       .offset_bytes =
           (step->beyond[HLO_MATMUL_B] + beyond + piece->offset) * hlo_product_element_bytes(p, 1)};
-  bool is_whole = p->m->operands[HLO_MATMUL_B].is_packed || p->m->packs_blocks;
+  bool is_whole = p->m->operands[HLO_MATMUL_B].packing != HLO_MATMUL_IN_PLACE;
   if (!is_whole && hlo_matmul_is_produced(&p->m->operands[HLO_MATMUL_B])) {
     return read_source(p, tile, step, piece);
   }
@@ -90,7 +90,8 @@ static hlo_vir_value_t* load_a(const hlo_product_t* p, const hlo_product_tile_t*
     hlo_vir_value_t* splat = hlo_vir_emit(
         b, HLO_VIR_load_splat, type,
         (uint32_t)__builtin_ctzll((uint64_t)hlo_product_element_bytes(p, 0)), offset, 2, operands);
-    bool is_copied = p->m->operands[HLO_MATMUL_A].is_packed || p->m->padding[HLO_MATMUL_A].is_used;
+    bool is_copied =
+        hlo_matmul_is_packed(&p->m->operands[HLO_MATMUL_A]) || p->m->padding[HLO_MATMUL_A].is_used;
     return is_copied ? splat : hlo_matmul_flip(p->m, b, splat);
   }
   hlo_element_address_t address = {
@@ -298,8 +299,8 @@ static void emit_steps(const hlo_product_t* p, const hlo_product_tile_t* tile,
       emit_step(p, tile, &step);
     }
     if (counter && tile->fetch_base) fetch_source(p, tile, counter, u, count);
-    if (counter && m->fetches_rows) fetch_rows(p, tile, &step, u, count);
-    if (counter && m->fetches_lines) fetch_lines(p, tile, &step);
+    if (counter && m->fetch == HLO_MATMUL_FETCH_ROWS) fetch_rows(p, tile, &step, u, count);
+    if (counter && m->fetch == HLO_MATMUL_FETCH_STEPS) fetch_lines(p, tile, &step);
   }
 }
 

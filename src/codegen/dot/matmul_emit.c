@@ -43,7 +43,7 @@ static void start_accumulators(const hlo_product_t* p, hlo_product_tile_t* tile)
   }
   // The correction for a flipped A applies once for all blocks, unless each block is packed by
   // itself.
-  if (!p->block || !hlo_matmul_is_flipped(p->m) || p->m->packs_blocks) return;
+  if (!p->block || !hlo_matmul_is_flipped(p->m) || hlo_matmul_has_blocks(p->m)) return;
   hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_GT, p->block, hlo_index(b, 0)));
   for (uint32_t i = 0; i < sum_count(tile); ++i) {
     hlo_vir_set(b, tile->accumulators[i], hlo_vir_const_bits(b, tile->accumulators[i]->type, 0));
@@ -266,7 +266,8 @@ static void emit_tiles(hlo_product_t* p, hlo_product_tile_t* tile, int64_t first
   hlo_vir_value_t* counter = hlo_vir_begin_for(b, low, end, 1, 0);
   if (tile->next_source) aim_fetch(p, tile, counter);
   int64_t offset = first_row(tile->panel, first) - first * tile->height;
-  bool is_packed = tile->packs_first && (first == 0 || block_count(p, tile) > 1);
+  bool is_packed = p->m->operands[HLO_MATMUL_B].packing == HLO_MATMUL_BY_FIRST_TILE &&
+                   !p->is_join && (first == 0 || block_count(p, tile) > 1);
   hlo_vir_value_t* is_first =
       is_packed ? hlo_vir_icmp(b, HLO_VIR_EQ, counter, tile->first_number) : NULL;
   emit_tile(p, tile, hlo_plus(b, hlo_times(b, counter, tile->height), hlo_index(b, offset)),
@@ -342,7 +343,7 @@ static hlo_vir_value_t* find_next_source(const hlo_product_t* p, const hlo_produ
 static void pack_block(const hlo_product_t* p, hlo_product_tile_t* tile) {
   const hlo_matmul_t* m = p->m;
   hlo_vir_builder_t* b = p->b;
-  if (!m->packs_blocks || p->is_join) return;
+  if (!hlo_matmul_has_blocks(m) || p->is_join) return;
   int64_t row_bytes = m->panel_width * m->element_bytes, first = hlo_matmul_first_row(m);
   int64_t bytes = m->block_steps * row_bytes + first * m->element_bytes;
   hlo_vir_value_t* buffer = p->slice;
@@ -350,11 +351,10 @@ static void pack_block(const hlo_product_t* p, hlo_product_tile_t* tile) {
     buffer = hlo_vir_emit(b, HLO_VIR_stack, hlo_vir_type(HLO_VIR_INDEX, 1), 0, bytes, 0, NULL);
   }
   hlo_vir_value_t* low = p->block ? hlo_times(b, p->block, m->block_steps) : hlo_index(b, 0);
-  bool is_contiguous = m->packs_slices && m->columns.from[HLO_MATMUL_B] == 1;
-  tile->packs_first = is_contiguous && m->group == 1 && !m->packs_apart;
-  bool is_fetched = is_contiguous && !hlo_matmul_is_produced(&m->operands[HLO_MATMUL_B]);
+  bool is_fetched = hlo_matmul_has_slices(m) && m->columns.from[HLO_MATMUL_B] == 1 &&
+                    !hlo_matmul_is_produced(&m->operands[HLO_MATMUL_B]);
   tile->next_source = is_fetched ? find_next_source(p, tile, low) : NULL;
-  if (!tile->packs_first) {
+  if (m->operands[HLO_MATMUL_B].packing != HLO_MATMUL_BY_FIRST_TILE) {
     hlo_matmul_pack_block(m, p->points, b, tile->panel, &tile->source, buffer, low);
   }
   tile->corrections = buffer;
@@ -398,8 +398,9 @@ static void emit_blocks(hlo_product_t* p, hlo_product_tile_t* tile, hlo_vir_valu
 // tenth slower where there is a difference at all.
 static void emit_unit(hlo_product_t* p, hlo_vir_value_t* unit) {
   const hlo_matmul_t* m = p->m;
-  int64_t b_bytes = m->packs_blocks ? (int64_t)hlo_dtype_size_bytes(m->operands[HLO_MATMUL_B].dtype)
-                                    : hlo_product_element_bytes(p, HLO_MATMUL_B);
+  int64_t b_bytes = hlo_matmul_has_blocks(m)
+                        ? (int64_t)hlo_dtype_size_bytes(m->operands[HLO_MATMUL_B].dtype)
+                        : hlo_product_element_bytes(p, HLO_MATMUL_B);
   const int64_t a_bytes = hlo_product_element_bytes(p, HLO_MATMUL_A);
   hlo_vir_builder_t* b = p->b;
   hlo_vir_value_t* part = NULL;  // of the contraction, with its own accumulators
@@ -453,7 +454,7 @@ static void emit_unit(hlo_product_t* p, hlo_vir_value_t* unit) {
     if (!dim->wrap_at) continue;
     hlo_vir_value_t* is_wrapped = hlo_vir_icmp(b, HLO_VIR_GE, at, hlo_index(b, dim->wrap_at));
     tile.a = hlo_plus(b, tile.a, hlo_times(b, is_wrapped, dim->wrap[HLO_MATMUL_A] * a_bytes));
-    if (m->operands[HLO_MATMUL_B].is_packed) continue;  // handled while packing
+    if (hlo_matmul_is_packed(&m->operands[HLO_MATMUL_B])) continue;  // handled while packing
     tile.b = hlo_plus(b, tile.b, hlo_times(b, is_wrapped, dim->wrap[HLO_MATMUL_B] * b_bytes));
   }
   tile.b = hlo_plus(b, tile.b, hlo_times(b, panel, m->panel_stride * b_bytes));
@@ -485,8 +486,8 @@ static void emit_product(const hlo_kernel_t* kernel, const hlo_point_emitter_t* 
     const hlo_matmul_operand_t* operand = &m->operands[side];
     p.bases[side] = hlo_matmul_source(kernel, side, points, b, addresses);
     p.dtypes[side] = operand->dtype;
-    if (side == HLO_MATMUL_B && m->packs_blocks) p.dtypes[side] = m->dtype;
-    if (!operand->is_packed) continue;
+    if (side == HLO_MATMUL_B && hlo_matmul_has_blocks(m)) p.dtypes[side] = m->dtype;
+    if (!hlo_matmul_is_packed(operand)) continue;
     p.bases[side] = hlo_plus(b, addresses[fusion->input_count + fusion->output_count],
                              hlo_index(b, (int64_t)operand->offset_bytes));
     p.dtypes[side] = m->dtype;
@@ -511,7 +512,7 @@ static void emit_product(const hlo_kernel_t* kernel, const hlo_point_emitter_t* 
     p.partial_accumulators =
         hlo_plus(b, addresses[place], hlo_index(b, (int64_t)m->accumulators_offset));
   }
-  if (m->packs_slices) {
+  if (hlo_matmul_has_slices(m)) {
     p.slice = hlo_plus(b, addresses[fusion->input_count + fusion->output_count],
                        hlo_index(b, (int64_t)m->slices_offset));
     if (chunk) p.slice = hlo_plus(b, p.slice, hlo_times(b, chunk, (int64_t)m->slice_bytes));

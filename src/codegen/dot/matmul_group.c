@@ -71,7 +71,7 @@ int64_t hlo_matmul_tile_depth(const hlo_target_t* target, const hlo_node_t* node
   return atom ? atom->depth : 0;
 }
 
-static bool packs_blocks(const hlo_matmul_t* m) {
+static bool fits_stack(const hlo_matmul_t* m) {
   int64_t columns = m->columns.extent, depth = m->depth[0].extent;
   return m->depth_count == 1 && m->columns.from[HLO_MATMUL_B] == 1 &&
          m->rows.extent <= HLO_TUNING_BLOCKED_MAX_ROWS &&
@@ -97,19 +97,18 @@ static void choose_dot_group(hlo_matmul_t* m) {
   const hlo_node_t* node = m->contraction.node;
   double depth = depth_of(m);
   m->group = hlo_matmul_group_of(m->target, node, m->dtype, depth);
-  bool is_in_blocks = packs_blocks(m);
+  bool is_on_stack = fits_stack(m);
   hlo_dtype_t narrow = narrow_operand(node, m->dtype, depth);
-  if (!is_in_blocks && hlo_matmul_choose_tiles(m, narrow)) return;
-  m->packs_blocks = m->group > 1 && is_in_blocks;
+  if (!is_on_stack && hlo_matmul_choose_tiles(m, narrow)) return;
   // For so few rows, converting bf16 in place is as fast, since memory limits the speed.
-  bool is_converted = m->packs_blocks && m->dtype == HLO_DTYPE_F32 && !is_byte_product(node);
+  bool is_converted = is_on_stack && m->dtype == HLO_DTYPE_F32 && !is_byte_product(node);
   if (m->strategy != HLO_MATMUL_BY_DEPTH &&
       inner->extent >= HLO_TUNING_GROUPED_MIN_DEPTH * m->group &&
       m->rows.extent >= HLO_TUNING_GROUPED_MIN_ROWS && !is_converted) {
+    if (is_on_stack && m->group > 1) m->operands[HLO_MATMUL_B].packing = HLO_MATMUL_ON_STACK;
     return;
   }
   m->group = 1;
-  m->packs_blocks = false;
 }
 
 void hlo_matmul_choose_group(hlo_matmul_t* m) {

@@ -42,8 +42,7 @@ typedef struct hlo_product_tile {
   hlo_vir_value_t* next_source;                // of the next block; NULL: not prefetched
   hlo_vir_value_t *fetch_base, *fetch_stride;  // rows of `next_source` for this tile's steps;
                                                // NULL: none
-  bool packs_first;                            // a panel's first tile packs the block
-  bool is_packing;                             // this is that tile
+  bool is_packing;                             // this tile packs the block
   hlo_vir_value_t* corrections;                // of accumulators
   hlo_vir_value_t* accumulators[MAX_ACCUMULATORS];
 } hlo_product_tile_t;
@@ -137,6 +136,7 @@ typedef struct hlo_product_strategy {
   void (*emit_tile)(hlo_product_t* p, hlo_product_tile_t* tile, hlo_vir_value_t* is_first);
   void (*add_products)(const hlo_product_t* p, hlo_product_tile_t* tile, hlo_vir_value_t* is_first);
   bool is_of_products, is_of_convolutions;
+  uint32_t packings;  // bits of hlo_matmul_packing_t of both operands
   uint32_t min_group, max_group;
 } hlo_product_strategy_t;
 extern const hlo_product_strategy_t hlo_matmul_strategies[HLO_MATMUL_STRATEGIES];

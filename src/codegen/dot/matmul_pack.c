@@ -343,13 +343,13 @@ static void pack_transposed(packing_t* p, hlo_vir_value_t* block) {
 
 static void pack_a(packing_t* p, hlo_vir_value_t* line) {
   const hlo_matmul_t* m = p->m;
-  if (m->transposes_rows) {
+  if (m->operands[HLO_MATMUL_A].packing == HLO_MATMUL_TRANSPOSED_LINES) {
     pack_transposed(p, line);
     return;
   }
   hlo_vir_builder_t* b = p->b;
   const hlo_matmul_dim_t* inner = &m->depth[m->depth_count - 1];
-  bool is_by_rows = inner->strides[HLO_MATMUL_A] == 1;
+  bool is_by_rows = m->operands[HLO_MATMUL_A].packing == HLO_MATMUL_LINES_OF_ROWS;
   hlo_vir_value_t* rest = line;
   const packing_position_t start = p->at;
   for (uint32_t i = m->depth_count - 1; i-- > 0;) take_index(p, &m->depth[i], &rest);
@@ -729,12 +729,13 @@ void hlo_matmul_emit_packing(const hlo_kernel_t* kernel, const hlo_point_emitter
   const hlo_fusion_t* fusion = kernel->fusion;
   hlo_vir_value_t* scratch = addresses[fusion->input_count + fusion->output_count];
   hlo_vir_value_t* chunks_of_a = hlo_index(b, (int64_t)m->pack_chunks[HLO_MATMUL_A]);
-  bool is_split = chunk && m->operands[0].is_packed && m->operands[1].is_packed;
+  bool is_split =
+      chunk && hlo_matmul_is_packed(&m->operands[0]) && hlo_matmul_is_packed(&m->operands[1]);
   if (is_split) hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_LT, chunk, chunks_of_a));
   for (uint32_t side = 0; side < 2; ++side) {
     const hlo_matmul_operand_t* operand = &m->operands[side];
     bool is_second = is_split && side == HLO_MATMUL_B;
-    if (!operand->is_packed) continue;
+    if (!hlo_matmul_is_packed(operand)) continue;
     if (is_second) hlo_vir_begin_else(b);
     packing_t p = {.m = m,
                    .b = b,

@@ -4,6 +4,14 @@
 
 #include "codegen/dot/matmul_impl.h"
 
+enum {
+  IN_PLACE = 1 << HLO_MATMUL_IN_PLACE,
+  PANELS = 1 << HLO_MATMUL_PANELS,
+  LINES = 1 << HLO_MATMUL_LINES_OF_ROWS,
+  ANY = (1 << (HLO_MATMUL_TRANSPOSED_LINES + 1)) - 1,
+  TRANSPOSED = 1 << HLO_MATMUL_TRANSPOSED_LINES,
+};
+
 const hlo_product_strategy_t hlo_matmul_strategies[HLO_MATMUL_STRATEGIES] = {
     [HLO_MATMUL_BY_COLUMN] = {.lanes = "columns",
                               .emit = hlo_product_emit_phase,
@@ -12,6 +20,7 @@ const hlo_product_strategy_t hlo_matmul_strategies[HLO_MATMUL_STRATEGIES] = {
                               .is_of_products = true,
                               .is_of_convolutions = true,
                               .min_group = 1,
+                              .packings = ANY,
                               .max_group = 4},
     [HLO_MATMUL_BY_POSITION] = {.lanes = "columns",
                                 .emit = hlo_product_emit_phase,
@@ -19,6 +28,7 @@ const hlo_product_strategy_t hlo_matmul_strategies[HLO_MATMUL_STRATEGIES] = {
                                 .add_products = hlo_product_add_columns,
                                 .is_of_convolutions = true,
                                 .min_group = 1,
+                                .packings = IN_PLACE | PANELS,
                                 .max_group = 1},
     [HLO_MATMUL_BY_CHANNEL] = {.lanes = "columns",
                                .emit = hlo_product_emit_phase,
@@ -26,6 +36,7 @@ const hlo_product_strategy_t hlo_matmul_strategies[HLO_MATMUL_STRATEGIES] = {
                                .add_products = hlo_product_add_columns,
                                .is_of_convolutions = true,
                                .min_group = 1,
+                               .packings = IN_PLACE | PANELS,
                                .max_group = 1},
     [HLO_MATMUL_BY_DEPTH] = {.lanes = "contraction",
                              .emit = hlo_product_emit_phase,
@@ -33,6 +44,7 @@ const hlo_product_strategy_t hlo_matmul_strategies[HLO_MATMUL_STRATEGIES] = {
                              .add_products = hlo_product_add_along,
                              .is_of_products = true,
                              .min_group = 1,
+                             .packings = IN_PLACE | LINES,
                              .max_group = 1},
     [HLO_MATMUL_IN_TILES] = {.text = " in tile registers",
                              .lanes = "columns",
@@ -41,6 +53,7 @@ const hlo_product_strategy_t hlo_matmul_strategies[HLO_MATMUL_STRATEGIES] = {
                              .is_of_products = true,
                              .is_of_convolutions = true,
                              .min_group = 2,
+                             .packings = IN_PLACE | PANELS | LINES | TRANSPOSED,
                              .max_group = 4},
     [HLO_MATMUL_NARROW] = {.text = " of a short contraction",
                            .lanes = "columns",
@@ -48,6 +61,7 @@ const hlo_product_strategy_t hlo_matmul_strategies[HLO_MATMUL_STRATEGIES] = {
                            .is_of_products = true,
                            .is_of_convolutions = true,
                            .min_group = 1,
+                           .packings = IN_PLACE,
                            .max_group = 1},
 };
 
@@ -85,8 +99,11 @@ static hlo_status_t verify_strategy(const hlo_matmul_t* m) {
                   "a strategy multiplies groups of its sizes"));
   HLO_TRY(require(m, !m->tile == (m->strategy != HLO_MATMUL_IN_TILES),
                   "tile registers have an instruction, and no other strategy has"));
-  HLO_TRY(require(m, m->strategy != HLO_MATMUL_BY_DEPTH || (!m->transposes_rows && !m->split_count),
-                  "lanes along depth exclude transposed rows and split contractions"));
+  const uint32_t packings =
+      1u << m->operands[HLO_MATMUL_A].packing | 1u << m->operands[HLO_MATMUL_B].packing;
+  HLO_TRY(require(m, !(packings & ~strategy->packings), "a strategy reads operands in its ways"));
+  HLO_TRY(require(m, m->strategy != HLO_MATMUL_BY_DEPTH || !m->split_count,
+                  "lanes along depth exclude split contractions"));
   if (m->strategy != HLO_MATMUL_NARROW) return hlo_ok();
   HLO_TRY(require(m, !m->depth[0].limit.is_used && !m->depth[0].wrap_at && !m->rows.wrap_at,
                   "a narrow product has steps outside its operands"));
@@ -110,19 +127,21 @@ static hlo_status_t verify_loops(const hlo_matmul_t* m) {
 }
 
 static hlo_status_t verify_packing(const hlo_matmul_t* m) {
-  const hlo_matmul_operand_t* b = &m->operands[HLO_MATMUL_B];
-  HLO_TRY(require(m, !m->packs_slices || (m->packs_blocks && !b->is_packed && m->slice_bytes > 0),
-                  "slices are blocks of an operand that is not packed as a whole"));
-  HLO_TRY(require(m, !m->packs_slices || (!m->is_convolution && m->depth_count == 1),
+  const hlo_matmul_packing_t a = m->operands[HLO_MATMUL_A].packing,
+                             b = m->operands[HLO_MATMUL_B].packing;
+  HLO_TRY(require(m, (a == HLO_MATMUL_IN_PLACE || a > HLO_MATMUL_PANELS) && b <= HLO_MATMUL_PANELS,
+                  "A is packed in lines, B in panels or blocks"));
+  HLO_TRY(require(m,
+                  !hlo_matmul_has_slices(m) ||
+                      (!m->is_convolution && m->depth_count == 1 && m->slice_bytes > 0),
                   "slices are of products with one contracting loop"));
-  HLO_TRY(require(m, !m->packs_blocks || m->packs_slices || m->group > 1,
-                  "blocks on the stack are of groups"));
+  HLO_TRY(
+      require(m, b != HLO_MATMUL_ON_STACK || m->group > 1, "blocks on the stack are of groups"));
   for (uint32_t i = 0; i < 2; ++i) {
-    HLO_TRY(require(m, !m->operands[i].is_packed || m->operands[i].offset_bytes < m->scratch_bytes,
+    const hlo_matmul_operand_t* operand = &m->operands[i];
+    HLO_TRY(require(m, !hlo_matmul_is_packed(operand) || operand->offset_bytes < m->scratch_bytes,
                     "a packed operand lies in scratch memory"));
-    HLO_TRY(require(m,
-                    !m->padding[i].is_used || m->is_convolution ||
-                        m->contraction.node->op == HLO_OP_convolution,
+    HLO_TRY(require(m, !m->padding[i].is_used || m->contraction.node->op == HLO_OP_convolution,
                     "padding is of convolutions"));
   }
   return hlo_ok();

@@ -223,9 +223,10 @@ bool hlo_matmul_is_for_operand(const hlo_matmul_t* m, const hlo_fusion_t* fusion
 
 // Returns how often each element is computed.
 static double times_computed(const hlo_matmul_t* m, uint32_t side) {
-  if (m->operands[side].is_packed) return 1;
+  if (hlo_matmul_is_packed(&m->operands[side])) return 1;
   const hlo_matmul_panel_t* panel = hlo_matmul_main_panel(m);
-  return (double)(m->packs_blocks ? m->stripe_count * panel->part_count : panel->tile_count);
+  return (double)(hlo_matmul_has_blocks(m) ? m->stripe_count * panel->part_count
+                                           : panel->tile_count);
 }
 
 // Returns the loop along which lanes run where the operand is packed or read.
@@ -235,7 +236,7 @@ static const hlo_matmul_dim_t* lane_loop(const hlo_matmul_t* m, uint32_t side) {
       (side == HLO_MATMUL_B && hlo_matmul_transposes_columns(m)))
     return inner;
   if (side == HLO_MATMUL_B) return &m->columns;
-  return inner->strides[side] == 1 && !m->transposes_rows ? inner : &m->rows;
+  return m->operands[side].packing == HLO_MATMUL_LINES_OF_ROWS ? inner : &m->rows;
 }
 
 hlo_verdict_t hlo_matmul_weigh_prologues(const hlo_matmul_t* m) {

@@ -942,9 +942,10 @@ static void illegal_products_are_found(void** state) {
   m.strategy = HLO_MATMUL_BY_CHANNEL;
   expect_illegal(kernel, "a strategy is of matrix products, of convolutions, or of both");
   m.strategy = HLO_MATMUL_BY_COLUMN;
-  m.packs_slices = !m.packs_slices;
-  expect_illegal(kernel, "slices are blocks");
-  m.packs_slices = !m.packs_slices;
+  const hlo_matmul_packing_t packing = m.operands[HLO_MATMUL_B].packing;
+  m.operands[HLO_MATMUL_B].packing = HLO_MATMUL_TRANSPOSED_LINES;
+  expect_illegal(kernel, "A is packed in lines, B in panels or blocks");
+  m.operands[HLO_MATMUL_B].packing = packing;
   m.outer_extent += 1;
   expect_illegal(kernel, "the outer loops have the outer extent");
   m.outer_extent -= 1;
