@@ -167,7 +167,8 @@ static void limit_sharing(hlo_kernel_t* kernel, const hlo_matmul_t* m) {
     }
   }
   for (uint32_t o = 0; o < kernel->fusion->output_count; ++o) {
-    bool holds_accumulators = m->accumulators_in_output && m->accumulators_output == (int32_t)o;
+    bool holds_accumulators =
+        m->split == HLO_MATMUL_BLOCKS_IN_OUTPUT && m->accumulators_output == (int32_t)o;
     // A narrow product stores past its rows.
     bool shares_none = m->strategy == HLO_MATMUL_NARROW || holds_accumulators;
     kernel->shareable[o] = shares_none ? 0 : kernel->shareable[o] & ~read;
@@ -257,8 +258,8 @@ static void print(const hlo_kernel_t* kernel, hlo_strbuf_t* out) {
     if (hlo_matmul_is_packed(&m->operands[side]))
       hlo_strbuf_printf(out, ", %s operand packed", names[side]);
   }
-  if (m->split_count) {
-    hlo_strbuf_printf(out, ", contraction in %" PRId64 " parts", m->split_count);
+  if (m->split == HLO_MATMUL_PARTS) {
+    hlo_strbuf_printf(out, ", contraction in %" PRId64 " parts", m->part_count);
   }
 }
 

@@ -488,6 +488,11 @@ static int64_t round_up(int64_t value, int64_t step) {
   return hlo_divide_up(value, step) * step;
 }
 
+// Returns whole cache lines of at least so many bytes.
+static size_t scratch_size(const hlo_matmul_t* m, int64_t bytes) {
+  return (size_t)round_up(bytes, hlo_matmul_line_bytes(m));
+}
+
 // Gives the next loop its stride in packed memory.
 static void nest_loop(hlo_matmul_dim_t* dim, uint32_t side, int64_t* stride) {
   dim->strides[side] = *stride;
@@ -570,7 +575,7 @@ static hlo_verdict_t make_padding(hlo_matmul_t* m, uint32_t side) {
                               elements * (double)bytes, HLO_TUNING_MAX_SCRATCH_BYTES);
   }
   padding->offset_bytes = m->scratch_bytes;
-  m->scratch_bytes += (size_t)round_up((int64_t)elements * bytes, hlo_matmul_line_bytes(m));
+  m->scratch_bytes += scratch_size(m, (int64_t)elements * bytes);
   return hlo_verdict_yes();
 }
 
@@ -627,12 +632,16 @@ static hlo_verdict_t make_packing(hlo_matmul_t* m) {
     }
     int64_t size = side == HLO_MATMUL_A ? lay_out_a(m) : lay_out_b(m);
     m->operands[side].offset_bytes = m->scratch_bytes;
-    m->scratch_bytes += (size_t)round_up(size * m->element_bytes, hlo_matmul_line_bytes(m));
+    m->scratch_bytes += scratch_size(m, size * m->element_bytes);
   }
   return hlo_verdict_yes();
 }
 
 // ---- blocks along the contraction
+
+static bool may_split(const hlo_matmul_t* m, hlo_matmul_split_t split) {
+  return hlo_matmul_strategies[m->strategy].splits >> split & 1;
+}
 
 static double block_cost(const void* context, const int64_t* steps) {
   const hlo_matmul_t* m = context;
@@ -712,7 +721,7 @@ static int64_t part_count(const hlo_matmul_t* m) {
   int64_t steps = m->depth_extent, count = 1;
   int64_t wanted = hlo_matmul_min(wanted_chunks(m), HLO_TUNING_FEW_CHUNKS);
   bool is_edge = m->depth[0].limit.is_used && m->depth[0].limit.loop == m->rows.loop;
-  if (m->strategy == HLO_MATMUL_BY_DEPTH || is_edge) return 1;
+  if (!may_split(m, HLO_MATMUL_PARTS) || is_edge) return 1;
   if (m->strategy == HLO_MATMUL_IN_TILES && m->depth_count > 1) return 1;
   if (hlo_matmul_has_slices(m) && !shares_panels(m)) return hlo_divide_up(wanted, all_panels(m));
   if (hlo_matmul_has_blocks(m)) return 1;
@@ -728,23 +737,24 @@ static int64_t part_count(const hlo_matmul_t* m) {
       1);
 }
 
-static void split_depth(hlo_matmul_t* m) {
-  int64_t count = part_count(m), steps = hlo_divide_up(m->depth[0].extent, count);
-  if (count < 2) return;
-  m->split_blocks = hlo_matmul_has_slices(m) ? hlo_divide_up(steps, slice_steps(m)) : 1;
-  m->block_steps = hlo_divide_up(steps, m->split_blocks);
-  if (m->depth_count == 1) {
-    m->block_steps = round_up(m->block_steps, HLO_TUNING_STEP_MULTIPLE);
-  }
-  m->depth_blocks = hlo_divide_up(m->depth[0].extent, m->block_steps);
-  m->split_count = hlo_divide_up(m->depth_blocks, m->split_blocks);
+static void lay_out_accumulators(hlo_matmul_t* m) {
   m->accumulators_stride =
       m->panel_count * m->panel_width + hlo_matmul_line_bytes(m) / m->element_bytes;
   m->accumulators_bytes =
       m->outer_extent * m->rows.extent * m->accumulators_stride * m->element_bytes;
   m->accumulators_offset = m->scratch_bytes;
-  m->scratch_bytes +=
-      (size_t)round_up(m->split_count * m->accumulators_bytes, hlo_matmul_line_bytes(m));
+}
+
+static void make_parts(hlo_matmul_t* m, int64_t count) {
+  int64_t steps = hlo_divide_up(m->depth[0].extent, count);
+  m->split = HLO_MATMUL_PARTS;
+  m->part_blocks = hlo_matmul_has_slices(m) ? hlo_divide_up(steps, slice_steps(m)) : 1;
+  m->block_steps = hlo_divide_up(steps, m->part_blocks);
+  if (m->depth_count == 1) m->block_steps = round_up(m->block_steps, HLO_TUNING_STEP_MULTIPLE);
+  m->block_count = hlo_divide_up(m->depth[0].extent, m->block_steps);
+  m->part_count = hlo_divide_up(m->block_count, m->part_blocks);
+  lay_out_accumulators(m);
+  m->scratch_bytes += scratch_size(m, m->part_count * m->accumulators_bytes);
 }
 
 static hlo_status_t make_blocks(hlo_matmul_t* m) {
@@ -753,31 +763,24 @@ static hlo_status_t make_blocks(hlo_matmul_t* m) {
       !hlo_matmul_is_packed(&m->operands[HLO_MATMUL_B]) && conflicts(m, HLO_MATMUL_B, &m->depth[0]);
   bool is_single = tiles == 1 && !hlo_matmul_has_blocks(m);
   bool is_whole = m->depth_count > 1 || m->depth[0].limit.is_used;
-  if (m->strategy == HLO_MATMUL_BY_DEPTH || m->strategy == HLO_MATMUL_IN_TILES || is_whole ||
-      is_single)
-    return hlo_ok();
+  if (!may_split(m, HLO_MATMUL_BLOCKS_IN_OUTPUT) || is_whole || is_single) return hlo_ok();
   int64_t wanted = hlo_matmul_has_slices(m) ? slice_steps(m) : HLO_TUNING_CONFLICT_STEPS;
   if (!is_spread && !hlo_matmul_has_blocks(m)) HLO_TRY(block_steps(m, &wanted));
-  if (steps <= wanted) {
-    m->block_steps = steps;
-    return hlo_ok();
-  }
-  m->block_steps =
+  m->block_steps = steps;
+  if (steps <= wanted) return hlo_ok();
+  int64_t even_steps =
       round_up(hlo_divide_up(steps, hlo_divide_up(steps, wanted)), HLO_TUNING_STEP_MULTIPLE);
-  m->accumulators_in_output = m->accumulators_output >= 0;
-  if (m->accumulators_in_output) {
+  if (m->accumulators_output >= 0) {
+    m->split = HLO_MATMUL_BLOCKS_IN_OUTPUT;
     m->accumulators_stride = hlo_matmul_output_stride(m, m->rows.loop);
-    m->depth_blocks = hlo_divide_up(steps, m->block_steps);
-    return hlo_ok();
+  } else {
+    lay_out_accumulators(m);
+    if ((double)m->accumulators_bytes > HLO_TUNING_MAX_SCRATCH_BYTES) return hlo_ok();
+    m->split = HLO_MATMUL_BLOCKS_IN_SCRATCH;
+    m->scratch_bytes += scratch_size(m, m->accumulators_bytes);
   }
-  m->accumulators_stride =
-      m->panel_count * m->panel_width + hlo_matmul_line_bytes(m) / m->element_bytes;
-  double bytes = (double)m->outer_extent * (double)m->rows.extent * (double)m->accumulators_stride *
-                 m->element_bytes;
-  if (bytes > HLO_TUNING_MAX_SCRATCH_BYTES) return hlo_ok();
-  m->depth_blocks = hlo_divide_up(steps, m->block_steps);
-  m->accumulators_offset = m->scratch_bytes;
-  m->scratch_bytes += (size_t)round_up((int64_t)bytes, hlo_matmul_line_bytes(m));
+  m->block_steps = even_steps;
+  m->block_count = m->part_blocks = hlo_divide_up(steps, even_steps);
   return hlo_ok();
 }
 
@@ -788,7 +791,7 @@ static hlo_status_t make_blocks(hlo_matmul_t* m) {
 static int64_t count_stripes(const hlo_matmul_t* m) {
   if (m->strategy == HLO_MATMUL_IN_TILES) return hlo_matmul_tile_blocks(m);
   if (m->panel_count == 1 || m->is_convolution) return 1;
-  int64_t bytes = m->rows.extent * m->depth_extent * m->element_bytes / max(m->split_count, 1);
+  int64_t bytes = m->rows.extent * m->depth_extent * m->element_bytes / m->part_count;
   return max(
       hlo_divide_up(bytes, m->target->tile.memories[3].capacity_bytes / HLO_TUNING_HELD_SHARE), 1);
 }
@@ -796,7 +799,7 @@ static int64_t count_stripes(const hlo_matmul_t* m) {
 // Cuts panels of a stripe into parts, enough that chunks of whole parts are about equal. Narrow
 // panels have fewer parts because their tiles are faster.
 static void cut_panels(hlo_matmul_t* m, int64_t wanted) {
-  int64_t units = m->outer_extent * m->stripe_count * m->panel_count * max(m->split_count, 1);
+  int64_t units = m->outer_extent * m->stripe_count * m->panel_count * m->part_count;
   // A panel that each part packs for itself is best used for all rows.
   int64_t least = hlo_matmul_has_slices(m) ? hlo_matmul_min(wanted, HLO_TUNING_FEW_CHUNKS)
                                            : HLO_TUNING_CHUNK_PARTS * wanted;
@@ -812,8 +815,7 @@ static void make_chunks(hlo_matmul_t* m) {
   int64_t wanted = wanted_chunks(m);
   m->stripe_count = hlo_matmul_min(hlo_matmul_main_panel(m)->tile_count, count_stripes(m));
   cut_panels(m, wanted);
-  m->unit_count =
-      m->outer_extent * m->stripe_count * hlo_matmul_stripe_units(m) * max(m->split_count, 1);
+  m->unit_count = m->outer_extent * m->stripe_count * hlo_matmul_stripe_units(m) * m->part_count;
   int64_t chunks = hlo_matmul_min(wanted, m->unit_count);
   if (chunks < m->unit_count && chunks > HLO_TUNING_EVEN_CHUNKS)
     chunks -= chunks % HLO_TUNING_EVEN_CHUNKS;
@@ -857,14 +859,19 @@ hlo_status_t hlo_matmul_finish(hlo_matmul_t* m, const hlo_kernel_t* kernel, hlo_
   }
   if (!hlo_verdict_is_no(&m->verdict)) m->verdict = make_packing(m);
   if (hlo_verdict_is_no(&m->verdict)) return hlo_ok();
-  split_depth(m);
-  if (!m->split_count) HLO_TRY(make_blocks(m));
+  const int64_t parts = part_count(m);
+  m->block_count = m->part_count = m->part_blocks = 1;
+  if (parts > 1) {
+    make_parts(m, parts);
+  } else {
+    HLO_TRY(make_blocks(m));
+  }
   make_chunks(m);
   m->fetch = choose_fetch(m);
   if (hlo_matmul_has_slices(m)) {
     m->slices_offset = m->scratch_bytes;
     int64_t elements = m->block_steps * m->panel_width + hlo_matmul_first_row(m);
-    m->slice_bytes = (size_t)round_up(elements * m->element_bytes, hlo_matmul_line_bytes(m));
+    m->slice_bytes = scratch_size(m, elements * m->element_bytes);
     m->scratch_bytes += (size_t)m->chunk_count * m->slice_bytes;
   }
   m->verdict = hlo_matmul_weigh_prologues(m);
@@ -880,11 +887,11 @@ static bool is_padding(const hlo_matmul_t* m) {
 }
 
 uint32_t hlo_matmul_phase_count(const hlo_matmul_t* m) {
-  return 1 + is_padding(m) + is_packing(m) + (m->split_count > 0);
+  return 1 + is_padding(m) + is_packing(m) + (m->split == HLO_MATMUL_PARTS);
 }
 
 hlo_matmul_phase_t hlo_matmul_phase(const hlo_matmul_t* m, uint32_t number) {
-  uint32_t left = hlo_matmul_phase_count(m) - number - (m->split_count > 0);
+  uint32_t left = hlo_matmul_phase_count(m) - number - (m->split == HLO_MATMUL_PARTS);
   if (left < 2) return left ? HLO_MATMUL_MULTIPLY : HLO_MATMUL_JOIN;
   return number == 0 && is_padding(m) ? HLO_MATMUL_PAD : HLO_MATMUL_PACK;
 }
@@ -905,7 +912,7 @@ uint64_t hlo_matmul_chunk_count(const hlo_matmul_t* m, uint32_t phase) {
     case HLO_MATMUL_PAD:
       return m->chunk_count == 1 ? 1 : m->padding[0].chunk_count + m->padding[1].chunk_count;
     case HLO_MATMUL_PACK: return m->chunk_count == 1 ? 1 : m->pack_chunks[0] + m->pack_chunks[1];
-    case HLO_MATMUL_JOIN: return (uint64_t)(m->unit_count / m->split_count);
+    case HLO_MATMUL_JOIN: return (uint64_t)(m->unit_count / m->part_count);
     default: return m->chunk_count;
   }
 }

@@ -172,6 +172,14 @@ typedef struct hlo_matmul_panel {
   int64_t height, tile_count, tall_count, part_count;
 } hlo_matmul_panel_t;
 
+/// How the contraction is cut, and the memory of accumulators between blocks.
+typedef enum hlo_matmul_split {
+  HLO_MATMUL_WHOLE,
+  HLO_MATMUL_BLOCKS_IN_OUTPUT,
+  HLO_MATMUL_BLOCKS_IN_SCRATCH,
+  HLO_MATMUL_PARTS,  // of blocks, in scratch memory; a last phase joins the parts
+} hlo_matmul_split_t;
+
 /// The elements of A that a tile prefetches.
 typedef enum hlo_matmul_fetch {
   HLO_MATMUL_FETCH_NOTHING,
@@ -204,7 +212,7 @@ typedef struct hlo_matmul {
   bool stores_rows;             // one by one from memory, since the epilogue needs many
                                 // registers
   hlo_matmul_fetch_t fetch;
-  int32_t accumulators_output;  // output that holds accumulators between blocks; -1: none
+  int32_t accumulators_output;  // output that may hold accumulators between blocks; -1: none
   hlo_matmul_operand_t operands[2];
   bool is_convolution;  // and not a plain matrix product
   int64_t repeat;       // adjacent columns that share one channel of A; 1: one
@@ -215,16 +223,14 @@ typedef struct hlo_matmul {
   int64_t outer_extent, depth_extent;
   int64_t panel_width, full_panels, panel_count;
   hlo_matmul_panel_t full, edge;
-  int64_t panel_stride;                       // elements from a panel of B to the next
-  int64_t block_steps, depth_blocks;          // along the contraction; no blocks: not cut
-  int64_t split_count, split_blocks;          // parts with separate accumulators, and their
-                                              // blocks; 0: none
-  int64_t accumulators_bytes;                 // of all accumulators of one part
-  bool accumulators_in_output;                // between blocks, instead of scratch
-                                              // memory
+  int64_t panel_stride;  // elements from a panel of B to the next
+  hlo_matmul_split_t split;
+  int64_t block_steps, block_count;           // along the contraction
+  int64_t part_count, part_blocks;            // parts with separate accumulators, and their blocks
   size_t accumulators_offset;                 // in the scratch memory
-  size_t slices_offset, slice_bytes;          // in the scratch memory
+  int64_t accumulators_bytes;                 // of all accumulators of one part
   int64_t accumulators_stride;                // elements from a row to the next
+  size_t slices_offset, slice_bytes;          // in the scratch memory
   int64_t stripe_count;                       // of rows, each for all panels
   int64_t unit_count;                         // units: parts of a panel's tiles in a stripe
   int64_t units_per_chunk;                    // of narrow products; otherwise units are

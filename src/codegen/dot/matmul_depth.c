@@ -305,7 +305,7 @@ static void emit_steps(const hlo_product_t* p, const hlo_product_tile_t* tile,
 }
 
 hlo_vir_value_t* hlo_product_is_last_block(const hlo_product_t* p) {
-  return hlo_vir_icmp(p->b, HLO_VIR_EQ, p->block, hlo_index(p->b, p->m->depth_blocks - 1));
+  return hlo_vir_icmp(p->b, HLO_VIR_EQ, p->block, hlo_index(p->b, p->m->block_count - 1));
 }
 
 static int64_t unroll_of(const hlo_matmul_t* m) {

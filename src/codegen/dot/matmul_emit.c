@@ -21,7 +21,7 @@ static hlo_element_address_t partial_sum(const hlo_product_t* p, const hlo_produ
       hlo_times(p->b, tile->row, p->m->accumulators_stride * p->m->element_bytes);
   return (hlo_element_address_t){
       .base = hlo_plus(p->b, tile->partial_accumulators, first),
-      .mask = p->m->accumulators_in_output
+      .mask = p->m->split == HLO_MATMUL_BLOCKS_IN_OUTPUT
                   ? hlo_matmul_first_lanes(p->b, piece->lanes, piece->active)
                   : NULL,
       .offset_bytes = (row + column) * p->m->element_bytes};
@@ -75,7 +75,7 @@ static void join_accumulators(const hlo_product_t* p, hlo_product_tile_t* tile) 
     uint32_t lanes = tile->panel->pieces[i % tile->panel->piece_count].lanes;
     tile->accumulators[i] = hlo_vir_var(b, hlo_elementwise_load(b, p->m->dtype, lanes, &address));
   }
-  hlo_vir_value_t *one = hlo_index(b, 1), *end = hlo_index(b, p->m->split_count);
+  hlo_vir_value_t *one = hlo_index(b, 1), *end = hlo_index(b, p->m->part_count);
   hlo_vir_value_t* offset =
       hlo_times(b, hlo_vir_begin_for(b, one, end, 1, 0), p->m->accumulators_bytes);
   for (uint32_t i = 0; i < sum_count(tile); ++i) {
@@ -149,8 +149,8 @@ static void store_partial_accumulators(const hlo_product_t* p, const hlo_product
 
 static void finish_tile(hlo_product_t* p, const hlo_product_tile_t* tile) {
   hlo_vir_builder_t* b = p->b;
-  if (p->block && p->m->split_count) {
-    if (p->m->split_blocks > 1) add_partial_accumulators(p, tile);
+  if (p->block && p->m->split == HLO_MATMUL_PARTS) {
+    if (p->m->part_blocks > 1) add_partial_accumulators(p, tile);
     store_partial_accumulators(p, tile);
   } else if (p->block) {
     add_partial_accumulators(p, tile);
@@ -179,7 +179,7 @@ void hlo_product_emit_vectors(hlo_product_t* p, hlo_product_tile_t* tile,
     join_accumulators(p, tile);
   } else {
     start_accumulators(p, tile);
-    if (p->block && p->m->split_blocks != 1) fetch_partial_accumulators(p, tile);
+    if (p->m->part_blocks > 1) fetch_partial_accumulators(p, tile);
     hlo_matmul_strategies[p->m->strategy].add_products(p, tile, is_first);
   }
   finish_tile(p, tile);
@@ -331,9 +331,8 @@ static hlo_vir_value_t* find_next_source(const hlo_product_t* p, const hlo_produ
   int64_t row_bytes = m->depth[0].from[HLO_MATMUL_B] * bytes, panel_bytes = m->panel_stride * bytes;
   if (!p->block) return hlo_plus(b, tile->source.base, hlo_index(b, panel_bytes));
   hlo_vir_value_t* below = hlo_plus(b, tile->source.base, hlo_times(b, low, row_bytes));
-  int64_t blocks = m->split_count ? m->split_blocks : m->depth_blocks;
-  hlo_vir_value_t* last = hlo_plus(b, p->first_block, hlo_index(b, blocks - 1));
-  int64_t up = blocks * m->block_steps * row_bytes;
+  hlo_vir_value_t* last = hlo_plus(b, p->first_block, hlo_index(b, m->part_blocks - 1));
+  int64_t up = m->part_blocks * m->block_steps * row_bytes;
   return hlo_plus(b, hlo_plus(b, below, hlo_index(b, m->block_steps * row_bytes)),
                   hlo_times(b, hlo_vir_icmp(b, HLO_VIR_EQ, p->block, last), panel_bytes - up));
 }
@@ -367,14 +366,11 @@ static void pack_block(const hlo_product_t* p, hlo_product_tile_t* tile) {
 static void emit_blocks(hlo_product_t* p, hlo_product_tile_t* tile, hlo_vir_value_t* panel) {
   const hlo_matmul_t* m = p->m;
   hlo_vir_builder_t* b = p->b;
-  bool is_cut = m->depth_blocks > 1 && !p->is_join && m->split_blocks != 1,
-       has_both = m->full_panels && m->edge.piece_count;
+  bool is_cut = m->part_blocks > 1 && !p->is_join, has_both = m->full_panels && m->edge.piece_count;
   if (is_cut) {
-    hlo_vir_value_t* end = hlo_index(b, m->depth_blocks);
-    if (m->split_count) {
-      hlo_vir_value_t* next = hlo_plus(b, p->first_block, hlo_index(b, m->split_blocks));
-      end = hlo_vir_index(b, HLO_VIR_imin, next, end);
-    }
+    hlo_vir_value_t* end = hlo_index(b, m->block_count);
+    hlo_vir_value_t* next = hlo_plus(b, p->first_block, hlo_index(b, m->part_blocks));
+    end = hlo_vir_index(b, HLO_VIR_imin, next, end);
     p->block = hlo_vir_begin_for(b, p->first_block, end, 1, 0);
   }
   if (has_both) {
@@ -405,10 +401,10 @@ static void emit_unit(hlo_product_t* p, hlo_vir_value_t* unit) {
   hlo_vir_builder_t* b = p->b;
   hlo_vir_value_t* part = NULL;  // of the contraction, with its own accumulators
   p->first_block = hlo_index(b, 0);
-  if (m->split_count) {
-    hlo_vir_value_t* count = hlo_index(b, m->unit_count / m->split_count);
+  if (m->split == HLO_MATMUL_PARTS) {
+    hlo_vir_value_t* count = hlo_index(b, m->unit_count / m->part_count);
     part = hlo_vir_index(b, HLO_VIR_idiv, unit, count);
-    p->first_block = hlo_times(b, part, m->split_blocks);
+    p->first_block = hlo_times(b, part, m->part_blocks);
     p->block = p->is_join ? NULL : p->first_block;
     unit = hlo_vir_index(b, HLO_VIR_irem, unit, count);
   }
@@ -425,10 +421,10 @@ static void emit_unit(hlo_product_t* p, hlo_vir_value_t* unit) {
       .stripe = hlo_vir_index(b, HLO_VIR_irem, rest, stripes),
       .part = hlo_vir_index(b, HLO_VIR_isub, unit, hlo_times(b, panel, parts))};
   rest = hlo_vir_index(b, HLO_VIR_idiv, rest, stripes);
-  if (m->depth_blocks > 1) {
+  if (m->split != HLO_MATMUL_WHOLE) {
     int64_t rows_bytes = m->rows.extent * m->accumulators_stride * m->element_bytes;
     tile.partial_accumulators =
-        m->accumulators_in_output
+        m->split == HLO_MATMUL_BLOCKS_IN_OUTPUT
             ? p->partial_accumulators
             : hlo_plus(b, p->partial_accumulators, hlo_times(b, rest, rows_bytes));
     if (part && !p->is_join) {
@@ -444,7 +440,7 @@ static void emit_unit(hlo_product_t* p, hlo_vir_value_t* unit) {
     p->loops[dim->loop] = at;
     uint32_t place = dim->place[HLO_MATMUL_B];
     if (place) tile.source.places[place - 1] = at;
-    if (m->accumulators_in_output) {
+    if (m->split == HLO_MATMUL_BLOCKS_IN_OUTPUT) {
       int64_t stride = hlo_matmul_output_stride(m, dim->loop);
       tile.partial_accumulators =
           hlo_plus(b, tile.partial_accumulators, hlo_times(b, at, stride * m->element_bytes));
@@ -463,7 +459,7 @@ static void emit_unit(hlo_product_t* p, hlo_vir_value_t* unit) {
     tile.a = hlo_plus(b, tile.a, hlo_times(b, panel, width * a_bytes));
   }
   tile.column = hlo_times(b, panel, m->panel_width);
-  if (m->depth_blocks > 1) {
+  if (m->split != HLO_MATMUL_WHOLE) {
     tile.partial_accumulators =
         hlo_plus(b, tile.partial_accumulators, hlo_times(b, tile.column, m->element_bytes));
   }
@@ -497,7 +493,7 @@ static void emit_product(const hlo_kernel_t* kernel, const hlo_point_emitter_t* 
                    hlo_index(b, hlo_matmul_first_row(m) * hlo_product_element_bytes(&p, side)));
     }
   }
-  int64_t units = is_join ? m->unit_count / m->split_count : m->unit_count;
+  int64_t units = is_join ? m->unit_count / m->part_count : m->unit_count;
   hlo_vir_value_t *low = hlo_index(b, 0), *end = hlo_index(b, units);
   if (chunk) {
     hlo_vir_value_t* chunks = hlo_index(b, is_join ? units : (int64_t)m->chunk_count);
@@ -505,10 +501,10 @@ static void emit_product(const hlo_kernel_t* kernel, const hlo_point_emitter_t* 
     end = hlo_vir_index(b, HLO_VIR_idiv, hlo_times(b, hlo_plus(b, chunk, hlo_index(b, 1)), units),
                         chunks);
   }
-  if (m->depth_blocks > 1) {
-    uint32_t place =
-        fusion->input_count +
-        (m->accumulators_in_output ? (uint32_t)m->accumulators_output : fusion->output_count);
+  if (m->split != HLO_MATMUL_WHOLE) {
+    uint32_t place = fusion->input_count + (m->split == HLO_MATMUL_BLOCKS_IN_OUTPUT
+                                                ? (uint32_t)m->accumulators_output
+                                                : fusion->output_count);
     p.partial_accumulators =
         hlo_plus(b, addresses[place], hlo_index(b, (int64_t)m->accumulators_offset));
   }

@@ -108,7 +108,7 @@ hlo_vir_value_t* hlo_product_multiply_tiles(const hlo_product_t* p, hlo_product_
 /// Loads the accumulators of a row as those of `tile`, which has one row.
 void hlo_product_load_accumulators(const hlo_product_t* p, hlo_product_tile_t* tile,
                                    hlo_vir_value_t* accumulators, hlo_vir_value_t* row);
-/// The functions of strategies (hlo_matmul_strategy_t). A tile begins at its row; `is_first`: true
+/// The functions of strategies (hlo_matmul_row_t). A tile begins at its row; `is_first`: true
 /// for the tile that packs B; NULL: no tile does.
 void hlo_product_emit_phase(const hlo_kernel_t* kernel, uint32_t phase,
                             const hlo_point_emitter_t* points, hlo_vir_builder_t* b,
@@ -127,19 +127,19 @@ void hlo_product_add_columns(const hlo_product_t* p, hlo_product_tile_t* tile,
 void hlo_product_add_along(const hlo_product_t* p, hlo_product_tile_t* tile,
                            hlo_vir_value_t* is_first);
 
-/// The functions of a strategy. threads: immutable
-typedef struct hlo_product_strategy {
-  const char* text;   // for listings; NULL: the tiles of vectors
-  const char* lanes;  // the loop that they run along
+/// A strategy: the legal combinations, by bits, and its functions. threads: immutable
+typedef struct hlo_matmul_row {
+  uint32_t nodes;            // matrix products, convolutions
+  uint32_t groups;           // sizes of groups
+  uint32_t packings;         // hlo_matmul_packing_t of both operands
+  uint32_t splits;           // hlo_matmul_split_t
+  const char *text, *lanes;  // for listings; NULL: the tiles of vectors
   void (*emit)(const hlo_kernel_t* kernel, uint32_t phase, const hlo_point_emitter_t* points,
                hlo_vir_builder_t* b, hlo_vir_value_t* const* addresses, hlo_vir_value_t* chunk);
   void (*emit_tile)(hlo_product_t* p, hlo_product_tile_t* tile, hlo_vir_value_t* is_first);
   void (*add_products)(const hlo_product_t* p, hlo_product_tile_t* tile, hlo_vir_value_t* is_first);
-  bool is_of_products, is_of_convolutions;
-  uint32_t packings;  // bits of hlo_matmul_packing_t of both operands
-  uint32_t min_group, max_group;
-} hlo_product_strategy_t;
-extern const hlo_product_strategy_t hlo_matmul_strategies[HLO_MATMUL_STRATEGIES];
+} hlo_matmul_row_t;
+extern const hlo_matmul_row_t hlo_matmul_strategies[HLO_MATMUL_STRATEGIES];
 
 /// Returns true if all input elements that a row of the output uses are inside the input.
 bool hlo_product_is_inside(const hlo_matmul_t* m, int64_t row);

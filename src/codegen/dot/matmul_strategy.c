@@ -5,64 +5,36 @@
 #include "codegen/dot/matmul_impl.h"
 
 enum {
+  MATRICES = 1,  // of which nodes
+  CONVOLUTIONS = 2,
   IN_PLACE = 1 << HLO_MATMUL_IN_PLACE,
   PANELS = 1 << HLO_MATMUL_PANELS,
   LINES = 1 << HLO_MATMUL_LINES_OF_ROWS,
-  ANY = (1 << (HLO_MATMUL_TRANSPOSED_LINES + 1)) - 1,
   TRANSPOSED = 1 << HLO_MATMUL_TRANSPOSED_LINES,
+  WHOLE = 1 << HLO_MATMUL_WHOLE,
+  PARTS = 1 << HLO_MATMUL_PARTS,
+  ANY = -1,
 };
 
-const hlo_product_strategy_t hlo_matmul_strategies[HLO_MATMUL_STRATEGIES] = {
-    [HLO_MATMUL_BY_COLUMN] = {.lanes = "columns",
-                              .emit = hlo_product_emit_phase,
-                              .emit_tile = hlo_product_emit_vectors,
-                              .add_products = hlo_product_add_columns,
-                              .is_of_products = true,
-                              .is_of_convolutions = true,
-                              .min_group = 1,
-                              .packings = ANY,
-                              .max_group = 4},
-    [HLO_MATMUL_BY_POSITION] = {.lanes = "columns",
-                                .emit = hlo_product_emit_phase,
-                                .emit_tile = hlo_product_emit_vectors,
-                                .add_products = hlo_product_add_columns,
-                                .is_of_convolutions = true,
-                                .min_group = 1,
-                                .packings = IN_PLACE | PANELS,
-                                .max_group = 1},
-    [HLO_MATMUL_BY_CHANNEL] = {.lanes = "columns",
-                               .emit = hlo_product_emit_phase,
-                               .emit_tile = hlo_product_emit_vectors,
-                               .add_products = hlo_product_add_columns,
-                               .is_of_convolutions = true,
-                               .min_group = 1,
-                               .packings = IN_PLACE | PANELS,
-                               .max_group = 1},
-    [HLO_MATMUL_BY_DEPTH] = {.lanes = "contraction",
-                             .emit = hlo_product_emit_phase,
-                             .emit_tile = hlo_product_emit_vectors,
-                             .add_products = hlo_product_add_along,
-                             .is_of_products = true,
-                             .min_group = 1,
-                             .packings = IN_PLACE | LINES,
-                             .max_group = 1},
-    [HLO_MATMUL_IN_TILES] = {.text = " in tile registers",
-                             .lanes = "columns",
-                             .emit = hlo_product_emit_phase,
-                             .emit_tile = hlo_product_emit_tiles,
-                             .is_of_products = true,
-                             .is_of_convolutions = true,
-                             .min_group = 2,
-                             .packings = IN_PLACE | PANELS | LINES | TRANSPOSED,
-                             .max_group = 4},
-    [HLO_MATMUL_NARROW] = {.text = " of a short contraction",
-                           .lanes = "columns",
-                           .emit = hlo_product_emit_narrow,
-                           .is_of_products = true,
-                           .is_of_convolutions = true,
-                           .min_group = 1,
-                           .packings = IN_PLACE,
-                           .max_group = 1},
+const hlo_matmul_row_t hlo_matmul_strategies[HLO_MATMUL_STRATEGIES] = {
+    // nodes, groups, packings, splits; in words: the form, the loop of lanes; functions
+    [HLO_MATMUL_BY_COLUMN] = {MATRICES | CONVOLUTIONS, 1 | 2 | 4, ANY, ANY, NULL, "columns",
+                              hlo_product_emit_phase, hlo_product_emit_vectors,
+                              hlo_product_add_columns},
+    [HLO_MATMUL_BY_POSITION] = {CONVOLUTIONS, 1, IN_PLACE | PANELS, ANY, NULL, "columns",
+                                hlo_product_emit_phase, hlo_product_emit_vectors,
+                                hlo_product_add_columns},
+    [HLO_MATMUL_BY_CHANNEL] = {CONVOLUTIONS, 1, IN_PLACE | PANELS, ANY, NULL, "columns",
+                               hlo_product_emit_phase, hlo_product_emit_vectors,
+                               hlo_product_add_columns},
+    [HLO_MATMUL_BY_DEPTH] = {MATRICES, 1, IN_PLACE | LINES, WHOLE, NULL, "contraction",
+                             hlo_product_emit_phase, hlo_product_emit_vectors,
+                             hlo_product_add_along},
+    [HLO_MATMUL_IN_TILES] = {MATRICES | CONVOLUTIONS, 2 | 4, IN_PLACE | PANELS | LINES | TRANSPOSED,
+                             WHOLE | PARTS, " in tile registers", "columns", hlo_product_emit_phase,
+                             hlo_product_emit_tiles, NULL},
+    [HLO_MATMUL_NARROW] = {MATRICES | CONVOLUTIONS, 1, IN_PLACE, WHOLE, " of a short contraction",
+                           "columns", hlo_product_emit_narrow, NULL, NULL},
 };
 
 void hlo_matmul_emit(const hlo_kernel_t* kernel, uint32_t phase, const hlo_point_emitter_t* points,
@@ -73,7 +45,7 @@ void hlo_matmul_emit(const hlo_kernel_t* kernel, uint32_t phase, const hlo_point
 }
 
 void hlo_matmul_print_strategy(const hlo_matmul_t* m, hlo_strbuf_t* out) {
-  const hlo_product_strategy_t* strategy = &hlo_matmul_strategies[m->strategy];
+  const hlo_matmul_row_t* strategy = &hlo_matmul_strategies[m->strategy];
   if (strategy->text) {
     hlo_strbuf_puts(out, strategy->text);
   } else {
@@ -92,18 +64,16 @@ static hlo_status_t require(const hlo_matmul_t* m, bool holds, const char* rule)
 }
 
 static hlo_status_t verify_strategy(const hlo_matmul_t* m) {
-  const hlo_product_strategy_t* strategy = &hlo_matmul_strategies[m->strategy];
-  HLO_TRY(require(m, m->is_convolution ? strategy->is_of_convolutions : strategy->is_of_products,
+  const hlo_matmul_row_t* strategy = &hlo_matmul_strategies[m->strategy];
+  HLO_TRY(require(m, strategy->nodes & (m->is_convolution ? CONVOLUTIONS : MATRICES),
                   "a strategy is of matrix products, of convolutions, or of both"));
-  HLO_TRY(require(m, m->group >= strategy->min_group && m->group <= strategy->max_group,
-                  "a strategy multiplies groups of its sizes"));
+  HLO_TRY(require(m, strategy->groups & m->group, "a strategy multiplies groups of its sizes"));
   HLO_TRY(require(m, !m->tile == (m->strategy != HLO_MATMUL_IN_TILES),
                   "tile registers have an instruction, and no other strategy has"));
   const uint32_t packings =
       1u << m->operands[HLO_MATMUL_A].packing | 1u << m->operands[HLO_MATMUL_B].packing;
   HLO_TRY(require(m, !(packings & ~strategy->packings), "a strategy reads operands in its ways"));
-  HLO_TRY(require(m, m->strategy != HLO_MATMUL_BY_DEPTH || !m->split_count,
-                  "lanes along depth exclude split contractions"));
+  HLO_TRY(require(m, strategy->splits >> m->split & 1, "a strategy cuts contractions in its ways"));
   if (m->strategy != HLO_MATMUL_NARROW) return hlo_ok();
   HLO_TRY(require(m, !m->depth[0].limit.is_used && !m->depth[0].wrap_at && !m->rows.wrap_at,
                   "a narrow product has steps outside its operands"));
@@ -154,18 +124,16 @@ static hlo_status_t verify_blocks(const hlo_matmul_t* m) {
       m,
       m->full.piece_count <= HLO_MATMUL_MAX_PIECES && m->edge.piece_count <= HLO_MATMUL_MAX_PIECES,
       "a panel has a bounded number of vectors"));
-  if (m->depth_blocks) {
-    HLO_TRY(require(m, m->block_steps > 0 && m->block_steps * m->depth_blocks >= m->depth[0].extent,
-                    "blocks are all of the contraction"));
-  }
-  if (m->split_count) {
-    HLO_TRY(require(m,
-                    m->split_blocks > 0 && m->accumulators_bytes > 0 &&
-                        m->split_count * m->split_blocks >= m->depth_blocks,
-                    "parts are all of the blocks, with memory for their sums"));
-  }
-  return require(m, !m->accumulators_in_output || m->accumulators_output >= 0,
-                 "sums between blocks lie in an output that may hold them");
+  HLO_TRY(require(
+      m,
+      m->part_blocks > 0 && m->part_count * m->part_blocks >= m->block_count &&
+          (m->split == HLO_MATMUL_WHOLE ? m->block_count == 1
+                                        : m->block_steps * m->block_count >= m->depth[0].extent),
+      "blocks and parts are all of the contraction"));
+  HLO_TRY(require(m, m->split < HLO_MATMUL_BLOCKS_IN_SCRATCH || m->accumulators_bytes > 0,
+                  "accumulators of blocks have memory"));
+  return require(m, m->split != HLO_MATMUL_BLOCKS_IN_OUTPUT || m->accumulators_output >= 0,
+                 "accumulators lie in an output that may hold them");
 }
 
 hlo_status_t hlo_matmul_verify(const hlo_matmul_t* m) {
