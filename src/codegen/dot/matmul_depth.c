@@ -325,7 +325,7 @@ static void emit_known(const hlo_product_t* p, const hlo_product_tile_t* tile, i
   bool is_cut = p->block && p->m->depth_count == 1;
   if (is_cut) {
     low = hlo_times(b, p->block, p->m->block_steps);
-    end = hlo_vir_index(b, HLO_VIR_imin, hlo_plus(b, low, hlo_index(b, p->m->block_steps)), end);
+    end = hlo_least(b, hlo_add(b, low, p->m->block_steps), end);
   }
   hlo_vir_value_t* counter = hlo_vir_begin_for(b, low, end, unroll, 0);
   emit_steps(p, tile, counter, 0, unroll);
@@ -340,10 +340,9 @@ static void emit_unknown(const hlo_product_t* p, const hlo_product_tile_t* tile,
                          hlo_vir_value_t* low, hlo_vir_value_t* end) {
   hlo_vir_builder_t* b = p->b;
   int64_t unroll = unroll_of(p->m);
-  hlo_vir_value_t* count = hlo_vir_index(b, HLO_VIR_isub, end, low);
-  count = hlo_vir_index(b, HLO_VIR_imax, count, hlo_index(b, 0));
-  hlo_vir_value_t* whole =
-      hlo_times(b, hlo_vir_index(b, HLO_VIR_idiv, count, hlo_index(b, unroll)), unroll);
+  hlo_vir_value_t* count = hlo_minus(b, end, low);
+  count = hlo_most(b, count, hlo_index(b, 0));
+  hlo_vir_value_t* whole = hlo_times(b, hlo_divide(b, count, unroll), unroll);
   whole = hlo_plus(b, low, whole);
   emit_steps(p, tile, hlo_vir_begin_for(b, low, whole, unroll, 0), 0, unroll);
   hlo_vir_end(b);
@@ -444,10 +443,10 @@ static hlo_vir_value_t* first_step(const hlo_product_t* p, const hlo_matmul_limi
     hlo_vir_value_t* is_wrapped = hlo_vir_icmp(b, HLO_VIR_GE, loop, hlo_index(b, limit->wrap_at));
     at = hlo_plus(b, at, hlo_times(b, is_wrapped, limit->wrap));
   }
-  hlo_vir_value_t* way = hlo_vir_index(b, HLO_VIR_isub, hlo_index(b, bound - limit->first), at);
-  way = hlo_vir_index(b, HLO_VIR_imax, way, hlo_index(b, 0));
+  hlo_vir_value_t* way = hlo_minus(b, hlo_index(b, bound - limit->first), at);
+  way = hlo_most(b, way, hlo_index(b, 0));
   if (limit->spread == 1) return way;
-  return hlo_vir_index(b, HLO_VIR_idiv, hlo_plus(b, way, hlo_index(b, limit->spread - 1)),
+  return hlo_vir_index(b, HLO_VIR_idiv, hlo_add(b, way, limit->spread - 1),
                        hlo_index(b, limit->spread));
 }
 
@@ -455,10 +454,10 @@ static hlo_vir_value_t* first_step(const hlo_product_t* p, const hlo_matmul_limi
 static void cut_range(const hlo_product_t* p, range_t* range) {
   hlo_vir_builder_t* b = p->b;
   hlo_vir_value_t* low = hlo_times(b, p->block, p->m->block_steps);
-  hlo_vir_value_t* end = hlo_plus(b, low, hlo_index(b, p->m->block_steps));
+  hlo_vir_value_t* end = hlo_add(b, low, p->m->block_steps);
   hlo_vir_value_t* last = range->end ? range->end : hlo_index(b, range->count);
-  range->end = hlo_vir_index(b, HLO_VIR_imin, end, last);
-  range->low = range->low ? hlo_vir_index(b, HLO_VIR_imax, low, range->low) : low;
+  range->end = hlo_least(b, end, last);
+  range->low = range->low ? hlo_most(b, low, range->low) : low;
 }
 
 static void emit_depth(const hlo_product_t* p, hlo_product_tile_t* tile, uint32_t level) {
@@ -472,8 +471,7 @@ static void emit_depth(const hlo_product_t* p, hlo_product_tile_t* tile, uint32_
     }
   } else if (limit->is_used) {
     range.low = first_step(p, limit, 0);
-    range.end = hlo_vir_index(p->b, HLO_VIR_imin, first_step(p, limit, limit->extent),
-                              hlo_index(p->b, dim->extent));
+    range.end = hlo_least(p->b, first_step(p, limit, limit->extent), hlo_index(p->b, dim->extent));
   }
   if (p->block && level == 0 && p->m->depth_count > 1) cut_range(p, &range);
   emit_range(p, tile, level, &range);

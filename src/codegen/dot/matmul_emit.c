@@ -93,10 +93,10 @@ static void store_rows(hlo_product_t* p, const hlo_product_tile_t* tile) {
   hlo_vir_builder_t* b = p->b;
   hlo_dtype_t dtype = m->contraction.node->results[0].type->dtype;
   for (int64_t r = 0; r < tile->height; ++r) {
-    if (m->rows.loop >= 0) p->loops[m->rows.loop] = hlo_plus(b, tile->row, hlo_index(b, r));
+    if (m->rows.loop >= 0) p->loops[m->rows.loop] = hlo_add(b, tile->row, r);
     for (uint32_t i = 0; i < tile->panel->piece_count; ++i) {
       const hlo_matmul_piece_t* piece = &tile->panel->pieces[i];
-      p->loops[m->columns.loop] = hlo_plus(b, tile->column, hlo_index(b, piece->offset));
+      p->loops[m->columns.loop] = hlo_add(b, tile->column, piece->offset);
       hlo_vir_value_t* sum = tile->accumulators[r * tile->panel->piece_count + i];
       hlo_point_t point = {.loops = p->loops,
                            .lane_loop = (uint32_t)m->columns.loop,
@@ -240,14 +240,13 @@ static void aim_fetch(const hlo_product_t* p, hlo_product_tile_t* tile,
   int64_t bytes = (int64_t)hlo_dtype_size_bytes(m->operands[HLO_MATMUL_B].dtype);
   int64_t row_bytes = m->depth[0].from[HLO_MATMUL_B] * bytes,
           tile_rows = m->block_steps / HLO_TUNING_PRODUCT_UNROLL;
-  hlo_vir_value_t* first_late =
-      hlo_plus(b, tile->end_number, hlo_index(b, -HLO_TUNING_PRODUCT_UNROLL));
-  hlo_vir_value_t* late = hlo_vir_index(b, HLO_VIR_isub, tile_number, first_late);
+  hlo_vir_value_t* first_late = hlo_add(b, tile->end_number, -HLO_TUNING_PRODUCT_UNROLL);
+  hlo_vir_value_t* late = hlo_minus(b, tile_number, first_late);
   hlo_vir_value_t* is_late = hlo_vir_icmp(b, HLO_VIR_GE, late, hlo_index(b, 0));
   hlo_vir_value_t* at = hlo_plus(b, tile->next_source, hlo_times(b, late, tile_rows * row_bytes));
   // Steps are counted from the first block on.
   if (p->block) at = hlo_plus(b, at, hlo_times(b, p->block, -tile_rows * row_bytes));
-  hlo_vir_value_t* way = hlo_vir_index(b, HLO_VIR_isub, at, tile->a);
+  hlo_vir_value_t* way = hlo_minus(b, at, tile->a);
   tile->fetch_base = hlo_plus(b, tile->a, hlo_vir_index(b, HLO_VIR_imul, way, is_late));
   tile->fetch_stride = hlo_times(b, is_late, row_bytes / HLO_TUNING_PRODUCT_UNROLL);
 }
@@ -261,8 +260,8 @@ static void emit_tiles(hlo_product_t* p, hlo_product_tile_t* tile, int64_t first
   tile->edge_row = -1;
   tile->height = tile->panel->height - (first >= tile->panel->tall_count);
   if (p->m->strategy == HLO_MATMUL_IN_TILES && !p->is_join) hlo_product_configure_tiles(p, tile);
-  low = hlo_vir_index(b, HLO_VIR_imax, low, hlo_index(b, first));
-  end = hlo_vir_index(b, HLO_VIR_imin, end, hlo_index(b, last));
+  low = hlo_most(b, low, hlo_index(b, first));
+  end = hlo_least(b, end, hlo_index(b, last));
   hlo_vir_value_t* counter = hlo_vir_begin_for(b, low, end, 1, 0);
   if (tile->next_source) aim_fetch(p, tile, counter);
   int64_t offset = first_row(tile->panel, first) - first * tile->height;
@@ -309,7 +308,7 @@ static void emit_panel(hlo_product_t* p, hlo_product_tile_t* tile) {
   hlo_vir_value_t* block =
       hlo_plus(b, hlo_times(b, tile->stripe, tile->panel->part_count), tile->part);
   hlo_vir_value_t* low = hlo_vir_index(b, HLO_VIR_idiv, hlo_times(b, block, tiles), count);
-  hlo_vir_value_t* next = hlo_times(b, hlo_plus(b, block, hlo_index(b, 1)), tiles);
+  hlo_vir_value_t* next = hlo_times(b, hlo_add(b, block, 1), tiles);
   hlo_vir_value_t* end = hlo_vir_index(b, HLO_VIR_idiv, next, count);
   tile->first_number = low;
   tile->end_number = end;
@@ -329,11 +328,11 @@ static hlo_vir_value_t* find_next_source(const hlo_product_t* p, const hlo_produ
   hlo_vir_builder_t* b = p->b;
   int64_t bytes = (int64_t)hlo_dtype_size_bytes(m->operands[HLO_MATMUL_B].dtype);
   int64_t row_bytes = m->depth[0].from[HLO_MATMUL_B] * bytes, panel_bytes = m->panel_stride * bytes;
-  if (!p->block) return hlo_plus(b, tile->source.base, hlo_index(b, panel_bytes));
+  if (!p->block) return hlo_add(b, tile->source.base, panel_bytes);
   hlo_vir_value_t* below = hlo_plus(b, tile->source.base, hlo_times(b, low, row_bytes));
-  hlo_vir_value_t* last = hlo_plus(b, p->first_block, hlo_index(b, m->part_blocks - 1));
+  hlo_vir_value_t* last = hlo_add(b, p->first_block, m->part_blocks - 1);
   int64_t up = m->part_blocks * m->block_steps * row_bytes;
-  return hlo_plus(b, hlo_plus(b, below, hlo_index(b, m->block_steps * row_bytes)),
+  return hlo_plus(b, hlo_add(b, below, m->block_steps * row_bytes),
                   hlo_times(b, hlo_vir_icmp(b, HLO_VIR_EQ, p->block, last), panel_bytes - up));
 }
 
@@ -358,8 +357,7 @@ static void pack_block(const hlo_product_t* p, hlo_product_tile_t* tile) {
   }
   tile->corrections = buffer;
   tile->b =
-      hlo_vir_index(b, HLO_VIR_isub, hlo_plus(b, buffer, hlo_index(b, first * m->element_bytes)),
-                    hlo_times(b, low, row_bytes));
+      hlo_minus(b, hlo_add(b, buffer, first * m->element_bytes), hlo_times(b, low, row_bytes));
 }
 
 // Emits all tiles of a unit, for all blocks along the contraction.
@@ -369,8 +367,8 @@ static void emit_blocks(hlo_product_t* p, hlo_product_tile_t* tile, hlo_vir_valu
   bool is_cut = m->part_blocks > 1 && !p->is_join, has_both = m->full_panels && m->edge.piece_count;
   if (is_cut) {
     hlo_vir_value_t* end = hlo_index(b, m->block_count);
-    hlo_vir_value_t* next = hlo_plus(b, p->first_block, hlo_index(b, m->part_blocks));
-    end = hlo_vir_index(b, HLO_VIR_imin, next, end);
+    hlo_vir_value_t* next = hlo_add(b, p->first_block, m->part_blocks);
+    end = hlo_least(b, next, end);
     p->block = hlo_vir_begin_for(b, p->first_block, end, 1, 0);
   }
   if (has_both) {
@@ -412,14 +410,13 @@ static void emit_unit(hlo_product_t* p, hlo_vir_value_t* unit) {
   hlo_vir_value_t* rest = hlo_vir_index(b, HLO_VIR_idiv, unit, units);
   unit = hlo_vir_index(b, HLO_VIR_irem, unit, units);
   int64_t parts = hlo_matmul_main_panel(m)->part_count;
-  hlo_vir_value_t* panel = hlo_vir_index(b, HLO_VIR_idiv, unit, hlo_index(b, parts));
-  panel = hlo_vir_index(b, HLO_VIR_imin, panel, hlo_index(b, m->panel_count - 1));
+  hlo_vir_value_t* panel = hlo_divide(b, unit, parts);
+  panel = hlo_least(b, panel, hlo_index(b, m->panel_count - 1));
   hlo_vir_value_t* stripes = hlo_index(b, m->stripe_count);
-  hlo_product_tile_t tile = {
-      .a = p->bases[HLO_MATMUL_A],
-      .b = p->bases[HLO_MATMUL_B],
-      .stripe = hlo_vir_index(b, HLO_VIR_irem, rest, stripes),
-      .part = hlo_vir_index(b, HLO_VIR_isub, unit, hlo_times(b, panel, parts))};
+  hlo_product_tile_t tile = {.a = p->bases[HLO_MATMUL_A],
+                             .b = p->bases[HLO_MATMUL_B],
+                             .stripe = hlo_vir_index(b, HLO_VIR_irem, rest, stripes),
+                             .part = hlo_minus(b, unit, hlo_times(b, panel, parts))};
   rest = hlo_vir_index(b, HLO_VIR_idiv, rest, stripes);
   if (m->split != HLO_MATMUL_WHOLE) {
     int64_t rows_bytes = m->rows.extent * m->accumulators_stride * m->element_bytes;
@@ -467,8 +464,7 @@ static void emit_unit(hlo_product_t* p, hlo_vir_value_t* unit) {
   if (m->columns.place[HLO_MATMUL_B]) {
     tile.source.places[m->columns.place[HLO_MATMUL_B] - 1] = tile.column;
   }
-  tile.corrections =
-      hlo_vir_index(b, HLO_VIR_isub, tile.b, hlo_index(b, hlo_matmul_first_row(m) * b_bytes));
+  tile.corrections = hlo_minus(b, tile.b, hlo_index(b, hlo_matmul_first_row(m) * b_bytes));
   emit_blocks(p, &tile, panel);
 }
 
@@ -484,13 +480,12 @@ static void emit_product(const hlo_kernel_t* kernel, const hlo_point_emitter_t* 
     p.dtypes[side] = operand->dtype;
     if (side == HLO_MATMUL_B && hlo_matmul_has_blocks(m)) p.dtypes[side] = m->dtype;
     if (!hlo_matmul_is_packed(operand)) continue;
-    p.bases[side] = hlo_plus(b, addresses[fusion->input_count + fusion->output_count],
-                             hlo_index(b, (int64_t)operand->offset_bytes));
+    p.bases[side] = hlo_add(b, addresses[fusion->input_count + fusion->output_count],
+                            (int64_t)operand->offset_bytes);
     p.dtypes[side] = m->dtype;
     if (side == HLO_MATMUL_B) {
       p.bases[side] =
-          hlo_plus(b, p.bases[side],
-                   hlo_index(b, hlo_matmul_first_row(m) * hlo_product_element_bytes(&p, side)));
+          hlo_add(b, p.bases[side], hlo_matmul_first_row(m) * hlo_product_element_bytes(&p, side));
     }
   }
   int64_t units = is_join ? m->unit_count / m->part_count : m->unit_count;
@@ -498,19 +493,17 @@ static void emit_product(const hlo_kernel_t* kernel, const hlo_point_emitter_t* 
   if (chunk) {
     hlo_vir_value_t* chunks = hlo_index(b, is_join ? units : (int64_t)m->chunk_count);
     low = hlo_vir_index(b, HLO_VIR_idiv, hlo_times(b, chunk, units), chunks);
-    end = hlo_vir_index(b, HLO_VIR_idiv, hlo_times(b, hlo_plus(b, chunk, hlo_index(b, 1)), units),
-                        chunks);
+    end = hlo_vir_index(b, HLO_VIR_idiv, hlo_times(b, hlo_add(b, chunk, 1), units), chunks);
   }
   if (m->split != HLO_MATMUL_WHOLE) {
     uint32_t place = fusion->input_count + (m->split == HLO_MATMUL_BLOCKS_IN_OUTPUT
                                                 ? (uint32_t)m->accumulators_output
                                                 : fusion->output_count);
-    p.partial_accumulators =
-        hlo_plus(b, addresses[place], hlo_index(b, (int64_t)m->accumulators_offset));
+    p.partial_accumulators = hlo_add(b, addresses[place], (int64_t)m->accumulators_offset);
   }
   if (hlo_matmul_has_slices(m)) {
-    p.slice = hlo_plus(b, addresses[fusion->input_count + fusion->output_count],
-                       hlo_index(b, (int64_t)m->slices_offset));
+    p.slice = hlo_add(b, addresses[fusion->input_count + fusion->output_count],
+                      (int64_t)m->slices_offset);
     if (chunk) p.slice = hlo_plus(b, p.slice, hlo_times(b, chunk, (int64_t)m->slice_bytes));
   }
   emit_unit(&p, hlo_vir_begin_for(b, low, end, 1, 0));
@@ -534,7 +527,7 @@ hlo_vir_value_t* hlo_matmul_source(const hlo_kernel_t* kernel, uint32_t side,
     base = addresses[fusion->input_count + fusion->output_count];
     offset += (int64_t)m->padding[side].offset_bytes;
   }
-  return hlo_plus(b, base, hlo_index(b, offset));
+  return hlo_add(b, base, offset);
 }
 
 void hlo_product_emit_phase(const hlo_kernel_t* kernel, uint32_t phase,

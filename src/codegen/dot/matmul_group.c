@@ -236,9 +236,9 @@ hlo_vir_value_t* hlo_matmul_load_groups(const hlo_matmul_t* m, hlo_vir_builder_t
   } else {
     hlo_vir_value_t* rows[GROUP_BYTES];
     for (uint32_t i = 0; i < m->group; ++i) {
-      rows[i] = i < at->parts ? load_elements(b, hlo_plus(b, at->from, hlo_index(b, i * step)),
-                                              element, at->active)
-                              : hlo_vir_const_bits(b, element, 0);
+      rows[i] = i < at->parts
+                    ? load_elements(b, hlo_add(b, at->from, i * step), element, at->active)
+                    : hlo_vir_const_bits(b, element, 0);
     }
     value = hlo_matmul_interleave(b, rows, m->group);
   }

@@ -77,6 +77,33 @@ static inline hlo_vir_value_t* hlo_times(hlo_vir_builder_t* b, hlo_vir_value_t* 
   return hlo_vir_index(b, HLO_VIR_imul, x, hlo_index(b, factor));
 }
 
+static inline hlo_vir_value_t* hlo_add(hlo_vir_builder_t* b, hlo_vir_value_t* x, int64_t value) {
+  return hlo_vir_index(b, HLO_VIR_iadd, x, hlo_index(b, value));
+}
+
+static inline hlo_vir_value_t* hlo_divide(hlo_vir_builder_t* b, hlo_vir_value_t* x, int64_t by) {
+  return hlo_vir_index(b, HLO_VIR_idiv, x, hlo_index(b, by));
+}
+
+static inline hlo_vir_value_t* hlo_remainder(hlo_vir_builder_t* b, hlo_vir_value_t* x, int64_t by) {
+  return hlo_vir_index(b, HLO_VIR_irem, x, hlo_index(b, by));
+}
+
+static inline hlo_vir_value_t* hlo_minus(hlo_vir_builder_t* b, hlo_vir_value_t* x,
+                                         hlo_vir_value_t* y) {
+  return hlo_vir_index(b, HLO_VIR_isub, x, y);
+}
+
+static inline hlo_vir_value_t* hlo_least(hlo_vir_builder_t* b, hlo_vir_value_t* x,
+                                         hlo_vir_value_t* y) {
+  return hlo_vir_index(b, HLO_VIR_imin, x, y);
+}
+
+static inline hlo_vir_value_t* hlo_most(hlo_vir_builder_t* b, hlo_vir_value_t* x,
+                                        hlo_vir_value_t* y) {
+  return hlo_vir_index(b, HLO_VIR_imax, x, y);
+}
+
 /// Returns a mask of the first `active` lanes; NULL: all.
 static inline hlo_vir_value_t* hlo_matmul_first_lanes(hlo_vir_builder_t* b, uint32_t lanes,
                                                       uint32_t active) {

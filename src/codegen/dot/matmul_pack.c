@@ -150,7 +150,7 @@ static void copy_groups(const packing_t* p, const hlo_matmul_dim_t* dim, hlo_vir
   } else {
     lanes.stride = dim->from[p->side];
     int64_t step = lanes.stride * (int64_t)hlo_dtype_size_bytes(p->from_dtype);
-    lanes.from = hlo_plus(b, p->at.from.base, hlo_index(b, offset * step));
+    lanes.from = hlo_add(b, p->at.from.base, offset * step);
     if (at) lanes.from = hlo_plus(b, lanes.from, hlo_times(b, at, step));
     value = hlo_matmul_load_groups(p->m, b, p->side, &lanes);
   }
@@ -327,8 +327,8 @@ static void pack_transposed(packing_t* p, hlo_vir_value_t* block) {
   hlo_vir_builder_t* b = p->b;
   int64_t left = m->rows.extent % m->lanes, blocks = m->rows.extent / m->lanes + (left > 0);
   const packing_position_t start = p->at;
-  hlo_vir_value_t* at = hlo_vir_index(b, HLO_VIR_irem, block, hlo_index(b, blocks));
-  hlo_vir_value_t* rest = hlo_vir_index(b, HLO_VIR_idiv, block, hlo_index(b, blocks));
+  hlo_vir_value_t* at = hlo_remainder(b, block, blocks);
+  hlo_vir_value_t* rest = hlo_divide(b, block, blocks);
   move_packing(p, &m->rows, hlo_times(b, at, m->lanes));
   take_outer(p, rest);
   if (left) hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_LT, at, hlo_index(b, blocks - 1)));
@@ -589,8 +589,7 @@ static void store_corrections(const packing_t* p, const hlo_matmul_panel_t* pane
     hlo_vir_type_t type = hlo_vmath_type(m->dtype, panel->pieces[i].lanes);
     accumulators[i] = hlo_vir_var(b, hlo_vir_const_bits(b, type, 0));
   }
-  hlo_vir_value_t* row =
-      hlo_vir_begin_for(b, hlo_index(b, 1), hlo_plus(b, row_count, hlo_index(b, 1)), 1, 0);
+  hlo_vir_value_t* row = hlo_vir_begin_for(b, hlo_index(b, 1), hlo_add(b, row_count, 1), 1, 0);
   hlo_vir_value_t* base = hlo_plus(b, p->at.to, hlo_times(b, row, row_bytes));
   for (uint32_t i = 0; i < panel->piece_count; ++i) {
     hlo_element_address_t address = {
@@ -609,7 +608,7 @@ static void store_corrections(const packing_t* p, const hlo_matmul_panel_t* pane
 
 static void copy_panel(packing_t* p, const hlo_matmul_panel_t* panel) {
   hlo_vir_value_t* to = p->at.to;
-  p->at.to = hlo_plus(p->b, to, hlo_index(p->b, hlo_matmul_first_row(p->m) * p->m->element_bytes));
+  p->at.to = hlo_add(p->b, to, hlo_matmul_first_row(p->m) * p->m->element_bytes);
   copy_rows(p, panel, 0);
   p->at.to = to;
   if (hlo_matmul_is_flipped(p->m)) store_corrections(p, panel, hlo_index(p->b, p->m->depth_extent));
@@ -624,9 +623,9 @@ static void copy_block_rows(packing_t* p, const hlo_matmul_panel_t* panel, hlo_v
   row = hlo_vir_begin_for(p->b, row, end, rows, 0);
   const packing_position_t start = p->at;
   hlo_matmul_move(p->m, p->side, p->b, dim, row, &p->at.from);
-  p->at.to = hlo_plus(p->b, p->at.to,
-                      hlo_times(p->b, hlo_vir_index(p->b, HLO_VIR_isub, row, low),
-                                dim->strides[p->side] * p->m->element_bytes));
+  p->at.to = hlo_plus(
+      p->b, p->at.to,
+      hlo_times(p->b, hlo_minus(p->b, row, low), dim->strides[p->side] * p->m->element_bytes));
   if (rows > 1) {
     transpose_rows(p, panel, rows);
   } else {
@@ -648,19 +647,18 @@ void hlo_matmul_pack_block(const hlo_matmul_t* m, const hlo_point_emitter_t* poi
                  .from_dtype = operand->dtype,
                  .is_produced = hlo_matmul_is_produced(operand),
                  .points = points,
-                 .at = {*from, hlo_plus(b, to, hlo_index(b, first_bytes))}};
+                 .at = {*from, hlo_add(b, to, first_bytes)}};
   int64_t extent = m->depth[0].extent, whole = extent - (m->last_group < m->group);
-  hlo_vir_value_t* block_end = hlo_plus(b, low, hlo_index(b, m->block_steps));
-  hlo_vir_value_t* end = hlo_vir_index(b, HLO_VIR_imin, block_end, hlo_index(b, whole));
+  hlo_vir_value_t* block_end = hlo_add(b, low, m->block_steps);
+  hlo_vir_value_t* end = hlo_least(b, block_end, hlo_index(b, whole));
   hlo_vir_value_t* row = low;  // a block begins at a multiple of the transposed rows
   uint32_t together[TRANSPOSE_KINDS];
   transposed_rows(&p, together);
   for (uint32_t i = 0; i < TRANSPOSE_KINDS; ++i) {
     uint32_t rows = together[i];
     if (rows == 1) continue;
-    hlo_vir_value_t* next =
-        hlo_vir_index(b, HLO_VIR_imin, block_end, hlo_index(b, whole / rows * rows));
-    next = hlo_vir_index(b, HLO_VIR_imax, row, next);
+    hlo_vir_value_t* next = hlo_least(b, block_end, hlo_index(b, whole / rows * rows));
+    next = hlo_most(b, row, next);
     copy_block_rows(&p, panel, row, next, low, rows, m->group);
     row = next;
   }
@@ -672,8 +670,8 @@ void hlo_matmul_pack_block(const hlo_matmul_t* m, const hlo_point_emitter_t* poi
   }
   if (!hlo_matmul_is_flipped(m)) return;
   p.at.to = to;
-  end = hlo_vir_index(b, HLO_VIR_imin, block_end, hlo_index(b, extent));
-  store_corrections(&p, panel, hlo_vir_index(b, HLO_VIR_isub, end, low));
+  end = hlo_least(b, block_end, hlo_index(b, extent));
+  store_corrections(&p, panel, hlo_minus(b, end, low));
 }
 
 static void pack_b(packing_t* p, hlo_vir_value_t* number_of_panel) {
@@ -685,7 +683,7 @@ static void pack_b(packing_t* p, hlo_vir_value_t* number_of_panel) {
   panels.from[HLO_MATMUL_B] = m->panel_width * m->columns.from[HLO_MATMUL_B];
   panels.place[HLO_MATMUL_B] = m->columns.place[HLO_MATMUL_B];
   panels.strides[HLO_MATMUL_B] = m->panel_stride;
-  hlo_vir_value_t* panel = hlo_vir_index(b, HLO_VIR_irem, rest, hlo_index(b, m->panel_count));
+  hlo_vir_value_t* panel = hlo_remainder(b, rest, m->panel_count);
   take_index(p, &panels, &rest);
   take_outer(p, rest);
   bool has_both = m->full_panels && m->edge.piece_count;
@@ -710,8 +708,7 @@ static void pack_range(packing_t* p, hlo_vir_value_t* chunk) {
   hlo_vir_value_t *low = hlo_index(b, 0), *end = hlo_index(b, m->pack_counts[p->side]);
   if (chunk) {
     low = hlo_times(b, chunk, m->pack_per_chunk[p->side]);
-    end = hlo_vir_index(b, HLO_VIR_imin, hlo_plus(b, low, hlo_index(b, m->pack_per_chunk[p->side])),
-                        end);
+    end = hlo_least(b, hlo_add(b, low, m->pack_per_chunk[p->side]), end);
   }
   hlo_vir_value_t* at = hlo_vir_begin_for(b, low, end, 1, 0);
   if (p->side == HLO_MATMUL_A) {
@@ -744,8 +741,8 @@ void hlo_matmul_emit_packing(const hlo_kernel_t* kernel, const hlo_point_emitter
                    .is_produced = hlo_matmul_is_produced(operand),
                    .points = points};
     p.at.from.base = hlo_matmul_source(kernel, side, points, b, addresses);
-    p.at.to = hlo_plus(b, scratch, hlo_index(b, (int64_t)operand->offset_bytes));
-    pack_range(&p, is_second ? hlo_vir_index(b, HLO_VIR_isub, chunk, chunks_of_a) : chunk);
+    p.at.to = hlo_add(b, scratch, (int64_t)operand->offset_bytes);
+    pack_range(&p, is_second ? hlo_minus(b, chunk, chunks_of_a) : chunk);
   }
   if (is_split) hlo_vir_end(b);
 }

@@ -27,11 +27,6 @@ static hlo_dtype_t bits_of(hlo_dtype_t dtype) {
   }
 }
 
-static hlo_vir_value_t* index_op(hlo_vir_builder_t* b, hlo_vir_opcode_t op, hlo_vir_value_t* x,
-                                 int64_t y) {
-  return hlo_vir_index(b, op, x, hlo_index(b, y));
-}
-
 static void store(const padder_t* p, hlo_vir_value_t* value, hlo_vir_value_t* at) {
   hlo_element_address_t target = {.base = p->to, .index = at};
   hlo_elementwise_store(p->b, p->dtype, flip(p, value), &target);
@@ -59,7 +54,7 @@ static void copy(const padder_t* p, int64_t first, int64_t end, int64_t lanes, i
   hlo_vir_value_t* at = hlo_vir_begin_for(b, hlo_index(b, first), hlo_index(b, end), lanes, 0);
   hlo_element_address_t source = {.base = p->from, .index = at};
   hlo_vir_value_t* value = hlo_elementwise_load(b, p->from_dtype, (uint32_t)lanes, &source);
-  hlo_vir_value_t* place = index_op(b, HLO_VIR_iadd, index_op(b, HLO_VIR_imul, at, dilation), low);
+  hlo_vir_value_t* place = hlo_add(b, hlo_times(b, at, dilation), low);
   if (p->from_dtype != p->dtype) value = hlo_vmath_convert(b, p->from_dtype, p->dtype, value);
   store(p, value, place);
   hlo_vir_end(b);
@@ -94,30 +89,30 @@ static hlo_vir_value_t* find_line(const padder_t* p, hlo_vir_value_t* line, bool
   hlo_vir_value_t *rest = line, *is_inside = NULL, *offset = hlo_index(b, 0);
   int64_t stride = padding->from[padding->rank - 1];
   for (uint32_t i = padding->rank - 1; i-- > 0;) {
-    hlo_vir_value_t* at = index_op(b, HLO_VIR_irem, rest, padding->to[i]);
-    rest = index_op(b, HLO_VIR_idiv, rest, padding->to[i]);
+    hlo_vir_value_t* at = hlo_remainder(b, rest, padding->to[i]);
+    rest = hlo_divide(b, rest, padding->to[i]);
     int64_t step = ahead && i == padding->pair_dim ? padding->pair_step : 0;
     if (step || padding->low[i] || padding->dilation[i] != 1 ||
         padding->to[i] != padding->from[i]) {
-      at = index_op(b, HLO_VIR_isub, at, padding->low[i] - step);
+      at = hlo_minus(b, at, hlo_index(b, padding->low[i] - step));
       int64_t extent = (padding->from[i] - 1) * padding->dilation[i] + 1;
       hlo_vir_value_t* low = hlo_vir_icmp(b, HLO_VIR_GE, at, hlo_index(b, 0));
       hlo_vir_value_t* high = hlo_vir_icmp(b, HLO_VIR_LT, at, hlo_index(b, extent));
       hlo_vir_value_t* inside = hlo_vir_index(b, HLO_VIR_iand, low, high);
-      at = index_op(b, HLO_VIR_imax, at, 0);
+      at = hlo_most(b, at, hlo_index(b, 0));
       if (padding->dilation[i] > 1) {
-        hlo_vir_value_t* between = index_op(b, HLO_VIR_irem, at, padding->dilation[i]);
+        hlo_vir_value_t* between = hlo_remainder(b, at, padding->dilation[i]);
         inside = hlo_vir_index(b, HLO_VIR_iand, inside,
                                hlo_vir_icmp(b, HLO_VIR_EQ, between, hlo_index(b, 0)));
-        at = index_op(b, HLO_VIR_idiv, at, padding->dilation[i]);
+        at = hlo_divide(b, at, padding->dilation[i]);
       }
       is_inside = is_inside ? hlo_vir_index(b, HLO_VIR_iand, is_inside, inside) : inside;
     }
-    offset = hlo_vir_index(b, HLO_VIR_iadd, offset, index_op(b, HLO_VIR_imul, at, stride));
+    offset = hlo_plus(b, offset, hlo_times(b, at, stride));
     stride *= padding->from[i];
   }
   int64_t bytes = (int64_t)hlo_dtype_size_bytes(padding->from_dtype);
-  *out_from = hlo_vir_index(b, HLO_VIR_iadd, source, index_op(b, HLO_VIR_imul, offset, bytes));
+  *out_from = hlo_plus(b, source, hlo_times(b, offset, bytes));
   return is_inside;
 }
 
@@ -147,7 +142,7 @@ static void join_lines(const padder_t* p, hlo_vir_value_t* const* lines, int64_t
     parts[i] = lines[i] ? hlo_elementwise_load(b, HLO_DTYPE_U16, (uint32_t)lanes, &source)
                         : hlo_vir_const_bits(b, hlo_vmath_type(HLO_DTYPE_U16, (uint32_t)lanes), 0);
   }
-  hlo_element_address_t target = {.base = p->to, .index = index_op(b, HLO_VIR_imul, at, 2)};
+  hlo_element_address_t target = {.base = p->to, .index = hlo_times(b, at, 2)};
   hlo_elementwise_store(b, HLO_DTYPE_U16, hlo_matmul_interleave(b, parts, 2), &target);
   hlo_vir_end(b);
 }
@@ -185,12 +180,11 @@ static void pad_operand(const hlo_kernel_t* kernel, uint32_t side, hlo_vir_build
   const hlo_matmul_padding_t* padding = &m->padding[side];
   const hlo_fusion_t* fusion = kernel->fusion;
   hlo_vir_value_t* scratch = addresses[fusion->input_count + fusion->output_count];
-  hlo_vir_value_t* copy_at = index_op(b, HLO_VIR_iadd, scratch, (int64_t)padding->offset_bytes);
+  hlo_vir_value_t* copy_at = hlo_add(b, scratch, (int64_t)padding->offset_bytes);
   hlo_vir_value_t *low = hlo_index(b, 0), *end = hlo_index(b, padding->line_count);
   if (chunk) {
-    low = index_op(b, HLO_VIR_imul, chunk, padding->lines_per_chunk);
-    end = hlo_vir_index(b, HLO_VIR_imin, index_op(b, HLO_VIR_iadd, low, padding->lines_per_chunk),
-                        end);
+    low = hlo_times(b, chunk, padding->lines_per_chunk);
+    end = hlo_least(b, hlo_add(b, low, padding->lines_per_chunk), end);
   }
   hlo_vir_value_t* line = hlo_vir_begin_for(b, low, end, 1, 0);
   hlo_dtype_t dtype = m->operands[side].dtype;
@@ -202,7 +196,7 @@ static void pad_operand(const hlo_kernel_t* kernel, uint32_t side, hlo_vir_build
                 .dtype = dtype,
                 .is_of_a = side == HLO_MATMUL_A};
   if (p.from_dtype == dtype) p.from_dtype = p.dtype = bits_of(dtype);
-  p.to = hlo_vir_index(b, HLO_VIR_iadd, copy_at, index_op(b, HLO_VIR_imul, line, line_bytes));
+  p.to = hlo_plus(b, copy_at, hlo_times(b, line, line_bytes));
   hlo_vir_value_t* source = addresses[m->operands[side].input];
   if (padding->pair_step) {
     pair_lines(&p, line, source);
@@ -225,6 +219,6 @@ void hlo_matmul_emit_padding(const hlo_kernel_t* kernel, hlo_vir_builder_t* b,
   hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_LT, chunk, hlo_index(b, count)));
   pad_operand(kernel, 0, b, addresses, chunk);
   hlo_vir_begin_else(b);
-  pad_operand(kernel, 1, b, addresses, index_op(b, HLO_VIR_isub, chunk, count));
+  pad_operand(kernel, 1, b, addresses, hlo_minus(b, chunk, hlo_index(b, count)));
   hlo_vir_end(b);
 }

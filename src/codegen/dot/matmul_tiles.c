@@ -195,11 +195,10 @@ static void emit_steps(const hlo_product_t* p, const hlo_product_tile_t* tile) {
   int64_t row_bytes = m->rows.strides[HLO_MATMUL_A] * hlo_product_element_bytes(p, HLO_MATMUL_A);
   hlo_vir_value_t *rows[BESIDE], *low = hlo_index(b, 0),
                                  *end = hlo_index(b, hlo_matmul_filled_steps(m));
-  for (uint32_t i = 0; i < BESIDE; ++i)
-    rows[i] = hlo_plus(b, tile->a, hlo_index(b, i * ROWS * row_bytes));
+  for (uint32_t i = 0; i < BESIDE; ++i) rows[i] = hlo_add(b, tile->a, i * ROWS * row_bytes);
   if (p->block) {
     low = hlo_times(b, p->block, m->block_steps);
-    end = hlo_vir_index(b, HLO_VIR_imin, hlo_plus(b, low, hlo_index(b, m->block_steps)), end);
+    end = hlo_least(b, hlo_add(b, low, m->block_steps), end);
   }
   emit_step(p, tile, rows, hlo_vir_begin_for(b, low, end, COLUMNS, 0));
   hlo_vir_end(b);

@@ -166,16 +166,15 @@ void hlo_product_emit_narrow(const hlo_kernel_t* kernel, uint32_t phase,
   hlo_vir_value_t *low = hlo_index(b, 0), *limit = hlo_index(b, m->unit_count);
   if (chunk) {
     low = hlo_times(b, chunk, m->units_per_chunk);
-    limit = hlo_plus(b, low, hlo_index(b, m->units_per_chunk));
+    limit = hlo_add(b, low, m->units_per_chunk);
   }
-  hlo_vir_value_t* end = hlo_vir_index(b, HLO_VIR_imin, limit, hlo_index(b, whole));
-  hlo_vir_value_t* last = hlo_vir_index(b, HLO_VIR_isub, end, hlo_index(b, masked_units(m)));
+  hlo_vir_value_t* end = hlo_least(b, limit, hlo_index(b, whole));
+  hlo_vir_value_t* last = hlo_minus(b, end, hlo_index(b, masked_units(m)));
   emit_rows(&n, hlo_times(b, hlo_vir_begin_for(b, low, last, 1, 0), m->rows_together),
             m->rows_together, false);
   hlo_vir_end(b);
   emit_rows(&n,
-            hlo_times(b, hlo_vir_begin_for(b, hlo_vir_index(b, HLO_VIR_imax, low, last), end, 1, 0),
-                      m->rows_together),
+            hlo_times(b, hlo_vir_begin_for(b, hlo_most(b, low, last), end, 1, 0), m->rows_together),
             m->rows_together, true);
   hlo_vir_end(b);
   if (!left) return;
