@@ -488,7 +488,7 @@ static int64_t round_up(int64_t value, int64_t step) {
   return hlo_divide_up(value, step) * step;
 }
 
-// Returns whole cache lines of at least so many bytes.
+// Rounds a size in bytes up to whole cache lines.
 static size_t scratch_size(const hlo_matmul_t* m, int64_t bytes) {
   return (size_t)round_up(bytes, hlo_matmul_line_bytes(m));
 }

@@ -1,43 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels of matrix products: register tiles of accumulators over loops of fused multiply-adds.
-// Operands are read in place where that is as fast, else first copied ("packed") into scratch
-// memory. An elementwise epilogue is computed before the tile is stored. Private to codegen.
+// Kernels of matrix products and convolutions: all decisions about one, in hlo_matmul_t. GUIDE.md
+// describes the strategies. Private to codegen.
 //
-// The result is rows x columns for every iteration of the outer loops. Lanes run over columns.
-// Operand A is broadcast element by element, operand B is read as vectors. Operands are swapped if
-// the product is a matrix times a vector.
+// The result is rows x columns for every iteration of the outer loops. Operands are swapped where
+// that suits a strategy better: A has the rows, B the columns.
 //
-// If there are few rows and the columns of B are contiguous along the contraction, lanes run along
-// the contraction instead, and a tile's accumulators are folded at its end. Operands are swapped if
-// there are few columns rather than few rows.
-//
-// A long contraction is cut into blocks. Between blocks, the accumulators are in the output or in
-// scratch memory. Thus a panel's block is used for all rows while the caches hold it.
-//
-// Bytes and bf16 are multiplied in groups if the processor can do so. A lane holds 4 or 2
+// Bytes and 16-bit floats are multiplied in groups if the processor can do so. A lane holds 4 or 2
 // neighbours along the contraction, and a step of the innermost contracting loop multiplies all of
 // them. Bytes of equal signedness are multiplied with A's sign bits flipped; each panel of B begins
 // with the correction that this needs for the accumulators of its columns.
 //
-// A large B that few rows use is packed per block on the stack. For a B larger than the caches,
-// each chunk packs one block at a time into scratch memory. The first tile that uses the block
-// packs it while it computes if B's rows are only copied or converted; else it is packed before the
-// tiles. The last tiles prefetch the source of the next block. If there are few panels to
-// distribute, chunks compute parts of the contraction, whose separate accumulators are joined at
-// the end.
-//
-// Processors with tile registers use these for such groups (matmul_tiles.c) where that is faster.
-// Convolutions in whole steps of features then have zeros around their input.
-//
 // An operand that a few ops compute from values in memory is computed where it is packed or, if
 // each element is read only once, where it is read. A view, transposed or sliced, is read in place.
 //
-// A convolution whose lanes run along features reads the input in place. Loops skip the window
-// positions outside the input, and edge tiles, whose rows differ in these positions, have their own
-// code. Lanes of a depthwise convolution are channels of both operands; a vector of the input is
-// loaded once for all rows of a tile that use it. The gradient of weights multiplies bf16 at two
-// window positions at a time, which are joined in a copy of the input. If each input element meets
-// at most one window position, the convolution is an ordinary matrix product.
+// Loops of a convolution skip the window positions outside the input, and edge tiles, whose rows
+// differ in these positions, have their own code. The gradient of weights multiplies bf16 at two
+// window positions at a time, which are joined in a copy of the input.
 #ifndef HLO_CODEGEN_DOT_MATMUL_H_
 #define HLO_CODEGEN_DOT_MATMUL_H_
 
