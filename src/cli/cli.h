@@ -88,12 +88,6 @@ typedef struct hlo_cli {
 /// error with its location), 2 for wrong usage. The struct that `cli` begins must be zero.
 int hlo_cli_main(const hlo_cli_tool_t* tool, hlo_cli_t* cli, int argc, char** argv);
 
-/// Parses the arguments after the program's name. errors: INVALID_ARGUMENT for wrong usage, with a
-/// suggestion.
-hlo_status_t hlo_cli_parse(hlo_cli_t* cli, int argc, char** argv) HLO_MUST_USE;
-/// Prints the text of --help for one verb, or for the tool (verb NULL).
-void hlo_cli_help(const hlo_cli_tool_t* tool, const hlo_cli_verb_t* verb, hlo_strbuf_t* out);
-
 /// The verbs of hlocc.
 #define HLO_CLI_VERB(verb, ...) \
   hlo_status_t hlo_cli_cmd_##verb(hlo_cli_t* cli, hlo_strbuf_t* out) HLO_MUST_USE;

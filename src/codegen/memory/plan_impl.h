@@ -78,11 +78,6 @@ typedef struct hlo_planner {
 /// Computes positions, ranges and sizes; unites values that are the same bytes; creates a buffer
 /// per class.
 hlo_status_t hlo_planner_scan(hlo_planner_t* planner) HLO_MUST_USE;
-/// Chooses the classes that are kept in registers; part of scanning.
-hlo_status_t hlo_planner_choose_registers(hlo_planner_t* planner) HLO_MUST_USE;
-/// Lists the remaining copies in an order that loses nothing; results without a buffer get one.
-hlo_status_t hlo_planner_move(hlo_planner_t* planner,
-                              const hlo_plan_moves_t** out_lists) HLO_MUST_USE;
 /// Lists the remaining copies, lays out the arena and gives every value its allocation.
 hlo_status_t hlo_planner_finish(hlo_planner_t* planner) HLO_MUST_USE;
 
