@@ -14,7 +14,7 @@ static void print_after(void* context, const hlo_pass_stats_t* stats, const hlo_
   hlo_strbuf_t text = {0};
   hlo_print_module(module, &options, &text);
   fprintf(stderr, "// after pass %u, %s: %s\n%s", stats->position + 1, stats->pass->name,
-          stats->changed ? "changed" : "unchanged", hlo_strbuf_text(&text));
+          stats->step_count ? "changed" : "unchanged", hlo_strbuf_text(&text));
   hlo_strbuf_deinit(&text);
 }
 

@@ -176,9 +176,7 @@ static hlo_status_t replace_node(void* context, hlo_node_t* node) {
 }
 
 hlo_status_t hlo_replace_nodes(hlo_pass_ctx_t* ctx, hlo_module_t* module,
-                               hlo_replace_node_t replace, bool* out_changed) {
+                               hlo_replace_node_t replace) {
   replacer_t replacer = {ctx, replace};
-  hlo_status_t status = hlo_module_walk(module, false, replace_node, &replacer);
-  *out_changed = ctx->step_count > 0;
-  return status;
+  return hlo_module_walk(module, false, replace_node, &replacer);
 }

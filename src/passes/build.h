@@ -70,6 +70,6 @@ typedef hlo_value_t* (*hlo_replace_node_t)(hlo_node_t* node);
 /// Runs a whole pass: replaces every node that `replace` returns a value for, and counts it as a
 /// step.
 hlo_status_t hlo_replace_nodes(hlo_pass_ctx_t* ctx, hlo_module_t* module,
-                               hlo_replace_node_t replace, bool* out_changed) HLO_MUST_USE;
+                               hlo_replace_node_t replace) HLO_MUST_USE;
 
 #endif  // HLO_PASSES_BUILD_H_

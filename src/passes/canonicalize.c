@@ -166,12 +166,10 @@ static hlo_status_t read_class(const char* argument, hlo_rule_class_t* out_class
                            "the exactness class is bits, value or fast, not '%s'", argument);
 }
 
-hlo_status_t hlo_pass_canonicalize(hlo_pass_ctx_t* ctx, hlo_module_t* module, bool* out_changed) {
+hlo_status_t hlo_pass_canonicalize(hlo_pass_ctx_t* ctx, hlo_module_t* module) {
   canonicalizer_t c = {.ctx = ctx};
   hlo_rule_class_t exactness;
   HLO_TRY(read_class(ctx->argument, &exactness));
   HLO_TRY(hlo_rules_shared(exactness, &c.rules));
-  hlo_status_t status = hlo_module_walk(module, true, canonicalize_node, &c);
-  *out_changed = ctx->step_count > 0;
-  return status;
+  return hlo_module_walk(module, true, canonicalize_node, &c);
 }

@@ -183,7 +183,7 @@ static void visit_region(cse_t* cse, hlo_region_t* region) {
   leave_scope(cse, scope);
 }
 
-hlo_status_t hlo_pass_cse(hlo_pass_ctx_t* ctx, hlo_module_t* module, bool* out_changed) {
+hlo_status_t hlo_pass_cse(hlo_pass_ctx_t* ctx, hlo_module_t* module) {
   uint32_t bucket_count = 64;
   while (bucket_count < module->node_count && bucket_count < 1u << 20) bucket_count *= 2;
   cse_t cse = {.ctx = ctx, .bucket_mask = bucket_count - 1};
@@ -193,6 +193,5 @@ hlo_status_t hlo_pass_cse(hlo_pass_ctx_t* ctx, hlo_module_t* module, bool* out_c
   for (hlo_func_t* func = module->first_func; func; func = func->next) {
     if (func->body) visit_region(&cse, func->body);
   }
-  *out_changed = ctx->step_count > 0;
   return hlo_ok();
 }

@@ -149,7 +149,7 @@ static hlo_status_t remove_unreached(dce_t* dce, hlo_module_t* module) {
   return hlo_ok();
 }
 
-hlo_status_t hlo_pass_dce(hlo_pass_ctx_t* ctx, hlo_module_t* module, bool* out_changed) {
+hlo_status_t hlo_pass_dce(hlo_pass_ctx_t* ctx, hlo_module_t* module) {
   dce_t dce = {.ctx = ctx};
   hlo_status_t status = init(&dce, module);
   for (hlo_func_t* f = module->first_func; f && hlo_status_is_ok(status); f = f->next) {
@@ -158,6 +158,5 @@ hlo_status_t hlo_pass_dce(hlo_pass_ctx_t* ctx, hlo_module_t* module, bool* out_c
   if (hlo_status_is_ok(status)) status = remove_unreached(&dce, module);
   hlo_map_deinit(&dce.by_name);
   hlo_map_deinit(&dce.positions);
-  *out_changed = ctx->step_count > 0;
   return status;
 }

@@ -29,7 +29,7 @@ static hlo_status_t inline_manual(hlo_node_t* node) {
 }
 
 static hlo_status_t drop_sharding(void* context, hlo_node_t* node) {
-  bool* changed = context;
+  hlo_pass_ctx_t* ctx = context;
   switch (node->op) {
     case HLO_OP_sdy_sharding_constraint:
     case HLO_OP_sdy_reshard:
@@ -40,12 +40,11 @@ static hlo_status_t drop_sharding(void* context, hlo_node_t* node) {
     case HLO_OP_sdy_mesh: hlo_node_erase(node); break;
     default: return hlo_ok();
   }
-  *changed = true;
+  ++ctx->step_count;
   return hlo_ok();
 }
 
-hlo_status_t hlo_pass_drop_shardy(hlo_pass_ctx_t* ctx, hlo_module_t* module, bool* out_changed) {
-  (void)ctx;
+hlo_status_t hlo_pass_drop_shardy(hlo_pass_ctx_t* ctx, hlo_module_t* module) {
   // Visits inner ops first, so that a body has no shardings when it is moved out.
-  return hlo_module_walk(module, true, drop_sharding, out_changed);
+  return hlo_module_walk(module, true, drop_sharding, ctx);
 }

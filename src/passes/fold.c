@@ -155,13 +155,12 @@ hlo_status_t hlo_fold_node(hlo_pass_ctx_t* ctx, hlo_node_t* node, bool* out_fold
   return status;
 }
 
-hlo_status_t hlo_pass_fold(hlo_pass_ctx_t* ctx, hlo_module_t* module, bool* out_changed) {
+hlo_status_t hlo_pass_fold(hlo_pass_ctx_t* ctx, hlo_module_t* module) {
   folder_t folder = make_folder(ctx);
   hlo_tensor_pool_t pool = {0};  // recycles the buffers of operands and results
   hlo_tensor_pool_t* previous = hlo_tensor_pool_enter(&pool);
   hlo_status_t status = hlo_module_walk(module, true, fold_node, &folder);
   hlo_tensor_pool_leave(previous);
   hlo_tensor_pool_deinit(&pool);
-  *out_changed = ctx->step_count > 0;
   return status;
 }

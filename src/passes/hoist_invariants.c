@@ -161,13 +161,10 @@ static hlo_status_t hoist_from_loop(void* context, hlo_node_t* node) {
   return hlo_ok();
 }
 
-hlo_status_t hlo_pass_hoist_invariants(hlo_pass_ctx_t* ctx, hlo_module_t* module,
-                                       bool* out_changed) {
+hlo_status_t hlo_pass_hoist_invariants(hlo_pass_ctx_t* ctx, hlo_module_t* module) {
   hoister_t hoister = {.ctx = ctx};
   hoister.facts =
       hlo_arena_array(&ctx->scratch, (size_t)module->value_count + 1, sizeof *hoister.facts);
   HLO_TRY(hlo_arena_status(&ctx->scratch));
-  hlo_status_t status = hlo_module_walk(module, true, hoist_from_loop, &hoister);
-  *out_changed = ctx->step_count > 0;
-  return status;
+  return hlo_module_walk(module, true, hoist_from_loop, &hoister);
 }

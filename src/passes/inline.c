@@ -208,11 +208,10 @@ static hlo_status_t read_size_limit(const char* argument, uint32_t* out_limit) {
   return hlo_ok();
 }
 
-hlo_status_t hlo_pass_inline(hlo_pass_ctx_t* ctx, hlo_module_t* module, bool* out_changed) {
+hlo_status_t hlo_pass_inline(hlo_pass_ctx_t* ctx, hlo_module_t* module) {
   inliner_t inliner = {.ctx = ctx, .splicer.arena = &ctx->scratch};
   HLO_TRY(read_size_limit(ctx->argument, &inliner.size_limit));
   hlo_status_t status = inline_calls(&inliner, module);
   hlo_map_deinit(&inliner.states);
-  *out_changed = ctx->step_count > 0;
   return status;
 }

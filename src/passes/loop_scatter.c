@@ -269,6 +269,6 @@ static hlo_value_t* replace_scatter(hlo_node_t* node) {
   return fill_loop(&w, loop, indices, updates) ? &loop->results[1] : NULL;
 }
 
-hlo_status_t hlo_pass_loop_scatter(hlo_pass_ctx_t* ctx, hlo_module_t* module, bool* out_changed) {
-  return hlo_replace_nodes(ctx, module, replace_scatter, out_changed);
+hlo_status_t hlo_pass_loop_scatter(hlo_pass_ctx_t* ctx, hlo_module_t* module) {
+  return hlo_replace_nodes(ctx, module, replace_scatter);
 }

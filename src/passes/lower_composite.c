@@ -129,9 +129,6 @@ static hlo_status_t lower_node(void* context, hlo_node_t* node) {
   return hlo_ok();
 }
 
-hlo_status_t hlo_pass_lower_composite(hlo_pass_ctx_t* ctx, hlo_module_t* module,
-                                      bool* out_changed) {
-  hlo_status_t status = hlo_module_walk(module, false, lower_node, ctx);
-  *out_changed = ctx->step_count > 0;
-  return status;
+hlo_status_t hlo_pass_lower_composite(hlo_pass_ctx_t* ctx, hlo_module_t* module) {
+  return hlo_module_walk(module, false, lower_node, ctx);
 }

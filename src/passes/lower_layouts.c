@@ -180,10 +180,10 @@ static void choose_layout(const hlo_value_t* value, int64_t* out_minor_to_major)
 
 // Removes constraints, which have no effect once the boundary's layouts are chosen.
 static hlo_status_t drop_constraint(void* context, hlo_node_t* node) {
-  bool* changed = context;
+  hlo_pass_ctx_t* ctx = context;
   if (!constraint_layout(node) || node->extra) return hlo_ok();
   if (node->results[0].type != hlo_node_operand_type(node, 0)) return hlo_ok();
-  *changed = true;
+  ++ctx->step_count;
   hlo_value_replace_uses(&node->results[0], hlo_node_operand(node, 0));
   hlo_node_erase(node);
   return hlo_ok();
@@ -242,12 +242,11 @@ static hlo_status_t lower_entry(hlo_func_t* entry) {
   return hlo_module_status(entry->module);
 }
 
-hlo_status_t hlo_pass_lower_layouts(hlo_pass_ctx_t* ctx, hlo_module_t* module, bool* out_changed) {
-  (void)ctx;
+hlo_status_t hlo_pass_lower_layouts(hlo_pass_ctx_t* ctx, hlo_module_t* module) {
   hlo_func_t* entry = hlo_module_entry(module);
   if (entry && entry->body && asks_for_layouts(entry)) {
-    *out_changed = true;
+    ++ctx->step_count;
     HLO_TRY(lower_entry(entry));
   }
-  return hlo_module_walk(module, false, drop_constraint, out_changed);
+  return hlo_module_walk(module, false, drop_constraint, ctx);
 }

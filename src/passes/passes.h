@@ -14,16 +14,14 @@ typedef struct hlo_pass_ctx {
   const char* argument;  // after "name=", NULL if none
   hlo_diag_t* diag;      // faults with their location; NULL: only the status
   hlo_arena_t scratch;   // emptied after every pass; nothing in it may be stored in the module
-  uint32_t step_count;   // rewrites done by this pass, for statistics
+  uint32_t step_count;   // rewrites done by this pass: above 0 after any change
 } hlo_pass_ctx_t;
 
-/// Declares hlo_pass_<id>() for each row of passes.def. *out_changed is false initially and true
-/// after any change.
+/// Declares hlo_pass_<id>() for each row of passes.def.
 /// errors : UNIMPLEMENTED (names an op and its location), INVALID_ARGUMENT (argument of the pass),
 /// RESOURCE_EXHAUSTED; after an error the module may only be released
-#define HLO_PASS(id, ...)                                                                  \
-  hlo_status_t hlo_pass_##id(hlo_pass_ctx_t* ctx, hlo_module_t* module, bool* out_changed) \
-      HLO_MUST_USE;
+#define HLO_PASS(id, ...) \
+  hlo_status_t hlo_pass_##id(hlo_pass_ctx_t* ctx, hlo_module_t* module) HLO_MUST_USE;
 #include "passes/passes.def"
 #undef HLO_PASS
 

@@ -316,7 +316,7 @@ static hlo_status_t look_for_call(void* context, hlo_node_t* node) {
   return hlo_ok();
 }
 
-hlo_status_t hlo_pass_refine_shapes(hlo_pass_ctx_t* ctx, hlo_module_t* module, bool* out_changed) {
+hlo_status_t hlo_pass_refine_shapes(hlo_pass_ctx_t* ctx, hlo_module_t* module) {
   hlo_func_t* entry = hlo_module_entry(module);
   if (!entry || !entry->body || !hlo_module_has_dynamic_shapes(module)) return hlo_ok();
   caller_search_t search = {.name = entry->name};
@@ -325,6 +325,5 @@ hlo_status_t hlo_pass_refine_shapes(hlo_pass_ctx_t* ctx, hlo_module_t* module, b
   refiner_t refiner = {.ctx = ctx, .module = module, .splicer.arena = &ctx->scratch};
   HLO_TRY(refine_region(&refiner, entry->body, 0));
   hlo_func_update_type(entry);
-  *out_changed = ctx->step_count > 0;
   return hlo_module_status(module);
 }

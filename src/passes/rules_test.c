@@ -430,9 +430,8 @@ static void test_products(void** state) {
       hlo_module_t* module = module_of_example(&products[i], dtypes[k]);
       hlo_tensor_t* before = evaluate(module, true);
       hlo_pass_ctx_t ctx = {0};
-      bool is_changed = false;
-      hlo_test_check(hlo_pass_canonicalize(&ctx, module, &is_changed));
-      assert_true(is_changed);
+      hlo_test_check(hlo_pass_canonicalize(&ctx, module));
+      assert_true(ctx.step_count > 0);
       compare_after(products[i].rule, HLO_RULE_BITS, true, module, before);
       hlo_tensor_release(before);
       hlo_module_release(module);

@@ -28,7 +28,7 @@ const hlo_pass_info_t* hlo_pass_info(uint32_t i) {
 }
 
 const char* hlo_pass_kind_name(hlo_pass_kind_t kind) {
-  static const char* const names[] = {"opt", "lower", "analyse"};
+  static const char* const names[] = {"opt", "lower"};
   return names[kind];
 }
 
@@ -141,13 +141,12 @@ static hlo_status_t run_pass(const entry_t* entry, hlo_pass_ctx_t* ctx, hlo_modu
   hlo_arena_mark_t mark = hlo_arena_mark(&ctx->scratch);
   ctx->argument = entry->argument;
   ctx->step_count = 0;
-  bool changed = false;
   uint64_t start_ns = hlo_trace_begin(ctx->options->trace);
-  hlo_status_t status = entry->pass->function(ctx, module, &changed);
+  hlo_status_t status = entry->pass->function(ctx, module);
+  const bool changed = ctx->step_count > 0;
   hlo_trace_end(ctx->options->trace, start_ns, "pass", entry->pass->name,
                 changed ? "changed" : NULL);
   stats->step_count = ctx->step_count;
-  stats->changed = changed;
   if (hlo_status_is_ok(status)) status = hlo_arena_status(&ctx->scratch);
   if (hlo_status_is_ok(status)) status = hlo_module_status(module);
   hlo_arena_reset(&ctx->scratch, mark);
@@ -168,7 +167,7 @@ static hlo_status_t run_entry(const entry_t* entry, uint32_t position, hlo_pass_
   if (ctx->options->run_twice && entry->pass->kind == HLO_PASS_KIND_OPT) {
     hlo_pass_stats_t again = {0};
     HLO_TRY(run_pass(entry, ctx, module, &again));
-    if (again.changed) {
+    if (again.step_count) {
       return hlo_status_create(HLO_STATUS_INTERNAL,
                                "pass %s found something to do in its own output",
                                entry->pass->name);

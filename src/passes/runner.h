@@ -8,12 +8,11 @@
 #include "ir/module.h"
 
 typedef struct hlo_pass_ctx hlo_pass_ctx_t;
-typedef hlo_status_t (*hlo_pass_fn_t)(hlo_pass_ctx_t* ctx, hlo_module_t* module, bool* out_changed);
+typedef hlo_status_t (*hlo_pass_fn_t)(hlo_pass_ctx_t* ctx, hlo_module_t* module);
 
 typedef enum hlo_pass_kind {
   HLO_PASS_KIND_OPT,
   HLO_PASS_KIND_LOWER,
-  HLO_PASS_KIND_ANALYSE,
 } hlo_pass_kind_t;
 
 /// A row of passes.def.
@@ -28,7 +27,7 @@ typedef struct hlo_pass_info {
 /// Returns the number of passes; they are sorted by name.
 uint32_t hlo_pass_count(void);
 const hlo_pass_info_t* hlo_pass_info(uint32_t i);
-/// Returns "opt", "lower" or "analyse".
+/// Returns "opt" or "lower".
 const char* hlo_pass_kind_name(hlo_pass_kind_t kind);
 /// Writes the table as a Markdown page.
 void hlo_passes_markdown(hlo_strbuf_t* out);
@@ -37,8 +36,7 @@ void hlo_passes_markdown(hlo_strbuf_t* out);
 typedef struct hlo_pass_stats {
   const hlo_pass_info_t* pass;
   uint32_t position;  // in the list, from 0
-  bool changed;
-  uint32_t step_count;  // rewrites
+  uint32_t step_count;  // rewrites; 0: the pass changed nothing
 } hlo_pass_stats_t;
 
 /// Zero-initialised: no checks, the whole list.

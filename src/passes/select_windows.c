@@ -185,6 +185,6 @@ static hlo_value_t* replace_select(hlo_node_t* node) {
   return read_windows(node, &windows) ? make_choices(&windows) : NULL;
 }
 
-hlo_status_t hlo_pass_select_windows(hlo_pass_ctx_t* ctx, hlo_module_t* module, bool* out_changed) {
-  return hlo_replace_nodes(ctx, module, replace_select, out_changed);
+hlo_status_t hlo_pass_select_windows(hlo_pass_ctx_t* ctx, hlo_module_t* module) {
+  return hlo_replace_nodes(ctx, module, replace_select);
 }

@@ -92,6 +92,6 @@ static hlo_value_t* replace_reduce(hlo_node_t* node) {
   return sum;
 }
 
-hlo_status_t hlo_pass_short_reduce(hlo_pass_ctx_t* ctx, hlo_module_t* module, bool* out_changed) {
-  return hlo_replace_nodes(ctx, module, replace_reduce, out_changed);
+hlo_status_t hlo_pass_short_reduce(hlo_pass_ctx_t* ctx, hlo_module_t* module) {
+  return hlo_replace_nodes(ctx, module, replace_reduce);
 }

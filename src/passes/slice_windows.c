@@ -206,6 +206,6 @@ static hlo_value_t* replace_windows(hlo_node_t* node) {
   return is_cut_convolution(node) ? make_phases(node) : NULL;
 }
 
-hlo_status_t hlo_pass_slice_windows(hlo_pass_ctx_t* ctx, hlo_module_t* module, bool* out_changed) {
-  return hlo_replace_nodes(ctx, module, replace_windows, out_changed);
+hlo_status_t hlo_pass_slice_windows(hlo_pass_ctx_t* ctx, hlo_module_t* module) {
+  return hlo_replace_nodes(ctx, module, replace_windows);
 }

@@ -32,7 +32,6 @@ typedef struct splitter {
   uint32_t known_capacity;
   split_t* splits;  // in order of definition
   uint32_t split_count, split_capacity;
-  bool has_changed;
 } splitter_t;
 
 static hlo_status_t grow_array(splitter_t* s, void** array, uint32_t* capacity, uint32_t used,
@@ -129,7 +128,7 @@ static hlo_status_t parts_of(splitter_t* s, hlo_value_t* value, hlo_parts_t* out
                                take_part(insertion_point, both, type, 1)};
   }
   HLO_TRY(hlo_module_status(insertion_point->parent->module));
-  s->has_changed = true;
+  ++s->ctx->step_count;
   return remember(s, value, (known_t){*out_parts, false});
 }
 
@@ -154,7 +153,6 @@ static bool touches_complex(const hlo_node_t* node, bool* out_is_splittable) {
 static hlo_status_t become_parts(splitter_t* s, hlo_node_t* node, hlo_parts_t result) {
   HLO_TRY(hlo_module_status(node->parent->module));
   if (!result.re) return hlo_ok();
-  s->has_changed = true;
   ++s->ctx->step_count;
   HLO_TRY(record(s, (split_t){.node = node}));
   if (result.im) return record(s, (split_t){.whole = &node->results[0], .parts = result});
@@ -180,7 +178,6 @@ static hlo_status_t become_whole(splitter_t* s, hlo_node_t* node, hlo_value_t* s
   if (!result) return hlo_status_out_of_memory(sizeof *node);
   hlo_value_replace_uses(&node->results[0], result);
   hlo_node_erase(node);
-  s->has_changed = true;
   ++s->ctx->step_count;
   return hlo_ok();
 }
@@ -253,7 +250,6 @@ static hlo_status_t slice_whole(splitter_t* s, hlo_node_t* node) {
   hlo_value_t* re = take_part(node, both, part, 0);
   const hlo_parts_t parts = {re, take_part(node, both, part, 1)};
   HLO_TRY(hlo_module_status(module));
-  s->has_changed = true;
   ++s->ctx->step_count;
   HLO_TRY(record(s, (split_t){.node = node}));
   return record(s, (split_t){.whole = &node->results[0], .parts = parts});
@@ -424,7 +420,6 @@ static hlo_status_t split_control(splitter_t* s, hlo_node_t* node) {
   for (uint32_t i = 0; i < node->region_count; ++i) {
     HLO_TRY(split_body(s, stays, node->regions[i], pairs->regions[i]));
   }
-  s->has_changed = true;
   ++s->ctx->step_count;
   return take_results(s, node, pairs, stays);
 }
@@ -499,12 +494,11 @@ static hlo_status_t join_and_erase(splitter_t* s) {
   return hlo_ok();
 }
 
-hlo_status_t hlo_pass_split_complex(hlo_pass_ctx_t* ctx, hlo_module_t* module, bool* out_changed) {
+hlo_status_t hlo_pass_split_complex(hlo_pass_ctx_t* ctx, hlo_module_t* module) {
   splitter_t s = {.ctx = ctx};
   for (hlo_func_t* func = module->first_func; func; func = func->next) {
     if (func->body) HLO_TRY(split_region(&s, func->body));
   }
   HLO_TRY(join_and_erase(&s));
-  *out_changed = s.has_changed;
   return hlo_module_status(module);
 }

@@ -168,7 +168,6 @@ static hlo_value_t* replace_convolution(hlo_node_t* node) {
   return transpose(&t, product, back);
 }
 
-hlo_status_t hlo_pass_transpose_windows(hlo_pass_ctx_t* ctx, hlo_module_t* module,
-                                        bool* out_changed) {
-  return hlo_replace_nodes(ctx, module, replace_convolution, out_changed);
+hlo_status_t hlo_pass_transpose_windows(hlo_pass_ctx_t* ctx, hlo_module_t* module) {
+  return hlo_replace_nodes(ctx, module, replace_convolution);
 }

@@ -143,9 +143,7 @@ static hlo_status_t unroll_loop(void* context, hlo_node_t* node) {
   return unroll(context, node, trip_count);
 }
 
-hlo_status_t hlo_pass_unroll(hlo_pass_ctx_t* ctx, hlo_module_t* module, bool* out_changed) {
+hlo_status_t hlo_pass_unroll(hlo_pass_ctx_t* ctx, hlo_module_t* module) {
   unroller_t unroller = {.ctx = ctx, .splicer.arena = &ctx->scratch};
-  hlo_status_t status = hlo_module_walk(module, true, unroll_loop, &unroller);
-  *out_changed = ctx->step_count > 0;
-  return status;
+  return hlo_module_walk(module, true, unroll_loop, &unroller);
 }

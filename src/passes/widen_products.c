@@ -41,7 +41,6 @@ static hlo_value_t* widen(hlo_node_t* node) {
   return hlo_build_convert(node, type->dtype, product);
 }
 
-hlo_status_t hlo_pass_widen_products(hlo_pass_ctx_t* ctx, hlo_module_t* module,
-                                     bool* out_changed) {
-  return hlo_replace_nodes(ctx, module, widen, out_changed);
+hlo_status_t hlo_pass_widen_products(hlo_pass_ctx_t* ctx, hlo_module_t* module) {
+  return hlo_replace_nodes(ctx, module, widen);
 }
