@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The interpreter as a back end: arguments become lent tensors, results are copied to the frame's
 // buffers (see backend_interp.h).
-#include "compiler/backend_interp.h"
+#include "compiler/backends.h"
 
 #include <string.h>
 

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The back end that makes code (see backend_native.h).
-#include "compiler/backend_native.h"
+#include "compiler/backends.h"
 
 #include <string.h>
 
 #include "base/mem.h"
 #include "codegen/image/program.h"
 #include "codegen/lower/prepare.h"
-#include "compiler/backend_interp.h"
 #include "compiler/cache.h"
 #include "compiler/signature.h"
 

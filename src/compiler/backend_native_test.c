@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 // clang-format on
-#include "compiler/backend_native.h"
+#include "compiler/backends.h"
 
 #include <dirent.h>
 #include <pthread.h>
@@ -17,7 +17,6 @@
 #include "base/mem.h"
 #include "base/os.h"
 #include "base/test_util.h"
-#include "compiler/backend_interp.h"
 #include "compiler/execute.h"
 #include "frontend/frontend.h"
 #include "ir/infer.h"

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The signature of the entry function, and the cost of running it.
+// The signature of the entry function, the layouts that compile options request for it, and the cost
+// of running it.
 #ifndef HLO_COMPILER_SIGNATURE_H_
 #define HLO_COMPILER_SIGNATURE_H_
 
+#include "compiler/compile_options.h"
 #include "compiler/compiler.h"
 
 /// Fills arguments, results and byte counts of an executable from the types and attributes of its
@@ -17,5 +19,10 @@ void hlo_cost_count(hlo_module_t* module, hlo_cost_t* out_cost);
 /// launch: the launching thread runs it for all of them, because handing it to a worker would take
 /// a good part of its time.
 bool hlo_func_is_cheap(const hlo_func_t* func, bool is_machine_code, int32_t process_count);
+
+/// Sets mhlo.layout_mode of arguments and results of `entry` where `options` ask for a layout.
+/// errors: INVALID_ARGUMENT (other counts, element types or dimensions than those of the program)
+hlo_status_t hlo_layouts_apply(hlo_func_t* entry,
+                               const hlo_compile_options_t* options) HLO_MUST_USE;
 
 #endif  // HLO_COMPILER_SIGNATURE_H_

@@ -12,7 +12,6 @@
 
 #include "base/strided.h"
 #include "ir/module.h"
-#include "ir/node_error.h"
 
 /// A run-time value: dense row-major elements of hlo_dtype_size_bytes() each, a tuple, or a token
 /// (no elements). The dims are the actual ones, never dynamic.

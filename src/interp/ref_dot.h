@@ -4,7 +4,7 @@
 #define HLO_INTERP_REF_DOT_H_
 
 #include "interp/ref_util.h"
-#include "ir/dot_dtype.h"
+#include "ir/dot_algorithm.h"
 
 /// The batch and contracting dimensions of an operand, each listed in the order that pairs them
 /// with the other operand's; all other dimensions are free.

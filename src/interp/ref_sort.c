@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "interp/ref_util.h"
-#include "ir/top_k.h"
+#include "ir/sort_comparator.h"
 
 // The lines of a tensor along one dimension.
 typedef struct {

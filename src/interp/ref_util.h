@@ -8,7 +8,7 @@
 
 #include "base/strided.h"
 #include "interp/eval.h"
-#include "ir/ints.h"
+#include "ir/module.h"
 
 static_assert(HLO_STRIDED_RANK_MAX == HLO_RANK_MAX, "a strided view holds tensors of any rank");
 

@@ -164,3 +164,87 @@ hlo_status_t hlo_module_clone(const hlo_module_t* module, hlo_module_t** out_mod
   *out_module = to;
   return hlo_ok();
 }
+
+// ---- captured values
+
+static bool is_inside(const hlo_region_t* region, const hlo_node_t* node) {
+  while (region && region->parent && region->parent != node) {
+    region = region->parent->parent;
+  }
+  return region && region->parent == node;
+}
+
+typedef struct captures {
+  const hlo_node_t* owner;
+  hlo_arena_t* arena;
+  uint32_t count, capacity;
+  const hlo_value_t** values;
+} captures_t;
+
+static hlo_status_t add_capture(captures_t* captures, const hlo_value_t* value) {
+  if (is_inside(value->region, captures->owner)) return hlo_ok();
+  for (uint32_t i = 0; i < captures->count; ++i) {
+    if (captures->values[i] == value) return hlo_ok();
+  }
+  const hlo_value_t** room = hlo_arena_room(captures->arena, captures->values, captures->count,
+                                            &captures->capacity, sizeof *room);
+  if (!room) return hlo_arena_status(captures->arena);
+  captures->values = room;
+  captures->values[captures->count++] = value;
+  return hlo_ok();
+}
+
+static hlo_status_t capture_in(captures_t* captures, const hlo_region_t* region) {
+  for (const hlo_node_t* node = region->first; node; node = node->next) {
+    for (uint32_t i = 0; i < node->operand_count; ++i) {
+      HLO_TRY(add_capture(captures, hlo_node_operand(node, i)));
+    }
+    for (uint32_t i = 0; i < node->region_count; ++i) {
+      HLO_TRY(capture_in(captures, node->regions[i]));
+    }
+  }
+  return hlo_ok();
+}
+
+hlo_status_t hlo_node_captures(const hlo_node_t* node, hlo_arena_t* arena, uint32_t* out_count,
+                               const hlo_value_t*** out_values) {
+  captures_t captures = {.owner = node, .arena = arena};
+  for (uint32_t i = 0; i < node->region_count; ++i) {
+    HLO_TRY(capture_in(&captures, node->regions[i]));
+  }
+  *out_count = captures.count;
+  *out_values = captures.values;
+  return hlo_ok();
+}
+
+// ---- walks: recursion is as deep as regions nest, which the readers bound
+
+static hlo_status_t walk_node(hlo_node_t* node, bool post_order, hlo_visit_t visit, void* context) {
+  if (!post_order) HLO_TRY(visit(context, node));
+  // Read the regions after the visit, which may change them.
+  for (uint32_t i = 0; i < node->region_count; ++i) {
+    HLO_TRY(hlo_region_walk(node->regions[i], post_order, visit, context));
+  }
+  return post_order ? visit(context, node) : hlo_ok();
+}
+
+hlo_status_t hlo_region_walk(hlo_region_t* region, bool post_order, hlo_visit_t visit,
+                             void* context) {
+  hlo_node_t* next;
+  for (hlo_node_t* node = region->first; node; node = next) {
+    next = node->next;  // the visit may erase the node
+    HLO_TRY(walk_node(node, post_order, visit, context));
+  }
+  return hlo_ok();
+}
+
+hlo_status_t hlo_module_walk(hlo_module_t* module, bool post_order, hlo_visit_t visit,
+                             void* context) {
+  HLO_TRY(hlo_region_walk(module->top, post_order, visit, context));
+  hlo_func_t* next;
+  for (hlo_func_t* func = module->first_func; func; func = next) {
+    next = func->next;
+    if (func->body) HLO_TRY(hlo_region_walk(func->body, post_order, visit, context));
+  }
+  return hlo_ok();
+}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies, comparison, hashing and walking of modules.
+// Copies, comparison, hashing and walking of modules; values that regions capture.
 #ifndef HLO_IR_CLONE_H_
 #define HLO_IR_CLONE_H_
 
@@ -31,5 +31,13 @@ hlo_status_t hlo_region_walk(hlo_region_t* region, bool post_order, hlo_visit_t 
                              void* context) HLO_MUST_USE;
 hlo_status_t hlo_module_walk(hlo_module_t* module, bool post_order, hlo_visit_t visit,
                              void* context) HLO_MUST_USE;
+
+// ---- captured values
+
+/// Finds the values of enclosing regions that the regions of `node` use, in the order of their
+/// first use, in an array of `arena`.
+/// errors : RESOURCE_EXHAUSTED
+hlo_status_t hlo_node_captures(const hlo_node_t* node, hlo_arena_t* arena, uint32_t* out_count,
+                               const hlo_value_t*** out_values) HLO_MUST_USE;
 
 #endif  // HLO_IR_CLONE_H_

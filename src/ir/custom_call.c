@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "ir/clone.h"
-#include "ir/node_error.h"
 
 typedef struct target_row {
   const char* name;

@@ -5,6 +5,7 @@
 #ifndef HLO_IR_DOT_ALGORITHM_H_
 #define HLO_IR_DOT_ALGORITHM_H_
 
+#include "base/dtype.h"
 #include "ir/module.h"
 
 /// A row of dot_algorithm.def.
@@ -49,5 +50,9 @@ enum { HLO_DOT_ALGORITHM_ATTR_COUNT = 7 };
 /// module's status says so.
 void hlo_dot_algorithm_attrs(hlo_module_t* module, const hlo_dot_algorithm_t* row,
                              hlo_named_attr_t* out_attrs);
+
+/// Returns the element type in which dot_general and convolution are computed: F32, F64, U32 or U64
+/// (for complex numbers the type of their parts), wide enough for both operands and the result.
+hlo_dtype_t hlo_dot_compute_dtype(hlo_dtype_t lhs, hlo_dtype_t rhs, hlo_dtype_t result);
 
 #endif  // HLO_IR_DOT_ALGORITHM_H_

@@ -3,7 +3,7 @@
 #ifndef HLO_IR_INDEX_VECTORS_H_
 #define HLO_IR_INDEX_VECTORS_H_
 
-#include "ir/ints.h"
+#include "ir/module.h"
 
 /// How an index tensor addresses an operand: gather's start_index_map or scatter's
 /// scatter_dims_to_operand_dims, and the batching dimensions of both.

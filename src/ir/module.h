@@ -229,4 +229,40 @@ static inline hlo_module_t* hlo_region_module(const hlo_region_t* region) {
   return region->module;
 }
 
+// ---- errors of single ops
+
+/// Returns an error that begins with the node's location and name: "model.py:3:7: stablehlo.sort:
+/// message".
+hlo_status_t hlo_node_error(const hlo_node_t* node, hlo_status_code_t code, const char* format, ...)
+    HLO_PRINTF(3, 4) HLO_MUST_USE;
+/// Prepends the node's location and name to the message of `status`, which the function takes over.
+/// OK stays OK.
+hlo_status_t hlo_node_annotate(const hlo_node_t* node, hlo_status_t status) HLO_MUST_USE;
+
+// ---- lists of integers
+
+/// An integer list attribute, lent; empty if the attribute is absent.
+typedef struct hlo_ints {
+  const int64_t* values;
+  uint32_t count;
+} hlo_ints_t;
+
+static inline hlo_ints_t hlo_node_ints(const hlo_node_t* node, hlo_attr_id_t id) {
+  hlo_ints_t list = {NULL, 0};
+  list.values = hlo_node_attr_ints(node, id, &list.count);
+  return list;
+}
+
+/// Returns item i, or `fallback` past the end (absent window attributes have defaults).
+static inline int64_t hlo_ints_at(hlo_ints_t list, uint32_t i, int64_t fallback) {
+  return i < list.count ? list.values[i] : fallback;
+}
+
+static inline bool hlo_ints_has(hlo_ints_t list, int64_t value) {
+  for (uint32_t i = 0; i < list.count; i++) {
+    if (list.values[i] == value) return true;
+  }
+  return false;
+}
+
 #endif  // HLO_IR_MODULE_H_

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "ir/infer_impl.h"
-#include "ir/verify_impl.h"
 
 // Compares the type of value `i` of `what`, such as "a branch's value", with the expected type.
 static void verify_type(hlo_verify_t* verify, const hlo_node_t* node, const char* what, uint32_t i,

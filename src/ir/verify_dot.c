@@ -4,7 +4,6 @@
 
 #include "ir/dot_algorithm.h"
 #include "ir/infer_impl.h"
-#include "ir/verify_impl.h"
 
 // The result of a contraction: batch dims, then the remaining dims of the left and of the right
 // operand.

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "ir/infer_impl.h"
-#include "ir/verify_impl.h"
 
 bool hlo_verify_tensors(hlo_verify_t* verify, const hlo_node_t* node) {
   for (uint32_t i = 0; i < node->operand_count; ++i) {

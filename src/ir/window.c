@@ -2,7 +2,6 @@
 // Geometry of sliding windows (see window.h).
 #include "ir/window.h"
 
-#include "ir/node_error.h"
 
 hlo_status_t hlo_window_dim_finish(const hlo_node_t* node, hlo_window_dim_t* dim) {
   int64_t padded = 0, extent = 0;

@@ -3,7 +3,7 @@
 #ifndef HLO_IR_WINDOW_H_
 #define HLO_IR_WINDOW_H_
 
-#include "ir/ints.h"
+#include "ir/module.h"
 
 /// One dimension of a window. Output o and window element w read input (o * stride + w *
 /// window_dilation - low) / base_dilation if that is an integer in bounds.

@@ -4,7 +4,7 @@
 #define HLO_LIB_CALL_IMPL_H_
 
 #include "base/mem.h"
-#include "ir/node_error.h"
+#include "ir/module.h"
 #include "lib/call.h"
 
 /// An operand or result: dense row-major elements of a static type.

@@ -3,7 +3,7 @@
 #include <stdatomic.h>
 
 #include "base/strided.h"
-#include "ir/top_k.h"
+#include "ir/sort_comparator.h"
 #include "lib/call_impl.h"
 #include "lib/sort.h"
 

@@ -9,7 +9,7 @@
 #include "passes/build.h"
 #include "passes/constants.h"
 #include "passes/fold.h"
-#include "passes/lift.h"
+#include "passes/splice.h"
 
 enum { GROUPS = 3 };
 

@@ -4,7 +4,6 @@
 // with their users. Inner loops are processed first, so that a value leaves every loop that it does
 // not depend on; ops of branches remain in them.
 #include "base/tuning.h"
-#include "ir/captures.h"
 #include "ir/clone.h"
 #include "passes/effects.h"
 #include "passes/passes.h"

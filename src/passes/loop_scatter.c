@@ -6,8 +6,8 @@
 
 #include "passes/build.h"
 #include "passes/constants.h"
-#include "passes/lift.h"
 #include "passes/passes.h"
+#include "passes/splice.h"
 
 typedef struct windows {
   hlo_node_t* node;

@@ -3,7 +3,6 @@
 // element type that the algorithm multiplies, and removes the algorithm.
 #include "ir/clone.h"
 #include "ir/dot_algorithm.h"
-#include "ir/node_error.h"
 #include "passes/build.h"
 
 static const hlo_attr_id_t algorithm_ids[HLO_DOT_ALGORITHM_ATTR_COUNT] = {

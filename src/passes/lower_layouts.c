@@ -10,7 +10,7 @@
 
 #include "base/dim_order.h"
 #include "ir/clone.h"
-#include "ir/entry_layout.h"
+#include "ir/entry.h"
 #include "ir/infer.h"
 #include "passes/build.h"
 

@@ -8,8 +8,8 @@
 #include "base/tuning.h"
 #include "passes/build.h"
 #include "passes/constants.h"
-#include "passes/lift.h"
 #include "passes/passes.h"
+#include "passes/splice.h"
 
 enum { MAX_RANK = 16 };
 

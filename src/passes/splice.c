@@ -4,6 +4,10 @@
 
 #include <string.h>
 
+#include "base/tuning.h"
+#include "passes/build.h"
+#include "passes/constants.h"
+
 static hlo_status_t map_arg(hlo_splicer_t* splicer, const hlo_value_t* arg, hlo_value_t* value) {
   hlo_value_map_t* map = &splicer->map;
   if (arg->index >= map->count) {
@@ -69,4 +73,109 @@ bool hlo_splice_own_body(hlo_node_t* node) {
     hlo_node_insert_before(node, inner);
   }
   return true;
+}
+
+// ---- scalar bodies as ops of tensors
+
+enum { MAX_ARGS = 16 };
+
+static bool is_scalar(const hlo_type_t* type) {
+  return hlo_type_is_plain(type) && type->rank == 0;
+}
+
+static bool can_lift_op(const hlo_node_t* node) {
+  if (node->extra || node->region_count || node->result_count != 1 ||
+      !is_scalar(node->results[0].type)) {
+    return false;
+  }
+  for (uint32_t i = 0; i < node->operand_count; ++i) {
+    if (!is_scalar(hlo_node_operand_type(node, i))) return false;
+  }
+  return node->op == HLO_OP_constant || (hlo_op_info(node->op)->traits & HLO_TRAIT_ELEMENTWISE);
+}
+
+bool hlo_lift_can(const hlo_region_t* body) {
+  const hlo_node_t* end = hlo_region_terminator(body);
+  uint32_t count = 0;
+  if (!end || body->arg_count > MAX_ARGS) return false;
+  for (uint32_t i = 0; i < body->arg_count; ++i) {
+    if (!is_scalar(body->args[i]->type)) return false;
+  }
+  for (const hlo_node_t* node = body->first; node != end; node = node->next) {
+    if (++count > HLO_TUNING_LIFT_MAX_OPS || !can_lift_op(node)) return false;
+  }
+  for (uint32_t i = 0; i < end->operand_count; ++i) {
+    if (!is_scalar(hlo_node_operand_type(end, i))) return false;
+  }
+  return true;
+}
+
+/// Maps each scalar of the body to its tensor.
+typedef struct lifted {
+  hlo_node_t* insertion_point;
+  const hlo_region_t* body;
+  hlo_value_t* const* args;
+  const hlo_value_t* scalars[HLO_TUNING_LIFT_MAX_OPS];
+  hlo_value_t* tensors[HLO_TUNING_LIFT_MAX_OPS];
+  uint32_t count;
+} lifted_t;
+
+// Returns the scalar's element type with the shape of the arguments.
+static const hlo_type_t* lifted_type(const lifted_t* lifted, const hlo_type_t* scalar) {
+  const hlo_type_t* shape = lifted->args[0]->type;
+  return hlo_type_tensor(lifted->body->module, scalar->dtype, shape->rank, shape->dims);
+}
+
+// A captured value is a scalar for all elements.
+static hlo_value_t* find_lifted(const lifted_t* lifted, hlo_value_t* scalar) {
+  for (uint32_t i = 0; i < lifted->body->arg_count; ++i) {
+    if (lifted->body->args[i] == scalar) return lifted->args[i];
+  }
+  for (uint32_t i = 0; i < lifted->count; ++i) {
+    if (lifted->scalars[i] == scalar) return lifted->tensors[i];
+  }
+  return hlo_build_broadcast(lifted->insertion_point, lifted_type(lifted, scalar->type), scalar,
+                             NULL);
+}
+
+static hlo_value_t* lift_op(const lifted_t* lifted, const hlo_node_t* node) {
+  const hlo_type_t* scalar = node->results[0].type;
+  hlo_value_t* operands[MAX_ARGS];
+  for (uint32_t i = 0; i < node->operand_count; ++i) {
+    operands[i] = find_lifted(lifted, hlo_node_operand(node, i));
+  }
+  const bool is_constant = node->op == HLO_OP_constant;
+  const hlo_type_t* type = is_constant ? scalar : lifted_type(lifted, scalar);
+  hlo_value_t* made = hlo_build_copy(lifted->insertion_point, node, type, operands);
+  return is_constant && made ? find_lifted(lifted, made) : made;
+}
+
+bool hlo_lift(hlo_node_t* insertion_point, const hlo_region_t* body, hlo_value_t* const* args,
+              hlo_value_t** results) {
+  const hlo_node_t* end = hlo_region_terminator(body);
+  lifted_t lifted = {.insertion_point = insertion_point, .body = body, .args = args};
+  for (const hlo_node_t* node = body->first; node != end; node = node->next) {
+    hlo_value_t* tensor = lift_op(&lifted, node);
+    if (!tensor) return false;
+    lifted.scalars[lifted.count] = &node->results[0];
+    lifted.tensors[lifted.count++] = tensor;
+  }
+  for (uint32_t i = 0; i < end->operand_count; ++i) {
+    results[i] = find_lifted(&lifted, hlo_node_operand(end, i));
+    if (!results[i]) return false;
+  }
+  return true;
+}
+
+void hlo_lift_pair(hlo_node_t* insertion_point, const hlo_region_t* body, uint32_t count,
+                   hlo_value_t* const* x, hlo_value_t* const* y, hlo_value_t** results) {
+  hlo_value_t* args[MAX_ARGS] = {NULL};
+  bool is_whole = true;
+  for (uint32_t i = 0; i < count; ++i) {
+    args[i] = x[i];
+    args[count + i] = y[i];
+    is_whole &= x[i] && y[i];
+  }
+  if (is_whole && hlo_lift(insertion_point, body, args, results)) return;
+  for (uint32_t i = 0; i < count; ++i) results[i] = NULL;
 }

@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "interp/node_callers.h"
-#include "ir/captures.h"
+#include "ir/clone.h"
 #include "ir/infer.h"
 #include "ir/parse.h"
 #include "lib/call.h"

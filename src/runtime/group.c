@@ -6,7 +6,6 @@
 
 #include "base/mem.h"
 #include "compiler/execute.h"
-#include "ir/node_error.h"
 
 typedef enum member_state { ABSENT, ARRIVED, LEFT } member_state_t;
 

@@ -9,7 +9,6 @@
 #include "codegen/isa/isa.h"
 #include "codegen/object/elf.h"
 #include "codegen/object/unwind.h"
-#include "ir/captures.h"
 #include "ir/clone.h"
 #include "ir/print.h"
 #include "rt/rt.h"

@@ -2,7 +2,7 @@
 // Queries about steps and their order (see schedule.h).
 #include "codegen/body/schedule.h"
 
-#include "ir/captures.h"
+#include "ir/clone.h"
 
 // Returns true if a broadcast only adds dimensions of one element between existing ones.
 static bool adds_ones(const hlo_node_t* node) {

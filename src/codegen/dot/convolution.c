@@ -8,7 +8,7 @@
 #include "base/tuning.h"
 #include "codegen/dot/matmul.h"
 #include "codegen/math/elementwise.h"
-#include "ir/dot_dtype.h"
+#include "ir/dot_algorithm.h"
 
 enum {
   MAX_SPACE = 8,

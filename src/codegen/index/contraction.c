@@ -4,7 +4,6 @@
 
 #include "codegen/math/elementwise.h"
 #include "ir/dot_algorithm.h"
-#include "ir/dot_dtype.h"
 
 enum { EXACT_IN_F32 = 1 << 24 };
 

@@ -4,7 +4,7 @@
 #include "codegen/index/contraction.h"
 #include "codegen/index/tiled_impl.h"
 #include "codegen/math/elementwise.h"
-#include "ir/dot_dtype.h"
+#include "ir/dot_algorithm.h"
 #include "ir/reducer.h"
 
 hlo_dtype_t hlo_tiled_sum_dtype(const hlo_node_t* node) {

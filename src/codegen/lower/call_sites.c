@@ -8,9 +8,7 @@
 #include "base/mem.h"
 #include "base/tuning.h"
 #include "codegen/loops/tile_kernel.h"
-#include "ir/captures.h"
 #include "ir/clone.h"
-#include "ir/node_error.h"
 
 enum {
   CONSTANT_ALIGNMENT = 64,

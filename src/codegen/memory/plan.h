@@ -16,7 +16,7 @@
 #include "codegen/body/schedule.h"
 #include "codegen/loops/kernel.h"
 #include "codegen/memory/memory_check.h"
-#include "ir/donation.h"
+#include "ir/entry.h"
 
 typedef enum hlo_allocation_kind {
   HLO_ALLOCATION_NONE,       // tokens, and values that never reach memory
@@ -56,7 +56,6 @@ typedef struct hlo_plan_register {
   hlo_dtype_t dtype;
   bool is_vector;
 } hlo_plan_register_t;
-
 
 /// owner: the arena given to hlo_plan_create(). threads: immutable.
 typedef struct hlo_plan {

@@ -10,7 +10,7 @@
 #include "codegen/body/split.h"
 #include "codegen/memory/plan.h"
 #include "ir/call.h"
-#include "ir/captures.h"
+#include "ir/clone.h"
 
 // Memory that holds a token: a range of one space.
 typedef struct cell {

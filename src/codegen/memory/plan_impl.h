@@ -5,7 +5,7 @@
 #define HLO_CODEGEN_PLAN_IMPL_H_
 
 #include "codegen/memory/plan.h"
-#include "ir/captures.h"
+#include "ir/clone.h"
 
 #define HLO_PLAN_NONE UINT32_MAX
 

@@ -3,7 +3,6 @@
 // of values, and an instruction that passes on a tuple passes on its leaves.
 #include "frontend/hlo/build.h"
 
-#include "frontend/hlo/tree.h"
 #include "ir/parse.h"
 
 typedef hlo_desc_builder_t builder_t;

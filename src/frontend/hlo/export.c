@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "base/dim_order.h"
-#include "ir/entry_layout.h"
+#include "ir/entry.h"
 
 typedef hlo_exporter_t exporter_t;
 typedef hlo_export_scope_t scope_t;

@@ -3,7 +3,7 @@
 // instructions are hints for a compiler and have no meaning.
 #include "base/dim_order.h"
 #include "frontend/hlo/build.h"
-#include "ir/entry_layout.h"
+#include "ir/entry.h"
 
 // A walk over the leaves of shapes and, in parallel, the arguments or results of a function.
 typedef struct leaves {

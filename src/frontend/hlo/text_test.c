@@ -4,7 +4,7 @@
 #include "frontend/hlo/hlo.h"
 #include "frontend/hlo/hlo_test_util.h"
 #include "ir/clone.h"
-#include "ir/entry_layout.h"
+#include "ir/entry.h"
 
 static void text_and_proto_are_equal(void** state) {
   (void)state;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shapes and trees of values (see tree.h). Readers bound the nesting of shapes, and a tree has no
 // more leaves than the shape that the input spells out.
-#include "frontend/hlo/tree.h"
+#include "frontend/hlo/build.h"
 
 uint32_t hlo_desc_leaf_count(const hlo_desc_shape_t* shape) {
   if (shape->element_type != HLO_DESC_TUPLE) return 1;

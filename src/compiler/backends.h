@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiled code as a back end. Programs it cannot run go to the interpreter, with one log line.
-#ifndef HLO_COMPILER_BACKEND_NATIVE_H_
-#define HLO_COMPILER_BACKEND_NATIVE_H_
+// The back ends: compiled code, whose programs that it cannot run go to the interpreter with one log
+// line, and the interpreter as an entry of kernel_abi.h.
+#ifndef HLO_COMPILER_BACKENDS_H_
+#define HLO_COMPILER_BACKENDS_H_
 
 #include "compiler/compiler.h"
 
@@ -17,5 +18,7 @@ extern const hlo_backend_t hlo_backend_plain;
 /// processors without an encoder, and for comparison. A compilation fails without a compiler
 /// (NOT_FOUND).
 extern const hlo_backend_t hlo_backend_c;
+/// The interpreter: the back end that runs everything.
+extern const hlo_backend_t hlo_backend_interp;
 
-#endif  // HLO_COMPILER_BACKEND_NATIVE_H_
+#endif  // HLO_COMPILER_BACKENDS_H_

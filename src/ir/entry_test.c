@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pairing of donated arguments with results.
-#include "ir/donation.h"
+#include "ir/entry.h"
 
 #include "ir/test_util.h"
 

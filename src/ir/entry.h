@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layouts of the arguments and results of an entry function.
+// Arguments and results of an entry function: their layouts, and the arguments whose memory a
+// result may reuse.
 //
 // A program requests a layout by `mhlo.layout_mode`, a string. Pass lower_layouts changes the type
 // to the dimensions in memory order, and records their order in the program in HLO_LAYOUT_ATTR: an
 // argument of type 3x2xf32 with {0, 1} is a column-major array of 2x3.
-#ifndef HLO_IR_ENTRY_LAYOUT_H_
-#define HLO_IR_ENTRY_LAYOUT_H_
+#ifndef HLO_IR_ENTRY_H_
+#define HLO_IR_ENTRY_H_
 
 #include "ir/module.h"
 
@@ -21,4 +22,18 @@ void hlo_func_set_argument_attr(hlo_func_t* func, uint32_t number, const char* k
 void hlo_func_set_result_attr(hlo_func_t* func, uint32_t number, const char* key,
                               const hlo_attr_t* value);
 
-#endif  // HLO_IR_ENTRY_LAYOUT_H_
+// ---- donation
+
+/// Returns the attribute that ties an argument to a result (an INT unless malformed), or NULL.
+const hlo_attr_t* hlo_func_argument_alias(const hlo_func_t* func, uint32_t argument);
+/// Returns true if any result of the same size and layout may use the argument's memory.
+bool hlo_func_argument_is_donor(const hlo_func_t* func, uint32_t argument);
+
+#define HLO_DONATED_NOWHERE UINT32_MAX
+/// Pairs each result with the argument whose memory it may use: the argument that names it, else a
+/// donor of its size and layout. `out_results` is indexed by argument, `out_arguments` by result;
+/// HLO_DONATED_NOWHERE marks the unpaired.
+void hlo_func_pair_donations(const hlo_func_t* func, uint32_t* out_results,
+                             uint32_t* out_arguments);
+
+#endif  // HLO_IR_ENTRY_H_
