@@ -146,4 +146,21 @@ hlo_attr_id_t hlo_attr_from_name(const char* name, size_t length);
 /// Returns the slot of the attribute in the op's row, or -1.
 int hlo_op_attr_slot(hlo_op_t op, hlo_attr_id_t id);
 
+typedef struct hlo_struct_field {
+  const char* name;  // inside the struct
+  hlo_attr_id_t id;  // of the op
+} hlo_struct_field_t;
+
+/// An attribute such as `dimension_numbers = #stablehlo.gather<...>`, stored as one attribute per
+/// field.
+typedef struct hlo_struct_attr {
+  const char* name;      // of the op's attribute in text
+  const char* mnemonic;  // "stablehlo.gather"
+  bool all_fields;       // every field is printed and required, in this order
+  uint8_t field_count;
+  const hlo_struct_field_t* fields;  // an op that has the first field has the struct
+} hlo_struct_attr_t;
+/// Returns a struct attribute by its mnemonic, or NULL.
+const hlo_struct_attr_t* hlo_struct_by_mnemonic(const char* mnemonic, size_t length);
+
 #endif  // HLO_IR_OPS_H_

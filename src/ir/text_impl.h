@@ -15,25 +15,8 @@ const char* hlo_asm_format(hlo_op_t op);
 /// Finds the next word of a pretty form; false at the end. Single blanks separate words.
 bool hlo_asm_next_word(const char** cursor, const char** out_word, size_t* out_length);
 
-typedef struct hlo_struct_field {
-  const char* name;  // inside the struct
-  hlo_attr_id_t id;  // of the op
-} hlo_struct_field_t;
-
-/// An attribute such as `dimension_numbers = #stablehlo.gather<...>`, stored as one attribute per
-/// field.
-typedef struct hlo_struct_attr {
-  const char* name;      // of the op's attribute in text
-  const char* mnemonic;  // "stablehlo.gather"
-  bool all_fields;       // every field is printed and required, in this order
-  uint8_t field_count;
-  const hlo_struct_field_t* fields;  // an op that has the first field has the struct
-} hlo_struct_attr_t;
-
 /// Returns the struct attribute of an op by its name in text, or NULL.
 const hlo_struct_attr_t* hlo_op_struct_named(hlo_op_t op, const char* name, size_t length);
-/// Returns a struct attribute by its mnemonic, or NULL.
-const hlo_struct_attr_t* hlo_struct_by_mnemonic(const char* mnemonic, size_t length);
 /// Returns the struct attribute that contains `id` of an op, or NULL.
 const hlo_struct_attr_t* hlo_op_struct_of(hlo_op_t op, hlo_attr_id_t id);
 /// Returns true for the struct with the [b, 0, f]x[0, i, o]->[b, 0, f] notation.

@@ -12,6 +12,9 @@ static hlo_status_t refuse(const char* function, const char* why) {
 #define GET(name, last, value) HLO_PJRT_ENTRY(name, last, true, (own.last = (value), hlo_ok()))
 #define GET2(name, field, field_value, last, value) \
   HLO_PJRT_ENTRY(name, last, true, (own.field = (field_value), own.last = (value), hlo_ok()))
+#define GET3(name, a, a_value, b, b_value, last, value) \
+  HLO_PJRT_ENTRY(name, last, true,                      \
+                 (own.a = (a_value), own.b = (b_value), own.last = (value), hlo_ok()))
 #define LEND(name, text, value)           \
   HLO_PJRT_ENTRY(name, text##_size, true, \
                  (hlo_pjrt_lend(value, &own.text, &own.text##_size), hlo_ok()))
@@ -24,6 +27,7 @@ static hlo_status_t refuse(const char* function, const char* why) {
 #undef METHOD
 #undef GET
 #undef GET2
+#undef GET3
 #undef LEND
 #undef SERVE
 #undef REFUSE
@@ -70,6 +74,7 @@ static const PJRT_Api api = {
 #define METHOD(name, last) .PJRT_##name = entry_##name,
 #define GET(name, ...) .PJRT_##name = entry_##name,
 #define GET2(name, ...) .PJRT_##name = entry_##name,
+#define GET3(name, ...) .PJRT_##name = entry_##name,
 #define LEND(name, ...) .PJRT_##name = entry_##name,
 #define SERVE(name, ...) .PJRT_##name = entry_##name,
 #define REFUSE(name, last, why) .PJRT_##name = entry_##name,
@@ -79,6 +84,7 @@ static const PJRT_Api api = {
 #undef METHOD
 #undef GET
 #undef GET2
+#undef GET3
 #undef LEND
 #undef SERVE
 #undef REFUSE

@@ -46,6 +46,7 @@ void hlo_pjrt_Error_Message(PJRT_Error_Message_Args* args);
 #define METHOD(name, last) CALL(name, last)
 #define GET(name, last, value)
 #define GET2(name, field, field_value, last, value)
+#define GET3(name, ...)
 #define LEND(name, text, value)
 #define SERVE(name, last, status)
 #define REFUSE(name, last, why)
@@ -56,6 +57,7 @@ void hlo_pjrt_Error_Message(PJRT_Error_Message_Args* args);
 #undef METHOD
 #undef GET
 #undef GET2
+#undef GET3
 #undef LEND
 #undef SERVE
 #undef REFUSE

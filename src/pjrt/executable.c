@@ -234,47 +234,6 @@ hlo_status_t hlo_pjrt_Executable_GetCompiledMemoryStats(
   return hlo_ok();
 }
 
-hlo_status_t hlo_pjrt_Executable_OutputDimensions(PJRT_Executable_OutputDimensions_Args* args) {
-  args->num_outputs = args->executable->executable->result_count;
-  args->dims = args->executable->result_dims;
-  args->dim_sizes = args->executable->result_ranks;
-  return hlo_ok();
-}
-
-hlo_status_t hlo_pjrt_Executable_OutputMemoryKinds(PJRT_Executable_OutputMemoryKinds_Args* args) {
-  args->num_outputs = args->executable->executable->result_count;
-  args->memory_kinds = args->executable->result_memory_kinds;
-  args->memory_kind_sizes = args->executable->result_memory_kind_sizes;
-  return hlo_ok();
-}
-
-hlo_status_t hlo_pjrt_Executable_ParameterMemoryKinds(
-    PJRT_Executable_ParameterMemoryKinds_Args* args) {
-  args->num_parameters = args->executable->executable->argument_count;
-  args->memory_kinds = args->executable->argument_memory_kinds;
-  args->memory_kind_sizes = args->executable->argument_memory_kind_sizes;
-  return hlo_ok();
-}
-
-// Programs have one partition, so nothing is sharded. Frameworks that call this need not read the
-// optimized program for its shardings.
-
-hlo_status_t hlo_pjrt_Shardings_PJRT_Executable_ParameterShardings(
-    PJRT_Shardings_PJRT_Executable_ParameterShardings_Args* args) {
-  args->num_parameters = args->executable->executable->argument_count;
-  args->shardings = NULL;
-  args->sharding_sizes = NULL;
-  return hlo_ok();
-}
-
-hlo_status_t hlo_pjrt_Shardings_PJRT_Executable_OutputShardings(
-    PJRT_Shardings_PJRT_Executable_OutputShardings_Args* args) {
-  args->num_outputs = args->executable->executable->result_count;
-  args->shardings = NULL;
-  args->sharding_sizes = NULL;
-  return hlo_ok();
-}
-
 /// Prints the module of the back end: HLO, or StableHLO text if HLO cannot express an op.
 static hlo_status_t write_program(const hlo_module_t* module, hlo_strbuf_t* out,
                                   const char** out_format) {

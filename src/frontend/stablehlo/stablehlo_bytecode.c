@@ -4,6 +4,8 @@
 // op.
 // source : StableHLO StablehloBytecode, ChloBytecode (codes and field orders are facts of the
 // format)
+#include <string.h>
+
 #include "frontend/stablehlo/attr_bytecode.h"
 
 enum stablehlo_attr_code {
@@ -31,57 +33,17 @@ enum stablehlo_attr_code {
   ATTR_MESH = 22,
 };
 
-// A struct: its fields in the order of their encoding.
-typedef struct field {
-  const char* name;
-  char kind;  // 'i' integer, 'l' list of integers, 't' type, 'b' boolean
-} field_t;
-
-static const field_t channel_fields[] = {{"channel_id", 'i'}, {"channel_type", 'i'}, {0}};
-static const field_t conv_fields[] = {
-    {"input_batch_dimension", 'i'},           {"input_feature_dimension", 'i'},
-    {"input_spatial_dimensions", 'l'},        {"kernel_input_feature_dimension", 'i'},
-    {"kernel_output_feature_dimension", 'i'}, {"kernel_spatial_dimensions", 'l'},
-    {"output_batch_dimension", 'i'},          {"output_feature_dimension", 'i'},
-    {"output_spatial_dimensions", 'l'},       {0}};
-static const field_t dot_fields[] = {{"lhs_batching_dimensions", 'l'},
-                                     {"rhs_batching_dimensions", 'l'},
-                                     {"lhs_contracting_dimensions", 'l'},
-                                     {"rhs_contracting_dimensions", 'l'},
-                                     {0}};
-static const field_t gather_fields[] = {{"offset_dims", 'l'},
-                                        {"collapsed_slice_dims", 'l'},
-                                        {"operand_batching_dims", 'l'},
-                                        {"start_indices_batching_dims", 'l'},
-                                        {"start_index_map", 'l'},
-                                        {"index_vector_dim", 'i'},
-                                        {0}};
-static const field_t scatter_fields[] = {{"update_window_dims", 'l'},
-                                         {"inserted_window_dims", 'l'},
-                                         {"input_batching_dims", 'l'},
-                                         {"scatter_indices_batching_dims", 'l'},
-                                         {"scatter_dims_to_operand_dims", 'l'},
-                                         {"index_vector_dim", 'i'},
-                                         {0}};
-static const field_t algorithm_fields[] = {{"lhs_precision_type", 't'},
-                                           {"rhs_precision_type", 't'},
-                                           {"accumulation_type", 't'},
-                                           {"lhs_component_count", 'i'},
-                                           {"rhs_component_count", 'i'},
-                                           {"num_primitive_operations", 'i'},
-                                           {"allow_imprecise_accumulation", 'b'},
-                                           {0}};
-
+// Structs, whose fields are encoded in the order of text.
 static const struct {
   uint8_t code;
-  const field_t* fields;
+  const char* mnemonic;
 } structs[] = {
-    {ATTR_CHANNEL_HANDLE, channel_fields},
-    {ATTR_CONV_DIMENSION_NUMBERS, conv_fields},
-    {ATTR_DOT_DIMENSION_NUMBERS, dot_fields},
-    {ATTR_GATHER_DIMENSION_NUMBERS, gather_fields},
-    {ATTR_SCATTER_DIMENSION_NUMBERS, scatter_fields},
-    {ATTR_DOT_ALGORITHM, algorithm_fields},
+    {ATTR_CHANNEL_HANDLE, "stablehlo.channel_handle"},
+    {ATTR_CONV_DIMENSION_NUMBERS, "stablehlo.conv"},
+    {ATTR_DOT_DIMENSION_NUMBERS, "stablehlo.dot"},
+    {ATTR_GATHER_DIMENSION_NUMBERS, "stablehlo.gather"},
+    {ATTR_SCATTER_DIMENSION_NUMBERS, "stablehlo.scatter"},
+    {ATTR_DOT_ALGORITHM, "stablehlo.dot_algorithm"},
 };
 
 static const hlo_bc_enum_code_t enums[] = {
@@ -100,26 +62,26 @@ static const hlo_bc_enum_code_t chlo_enums[] = {
     {1, HLO_ENUM_COMPARISON_TYPE},
 };
 
-static hlo_status_t read_field(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, char kind,
+static hlo_status_t read_field(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, hlo_attr_form_t form,
                                const hlo_attr_t** out) {
   hlo_module_t* module = reader->module;
   int64_t value, *values;
   uint32_t count;
   uint8_t flag;
   const hlo_bc_type_t* type;
-  switch (kind) {
-    case 'i':
+  switch (form) {
+    case HLO_ATTR_FORM_I64:
       HLO_TRY(hlo_bc_svarint(c, &value));
       *out = hlo_attr_int(module, HLO_DTYPE_S64, value);
       break;
-    case 'l':
+    case HLO_ATTR_FORM_DIMS:
       HLO_TRY(hlo_bc_read_svarints(reader, c, &count, &values));
       *out = hlo_attr_ints(module, count, values);
       break;
-    case 't':
+    case HLO_ATTR_FORM_TYPE:
       HLO_TRY(hlo_bc_read_type(reader, c, &type));
       return hlo_bc_make_type_attr(reader, type, out);
-    default:
+    default:  // BOOL
       HLO_TRY(hlo_bc_byte(c, &flag));
       *out = hlo_attr_bool(module, flag != 0);
       break;
@@ -127,17 +89,17 @@ static hlo_status_t read_field(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, char
   return hlo_module_status(module);
 }
 
-static hlo_status_t read_struct(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, const field_t* fields,
+static hlo_status_t read_struct(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, const char* mnemonic,
                                 const hlo_attr_t** out) {
   enum { FIELDS_MAX = 9 };
   const char* keys[FIELDS_MAX];
   const hlo_attr_t* items[FIELDS_MAX];
-  uint32_t count = 0;
-  for (; fields[count].name; ++count) {
-    keys[count] = fields[count].name;
-    HLO_TRY(read_field(reader, c, fields[count].kind, &items[count]));
+  const hlo_struct_attr_t* info = hlo_struct_by_mnemonic(mnemonic, strlen(mnemonic));
+  for (uint32_t i = 0; i < info->field_count; ++i) {
+    keys[i] = hlo_attr_name(info->fields[i].id);
+    HLO_TRY(read_field(reader, c, hlo_attr_form(info->fields[i].id), &items[i]));
   }
-  *out = hlo_attr_dict(reader->module, count, keys, items);
+  *out = hlo_attr_dict(reader->module, info->field_count, keys, items);
   return hlo_ok();
 }
 
@@ -161,7 +123,7 @@ static hlo_status_t read_list(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, const
 static hlo_status_t read_other(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, uint64_t code,
                                const hlo_attr_t** out) {
   for (size_t i = 0; i < sizeof structs / sizeof structs[0]; ++i) {
-    if (structs[i].code == code) return read_struct(reader, c, structs[i].fields, out);
+    if (structs[i].code == code) return read_struct(reader, c, structs[i].mnemonic, out);
   }
   return hlo_bc_error(c, "StableHLO attribute code %llu is unknown", (unsigned long long)code);
 }
