@@ -8,7 +8,7 @@
 
 #include "ir/clone.h"
 
-enum { FIRST_WORDS = 256, INPUT = 1 << 24, ARGUMENT = 1 << 25 };
+enum { INPUT = 1 << 24, ARGUMENT = 1 << 25 };
 
 typedef struct writer {
   const hlo_fusion_t* fusion;
@@ -22,18 +22,10 @@ typedef struct writer {
 } writer_t;
 
 static void put_word(writer_t* w, uint64_t word) {
-  if (w->count == w->capacity) {
-    uint32_t capacity = w->capacity ? 2 * w->capacity : FIRST_WORDS;
-    uint64_t* words = hlo_arena_alloc(w->arena, capacity * sizeof *words);
-    if (!words) {  // the arena records the failure; the words are not used
-      w->count = 0;
-      return;
-    }
-    if (w->count) memcpy(words, w->words, w->count * sizeof *words);
-    w->words = words;
-    w->capacity = capacity;
-  }
-  if (w->capacity) w->words[w->count++] = word;
+  uint64_t* words = hlo_arena_room(w->arena, w->words, w->count, &w->capacity, sizeof *words);
+  if (!words) return;  // the arena records the failure; the words are not used
+  w->words = words;
+  w->words[w->count++] = word;
 }
 
 static void put_pointer(writer_t* w, const void* pointer) {

@@ -7,7 +7,7 @@
 #include "base/env.h"
 #include "base/hash.h"
 
-enum { BLOB_ALIGN = 64, FIRST_BLOBS = 8 };
+enum { BLOB_ALIGN = 64 };
 
 // ---- the table ---------------------------------------------------------------------------------
 
@@ -107,18 +107,6 @@ hlo_status_t hlo_vir_module_status(const hlo_vir_module_t* module) {
   return hlo_arena_status(&module->arena);
 }
 
-// Makes room for one more blob; the old array remains in the arena.
-static bool grow_blobs(hlo_vir_module_t* module) {
-  if (module->blob_count < module->blob_capacity) return true;
-  uint32_t capacity = module->blob_capacity ? module->blob_capacity * 2 : FIRST_BLOBS;
-  hlo_vir_blob_t* blobs = hlo_arena_array(&module->arena, capacity, sizeof *blobs);
-  if (!blobs) return false;
-  if (module->blob_count) memcpy(blobs, module->blobs, module->blob_count * sizeof *blobs);
-  module->blobs = blobs;
-  module->blob_capacity = capacity;
-  return true;
-}
-
 uint32_t hlo_vir_module_add_blob(hlo_vir_module_t* module, const void* bytes, size_t size_bytes) {
   uint64_t hash = hlo_hash_bytes(bytes, size_bytes, 0);
   for (uint32_t i = 0; i < module->blob_count; ++i) {
@@ -134,7 +122,10 @@ uint32_t hlo_vir_module_add_blob(hlo_vir_module_t* module, const void* bytes, si
     return 0;
   }
   uint8_t* copy = hlo_arena_alloc(&module->arena, room);
-  if (!copy || !grow_blobs(module)) return 0;
+  hlo_vir_blob_t* blobs = hlo_arena_room(&module->arena, module->blobs, module->blob_count,
+                                         &module->blob_capacity, sizeof *blobs);
+  if (!copy || !blobs) return 0;
+  module->blobs = blobs;
   copy += -(uintptr_t)copy % BLOB_ALIGN;
   if (size_bytes) memcpy(copy, bytes, size_bytes);
   module->blobs[module->blob_count] = (hlo_vir_blob_t){copy, size_bytes, hash};

@@ -2,8 +2,6 @@
 // Linearizes blocks and computes the live range of every value (see x86_impl.h): one pass to order,
 // one backwards to count uses, one forwards to fold, to share locations and to find ranges, and, if
 // there are calls, one for copies inside loops without calls. All passes are linear.
-#include <string.h>
-
 #include "base/tuning.h"
 #include "codegen/x86/x86_impl.h"
 
@@ -479,14 +477,10 @@ static void merge_params(hlo_x86_fn_t* f) {
 }
 
 static uint32_t add_copy(hlo_x86_fn_t* f, const hlo_vir_value_t* value, uint32_t control) {
-  if (f->range_count == f->range_capacity) {
-    uint32_t capacity = f->range_capacity * 2;
-    hlo_x86_live_range_t* ranges = hlo_arena_array(f->arena, capacity, sizeof *ranges);
-    if (!ranges) return HLO_X86_NONE;
-    memcpy(ranges, f->ranges, f->range_count * sizeof *ranges);
-    f->ranges = ranges;
-    f->range_capacity = capacity;
-  }
+  hlo_x86_live_range_t* ranges =
+      hlo_arena_room(f->arena, f->ranges, f->range_count, &f->range_capacity, sizeof *ranges);
+  if (!ranges) return HLO_X86_NONE;
+  f->ranges = ranges;
   uint32_t number = f->range_count++;
   const hlo_x86_live_range_t* original = hlo_x86_live_range(f, value);
   f->ranges[number] = (hlo_x86_live_range_t){
