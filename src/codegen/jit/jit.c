@@ -240,19 +240,3 @@ void* hlo_jit_address(const hlo_jit_t* jit, uint32_t func_index) {
   if (func_index >= jit->code.func_count) return NULL;
   return jit->memory.code + jit->code.funcs[func_index].offset_bytes;
 }
-
-uint32_t hlo_jit_debug_id(const hlo_jit_t* jit, const void* pc) {
-  uintptr_t offset = (uintptr_t)pc - (uintptr_t)jit->memory.code;
-  if (offset >= jit->memory.size_bytes) return 0;
-  const hlo_code_debug_id_t* debug_ids = jit->code.debug_ids;
-  size_t low = 0, high = jit->code.debug_id_count;  // entries before `low` begin at or before pc
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    if (debug_ids[middle].offset_bytes <= offset) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low ? debug_ids[low - 1].debug_id : 0;
-}

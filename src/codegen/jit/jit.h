@@ -43,7 +43,5 @@ void hlo_jit_release(hlo_jit_t* jit);
 /// Returns the code with its tables, valid while it is loaded; its bytes are readable.
 const hlo_code_t* hlo_jit_code(const hlo_jit_t* jit);
 void* hlo_jit_address(const hlo_jit_t* jit, uint32_t func_index);
-/// Returns the debug id of a program counter inside the code; 0: none.
-uint32_t hlo_jit_debug_id(const hlo_jit_t* jit, const void* pc);
 
 #endif  // HLO_CODEGEN_JIT_JIT_H_

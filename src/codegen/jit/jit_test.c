@@ -332,26 +332,6 @@ static void whatever_fails_is_a_status(void** state) {
 
 // ---- tables
 
-static void program_counters_have_debug_ids(void** state) {
-  (void)state;
-  program_t p;
-  program_adding(&p, 1, 0);
-  const hlo_code_debug_id_t debug_ids[] = {{4, 11}, {8, 0}, {12, 13}};
-  memcpy(p.debug_ids, debug_ids, sizeof debug_ids);
-  p.code.debug_id_count = 3;
-  hlo_jit_t* jit = NULL;
-  expect(hlo_jit_load(&p.code, "test", NULL, &jit), HLO_STATUS_OK, "");
-  const uint8_t* code = hlo_jit_address(jit, 0);
-  const uint32_t expected[] = {0, 0, 0, 0, 11, 11, 11, 11, 0, 0, 0, 0, 13, 13};
-  for (unsigned i = 0; i < 14; i++) assert_int_equal(hlo_jit_debug_id(jit, code + i), expected[i]);
-  assert_int_equal(hlo_jit_debug_id(jit, code + p.code.size_bytes - 1), 13);
-  assert_int_equal(hlo_jit_debug_id(jit, code + p.code.size_bytes), 0);
-  assert_int_equal(hlo_jit_debug_id(jit, code - 1), 0);
-  assert_int_equal(hlo_jit_debug_id(jit, NULL), 0);
-  hlo_jit_release(jit);
-  program_deinit(&p);
-}
-
 enum { FRAME_LIMIT = 64 };
 
 typedef struct trace {
@@ -543,7 +523,6 @@ int main(void) {
       cmocka_unit_test(threads_load_into_one_pool),
       cmocka_unit_test(hardened_systems_get_the_other_way_or_an_error),
       cmocka_unit_test(whatever_fails_is_a_status),
-      cmocka_unit_test(program_counters_have_debug_ids),
       cmocka_unit_test(backtraces_pass_through_generated_frames),
       cmocka_unit_test(perf_finds_names_in_its_map),
       cmocka_unit_test(debuggers_find_objects_in_their_list),

@@ -178,21 +178,17 @@ static void emit_mul(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned to)
   unsigned a = hlo_x86_in(f, value->operands[0]), b = hlo_x86_in(f, value->operands[1]);
   unsigned x = hlo_x86_temp_vec(f), y = hlo_x86_temp_vec(f);
   hlo_x86_asm_t* as = f->as;
-  if (hlo_x86_elem_bits(value->type) == 8) {  // odd and even bytes as words
-    shift_words(f, 16, width, SHIFT_RIGHT, x, a, 8);
-    shift_words(f, 16, width, SHIFT_RIGHT, y, b, 8);
-    hlo_x86_vvv(as, HLO_X86_vpmullw, width, x, x, reg(y), 0);
-    shift_words(f, 16, width, SHIFT_LEFT, x, x, 8);
-    hlo_x86_vvv(as, HLO_X86_vpmullw, width, to, a, reg(b), 0);
-    hlo_x86_bits(f, HLO_X86_AND, width, to, to, hlo_x86_pool_splat(f, 16, 0xff, width));
-    hlo_x86_bits(f, HLO_X86_OR, width, to, to, reg(x));
-  } else if (hlo_x86_elem_bits(value->type) == 32) {  // odd and even lanes
-    shift_words(f, 64, width, SHIFT_RIGHT, x, a, 32);
-    shift_words(f, 64, width, SHIFT_RIGHT, y, b, 32);
-    hlo_x86_vvv(as, HLO_X86_vpmuludq, width, x, x, reg(y), 0);
-    shift_words(f, 64, width, SHIFT_LEFT, x, x, 32);
-    hlo_x86_vvv(as, HLO_X86_vpmuludq, width, to, a, reg(b), 0);
-    hlo_x86_bits(f, HLO_X86_AND, width, to, to, hlo_x86_pool_splat(f, 64, UINT32_MAX, width));
+  unsigned bits = hlo_x86_elem_bits(value->type);
+  if (bits < 64) {  // odd and even lanes, in lanes that hold their products
+    unsigned wide = bits == 8 ? 16 : 64, half = wide / 2;
+    hlo_x86_insn_t multiply = bits == 8 ? HLO_X86_vpmullw : HLO_X86_vpmuludq;
+    hlo_x86_rm_t low = hlo_x86_pool_splat(f, wide, (UINT64_C(1) << half) - 1, width);
+    shift_words(f, wide, width, SHIFT_RIGHT, x, a, half);
+    shift_words(f, wide, width, SHIFT_RIGHT, y, b, half);
+    hlo_x86_vvv(as, multiply, width, x, x, reg(y), 0);
+    shift_words(f, wide, width, SHIFT_LEFT, x, x, half);
+    hlo_x86_vvv(as, multiply, width, to, a, reg(b), 0);
+    hlo_x86_bits(f, HLO_X86_AND, width, to, to, low);
     hlo_x86_bits(f, HLO_X86_OR, width, to, to, reg(x));
   } else {  // both cross products of 32-bit halves, above the product of the low halves
     shift_words(f, 64, width, SHIFT_RIGHT, x, a, 32);
