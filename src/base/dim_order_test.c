@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests of orders of dimensions.
-#include "base/dim_order.h"
+#include "base/shape.h"
 
 #include <string.h>
 

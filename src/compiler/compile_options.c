@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/dim_order.h"
+#include "base/shape.h"
 #include "base/wire.h"
 
 enum {

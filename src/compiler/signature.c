@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-#include "base/dim_order.h"
 #include "base/mem.h"
+#include "base/shape.h"
 #include "base/tuning.h"
 #include "ir/clone.h"
 #include "ir/custom_call.h"

@@ -10,7 +10,7 @@
 
 #include <stdatomic.h>
 
-#include "base/strided.h"
+#include "base/copy.h"
 #include "ir/module.h"
 
 /// A run-time value: dense row-major elements of hlo_dtype_size_bytes() each, a tuple, or a token

@@ -3,7 +3,7 @@
 // the plain op runs on them.
 #include <string.h>
 
-#include "base/strided.h"
+#include "base/copy.h"
 #include "interp/kernels_impl.h"
 
 // ---- expansion --------------------------------------------------------------------------------

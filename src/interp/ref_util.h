@@ -6,11 +6,11 @@
 
 #include <assert.h>
 
-#include "base/strided.h"
+#include "base/copy.h"
 #include "interp/eval.h"
 #include "ir/module.h"
 
-static_assert(HLO_STRIDED_RANK_MAX == HLO_RANK_MAX, "a strided view holds tensors of any rank");
+static_assert(HLO_SHAPE_RANK_LIMIT == HLO_RANK_MAX, "a strided view holds tensors of any rank");
 
 static inline int64_t hlo_index_clamp(int64_t value, int64_t low, int64_t high) {
   return value < low ? low : value > high ? high : value;

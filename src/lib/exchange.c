@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "base/strided.h"
+#include "base/copy.h"
 #include "ir/process_groups.h"
 #include "lib/fold.h"
 

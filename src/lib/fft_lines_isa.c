@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "lib/fft_lines_impl.h"
 #include "lib/isa_variant.h"
-#include "base/strided.h"
+#include "base/copy.h"
 
 #define VECTOR_BYTES HLO_ISA_VECTOR_BYTES
 

@@ -2,7 +2,7 @@
 // Index vectors as start offsets of runs (see index_rows.h).
 #include "lib/index_rows.h"
 
-#include "base/strided.h"
+#include "base/copy.h"
 
 // A window is a run if it has size 1 in the outer dims, any size in the next dim, and the full size
 // in the rest.

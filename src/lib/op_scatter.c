@@ -5,7 +5,7 @@
 // recognised operation folds rows; other bodies are left to the caller.
 #include <string.h>
 
-#include "base/strided.h"
+#include "base/copy.h"
 #include "ir/index_vectors.h"
 #include "ir/reducer.h"
 #include "lib/call_impl.h"

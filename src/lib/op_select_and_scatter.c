@@ -4,7 +4,7 @@
 // The reference computes what is left.
 #include <string.h>
 
-#include "base/strided.h"
+#include "base/copy.h"
 #include "ir/window.h"
 #include "lib/batches.h"
 #include "lib/call_impl.h"

@@ -4,7 +4,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "base/strided.h"
+#include "base/copy.h"
 #include "ir/sort_comparator.h"
 #include "lib/call_impl.h"
 #include "lib/sort.h"

@@ -2,7 +2,7 @@
 // The best elements of lines (ir/top_k.h): lines go to the threads in groups.
 #include <stdatomic.h>
 
-#include "base/strided.h"
+#include "base/copy.h"
 #include "ir/sort_comparator.h"
 #include "lib/call_impl.h"
 #include "lib/sort.h"

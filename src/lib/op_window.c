@@ -4,7 +4,7 @@
 // way. Other windows are folded one dimension after the other. The reference computes what is left.
 #include <string.h>
 
-#include "base/strided.h"
+#include "base/copy.h"
 #include "ir/reducer.h"
 #include "ir/window.h"
 #include "lib/batches.h"

@@ -8,7 +8,7 @@
 // (LayoutConstraint), or the layout that makes its transposes cancel.
 #include <string.h>
 
-#include "base/dim_order.h"
+#include "base/shape.h"
 #include "ir/clone.h"
 #include "ir/entry.h"
 #include "ir/infer.h"

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/config.h"
-#include "base/dim_order.h"
 #include "base/mem.h"
 #include "base/observer.h"
 #include "base/shape.h"

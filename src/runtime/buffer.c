@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "base/dim_order.h"
 #include "base/mem.h"
 #include "base/shape.h"
 #include "runtime/buffer_impl.h"

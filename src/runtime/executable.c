@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-#include "base/dim_order.h"
 #include "base/mem.h"
+#include "base/shape.h"
 #include "runtime/group.h"
 #include "runtime/run.h"
 

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/copy.h"
-#include "base/dim_order.h"
 #include "base/mem.h"
+#include "base/shape.h"
 #include "base/tuning.h"
 #include "runtime/buffer_impl.h"
 #include "runtime/storage.h"

@@ -7,7 +7,7 @@
 #include <ctype.h>
 #include <stdio.h>
 
-#include "base/dim_order.h"
+#include "base/shape.h"
 #include "ir/entry.h"
 
 typedef hlo_exporter_t exporter_t;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Layouts of an entry computation as attributes of its function (see build.h). The layouts of other
 // instructions are hints for a compiler and have no meaning.
-#include "base/dim_order.h"
+#include "base/shape.h"
 #include "frontend/hlo/build.h"
 #include "ir/entry.h"
 
