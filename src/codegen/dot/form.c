@@ -213,7 +213,7 @@ static void plan(const hlo_kernel_t* kernel, hlo_kernel_summary_t* out_summary) 
   for (uint32_t i = 0; i < out_summary->phase_count; ++i) {
     out_summary->chunk_counts[i] = hlo_matmul_chunk_count(m, i);
   }
-  out_summary->scratch_bytes = hlo_matmul_scratch_bytes(m);
+  out_summary->scratch_bytes = m->scratch_bytes;
   out_summary->cost_ns = m->cost_ns;
   out_summary->code_size = HLO_TUNING_PRODUCT_CODE_SIZE;
   for (uint32_t i = 0; i < kernel->fusion->input_count && i < 64; ++i) {

@@ -79,14 +79,9 @@ static void cut_loop(hlo_matmul_loops_t* list, const hlo_matmul_cut_t* cut, uint
   for (uint32_t i = 0; i < 2; ++i) ends[i] += cut->loop < ends[i];
 }
 
-// Returns true if the node is a convolution, including convolutions whose loops are those of a
-// matrix product.
-static bool has_windows(const hlo_matmul_t* m) {
-  return m->contraction.node->op == HLO_OP_convolution;
-}
-
 bool hlo_matmul_cut(const hlo_matmul_t* m, hlo_matmul_cut_t cut, hlo_matmul_form_t* form) {
-  if (has_windows(m) || form->cut_count == HLO_MATMUL_MAX_CUTS) return false;
+  const bool has_window = m->contraction.node->op == HLO_OP_convolution;  // even of a product
+  if (has_window || form->cut_count == HLO_MATMUL_MAX_CUTS) return false;
   if ((int32_t)cut.loop == m->rows.loop && cut.inner < HLO_TUNING_SLICE_MIN_ROWS) return false;
   bool is_column = (int32_t)cut.loop == m->columns.loop;
   if (is_column && cut.inner * m->element_bytes % m->target->vector_bytes) return false;
@@ -96,8 +91,8 @@ bool hlo_matmul_cut(const hlo_matmul_t* m, hlo_matmul_cut_t cut, hlo_matmul_form
 
 bool hlo_matmul_transpose_form(const hlo_matmul_t* m, hlo_matmul_form_t* form) {
   bool is_plain = m->columns.from[HLO_MATMUL_B] == 1, stays_plain = m->rows.from[HLO_MATMUL_A] == 1;
-  if (has_windows(m) || form->is_transposed || m->strategy == HLO_MATMUL_BY_DEPTH ||
-      (is_plain && !stays_plain)) {
+  if (m->contraction.node->op == HLO_OP_convolution || form->is_transposed ||
+      m->strategy == HLO_MATMUL_BY_DEPTH || (is_plain && !stays_plain)) {
     return false;
   }
   return form->is_transposed = true;
@@ -303,9 +298,8 @@ hlo_status_t hlo_matmul_create(const hlo_kernel_t* kernel, const hlo_node_t* nod
   choose_lanes(m);
   hlo_matmul_choose_group(m);
   m->element_bytes = hlo_elementwise_register_bytes(m->dtype);
-  m->outer_extent = m->depth_extent = 1;
-  for (uint32_t i = 0; i < m->outer_count; ++i) m->outer_extent *= m->outer[i].extent;
-  for (uint32_t i = 0; i < m->depth_count; ++i) m->depth_extent *= m->depth[i].extent;
+  m->outer_extent = hlo_matmul_extent(m->outer, m->outer_count);
+  m->depth_extent = hlo_matmul_extent(m->depth, m->depth_count);
   return hlo_ok();
 }
 

@@ -58,6 +58,13 @@ typedef struct hlo_matmul_dim {
   hlo_matmul_limit_t limit;
 } hlo_matmul_dim_t;
 
+/// Returns the steps of nested loops.
+static inline int64_t hlo_matmul_extent(const hlo_matmul_dim_t* dims, uint32_t count) {
+  int64_t extent = 1;
+  for (uint32_t i = 0; i < count; ++i) extent *= dims[i].extent;
+  return extent;
+}
+
 static inline bool hlo_matmul_moves(const hlo_matmul_dim_t* dim, uint32_t side) {
   return dim->from[side] || dim->wrap[side] || dim->place[side];
 }
@@ -358,9 +365,9 @@ const hlo_tile_atom_t* hlo_matmul_tile_atom(const hlo_target_t* target, hlo_dtyp
 /// Returns the elements along the contraction per step of tile registers, or 0 without them.
 int64_t hlo_matmul_tile_depth(const hlo_target_t* target, const hlo_node_t* node,
                               hlo_dtype_t accumulators, double depth);
-/// Columns of a panel, rows of a tile; groups of a packed operand, with zeros after the last one.
-int64_t hlo_matmul_tile_width(const hlo_matmul_t* matmul);
-int64_t hlo_matmul_tile_height(void);
+/// Returns the size of a tile.
+hlo_matmul_accumulators_t hlo_matmul_tile_size(const hlo_matmul_t* matmul);
+/// Returns the groups of a packed operand, with zeros after the last one.
 int64_t hlo_matmul_filled_steps(const hlo_matmul_t* matmul);
 /// Returns the number of blocks of A's rows that stay in the second cache while all panels use
 /// them.
@@ -429,9 +436,6 @@ int64_t hlo_matmul_output_stride(const hlo_matmul_t* matmul, int32_t loop);
 hlo_vir_value_t* hlo_matmul_source(const hlo_kernel_t* kernel, uint32_t side,
                                    const hlo_point_emitter_t* points, hlo_vir_builder_t* b,
                                    hlo_vir_value_t* const* addresses);
-static inline size_t hlo_matmul_scratch_bytes(const hlo_matmul_t* matmul) {
-  return matmul->scratch_bytes;
-}
 /// Emits a phase of any strategy.
 void hlo_matmul_emit(const hlo_kernel_t* kernel, uint32_t phase, const hlo_point_emitter_t* points,
                      hlo_vir_builder_t* b, hlo_vir_value_t* const* addresses,

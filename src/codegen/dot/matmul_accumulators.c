@@ -442,8 +442,8 @@ static uint32_t list_keys(const hlo_matmul_t* m, int64_t width, int64_t* keys) {
 hlo_status_t hlo_matmul_choose_accumulators(const hlo_matmul_t* m, hlo_tile_memo_t* memo,
                                             int64_t width, hlo_matmul_accumulators_t* out_tile) {
   if (m->strategy == HLO_MATMUL_IN_TILES) {  // of a fixed size
-    int64_t wanted = hlo_matmul_tile_width(m) / m->lanes;
-    *out_tile = (hlo_matmul_accumulators_t){width ? width : wanted, hlo_matmul_tile_height()};
+    *out_tile = hlo_matmul_tile_size(m);
+    if (width) out_tile->width = width;
     return hlo_ok();
   }
   bool is_tuned = false;

@@ -173,9 +173,7 @@ static hlo_vir_value_t* load_channels(const hlo_product_t* p, const hlo_product_
           hlo_plus(b, address.base, hlo_times(b, address.index, hlo_product_element_bytes(p, 0)));
       address.index = NULL;
     }
-    hlo_vir_type_t type = hlo_vir_type(HLO_VIR_I32, part.lanes);
-    hlo_vir_value_t* index = hlo_vir_emit(b, HLO_VIR_lane_iota, type, 0, 0, 0, NULL);
-    index = hlo_vir_binary(b, HLO_VIR_mul, index, hlo_vir_const_bits(b, type, (uint64_t)stride));
+    hlo_vir_value_t* index = hlo_matmul_lane_offsets(b, part.lanes, stride);
     value = hlo_elementwise_gather(b, dtype, part.lanes, &address, index);
   }
   value = hlo_vmath_convert(b, dtype, m->dtype, value);

@@ -81,9 +81,7 @@ static bool fits_stack(const hlo_matmul_t* m) {
 }
 
 static double depth_of(const hlo_matmul_t* m) {
-  double depth = 1;
-  for (uint32_t i = 0; i < m->depth_count; ++i) depth *= (double)m->depth[i].extent;
-  return depth;
+  return (double)hlo_matmul_extent(m->depth, m->depth_count);
 }
 
 bool hlo_matmul_has_quads(const hlo_matmul_t* m) {
@@ -216,10 +214,7 @@ static hlo_vir_value_t* load_whole(const hlo_matmul_t* m, hlo_vir_builder_t* b,
   }
   int64_t bytes = GROUP_BYTES / m->group * at->stride;
   hlo_vir_type_t type = hlo_vir_type(HLO_VIR_I32, at->lanes);
-  hlo_vir_elem_t wide = bytes * at->lanes > INT32_MAX ? HLO_VIR_I64 : HLO_VIR_I32;
-  hlo_vir_type_t index_type = hlo_vir_type(wide, at->lanes);
-  hlo_vir_value_t* index = hlo_vir_emit(b, HLO_VIR_lane_iota, index_type, 0, 0, 0, NULL);
-  index = hlo_vir_binary(b, HLO_VIR_mul, index, hlo_vir_const_bits(b, index_type, (uint64_t)bytes));
+  hlo_vir_value_t* index = hlo_matmul_lane_offsets(b, at->lanes, bytes);
   hlo_vir_value_t* operands[] = {at->from, index,
                                  hlo_matmul_first_lanes(b, type.lanes, at->active)};
   return hlo_vir_emit(b, HLO_VIR_gather, type, 0, 0, 3, operands);

@@ -104,6 +104,15 @@ static inline hlo_vir_value_t* hlo_most(hlo_vir_builder_t* b, hlo_vir_value_t* x
   return hlo_vir_index(b, HLO_VIR_imax, x, y);
 }
 
+/// Returns the offsets of lanes that are `stride` apart.
+static inline hlo_vir_value_t* hlo_matmul_lane_offsets(hlo_vir_builder_t* b, uint32_t lanes,
+                                                       int64_t stride) {
+  bool is_far = stride * lanes > INT32_MAX;
+  hlo_vir_type_t type = hlo_vir_type(is_far ? HLO_VIR_I64 : HLO_VIR_I32, lanes);
+  hlo_vir_value_t* index = hlo_vir_emit(b, HLO_VIR_lane_iota, type, 0, 0, 0, NULL);
+  return hlo_vir_binary(b, HLO_VIR_mul, index, hlo_vir_const_bits(b, type, (uint64_t)stride));
+}
+
 /// Returns a mask of the first `active` lanes; NULL: all.
 static inline hlo_vir_value_t* hlo_matmul_first_lanes(hlo_vir_builder_t* b, uint32_t lanes,
                                                       uint32_t active) {

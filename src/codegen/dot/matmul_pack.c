@@ -83,11 +83,8 @@ static hlo_vir_value_t* load_elements(const packing_t* p, const hlo_matmul_dim_t
     return hlo_elementwise_load(b, p->from_dtype, lanes, &address);
   }
   if (at) address.base = hlo_plus(b, address.base, hlo_times(b, at, stride * bytes));
-  bool is_far = stride * lanes > INT32_MAX;
-  hlo_vir_type_t type = hlo_vir_type(is_far ? HLO_VIR_I64 : HLO_VIR_I32, lanes);
-  hlo_vir_value_t* index = hlo_vir_emit(b, HLO_VIR_lane_iota, type, 0, 0, 0, NULL);
-  index = hlo_vir_binary(b, HLO_VIR_mul, index, hlo_vir_const_bits(b, type, (uint64_t)stride));
-  return hlo_elementwise_gather(b, p->from_dtype, lanes, &address, index);
+  return hlo_elementwise_gather(b, p->from_dtype, lanes, &address,
+                                hlo_matmul_lane_offsets(b, lanes, stride));
 }
 
 // Returns computed or loaded elements in the type of the multiplication.

@@ -57,91 +57,63 @@ void hlo_matmul_print_strategy(const hlo_matmul_t* m, hlo_strbuf_t* out) {
 
 // ---- legal combinations
 
-static hlo_status_t require(const hlo_matmul_t* m, bool holds, const char* rule) {
-  if (holds) return hlo_ok();
-  return hlo_status_create(HLO_STATUS_INTERNAL, "product of node %u: broken rule: %s",
-                           m->contraction.node->index, rule);
-}
-
-static hlo_status_t verify_strategy(const hlo_matmul_t* m) {
+hlo_status_t hlo_matmul_verify(const hlo_matmul_t* m) {
   const hlo_matmul_row_t* strategy = &hlo_matmul_strategies[m->strategy];
-  HLO_TRY(require(m, strategy->nodes & (m->is_convolution ? CONVOLUTIONS : MATRICES),
-                  "a strategy is of matrix products, of convolutions, or of both"));
-  HLO_TRY(require(m, strategy->groups & m->group, "a strategy multiplies groups of its sizes"));
-  HLO_TRY(require(m, !m->tile == (m->strategy != HLO_MATMUL_IN_TILES),
-                  "tile registers have an instruction, and no other strategy has"));
-  const uint32_t packings =
-      1u << m->operands[HLO_MATMUL_A].packing | 1u << m->operands[HLO_MATMUL_B].packing;
-  HLO_TRY(require(m, !(packings & ~strategy->packings), "a strategy reads operands in its ways"));
-  HLO_TRY(require(m, strategy->splits >> m->split & 1, "a strategy cuts contractions in its ways"));
-  if (m->strategy != HLO_MATMUL_NARROW) return hlo_ok();
-  HLO_TRY(require(m, !m->depth[0].limit.is_used && !m->depth[0].wrap_at && !m->rows.wrap_at,
-                  "a narrow product has steps outside its operands"));
-  return require(m,
-                 m->outer_count == 0 && m->depth_count == 1 &&
-                     m->depth_extent <= HLO_MATMUL_MAX_NARROW && m->rows_together > 0,
-                 "a vector has rows of a narrow product, which has one contracting loop");
-}
-
-static hlo_status_t verify_loops(const hlo_matmul_t* m) {
-  int64_t outer = 1, depth = 1;
-  HLO_TRY(require(m,
-                  m->outer_count <= HLO_MATMUL_MAX_LOOPS && m->depth_count > 0 &&
-                      m->depth_count <= HLO_MATMUL_MAX_LOOPS,
-                  "a product has a contracting loop, and a bounded number of loops"));
-  for (uint32_t i = 0; i < m->outer_count; ++i) outer *= m->outer[i].extent;
-  for (uint32_t i = 0; i < m->depth_count; ++i) depth *= m->depth[i].extent;
-  HLO_TRY(require(m, outer == m->outer_extent, "the outer loops have the outer extent"));
-  return require(m, depth * m->group >= m->depth_extent,
-                 "the contracting loops reach the whole depth");
-}
-
-static hlo_status_t verify_packing(const hlo_matmul_t* m) {
-  const hlo_matmul_packing_t a = m->operands[HLO_MATMUL_A].packing,
-                             b = m->operands[HLO_MATMUL_B].packing;
-  HLO_TRY(require(m, (a == HLO_MATMUL_IN_PLACE || a > HLO_MATMUL_PANELS) && b <= HLO_MATMUL_PANELS,
-                  "A is packed in lines, B in panels or blocks"));
-  HLO_TRY(require(m,
-                  !hlo_matmul_has_slices(m) ||
-                      (!m->is_convolution && m->depth_count == 1 && m->slice_bytes > 0),
-                  "slices are of products with one contracting loop"));
-  HLO_TRY(
-      require(m, b != HLO_MATMUL_ON_STACK || m->group > 1, "blocks on the stack are of groups"));
-  for (uint32_t i = 0; i < 2; ++i) {
-    const hlo_matmul_operand_t* operand = &m->operands[i];
-    HLO_TRY(require(m, !hlo_matmul_is_packed(operand) || operand->offset_bytes < m->scratch_bytes,
-                    "a packed operand lies in scratch memory"));
-    HLO_TRY(require(m, !m->padding[i].is_used || m->contraction.node->op == HLO_OP_convolution,
-                    "padding is of convolutions"));
+  const hlo_matmul_operand_t *a = &m->operands[HLO_MATMUL_A], *b = &m->operands[HLO_MATMUL_B];
+  const hlo_matmul_dim_t* depth = &m->depth[0];
+  const bool is_narrow = m->strategy == HLO_MATMUL_NARROW, is_whole = m->split == HLO_MATMUL_WHOLE;
+  const struct {
+    bool holds;
+    const char* rule;
+  } rules[] = {
+      {m->lanes > 0 && m->element_bytes > 0 && m->chunk_count > 0,
+       "a product has lanes, elements and chunks"},
+      {m->outer_count <= HLO_MATMUL_MAX_LOOPS && m->depth_count > 0 &&
+           m->depth_count <= HLO_MATMUL_MAX_LOOPS,
+       "a product has a contracting loop, and a bounded number of loops"},
+      {hlo_matmul_extent(m->outer, m->outer_count) == m->outer_extent,
+       "the outer loops have the outer extent"},
+      {hlo_matmul_extent(m->depth, m->depth_count) == m->depth_extent,
+       "the contracting loops are the whole depth"},
+      {strategy->nodes & (m->is_convolution ? CONVOLUTIONS : MATRICES),
+       "a strategy is of matrix products, of convolutions, or of both"},
+      {strategy->groups & m->group, "a strategy multiplies groups of its sizes"},
+      {strategy->packings >> a->packing & strategy->packings >> b->packing & 1,
+       "a strategy reads operands in its ways"},
+      {strategy->splits >> m->split & 1, "a strategy cuts contractions in its ways"},
+      {!m->tile == (m->strategy != HLO_MATMUL_IN_TILES),
+       "tile registers have an instruction, and no other strategy has"},
+      {!is_narrow || (!depth->limit.is_used && !depth->wrap_at && !m->rows.wrap_at),
+       "a narrow product has no steps outside its operands"},
+      {!is_narrow || (m->outer_count == 0 && m->depth_count == 1 && m->rows_together > 0 &&
+                      m->depth_extent <= HLO_MATMUL_MAX_NARROW),
+       "a vector has rows of a narrow product, which has one contracting loop"},
+      {(a->packing == HLO_MATMUL_IN_PLACE || a->packing > HLO_MATMUL_PANELS) &&
+           b->packing <= HLO_MATMUL_PANELS,
+       "A is packed in lines, B in panels or blocks"},
+      {(!hlo_matmul_is_packed(a) || a->offset_bytes < m->scratch_bytes) &&
+           (!hlo_matmul_is_packed(b) || b->offset_bytes < m->scratch_bytes),
+       "a packed operand lies in scratch memory"},
+      {!hlo_matmul_has_slices(m) ||
+           (!m->is_convolution && m->depth_count == 1 && m->slice_bytes > 0),
+       "slices are of products with one contracting loop"},
+      {b->packing != HLO_MATMUL_ON_STACK || m->group > 1, "blocks on the stack are of groups"},
+      {m->panel_count == m->full_panels || m->panel_count == m->full_panels + 1,
+       "panels are full but for the last one"},
+      {m->full.piece_count <= HLO_MATMUL_MAX_PIECES && m->edge.piece_count <= HLO_MATMUL_MAX_PIECES,
+       "a panel has a bounded number of vectors"},
+      {m->part_count * m->part_blocks >= m->block_count &&
+           (is_whole || m->block_steps * m->block_count >= depth->extent),
+       "blocks and parts are all of the contraction"},
+      {m->split < HLO_MATMUL_BLOCKS_IN_SCRATCH || m->accumulators_bytes > 0,
+       "accumulators of blocks have memory"},
+      {m->split != HLO_MATMUL_BLOCKS_IN_OUTPUT || m->accumulators_output >= 0,
+       "accumulators lie in an output that may hold them"},
+  };
+  for (uint32_t i = 0; i < sizeof rules / sizeof *rules; ++i) {
+    if (rules[i].holds) continue;
+    return hlo_status_create(HLO_STATUS_INTERNAL, "product of node %u: broken rule: %s",
+                             m->contraction.node->index, rules[i].rule);
   }
   return hlo_ok();
-}
-
-static hlo_status_t verify_blocks(const hlo_matmul_t* m) {
-  HLO_TRY(require(m, m->panel_count == m->full_panels || m->panel_count == m->full_panels + 1,
-                  "panels are full but for the last one"));
-  HLO_TRY(require(
-      m,
-      m->full.piece_count <= HLO_MATMUL_MAX_PIECES && m->edge.piece_count <= HLO_MATMUL_MAX_PIECES,
-      "a panel has a bounded number of vectors"));
-  HLO_TRY(require(
-      m,
-      m->part_blocks > 0 && m->part_count * m->part_blocks >= m->block_count &&
-          (m->split == HLO_MATMUL_WHOLE ? m->block_count == 1
-                                        : m->block_steps * m->block_count >= m->depth[0].extent),
-      "blocks and parts are all of the contraction"));
-  HLO_TRY(require(m, m->split < HLO_MATMUL_BLOCKS_IN_SCRATCH || m->accumulators_bytes > 0,
-                  "accumulators of blocks have memory"));
-  return require(m, m->split != HLO_MATMUL_BLOCKS_IN_OUTPUT || m->accumulators_output >= 0,
-                 "accumulators lie in an output that may hold them");
-}
-
-hlo_status_t hlo_matmul_verify(const hlo_matmul_t* m) {
-  HLO_TRY(require(m, m->lanes > 0 && m->element_bytes > 0 && m->chunk_count > 0,
-                  "a product has lanes, elements and chunks"));
-  HLO_TRY(verify_loops(m));
-  HLO_TRY(verify_strategy(m));
-  if (m->strategy == HLO_MATMUL_NARROW) return hlo_ok();
-  HLO_TRY(verify_packing(m));
-  return verify_blocks(m);
 }

@@ -26,12 +26,6 @@ static const int64_t BUFFER_BYTES = BESIDE * ROWS * BESIDE * ROW_BYTES + ROW_BYT
 
 // ---- selection of products
 
-static double extent_of(const hlo_matmul_dim_t* loops, uint32_t count) {
-  double extent = 1;
-  for (uint32_t i = 0; i < count; ++i) extent *= (double)loops[i].extent;
-  return extent;
-}
-
 static const hlo_tile_atom_t* find_atom(const hlo_tile_target_t* target, hlo_dtype_t operand,
                                         bool is_tile) {
   for (uint32_t i = 0; i < target->atom_count; ++i) {
@@ -46,11 +40,11 @@ static const hlo_tile_atom_t* find_atom(const hlo_tile_target_t* target, hlo_dty
 
 // Returns the time of a product in atoms. Each operand load serves two atoms.
 static double time_of(const hlo_matmul_t* m, const hlo_tile_atom_t* atom) {
-  double tiles = extent_of(m->outer, m->outer_count) *
+  double tiles = (double)hlo_matmul_extent(m->outer, m->outer_count) *
                  (double)hlo_divide_up(m->rows.extent, atom->rows) *
                  (double)hlo_divide_up(m->columns.extent, atom->columns);
   uint32_t inner = m->depth_count - 1;
-  double products = tiles * extent_of(m->depth, inner) *
+  double products = tiles * (double)hlo_matmul_extent(m->depth, inner) *
                     (double)hlo_divide_up(m->depth[inner].extent, atom->depth);
   bool is_tile = atom->rows > 1;
   return hlo_tile_work_ns(
@@ -94,12 +88,9 @@ bool hlo_matmul_choose_tiles(hlo_matmul_t* m, hlo_dtype_t operand) {
   return true;
 }
 
-int64_t hlo_matmul_tile_width(const hlo_matmul_t* m) {
-  return m->columns.extent > COLUMNS ? BESIDE * COLUMNS : COLUMNS;
-}
-
-int64_t hlo_matmul_tile_height(void) {
-  return BESIDE * ROWS;
+hlo_matmul_accumulators_t hlo_matmul_tile_size(const hlo_matmul_t* m) {
+  int64_t columns = m->columns.extent > COLUMNS ? BESIDE * COLUMNS : COLUMNS;
+  return (hlo_matmul_accumulators_t){columns / m->lanes, BESIDE * ROWS};
 }
 
 int64_t hlo_matmul_filled_steps(const hlo_matmul_t* m) {
