@@ -498,7 +498,7 @@ static void nest_outer(hlo_matmul_t* m, uint32_t side, int64_t* stride) {
   for (uint32_t i = m->outer_count; i-- > 0;) {
     if (!hlo_matmul_moves(&m->outer[i], side)) continue;
     nest_loop(&m->outer[i], side, stride);
-    m->pack_counts[side] *= m->outer[i].extent;
+    m->copies[HLO_MATMUL_PACK][side].count *= m->outer[i].extent;
   }
 }
 
@@ -512,15 +512,15 @@ static int64_t lay_out_a(hlo_matmul_t* m) {
   int64_t line = hlo_matmul_line_bytes(m) / m->element_bytes, stride = 1;
   nest_loop(along, HLO_MATMUL_A, &stride);
   stride = round_up(stride, line) + line;
-  m->pack_counts[HLO_MATMUL_A] = 1;
+  int64_t* count = &m->copies[HLO_MATMUL_PACK][HLO_MATMUL_A].count;
+  *count = 1;
   for (uint32_t i = m->depth_count - 1; i-- > 0;) {
     nest_loop(&m->depth[i], HLO_MATMUL_A, &stride);
-    m->pack_counts[HLO_MATMUL_A] *= m->depth[i].extent;
+    *count *= m->depth[i].extent;
   }
   nest_loop(across, HLO_MATMUL_A, &stride);
-  m->pack_counts[HLO_MATMUL_A] *= packing == HLO_MATMUL_TRANSPOSED_LINES
-                                      ? hlo_divide_up(across->extent, m->lanes)
-                                      : across->extent;
+  *count *= packing == HLO_MATMUL_TRANSPOSED_LINES ? hlo_divide_up(across->extent, m->lanes)
+                                                   : across->extent;
   nest_outer(m, HLO_MATMUL_A, &stride);
   return stride;
 }
@@ -538,7 +538,7 @@ static int64_t lay_out_b(hlo_matmul_t* m) {
   stride += hlo_matmul_first_row(m);
   m->panel_stride = stride;
   stride *= m->panel_count;
-  m->pack_counts[HLO_MATMUL_B] = m->panel_count;
+  m->copies[HLO_MATMUL_PACK][HLO_MATMUL_B].count = m->panel_count;
   nest_outer(m, HLO_MATMUL_B, &stride);
   return stride;
 }
@@ -555,20 +555,21 @@ static void read_in_place(hlo_matmul_t* m, uint32_t side) {
 
 // Allocates memory for a padded copy.
 static hlo_verdict_t make_padding(hlo_matmul_t* m, uint32_t side) {
-  hlo_matmul_padding_t* padding = &m->padding[side];
+  const hlo_matmul_padding_t* padding = &m->padding[side];
+  hlo_matmul_copy_t* copy = &m->copies[HLO_MATMUL_PAD][side];
   if (!padding->is_used) return hlo_verdict_yes();
   double elements = 1;
-  padding->line_count = 1;
+  copy->count = 1;
   for (uint32_t i = 0; i < padding->rank; ++i) {
     elements *= (double)padding->to[i];
-    if (i + 1 < padding->rank) padding->line_count *= padding->to[i];
+    if (i + 1 < padding->rank) copy->count *= padding->to[i];
   }
   int64_t bytes = (int64_t)hlo_dtype_size_bytes(m->operands[side].dtype);
   if (elements * (double)bytes > HLO_TUNING_MAX_SCRATCH_BYTES) {
     return hlo_verdict_beyond(HLO_REASON_MATMUL_PADDING, m->contraction.node,
                               elements * (double)bytes, HLO_TUNING_MAX_SCRATCH_BYTES);
   }
-  padding->offset_bytes = m->scratch_bytes;
+  copy->offset_bytes = m->scratch_bytes;
   m->scratch_bytes += scratch_size(m, (int64_t)elements * bytes);
   return hlo_verdict_yes();
 }
@@ -625,7 +626,7 @@ static hlo_verdict_t make_packing(hlo_matmul_t* m) {
                                 elements * 2 * m->element_bytes, HLO_TUNING_MAX_SCRATCH_BYTES);
     }
     int64_t size = side == HLO_MATMUL_A ? lay_out_a(m) : lay_out_b(m);
-    m->operands[side].offset_bytes = m->scratch_bytes;
+    m->copies[HLO_MATMUL_PACK][side].offset_bytes = m->scratch_bytes;
     m->scratch_bytes += scratch_size(m, size * m->element_bytes);
   }
   return hlo_verdict_yes();
@@ -815,15 +816,11 @@ static void make_chunks(hlo_matmul_t* m) {
     chunks -= chunks % HLO_TUNING_EVEN_CHUNKS;
   m->chunk_count = (uint64_t)chunks;
   chunks = hlo_matmul_min(wanted, m->target->tile.max_chunks / HLO_TUNING_PAD_CHUNK_SHARE);
-  for (uint32_t side = 0; side < 2; ++side) {
-    hlo_matmul_padding_t* padding = &m->padding[side];
-    if (padding->is_used) {
-      padding->lines_per_chunk = hlo_divide_up(padding->line_count, chunks);
-      padding->chunk_count = (uint64_t)hlo_divide_up(padding->line_count, padding->lines_per_chunk);
-    }
-    if (!m->pack_counts[side]) continue;
-    m->pack_per_chunk[side] = hlo_divide_up(m->pack_counts[side], chunks);
-    m->pack_chunks[side] = (uint64_t)hlo_divide_up(m->pack_counts[side], m->pack_per_chunk[side]);
+  for (uint32_t i = 0; i < 2 * (HLO_MATMUL_PACK + 1); ++i) {
+    hlo_matmul_copy_t* copy = &m->copies[i / 2][i % 2];
+    if (!copy->count) continue;
+    copy->per_chunk = hlo_divide_up(copy->count, chunks);
+    copy->chunk_count = hlo_divide_up(copy->count, copy->per_chunk);
   }
 }
 
@@ -872,31 +869,25 @@ hlo_status_t hlo_matmul_finish(hlo_matmul_t* m, const hlo_kernel_t* kernel, hlo_
   return hlo_ok();
 }
 
-static bool is_packing(const hlo_matmul_t* m) {
-  return hlo_matmul_is_packed(&m->operands[0]) || hlo_matmul_is_packed(&m->operands[1]);
-}
-
-static bool is_padding(const hlo_matmul_t* m) {
-  return m->padding[0].is_used || m->padding[1].is_used;
+static bool is_copying(const hlo_matmul_t* m, hlo_matmul_phase_t phase) {
+  return m->copies[phase][0].count || m->copies[phase][1].count;
 }
 
 uint32_t hlo_matmul_phase_count(const hlo_matmul_t* m) {
-  return 1 + is_padding(m) + is_packing(m) + (m->split == HLO_MATMUL_PARTS);
+  return 1 + is_copying(m, HLO_MATMUL_PAD) + is_copying(m, HLO_MATMUL_PACK) +
+         (m->split == HLO_MATMUL_PARTS);
 }
 
 hlo_matmul_phase_t hlo_matmul_phase(const hlo_matmul_t* m, uint32_t number) {
   uint32_t left = hlo_matmul_phase_count(m) - number - (m->split == HLO_MATMUL_PARTS);
   if (left < 2) return left ? HLO_MATMUL_MULTIPLY : HLO_MATMUL_JOIN;
-  return number == 0 && is_padding(m) ? HLO_MATMUL_PAD : HLO_MATMUL_PACK;
+  return number == 0 && is_copying(m, HLO_MATMUL_PAD) ? HLO_MATMUL_PAD : HLO_MATMUL_PACK;
 }
 
 bool hlo_matmul_prepares(const hlo_matmul_t* m, uint32_t input) {
   hlo_matmul_phase_t first = hlo_matmul_phase(m, 0);
-  for (uint32_t side = 0; side < 2; ++side) {
-    bool is_read = first == HLO_MATMUL_PAD    ? m->padding[side].is_used
-                   : first == HLO_MATMUL_PACK ? hlo_matmul_is_packed(&m->operands[side])
-                                              : false;
-    if (is_read && hlo_matmul_reads(&m->operands[side], input)) return true;
+  for (uint32_t side = 0; side < 2 && first <= HLO_MATMUL_PACK; ++side) {
+    if (m->copies[first][side].count && hlo_matmul_reads(&m->operands[side], input)) return true;
   }
   return false;
 }
@@ -904,8 +895,11 @@ bool hlo_matmul_prepares(const hlo_matmul_t* m, uint32_t input) {
 uint64_t hlo_matmul_chunk_count(const hlo_matmul_t* m, uint32_t phase) {
   switch (hlo_matmul_phase(m, phase)) {
     case HLO_MATMUL_PAD:
-      return m->chunk_count == 1 ? 1 : m->padding[0].chunk_count + m->padding[1].chunk_count;
-    case HLO_MATMUL_PACK: return m->chunk_count == 1 ? 1 : m->pack_chunks[0] + m->pack_chunks[1];
+    case HLO_MATMUL_PACK: {
+      const hlo_matmul_copy_t* copies = m->copies[hlo_matmul_phase(m, phase)];
+      const int64_t count = copies[0].chunk_count + copies[1].chunk_count;
+      return m->chunk_count == 1 ? 1 : (uint64_t)count;
+    }
     case HLO_MATMUL_JOIN: return (uint64_t)(m->unit_count / m->part_count);
     default: return m->chunk_count;
   }

@@ -103,7 +103,6 @@ typedef struct hlo_matmul_operand {
   hlo_dtype_t dtype;      // in the memory that is read, in place or padded
   int64_t first;          // element from which the loops start
   hlo_matmul_packing_t packing;
-  size_t offset_bytes;  // of a copy as a whole, in the scratch memory
   hlo_matmul_prologue_t prologue;
 } hlo_matmul_operand_t;
 
@@ -139,10 +138,20 @@ typedef struct hlo_matmul_padding {
   int64_t low[HLO_CONTRACTION_MAX_RANK], dilation[HLO_CONTRACTION_MAX_RANK];
   uint32_t pair_dim;
   int64_t pair_step;  // 0: no pairs
-  int64_t line_count, lines_per_chunk;
-  uint64_t chunk_count;
-  size_t offset_bytes;
 } hlo_matmul_padding_t;
+
+typedef enum hlo_matmul_phase {
+  HLO_MATMUL_PAD,
+  HLO_MATMUL_PACK,
+  HLO_MATMUL_MULTIPLY,
+  HLO_MATMUL_JOIN,  // adds the accumulators of blocks
+} hlo_matmul_phase_t;
+/// A copy of an operand in scratch memory: lines of a padded input or of A, panels of B.
+typedef struct hlo_matmul_copy {
+  int64_t count;  // 0: no copy
+  int64_t per_chunk, chunk_count;
+  size_t offset_bytes;
+} hlo_matmul_copy_t;
 
 /// One vector of a panel's columns.
 typedef struct hlo_matmul_piece {
@@ -210,18 +219,18 @@ typedef struct hlo_matmul {
   hlo_matmul_panel_t full, edge;
   int64_t panel_stride;  // elements from a panel of B to the next
   hlo_matmul_split_t split;
-  int64_t block_steps, block_count;           // along the contraction
-  int64_t part_count, part_blocks;            // parts with separate accumulators, and their blocks
-  size_t accumulators_offset;                 // in the scratch memory
-  int64_t accumulators_bytes;                 // of all accumulators of one part
-  int64_t accumulators_stride;                // elements from a row to the next
-  size_t slices_offset, slice_bytes;          // in the scratch memory
-  int64_t stripe_count;                       // of rows, each for all panels
-  int64_t unit_count;                         // units: parts of a panel's tiles in a stripe
-  int64_t units_per_chunk;                    // of narrow products; otherwise units are
-                                              // distributed evenly
-  int64_t pack_counts[2], pack_per_chunk[2];  // lines of A, panels of B
-  uint64_t chunk_count, pack_chunks[2];
+  int64_t block_steps, block_count;   // along the contraction
+  int64_t part_count, part_blocks;    // parts with separate accumulators, and their blocks
+  size_t accumulators_offset;         // in the scratch memory
+  int64_t accumulators_bytes;         // of all accumulators of one part
+  int64_t accumulators_stride;        // elements from a row to the next
+  size_t slices_offset, slice_bytes;  // in the scratch memory
+  int64_t stripe_count;               // of rows, each for all panels
+  int64_t unit_count;                 // units: parts of a panel's tiles in a stripe
+  int64_t units_per_chunk;            // of narrow products; otherwise units are
+                                      // distributed evenly
+  hlo_matmul_copy_t copies[HLO_MATMUL_PACK + 1][2];  // by phase, operand
+  uint64_t chunk_count;
   double cost_ns;         // of all products on one thread
   int64_t rows_together;  // rows that one vector of a narrow product holds
   size_t scratch_bytes;
@@ -410,12 +419,6 @@ uint32_t hlo_matmul_phase_count(const hlo_matmul_t* matmul);
 /// hlo_kernel_prepares().
 bool hlo_matmul_prepares(const hlo_matmul_t* matmul, uint32_t input);
 uint64_t hlo_matmul_chunk_count(const hlo_matmul_t* matmul, uint32_t phase);
-typedef enum hlo_matmul_phase {
-  HLO_MATMUL_PAD,
-  HLO_MATMUL_PACK,
-  HLO_MATMUL_MULTIPLY,
-  HLO_MATMUL_JOIN,  // adds the accumulators of blocks
-} hlo_matmul_phase_t;
 hlo_matmul_phase_t hlo_matmul_phase(const hlo_matmul_t* matmul, uint32_t number);
 /// Returns the elements of a packed panel of B before its first row.
 static inline int64_t hlo_matmul_first_row(const hlo_matmul_t* matmul) {

@@ -481,7 +481,7 @@ static void emit_product(const hlo_kernel_t* kernel, const hlo_point_emitter_t* 
     if (side == HLO_MATMUL_B && hlo_matmul_has_blocks(m)) p.dtypes[side] = m->dtype;
     if (!hlo_matmul_is_packed(operand)) continue;
     p.bases[side] = hlo_add(b, addresses[fusion->input_count + fusion->output_count],
-                            (int64_t)operand->offset_bytes);
+                            (int64_t)m->copies[HLO_MATMUL_PACK][side].offset_bytes);
     p.dtypes[side] = m->dtype;
     if (side == HLO_MATMUL_B) {
       p.bases[side] =
@@ -525,7 +525,7 @@ hlo_vir_value_t* hlo_matmul_source(const hlo_kernel_t* kernel, uint32_t side,
   }
   if (m->padding[side].is_used) {
     base = addresses[fusion->input_count + fusion->output_count];
-    offset += (int64_t)m->padding[side].offset_bytes;
+    offset += (int64_t)m->copies[HLO_MATMUL_PAD][side].offset_bytes;
   }
   return hlo_add(b, base, offset);
 }

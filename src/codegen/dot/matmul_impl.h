@@ -130,6 +130,17 @@ hlo_vir_value_t* hlo_product_compute(const hlo_product_t* p, const hlo_product_t
                                      const hlo_product_step_t* step, int64_t column,
                                      const hlo_matmul_dim_t* along, uint32_t lanes,
                                      hlo_vir_value_t* mask);
+/// Begins the loop over the lines or panels of a copy that a chunk (NULL: all) makes.
+static inline hlo_vir_value_t* hlo_matmul_begin_copy(const hlo_matmul_copy_t* copy,
+                                                     hlo_vir_builder_t* b, hlo_vir_value_t* chunk) {
+  hlo_vir_value_t *low = hlo_index(b, 0), *end = hlo_index(b, copy->count);
+  if (chunk) {
+    low = hlo_times(b, chunk, copy->per_chunk);
+    end = hlo_least(b, hlo_add(b, low, copy->per_chunk), end);
+  }
+  return hlo_vir_begin_for(b, low, end, 1, 0);
+}
+
 /// Emits sum += x y.
 void hlo_product_add(const hlo_product_t* p, hlo_vir_value_t* sum, hlo_vir_value_t* x,
                      hlo_vir_value_t* y);

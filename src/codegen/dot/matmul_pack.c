@@ -698,48 +698,36 @@ static void pack_b(packing_t* p, hlo_vir_value_t* number_of_panel) {
 
 // ---- chunks
 
-// Packs the lines or panels of one chunk (NULL: all).
-static void pack_range(packing_t* p, hlo_vir_value_t* chunk) {
-  const hlo_matmul_t* m = p->m;
-  hlo_vir_builder_t* b = p->b;
-  hlo_vir_value_t *low = hlo_index(b, 0), *end = hlo_index(b, m->pack_counts[p->side]);
-  if (chunk) {
-    low = hlo_times(b, chunk, m->pack_per_chunk[p->side]);
-    end = hlo_least(b, hlo_add(b, low, m->pack_per_chunk[p->side]), end);
-  }
-  hlo_vir_value_t* at = hlo_vir_begin_for(b, low, end, 1, 0);
-  if (p->side == HLO_MATMUL_A) {
-    pack_a(p, at);
-  } else {
-    pack_b(p, at);
-  }
-  hlo_vir_end(b);
-}
-
 void hlo_matmul_emit_packing(const hlo_kernel_t* kernel, const hlo_point_emitter_t* points,
                              hlo_vir_builder_t* b, hlo_vir_value_t* const* addresses,
                              hlo_vir_value_t* chunk) {
   const hlo_matmul_t* m = hlo_matmul_of(kernel);
   const hlo_fusion_t* fusion = kernel->fusion;
+  const hlo_matmul_copy_t* copies = m->copies[HLO_MATMUL_PACK];
   hlo_vir_value_t* scratch = addresses[fusion->input_count + fusion->output_count];
-  hlo_vir_value_t* chunks_of_a = hlo_index(b, (int64_t)m->pack_chunks[HLO_MATMUL_A]);
-  bool is_split =
-      chunk && hlo_matmul_is_packed(&m->operands[0]) && hlo_matmul_is_packed(&m->operands[1]);
+  hlo_vir_value_t* chunks_of_a = hlo_index(b, copies[HLO_MATMUL_A].chunk_count);
+  bool is_split = chunk && copies[0].count && copies[1].count;
   if (is_split) hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_LT, chunk, chunks_of_a));
   for (uint32_t side = 0; side < 2; ++side) {
-    const hlo_matmul_operand_t* operand = &m->operands[side];
     bool is_second = is_split && side == HLO_MATMUL_B;
-    if (!hlo_matmul_is_packed(operand)) continue;
+    if (!copies[side].count) continue;
     if (is_second) hlo_vir_begin_else(b);
     packing_t p = {.m = m,
                    .b = b,
                    .side = side,
-                   .from_dtype = operand->dtype,
-                   .is_produced = hlo_matmul_is_produced(operand),
+                   .from_dtype = m->operands[side].dtype,
+                   .is_produced = hlo_matmul_is_produced(&m->operands[side]),
                    .points = points};
     p.at.from.base = hlo_matmul_source(kernel, side, points, b, addresses);
-    p.at.to = hlo_add(b, scratch, (int64_t)operand->offset_bytes);
-    pack_range(&p, is_second ? hlo_minus(b, chunk, chunks_of_a) : chunk);
+    p.at.to = hlo_add(b, scratch, (int64_t)copies[side].offset_bytes);
+    hlo_vir_value_t* own = is_second ? hlo_minus(b, chunk, chunks_of_a) : chunk;
+    hlo_vir_value_t* at = hlo_matmul_begin_copy(&copies[side], b, own);
+    if (side == HLO_MATMUL_A) {
+      pack_a(&p, at);
+    } else {
+      pack_b(&p, at);
+    }
+    hlo_vir_end(b);
   }
   if (is_split) hlo_vir_end(b);
 }

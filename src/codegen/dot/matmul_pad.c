@@ -178,15 +178,11 @@ static void pad_operand(const hlo_kernel_t* kernel, uint32_t side, hlo_vir_build
                         hlo_vir_value_t* const* addresses, hlo_vir_value_t* chunk) {
   const hlo_matmul_t* m = hlo_matmul_of(kernel);
   const hlo_matmul_padding_t* padding = &m->padding[side];
+  const hlo_matmul_copy_t* copy = &m->copies[HLO_MATMUL_PAD][side];
   const hlo_fusion_t* fusion = kernel->fusion;
   hlo_vir_value_t* scratch = addresses[fusion->input_count + fusion->output_count];
-  hlo_vir_value_t* copy_at = hlo_add(b, scratch, (int64_t)padding->offset_bytes);
-  hlo_vir_value_t *low = hlo_index(b, 0), *end = hlo_index(b, padding->line_count);
-  if (chunk) {
-    low = hlo_times(b, chunk, padding->lines_per_chunk);
-    end = hlo_least(b, hlo_add(b, low, padding->lines_per_chunk), end);
-  }
-  hlo_vir_value_t* line = hlo_vir_begin_for(b, low, end, 1, 0);
+  hlo_vir_value_t* copy_at = hlo_add(b, scratch, (int64_t)copy->offset_bytes);
+  hlo_vir_value_t* line = hlo_matmul_begin_copy(copy, b, chunk);
   hlo_dtype_t dtype = m->operands[side].dtype;
   int64_t line_bytes = padding->to[padding->rank - 1] * (int64_t)hlo_dtype_size_bytes(dtype);
   padder_t p = {.m = m,
@@ -208,14 +204,14 @@ static void pad_operand(const hlo_kernel_t* kernel, uint32_t side, hlo_vir_build
 
 void hlo_matmul_emit_padding(const hlo_kernel_t* kernel, hlo_vir_builder_t* b,
                              hlo_vir_value_t* const* addresses, hlo_vir_value_t* chunk) {
-  const hlo_matmul_padding_t* padding = hlo_matmul_of(kernel)->padding;
-  if (!chunk || !padding[0].is_used || !padding[1].is_used) {
+  const hlo_matmul_copy_t* copies = hlo_matmul_of(kernel)->copies[HLO_MATMUL_PAD];
+  if (!chunk || !copies[0].count || !copies[1].count) {
     for (uint32_t side = 0; side < 2; ++side) {
-      if (padding[side].is_used) pad_operand(kernel, side, b, addresses, chunk);
+      if (copies[side].count) pad_operand(kernel, side, b, addresses, chunk);
     }
     return;
   }
-  int64_t count = (int64_t)padding[0].chunk_count;
+  int64_t count = copies[0].chunk_count;
   hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_LT, chunk, hlo_index(b, count)));
   pad_operand(kernel, 0, b, addresses, chunk);
   hlo_vir_begin_else(b);

@@ -91,9 +91,9 @@ hlo_status_t hlo_matmul_verify(const hlo_matmul_t* m) {
       {(a->packing == HLO_MATMUL_IN_PLACE || a->packing > HLO_MATMUL_PANELS) &&
            b->packing <= HLO_MATMUL_PANELS,
        "A is packed in lines, B in panels or blocks"},
-      {(!hlo_matmul_is_packed(a) || a->offset_bytes < m->scratch_bytes) &&
-           (!hlo_matmul_is_packed(b) || b->offset_bytes < m->scratch_bytes),
-       "a packed operand lies in scratch memory"},
+      {hlo_matmul_is_packed(a) == (m->copies[HLO_MATMUL_PACK][HLO_MATMUL_A].count > 0) &&
+           hlo_matmul_is_packed(b) == (m->copies[HLO_MATMUL_PACK][HLO_MATMUL_B].count > 0),
+       "a packed operand has a copy"},
       {!hlo_matmul_has_slices(m) ||
            (!m->is_convolution && m->depth_count == 1 && m->slice_bytes > 0),
        "slices are of products with one contracting loop"},
