@@ -18,10 +18,6 @@
 static hlo_vir_opcode_t opcode(const hlo_vir_value_t* value) {
   return (hlo_vir_opcode_t)value->op;
 }
-static const hlo_vir_value_t* operand(const hlo_vir_value_t* value, uint32_t at) {
-  return at < value->operand_count ? value->operands[at] : NULL;
-}
-
 static void indent(hlo_c_emitter_t* e, uint32_t depth) {
   for (uint32_t i = 0; i <= depth; ++i) hlo_strbuf_puts(&e->body, "  ");
 }
@@ -60,7 +56,7 @@ static void print_wanted(hlo_c_emitter_t* e, const hlo_vir_value_t* value, uint3
 
 static void print_address(hlo_c_emitter_t* e, const hlo_vir_value_t* value) {
   uint32_t base = hlo_vir_base_operand(opcode(value));
-  const hlo_vir_value_t* index = operand(value, base + 1);
+  const hlo_vir_value_t* index = hlo_vir_operand(value, base + 1);
   hlo_strbuf_puts(&e->body, "at(");
   print_value(e, value->operands[base]);
   hlo_strbuf_puts(&e->body, ", ");

@@ -17,10 +17,6 @@ static uint32_t bits_of(hlo_vir_type_t type) {
 static bool is_float(hlo_vir_type_t type) {
   return type.elem == HLO_VIR_F32 || type.elem == HLO_VIR_F64;
 }
-static const hlo_vir_value_t* operand(const hlo_vir_value_t* value, uint32_t at) {
-  return at < value->operand_count ? value->operands[at] : NULL;
-}
-
 // Records a name; true if it is new. The result is irrelevant when memory is exhausted.
 static bool is_new(hlo_c_emitter_t* e, const char* name) {
   size_t length = strlen(name);
@@ -271,7 +267,7 @@ static uint32_t helper_operands(const hlo_vir_value_t* value, const hlo_vir_valu
   bool is_memory = hlo_vir_opcode_class((hlo_vir_opcode_t)value->op) == HLO_VIR_MEMORY;
   uint32_t base = is_memory ? hlo_vir_base_operand((hlo_vir_opcode_t)value->op) : UINT32_MAX;
   for (uint32_t i = 0; i < value->operand_count; ++i) {
-    const hlo_vir_value_t* x = operand(value, i);
+    const hlo_vir_value_t* x = hlo_vir_operand(value, i);
     if (!x || i == base || (is_memory && x->type.elem == HLO_VIR_INDEX)) continue;
     if (count < 3) out[count++] = x;
   }

@@ -36,9 +36,6 @@ static uint64_t* lanes_of(const run_t* run, const hlo_vir_value_t* value) {
 static int64_t index_of(const run_t* run, const hlo_vir_value_t* value) {
   return (int64_t)run->lanes[value->number][0];
 }
-static const hlo_vir_value_t* operand(const hlo_vir_value_t* value, uint32_t at) {
-  return at < value->operand_count ? value->operands[at] : NULL;
-}
 static uint32_t bits_of(const hlo_vir_value_t* value) {
   return hlo_vir_elem_bits((hlo_vir_elem_t)value->type.elem);
 }
@@ -128,14 +125,14 @@ static bool write_word(run_t* run, const hlo_vir_value_t* value, uint64_t addres
 static uint64_t address_of(const run_t* run, const hlo_vir_value_t* value, uint32_t lane) {
   uint32_t at = hlo_vir_base_operand((hlo_vir_opcode_t)value->op);
   uint64_t address = (uint64_t)index_of(run, value->operands[at]) + (uint64_t)value->imm;
-  const hlo_vir_value_t* index = operand(value, at + 1);
+  const hlo_vir_value_t* index = hlo_vir_operand(value, at + 1);
   if (!index) return address;
   int64_t offset = sign_extend(lanes_of(run, index)[lane], bits_of(index));
   return address + ((uint64_t)offset << (value->flags & HLO_VIR_SCALE_MASK));
 }
 
 static uint64_t mask_at(const run_t* run, const hlo_vir_value_t* value, uint32_t at) {
-  const hlo_vir_value_t* mask = operand(value, at);
+  const hlo_vir_value_t* mask = hlo_vir_operand(value, at);
   return mask ? lanes_of(run, mask)[0] : UINT64_MAX;
 }
 
@@ -316,7 +313,7 @@ static bool cross_lane(const run_t* run, const hlo_vir_value_t* value, uint32_t 
 static flow_t run_cross(run_t* run, const hlo_vir_value_t* value) {
   uint64_t* out = lanes_of(run, value);
   uint64_t all = first_lanes(value->type.lanes);
-  const hlo_vir_value_t* x = operand(value, 0);
+  const hlo_vir_value_t* x = hlo_vir_operand(value, 0);
   switch (value->op) {
     case HLO_VIR_mask_const: *out = (uint64_t)value->imm & all; return FLOW_NEXT;
     case HLO_VIR_mask_first: *out = first_lanes(index_of(run, x)) & all; return FLOW_NEXT;
@@ -336,7 +333,7 @@ static flow_t run_cross(run_t* run, const hlo_vir_value_t* value) {
 
 // Returns lane i of an operand; of a mask 0 or all ones.
 static uint64_t lane_at(const run_t* run, const hlo_vir_value_t* value, uint32_t at, uint32_t i) {
-  const hlo_vir_value_t* from = operand(value, at);
+  const hlo_vir_value_t* from = hlo_vir_operand(value, at);
   if (!from) return 0;
   const uint64_t* lanes = lanes_of(run, from);
   return from->type.elem == HLO_VIR_MASK ? 0 - (lanes[0] >> i & 1) : lanes[i];
@@ -406,7 +403,7 @@ static flow_t run_if(run_t* run, const hlo_vir_value_t* value) {
 static int32_t run_chunks(run_t* run, const hlo_vir_value_t* value) {
   const hlo_vir_func_t* chunk = (const void*)(uintptr_t)index_of(run, value->operands[1]);
   uint64_t count = (uint64_t)index_of(run, value->operands[0]);
-  const hlo_vir_value_t* context = operand(value, 2);
+  const hlo_vir_value_t* context = hlo_vir_operand(value, 2);
   for (uint64_t i = 0; i < count; ++i) {
     uint64_t params[HLO_VIR_MAX_PARAMS] = {(uint64_t)(uintptr_t)run->frame,
                                            context ? (uint64_t)index_of(run, context) : 0, i};

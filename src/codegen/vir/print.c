@@ -35,27 +35,23 @@ static void print_value(const hlo_vir_value_t* value, hlo_strbuf_t* out) {
   }
 }
 
-static const hlo_vir_value_t* operand(const hlo_vir_value_t* value, uint32_t at) {
-  return at < value->operand_count ? value->operands[at] : NULL;
-}
-
 // Prints [base + index << scale + displacement] and then the mask.
 static void print_address(const hlo_vir_value_t* value, hlo_strbuf_t* out) {
   uint32_t base = hlo_vir_base_operand((hlo_vir_opcode_t)value->op);
   hlo_strbuf_puts(out, " [");
-  print_value(operand(value, base), out);
-  if (operand(value, base + 1)) {
+  print_value(hlo_vir_operand(value, base), out);
+  if (hlo_vir_operand(value, base + 1)) {
     hlo_strbuf_puts(out, " + ");
-    print_value(operand(value, base + 1), out);
+    print_value(hlo_vir_operand(value, base + 1), out);
     hlo_strbuf_printf(out, " << %d", value->flags & HLO_VIR_SCALE_MASK);
   }
   if (value->imm)
     hlo_strbuf_printf(out, " %c %" PRIu64, value->imm < 0 ? '-' : '+',
                       value->imm < 0 ? 0 - (uint64_t)value->imm : (uint64_t)value->imm);
   hlo_strbuf_putc(out, ']');
-  if (operand(value, base + 2)) {
+  if (hlo_vir_operand(value, base + 2)) {
     hlo_strbuf_puts(out, " mask ");
-    print_value(operand(value, base + 2), out);
+    print_value(hlo_vir_operand(value, base + 2), out);
   }
   if (value->op == HLO_VIR_iload || value->op == HLO_VIR_istore) {
     hlo_strbuf_printf(out, " bytes %d", 1 << ((value->flags >> HLO_VIR_WIDTH_SHIFT) & 3));

@@ -207,6 +207,10 @@ static inline hlo_vir_class_t hlo_vir_opcode_class(hlo_vir_opcode_t op) {
 static inline hlo_vir_elem_t hlo_vir_dot_elem(hlo_vir_opcode_t op) {
   return op == HLO_VIR_dot_bf16 ? HLO_VIR_F32 : HLO_VIR_I32;
 }
+/// Returns an operand; NULL if it is absent.
+static inline hlo_vir_value_t* hlo_vir_operand(const hlo_vir_value_t* value, uint32_t at) {
+  return at < value->operand_count ? value->operands[at] : NULL;
+}
 /// Returns the operand of a MEMORY op that is the base; the next operand is the index (or vector of
 /// indices).
 uint32_t hlo_vir_base_operand(hlo_vir_opcode_t op);
