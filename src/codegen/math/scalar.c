@@ -10,17 +10,8 @@ bool hlo_scalar_is_index(hlo_dtype_t dtype) {
   return dtype == HLO_DTYPE_PRED || hlo_dtype_is_integer(dtype);
 }
 
-static hlo_vir_value_t* index_constant(hlo_vir_builder_t* b, int64_t value) {
-  return hlo_vir_iconst(b, value);
-}
-
-static hlo_vir_value_t* index_binary(hlo_vir_builder_t* b, hlo_vir_opcode_t op, hlo_vir_value_t* x,
-                                     hlo_vir_value_t* y) {
-  return hlo_vir_index(b, op, x, y);
-}
-
 static hlo_vir_value_t* is_not_zero(hlo_vir_builder_t* b, hlo_vir_value_t* x) {
-  return hlo_vir_icmp(b, HLO_VIR_NE, x, index_constant(b, 0));
+  return hlo_vir_icmp(b, HLO_VIR_NE, x, hlo_vir_iconst(b, 0));
 }
 
 // Sign- or zero-extends the low bits.
@@ -32,31 +23,24 @@ static hlo_vir_value_t* wrap_index(hlo_vir_builder_t* b, hlo_dtype_t dtype, hlo_
     return hlo_vir_emit(b, HLO_VIR_ishr, kIndex, 0, 64 - bits, 1, &high);
   }
   if (hlo_dtype_is_signed(dtype)) return hlo_vir_emit(b, HLO_VIR_isext, kIndex, 0, bits, 1, &x);
-  return index_binary(b, HLO_VIR_iand, x, index_constant(b, ((int64_t)1 << bits) - 1));
+  return hlo_vir_index(b, HLO_VIR_iand, x, hlo_vir_iconst(b, ((int64_t)1 << bits) - 1));
 }
 
 // ---- ops ----------------------------------------------------------------------------------------
 
-// Returns the op on INDEX whose result has to wrap; iconst: none.
-static hlo_vir_opcode_t wrapping_op(hlo_op_t op) {
-  switch (op) {
-    case HLO_OP_add: return HLO_VIR_iadd;
-    case HLO_OP_subtract: return HLO_VIR_isub;
-    case HLO_OP_multiply: return HLO_VIR_imul;
-    default: return HLO_VIR_iconst;
-  }
-}
-
-// Returns the op on INDEX whose result never leaves the type; iconst: none.
-static hlo_vir_opcode_t closed_op(hlo_op_t op) {
+// Returns the op on two INDEX operands; the result may leave the type if it `wraps`.
+static hlo_vir_opcode_t index_op(hlo_op_t op, bool* out_wraps) {
+  *out_wraps = false;
   switch (op) {
     case HLO_OP_and: return HLO_VIR_iand;
     case HLO_OP_or: return HLO_VIR_ior;
     case HLO_OP_xor: return HLO_VIR_ixor;
     case HLO_OP_maximum: return HLO_VIR_imax;
     case HLO_OP_minimum: return HLO_VIR_imin;
-    default: return HLO_VIR_iconst;
+    default: break;
   }
+  *out_wraps = true;
+  return op == HLO_OP_add ? HLO_VIR_iadd : op == HLO_OP_subtract ? HLO_VIR_isub : HLO_VIR_imul;
 }
 
 static bool supports_op(const hlo_node_t* node, hlo_dtype_t dtype) {
@@ -108,21 +92,21 @@ hlo_vir_value_t* hlo_scalar_emit(hlo_vir_builder_t* b, const hlo_node_t* node,
   hlo_vir_value_t *x = operands[0], *y = node->operand_count > 1 ? operands[1] : NULL;
   switch (node->op) {
     case HLO_OP_negate:
-      return wrap_index(b, dtype, index_binary(b, HLO_VIR_isub, index_constant(b, 0), x));
+      return wrap_index(b, dtype, hlo_vir_index(b, HLO_VIR_isub, hlo_vir_iconst(b, 0), x));
     case HLO_OP_not:
-      if (dtype == HLO_DTYPE_PRED) return index_binary(b, HLO_VIR_ixor, x, index_constant(b, 1));
-      return wrap_index(b, dtype, index_binary(b, HLO_VIR_ixor, x, index_constant(b, -1)));
+      if (dtype == HLO_DTYPE_PRED) return hlo_vir_index(b, HLO_VIR_ixor, x, hlo_vir_iconst(b, 1));
+      return wrap_index(b, dtype, hlo_vir_index(b, HLO_VIR_ixor, x, hlo_vir_iconst(b, -1)));
     case HLO_OP_clamp:
-      return index_binary(b, HLO_VIR_imin, index_binary(b, HLO_VIR_imax, x, y), operands[2]);
+      return hlo_vir_index(b, HLO_VIR_imin, hlo_vir_index(b, HLO_VIR_imax, x, y), operands[2]);
     case HLO_OP_select:
       return hlo_vir_emit(b, HLO_VIR_iselect, kIndex, 0, 0, 3, operands);
     case HLO_OP_compare: return compare_index(b, node, x, y);
     case HLO_OP_convert: return convert_index(b, dtype, node->results[0].type->dtype, x);
     default: break;
   }
-  hlo_vir_opcode_t closed = closed_op(node->op);
-  if (closed != HLO_VIR_iconst) return index_binary(b, closed, x, y);
-  return wrap_index(b, dtype, index_binary(b, wrapping_op(node->op), x, y));
+  bool wraps;
+  hlo_vir_value_t* result = hlo_vir_index(b, index_op(node->op, &wraps), x, y);
+  return wraps ? wrap_index(b, dtype, result) : result;
 }
 
 // ---- lanes --------------------------------------------------------------------------------------
@@ -181,6 +165,6 @@ void hlo_scalar_store(hlo_vir_builder_t* b, hlo_dtype_t dtype, hlo_vir_value_t* 
 
 hlo_vir_value_t* hlo_scalar_constant(hlo_vir_builder_t* b, hlo_dtype_t dtype, const void* element) {
   if (!hlo_scalar_is_index(dtype)) return hlo_elementwise_constant(b, dtype, 1, element);
-  if (dtype == HLO_DTYPE_PRED) return index_constant(b, *(const uint8_t*)element != 0);
-  return index_constant(b, hlo_dtype_load_int64(dtype, element));
+  if (dtype == HLO_DTYPE_PRED) return hlo_vir_iconst(b, *(const uint8_t*)element != 0);
+  return hlo_vir_iconst(b, hlo_dtype_load_int64(dtype, element));
 }
