@@ -10,10 +10,6 @@ typedef hlo_vir_value_t value_t;
 
 typedef const hlo_dtype_info_t info_t;
 
-static value_t* convert_to(builder_t* b, hlo_vir_opcode_t op, hlo_vir_elem_t elem, value_t* x) {
-  return hlo_vir_convert(b, op, elem, x);
-}
-
 // ---- forms --------------------------------------------------------------------------------------
 
 static hlo_vir_elem_t integer_elem(unsigned bits) {
@@ -210,8 +206,8 @@ value_t* hlo_vmath_round_to(builder_t* b, hlo_dtype_t dtype, value_t* x) {
   if (dtype == HLO_DTYPE_BF16) return round_to_bf16(b, x);
   if (dtype == HLO_DTYPE_F16) {
     value_t* half = b->module->has_half ? half_op(b, x) : NULL;
-    if (!half) half = convert_to(b, HLO_VIR_f32_to_half, HLO_VIR_I16, x);
-    return convert_to(b, HLO_VIR_half_to_f32, HLO_VIR_F32, half);
+    if (!half) half = hlo_vir_convert(b, HLO_VIR_f32_to_half, HLO_VIR_I16, x);
+    return hlo_vir_convert(b, HLO_VIR_half_to_f32, HLO_VIR_F32, half);
   }
   return decode_float(b, info, encode_float(b, info, x));
 }
@@ -220,8 +216,8 @@ value_t* hlo_vmath_from_memory(builder_t* b, hlo_dtype_t dtype, value_t* raw) {
   info_t* info = hlo_dtype_info(dtype);
   if (dtype == HLO_DTYPE_PRED) return hlo_vscmp_k(b, HLO_VIR_NE, raw, 0);
   if (!is_narrow_float(info)) return raw;
-  if (dtype == HLO_DTYPE_F16) return convert_to(b, HLO_VIR_half_to_f32, HLO_VIR_F32, raw);
-  value_t* code = convert_to(b, HLO_VIR_zext, HLO_VIR_I32, raw);
+  if (dtype == HLO_DTYPE_F16) return hlo_vir_convert(b, HLO_VIR_half_to_f32, HLO_VIR_F32, raw);
+  value_t* code = hlo_vir_convert(b, HLO_VIR_zext, HLO_VIR_I32, raw);
   return dtype == HLO_DTYPE_BF16 ? hlo_vof_bits(b, hlo_vshl_k(b, code, 16))
                                  : decode_float(b, info, code);
 }
@@ -235,11 +231,11 @@ value_t* hlo_vmath_to_memory(builder_t* b, hlo_dtype_t dtype, value_t* x) {
   if (!is_narrow_float(info)) return x;
   if (dtype == HLO_DTYPE_F16) {
     if (x->op == HLO_VIR_half_to_f32) return x->operands[0];
-    return convert_to(b, HLO_VIR_f32_to_half, HLO_VIR_I16, x);
+    return hlo_vir_convert(b, HLO_VIR_f32_to_half, HLO_VIR_I16, x);
   }
   value_t* code =
       dtype == HLO_DTYPE_BF16 ? hlo_vlshr_k(b, hlo_vbits(b, x), 16) : encode_float(b, info, x);
-  return convert_to(b, HLO_VIR_trunc, integer_elem(info->bits), code);
+  return hlo_vir_convert(b, HLO_VIR_trunc, integer_elem(info->bits), code);
 }
 
 // ---- floats to others ---------------------------------------------------------------------------
@@ -248,8 +244,8 @@ value_t* hlo_vmath_to_memory(builder_t* b, hlo_dtype_t dtype, value_t* x) {
 // results have the last bit set. source: Boldo and Melquiond, "Emulation of FMA and correctly
 // rounded sums" (rounding to odd)
 static value_t* round_to_odd(builder_t* b, value_t* x) {
-  value_t* near = convert_to(b, HLO_VIR_ftrunc, HLO_VIR_F32, x);
-  value_t* back = convert_to(b, HLO_VIR_fext, HLO_VIR_F64, near);
+  value_t* near = hlo_vir_convert(b, HLO_VIR_ftrunc, HLO_VIR_F32, x);
+  value_t* back = hlo_vir_convert(b, HLO_VIR_fext, HLO_VIR_F64, near);
   value_t* bits = hlo_vbits(b, near);
   value_t* is_even = hlo_vscmp_k(b, HLO_VIR_EQ, hlo_vand(b, bits, hlo_viconst(b, bits, 1)), 0);
   value_t* is_above = hlo_vcmp(b, HLO_VIR_GT, hlo_vabs(b, back), hlo_vabs(b, x));
@@ -260,9 +256,9 @@ static value_t* round_to_odd(builder_t* b, value_t* x) {
 }
 
 static value_t* float_to_float(builder_t* b, hlo_dtype_t from, hlo_dtype_t to, value_t* x) {
-  if (to == HLO_DTYPE_F64) return convert_to(b, HLO_VIR_fext, HLO_VIR_F64, x);
+  if (to == HLO_DTYPE_F64) return hlo_vir_convert(b, HLO_VIR_fext, HLO_VIR_F64, x);
   if (from == HLO_DTYPE_F64) {
-    if (to == HLO_DTYPE_F32) return convert_to(b, HLO_VIR_ftrunc, HLO_VIR_F32, x);
+    if (to == HLO_DTYPE_F32) return hlo_vir_convert(b, HLO_VIR_ftrunc, HLO_VIR_F32, x);
     x = round_to_odd(b, x);
   }
   return hlo_dtype_convert_is_lossless(from, to) ? x : hlo_vmath_round_to(b, to, x);
@@ -276,12 +272,13 @@ static value_t* float_to_integer(builder_t* b, info_t* to, value_t* x) {
   const double limit = ldexp(1, to->bits - is_signed);
   if (to->bits < 32) {
     x = hlo_vat_most(b, hlo_vat_least(b, x, is_signed ? -limit : 0), limit - 1);
-    return convert_to(b, HLO_VIR_trunc, elem, convert_to(b, HLO_VIR_ftos, HLO_VIR_I32, x));
+    return hlo_vir_convert(b, HLO_VIR_trunc, elem,
+                           hlo_vir_convert(b, HLO_VIR_ftos, HLO_VIR_I32, x));
   }
   if (!is_signed) {  // the maximum of NaN and 0 is 0; overflow gives all bits, the largest number
-    return convert_to(b, HLO_VIR_ftou, elem, hlo_vmax(b, x, hlo_vconst(b, x, 0)));
+    return hlo_vir_convert(b, HLO_VIR_ftou, elem, hlo_vmax(b, x, hlo_vconst(b, x, 0)));
   }
-  value_t* whole = convert_to(b, HLO_VIR_ftos, elem, x);
+  value_t* whole = hlo_vir_convert(b, HLO_VIR_ftos, elem, x);
   value_t* high = hlo_viconst(b, whole, to->bits == 64 ? INT64_MAX : INT32_MAX);
   whole = hlo_vselect(b, hlo_vcmp_k(b, HLO_VIR_GE, x, limit), high, whole);
   return hlo_vselect(b, hlo_vcmp(b, HLO_VIR_UNORDERED, x, x), hlo_viconst(b, whole, 0), whole);
@@ -294,9 +291,9 @@ static value_t* integer_to_integer(builder_t* b, info_t* from, info_t* to, value
   const unsigned from_bits = hlo_vir_elem_bits(integer_elem(from->bits));
   const bool is_signed = from->klass == HLO_DTYPE_CLASS_SIGNED;
   if (hlo_vir_elem_bits(elem) > from_bits) {
-    return convert_to(b, is_signed ? HLO_VIR_sext : HLO_VIR_zext, elem, x);
+    return hlo_vir_convert(b, is_signed ? HLO_VIR_sext : HLO_VIR_zext, elem, x);
   }
-  return hlo_vir_elem_bits(elem) < from_bits ? convert_to(b, HLO_VIR_trunc, elem, x) : x;
+  return hlo_vir_elem_bits(elem) < from_bits ? hlo_vir_convert(b, HLO_VIR_trunc, elem, x) : x;
 }
 
 // Replaces the lowest `bits` bits of a large x with one sticky bit above them: a float with that
@@ -319,15 +316,16 @@ static value_t* with_sticky_bit(builder_t* b, bool is_signed, value_t* x, int bi
 static value_t* integer_to_float(builder_t* b, info_t* from, hlo_dtype_t to, value_t* x) {
   const bool is_signed = from->klass == HLO_DTYPE_CLASS_SIGNED;
   const bool is_narrow = is_narrow_float(hlo_dtype_info(to));
-  if (from->bits < 32) x = convert_to(b, is_signed ? HLO_VIR_sext : HLO_VIR_zext, HLO_VIR_I32, x);
+  if (from->bits < 32)
+    x = hlo_vir_convert(b, is_signed ? HLO_VIR_sext : HLO_VIR_zext, HLO_VIR_I32, x);
   const hlo_vir_opcode_t op = is_signed || from->bits < 32 ? HLO_VIR_stof : HLO_VIR_utof;
-  if (!is_narrow) return convert_to(b, op, to == HLO_DTYPE_F64 ? HLO_VIR_F64 : HLO_VIR_F32, x);
+  if (!is_narrow) return hlo_vir_convert(b, op, to == HLO_DTYPE_F64 ? HLO_VIR_F64 : HLO_VIR_F32, x);
   if (from->bits == 64) {
-    x = convert_to(b, op, HLO_VIR_F64, with_sticky_bit(b, is_signed, x, 11, (int64_t)1 << 53));
+    x = hlo_vir_convert(b, op, HLO_VIR_F64, with_sticky_bit(b, is_signed, x, 11, (int64_t)1 << 53));
     x = round_to_odd(b, x);
   } else {
     if (from->bits == 32) x = with_sticky_bit(b, is_signed, x, 8, 1 << 20);
-    x = convert_to(b, op, HLO_VIR_F32, x);
+    x = hlo_vir_convert(b, op, HLO_VIR_F32, x);
   }
   const bool is_exact = to == HLO_DTYPE_BF16 && from->bits <= 8;  // bf16 has eight significand bits
   return is_exact ? x : hlo_vmath_round_to(b, to, x);
