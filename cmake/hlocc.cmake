@@ -14,7 +14,8 @@ function(hlo_compile_settings)
   set(CMAKE_C_EXTENSIONS ON PARENT_SCOPE)
   set(CMAKE_C_VISIBILITY_PRESET hidden PARENT_SCOPE)
   set(CMAKE_POSITION_INDEPENDENT_CODE ON PARENT_SCOPE)
-  add_compile_options(-Wall -Wextra -Wstrict-prototypes -Wmissing-prototypes -Wvla
+  add_compile_options(-Wall -Wextra -Wvla
+                      $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes> $<$<COMPILE_LANGUAGE:C>:-Wmissing-prototypes>
                       -fno-math-errno -ffp-contract=off -ffunction-sections -fdata-sections
                       "-ffile-prefix-map=${CMAKE_SOURCE_DIR}/=")
   if(HLOCC_WERROR)
@@ -144,6 +145,10 @@ function(hlo_products)
   foreach(layer IN LISTS HLOCC_LAYERS)
     if(TARGET hlocc_${layer})
       hlo_layer_objects(${layer} objects)
+      if(layer STREQUAL ffi)  # only its tests use it yet
+        set(unused ${objects})
+        continue()
+      endif()
       list(APPEND all ${objects})
       if(NOT layer STREQUAL capi)
         list(APPEND plugin ${objects})
@@ -157,7 +162,7 @@ function(hlo_products)
   hlo_sources(dev dev)
   set_source_files_properties(${CMAKE_SOURCE_DIR}/src/cli/cmd_compile.c PROPERTIES COMPILE_DEFINITIONS
                               HLOCC_LIBDIR="${CMAKE_INSTALL_LIBDIR}")
-  add_library(hlocc_all STATIC ${all} ${cli} ${dev})
+  add_library(hlocc_all STATIC ${all} ${unused} ${cli} ${dev})
   target_link_libraries(hlocc_all PUBLIC m Threads::Threads ${CMAKE_DL_LIBS})
 
   # What programs that were compiled ahead of time are linked with; linkers take what is asked for.
@@ -247,7 +252,8 @@ function(hlo_emulate_amx)
   endforeach()
 endfunction()
 
-# Every src/**/x_test.c is one executable and one ctest entry; x_zydis_test.c needs the decoder Zydis.
+# Every src/**/x_test.c is one executable and one ctest entry; x_zydis_test.c needs the decoder Zydis,
+# x_jaxlib_test.c the headers of jaxlib and a C++ compiler.
 # No test has a time limit of its own: ctest's, 25 minutes, ends what hangs, and a busy machine passes.
 function(hlo_unit_tests)
   find_path(CMOCKA_INCLUDE_DIR cmocka.h)
@@ -262,6 +268,10 @@ function(hlo_unit_tests)
   if(NOT ZYDIS_INCLUDE_DIR OR NOT ZYDIS_LIBRARY)
     message(STATUS "Zydis not found: encodings are not checked (tools/install_deps.sh installs it)")
     list(FILTER files EXCLUDE REGEX "_zydis_test\\.c$")
+  endif()
+  if(NOT HLOCC_JAXLIB_INCLUDE_DIR OR NOT CMAKE_CXX_COMPILER)
+    message(STATUS "jaxlib or a C++ compiler not found: handlers in C++ are not tested")
+    list(FILTER files EXCLUDE REGEX "_jaxlib_test\\.c$")
   endif()
   if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")  # they run what they make
     list(FILTER files EXCLUDE REGEX "/codegen/(x86|jit)/")
@@ -280,6 +290,11 @@ function(hlo_unit_tests)
       target_include_directories(test_${target} SYSTEM PRIVATE ${ZYDIS_INCLUDE_DIR})
       target_link_libraries(test_${target} PRIVATE ${ZYDIS_LIBRARY})
     endif()
+    if(target MATCHES "_jaxlib$")
+      get_filename_component(folder ${file} DIRECTORY)
+      target_sources(test_${target} PRIVATE ${folder}/jaxlib_handlers.cc)
+      target_include_directories(test_${target} SYSTEM PRIVATE ${HLOCC_JAXLIB_INCLUDE_DIR})
+    endif()
     add_test(NAME ${name} COMMAND test_${target} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
     set_tests_properties(${name} PROPERTIES LABELS unit)
   endforeach()
@@ -293,9 +308,8 @@ function(hlo_unit_tests)
     hlo_emulate_amx(hlocc_amx test_codegen_x86_tile)
   endif()
   hlo_emulate_amx(test_codegen_vir_guard)
-  if(TARGET test_pjrt_abi)
-    hlo_pjrt_abi_checks(test_pjrt_abi)
-  endif()
+  hlo_abi_checks(pjrt test_pjrt_abi)
+  hlo_abi_checks(ffi test_ffi_abi test_ffi_handlers_jaxlib)
   if(TARGET test_pjrt_load)
     add_dependencies(test_pjrt_load pjrt_plugin)
     set_tests_properties(pjrt/load PROPERTIES ENVIRONMENT
@@ -317,16 +331,21 @@ function(hlo_benchmarks)
   target_link_libraries(memo_plugin PRIVATE ${CMAKE_DL_LIBS})
 endfunction()
 
-# Turns the table of PJRT ABI facts into the static assertions that src/pjrt/abi_test.c includes.
-function(hlo_pjrt_abi_checks target)
+# Turns the table of ABI facts into the static assertions that the targets include.
+function(hlo_abi_checks interface)
   set(table ${CMAKE_SOURCE_DIR}/tests/data/pjrt-abi.tsv)
   set(tool ${CMAKE_SOURCE_DIR}/tools/pjrt_abi_checks.py)
-  set(checks ${CMAKE_BINARY_DIR}/generated/pjrt_abi_checks.inc)
+  set(checks ${CMAKE_BINARY_DIR}/generated/${interface}_abi_checks.inc)
   file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/generated)
   add_custom_command(OUTPUT ${checks} DEPENDS ${table} ${tool}
-                     COMMAND ${Python3_EXECUTABLE} ${tool} ${table} ${checks})
-  target_sources(${target} PRIVATE ${checks})
-  target_include_directories(${target} PRIVATE ${CMAKE_BINARY_DIR}/generated)
+                     COMMAND ${Python3_EXECUTABLE} ${tool} ${table} ${interface} ${checks})
+  add_custom_target(${interface}_abi_checks DEPENDS ${checks})
+  foreach(target IN LISTS ARGN)
+    if(TARGET ${target})
+      add_dependencies(${target} ${interface}_abi_checks)
+      target_include_directories(${target} PRIVATE ${CMAKE_BINARY_DIR}/generated)
+    endif()
+  endforeach()
 endfunction()
 
 # Every src/**/x_fuzz.c is one libFuzzer program fuzz_<folders>_x.

@@ -61,7 +61,7 @@ NAME = re.compile(r"\b[A-Za-z_]\w*\b")
 DECLARED = re.compile(r"^(?:static inline |extern )?(?:const |unsigned |struct |enum )*\w+[\s*]+(\w+)\(", re.M)
 TYPEDEF = re.compile(r"^(?:typedef [^;{]*?\b(\w+)(?:\[\d+\])?;|\} (\w+);)", re.M)
 TAG = re.compile(r"^(?:typedef )?(?:struct|enum|union) (\w+) \{", re.M)
-PREFIX = re.compile(r"^(?:hlo_|HLO_|hlocc_|HLOCC_|PJRT_|_|GetPjrtApi|XLA_|LLVMFuzzer)")
+PREFIX = re.compile(r"^(?:hlo_|HLO_|hlocc_|HLOCC_|PJRT_|_|GetPjrtApi|XLA_|Xla|LLVMFuzzer)")
 
 
 def sources(*suffixes):
