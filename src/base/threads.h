@@ -20,6 +20,7 @@ typedef enum hlo_lock_level {
   HLO_LOCK_LEVEL_BUFFER = 40,
   HLO_LOCK_LEVEL_MEMORY = 52,
   HLO_LOCK_LEVEL_POOL = 56,
+  HLO_LOCK_LEVEL_FFI = 60,
   HLO_LOCK_LEVEL_LOG = 62,
   HLO_LOCK_LEVEL_LIMIT = 64,
 } hlo_lock_level_t;

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// The functions that handlers may call, and what a call passes to them.
+#ifndef HLO_FFI_API_H_
+#define HLO_FFI_API_H_
+
+#include "base/status.h"
+#include "base/threads.h"
+#include "ffi/abi.h"
+#include "ffi/types.h"
+
+/// The table of functions in every call frame; a constant.
+const XLA_FFI_Api* hlo_ffi_api(void);
+
+/// An execution, as its handlers see it; lent until they have ended. Plain data.
+typedef struct hlo_ffi_context {
+  int64_t run_id;
+  int32_t device_ordinal;
+  hlo_pool_t* pool;                      // of tasks; NULL: they run on the handler's thread
+  const hlo_ffi_user_data_t* user_data;  // may be NULL
+  const XLA_FFI_Extension* extensions;   // may be NULL
+} hlo_ffi_context_t;
+
+/// Stages that have a state.
+enum { HLO_FFI_STATE_COUNT = XLA_FFI_ExecutionStage_INITIALIZE + 1 };
+
+/// One call of one stage; handlers pass it to the functions.
+struct XLA_FFI_InvokeContext {
+  const hlo_ffi_context_t* execution;
+  hlo_ffi_state_t* states[HLO_FFI_STATE_COUNT];  // by stage; NULL: the stage has not run yet
+  XLA_FFI_ExecutionStage stage;                  // whose state may be set
+};
+
+/// An error is a status in disguise, so that neither direction copies: both are one word, and NULL
+/// is OK.
+static inline XLA_FFI_Error* hlo_ffi_error_of(hlo_status_t status) {
+  return (XLA_FFI_Error*)status;
+}
+static inline hlo_status_t hlo_ffi_error_take(XLA_FFI_Error* error) {
+  return (hlo_status_t)error;
+}
+
+#endif  // HLO_FFI_API_H_
