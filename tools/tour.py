@@ -112,7 +112,7 @@ def make(tool):
         "(`src/codegen/memory/plan_check.c`)."), ["compile", CPU, "--emit=plan", PROGRAM], everything)
     tour.station("The entry function", (
         "`src/codegen/emit/entry.c` writes the whole program as one function in vector IR ([vir.md](vir.md)): it reads the addresses of its\n"
-        "buffers from the frame (`src/base/kernel_abi.h`), calls the product's kernel and contains the softmax in line."),
+        "buffers from the frame (`src/base/program_abi.h`), calls the product's kernel and contains the softmax in line."),
         ["compile", CPU, "--emit=vir", PROGRAM], first(14))
     tour.station("An inner loop", (
         "The loops of a fusion are emitted by `src/codegen/loops/kernel_emit.c`; a lane's arithmetic is in `src/codegen/math`. This is the\n"

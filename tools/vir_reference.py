@@ -47,7 +47,7 @@ may be used from its definition to the end of its block, nested blocks included.
 instruction into the outermost open block in which all its operands are available, and reuses an equal
 instruction there; loop-invariant code is therefore never inside the loop.
 
-A module has one *entry* function, which the runtime calls with the frame of `src/base/kernel_abi.h`, *chunk*
+A module has one *entry* function, which the runtime calls with the frame of `src/base/program_abi.h`, *chunk*
 functions, which run one part of a parallel loop, and local functions. `suspend` exists in the entry only: it
 stores a resume point and returns SUSPENDED; the next call of the entry continues after it. `saved.h` keeps
 the values that live across it.

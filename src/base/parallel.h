@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/kernel_abi.h"
+#include "base/program_abi.h"
 #include "base/threads.h"
 
 typedef void (*hlo_parallel_chunk_t)(void* arg, uint64_t index);

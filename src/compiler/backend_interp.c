@@ -25,7 +25,7 @@ typedef struct saved {
 static int32_t fail(hlo_frame_t* frame, hlo_status_t status) {
   atomic_store(&frame->error.code, (int)hlo_status_code(status));
   frame->error.status = status;
-  return HLO_KERNEL_ERROR;
+  return HLO_PROGRAM_ERROR;
 }
 
 // Hosts may leave arbitrary bits above a sub-byte integer (NumPy leaves zeros above a negative
@@ -134,11 +134,11 @@ static int32_t interp_entry(hlo_frame_t* frame) {
   hlo_eval_t* eval = saved->eval;
   bool suspended = false;
   hlo_status_t status = hlo_interp_run(eval, &suspended);
-  if (hlo_status_is_ok(status) && suspended) return HLO_KERNEL_SUSPENDED;
+  if (hlo_status_is_ok(status) && suspended) return HLO_PROGRAM_SUSPENDED;
   if (hlo_status_is_ok(status)) status = deliver(frame, data, eval);
   hlo_interp_end(eval);
   frame->resume_point = 0;
-  return hlo_status_is_ok(status) ? HLO_KERNEL_DONE : fail(frame, status);
+  return hlo_status_is_ok(status) ? HLO_PROGRAM_DONE : fail(frame, status);
 }
 
 static void interp_destroy(hlo_program_t* program) {

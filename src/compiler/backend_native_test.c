@@ -55,7 +55,7 @@ static void drop(fixture_t* f) {
 
 // One run over memory of the caller; NULL-ended message compared by its part.
 static hlo_status_t run(const hlo_program_t* program, void** buffers, bool is_cancelled) {
-  hlo_frame_t frame = {.abi_version = HLO_KERNEL_ABI_VERSION,
+  hlo_frame_t frame = {.abi_version = HLO_PROGRAM_ABI_VERSION,
                        .buffers = buffers,
                        .temporaries = hlo_mem_alloc_aligned(program->temporary_bytes, 64),
                        .saved = hlo_mem_alloc_zeroed(program->saved_bytes),
@@ -68,7 +68,7 @@ static hlo_status_t run(const hlo_program_t* program, void** buffers, bool is_ca
   hlo_mem_free(frame.temporaries);
   hlo_mem_free(frame.saved);
   assert_int_equal(answer,
-                   hlo_status_is_ok(frame.error.status) ? HLO_KERNEL_DONE : HLO_KERNEL_ERROR);
+                   hlo_status_is_ok(frame.error.status) ? HLO_PROGRAM_DONE : HLO_PROGRAM_ERROR);
   return frame.error.status;
 }
 
@@ -292,14 +292,14 @@ static void* work(void* argument) {
   for (int i = 0; i < 64; ++i) x[i] = 1;
   void* buffers[] = {x, &worker->factor, sum};
   for (int i = 0; i < ROUNDS; ++i) {
-    hlo_frame_t frame = {.abi_version = HLO_KERNEL_ABI_VERSION,
+    hlo_frame_t frame = {.abi_version = HLO_PROGRAM_ABI_VERSION,
                          .buffers = buffers,
                          .temporaries = hlo_mem_alloc_aligned(worker->program->temporary_bytes, 64),
                          .saved = hlo_mem_alloc_zeroed(worker->program->saved_bytes),
                          .runtime = &hlo_execute_table,
                          .program = worker->program->data};
     worker->is_wrong |=
-        worker->program->entry(&frame) != HLO_KERNEL_DONE || sum[0] != 64 * worker->factor;
+        worker->program->entry(&frame) != HLO_PROGRAM_DONE || sum[0] != 64 * worker->factor;
     hlo_mem_free(frame.temporaries);
     hlo_mem_free(frame.saved);
   }
@@ -374,7 +374,7 @@ static void running_survives_every_failed_allocation(void** state) {
     for (uint64_t n = 1; failed && n < 500; ++n) {
       fixture_t f;
       make(kSums, kBackends[b], &f);
-      hlo_frame_t frame = {.abi_version = HLO_KERNEL_ABI_VERSION,
+      hlo_frame_t frame = {.abi_version = HLO_PROGRAM_ABI_VERSION,
                            .buffers = buffers,
                            .temporaries = hlo_mem_alloc_aligned(f.program->temporary_bytes, 64),
                            .saved = hlo_mem_alloc_zeroed(f.program->saved_bytes),
@@ -384,7 +384,7 @@ static void running_survives_every_failed_allocation(void** state) {
       int32_t answer = f.program->entry(&frame);
       failed = hlo_mem_failed();
       hlo_mem_fail_nth(0);
-      if (answer != HLO_KERNEL_DONE) {
+      if (answer != HLO_PROGRAM_DONE) {
         assert_int_equal(atomic_load(&frame.error.code), HLO_STATUS_RESOURCE_EXHAUSTED);
       }
       hlo_status_release(frame.error.status);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The back ends: compiled code, whose programs that it cannot run go to the interpreter with one log
-// line, and the interpreter as an entry of kernel_abi.h.
+// The back ends: compiled code, whose programs that it cannot run go to the interpreter with one
+// log line, and the interpreter as an entry of program_abi.h.
 #ifndef HLO_COMPILER_BACKENDS_H_
 #define HLO_COMPILER_BACKENDS_H_
 

@@ -8,9 +8,9 @@
 #include "base/config.h"
 #include "base/diag.h"
 #include "base/env.h"
-#include "base/kernel_abi.h"
 #include "base/observer.h"
 #include "base/parallel.h"
+#include "base/program_abi.h"
 #include "base/status.h"
 #include "ir/dump.h"
 #include "ir/module.h"
@@ -72,7 +72,7 @@ typedef struct hlo_signature_entry {
 
 typedef struct hlo_backend hlo_backend_t;
 
-/// A back end turns a module into something with an entry (see base/kernel_abi.h).
+/// A back end turns a module into something with an entry (see base/program_abi.h).
 typedef struct hlo_program {
   const hlo_backend_t* backend;  // the back end that runs it, possibly another than requested
   hlo_program_entry_t entry;

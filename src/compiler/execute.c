@@ -10,7 +10,7 @@
 
 typedef struct chunks {
   hlo_frame_t* frame;
-  hlo_kernel_chunk_t chunk;
+  hlo_program_chunk_t chunk;
   void* context;
 } chunks_t;
 
@@ -24,12 +24,12 @@ static int32_t run_chunk(void* context, size_t index) {
 }
 
 int32_t hlo_execute_parallel_for(hlo_pool_t* pool, hlo_frame_t* frame, uint64_t chunk_count,
-                                 hlo_kernel_chunk_t chunk, void* context) {
+                                 hlo_program_chunk_t chunk, void* context) {
   chunks_t chunks = {frame, chunk, context};
   return hlo_pool_parallel_for(pool, chunk_count, run_chunk, &chunks);
 }
 
-static int32_t parallel_for(hlo_frame_t* frame, uint64_t chunk_count, hlo_kernel_chunk_t chunk,
+static int32_t parallel_for(hlo_frame_t* frame, uint64_t chunk_count, hlo_program_chunk_t chunk,
                             void* context) {
   return hlo_execute_parallel_for(frame->owner, frame, chunk_count, chunk, context);
 }
@@ -47,7 +47,7 @@ static void library_for(hlo_frame_t* frame, uint64_t chunk_count, hlo_parallel_c
 
 int32_t hlo_execute_async_start(hlo_frame_t* frame, uint32_t call_site_number) {
   (void)frame, (void)call_site_number;
-  return HLO_KERNEL_DONE;
+  return HLO_PROGRAM_DONE;
 }
 
 int32_t hlo_execute_async_done(hlo_frame_t* frame, uint32_t call_site_number) {
@@ -91,7 +91,7 @@ int32_t hlo_execute_collective_wait(hlo_frame_t* frame, uint32_t call_site_numbe
   return hlo_call_site_wait(frame, call_site_number, peers);
 }
 
-const hlo_runtime_table_t hlo_execute_table = {.abi_version = HLO_KERNEL_ABI_VERSION,
+const hlo_runtime_table_t hlo_execute_table = {.abi_version = HLO_PROGRAM_ABI_VERSION,
                                                .size_bytes = sizeof(hlo_runtime_table_t),
                                                .parallel_for = parallel_for,
                                                .async_start = hlo_execute_async_start,
@@ -121,8 +121,8 @@ static hlo_status_t make_outputs(const hlo_type_t* type, hlo_tensor_t** outputs)
 }
 
 static hlo_status_t frame_status(hlo_frame_t* frame, int32_t answer) {
-  if (answer == HLO_KERNEL_DONE) return hlo_ok();
-  if (answer == HLO_KERNEL_SUSPENDED) {
+  if (answer == HLO_PROGRAM_DONE) return hlo_ok();
+  if (answer == HLO_PROGRAM_SUSPENDED) {
     return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "the program waits for others");
   }
   hlo_status_t status = frame->error.status;
@@ -138,7 +138,7 @@ static hlo_status_t run_frame(const hlo_program_t* program, hlo_pool_t* pool, ui
   void* saved = hlo_mem_alloc_zeroed(program->saved_bytes);
   hlo_status_t status = hlo_ok();
   if (temporaries && saved) {
-    hlo_frame_t frame = {.abi_version = HLO_KERNEL_ABI_VERSION,
+    hlo_frame_t frame = {.abi_version = HLO_PROGRAM_ABI_VERSION,
                          .buffers = addresses,
                          .temporaries = temporaries,
                          .saved = saved,

@@ -21,7 +21,7 @@ hlo_status_t hlo_program_execute(const hlo_program_t* program, const hlo_type_t*
 extern const hlo_runtime_table_t hlo_execute_table;
 /// parallel_for on a pool (NULL: on the caller), for tables of the runtime.
 int32_t hlo_execute_parallel_for(hlo_pool_t* pool, hlo_frame_t* frame, uint64_t chunk_count,
-                                 hlo_kernel_chunk_t chunk, void* context);
+                                 hlo_program_chunk_t chunk, void* context);
 /// async_start and async_done of a single process.
 int32_t hlo_execute_async_start(hlo_frame_t* frame, uint32_t call_site_number);
 int32_t hlo_execute_async_done(hlo_frame_t* frame, uint32_t call_site_number);
@@ -33,7 +33,7 @@ int32_t hlo_execute_call_library(hlo_frame_t* frame, uint32_t call_site_number,
                                  void* const* buffers);
 int32_t hlo_execute_check_failed(hlo_frame_t* frame, uint32_t call_site_number, int64_t found,
                                  int64_t limit);
-/// Sets the frame's error slot if it is free; takes over `status`. Returns HLO_KERNEL_ERROR.
+/// Sets the frame's error slot if it is free; takes over `status`. Returns HLO_PROGRAM_ERROR.
 int32_t hlo_execute_fail(hlo_frame_t* frame, uint32_t call_site_number, hlo_status_t status);
 /// The same for a cancelled run.
 int32_t hlo_execute_fail_cancelled(hlo_frame_t* frame);

@@ -6,7 +6,7 @@
 
 #include <stdatomic.h>
 
-#include "base/kernel_abi.h"
+#include "base/program_abi.h"
 #include "interp/node_call.h"
 
 enum { HLO_NODE_CALLER_SPARE_COUNT = 8 };

@@ -152,5 +152,5 @@ int32_t hlo_rt_call(hlo_frame_t* frame, uint32_t call_site, void* const* buffers
   hlo_status_t status = run(frame, call_site, buffers);
   bool is_ok = hlo_status_is_ok(status);
   hlo_status_release(status);
-  return is_ok ? HLO_KERNEL_DONE : HLO_KERNEL_ERROR;
+  return is_ok ? HLO_PROGRAM_DONE : HLO_PROGRAM_ERROR;
 }

@@ -68,7 +68,7 @@ static bool has_features(uint64_t wanted) {
 
 typedef struct chunks {
   hlo_frame_t* frame;
-  hlo_kernel_chunk_t chunk;
+  hlo_program_chunk_t chunk;
   void* context;
 } chunks_t;
 
@@ -77,7 +77,7 @@ static int32_t run_chunk(void* context, size_t index) {
   return chunks->chunk(chunks->frame, chunks->context, index);
 }
 
-static int32_t parallel_for(hlo_frame_t* frame, uint64_t chunk_count, hlo_kernel_chunk_t chunk,
+static int32_t parallel_for(hlo_frame_t* frame, uint64_t chunk_count, hlo_program_chunk_t chunk,
                             void* context) {
   chunks_t chunks = {frame, chunk, context};
   return hlo_pool_parallel_for(the_pool(), chunk_count, run_chunk, &chunks);
@@ -100,11 +100,11 @@ static void run_copy(const hlo_frame_t* frame, const hlo_rt_copy_t* copy) {
 static int32_t call_library(hlo_frame_t* frame, uint32_t call_site, void* const* buffers) {
   const hlo_rt_program_t* program = frame->program;
   if (call_site < program->first_copy) {
-    return program->calls ? program->calls->run(frame, call_site, buffers) : HLO_KERNEL_ERROR;
+    return program->calls ? program->calls->run(frame, call_site, buffers) : HLO_PROGRAM_ERROR;
   }
-  if (call_site - program->first_copy >= program->copy_count) return HLO_KERNEL_ERROR;
+  if (call_site - program->first_copy >= program->copy_count) return HLO_PROGRAM_ERROR;
   run_copy(frame, &program->copies[call_site - program->first_copy]);
-  return HLO_KERNEL_DONE;
+  return HLO_PROGRAM_DONE;
 }
 
 static void library_for(hlo_frame_t* frame, uint64_t chunk_count, hlo_parallel_chunk_t chunk,
@@ -116,16 +116,16 @@ static void library_for(hlo_frame_t* frame, uint64_t chunk_count, hlo_parallel_c
 
 static int32_t check_failed(hlo_frame_t* frame, uint32_t call_site, int64_t found, int64_t limit) {
   (void)frame, (void)call_site, (void)found, (void)limit;
-  return HLO_KERNEL_ERROR;
+  return HLO_PROGRAM_ERROR;
 }
 
 // Programs that wait for other processes are not compiled ahead of time (codegen/aot).
 static int32_t refuse_async(hlo_frame_t* frame, uint32_t call_site) {
   (void)frame, (void)call_site;
-  return HLO_KERNEL_ERROR;
+  return HLO_PROGRAM_ERROR;
 }
 
-static const hlo_runtime_table_t kTable = {.abi_version = HLO_KERNEL_ABI_VERSION,
+static const hlo_runtime_table_t kTable = {.abi_version = HLO_PROGRAM_ABI_VERSION,
                                            .size_bytes = sizeof(hlo_runtime_table_t),
                                            .parallel_for = parallel_for,
                                            .async_start = refuse_async,
@@ -138,7 +138,7 @@ static const hlo_runtime_table_t kTable = {.abi_version = HLO_KERNEL_ABI_VERSION
 
 static int run(const hlo_rt_program_t* program, const void** buffers, uint8_t* temporaries,
                uint8_t* saved) {
-  hlo_frame_t frame = {.abi_version = HLO_KERNEL_ABI_VERSION,
+  hlo_frame_t frame = {.abi_version = HLO_PROGRAM_ABI_VERSION,
                        .buffers = (void* const*)buffers,
                        .temporaries = temporaries,
                        .saved = saved,
@@ -150,7 +150,7 @@ static int run(const hlo_rt_program_t* program, const void** buffers, uint8_t* t
   const hlo_env_state_t host = hlo_env_enter(&env);
   const int32_t answer = program->entry(&frame);
   hlo_env_leave(host);
-  return answer == HLO_KERNEL_DONE ? HLO_RT_DONE : HLO_RT_FAILED;
+  return answer == HLO_PROGRAM_DONE ? HLO_RT_DONE : HLO_RT_FAILED;
 }
 
 int hlo_rt_run(const void* const* arguments, void* const* results,

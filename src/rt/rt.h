@@ -4,7 +4,7 @@
 #ifndef HLO_RT_RT_H_
 #define HLO_RT_RT_H_
 
-#include "base/kernel_abi.h"
+#include "base/program_abi.h"
 
 enum { HLO_RT_ABI_VERSION = 4, HLO_RT_ELEMENT_BYTES = 16 };
 

@@ -456,7 +456,7 @@ static void errors_reach_all_devices(void** state) {
 // Generated code calls the table's functions without checks.
 static void check_table(const hlo_runtime_table_t* table) {
   enum { FIRST = 2 * sizeof(uint32_t) };  // after version and size
-  assert_int_equal(table->abi_version, HLO_KERNEL_ABI_VERSION);
+  assert_int_equal(table->abi_version, HLO_PROGRAM_ABI_VERSION);
   assert_int_equal(table->size_bytes % sizeof(void*), 0);
   for (size_t at = FIRST; at < sizeof *table; at += sizeof(void*)) {
     void* function;

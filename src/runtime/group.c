@@ -241,7 +241,7 @@ static hlo_status_t grid_recv(void* context, uint32_t source, uint32_t target, i
   return status;
 }
 
-static int32_t parallel_for(hlo_frame_t* frame, uint64_t chunk_count, hlo_kernel_chunk_t chunk,
+static int32_t parallel_for(hlo_frame_t* frame, uint64_t chunk_count, hlo_program_chunk_t chunk,
                             void* context) {
   const hlo_run_t* run = frame->owner;
   return hlo_execute_parallel_for(hlo_client_pool(run->loaded->client), frame, chunk_count, chunk,
@@ -306,13 +306,13 @@ static int32_t async_start(hlo_frame_t* frame, uint32_t call_site_number) {
   hlo_run_t* run = frame->owner;
   hlo_run_group_t* group = run->group;
   const hlo_execute_collective_t call_site = hlo_execute_find_collective(frame, call_site_number);
-  if (!call_site.exchange) return HLO_KERNEL_DONE;  // see async_done()
+  if (!call_site.exchange) return HLO_PROGRAM_DONE;  // see async_done()
   rendezvous_t* rendezvous = NULL;
   hlo_mutex_lock(&group->lock);
   hlo_status_t status = arrive(frame, call_site_number, &rendezvous);
   hlo_mutex_unlock(&group->lock);
   if (!hlo_status_is_ok(status)) return hlo_execute_fail(frame, call_site_number, status);
-  if (!rendezvous) return HLO_KERNEL_DONE;
+  if (!rendezvous) return HLO_PROGRAM_DONE;
   const hlo_exchange_group_t members = {rendezvous->member_count, rendezvous->members};
   const hlo_parallel_t parallel = hlo_frame_parallel(frame);
   hlo_exchange_run(call_site.exchange, &members, rendezvous->parts, &parallel);
@@ -320,7 +320,7 @@ static int32_t async_start(hlo_frame_t* frame, uint32_t call_site_number) {
   rendezvous->is_done = true;
   wake_members(group, rendezvous);
   hlo_mutex_unlock(&group->lock);
-  return HLO_KERNEL_DONE;
+  return HLO_PROGRAM_DONE;
 }
 
 // The last member exchanges the data of all members.
@@ -346,7 +346,7 @@ static int32_t await_exchange(hlo_frame_t* frame, uint32_t call_site_number) {
   hlo_run_t* run = frame->owner;
   hlo_run_group_t* group = run->group;
   const hlo_execute_collective_t call_site = hlo_execute_find_collective(frame, call_site_number);
-  int32_t answer = HLO_KERNEL_DONE;
+  int32_t answer = HLO_PROGRAM_DONE;
   hlo_status_t status = hlo_ok();
   uint32_t me = 0;
   hlo_exchange_group(call_site.exchange, run->row, &me);
@@ -360,7 +360,7 @@ static int32_t await_exchange(hlo_frame_t* frame, uint32_t call_site_number) {
     answer = hlo_execute_fail_cancelled(frame);
   } else {
     group->is_waiting[run->row] = true;
-    answer = HLO_KERNEL_SUSPENDED;
+    answer = HLO_PROGRAM_SUSPENDED;
   }
   hlo_mutex_unlock(&group->lock);
   return hlo_status_is_ok(status) ? answer : hlo_execute_fail(frame, call_site_number, status);
@@ -376,19 +376,18 @@ static int32_t async_done(hlo_frame_t* frame, uint32_t call_site_number) {
   int32_t answer = is_cancelled(frame)
                        ? hlo_execute_fail_cancelled(frame)
                        : hlo_execute_collective_wait(frame, call_site_number, &peers);
-  run->ticket = answer == HLO_KERNEL_SUSPENDED ? peers.ticket : NULL;
+  run->ticket = answer == HLO_PROGRAM_SUSPENDED ? peers.ticket : NULL;
   return answer;
 }
 
-static const hlo_interp_runtime_t kAlone = {
-    .table = {.abi_version = HLO_KERNEL_ABI_VERSION,
-              .size_bytes = sizeof(hlo_interp_runtime_t),
-              .parallel_for = parallel_for,
-              .async_start = hlo_execute_async_start,
-              .async_done = hlo_execute_async_done,
-              .call_library = hlo_execute_call_library,
-              .check_failed = hlo_execute_check_failed,
-              .library_for = library_for}};
+static const hlo_interp_runtime_t kAlone = {.table = {.abi_version = HLO_PROGRAM_ABI_VERSION,
+                                                      .size_bytes = sizeof(hlo_interp_runtime_t),
+                                                      .parallel_for = parallel_for,
+                                                      .async_start = hlo_execute_async_start,
+                                                      .async_done = hlo_execute_async_done,
+                                                      .call_library = hlo_execute_call_library,
+                                                      .check_failed = hlo_execute_check_failed,
+                                                      .library_for = library_for}};
 
 hlo_status_t hlo_group_create(uint32_t replica_count, uint32_t partition_count,
                               hlo_run_t* const* runs, hlo_run_group_t** out_group) {

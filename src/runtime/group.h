@@ -4,7 +4,7 @@
 #ifndef HLO_RUNTIME_GROUP_H_
 #define HLO_RUNTIME_GROUP_H_
 
-#include "base/kernel_abi.h"
+#include "base/program_abi.h"
 #include "base/status.h"
 #include "runtime/run.h"
 

@@ -57,7 +57,7 @@ hlo_status_t hlo_run_create(hlo_loaded_t* loaded, hlo_device_t* device, uint32_t
   run->row = row;
   run->progress.run_count = run->progress.ready_count = 1;
   run->frame = (hlo_frame_t){
-      .abi_version = HLO_KERNEL_ABI_VERSION,
+      .abi_version = HLO_PROGRAM_ABI_VERSION,
       .buffers = run->addresses,
       .saved = base + at.saved,
       .saved_bytes = (uint32_t)executable->program->saved_bytes,
@@ -246,8 +246,8 @@ static void advance(hlo_run_t* run) {
   const int32_t answer = program->entry(&run->frame);
   hlo_env_leave(host);
   trace_stretch(run, begin_ns);
-  if (answer == HLO_KERNEL_SUSPENDED) return;
-  end_program(run, answer == HLO_KERNEL_DONE ? hlo_ok() : frame_status(run));
+  if (answer == HLO_PROGRAM_SUSPENDED) return;
+  end_program(run, answer == HLO_PROGRAM_DONE ? hlo_ok() : frame_status(run));
 }
 
 // Returns false if the run waits for memory: it may have ended already.

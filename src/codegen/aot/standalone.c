@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Self-contained C source (see standalone.h): the functions of the C back end, then a frame and a
-// runtime table (kernel_abi.h), as words at the offsets that the functions read.
+// runtime table (program_abi.h), as words at the offsets that the functions read.
 #include "codegen/aot/standalone.h"
 
 #include <ctype.h>

@@ -72,19 +72,19 @@ static void reset(machine_t* m, uint64_t seed) {
 
 // Runs to the end, in the interpreter or (code not NULL) in compiled code.
 static void run(machine_t* m, const hlo_vir_func_t* func, void* code) {
-  int32_t answer = HLO_KERNEL_SUSPENDED;
+  int32_t answer = HLO_PROGRAM_SUSPENDED;
   uint64_t params[] = {(uintptr_t)&m->frame, (uintptr_t)m->memory, 3};
   hlo_vir_interp_options_t options = {0};
-  while (answer == HLO_KERNEL_SUSPENDED) {
+  while (answer == HLO_PROGRAM_SUSPENDED) {
     if (!code) {
       assert_true(hlo_status_is_ok(hlo_vir_interp_run(func, params, &options, &answer)));
     } else if (func->is_entry) {
       answer = ((hlo_program_entry_t)code)(&m->frame);
     } else {
-      answer = ((hlo_kernel_chunk_t)code)(&m->frame, m->memory, 3);
+      answer = ((hlo_program_chunk_t)code)(&m->frame, m->memory, 3);
     }
   }
-  assert_int_equal(answer, HLO_KERNEL_DONE);
+  assert_int_equal(answer, HLO_PROGRAM_DONE);
 }
 
 static void compare_random(fixture_t* t, const hlo_target_t* target, hlo_subnormals_t subnormals,
@@ -155,8 +155,9 @@ static void visit_case(const lane_case_t* c, void* context) {
   hlo_vir_interp_options_t options = {0};
   uint64_t params[] = {0, (uintptr_t)cases->by_interp, 0};
   assert_true(hlo_status_is_ok(hlo_vir_interp_run(func, params, &options, &answer)));
-  hlo_kernel_chunk_t code = (hlo_kernel_chunk_t)hlo_c_program_address(cases->program, func->index);
-  assert_int_equal(code(NULL, cases->by_code, 0), HLO_KERNEL_DONE);
+  hlo_program_chunk_t code =
+      (hlo_program_chunk_t)hlo_c_program_address(cases->program, func->index);
+  assert_int_equal(code(NULL, cases->by_code, 0), HLO_PROGRAM_DONE);
   for (size_t i = 0; i < LANE_CASES_MEMORY_BYTES; ++i) {
     if (cases->by_interp[i] == cases->by_code[i]) continue;
     fail_msg("%s of element %d to %d, imm %d: byte %zu", func->name, c->operand, c->result,
@@ -204,7 +205,7 @@ static void build_constant(fixture_t* t, uint64_t word) {
 
 static uint64_t run_constant(const hlo_c_program_t* program) {
   uint64_t word = 0;
-  assert_int_equal(((hlo_kernel_chunk_t)hlo_c_program_address(program, 0))(NULL, &word, 0), 0);
+  assert_int_equal(((hlo_program_chunk_t)hlo_c_program_address(program, 0))(NULL, &word, 0), 0);
   return word;
 }
 

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/kernel_abi.h"
+#include "base/program_abi.h"
 #include "codegen/c/emit_impl.h"
 #include "codegen/vir/tile.h"
 
@@ -291,7 +291,7 @@ static void print_suspend(hlo_c_emitter_t* e, const hlo_vir_value_t* value, uint
   hlo_strbuf_printf(&e->body, "WRITE(uint32_t, at(p0, 0, 0, %zu), %" PRId64 ");\n",
                     offsetof(hlo_frame_t, resume_point), value->imm);
   indent(e, depth);
-  hlo_strbuf_printf(&e->body, "return %d;\n", HLO_KERNEL_SUSPENDED);
+  hlo_strbuf_printf(&e->body, "return %d;\n", HLO_PROGRAM_SUSPENDED);
   indent(e, depth);
   hlo_strbuf_printf(&e->body, "resume_%" PRId64 ":;\n", value->imm);
   print_saved(e, resume, false, depth);

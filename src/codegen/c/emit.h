@@ -13,7 +13,7 @@ typedef enum hlo_c_blobs {
 } hlo_c_blobs_t;
 
 /// Appends one translation unit for a verified module. It defines, besides static functions:
-///   void* const hlo_functions[]: entries and chunks (kernel_abi.h), by number
+///   void* const hlo_functions[]: entries and chunks (program_abi.h), by number
 ///   const uint32_t hlo_saved_bytes[]: the bytes that each needs in frame->saved
 ///   const void* hlo_blobs[]: with HLO_C_BLOBS_EXTERNAL, 64-byte aligned constants by number
 /// The source must be compiled with hlo_c_flags: floating-point results depend on them.

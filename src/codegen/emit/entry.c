@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "base/kernel_abi.h"
+#include "base/program_abi.h"
 #include "base/tuning.h"
 #include "codegen/body/split.h"
 #include "codegen/emit/entry_impl.h"
@@ -38,8 +38,8 @@ static void emit_done(hlo_vir_builder_t* b, uint32_t call_site_number) {
   hlo_vir_begin_loop(b);
   hlo_vir_value_t* call_site = hlo_vir_iconst(b, call_site_number);
   hlo_vir_value_t* answer = hlo_vir_call(b, offsetof(hlo_runtime_table_t, async_done), 1, &call_site);
-  hlo_vir_break_if(b, hlo_vir_icmp(b, HLO_VIR_EQ, answer, hlo_vir_iconst(b, HLO_KERNEL_DONE)));
-  hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_EQ, answer, hlo_vir_iconst(b, HLO_KERNEL_ERROR)));
+  hlo_vir_break_if(b, hlo_vir_icmp(b, HLO_VIR_EQ, answer, hlo_vir_iconst(b, HLO_PROGRAM_DONE)));
+  hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_EQ, answer, hlo_vir_iconst(b, HLO_PROGRAM_ERROR)));
   hlo_vir_return(b, answer);
   hlo_vir_end(b);
   hlo_vir_suspend(b, call_site_number);  // resume points are named by call sites
@@ -251,7 +251,7 @@ static void build_entry(hlo_entry_context_t* entry, hlo_vir_module_t* module) {
   if (!entry->arena->failed) {
     emit_memory_check(entry, &b, HLO_MEMORY_CHECK_START, NULL);
     emit_region(entry, &b, entry->plan->func->body);
-    hlo_vir_return(&b, hlo_vir_iconst(&b, HLO_KERNEL_DONE));
+    hlo_vir_return(&b, hlo_vir_iconst(&b, HLO_PROGRAM_DONE));
   }
   entry->values = NULL;
   hlo_vir_builder_deinit(&b);
@@ -317,7 +317,7 @@ hlo_status_t hlo_entry_build_func(const hlo_entry_t* entry, uint32_t number,
   hlo_vir_builder_init(&b, func);
   b.debug_id = chunk->call_site;
   hlo_entry_emit_func(&own, &b, chunk);
-  hlo_vir_return(&b, hlo_vir_iconst(&b, HLO_KERNEL_DONE));
+  hlo_vir_return(&b, hlo_vir_iconst(&b, HLO_PROGRAM_DONE));
   hlo_vir_builder_deinit(&b);
   return hlo_vir_module_status(module);
 }

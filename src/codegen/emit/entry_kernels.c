@@ -3,7 +3,7 @@
 // group.
 #include <stddef.h>
 
-#include "base/kernel_abi.h"
+#include "base/program_abi.h"
 #include "base/tuning.h"
 #include "codegen/emit/entry_impl.h"
 #include "codegen/fuse/concurrent.h"

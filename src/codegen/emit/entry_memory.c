@@ -2,7 +2,7 @@
 // Addresses of values in entry functions, calls of the runtime, and copies between allocations.
 #include <stddef.h>
 
-#include "base/kernel_abi.h"
+#include "base/program_abi.h"
 #include "base/tuning.h"
 #include "codegen/emit/entry_impl.h"
 

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "base/kernel_abi.h"
+#include "base/program_abi.h"
 
 enum { WORD_BYTES = 8, MAX_ARGUMENTS = 24 };
 

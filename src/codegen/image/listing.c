@@ -41,7 +41,7 @@ static void collect_nodes(printer_t* printer, const hlo_region_t* region) {
   }
 }
 
-// Debug ids are node->index + 1 (body/site.h).
+// Debug ids are node->index + 1 (body/call_site.h).
 static void print_debug_id(const printer_t* printer, uint32_t debug_id) {
   const hlo_node_t* node =
       debug_id && debug_id <= printer->node_count ? printer->nodes[debug_id - 1] : NULL;

@@ -38,7 +38,7 @@ struct hlo_code_program {
 static int32_t interpreted_entry(hlo_frame_t* frame) {
   const hlo_code_program_t* program = frame->program;
   uint64_t params[] = {(uint64_t)(uintptr_t)frame};
-  int32_t answer = HLO_KERNEL_ERROR;
+  int32_t answer = HLO_PROGRAM_ERROR;
   hlo_status_t status =
       hlo_vir_interp_run(program->vir->first_func, params, &(hlo_vir_interp_options_t){0}, &answer);
   return hlo_status_is_ok(status) ? answer : hlo_call_site_fail(frame, 0, status);
@@ -399,7 +399,7 @@ static hlo_status_t make_program(hlo_code_program_t* program, const hlo_func_t* 
   hlo_plan_t* plan = NULL;
   HLO_TRY(make_plan(program->module, func, options, &program->arena, arena, &plan));
   program->temporary_bytes = plan->temporary_bytes;
-  program->saved_bytes = HLO_KERNEL_SAVED_START;
+  program->saved_bytes = HLO_PROGRAM_SAVED_START;
   HLO_TRY(hlo_call_site_table_init(plan, &program->arena, &program->table));
   HLO_TRY(prepare_call_sites(program, options));
   return needs_whole_vir(options) ? make_from_whole_vir(program, plan, options)

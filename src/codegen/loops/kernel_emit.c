@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "base/tuning.h"
-#include "codegen/body/site.h"
+#include "codegen/body/call_site.h"
 #include "codegen/loops/kernel_emit_impl.h"
 
 // ---- leaves

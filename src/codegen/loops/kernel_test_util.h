@@ -8,7 +8,7 @@
 #include <math.h>
 
 #include "base/heap.h"
-#include "base/kernel_abi.h"
+#include "base/program_abi.h"
 #include "codegen/dot/dot.h"
 #include "codegen/fuse/fusion.h"
 #include "codegen/loops/kernel.h"
@@ -181,7 +181,7 @@ static inline void hlo_test_run_fusion(hlo_fusion_t* fusion, const hlo_target_t*
   }
   ranges[count + 1] = (hlo_vir_range_t){scratch, scratch_bytes, true};
   hlo_vir_interp_options_t options = {true, count + 2, ranges};
-  hlo_frame_t frame = {.abi_version = HLO_KERNEL_ABI_VERSION};
+  hlo_frame_t frame = {.abi_version = HLO_PROGRAM_ABI_VERSION};
   for (uint32_t phase = 0; phase < phases; ++phase) {
     for (uint64_t chunk = 0; chunk < hlo_kernel_chunk_count(kernel, phase); ++chunk) {
       uint64_t params[3] = {(uintptr_t)&frame, (uintptr_t)table, chunk};

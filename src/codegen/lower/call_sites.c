@@ -271,7 +271,7 @@ int32_t hlo_call_site_fail(hlo_frame_t* frame, uint32_t call_site_number, hlo_st
   } else {
     hlo_status_release(status);
   }
-  return HLO_KERNEL_ERROR;
+  return HLO_PROGRAM_ERROR;
 }
 
 typedef struct copy_job {
@@ -357,23 +357,24 @@ int32_t hlo_call_site_call(hlo_frame_t* frame, uint32_t call_site_number, void* 
   hlo_call_site_table_t* table = (hlo_call_site_table_t*)(uintptr_t)frame->program;
   if (call_site_number >= HLO_CALL_SITE_TILE && call_site_number < HLO_CALL_SITE_MEMORY_CHECK) {
     hlo_status_t status = run_tile(frame, table, &table->tiles[call_site_number - HLO_CALL_SITE_TILE]);
-    return hlo_status_is_ok(status) ? HLO_KERNEL_DONE : hlo_call_site_fail(frame, 0, status);
+    return hlo_status_is_ok(status) ? HLO_PROGRAM_DONE : hlo_call_site_fail(frame, 0, status);
   }
   if (call_site_number > table->node_count && call_site_number < HLO_CALL_SITE_MEMORY_CHECK) {
     run_copy(frame, table, &table->copies[call_site_number - table->node_count - 1]);
-    return HLO_KERNEL_DONE;
+    return HLO_PROGRAM_DONE;
   }
   hlo_status_t status = call_site_number >= HLO_CALL_SITE_MEMORY_CHECK
                             ? run_memory_check(frame, table, &table->memory_checks[call_site_number - HLO_CALL_SITE_MEMORY_CHECK])
                             : run_call_site(frame, table, &table->call_sites[call_site_number - 1], buffers, NULL);
-  return hlo_status_is_ok(status) ? HLO_KERNEL_DONE : hlo_call_site_fail(frame, call_site_number, status);
+  return hlo_status_is_ok(status) ? HLO_PROGRAM_DONE
+                                  : hlo_call_site_fail(frame, call_site_number, status);
 }
 
 int32_t hlo_call_site_wait(hlo_frame_t* frame, uint32_t call_site_number, hlo_node_peers_t* peers) {
   hlo_call_site_table_t* table = (hlo_call_site_table_t*)(uintptr_t)frame->program;
   hlo_status_t status = run_call_site(frame, table, &table->call_sites[call_site_number - 1], NULL, peers);
   if (!hlo_status_is_ok(status)) return hlo_call_site_fail(frame, call_site_number, status);
-  return peers->is_pending ? HLO_KERNEL_SUSPENDED : HLO_KERNEL_DONE;
+  return peers->is_pending ? HLO_PROGRAM_SUSPENDED : HLO_PROGRAM_DONE;
 }
 
 typedef struct search {

@@ -4,8 +4,8 @@
 #ifndef HLO_CODEGEN_CALL_SITES_H_
 #define HLO_CODEGEN_CALL_SITES_H_
 
-#include "base/kernel_abi.h"
-#include "codegen/body/site.h"
+#include "base/program_abi.h"
+#include "codegen/body/call_site.h"
 #include "codegen/memory/plan.h"
 #include "interp/node_callers.h"
 #include "lib/call.h"
@@ -109,7 +109,8 @@ void hlo_call_site_addresses(const hlo_frame_t* frame, const hlo_call_site_t* ca
 const hlo_call_site_t* hlo_call_site_of(const hlo_frame_t* frame, uint32_t call_site_number);
 int32_t hlo_call_site_check_failed(hlo_frame_t* frame, uint32_t call_site_number, int64_t found,
                               int64_t limit);
-/// Sets the frame's error unless it has one; takes ownership of `status`. Returns HLO_KERNEL_ERROR.
+/// Sets the frame's error unless it has one; takes ownership of `status`. Returns
+/// HLO_PROGRAM_ERROR.
 int32_t hlo_call_site_fail(hlo_frame_t* frame, uint32_t call_site_number, hlo_status_t status);
 
 #endif  // HLO_CODEGEN_CALL_SITES_H_

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <stddef.h>
 
-#include "base/kernel_abi.h"
+#include "base/program_abi.h"
 #include "codegen/vir/tile.h"
 
 enum {

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "amx_emulator.h"
-#include "base/kernel_abi.h"
+#include "base/program_abi.h"
 #include "codegen/isa/isa.h"
 #include "codegen/jit/jit.h"
 #include "codegen/vir/interp.h"
@@ -34,7 +34,7 @@ static int32_t check_failed(hlo_frame_t* frame, uint32_t debug_id, int64_t found
   g_found.debug_id = debug_id;
   g_found.byte = found;
   g_found.size = limit;
-  return HLO_KERNEL_ERROR;
+  return HLO_PROGRAM_ERROR;
 }
 
 static const hlo_runtime_table_t kRuntime = {.check_failed = check_failed};
@@ -151,7 +151,7 @@ static hlo_vir_func_t* make_func(hlo_vir_module_t* module, access_t access, bool
   access(&b, memory, i);
   hlo_vir_end(&b);
   hlo_vir_guards_end(&b);
-  hlo_vir_return(&b, hlo_vir_iconst(&b, HLO_KERNEL_DONE));
+  hlo_vir_return(&b, hlo_vir_iconst(&b, HLO_PROGRAM_DONE));
   hlo_vir_builder_deinit(&b);
   hlo_status_t status = hlo_vir_verify(module, 32);
   if (!hlo_status_is_ok(status)) fail_msg("%s", hlo_status_message(status));
@@ -171,7 +171,7 @@ static int32_t run_code(const hlo_vir_module_t* module, const hlo_vir_func_t* fu
   if (!hlo_status_is_ok(status)) fail_msg("%s", hlo_status_message(status));
   void* address = hlo_jit_address(jit, 0);
   int32_t answer = func->is_entry ? ((hlo_program_entry_t)(uintptr_t)address)(frame)
-                                  : ((hlo_kernel_chunk_t)(uintptr_t)address)(frame, NULL, 0);
+                                  : ((hlo_program_chunk_t)(uintptr_t)address)(frame, NULL, 0);
   hlo_jit_release(jit);
   hlo_code_deinit(&code);
   return answer;
@@ -206,7 +206,7 @@ static void expect(access_t access, bool is_entry, int64_t first, int64_t wrong_
       assert_true(hlo_status_is_ok(hlo_vir_interp_run(func, params, &options, &answer)));
     }
     assert_int_equal(g_found.byte, wrong_byte);
-    assert_int_equal(answer, wrong_byte == NONE ? HLO_KERNEL_DONE : HLO_KERNEL_ERROR);
+    assert_int_equal(answer, wrong_byte == NONE ? HLO_PROGRAM_DONE : HLO_PROGRAM_ERROR);
     if (wrong_byte != NONE) {
       assert_int_equal(g_found.debug_id, DEBUG_ID);
       assert_int_equal(g_found.size, SIZE_BYTES);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/fpenv.h"
-#include "base/kernel_abi.h"
+#include "base/program_abi.h"
 #include "codegen/vir/lane.h"
 #include "codegen/vir/saved.h"
 #include "codegen/vir/tile.h"
@@ -407,11 +407,11 @@ static int32_t run_chunks(run_t* run, const hlo_vir_value_t* value) {
   for (uint64_t i = 0; i < count; ++i) {
     uint64_t params[HLO_VIR_MAX_PARAMS] = {(uint64_t)(uintptr_t)run->frame,
                                            context ? (uint64_t)index_of(run, context) : 0, i};
-    int32_t answer = HLO_KERNEL_ERROR;
+    int32_t answer = HLO_PROGRAM_ERROR;
     run->status = hlo_vir_interp_run(chunk, params, run->options, &answer);
-    if (!hlo_status_is_ok(run->status) || answer != HLO_KERNEL_DONE) return HLO_KERNEL_ERROR;
+    if (!hlo_status_is_ok(run->status) || answer != HLO_PROGRAM_DONE) return HLO_PROGRAM_ERROR;
   }
-  return HLO_KERNEL_DONE;
+  return HLO_PROGRAM_DONE;
 }
 
 typedef int32_t (*runtime_function_t)(hlo_frame_t*, uint64_t, uint64_t, uint64_t, uint64_t);
@@ -425,7 +425,7 @@ static flow_t run_call(run_t* run, const hlo_vir_value_t* value) {
   if (value->flags & HLO_VIR_LOCAL) {
     uint64_t params[HLO_VIR_MAX_PARAMS] = {(uint64_t)(uintptr_t)run->frame, arguments[0],
                                            arguments[1], arguments[2]};
-    answer = HLO_KERNEL_ERROR;
+    answer = HLO_PROGRAM_ERROR;
     run->status = hlo_vir_interp_run(func_of(run, value->imm), params, run->options, &answer);
   } else if (value->imm == offsetof(hlo_runtime_table_t, parallel_for) &&
              value->operand_count >= 2) {
@@ -471,7 +471,7 @@ static flow_t run_suspend(run_t* run, const hlo_vir_value_t* value) {
   }
   copy_saved(run, find_resume(run, value->imm), true);
   run->frame->resume_point = (uint32_t)value->imm;
-  run->answer = HLO_KERNEL_SUSPENDED;
+  run->answer = HLO_PROGRAM_SUSPENDED;
   return FLOW_RETURN;
 }
 

@@ -64,7 +64,7 @@ static hlo_status_t run_checked(fixture_t* t, const hlo_vir_func_t* func, size_t
 }
 
 static void finish(hlo_vir_builder_t* b) {
-  hlo_vir_return(b, hlo_vir_iconst(b, HLO_KERNEL_DONE));
+  hlo_vir_return(b, hlo_vir_iconst(b, HLO_PROGRAM_DONE));
 }
 
 static hlo_vir_value_t* load_at(hlo_vir_builder_t* b, hlo_vir_value_t* base,
@@ -100,7 +100,7 @@ static void test_loop(void** state) {
   for (int i = 0; i < 16; ++i) floats[i] = (float)i;
   int32_t answer = -1;
   assert_true(hlo_status_is_ok(run_checked(t, build_scale(t, 16), 64, &answer)));
-  assert_int_equal(answer, HLO_KERNEL_DONE);
+  assert_int_equal(answer, HLO_PROGRAM_DONE);
   for (int i = 0; i < 16; ++i) assert_true(floats[i] == (float)(2 * i + 1));
 }
 
@@ -130,7 +130,7 @@ static void test_division_by_zero(void** state) {
 
 static int32_t count_calls(hlo_frame_t* frame, uint32_t debug_id_index) {
   frame->run_id += debug_id_index;
-  return frame->run_id < 30 ? HLO_KERNEL_SUSPENDED : HLO_KERNEL_DONE;
+  return frame->run_id < 30 ? HLO_PROGRAM_SUSPENDED : HLO_PROGRAM_DONE;
 }
 
 // sum = 0; for i in 0..3 { call; suspend; sum += i * run_id }; memory = sum.
@@ -168,12 +168,12 @@ static void test_suspend(void** state) {
   for (int entry = 0; entry < 4; ++entry) {
     int32_t answer = -1;
     assert_true(hlo_status_is_ok(run_checked(t, func, 64, &answer)));
-    assert_int_equal(answer, HLO_KERNEL_SUSPENDED);
+    assert_int_equal(answer, HLO_PROGRAM_SUSPENDED);
     assert_int_equal(t->frame.resume_point, 7);
   }
   int32_t answer = -1;
   assert_true(hlo_status_is_ok(run_checked(t, func, 64, &answer)));
-  assert_int_equal(answer, HLO_KERNEL_DONE);
+  assert_int_equal(answer, HLO_PROGRAM_DONE);
   assert_int_equal(words[0], 600);
   t->frame.resume_point = 8;
   hlo_status_t status = run_checked(t, func, 64, &answer);
@@ -191,7 +191,7 @@ static void test_saved_values(void** state) {
   assert_int_equal(saved.resume_count, 1);
   // base, sum, factor, the bound, the counter, early; neither buffers nor what is used up before.
   assert_int_equal(saved.resumes[0].value_count, 6);
-  assert_int_equal(saved.size_bytes, HLO_KERNEL_SAVED_START + 6 * 8);
+  assert_int_equal(saved.size_bytes, HLO_PROGRAM_SAVED_START + 6 * 8);
   hlo_arena_deinit(&arena);
 }
 
@@ -215,7 +215,7 @@ static void test_stack_over_suspend(void** state) {
     hlo_status_release(status);
     if (is_indexed) continue;
     assert_true(hlo_status_is_ok(run_checked(t, func, 64, &answer)));
-    assert_int_equal(answer, HLO_KERNEL_DONE);
+    assert_int_equal(answer, HLO_PROGRAM_DONE);
   }
 }
 
@@ -239,7 +239,7 @@ static void test_parallel_for(void** state) {
   hlo_vir_return(b, hlo_vir_call(b, offsetof(hlo_runtime_table_t, parallel_for), 3, arguments));
   int32_t answer = -1;
   assert_true(hlo_status_is_ok(run_checked(t, entry, 56, &answer)));
-  assert_int_equal(answer, HLO_KERNEL_DONE);
+  assert_int_equal(answer, HLO_PROGRAM_DONE);
   for (int64_t i = 0; i < 7; ++i) assert_int_equal(((int64_t*)t->memory)[i], i);
   hlo_status_t status = run_checked(t, entry, 55, &answer);
   assert_int_equal(hlo_status_code(status), HLO_STATUS_INTERNAL);
@@ -253,8 +253,8 @@ static void run_random(fixture_t* t, const hlo_vir_func_t* func, uint64_t seed) 
     t->memory[i] = (uint8_t)(seed >> 50);
   }
   t->frame.resume_point = 0;
-  int32_t answer = HLO_KERNEL_SUSPENDED;
-  for (int entry = 0; entry < 100000 && answer == HLO_KERNEL_SUSPENDED; ++entry) {
+  int32_t answer = HLO_PROGRAM_SUSPENDED;
+  for (int entry = 0; entry < 100000 && answer == HLO_PROGRAM_SUSPENDED; ++entry) {
     hlo_vir_range_t ranges[] = {{t->memory, RANDOM_VIR_HALF_BYTES, false},
                                 {t->memory + RANDOM_VIR_HALF_BYTES, RANDOM_VIR_HALF_BYTES, true},
                                 {t->memory, RANDOM_VIR_MEMORY_BYTES, false}};
@@ -263,7 +263,7 @@ static void run_random(fixture_t* t, const hlo_vir_func_t* func, uint64_t seed) 
     hlo_status_t status = hlo_vir_interp_run(func, params, &options, &answer);
     if (!hlo_status_is_ok(status)) fail_msg("%s", hlo_status_message(status));
   }
-  assert_int_equal(answer, HLO_KERNEL_DONE);
+  assert_int_equal(answer, HLO_PROGRAM_DONE);
 }
 
 static void test_random(void** state) {

@@ -7,7 +7,7 @@
 // results of arithmetic are replaced by one.
 #include <string.h>
 
-#include "base/kernel_abi.h"
+#include "base/program_abi.h"
 #include "codegen/vir/builder.h"
 
 enum {
@@ -201,7 +201,7 @@ static inline hlo_vir_func_t* lane_cases_func(hlo_vir_module_t* module, const la
   hlo_vir_emit(&b, HLO_VIR_store, hlo_vir_type(HLO_VIR_VOID, 0), scale, 3 * LANE_CASES_ROOM_BYTES,
                3, (hlo_vir_value_t*[]){result, hlo_vir_param(&b, 1), i});
   hlo_vir_end(&b);
-  hlo_vir_return(&b, hlo_vir_iconst(&b, HLO_KERNEL_DONE));
+  hlo_vir_return(&b, hlo_vir_iconst(&b, HLO_PROGRAM_DONE));
   hlo_vir_builder_deinit(&b);
   return func;
 }

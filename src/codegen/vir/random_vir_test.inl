@@ -8,7 +8,7 @@
 // frame->buffers[0] and suspends at random positions, inside loops as well.
 #include <string.h>
 
-#include "base/kernel_abi.h"
+#include "base/program_abi.h"
 #include "codegen/vir/builder.h"
 
 enum {
@@ -645,7 +645,7 @@ static void random_vir_finish(random_vir_t* r) {
     offset += 64;
   }
   hlo_vir_istore(&r->b, answer, r->memory, RANDOM_VIR_MEMORY_BYTES - 8, 0);
-  hlo_vir_return(&r->b, random_vir_iconst(r, HLO_KERNEL_DONE));
+  hlo_vir_return(&r->b, random_vir_iconst(r, HLO_PROGRAM_DONE));
 }
 
 static void random_vir_start(random_vir_t* r, hlo_vir_func_t* func) {

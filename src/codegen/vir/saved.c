@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "base/kernel_abi.h"
+#include "base/program_abi.h"
 
 enum { SLOT_BYTES = 8 };
 
@@ -172,9 +172,10 @@ static hlo_status_t add_resumes(const hlo_vir_func_t* func, const places_t* plac
 hlo_status_t hlo_vir_saved_create(const hlo_vir_func_t* func, hlo_arena_t* arena,
                                   hlo_vir_saved_t* out_saved) {
   size_t count = func->value_count;
-  hlo_vir_saved_t saved = {.size_bytes = HLO_KERNEL_SAVED_START,
-                           .offsets = hlo_arena_array(arena, count, sizeof *saved.offsets),
-                           .is_rematerialized = hlo_arena_array(arena, count, sizeof *saved.is_rematerialized)};
+  hlo_vir_saved_t saved = {
+      .size_bytes = HLO_PROGRAM_SAVED_START,
+      .offsets = hlo_arena_array(arena, count, sizeof *saved.offsets),
+      .is_rematerialized = hlo_arena_array(arena, count, sizeof *saved.is_rematerialized)};
   places_t places = {.at = hlo_arena_array(arena, count, sizeof *places.at),
                      .end = hlo_arena_array(arena, count, sizeof *places.end),
                      .is_rematerialized = saved.is_rematerialized,

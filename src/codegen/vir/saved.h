@@ -13,7 +13,7 @@ typedef struct hlo_vir_resume {
   const hlo_vir_value_t** values;
 } hlo_vir_resume_t;
 
-/// Every value has one offset for all suspends, from HLO_KERNEL_SAVED_START on: vectors as their
+/// Every value has one offset for all suspends, from HLO_PROGRAM_SAVED_START on: vectors as their
 /// lanes in memory, an INDEX in 8 bytes, a mask in 8 bytes with bit i for lane i. Values that
 /// depend only on the call (constants, parameters, addresses of stack and constants, and INDEX
 /// arithmetic on them) are not saved: the back end recomputes them, in order of the text, before it

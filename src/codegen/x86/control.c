@@ -2,7 +2,7 @@
 // Loops, branches, vars, calls of the runtime, suspension.
 #include <stdlib.h>
 
-#include "base/kernel_abi.h"
+#include "base/program_abi.h"
 #include "base/tuning.h"
 #include "codegen/x86/x86_impl.h"
 
@@ -228,7 +228,7 @@ static void emit_call(hlo_x86_fn_t* f, const hlo_vir_value_t* call) {
 static void emit_suspend(hlo_x86_fn_t* f, const hlo_vir_value_t* suspend) {
   hlo_x86_mi(f->as, HLO_X86_mov, 4, hlo_x86_mem(HLO_X86_RBX, offsetof(hlo_frame_t, resume_point)),
              (int32_t)suspend->imm);
-  hlo_x86_mov_imm(f->as, HLO_X86_RAX, HLO_KERNEL_SUSPENDED);
+  hlo_x86_mov_imm(f->as, HLO_X86_RAX, HLO_PROGRAM_SUSPENDED);
   hlo_x86_jmp(f->as, f->epilogue);
   hlo_x86_label_bind(f->as, hlo_x86_live_range(f, suspend)->aux);
 }
@@ -247,7 +247,7 @@ static void emit_search(hlo_x86_fn_t* f, const hlo_vir_value_t* const* points, u
       hlo_x86_mi(f->as, HLO_X86_cmp, 4, eax, (int32_t)points[i]->imm);
       hlo_x86_jcc(f->as, HLO_X86_E, hlo_x86_live_range(f, points[i])->aux);
     }
-    hlo_x86_mov_imm(f->as, HLO_X86_RAX, HLO_KERNEL_ERROR);
+    hlo_x86_mov_imm(f->as, HLO_X86_RAX, HLO_PROGRAM_ERROR);
     hlo_x86_jmp(f->as, f->epilogue);
     return;
   }

@@ -3,7 +3,7 @@
 //
 // Frame, from rbp down: callee-saved registers, then, 64-byte aligned if any content needs it,
 // slots, objects of `stack`, and the scratch area at rsp. rsp never moves in between.
-#include "base/kernel_abi.h"
+#include "base/program_abi.h"
 #include "base/tuning.h"
 #include "codegen/x86/x86_impl.h"
 

@@ -26,9 +26,9 @@ static void run_code(const hlo_vir_module_t* module, cases_t* cases) {
   if (hlo_status_is_ok(status)) status = hlo_x86_compile(module, &cases->target, &code);
   if (!hlo_status_is_ok(status)) fail_msg("%s", hlo_status_message(status));
   assert_true(hlo_status_is_ok(hlo_jit_load(&code, "ops", NULL, &jit)));
-  hlo_kernel_chunk_t chunk = (hlo_kernel_chunk_t)hlo_jit_address(jit, 0);
+  hlo_program_chunk_t chunk = (hlo_program_chunk_t)hlo_jit_address(jit, 0);
   hlo_fp_state_t before = hlo_fp_enter(cases->subnormals);
-  assert_int_equal(chunk(NULL, cases->by_code, 0), HLO_KERNEL_DONE);
+  assert_int_equal(chunk(NULL, cases->by_code, 0), HLO_PROGRAM_DONE);
   hlo_fp_leave(before);
   hlo_jit_release(jit);
   hlo_code_deinit(&code);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/check.h"
-#include "base/kernel_abi.h"
+#include "base/program_abi.h"
 #include "base/tuning.h"
 #include "codegen/x86/x86_impl.h"
 
@@ -397,7 +397,7 @@ hlo_status_t hlo_x86_allocate(hlo_x86_fn_t* f) {
   choose_available(f);
   f->frame_bytes = f->objects_bytes;
   f->needs_alignment = f->objects_bytes > 0 || f->calls_fma;
-  f->saved_bytes = f->has_suspend ? HLO_KERNEL_SAVED_START : 0;
+  f->saved_bytes = f->has_suspend ? HLO_PROGRAM_SAVED_START : 0;
   f->pushed = 0;
   if (f->has_call || f->has_suspend) f->pushed |= BIT(HLO_X86_RBX);
   if (f->has_suspend) f->pushed |= BIT(HLO_X86_R12);

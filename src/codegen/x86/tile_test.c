@@ -15,8 +15,8 @@
 
 #include "amx_emulator.h"
 #include "base/fpenv.h"
-#include "base/kernel_abi.h"
 #include "base/os.h"
+#include "base/program_abi.h"
 #include "base/test_util.h"
 #include "codegen/c/build.h"
 #include "codegen/jit/jit.h"
@@ -247,7 +247,7 @@ static void random_func(hlo_vir_module_t* module, uint64_t seed, hlo_vir_tile_ki
     }
   }
   plain(&b, HLO_VIR_tile_release, 0, 0);
-  hlo_vir_return(&b, hlo_vir_iconst(&b, HLO_KERNEL_DONE));
+  hlo_vir_return(&b, hlo_vir_iconst(&b, HLO_PROGRAM_DONE));
   hlo_vir_builder_deinit(&b);
 }
 
@@ -275,19 +275,19 @@ static void interpret(const hlo_vir_func_t* func, uint8_t* memory) {
   hlo_vir_range_t range = {memory, MEMORY_BYTES, true};
   hlo_vir_interp_options_t options = {.check_memory = true, .ranges = &range, .range_count = 1};
   uint64_t params[HLO_VIR_MAX_PARAMS] = {(uintptr_t)&frame, (uintptr_t)memory, 3};
-  int32_t answer = HLO_KERNEL_ERROR;
+  int32_t answer = HLO_PROGRAM_ERROR;
   hlo_status_t status = hlo_vir_interp_run(func, params, &options, &answer);
   assert_string_equal(hlo_status_message(status), "");
-  assert_int_equal(answer, HLO_KERNEL_DONE);
+  assert_int_equal(answer, HLO_PROGRAM_DONE);
 }
 
 static void compare(fixture_t* t, const hlo_vir_func_t* func, void* code, const char* what) {
   fill(t->found, func);
   void* buffers[] = {t->found};
   hlo_frame_t frame = make_frame(buffers);
-  hlo_kernel_chunk_t chunk;
+  hlo_program_chunk_t chunk;
   memcpy(&chunk, &code, sizeof chunk);
-  assert_int_equal(chunk(&frame, t->found, 3), HLO_KERNEL_DONE);
+  assert_int_equal(chunk(&frame, t->found, 3), HLO_PROGRAM_DONE);
   for (uint32_t i = 0; i < MEMORY_BYTES; ++i) {
     if (t->expected[i] != t->found[i]) fail_msg("%s (%s): byte %u", func->name, what, i);
   }

@@ -103,12 +103,12 @@ static void interpret(fixture_t* t, const hlo_vir_func_t* func, uint8_t* memory)
   hlo_runtime_table_t runtime = make_runtime();
   hlo_frame_t frame = make_frame(t, buffers, &runtime);
   uint64_t params[] = {(uintptr_t)&frame, (uintptr_t)memory, 3};
-  int32_t answer = HLO_KERNEL_SUSPENDED;
-  for (int i = 0; i < MAX_RESUMES && answer == HLO_KERNEL_SUSPENDED; ++i) {
+  int32_t answer = HLO_PROGRAM_SUSPENDED;
+  for (int i = 0; i < MAX_RESUMES && answer == HLO_PROGRAM_SUSPENDED; ++i) {
     hlo_status_t status = hlo_vir_interp_run(func, params, &(hlo_vir_interp_options_t){0}, &answer);
     assert_string_equal(hlo_status_message(status), "");
   }
-  assert_int_equal(answer, HLO_KERNEL_DONE);
+  assert_int_equal(answer, HLO_PROGRAM_DONE);
 }
 
 static void execute(fixture_t* t, const hlo_vir_func_t* func, const hlo_code_t* code,
@@ -119,18 +119,18 @@ static void execute(fixture_t* t, const hlo_vir_func_t* func, const hlo_code_t* 
   void* buffers[] = {memory};
   hlo_runtime_table_t runtime = make_runtime();
   hlo_frame_t frame = make_frame(t, buffers, &runtime);
-  int32_t answer = HLO_KERNEL_SUSPENDED;
+  int32_t answer = HLO_PROGRAM_SUSPENDED;
   assert_true(code->funcs[func->index].saved_bytes <= SAVED_BYTES);
   const hlo_fp_state_t before = hlo_fp_enter(func->module->subnormals);
   if (func->is_entry) {
     hlo_program_entry_t entry = (hlo_program_entry_t)(uintptr_t)hlo_jit_address(jit, func->index);
-    for (int i = 0; i < MAX_RESUMES && answer == HLO_KERNEL_SUSPENDED; ++i) answer = entry(&frame);
+    for (int i = 0; i < MAX_RESUMES && answer == HLO_PROGRAM_SUSPENDED; ++i) answer = entry(&frame);
   } else {
-    hlo_kernel_chunk_t chunk = (hlo_kernel_chunk_t)(uintptr_t)hlo_jit_address(jit, func->index);
+    hlo_program_chunk_t chunk = (hlo_program_chunk_t)(uintptr_t)hlo_jit_address(jit, func->index);
     answer = chunk(&frame, memory, 3);
   }
   hlo_fp_leave(before);
-  assert_int_equal(answer, HLO_KERNEL_DONE);
+  assert_int_equal(answer, HLO_PROGRAM_DONE);
   hlo_jit_release(jit);
 }
 
@@ -249,7 +249,7 @@ static hlo_vir_func_t* built(build_t build) {
   hlo_vir_builder_t b;
   hlo_vir_builder_init(&b, func);
   build(&b, hlo_vir_param(&b, 1));
-  hlo_vir_return(&b, hlo_vir_iconst(&b, HLO_KERNEL_DONE));
+  hlo_vir_return(&b, hlo_vir_iconst(&b, HLO_PROGRAM_DONE));
   hlo_vir_builder_deinit(&b);
   return func;
 }
@@ -401,7 +401,7 @@ static hlo_vir_value_t* buffer(hlo_vir_builder_t* b) {
 }
 
 static void end_entry(hlo_vir_builder_t* b) {
-  hlo_vir_return(b, hlo_vir_iconst(b, HLO_KERNEL_DONE));
+  hlo_vir_return(b, hlo_vir_iconst(b, HLO_PROGRAM_DONE));
   hlo_vir_builder_deinit(b);
 }
 

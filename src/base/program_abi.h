@@ -4,24 +4,24 @@
 // versioned: fields are only appended, and any change of meaning increments the version. Only
 // library_for may be NULL in a runtime's table: a function that a runtime does not offer returns
 // ERROR.
-#ifndef HLO_BASE_KERNEL_ABI_H_
-#define HLO_BASE_KERNEL_ABI_H_
+#ifndef HLO_BASE_PROGRAM_ABI_H_
+#define HLO_BASE_PROGRAM_ABI_H_
 
 #include <assert.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
-enum { HLO_KERNEL_ABI_VERSION = 2 };
+enum { HLO_PROGRAM_ABI_VERSION = 2 };
 
 /// The library uses the first bytes of frame->saved for the state of random number generators.
-enum { HLO_KERNEL_SAVED_START = 8 };
+enum { HLO_PROGRAM_SAVED_START = 8 };
 
 /// The result of an entry, and of every runtime call that may suspend.
 enum {
-  HLO_KERNEL_DONE = 0,
-  HLO_KERNEL_SUSPENDED = 1,  // the frame will be queued again; return at once
-  HLO_KERNEL_ERROR = 2,      // the error slot is set; return at once
+  HLO_PROGRAM_DONE = 0,
+  HLO_PROGRAM_SUSPENDED = 1,  // the frame will be queued again; return at once
+  HLO_PROGRAM_ERROR = 2,      // the error slot is set; return at once
 };
 
 typedef struct hlo_frame hlo_frame_t;
@@ -31,17 +31,17 @@ typedef struct hlo_frame hlo_frame_t;
 typedef int32_t (*hlo_program_entry_t)(hlo_frame_t* frame);
 
 /// One chunk of a parallel loop: a leaf without suspension points. Returns DONE or ERROR.
-typedef int32_t (*hlo_kernel_chunk_t)(hlo_frame_t* frame, void* context, uint64_t chunk_index);
+typedef int32_t (*hlo_program_chunk_t)(hlo_frame_t* frame, void* context, uint64_t chunk_index);
 
 /// The functions that the runtime offers to programs. They may be called only inside an entry or,
 /// where stated, a chunk. call_site_index selects the call site in the executable's side tables
 /// (operands, shapes, groups, attributes, location), so that generated code passes no descriptors.
 typedef struct hlo_runtime_table {
-  uint32_t abi_version;  // HLO_KERNEL_ABI_VERSION
+  uint32_t abi_version;  // HLO_PROGRAM_ABI_VERSION
   uint32_t size_bytes;   // of this table
 
   /// Runs the chunks on the pool and the caller; returns when all have ended. DONE or ERROR.
-  int32_t (*parallel_for)(hlo_frame_t* frame, uint64_t chunk_count, hlo_kernel_chunk_t chunk,
+  int32_t (*parallel_for)(hlo_frame_t* frame, uint64_t chunk_count, hlo_program_chunk_t chunk,
                           void* context);
   /// Begins an operation that may have to wait: a collective, send, recv, infeed or outfeed. Never
   /// waits. DONE or ERROR. The call site's entry lists the operands and results; their memory
@@ -66,7 +66,7 @@ typedef struct hlo_runtime_table {
 /// The first error wins: `code` is set by compare-and-swap from 0, then the winner sets the rest.
 typedef struct hlo_frame_error {
   atomic_int code;           // hlo_status_code_t; 0: no error
-  uint32_t call_site_index;  // where, in the executable's site table
+  uint32_t call_site_index;  // where, in the executable's table of call sites
   void* status;  // an hlo_status_t that the frame owns; NULL: created from code and call site
 } hlo_frame_error_t;
 
@@ -77,7 +77,7 @@ struct hlo_frame {
   uint32_t resume_point;  // written by the program; 0 at the first entry
   void* const* buffers;   // arguments, then results, then constants; base addresses
   uint8_t* temporaries;   // base of the planned arena, 64-byte aligned
-  uint8_t* saved;  // values kept across suspensions, the program's from HLO_KERNEL_SAVED_START on
+  uint8_t* saved;  // values kept across suspensions, the program's from HLO_PROGRAM_SAVED_START on
   const hlo_runtime_table_t* runtime;
   atomic_uint cancelled;  // set by the runtime; polled at loop back-edges and once per chunk
   int32_t device_id;      // global device number
@@ -103,4 +103,4 @@ static_assert(offsetof(hlo_frame_t, partition_id) == 52, "frame ABI");
 static_assert(offsetof(hlo_frame_t, run_id) == 64, "frame ABI");
 static_assert(offsetof(hlo_frame_t, error) == 88, "frame ABI");
 
-#endif  // HLO_BASE_KERNEL_ABI_H_
+#endif  // HLO_BASE_PROGRAM_ABI_H_
