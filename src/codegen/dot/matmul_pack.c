@@ -264,17 +264,24 @@ static hlo_vir_value_t* load_transposed_groups(const packing_t* p, int64_t row) 
   return hlo_matmul_flip(m, b, hlo_matmul_permute(b, value, order));
 }
 
-// Splits a vector into `count` equal parts.
-static void split_vector(hlo_vir_builder_t* b, hlo_vir_value_t* value, uint32_t count,
-                         hlo_vir_value_t** parts) {
-  parts[0] = value;
+// Stores `count` equal parts of a vector, `step` elements apart, from element `offset` on. `index`:
+// a number of elements; NULL: none.
+static void store_parts(const packing_t* p, hlo_vir_value_t* value, uint32_t count,
+                        hlo_vir_value_t* index, int64_t offset, int64_t step) {
+  hlo_vir_value_t* parts[HLO_VIR_MAX_LANES] = {value};
   for (uint32_t n = 1; n < count; n *= 2) {
     hlo_vir_type_t half = {parts[0]->type.elem, parts[0]->type.lanes / 2};
     for (uint32_t i = n; i-- > 0;) {
       hlo_vir_value_t* whole = parts[i];
-      parts[2 * i] = hlo_vir_emit(b, HLO_VIR_lower_half, half, 0, 0, 1, &whole);
-      parts[2 * i + 1] = hlo_vir_emit(b, HLO_VIR_upper_half, half, 0, 0, 1, &whole);
+      parts[2 * i] = hlo_vir_emit(p->b, HLO_VIR_lower_half, half, 0, 0, 1, &whole);
+      parts[2 * i + 1] = hlo_vir_emit(p->b, HLO_VIR_upper_half, half, 0, 0, 1, &whole);
     }
+  }
+  uint32_t bytes = p->m->element_bytes;
+  for (uint32_t i = 0; i < count; ++i) {
+    hlo_vir_value_t* operands[] = {parts[i], p->at.to, index};
+    hlo_vir_emit(p->b, HLO_VIR_store, hlo_vir_type(HLO_VIR_VOID, 0), (uint32_t)__builtin_ctz(bytes),
+                 (offset + i * step) * bytes, 3, operands);
   }
 }
 
@@ -282,18 +289,13 @@ static void split_vector(hlo_vir_builder_t* b, hlo_vir_value_t* value, uint32_t 
 static void transpose_block(const packing_t* p, hlo_vir_value_t* step, int64_t row) {
   const hlo_matmul_t* m = p->m;
   hlo_vir_builder_t* b = p->b;
-  uint32_t rows = m->lanes / HLO_MATMUL_TRANSPOSED, bytes = m->element_bytes;
+  uint32_t rows = m->lanes / HLO_MATMUL_TRANSPOSED;
   packing_t here = *p;
   hlo_matmul_move(m, p->side, b, &m->depth[0], step, &here.at.from);
-  hlo_vir_value_t* parts[HLO_VIR_MAX_LANES];
   hlo_vir_value_t* value =
       m->group > 1 ? load_transposed_groups(&here, row) : load_transposed(&here, row);
-  split_vector(b, value, rows, parts);
-  for (uint32_t i = 0; i < rows; ++i) {
-    hlo_vir_value_t* operands[] = {parts[i], p->at.to, step};
-    hlo_vir_emit(b, HLO_VIR_store, hlo_vir_type(HLO_VIR_VOID, 0), (uint32_t)__builtin_ctz(bytes),
-                 (row + i) * m->rows.strides[p->side] * bytes, 3, operands);
-  }
+  const int64_t stride = m->rows.strides[p->side];
+  store_parts(p, value, rows, step, row * stride, stride);
 }
 
 // Transposes `rows` rows, whose columns are contiguous in place.
@@ -383,29 +385,22 @@ static void copy_row(const packing_t* p, const hlo_matmul_panel_t* panel, uint32
   }
 }
 
-// The numbers of rows that are transposed together where columns are contiguous in place, largest
-// first: a square block in registers, then as many rows as a register holds of a few columns; 1: no
-// transpose.
+// Lists the numbers of rows that are transposed together where columns are contiguous in place,
+// largest first: a square block in registers, then as many rows as a register holds of a few
+// columns.
 enum { TRANSPOSE_KINDS = 2, PART_BYTES = 16 };
-static void transposed_rows(const packing_t* p, uint32_t rows[TRANSPOSE_KINDS]) {
-  const hlo_matmul_t* m = p->m;
-  bool is_transposed = hlo_matmul_transposes_columns(m),
-       has_groups = p->is_produced && m->group > 1;
-  rows[0] = is_transposed && !has_groups ? m->lanes : 1;
-  rows[1] = is_transposed ? m->lanes / HLO_MATMUL_TRANSPOSED : 1;
+static uint32_t transposed_rows(const packing_t* p, uint32_t rows[TRANSPOSE_KINDS]) {
+  uint32_t count = 0, lanes = p->m->lanes;
+  if (!hlo_matmul_transposes_columns(p->m)) return 0;
+  if (!p->is_produced || p->m->group == 1) rows[count++] = lanes;
+  rows[count++] = lanes / HLO_MATMUL_TRANSPOSED;
+  return count;
 }
 
 // Stores the parts of a vector to rows from the current one on.
 static void store_rows(const packing_t* p, hlo_vir_value_t* value, uint32_t rows, int64_t column) {
-  const hlo_matmul_dim_t* dim = &p->m->depth[p->m->depth_count - 1];
-  hlo_vir_value_t* parts[HLO_VIR_MAX_LANES];
-  split_vector(p->b, value, rows, parts);
-  for (uint32_t row = 0; row < rows; ++row) {
-    int64_t offset = row * dim->strides[p->side] + column;
-    hlo_element_address_t address = {.base = p->at.to,
-                                     .offset_bytes = offset * p->m->element_bytes};
-    hlo_elementwise_store_raw(p->b, p->m->dtype, parts[row], &address);
-  }
+  const int64_t stride = p->m->depth[p->m->depth_count - 1].strides[p->side];
+  store_parts(p, value, rows, NULL, column, stride);
 }
 
 // Transposes computed groups like those in memory.
@@ -514,10 +509,6 @@ static void transpose_rows(const packing_t* p, const hlo_matmul_panel_t* panel, 
   }
 }
 
-// Copies rows low <= number < end along a contracting loop, `step` together.
-static void copy_steps(packing_t* p, const hlo_matmul_panel_t* panel, uint32_t level, int64_t low,
-                       int64_t end, uint32_t step);
-
 // Fills rows with zeros after the last one, up to the steps that tile registers read.
 static void fill_rows(const packing_t* p, const hlo_matmul_panel_t* panel) {
   const hlo_matmul_t* m = p->m;
@@ -530,48 +521,54 @@ static void fill_rows(const packing_t* p, const hlo_matmul_panel_t* panel) {
   }
 }
 
-// Copies all rows along the contracting loops from `level` on.
-static void copy_rows(packing_t* p, const hlo_matmul_panel_t* panel, uint32_t level) {
-  const hlo_matmul_t* m = p->m;
-  int64_t extent = m->depth[level].extent;
-  if (level + 1 < m->depth_count) {
-    copy_steps(p, panel, level, 0, extent, 1);
-    return;
-  }
-  int64_t whole = extent - (m->last_group < m->group);
-  uint32_t together[TRANSPOSE_KINDS];
-  transposed_rows(p, together);
-  int64_t done = 0;
-  for (uint32_t i = 0; i < TRANSPOSE_KINDS; ++i) {
-    int64_t next = together[i] > 1 ? whole / together[i] * together[i] : done;
-    copy_steps(p, panel, level, done, next, together[i]);
-    done = next;
-  }
-  copy_steps(p, panel, level, done, whole, 1);
-  fill_rows(p, panel);
-  if (whole == extent) return;
+// Copies rows row <= number < end of the innermost loop, `rows` together. `low`: the first row of
+// their block; NULL: they are not in a block.
+static void copy_rows(packing_t* p, const hlo_matmul_panel_t* panel, hlo_vir_value_t* row,
+                      hlo_vir_value_t* end, hlo_vir_value_t* low, uint32_t rows, uint32_t parts) {
+  const hlo_matmul_dim_t* dim = &p->m->depth[p->m->depth_count - 1];
+  if (row->op == HLO_VIR_iconst && end->op == HLO_VIR_iconst && row->imm >= end->imm) return;
+  row = hlo_vir_begin_for(p->b, row, end, rows, 0);
   const packing_position_t start = p->at;
-  move_packing(p, &m->depth[level], hlo_index(p->b, whole));
-  copy_row(p, panel, m->last_group);
+  hlo_matmul_move(p->m, p->side, p->b, dim, row, &p->at.from);
+  hlo_vir_value_t* at = low ? hlo_minus(p->b, row, low) : row;
+  p->at.to =
+      hlo_plus(p->b, p->at.to, hlo_times(p->b, at, dim->strides[p->side] * p->m->element_bytes));
+  if (rows > 1) {
+    transpose_rows(p, panel, rows);
+  } else {
+    copy_row(p, panel, parts);
+  }
+  hlo_vir_end(p->b);
   p->at = start;
 }
 
-static void copy_steps(packing_t* p, const hlo_matmul_panel_t* panel, uint32_t level, int64_t low,
-                       int64_t end, uint32_t step) {
+// Copies all rows along the contracting loops from `level` on.
+static void copy_loops(packing_t* p, const hlo_matmul_panel_t* panel, uint32_t level) {
   const hlo_matmul_t* m = p->m;
   hlo_vir_builder_t* b = p->b;
-  if (low == end) return;
   const packing_position_t start = p->at;
-  move_packing(p, &m->depth[level],
-               hlo_vir_begin_for(b, hlo_index(b, low), hlo_index(b, end), step, 0));
+  int64_t extent = m->depth[level].extent, whole = extent - (m->last_group < m->group), done = 0;
   if (level + 1 < m->depth_count) {
-    copy_rows(p, panel, level + 1);
-  } else if (step > 1) {
-    transpose_rows(p, panel, step);
-  } else {
-    copy_row(p, panel, m->group);
+    move_packing(p, &m->depth[level],
+                 hlo_vir_begin_for(b, hlo_index(b, 0), hlo_index(b, extent), 1, 0));
+    copy_loops(p, panel, level + 1);
+    hlo_vir_end(b);
+    p->at = start;
+    return;
   }
-  hlo_vir_end(b);
+  uint32_t together[TRANSPOSE_KINDS + 1];
+  uint32_t count = transposed_rows(p, together);
+  together[count++] = 1;
+  for (uint32_t i = 0; i < count; ++i) {
+    int64_t next = whole / together[i] * together[i];
+    if (done == next) continue;
+    copy_rows(p, panel, hlo_index(b, done), hlo_index(b, next), NULL, together[i], m->group);
+    done = next;
+  }
+  fill_rows(p, panel);
+  if (whole == extent) return;
+  move_packing(p, &m->depth[level], hlo_index(b, whole));
+  copy_row(p, panel, m->last_group);
   p->at = start;
 }
 
@@ -606,30 +603,9 @@ static void store_corrections(const packing_t* p, const hlo_matmul_panel_t* pane
 static void copy_panel(packing_t* p, const hlo_matmul_panel_t* panel) {
   hlo_vir_value_t* to = p->at.to;
   p->at.to = hlo_add(p->b, to, hlo_matmul_first_row(p->m) * p->m->element_bytes);
-  copy_rows(p, panel, 0);
+  copy_loops(p, panel, 0);
   p->at.to = to;
   if (hlo_matmul_is_flipped(p->m)) store_corrections(p, panel, hlo_index(p->b, p->m->depth_extent));
-}
-
-// Copies rows row <= number < end of a block that begins at `low`, `rows` together.
-static void copy_block_rows(packing_t* p, const hlo_matmul_panel_t* panel, hlo_vir_value_t* row,
-                            hlo_vir_value_t* end, hlo_vir_value_t* low, uint32_t rows,
-                            uint32_t parts) {
-  const hlo_matmul_dim_t* dim = &p->m->depth[0];
-  if (row->op == HLO_VIR_iconst && end->op == HLO_VIR_iconst && row->imm >= end->imm) return;
-  row = hlo_vir_begin_for(p->b, row, end, rows, 0);
-  const packing_position_t start = p->at;
-  hlo_matmul_move(p->m, p->side, p->b, dim, row, &p->at.from);
-  p->at.to = hlo_plus(
-      p->b, p->at.to,
-      hlo_times(p->b, hlo_minus(p->b, row, low), dim->strides[p->side] * p->m->element_bytes));
-  if (rows > 1) {
-    transpose_rows(p, panel, rows);
-  } else {
-    copy_row(p, panel, parts);
-  }
-  hlo_vir_end(p->b);
-  p->at = start;
 }
 
 void hlo_matmul_pack_block(const hlo_matmul_t* m, const hlo_point_emitter_t* points,
@@ -650,19 +626,18 @@ void hlo_matmul_pack_block(const hlo_matmul_t* m, const hlo_point_emitter_t* poi
   hlo_vir_value_t* end = hlo_least(b, block_end, hlo_index(b, whole));
   hlo_vir_value_t* row = low;  // a block begins at a multiple of the transposed rows
   uint32_t together[TRANSPOSE_KINDS];
-  transposed_rows(&p, together);
-  for (uint32_t i = 0; i < TRANSPOSE_KINDS; ++i) {
+  uint32_t count = transposed_rows(&p, together);
+  for (uint32_t i = 0; i < count; ++i) {
     uint32_t rows = together[i];
-    if (rows == 1) continue;
     hlo_vir_value_t* next = hlo_least(b, block_end, hlo_index(b, whole / rows * rows));
     next = hlo_most(b, row, next);
-    copy_block_rows(&p, panel, row, next, low, rows, m->group);
+    copy_rows(&p, panel, row, next, low, rows, m->group);
     row = next;
   }
-  copy_block_rows(&p, panel, row, end, low, 1, m->group);
+  copy_rows(&p, panel, row, end, low, 1, m->group);
   if (whole < extent) {
     hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_GE, block_end, hlo_index(b, extent)));
-    copy_block_rows(&p, panel, hlo_index(b, whole), hlo_index(b, extent), low, 1, m->last_group);
+    copy_rows(&p, panel, hlo_index(b, whole), hlo_index(b, extent), low, 1, m->last_group);
     hlo_vir_end(b);
   }
   if (!hlo_matmul_is_flipped(m)) return;
