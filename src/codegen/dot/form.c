@@ -229,8 +229,8 @@ static hlo_status_t walk_operand(const hlo_kernel_t* kernel, uint32_t side, hlo_
                                  hlo_tiling_t** out_tiling) {
   const hlo_matmul_prologue_t* prologue = &hlo_matmul_of(kernel)->operands[side].prologue;
   *out_tiling = NULL;
-  return prologue->is_used ? hlo_matmul_walk_prologue(kernel, prologue, arena, out_tiling)
-                           : hlo_ok();
+  if (prologue->origin == HLO_MATMUL_FROM_INPUT) return hlo_ok();
+  return hlo_matmul_walk_prologue(kernel, prologue, arena, out_tiling);
 }
 
 static int64_t at_least_one(int64_t steps) {

@@ -69,12 +69,17 @@ static inline bool hlo_matmul_moves(const hlo_matmul_dim_t* dim, uint32_t side) 
   return dim->from[side] || dim->wrap[side] || dim->place[side];
 }
 
+typedef enum hlo_matmul_origin {
+  HLO_MATMUL_FROM_INPUT,  // an input, or a view of one at a constant offset
+  HLO_MATMUL_FROM_VIEW,   // the elements of an input at an offset known at run time
+  HLO_MATMUL_COMPUTED,    // from inputs
+} hlo_matmul_origin_t;
+
 /// An operand without memory of its own: members of the fusion compute each element from the
 /// fusion's inputs where it is packed or read. The `from` strides of the loops are then those of
 /// the largest input or, for a view, those of the viewed input.
 typedef struct hlo_matmul_prologue {
-  bool is_used;
-  bool is_view;             // the input's own elements, at an offset known at run time
+  hlo_matmul_origin_t origin;
   bool is_forced;           // it would not be packed if it were in memory
   hlo_value_t* value;       // the operand
   hlo_tiled_space_t space;  // the loops that move along the operand
@@ -118,7 +123,7 @@ static inline bool hlo_matmul_reads(const hlo_matmul_operand_t* operand, uint32_
 
 /// Returns true if the operand's elements are computed.
 static inline bool hlo_matmul_is_produced(const hlo_matmul_operand_t* operand) {
-  return operand->prologue.is_used && !operand->prologue.is_view;
+  return operand->prologue.origin == HLO_MATMUL_COMPUTED;
 }
 
 /// Returns true if lanes along the loop can compute the operand's elements.

@@ -520,7 +520,7 @@ hlo_vir_value_t* hlo_matmul_source(const hlo_kernel_t* kernel, uint32_t side,
   if (hlo_matmul_is_produced(operand)) return hlo_index(b, 0);
   int64_t bytes = (int64_t)hlo_dtype_size_bytes(operand->dtype), offset = operand->first * bytes;
   hlo_vir_value_t* base = addresses[operand->input];
-  if (operand->prologue.is_used) {
+  if (operand->prologue.origin == HLO_MATMUL_FROM_VIEW) {
     base = hlo_plus(b, base, hlo_times(b, hlo_point_view_start(points, side), bytes));
   }
   if (m->padding[side].is_used) {

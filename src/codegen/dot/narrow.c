@@ -11,12 +11,6 @@
 
 enum { WORD_BYTES = 8 };
 
-// Returns the number of rows for which one vector holds all elements of A, and another all results.
-static int64_t rows_together(const hlo_matmul_t* m, int64_t lanes) {
-  int64_t width = m->columns.extent > m->depth_extent ? m->columns.extent : m->depth_extent;
-  return lanes / width;
-}
-
 // Returns true if a member reads, for an element of the product, the element of the same number or
 // always the same one.
 static bool goes_along(const hlo_matmul_t* m, const hlo_node_t* node) {
@@ -51,7 +45,8 @@ static bool is_narrow(const hlo_matmul_t* m, const hlo_fusion_t* fusion) {
 }
 
 bool hlo_matmul_choose_narrow(hlo_matmul_t* m, const hlo_fusion_t* fusion) {
-  m->rows_together = rows_together(m, m->lanes);
+  // One vector holds all elements of A of these rows, and another all results.
+  m->rows_together = hlo_matmul_min(m->lanes / m->columns.extent, m->lanes / m->depth_extent);
   if (!m->target->has_masks || m->rows_together < 2 || !is_narrow(m, fusion)) return false;
   m->strategy = HLO_MATMUL_NARROW;
   for (uint32_t side = 0; side < 2; ++side) {
@@ -60,7 +55,7 @@ bool hlo_matmul_choose_narrow(hlo_matmul_t* m, const hlo_fusion_t* fusion) {
     m->columns.strides[side] = m->columns.from[side];
   }
   m->panel_width = m->columns.extent;
-  m->unit_count = (m->rows.extent + m->rows_together - 1) / m->rows_together;
+  m->unit_count = hlo_divide_up(m->rows.extent, m->rows_together);
   double bytes =
       (double)m->rows.extent * (double)(m->depth_extent + m->columns.extent) * m->element_bytes;
   hlo_tile_work_t work = {.vector_ops = (double)m->unit_count * (double)(2 * m->depth_extent),
@@ -68,8 +63,8 @@ bool hlo_matmul_choose_narrow(hlo_matmul_t* m, const hlo_fusion_t* fusion) {
                           .distinct_bytes = bytes};
   m->cost_ns = hlo_tile_work_ns(&m->target->tile, &work);
   int64_t wanted = hlo_tile_chunk_count(&m->target->tile, m->cost_ns, false);
-  m->units_per_chunk = (m->unit_count + wanted - 1) / wanted;
-  m->chunk_count = (uint64_t)((m->unit_count + m->units_per_chunk - 1) / m->units_per_chunk);
+  m->units_per_chunk = hlo_divide_up(m->unit_count, wanted);
+  m->chunk_count = (uint64_t)hlo_divide_up(m->unit_count, m->units_per_chunk);
   return true;
 }
 

@@ -163,7 +163,8 @@ hlo_status_t hlo_matmul_find_prologue(hlo_matmul_t* m, const hlo_kernel_t* kerne
     return hlo_ok();
   }
   *prologue = (hlo_matmul_prologue_t){
-      .is_used = true, .value = hlo_node_operand(m->contraction.node, operand->node_operand)};
+      .origin = HLO_MATMUL_COMPUTED,
+      .value = hlo_node_operand(m->contraction.node, operand->node_operand)};
   m->verdict = make_space(m, side, prologue, dims);
   if (hlo_verdict_is_no(&m->verdict)) return hlo_ok();
   hlo_arena_t scratch;
@@ -185,8 +186,7 @@ hlo_status_t hlo_matmul_find_prologue(hlo_matmul_t* m, const hlo_kernel_t* kerne
       operand->input = viewed->input;
       operand->dtype = viewed->value->type->dtype;
       operand->first = has_value(viewed->offset) ? 0 : viewed->offset->constant;
-      prologue->is_view = true;
-      prologue->is_used = has_value(viewed->offset);
+      prologue->origin = has_value(viewed->offset) ? HLO_MATMUL_FROM_VIEW : HLO_MATMUL_FROM_INPUT;
     } else {
       for (uint32_t i = 0; i < prologue->space.loop_count; ++i) dims[i]->place[side] = i + 1;
     }
