@@ -353,7 +353,7 @@ static hlo_status_t make_tiles(hlo_matmul_t* m, hlo_tile_memo_t* memo) {
 // ---- packing
 
 static bool is_converted(const hlo_matmul_t* m, uint32_t side) {
-  if (m->group > 1) return !hlo_matmul_reads_groups(m, side);
+  if (m->group > 1) return m->group_from[side] != 1 || m->last_group != m->group;
   hlo_dtype_t from = m->operands[side].dtype;
   return hlo_dtype_size_bytes(from) != m->element_bytes ||
          hlo_dtype_is_float(from) != hlo_dtype_is_float(m->dtype);

@@ -374,8 +374,10 @@ void hlo_matmul_choose_group(hlo_matmul_t* matmul);
 /// Returns true if tile registers multiply elements of this type (S8: bytes), by the target's atoms
 /// and their rates. If so, decides their groups.
 bool hlo_matmul_choose_tiles(hlo_matmul_t* matmul, hlo_dtype_t operand);
-/// Returns the atom of tile registers for a product, or NULL.
-const hlo_tile_atom_t* hlo_matmul_tile_atom(const hlo_target_t* target, hlo_dtype_t operand);
+/// Returns the instruction that multiplies elements of this type in tile registers or in vectors;
+/// NULL: none.
+const hlo_tile_atom_t* hlo_matmul_atom(const hlo_tile_target_t* target, hlo_dtype_t operand,
+                                       bool is_tile);
 /// Returns the elements along the contraction per step of tile registers, or 0 without them.
 int64_t hlo_matmul_tile_depth(const hlo_target_t* target, const hlo_node_t* node,
                               hlo_dtype_t accumulators, double depth);
@@ -388,18 +390,12 @@ int64_t hlo_matmul_filled_steps(const hlo_matmul_t* matmul);
 int64_t hlo_matmul_tile_blocks(const hlo_matmul_t* matmul);
 /// Returns the time of all products of tiles.
 double hlo_matmul_tile_ns(const hlo_matmul_t* matmul);
-/// Returns true if an operand's groups are contiguous in place.
-bool hlo_matmul_reads_groups(const hlo_matmul_t* matmul, uint32_t side);
 /// Returns sum + x y for `x` of A (flipped) and `y` of B.
 hlo_vir_value_t* hlo_matmul_add_groups(const hlo_matmul_t* matmul, hlo_vir_builder_t* b,
                                        hlo_vir_value_t* sum, hlo_vir_value_t* x,
                                        hlo_vir_value_t* y);
 hlo_vir_value_t* hlo_matmul_flip(const hlo_matmul_t* matmul, hlo_vir_builder_t* b,
                                  hlo_vir_value_t* value);
-/// Returns the initial accumulator of a column of B if A is flipped, from the sum of the column's
-/// elements.
-hlo_vir_value_t* hlo_matmul_correction(const hlo_matmul_t* matmul, hlo_vir_builder_t* b,
-                                       hlo_vir_value_t* sums_of_y);
 /// Loads lanes of packed groups, 32 bits each, as a vector of any type.
 hlo_vir_value_t* hlo_matmul_load_groups(const hlo_matmul_t* matmul, hlo_vir_builder_t* b,
                                         uint32_t side, const hlo_matmul_lanes_t* at);
@@ -412,10 +408,6 @@ hlo_vir_value_t* hlo_matmul_join(hlo_vir_builder_t* b, hlo_vir_value_t** parts, 
 /// on. `count`: 2 or 4.
 hlo_vir_value_t* hlo_matmul_interleave(hlo_vir_builder_t* b, hlo_vir_value_t* const* rows,
                                        uint32_t count);
-/// Returns true if vector instructions load several groups at a time.
-bool hlo_matmul_has_vector_groups(const hlo_matmul_t* matmul, uint32_t side, int64_t stride,
-                                  uint32_t parts);
-
 /// Decides units and chunks if several rows fit a vector side by side and the epilogue allows it,
 /// else returns false.
 bool hlo_matmul_choose_narrow(hlo_matmul_t* matmul, const hlo_fusion_t* fusion);

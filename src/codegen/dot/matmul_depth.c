@@ -475,7 +475,7 @@ static void emit_depth(const hlo_product_t* p, hlo_product_tile_t* tile, uint32_
   emit_range(p, tile, level, &range);
 }
 
-void hlo_product_add_columns(const hlo_product_t* p, hlo_product_tile_t* tile,
+void hlo_product_add_columns(hlo_product_t* p, hlo_product_tile_t* tile,
                              hlo_vir_value_t* is_first) {
   if (is_first) {
     hlo_vir_begin_if(p->b, is_first);
@@ -541,8 +541,7 @@ static hlo_vir_value_t* fold_lanes(hlo_vir_builder_t* b, hlo_vir_value_t* sum) {
 
 // Emits the steps along the contraction in whole vectors. The remainder is one masked vector or, on
 // targets without masks, single elements.
-void hlo_product_add_along(const hlo_product_t* p, hlo_product_tile_t* tile,
-                           hlo_vir_value_t* is_first) {
+void hlo_product_add_along(hlo_product_t* p, hlo_product_tile_t* tile, hlo_vir_value_t* is_first) {
   (void)is_first;  // nothing is packed by tiles
   hlo_vir_builder_t* b = p->b;
   int64_t lanes = p->m->lanes, extent = p->m->depth[0].extent, whole = extent / lanes * lanes;

@@ -67,7 +67,7 @@ uint32_t hlo_matmul_group_of(const hlo_target_t* target, const hlo_node_t* node,
 int64_t hlo_matmul_tile_depth(const hlo_target_t* target, const hlo_node_t* node,
                               hlo_dtype_t accumulators, double depth) {
   const hlo_tile_atom_t* atom =
-      hlo_matmul_tile_atom(target, narrow_operand(node, accumulators, depth));
+      hlo_matmul_atom(&target->tile, narrow_operand(node, accumulators, depth), true);
   return atom ? atom->depth : 0;
 }
 
@@ -129,10 +129,6 @@ void hlo_matmul_choose_group(hlo_matmul_t* m) {
   if (is_byte_product(m->contraction.node)) m->dtype = HLO_DTYPE_S32;
 }
 
-bool hlo_matmul_reads_groups(const hlo_matmul_t* m, uint32_t side) {
-  return m->group_from[side] == 1 && m->last_group == m->group;
-}
-
 // ---- products
 
 hlo_vir_value_t* hlo_matmul_add_groups(const hlo_matmul_t* m, hlo_vir_builder_t* b,
@@ -149,14 +145,6 @@ hlo_vir_value_t* hlo_matmul_flip(const hlo_matmul_t* m, hlo_vir_builder_t* b,
   if (!hlo_matmul_is_flipped(m)) return value;
   uint64_t signs = value->type.elem == HLO_VIR_I8 ? SIGN_BIT : SIGN_BIT * UINT64_C(0x01010101);
   return hlo_vir_binary(b, HLO_VIR_xor, value, hlo_vir_const_bits(b, value->type, signs));
-}
-
-hlo_vir_value_t* hlo_matmul_correction(const hlo_matmul_t* m, hlo_vir_builder_t* b,
-                                       hlo_vir_value_t* sums_of_y) {
-  // Flipping x adds 128 y to every product (if x is signed) or subtracts it.
-  bool is_signed = m->operands[HLO_MATMUL_A].dtype == HLO_DTYPE_S8;
-  hlo_vir_value_t* by = hlo_vir_const_bits(b, sums_of_y->type, is_signed ? -SIGN_BIT : SIGN_BIT);
-  return hlo_vir_binary(b, HLO_VIR_mul, sums_of_y, by);
 }
 
 // ---- packing
@@ -238,9 +226,4 @@ hlo_vir_value_t* hlo_matmul_load_groups(const hlo_matmul_t* m, hlo_vir_builder_t
     value = hlo_matmul_interleave(b, rows, m->group);
   }
   return side == HLO_MATMUL_A ? hlo_matmul_flip(m, b, value) : value;
-}
-
-bool hlo_matmul_has_vector_groups(const hlo_matmul_t* m, uint32_t side, int64_t stride,
-                                  uint32_t parts) {
-  return stride == 1 || (m->group_from[side] == 1 && parts == m->group);
 }

@@ -155,24 +155,18 @@ hlo_vir_value_t* hlo_product_multiply_tiles(const hlo_product_t* p, hlo_product_
 /// Loads the accumulators of a row as those of `tile`, which has one row.
 void hlo_product_load_accumulators(const hlo_product_t* p, hlo_product_tile_t* tile,
                                    hlo_vir_value_t* accumulators, hlo_vir_value_t* row);
-/// The functions of strategies (hlo_matmul_row_t). A tile begins at its row; `is_first`: true
-/// for the tile that packs B; NULL: no tile does.
-void hlo_product_emit_phase(const hlo_kernel_t* kernel, uint32_t phase,
-                            const hlo_point_emitter_t* points, hlo_vir_builder_t* b,
-                            hlo_vir_value_t* const* addresses, hlo_vir_value_t* chunk);
-void hlo_product_emit_narrow(const hlo_kernel_t* kernel, uint32_t phase,
-                             const hlo_point_emitter_t* points, hlo_vir_builder_t* b,
-                             hlo_vir_value_t* const* addresses, hlo_vir_value_t* chunk);
-/// Emits a tile whose accumulators are vectors; those of tile registers are processed row by row,
-/// from memory.
-void hlo_product_emit_vectors(hlo_product_t* p, hlo_product_tile_t* tile,
-                              hlo_vir_value_t* is_first);
-void hlo_product_emit_tiles(hlo_product_t* p, hlo_product_tile_t* tile, hlo_vir_value_t* is_first);
+/// Emits a phase: of products in tiles, of narrow ones.
+typedef void hlo_product_phase_t(const hlo_kernel_t* kernel, uint32_t phase,
+                                 const hlo_point_emitter_t* points, hlo_vir_builder_t* b,
+                                 hlo_vir_value_t* const* addresses, hlo_vir_value_t* chunk);
+hlo_product_phase_t hlo_product_emit_phase, hlo_product_emit_narrow;
+/// Emits a tile from its row on: of vectors; of tile registers, whose accumulators are processed
+/// row by row, from memory. `is_first`: true for the tile that packs B; NULL: no tile does.
+typedef void hlo_product_emit_t(hlo_product_t* p, hlo_product_tile_t* tile,
+                                hlo_vir_value_t* is_first);
+hlo_product_emit_t hlo_product_emit_vectors, hlo_product_emit_tiles;
 /// Adds all products of a tile, or of its block, to its accumulators.
-void hlo_product_add_columns(const hlo_product_t* p, hlo_product_tile_t* tile,
-                             hlo_vir_value_t* is_first);
-void hlo_product_add_along(const hlo_product_t* p, hlo_product_tile_t* tile,
-                           hlo_vir_value_t* is_first);
+hlo_product_emit_t hlo_product_add_columns, hlo_product_add_along;
 
 /// A strategy: the legal combinations, by bits, and its functions. threads: immutable
 typedef struct hlo_matmul_row {
@@ -181,10 +175,8 @@ typedef struct hlo_matmul_row {
   uint32_t packings;         // hlo_matmul_packing_t of both operands
   uint32_t splits;           // hlo_matmul_split_t
   const char *text, *lanes;  // for listings; NULL: the tiles of vectors
-  void (*emit)(const hlo_kernel_t* kernel, uint32_t phase, const hlo_point_emitter_t* points,
-               hlo_vir_builder_t* b, hlo_vir_value_t* const* addresses, hlo_vir_value_t* chunk);
-  void (*emit_tile)(hlo_product_t* p, hlo_product_tile_t* tile, hlo_vir_value_t* is_first);
-  void (*add_products)(const hlo_product_t* p, hlo_product_tile_t* tile, hlo_vir_value_t* is_first);
+  hlo_product_phase_t* emit;
+  hlo_product_emit_t *emit_tile, *add_products;
 } hlo_matmul_row_t;
 extern const hlo_matmul_row_t hlo_matmul_strategies[HLO_MATMUL_STRATEGIES];
 

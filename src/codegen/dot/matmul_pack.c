@@ -170,7 +170,9 @@ static bool is_vector(const packing_t* p, const hlo_matmul_dim_t* dim, uint32_t 
   int64_t stride = dim->from[p->side];
   const hlo_matmul_operand_t* operand = &p->m->operands[p->side];
   if (p->is_produced) return hlo_matmul_lanes_find(operand, dim, p->side);
-  if (p->m->group > 1) return hlo_matmul_has_vector_groups(p->m, p->side, stride, parts);
+  if (p->m->group > 1) {
+    return stride == 1 || (p->m->group_from[p->side] == 1 && parts == p->m->group);
+  }
   return stride == 1 || hlo_dtype_size_bytes(p->from_dtype) >= HLO_TILE_GATHER_BYTES;
 }
 
@@ -593,10 +595,14 @@ static void store_corrections(const packing_t* p, const hlo_matmul_panel_t* pane
     hlo_vir_set(b, accumulators[i], hlo_matmul_add_groups(m, b, accumulators[i], ones, value));
   }
   hlo_vir_end(b);
+  // Flipping x adds 128 y to every product (if x is signed) or subtracts it.
+  const int64_t factor = m->operands[HLO_MATMUL_A].dtype == HLO_DTYPE_S8 ? -128 : 128;
   for (uint32_t i = 0; i < panel->piece_count; ++i) {
     hlo_element_address_t address = {
         .base = p->at.to, .offset_bytes = (int64_t)panel->pieces[i].offset * m->element_bytes};
-    hlo_elementwise_store(b, m->dtype, hlo_matmul_correction(m, b, accumulators[i]), &address);
+    hlo_vir_value_t* by = hlo_vir_const_bits(b, accumulators[i]->type, (uint64_t)factor);
+    hlo_elementwise_store(b, m->dtype, hlo_vir_binary(b, HLO_VIR_mul, accumulators[i], by),
+                          &address);
   }
 }
 

@@ -26,14 +26,12 @@ static const int64_t BUFFER_BYTES = BESIDE * ROWS * BESIDE * ROW_BYTES + ROW_BYT
 
 // ---- selection of products
 
-static const hlo_tile_atom_t* find_atom(const hlo_tile_target_t* target, hlo_dtype_t operand,
-                                        bool is_tile) {
+const hlo_tile_atom_t* hlo_matmul_atom(const hlo_tile_target_t* target, hlo_dtype_t operand,
+                                       bool is_tile) {
   for (uint32_t i = 0; i < target->atom_count; ++i) {
     const hlo_tile_atom_t* atom = &target->atoms[i];
-    bool is_of_rows = atom->op == HLO_TILE_ATOM_PRODUCT && atom->rows > 1;
-    if (atom->op == HLO_TILE_ATOM_PRODUCT && is_of_rows == is_tile && atom->operand == operand) {
-      return atom;
-    }
+    bool is_product = atom->op == HLO_TILE_ATOM_PRODUCT && atom->operand == operand;
+    if (is_product && (atom->rows > 1) == is_tile) return atom;
   }
   return NULL;
 }
@@ -55,10 +53,6 @@ static double time_of(const hlo_matmul_t* m, const hlo_tile_atom_t* atom) {
                          .accessed_bytes = is_tile ? products * ROWS * ROW_BYTES : 0});
 }
 
-const hlo_tile_atom_t* hlo_matmul_tile_atom(const hlo_target_t* target, hlo_dtype_t operand) {
-  return find_atom(&target->tile, operand, true);
-}
-
 // Returns true if a convolution reads its input in whole steps of contiguous features and skips
 // nothing.
 static bool is_whole(const hlo_matmul_t* m, const hlo_tile_atom_t* atom) {
@@ -72,8 +66,8 @@ static bool is_whole(const hlo_matmul_t* m, const hlo_tile_atom_t* atom) {
 
 bool hlo_matmul_choose_tiles(hlo_matmul_t* m, hlo_dtype_t operand) {
   const hlo_tile_target_t* target = &m->target->tile;
-  const hlo_tile_atom_t* atom = find_atom(target, operand, true);
-  const hlo_tile_atom_t* vector = find_atom(target, operand, false);
+  const hlo_tile_atom_t* atom = hlo_matmul_atom(target, operand, true);
+  const hlo_tile_atom_t* vector = hlo_matmul_atom(target, operand, false);
   if (!vector) {
     vector = hlo_tile_atom_find(target, HLO_TILE_ATOM_PRODUCT, m->dtype, m->dtype);
   }
