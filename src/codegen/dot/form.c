@@ -32,16 +32,13 @@ static bool is_in_memory(const hlo_value_t* value) {
 
 // Returns true for many rows times a matrix smaller than a vector, if the rows of both are
 // contiguous.
-static bool is_narrow(const hlo_contraction_t* c) {
+static bool is_narrow(const hlo_contraction_t* c, int64_t rows, int64_t columns, int64_t depth) {
   const hlo_type_t* type = hlo_node_operand_type(c->node, 0);
   return c->batch[0].count == 0 && c->depth[0].count == 1 &&
          c->depth[0].dims[0] == type->rank - 1 && type->dtype == c->dtype &&
-         (c->dtype == HLO_DTYPE_F32 || c->dtype == HLO_DTYPE_F64) &&
-         hlo_contraction_extent(c, &c->depth[0], 0) <= HLO_TUNING_SHALLOW_DEPTH &&
-         hlo_contraction_extent(c, &c->depth[0], 0) > 1 &&
-         hlo_contraction_extent(c, &c->free[1], 1) <= HLO_TUNING_NARROW_MAX_COLUMNS &&
-         hlo_contraction_extent(c, &c->free[1], 1) > 1 &&
-         hlo_contraction_extent(c, &c->free[0], 0) >= HLO_TUNING_NARROW_MIN_ROWS &&
+         (c->dtype == HLO_DTYPE_F32 || c->dtype == HLO_DTYPE_F64) && depth > 1 &&
+         depth <= HLO_TUNING_SHALLOW_DEPTH && columns > 1 &&
+         columns <= HLO_TUNING_NARROW_MAX_COLUMNS && rows >= HLO_TUNING_NARROW_MIN_ROWS &&
          is_in_memory(hlo_node_operand(c->node, 0)) && is_in_memory(hlo_node_operand(c->node, 1));
 }
 
@@ -50,7 +47,7 @@ static bool is_loop(const hlo_contraction_t* c) {
   int64_t depth = hlo_contraction_extent(c, &c->depth[0], 0);
   int64_t rows = hlo_contraction_extent(c, &c->free[0], 0);
   int64_t columns = hlo_contraction_extent(c, &c->free[1], 1);
-  if (is_narrow(c)) return false;
+  if (is_narrow(c, rows, columns, depth)) return false;
   if (depth <= HLO_TUNING_SHALLOW_DEPTH || (rows == 1 && columns == 1)) return true;
   if ((rows == 1 && is_row_sum(c, 1)) || (columns == 1 && is_row_sum(c, 0))) return true;
   return (double)rows * (double)columns * (double)depth <= HLO_TUNING_PRODUCT_FEW_MULTIPLIES;
@@ -82,12 +79,11 @@ static hlo_verdict_t check_epilogue(const hlo_tiling_t* tiling, const hlo_matmul
     if (tiled->kind == HLO_TILED_COMPUTE) cost += hlo_elementwise_cost(tiled->value->def);
     if (tiled->kind == HLO_TILED_DOT) {
       ++products;
-      if (tiled->offset != tiling->spaces[0].linear) {
-        const bool is_reduced = hlo_tiling_has_reduction(tiling);  // by loops that move the
-                                                                   // epilogue's elements
-        return hlo_verdict_no(is_reduced ? HLO_REASON_PRODUCT_REDUCTION : HLO_REASON_PRODUCT_MOVED,
-                              NULL);
-      }
+      if (tiled->offset == tiling->spaces[0].linear) continue;
+      // A reduction's loops move the epilogue's elements.
+      return hlo_verdict_no(hlo_tiling_has_reduction(tiling) ? HLO_REASON_PRODUCT_REDUCTION
+                                                             : HLO_REASON_PRODUCT_MOVED,
+                            NULL);
     } else if (tiled->kind == HLO_TILED_LOAD) {
       if (hlo_expr_unresolved(tiled->offset)) {
         return hlo_verdict_no(HLO_REASON_PRODUCT_INDEX, NULL);
@@ -233,10 +229,6 @@ static hlo_status_t walk_operand(const hlo_kernel_t* kernel, uint32_t side, hlo_
   return hlo_matmul_walk_prologue(kernel, prologue, arena, out_tiling);
 }
 
-static int64_t at_least_one(int64_t steps) {
-  return steps > 0 ? steps : 1;
-}
-
 static_assert((int)HLO_MATMUL_MAX_LOOPS <= (int)HLO_KERNEL_MAX_DEPTHS, "");
 
 static void describe(const hlo_kernel_t* kernel, hlo_kernel_shape_t* out_shape) {
@@ -244,9 +236,9 @@ static void describe(const hlo_kernel_t* kernel, hlo_kernel_shape_t* out_shape) 
   out_shape->depth_count = m->depth_count;
   for (uint32_t i = 0; i < m->depth_count; ++i) out_shape->depths[i] = m->depth[i].extent;
   out_shape->tile_loops[0] = m->rows.loop;
-  out_shape->tile_steps[0] = at_least_one(hlo_matmul_main_panel(m)->height);
+  out_shape->tile_steps[0] = hlo_matmul_max(hlo_matmul_main_panel(m)->height, 1);
   out_shape->tile_loops[1] = m->columns.loop;
-  out_shape->tile_steps[1] = at_least_one(m->panel_width);
+  out_shape->tile_steps[1] = hlo_matmul_max(m->panel_width, 1);
 }
 
 static void print(const hlo_kernel_t* kernel, hlo_strbuf_t* out) {

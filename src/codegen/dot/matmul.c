@@ -165,16 +165,12 @@ static void swap_roles(hlo_matmul_t* m) {
   for (uint32_t i = 0; i < m->depth_count; ++i) hlo_matmul_swap_operands(&m->depth[i]);
 }
 
-static int64_t max(int64_t a, int64_t b) {
-  return a > b ? a : b;
-}
-
 // Returns true if the contraction is long enough for these rows. Transposing B while packing costs
 // the same for one row as for many, but folding accumulators over lanes costs time for each row,
 // however short the contraction is.
 static bool is_long_for(const hlo_matmul_t* m, const hlo_matmul_dim_t* rows) {
-  int64_t bytes =
-      m->depth[0].extent * max((int64_t)hlo_dtype_size_bytes(m->operands[HLO_MATMUL_B].dtype), 2);
+  int64_t bytes = m->depth[0].extent *
+                  hlo_matmul_max((int64_t)hlo_dtype_size_bytes(m->operands[HLO_MATMUL_B].dtype), 2);
   return bytes >= HLO_TUNING_DEPTH_MIN_BYTES ||
          bytes >= HLO_TUNING_DEPTH_MIN_ROW_BYTES * rows->extent;
 }
@@ -408,8 +404,8 @@ static int64_t slice_steps(const hlo_matmul_t* m) {
   int64_t steps = hlo_matmul_cache_bytes(m) / HLO_TUNING_SLICE_SHARE / row_bytes;
   if (is_across(m) && steps_held(m) >= HLO_TUNING_HELD_MIN_STEPS)
     steps = hlo_matmul_min(steps, steps_held(m));
-  return max(steps / HLO_TUNING_STEP_MULTIPLE * HLO_TUNING_STEP_MULTIPLE,
-             HLO_TUNING_CONFLICT_STEPS);
+  return hlo_matmul_max(steps / HLO_TUNING_STEP_MULTIPLE * HLO_TUNING_STEP_MULTIPLE,
+                        HLO_TUNING_CONFLICT_STEPS);
 }
 
 static int64_t all_panels(const hlo_matmul_t* m) {
@@ -419,7 +415,8 @@ static int64_t all_panels(const hlo_matmul_t* m) {
 // Returns true if chunks may share panels: each chunk has enough tiles to pack a panel for itself.
 static bool shares_panels(const hlo_matmul_t* m) {
   int64_t tiles = hlo_matmul_main_panel(m)->tile_count;
-  return all_panels(m) * max(tiles / HLO_TUNING_SLICE_MIN_TILES, 1) >= HLO_TUNING_FEW_CHUNKS;
+  return all_panels(m) * hlo_matmul_max(tiles / HLO_TUNING_SLICE_MIN_TILES, 1) >=
+         HLO_TUNING_FEW_CHUNKS;
 }
 
 bool hlo_matmul_may_slice(const hlo_matmul_t* m, int64_t bytes) {
@@ -723,11 +720,11 @@ static int64_t part_count(const hlo_matmul_t* m) {
   if (2 * units <= wanted) {
     count = hlo_divide_up(wanted, units);
     if (tiles > 1 && m->depth_count == 1) {
-      count = max(count, hlo_divide_up(steps, slice_steps(m)));
+      count = hlo_matmul_max(count, hlo_divide_up(steps, slice_steps(m)));
     }
   }
-  if (units > 1) count = max(count, held_parts(m));
-  return max(
+  if (units > 1) count = hlo_matmul_max(count, held_parts(m));
+  return hlo_matmul_max(
       hlo_matmul_min(hlo_matmul_min(count, steps / HLO_TUNING_SPLIT_MIN_STEPS), m->depth[0].extent),
       1);
 }
@@ -787,7 +784,7 @@ static int64_t count_stripes(const hlo_matmul_t* m) {
   if (m->strategy == HLO_MATMUL_IN_TILES) return hlo_matmul_tile_blocks(m);
   if (m->panel_count == 1 || m->is_convolution) return 1;
   int64_t bytes = m->rows.extent * m->depth_extent * m->element_bytes / m->part_count;
-  return max(
+  return hlo_matmul_max(
       hlo_divide_up(bytes, m->target->tile.memories[3].capacity_bytes / HLO_TUNING_HELD_SHARE), 1);
 }
 
@@ -800,9 +797,9 @@ static void cut_panels(hlo_matmul_t* m, int64_t wanted) {
                                            : HLO_TUNING_CHUNK_PARTS * wanted;
   int64_t parts = wanted > 1 ? hlo_divide_up(least, units) : 1;
   hlo_matmul_panel_t *full = &m->full, *edge = &m->edge;
-  full->part_count = max(hlo_matmul_min(parts, full->tile_count / m->stripe_count), 1);
+  full->part_count = hlo_matmul_max(hlo_matmul_min(parts, full->tile_count / m->stripe_count), 1);
   if (full->piece_count) parts = hlo_divide_up(parts * edge->piece_count, full->piece_count);
-  edge->part_count = max(hlo_matmul_min(parts, edge->tile_count / m->stripe_count), 1);
+  edge->part_count = hlo_matmul_max(hlo_matmul_min(parts, edge->tile_count / m->stripe_count), 1);
 }
 
 static void make_chunks(hlo_matmul_t* m) {

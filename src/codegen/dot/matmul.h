@@ -34,6 +34,14 @@ enum {
   HLO_MATMUL_MAX_SLIDE = 8,
 };
 
+static inline int64_t hlo_matmul_min(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+
+static inline int64_t hlo_matmul_max(int64_t a, int64_t b) {
+  return a > b ? a : b;
+}
+
 /// Limits the steps of a contracting loop to those inside the input, or inside a window, at a step
 /// of an output loop: 0 <= first + output step * stride + step * spread < extent.
 typedef struct hlo_matmul_limit {

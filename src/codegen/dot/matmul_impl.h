@@ -56,10 +56,6 @@ typedef struct hlo_product_step {
   int64_t count;
 } hlo_product_step_t;
 
-static inline int64_t hlo_matmul_min(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-
 static inline int64_t hlo_product_element_bytes(const hlo_product_t* p, uint32_t side) {
   return (int64_t)hlo_dtype_size_bytes(p->dtypes[side]);
 }
