@@ -46,33 +46,23 @@ static hlo_vir_value_t* read_source(const hlo_product_t* p, const hlo_product_ti
 }
 
 // Loads a vector of B, and packs it if this tile packs the block.
-static hlo_vir_value_t* load_source(const hlo_product_t* p, const hlo_product_tile_t* tile,
-                                    const hlo_product_step_t* step,
-                                    const hlo_matmul_piece_t* piece) {
-  hlo_element_address_t to = {.base = tile->b,
-                              .index = step->index[HLO_MATMUL_B],
-                              .offset_bytes = (step->beyond[HLO_MATMUL_B] + piece->offset) *
-                                              hlo_product_element_bytes(p, HLO_MATMUL_B)};
-  hlo_vir_value_t* value = read_source(p, tile, step, piece);
-  hlo_elementwise_store(p->b, p->m->dtype, value, &to);
-  return value;
-}
-
 static hlo_vir_value_t* load_b(const hlo_product_t* p, const hlo_product_tile_t* tile,
                                const hlo_product_step_t* step, int64_t beyond,
                                const hlo_matmul_piece_t* piece) {
-  if (tile->is_packing) return load_source(p, tile, step, piece);
+  const hlo_matmul_operand_t* operand = &p->m->operands[HLO_MATMUL_B];
+  const bool is_in_place = operand->packing == HLO_MATMUL_IN_PLACE;
   hlo_dtype_t dtype = p->dtypes[HLO_MATMUL_B];
   hlo_element_address_t address = {
       .base = tile->b,
       .index = step->index[HLO_MATMUL_B],
       .offset_bytes =
           (step->beyond[HLO_MATMUL_B] + beyond + piece->offset) * hlo_product_element_bytes(p, 1)};
-  bool is_whole = p->m->operands[HLO_MATMUL_B].packing != HLO_MATMUL_IN_PLACE;
-  if (!is_whole && hlo_matmul_is_produced(&p->m->operands[HLO_MATMUL_B])) {
-    return read_source(p, tile, step, piece);
+  if (tile->is_packing || (is_in_place && hlo_matmul_is_produced(operand))) {
+    hlo_vir_value_t* value = read_source(p, tile, step, piece);
+    if (tile->is_packing) hlo_elementwise_store(p->b, p->m->dtype, value, &address);
+    return value;
   }
-  if (!is_whole) address.mask = hlo_matmul_first_lanes(p->b, piece->lanes, piece->active);
+  if (is_in_place) address.mask = hlo_matmul_first_lanes(p->b, piece->lanes, piece->active);
   hlo_vir_value_t* value = hlo_elementwise_load(p->b, dtype, piece->lanes, &address);
   return hlo_vmath_convert(p->b, dtype, p->m->dtype, value);
 }
@@ -529,12 +519,11 @@ static void add_vectors(const hlo_product_t* p, const hlo_product_tile_t* tile, 
 
 // Folds all lanes into one.
 static hlo_vir_value_t* fold_lanes(hlo_vir_builder_t* b, hlo_vir_value_t* sum) {
-  bool is_float = sum->type.elem == HLO_VIR_F32 || sum->type.elem == HLO_VIR_F64;
   while (sum->type.lanes > 1) {
     hlo_vir_type_t half = {sum->type.elem, sum->type.lanes / 2};
     hlo_vir_value_t* lower = hlo_vir_emit(b, HLO_VIR_lower_half, half, 0, 0, 1, &sum);
     hlo_vir_value_t* upper = hlo_vir_emit(b, HLO_VIR_upper_half, half, 0, 0, 1, &sum);
-    sum = hlo_vir_binary(b, is_float ? HLO_VIR_fadd : HLO_VIR_add, lower, upper);
+    sum = hlo_product_sum(b, lower, upper);
   }
   return sum;
 }

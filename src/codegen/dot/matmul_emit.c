@@ -59,9 +59,7 @@ static void add_partial_accumulators(const hlo_product_t* p, const hlo_product_t
     hlo_element_address_t address = partial_sum(p, tile, i);
     hlo_vir_value_t* sum = tile->accumulators[i];
     hlo_vir_value_t* before = hlo_elementwise_load(b, p->m->dtype, sum->type.lanes, &address);
-    bool is_float = hlo_dtype_is_float(p->m->dtype);
-    hlo_vir_opcode_t op = is_float ? HLO_VIR_fadd : HLO_VIR_add;
-    hlo_vir_set(b, sum, hlo_vir_binary(b, op, before, sum));
+    hlo_vir_set(b, sum, hlo_product_sum(b, before, sum));
   }
   hlo_vir_end(b);
 }
@@ -69,7 +67,6 @@ static void add_partial_accumulators(const hlo_product_t* p, const hlo_product_t
 // Adds the accumulators of all parts in the order of the parts.
 static void join_accumulators(const hlo_product_t* p, hlo_product_tile_t* tile) {
   hlo_vir_builder_t* b = p->b;
-  bool is_float = hlo_dtype_is_float(p->m->dtype);
   for (uint32_t i = 0; i < sum_count(tile); ++i) {
     hlo_element_address_t address = partial_sum(p, tile, i);
     uint32_t lanes = tile->panel->pieces[i % tile->panel->piece_count].lanes;
@@ -83,7 +80,7 @@ static void join_accumulators(const hlo_product_t* p, hlo_product_tile_t* tile) 
     address.base = hlo_plus(b, address.base, offset);
     hlo_vir_value_t* sum = tile->accumulators[i];
     hlo_vir_value_t* next = hlo_elementwise_load(b, p->m->dtype, sum->type.lanes, &address);
-    hlo_vir_set(b, sum, hlo_vir_binary(b, is_float ? HLO_VIR_fadd : HLO_VIR_add, sum, next));
+    hlo_vir_set(b, sum, hlo_product_sum(b, sum, next));
   }
   hlo_vir_end(b);
 }

@@ -100,6 +100,13 @@ static inline hlo_vir_value_t* hlo_most(hlo_vir_builder_t* b, hlo_vir_value_t* x
   return hlo_vir_index(b, HLO_VIR_imax, x, y);
 }
 
+/// Returns x + y of accumulators.
+static inline hlo_vir_value_t* hlo_product_sum(hlo_vir_builder_t* b, hlo_vir_value_t* x,
+                                               hlo_vir_value_t* y) {
+  bool is_float = x->type.elem == HLO_VIR_F32 || x->type.elem == HLO_VIR_F64;
+  return hlo_vir_binary(b, is_float ? HLO_VIR_fadd : HLO_VIR_add, x, y);
+}
+
 /// Returns the offsets of lanes that are `stride` apart.
 static inline hlo_vir_value_t* hlo_matmul_lane_offsets(hlo_vir_builder_t* b, uint32_t lanes,
                                                        int64_t stride) {
