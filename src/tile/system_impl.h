@@ -81,22 +81,6 @@ typedef enum hlo_tile_verdict {
 
 hlo_tile_var_t hlo_tile_leader(const hlo_tile_system_t* system, hlo_tile_var_t var);
 const hlo_tile_variable_t* hlo_tile_variable(const hlo_tile_system_t* system, hlo_tile_var_t var);
-/// Decides what can be decided, with its cost.
-hlo_tile_verdict_t hlo_tile_decide(const hlo_tile_system_t* system,
-                                   const hlo_tile_constraint_t* constraint, double* out_cost);
-/// Returns a value that the constraint forces (is_forced) or prefers for one of its unknown
-/// variables; false if it suggests none.
-bool hlo_tile_suggest(const hlo_tile_system_t* system, const hlo_tile_constraint_t* constraint,
-                      hlo_tile_var_t* out_var, const hlo_tile_layout_t** out_layout,
-                      bool* out_is_forced);
-/// Returns the only layout that the constraint allows for an otherwise unknown variable; NULL if it
-/// allows several or does not say.
-const hlo_tile_layout_t* hlo_tile_only_target(const hlo_tile_system_t* system,
-                                              const hlo_tile_constraint_t* constraint,
-                                              hlo_tile_var_t leader);
-/// Returns the largest value of an unknown size with which the constraint can still hold.
-int64_t hlo_tile_largest_fit(const hlo_tile_system_t* system,
-                             const hlo_tile_constraint_t* constraint, hlo_tile_var_t leader);
 void hlo_tile_constraint_print(const hlo_tile_system_t* system,
                                const hlo_tile_constraint_t* constraint, hlo_strbuf_t* out);
 
