@@ -31,9 +31,8 @@ static hlo_status_t read_operands(hlo_text_t* t, hlo_desc_instruction_t* in) {
       return hlo_text_error(t, "no earlier instruction %.*s",
                             name.size < 100 ? (int)name.size : 100, (const char*)name.data);
     }
-    int64_t* operand = hlo_text_push(t, &in->operand_ids, sizeof *operand);
-    if (!operand) return hlo_arena_status(t->arena);
-    *operand = (int64_t)id;
+    const int64_t operand = (int64_t)id;
+    HLO_TRY(hlo_text_append(t, &in->operand_ids, &operand, sizeof operand));
   }
   return hlo_ok();
 }
@@ -156,15 +155,10 @@ static hlo_status_t read_aliases(hlo_text_t* t) {
     hlo_desc_alias_t alias = {0};
     HLO_TRY(hlo_text_ints(t, &alias.output_shape_index));
     HLO_TRY(hlo_text_expect(t, ":"));
-    HLO_TRY(hlo_text_expect(t, "("));
-    HLO_TRY(hlo_text_int(t, &alias.parameter_number));
-    HLO_TRY(hlo_text_expect(t, ","));
-    HLO_TRY(hlo_text_ints(t, &alias.parameter_shape_index));
+    HLO_TRY(hlo_text_position(t, &alias.parameter_number, &alias.parameter_shape_index));
     if (hlo_text_take(t, ",")) HLO_TRY(hlo_text_skip_value(t));
     HLO_TRY(hlo_text_expect(t, ")"));
-    hlo_desc_alias_t* place = hlo_text_push(t, &aliases->entries, sizeof *place);
-    if (!place) return hlo_arena_status(t->arena);
-    *place = alias;
+    HLO_TRY(hlo_text_append(t, &aliases->entries, &alias, sizeof alias));
   }
   return hlo_ok();
 }
@@ -178,14 +172,9 @@ static hlo_status_t read_donors(hlo_text_t* t) {
   while (!hlo_text_take(t, "}")) {
     if (donors->entries.count) HLO_TRY(hlo_text_expect(t, ","));
     hlo_desc_donor_t donor = {0};
-    HLO_TRY(hlo_text_expect(t, "("));
-    HLO_TRY(hlo_text_int(t, &donor.parameter_number));
-    HLO_TRY(hlo_text_expect(t, ","));
-    HLO_TRY(hlo_text_ints(t, &donor.parameter_shape_index));
+    HLO_TRY(hlo_text_position(t, &donor.parameter_number, &donor.parameter_shape_index));
     HLO_TRY(hlo_text_expect(t, ")"));
-    hlo_desc_donor_t* place = hlo_text_push(t, &donors->entries, sizeof *place);
-    if (!place) return hlo_arena_status(t->arena);
-    *place = donor;
+    HLO_TRY(hlo_text_append(t, &donors->entries, &donor, sizeof donor));
   }
   return hlo_ok();
 }

@@ -173,18 +173,14 @@ static hlo_status_t read_slice(hlo_text_t* t, hlo_desc_instruction_t* in) {
 // 4,2 or 4,2]T(1,0) after an opening bracket: dimensions, then a permutation of them.
 static hlo_status_t read_iota(hlo_text_t* t, hlo_wire_array_t* dims, hlo_wire_array_t* perm) {
   do {
-    int64_t* dim = hlo_text_push(t, dims, sizeof *dim);
-    if (!dim) return hlo_arena_status(t->arena);
-    HLO_TRY(hlo_text_int(t, dim));
+    HLO_TRY(hlo_text_append_int(t, dims));
   } while (hlo_text_take(t, ","));
   HLO_TRY(hlo_text_expect(t, "]"));
   if (t->next >= t->end || *t->next != 'T') return hlo_ok();
   ++t->next;
   HLO_TRY(hlo_text_expect(t, "("));
   do {
-    int64_t* dim = hlo_text_push(t, perm, sizeof *dim);
-    if (!dim) return hlo_arena_status(t->arena);
-    HLO_TRY(hlo_text_int(t, dim));
+    HLO_TRY(hlo_text_append_int(t, perm));
   } while (hlo_text_take(t, ","));
   return hlo_text_expect(t, ")");
 }
@@ -242,9 +238,7 @@ static hlo_status_t read_mesh(hlo_text_t* t, hlo_desc_mesh_t* mesh) {
     return hlo_text_expect(t, ")");
   }
   do {
-    int64_t* id = hlo_text_push(t, &mesh->device_ids, sizeof *id);
-    if (!id) return hlo_arena_status(t->arena);
-    HLO_TRY(hlo_text_int(t, id));
+    HLO_TRY(hlo_text_append_int(t, &mesh->device_ids));
   } while (hlo_text_take(t, ","));
   return hlo_text_expect(t, ")");
 }
@@ -297,11 +291,9 @@ static hlo_status_t read_groups(hlo_text_t* t, hlo_desc_instruction_t* in) {
   HLO_TRY(hlo_text_expect(t, "{"));
   while (!hlo_text_take(t, "}")) {
     if (in->replica_groups.count) HLO_TRY(hlo_text_expect(t, ","));
-    hlo_wire_array_t ids;
-    HLO_TRY(hlo_text_ints(t, &ids));
-    hlo_desc_group_t* group = hlo_text_push(t, &in->replica_groups, sizeof *group);
-    if (!group) return hlo_arena_status(t->arena);
-    group->replica_ids = ids;
+    hlo_desc_group_t group;
+    HLO_TRY(hlo_text_ints(t, &group.replica_ids));
+    HLO_TRY(hlo_text_append(t, &in->replica_groups, &group, sizeof group));
   }
   return hlo_ok();
 }
@@ -328,9 +320,7 @@ static hlo_status_t read_shapes(hlo_text_t* t, hlo_wire_array_t* shapes) {
     if (shapes->count) HLO_TRY(hlo_text_expect(t, ","));
     hlo_desc_shape_t shape;
     HLO_TRY(hlo_text_shape(t, &shape));
-    hlo_desc_shape_t* place = hlo_text_push(t, shapes, sizeof *place);
-    if (!place) return hlo_arena_status(t->arena);
-    *place = shape;
+    HLO_TRY(hlo_text_append(t, shapes, &shape, sizeof shape));
   }
   return hlo_ok();
 }
@@ -343,14 +333,9 @@ static hlo_status_t read_output_aliases(hlo_text_t* t, hlo_wire_array_t* aliases
     hlo_desc_output_alias_t alias = {0};
     HLO_TRY(hlo_text_ints(t, &alias.output_shape_index));
     HLO_TRY(hlo_text_expect(t, ":"));
-    HLO_TRY(hlo_text_expect(t, "("));
-    HLO_TRY(hlo_text_int(t, &alias.operand_index));
-    HLO_TRY(hlo_text_expect(t, ","));
-    HLO_TRY(hlo_text_ints(t, &alias.operand_shape_index));
+    HLO_TRY(hlo_text_position(t, &alias.operand_index, &alias.operand_shape_index));
     HLO_TRY(hlo_text_expect(t, ")"));
-    hlo_desc_output_alias_t* place = hlo_text_push(t, aliases, sizeof *place);
-    if (!place) return hlo_arena_status(t->arena);
-    *place = alias;
+    HLO_TRY(hlo_text_append(t, aliases, &alias, sizeof alias));
   }
   return hlo_ok();
 }
@@ -464,9 +449,7 @@ static hlo_status_t read_int_lists(hlo_text_t* t, hlo_wire_array_t* out_values) 
     if (!first) HLO_TRY(hlo_text_expect(t, ","));
     HLO_TRY(hlo_text_ints(t, &list));
     for (size_t i = 0; i < list.count; ++i) {
-      int64_t* value = hlo_text_push(t, out_values, sizeof *value);
-      if (!value) return hlo_arena_status(t->arena);
-      *value = ((const int64_t*)list.items)[i];
+      HLO_TRY(hlo_text_append(t, out_values, (int64_t*)list.items + i, sizeof(int64_t)));
     }
   }
   return hlo_ok();
@@ -490,12 +473,7 @@ static hlo_status_t read_scalar(hlo_text_t* t, const hlo_text_row_t* row, void* 
       HLO_TRY(hlo_text_name(t, &word));
       *(hlo_wire_bytes_t*)field = (hlo_wire_bytes_t){(const uint8_t*)"TOTALORDER", 10};
       return word.size == 5 ? hlo_ok() : hlo_text_error(t, "the order is not TOTAL");
-    case HLO_NOTE_DIM:
-      HLO_TRY(hlo_text_int(t, &value));
-      int64_t* item = hlo_text_push(t, field, sizeof *item);
-      if (!item) return hlo_arena_status(t->arena);
-      *item = value;
-      return hlo_ok();
+    case HLO_NOTE_DIM: return hlo_text_append_int(t, field);
     case HLO_NOTE_INTS: return hlo_text_ints(t, field);
     case HLO_NOTE_INT_LISTS: return read_int_lists(t, field);
     default: return hlo_text_string(t, field);

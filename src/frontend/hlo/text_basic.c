@@ -173,18 +173,35 @@ void* hlo_text_push(hlo_text_t* t, hlo_wire_array_t* array, size_t item_bytes) {
   return (uint8_t*)array->items + array->count++ * item_bytes;
 }
 
+hlo_status_t hlo_text_append(hlo_text_t* t, hlo_wire_array_t* array, const void* item,
+                             size_t item_bytes) {
+  void* place = hlo_text_push(t, array, item_bytes);
+  if (!place) return hlo_arena_status(t->arena);
+  memcpy(place, item, item_bytes);
+  return hlo_ok();
+}
+
+hlo_status_t hlo_text_append_int(hlo_text_t* t, hlo_wire_array_t* array) {
+  int64_t value;
+  HLO_TRY(hlo_text_int(t, &value));
+  return hlo_text_append(t, array, &value, sizeof value);
+}
+
 hlo_status_t hlo_text_ints(hlo_text_t* t, hlo_wire_array_t* out_values) {
   HLO_TRY(hlo_text_expect(t, "{"));
   *out_values = (hlo_wire_array_t){0};
   while (!hlo_text_take(t, "}")) {
     if (out_values->count) HLO_TRY(hlo_text_expect(t, ","));
-    int64_t value;
-    HLO_TRY(hlo_text_int(t, &value));
-    int64_t* item = hlo_text_push(t, out_values, sizeof *item);
-    if (!item) return hlo_arena_status(t->arena);
-    *item = value;
+    HLO_TRY(hlo_text_append_int(t, out_values));
   }
   return hlo_ok();
+}
+
+hlo_status_t hlo_text_position(hlo_text_t* t, int64_t* out_number, hlo_wire_array_t* out_index) {
+  HLO_TRY(hlo_text_expect(t, "("));
+  HLO_TRY(hlo_text_int(t, out_number));
+  HLO_TRY(hlo_text_expect(t, ","));
+  return hlo_text_ints(t, out_index);
 }
 
 // ---- shapes
@@ -230,11 +247,7 @@ static hlo_status_t layout(hlo_text_t* t, hlo_desc_shape_t* shape) {
   shape->layout = hlo_arena_alloc_zeroed(t->arena, sizeof *shape->layout);
   if (!shape->layout) return hlo_arena_status(t->arena);
   while (isdigit((unsigned char)hlo_text_peek(t))) {
-    int64_t value;
-    HLO_TRY(hlo_text_int(t, &value));
-    int64_t* item = hlo_text_push(t, &shape->layout->minor_to_major, sizeof *item);
-    if (!item) return hlo_arena_status(t->arena);
-    *item = value;
+    HLO_TRY(hlo_text_append_int(t, &shape->layout->minor_to_major));
     if (!hlo_text_take(t, ",")) break;
   }
   if (hlo_text_take(t, ":")) {
@@ -259,9 +272,7 @@ static hlo_status_t read_shapes(hlo_text_t* t, int depth, hlo_desc_shape_t* shap
     if (shape->tuple_shapes.count) HLO_TRY(hlo_text_expect(t, ","));
     hlo_desc_shape_t item;
     HLO_TRY(read_shape(t, depth + 1, &item));
-    hlo_desc_shape_t* place = hlo_text_push(t, &shape->tuple_shapes, sizeof *place);
-    if (!place) return hlo_arena_status(t->arena);
-    *place = item;
+    HLO_TRY(hlo_text_append(t, &shape->tuple_shapes, &item, sizeof item));
   }
   return hlo_ok();
 }
@@ -398,9 +409,7 @@ static hlo_status_t elided_literal(hlo_text_t* t, const char* start, const hlo_d
     hlo_desc_literal_t item = {0};
     HLO_TRY(
         elided_literal(t, start, (const hlo_desc_shape_t*)shape->tuple_shapes.items + i, &item));
-    hlo_desc_literal_t* place = hlo_text_push(t, &literal->tuple_literals, sizeof *place);
-    if (!place) return hlo_arena_status(t->arena);
-    *place = item;
+    HLO_TRY(hlo_text_append(t, &literal->tuple_literals, &item, sizeof item));
   }
   return hlo_ok();
 }
@@ -454,9 +463,7 @@ static hlo_status_t read_literal(hlo_text_t* t, const hlo_desc_shape_t* shape,
       HLO_TRY(hlo_text_shape(t, &ignored));
     }
     HLO_TRY(read_literal(t, (const hlo_desc_shape_t*)shape->tuple_shapes.items + i, &item));
-    hlo_desc_literal_t* place = hlo_text_push(t, &literal->tuple_literals, sizeof *place);
-    if (!place) return hlo_arena_status(t->arena);
-    *place = item;
+    HLO_TRY(hlo_text_append(t, &literal->tuple_literals, &item, sizeof item));
   }
   return hlo_text_expect(t, ")");
 }

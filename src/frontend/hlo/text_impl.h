@@ -119,12 +119,20 @@ hlo_status_t hlo_text_float(hlo_text_t* t, float* out_value) HLO_MUST_USE;
 hlo_status_t hlo_text_string(hlo_text_t* t, hlo_wire_bytes_t* out_text) HLO_MUST_USE;
 /// Reads {1,2,3} as int64_t.
 hlo_status_t hlo_text_ints(hlo_text_t* t, hlo_wire_array_t* out_values) HLO_MUST_USE;
+/// Reads "(1, {0}": the number of a parameter or operand and an index into its tuple.
+hlo_status_t hlo_text_position(hlo_text_t* t, int64_t* out_number,
+                               hlo_wire_array_t* out_index) HLO_MUST_USE;
 /// Reads {key="value", ...}.
 hlo_status_t hlo_text_string_map(hlo_text_t* t, hlo_desc_string_map_t** out_map) HLO_MUST_USE;
 /// Skips a value: a word, a string, a shape, or anything in balanced braces or parentheses.
 hlo_status_t hlo_text_skip_value(hlo_text_t* t) HLO_MUST_USE;
 /// Appends a zeroed item to an array that grows in the arena.
 void* hlo_text_push(hlo_text_t* t, hlo_wire_array_t* array, size_t item_bytes);
+/// Appends a copy of an item.
+hlo_status_t hlo_text_append(hlo_text_t* t, hlo_wire_array_t* array, const void* item,
+                             size_t item_bytes) HLO_MUST_USE;
+/// Reads an integer and appends it to an array of int64_t.
+hlo_status_t hlo_text_append_int(hlo_text_t* t, hlo_wire_array_t* array) HLO_MUST_USE;
 hlo_status_t hlo_text_shape(hlo_text_t* t, hlo_desc_shape_t* out_shape) HLO_MUST_USE;
 /// Returns true if a shape, not a name, is next.
 bool hlo_text_at_shape(hlo_text_t* t);
