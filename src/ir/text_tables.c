@@ -11,7 +11,15 @@ static const char* const kFormats[HLO_OP_COUNT] = {
 };
 
 const char* hlo_asm_format(hlo_op_t op) {
-  return (unsigned)op < HLO_OP_COUNT ? kFormats[op] : NULL;
+  static const char* const same[] = {"% @ : ^same", "% , % @ : ^same", "% , % , % @ : ^same"};
+  static const char* const arrow[] = {"% @ : ^arrow", "% , % @ : ^arrow"};
+  if ((unsigned)op >= HLO_OP_COUNT) return NULL;
+  const hlo_op_info_t* info = hlo_op_info(op);
+  if (kFormats[op]) return kFormats[op];
+  if (info->infer == HLO_INFER_BROADCAST) return "% , % @ : ^fn";
+  if (!(info->traits & HLO_TRAIT_ELEMENTWISE)) return NULL;
+  const bool is_chlo = strncmp(info->name, "chlo.", 5) == 0;
+  return (is_chlo ? arrow : same)[info->operand_count - 1];
 }
 
 bool hlo_asm_next_word(const char** cursor, const char** out_word, size_t* out_length) {
