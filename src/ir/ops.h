@@ -160,6 +160,8 @@ typedef struct hlo_struct_attr {
   uint8_t field_count;
   const hlo_struct_field_t* fields;  // an op that has the first field has the struct
 } hlo_struct_attr_t;
+/// Returns the struct attribute that contains `id` of an op, or NULL.
+const hlo_struct_attr_t* hlo_op_struct_of(hlo_op_t op, hlo_attr_id_t id);
 /// Returns a struct attribute by its mnemonic, or NULL.
 const hlo_struct_attr_t* hlo_struct_by_mnemonic(const char* mnemonic, size_t length);
 

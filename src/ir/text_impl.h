@@ -17,8 +17,6 @@ bool hlo_asm_next_word(const char** cursor, const char** out_word, size_t* out_l
 
 /// Returns the struct attribute of an op by its name in text, or NULL.
 const hlo_struct_attr_t* hlo_op_struct_named(hlo_op_t op, const char* name, size_t length);
-/// Returns the struct attribute that contains `id` of an op, or NULL.
-const hlo_struct_attr_t* hlo_op_struct_of(hlo_op_t op, hlo_attr_id_t id);
 /// Returns true for the struct with the [b, 0, f]x[0, i, o]->[b, 0, f] notation.
 bool hlo_struct_is_conv(const hlo_struct_attr_t* info);
 

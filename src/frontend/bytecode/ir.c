@@ -78,10 +78,14 @@ static hlo_status_t unknown_op(ir_t* ir, const hlo_bc_op_name_t* name, hlo_loc_t
   return status;
 }
 
-static void bind_op_name(ir_t* ir, hlo_bc_op_name_t* name) {
-  hlo_bc_string_t dialect = ir->reader->dialects[name->dialect].name;
-  name->schema = hlo_bc_find_op(dialect.text, dialect.length, name->name.text, name->name.length);
+static hlo_status_t bind_op_name(ir_t* ir, hlo_bc_op_name_t* name) {
+  hlo_arena_t* arena = &ir->reader->scratch;
+  const hlo_bc_string_t* dialect = &ir->reader->dialects[name->dialect].name;
+  const char* full = hlo_arena_printf(arena, "%s.%s", dialect->text, name->name.text);
+  if (!full) return hlo_arena_status(arena);
   name->is_bound = true;
+  if (strlen(full) != dialect->length + 1 + name->name.length) return hlo_ok();  // contains zeros
+  return hlo_bc_find_op(arena, full, &name->schema);
 }
 
 // ---- Attributes of ops
@@ -269,7 +273,7 @@ static hlo_status_t read_op_head(ir_t* ir, hlo_bc_cursor_t* c, const scope_t* sc
   HLO_TRY(hlo_bc_byte(c, &mask));
   HLO_TRY(hlo_bc_read_loc(reader, c, &op->loc));
   op->name = &reader->op_names[name];
-  if (!op->name->is_bound) bind_op_name(ir, &reader->op_names[name]);
+  if (!op->name->is_bound) HLO_TRY(bind_op_name(ir, &reader->op_names[name]));
   op->schema = op->name->schema;
   if (!op->schema) return unknown_op(ir, op->name, op->loc);
   if (mask & HAS_ATTRS) HLO_TRY(read_attr_dict(ir, c, op));

@@ -2,25 +2,24 @@
 // Look-up of ops of the serialized dialects (see schema.h).
 #include "frontend/stablehlo/schema.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-#define NAME(text) text, sizeof(text) - 1
-
 static const hlo_bc_op_schema_t schemas[] = {
-    {NAME("builtin.module"), 0, 0, HLO_BC_OP_MODULE, HLO_OP_COUNT, "sym_name? sym_visibility?"},
-    {NAME("builtin.unrealized_conversion_cast"), 0, 0, HLO_BC_OP_CAST, HLO_OP_COUNT, ""},
-    {NAME("func.func"), 0, 0, HLO_BC_OP_FUNC, HLO_OP_COUNT,
+    {"builtin.module", 0, 0, HLO_BC_OP_MODULE, HLO_OP_COUNT, "sym_name? sym_visibility?"},
+    {"builtin.unrealized_conversion_cast", 0, 0, HLO_BC_OP_CAST, HLO_OP_COUNT, ""},
+    {"func.func", 0, 0, HLO_BC_OP_FUNC, HLO_OP_COUNT,
      "arg_attrs? function_type no_inline+ res_attrs? sym_name sym_visibility?"},
-    {NAME("vhlo.func_v1"), 9, 1020, HLO_BC_OP_FUNC, HLO_OP_COUNT,
+    {"vhlo.func_v1", 9, 1020, HLO_BC_OP_FUNC, HLO_OP_COUNT,
      "arg_attrs function_type res_attrs sym_name sym_visibility"},
+    {"func.call", 0, 0, HLO_BC_OP_NODE, HLO_OP_call, "arg_attrs+ callee no_inline+ res_attrs+"},
+    {"chlo.scan", 0, 0, HLO_BC_OP_NODE, HLO_OP_chlo_scan,
+     "dimension is_associative? is_reverse? scan_dim_size? operand_segment_sizes* "
+     "result_segment_sizes*"},
 #define HLO_VHLO_OP(name, since, until, op, properties) \
-  {NAME("vhlo." name), since, until, HLO_BC_OP_NODE, HLO_OP_##op, properties},
+  {"vhlo." name, since, until, HLO_BC_OP_NODE, HLO_OP_##op, properties},
 #include "frontend/stablehlo/vhlo.def"
 #undef HLO_VHLO_OP
-#define HLO_DIALECT_OP(name, op, properties) \
-  {NAME(name), 0, 0, HLO_BC_OP_NODE, HLO_OP_##op, properties},
-#include "frontend/stablehlo/dialects.def"
-#undef HLO_DIALECT_OP
 };
 
 // Reads a decimal number of at most three digits; returns NULL if the text does not start with one.
@@ -43,15 +42,70 @@ uint32_t hlo_stablehlo_version(const char* producer) {
   return major * 1000 + minor;
 }
 
-const hlo_bc_op_schema_t* hlo_bc_find_op(const char* dialect, size_t dialect_length,
-                                         const char* name, size_t length) {
+typedef struct property {
+  const char* name;
+  bool is_required;
+} property_t;
+
+static int compare_names(const void* a, const void* b) {
+  return strcmp(((const property_t*)a)->name, ((const property_t*)b)->name);
+}
+
+// Lists the attributes of an op as StableHLO and CHLO encode them: sorted by name, structs whole.
+static uint32_t list_properties(const hlo_op_info_t* info, hlo_op_t op, property_t* properties) {
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < info->attr_count; ++i) {
+    const hlo_struct_attr_t* whole = hlo_op_struct_of(op, info->attrs[i].id);
+    if (whole && whole->fields[0].id != info->attrs[i].id) continue;
+    const char* name = whole ? whole->name : hlo_attr_name(info->attrs[i].id);
+    properties[count++] = (property_t){name, info->attrs[i].required};
+  }
+  qsort(properties, count, sizeof *properties, compare_names);
+  return count;
+}
+
+// Returns true for optional attributes that ops had not got in their first encoding.
+static bool is_added_later(const char* name) {
+  static const char* const names[] = {"algorithm", "has_dynamic_root", "result_accuracy",
+                                      "result_tilings", "source_target_pairs"};
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i) {
+    if (strcmp(names[i], name) == 0) return true;
+  }
+  return false;
+}
+
+static hlo_status_t make_schema(hlo_arena_t* arena, hlo_op_t op,
+                                const hlo_bc_op_schema_t** out_schema) {
+  const hlo_op_info_t* info = hlo_op_info(op);
+  property_t* properties = hlo_arena_array(arena, info->attr_count, sizeof *properties);
+  hlo_bc_op_schema_t* schema = hlo_arena_alloc_zeroed(arena, sizeof *schema);
+  if (!properties || !schema) return hlo_arena_status(arena);
+  const char* list = "";
+  const uint32_t count = list_properties(info, op, properties);
+  for (uint32_t i = 0; i < count && list; ++i) {
+    const property_t* p = &properties[i];
+    const char* mark = p->is_required ? "" : is_added_later(p->name) ? "+" : "?";
+    list = hlo_arena_printf(arena, "%s%s%s%s", list, i ? " " : "", p->name, mark);
+  }
+  *schema = (hlo_bc_op_schema_t){.name = info->name, .op = op, .properties = list};
+  *out_schema = schema;
+  return hlo_arena_status(arena);
+}
+
+hlo_status_t hlo_bc_find_op(hlo_arena_t* arena, const char* name,
+                            const hlo_bc_op_schema_t** out_schema) {
+  static const char* const dialects[] = {"chlo.", "func.", "sdy.", "stablehlo."};
+  *out_schema = NULL;
   for (size_t i = 0; i < sizeof schemas / sizeof schemas[0]; ++i) {
-    const char* full = schemas[i].name;
-    if (schemas[i].name_length == dialect_length + 1 + length && full[dialect_length] == '.' &&
-        memcmp(full, dialect, dialect_length) == 0 &&
-        memcmp(full + dialect_length + 1, name, length) == 0) {
-      return &schemas[i];
+    if (strcmp(schemas[i].name, name) != 0) continue;
+    *out_schema = &schemas[i];
+    return hlo_ok();
+  }
+  const hlo_op_t op = hlo_op_from_name(name, strlen(name));
+  for (size_t i = 0; op != HLO_OP_COUNT && i < sizeof dialects / sizeof dialects[0]; ++i) {
+    if (strncmp(name, dialects[i], strlen(dialects[i])) == 0) {
+      return make_schema(arena, op, out_schema);
     }
   }
-  return NULL;
+  return hlo_ok();
 }

@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/mem.h"
+#include "base/status.h"
 #include "ir/ops.h"
 
 /// The newest StableHLO version whose ops are known.
@@ -21,13 +23,12 @@ typedef enum hlo_bc_op_kind {
 } hlo_bc_op_kind_t;
 
 typedef struct hlo_bc_op_schema {
-  const char* name;  // with the dialect, "vhlo.add_v1"
-  uint16_t name_length;
+  const char* name;       // with the dialect, "vhlo.add_v1"
   uint16_t since, until;  // VHLO: versions as 1000 * major + minor; else 0
   hlo_bc_op_kind_t kind;
   hlo_op_t op;
-  /// Attributes in the order of their encoding, separated by blanks, with the marks of
-  /// dialects.def.
+  /// Attributes in the order of their encoding, separated by blanks, with marks: '?' optional,
+  /// '+' optional and unknown to older producers, '*' segment sizes.
   const char* properties;
 } hlo_bc_op_schema_t;
 
@@ -39,8 +40,11 @@ static inline bool hlo_stablehlo_is_newer(uint32_t version) {
   return version > HLO_STABLEHLO_MAJOR * 1000 + HLO_STABLEHLO_MINOR;
 }
 
-/// Returns NULL if the op is unknown. `name` excludes the dialect.
-const hlo_bc_op_schema_t* hlo_bc_find_op(const char* dialect, size_t dialect_length,
-                                         const char* name, size_t length);
+/// Finds an op by its name with the dialect: a row of vhlo.def, or an op of the op table in one of
+/// the unversioned dialects, whose schema is made in `arena`. Sets *out_schema to NULL if the op is
+/// unknown.
+/// errors : RESOURCE_EXHAUSTED
+hlo_status_t hlo_bc_find_op(hlo_arena_t* arena, const char* name,
+                            const hlo_bc_op_schema_t** out_schema) HLO_MUST_USE;
 
 #endif  // HLO_FRONTEND_STABLEHLO_SCHEMA_H_
