@@ -5,12 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum {
+  FIRST_VHLO = 9,  // versions as 1000 * major + minor
+  NEWEST_VHLO = 1000 * HLO_STABLEHLO_MAJOR + HLO_STABLEHLO_MINOR,
+};
+
 static const hlo_bc_op_schema_t schemas[] = {
     {"builtin.module", 0, 0, HLO_BC_OP_MODULE, HLO_OP_COUNT, "sym_name? sym_visibility?"},
     {"builtin.unrealized_conversion_cast", 0, 0, HLO_BC_OP_CAST, HLO_OP_COUNT, ""},
     {"func.func", 0, 0, HLO_BC_OP_FUNC, HLO_OP_COUNT,
      "arg_attrs? function_type no_inline+ res_attrs? sym_name sym_visibility?"},
-    {"vhlo.func_v1", 9, 1020, HLO_BC_OP_FUNC, HLO_OP_COUNT,
+    {"vhlo.func_v1", FIRST_VHLO, NEWEST_VHLO, HLO_BC_OP_FUNC, HLO_OP_COUNT,
      "arg_attrs function_type res_attrs sym_name sym_visibility"},
     {"func.call", 0, 0, HLO_BC_OP_NODE, HLO_OP_call, "arg_attrs+ callee no_inline+ res_attrs+"},
     {"chlo.scan", 0, 0, HLO_BC_OP_NODE, HLO_OP_chlo_scan,
@@ -51,14 +56,16 @@ static int compare_names(const void* a, const void* b) {
   return strcmp(((const property_t*)a)->name, ((const property_t*)b)->name);
 }
 
-// Lists the attributes of an op as StableHLO and CHLO encode them: sorted by name, structs whole.
-static uint32_t list_properties(const hlo_op_info_t* info, hlo_op_t op, property_t* properties) {
+// Lists the attributes of an op, sorted by name. VHLO has the fields of structs instead of structs.
+static uint32_t list_properties(hlo_op_t op, bool is_vhlo, property_t* properties) {
+  const hlo_op_info_t* info = hlo_op_info(op);
   uint32_t count = 0;
   for (uint32_t i = 0; i < info->attr_count; ++i) {
-    const hlo_struct_attr_t* whole = hlo_op_struct_of(op, info->attrs[i].id);
-    if (whole && whole->fields[0].id != info->attrs[i].id) continue;
-    const char* name = whole ? whole->name : hlo_attr_name(info->attrs[i].id);
-    properties[count++] = (property_t){name, info->attrs[i].required};
+    const hlo_attr_id_t id = info->attrs[i].id;
+    const hlo_struct_attr_t* whole = is_vhlo ? NULL : hlo_op_struct_of(op, id);
+    if (is_vhlo ? id == HLO_ATTR_channel_type : whole && whole->fields[0].id != id) continue;
+    properties[count++] =
+        (property_t){whole ? whole->name : hlo_attr_name(id), is_vhlo || info->attrs[i].required};
   }
   qsort(properties, count, sizeof *properties, compare_names);
   return count;
@@ -74,38 +81,56 @@ static bool is_added_later(const char* name) {
   return false;
 }
 
-static hlo_status_t make_schema(hlo_arena_t* arena, hlo_op_t op,
-                                const hlo_bc_op_schema_t** out_schema) {
-  const hlo_op_info_t* info = hlo_op_info(op);
-  property_t* properties = hlo_arena_array(arena, info->attr_count, sizeof *properties);
-  hlo_bc_op_schema_t* schema = hlo_arena_alloc_zeroed(arena, sizeof *schema);
+// Completes a schema with the properties that the op table implies.
+static hlo_status_t complete(hlo_arena_t* arena, const hlo_bc_op_schema_t* known, bool is_vhlo,
+                             const hlo_bc_op_schema_t** out_schema) {
+  property_t* properties =
+      hlo_arena_array(arena, hlo_op_info(known->op)->attr_count, sizeof *properties);
+  hlo_bc_op_schema_t* schema = hlo_arena_alloc(arena, sizeof *schema);
   if (!properties || !schema) return hlo_arena_status(arena);
   const char* list = "";
-  const uint32_t count = list_properties(info, op, properties);
+  const uint32_t count = list_properties(known->op, is_vhlo, properties);
   for (uint32_t i = 0; i < count && list; ++i) {
     const property_t* p = &properties[i];
     const char* mark = p->is_required ? "" : is_added_later(p->name) ? "+" : "?";
     list = hlo_arena_printf(arena, "%s%s%s%s", list, i ? " " : "", p->name, mark);
   }
-  *schema = (hlo_bc_op_schema_t){.name = info->name, .op = op, .properties = list};
+  *schema = *known;
+  schema->properties = list;
   *out_schema = schema;
   return hlo_arena_status(arena);
+}
+
+// Finds the op of StableHLO that vhlo.<name>_v1 is; HLO_OP_COUNT if the name has another form.
+static hlo_op_t find_vhlo_op(const char* name) {
+  char plain[64] = "stablehlo";
+  const char *base = name + strlen("vhlo"), *version = strstr(base, "_v1");
+  const size_t length = version ? (size_t)(version - base) : 0;
+  if (!version || version[3] || strlen(plain) + length >= sizeof plain) return HLO_OP_COUNT;
+  memcpy(plain + strlen(plain), base, length);
+  return hlo_op_from_name(plain, strlen("stablehlo") + length);
 }
 
 hlo_status_t hlo_bc_find_op(hlo_arena_t* arena, const char* name,
                             const hlo_bc_op_schema_t** out_schema) {
   static const char* const dialects[] = {"chlo.", "func.", "sdy.", "stablehlo."};
+  const bool is_vhlo = strncmp(name, "vhlo.", 5) == 0;
   *out_schema = NULL;
   for (size_t i = 0; i < sizeof schemas / sizeof schemas[0]; ++i) {
     if (strcmp(schemas[i].name, name) != 0) continue;
+    if (!schemas[i].properties) return complete(arena, &schemas[i], is_vhlo, out_schema);
     *out_schema = &schemas[i];
     return hlo_ok();
   }
-  const hlo_op_t op = hlo_op_from_name(name, strlen(name));
-  for (size_t i = 0; op != HLO_OP_COUNT && i < sizeof dialects / sizeof dialects[0]; ++i) {
-    if (strncmp(name, dialects[i], strlen(dialects[i])) == 0) {
-      return make_schema(arena, op, out_schema);
-    }
+  hlo_bc_op_schema_t implied = {.since = is_vhlo ? FIRST_VHLO : 0,
+                                .until = is_vhlo ? NEWEST_VHLO : 0};
+  bool is_known = is_vhlo;
+  for (size_t i = 0; i < sizeof dialects / sizeof dialects[0]; ++i) {
+    is_known |= strncmp(name, dialects[i], strlen(dialects[i])) == 0;
   }
-  return hlo_ok();
+  implied.op = is_vhlo ? find_vhlo_op(name) : hlo_op_from_name(name, strlen(name));
+  implied.name = hlo_arena_strndup(arena, name, strlen(name));
+  if (!implied.name) return hlo_arena_status(arena);
+  if (!is_known || implied.op == HLO_OP_COUNT) return hlo_ok();
+  return complete(arena, &implied, is_vhlo, out_schema);
 }

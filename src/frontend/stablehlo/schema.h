@@ -40,9 +40,8 @@ static inline bool hlo_stablehlo_is_newer(uint32_t version) {
   return version > HLO_STABLEHLO_MAJOR * 1000 + HLO_STABLEHLO_MINOR;
 }
 
-/// Finds an op by its name with the dialect: a row of vhlo.def, or an op of the op table in one of
-/// the unversioned dialects, whose schema is made in `arena`. Sets *out_schema to NULL if the op is
-/// unknown.
+/// Finds an op by its name with the dialect: a row of vhlo.def, or an op of the op table, whose
+/// schema is made in `arena`. Sets *out_schema to NULL if the op is unknown.
 /// errors : RESOURCE_EXHAUSTED
 hlo_status_t hlo_bc_find_op(hlo_arena_t* arena, const char* name,
                             const hlo_bc_op_schema_t** out_schema) HLO_MUST_USE;

@@ -34,6 +34,12 @@ static const struct {
     {"stablehlo.scatter", "indices_are_sorted? scatter_dimension_numbers unique_indices?"},
     {"stablehlo.send", "channel_handle is_host_transfer? source_target_pairs+"},
     {"stablehlo.tanh", "result_accuracy+"},
+    {"vhlo.add_v1", ""},
+    {"vhlo.add_v2", NULL},
+    {"vhlo.add", NULL},
+    {"vhlo.cross-replica-sum_v1", "replica_groups"},
+    {"vhlo.pad_v1", "edge_padding_high edge_padding_low interior_padding"},
+    {"vhlo.send_v1", "channel_id channel_type is_host_transfer"},
     {"vhlo.tanh_v1", ""},
     {"vhlo.tanh_v2", "result_accuracy"},
     {"hlo.copy", NULL},  // has no bytecode
