@@ -369,38 +369,29 @@ static void add_depth(const convolution_t* c, const strides_t* strides, hlo_matm
   hlo_matmul_dim_t dims[MAX_SPACE + 1];
   uint32_t count = 0;
   for (uint32_t s = 0; s < c->space; ++s) {
-    int64_t extent = c->rhs->dims[c->rhs_space[s]], tap = tap_stride(c, strides, s);
-    int64_t step = strides->lhs[c->lhs_space[s]];
-    if (is_by_phase(c, s)) {
-      int64_t dilation = c->lhs_dilation[s];
-      extent = phase_taps(c, s);
-      if (tap < 0) *first_of_rhs -= (extent * dilation - 1) * tap;
-      *first_of_rhs += phase_of_low(c, s) * tap;
-      dims[count] = (hlo_matmul_dim_t){.extent = extent, .from = {step, dilation * tap}};
-      if (is_uneven(c, s)) {
-        dims[count].window = s + 1;
-        dims[count].limit = (hlo_matmul_limit_t){.is_used = true,
-                                                 .first = phase_of_low(c, s),
-                                                 .stride = -1,
-                                                 .spread = dilation,
-                                                 .extent = c->rhs->dims[c->rhs_space[s]],
-                                                 .wrap_at = phase_of_low(c, s) + 1,
-                                                 .wrap = dilation};
-      }
-      ++count;
-      continue;
-    }
-    if (tap < 0) *first_of_rhs -= (extent - 1) * tap;
-    dims[count] = (hlo_matmul_dim_t){.extent = extent, .from = {c->rhs_dilation[s] * step, tap}};
-    if (is_limited(c, s)) {
-      dims[count].window = s + 1;
-      dims[count].limit = (hlo_matmul_limit_t){.is_used = true,
-                                               .first = -c->low[s],
-                                               .stride = c->strides[s],
-                                               .spread = c->rhs_dilation[s],
-                                               .extent = c->lhs->dims[c->lhs_space[s]]};
-    }
-    ++count;
+    bool has_phases = is_by_phase(c, s);
+    int64_t taps = c->rhs->dims[c->rhs_space[s]], tap = tap_stride(c, strides, s);
+    int64_t extent = has_phases ? phase_taps(c, s) : taps;
+    int64_t dilation = has_phases ? c->lhs_dilation[s] : 1, spread = c->rhs_dilation[s];
+    if (tap < 0) *first_of_rhs -= (extent * dilation - 1) * tap;
+    if (has_phases) *first_of_rhs += phase_of_low(c, s) * tap;
+    hlo_matmul_dim_t* dim = &dims[count++];
+    *dim = (hlo_matmul_dim_t){.extent = extent,
+                              .from = {spread * strides->lhs[c->lhs_space[s]], dilation * tap}};
+    if (!(has_phases ? is_uneven(c, s) : is_limited(c, s))) continue;
+    dim->window = s + 1;
+    dim->limit = has_phases ? (hlo_matmul_limit_t){.is_used = true,
+                                                   .first = phase_of_low(c, s),
+                                                   .stride = -1,
+                                                   .spread = dilation,
+                                                   .extent = taps,
+                                                   .wrap_at = phase_of_low(c, s) + 1,
+                                                   .wrap = dilation}
+                            : (hlo_matmul_limit_t){.is_used = true,
+                                                   .first = -c->low[s],
+                                                   .stride = c->strides[s],
+                                                   .spread = spread,
+                                                   .extent = c->lhs->dims[c->lhs_space[s]]};
   }
   dims[count++] =
       (hlo_matmul_dim_t){.extent = c->rhs->dims[c->rhs_in],

@@ -159,6 +159,7 @@ typedef enum hlo_matmul_phase {
   HLO_MATMUL_MULTIPLY,
   HLO_MATMUL_JOIN,  // adds the accumulators of blocks
 } hlo_matmul_phase_t;
+
 /// A copy of an operand in scratch memory: lines of a padded input or of A, panels of B.
 typedef struct hlo_matmul_copy {
   int64_t count;  // 0: no copy

@@ -371,16 +371,13 @@ static void emit_blocks(hlo_product_t* p, hlo_product_tile_t* tile, hlo_vir_valu
   if (has_both) {
     hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_LT, panel, hlo_index(b, m->full_panels)));
   }
-  tile->panel = hlo_matmul_main_panel(m);
-  pack_block(p, tile);
-  emit_panel(p, tile);
-  if (has_both) {
-    hlo_vir_begin_else(b);
-    tile->panel = &m->edge;
+  for (uint32_t i = 0; i < 1u + has_both; ++i) {
+    if (i) hlo_vir_begin_else(b);
+    tile->panel = i ? &m->edge : hlo_matmul_main_panel(m);
     pack_block(p, tile);
     emit_panel(p, tile);
-    hlo_vir_end(b);
   }
+  if (has_both) hlo_vir_end(b);
   if (is_cut) hlo_vir_end(b);
 }
 

@@ -359,14 +359,13 @@ static void pack_a(packing_t* p, hlo_vir_value_t* line) {
   if (is_by_rows) {
     copy_line(p, inner, m->group, m->last_group);
     fill_line(p);
-  } else if (m->last_group == m->group) {
-    copy_line(p, &m->rows, m->group, m->group);
   } else {
-    hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_LT, at, hlo_index(b, inner->extent - 1)));
+    hlo_vir_value_t* last = m->last_group < m->group ? hlo_index(b, inner->extent - 1) : NULL;
+    if (last) hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_LT, at, last));
     copy_line(p, &m->rows, m->group, m->group);
-    hlo_vir_begin_else(b);
-    copy_line(p, &m->rows, m->last_group, m->last_group);
-    hlo_vir_end(b);
+    if (last) hlo_vir_begin_else(b);
+    if (last) copy_line(p, &m->rows, m->last_group, m->last_group);
+    if (last) hlo_vir_end(b);
   }
   p->at = start;
 }
@@ -669,11 +668,9 @@ static void pack_b(packing_t* p, hlo_vir_value_t* number_of_panel) {
     hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_LT, panel, hlo_index(b, m->full_panels)));
   }
   copy_panel(p, hlo_matmul_main_panel(m));
-  if (has_both) {
-    hlo_vir_begin_else(b);
-    copy_panel(p, &m->edge);
-    hlo_vir_end(b);
-  }
+  if (has_both) hlo_vir_begin_else(b);
+  if (has_both) copy_panel(p, &m->edge);
+  if (has_both) hlo_vir_end(b);
   p->at = start;
 }
 

@@ -14,10 +14,6 @@ typedef struct padder {
   hlo_vir_value_t *from, *to;  // of a line
 } padder_t;
 
-static hlo_vir_value_t* flip(const padder_t* p, hlo_vir_value_t* value) {
-  return p->is_of_a ? hlo_matmul_flip(p->m, p->b, value) : value;
-}
-
 // Returns the type in which elements are copied if they are not converted.
 static hlo_dtype_t bits_of(hlo_dtype_t dtype) {
   switch (hlo_dtype_size_bytes(dtype)) {
@@ -29,7 +25,8 @@ static hlo_dtype_t bits_of(hlo_dtype_t dtype) {
 
 static void store(const padder_t* p, hlo_vir_value_t* value, hlo_vir_value_t* at) {
   hlo_element_address_t target = {.base = p->to, .index = at};
-  hlo_elementwise_store(p->b, p->dtype, flip(p, value), &target);
+  if (p->is_of_a) value = hlo_matmul_flip(p->m, p->b, value);
+  hlo_elementwise_store(p->b, p->dtype, value, &target);
 }
 
 // Stores zeros to elements low <= at < end of the line, in vectors as long as they fit.
