@@ -2,14 +2,15 @@
 // The public C API (include/hlocc/hlocc.h) over client, compiler and loaded executables.
 #include "hlocc/hlocc.h"
 
+#include <ctype.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/config.h"
 #include "base/mem.h"
 #include "base/observer.h"
 #include "base/os.h"
-#include "capi/error.h"
 #include "compiler/cache.h"
 #include "compiler/compiler.h"
 #include "frontend/frontend.h"
@@ -35,6 +36,80 @@ const char* hlocc_version(void) {
 
 const char* hlocc_type_name(hlocc_type_t type) {
   return hlo_dtype_info(hlo_dtype_from_pjrt((int32_t)type))->hlo_name;
+}
+
+// ---- errors: a status and the location that its message begins with
+
+struct hlocc_error {
+  hlo_status_t status;  // NULL: memory was exhausted
+  uint32_t line, column;
+  char file[];
+};
+
+static const hlocc_error_t kNoMemory = {0};
+
+// Parses "line:column" after the file name at `text`, as in "model.mlir:3:7: ..."; false if absent.
+static bool parse_numbers(const char* text, hlocc_error_t* error) {
+  if (!isdigit((unsigned char)text[0])) return false;
+  char* end;
+  unsigned long line = strtoul(text, &end, 10);
+  if (*end != ':' || !isdigit((unsigned char)end[1])) return false;
+  unsigned long column = strtoul(end + 1, &end, 10);
+  if (*end != ':' && *end != ' ') return false;
+  error->line = (uint32_t)line;
+  error->column = (uint32_t)column;
+  return true;
+}
+
+// Finds the location at the beginning of a message. `file` has room for the whole message.
+static void parse_place(const char* message, hlocc_error_t* error) {
+  size_t end = strcspn(message, "\n");
+  for (size_t i = 0; i < end; ++i) {
+    if (message[i] != ':') continue;
+    if (parse_numbers(message + i + 1, error) ||
+        strncmp(message + i, ": error: ", strlen(": error: ")) == 0) {
+      memcpy(error->file, message, i);
+      return;
+    }
+  }
+}
+
+// Takes `status`; returns NULL for OK only. Without memory a failure is a constant error.
+static hlocc_error_t* wrap_error(hlo_status_t status) {
+  if (hlo_status_is_ok(status)) return NULL;
+  const char* message = hlo_status_message(status);
+  hlocc_error_t* error = hlo_mem_alloc_zeroed(sizeof *error + strlen(message) + 1);
+  if (!error) {
+    hlo_status_release(status);
+    return (hlocc_error_t*)&kNoMemory;
+  }
+  error->status = status;
+  parse_place(message, error);
+  return error;
+}
+
+hlocc_code_t hlocc_error_code(const hlocc_error_t* error) {
+  if (!error) return HLOCC_OK;
+  return error == &kNoMemory ? HLOCC_RESOURCE_EXHAUSTED
+                             : (hlocc_code_t)hlo_status_code(error->status);
+}
+
+const char* hlocc_error_message(const hlocc_error_t* error) {
+  if (!error) return "";
+  return error == &kNoMemory ? "memory is exhausted" : hlo_status_message(error->status);
+}
+
+const char* hlocc_error_location(const hlocc_error_t* error, uint32_t* out_line,
+                                 uint32_t* out_column) {
+  if (out_line) *out_line = error ? error->line : 0;
+  if (out_column) *out_column = error ? error->column : 0;
+  return error && error != &kNoMemory ? error->file : "";
+}
+
+void hlocc_error_free(hlocc_error_t* error) {
+  if (!error || error == &kNoMemory) return;
+  hlo_status_release(error->status);
+  hlo_mem_free(error);
 }
 
 // ---- clients
@@ -84,12 +159,12 @@ static hlo_status_t fill_client(const hlocc_client_options_t* given, hlocc_clien
 hlocc_error_t* hlocc_client_create(const hlocc_client_options_t* options,
                                    hlocc_client_t** out_client) {
   hlocc_client_t* client = hlo_mem_alloc_zeroed(sizeof *client);
-  if (!client) return hlocc_error_wrap(hlo_status_out_of_memory(sizeof *client));
+  if (!client) return wrap_error(hlo_status_out_of_memory(sizeof *client));
   atomic_init(&client->count, 1);
   hlo_status_t status = fill_client(options, client);
   if (!hlo_status_is_ok(status)) {
     hlocc_client_free(client);
-    return hlocc_error_wrap(status);
+    return wrap_error(status);
   }
   *out_client = client;
   return NULL;
@@ -188,11 +263,11 @@ static hlocc_error_t* load_named(hlocc_client_t* client, const void* bytes, size
                                  const char* path, const hlocc_compile_options_t* options,
                                  hlocc_executable_t** out_executable) {
   hlocc_executable_t* executable = hlo_mem_alloc_zeroed(sizeof *executable);
-  if (!executable) return hlocc_error_wrap(hlo_status_out_of_memory(sizeof *executable));
+  if (!executable) return wrap_error(hlo_status_out_of_memory(sizeof *executable));
   hlo_status_t status = load(client, bytes, size_bytes, path, options, executable);
   if (!hlo_status_is_ok(status)) {
     hlo_mem_free(executable);
-    return hlocc_error_wrap(status);
+    return wrap_error(status);
   }
   *out_executable = executable;
   return NULL;
@@ -210,7 +285,7 @@ hlocc_error_t* hlocc_executable_load_file(hlocc_client_t* client, const char* pa
   uint8_t* bytes;
   size_t size_bytes;
   hlo_status_t status = hlo_os_file_read(path, 0, &bytes, &size_bytes);
-  if (!hlo_status_is_ok(status)) return hlocc_error_wrap(status);
+  if (!hlo_status_is_ok(status)) return wrap_error(status);
   hlocc_error_t* error = load_named(client, bytes, size_bytes, path, options, out_executable);
   hlo_mem_free(bytes);
   return error;
@@ -357,5 +432,5 @@ hlocc_error_t* hlocc_executable_run(hlocc_executable_t* executable, const void* 
   hlo_arena_init(&launch.arena, 0);
   hlo_status_t status = run(&launch, executable, inputs, outputs);
   drop_lists(&launch);
-  return hlocc_error_wrap(status);
+  return wrap_error(status);
 }

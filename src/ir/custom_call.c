@@ -22,20 +22,17 @@ static const int8_t begun_from_of[HLO_CUSTOM_FUNCTION_COUNT] = {
 #include "ir/custom_calls.def"
 };
 
-hlo_custom_function_t hlo_custom_function_find(const char* target) {
-  for (size_t i = 0; i < TARGET_COUNT; ++i) {
-    if (strcmp(target_rows[i].name, target) == 0) return target_rows[i].function;
-  }
-  return HLO_CUSTOM_FUNCTION_COUNT;
-}
-
 const char* hlo_custom_call_target(const hlo_node_t* node) {
   const char* target = hlo_node_attr_text(node, HLO_ATTR_call_target_name);
   return target ? target : "";
 }
 
 hlo_custom_function_t hlo_custom_function_of(const hlo_node_t* node) {
-  return hlo_custom_function_find(hlo_custom_call_target(node));
+  const char* target = hlo_custom_call_target(node);
+  for (size_t i = 0; i < TARGET_COUNT; ++i) {
+    if (strcmp(target_rows[i].name, target) == 0) return target_rows[i].function;
+  }
+  return HLO_CUSTOM_FUNCTION_COUNT;
 }
 
 bool hlo_custom_call_may_cover(const hlo_node_t* node, uint32_t result, uint32_t operand) {

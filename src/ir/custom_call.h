@@ -11,8 +11,6 @@ typedef enum hlo_custom_function {
   HLO_CUSTOM_FUNCTION_COUNT,
 } hlo_custom_function_t;
 
-/// Returns the function of a target; HLO_CUSTOM_FUNCTION_COUNT if the target is unknown.
-hlo_custom_function_t hlo_custom_function_find(const char* target);
 /// Returns the function that a custom_call names; HLO_CUSTOM_FUNCTION_COUNT if the target is
 /// unknown.
 hlo_custom_function_t hlo_custom_function_of(const hlo_node_t* node);

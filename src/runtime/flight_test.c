@@ -56,20 +56,6 @@ typedef struct fixture {
   hlo_buffer_t* results[DEVICES];
 } fixture_t;
 
-static hlo_loaded_t* load(hlo_client_t* client, const char* text, const char* backend,
-                          int32_t replica_count) {
-  hlo_compile_config_t config;
-  hlo_compile_config_init(&config);
-  config.backend = backend;
-  config.replica_count = replica_count;
-  hlo_executable_t* executable = NULL;
-  hlo_loaded_t* loaded = NULL;
-  hlo_test_check(hlo_compile(text, strlen(text), "test.mlir", &config, NULL, 0, NULL, &executable));
-  hlo_test_check(hlo_loaded_create(client, executable, 0, NULL, &loaded));
-  hlo_executable_release(executable);
-  return loaded;
-}
-
 static void create_client(fixture_t* f) {
   *f = (fixture_t){0};
   hlo_test_check(hlo_client_create(
@@ -90,7 +76,7 @@ static void launch(const char* text, const char* backend, uint32_t device_count,
     argument_rows[d] = &f->arguments[d];
     result_rows[d] = &f->results[d];
   }
-  hlo_loaded_t* loaded = load(f->client, text, backend, (int32_t)device_count);
+  hlo_loaded_t* loaded = hlo_test_load(f->client, text, backend, (int32_t)device_count);
   hlo_test_check(hlo_loaded_execute(loaded, &(hlo_launch_t){.device_count = device_count,
                                                    .arguments = argument_rows,
                                                    .argument_count = 1,

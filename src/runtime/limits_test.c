@@ -252,18 +252,6 @@ static hlo_client_t* create_client(const hlo_client_options_t* options) {
   return client;
 }
 
-static hlo_loaded_t* load(hlo_client_t* client, const char* text, int32_t replica_count) {
-  hlo_compile_config_t config;
-  hlo_compile_config_init(&config);
-  config.replica_count = replica_count;
-  hlo_executable_t* executable = NULL;
-  hlo_loaded_t* loaded = NULL;
-  hlo_test_check(hlo_compile(text, strlen(text), "test.mlir", &config, NULL, 0, NULL, &executable));
-  hlo_test_check(hlo_loaded_create(client, executable, 0, NULL, &loaded));
-  hlo_executable_release(executable);
-  return loaded;
-}
-
 static hlo_memory_t* memory_of(hlo_client_t* client, uint32_t device) {
   return &hlo_client_device(client, device)->memories[HLO_MEMORY_DEVICE];
 }
@@ -312,7 +300,7 @@ typedef struct launcher {
 // Each launch takes the result of the one before, whose handle is released.
 static void* launch_chain(void* context) {
   launcher_t* launcher = context;
-  hlo_loaded_t* loaded = load(launcher->client, kStep, 1);
+  hlo_loaded_t* loaded = hlo_test_load(launcher->client, kStep, NULL, 1);
   hlo_buffer_t* value = make_large(launcher->client, 0);
   for (uint32_t i = 0; i < launcher->launch_count; ++i) {
     hlo_buffer_t* next = NULL;
@@ -358,8 +346,9 @@ static void launches_that_wait_for_the_caller_do_not_count(void** state) {
   enum { LAUNCHES = 20 };
   hlo_client_t* client =
       create_client(&(hlo_client_options_t){.thread_count = 1, .launch_limit = 1});
-  hlo_loaded_t *read = load(client, kReadBoth, 1), *donate = load(client, kDonate, 1);
-  hlo_loaded_t* sines = load(client, HLO_TEST_SINES("1000"), 1);
+  hlo_loaded_t *read = hlo_test_load(client, kReadBoth, NULL, 1),
+               *donate = hlo_test_load(client, kDonate, NULL, 1);
+  hlo_loaded_t* sines = hlo_test_load(client, HLO_TEST_SINES("1000"), NULL, 1);
   hlo_buffer_t *x = make_small(client), *value = make_small(client), *alias, *sum = NULL;
   hlo_test_check(hlo_buffer_create_alias(memory_of(client, 0), &kSmall, &alias));
   hlo_test_check(run_one(read, 2, (hlo_buffer_t*[]){alias, x}, &sum, NULL));
@@ -419,7 +408,7 @@ static void callbacks_launch_without_waiting(void** state) {
   (void)state;
   hlo_client_t* client =
       create_client(&(hlo_client_options_t){.thread_count = 1, .launch_limit = 1});
-  relay_t relay = {.loaded = load(client, HLO_TEST_SINES("1000"), 1),
+  relay_t relay = {.loaded = hlo_test_load(client, HLO_TEST_SINES("1000"), NULL, 1),
                    .value = make_small(client),
                    .end = hlo_event_create_ready(hlo_ok()),
                    .left = 30};
@@ -436,7 +425,7 @@ static void launches_wait_for_memory_of_others(void** state) {
   enum { LAUNCHES = 60, WORKERS = 8 };
   hlo_client_t* client = create_client(&(hlo_client_options_t){
       .thread_count = WORKERS, .memory_mib = 70, .running_mib = 1 << 20, .kept_mib = -1});
-  hlo_loaded_t* loaded = load(client, kStep, 1);
+  hlo_loaded_t* loaded = hlo_test_load(client, kStep, NULL, 1);
   hlo_buffer_t* value = make_large(client, 0);
   hlo_event_t* ends[LAUNCHES];
   for (int i = 0; i < LAUNCHES; ++i) {
@@ -461,7 +450,7 @@ static void launches_on_several_devices_wait_for_memory_of_others(void** state) 
                                                                .memory_mib = 85,
                                                                .running_mib = 1 << 20,
                                                                .kept_mib = -1});
-  hlo_loaded_t* loaded = load(client, kSum, DEVICES);
+  hlo_loaded_t* loaded = hlo_test_load(client, kSum, NULL, DEVICES);
   hlo_buffer_t *values[DEVICES], *results[DEVICES];
   hlo_buffer_t* const* arguments[DEVICES];
   hlo_buffer_t** result_rows[DEVICES];
@@ -497,7 +486,7 @@ static void exhaustion_is_told_at_once(void** state) {
   (void)state;
   hlo_client_t* client =
       create_client(&(hlo_client_options_t){.thread_count = 2, .memory_mib = 40, .kept_mib = -1});
-  hlo_loaded_t* loaded = load(client, kStep, 1);
+  hlo_loaded_t* loaded = hlo_test_load(client, kStep, NULL, 1);
   hlo_buffer_t *values[2] = {make_large(client, 0), make_large(client, 0)}, *none = NULL;
   expect_exhausted(run_one(loaded, 1, &values[0], &none, NULL));
   assert_null(none);
@@ -511,7 +500,7 @@ static void exhaustion_is_told_at_once(void** state) {
 static void forked_children_release_their_client(void** state) {
   (void)state;
   hlo_client_t* client = create_client(&(hlo_client_options_t){.thread_count = 1});
-  hlo_loaded_t* loaded = load(client, kStep, 1);
+  hlo_loaded_t* loaded = hlo_test_load(client, kStep, NULL, 1);
   hlo_buffer_t* value = make_large(client, 0);
   hlo_event_t* end = NULL;
   hlo_test_hold_t hold;

@@ -4,8 +4,11 @@
 #define HLO_RUNTIME_TEST_UTIL_H_
 
 #include <pthread.h>
+#include <string.h>
 
+#include "base/test_util.h"
 #include "base/threads.h"
+#include "runtime/executable.h"
 
 enum { HLO_TEST_SMALL_STACK_BYTES = 256 << 10 };
 
@@ -18,6 +21,21 @@ static inline void hlo_test_on_small_stack(void* (*test)(void*), void* context) 
   pthread_attr_setstacksize(&attributes, HLO_TEST_SMALL_STACK_BYTES);
   if (pthread_create(&thread, &attributes, test, context) == 0) pthread_join(thread, NULL);
   pthread_attr_destroy(&attributes);
+}
+
+/// Compiles a program and loads it on the first devices of a client; `backend` NULL: the default.
+static inline hlo_loaded_t* hlo_test_load(hlo_client_t* client, const char* text,
+                                          const char* backend, int32_t replica_count) {
+  hlo_compile_config_t config;
+  hlo_compile_config_init(&config);
+  if (backend) config.backend = backend;
+  config.replica_count = replica_count;
+  hlo_executable_t* executable = NULL;
+  hlo_loaded_t* loaded = NULL;
+  hlo_test_check(hlo_compile(text, strlen(text), "test.mlir", &config, NULL, 0, NULL, &executable));
+  hlo_test_check(hlo_loaded_create(client, executable, 0, NULL, &loaded));
+  hlo_executable_release(executable);
+  return loaded;
 }
 
 /// A job that blocks a worker until the gate opens.
