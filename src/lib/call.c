@@ -30,6 +30,7 @@ static hlo_lib_prepare_fn_t function_of(const hlo_node_t* node) {
     case HLO_OP_fft: return hlo_lib_prepare_fft;
     case HLO_OP_cholesky: return hlo_lib_prepare_cholesky;
     case HLO_OP_triangular_solve: return hlo_lib_prepare_triangular_solve;
+    case HLO_OP_pad: return hlo_lib_prepare_pad;
     case HLO_OP_reduce_window: return hlo_lib_prepare_reduce_window;
     case HLO_OP_rng_bit_generator: return hlo_lib_prepare_rng_bit_generator;
     case HLO_OP_scatter: return hlo_lib_prepare_scatter;
@@ -41,6 +42,28 @@ static hlo_lib_prepare_fn_t function_of(const hlo_node_t* node) {
   }
 }
 
+static hlo_status_t run_nothing(const hlo_lib_run_t* run) {
+  (void)run;
+  return hlo_ok();
+}
+
+static hlo_status_t prepare_nothing(hlo_lib_call_t* call, hlo_arena_t* arena) {
+  (void)arena;
+  call->run = run_nothing;
+  return hlo_ok();
+}
+
+// Returns true if the node has results, none of them with elements, and no effect.
+static bool makes_nothing(const hlo_node_t* node) {
+  if (node->op == HLO_OP_create_token || node->op == HLO_OP_after_all) return true;
+  bool is_empty = hlo_op_has(node->op, HLO_TRAIT_PURE) && node->result_count > 0;
+  for (uint32_t i = 0; i < node->result_count && is_empty; ++i) {
+    const hlo_type_t* type = node->results[i].type;
+    is_empty = hlo_type_is_tensor(type) && hlo_type_is_static(type) && !hlo_type_element_count(type);
+  }
+  return is_empty;
+}
+
 static bool is_plain(const hlo_type_t* type) {
   return hlo_type_is_tensor(type) && hlo_type_is_static(type) && !type->quant;
 }
@@ -48,7 +71,8 @@ static bool is_plain(const hlo_type_t* type) {
 hlo_status_t hlo_lib_call_prepare(const hlo_node_t* node, hlo_arena_t* arena,
                                   hlo_lib_call_t** out_call) {
   *out_call = NULL;
-  const hlo_lib_prepare_fn_t prepare = function_of(node);
+  const bool is_nothing = makes_nothing(node);
+  const hlo_lib_prepare_fn_t prepare = is_nothing ? prepare_nothing : function_of(node);
   const uint32_t operand_count = node->operand_count, count = operand_count + node->result_count;
   if (!prepare || count > HLO_LIB_CALL_VALUES_MAX) return hlo_ok();
   hlo_lib_call_t* call = hlo_arena_array(arena, 1, sizeof *call);
@@ -57,6 +81,7 @@ hlo_status_t hlo_lib_call_prepare(const hlo_node_t* node, hlo_arena_t* arena,
   for (uint32_t i = 0; i < count; ++i) {
     const hlo_type_t* type =
         i < operand_count ? hlo_node_operand_type(node, i) : node->results[i - operand_count].type;
+    if (is_nothing) continue;  // nothing reads the arrays
     if (!is_plain(type)) return hlo_ok();
     arrays[i] = (hlo_lib_array_t){.dtype = type->dtype,
                                   .rank = type->rank,

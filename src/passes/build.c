@@ -104,6 +104,28 @@ hlo_value_t* hlo_build_broadcast(hlo_node_t* insertion_point, const hlo_type_t* 
   return hlo_build_node(insertion_point, HLO_OP_broadcast_in_dim, type, 1, &value, 1, &dims);
 }
 
+hlo_value_t* hlo_build_pad(hlo_node_t* insertion_point, hlo_value_t* value, hlo_value_t* element,
+                           const int64_t* low, const int64_t* high) {
+  if (!value) return NULL;
+  hlo_module_t* module = insertion_point->parent->module;
+  const uint32_t rank = value->type->rank;
+  int64_t dims[HLO_RANK_MAX], zeros[HLO_RANK_MAX] = {0};
+  bool is_padded = false;
+  for (uint32_t d = 0; d < rank; ++d) {
+    dims[d] = value->type->dims[d] + low[d] + high[d];
+    is_padded |= low[d] || high[d];
+  }
+  if (!is_padded) return value;
+  const hlo_named_attr_t attrs[] = {
+      {HLO_ATTR_edge_padding_low, hlo_attr_ints(module, rank, low)},
+      {HLO_ATTR_edge_padding_high, hlo_attr_ints(module, rank, high)},
+      {HLO_ATTR_interior_padding, hlo_attr_ints(module, rank, zeros)},
+  };
+  return hlo_build_node(insertion_point, HLO_OP_pad,
+                        hlo_type_with_dims(module, value->type, rank, dims), 2,
+                        (hlo_value_t*[]){value, element}, 3, attrs);
+}
+
 hlo_value_t* hlo_build_pair(hlo_node_t* insertion_point, hlo_value_t* x, hlo_value_t* y,
                             uint32_t dim) {
   if (!x) return NULL;

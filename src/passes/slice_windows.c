@@ -4,6 +4,8 @@
 // reduced first. A transposed convolution with an output that ends between two multiples of its
 // stride is computed up to the next multiple and sliced, since only then the zeros between the
 // input's elements are skipped.
+#include <string.h>
+
 #include "base/tuning.h"
 #include "passes/build.h"
 #include "passes/constants.h"
@@ -82,25 +84,10 @@ static bool read_windows(hlo_node_t* node, windows_t* w) {
 }
 
 static hlo_value_t* make_pad(const windows_t* w, hlo_value_t* value, uint32_t from, uint32_t end) {
-  hlo_module_t* module = w->node->parent->module;
-  int64_t low[MAX_RANK] = {0}, high[MAX_RANK] = {0}, zeros[MAX_RANK] = {0}, dims[MAX_RANK];
-  bool is_padded = false;
-  for (uint32_t d = 0; d < w->rank; ++d) {
-    bool is_here = d >= from && d < end;
-    low[d] = is_here ? w->low[d] : 0;
-    high[d] = is_here ? w->high[d] : 0;
-    dims[d] = value->type->dims[d] + low[d] + high[d];
-    is_padded |= low[d] || high[d];
-  }
-  if (!is_padded) return value;
-  const hlo_named_attr_t attrs[] = {
-      {HLO_ATTR_edge_padding_low, hlo_attr_ints(module, w->rank, low)},
-      {HLO_ATTR_edge_padding_high, hlo_attr_ints(module, w->rank, high)},
-      {HLO_ATTR_interior_padding, hlo_attr_ints(module, w->rank, zeros)},
-  };
-  return hlo_build_node(w->node, HLO_OP_pad,
-                        hlo_type_tensor(module, value->type->dtype, w->rank, dims), 2,
-                        (hlo_value_t*[]){value, w->init}, 3, attrs);
+  int64_t low[MAX_RANK] = {0}, high[MAX_RANK] = {0};
+  memcpy(low + from, w->low + from, (end - from) * sizeof *low);
+  memcpy(high + from, w->high + from, (end - from) * sizeof *high);
+  return hlo_build_pad(w->node, value, w->init, low, high);
 }
 
 // Reduces the windows along dimensions from <= d < end: all of their positions in order.

@@ -45,24 +45,11 @@ static hlo_value_t* broadcast(const hlo_stride_split_t* d, hlo_value_t* value,
 hlo_value_t* hlo_stride_split_value(const hlo_stride_split_t* d, hlo_value_t* value,
                                     hlo_value_t* outside, const int64_t* shift) {
   if (!value || !outside) return NULL;
-  hlo_module_t* module = d->insertion_point->parent->module;
-  uint32_t rank = d->type->rank;
-  int64_t high[HLO_STRIDE_SPLIT_RANK_MAX], zeros[HLO_STRIDE_SPLIT_RANK_MAX] = {0};
-  bool is_padded = false;
-  for (uint32_t i = 0; i < rank; ++i) {
+  int64_t high[HLO_STRIDE_SPLIT_RANK_MAX];
+  for (uint32_t i = 0; i < d->type->rank; ++i) {
     high[i] = d->quotients[i] - value->type->dims[i] - shift[i];
-    is_padded |= shift[i] || high[i];
   }
-  if (is_padded) {
-    const hlo_named_attr_t attrs[] = {
-        {HLO_ATTR_edge_padding_low, hlo_attr_ints(module, rank, shift)},
-        {HLO_ATTR_edge_padding_high, hlo_attr_ints(module, rank, high)},
-        {HLO_ATTR_interior_padding, hlo_attr_ints(module, rank, zeros)},
-    };
-    value = hlo_build_node(d->insertion_point, HLO_OP_pad,
-                           hlo_type_tensor(module, value->type->dtype, rank, d->quotients), 2,
-                           (hlo_value_t*[]){value, outside}, 3, attrs);
-  }
+  value = hlo_build_pad(d->insertion_point, value, outside, shift, high);
   return broadcast(d, value, d->dims);
 }
 

@@ -19,7 +19,20 @@ static bool adds_ones(const hlo_node_t* node) {
   return true;
 }
 
+// Elements of whole bytes may get another width. Shorter ones keep their width; the sign of signed
+// integers fills their byte.
+static bool keeps_bytes(const hlo_node_t* node) {
+  const hlo_type_t *from = hlo_node_operand_type(node, 0), *to = node->results[0].type;
+  const uint32_t bits = hlo_dtype_info(from->dtype)->bits;
+  if (from->quant || to->quant) return false;
+  if (bits >= 8) return hlo_dtype_info(to->dtype)->bits >= 8;
+  return bits == hlo_dtype_info(to->dtype)->bits && from->dtype != HLO_DTYPE_PRED &&
+         to->dtype != HLO_DTYPE_PRED && !hlo_dtype_is_signed(from->dtype) &&
+         !hlo_dtype_is_signed(to->dtype);
+}
+
 bool hlo_node_is_view(const hlo_node_t* node) {
+  if (node->op == HLO_OP_bitcast_convert) return keeps_bytes(node);
   if (node->op == HLO_OP_broadcast_in_dim) return adds_ones(node);
   return hlo_op_has(node->op, HLO_TRAIT_VIEW);
 }

@@ -131,6 +131,14 @@ static void remove_done(hlo_node_t* node) {
   hlo_node_erase(node);
 }
 
+// Removes a node whose result is its operand: steps have an order without tokens.
+static void pass_through(hlo_node_t* node) {
+  hlo_value_t* value = hlo_node_operand(node, 0);
+  if (value->type != node->results[0].type) return;
+  hlo_value_replace_uses(&node->results[0], value);
+  hlo_node_erase(node);
+}
+
 // ---- asynchronous computations: executed at their start
 
 // Returns the only node that completes `start`, past nodes that only query its progress.
@@ -199,6 +207,7 @@ static void inline_bodies(hlo_region_t* region, uint32_t depth) {
     for (uint32_t i = 0; i < node->region_count; ++i) inline_bodies(node->regions[i], depth + 1);
     if (node->op == HLO_OP_hlo_async_start) inline_async(node);
     if (node->op == HLO_OP_hlo_fusion && node->region_count == 1) inline_body(node);
+    if (node->op == HLO_OP_hlo_copy || node->op == HLO_OP_hlo_add_dependency) pass_through(node);
     if (node->op == HLO_OP_hlo_send_done || node->op == HLO_OP_hlo_recv_done) remove_done(node);
   }
 }

@@ -13,8 +13,7 @@ static bool is_short(hlo_dtype_t dtype) {
 }
 
 bool hlo_elementwise_supports_dtype(hlo_dtype_t dtype) {
-  if (dtype == HLO_DTYPE_PRED || is_short(dtype)) return true;
-  return hlo_dtype_info(dtype)->bits >= 8 && hlo_vmath_type(dtype, 1).elem != HLO_VIR_VOID;
+  return dtype == HLO_DTYPE_PRED || hlo_vmath_type(dtype, 1).elem != HLO_VIR_VOID;
 }
 
 static hlo_dtype_t operand_dtype(const hlo_node_t* node) {

@@ -35,6 +35,29 @@ static value_t* integer_not(builder_t* b, info_t* info, value_t* x, value_t* y) 
   (void)info, (void)y;
   return hlo_vxor(b, x, hlo_viconst(b, x, -1));
 }
+// Clears the copies of the sign above an element of less than a byte.
+static value_t* own_bits(builder_t* b, info_t* info, value_t* x) {
+  const bool has_more = info->bits < 8 && is_signed(info);
+  return has_more ? hlo_vand(b, x, hlo_viconst(b, x, (1 << info->bits) - 1)) : x;
+}
+static value_t* integer_popcount(builder_t* b, info_t* info, value_t* x, value_t* y) {
+  (void)y;
+  return hlo_vir_unary(b, HLO_VIR_popcount, own_bits(b, info, x));
+}
+static value_t* integer_clz(builder_t* b, info_t* info, value_t* x, value_t* y) {
+  (void)y;
+  value_t* zeros = hlo_vir_unary(b, HLO_VIR_clz, own_bits(b, info, x));
+  return info->bits < 8 ? hlo_viadd_k(b, zeros, info->bits - 8) : zeros;
+}
+static value_t* integer_shift_right_logical(builder_t* b, info_t* info, value_t* x, value_t* y) {
+  return hlo_vir_binary(b, HLO_VIR_lshr, own_bits(b, info, x), y);
+}
+// The top bit is a sign also of unsigned elements.
+static value_t* integer_shift_right_arithmetic(builder_t* b, info_t* info, value_t* x, value_t* y) {
+  const int unused = info->bits < 8 && !is_signed(info) ? 8 - (int)info->bits : 0;
+  if (unused) x = hlo_vashr_k(b, hlo_vshl_k(b, x, unused), unused);
+  return hlo_vir_binary(b, HLO_VIR_ashr, x, y);
+}
 static value_t* integer_square(builder_t* b, info_t* info, value_t* x, value_t* y) {
   (void)info, (void)y;
   return hlo_vimul(b, x, x);
@@ -178,6 +201,53 @@ static value_t* integer_remainder(builder_t* b, info_t* info, value_t* x, value_
   return hlo_visub(b, x, hlo_vimul(b, quotient, y));
 }
 
+// ---- the high half of products ------------------------------------------------------------------
+
+// Elements of less than a byte have their whole product in a byte.
+static value_t* high_of_short(builder_t* b, info_t* info, value_t* x, value_t* y) {
+  value_t* product = hlo_vimul(b, x, y);
+  return is_signed(info) ? hlo_vashr_k(b, product, (int)info->bits)
+                         : hlo_vlshr_k(b, product, (int)info->bits);
+}
+
+static value_t* high_by_extending(builder_t* b, hlo_vir_opcode_t extend, value_t* x, value_t* y) {
+  const hlo_vir_elem_t elem = (hlo_vir_elem_t)x->type.elem;
+  const hlo_vir_elem_t wide = elem == HLO_VIR_I32 ? HLO_VIR_I64 : HLO_VIR_I32;
+  value_t* product =
+      hlo_vimul(b, hlo_vir_convert(b, extend, wide, x), hlo_vir_convert(b, extend, wide, y));
+  return hlo_vir_convert(b, HLO_VIR_trunc, elem,
+                         hlo_vlshr_k(b, product, (int)hlo_vir_elem_bits(elem)));
+}
+static value_t* high_signed(builder_t* b, value_t* x, value_t* y) {
+  return high_by_extending(b, HLO_VIR_sext, x, y);
+}
+static value_t* high_unsigned(builder_t* b, value_t* x, value_t* y) {
+  return high_by_extending(b, HLO_VIR_zext, x, y);
+}
+
+// Adds the products of 32-bit halves; a negative factor has 2^64 too many of the other.
+static value_t* high_of_words(builder_t* b, bool s, value_t* x, value_t* y) {
+  enum { HALF = 32 };
+  value_t* mask = hlo_viconst(b, x, UINT32_MAX);
+  value_t *a = hlo_vlshr_k(b, x, HALF), *c = hlo_vlshr_k(b, y, HALF);
+  value_t *low_x = hlo_vand(b, x, mask), *low_y = hlo_vand(b, y, mask);
+  value_t *cross = hlo_vimul(b, a, low_y), *other = hlo_vimul(b, low_x, c);
+  value_t* middle = hlo_viadd(b, hlo_vand(b, cross, mask), hlo_vand(b, other, mask));
+  middle = hlo_viadd(b, middle, hlo_vlshr_k(b, hlo_vimul(b, low_x, low_y), HALF));
+  value_t* high = hlo_viadd(b, hlo_vimul(b, a, c), hlo_vlshr_k(b, middle, HALF));
+  high = hlo_viadd(b, high, hlo_viadd(b, hlo_vlshr_k(b, cross, HALF), hlo_vlshr_k(b, other, HALF)));
+  if (!s) return high;
+  high = hlo_visub(b, high, hlo_vand(b, hlo_vashr_k(b, x, 63), y));
+  return hlo_visub(b, high, hlo_vand(b, hlo_vashr_k(b, y, 63), x));
+}
+
+static value_t* integer_mulhi(builder_t* b, info_t* info, value_t* x, value_t* y) {
+  const bool s = is_signed(info);
+  if (info->bits < 8) return high_of_short(b, info, x, y);
+  if (info->bits == 64) return high_of_words(b, s, x, y);
+  return hlo_vmath_in_parts(b, s ? high_signed : high_unsigned, x, y, info->bits == 8 ? 4 : 2);
+}
+
 // ---- power --------------------------------------------------------------------------------------
 
 // Squares the base for each bit of the exponent. A negative power is 0 except for the bases 1 and
@@ -207,63 +277,62 @@ static value_t* integer_power(builder_t* b, info_t* info, value_t* x, value_t* y
 
 typedef value_t* (*integer_fn_t)(builder_t* b, info_t* info, value_t* x, value_t* y);
 
-/// An expression, or one instruction. `is_whole`: only for elements that fill their register form.
+/// An expression, or one instruction.
 typedef struct integer_op {
   hlo_op_t op;
   integer_fn_t fn;
   hlo_vir_opcode_t if_signed, if_unsigned;  // without fn
-  bool is_whole;
 } integer_op_t;
 
-#define INSTRUCTION(op, id, is_whole) \
-  { HLO_OP_##op, NULL, HLO_VIR_##id, HLO_VIR_##id, is_whole }
+#define INSTRUCTION(op, id) \
+  { HLO_OP_##op, NULL, HLO_VIR_##id, HLO_VIR_##id }
 static const integer_op_t integer_ops[] = {
-    INSTRUCTION(add, add, false),
-    INSTRUCTION(and, and, false),
-    INSTRUCTION(count_leading_zeros, clz, true),
-    INSTRUCTION(multiply, mul, false),
-    INSTRUCTION(or, or, false),
-    INSTRUCTION(popcnt, popcount, true),
-    INSTRUCTION(shift_left, shl, true),
-    INSTRUCTION(shift_right_arithmetic, ashr, true),
-    INSTRUCTION(shift_right_logical, lshr, true),
-    INSTRUCTION(subtract, sub, false),
-    INSTRUCTION(xor, xor, false),
-    {HLO_OP_maximum, NULL, HLO_VIR_smax, HLO_VIR_umax, false},
-    {HLO_OP_minimum, NULL, HLO_VIR_smin, HLO_VIR_umin, false},
+    INSTRUCTION(add, add),
+    INSTRUCTION(and, and),
+    INSTRUCTION(multiply, mul),
+    INSTRUCTION(or, or),
+    INSTRUCTION(shift_left, shl),
+    INSTRUCTION(subtract, sub),
+    INSTRUCTION(xor, xor),
+    {HLO_OP_maximum, NULL, HLO_VIR_smax, HLO_VIR_umax},
+    {HLO_OP_minimum, NULL, HLO_VIR_smin, HLO_VIR_umin},
     {HLO_OP_abs, .fn = integer_abs},
+    {HLO_OP_chlo_mulhi, .fn = integer_mulhi},
     {HLO_OP_chlo_square, .fn = integer_square},
+    {HLO_OP_count_leading_zeros, .fn = integer_clz},
     {HLO_OP_divide, .fn = integer_divide},
     {HLO_OP_negate, .fn = integer_negate},
     {HLO_OP_not, .fn = integer_not},
-    {HLO_OP_power, .fn = integer_power, .is_whole = true},
+    {HLO_OP_popcnt, .fn = integer_popcount},
+    {HLO_OP_power, .fn = integer_power},
     {HLO_OP_remainder, .fn = integer_remainder},
+    {HLO_OP_shift_right_arithmetic, .fn = integer_shift_right_arithmetic},
+    {HLO_OP_shift_right_logical, .fn = integer_shift_right_logical},
     {HLO_OP_sign, .fn = integer_sign},
 };
 
-static const integer_op_t* find_integer_op(hlo_op_t op, info_t* info) {
+static const integer_op_t* find_integer_op(hlo_op_t op) {
   for (size_t i = 0; i < HLO_COUNT_OF(integer_ops); ++i) {
-    const integer_op_t* row = &integer_ops[i];
-    if (row->op == op) return row->is_whole && info->bits < 8 ? NULL : row;
+    if (integer_ops[i].op == op) return &integer_ops[i];
   }
   return NULL;
 }
 
-bool hlo_vmath_has_integer(hlo_op_t op, hlo_dtype_t dtype) {
-  return find_integer_op(op, hlo_dtype_info(dtype)) != NULL;
+bool hlo_vmath_has_integer(hlo_op_t op) {
+  return find_integer_op(op) != NULL;
 }
 
 value_t* hlo_vmath_integer(builder_t* b, hlo_op_t op, hlo_dtype_t dtype, value_t* x, value_t* y) {
   info_t* info = hlo_dtype_info(dtype);
-  const integer_op_t* row = find_integer_op(op, info);
+  const integer_op_t* row = find_integer_op(op);
   if (!row) return NULL;
   value_t *operands[] = {x, y}, *result;
   if (row->fn) {
     result = row->fn(b, info, x, y);
   } else {
     const hlo_vir_opcode_t instruction = is_signed(info) ? row->if_signed : row->if_unsigned;
-    result = hlo_vir_emit(b, instruction, x->type, 0, 0,
-                          hlo_vir_opcode_operand_count(instruction), operands);
+    result = hlo_vir_emit(b, instruction, x->type, 0, 0, hlo_vir_opcode_operand_count(instruction),
+                          operands);
   }
   return hlo_vmath_round_to(b, dtype, result);
 }

@@ -5,7 +5,7 @@
 
 #include "codegen/math/math_impl.h"
 
-bool hlo_vmath_has_integer(hlo_op_t op, hlo_dtype_t dtype);
+bool hlo_vmath_has_integer(hlo_op_t op);
 bool hlo_vmath_has_mask(hlo_op_t op);
 /// Returns NULL for an unsupported op.
 hlo_vir_value_t* hlo_vmath_integer(hlo_vir_builder_t* b, hlo_op_t op, hlo_dtype_t dtype,

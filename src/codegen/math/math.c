@@ -52,7 +52,7 @@ bool hlo_vmath_has(hlo_op_t op, hlo_dtype_t dtype) {
   if (dtype == HLO_DTYPE_F64 && (f32 == ONLY || f32 == WIDE_ONLY)) return false;
   if (hlo_dtype_is_float(dtype)) return float_ops[op].arity != 0;
   if (dtype == HLO_DTYPE_PRED) return hlo_vmath_has_mask(op);
-  return hlo_dtype_is_integer(dtype) && hlo_vmath_has_integer(op, dtype);
+  return hlo_dtype_is_integer(dtype) && hlo_vmath_has_integer(op);
 }
 
 value_t* hlo_vmath_emit(builder_t* b, hlo_op_t op, hlo_dtype_t dtype, value_t* x, value_t* y) {
