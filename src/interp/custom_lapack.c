@@ -28,17 +28,8 @@ static int64_t smaller(int64_t a, int64_t b) {
   return a < b ? a : b;
 }
 
-static char option(const call_t* c, const char* key, char fallback) {
-  return (char)hlo_custom_call_int(c->node, key, fallback);
-}
-
 static bool is_lower(const call_t* c) {
-  return option(c, "uplo", 'L') == 'L';
-}
-
-static bool flag(const call_t* c, const char* key) {
-  const hlo_attr_t* value = hlo_attr_dict_get(hlo_custom_call_config(c->node), key);
-  return value && value->kind == HLO_ATTR_KIND_BOOL && value->i;
+  return hlo_custom_call_char(c->node, "uplo", 'L') == 'L';
 }
 
 static void copy(hlo_c128_t* to, const hlo_c128_t* from, int64_t count) {
@@ -69,12 +60,12 @@ static void potrf(call_t* c) {
 
 // (a triangular, b) -> x
 static void trsm(call_t* c) {
-  const bool is_left = option(c, "side", 'L') == 'L';
-  const char form = option(c, "trans_x", 'N');
+  const bool is_left = hlo_custom_call_char(c->node, "side", 'L') == 'L';
+  const char form = hlo_custom_call_char(c->node, "trans_x", 'N');
   const hlo_ref_triangle_t triangle = {.a = c->in[0],
                                        .n = c->n,
                                        .is_lower = is_lower(c),
-                                       .is_unit = option(c, "diag", 'N') == 'U',
+                                       .is_unit = hlo_custom_call_char(c->node, "diag", 'N') == 'U',
                                        .is_transposed = form != 'N',
                                        .is_conjugated = form == 'C',
                                        .is_real = c->is_real};
@@ -111,11 +102,11 @@ static void orgqr(call_t* c) {
 
 // (reflectors, tau, c) -> Q c, Q' c, c Q or c Q'
 static void ormqr(call_t* c) {
-  const bool is_left = flag(c, "left");
+  const bool is_left = hlo_custom_call_flag(c->node, "left");
   copy(c->out[0], c->in[2], c->rows * c->columns);
   if (c->m != (is_left ? c->rows : c->columns)) return;
-  hlo_ref_ormqr(is_left, flag(c, "transpose"), c->k, c->n, c->in[0], c->in[1], c->rows, c->columns,
-                c->out[0]);
+  hlo_ref_ormqr(is_left, hlo_custom_call_flag(c->node, "transpose"), c->k, c->n, c->in[0], c->in[1],
+                c->rows, c->columns, c->out[0]);
 }
 
 // (a) -> Hessenberg form and reflectors, tau, info
@@ -170,7 +161,7 @@ static void syevd(call_t* c) {
 // (a) -> an unspecified matrix, singular values (descending), left vectors (columns), right vectors
 // (rows, conjugated), info
 static void gesdd(call_t* c) {
-  const bool has_vectors = option(c, "mode", 'A') != 'N';
+  const bool has_vectors = hlo_custom_call_char(c->node, "mode", 'A') != 'N';
   const int64_t least = smaller(c->m, c->n);
   const int64_t columns = has_vectors && c->m ? c->out_each[2] / c->m : 0;
   const int64_t rows = has_vectors && c->n ? c->out_each[3] / c->n : 0;
@@ -194,7 +185,8 @@ static void store_eigen(call_t* c, int64_t i, int64_t k, bool is_conjugated) {
   const hlo_c128_t value = c->in[0][k * n + k];
   store_value(c, 0, i, is_conjugated ? conj(value) : value);
   for (int side = 0; side < 2; side++) {
-    if (option(c, side ? "compute_right" : "compute_left", 'V') != 'V') continue;
+    if (hlo_custom_call_char(c->node, side ? "compute_right" : "compute_left", 'V') != 'V')
+      continue;
     hlo_c128_t* out = c->out[(c->is_real ? 2 : 1) + side];
     hlo_ref_schur_vector(side == 0, n, k, c->in[0], z, vector, rest);
     for (int64_t r = 0; r < n; r++) out[r * n + i] = is_conjugated ? conj(vector[r]) : vector[r];
@@ -235,7 +227,7 @@ static void gees(call_t* c) {
   copy(t, c->in[0], n * n);
   store_info(c,
              c->is_real ? hlo_ref_schur_real(n, t, z, c->spare) : hlo_ref_schur(n, t, z, c->spare));
-  if (option(c, "mode", 'V') == 'V') copy(c->out[1], z, n * n);
+  if (hlo_custom_call_char(c->node, "mode", 'V') == 'V') copy(c->out[1], z, n * n);
   for (int64_t i = 0; i < n; i++) {
     const bool is_pair = c->is_real && i + 1 < n && t[(i + 1) * n + i] != 0;
     const hlo_c128_t half =
@@ -374,7 +366,7 @@ hlo_status_t hlo_custom_lapack(hlo_eval_t* eval, const hlo_node_t* node, hlo_ten
   const char* letters =
       c.is_real || !function->complex_results ? function->results : function->complex_results;
   if (node->result_count != strlen(letters)) return misfit(node);
-  if (function->run == gees && option(&c, "sort", 'N') != 'N') {
+  if (function->run == gees && hlo_custom_call_char(c.node, "sort", 'N') != 'N') {
     return hlo_node_error(node, HLO_STATUS_UNIMPLEMENTED, "@%s cannot sort eigenvalues",
                           hlo_custom_call_target(node));
   }

@@ -84,3 +84,8 @@ int64_t hlo_custom_call_int(const hlo_node_t* node, const char* key, int64_t fal
   const hlo_attr_t* value = hlo_attr_dict_get(hlo_custom_call_config(node), key);
   return value && value->kind == HLO_ATTR_KIND_INT ? value->i : fallback;
 }
+
+bool hlo_custom_call_flag(const hlo_node_t* node, const char* key) {
+  const hlo_attr_t* value = hlo_attr_dict_get(hlo_custom_call_config(node), key);
+  return value && value->kind == HLO_ATTR_KIND_BOOL && value->i;
+}

@@ -35,5 +35,10 @@ const hlo_attr_t* hlo_custom_call_config(const hlo_node_t* node);
 /// Returns an entry of that dictionary as an integer (including LAPACK's letters, which are sent as
 /// ui8), or `fallback` if the entry is absent or not an integer.
 int64_t hlo_custom_call_int(const hlo_node_t* node, const char* key, int64_t fallback);
+static inline char hlo_custom_call_char(const hlo_node_t* node, const char* key, char fallback) {
+  return (char)hlo_custom_call_int(node, key, fallback);
+}
+/// Returns an entry as a boolean; false if the entry is absent or not a boolean.
+bool hlo_custom_call_flag(const hlo_node_t* node, const char* key);
 
 #endif  // HLO_IR_CUSTOM_CALL_H_

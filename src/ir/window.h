@@ -21,6 +21,12 @@ hlo_status_t hlo_window_dim_finish(const hlo_node_t* node, hlo_window_dim_t* dim
 hlo_status_t hlo_window_dims_of(const hlo_node_t* node, uint32_t rank, const int64_t* dims,
                                 hlo_window_dim_t* out_windows) HLO_MUST_USE;
 
+/// Returns true if every window is one element of the input, at the same index.
+static inline bool hlo_window_is_trivial(const hlo_window_dim_t* dim) {
+  return dim->size == 1 && dim->stride == 1 && dim->base_dilation == 1 && dim->low == 0 &&
+         dim->high == 0;
+}
+
 /// Returns the input element, or -1 for padding and holes.
 static inline int64_t hlo_window_input(const hlo_window_dim_t* dim, int64_t o, int64_t w) {
   const int64_t at = o * dim->stride + w * dim->window_dilation - dim->low;

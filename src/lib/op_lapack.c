@@ -68,11 +68,6 @@ static void store_info(const call_t* call, uint32_t result, int64_t index, int64
   *(int32_t*)part(&call->results[result], index) = (int32_t)info;
 }
 
-// Returns a character option of LAPACK (such as 'U' or 'L'), passed as ui8.
-static char char_option(const hlo_node_t* node, const char* key, char fallback) {
-  return (char)hlo_custom_call_int(node, key, fallback);
-}
-
 typedef struct result {
   hlo_dtype_t dtype;
   int64_t each;  // elements per matrix
@@ -163,7 +158,7 @@ static bool prepare_potrf(call_t* call) {
   // (a) -> factor, info
   if (!call_init(call, 1)) return false;
   if (call->m != call->n) return false;
-  call->triangle.is_lower = char_option(call->node, "uplo", 'L') == 'L';
+  call->triangle.is_lower = hlo_custom_call_char(call->node, "uplo", 'L') == 'L';
   call->is_small = hlo_lapack_is_small(call->dtype, call->count, call->n, call->n);
   call->run = call->is_small ? potrf_some : potrf_one;
   return call_fits(call, RESULTS({call->dtype, call->m * call->n}, INFO), 1, call->m, call->n);
@@ -196,14 +191,15 @@ static bool prepare_trsm(call_t* call) {
   if (!call_init(call, 2)) return false;
   const hlo_lib_array_t* b = &call->operands[1];
   if (call->m != call->n || !is_matrix_batch(b)) return false;
-  const char form = char_option(call->node, "trans_x", 'N');
-  call->triangle = (hlo_triangle_t){.lda = call->n,
-                                    .is_left = char_option(call->node, "side", 'L') == 'L',
-                                    .is_lower = char_option(call->node, "uplo", 'L') == 'L',
-                                    .is_unit = char_option(call->node, "diag", 'N') == 'U',
-                                    .form = form == 'N'   ? HLO_LAPACK_PLAIN
-                                            : form == 'T' ? HLO_LAPACK_TRANSPOSED
-                                                          : HLO_LAPACK_ADJOINT};
+  const char form = hlo_custom_call_char(call->node, "trans_x", 'N');
+  call->triangle =
+      (hlo_triangle_t){.lda = call->n,
+                       .is_left = hlo_custom_call_char(call->node, "side", 'L') == 'L',
+                       .is_lower = hlo_custom_call_char(call->node, "uplo", 'L') == 'L',
+                       .is_unit = hlo_custom_call_char(call->node, "diag", 'N') == 'U',
+                       .form = form == 'N'   ? HLO_LAPACK_PLAIN
+                               : form == 'T' ? HLO_LAPACK_TRANSPOSED
+                                             : HLO_LAPACK_ADJOINT};
   call->k = b->dims[b->rank - (call->triangle.is_left ? 1 : 2)];
   int64_t each;
   if (b->dims[b->rank - (call->triangle.is_left ? 2 : 1)] != call->m ||
@@ -293,16 +289,11 @@ static void syevd_one(const call_t* call, int64_t b, const hlo_lapack_work_t* wo
 static bool prepare_syevd(call_t* call) {
   if (!call_init(call, 1)) return false;
   if (call->m != call->n) return false;
-  call->triangle.is_lower = char_option(call->node, "uplo", 'L') == 'L';
-  call->mode = char_option(call->node, "mode", 'V');
+  call->triangle.is_lower = hlo_custom_call_char(call->node, "uplo", 'L') == 'L';
+  call->mode = hlo_custom_call_char(call->node, "mode", 'V');
   call->run = syevd_one;
   return call_fits(call, RESULTS({call->dtype, call->m * call->n}, {call->real, call->n}, INFO), 1,
                    call->m, call->n);
-}
-
-static bool flag(const hlo_node_t* node, const char* key) {
-  const hlo_attr_t* value = hlo_attr_dict_get(hlo_custom_call_config(node), key);
-  return value && value->kind == HLO_ATTR_KIND_BOOL && value->i;
 }
 
 static void ormqr_one(const call_t* call, int64_t b, const hlo_lapack_work_t* work) {
@@ -323,8 +314,8 @@ static bool prepare_ormqr(call_t* call) {
   if (!is_matrix_batch(c) || tau->rank < 1) return false;
   const int64_t rows = c->dims[c->rank - 2], columns = c->dims[c->rank - 1];
   call->k = tau->dims[tau->rank - 1];
-  call->triangle.is_left = flag(call->node, "left");
-  call->mode = flag(call->node, "transpose");
+  call->triangle.is_left = hlo_custom_call_flag(call->node, "left");
+  call->mode = hlo_custom_call_flag(call->node, "transpose");
   int64_t each;
   if (call->m != (call->triangle.is_left ? rows : columns) || call->k > smaller(call->m, call->n) ||
       __builtin_mul_overflow(rows, columns, &each) || !has_operand(call, 1, call->k) ||
@@ -345,8 +336,7 @@ static void geqp3_one(const call_t* call, int64_t b, const hlo_lapack_work_t* wo
 static bool prepare_geqp3(call_t* call) {
   if (!call_init(call, 2)) return false;
   const hlo_lib_array_t* first = &call->operands[1];
-  if (first->dtype != HLO_DTYPE_S32 ||
-      first->element_count != call->count * call->n) {
+  if (first->dtype != HLO_DTYPE_S32 || first->element_count != call->count * call->n) {
     return false;
   }
   call->run = geqp3_one;
@@ -354,12 +344,6 @@ static bool prepare_geqp3(call_t* call) {
                    RESULTS({call->dtype, call->m * call->n}, {HLO_DTYPE_S32, call->n},
                            {call->dtype, smaller(call->m, call->n)}),
                    2, call->m, call->n);
-}
-
-// Returns an integer option of LAPACK.
-static int64_t int_option(const hlo_node_t* node, const char* key, int64_t fallback) {
-  const hlo_attr_t* value = hlo_attr_dict_get(hlo_custom_call_config(node), key);
-  return value && value->kind == HLO_ATTR_KIND_INT ? value->i : fallback;
 }
 
 static void gehrd_one(const call_t* call, int64_t b, const hlo_lapack_work_t* work) {
@@ -371,8 +355,8 @@ static void gehrd_one(const call_t* call, int64_t b, const hlo_lapack_work_t* wo
 // (a) -> Hessenberg form and reflectors, tau, info
 static bool prepare_gehrd(call_t* call) {
   if (!call_init(call, 1)) return false;
-  call->mode = int_option(call->node, "low", 1) - 1;
-  call->k = int_option(call->node, "high", call->n);
+  call->mode = hlo_custom_call_int(call->node, "low", 1) - 1;
+  call->k = hlo_custom_call_int(call->node, "high", call->n);
   if (call->m != call->n || call->n < 1 || call->mode < 0 || call->k > call->n) return false;
   call->run = gehrd_one;
   return call_fits(call,
@@ -392,7 +376,7 @@ static void sytrd_one(const call_t* call, int64_t b, const hlo_lapack_work_t* wo
 static bool prepare_sytrd(call_t* call) {
   if (!call_init(call, 1)) return false;
   if (call->m != call->n || call->n < 1) return false;
-  call->triangle.is_lower = char_option(call->node, "uplo", 'L') == 'L';
+  call->triangle.is_lower = hlo_custom_call_char(call->node, "uplo", 'L') == 'L';
   call->run = sytrd_one;
   return call_fits(call,
                    RESULTS({call->dtype, call->m * call->n}, {call->real, call->n},
@@ -482,7 +466,7 @@ static bool prepare_gesdd(call_t* call) {
       call->node->results[3].type->rank < 2) {
     return false;
   }
-  call->mode = char_option(call->node, "mode", 'A');
+  call->mode = hlo_custom_call_char(call->node, "mode", 'A');
   const hlo_type_t *u = call->node->results[2].type, *vt = call->node->results[3].type;
   const int64_t columns = u->dims[u->rank - 1], rows = vt->dims[vt->rank - 2];
   if ((columns != least && columns != m) || (rows != least && rows != n)) return false;
@@ -512,8 +496,8 @@ static void geev_one(const call_t* call, int64_t b, const hlo_lapack_work_t* wor
 static bool prepare_geev(call_t* call) {
   if (!call_init(call, 1)) return false;
   if (call->m != call->n) return false;
-  call->mode = (char_option(call->node, "compute_left", 'V') == 'V' ? 1 : 0) |
-               (char_option(call->node, "compute_right", 'V') == 'V' ? 2 : 0);
+  call->mode = (hlo_custom_call_char(call->node, "compute_left", 'V') == 'V' ? 1 : 0) |
+               (hlo_custom_call_char(call->node, "compute_right", 'V') == 'V' ? 2 : 0);
   call->scratch_dtype = HLO_DTYPE_C128;
   call->run = geev_one;
   call->has_unused = call->mode != 3;
@@ -541,11 +525,11 @@ static void gees_one(const call_t* call, int64_t b, const hlo_lapack_work_t* wor
 static bool prepare_gees(call_t* call) {
   if (!call_init(call, 1)) return false;
   if (call->m != call->n) return false;
-  if (char_option(call->node, "sort", 'N') != 'N') {
+  if (hlo_custom_call_char(call->node, "sort", 'N') != 'N') {
     return hlo_node_error(call->node, HLO_STATUS_UNIMPLEMENTED, "@%s cannot sort eigenvalues",
                           hlo_node_attr_text(call->node, HLO_ATTR_call_target_name));
   }
-  call->mode = char_option(call->node, "mode", 'V');
+  call->mode = hlo_custom_call_char(call->node, "mode", 'V');
   call->scratch_dtype = HLO_DTYPE_C128;
   call->run = gees_one;
   call->has_unused = call->mode != 'V';

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/copy.h"
-#include "ir/index_vectors.h"
 #include "ir/reducer.h"
+#include "ir/scatter_windows.h"
 #include "lib/call_impl.h"
 #include "lib/index_rows.h"
 #include "lib/scatter.h"
@@ -35,14 +35,7 @@ typedef struct {
   const hlo_fold_t* fold;  // NULL: overwritten
   bool has_runs;
   runs_t runs;
-  hlo_index_vectors_t vectors;
-  uint32_t window_rank;
-  int64_t window_sizes[HLO_RANK_MAX];
-  int64_t update_window[HLO_RANK_MAX];  // strides of the window in the updates, in elements
-  int64_t update_batch[HLO_RANK_MAX];   // strides of index positions in the updates
-  int64_t result_window[HLO_RANK_MAX];  // strides of the window in the results
-  uint32_t window_dims[HLO_RANK_MAX];   // operand dim of a window dim
-  int64_t result_strides[HLO_RANK_MAX];
+  hlo_scatter_windows_t windows;
 } scatter_t;
 
 static bool returns_updates(const hlo_region_t* body, uint32_t count) {
@@ -54,134 +47,76 @@ static bool returns_updates(const hlo_region_t* body, uint32_t count) {
   return true;
 }
 
-// Computes dimension numbers, sizes and strides; returns false if they do not fit.
-static bool scatter_shape(scatter_t* scatter, const hlo_node_t* node,
-                          const hlo_lib_array_t* indices) {
-  const hlo_lib_array_t *result = &scatter->results[0], *update = &scatter->updates[0];
-  const hlo_ints_t update_window = hlo_node_ints(node, HLO_ATTR_update_window_dims);
-  const hlo_ints_t inserted = hlo_node_ints(node, HLO_ATTR_inserted_window_dims);
-  const hlo_index_dims_t dims = {
-      .index_vector_dim = hlo_node_attr_int(node, HLO_ATTR_index_vector_dim, 0),
-      .index_map = hlo_node_ints(node, HLO_ATTR_scatter_dims_to_operand_dims),
-      .operand_batching = hlo_node_ints(node, HLO_ATTR_input_batching_dims),
-      .indices_batching = hlo_node_ints(node, HLO_ATTR_scatter_indices_batching_dims),
-  };
-  if (!hlo_index_vectors_init(&scatter->vectors, indices->dtype, indices->rank, indices->dims,
-                              result->rank, &dims)) {
-    return false;
-  }
-  for (uint32_t d = 0; d < result->rank; d++) {
-    if (hlo_ints_has(inserted, d) || hlo_ints_has(dims.operand_batching, d)) continue;
-    scatter->window_dims[scatter->window_rank++] = d;
-  }
-  int64_t update_strides[HLO_RANK_MAX];
-  hlo_strided_dense(1, update->rank, update->dims, update_strides);
-  hlo_strided_dense(1, result->rank, result->dims, scatter->result_strides);
-  uint32_t window = 0, batch = 0;
-  bool fits = scatter->window_rank == update_window.count &&
-              update->rank == update_window.count + scatter->vectors.batch_rank;
-  for (uint32_t d = 0; fits && d < update->rank; d++) {
-    if (hlo_ints_has(update_window, d)) {
-      scatter->window_sizes[window] = update->dims[d];
-      scatter->update_window[window] = update_strides[d];
-      scatter->result_window[window] = scatter->result_strides[scatter->window_dims[window]];
-      window++;
-    } else {
-      fits = batch < scatter->vectors.batch_rank && scatter->vectors.dims[batch] == update->dims[d];
-      scatter->update_batch[batch++] = update_strides[d];
-    }
-  }
-  return fits;
+static hlo_scatter_array_t array_of(const hlo_lib_array_t* array) {
+  return (hlo_scatter_array_t){array->dtype, array->rank, array->dims};
 }
 
-// The offsets of the window at a position.
-typedef struct {
-  int64_t result_at, update_at;  // first elements
-} window_place_t;
-
-// Returns false if the window at `position` is partly out of bounds.
-static bool place_window(const scatter_t* scatter, const int64_t* position, window_place_t* out) {
-  const int64_t* dims = scatter->results[0].dims;
-  int64_t start[HLO_RANK_MAX];
-  hlo_index_vectors_start(&scatter->vectors, scatter->runs.rows.indices, position, start);
-  *out = (window_place_t){.result_at = 0};
-  for (uint32_t b = 0; b < scatter->vectors.batch_rank; b++) {
-    out->update_at += position[b] * scatter->update_batch[b];
-  }
-  uint32_t w = 0;
-  for (uint32_t d = 0; d < scatter->results[0].rank; d++) {
-    const bool in_window = w < scatter->window_rank && scatter->window_dims[w] == d;
-    const int64_t size = in_window ? scatter->window_sizes[w++] : 1;
-    if (start[d] < 0 || start[d] > dims[d] - size) return false;
-    out->result_at += start[d] * scatter->result_strides[d];
-  }
-  return true;
-}
-
-static void overwrite_window(const scatter_t* scatter, const window_place_t* place) {
+static void overwrite_window(const scatter_t* scatter, const hlo_scatter_offsets_t* at) {
   int64_t out[HLO_RANK_MAX], in[HLO_RANK_MAX];
   for (uint32_t k = 0; k < scatter->count; k++) {
     const int64_t bytes = (int64_t)hlo_lib_element_bytes(&scatter->results[k]);
-    for (uint32_t w = 0; w < scatter->window_rank; w++) {
-      out[w] = scatter->result_window[w] * bytes;
-      in[w] = scatter->update_window[w] * bytes;
+    for (uint32_t w = 0; w < scatter->windows.rank; w++) {
+      out[w] = scatter->windows.result_strides[w] * bytes;
+      in[w] = scatter->windows.update_strides[w] * bytes;
     }
-    hlo_strided_copy((size_t)bytes, scatter->window_rank, scatter->window_sizes,
-                     (char*)scatter->results[k].data + place->result_at * bytes, out,
-                     (const char*)scatter->updates[k].data + place->update_at * bytes, in);
+    hlo_strided_copy((size_t)bytes, scatter->windows.rank, scatter->windows.sizes,
+                     (char*)scatter->results[k].data + at->result * bytes, out,
+                     (const char*)scatter->updates[k].data + at->update * bytes, in);
   }
 }
 
 // Combines the elements of a window, `inner` elements at a time along its last dim.
-static void combine_window(const scatter_t* scatter, const window_place_t* place) {
+static void combine_window(const scatter_t* scatter, const hlo_scatter_offsets_t* at) {
   const hlo_lib_array_t *result = &scatter->results[0], *update = &scatter->updates[0];
   const int64_t bytes = (int64_t)hlo_lib_element_bytes(result);
-  const uint32_t last = scatter->window_rank ? scatter->window_rank - 1 : 0;
-  const bool rows = scatter->window_rank > 0 && scatter->result_window[last] == 1 &&
-                    scatter->update_window[last] == 1;
-  const int64_t inner = rows ? scatter->window_sizes[last] : 1;
-  const uint32_t rank = rows ? last : scatter->window_rank;
+  const uint32_t last = scatter->windows.rank ? scatter->windows.rank - 1 : 0;
+  const bool rows = scatter->windows.rank > 0 && scatter->windows.result_strides[last] == 1 &&
+                    scatter->windows.update_strides[last] == 1;
+  const int64_t inner = rows ? scatter->windows.sizes[last] : 1;
+  const uint32_t rank = rows ? last : scatter->windows.rank;
   int64_t index[HLO_RANK_MAX] = {0};
   do {
-    int64_t to = place->result_at, from = place->update_at;
+    int64_t to = at->result, from = at->update;
     for (uint32_t w = 0; w < rank; w++) {
-      to += index[w] * scatter->result_window[w];
-      from += index[w] * scatter->update_window[w];
+      to += index[w] * scatter->windows.result_strides[w];
+      from += index[w] * scatter->windows.update_strides[w];
     }
     hlo_fold_combine(scatter->fold, result->dtype, inner, result->data + to * bytes,
                      update->data + from * bytes);
-  } while (hlo_index_next(rank, scatter->window_sizes, index));
+  } while (hlo_index_next(rank, scatter->windows.sizes, index));
 }
 
 // Scatters the window of one position.
 static void scatter_window(const scatter_t* scatter, const int64_t* position) {
-  window_place_t place;
-  if (!place_window(scatter, position, &place)) return;
+  hlo_scatter_offsets_t at;
+  if (!hlo_scatter_window_find(&scatter->windows, scatter->runs.rows.indices, position, &at))
+    return;
   if (scatter->is_overwrite) {
-    overwrite_window(scatter, &place);
+    overwrite_window(scatter, &at);
   } else {
-    combine_window(scatter, &place);
+    combine_window(scatter, &at);
   }
 }
 
 // ---- windows that are runs of elements
 
 static bool is_indexed(const scatter_t* scatter, uint32_t dim) {
-  return scatter->vectors.batch_of[dim] >= 0 || hlo_ints_has(scatter->vectors.map, dim);
+  return scatter->windows.vectors.batch_of[dim] >= 0 ||
+         hlo_ints_has(scatter->windows.vectors.map, dim);
 }
 
 // Returns false if the windows are not runs.
 static bool runs_of(const scatter_t* scatter, runs_t* out) {
   const hlo_lib_array_t* result = &scatter->results[0];
   int64_t sizes[HLO_RANK_MAX], row = 1;
-  uint32_t w = scatter->window_rank;
+  uint32_t w = scatter->windows.rank;
   bool is_open = true;  // the run can still extend to outer dims
   *out = (runs_t){.outer_count = 1};
   for (uint32_t d = result->rank; d > 0; d--) {
-    const bool in_window = w > 0 && scatter->window_dims[w - 1] == d - 1;
-    const int64_t size = in_window ? scatter->window_sizes[--w] : 1;
+    const bool in_window = w > 0 && scatter->windows.dims[w - 1] == d - 1;
+    const int64_t size = in_window ? scatter->windows.sizes[--w] : 1;
     sizes[d - 1] = 1;
-    if (is_open && (size == 1 || scatter->update_window[w] == row)) {
+    if (is_open && (size == 1 || scatter->windows.update_strides[w] == row)) {
       sizes[d - 1] = size;
       row *= size;
     } else if (size == result->dims[d - 1] && !is_indexed(scatter, d - 1)) {
@@ -192,8 +127,8 @@ static bool runs_of(const scatter_t* scatter, runs_t* out) {
     }
     is_open &= sizes[d - 1] == result->dims[d - 1];
   }
-  return hlo_index_rows_init(&out->rows, &scatter->vectors, result->rank, result->dims, sizes,
-                             scatter->update_batch);
+  return hlo_index_rows_init(&out->rows, &scatter->windows.vectors, result->rank, result->dims,
+                             sizes, scatter->windows.batch_strides);
 }
 
 // Overwrites or combines one run of every operand.
@@ -264,10 +199,10 @@ static void find_outer(const row_job_t* job, int64_t number, int64_t* out_result
   *out_result = *out_update = 0;
   for (uint32_t i = 0; i < job->runs->outer_rank; i++) {
     const uint32_t w = job->runs->outer[i];
-    const int64_t at = number % scatter->window_sizes[w];
-    number /= scatter->window_sizes[w];
-    *out_result += at * scatter->result_window[w];
-    *out_update += at * scatter->update_window[w];
+    const int64_t at = number % scatter->windows.sizes[w];
+    number /= scatter->windows.sizes[w];
+    *out_result += at * scatter->windows.result_strides[w];
+    *out_update += at * scatter->windows.update_strides[w];
   }
 }
 
@@ -358,7 +293,8 @@ static void scatter_run(const scatter_t* scatter) {
   int64_t position[HLO_RANK_MAX] = {0};
   do {
     scatter_window(scatter, position);
-  } while (hlo_index_next(scatter->vectors.batch_rank, scatter->vectors.dims, position));
+  } while (
+      hlo_index_next(scatter->windows.vectors.batch_rank, scatter->windows.vectors.dims, position));
 }
 
 static hlo_status_t run_scatter(const hlo_lib_run_t* run) {
@@ -404,7 +340,9 @@ hlo_status_t hlo_lib_prepare_scatter(hlo_lib_call_t* call, hlo_arena_t* arena) {
   scatter->results = call->results;
   scatter->updates = call->operands + scatter->count + 1;
   if (!has_plain_types(scatter, node->regions[0]) ||
-      !scatter_shape(scatter, node, &call->operands[scatter->count])) {
+      !hlo_scatter_windows_init(&scatter->windows, node, array_of(&call->results[0]),
+                                array_of(&call->operands[scatter->count]),
+                                array_of(&call->operands[scatter->count + 1]))) {
     return hlo_ok();
   }
   scatter->is_overwrite = returns_updates(node->regions[0], scatter->count);

@@ -16,8 +16,8 @@ typedef struct {
   uint32_t rank;  // of windows: the dims but those before the first window and after the last
   hlo_window_dim_t windows[HLO_RANK_MAX];
   int64_t strides[HLO_RANK_MAX], out_dims[HLO_RANK_MAX];
-  int64_t outer, inner;        // columns before and after the windows
-  int64_t places, out_places;  // of a column of operand and source
+  int64_t outer, inner;              // columns before and after the windows
+  int64_t positions, out_positions;  // of a column of operand and source
   int64_t direction;
   hlo_dtype_t dtype, wide;  // wide: F32 or F64, in which elements are compared
   const hlo_fold_t* fold;
@@ -40,13 +40,13 @@ static bool select_windows(const plan_t* plan, const int64_t* o, const char* col
   _Alignas(64) double kept[HLO_SELECT_COLUMNS];
   selected[0] = -1;
   do {
-    int64_t place = 0;
+    int64_t position = 0;
     for (uint32_t d = 0; d <= last; d++) {
       const hlo_window_dim_t* dim = &plan->windows[d];
-      place += (o[d] * dim->stride - dim->low + first[d] + w[d]) * plan->strides[d];
+      position += (o[d] * dim->stride - dim->low + first[d] + w[d]) * plan->strides[d];
     }
-    plan->select(plan->direction, sizes[last], columns + (size_t)place * row_bytes, (int32_t)place,
-                 kept, selected);
+    plan->select(plan->direction, sizes[last], columns + (size_t)position * row_bytes,
+                 (int32_t)position, kept, selected);
   } while (hlo_index_next(last, sizes, w));
   return true;
 }
@@ -58,23 +58,23 @@ static void run_columns(const void* arg, int64_t index, void* scratch) {
   const int64_t count = all - begin < HLO_SELECT_COLUMNS ? all - begin : HLO_SELECT_COLUMNS;
   const int64_t wide_bytes = (int64_t)hlo_dtype_size_bytes(plan->wide);
   const int64_t bytes = (int64_t)hlo_dtype_size_bytes(plan->dtype);
-  const int64_t places = plan->places, inner = plan->inner;
+  const int64_t positions = plan->positions, inner = plan->inner;
   char* columns = scratch;
   if (count < HLO_SELECT_COLUMNS) {
-    memset(columns, 0, (size_t)(places * HLO_SELECT_COLUMNS * wide_bytes));
+    memset(columns, 0, (size_t)(positions * HLO_SELECT_COLUMNS * wide_bytes));
   }
   char* results[HLO_SELECT_COLUMNS];
   const char* sources[HLO_SELECT_COLUMNS];
   for (int64_t c = 0; c < count; c++) {
     const int64_t outer = (begin + c) / inner, at = (begin + c) % inner;
-    results[c] = run->result + (outer * places * inner + at) * bytes;
-    sources[c] = run->source + (outer * plan->out_places * inner + at) * bytes;
+    results[c] = run->result + (outer * positions * inner + at) * bytes;
+    sources[c] = run->source + (outer * plan->out_positions * inner + at) * bytes;
     if (c > 0 && at > 0) continue;  // copied with the columns before
     const int64_t run_count = inner - at < count - c ? inner - at : count - c;
-    hlo_strided_copy((size_t)wide_bytes, 2, (int64_t[]){places, run_count},
+    hlo_strided_copy((size_t)wide_bytes, 2, (int64_t[]){positions, run_count},
                      columns + c * wide_bytes,
                      (int64_t[]){HLO_SELECT_COLUMNS * wide_bytes, wide_bytes},
-                     run->operand + (outer * places * inner + at) * wide_bytes,
+                     run->operand + (outer * positions * inner + at) * wide_bytes,
                      (int64_t[]){inner * wide_bytes, wide_bytes});
   }
   int64_t o[HLO_RANK_MAX] = {0}, at = 0;
@@ -108,7 +108,7 @@ static hlo_status_t select_run(const hlo_lib_run_t* lib) {
   const hlo_batches_t blocks = {
       .count = (plan->outer * plan->inner + HLO_SELECT_COLUMNS - 1) / HLO_SELECT_COLUMNS,
       .elements = INT32_MAX,  // each block on its own
-      .scratch_bytes = (size_t)plan->places * HLO_SELECT_COLUMNS * wide,
+      .scratch_bytes = (size_t)plan->positions * HLO_SELECT_COLUMNS * wide,
       .run = run_columns,
       .arg = &run};
   const hlo_status_t status = hlo_batches_run(lib->parallel, &blocks);
@@ -132,31 +132,27 @@ static bool read_bodies(plan_t* plan, const hlo_node_t* node) {
                         plan->direction == HLO_COMPARISON_DIRECTION_LT);
 }
 
-static bool is_column(const hlo_window_dim_t* dim) {
-  return dim->size == 1 && dim->stride == 1 && dim->low == 0 && dim->high == 0;
-}
-
 // Keeps the windows between the first and the last that is no column. Returns false if there are
-// none, or if a column has too many places.
+// none, or if a column has too many positions.
 static bool read_windows(plan_t* plan, uint32_t rank) {
-  enum { PLACES_MAX = 1 << 20 };
+  enum { POSITIONS_MAX = 1 << 20 };
   uint32_t first = 0, end = rank;
-  plan->outer = plan->inner = plan->places = plan->out_places = 1;
-  for (; first < rank && is_column(&plan->windows[first]); first++) {
+  plan->outer = plan->inner = plan->positions = plan->out_positions = 1;
+  for (; first < rank && hlo_window_is_trivial(&plan->windows[first]); first++) {
     plan->outer *= plan->windows[first].in_size;
   }
-  for (; end > first && is_column(&plan->windows[end - 1]); end--) {
+  for (; end > first && hlo_window_is_trivial(&plan->windows[end - 1]); end--) {
     plan->inner *= plan->windows[end - 1].in_size;
   }
   plan->rank = end - first;
   memmove(plan->windows, plan->windows + first, plan->rank * sizeof(plan->windows[0]));
   for (uint32_t d = plan->rank; d-- > 0;) {
-    plan->strides[d] = plan->places;
+    plan->strides[d] = plan->positions;
     plan->out_dims[d] = plan->windows[d].out_size;
-    plan->places *= plan->windows[d].in_size;
-    plan->out_places *= plan->out_dims[d];
+    plan->positions *= plan->windows[d].in_size;
+    plan->out_positions *= plan->out_dims[d];
   }
-  return plan->rank > 0 && plan->places <= PLACES_MAX;
+  return plan->rank > 0 && plan->positions <= POSITIONS_MAX;
 }
 
 static hlo_select_window_t loops_of(hlo_dtype_t dtype) {

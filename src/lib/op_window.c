@@ -83,7 +83,8 @@ enum {
 typedef struct {
   const hlo_fold_t* fold;
   const hlo_window_dim_t* dim;
-  const char *in, *out, *init;
+  const char *in, *init;
+  char* out;
   hlo_dtype_t in_dtype, out_dtype;
   int64_t outer, row;
   int64_t lines, outs, columns;  // of a block
@@ -138,10 +139,9 @@ static void write_lines(const pass_t* pass, const block_t* b) {
     for (int64_t o = 0; o < b->outs; o += step) {
       const int64_t from = (l * b->length + o * dim->stride) * b->columns;
       const int64_t to = ((b->line + l) * dim->out_size + b->out + o) * pass->row + b->column;
-      hlo_dtype_convert(
-          pass->fold->acc, b->folded + (size_t)from * b->bytes, pass->out_dtype,
-          (char*)(uintptr_t)pass->out + (size_t)to * hlo_dtype_size_bytes(pass->out_dtype),
-          (size_t)(step * b->columns));
+      hlo_dtype_convert(pass->fold->acc, b->folded + (size_t)from * b->bytes, pass->out_dtype,
+                        pass->out + (size_t)to * hlo_dtype_size_bytes(pass->out_dtype),
+                        (size_t)(step * b->columns));
     }
   }
 }
@@ -252,16 +252,11 @@ static hlo_status_t run_pass(const hlo_parallel_t* parallel, pass_t* pass) {
   return hlo_batches_run(parallel, &blocks);
 }
 
-static bool is_trivial(const hlo_window_dim_t* dim) {
-  return dim->size == 1 && dim->stride == 1 && dim->base_dilation == 1 && dim->low == 0 &&
-         dim->high == 0;
-}
-
 static hlo_status_t windows_run(const hlo_lib_run_t* run) {
   const plan_t* plan = run->plan;
   const hlo_lib_array_t *operand = &run->operands[0], *result = &run->results[0];
   uint32_t first = 0;
-  while (is_trivial(&plan->windows[first])) first++;
+  while (hlo_window_is_trivial(&plan->windows[first])) first++;
   char *current = operand->data, *owned = NULL;
   hlo_dtype_t dtype = plan->dtype;
   int64_t inner = 1;
@@ -278,7 +273,7 @@ static hlo_status_t windows_run(const hlo_lib_run_t* run) {
                    .outer = 1,
                    .row = inner};
     inner *= dim->out_size;
-    if (is_trivial(dim)) continue;
+    if (hlo_window_is_trivial(dim)) continue;
     for (uint32_t i = 0; i < d; i++) pass.outer *= operand->dims[i];
     size_t bytes = 0;
     char* next = result->data;
@@ -309,7 +304,7 @@ static bool windows_are_supported(const plan_t* plan, uint32_t rank) {
         extent_of(dim) > EXTENT_MIN + 4 * dim->in_size * dim->base_dilation) {
       return false;
     }
-    is_any |= !is_trivial(dim);
+    is_any |= !hlo_window_is_trivial(dim);
   }
   return is_any;
 }
