@@ -12,6 +12,7 @@ count, reduced to the operations that they need, and printed as Python.
 import argparse
 import json
 import math
+import os
 import random
 import re
 import statistics
@@ -23,6 +24,7 @@ import suite
 LOWER_LEVEL = "avx2"  # hlocc is also timed at this level of instructions
 XLA_LIMIT = 0.7     # of XLA's speed
 LEVEL_LIMIT = 0.9   # of the speed at a lower level
+REPEATS = 3         # of the timing of a finding, each with new buffers: all minima together must be a finding
 LEAST_SECONDS = 20e-6  # shorter programs say more about dispatch than about code
 MOST_ELEMENTS = 1 << 21
 DIMENSIONS = [1, 2, 3, 4, 5, 7, 8, 13, 16, 17, 31, 32, 50, 64, 100, 128, 200, 256, 512, 1000, 1024, 2048]
@@ -287,9 +289,44 @@ def parse_arguments():
     parser.add_argument("--count", type=int, default=200, help="how many programs (200)")
     parser.add_argument("--limit", type=float, default=math.inf, help="seconds after which no more are begun")
     parser.add_argument("--reduce-seconds", type=float, default=20, help="for reducing one finding (20; 0: none)")
-    parser.add_argument("--out", help="file for JSON lines, one per program (appended to)")
+    parser.add_argument("--out", help="file for JSON lines, one per program; programs in it are not timed again")
     suite.add_timing_arguments(parser, rounds=3, seconds=0.01)
     return parser.parse_args()
+
+
+def read_journal(options):
+    """Rows of --out, by seed: an interrupted run goes on where it stopped."""
+    try:
+        with open(options.out or os.devnull, encoding="utf-8") as file:
+            rows = [json.loads(line) for line in file]
+    except FileNotFoundError:
+        return {}
+    return {row["seed"]: row for row in rows if options.first <= row["seed"] < options.first + options.count}
+
+
+def measure(timer, seed, options):
+    """The row of one program. What looks like a finding is timed again until it is none, as noise does not persist."""
+    program = make(seed)
+    seconds = timer(*program)
+    for _ in range(REPEATS):
+        if not finding(seconds):
+            break
+        again = timer(*program, 3 * options.rounds)
+        seconds = {column: min(seconds[column], again[column]) for column in seconds}
+    return {"seed": seed, "dtype": program[-1], "reason": finding(seconds), **seconds}
+
+
+def report(jax, timer, row, options):
+    """Prints the program of a finding, reduced."""
+    lines, results, inputs, dtype = make(row["seed"])
+    if options.reduce_seconds:
+        timer.shapes = shapes_of(jax, lines, inputs, dtype)
+        lines, results, inputs = reduced(timer, lines, results, inputs, dtype,
+                                         time.perf_counter() + options.reduce_seconds)
+    names, text = source(lines, results, inputs)
+    times = "  ".join(f"{column} {1e6 * row[column]:.0f} us" for column in timer.devices)
+    print(f"seed {row['seed']}, {dtype}: {row['reason']}; {times}\n  inputs {[inputs[n] for n in names]}\n{text}",
+          flush=True)
 
 
 def main():
@@ -300,38 +337,26 @@ def main():
     xla_bridge.register_plugin(lower, library_path=options.library, options={"cpu": LOWER_LEVEL})
     jax, devices = suite.load_jax(options.library, [lower])
     timer = Timer(jax, devices, options)
-    ratios, found, begun = [], 0, time.perf_counter()
+    rows, begun = read_journal(options), time.perf_counter()
     for seed in range(options.first, options.first + options.count):
+        if seed in rows:
+            continue
         if time.perf_counter() - begun > options.limit:
             break
-        lines, results, inputs, dtype = make(seed)
         try:
-            seconds = timer(lines, results, inputs, dtype)
-            reason = finding(seconds)
-            if reason:  # noise does not come twice
-                again = timer(lines, results, inputs, dtype, 3 * options.rounds)
-                seconds = {column: min(seconds[column], again[column]) for column in seconds}
-                reason = finding(seconds)
+            rows[seed] = measure(timer, seed, options)
         except Exception as error:  # the program itself is wrong, or hlocc is: both are to be seen
             print(f"seed {seed}: {type(error).__name__}: {str(error).splitlines()[0]}", flush=True)
             continue
-        ratios.append(seconds["xla"] / seconds["hlocc"])
         if options.out:
             with open(options.out, "a", encoding="utf-8") as file:
-                file.write(json.dumps({"seed": seed, "dtype": dtype, "reason": reason, **seconds}) + "\n")
-        if not reason:
-            continue
-        found += 1
-        if options.reduce_seconds:
-            timer.shapes = shapes_of(jax, lines, inputs, dtype)
-            lines, results, inputs = reduced(timer, lines, results, inputs, dtype,
-                                             time.perf_counter() + options.reduce_seconds)
-        row = "  ".join(f"{column} {1e6 * s:.0f} us" for column, s in seconds.items())
-        names, text = source(lines, results, inputs)
-        print(f"seed {seed}, {dtype}: {reason}; {row}\n  inputs {[inputs[n] for n in names]}\n{text}", flush=True)
+                file.write(json.dumps(rows[seed]) + "\n")
+        if rows[seed]["reason"]:
+            report(jax, timer, rows[seed], options)
+    ratios = [row["xla"] / row["hlocc"] for row in rows.values()]
     if ratios:
-        print(f"{len(ratios)} programs, {found} findings; geometric mean {statistics.geometric_mean(ratios):.2f} of "
-              f"XLA's speed, least {min(ratios):.2f}")
+        print(f"{len(ratios)} programs, {sum(bool(row['reason']) for row in rows.values())} findings; geometric mean "
+              f"{statistics.geometric_mean(ratios):.2f} of XLA's speed, least {min(ratios):.2f}")
 
 
 if __name__ == "__main__":
