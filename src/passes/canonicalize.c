@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pass canonicalize: applies the rewrite rules of rules.def, replaces elements of tuples with their
-// values, sorts the contracted dimensions of products and moves transposes into products. Patterns
-// match from an op back to its operands, so one walk in program order finds every match.
+// values, sorts the contracted dimensions of products, moves transposes into products and after
+// reductions. Patterns match from an op back to its operands, so one walk in program order finds
+// every match.
 #include <string.h>
 
 #include "ir/clone.h"
+#include "passes/build.h"
+#include "passes/constants.h"
 #include "passes/passes.h"
 #include "passes/rules.h"
 
@@ -142,9 +145,92 @@ static bool make_rows_innermost(hlo_node_t* transpose) {
   return true;
 }
 
+// Returns the permutation of the transposes that a reduction reads; NULL if some operand is neither
+// one of them nor an iota, or something other than reductions needs a transposed operand.
+static const int64_t* reduced_permutation(const hlo_node_t* reduce) {
+  const int64_t* permutation = NULL;
+  for (uint32_t i = 0; i < reduce->result_count; ++i) {
+    const hlo_value_t* value = hlo_node_operand(reduce, i);
+    if (!value->def || value->def->extra || !hlo_type_is_plain(value->type)) return NULL;
+    if (value->def->op == HLO_OP_iota) continue;
+    if (value->def->op != HLO_OP_transpose) return NULL;
+    for (const hlo_use_t* use = value->uses; use; use = use->next) {
+      if (use->user->op != HLO_OP_reduce) return NULL;
+    }
+    uint32_t rank;
+    const int64_t* other = hlo_node_attr_ints(value->def, HLO_ATTR_permutation, &rank);
+    if (permutation && memcmp(permutation, other, rank * sizeof *other) != 0) return NULL;
+    permutation = other;
+  }
+  return permutation;
+}
+
+// Returns an operand of a reduction in the order before the transposes.
+static hlo_value_t* untransposed(hlo_node_t* reduce, uint32_t operand, const int64_t* permutation) {
+  const hlo_value_t* value = hlo_node_operand(reduce, operand);
+  if (value->def->op == HLO_OP_transpose) return hlo_node_operand(value->def, 0);
+  hlo_module_t* module = reduce->parent->module;
+  const int64_t along = hlo_node_attr_int(value->def, HLO_ATTR_iota_dimension, 0);
+  int64_t dims[HLO_RANK_MAX];
+  for (uint32_t d = 0; d < value->type->rank; ++d) dims[permutation[d]] = value->type->dims[d];
+  const hlo_named_attr_t attr = {HLO_ATTR_iota_dimension,
+                                 hlo_attr_int(module, HLO_DTYPE_S64, permutation[along])};
+  return hlo_build_node(reduce, HLO_OP_iota,
+                        hlo_type_with_dims(module, value->type, value->type->rank, dims), 0, NULL,
+                        1, &attr);
+}
+
+// Transposes result `number` of a reduction, whose dimensions are now in another order. `order` has
+// the dimension of the new result for each of the old one.
+static bool transpose_result(hlo_node_t* reduce, uint32_t number, const int64_t* order) {
+  hlo_module_t* module = reduce->parent->module;
+  hlo_value_t* result = &reduce->results[number];
+  const hlo_type_t* type = result->type;
+  int64_t dims[HLO_RANK_MAX];
+  for (uint32_t d = 0; d < type->rank; ++d) dims[order[d]] = type->dims[d];
+  if (is_ascending(order, type->rank)) return true;
+  const hlo_named_attr_t attr = {HLO_ATTR_permutation, hlo_attr_ints(module, type->rank, order)};
+  hlo_value_t* transposed =
+      hlo_build_node(reduce->next, HLO_OP_transpose, type, 1, &result, 1, &attr);
+  if (!transposed) return false;
+  result->type = hlo_type_with_dims(module, type, type->rank, dims);
+  hlo_value_replace_uses(result, transposed);
+  hlo_node_set_operand(transposed->def, 0, result);
+  return true;
+}
+
+// Reduces before a transpose, over the permuted dimensions: the result has fewer elements to be
+// transposed, and the reduction reads memory in order. Elements must keep their order.
+static bool reduce_before_transpose(hlo_node_t* reduce) {
+  if (reduce->op != HLO_OP_reduce || reduce->extra) return false;
+  const int64_t* permutation = reduced_permutation(reduce);
+  const uint32_t rank = hlo_node_operand_type(reduce, 0)->rank;
+  int64_t reduced[HLO_RANK_MAX], order[HLO_RANK_MAX];
+  uint32_t count, kept = 0;
+  const int64_t* dims = hlo_node_attr_ints(reduce, HLO_ATTR_dimensions, &count);
+  if (!permutation || !dims) return false;
+  for (uint32_t i = 0; i < count; ++i) reduced[i] = permutation[dims[i]];
+  if (!is_ascending(dims, count) || !is_ascending(reduced, count)) return false;
+  for (uint32_t d = 0; d < rank; ++d) {
+    if (hlo_dims_contain(dims, count, d, NULL)) continue;
+    order[kept] = permutation[d];
+    for (uint32_t i = 0; i < count; ++i) order[kept] -= reduced[i] < permutation[d];
+    ++kept;
+  }
+  for (uint32_t i = 0; i < reduce->result_count; ++i) {
+    hlo_value_t* operand = untransposed(reduce, i, permutation);
+    if (!operand || !transpose_result(reduce, i, order)) return false;
+    hlo_node_set_operand(reduce, i, operand);
+  }
+  hlo_node_set_attr(reduce, HLO_ATTR_dimensions,
+                    hlo_attr_ints(reduce->parent->module, count, reduced));
+  return true;
+}
+
 static hlo_status_t canonicalize_node(void* context, hlo_node_t* node) {
   canonicalizer_t* c = context;
-  c->ctx->step_count += open_tuple(node) + order_contraction(node) + make_rows_innermost(node);
+  c->ctx->step_count += open_tuple(node) + order_contraction(node) + make_rows_innermost(node) +
+                        reduce_before_transpose(node);
   // Every rewrite reduces the weight of the node, so the loop ends.
   for (hlo_node_t* next; node && hlo_rules_apply(c->rules, node, &next); node = next) {
     ++c->ctx->step_count;

@@ -49,3 +49,27 @@ func.func @main(%x: tensor<37x6xcomplex<f32>>, %i: tensor<complex<f32>>, %y: ten
   %2 = stablehlo.reduce(%y init: %j) applies stablehlo.minimum across dimensions = [1] : (tensor<6x70xcomplex<f64>>, tensor<complex<f64>>) -> tensor<6xcomplex<f64>>
   return %0, %1, %2 : tensor<6xcomplex<f32>>, tensor<complex<f32>>, tensor<6xcomplex<f64>>
 }
+// -----
+// Reductions of transposed arrays, and the index of the largest element.
+func.func @main(%y: tensor<7x37x20xf32>, %n: tensor<f32>, %i: tensor<i32>) -> (tensor<20x7xf32>, tensor<37x7xf32>, tensor<37x20xi32>) {
+  %0 = stablehlo.transpose %y, dims = [2, 0, 1] : (tensor<7x37x20xf32>) -> tensor<20x7x37xf32>
+  %1 = stablehlo.reduce(%0 init: %n) applies stablehlo.maximum across dimensions = [2] : (tensor<20x7x37xf32>, tensor<f32>) -> tensor<20x7xf32>
+  %2 = stablehlo.transpose %y, dims = [1, 0, 2] : (tensor<7x37x20xf32>) -> tensor<37x7x20xf32>
+  %3 = stablehlo.reduce(%2 init: %n) applies stablehlo.add across dimensions = [2] : (tensor<37x7x20xf32>, tensor<f32>) -> tensor<37x7xf32>
+  %4 = stablehlo.transpose %y, dims = [1, 2, 0] : (tensor<7x37x20xf32>) -> tensor<37x20x7xf32>
+  %5 = stablehlo.iota dim = 2 : tensor<37x20x7xi32>
+  %6:2 = stablehlo.reduce(%4 init: %n), (%5 init: %i) across dimensions = [2] : (tensor<37x20x7xf32>, tensor<37x20x7xi32>, tensor<f32>, tensor<i32>) -> (tensor<37x20xf32>, tensor<37x20xi32>)
+    reducer(%a: tensor<f32>, %c: tensor<f32>) (%b: tensor<i32>, %d: tensor<i32>) {
+      %7 = stablehlo.compare GT, %a, %c : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %8 = stablehlo.compare NE, %a, %a : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %9 = stablehlo.or %7, %8 : tensor<i1>
+      %10 = stablehlo.compare EQ, %a, %c : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %11 = stablehlo.compare LT, %b, %d : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      %12 = stablehlo.and %10, %11 : tensor<i1>
+      %13 = stablehlo.or %9, %12 : tensor<i1>
+      %14 = stablehlo.select %9, %a, %c : tensor<i1>, tensor<f32>
+      %15 = stablehlo.select %13, %b, %d : tensor<i1>, tensor<i32>
+      stablehlo.return %14, %15 : tensor<f32>, tensor<i32>
+    }
+  return %1, %3, %6#1 : tensor<20x7xf32>, tensor<37x7xf32>, tensor<37x20xi32>
+}
