@@ -161,3 +161,12 @@ func.func @main(%x: tensor<48x40x36xf32>, %y: tensor<200x150xbf16>) -> (tensor<3
   %6 = stablehlo.reduce(%5 init: %c) applies stablehlo.maximum across dimensions = [1] : (tensor<150x200xbf16>, tensor<bf16>) -> tensor<150xbf16>
   return %1, %4, %6 : tensor<36x48xf32>, tensor<36x48xf32>, tensor<150xbf16>
 }
+// -----
+func.func @main(%x: tensor<90x7xbf16>) -> tensor<90x7xbf16> {
+  %n = stablehlo.constant dense<0xFF80> : tensor<bf16>
+  %0 = stablehlo.reduce(%x init: %n) applies stablehlo.maximum across dimensions = [1] : (tensor<90x7xbf16>, tensor<bf16>) -> tensor<90xbf16>
+  %1 = stablehlo.broadcast_in_dim %0, dims = [0] : (tensor<90xbf16>) -> tensor<90x7xbf16>
+  %2 = stablehlo.subtract %x, %1 : tensor<90x7xbf16>
+  %3 = stablehlo.exponential %2 : tensor<90x7xbf16>
+  return %3 : tensor<90x7xbf16>
+}

@@ -85,7 +85,7 @@ static bool is_one_by_one(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling
   if (kernel->kind != HLO_KERNEL_LANES || tiled->kind != HLO_TILED_LOAD) return false;
   uint32_t lane = kernel->loops[kernel->loop_count - 1];
   return hlo_tiled_lane_access(tiled->offset, lane) == HLO_LANE_GATHERED &&
-         !hlo_kernel_lane_step(kernel->target, tiled->offset, lane) &&
+         !hlo_kernel_lane_step(kernel->target, tiled, lane) &&
          !hlo_kernel_table_pieces(kernel->target, tiled, kernel->lanes);
 }
 

@@ -148,7 +148,7 @@ static bool is_strided(const hlo_kernel_t* kernel, const hlo_tiled_t* load, uint
   if (hlo_kernel_has_lanes(kernel)) {
     const uint32_t lane = kernel->loops[kernel->loop_count - 1];
     return hlo_tiled_lane_access(load->offset, lane) == HLO_LANE_GATHERED &&
-           !hlo_kernel_lane_step(kernel->target, load->offset, lane);
+           !hlo_kernel_lane_step(kernel->target, load, lane);
   }
   for (; reduced; reduced &= reduced - 1) {
     const uint32_t loop = (uint32_t)__builtin_ctzll(reduced);

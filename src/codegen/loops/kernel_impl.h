@@ -37,7 +37,7 @@ uint32_t hlo_kernel_transpose_part(const hlo_tiled_t* load, uint32_t edge);
 /// Returns the distance in elements between lanes if whole vectors are loaded for them and
 /// permuted;
 /// negative if they run backwards; 0 if the load is not strided so.
-int64_t hlo_kernel_lane_step(const hlo_target_t* target, const hlo_expr_t* offset, uint32_t loop);
+int64_t hlo_kernel_lane_step(const hlo_target_t* target, const hlo_tiled_t* tiled, uint32_t loop);
 /// Returns the quotient or remainder by which `lanes` lanes find their elements in a window of
 /// adjacent elements; NULL if they cannot.
 const hlo_expr_atom_t* hlo_kernel_lane_window(const hlo_target_t* target, const hlo_expr_t* offset,

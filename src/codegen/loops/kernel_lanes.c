@@ -31,7 +31,7 @@ static size_t offset_bytes(const hlo_tiled_t* tiled) {
 // all lanes), 1 a plain vector, more for strides, -1 impossible.
 static double lane_cost(const choice_t* choice, const hlo_tiling_t* tiling,
                         const hlo_tiled_t* tiled, uint32_t loop) {
-  int64_t step = hlo_kernel_lane_step(choice->kernel->target, tiled->offset, loop);
+  int64_t step = hlo_kernel_lane_step(choice->kernel->target, tiled, loop);
   if (step) {
     int64_t extent = tiling->loops[loop].end - tiling->loops[loop].low;
     int64_t lanes = choice->kernel->lanes, last = (extent < lanes ? extent : lanes) - 1;

@@ -11,14 +11,19 @@ typedef struct stride {
   int64_t step, first;
 } stride_t;
 
-int64_t hlo_kernel_lane_step(const hlo_target_t* target, const hlo_expr_t* offset, uint32_t loop) {
+int64_t hlo_kernel_lane_step(const hlo_target_t* target, const hlo_tiled_t* tiled, uint32_t loop) {
+  const hlo_expr_t* offset = tiled->offset;
   if (!target->has_permute || hlo_tiled_lane_access(offset, loop) != HLO_LANE_GATHERED) return 0;
   for (uint32_t i = 0; i < offset->term_count; ++i) {
     const hlo_expr_atom_t* atom = offset->terms[i].atom;
     if (atom->kind != HLO_EXPR_LOOP && (atom->loops >> loop & 1)) return 0;
   }
   int64_t step = hlo_expr_coefficient(offset, loop);
-  return step >= -HLO_TUNING_STRIDED_MAX_STEP && step <= HLO_TUNING_STRIDED_MAX_STEP ? step : 0;
+  const bool may_gather = tiled->kind == HLO_TILED_INDEX ||
+                          hlo_dtype_size_bytes(tiled->value->type->dtype) >= HLO_TILE_GATHER_BYTES;
+  const int64_t most =
+      may_gather ? HLO_TUNING_STRIDED_MAX_STEP : HLO_TUNING_STRIDED_MAX_NARROW_STEP;
+  return step >= -most && step <= most ? step : 0;
 }
 
 hlo_vir_value_t* hlo_emit_active_lanes(hlo_emitter_t* e) {
@@ -87,7 +92,7 @@ static bool is_prefetched(const hlo_emitter_t* e, const hlo_tiled_t* tiled) {
 hlo_vir_value_t* hlo_emit_strided_load(hlo_emitter_t* e, const hlo_tiled_t* tiled, uint32_t flags) {
   hlo_vir_value_t* active = hlo_emit_active_lanes(e);
   hlo_dtype_t dtype = tiled->value->type->dtype;
-  int64_t step = hlo_kernel_lane_step(e->kernel->target, tiled->offset, e->lane_loop);
+  int64_t step = hlo_kernel_lane_step(e->kernel->target, tiled, e->lane_loop);
   int64_t apart = step < 0 ? -step : step, bytes = (int64_t)hlo_dtype_size_bytes(dtype);
   stride_t stride = {.lanes = e->lanes, .pieces = (uint32_t)apart, .step = step};
   if (step == 0 || !active || apart > stride.lanes) return NULL;
