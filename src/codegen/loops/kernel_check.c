@@ -174,6 +174,38 @@ static hlo_verdict_t check_strides(const hlo_kernel_t* kernel, const hlo_tiling_
   return hlo_verdict_yes();
 }
 
+// Returns true if interleaved lanes gather what other lanes would read contiguously.
+static bool gathers_interleaved(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling,
+                                uint32_t lane) {
+  for (uint32_t i = 0; i < tiling->instance_count; ++i) {
+    const hlo_tiled_t* tiled = tiling->instances[i];
+    if (tiled->kind == HLO_TILED_LOAD &&
+        hlo_tiled_lane_access(tiled->offset, lane) == HLO_LANE_GATHERED &&
+        hlo_tiled_lane_access(tiled->offset, kernel->interleaved_loop) == HLO_LANE_PLAIN &&
+        !hlo_kernel_lane_step(kernel->target, tiled, lane)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// An op that only depends on the interleaved loop, such as one on the sums of columns, is repeated
+// by lanes along that loop. Computed apart, it leaves those lanes to the loads.
+static hlo_verdict_t check_interleaved(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
+  if (kernel->kind != HLO_KERNEL_INTERLEAVED) return hlo_verdict_yes();
+  const uint32_t lane = kernel->loops[kernel->loop_count - 1];
+  if (!gathers_interleaved(kernel, tiling, lane)) return hlo_verdict_yes();
+  for (uint32_t i = 0; i < tiling->instance_count; ++i) {
+    const hlo_tiled_t* tiled = tiling->instances[i];
+    if (tiled->kind == HLO_TILED_COMPUTE && !(tiled->loops >> lane & 1) &&
+        tiled->loops >> kernel->interleaved_loop & 1 &&
+        hlo_elementwise_cost(tiled->value->def) >= HLO_TUNING_OP_NOT_CHEAP) {
+      return hlo_verdict_no(HLO_REASON_INTERLEAVED_GATHER, tiled->value->def);
+    }
+  }
+  return hlo_verdict_yes();
+}
+
 // Returns true if a reduction over the same space needs `inner`.
 static bool is_needed_by_other_reduction(const hlo_tiling_t* tiling, const hlo_tiled_t* inner) {
   for (uint32_t i = inner->number + 1; i < tiling->instance_count; ++i) {
@@ -218,6 +250,9 @@ hlo_status_t hlo_kernel_check_work(const hlo_kernel_t* kernel, const hlo_kernel_
     const bool is_single = kernel->fusion->node_count == 1;
     if (!is_single && !hlo_verdict_is_no(out_verdict)) *out_verdict = check_lanes(kernel, tiling);
     if (!is_single && !hlo_verdict_is_no(out_verdict)) *out_verdict = check_strides(kernel, tiling);
+    if (!is_single && !hlo_verdict_is_no(out_verdict)) {
+      *out_verdict = check_interleaved(kernel, tiling);
+    }
     if (!is_single && !hlo_verdict_is_no(out_verdict)) *out_verdict = check_guarded_sums(tiling);
     if (hlo_verdict_is_no(out_verdict)) return hlo_ok();
   }
