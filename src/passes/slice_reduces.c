@@ -2,7 +2,8 @@
 // Pass slice_reduces: turns a reduction with a body that the loops do not support, as for products
 // of complex numbers or pairs of numbers, into ops of slices. Each level combines four neighbours
 // into one, in parallel for all groups, until one element is left. The elements keep their order,
-// but the grouping is a tree.
+// but the grouping is a tree. The same is done, one element after the other, to the index of the
+// largest of a few innermost elements: lanes then run over many rows.
 #include <string.h>
 
 #include "base/tuning.h"
@@ -28,6 +29,7 @@ typedef struct reduction {
   uint32_t rank;
   int64_t dims[HLO_RANK_MAX];
   bool is_reduced[HLO_RANK_MAX];
+  bool is_short;  // a few innermost elements, in order
 } reduction_t;
 
 // Returns true if the loops support the body: one op per value, or a value and its index.
@@ -39,6 +41,17 @@ static bool is_known(const hlo_node_t* node) {
     if (hlo_dtype_is_complex(node->results[i].type->dtype) && op != HLO_OP_add) return false;
   }
   return true;
+}
+
+// Returns true for a value and its index in rows of a few innermost elements.
+static bool is_short_pair(const hlo_node_t* node) {
+  if (hlo_reduce_arg_op(node) == HLO_OP_COUNT) return false;
+  const hlo_type_t* type = hlo_node_operand_type(node, 0);
+  uint32_t count;
+  const int64_t* dims = hlo_node_attr_ints(node, HLO_ATTR_dimensions, &count);
+  return count == 1 && dims[0] == (int64_t)type->rank - 1 &&
+         type->dims[dims[0]] <= HLO_TUNING_SHORT_REDUCE_MAX_ELEMENTS &&
+         hlo_type_element_count(node->results[0].type) >= HLO_TUNING_SHORT_REDUCE_MIN_ROWS;
 }
 
 static void read_dims(reduction_t* r) {
@@ -88,7 +101,8 @@ static bool read_reduction(hlo_node_t* node, reduction_t* r) {
       return false;
     }
   }
-  if (is_known(node)) return false;
+  r->is_short = is_short_pair(node);
+  if (is_known(node) && !r->is_short) return false;
   read_dims(r);
   return count_copies(r) * hlo_splice_size(body) <= HLO_TUNING_SLICE_REDUCE_MAX_OPS;
 }
@@ -148,6 +162,7 @@ static group_t reduce_dim(const reduction_t* r, group_t x, uint32_t dim) {
   group_t left_over[MAX_LEVELS];
   uint32_t levels = 0;
   int64_t size = r->dims[dim];
+  if (r->is_short) return fold_elements(r, x, dim, 0, size);
   for (; size >= FOUR; size /= FOUR) {
     const int64_t fours = size / FOUR, rest = size % FOUR;
     if (rest) left_over[levels++] = insert_barrier(r, fold_elements(r, x, dim, fours * FOUR, rest));
@@ -182,8 +197,10 @@ static hlo_status_t slice_reduce(void* context, hlo_node_t* node) {
   hlo_pass_ctx_t* ctx = context;
   reduction_t r;
   if (!read_reduction(node, &r)) return hlo_ok();
-  bool is_associative;
-  HLO_TRY(hlo_find_associative(ctx, node, node->regions[0], r.count, &is_associative));
+  bool is_associative = r.is_short;
+  if (!r.is_short) {
+    HLO_TRY(hlo_find_associative(ctx, node, node->regions[0], r.count, &is_associative));
+  }
   if (!is_associative) return hlo_ok();
   const group_t result = reduce(&r);
   HLO_TRY(hlo_module_status(node->parent->module));

@@ -27,7 +27,7 @@ static bool is_short_reduction(const hlo_tiling_t* tiling, const hlo_tiled_t* ti
   const hlo_tiled_space_t* space = &tiling->spaces[tiled->reduction];
   return space->loop_count == 1 && space->depth == 1 && space->element_count > 1 &&
          space->element_count <= HLO_TUNING_ROWS_MAX_ELEMENTS &&
-         hlo_tiled_result_count(tiled) == 1 && tiled->value->type->dtype != HLO_DTYPE_PRED;
+         hlo_tiled_result_count(tiled) <= 2 && tiled->value->type->dtype != HLO_DTYPE_PRED;
 }
 
 // Returns true if an instance can be computed in lanes along rows, or along the reduced dimension.
@@ -57,7 +57,8 @@ uint32_t hlo_kernel_row_level(const hlo_kernel_t* kernel, const hlo_tiling_t* ti
     const hlo_tiled_t* tiled = tiling->instances[i];
     if (tiled->kind != HLO_TILED_REDUCE) continue;
     uint32_t reduced_level = loop_level(kernel, tiled);
-    if (!is_short_reduction(tiling, tiled) || (count++ && reduced_level != level)) return none;
+    if (!is_short_reduction(tiling, tiled) || (count && reduced_level != level)) return none;
+    count += hlo_tiled_result_count(tiled);
     level = reduced_level;
   }
   if (count == 0 || count > HLO_TUNING_ROWS_MAX_REDUCTIONS) return none;
@@ -177,12 +178,31 @@ static void transpose_rows(hlo_emitter_t* e, const hlo_fused_reductions_t* set,
   }
 }
 
+// Leaves as many reductions in a set as the stack has accumulators for.
+static void limit_set(hlo_fused_reductions_t* set) {
+  uint32_t count = 0, results = 0;
+  while (count < set->count) {
+    results += hlo_tiled_result_count(set->members[count]);
+    if (results > MAX_ROW_ACCUMULATORS) break;
+    ++count;
+  }
+  set->count = count;
+}
+
+// Stores a result with one lane for each row.
+static void store_finished(hlo_emitter_t* e, uint32_t number) {
+  const uint32_t at = e->rows.finished_count++;
+  e->rows.finished[at] = number;
+  e->rows.types[at] = e->done[number]->type;
+  store_vector(e, e->done[number], result_address(e, at));
+}
+
 // Computes a reduction and those fused with it for all rows of a block.
 static void finish_reductions(hlo_emitter_t* e, const hlo_tiled_t* tiled, hlo_vir_value_t* first) {
   hlo_fused_reductions_t set;
   open_rows(e, first);
   hlo_reduce_collect(e, tiled, &set);
-  if (set.count > MAX_ROW_ACCUMULATORS) set.count = MAX_ROW_ACCUMULATORS;
+  limit_set(&set);
   hlo_reduce_to_lanes(e, &set);
   hlo_vir_type_t types[MAX_ROW_ACCUMULATORS];
   for (uint32_t i = 0; i < set.accumulator_count; ++i) {
@@ -205,11 +225,14 @@ static void finish_reductions(hlo_emitter_t* e, const hlo_tiled_t* tiled, hlo_vi
   for (uint32_t i = 0; i < set.accumulator_count; ++i) set.accumulators[i].vars[0] = rows[i][0];
   hlo_reduce_finish(e, &set);
   for (uint32_t i = 0; i < set.count; ++i) {
-    uint32_t at = e->rows.finished_count++;
-    hlo_vir_value_t* value = e->done[set.members[i]->number];
-    e->rows.finished[at] = set.members[i]->number;
-    e->rows.types[at] = value->type;
-    store_vector(e, value, result_address(e, at));
+    const hlo_tiled_t* member = set.members[i];
+    store_finished(e, member->number);
+    for (uint32_t k = member->number + 1; k < e->tiling->instance_count; ++k) {
+      const hlo_tiled_t* other = e->tiling->instances[k];
+      if (other->kind == HLO_TILED_RESULT && other->operands[0] == member && e->done[k]) {
+        store_finished(e, k);
+      }
+    }
   }
   end_row_lanes(e);
 }
