@@ -230,6 +230,7 @@ typedef struct hlo_accumulator {
   const hlo_tiled_t* tiled;
   uint32_t result;
   bool is_pair;     // a value whose index is in the next accumulator
+  bool ascends;     // of a pair: each term's index is larger than those before
   bool is_negated;  // a maximum, as the minimum of the negatives
   hlo_op_t op;
   hlo_dtype_t dtype;
@@ -241,6 +242,7 @@ typedef struct hlo_fused_reductions {
   uint32_t count, accumulator_count, unroll;
   uint32_t fresh;  // one bit per step: its accumulators still hold identities
   bool negates_maxima;
+  bool is_in_order;  // the second of two combined values is the next term
   const hlo_tiled_t* members[HLO_MAX_FUSED_REDUCTIONS];
   hlo_accumulator_t accumulators[HLO_MAX_ACCUMULATORS];
 } hlo_fused_reductions_t;

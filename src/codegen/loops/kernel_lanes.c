@@ -62,9 +62,23 @@ uint32_t hlo_kernel_lanes_along(const hlo_kernel_t* kernel, int64_t extent) {
   if (extent >= kernel->lanes || extent < 2) return kernel->lanes;
   const uint32_t least =
       HLO_TUNING_SHORT_VECTOR_BYTES * kernel->lanes / kernel->target->vector_bytes;
-  const uint32_t lanes = 1u << (63 - __builtin_clzll((uint64_t)extent));
-  const bool needs_mask = lanes != extent && kernel->target->has_masks;
-  return needs_mask || lanes < least ? kernel->lanes : lanes;
+  uint32_t lanes = 1u << (63 - __builtin_clzll((uint64_t)extent));
+  if (lanes != extent && kernel->target->has_masks) lanes *= 2;
+  return lanes < least ? kernel->lanes : lanes;
+}
+
+// Returns true if vectors along a loop may be shorter than a register: every reduction is computed
+// in each lane, none over lanes of its own.
+static bool may_be_short(const choice_t* choice, uint32_t loop) {
+  if (!choice->reduces) return true;
+  for (uint32_t i = 0; i < choice->pieces->count; ++i) {
+    const hlo_tiling_t* tiling = choice->pieces->tilings[i];
+    for (uint32_t k = 0; k < tiling->instance_count; ++k) {
+      const hlo_tiled_t* tiled = tiling->instances[k];
+      if (tiled->kind == HLO_TILED_REDUCE && !(tiled->loops >> loop & 1)) return false;
+    }
+  }
+  return true;
 }
 
 // Returns the average number of lanes used: without masks the last elements are computed one by
@@ -73,7 +87,8 @@ static double used_lanes(const choice_t* choice, const hlo_tiling_t* tiling, uin
   const hlo_kernel_t* kernel = choice->kernel;
   if (loop == HLO_TILED_MAX_LOOPS) return kernel->lanes;
   const int64_t extent = tiling->loops[loop].end - tiling->loops[loop].low;
-  const int64_t lanes = choice->reduces ? kernel->lanes : hlo_kernel_lanes_along(kernel, extent);
+  const bool is_short = may_be_short(choice, loop);
+  const int64_t lanes = is_short ? hlo_kernel_lanes_along(kernel, extent) : kernel->lanes;
   int64_t whole = extent / lanes, rest = extent % lanes;
   if (kernel->target->has_masks) rest = rest > 0;
   return (double)extent / (double)(whole + rest);
@@ -269,7 +284,7 @@ static hlo_kernel_lanes_t lanes_of(const choice_t* choice, const int64_t* sizes)
   return (hlo_kernel_lanes_t){.lane = (uint32_t)sizes[LANES],
                               .cross = (uint32_t)sizes[ACROSS],
                               .interleaved = interleaved,
-                              .may_be_short = !choice->reduces};
+                              .may_be_short = may_be_short(choice, (uint32_t)sizes[LANES])};
 }
 
 // Returns the time of all segments.

@@ -56,7 +56,7 @@ hlo_range_t hlo_range_of_chunk(hlo_vir_builder_t* b, hlo_vir_value_t* chunk, int
 
 hlo_vir_value_t* hlo_range_whole_end(hlo_vir_builder_t* b, hlo_range_t range, int64_t step) {
   if (range.low->op == HLO_VIR_iconst && range.end->op == HLO_VIR_iconst) {
-    return hlo_vir_iconst(b, range.low->imm + ((range.end->imm - range.low->imm) & -step));
+    return hlo_vir_iconst(b, range.end->imm - (range.end->imm - range.low->imm) % step);
   }
   hlo_vir_value_t* count = hlo_vir_index(b, HLO_VIR_isub, range.end, range.low);
   count = hlo_vir_index(b, HLO_VIR_iand, count, hlo_vir_iconst(b, -step));

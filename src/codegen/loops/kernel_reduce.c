@@ -90,6 +90,35 @@ static hlo_vir_value_t* is_as_good(hlo_emitter_t* e, const hlo_accumulator_t* a,
   return hlo_vmath_compare(e->b, a->dtype, HLO_COMPARISON_DIRECTION_EQ, false, x, y);
 }
 
+// Does the same as combine_pair() if y is the next term: its index is larger.
+static void combine_next(hlo_emitter_t* e, const hlo_accumulator_t* a, hlo_vir_value_t* const* x,
+                         hlo_vir_value_t* const* y, hlo_vir_value_t** out) {
+  hlo_vir_builder_t* b = e->b;
+  const int64_t direction = a->op == HLO_OP_maximum ? HLO_COMPARISON_DIRECTION_GE
+                                                    : HLO_COMPARISON_DIRECTION_LE;
+  hlo_vir_value_t* stays = hlo_vmath_compare(b, a->dtype, direction, false, x[0], y[0]);
+  if (hlo_dtype_is_float(a->dtype)) {
+    hlo_vir_value_t* is_nan =
+        hlo_vmath_compare(b, a->dtype, HLO_COMPARISON_DIRECTION_NE, false, x[0], x[0]);
+    stays = hlo_vir_binary(b, HLO_VIR_mask_or, stays, is_nan);
+  }
+  out[0] = hlo_vmath_select(b, stays, x[0], y[0]);
+  out[1] = hlo_vmath_select(b, stays, x[1], y[1]);
+}
+
+// Returns true if only the index of a pair is needed, and the loops visit it in ascending order.
+// The value of the other of two equal terms may differ: in the sign of zero, in the bits of a NaN.
+static bool ascends(const hlo_tiled_t* reduction) {
+  const hlo_tiled_t* index = reduction->operands[1];
+  const hlo_node_t* node = reduction->value->def;
+  if (index->kind != HLO_TILED_INDEX || node->results[0].uses ||
+      node->results[0].type->dtype == HLO_DTYPE_PRED || index->offset->term_count != 1) {
+    return false;
+  }
+  const hlo_expr_term_t* term = &index->offset->terms[0];
+  return term->atom->kind == HLO_EXPR_LOOP && term->coefficient > 0;
+}
+
 // Selects the better value (NaN is best) and of equal ones the smaller index, as the body does; of
 // several NaNs the first, whose index is smaller.
 static void combine_pair(hlo_emitter_t* e, const hlo_accumulator_t* a, hlo_vir_value_t* const* x,
@@ -123,7 +152,8 @@ void hlo_reduce_combine(hlo_emitter_t* e, const hlo_fused_reductions_t* set,
     const hlo_accumulator_t* a = &set->accumulators[i];
     if (a->tiled->value->def) e->b->debug_id = hlo_call_site_number(a->tiled->value->def);
     if (a->is_pair) {
-      combine_pair(e, a, x + i, y + i, out + i);
+      const bool is_next = a->ascends && set->is_in_order;
+      (is_next ? combine_next : combine_pair)(e, a, x + i, y + i, out + i);
       ++i;
     } else {
       out[i] = combine_one(e, a, x[i], y[i]);
@@ -157,6 +187,7 @@ void hlo_reduce_start(hlo_emitter_t* e, hlo_fused_reductions_t* set, uint32_t la
       *a = (hlo_accumulator_t){.tiled = tiled, .result = r, .dtype = node->results[r].type->dtype};
       if (is_dot(tiled)) a->dtype = hlo_tiled_sum_dtype(node);
       a->is_pair = arg != HLO_OP_COUNT && r == 0;
+      a->ascends = a->is_pair && ascends(tiled);
       a->op = arg == HLO_OP_COUNT ? hlo_tiled_reducer(node, r) : r == 0 ? arg : HLO_OP_COUNT;
       a->is_negated = set->negates_maxima && node->op == HLO_OP_reduce && !a->is_pair &&
                       a->op == HLO_OP_maximum && hlo_dtype_is_float(a->dtype);
@@ -231,7 +262,9 @@ static void accumulate_vectors(hlo_emitter_t* e, hlo_fused_reductions_t* set, ui
   if (replace_identities(e, set, u, values)) return;
   hlo_vir_value_t *vars[HLO_MAX_ACCUMULATORS], *sums[HLO_MAX_ACCUMULATORS];
   hlo_reduce_vars(set, u, vars);
+  set->is_in_order = true;
   hlo_reduce_combine(e, set, vars, values, sums);
+  set->is_in_order = false;
   for (uint32_t i = 0; i < set->accumulator_count; ++i) hlo_vir_set(e->b, vars[i], sums[i]);
 }
 
@@ -365,6 +398,7 @@ typedef struct term_loops {
   hlo_vir_value_t* distance;  // between the halves of a line
   uint32_t column_loop;   // of vectors side by side
   hlo_vir_value_t* first_column;
+  uint32_t columns, terms;  // vectors, and terms one after the other, with accumulators of their own
   hlo_level_vars_t outer[HLO_MAX_LEVELS][2];
 } term_loops_t;
 
@@ -427,11 +461,13 @@ static void emit_term_loops(hlo_emitter_t* e, term_loops_t* loops, int64_t step,
       ++count;
     }
   }
+  if (loops->terms > 1) trips[count - 1] = trips[count - 1] / step + trips[count - 1] % step;
+  const bool is_each = loops->lane_loop == HLO_NO_LOOP && loops->terms <= 1;
   emit_levels(e, loops,
               (hlo_level_nest_t){.loop_count = count,
                                  .numbers = numbers,
                                  .ranges = ranges,
-                                 .trip_elements = loops->lane_loop == HLO_NO_LOOP ? 0 : step},
+                                 .trip_elements = is_each ? 0 : step},
               trips, parallel);
 }
 
@@ -488,21 +524,91 @@ static void accumulate_each(hlo_emitter_t* e, hlo_fused_reductions_t* set, uint3
   }
 }
 
-static void accumulate_point(hlo_emitter_t* e, hlo_range_t innermost, term_loops_t* loops) {
-  (void)innermost;
-  accumulate_vectors(e, loops->set, 0, false);
+static void set_column(hlo_emitter_t* e, uint32_t loop, hlo_vir_value_t* first, uint32_t column) {
+  hlo_emitter_forget_loop(e, loop);
+  e->loops[loop] =
+      hlo_vir_index(e->b, HLO_VIR_iadd, first, hlo_vir_iconst(e->b, (int64_t)column * e->lanes));
+  e->bound |= (uint64_t)1 << loop;
+}
+
+// Accumulates the current term of all vectors side by side.
+static void accumulate_columns(hlo_emitter_t* e, const term_loops_t* loops, uint32_t term) {
+  for (uint32_t c = 0; c < loops->columns; ++c) {
+    if (loops->column_loop != HLO_NO_LOOP) set_column(e, loops->column_loop, loops->first_column, c);
+    accumulate_vectors(e, loops->set, term * loops->columns + c, false);
+  }
+}
+
+// Accumulates `terms` consecutive terms at a time, which need not wait for each other.
+static void accumulate_terms(hlo_emitter_t* e, hlo_range_t innermost, term_loops_t* loops) {
+  const hlo_tiled_space_t* space = &e->tiling->spaces[loops->set->members[0]->reduction];
+  const uint32_t loop = space->first_loop + space->loop_count - 1;
+  if (loops->terms == 1) {
+    accumulate_columns(e, loops, 0);
+    return;
+  }
+  hlo_range_t whole = {innermost.low, hlo_range_whole_end(e->b, innermost, loops->terms)};
+  if (!hlo_range_is_empty(whole)) {
+    hlo_vir_value_t* first = hlo_emitter_open_loop(e, loop, whole.low, whole.end, loops->terms);
+    for (uint32_t term = 0; term < loops->terms; ++term) {
+      hlo_emitter_forget_loop(e, loop);
+      e->loops[loop] = hlo_vir_index(e->b, HLO_VIR_iadd, first, hlo_vir_iconst(e->b, term));
+      e->bound |= (uint64_t)1 << loop;
+      accumulate_columns(e, loops, term);
+    }
+    hlo_emitter_close_loop(e, loop);
+  }
+  whole = (hlo_range_t){whole.end, innermost.end};
+  if (hlo_range_is_empty(whole)) return;
+  hlo_emitter_open_loop(e, loop, whole.low, whole.end, 1);
+  accumulate_columns(e, loops, 0);
+  hlo_emitter_close_loop(e, loop);
+}
+
+// Returns how many consecutive terms of `columns` vectors have accumulators of their own. Several
+// vectors side by side hide the latency of additions as well, and all vectors of long rows take the
+// terms in the same order.
+static uint32_t parallel_terms(const hlo_emitter_t* e, const hlo_fused_reductions_t* set,
+                               uint32_t columns) {
+  const hlo_tiled_space_t* space = &e->tiling->spaces[set->members[0]->reduction];
+  const uint32_t most = HLO_TUNING_REDUCE_ACCUMULATORS;
+  const bool is_narrow =
+      e->lane_loop != HLO_NO_LOOP &&
+      e->tiling->spaces[0].extents[e->lane_loop] < (int64_t)most * e->kernel->lanes;
+  const bool is_long = space->extents[space->loop_count - 1] >= (int64_t)most * most;
+  return is_narrow && is_long && set->count <= 2 ? most / columns : 1;
+}
+
+// Reduces vectors, each lane separately, over all terms; the sums are then in vars[column].
+static void accumulate_apart(hlo_emitter_t* e, term_loops_t* loops, uint32_t lanes) {
+  hlo_fused_reductions_t* set = loops->set;
+  loops->terms = parallel_terms(e, set, loops->columns);
+  loops->body = accumulate_terms;
+  loops->lane_loop = HLO_NO_LOOP;
+  set->unroll = loops->columns * loops->terms;
+  hlo_reduce_start(e, set, lanes);
+  emit_term_loops(e, loops, loops->terms, loops->terms);
+  for (uint32_t u = loops->columns; u < set->unroll; ++u) {
+    hlo_vir_value_t *sums[HLO_MAX_ACCUMULATORS], *more[HLO_MAX_ACCUMULATORS];
+    hlo_reduce_vars(set, u % loops->columns, sums);
+    hlo_reduce_vars(set, u, more);
+    hlo_reduce_combine(e, set, sums, more, sums);
+    for (uint32_t i = 0; i < set->accumulator_count; ++i) {
+      set->accumulators[i].vars[u % loops->columns] = sums[i];
+    }
+  }
 }
 
 // Reduces with the user's lanes: every lane reduces separately.
 static void reduce_lanes_apart(hlo_emitter_t* e, hlo_fused_reductions_t* set, uint32_t lanes) {
   uint32_t space = set->members[0]->reduction;
-  hlo_reduce_start(e, set, lanes);
   if (e->tiling->spaces[space].element_count <= HLO_TUNING_REDUCE_UNROLLED) {
+    hlo_reduce_start(e, set, lanes);
     accumulate_each(e, set, space, 0);
     return;
   }
-  term_loops_t loops = {.set = set, .body = accumulate_point, .lane_loop = HLO_NO_LOOP};
-  emit_term_loops(e, &loops, 1, 1);
+  term_loops_t loops = {.set = set, .column_loop = HLO_NO_LOOP, .columns = 1};
+  accumulate_apart(e, &loops, lanes);
 }
 
 // Combines the accumulators of unrolled steps.
@@ -622,32 +728,14 @@ static bool collect_apart(const hlo_emitter_t* e, hlo_fused_reductions_t* set) {
   return e->tiling->spaces[set->members[0]->reduction].element_count > HLO_TUNING_REDUCE_UNROLLED;
 }
 
-static void set_column(hlo_emitter_t* e, uint32_t loop, hlo_vir_value_t* first, uint32_t column) {
-  hlo_emitter_forget_loop(e, loop);
-  e->loops[loop] =
-      hlo_vir_index(e->b, HLO_VIR_iadd, first, hlo_vir_iconst(e->b, (int64_t)column * e->lanes));
-  e->bound |= (uint64_t)1 << loop;
-}
-
-static void accumulate_columns(hlo_emitter_t* e, hlo_range_t innermost, term_loops_t* loops) {
-  (void)innermost;
-  for (uint32_t u = 0; u < loops->set->unroll; ++u) {
-    set_column(e, loops->column_loop, loops->first_column, u);
-    accumulate_vectors(e, loops->set, u, false);
-  }
-}
-
-// Reduces the points of `unroll` vectors together.
-static void emit_columns(hlo_emitter_t* e, hlo_fused_reductions_t* set, uint32_t loop) {
+// Reduces the points of `columns` vectors together.
+static void emit_columns(hlo_emitter_t* e, hlo_fused_reductions_t* set, uint32_t loop,
+                         uint32_t columns) {
   hlo_vir_value_t* first = e->loops[loop];
-  hlo_reduce_start(e, set, e->lanes);
-  term_loops_t loops = {.set = set,
-                        .body = accumulate_columns,
-                        .lane_loop = HLO_NO_LOOP,
-                        .column_loop = loop,
-                        .first_column = first};
-  emit_term_loops(e, &loops, 1, 1);
-  for (uint32_t u = 0; u < set->unroll; ++u) {
+  term_loops_t loops = {
+      .set = set, .column_loop = loop, .first_column = first, .columns = columns};
+  accumulate_apart(e, &loops, e->lanes);
+  for (uint32_t u = 0; u < columns; ++u) {
     set_column(e, loop, first, u);
     for (uint32_t i = 0; i < set->accumulator_count; ++i) {
       set->accumulators[i].vars[0] = set->accumulators[i].vars[u];
@@ -655,6 +743,14 @@ static void emit_columns(hlo_emitter_t* e, hlo_fused_reductions_t* set, uint32_t
     hlo_reduce_finish(e, set);
     hlo_emit_point(e);
   }
+}
+
+// Returns how many vectors are reduced together: a few if the range is known to have no more.
+static uint32_t columns_together(const hlo_emitter_t* e, hlo_range_t range) {
+  const uint32_t most = HLO_TUNING_REDUCE_ACCUMULATORS;
+  if (range.low->op != HLO_VIR_iconst || range.end->op != HLO_VIR_iconst) return most;
+  const int64_t vectors = (range.end->imm - range.low->imm) / e->lanes;
+  return vectors >= most ? most : vectors > 1 ? (uint32_t)vectors : 1;
 }
 
 hlo_vir_value_t* hlo_emit_columns(hlo_emitter_t* e, uint32_t loop, hlo_range_t range) {
@@ -665,20 +761,20 @@ hlo_vir_value_t* hlo_emit_columns(hlo_emitter_t* e, uint32_t loop, hlo_range_t r
   e->bound |= (uint64_t)1 << loop;
   bool is_possible = collect_apart(e, &set);
   e->bound &= ~((uint64_t)1 << loop);
-  uint32_t columns = is_possible && set.count <= 2 ? HLO_TUNING_REDUCE_ACCUMULATORS : 1;
-  int64_t step = (int64_t)e->lanes * columns;
-  hlo_range_t wide = {range.low, hlo_range_whole_end(e->b, range, step)};
-  if (columns == 1 || hlo_range_is_empty(wide)) {
-    wide.end = range.low;
-  } else {
-    set.unroll = columns;
+  while (is_possible && set.count <= 2) {
+    const uint32_t columns = columns_together(e, range);
+    const int64_t step = (int64_t)e->lanes * columns;
+    const hlo_range_t wide = {range.low, hlo_range_whole_end(e->b, range, step)};
+    if (columns == 1 || hlo_range_is_empty(wide)) break;
     hlo_emitter_open_loop(e, loop, wide.low, wide.end, step);
-    emit_columns(e, &set, loop);
+    emit_columns(e, &set, loop, columns);
     hlo_emitter_close_loop(e, loop);
+    range.low = wide.end;
+    if (wide.end->op != HLO_VIR_iconst) break;
   }
   e->lane_loop = saved_loop;
   e->lanes = saved_lanes;
-  return wide.end;
+  return range.low;
 }
 
 void hlo_emit_reduce(hlo_emitter_t* e, const hlo_tiled_t* tiled) {
