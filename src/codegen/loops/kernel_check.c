@@ -7,9 +7,7 @@
 #include "codegen/loops/kernel_choose.h"
 #include "codegen/math/elementwise.h"
 
-// Returns the loops around an instance: those it depends on and, if one of them belongs to a
-// reduction, those that the reduction depends on.
-static uint64_t enclosing_loops(const hlo_tiling_t* tiling, const hlo_tiled_t* tiled) {
+uint64_t hlo_kernel_enclosing_loops(const hlo_tiling_t* tiling, const hlo_tiled_t* tiled) {
   uint64_t loops = hlo_tiling_computed_loops(tiling, tiled);
   if (tiling->space_count == 1) return loops;                              // no reductions
   for (uint32_t i = tiled->number + 1; i < tiling->instance_count; ++i) {  // inner ones come first
@@ -28,7 +26,7 @@ static uint64_t enclosing_loops(const hlo_tiling_t* tiling, const hlo_tiled_t* t
 static double evaluation_count(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling,
                                const hlo_tiled_t* tiled) {
   uint64_t output_loops = hlo_tiled_space_mask(&tiling->spaces[0]);
-  uint64_t loops = enclosing_loops(tiling, tiled);
+  uint64_t loops = hlo_kernel_enclosing_loops(tiling, tiled);
   double outer = 1;
   double count = hlo_tiling_points(tiling, loops & ~output_loops);
   double needed = 1;

@@ -51,6 +51,10 @@ hlo_status_t hlo_kernel_join_loops(hlo_kernel_t* kernel, double cost_ns, hlo_are
 /// Returns the lanes that all segments support.
 uint32_t hlo_kernel_piece_lanes(const hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces);
 
+/// Returns the loops around an instance: those it depends on and, if one of them belongs to a
+/// reduction, those that the reduction depends on.
+uint64_t hlo_kernel_enclosing_loops(const hlo_tiling_t* tiling, const hlo_tiled_t* tiled);
+
 /// Returns the operations of an instance, at all points where loops compute it and without lanes.
 double hlo_kernel_instance_ops(const hlo_tiling_t* tiling, const hlo_tiled_t* tiled);
 

@@ -147,9 +147,10 @@ static double stores_cost(const choice_t* choice, const hlo_tiling_t* tiling,
 
 // Returns the cost of an instance per point, in loads; negative if impossible.
 static double instance_cost(const choice_t* choice, const hlo_tiling_t* tiling,
-                            const hlo_tiled_t* tiled, hlo_kernel_lanes_t layout, double lanes) {
+                            const hlo_tiled_t* tiled, uint64_t loops, hlo_kernel_lanes_t layout,
+                            double lanes) {
   uint32_t loop = layout.lane;
-  bool has_lanes = loop < HLO_TILED_MAX_LOOPS && (tiled->loops >> loop & 1);
+  bool has_lanes = loop < HLO_TILED_MAX_LOOPS && (loops >> loop & 1);
   if (tiled->kind == HLO_TILED_COMPUTE) {
     // Operands and users of reductions have lanes either way (kernel_rows.c).
     double cost = choice->reduces ? 0 : hlo_elementwise_cost(tiled->value->def);
@@ -157,6 +158,7 @@ static double instance_cost(const choice_t* choice, const hlo_tiling_t* tiling,
   }
   if (!tiled->offset || tiled->kind == HLO_TILED_MASK) return 0;
   if (!has_lanes) return inner_cost(choice, tiling, tiled);
+  if (!(tiled->loops >> loop & 1)) return 1 / lanes;  // one element for all lanes
   bool is_crossing =
       layout.cross < HLO_TILED_MAX_LOOPS && hlo_is_crossing(tiled, loop, layout.cross);
   double lane = is_crossing ? access_cost(choice, HLO_TILE_ATOM_TRANSPOSE)
@@ -175,11 +177,12 @@ static double layout_cost(const choice_t* choice, const hlo_tiling_t* tiling,
   for (uint32_t i = 0; i < tiling->instance_count && cost >= 0; ++i) {
     const hlo_tiled_t* tiled = tiling->instances[i];
     if (tiled->kind == HLO_TILED_MASK && (tiled->offset->loops >> loop & 1)) return -1;
-    double each = instance_cost(choice, tiling, tiled, layout, lanes);
+    const uint64_t loops = hlo_kernel_enclosing_loops(tiling, tiled);
+    double each = instance_cost(choice, tiling, tiled, loops, layout, lanes);
     if (each < 0) return -1;
     // Lanes are the innermost loop: an instance that depends on it is recomputed in each row.
-    uint64_t again = loop < HLO_TILED_MAX_LOOPS && tiled->loops >> loop & 1 ? rows : 0;
-    cost += hlo_tiling_points(tiling, tiled->loops | again) * each;
+    uint64_t again = loop < HLO_TILED_MAX_LOOPS && loops >> loop & 1 ? rows : 0;
+    cost += hlo_tiling_points(tiling, loops | again) * each;
   }
   return cost;
 }
