@@ -201,3 +201,30 @@ func.func @main(%q: tensor<70x4x3x40xbf16>, %k: tensor<90x3x40xbf16>, %x: tensor
   %3 = stablehlo.transpose %2, dims = [2, 1, 0] : (tensor<33x5x70xf32>) -> tensor<70x5x33xf32>
   return %1, %3 : tensor<3x4x70x90xbf16>, tensor<70x5x33xf32>
 }
+// -----
+// Shallow products: lanes along the columns, packed columns, batches and columns that end inside a vector.
+func.func @main(%a: tensor<3x2x40xf32>, %b: tensor<19x3x2xf32>) -> tensor<3x40x19xf32> {
+  %0 = stablehlo.dot_general %a, %b, batching_dims = [0] x [1], contracting_dims = [1] x [2] : (tensor<3x2x40xf32>, tensor<19x3x2xf32>) -> tensor<3x40x19xf32>
+  return %0 : tensor<3x40x19xf32>
+}
+// -----
+func.func @main(%a: tensor<50x8xf32>, %b: tensor<8x17xf32>) -> tensor<50x17xf32> {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<50x8xf32>, tensor<8x17xf32>) -> tensor<50x17xf32>
+  return %0 : tensor<50x17xf32>
+}
+// -----
+func.func @main(%a: tensor<30x5xbf16>, %b: tensor<40x5xbf16>) -> tensor<30x40xbf16> {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [1] : (tensor<30x5xbf16>, tensor<40x5xbf16>) -> tensor<30x40xbf16>
+  return %0 : tensor<30x40xbf16>
+}
+// -----
+func.func @main(%a: tensor<23x3xf64>, %b: tensor<12x3xf64>) -> tensor<23x12xf64> {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [1] : (tensor<23x3xf64>, tensor<12x3xf64>) -> tensor<23x12xf64>
+  return %0 : tensor<23x12xf64>
+}
+// -----
+func.func @main(%a: tensor<20x30x3xf32>, %b: tensor<1x3x20xf32>) -> tensor<1x30x20xf32> {
+  %0 = stablehlo.dot_general %a, %b, batching_dims = [0] x [2], contracting_dims = [2] x [1] : (tensor<20x30x3xf32>, tensor<1x3x20xf32>) -> tensor<20x30x1xf32>
+  %1 = stablehlo.transpose %0, dims = [2, 1, 0] : (tensor<20x30x1xf32>) -> tensor<1x30x20xf32>
+  return %1 : tensor<1x30x20xf32>
+}

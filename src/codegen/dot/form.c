@@ -42,13 +42,21 @@ static bool is_narrow(const hlo_contraction_t* c, int64_t rows, int64_t columns,
          is_in_memory(hlo_node_operand(c->node, 0)) && is_in_memory(hlo_node_operand(c->node, 1));
 }
 
+// Returns true if lanes along the columns would gather the elements of B, while a product packs B
+// once for many rows.
+static bool packs_columns(const hlo_contraction_t* c, int64_t rows, int64_t columns) {
+  return rows >= HLO_TUNING_SHALLOW_MIN_EDGE && columns >= HLO_TUNING_SHALLOW_MIN_EDGE &&
+         is_row_sum(c, 1);
+}
+
 // Returns true if loops over the result's elements are fast enough because little data is reused.
 static bool is_loop(const hlo_contraction_t* c) {
   int64_t depth = hlo_contraction_extent(c, &c->depth[0], 0);
   int64_t rows = hlo_contraction_extent(c, &c->free[0], 0);
   int64_t columns = hlo_contraction_extent(c, &c->free[1], 1);
   if (is_narrow(c, rows, columns, depth)) return false;
-  if (depth <= HLO_TUNING_SHALLOW_DEPTH || (rows == 1 && columns == 1)) return true;
+  if (rows == 1 && columns == 1) return true;
+  if (depth <= HLO_TUNING_SHALLOW_DEPTH) return !packs_columns(c, rows, columns);
   if ((rows == 1 && is_row_sum(c, 1)) || (columns == 1 && is_row_sum(c, 0))) return true;
   return (double)rows * (double)columns * (double)depth <= HLO_TUNING_PRODUCT_FEW_MULTIPLIES;
 }
