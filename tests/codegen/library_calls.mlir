@@ -134,3 +134,14 @@ func.func @main(%x: tensor<40x40xf32>, %y: tensor<3x5x5xf64>) -> (tensor<40x40xf
   %m = stablehlo.add %l#0, %g : tensor<3x5x5xf64>
   return %r, %q, %m : tensor<40x40xf32>, tensor<40x40xf32>, tensor<3x5x5xf64>
 }
+// -----
+// A map, whose body becomes ops of whole values.
+func.func @main(%a: tensor<7x5xf32>, %b: tensor<7x5xf32>, %c: tensor<f32>) -> tensor<7x5xf32> {
+  %0 = "stablehlo.map"(%a, %b) ({
+  ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+    %1 = stablehlo.multiply %x, %c : tensor<f32>
+    %2 = stablehlo.add %1, %y : tensor<f32>
+    stablehlo.return %2 : tensor<f32>
+  }) {dimensions = array<i64: 0, 1>} : (tensor<7x5xf32>, tensor<7x5xf32>) -> tensor<7x5xf32>
+  return %0 : tensor<7x5xf32>
+}
