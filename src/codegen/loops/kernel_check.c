@@ -140,13 +140,17 @@ static bool is_contiguous_along_output(const hlo_kernel_t* kernel, const hlo_til
   return false;
 }
 
-// Returns true if a reduction reads a load with a stride: along the lanes or, without lanes, along
-// each of its own loops.
+// Returns true if a reduction reads a load with a stride: along the lanes or, without lanes or with
+// the same element in a few of them, along each of its own loops.
 static bool is_strided(const hlo_kernel_t* kernel, const hlo_tiled_t* load, uint64_t reduced) {
   if (hlo_kernel_has_lanes(kernel)) {
     const uint32_t lane = kernel->loops[kernel->loop_count - 1];
-    return hlo_tiled_lane_access(load->offset, lane) == HLO_LANE_GATHERED &&
-           !hlo_kernel_lane_step(kernel->target, load, lane);
+    const int64_t bytes = (int64_t)hlo_dtype_size_bytes(load->value->type->dtype);
+    const bool is_short = kernel->spaces[0].extents[lane] * bytes < kernel->target->vector_bytes;
+    const hlo_lane_access_t access = hlo_tiled_lane_access(load->offset, lane);
+    if (access != HLO_LANE_SAME || !is_short) {
+      return access == HLO_LANE_GATHERED && !hlo_kernel_lane_step(kernel->target, load, lane);
+    }
   }
   for (; reduced; reduced &= reduced - 1) {
     const uint32_t loop = (uint32_t)__builtin_ctzll(reduced);
