@@ -167,7 +167,8 @@ static void check_bitcast(const char* from, const char* to) {
   snprintf(text, sizeof text,
            "func.func @main(%%a: tensor<41x%s>) -> tensor<41x%s> {\n"
            "%%0 = stablehlo.bitcast_convert %%a : (tensor<41x%s>) -> tensor<41x%s>\n"
-           "return %%0 : tensor<41x%s>\n}", from, to, from, to, to);
+           "%%1 = stablehlo.reverse %%0, dims = [0] : tensor<41x%s>\n"  // alone it is a view
+           "return %%1 : tensor<41x%s>\n}", from, to, from, to, to, to);
   hlo_test_agree(text, 1, 0);
 }
 
