@@ -153,10 +153,27 @@ static hlo_status_t refuse_types(const hlo_node_t* node, const hlo_dot_algorithm
       hlo_dtype_info(types[2]->dtype)->mlir_name);
 }
 
+static bool is_integer(const hlo_type_t* type) {
+  return !type->quant && hlo_dtype_is_integer(type->dtype);
+}
+
+// Products of integers are exact, so no algorithm for floats is more accurate.
+static bool multiplies_integers(const hlo_node_t* node, const hlo_dot_algorithm_t* row) {
+  return row->precision && is_integer(hlo_node_operand_type(node, 0)) &&
+         is_integer(hlo_node_operand_type(node, 1)) && is_integer(node->results[0].type);
+}
+
 hlo_status_t hlo_dot_algorithm_types(const hlo_node_t* node, hlo_dot_types_t* out_types) {
   const hlo_dot_algorithm_t* row = NULL;
   HLO_TRY(hlo_dot_algorithm_find(node, &row));
   const hlo_type_t* result = node->results[0].type;
+  if (multiplies_integers(node, row)) {
+    *out_types = (hlo_dot_types_t){.result = result->dtype};
+    for (uint32_t i = 0; i < 2; ++i) {
+      out_types->operands[i] = hlo_node_operand_type(node, i)->dtype;
+    }
+    return hlo_ok();
+  }
   hlo_dot_types_t types = {.result = row->sum};
   bool is_accepted = !result->quant && hlo_dtype_is_float(result->dtype);
   for (uint32_t i = 0; i < 2; ++i) {

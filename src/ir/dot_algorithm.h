@@ -38,10 +38,10 @@ typedef struct hlo_dot_types {
   hlo_dtype_t operands[2], result;
 } hlo_dot_types_t;
 
-/// Sets *out_types.
+/// Sets *out_types. Integers keep their types unless the algorithm multiplies 8-bit floats.
 /// errors : UNIMPLEMENTED if the algorithm is unknown or does not apply to the element types of
-/// this node: operands or a result that are not real floats, or an algorithm for 8-bit floats with
-/// other operands
+/// this node: complex or quantized types, integers beside floats, or an algorithm for 8-bit floats
+/// with other operands
 hlo_status_t hlo_dot_algorithm_types(const hlo_node_t* node,
                                      hlo_dot_types_t* out_types) HLO_MUST_USE;
 

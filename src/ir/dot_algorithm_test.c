@@ -10,10 +10,11 @@ static hlo_node_t* first_node(hlo_module_t* module) {
   return module->first_func->body->first;
 }
 
-// Makes a product of `dtype` with an f32 or complex result, and an algorithm in the notation of
+// Makes a product of `dtype` with an f32, i64 or complex result, and an algorithm in the notation of
 // attributes or "".
 static hlo_module_t* product_module(const char* dtype, const char* algorithm) {
-  const char* result = strncmp(dtype, "complex", 7) == 0 ? dtype : "f32";
+  const bool is_kept = strncmp(dtype, "complex", 7) == 0 || strcmp(dtype, "i64") == 0;
+  const char* result = is_kept ? dtype : "f32";
   char text[TEXT_BYTES];
   snprintf(text, sizeof text,
            "func.func @main(%%x: tensor<4x%s>) -> tensor<%s> {\n"
@@ -111,6 +112,18 @@ static void expect_refusal(const char* dtype, const char* algorithm, const char*
   hlo_module_release(module);
 }
 
+static void integers_keep_their_types(void** state) {
+  (void)state;
+  hlo_module_t* module =
+      product_module("i64", ALGORITHM("tf32", "tf32", "f32", "1", "1", "1", "false"));
+  hlo_dot_types_t types;
+  assert_true(hlo_status_is_ok(hlo_dot_algorithm_types(first_node(module), &types)));
+  assert_int_equal(types.operands[0], HLO_DTYPE_S64);
+  assert_int_equal(types.operands[1], HLO_DTYPE_S64);
+  assert_int_equal(types.result, HLO_DTYPE_S64);
+  hlo_module_release(module);
+}
+
 static void others_are_refused_by_name(void** state) {
   (void)state;
   expect_refusal(
@@ -119,8 +132,8 @@ static void others_are_refused_by_name(void** state) {
   expect_refusal("f32", ALGORITHM("f32", "f32", "f32", "1", "3", "1", "false"), "1 and 3 comp");
   expect_refusal("f32", ALGORITHM("f32", "f32", "f32", "1", "1", "1", "true"),
                  "imprecise accumulation");
-  expect_refusal("i32", ALGORITHM("tf32", "tf32", "f32", "1", "1", "1", "false"),
-                 "dot_tf32_tf32_f32 multiplies floats and gives floats, but the operands are i32");
+  expect_refusal("i32", ALGORITHM("f8E5M2", "f8E5M2", "f32", "1", "1", "1", "false"),
+                 "multiplies 8-bit floats and gives floats, but the operands are i32");
   expect_refusal("complex<f32>", ALGORITHM("f32", "f32", "f32", "1", "1", "1", "false"),
                  "complex<f32>");
   expect_refusal("f32", ALGORITHM("f8E5M2", "f8E5M2", "f32", "1", "1", "1", "false"),
@@ -165,6 +178,7 @@ int main(void) {
       cmocka_unit_test(attributes_name_their_row),
       cmocka_unit_test(components_may_be_counted),
       cmocka_unit_test(element_types_compute_the_algorithm),
+      cmocka_unit_test(integers_keep_their_types),
       cmocka_unit_test(others_are_refused_by_name),
       cmocka_unit_test(attributes_are_verified),
   };

@@ -37,6 +37,12 @@ static bool has_bounded_cost(hlo_op_t op) {
   }
 }
 
+// Returns true for products whose sums compiled code rounds more often than the reference.
+static bool has_rounded_sums(const hlo_node_t* node) {
+  return (node->op == HLO_OP_dot || node->op == HLO_OP_dot_general) &&
+         !hlo_dtype_is_integer(node->results[0].type->dtype);
+}
+
 static bool is_small(const folder_t* folder, const hlo_type_t* type) {
   if (!hlo_type_is_plain(type)) return false;
   int64_t count = hlo_type_element_count(type);
@@ -46,7 +52,7 @@ static bool is_small(const folder_t* folder, const hlo_type_t* type) {
 static bool may_fold(const folder_t* folder, const hlo_node_t* node) {
   if (!(hlo_op_info(node->op)->traits & HLO_TRAIT_PURE) || node->region_count > 0 || node->extra ||
       node->operand_count == 0 || node->operand_count > OPERAND_LIMIT ||
-      !has_bounded_cost(node->op)) {
+      !has_bounded_cost(node->op) || has_rounded_sums(node)) {
     return false;
   }
   for (uint32_t i = 0; i < node->operand_count; ++i) {
