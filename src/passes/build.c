@@ -105,21 +105,22 @@ hlo_value_t* hlo_build_broadcast(hlo_node_t* insertion_point, const hlo_type_t* 
 }
 
 hlo_value_t* hlo_build_pad(hlo_node_t* insertion_point, hlo_value_t* value, hlo_value_t* element,
-                           const int64_t* low, const int64_t* high) {
+                           const int64_t* low, const int64_t* high, const int64_t* between) {
   if (!value) return NULL;
   hlo_module_t* module = insertion_point->parent->module;
   const uint32_t rank = value->type->rank;
   int64_t dims[HLO_RANK_MAX], zeros[HLO_RANK_MAX] = {0};
   bool is_padded = false;
   for (uint32_t d = 0; d < rank; ++d) {
-    dims[d] = value->type->dims[d] + low[d] + high[d];
-    is_padded |= low[d] || high[d];
+    const int64_t size = value->type->dims[d], gap = between ? between[d] : 0;
+    dims[d] = size + (size > 0 ? size - 1 : 0) * gap + low[d] + high[d];
+    is_padded |= low[d] || high[d] || gap;
   }
   if (!is_padded) return value;
   const hlo_named_attr_t attrs[] = {
       {HLO_ATTR_edge_padding_low, hlo_attr_ints(module, rank, low)},
       {HLO_ATTR_edge_padding_high, hlo_attr_ints(module, rank, high)},
-      {HLO_ATTR_interior_padding, hlo_attr_ints(module, rank, zeros)},
+      {HLO_ATTR_interior_padding, hlo_attr_ints(module, rank, between ? between : zeros)},
   };
   return hlo_build_node(insertion_point, HLO_OP_pad,
                         hlo_type_with_dims(module, value->type, rank, dims), 2,

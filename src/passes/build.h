@@ -45,10 +45,11 @@ hlo_value_t* hlo_build_reshape(hlo_node_t* insertion_point, const hlo_type_t* ty
 /// scalar.
 hlo_value_t* hlo_build_broadcast(hlo_node_t* insertion_point, const hlo_type_t* type,
                                  hlo_value_t* value, const int64_t* along);
-/// Adds low[d] and high[d] elements `element` at the edges of dimension d; negative counts take away.
-/// Returns `value` itself if all are 0.
+/// Adds low[d] and high[d] elements `element` at the edges of dimension d, where negative counts
+/// take away, and between[d] (NULL: 0) after each element but the last. Returns `value` itself if
+/// all are 0.
 hlo_value_t* hlo_build_pad(hlo_node_t* insertion_point, hlo_value_t* value, hlo_value_t* element,
-                           const int64_t* low, const int64_t* high);
+                           const int64_t* low, const int64_t* high, const int64_t* between);
 /// Concatenates two values of one type along a dimension.
 hlo_value_t* hlo_build_pair(hlo_node_t* insertion_point, hlo_value_t* x, hlo_value_t* y,
                             uint32_t dim);

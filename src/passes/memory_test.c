@@ -60,6 +60,22 @@ static void test_reduction(void** state) {
                "}\n");
 }
 
+static void test_lifted_windows(void** state) {
+  (void)state;
+  check_passes("lift_windows",
+               "func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {\n"
+               "  %z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+               "  %0 = \"stablehlo.reduce_window\"(%x, %z) <{window_dimensions = array<i64: 2>,\n"
+               "      padding = dense<[[1, 0]]> : tensor<1x2xi64>}> ({\n"
+               "  ^bb0(%a: tensor<f32>, %b: tensor<f32>):\n"
+               "    %s = stablehlo.add %a, %b : tensor<f32>\n"
+               "    %t = stablehlo.multiply %s, %s : tensor<f32>\n"
+               "    stablehlo.return %t : tensor<f32>\n"
+               "  }) : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>\n"
+               "  return %0 : tensor<8xf32>\n"
+               "}\n");
+}
+
 static void test_scatter(void** state) {
   (void)state;
   check_passes("loop_scatter,single_scatter",
@@ -101,6 +117,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_layouts),
       cmocka_unit_test(test_reduction),
+      cmocka_unit_test(test_lifted_windows),
       cmocka_unit_test(test_scatter),
       cmocka_unit_test(test_windows),
   };

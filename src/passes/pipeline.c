@@ -37,7 +37,7 @@ static const hlo_stage_info_t kStages[] = {
                             "Makes fewer and simpler ops, for every back end."},
     // The size limit of inlining stops chains of doubling calls.
     [HLO_STAGE_NATIVE] = {"native",
-                          "lower_composite,lower_dot_algorithms,widen_products,inline=400000,unroll,lift_maps,drop_empty,"
+                          "lower_composite,lower_dot_algorithms,widen_products,inline=400000,unroll,lift_maps,lift_windows,drop_empty,"
                           "loop_scatter,single_scatter,short_reduce,slice_reduces,"
                           "split_complex,"
                           "split_groups,select_windows,spread_windows,slice_windows,transpose_windows,lower_codes,"

@@ -82,29 +82,12 @@ static int64_t count_copies(const reduction_t* r) {
 }
 
 static bool read_reduction(hlo_node_t* node, reduction_t* r) {
-  if (node->op != HLO_OP_reduce || node->extra || node->result_count > HLO_LIFT_MAX_VALUES ||
-      node->operand_count != 2 * node->result_count || !hlo_lift_can(node->regions[0])) {
-    return false;
-  }
+  if (node->op != HLO_OP_reduce || !hlo_lift_can_reduce(node)) return false;
   *r = (reduction_t){.node = node, .count = node->result_count};
-  const hlo_region_t* body = node->regions[0];
-  const hlo_node_t* end = hlo_region_terminator(body);
-  if (body->arg_count != 2 * r->count || end->operand_count != r->count) return false;
-  for (uint32_t i = 0; i < r->count; ++i) {
-    const hlo_type_t* type = hlo_node_operand_type(node, i);
-    const hlo_dtype_t dtype = type->dtype;
-    if (!hlo_type_is_plain(type) || hlo_type_element_count(type) == 0 ||
-        node->results[i].type->dtype != dtype || body->args[i]->type->dtype != dtype ||
-        body->args[r->count + i]->type->dtype != dtype ||
-        hlo_node_operand_type(node, r->count + i)->dtype != dtype ||
-        hlo_node_operand_type(end, i)->dtype != dtype) {
-      return false;
-    }
-  }
   r->is_short = is_short_pair(node);
   if (is_known(node) && !r->is_short) return false;
   read_dims(r);
-  return count_copies(r) * hlo_splice_size(body) <= HLO_TUNING_SLICE_REDUCE_MAX_OPS;
+  return count_copies(r) * hlo_splice_size(node->regions[0]) <= HLO_TUNING_SLICE_REDUCE_MAX_OPS;
 }
 
 // ---- construction: NULL operands, which mean exhausted memory, give NULL results ----------------

@@ -87,7 +87,7 @@ static hlo_value_t* make_pad(const windows_t* w, hlo_value_t* value, uint32_t fr
   int64_t low[MAX_RANK] = {0}, high[MAX_RANK] = {0};
   memcpy(low + from, w->low + from, (end - from) * sizeof *low);
   memcpy(high + from, w->high + from, (end - from) * sizeof *high);
-  return hlo_build_pad(w->node, value, w->init, low, high);
+  return hlo_build_pad(w->node, value, w->init, low, high, NULL);
 }
 
 // Reduces the windows along dimensions from <= d < end: all of their positions in order.

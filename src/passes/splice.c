@@ -110,6 +110,29 @@ bool hlo_lift_can(const hlo_region_t* body) {
   return true;
 }
 
+bool hlo_lift_can_reduce(const hlo_node_t* node) {
+  const uint32_t count = node->result_count;
+  const hlo_region_t* body = node->regions[0];
+  if (node->extra || count > HLO_LIFT_MAX_VALUES || node->operand_count != 2 * count ||
+      !hlo_lift_can(body)) {
+    return false;
+  }
+  const hlo_node_t* end = hlo_region_terminator(body);
+  if (body->arg_count != 2 * count || end->operand_count != count) return false;
+  for (uint32_t i = 0; i < count; ++i) {
+    const hlo_type_t* type = hlo_node_operand_type(node, i);
+    const hlo_dtype_t dtype = type->dtype;
+    if (!hlo_type_is_plain(type) || hlo_type_element_count(type) == 0 ||
+        node->results[i].type->dtype != dtype || body->args[i]->type->dtype != dtype ||
+        body->args[count + i]->type->dtype != dtype ||
+        hlo_node_operand_type(node, count + i)->dtype != dtype ||
+        hlo_node_operand_type(end, i)->dtype != dtype) {
+      return false;
+    }
+  }
+  return true;
+}
+
 /// Maps each scalar of the body to its tensor.
 typedef struct lifted {
   hlo_node_t* insertion_point;

@@ -37,6 +37,9 @@ bool hlo_splice_own_body(hlo_node_t* node);
 
 /// Returns true if a body is made of a few elementwise ops of scalars and of constants.
 bool hlo_lift_can(const hlo_region_t* body);
+/// Returns true if a reduce or reduce_window of plain values has such a body, which keeps the
+/// element types of all values.
+bool hlo_lift_can_reduce(const hlo_node_t* node);
 /// Builds the ops of such a body before `insertion_point`, with tensors of one shape as arguments;
 /// results[i] is the value that it returns as number i. False when memory is exhausted, which the
 /// module records.

@@ -49,7 +49,7 @@ hlo_value_t* hlo_stride_split_value(const hlo_stride_split_t* d, hlo_value_t* va
   for (uint32_t i = 0; i < d->type->rank; ++i) {
     high[i] = d->quotients[i] - value->type->dims[i] - shift[i];
   }
-  value = hlo_build_pad(d->insertion_point, value, outside, shift, high);
+  value = hlo_build_pad(d->insertion_point, value, outside, shift, high, NULL);
   return broadcast(d, value, d->dims);
 }
 

@@ -495,3 +495,122 @@ func.func @main(%a: tensor<6x20x20xf32>, %g: tensor<3x3x5xf32>) -> tensor<6x20x2
     }) : (tensor<6x20x20xf32>, tensor<3x3x5xf32>, tensor<f32>) -> tensor<6x20x20xf32>
   return %0 : tensor<6x20x20xf32>
 }
+// -----
+// Windows with bodies that neither loops nor the library know, for all types.
+func.func @main(%a: tensor<23xf32>) -> tensor<23xf32> {
+  %z = stablehlo.constant dense<0.5> : tensor<f32>
+  %0 = "stablehlo.reduce_window"(%a, %z) <{window_dimensions = array<i64: 3>, padding = dense<[[1, 1]]> : tensor<1x2xi64>}> ({
+  ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+    %c = stablehlo.constant dense<2.0> : tensor<f32>
+    %m = stablehlo.multiply %y, %c : tensor<f32>
+    %s = stablehlo.add %x, %m : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<23xf32>, tensor<f32>) -> tensor<23xf32>
+  return %0 : tensor<23xf32>
+}
+// -----
+func.func @main(%a: tensor<5x23xf64>) -> tensor<5x11xf64> {
+  %z = stablehlo.constant dense<0.5> : tensor<f64>
+  %0 = "stablehlo.reduce_window"(%a, %z) <{window_dimensions = array<i64: 1, 3>, window_strides = array<i64: 1, 2>}> ({
+  ^bb0(%x: tensor<f64>, %y: tensor<f64>):
+    %c = stablehlo.constant dense<2.0> : tensor<f64>
+    %m = stablehlo.multiply %y, %c : tensor<f64>
+    %s = stablehlo.add %x, %m : tensor<f64>
+    stablehlo.return %s : tensor<f64>
+  }) : (tensor<5x23xf64>, tensor<f64>) -> tensor<5x11xf64>
+  return %0 : tensor<5x11xf64>
+}
+// -----
+func.func @main(%a: tensor<5x23xf16>) -> tensor<5x11xf16> {
+  %z = stablehlo.constant dense<0.5> : tensor<f16>
+  %0 = "stablehlo.reduce_window"(%a, %z) <{window_dimensions = array<i64: 1, 3>, window_strides = array<i64: 1, 2>}> ({
+  ^bb0(%x: tensor<f16>, %y: tensor<f16>):
+    %c = stablehlo.constant dense<2.0> : tensor<f16>
+    %m = stablehlo.multiply %y, %c : tensor<f16>
+    %s = stablehlo.add %x, %m : tensor<f16>
+    stablehlo.return %s : tensor<f16>
+  }) : (tensor<5x23xf16>, tensor<f16>) -> tensor<5x11xf16>
+  return %0 : tensor<5x11xf16>
+}
+// -----
+func.func @main(%a: tensor<5x23xbf16>) -> tensor<5x11xbf16> {
+  %z = stablehlo.constant dense<0.5> : tensor<bf16>
+  %0 = "stablehlo.reduce_window"(%a, %z) <{window_dimensions = array<i64: 1, 3>, window_strides = array<i64: 1, 2>}> ({
+  ^bb0(%x: tensor<bf16>, %y: tensor<bf16>):
+    %c = stablehlo.constant dense<2.0> : tensor<bf16>
+    %m = stablehlo.multiply %y, %c : tensor<bf16>
+    %s = stablehlo.add %x, %m : tensor<bf16>
+    stablehlo.return %s : tensor<bf16>
+  }) : (tensor<5x23xbf16>, tensor<bf16>) -> tensor<5x11xbf16>
+  return %0 : tensor<5x11xbf16>
+}
+// -----
+func.func @main(%a: tensor<5x23xi32>) -> tensor<5x11xi32> {
+  %z = stablehlo.constant dense<3> : tensor<i32>
+  %0 = "stablehlo.reduce_window"(%a, %z) <{window_dimensions = array<i64: 1, 3>, window_strides = array<i64: 1, 2>}> ({
+  ^bb0(%x: tensor<i32>, %y: tensor<i32>):
+    %c = stablehlo.constant dense<2> : tensor<i32>
+    %m = stablehlo.multiply %y, %c : tensor<i32>
+    %s = stablehlo.add %x, %m : tensor<i32>
+    stablehlo.return %s : tensor<i32>
+  }) : (tensor<5x23xi32>, tensor<i32>) -> tensor<5x11xi32>
+  return %0 : tensor<5x11xi32>
+}
+// -----
+func.func @main(%a: tensor<5x23xui8>) -> tensor<5x11xui8> {
+  %z = stablehlo.constant dense<3> : tensor<ui8>
+  %0 = "stablehlo.reduce_window"(%a, %z) <{window_dimensions = array<i64: 1, 3>, window_strides = array<i64: 1, 2>}> ({
+  ^bb0(%x: tensor<ui8>, %y: tensor<ui8>):
+    %c = stablehlo.constant dense<2> : tensor<ui8>
+    %m = stablehlo.multiply %y, %c : tensor<ui8>
+    %s = stablehlo.add %x, %m : tensor<ui8>
+    stablehlo.return %s : tensor<ui8>
+  }) : (tensor<5x23xui8>, tensor<ui8>) -> tensor<5x11xui8>
+  return %0 : tensor<5x11xui8>
+}
+// -----
+// Strides, dilations, negative padding.
+func.func @main(%a: tensor<9x11x4xf32>) -> tensor<4x6x4xf32> {
+  %z = stablehlo.constant dense<0.5> : tensor<f32>
+  %0 = "stablehlo.reduce_window"(%a, %z) <{window_dimensions = array<i64: 3, 2, 1>, window_strides = array<i64: 2, 3, 1>, window_dilations = array<i64: 2, 3, 1>, base_dilations = array<i64: 1, 2, 1>, padding = dense<[[-1, 3], [2, -4], [0, 0]]> : tensor<3x2xi64>}> ({
+  ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+    %c = stablehlo.constant dense<2.0> : tensor<f32>
+    %m = stablehlo.multiply %y, %c : tensor<f32>
+    %s = stablehlo.subtract %x, %m : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<9x11x4xf32>, tensor<f32>) -> tensor<4x6x4xf32>
+  return %0 : tensor<4x6x4xf32>
+}
+// -----
+// A largest value and its position.
+func.func @main(%a: tensor<3x16x16xf32>) -> (tensor<3x8x8xf32>, tensor<3x8x8xi32>) {
+  %n = stablehlo.iota dim = 2 : tensor<3x16x16xi32>
+  %z = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %k = stablehlo.constant dense<7> : tensor<i32>
+  %0:2 = "stablehlo.reduce_window"(%a, %n, %z, %k) <{window_dimensions = array<i64: 1, 3, 3>, window_strides = array<i64: 1, 2, 2>, padding = dense<[[0, 0], [0, 1], [1, 0]]> : tensor<3x2xi64>}> ({
+  ^bb0(%x: tensor<f32>, %i: tensor<i32>, %y: tensor<f32>, %j: tensor<i32>):
+    %c = stablehlo.compare GE, %x, %y, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %v = stablehlo.select %c, %x, %y : tensor<i1>, tensor<f32>
+    %p = stablehlo.select %c, %i, %j : tensor<i1>, tensor<i32>
+    stablehlo.return %v, %p : tensor<f32>, tensor<i32>
+  }) : (tensor<3x16x16xf32>, tensor<3x16x16xi32>, tensor<f32>, tensor<i32>) -> (tensor<3x8x8xf32>, tensor<3x8x8xi32>)
+  return %0#0, %0#1 : tensor<3x8x8xf32>, tensor<3x8x8xi32>
+}
+// -----
+// A product of complex numbers, and a body that captures a value.
+func.func @main(%a: tensor<5x9xcomplex<f32>>, %b: tensor<5x9xf32>, %w: tensor<f32>) -> (tensor<5x8xcomplex<f32>>, tensor<4x8xf32>) {
+  %one = stablehlo.constant dense<(1.0, 0.0)> : tensor<complex<f32>>
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = "stablehlo.reduce_window"(%a, %one) <{window_dimensions = array<i64: 1, 2>}> ({
+  ^bb0(%x: tensor<complex<f32>>, %y: tensor<complex<f32>>):
+    %m = stablehlo.multiply %x, %y : tensor<complex<f32>>
+    stablehlo.return %m : tensor<complex<f32>>
+  }) : (tensor<5x9xcomplex<f32>>, tensor<complex<f32>>) -> tensor<5x8xcomplex<f32>>
+  %1 = "stablehlo.reduce_window"(%b, %z) <{window_dimensions = array<i64: 2, 2>}> ({
+  ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+    %m = stablehlo.multiply %x, %w : tensor<f32>
+    %s = stablehlo.add %m, %y : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<5x9xf32>, tensor<f32>) -> tensor<4x8xf32>
+  return %0, %1 : tensor<5x8xcomplex<f32>>, tensor<4x8xf32>
+}
