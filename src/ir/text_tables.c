@@ -11,15 +11,18 @@ static const char* const kFormats[HLO_OP_COUNT] = {
 };
 
 const char* hlo_asm_format(hlo_op_t op) {
-  static const char* const same[] = {"% @ : ^same", "% , % @ : ^same", "% , % , % @ : ^same"};
-  static const char* const arrow[] = {"% @ : ^arrow", "% , % @ : ^arrow"};
+  enum { OPERANDS_MAX = 3 };
+  static const char* const forms[2][OPERANDS_MAX] = {  // of StableHLO, of CHLO
+      {"% @ : ^same", "% , % @ : ^same", "% , % , % @ : ^same"},
+      {"% @ : ^arrow", "% , % @ : ^arrow"}};
   if ((unsigned)op >= HLO_OP_COUNT) return NULL;
   const hlo_op_info_t* info = hlo_op_info(op);
   if (kFormats[op]) return kFormats[op];
   if (info->infer == HLO_INFER_BROADCAST) return "% , % @ : ^fn";
-  if (!(info->traits & HLO_TRAIT_ELEMENTWISE)) return NULL;
+  const bool has_form = info->operand_count >= 1 && info->operand_count <= OPERANDS_MAX;
+  if (!(info->traits & HLO_TRAIT_ELEMENTWISE) || !has_form) return NULL;
   const bool is_chlo = strncmp(info->name, "chlo.", 5) == 0;
-  return (is_chlo ? arrow : same)[info->operand_count - 1];
+  return forms[is_chlo][info->operand_count - 1];
 }
 
 bool hlo_asm_next_word(const char** cursor, const char** out_word, size_t* out_length) {
