@@ -495,3 +495,32 @@ func.func @main(%x: tensor<12x20xf32>, %w: tensor<12x20xf32>) -> (tensor<12x20xf
     }
   return %0#1, %0#2 : tensor<12x20xf32>, tensor<12x20xf32>
 }
+// -----
+// Floats that are only moved are passed on as values, to loops that compute with them too.
+func.func @main(%a: tensor<40xbf16>, %i: tensor<i32>, %h: tensor<9xf16>) -> (tensor<bf16>, tensor<46xbf16>, tensor<f16>, tensor<f32>) {
+  %0 = stablehlo.dynamic_slice %a, %i, sizes = [1] : (tensor<40xbf16>, tensor<i32>) -> tensor<1xbf16>
+  %1 = stablehlo.reshape %0 : (tensor<1xbf16>) -> tensor<bf16>
+  %n = stablehlo.constant dense<5> : tensor<i32>
+  %z = stablehlo.constant dense<0> : tensor<i32>
+  %o = stablehlo.constant dense<1> : tensor<i32>
+  %hs = stablehlo.slice %h [3:4] : (tensor<9xf16>) -> tensor<1xf16>
+  %hr = stablehlo.reshape %hs : (tensor<1xf16>) -> tensor<f16>
+  %w:3 = stablehlo.while(%k = %z, %x = %1, %y = %hr) : tensor<i32>, tensor<bf16>, tensor<f16>
+    cond {
+      %c = stablehlo.compare LT, %k, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %c : tensor<i1>
+    } do {
+      %k1 = stablehlo.add %k, %o : tensor<i32>
+      %c = stablehlo.compare LT, %k, %i : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      %d = stablehlo.dynamic_slice %a, %k1, sizes = [1] : (tensor<40xbf16>, tensor<i32>) -> tensor<1xbf16>
+      %e = stablehlo.reshape %d : (tensor<1xbf16>) -> tensor<bf16>
+      %x1 = stablehlo.select %c, %x, %e : tensor<i1>, tensor<bf16>
+      %d2 = stablehlo.dynamic_slice %h, %k1, sizes = [1] : (tensor<9xf16>, tensor<i32>) -> tensor<1xf16>
+      %e2 = stablehlo.reshape %d2 : (tensor<1xf16>) -> tensor<f16>
+      %y1 = stablehlo.select %c, %y, %e2 : tensor<i1>, tensor<f16>
+      stablehlo.return %k1, %x1, %y1 : tensor<i32>, tensor<bf16>, tensor<f16>
+    }
+  %p = stablehlo.pad %a, %w#1, low = [2], high = [4], interior = [0] : (tensor<40xbf16>, tensor<bf16>) -> tensor<46xbf16>
+  %f = stablehlo.convert %w#2 : (tensor<f16>) -> tensor<f32>
+  return %w#1, %p, %w#2, %f : tensor<bf16>, tensor<46xbf16>, tensor<f16>, tensor<f32>
+}

@@ -196,7 +196,7 @@ static hlo_status_t choose_product(hlo_kernel_t* kernel, const hlo_node_t* node,
   kernel->spaces[0] = tiling->spaces[0];
   kernel->space_count = kernel->segment_count = 1;
   hlo_kernel_whole_segment(&tiling->spaces[0], &kernel->segments[0]);
-  uint32_t widest = hlo_kernel_widest_bytes(tiling);
+  uint32_t widest = hlo_kernel_widest_bytes(kernel, tiling);
   if (widest < matmul->element_bytes) widest = matmul->element_bytes;
   for (uint32_t side = 0; side < 2; ++side) {
     uint32_t bytes = matmul->operands[side].prologue.widest_bytes;

@@ -8,11 +8,46 @@
 #include "codegen/loops/kernel_choose.h"
 #include "codegen/math/elementwise.h"
 
+static bool is_narrow_float(hlo_dtype_t dtype) {
+  return hlo_dtype_is_float(dtype) && hlo_dtype_info(dtype)->bits < 32;
+}
+
+static bool has_narrow_floats(const hlo_node_t* node) {
+  bool found = false;
+  for (uint32_t i = 0; i < node->operand_count; ++i) {
+    found |= is_narrow_float(hlo_node_operand_type(node, i)->dtype);
+  }
+  for (uint32_t i = 0; i < node->result_count; ++i) {
+    found |= is_narrow_float(node->results[i].type->dtype);
+  }
+  return found;
+}
+
+// Returns true if there are floats that registers otherwise hold as f32, and no member computes
+// with them.
+static bool only_moves_narrow_floats(const hlo_fusion_t* fusion) {
+  bool found = false;
+  for (uint32_t i = 0; i < fusion->node_count; ++i) {
+    const hlo_node_t* node = fusion->nodes[i];
+    if (!has_narrow_floats(node)) continue;
+    found = true;
+    bool is_move = hlo_op_has(node->op, HLO_TRAIT_MOVES | HLO_TRAIT_JOINS | HLO_TRAIT_CONSTANT) ||
+                   node->op == HLO_OP_dynamic_update_slice || node->op == HLO_OP_select;
+    if (!is_move) return false;
+  }
+  return found;
+}
+
+hlo_dtype_t hlo_kernel_register_dtype(const hlo_kernel_t* kernel, hlo_dtype_t dtype) {
+  if (!kernel->moves_bits || !is_narrow_float(dtype)) return dtype;
+  return hlo_dtype_size_bytes(dtype) == 2 ? HLO_DTYPE_U16 : HLO_DTYPE_U8;
+}
+
 // Returns the bytes per lane of an instance: of its element, and of its offset if that is a vector.
-static uint32_t lane_bytes(const hlo_tiled_t* tiled) {
+static uint32_t lane_bytes(const hlo_kernel_t* kernel, const hlo_tiled_t* tiled) {
   hlo_dtype_t dtype = tiled->kind == HLO_TILED_PRODUCT ? hlo_tiled_sum_dtype(tiled->value->def)
                                                        : tiled->value->type->dtype;
-  uint32_t bytes = hlo_elementwise_register_bytes(dtype);
+  uint32_t bytes = hlo_elementwise_register_bytes(hlo_kernel_register_dtype(kernel, dtype));
   if (!tiled->offset || tiled->kind == HLO_TILED_MASK) return bytes;
   bool is_small = tiled->offset->low >= INT32_MIN && tiled->offset->high <= INT32_MAX;
   if (tiled->kind == HLO_TILED_INDEX) return is_small && bytes <= 4 ? 4 : 8;
@@ -20,10 +55,10 @@ static uint32_t lane_bytes(const hlo_tiled_t* tiled) {
   return may_gather && hlo_type_size_bytes(tiled->value->type) >= (size_t)1 << 31 ? 8 : bytes;
 }
 
-uint32_t hlo_kernel_widest_bytes(const hlo_tiling_t* tiling) {
+uint32_t hlo_kernel_widest_bytes(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
   uint32_t widest = 1;
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {
-    uint32_t bytes = lane_bytes(tiling->instances[i]);
+    uint32_t bytes = lane_bytes(kernel, tiling->instances[i]);
     if (bytes > widest) widest = bytes;
   }
   return widest;
@@ -32,7 +67,8 @@ uint32_t hlo_kernel_widest_bytes(const hlo_tiling_t* tiling) {
 uint32_t hlo_kernel_piece_lanes(const hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces) {
   uint32_t most = 64;
   for (uint32_t i = 0; i < pieces->count; ++i) {
-    uint32_t lanes = kernel->target->vector_bytes / hlo_kernel_widest_bytes(pieces->tilings[i]);
+    uint32_t widest = hlo_kernel_widest_bytes(kernel, pieces->tilings[i]);
+    uint32_t lanes = kernel->target->vector_bytes / widest;
     if (lanes < most) most = lanes;
   }
   return most;
@@ -303,6 +339,7 @@ hlo_status_t hlo_kernel_try(hlo_fusion_t* fusion, const hlo_target_t* target,
   } else if (product) {
     status = create_product(kernel, products, product, memo, &scratch);
   } else {
+    kernel->moves_bits = only_moves_narrow_floats(fusion);
     status = create(kernel, &scratch);
   }
   hlo_arena_deinit(&scratch);

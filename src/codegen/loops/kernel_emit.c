@@ -8,6 +8,7 @@
 #include "base/tuning.h"
 #include "codegen/body/call_site.h"
 #include "codegen/loops/kernel_emit_impl.h"
+#include "codegen/math/math.h"
 
 // ---- leaves
 
@@ -77,9 +78,12 @@ void hlo_emit_prefetch(hlo_emitter_t* e, hlo_dtype_t dtype, const hlo_element_ad
 }
 
 static hlo_vir_value_t* emit_load(hlo_emitter_t* e, const hlo_tiled_t* tiled) {
-  hlo_dtype_t dtype = tiled->value->type->dtype;
+  hlo_dtype_t dtype = hlo_emitter_dtype(e, tiled->value);
   hlo_vir_value_t* given = given_value(e, tiled);
   if (given && given->type.lanes > 1) return hlo_emit_from_vector(e, tiled, given);
+  if (given && dtype != tiled->value->type->dtype) {
+    return hlo_vmath_to_memory(e->b, tiled->value->type->dtype, given);
+  }
   if (given) return hlo_scalar_is_index(dtype) ? hlo_scalar_to_lane(e->b, dtype, given) : given;
   hlo_vir_value_t* base = e->addresses[tiled->input];
   if (!hlo_emitter_has_lanes(e, tiled->loops)) {
@@ -129,7 +133,8 @@ static hlo_vir_value_t* emit_iota(hlo_emitter_t* e, const hlo_tiled_t* tiled) {
 
 static hlo_vir_value_t* emit_constant(hlo_emitter_t* e, const hlo_tiled_t* tiled, uint32_t lanes) {
   const hlo_literal_t* literal = hlo_node_attr(tiled->value->def, HLO_ATTR_value)->literal;
-  return hlo_elementwise_constant(e->b, literal->dtype, lanes, hlo_literal_element(literal, 0));
+  return hlo_elementwise_constant(e->b, hlo_emitter_dtype(e, tiled->value), lanes,
+                                  hlo_literal_element(literal, 0));
 }
 
 hlo_vir_elem_t hlo_emit_lane_integer(const hlo_emitter_t* e, uint32_t lanes) {
@@ -198,9 +203,10 @@ static hlo_vir_value_t* emit_guard(hlo_emitter_t* e, const hlo_tiled_t* tiled) {
       b, HLO_VIR_iand, hlo_vir_icmp(b, HLO_VIR_GE, offset, hlo_vir_iconst(b, tiled->low)),
       hlo_vir_icmp(b, HLO_VIR_LT, offset, hlo_vir_iconst(b, tiled->end)));
   bool is_duplicated = may_read_outside_mask(outside);
-  hlo_vir_value_t* result = hlo_vir_var(
-      b, is_duplicated ? hlo_emit_wide(e, outside, lanes)
-                       : hlo_elementwise_constant(b, tiled->value->type->dtype, lanes, zero));
+  hlo_dtype_t dtype = hlo_emitter_dtype(e, tiled->value);
+  hlo_vir_value_t* result =
+      hlo_vir_var(b, is_duplicated ? hlo_emit_wide(e, outside, lanes)
+                                   : hlo_elementwise_constant(b, dtype, lanes, zero));
   set_if(e, is_inside, result, tiled->operands[0]);
   if (!is_duplicated) {
     set_if(e, hlo_vir_icmp(b, HLO_VIR_EQ, is_inside, hlo_vir_iconst(b, 0)), result, outside);
@@ -313,11 +319,12 @@ static hlo_vir_value_t* emit_output(hlo_emitter_t* e, uint32_t i) {
 void hlo_emit_store(hlo_emitter_t* e, uint32_t i, hlo_vir_value_t* value) {
   const hlo_fusion_t* fusion = e->kernel->fusion;
   uint32_t number = fusion->input_count + i;
+  hlo_dtype_t dtype = hlo_emitter_dtype(e, fusion->outputs[i]);
+  hlo_dtype_t given = fusion->outputs[i]->type->dtype;
   if (!e->addresses[number]) {
-    e->values[number] = value;
+    e->values[number] = dtype == given ? value : hlo_vmath_from_memory(e->b, given, value);
     return;
   }
-  hlo_dtype_t dtype = fusion->outputs[i]->type->dtype;
   hlo_element_address_t address =
       hlo_emit_address(e, e->addresses[number], e->tiling->output_offsets[i], dtype);
   address.mask = e->lane_loop == HLO_NO_LOOP ? NULL : e->mask;

@@ -75,6 +75,11 @@ static inline bool hlo_emitter_has_lanes(const hlo_emitter_t* e, uint64_t loops)
   return e->lane_loop != HLO_NO_LOOP && (loops >> e->lane_loop & 1);
 }
 
+/// Returns the element type by which registers hold elements of a value.
+static inline hlo_dtype_t hlo_emitter_dtype(const hlo_emitter_t* e, const hlo_value_t* value) {
+  return hlo_kernel_register_dtype(e->kernel, value->type->dtype);
+}
+
 /// Returns the number of output elements computed at once here.
 static inline uint32_t hlo_emitter_point_lanes(const hlo_emitter_t* e) {
   return e->lane_loop == HLO_NO_LOOP ? 1 : e->lanes;

@@ -66,6 +66,8 @@ struct hlo_kernel {
   hlo_kernel_kind_t kind;
   uint32_t lanes;             // of the widest element in a register
   uint32_t interleaved_loop;  // the innermost loop, not among the loops
+  bool moves_bits;            // there are floats below 32 bits, which are only moved: registers
+                              // hold them as in memory
   bool is_streamed;           // an output exceeds all caches and is stored past them
   bool is_sweep;              // reductions down columns: rows in blocks, accumulators in the
                               // outputs' memory (split: each chunk has rows of its own in scratch
@@ -146,8 +148,11 @@ struct hlo_kernel_form {
 
 /// Returns the segment that is the whole output.
 void hlo_kernel_whole_segment(const hlo_tiled_space_t* space, hlo_kernel_segment_t* segment);
+/// Returns the element type by which registers hold elements of `dtype`: integers for floats that
+/// are only moved.
+hlo_dtype_t hlo_kernel_register_dtype(const hlo_kernel_t* kernel, hlo_dtype_t dtype);
 /// Returns the bytes of the widest lanes that instances need.
-uint32_t hlo_kernel_widest_bytes(const hlo_tiling_t* tiling);
+uint32_t hlo_kernel_widest_bytes(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling);
 /// Finds the inputs that may share the memory of an output: each element is read only by the
 /// iteration that writes it.
 void hlo_kernel_find_shareable(hlo_kernel_t* kernel, const hlo_tiling_t* tiling);

@@ -62,7 +62,7 @@ static void interleave(hlo_emitter_t* e, hlo_vir_value_t** vectors, uint32_t cou
 static void store_interleaved(hlo_emitter_t* e, uint32_t output, hlo_vir_value_t** vectors,
                         uint32_t count) {
   const hlo_fusion_t* fusion = e->kernel->fusion;
-  hlo_dtype_t dtype = fusion->outputs[output]->type->dtype;
+  hlo_dtype_t dtype = hlo_emitter_dtype(e, fusion->outputs[output]);
   int64_t bytes = (int64_t)hlo_dtype_size_bytes(dtype);
   hlo_element_address_t address = hlo_emit_address(e, e->addresses[fusion->input_count + output],
                                                    e->tiling->output_offsets[output], dtype);

@@ -59,12 +59,22 @@ static double lane_cost(const choice_t* choice, const hlo_tiling_t* tiling,
 }
 
 uint32_t hlo_kernel_lanes_along(const hlo_kernel_t* kernel, int64_t extent) {
-  if (extent >= kernel->lanes || extent < 2) return kernel->lanes;
-  const uint32_t least =
-      HLO_TUNING_SHORT_VECTOR_BYTES * kernel->lanes / kernel->target->vector_bytes;
-  uint32_t lanes = 1u << (63 - __builtin_clzll((uint64_t)extent));
-  if (lanes != extent && kernel->target->has_masks) lanes *= 2;
-  return lanes < least ? kernel->lanes : lanes;
+  const uint32_t all = kernel->lanes, widest = kernel->target->vector_bytes / all;
+  const bool has_masks = kernel->target->has_masks, may_halve = kernel->moves_bits && !has_masks;
+  if ((extent >= all && !may_halve) || extent < 2) return all;
+  // Lanes of floats that are only moved are as few as those of the f32 that stand for the others.
+  const uint32_t widened = kernel->moves_bits && widest < sizeof(float) ? sizeof(float) : widest;
+  const uint32_t least = HLO_TUNING_SHORT_VECTOR_BYTES / widened;
+  if (has_masks) {
+    uint32_t lanes = 1;
+    while (lanes < extent) lanes *= 2;
+    return lanes < least ? all : lanes;
+  }
+  uint32_t best = all;  // the fewest vectors and single elements
+  for (uint32_t lanes = all / 2; lanes >= least; lanes /= 2) {
+    if (extent / lanes + extent % lanes < extent / best + extent % best) best = lanes;
+  }
+  return best;
 }
 
 // Returns true if vectors along a loop may be shorter than a register: every reduction is computed

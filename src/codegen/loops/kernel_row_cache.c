@@ -131,11 +131,11 @@ hlo_vir_value_t* hlo_emit_cached_row(hlo_emitter_t* e, const hlo_tiled_t* tiled)
   }
   hlo_element_address_t address = cached_address(e, tiled);
   uint32_t lanes = hlo_emitter_has_lanes(e, tiled->loops) ? e->lanes : 1;
-  return hlo_elementwise_load(e->b, tiled->value->type->dtype, lanes, &address);
+  return hlo_elementwise_load(e->b, hlo_emitter_dtype(e, tiled->value), lanes, &address);
 }
 
 void hlo_emit_fill_row_cache(hlo_emitter_t* e, const hlo_tiled_t* tiled, hlo_vir_value_t* value) {
   if (tiled != e->cached.first) return;
   hlo_element_address_t address = cached_address(e, tiled);
-  hlo_elementwise_store(e->b, tiled->value->type->dtype, value, &address);
+  hlo_elementwise_store(e->b, hlo_emitter_dtype(e, tiled->value), value, &address);
 }

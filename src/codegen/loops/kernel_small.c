@@ -129,7 +129,7 @@ static hlo_vir_value_t* lane_offsets(hlo_emitter_t* e, const hlo_expr_t* offset,
 
 hlo_vir_value_t* hlo_emit_small_load(hlo_emitter_t* e, const hlo_tiled_t* tiled, uint32_t flags) {
   hlo_vir_builder_t* b = e->b;
-  hlo_dtype_t dtype = tiled->value->type->dtype;
+  hlo_dtype_t dtype = hlo_emitter_dtype(e, tiled->value);
   int64_t count = e->kernel->spaces[0].element_count;
   span_t span = span_of(tiled->offset, count);
   uint64_t width = (uint64_t)(span.high - span.low + 1);
@@ -233,7 +233,7 @@ static hlo_vir_value_t* table_piece(hlo_emitter_t* e, const hlo_tiled_t* tiled, 
     address.mask = hlo_vir_emit(e->b, HLO_VIR_mask_const, hlo_vir_type(HLO_VIR_MASK, e->lanes), 0,
                                 (int64_t)(((uint64_t)1 << rest) - 1), 0, NULL);
   }
-  return hlo_elementwise_load(e->b, type->dtype, e->lanes, &address);
+  return hlo_elementwise_load(e->b, hlo_emitter_dtype(e, tiled->value), e->lanes, &address);
 }
 
 hlo_vir_value_t* hlo_emit_table_load(hlo_emitter_t* e, const hlo_tiled_t* tiled, uint32_t flags) {

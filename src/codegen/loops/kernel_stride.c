@@ -91,7 +91,7 @@ static bool is_prefetched(const hlo_emitter_t* e, const hlo_tiled_t* tiled) {
 
 hlo_vir_value_t* hlo_emit_strided_load(hlo_emitter_t* e, const hlo_tiled_t* tiled, uint32_t flags) {
   hlo_vir_value_t* active = hlo_emit_active_lanes(e);
-  hlo_dtype_t dtype = tiled->value->type->dtype;
+  hlo_dtype_t dtype = hlo_emitter_dtype(e, tiled->value);
   int64_t step = hlo_kernel_lane_step(e->kernel->target, tiled, e->lane_loop);
   int64_t apart = step < 0 ? -step : step, bytes = (int64_t)hlo_dtype_size_bytes(dtype);
   stride_t stride = {.lanes = e->lanes, .pieces = (uint32_t)apart, .step = step};

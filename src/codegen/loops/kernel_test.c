@@ -204,6 +204,72 @@ static void test_shifts(void** state) {
   check_bitcast("bf16", "f16");
 }
 
+// Programs that only move elements of type T; a constant is N.
+static const char* const MOVES[] = {
+    // Rows that are looked up, between others.
+    "func.func @main(%a: tensor<50x37xT>, %b: tensor<3x37xT>, %i: tensor<9x1xi32>) -> "
+    "tensor<12x37xT> {\n"
+    "%0 = \"stablehlo.gather\"(%a, %i) {dimension_numbers = #stablehlo.gather<offset_dims = [1], "
+    "collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = "
+    "array<i64: 1, 37>} : (tensor<50x37xT>, tensor<9x1xi32>) -> tensor<9x37xT>\n"
+    "%1 = stablehlo.concatenate %0, %b, dim = 0 : (tensor<9x37xT>, tensor<3x37xT>) -> "
+    "tensor<12x37xT>\n"
+    "return %1 : tensor<12x37xT>\n}",
+    // Blocks transposed in registers, strides, and selections by an f32.
+    "func.func @main(%a: tensor<70x41xT>, %b: tensor<41x140xT>, %c: tensor<41x70xf32>) -> "
+    "(tensor<41x70xT>, tensor<41x24xT>) {\n"
+    "%0 = stablehlo.transpose %a, dims = [1, 0] : (tensor<70x41xT>) -> tensor<41x70xT>\n"
+    "%1 = stablehlo.slice %b [0:41, 0:140:2] : (tensor<41x140xT>) -> tensor<41x70xT>\n"
+    "%2 = stablehlo.compare GT, %c, %c : (tensor<41x70xf32>, tensor<41x70xf32>) -> "
+    "tensor<41x70xi1>\n"
+    "%3 = stablehlo.select %2, %0, %1 : tensor<41x70xi1>, tensor<41x70xT>\n"
+    "%4 = stablehlo.slice %3 [0:41, 0:24] : (tensor<41x70xT>) -> tensor<41x24xT>\n"
+    "%5 = stablehlo.reverse %4, dims = [1] : tensor<41x24xT>\n"
+    "return %0, %5 : tensor<41x70xT>, tensor<41x24xT>\n}",
+    // Short rows, padded.
+    "func.func @main(%a: tensor<30x4x5xT>, %p: tensor<T>) -> (tensor<4x30x5xT>, tensor<40x11xT>) {\n"
+    "%0 = stablehlo.transpose %a, dims = [1, 0, 2] : (tensor<30x4x5xT>) -> tensor<4x30x5xT>\n"
+    "%1 = stablehlo.slice %a [0:10, 0:4, 0:5] : (tensor<30x4x5xT>) -> tensor<10x4x5xT>\n"
+    "%2 = stablehlo.reshape %1 : (tensor<10x4x5xT>) -> tensor<40x5xT>\n"
+    "%3 = stablehlo.pad %2, %p, low = [0, 2], high = [0, 1], interior = [0, 0] : "
+    "(tensor<40x5xT>, tensor<T>) -> tensor<40x8xT>\n"
+    "%n = stablehlo.constant dense<N> : tensor<T>\n"
+    "%4 = stablehlo.pad %3, %n, low = [0, 0], high = [0, 3], interior = [0, 0] : "
+    "(tensor<40x8xT>, tensor<T>) -> tensor<40x11xT>\n"
+    "return %0, %4 : tensor<4x30x5xT>, tensor<40x11xT>\n}",
+    // Interleaved elements, columns repeated, and a slice replaced.
+    "func.func @main(%a: tensor<70x2xT>, %b: tensor<70xT>, %i: tensor<i32>) -> "
+    "(tensor<70x3xT>, tensor<70x45xT>, tensor<140xT>) {\n"
+    "%0 = stablehlo.reshape %b : (tensor<70xT>) -> tensor<70x1xT>\n"
+    "%1 = stablehlo.concatenate %a, %0, dim = 1 : (tensor<70x2xT>, tensor<70x1xT>) -> "
+    "tensor<70x3xT>\n"
+    "%2 = stablehlo.broadcast_in_dim %b, dims = [0] : (tensor<70xT>) -> tensor<70x45xT>\n"
+    "%3 = stablehlo.reshape %a : (tensor<70x2xT>) -> tensor<140xT>\n"
+    "%4 = stablehlo.dynamic_update_slice %3, %b, %i : (tensor<140xT>, tensor<70xT>, tensor<i32>) "
+    "-> tensor<140xT>\n"
+    "return %1, %2, %4 : tensor<70x3xT>, tensor<70x45xT>, tensor<140xT>\n}",
+};
+
+// Moved floats keep all bits: of NaNs, of subnormal numbers, of codes below a byte.
+static void test_moved_bits(void** state) {
+  (void)state;
+  static const char* const types[][2] = {
+      {"bf16", "0x7FA1"}, {"f16", "0x7D01"}, {"f8E5M2", "0x7D"}, {"f8E4M3FN", "0xFF"}};
+  for (size_t t = 0; t < sizeof types / sizeof types[0]; ++t) {
+    for (size_t m = 0; m < sizeof MOVES / sizeof MOVES[0]; ++m) {
+      hlo_strbuf_t text = {0};
+      for (const char* at = MOVES[m]; *at; ++at) {
+        const bool is_type = *at == 'T' && strchr("x<", at[-1]);
+        const bool is_nan = *at == 'N' && at[-1] == '<';
+        if (is_type || is_nan) hlo_strbuf_puts(&text, types[t][is_nan]);
+        else hlo_strbuf_putc(&text, *at);
+      }
+      hlo_test_agree(hlo_strbuf_text(&text), 0, HLO_TEST_SAME_BITS);
+      hlo_strbuf_deinit(&text);
+    }
+  }
+}
+
 // Rotations as jnp.roll is lowered: segments without masks, and edges of one element.
 static void test_rolls(void** state) {
   (void)state;
@@ -689,6 +755,7 @@ int main(void) {
       cmocka_unit_test(test_movement),
       cmocka_unit_test(test_positions),
       cmocka_unit_test(test_shifts),
+      cmocka_unit_test(test_moved_bits),
       cmocka_unit_test(test_rolls),
       cmocka_unit_test(test_guarded_sums),
       cmocka_unit_test(test_transpositions),

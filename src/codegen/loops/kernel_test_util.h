@@ -216,7 +216,8 @@ static inline void hlo_test_compare(const hlo_type_t* type, const void* got, con
     if (memcmp(a, b, width) == 0) continue;
     if (hlo_dtype_is_float(type->dtype)) {
       double x = hlo_dtype_load_double(type->dtype, a), y = hlo_dtype_load_double(type->dtype, b);
-      if (fabs(x - y) <= tolerance * (1 + fabs(y)) || (isnan(x) && isnan(y))) continue;
+      bool is_close = fabs(x - y) <= tolerance * (1 + fabs(y)) || (isnan(x) && isnan(y));
+      if (is_close && tolerance >= 0) continue;
       print_error("%s\nelement %lld: %.9g, expected %.9g\n", text, (long long)i, x, y);
     } else {
       print_error("%s\nelement %lld: %lld, expected %lld\n", text, (long long)i,
@@ -246,6 +247,9 @@ static inline void hlo_test_run_steps(const hlo_schedule_t* schedule, const hlo_
   }
 }
 
+/// A tolerance with which floats are random bits, of which none may change.
+static const double HLO_TEST_SAME_BITS = -1;
+
 /// Compares @main on random inputs with the reference. fusions: expected number of fusions; 0: any
 static inline void hlo_test_agree_on(const char* text, const hlo_target_t* target, uint32_t fusions,
                                      double tolerance) {
@@ -265,6 +269,10 @@ static inline void hlo_test_agree_on(const char* text, const hlo_target_t* targe
     const hlo_type_t* type = func->type->elements[i];
     void* data = hlo_test_allocate(&memory, func->body->args[i]);
     hlo_test_fill_tensor(type, data);
+    const bool is_random = tolerance < 0 && hlo_dtype_is_float(type->dtype);
+    for (size_t k = 0; is_random && k < hlo_type_size_bytes(type); ++k) {
+      ((uint8_t*)data)[k] = (uint8_t)hlo_test_below(256);
+    }
     hlo_test_expect_ok(hlo_tensor_create_lent(type->dtype, type->rank, type->dims, data, true, NULL,
                                               NULL, &inputs[i]),
                        text, NULL);

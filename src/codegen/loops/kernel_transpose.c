@@ -127,7 +127,7 @@ static void emit_tile(hlo_emitter_t* e, tile_t* tile) {
   for (uint32_t i = 0; i < tile->cross_count; ++i) {
     set_loop(e, tile->cross, cross, i);
     for (uint32_t k = 0; k < tile->load_count; ++k) {
-      hlo_dtype_t dtype = tile->loads[k]->value->type->dtype;
+      hlo_dtype_t dtype = hlo_emitter_dtype(e, tile->loads[k]->value);
       e->done[tile->loads[k]->number] = hlo_vmath_from_memory(e->b, dtype, rows[k][i]);
     }
     hlo_emit_point(e);
