@@ -267,14 +267,14 @@ static void high_bits_of_narrow_arguments_do_not_matter(void** state) {
 
 // Sums, sorts with captured values: what keeps state between calls must not be shared.
 static const char kSums[] =
-    "func.func @main(%x: tensor<64xf32>, %k: tensor<f32>) -> tensor<1xf32> {\n"
+    "func.func @main(%x: tensor<1x64xf32>, %k: tensor<f32>) -> tensor<1xf32> {\n"
     "  %zero = stablehlo.constant dense<0.0> : tensor<f32>\n"
-    "  %0 = \"stablehlo.reduce_window\"(%x, %zero) ({\n"
+    "  %0 = \"stablehlo.reduce\"(%x, %zero) ({\n"
     "  ^bb0(%a: tensor<f32>, %b: tensor<f32>):\n"
     "    %m = stablehlo.multiply %b, %k : tensor<f32>\n"
     "    %s = stablehlo.add %a, %m : tensor<f32>\n"
     "    stablehlo.return %s : tensor<f32>\n"
-    "  }) {window_dimensions = array<i64: 64>} : (tensor<64xf32>, tensor<f32>) -> tensor<1xf32>\n"
+    "  }) {dimensions = array<i64: 1>} : (tensor<1x64xf32>, tensor<f32>) -> tensor<1xf32>\n"
     "  return %0 : tensor<1xf32>\n"
     "}\n";
 
@@ -336,6 +336,19 @@ static const char kDepthwise[] =
     "  return %1 : tensor<1x3x3x48xf32>\n"
     "}\n";
 
+// A window that becomes many ops.
+static const char kWindow[] =
+    "func.func @main(%x: tensor<64xf32>, %k: tensor<f32>) -> tensor<1xf32> {\n"
+    "  %zero = stablehlo.constant dense<0.0> : tensor<f32>\n"
+    "  %0 = \"stablehlo.reduce_window\"(%x, %zero) ({\n"
+    "  ^bb0(%a: tensor<f32>, %b: tensor<f32>):\n"
+    "    %m = stablehlo.multiply %b, %k : tensor<f32>\n"
+    "    %s = stablehlo.add %a, %m : tensor<f32>\n"
+    "    stablehlo.return %s : tensor<f32>\n"
+    "  }) {window_dimensions = array<i64: 64>} : (tensor<64xf32>, tensor<f32>) -> tensor<1xf32>\n"
+    "  return %0 : tensor<1xf32>\n"
+    "}\n";
+
 static void compile_with_failures(const hlo_backend_t* backend, const char* text) {
   fixture_t f;
   read_module(text, &f);
@@ -359,7 +372,7 @@ static void compile_with_failures(const hlo_backend_t* backend, const char* text
 
 static void compiling_survives_every_failed_allocation(void** state) {
   (void)state;
-  static const char* const kTexts[] = {kExchange, kEndless, kSums, kDepthwise};
+  static const char* const kTexts[] = {kExchange, kEndless, kSums, kDepthwise, kWindow};
   for (uint32_t i = 0; i < sizeof kTexts / sizeof *kTexts; ++i) {
     for (int b = 0; b < BACKEND_COUNT; ++b) compile_with_failures(kBackends[b], kTexts[i]);
   }
