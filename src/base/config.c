@@ -79,14 +79,12 @@ static hlo_status_t set_value(hlo_config_t* config, hlo_config_index_t index, co
   switch (info->kind) {
     case HLO_CONFIG_KIND_INT:
       if (parse_int(value, info->lowest, info->highest, member)) break;
-      return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                               "%s is \"%.100s\", expected a whole number from %" PRId64
-                               " to %" PRId64 " (%s)",
-                               shown, value, info->lowest, info->highest, info->unit);
+      return hlo_invalid_argument("%s is \"%.100s\", expected a whole number from %" PRId64
+                                  " to %" PRId64 " (%s)",
+                                  shown, value, info->lowest, info->highest, info->unit);
     case HLO_CONFIG_KIND_BOOL:
       if (parse_bool(value, member)) break;
-      return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "%s is \"%.100s\", expected 0 or 1",
-                               shown, value);
+      return hlo_invalid_argument("%s is \"%.100s\", expected 0 or 1", shown, value);
     case HLO_CONFIG_KIND_STRING: {
       const char* copy = hlo_arena_strndup(&config->arena, value, strlen(value));
       if (!copy) return hlo_arena_status(&config->arena);
@@ -95,8 +93,8 @@ static hlo_status_t set_value(hlo_config_t* config, hlo_config_index_t index, co
     }
     case HLO_CONFIG_KIND_CHOICE:
       if (parse_choice(value, info->unit, member)) break;
-      return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                               "%s is \"%.100s\", expected one of: %s", shown, value, info->unit);
+      return hlo_invalid_argument("%s is \"%.100s\", expected one of: %s", shown, value,
+                                  info->unit);
   }
   config->sources[index] = (uint8_t)source;
   return hlo_ok();
@@ -118,9 +116,9 @@ hlo_status_t hlo_config_set(hlo_config_t* config, const char* name, const char* 
   hlo_suggestion_t suggestion;
   hlo_suggestion_init(&suggestion, name);
   for (size_t i = 0; i < HLO_CONFIG_COUNT; ++i) hlo_suggestion_offer(&suggestion, kOptions[i].name);
-  return hlo_status_create(HLO_STATUS_NOT_FOUND, "unknown option \"%.100s\"%s%s%s", name,
-                           suggestion.best ? "; did you mean \"" : "",
-                           suggestion.best ? suggestion.best : "", suggestion.best ? "\"?" : "");
+  return hlo_not_found("unknown option \"%.100s\"%s%s%s", name,
+                       suggestion.best ? "; did you mean \"" : "",
+                       suggestion.best ? suggestion.best : "", suggestion.best ? "\"?" : "");
 }
 
 // ---- XLA_FLAGS ---------------------------------------------------------------------------------

@@ -83,10 +83,10 @@ static hlo_status_t find_level(const char* name, hlo_cpu_t* cpu) {
   int wanted = 0;
   while (wanted < LEVEL_COUNT && strcmp(kLevelNames[wanted], name) != 0) ++wanted;
   if (wanted == LEVEL_COUNT) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "unknown processor level \"%.40s\", expected generic, sse2, sse4, "
-                             "avx2, avx512, amx or @FILE",
-                             name);
+    return hlo_invalid_argument(
+        "unknown processor level \"%.40s\", expected generic, sse2, sse4, avx2, avx512, amx or "
+        "@FILE",
+        name);
   }
   if (wanted > (int)cpu->level) cpu->features = features_up_to(wanted);
   hlo_cpu_limit(cpu, (hlo_cpu_level_t)wanted);
@@ -125,8 +125,7 @@ static hlo_status_t read_cpu(const char* path, const char* text, hlo_cpu_t* out_
   const char* features = find_line(text, "features: ");
   const char* caches = find_line(text, "caches: ");
   if (!features) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "%.200s: no line with features, as hlocc info prints it", path);
+    return hlo_invalid_argument("%.200s: no line with features, as hlocc info prints it", path);
   }
   cpu.features = read_features(features);
   cpu.level = level_of(cpu.features);
@@ -178,14 +177,12 @@ hlo_status_t hlo_cpu_detect(const char* wanted, hlo_cpu_t* out_cpu) {
   HLO_TRY(hlo_cpu_find(wanted, &cpu));
   const uint64_t missing = cpu.features & ~machine.features;
   if (missing && wanted[0] == '@') {
-    return hlo_status_create(HLO_STATUS_FAILED_PRECONDITION,
-                             "%.200s has %s, which this machine lacks", wanted + 1,
-                             kFeatures[__builtin_ctzll(missing)].name);
+    return hlo_failed_precondition("%.200s has %s, which this machine lacks", wanted + 1,
+                                   kFeatures[__builtin_ctzll(missing)].name);
   }
   if (missing) {
-    return hlo_status_create(HLO_STATUS_FAILED_PRECONDITION,
-                             "processor level %s was requested, but this machine has only %s",
-                             wanted, kLevelNames[machine.level]);
+    return hlo_failed_precondition("processor level %s was requested, but this machine has only %s",
+                                   wanted, kLevelNames[machine.level]);
   }
   *out_cpu = cpu;
   return hlo_ok();

@@ -81,8 +81,7 @@ hlo_status_t hlo_diag_status(const hlo_diag_t* diag) {
   int length = (int)strlen(text);
   if (length > 0 && text[length - 1] == '\n') --length;
   if (diag->error_count > limit) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "%.*s\n%u more errors", length, text,
-                             diag->error_count - limit);
+    return hlo_invalid_argument("%.*s\n%u more errors", length, text, diag->error_count - limit);
   }
-  return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "%.*s", length, text);
+  return hlo_invalid_argument("%.*s", length, text);
 }

@@ -19,8 +19,7 @@ hlo_status_t hlo_log_level_parse(const char* name, hlo_log_level_t* out_level) {
       return hlo_ok();
     }
   }
-  return hlo_status_create(
-      HLO_STATUS_INVALID_ARGUMENT,
+  return hlo_invalid_argument(
       "unknown log level \"%.40s\", expected error, warn, info, debug or trace", name);
 }
 

@@ -284,11 +284,10 @@ void hlo_arena_reset(hlo_arena_t* arena, hlo_arena_mark_t mark) {
 hlo_status_t hlo_arena_status(const hlo_arena_t* arena) {
   if (!arena->failed) return hlo_ok();
   if (arena->limit_bytes) {
-    return hlo_status_create(HLO_STATUS_RESOURCE_EXHAUSTED,
-                             "host memory: the limit of %zu bytes for this module or the machine's "
-                             "memory is used up (%zu bytes in use)",
-                             arena->limit_bytes, arena->used_bytes);
+    return hlo_resource_exhausted(
+        "host memory: the limit of %zu bytes for this module or the machine's memory is used up "
+        "(%zu bytes in use)",
+        arena->limit_bytes, arena->used_bytes);
   }
-  return hlo_status_create(HLO_STATUS_RESOURCE_EXHAUSTED, "out of host memory (%zu bytes in use)",
-                           arena->used_bytes);
+  return hlo_resource_exhausted("out of host memory (%zu bytes in use)", arena->used_bytes);
 }

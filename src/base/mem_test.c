@@ -144,7 +144,7 @@ static void test_arena_limit(void** state) {
 // ---- status ------------------------------------------------------------------------------------
 
 static hlo_status_t fail_with(int number) {
-  return hlo_status_create(HLO_STATUS_NOT_FOUND, "no number %d", number);
+  return hlo_not_found("no number %d", number);
 }
 
 static hlo_status_t fail_in_context(int number) {

@@ -29,11 +29,10 @@ static hlo_status_t unknown_stage(const char* name) {
     hlo_suggestion_offer(&near, kStages[i]);
     hlo_strbuf_printf(&known, "%s%s", i ? ", " : "", kStages[i]);
   }
-  hlo_status_t status =
-      hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                        "option dump (HLOCC_DUMP): unknown stage \"%s\", expected some of %s%s%s%s",
-                        name, hlo_strbuf_text(&known), near.best ? "; did you mean \"" : "",
-                        near.best ? near.best : "", near.best ? "\"?" : "");
+  hlo_status_t status = hlo_invalid_argument(
+      "option dump (HLOCC_DUMP): unknown stage \"%s\", expected some of %s%s%s%s", name,
+      hlo_strbuf_text(&known), near.best ? "; did you mean \"" : "", near.best ? near.best : "",
+      near.best ? "\"?" : "");
   hlo_strbuf_deinit(&known);
   return status;
 }

@@ -353,8 +353,8 @@ static int open_for_reading(const char* path) {
 }
 
 static hlo_status_t too_large(const char* path, size_t limit_bytes) {
-  return hlo_status_create(HLO_STATUS_RESOURCE_EXHAUSTED,
-                           "cannot read %s: larger than the limit of %zu bytes", path, limit_bytes);
+  return hlo_resource_exhausted("cannot read %s: larger than the limit of %zu bytes", path,
+                                limit_bytes);
 }
 
 // Reads to the end and grows the buffer (pipes have no size); errno tells the error.
@@ -455,8 +455,7 @@ hlo_status_t hlo_os_file_write(const char* path, const void* data, size_t size_b
   int length = snprintf(temporary, sizeof temporary, "%s.%lld.%lld.tmp", path,
                         (long long)hlo_os_process_id(), (long long)hlo_os_thread_id());
   if (length < 0 || (size_t)length >= sizeof temporary) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "cannot write %.200s...: the path is too long", path);
+    return hlo_invalid_argument("cannot write %.200s...: the path is too long", path);
   }
   int fd = create_temporary(temporary);
   if (fd < 0) return error_of(errno, "create", path);
@@ -474,8 +473,7 @@ hlo_status_t hlo_os_file_map(const char* path, const uint8_t** out_data, size_t*
   struct stat info;
   hlo_status_t status = hlo_ok();
   if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
-    status =
-        hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "cannot map %s: not a regular file", path);
+    status = hlo_invalid_argument("cannot map %s: not a regular file", path);
   } else if (info.st_size == 0) {
     *out_data = NULL;
     *out_size_bytes = 0;
@@ -498,8 +496,7 @@ hlo_status_t hlo_os_directory_create(const char* path) {
   char partial[PATH_MAX];
   size_t length = strlen(path);
   if (length == 0 || length >= sizeof partial) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "cannot create a directory: empty or too long path");
+    return hlo_invalid_argument("cannot create a directory: empty or too long path");
   }
   memcpy(partial, path, length + 1);
   for (size_t i = 1; i <= length; ++i) {
@@ -523,9 +520,8 @@ hlo_status_t hlo_os_directory_create_temporary(const char* parent, char* out_pat
   if (!parent || !*parent) parent = "/tmp";
   int length = snprintf(out_path, capacity, "%s/hlocc-XXXXXX", parent);
   if (length < 0 || (size_t)length >= capacity) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "cannot create a directory in %.200s...: the path is too long",
-                             parent);
+    return hlo_invalid_argument("cannot create a directory in %.200s...: the path is too long",
+                                parent);
   }
   if (injected_failure() || !mkdtemp(out_path))
     return error_of(errno, "create a directory in", parent);
@@ -786,7 +782,7 @@ size_t hlo_os_build_id(const void* address, uint8_t* out, size_t capacity) {
 hlo_status_t hlo_os_program_path(char* out_path, size_t capacity) {
   ssize_t length = readlink("/proc/self/exe", out_path, capacity);
   if (length <= 0 || (size_t)length >= capacity || out_path[0] != '/') {
-    return hlo_status_create(HLO_STATUS_NOT_FOUND, "cannot read /proc/self/exe");
+    return hlo_not_found("cannot read /proc/self/exe");
   }
   out_path[length] = 0;
   return hlo_ok();
@@ -801,8 +797,7 @@ hlo_status_t hlo_os_library_open(const char* name, void** out_library) {
   void* library = injected_failure() ? NULL : dlopen(name, RTLD_NOW | RTLD_LOCAL);
   if (!library) {
     const char* reason = dlerror();
-    return hlo_status_create(HLO_STATUS_NOT_FOUND, "cannot open library %s: %s", name,
-                             reason ? reason : "unknown reason");
+    return hlo_not_found("cannot open library %s: %s", name, reason ? reason : "unknown reason");
   }
   *out_library = library;
   return hlo_ok();

@@ -10,16 +10,14 @@
 hlo_status_t hlo_shape_measure(hlo_dtype_t dtype, const int64_t* dims, size_t rank,
                                size_t* out_element_count, size_t* out_size_bytes) {
   if (rank > HLO_SHAPE_RANK_LIMIT) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "a shape has %zu dimensions, expected at most %d", rank,
-                             HLO_SHAPE_RANK_LIMIT);
+    return hlo_invalid_argument("a shape has %zu dimensions, expected at most %d", rank,
+                                HLO_SHAPE_RANK_LIMIT);
   }
   size_t count = 1, size;
   bool empty = false, fits = true;
   for (size_t i = 0; i < rank; ++i) {
     if (dims[i] < 0) {
-      return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                               "dimension %zu is %" PRId64 ", expected 0 or more", i, dims[i]);
+      return hlo_invalid_argument("dimension %zu is %" PRId64 ", expected 0 or more", i, dims[i]);
     }
     empty |= dims[i] == 0;
     fits = fits && hlo_size_mul(count, (size_t)dims[i], &count);
@@ -27,9 +25,7 @@ hlo_status_t hlo_shape_measure(hlo_dtype_t dtype, const int64_t* dims, size_t ra
   if (empty) count = 0;  // even if the other dimensions would overflow
   fits = (empty || fits) && hlo_size_mul(count, hlo_dtype_size_bytes(dtype), &size) &&
          size <= INT64_MAX;
-  if (!fits) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "a shape has 2^63 bytes or more");
-  }
+  if (!fits) return hlo_invalid_argument("a shape has 2^63 bytes or more");
   *out_element_count = count;
   *out_size_bytes = size;
   return hlo_ok();
@@ -108,8 +104,7 @@ void hlo_dim_order_print_tile(size_t rank, const int64_t* dims, hlo_strbuf_t* ou
 // ---- refusals
 
 static hlo_status_t refuse_properties(const char* text) {
-  return hlo_status_create(
-      HLO_STATUS_UNIMPLEMENTED,
+  return hlo_unimplemented(
       "layout %s is not supported: layouts are orders of dimensions without tiles", text);
 }
 
@@ -166,7 +161,7 @@ static hlo_status_t check_properties(const char* at, const char* text) {
   if (*at == ':' && at[strlen(at) - 1] == '}') {
     return refuse_properties(text);
   }
-  return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "layout %s is malformed", text);
+  return hlo_invalid_argument("layout %s is malformed", text);
 }
 
 hlo_status_t hlo_dim_order_parse(const char* text, size_t rank, int64_t* out_minor_to_major) {
@@ -174,8 +169,7 @@ hlo_status_t hlo_dim_order_parse(const char* text, size_t rank, int64_t* out_min
   const char* at = text;
   if (rank > HLO_SHAPE_RANK_LIMIT || !read_dims(&at, rank, order) || (*at != ':' && *at != '}') ||
       !hlo_dim_order_is_valid(rank, order)) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "layout %s is no order of %zu dimensions",
-                             text, rank);
+    return hlo_invalid_argument("layout %s is no order of %zu dimensions", text, rank);
   }
   HLO_TRY(check_properties(at, text));
   if (rank) memcpy(out_minor_to_major, order, rank * sizeof *order);

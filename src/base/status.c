@@ -117,6 +117,5 @@ const char* hlo_status_code_name(hlo_status_code_t code) {
 }
 
 hlo_status_t hlo_status_out_of_memory(size_t size_bytes) {
-  return hlo_status_create(HLO_STATUS_RESOURCE_EXHAUSTED, "out of host memory: %zu bytes requested",
-                           size_bytes);
+  return hlo_resource_exhausted("out of host memory: %zu bytes requested", size_bytes);
 }

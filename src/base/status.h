@@ -61,6 +61,13 @@ hlo_status_t hlo_status_create(hlo_status_code_t code, const char* format, ...)
     HLO_PRINTF(2, 3) HLO_MUST_USE;
 hlo_status_t hlo_status_createv(hlo_status_code_t code, const char* format,
                                 va_list args) HLO_MUST_USE;
+/// The same for the codes that are created most, named after them as in absl.
+#define hlo_invalid_argument(...) hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, __VA_ARGS__)
+#define hlo_not_found(...) hlo_status_create(HLO_STATUS_NOT_FOUND, __VA_ARGS__)
+#define hlo_resource_exhausted(...) hlo_status_create(HLO_STATUS_RESOURCE_EXHAUSTED, __VA_ARGS__)
+#define hlo_failed_precondition(...) hlo_status_create(HLO_STATUS_FAILED_PRECONDITION, __VA_ARGS__)
+#define hlo_unimplemented(...) hlo_status_create(HLO_STATUS_UNIMPLEMENTED, __VA_ARGS__)
+#define hlo_internal_error(...) hlo_status_create(HLO_STATUS_INTERNAL, __VA_ARGS__)
 
 /// Prepends one line of context to the message of a failed status (OK is returned unchanged).
 hlo_status_t hlo_status_annotate(hlo_status_t status, const char* format, ...)

@@ -518,9 +518,8 @@ static int start_worker(worker_t* worker) {
 hlo_status_t hlo_pool_create(uint32_t worker_count, hlo_pool_t** out_pool) {
   uint32_t count = worker_count ? worker_count : hlo_os_usable_cpu_count();
   if (count > WORKER_LIMIT) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "%u worker threads requested, expected at most %d", count,
-                             WORKER_LIMIT);
+    return hlo_invalid_argument("%u worker threads requested, expected at most %d", count,
+                                WORKER_LIMIT);
   }
   size_t size = sizeof(hlo_pool_t) + count * sizeof(worker_t);
   hlo_pool_t* pool = hlo_mem_alloc_aligned(size, alignof(hlo_pool_t));
@@ -535,9 +534,8 @@ hlo_status_t hlo_pool_create(uint32_t worker_count, hlo_pool_t** out_pool) {
     if (error) {
       hlo_pool_release(pool);
       char reason[128];
-      return hlo_status_create(HLO_STATUS_RESOURCE_EXHAUSTED,
-                               "cannot start worker thread %u of %u: %s", i + 1, count,
-                               strerror_r(error, reason, sizeof reason));
+      return hlo_resource_exhausted("cannot start worker thread %u of %u: %s", i + 1, count,
+                                    strerror_r(error, reason, sizeof reason));
     }
     pool->worker_count = i + 1;
   }

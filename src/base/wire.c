@@ -18,8 +18,8 @@ void hlo_wire_reader_init(hlo_wire_reader_t* reader, const void* data, size_t si
 }
 
 static hlo_status_t malformed(const hlo_wire_reader_t* reader, size_t position, const char* what) {
-  return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "malformed protobuf at byte %zu: %s",
-                           reader->origin + position, what);
+  return hlo_invalid_argument("malformed protobuf at byte %zu: %s", reader->origin + position,
+                              what);
 }
 
 static hlo_status_t read_long_varint(hlo_wire_reader_t* reader, uint64_t* out_value) {
@@ -71,11 +71,9 @@ static hlo_status_t read_bytes(hlo_wire_reader_t* reader, hlo_wire_field_t* fiel
   uint64_t size;
   HLO_TRY(read_varint(reader, &size));
   if (size > reader->size - reader->position) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "malformed protobuf at byte %zu: field %u claims %llu bytes, %zu "
-                             "are left",
-                             field->offset, field->number, (unsigned long long)size,
-                             reader->size - reader->position);
+    return hlo_invalid_argument(
+        "malformed protobuf at byte %zu: field %u claims %llu bytes, %zu are left", field->offset,
+        field->number, (unsigned long long)size, reader->size - reader->position);
   }
   field->bytes = (hlo_wire_bytes_t){reader->data + reader->position, (size_t)size};
   reader->position += (size_t)size;
@@ -118,14 +116,12 @@ hlo_status_t hlo_wire_next(hlo_wire_reader_t* reader, hlo_wire_field_t* out_fiel
 static hlo_status_t enter(const hlo_wire_reader_t* reader, const hlo_wire_field_t* field,
                           hlo_wire_reader_t* out_nested) {
   if (field->type != HLO_WIRE_TYPE_BYTES) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "malformed protobuf at byte %zu: field %u is not a message",
-                             field->offset, field->number);
+    return hlo_invalid_argument("malformed protobuf at byte %zu: field %u is not a message",
+                                field->offset, field->number);
   }
   if (reader->depth_left == 0) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "protobuf at byte %zu: messages nested deeper than %d", field->offset,
-                             HLO_WIRE_DEPTH_LIMIT);
+    return hlo_invalid_argument("protobuf at byte %zu: messages nested deeper than %d",
+                                field->offset, HLO_WIRE_DEPTH_LIMIT);
   }
   *out_nested = (hlo_wire_reader_t){
       .data = field->bytes.data,
@@ -279,10 +275,9 @@ static hlo_status_t count_items(const hlo_wire_field_info_t* info, const hlo_wir
   }
   *out_count = size / width;
   if (size % width == 0) return hlo_ok();
-  return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                           "malformed protobuf at byte %zu: packed field %s of %zu bytes is no "
-                           "multiple of %zu",
-                           field->offset, info->name, size, width);
+  return hlo_invalid_argument(
+      "malformed protobuf at byte %zu: packed field %s of %zu bytes is no multiple of %zu",
+      field->offset, info->name, size, width);
 }
 
 static hlo_status_t decode_into(const hlo_wire_message_t* message, hlo_wire_reader_t reader,
@@ -307,11 +302,9 @@ static hlo_status_t store_packed(const hlo_wire_field_info_t* info, hlo_wire_rea
 static hlo_status_t store_one(const hlo_wire_field_info_t* info, const hlo_wire_field_t* field,
                               const hlo_wire_reader_t* reader, hlo_arena_t* arena, void* to) {
   if (field->type != kKinds[info->kind].type) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "malformed protobuf at byte %zu: field %s (%u) has wire type %d, "
-                             "expected %d",
-                             field->offset, info->name, info->number, (int)field->type,
-                             (int)kKinds[info->kind].type);
+    return hlo_invalid_argument(
+        "malformed protobuf at byte %zu: field %s (%u) has wire type %d, expected %d",
+        field->offset, info->name, info->number, (int)field->type, (int)kKinds[info->kind].type);
   }
   if (info->kind == HLO_WIRE_KIND_BYTES) {
     *(hlo_wire_bytes_t*)to = field->bytes;

@@ -121,9 +121,8 @@ static hlo_status_t copy_options(void* to, size_t size, const void* from) {
   size_t given;
   memcpy(&given, from, sizeof given);
   if (given < sizeof given) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "struct_size of the options is %zu, expected the size of the struct",
-                             given);
+    return hlo_invalid_argument(
+        "struct_size of the options is %zu, expected the size of the struct", given);
   }
   memcpy(to, from, given < size ? given : size);
   return hlo_ok();
@@ -196,14 +195,10 @@ uint32_t hlocc_client_device_count(const hlocc_client_t* client) {
 
 static hlo_status_t check_signature(const hlo_executable_t* compiled) {
   for (uint32_t i = 0; i < compiled->argument_count; ++i) {
-    if (compiled->arguments[i].is_token) {
-      return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "argument %u is a token", i);
-    }
+    if (compiled->arguments[i].is_token) return hlo_unimplemented("argument %u is a token", i);
   }
   for (uint32_t i = 0; i < compiled->result_count; ++i) {
-    if (compiled->results[i].is_token) {
-      return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "result %u is a token", i);
-    }
+    if (compiled->results[i].is_token) return hlo_unimplemented("result %u is a token", i);
   }
   return hlo_ok();
 }

@@ -29,9 +29,10 @@ static bool is_taken(const hlo_cli_tool_t* tool, const hlo_cli_option_t* option,
 static hlo_status_t usage_error(const hlo_cli_t* cli, const char* what, const char* word,
                                 const char* closest) {
   const char* verb = cli->verb ? cli->verb->name : NULL;
-  return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "%s '%s'%s%s%s; see %s %s%s--help", what,
-                           word, closest ? ", did you mean '" : "", closest ? closest : "",
-                           closest ? "'?" : "", cli->tool->name, verb ? verb : "", verb ? " " : "");
+  return hlo_invalid_argument("%s '%s'%s%s%s; see %s %s%s--help", what, word,
+                              closest ? ", did you mean '" : "", closest ? closest : "",
+                              closest ? "'?" : "", cli->tool->name, verb ? verb : "",
+                              verb ? " " : "");
 }
 
 static hlo_status_t append(hlo_cli_t* cli, hlo_cli_list_t* list, const char* value) {
@@ -56,9 +57,8 @@ static hlo_status_t set_value(hlo_cli_t* cli, const hlo_cli_option_t* option, co
   char* end = NULL;
   long long count = value ? strtoll(value, &end, 10) : DEFAULT_COUNT;
   if (value && (end == value || *end || count < 1)) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "option --%s needs a positive number, found '%s'", option->name,
-                             value);
+    return hlo_invalid_argument("option --%s needs a positive number, found '%s'", option->name,
+                                value);
   }
   *(int64_t*)member = count;
   return hlo_ok();
@@ -368,8 +368,7 @@ hlo_status_t hlo_cli_elided(const hlo_cli_t* cli, hlo_elided_t* out_elided) {
   *out_elided = HLO_ELIDED_REFUSED;
   if (!value) return hlo_ok();
   if (strcmp(value, "zero") != 0 && strcmp(value, "random") != 0) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "unknown --elided-constants=%s, expected zero or random", value);
+    return hlo_invalid_argument("unknown --elided-constants=%s, expected zero or random", value);
   }
   *out_elided = *value == 'z' ? HLO_ELIDED_ZERO : HLO_ELIDED_RANDOM;
   return hlo_ok();

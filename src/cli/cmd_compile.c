@@ -42,8 +42,7 @@ static hlo_status_t find_library(char out_path[PATH_BYTES]) {
   for (size_t i = 0; i < sizeof places / sizeof *places; ++i) {
     if (join_path(out_path, folder, places[i]) && is_file(out_path)) return hlo_ok();
   }
-  return hlo_status_create(HLO_STATUS_NOT_FOUND, "cannot find libhlocc_rt.a in %.900s/../lib",
-                           folder);
+  return hlo_not_found("cannot find libhlocc_rt.a in %.900s/../lib", folder);
 }
 
 static hlo_status_t link_in(const scratch_t* scratch, const char* compiler, hlo_strbuf_t* bytes) {
@@ -73,8 +72,7 @@ static hlo_status_t link_shared(const char* compiler, hlo_strbuf_t* bytes) {
   hlo_status_t status = join_path(scratch.object, scratch.folder, "code.o") &&
                                 join_path(scratch.shared, scratch.folder, "code.so")
                             ? link_in(&scratch, compiler, bytes)
-                            : hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                                                "the path of temporary files is too long");
+                            : hlo_invalid_argument("the path of temporary files is too long");
   hlo_os_file_remove(scratch.object);
   hlo_os_file_remove(scratch.shared);
   hlo_os_file_remove(scratch.folder);
@@ -161,13 +159,11 @@ static hlo_status_t choose_output(hlo_cli_t* cli, output_t* output) {
     output->is_wanted = true;
     output->is_program = cli->header && output->listing.form == HLO_LISTING_C;
   } else {
-    return hlo_status_create(
-        HLO_STATUS_INVALID_ARGUMENT,
+    return hlo_invalid_argument(
         "unknown form --emit=%s, expected fusion, tile, plan, vir, c, asm or tilings", cli->emit);
   }
   if (cli->header && !output->is_program) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "--header needs -o FILE.c, FILE.o or FILE.so, or --emit=c");
+    return hlo_invalid_argument("--header needs -o FILE.c, FILE.o or FILE.so, or --emit=c");
   }
   if (output->is_program) {
     output->listing.header = &output->header;
@@ -179,8 +175,8 @@ static hlo_status_t choose_output(hlo_cli_t* cli, output_t* output) {
 static hlo_status_t finish_output(const hlo_cli_t* cli, const hlo_executable_t* executable,
                                   output_t* output) {
   if (!output->listing.out->length) {
-    return hlo_status_create(HLO_STATUS_FAILED_PRECONDITION, "back end %s generates no code",
-                             executable->program->backend->name);
+    return hlo_failed_precondition("back end %s generates no code",
+                                   executable->program->backend->name);
   }
   if (output->is_shared) HLO_TRY(link_shared(cli->config.cc, output->listing.out));
   if (!cli->header) return hlo_ok();

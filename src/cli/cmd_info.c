@@ -153,8 +153,7 @@ hlo_status_t hlo_cli_cmd_info(hlo_cli_t* cli, hlo_strbuf_t* out) {
     return hlo_ok();
   }
   if (!cli->pc != !cli->file) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "info needs both --pc=PLACE and FILE, or neither");
+    return hlo_invalid_argument("info needs both --pc=PLACE and FILE, or neither");
   }
   if (cli->pc) return hlo_cli_print_location(cli, out);
   hlo_cpu_t cpu;

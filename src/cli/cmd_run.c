@@ -55,24 +55,22 @@ static hlo_status_t choose_function(const hlo_cli_t* cli, const hlo_module_t* mo
     *out_func = hlo_module_entry(module);
     if (!*out_func) *out_func = next_test(module, NULL);
     if (*out_func) return hlo_ok();
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "%s: error: the program has no function @main, no single public "
-                             "function and none without inputs: select one with --function=@NAME",
-                             cli->file);
+    return hlo_invalid_argument(
+        "%s: error: the program has no function @main, no single public function and none without "
+        "inputs: select one with --function=@NAME",
+        cli->file);
   }
   const char* name = cli->function[0] == '@' ? cli->function + 1 : cli->function;
   *out_func = hlo_module_find_func(module, name);
   if (*out_func && (*out_func)->body) return hlo_ok();
-  return hlo_status_create(HLO_STATUS_NOT_FOUND, "%s: error: the program has no function @%s",
-                           cli->file, name);
+  return hlo_not_found("%s: error: the program has no function @%s", cli->file, name);
 }
 
 static hlo_status_t check_counts(const run_t* run) {
   const hlo_cli_t* cli = run->cli;
   if (cli->output.count > run->output_count) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "%s: error: @%s has %u results, but --output is given %u times",
-                             cli->file, run->func->name, run->output_count, cli->output.count);
+    return hlo_invalid_argument("%s: error: @%s has %u results, but --output is given %u times",
+                                cli->file, run->func->name, run->output_count, cli->output.count);
   }
   if (cli->input.count == run->input_count ||
       (cli->random && cli->input.count < run->input_count)) {
@@ -80,9 +78,9 @@ static hlo_status_t check_counts(const run_t* run) {
   }
   hlo_strbuf_t text = {0};
   print_signature(run->func, &text);
-  hlo_status_t status = hlo_status_create(
-      HLO_STATUS_INVALID_ARGUMENT, "%s: error: %s has %u inputs, but %u are given%s", cli->file,
-      hlo_strbuf_text(&text), run->input_count, cli->input.count,
+  hlo_status_t status = hlo_invalid_argument(
+      "%s: error: %s has %u inputs, but %u are given%s", cli->file, hlo_strbuf_text(&text),
+      run->input_count, cli->input.count,
       cli->input.count < run->input_count ? ": use --input for each, or --random" : "");
   hlo_strbuf_deinit(&text);
   return status;
@@ -223,12 +221,11 @@ static hlo_status_t choose_processes(run_t* run, const hlo_module_t* module) {
   int64_t count = run->cli->device_count ? run->cli->device_count : 1;
   int64_t partition_count = partitions && count > 1 ? partitions->i : 1;
   if (count > LIMIT) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "--device-count=%lld, expected at most %d", (long long)count, LIMIT);
+    return hlo_invalid_argument("--device-count=%lld, expected at most %d", (long long)count,
+                                LIMIT);
   }
   if (partition_count < 1 || count % partition_count) {
-    return hlo_status_create(
-        HLO_STATUS_INVALID_ARGUMENT,
+    return hlo_invalid_argument(
         "%s: error: %lld devices are no multiple of the program's %lld partitions", run->cli->file,
         (long long)count, (long long)partition_count);
   }

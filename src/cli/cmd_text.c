@@ -32,8 +32,7 @@ hlo_status_t hlo_cli_cmd_translate(hlo_cli_t* cli, hlo_strbuf_t* out) {
   size_t form = 0;
   while (form < FORM_COUNT && strcmp(forms[form].name, to) != 0) ++form;
   if (form == FORM_COUNT) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "unknown form --to=%s, expected stablehlo, hlo or hlo-proto", to);
+    return hlo_invalid_argument("unknown form --to=%s, expected stablehlo, hlo or hlo-proto", to);
   }
   hlo_module_t* module = NULL;
   HLO_TRY(hlo_cli_load(cli, &module));
@@ -67,15 +66,13 @@ static hlo_status_t check_form(const hlo_module_t* module, bool generic) {
   hlo_status_t status = hlo_strbuf_status(&text);
   if (hlo_status_is_ok(status)) status = read_back(hlo_strbuf_text(&text), text.length, &back);
   if (hlo_status_is_ok(status) && !hlo_module_equal(module, back)) {
-    status = hlo_status_create(HLO_STATUS_INTERNAL,
-                               "error: the %s text parses to a different module", form);
+    status = hlo_internal_error("error: the %s text parses to a different module", form);
   }
   if (hlo_status_is_ok(status)) {
     hlo_print_module(back, &options, &again);
     status = hlo_strbuf_status(&again);
     if (hlo_status_is_ok(status) && strcmp(hlo_strbuf_text(&text), hlo_strbuf_text(&again)) != 0) {
-      status = hlo_status_create(HLO_STATUS_INTERNAL,
-                                 "error: the %s text differs after parsing and printing", form);
+      status = hlo_internal_error("error: the %s text differs after parsing and printing", form);
     }
   }
   hlo_module_release(back);

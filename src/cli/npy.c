@@ -120,8 +120,7 @@ static hlo_status_t make_tensor(const char* path, const npy_t* npy, const uint8_
   size_t wanted;
   if (!hlo_dims_element_count(npy->rank, npy->dims, &count) ||
       !hlo_size_mul((size_t)count, hlo_dtype_size_bytes(npy->dtype), &wanted) || wanted != size) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "%s: the size of the data does not match the shape", path);
+    return hlo_invalid_argument("%s: the size of the data does not match the shape", path);
   }
   hlo_tensor_t* tensor;
   HLO_TRY(hlo_tensor_create(npy->dtype, npy->rank, npy->dims, &tensor));
@@ -141,7 +140,7 @@ hlo_status_t hlo_npy_read(const char* path, hlo_dtype_t wanted, hlo_tensor_t** o
   npy_t npy;
   const char* fault = parse_npy(bytes, size, wanted, &npy);
   hlo_status_t status =
-      fault ? hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "%s: %s", path, fault)
+      fault ? hlo_invalid_argument("%s: %s", path, fault)
             : make_tensor(path, &npy, bytes + npy.data_at, size - npy.data_at, out_tensor);
   hlo_mem_free(bytes);
   return status;
@@ -150,7 +149,7 @@ hlo_status_t hlo_npy_read(const char* path, hlo_dtype_t wanted, hlo_tensor_t** o
 hlo_status_t hlo_npy_write(const char* path, const hlo_tensor_t* tensor) {
   enum { PREFIX = 10, ALIGNMENT = 64 };
   if (tensor->kind != HLO_TYPE_TENSOR) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "%s: only tensors can be saved", path);
+    return hlo_invalid_argument("%s: only tensors can be saved", path);
   }
   char type[8];
   type_text(tensor->dtype, type);

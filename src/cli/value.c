@@ -17,8 +17,7 @@ static void fill_random(hlo_tensor_t* tensor, uint64_t* state) {
 static hlo_status_t no_value(const hlo_type_t* type, const char* why) {
   hlo_strbuf_t text = {0};
   hlo_print_type(type, &text);
-  hlo_status_t status =
-      hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "%s %s", hlo_strbuf_text(&text), why);
+  hlo_status_t status = hlo_invalid_argument("%s %s", hlo_strbuf_text(&text), why);
   hlo_strbuf_deinit(&text);
   return status;
 }
@@ -58,8 +57,8 @@ static hlo_status_t parse_shape(const char* text, size_t length, hlo_dtype_t* ou
     dtype = hlo_dtype_complex_of(hlo_dtype_from_mlir_name(at + 8, left - 9));
   }
   if (dtype == HLO_DTYPE_INVALID) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "invalid shape '%.*s', expected the form 2x3xf32", (int)length, text);
+    return hlo_invalid_argument("invalid shape '%.*s', expected the form 2x3xf32", (int)length,
+                                text);
   }
   *out_dtype = dtype;
   *out_rank = rank;
@@ -134,8 +133,8 @@ static hlo_status_t parse_elements(const char* text, hlo_tensor_t* tensor) {
     parse_element(tensor->dtype, at,
                   found < tensor->element_count ? bytes + found * (int64_t)width : extra, &end);
     if (end == at) {
-      return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "invalid element '%.20s' of type %s",
-                               at, hlo_dtype_info(tensor->dtype)->mlir_name);
+      return hlo_invalid_argument("invalid element '%.20s' of type %s", at,
+                                  hlo_dtype_info(tensor->dtype)->mlir_name);
     }
     at = end;
     ++found;
@@ -144,9 +143,8 @@ static hlo_status_t parse_elements(const char* text, hlo_tensor_t* tensor) {
     for (int64_t i = 1; i < tensor->element_count; ++i)
       memcpy(bytes + i * (int64_t)width, bytes, width);
   } else if (found != tensor->element_count) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "the shape has %lld elements, but %lld are given",
-                             (long long)tensor->element_count, (long long)found);
+    return hlo_invalid_argument("the shape has %lld elements, but %lld are given",
+                                (long long)tensor->element_count, (long long)found);
   }
   return hlo_ok();
 }
@@ -168,10 +166,7 @@ static hlo_status_t read_tensor(const char* text, const hlo_type_t* type, uint64
   uint32_t rank = 0;
   int64_t dims[HLO_RANK_MAX];
   HLO_TRY(parse_shape(text, equals ? (size_t)(equals - text) : strlen(text), &dtype, &rank, dims));
-  if (!equals) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "no elements in '%s': add =1,2,3 or =random", text);
-  }
+  if (!equals) return hlo_invalid_argument("no elements in '%s': add =1,2,3 or =random", text);
   if (equals[1] == '@') return hlo_npy_read(equals + 2, dtype, out_tensor);
   hlo_tensor_t* tensor;
   HLO_TRY(hlo_tensor_create(dtype, rank, dims, &tensor));
@@ -200,8 +195,8 @@ hlo_status_t hlo_cli_value_read(const char* text, const hlo_type_t* type, uint64
   hlo_strbuf_t wanted = {0}, found = {0};
   hlo_print_type(type, &wanted);
   print_shape(tensor, &found);
-  hlo_status_t status = hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "found a %s, expected a %s",
-                                          hlo_strbuf_text(&found), hlo_strbuf_text(&wanted));
+  hlo_status_t status = hlo_invalid_argument("found a %s, expected a %s", hlo_strbuf_text(&found),
+                                             hlo_strbuf_text(&wanted));
   hlo_strbuf_deinit(&wanted);
   hlo_strbuf_deinit(&found);
   hlo_tensor_release(tensor);

@@ -111,8 +111,8 @@ static hlo_status_t deliver(hlo_frame_t* frame, const interp_data_t* data, hlo_e
     if (output->kind != HLO_TYPE_TENSOR || output->size_bytes == 0) continue;
     size_t want = hlo_type_size_bytes(type->elements[type->input_count + i]);
     if (output->size_bytes != want) {
-      status = hlo_status_create(HLO_STATUS_INTERNAL, "result %u has %zu bytes, %zu are expected",
-                                 i, output->size_bytes, want);
+      status = hlo_internal_error("result %u has %zu bytes, %zu are expected", i,
+                                  output->size_bytes, want);
       break;
     }
     void* target = frame->buffers[type->input_count + i];

@@ -59,9 +59,7 @@ static hlo_status_t leave_to_interpreter(hlo_module_t* module, const hlo_compile
                                          bool is_forbidden, const char* cause,
                                          hlo_program_t** out_program) {
   // The location comes first in a message.
-  if (config->listing) {
-    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "%s (so there is no code)", cause);
-  }
+  if (config->listing) return hlo_unimplemented("%s (so there is no code)", cause);
   if (config->observer && is_forbidden) {
     HLO_LOG(&config->observer->log, WARN, "interpreted, not compiled: %s", cause);
   } else if (config->observer) {
@@ -234,8 +232,7 @@ static hlo_status_t make(const hlo_backend_t* backend, const hlo_func_t* func,
     options.executor = HLO_EXECUTOR_C;
   } else if (!options.target.has_encoder) {
     hlo_module_release(prepared);
-    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED,
-                             "no machine code is made for this processor");
+    return hlo_unimplemented("no machine code is made for this processor");
   }
   bool is_machine_code = options.executor == HLO_EXECUTOR_MACHINE, is_reused = false;
   bool is_cheap = hlo_func_is_cheap(hlo_module_find_func(prepared, func->name), is_machine_code,

@@ -216,7 +216,7 @@ static void add_to_folder(hlo_compile_cache_t* cache, const hlo_digest_t* key,
 static void choose_folder(hlo_compile_cache_t* cache, const char* folder, const hlo_log_t* log) {
   int length = snprintf(cache->folder, sizeof cache->folder, "%s", folder);
   hlo_status_t status = length < 0 || length >= PATH_BYTES
-                            ? hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "the path is too long")
+                            ? hlo_invalid_argument("the path is too long")
                             : hlo_os_directory_create(folder);
   if (hlo_status_is_ok(status) && !hlo_os_directory_is_private(folder)) {
     status = hlo_status_create(HLO_STATUS_PERMISSION_DENIED,

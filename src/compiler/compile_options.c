@@ -115,9 +115,8 @@ static hlo_status_t apply_override(const option_override_t* override, hlo_arena_
     if (wanted != NULL) {
       char found[64];
       describe_value(value, text, found, sizeof found);
-      return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                               "compile option %s: '%s' is not a valid %s value.", key, found,
-                               wanted);
+      return hlo_invalid_argument("compile option %s: '%s' is not a valid %s value.", key, found,
+                                  wanted);
     }
     if (debug_options[i].number == BACKEND_OPTIMIZATION_LEVEL) {
       const int64_t level = value->has_int_field ? value->int_field : strtoll(text, NULL, 10);
@@ -125,7 +124,7 @@ static hlo_status_t apply_override(const option_override_t* override, hlo_arena_
     }
     return hlo_ok();
   }
-  return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "No such compile option: '%s'", key);
+  return hlo_invalid_argument("No such compile option: '%s'", key);
 }
 
 // The table ascends by number, and so do most messages: looking goes on where it ended.
@@ -156,8 +155,7 @@ static hlo_status_t apply_debug_options(hlo_wire_bytes_t bytes, hlo_compile_opti
 // --- What is refused -----------------------------------------------------------------------------
 
 static hlo_status_t refused(const char* field, const char* why) {
-  return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "compile option %s is not supported: %s",
-                           field, why);
+  return hlo_unimplemented("compile option %s is not supported: %s", field, why);
 }
 
 static hlo_status_t check_refusals(const compile_options_t* options, const build_options_t* build) {
@@ -190,10 +188,10 @@ static hlo_status_t take_counts(const build_options_t* build, hlo_compile_option
   const int64_t partitions = build->num_partitions != 0 ? build->num_partitions : 1;
   if (replicas < 1 || partitions < 1 || replicas > PROCESSOR_LIMIT ||
       partitions > PROCESSOR_LIMIT || replicas * partitions > PROCESSOR_LIMIT) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "compile options ask for %lld replicas of %lld partitions; the "
-                             "product must be between 1 and %d",
-                             (long long)replicas, (long long)partitions, PROCESSOR_LIMIT);
+    return hlo_invalid_argument(
+        "compile options ask for %lld replicas of %lld partitions; the product must be between 1 "
+        "and %d",
+        (long long)replicas, (long long)partitions, PROCESSOR_LIMIT);
   }
   out->replica_count = (int32_t)replicas;
   out->partition_count = (int32_t)partitions;
@@ -206,11 +204,11 @@ static hlo_status_t take_device_assignment(const device_assignment_t* assignment
   if (assignment->replica_count != out->replica_count ||
       assignment->computation_count != out->partition_count ||
       assignment->computation_devices.count != partitions) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "device_assignment is for %d replicas of %d partitions (%zu listed), "
-                             "the program for %zu of %zu",
-                             assignment->replica_count, assignment->computation_count,
-                             assignment->computation_devices.count, replicas, partitions);
+    return hlo_invalid_argument(
+        "device_assignment is for %d replicas of %d partitions (%zu listed), the program for %zu "
+        "of %zu",
+        assignment->replica_count, assignment->computation_count,
+        assignment->computation_devices.count, replicas, partitions);
   }
   int32_t* ids = hlo_arena_array(arena, replicas * partitions, sizeof *ids);
   HLO_TRY(hlo_arena_status(arena));
@@ -218,15 +216,13 @@ static hlo_status_t take_device_assignment(const device_assignment_t* assignment
   for (size_t partition = 0; partition < partitions; ++partition) {
     const hlo_wire_array_t* column = &devices[partition].replica_device_ids;
     if (column->count != replicas) {
-      return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                               "device_assignment lists %zu devices for partition %zu, not %zu",
-                               column->count, partition, replicas);
+      return hlo_invalid_argument("device_assignment lists %zu devices for partition %zu, not %zu",
+                                  column->count, partition, replicas);
     }
     for (size_t replica = 0; replica < replicas; ++replica) {
       const int64_t id = ((const int64_t*)column->items)[replica];
       if (id < 0 || id > INT32_MAX) {
-        return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                                 "device_assignment holds the device id %lld", (long long)id);
+        return hlo_invalid_argument("device_assignment holds the device id %lld", (long long)id);
       }
       ids[replica * partitions + partition] = (int32_t)id;
     }
@@ -256,17 +252,15 @@ static hlo_status_t take_layout(const shape_proto_t* shape, hlo_arena_t* arena,
                               .rank = shape->dimensions.count,
                               .dimensions = shape->dimensions.items};
   if (out->dtype == HLO_DTYPE_INVALID) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "element type %d is unknown",
-                             shape->element_type);
+    return hlo_invalid_argument("element type %d is unknown", shape->element_type);
   }
   if (shape->layout == NULL) return hlo_ok();
   const hlo_wire_array_t* order = &shape->layout->minor_to_major;
   if (order->count != out->rank || !hlo_dim_order_is_valid(out->rank, order->items)) {
     hlo_strbuf_t text = {0};
     hlo_dim_order_print(order->count, order->items, &text);
-    hlo_status_t status =
-        hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "layout %s is no order of %zu dimensions",
-                          hlo_strbuf_text(&text), out->rank);
+    hlo_status_t status = hlo_invalid_argument("layout %s is no order of %zu dimensions",
+                                               hlo_strbuf_text(&text), out->rank);
     hlo_strbuf_deinit(&text);
     return status;
   }

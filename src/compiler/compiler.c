@@ -66,9 +66,8 @@ hlo_status_t hlo_backend_choose(const char* name, const hlo_backend_t** out_back
   for (size_t i = 0; i < BACKEND_COUNT; ++i) {
     hlo_strbuf_printf(&names, "%s%s", i ? ", " : "", kBackends[i]->name);
   }
-  hlo_status_t status =
-      hlo_status_create(HLO_STATUS_NOT_FOUND, "no back end is called %s (the back ends are %s)",
-                        name, hlo_strbuf_text(&names));
+  hlo_status_t status = hlo_not_found("no back end is called %s (the back ends are %s)", name,
+                                      hlo_strbuf_text(&names));
   hlo_strbuf_deinit(&names);
   return status;
 }
@@ -83,9 +82,8 @@ static hlo_status_t check_config(const hlo_compile_config_t* config) {
   if (config->replica_count < 1 || config->partition_count < 1 ||
       config->replica_count > MAX_DEVICES || config->partition_count > MAX_DEVICES ||
       (int64_t)config->replica_count * config->partition_count > MAX_DEVICES) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "cannot compile for %d replicas of %d partitions",
-                             config->replica_count, config->partition_count);
+    return hlo_invalid_argument("cannot compile for %d replicas of %d partitions",
+                                config->replica_count, config->partition_count);
   }
   return hlo_ok();
 }
@@ -154,8 +152,7 @@ static hlo_status_t complete(hlo_executable_t* executable, const void* bytes, si
   hlo_module_t* module = executable->module;
   hlo_func_t* entry = hlo_module_entry(module);
   if (!entry) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "the program has no function @main, nor a single public one");
+    return hlo_invalid_argument("the program has no function @main, nor a single public one");
   }
   executable->name = module->name ? module->name : entry->name;
   if (executable->config.layouts) HLO_TRY(hlo_layouts_apply(entry, executable->config.layouts));
@@ -281,14 +278,12 @@ hlo_status_t hlo_executable_serialize(const hlo_executable_t* executable, uint8_
 hlo_status_t hlo_executable_parse(const void* bytes, size_t size_bytes, hlo_serialized_t* out) {
   header_t header;
   if (size_bytes < sizeof header || memcmp(bytes, kMagic, sizeof kMagic) != 0) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "these %zu bytes are no serialized hlocc executable", size_bytes);
+    return hlo_invalid_argument("these %zu bytes are no serialized hlocc executable", size_bytes);
   }
   memcpy(&header, bytes, sizeof header);
   if (header.version != FORMAT_VERSION) {
-    return hlo_status_create(HLO_STATUS_FAILED_PRECONDITION,
-                             "serialized executable of format %u, this hlocc reads format %d",
-                             header.version, FORMAT_VERSION);
+    return hlo_failed_precondition("serialized executable of format %u, this hlocc reads format %d",
+                                   header.version, FORMAT_VERSION);
   }
   const uint8_t* at = (const uint8_t*)bytes + sizeof header;
   size_t left = size_bytes - sizeof header;

@@ -111,8 +111,7 @@ static hlo_status_t make_outputs(const hlo_type_t* type, hlo_tensor_t** outputs)
       continue;
     }
     if (!hlo_type_is_static(result)) {
-      return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "result %u has no static shape",
-                               i - type->input_count);
+      return hlo_unimplemented("result %u has no static shape", i - type->input_count);
     }
     HLO_TRY(hlo_tensor_create(result->dtype, result->rank, result->dims, place));
     (*place)->quant = result->quant;
@@ -122,9 +121,7 @@ static hlo_status_t make_outputs(const hlo_type_t* type, hlo_tensor_t** outputs)
 
 static hlo_status_t frame_status(hlo_frame_t* frame, int32_t answer) {
   if (answer == HLO_PROGRAM_DONE) return hlo_ok();
-  if (answer == HLO_PROGRAM_SUSPENDED) {
-    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "the program waits for others");
-  }
+  if (answer == HLO_PROGRAM_SUSPENDED) return hlo_unimplemented("the program waits for others");
   hlo_status_t status = frame->error.status;
   if (!hlo_status_is_ok(status)) return status;
   hlo_status_code_t code = (hlo_status_code_t)atomic_load(&frame->error.code);
@@ -165,8 +162,7 @@ hlo_status_t hlo_program_execute(const hlo_program_t* program, const hlo_type_t*
   uint32_t count = type->element_count, output_count = count - type->input_count;
   for (uint32_t i = 0; i < type->input_count; ++i) {
     if (!hlo_tensor_fits(inputs[i], type->elements[i])) {
-      return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                               "input %u does not have the type of the argument", i);
+      return hlo_invalid_argument("input %u does not have the type of the argument", i);
     }
   }
   void** addresses = hlo_mem_alloc_zeroed(((size_t)count + 1) * sizeof(*addresses));

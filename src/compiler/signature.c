@@ -20,8 +20,7 @@ static hlo_status_t read_layout(hlo_module_t* module, const hlo_type_t* type,
   if (!layout) return hlo_ok();
   if (layout->kind != HLO_ATTR_KIND_INTS || layout->count != type->rank ||
       !hlo_dim_order_is_valid(type->rank, layout->values)) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             HLO_LAYOUT_ATTR " is no order of %u dimensions", type->rank);
+    return hlo_invalid_argument(HLO_LAYOUT_ATTR " is no order of %u dimensions", type->rank);
   }
   int64_t* dims = hlo_arena_array(&module->arena, type->rank + 1, sizeof *dims);
   if (!dims) return hlo_module_status(module);
@@ -45,16 +44,15 @@ static hlo_status_t read_entry(hlo_module_t* module, const hlo_type_t* type,
     return hlo_ok();
   }
   if (type->kind != HLO_TYPE_TENSOR) {
-    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED,
-                             "%s %u of the entry function is no tensor (tuples and buffers are not "
-                             "supported there)",
-                             what, number);
+    return hlo_unimplemented(
+        "%s %u of the entry function is no tensor (tuples and buffers are not supported there)",
+        what, number);
   }
   if (!hlo_type_is_static(type)) {
-    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED,
-                             "%s %u of the entry function has a dynamic shape; shapes must be "
-                             "static when a program is compiled",
-                             what, number);
+    return hlo_unimplemented(
+        "%s %u of the entry function has a dynamic shape; shapes must be static when a program is "
+        "compiled",
+        what, number);
   }
   out->dtype = type->dtype;
   out->rank = type->rank;
@@ -65,9 +63,8 @@ static hlo_status_t read_entry(hlo_module_t* module, const hlo_type_t* type,
   const hlo_attr_t* kind = hlo_attr_dict_get(attrs, "mhlo.memory_kind");
   if (!kind) return hlo_ok();
   if (kind->kind != HLO_ATTR_KIND_STRING) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "mhlo.memory_kind of %s %u of the entry function is no string", what,
-                             number);
+    return hlo_invalid_argument("mhlo.memory_kind of %s %u of the entry function is no string",
+                                what, number);
   }
   out->memory_kind = kind->text;
   return hlo_ok();
@@ -79,21 +76,18 @@ static hlo_status_t check_alias(const hlo_executable_t* executable, const hlo_fu
   const hlo_attr_t* alias = hlo_func_argument_alias(entry, number);
   if (!alias || alias->kind != HLO_ATTR_KIND_INT) return hlo_ok();
   if (alias->i < 0 || alias->i >= executable->result_count) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "argument %u aliases result %lld, the program has %u results", number,
-                             (long long)alias->i, executable->result_count);
+    return hlo_invalid_argument("argument %u aliases result %lld, the program has %u results",
+                                number, (long long)alias->i, executable->result_count);
   }
   if (arguments[alias->i] != number) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "arguments %u and %u both alias result %lld", arguments[alias->i],
-                             number, (long long)alias->i);
+    return hlo_invalid_argument("arguments %u and %u both alias result %lld", arguments[alias->i],
+                                number, (long long)alias->i);
   }
   const size_t size_bytes = executable->arguments[number].size_bytes;
   const size_t result_bytes = executable->results[alias->i].size_bytes;
   if (result_bytes == size_bytes) return hlo_ok();
-  return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                           "argument %u of %zu bytes cannot alias result %lld of %zu bytes", number,
-                           size_bytes, (long long)alias->i, result_bytes);
+  return hlo_invalid_argument("argument %u of %zu bytes cannot alias result %lld of %zu bytes",
+                              number, size_bytes, (long long)alias->i, result_bytes);
 }
 
 static hlo_status_t read_donation(hlo_executable_t* executable, const hlo_func_t* entry) {
@@ -286,14 +280,12 @@ static bool is_array_of(const hlo_array_layout_t* layout, const hlo_type_t* type
 static hlo_status_t check_side(const side_t* side) {
   if (side->layout_count == 0) return hlo_ok();
   if (side->layout_count != side->type_count) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "the compile options have layouts of %zu %ss, the program has %u",
-                             side->layout_count, side->what, side->type_count);
+    return hlo_invalid_argument("the compile options have layouts of %zu %ss, the program has %u",
+                                side->layout_count, side->what, side->type_count);
   }
   for (uint32_t i = 0; i < side->type_count; ++i) {
     if (is_array_of(&side->layouts[i], side->types[i])) continue;
-    return hlo_status_create(
-        HLO_STATUS_INVALID_ARGUMENT,
+    return hlo_invalid_argument(
         "the layout of %s %u in the compile options is for another array than the program has",
         side->what, i);
   }

@@ -69,13 +69,11 @@ static hlo_status_t run_first(reducer_t* r, const hlo_module_t* module) {
   r->timeout_ns =
       taken < LEAST_TIMEOUT_NS / TIMEOUT_FACTOR ? LEAST_TIMEOUT_NS : taken * TIMEOUT_FACTOR;
   if (hlo_status_is_ok(status) && r->exit_code == 0) {
-    status = hlo_status_create(
-        HLO_STATUS_INVALID_ARGUMENT,
+    status = hlo_invalid_argument(
         "%s: error: the command does not fail on the program as hlocc prints it", file);
   } else if (hlo_status_is_ok(status) && !says(r->dev, &output)) {
-    status = hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                               "%s: error: the command fails without printing '%s': %.1000s", file,
-                               r->dev->message, hlo_strbuf_text(&output));
+    status = hlo_invalid_argument("%s: error: the command fails without printing '%s': %.1000s",
+                                  file, r->dev->message, hlo_strbuf_text(&output));
   }
   hlo_strbuf_deinit(&output);
   return status;
@@ -101,8 +99,8 @@ static hlo_status_t reduce(reducer_t* r, hlo_module_t** module, hlo_strbuf_t* ou
 hlo_status_t hlo_dev_cmd_reduce(hlo_cli_t* cli, hlo_strbuf_t* out) {
   const hlo_dev_t* dev = hlo_dev_of(cli);
   if (!dev->command) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "reduce needs --command=COMMAND, a command that fails on the program");
+    return hlo_invalid_argument(
+        "reduce needs --command=COMMAND, a command that fails on the program");
   }
   reducer_t* r = hlo_arena_alloc_zeroed(&cli->arena, sizeof *r);
   char* script = hlo_arena_alloc(&cli->arena, strlen(dev->command) + sizeof " \"$1\"");

@@ -108,9 +108,8 @@ static hlo_status_t make_argument(replay_t* r, uint32_t row, uint32_t i) {
   HLO_TRY(read_file(r, name, &bytes, &size_bytes));
   hlo_status_t status = hlo_ok();
   if (size_bytes != entry->size_bytes) {
-    status = hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                               "%s/%s: error: found %zu bytes, expected %zu", r->cli->file, name,
-                               size_bytes, entry->size_bytes);
+    status = hlo_invalid_argument("%s/%s: error: found %zu bytes, expected %zu", r->cli->file, name,
+                                  size_bytes, entry->size_bytes);
   }
   if (hlo_status_is_ok(status)) {
     status = hlo_buffer_create_uninitialized(memory, &shape, &r->arguments[row][i]);

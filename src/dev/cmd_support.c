@@ -88,9 +88,8 @@ static hlo_status_t probe_op(hlo_client_t* client, const char* backend, hlo_op_t
     }
   }
   if (is_ever_valid) return hlo_ok();
-  return hlo_status_create(HLO_STATUS_INTERNAL,
-                           "the program of %s is invalid for all element types",
-                           hlo_op_info(op)->name);
+  return hlo_internal_error("the program of %s is invalid for all element types",
+                            hlo_op_info(op)->name);
 }
 
 static hlo_status_t print_op(hlo_client_t* client, hlo_op_t op, bool markdown, hlo_strbuf_t* out) {

@@ -344,7 +344,7 @@ static hlo_status_t tune_tiles(hlo_dev_t* dev, const hlo_target_t* target, hlo_s
 hlo_status_t hlo_dev_cmd_tune(hlo_cli_t* cli, hlo_strbuf_t* out) {
   hlo_dev_t* dev = hlo_dev_of(cli);
   if (dev->calibrate == !!dev->tiles) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "tune needs --calibrate or --tiles=FILE");
+    return hlo_invalid_argument("tune needs --calibrate or --tiles=FILE");
   }
   hlo_cpu_t cpu;
   hlo_target_t target;

@@ -254,7 +254,7 @@ static hlo_status_t compile_and_run(hlo_client_t* client, const char* backend,
   HLO_TRY(status);
   status = executable->program->backend == hlo_backend_find(backend)
                ? hlo_loaded_create(client, executable, 0, NULL, &loaded)
-               : hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "executed by another back end");
+               : hlo_unimplemented("executed by another back end");
   hlo_executable_release(executable);
   if (hlo_status_is_ok(status)) status = run(loaded);
   hlo_loaded_release(loaded);
@@ -276,13 +276,13 @@ static hlo_status_t check_program(hlo_op_t op, const hlo_strbuf_t* text) {
   hlo_module_release(module);
   HLO_TRY(status);
   if (wanted == HLO_OP_COUNT) return hlo_ok();
-  return hlo_status_create(HLO_STATUS_INTERNAL, "the operation is missing in its own program");
+  return hlo_internal_error("the operation is missing in its own program");
 }
 
 static hlo_status_t describe(hlo_op_t op, int type, const hlo_strbuf_t* text, hlo_status_t found) {
   hlo_status_t status =
-      hlo_status_create(HLO_STATUS_INTERNAL, "%s on %s: %s\n%s", hlo_op_info(op)->name,
-                        element_name(type), hlo_status_message(found), hlo_strbuf_text(text));
+      hlo_internal_error("%s on %s: %s\n%s", hlo_op_info(op)->name, element_name(type),
+                         hlo_status_message(found), hlo_strbuf_text(text));
   hlo_status_release(found);
   return status;
 }

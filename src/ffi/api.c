@@ -13,10 +13,9 @@ enum { MEMORY_ALIGNMENT = 64, MAX_MEMORY_ALIGNMENT = 4096 };
 
 static hlo_status_t check_size(const char* name, size_t expected, size_t found) {
   if (HLO_LIKELY(found >= expected)) return hlo_ok();
-  return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                           "%s_Args has %zu bytes, expected at least %zu; this runtime has XLA FFI"
-                           " API %d.%d",
-                           name, found, expected, XLA_FFI_API_MAJOR, XLA_FFI_API_MINOR);
+  return hlo_invalid_argument(
+      "%s_Args has %zu bytes, expected at least %zu; this runtime has XLA FFI API %d.%d", name,
+      found, expected, XLA_FFI_API_MAJOR, XLA_FFI_API_MINOR);
 }
 
 // Returns from a function of the table if its argument block is too small.
@@ -116,8 +115,7 @@ static XLA_FFI_Error* device_ordinal_get(XLA_FFI_DeviceOrdinal_Get_Args* args) {
 
 static XLA_FFI_Error* stream_get(XLA_FFI_Stream_Get_Args* args) {
   CHECK_SIZE(XLA_FFI_Stream_Get);
-  return hlo_ffi_error_of(
-      hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "the device of this call has no stream"));
+  return hlo_ffi_error_of(hlo_unimplemented("the device of this call has no stream"));
 }
 
 // ---- states ------------------------------------------------------------------------------------
@@ -133,9 +131,8 @@ typedef struct state_args_v02 {
 static hlo_status_t state_of(XLA_FFI_InvokeContext* ctx, XLA_FFI_ExecutionStage stage,
                              hlo_ffi_state_t** out_state) {
   if ((unsigned)stage >= HLO_FFI_STATE_COUNT || !ctx->states[stage]) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "the state of stage %d is not available in stage %d", (int)stage,
-                             (int)ctx->stage);
+    return hlo_invalid_argument("the state of stage %d is not available in stage %d", (int)stage,
+                                (int)ctx->stage);
   }
   *out_state = ctx->states[stage];
   return hlo_ok();
@@ -146,9 +143,9 @@ static hlo_status_t set_state(XLA_FFI_InvokeContext* ctx, XLA_FFI_ExecutionStage
   hlo_ffi_state_t* state = NULL;
   HLO_TRY(state_of(ctx, stage, &state));
   if (stage != ctx->stage) {  // others may be reading it
-    return hlo_status_create(HLO_STATUS_FAILED_PRECONDITION,
-                             "the state of stage %d can be set in that stage only, not in stage %d",
-                             (int)stage, (int)ctx->stage);
+    return hlo_failed_precondition(
+        "the state of stage %d can be set in that stage only, not in stage %d", (int)stage,
+        (int)ctx->stage);
   }
   return hlo_ffi_state_set(state, type_id->type_id, object);
 }
@@ -190,11 +187,9 @@ static XLA_FFI_Error* device_memory_allocate(XLA_FFI_DeviceMemory_Allocate_Args*
   CHECK_SIZE(XLA_FFI_DeviceMemory_Allocate);
   size_t alignment = args->alignment;
   if (alignment == 0 || (alignment & (alignment - 1)) || alignment > MAX_MEMORY_ALIGNMENT) {
-    return hlo_ffi_error_of(
-        hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                          "memory was requested with alignment %zu, expected a power of two of at"
-                          " most %d",
-                          alignment, MAX_MEMORY_ALIGNMENT));
+    return hlo_ffi_error_of(hlo_invalid_argument(
+        "memory was requested with alignment %zu, expected a power of two of at most %d", alignment,
+        MAX_MEMORY_ALIGNMENT));
   }
   if (alignment < MEMORY_ALIGNMENT) alignment = MEMORY_ALIGNMENT;
   void* data = hlo_mem_alloc_aligned(args->size, alignment);
@@ -251,8 +246,7 @@ static XLA_FFI_Error* future_create(XLA_FFI_Future_Create_Args* args) {
 
 static XLA_FFI_Error* complete(XLA_FFI_Future* future, hlo_status_t status) {
   if (hlo_ffi_future_set(future, status)) return NULL;
-  return hlo_ffi_error_of(
-      hlo_status_create(HLO_STATUS_FAILED_PRECONDITION, "the future is complete already"));
+  return hlo_ffi_error_of(hlo_failed_precondition("the future is complete already"));
 }
 
 static XLA_FFI_Error* future_set_available(XLA_FFI_Future_SetAvailable_Args* args) {
@@ -263,8 +257,7 @@ static XLA_FFI_Error* future_set_available(XLA_FFI_Future_SetAvailable_Args* arg
 static XLA_FFI_Error* future_set_error(XLA_FFI_Future_SetError_Args* args) {
   CHECK_SIZE(XLA_FFI_Future_SetError);
   if (!args->error) {
-    return hlo_ffi_error_of(
-        hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "a future was failed without an error"));
+    return hlo_ffi_error_of(hlo_invalid_argument("a future was failed without an error"));
   }
   return complete(args->future, hlo_ffi_error_take(args->error));
 }

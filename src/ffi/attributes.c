@@ -21,8 +21,8 @@ static hlo_status_t sort_names(hlo_arena_t* arena, const hlo_ffi_attribute_t* at
   if (count > 1) qsort(sorted, count, sizeof *sorted, compare_names);
   for (size_t i = 1; i < count; ++i) {
     if (compare_names(&sorted[i - 1], &sorted[i]) != 0) continue;
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "attribute \"%.*s\" occurs twice",
-                             (int)sorted[i]->name.len, sorted[i]->name.ptr);
+    return hlo_invalid_argument("attribute \"%.*s\" occurs twice", (int)sorted[i]->name.len,
+                                sorted[i]->name.ptr);
   }
   *out_sorted = sorted;
   return hlo_ok();
@@ -52,9 +52,8 @@ static hlo_status_t build_value(hlo_arena_t* arena, const hlo_ffi_attribute_t* a
   const bool has_elements =
       attribute->type == XLA_FFI_AttrType_SCALAR || attribute->type == XLA_FFI_AttrType_ARRAY;
   if (has_elements && element_bytes == 0) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "attribute \"%.*s\" has element type %s",
-                             (int)attribute->name.len, attribute->name.ptr,
-                             hlo_dtype_info(attribute->dtype)->name);
+    return hlo_invalid_argument("attribute \"%.*s\" has element type %s", (int)attribute->name.len,
+                                attribute->name.ptr, hlo_dtype_info(attribute->dtype)->name);
   }
   union {
     XLA_FFI_Scalar scalar;
@@ -81,16 +80,15 @@ static hlo_status_t build_value(hlo_arena_t* arena, const hlo_ffi_attribute_t* a
     case XLA_FFI_AttrType_DICTIONARY:
       return build_dictionary(arena, attribute->data, count, depth + 1, &value->dictionary);
   }
-  return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "attribute \"%.*s\" has type %d",
-                           (int)attribute->name.len, attribute->name.ptr, (int)attribute->type);
+  return hlo_invalid_argument("attribute \"%.*s\" has type %d", (int)attribute->name.len,
+                              attribute->name.ptr, (int)attribute->type);
 }
 
 static hlo_status_t build_dictionary(hlo_arena_t* arena, const hlo_ffi_attribute_t* attributes,
                                      size_t count, unsigned depth, XLA_FFI_Attrs* out_attrs) {
   if (depth > HLO_FFI_MAX_ATTRIBUTE_DEPTH) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "dictionaries of attributes are nested deeper than %d levels",
-                             HLO_FFI_MAX_ATTRIBUTE_DEPTH);
+    return hlo_invalid_argument("dictionaries of attributes are nested deeper than %d levels",
+                                HLO_FFI_MAX_ATTRIBUTE_DEPTH);
   }
   const hlo_ffi_attribute_t** sorted = NULL;
   HLO_TRY(sort_names(arena, attributes, count, &sorted));

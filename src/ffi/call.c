@@ -48,8 +48,7 @@ void XlaCustomCallStatusSetSuccess(XlaCustomCallStatus* status) {
 void XlaCustomCallStatusSetFailure(XlaCustomCallStatus* status, const char* message,
                                    size_t message_length) {
   XlaCustomCallStatusSetSuccess(status);
-  status->status = hlo_status_create(HLO_STATUS_INTERNAL, "%.*s",
-                                     (int)strnlen(message, message_length), message);
+  status->status = hlo_internal_error("%.*s", (int)strnlen(message, message_length), message);
 }
 
 // ---- call sites --------------------------------------------------------------------------------
@@ -148,9 +147,8 @@ static hlo_status_t instantiate(hlo_ffi_call_t* call) {
 hlo_status_t hlo_ffi_call_create(hlo_ffi_registry_t* registry, const hlo_ffi_call_desc_t* desc,
                                  hlo_ffi_call_t** out_call) {
   if (desc->interface < HLO_FFI_INTERFACE_ORIGINAL || desc->interface > HLO_FFI_INTERFACE_TYPED) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "custom call target \"%.*s\" has api_version %d, expected 1 to 4",
-                             (int)desc->target.len, desc->target.ptr, (int)desc->interface);
+    return hlo_invalid_argument("custom call target \"%.*s\" has api_version %d, expected 1 to 4",
+                                (int)desc->target.len, desc->target.ptr, (int)desc->interface);
   }
   hlo_ffi_handler_t handler;
   HLO_TRY(hlo_ffi_registry_find(registry, desc->target, desc->platform, desc->interface, &handler));
@@ -270,9 +268,9 @@ static hlo_status_t call_untyped(hlo_ffi_launch_t* launch, void* const* addresse
   static const unsigned char untouched[FOREIGN_STATUS_BYTES];
   if (hlo_status_is_ok(outcome.status) &&
       memcmp(outcome.foreign, untouched, sizeof untouched) != 0) {
-    return hlo_status_create(HLO_STATUS_INTERNAL,
-                             "the custom call failed; its message is unknown because the library is"
-                             " linked with an XlaCustomCallStatusSetFailure of its own");
+    return hlo_internal_error(
+        "the custom call failed; its message is unknown because the library is linked with an "
+        "XlaCustomCallStatusSetFailure of its own");
   }
   return outcome.status;
 }

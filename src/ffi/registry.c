@@ -133,8 +133,8 @@ static hlo_status_t add(hlo_ffi_registry_t* registry, XLA_FFI_ByteSpan target,
     const char* missing = target.len == 0     ? "name"
                           : platform.len == 0 ? "platform"
                                               : "execute function";
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "custom call target \"%.*s\" has no %s",
-                             (int)target.len, target.ptr, missing);
+    return hlo_invalid_argument("custom call target \"%.*s\" has no %s", (int)target.len,
+                                target.ptr, missing);
   }
   hlo_mutex_lock(&registry->mutex);
   hlo_status_t status = add_locked(registry, target, canonical_platform(platform), handler);
@@ -173,16 +173,16 @@ static hlo_status_t check_handler(XLA_FFI_Handler* handler, XLA_FFI_Handler_Trai
   HLO_TRY(query_metadata(handler, &metadata));
   int major = metadata.api_version.major_version, minor = metadata.api_version.minor_version;
   if (major == -1) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "the handler does not say which version of the XLA FFI API it was"
-                             " compiled for; this runtime has %d.%d",
-                             XLA_FFI_API_MAJOR, XLA_FFI_API_MINOR);
+    return hlo_invalid_argument(
+        "the handler does not say which version of the XLA FFI API it was compiled for; this "
+        "runtime has %d.%d",
+        XLA_FFI_API_MAJOR, XLA_FFI_API_MINOR);
   }
   if (major != XLA_FFI_API_MAJOR || minor < 1) {  // the layouts of 0.0 are not known
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "the handler was compiled for XLA FFI API %d.%d; this runtime has"
-                             " %d.%d and supports handlers from %d.1 on",
-                             major, minor, XLA_FFI_API_MAJOR, XLA_FFI_API_MINOR, XLA_FFI_API_MAJOR);
+    return hlo_invalid_argument(
+        "the handler was compiled for XLA FFI API %d.%d; this runtime has %d.%d and supports "
+        "handlers from %d.1 on",
+        major, minor, XLA_FFI_API_MAJOR, XLA_FFI_API_MINOR, XLA_FFI_API_MAJOR);
   }
   *inout_traits |= metadata.traits;
   return hlo_ok();
@@ -238,11 +238,10 @@ static hlo_status_t not_found(XLA_FFI_ByteSpan target, XLA_FFI_ByteSpan platform
     snprintf(hint, sizeof hint, "; none of the %u registered targets is spelt alike",
              misses->target_count);
   }
-  return hlo_status_create(HLO_STATUS_NOT_FOUND,
-                           "custom call target \"%.*s\" is not registered for platform %.*s with"
-                           " the %s interface%s",
-                           (int)target.len, target.ptr, (int)platform.len, platform.ptr,
-                           is_typed ? "typed FFI" : "untyped", hint);
+  return hlo_not_found(
+      "custom call target \"%.*s\" is not registered for platform %.*s with the %s interface%s",
+      (int)target.len, target.ptr, (int)platform.len, platform.ptr,
+      is_typed ? "typed FFI" : "untyped", hint);
 }
 
 hlo_status_t hlo_ffi_registry_find(hlo_ffi_registry_t* registry, XLA_FFI_ByteSpan target,

@@ -61,9 +61,9 @@ static hlo_status_t register_locked(XLA_FFI_ByteSpan name, hlo_ffi_deleter_t del
 hlo_status_t hlo_ffi_type_register(XLA_FFI_ByteSpan name, hlo_ffi_deleter_t deleter,
                                    int64_t* inout_type_id) {
   if (name.len == 0 || *inout_type_id < 0) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "a type needs a name and an id of at least 0, got \"%.*s\" and %lld",
-                             (int)name.len, name.ptr, (long long)*inout_type_id);
+    return hlo_invalid_argument(
+        "a type needs a name and an id of at least 0, got \"%.*s\" and %lld", (int)name.len,
+        name.ptr, (long long)*inout_type_id);
   }
   hlo_mutex_lock(&types_mutex);
   hlo_status_t status = register_locked(name, deleter, inout_type_id);
@@ -81,35 +81,29 @@ hlo_status_t hlo_ffi_type_find(int64_t type_id, hlo_ffi_deleter_t* out_deleter) 
   }
   hlo_mutex_unlock(&types_mutex);
   if (found) return hlo_ok();
-  return hlo_status_create(HLO_STATUS_NOT_FOUND, "no type with id %lld is registered",
-                           (long long)type_id);
+  return hlo_not_found("no type with id %lld is registered", (long long)type_id);
 }
 
 hlo_status_t hlo_ffi_state_set(hlo_ffi_state_t* state, int64_t type_id, void* object) {
   hlo_ffi_deleter_t deleter;
   HLO_TRY_MSG(hlo_ffi_type_find(type_id, &deleter), "cannot set the state of a handler");
   if (!object || !deleter) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "cannot set the state of a handler: its %s",
-                             object ? "type has no deleter" : "address is null");
+    return hlo_invalid_argument("cannot set the state of a handler: its %s",
+                                object ? "type has no deleter" : "address is null");
   }
   if (state->object) {
-    return hlo_status_create(HLO_STATUS_FAILED_PRECONDITION,
-                             "the state of the handler is already set, with type id %lld",
-                             (long long)state->type_id);
+    return hlo_failed_precondition("the state of the handler is already set, with type id %lld",
+                                   (long long)state->type_id);
   }
   *state = (hlo_ffi_state_t){type_id, object, deleter};
   return hlo_ok();
 }
 
 hlo_status_t hlo_ffi_state_get(const hlo_ffi_state_t* state, int64_t type_id, void** out_object) {
-  if (!state->object) {
-    return hlo_status_create(HLO_STATUS_NOT_FOUND, "the handler has no state of this stage");
-  }
+  if (!state->object) return hlo_not_found("the handler has no state of this stage");
   if (state->type_id != type_id) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "the state of the handler has type id %lld, not %lld",
-                             (long long)state->type_id, (long long)type_id);
+    return hlo_invalid_argument("the state of the handler has type id %lld, not %lld",
+                                (long long)state->type_id, (long long)type_id);
   }
   *out_object = state->object;
   return hlo_ok();
@@ -129,10 +123,7 @@ static const hlo_ffi_user_object_t* find_object(const hlo_ffi_user_data_t* data,
 
 hlo_status_t hlo_ffi_user_data_add(hlo_ffi_user_data_t* data, int64_t type_id, void* object,
                                    hlo_ffi_deleter_t deleter) {
-  if (type_id == 0) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "user data needs a registered type, got type id 0");
-  }
+  if (type_id == 0) return hlo_invalid_argument("user data needs a registered type, got type id 0");
   if (find_object(data, type_id)) {
     return hlo_status_create(HLO_STATUS_ALREADY_EXISTS,
                              "the execution has user data with type id %lld already",
@@ -146,9 +137,7 @@ hlo_status_t hlo_ffi_user_data_get(const hlo_ffi_user_data_t* data, int64_t type
                                    void** out_object) {
   const hlo_ffi_user_object_t* found = find_object(data, type_id);
   if (!found) {
-    return hlo_status_create(HLO_STATUS_NOT_FOUND,
-                             "the execution has no user data with type id %lld",
-                             (long long)type_id);
+    return hlo_not_found("the execution has no user data with type id %lld", (long long)type_id);
   }
   *out_object = found->object;
   return hlo_ok();

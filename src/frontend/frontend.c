@@ -73,9 +73,8 @@ static hlo_status_t load(const void* bytes, size_t size, const char* file_name, 
       return hlo_hlo_text_read(bytes, size, file_name, &hlo, diag, out_module);
     case HLO_FORMAT_HLO_PROTO: return hlo_hlo_proto_read(bytes, size, &hlo, out_module);
     default:
-      return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                               "the program is neither MLIR bytecode, MLIR text, HLO text nor an "
-                               "HLO proto");
+      return hlo_invalid_argument(
+          "the program is neither MLIR bytecode, MLIR text, HLO text nor an HLO proto");
   }
 }
 

@@ -34,9 +34,9 @@ static bool needs_library(const hlo_step_t* step) {
 static hlo_status_t refuse_node(const hlo_plan_t* plan, const hlo_node_t* node, const char* form) {
   hlo_strbuf_t location = {0};
   hlo_loc_format(plan->func->module, node->loc, &location);
-  hlo_status_t status = hlo_status_create(
-      HLO_STATUS_UNIMPLEMENTED, "%s: %s: not supported in a standalone program (%s)",
-      hlo_strbuf_text(&location), hlo_op_info(node->op)->name, form);
+  hlo_status_t status =
+      hlo_unimplemented("%s: %s: not supported in a standalone program (%s)",
+                        hlo_strbuf_text(&location), hlo_op_info(node->op)->name, form);
   hlo_strbuf_deinit(&location);
   return status;
 }

@@ -10,8 +10,8 @@ typedef struct verifier {
 
 static hlo_status_t check_schedule_rule(bool holds, const hlo_node_t* node, const char* rule) {
   if (holds) return hlo_ok();
-  return hlo_status_create(HLO_STATUS_INTERNAL, "schedule: at %s (node %u): broken rule: %s",
-                           hlo_op_info(node->op)->name, node->index, rule);
+  return hlo_internal_error("schedule: at %s (node %u): broken rule: %s",
+                            hlo_op_info(node->op)->name, node->index, rule);
 }
 
 // ---- fusions ------------------------------------------------------------------------------------

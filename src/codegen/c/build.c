@@ -114,7 +114,7 @@ static void choose_cached(build_t* build) {
 // Creates a folder for this build: in the cache folder, or else in the system's temporary folder.
 static hlo_status_t make_scratch(build_t* build) {
   char folder[PATH_BYTES];
-  hlo_status_t status = hlo_status_create(HLO_STATUS_NOT_FOUND, "no cache");
+  hlo_status_t status = hlo_not_found("no cache");
   if (*build->cached) {
     snprintf(folder, sizeof folder, "%.*s", (int)(strrchr(build->cached, '/') - build->cached),
              build->cached);
@@ -127,8 +127,7 @@ static hlo_status_t make_scratch(build_t* build) {
   }
   if (!join_path(build->source_path, build->scratch, "code.c") ||
       !join_path(build->object_path, build->scratch, "code.so")) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "the cache's path is too long: %.100s...",
-                             build->scratch);
+    return hlo_invalid_argument("the cache's path is too long: %.100s...", build->scratch);
   }
   return hlo_ok();
 }
@@ -205,7 +204,7 @@ static hlo_status_t load_library(const build_t* build, const hlo_vir_module_t* m
   program->saved_bytes = hlo_os_library_symbol(program->library, "hlo_saved_bytes");
   const void** blobs = hlo_os_library_symbol(program->library, "hlo_blobs");
   if (!program->functions || !program->saved_bytes || (module->blob_count && !blobs)) {
-    return hlo_status_create(HLO_STATUS_INTERNAL, "compiled code has not the symbols it should");
+    return hlo_internal_error("compiled code has not the symbols it should");
   }
   for (uint32_t i = 0; i < module->blob_count; ++i) blobs[i] = module->blobs[i].bytes;
   return hlo_ok();

@@ -20,8 +20,8 @@ static hlo_status_t run_one(const char* compiler, const char* const* arguments) 
   hlo_strbuf_t output = {0};
   hlo_status_t status = hlo_os_process_run(all, TIMEOUT_NS, &output, &exit_code);
   if (hlo_status_is_ok(status) && exit_code != 0) {
-    status = hlo_status_create(HLO_STATUS_INTERNAL, "%s ended with %d: %.2000s", compiler,
-                               exit_code, hlo_strbuf_text(&output));
+    status = hlo_internal_error("%s ended with %d: %.2000s", compiler, exit_code,
+                                hlo_strbuf_text(&output));
   }
   hlo_strbuf_deinit(&output);
   return status;
@@ -35,6 +35,5 @@ hlo_status_t hlo_c_compiler_run(const char* compiler, const char* const* argumen
     if (hlo_status_code(status) != HLO_STATUS_NOT_FOUND) return status;
     hlo_status_release(status);
   }
-  return hlo_status_create(HLO_STATUS_NOT_FOUND,
-                           "no C compiler: neither cc nor gcc nor clang is in PATH");
+  return hlo_not_found("no C compiler: neither cc nor gcc nor clang is in PATH");
 }

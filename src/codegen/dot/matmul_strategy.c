@@ -112,8 +112,8 @@ hlo_status_t hlo_matmul_verify(const hlo_matmul_t* m) {
   };
   for (uint32_t i = 0; i < sizeof rules / sizeof *rules; ++i) {
     if (rules[i].holds) continue;
-    return hlo_status_create(HLO_STATUS_INTERNAL, "product of node %u: broken rule: %s",
-                             m->contraction.node->index, rules[i].rule);
+    return hlo_internal_error("product of node %u: broken rule: %s", m->contraction.node->index,
+                              rules[i].rule);
   }
   return hlo_ok();
 }

@@ -202,9 +202,7 @@ hlo_status_t hlo_fuser_order_steps(hlo_fuser_t* f, hlo_sequence_t* sequence) {
     uint32_t depth = 0, next = is_done[i] ? NO_STEP : i;
     while (next != NO_STEP || depth) {
       if (next != NO_STEP) {
-        if (depth == count) {
-          return hlo_status_create(HLO_STATUS_INTERNAL, "fusions that wait for each other");
-        }
+        if (depth == count) return hlo_internal_error("fusions that wait for each other");
         stack[depth] = (pending_step_t){.step = next};
         HLO_TRY(hlo_step_list_read(&sequence->steps[next], &f->scratch, &stack[depth++].read));
       } else {

@@ -263,16 +263,14 @@ static hlo_status_t parse_location(const hlo_code_t* code, const char* location,
   *out_func = NULL;
   *out_offset = strtoull(digits, &end, 0);
   if (end == digits || *end) {
-    return hlo_status_create(
-        HLO_STATUS_INVALID_ARGUMENT,
+    return hlo_invalid_argument(
         "location '%s' is invalid: expected an offset such as 0x1f3 or main::chunk5+0x42",
         location);
   }
   if (!plus) return hlo_ok();
   *out_func = find_func_named(code, name, (size_t)(plus - name));
   if (*out_func) return hlo_ok();
-  return hlo_status_create(HLO_STATUS_NOT_FOUND, "the code has no function '%.*s'",
-                           (int)(plus - name), name);
+  return hlo_not_found("the code has no function '%.*s'", (int)(plus - name), name);
 }
 
 // Prints "chunk5+0x42: stablehlo.add model.py:3:7", or only the location if it has no operation.
@@ -285,9 +283,8 @@ static hlo_status_t print_location(printer_t* printer, const char* location) {
   if (func) offset = offset < func->size_bytes ? offset + func->offset_bytes : UINT64_MAX;
   func = find_func_at(code, offset);
   if (!func) {
-    return hlo_status_create(HLO_STATUS_NOT_FOUND,
-                             "location %s is outside the code, which has %zu bytes", location,
-                             code->size_bytes);
+    return hlo_not_found("location %s is outside the code, which has %zu bytes", location,
+                         code->size_bytes);
   }
   for (uint32_t i = 0; i < code->debug_id_count && code->debug_ids[i].offset_bytes <= offset; ++i) {
     if (code->debug_ids[i].offset_bytes >= func->offset_bytes)

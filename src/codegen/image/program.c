@@ -165,8 +165,7 @@ static hlo_status_t check_tile_text(const char* text, uint32_t number) {
   if (hlo_status_is_ok(status)) hlo_tile_kernel_print(kernel, &reprinted);
   if (hlo_status_is_ok(status)) status = hlo_strbuf_status(&reprinted);
   if (hlo_status_is_ok(status) && strcmp(hlo_strbuf_text(&reprinted), text) != 0) {
-    status = hlo_status_create(HLO_STATUS_INTERNAL,
-                               "the Tile IR of fusion %u changes when printed and parsed", number);
+    status = hlo_internal_error("the Tile IR of fusion %u changes when printed and parsed", number);
   }
   hlo_strbuf_deinit(&reprinted);
   hlo_arena_deinit(&arena);
@@ -448,8 +447,7 @@ static hlo_status_t load_image(hlo_code_program_t* program, const hlo_func_t* fu
   HLO_TRY(prepare_call_sites(program, options));
   image.code.isa = hlo_code_isa_of(&options->target);
   if (!image.code.isa) {
-    return hlo_status_create(
-        HLO_STATUS_FAILED_PRECONDITION,
+    return hlo_failed_precondition(
         "the compiled program has machine code, but this target has no encoder");
   }
   return load_code(program, &image.code, options);

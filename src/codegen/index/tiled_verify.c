@@ -4,14 +4,13 @@
 
 static hlo_status_t check_tiling_rule(bool holds, const char* rule) {
   if (holds) return hlo_ok();
-  return hlo_status_create(HLO_STATUS_INTERNAL, "tiling: broken rule: %s", rule);
+  return hlo_internal_error("tiling: broken rule: %s", rule);
 }
 
 static hlo_status_t check_instance_rule(bool holds, const hlo_tiled_t* tiled, const char* rule) {
   if (holds) return hlo_ok();
-  return hlo_status_create(HLO_STATUS_INTERNAL,
-                           "tiling: at instance %u of kind %d: broken rule: %s", tiled->number,
-                           (int)tiled->kind, rule);
+  return hlo_internal_error("tiling: at instance %u of kind %d: broken rule: %s", tiled->number,
+                            (int)tiled->kind, rule);
 }
 
 static hlo_status_t verify_space(const hlo_tiling_t* t, uint32_t number) {

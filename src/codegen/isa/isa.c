@@ -16,7 +16,7 @@ const hlo_code_isa_t* hlo_code_isa_of(const hlo_target_t* target) {
 hlo_status_t hlo_code_unit_create(const hlo_target_t* target, uint32_t func_count,
                                   hlo_code_unit_t** out_unit) {
   const hlo_code_isa_t* isa = hlo_code_isa_of(target);
-  if (!isa) return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "machine code for this processor");
+  if (!isa) return hlo_unimplemented("machine code for this processor");
   return isa->create(target, func_count, out_unit);
 }
 

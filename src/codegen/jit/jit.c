@@ -111,9 +111,8 @@ static hlo_status_t check_code(const hlo_code_t* code) {
   for (uint32_t i = 0; i < code->func_count; i++) {
     uint64_t end = (uint64_t)code->funcs[i].offset_bytes + code->funcs[i].size_bytes;
     if (end > code->size_bytes) {
-      return hlo_status_create(HLO_STATUS_INTERNAL,
-                               "machine code: function %s ends at byte %" PRIu64 " of %zu",
-                               code->funcs[i].name, end, code->size_bytes);
+      return hlo_internal_error("machine code: function %s ends at byte %" PRIu64 " of %zu",
+                                code->funcs[i].name, end, code->size_bytes);
     }
   }
   return hlo_ok();

@@ -101,8 +101,8 @@ static hlo_status_t fault(const check_t* check, const hlo_node_t* node, const ch
   hlo_strbuf_t text = {0};
   hlo_plan_print(check->plan, &text);
   hlo_status_t status =
-      hlo_status_create(HLO_STATUS_INTERNAL, "the buffer plan is wrong at %s: %s %u\n%s",
-                        hlo_op_info(node->op)->name, what, i, hlo_strbuf_text(&text));
+      hlo_internal_error("the buffer plan is wrong at %s: %s %u\n%s", hlo_op_info(node->op)->name,
+                         what, i, hlo_strbuf_text(&text));
   hlo_strbuf_deinit(&text);
   return status;
 }

@@ -193,7 +193,7 @@ static hlo_status_t number_region(hlo_planner_t* planner, const hlo_region_t* re
   const hlo_sequence_t* sequence = hlo_schedule_find(planner->plan->schedule, region);
   const hlo_node_t* terminator = hlo_region_terminator(region);
   if (!sequence || !terminator) {
-    return hlo_status_create(HLO_STATUS_INTERNAL, "a region without steps or without an end");
+    return hlo_internal_error("a region without steps or without an end");
   }
   for (uint32_t i = 0; i < sequence->step_count; ++i) {
     const hlo_step_t* step = &sequence->steps[i];
@@ -494,8 +494,8 @@ hlo_status_t hlo_planner_scan(hlo_planner_t* planner) {
   for (uint32_t i = 0; i < body->arg_count; ++i) define(planner, body->args[i], 0);
   HLO_TRY(scan_region(planner, body));
   if (planner->undefined) {
-    return hlo_status_create(
-        HLO_STATUS_INTERNAL, "the schedule uses a value (%s) that no step makes",
+    return hlo_internal_error(
+        "the schedule uses a value (%s) that no step makes",
         planner->undefined->def ? hlo_op_info(planner->undefined->def->op)->name : "an argument");
   }
   unite_region(planner, body);

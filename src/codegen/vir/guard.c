@@ -304,10 +304,9 @@ hlo_vir_value_t* hlo_vir_emit_guarded(hlo_vir_builder_t* b, const hlo_vir_value_
   if (access.origin.kind == ORIGIN_UNKNOWN) {
     hlo_vir_module_fail(
         b->module,
-        hlo_status_create(HLO_STATUS_INTERNAL,
-                          "%s: %s with debug id %" PRIu32 ": no buffer is known for the address",
-                          b->func->name, hlo_vir_opcode_name((hlo_vir_opcode_t)draft->op),
-                          b->debug_id));
+        hlo_internal_error("%s: %s with debug id %" PRIu32 ": no buffer is known for the address",
+                           b->func->name, hlo_vir_opcode_name((hlo_vir_opcode_t)draft->op),
+                           b->debug_id));
     return b->module->poison;
   }
   b->guards = NULL;

@@ -49,10 +49,10 @@ static int64_t sign_extend(uint64_t word, uint32_t bits) {
 static flow_t fault(run_t* run, const hlo_vir_value_t* value, const char* what, uint64_t address,
                     size_t size_bytes) {
   if (hlo_status_is_ok(run->status)) {
-    run->status = hlo_status_create(
-        HLO_STATUS_INTERNAL, "%s: %%%" PRIu32 " %s (debug id %" PRIu32 "): %s (0x%" PRIx64 ", %zu)",
-        run->func->name, value->number, hlo_vir_opcode_name((hlo_vir_opcode_t)value->op),
-        value->debug_id, what, address, size_bytes);
+    run->status = hlo_internal_error(
+        "%s: %%%" PRIu32 " %s (debug id %" PRIu32 "): %s (0x%" PRIx64 ", %zu)", run->func->name,
+        value->number, hlo_vir_opcode_name((hlo_vir_opcode_t)value->op), value->debug_id, what,
+        address, size_bytes);
   }
   return FLOW_RETURN;
 }
@@ -537,8 +537,8 @@ static void give_lanes(run_t* run, const hlo_vir_block_t* block) {
 static hlo_status_t prepare_resume(run_t* run) {
   const hlo_vir_resume_t* resume = find_resume(run, run->frame->resume_point);
   if (!resume) {
-    return hlo_status_create(HLO_STATUS_INTERNAL, "%s has no resume point %" PRIu32,
-                             run->func->name, run->frame->resume_point);
+    return hlo_internal_error("%s has no resume point %" PRIu32, run->func->name,
+                              run->frame->resume_point);
   }
   for (const hlo_vir_value_t* value = run->func->body->first; value; value = value->next) {
     if (run->saved.is_rematerialized[value->number]) run_value(run, value);

@@ -147,9 +147,8 @@ static hlo_status_t add_resume(const hlo_vir_func_t* func, const places_t* place
   for (uint32_t i = 0; i < resume->value_count; ++i) {
     const hlo_vir_value_t* value = resume->values[i];
     if (places->is_stack[value->number]) {
-      return hlo_status_create(HLO_STATUS_INTERNAL,
-                               "%s: %%%u is an address of the stack and live across a suspend",
-                               func->name, value->number);
+      return hlo_internal_error("%s: %%%u is an address of the stack and live across a suspend",
+                                func->name, value->number);
     }
     if (saved->offsets[value->number] != UINT32_MAX) continue;
     saved->offsets[value->number] = saved->size_bytes;

@@ -361,8 +361,8 @@ hlo_status_t hlo_vir_verify(const hlo_vir_module_t* module, uint32_t vector_byte
     if (!hlo_status_is_ok(status)) break;
   }
   if (hlo_status_is_ok(status) && c.fault_count) {
-    status = hlo_status_create(HLO_STATUS_INTERNAL, "vector IR with %" PRIu32 " faults:%s",
-                               c.fault_count, hlo_strbuf_text(&c.faults));
+    status = hlo_internal_error("vector IR with %" PRIu32 " faults:%s", c.fault_count,
+                                hlo_strbuf_text(&c.faults));
   }
   hlo_strbuf_deinit(&c.faults);
   return status;

@@ -414,9 +414,8 @@ static void note_epochs(walk_t* w, const hlo_vir_value_t* value) {
 static hlo_status_t add_object(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
   uint64_t bytes = (uint64_t)value->imm;
   if (bytes > HLO_X86_MAX_STACK_BYTES - f->objects_bytes) {
-    return hlo_status_create(HLO_STATUS_RESOURCE_EXHAUSTED,
-                             "%s: %llu bytes of stack, more than %d in all", f->vir->name,
-                             (unsigned long long)bytes, HLO_X86_MAX_STACK_BYTES);
+    return hlo_resource_exhausted("%s: %llu bytes of stack, more than %d in all", f->vir->name,
+                                  (unsigned long long)bytes, HLO_X86_MAX_STACK_BYTES);
   }
   hlo_x86_live_range(f, value)->slot = (int32_t)f->objects_bytes;
   f->objects_bytes += (uint32_t)(bytes + STACK_ALIGN - 1) & ~(uint32_t)(STACK_ALIGN - 1);

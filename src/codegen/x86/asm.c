@@ -42,8 +42,7 @@ static bool reserve(hlo_x86_asm_t* as, size_t size_bytes) {
   if (HLO_LIKELY(as->capacity_bytes - as->size_bytes >= size_bytes)) return true;
   size_t wanted;
   if (!hlo_size_add(as->size_bytes, size_bytes, &wanted) || wanted > LIMIT_BYTES) {
-    hlo_x86_fail(as, hlo_status_create(HLO_STATUS_RESOURCE_EXHAUSTED,
-                                       "machine code of more than %d bytes", LIMIT_BYTES));
+    hlo_x86_fail(as, hlo_resource_exhausted("machine code of more than %d bytes", LIMIT_BYTES));
     return false;
   }
   size_t capacity = as->capacity_bytes ? 2 * as->capacity_bytes : FIRST_BYTES;
@@ -155,10 +154,9 @@ void hlo_x86_asm_append(hlo_x86_asm_t* as, const hlo_x86_asm_t* other, const hlo
 hlo_status_t hlo_x86_asm_finish(hlo_x86_asm_t* as) {
   for (size_t i = 0; i < as->fixups.count && hlo_status_is_ok(as->status); i++) {
     if (resolve(as, &as->fixups.items[i])) continue;
-    hlo_x86_fail(
-        as, hlo_status_create(HLO_STATUS_INTERNAL,
-                              "x86 assembler: label %u, used at offset %u, is not bound or too far",
-                              as->fixups.items[i].label, as->fixups.items[i].offset_bytes));
+    hlo_x86_fail(as, hlo_internal_error(
+                         "x86 assembler: label %u, used at offset %u, is not bound or too far",
+                         as->fixups.items[i].label, as->fixups.items[i].offset_bytes));
   }
   as->fixups.count = 0;
   hlo_status_t status = as->status;
@@ -270,11 +268,9 @@ static bool begin_scalar(hlo_x86_asm_t* as, hlo_x86_scalar_t insn, unsigned opco
                          unsigned reg, const hlo_x86_rm_t* rm) {
   if (!hlo_x86_begin(as)) return false;
   if (is_scalar_valid(opcode, &kScalarRows[insn], size, reg, rm)) return true;
-  hlo_x86_fail(as,
-               hlo_status_create(HLO_STATUS_INTERNAL,
-                                 "x86 assembler: no form of %s with size %u, register %u and rm "
-                                 "of kind %u",
-                                 kScalarNames[insn], size, reg, rm->kind));
+  hlo_x86_fail(as, hlo_internal_error(
+                       "x86 assembler: no form of %s with size %u, register %u and rm of kind %u",
+                       kScalarNames[insn], size, reg, rm->kind));
   return false;
 }
 

@@ -267,8 +267,7 @@ void hlo_x86_vector(hlo_x86_asm_t* as, hlo_x86_insn_t insn, unsigned width, unsi
   if (imm_bytes) hlo_x86_put8(as, imm);
   return;
 no_such_form:
-  hlo_x86_fail(as, hlo_status_create(HLO_STATUS_INTERNAL,
-                                     "x86 assembler: no form of %s with width %u, registers %u and "
-                                     "%u, rm of kind %u, modifiers %#x",
-                                     kNames[insn], width, a, b, rm.kind, modifiers));
+  hlo_x86_fail(as, hlo_internal_error("x86 assembler: no form of %s with width %u, registers %u "
+                                      "and %u, rm of kind %u, modifiers %#x",
+                                      kNames[insn], width, a, b, rm.kind, modifiers));
 }

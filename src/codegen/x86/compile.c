@@ -28,8 +28,7 @@ static hlo_status_t make_code(hlo_x86_fn_t* f) {
     HLO_TRY(hlo_arena_status(f->arena));
     if (is_done || !hlo_status_is_ok(f->status)) return hlo_ok();
   }
-  return hlo_status_create(HLO_STATUS_INTERNAL, "%s: an instruction needs more registers",
-                           f->vir->name);
+  return hlo_internal_error("%s: an instruction needs more registers", f->vir->name);
 }
 
 // ---- units

@@ -15,9 +15,9 @@ void hlo_x86_unimplemented(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
   if (value->operand_count && value->operands[0]) type = value->operands[0]->type;
   static const char* const elems[] = {"void", "index", "mask", "i8", "i16",
                                       "i32",  "i64",   "f32",  "f64"};
-  f->status = hlo_status_create(
-      HLO_STATUS_UNIMPLEMENTED, "%s: %s of %s x %u is not there for this processor", f->vir->name,
-      hlo_vir_opcode_name((hlo_vir_opcode_t)value->op), elems[type.elem], type.lanes);
+  f->status = hlo_unimplemented("%s: %s of %s x %u is not there for this processor", f->vir->name,
+                                hlo_vir_opcode_name((hlo_vir_opcode_t)value->op), elems[type.elem],
+                                type.lanes);
 }
 
 // ---- frame

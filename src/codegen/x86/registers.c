@@ -402,19 +402,17 @@ hlo_status_t hlo_x86_allocate(hlo_x86_fn_t* f) {
   if (f->has_call || f->has_suspend) f->pushed |= BIT(HLO_X86_RBX);
   if (f->has_suspend) f->pushed |= BIT(HLO_X86_R12);
   if (f->has_suspend && (f->params[1] || f->params[2] || f->params[3])) {
-    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED,
-                             "%s: suspend in a function of several parameters", f->vir->name);
+    return hlo_unimplemented("%s: suspend in a function of several parameters", f->vir->name);
   }
   scan_line(&s);
   if (s.saves_stack) {
-    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED,
-                             "%s: an address of the stack that is live across a suspend",
+    return hlo_unimplemented("%s: an address of the stack that is live across a suspend",
                              f->vir->name);
   }
   f->frame_bytes = align_up(f->frame_bytes, 64);
   if (f->frame_bytes > HLO_X86_MAX_STACK_BYTES) {
-    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "%s: %u bytes of stack, more than %d",
-                             f->vir->name, f->frame_bytes, HLO_X86_MAX_STACK_BYTES);
+    return hlo_unimplemented("%s: %u bytes of stack, more than %d", f->vir->name, f->frame_bytes,
+                             HLO_X86_MAX_STACK_BYTES);
   }
   return hlo_ok();
 }

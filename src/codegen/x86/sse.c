@@ -232,10 +232,10 @@ void hlo_x86_sse_vector(hlo_x86_asm_t* as, hlo_x86_insn_t insn, unsigned width, 
   bool direct = is_direct(row, as->features);
   bool possible = is_possible(width, a, b, &rm, modifiers);
   if (!possible || (!direct && row->sequence == SEQUENCE_NONE)) {
-    hlo_x86_fail(as, hlo_status_create(HLO_STATUS_INTERNAL,
-                                       "x86 assembler: no form of %s without AVX, width %u, rm of "
-                                       "kind %u, modifiers %#x",
-                                       hlo_x86_insn_name(insn), width, rm.kind, modifiers));
+    hlo_x86_fail(
+        as, hlo_internal_error(
+                "x86 assembler: no form of %s without AVX, width %u, rm of kind %u, modifiers %#x",
+                hlo_x86_insn_name(insn), width, rm.kind, modifiers));
     return;
   }
   if (direct && row->sequence != SEQUENCE_COMPARE) {

@@ -298,18 +298,17 @@ hlo_status_t hlo_bc_open(hlo_bc_reader_t* reader, const hlo_bc_cursor_t* file) {
   HLO_TRY(hlo_bc_varint(&c, &reader->version));
   HLO_TRY(hlo_bc_text(&c, &reader->producer, &producer_length));
   if (reader->version > HLO_BC_VERSION_NEWEST) {
-    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED,
-                             "MLIR bytecode version %llu (made by \"%.64s\") is newer than %d, the "
-                             "newest supported version",
-                             (unsigned long long)reader->version, reader->producer,
-                             HLO_BC_VERSION_NEWEST);
+    return hlo_unimplemented(
+        "MLIR bytecode version %llu (made by \"%.64s\") is newer than %d, the newest supported "
+        "version",
+        (unsigned long long)reader->version, reader->producer, HLO_BC_VERSION_NEWEST);
   }
   reader->stablehlo_version = hlo_stablehlo_version(reader->producer);
   if (reader->stablehlo_version / 1000 > HLO_STABLEHLO_MAJOR) {
-    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED,
-                             "the file was made by %.64s, which is newer than StableHLO v%d.%d.0, "
-                             "the newest supported version",
-                             reader->producer, HLO_STABLEHLO_MAJOR, HLO_STABLEHLO_MINOR);
+    return hlo_unimplemented(
+        "the file was made by %.64s, which is newer than StableHLO v%d.%d.0, the newest supported "
+        "version",
+        reader->producer, HLO_STABLEHLO_MAJOR, HLO_STABLEHLO_MINOR);
   }
   HLO_TRY(read_sections(reader, &c));
   HLO_TRY(read_strings(reader));

@@ -13,8 +13,7 @@ hlo_status_t hlo_bc_error(const hlo_bc_cursor_t* c, const char* format, ...) {
   va_start(args, format);
   vsnprintf(message, sizeof message, format, args);
   va_end(args);
-  return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "byte %zu (%s): %s",
-                           (size_t)(c->pos - c->file), c->where, message);
+  return hlo_invalid_argument("byte %zu (%s): %s", (size_t)(c->pos - c->file), c->where, message);
 }
 
 hlo_status_t hlo_bc_byte(hlo_bc_cursor_t* c, uint8_t* out) {

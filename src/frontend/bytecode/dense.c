@@ -14,10 +14,9 @@ static hlo_status_t take_budget(hlo_bc_reader_t* reader, const hlo_bc_cursor_t* 
                                 size_t bytes) {
   if (bytes > SIZE_MAX - LITERAL_OVERHEAD_BYTES ||
       bytes + LITERAL_OVERHEAD_BYTES > reader->literal_budget) {
-    return hlo_status_create(HLO_STATUS_RESOURCE_EXHAUSTED,
-                             "byte %zu (%s): the constants need more memory than a file of this "
-                             "size is allowed to use",
-                             (size_t)(place->pos - place->file), place->where);
+    return hlo_resource_exhausted(
+        "byte %zu (%s): the constants need more memory than a file of this size is allowed to use",
+        (size_t)(place->pos - place->file), place->where);
   }
   reader->literal_budget -= bytes + LITERAL_OVERHEAD_BYTES;
   return hlo_ok();

@@ -97,8 +97,7 @@ static hlo_status_t decode_entry(hlo_bc_reader_t* reader, hlo_bc_entry_t* entry,
     HLO_TRY(is_type ? read_text_type(reader, &c, entry->value)
                     : read_text_attr(reader, &c, entry->value));
   } else if (!hooks || (is_type ? !hooks->read_type : !hooks->read_attr)) {
-    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED,
-                             "byte %zu (%s): %s of dialect '%.64s', whose encoding is unknown",
+    return hlo_unimplemented("byte %zu (%s): %s of dialect '%.64s', whose encoding is unknown",
                              (size_t)(c.pos - c.file), c.where, is_type ? "a type" : "an attribute",
                              reader->dialects[entry->dialect].name.text);
   } else {
@@ -239,9 +238,8 @@ hlo_status_t hlo_bc_read_ir_type(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
     *out = type->type;
     return hlo_ok();
   }
-  return hlo_status_create(
-      HLO_STATUS_UNIMPLEMENTED, "byte %zu (%s): values of type %s are not supported",
-      (size_t)(c->pos - c->file), c->where,
+  return hlo_unimplemented(
+      "byte %zu (%s): values of type %s are not supported", (size_t)(c->pos - c->file), c->where,
       type->kind == HLO_BC_TYPE_FOREIGN ? type->text : hlo_dtype_info(type->dtype)->mlir_name);
 }
 

@@ -70,10 +70,9 @@ static hlo_status_t unknown_op(ir_t* ir, const hlo_bc_op_name_t* name, hlo_loc_t
     snprintf(newer, sizeof newer, ": the file was made by %.32s, which is newer than v%d.%d.0",
              reader->producer, HLO_STABLEHLO_MAJOR, HLO_STABLEHLO_MINOR);
   }
-  hlo_status_t status =
-      hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "op '%.64s.%.96s' at %.300s is not supported%s",
-                        reader->dialects[name->dialect].name.text, name->name.text,
-                        where.length ? hlo_strbuf_text(&where) : "an unknown location", newer);
+  hlo_status_t status = hlo_unimplemented(
+      "op '%.64s.%.96s' at %.300s is not supported%s", reader->dialects[name->dialect].name.text,
+      name->name.text, where.length ? hlo_strbuf_text(&where) : "an unknown location", newer);
   hlo_strbuf_deinit(&where);
   return status;
 }
@@ -509,9 +508,9 @@ static hlo_status_t make_module(ir_t* ir, hlo_bc_cursor_t* c, const place_t* pla
 static hlo_status_t check_vhlo_version(const ir_t* ir, const hlo_bc_op_schema_t* schema) {
   uint32_t version = ir->reader->stablehlo_version;
   if (version == 0 || version >= schema->since) return hlo_ok();
-  return hlo_status_create(
-      HLO_STATUS_INVALID_ARGUMENT, "%s exists since StableHLO v%u.%u.0, but v%u.%u.0 made the file",
-      schema->name, schema->since / 1000, schema->since % 1000, version / 1000, version % 1000);
+  return hlo_invalid_argument("%s exists since StableHLO v%u.%u.0, but v%u.%u.0 made the file",
+                              schema->name, schema->since / 1000, schema->since % 1000,
+                              version / 1000, version % 1000);
 }
 
 static hlo_status_t read_op(ir_t* ir, hlo_bc_cursor_t* c, scope_t* scope, place_t* place) {

@@ -12,7 +12,7 @@ void hlo_desc_add_attr(hlo_desc_node_t* node, hlo_attr_id_t id, const hlo_attr_t
 }
 
 static hlo_status_t missing(const char* what) {
-  return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "%s is missing", what);
+  return hlo_invalid_argument("%s is missing", what);
 }
 
 static const hlo_attr_t* ints_attr(hlo_module_t* module, const hlo_wire_array_t* array) {
@@ -51,8 +51,7 @@ static hlo_status_t add_field(hlo_desc_node_t* node, const hlo_desc_field_row_t*
       break;
     case HLO_DESC_FIELD_FIRST:
       if (array->count != 1) {
-        return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "%zu dimensions, expected one",
-                                 array->count);
+        return hlo_invalid_argument("%zu dimensions, expected one", array->count);
       }
       value = hlo_attr_int(m, HLO_DTYPE_S64, *(const int64_t*)array->items);
       break;
@@ -86,8 +85,7 @@ static hlo_status_t add_column(hlo_desc_node_t* node, const hlo_desc_field_row_t
   }
   const hlo_wire_array_t* items = (const hlo_wire_array_t*)(base + columns->offset);
   if (items->count > HLO_RANK_MAX) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "too many dimensions (%zu)",
-                             items->count);
+    return hlo_invalid_argument("too many dimensions (%zu)", items->count);
   }
   int64_t values[HLO_RANK_MAX];
   for (size_t i = 0; i < items->count; ++i) {
@@ -144,10 +142,7 @@ static hlo_status_t dot_attrs(hlo_desc_node_t* node) {
   }
   // With an algorithm, XLA ignores the precision of the operands.
   const hlo_dot_algorithm_t* row = hlo_dot_algorithm_numbered(precision->algorithm);
-  if (!row) {
-    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "algorithm number %d of a dot",
-                             (int)precision->algorithm);
-  }
+  if (!row) return hlo_unimplemented("algorithm number %d of a dot", (int)precision->algorithm);
   hlo_named_attr_t attrs[HLO_DOT_ALGORITHM_ATTR_COUNT];
   hlo_dot_algorithm_attrs(node->builder->module, row, attrs);
   for (uint32_t i = 0; i < HLO_DOT_ALGORITHM_ATTR_COUNT; ++i) {
@@ -223,8 +218,7 @@ static hlo_status_t collective_attrs(hlo_desc_node_t* node) {
   }
   if (node->op == HLO_OP_collective_permute) {
     if (in->dynamic_slice_sizes.count) {
-      return hlo_status_create(HLO_STATUS_UNIMPLEMENTED,
-                               "in-place collective-permute of slices is not supported");
+      return hlo_unimplemented("in-place collective-permute of slices is not supported");
     }
     pair_attrs(node);
     return hlo_ok();
@@ -257,8 +251,7 @@ static hlo_status_t special_attrs(hlo_desc_node_t* node) {
 
 hlo_status_t hlo_desc_attrs(hlo_desc_node_t* node) {
   if (node->op == HLO_OP_all_to_all && node->instruction->dimensions.count == 0) {
-    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED,
-                             "all-to-all with one operand per device is not supported");
+    return hlo_unimplemented("all-to-all with one operand per device is not supported");
   }
   for (size_t i = 0; i < hlo_desc_field_row_count; ++i) {
     const hlo_desc_field_row_t* row = &hlo_desc_field_rows[i];

@@ -22,7 +22,7 @@ typedef struct scope {
 } scope_t;
 
 static hlo_status_t fault(const char* message) {
-  return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "%s", message);
+  return hlo_invalid_argument("%s", message);
 }
 
 hlo_wire_bytes_t hlo_desc_async_opcode(hlo_wire_bytes_t opcode) {
@@ -93,14 +93,9 @@ static size_t number_of(const scope_t* s, int64_t id) {
 
 static hlo_status_t operand_tree(const scope_t* s, const instruction_t* in, size_t i,
                                  const tree_t** out_tree) {
-  if (i >= in->operand_ids.count) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "operand %zu is missing", i);
-  }
+  if (i >= in->operand_ids.count) return hlo_invalid_argument("operand %zu is missing", i);
   size_t number = number_of(s, ((const int64_t*)in->operand_ids.items)[i]);
-  if (number == 0) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "operand %zu is not an earlier instruction", i);
-  }
+  if (number == 0) return hlo_invalid_argument("operand %zu is not an earlier instruction", i);
   *out_tree = s->trees[number - 1];
   return hlo_ok();
 }
@@ -333,8 +328,8 @@ static hlo_status_t find_func(builder_t* b, const computation_t* computation, bo
 
 static hlo_status_t fill_regions(scope_t* s, const instruction_t* in, hlo_node_t* node) {
   if (in->called_computation_ids.count != node->region_count) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "%zu called computations, expected %u",
-                             in->called_computation_ids.count, node->region_count);
+    return hlo_invalid_argument("%zu called computations, expected %u",
+                                in->called_computation_ids.count, node->region_count);
   }
   for (uint32_t r = 0; r < node->region_count; ++r) {
     const computation_t* computation;
@@ -366,8 +361,7 @@ static hlo_status_t build_element(scope_t* s, const instruction_t* in, const tre
   const tree_t* tuple;
   HLO_TRY(operand_tree(s, in, 0, &tuple));
   if (tuple->leaf || in->tuple_index < 0 || in->tuple_index >= tuple->count) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "the operand has no element %lld",
-                             (long long)in->tuple_index);
+    return hlo_invalid_argument("the operand has no element %lld", (long long)in->tuple_index);
   }
   *out_tree = tuple->items[in->tuple_index];
   return hlo_ok();
@@ -844,10 +838,7 @@ static hlo_status_t build_ragged_dot(scope_t* s, const instruction_t* in, const 
 }
 
 static hlo_status_t build_top_k(scope_t* s, const instruction_t* in, const tree_t** out_tree) {
-  if (!in->largest) {
-    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED,
-                             "topk of the smallest elements is not supported");
-  }
+  if (!in->largest) return hlo_unimplemented("topk of the smallest elements is not supported");
   return build_row(s, in, HLO_OP_chlo_top_k, in->shape, out_tree);
 }
 
@@ -919,8 +910,8 @@ static hlo_status_t build_instruction(scope_t* s, const instruction_t* in,
   HLO_TRY(build_operation(s, in, out_tree));
   if (!*out_tree) HLO_TRY(build_async(s, in, out_tree));
   if (*out_tree) return hlo_ok();
-  return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "the op %.*s is not supported",
-                           (int)in->opcode.size, (const char*)in->opcode.data);
+  return hlo_unimplemented("the op %.*s is not supported", (int)in->opcode.size,
+                           (const char*)in->opcode.data);
 }
 
 static hlo_status_t build_return(scope_t* s, hlo_op_t terminator) {
@@ -943,9 +934,8 @@ static hlo_status_t fill_scope(scope_t* s, hlo_op_t terminator) {
   uint32_t parameter_count;
   HLO_TRY(parameter_shapes(s->builder, s->computation, &parameters, &parameter_count));
   if (parameter_count != s->parameter_count) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "a computation with %u parameters is called with %u", parameter_count,
-                             s->parameter_count);
+    return hlo_invalid_argument("a computation with %u parameters is called with %u",
+                                parameter_count, s->parameter_count);
   }
   s->trees = hlo_mem_alloc(count * sizeof *s->trees);
   if (!s->trees) return hlo_status_out_of_memory(count * sizeof *s->trees);
@@ -965,8 +955,7 @@ static hlo_status_t fill_region(builder_t* b, const computation_t* computation,
                                 uint32_t parameter_count, hlo_op_t terminator) {
   if (b->depth >= HLO_DESC_REGION_DEPTH) return fault("computations are nested too deep");
   if (computation->source_bytes > b->source_left) {
-    return hlo_status_create(HLO_STATUS_RESOURCE_EXHAUSTED,
-                             "the computations have too many call sites");
+    return hlo_resource_exhausted("the computations have too many call sites");
   }
   b->source_left -= computation->source_bytes;
   ++b->depth;
@@ -1064,10 +1053,10 @@ static hlo_status_t check_results(builder_t* b, const computation_t* entry) {
   for (size_t i = 0; is_tuple && i < root->shape->tuple_shapes.count; ++i) {
     if (items[i].element_type != HLO_DESC_TUPLE) continue;
     b->current = root;
-    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED,
-                             "element %zu of the program's result is a tuple; results must be "
-                             "arrays, or one tuple of arrays",
-                             i);
+    return hlo_unimplemented(
+        "element %zu of the program's result is a tuple; results must be arrays, or one tuple of "
+        "arrays",
+        i);
   }
   return hlo_ok();
 }

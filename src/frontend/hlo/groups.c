@@ -6,7 +6,7 @@
 enum { DEVICES_MAX = 1 << 20 };
 
 static hlo_status_t malformed(void) {
-  return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "the list of devices is malformed");
+  return hlo_invalid_argument("the list of devices is malformed");
 }
 
 // 0, 1, 2 ... in row-major order of dimensions `dims`, transposed by `perm` unless it is NULL.

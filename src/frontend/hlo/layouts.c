@@ -13,9 +13,8 @@ typedef struct leaves {
 } leaves_t;
 
 static hlo_status_t misfit(const leaves_t* leaves) {
-  return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                           "entry_computation_layout: the %s do not match the entry computation",
-                           leaves->is_result ? "results" : "parameters");
+  return hlo_invalid_argument("entry_computation_layout: the %s do not match the entry computation",
+                              leaves->is_result ? "results" : "parameters");
 }
 
 static void print_tiles(const hlo_desc_layout_t* layout, hlo_strbuf_t* out) {

@@ -65,9 +65,8 @@ static hlo_status_t find_elements(const hlo_desc_literal_t* desc, hlo_dtype_t dt
     }
   }
   if (place.offset == 0 || size != count * unit) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "the literal has %zu bytes of %s, expected %zu elements", size,
-                             hlo_dtype_info(dtype)->hlo_name, count);
+    return hlo_invalid_argument("the literal has %zu bytes of %s, expected %zu elements", size,
+                                hlo_dtype_info(dtype)->hlo_name, count);
   }
   return hlo_ok();
 }
@@ -86,8 +85,7 @@ static hlo_status_t read_order(const hlo_desc_shape_t* shape, const int64_t** ou
     if (order[i] != (int64_t)(rank - 1 - i)) row_major = false;
   }
   if (!valid) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "the layout of the literal is not a permutation of its dimensions");
+    return hlo_invalid_argument("the layout of the literal is not a permutation of its dimensions");
   }
   if (!row_major) *out_order = order;
   return hlo_ok();
@@ -148,7 +146,7 @@ hlo_status_t hlo_desc_make_literal(const hlo_desc_literal_t* desc, const hlo_des
   size_t size;
   if (!known || !hlo_size_mul((size_t)count, hlo_dtype_size_bytes(dtype), &size) ||
       (desc->shape && desc->shape->dimensions.count != shape->dimensions.count)) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "literals cannot have this shape");
+    return hlo_invalid_argument("literals cannot have this shape");
   }
   if (desc->elided != HLO_ELIDED_REFUSED) {
     return hlo_literal_create_elided(desc->elided, desc->seed, dtype,
@@ -175,8 +173,7 @@ hlo_status_t hlo_desc_fill_literal(hlo_arena_t* arena, const hlo_desc_shape_t* s
   int64_t count;
   if (place.offset == 0 ||
       !hlo_dims_element_count((uint32_t)shape->dimensions.count, shape->dimensions.items, &count)) {
-    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "constants of %s are not supported",
-                             hlo_dtype_info(dtype)->name);
+    return hlo_unimplemented("constants of %s are not supported", hlo_dtype_info(dtype)->name);
   }
   void* member = (uint8_t*)desc + place.offset;
   size_t unit = hlo_dtype_size_bytes(dtype), size = (size_t)count * unit;

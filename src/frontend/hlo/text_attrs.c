@@ -550,7 +550,7 @@ hlo_status_t hlo_text_attributes(hlo_text_t* t, hlo_desc_instruction_t* in) {
     HLO_TRY(hlo_text_expect(t, "="));
     const hlo_text_row_t* row = find_row(name, in->opcode);
     if (!row) {
-      return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "the attribute %.*s is not supported",
+      return hlo_unimplemented("the attribute %.*s is not supported",
                                name.size < 60 ? (int)name.size : 60, (const char*)name.data);
     }
     HLO_TRY(read_value(t, row, in));

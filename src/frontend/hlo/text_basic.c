@@ -292,7 +292,7 @@ static hlo_status_t read_shape(hlo_text_t* t, int depth, hlo_desc_shape_t* shape
   }
   hlo_dtype_t dtype = hlo_dtype_from_hlo_name((const char*)name.data, name.size);
   if (dtype == HLO_DTYPE_INVALID) {
-    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "the element type %.*s is not supported",
+    return hlo_unimplemented("the element type %.*s is not supported",
                              name.size < 40 ? (int)name.size : 40, (const char*)name.data);
   }
   shape->element_type = hlo_dtype_info(dtype)->primitive_type;

@@ -43,14 +43,12 @@ static hlo_status_t leaf_type(hlo_desc_builder_t* b, const hlo_desc_shape_t* sha
     if (shape->tuple_shapes.count == 1) shape = shape->tuple_shapes.items;
     if (hlo_dtype_from_primitive(shape->element_type) == HLO_DTYPE_TOKEN ||
         shape->tuple_shapes.count) {
-      return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                               "the shape of the buffer is not an array");
+      return hlo_invalid_argument("the shape of the buffer is not an array");
     }
   }
   hlo_dtype_t dtype = hlo_dtype_from_primitive(shape->element_type);
   if (dtype == HLO_DTYPE_INVALID) {
-    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED,
-                             "XLA's element type number %d is not supported",
+    return hlo_unimplemented("XLA's element type number %d is not supported",
                              (int)shape->element_type);
   }
   if (dtype == HLO_DTYPE_TOKEN) {
@@ -62,8 +60,7 @@ static hlo_status_t leaf_type(hlo_desc_builder_t* b, const hlo_desc_shape_t* sha
   const bool* dynamic = shape->is_dynamic_dimension.items;
   int64_t dims[HLO_RANK_MAX], bounds[HLO_RANK_MAX], known[HLO_RANK_MAX], count, bytes;
   if (rank > HLO_RANK_MAX) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "rank %zu exceeds the limit of %d", rank,
-                             HLO_RANK_MAX);
+    return hlo_invalid_argument("rank %zu exceeds the limit of %d", rank, HLO_RANK_MAX);
   }
   bool bounded = false;
   for (size_t i = 0; i < rank; ++i) {
@@ -76,8 +73,7 @@ static hlo_status_t leaf_type(hlo_desc_builder_t* b, const hlo_desc_shape_t* sha
   }
   if (!hlo_dims_element_count((uint32_t)rank, known, &count) ||
       __builtin_mul_overflow(count, (int64_t)hlo_dtype_size_bytes(dtype), &bytes)) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "the shape has a negative dimension or too many elements");
+    return hlo_invalid_argument("the shape has a negative dimension or too many elements");
   }
   *out_type = hlo_type_intern(b->module, &(hlo_type_t){.kind = kind,
                                                        .dtype = dtype,
@@ -152,8 +148,7 @@ hlo_status_t hlo_desc_make_tree(hlo_desc_builder_t* b, const hlo_desc_shape_t* s
                                 const hlo_desc_values_t* values, const hlo_desc_tree_t** out_tree) {
   uint32_t wanted = hlo_desc_leaf_count(shape);
   if (wanted != values->count) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "the shape has %u leaves, the value has %u", wanted, values->count);
+    return hlo_invalid_argument("the shape has %u leaves, the value has %u", wanted, values->count);
   }
   hlo_value_t* const* next = values->items;
   return make_tree(b, shape, &next, out_tree);

@@ -14,8 +14,7 @@ enum {
 // ---- Conversion to the forms of the attribute table
 
 static hlo_status_t bad_form(hlo_attr_id_t id, const char* expected) {
-  return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "attribute '%s' is not %s",
-                           hlo_attr_name(id), expected);
+  return hlo_invalid_argument("attribute '%s' is not %s", hlo_attr_name(id), expected);
 }
 
 static bool is_integer_literal(const hlo_attr_t* attr) {
@@ -290,8 +289,7 @@ static hlo_status_t add_known(hlo_importer_t* importer, hlo_op_t op, hlo_attr_id
   if (!converted) return hlo_ok();
   if (!hlo_op_info(op)->attrs[slot].required && is_default(id, converted)) return hlo_ok();
   if (out->count == HLO_IMPORT_ATTRS_MAX) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "more than %d attributes",
-                             HLO_IMPORT_ATTRS_MAX);
+    return hlo_invalid_argument("more than %d attributes", HLO_IMPORT_ATTRS_MAX);
   }
   out->attrs[out->count++] = (hlo_named_attr_t){id, converted};
   return hlo_ok();
@@ -331,16 +329,12 @@ static hlo_status_t complete_channel(hlo_module_t* module, hlo_op_t op,
 static hlo_status_t set_struct_fields(hlo_importer_t* importer, hlo_op_t op, const hlo_attr_t* dict,
                                       hlo_imported_attrs_t* out) {
   if (dict->kind != HLO_ATTR_KIND_DICT) {
-    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "attribute '%.200s' is not supported",
-                             dict->text ? dict->text : "");
+    return hlo_unimplemented("attribute '%.200s' is not supported", dict->text ? dict->text : "");
   }
   for (uint32_t i = 0; i < dict->count; ++i) {
     hlo_attr_id_t id = hlo_attr_from_name(dict->keys[i], strlen(dict->keys[i]));
     int slot = id == HLO_ATTR_COUNT ? -1 : hlo_op_attr_slot(op, id);
-    if (slot < 0) {
-      return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "the op has no attribute '%.64s'",
-                               dict->keys[i]);
-    }
+    if (slot < 0) return hlo_invalid_argument("the op has no attribute '%.64s'", dict->keys[i]);
     HLO_TRY(add_known(importer, op, id, slot, dict->items[i], out));
   }
   return hlo_ok();

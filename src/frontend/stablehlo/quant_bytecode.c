@@ -70,8 +70,7 @@ static hlo_status_t read_type(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, hlo_b
   uint64_t code;
   HLO_TRY(hlo_bc_varint(c, &code));
   if (code != TYPE_UNIFORM && code != TYPE_UNIFORM_PER_AXIS) {
-    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED,
-                             "byte %zu (%s): quantized types with code %llu are not supported",
+    return hlo_unimplemented("byte %zu (%s): quantized types with code %llu are not supported",
                              (size_t)(c->pos - c->file), c->where, (unsigned long long)code);
   }
   return hlo_bc_read_quantized_type(reader, c, code == TYPE_UNIFORM_PER_AXIS, out);

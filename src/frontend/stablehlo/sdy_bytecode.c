@@ -180,8 +180,7 @@ static hlo_status_t put_sharding(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, ui
   HLO_TRY(put_axes(reader, c, "replicated", text));
   if (code == ATTR_TENSOR_SHARDING_UNREDUCED) HLO_TRY(put_axes(reader, c, "unreduced", text));
   if (code == ATTR_TENSOR_SHARDING_REDUCTION_OP) {
-    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED,
-                             "byte %zu (%s): shardings with a reduction other than a sum",
+    return hlo_unimplemented("byte %zu (%s): shardings with a reduction other than a sum",
                              (size_t)(c->pos - c->file), c->where);
   }
   hlo_strbuf_putc(text, '>');
