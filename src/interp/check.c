@@ -97,8 +97,8 @@ static hlo_status_t difference(const hlo_node_t* node, const hlo_check_t* check,
                       (unsigned long long)hlo_check_ulp_distance(actual->dtype, a, b));
   }
   hlo_status_t status =
-      hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "%s (%lld of %lld elements differ)",
-                     hlo_strbuf_text(&text), (long long)count, (long long)actual->element_count);
+      hlo_node_invalid(node, "%s (%lld of %lld elements differ)", hlo_strbuf_text(&text),
+                       (long long)count, (long long)actual->element_count);
   hlo_strbuf_deinit(&text);
   return status;
 }
@@ -108,8 +108,7 @@ hlo_status_t hlo_check_tensors(const hlo_node_t* node, const hlo_check_t* check,
   if (actual->kind != HLO_TYPE_TENSOR || expected->kind != HLO_TYPE_TENSOR ||
       actual->dtype != expected->dtype || actual->rank != expected->rank ||
       memcmp(actual->dims, expected->dims, actual->rank * sizeof(*actual->dims)) != 0) {
-    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                          "the compared values differ in type or shape");
+    return hlo_node_invalid(node, "the compared values differ in type or shape");
   }
   size_t width = hlo_dtype_size_bytes(actual->dtype);
   const uint8_t *a = actual->data, *b = expected->data;

@@ -17,8 +17,8 @@ enum { CHECK_CLOSE_ULP = 3 };
 
 static hlo_status_t expect_operands(const hlo_node_t* node, uint32_t count) {
   if (node->operand_count == count) return hlo_ok();
-  return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "@%s has %u operands, expected %u",
-                        hlo_custom_call_target(node), node->operand_count, count);
+  return hlo_node_invalid(node, "@%s has %u operands, expected %u", hlo_custom_call_target(node),
+                          node->operand_count, count);
 }
 
 // ---- checks -------------------------------------------------------------------------------------
@@ -81,8 +81,7 @@ static hlo_status_t custom_shape_assertion(REF_ARGUMENTS) {
       hlo_strbuf_putc(&text, *c);
     }
   }
-  hlo_status_t status =
-      hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "%s", hlo_strbuf_text(&text));
+  hlo_status_t status = hlo_node_invalid(node, "%s", hlo_strbuf_text(&text));
   hlo_strbuf_deinit(&text);
   return status;
 }
@@ -100,9 +99,8 @@ static hlo_status_t custom_identity(REF_ARGUMENTS) {
       is_alike = type->dims[d] < 0 || type->dims[d] == operands[i]->dims[d];
     }
     if (!is_alike) {
-      return hlo_node_error(node, HLO_STATUS_UNIMPLEMENTED,
-                            "@%s changes a shape: partition the module first",
-                            hlo_custom_call_target(node));
+      return hlo_node_unimplemented(node, "@%s changes a shape: partition the module first",
+                                    hlo_custom_call_target(node));
     }
   }
   for (uint32_t i = 0; i < node->result_count; ++i) results[i] = hlo_tensor_retain(operands[i]);
@@ -120,8 +118,7 @@ static hlo_status_t custom_pin(REF_ARGUMENTS) {
     return hlo_ok();
   }
   if (operands[0]->dtype != type->dtype || operands[0]->size_bytes != results[0]->size_bytes) {
-    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "@%s changes a type",
-                          hlo_custom_call_target(node));
+    return hlo_node_invalid(node, "@%s changes a type", hlo_custom_call_target(node));
   }
   memcpy(results[0]->data, operands[0]->data, results[0]->size_bytes);
   return hlo_ok();
@@ -130,8 +127,7 @@ static hlo_status_t custom_pin(REF_ARGUMENTS) {
 static hlo_status_t custom_nothing(REF_ARGUMENTS) {
   (void)eval, (void)operands, (void)results;
   if (node->result_count == 0) return hlo_ok();
-  return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "@%s has no results",
-                        hlo_custom_call_target(node));
+  return hlo_node_invalid(node, "@%s has no results", hlo_custom_call_target(node));
 }
 
 // ---- the table ----------------------------------------------------------------------------------

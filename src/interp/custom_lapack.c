@@ -286,9 +286,8 @@ static int64_t size_of(const call_t* c, char letter, int64_t found) {
 }
 
 static hlo_status_t misfit(const hlo_node_t* node) {
-  return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                        "the types of operands and results of @%s do not match",
-                        hlo_custom_call_target(node));
+  return hlo_node_invalid(node, "the types of operands and results of @%s do not match",
+                          hlo_custom_call_target(node));
 }
 
 static bool is_matrices(const hlo_tensor_t* tensor) {
@@ -367,8 +366,8 @@ hlo_status_t hlo_custom_lapack(hlo_eval_t* eval, const hlo_node_t* node, hlo_ten
       c.is_real || !function->complex_results ? function->results : function->complex_results;
   if (node->result_count != strlen(letters)) return misfit(node);
   if (function->run == gees && hlo_custom_call_char(c.node, "sort", 'N') != 'N') {
-    return hlo_node_error(node, HLO_STATUS_UNIMPLEMENTED, "@%s cannot sort eigenvalues",
-                          hlo_custom_call_target(node));
+    return hlo_node_unimplemented(node, "@%s cannot sort eigenvalues",
+                                  hlo_custom_call_target(node));
   }
   hlo_status_t status = hlo_ok();
   for (uint32_t i = 0; i < node->result_count; i++) results[i] = NULL;

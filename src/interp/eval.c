@@ -14,8 +14,7 @@ enum { DEPTH_LIMIT = 4096 };  // activations; programs do not recurse
 static hlo_status_t push(hlo_eval_t* eval, const hlo_activation_t* activation) {
   if (HLO_UNLIKELY(eval->depth == eval->capacity)) {
     if (eval->depth >= DEPTH_LIMIT) {
-      return hlo_status_create(HLO_STATUS_RESOURCE_EXHAUSTED, "calls nested deeper than %d",
-                               DEPTH_LIMIT);
+      return hlo_resource_exhausted("calls nested deeper than %d", DEPTH_LIMIT);
     }
     uint32_t capacity = eval->capacity ? eval->capacity * 2 : 16;
     void* grown = hlo_mem_realloc(eval->stack, capacity * sizeof(*eval->stack));
@@ -83,8 +82,7 @@ static hlo_status_t enter_func(hlo_eval_t* eval, const hlo_interp_func_t* func,
                                const hlo_interp_step_t* origin, hlo_activation_role_t role,
                                hlo_tensor_t* const* args) {
   if (!func->body) {
-    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "function @%s is declared but not defined",
-                             func->func->name);
+    return hlo_unimplemented("function @%s is declared but not defined", func->func->name);
   }
   const hlo_code_block_t* body = func->body;
   hlo_tensor_t** frame = frame_acquire(eval, func);
@@ -415,16 +413,10 @@ hlo_status_t hlo_interp_run(hlo_eval_t* eval, bool* out_suspended) {
 hlo_status_t hlo_eval_run_region(hlo_eval_t* eval, const hlo_region_t* region,
                                  hlo_tensor_t* const* args, hlo_tensor_t** results) {
   const hlo_node_t* node = region->parent;
-  if (!node) {
-    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED,
-                             "a called computation must be a function of scalars");
-  }
+  if (!node) return hlo_unimplemented("a called computation must be a function of scalars");
   const hlo_code_block_t* block =
       eval->program && eval->depth ? hlo_interp_block(eval->program, region) : NULL;
-  if (!block) {
-    return hlo_node_error(node, HLO_STATUS_UNIMPLEMENTED,
-                          "its region can run only as part of a program");
-  }
+  if (!block) return hlo_node_unimplemented(node, "its region can run only as part of a program");
   uint32_t count = block->steps[block->step_count - 1].operand_count;
   uint32_t room = eval->program->max_operands + eval->program->max_results;
   hlo_tensor_t** scratch = hlo_mem_alloc_zeroed(room * sizeof(*scratch));
@@ -443,8 +435,8 @@ hlo_status_t hlo_eval_run_region(hlo_eval_t* eval, const hlo_region_t* region,
   if (hlo_status_is_ok(status)) status = run_until(eval, saved.depth);
   if (eval->is_pending) {
     eval->is_pending = false;
-    status = hlo_node_error(node, HLO_STATUS_UNIMPLEMENTED,
-                            "an op in its region has to wait, which is unsupported there");
+    status =
+        hlo_node_unimplemented(node, "an op in its region has to wait, which is unsupported there");
     release_all(eval->program->max_operands, eval->operands);
   }
   if (!hlo_status_is_ok(status)) unwind_activations(eval, saved.depth);
@@ -506,18 +498,15 @@ void hlo_interp_end(hlo_eval_t* eval) {
 static hlo_status_t check_inputs(const hlo_interp_program_t* program, const hlo_func_t* func,
                                  uint32_t input_count, hlo_tensor_t* const* inputs) {
   const hlo_interp_func_t* code = hlo_interp_func(program, func);
-  if (!code || !code->body) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "@%s has no body to run", func->name);
-  }
+  if (!code || !code->body) return hlo_invalid_argument("@%s has no body to run", func->name);
   if (input_count != code->body->arg_count) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "@%s takes %u inputs, found %u",
-                             func->name, code->body->arg_count, input_count);
+    return hlo_invalid_argument("@%s takes %u inputs, found %u", func->name, code->body->arg_count,
+                                input_count);
   }
   for (uint32_t i = 0; i < input_count; ++i) {
     if (!hlo_tensor_fits(inputs[i], func->body->args[i]->type)) {
-      return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                               "input %u of @%s does not have the type of the argument", i,
-                               func->name);
+      return hlo_invalid_argument("input %u of @%s does not have the type of the argument", i,
+                                  func->name);
     }
   }
   return hlo_ok();
@@ -595,14 +584,13 @@ hlo_status_t hlo_interp_call(const hlo_interp_program_t* program, const hlo_func
   bool is_suspended = false;
   hlo_status_t status = hlo_ok();
   if (eval->output_count != output_count) {
-    status = hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "@%s has %u results, room for %u",
-                               func->name, eval->output_count, output_count);
+    status = hlo_invalid_argument("@%s has %u results, room for %u", func->name, eval->output_count,
+                                  output_count);
   } else {
     status = hlo_interp_run(eval, &is_suspended);
   }
   if (hlo_status_is_ok(status) && is_suspended) {
-    status = hlo_status_create(HLO_STATUS_FAILED_PRECONDITION,
-                               "@%s waits for another process, but runs alone", func->name);
+    status = hlo_failed_precondition("@%s waits for another process, but runs alone", func->name);
   }
   if (hlo_status_is_ok(status)) hlo_interp_take_outputs(eval, outputs);
   hlo_interp_end(eval);
@@ -613,8 +601,7 @@ hlo_status_t hlo_interp_node(const hlo_node_t* node, hlo_tensor_t* const* operan
                              hlo_tensor_t** results) {
   hlo_ref_fn_t ref = hlo_ref_function(node->op);
   if (!ref) {
-    return hlo_node_error(node, HLO_STATUS_UNIMPLEMENTED,
-                          "the interpreter runs this op only as part of a program");
+    return hlo_node_unimplemented(node, "the interpreter runs this op only as part of a program");
   }
   hlo_tensor_t** lent = hlo_mem_alloc(node->operand_count * sizeof(*lent));
   if (!lent) return hlo_status_out_of_memory(node->operand_count * sizeof(*lent));
@@ -625,8 +612,7 @@ hlo_status_t hlo_interp_node(const hlo_node_t* node, hlo_tensor_t* const* operan
   hlo_status_t status = found ? ref(&eval, node, lent, found)
                               : hlo_status_out_of_memory(node->result_count * sizeof(*found));
   if (hlo_status_is_ok(status) && eval.is_pending) {
-    status = hlo_node_error(node, HLO_STATUS_UNIMPLEMENTED,
-                            "the op has to wait, which is unsupported here");
+    status = hlo_node_unimplemented(node, "the op has to wait, which is unsupported here");
   }
   for (uint32_t i = 0; i < node->operand_count; ++i) hlo_tensor_release(lent[i]);
   if (hlo_status_is_ok(status)) {

@@ -31,8 +31,7 @@ typedef struct prepare {
 } prepare_t;
 
 static hlo_status_t out_of_memory(void) {
-  return hlo_status_create(HLO_STATUS_RESOURCE_EXHAUSTED,
-                           "out of memory while preparing a program for the interpreter");
+  return hlo_resource_exhausted("out of memory while preparing a program for the interpreter");
 }
 
 static int compare_names(const void* a, const void* b) {
@@ -97,8 +96,7 @@ static hlo_status_t assign_node(prepare_t* prep, const hlo_node_t* node) {
 static hlo_status_t assign_region(prepare_t* prep, const hlo_region_t* region,
                                   const hlo_region_t* args_of) {
   if (++prep->depth > REGION_DEPTH_LIMIT) {
-    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "regions nested deeper than %d",
-                             REGION_DEPTH_LIMIT);
+    return hlo_unimplemented("regions nested deeper than %d", REGION_DEPTH_LIMIT);
   }
   hlo_code_ref_t* refs = prep->program->refs;
   for (uint32_t i = 0; i < region->arg_count; ++i) {
@@ -156,14 +154,10 @@ static hlo_status_t find_callee(const prepare_t* prep, const hlo_node_t* node,
   const char* name = hlo_node_attr_text(
       node, node->op == HLO_OP_composite ? HLO_ATTR_decomposition : HLO_ATTR_callee);
   const hlo_func_t* func = name ? find_func(prep, name) : NULL;
-  if (!func) {
-    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "no function @%s in the module",
-                          name ? name : "");
-  }
+  if (!func) return hlo_node_invalid(node, "no function @%s in the module", name ? name : "");
   if (func->body && func->body->arg_count != node->operand_count) {
-    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                          "@%s takes %u arguments, the call has %u", name, func->body->arg_count,
-                          node->operand_count);
+    return hlo_node_invalid(node, "@%s takes %u arguments, the call has %u", name,
+                            func->body->arg_count, node->operand_count);
   }
   *out_callee = &prep->program->funcs[func->index];
   return hlo_ok();
@@ -177,8 +171,8 @@ static hlo_status_t check_manual(const hlo_node_t* node) {
   for (uint32_t i = 0; node->region_count && i < node->operand_count; ++i) {
     const hlo_region_t* body = node->regions[0];
     if (i < body->arg_count && body->args[i]->type != hlo_node_operand_type(node, i)) {
-      return hlo_node_error(node, HLO_STATUS_UNIMPLEMENTED,
-                            "a computation over several devices; partition the module first");
+      return hlo_node_unimplemented(
+          node, "a computation over several devices; partition the module first");
     }
   }
   return hlo_ok();
@@ -212,9 +206,7 @@ static hlo_status_t check_step(const hlo_interp_step_t* step) {
       break;
     default: break;
   }
-  return is_ok ? hlo_ok()
-               : hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                                "operands, results and regions do not match");
+  return is_ok ? hlo_ok() : hlo_node_invalid(node, "operands, results and regions do not match");
 }
 
 static hlo_status_t build_step(prepare_t* prep, const hlo_node_t* node, hlo_interp_step_t* step) {
@@ -239,8 +231,7 @@ static hlo_status_t build_step(prepare_t* prep, const hlo_node_t* node, hlo_inte
   if (step->kind == HLO_STEP_REF) {
     step->ref = hlo_ref_function(node->op);
     if (!step->ref) {
-      return hlo_node_error(node, HLO_STATUS_UNIMPLEMENTED,
-                            "the interpreter does not implement this op");
+      return hlo_node_unimplemented(node, "the interpreter does not implement this op");
     }
   }
   if (node->operand_count > program->max_operands) program->max_operands = node->operand_count;
@@ -268,7 +259,7 @@ static hlo_status_t build_block(prepare_t* prep, const hlo_region_t* region,
     HLO_TRY(build_step(prep, node, &steps[block->step_count++]));
   }
   if (!count || steps[count - 1].kind != HLO_STEP_RETURN) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "a region does not end in a return");
+    return hlo_invalid_argument("a region does not end in a return");
   }
   if (steps[count - 1].operand_count > program->max_results) {
     program->max_results = steps[count - 1].operand_count;
@@ -381,7 +372,7 @@ static hlo_status_t prepare_func(prepare_t* prep, const hlo_func_t* func) {
   prep->depth = 0;
   HLO_TRY(assign_region(prep, func->body, NULL));
   if (prep->next_slot > HLO_CODE_INDEX) {
-    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "too many values in @%s", func->name);
+    return hlo_unimplemented("too many values in @%s", func->name);
   }
   code->slot_count = prep->next_slot;
   HLO_TRY(build_block(prep, func->body, &code->body));

@@ -25,8 +25,7 @@ static hlo_status_t norm_init(norm_t* norm, const hlo_node_t* node, hlo_tensor_t
     fits = operands[k]->element_count == operand->dims[axis];
   }
   if (!fits || !epsilon) {
-    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                          "the operands do not match the feature index");
+    return hlo_node_invalid(node, "the operands do not match the feature index");
   }
   norm->epsilon = epsilon->f;
   norm->outer = norm->inner = 1;
@@ -182,7 +181,7 @@ hlo_status_t hlo_ref_batch_norm_grad(hlo_eval_t* eval, const hlo_node_t* node,
   }
   norm_t norm;
   if (operands[4]->element_count != operands[0]->element_count) {
-    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "the gradient has another shape");
+    return hlo_node_invalid(node, "the gradient has another shape");
   }
   HLO_TRY(norm_init(&norm, node, operands, 3));
   hlo_status_t status = norm_results(eval, node, &norm, operands[0], results);

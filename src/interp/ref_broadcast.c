@@ -48,17 +48,16 @@ static hlo_status_t place_operand(const hlo_node_t* node, const hlo_tensor_t* op
   for (uint32_t d = 0; d < operand->rank; ++d) {
     int64_t to = is_given ? given[d] : (int64_t)(b->rank - operand->rank + d);
     if (to < 0 || to >= (int64_t)b->rank || (d > 0 && to <= b->maps[k][d - 1])) {
-      return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                            "broadcast_dimensions must be increasing and below %u", b->rank);
+      return hlo_node_invalid(node, "broadcast_dimensions must be increasing and below %u",
+                              b->rank);
     }
     b->maps[k][d] = to;
     int64_t size = operand->dims[d];
     if (b->dims[to] == 1) {
       b->dims[to] = size;
     } else if (size != 1 && size != b->dims[to]) {
-      return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                            "dimensions of sizes %lld and %lld do not broadcast",
-                            (long long)b->dims[to], (long long)size);
+      return hlo_node_invalid(node, "dimensions of sizes %lld and %lld do not broadcast",
+                              (long long)b->dims[to], (long long)size);
     }
   }
   return hlo_ok();
@@ -79,9 +78,7 @@ static hlo_status_t run_plain(hlo_eval_t* eval, const hlo_node_t* node, hlo_op_t
 static hlo_status_t broadcast_run(hlo_eval_t* eval, const hlo_node_t* node, hlo_op_t op,
                                   hlo_tensor_t** operands, hlo_tensor_t** results) {
   const uint32_t count = node->operand_count;
-  if (count > OPERANDS_MAX) {
-    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "too many operands");
-  }
+  if (count > OPERANDS_MAX) return hlo_node_invalid(node, "too many operands");
   broadcast_t b = {.rank = 0};
   for (uint32_t k = 0; k < count; ++k) {
     if (operands[k]->rank > b.rank) b.rank = operands[k]->rank;

@@ -27,8 +27,7 @@ static hlo_status_t check_const(const hlo_node_t* node, const hlo_check_t* check
                                 const hlo_tensor_t* actual) {
   const hlo_attr_t* value = hlo_node_attr(node, HLO_ATTR_value);
   if (!value || value->kind != HLO_ATTR_KIND_LITERAL) {
-    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                          "the expected value must be a literal");
+    return hlo_node_invalid(node, "the expected value must be a literal");
   }
   hlo_tensor_t* expected = NULL;
   HLO_TRY(hlo_tensor_from_literal(value->literal, &expected));
@@ -146,7 +145,7 @@ static hlo_status_t write_probe(const hlo_eval_t* eval, const hlo_node_t* node, 
 hlo_status_t hlo_ref_interpreter_probe(REF_ARGUMENTS) {
   const char* id = hlo_node_attr_text(node, HLO_ATTR_probe_id);
   if (!id || operands[0]->kind != HLO_TYPE_TENSOR) {
-    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "needs a tensor and a probe_id");
+    return hlo_node_invalid(node, "needs a tensor and a probe_id");
   }
   hlo_probe_t* probe = hlo_mem_alloc_zeroed(sizeof(*probe));
   if (!probe) return hlo_status_out_of_memory(sizeof(*probe));
@@ -196,8 +195,7 @@ static hlo_status_t find_program(const hlo_eval_t* eval, const hlo_node_t* node,
                   ? hlo_module_find_func(hlo_interp_program_module(eval->program), symbol->text)
                   : NULL;
   if (*out_func && (*out_func)->body) return hlo_ok();
-  return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "no function @%s to run",
-                        symbol->text ? symbol->text : "");
+  return hlo_node_invalid(node, "no function @%s to run", symbol->text ? symbol->text : "");
 }
 
 // Reads the grid of functions in row-major order.
@@ -207,8 +205,7 @@ static hlo_status_t collect_programs(const hlo_eval_t* eval, const hlo_node_t* n
   for (uint32_t r = 0; r < programs->count; ++r) {
     const hlo_attr_t* row = programs->items[r];
     if (row->kind != HLO_ATTR_KIND_ARRAY || row->count != run->partition_count) {
-      return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                            "programs must be a grid of functions");
+      return hlo_node_invalid(node, "programs must be a grid of functions");
     }
     for (uint32_t p = 0; p < row->count; ++p) {
       HLO_TRY(find_program(eval, node, row->items[p], &funcs[r * row->count + p]));
@@ -234,8 +231,7 @@ hlo_status_t hlo_ref_interpreter_run_parallel(REF_ARGUMENTS) {
   if (!eval->program || !programs || programs->kind != HLO_ATTR_KIND_ARRAY || !programs->count ||
       programs->items[0]->kind != HLO_ATTR_KIND_ARRAY || !programs->items[0]->count ||
       (symbols && symbols->kind != HLO_ATTR_KIND_ARRAY)) {
-    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                          "programs must be a grid of functions");
+    return hlo_node_invalid(node, "programs must be a grid of functions");
   }
   hlo_interp_options_t options = eval->options;
   hlo_simgrid_run_t run = {.replica_count = programs->count,

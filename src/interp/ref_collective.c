@@ -36,8 +36,8 @@ static hlo_status_t check_alike(const hlo_node_t* node, const gathered_t* all) {
     const hlo_tensor_t *part = all->parts[i], *mine = own[i % all->tensor_count];
     if (part->kind != HLO_TYPE_TENSOR || part->dtype != mine->dtype || part->rank != mine->rank ||
         memcmp(part->dims, mine->dims, mine->rank * sizeof(*mine->dims)) != 0) {
-      return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                            "the members of the group contribute different types or shapes");
+      return hlo_node_invalid(node,
+                              "the members of the group contribute different types or shapes");
     }
   }
   return hlo_ok();
@@ -78,8 +78,8 @@ static hlo_status_t gather_operands(hlo_eval_t* eval, const hlo_node_t* node,
   uint32_t process = grid ? eval->options.process : 0;
   *all = (gathered_t){.tensor_count = tensor_count};
   if (tensor_count > node->operand_count || node->result_count > tensor_count) {
-    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "%u operands for %u results",
-                          node->operand_count, node->result_count);
+    return hlo_node_invalid(node, "%u operands for %u results", node->operand_count,
+                            node->result_count);
   }
   all->members = hlo_mem_alloc((size_t)replicas * partitions * sizeof(*all->members));
   if (!all->members) return hlo_status_out_of_memory((size_t)replicas * partitions * 4);
@@ -103,8 +103,8 @@ static hlo_status_t gather_groups(hlo_eval_t* eval, const hlo_node_t* node, uint
                           hlo_node_attr(node, HLO_ATTR_replica_groups), tensor_count, operands,
                           all));
   if (!all->is_pending && !all->member_count) {
-    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                          "process %u is not in any of the replica_groups", eval->options.process);
+    return hlo_node_invalid(node, "process %u is not in any of the replica_groups",
+                            eval->options.process);
   }
   return hlo_ok();
 }
@@ -145,8 +145,7 @@ static bool check_axis(const hlo_node_t* node, hlo_attr_id_t id, const hlo_tenso
 }
 
 static hlo_status_t axis_error(const hlo_node_t* node) {
-  return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                        "a dimension attribute is out of range for the operand");
+  return hlo_node_invalid(node, "a dimension attribute is out of range for the operand");
 }
 
 static hlo_status_t zero_result(hlo_eval_t* eval, const hlo_node_t* node, uint32_t i,
@@ -235,9 +234,8 @@ hlo_status_t hlo_ref_all_to_all(REF_ARGUMENTS) {
   int64_t pieces = hlo_node_attr_int(node, HLO_ATTR_split_count, all.member_count);
   hlo_status_t status = hlo_ok();
   if (!all.is_pending && pieces != (int64_t)all.member_count) {
-    status = hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                            "split_count is %lld, the group has %u members", (long long)pieces,
-                            all.member_count);
+    status = hlo_node_invalid(node, "split_count is %lld, the group has %u members",
+                              (long long)pieces, all.member_count);
   }
   for (uint32_t i = 0; !all.is_pending && i < node->result_count; ++i) {
     if (!hlo_status_is_ok(status)) break;
@@ -258,9 +256,8 @@ static hlo_status_t root_of(const hlo_node_t* node, const gathered_t* all,
   const hlo_tensor_t* roots = operands[node->operand_count - 1];
   int64_t root = i < roots->element_count ? hlo_tensor_int(roots, i) : -1;
   if (root < 0 || root >= (int64_t)all->member_count) {
-    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                          "the root is member %lld of a group of %u", (long long)root,
-                          all->member_count);
+    return hlo_node_invalid(node, "the root is member %lld of a group of %u", (long long)root,
+                            all->member_count);
   }
   *out_root = (uint32_t)root;
   return hlo_ok();
@@ -298,9 +295,8 @@ static hlo_status_t permute_operands(hlo_eval_t* eval, const hlo_node_t* node,
   const bool is_target = k + 1 < count;
   const int64_t source = is_target ? pairs->values[k] : 0;
   if (is_target && (source < 0 || source >= (int64_t)all->member_count)) {
-    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                          "source_target_pairs: source %lld of %u processes", (long long)source,
-                          all->member_count);
+    return hlo_node_invalid(node, "source_target_pairs: source %lld of %u processes",
+                            (long long)source, all->member_count);
   }
   for (uint32_t i = 0; i < node->result_count; ++i) {
     if (is_target) {
@@ -365,8 +361,7 @@ static hlo_status_t fold_members(hlo_region_fn_t* fn, hlo_op_t op, const gathere
   bool is_plain = op != HLO_OP_COUNT && !acc->quant && hlo_scalar_op_prepare(&scalar, &step);
   hlo_status_t status = is_plain || fn || all->member_count == 1
                             ? hlo_ok()
-                            : hlo_status_create(HLO_STATUS_UNIMPLEMENTED,
-                                                "sums of quantized elements are not supported");
+                            : hlo_unimplemented("sums of quantized elements are not supported");
   for (uint32_t m = 1; m < all->member_count && hlo_status_is_ok(status); ++m) {
     const hlo_tensor_t* part = all->parts[m * all->tensor_count + i];
     hlo_tensor_t* converted = NULL;
@@ -393,8 +388,8 @@ static hlo_status_t reduce_over(hlo_eval_t* eval, const hlo_node_t* node, const 
   hlo_op_t op = HLO_OP_add;
   if (node->region_count) {
     if (node->regions[0]->arg_count != 2) {
-      return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "the computation takes %u arguments",
-                            node->regions[0]->arg_count);
+      return hlo_node_invalid(node, "the computation takes %u arguments",
+                              node->regions[0]->arg_count);
     }
     HLO_TRY(hlo_region_fn_create(eval, node->regions[0], &fn));
     op = hlo_region_fn_binary(fn);
@@ -500,9 +495,8 @@ static hlo_status_t copy_ragged(const hlo_node_t* node, const gathered_t* all, u
     int64_t count = hlo_tensor_int(sizes, at);
     if (from < 0 || to < 0 || count < 0 || count > in->dims[0] || from > in->dims[0] - count ||
         count > out->dims[0] || to > out->dims[0] - count) {
-      return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                            "a slice of %lld rows from %lld to %lld exceeds its tensors",
-                            (long long)count, (long long)from, (long long)to);
+      return hlo_node_invalid(node, "a slice of %lld rows from %lld to %lld exceeds its tensors",
+                              (long long)count, (long long)from, (long long)to);
     }
     copy_indices(in, 0, (size_t)from, (size_t)count, out, (size_t)to);
   }

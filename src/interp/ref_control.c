@@ -7,8 +7,8 @@
 static hlo_status_t pass_through(const hlo_node_t* node, hlo_tensor_t** operands,
                                  hlo_tensor_t** results) {
   if (node->operand_count < node->result_count) {
-    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "%u operands for %u results",
-                          node->operand_count, node->result_count);
+    return hlo_node_invalid(node, "%u operands for %u results", node->operand_count,
+                            node->result_count);
   }
   for (uint32_t i = 0; i < node->result_count; ++i) results[i] = hlo_tensor_retain(operands[i]);
   return hlo_ok();
@@ -23,9 +23,8 @@ static hlo_status_t unpack_items(const hlo_node_t* node, hlo_tensor_t** operands
                                  hlo_tensor_t** results) {
   const hlo_tensor_t* packed = operands[0];
   if (packed->item_count != node->result_count) {
-    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                          "a future holds %u values, expected %u", packed->item_count,
-                          node->result_count);
+    return hlo_node_invalid(node, "a future holds %u values, expected %u", packed->item_count,
+                            node->result_count);
   }
   for (uint32_t i = 0; i < node->result_count; ++i) {
     results[i] = hlo_tensor_retain(packed->items[i]);
@@ -95,8 +94,8 @@ hlo_status_t hlo_ref_get_tuple_element(REF_ARGUMENTS) {
   (void)eval;
   int64_t index = hlo_node_attr_int(node, HLO_ATTR_index, 0);
   if (index < 0 || index >= (int64_t)operands[0]->item_count) {
-    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "index %lld of a tuple of %u elements",
-                          (long long)index, operands[0]->item_count);
+    return hlo_node_invalid(node, "index %lld of a tuple of %u elements", (long long)index,
+                            operands[0]->item_count);
   }
   results[0] = hlo_tensor_retain(operands[0]->items[index]);
   return hlo_ok();

@@ -22,7 +22,7 @@ typedef struct {
 } conv_t;
 
 static hlo_status_t conv_misfit(const hlo_node_t* node, const char* what) {
-  return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "%s does not match the operands", what);
+  return hlo_node_invalid(node, "%s does not match the operands", what);
 }
 
 // Checks that `order` names every dim of a tensor of that rank once.

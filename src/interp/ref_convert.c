@@ -75,15 +75,14 @@ static hlo_status_t bitcast_dims(const hlo_node_t* node, const hlo_tensor_t* x, 
     if (fits) --rank;
   }
   if (!fits || rank != node->results[0].type->rank) {
-    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                          "cannot cast elements of %u bits to elements of %u bits", from, to);
+    return hlo_node_invalid(node, "cannot cast elements of %u bits to elements of %u bits", from,
+                            to);
   }
   for (uint32_t d = 0; d < rank; ++d) {
     int64_t declared = node->results[0].type->dims[d];
     if (declared >= 0 && declared != dims[d]) {
-      return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                            "dimension %u has size %lld, the result's type says %lld", d,
-                            (long long)dims[d], (long long)declared);
+      return hlo_node_invalid(node, "dimension %u has size %lld, the result's type says %lld", d,
+                              (long long)dims[d], (long long)declared);
     }
   }
   *out_rank = rank;
@@ -168,13 +167,11 @@ hlo_status_t hlo_ref_reduce_precision(hlo_eval_t* eval, const hlo_node_t* node,
   int64_t exponent_bits = hlo_node_attr_int(node, HLO_ATTR_exponent_bits, 0);
   int64_t mantissa_bits = hlo_node_attr_int(node, HLO_ATTR_mantissa_bits, -1);
   if (exponent_bits < 1 || mantissa_bits < 0) {
-    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                          "exponent_bits must be at least 1 and mantissa_bits at least 0");
+    return hlo_node_invalid(node, "exponent_bits must be at least 1 and mantissa_bits at least 0");
   }
   if (info->specials != HLO_FLOAT_IEEE || node->results[0].type->dtype != dtype ||
       hlo_dtype_is_complex(dtype)) {
-    return hlo_node_error(node, HLO_STATUS_UNIMPLEMENTED, "not defined on elements of type %s",
-                          info->hlo_name);
+    return hlo_node_unimplemented(node, "not defined on elements of type %s", info->hlo_name);
   }
   const reduction_t r = make_reduction(info, exponent_bits < 64 ? (unsigned)exponent_bits : 64u,
                                        mantissa_bits < 64 ? (unsigned)mantissa_bits : 64u);

@@ -9,8 +9,7 @@ static hlo_status_t constant_run(const hlo_node_t* node, hlo_tensor_t** results)
   const hlo_attr_t* value = hlo_node_attr(node, HLO_ATTR_value);
   const hlo_type_t* type = node->results[0].type;
   if (value == NULL || value->literal == NULL || value->literal->dtype != type->dtype) {
-    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                          "`value` must be a literal of the result's element type");
+    return hlo_node_invalid(node, "`value` must be a literal of the result's element type");
   }
   HLO_TRY(hlo_tensor_from_literal(value->literal, &results[0]));
   results[0]->quant = type->quant;
@@ -64,7 +63,7 @@ hlo_status_t hlo_ref_chlo_constant_like(hlo_eval_t* eval, const hlo_node_t* node
   uint8_t element[16];
   const hlo_type_t* type = node->results[0].type;
   if (!like_element(hlo_node_attr(node, HLO_ATTR_value), type->dtype, element)) {
-    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "`value` must be one number");
+    return hlo_node_invalid(node, "`value` must be one number");
   }
   HLO_TRY(hlo_eval_result_dims(eval, node, 0, operands[0]->rank, operands[0]->dims, &results[0]));
   size_t width = hlo_dtype_size_bytes(type->dtype);
@@ -105,8 +104,8 @@ hlo_status_t hlo_ref_iota(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t
   const hlo_type_t* type = node->results[0].type;
   int64_t dim = hlo_node_attr_int(node, HLO_ATTR_iota_dimension, 0);
   if (dim < 0 || dim >= (int64_t)type->rank) {
-    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                          "iota_dimension is %lld, expected 0 to %u", (long long)dim, type->rank);
+    return hlo_node_invalid(node, "iota_dimension is %lld, expected 0 to %u", (long long)dim,
+                            type->rank);
   }
   if (type->quant != NULL) return hlo_quant_run(eval, node, hlo_ref_iota, operands, results);
   HLO_TRY(hlo_eval_result(eval, node, 0, &results[0]));

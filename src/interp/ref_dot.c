@@ -113,9 +113,7 @@ static hlo_status_t contract_dims(const hlo_tensor_t* lhs, hlo_dot_dims_t lhs_di
     }
   }
   *out_rank = rank;
-  return fits ? hlo_ok()
-              : hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                                  "paired dimensions of the operands differ in size");
+  return fits ? hlo_ok() : hlo_invalid_argument("paired dimensions of the operands differ in size");
 }
 
 hlo_status_t hlo_dot_contract(hlo_tensor_t* lhs, hlo_dot_dims_t lhs_dims, hlo_tensor_t* rhs,

@@ -10,14 +10,12 @@ static hlo_status_t read_shape(const hlo_node_t* node, const hlo_tensor_t* shape
                                uint32_t* out_rank, int64_t* out_dims) {
   int64_t count = 0;
   if (shape->rank != 1 || shape->element_count > HLO_RANK_MAX) {
-    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                          "a shape must be a vector of at most %d", HLO_RANK_MAX);
+    return hlo_node_invalid(node, "a shape must be a vector of at most %d", HLO_RANK_MAX);
   }
   *out_rank = (uint32_t)shape->element_count;
   hlo_tensor_read_ints(shape, HLO_RANK_MAX, out_dims);
   if (!hlo_dims_element_count(*out_rank, out_dims, &count)) {
-    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                          "the computed shape has negative or too large dimensions");
+    return hlo_node_invalid(node, "the computed shape has negative or too large dimensions");
   }
   return hlo_ok();
 }
@@ -27,8 +25,7 @@ static hlo_status_t check_amounts(const hlo_node_t* node, hlo_tensor_t* const* o
                                   uint32_t first, uint32_t count) {
   for (uint32_t k = first; k < first + count; k++) {
     if (operands[k]->element_count != operands[0]->rank) {
-      return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                            "operand %u needs one value per dimension", k);
+      return hlo_node_invalid(node, "operand %u needs one value per dimension", k);
     }
   }
   return hlo_ok();
@@ -41,8 +38,8 @@ hlo_status_t hlo_ref_dynamic_reshape(hlo_eval_t* eval, const hlo_node_t* node,
   int64_t dims[HLO_RANK_MAX], count = 0;
   HLO_TRY(read_shape(node, operands[1], &rank, dims));
   if (!hlo_dims_element_count(rank, dims, &count) || count != operands[0]->element_count) {
-    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "cannot reshape %lld elements to %lld",
-                          (long long)operands[0]->element_count, (long long)count);
+    return hlo_node_invalid(node, "cannot reshape %lld elements to %lld",
+                            (long long)operands[0]->element_count, (long long)count);
   }
   return hlo_move_reshape(node, 0, operands, 0, rank, dims, &results[0]);
 }
@@ -83,10 +80,7 @@ hlo_status_t hlo_ref_dynamic_iota(hlo_eval_t* eval, const hlo_node_t* node, hlo_
   uint32_t rank = 0;
   int64_t dims[HLO_RANK_MAX], in[HLO_RANK_MAX] = {0}, out[HLO_RANK_MAX];
   HLO_TRY(read_shape(node, operands[0], &rank, dims));
-  if (axis >= rank) {
-    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "iota dimension %u of rank %u", axis,
-                          rank);
-  }
+  if (axis >= rank) return hlo_node_invalid(node, "iota dimension %u of rank %u", axis, rank);
   hlo_tensor_t *result = NULL, *line = NULL;
   HLO_TRY(hlo_eval_result_dims(eval, node, 0, rank, dims, &result));
   hlo_status_t status = hlo_tensor_create(result->dtype, 1, &dims[axis], &line);
@@ -110,8 +104,7 @@ hlo_status_t hlo_ref_get_dimension_size(hlo_eval_t* eval, const hlo_node_t* node
                                         hlo_tensor_t** operands, hlo_tensor_t** results) {
   const int64_t d = hlo_node_attr_int(node, HLO_ATTR_dimension, 0);
   if (d < 0 || d >= operands[0]->rank) {
-    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "dimension %lld of rank %u",
-                          (long long)d, operands[0]->rank);
+    return hlo_node_invalid(node, "dimension %lld of rank %u", (long long)d, operands[0]->rank);
   }
   hlo_tensor_t* result = NULL;
   HLO_TRY(hlo_eval_result(eval, node, 0, &result));
@@ -126,9 +119,8 @@ hlo_status_t hlo_ref_set_dimension_size(hlo_eval_t* eval, const hlo_node_t* node
   const int64_t d = hlo_node_attr_int(node, HLO_ATTR_dimension, 0);
   const int64_t size = hlo_tensor_int(operands[1], 0);
   if (d < 0 || d >= operand->rank || size < 0 || size > operand->dims[d]) {
-    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                          "size %lld is out of range for dimension %lld", (long long)size,
-                          (long long)d);
+    return hlo_node_invalid(node, "size %lld is out of range for dimension %lld", (long long)size,
+                            (long long)d);
   }
   if (size == operand->dims[d]) {
     results[0] = hlo_tensor_retain(operands[0]);

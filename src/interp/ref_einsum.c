@@ -60,9 +60,7 @@ static hlo_status_t take_diagonals(hlo_tensor_t* tensor, labels_t* labels,
       dims[at] = tensor->dims[d];
       in[at] = 0;
     }
-    if (tensor->dims[d] != dims[at]) {
-      return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "a repeated label has two sizes");
-    }
+    if (tensor->dims[d] != dims[at]) return hlo_invalid_argument("a repeated label has two sizes");
     in[at] += strides[d];
   }
   if (distinct.count == labels->count) {
@@ -121,8 +119,7 @@ static hlo_status_t reorder_dims(hlo_eval_t* eval, const hlo_node_t* node,
   for (uint32_t d = 0; d < wanted->count; d++) {
     const int at = find_label(labels, wanted->labels[d]);
     if (at < 0 || wanted->count != labels->count) {
-      return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                            "the result's labels do not match its rank");
+      return hlo_node_invalid(node, "the result's labels do not match its rank");
     }
     dims[d] = tensor->dims[at];
     in[d] = strides[at];
@@ -164,7 +161,7 @@ static hlo_status_t contract_labels(hlo_dtype_t dtype, hlo_tensor_t* lhs,
     for (uint32_t d = 0; d < from->count; d++) {
       if (find_label(other, from->labels[d]) >= 0) continue;
       if (labels->count == HLO_RANK_MAX) {
-        return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "result rank above %d", HLO_RANK_MAX);
+        return hlo_invalid_argument("result rank above %d", HLO_RANK_MAX);
       }
       labels->labels[labels->count++] = from->labels[d];
     }
@@ -191,9 +188,8 @@ static hlo_status_t parse_config(const hlo_node_t* node, hlo_tensor_t* const* op
   }
   fits = fits && parse_labels(arrow + 2, arrow + strlen(arrow), -1, &dots, out_wanted);
   return fits ? hlo_ok()
-              : hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                               "einsum_config \"%s\" does not match the operands",
-                               config ? config : "");
+              : hlo_node_invalid(node, "einsum_config \"%s\" does not match the operands",
+                                 config ? config : "");
 }
 
 static hlo_status_t einsum(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,

@@ -170,8 +170,8 @@ static void run_kernel(hlo_kernel_id_t id, hlo_dtype_t dtype, const void* const*
 }
 
 static hlo_status_t no_such_type(const hlo_node_t* node, hlo_dtype_t dtype) {
-  return hlo_node_error(node, HLO_STATUS_UNIMPLEMENTED, "not defined on elements of type %s",
-                        hlo_dtype_info(dtype)->hlo_name);
+  return hlo_node_unimplemented(node, "not defined on elements of type %s",
+                                hlo_dtype_info(dtype)->hlo_name);
 }
 
 // Creates the result of a node over `operands`: in the storage of one that is not used again, or
@@ -180,9 +180,7 @@ static hlo_status_t make_result(hlo_eval_t* eval, const hlo_node_t* node, uint32
                                 hlo_tensor_t** operands, uint32_t shape_of,
                                 hlo_tensor_t** out_tensor) {
   const hlo_type_t* type = node->results[0].type;
-  if (!hlo_type_is_tensor(type)) {
-    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "the result must be a tensor");
-  }
+  if (!hlo_type_is_tensor(type)) return hlo_node_invalid(node, "the result must be a tensor");
   size_t width = hlo_dtype_size_bytes(type->dtype);
   uint32_t reuse = shape_of;
   for (uint32_t k = 0; k < count; ++k) {
@@ -196,8 +194,7 @@ static hlo_status_t make_result(hlo_eval_t* eval, const hlo_node_t* node, uint32
   HLO_TRY(hlo_eval_result_reuse(eval, node, 0, operands, reuse, out_tensor));
   if ((*out_tensor)->element_count != operands[shape_of]->element_count) {
     hlo_tensor_release(*out_tensor);
-    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                          "operands and result differ in their number of elements");
+    return hlo_node_invalid(node, "operands and result differ in their number of elements");
   }
   return hlo_ok();
 }
@@ -205,12 +202,11 @@ static hlo_status_t make_result(hlo_eval_t* eval, const hlo_node_t* node, uint32
 static hlo_status_t check_operands(const hlo_node_t* node, uint32_t count,
                                    hlo_tensor_t* const* operands) {
   if (node->operand_count != count) {
-    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "expected %u operands, found %u",
-                          count, node->operand_count);
+    return hlo_node_invalid(node, "expected %u operands, found %u", count, node->operand_count);
   }
   for (uint32_t k = 0; k < count; ++k) {
     if (operands[k]->kind != HLO_TYPE_TENSOR) {
-      return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "operand %u must be a tensor", k);
+      return hlo_node_invalid(node, "operand %u must be a tensor", k);
     }
   }
   return hlo_ok();
@@ -221,8 +217,7 @@ static hlo_status_t check_same(const hlo_node_t* node, uint32_t first, uint32_t 
   for (uint32_t k = first + 1; k < count; ++k) {
     if (operands[k]->dtype != operands[first]->dtype ||
         operands[k]->element_count != operands[first]->element_count) {
-      return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                            "operands differ in shape or element type");
+      return hlo_node_invalid(node, "operands differ in shape or element type");
     }
   }
   return hlo_ok();
@@ -231,8 +226,7 @@ static hlo_status_t check_same(const hlo_node_t* node, uint32_t first, uint32_t 
 hlo_status_t hlo_elementwise_run(hlo_eval_t* eval, const hlo_node_t* node, hlo_kernel_id_t id,
                                  hlo_tensor_t** operands, hlo_tensor_t** results) {
   if (id >= HLO_KERNEL_COUNT) {
-    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                          "the op is not defined on this element type");
+    return hlo_node_invalid(node, "the op is not defined on this element type");
   }
   const uint32_t arity = infos[id].arity;
   HLO_TRY(check_operands(node, arity, operands));
@@ -244,9 +238,8 @@ hlo_status_t hlo_elementwise_run(hlo_eval_t* eval, const hlo_node_t* node, hlo_k
   bool is_narrow;
   if (find_kernel(id, dtype, &is_narrow) == NULL) return no_such_type(node, dtype);
   if (node->results[0].type->dtype != result_of(id, dtype)) {
-    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                          "the element type of the result must be %s",
-                          hlo_dtype_info(result_of(id, dtype))->hlo_name);
+    return hlo_node_invalid(node, "the element type of the result must be %s",
+                            hlo_dtype_info(result_of(id, dtype))->hlo_name);
   }
   const void* in[ARITY_MAX];
   for (uint32_t k = 0; k < arity; ++k) in[k] = operands[k]->data;
@@ -270,8 +263,8 @@ hlo_status_t hlo_select_run(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor
   bool is_scalar = pred->element_count == 1 && operands[1]->element_count != 1;
   if (pred->dtype != HLO_DTYPE_PRED || operands[1]->dtype != node->results[0].type->dtype ||
       (!is_scalar && pred->element_count != operands[1]->element_count)) {
-    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                          "the predicate must be boolean, scalar or shaped like the values");
+    return hlo_node_invalid(node,
+                            "the predicate must be boolean, scalar or shaped like the values");
   }
   if (pred->element_count == 1) {
     results[0] = hlo_tensor_retain(operands[*(const uint8_t*)pred->data ? 1 : 2]);
@@ -299,8 +292,7 @@ static hlo_status_t clamp_run(hlo_eval_t* eval, const hlo_node_t* node, hlo_kern
   bool is_narrow;
   if (find_kernel(id, dtype, &is_narrow) == NULL) return no_such_type(node, dtype);
   if (node->results[0].type->dtype != dtype) {
-    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                          "operand and result differ in their element type");
+    return hlo_node_invalid(node, "operand and result differ in their element type");
   }
   const void* in[3] = {bounds[0]->data, operands[1]->data, bounds[1]->data};
   hlo_tensor_t* result;
@@ -323,8 +315,8 @@ hlo_status_t hlo_ref_clamp(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_
     single += is_single;
     if (operands[k]->dtype != x->dtype ||
         (!is_single && operands[k]->element_count != x->element_count)) {
-      return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                            "bounds must be scalars or shaped like the operand, of its type");
+      return hlo_node_invalid(node,
+                              "bounds must be scalars or shaped like the operand, of its type");
     }
   }
   hlo_tensor_t* bounds[2] = {operands[0], operands[2]};

@@ -21,7 +21,7 @@ static hlo_status_t fft_init(fft_t* fft, const hlo_node_t* node, const hlo_tenso
   const hlo_ints_t lengths = hlo_node_ints(node, HLO_ATTR_fft_length);
   *fft = (fft_t){.type = hlo_node_attr(node, HLO_ATTR_fft_type)->i};
   if (lengths.count < 1 || lengths.count > AXES_MAX || lengths.count > operand->rank) {
-    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "fft of %u dimensions", lengths.count);
+    return hlo_node_invalid(node, "fft of %u dimensions", lengths.count);
   }
   const bool is_half = fft->type == HLO_FFT_TYPE_RFFT || fft->type == HLO_FFT_TYPE_IRFFT;
   for (uint32_t a = 0; a < lengths.count; a++) {
@@ -30,9 +30,9 @@ static hlo_status_t fft_init(fft_t* fft, const hlo_node_t* node, const hlo_tenso
     const int64_t expected = fft->type == HLO_FFT_TYPE_IRFFT ? fft->kept : n;
     const int64_t size = operand->dims[operand->rank - lengths.count + a];
     if (n < 1 || size != expected) {
-      return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                            "a transform of length %lld does not match a dimension of size %lld",
-                            (long long)n, (long long)size);
+      return hlo_node_invalid(node,
+                              "a transform of length %lld does not match a dimension of size %lld",
+                              (long long)n, (long long)size);
     }
     fft->length[fft->axes++] = n;
   }
@@ -41,8 +41,7 @@ static hlo_status_t fft_init(fft_t* fft, const hlo_node_t* node, const hlo_tenso
   return (part == HLO_DTYPE_F32 || part == HLO_DTYPE_F64) &&
                  is_complex == (fft->type != HLO_FFT_TYPE_RFFT)
              ? hlo_ok()
-             : hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "fft of %s",
-                              hlo_dtype_info(operand->dtype)->name);
+             : hlo_node_invalid(node, "fft of %s", hlo_dtype_info(operand->dtype)->name);
 }
 
 static bool is_inverse(const fft_t* fft) {

@@ -54,8 +54,8 @@ static hlo_status_t begin_operands(hlo_fold_operands_t* out, hlo_eval_t* eval,
   const hlo_region_t* body = node->regions[0];
   *out = (hlo_fold_operands_t){.count = count};
   if (body->arg_count != 2 * count) {
-    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                          "the body has %u arguments for %u inputs", body->arg_count, count);
+    return hlo_node_invalid(node, "the body has %u arguments for %u inputs", body->arg_count,
+                            count);
   }
   out->inputs = hlo_mem_alloc_zeroed(2 * (size_t)count * sizeof(out->inputs[0]));
   if (!out->inputs) return hlo_status_out_of_memory(2 * (size_t)count * sizeof(out->inputs[0]));
@@ -85,7 +85,7 @@ hlo_status_t hlo_fold_results(hlo_eval_t* eval, const hlo_node_t* node,
                               hlo_tensor_t** results) {
   for (uint32_t k = 0; k < fold->count; k++) {
     if (fold->inputs[k]->element_count != fold->inputs[0]->element_count) {
-      return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "inputs differ in shape");
+      return hlo_node_invalid(node, "inputs differ in shape");
     }
     HLO_TRY(fold->wide == HLO_DTYPE_INVALID
                 ? hlo_eval_result_dims(eval, node, k, rank, dims, &results[k])

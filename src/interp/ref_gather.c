@@ -44,7 +44,7 @@ static hlo_status_t gather_windows(hlo_eval_t* eval, const hlo_node_t* node,
   hlo_index_vectors_t vectors;
   if (!hlo_index_vectors_init(&vectors, indices->dtype, indices->rank, indices->dims, operand->rank,
                               &index_dims)) {
-    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "dimension numbers do not fit");
+    return hlo_node_invalid(node, "dimension numbers do not fit");
   }
   bool collapsed[HLO_RANK_MAX];
   uint32_t kept = 0;
@@ -52,14 +52,13 @@ static hlo_status_t gather_windows(hlo_eval_t* eval, const hlo_node_t* node,
     collapsed[d] = hlo_ints_has(collapsed_dims, d) || hlo_ints_has(index_dims.operand_batching, d);
     kept += !collapsed[d];
     if (sizes[d] < 0 || sizes[d] > operand->dims[d] || (collapsed[d] && sizes[d] > 1)) {
-      return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                            "slice size %lld exceeds dimension %u of size %lld",
-                            (long long)sizes[d], d, (long long)operand->dims[d]);
+      return hlo_node_invalid(node, "slice size %lld exceeds dimension %u of size %lld",
+                              (long long)sizes[d], d, (long long)operand->dims[d]);
     }
   }
   const uint32_t offset_count = hlo_node_ints(node, HLO_ATTR_offset_dims).count;
   if (kept != offset_count || vectors.batch_rank + offset_count > HLO_RANK_MAX) {
-    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "dimension numbers do not fit");
+    return hlo_node_invalid(node, "dimension numbers do not fit");
   }
   uint32_t rank = 0, window_dims[HLO_RANK_MAX] = {0}, batch_dims[HLO_RANK_MAX];
   int64_t dims[HLO_RANK_MAX], strides[HLO_RANK_MAX], in[HLO_RANK_MAX], out[HLO_RANK_MAX] = {0};
@@ -109,7 +108,7 @@ hlo_status_t hlo_ref_torch_index_select(hlo_eval_t* eval, const hlo_node_t* node
   const uint32_t batch_rank = (uint32_t)hlo_node_attr_int(node, HLO_ATTR_batch_dims, 0);
   if (dim >= operand->rank || batch_rank > dim || batch_rank > index->rank ||
       operand->rank + index->rank > HLO_RANK_MAX) {
-    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "dimension numbers do not fit");
+    return hlo_node_invalid(node, "dimension numbers do not fit");
   }
   // result: operand dims before dim, index dims after its batch dims, operand dims after dim
   int64_t dims[HLO_RANK_MAX], before = 1, picks = 1, after = 1, batches = 1;

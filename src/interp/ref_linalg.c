@@ -30,7 +30,7 @@ hlo_status_t hlo_ref_cholesky(hlo_eval_t* eval, const hlo_node_t* node, hlo_tens
                               hlo_tensor_t** results) {
   const hlo_tensor_t* a = operands[0];
   if (a->rank < 2 || a->dims[a->rank - 1] != a->dims[a->rank - 2]) {
-    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "needs square matrices");
+    return hlo_node_invalid(node, "needs square matrices");
   }
   const int64_t n = a->dims[a->rank - 1];
   hlo_tensor_t* wide = NULL;
@@ -73,9 +73,7 @@ static hlo_status_t solve_init(solve_t* s, const hlo_node_t* node, const hlo_ten
     s->triangle.n = a->dims[a->rank - 1];
     fits = a->dims[a->rank - 2] == s->triangle.n && s->triangle.n == (s->is_left ? s->m : s->n);
   }
-  return fits ? hlo_ok()
-              : hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                               "the matrices do not match in size");
+  return fits ? hlo_ok() : hlo_node_invalid(node, "the matrices do not match in size");
 }
 
 static void solve_all(solve_t* s, int64_t count, const hlo_c128_t* a, hlo_c128_t* x) {

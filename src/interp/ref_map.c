@@ -9,14 +9,13 @@ hlo_status_t hlo_ref_map(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t*
   const uint32_t count = node->operand_count;
   if (count == 0 || count > INPUTS_MAX || node->region_count != 1 ||
       node->regions[0]->arg_count != count) {
-    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                          "needs 1 to %d inputs and a function of the same number of scalars",
-                          INPUTS_MAX);
+    return hlo_node_invalid(
+        node, "needs 1 to %d inputs and a function of the same number of scalars", INPUTS_MAX);
   }
   const void* data[INPUTS_MAX];
   for (uint32_t k = 0; k < count; ++k) {
     if (operands[k]->element_count != operands[0]->element_count) {
-      return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "inputs differ in shape");
+      return hlo_node_invalid(node, "inputs differ in shape");
     }
     data[k] = operands[k]->data;
   }

@@ -51,7 +51,7 @@ hlo_status_t hlo_ref_hlo_bitcast(hlo_eval_t* eval, const hlo_node_t* node, hlo_t
   HLO_TRY(hlo_eval_result(eval, node, 0, &result));
   if (result->size_bytes != operands[0]->size_bytes) {
     hlo_tensor_release(result);
-    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "operand and result differ in bytes");
+    return hlo_node_invalid(node, "operand and result differ in bytes");
   }
   memcpy(result->data, operands[0]->data, result->size_bytes);
   results[0] = result;
@@ -75,9 +75,8 @@ hlo_status_t hlo_move_broadcast(hlo_eval_t* eval, const hlo_node_t* node, hlo_te
   for (uint32_t d = 0; d < operand->rank; d++) {
     if (mapping[d] < 0 || mapping[d] >= rank ||
         (operand->dims[d] != 1 && operand->dims[d] != dims[mapping[d]])) {
-      return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                            "operand dimension %u of size %lld does not match the result", d,
-                            (long long)operand->dims[d]);
+      return hlo_node_invalid(node, "operand dimension %u of size %lld does not match the result",
+                              d, (long long)operand->dims[d]);
     }
     in_order &= d == 0 || mapping[d] > mapping[d - 1];
   }
@@ -116,7 +115,7 @@ hlo_status_t hlo_ref_broadcast(hlo_eval_t* eval, const hlo_node_t* node, hlo_ten
   const hlo_tensor_t* operand = operands[0];
   int64_t dims[HLO_RANK_MAX], mapping[HLO_RANK_MAX];
   if (sizes.count + operand->rank > HLO_RANK_MAX) {
-    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "result rank above %d", HLO_RANK_MAX);
+    return hlo_node_invalid(node, "result rank above %d", HLO_RANK_MAX);
   }
   for (uint32_t d = 0; d < sizes.count; d++) dims[d] = sizes.values[d];
   for (uint32_t d = 0; d < operand->rank; d++) {
@@ -139,7 +138,7 @@ hlo_status_t hlo_ref_concatenate(hlo_eval_t* eval, const hlo_node_t* node, hlo_t
   memcpy(dims, operands[0]->dims, rank * sizeof(dims[0]));
   for (uint32_t k = 1; k < node->operand_count; k++) {
     if (__builtin_add_overflow(dims[axis], operands[k]->dims[axis], &dims[axis])) {
-      return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "dimension %u overflows", axis);
+      return hlo_node_invalid(node, "dimension %u overflows", axis);
     }
   }
   hlo_tensor_t* result = NULL;
@@ -208,9 +207,8 @@ static hlo_status_t clamped_starts(const hlo_node_t* node, hlo_tensor_t* const* 
                                    int64_t* out_starts) {
   for (uint32_t d = 0; d < rank; d++) {
     if (sizes[d] < 0 || sizes[d] > dims[d]) {
-      return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                            "slice of size %lld exceeds dimension %u of size %lld",
-                            (long long)sizes[d], d, (long long)dims[d]);
+      return hlo_node_invalid(node, "slice of size %lld exceeds dimension %u of size %lld",
+                              (long long)sizes[d], d, (long long)dims[d]);
     }
     int64_t start = hlo_tensor_int(indices[d], 0);
     if (start < 0 && indices[d]->dtype == HLO_DTYPE_U64) start = INT64_MAX;
@@ -301,8 +299,8 @@ hlo_status_t hlo_move_pad(hlo_eval_t* eval, const hlo_node_t* node, const hlo_te
   for (uint32_t d = 0; d < rank; d++) {
     if (low[d] == INT64_MIN || interior[d] == INT64_MAX ||
         !padded_size(operand->dims[d], low[d], high[d], interior[d], &dims[d])) {
-      return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                            "padding makes the size of dimension %u negative or overflow", d);
+      return hlo_node_invalid(node, "padding makes the size of dimension %u negative or overflow",
+                              d);
     }
   }
   hlo_tensor_t* result = NULL;

@@ -30,9 +30,9 @@ static hlo_status_t find_axis(const hlo_tensor_t* tensor, const hlo_quant_t* qua
   axis_t axis = {.inner = tensor->element_count ? tensor->element_count : 1, .count = 1};
   if (quant->axis >= 0) {
     if ((uint32_t)quant->axis >= tensor->rank || tensor->dims[quant->axis] != quant->count) {
-      return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                               "%u quantization parameters do not match dimension %d of the tensor",
-                               quant->count, quant->axis);
+      return hlo_invalid_argument(
+          "%u quantization parameters do not match dimension %d of the tensor", quant->count,
+          quant->axis);
     }
     axis.count = quant->count;
     axis.inner = 1;
@@ -105,8 +105,8 @@ static hlo_status_t quantize(const hlo_tensor_t* tensor, const hlo_quant_t* quan
   axis_t axis;
   HLO_TRY(find_axis(tensor, quant, &axis));
   if (!hlo_dtype_is_float(tensor->dtype)) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "only floats can be quantized, not %s",
-                             hlo_dtype_info(tensor->dtype)->hlo_name);
+    return hlo_invalid_argument("only floats can be quantized, not %s",
+                                hlo_dtype_info(tensor->dtype)->hlo_name);
   }
   hlo_tensor_t* result;
   HLO_TRY(hlo_tensor_create(quant->storage, tensor->rank, tensor->dims, &result));
@@ -219,9 +219,7 @@ hlo_status_t hlo_ref_uniform_quantize(hlo_eval_t* eval, const hlo_node_t* node,
                                       hlo_tensor_t** operands, hlo_tensor_t** results) {
   (void)eval;
   const hlo_quant_t* quant = node->results[0].type->quant;
-  if (quant == NULL) {
-    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "the result must be quantized");
-  }
+  if (quant == NULL) return hlo_node_invalid(node, "the result must be quantized");
   if (operands[0]->quant == NULL) {
     return located(node, quantize(operands[0], quant, &results[0]));
   }
@@ -235,8 +233,6 @@ hlo_status_t hlo_ref_uniform_quantize(hlo_eval_t* eval, const hlo_node_t* node,
 hlo_status_t hlo_ref_uniform_dequantize(hlo_eval_t* eval, const hlo_node_t* node,
                                         hlo_tensor_t** operands, hlo_tensor_t** results) {
   (void)eval;
-  if (operands[0]->quant == NULL) {
-    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "the operand must be quantized");
-  }
+  if (operands[0]->quant == NULL) return hlo_node_invalid(node, "the operand must be quantized");
   return located(node, dequantize(operands[0], &results[0]));
 }

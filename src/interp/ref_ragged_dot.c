@@ -120,7 +120,7 @@ static hlo_status_t ragged_init(ragged_t* ragged, const hlo_node_t* node, uint32
   const hlo_ints_t batch = ragged->lhs_dims.batch, contracting = ragged->lhs_dims.contracting;
   if (ragged_dims.count != 1 || ragged_dims.values[0] >= lhs->rank || ragged->sizes->rank < 1 ||
       (uint64_t)lhs->rank + rhs->rank > HLO_RANK_MAX) {
-    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "needs one ragged dimension");
+    return hlo_node_invalid(node, "needs one ragged dimension");
   }
   ragged->ragged = ragged_dims.values[0];
   ragged->group_dim = group_dims.count ? group_dims.values[0] : -1;
@@ -165,8 +165,7 @@ static hlo_status_t ragged_init(ragged_t* ragged, const hlo_node_t* node, uint32
     fits = ragged->sizes->dims[p] == lhs->dims[ragged->prefix[p]];
   }
   return fits ? hlo_ok()
-              : hlo_node_error(node, HLO_STATUS_UNIMPLEMENTED,
-                               "group sizes of this shape are not supported");
+              : hlo_node_unimplemented(node, "group sizes of this shape are not supported");
 }
 
 hlo_status_t hlo_ref_chlo_ragged_dot(hlo_eval_t* eval, const hlo_node_t* node,

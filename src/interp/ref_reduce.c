@@ -155,8 +155,7 @@ static hlo_status_t reduce(const hlo_fold_operands_t* fold, hlo_ints_t reduced_d
   reduction_t r = {.fold = fold, .count = fold->count, .inputs = fold->inputs, .results = results};
   for (uint32_t k = 0; k < fold->count; ++k) {
     if (results[k]->dtype != fold->inputs[k]->dtype) {
-      return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                               "reduce: input %u and its result differ in element type", k);
+      return hlo_invalid_argument("reduce: input %u and its result differ in element type", k);
     }
   }
   split_dims(&r, reduced_dims);

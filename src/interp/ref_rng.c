@@ -117,13 +117,12 @@ hlo_status_t hlo_ref_rng_bit_generator(hlo_eval_t* eval, const hlo_node_t* node,
   const hlo_dtype_t dtype = node->results[1].type->dtype;
   if (initial->dtype != HLO_DTYPE_U64 || initial->element_count < 2 ||
       initial->element_count > (is_threefry ? 2 : 3)) {
-    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                          "initial_state must be ui64, of 2 elements (PHILOX: 2 or 3)");
+    return hlo_node_invalid(node, "initial_state must be ui64, of 2 elements (PHILOX: 2 or 3)");
   }
   if ((!hlo_dtype_is_integer(dtype) && !hlo_dtype_is_float(dtype)) ||
       hlo_dtype_info(dtype)->bits % 8 != 0) {
-    return hlo_node_error(node, HLO_STATUS_UNIMPLEMENTED, "no random bits of type %s",
-                          hlo_dtype_info(dtype)->hlo_name);
+    return hlo_node_unimplemented(node, "no random bits of type %s",
+                                  hlo_dtype_info(dtype)->hlo_name);
   }
   hlo_tensor_t *state, *out;
   HLO_TRY(hlo_eval_result(eval, node, 0, &state));
@@ -132,7 +131,7 @@ hlo_status_t hlo_ref_rng_bit_generator(hlo_eval_t* eval, const hlo_node_t* node,
     hlo_tensor_release(state);
     if (!hlo_status_is_ok(status)) return status;
     hlo_tensor_release(out);
-    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "the states must be of the same type");
+    return hlo_node_invalid(node, "the states must be of the same type");
   }
   memcpy(state->data, initial->data, initial->size_bytes);
   if (is_threefry) {
@@ -191,8 +190,7 @@ hlo_status_t hlo_ref_rng(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t*
   if (a->element_count != 1 || b->element_count != 1 || a->dtype != dtype || b->dtype != dtype ||
       shape->element_count > HLO_RANK_MAX || !hlo_dtype_is_integer(shape->dtype) ||
       (!is_float && (is_normal || hlo_dtype_is_complex(dtype)))) {
-    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                          "a and b must be scalars of the result's type (NORMAL: a float)");
+    return hlo_node_invalid(node, "a and b must be scalars of the result's type (NORMAL: a float)");
   }
   int64_t dims[HLO_RANK_MAX];
   for (int64_t d = 0; d < shape->element_count; ++d) dims[d] = hlo_tensor_int(shape, d);

@@ -17,8 +17,7 @@ typedef struct scan {
 } scan_t;
 
 static hlo_status_t bad_scan(const hlo_node_t* node) {
-  return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                        "operands, results and body do not match");
+  return hlo_node_invalid(node, "operands, results and body do not match");
 }
 
 // Copies slice `step` between `whole` and `slice` (whole without the dimension).

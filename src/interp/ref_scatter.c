@@ -23,14 +23,14 @@ static hlo_status_t scatter_init(scatter_t* scatter, hlo_eval_t* eval, const hlo
   const uint32_t count = scatter->count;
   const hlo_region_t* body = node->regions[0];
   if (body->arg_count != 2 * count) {
-    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                          "the body has %u arguments for %u inputs", body->arg_count, count);
+    return hlo_node_invalid(node, "the body has %u arguments for %u inputs", body->arg_count,
+                            count);
   }
   for (uint32_t k = 0; k < count; k++) {
     hlo_tensor_t *input = operands[k], *update = operands[count + 1 + k];
     if (input->element_count != operands[0]->element_count || input->rank != operands[0]->rank ||
         update->element_count != operands[count + 1]->element_count) {
-      return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "inputs or updates differ in shape");
+      return hlo_node_invalid(node, "inputs or updates differ in shape");
     }
     HLO_TRY(hlo_tensor_as(update, body->args[count + k]->type->dtype, &scatter->updates[k]));
     const hlo_dtype_t dtype = body->args[k]->type->dtype;
@@ -48,7 +48,7 @@ static hlo_status_t scatter_init(scatter_t* scatter, hlo_eval_t* eval, const hlo
   const hlo_scatter_array_t at = {operands[count]->dtype, operands[count]->rank,
                                   operands[count]->dims};
   if (!hlo_scatter_windows_init(&scatter->windows, node, to, at, from)) {
-    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "dimension numbers do not fit");
+    return hlo_node_invalid(node, "dimension numbers do not fit");
   }
   scatter->indices = operands[count]->data;
   return hlo_region_fn_create(eval, body, &scatter->fn);

@@ -108,18 +108,16 @@ static hlo_status_t sort_run(sort_t* sort, hlo_eval_t* eval, const hlo_node_t* n
   int64_t axis = hlo_node_attr_int(node, HLO_ATTR_dimension, -1);
   if (axis < 0) axis += first->rank;
   if (first->rank > 0 && (axis < 0 || axis >= first->rank)) {
-    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "dimension does not fit rank %u",
-                          first->rank);
+    return hlo_node_invalid(node, "dimension does not fit rank %u", first->rank);
   }
   for (uint32_t k = 0; k < sort->count; k++) {
     if (sort->operands[k]->element_count != first->element_count) {
-      return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "operands differ in shape");
+      return hlo_node_invalid(node, "operands differ in shape");
     }
     HLO_TRY(hlo_eval_result_dims(eval, node, k, first->rank, sort->operands[k]->dims, &results[k]));
   }
   if (node->regions[0]->arg_count != 2 * sort->count) {
-    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "the comparator takes %u arguments",
-                          node->regions[0]->arg_count);
+    return hlo_node_invalid(node, "the comparator takes %u arguments", node->regions[0]->arg_count);
   }
   sort->lines = lines_of(first, (uint32_t)axis);
   hlo_tensor_t* buffer = NULL;
@@ -207,10 +205,7 @@ static hlo_status_t select_run(selection_t* s, hlo_eval_t* eval, const hlo_node_
   const bool fits = companion ? companion->element_count == s->operand->element_count &&
                                     companion->dtype == results[1]->dtype
                               : hlo_dtype_is_integer(results[1]->dtype);
-  if (!fits) {
-    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                          "the operands, results and attributes do not match");
-  }
+  if (!fits) return hlo_node_invalid(node, "the operands, results and attributes do not match");
   hlo_tensor_t* buffer = NULL;
   s->lines = lines_of(s->operand, s->top_k.axis);
   HLO_TRY(create_positions(s->lines.length, &buffer));
@@ -224,8 +219,7 @@ hlo_status_t hlo_ref_chlo_top_k(hlo_eval_t* eval, const hlo_node_t* node, hlo_te
   selection_t s = {.operand = operands[0]};
   HLO_TRY(hlo_top_k_of(node, &s.top_k));
   if (s.top_k.kept < 0 || s.top_k.kept > s.operand->dims[s.top_k.axis]) {
-    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "k = %lld exceeds the dimension",
-                          (long long)s.top_k.kept);
+    return hlo_node_invalid(node, "k = %lld exceeds the dimension", (long long)s.top_k.kept);
   }
   results[0] = results[1] = NULL;
   hlo_status_t status =

@@ -11,8 +11,7 @@ static hlo_status_t grid_of(const hlo_eval_t* eval, const hlo_node_t* node, bool
                             const hlo_process_grid_t** out_grid) {
   *out_grid = eval->options.grid;
   if (has_function) return hlo_ok();
-  return hlo_node_error(node, HLO_STATUS_UNIMPLEMENTED,
-                        "the transfer has no peer: this is the only process");
+  return hlo_node_unimplemented(node, "the transfer has no peer: this is the only process");
 }
 
 // Finds the peer process by source_target_pairs, ANY without them; returns false if this process
@@ -74,8 +73,7 @@ static hlo_status_t finish_input(const hlo_node_t* node, uint32_t count, hlo_ten
     if (!is_alike) {
       return release_results(
           node, results,
-          hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                         "received value %u does not have the result's type", i));
+          hlo_node_invalid(node, "received value %u does not have the result's type", i));
     }
   }
   if (count == node->result_count) return hlo_ok();
@@ -151,8 +149,8 @@ hlo_status_t hlo_ref_hlo_recv_done(REF_ARGUMENTS) {
   (void)eval;
   const hlo_tensor_t* packed = operands[0];
   if (packed->item_count < node->result_count) {
-    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "%u values for %u results",
-                          packed->item_count, node->result_count);
+    return hlo_node_invalid(node, "%u values for %u results", packed->item_count,
+                            node->result_count);
   }
   for (uint32_t i = 0; i < node->result_count; ++i) {
     results[i] = hlo_tensor_retain(packed->items[i]);

@@ -121,8 +121,7 @@ static hlo_status_t select_prepare(select_t* s, hlo_eval_t* eval, const hlo_node
   for (uint32_t d = 0; d < rank; d++) {
     s->sizes[d] = s->windows[d].size;
     if (d >= s->source->rank || s->windows[d].out_size != s->source->dims[d]) {
-      return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                            "the source must have the shape of the windows");
+      return hlo_node_invalid(node, "the source must have the shape of the windows");
     }
   }
   hlo_strided_dense(1, rank, s->operand->dims, s->strides);
@@ -137,8 +136,7 @@ hlo_status_t hlo_ref_select_and_scatter(hlo_eval_t* eval, const hlo_node_t* node
   hlo_tensor_t *source = NULL, *init = NULL;
   const hlo_region_t* scatter = node->regions[1];
   if (scatter->arg_count != 2) {
-    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                          "the scatter body must take two arguments");
+    return hlo_node_invalid(node, "the scatter body must take two arguments");
   }
   hlo_status_t status =
       hlo_eval_result_dims(eval, node, 0, s.operand->rank, s.operand->dims, &s.result);

@@ -439,9 +439,7 @@ static hlo_status_t run_reference(hlo_region_fn_t* fn, const instruction_t* inst
   for (uint32_t i = 0; i < node->result_count; ++i) results[i] = NULL;
   HLO_TRY(instruction->ref(fn->eval, node, operands, results));
   for (uint32_t i = 0; i < node->result_count; ++i) {
-    if (!results[i]) {
-      return hlo_node_error(node, HLO_STATUS_UNIMPLEMENTED, "it cannot run inside a reducer");
-    }
+    if (!results[i]) return hlo_node_unimplemented(node, "it cannot run inside a reducer");
     region_value_t* value = &fn->values[instruction->result + i];
     memcpy(value->storage, results[i]->data, results[i]->size_bytes);
     hlo_tensor_release(results[i]);

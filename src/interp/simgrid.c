@@ -168,9 +168,8 @@ static hlo_status_t sim_recv(void* context, uint32_t source, uint32_t target, in
       continue;
     }
     if (message->tensor_count != tensor_count) {
-      return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                               "%u values were sent over channel %lld, expected %u",
-                               message->tensor_count, (long long)channel_id, tensor_count);
+      return hlo_invalid_argument("%u values were sent over channel %lld, expected %u",
+                                  message->tensor_count, (long long)channel_id, tensor_count);
     }
     memcpy(out_tensors, message->tensors, tensor_count * sizeof(*out_tensors));
     *link = message->next;
@@ -217,8 +216,7 @@ static hlo_status_t begin_all(const hlo_interp_program_t* program, const hlo_sim
   for (uint32_t p = 0; p < count; ++p) {
     const hlo_type_t* type = run->funcs[p]->type;
     if (next_input + type->input_count > run->input_count) {
-      return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                               "%u inputs are too few for all processes", run->input_count);
+      return hlo_invalid_argument("%u inputs are too few for all processes", run->input_count);
     }
     options.process = p;
     HLO_TRY_MSG(hlo_interp_begin(program, run->funcs[p], type->input_count,
@@ -228,9 +226,8 @@ static hlo_status_t begin_all(const hlo_interp_program_t* program, const hlo_sim
     next_output += type->element_count - type->input_count;
   }
   if (next_input != run->input_count || next_output != run->output_count) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "the processes need %u inputs and %u results, found %u and %u",
-                             next_input, next_output, run->input_count, run->output_count);
+    return hlo_invalid_argument("the processes need %u inputs and %u results, found %u and %u",
+                                next_input, next_output, run->input_count, run->output_count);
   }
   return hlo_ok();
 }
@@ -249,9 +246,8 @@ static hlo_status_t run_rounds(simgrid_t* sim, uint32_t count, hlo_eval_t** eval
       ++sim->progress;
     }
     if (done_count < count && sim->progress == before) {
-      return hlo_status_create(HLO_STATUS_FAILED_PRECONDITION,
-                               "deadlock: %u of %u processes wait for each other",
-                               count - done_count, count);
+      return hlo_failed_precondition("deadlock: %u of %u processes wait for each other",
+                                     count - done_count, count);
     }
   }
   return hlo_ok();

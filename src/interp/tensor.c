@@ -90,11 +90,10 @@ static hlo_status_t check_dims(hlo_dtype_t dtype, uint32_t rank, const int64_t* 
                                int64_t* out_count, size_t* out_bytes) {
   int64_t count = 0;
   if (!hlo_dims_element_count(rank, dims, &count)) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "dimensions of a tensor of rank %u are negative or overflow", rank);
+    return hlo_invalid_argument("dimensions of a tensor of rank %u are negative or overflow", rank);
   }
   if (!hlo_size_mul((size_t)count, hlo_dtype_size_bytes(dtype), out_bytes)) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "size of a tensor overflows");
+    return hlo_invalid_argument("size of a tensor overflows");
   }
   *out_count = count;
   return hlo_ok();

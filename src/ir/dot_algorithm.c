@@ -90,17 +90,15 @@ hlo_status_t hlo_dot_algorithm_find(const hlo_node_t* node, const hlo_dot_algori
     *out_row = &rows[i];
     return hlo_ok();
   }
-  return hlo_status_create(HLO_STATUS_UNIMPLEMENTED,
-                           "the algorithm of %s times %s, accumulated in %s, with %lld and %lld "
-                           "components and %lld products%s "
-                           "is not supported",
-                           type_name(node, HLO_ATTR_lhs_precision_type),
-                           type_name(node, HLO_ATTR_rhs_precision_type),
-                           type_name(node, HLO_ATTR_accumulation_type),
-                           (long long)hlo_node_attr_int(node, HLO_ATTR_lhs_component_count, 1),
-                           (long long)hlo_node_attr_int(node, HLO_ATTR_rhs_component_count, 1),
-                           (long long)hlo_node_attr_int(node, HLO_ATTR_num_primitive_operations, 1),
-                           is_imprecise(node) ? " with imprecise accumulation" : "");
+  return hlo_unimplemented(
+      "the algorithm of %s times %s, accumulated in %s, with %lld and %lld components and %lld "
+      "products%s is not supported",
+      type_name(node, HLO_ATTR_lhs_precision_type), type_name(node, HLO_ATTR_rhs_precision_type),
+      type_name(node, HLO_ATTR_accumulation_type),
+      (long long)hlo_node_attr_int(node, HLO_ATTR_lhs_component_count, 1),
+      (long long)hlo_node_attr_int(node, HLO_ATTR_rhs_component_count, 1),
+      (long long)hlo_node_attr_int(node, HLO_ATTR_num_primitive_operations, 1),
+      is_imprecise(node) ? " with imprecise accumulation" : "");
 }
 
 static const hlo_attr_t* type_attr(hlo_module_t* module, const char* name) {
@@ -143,8 +141,7 @@ static const char* quantized_prefix(const hlo_type_t* type) {
 static hlo_status_t refuse_types(const hlo_node_t* node, const hlo_dot_algorithm_t* row) {
   const hlo_type_t* types[3] = {hlo_node_operand_type(node, 0), hlo_node_operand_type(node, 1),
                                 node->results[0].type};
-  return hlo_status_create(
-      HLO_STATUS_UNIMPLEMENTED,
+  return hlo_unimplemented(
       "algorithm %s multiplies %s and gives floats, but the operands are %s%s and %s%s, the result "
       "is %s%s",
       row->name, row->precision ? "floats" : "8-bit floats", quantized_prefix(types[0]),

@@ -234,8 +234,8 @@ hlo_status_t hlo_infer_types(hlo_module_t* module, const hlo_node_t* node, uint3
   const hlo_op_info_t* info = hlo_op_info(node->op);
   if (info->infer == HLO_INFER_NONE) return hlo_ok();
   if (!kInference[node->op]) {
-    return hlo_status_create(HLO_STATUS_FAILED_PRECONDITION,
-                             "the operands of %s do not determine its result types", info->name);
+    return hlo_failed_precondition("the operands of %s do not determine its result types",
+                                   info->name);
   }
   hlo_infer_t infer = {.module = module, .node = node, .types = types, .capacity = capacity};
   HLO_TRY(kInference[node->op](&infer));

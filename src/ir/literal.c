@@ -47,14 +47,13 @@ static hlo_status_t check_shape(hlo_dtype_t dtype, uint32_t rank, const int64_t*
   int64_t count;
   size_t width = hlo_dtype_size_bytes(dtype);
   if (width == 0) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "a literal cannot have element type %s",
-                             hlo_dtype_info(dtype)->hlo_name);
+    return hlo_invalid_argument("a literal cannot have element type %s",
+                                hlo_dtype_info(dtype)->hlo_name);
   }
   if (!hlo_dims_element_count(rank, dims, &count) ||
       !hlo_size_mul(is_splat ? 1 : (size_t)count, width, out_bytes)) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "a literal of rank %u has a negative dimension or too many elements",
-                             rank);
+    return hlo_invalid_argument(
+        "a literal of rank %u has a negative dimension or too many elements", rank);
   }
   *out_count = count;
   return hlo_ok();
@@ -111,9 +110,9 @@ hlo_status_t hlo_literal_create_elided(hlo_elided_t elided, uint64_t seed, hlo_d
                                        uint32_t rank, const int64_t* dims,
                                        hlo_literal_t** out_literal) {
   if (elided == HLO_ELIDED_REFUSED) {
-    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED,
-                             "the text leaves out the elements of the constant; hlocc reads it "
-                             "with --elided-constants=zero or --elided-constants=random");
+    return hlo_unimplemented(
+        "the text leaves out the elements of the constant; hlocc reads it with "
+        "--elided-constants=zero or --elided-constants=random");
   }
   hlo_literal_t* literal = NULL;
   HLO_TRY(hlo_literal_create(dtype, rank, dims, elided == HLO_ELIDED_ZERO, &literal));

@@ -350,8 +350,7 @@ static hlo_status_t parser_status(const hlo_parser_t* p) {
   HLO_TRY(hlo_module_status(p->module));
   hlo_status_t status = hlo_diag_status(p->diag);
   if (p->unimplemented && !hlo_status_is_ok(status)) {
-    hlo_status_t named =
-        hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "%s", hlo_status_message(status));
+    hlo_status_t named = hlo_unimplemented("%s", hlo_status_message(status));
     hlo_status_release(status);
     return named;
   }
@@ -369,7 +368,7 @@ static hlo_status_t parse_module(hlo_module_t* module, const char* text, size_t 
   hlo_status_t status = parser_status(&p);
   parser_deinit(&p);
   if (!ok && hlo_status_is_ok(status)) {
-    return hlo_status_create(HLO_STATUS_INTERNAL, "the parser failed without reporting a fault");
+    return hlo_internal_error("the parser failed without reporting a fault");
   }
   return status;
 }

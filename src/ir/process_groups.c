@@ -76,8 +76,7 @@ hlo_status_t hlo_group_members(const hlo_node_t* node, hlo_group_strategy_t stra
   uint32_t factor = strategy == HLO_GROUP_CROSS_REPLICA_AND_PARTITION ? partition_count : 1;
   *out_count = 0;
   if (groups && groups->kind != HLO_ATTR_KIND_INTS) {
-    return hlo_node_error(node, HLO_STATUS_UNIMPLEMENTED,
-                          "replica_groups over mesh axes are not supported");
+    return hlo_node_unimplemented(node, "replica_groups over mesh axes are not supported");
   }
   if (!groups || groups->count == 0) {
     for (uint32_t i = 0; i < ids; ++i) add_members(strategy, &grid, i, ids, i, members);
@@ -90,14 +89,13 @@ hlo_status_t hlo_group_members(const hlo_node_t* node, hlo_group_strategy_t stra
     uint32_t length = row_length(groups, row, cols);
     bool is_own = false;
     if (length > ids) {
-      return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                            "replica_groups: a group of %u among %u processes", length, ids);
+      return hlo_node_invalid(node, "replica_groups: a group of %u among %u processes", length,
+                              ids);
     }
     for (uint32_t i = 0; i < length; ++i) {
       if (values[i] < 0 || values[i] >= (int64_t)ids) {
-        return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                              "replica_groups: id %lld, expected 0 to %u", (long long)values[i],
-                              ids - 1);
+        return hlo_node_invalid(node, "replica_groups: id %lld, expected 0 to %u",
+                                (long long)values[i], ids - 1);
       }
       is_own |= values[i] == (int64_t)own_id(strategy, &grid);
     }

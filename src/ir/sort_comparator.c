@@ -143,8 +143,7 @@ static const hlo_attr_t* setting(const hlo_node_t* node, const char* key) {
 }
 
 static hlo_status_t misfit(const hlo_node_t* node) {
-  return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                        "the operands, results and attributes do not match");
+  return hlo_node_invalid(node, "the operands, results and attributes do not match");
 }
 
 // Sets *out_largest if the called comparator prefers larger elements.
@@ -158,8 +157,8 @@ static hlo_status_t read_comparator(const hlo_node_t* node, bool* out_largest) {
   if (!func || !func->body) return misfit(node);
   hlo_sort_key_t keys[HLO_SORT_KEYS_MAX];
   if (hlo_sort_keys_of(func->body, keys) != 1 || keys[0].operand != 0) {
-    return hlo_node_error(node, HLO_STATUS_UNIMPLEMENTED,
-                          "the comparator @%s does not compare two values", func->name);
+    return hlo_node_unimplemented(node, "the comparator @%s does not compare two values",
+                                  func->name);
   }
   *out_largest = keys[0].descending;
   return hlo_ok();

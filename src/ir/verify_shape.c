@@ -151,9 +151,8 @@ hlo_status_t hlo_infer_result_dims(const hlo_node_t* node, uint32_t* out_rank, i
     case HLO_OP_convolution:
     case HLO_OP_dynamic_conv: return hlo_dims_convolution(node, out_rank, dims);
     default:
-      return hlo_status_create(HLO_STATUS_FAILED_PRECONDITION,
-                               "the operands of %s do not determine the shape of its result",
-                               hlo_op_info(node->op)->name);
+      return hlo_failed_precondition("the operands of %s do not determine the shape of its result",
+                                     hlo_op_info(node->op)->name);
   }
 }
 

@@ -248,8 +248,7 @@ static hlo_status_t read_class(const char* argument, hlo_rule_class_t* out_class
       return hlo_ok();
     }
   }
-  return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                           "the exactness class is bits, value or fast, not '%s'", argument);
+  return hlo_invalid_argument("the exactness class is bits, value or fast, not '%s'", argument);
 }
 
 hlo_status_t hlo_pass_canonicalize(hlo_pass_ctx_t* ctx, hlo_module_t* module) {

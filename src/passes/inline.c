@@ -201,8 +201,7 @@ static hlo_status_t read_size_limit(const char* argument, uint32_t* out_limit) {
   char* end;
   long value = strtol(argument, &end, 10);
   if (*end || end == argument || value < 0 || value > HIGHEST_SIZE_LIMIT) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "the size limit is a number of ops, not '%s'", argument);
+    return hlo_invalid_argument("the size limit is a number of ops, not '%s'", argument);
   }
   *out_limit = (uint32_t)value;
   return hlo_ok();

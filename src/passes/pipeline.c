@@ -56,8 +56,8 @@ hlo_status_t hlo_stage_from_name(const char* name, hlo_stage_t* out_stage) {
     *out_stage = (hlo_stage_t)i;
     return hlo_ok();
   }
-  return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                           "no pipeline is called '%s'; there are import, optimise and native", name);
+  return hlo_invalid_argument("no pipeline is called '%s'; there are import, optimise and native",
+                              name);
 }
 
 static void print_list(const char* passes, hlo_strbuf_t* out) {
@@ -93,8 +93,7 @@ static void add_list(hlo_strbuf_t* list, const char* passes) {
 hlo_status_t hlo_stages_run(hlo_module_t* module, hlo_stage_t first, hlo_stage_t last,
                             const hlo_stage_options_t* options) {
   if (first == HLO_STAGE_IMPORT && options->partition_count > 1) {
-    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED,
-                             "partitioning a program over %d devices is not supported yet",
+    return hlo_unimplemented("partitioning a program over %d devices is not supported yet",
                              options->partition_count);
   }
   hlo_strbuf_t list = {0};

@@ -268,8 +268,8 @@ static hlo_status_t compile(const hlo_rule_t* rule, hlo_arena_t* arena, hlo_comp
     is_good = out->result->operands[i]->kind == HLO_TERM_VARIABLE;
   }
   if (is_good) return hlo_ok();
-  return hlo_status_create(HLO_STATUS_INTERNAL, "rule %s is not well formed: %s -> %s", rule->name,
-                           rule->pattern, rule->result);
+  return hlo_internal_error("rule %s is not well formed: %s -> %s", rule->name, rule->pattern,
+                            rule->result);
 }
 
 hlo_status_t hlo_rules_compile(const hlo_rule_t* rule, hlo_rule_class_t exactness,

@@ -81,9 +81,9 @@ static hlo_status_t find_pass(const char* name, const hlo_pass_info_t** out_pass
   hlo_suggestion_t near;
   hlo_suggestion_init(&near, name);
   for (uint32_t i = 0; i < PASS_COUNT; ++i) hlo_suggestion_offer(&near, pass_table[i].name);
-  return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "no pass is called '%s'%s%s%s", name,
-                           near.best ? "; did you mean '" : "", near.best ? near.best : "",
-                           near.best ? "'?" : "");
+  return hlo_invalid_argument("no pass is called '%s'%s%s%s", name,
+                              near.best ? "; did you mean '" : "", near.best ? near.best : "",
+                              near.best ? "'?" : "");
 }
 
 static hlo_status_t read_list(char* text, hlo_arena_t* arena, entry_t** out_entries,
@@ -100,8 +100,7 @@ static hlo_status_t read_list(char* text, hlo_arena_t* arena, entry_t** out_entr
     entry_t* entry = &entries[count++];
     HLO_TRY(find_pass(name, &entry->pass));
     if (argument && !*entry->pass->argument) {
-      return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                               "pass %s takes no argument, but got '%s'", name, argument);
+      return hlo_invalid_argument("pass %s takes no argument, but got '%s'", name, argument);
     }
     entry->argument = argument;
     name = next;
@@ -118,8 +117,8 @@ static hlo_status_t verify_after(hlo_module_t* module, hlo_diag_t* diag, const c
   const hlo_status_code_t code = hlo_status_code(status);
   if (code != HLO_STATUS_OK && code != HLO_STATUS_RESOURCE_EXHAUSTED) {
     hlo_status_t found = status;
-    status = hlo_status_create(HLO_STATUS_INTERNAL, "after pass %s the module is not valid: %s",
-                               pass, hlo_status_message(found));
+    status = hlo_internal_error("after pass %s the module is not valid: %s", pass,
+                                hlo_status_message(found));
     hlo_status_release(found);
   }
   return status;
@@ -130,8 +129,7 @@ static hlo_status_t check_unchanged(const hlo_module_t* module, const uint64_t b
   uint64_t after[2];
   HLO_TRY(hlo_module_digest(module, after));
   if (memcmp(after, before, sizeof after) == 0) return hlo_ok();
-  return hlo_status_create(HLO_STATUS_INTERNAL, "pass %s changed the module but reported no change",
-                           pass);
+  return hlo_internal_error("pass %s changed the module but reported no change", pass);
 }
 
 // Runs one pass and fills in its statistics.
@@ -169,9 +167,8 @@ static hlo_status_t run_entry(const entry_t* entry, uint32_t position, hlo_pass_
     hlo_pass_stats_t again = {0};
     HLO_TRY(run_pass(entry, ctx, module, &again));
     if (again.step_count) {
-      return hlo_status_create(HLO_STATUS_INTERNAL,
-                               "pass %s found something to do in its own output",
-                               entry->pass->name);
+      return hlo_internal_error("pass %s found something to do in its own output",
+                                entry->pass->name);
     }
   }
   hlo_dump_pass(ctx->options->dumper, entry->pass->name, module);

@@ -3,8 +3,7 @@
 #include "pjrt/objects.h"
 
 static hlo_status_t refuse(const char* function, const char* why) {
-  return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "%s is not supported by hlocc: %s", function,
-                           why);
+  return hlo_unimplemented("%s is not supported by hlocc: %s", function, why);
 }
 
 #define CALL(name, last) HLO_PJRT_ENTRY(name, last, false, hlo_pjrt_##name(&own))

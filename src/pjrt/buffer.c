@@ -106,8 +106,7 @@ hlo_status_t hlo_pjrt_Buffer_CopyToMemory(PJRT_Buffer_CopyToMemory_Args* args) {
 hlo_status_t hlo_pjrt_Buffer_ReadyEvent(PJRT_Buffer_ReadyEvent_Args* args) {
   hlo_event_t* event =
       hlo_buffer_is_deleted(args->buffer->buffer)
-          ? hlo_event_create_ready(hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                                                     "the buffer has been deleted or donated"))
+          ? hlo_event_create_ready(hlo_invalid_argument("the buffer has been deleted or donated"))
           : hlo_buffer_ready_event(args->buffer->buffer);
   args->event = (PJRT_Event*)event;
   return event != NULL ? hlo_ok() : hlo_status_out_of_memory(sizeof(void*));
@@ -159,9 +158,8 @@ hlo_status_t hlo_pjrt_Buffer_Bitcast(PJRT_Buffer_Bitcast_Args* args) {
   size_t size;
   HLO_TRY(hlo_buffer_shape_size_bytes(&shape, &size));
   if (size != hlo_buffer_size_bytes(source)) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "cannot reinterpret a buffer of %zu bytes as an array of %zu",
-                             hlo_buffer_size_bytes(source), size);
+    return hlo_invalid_argument("cannot reinterpret a buffer of %zu bytes as an array of %zu",
+                                hlo_buffer_size_bytes(source), size);
   }
   hlo_buffer_t* copy;
   HLO_TRY(hlo_buffer_copy_to_memory(source, hlo_buffer_memory(source), &copy));

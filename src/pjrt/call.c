@@ -18,19 +18,15 @@ static size_t smaller(size_t a, size_t b) {
 hlo_status_t hlo_pjrt_open(const hlo_pjrt_entry_t* entry, const void* caller, void* own,
                            size_t own_bytes) {
   memset(own, 0, own_bytes);
-  if (caller == NULL) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "%s: no argument block", entry->function);
-  }
+  if (caller == NULL) return hlo_invalid_argument("%s: no argument block", entry->function);
   const size_t known_bytes = ((const block_head_t*)caller)->struct_size;
   if (known_bytes < entry->required_bytes) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "%s: struct_size is %zu, expected at least %zu",
-                             entry->function, known_bytes, entry->required_bytes);
+    return hlo_invalid_argument("%s: struct_size is %zu, expected at least %zu", entry->function,
+                                known_bytes, entry->required_bytes);
   }
   memcpy(own, caller, smaller(known_bytes, own_bytes));
   if (entry->has_object && ((const block_head_t*)own)->object == NULL) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "%s: the object is null",
-                             entry->function);
+    return hlo_invalid_argument("%s: the object is null", entry->function);
   }
   return hlo_ok();
 }

@@ -74,9 +74,7 @@ hlo_status_t hlo_pjrt_Client_Destroy(PJRT_Client_Destroy_Args* args) {
 
 hlo_status_t hlo_pjrt_Client_LookupDevice(PJRT_Client_LookupDevice_Args* args) {
   const hlo_device_t* device = hlo_client_find_device(args->client->client, args->id);
-  if (device == NULL) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "no device has id %d", args->id);
-  }
+  if (device == NULL) return hlo_invalid_argument("no device has id %d", args->id);
   args->device = hlo_pjrt_device(args->client, device);
   return hlo_ok();
 }
@@ -89,9 +87,8 @@ hlo_status_t hlo_pjrt_Client_LookupAddressableDevice(
     args->addressable_device = device;
     return hlo_ok();
   }
-  return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                           "no addressable device has local hardware id %d",
-                           args->local_hardware_id);
+  return hlo_invalid_argument("no addressable device has local hardware id %d",
+                              args->local_hardware_id);
 }
 
 /// Assigns devices in ascending order, replica by replica.
@@ -99,14 +96,13 @@ hlo_status_t hlo_pjrt_Client_DefaultDeviceAssignment(
     PJRT_Client_DefaultDeviceAssignment_Args* args) {
   const int64_t needed = (int64_t)args->num_replicas * args->num_partitions;
   if (args->num_replicas < 1 || args->num_partitions < 1 || needed > args->client->device_count) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "%d replicas of %d partitions do not fit on %u devices",
-                             args->num_replicas, args->num_partitions, args->client->device_count);
+    return hlo_invalid_argument("%d replicas of %d partitions do not fit on %u devices",
+                                args->num_replicas, args->num_partitions,
+                                args->client->device_count);
   }
   if ((uint64_t)needed > args->default_assignment_size) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "found room for %zu device ids, expected %lld",
-                             args->default_assignment_size, (long long)needed);
+    return hlo_invalid_argument("found room for %zu device ids, expected %lld",
+                                args->default_assignment_size, (long long)needed);
   }
   for (int64_t i = 0; i < needed; ++i) {
     args->default_assignment[i] = args->client->devices[i]->device->id;

@@ -40,8 +40,7 @@ PJRT_Memory* hlo_pjrt_memory(PJRT_Client* client, const hlo_memory_t* memory) {
 hlo_status_t hlo_pjrt_placement(PJRT_Device* device, PJRT_Memory* memory,
                                 PJRT_Memory** out_memory) {
   if (memory == NULL && device == NULL) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "neither a device nor a memory is given for the buffer");
+    return hlo_invalid_argument("neither a device nor a memory is given for the buffer");
   }
   *out_memory = memory != NULL ? memory : device->memories[HLO_MEMORY_DEVICE];
   return hlo_ok();
@@ -205,9 +204,7 @@ hlo_status_t hlo_pjrt_AsyncTrackingEvent_Destroy(PJRT_AsyncTrackingEvent_Destroy
 hlo_status_t hlo_pjrt_Device_PoisonExecution(PJRT_Device_PoisonExecution_Args* args) {
   hlo_status_t error =
       hlo_pjrt_foreign_status(args->error_code, args->error_message, args->error_message_size);
-  if (hlo_status_is_ok(error)) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "poisoning a launch needs an error");
-  }
+  if (hlo_status_is_ok(error)) return hlo_invalid_argument("poisoning a launch needs an error");
   args->poisoned = hlo_launch_poison(args->device->device, args->launch_id, error);
   return hlo_ok();
 }

@@ -56,5 +56,5 @@ hlo_status_t hlo_pjrt_Event_Set(PJRT_Event_Set_Args* args) {
   hlo_status_t status =
       hlo_pjrt_foreign_status(args->error_code, args->error_message, args->error_message_size);
   if (hlo_event_set(runtime_event(args->event), status)) return hlo_ok();
-  return hlo_status_create(HLO_STATUS_FAILED_PRECONDITION, "the event is already set");
+  return hlo_failed_precondition("the event is already set");
 }

@@ -119,16 +119,14 @@ static bool format_is(const PJRT_Program* program, const char* name) {
 
 static hlo_status_t check_program(const PJRT_Program* program) {
   if (program == NULL || program->code == NULL) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "no program to compile");
+    return hlo_invalid_argument("no program to compile");
   }
   if (format_is(program, "mlir") || format_is(program, "hlo") ||
       format_is(program, "hlo_with_config")) {
     return hlo_ok();
   }
-  return hlo_status_create(
-      HLO_STATUS_UNIMPLEMENTED,
-      "unsupported program format %.*s, expected mlir, hlo or hlo_with_config",
-      (int)program->format_size, program->format);
+  return hlo_unimplemented("unsupported program format %.*s, expected mlir, hlo or hlo_with_config",
+                           (int)program->format_size, program->format);
 }
 
 hlo_status_t hlo_pjrt_compile_bytes(const hlo_serialized_t* program,
@@ -248,16 +246,13 @@ static hlo_status_t write_program(const hlo_module_t* module, hlo_strbuf_t* out,
 
 hlo_status_t hlo_pjrt_Executable_OptimizedProgram(PJRT_Executable_OptimizedProgram_Args* args) {
   PJRT_Program* program = args->program;
-  if (program == NULL) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "no program object to fill in");
-  }
+  if (program == NULL) return hlo_invalid_argument("no program object to fill in");
   hlo_strbuf_t text = {0};
   const char* format;
   hlo_status_t status = write_program(args->executable->executable->module, &text, &format);
   if (hlo_status_is_ok(status) && program->code != NULL && program->code_size < text.length) {
-    status = hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                               "the program has %zu bytes, but there is room for %zu", text.length,
-                               program->code_size);
+    status = hlo_invalid_argument("the program has %zu bytes, but there is room for %zu",
+                                  text.length, program->code_size);
   }
   if (hlo_status_is_ok(status)) {
     if (program->code != NULL) memcpy(program->code, text.data, text.length);

@@ -43,10 +43,7 @@ static hlo_status_t translate_arguments(const PJRT_LoadedExecutable_Execute_Args
   for (size_t d = 0; d < args->num_devices; ++d) {
     for (size_t i = 0; i < args->num_args; ++i) {
       const PJRT_Buffer* buffer = args->argument_lists[d][i];
-      if (buffer == NULL) {
-        return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "argument %zu of device %zu is null",
-                                 i, d);
-      }
+      if (buffer == NULL) return hlo_invalid_argument("argument %zu of device %zu is null", i, d);
       lists->arguments[d * args->num_args + i] = buffer->buffer;
     }
   }
@@ -72,12 +69,10 @@ static hlo_status_t read_options(const PJRT_ExecuteOptions* given, PJRT_ExecuteO
   if (given == NULL) return hlo_ok();
   memcpy(out, given, given->struct_size < sizeof *out ? given->struct_size : sizeof *out);
   if (out->num_send_ops != 0 || out->num_recv_ops != 0) {
-    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED,
-                             "send and receive callbacks are not supported");
+    return hlo_unimplemented("send and receive callbacks are not supported");
   }
   if (out->num_hlo_output_callbacks != 0) {
-    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED,
-                             "output callbacks are not supported");
+    return hlo_unimplemented("output callbacks are not supported");
   }
   return hlo_ok();
 }

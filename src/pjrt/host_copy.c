@@ -17,12 +17,12 @@ hlo_status_t hlo_pjrt_Client_BufferFromHostBuffer(PJRT_Client_BufferFromHostBuff
   HLO_TRY(hlo_pjrt_shape(args->type, args->dims, args->num_dims, &shape));
   HLO_TRY(hlo_pjrt_shape_take_layout(args->device_layout, &shape, order));
   if (args->num_byte_strides != 0 && args->num_byte_strides != args->num_dims) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "%zu strides for %zu dimensions",
-                             args->num_byte_strides, args->num_dims);
+    return hlo_invalid_argument("%zu strides for %zu dimensions", args->num_byte_strides,
+                                args->num_dims);
   }
   if ((unsigned)args->host_buffer_semantics > HLO_HOST_MUTABLE_ZERO_COPY) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "unknown host buffer semantics %d",
-                             (int)args->host_buffer_semantics);
+    return hlo_invalid_argument("unknown host buffer semantics %d",
+                                (int)args->host_buffer_semantics);
   }
   PJRT_Buffer* shell;
   HLO_TRY(hlo_pjrt_buffer_reserve(args->client, &shell));
@@ -110,9 +110,8 @@ hlo_status_t hlo_pjrt_Buffer_CopyRawToHostFuture(PJRT_Buffer_CopyRawToHostFuture
   const size_t size = hlo_buffer_size_bytes(args->buffer->buffer);
   if (args->offset < 0 || args->transfer_size < 0 || (uint64_t)args->offset > size ||
       (uint64_t)args->transfer_size > size - (uint64_t)args->offset) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "range of %lld bytes at %lld is outside of a buffer of %zu bytes",
-                             (long long)args->transfer_size, (long long)args->offset, size);
+    return hlo_invalid_argument("range of %lld bytes at %lld is outside of a buffer of %zu bytes",
+                                (long long)args->transfer_size, (long long)args->offset, size);
   }
   raw_copy_t* copy = hlo_mem_alloc_zeroed(sizeof *copy);
   if (copy == NULL) return hlo_status_out_of_memory(sizeof *copy);
@@ -175,9 +174,8 @@ hlo_status_t hlo_pjrt_Client_CreateViewOfDeviceBuffer(
   HLO_TRY(hlo_pjrt_shape_take_layout(args->layout, &shape, order));
   HLO_TRY(hlo_buffer_shape_size_bytes(&shape, &size));
   if ((uintptr_t)args->device_buffer_ptr % VIEW_ALIGNMENT_BYTES != 0) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "misaligned view: address %p is not aligned to %d bytes.",
-                             args->device_buffer_ptr, VIEW_ALIGNMENT_BYTES);
+    return hlo_invalid_argument("misaligned view: address %p is not aligned to %d bytes.",
+                                args->device_buffer_ptr, VIEW_ALIGNMENT_BYTES);
   }
   PJRT_Buffer* shell;
   HLO_TRY(hlo_pjrt_buffer_reserve(args->client, &shell));
@@ -220,7 +218,7 @@ hlo_status_t hlo_pjrt_Client_CreateErrorBuffer(PJRT_Client_CreateErrorBuffer_Arg
   HLO_TRY(hlo_pjrt_shape(args->shape_element_type, args->shape_dims, args->shape_num_dims, &shape));
   HLO_TRY(hlo_pjrt_shape_take_layout(args->shape_layout, &shape, order));
   if (args->error_code == PJRT_Error_Code_OK) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "an error buffer needs an error");
+    return hlo_invalid_argument("an error buffer needs an error");
   }
   hlo_status_t error =
       hlo_pjrt_foreign_status(args->error_code, args->error_message, args->error_message_size);
@@ -260,15 +258,12 @@ hlo_status_t hlo_pjrt_Client_CreateAliasBuffer(PJRT_Client_CreateAliasBuffer_Arg
 /// Consumes the handle, also on failure.
 hlo_status_t hlo_pjrt_Client_FulfillAliasBuffer(PJRT_Client_FulfillAliasBuffer_Args* args) {
   PJRT_FulfillAliasBufferCallback* handle = args->fulfill_alias_buffer_cb;
-  if (handle == NULL) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "no alias buffer to fulfil");
-  }
+  if (handle == NULL) return hlo_invalid_argument("no alias buffer to fulfil");
   hlo_status_t error =
       hlo_pjrt_foreign_status(args->status_code, args->error_message, args->error_message_size);
   hlo_status_t misuse = hlo_ok();
   if (hlo_status_is_ok(error) && args->buffer == NULL) {
-    misuse = hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                               "an alias buffer needs a buffer or an error");
+    misuse = hlo_invalid_argument("an alias buffer needs a buffer or an error");
     error = hlo_status_clone(misuse);
   }
   hlo_buffer_t* source = hlo_status_is_ok(error) ? args->buffer->buffer : NULL;

@@ -9,8 +9,7 @@ hlo_status_t hlo_pjrt_shape(PJRT_Buffer_Type type, const int64_t* dims, size_t r
                             hlo_buffer_shape_t* out_shape) {
   const hlo_dtype_t dtype = hlo_dtype_from_pjrt((int32_t)type);
   if (dtype == HLO_DTYPE_INVALID) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "element type %d is not supported",
-                             (int)type);
+    return hlo_invalid_argument("element type %d is not supported", (int)type);
   }
   size_t count, bytes;
   HLO_TRY(hlo_shape_measure(dtype, dims, rank, &count, &bytes));
@@ -23,8 +22,7 @@ hlo_status_t hlo_pjrt_shape(PJRT_Buffer_Type type, const int64_t* dims, size_t r
 static hlo_status_t order_of_tiled(const PJRT_Buffer_MemoryLayout_Tiled* tiled, size_t rank,
                                    int64_t* out_minor_to_major) {
   if (tiled->minor_to_major_size != rank || !hlo_dim_order_is_valid(rank, tiled->minor_to_major)) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "minor_to_major is not a permutation of %zu dimensions", rank);
+    return hlo_invalid_argument("minor_to_major is not a permutation of %zu dimensions", rank);
   }
   if (tiled->num_tiles != 0) {
     return hlo_dim_order_refuse_tiles(rank, tiled->minor_to_major, tiled->num_tiles,
@@ -39,8 +37,8 @@ static hlo_status_t order_of_tiled(const PJRT_Buffer_MemoryLayout_Tiled* tiled, 
 static hlo_status_t order_of_strides(const PJRT_Buffer_MemoryLayout_Strides* strides,
                                      const hlo_buffer_shape_t* shape, int64_t* out_minor_to_major) {
   if (strides->num_byte_strides != shape->rank) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "%zu strides for %u dimensions",
-                             strides->num_byte_strides, shape->rank);
+    return hlo_invalid_argument("%zu strides for %u dimensions", strides->num_byte_strides,
+                                shape->rank);
   }
   bool is_empty = false;
   for (uint32_t i = 0; i < shape->rank; ++i) is_empty |= shape->dims[i] == 0;
@@ -56,10 +54,7 @@ static hlo_status_t order_of_strides(const PJRT_Buffer_MemoryLayout_Strides* str
       if (placed[dim]) continue;
       if (shape->dims[dim] == 1 || strides->byte_strides[dim] == expected) found = dim;
     }
-    if (found < 0) {
-      return hlo_status_create(HLO_STATUS_UNIMPLEMENTED,
-                               "strides of arrays with gaps are not supported");
-    }
+    if (found < 0) return hlo_unimplemented("strides of arrays with gaps are not supported");
     placed[found] = true;
     out_minor_to_major[position] = found;
     expected *= shape->dims[found];

@@ -74,9 +74,7 @@ static hlo_status_t load_options(const void* given, size_t given_bytes, const vo
 }
 
 hlo_status_t hlo_pjrt_Client_Load(PJRT_Client_Load_Args* args) {
-  if (args->executable == NULL) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "no executable to load");
-  }
+  if (args->executable == NULL) return hlo_invalid_argument("no executable to load");
   hlo_executable_t* executable = args->executable->executable;
   hlo_arena_t arena;
   hlo_arena_init(&arena, 0);

@@ -26,8 +26,8 @@ static hlo_status_t text_of(const PJRT_NamedValue* value, hlo_arena_t* arena, ch
       break;
     case PJRT_NamedValue_kInt64List: text = hlo_arena_printf(arena, "(a list)"); break;
     default:
-      return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "create option %.*s is of kind %d",
-                               (int)value->name_size, value->name, (int)value->type);
+      return hlo_invalid_argument("create option %.*s is of kind %d", (int)value->name_size,
+                                  value->name, (int)value->type);
   }
   *out_text = text;
   return hlo_arena_status(arena);
@@ -39,8 +39,7 @@ static hlo_status_t take_option(const PJRT_NamedValue* value, hlo_pjrt_settings_
   char* text = NULL;
   HLO_TRY(text_of(value, arena, &text));
   if (name_is(value, "num_nodes") && strcmp(text, "1") != 0) {
-    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED,
-                             "a client with %s processes is not supported", text);
+    return hlo_unimplemented("a client with %s processes is not supported", text);
   }
   const char* name = hlo_arena_strndup(arena, value->name, value->name_size);
   HLO_TRY(hlo_arena_status(arena));

@@ -92,9 +92,8 @@ hlo_status_t hlo_pjrt_topology_create(const char* platform_name, const char* pla
                                       uint32_t device_count,
                                       PJRT_TopologyDescription** out_topology) {
   if (device_count == 0 || device_count > DEVICE_LIMIT) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "a topology has %u devices, expected 1 to %d", device_count,
-                             DEVICE_LIMIT);
+    return hlo_invalid_argument("a topology has %u devices, expected 1 to %d", device_count,
+                                DEVICE_LIMIT);
   }
   PJRT_TopologyDescription* topology = hlo_mem_alloc_zeroed(sizeof *topology);
   if (topology == NULL) return hlo_status_out_of_memory(sizeof *topology);
@@ -162,8 +161,7 @@ static hlo_status_t deserialize(const char* data, size_t size, hlo_arena_t* aren
   const any_proto_t* any = proto.platform_specific_topology;
   if (any == NULL || any->type_url.size != strlen(our_type_url) ||
       memcmp(any->type_url.data, our_type_url, any->type_url.size) != 0) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "the topology was not serialized by hlocc");
+    return hlo_invalid_argument("the topology was not serialized by hlocc");
   }
   our_part_t ours;
   HLO_TRY_MSG(hlo_wire_decode(&our_message, any->value.data, any->value.size, arena, &ours),

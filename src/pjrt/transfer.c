@@ -83,8 +83,8 @@ hlo_status_t hlo_pjrt_Client_CreateBuffersForAsyncHostToDevice(
   PJRT_Memory* memory;
   HLO_TRY(hlo_pjrt_placement(NULL, args->memory, &memory));
   if (args->num_device_layouts != 0 && args->num_device_layouts != args->num_shape_specs) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "%zu layouts for %zu buffers",
-                             args->num_device_layouts, args->num_shape_specs);
+    return hlo_invalid_argument("%zu layouts for %zu buffers", args->num_device_layouts,
+                                args->num_shape_specs);
   }
   manager_t* manager = hlo_mem_alloc_zeroed(sizeof *manager);
   if (manager == NULL) return hlo_status_out_of_memory(sizeof *manager);
@@ -117,8 +117,7 @@ hlo_status_t hlo_pjrt_AsyncHostToDeviceTransferManager_Destroy(
 
 static hlo_status_t find_item(manager_t* manager, int index, item_t** out_item) {
   if (index < 0 || (size_t)index >= manager->count) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "buffer %d of a transfer with %zu buffers", index, manager->count);
+    return hlo_invalid_argument("buffer %d of a transfer with %zu buffers", index, manager->count);
   }
   *out_item = &manager->items[index];
   return hlo_ok();
@@ -133,8 +132,7 @@ hlo_status_t hlo_pjrt_AsyncHostToDeviceTransferManager_RetrieveBuffer(
   item->shell = NULL;
   hlo_mutex_unlock(&args->transfer_manager->lock);
   if (args->buffer_out == NULL) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "buffer %d was already retrieved",
-                             args->buffer_index);
+    return hlo_invalid_argument("buffer %d was already retrieved", args->buffer_index);
   }
   return hlo_ok();
 }
@@ -180,10 +178,7 @@ static hlo_status_t copy_piece(manager_t* manager, item_t* item, size_t offset, 
     item->saw_last = is_last;
   }
   hlo_mutex_unlock(&manager->lock);
-  if (!is_open) {
-    return hlo_status_create(HLO_STATUS_FAILED_PRECONDITION,
-                             "the buffer is already filled or in error");
-  }
+  if (!is_open) return hlo_failed_precondition("the buffer is already filled or in error");
   if (size != 0) memcpy((char*)hlo_storage_data(item->storage) + offset, data, size);
   hlo_mutex_lock(&manager->lock);
   const bool is_filled = --item->pending == 0 && item->saw_last;
@@ -203,9 +198,9 @@ hlo_status_t hlo_pjrt_AsyncHostToDeviceTransferManager_TransferData(
   HLO_TRY(find_item(args->transfer_manager, args->buffer_index, &item));
   if (args->offset < 0 || args->transfer_size < 0 || (uint64_t)args->offset > item->size ||
       (uint64_t)args->transfer_size > item->size - (uint64_t)args->offset) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "%lld bytes at %lld do not fit into a buffer of %zu bytes",
-                             (long long)args->transfer_size, (long long)args->offset, item->size);
+    return hlo_invalid_argument("%lld bytes at %lld do not fit into a buffer of %zu bytes",
+                                (long long)args->transfer_size, (long long)args->offset,
+                                item->size);
   }
   HLO_TRY(done_event(&args->done_with_h2d_transfer));
   hlo_status_t status = copy_piece(args->transfer_manager, item, (size_t)args->offset, args->data,
@@ -252,9 +247,8 @@ hlo_status_t hlo_pjrt_AsyncHostToDeviceTransferManager_TransferLiteral(
   bool same = shape.dtype == item->shape.dtype && shape.rank == item->shape.rank;
   for (uint32_t d = 0; same && d < shape.rank; ++d) same = shape.dims[d] == item->shape.dims[d];
   if (!same) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "the type or shape of the array differs from buffer %d",
-                             args->buffer_index);
+    return hlo_invalid_argument("the type or shape of the array differs from buffer %d",
+                                args->buffer_index);
   }
   HLO_TRY(done_event(&args->done_with_h2d_transfer));
   hlo_status_t status = copy_literal(args, item, &shape);
@@ -267,8 +261,7 @@ hlo_status_t hlo_pjrt_AsyncHostToDeviceTransferManager_SetBufferError(
   item_t* item = NULL;
   HLO_TRY(find_item(args->transfer_manager, args->buffer_index, &item));
   if (args->error_code == PJRT_Error_Code_OK) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "the error of buffer %d is OK",
-                             args->buffer_index);
+    return hlo_invalid_argument("the error of buffer %d is OK", args->buffer_index);
   }
   hlo_event_set(item->ready, hlo_pjrt_foreign_status(args->error_code, args->error_message,
                                                      args->error_message_size));

@@ -11,7 +11,7 @@
 
 hlo_status_t hlo_buffer_shape_size_bytes(const hlo_buffer_shape_t* shape, size_t* out_size_bytes) {
   if (shape->dtype == HLO_DTYPE_INVALID) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "a buffer needs an element type");
+    return hlo_invalid_argument("a buffer needs an element type");
   }
   size_t count;
   return hlo_shape_measure(shape->dtype, shape->dims, shape->rank, &count, out_size_bytes);
@@ -22,9 +22,8 @@ hlo_status_t hlo_buffer_alloc(hlo_memory_t* memory, const hlo_buffer_shape_t* sh
   size_t size_bytes;
   HLO_TRY(hlo_buffer_shape_size_bytes(shape, &size_bytes));
   if (!hlo_dim_order_is_valid(shape->rank, shape->minor_to_major)) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "minor_to_major of a buffer is no permutation of its %u dimensions",
-                             shape->rank);
+    return hlo_invalid_argument("minor_to_major of a buffer is no permutation of its %u dimensions",
+                                shape->rank);
   }
   size_t bytes = sizeof(hlo_buffer_t) + 2 * shape->rank * sizeof(int64_t);
   hlo_buffer_t* buffer = hlo_mem_alloc_zeroed(bytes);
@@ -109,9 +108,8 @@ hlo_status_t hlo_buffer_create_over(hlo_memory_t* memory, const hlo_buffer_shape
   if (hlo_storage_size_bytes(storage) < buffer->size_bytes) {
     size_t want = buffer->size_bytes;
     hlo_buffer_release(buffer);
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "a buffer of %zu bytes does not fit into storage of %zu bytes", want,
-                             hlo_storage_size_bytes(storage));
+    return hlo_invalid_argument("a buffer of %zu bytes does not fit into storage of %zu bytes",
+                                want, hlo_storage_size_bytes(storage));
   }
   hlo_event_t* event = ready ? hlo_event_retain(ready) : hlo_event_create_ready(hlo_ok());
   return hlo_buffer_finish(buffer, hlo_storage_retain(storage), event, out_buffer);
@@ -158,18 +156,16 @@ static bool has_layout_of(const hlo_buffer_t* a, const hlo_buffer_t* b) {
 // Gives the alias's storage (taken, except on error) the source's value when it is defined.
 static hlo_status_t fulfil_from(hlo_buffer_t* alias, hlo_storage_t* storage, hlo_buffer_t* source) {
   if (source->size_bytes != alias->size_bytes) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "cannot fulfil an alias buffer of %zu bytes with a value of %zu bytes",
-                             alias->size_bytes, source->size_bytes);
+    return hlo_invalid_argument(
+        "cannot fulfil an alias buffer of %zu bytes with a value of %zu bytes", alias->size_bytes,
+        source->size_bytes);
   }
   if (!has_layout_of(alias, source)) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "cannot fulfil an alias buffer with a value of another layout");
+    return hlo_invalid_argument("cannot fulfil an alias buffer with a value of another layout");
   }
   hlo_client_t* client = hlo_memory_client(alias->memory);
   if (hlo_memory_client(source->memory) != client) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "cannot fulfil an alias buffer with a value of another client");
+    return hlo_invalid_argument("cannot fulfil an alias buffer with a value of another client");
   }
   fulfilment_t* f = hlo_mem_alloc_zeroed(sizeof *f);
   if (!f) return hlo_status_out_of_memory(sizeof *f);
@@ -195,8 +191,7 @@ hlo_status_t hlo_buffer_fulfill(hlo_buffer_t* alias, hlo_buffer_t* source, hlo_s
   hlo_mutex_unlock(&alias->lock);
   if (!storage) {
     hlo_status_release(error);
-    return hlo_status_create(HLO_STATUS_FAILED_PRECONDITION,
-                             "the alias buffer is already fulfilled");
+    return hlo_failed_precondition("the alias buffer is already fulfilled");
   }
   hlo_status_t status = hlo_ok();
   if (source) {
@@ -247,7 +242,7 @@ bool hlo_buffer_is_deleted(hlo_buffer_t* buffer) {
 }
 
 static hlo_status_t deleted_error(void) {
-  return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "buffer has been deleted or donated");
+  return hlo_invalid_argument("buffer has been deleted or donated");
 }
 
 hlo_status_t hlo_buffer_external_retain(hlo_buffer_t* buffer) {
@@ -272,8 +267,7 @@ hlo_status_t hlo_buffer_external_release(hlo_buffer_t* buffer) {
   hlo_mutex_unlock(&buffer->lock);
   hlo_storage_hold_end(storage);
   if (held) return hlo_ok();
-  return hlo_status_create(HLO_STATUS_FAILED_PRECONDITION,
-                           "the external reference count of the buffer is already zero");
+  return hlo_failed_precondition("the external reference count of the buffer is already zero");
 }
 
 hlo_status_t hlo_buffer_data_pointer(hlo_buffer_t* buffer, void** out_data) {

@@ -463,8 +463,8 @@ static void deleted_aliases_are_fulfilled_too(void** state) {
 static void errors_travel_with_buffers(void** state) {
   (void)state;
   hlo_buffer_t *buffer, *copy;
-  hlo_test_check(hlo_buffer_create_error(device_memory(0), &kShape,
-                                hlo_status_create(HLO_STATUS_INTERNAL, "broken"), &buffer));
+  hlo_test_check(
+      hlo_buffer_create_error(device_memory(0), &kShape, hlo_internal_error("broken"), &buffer));
   hlo_test_check(hlo_buffer_copy_to_memory(buffer, device_memory(1), &copy));
   hlo_event_t* ready = hlo_buffer_ready_event(copy);
   hlo_status_t status = hlo_event_await(ready, UINT64_MAX);

@@ -76,9 +76,8 @@ static hlo_status_t create_heap(const hlo_client_options_t* options, hlo_client_
 hlo_status_t hlo_client_create(const hlo_client_options_t* options, hlo_client_t** out_client) {
   uint32_t device_count = options->device_count ? options->device_count : 1;
   if (device_count > MAX_DEVICES || options->thread_count > MAX_THREADS) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "%u devices and %u threads requested, expected at most %d and %d",
-                             device_count, options->thread_count, MAX_DEVICES, MAX_THREADS);
+    return hlo_invalid_argument("%u devices and %u threads requested, expected at most %d and %d",
+                                device_count, options->thread_count, MAX_DEVICES, MAX_THREADS);
   }
   size_t bytes = sizeof(hlo_client_t) + device_count * sizeof(hlo_device_t);
   hlo_client_t* client = hlo_mem_alloc_zeroed(bytes);
@@ -174,10 +173,9 @@ hlo_trace_t* hlo_client_trace(const hlo_client_t* client) {
 
 hlo_status_t hlo_client_check_usable(const hlo_client_t* client) {
   if (HLO_LIKELY(!hlo_pool_is_orphaned(client->pool))) return hlo_ok();
-  return hlo_status_create(
-      HLO_STATUS_FAILED_PRECONDITION,
-      "the process was forked after the client was created: the client's threads "
-      "do not exist in the child; create a new client there");
+  return hlo_failed_precondition(
+      "the process was forked after the client was created: the client's threads do not exist in "
+      "the child; create a new client there");
 }
 
 uint64_t hlo_client_next_run_id(hlo_client_t* client) {

@@ -52,7 +52,7 @@ static void callbacks_run_in_order(void** state) {
 static void first_status_wins(void** state) {
   (void)state;
   hlo_event_t* event = hlo_event_create();
-  assert_true(hlo_event_set(event, hlo_status_create(HLO_STATUS_INTERNAL, "first")));
+  assert_true(hlo_event_set(event, hlo_internal_error("first")));
   assert_false(hlo_event_set(event, hlo_status_create(HLO_STATUS_UNKNOWN, "second")));
   hlo_status_t status = hlo_event_await(event, UINT64_MAX);
   assert_string_equal(hlo_status_message(status), "first");
@@ -137,9 +137,9 @@ static void join_takes_the_error_of_the_lowest_index(void** state) {
   hlo_event_t* events[3] = {hlo_event_create(), NULL, hlo_event_create()};
   hlo_event_t* all = hlo_event_create();
   hlo_event_join(events, 3, all);
-  hlo_event_set(events[2], hlo_status_create(HLO_STATUS_INTERNAL, "late in order"));
+  hlo_event_set(events[2], hlo_internal_error("late in order"));
   assert_false(hlo_event_is_ready(all));
-  hlo_event_set(events[0], hlo_status_create(HLO_STATUS_INTERNAL, "early in order"));
+  hlo_event_set(events[0], hlo_internal_error("early in order"));
   assert_true(hlo_event_is_ready(all));
   assert_string_equal(hlo_status_message(hlo_event_error(all)), "early in order");
   hlo_event_release(all);
@@ -156,7 +156,7 @@ static void joins_wait_once_for_each_event(void** state) {
   for (int i = 0; i < EVENTS; ++i) events[i] = two[i % 2];
   hlo_event_join(events, EVENTS, all);
   for (int i = 0; i < 2; ++i) assert_int_equal(hlo_event_waiter_count(two[i]), 1);
-  hlo_event_set(two[1], hlo_status_create(HLO_STATUS_INTERNAL, "second"));
+  hlo_event_set(two[1], hlo_internal_error("second"));
   assert_false(hlo_event_is_ready(all));
   hlo_event_set(two[0], hlo_ok());
   assert_true(hlo_event_is_ready(all));
@@ -221,7 +221,7 @@ static void chain_deinit(void) {
 }
 
 static void set_first(void) {
-  hlo_event_set(g_chain[0].event, hlo_status_create(HLO_STATUS_INTERNAL, "carried to the end"));
+  hlo_event_set(g_chain[0].event, hlo_internal_error("carried to the end"));
 }
 
 static void expect_carried(void) {

@@ -17,12 +17,11 @@ static hlo_status_t read_kinds(const hlo_executable_t* executable, bool is_resul
         is_result ? &executable->results[i] : &executable->arguments[i];
     out_kinds[i] = hlo_memory_kind_from_name(entry->memory_kind, strlen(entry->memory_kind));
     if (out_kinds[i] == HLO_MEMORY_KIND_COUNT) {
-      return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                               "%s %u of %s has memory kind \"%s\", expected %s, %s or %s",
-                               is_result ? "result" : "argument", i, executable->name,
-                               entry->memory_kind, hlo_memory_kind_name(HLO_MEMORY_DEVICE),
-                               hlo_memory_kind_name(HLO_MEMORY_PINNED_HOST),
-                               hlo_memory_kind_name(HLO_MEMORY_UNPINNED_HOST));
+      return hlo_invalid_argument("%s %u of %s has memory kind \"%s\", expected %s, %s or %s",
+                                  is_result ? "result" : "argument", i, executable->name,
+                                  entry->memory_kind, hlo_memory_kind_name(HLO_MEMORY_DEVICE),
+                                  hlo_memory_kind_name(HLO_MEMORY_PINNED_HOST),
+                                  hlo_memory_kind_name(HLO_MEMORY_UNPINNED_HOST));
     }
   }
   return hlo_ok();
@@ -34,9 +33,8 @@ static hlo_status_t bind_devices(hlo_client_t* client, const int32_t* device_ids
     int32_t id = device_ids ? device_ids[i] : (int32_t)i;
     loaded->devices[i] = hlo_client_find_device(client, id);
     if (!loaded->devices[i]) {
-      return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                               "the program needs device %d, but the client has %u devices", id,
-                               hlo_client_device_count(client));
+      return hlo_invalid_argument("the program needs device %d, but the client has %u devices", id,
+                                  hlo_client_device_count(client));
     }
   }
   return hlo_ok();
@@ -47,10 +45,8 @@ hlo_status_t hlo_loaded_create(hlo_client_t* client, hlo_executable_t* executabl
                                hlo_loaded_t** out_loaded) {
   uint32_t want = (uint32_t)(executable->config.replica_count * executable->config.partition_count);
   if (device_ids && device_id_count != want) {
-    return hlo_status_create(
-        HLO_STATUS_INVALID_ARGUMENT,
-        "the device assignment has %u devices, but the program has %d replicas "
-        "of %d partitions",
+    return hlo_invalid_argument(
+        "the device assignment has %u devices, but the program has %d replicas of %d partitions",
         device_id_count, executable->config.replica_count, executable->config.partition_count);
   }
   size_t bytes = sizeof(hlo_loaded_t) + want * sizeof(hlo_device_t*) +
@@ -126,8 +122,7 @@ static hlo_status_t type_error(const hlo_signature_entry_t* want, const hlo_buff
   hlo_strbuf_printf(&text, ", the program expects %s", hlo_dtype_info(want->dtype)->hlo_name);
   describe_dims(want->rank, want->dims, &text);
   if (is_layout) hlo_dim_order_print(want->rank, want->minor_to_major, &text);
-  hlo_status_t status =
-      hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "%s", hlo_strbuf_text(&text));
+  hlo_status_t status = hlo_invalid_argument("%s", hlo_strbuf_text(&text));
   hlo_strbuf_deinit(&text);
   return status;
 }
@@ -136,24 +131,19 @@ static hlo_status_t memory_error(const hlo_memory_t* found, const hlo_memory_t* 
                                  uint32_t argument) {
   const hlo_device_t *found_device = found->device, *device = want->device;
   if (found_device != device) {
-    return hlo_status_create(
-        HLO_STATUS_INVALID_ARGUMENT,
-        "argument %u is on device %d%s, but the program runs on device %d", argument,
-        found_device->id, found_device->client == device->client ? "" : " of another client",
-        device->id);
+    return hlo_invalid_argument("argument %u is on device %d%s, but the program runs on device %d",
+                                argument, found_device->id,
+                                found_device->client == device->client ? "" : " of another client",
+                                device->id);
   }
-  return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                           "argument %u has memory kind %s, expected %s",
-                           argument, hlo_memory_kind_name(found->kind),
-                           hlo_memory_kind_name(want->kind));
+  return hlo_invalid_argument("argument %u has memory kind %s, expected %s", argument,
+                              hlo_memory_kind_name(found->kind), hlo_memory_kind_name(want->kind));
 }
 
 // memory: the required memory space.
 static hlo_status_t check_argument(const hlo_signature_entry_t* want, hlo_buffer_t* buffer,
                                    const hlo_memory_t* memory, uint32_t argument) {
-  if (!buffer) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "argument %u is null", argument);
-  }
+  if (!buffer) return hlo_invalid_argument("argument %u is null", argument);
   const hlo_buffer_shape_t* shape = hlo_buffer_shape(buffer);
   if (want->is_token) return hlo_ok();  // any buffer can order effects
   bool same =
@@ -188,14 +178,12 @@ static hlo_status_t check_clash(const hlo_loaded_t* loaded, const hlo_launch_t* 
     if (i == argument || arguments[i] != arguments[argument]) continue;
     bool is_other_donor = wants_donation(launch, &entries[i], i);
     if (is_donor && is_other_donor) {
-      return hlo_status_create(
-          HLO_STATUS_INVALID_ARGUMENT,
+      return hlo_invalid_argument(
           "attempt to donate the same buffer twice in one call (arguments %u and %u)",
           i < argument ? i : argument, i < argument ? argument : i);
     }
     if (is_donor || is_other_donor) {
-      return hlo_status_create(
-          HLO_STATUS_INVALID_ARGUMENT,
+      return hlo_invalid_argument(
           "buffer donated as argument %u is also used as argument %u of the same call",
           is_donor ? argument : i, is_donor ? i : argument);
     }
@@ -285,24 +273,21 @@ static hlo_status_t prepare_results(hlo_run_t* run, hlo_buffer_t** results) {
 static hlo_status_t check_launch(hlo_loaded_t* loaded, const hlo_launch_t* launch) {
   HLO_TRY(hlo_client_check_usable(loaded->client));
   if (hlo_loaded_is_deleted(loaded)) {
-    return hlo_status_create(HLO_STATUS_FAILED_PRECONDITION, "executable %s has been deleted",
-                             loaded->executable->name);
+    return hlo_failed_precondition("executable %s has been deleted", loaded->executable->name);
   }
   uint32_t want = launch->device ? 1 : loaded->device_count;
   if (launch->device_count != want) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "launch of %s on %u devices, expected %u",
-                             loaded->executable->name, launch->device_count, want);
+    return hlo_invalid_argument("launch of %s on %u devices, expected %u", loaded->executable->name,
+                                launch->device_count, want);
   }
   if (launch->device && loaded->device_count != 1) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "%s is compiled for %u devices and cannot run on a single one",
-                             loaded->executable->name, loaded->device_count);
+    return hlo_invalid_argument("%s is compiled for %u devices and cannot run on a single one",
+                                loaded->executable->name, loaded->device_count);
   }
   if (launch->argument_count != loaded->executable->argument_count) {
-    return hlo_status_create(
-        HLO_STATUS_INVALID_ARGUMENT, "launch of %s with %u arguments, expected %u",
-        loaded->executable->name, launch->argument_count, loaded->executable->argument_count);
+    return hlo_invalid_argument("launch of %s with %u arguments, expected %u",
+                                loaded->executable->name, launch->argument_count,
+                                loaded->executable->argument_count);
   }
   return hlo_ok();
 }

@@ -455,8 +455,8 @@ static void errors_reach_every_consumer(void** state) {
   (void)state;
   hlo_loaded_t* loaded = load(kIncrement, 1);
   hlo_buffer_t *bad = NULL, *chain[3] = {NULL};
-  hlo_test_check(hlo_buffer_create_error(memory_of(0), &kShape,
-                                hlo_status_create(HLO_STATUS_INTERNAL, "the first one"), &bad));
+  hlo_test_check(
+      hlo_buffer_create_error(memory_of(0), &kShape, hlo_internal_error("the first one"), &bad));
   hlo_test_check(run_one(loaded, 1, &bad, &chain[0]));
   hlo_test_check(run_one(loaded, 1, &chain[0], &chain[1]));
   hlo_test_check(run_one(loaded, 1, &chain[1], &chain[2]));
@@ -534,9 +534,8 @@ static void one_failed_device_fails_the_rendezvous(void** state) {
   table_t table;
   table_init(&table);
   hlo_buffer_release(table.arguments[5][0]);
-  hlo_test_check(hlo_buffer_create_error(memory_of(5), &kShape,
-                                hlo_status_create(HLO_STATUS_INTERNAL, "device five is ill"),
-                                &table.arguments[5][0]));
+  hlo_test_check(hlo_buffer_create_error(
+      memory_of(5), &kShape, hlo_internal_error("device five is ill"), &table.arguments[5][0]));
   hlo_test_check(hlo_loaded_execute(loaded, &table.launch));
   for (uint32_t d = 0; d < DEVICES; ++d) {
     float got[COUNT];

@@ -214,9 +214,8 @@ static hlo_status_t recv_locked(hlo_run_group_t* group, uint32_t source, uint32_
       continue;
     }
     if (message->tensor_count != tensor_count) {
-      return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                               "channel %lld: %u tensors were sent, but %u are received",
-                               (long long)channel_id, message->tensor_count, tensor_count);
+      return hlo_invalid_argument("channel %lld: %u tensors were sent, but %u are received",
+                                  (long long)channel_id, message->tensor_count, tensor_count);
     }
     *link = message->next;
     memcpy(out_tensors, message->tensors, tensor_count * sizeof(hlo_tensor_t*));
@@ -270,8 +269,7 @@ static hlo_status_t check_alike(const rendezvous_t* rendezvous) {
                  node->results[i].type == first->results[i].type;
     }
     if (!is_alike) {
-      return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                            "the members of the group have different types or shapes");
+      return hlo_node_invalid(node, "the members of the group have different types or shapes");
     }
   }
   return hlo_ok();

@@ -50,13 +50,11 @@ static hlo_status_t storage_alloc(hlo_memory_t* memory, size_t size_bytes, size_
 static hlo_status_t out_of_device_memory(const hlo_memory_t* memory, size_t size_bytes) {
   hlo_heap_stats_t stats;
   hlo_heap_get_stats(hlo_client_heap(hlo_memory_client(memory)), &stats);
-  return hlo_status_create(HLO_STATUS_RESOURCE_EXHAUSTED,
-                           "out of memory: %zu bytes requested in memory space %s of device %d "
-                           "(%lld bytes in use there; "
-                           "all devices have taken %llu bytes from the system)",
-                           size_bytes, hlo_memory_kind_name(memory->kind), memory->device->id,
-                           (long long)atomic_load(&memory->bytes_in_use),
-                           (unsigned long long)stats.reserved_bytes);
+  return hlo_resource_exhausted(
+      "out of memory: %zu bytes requested in memory space %s of device %d (%lld bytes in use "
+      "there; all devices have taken %llu bytes from the system)",
+      size_bytes, hlo_memory_kind_name(memory->kind), memory->device->id,
+      (long long)atomic_load(&memory->bytes_in_use), (unsigned long long)stats.reserved_bytes);
 }
 
 static void count_storage(hlo_storage_t* storage) {

@@ -224,7 +224,7 @@ static hlo_status_t from_host(const hlo_buffer_t* buffer, const void* data,
                               hlo_event_t** out_done, hlo_event_t** out_ready,
                               hlo_storage_t** out_storage) {
   if (!data && buffer->size_bytes) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "the host data of a buffer are null");
+    return hlo_invalid_argument("the host data of a buffer are null");
   }
   int64_t own[HLO_SHAPE_RANK_LIMIT], row_major[HLO_SHAPE_RANK_LIMIT];
   own_strides(buffer, own);
@@ -291,12 +291,12 @@ static hlo_status_t copy_from_buffer(copy_job_t* copy, hlo_buffer_t* buffer,
 hlo_status_t hlo_buffer_to_host(hlo_buffer_t* buffer, void* data, size_t size_bytes,
                                 const int64_t* minor_to_major, hlo_event_t** out_done) {
   if (size_bytes < buffer->size_bytes) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "host destination of %zu bytes is too small for a buffer of %zu bytes",
-                             size_bytes, buffer->size_bytes);
+    return hlo_invalid_argument(
+        "host destination of %zu bytes is too small for a buffer of %zu bytes", size_bytes,
+        buffer->size_bytes);
   }
   if (!hlo_dim_order_is_valid(buffer->shape.rank, minor_to_major)) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "minor_to_major is not a permutation");
+    return hlo_invalid_argument("minor_to_major is not a permutation");
   }
   int64_t own[HLO_SHAPE_RANK_LIMIT], strides[HLO_SHAPE_RANK_LIMIT];
   own_strides(buffer, own);
@@ -316,9 +316,8 @@ hlo_status_t hlo_buffer_copy_raw_to_host(hlo_buffer_t* buffer, void* data, int64
   int64_t total = (int64_t)buffer->size_bytes;
   if (offset_bytes < 0 || size_bytes < 0 || offset_bytes > total ||
       size_bytes > total - offset_bytes) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "%lld bytes at offset %lld are outside a buffer of %lld bytes",
-                             (long long)size_bytes, (long long)offset_bytes, (long long)total);
+    return hlo_invalid_argument("%lld bytes at offset %lld are outside a buffer of %lld bytes",
+                                (long long)size_bytes, (long long)offset_bytes, (long long)total);
   }
   copy_job_t* copy;
   HLO_TRY(copy_create(hlo_memory_client(buffer->memory), (size_t)size_bytes, NULL, &copy));

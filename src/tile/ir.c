@@ -148,7 +148,7 @@ hlo_status_t hlo_tile_kernel_renumber(hlo_tile_kernel_t* kernel) {
     if (op->offset) op->offset = hlo_expr_rewrite(&kernel->exprs, op->offset, renumbered, &r);
   }
   if (kernel->exprs.is_exceeded) {
-    return hlo_status_create(HLO_STATUS_RESOURCE_EXHAUSTED, "its index expressions are too long");
+    return hlo_resource_exhausted("its index expressions are too long");
   }
   return hlo_arena_status(kernel->arena);
 }

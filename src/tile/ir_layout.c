@@ -376,14 +376,13 @@ static hlo_status_t check_tiles(const hlo_tile_kernel_t* kernel) {
   for (hlo_tile_op_t* op = hlo_tile_first_op(kernel); op; op = hlo_tile_next_op(op)) {
     uint32_t rank = hlo_tile_block_tile(op->block, dims, NULL);
     if (rank > HLO_TILE_LAYOUT_MAX_RANK) {
-      return hlo_status_create(HLO_STATUS_RESOURCE_EXHAUSTED,
-                               "%s in tiles of %u dimensions: layouts have at most %d",
-                               hlo_tile_op_name(op->kind), rank, HLO_TILE_LAYOUT_MAX_RANK);
+      return hlo_resource_exhausted("%s in tiles of %u dimensions: layouts have at most %d",
+                                    hlo_tile_op_name(op->kind), rank, HLO_TILE_LAYOUT_MAX_RANK);
     }
     if (has_too_many(rank, dims)) {
-      return hlo_status_create(HLO_STATUS_RESOURCE_EXHAUSTED,
-                               "%s in tiles of too many elements: layouts have at most %" PRId64,
-                               hlo_tile_op_name(op->kind), HLO_TILE_LAYOUT_MAX_POSITION);
+      return hlo_resource_exhausted(
+          "%s in tiles of too many elements: layouts have at most %" PRId64,
+          hlo_tile_op_name(op->kind), HLO_TILE_LAYOUT_MAX_POSITION);
     }
   }
   return hlo_ok();

@@ -350,9 +350,8 @@ static hlo_status_t parse_version(parser_t* p, uint32_t* out_version) {
     EXPECT(p, hlo_tile_text_number(&p->text, &version), "a version");
   }
   if (version < 1 || version > HLO_TILE_VERSION) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "Tile IR of version %" PRId64 ": versions 1 to %d can be read",
-                             version, HLO_TILE_VERSION);
+    return hlo_invalid_argument("Tile IR of version %" PRId64 ": versions 1 to %d can be read",
+                                version, HLO_TILE_VERSION);
   }
   *out_version = (uint32_t)version;
   return hlo_ok();
@@ -361,9 +360,8 @@ static hlo_status_t parse_version(parser_t* p, uint32_t* out_version) {
 static hlo_status_t check_version(const hlo_tile_kernel_t* kernel, uint32_t version) {
   uint32_t needed = hlo_tile_kernel_version(kernel);
   if (needed <= version) return hlo_ok();
-  return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                           "Tile IR of version %u with what there is since version %u", version,
-                           needed);
+  return hlo_invalid_argument("Tile IR of version %u with what there is since version %u", version,
+                              needed);
 }
 
 static hlo_status_t parse_kernel(parser_t* p) {

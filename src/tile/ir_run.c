@@ -86,8 +86,7 @@ static hlo_status_t make_values(run_t* run) {
     size_t points = (size_t)most_points(op->block), values = 1;
     if (hlo_tile_op_has_regions(op->kind)) values += hlo_tile_result_count(op);
     if (run->arena.used_bytes + points * values * ELEMENT_BYTES > MAX_BYTES) {
-      return hlo_status_create(HLO_STATUS_RESOURCE_EXHAUSTED, "tiles of %s are too large to be run",
-                               run->kernel->name);
+      return hlo_resource_exhausted("tiles of %s are too large to be run", run->kernel->name);
     }
     make_value(run, op, points);
   }
@@ -233,9 +232,8 @@ static hlo_status_t map(run_t* run, const hlo_tile_map_t* what, uint32_t operand
                         (size_t)count)) {
     return hlo_ok();
   }
-  return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "%s: %s of %s elements in tiles",
-                           run->kernel->name, hlo_op_info(what->op)->name,
-                           hlo_dtype_info(dtypes[0])->hlo_name);
+  return hlo_unimplemented("%s: %s of %s elements in tiles", run->kernel->name,
+                           hlo_op_info(what->op)->name, hlo_dtype_info(dtypes[0])->hlo_name);
 }
 
 // Converts both operands to the type of the sum and multiplies them.

@@ -17,10 +17,8 @@ static const char* const RULES[HLO_TILE_RULE_COUNT] = {
 
 static hlo_status_t wrong(const hlo_tile_op_t* op, hlo_tile_rule_t rule) {
   const char *name = hlo_tile_op_name(op->kind), *what = RULES[rule];
-  return hlo_tile_op_has_result(op)
-             ? hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "%%%u = %s: %s", op->number, name,
-                                 what)
-             : hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "%s: %s", name, what);
+  return hlo_tile_op_has_result(op) ? hlo_invalid_argument("%%%u = %s: %s", op->number, name, what)
+                                    : hlo_invalid_argument("%s: %s", name, what);
 }
 
 #define CHECK(op, condition, rule) \
@@ -200,11 +198,10 @@ static hlo_status_t check_layout(const hlo_tile_op_t* op) {
   CHECK(op, op->layout->rank == rank, LAYOUT_RANK);
   for (uint32_t i = 0; i < rank; ++i) {
     if (op->layout->dims[i] == dims[i]) continue;
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "%%%u = %s: %s: dimension %u has %" PRId64
-                             " elements, the tile %" PRId64,
-                             op->number, hlo_tile_op_name(op->kind),
-                             RULES[HLO_TILE_RULE_LAYOUT_SHAPE], i, op->layout->dims[i], dims[i]);
+    return hlo_invalid_argument("%%%u = %s: %s: dimension %u has %" PRId64
+                                " elements, the tile %" PRId64,
+                                op->number, hlo_tile_op_name(op->kind),
+                                RULES[HLO_TILE_RULE_LAYOUT_SHAPE], i, op->layout->dims[i], dims[i]);
   }
   return hlo_ok();
 }

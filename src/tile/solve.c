@@ -816,12 +816,10 @@ static hlo_status_t explain(hlo_tile_system_t* s, uint64_t fuel, const char* und
   }
   hlo_status_t status =
       text.length == 0 && undetermined
-          ? hlo_status_create(HLO_STATUS_FAILED_PRECONDITION, "nothing says what %s may be",
-                              undetermined)
-          : hlo_status_create(HLO_STATUS_FAILED_PRECONDITION,
-                              "no tile sizes and layouts satisfy all of these%s: %s",
-                              is_minimal ? ", of which none can be left out" : "",
-                              hlo_strbuf_text(&text));
+          ? hlo_failed_precondition("nothing says what %s may be", undetermined)
+          : hlo_failed_precondition("no tile sizes and layouts satisfy all of these%s: %s",
+                                    is_minimal ? ", of which none can be left out" : "",
+                                    hlo_strbuf_text(&text));
   hlo_strbuf_deinit(&text);
   return status;
 }
@@ -836,10 +834,9 @@ static hlo_status_t copy_solution(hlo_tile_system_t* s, const search_t* search,
 }
 
 static hlo_status_t out_of_fuel(const search_t* search) {
-  return hlo_status_create(HLO_STATUS_RESOURCE_EXHAUSTED,
-                           "no end after %" PRIu64
-                           " tries for tile sizes and layouts of %u variables: fix some of them",
-                           search->fuel_used, search->s->var_count);
+  return hlo_resource_exhausted(
+      "no end after %" PRIu64 " tries for tile sizes and layouts of %u variables: fix some of them",
+      search->fuel_used, search->s->var_count);
 }
 
 hlo_status_t hlo_tile_system_each(hlo_tile_system_t* s, uint64_t fuel, hlo_tile_visit_fn_t visit,

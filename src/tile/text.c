@@ -63,6 +63,6 @@ hlo_status_t hlo_tile_text_error(const hlo_tile_text_t* text, const char* expect
   uint32_t line = 1;
   for (const char* c = text->start; c < text->at; ++c) line += *c == '\n';
   int shown = (int)strcspn(text->at, "\n");
-  return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "line %u: expected %s, found '%.*s'", line,
-                           expected, shown > 40 ? 40 : shown, text->at);
+  return hlo_invalid_argument("line %u: expected %s, found '%.*s'", line, expected,
+                              shown > 40 ? 40 : shown, text->at);
 }
