@@ -4,6 +4,7 @@
 #include "passes/associative.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/tuning.h"
 #include "passes/build.h"
@@ -102,6 +103,21 @@ static hlo_status_t fold_after(hlo_pass_ctx_t* ctx, const hlo_node_t* before,
   return hlo_ok();
 }
 
+// Makes a tuple of values and folds what was inserted since `before`.
+static hlo_status_t fold_all(hlo_pass_ctx_t* ctx, const hlo_node_t* before,
+                             hlo_node_t* insertion_point, uint32_t count,
+                             hlo_value_t* const* values, const hlo_node_t** out_tuple) {
+  hlo_module_t* module = insertion_point->parent->module;
+  const hlo_type_t* types[2 * HLO_LIFT_MAX_VALUES];
+  for (uint32_t i = 0; i < count; ++i) types[i] = values[i]->type;
+  const hlo_value_t* tuple = hlo_build_node(
+      insertion_point, HLO_OP_tuple, hlo_type_tuple(module, count, types), count, values, 0, NULL);
+  HLO_TRY(hlo_module_status(module));
+  HLO_TRY(fold_after(ctx, before, insertion_point));
+  *out_tuple = tuple->def;
+  return hlo_ok();
+}
+
 // `pair` is a tuple of both results, whose operands folding has replaced with constants.
 static bool are_same(const trial_t* t, const hlo_node_t* pair) {
   for (uint32_t i = 0; i < t->count; ++i) {
@@ -127,18 +143,40 @@ hlo_status_t hlo_find_associative(hlo_pass_ctx_t* ctx, hlo_node_t* insertion_poi
   const sample_t left = apply_body(&t, apply_body(&t, samples[0], samples[1]), samples[2]);
   const sample_t right = apply_body(&t, samples[0], apply_body(&t, samples[1], samples[2]));
   hlo_value_t* all[2 * HLO_LIFT_MAX_VALUES];
-  const hlo_type_t* types[2 * HLO_LIFT_MAX_VALUES];
+  const hlo_node_t* pair = NULL;
   HLO_TRY(hlo_module_status(module));
   for (uint32_t i = 0; i < 2 * count; ++i) {
     all[i] = i < count ? left.values[i] : right.values[i - count];
-    types[i] = all[i]->type;
   }
-  const hlo_value_t* pair =
-      hlo_build_node(insertion_point, HLO_OP_tuple, hlo_type_tuple(module, 2 * count, types),
-                     2 * count, all, 0, NULL);
-  HLO_TRY(hlo_module_status(module));
-  HLO_TRY(fold_after(ctx, before, insertion_point));
-  *out_is_associative = are_same(&t, pair->def);
+  HLO_TRY(fold_all(ctx, before, insertion_point, 2 * count, all, &pair));
+  *out_is_associative = are_same(&t, pair);
   erase_after(before, insertion_point);
   return hlo_module_status(module);
+}
+
+hlo_status_t hlo_find_fixed(hlo_pass_ctx_t* ctx, hlo_node_t* insertion_point,
+                            const hlo_region_t* body, uint32_t count, hlo_value_t* const* values,
+                            bool* out_is_fixed) {
+  const trial_t t = {.insertion_point = insertion_point, .body = body, .count = count};
+  hlo_node_t* const before = insertion_point->prev;
+  const hlo_node_t* results = NULL;
+  sample_t x = {{NULL}};
+  *out_is_fixed = false;
+  for (uint32_t i = 0; i < count; ++i) {
+    if (!values[i] || !hlo_constant_literal(values[i])) return hlo_ok();
+    x.values[i] = values[i];
+  }
+  x = apply_body(&t, x, x);
+  HLO_TRY(hlo_module_status(insertion_point->parent->module));
+  HLO_TRY(fold_all(ctx, before, insertion_point, count, x.values, &results));
+  bool is_fixed = true;
+  for (uint32_t i = 0; i < count; ++i) {
+    const hlo_literal_t* found = hlo_constant_literal(hlo_node_operand(results, i));
+    const hlo_literal_t* given = hlo_constant_literal(values[i]);
+    is_fixed &= found && memcmp(hlo_literal_element(found, 0), hlo_literal_element(given, 0),
+                                hlo_dtype_size_bytes(given->dtype)) == 0;
+  }
+  *out_is_fixed = is_fixed;
+  erase_after(before, insertion_point);
+  return hlo_module_status(insertion_point->parent->module);
 }

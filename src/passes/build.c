@@ -104,6 +104,25 @@ hlo_value_t* hlo_build_broadcast(hlo_node_t* insertion_point, const hlo_type_t* 
   return hlo_build_node(insertion_point, HLO_OP_broadcast_in_dim, type, 1, &value, 1, &dims);
 }
 
+hlo_value_t* hlo_build_transpose(hlo_node_t* insertion_point, hlo_value_t* value,
+                                 const int64_t* order) {
+  if (!value) return NULL;
+  hlo_module_t* module = insertion_point->parent->module;
+  const hlo_type_t* type = value->type;
+  int64_t dims[HLO_RANK_MAX];
+  for (uint32_t d = 0; d < type->rank; ++d) dims[d] = type->dims[order[d]];
+  const hlo_named_attr_t attr = {HLO_ATTR_permutation, hlo_attr_ints(module, type->rank, order)};
+  return hlo_build_node(insertion_point, HLO_OP_transpose,
+                        hlo_type_with_dims(module, type, type->rank, dims), 1, &value, 1, &attr);
+}
+
+hlo_value_t* hlo_build_iota(hlo_node_t* insertion_point, const hlo_type_t* type, int64_t dim) {
+  if (!type) return NULL;
+  const hlo_named_attr_t along = {
+      HLO_ATTR_iota_dimension, hlo_attr_int(insertion_point->parent->module, HLO_DTYPE_S64, dim)};
+  return hlo_build_node(insertion_point, HLO_OP_iota, type, 0, NULL, 1, &along);
+}
+
 hlo_value_t* hlo_build_pad(hlo_node_t* insertion_point, hlo_value_t* value, hlo_value_t* element,
                            const int64_t* low, const int64_t* high, const int64_t* between) {
   if (!value) return NULL;

@@ -45,6 +45,11 @@ hlo_value_t* hlo_build_reshape(hlo_node_t* insertion_point, const hlo_type_t* ty
 /// scalar.
 hlo_value_t* hlo_build_broadcast(hlo_node_t* insertion_point, const hlo_type_t* type,
                                  hlo_value_t* value, const int64_t* along);
+/// Dimension d of the result is dimension order[d] of `value`.
+hlo_value_t* hlo_build_transpose(hlo_node_t* insertion_point, hlo_value_t* value,
+                                 const int64_t* order);
+/// Returns each element's index in a dimension.
+hlo_value_t* hlo_build_iota(hlo_node_t* insertion_point, const hlo_type_t* type, int64_t dim);
 /// Adds low[d] and high[d] elements `element` at the edges of dimension d, where negative counts
 /// take away, and between[d] (NULL: 0) after each element but the last. Returns `value` itself if
 /// all are 0.

@@ -6,6 +6,7 @@
 
 #include "passes/build.h"
 #include "passes/constants.h"
+#include "passes/loop.h"
 #include "passes/passes.h"
 #include "passes/splice.h"
 
@@ -86,32 +87,27 @@ static bool read_windows(hlo_node_t* node, windows_t* w) {
 // unchanged.
 static hlo_value_t* put_first(const windows_t* w, hlo_value_t* value, const bool* is_first) {
   const hlo_type_t* type = value->type;
-  int64_t order[HLO_RANK_MAX], dims[HLO_RANK_MAX];
+  int64_t order[HLO_RANK_MAX];
   uint32_t count = 0;
   bool is_same = true;
   for (uint32_t pass = 0; pass < 2; ++pass) {
     for (uint32_t d = 0; d < type->rank; ++d) {
       if (is_first[d] == (pass == 1)) continue;
       is_same &= count == d;
-      dims[count] = type->dims[d];
       order[count++] = d;
     }
   }
   if (is_same) return value;
-  const hlo_named_attr_t attr = {HLO_ATTR_permutation, hlo_attr_ints(w->module, count, order)};
-  return hlo_build_node(w->node, HLO_OP_transpose, hlo_type_with_dims(w->module, type, count, dims),
-                        1, &value, 1, &attr);
+  return hlo_build_transpose(w->node, value, order);
 }
 
 // Returns a column with each window's index in one of the dimensions that count windows.
 static hlo_value_t* position_column(const windows_t* w, int64_t dim) {
   const int64_t dims[] = {w->count, 1};
-  const hlo_named_attr_t along = {HLO_ATTR_iota_dimension,
-                                  hlo_attr_int(w->module, HLO_DTYPE_S64, dim)};
   const hlo_dtype_t dtype = w->number->dtype;
   const hlo_type_t* all = hlo_type_tensor(w->module, dtype, w->rank, w->dims);
-  hlo_value_t* numbers = hlo_build_node(w->node, HLO_OP_iota, all, 0, NULL, 1, &along);
-  return hlo_build_reshape(w->node, hlo_type_tensor(w->module, dtype, 2, dims), numbers);
+  return hlo_build_reshape(w->node, hlo_type_tensor(w->module, dtype, 2, dims),
+                           hlo_build_iota(w->node, all, dim));
 }
 
 // Returns a row per window: its indices, then its position in each batch dimension.
@@ -145,25 +141,6 @@ static hlo_value_t* stack_updates(const windows_t* w) {
   for (uint32_t i = 0; i < w->window_count; ++i) dims[1 + i] = type->dims[w->windows[i]];
   return hlo_build_reshape(w->node, hlo_type_with_dims(w->module, type, 1 + w->window_count, dims),
                            put_first(w, w->updates, is_position));
-}
-
-// Returns row `at` without the dimension of rows.
-static hlo_value_t* row_of(hlo_node_t* insertion_point, hlo_value_t* rows, hlo_value_t* at) {
-  if (!rows) return NULL;
-  hlo_module_t* module = insertion_point->parent->module;
-  const hlo_type_t* type = rows->type;
-  int64_t sizes[HLO_RANK_MAX];
-  hlo_value_t* operands[1 + HLO_RANK_MAX] = {rows, at};
-  for (uint32_t d = 0; d < type->rank; ++d) {
-    sizes[d] = d ? type->dims[d] : 1;
-    if (d) operands[1 + d] = hlo_build_integers(insertion_point, at->type, (int64_t[]){0});
-  }
-  const hlo_named_attr_t attr = {HLO_ATTR_slice_sizes, hlo_attr_ints(module, type->rank, sizes)};
-  hlo_value_t* row = hlo_build_node(insertion_point, HLO_OP_dynamic_slice,
-                                    hlo_type_with_dims(module, type, type->rank, sizes),
-                                    1 + type->rank, operands, 1, &attr);
-  return hlo_build_reshape(insertion_point,
-                           hlo_type_with_dims(module, type, type->rank - 1, sizes + 1), row);
 }
 
 static void move_body(hlo_region_t* from, hlo_region_t* to) {
@@ -215,58 +192,16 @@ static hlo_value_t* scatter_one(const windows_t* w, hlo_node_t* insertion_point,
   return &node->results[0];
 }
 
-// Opens a region of the loop, whose arguments are a window's number and the operand; NULL when
-// memory is exhausted.
-static hlo_node_t* open_region(const windows_t* w, hlo_region_t* region, uint32_t result_count) {
-  hlo_value_t* args[] = {hlo_region_add_arg(region, w->number),
-                         hlo_region_add_arg(region, w->operand->type)};
-  if (!args[0] || !args[1]) return NULL;
-  const hlo_node_spec_t spec = {
-      .op = HLO_OP_return, .loc = w->node->loc, .operand_count = result_count, .operands = args};
-  hlo_node_t* end = hlo_node_create(w->module, &spec);
-  if (hlo_node_is_poison(end)) return NULL;
-  hlo_region_append(region, end);
-  return end;
-}
-
-static bool fill_loop(const windows_t* w, hlo_node_t* loop, hlo_value_t* indices,
-                      hlo_value_t* updates) {
-  hlo_node_t* test = open_region(w, loop->regions[0], 1);
-  hlo_node_t* end = open_region(w, loop->regions[1], 2);
-  if (!test || !end) return false;
-  hlo_value_t* at = loop->regions[0]->args[0];
-  hlo_value_t* all = hlo_build_integers(test, w->number, &w->count);
-  hlo_value_t* goes_on = hlo_build_compare(test, HLO_COMPARISON_DIRECTION_LT, at, all);
-  at = loop->regions[1]->args[0];
-  hlo_value_t* one = hlo_build_integers(end, w->number, (int64_t[]){1});
-  hlo_value_t* next = hlo_build_binary(end, HLO_OP_add, at, one);
-  hlo_value_t* index = row_of(end, indices, at);
-  hlo_value_t* update = row_of(end, updates, at);
-  hlo_value_t* result = scatter_one(w, end, loop->regions[1]->args[1], index, update);
-  if (!goes_on || !next || !result) return false;
-  hlo_node_set_operand(test, 0, goes_on);
-  hlo_node_set_operand(end, 0, next);
-  hlo_node_set_operand(end, 1, result);
-  return true;
-}
-
 static hlo_value_t* replace_scatter(hlo_node_t* node) {
   windows_t w;
+  hlo_loop_t loop;
   if (!read_windows(node, &w)) return NULL;
-  hlo_value_t *indices = position_table(&w), *updates = stack_updates(&w);
-  hlo_value_t* first[] = {hlo_build_integers(node, w.number, (int64_t[]){0}), w.operand};
-  const hlo_type_t* types[] = {w.number, w.operand->type};
-  const hlo_node_spec_t spec = {.op = HLO_OP_while,
-                                .loc = node->loc,
-                                .operand_count = 2,
-                                .operands = first,
-                                .region_count = 2,
-                                .result_count = 2,
-                                .result_types = types};
-  hlo_node_t* loop = first[0] ? hlo_node_create(w.module, &spec) : NULL;
-  if (!loop || hlo_node_is_poison(loop)) return NULL;
-  hlo_node_insert_before(node, loop);
-  return fill_loop(&w, loop, indices, updates) ? &loop->results[1] : NULL;
+  hlo_value_t *indices = position_table(&w), *updates = stack_updates(&w), *result = NULL;
+  if (!hlo_loop_begin(node, w.number, w.count, 1, &w.operand, &loop)) return NULL;
+  hlo_value_t* index = hlo_loop_row(loop.end, indices, loop.number);
+  hlo_value_t* update = hlo_loop_row(loop.end, updates, loop.number);
+  hlo_value_t* next = scatter_one(&w, loop.end, loop.values[0], index, update);
+  return hlo_loop_finish(&loop, &next, &result) ? result : NULL;
 }
 
 hlo_status_t hlo_pass_loop_scatter(hlo_pass_ctx_t* ctx, hlo_module_t* module) {

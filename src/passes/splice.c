@@ -77,7 +77,7 @@ bool hlo_splice_own_body(hlo_node_t* node) {
 
 // ---- scalar bodies as ops of tensors
 
-enum { MAX_ARGS = 16 };
+enum { MAX_ARGS = 64 };
 
 static bool is_scalar(const hlo_type_t* type) {
   return hlo_type_is_plain(type) && type->rank == 0;

@@ -3,10 +3,13 @@
 #include "codegen/lower/prepare.h"
 
 #include "codegen/body/schedule.h"
+#include "codegen/index/tiled.h"
 #include "codegen/lower/split.h"
 #include "ir/clone.h"
 #include "ir/custom_call.h"
+#include "lib/call.h"
 #include "passes/build.h"
+#include "passes/expand.h"
 #include "passes/pipeline.h"
 #include "passes/splice.h"
 
@@ -212,6 +215,31 @@ static void inline_bodies(hlo_region_t* region, uint32_t depth) {
   }
 }
 
+// Returns true if loops or the library compute a node.
+static bool is_computed(const hlo_node_t* node) {
+  if (hlo_tiled_supports(node)) return true;
+  hlo_arena_t arena;
+  hlo_lib_call_t* call = NULL;
+  hlo_arena_init(&arena, 0);
+  hlo_status_release(hlo_lib_call_prepare(node, &arena, &call));
+  const bool has_call = call != NULL;
+  hlo_lib_call_deinit(call);
+  hlo_arena_deinit(&arena);
+  return has_call;
+}
+
+// Runs the native stage, and again while ops are left that have to be expanded.
+static hlo_status_t lower_module(hlo_module_t* module, const hlo_pass_options_t* options) {
+  enum { ROUNDS_MAX = 8 };  // expansions may need expansions, as bodies in bodies do
+  const hlo_stage_options_t stage = {.passes = options ? *options : (hlo_pass_options_t){0}};
+  bool has_changed = true;
+  for (int i = 0; i < ROUNDS_MAX && has_changed; ++i) {
+    HLO_TRY(hlo_stages_run(module, HLO_STAGE_NATIVE, HLO_STAGE_NATIVE, &stage));
+    HLO_TRY(hlo_expand(module, options, is_computed, &has_changed));
+  }
+  return hlo_ok();
+}
+
 hlo_status_t hlo_prepare_module(const hlo_module_t* module, const char* name,
                                 const hlo_pass_options_t* options, hlo_strbuf_t* out_refusal,
                                 hlo_module_t** out_module) {
@@ -223,8 +251,7 @@ hlo_status_t hlo_prepare_module(const hlo_module_t* module, const char* name,
     func->visibility = func == hlo_module_find_func(copy, name) ? HLO_PUBLIC : HLO_PRIVATE;
     if (func->body) inline_bodies(func->body, 0);
   }
-  const hlo_stage_options_t stage = {.passes = options ? *options : (hlo_pass_options_t){0}};
-  hlo_status_t status = hlo_stages_run(copy, HLO_STAGE_NATIVE, HLO_STAGE_NATIVE, &stage);
+  hlo_status_t status = lower_module(copy, options);
   const hlo_func_t* func = hlo_module_find_func(copy, name);
   refusal_t refusal = {0};
   if (hlo_status_is_ok(status)) status = hlo_split_collectives(func->body);
