@@ -114,9 +114,9 @@ static hlo_value_t* reduce_precision(const codes_t* c) {
 // ---- next_after ---------------------------------------------------------------------------------
 
 // Numbers the codes in the order of their values, with one number for both zeros.
-static hlo_value_t* place_of(const codes_t* c, hlo_value_t* code, uint64_t sign) {
-  hlo_value_t* magnitude = sign ? with(c, HLO_OP_and, code, sign - 1) : code;
-  if (!sign) return magnitude;
+static hlo_value_t* number_codes(const codes_t* c, hlo_value_t* code, uint64_t sign) {
+  if (!sign) return code;
+  hlo_value_t* magnitude = with(c, HLO_OP_and, code, sign - 1);
   hlo_value_t* is_negative = test(c, HLO_COMPARISON_DIRECTION_GE, code, sign);
   return hlo_build_select(c->node, is_negative, hlo_build_unary(c->node, HLO_OP_negate, magnitude),
                           magnitude);
@@ -129,7 +129,7 @@ static hlo_value_t* next_after(const codes_t* c) {
   hlo_value_t *x = hlo_node_operand(at, 0), *y = hlo_node_operand(at, 1);
   hlo_value_t* code = hlo_build_convert(at, HLO_DTYPE_S32, cast(c, code_dtype(c), x));
   hlo_value_t* goal = hlo_build_convert(at, HLO_DTYPE_S32, cast(c, code_dtype(c), y));
-  hlo_value_t *here = place_of(c, code, sign), *there = place_of(c, goal, sign);
+  hlo_value_t *here = number_codes(c, code, sign), *there = number_codes(c, goal, sign);
   hlo_value_t* up = hlo_build_compare(at, HLO_COMPARISON_DIRECTION_LT, here, there);
   hlo_value_t* is_positive = test(c, HLO_COMPARISON_DIRECTION_GT, here, 0);
   hlo_value_t* grows =
