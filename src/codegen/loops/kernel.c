@@ -82,26 +82,18 @@ static hlo_status_t choose_loops(hlo_kernel_t* kernel, hlo_arena_t* scratch,
     kernel->loops[kernel->loop_count++] = 0;
     return hlo_ok();
   }
-  const uint32_t none = HLO_TILED_MAX_LOOPS;
   hlo_kernel_lanes_t best;
   double cost_ns = hlo_kernel_choose_lanes(kernel, pieces, &best);
   HLO_TRY(hlo_kernel_join_loops(kernel, cost_ns, scratch, pieces, &best));
-  kernel->kind = best.interleaved < none ? HLO_KERNEL_INTERLEAVED
-                 : best.cross < none     ? HLO_KERNEL_TRANSPOSE
-                 : best.lane < none      ? HLO_KERNEL_LANES
-                                         : HLO_KERNEL_POINTS;
-  kernel->interleaved_loop = best.interleaved;
+  kernel->kind = best.kind;
+  kernel->lanes = best.count;
   for (uint32_t i = 0; i < space->loop_count; ++i) {
-    bool is_apart = i == best.lane || i == best.cross || i == best.interleaved;
+    bool is_apart = i == best.lane || i == best.other;
     if (!is_apart && space->extents[i] > 1) kernel->loops[kernel->loop_count++] = i;
   }
-  if (kernel->kind == HLO_KERNEL_TRANSPOSE) {
-    kernel->loops[kernel->loop_count++] = best.cross;
-    kernel->lanes = hlo_kernel_transpose_edge(kernel, best.lane);
-  } else if (kernel->kind == HLO_KERNEL_LANES && best.may_be_short) {
-    kernel->lanes = hlo_kernel_lanes_along(kernel, space->extents[best.lane]);
-  }
-  if (best.lane < none) kernel->loops[kernel->loop_count++] = best.lane;
+  if (best.kind == HLO_KERNEL_INTERLEAVED) kernel->interleaved_loop = best.other;
+  if (best.kind == HLO_KERNEL_TRANSPOSE) kernel->loops[kernel->loop_count++] = best.other;
+  if (best.kind != HLO_KERNEL_POINTS) kernel->loops[kernel->loop_count++] = best.lane;
   return hlo_ok();
 }
 

@@ -11,20 +11,16 @@ typedef struct hlo_kernel_pieces {
   const hlo_tiling_t* tilings[HLO_KERNEL_MAX_SEGMENTS];
 } hlo_kernel_pieces_t;
 
-/// The loop of the output that runs over lanes (HLO_TILED_MAX_LOOPS: none; reductions have lanes of
-/// their own), the loop along which strided loads become contiguous, and the loop whose values are
-/// interleaved; HLO_TILED_MAX_LOOPS: none.
+/// The loops of the output that lanes run over; HLO_TILED_MAX_LOOPS: none.
 typedef struct hlo_kernel_lanes {
-  uint32_t lane, cross, interleaved;
-  bool may_be_short;  // vectors may be as short as the loop of the lanes: there is no reduction
+  hlo_kernel_kind_t kind;  // POINTS (reductions have lanes of their own), LANES, TRANSPOSE or
+                           // INTERLEAVED
+  uint32_t lane;
+  uint32_t other;  // TRANSPOSE: the loop along which strided loads become contiguous; INTERLEAVED:
+                   // the loop whose values are interleaved
+  uint32_t count;  // of lanes
 } hlo_kernel_lanes_t;
 
-/// Returns how many lanes vectors along a loop of `extent` have: fewer than a register holds if the
-/// loop has fewer iterations, whose number is a power of two or there are no masks.
-uint32_t hlo_kernel_lanes_along(const hlo_kernel_t* kernel, int64_t extent);
-/// Returns the edge of the blocks transposed in registers if lanes run over loop `lane`: the
-/// largest power of two below the number of registers and at most the number of lanes.
-uint32_t hlo_kernel_transpose_edge(const hlo_kernel_t* kernel, uint32_t lane);
 /// Chooses the lanes with the least time and returns that time; negative if no loop can have lanes.
 double hlo_kernel_choose_lanes(const hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces,
                                hlo_kernel_lanes_t* out_lanes);

@@ -58,7 +58,9 @@ static double lane_cost(const choice_t* choice, const hlo_tiling_t* tiling,
   return window->kind == HLO_EXPR_REMAINDER ? cost / 2 : cost;
 }
 
-uint32_t hlo_kernel_lanes_along(const hlo_kernel_t* kernel, int64_t extent) {
+// Returns how many lanes vectors along a loop of `extent` have: fewer than a register holds if the
+// loop has fewer iterations, whose number is a power of two or there are no masks.
+static uint32_t lanes_along(const hlo_kernel_t* kernel, int64_t extent) {
   const uint32_t all = kernel->lanes, widest = kernel->target->vector_bytes / all;
   const bool has_masks = kernel->target->has_masks, may_halve = kernel->moves_bits && !has_masks;
   if ((extent >= all && !may_halve) || extent < 2) return all;
@@ -98,7 +100,7 @@ static double used_lanes(const choice_t* choice, const hlo_tiling_t* tiling, uin
   if (loop == HLO_TILED_MAX_LOOPS) return kernel->lanes;
   const int64_t extent = tiling->loops[loop].end - tiling->loops[loop].low;
   const bool is_short = may_be_short(choice, loop);
-  const int64_t lanes = is_short ? hlo_kernel_lanes_along(kernel, extent) : kernel->lanes;
+  const int64_t lanes = is_short ? lanes_along(kernel, extent) : kernel->lanes;
   int64_t whole = extent / lanes, rest = extent % lanes;
   if (kernel->target->has_masks) rest = rest > 0;
   return (double)extent / (double)(whole + rest);
@@ -114,9 +116,9 @@ static double interleaving_cost(const choice_t* choice, int64_t count) {
 // Returns the cost of an output's stores per vector; negative if impossible.
 static double store_cost(const choice_t* choice, const hlo_tiling_t* tiling, uint32_t output,
                          hlo_kernel_lanes_t layout) {
-  if (layout.interleaved < HLO_TILED_MAX_LOOPS) {
-    return hlo_kernel_can_interleave(tiling, layout.lane, layout.interleaved)
-               ? 1 + interleaving_cost(choice, tiling->spaces[0].extents[layout.interleaved])
+  if (layout.kind == HLO_KERNEL_INTERLEAVED) {
+    return hlo_kernel_can_interleave(tiling, layout.lane, layout.other)
+               ? 1 + interleaving_cost(choice, tiling->spaces[0].extents[layout.other])
                : -1;
   }
   hlo_lane_access_t access = hlo_tiled_lane_access(tiling->output_offsets[output], layout.lane);
@@ -170,7 +172,7 @@ static double instance_cost(const choice_t* choice, const hlo_tiling_t* tiling,
   if (!has_lanes) return inner_cost(choice, tiling, tiled);
   if (!(tiled->loops >> loop & 1)) return 1 / lanes;  // one element for all lanes
   bool is_crossing =
-      layout.cross < HLO_TILED_MAX_LOOPS && hlo_is_crossing(tiled, loop, layout.cross);
+      layout.kind == HLO_KERNEL_TRANSPOSE && hlo_is_crossing(tiled, loop, layout.other);
   double lane = is_crossing ? access_cost(choice, HLO_TILE_ATOM_TRANSPOSE)
                             : lane_cost(choice, tiling, tiled, loop);
   return lane < 0 ? -1 : (lane > 0 ? lane : 1) / lanes;
@@ -183,7 +185,7 @@ static double layout_cost(const choice_t* choice, const hlo_tiling_t* tiling,
   double cost = stores_cost(choice, tiling, layout);
   double lanes = used_lanes(choice, tiling, loop);
   uint64_t rows = hlo_tiled_space_mask(&tiling->spaces[0]);
-  if (layout.interleaved < HLO_TILED_MAX_LOOPS) rows &= ~((uint64_t)1 << layout.interleaved);
+  if (layout.kind == HLO_KERNEL_INTERLEAVED) rows &= ~((uint64_t)1 << layout.other);
   for (uint32_t i = 0; i < tiling->instance_count && cost >= 0; ++i) {
     const hlo_tiled_t* tiled = tiling->instances[i];
     if (tiled->kind == HLO_TILED_MASK && (tiled->offset->loops >> loop & 1)) return -1;
@@ -201,6 +203,9 @@ static bool is_single(const hlo_tiling_t* tiling, uint32_t loop) {
   return tiling->loops[loop].end - tiling->loops[loop].low == 1;
 }
 
+static const hlo_kernel_lanes_t no_lanes = {HLO_KERNEL_POINTS, HLO_TILED_MAX_LOOPS,
+                                            HLO_TILED_MAX_LOOPS, 0};
+
 // Returns the sum over all segments; a segment with a single value of the loop is computed element
 // by element.
 static double total_layout_cost(const choice_t* choice, hlo_kernel_lanes_t layout) {
@@ -209,9 +214,7 @@ static double total_layout_cost(const choice_t* choice, hlo_kernel_lanes_t layou
   for (uint32_t i = 0; i < pieces->count; ++i) {
     const hlo_tiling_t* tiling = pieces->tilings[i];
     hlo_kernel_lanes_t here = layout;
-    if (here.lane < HLO_TILED_MAX_LOOPS && is_single(tiling, here.lane)) {
-      here.lane = here.cross = here.interleaved = HLO_TILED_MAX_LOOPS;
-    }
+    if (here.lane < HLO_TILED_MAX_LOOPS && is_single(tiling, here.lane)) here = no_lanes;
     double cost = layout_cost(choice, tiling, here);
     if (cost < 0) return -1;
     total += cost;
@@ -219,7 +222,9 @@ static double total_layout_cost(const choice_t* choice, hlo_kernel_lanes_t layou
   return total;
 }
 
-uint32_t hlo_kernel_transpose_edge(const hlo_kernel_t* kernel, uint32_t lane) {
+// Returns the edge of the blocks transposed in registers if lanes run over loop `lane`: the largest
+// power of two below the number of registers and at most the number of lanes.
+static uint32_t transpose_edge(const hlo_kernel_t* kernel, uint32_t lane) {
   uint32_t most = kernel->target->vector_registers - 1, edge = 1u << (31 - __builtin_clz(most));
   if (edge > HLO_KERNEL_MAX_EDGE) edge = HLO_KERNEL_MAX_EDGE;
   if (edge > kernel->lanes) edge = kernel->lanes;
@@ -255,7 +260,7 @@ static bool has_block_columns(const hlo_kernel_t* kernel, const hlo_tiled_t* til
 static bool is_transposed(const choice_t* choice, uint32_t lane, uint32_t cross) {
   const hlo_kernel_t* kernel = choice->kernel;
   const hlo_tiling_t* tiling = choice->pieces->tilings[0];
-  const uint32_t edge = hlo_kernel_transpose_edge(kernel, lane);
+  const uint32_t edge = transpose_edge(kernel, lane);
   if (edge < least_edge(kernel)) return false;
   bool is_any = false;
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {
@@ -293,11 +298,21 @@ enum { LANES, METHOD, ACROSS, VARS };
 enum { PLAIN, INTERLEAVED, METHODS };
 
 static hlo_kernel_lanes_t lanes_of(const choice_t* choice, const int64_t* sizes) {
-  uint32_t interleaved = sizes[METHOD] == INTERLEAVED ? choice->interleaved : HLO_TILED_MAX_LOOPS;
-  return (hlo_kernel_lanes_t){.lane = (uint32_t)sizes[LANES],
-                              .cross = (uint32_t)sizes[ACROSS],
-                              .interleaved = interleaved,
-                              .may_be_short = may_be_short(choice, (uint32_t)sizes[LANES])};
+  const uint32_t lane = (uint32_t)sizes[LANES], across = (uint32_t)sizes[ACROSS];
+  if (lane == HLO_TILED_MAX_LOOPS) return no_lanes;
+  if (sizes[METHOD] == INTERLEAVED) {
+    return (hlo_kernel_lanes_t){HLO_KERNEL_INTERLEAVED, lane, choice->interleaved, 0};
+  }
+  const bool is_across = across < HLO_TILED_MAX_LOOPS;
+  return (hlo_kernel_lanes_t){is_across ? HLO_KERNEL_TRANSPOSE : HLO_KERNEL_LANES, lane, across, 0};
+}
+
+static uint32_t lane_count(const choice_t* choice, const hlo_kernel_lanes_t* layout) {
+  const hlo_kernel_t* kernel = choice->kernel;
+  if (layout->kind == HLO_KERNEL_TRANSPOSE) return transpose_edge(kernel, layout->lane);
+  return layout->kind == HLO_KERNEL_LANES && may_be_short(choice, layout->lane)
+             ? lanes_along(kernel, kernel->spaces[0].extents[layout->lane])
+             : kernel->lanes;
 }
 
 // Returns the time of all segments.
@@ -305,13 +320,13 @@ static double total_ns(const void* context, const int64_t* sizes) {
   const choice_t* choice = context;
   const uint32_t none = HLO_TILED_MAX_LOOPS;
   const hlo_kernel_lanes_t layout = lanes_of(choice, sizes);
-  bool is_interleaved = layout.interleaved < none, is_across = layout.cross < none;
-  if (layout.lane == none && (is_interleaved || is_across)) return -1;
-  if (is_interleaved && (is_across || layout.lane == layout.interleaved ||
+  bool is_interleaved = sizes[METHOD] == INTERLEAVED, is_across = sizes[ACROSS] != none;
+  if ((layout.lane == none || is_interleaved) && is_across) return -1;
+  if (is_interleaved && (layout.lane == none || layout.lane == layout.other ||
                          choice->kernel->spaces[0].extents[layout.lane] < choice->kernel->lanes)) {
     return -1;
   }
-  if (is_across && !is_transposed(choice, layout.lane, layout.cross)) return -1;
+  if (is_across && !is_transposed(choice, layout.lane, layout.other)) return -1;
   double loads = total_layout_cost(choice, layout);
   return loads < 0 ? -1 : loads * choice->load_ns;
 }
@@ -391,6 +406,7 @@ double hlo_kernel_choose_lanes(const hlo_kernel_t* kernel, const hlo_kernel_piec
   double cost_ns =
       may.vars[LANES].count > 1 ? hlo_tile_cheapest(VARS, may.vars, total_ns, &choice, sizes) : 0;
   *out_lanes = lanes_of(&choice, sizes);
+  out_lanes->count = lane_count(&choice, out_lanes);
   return cost_ns;
 }
 
