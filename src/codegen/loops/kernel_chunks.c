@@ -9,7 +9,7 @@ bool hlo_kernel_is_worth_cutting(const hlo_kernel_t* kernel) {
 }
 
 bool hlo_kernel_reduces_columns(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
-  if (!hlo_kernel_has_lanes(kernel) || kernel->segment_count != 1 || kernel->loop_count != 1) {
+  if (kernel->kind != HLO_KERNEL_LANES || kernel->segment_count != 1 || kernel->loop_count != 1) {
     return false;
   }
   uint32_t lane = kernel->loops[0];
