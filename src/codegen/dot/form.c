@@ -206,7 +206,7 @@ static hlo_status_t choose_product(hlo_kernel_t* kernel, const hlo_node_t* node,
   HLO_TRY(hlo_matmul_finish(matmul, kernel, memo));
   kernel->verdict = matmul->verdict;
   kernel->chunk_count = matmul->chunk_count;
-  kernel->form_plan = matmul;
+  kernel->form.plan = matmul;
   limit_sharing(kernel, matmul);
   return hlo_ok();
 }

@@ -278,7 +278,7 @@ static inline int64_t hlo_matmul_cache_bytes(const hlo_matmul_t* matmul) {
 
 /// Returns the product's decisions for a kernel.
 static inline const hlo_matmul_t* hlo_matmul_of(const hlo_kernel_t* kernel) {
-  return kernel->form_plan;
+  return kernel->form.plan;
 }
 
 /// Lanes to be packed, `stride` elements apart in place. Lanes from `active` on become zero, and so

@@ -866,11 +866,11 @@ static void illegal_kernels_are_found(void** state) {
   hlo_test_check(hlo_kernel_verify(kernel));
   assert_int_equal(kernel->kind, HLO_KERNEL_LANES);
   kernel->kind = HLO_KERNEL_TRANSPOSE;
-  expect_illegal(kernel, "TRANSPOSE has two loops");
+  expect_illegal(kernel, "of kind TRANSPOSE: broken rule: a kernel has the loops of its kind");
   *kernel = good;
   kernel->kind = HLO_KERNEL_POINTS;
   kernel->is_streamed = true;
-  expect_illegal(kernel, "POINTS has neither");
+  expect_illegal(kernel, "of kind POINTS: broken rule: stores past the caches");
   *kernel = good;
   kernel->loop_count = 0;
   expect_illegal(kernel, "every loop with more than one value runs");
@@ -879,6 +879,8 @@ static void illegal_kernels_are_found(void** state) {
   expect_illegal(kernel, "every element of the output is in a segment");
   kernel->segments[0][0][1] += 1;
   kernel->cut = HLO_KERNEL_CUT_REDUCTION;
+  expect_illegal(kernel, "of kind LANES: broken rule: chunks split what the kind allows");
+  kernel->kind = HLO_KERNEL_SWEEP;
   expect_illegal(kernel, "a split reduction has at least two chunks");
   *kernel = good;
   kernel->spaces[0].element_count += 1;
@@ -935,10 +937,10 @@ static void illegal_products_are_found(void** state) {
   fixture_t f;
   make_rounds(&f, print_layer, 1, 0);
   hlo_kernel_t* kernel = fusion_at(&f, 0)->kernel;
-  assert_non_null(kernel->form);
+  assert_int_equal(kernel->kind, HLO_KERNEL_FORM);
   hlo_test_check(hlo_kernel_verify(kernel));
   hlo_matmul_t m = *hlo_matmul_of(kernel);
-  kernel->form_plan = &m;
+  kernel->form.plan = &m;
   m.strategy = HLO_MATMUL_BY_CHANNEL;
   expect_illegal(kernel, "a strategy is of matrix products, of convolutions, or of both");
   m.strategy = HLO_MATMUL_BY_COLUMN;

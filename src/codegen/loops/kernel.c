@@ -102,29 +102,17 @@ double hlo_kernel_instance_ops(const hlo_tiling_t* tiling, const hlo_tiled_t* ti
   return cost * hlo_tiling_points(tiling, hlo_tiling_computed_loops(tiling, tiled));
 }
 
-// Returns true if an instance is computed element by element: gathered, or in a kernel without
-// lanes.
-static bool is_one_by_one(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling,
-                          const hlo_tiled_t* tiled) {
-  if (kernel->kind == HLO_KERNEL_POINTS) {
-    uint64_t loops = hlo_tiling_computed_loops(tiling, tiled);
-    return !(loops & ~hlo_tiled_space_mask(&tiling->spaces[0]));
-  }
-  if (kernel->kind != HLO_KERNEL_LANES || tiled->kind != HLO_TILED_LOAD) return false;
-  uint32_t lane = kernel->loops[kernel->loop_count - 1];
-  return hlo_tiled_lane_access(tiled->offset, lane) == HLO_LANE_GATHERED &&
-         !hlo_kernel_lane_step(kernel->target, tiled, lane) &&
-         !hlo_kernel_table_pieces(kernel->target, tiled, kernel->lanes);
-}
-
 // Adds the work of a segment's loops. loaded: bytes by input, once per load
 static void add_work(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling, double* loaded,
                      hlo_tile_work_t* work) {
+  const hlo_kernel_kind_info_t* info = &hlo_kernel_kinds[kernel->kind];
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {
     const hlo_tiled_t* tiled = tiling->instances[i];
     double points = hlo_tiling_points(tiling, hlo_tiling_computed_loops(tiling, tiled));
+    const bool is_one_by_one =
+        info->is_one_by_one && info->is_one_by_one(kernel, tiling, tiled);
     work->vector_ops += hlo_kernel_instance_ops(tiling, tiled) /
-                        (is_one_by_one(kernel, tiling, tiled) ? 1 : kernel->lanes);
+                        (is_one_by_one ? 1 : kernel->lanes);
     if (tiled->kind == HLO_TILED_LOAD) {
       loaded[tiled->input] += points * (double)hlo_dtype_size_bytes(tiled->value->type->dtype);
     }
@@ -160,32 +148,10 @@ static hlo_status_t estimate(hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pi
   return hlo_ok();
 }
 
-// Returns true if one iteration of an interleaved kernel reads, before it stores to an output,
-// exactly elements that it stores there.
-static bool is_read_where_interleaved(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling,
-                                      const hlo_expr_t* load, const hlo_expr_t* output) {
-  const uint32_t interleaved = kernel->interleaved_loop;
-  const hlo_tiled_loop_t* range = &tiling->loops[interleaved];
-  for (uint32_t i = 0; i < load->term_count; ++i) {
-    if (load->terms[i].atom->kind != HLO_EXPR_LOOP) return false;
-  }
-  for (uint64_t rest = (load->loops | output->loops) & ~((uint64_t)1 << interleaved); rest;
-       rest &= rest - 1) {
-    const uint32_t loop = (uint32_t)__builtin_ctzll(rest);
-    if (hlo_expr_coefficient(load, loop) != hlo_expr_coefficient(output, loop)) return false;
-  }
-  const int64_t step = hlo_expr_coefficient(load, interleaved);
-  const int64_t begin = output->constant - (output->loops >> interleaved & 1 ? 0 : range->low);
-  const int64_t first = load->constant + step * range->low - begin;
-  const int64_t last = first + step * (range->end - 1 - range->low);
-  const int64_t count = kernel->spaces[0].extents[interleaved];
-  return first >= 0 && first < count && last >= 0 && last < count;
-}
-
 static bool is_read_in_place(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling,
                              const hlo_expr_t* load, const hlo_expr_t* output) {
-  return load == output || (kernel->kind == HLO_KERNEL_INTERLEAVED &&
-                            is_read_where_interleaved(kernel, tiling, load, output));
+  const hlo_kernel_kind_info_t* info = &hlo_kernel_kinds[kernel->kind];
+  return load == output || (info->reads_first && info->reads_first(kernel, tiling, load, output));
 }
 
 void hlo_kernel_find_shareable(hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
@@ -193,8 +159,8 @@ void hlo_kernel_find_shareable(hlo_kernel_t* kernel, const hlo_tiling_t* tiling)
   for (uint32_t o = hlo_kernel_main_count(kernel); o < kernel->fusion->output_count; ++o) {
     kernel->shareable[o] = 0;
   }
-  bool is_one_iteration = kernel->kind == HLO_KERNEL_VECTOR || kernel->loop_count == 0;
-  if (is_one_iteration && !kernel->form && kernel->segment_count == 1) {
+  bool is_one_iteration = hlo_kernel_has(kernel, HLO_KERNEL_WHOLE) || kernel->loop_count == 0;
+  if (is_one_iteration && !hlo_kernel_form_of(kernel) && kernel->segment_count == 1) {
     return;  // everything is read before anything is written
   }
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {
@@ -217,18 +183,17 @@ static bool has_large_output(const hlo_kernel_t* kernel) {
   return false;
 }
 
-// Transposed blocks are stored line by line only if a vector is a line.
+// Tiles are stored line by line only if a vector is a line.
 static bool is_streamed(const hlo_kernel_t* kernel) {
-  bool is_apart = kernel->kind == HLO_KERNEL_POINTS || kernel->kind == HLO_KERNEL_INTERLEAVED;
-  if (is_apart || kernel->is_sweep) return false;
   bool has_whole_lines = kernel->target->vector_bytes >= hlo_target_line_bytes(kernel->target);
-  return has_large_output(kernel) && (kernel->kind != HLO_KERNEL_TRANSPOSE || has_whole_lines);
+  return hlo_kernel_has(kernel, HLO_KERNEL_STREAMS) && has_large_output(kernel) &&
+         (!hlo_kernel_has(kernel, HLO_KERNEL_IN_TILES) || has_whole_lines);
 }
 
 // Returns the number of outermost loops that all segments share. A segment with reductions outside
 // some loops has its own loops.
 static uint32_t common_levels(const hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces) {
-  if (pieces->count < 2 || kernel->kind == HLO_KERNEL_INTERLEAVED) return 0;
+  if (pieces->count < 2 || hlo_kernel_has(kernel, HLO_KERNEL_JOINS_SEGMENTS)) return 0;
   for (uint32_t i = 0; i < pieces->count; ++i) {
     if (hlo_tiling_has_reduction(pieces->tilings[i])) return 0;
   }
@@ -252,7 +217,7 @@ static hlo_status_t create(hlo_kernel_t* kernel, hlo_arena_t* scratch) {
   for (uint32_t i = 0; i < pieces->count; ++i) {
     hlo_kernel_find_shareable(kernel, pieces->tilings[i]);
   }
-  kernel->is_sweep = hlo_kernel_reduces_columns(kernel, first);
+  if (hlo_kernel_reduces_columns(kernel, first)) kernel->kind = HLO_KERNEL_SWEEP;
   kernel->is_streamed = is_streamed(kernel);
   HLO_TRY(hlo_kernel_check_work(kernel, pieces, scratch, &kernel->verdict));
   if (hlo_verdict_is_no(&kernel->verdict)) return hlo_ok();
@@ -260,7 +225,9 @@ static hlo_status_t create(hlo_kernel_t* kernel, hlo_arena_t* scratch) {
   kernel->common_levels = common_levels(kernel, pieces);
   kernel->verdict = hlo_kernel_choose_chunks(kernel, first);
   if (hlo_verdict_is_no(&kernel->verdict)) return hlo_ok();
-  if (kernel->is_sweep) kernel->sweep_levels = hlo_sweep_level_count(kernel, first);
+  if (kernel->kind == HLO_KERNEL_SWEEP) {
+    kernel->sweep_levels = hlo_sweep_level_count(kernel, first);
+  }
   kernel->verdict = hlo_kernel_check_chunks(kernel, pieces);
   return hlo_ok();
 }
@@ -283,26 +250,8 @@ static void summarize(hlo_kernel_t* kernel) {
   *s = (hlo_kernel_summary_t){.phase_count = 1, .cost_ns = kernel->cost_ns};
   for (uint32_t i = 0; i < HLO_KERNEL_MAX_PHASES; ++i) s->chunk_counts[i] = 1;
   s->chunk_counts[0] = kernel->chunk_count;
-  if (kernel->form) kernel->form->plan(kernel, s);
-  if (kernel->form) return;
-  uint64_t elements = (uint64_t)kernel->spaces[0].element_count;  // one element, or columns
-  if (kernel->cut == HLO_KERNEL_CUT_REDUCTION) {
-    s->phase_count = 2;
-    s->scratch_bytes = kernel->chunk_count * kernel->partial_count * elements * sizeof(uint64_t) *
-                       (kernel->sweep_levels + 1);
-  } else {
-    s->scratch_bytes =
-        kernel->sweep_levels * hlo_kernel_main_count(kernel) * elements * sizeof(uint64_t);
-  }
-}
-
-static hlo_status_t create_product(hlo_kernel_t* kernel, const hlo_kernel_form_t* form,
-                                   const hlo_node_t* node, hlo_tile_memo_t* memo,
-                                   hlo_arena_t* scratch) {
-  HLO_TRY(form->choose(kernel, node, memo, scratch));
-  kernel->form = form;
-  kernel->product = node;
-  return hlo_ok();
+  const hlo_kernel_kind_info_t* info = &hlo_kernel_kinds[kernel->kind];
+  if (info->plan) info->plan(kernel, s);
 }
 
 hlo_status_t hlo_kernel_try(hlo_fusion_t* fusion, const hlo_target_t* target,
@@ -329,7 +278,10 @@ hlo_status_t hlo_kernel_try(hlo_fusion_t* fusion, const hlo_target_t* target,
   if (count > 1) {
     kernel->verdict = hlo_verdict_beyond(HLO_REASON_PRODUCT_COUNT, product, count, 1);
   } else if (product) {
-    status = create_product(kernel, products, product, memo, &scratch);
+    kernel->kind = HLO_KERNEL_FORM;
+    kernel->form.functions = products;
+    kernel->form.node = product;
+    status = products->choose(kernel, product, memo, &scratch);
   } else {
     kernel->moves_bits = only_moves_narrow_floats(fusion);
     status = create(kernel, &scratch);
@@ -369,8 +321,9 @@ static hlo_status_t explain_lanes(const hlo_kernel_t* kernel, hlo_arena_t* scrat
 }
 
 hlo_status_t hlo_kernel_explain(const hlo_kernel_t* kernel, hlo_strbuf_t* out) {
-  if (kernel->form) return kernel->form->explain(kernel, out);
-  if (kernel->kind == HLO_KERNEL_VECTOR) return hlo_ok();
+  const hlo_kernel_form_t* form = hlo_kernel_form_of(kernel);
+  if (form) return form->explain(kernel, out);
+  if (hlo_kernel_has(kernel, HLO_KERNEL_WHOLE)) return hlo_ok();
   hlo_arena_t scratch;
   hlo_arena_init(&scratch, 0);
   hlo_status_t status = explain_lanes(kernel, &scratch, out);

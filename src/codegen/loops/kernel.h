@@ -91,7 +91,7 @@ void hlo_kernel_emit(const hlo_kernel_t* kernel, uint32_t phase, hlo_vir_builder
                      hlo_vir_value_t* const* addresses, hlo_vir_value_t** values,
                      hlo_vir_value_t* chunk);
 
-/// Checks that the decisions form a legal combination (listed in kernel_verify.c), and the walks of
+/// Checks that the decisions form a legal combination (listed in kernel_kind.c), and the walks of
 /// the segments. errors : INTERNAL naming the broken rule; RESOURCE_EXHAUSTED
 hlo_status_t hlo_kernel_verify(const hlo_kernel_t* kernel) HLO_MUST_USE;
 

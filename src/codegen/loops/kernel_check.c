@@ -35,10 +35,7 @@ static double evaluation_count(const hlo_kernel_t* kernel, const hlo_tiling_t* t
     outer *= (double)(tiling->loops[loop].end - tiling->loops[loop].low);
     if (loops >> loop & 1) needed = outer;
   }
-  const bool is_shared =
-      kernel->kind == HLO_KERNEL_INTERLEAVED && !(loops >> kernel->interleaved_loop & 1);
-  return count * needed /
-         (is_shared ? (double)kernel->spaces[0].extents[kernel->interleaved_loop] : 1);
+  return count * needed / (double)hlo_kernel_interleaved_users(kernel, loops);
 }
 
 // Returns how often an op may be computed per needed element.
@@ -176,38 +173,6 @@ static hlo_verdict_t check_strides(const hlo_kernel_t* kernel, const hlo_tiling_
   return hlo_verdict_yes();
 }
 
-// Returns true if interleaved lanes gather what other lanes would read contiguously.
-static bool gathers_interleaved(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling,
-                                uint32_t lane) {
-  for (uint32_t i = 0; i < tiling->instance_count; ++i) {
-    const hlo_tiled_t* tiled = tiling->instances[i];
-    if (tiled->kind == HLO_TILED_LOAD &&
-        hlo_tiled_lane_access(tiled->offset, lane) == HLO_LANE_GATHERED &&
-        hlo_tiled_lane_access(tiled->offset, kernel->interleaved_loop) == HLO_LANE_PLAIN &&
-        !hlo_kernel_lane_step(kernel->target, tiled, lane)) {
-      return true;
-    }
-  }
-  return false;
-}
-
-// An op that only depends on the interleaved loop, such as one on the sums of columns, is repeated
-// by lanes along that loop. Computed apart, it leaves those lanes to the loads.
-static hlo_verdict_t check_interleaved(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
-  if (kernel->kind != HLO_KERNEL_INTERLEAVED) return hlo_verdict_yes();
-  const uint32_t lane = kernel->loops[kernel->loop_count - 1];
-  if (!gathers_interleaved(kernel, tiling, lane)) return hlo_verdict_yes();
-  for (uint32_t i = 0; i < tiling->instance_count; ++i) {
-    const hlo_tiled_t* tiled = tiling->instances[i];
-    if (tiled->kind == HLO_TILED_COMPUTE && !(tiled->loops >> lane & 1) &&
-        tiled->loops >> kernel->interleaved_loop & 1 &&
-        hlo_elementwise_cost(tiled->value->def) >= HLO_TUNING_OP_NOT_CHEAP) {
-      return hlo_verdict_no(HLO_REASON_INTERLEAVED_GATHER, tiled->value->def);
-    }
-  }
-  return hlo_verdict_yes();
-}
-
 // Returns true if a reduction over the same space needs `inner`.
 static bool is_needed_by_other_reduction(const hlo_tiling_t* tiling, const hlo_tiled_t* inner) {
   for (uint32_t i = inner->number + 1; i < tiling->instance_count; ++i) {
@@ -222,7 +187,8 @@ static bool is_needed_by_other_reduction(const hlo_tiling_t* tiling, const hlo_t
 
 // Reductions precede the loops of their users, except those under a mask: inside the loops of
 // another reduction over the same space they would change its loop values.
-static hlo_verdict_t check_guarded_sums(const hlo_tiling_t* tiling) {
+static hlo_verdict_t check_guarded_sums(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
+  (void)kernel;
   bool is_certain[HLO_TILED_MAX_INSTANCES] = {false};
   hlo_tiling_mark_certain(tiling, is_certain);
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {
@@ -239,6 +205,9 @@ hlo_status_t hlo_kernel_check_work(const hlo_kernel_t* kernel, const hlo_kernel_
                                    hlo_arena_t* scratch, hlo_verdict_t* out_verdict) {
   double* totals = hlo_arena_array(scratch, kernel->fusion->node_count + 1, sizeof *totals);
   if (!totals) return hlo_arena_status(scratch);
+  hlo_kernel_check_t* const checks[] = {
+      check_lanes, check_strides, hlo_kernel_kinds[kernel->kind].check, check_guarded_sums};
+  const uint32_t check_count = kernel->fusion->node_count == 1 ? 0 : sizeof checks / sizeof *checks;
   double work = 0, most = (double)kernel->spaces[0].element_count;
   for (uint32_t i = 0; i < kernel->fusion->node_count; ++i) {
     const hlo_node_t* node = kernel->fusion->nodes[i];
@@ -249,13 +218,9 @@ hlo_status_t hlo_kernel_check_work(const hlo_kernel_t* kernel, const hlo_kernel_
   for (uint32_t i = 0; i < pieces->count; ++i) {
     const hlo_tiling_t* tiling = pieces->tilings[i];
     *out_verdict = check_redundancy(kernel, tiling, totals, &work);
-    const bool is_single = kernel->fusion->node_count == 1;
-    if (!is_single && !hlo_verdict_is_no(out_verdict)) *out_verdict = check_lanes(kernel, tiling);
-    if (!is_single && !hlo_verdict_is_no(out_verdict)) *out_verdict = check_strides(kernel, tiling);
-    if (!is_single && !hlo_verdict_is_no(out_verdict)) {
-      *out_verdict = check_interleaved(kernel, tiling);
+    for (uint32_t k = 0; k < check_count && !hlo_verdict_is_no(out_verdict); ++k) {
+      if (checks[k]) *out_verdict = checks[k](kernel, tiling);
     }
-    if (!is_single && !hlo_verdict_is_no(out_verdict)) *out_verdict = check_guarded_sums(tiling);
     if (hlo_verdict_is_no(out_verdict)) return hlo_ok();
   }
   *out_verdict = work > most * HLO_TUNING_REPEATS_MAX_PLAIN_WORK

@@ -70,12 +70,4 @@ bool hlo_kernel_reduces_columns(const hlo_kernel_t* kernel, const hlo_tiling_t* 
 /// cannot.
 hlo_verdict_t hlo_kernel_choose_chunks(hlo_kernel_t* kernel, const hlo_tiling_t* tiling);
 
-/// Returns all loops that the computation of an instance runs over.
-static inline uint64_t hlo_tiling_computed_loops(const hlo_tiling_t* tiling,
-                                                 const hlo_tiled_t* tiled) {
-  bool is_reduce = tiled->kind == HLO_TILED_REDUCE;
-  return is_reduce ? tiled->loops | hlo_tiled_space_mask(&tiling->spaces[tiled->reduction])
-                   : tiled->loops;
-}
-
 #endif  // HLO_CODEGEN_KERNEL_CHOOSE_H_

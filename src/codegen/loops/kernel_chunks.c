@@ -40,11 +40,9 @@ static uint64_t cut_chunks(hlo_kernel_t* kernel, int64_t extent, int64_t wanted,
 
 // Returns the factor of chunk sizes of a loop that keeps vectors and tiles whole.
 static int64_t cutting_step(const hlo_kernel_t* kernel, uint32_t level) {
-  uint32_t rest = kernel->loop_count - level;
-  if (kernel->kind == HLO_KERNEL_TRANSPOSE && rest <= 2) return kernel->lanes;
-  if (rest > 1 || !hlo_kernel_has_lanes(kernel)) return 1;
-  return (int64_t)kernel->lanes *
-         (kernel->is_sweep ? HLO_TUNING_SWEEP_CHUNK_VECTORS : HLO_TUNING_CHUNK_MIN_VECTORS);
+  const hlo_kernel_kind_info_t* info = &hlo_kernel_kinds[kernel->kind];
+  const bool is_inner = level + info->inner_loops >= kernel->loop_count;
+  return is_inner ? (int64_t)kernel->lanes * info->chunk_vectors : 1;
 }
 
 static void cut_loops(hlo_kernel_t* kernel) {
@@ -130,11 +128,13 @@ static columns_t find_columns(const hlo_kernel_t* kernel, const hlo_tiling_t* ti
 
 // Reductions of few columns, or with an epilogue: each chunk sweeps different rows.
 static hlo_verdict_t cut_columns(hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
-  bool is_plain =
-      kernel->kind == HLO_KERNEL_LANES && kernel->segment_count == 1 && kernel->loop_count == 1;
+  bool is_sweep = kernel->kind == HLO_KERNEL_SWEEP;
+  bool is_plain = (is_sweep || kernel->kind == HLO_KERNEL_LANES) && kernel->segment_count == 1 &&
+                  kernel->loop_count == 1;
   if (!is_plain || !hlo_kernel_is_worth_cutting(kernel)) return hlo_verdict_yes();
   columns_t columns = find_columns(kernel, tiling);
-  bool is_cut = kernel->chunk_count >= HLO_TUNING_SWEEP_FEW_CHUNKS && (kernel->is_sweep || columns.is_nested);
+  bool is_cut =
+      kernel->chunk_count >= HLO_TUNING_SWEEP_FEW_CHUNKS && (is_sweep || columns.is_nested);
   if (!columns.is_swept || is_cut) return hlo_verdict_yes();
   const hlo_tiled_space_t* space = &tiling->spaces[columns.space];
   int64_t wanted = wanted_chunks(kernel),
@@ -149,7 +149,7 @@ static hlo_verdict_t cut_columns(hlo_kernel_t* kernel, const hlo_tiling_t* tilin
   if (space->extents[loop] < 2 * step) return hlo_verdict_yes();
   kernel->chunk_count = cut_chunks(kernel, space->extents[loop], wanted, step);
   kernel->split_loop = loop;
-  kernel->is_sweep = true;
+  kernel->kind = HLO_KERNEL_SWEEP;
   kernel->is_streamed = false;
   kernel->cut = HLO_KERNEL_CUT_REDUCTION;
   kernel->split_space = columns.space;

@@ -58,7 +58,9 @@ static bool is_read_twice(const hlo_emitter_t* e, const hlo_tiled_t* load) {
 static int64_t prefetch_distance(const hlo_emitter_t* e, const hlo_tiled_t* load, int64_t bytes) {
   const hlo_kernel_t* kernel = e->kernel;
   int64_t line_bytes = hlo_target_line_bytes(kernel->target);
-  if (e->mask || kernel->kind == HLO_KERNEL_TRANSPOSE || bytes * e->lanes < line_bytes) return 0;
+  if (e->mask || hlo_kernel_has(kernel, HLO_KERNEL_IN_TILES) || bytes * e->lanes < line_bytes) {
+    return 0;
+  }
   bool is_output = hlo_tiled_space_mask(&e->tiling->spaces[0]) >> e->lane_loop & 1;
   if (is_output ? !e->is_streaming : !is_last_pass(e, load)) return 0;
   int64_t otherwise = is_output ? HLO_TUNING_PREFETCH_BYTES : 0;
@@ -99,9 +101,8 @@ static hlo_vir_value_t* emit_load(hlo_emitter_t* e, const hlo_tiled_t* tiled) {
     if (distance) hlo_emit_prefetch(e, dtype, &address, distance);
     return hlo_elementwise_load(e->b, dtype, e->lanes, &address);
   }
-  if (e->kernel->kind == HLO_KERNEL_VECTOR && e->lane_loop == 0) {
-    return hlo_emit_small_load(e, tiled, load_flags(e));
-  }
+  hlo_vir_value_t* small = hlo_emit_small_load(e, tiled, load_flags(e));
+  if (small) return small;
   hlo_vir_value_t* strided = hlo_emit_strided_load(e, tiled, load_flags(e));
   if (strided) return strided;
   hlo_vir_value_t* window = hlo_emit_window_load(e, tiled, load_flags(e));
@@ -384,43 +385,41 @@ static void write_out(hlo_emitter_t* e, uint32_t level, const hlo_range_t* range
   }
 }
 
+void hlo_emit_vectors(hlo_emitter_t* e, const hlo_range_t* ranges) {
+  const uint32_t lane = e->kernel->loops[e->kernel->loop_count - 1];
+  hlo_range_t rest = {hlo_emit_columns(e, lane, ranges[0]), ranges[0].end};
+  const bool is_streaming = e->is_streaming;
+  e->is_streaming &= !e->is_minor;
+  if (e->is_streaming) rest.low = hlo_emit_until_aligned(e, lane, rest);
+  hlo_emit_lane_loop(e, lane, rest, HLO_UNROLL_FREELY, hlo_emit_lanes, NULL);
+  e->is_streaming = is_streaming;
+  e->aligned_offset = NULL;
+}
+
+// Returns the inner loops of this segment: none if there would be a single lane.
+static uint32_t inner_loops(const hlo_emitter_t* e) {
+  const hlo_kernel_t* kernel = e->kernel;
+  const hlo_tiled_loop_t* last = &e->tiling->loops[kernel->loops[kernel->loop_count - 1]];
+  return last->end - last->low == 1 ? 0 : hlo_kernel_kinds[kernel->kind].inner_loops;
+}
+
 void hlo_emit_loops(hlo_emitter_t* e, uint32_t level, const hlo_range_t* ranges) {
   const hlo_kernel_t* kernel = e->kernel;
-  if (!kernel->is_sweep) emit_ready_reductions(e);
+  emit_ready_reductions(e);
   hlo_emit_row_extra_outputs(e, level);
   if (level == kernel->loop_count) {
     hlo_emit_point(e);
     return;
   }
-  uint32_t loop = kernel->loops[level];
-  if (kernel->is_sweep) {
-    hlo_emit_sweep(e, ranges[level]);
-    return;
-  }
-  if (kernel->kind == HLO_KERNEL_TRANSPOSE && level + 2 == kernel->loop_count) {
-    hlo_emit_transposed(e, ranges[level], ranges[level + 1]);
-    return;
-  }
-  if (kernel->kind == HLO_KERNEL_INTERLEAVED && level + 1 == kernel->loop_count) {
-    hlo_emit_lane_loop(e, loop, ranges[level], HLO_UNROLL_FREELY, hlo_emit_interleaved,
-                       e->interleaved);
-    return;
-  }
-  bool is_single = e->tiling->loops[loop].end - e->tiling->loops[loop].low == 1;
-  if (hlo_kernel_has_lanes(kernel) && !is_single && level + 1 == kernel->loop_count) {
-    hlo_range_t rest = {hlo_emit_columns(e, loop, ranges[level]), ranges[level].end};
-    const bool is_streaming = e->is_streaming;
-    e->is_streaming &= !e->is_minor;
-    if (e->is_streaming) rest.low = hlo_emit_until_aligned(e, loop, rest);
-    hlo_emit_lane_loop(e, loop, rest, HLO_UNROLL_FREELY, hlo_emit_lanes, NULL);
-    e->is_streaming = is_streaming;
-    e->aligned_offset = NULL;
+  if (level + inner_loops(e) == kernel->loop_count) {
+    hlo_kernel_kinds[kernel->kind].emit_inner(e, ranges + level);
     return;
   }
   if (is_written_out(e, level, ranges)) {
     write_out(e, level, ranges);
     return;
   }
+  uint32_t loop = kernel->loops[level];
   hlo_vir_value_t* low = ranges[level].low;
   if (level == e->rows.level) low = hlo_emit_row_blocks(e, level, ranges);
   hlo_emitter_open_loop(e, loop, low, ranges[level].end, 1);
@@ -428,7 +427,7 @@ void hlo_emit_loops(hlo_emitter_t* e, uint32_t level, const hlo_range_t* ranges)
   hlo_emitter_close_loop(e, loop);
 }
 
-static void make_ranges(const hlo_emitter_t* e, const hlo_kernel_segment_t* segment,
+void hlo_emitter_ranges(const hlo_emitter_t* e, const hlo_kernel_segment_t* segment,
                         hlo_vir_value_t* chunk, hlo_range_t* ranges) {
   const hlo_kernel_t* kernel = e->kernel;
   hlo_vir_builder_t* b = e->b;
@@ -468,25 +467,17 @@ static hlo_status_t use_tiling(hlo_emitter_t* e, hlo_arena_t* scratch,
   return hlo_ok();
 }
 
-static double points_of(const hlo_kernel_t* kernel, const hlo_kernel_segment_t* segment) {
-  double points = 1;
-  for (uint32_t i = 0; i < kernel->spaces[0].loop_count; ++i) {
-    points *= (double)((*segment)[i][1] - (*segment)[i][0]);
-  }
-  return points;
-}
-
 // Returns true if a segment is far smaller than the largest one, and all such segments together are
 // small: they are edges.
 static bool is_minor(const hlo_kernel_t* kernel, const hlo_kernel_segment_t* segment) {
   double most = 0, minor = 0, all = 0;
   for (uint32_t i = 0; i < kernel->segment_count; ++i) {
-    double points = points_of(kernel, &kernel->segments[i]);
+    double points = hlo_segment_points(kernel, &kernel->segments[i]);
     if (points > most) most = points;
   }
-  if (points_of(kernel, segment) * HLO_TUNING_MINOR_SEGMENT_SHARE > most) return false;
+  if (hlo_segment_points(kernel, segment) * HLO_TUNING_MINOR_SEGMENT_SHARE > most) return false;
   for (uint32_t i = 0; i < kernel->segment_count; ++i) {
-    double points = points_of(kernel, &kernel->segments[i]);
+    double points = hlo_segment_points(kernel, &kernel->segments[i]);
     all += points;
     if (points * HLO_TUNING_MINOR_SEGMENT_SHARE <= most) minor += points;
   }
@@ -511,8 +502,7 @@ static hlo_status_t emit_segment(hlo_emitter_t* e, hlo_arena_t* scratch, uint32_
   const hlo_kernel_segment_t* segment = &e->kernel->segments[number];
   HLO_TRY(hlo_emitter_start_segment(e, scratch, segment));
   hlo_range_t ranges[HLO_TILED_MAX_LOOPS];
-  make_ranges(e, segment, chunk, ranges);
-  if (e->kernel->kind == HLO_KERNEL_INTERLEAVED) HLO_TRY(hlo_emit_walk_interleaved(e));
+  hlo_emitter_ranges(e, segment, chunk, ranges);
   hlo_emit_loops(e, 0, ranges);
   return hlo_ok();
 }
@@ -584,7 +574,7 @@ static hlo_status_t emit_side_by_side(hlo_emitter_t* e, hlo_arena_t* scratch,
   const hlo_kernel_t* kernel = e->kernel;
   hlo_range_t ranges[HLO_TILED_MAX_LOOPS];
   HLO_TRY(hlo_emitter_start_segment(e, scratch, &kernel->segments[0]));
-  make_ranges(e, &kernel->segments[0], chunk, ranges);
+  hlo_emitter_ranges(e, &kernel->segments[0], chunk, ranges);
   for (uint32_t i = 0; i < kernel->common_levels; ++i) {
     hlo_emitter_open_loop(e, kernel->loops[i], ranges[i].low, ranges[i].end, 1);
   }
@@ -592,18 +582,19 @@ static hlo_status_t emit_side_by_side(hlo_emitter_t* e, hlo_arena_t* scratch,
     hlo_emitter_t inner = *e;
     HLO_TRY(hlo_emitter_start_segment(&inner, scratch, &kernel->segments[i]));
     inner.bound = e->bound;
-    make_ranges(&inner, &kernel->segments[i], chunk, ranges);
+    hlo_emitter_ranges(&inner, &kernel->segments[i], chunk, ranges);
     hlo_emit_loops(&inner, kernel->common_levels, ranges);
   }
   for (uint32_t i = kernel->common_levels; i-- > 0;) hlo_emitter_close_loop(e, kernel->loops[i]);
   return hlo_ok();
 }
 
-static hlo_status_t emit_segments(hlo_emitter_t* e, hlo_arena_t* scratch, hlo_vir_value_t* chunk) {
-  if (e->kernel->common_levels > 0) return emit_side_by_side(e, scratch, chunk);
-  // An interleaved kernel has one loop for all segments.
-  uint32_t count = e->kernel->kind == HLO_KERNEL_INTERLEAVED ? 1 : e->kernel->segment_count;
-  for (uint32_t i = 0; i < count; ++i) {
+static hlo_status_t emit_all_segments(hlo_emitter_t* e, hlo_arena_t* scratch,
+                                      hlo_vir_value_t* chunk) {
+  const hlo_kernel_t* kernel = e->kernel;
+  if (kernel->common_levels > 0) return emit_side_by_side(e, scratch, chunk);
+  const bool is_joined = hlo_kernel_has(kernel, HLO_KERNEL_JOINS_SEGMENTS);
+  for (uint32_t i = 0; i < (is_joined ? 1 : kernel->segment_count); ++i) {
     HLO_TRY(emit_segment(e, scratch, i, chunk));
   }
   return hlo_ok();
@@ -616,7 +607,7 @@ static hlo_status_t emit_streamed(hlo_emitter_t* e, hlo_arena_t* scratch, hlo_vi
   const hlo_fusion_t* fusion = e->kernel->fusion;
   if (hlo_kernel_aligns_rows(e->kernel)) {
     e->is_streaming = true;
-    return emit_segments(e, scratch, chunk);
+    return emit_all_segments(e, scratch, chunk);
   }
   hlo_vir_value_t* bits = hlo_vir_iconst(b, 0);
   for (uint32_t i = 0; i < fusion->output_count; ++i) {
@@ -626,53 +617,41 @@ static hlo_status_t emit_streamed(hlo_emitter_t* e, hlo_arena_t* scratch, hlo_vi
   bits = hlo_vir_index(b, HLO_VIR_iand, bits, mask);
   hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_EQ, bits, hlo_vir_iconst(b, 0)));
   e->is_streaming = e->has_aligned_outputs = true;
-  HLO_TRY(emit_segments(e, scratch, chunk));
+  HLO_TRY(emit_all_segments(e, scratch, chunk));
   e->is_streaming = e->has_aligned_outputs = false;
   hlo_vir_begin_else(b);
-  HLO_TRY(emit_segments(e, scratch, chunk));
+  HLO_TRY(emit_all_segments(e, scratch, chunk));
   hlo_vir_end(b);
   return hlo_ok();
 }
 
-static hlo_status_t emit_product(hlo_emitter_t* e, hlo_arena_t* scratch, uint32_t phase,
-                                 hlo_vir_value_t* chunk) {
+hlo_status_t hlo_emit_segments(hlo_emitter_t* e, hlo_arena_t* scratch, uint32_t phase,
+                               hlo_vir_value_t* chunk) {
+  (void)phase;
+  return e->kernel->is_streamed ? emit_streamed(e, scratch, chunk)
+                                : emit_all_segments(e, scratch, chunk);
+}
+
+hlo_status_t hlo_emit_form(hlo_emitter_t* e, hlo_arena_t* scratch, uint32_t phase,
+                           hlo_vir_value_t* chunk) {
   const hlo_kernel_t* kernel = e->kernel;
+  const hlo_kernel_form_t* form = kernel->form.functions;
   hlo_emitter_t prologues[2];
   hlo_point_emitter_t points = {.emitter = e};
   HLO_TRY(hlo_emitter_start_segment(e, scratch, &kernel->segments[0]));
   for (uint32_t side = 0; side < 2; ++side) {
     hlo_tiling_t* tiling = NULL;
-    HLO_TRY(kernel->form->walk_operand(kernel, side, scratch, &tiling));
+    HLO_TRY(form->walk_operand(kernel, side, scratch, &tiling));
     if (!tiling) continue;
     points.prologues[side] = &prologues[side];
     prologues[side] = *e;
     HLO_TRY(use_tiling(&prologues[side], scratch, tiling));
   }
   uint32_t debug_id = e->b->debug_id;
-  e->b->debug_id = hlo_call_site_number(kernel->product);
-  kernel->form->emit(kernel, phase, &points, e->b, e->addresses, chunk);
+  e->b->debug_id = hlo_call_site_number(kernel->form.node);
+  form->emit(kernel, phase, &points, e->b, e->addresses, chunk);
   e->b->debug_id = debug_id;
   return hlo_ok();
-}
-
-static hlo_status_t emit_phase(hlo_emitter_t* e, hlo_arena_t* scratch, uint32_t phase,
-                               hlo_vir_value_t* chunk) {
-  const hlo_kernel_t* kernel = e->kernel;
-  if (kernel->form) return emit_product(e, scratch, phase, chunk);
-  if (kernel->cut == HLO_KERNEL_CUT_REDUCTION && kernel->is_sweep) {
-    HLO_TRY(hlo_emitter_start_segment(e, scratch, &kernel->segments[0]));
-    e->chunk = chunk;
-    if (phase == 0) {
-      hlo_emit_sweep_part(e);
-    } else {
-      hlo_emit_sweep_finish(e);
-    }
-    return hlo_ok();
-  }
-  if (kernel->cut == HLO_KERNEL_CUT_REDUCTION) {
-    return phase == 0 ? hlo_emit_partials(e, scratch, chunk) : hlo_emit_partials_finish(e, scratch);
-  }
-  return kernel->is_streamed ? emit_streamed(e, scratch, chunk) : emit_segments(e, scratch, chunk);
 }
 
 void hlo_kernel_emit(const hlo_kernel_t* kernel, uint32_t phase, hlo_vir_builder_t* b,
@@ -681,7 +660,7 @@ void hlo_kernel_emit(const hlo_kernel_t* kernel, uint32_t phase, hlo_vir_builder
   hlo_emitter_t e = make_emitter(kernel, b, addresses, values);
   hlo_arena_t scratch;
   hlo_arena_init(&scratch, 0);
-  hlo_status_t status = emit_phase(&e, &scratch, phase, chunk);
+  hlo_status_t status = hlo_kernel_kinds[kernel->kind].emit(&e, &scratch, phase, chunk);
   if (!hlo_status_is_ok(status)) hlo_vir_module_fail(b->module, status);
   hlo_arena_deinit(&scratch);
 }

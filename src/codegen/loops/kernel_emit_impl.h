@@ -56,7 +56,7 @@ typedef struct hlo_emitter {
   hlo_arena_t* scratch;              // freed at the end of the segment
   hlo_cached_row_t cached;
   hlo_row_block_t rows;
-  const hlo_tiling_t** interleaved;  // by segment, of an interleaved kernel
+  const hlo_tiling_t** interleaved;  // by segment, of an interleaved kernel; NULL: not walked yet
   hlo_vir_value_t* chunk;            // of a kernel that splits a reduction; NULL: the whole
   bool* is_certain;                  // by instance: needed not only under a mask
   hlo_vir_value_t** done;            // by instance; NULL: not computed
@@ -95,6 +95,10 @@ hlo_status_t hlo_emitter_start_segment(hlo_emitter_t* e, hlo_arena_t* scratch,
 typedef struct hlo_range {
   hlo_vir_value_t *low, *end;
 } hlo_range_t;
+
+/// Returns the ranges of the kernel's loops in a segment and a chunk (NULL: all) (kernel_emit.c).
+void hlo_emitter_ranges(const hlo_emitter_t* e, const hlo_kernel_segment_t* segment,
+                        hlo_vir_value_t* chunk, hlo_range_t* out_ranges);
 
 /// Opens a loop whose counter is the loop's value.
 hlo_vir_value_t* hlo_emitter_open_loop(hlo_emitter_t* e, uint32_t loop, hlo_vir_value_t* low,
@@ -160,7 +164,7 @@ hlo_vir_value_t* hlo_emit_common_index(hlo_emitter_t* e, const hlo_expr_t* expr)
 
 // ---- few elements (kernel_small.c)
 
-/// Loads the elements that the lanes of a small kernel need, in any order.
+/// Loads the elements of lanes that are the whole output, in any order; NULL: use another way.
 hlo_vir_value_t* hlo_emit_small_load(hlo_emitter_t* e, const hlo_tiled_t* tiled, uint32_t flags);
 
 enum { HLO_EMIT_MAX_OFFSETS = 128 };
@@ -193,14 +197,6 @@ hlo_vir_value_t* hlo_emit_window_load(hlo_emitter_t* e, const hlo_tiled_t* tiled
 /// as above.
 hlo_vir_value_t* hlo_emit_window_offsets(hlo_emitter_t* e, const hlo_expr_t* offset,
                                          hlo_vir_type_t type);
-
-// ---- a few elements per lane (kernel_interleave.c)
-
-/// Walks the tilings of all segments, which differ in the interleaved loop only.
-hlo_status_t hlo_emit_walk_interleaved(hlo_emitter_t* e) HLO_MUST_USE;
-/// The body of a loop over lanes; context: these tilings. Reads everything before it writes, so
-/// that inputs may share memory with outputs.
-void hlo_emit_interleaved(hlo_emitter_t* e, uint32_t copy, void* context);
 
 // ---- values (kernel_emit.c)
 
@@ -366,24 +362,11 @@ hlo_vir_value_t* hlo_emit_cached_row(hlo_emitter_t* e, const hlo_tiled_t* tiled)
 /// Stores the value into the cached row if it belongs there.
 void hlo_emit_fill_row_cache(hlo_emitter_t* e, const hlo_tiled_t* tiled, hlo_vir_value_t* value);
 
-// ---- transpositions (kernel_transpose.c)
+// ---- functions of kinds
 
-/// Emits the last two loops of a transposing kernel.
-void hlo_emit_transposed(hlo_emitter_t* e, hlo_range_t crosses, hlo_range_t lanes);
-
-// ---- reductions down columns (kernel_sweep.c)
-
-void hlo_emit_sweep(hlo_emitter_t* e, hlo_range_t range);
-/// Accumulates the rows of one chunk separately, then those of all chunks into the outputs.
-void hlo_emit_sweep_part(hlo_emitter_t* e);
-void hlo_emit_sweep_finish(hlo_emitter_t* e);
-
-// ---- reductions split into chunks (kernel_partial.c)
-
-/// Writes the partial results of one chunk to scratch memory.
-hlo_status_t hlo_emit_partials(hlo_emitter_t* e, hlo_arena_t* scratch,
-                               hlo_vir_value_t* chunk) HLO_MUST_USE;
-/// Combines all partial results into the outputs.
-hlo_status_t hlo_emit_partials_finish(hlo_emitter_t* e, hlo_arena_t* scratch) HLO_MUST_USE;
+/// Phases. Points: kernel_partial.c; sweeps: kernel_sweep.c; others: kernel_emit.c.
+hlo_kernel_emit_t hlo_emit_segments, hlo_emit_points, hlo_emit_sweep, hlo_emit_form;
+/// Inner loops. Vectors: kernel_emit.c; the others: kernel_transpose.c, kernel_interleave.c.
+hlo_kernel_emit_inner_t hlo_emit_vectors, hlo_emit_transposed, hlo_emit_interleaved;
 
 #endif  // HLO_CODEGEN_KERNEL_EMIT_IMPL_H_

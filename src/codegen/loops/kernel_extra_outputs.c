@@ -34,7 +34,7 @@ static hlo_verdict_t check_row(const hlo_kernel_t* kernel, const hlo_expr_t* off
 
 hlo_verdict_t hlo_kernel_check_extra_outputs(const hlo_kernel_t* kernel,
                                              const hlo_tiling_t* tiling) {
-  if (kernel->segment_count != 1 || kernel->kind == HLO_KERNEL_TRANSPOSE) {
+  if (kernel->segment_count != 1 || !hlo_kernel_has(kernel, HLO_KERNEL_EXTRA_OUTPUTS)) {
     return hlo_verdict_no(HLO_REASON_OUTPUT_SIZES, NULL);
   }
   for (uint32_t i = hlo_kernel_main_count(kernel); i < kernel->fusion->output_count; ++i) {

@@ -19,7 +19,7 @@ enum {
   HLO_KERNEL_MAX_DEPTHS = 16,
 };
 
-/// The unit of computation of the loops.
+/// The kinds of loops; kernel_kind.c says what goes with each.
 typedef enum hlo_kernel_kind {
   HLO_KERNEL_POINTS,       // one element of the output; reductions may have lanes of their own
   HLO_KERNEL_LANES,        // lanes along the last loop
@@ -27,6 +27,10 @@ typedef enum hlo_kernel_kind {
   HLO_KERNEL_INTERLEAVED,  // lanes along the last loop, for all values of interleaved_loop, side
                            // by side
   HLO_KERNEL_VECTOR,       // the whole output in one vector
+  HLO_KERNEL_SWEEP,        // reductions down columns: rows in blocks, accumulators in the outputs'
+                           // memory (split: each chunk has rows of its own in scratch memory)
+  HLO_KERNEL_FORM,         // the loops of another folder
+  HLO_KERNEL_KINDS,
 } hlo_kernel_kind_t;
 
 /// The object that is split into chunks.
@@ -64,14 +68,20 @@ struct hlo_kernel {
                            // (kernel_order.c)
   uint32_t loops[HLO_TILED_MAX_LOOPS];
   hlo_kernel_kind_t kind;
-  uint32_t lanes;             // of the widest element in a register
-  uint32_t interleaved_loop;  // the innermost loop, not among the loops
-  bool moves_bits;            // there are floats below 32 bits, which are only moved: registers
-                              // hold them as in memory
-  bool is_streamed;           // an output exceeds all caches and is stored past them
-  bool is_sweep;              // reductions down columns: rows in blocks, accumulators in the
-                              // outputs' memory (split: each chunk has rows of its own in scratch
-                              // memory)
+  union {
+    uint32_t interleaved_loop;  // INTERLEAVED: the innermost loop, not among the loops
+    uint32_t sweep_levels;      // SWEEP: accumulators above the first (kernel_levels.c)
+    struct {                    // FORM
+      const hlo_kernel_form_t* functions;
+      const hlo_node_t* node;  // that they compute
+      const void* plan;        // their decisions
+    } form;
+  };
+  uint32_t lanes;    // of the widest element in a register
+  bool moves_bits;   // there are floats below 32 bits, which are only moved: registers hold them as
+                     // in memory, whatever the kind
+  bool is_streamed;  // an output exceeds all caches and is stored past them: a choice of its own,
+                     // open to the kinds that may stream
   hlo_kernel_cut_t cut;
   uint64_t chunk_count;
   int64_t chunk_size;        // of the object that is split
@@ -79,7 +89,6 @@ struct hlo_kernel {
   uint32_t split_space;      // of a reduction: its space,
   uint32_t split_loop;       // the number of the split loop in it,
   uint32_t partial_count;    // accumulators of 8 bytes per element and chunk
-  uint32_t sweep_levels;     // of a sweep's accumulators above the first (kernel_levels.c)
   hlo_verdict_t verdict;     // a refusal ends the choice of loops: the fields below are undecided
                              // then
   double cost_ns;
@@ -87,10 +96,6 @@ struct hlo_kernel {
   uint64_t* shareable;  // by output: one bit per input that is read only where the output is
                         // written
   const struct hlo_tile_kernel* tile;  // interpreted as Tile IR instead; NULL: compiled
-  const hlo_kernel_form_t* form;       // makes the loops for a node; NULL: loops over the output's
-                                       // elements
-  const hlo_node_t* product;           // that node
-  const void* form_plan;               // the form's decisions
   hlo_kernel_summary_t summary;        // valid once everything is chosen
 };
 
@@ -121,7 +126,7 @@ typedef struct hlo_kernel_shape {
 struct hlo_kernel_form {
   /// Returns true if the form computes the node because loops over elements would be slow.
   bool (*computes)(const hlo_node_t* node);
-  /// Decides spaces, segments, lanes, chunk_count, shareable and form_plan of the kernel, or its
+  /// Decides spaces, segments, lanes, chunk_count, shareable and form.plan of the kernel, or its
   /// verdict. memo: see hlo_kernel_try(). errors : RESOURCE_EXHAUSTED
   hlo_status_t (*choose)(hlo_kernel_t* kernel, const hlo_node_t* node, hlo_tile_memo_t* memo,
                          hlo_arena_t* scratch);

@@ -191,8 +191,8 @@ hlo_element_address_t hlo_emit_address(hlo_emitter_t* e, hlo_vir_value_t* base,
 bool hlo_kernel_may_stream(const hlo_kernel_t* kernel, hlo_dtype_t dtype) {
   // Stores of parts of a line are combined if they are adjacent in time; rows of tiles are not.
   size_t vector_bytes = hlo_dtype_size_bytes(dtype) * kernel->lanes;
-  return vector_bytes >= (kernel->kind == HLO_KERNEL_TRANSPOSE ? kernel->target->vector_bytes
-                                                               : HLO_TUNING_STREAM_MIN_BYTES);
+  const bool is_row = !hlo_kernel_has(kernel, HLO_KERNEL_IN_TILES);
+  return vector_bytes >= (is_row ? HLO_TUNING_STREAM_MIN_BYTES : kernel->target->vector_bytes);
 }
 
 bool hlo_emit_is_aligned(const hlo_emitter_t* e, const hlo_expr_t* offset, hlo_dtype_t dtype) {

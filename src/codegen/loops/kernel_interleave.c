@@ -4,7 +4,10 @@
 // interleaved before they are stored.
 #include <string.h>
 
+#include "base/tuning.h"
+#include "codegen/loops/kernel_choose.h"
 #include "codegen/loops/kernel_emit_impl.h"
+#include "codegen/math/elementwise.h"
 #include "codegen/math/math.h"
 
 bool hlo_kernel_can_interleave(const hlo_tiling_t* tiling, uint32_t lane, uint32_t interleaved) {
@@ -23,6 +26,60 @@ bool hlo_kernel_can_interleave(const hlo_tiling_t* tiling, uint32_t lane, uint32
     }
   }
   return true;
+}
+
+bool hlo_kernel_reads_interleaved(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling,
+                                  const hlo_expr_t* load, const hlo_expr_t* output) {
+  const uint32_t interleaved = kernel->interleaved_loop;
+  const hlo_tiled_loop_t* range = &tiling->loops[interleaved];
+  for (uint32_t i = 0; i < load->term_count; ++i) {
+    if (load->terms[i].atom->kind != HLO_EXPR_LOOP) return false;
+  }
+  for (uint64_t rest = (load->loops | output->loops) & ~((uint64_t)1 << interleaved); rest;
+       rest &= rest - 1) {
+    const uint32_t loop = (uint32_t)__builtin_ctzll(rest);
+    if (hlo_expr_coefficient(load, loop) != hlo_expr_coefficient(output, loop)) return false;
+  }
+  const int64_t step = hlo_expr_coefficient(load, interleaved);
+  const int64_t begin = output->constant - (output->loops >> interleaved & 1 ? 0 : range->low);
+  const int64_t first = load->constant + step * range->low - begin;
+  const int64_t last = first + step * (range->end - 1 - range->low);
+  const int64_t count = kernel->spaces[0].extents[interleaved];
+  return first >= 0 && first < count && last >= 0 && last < count;
+}
+
+int64_t hlo_kernel_interleaved_users(const hlo_kernel_t* kernel, uint64_t loops) {
+  if (kernel->kind != HLO_KERNEL_INTERLEAVED || loops >> kernel->interleaved_loop & 1) return 1;
+  return kernel->spaces[0].extents[kernel->interleaved_loop];
+}
+
+// Returns true if interleaved lanes gather what other lanes would read contiguously.
+static bool gathers_interleaved(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling,
+                                uint32_t lane) {
+  for (uint32_t i = 0; i < tiling->instance_count; ++i) {
+    const hlo_tiled_t* tiled = tiling->instances[i];
+    if (tiled->kind == HLO_TILED_LOAD &&
+        hlo_tiled_lane_access(tiled->offset, lane) == HLO_LANE_GATHERED &&
+        hlo_tiled_lane_access(tiled->offset, kernel->interleaved_loop) == HLO_LANE_PLAIN &&
+        !hlo_kernel_lane_step(kernel->target, tiled, lane)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+hlo_verdict_t hlo_kernel_check_interleaved(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
+  const uint32_t lane = kernel->loops[kernel->loop_count - 1];
+  if (!gathers_interleaved(kernel, tiling, lane)) return hlo_verdict_yes();
+  for (uint32_t i = 0; i < tiling->instance_count; ++i) {
+    const hlo_tiled_t* tiled = tiling->instances[i];
+    if (tiled->kind == HLO_TILED_COMPUTE && !(tiled->loops >> lane & 1) &&
+        tiled->loops >> kernel->interleaved_loop & 1 &&
+        hlo_elementwise_cost(tiled->value->def) >= HLO_TUNING_OP_NOT_CHEAP) {
+      return hlo_verdict_no(HLO_REASON_INTERLEAVED_GATHER, tiled->value->def);
+    }
+  }
+  return hlo_verdict_yes();
 }
 
 // Returns the part-th result vector: for all i, element i / count of vector i % count.
@@ -95,7 +152,9 @@ static void emit_values(hlo_emitter_t* e, int64_t at,
   }
 }
 
-void hlo_emit_interleaved(hlo_emitter_t* e, uint32_t copy, void* context) {
+// The body of a loop over lanes; context: the tilings of all segments. Reads everything before it
+// writes, so that inputs may share memory with outputs.
+static void emit_interleaved_vectors(hlo_emitter_t* e, uint32_t copy, void* context) {
   (void)copy;
   const hlo_tiling_t* const* tilings = context;
   const hlo_kernel_t* kernel = e->kernel;
@@ -121,7 +180,8 @@ void hlo_emit_interleaved(hlo_emitter_t* e, uint32_t copy, void* context) {
   }
 }
 
-hlo_status_t hlo_emit_walk_interleaved(hlo_emitter_t* e) {
+// Walks the tilings of all segments, which differ in the interleaved loop only.
+static hlo_status_t walk_segments(hlo_emitter_t* e) {
   const hlo_kernel_t* kernel = e->kernel;
   const hlo_tiling_t** tilings =
       hlo_arena_array(e->scratch, kernel->segment_count, sizeof *tilings);
@@ -133,4 +193,15 @@ hlo_status_t hlo_emit_walk_interleaved(hlo_emitter_t* e) {
   }
   e->interleaved = tilings;
   return hlo_ok();
+}
+
+void hlo_emit_interleaved(hlo_emitter_t* e, const hlo_range_t* ranges) {
+  hlo_status_t status = e->interleaved ? hlo_ok() : walk_segments(e);
+  if (!hlo_status_is_ok(status)) {
+    hlo_vir_module_fail(e->b->module, status);
+    return;
+  }
+  const uint32_t lane = e->kernel->loops[e->kernel->loop_count - 1];
+  hlo_emit_lane_loop(e, lane, ranges[0], HLO_UNROLL_FREELY, emit_interleaved_vectors,
+                     e->interleaved);
 }

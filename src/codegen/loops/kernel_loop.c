@@ -221,7 +221,7 @@ static bool may_leave_over(const hlo_kernel_t* kernel) {
 
 bool hlo_kernel_aligns_rows(const hlo_kernel_t* kernel) {
   const hlo_fusion_t* fusion = kernel->fusion;
-  if (fusion->output_count != 1 || kernel->kind == HLO_KERNEL_TRANSPOSE ||
+  if (fusion->output_count != 1 || hlo_kernel_has(kernel, HLO_KERNEL_IN_TILES) ||
       !may_leave_over(kernel) || !hlo_kernel_may_stream(kernel, fusion->outputs[0]->type->dtype)) {
     return false;
   }

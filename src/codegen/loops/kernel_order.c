@@ -63,7 +63,7 @@ static const hlo_tiled_t* find_main_load(const hlo_kernel_t* kernel,
 }
 
 void hlo_kernel_order_loops(hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces) {
-  if (!kernel->is_streamed || kernel->kind == HLO_KERNEL_TRANSPOSE) return;
+  if (!kernel->is_streamed || hlo_kernel_has(kernel, HLO_KERNEL_IN_TILES)) return;
   if (!stores_long_rows(kernel)) return;
   const hlo_tiled_t* load = find_main_load(kernel, pieces);
   if (!load) return;

@@ -3,6 +3,14 @@
 // combines them.
 #include "codegen/loops/kernel_emit_impl.h"
 
+enum { PARTIAL_BYTES = 8 };
+
+void hlo_kernel_plan_partials(const hlo_kernel_t* kernel, hlo_kernel_summary_t* out_summary) {
+  if (kernel->cut != HLO_KERNEL_CUT_REDUCTION) return;
+  out_summary->phase_count = 2;
+  out_summary->scratch_bytes = kernel->chunk_count * kernel->partial_count * PARTIAL_BYTES;
+}
+
 static const hlo_tiled_t* first_reduction(const hlo_emitter_t* e) {
   for (uint32_t i = 0; i < e->tiling->instance_count; ++i) {
     if (e->tiling->instances[i]->kind == HLO_TILED_REDUCE) return e->tiling->instances[i];
@@ -16,13 +24,13 @@ static hlo_vir_value_t* scratch_address(const hlo_emitter_t* e) {
 
 // Returns the address of partial `i` of a chunk, in register form.
 static hlo_element_address_t partial_address(hlo_emitter_t* e, hlo_vir_value_t* chunk, uint32_t i) {
-  hlo_vir_value_t* row =
-      hlo_vir_index(e->b, HLO_VIR_imul, chunk, hlo_vir_iconst(e->b, e->kernel->partial_count * 8));
+  hlo_vir_value_t* bytes = hlo_vir_iconst(e->b, e->kernel->partial_count * PARTIAL_BYTES);
+  hlo_vir_value_t* row = hlo_vir_index(e->b, HLO_VIR_imul, chunk, bytes);
   return (hlo_element_address_t){.base = hlo_vir_index(e->b, HLO_VIR_iadd, scratch_address(e), row),
-                                 .offset_bytes = 8 * i};
+                                 .offset_bytes = PARTIAL_BYTES * i};
 }
 
-hlo_status_t hlo_emit_partials(hlo_emitter_t* e, hlo_arena_t* scratch, hlo_vir_value_t* chunk) {
+static hlo_status_t emit_partials(hlo_emitter_t* e, hlo_arena_t* scratch, hlo_vir_value_t* chunk) {
   HLO_TRY(hlo_emitter_start_segment(e, scratch, &e->kernel->segments[0]));
   e->chunk = chunk;
   hlo_fused_reductions_t set;
@@ -55,7 +63,7 @@ static void load_partials(hlo_emitter_t* e, hlo_vir_value_t* chunk, void* contex
   }
 }
 
-hlo_status_t hlo_emit_partials_finish(hlo_emitter_t* e, hlo_arena_t* scratch) {
+static hlo_status_t finish_partials(hlo_emitter_t* e, hlo_arena_t* scratch) {
   HLO_TRY(hlo_emitter_start_segment(e, scratch, &e->kernel->segments[0]));
   hlo_fused_reductions_t set;
   hlo_reduce_collect(e, first_reduction(e), &set);
@@ -64,4 +72,12 @@ hlo_status_t hlo_emit_partials_finish(hlo_emitter_t* e, hlo_arena_t* scratch) {
   hlo_reduce_finish(e, &set);
   hlo_emit_point(e);
   return hlo_ok();
+}
+
+hlo_status_t hlo_emit_points(hlo_emitter_t* e, hlo_arena_t* scratch, uint32_t phase,
+                             hlo_vir_value_t* chunk) {
+  if (e->kernel->cut != HLO_KERNEL_CUT_REDUCTION) {
+    return hlo_emit_segments(e, scratch, phase, chunk);
+  }
+  return phase == 0 ? emit_partials(e, scratch, chunk) : finish_partials(e, scratch);
 }

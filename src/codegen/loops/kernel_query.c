@@ -8,7 +8,7 @@
 
 hlo_status_t hlo_kernel_visits_once(const hlo_kernel_t* kernel, uint32_t input, bool* out_does) {
   *out_does = false;
-  if (kernel->segment_count != 1 || kernel->form) return hlo_ok();
+  if (kernel->segment_count != 1 || hlo_kernel_form_of(kernel)) return hlo_ok();
   hlo_arena_t scratch;
   hlo_tiling_t* tiling;
   hlo_arena_init(&scratch, 0);
@@ -51,8 +51,9 @@ bool hlo_kernel_is_called(const hlo_kernel_t* kernel) {
     return hlo_kernel_code_size(kernel) >= HLO_TUNING_KEPT_MIN_SIZE &&
            hlo_kernel_cost_ns(kernel) >= HLO_TUNING_KEPT_MIN_NS;
   }
-  return kernel->form || kernel->cost_ns >= (kernel->loop_count ? HLO_TUNING_CALL_MIN_NS
-                                                                : HLO_TUNING_CALL_MIN_SCALAR_NS);
+  return hlo_kernel_form_of(kernel) ||
+         kernel->cost_ns >=
+             (kernel->loop_count ? HLO_TUNING_CALL_MIN_NS : HLO_TUNING_CALL_MIN_SCALAR_NS);
 }
 
 bool hlo_kernel_prepares(const hlo_kernel_t* kernel, uint32_t input) {
@@ -64,13 +65,13 @@ size_t hlo_kernel_scratch_bytes(const hlo_kernel_t* kernel) {
 }
 
 bool hlo_kernel_reads_values(const hlo_kernel_t* kernel) {
-  return !hlo_kernel_is_called(kernel) && !kernel->form && !kernel->tile &&
-         kernel->cut != HLO_KERNEL_CUT_REDUCTION && !kernel->is_sweep && kernel->chunk_count <= 1;
+  return !hlo_kernel_is_called(kernel) && !kernel->tile &&
+         hlo_kernel_has(kernel, HLO_KERNEL_VALUES) && kernel->chunk_count <= 1;
 }
 
 uint32_t hlo_kernel_value_lanes(const hlo_kernel_t* kernel) {
   bool can_be = kernel->target->has_masks && hlo_kernel_reads_values(kernel) &&
-                kernel->kind != HLO_KERNEL_TRANSPOSE && !kernel->is_streamed;
+                !hlo_kernel_has(kernel, HLO_KERNEL_IN_TILES) && !kernel->is_streamed;
   return can_be && kernel->lanes * sizeof(float) == kernel->target->vector_bytes ? kernel->lanes
                                                                                  : 0;
 }
@@ -81,8 +82,8 @@ bool hlo_kernel_gives_value(const hlo_kernel_t* kernel, uint32_t output) {
     return false;
   }
   if (kernel->loop_count == 0) return true;
-  return hlo_kernel_has_lanes(kernel) && kernel->kind != HLO_KERNEL_INTERLEAVED &&
-         kernel->loop_count == 1 && hlo_kernel_value_lanes(kernel) &&
+  return hlo_kernel_has_lanes(kernel) && kernel->loop_count == 1 &&
+         hlo_kernel_value_lanes(kernel) &&
          kernel->spaces[0].element_count <= (int64_t)kernel->lanes;
 }
 
@@ -102,7 +103,7 @@ bool hlo_kernel_may_share(const hlo_kernel_t* kernel, uint32_t output, uint32_t 
     return false;
   }
   // Accumulators are in the output while operands are still being read.
-  if (kernel->is_sweep) return false;
+  if (kernel->kind == HLO_KERNEL_SWEEP) return false;
   int32_t updated = hlo_kernel_updates(kernel, output);
   if (updated >= 0 && input != (uint32_t)updated)
     return false;  // the output shares the updated value's memory
@@ -110,31 +111,21 @@ bool hlo_kernel_may_share(const hlo_kernel_t* kernel, uint32_t output, uint32_t 
 }
 
 static void describe_loops(const hlo_kernel_t* kernel, hlo_strbuf_t* out) {
-  switch (kernel->kind) {
-    case HLO_KERNEL_POINTS:
-      hlo_strbuf_puts(out, "one element at a time");
-      if (kernel->space_count > 1) hlo_strbuf_puts(out, " from reductions");
-      break;
-    case HLO_KERNEL_LANES: hlo_strbuf_printf(out, "lanes of %u", kernel->lanes); break;
-    case HLO_KERNEL_TRANSPOSE:
-      hlo_strbuf_printf(out, "squares of %u by %u, transposed in registers", kernel->lanes,
-                        kernel->lanes);
-      break;
-    case HLO_KERNEL_INTERLEAVED:
-      hlo_strbuf_printf(out, "lanes of %u, interleaved", kernel->lanes);
-      break;
-    case HLO_KERNEL_VECTOR: hlo_strbuf_puts(out, "one vector"); break;
-  }
+  const hlo_kernel_kind_info_t* info = &hlo_kernel_kinds[kernel->kind];
+  hlo_strbuf_printf(out, info->text, kernel->lanes, kernel->lanes);
+  const bool is_reduced = !hlo_kernel_has_lanes(kernel) && kernel->space_count > 1;
+  if (is_reduced) hlo_strbuf_puts(out, " from reductions");
   hlo_strbuf_printf(out, ", %u loop%s", kernel->loop_count, kernel->loop_count == 1 ? "" : "s");
   if (kernel->segment_count > 1) hlo_strbuf_printf(out, ", %u segments", kernel->segment_count);
-  if (kernel->is_sweep) hlo_strbuf_puts(out, ", sweeping rows");
+  hlo_strbuf_puts(out, info->suffix);
   if (kernel->is_streamed) hlo_strbuf_puts(out, ", stored past the caches");
   if (kernel->cut == HLO_KERNEL_CUT_REDUCTION) hlo_strbuf_puts(out, ", reduction cut");
 }
 
 void hlo_kernel_describe(const hlo_kernel_t* kernel, hlo_strbuf_t* out) {
-  if (kernel->form) {
-    kernel->form->print(kernel, out);
+  const hlo_kernel_form_t* form = hlo_kernel_form_of(kernel);
+  if (form) {
+    form->print(kernel, out);
   } else {
     describe_loops(kernel, out);
   }

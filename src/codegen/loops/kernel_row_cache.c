@@ -86,10 +86,7 @@ void hlo_emit_find_cached_row(hlo_emitter_t* e) {
   const hlo_kernel_t* kernel = e->kernel;
   e->cached = (hlo_cached_row_t){0};
   // Only in functions of their own: all kernels in a program's entry share its stack.
-  if (!hlo_kernel_has_lanes(kernel) || kernel->is_sweep || kernel->form ||
-      kernel->cut == HLO_KERNEL_CUT_REDUCTION || kernel->chunk_count < 2) {
-    return;
-  }
+  if (!hlo_kernel_has(kernel, HLO_KERNEL_ROW_CACHE) || kernel->chunk_count < 2) return;
   e->rows.more_bytes = 0;
   double cost = HLO_TUNING_ROW_CACHE_MIN_COST;
   for (uint32_t i = 0; i < e->tiling->instance_count; ++i) {

@@ -48,9 +48,8 @@ static bool has_lanes(const hlo_tiling_t* tiling, const hlo_tiled_t* tiled, uint
 
 uint32_t hlo_kernel_row_level(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
   uint32_t none = kernel->loop_count, level = none, count = 0;
-  if (!kernel->target->has_masks || kernel->lanes > HLO_KERNEL_MAX_EDGE || kernel->is_sweep ||
-      kernel->kind == HLO_KERNEL_TRANSPOSE || kernel->kind == HLO_KERNEL_INTERLEAVED ||
-      kernel->form || kernel->cut == HLO_KERNEL_CUT_REDUCTION) {
+  if (!kernel->target->has_masks || kernel->lanes > HLO_KERNEL_MAX_EDGE ||
+      !hlo_kernel_has(kernel, HLO_KERNEL_ROW_BLOCKS)) {
     return none;
   }
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {

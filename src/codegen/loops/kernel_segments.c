@@ -10,7 +10,7 @@ hlo_status_t hlo_kernel_walk(const hlo_kernel_t* kernel, hlo_arena_t* arena,
                              const hlo_kernel_segment_t* segment, hlo_tiling_t** out_tiling) {
   hlo_tiling_t* tiling;
   HLO_TRY(hlo_tiling_create(kernel->fusion, arena, &tiling));
-  tiling->dot = kernel->product;
+  tiling->dot = hlo_kernel_form_of(kernel) ? kernel->form.node : NULL;
   tiling->space_count = kernel->space_count;
   memcpy(tiling->spaces, kernel->spaces, kernel->space_count * sizeof *kernel->spaces);
   HLO_TRY(hlo_tiling_walk(tiling, *segment, true));
@@ -31,6 +31,14 @@ void hlo_kernel_whole_segment(const hlo_tiled_space_t* space, hlo_kernel_segment
     (*segment)[i][0] = 0;
     (*segment)[i][1] = space->extents[i];
   }
+}
+
+double hlo_segment_points(const hlo_kernel_t* kernel, const hlo_kernel_segment_t* segment) {
+  double points = 1;
+  for (uint32_t i = 0; i < kernel->spaces[0].loop_count; ++i) {
+    points *= (double)((*segment)[i][1] - (*segment)[i][0]);
+  }
+  return points;
 }
 
 static hlo_status_t add_piece(hlo_kernel_pieces_t* pieces, const hlo_tiling_t* tiling) {
@@ -73,7 +81,7 @@ static hlo_status_t first_segments(hlo_kernel_t* kernel, hlo_tiling_t* tiling,
 // Forms have no reusable start.
 static void find_start(const hlo_kernel_t* kernel, hlo_kernel_start_t* out_start) {
   out_start->segment_count = 0;
-  if (kernel->form || kernel->kind == HLO_KERNEL_VECTOR) return;
+  if (hlo_kernel_form_of(kernel) || hlo_kernel_has(kernel, HLO_KERNEL_WHOLE)) return;
   out_start->space_count = kernel->space_count;
   out_start->segment_count = kernel->segment_count;
   memcpy(out_start->spaces, kernel->spaces, kernel->space_count * sizeof *kernel->spaces);

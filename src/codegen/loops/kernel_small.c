@@ -127,7 +127,13 @@ static hlo_vir_value_t* lane_offsets(hlo_emitter_t* e, const hlo_expr_t* offset,
   return is_identity ? NULL : hlo_emit_lane_offsets(e, type, offsets);
 }
 
+// Returns true if the lanes are the whole output.
+static bool has_whole_output(const hlo_emitter_t* e) {
+  return hlo_kernel_has(e->kernel, HLO_KERNEL_WHOLE) && e->lane_loop == LANE_LOOP;
+}
+
 hlo_vir_value_t* hlo_emit_small_load(hlo_emitter_t* e, const hlo_tiled_t* tiled, uint32_t flags) {
+  if (!has_whole_output(e)) return NULL;
   hlo_vir_builder_t* b = e->b;
   hlo_dtype_t dtype = hlo_emitter_dtype(e, tiled->value);
   int64_t count = e->kernel->spaces[0].element_count;
@@ -181,7 +187,7 @@ hlo_vir_value_t* hlo_emit_from_vector(hlo_emitter_t* e, const hlo_tiled_t* tiled
   const hlo_expr_t* offset = tiled->offset;
   if (!hlo_emitter_has_lanes(e, tiled->loops)) return extract_lane(e, tiled, array);
   hlo_vir_elem_t elem = integer_lanes(array->type);
-  if (e->kernel->kind != HLO_KERNEL_VECTOR || e->lane_loop != LANE_LOOP) {
+  if (!has_whole_output(e)) {
     hlo_vir_value_t* window = hlo_emit_window_offsets(e, offset, array->type);
     if (window) return permute_array(e, array, window);
     // Only for a plain access do all lanes share the index of the first element.

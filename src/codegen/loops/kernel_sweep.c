@@ -19,6 +19,18 @@ typedef struct sweep {
   hlo_vir_value_t* chunk;  // has its own accumulators; NULL: they are in the outputs
 } sweep_t;
 
+void hlo_kernel_plan_sweep(const hlo_kernel_t* kernel, hlo_kernel_summary_t* out_summary) {
+  const uint64_t column_bytes = (uint64_t)kernel->spaces[0].element_count * PARTIAL_BYTES;
+  if (kernel->cut == HLO_KERNEL_CUT_REDUCTION) {
+    out_summary->phase_count = 2;
+    out_summary->scratch_bytes =
+        kernel->chunk_count * kernel->partial_count * column_bytes * (kernel->sweep_levels + 1);
+  } else {
+    out_summary->scratch_bytes =
+        kernel->sweep_levels * hlo_kernel_main_count(kernel) * column_bytes;
+  }
+}
+
 hlo_dtype_t hlo_sweep_dtype(hlo_dtype_t dtype) {
   if (dtype == HLO_DTYPE_F16 || dtype == HLO_DTYPE_BF16)
     return HLO_DTYPE_F32;  // accumulators are wide
@@ -240,7 +252,7 @@ static void sweep_all(hlo_emitter_t* e, sweep_t* sweep, hlo_range_t columns) {
   hlo_emit_levels(e, &levels, &nest);
 }
 
-void hlo_emit_sweep(hlo_emitter_t* e, hlo_range_t range) {
+static void sweep_outputs(hlo_emitter_t* e, hlo_range_t range) {
   sweep_t sweep = {.space = e->tiling->outputs[0]->reduction};
   for (uint32_t i = 0; i < hlo_kernel_main_count(e->kernel); ++i) {
     sweep.set.members[sweep.set.count++] = e->tiling->outputs[i];
@@ -266,7 +278,7 @@ static hlo_range_t all_columns(const hlo_emitter_t* e) {
   return (hlo_range_t){hlo_vir_iconst(e->b, loop->low), hlo_vir_iconst(e->b, loop->end)};
 }
 
-void hlo_emit_sweep_part(hlo_emitter_t* e) {
+static void sweep_part(hlo_emitter_t* e) {
   sweep_t sweep = all_reductions(e);
   sweep.chunk = e->chunk;
   sweep.set.unroll = 0;  // accumulators are in memory, not in variables
@@ -291,6 +303,21 @@ static void combine_chunks(hlo_emitter_t* e, uint32_t copy, void* context) {
   hlo_emit_point(e);
 }
 
-void hlo_emit_sweep_finish(hlo_emitter_t* e) {
-  hlo_emit_lane_loop(e, e->kernel->loops[0], all_columns(e), 1, combine_chunks, NULL);
+hlo_status_t hlo_emit_sweep(hlo_emitter_t* e, hlo_arena_t* scratch, uint32_t phase,
+                            hlo_vir_value_t* chunk) {
+  const hlo_kernel_t* kernel = e->kernel;
+  HLO_TRY(hlo_emitter_start_segment(e, scratch, &kernel->segments[0]));
+  if (kernel->cut != HLO_KERNEL_CUT_REDUCTION) {
+    hlo_range_t range;
+    hlo_emitter_ranges(e, &kernel->segments[0], chunk, &range);
+    sweep_outputs(e, range);
+    return hlo_ok();
+  }
+  e->chunk = chunk;
+  if (phase == 0) {
+    sweep_part(e);
+  } else {
+    hlo_emit_lane_loop(e, kernel->loops[0], all_columns(e), 1, combine_chunks, NULL);
+  }
+  return hlo_ok();
 }

@@ -68,7 +68,8 @@ static void print_dims(const tilings_t* t, hlo_strbuf_t* out) {
     hlo_strbuf_putc(out, '\n');
   }
   hlo_kernel_shape_t shape = {0};
-  if (t->kernel->form) t->kernel->form->describe(t->kernel, &shape);
+  const hlo_kernel_form_t* form = hlo_kernel_form_of(t->kernel);
+  if (form) form->describe(t->kernel, &shape);
   for (uint32_t i = 0; i < shape.depth_count; ++i) {
     print_extent("sequential", &shape.depths[i], 1, out);
     hlo_strbuf_putc(out, '\n');
@@ -164,8 +165,9 @@ hlo_status_t hlo_kernel_print_tilings(const hlo_kernel_t* kernel, hlo_strbuf_t* 
   for (uint32_t i = 0; i < kernel->segment_count && hlo_status_is_ok(status); ++i) {
     status = print_piece(&t, i, &scratch, out);
   }
-  if (hlo_status_is_ok(status) && kernel->form) {
-    status = kernel->form->print_tiles(kernel, out);
+  const hlo_kernel_form_t* form = hlo_kernel_form_of(kernel);
+  if (hlo_status_is_ok(status) && form) {
+    status = form->print_tiles(kernel, out);
   } else if (hlo_status_is_ok(status) && t.dim_count <= HLO_TILE_MAX_COST_SIZES) {
     status = count_tilings(&t, &scratch, out);
   }

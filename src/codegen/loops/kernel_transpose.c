@@ -216,7 +216,8 @@ static bool has_whole_parts(const tile_t* tile, uint32_t columns) {
   return true;
 }
 
-void hlo_emit_transposed(hlo_emitter_t* e, hlo_range_t crosses, hlo_range_t lanes) {
+void hlo_emit_transposed(hlo_emitter_t* e, const hlo_range_t* ranges) {
+  const hlo_range_t crosses = ranges[0], lanes = ranges[1];
   tile_t tile = find_tile(e);
   hlo_range_t lane_parts[] = {{lanes.low, hlo_range_whole_end(e->b, lanes, tile.edge)},
                               {NULL, lanes.end}};

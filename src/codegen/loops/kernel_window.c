@@ -134,7 +134,7 @@ static bool has_lane_windows(const hlo_kernel_t* kernel, const hlo_tiling_t* til
 }
 
 static bool may_join(const hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces) {
-  return kernel->kind != HLO_KERNEL_VECTOR && kernel->target->has_masks && pieces->count == 1 &&
+  return kernel->target->has_masks && pieces->count == 1 &&
          kernel->fusion->extra_output_count == 0 && kernel->space_count == 1 &&
          pieces->tilings[0]->instance_count > 1;
 }

@@ -89,7 +89,7 @@ static void reduce_loops(const lowering_t* l, const hlo_tiled_t* tiled, hlo_tile
     fields->loops[fields->loop_count++] = (hlo_tile_loop_t){space->first_loop, 0, 1, 1};
   }
   hlo_tile_loop_t* last = &fields->loops[fields->loop_count - 1];
-  if (l->kernel->form) {
+  if (hlo_kernel_form_of(l->kernel)) {
     last->step = PRODUCT_DEPTH;
   } else if (!runs_over_lanes(l->kernel, tiled)) {
     last->step = l->kernel->lanes;
@@ -204,7 +204,8 @@ static hlo_tile_op_t* lower_instance(lowering_t* l, const hlo_tiled_t* tiled) {
 
 static int64_t tile_step(const hlo_kernel_t* kernel, uint32_t loop) {
   hlo_kernel_shape_t shape = {.tile_loops = {-1, -1}};
-  if (kernel->form) kernel->form->describe(kernel, &shape);
+  const hlo_kernel_form_t* form = hlo_kernel_form_of(kernel);
+  if (form) form->describe(kernel, &shape);
   for (uint32_t i = 0; i < 2; ++i) {
     if (shape.tile_loops[i] == (int32_t)loop) return shape.tile_steps[i];
   }
@@ -215,7 +216,7 @@ static int64_t tile_step(const hlo_kernel_t* kernel, uint32_t loop) {
 // Returns the loops of the output in the order of execution.
 static uint32_t loop_order(const lowering_t* l, uint32_t* out_loops) {
   const hlo_kernel_t* kernel = l->kernel;
-  if (!kernel->form) {
+  if (!hlo_kernel_form_of(kernel)) {
     uint32_t count = kernel->loop_count;
     memcpy(out_loops, kernel->loops, count * sizeof *out_loops);
     if (kernel->kind != HLO_KERNEL_INTERLEAVED) return count;
@@ -253,7 +254,7 @@ static bool lower_loops(lowering_t* l, const uint32_t* loops, uint32_t count) {
   hlo_tile_op_t* tile_loops[HLO_TILED_MAX_LOOPS];
   for (uint32_t i = 0; i < count; ++i) {
     const hlo_tiled_loop_t* loop = &l->tiling->loops[loops[i]];
-    bool is_parallel = l->kernel->chunk_count > 1 && (i == 0 || l->kernel->form);
+    bool is_parallel = l->kernel->chunk_count > 1 && (i == 0 || hlo_kernel_form_of(l->kernel));
     hlo_tile_op_t fields = {
         .kind = is_parallel ? HLO_TILE_OP_parallel : HLO_TILE_OP_for,
         .loop_count = 1,
@@ -274,7 +275,7 @@ static bool lower_loops(lowering_t* l, const uint32_t* loops, uint32_t count) {
 
 static hlo_status_t walk_segment(const hlo_kernel_t* kernel, const hlo_kernel_segment_t* segment,
                                  hlo_arena_t* arena, hlo_tiling_t** out_tiling) {
-  if (!kernel->form) return hlo_kernel_walk(kernel, arena, segment, out_tiling);
+  if (!hlo_kernel_form_of(kernel)) return hlo_kernel_walk(kernel, arena, segment, out_tiling);
   // Expands a product into sums over loops, seen from its result.
   hlo_tiling_t* tiling;
   HLO_TRY(hlo_tiling_create(kernel->fusion, arena, &tiling));
@@ -364,8 +365,8 @@ void hlo_kernel_run_as_tile(hlo_kernel_t* kernel, const hlo_tile_kernel_t* tile)
   kernel->tile = tile;
   // The machine code of these kernels reads all inputs of an iteration before it writes; tiles do
   // not.
-  bool is_one_iteration = kernel->loop_count == 0 || kernel->kind == HLO_KERNEL_VECTOR;
-  if (!is_one_iteration && kernel->kind != HLO_KERNEL_INTERLEAVED) return;
+  bool is_one_iteration = kernel->loop_count == 0 || hlo_kernel_has(kernel, HLO_KERNEL_WHOLE);
+  if (!is_one_iteration && !hlo_kernel_kinds[kernel->kind].reads_first) return;
   memset(kernel->shareable, 0, kernel->fusion->output_count * sizeof *kernel->shareable);
 }
 
