@@ -10,6 +10,11 @@
 
 static hlo_expand_node_t expansion_of(hlo_op_t op) {
   switch (op) {
+    case HLO_OP_chlo_bessel_i1e:
+    case HLO_OP_chlo_digamma:
+    case HLO_OP_chlo_lgamma:
+    case HLO_OP_chlo_polygamma:
+    case HLO_OP_chlo_zeta: return hlo_expand_math;
     case HLO_OP_map: return hlo_expand_map;
     case HLO_OP_reduce: return hlo_expand_reduce;
     case HLO_OP_reduce_window: return hlo_expand_reduce_window;

@@ -19,6 +19,7 @@ bool hlo_expand_reduce(hlo_pass_ctx_t* ctx, hlo_node_t* node, hlo_value_t** resu
 bool hlo_expand_reduce_window(hlo_pass_ctx_t* ctx, hlo_node_t* node, hlo_value_t** results);
 bool hlo_expand_select_and_scatter(hlo_pass_ctx_t* ctx, hlo_node_t* node, hlo_value_t** results);
 bool hlo_expand_sort(hlo_pass_ctx_t* ctx, hlo_node_t* node, hlo_value_t** results);
+bool hlo_expand_math(hlo_pass_ctx_t* ctx, hlo_node_t* node, hlo_value_t** results);
 bool hlo_expand_map(hlo_pass_ctx_t* ctx, hlo_node_t* node, hlo_value_t** results);
 
 /// Returns true if the arguments and results of a body are plain scalars, `arg_count` and

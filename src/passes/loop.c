@@ -65,6 +65,12 @@ bool hlo_loop_begin(hlo_node_t* insertion_point, const hlo_type_t* number, int64
   return count_up(out_loop, test, count);
 }
 
+bool hlo_loop_set_limit(hlo_loop_t* loop, hlo_value_t* limit) {
+  if (!limit) return false;
+  hlo_node_set_operand(hlo_node_operand(loop->node->regions[0]->last, 0)->def, 1, limit);
+  return true;
+}
+
 bool hlo_loop_finish(hlo_loop_t* loop, hlo_value_t* const* next, hlo_value_t** results) {
   for (uint32_t i = 0; i < loop->value_count; ++i) {
     if (!next[i]) return false;

@@ -20,6 +20,8 @@ typedef struct hlo_loop {
 /// `number`. False if an initial value is NULL, or memory is exhausted, which the module records.
 bool hlo_loop_begin(hlo_node_t* insertion_point, const hlo_type_t* number, int64_t count,
                     uint32_t value_count, hlo_value_t* const* initial, hlo_loop_t* out_loop);
+/// Makes the loop end before iteration `limit`, a number computed before it.
+bool hlo_loop_set_limit(hlo_loop_t* loop, hlo_value_t* limit);
 /// Sets the values that an iteration leaves to the next; results[i] is what the last one leaves.
 /// False if a value is NULL.
 bool hlo_loop_finish(hlo_loop_t* loop, hlo_value_t* const* next, hlo_value_t** results);
