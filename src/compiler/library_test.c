@@ -97,6 +97,22 @@ static const library_case_t cases[] = {
      "THREE_FRY>} : (tensor<2xui64>) -> (tensor<2xui64>, tensor<7x5x$>)\n"
      "return %0#0, %0#1 : tensor<2xui64>, tensor<7x5x$>\n}",
      0, false},
+    {"f32 f64 bf16 i32 ui8",
+     "func.func @main(%a: tensor<$>, %b: tensor<$>) -> tensor<7x11x$> {\n"
+     "%s = stablehlo.constant dense<[7, 11]> : tensor<2xi64>\n%0 = stablehlo.rng %a, %b, %s, "
+     "distribution = UNIFORM : (tensor<$>, tensor<$>, tensor<2xi64>) -> tensor<7x11x$>\n"
+     "return %0 : tensor<7x11x$>\n}",
+     0, false},
+    {"f32 f64 f16",
+     "func.func @main(%a: tensor<$>, %b: tensor<$>) -> tensor<7x11x$> {\n"
+     "%s = stablehlo.constant dense<[7, 11]> : tensor<2xi64>\n%0 = stablehlo.rng %a, %b, %s, "
+     "distribution = NORMAL : (tensor<$>, tensor<$>, tensor<2xi64>) -> tensor<7x11x$>\n"
+     "return %0 : tensor<7x11x$>\n}",
+     0, false},
+    {"ui32",
+     "func.func @main() -> tensor<$> {\n%0 = stablehlo.replica_id : tensor<$>\n"
+     "return %0 : tensor<$>\n}",
+     0, false},
     {"f32 bf16 i32",
      "func.func @main(%a: tensor<4x30x$>) -> (tensor<4x6x$>, tensor<4x6xi32>) {\n"
      "%0:2 = chlo.top_k(%a, k = 6) : tensor<4x30x$> -> (tensor<4x6x$>, tensor<4x6xi32>)\n"
@@ -198,7 +214,9 @@ static void run_case(const library_case_t* c, const char* dtype, size_t length) 
   hlo_interp_program_t* program = NULL;
   assert_true(hlo_status_is_ok(hlo_interp_program_create(module, &program)));
   assert_true(hlo_status_is_ok(hlo_interp_call(program, func, in, inputs, out, want, NULL)));
-  assert_true(hlo_status_is_ok(hlo_lib_call_run(call, NULL, addresses)));
+  uint8_t saved[HLO_PROGRAM_SAVED_START] = {0};
+  hlo_frame_t frame = {.saved = saved};
+  assert_true(hlo_status_is_ok(hlo_lib_call_run(call, &frame, addresses)));
   for (uint32_t i = 0; i < out; ++i) expect_close(want[i], have[i], c->bound, c->text);
   for (uint32_t i = 0; i < in; ++i) hlo_tensor_release(inputs[i]);
   for (uint32_t i = 0; i < out; ++i) {

@@ -5,29 +5,24 @@
 
 #include <string.h>
 
-#include "interp/check.h"
 #include "interp/eval_impl.h"
+#include "ir/check.h"
 
 #define REF_ARGUMENTS \
   hlo_eval_t *eval, const hlo_node_t *node, hlo_tensor_t **operands, hlo_tensor_t **results
 
-static const double check_eq_tolerance = 1e-4;
-static const double check_almost_tolerance = 1e-3;
-enum { CHECK_CLOSE_ULP = 3 };
-
 static hlo_status_t expect_operands(const hlo_node_t* node, uint32_t count) {
   if (node->operand_count == count) return hlo_ok();
-  return hlo_node_invalid(node, "@%s has %u operands, expected %u", hlo_custom_call_target(node),
-                          node->operand_count, count);
+  return hlo_node_invalid(node, "@%s has %u operands, expected %u",
+                        hlo_custom_call_target(node), node->operand_count, count);
 }
 
 // ---- checks -------------------------------------------------------------------------------------
 
 // A check that has a result returns true; a failed check is an error anyway.
-static hlo_status_t check_pair(hlo_eval_t* eval, const hlo_node_t* node, const hlo_check_t* check,
-                               hlo_tensor_t** operands, hlo_tensor_t** results) {
+static hlo_status_t custom_check(REF_ARGUMENTS) {
   HLO_TRY(expect_operands(node, 2));
-  HLO_TRY(hlo_check_tensors(node, check, operands[0], operands[1]));
+  HLO_TRY(hlo_check_operands(node, operands));
   for (uint32_t i = 0; i < node->result_count; ++i) {
     HLO_TRY(hlo_eval_result(eval, node, i, &results[i]));
     memset(results[i]->data, 1, results[i]->size_bytes);
@@ -35,55 +30,18 @@ static hlo_status_t check_pair(hlo_eval_t* eval, const hlo_node_t* node, const h
   return hlo_ok();
 }
 
-static hlo_status_t custom_check_eq(REF_ARGUMENTS) {
-  hlo_check_t check = {.kind = HLO_CHECK_ALMOST, .tolerance = check_eq_tolerance};
-  return check_pair(eval, node, &check, operands, results);
-}
-
-static hlo_status_t custom_check_expect_eq(REF_ARGUMENTS) {
-  hlo_check_t check = {.kind = HLO_CHECK_EQUAL};
-  return check_pair(eval, node, &check, operands, results);
-}
-
-static hlo_status_t custom_check_expect_almost_eq(REF_ARGUMENTS) {
-  hlo_check_t check = {.kind = HLO_CHECK_ALMOST, .tolerance = check_almost_tolerance};
-  return check_pair(eval, node, &check, operands, results);
-}
-
-static uint64_t ulp_attr(const hlo_node_t* node, const char* key, uint64_t fallback) {
-  const hlo_attr_t* value = hlo_attr_dict_get(node->extra, key);
-  if (!value) value = hlo_attr_dict_get(hlo_custom_call_config(node), key);
-  return value && value->kind == HLO_ATTR_KIND_INT ? (uint64_t)value->i : fallback;
-}
-
-static hlo_status_t custom_check_expect_close(REF_ARGUMENTS) {
-  hlo_check_t check = {.kind = HLO_CHECK_CLOSE,
-                       .min_ulp = ulp_attr(node, "min_ulp_difference", 0),
-                       .max_ulp = ulp_attr(node, "max_ulp_difference", CHECK_CLOSE_ULP)};
-  return check_pair(eval, node, &check, operands, results);
-}
-
-// @shape_assertion(ok, values...): the message may name the values as {0}, {1} and so on.
 static hlo_status_t custom_shape_assertion(REF_ARGUMENTS) {
   (void)eval, (void)results;
   if (!node->operand_count || operands[0]->kind != HLO_TYPE_TENSOR) return expect_operands(node, 1);
   if (hlo_tensor_int(operands[0], 0)) return hlo_ok();
-  const hlo_attr_t* message = hlo_attr_dict_get(node->extra, "error_message");
-  const char* format = message && message->text ? message->text : "shape assertion failed";
-  hlo_strbuf_t text = {0};
-  for (const char* c = format; *c; ++c) {
-    uint32_t index =
-        c[0] == '{' && c[1] >= '0' && c[1] <= '9' && c[2] == '}' ? (uint32_t)(c[1] - '0') + 1 : 0;
-    if (index && index < node->operand_count && operands[index]->kind == HLO_TYPE_TENSOR) {
-      hlo_strbuf_printf(&text, "%lld", (long long)hlo_tensor_int(operands[index], 0));
-      c += 2;
-    } else {
-      hlo_strbuf_putc(&text, *c);
-    }
+  enum { NAMED_MAX = 10 };  // {0} to {9}
+  int64_t values[NAMED_MAX];
+  uint32_t count = 0;
+  for (uint32_t i = 1; i < node->operand_count && count < NAMED_MAX; ++i) {
+    if (operands[i]->kind != HLO_TYPE_TENSOR) break;
+    values[count++] = hlo_tensor_int(operands[i], 0);
   }
-  hlo_status_t status = hlo_node_invalid(node, "%s", hlo_strbuf_text(&text));
-  hlo_strbuf_deinit(&text);
-  return status;
+  return hlo_check_shape_error(node, count, values);
 }
 
 // ---- annotations --------------------------------------------------------------------------------
@@ -100,7 +58,7 @@ static hlo_status_t custom_identity(REF_ARGUMENTS) {
     }
     if (!is_alike) {
       return hlo_node_unimplemented(node, "@%s changes a shape: partition the module first",
-                                    hlo_custom_call_target(node));
+                            hlo_custom_call_target(node));
     }
   }
   for (uint32_t i = 0; i < node->result_count; ++i) results[i] = hlo_tensor_retain(operands[i]);
@@ -118,7 +76,8 @@ static hlo_status_t custom_pin(REF_ARGUMENTS) {
     return hlo_ok();
   }
   if (operands[0]->dtype != type->dtype || operands[0]->size_bytes != results[0]->size_bytes) {
-    return hlo_node_invalid(node, "@%s changes a type", hlo_custom_call_target(node));
+    return hlo_node_invalid(node, "@%s changes a type",
+                          hlo_custom_call_target(node));
   }
   memcpy(results[0]->data, operands[0]->data, results[0]->size_bytes);
   return hlo_ok();
@@ -127,16 +86,17 @@ static hlo_status_t custom_pin(REF_ARGUMENTS) {
 static hlo_status_t custom_nothing(REF_ARGUMENTS) {
   (void)eval, (void)operands, (void)results;
   if (node->result_count == 0) return hlo_ok();
-  return hlo_node_invalid(node, "@%s has no results", hlo_custom_call_target(node));
+  return hlo_node_invalid(node, "@%s has no results",
+                        hlo_custom_call_target(node));
 }
 
 // ---- the table ----------------------------------------------------------------------------------
 
 static const hlo_ref_fn_t functions[HLO_CUSTOM_FUNCTION_COUNT] = {
-    [HLO_CUSTOM_check_eq] = custom_check_eq,
-    [HLO_CUSTOM_check_expect_eq] = custom_check_expect_eq,
-    [HLO_CUSTOM_check_expect_close] = custom_check_expect_close,
-    [HLO_CUSTOM_check_expect_almost_eq] = custom_check_expect_almost_eq,
+    [HLO_CUSTOM_check_eq] = custom_check,
+    [HLO_CUSTOM_check_expect_eq] = custom_check,
+    [HLO_CUSTOM_check_expect_close] = custom_check,
+    [HLO_CUSTOM_check_expect_almost_eq] = custom_check,
     [HLO_CUSTOM_shape_assertion] = custom_shape_assertion,
     [HLO_CUSTOM_identity] = custom_identity,
     [HLO_CUSTOM_pin] = custom_pin,

@@ -2,7 +2,7 @@
 // Checks and custom calls: tolerances, messages, annotations, factorisations, top-k, the hook.
 #include <math.h>
 
-#include "interp/check.h"
+#include "ir/check.h"
 #include "interp/eval_test_util.h"
 
 /// A call of `target` on vectors; the config is a dictionary or NULL.

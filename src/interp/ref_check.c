@@ -4,69 +4,63 @@
 
 #include "base/mem.h"
 #include "base/os.h"
-#include "interp/check.h"
+#include "interp/custom_call.h"
 #include "interp/eval_impl.h"
 #include "interp/simgrid.h"
+#include "ir/check.h"
 #include "ir/print.h"
 
 #define REF_ARGUMENTS \
   hlo_eval_t *eval, const hlo_node_t *node, hlo_tensor_t **operands, hlo_tensor_t **results
 
-enum { DEFAULT_MAX_ULP = 3 };
-static const double default_tolerance = 1e-4;
-
 // ---- check --------------------------------------------------------------------------------------
 
-static double tolerance_of(const hlo_node_t* node) {
-  const hlo_attr_t* tolerance = hlo_node_attr(node, HLO_ATTR_tolerance);
-  if (!tolerance) return default_tolerance;
-  return tolerance->kind == HLO_ATTR_KIND_FLOAT ? tolerance->f : (double)tolerance->i;
-}
-
-static hlo_status_t check_const(const hlo_node_t* node, const hlo_check_t* check,
-                                const hlo_tensor_t* actual) {
-  const hlo_attr_t* value = hlo_node_attr(node, HLO_ATTR_value);
-  if (!value || value->kind != HLO_ATTR_KIND_LITERAL) {
+static hlo_status_t check_tensor(const hlo_node_t* node, const hlo_check_t* check,
+                                 const hlo_tensor_t* actual, const hlo_tensor_t* expected) {
+  const hlo_literal_t* literal = check->expected;
+  const int64_t* dims = expected ? expected->dims : literal ? literal->dims : NULL;
+  if (!literal && !expected) {
     return hlo_node_invalid(node, "the expected value must be a literal");
   }
-  hlo_tensor_t* expected = NULL;
-  HLO_TRY(hlo_tensor_from_literal(value->literal, &expected));
-  hlo_status_t status = hlo_check_tensors(node, check, actual, expected);
-  hlo_tensor_release(expected);
-  return status;
+  if (actual->kind != HLO_TYPE_TENSOR || (expected && expected->kind != HLO_TYPE_TENSOR) ||
+      actual->dtype != (expected ? expected->dtype : literal->dtype) ||
+      actual->rank != (expected ? expected->rank : literal->rank) ||
+      memcmp(actual->dims, dims, actual->rank * sizeof *dims) != 0) {
+    return hlo_node_invalid(node, "the compared values differ in type or shape");
+  }
+  return hlo_check_elements(node, check, actual->dtype, actual->rank, actual->dims, actual->data,
+                            expected ? expected->data : NULL);
+}
+
+hlo_status_t hlo_check_operands(const hlo_node_t* node, hlo_tensor_t* const* operands) {
+  hlo_check_t check;
+  if (!hlo_check_of(node, &check)) return hlo_ok();
+  return check_tensor(node, &check, operands[0], node->operand_count > 1 ? operands[1] : NULL);
 }
 
 hlo_status_t hlo_ref_check_expect_eq(REF_ARGUMENTS) {
   (void)eval, (void)results;
-  hlo_check_t check = {.kind = HLO_CHECK_EQUAL};
-  return hlo_check_tensors(node, &check, operands[0], operands[1]);
+  return hlo_check_operands(node, operands);
 }
 
 hlo_status_t hlo_ref_check_expect_eq_const(REF_ARGUMENTS) {
   (void)eval, (void)results;
-  hlo_check_t check = {.kind = HLO_CHECK_EQUAL};
-  return check_const(node, &check, operands[0]);
+  return hlo_check_operands(node, operands);
 }
 
 hlo_status_t hlo_ref_check_expect_almost_eq(REF_ARGUMENTS) {
   (void)eval, (void)results;
-  hlo_check_t check = {.kind = HLO_CHECK_ALMOST, .tolerance = tolerance_of(node)};
-  return hlo_check_tensors(node, &check, operands[0], operands[1]);
+  return hlo_check_operands(node, operands);
 }
 
 hlo_status_t hlo_ref_check_expect_almost_eq_const(REF_ARGUMENTS) {
   (void)eval, (void)results;
-  hlo_check_t check = {.kind = HLO_CHECK_ALMOST, .tolerance = tolerance_of(node)};
-  return check_const(node, &check, operands[0]);
+  return hlo_check_operands(node, operands);
 }
 
 hlo_status_t hlo_ref_check_expect_close(REF_ARGUMENTS) {
   (void)eval, (void)results;
-  hlo_check_t check = {
-      .kind = HLO_CHECK_CLOSE,
-      .min_ulp = (uint64_t)hlo_node_attr_int(node, HLO_ATTR_min_ulp_difference, 0),
-      .max_ulp = (uint64_t)hlo_node_attr_int(node, HLO_ATTR_max_ulp_difference, DEFAULT_MAX_ULP)};
-  return hlo_check_tensors(node, &check, operands[0], operands[1]);
+  return hlo_check_operands(node, operands);
 }
 
 // ---- probes -------------------------------------------------------------------------------------
@@ -78,7 +72,7 @@ hlo_status_t hlo_ref_check_expect_serialized_eq(REF_ARGUMENTS) {
   for (const hlo_probe_t* probe = eval->first_probe; id && probe; probe = probe->next) {
     if (strcmp(probe->id, id) != 0 || left-- > 0) continue;
     hlo_check_t check = {.kind = HLO_CHECK_EQUAL};
-    return hlo_check_tensors(node, &check, operands[0], probe->tensor);
+    return check_tensor(node, &check, operands[0], probe->tensor);
   }
   return hlo_node_error(node, HLO_STATUS_NOT_FOUND, "no value was recorded as \"%s\" that often",
                         id ? id : "");
@@ -195,7 +189,8 @@ static hlo_status_t find_program(const hlo_eval_t* eval, const hlo_node_t* node,
                   ? hlo_module_find_func(hlo_interp_program_module(eval->program), symbol->text)
                   : NULL;
   if (*out_func && (*out_func)->body) return hlo_ok();
-  return hlo_node_invalid(node, "no function @%s to run", symbol->text ? symbol->text : "");
+  return hlo_node_invalid(node, "no function @%s to run",
+                        symbol->text ? symbol->text : "");
 }
 
 // Reads the grid of functions in row-major order.

@@ -6,6 +6,11 @@
 #include "lib/call_impl.h"
 
 static const hlo_lib_prepare_fn_t custom_functions[HLO_CUSTOM_FUNCTION_COUNT + 1] = {
+    [HLO_CUSTOM_check_eq] = hlo_lib_prepare_check,
+    [HLO_CUSTOM_check_expect_eq] = hlo_lib_prepare_check,
+    [HLO_CUSTOM_check_expect_close] = hlo_lib_prepare_check,
+    [HLO_CUSTOM_check_expect_almost_eq] = hlo_lib_prepare_check,
+    [HLO_CUSTOM_shape_assertion] = hlo_lib_prepare_shape_assertion,
     [HLO_CUSTOM_top_k] = hlo_lib_prepare_top_k,
     [HLO_CUSTOM_approx_top_k] = hlo_lib_prepare_top_k,
     [HLO_CUSTOM_potrf] = hlo_lib_prepare_lapack,
@@ -32,6 +37,15 @@ static hlo_lib_prepare_fn_t function_of(const hlo_node_t* node) {
     case HLO_OP_triangular_solve: return hlo_lib_prepare_triangular_solve;
     case HLO_OP_pad: return hlo_lib_prepare_pad;
     case HLO_OP_reduce_window: return hlo_lib_prepare_reduce_window;
+    case HLO_OP_replica_id:
+    case HLO_OP_partition_id: return hlo_lib_prepare_process_id;
+    case HLO_OP_rng: return hlo_lib_prepare_rng;
+    case HLO_OP_hlo_rng_get_and_update_state: return hlo_lib_prepare_rng_state;
+    case HLO_OP_check_expect_eq:
+    case HLO_OP_check_expect_eq_const:
+    case HLO_OP_check_expect_almost_eq:
+    case HLO_OP_check_expect_almost_eq_const:
+    case HLO_OP_check_expect_close: return hlo_lib_prepare_check;
     case HLO_OP_rng_bit_generator: return hlo_lib_prepare_rng_bit_generator;
     case HLO_OP_scatter: return hlo_lib_prepare_scatter;
     case HLO_OP_select_and_scatter: return hlo_lib_prepare_select_and_scatter;
@@ -99,7 +113,7 @@ void hlo_lib_call_deinit(hlo_lib_call_t* call) {
   if (call && call->release) call->release(call->plan);
 }
 
-hlo_status_t hlo_lib_call_run(const hlo_lib_call_t* call, const hlo_parallel_t* parallel,
+hlo_status_t hlo_lib_call_run(const hlo_lib_call_t* call, hlo_frame_t* frame,
                               void* const* addresses) {
   hlo_lib_array_t arrays[HLO_LIB_CALL_VALUES_MAX];
   const uint32_t count = call->node->operand_count + call->node->result_count;
@@ -107,8 +121,11 @@ hlo_status_t hlo_lib_call_run(const hlo_lib_call_t* call, const hlo_parallel_t* 
     arrays[i] = call->operands[i];
     arrays[i].data = addresses[i];
   }
+  const hlo_parallel_t parallel = hlo_frame_parallel(frame);
   const hlo_lib_run_t run = {.plan = call->plan,
-                             .parallel = parallel,
+                             .frame = frame,
+                             .parallel = &parallel,
+                             .node = call->node,
                              .operands = arrays,
                              .results = arrays + call->node->operand_count};
   return hlo_node_annotate(call->node, call->run(&run));

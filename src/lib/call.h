@@ -21,10 +21,10 @@ hlo_status_t hlo_lib_call_prepare(const hlo_node_t* node, hlo_arena_t* arena,
                                   hlo_lib_call_t** out_call) HLO_MUST_USE;
 void hlo_lib_call_deinit(hlo_lib_call_t* call);  // NULL is allowed
 
-/// Runs a call over dense elements at `addresses`: operands, then results, which overlap only as
-/// hlo_call_may_share() and hlo_call_may_cover() say.
-/// errors: RESOURCE_EXHAUSTED
-hlo_status_t hlo_lib_call_run(const hlo_lib_call_t* call, const hlo_parallel_t* parallel,
+/// Runs a call in a program over dense elements at `addresses`: operands, then results, which
+/// overlap only as hlo_call_may_share() and hlo_call_may_cover() say.
+/// errors: RESOURCE_EXHAUSTED, INVALID_ARGUMENT (a failed check)
+hlo_status_t hlo_lib_call_run(const hlo_lib_call_t* call, hlo_frame_t* frame,
                               void* const* addresses) HLO_MUST_USE;
 
 #endif  // HLO_LIB_CALL_H_

@@ -20,7 +20,9 @@ typedef struct hlo_lib_array {
 /// One run of a call.
 typedef struct hlo_lib_run {
   void* plan;
+  hlo_frame_t* frame;  // of the program
   const hlo_parallel_t* parallel;
+  const hlo_node_t* node;
   const hlo_lib_array_t *operands, *results;
 } hlo_lib_run_t;
 
@@ -47,6 +49,11 @@ hlo_status_t hlo_lib_prepare_select_and_scatter(hlo_lib_call_t* call,
                                                 hlo_arena_t* arena) HLO_MUST_USE;
 hlo_status_t hlo_lib_prepare_rng_bit_generator(hlo_lib_call_t* call,
                                                hlo_arena_t* arena) HLO_MUST_USE;
+hlo_status_t hlo_lib_prepare_rng(hlo_lib_call_t* call, hlo_arena_t* arena) HLO_MUST_USE;
+hlo_status_t hlo_lib_prepare_rng_state(hlo_lib_call_t* call, hlo_arena_t* arena) HLO_MUST_USE;
+hlo_status_t hlo_lib_prepare_check(hlo_lib_call_t* call, hlo_arena_t* arena) HLO_MUST_USE;
+hlo_status_t hlo_lib_prepare_shape_assertion(hlo_lib_call_t* call, hlo_arena_t* arena) HLO_MUST_USE;
+hlo_status_t hlo_lib_prepare_process_id(hlo_lib_call_t* call, hlo_arena_t* arena) HLO_MUST_USE;
 hlo_status_t hlo_lib_prepare_top_k(hlo_lib_call_t* call, hlo_arena_t* arena) HLO_MUST_USE;
 
 static inline size_t hlo_lib_element_bytes(const hlo_lib_array_t* array) {

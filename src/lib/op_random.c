@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// rng_bit_generator: counters in chunks, which may run in parallel.
+// rng_bit_generator: counters in chunks, which may run in parallel; and the stateful generators, on
+// the counter in the frame.
+#include <math.h>
 #include <string.h>
 
 #include "lib/call_impl.h"
@@ -169,4 +171,109 @@ hlo_status_t hlo_lib_prepare_rng_bit_generator(hlo_lib_call_t* call, hlo_arena_t
                     hlo_dtype_info(out->dtype)->bits % 8 == 0 && out->element_count > 0;
   if (fits) call->run = is_threefry ? run_threefry : run_philox;
   return hlo_ok();
+}
+
+// ---- stateful generators ------------------------------------------------------------------------
+
+// Draws two random 64-bit words for each of the next counters of the run: Philox under a fixed key.
+static void draw(const hlo_lib_run_t* run, uint64_t words[HLO_RANDOM_BLOCK][2], int64_t count) {
+  const uint64_t key = 0x9e3779b97f4a7c15u;
+  uint64_t counter[2] = {0}, next;
+  uint32_t parts[HLO_RANDOM_BLOCK][4];
+  memcpy(counter, run->frame->saved, sizeof *counter);
+  hlo_random_philox(key, counter, parts);
+  for (int i = 0; i < HLO_RANDOM_BLOCK; ++i) {
+    words[i][0] = (uint64_t)parts[i][1] << 32 | parts[i][0];
+    words[i][1] = (uint64_t)parts[i][3] << 32 | parts[i][2];
+  }
+  next = counter[0] + (uint64_t)count;
+  memcpy(run->frame->saved, &next, sizeof next);
+}
+
+// Converts bits to a uniform number in [0, 1) with 53 bits.
+static double unit_interval(uint64_t bits) {
+  return (double)(bits >> 11) * 0x1p-53;
+}
+
+// from + [0, 1) (to - from); a number that is rounded up to `to` becomes `from`.
+static void store_uniform(hlo_dtype_t dtype, char* out, const hlo_lib_array_t* bounds,
+                          const uint64_t words[2]) {
+  const double from = hlo_dtype_load_double(dtype, bounds[0].data);
+  const double to = hlo_dtype_load_double(dtype, bounds[1].data);
+  hlo_dtype_store_double(dtype, out, from + unit_interval(words[0]) * (to - from));
+  if (hlo_dtype_load_double(dtype, out) >= to) {
+    memcpy(out, bounds[0].data, hlo_dtype_size_bytes(dtype));
+  }
+}
+
+static void store_integer(hlo_dtype_t dtype, char* out, const hlo_lib_array_t* bounds,
+                          const uint64_t words[2]) {
+  const uint64_t from = (uint64_t)hlo_dtype_load_int64(dtype, bounds[0].data);
+  const uint64_t range = (uint64_t)hlo_dtype_load_int64(dtype, bounds[1].data) - from;
+  hlo_dtype_store_int64(dtype, out, (int64_t)(from + (range ? words[0] % range : words[0])));
+}
+
+// source: Box and Muller; 1 - u keeps the logarithm finite
+static void store_normal(hlo_dtype_t dtype, char* out, const hlo_lib_array_t* parameters,
+                         const uint64_t words[2]) {
+  const double pi = 3.14159265358979323846;
+  const double z =
+      sqrt(-2 * log(1 - unit_interval(words[0]))) * cos(2 * pi * unit_interval(words[1]));
+  const double mean = hlo_dtype_load_double(dtype, parameters[0].data);
+  const double deviation = hlo_dtype_load_double(dtype, parameters[1].data);
+  hlo_dtype_store_double(dtype, out, mean + deviation * z);
+}
+
+static void store_word(hlo_dtype_t dtype, char* out, const hlo_lib_array_t* none,
+                       const uint64_t words[2]) {
+  (void)none;
+  memcpy(out, words, hlo_dtype_size_bytes(dtype));
+}
+
+typedef struct {
+  void (*store)(hlo_dtype_t dtype, char* out, const hlo_lib_array_t* parameters,
+                const uint64_t words[2]);
+} rng_t;
+
+static hlo_status_t run_rng(const hlo_lib_run_t* run) {
+  const rng_t* rng = run->plan;
+  const hlo_lib_array_t* out = run->results;
+  const size_t width = hlo_lib_element_bytes(out);
+  for (int64_t at = 0; at < out->element_count; at += HLO_RANDOM_BLOCK) {
+    uint64_t words[HLO_RANDOM_BLOCK][2];
+    const int64_t count = least(out->element_count - at, HLO_RANDOM_BLOCK);
+    draw(run, words, count);
+    for (int64_t i = 0; i < count; ++i) {
+      rng->store(out->dtype, out->data + (size_t)(at + i) * width, run->operands, words[i]);
+    }
+  }
+  return hlo_ok();
+}
+
+static hlo_status_t use_rng(hlo_lib_call_t* call, hlo_arena_t* arena, rng_t rng) {
+  rng_t* plan = hlo_arena_array(arena, 1, sizeof *plan);
+  if (!plan) return hlo_arena_status(arena);
+  *plan = rng;
+  call->plan = plan;
+  call->run = run_rng;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_lib_prepare_rng(hlo_lib_call_t* call, hlo_arena_t* arena) {
+  const hlo_attr_t* distribution = hlo_node_attr(call->node, HLO_ATTR_rng_distribution);
+  const bool is_normal = distribution && distribution->i == HLO_RNG_DISTRIBUTION_NORMAL;
+  const hlo_lib_array_t *a = call->operands, *b = a + 1;
+  const hlo_dtype_t dtype = call->results->dtype;
+  const bool is_float = hlo_dtype_is_float(dtype);
+  if (a->element_count != 1 || b->element_count != 1 || a->dtype != dtype || b->dtype != dtype ||
+      (!is_float && (is_normal || hlo_dtype_is_complex(dtype)))) {
+    return hlo_ok();
+  }
+  return use_rng(call, arena,
+                 (rng_t){is_normal ? store_normal : is_float ? store_uniform : store_integer});
+}
+
+hlo_status_t hlo_lib_prepare_rng_state(hlo_lib_call_t* call, hlo_arena_t* arena) {
+  const bool fits = hlo_lib_element_bytes(call->results) <= sizeof(uint64_t);
+  return fits ? use_rng(call, arena, (rng_t){store_word}) : hlo_ok();
 }

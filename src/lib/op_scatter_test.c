@@ -135,6 +135,14 @@ static void expect_scattered(const scatter_case_t* c, array_t* const* inputs, co
   release(want);
 }
 
+static void library_for(hlo_frame_t* frame, uint64_t chunk_count, hlo_parallel_chunk_t chunk,
+                        void* argument) {
+  const hlo_parallel_t parallel = hlo_parallel_on_pool(frame->owner);
+  hlo_parallel_for(&parallel, chunk_count, chunk, argument);
+}
+
+static const hlo_runtime_table_t runtime = {.library_for = library_for};
+
 static void check_case(const scatter_case_t* c) {
   hlo_module_t* module = parse(c);
   const hlo_node_t* node = hlo_module_find_func(module, "main")->body->first;
@@ -160,9 +168,9 @@ static void check_case(const scatter_case_t* c) {
     if (threads) {
       assert_true(hlo_status_is_ok(hlo_pool_create(threads, &pool)));
     }
-    hlo_parallel_t parallel = hlo_parallel_on_pool(pool);
+    hlo_frame_t frame = {.runtime = pool ? &runtime : NULL, .owner = pool};
     void* const addresses[] = {inputs[0]->data, inputs[1]->data, inputs[2]->data, output->data};
-    assert_true(hlo_status_is_ok(hlo_lib_call_run(call, pool ? &parallel : NULL, addresses)));
+    assert_true(hlo_status_is_ok(hlo_lib_call_run(call, &frame, addresses)));
     expect_scattered(c, inputs, output);
     if (pool) hlo_pool_release(pool);
   }

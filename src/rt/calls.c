@@ -125,8 +125,7 @@ static hlo_status_t run_library(hlo_frame_t* frame, const call_t* call, void* co
   for (uint32_t i = 0; i < count && !buffers; ++i) {
     addresses[i] = hlo_rt_address(frame, &call->record->allocations[i]);
   }
-  const hlo_parallel_t parallel = hlo_frame_parallel(frame);
-  return hlo_lib_call_run(call->library, &parallel, buffers ? buffers : addresses);
+  return hlo_lib_call_run(call->library, frame, buffers ? buffers : addresses);
 }
 
 static hlo_status_t run(hlo_frame_t* frame, uint32_t call_site, void* const* buffers) {

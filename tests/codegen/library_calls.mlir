@@ -145,3 +145,31 @@ func.func @main(%a: tensor<7x5xf32>, %b: tensor<7x5xf32>, %c: tensor<f32>) -> te
   }) {dimensions = array<i64: 0, 1>} : (tensor<7x5xf32>, tensor<7x5xf32>) -> tensor<7x5xf32>
   return %0 : tensor<7x5xf32>
 }
+
+// -----
+// Stateful random numbers, numbers of processes, checks.
+
+func.func @main(%x: tensor<5xf32>, %i: tensor<5xi16>) -> (tensor<70xf32>, tensor<3x5xbf16>, tensor<9xi8>, tensor<ui32>, tensor<i1>) {
+  %a = stablehlo.constant dense<-1.5> : tensor<f32>
+  %b = stablehlo.constant dense<2.0> : tensor<f32>
+  %s = stablehlo.constant dense<[70]> : tensor<1xi64>
+  %0 = stablehlo.rng %a, %b, %s, distribution = UNIFORM : (tensor<f32>, tensor<f32>, tensor<1xi64>) -> tensor<70xf32>
+  %c = stablehlo.constant dense<-1.5> : tensor<bf16>
+  %d = stablehlo.constant dense<2.0> : tensor<bf16>
+  %t = stablehlo.constant dense<[3, 5]> : tensor<2xi64>
+  %1 = stablehlo.rng %c, %d, %t, distribution = NORMAL : (tensor<bf16>, tensor<bf16>, tensor<2xi64>) -> tensor<3x5xbf16>
+  %e = stablehlo.constant dense<-7> : tensor<i8>
+  %f = stablehlo.constant dense<100> : tensor<i8>
+  %u = stablehlo.constant dense<[9]> : tensor<1xi64>
+  %2 = stablehlo.rng %e, %f, %u, distribution = UNIFORM : (tensor<i8>, tensor<i8>, tensor<1xi64>) -> tensor<9xi8>
+  %3 = stablehlo.replica_id : tensor<ui32>
+  %4 = stablehlo.partition_id : tensor<ui32>
+  %5 = stablehlo.add %3, %4 : tensor<ui32>
+  check.expect_eq %x, %x : tensor<5xf32>
+  check.expect_almost_eq %x, %x : tensor<5xf32>
+  check.expect_close %x, %x, max_ulp_difference = 1 : tensor<5xf32>, tensor<5xf32>
+  check.expect_eq_const %5, dense<0> : tensor<ui32>
+  %6 = stablehlo.custom_call @check.eq(%i, %i) : (tensor<5xi16>, tensor<5xi16>) -> tensor<i1>
+  stablehlo.custom_call @shape_assertion(%6, %5) {error_message = "{0}", has_side_effect = true} : (tensor<i1>, tensor<ui32>) -> ()
+  return %0, %1, %2, %5, %6 : tensor<70xf32>, tensor<3x5xbf16>, tensor<9xi8>, tensor<ui32>, tensor<i1>
+}

@@ -320,8 +320,7 @@ static hlo_status_t run_library(hlo_frame_t* frame, const hlo_call_site_table_t*
   for (uint32_t i = 0; i < count && !buffers; ++i) {
     addresses[i] = address_of(frame, table, &call_site->allocations[i]);
   }
-  const hlo_parallel_t parallel = hlo_frame_parallel(frame);
-  return hlo_lib_call_run(call_site->library, &parallel, buffers ? buffers : addresses);
+  return hlo_lib_call_run(call_site->library, frame, buffers ? buffers : addresses);
 }
 
 static hlo_status_t run_call_site(hlo_frame_t* frame, hlo_call_site_table_t* table, const hlo_call_site_t* call_site,
