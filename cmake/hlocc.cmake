@@ -169,7 +169,7 @@ function(hlo_products)
   hlo_sources(rt rt)
   hlo_layer_objects(lib lib)
   add_library(hlocc_rt STATIC $<TARGET_OBJECTS:hlocc_base> ${lib}
-              $<TARGET_OBJECTS:hlocc_ir> $<TARGET_OBJECTS:hlocc_interp> ${rt})
+              $<TARGET_OBJECTS:hlocc_ir> ${rt})
   target_link_libraries(hlocc_rt PUBLIC m Threads::Threads ${CMAKE_DL_LIBS})
 
   if(TARGET hlocc_capi)

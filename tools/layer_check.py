@@ -68,7 +68,7 @@ class Layers:
     def allows(self, folder, target, is_test):
         """Returns true if a file of one folder may include one of another."""
         layer, target_layer = folder.split("/")[0], target.split("/")[0]
-        if is_test and (target_layer == layer or target_layer in self.rows[layer]):
+        if is_test and (target_layer in (layer, "interp") or target_layer in self.rows[layer]):
             return True
         return target == folder or target in self.rows[folder] or (
             target_layer != layer and target_layer in self.rows[folder])

@@ -6,9 +6,11 @@
 
 #include "base/mem.h"
 #include "codegen/image/program.h"
+#include "codegen/loops/tile_kernel.h"
 #include "codegen/lower/prepare.h"
 #include "compiler/cache.h"
 #include "compiler/signature.h"
+#include "interp/scalar.h"
 
 typedef struct native_data {
   hlo_program_t base;
@@ -197,6 +199,32 @@ static hlo_status_t find_target(const hlo_compile_config_t* config, hlo_target_t
   return hlo_ok();
 }
 
+// The elements of Tile IR are computed by the reference.
+static bool compute_elements(void* context, const hlo_tile_map_t* map, uint32_t operand_count,
+                             const hlo_dtype_t* dtypes, const void* const* operands,
+                             hlo_dtype_t dtype, void* result, size_t count) {
+  (void)context;
+  if (map->op == HLO_OP_bitcast_convert) {
+    size_t bytes = hlo_dtype_size_bytes(dtype);
+    if (operand_count != 1 || hlo_dtype_size_bytes(dtypes[0]) != bytes) return false;
+    memcpy(result, operands[0], count * bytes);
+    return true;
+  }
+  hlo_scalar_op_t op = {.op = map->op,
+                        .arity = operand_count,
+                        .result = dtype,
+                        .direction = map->direction,
+                        .is_total_order = map->is_total_order};
+  if (operand_count > 3) return false;
+  for (uint32_t i = 0; i < operand_count; ++i) op.operands[i] = dtypes[i];
+  hlo_scalar_step_t step;
+  if (!hlo_scalar_op_prepare(&op, &step)) return false;
+  hlo_scalar_step_run_many(&step, operands, result, count);
+  return true;
+}
+
+static const hlo_tile_meaning_t kTileMeaning = {.map = compute_elements};
+
 static hlo_status_t make(const hlo_backend_t* backend, const hlo_func_t* func,
                          hlo_module_t* prepared, const hlo_compile_config_t* config,
                          hlo_program_t** out_program) {
@@ -209,7 +237,7 @@ static hlo_status_t make(const hlo_backend_t* backend, const hlo_func_t* func,
   hlo_code_options_t options = {
       .target = target,
       .executor = HLO_EXECUTOR_MACHINE,
-      .is_plain = backend == &hlo_backend_plain,
+      .tile_meaning = &kTileMeaning,
       .check_plan = config->verify_each,
       .is_checked = config->verify_each && !config->listing,
       .replica_count = (uint32_t)config->replica_count,
@@ -336,5 +364,4 @@ static hlo_status_t compile(const hlo_backend_t* backend, hlo_module_t* module,
 const hlo_backend_t hlo_backend_native = {"native", compile};
 const hlo_backend_t hlo_backend_vir = {"vir", compile};
 const hlo_backend_t hlo_backend_tile = {"tile", compile};
-const hlo_backend_t hlo_backend_plain = {"plain", compile};
 const hlo_backend_t hlo_backend_c = {"c", compile};

@@ -21,8 +21,7 @@
 #include "frontend/frontend.h"
 #include "ir/infer.h"
 
-static const hlo_backend_t* const kBackends[] = {&hlo_backend_native, &hlo_backend_vir,
-                                                 &hlo_backend_plain};
+static const hlo_backend_t* const kBackends[] = {&hlo_backend_native, &hlo_backend_vir};
 enum { BACKEND_COUNT = sizeof kBackends / sizeof kBackends[0] };
 
 typedef struct fixture {

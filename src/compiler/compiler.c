@@ -48,7 +48,7 @@ hlo_status_t hlo_compile_config_env(const hlo_compile_config_t* config, hlo_env_
 
 static const hlo_backend_t* const kBackends[] = {&hlo_backend_native, &hlo_backend_interp,
                                                  &hlo_backend_vir,    &hlo_backend_tile,
-                                                 &hlo_backend_plain,  &hlo_backend_c};
+                                                 &hlo_backend_c};
 enum { BACKEND_COUNT = sizeof kBackends / sizeof *kBackends };
 
 const hlo_backend_t* hlo_backend_find(const char* name) {

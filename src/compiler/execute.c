@@ -51,8 +51,7 @@ int32_t hlo_execute_async_start(hlo_frame_t* frame, uint32_t call_site_number) {
 }
 
 int32_t hlo_execute_async_done(hlo_frame_t* frame, uint32_t call_site_number) {
-  hlo_node_peers_t none = {0};
-  return hlo_call_site_wait(frame, call_site_number, &none);
+  return hlo_call_site_exchange(frame, call_site_number);
 }
 
 // ---- functions of runtime tables
@@ -84,11 +83,6 @@ hlo_execute_collective_t hlo_execute_find_collective(const hlo_frame_t* frame,
 void hlo_execute_collective_addresses(const hlo_frame_t* frame, uint32_t call_site_number,
                                       void** out_addresses) {
   hlo_call_site_addresses(frame, hlo_call_site_of(frame, call_site_number), out_addresses);
-}
-
-int32_t hlo_execute_collective_wait(hlo_frame_t* frame, uint32_t call_site_number,
-                                    hlo_node_peers_t* peers) {
-  return hlo_call_site_wait(frame, call_site_number, peers);
 }
 
 const hlo_runtime_table_t hlo_execute_table = {.abi_version = HLO_PROGRAM_ABI_VERSION,

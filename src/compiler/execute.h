@@ -6,9 +6,8 @@
 
 #include "base/parallel.h"
 #include "compiler/compiler.h"
-#include "interp/eval.h"
+#include "interp/grid.h"
 #include "lib/exchange.h"
-#include "interp/node_call.h"
 
 /// Runs a program of a function with this type. inputs are lent; outputs, one a result, are new
 /// references. pool NULL: everything on the calling thread.
@@ -38,20 +37,16 @@ int32_t hlo_execute_fail(hlo_frame_t* frame, uint32_t call_site_number, hlo_stat
 /// The same for a cancelled run.
 int32_t hlo_execute_fail_cancelled(hlo_frame_t* frame);
 
-/// A collective of the frame's program. exchange NULL: each member computes its own results.
+/// A collective of the frame's program, which one process computes for all members.
 typedef struct hlo_execute_collective {
   const hlo_node_t* node;
-  const hlo_exchange_t* exchange;  // of one that a single process computes for all members
+  const hlo_exchange_t* exchange;
 } hlo_execute_collective_t;
 hlo_execute_collective_t hlo_execute_find_collective(const hlo_frame_t* frame,
                                                      uint32_t call_site_number);
 /// The addresses of the operands, then of the results, of this run.
 void hlo_execute_collective_addresses(const hlo_frame_t* frame, uint32_t call_site_number,
                                       void** out_addresses);
-/// Computes this member's results. SUSPENDED: call again when the process is woken, with `peers`
-/// unchanged.
-int32_t hlo_execute_collective_wait(hlo_frame_t* frame, uint32_t call_site_number,
-                                    hlo_node_peers_t* peers);
 
 /// The runtime of interpreted programs: the ABI's table, then the grid of processes.
 typedef struct hlo_interp_runtime {

@@ -485,8 +485,6 @@ static void deinit(hlo_eval_t* eval) {
   hlo_tensor_pool_deinit(&eval->pool);
   hlo_mem_free(eval->stack);
   hlo_mem_free(eval->operands);
-  hlo_mem_free(eval->call.targets);
-  hlo_mem_free(eval->call.tensors);
 }
 
 void hlo_interp_end(hlo_eval_t* eval) {

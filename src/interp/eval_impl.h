@@ -131,11 +131,6 @@ struct hlo_eval {
   hlo_region_fn_t* region_fns[HLO_REGION_FN_BUCKETS];  // prepared functions, cached for later calls
   hlo_probe_t *first_probe, *last_probe;
   uint32_t probe_count;
-  struct {                   // a call of one node over lent memory, see node_call.h
-    const hlo_node_t* node;  // NULL: no call in progress
-    void** targets;          // result memory supplied by the caller; NULL once used
-    hlo_tensor_t** tensors;  // its operands, then results
-  } call;
 };
 
 /// Suspends the current op: it returns OK without results and is called again with the same

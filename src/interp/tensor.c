@@ -274,25 +274,11 @@ hlo_status_t hlo_eval_result(hlo_eval_t* eval, const hlo_node_t* node, uint32_t 
   return hlo_eval_result_dims(eval, node, i, type->rank, type->dims, out_tensor);
 }
 
-// Takes the caller's memory for a result. It is available once: a second tensor for the same result
-// gets its own memory.
-static void* take_target(hlo_eval_t* eval, const hlo_node_t* node, uint32_t i, uint32_t rank,
-                         const int64_t* dims) {
-  if (!eval || eval->call.node != node) return NULL;
-  const hlo_type_t* type = node->results[i].type;
-  if (rank != type->rank || memcmp(dims, type->dims, rank * sizeof(*dims)) != 0) return NULL;
-  void* target = eval->call.targets[i];
-  eval->call.targets[i] = NULL;
-  return target;
-}
-
 hlo_status_t hlo_eval_result_dims(hlo_eval_t* eval, const hlo_node_t* node, uint32_t i,
                                   uint32_t rank, const int64_t* dims, hlo_tensor_t** out_tensor) {
   const hlo_type_t* type = node->results[i].type;
-  void* target = take_target(eval, node, i, rank, dims);
-  hlo_status_t status = target ? hlo_tensor_create_lent(type->dtype, rank, dims, target, false,
-                                                        NULL, NULL, out_tensor)
-                               : hlo_tensor_create(type->dtype, rank, dims, out_tensor);
+  (void)eval;
+  hlo_status_t status = hlo_tensor_create(type->dtype, rank, dims, out_tensor);
   if (HLO_UNLIKELY(!hlo_status_is_ok(status))) return hlo_node_annotate(node, status);
   (*out_tensor)->quant = type->quant;
   return hlo_ok();

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operations that programs compiled ahead of time leave to the library (sorts, scatters, FFT,
-// linear algebra): their module is parsed at the first call, and each call is the reference
-// function of its node. Programs without such calls are not linked with this file.
+// linear algebra): their module is parsed at the first call, and each call is a library function
+// prepared from its node. Programs without such calls are not linked with this file.
 #include <string.h>
 
 #include "base/mem.h"
-#include "interp/node_callers.h"
-#include "ir/clone.h"
 #include "ir/infer.h"
 #include "ir/parse.h"
 #include "lib/call.h"
@@ -15,17 +13,13 @@
 typedef struct call {
   const hlo_node_t* node;  // NULL: no call has this number
   const hlo_rt_call_t* record;
-  hlo_lib_call_t* library;  // NULL: the reference function of the node
-  uint32_t capture_count;
-  const hlo_value_t** captures;
+  hlo_lib_call_t* library;
 } call_t;
 
 typedef struct state {
   struct state* next;
   hlo_arena_t arena;
   hlo_module_t* module;
-  hlo_interp_program_t* program;
-  hlo_node_callers_t callers;
   call_t* calls;  // by call site number
   uint32_t call_site_limit;
 } state_t;
@@ -34,11 +28,9 @@ typedef struct state {
 static _Atomic(state_t*) g_states;
 
 static void state_release(state_t* state) {
-  hlo_node_callers_deinit(&state->callers);
   for (uint32_t i = 0; state->calls && i < state->call_site_limit; ++i) {
     hlo_lib_call_deinit(state->calls[i].library);
   }
-  hlo_interp_program_release(state->program);
   hlo_module_release(state->module);
   hlo_arena_deinit(&state->arena);
   hlo_mem_free(state);
@@ -56,28 +48,24 @@ __attribute__((destructor)) static void release_states(void) {
 static hlo_status_t add_call(state_t* state, const hlo_rt_call_t* record, const hlo_node_t* node) {
   call_t* call = &state->calls[record->call_site];
   *call = (call_t){.node = node, .record = record};
-  HLO_TRY(hlo_node_captures(node, &state->arena, &call->capture_count, &call->captures));
-  uint32_t count = node->operand_count + node->result_count + call->capture_count;
-  if (count != record->allocation_count) {
-    return hlo_status_create(HLO_STATUS_INTERNAL, "call %u has other operands", record->call_site);
+  HLO_TRY(hlo_lib_call_prepare(node, &state->arena, &call->library));
+  if (call->library && node->operand_count + node->result_count == record->allocation_count) {
+    return hlo_ok();
   }
-  if (count > state->callers.value_limit) state->callers.value_limit = count;
-  return hlo_lib_call_prepare(node, &state->arena, &call->library);
+  return hlo_internal_error("call %u has other operands", record->call_site);
 }
 
 static hlo_status_t read_calls(state_t* state, const hlo_rt_calls_t* calls, hlo_diag_t* diag) {
   HLO_TRY(hlo_parse_module(calls->text, calls->text_bytes, "program", diag, &state->module));
   HLO_TRY(hlo_module_verify(state->module, diag));
-  HLO_TRY(hlo_interp_program_create(state->module, &state->program));
   const hlo_func_t* func = hlo_module_find_func(state->module, "calls");
   state->calls = hlo_arena_array(&state->arena, calls->call_site_limit, sizeof *state->calls);
   HLO_TRY(hlo_arena_status(&state->arena));
   state->call_site_limit = calls->call_site_limit;
-  state->callers = (hlo_node_callers_t){.program = state->program, .func = func};
   const hlo_node_t* node = func && func->body ? func->body->first : NULL;
   for (uint32_t i = 0; i < calls->count; ++i, node = node->next) {
     while (node && node->op == HLO_OP_constant) node = node->next;  // operands of calls
-    if (!node) return hlo_status_create(HLO_STATUS_INTERNAL, "calls are missing");
+    if (!node) return hlo_internal_error("calls are missing");
     HLO_TRY(add_call(state, &calls->calls[i], node));
   }
   return hlo_ok();
@@ -119,32 +107,17 @@ static hlo_status_t find_state(const hlo_rt_calls_t* calls, state_t** out_state)
   return hlo_ok();
 }
 
-static hlo_status_t run_library(hlo_frame_t* frame, const call_t* call, void* const* buffers) {
-  void* addresses[HLO_LIB_CALL_VALUES_MAX];
-  const uint32_t count = call->node->operand_count + call->node->result_count;
-  for (uint32_t i = 0; i < count && !buffers; ++i) {
-    addresses[i] = hlo_rt_address(frame, &call->record->allocations[i]);
-  }
-  return hlo_lib_call_run(call->library, frame, buffers ? buffers : addresses);
-}
-
 static hlo_status_t run(hlo_frame_t* frame, uint32_t call_site, void* const* buffers) {
   const hlo_rt_program_t* program = frame->program;
   state_t* state = NULL;
   HLO_TRY(find_state(program->calls, &state));
   const call_t* call = call_site < program->calls->call_site_limit ? &state->calls[call_site] : NULL;
-  if (!call || !call->node) return hlo_status_create(HLO_STATUS_INTERNAL, "no call %u", call_site);
-  if (call->library) return run_library(frame, call, buffers);
-  hlo_node_caller_t* caller = NULL;
-  HLO_TRY(hlo_node_callers_take(&state->callers, &caller));
-  if (!buffers) {
-    for (uint32_t i = 0; i < call->record->allocation_count; ++i) {
-      caller->addresses[i] = hlo_rt_address(frame, &call->record->allocations[i]);
-    }
-    buffers = caller->addresses;
+  if (!call || !call->node) return hlo_internal_error("no call %u", call_site);
+  void* addresses[HLO_LIB_CALL_VALUES_MAX];
+  for (uint32_t i = 0; i < call->record->allocation_count && !buffers; ++i) {
+    addresses[i] = hlo_rt_address(frame, &call->record->allocations[i]);
   }
-  return hlo_node_callers_run(&state->callers, caller, frame, call->node, call->capture_count,
-                              call->captures, buffers, NULL);
+  return hlo_lib_call_run(call->library, frame, buffers ? buffers : addresses);
 }
 
 int32_t hlo_rt_call(hlo_frame_t* frame, uint32_t call_site, void* const* buffers) {

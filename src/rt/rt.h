@@ -31,7 +31,7 @@ typedef struct hlo_rt_copy {
 
 /// An operation that the library computes.
 typedef struct hlo_rt_call {
-  const hlo_rt_allocation_t* allocations;  // operands, results, captures of its regions
+  const hlo_rt_allocation_t* allocations;  // operands, results
   uint32_t call_site, allocation_count;    // call_site: its number
 } hlo_rt_call_t;
 

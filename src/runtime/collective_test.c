@@ -96,6 +96,10 @@ static const program_t kPrograms[] = {
           "  return %2, %0#1, %0#0 : $X, tensor<3xi32>, $X\n}\n"},
     {"collective_broadcast",
      HEAD "$X {\n  %0 = \"stablehlo.collective_broadcast\"(%x) {replica_groups = "
+          "dense<[[3, 1, 2, 0], [6, 7, 5, 4]]> : tensor<2x4xi64>} : ($X) -> $X\n"
+          "  return %0 : $X\n}\n"},
+    {"collective_broadcast to some",
+     HEAD "$X {\n  %0 = \"stablehlo.collective_broadcast\"(%x) {replica_groups = "
           "dense<[[3, 1, 2], [6, 7, 5]]> : tensor<2x3xi64>} : ($X) -> $X\n  return %0 : $X\n}\n"},
     {"cross-replica-sum",
      HEAD "$X {\n  %0 = \"stablehlo.cross-replica-sum\"(%x) {replica_groups = $H} : ($X) -> $X\n"
@@ -207,6 +211,16 @@ static const program_t kPrograms[] = {
 };
 enum { PROGRAM_COUNT = sizeof kPrograms / sizeof *kPrograms };
 
+// Programs that code generation refuses.
+static bool is_interpreted(const program_t* program) {
+  static const char* const names[] = {"all_reduce by a computation", "collective_broadcast to some",
+                                      "send and recv"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
+    if (strcmp(program->name, names[i]) == 0) return true;
+  }
+  return false;
+}
+
 static const char* expand(char c) {
   switch (c) {
     case 'X': return "tensor<8x24x$T>";
@@ -243,7 +257,9 @@ static hlo_client_t* make_client(uint32_t thread_count) {
   return client;
 }
 
-static hlo_loaded_t* load(hlo_client_t* client, const char* text, const char* backend) {
+// `expected`: the back end whose program runs.
+static hlo_loaded_t* load(hlo_client_t* client, const char* text, const char* backend,
+                          const char* expected) {
   hlo_compile_config_t config;
   hlo_compile_config_init(&config);
   config.replica_count = DEVICES;
@@ -254,8 +270,8 @@ static hlo_loaded_t* load(hlo_client_t* client, const char* text, const char* ba
       hlo_compile(text, strlen(text), "test.mlir", &config, NULL, 0, NULL, &executable);
   if (!hlo_status_is_ok(status)) fail_msg("%s\n%s", hlo_status_message(status), text);
   // Without a C compiler, back end c uses the interpreter.
-  if (strcmp(backend, "c") != 0 && strcmp(executable->program->backend->name, backend) != 0) {
-    fail_msg("run by %s instead of %s:\n%s", executable->program->backend->name, backend, text);
+  if (strcmp(backend, "c") != 0 && strcmp(executable->program->backend->name, expected) != 0) {
+    fail_msg("run by %s instead of %s:\n%s", executable->program->backend->name, expected, text);
   }
   hlo_loaded_t* loaded = NULL;
   hlo_test_check(hlo_loaded_create(client, executable, 0, NULL, &loaded));
@@ -343,12 +359,13 @@ static void compare_program(const program_t* program, hlo_dtype_t dtype, uint32_
   hlo_strbuf_t text = {0};
   append_text(program->text, hlo_dtype_info(dtype)->mlir_name, &text);
   hlo_client_t* clients[] = {make_client(1), make_client(3)};
-  hlo_loaded_t* reference = load(clients[0], hlo_strbuf_text(&text), "interp");
+  hlo_loaded_t* reference = load(clients[0], hlo_strbuf_text(&text), "interp", "interp");
   bytes_t want = run(clients[0], reference, dtype);
   hlo_loaded_release(reference);
   for (uint32_t b = 0; b < backend_count; ++b) {
     for (uint32_t c = 0; c < 2; ++c) {
-      hlo_loaded_t* loaded = load(clients[c], hlo_strbuf_text(&text), backends[b]);
+      hlo_loaded_t* loaded = load(clients[c], hlo_strbuf_text(&text), backends[b],
+                                  is_interpreted(program) ? "interp" : backends[b]);
       for (int round = 0; round < 2; ++round) {
         bytes_t got = run(clients[c], loaded, dtype);
         assert_int_equal(got.size_bytes, want.size_bytes);
@@ -370,9 +387,9 @@ static void compare_program(const program_t* program, hlo_dtype_t dtype, uint32_
 
 static void executors_agree(void** state) {
   (void)state;
-  static const char* const backends[] = {"native", "vir", "tile", "plain"};
+  static const char* const backends[] = {"native", "vir", "tile"};
   for (uint32_t p = 0; p < PROGRAM_COUNT; ++p) {
-    compare_program(&kPrograms[p], HLO_DTYPE_F32, 4, backends);
+    compare_program(&kPrograms[p], HLO_DTYPE_F32, 3, backends);
   }
 }
 
@@ -443,7 +460,7 @@ static void errors_reach_all_devices(void** state) {
     append_text(kFailures[p].text, "f32", &text);
     for (uint32_t b = 0; b < 3; ++b) {
       for (uint32_t c = 0; c < 2; ++c) {
-        hlo_loaded_t* loaded = load(clients[c], hlo_strbuf_text(&text), backends[b]);
+        hlo_loaded_t* loaded = load(clients[c], hlo_strbuf_text(&text), backends[b], backends[b]);
         for (int round = 0; round < 10; ++round) fail_once(clients[c], loaded);
         hlo_loaded_release(loaded);
       }

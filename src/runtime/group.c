@@ -304,7 +304,6 @@ static int32_t async_start(hlo_frame_t* frame, uint32_t call_site_number) {
   hlo_run_t* run = frame->owner;
   hlo_run_group_t* group = run->group;
   const hlo_execute_collective_t call_site = hlo_execute_find_collective(frame, call_site_number);
-  if (!call_site.exchange) return HLO_PROGRAM_DONE;  // see async_done()
   rendezvous_t* rendezvous = NULL;
   hlo_mutex_lock(&group->lock);
   hlo_status_t status = arrive(frame, call_site_number, &rendezvous);
@@ -340,7 +339,7 @@ static rendezvous_t* find_begun(const hlo_run_t* run, const hlo_node_t* call_sit
   return NULL;
 }
 
-static int32_t await_exchange(hlo_frame_t* frame, uint32_t call_site_number) {
+static int32_t async_done(hlo_frame_t* frame, uint32_t call_site_number) {
   hlo_run_t* run = frame->owner;
   hlo_run_group_t* group = run->group;
   const hlo_execute_collective_t call_site = hlo_execute_find_collective(frame, call_site_number);
@@ -362,20 +361,6 @@ static int32_t await_exchange(hlo_frame_t* frame, uint32_t call_site_number) {
   }
   hlo_mutex_unlock(&group->lock);
   return hlo_status_is_ok(status) ? answer : hlo_execute_fail(frame, call_site_number, status);
-}
-
-// Other collectives pass on their part when the program first waits for the result.
-static int32_t async_done(hlo_frame_t* frame, uint32_t call_site_number) {
-  hlo_run_t* run = frame->owner;
-  if (hlo_execute_find_collective(frame, call_site_number).exchange) {
-    return await_exchange(frame, call_site_number);
-  }
-  hlo_node_peers_t peers = {&run->group->grid, run->row, run->ticket, false};
-  int32_t answer = is_cancelled(frame)
-                       ? hlo_execute_fail_cancelled(frame)
-                       : hlo_execute_collective_wait(frame, call_site_number, &peers);
-  run->ticket = answer == HLO_PROGRAM_SUSPENDED ? peers.ticket : NULL;
-  return answer;
 }
 
 static const hlo_interp_runtime_t kAlone = {.table = {.abi_version = HLO_PROGRAM_ABI_VERSION,

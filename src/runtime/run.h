@@ -52,7 +52,6 @@ typedef struct hlo_run {
   hlo_status_t poison;        // error of the results; OK: the program's result
   int32_t launch_id;          // the framework's number of the launch; 0: none
   struct hlo_run_group* group;
-  void* ticket;               // of the collective that it waits in
 } hlo_run_t;
 
 hlo_status_t hlo_run_create(hlo_loaded_t* loaded, hlo_device_t* device, uint32_t row,

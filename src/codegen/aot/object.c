@@ -93,8 +93,9 @@ static hlo_status_t add_call(maker_t* maker, const hlo_node_t* node) {
     if (!argument) return hlo_module_status(maker->module);
     maker->map.values[value->index] = argument;
   }
-  for (uint32_t i = 0; i < node->operand_count; ++i) {
-    const hlo_value_t* value = hlo_node_operand(node, i);
+  for (uint32_t i = 0; i < node->operand_count + captured; ++i) {
+    const hlo_value_t* value =
+        i < node->operand_count ? hlo_node_operand(node, i) : captures[i - node->operand_count];
     if (is_constant(value)) hlo_node_clone(maker->body, value->def, &maker->map);
   }
   hlo_node_t* copy = hlo_node_clone(maker->body, node, &maker->map);
@@ -268,7 +269,7 @@ static uint64_t add_call_records(writer_t* w, const calls_t* calls) {
   uint64_t allocation = end_of(w, w->data);
   for (uint32_t i = 0; i < calls->count; ++i) {
     const hlo_call_site_t* call_site = calls->call_sites[i];
-    for (uint32_t k = 0; k < hlo_call_site_value_count(call_site->node, call_site); ++k) {
+    for (uint32_t k = 0; k < hlo_call_site_value_count(call_site->node); ++k) {
       const hlo_rt_allocation_t record = allocation_of(w, &call_site->allocations[k]);
       append_bytes(w, w->data, &record, sizeof record);
     }
@@ -278,7 +279,7 @@ static uint64_t add_call_records(writer_t* w, const calls_t* calls) {
     const hlo_call_site_t* call_site = calls->call_sites[i];
     const hlo_rt_call_t call = {
         .call_site = hlo_call_site_number(call_site->node),
-        .allocation_count = hlo_call_site_value_count(call_site->node, call_site)};
+        .allocation_count = hlo_call_site_value_count(call_site->node)};
     add_address(w, end_of(w, w->data) + offsetof(hlo_rt_call_t, allocations), w->data_symbol,
                 allocation);
     append_bytes(w, w->data, &call, sizeof call);

@@ -74,7 +74,7 @@ static void put_call_sites(const hlo_call_site_table_t* table, const nodes_t* no
   for (uint32_t i = 0; i < nodes->list.count; ++i) {
     const hlo_node_t* node = nodes->list.items[i];
     const hlo_call_site_t* call_site = &table->call_sites[node->index];
-    uint32_t count = call_site->node ? hlo_call_site_value_count(node, call_site) : 0;
+    uint32_t count = call_site->node ? hlo_call_site_value_count(node) : 0;
     for (uint32_t v = 0; v < count; ++v) {
       const allocation_record_t record = record_of(&call_site->allocations[v]);
       put_bytes(out, &record, sizeof record);
@@ -131,7 +131,7 @@ static void count_call_sites(const hlo_call_site_table_t* table, const nodes_t* 
     const hlo_call_site_t* call_site = &table->call_sites[nodes->list.items[i]->index];
     if (!call_site->node) continue;
     ++header->call_site_count;
-    header->allocation_count += hlo_call_site_value_count(call_site->node, call_site);
+    header->allocation_count += hlo_call_site_value_count(call_site->node);
   }
 }
 
@@ -277,12 +277,9 @@ static hlo_allocation_t allocation_of(const allocation_record_t* record) {
                             record->offset_bytes};
 }
 
-static const hlo_type_t* call_site_type(const hlo_node_t* node, const hlo_call_site_t* call_site,
-                                        uint32_t i) {
-  if (i < node->operand_count) return hlo_node_operand(node, i)->type;
-  i -= node->operand_count;
-  if (i < node->result_count) return node->results[i].type;
-  return call_site->captures[i - node->result_count]->type;
+static const hlo_type_t* call_site_type(const hlo_node_t* node, uint32_t i) {
+  return i < node->operand_count ? hlo_node_operand_type(node, i)
+                                 : node->results[i - node->operand_count].type;
 }
 
 static bool is_callable(const hlo_node_t* node) {
@@ -292,13 +289,13 @@ static bool is_callable(const hlo_node_t* node) {
 static hlo_status_t take_allocations(reader_t* r, const hlo_call_site_t* call_site,
                                      hlo_allocation_t* allocations, uint32_t* left) {
   const hlo_call_site_table_t* table = &r->image->table;
-  uint32_t count = hlo_call_site_value_count(call_site->node, call_site);
+  uint32_t count = hlo_call_site_value_count(call_site->node);
   if (count > *left) return damaged_image("a call has more values than allocations");
   *left -= count;
   for (uint32_t i = 0; i < count; ++i) {
     allocation_record_t record;
     take_bytes(r, &record, sizeof record);
-    const hlo_type_t* type = call_site_type(call_site->node, call_site, i);
+    const hlo_type_t* type = call_site_type(call_site->node, i);
     bool is_filled = record.kind == HLO_ALLOCATION_CONSTANT &&
                      record.index < table->constant_count && !table->constants[record.index];
     if (is_filled || !fits_allocation(r, &record, memory_bytes(type))) {

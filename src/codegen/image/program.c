@@ -17,7 +17,6 @@
 #include "codegen/isa/isa.h"
 #include "codegen/jit/jit.h"
 #include "codegen/loops/tile_kernel.h"
-#include "codegen/lower/schedule_plain.h"
 #include "codegen/memory/remat.h"
 #include "codegen/vir/interp.h"
 #include "codegen/vir/saved.h"
@@ -132,7 +131,6 @@ static hlo_status_t dump_machine_code(const hlo_vir_module_t* vir, const hlo_fun
 
 static hlo_status_t make_schedule(const hlo_func_t* func, const hlo_code_options_t* options,
                                   hlo_arena_t* arena, hlo_schedule_t** out_schedule) {
-  if (options->is_plain) return hlo_schedule_create_plain(func, arena, out_schedule);
   return is_listed(options, HLO_LISTING_FUSION)
              ? hlo_schedule_create_explained(func, &options->target, arena, out_schedule)
              : hlo_schedule_create(func, &options->target, arena, out_schedule);
@@ -302,7 +300,7 @@ static hlo_status_t make_plan(hlo_module_t* module, const hlo_func_t* func,
                               const hlo_code_options_t* options, hlo_arena_t* arena,
                               hlo_arena_t* scratch, hlo_plan_t** out_plan) {
   HLO_TRY(plan_once(func, options, arena, scratch, out_plan));
-  if (options->temporary_limit && !options->is_plain) {
+  if (options->temporary_limit) {
     HLO_TRY(fit_plan(module, func, options, arena, scratch, out_plan));
   }
   HLO_TRY(print_tiles(*out_plan, options, scratch));
@@ -400,6 +398,7 @@ static hlo_status_t make_program(hlo_code_program_t* program, const hlo_func_t* 
   program->temporary_bytes = plan->temporary_bytes;
   program->saved_bytes = HLO_PROGRAM_SAVED_START;
   HLO_TRY(hlo_call_site_table_init(plan, &program->arena, &program->table));
+  program->table.tile_meaning = options->tile_meaning;
   HLO_TRY(prepare_call_sites(program, options));
   return needs_whole_vir(options) ? make_from_whole_vir(program, plan, options)
                                   : make_machine_code(program, plan, options);

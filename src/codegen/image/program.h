@@ -23,7 +23,7 @@ typedef enum hlo_executor {
 typedef struct hlo_code_options {
   hlo_target_t target;
   hlo_executor_t executor;
-  bool is_plain;                 // no fusions: the reference computes every node
+  const struct hlo_tile_meaning* tile_meaning;  // of executor TILES
   bool check_plan;               // prove the plan correct (hlo_plan_check()), verify the vector IR
   bool is_checked;               // the code checks its own accesses while it runs
   uint32_t replica_count;        // replicas of the program, each of

@@ -8,7 +8,6 @@
 
 #include "base/tuning.h"
 #include "codegen/loops/kernel_impl.h"
-#include "interp/scalar.h"
 #include "ir/reducer.h"
 
 enum { MAX_LEVELS = 48, PRODUCT_DEPTH = 16 };
@@ -373,30 +372,3 @@ void hlo_kernel_run_as_tile(hlo_kernel_t* kernel, const hlo_tile_kernel_t* tile)
 const hlo_tile_kernel_t* hlo_kernel_tile(const hlo_kernel_t* kernel) {
   return kernel->tile;
 }
-
-// ---- semantics of elements ----------------------------------------------------------------------
-
-static bool reference_map(void* context, const hlo_tile_map_t* map, uint32_t operand_count,
-                          const hlo_dtype_t* dtypes, const void* const* operands, hlo_dtype_t dtype,
-                          void* result, size_t count) {
-  (void)context;
-  if (map->op == HLO_OP_bitcast_convert) {
-    size_t bytes = hlo_dtype_size_bytes(dtype);
-    if (operand_count != 1 || hlo_dtype_size_bytes(dtypes[0]) != bytes) return false;
-    memcpy(result, operands[0], count * bytes);
-    return true;
-  }
-  hlo_scalar_op_t op = {.op = map->op,
-                        .arity = operand_count,
-                        .result = dtype,
-                        .direction = map->direction,
-                        .is_total_order = map->is_total_order};
-  if (operand_count > 3) return false;
-  for (uint32_t i = 0; i < operand_count; ++i) op.operands[i] = dtypes[i];
-  hlo_scalar_step_t step;
-  if (!hlo_scalar_op_prepare(&op, &step)) return false;
-  hlo_scalar_step_run_many(&step, operands, result, count);
-  return true;
-}
-
-const hlo_tile_meaning_t hlo_tile_reference_meaning = {.map = reference_map};

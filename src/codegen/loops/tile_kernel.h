@@ -19,7 +19,4 @@ void hlo_kernel_run_as_tile(hlo_kernel_t* kernel, const hlo_tile_kernel_t* tile)
 /// Returns that Tile IR; NULL if the kernel runs as vector IR.
 const hlo_tile_kernel_t* hlo_kernel_tile(const hlo_kernel_t* kernel);
 
-/// The semantics of elementwise operations, computed by the reference.
-extern const hlo_tile_meaning_t hlo_tile_reference_meaning;
-
 #endif  // HLO_CODEGEN_TILE_KERNEL_H_

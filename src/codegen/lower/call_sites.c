@@ -45,7 +45,7 @@ static bool is_usable_in_place(const hlo_literal_t* literal) {
 static hlo_status_t make_constant(hlo_call_site_table_t* table, const hlo_plan_constant_t* constant,
                                   uint32_t i, void** out_address) {
   const hlo_literal_t* literal = hlo_call_site_literal(constant->value);
-  if (!literal) return hlo_status_create(HLO_STATUS_INTERNAL, "a constant without a value");
+  if (!literal) return hlo_internal_error("a constant without a value");
   if (is_usable_in_place(literal)) {
     *out_address = (void*)(uintptr_t)literal->data;
     return hlo_ok();
@@ -86,7 +86,6 @@ hlo_status_t hlo_call_site_table_begin(const hlo_func_t* func, uint32_t node_cou
                                   hlo_arena_t* arena, hlo_call_site_table_t* out_table) {
   *out_table = (hlo_call_site_table_t){.module = func->module,
                                   .func = func,
-                                  .callers.func = func,
                                   .argument_count = func->type->input_count,
                                   .constant_count = constant_count,
                                   .node_count = node_count};
@@ -100,20 +99,12 @@ hlo_status_t hlo_call_site_table_begin(const hlo_func_t* func, uint32_t node_cou
 hlo_status_t hlo_call_site_table_add(hlo_call_site_table_t* table, uint32_t number, const hlo_node_t* node,
                                 hlo_arena_t* arena, hlo_allocation_t** out_allocations) {
   hlo_call_site_t* call_site = &table->call_sites[number - 1];
-  const hlo_value_t** captures = NULL;
-  HLO_TRY(hlo_node_captures(node, arena, &call_site->capture_count, &captures));
-  uint32_t count = hlo_call_site_value_count(node, call_site);
-  hlo_allocation_t* allocations = hlo_arena_array(arena, count, sizeof *allocations);
+  hlo_allocation_t* allocations =
+      hlo_arena_array(arena, hlo_call_site_value_count(node), sizeof *allocations);
   HLO_TRY(hlo_arena_status(arena));
   call_site->node = node;
-  call_site->captures = captures;
   call_site->allocations = allocations;
   HLO_TRY(hlo_lib_call_prepare(node, arena, &call_site->library));
-  if (count > table->callers.value_limit) table->callers.value_limit = count;
-  if (node->region_count && !call_site->library && !table->interp) {
-    HLO_TRY(hlo_interp_program_create(table->module, &table->interp));
-    table->callers.program = table->interp;
-  }
   *out_allocations = allocations;
   return hlo_ok();
 }
@@ -122,15 +113,11 @@ static hlo_status_t make_call_site(hlo_call_site_table_t* table, const hlo_plan_
                               const hlo_node_t* node, hlo_arena_t* arena) {
   hlo_allocation_t* allocations = NULL;
   HLO_TRY(hlo_call_site_table_add(table, hlo_call_site_number(node), node, arena, &allocations));
-  const hlo_call_site_t* call_site = &table->call_sites[node->index];
   for (uint32_t i = 0; i < node->operand_count; ++i) {
     *allocations++ = hlo_plan_operand_allocation(plan, node, i);
   }
   for (uint32_t i = 0; i < node->result_count; ++i) {
     *allocations++ = hlo_plan_allocation(plan, &node->results[i]);
-  }
-  for (uint32_t i = 0; i < call_site->capture_count; ++i) {
-    *allocations++ = hlo_plan_allocation(plan, call_site->captures[i]);
   }
   return hlo_ok();
 }
@@ -186,14 +173,18 @@ hlo_status_t hlo_call_site_table_init(const hlo_plan_t* plan, hlo_arena_t* arena
 
 hlo_status_t hlo_call_site_table_prepare(hlo_call_site_table_t* table, uint32_t replica_count,
                                     uint32_t partition_count, hlo_arena_t* arena) {
-  if (replica_count * partition_count < 2) return hlo_ok();
   for (uint32_t i = 0; i < table->node_count; ++i) {
     hlo_call_site_t* call_site = &table->call_sites[i];
-    if (!call_site->node || !hlo_call_may_wait(call_site->node)) continue;
-    hlo_status_t status = hlo_exchange_create(call_site->node, replica_count, partition_count, arena,
+    const hlo_node_t* node = call_site->node;
+    if (!node || call_site->library) continue;
+    hlo_status_t status = hlo_exchange_create(node, replica_count ? replica_count : 1,
+                                              partition_count ? partition_count : 1, arena,
                                               &call_site->exchange);
     if (hlo_status_code(status) == HLO_STATUS_RESOURCE_EXHAUSTED) return status;
-    hlo_status_release(status);
+    hlo_status_release(status);  // the interpreter reports it when the program runs
+    if (!call_site->exchange) {
+      return hlo_node_unimplemented(node, "the library has no function for it");
+    }
   }
   return hlo_ok();
 }
@@ -225,8 +216,6 @@ uint32_t hlo_call_site_table_add_memory_check(hlo_call_site_table_t* table, cons
 }
 
 void hlo_call_site_table_deinit(hlo_call_site_table_t* table) {
-  hlo_node_callers_deinit(&table->callers);
-  hlo_interp_program_release(table->interp);
   for (uint32_t i = 0; table->call_sites && i < table->node_count; ++i) {
     hlo_lib_call_deinit(table->call_sites[i].library);
   }
@@ -313,30 +302,28 @@ static hlo_status_t run_memory_check(const hlo_frame_t* frame, const hlo_call_si
                         block->size_bytes, block->offset_bytes);
 }
 
-static hlo_status_t run_library(hlo_frame_t* frame, const hlo_call_site_table_t* table,
-                                const hlo_call_site_t* call_site, void* const* buffers) {
+static hlo_status_t run_call_site(hlo_frame_t* frame, const hlo_call_site_t* call_site,
+                                  void* const* buffers) {
   void* addresses[HLO_LIB_CALL_VALUES_MAX];
-  const uint32_t count = call_site->node->operand_count + call_site->node->result_count;
-  for (uint32_t i = 0; i < count && !buffers; ++i) {
-    addresses[i] = address_of(frame, table, &call_site->allocations[i]);
-  }
+  if (!buffers) hlo_call_site_addresses(frame, call_site, addresses);
   return hlo_lib_call_run(call_site->library, frame, buffers ? buffers : addresses);
 }
 
-static hlo_status_t run_call_site(hlo_frame_t* frame, hlo_call_site_table_t* table, const hlo_call_site_t* call_site,
-                             void* const* buffers, hlo_node_peers_t* peers) {
-  if (call_site->library) return run_library(frame, table, call_site, buffers);
-  uint32_t count = hlo_call_site_value_count(call_site->node, call_site);
-  hlo_node_caller_t* caller = NULL;
-  HLO_TRY(hlo_node_callers_take(&table->callers, &caller));
-  if (!buffers) {
-    for (uint32_t i = 0; i < count; ++i) {
-      caller->addresses[i] = address_of(frame, table, &call_site->allocations[i]);
-    }
-    buffers = caller->addresses;
+// The process's group has no other members.
+static hlo_status_t run_exchange(hlo_frame_t* frame, const hlo_call_site_t* call_site) {
+  uint32_t me = 0;
+  const hlo_exchange_group_t* group = hlo_exchange_group(call_site->exchange, 0, &me);
+  if (group->member_count > 1) {
+    return hlo_node_unimplemented(call_site->node, "the op has to wait for other processes, but this is the only one");
   }
-  return hlo_node_callers_run(&table->callers, caller, frame, call_site->node, call_site->capture_count,
-                              call_site->captures, buffers, peers);
+  const size_t bytes = hlo_call_site_value_count(call_site->node) * sizeof(void*);
+  void** addresses = hlo_mem_alloc(bytes);
+  if (!addresses) return hlo_status_out_of_memory(bytes);
+  hlo_call_site_addresses(frame, call_site, addresses);
+  const hlo_parallel_t parallel = hlo_frame_parallel(frame);
+  hlo_exchange_run(call_site->exchange, group, addresses, &parallel);
+  hlo_mem_free(addresses);
+  return hlo_ok();
 }
 
 static hlo_status_t run_tile(const hlo_frame_t* frame, const hlo_call_site_table_t* table,
@@ -347,7 +334,7 @@ static hlo_status_t run_tile(const hlo_frame_t* frame, const hlo_call_site_table
   for (uint32_t i = 0; i < kernel->buffer_count; ++i) {
     buffers[i] = address_of(frame, table, &call_site->allocations[i]);
   }
-  hlo_status_t status = hlo_tile_kernel_run(kernel, &hlo_tile_reference_meaning, buffers);
+  hlo_status_t status = hlo_tile_kernel_run(kernel, table->tile_meaning, buffers);
   hlo_mem_free(buffers);
   return status;
 }
@@ -364,16 +351,15 @@ int32_t hlo_call_site_call(hlo_frame_t* frame, uint32_t call_site_number, void* 
   }
   hlo_status_t status = call_site_number >= HLO_CALL_SITE_MEMORY_CHECK
                             ? run_memory_check(frame, table, &table->memory_checks[call_site_number - HLO_CALL_SITE_MEMORY_CHECK])
-                            : run_call_site(frame, table, &table->call_sites[call_site_number - 1], buffers, NULL);
+                            : run_call_site(frame, &table->call_sites[call_site_number - 1], buffers);
   return hlo_status_is_ok(status) ? HLO_PROGRAM_DONE
                                   : hlo_call_site_fail(frame, call_site_number, status);
 }
 
-int32_t hlo_call_site_wait(hlo_frame_t* frame, uint32_t call_site_number, hlo_node_peers_t* peers) {
-  hlo_call_site_table_t* table = (hlo_call_site_table_t*)(uintptr_t)frame->program;
-  hlo_status_t status = run_call_site(frame, table, &table->call_sites[call_site_number - 1], NULL, peers);
-  if (!hlo_status_is_ok(status)) return hlo_call_site_fail(frame, call_site_number, status);
-  return peers->is_pending ? HLO_PROGRAM_SUSPENDED : HLO_PROGRAM_DONE;
+int32_t hlo_call_site_exchange(hlo_frame_t* frame, uint32_t call_site_number) {
+  hlo_status_t status = run_exchange(frame, hlo_call_site_of(frame, call_site_number));
+  return hlo_status_is_ok(status) ? HLO_PROGRAM_DONE
+                                  : hlo_call_site_fail(frame, call_site_number, status);
 }
 
 typedef struct search {
@@ -406,6 +392,6 @@ int32_t hlo_call_site_check_failed(hlo_frame_t* frame, uint32_t call_site_number
   const char* format = "an access to byte %lld of a buffer of %lld bytes";
   hlo_status_t status =
       node ? hlo_node_error(node, HLO_STATUS_INTERNAL, format, (long long)found, (long long)limit)
-           : hlo_status_create(HLO_STATUS_INTERNAL, format, (long long)found, (long long)limit);
+           : hlo_internal_error(format, (long long)found, (long long)limit);
   return hlo_call_site_fail(frame, call_site_number, status);
 }

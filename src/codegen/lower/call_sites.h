@@ -1,23 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Library calls of compiled programs: reference functions of single nodes, copies, failed checks.
-// They are prepared once per program; a call only converts allocations to addresses.
+// Library calls of compiled programs: functions of single nodes, copies, failed checks. They are
+// prepared once per program; a call only converts allocations to addresses.
 #ifndef HLO_CODEGEN_CALL_SITES_H_
 #define HLO_CODEGEN_CALL_SITES_H_
 
 #include "base/program_abi.h"
 #include "codegen/body/call_site.h"
 #include "codegen/memory/plan.h"
-#include "interp/node_callers.h"
 #include "lib/call.h"
 #include "lib/exchange.h"
 
 typedef struct hlo_call_site {
   const hlo_node_t* node;  // NULL: an unused number
-  uint32_t capture_count;
-  const hlo_value_t* const* captures;
-  const hlo_allocation_t* allocations;  // operands, results, captures
-  hlo_lib_call_t* library;         // NULL: the reference function of the node
-  const hlo_exchange_t* exchange;  // of a collective that one process performs for all; or NULL
+  const hlo_allocation_t* allocations;  // operands, results
+  hlo_lib_call_t* library;         // NULL: a collective
+  const hlo_exchange_t* exchange;  // of a collective; one process performs it for all
 } hlo_call_site_t;
 
 /// A kernel that the Tile IR interpreter runs.
@@ -39,12 +36,11 @@ typedef struct hlo_memory_check_call_site {
   const hlo_node_t* node;  // the step, or the terminator
 } hlo_memory_check_call_site_t;
 
-/// The target of frame->program. Immutable after construction, except for the callers.
+/// The target of frame->program. Immutable after construction.
 typedef struct hlo_call_site_table {
   void* const* constants;  // first, where generated code reads it
   const hlo_module_t* module;
   const hlo_func_t* func;
-  hlo_interp_program_t* interp;  // NULL: no call site has regions
   uint32_t argument_count, constant_count;
   uint32_t node_count;  // number of call sites
   uint32_t copy_count, copy_capacity;
@@ -56,14 +52,14 @@ typedef struct hlo_call_site_table {
   hlo_memory_check_call_site_t* memory_checks;
   const hlo_plan_constant_t* constant_values;
   hlo_tile_call_site_t* tiles;  // by index of the fusion
+  const struct hlo_tile_meaning* tile_meaning;  // of their elements; set by the owner
   void** owned_constants;  // by constant; NULL if the literal's own bytes are used
-  hlo_node_callers_t callers;
 } hlo_call_site_table_t;
 
 /// Creates the call sites and constants of a planned program; the module must outlive the table.
 /// Allocations are copied from the plan.
 /// owner  : hlo_call_site_table_deinit(), also after failure
-/// errors : RESOURCE_EXHAUSTED, those of hlo_interp_program_create()
+/// errors : RESOURCE_EXHAUSTED
 hlo_status_t hlo_call_site_table_init(const hlo_plan_t* plan, hlo_arena_t* arena,
                                  hlo_call_site_table_t* out_table) HLO_MUST_USE;
 void hlo_call_site_table_deinit(hlo_call_site_table_t* table);
@@ -71,9 +67,9 @@ void hlo_call_site_table_deinit(hlo_call_site_table_t* table);
 uint32_t hlo_call_site_tile_number(const hlo_call_site_table_t* table, uint32_t fusion);
 /// Returns the literal of a constant; NULL for any other value.
 const hlo_literal_t* hlo_call_site_literal(const hlo_value_t* value);
-/// Returns the number of values of a node's call: operands, results, captures.
-static inline uint32_t hlo_call_site_value_count(const hlo_node_t* node, const hlo_call_site_t* call_site) {
-  return node->operand_count + node->result_count + call_site->capture_count;
+/// Returns the number of values of a node's call: operands, results.
+static inline uint32_t hlo_call_site_value_count(const hlo_node_t* node) {
+  return node->operand_count + node->result_count;
 }
 /// Does the same as hlo_call_site_table_init() without call sites: the caller adds up to
 /// `node_count` of them later. The constants are copied.
@@ -83,9 +79,8 @@ hlo_status_t hlo_call_site_table_begin(const hlo_func_t* func, uint32_t node_cou
 /// Adds the call site of a node; the caller fills in its hlo_call_site_value_count() allocations.
 hlo_status_t hlo_call_site_table_add(hlo_call_site_table_t* table, uint32_t number, const hlo_node_t* node,
                                 hlo_arena_t* arena, hlo_allocation_t** out_allocations) HLO_MUST_USE;
-/// Prepares the collectives among the call sites for a grid of processes. A collective that cannot
-/// be prepared reports that when it runs.
-/// errors : RESOURCE_EXHAUSTED
+/// Prepares the collectives among the call sites for a grid of processes.
+/// errors : RESOURCE_EXHAUSTED; UNIMPLEMENTED, naming a node without a function and its place
 hlo_status_t hlo_call_site_table_prepare(hlo_call_site_table_t* table, uint32_t replica_count,
                                     uint32_t partition_count, hlo_arena_t* arena) HLO_MUST_USE;
 /// Adds a copy and returns its call site number, or 0 when memory is exhausted (the arena has
@@ -97,11 +92,10 @@ uint32_t hlo_call_site_table_add_memory_check(hlo_call_site_table_t* table, cons
                                   hlo_arena_t* arena);
 
 /// The functions of hlo_runtime_table_t for compiled programs. buffers NULL: the planned
-/// allocations; otherwise operands, results, captures.
+/// allocations; otherwise operands, results.
 int32_t hlo_call_site_call(hlo_frame_t* frame, uint32_t call_site_number, void* const* buffers);
-/// Calls a node that may have to wait for other processes. SUSPENDED: call again with the same
-/// `peers` when the process is woken.
-int32_t hlo_call_site_wait(hlo_frame_t* frame, uint32_t call_site_number, hlo_node_peers_t* peers);
+/// Performs a collective of a single process.
+int32_t hlo_call_site_exchange(hlo_frame_t* frame, uint32_t call_site_number);
 /// Fills in the addresses of a call site's operands and results, in this order, in a run of the
 /// program.
 void hlo_call_site_addresses(const hlo_frame_t* frame, const hlo_call_site_t* call_site, void** out_addresses);

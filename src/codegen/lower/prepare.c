@@ -61,8 +61,8 @@ static const char* refuse_type(const hlo_type_t* type) {
   return hlo_type_element_count(type) > MAX_ELEMENTS ? "a value is too large for any memory" : NULL;
 }
 
-// Checks all ops of a region: this function and its callees are the only list of ops that compiled
-// code leaves to the interpreter.
+// Checks all ops of a region. Ops without loops or library function on their types are refused
+// later (hlo_call_site_table_prepare()).
 static void refuse_region(const hlo_region_t* region, uint32_t depth, refusal_t* out) {
   if (depth > REGION_DEPTH_LIMIT) out->cause = "regions are nested too deeply";
   for (uint32_t i = 0; i < region->arg_count && !out->cause; ++i) {
@@ -134,12 +134,31 @@ static void remove_done(hlo_node_t* node) {
   hlo_node_erase(node);
 }
 
-// Removes a node whose result is its operand: steps have an order without tokens.
+// Removes a node whose results are its operands: steps have an order without tokens.
 static void pass_through(hlo_node_t* node) {
-  hlo_value_t* value = hlo_node_operand(node, 0);
-  if (value->type != node->results[0].type) return;
-  hlo_value_replace_uses(&node->results[0], value);
+  if (node->operand_count < node->result_count) return;
+  for (uint32_t i = 0; i < node->result_count; ++i) {
+    if (hlo_node_operand_type(node, i) != node->results[i].type) return;
+  }
+  for (uint32_t i = 0; i < node->result_count; ++i) {
+    hlo_value_replace_uses(&node->results[i], hlo_node_operand(node, i));
+  }
   hlo_node_erase(node);
+}
+
+// Returns true for nodes that compute nothing: annotations for a partitioner, copies in HLO.
+static bool is_passed_through(const hlo_node_t* node) {
+  hlo_custom_function_t function;
+  switch (node->op) {
+    case HLO_OP_hlo_copy:
+    case HLO_OP_hlo_domain:
+    case HLO_OP_hlo_add_dependency: return true;
+    case HLO_OP_custom_call:
+      function = hlo_custom_function_of(node);
+      return function == HLO_CUSTOM_identity || function == HLO_CUSTOM_nothing ||
+             function == HLO_CUSTOM_pin;
+    default: return false;
+  }
 }
 
 // ---- asynchronous computations: executed at their start
@@ -210,7 +229,7 @@ static void inline_bodies(hlo_region_t* region, uint32_t depth) {
     for (uint32_t i = 0; i < node->region_count; ++i) inline_bodies(node->regions[i], depth + 1);
     if (node->op == HLO_OP_hlo_async_start) inline_async(node);
     if (node->op == HLO_OP_hlo_fusion && node->region_count == 1) inline_body(node);
-    if (node->op == HLO_OP_hlo_copy || node->op == HLO_OP_hlo_add_dependency) pass_through(node);
+    if (is_passed_through(node)) pass_through(node);
     if (node->op == HLO_OP_hlo_send_done || node->op == HLO_OP_hlo_recv_done) remove_done(node);
   }
 }
