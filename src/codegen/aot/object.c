@@ -357,14 +357,14 @@ static void add_field(writer_t* w, uint64_t at, const hlo_code_isa_field_t* fiel
 static void add_run(writer_t* w, uint64_t program, hlo_arena_t* arena) {
   const hlo_code_isa_object_t* object = &w->code->isa->object;
   uint64_t at = hlo_elf_align(&w->elf, w->text, TRAMPOLINE_ALIGNMENT);
-  append_bytes(w, w->text, object->stub, object->stub_bytes);
+  append_bytes(w, w->text, object->trampoline, object->trampoline_bytes);
   const char* name = hlo_arena_printf(arena, "%s_run", w->name);
   if (!name) return;
   const uint8_t func = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC);
-  hlo_elf_add_symbol(&w->elf, name, func, w->text, at, object->stub_bytes);
+  hlo_elf_add_symbol(&w->elf, name, func, w->text, at, object->trampoline_bytes);
   uint32_t target = import_symbol(w, "hlo_rt_run");
-  add_field(w, at, &object->stub_data, w->data_symbol, program);
-  add_field(w, at, &object->stub_target, target, 0);
+  add_field(w, at, &object->trampoline_data, w->data_symbol, program);
+  add_field(w, at, &object->trampoline_target, target, 0);
 }
 
 static hlo_status_t write_object(writer_t* w, const hlo_target_t* target, hlo_arena_t* arena,

@@ -54,9 +54,11 @@ typedef struct hlo_code_isa_object {
   uint16_t machine;              // e_machine
   uint32_t address_relocation;   // an address of 64 bits
   uint32_t distance_relocation;  // a distance of 32 bits from the field
-  const uint8_t* stub;           // a jump to `stub_target`, with the address of `stub_data` as the
-  uint32_t stub_bytes;           // third argument, the others as they are
-  hlo_code_isa_field_t stub_data, stub_target;
+  // A jump to `trampoline_target`, with the address of `trampoline_data` as the third argument, the
+  // others as they are.
+  const uint8_t* trampoline;
+  uint32_t trampoline_bytes;
+  hlo_code_isa_field_t trampoline_data, trampoline_target;
 } hlo_code_isa_object_t;
 
 /// threads: immutable

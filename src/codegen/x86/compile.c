@@ -237,10 +237,10 @@ static size_t write_prologue(const hlo_code_func_t* func, uint8_t* out) {
 
 // ---- object files
 
-static const uint8_t kStub[] = {0xf3, 0x0f, 0x1e, 0xfa,           // endbr64
-                                0x48, 0x8d, 0x15, 0,    0, 0, 0,  // lea rdx, [rip + data]
-                                0xe9, 0,    0,    0,    0};       // jmp target
-enum { STUB_DATA_AT = 7, STUB_TARGET_AT = 12, FROM_NEXT = -4 };
+static const uint8_t kTrampoline[] = {0xf3, 0x0f, 0x1e, 0xfa,           // endbr64
+                                      0x48, 0x8d, 0x15, 0,    0, 0, 0,  // lea rdx, [rip + data]
+                                      0xe9, 0,    0,    0,    0};       // jmp target
+enum { TRAMPOLINE_DATA_AT = 7, TRAMPOLINE_TARGET_AT = 12, FROM_NEXT = -4 };
 
 static bool encodes(const hlo_target_t* target) {
   return target->has_encoder;
@@ -267,9 +267,9 @@ const hlo_code_isa_t hlo_x86_isa = {
     .object = {.machine = EM_X86_64,
                .address_relocation = R_X86_64_64,
                .distance_relocation = R_X86_64_PC32,
-               .stub = kStub,
-               .stub_bytes = sizeof kStub,
-               .stub_data = {STUB_DATA_AT, R_X86_64_PC32, FROM_NEXT},
-               .stub_target = {STUB_TARGET_AT, R_X86_64_PLT32, FROM_NEXT}},
+               .trampoline = kTrampoline,
+               .trampoline_bytes = sizeof kTrampoline,
+               .trampoline_data = {TRAMPOLINE_DATA_AT, R_X86_64_PC32, FROM_NEXT},
+               .trampoline_target = {TRAMPOLINE_TARGET_AT, R_X86_64_PLT32, FROM_NEXT}},
     .objdump_machine = "i386:x86-64",
     .objdump_syntax = "intel"};
