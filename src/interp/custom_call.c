@@ -8,9 +8,6 @@
 #include "interp/eval_impl.h"
 #include "ir/check.h"
 
-#define REF_ARGUMENTS \
-  hlo_eval_t *eval, const hlo_node_t *node, hlo_tensor_t **operands, hlo_tensor_t **results
-
 static hlo_status_t expect_operands(const hlo_node_t* node, uint32_t count) {
   if (node->operand_count == count) return hlo_ok();
   return hlo_node_invalid(node, "@%s has %u operands, expected %u",
@@ -20,7 +17,7 @@ static hlo_status_t expect_operands(const hlo_node_t* node, uint32_t count) {
 // ---- checks -------------------------------------------------------------------------------------
 
 // A check that has a result returns true; a failed check is an error anyway.
-static hlo_status_t custom_check(REF_ARGUMENTS) {
+static hlo_status_t custom_check(HLO_REF_ARGUMENTS) {
   HLO_TRY(expect_operands(node, 2));
   HLO_TRY(hlo_check_operands(node, operands));
   for (uint32_t i = 0; i < node->result_count; ++i) {
@@ -30,7 +27,7 @@ static hlo_status_t custom_check(REF_ARGUMENTS) {
   return hlo_ok();
 }
 
-static hlo_status_t custom_shape_assertion(REF_ARGUMENTS) {
+static hlo_status_t custom_shape_assertion(HLO_REF_ARGUMENTS) {
   (void)eval, (void)results;
   if (!node->operand_count || operands[0]->kind != HLO_TYPE_TENSOR) return expect_operands(node, 1);
   if (hlo_tensor_int(operands[0], 0)) return hlo_ok();
@@ -47,7 +44,7 @@ static hlo_status_t custom_shape_assertion(REF_ARGUMENTS) {
 // ---- annotations --------------------------------------------------------------------------------
 
 // Annotations for a partitioner: on one process they return their operands.
-static hlo_status_t custom_identity(REF_ARGUMENTS) {
+static hlo_status_t custom_identity(HLO_REF_ARGUMENTS) {
   (void)eval;
   if (node->operand_count < node->result_count) return expect_operands(node, node->result_count);
   for (uint32_t i = 0; i < node->result_count; ++i) {
@@ -67,7 +64,7 @@ static hlo_status_t custom_identity(REF_ARGUMENTS) {
 
 // Pin and Unpin convert an array to a buffer and back. CreateBuffer has no operand and returns
 // zeros. Values are immutable here, so in-place updates get a copy.
-static hlo_status_t custom_pin(REF_ARGUMENTS) {
+static hlo_status_t custom_pin(HLO_REF_ARGUMENTS) {
   if (node->result_count != 1 || node->operand_count > 1) return expect_operands(node, 1);
   const hlo_type_t* type = node->results[0].type;
   HLO_TRY(hlo_eval_result(eval, node, 0, &results[0]));
@@ -83,7 +80,7 @@ static hlo_status_t custom_pin(REF_ARGUMENTS) {
   return hlo_ok();
 }
 
-static hlo_status_t custom_nothing(REF_ARGUMENTS) {
+static hlo_status_t custom_nothing(HLO_REF_ARGUMENTS) {
   (void)eval, (void)operands, (void)results;
   if (node->result_count == 0) return hlo_ok();
   return hlo_node_invalid(node, "@%s has no results",
@@ -129,7 +126,7 @@ static const hlo_ref_fn_t functions[HLO_CUSTOM_FUNCTION_COUNT] = {
     [HLO_CUSTOM_gtsv_perturbed] = hlo_custom_lapack,
 };
 
-hlo_status_t hlo_ref_custom_call(REF_ARGUMENTS) {
+hlo_status_t hlo_ref_custom_call(HLO_REF_ARGUMENTS) {
   if (eval->options.custom_call) {
     bool is_handled = false, is_pending = false;
     hlo_status_t status =

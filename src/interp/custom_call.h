@@ -12,7 +12,6 @@ hlo_status_t hlo_check_operands(const hlo_node_t* node,
 
 /// lapack_{s,d,c,z}<name>_ffi: factorisations with the operands, results and attributes that JAX
 /// passes; and a tridiagonal solver that perturbs pivots near zero.
-hlo_status_t hlo_custom_lapack(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,
-                               hlo_tensor_t** results) HLO_MUST_USE;
+hlo_status_t hlo_custom_lapack(HLO_REF_ARGUMENTS) HLO_MUST_USE;
 
 #endif  // HLO_INTERP_CUSTOM_CALL_H_

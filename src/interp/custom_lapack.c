@@ -357,8 +357,7 @@ static hlo_status_t run_matrices(call_t* c, const function_t* function,
   return hlo_ok();
 }
 
-hlo_status_t hlo_custom_lapack(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,
-                               hlo_tensor_t** results) {
+hlo_status_t hlo_custom_lapack(HLO_REF_ARGUMENTS) {
   const function_t* function = &functions[hlo_custom_function_of(node)];
   call_t c = {.node = node};
   if (!call_init(&c, function->operands, operands)) return misfit(node);

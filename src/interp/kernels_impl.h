@@ -52,8 +52,7 @@ hlo_kernel_id_t hlo_kernel_of_compare(const hlo_node_t* node, hlo_dtype_t dtype)
 hlo_status_t hlo_elementwise_run(hlo_eval_t* eval, const hlo_node_t* node, hlo_kernel_id_t id,
                                  hlo_tensor_t** operands, hlo_tensor_t** results) HLO_MUST_USE;
 /// select and clamp of operands that may include scalars.
-hlo_status_t hlo_select_run(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,
-                            hlo_tensor_t** results) HLO_MUST_USE;
+hlo_status_t hlo_select_run(HLO_REF_ARGUMENTS) HLO_MUST_USE;
 /// Returns a tensor of `dims` filled from `tensor`, whose dimension d has size 1 or that of the
 /// result's dimension map[d].
 hlo_status_t hlo_tensor_expand(const hlo_tensor_t* tensor, uint32_t rank, const int64_t* dims,

@@ -102,8 +102,7 @@ static hlo_status_t norm_results(hlo_eval_t* eval, const hlo_node_t* node, const
   return hlo_ok();
 }
 
-hlo_status_t hlo_ref_batch_norm_inference(hlo_eval_t* eval, const hlo_node_t* node,
-                                          hlo_tensor_t** operands, hlo_tensor_t** results) {
+hlo_status_t hlo_ref_batch_norm_inference(HLO_REF_ARGUMENTS) {
   if (hlo_quant_is_used(node, operands)) {
     return hlo_quant_run(eval, node, hlo_ref_batch_norm_inference, operands, results);
   }
@@ -138,8 +137,7 @@ static void compute_statistics(const norm_t* norm, const hlo_tensor_t* operand) 
   for (int64_t f = 0; f < norm->features; f++) variance[f] /= count;
 }
 
-hlo_status_t hlo_ref_batch_norm_training(hlo_eval_t* eval, const hlo_node_t* node,
-                                         hlo_tensor_t** operands, hlo_tensor_t** results) {
+hlo_status_t hlo_ref_batch_norm_training(HLO_REF_ARGUMENTS) {
   if (hlo_quant_is_used(node, operands)) {
     return hlo_quant_run(eval, node, hlo_ref_batch_norm_training, operands, results);
   }
@@ -174,8 +172,7 @@ static void gradient_sums(const norm_t* norm, hlo_tensor_t* const* operands) {
   }
 }
 
-hlo_status_t hlo_ref_batch_norm_grad(hlo_eval_t* eval, const hlo_node_t* node,
-                                     hlo_tensor_t** operands, hlo_tensor_t** results) {
+hlo_status_t hlo_ref_batch_norm_grad(HLO_REF_ARGUMENTS) {
   if (hlo_quant_is_used(node, operands)) {
     return hlo_quant_run(eval, node, hlo_ref_batch_norm_grad, operands, results);
   }

@@ -101,10 +101,9 @@ static hlo_status_t broadcast_run(hlo_eval_t* eval, const hlo_node_t* node, hlo_
   return status;
 }
 
-#define BROADCAST(id)                                                                         \
-  hlo_status_t hlo_ref_chlo_broadcast_##id(hlo_eval_t* eval, const hlo_node_t* node,          \
-                                           hlo_tensor_t** operands, hlo_tensor_t** results) { \
-    return broadcast_run(eval, node, HLO_OP_##id, operands, results);                         \
+#define BROADCAST(id)                                                 \
+  hlo_status_t hlo_ref_chlo_broadcast_##id(HLO_REF_ARGUMENTS) {       \
+    return broadcast_run(eval, node, HLO_OP_##id, operands, results); \
   }
 BROADCAST(add)
 BROADCAST(and)
@@ -125,10 +124,9 @@ BROADCAST(shift_right_logical)
 BROADCAST(subtract)
 BROADCAST(xor)
 #undef BROADCAST
-#define BROADCAST_CHLO(id)                                                                    \
-  hlo_status_t hlo_ref_chlo_broadcast_##id(hlo_eval_t* eval, const hlo_node_t* node,          \
-                                           hlo_tensor_t** operands, hlo_tensor_t** results) { \
-    return broadcast_run(eval, node, HLO_OP_chlo_##id, operands, results);                    \
+#define BROADCAST_CHLO(id)                                                 \
+  hlo_status_t hlo_ref_chlo_broadcast_##id(HLO_REF_ARGUMENTS) {            \
+    return broadcast_run(eval, node, HLO_OP_chlo_##id, operands, results); \
   }
 BROADCAST_CHLO(next_after)
 BROADCAST_CHLO(polygamma)

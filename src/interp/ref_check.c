@@ -10,9 +10,6 @@
 #include "ir/check.h"
 #include "ir/print.h"
 
-#define REF_ARGUMENTS \
-  hlo_eval_t *eval, const hlo_node_t *node, hlo_tensor_t **operands, hlo_tensor_t **results
-
 // ---- check --------------------------------------------------------------------------------------
 
 static hlo_status_t check_tensor(const hlo_node_t* node, const hlo_check_t* check,
@@ -38,34 +35,34 @@ hlo_status_t hlo_check_operands(const hlo_node_t* node, hlo_tensor_t* const* ope
   return check_tensor(node, &check, operands[0], node->operand_count > 1 ? operands[1] : NULL);
 }
 
-hlo_status_t hlo_ref_check_expect_eq(REF_ARGUMENTS) {
+hlo_status_t hlo_ref_check_expect_eq(HLO_REF_ARGUMENTS) {
   (void)eval, (void)results;
   return hlo_check_operands(node, operands);
 }
 
-hlo_status_t hlo_ref_check_expect_eq_const(REF_ARGUMENTS) {
+hlo_status_t hlo_ref_check_expect_eq_const(HLO_REF_ARGUMENTS) {
   (void)eval, (void)results;
   return hlo_check_operands(node, operands);
 }
 
-hlo_status_t hlo_ref_check_expect_almost_eq(REF_ARGUMENTS) {
+hlo_status_t hlo_ref_check_expect_almost_eq(HLO_REF_ARGUMENTS) {
   (void)eval, (void)results;
   return hlo_check_operands(node, operands);
 }
 
-hlo_status_t hlo_ref_check_expect_almost_eq_const(REF_ARGUMENTS) {
+hlo_status_t hlo_ref_check_expect_almost_eq_const(HLO_REF_ARGUMENTS) {
   (void)eval, (void)results;
   return hlo_check_operands(node, operands);
 }
 
-hlo_status_t hlo_ref_check_expect_close(REF_ARGUMENTS) {
+hlo_status_t hlo_ref_check_expect_close(HLO_REF_ARGUMENTS) {
   (void)eval, (void)results;
   return hlo_check_operands(node, operands);
 }
 
 // ---- probes -------------------------------------------------------------------------------------
 
-hlo_status_t hlo_ref_check_expect_serialized_eq(REF_ARGUMENTS) {
+hlo_status_t hlo_ref_check_expect_serialized_eq(HLO_REF_ARGUMENTS) {
   (void)results;
   const char* id = hlo_node_attr_text(node, HLO_ATTR_probe_id);
   int64_t left = hlo_node_attr_int(node, HLO_ATTR_iteration, 0);
@@ -136,7 +133,7 @@ static hlo_status_t write_probe(const hlo_eval_t* eval, const hlo_node_t* node, 
   return status;
 }
 
-hlo_status_t hlo_ref_interpreter_probe(REF_ARGUMENTS) {
+hlo_status_t hlo_ref_interpreter_probe(HLO_REF_ARGUMENTS) {
   const char* id = hlo_node_attr_text(node, HLO_ATTR_probe_id);
   if (!id || operands[0]->kind != HLO_TYPE_TENSOR) {
     return hlo_node_invalid(node, "needs a tensor and a probe_id");
@@ -160,7 +157,7 @@ hlo_status_t hlo_ref_interpreter_probe(REF_ARGUMENTS) {
   return hlo_ok();
 }
 
-hlo_status_t hlo_ref_interpreter_print(REF_ARGUMENTS) {
+hlo_status_t hlo_ref_interpreter_print(HLO_REF_ARGUMENTS) {
   (void)results;
   const hlo_tensor_t* tensor = operands[0];
   if (!eval->options.print || tensor->kind != HLO_TYPE_TENSOR) return hlo_ok();
@@ -220,7 +217,7 @@ static hlo_status_t fill_infeed(const hlo_eval_t* eval, const hlo_node_t* node,
   return hlo_ok();
 }
 
-hlo_status_t hlo_ref_interpreter_run_parallel(REF_ARGUMENTS) {
+hlo_status_t hlo_ref_interpreter_run_parallel(HLO_REF_ARGUMENTS) {
   const hlo_attr_t* programs = hlo_node_attr(node, HLO_ATTR_programs);
   const hlo_attr_t* symbols = hlo_node_attr(node, HLO_ATTR_infeed);
   if (!eval->program || !programs || programs->kind != HLO_ATTR_KIND_ARRAY || !programs->count ||

@@ -7,9 +7,6 @@
 #include "interp/eval_impl.h"
 #include "ir/process_groups.h"
 
-#define REF_ARGUMENTS \
-  hlo_eval_t *eval, const hlo_node_t *node, hlo_tensor_t **operands, hlo_tensor_t **results
-
 /// The group of a collective and the operands that its members contributed.
 typedef struct gathered {
   bool is_pending;
@@ -181,7 +178,7 @@ static hlo_status_t concatenate(hlo_eval_t* eval, const hlo_node_t* node, const 
   return hlo_ok();
 }
 
-hlo_status_t hlo_ref_all_gather(REF_ARGUMENTS) {
+hlo_status_t hlo_ref_all_gather(HLO_REF_ARGUMENTS) {
   gathered_t all;
   uint32_t axis = 0;
   for (uint32_t i = 0; i < node->operand_count; ++i) {
@@ -221,7 +218,7 @@ static hlo_status_t exchange_slices(hlo_eval_t* eval, const hlo_node_t* node, co
   return hlo_ok();
 }
 
-hlo_status_t hlo_ref_all_to_all(REF_ARGUMENTS) {
+hlo_status_t hlo_ref_all_to_all(HLO_REF_ARGUMENTS) {
   gathered_t all;
   uint32_t split = 0, concat = 0;
   for (uint32_t i = 0; i < node->operand_count; ++i) {
@@ -263,7 +260,7 @@ static hlo_status_t root_of(const hlo_node_t* node, const gathered_t* all,
   return hlo_ok();
 }
 
-hlo_status_t hlo_ref_collective_broadcast(REF_ARGUMENTS) {
+hlo_status_t hlo_ref_collective_broadcast(HLO_REF_ARGUMENTS) {
   gathered_t all;
   HLO_TRY(gather_operands(eval, node, hlo_group_strategy(node),
                           hlo_node_attr(node, HLO_ATTR_replica_groups), node->result_count,
@@ -309,7 +306,7 @@ static hlo_status_t permute_operands(hlo_eval_t* eval, const hlo_node_t* node,
 }
 
 // Every process of the grid row takes part; the pairs say whose operands become the results.
-hlo_status_t hlo_ref_collective_permute(REF_ARGUMENTS) {
+hlo_status_t hlo_ref_collective_permute(HLO_REF_ARGUMENTS) {
   gathered_t all;
   HLO_TRY(gather_operands(eval, node, hlo_group_strategy(node), NULL, node->operand_count, operands,
                           &all));
@@ -411,7 +408,7 @@ static hlo_status_t reduce_over(hlo_eval_t* eval, const hlo_node_t* node, const 
   return status;
 }
 
-static hlo_status_t all_reduce(REF_ARGUMENTS) {
+static hlo_status_t all_reduce(HLO_REF_ARGUMENTS) {
   gathered_t all;
   HLO_TRY(gather_groups(eval, node, node->result_count, operands, &all));
   hlo_status_t status = hlo_ok();
@@ -422,15 +419,15 @@ static hlo_status_t all_reduce(REF_ARGUMENTS) {
   return status;
 }
 
-hlo_status_t hlo_ref_all_reduce(REF_ARGUMENTS) {
+hlo_status_t hlo_ref_all_reduce(HLO_REF_ARGUMENTS) {
   return all_reduce(eval, node, operands, results);
 }
 
-hlo_status_t hlo_ref_cross_replica_sum(REF_ARGUMENTS) {
+hlo_status_t hlo_ref_cross_replica_sum(HLO_REF_ARGUMENTS) {
   return all_reduce(eval, node, operands, results);
 }
 
-hlo_status_t hlo_ref_collective_reduce(REF_ARGUMENTS) {
+hlo_status_t hlo_ref_collective_reduce(HLO_REF_ARGUMENTS) {
   gathered_t all;
   HLO_TRY(gather_operands(eval, node, hlo_group_strategy(node),
                           hlo_node_attr(node, HLO_ATTR_replica_groups), node->result_count,
@@ -471,7 +468,7 @@ static hlo_status_t scatter_own(hlo_eval_t* eval, const hlo_node_t* node, const 
   return status;
 }
 
-hlo_status_t hlo_ref_reduce_scatter(REF_ARGUMENTS) {
+hlo_status_t hlo_ref_reduce_scatter(HLO_REF_ARGUMENTS) {
   gathered_t all;
   uint32_t axis = 0;
   if (!check_axis(node, HLO_ATTR_scatter_dimension, operands[0], &axis)) return axis_error(node);
@@ -503,7 +500,7 @@ static hlo_status_t copy_ragged(const hlo_node_t* node, const gathered_t* all, u
   return hlo_ok();
 }
 
-hlo_status_t hlo_ref_hlo_ragged_all_to_all(REF_ARGUMENTS) {
+hlo_status_t hlo_ref_hlo_ragged_all_to_all(HLO_REF_ARGUMENTS) {
   gathered_t all;
   hlo_tensor_t* parts[4] = {operands[0], operands[2], operands[3], operands[4]};
   if (operands[0]->rank == 0 || operands[1]->rank != operands[0]->rank) return axis_error(node);

@@ -39,15 +39,12 @@ static hlo_status_t number_result(hlo_eval_t* eval, const hlo_node_t* node, int6
   return hlo_ok();
 }
 
-#define REF_ARGUMENTS \
-  hlo_eval_t *eval, const hlo_node_t *node, hlo_tensor_t **operands, hlo_tensor_t **results
-
 // ---- ops that the evaluator runs
 // The functions below come from a list of op names.
-#define UNREACHABLE(id)                        \
-  hlo_status_t hlo_ref_##id(REF_ARGUMENTS) {   \
-    (void)eval, (void)operands, (void)results; \
-    return unreachable_op(node);               \
+#define UNREACHABLE(id)                          \
+  hlo_status_t hlo_ref_##id(HLO_REF_ARGUMENTS) { \
+    (void)eval, (void)operands, (void)results;   \
+    return unreachable_op(node);                 \
   }
 UNREACHABLE(call)
 UNREACHABLE(case)
@@ -64,7 +61,7 @@ UNREACHABLE(sdy_return)
 
 // ---- values that pass through
 #define PASS_THROUGH(id)                          \
-  hlo_status_t hlo_ref_##id(REF_ARGUMENTS) {      \
+  hlo_status_t hlo_ref_##id(HLO_REF_ARGUMENTS) {  \
     (void)eval;                                   \
     return pass_through(node, operands, results); \
   }
@@ -77,20 +74,20 @@ PASS_THROUGH(hlo_domain)
 PASS_THROUGH(sdy_sharding_constraint)
 PASS_THROUGH(sdy_reshard)
 
-hlo_status_t hlo_ref_sdy_mesh(REF_ARGUMENTS) {
+hlo_status_t hlo_ref_sdy_mesh(HLO_REF_ARGUMENTS) {
   (void)eval, (void)node, (void)operands, (void)results;
   return hlo_ok();
 }
 
 // ---- tuples, futures, tokens
 
-hlo_status_t hlo_ref_tuple(REF_ARGUMENTS) {
+hlo_status_t hlo_ref_tuple(HLO_REF_ARGUMENTS) {
   (void)eval;
   for (uint32_t i = 0; i < node->operand_count; ++i) hlo_tensor_retain(operands[i]);
   return hlo_tensor_create_tuple(node->operand_count, operands, &results[0]);
 }
 
-hlo_status_t hlo_ref_get_tuple_element(REF_ARGUMENTS) {
+hlo_status_t hlo_ref_get_tuple_element(HLO_REF_ARGUMENTS) {
   (void)eval;
   int64_t index = hlo_node_attr_int(node, HLO_ATTR_index, 0);
   if (index < 0 || index >= (int64_t)operands[0]->item_count) {
@@ -101,36 +98,36 @@ hlo_status_t hlo_ref_get_tuple_element(REF_ARGUMENTS) {
   return hlo_ok();
 }
 
-hlo_status_t hlo_ref_async_done(REF_ARGUMENTS) {
+hlo_status_t hlo_ref_async_done(HLO_REF_ARGUMENTS) {
   (void)eval;
   return unpack_items(node, operands, results);
 }
 
-hlo_status_t hlo_ref_hlo_async_done(REF_ARGUMENTS) {
+hlo_status_t hlo_ref_hlo_async_done(HLO_REF_ARGUMENTS) {
   (void)eval;
   return unpack_items(node, operands, results);
 }
 
-hlo_status_t hlo_ref_after_all(REF_ARGUMENTS) {
+hlo_status_t hlo_ref_after_all(HLO_REF_ARGUMENTS) {
   (void)eval, (void)node, (void)operands;
   return hlo_tensor_create_token(&results[0]);
 }
 
-hlo_status_t hlo_ref_create_token(REF_ARGUMENTS) {
+hlo_status_t hlo_ref_create_token(HLO_REF_ARGUMENTS) {
   (void)eval, (void)node, (void)operands;
   return hlo_tensor_create_token(&results[0]);
 }
 
 // ---- process numbers
 
-hlo_status_t hlo_ref_partition_id(REF_ARGUMENTS) {
+hlo_status_t hlo_ref_partition_id(HLO_REF_ARGUMENTS) {
   (void)operands;
   const hlo_process_grid_t* grid = eval->options.grid;
   return number_result(eval, node, grid ? eval->options.process % grid->partition_count : 0,
                        results);
 }
 
-hlo_status_t hlo_ref_replica_id(REF_ARGUMENTS) {
+hlo_status_t hlo_ref_replica_id(HLO_REF_ARGUMENTS) {
   (void)operands;
   const hlo_process_grid_t* grid = eval->options.grid;
   return number_result(eval, node, grid ? eval->options.process / grid->partition_count : 0,

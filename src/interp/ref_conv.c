@@ -189,8 +189,7 @@ static hlo_status_t convolve(hlo_eval_t* eval, const hlo_node_t* node, hlo_tenso
   return status;
 }
 
-hlo_status_t hlo_ref_convolution(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,
-                                 hlo_tensor_t** results) {
+hlo_status_t hlo_ref_convolution(HLO_REF_ARGUMENTS) {
   if (hlo_quant_is_used(node, operands)) {
     return hlo_quant_run(eval, node, hlo_ref_convolution, operands, results);
   }
@@ -198,8 +197,7 @@ hlo_status_t hlo_ref_convolution(hlo_eval_t* eval, const hlo_node_t* node, hlo_t
   return convolve(eval, node, operands, padding.values, padding.count, results);
 }
 
-hlo_status_t hlo_ref_dynamic_conv(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,
-                                  hlo_tensor_t** results) {
+hlo_status_t hlo_ref_dynamic_conv(HLO_REF_ARGUMENTS) {
   if (hlo_quant_is_used(node, operands)) {
     return hlo_quant_run(eval, node, hlo_ref_dynamic_conv, operands, results);
   }

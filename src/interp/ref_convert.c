@@ -7,8 +7,7 @@
 #include "interp/kernels_impl.h"
 #include "interp/quant.h"
 
-hlo_status_t hlo_ref_convert(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,
-                             hlo_tensor_t** results) {
+hlo_status_t hlo_ref_convert(HLO_REF_ARGUMENTS) {
   hlo_tensor_t* x = operands[0];
   const hlo_type_t* type = node->results[0].type;
   if (hlo_quant_is_used(node, operands)) {
@@ -89,8 +88,7 @@ static hlo_status_t bitcast_dims(const hlo_node_t* node, const hlo_tensor_t* x, 
   return hlo_ok();
 }
 
-hlo_status_t hlo_ref_bitcast_convert(hlo_eval_t* eval, const hlo_node_t* node,
-                                     hlo_tensor_t** operands, hlo_tensor_t** results) {
+hlo_status_t hlo_ref_bitcast_convert(HLO_REF_ARGUMENTS) {
   hlo_tensor_t* x = operands[0];
   int64_t dims[HLO_RANK_MAX];
   uint32_t rank = 0;
@@ -157,8 +155,7 @@ static uint64_t reduce_bits(const reduction_t* r, uint64_t bits) {
   return bits;
 }
 
-hlo_status_t hlo_ref_reduce_precision(hlo_eval_t* eval, const hlo_node_t* node,
-                                      hlo_tensor_t** operands, hlo_tensor_t** results) {
+hlo_status_t hlo_ref_reduce_precision(HLO_REF_ARGUMENTS) {
   if (hlo_quant_is_used(node, operands)) {
     return hlo_quant_run(eval, node, hlo_ref_reduce_precision, operands, results);
   }
@@ -198,8 +195,7 @@ static double round_stochastically(double x, uint64_t random, unsigned bits) {
   return copysign(whole, x);
 }
 
-hlo_status_t hlo_ref_hlo_stochastic_convert(hlo_eval_t* eval, const hlo_node_t* node,
-                                            hlo_tensor_t** operands, hlo_tensor_t** results) {
+hlo_status_t hlo_ref_hlo_stochastic_convert(HLO_REF_ARGUMENTS) {
   const hlo_tensor_t *x = operands[0], *random = operands[1];
   const hlo_dtype_t to = node->results[0].type->dtype;
   if (!hlo_dtype_is_float(x->dtype) || !hlo_dtype_is_unsigned(random->dtype) ||

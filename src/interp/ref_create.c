@@ -16,14 +16,12 @@ static hlo_status_t constant_run(const hlo_node_t* node, hlo_tensor_t** results)
   return hlo_ok();
 }
 
-hlo_status_t hlo_ref_constant(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,
-                              hlo_tensor_t** results) {
+hlo_status_t hlo_ref_constant(HLO_REF_ARGUMENTS) {
   (void)eval, (void)operands;
   return constant_run(node, results);
 }
 
-hlo_status_t hlo_ref_chlo_constant(hlo_eval_t* eval, const hlo_node_t* node,
-                                   hlo_tensor_t** operands, hlo_tensor_t** results) {
+hlo_status_t hlo_ref_chlo_constant(HLO_REF_ARGUMENTS) {
   (void)eval, (void)operands;
   return constant_run(node, results);
 }
@@ -58,8 +56,7 @@ static bool like_element(const hlo_attr_t* value, hlo_dtype_t dtype, void* eleme
   }
 }
 
-hlo_status_t hlo_ref_chlo_constant_like(hlo_eval_t* eval, const hlo_node_t* node,
-                                        hlo_tensor_t** operands, hlo_tensor_t** results) {
+hlo_status_t hlo_ref_chlo_constant_like(HLO_REF_ARGUMENTS) {
   uint8_t element[16];
   const hlo_type_t* type = node->results[0].type;
   if (!like_element(hlo_node_attr(node, HLO_ATTR_value), type->dtype, element)) {
@@ -98,8 +95,7 @@ static void fill_iota(hlo_tensor_t* tensor, uint32_t dim) {
   repeat_bytes(tensor->data, inner * (size_t)count, tensor->size_bytes);
 }
 
-hlo_status_t hlo_ref_iota(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,
-                          hlo_tensor_t** results) {
+hlo_status_t hlo_ref_iota(HLO_REF_ARGUMENTS) {
   (void)operands;
   const hlo_type_t* type = node->results[0].type;
   int64_t dim = hlo_node_attr_int(node, HLO_ATTR_iota_dimension, 0);

@@ -160,8 +160,7 @@ static hlo_status_t run_algorithm(const hlo_node_t* node, hlo_tensor_t** operand
   return status;
 }
 
-hlo_status_t hlo_ref_dot_general(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,
-                                 hlo_tensor_t** results) {
+hlo_status_t hlo_ref_dot_general(HLO_REF_ARGUMENTS) {
   const bool has_algorithm = hlo_dot_has_algorithm(node);
   if (!has_algorithm && hlo_quant_is_used(node, operands)) {
     return hlo_quant_run(eval, node, hlo_ref_dot_general, operands, results);
@@ -175,8 +174,7 @@ hlo_status_t hlo_ref_dot_general(hlo_eval_t* eval, const hlo_node_t* node, hlo_t
                           &results[0]);
 }
 
-hlo_status_t hlo_ref_dot(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,
-                         hlo_tensor_t** results) {
+hlo_status_t hlo_ref_dot(HLO_REF_ARGUMENTS) {
   if (hlo_quant_is_used(node, operands)) {
     return hlo_quant_run(eval, node, hlo_ref_dot, operands, results);
   }

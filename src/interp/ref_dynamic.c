@@ -31,8 +31,7 @@ static hlo_status_t check_amounts(const hlo_node_t* node, hlo_tensor_t* const* o
   return hlo_ok();
 }
 
-hlo_status_t hlo_ref_dynamic_reshape(hlo_eval_t* eval, const hlo_node_t* node,
-                                     hlo_tensor_t** operands, hlo_tensor_t** results) {
+hlo_status_t hlo_ref_dynamic_reshape(HLO_REF_ARGUMENTS) {
   (void)eval;
   uint32_t rank = 0;
   int64_t dims[HLO_RANK_MAX], count = 0;
@@ -44,8 +43,7 @@ hlo_status_t hlo_ref_dynamic_reshape(hlo_eval_t* eval, const hlo_node_t* node,
   return hlo_move_reshape(node, 0, operands, 0, rank, dims, &results[0]);
 }
 
-hlo_status_t hlo_ref_dynamic_broadcast_in_dim(hlo_eval_t* eval, const hlo_node_t* node,
-                                              hlo_tensor_t** operands, hlo_tensor_t** results) {
+hlo_status_t hlo_ref_dynamic_broadcast_in_dim(HLO_REF_ARGUMENTS) {
   uint32_t rank = 0;
   int64_t dims[HLO_RANK_MAX];
   HLO_TRY(read_shape(node, operands[1], &rank, dims));
@@ -54,8 +52,7 @@ hlo_status_t hlo_ref_dynamic_broadcast_in_dim(hlo_eval_t* eval, const hlo_node_t
                             &results[0]);
 }
 
-hlo_status_t hlo_ref_dynamic_pad(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,
-                                 hlo_tensor_t** results) {
+hlo_status_t hlo_ref_dynamic_pad(HLO_REF_ARGUMENTS) {
   int64_t low[HLO_RANK_MAX], high[HLO_RANK_MAX], interior[HLO_RANK_MAX];
   HLO_TRY(check_amounts(node, operands, 2, 3));
   hlo_tensor_read_ints(operands[2], HLO_RANK_MAX, low);
@@ -64,8 +61,7 @@ hlo_status_t hlo_ref_dynamic_pad(hlo_eval_t* eval, const hlo_node_t* node, hlo_t
   return hlo_move_pad(eval, node, operands[0], operands[1], low, high, interior, &results[0]);
 }
 
-hlo_status_t hlo_ref_real_dynamic_slice(hlo_eval_t* eval, const hlo_node_t* node,
-                                        hlo_tensor_t** operands, hlo_tensor_t** results) {
+hlo_status_t hlo_ref_real_dynamic_slice(HLO_REF_ARGUMENTS) {
   int64_t starts[HLO_RANK_MAX], limits[HLO_RANK_MAX], strides[HLO_RANK_MAX];
   HLO_TRY(check_amounts(node, operands, 1, 3));
   hlo_tensor_read_ints(operands[1], HLO_RANK_MAX, starts);
@@ -74,8 +70,7 @@ hlo_status_t hlo_ref_real_dynamic_slice(hlo_eval_t* eval, const hlo_node_t* node
   return hlo_move_slice_to(eval, node, operands[0], starts, limits, strides, &results[0]);
 }
 
-hlo_status_t hlo_ref_dynamic_iota(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,
-                                  hlo_tensor_t** results) {
+hlo_status_t hlo_ref_dynamic_iota(HLO_REF_ARGUMENTS) {
   const uint32_t axis = (uint32_t)hlo_node_attr_int(node, HLO_ATTR_iota_dimension, 0);
   uint32_t rank = 0;
   int64_t dims[HLO_RANK_MAX], in[HLO_RANK_MAX] = {0}, out[HLO_RANK_MAX];
@@ -100,8 +95,7 @@ hlo_status_t hlo_ref_dynamic_iota(hlo_eval_t* eval, const hlo_node_t* node, hlo_
   return hlo_ok();
 }
 
-hlo_status_t hlo_ref_get_dimension_size(hlo_eval_t* eval, const hlo_node_t* node,
-                                        hlo_tensor_t** operands, hlo_tensor_t** results) {
+hlo_status_t hlo_ref_get_dimension_size(HLO_REF_ARGUMENTS) {
   const int64_t d = hlo_node_attr_int(node, HLO_ATTR_dimension, 0);
   if (d < 0 || d >= operands[0]->rank) {
     return hlo_node_invalid(node, "dimension %lld of rank %u", (long long)d, operands[0]->rank);
@@ -113,8 +107,7 @@ hlo_status_t hlo_ref_get_dimension_size(hlo_eval_t* eval, const hlo_node_t* node
   return hlo_ok();
 }
 
-hlo_status_t hlo_ref_set_dimension_size(hlo_eval_t* eval, const hlo_node_t* node,
-                                        hlo_tensor_t** operands, hlo_tensor_t** results) {
+hlo_status_t hlo_ref_set_dimension_size(HLO_REF_ARGUMENTS) {
   const hlo_tensor_t* operand = operands[0];
   const int64_t d = hlo_node_attr_int(node, HLO_ATTR_dimension, 0);
   const int64_t size = hlo_tensor_int(operands[1], 0);

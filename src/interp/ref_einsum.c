@@ -192,8 +192,7 @@ static hlo_status_t parse_config(const hlo_node_t* node, hlo_tensor_t* const* op
                                  config ? config : "");
 }
 
-static hlo_status_t einsum(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,
-                           hlo_tensor_t** results) {
+static hlo_status_t einsum(HLO_REF_ARGUMENTS) {
   labels_t labels[2] = {{0}, {0}}, wanted, joint;
   const labels_t none = {0};
   hlo_tensor_t *sides[2] = {NULL, NULL}, *product = NULL;
@@ -225,16 +224,14 @@ static hlo_status_t einsum(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_
   return status;
 }
 
-hlo_status_t hlo_ref_einsum(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,
-                            hlo_tensor_t** results) {
+hlo_status_t hlo_ref_einsum(HLO_REF_ARGUMENTS) {
   if (hlo_quant_is_used(node, operands)) {
     return hlo_quant_run(eval, node, hlo_ref_einsum, operands, results);
   }
   return einsum(eval, node, operands, results);
 }
 
-hlo_status_t hlo_ref_unary_einsum(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,
-                                  hlo_tensor_t** results) {
+hlo_status_t hlo_ref_unary_einsum(HLO_REF_ARGUMENTS) {
   if (hlo_quant_is_used(node, operands)) {
     return hlo_quant_run(eval, node, hlo_ref_unary_einsum, operands, results);
   }

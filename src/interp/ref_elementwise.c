@@ -252,8 +252,7 @@ hlo_status_t hlo_elementwise_run(hlo_eval_t* eval, const hlo_node_t* node, hlo_k
 
 // ---- select, clamp ----------------------------------------------------------------------------
 
-hlo_status_t hlo_select_run(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,
-                            hlo_tensor_t** results) {
+hlo_status_t hlo_select_run(HLO_REF_ARGUMENTS) {
   HLO_TRY(check_operands(node, 3, operands));
   if (hlo_quant_is_used(node, operands)) {
     return hlo_quant_run(eval, node, hlo_select_run, operands, results);
@@ -280,8 +279,7 @@ hlo_status_t hlo_select_run(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor
   return hlo_ok();
 }
 
-hlo_status_t hlo_ref_select(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,
-                            hlo_tensor_t** results) {
+hlo_status_t hlo_ref_select(HLO_REF_ARGUMENTS) {
   return hlo_select_run(eval, node, operands, results);
 }
 
@@ -302,8 +300,7 @@ static hlo_status_t clamp_run(hlo_eval_t* eval, const hlo_node_t* node, hlo_kern
   return hlo_ok();
 }
 
-hlo_status_t hlo_ref_clamp(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,
-                           hlo_tensor_t** results) {
+hlo_status_t hlo_ref_clamp(HLO_REF_ARGUMENTS) {
   HLO_TRY(check_operands(node, 3, operands));
   if (hlo_quant_is_used(node, operands)) {
     return hlo_quant_run(eval, node, hlo_ref_clamp, operands, results);
@@ -336,8 +333,7 @@ hlo_status_t hlo_ref_clamp(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_
   return status;
 }
 
-hlo_status_t hlo_ref_compare(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,
-                             hlo_tensor_t** results) {
+hlo_status_t hlo_ref_compare(HLO_REF_ARGUMENTS) {
   HLO_TRY(check_operands(node, 2, operands));
   hlo_kernel_id_t id = hlo_kernel_of_compare(node, operands[0]->dtype);
   return hlo_elementwise_run(eval, node, id, operands, results);
@@ -345,10 +341,9 @@ hlo_status_t hlo_ref_compare(hlo_eval_t* eval, const hlo_node_t* node, hlo_tenso
 
 // ---- every other op: the functions of eval.h, one per row of elementwise.def ------------------
 
-#define HLO_KERNEL(id, arity, result)                                                          \
-  hlo_status_t hlo_ref_##id(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands, \
-                            hlo_tensor_t** results) {                                          \
-    return hlo_elementwise_run(eval, node, HLO_KERNEL_##id, operands, results);                \
+#define HLO_KERNEL(id, arity, result)                                           \
+  hlo_status_t hlo_ref_##id(HLO_REF_ARGUMENTS) {                                \
+    return hlo_elementwise_run(eval, node, HLO_KERNEL_##id, operands, results); \
   }
 #include "interp/elementwise.def"
 

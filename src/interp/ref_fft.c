@@ -140,8 +140,7 @@ static hlo_status_t run(const fft_t* fft, const hlo_tensor_t* operand, hlo_tenso
   return hlo_ok();
 }
 
-hlo_status_t hlo_ref_fft(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,
-                         hlo_tensor_t** results) {
+hlo_status_t hlo_ref_fft(HLO_REF_ARGUMENTS) {
   const hlo_tensor_t* operand = operands[0];
   fft_t fft;
   hlo_tensor_t* result = NULL;

@@ -88,21 +88,18 @@ static hlo_status_t gather_windows(hlo_eval_t* eval, const hlo_node_t* node,
   return hlo_ok();
 }
 
-hlo_status_t hlo_ref_gather(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,
-                            hlo_tensor_t** results) {
+hlo_status_t hlo_ref_gather(HLO_REF_ARGUMENTS) {
   const hlo_ints_t sizes = hlo_node_ints(node, HLO_ATTR_slice_sizes);
   return gather_windows(eval, node, operands[0], operands[1], sizes.values, &results[0]);
 }
 
-hlo_status_t hlo_ref_dynamic_gather(hlo_eval_t* eval, const hlo_node_t* node,
-                                    hlo_tensor_t** operands, hlo_tensor_t** results) {
+hlo_status_t hlo_ref_dynamic_gather(HLO_REF_ARGUMENTS) {
   int64_t sizes[HLO_RANK_MAX] = {0};
   hlo_tensor_read_ints(operands[2], operands[0]->rank, sizes);
   return gather_windows(eval, node, operands[0], operands[1], sizes, &results[0]);
 }
 
-hlo_status_t hlo_ref_torch_index_select(hlo_eval_t* eval, const hlo_node_t* node,
-                                        hlo_tensor_t** operands, hlo_tensor_t** results) {
+hlo_status_t hlo_ref_torch_index_select(HLO_REF_ARGUMENTS) {
   const hlo_tensor_t *operand = operands[0], *index = operands[1];
   const uint32_t dim = (uint32_t)hlo_node_attr_int(node, HLO_ATTR_dim, 0);
   const uint32_t batch_rank = (uint32_t)hlo_node_attr_int(node, HLO_ATTR_batch_dims, 0);

@@ -26,8 +26,7 @@ static void factor(bool is_lower, int64_t n, hlo_c128_t* a) {
   }
 }
 
-hlo_status_t hlo_ref_cholesky(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,
-                              hlo_tensor_t** results) {
+hlo_status_t hlo_ref_cholesky(HLO_REF_ARGUMENTS) {
   const hlo_tensor_t* a = operands[0];
   if (a->rank < 2 || a->dims[a->rank - 1] != a->dims[a->rank - 2]) {
     return hlo_node_invalid(node, "needs square matrices");
@@ -83,8 +82,7 @@ static void solve_all(solve_t* s, int64_t count, const hlo_c128_t* a, hlo_c128_t
   }
 }
 
-hlo_status_t hlo_ref_triangular_solve(hlo_eval_t* eval, const hlo_node_t* node,
-                                      hlo_tensor_t** operands, hlo_tensor_t** results) {
+hlo_status_t hlo_ref_triangular_solve(HLO_REF_ARGUMENTS) {
   const hlo_tensor_t *a = operands[0], *b = operands[1];
   solve_t solve;
   HLO_TRY(solve_init(&solve, node, a, b));

@@ -4,8 +4,7 @@
 
 enum { INPUTS_MAX = 64 };
 
-hlo_status_t hlo_ref_map(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,
-                         hlo_tensor_t** results) {
+hlo_status_t hlo_ref_map(HLO_REF_ARGUMENTS) {
   const uint32_t count = node->operand_count;
   if (count == 0 || count > INPUTS_MAX || node->region_count != 1 ||
       node->regions[0]->arg_count != count) {

@@ -38,15 +38,13 @@ hlo_status_t hlo_move_reshape(const hlo_node_t* node, uint32_t i, hlo_tensor_t**
   return hlo_ok();
 }
 
-hlo_status_t hlo_ref_reshape(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,
-                             hlo_tensor_t** results) {
+hlo_status_t hlo_ref_reshape(HLO_REF_ARGUMENTS) {
   (void)eval;
   const hlo_type_t* type = node->results[0].type;
   return hlo_move_reshape(node, 0, operands, 0, type->rank, type->dims, &results[0]);
 }
 
-hlo_status_t hlo_ref_hlo_bitcast(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,
-                                 hlo_tensor_t** results) {
+hlo_status_t hlo_ref_hlo_bitcast(HLO_REF_ARGUMENTS) {
   hlo_tensor_t* result = NULL;
   HLO_TRY(hlo_eval_result(eval, node, 0, &result));
   if (result->size_bytes != operands[0]->size_bytes) {
@@ -58,8 +56,7 @@ hlo_status_t hlo_ref_hlo_bitcast(hlo_eval_t* eval, const hlo_node_t* node, hlo_t
   return hlo_ok();
 }
 
-hlo_status_t hlo_ref_hlo_copy(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,
-                              hlo_tensor_t** results) {
+hlo_status_t hlo_ref_hlo_copy(HLO_REF_ARGUMENTS) {
   (void)eval;
   (void)node;
   results[0] = hlo_tensor_retain(operands[0]);
@@ -101,16 +98,14 @@ hlo_status_t hlo_move_broadcast(hlo_eval_t* eval, const hlo_node_t* node, hlo_te
   return hlo_ok();
 }
 
-hlo_status_t hlo_ref_broadcast_in_dim(hlo_eval_t* eval, const hlo_node_t* node,
-                                      hlo_tensor_t** operands, hlo_tensor_t** results) {
+hlo_status_t hlo_ref_broadcast_in_dim(HLO_REF_ARGUMENTS) {
   const hlo_ints_t mapping = hlo_node_ints(node, HLO_ATTR_broadcast_dimensions);
   const hlo_type_t* type = node->results[0].type;
   return hlo_move_broadcast(eval, node, operands, mapping.values, type->rank, type->dims,
                             &results[0]);
 }
 
-hlo_status_t hlo_ref_broadcast(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,
-                               hlo_tensor_t** results) {
+hlo_status_t hlo_ref_broadcast(HLO_REF_ARGUMENTS) {
   const hlo_ints_t sizes = hlo_node_ints(node, HLO_ATTR_broadcast_sizes);
   const hlo_tensor_t* operand = operands[0];
   int64_t dims[HLO_RANK_MAX], mapping[HLO_RANK_MAX];
@@ -126,8 +121,7 @@ hlo_status_t hlo_ref_broadcast(hlo_eval_t* eval, const hlo_node_t* node, hlo_ten
                             &results[0]);
 }
 
-hlo_status_t hlo_ref_concatenate(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,
-                                 hlo_tensor_t** results) {
+hlo_status_t hlo_ref_concatenate(HLO_REF_ARGUMENTS) {
   const uint32_t axis = (uint32_t)hlo_node_attr_int(node, HLO_ATTR_dimension, 0);
   const uint32_t rank = operands[0]->rank;
   if (node->operand_count == 1) {
@@ -193,8 +187,7 @@ hlo_status_t hlo_move_slice_to(hlo_eval_t* eval, const hlo_node_t* node,
   return hlo_move_slice(eval, node, operand, starts, strides, dims, out_tensor);
 }
 
-hlo_status_t hlo_ref_slice(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,
-                           hlo_tensor_t** results) {
+hlo_status_t hlo_ref_slice(HLO_REF_ARGUMENTS) {
   return hlo_move_slice_to(eval, node, operands[0],
                            hlo_node_ints(node, HLO_ATTR_start_indices).values,
                            hlo_node_ints(node, HLO_ATTR_limit_indices).values,
@@ -217,8 +210,7 @@ static hlo_status_t clamped_starts(const hlo_node_t* node, hlo_tensor_t* const* 
   return hlo_ok();
 }
 
-hlo_status_t hlo_ref_dynamic_slice(hlo_eval_t* eval, const hlo_node_t* node,
-                                   hlo_tensor_t** operands, hlo_tensor_t** results) {
+hlo_status_t hlo_ref_dynamic_slice(HLO_REF_ARGUMENTS) {
   const hlo_tensor_t* operand = operands[0];
   const int64_t* sizes = hlo_node_ints(node, HLO_ATTR_slice_sizes).values;
   int64_t starts[HLO_RANK_MAX], strides[HLO_RANK_MAX];
@@ -227,8 +219,7 @@ hlo_status_t hlo_ref_dynamic_slice(hlo_eval_t* eval, const hlo_node_t* node,
   return hlo_move_slice(eval, node, operand, starts, strides, sizes, &results[0]);
 }
 
-hlo_status_t hlo_ref_dynamic_update_slice(hlo_eval_t* eval, const hlo_node_t* node,
-                                          hlo_tensor_t** operands, hlo_tensor_t** results) {
+hlo_status_t hlo_ref_dynamic_update_slice(HLO_REF_ARGUMENTS) {
   (void)eval;
   hlo_tensor_t* operand = operands[0];
   const hlo_tensor_t* update = operands[1];
@@ -326,16 +317,14 @@ hlo_status_t hlo_move_pad(hlo_eval_t* eval, const hlo_node_t* node, const hlo_te
   return hlo_ok();
 }
 
-hlo_status_t hlo_ref_pad(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,
-                         hlo_tensor_t** results) {
+hlo_status_t hlo_ref_pad(HLO_REF_ARGUMENTS) {
   return hlo_move_pad(eval, node, operands[0], operands[1],
                       hlo_node_ints(node, HLO_ATTR_edge_padding_low).values,
                       hlo_node_ints(node, HLO_ATTR_edge_padding_high).values,
                       hlo_node_ints(node, HLO_ATTR_interior_padding).values, &results[0]);
 }
 
-hlo_status_t hlo_ref_reverse(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,
-                             hlo_tensor_t** results) {
+hlo_status_t hlo_ref_reverse(HLO_REF_ARGUMENTS) {
   const hlo_ints_t reversed = hlo_node_ints(node, HLO_ATTR_dimensions);
   const hlo_tensor_t* operand = operands[0];
   int64_t out[HLO_RANK_MAX], in[HLO_RANK_MAX];
@@ -356,8 +345,7 @@ hlo_status_t hlo_ref_reverse(hlo_eval_t* eval, const hlo_node_t* node, hlo_tenso
   return hlo_ok();
 }
 
-hlo_status_t hlo_ref_transpose(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,
-                               hlo_tensor_t** results) {
+hlo_status_t hlo_ref_transpose(HLO_REF_ARGUMENTS) {
   const int64_t* permutation = hlo_node_ints(node, HLO_ATTR_permutation).values;
   const hlo_tensor_t* operand = operands[0];
   const uint32_t rank = operand->rank;

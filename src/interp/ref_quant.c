@@ -215,8 +215,7 @@ static hlo_status_t located(const hlo_node_t* node, hlo_status_t status) {
   return result;
 }
 
-hlo_status_t hlo_ref_uniform_quantize(hlo_eval_t* eval, const hlo_node_t* node,
-                                      hlo_tensor_t** operands, hlo_tensor_t** results) {
+hlo_status_t hlo_ref_uniform_quantize(HLO_REF_ARGUMENTS) {
   (void)eval;
   const hlo_quant_t* quant = node->results[0].type->quant;
   if (quant == NULL) return hlo_node_invalid(node, "the result must be quantized");
@@ -230,8 +229,7 @@ hlo_status_t hlo_ref_uniform_quantize(hlo_eval_t* eval, const hlo_node_t* node,
   return located(node, status);
 }
 
-hlo_status_t hlo_ref_uniform_dequantize(hlo_eval_t* eval, const hlo_node_t* node,
-                                        hlo_tensor_t** operands, hlo_tensor_t** results) {
+hlo_status_t hlo_ref_uniform_dequantize(HLO_REF_ARGUMENTS) {
   (void)eval;
   if (operands[0]->quant == NULL) return hlo_node_invalid(node, "the operand must be quantized");
   return located(node, dequantize(operands[0], &results[0]));

@@ -168,8 +168,7 @@ static hlo_status_t ragged_init(ragged_t* ragged, const hlo_node_t* node, uint32
               : hlo_node_unimplemented(node, "group sizes of this shape are not supported");
 }
 
-hlo_status_t hlo_ref_chlo_ragged_dot(hlo_eval_t* eval, const hlo_node_t* node,
-                                     hlo_tensor_t** operands, hlo_tensor_t** results) {
+hlo_status_t hlo_ref_chlo_ragged_dot(HLO_REF_ARGUMENTS) {
   ragged_t ragged = {.lhs = operands[0],
                      .rhs = operands[1],
                      .sizes = operands[2],

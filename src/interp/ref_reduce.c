@@ -184,7 +184,6 @@ static hlo_status_t reduce_prepared(hlo_eval_t* eval, const hlo_node_t* node,
   return reduce(fold, reduced_dims, results);
 }
 
-hlo_status_t hlo_ref_reduce(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,
-                            hlo_tensor_t** results) {
+hlo_status_t hlo_ref_reduce(HLO_REF_ARGUMENTS) {
   return hlo_fold_run(eval, node, operands, results, reduce_prepared);
 }

@@ -109,8 +109,7 @@ static void fill_philox(uint64_t* state, int64_t state_count, hlo_tensor_t* out)
   }
 }
 
-hlo_status_t hlo_ref_rng_bit_generator(hlo_eval_t* eval, const hlo_node_t* node,
-                                       hlo_tensor_t** operands, hlo_tensor_t** results) {
+hlo_status_t hlo_ref_rng_bit_generator(HLO_REF_ARGUMENTS) {
   const hlo_attr_t* algorithm = hlo_node_attr(node, HLO_ATTR_rng_algorithm);
   const bool is_threefry = algorithm && algorithm->i == HLO_RNG_ALGORITHM_THREE_FRY;
   const hlo_tensor_t* initial = operands[0];
@@ -180,8 +179,7 @@ static void store_uniform(hlo_tensor_t* out, int64_t i, const hlo_tensor_t* a,
   hlo_dtype_store_int64(dtype, element, (int64_t)((uint64_t)from + (range ? bits % range : bits)));
 }
 
-hlo_status_t hlo_ref_rng(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,
-                         hlo_tensor_t** results) {
+hlo_status_t hlo_ref_rng(HLO_REF_ARGUMENTS) {
   const hlo_attr_t* distribution = hlo_node_attr(node, HLO_ATTR_rng_distribution);
   const bool is_normal = distribution && distribution->i == HLO_RNG_DISTRIBUTION_NORMAL;
   const hlo_tensor_t *a = operands[0], *b = operands[1], *shape = operands[2];
@@ -214,8 +212,7 @@ hlo_status_t hlo_ref_rng(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t*
   return hlo_ok();
 }
 
-hlo_status_t hlo_ref_hlo_rng_get_and_update_state(hlo_eval_t* eval, const hlo_node_t* node,
-                                                  hlo_tensor_t** operands, hlo_tensor_t** results) {
+hlo_status_t hlo_ref_hlo_rng_get_and_update_state(HLO_REF_ARGUMENTS) {
   (void)operands;
   HLO_TRY(hlo_eval_result(eval, node, 0, &results[0]));
   for (int64_t i = 0; i < results[0]->element_count; ++i) {

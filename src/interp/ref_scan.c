@@ -122,8 +122,7 @@ static hlo_status_t scan_init(const hlo_node_t* node, hlo_tensor_t** operands, s
   return scan->steps < 0 ? bad_scan(node) : hlo_ok();
 }
 
-hlo_status_t hlo_ref_chlo_scan(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,
-                               hlo_tensor_t** results) {
+hlo_status_t hlo_ref_chlo_scan(HLO_REF_ARGUMENTS) {
   scan_t scan;
   HLO_TRY(scan_init(node, operands, &scan));
   uint32_t count = node->operand_count + node->result_count;

@@ -86,8 +86,7 @@ static hlo_status_t scatter_run(const scatter_t* scatter) {
   return hlo_ok();
 }
 
-hlo_status_t hlo_ref_scatter(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,
-                             hlo_tensor_t** results) {
+hlo_status_t hlo_ref_scatter(HLO_REF_ARGUMENTS) {
   const uint32_t count = (node->operand_count - 1) / 2;
   const size_t list_bytes = 4 * (size_t)count * sizeof(void*);
   hlo_tensor_t** lists = hlo_mem_alloc_zeroed(list_bytes);

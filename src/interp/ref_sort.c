@@ -128,8 +128,7 @@ static hlo_status_t sort_run(sort_t* sort, hlo_eval_t* eval, const hlo_node_t* n
   return sort->status;
 }
 
-hlo_status_t hlo_ref_sort(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,
-                          hlo_tensor_t** results) {
+hlo_status_t hlo_ref_sort(HLO_REF_ARGUMENTS) {
   sort_t sort = {.count = node->operand_count, .operands = operands};
   const size_t bytes = 2 * sort.count * sizeof *sort.args;
   sort.args = hlo_mem_alloc(bytes);
@@ -214,8 +213,7 @@ static hlo_status_t select_run(selection_t* s, hlo_eval_t* eval, const hlo_node_
   return hlo_ok();
 }
 
-hlo_status_t hlo_ref_chlo_top_k(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,
-                                hlo_tensor_t** results) {
+hlo_status_t hlo_ref_chlo_top_k(HLO_REF_ARGUMENTS) {
   selection_t s = {.operand = operands[0]};
   HLO_TRY(hlo_top_k_of(node, &s.top_k));
   if (s.top_k.kept < 0 || s.top_k.kept > s.operand->dims[s.top_k.axis]) {

@@ -4,9 +4,6 @@
 
 #include "interp/eval_impl.h"
 
-#define REF_ARGUMENTS \
-  hlo_eval_t *eval, const hlo_node_t *node, hlo_tensor_t **operands, hlo_tensor_t **results
-
 static hlo_status_t grid_of(const hlo_eval_t* eval, const hlo_node_t* node, bool has_function,
                             const hlo_process_grid_t** out_grid) {
   *out_grid = eval->options.grid;
@@ -39,7 +36,7 @@ static bool ends_in_token(uint32_t count, hlo_tensor_t* const* tensors) {
   return count && tensors[count - 1]->kind == HLO_TYPE_TOKEN;
 }
 
-hlo_status_t hlo_ref_send(REF_ARGUMENTS) {
+hlo_status_t hlo_ref_send(HLO_REF_ARGUMENTS) {
   const hlo_process_grid_t* grid = NULL;
   HLO_TRY(grid_of(eval, node, eval->options.grid && eval->options.grid->send, &grid));
   uint32_t count = node->operand_count - ends_in_token(node->operand_count, operands);
@@ -96,7 +93,7 @@ static hlo_status_t zeros(hlo_eval_t* eval, const hlo_node_t* node, uint32_t cou
   return hlo_ok();
 }
 
-hlo_status_t hlo_ref_recv(REF_ARGUMENTS) {
+hlo_status_t hlo_ref_recv(HLO_REF_ARGUMENTS) {
   (void)operands;
   const hlo_process_grid_t* grid = NULL;
   HLO_TRY(grid_of(eval, node, eval->options.grid && eval->options.grid->recv, &grid));
@@ -115,7 +112,7 @@ hlo_status_t hlo_ref_recv(REF_ARGUMENTS) {
   return hlo_ok();
 }
 
-hlo_status_t hlo_ref_infeed(REF_ARGUMENTS) {
+hlo_status_t hlo_ref_infeed(HLO_REF_ARGUMENTS) {
   (void)operands;
   const hlo_process_grid_t* grid = NULL;
   HLO_TRY(grid_of(eval, node, eval->options.grid && eval->options.grid->infeed, &grid));
@@ -127,7 +124,7 @@ hlo_status_t hlo_ref_infeed(REF_ARGUMENTS) {
   return hlo_ok();
 }
 
-hlo_status_t hlo_ref_outfeed(REF_ARGUMENTS) {
+hlo_status_t hlo_ref_outfeed(HLO_REF_ARGUMENTS) {
   const hlo_process_grid_t* grid = NULL;
   HLO_TRY(grid_of(eval, node, eval->options.grid && eval->options.grid->outfeed, &grid));
   uint32_t count = node->operand_count - ends_in_token(node->operand_count, operands);
@@ -139,13 +136,13 @@ hlo_status_t hlo_ref_outfeed(REF_ARGUMENTS) {
 }
 
 // HLO's send-done and recv-done: the interpreter's send and recv are complete when they return.
-hlo_status_t hlo_ref_hlo_send_done(REF_ARGUMENTS) {
+hlo_status_t hlo_ref_hlo_send_done(HLO_REF_ARGUMENTS) {
   (void)eval, (void)node;
   results[0] = hlo_tensor_retain(operands[0]);
   return hlo_ok();
 }
 
-hlo_status_t hlo_ref_hlo_recv_done(REF_ARGUMENTS) {
+hlo_status_t hlo_ref_hlo_recv_done(HLO_REF_ARGUMENTS) {
   (void)eval;
   const hlo_tensor_t* packed = operands[0];
   if (packed->item_count < node->result_count) {

@@ -65,8 +65,7 @@ static hlo_status_t window_prepared(hlo_eval_t* eval, const hlo_node_t* node,
   return window_generic(operands, windows, is_fixed, results);
 }
 
-hlo_status_t hlo_ref_reduce_window(hlo_eval_t* eval, const hlo_node_t* node,
-                                   hlo_tensor_t** operands, hlo_tensor_t** results) {
+hlo_status_t hlo_ref_reduce_window(HLO_REF_ARGUMENTS) {
   return hlo_fold_run(eval, node, operands, results, window_prepared);
 }
 
@@ -130,8 +129,7 @@ static hlo_status_t select_prepare(select_t* s, hlo_eval_t* eval, const hlo_node
   return hlo_ok();
 }
 
-hlo_status_t hlo_ref_select_and_scatter(hlo_eval_t* eval, const hlo_node_t* node,
-                                        hlo_tensor_t** operands, hlo_tensor_t** results) {
+hlo_status_t hlo_ref_select_and_scatter(HLO_REF_ARGUMENTS) {
   select_t s = {.operand = operands[0], .source = operands[1]};
   hlo_tensor_t *source = NULL, *init = NULL;
   const hlo_region_t* scatter = node->regions[1];
