@@ -60,44 +60,23 @@ static inline int64_t hlo_product_element_bytes(const hlo_product_t* p, uint32_t
   return (int64_t)hlo_dtype_size_bytes(p->dtypes[side]);
 }
 
-static inline hlo_vir_value_t* hlo_index(hlo_vir_builder_t* b, int64_t value) {
-  return hlo_vir_iconst(b, value);
-}
-
-static inline hlo_vir_value_t* hlo_plus(hlo_vir_builder_t* b, hlo_vir_value_t* x,
-                                        hlo_vir_value_t* y) {
-  return hlo_vir_index(b, HLO_VIR_iadd, x, y);
-}
-
+// Arithmetic of indices.
+#define hlo_index(b, value) hlo_vir_iconst(b, value)
+#define hlo_plus(b, x, y) hlo_vir_index(b, HLO_VIR_iadd, x, y)
+#define hlo_minus(b, x, y) hlo_vir_index(b, HLO_VIR_isub, x, y)
+#define hlo_least(b, x, y) hlo_vir_index(b, HLO_VIR_imin, x, y)
+#define hlo_most(b, x, y) hlo_vir_index(b, HLO_VIR_imax, x, y)
 static inline hlo_vir_value_t* hlo_times(hlo_vir_builder_t* b, hlo_vir_value_t* x, int64_t factor) {
   return hlo_vir_index(b, HLO_VIR_imul, x, hlo_index(b, factor));
 }
-
 static inline hlo_vir_value_t* hlo_add(hlo_vir_builder_t* b, hlo_vir_value_t* x, int64_t value) {
   return hlo_vir_index(b, HLO_VIR_iadd, x, hlo_index(b, value));
 }
-
 static inline hlo_vir_value_t* hlo_divide(hlo_vir_builder_t* b, hlo_vir_value_t* x, int64_t by) {
   return hlo_vir_index(b, HLO_VIR_idiv, x, hlo_index(b, by));
 }
-
 static inline hlo_vir_value_t* hlo_remainder(hlo_vir_builder_t* b, hlo_vir_value_t* x, int64_t by) {
   return hlo_vir_index(b, HLO_VIR_irem, x, hlo_index(b, by));
-}
-
-static inline hlo_vir_value_t* hlo_minus(hlo_vir_builder_t* b, hlo_vir_value_t* x,
-                                         hlo_vir_value_t* y) {
-  return hlo_vir_index(b, HLO_VIR_isub, x, y);
-}
-
-static inline hlo_vir_value_t* hlo_least(hlo_vir_builder_t* b, hlo_vir_value_t* x,
-                                         hlo_vir_value_t* y) {
-  return hlo_vir_index(b, HLO_VIR_imin, x, y);
-}
-
-static inline hlo_vir_value_t* hlo_most(hlo_vir_builder_t* b, hlo_vir_value_t* x,
-                                        hlo_vir_value_t* y) {
-  return hlo_vir_index(b, HLO_VIR_imax, x, y);
 }
 
 /// Returns x + y of accumulators.

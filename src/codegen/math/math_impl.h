@@ -13,71 +13,29 @@
 
 // ---- floats -----------------------------------------------------------------------------------
 
-static inline hlo_vir_value_t* hlo_vadd(hlo_vir_builder_t* b, hlo_vir_value_t* x,
-                                        hlo_vir_value_t* y) {
-  return hlo_vir_binary(b, HLO_VIR_fadd, x, y);
-}
-static inline hlo_vir_value_t* hlo_vsub(hlo_vir_builder_t* b, hlo_vir_value_t* x,
-                                        hlo_vir_value_t* y) {
-  return hlo_vir_binary(b, HLO_VIR_fsub, x, y);
-}
-static inline hlo_vir_value_t* hlo_vmul(hlo_vir_builder_t* b, hlo_vir_value_t* x,
-                                        hlo_vir_value_t* y) {
-  return hlo_vir_binary(b, HLO_VIR_fmul, x, y);
-}
-static inline hlo_vir_value_t* hlo_vdiv(hlo_vir_builder_t* b, hlo_vir_value_t* x,
-                                        hlo_vir_value_t* y) {
-  return hlo_vir_binary(b, HLO_VIR_fdiv, x, y);
-}
+#define hlo_vadd(b, x, y) hlo_vir_binary(b, HLO_VIR_fadd, x, y)
+#define hlo_vsub(b, x, y) hlo_vir_binary(b, HLO_VIR_fsub, x, y)
+#define hlo_vmul(b, x, y) hlo_vir_binary(b, HLO_VIR_fmul, x, y)
+#define hlo_vdiv(b, x, y) hlo_vir_binary(b, HLO_VIR_fdiv, x, y)
 /// x y + z
-static inline hlo_vir_value_t* hlo_vfma(hlo_vir_builder_t* b, hlo_vir_value_t* x,
-                                        hlo_vir_value_t* y, hlo_vir_value_t* z) {
-  return hlo_vir_ternary(b, HLO_VIR_fma, x, y, z);
-}
+#define hlo_vfma(b, x, y, z) hlo_vir_ternary(b, HLO_VIR_fma, x, y, z)
 /// z - x y
-static inline hlo_vir_value_t* hlo_vfnma(hlo_vir_builder_t* b, hlo_vir_value_t* x,
-                                         hlo_vir_value_t* y, hlo_vir_value_t* z) {
-  return hlo_vir_ternary(b, HLO_VIR_fnma, x, y, z);
-}
+#define hlo_vfnma(b, x, y, z) hlo_vir_ternary(b, HLO_VIR_fnma, x, y, z)
 /// Returns y if the operands are unordered or equal, so that a NaN in the second operand survives.
-static inline hlo_vir_value_t* hlo_vmin(hlo_vir_builder_t* b, hlo_vir_value_t* x,
-                                        hlo_vir_value_t* y) {
-  return hlo_vir_binary(b, HLO_VIR_fmin, x, y);
-}
-static inline hlo_vir_value_t* hlo_vmax(hlo_vir_builder_t* b, hlo_vir_value_t* x,
-                                        hlo_vir_value_t* y) {
-  return hlo_vir_binary(b, HLO_VIR_fmax, x, y);
-}
+#define hlo_vmin(b, x, y) hlo_vir_binary(b, HLO_VIR_fmin, x, y)
+#define hlo_vmax(b, x, y) hlo_vir_binary(b, HLO_VIR_fmax, x, y)
 /// Returns x as arithmetic reads it: subnormal numbers become zeros where the module flushes them.
 static inline hlo_vir_value_t* hlo_vflushed(hlo_vir_builder_t* b, hlo_vir_value_t* x) {
   return b->module->subnormals == HLO_SUBNORMALS_KEEP ? x : hlo_vmax(b, x, x);
 }
-static inline hlo_vir_value_t* hlo_vabs(hlo_vir_builder_t* b, hlo_vir_value_t* x) {
-  return hlo_vir_unary(b, HLO_VIR_fabs, x);
-}
-static inline hlo_vir_value_t* hlo_vneg(hlo_vir_builder_t* b, hlo_vir_value_t* x) {
-  return hlo_vir_unary(b, HLO_VIR_fneg, x);
-}
-static inline hlo_vir_value_t* hlo_vsqrt(hlo_vir_builder_t* b, hlo_vir_value_t* x) {
-  return hlo_vir_unary(b, HLO_VIR_fsqrt, x);
-}
-static inline hlo_vir_value_t* hlo_vround(hlo_vir_builder_t* b, hlo_vir_value_t* x,
-                                          hlo_vir_rounding_t rounding) {
-  return hlo_vir_unary_imm(b, HLO_VIR_fround, x, rounding);
-}
-static inline hlo_vir_value_t* hlo_vcmp(hlo_vir_builder_t* b, hlo_vir_condition_t condition,
-                                        hlo_vir_value_t* x, hlo_vir_value_t* y) {
-  return hlo_vir_compare(b, HLO_VIR_fcmp, condition, x, y);
-}
+#define hlo_vabs(b, x) hlo_vir_unary(b, HLO_VIR_fabs, x)
+#define hlo_vneg(b, x) hlo_vir_unary(b, HLO_VIR_fneg, x)
+#define hlo_vsqrt(b, x) hlo_vir_unary(b, HLO_VIR_fsqrt, x)
+#define hlo_vround(b, x, rounding) hlo_vir_unary_imm(b, HLO_VIR_fround, x, rounding)
+#define hlo_vcmp(b, condition, x, y) hlo_vir_compare(b, HLO_VIR_fcmp, condition, x, y)
 /// Selects elements of any type.
-static inline hlo_vir_value_t* hlo_vselect(hlo_vir_builder_t* b, hlo_vir_value_t* mask,
-                                           hlo_vir_value_t* x, hlo_vir_value_t* y) {
-  return hlo_vir_ternary(b, HLO_VIR_select, mask, x, y);
-}
-static inline hlo_vir_value_t* hlo_vconst(hlo_vir_builder_t* b, const hlo_vir_value_t* like,
-                                          double x) {
-  return hlo_vir_const_float(b, like->type, x);
-}
+#define hlo_vselect(b, mask, x, y) hlo_vir_ternary(b, HLO_VIR_select, mask, x, y)
+#define hlo_vconst(b, like, x) hlo_vir_const_float(b, (like)->type, x)
 
 static inline hlo_vir_value_t* hlo_vadd_k(hlo_vir_builder_t* b, hlo_vir_value_t* x, double y) {
   return hlo_vadd(b, x, hlo_vconst(b, x, y));
@@ -126,59 +84,26 @@ static inline hlo_vir_value_t* hlo_vof_bits(hlo_vir_builder_t* b, hlo_vir_value_
   return hlo_vir_convert(b, HLO_VIR_bitcast,
                          x->type.elem == HLO_VIR_I64 ? HLO_VIR_F64 : HLO_VIR_F32, x);
 }
-static inline hlo_vir_value_t* hlo_viconst(hlo_vir_builder_t* b, const hlo_vir_value_t* like,
-                                           int64_t x) {
-  return hlo_vir_const_bits(b, like->type, (uint64_t)x);
-}
-static inline hlo_vir_value_t* hlo_viadd(hlo_vir_builder_t* b, hlo_vir_value_t* x,
-                                         hlo_vir_value_t* y) {
-  return hlo_vir_binary(b, HLO_VIR_add, x, y);
-}
-static inline hlo_vir_value_t* hlo_visub(hlo_vir_builder_t* b, hlo_vir_value_t* x,
-                                         hlo_vir_value_t* y) {
-  return hlo_vir_binary(b, HLO_VIR_sub, x, y);
-}
-static inline hlo_vir_value_t* hlo_vimul(hlo_vir_builder_t* b, hlo_vir_value_t* x,
-                                         hlo_vir_value_t* y) {
-  return hlo_vir_binary(b, HLO_VIR_mul, x, y);
-}
+#define hlo_viconst(b, like, x) hlo_vir_const_bits(b, (like)->type, (uint64_t)(x))
+#define hlo_viadd(b, x, y) hlo_vir_binary(b, HLO_VIR_add, x, y)
+#define hlo_visub(b, x, y) hlo_vir_binary(b, HLO_VIR_sub, x, y)
+#define hlo_vimul(b, x, y) hlo_vir_binary(b, HLO_VIR_mul, x, y)
 static inline hlo_vir_value_t* hlo_viadd_k(hlo_vir_builder_t* b, hlo_vir_value_t* x, int64_t y) {
   return hlo_viadd(b, x, hlo_viconst(b, x, y));
 }
-static inline hlo_vir_value_t* hlo_vshl_k(hlo_vir_builder_t* b, hlo_vir_value_t* x, int64_t by) {
-  return hlo_vir_unary_imm(b, HLO_VIR_shli, x, by);
-}
-static inline hlo_vir_value_t* hlo_vlshr_k(hlo_vir_builder_t* b, hlo_vir_value_t* x, int64_t by) {
-  return hlo_vir_unary_imm(b, HLO_VIR_lshri, x, by);
-}
-static inline hlo_vir_value_t* hlo_vashr_k(hlo_vir_builder_t* b, hlo_vir_value_t* x, int64_t by) {
-  return hlo_vir_unary_imm(b, HLO_VIR_ashri, x, by);
-}
-static inline hlo_vir_value_t* hlo_vscmp(hlo_vir_builder_t* b, hlo_vir_condition_t condition,
-                                         hlo_vir_value_t* x, hlo_vir_value_t* y) {
-  return hlo_vir_compare(b, HLO_VIR_scmp, condition, x, y);
-}
-static inline hlo_vir_value_t* hlo_vucmp(hlo_vir_builder_t* b, hlo_vir_condition_t condition,
-                                         hlo_vir_value_t* x, hlo_vir_value_t* y) {
-  return hlo_vir_compare(b, HLO_VIR_ucmp, condition, x, y);
-}
+#define hlo_vshl_k(b, x, by) hlo_vir_unary_imm(b, HLO_VIR_shli, x, by)
+#define hlo_vlshr_k(b, x, by) hlo_vir_unary_imm(b, HLO_VIR_lshri, x, by)
+#define hlo_vashr_k(b, x, by) hlo_vir_unary_imm(b, HLO_VIR_ashri, x, by)
+#define hlo_vscmp(b, condition, x, y) hlo_vir_compare(b, HLO_VIR_scmp, condition, x, y)
+#define hlo_vucmp(b, condition, x, y) hlo_vir_compare(b, HLO_VIR_ucmp, condition, x, y)
 static inline hlo_vir_value_t* hlo_vscmp_k(hlo_vir_builder_t* b, hlo_vir_condition_t condition,
                                            hlo_vir_value_t* x, int64_t y) {
   return hlo_vscmp(b, condition, x, hlo_viconst(b, x, y));
 }
 
-static inline hlo_vir_value_t* hlo_vand(hlo_vir_builder_t* b, hlo_vir_value_t* x,
-                                        hlo_vir_value_t* y) {
-  return hlo_vir_binary(b, HLO_VIR_and, x, y);
-}
-static inline hlo_vir_value_t* hlo_vor(hlo_vir_builder_t* b, hlo_vir_value_t* x,
-                                       hlo_vir_value_t* y) {
-  return hlo_vir_binary(b, HLO_VIR_or, x, y);
-}
-static inline hlo_vir_value_t* hlo_vxor(hlo_vir_builder_t* b, hlo_vir_value_t* x,
-                                        hlo_vir_value_t* y) {
-  return hlo_vir_binary(b, HLO_VIR_xor, x, y);
-}
+#define hlo_vand(b, x, y) hlo_vir_binary(b, HLO_VIR_and, x, y)
+#define hlo_vor(b, x, y) hlo_vir_binary(b, HLO_VIR_or, x, y)
+#define hlo_vxor(b, x, y) hlo_vir_binary(b, HLO_VIR_xor, x, y)
 /// Clears all bits of floats but the sign.
 static inline hlo_vir_value_t* hlo_vsign_bit(hlo_vir_builder_t* b, hlo_vir_value_t* x) {
   return hlo_vand(b, x, hlo_vconst(b, x, -0.0));
@@ -195,17 +120,9 @@ static inline hlo_vir_value_t* hlo_vneg_abs(hlo_vir_builder_t* b, hlo_vir_value_
 
 // ---- masks --------------------------------------------------------------------------------------
 
-static inline hlo_vir_value_t* hlo_vmask_and(hlo_vir_builder_t* b, hlo_vir_value_t* x,
-                                             hlo_vir_value_t* y) {
-  return hlo_vir_binary(b, HLO_VIR_mask_and, x, y);
-}
-static inline hlo_vir_value_t* hlo_vmask_or(hlo_vir_builder_t* b, hlo_vir_value_t* x,
-                                            hlo_vir_value_t* y) {
-  return hlo_vir_binary(b, HLO_VIR_mask_or, x, y);
-}
-static inline hlo_vir_value_t* hlo_vmask_not(hlo_vir_builder_t* b, hlo_vir_value_t* x) {
-  return hlo_vir_unary(b, HLO_VIR_mask_not, x);
-}
+#define hlo_vmask_and(b, x, y) hlo_vir_binary(b, HLO_VIR_mask_and, x, y)
+#define hlo_vmask_or(b, x, y) hlo_vir_binary(b, HLO_VIR_mask_or, x, y)
+#define hlo_vmask_not(b, x) hlo_vir_unary(b, HLO_VIR_mask_not, x)
 /// Returns INDEX 1 if any lane is set, else 0.
 static inline hlo_vir_value_t* hlo_vany(hlo_vir_builder_t* b, hlo_vir_value_t* mask) {
   hlo_vir_value_t* bits =
