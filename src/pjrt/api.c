@@ -22,15 +22,6 @@ static hlo_status_t refuse(const char* function, const char* why) {
 #define SLOT(name)
 #include "pjrt/api.def"
 #include "pjrt/extensions.def"
-#undef CALL
-#undef METHOD
-#undef GET
-#undef GET2
-#undef GET3
-#undef LEND
-#undef SERVE
-#undef REFUSE
-#undef SLOT
 
 static const PJRT_MemoryDescriptions_Extension memory_descriptions = {
     .base = {.struct_size = sizeof(PJRT_MemoryDescriptions_Extension),
@@ -79,15 +70,6 @@ static const PJRT_Api api = {
 #define REFUSE(name, last, why) .PJRT_##name = entry_##name,
 #define SLOT(name) .PJRT_##name = hlo_pjrt_##name,
 #include "pjrt/api.def"
-#undef CALL
-#undef METHOD
-#undef GET
-#undef GET2
-#undef GET3
-#undef LEND
-#undef SERVE
-#undef REFUSE
-#undef SLOT
 };
 
 __attribute__((visibility("default"))) const PJRT_Api* GetPjrtApi(void) {

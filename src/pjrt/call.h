@@ -53,15 +53,6 @@ void hlo_pjrt_Error_Message(PJRT_Error_Message_Args* args);
 #define SLOT(name)
 #include "pjrt/api.def"
 #include "pjrt/extensions.def"
-#undef CALL
-#undef METHOD
-#undef GET
-#undef GET2
-#undef GET3
-#undef LEND
-#undef SERVE
-#undef REFUSE
-#undef SLOT
 
 /// Defines entry_<name>(), the entry of hlo_pjrt_<name>(), once per function; the work is in
 /// hlo_pjrt_open() and hlo_pjrt_close().
