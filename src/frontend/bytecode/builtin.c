@@ -119,34 +119,30 @@ hlo_status_t hlo_bc_read_complex_type(hlo_bc_reader_t* reader, hlo_bc_cursor_t* 
   return hlo_ok();
 }
 
-static hlo_status_t read_shaped_type(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
-                                     hlo_type_kind_t kind, bool has_encoding, hlo_bc_type_t* out) {
+hlo_status_t hlo_bc_read_shaped_type(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
+                                     hlo_type_kind_t kind, bool has_encoding, bool has_layout,
+                                     hlo_bc_type_t* out) {
   const hlo_bc_attr_t* encoding = NULL;
   const hlo_bc_type_t* element;
   uint32_t rank;
   int64_t* dims;
+  uint64_t layout;
   if (has_encoding) HLO_TRY(hlo_bc_read_any(reader, c, &encoding));
   HLO_TRY(hlo_bc_read_svarints(reader, c, &rank, &dims));
   HLO_TRY(hlo_bc_read_type(reader, c, &element));
-  if (kind == HLO_TYPE_BUFFER) {  // layouts and memory spaces of memrefs are dropped
-    uint64_t layout;
-    HLO_TRY(hlo_bc_varint(c, &layout));
-    encoding = NULL;
-  }
+  if (has_layout) HLO_TRY(hlo_bc_varint(c, &layout));
+  if (kind == HLO_TYPE_BUFFER) encoding = NULL;
   return hlo_bc_make_tensor(reader, c, kind, rank, dims, element, encoding, out);
 }
 
-static hlo_status_t read_tuple_type(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
+hlo_status_t hlo_bc_read_group_type(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, bool is_future,
                                     hlo_bc_type_t* out) {
   uint32_t count;
   const hlo_type_t** types;
   HLO_TRY(hlo_bc_read_ir_types(reader, c, &count, &types));
-  hlo_bc_set_type(out, hlo_type_tuple(reader->module, count, types));
+  hlo_bc_set_type(out, is_future ? hlo_type_future(reader->module, count, types)
+                                 : hlo_type_tuple(reader->module, count, types));
   return hlo_ok();
-}
-
-static void set_foreign(hlo_bc_type_t* out, const char* text) {
-  *out = (hlo_bc_type_t){.kind = HLO_BC_TYPE_FOREIGN, .text = text};
 }
 
 hlo_status_t hlo_bc_read_unranked_type(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
@@ -157,7 +153,7 @@ hlo_status_t hlo_bc_read_unranked_type(hlo_bc_reader_t* reader, hlo_bc_cursor_t*
   int length = snprintf(
       text, sizeof text, "tensor<*x%s>",
       element->kind == HLO_BC_TYPE_ELEMENT ? hlo_dtype_info(element->dtype)->mlir_name : "?");
-  set_foreign(out, hlo_module_string(reader->module, text, (size_t)length));
+  hlo_bc_set_foreign_type(out, hlo_module_string(reader->module, text, (size_t)length));
   return hlo_ok();
 }
 
@@ -177,16 +173,18 @@ static hlo_status_t read_type(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, hlo_b
       out->is_index = true;
       return hlo_ok();
     case TYPE_FUNCTION: return hlo_bc_read_function_type(reader, c, out);
-    case TYPE_F80: set_foreign(out, "f80"); return hlo_ok();
-    case TYPE_F128: set_foreign(out, "f128"); return hlo_ok();
-    case TYPE_TF32: set_foreign(out, "tf32"); return hlo_ok();
+    case TYPE_F80: hlo_bc_set_foreign_type(out, "f80"); return hlo_ok();
+    case TYPE_F128: hlo_bc_set_foreign_type(out, "f128"); return hlo_ok();
+    case TYPE_TF32: hlo_bc_set_foreign_type(out, "tf32"); return hlo_ok();
     case TYPE_COMPLEX: return hlo_bc_read_complex_type(reader, c, out);
-    case TYPE_MEMREF: return read_shaped_type(reader, c, HLO_TYPE_BUFFER, false, out);
-    case TYPE_MEMREF_WITH_SPACE: return read_shaped_type(reader, c, HLO_TYPE_BUFFER, true, out);
+    case TYPE_MEMREF: return hlo_bc_read_shaped_type(reader, c, HLO_TYPE_BUFFER, false, true, out);
+    case TYPE_MEMREF_WITH_SPACE:
+      return hlo_bc_read_shaped_type(reader, c, HLO_TYPE_BUFFER, true, true, out);
     case TYPE_NONE: hlo_bc_set_type(out, hlo_type_none(reader->module)); return hlo_ok();
-    case TYPE_TENSOR: return read_shaped_type(reader, c, HLO_TYPE_TENSOR, false, out);
-    case TYPE_TENSOR_WITH_ENCODING: return read_shaped_type(reader, c, HLO_TYPE_TENSOR, true, out);
-    case TYPE_TUPLE: return read_tuple_type(reader, c, out);
+    case TYPE_TENSOR: return hlo_bc_read_shaped_type(reader, c, HLO_TYPE_TENSOR, false, false, out);
+    case TYPE_TENSOR_WITH_ENCODING:
+      return hlo_bc_read_shaped_type(reader, c, HLO_TYPE_TENSOR, true, false, out);
+    case TYPE_TUPLE: return hlo_bc_read_group_type(reader, c, false, out);
     case TYPE_UNRANKED_TENSOR: return hlo_bc_read_unranked_type(reader, c, out);
     default:
       return hlo_bc_error(c, "builtin type code %llu is not supported", (unsigned long long)code);

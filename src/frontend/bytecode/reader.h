@@ -214,6 +214,13 @@ hlo_status_t hlo_bc_read_function_type(hlo_bc_reader_t* reader, hlo_bc_cursor_t*
 /// Reads the type of the parts of a complex number.
 hlo_status_t hlo_bc_read_complex_type(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
                                       hlo_bc_type_t* out) HLO_MUST_USE;
+/// Reads the type of a tensor or buffer; layouts and encodings of buffers are dropped.
+hlo_status_t hlo_bc_read_shaped_type(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
+                                     hlo_type_kind_t kind, bool has_encoding, bool has_layout,
+                                     hlo_bc_type_t* out) HLO_MUST_USE;
+/// Reads the type of a future or tuple.
+hlo_status_t hlo_bc_read_group_type(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, bool is_future,
+                                    hlo_bc_type_t* out) HLO_MUST_USE;
 /// Reads a tensor type of unknown rank, which no value can have.
 hlo_status_t hlo_bc_read_unranked_type(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
                                        hlo_bc_type_t* out) HLO_MUST_USE;
@@ -253,6 +260,9 @@ static inline void hlo_bc_set_attr(hlo_bc_attr_t* out, const hlo_attr_t* attr) {
 }
 static inline void hlo_bc_set_type(hlo_bc_type_t* out, const hlo_type_t* type) {
   *out = (hlo_bc_type_t){.kind = HLO_BC_TYPE_IR, .type = type};
+}
+static inline void hlo_bc_set_foreign_type(hlo_bc_type_t* out, const char* text) {
+  *out = (hlo_bc_type_t){.kind = HLO_BC_TYPE_FOREIGN, .text = text};
 }
 /// Allocates zeroed scratch memory.
 hlo_status_t hlo_bc_scratch(hlo_bc_reader_t* reader, size_t count, size_t item_bytes,

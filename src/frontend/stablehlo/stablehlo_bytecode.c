@@ -152,15 +152,10 @@ static hlo_status_t read_attr(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, hlo_b
 
 static hlo_status_t read_type(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, hlo_bc_type_t* out) {
   uint64_t code;
-  uint32_t count;
-  const hlo_type_t** types;
   HLO_TRY(hlo_bc_varint(c, &code));
   switch (code) {
     case 0: hlo_bc_set_type(out, hlo_type_token(reader->module)); return hlo_ok();
-    case 1:
-      HLO_TRY(hlo_bc_read_ir_types(reader, c, &count, &types));
-      hlo_bc_set_type(out, hlo_type_future(reader->module, count, types));
-      return hlo_ok();
+    case 1: return hlo_bc_read_group_type(reader, c, true, out);
     default:
       return hlo_bc_error(c, "StableHLO type code %llu is unknown", (unsigned long long)code);
   }

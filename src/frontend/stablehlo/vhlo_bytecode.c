@@ -68,32 +68,6 @@ enum vhlo_type_code {
   TYPE_FUTURE = 42,
 };
 
-static hlo_status_t read_shaped(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, hlo_type_kind_t kind,
-                                bool has_encoding, hlo_bc_type_t* out) {
-  const hlo_bc_attr_t* encoding = NULL;
-  const hlo_bc_type_t* element;
-  uint32_t rank;
-  int64_t* dims;
-  if (has_encoding) HLO_TRY(hlo_bc_read_any(reader, c, &encoding));
-  HLO_TRY(hlo_bc_read_svarints(reader, c, &rank, &dims));
-  HLO_TRY(hlo_bc_read_type(reader, c, &element));
-  return hlo_bc_make_tensor(reader, c, kind, rank, dims, element, encoding, out);
-}
-
-static hlo_status_t read_group(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, bool is_future,
-                               hlo_bc_type_t* out) {
-  uint32_t count;
-  const hlo_type_t** types;
-  HLO_TRY(hlo_bc_read_ir_types(reader, c, &count, &types));
-  hlo_bc_set_type(out, is_future ? hlo_type_future(reader->module, count, types)
-                                 : hlo_type_tuple(reader->module, count, types));
-  return hlo_ok();
-}
-
-static void set_foreign(hlo_bc_type_t* out, const char* text) {
-  *out = (hlo_bc_type_t){.kind = HLO_BC_TYPE_FOREIGN, .text = text};
-}
-
 static hlo_status_t read_type(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, hlo_bc_type_t* out) {
   uint64_t code;
   HLO_TRY(hlo_bc_varint(c, &code));
@@ -107,18 +81,19 @@ static hlo_status_t read_type(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, hlo_b
   switch (code) {
     case TYPE_COMPLEX: return hlo_bc_read_complex_type(reader, c, out);
     case TYPE_FUNCTION: return hlo_bc_read_function_type(reader, c, out);
-    case TYPE_TENSOR: return read_shaped(reader, c, HLO_TYPE_TENSOR, false, out);
-    case TYPE_TENSOR_WITH_ENCODING: return read_shaped(reader, c, HLO_TYPE_TENSOR, true, out);
-    case TYPE_BUFFER: return read_shaped(reader, c, HLO_TYPE_BUFFER, false, out);
+    case TYPE_TENSOR: return hlo_bc_read_shaped_type(reader, c, HLO_TYPE_TENSOR, false, false, out);
+    case TYPE_TENSOR_WITH_ENCODING:
+      return hlo_bc_read_shaped_type(reader, c, HLO_TYPE_TENSOR, true, false, out);
+    case TYPE_BUFFER: return hlo_bc_read_shaped_type(reader, c, HLO_TYPE_BUFFER, false, false, out);
     case TYPE_TOKEN: hlo_bc_set_type(out, hlo_type_token(reader->module)); return hlo_ok();
     case TYPE_NONE: hlo_bc_set_type(out, hlo_type_none(reader->module)); return hlo_ok();
-    case TYPE_TUPLE: return read_group(reader, c, false, out);
-    case TYPE_FUTURE: return read_group(reader, c, true, out);
+    case TYPE_TUPLE: return hlo_bc_read_group_type(reader, c, false, out);
+    case TYPE_FUTURE: return hlo_bc_read_group_type(reader, c, true, out);
     case TYPE_QUANTIZED: return hlo_bc_read_quantized_type(reader, c, false, out);
     case TYPE_QUANTIZED_PER_AXIS: return hlo_bc_read_quantized_type(reader, c, true, out);
     case TYPE_UNRANKED_TENSOR: return hlo_bc_read_unranked_type(reader, c, out);
-    case TYPE_WITNESS: set_foreign(out, "!shape.witness"); return hlo_ok();
-    case TYPE_TF32: set_foreign(out, "tf32"); return hlo_ok();
+    case TYPE_WITNESS: hlo_bc_set_foreign_type(out, "!shape.witness"); return hlo_ok();
+    case TYPE_TF32: hlo_bc_set_foreign_type(out, "tf32"); return hlo_ok();
     default: return hlo_bc_error(c, "VHLO type code %llu is unknown", (unsigned long long)code);
   }
 }
