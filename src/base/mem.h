@@ -92,6 +92,7 @@ void hlo_arena_store_leave(hlo_arena_store_t* store);
 void hlo_arena_store_deinit(hlo_arena_store_t* store);
 
 /// A bump allocator: many allocations, one owner, released all at once.
+/// Zero-initialised is empty, without a limit.
 /// threads: confined to its owner.
 typedef struct hlo_arena {
   hlo_arena_block_t* blocks;  // newest first
@@ -112,6 +113,8 @@ typedef struct hlo_arena_mark {
 
 void hlo_arena_init(hlo_arena_t* arena, size_t limit_bytes);
 void hlo_arena_deinit(hlo_arena_t* arena);
+/// Declares an arena, zero-initialised, that is released when its block ends.
+#define HLO_SCOPED_ARENA __attribute__((cleanup(hlo_arena_deinit))) hlo_arena_t
 /// Returns 16-byte aligned memory, not zeroed; NULL on failure (and sets `failed`).
 void* hlo_arena_alloc(hlo_arena_t* arena, size_t size_bytes);
 void* hlo_arena_alloc_zeroed(hlo_arena_t* arena, size_t size_bytes);

@@ -24,17 +24,15 @@ const char* hlo_dump_stage_name(hlo_dump_stage_t stage) {
 static hlo_status_t unknown_stage(const char* name) {
   hlo_suggestion_t near;
   hlo_suggestion_init(&near, name);
-  hlo_strbuf_t known = {0};
+  HLO_SCOPED_STRBUF known = {0};
   for (int i = 0; i < HLO_DUMP_STAGE_COUNT; ++i) {
     hlo_suggestion_offer(&near, kStages[i]);
     hlo_strbuf_printf(&known, "%s%s", i ? ", " : "", kStages[i]);
   }
-  hlo_status_t status = hlo_invalid_argument(
+  return hlo_invalid_argument(
       "option dump (HLOCC_DUMP): unknown stage \"%s\", expected some of %s%s%s%s", name,
       hlo_strbuf_text(&known), near.best ? "; did you mean \"" : "", near.best ? near.best : "",
       near.best ? "\"?" : "");
-  hlo_strbuf_deinit(&known);
-  return status;
 }
 
 static hlo_status_t add_stage(const char* name, size_t length, uint32_t* stages) {
@@ -94,12 +92,10 @@ void hlo_observer_deinit(hlo_observer_t* observer) {
 static hlo_status_t write_file(const char* directory, const char* file_name, const char* text,
                                size_t length) {
   HLO_TRY(hlo_os_directory_create(directory));
-  hlo_strbuf_t path = {0};
+  HLO_SCOPED_STRBUF path = {0};
   hlo_strbuf_printf(&path, "%s/%s", directory, file_name);
-  hlo_status_t status = hlo_strbuf_status(&path);
-  if (hlo_status_is_ok(status)) status = hlo_os_file_write(hlo_strbuf_text(&path), text, length);
-  hlo_strbuf_deinit(&path);
-  return status;
+  HLO_TRY(hlo_strbuf_status(&path));
+  return hlo_os_file_write(hlo_strbuf_text(&path), text, length);
 }
 
 bool hlo_observer_write_dump(const hlo_observer_t* observer, const char* file_name,

@@ -18,6 +18,8 @@ typedef struct hlo_strbuf {
 } hlo_strbuf_t;
 
 void hlo_strbuf_deinit(hlo_strbuf_t* buf);
+/// Declares a buffer, zero-initialised, that is released when its block ends.
+#define HLO_SCOPED_STRBUF __attribute__((cleanup(hlo_strbuf_deinit))) hlo_strbuf_t
 void hlo_strbuf_append(hlo_strbuf_t* buf, const char* text, size_t length);
 void hlo_strbuf_puts(hlo_strbuf_t* buf, const char* text);
 void hlo_strbuf_putc(hlo_strbuf_t* buf, char c);

@@ -132,14 +132,10 @@ static hlo_status_t copy_options(void* to, size_t size, const void* from) {
 static hlo_status_t fill_client(const hlocc_client_options_t* given, hlocc_client_t* client) {
   hlocc_client_options_t options;
   HLO_TRY(copy_options(&options, sizeof options, given));
-  hlo_strbuf_t warnings = {0};
-  hlo_status_t status = hlo_config_init(&client->config, NULL, &warnings);
-  if (hlo_status_is_ok(status)) status = hlo_observer_init(&client->config, &client->observer);
-  if (hlo_status_is_ok(status) && warnings.length) {
-    HLO_LOG(&client->observer.log, WARN, "%s", hlo_strbuf_text(&warnings));
-  }
-  hlo_strbuf_deinit(&warnings);
-  HLO_TRY(status);
+  HLO_SCOPED_STRBUF warnings = {0};
+  HLO_TRY(hlo_config_init(&client->config, NULL, &warnings));
+  HLO_TRY(hlo_observer_init(&client->config, &client->observer));
+  if (warnings.length) HLO_LOG(&client->observer.log, WARN, "%s", hlo_strbuf_text(&warnings));
   hlo_observer_start(&client->config, &client->observer);
   hlo_client_options_t client_options = {
       .device_count =

@@ -289,19 +289,18 @@ void hlo_cli_write(const char* text, size_t length) {
 
 // Reads the options of the environment; warnings have the form of log lines.
 static hlo_status_t read_environment(hlo_cli_t* cli) {
-  hlo_strbuf_t warnings = {0};
+  HLO_SCOPED_STRBUF warnings = {0};
   hlo_status_t status = hlo_config_init(&cli->config, NULL, &warnings);
   for (const char* line = hlo_strbuf_text(&warnings); *line;) {
     size_t length = strcspn(line, "\n");
     fprintf(stderr, "%s warn: %.*s\n", cli->tool->name, (int)length, line);
     line += length + (line[length] == '\n');
   }
-  hlo_strbuf_deinit(&warnings);
   return status;
 }
 
 static int call(hlo_cli_t* cli, int argc, char** argv) {
-  hlo_strbuf_t out = {0};
+  HLO_SCOPED_STRBUF out = {0};
   hlo_status_t status = read_environment(cli);
   if (hlo_status_is_ok(status)) status = parse_arguments(cli, argc, argv);
   if (hlo_status_is_ok(status)) status = hlo_observer_init(&cli->config, &cli->observer);
@@ -321,7 +320,6 @@ static int call(hlo_cli_t* cli, int argc, char** argv) {
   } else if (hlo_status_is_ok(status)) {
     status = hlo_os_file_write(cli->save, hlo_strbuf_text(&out), out.length);
   }
-  hlo_strbuf_deinit(&out);
   if (hlo_status_is_ok(status)) status = flush();
   return finish(cli, status, EXIT_FAILED);
 }

@@ -11,11 +11,10 @@ static void print_after(void* context, const hlo_pass_stats_t* stats, const hlo_
   const hlo_cli_t* cli = context;
   hlo_print_options_t options = {
       .locations = cli->locations, .generic = cli->generic, .elide_literals_above = cli->elide};
-  hlo_strbuf_t text = {0};
+  HLO_SCOPED_STRBUF text = {0};
   hlo_print_module(module, &options, &text);
   fprintf(stderr, "// after pass %u, %s: %s\n%s", stats->position + 1, stats->pass->name,
           stats->step_count ? "changed" : "unchanged", hlo_strbuf_text(&text));
-  hlo_strbuf_deinit(&text);
 }
 
 static hlo_status_t run_pipeline(const hlo_cli_t* cli, hlo_module_t* module,

@@ -76,14 +76,12 @@ static hlo_status_t check_counts(const run_t* run) {
       (cli->random && cli->input.count < run->input_count)) {
     return hlo_ok();
   }
-  hlo_strbuf_t text = {0};
+  HLO_SCOPED_STRBUF text = {0};
   print_signature(run->func, &text);
-  hlo_status_t status = hlo_invalid_argument(
+  return hlo_invalid_argument(
       "%s: error: %s has %u inputs, but %u are given%s", cli->file, hlo_strbuf_text(&text),
       run->input_count, cli->input.count,
       cli->input.count < run->input_count ? ": use --input for each, or --random" : "");
-  hlo_strbuf_deinit(&text);
-  return status;
 }
 
 // Creates the inputs of the first process; the other processes share the tensors.

@@ -60,7 +60,7 @@ static hlo_status_t read_back(const char* text, size_t length, hlo_module_t** ou
 static hlo_status_t check_form(const hlo_module_t* module, bool generic) {
   const char* form = generic ? "generic" : "pretty";
   hlo_print_options_t options = {.generic = generic};
-  hlo_strbuf_t text = {0}, again = {0};
+  HLO_SCOPED_STRBUF text = {0}, again = {0};
   hlo_module_t* back = NULL;
   hlo_print_module(module, &options, &text);
   hlo_status_t status = hlo_strbuf_status(&text);
@@ -76,8 +76,6 @@ static hlo_status_t check_form(const hlo_module_t* module, bool generic) {
     }
   }
   hlo_module_release(back);
-  hlo_strbuf_deinit(&text);
-  hlo_strbuf_deinit(&again);
   return status;
 }
 

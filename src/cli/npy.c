@@ -153,7 +153,7 @@ hlo_status_t hlo_npy_write(const char* path, const hlo_tensor_t* tensor) {
   }
   char type[8];
   type_text(tensor->dtype, type);
-  hlo_strbuf_t file = {0};
+  HLO_SCOPED_STRBUF file = {0};
   hlo_strbuf_append(&file, kMagic, sizeof kMagic);
   hlo_strbuf_append(&file, "\1\0\0\0", 4);
   hlo_strbuf_printf(&file, "{'descr': '%s', 'fortran_order': False, 'shape': (", type);
@@ -170,8 +170,6 @@ hlo_status_t hlo_npy_write(const char* path, const hlo_tensor_t* tensor) {
     file.data[9] = (char)(length >> 8);
   }
   hlo_strbuf_append(&file, tensor->data, tensor->size_bytes);
-  hlo_status_t status = hlo_strbuf_status(&file);
-  if (hlo_status_is_ok(status)) status = hlo_os_file_write(path, file.data, file.length);
-  hlo_strbuf_deinit(&file);
-  return status;
+  HLO_TRY(hlo_strbuf_status(&file));
+  return hlo_os_file_write(path, file.data, file.length);
 }

@@ -15,11 +15,9 @@ static void fill_random(hlo_tensor_t* tensor, uint64_t* state) {
 }
 
 static hlo_status_t no_value(const hlo_type_t* type, const char* why) {
-  hlo_strbuf_t text = {0};
+  HLO_SCOPED_STRBUF text = {0};
   hlo_print_type(type, &text);
-  hlo_status_t status = hlo_invalid_argument("%s %s", hlo_strbuf_text(&text), why);
-  hlo_strbuf_deinit(&text);
-  return status;
+  return hlo_invalid_argument("%s %s", hlo_strbuf_text(&text), why);
 }
 
 hlo_status_t hlo_cli_value_random(const hlo_type_t* type, uint64_t* random_state,
@@ -192,13 +190,11 @@ hlo_status_t hlo_cli_value_read(const char* text, const hlo_type_t* type, uint64
     *out_tensor = tensor;
     return hlo_ok();
   }
-  hlo_strbuf_t wanted = {0}, found = {0};
+  HLO_SCOPED_STRBUF wanted = {0}, found = {0};
   hlo_print_type(type, &wanted);
   print_shape(tensor, &found);
   hlo_status_t status = hlo_invalid_argument("found a %s, expected a %s", hlo_strbuf_text(&found),
                                              hlo_strbuf_text(&wanted));
-  hlo_strbuf_deinit(&wanted);
-  hlo_strbuf_deinit(&found);
   hlo_tensor_release(tensor);
   return status;
 }

@@ -50,10 +50,9 @@ static hlo_status_t wrap(const hlo_backend_t* backend, hlo_env_t env, bool is_ch
 
 static void dump_cause(hlo_dumper_t* dumper, const char* cause) {
   if (!hlo_dump_wants(dumper, HLO_DUMP_STAGE_plan)) return;
-  hlo_strbuf_t text = {0};
+  HLO_SCOPED_STRBUF text = {0};
   hlo_strbuf_printf(&text, "interpreted, not compiled: %s\n", cause);
   hlo_dump_text(dumper, HLO_DUMP_STAGE_plan, &text);
-  hlo_strbuf_deinit(&text);
 }
 
 // A program that cannot be compiled is logged; a machine that forbids machine code is a warning.
@@ -126,13 +125,12 @@ static bool load_earlier(const hlo_code_options_t* options, hlo_module_t* prepar
 
 static void keep(hlo_compile_cache_t* cache, const hlo_digest_t* key,
                  const hlo_code_program_t* program) {
-  hlo_strbuf_t image = {0};
+  HLO_SCOPED_STRBUF image = {0};
   hlo_status_t status = hlo_code_program_save(program, &image);
   if (hlo_status_is_ok(status) && image.length) {
     hlo_compile_cache_add(cache, key, hlo_strbuf_text(&image), image.length);
   }
   hlo_status_release(status);
-  hlo_strbuf_deinit(&image);
 }
 
 // Code that is to be printed or checked is always generated.
@@ -342,7 +340,7 @@ static hlo_status_t make_otherwise(const hlo_backend_t* backend, const hlo_func_
 static hlo_status_t compile(const hlo_backend_t* backend, hlo_module_t* module,
                             const hlo_compile_config_t* config, hlo_program_t** out_program) {
   const hlo_func_t* func = hlo_backend_entry(module, config);
-  hlo_strbuf_t cause = {0};
+  HLO_SCOPED_STRBUF cause = {0};
   hlo_module_t* prepared = NULL;
   *out_program = NULL;
   hlo_env_t env;
@@ -357,7 +355,6 @@ static hlo_status_t compile(const hlo_backend_t* backend, hlo_module_t* module,
   } else if (hlo_status_is_ok(status)) {
     status = leave_to_interpreter(module, config, false, hlo_strbuf_text(&cause), out_program);
   }
-  hlo_strbuf_deinit(&cause);
   return status;
 }
 

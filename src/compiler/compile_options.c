@@ -257,12 +257,10 @@ static hlo_status_t take_layout(const shape_proto_t* shape, hlo_arena_t* arena,
   if (shape->layout == NULL) return hlo_ok();
   const hlo_wire_array_t* order = &shape->layout->minor_to_major;
   if (order->count != out->rank || !hlo_dim_order_is_valid(out->rank, order->items)) {
-    hlo_strbuf_t text = {0};
+    HLO_SCOPED_STRBUF text = {0};
     hlo_dim_order_print(order->count, order->items, &text);
-    hlo_status_t status = hlo_invalid_argument("layout %s is no order of %zu dimensions",
-                                               hlo_strbuf_text(&text), out->rank);
-    hlo_strbuf_deinit(&text);
-    return status;
+    return hlo_invalid_argument("layout %s is no order of %zu dimensions", hlo_strbuf_text(&text),
+                                out->rank);
   }
   if (shape->layout->tiles.count != 0) return refuse_tiles(shape->layout, arena);
   out->minor_to_major = order->items;
@@ -388,18 +386,14 @@ hlo_status_t hlo_compile_options_take_layouts(const hlo_compile_options_t* from,
   const bool takes_results = !options->result_layout_count && from->result_layout_count;
   if (!takes_arguments && !takes_results) return hlo_ok();
   // Fields that follow in a message add to those before them.
-  hlo_strbuf_t bytes = {0};
+  HLO_SCOPED_STRBUF bytes = {0};
   hlo_strbuf_append(&bytes, (const char*)options->serialized, options->serialized_bytes);
   for (size_t i = 0; takes_arguments && i < from->argument_layout_count; ++i) {
     put_layout(&from->argument_layouts[i], 1, &bytes);
   }
   if (takes_results) put_result_layouts(from, &bytes);
-  hlo_status_t status = hlo_strbuf_status(&bytes);
-  if (hlo_status_is_ok(status)) {
-    status = hlo_compile_options_parse(bytes.data, bytes.length, arena, options);
-  }
-  hlo_strbuf_deinit(&bytes);
-  return status;
+  HLO_TRY(hlo_strbuf_status(&bytes));
+  return hlo_compile_options_parse(bytes.data, bytes.length, arena, options);
 }
 
 void hlo_device_assignment_write(const int32_t* ids, int32_t replica_count, int32_t partition_count,

@@ -62,14 +62,12 @@ const hlo_backend_t* hlo_backend_find(const char* name) {
 hlo_status_t hlo_backend_choose(const char* name, const hlo_backend_t** out_backend) {
   *out_backend = hlo_backend_find(name);
   if (*out_backend) return hlo_ok();
-  hlo_strbuf_t names = {0};
+  HLO_SCOPED_STRBUF names = {0};
   for (size_t i = 0; i < BACKEND_COUNT; ++i) {
     hlo_strbuf_printf(&names, "%s%s", i ? ", " : "", kBackends[i]->name);
   }
-  hlo_status_t status = hlo_not_found("no back end is called %s (the back ends are %s)", name,
-                                      hlo_strbuf_text(&names));
-  hlo_strbuf_deinit(&names);
-  return status;
+  return hlo_not_found("no back end is called %s (the back ends are %s)", name,
+                       hlo_strbuf_text(&names));
 }
 
 const hlo_func_t* hlo_backend_entry(const hlo_module_t* module,

@@ -294,12 +294,10 @@ static hlo_status_t check_side(const side_t* side) {
 
 // Returns the attribute that requests a layout; NULL when memory is exhausted.
 static const hlo_attr_t* mode_attr(hlo_module_t* module, const hlo_array_layout_t* layout) {
-  hlo_strbuf_t text = {0};
+  HLO_SCOPED_STRBUF text = {0};
   hlo_dim_order_print(layout->rank, layout->minor_to_major, &text);
   module->arena.failed |= text.failed;
-  const hlo_attr_t* attr = hlo_attr_string(module, hlo_strbuf_text(&text), text.length);
-  hlo_strbuf_deinit(&text);
-  return attr;
+  return hlo_attr_string(module, hlo_strbuf_text(&text), text.length);
 }
 
 typedef void (*set_attr_t)(hlo_func_t* func, uint32_t number, const char* key,

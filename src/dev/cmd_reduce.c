@@ -26,14 +26,10 @@ typedef struct reducer {
 // Prints the module and runs the command on it.
 static hlo_status_t run_command(reducer_t* r, const hlo_module_t* module, hlo_strbuf_t* output,
                                 int* out_exit_code) {
-  hlo_strbuf_t text = {0};
+  HLO_SCOPED_STRBUF text = {0};
   hlo_print_module(module, &(hlo_print_options_t){0}, &text);
-  hlo_status_t status = hlo_strbuf_status(&text);
-  if (hlo_status_is_ok(status)) {
-    status = hlo_os_file_write(r->file, hlo_strbuf_text(&text), text.length);
-  }
-  hlo_strbuf_deinit(&text);
-  HLO_TRY(status);
+  HLO_TRY(hlo_strbuf_status(&text));
+  HLO_TRY(hlo_os_file_write(r->file, hlo_strbuf_text(&text), text.length));
   const char* const arguments[] = {"sh", "-c", r->script, "sh", r->file, NULL};
   ++r->run_count;
   return hlo_os_process_run(arguments, r->timeout_ns, output, out_exit_code);
@@ -46,7 +42,7 @@ static bool says(const hlo_dev_t* dev, const hlo_strbuf_t* output) {
 // Another exit status, another message or a timeout is another failure.
 static hlo_status_t still_fails(void* context, const hlo_module_t* module, bool* out_fails) {
   reducer_t* r = context;
-  hlo_strbuf_t output = {0};
+  HLO_SCOPED_STRBUF output = {0};
   int exit_code = 0;
   hlo_status_t status = run_command(r, module, &output, &exit_code);
   *out_fails = hlo_status_is_ok(status) && exit_code == r->exit_code && says(r->dev, &output);
@@ -54,14 +50,13 @@ static hlo_status_t still_fails(void* context, const hlo_module_t* module, bool*
     hlo_status_release(status);
     status = hlo_ok();
   }
-  hlo_strbuf_deinit(&output);
   return status;
 }
 
 // Runs the command on the given program: its exit status and message define the failure.
 static hlo_status_t run_first(reducer_t* r, const hlo_module_t* module) {
   const char* file = r->dev->cli.file;
-  hlo_strbuf_t output = {0};
+  HLO_SCOPED_STRBUF output = {0};
   uint64_t begin = hlo_os_now_ns();
   r->timeout_ns = UINT64_MAX;
   hlo_status_t status = run_command(r, module, &output, &r->exit_code);
@@ -75,7 +70,6 @@ static hlo_status_t run_first(reducer_t* r, const hlo_module_t* module) {
     status = hlo_invalid_argument("%s: error: the command fails without printing '%s': %.1000s",
                                   file, r->dev->message, hlo_strbuf_text(&output));
   }
-  hlo_strbuf_deinit(&output);
   return status;
 }
 

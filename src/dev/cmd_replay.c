@@ -27,14 +27,10 @@ typedef struct replay {
 // Reads a file of the folder. owner: caller, hlo_mem_free()
 static hlo_status_t read_file(const replay_t* r, const char* name, uint8_t** out_bytes,
                               size_t* out_size_bytes) {
-  hlo_strbuf_t path = {0};
+  HLO_SCOPED_STRBUF path = {0};
   hlo_strbuf_printf(&path, "%s/%s", r->cli->file, name);
-  hlo_status_t status = hlo_strbuf_status(&path);
-  if (hlo_status_is_ok(status)) {
-    status = hlo_os_file_read(hlo_strbuf_text(&path), 0, out_bytes, out_size_bytes);
-  }
-  hlo_strbuf_deinit(&path);
-  return status;
+  HLO_TRY(hlo_strbuf_status(&path));
+  return hlo_os_file_read(hlo_strbuf_text(&path), 0, out_bytes, out_size_bytes);
 }
 
 // Programs of the C interface have no options and row-major arguments.

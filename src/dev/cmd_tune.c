@@ -102,7 +102,7 @@ static void print_loop(hlo_strbuf_t* text, const char* arguments, const char* fi
 static hlo_status_t measure_memory(const hlo_cli_t* cli, int64_t bytes, double* out_rate) {
   char arguments[64], body[256];
   int64_t count = bytes / 4, turns = TURN_BYTES / bytes + 1;
-  hlo_strbuf_t text = {0};
+  HLO_SCOPED_STRBUF text = {0};
   snprintf(arguments, sizeof arguments, "%%x: tensor<%lldxf32>", (long long)count);
   snprintf(body, sizeof body,
            "    %%next = stablehlo.reduce(%%x init: %%a) applies stablehlo.add across dimensions = "
@@ -113,14 +113,13 @@ static hlo_status_t measure_memory(const hlo_cli_t* cli, int64_t bytes, double* 
   double ns = 1;
   hlo_status_t status = measure(cli, &text, &ns);
   *out_rate = (double)(count * 4 * turns) / ns;
-  hlo_strbuf_deinit(&text);
   return status;
 }
 
 // Measures vector operations per nanosecond on an array in the first-level cache.
 static hlo_status_t measure_operations(const hlo_cli_t* cli, int64_t lanes, double* out_rate) {
   enum { COUNT = 2048, TURNS = 4000 };
-  hlo_strbuf_t text = {0}, body = {0};
+  HLO_SCOPED_STRBUF text = {0}, body = {0};
   hlo_strbuf_puts(&body, "    %c = stablehlo.constant dense<77> : tensor<2048xi32>\n");
   for (int i = 0; i < OPERATIONS; ++i) {
     char from[16];
@@ -135,8 +134,6 @@ static hlo_status_t measure_operations(const hlo_cli_t* cli, int64_t lanes, doub
   double ns = 1;
   hlo_status_t status = measure(cli, &text, &ns);
   *out_rate = (double)COUNT / (double)lanes * (OPERATIONS + 1) * TURNS / ns;
-  hlo_strbuf_deinit(&body);
-  hlo_strbuf_deinit(&text);
   return status;
 }
 
@@ -145,7 +142,7 @@ static hlo_status_t measure_products(const hlo_cli_t* cli, const hlo_tile_atom_t
                                      double* out_rate) {
   const char* from = hlo_dtype_info(atom->operand)->mlir_name;
   const char* to = hlo_dtype_info(atom->result)->mlir_name;
-  hlo_strbuf_t text = {0};
+  HLO_SCOPED_STRBUF text = {0};
   hlo_strbuf_printf(&text,
                     "func.func @main(%%a: tensor<%dx%dx%s>, %%b: tensor<%dx%dx%s>) -> "
                     "tensor<%dx%dx%s> {\n  %%0 = stablehlo.dot_general %%a, %%b, contracting_dims "
@@ -156,7 +153,6 @@ static hlo_status_t measure_products(const hlo_cli_t* cli, const hlo_tile_atom_t
   double ns = 1;
   hlo_status_t status = measure(cli, &text, &ns);
   *out_rate = (double)SIDE * SIDE * SIDE / (double)(atom->rows * atom->columns * atom->depth) / ns;
-  hlo_strbuf_deinit(&text);
   return status;
 }
 
@@ -328,7 +324,7 @@ static hlo_status_t tune_tiles(hlo_dev_t* dev, const hlo_target_t* target, hlo_s
   hlo_cli_t* cli = &dev->cli;
   hlo_cli_source_t source;
   hlo_executable_t* executable = NULL;
-  hlo_strbuf_t text = {0};
+  HLO_SCOPED_STRBUF text = {0};
   const hlo_listing_t listing = {.form = HLO_LISTING_TILINGS, .out = &text};
   cli->file = dev->tiles;
   hlo_status_t status = hlo_cli_open(cli, &source);
@@ -336,7 +332,6 @@ static hlo_status_t tune_tiles(hlo_dev_t* dev, const hlo_target_t* target, hlo_s
   hlo_executable_release(executable);
   if (hlo_status_is_ok(status)) status = hlo_strbuf_status(&text);
   if (hlo_status_is_ok(status)) status = tune(cli, &source, target, hlo_strbuf_text(&text), out);
-  hlo_strbuf_deinit(&text);
   hlo_cli_close(&source);
   return status;
 }

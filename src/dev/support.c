@@ -218,8 +218,7 @@ static hlo_status_t run(hlo_loaded_t* loaded) {
   uint32_t count = hlo_loaded_executable(loaded)->argument_count;
   hlo_buffer_t *arguments[MAX_ARGUMENTS] = {0}, *result = NULL;
   hlo_event_t* end = NULL;
-  hlo_arena_t arena;
-  hlo_arena_init(&arena, 0);
+  HLO_SCOPED_ARENA arena = {0};
   hlo_status_t status = make_arguments(loaded, &arena, arguments);
   hlo_buffer_t* const* argument_rows[1] = {arguments};
   hlo_buffer_t** result_rows[1] = {&result};
@@ -233,7 +232,6 @@ static hlo_status_t run(hlo_loaded_t* loaded) {
   hlo_event_release(end);
   for (uint32_t i = 0; i < count; ++i) hlo_buffer_release(arguments[i]);
   hlo_buffer_release(result);
-  hlo_arena_deinit(&arena);
   return status;
 }
 
@@ -242,7 +240,7 @@ static hlo_status_t compile_and_run(hlo_client_t* client, const char* backend,
   hlo_compile_config_t config;
   hlo_compile_config_init(&config);
   config.backend = backend;
-  hlo_strbuf_t source = {0};
+  HLO_SCOPED_STRBUF source = {0};
   const hlo_listing_t listing = {.form = HLO_LISTING_C, .out = &source};
   if (strcmp(backend, "c") == 0)
     config.listing = &listing;  // running a C compiler for each program takes minutes
@@ -250,7 +248,6 @@ static hlo_status_t compile_and_run(hlo_client_t* client, const char* backend,
   hlo_loaded_t* loaded = NULL;
   hlo_status_t status =
       hlo_compile(text->data, text->length, "probe.mlir", &config, NULL, 0, NULL, &executable);
-  hlo_strbuf_deinit(&source);
   HLO_TRY(status);
   status = executable->program->backend == hlo_backend_find(backend)
                ? hlo_loaded_create(client, executable, 0, NULL, &loaded)
@@ -289,7 +286,7 @@ static hlo_status_t describe(hlo_op_t op, int type, const hlo_strbuf_t* text, hl
 
 hlo_status_t hlo_support_probe(hlo_client_t* client, const char* backend, hlo_op_t op, int type,
                                hlo_support_answer_t* out_answer) {
-  hlo_strbuf_t text = {0};
+  HLO_SCOPED_STRBUF text = {0};
   append_program(op, type, &text);
   hlo_status_t status = hlo_strbuf_status(&text);
   if (hlo_status_is_ok(status)) status = compile_and_run(client, backend, &text);
@@ -304,6 +301,5 @@ hlo_status_t hlo_support_probe(hlo_client_t* client, const char* backend, hlo_op
     *out_answer = HLO_SUPPORT_RUNS;
   }
   if (!hlo_status_is_ok(status)) status = describe(op, type, &text, status);
-  hlo_strbuf_deinit(&text);
   return status;
 }

@@ -78,7 +78,7 @@ hlo_status_t hlo_ref_check_expect_serialized_eq(HLO_REF_ARGUMENTS) {
 // NumPy's file format, version 1.0: magic, header length, a Python dict padded to 64 bytes, data.
 static void append_npy(const hlo_tensor_t* tensor, hlo_strbuf_t* out) {
   static const char magic[] = "\x93NUMPY\x01";
-  hlo_strbuf_t head = {0};
+  HLO_SCOPED_STRBUF head = {0};
   const hlo_dtype_info_t* info = hlo_dtype_info(tensor->dtype);
   char kind = tensor->dtype == HLO_DTYPE_PRED                     ? 'b'
               : info->klass == HLO_DTYPE_CLASS_SIGNED             ? 'i'
@@ -100,7 +100,6 @@ static void append_npy(const hlo_tensor_t* tensor, hlo_strbuf_t* out) {
   hlo_strbuf_putc(out, (char)(head.length >> 8));
   hlo_strbuf_append(out, hlo_strbuf_text(&head), head.length);
   hlo_strbuf_append(out, tensor->data, tensor->size_bytes);
-  hlo_strbuf_deinit(&head);
 }
 
 // Writes probe<n>.npy and appends a line "id,type,path" to index.csv, which the first probe
@@ -166,16 +165,14 @@ hlo_status_t hlo_ref_interpreter_print(HLO_REF_ARGUMENTS) {
   if (tensor->size_bytes) {
     memcpy(hlo_literal_mutable_data(literal), tensor->data, tensor->size_bytes);
   }
-  hlo_strbuf_t text = {0};
+  HLO_SCOPED_STRBUF text = {0};
   hlo_print_literal(literal, &text);
   hlo_strbuf_puts(&text, " : ");
   hlo_print_type(hlo_node_operand_type(node, 0), &text);
   hlo_strbuf_putc(&text, '\n');
   hlo_literal_release(literal);
   eval->options.print(eval->options.print_context, hlo_strbuf_text(&text), text.length);
-  hlo_status_t status = hlo_strbuf_status(&text);
-  hlo_strbuf_deinit(&text);
-  return status;
+  return hlo_strbuf_status(&text);
 }
 
 // ---- run_parallel -------------------------------------------------------------------------------

@@ -44,10 +44,9 @@ static void write_text(hlo_dumper_t* dumper, const char* label, const char* exte
 
 static void write_module(hlo_dumper_t* dumper, const char* label, const hlo_module_t* module) {
   if (dumper->failed) return;
-  hlo_strbuf_t text = {0};
+  HLO_SCOPED_STRBUF text = {0};
   hlo_print_module(module, &(hlo_print_options_t){.locations = true}, &text);
   write_text(dumper, label, "mlir", &text);
-  hlo_strbuf_deinit(&text);
 }
 
 bool hlo_dump_wants(const hlo_dumper_t* dumper, hlo_dump_stage_t stage) {

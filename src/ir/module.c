@@ -483,18 +483,16 @@ static void append_location(const hlo_node_t* node, hlo_strbuf_t* out) {
 
 hlo_status_t hlo_node_error(const hlo_node_t* node, hlo_status_code_t code, const char* format,
                             ...) {
-  hlo_strbuf_t location = {0};
+  HLO_SCOPED_STRBUF location = {0};
   append_location(node, &location);
   va_list args;
   va_start(args, format);
   hlo_status_t status = hlo_status_createv(code, format, args);
   va_end(args);
-  hlo_strbuf_t text = {0};
+  HLO_SCOPED_STRBUF text = {0};
   hlo_strbuf_printf(&text, "%s: %s", hlo_strbuf_text(&location), hlo_status_message(status));
   hlo_status_release(status);
   status = hlo_status_create(code, "%s", hlo_strbuf_text(&text));
-  hlo_strbuf_deinit(&text);
-  hlo_strbuf_deinit(&location);
   return status;
 }
 

@@ -121,12 +121,11 @@ bool hlo_check_operand_types(hlo_parser_t* p, hlo_op_state_t* op, uint32_t count
   }
   for (uint32_t i = 0; i < count; ++i) {
     if (op->operands[i]->type == types[i]) continue;
-    hlo_strbuf_t text = {0};
+    HLO_SCOPED_STRBUF text = {0};
     hlo_print_type(op->operands[i]->type, &text);
     hlo_strbuf_puts(&text, ", not ");
     hlo_print_type(types[i], &text);
     hlo_parse_fault(p, op->operand_at[i], "operand %u has type %s", i, hlo_strbuf_text(&text));
-    hlo_strbuf_deinit(&text);
     return false;
   }
   return true;

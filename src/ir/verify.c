@@ -13,11 +13,10 @@ void hlo_verify_fault(hlo_verify_t* verify, const hlo_node_t* node, const char* 
   va_start(args, format);
   vsnprintf(message, sizeof message, format, args);
   va_end(args);
-  hlo_strbuf_t location = {0};
+  HLO_SCOPED_STRBUF location = {0};
   hlo_loc_format(verify->module, node->loc, &location);
   hlo_diag_error_at(verify->diag, hlo_strbuf_text(&location), "%s: %s", hlo_op_info(node->op)->name,
                     message);
-  hlo_strbuf_deinit(&location);
 }
 
 // ---- attributes by form
@@ -171,13 +170,11 @@ static void verify_inferred(hlo_verify_t* verify, const hlo_node_t* node) {
   }
   for (uint32_t i = 0; i < count && i < node->result_count; ++i) {
     if (hlo_types_compatible(types[i], node->results[i].type)) continue;
-    hlo_strbuf_t want = {0}, found = {0};
+    HLO_SCOPED_STRBUF want = {0}, found = {0};
     hlo_print_type(types[i], &want);
     hlo_print_type(node->results[i].type, &found);
     hlo_verify_fault(verify, node, "result %u is %s, but its operands determine %s", i,
                      hlo_strbuf_text(&found), hlo_strbuf_text(&want));
-    hlo_strbuf_deinit(&want);
-    hlo_strbuf_deinit(&found);
   }
   if (types != few) hlo_mem_free(types);
 }
@@ -257,11 +254,10 @@ static void verify_region(scope_t* scope, const hlo_region_t* region) {
 // ---- functions
 
 static void func_fault(hlo_verify_t* verify, const hlo_func_t* func, const char* message) {
-  hlo_strbuf_t location = {0};
+  HLO_SCOPED_STRBUF location = {0};
   hlo_loc_format(verify->module, func->loc, &location);
   hlo_diag_error_at(verify->diag, hlo_strbuf_text(&location), "function @%s: %s", func->name,
                     message);
-  hlo_strbuf_deinit(&location);
 }
 
 static void verify_signature(hlo_verify_t* verify, const hlo_func_t* func) {

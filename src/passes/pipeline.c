@@ -96,7 +96,7 @@ hlo_status_t hlo_stages_run(hlo_module_t* module, hlo_stage_t first, hlo_stage_t
     return hlo_unimplemented("partitioning a program over %d devices is not supported yet",
                              options->partition_count);
   }
-  hlo_strbuf_t list = {0};
+  HLO_SCOPED_STRBUF list = {0};
   for (hlo_stage_t stage = first; stage <= last; ++stage) {
     add_list(&list, kStages[stage].passes);
     const bool has_more = *kStages[stage].dynamic_passes && !options->keeps_dynamic_shapes;
@@ -105,10 +105,6 @@ hlo_status_t hlo_stages_run(hlo_module_t* module, hlo_stage_t first, hlo_stage_t
     }
     if (options->has_layouts) add_list(&list, kStages[stage].layout_passes);
   }
-  hlo_status_t status = hlo_strbuf_status(&list);
-  if (hlo_status_is_ok(status)) {
-    status = hlo_passes_run(module, hlo_strbuf_text(&list), &options->passes);
-  }
-  hlo_strbuf_deinit(&list);
-  return status;
+  HLO_TRY(hlo_strbuf_status(&list));
+  return hlo_passes_run(module, hlo_strbuf_text(&list), &options->passes);
 }

@@ -54,13 +54,11 @@ void hlo_passes_markdown(hlo_strbuf_t* out) {
 }
 
 hlo_status_t hlo_pass_error(const hlo_node_t* node, hlo_status_code_t code, const char* message) {
-  hlo_strbuf_t insertion_point = {0};
+  HLO_SCOPED_STRBUF insertion_point = {0};
   if (node->parent) hlo_loc_format(node->parent->module, node->loc, &insertion_point);
-  hlo_status_t status =
-      hlo_status_create(code, "%s%s%s: %s", hlo_strbuf_text(&insertion_point),
-                        insertion_point.length ? ": " : "", hlo_op_info(node->op)->name, message);
-  hlo_strbuf_deinit(&insertion_point);
-  return status;
+  return hlo_status_create(code, "%s%s%s: %s", hlo_strbuf_text(&insertion_point),
+                           insertion_point.length ? ": " : "", hlo_op_info(node->op)->name,
+                           message);
 }
 
 // ---- lists of passes

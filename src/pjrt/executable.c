@@ -247,7 +247,7 @@ static hlo_status_t write_program(const hlo_module_t* module, hlo_strbuf_t* out,
 hlo_status_t hlo_pjrt_Executable_OptimizedProgram(PJRT_Executable_OptimizedProgram_Args* args) {
   PJRT_Program* program = args->program;
   if (program == NULL) return hlo_invalid_argument("no program object to fill in");
-  hlo_strbuf_t text = {0};
+  HLO_SCOPED_STRBUF text = {0};
   const char* format;
   hlo_status_t status = write_program(args->executable->executable->module, &text, &format);
   if (hlo_status_is_ok(status) && program->code != NULL && program->code_size < text.length) {
@@ -259,7 +259,6 @@ hlo_status_t hlo_pjrt_Executable_OptimizedProgram(PJRT_Executable_OptimizedProgr
     program->code_size = text.length;
     hlo_pjrt_lend(format, &program->format, &program->format_size);
   }
-  hlo_strbuf_deinit(&text);
   return status;
 }
 

@@ -89,7 +89,7 @@ hlo_status_t hlo_pjrt_shape_take_layout(const PJRT_Buffer_MemoryLayout* layout,
 
 hlo_status_t hlo_pjrt_layout_create(size_t rank, const int64_t* minor_to_major, hlo_arena_t* arena,
                                     PJRT_Layouts_MemoryLayout** out_layout) {
-  hlo_strbuf_t text = {0};
+  HLO_SCOPED_STRBUF text = {0};
   hlo_dim_order_print(rank, minor_to_major, &text);
   const size_t size = sizeof(PJRT_Layouts_MemoryLayout) + text.length + 1;
   PJRT_Layouts_MemoryLayout* layout = text.failed     ? NULL
@@ -99,7 +99,6 @@ hlo_status_t hlo_pjrt_layout_create(size_t rank, const int64_t* minor_to_major, 
     layout->is_lent = arena != NULL;
     memcpy(layout->text, hlo_strbuf_text(&text), text.length + 1);
   }
-  hlo_strbuf_deinit(&text);
   if (layout == NULL) return hlo_status_out_of_memory(size);
   *out_layout = layout;
   return hlo_ok();

@@ -76,42 +76,29 @@ static hlo_status_t load_options(const void* given, size_t given_bytes, const vo
 hlo_status_t hlo_pjrt_Client_Load(PJRT_Client_Load_Args* args) {
   if (args->executable == NULL) return hlo_invalid_argument("no executable to load");
   hlo_executable_t* executable = args->executable->executable;
-  hlo_arena_t arena;
-  hlo_arena_init(&arena, 0);
+  HLO_SCOPED_ARENA arena = {0};
   hlo_compile_options_t options;
-  hlo_status_t status =
-      load_options(args->compile_options, args->compile_options_size, executable->options,
-                   executable->options_bytes, &arena, &options);
-  if (hlo_status_is_ok(status)) {
-    status = hlo_pjrt_load(args->client, executable, &options, &args->loaded_executable);
-  }
-  hlo_arena_deinit(&arena);
-  return status;
+  HLO_TRY(load_options(args->compile_options, args->compile_options_size, executable->options,
+                       executable->options_bytes, &arena, &options));
+  return hlo_pjrt_load(args->client, executable, &options, &args->loaded_executable);
 }
 
-static hlo_status_t deserialize(PJRT_Executable_DeserializeAndLoad_Args* args, hlo_arena_t* arena) {
+hlo_status_t hlo_pjrt_Executable_DeserializeAndLoad(PJRT_Executable_DeserializeAndLoad_Args* args) {
+  HLO_SCOPED_ARENA arena = {0};
   hlo_serialized_t parts;
   HLO_TRY(
       hlo_executable_parse(args->serialized_executable, args->serialized_executable_size, &parts));
   hlo_compile_options_t options, compiled;
   HLO_TRY(load_options(args->overridden_serialized_compile_options,
                        args->overridden_serialized_compile_options_size, parts.options,
-                       parts.options_bytes, arena, &options));
+                       parts.options_bytes, &arena, &options));
   // Layouts are part of the program: options without layouts keep them.
-  HLO_TRY(hlo_compile_options_parse(parts.options, parts.options_bytes, arena, &compiled));
-  HLO_TRY(hlo_compile_options_take_layouts(&compiled, arena, &options));
+  HLO_TRY(hlo_compile_options_parse(parts.options, parts.options_bytes, &arena, &compiled));
+  HLO_TRY(hlo_compile_options_take_layouts(&compiled, &arena, &options));
   hlo_executable_t* executable;
   HLO_TRY(hlo_pjrt_compile_bytes(&parts, &args->client->settings, &options, &executable));
   hlo_status_t status = hlo_pjrt_load(args->client, executable, &options, &args->loaded_executable);
   hlo_executable_release(executable);
-  return status;
-}
-
-hlo_status_t hlo_pjrt_Executable_DeserializeAndLoad(PJRT_Executable_DeserializeAndLoad_Args* args) {
-  hlo_arena_t arena;
-  hlo_arena_init(&arena, 0);
-  hlo_status_t status = deserialize(args, &arena);
-  hlo_arena_deinit(&arena);
   return status;
 }
 

@@ -54,14 +54,13 @@ static hlo_status_t take_option(const PJRT_NamedValue* value, hlo_pjrt_settings_
 static hlo_status_t describe_platform(hlo_pjrt_settings_t* settings) {
   hlo_cpu_t cpu;
   HLO_TRY(hlo_cpu_detect(settings->config.cpu, &cpu));
-  hlo_strbuf_t text = {0};
+  HLO_SCOPED_STRBUF text = {0};
   hlo_strbuf_printf(&text, "PJRT C API hlocc %s (", HLOCC_VERSION);
   hlo_cpu_describe(&cpu, &text);
   hlo_strbuf_putc(&text, ')');
   hlo_status_t status = hlo_strbuf_status(&text);
   settings->platform_version =
       hlo_arena_strndup(&settings->config.arena, hlo_strbuf_text(&text), text.length);
-  hlo_strbuf_deinit(&text);
   return hlo_status_is_ok(status) ? hlo_arena_status(&settings->config.arena) : status;
 }
 
@@ -74,7 +73,7 @@ static hlo_status_t fill_settings(const PJRT_NamedValue* options, size_t count,
 
 hlo_status_t hlo_pjrt_settings_init(const PJRT_NamedValue* options, size_t count,
                                     hlo_pjrt_settings_t* out_settings) {
-  hlo_strbuf_t warnings = {0};
+  HLO_SCOPED_STRBUF warnings = {0};
   *out_settings = (hlo_pjrt_settings_t){.observer.log = {.level = HLO_LOG_LEVEL_WARN}};
   hlo_status_t status = hlo_config_init(&out_settings->config, NULL, &warnings);
   if (hlo_status_is_ok(status)) {
@@ -84,7 +83,6 @@ hlo_status_t hlo_pjrt_settings_init(const PJRT_NamedValue* options, size_t count
   if (hlo_status_is_ok(status) && warnings.length != 0) {
     HLO_LOG(&out_settings->observer.log, WARN, "%s", hlo_strbuf_text(&warnings));
   }
-  hlo_strbuf_deinit(&warnings);
   return status;
 }
 

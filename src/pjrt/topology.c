@@ -50,7 +50,7 @@ static hlo_wire_bytes_t text_bytes(const char* text) {
 }
 
 static hlo_status_t serialize(PJRT_TopologyDescription* topology) {
-  hlo_strbuf_t inner = {0};
+  HLO_SCOPED_STRBUF inner = {0};
   const our_part_t ours = {.device_count = topology->device_count};
   hlo_wire_encode(&our_message, &ours, &inner);
   any_proto_t any = {.type_url = text_bytes(our_type_url),
@@ -60,7 +60,6 @@ static hlo_status_t serialize(PJRT_TopologyDescription* topology) {
                                   .platform_specific_topology = &any};
   hlo_wire_encode(&topology_message, &proto, &topology->serialized);
   hlo_status_t status = hlo_strbuf_status(&inner);
-  hlo_strbuf_deinit(&inner);
   return hlo_status_is_ok(status) ? hlo_strbuf_status(&topology->serialized) : status;
 }
 
@@ -154,34 +153,27 @@ hlo_status_t hlo_pjrt_TopologyDescription_Destroy(PJRT_TopologyDescription_Destr
   return hlo_ok();
 }
 
-static hlo_status_t deserialize(const char* data, size_t size, hlo_arena_t* arena,
-                                PJRT_TopologyDescription** out_topology) {
+hlo_status_t hlo_pjrt_TopologyDescription_Deserialize(
+    PJRT_TopologyDescription_Deserialize_Args* args) {
+  HLO_SCOPED_ARENA arena = {0};
   topology_proto_t proto;
-  HLO_TRY_MSG(hlo_wire_decode(&topology_message, data, size, arena, &proto), "in a topology");
+  HLO_TRY_MSG(hlo_wire_decode(&topology_message, args->serialized_topology,
+                              args->serialized_topology_size, &arena, &proto),
+              "in a topology");
   const any_proto_t* any = proto.platform_specific_topology;
   if (any == NULL || any->type_url.size != strlen(our_type_url) ||
       memcmp(any->type_url.data, our_type_url, any->type_url.size) != 0) {
     return hlo_invalid_argument("the topology was not serialized by hlocc");
   }
   our_part_t ours;
-  HLO_TRY_MSG(hlo_wire_decode(&our_message, any->value.data, any->value.size, arena, &ours),
+  HLO_TRY_MSG(hlo_wire_decode(&our_message, any->value.data, any->value.size, &arena, &ours),
               "in a topology");
   const char* name =
-      hlo_arena_strndup(arena, (const char*)proto.platform_name.data, proto.platform_name.size);
-  const char* version = hlo_arena_strndup(arena, (const char*)proto.platform_version.data,
+      hlo_arena_strndup(&arena, (const char*)proto.platform_name.data, proto.platform_name.size);
+  const char* version = hlo_arena_strndup(&arena, (const char*)proto.platform_version.data,
                                           proto.platform_version.size);
-  HLO_TRY(hlo_arena_status(arena));
-  return hlo_pjrt_topology_create(name, version, ours.device_count, out_topology);
-}
-
-hlo_status_t hlo_pjrt_TopologyDescription_Deserialize(
-    PJRT_TopologyDescription_Deserialize_Args* args) {
-  hlo_arena_t arena;
-  hlo_arena_init(&arena, 0);
-  hlo_status_t status = deserialize(args->serialized_topology, args->serialized_topology_size,
-                                    &arena, &args->topology);
-  hlo_arena_deinit(&arena);
-  return status;
+  HLO_TRY(hlo_arena_status(&arena));
+  return hlo_pjrt_topology_create(name, version, ours.device_count, &args->topology);
 }
 
 /// The bytes belong to the topology.

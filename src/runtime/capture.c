@@ -25,7 +25,7 @@ void hlo_capture_run(const hlo_run_t* run) {
   const hlo_executable_t* executable = run->loaded->executable;
   hlo_dumper_t dumper;
   hlo_dumper_init(&dumper, observer, executable->name, executable->fingerprint);
-  hlo_strbuf_t path = {0};
+  HLO_SCOPED_STRBUF path = {0};
   hlo_strbuf_printf(&path, "%s/%s.launch%llu", observer->dump_directory, dumper.prefix,
                     (unsigned long long)run->frame.run_id);
   hlo_observer_t folder = *observer;
@@ -38,5 +38,4 @@ void hlo_capture_run(const hlo_run_t* run) {
     hlo_observer_write_dump(&folder, HLO_CAPTURE_PROGRAM, (const char*)executable->source,
                             executable->source_bytes);
   }
-  hlo_strbuf_deinit(&path);
 }

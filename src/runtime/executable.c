@@ -115,16 +115,14 @@ static void describe_dims(uint32_t rank, const int64_t* dims, hlo_strbuf_t* out)
 // Layouts are named if only they differ.
 static hlo_status_t type_error(const hlo_signature_entry_t* want, const hlo_buffer_shape_t* found,
                                bool is_layout, uint32_t argument) {
-  hlo_strbuf_t text = {0};
+  HLO_SCOPED_STRBUF text = {0};
   hlo_strbuf_printf(&text, "argument %u is %s", argument, hlo_dtype_info(found->dtype)->hlo_name);
   describe_dims(found->rank, found->dims, &text);
   if (is_layout) hlo_dim_order_print(found->rank, found->minor_to_major, &text);
   hlo_strbuf_printf(&text, ", the program expects %s", hlo_dtype_info(want->dtype)->hlo_name);
   describe_dims(want->rank, want->dims, &text);
   if (is_layout) hlo_dim_order_print(want->rank, want->minor_to_major, &text);
-  hlo_status_t status = hlo_invalid_argument("%s", hlo_strbuf_text(&text));
-  hlo_strbuf_deinit(&text);
-  return status;
+  return hlo_invalid_argument("%s", hlo_strbuf_text(&text));
 }
 
 static hlo_status_t memory_error(const hlo_memory_t* found, const hlo_memory_t* want,

@@ -248,15 +248,12 @@ static hlo_status_t check_op(verifier_t* v, const hlo_tile_op_t* op) {
 }
 
 hlo_status_t hlo_tile_kernel_verify(const hlo_tile_kernel_t* kernel) {
-  hlo_arena_t scratch;
-  hlo_arena_init(&scratch, 0);
+  HLO_SCOPED_ARENA scratch = {0};
   verifier_t verifier = {.kernel = kernel};
   verifier.values = hlo_arena_array(&scratch, kernel->value_count + 1, sizeof *verifier.values);
-  hlo_status_t status = hlo_arena_status(&scratch);
-  for (const hlo_tile_op_t* op = kernel->body.first; op && hlo_status_is_ok(status);
-       op = op->next) {
-    status = check_op(&verifier, op);
+  HLO_TRY(hlo_arena_status(&scratch));
+  for (const hlo_tile_op_t* op = kernel->body.first; op; op = op->next) {
+    HLO_TRY(check_op(&verifier, op));
   }
-  hlo_arena_deinit(&scratch);
-  return status;
+  return hlo_ok();
 }

@@ -804,7 +804,7 @@ static hlo_status_t leave_out(hlo_tile_system_t* s, uint32_t begin, uint32_t end
 static hlo_status_t explain(hlo_tile_system_t* s, uint64_t fuel, const char* undetermined) {
   bool is_minimal = true;
   HLO_TRY(leave_out(s, 0, s->constraint_count, fuel, &is_minimal));
-  hlo_strbuf_t text = {0};
+  HLO_SCOPED_STRBUF text = {0};
   const char* separator = "";
   for (uint32_t i = 0; i < s->constraint_count; ++i) {
     if (!s->constraints[i].is_left_out) {
@@ -814,14 +814,11 @@ static hlo_status_t explain(hlo_tile_system_t* s, uint64_t fuel, const char* und
     }
     s->constraints[i].is_left_out = false;
   }
-  hlo_status_t status =
-      text.length == 0 && undetermined
-          ? hlo_failed_precondition("nothing says what %s may be", undetermined)
-          : hlo_failed_precondition("no tile sizes and layouts satisfy all of these%s: %s",
-                                    is_minimal ? ", of which none can be left out" : "",
-                                    hlo_strbuf_text(&text));
-  hlo_strbuf_deinit(&text);
-  return status;
+  return text.length == 0 && undetermined
+             ? hlo_failed_precondition("nothing says what %s may be", undetermined)
+             : hlo_failed_precondition("no tile sizes and layouts satisfy all of these%s: %s",
+                                       is_minimal ? ", of which none can be left out" : "",
+                                       hlo_strbuf_text(&text));
 }
 
 static hlo_status_t copy_solution(hlo_tile_system_t* s, const search_t* search,

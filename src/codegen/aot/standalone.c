@@ -32,13 +32,10 @@ static bool needs_library(const hlo_step_t* step) {
 }
 
 static hlo_status_t refuse_node(const hlo_plan_t* plan, const hlo_node_t* node, const char* form) {
-  hlo_strbuf_t location = {0};
+  HLO_SCOPED_STRBUF location = {0};
   hlo_loc_format(plan->func->module, node->loc, &location);
-  hlo_status_t status =
-      hlo_unimplemented("%s: %s: not supported in a standalone program (%s)",
-                        hlo_strbuf_text(&location), hlo_op_info(node->op)->name, form);
-  hlo_strbuf_deinit(&location);
-  return status;
+  return hlo_unimplemented("%s: %s: not supported in a standalone program (%s)",
+                           hlo_strbuf_text(&location), hlo_op_info(node->op)->name, form);
 }
 
 // Returns true if the operation needs other processes, which a standalone program does not have.
@@ -312,7 +309,7 @@ const char* hlo_standalone_identifier(const char* name, hlo_arena_t* arena) {
 }
 
 static hlo_status_t print_source_header(const printer_t* printer, hlo_strbuf_t* out) {
-  hlo_strbuf_t usage = {0};
+  HLO_SCOPED_STRBUF usage = {0};
   hlo_strbuf_puts(&usage, "Its source is compiled with\n//  ");
   for (const char* const* flag = hlo_c_flags; *flag; ++flag) {
     hlo_strbuf_printf(&usage, " %s", *flag);
@@ -320,13 +317,8 @@ static hlo_status_t print_source_header(const printer_t* printer, hlo_strbuf_t* 
   hlo_strbuf_puts(&usage,
                   "\n// (the bits of floats depend on them), -fopenmp for many threads, and linked "
                   "with -lm.\n");
-  hlo_status_t status = hlo_strbuf_status(&usage);
-  if (hlo_status_is_ok(status)) {
-    status =
-        hlo_standalone_print_header(printer->plan, printer->name, hlo_strbuf_text(&usage), out);
-  }
-  hlo_strbuf_deinit(&usage);
-  return status;
+  HLO_TRY(hlo_strbuf_status(&usage));
+  return hlo_standalone_print_header(printer->plan, printer->name, hlo_strbuf_text(&usage), out);
 }
 
 static hlo_status_t print_all(printer_t* printer, hlo_arena_t* arena, hlo_strbuf_t* out_header) {

@@ -198,13 +198,13 @@ static hlo_status_t verify_sequence(verifier_t* v, const hlo_sequence_t* sequenc
   return hlo_ok();
 }
 
-static hlo_status_t verify_all(const hlo_schedule_t* schedule, const hlo_func_t* func,
-                               hlo_arena_t* scratch) {
+hlo_status_t hlo_schedule_verify(const hlo_schedule_t* schedule, const hlo_func_t* func) {
+  HLO_SCOPED_ARENA scratch = {0};
   verifier_t v = {.schedule = schedule};
   v.computed_by =
-      hlo_arena_array(scratch, (size_t)func->module->value_count + 1, sizeof *v.computed_by);
-  v.seen = hlo_arena_array(scratch, (size_t)schedule->fusion_count + 1, sizeof *v.seen);
-  HLO_TRY(hlo_arena_status(scratch));
+      hlo_arena_array(&scratch, (size_t)func->module->value_count + 1, sizeof *v.computed_by);
+  v.seen = hlo_arena_array(&scratch, (size_t)schedule->fusion_count + 1, sizeof *v.seen);
+  HLO_TRY(hlo_arena_status(&scratch));
   const hlo_node_t* end = hlo_region_terminator(func->body);
   HLO_TRY(
       check_schedule_rule(schedule->sequence_count && schedule->sequences[0].region == func->body,
@@ -213,18 +213,10 @@ static hlo_status_t verify_all(const hlo_schedule_t* schedule, const hlo_func_t*
     const hlo_sequence_t* sequence = &schedule->sequences[i];
     HLO_TRY(check_schedule_rule(hlo_schedule_find(schedule, sequence->region) == sequence, end,
                                 "a region has one sequence"));
-    HLO_TRY(verify_sequence(&v, sequence, scratch));
+    HLO_TRY(verify_sequence(&v, sequence, &scratch));
   }
   for (uint32_t i = 0; i < schedule->fusion_count; ++i) {
     HLO_TRY(check_schedule_rule(v.seen[i], end, "fusion indices are dense"));
   }
   return hlo_ok();
-}
-
-hlo_status_t hlo_schedule_verify(const hlo_schedule_t* schedule, const hlo_func_t* func) {
-  hlo_arena_t scratch;
-  hlo_arena_init(&scratch, 0);
-  hlo_status_t status = verify_all(schedule, func, &scratch);
-  hlo_arena_deinit(&scratch);
-  return status;
 }

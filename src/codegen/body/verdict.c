@@ -30,10 +30,7 @@ void hlo_verdict_print(const hlo_verdict_t* verdict, hlo_strbuf_t* out) {
 
 hlo_status_t hlo_verdict_error(const hlo_verdict_t* verdict, hlo_status_code_t code,
                                uint32_t fusion_index) {
-  hlo_strbuf_t text = {0};
+  HLO_SCOPED_STRBUF text = {0};
   hlo_verdict_print(verdict, &text);
-  hlo_status_t status =
-      hlo_status_create(code, "fusion %u: %s", fusion_index, hlo_strbuf_text(&text));
-  hlo_strbuf_deinit(&text);
-  return status;
+  return hlo_status_create(code, "fusion %u: %s", fusion_index, hlo_strbuf_text(&text));
 }

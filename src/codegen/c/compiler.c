@@ -17,14 +17,11 @@ static hlo_status_t run_one(const char* compiler, const char* const* arguments) 
     all[count] = arguments[count - 1];
     ++count;
   }
-  hlo_strbuf_t output = {0};
-  hlo_status_t status = hlo_os_process_run(all, TIMEOUT_NS, &output, &exit_code);
-  if (hlo_status_is_ok(status) && exit_code != 0) {
-    status = hlo_internal_error("%s ended with %d: %.2000s", compiler, exit_code,
-                                hlo_strbuf_text(&output));
-  }
-  hlo_strbuf_deinit(&output);
-  return status;
+  HLO_SCOPED_STRBUF output = {0};
+  HLO_TRY(hlo_os_process_run(all, TIMEOUT_NS, &output, &exit_code));
+  if (exit_code == 0) return hlo_ok();
+  return hlo_internal_error("%s ended with %d: %.2000s", compiler, exit_code,
+                            hlo_strbuf_text(&output));
 }
 
 hlo_status_t hlo_c_compiler_run(const char* compiler, const char* const* arguments) {

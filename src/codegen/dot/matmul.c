@@ -643,15 +643,16 @@ static double block_cost(const void* context, const int64_t* steps) {
 
 // Finds the steps per block, so that a tile's rows stay in the first cache next to a quarter of
 // streamed data, and a panel in the second. The contraction is not cut if no number of steps fits.
-static hlo_status_t fitting_steps(const hlo_matmul_t* m, hlo_arena_t* scratch, int64_t* out_steps) {
+static hlo_status_t block_steps(const hlo_matmul_t* m, int64_t* out_steps) {
+  HLO_SCOPED_ARENA scratch = {0};
   int64_t candidates[MAX_BLOCKS], steps = m->depth_extent;
   int64_t count = hlo_matmul_min(MAX_BLOCKS, hlo_divide_up(steps, HLO_TUNING_CONFLICT_STEPS));
   for (int64_t n = 1; n <= count; ++n) {
     candidates[n - 1] = round_up(hlo_divide_up(steps, n), HLO_TUNING_STEP_MULTIPLE);
   }
   const hlo_matmul_panel_t* panel = hlo_matmul_main_panel(m);
-  hlo_tile_system_t* system = hlo_tile_system_create(scratch, NULL, &m->target->tile);
-  if (!system) return hlo_arena_status(scratch);
+  hlo_tile_system_t* system = hlo_tile_system_create(&scratch, NULL, &m->target->tile);
+  if (!system) return hlo_arena_status(&scratch);
   hlo_tile_var_t var = hlo_tile_system_size(system, "steps", (uint32_t)count, candidates);
   const hlo_tile_monomial_t rows = {panel->height * m->element_bytes, 1, {var}};
   const hlo_tile_monomial_t columns = {m->panel_width * m->element_bytes, 1, {var}};
@@ -667,14 +668,6 @@ static hlo_status_t fitting_steps(const hlo_matmul_t* m, hlo_arena_t* scratch, i
     return hlo_ok();
   }
   if (hlo_status_is_ok(status)) *out_steps = solution.values[var].size;
-  return status;
-}
-
-static hlo_status_t block_steps(const hlo_matmul_t* m, int64_t* out_steps) {
-  hlo_arena_t scratch;
-  hlo_arena_init(&scratch, 0);
-  hlo_status_t status = fitting_steps(m, &scratch, out_steps);
-  hlo_arena_deinit(&scratch);
   return status;
 }
 

@@ -332,13 +332,11 @@ static hlo_status_t rank_tiles(const hlo_matmul_t* m, const hlo_matmul_accumulat
     if (only ? height == only->height : is_least) all.heights[all.height_count++] = height;
   }
   if (!all.width_count || !all.height_count) return hlo_ok();
-  hlo_arena_t scratch;
-  hlo_arena_init(&scratch, 0);
+  HLO_SCOPED_ARENA scratch = {0};
   hlo_status_t status = make_system(choice, &all, &scratch);
   if (hlo_status_is_ok(status)) {
     status = hlo_tile_system_each(choice->system, HLO_TUNING_RANKING_FUEL, rank_tile, out_ranking);
   }
-  hlo_arena_deinit(&scratch);
   qsort(out_ranking->tiles, out_ranking->count, sizeof *out_ranking->tiles, compare_ranked);
   return status;
 }
@@ -385,8 +383,7 @@ static hlo_matmul_t before_packing(const hlo_matmul_t* m) {
 // vectors that belong together.
 static hlo_status_t choose_tile(const hlo_matmul_t* m, int64_t width,
                                 hlo_matmul_accumulators_t* out_tile, hlo_strbuf_t* text) {
-  hlo_arena_t scratch;
-  hlo_arena_init(&scratch, 0);
+  HLO_SCOPED_ARENA scratch = {0};
   choice_t choice;
   hlo_status_t status = solve_tile(&choice, m, width, &scratch);
   if (hlo_status_is_ok(status)) {
@@ -400,7 +397,6 @@ static hlo_status_t choose_tile(const hlo_matmul_t* m, int64_t width,
     status = hlo_ok();
     *out_tile = (hlo_matmul_accumulators_t){width ? width : hlo_divide_up(m->repeat, m->lanes), 1};
   }
-  hlo_arena_deinit(&scratch);
   return status;
 }
 

@@ -167,32 +167,28 @@ hlo_status_t hlo_matmul_find_prologue(hlo_matmul_t* m, const hlo_kernel_t* kerne
       .value = hlo_node_operand(m->contraction.node, operand->node_operand)};
   m->verdict = make_space(m, side, prologue, dims);
   if (hlo_verdict_is_no(&m->verdict)) return hlo_ok();
-  hlo_arena_t scratch;
-  hlo_arena_init(&scratch, 0);
+  HLO_SCOPED_ARENA scratch = {0};
   hlo_tiling_t* tiling = NULL;
-  hlo_status_t status = hlo_matmul_walk_prologue(kernel, prologue, &scratch, &tiling);
-  if (hlo_status_is_ok(status)) {
-    m->verdict = tiling->verdict;
-    const hlo_tiled_t* largest =
-        hlo_verdict_is_no(&m->verdict) ? NULL : inspect(prologue, tiling, kernel->target);
-    const hlo_tiled_t* viewed = largest ? find_viewed(m, tiling) : NULL;
-    if (!largest && !hlo_verdict_is_no(&m->verdict)) {
-      m->verdict = hlo_verdict_no(HLO_REASON_PROLOGUE_OP, prologue->value->def);
-    }
-    for (uint32_t i = 0; largest && i < prologue->space.loop_count; ++i) {
-      dims[i]->from[side] = hlo_expr_coefficient(largest->offset, i);
-    }
-    if (viewed && is_forward(viewed->offset)) {
-      operand->input = viewed->input;
-      operand->dtype = viewed->value->type->dtype;
-      operand->first = has_value(viewed->offset) ? 0 : viewed->offset->constant;
-      prologue->origin = has_value(viewed->offset) ? HLO_MATMUL_FROM_VIEW : HLO_MATMUL_FROM_INPUT;
-    } else {
-      for (uint32_t i = 0; i < prologue->space.loop_count; ++i) dims[i]->place[side] = i + 1;
-    }
+  HLO_TRY(hlo_matmul_walk_prologue(kernel, prologue, &scratch, &tiling));
+  m->verdict = tiling->verdict;
+  const hlo_tiled_t* largest =
+      hlo_verdict_is_no(&m->verdict) ? NULL : inspect(prologue, tiling, kernel->target);
+  const hlo_tiled_t* viewed = largest ? find_viewed(m, tiling) : NULL;
+  if (!largest && !hlo_verdict_is_no(&m->verdict)) {
+    m->verdict = hlo_verdict_no(HLO_REASON_PROLOGUE_OP, prologue->value->def);
   }
-  hlo_arena_deinit(&scratch);
-  return status;
+  for (uint32_t i = 0; largest && i < prologue->space.loop_count; ++i) {
+    dims[i]->from[side] = hlo_expr_coefficient(largest->offset, i);
+  }
+  if (viewed && is_forward(viewed->offset)) {
+    operand->input = viewed->input;
+    operand->dtype = viewed->value->type->dtype;
+    operand->first = has_value(viewed->offset) ? 0 : viewed->offset->constant;
+    prologue->origin = has_value(viewed->offset) ? HLO_MATMUL_FROM_VIEW : HLO_MATMUL_FROM_INPUT;
+  } else {
+    for (uint32_t i = 0; i < prologue->space.loop_count; ++i) dims[i]->place[side] = i + 1;
+  }
+  return hlo_ok();
 }
 
 static bool feeds(const hlo_fusion_t* fusion, const hlo_node_t* dot, const hlo_node_t* node,

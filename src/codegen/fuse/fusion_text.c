@@ -174,19 +174,15 @@ static void find_writers(printer_t* p) {
 
 hlo_status_t hlo_schedule_print(const hlo_schedule_t* schedule, const hlo_func_t* func,
                                 hlo_strbuf_t* out) {
-  hlo_arena_t scratch;
-  hlo_arena_init(&scratch, 0);
+  HLO_SCOPED_ARENA scratch = {0};
   printer_t p = {.schedule = schedule, .out = out};
   p.writers = hlo_arena_array(&scratch, func->module->node_count + 1, sizeof(*p.writers));
   p.numbers = hlo_arena_array(&scratch, func->module->value_count + 1, sizeof *p.numbers);
   p.largest = hlo_arena_array(&scratch, schedule->rejection_count + 1, sizeof(*p.largest));
-  hlo_status_t status = hlo_arena_status(&scratch);
-  if (hlo_status_is_ok(status)) {
-    number_region(&p, func->body);
-    find_writers(&p);
-    hlo_strbuf_printf(out, "fusions of @%s: %u\n", func->name, schedule->fusion_count);
-    print_region(&p, func->body);
-  }
-  hlo_arena_deinit(&scratch);
-  return status;
+  HLO_TRY(hlo_arena_status(&scratch));
+  number_region(&p, func->body);
+  find_writers(&p);
+  hlo_strbuf_printf(out, "fusions of @%s: %u\n", func->name, schedule->fusion_count);
+  print_region(&p, func->body);
+  return hlo_ok();
 }

@@ -158,7 +158,7 @@ static bool print_func_instructions(printer_t* printer, uint32_t at, uint32_t en
     uint32_t stop = is_last ? end : at + BLOCK_BYTES;
     snprintf(from, sizeof from, "--start-address=%" PRIu32, at);
     snprintf(to, sizeof to, "--stop-address=%" PRIu32, stop);
-    hlo_strbuf_t output = {0};
+    HLO_SCOPED_STRBUF output = {0};
     int exit_code = 1;
     hlo_status_t status = hlo_os_process_run(arguments, TIMEOUT_NS, &output, &exit_code);
     uint32_t begin = at;
@@ -166,7 +166,6 @@ static bool print_func_instructions(printer_t* printer, uint32_t at, uint32_t en
       at = print_block(printer, at, stop, is_last, hlo_strbuf_text(&output));
     }
     hlo_status_release(status);
-    hlo_strbuf_deinit(&output);
     if (at == begin) return false;
   }
   return true;
@@ -216,20 +215,17 @@ static bool disassemble(printer_t* printer) {
 static hlo_status_t print_machine_code(printer_t* printer, const hlo_func_t* func,
                                        hlo_strbuf_t* out) {
   const hlo_code_t* code = printer->code;
-  hlo_strbuf_t body = {0};
+  HLO_SCOPED_STRBUF body = {0};
   printer->out = &body;
   bool has_objdump = disassemble(printer);
   if (!has_objdump) {
-    hlo_strbuf_deinit(&body);
     print_funcs(printer, false);
   }
   hlo_strbuf_printf(out, "// machine code of @%s: %" PRIu32 " function%s, %zu bytes%s\n",
                     func->name, code->func_count, code->func_count == 1 ? "" : "s",
                     code->size_bytes, has_objdump ? "" : "; bytes only, objdump was not found");
   hlo_strbuf_append(out, hlo_strbuf_text(&body), body.length);
-  hlo_status_t status = hlo_strbuf_status(&body);
-  hlo_strbuf_deinit(&body);
-  return status;
+  return hlo_strbuf_status(&body);
 }
 
 // ---- a single location --------------------------------------------------------------------------
@@ -317,8 +313,7 @@ hlo_status_t hlo_listing_print_code(const hlo_listing_t* listing, const hlo_vir_
   if (listing->form != HLO_LISTING_ASM && listing->form != HLO_LISTING_LOCATION) return hlo_ok();
   hlo_code_t code = {0};
   HLO_TRY(hlo_code_compile(vir, target, &code));
-  hlo_arena_t arena;
-  hlo_arena_init(&arena, 0);
+  HLO_SCOPED_ARENA arena = {0};
   printer_t printer = {.code = &code,
                        .module = func->module,
                        .node_count = func->module->node_count,
@@ -330,7 +325,6 @@ hlo_status_t hlo_listing_print_code(const hlo_listing_t* listing, const hlo_vir_
     status = listing->form == HLO_LISTING_LOCATION ? print_location(&printer, listing->location)
                                                 : print_machine_code(&printer, func, listing->out);
   }
-  hlo_arena_deinit(&arena);
   hlo_code_deinit(&code);
   return status;
 }

@@ -101,18 +101,16 @@ static bool is_listed(const hlo_code_options_t* options, hlo_listing_form_t form
 
 static void dump_plan(const hlo_plan_t* plan, hlo_dumper_t* dumper) {
   if (!hlo_dump_wants(dumper, HLO_DUMP_STAGE_plan)) return;
-  hlo_strbuf_t text = {0};
+  HLO_SCOPED_STRBUF text = {0};
   hlo_plan_print(plan, &text);
   hlo_dump_text(dumper, HLO_DUMP_STAGE_plan, &text);
-  hlo_strbuf_deinit(&text);
 }
 
 static void dump_vector(const hlo_vir_module_t* vir, hlo_dumper_t* dumper) {
   if (!hlo_dump_wants(dumper, HLO_DUMP_STAGE_vector)) return;
-  hlo_strbuf_t text = {0};
+  HLO_SCOPED_STRBUF text = {0};
   hlo_vir_print(vir, &text);
   hlo_dump_text(dumper, HLO_DUMP_STAGE_vector, &text);
-  hlo_strbuf_deinit(&text);
 }
 
 static hlo_status_t dump_machine_code(const hlo_vir_module_t* vir, const hlo_func_t* func,
@@ -121,12 +119,11 @@ static hlo_status_t dump_machine_code(const hlo_vir_module_t* vir, const hlo_fun
       !hlo_dump_wants(options->dumper, HLO_DUMP_STAGE_asm)) {
     return hlo_ok();
   }
-  hlo_strbuf_t text = {0};
+  HLO_SCOPED_STRBUF text = {0};
   const hlo_listing_t listing = {.form = HLO_LISTING_ASM, .out = &text};
-  hlo_status_t status = hlo_listing_print_code(&listing, vir, func, &options->target);
-  if (hlo_status_is_ok(status)) hlo_dump_text(options->dumper, HLO_DUMP_STAGE_asm, &text);
-  hlo_strbuf_deinit(&text);
-  return status;
+  HLO_TRY(hlo_listing_print_code(&listing, vir, func, &options->target));
+  hlo_dump_text(options->dumper, HLO_DUMP_STAGE_asm, &text);
+  return hlo_ok();
 }
 
 static hlo_status_t make_schedule(const hlo_func_t* func, const hlo_code_options_t* options,
@@ -155,19 +152,14 @@ static hlo_status_t list_kernels(const hlo_schedule_t* schedule, hlo_arena_t* ar
 
 // Checks that printed Tile IR can be parsed and prints as the same text.
 static hlo_status_t check_tile_text(const char* text, uint32_t number) {
-  hlo_arena_t arena;
-  hlo_arena_init(&arena, 0);
-  hlo_strbuf_t reprinted = {0};
+  HLO_SCOPED_ARENA arena = {0};
+  HLO_SCOPED_STRBUF reprinted = {0};
   hlo_tile_kernel_t* kernel;
-  hlo_status_t status = hlo_tile_kernel_parse(&arena, text, &kernel);
-  if (hlo_status_is_ok(status)) hlo_tile_kernel_print(kernel, &reprinted);
-  if (hlo_status_is_ok(status)) status = hlo_strbuf_status(&reprinted);
-  if (hlo_status_is_ok(status) && strcmp(hlo_strbuf_text(&reprinted), text) != 0) {
-    status = hlo_internal_error("the Tile IR of fusion %u changes when printed and parsed", number);
-  }
-  hlo_strbuf_deinit(&reprinted);
-  hlo_arena_deinit(&arena);
-  return status;
+  HLO_TRY(hlo_tile_kernel_parse(&arena, text, &kernel));
+  hlo_tile_kernel_print(kernel, &reprinted);
+  HLO_TRY(hlo_strbuf_status(&reprinted));
+  if (strcmp(hlo_strbuf_text(&reprinted), text) == 0) return hlo_ok();
+  return hlo_internal_error("the Tile IR of fusion %u changes when printed and parsed", number);
 }
 
 // Makes Tile IR and appends it to `text`. If the kernel has none, *out_tile is NULL and the reason
@@ -191,7 +183,7 @@ static hlo_status_t make_tile(const hlo_kernel_t* kernel, uint32_t number, bool 
 // Prints the decisions of constraint systems for the kernel as comments.
 static hlo_status_t print_decisions(const hlo_kernel_t* kernel, uint32_t number,
                                     hlo_strbuf_t* text) {
-  hlo_strbuf_t decisions = {0};
+  HLO_SCOPED_STRBUF decisions = {0};
   hlo_status_t status = hlo_kernel_explain(kernel, &decisions);
   const char* line = decisions.length ? hlo_strbuf_text(&decisions) : "";
   while (*line) {
@@ -199,7 +191,6 @@ static hlo_status_t print_decisions(const hlo_kernel_t* kernel, uint32_t number,
     hlo_strbuf_printf(text, "// fusion%u: %.*s\n", number, (int)length, line);
     line += length + (line[length] == '\n');
   }
-  hlo_strbuf_deinit(&decisions);
   return status;
 }
 
@@ -207,15 +198,14 @@ static hlo_status_t print_decisions(const hlo_kernel_t* kernel, uint32_t number,
 // vector IR.
 static hlo_status_t run_as_tiles(hlo_kernel_t* const* kernels, uint32_t count, bool is_checked,
                                  hlo_arena_t* arena) {
-  hlo_strbuf_t text = {0};
-  hlo_status_t status = hlo_ok();
-  for (uint32_t i = 0; i < count && hlo_status_is_ok(status); ++i) {
+  HLO_SCOPED_STRBUF text = {0};
+  for (uint32_t i = 0; i < count; ++i) {
     hlo_tile_kernel_t* tile = NULL;
-    if (kernels[i]) status = make_tile(kernels[i], i, is_checked, arena, &text, &tile);
-    if (kernels[i] && hlo_status_is_ok(status)) hlo_kernel_run_as_tile(kernels[i], tile);
+    if (!kernels[i]) continue;
+    HLO_TRY(make_tile(kernels[i], i, is_checked, arena, &text, &tile));
+    hlo_kernel_run_as_tile(kernels[i], tile);
   }
-  hlo_strbuf_deinit(&text);
-  return status;
+  return hlo_ok();
 }
 
 // Prints or dumps all kernels as Tile IR.
@@ -224,7 +214,7 @@ static hlo_status_t print_tiles(const hlo_plan_t* plan, const hlo_code_options_t
   bool is_printed = is_listed(options, HLO_LISTING_TILE);
   bool is_dumped = hlo_dump_wants(options->dumper, HLO_DUMP_STAGE_tile);
   if (!is_printed && !is_dumped) return hlo_ok();
-  hlo_strbuf_t text = {0};
+  HLO_SCOPED_STRBUF text = {0};
   hlo_status_t status = hlo_ok();
   for (uint32_t i = 0; i < plan->schedule->fusion_count && hlo_status_is_ok(status); ++i) {
     hlo_tile_kernel_t* tile;
@@ -236,7 +226,6 @@ static hlo_status_t print_tiles(const hlo_plan_t* plan, const hlo_code_options_t
   }
   if (is_printed) hlo_strbuf_puts(options->listing->out, hlo_strbuf_text(&text));
   if (is_dumped) hlo_dump_text(options->dumper, HLO_DUMP_STAGE_tile, &text);
-  hlo_strbuf_deinit(&text);
   return status;
 }
 

@@ -63,7 +63,7 @@ static hlo_status_t write_object(const hlo_code_t* code, const uint8_t* base, co
   elf.sections[text].empty_bytes = code->size_bytes;
   uint32_t frames = hlo_elf_add_section(&elf, ".eh_frame", SHT_PROGBITS, SHF_ALLOC, 8);
   hlo_strbuf_append(&elf.sections[frames].data, (const char*)eh_frame->bytes, eh_frame->size_bytes);
-  hlo_strbuf_t full_name = {0};
+  HLO_SCOPED_STRBUF full_name = {0};
   for (uint32_t i = 0; i < code->func_count; i++) {
     const hlo_code_func_t* func = &code->funcs[i];
     full_name.length = 0;
@@ -73,7 +73,6 @@ static hlo_status_t write_object(const hlo_code_t* code, const uint8_t* base, co
   }
   hlo_status_t status = hlo_strbuf_status(&full_name);
   if (hlo_status_is_ok(status)) status = hlo_elf_write(&elf, out);
-  hlo_strbuf_deinit(&full_name);
   hlo_elf_deinit(&elf);
   return status;
 }

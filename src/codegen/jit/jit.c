@@ -55,18 +55,13 @@ struct hlo_jit {
 
 // Opens the map of this process. If another pool writes it as well, both append whole lines.
 static hlo_status_t open_perf_map(hlo_os_stream_t** out_stream) {
-  hlo_strbuf_t path = {0};
+  HLO_SCOPED_STRBUF path = {0};
   hlo_strbuf_printf(&path, "/tmp/perf-%" PRId64 ".map", hlo_os_process_id());
-  hlo_status_t status = hlo_strbuf_status(&path);
-  if (hlo_status_is_ok(status)) {
-    status = hlo_os_stream_open(hlo_strbuf_text(&path), false, out_stream);
-    if (hlo_status_code(status) == HLO_STATUS_ALREADY_EXISTS) {
-      hlo_status_release(status);
-      status = hlo_os_stream_open(hlo_strbuf_text(&path), true, out_stream);
-    }
-  }
-  hlo_strbuf_deinit(&path);
-  return status;
+  HLO_TRY(hlo_strbuf_status(&path));
+  hlo_status_t status = hlo_os_stream_open(hlo_strbuf_text(&path), false, out_stream);
+  if (hlo_status_code(status) != HLO_STATUS_ALREADY_EXISTS) return status;
+  hlo_status_release(status);
+  return hlo_os_stream_open(hlo_strbuf_text(&path), true, out_stream);
 }
 
 static hlo_status_t create_pool(const hlo_jit_options_t* options, bool has_slabs,
@@ -161,7 +156,7 @@ static hlo_status_t create_jit(hlo_jit_pool_t* pool, const hlo_code_t* code, hlo
 // Writes one line per function: address, size, name without line breaks. An error loses names,
 // never the program.
 static void write_perf_map(const hlo_jit_t* jit, const hlo_code_t* code, const char* name) {
-  hlo_strbuf_t lines = {0};
+  HLO_SCOPED_STRBUF lines = {0};
   for (uint32_t i = 0; i < code->func_count; i++) {
     const hlo_code_func_t* func = &code->funcs[i];
     hlo_strbuf_printf(&lines, "%" PRIxPTR " %x ", (uintptr_t)jit->memory.code + func->offset_bytes,
@@ -176,7 +171,6 @@ static void write_perf_map(const hlo_jit_t* jit, const hlo_code_t* code, const c
   if (!lines.failed) {
     hlo_status_release(hlo_os_stream_write(jit->pool->perf_map, lines.data, lines.length));
   }
-  hlo_strbuf_deinit(&lines);
 }
 
 static hlo_status_t announce(hlo_jit_t* jit, const hlo_code_t* code, const char* name) {

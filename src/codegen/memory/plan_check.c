@@ -98,13 +98,10 @@ static bool overlap(const check_t* check, hlo_allocation_t a, uint64_t a_bytes, 
 
 static hlo_status_t fault(const check_t* check, const hlo_node_t* node, const char* what,
                           uint32_t i) {
-  hlo_strbuf_t text = {0};
+  HLO_SCOPED_STRBUF text = {0};
   hlo_plan_print(check->plan, &text);
-  hlo_status_t status =
-      hlo_internal_error("the buffer plan is wrong at %s: %s %u\n%s", hlo_op_info(node->op)->name,
-                         what, i, hlo_strbuf_text(&text));
-  hlo_strbuf_deinit(&text);
-  return status;
+  return hlo_internal_error("the buffer plan is wrong at %s: %s %u\n%s",
+                            hlo_op_info(node->op)->name, what, i, hlo_strbuf_text(&text));
 }
 
 static bool holds(const check_t* check, const hlo_value_t* value, hlo_allocation_t allocation) {

@@ -301,7 +301,7 @@ static hlo_status_t read_symbol(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, boo
                                 const hlo_attr_t** out) {
   const hlo_attr_t* root;
   HLO_TRY(hlo_bc_read_attr_of(reader, c, HLO_ATTR_KIND_STRING, "symbol", &root));
-  hlo_strbuf_t text = {0};
+  HLO_SCOPED_STRBUF text = {0};
   hlo_strbuf_append(&text, root->text, root->text_length);
   hlo_status_t status = hlo_ok();
   uint32_t count = 0;
@@ -318,7 +318,6 @@ static hlo_status_t read_symbol(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, boo
   if (hlo_status_is_ok(status)) {
     *out = hlo_attr_symbol(reader->module, hlo_strbuf_text(&text), text.length);
   }
-  hlo_strbuf_deinit(&text);
   return status;
 }
 

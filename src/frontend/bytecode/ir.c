@@ -63,18 +63,16 @@ static hlo_status_t read_region(ir_t* ir, hlo_bc_cursor_t* c, scope_t* scope, hl
 
 static hlo_status_t unknown_op(ir_t* ir, const hlo_bc_op_name_t* name, hlo_loc_t loc) {
   hlo_bc_reader_t* reader = ir->reader;
-  hlo_strbuf_t where = {0};
+  HLO_SCOPED_STRBUF where = {0};
   hlo_loc_format(ir->module, loc, &where);
   char newer[128] = "";
   if (hlo_stablehlo_is_newer(reader->stablehlo_version)) {
     snprintf(newer, sizeof newer, ": the file was made by %.32s, which is newer than v%d.%d.0",
              reader->producer, HLO_STABLEHLO_MAJOR, HLO_STABLEHLO_MINOR);
   }
-  hlo_status_t status = hlo_unimplemented(
-      "op '%.64s.%.96s' at %.300s is not supported%s", reader->dialects[name->dialect].name.text,
-      name->name.text, where.length ? hlo_strbuf_text(&where) : "an unknown location", newer);
-  hlo_strbuf_deinit(&where);
-  return status;
+  return hlo_unimplemented("op '%.64s.%.96s' at %.300s is not supported%s",
+                           reader->dialects[name->dialect].name.text, name->name.text,
+                           where.length ? hlo_strbuf_text(&where) : "an unknown location", newer);
 }
 
 static hlo_status_t bind_op_name(ir_t* ir, hlo_bc_op_name_t* name) {
@@ -297,11 +295,10 @@ static hlo_status_t read_op_head(ir_t* ir, hlo_bc_cursor_t* c, const scope_t* sc
 
 static hlo_status_t in_op(ir_t* ir, const op_t* op, hlo_status_t status) {
   if (hlo_status_is_ok(status)) return status;
-  hlo_strbuf_t where = {0};
+  HLO_SCOPED_STRBUF where = {0};
   hlo_loc_format(ir->module, op->loc, &where);
   status = hlo_status_annotate(status, "in op '%s' at %.300s", op->schema->name,
                                where.length ? hlo_strbuf_text(&where) : "an unknown location");
-  hlo_strbuf_deinit(&where);
   return status;
 }
 

@@ -29,10 +29,9 @@ hlo_status_t hlo_export_fault(const exporter_t* ex, hlo_status_code_t code, cons
   hlo_status_t status = hlo_status_createv(code, format, args);
   va_end(args);
   if (!ex->current) return status;
-  hlo_strbuf_t place = {0};
+  HLO_SCOPED_STRBUF place = {0};
   hlo_loc_format(ex->module, ex->current->loc, &place);
   if (place.length) status = hlo_status_annotate(status, "%s", hlo_strbuf_text(&place));
-  hlo_strbuf_deinit(&place);
   return status;
 }
 

@@ -330,7 +330,7 @@ static hlo_status_t export_call(scope_t* s, const hlo_node_t* node) {
 // Prints an attribute as MLIR text into the arena.
 static hlo_status_t attr_text(const exporter_t* ex, const hlo_attr_t* attr,
                               hlo_wire_bytes_t* out_text) {
-  hlo_strbuf_t text = {0};
+  HLO_SCOPED_STRBUF text = {0};
   hlo_print_attr(attr, &text);
   hlo_status_t status = hlo_strbuf_status(&text);
   if (hlo_status_is_ok(status)) {
@@ -338,7 +338,6 @@ static hlo_status_t attr_text(const exporter_t* ex, const hlo_attr_t* attr,
     *out_text = (hlo_wire_bytes_t){(const uint8_t*)copy, text.length};
     if (!copy) status = hlo_arena_status(ex->arena);
   }
-  hlo_strbuf_deinit(&text);
   return status;
 }
 

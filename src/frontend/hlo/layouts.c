@@ -58,7 +58,7 @@ static hlo_status_t mark_leaf(leaves_t* leaves, const hlo_desc_shape_t* shape) {
   const hlo_desc_layout_t* layout = shape->layout;
   if (!layout || !hlo_type_is_tensor(type)) return hlo_ok();
   if (layout->minor_to_major.count == 0 && type->rank != 0) return hlo_ok();
-  hlo_strbuf_t text = {0};
+  HLO_SCOPED_STRBUF text = {0};
   print_layout(layout, &text);
   hlo_status_t status = hlo_strbuf_status(&text);
   if (hlo_status_is_ok(status)) status = simplify(type->rank, &text);
@@ -71,7 +71,6 @@ static hlo_status_t mark_leaf(leaves_t* leaves, const hlo_desc_shape_t* shape) {
     }
     status = hlo_module_status(func->module);
   }
-  hlo_strbuf_deinit(&text);
   HLO_TRY_MSG(status, "%s %u of the entry computation", leaves->is_result ? "result" : "parameter",
               number);
   return hlo_ok();

@@ -128,7 +128,7 @@ hlo_status_t hlo_export_mesh_groups(const hlo_exporter_t* ex, const hlo_attr_t* 
 }
 
 hlo_status_t hlo_export_meshes(const hlo_exporter_t* ex, hlo_desc_module_t* desc) {
-  hlo_strbuf_t text = {0};
+  HLO_SCOPED_STRBUF text = {0};
   const hlo_module_t* module = ex->module;
   for (const hlo_node_t* node = module->top ? module->top->first : NULL; node; node = node->next) {
     const hlo_attr_t* mesh = is_mesh(node) ? hlo_node_attr(node, HLO_ATTR_mesh) : NULL;
@@ -144,7 +144,6 @@ hlo_status_t hlo_export_meshes(const hlo_exporter_t* ex, hlo_desc_module_t* desc
                                         &desc->frontend_attributes)
                   : hlo_arena_status(ex->arena);
   }
-  hlo_strbuf_deinit(&text);
   return status;
 }
 

@@ -181,28 +181,21 @@ static hlo_status_t collect_names(const hlo_desc_module_t* module, hlo_arena_t* 
   return hlo_ok();
 }
 
-static hlo_status_t print_module(const hlo_module_t* module, hlo_arena_t* arena, printer_t* p) {
-  hlo_desc_module_t desc;
-  HLO_TRY(hlo_desc_export(module, arena, &desc));
-  HLO_TRY(collect_names(&desc, arena, &p->names));
-  p->module = &desc;
-  void* locale = hlo_text_locale_begin();
-  print_header(p);
-  for (size_t i = 0; i < desc.computations.count; ++i) {
-    hlo_strbuf_putc(p->out, '\n');
-    print_computation(p, (const hlo_desc_computation_t*)desc.computations.items + i);
-  }
-  hlo_text_locale_end(locale);
-  return hlo_strbuf_status(p->out);
-}
-
 hlo_status_t hlo_hlo_text_print(const hlo_module_t* module, const hlo_hlo_print_options_t* options,
                                 hlo_strbuf_t* out) {
   static const hlo_hlo_print_options_t defaults = {0};
   printer_t p = {.out = out, .options = options ? *options : defaults};
-  hlo_arena_t arena;
-  hlo_arena_init(&arena, 0);
-  hlo_status_t status = print_module(module, &arena, &p);
-  hlo_arena_deinit(&arena);
-  return status;
+  HLO_SCOPED_ARENA arena = {0};
+  hlo_desc_module_t desc;
+  HLO_TRY(hlo_desc_export(module, &arena, &desc));
+  HLO_TRY(collect_names(&desc, &arena, &p.names));
+  p.module = &desc;
+  void* locale = hlo_text_locale_begin();
+  print_header(&p);
+  for (size_t i = 0; i < desc.computations.count; ++i) {
+    hlo_strbuf_putc(out, '\n');
+    print_computation(&p, (const hlo_desc_computation_t*)desc.computations.items + i);
+  }
+  hlo_text_locale_end(locale);
+  return hlo_strbuf_status(out);
 }

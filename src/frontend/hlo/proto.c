@@ -65,11 +65,11 @@ static hlo_status_t fill_literals(const hlo_desc_module_t* desc, hlo_arena_t* ar
   return hlo_ok();
 }
 
-static hlo_status_t encode(const hlo_module_t* module, bool with_config, hlo_arena_t* arena,
-                           hlo_strbuf_t* out) {
+static hlo_status_t write_proto(const hlo_module_t* module, bool with_config, hlo_strbuf_t* out) {
+  HLO_SCOPED_ARENA arena = {0};
   hlo_desc_module_t desc;
-  HLO_TRY(hlo_desc_export(module, arena, &desc));
-  HLO_TRY(fill_literals(&desc, arena));
+  HLO_TRY(hlo_desc_export(module, &arena, &desc));
+  HLO_TRY(fill_literals(&desc, &arena));
   if (!with_config) {
     hlo_wire_encode(&hlo_desc_module_message, &desc, out);
     return hlo_strbuf_status(out);
@@ -81,14 +81,6 @@ static hlo_status_t encode(const hlo_module_t* module, bool with_config, hlo_are
   hlo_desc_wrapper_t both = {&desc, &config};
   hlo_wire_encode(&hlo_desc_with_config_message, &both, out);
   return hlo_strbuf_status(out);
-}
-
-static hlo_status_t write_proto(const hlo_module_t* module, bool with_config, hlo_strbuf_t* out) {
-  hlo_arena_t arena;
-  hlo_arena_init(&arena, 0);
-  hlo_status_t status = encode(module, with_config, &arena, out);
-  hlo_arena_deinit(&arena);
-  return status;
 }
 
 hlo_status_t hlo_hlo_proto_write(const hlo_module_t* module, hlo_strbuf_t* out) {

@@ -293,7 +293,7 @@ static hlo_status_t read_attr(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, hlo_b
   if (code >= sizeof mnemonics / sizeof mnemonics[0]) {
     return hlo_bc_error(c, "Shardy attribute code %llu is unknown", (unsigned long long)code);
   }
-  hlo_strbuf_t body = {0}, text = {0};
+  HLO_SCOPED_STRBUF body = {0}, text = {0};
   hlo_status_t status = put_attr(reader, c, code, &body);
   if (hlo_status_is_ok(status)) status = hlo_strbuf_status(&body);
   if (hlo_status_is_ok(status)) {
@@ -307,8 +307,6 @@ static hlo_status_t read_attr(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, hlo_b
   if (hlo_status_is_ok(status)) {
     hlo_bc_set_attr(out, hlo_attr_opaque(reader->module, hlo_strbuf_text(&text), text.length));
   }
-  hlo_strbuf_deinit(&body);
-  hlo_strbuf_deinit(&text);
   return status;
 }
 
