@@ -15,6 +15,38 @@ static hlo_expand_node_t expansion_of(hlo_op_t op) {
     case HLO_OP_chlo_lgamma:
     case HLO_OP_chlo_polygamma:
     case HLO_OP_chlo_zeta: return hlo_expand_math;
+    case HLO_OP_chlo_broadcast_add:
+    case HLO_OP_chlo_broadcast_and:
+    case HLO_OP_chlo_broadcast_atan2:
+    case HLO_OP_chlo_broadcast_compare:
+    case HLO_OP_chlo_broadcast_complex:
+    case HLO_OP_chlo_broadcast_divide:
+    case HLO_OP_chlo_broadcast_maximum:
+    case HLO_OP_chlo_broadcast_minimum:
+    case HLO_OP_chlo_broadcast_multiply:
+    case HLO_OP_chlo_broadcast_next_after:
+    case HLO_OP_chlo_broadcast_or:
+    case HLO_OP_chlo_broadcast_polygamma:
+    case HLO_OP_chlo_broadcast_power:
+    case HLO_OP_chlo_broadcast_remainder:
+    case HLO_OP_chlo_broadcast_select:
+    case HLO_OP_chlo_broadcast_shift_left:
+    case HLO_OP_chlo_broadcast_shift_right_arithmetic:
+    case HLO_OP_chlo_broadcast_shift_right_logical:
+    case HLO_OP_chlo_broadcast_subtract:
+    case HLO_OP_chlo_broadcast_xor:
+    case HLO_OP_chlo_broadcast_zeta: return hlo_expand_broadcasting;
+    case HLO_OP_dynamic_broadcast_in_dim:
+    case HLO_OP_dynamic_conv:
+    case HLO_OP_dynamic_gather:
+    case HLO_OP_dynamic_iota:
+    case HLO_OP_dynamic_pad:
+    case HLO_OP_dynamic_reshape:
+    case HLO_OP_get_dimension_size:
+    case HLO_OP_real_dynamic_slice: return hlo_expand_static_form;
+    case HLO_OP_broadcast: return hlo_expand_broadcast;
+    case HLO_OP_chlo_scan: return hlo_expand_scan;
+    case HLO_OP_scatter: return hlo_expand_scatter;
     case HLO_OP_map: return hlo_expand_map;
     case HLO_OP_reduce: return hlo_expand_reduce;
     case HLO_OP_reduce_window: return hlo_expand_reduce_window;
@@ -84,10 +116,8 @@ bool hlo_expand_can_apply(const hlo_region_t* body, uint32_t arg_count, uint32_t
   return is_plain;
 }
 
-// Copies the body before `insertion_point`.
-static bool apply_to_scalars(hlo_pass_ctx_t* ctx, hlo_node_t* insertion_point,
-                             const hlo_region_t* body, hlo_value_t* const* args,
-                             hlo_value_t** results) {
+bool hlo_expand_copy(hlo_pass_ctx_t* ctx, hlo_node_t* insertion_point, const hlo_region_t* body,
+                     hlo_value_t* const* args, hlo_value_t** results) {
   hlo_splicer_t splicer = {.arena = &ctx->scratch};
   for (uint32_t i = 0; i < body->arg_count; ++i) {
     if (!args[i]) return false;
@@ -125,7 +155,7 @@ static bool apply_to_elements(hlo_pass_ctx_t* ctx, hlo_node_t* insertion_point,
   for (uint32_t i = 0; i < body->arg_count; ++i) {
     scalars[i] = hlo_loop_row(loop.end, lists[i], loop.number);
   }
-  if (!apply_to_scalars(ctx, loop.end, body, scalars, scalars)) return false;
+  if (!hlo_expand_copy(ctx, loop.end, body, scalars, scalars)) return false;
   for (uint32_t i = 0; i < result_count; ++i) {
     scalars[i] = hlo_loop_set_row(loop.end, loop.values[i], scalars[i], loop.number);
   }
@@ -144,7 +174,7 @@ bool hlo_expand_apply(hlo_pass_ctx_t* ctx, hlo_node_t* insertion_point, const hl
     if (!args[i]) return false;
   }
   if (hlo_lift_can(body)) return hlo_lift(insertion_point, body, args, results);
-  if (args[0]->type->rank == 0) return apply_to_scalars(ctx, insertion_point, body, args, results);
+  if (args[0]->type->rank == 0) return hlo_expand_copy(ctx, insertion_point, body, args, results);
   return apply_to_elements(ctx, insertion_point, body, args, results);
 }
 

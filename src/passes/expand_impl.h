@@ -22,6 +22,12 @@ bool hlo_expand_sort(hlo_pass_ctx_t* ctx, hlo_node_t* node, hlo_value_t** result
 bool hlo_expand_math(hlo_pass_ctx_t* ctx, hlo_node_t* node, hlo_value_t** results);
 bool hlo_expand_map(hlo_pass_ctx_t* ctx, hlo_node_t* node, hlo_value_t** results);
 
+bool hlo_expand_broadcast(hlo_pass_ctx_t* ctx, hlo_node_t* node, hlo_value_t** results);
+bool hlo_expand_broadcasting(hlo_pass_ctx_t* ctx, hlo_node_t* node, hlo_value_t** results);
+bool hlo_expand_scan(hlo_pass_ctx_t* ctx, hlo_node_t* node, hlo_value_t** results);
+bool hlo_expand_scatter(hlo_pass_ctx_t* ctx, hlo_node_t* node, hlo_value_t** results);
+bool hlo_expand_static_form(hlo_pass_ctx_t* ctx, hlo_node_t* node, hlo_value_t** results);
+
 /// Returns true if the arguments and results of a body are plain scalars, `arg_count` and
 /// `result_count` of them.
 bool hlo_expand_can_apply(const hlo_region_t* body, uint32_t arg_count, uint32_t result_count);
@@ -29,6 +35,9 @@ bool hlo_expand_can_apply(const hlo_region_t* body, uint32_t arg_count, uint32_t
 /// arrays if it is made of elementwise ops, else as a loop over the elements.
 bool hlo_expand_apply(hlo_pass_ctx_t* ctx, hlo_node_t* insertion_point, const hlo_region_t* body,
                       hlo_value_t* const* args, hlo_value_t** results);
+/// Copies the ops of a body before `insertion_point` for other arguments.
+bool hlo_expand_copy(hlo_pass_ctx_t* ctx, hlo_node_t* insertion_point, const hlo_region_t* body,
+                     hlo_value_t* const* args, hlo_value_t** results);
 
 /// The windows of a node.
 typedef struct hlo_expand_windows {

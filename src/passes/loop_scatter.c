@@ -2,10 +2,12 @@
 // Pass loop_scatter: turns a scatter with a body that the library has no loops for, as
 // x.at[i].apply(f) has, into a loop over its windows. Each iteration is a scatter of one window
 // (see single_scatter.c). A table with one row per window holds the positions of the windows.
+// Scatters of several operands or with other bodies are expanded in the same way (see expand.h).
 #include <string.h>
 
 #include "passes/build.h"
 #include "passes/constants.h"
+#include "passes/expand_impl.h"
 #include "passes/loop.h"
 #include "passes/passes.h"
 #include "passes/splice.h"
@@ -202,6 +204,125 @@ static hlo_value_t* replace_scatter(hlo_node_t* node) {
   hlo_value_t* update = hlo_loop_row(loop.end, updates, loop.number);
   hlo_value_t* next = scatter_one(&w, loop.end, loop.values[0], index, update);
   return hlo_loop_finish(&loop, &next, &result) ? result : NULL;
+}
+
+// ---- scatters of several operands, or with any body ---------------------------------------------
+
+static bool read_any(hlo_node_t* node, windows_t* w) {
+  const uint32_t count = (node->operand_count - 1) / 2;
+  const hlo_region_t* body = node->regions[0];
+  *w = (windows_t){.node = node,
+                   .module = node->parent->module,
+                   .operand = hlo_node_operand(node, 0),
+                   .indices = hlo_node_operand(node, count),
+                   .updates = hlo_node_operand(node, count + 1)};
+  if (count == 0 || count > HLO_EXPAND_VALUES_MAX || node->result_count != count ||
+      !hlo_expand_can_apply(body, 2 * count, count) || !hlo_type_is_plain(w->indices->type) ||
+      w->updates->type->rank >= HLO_RANK_MAX) {
+    return false;
+  }
+  for (uint32_t i = 0; i < count; ++i) {
+    const hlo_type_t* operand = hlo_node_operand_type(node, i);
+    const hlo_type_t* updates = hlo_node_operand_type(node, count + 1 + i);
+    if (!hlo_type_is_plain(operand) || !hlo_type_is_plain(updates) ||
+        node->results[i].type != operand || body->args[i]->type->dtype != operand->dtype ||
+        body->args[count + i]->type->dtype != updates->dtype ||
+        hlo_node_operand_type(body->last, i)->dtype != operand->dtype ||
+        updates->rank != w->updates->type->rank || hlo_type_element_count(updates) == 0) {
+      return false;
+    }
+  }
+  read_dims(w);
+  w->number = hlo_type_tensor(w->module, HLO_DTYPE_S64, 0, NULL);
+  w->indices = hlo_build_convert(node, HLO_DTYPE_S64, w->indices);
+  return w->number && w->indices &&
+         (read_positions(w) || (w->rank == 0 && w->window_count == w->updates->type->rank));
+}
+
+/// The window of an iteration in the operands.
+typedef struct place {
+  hlo_value_t* starts[HLO_RANK_MAX];
+  int64_t sizes[HLO_RANK_MAX];  // 1 for dimensions that the window lacks
+  hlo_value_t* is_inside;
+} place_t;
+
+static bool find_place(const windows_t* w, hlo_node_t* at, hlo_value_t* index, place_t* p) {
+  const hlo_type_t* type = w->operand->type;
+  uint32_t from = 0;
+  if (!index) return false;
+  for (uint32_t d = 0; d < type->rank; ++d) {
+    const bool is_one = hlo_dims_contain(w->inserted, w->inserted_count, d, NULL) ||
+                        hlo_dims_contain(w->batching, w->batching_count, d, NULL);
+    if (!is_one && from == w->window_count) return false;
+    p->sizes[d] = is_one ? 1 : w->updates->type->dims[w->windows[from++]];
+    p->starts[d] = hlo_build_integers(at, w->number, (int64_t[]){0});
+  }
+  p->is_inside = hlo_build_splat(at, hlo_type_tensor(w->module, HLO_DTYPE_PRED, 0, NULL), 1);
+  for (uint32_t i = 0; i < w->map_count + w->batching_count; ++i) {
+    const int64_t d = i < w->map_count ? w->map[i] : w->batching[i - w->map_count];
+    const int64_t first = i, last = type->dims[d] - p->sizes[d];
+    const hlo_type_t* one = hlo_type_tensor(w->module, HLO_DTYPE_S64, 1, (int64_t[]){1});
+    p->starts[d] = hlo_build_reshape(at, w->number, hlo_build_slice(at, one, index, &first, NULL));
+    hlo_value_t* tests[] = {hlo_build_compare(at, HLO_COMPARISON_DIRECTION_GE, p->starts[d],
+                                              hlo_build_integers(at, w->number, (int64_t[]){0})),
+                            hlo_build_compare(at, HLO_COMPARISON_DIRECTION_LE, p->starts[d],
+                                              hlo_build_integers(at, w->number, &last))};
+    for (uint32_t t = 0; t < 2; ++t) {
+      p->is_inside = hlo_build_binary(at, HLO_OP_and, p->is_inside, tests[t]);
+    }
+  }
+  return p->is_inside != NULL;
+}
+
+// Combines one window of all operands with its updates.
+static bool combine_window(hlo_pass_ctx_t* ctx, const windows_t* w, hlo_loop_t* loop,
+                           const place_t* p, hlo_value_t* const* updates, hlo_value_t** next) {
+  hlo_node_t* at = loop->end;
+  const uint32_t count = loop->value_count, rank = w->operand->type->rank;
+  hlo_value_t *args[2 * HLO_EXPAND_VALUES_MAX], *operands[2 + HLO_RANK_MAX];
+  const hlo_named_attr_t sizes = {HLO_ATTR_slice_sizes, hlo_attr_ints(w->module, rank, p->sizes)};
+  memcpy(operands + 2, p->starts, rank * sizeof *operands);
+  for (uint32_t i = 0; i < count; ++i) {
+    const hlo_type_t* type = loop->values[i]->type;
+    operands[1] = loop->values[i];
+    hlo_value_t* window = hlo_build_node(at, HLO_OP_dynamic_slice,
+                                         hlo_type_with_dims(w->module, type, rank, p->sizes),
+                                         1 + rank, operands + 1, 1, &sizes);
+    args[count + i] = hlo_loop_row(at, updates[i], loop->number);
+    args[i] =
+        args[count + i]
+            ? hlo_build_reshape(
+                  at, hlo_type_with_dtype(w->module, args[count + i]->type, type->dtype), window)
+            : NULL;
+  }
+  if (!hlo_expand_apply(ctx, at, w->node->regions[0], args, next)) return false;
+  for (uint32_t i = 0; i < count; ++i) {
+    const hlo_type_t* type = loop->values[i]->type;
+    next[i] = hlo_build_select(at, p->is_inside, next[i], args[i]);
+    operands[0] = loop->values[i];
+    operands[1] =
+        hlo_build_reshape(at, hlo_type_with_dims(w->module, type, rank, p->sizes), next[i]);
+    next[i] = hlo_build_node(at, HLO_OP_dynamic_update_slice, type, 2 + rank, operands, 0, NULL);
+  }
+  return true;
+}
+
+bool hlo_expand_scatter(hlo_pass_ctx_t* ctx, hlo_node_t* node, hlo_value_t** results) {
+  windows_t w;
+  place_t place;
+  hlo_value_t *values[HLO_EXPAND_VALUES_MAX], *updates[HLO_EXPAND_VALUES_MAX];
+  if (!read_any(node, &w)) return false;
+  hlo_value_t* indices = position_table(&w);
+  for (uint32_t i = 0; i < node->result_count; ++i) {
+    values[i] = hlo_node_operand(node, i);
+    w.updates = hlo_node_operand(node, node->result_count + 1 + i);
+    updates[i] = stack_updates(&w);
+  }
+  hlo_loop_t loop;
+  return hlo_loop_begin(node, w.number, w.count, node->result_count, values, &loop) &&
+         find_place(&w, loop.end, hlo_loop_row(loop.end, indices, loop.number), &place) &&
+         combine_window(ctx, &w, &loop, &place, updates, values) &&
+         hlo_loop_finish(&loop, values, results);
 }
 
 hlo_status_t hlo_pass_loop_scatter(hlo_pass_ctx_t* ctx, hlo_module_t* module) {
