@@ -26,6 +26,22 @@ static const row_t rows[HLO_VIR_OPCODE_COUNT][ELEM_COUNT] = {
 #include "codegen/x86/lanes.def"
 };
 
+static const uint16_t one_lane[HLO_X86_INSN_COUNT] = {  // 0: the same instruction
+#define HLO_X86_ONE_LANE(insn, one) [HLO_X86_##insn] = HLO_X86_##one,
+#include "codegen/x86/lanes.def"
+};
+
+// Emits to = a op b for a value; of one lane only that one is computed.
+static void emit_lanes(hlo_x86_fn_t* f, const hlo_vir_value_t* value, hlo_x86_insn_t insn,
+                       unsigned to, unsigned a, hlo_x86_rm_t b) {
+  const bool is_one = value->type.lanes == 1 && one_lane[insn];
+  if (is_one) {
+    insn = (hlo_x86_insn_t)one_lane[insn];
+    b.is_splat = false;
+  }
+  hlo_x86_vvv(f->as, insn, hlo_x86_width(value->type), to, a, b, 0);
+}
+
 // Returns the row of an operation if this processor has its instruction.
 static const row_t* row_of(const hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
   if (value->type.elem >= ELEM_COUNT) return NULL;
@@ -174,8 +190,7 @@ static void emit_fma_form(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigne
       {{HLO_X86_vfnmadd132ps, HLO_X86_vfnmadd213ps, HLO_X86_vfnmadd231ps},
        {HLO_X86_vfnmadd132pd, HLO_X86_vfnmadd213pd, HLO_X86_vfnmadd231pd}}};
   bool wide = value->type.elem == HLO_VIR_F64;
-  hlo_x86_vvv(f->as, insns[value->op == HLO_VIR_fnma][wide][form], hlo_x86_width(value->type), to,
-              x, y, 0);
+  emit_lanes(f, value, insns[value->op == HLO_VIR_fnma][wide][form], to, x, y);
 }
 
 static unsigned force_register(hlo_x86_fn_t* f, unsigned width, hlo_x86_rm_t rm, unsigned bits) {
@@ -275,7 +290,7 @@ static void emit_two(hlo_x86_fn_t* f, const hlo_vir_value_t* value, const row_t*
   }
   unsigned to = hlo_x86_out(f, value), x = hlo_x86_in(f, a);
   hlo_x86_rm_t y = hlo_x86_in_vec(f, b, width, splat_bits);
-  hlo_x86_vvv(f->as, (hlo_x86_insn_t)row->insn[f->is_avx512], width, to, x, y, 0);
+  emit_lanes(f, value, (hlo_x86_insn_t)row->insn[f->is_avx512], to, x, y);
   hlo_x86_out_done(f, value, to);
 }
 
@@ -288,7 +303,12 @@ static void emit_one(hlo_x86_fn_t* f, const hlo_vir_value_t* value, const row_t*
   hlo_x86_rm_t x = may_be_memory
                        ? hlo_x86_in_vec(f, value->operands[0], width, bits >= 32 ? bits : 0)
                        : hlo_x86_reg(hlo_x86_in(f, value->operands[0]));
-  hlo_x86_vvi(f->as, (hlo_x86_insn_t)row->insn[f->is_avx512], width, to, x, imm, 0);
+  if (value->op == HLO_VIR_fsqrt && value->type.lanes == 1) {
+    const unsigned above = x.kind == HLO_X86_REGISTER ? x.reg : to;  // of the first lane
+    emit_lanes(f, value, (hlo_x86_insn_t)row->insn[f->is_avx512], to, above, x);
+  } else {
+    hlo_x86_vvi(f->as, (hlo_x86_insn_t)row->insn[f->is_avx512], width, to, x, imm, 0);
+  }
   hlo_x86_out_done(f, value, to);
 }
 
