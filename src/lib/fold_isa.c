@@ -173,30 +173,17 @@ static const hlo_fold_t f64_folds[HLO_FOLD_OP_COUNT] = {
     FOLD(MAXIMUM, F64, F64, max_f64),
     FOLD(MINIMUM, F64, F64, min_f64),
 };
-static const hlo_fold_t s32_folds[HLO_FOLD_OP_COUNT] = {
-    FOLD(ADD, S32, S32, add_32),      FOLD(MULTIPLY, S32, S32, mul_32),
-    FOLD(MAXIMUM, S32, S32, max_s32), FOLD(MINIMUM, S32, S32, min_s32),
-    FOLD(AND, S32, S32, and_32),      FOLD(OR, S32, S32, or_32),
-    FOLD(XOR, S32, S32, xor_32),
-};
-static const hlo_fold_t u32_folds[HLO_FOLD_OP_COUNT] = {
-    FOLD(ADD, U32, U32, add_32),      FOLD(MULTIPLY, U32, U32, mul_32),
-    FOLD(MAXIMUM, U32, U32, max_u32), FOLD(MINIMUM, U32, U32, min_u32),
-    FOLD(AND, U32, U32, and_32),      FOLD(OR, U32, U32, or_32),
-    FOLD(XOR, U32, U32, xor_32),
-};
-static const hlo_fold_t s64_folds[HLO_FOLD_OP_COUNT] = {
-    FOLD(ADD, S64, S64, add_64),      FOLD(MULTIPLY, S64, S64, mul_64),
-    FOLD(MAXIMUM, S64, S64, max_s64), FOLD(MINIMUM, S64, S64, min_s64),
-    FOLD(AND, S64, S64, and_64),      FOLD(OR, S64, S64, or_64),
-    FOLD(XOR, S64, S64, xor_64),
-};
-static const hlo_fold_t u64_folds[HLO_FOLD_OP_COUNT] = {
-    FOLD(ADD, U64, U64, add_64),      FOLD(MULTIPLY, U64, U64, mul_64),
-    FOLD(MAXIMUM, U64, U64, max_u64), FOLD(MINIMUM, U64, U64, min_u64),
-    FOLD(AND, U64, U64, and_64),      FOLD(OR, U64, U64, or_64),
-    FOLD(XOR, U64, U64, xor_64),
-};
+#define INTEGER_FOLDS(type, width, max, min)                                     \
+  {                                                                              \
+    FOLD(ADD, type, type, add_##width), FOLD(MULTIPLY, type, type, mul_##width), \
+        FOLD(MAXIMUM, type, type, max), FOLD(MINIMUM, type, type, min),          \
+        FOLD(AND, type, type, and_##width), FOLD(OR, type, type, or_##width),    \
+        FOLD(XOR, type, type, xor_##width)                                       \
+  }
+static const hlo_fold_t s32_folds[HLO_FOLD_OP_COUNT] = INTEGER_FOLDS(S32, 32, max_s32, min_s32);
+static const hlo_fold_t u32_folds[HLO_FOLD_OP_COUNT] = INTEGER_FOLDS(U32, 32, max_u32, min_u32);
+static const hlo_fold_t s64_folds[HLO_FOLD_OP_COUNT] = INTEGER_FOLDS(S64, 64, max_s64, min_s64);
+static const hlo_fold_t u64_folds[HLO_FOLD_OP_COUNT] = INTEGER_FOLDS(U64, 64, max_u64, min_u64);
 
 const hlo_fold_t* HLO_ISA_NAME(hlo_fold_find)(hlo_fold_op_t op, hlo_dtype_t dtype) {
   if ((unsigned)op >= HLO_FOLD_OP_COUNT) return NULL;
