@@ -21,6 +21,14 @@ static hlo_ffi_call_desc_t typed(const char* target) {
                                .interface = HLO_FFI_INTERFACE_TYPED};
 }
 
+// A call with one attribute.
+static hlo_ffi_call_desc_t typed_with(const char* target, const hlo_ffi_attribute_t* attribute) {
+  hlo_ffi_call_desc_t desc = typed(target);
+  desc.attributes = attribute;
+  desc.attribute_count = 1;
+  return desc;
+}
+
 static hlo_ffi_attribute_t scalar(const char* name, hlo_dtype_t dtype, const void* data) {
   return (hlo_ffi_attribute_t){hlo_ffi_span(name), XLA_FFI_AttrType_SCALAR, dtype, data, 1};
 }
@@ -93,11 +101,9 @@ static void handlers_return_errors(void** state) {
   int64_t code = 15;
   hlo_ffi_attribute_t attribute = scalar("code", HLO_DTYPE_S64, &code);
   hlo_ffi_buffer_t token = {.dtype = HLO_DTYPE_TOKEN};
-  hlo_ffi_call_desc_t desc = typed("fail");
+  hlo_ffi_call_desc_t desc = typed_with("fail", &attribute);
   desc.arguments = &token;
   desc.argument_count = 1;
-  desc.attributes = &attribute;
-  desc.attribute_count = 1;
   void* addresses[] = {NULL};
   hlo_ffi_test_expect(hlo_ffi_test_run(NULL, &desc, &kContext, addresses), HLO_STATUS_DATA_LOSS,
                       "said the handler");
@@ -119,11 +125,9 @@ static void handlers_use_their_context(void** state) {
   int64_t start = 20000, out = 0, calls = 0;
   hlo_ffi_attribute_t attribute = scalar("start", HLO_DTYPE_S64, &start);
   hlo_ffi_buffer_t result = {.dtype = HLO_DTYPE_S64};
-  hlo_ffi_call_desc_t desc = typed("use");
+  hlo_ffi_call_desc_t desc = typed_with("use", &attribute);
   desc.results = &result;
   desc.result_count = 1;
-  desc.attributes = &attribute;
-  desc.attribute_count = 1;
   void* addresses[] = {&out};
   hlo_ffi_test_expect(hlo_ffi_test_run(NULL, &desc, &kContext, addresses),
                       HLO_STATUS_INVALID_ARGUMENT, "the execution has no user data");
@@ -154,11 +158,9 @@ static void handlers_return_futures(void** state) {
   hlo_ffi_buffer_t vector = {HLO_DTYPE_S32, 1, &count};
   bool fails = false;
   hlo_ffi_attribute_t attribute = scalar("fails", HLO_DTYPE_PRED, &fails);
-  hlo_ffi_call_desc_t desc = typed("square");
+  hlo_ffi_call_desc_t desc = typed_with("square", &attribute);
   desc.arguments = desc.results = &vector;
   desc.argument_count = desc.result_count = 1;
-  desc.attributes = &attribute;
-  desc.attribute_count = 1;
   int32_t in[COUNT], out[COUNT];
   for (int i = 0; i < COUNT; ++i) in[i] = i;
   void* addresses[] = {in, out};
