@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// sort by any comparator as merge exchange, a network of comparisons that are independent within a
-// step: each step compares all pairs at once, of all lines, and moves the elements of those that
-// are out of order. source: Knuth, The Art of Computer Programming, 5.2.2, algorithm M
+// sort by any comparator as a stable merge sort of the positions in a line: loops over lines, over
+// the lengths of the runs that are merged, and over the merged positions (see expand.h).
 #include "passes/build.h"
 #include "passes/constants.h"
 #include "passes/expand_impl.h"
@@ -10,24 +9,19 @@
 typedef struct sort {
   hlo_pass_ctx_t* ctx;
   hlo_node_t* node;
+  hlo_module_t* module;
   const hlo_region_t* body;
-  uint32_t count;  // of operands; value `count` is the position before sorting
-  int64_t axis, length;
-  const hlo_type_t *number, *numbers;  // of a position, of all positions
+  uint32_t count;  // of operands
+  int64_t axis, length, line_count;
+  const hlo_type_t* number;  // of positions and lines
 } sort_t;
-
-/// The numbers of a step: elements i and i + distance are compared if i & bit equals rest.
-typedef struct step {
-  hlo_value_t *bit, *half, *rest, *distance;
-} step_t;
-enum { STEP_VALUES = 4 };
 
 static bool read_sort(hlo_pass_ctx_t* ctx, hlo_node_t* node, sort_t* s) {
   const hlo_type_t* type = hlo_node_operand_type(node, 0);
-  *s = (sort_t){ctx, node, node->regions[0], .count = node->operand_count};
+  *s = (sort_t){ctx, node, node->parent->module, node->regions[0], .count = node->operand_count};
   s->axis = hlo_node_attr_int(node, HLO_ATTR_dimension, -1);
   if (s->axis < 0) s->axis += type->rank;
-  if (s->count >= HLO_EXPAND_VALUES_MAX || s->axis < 0 || s->axis >= (int64_t)type->rank ||
+  if (s->count > HLO_EXPAND_VALUES_MAX || s->axis < 0 || s->axis >= (int64_t)type->rank ||
       !hlo_expand_can_apply(s->body, 2 * s->count, 1)) {
     return false;
   }
@@ -39,122 +33,135 @@ static bool read_sort(hlo_pass_ctx_t* ctx, hlo_node_t* node, sort_t* s) {
     }
   }
   s->length = type->dims[s->axis];
-  s->number = hlo_loop_number(node->parent->module, 4 * s->length);
-  s->numbers = s->number ? hlo_type_with_dtype(node->parent->module, type, s->number->dtype) : NULL;
-  return s->numbers != NULL;
+  s->line_count = hlo_type_element_count(type) / s->length;
+  s->number = hlo_loop_number(s->module, 4 * (s->length + s->line_count));
+  return s->number != NULL;
 }
 
 static hlo_value_t* integer(const sort_t* s, hlo_node_t* at, int64_t value) {
   return hlo_build_integers(at, s->number, &value);
 }
 
-static hlo_value_t* spread(const sort_t* s, hlo_node_t* at, hlo_value_t* number) {
-  return hlo_build_broadcast(at, s->numbers, number, NULL);
+static hlo_value_t* add(hlo_node_t* at, hlo_value_t* x, hlo_value_t* y) {
+  return hlo_build_binary(at, HLO_OP_add, x, y);
 }
 
-// Returns the elements `distance` after each element, or before it; the first or last ones are
-// arbitrary.
-static hlo_value_t* shift(const sort_t* s, hlo_node_t* at, hlo_value_t* x, hlo_value_t* distance,
-                          bool is_after) {
-  if (!x || !distance) return NULL;
-  hlo_module_t* module = at->parent->module;
-  const uint32_t rank = x->type->rank;
-  int64_t low[HLO_RANK_MAX] = {0}, high[HLO_RANK_MAX] = {0};
-  *(is_after ? &high[s->axis] : &low[s->axis]) = s->length;
-  const hlo_type_t* scalar = hlo_type_tensor(module, x->type->dtype, 0, NULL);
-  hlo_value_t* zero = scalar ? hlo_build_splat(at, scalar, 0) : NULL;
-  hlo_value_t* operands[1 + HLO_RANK_MAX] = {hlo_build_pad(at, x, zero, low, high, NULL)};
-  for (uint32_t d = 0; d < rank; ++d) operands[1 + d] = integer(s, at, 0);
-  operands[1 + s->axis] =
-      is_after ? distance
-               : hlo_build_binary(at, HLO_OP_subtract, integer(s, at, s->length), distance);
-  const hlo_named_attr_t sizes = {HLO_ATTR_slice_sizes, hlo_attr_ints(module, rank, x->type->dims)};
-  return hlo_build_node(at, HLO_OP_dynamic_slice, x->type, 1 + rank, operands, 1, &sizes);
+static hlo_value_t* less(hlo_node_t* at, hlo_value_t* x, hlo_value_t* y) {
+  return hlo_build_compare(at, HLO_COMPARISON_DIRECTION_LT, x, y);
 }
 
-// Sets *is_first for elements that are the first of a pair, *is_second for the second ones.
-static void find_pairs(const sort_t* s, hlo_node_t* at, const step_t* step, hlo_value_t** is_first,
-                       hlo_value_t** is_second) {
-  hlo_value_t *i = hlo_build_iota(at, s->numbers, s->axis), *bit = spread(s, at, step->bit);
-  hlo_value_t *rest = spread(s, at, step->rest), *distance = spread(s, at, step->distance);
-  hlo_value_t* after = hlo_build_binary(at, HLO_OP_add, i, distance);
-  hlo_value_t* before = hlo_build_binary(at, HLO_OP_subtract, i, distance);
-  hlo_value_t* end = spread(s, at, integer(s, at, s->length));
-  *is_first = hlo_build_binary(at, HLO_OP_and,
-                               hlo_build_compare(at, HLO_COMPARISON_DIRECTION_LT, after, end),
-                               hlo_build_compare(at, HLO_COMPARISON_DIRECTION_EQ,
-                                                 hlo_build_binary(at, HLO_OP_and, i, bit), rest));
-  *is_second = hlo_build_binary(
-      at, HLO_OP_and,
-      hlo_build_compare(at, HLO_COMPARISON_DIRECTION_GE, before, spread(s, at, integer(s, at, 0))),
-      hlo_build_compare(at, HLO_COMPARISON_DIRECTION_EQ,
-                        hlo_build_binary(at, HLO_OP_and, before, bit), rest));
-}
+/// The next positions of two runs that are merged, in the list of positions.
+typedef struct runs {
+  hlo_value_t *first, *second;
+} runs_t;
 
-// Compares each element with the other one of its pair, and keeps the one that belongs there. Of
-// two elements the later one comes first if it is less, as in a stable merge sort.
-static bool exchange(const sort_t* s, hlo_node_t* at, const step_t* step, hlo_value_t* const* x,
-                     hlo_value_t** next) {
-  hlo_value_t *is_first, *is_second, *others[HLO_EXPAND_VALUES_MAX], *is_less = NULL;
+// Sets *takes_second if the second run's element comes next: if it is less, or the first run ends.
+static bool compare_runs(const sort_t* s, hlo_node_t* at, hlo_value_t* const* lines,
+                         hlo_value_t* first, hlo_value_t* second, hlo_value_t** takes_second) {
   hlo_value_t* args[2 * HLO_EXPAND_VALUES_MAX];
-  find_pairs(s, at, step, &is_first, &is_second);
-  for (uint32_t i = 0; i <= s->count; ++i) {
-    others[i] = hlo_build_select(at, is_first, shift(s, at, x[i], step->distance, true),
-                                 shift(s, at, x[i], step->distance, false));
-  }
-  hlo_value_t* is_early =
-      hlo_build_compare(at, HLO_COMPARISON_DIRECTION_LT, x[s->count], others[s->count]);
   for (uint32_t i = 0; i < s->count; ++i) {
-    args[2 * i] = hlo_build_select(at, is_early, others[i], x[i]);
-    args[2 * i + 1] = hlo_build_select(at, is_early, x[i], others[i]);
+    args[2 * i] = hlo_loop_row(at, lines[i], second);
+    args[2 * i + 1] = hlo_loop_row(at, lines[i], first);
   }
-  if (!hlo_expand_apply(s->ctx, at, s->body, args, &is_less)) return false;
-  // The element belongs before the other one if it is early and that is not less, or late and less.
-  hlo_value_t* is_before = hlo_build_binary(at, HLO_OP_xor, is_early, is_less);
-  hlo_value_t* is_moved = hlo_build_select(at, is_first, hlo_build_unary(at, HLO_OP_not, is_before),
-                                           hlo_build_binary(at, HLO_OP_and, is_second, is_before));
-  for (uint32_t i = 0; i <= s->count; ++i) {
-    next[i] = hlo_build_select(at, is_moved, others[i], x[i]);
-  }
-  return true;
+  return hlo_expand_apply(s->ctx, at, s->body, args, takes_second);
 }
 
-// After the last step of a bit, distance - bit was 0: the next bit begins.
-static void next_step(const sort_t* s, hlo_node_t* at, const step_t* step, int64_t top,
-                      hlo_value_t** next) {
-  hlo_value_t* one = integer(s, at, 1);
-  hlo_value_t* is_last = hlo_build_compare(at, HLO_COMPARISON_DIRECTION_EQ, step->half, step->bit);
-  hlo_value_t* bit = hlo_build_binary(at, HLO_OP_shift_right_logical, step->bit, one);
-  hlo_value_t* half = hlo_build_binary(at, HLO_OP_shift_right_logical, step->half, one);
-  hlo_value_t* gap = hlo_build_binary(at, HLO_OP_subtract, step->half, step->bit);
-  next[0] = hlo_build_select(at, is_last, bit, step->bit);
-  next[1] = hlo_build_select(at, is_last, integer(s, at, top), half);
-  next[2] = hlo_build_select(at, is_last, integer(s, at, 0), step->bit);
-  next[3] = hlo_build_select(at, is_last, bit, gap);
+// Merges pairs of runs of `width` positions each.
+static hlo_value_t* merge_runs(const sort_t* s, hlo_node_t* at, hlo_value_t* const* lines,
+                               hlo_value_t* positions, hlo_value_t* width) {
+  hlo_value_t* initial[] = {integer(s, at, 0), integer(s, at, 0), positions};
+  hlo_value_t *results[3], *is_less = NULL;
+  hlo_loop_t loop;
+  if (!hlo_loop_begin(at, s->number, s->length, 3, initial, &loop)) return NULL;
+  at = loop.end;
+  // Where a pair begins: the next multiple of 2 width.
+  hlo_value_t *twice = add(at, width, width), *end = integer(s, at, s->length);
+  hlo_value_t* begin =
+      hlo_build_binary(at, HLO_OP_and, loop.number, hlo_build_unary(at, HLO_OP_negate, twice));
+  hlo_value_t* is_begin = hlo_build_compare(at, HLO_COMPARISON_DIRECTION_EQ, begin, loop.number);
+  hlo_value_t* middle = hlo_build_binary(at, HLO_OP_minimum, add(at, begin, width), end);
+  end = hlo_build_binary(at, HLO_OP_minimum, add(at, begin, twice), end);
+  const runs_t runs = {hlo_build_select(at, is_begin, begin, loop.values[0]),
+                       hlo_build_select(at, is_begin, middle, loop.values[1])};
+  // Past the end, a run's position is that of another element, which is not used.
+  hlo_value_t* first = hlo_loop_row(at, positions, runs.first);
+  hlo_value_t* second = hlo_loop_row(at, positions, runs.second);
+  if (!compare_runs(s, at, lines, first, second, &is_less)) return NULL;
+  hlo_value_t* has_first = less(at, runs.first, middle);
+  hlo_value_t* takes_second = hlo_build_binary(
+      at, HLO_OP_and, less(at, runs.second, end),
+      hlo_build_binary(at, HLO_OP_or, is_less, hlo_build_unary(at, HLO_OP_not, has_first)));
+  hlo_value_t* step = hlo_build_convert(at, s->number->dtype, takes_second);
+  hlo_value_t* rest = hlo_build_binary(at, HLO_OP_subtract, integer(s, at, 1), step);
+  hlo_value_t* next[] = {
+      add(at, runs.first, rest), add(at, runs.second, step),
+      hlo_loop_set_row(at, loop.values[2], hlo_build_select(at, takes_second, second, first),
+                       loop.number)};
+  return hlo_loop_finish(&loop, next, results) ? results[2] : NULL;
+}
+
+// Returns the positions of a line's elements in order.
+static hlo_value_t* sort_line(const sort_t* s, hlo_node_t* at, hlo_value_t* const* lines) {
+  int64_t levels = 0;
+  while (s->length > (int64_t)1 << levels) ++levels;
+  const hlo_type_t* list = hlo_type_tensor(s->module, s->number->dtype, 1, &s->length);
+  hlo_value_t* values[] = {integer(s, at, 1), hlo_build_iota(at, list, 0)};
+  hlo_loop_t loop;
+  if (!hlo_loop_begin(at, s->number, levels, 2, values, &loop)) return NULL;
+  hlo_value_t* width = loop.values[0];
+  hlo_value_t* next[] = {add(loop.end, width, width),
+                         merge_runs(s, loop.end, lines, loop.values[1], width)};
+  return hlo_loop_finish(&loop, next, values) ? values[1] : NULL;
+}
+
+// Returns the elements of a line at `positions`.
+static hlo_value_t* take(const sort_t* s, hlo_node_t* at, hlo_value_t* line,
+                         hlo_value_t* positions) {
+  const int64_t zero[] = {0}, one[] = {1};
+  const hlo_named_attr_t attrs[] = {
+      {HLO_ATTR_offset_dims, hlo_attr_ints(s->module, 0, NULL)},
+      {HLO_ATTR_collapsed_slice_dims, hlo_attr_ints(s->module, 1, zero)},
+      {HLO_ATTR_start_index_map, hlo_attr_ints(s->module, 1, zero)},
+      {HLO_ATTR_index_vector_dim, hlo_attr_int(s->module, HLO_DTYPE_S64, 1)},
+      {HLO_ATTR_slice_sizes, hlo_attr_ints(s->module, 1, one)},
+  };
+  return hlo_build_node(at, HLO_OP_gather, line ? line->type : NULL, 2,
+                        (hlo_value_t*[]){line, positions}, sizeof attrs / sizeof *attrs, attrs);
+}
+
+// Exchanges the sorted dimension with the last one.
+static hlo_value_t* exchange_axis(const sort_t* s, hlo_value_t* value) {
+  int64_t order[HLO_RANK_MAX];
+  const int64_t last = value ? (int64_t)value->type->rank - 1 : 0;
+  if (!value || s->axis == last) return value;
+  for (int64_t d = 0; d <= last; ++d) order[d] = d == s->axis ? last : d == last ? s->axis : d;
+  return hlo_build_transpose(s->node, value, order);
 }
 
 bool hlo_expand_sort(hlo_pass_ctx_t* ctx, hlo_node_t* node, hlo_value_t** results) {
   sort_t s;
+  hlo_value_t *rows[HLO_EXPAND_VALUES_MAX], *lines[HLO_EXPAND_VALUES_MAX];
+  const hlo_type_t* shape[HLO_EXPAND_VALUES_MAX];
   if (!read_sort(ctx, node, &s)) return false;
-  int64_t bits = 0;
-  while (s.length > (int64_t)1 << bits) ++bits;
-  const int64_t top = bits ? (int64_t)1 << (bits - 1) : 0;
-  hlo_value_t *values[STEP_VALUES + HLO_EXPAND_VALUES_MAX],
-      *next[STEP_VALUES + HLO_EXPAND_VALUES_MAX];
-  for (uint32_t i = 0; i < STEP_VALUES; ++i) values[i] = integer(&s, node, i == 2 ? 0 : top);
-  for (uint32_t i = 0; i < s.count; ++i) values[STEP_VALUES + i] = hlo_node_operand(node, i);
-  values[STEP_VALUES + s.count] = hlo_build_iota(node, s.numbers, s.axis);
+  const int64_t dims[] = {s.line_count, s.length};
+  for (uint32_t i = 0; i < s.count; ++i) {
+    hlo_value_t* value = exchange_axis(&s, hlo_node_operand(node, i));
+    if (!value) return false;
+    shape[i] = value->type;
+    rows[i] = hlo_build_reshape(node, hlo_type_with_dims(s.module, value->type, 2, dims), value);
+  }
   hlo_loop_t loop;
-  if (!hlo_loop_begin(node, s.number, bits * (bits + 1) / 2, STEP_VALUES + s.count + 1, values,
-                      &loop)) {
-    return false;
+  if (!hlo_loop_begin(node, s.number, s.line_count, s.count, rows, &loop)) return false;
+  for (uint32_t i = 0; i < s.count; ++i) lines[i] = hlo_loop_row(loop.end, rows[i], loop.number);
+  hlo_value_t* positions = sort_line(&s, loop.end, lines);
+  for (uint32_t i = 0; i < s.count; ++i) {
+    rows[i] = hlo_loop_set_row(loop.end, loop.values[i], take(&s, loop.end, lines[i], positions),
+                               loop.number);
   }
-  const step_t step = {loop.values[0], loop.values[1], loop.values[2], loop.values[3]};
-  next_step(&s, loop.end, &step, top, next);
-  if (!exchange(&s, loop.end, &step, loop.values + STEP_VALUES, next + STEP_VALUES) ||
-      !hlo_loop_finish(&loop, next, values)) {
-    return false;
+  if (!hlo_loop_finish(&loop, rows, results)) return false;
+  for (uint32_t i = 0; i < s.count; ++i) {
+    results[i] = exchange_axis(&s, hlo_build_reshape(node, shape[i], results[i]));
+    if (!results[i]) return false;
   }
-  for (uint32_t i = 0; i < s.count; ++i) results[i] = values[STEP_VALUES + i];
   return true;
 }

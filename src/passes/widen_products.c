@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pass widen_products: the loops of products take elements of a byte or more. Booleans and shorter
-// integers become bytes, shorter floats bf16, all of which hold them exactly; the result is
-// converted back. A product of booleans is true where the count of true pairs is not 0.
+// Pass widen_products: the loops of products and convolutions take elements of a byte or more.
+// Booleans and shorter integers become bytes, shorter floats bf16, all of which hold them exactly;
+// the result is converted back. A product of booleans is true where the count of true pairs is not
+// 0.
 #include "ir/dot_algorithm.h"
 #include "passes/build.h"
 #include "passes/passes.h"
@@ -22,7 +23,9 @@ static hlo_dtype_t result_dtype(hlo_dtype_t dtype) {
 }
 
 static hlo_value_t* widen(hlo_node_t* node) {
-  if (node->op != HLO_OP_dot_general && node->op != HLO_OP_dot) return NULL;
+  if (node->op != HLO_OP_dot_general && node->op != HLO_OP_dot && node->op != HLO_OP_convolution) {
+    return NULL;
+  }
   hlo_value_t* operands[] = {hlo_node_operand(node, 0), hlo_node_operand(node, 1)};
   const hlo_type_t* type = node->results[0].type;
   bool is_any = is_short(type->dtype), is_quantized = type->quant != NULL;

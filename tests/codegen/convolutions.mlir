@@ -248,3 +248,24 @@ func.func @main(%a: tensor<1x8x36xf32>, %b: tensor<3x1x8xf32>) -> tensor<1x12x8x
   %0 = stablehlo.convolution(%a, %b) dim_numbers = [b,f,0]x[0,i,o]->[b,0,f], window = {stride = [3], pad = [[0, 0]], lhs_dilate = [1], rhs_dilate = [1], reverse = [false]} {batch_group_count = 1 : i64, feature_group_count = 8 : i64} : (tensor<1x8x36xf32>, tensor<3x1x8xf32>) -> tensor<1x12x8xf32>
   return %0 : tensor<1x12x8xf32>
 }
+// -----
+// Elements below a byte.
+func.func @main(%a: tensor<2x9x10x3xi1>, %b: tensor<3x2x3x4xi1>) -> tensor<2x9x9x4xi1> {
+  %0 = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [0, 0]]} {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<2x9x10x3xi1>, tensor<3x2x3x4xi1>) -> tensor<2x9x9x4xi1>
+  return %0 : tensor<2x9x9x4xi1>
+}
+// -----
+func.func @main(%a: tensor<2x9x10x3xi4>, %b: tensor<3x2x3x4xi4>) -> tensor<2x9x9x4xi4> {
+  %0 = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [0, 0]]} {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<2x9x10x3xi4>, tensor<3x2x3x4xi4>) -> tensor<2x9x9x4xi4>
+  return %0 : tensor<2x9x9x4xi4>
+}
+// -----
+func.func @main(%a: tensor<2x9x10x3xui2>, %b: tensor<3x2x3x4xui2>) -> tensor<2x9x9x4xui2> {
+  %0 = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [0, 0]]} {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<2x9x10x3xui2>, tensor<3x2x3x4xui2>) -> tensor<2x9x9x4xui2>
+  return %0 : tensor<2x9x9x4xui2>
+}
+// -----
+func.func @main(%a: tensor<2x9x10x3xf4E2M1FN>, %b: tensor<3x2x3x4xf4E2M1FN>) -> tensor<2x9x9x4xf4E2M1FN> {
+  %0 = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [0, 0]]} {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<2x9x10x3xf4E2M1FN>, tensor<3x2x3x4xf4E2M1FN>) -> tensor<2x9x9x4xf4E2M1FN>
+  return %0 : tensor<2x9x9x4xf4E2M1FN>
+}
