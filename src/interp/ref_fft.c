@@ -6,47 +6,7 @@
 
 #include "base/mem.h"
 #include "interp/ref_util.h"
-
-enum { AXES_MAX = 3 };
-
-// A transform of the last dimensions.
-typedef struct {
-  int64_t type;  // HLO_FFT_TYPE_*
-  uint32_t axes;
-  int64_t length[AXES_MAX];  // of the transforms
-  int64_t kept;              // elements of the last axis on the complex side
-} fft_t;
-
-static hlo_status_t fft_init(fft_t* fft, const hlo_node_t* node, const hlo_tensor_t* operand) {
-  const hlo_ints_t lengths = hlo_node_ints(node, HLO_ATTR_fft_length);
-  *fft = (fft_t){.type = hlo_node_attr(node, HLO_ATTR_fft_type)->i};
-  if (lengths.count < 1 || lengths.count > AXES_MAX || lengths.count > operand->rank) {
-    return hlo_node_invalid(node, "fft of %u dimensions", lengths.count);
-  }
-  const bool is_half = fft->type == HLO_FFT_TYPE_RFFT || fft->type == HLO_FFT_TYPE_IRFFT;
-  for (uint32_t a = 0; a < lengths.count; a++) {
-    const int64_t n = lengths.values[a];
-    fft->kept = a + 1 == lengths.count && is_half ? n / 2 + 1 : n;
-    const int64_t expected = fft->type == HLO_FFT_TYPE_IRFFT ? fft->kept : n;
-    const int64_t size = operand->dims[operand->rank - lengths.count + a];
-    if (n < 1 || size != expected) {
-      return hlo_node_invalid(node,
-                              "a transform of length %lld does not match a dimension of size %lld",
-                              (long long)n, (long long)size);
-    }
-    fft->length[fft->axes++] = n;
-  }
-  const hlo_dtype_t part = hlo_dtype_info(operand->dtype)->part;
-  const bool is_complex = hlo_dtype_is_complex(operand->dtype);
-  return (part == HLO_DTYPE_F32 || part == HLO_DTYPE_F64) &&
-                 is_complex == (fft->type != HLO_FFT_TYPE_RFFT)
-             ? hlo_ok()
-             : hlo_node_invalid(node, "fft of %s", hlo_dtype_info(operand->dtype)->name);
-}
-
-static bool is_inverse(const fft_t* fft) {
-  return fft->type == HLO_FFT_TYPE_IFFT || fft->type == HLO_FFT_TYPE_IRFFT;
-}
+#include "ir/fft.h"
 
 // out[k] = sum over j of in[j * step] * roots[j * k * step]; `roots` are those of n * step.
 static void transform(int64_t n, int64_t step, const double complex* roots,
@@ -73,8 +33,8 @@ typedef struct {
   double complex *in, *out, *roots;
 } line_t;
 
-static void find_roots(const fft_t* fft, int64_t n, double complex* roots) {
-  const double pi = 3.14159265358979323846, sign = is_inverse(fft) ? 1 : -1;
+static void find_roots(const hlo_fft_shape_t* fft, int64_t n, double complex* roots) {
+  const double pi = 3.14159265358979323846, sign = hlo_fft_is_inverse(fft) ? 1 : -1;
   for (int64_t k = 0; k < n; k++) {
     const double angle = sign * 2 * pi * (double)k / (double)n;
     roots[k] = cos(angle) + sin(angle) * I;
@@ -82,9 +42,9 @@ static void find_roots(const fft_t* fft, int64_t n, double complex* roots) {
 }
 
 // Transforms an axis of n elements, `inner` apart, in place of `values`.
-static void transform_axis(const fft_t* fft, int64_t n, int64_t inner, int64_t count,
+static void transform_axis(const hlo_fft_shape_t* fft, int64_t n, int64_t inner, int64_t count,
                            const line_t* line, double complex* values) {
-  const double scale = is_inverse(fft) ? 1 / (double)n : 1;
+  const double scale = hlo_fft_is_inverse(fft) ? 1 / (double)n : 1;
   find_roots(fft, n, line->roots);
   for (int64_t i = 0; i < count; i++) {
     double complex* at = values + i / inner * n * inner + i % inner;
@@ -96,12 +56,12 @@ static void transform_axis(const fft_t* fft, int64_t n, int64_t inner, int64_t c
 
 // Transforms the last axis into the results. Symmetry completes the stored half of a real line's
 // transform; imaginary parts that symmetry makes zero are ignored.
-static void transform_last(const fft_t* fft, const double complex* values, const line_t* line,
+static void transform_last(const hlo_fft_shape_t* fft, const double complex* values, const line_t* line,
                            int64_t count, hlo_tensor_t* result) {
   const int64_t n = fft->length[fft->axes - 1];
   const bool is_to_real = fft->type == HLO_FFT_TYPE_IRFFT;
   const int64_t read = is_to_real ? fft->kept : n, written = is_to_real ? n : fft->kept;
-  const double scale = is_inverse(fft) ? 1 / (double)n : 1;
+  const double scale = hlo_fft_is_inverse(fft) ? 1 / (double)n : 1;
   const size_t bytes = (size_t)written * hlo_tensor_element_bytes(result);
   find_roots(fft, n, line->roots);
   for (int64_t i = 0; i < count; i++) {
@@ -117,7 +77,7 @@ static void transform_last(const fft_t* fft, const double complex* values, const
   }
 }
 
-static hlo_status_t run(const fft_t* fft, const hlo_tensor_t* operand, hlo_tensor_t* result) {
+static hlo_status_t run(const hlo_fft_shape_t* fft, const hlo_tensor_t* operand, hlo_tensor_t* result) {
   const int64_t last = operand->dims[operand->rank - 1];
   int64_t longest = last, inner = last;
   for (uint32_t a = 0; a < fft->axes; a++) {
@@ -142,12 +102,12 @@ static hlo_status_t run(const fft_t* fft, const hlo_tensor_t* operand, hlo_tenso
 
 hlo_status_t hlo_ref_fft(HLO_REF_ARGUMENTS) {
   const hlo_tensor_t* operand = operands[0];
-  fft_t fft;
+  hlo_fft_shape_t fft;
   hlo_tensor_t* result = NULL;
   int64_t dims[HLO_RANK_MAX];
   memcpy(dims, operand->dims, operand->rank * sizeof(dims[0]));
   if (operand->element_count == 0) return hlo_eval_result(eval, node, 0, &results[0]);
-  HLO_TRY(fft_init(&fft, node, operand));
+  HLO_TRY(hlo_fft_shape_read(node, operand->dtype, operand->rank, operand->dims, &fft));
   if (fft.type == HLO_FFT_TYPE_RFFT) dims[operand->rank - 1] = fft.kept;
   if (fft.type == HLO_FFT_TYPE_IRFFT) dims[operand->rank - 1] = fft.length[fft.axes - 1];
   HLO_TRY(hlo_eval_result_dims(eval, node, 0, operand->rank, dims, &result));

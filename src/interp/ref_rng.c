@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "interp/eval.h"
+#include "ir/random.h"
 
 // ---- generators -------------------------------------------------------------------------------
 
@@ -53,21 +54,6 @@ static void store_bits(hlo_tensor_t* tensor, int64_t i, uint64_t bits) {
   memcpy((uint8_t*)tensor->data + (size_t)i * width, &bits, width);
 }
 
-static bool is_even(int64_t size) {
-  return size % 2 == 0;
-}
-
-// The two words of a counter go to neighbours along one dimension: the first even one, else the
-// largest, where the last element has no neighbour.
-static uint32_t threefry_dimension(const hlo_tensor_t* out) {
-  uint32_t best = 0;
-  for (uint32_t d = 0; d < out->rank; ++d) {
-    if (is_even(out->dims[d])) return d;
-    if (out->dims[d] > out->dims[best]) best = d;
-  }
-  return best;
-}
-
 // Stores both words of each counter; the last of an odd number of elements takes one.
 static void fill_threefry(uint64_t* state, hlo_tensor_t* out) {
   const uint64_t key = state[0];
@@ -79,7 +65,7 @@ static void fill_threefry(uint64_t* state, hlo_tensor_t* out) {
     }
     return;
   }
-  const uint32_t split = threefry_dimension(out);
+  const uint32_t split = hlo_threefry_dimension(out->rank, out->dims);
   const int64_t size = out->rank ? out->dims[split] : 1;
   int64_t inner = 1;
   for (uint32_t d = split + 1; d < out->rank; ++d) inner *= out->dims[d];

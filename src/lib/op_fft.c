@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // fft: transforms one axis after the other, in the type of the data (fft_lines.h).
+#include "ir/fft.h"
 #include "lib/call_impl.h"
 #include "lib/fft_lines.h"
 
-enum { AXES_MAX = 3 };
-
 // A transform of the last dimensions.
 typedef struct {
-  int64_t type;  // HLO_FFT_TYPE_*
-  uint32_t axes;
-  int64_t length[AXES_MAX];  // of the transforms
-  int64_t kept;              // elements of the last axis on the complex side
+  hlo_fft_shape_t shape;
   int64_t batches;
-  hlo_dtype_t real;  // F32 or F64
   // Tables of roots that no run uses: each run takes them or makes its own.
   _Atomic(hlo_fft_cache_t*) spare;
 } fft_t;
@@ -26,37 +21,22 @@ typedef struct {
 
 // Returns false for sizes and types that do not fit.
 static bool fft_init(fft_t* fft, const hlo_node_t* node, const hlo_lib_array_t* operand) {
-  uint32_t count;
-  const int64_t* lengths = hlo_node_attr_ints(node, HLO_ATTR_fft_length, &count);
-  fft->type = hlo_node_attr(node, HLO_ATTR_fft_type)->i;
-  if (count < 1 || count > AXES_MAX || count > operand->rank) return false;
-  const bool is_half = fft->type == HLO_FFT_TYPE_RFFT || fft->type == HLO_FFT_TYPE_IRFFT;
-  for (uint32_t a = 0; a < count; a++) {
-    const int64_t n = lengths[a];
-    fft->kept = a + 1 == count && is_half ? n / 2 + 1 : n;
-    const int64_t expected = fft->type == HLO_FFT_TYPE_IRFFT ? fft->kept : n;
-    if (n < 1 || operand->dims[operand->rank - count + a] != expected) return false;
-    fft->length[fft->axes++] = n;
-  }
+  hlo_status_t status =
+      hlo_fft_shape_read(node, operand->dtype, operand->rank, operand->dims, &fft->shape);
+  const bool fits = hlo_status_is_ok(status);
+  hlo_status_release(status);
   fft->batches = 1;
-  for (uint32_t d = 0; d + count < operand->rank; d++) fft->batches *= operand->dims[d];
-  fft->real = hlo_dtype_info(operand->dtype)->part;
-  const bool is_complex = hlo_dtype_is_complex(operand->dtype);
-  return (fft->real == HLO_DTYPE_F32 || fft->real == HLO_DTYPE_F64) &&
-         is_complex == (fft->type != HLO_FFT_TYPE_RFFT);
-}
-
-static bool is_inverse(const fft_t* fft) {
-  return fft->type == HLO_FFT_TYPE_IFFT || fft->type == HLO_FFT_TYPE_IRFFT;
+  for (uint32_t d = 0; d + fft->shape.axes < operand->rank; d++) fft->batches *= operand->dims[d];
+  return fits;
 }
 
 static hlo_status_t run_lines(const fft_run_t* run, hlo_fft_kind_t kind, int64_t length,
                               int64_t count, int64_t inner, const void* in, void* out) {
   const fft_t* fft = run->fft;
-  const hlo_fft_lines_t lines = {.real = fft->real,
+  const hlo_fft_lines_t lines = {.real = fft->shape.real,
                                  .kind = kind,
-                                 .inverse = is_inverse(fft),
-                                 .scale = is_inverse(fft) ? 1 / (double)length : 1,
+                                 .inverse = hlo_fft_is_inverse(&fft->shape),
+                                 .scale = hlo_fft_is_inverse(&fft->shape) ? 1 / (double)length : 1,
                                  .length = length,
                                  .count = count,
                                  .inner = inner,
@@ -67,8 +47,8 @@ static hlo_status_t run_lines(const fft_run_t* run, hlo_fft_kind_t kind, int64_t
 
 // Returns the number of complex elements of an axis and all axes inside it.
 static int64_t elements_below(const fft_t* fft, uint32_t axis) {
-  int64_t elements = fft->kept;
-  for (uint32_t a = axis; a + 1 < fft->axes; a++) elements *= fft->length[a];
+  int64_t elements = fft->shape.kept;
+  for (uint32_t a = axis; a + 1 < fft->shape.axes; a++) elements *= fft->shape.length[a];
   return elements;
 }
 
@@ -78,15 +58,15 @@ static hlo_status_t run_outer_axis(const fft_run_t* run, uint32_t axis, int64_t 
                                    const void* in, void* out) {
   const fft_t* fft = run->fft;
   const int64_t inner = elements_below(fft, axis + 1);
-  return run_lines(run, HLO_FFT_COMPLEX, fft->length[axis], count * inner, inner, in, out);
+  return run_lines(run, HLO_FFT_COMPLEX, fft->shape.length[axis], count * inner, inner, in, out);
 }
 
 static hlo_status_t run_last_axis(const fft_run_t* run, int64_t count, const void* in, void* out) {
   const fft_t* fft = run->fft;
-  const hlo_fft_kind_t kind = fft->type == HLO_FFT_TYPE_RFFT    ? HLO_FFT_FROM_REAL
-                              : fft->type == HLO_FFT_TYPE_IRFFT ? HLO_FFT_TO_REAL
+  const hlo_fft_kind_t kind = fft->shape.type == HLO_FFT_TYPE_RFFT    ? HLO_FFT_FROM_REAL
+                              : fft->shape.type == HLO_FFT_TYPE_IRFFT ? HLO_FFT_TO_REAL
                                                                 : HLO_FFT_COMPLEX;
-  return run_lines(run, kind, fft->length[fft->axes - 1], count, 1, in, out);
+  return run_lines(run, kind, fft->shape.length[fft->shape.axes - 1], count, 1, in, out);
 }
 
 // Transforms the last two axes in groups of planes, so that the second axis finds the output of the
@@ -95,13 +75,13 @@ static hlo_status_t run_last_axis(const fft_run_t* run, int64_t count, const voi
 static hlo_status_t run_planes(const fft_run_t* run, int64_t planes, int64_t group, const char* in,
                                char* middle, char* out) {
   const fft_t* fft = run->fft;
-  const uint32_t axis = fft->axes - 2;
-  const size_t each = hlo_dtype_size_bytes(fft->real);
-  const int64_t rows = fft->length[axis];
-  const size_t numbers = (size_t)(rows * fft->length[fft->axes - 1]) * each;
+  const uint32_t axis = fft->shape.axes - 2;
+  const size_t each = hlo_dtype_size_bytes(fft->shape.real);
+  const int64_t rows = fft->shape.length[axis];
+  const size_t numbers = (size_t)(rows * fft->shape.length[fft->shape.axes - 1]) * each;
   const size_t entries = 2 * (size_t)elements_below(fft, axis) * each;
-  const bool is_to_real = fft->type == HLO_FFT_TYPE_IRFFT, is_in_place = middle == in;
-  const size_t in_step = fft->type == HLO_FFT_TYPE_RFFT ? numbers : entries;
+  const bool is_to_real = fft->shape.type == HLO_FFT_TYPE_IRFFT, is_in_place = middle == in;
+  const size_t in_step = fft->shape.type == HLO_FFT_TYPE_RFFT ? numbers : entries;
   const size_t out_step = is_to_real ? numbers : entries;
   for (int64_t p = 0; p < planes; p += group) {
     const int64_t some = planes - p < group ? planes - p : group;
@@ -123,7 +103,7 @@ static hlo_status_t run_planes(const fft_run_t* run, int64_t planes, int64_t gro
 static int64_t planes_at_once(const fft_t* fft, int64_t planes) {
   enum { GROUP_BYTES = 1 << 21 };
   const int64_t bytes =
-      2 * (int64_t)hlo_dtype_size_bytes(fft->real) * elements_below(fft, fft->axes - 2);
+      2 * (int64_t)hlo_dtype_size_bytes(fft->shape.real) * elements_below(fft, fft->shape.axes - 2);
   const int64_t group = GROUP_BYTES / bytes;
   return group < 1 || group > planes ? planes : group;
 }
@@ -133,14 +113,14 @@ static hlo_status_t run_axes(const fft_run_t* run, const hlo_lib_array_t* operan
   const fft_t* fft = run->fft;
   const char* in = operand->data;
   const int64_t batches = fft->batches;
-  if (fft->axes == 1) return run_last_axis(run, batches, in, out);
-  const int64_t planes = fft->axes == AXES_MAX ? batches * fft->length[0] : batches;
+  if (fft->shape.axes == 1) return run_last_axis(run, batches, in, out);
+  const int64_t planes = fft->shape.axes == HLO_FFT_AXES_MAX ? batches * fft->shape.length[0] : batches;
   const int64_t group = planes_at_once(fft, planes);
-  if (fft->type != HLO_FFT_TYPE_IRFFT) {
+  if (fft->shape.type != HLO_FFT_TYPE_IRFFT) {
     HLO_TRY(run_planes(run, planes, group, in, NULL, out));
-    return fft->axes < AXES_MAX ? hlo_ok() : run_outer_axis(run, 0, batches, out, out);
+    return fft->shape.axes < HLO_FFT_AXES_MAX ? hlo_ok() : run_outer_axis(run, 0, batches, out, out);
   }
-  const bool is_whole = fft->axes == AXES_MAX;
+  const bool is_whole = fft->shape.axes == HLO_FFT_AXES_MAX;
   const size_t bytes = operand->size_bytes / (size_t)planes * (size_t)(is_whole ? planes : group);
   char* middle = hlo_mem_alloc_aligned(bytes, 64);
   if (!middle) return hlo_status_out_of_memory(bytes);

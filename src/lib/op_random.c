@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "ir/random.h"
 #include "lib/call_impl.h"
 #include "lib/random.h"
 
@@ -11,17 +12,6 @@ enum { CHUNK_COUNTERS = 1 << 14 };  // of a parallel loop
 
 static bool is_even(int64_t size) {
   return size % 2 == 0;
-}
-
-// The two words of a counter go to neighbours along one dimension: the first even one, else the
-// largest, where the last element has no neighbour.
-static uint32_t threefry_dimension(const hlo_lib_array_t* out) {
-  uint32_t best = 0;
-  for (uint32_t d = 0; d < out->rank; ++d) {
-    if (is_even(out->dims[d])) return d;
-    if (out->dims[d] > out->dims[best]) best = d;
-  }
-  return best;
 }
 
 // A buffer to fill with random bits: counters in chunks, which may run in parallel.
@@ -118,7 +108,7 @@ static void fill_threefry(const hlo_parallel_t* parallel, uint64_t* state,
                      .size = 2,
                      .inner = 1};
   if (filler.width < 8) {
-    const uint32_t split = out->rank ? threefry_dimension(out) : 0;
+    const uint32_t split = out->rank ? hlo_threefry_dimension(out->rank, out->dims) : 0;
     filler.size = out->rank ? out->dims[split] : 1;
     for (uint32_t d = split + 1; d < out->rank; ++d) filler.inner *= out->dims[d];
     filler.counter_count = out->element_count / filler.size * ((filler.size + 1) / 2);

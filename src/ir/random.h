@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// The places of random words in arrays.
+#ifndef HLO_IR_RANDOM_H_
+#define HLO_IR_RANDOM_H_
+
+#include <stdint.h>
+
+/// Returns the dimension along which the two words of a Threefry counter are neighbours: the first
+/// of even size, else the largest, whose last element has no neighbour.
+/// source: XLA's expansion of rng_bit_generator
+uint32_t hlo_threefry_dimension(uint32_t rank, const int64_t* dims);
+
+#endif  // HLO_IR_RANDOM_H_
