@@ -111,7 +111,7 @@ static hlo_status_t refuse_properties(const char* text) {
 hlo_status_t hlo_dim_order_refuse_tiles(size_t rank, const int64_t* minor_to_major,
                                         size_t tile_count, const size_t* tile_ranks,
                                         const int64_t* tile_dims) {
-  hlo_strbuf_t text = {0};
+  HLO_SCOPED_STRBUF text = {0};
   hlo_dim_order_print(rank, minor_to_major, &text);
   if (text.length) --text.length;  // continues before the brace
   hlo_strbuf_puts(&text, ":T");
@@ -119,9 +119,7 @@ hlo_status_t hlo_dim_order_refuse_tiles(size_t rank, const int64_t* minor_to_maj
     hlo_dim_order_print_tile(tile_ranks[i], tile_dims, &text);
   }
   hlo_strbuf_putc(&text, '}');
-  hlo_status_t status = refuse_properties(hlo_strbuf_text(&text));
-  hlo_strbuf_deinit(&text);
-  return status;
+  return refuse_properties(hlo_strbuf_text(&text));
 }
 
 // ---- reading

@@ -322,19 +322,15 @@ static hlo_status_t make_otherwise(const hlo_backend_t* backend, const hlo_func_
                                    hlo_status_t refusal, hlo_program_t** out_program) {
   hlo_status_code_t code = hlo_status_code(refusal);
   if (code != HLO_STATUS_UNIMPLEMENTED && code != HLO_STATUS_PERMISSION_DENIED) return refusal;
-  hlo_strbuf_t cause = {0};
+  HLO_SCOPED_STRBUF cause = {0};
   hlo_strbuf_puts(&cause, hlo_status_message(refusal));
   hlo_status_release(refusal);
-  hlo_status_t status = hlo_ok();
   if (backend == &hlo_backend_native && !config->listing && is_without_machine_code(code, config)) {
-    status = make_by_c(func, module, config, &cause, out_program);
+    HLO_TRY(make_by_c(func, module, config, &cause, out_program));
   }
-  if (hlo_status_is_ok(status) && !*out_program) {
-    status = leave_to_interpreter(module, config, code == HLO_STATUS_PERMISSION_DENIED,
-                                  hlo_strbuf_text(&cause), out_program);
-  }
-  hlo_strbuf_deinit(&cause);
-  return status;
+  if (*out_program) return hlo_ok();
+  return leave_to_interpreter(module, config, code == HLO_STATUS_PERMISSION_DENIED,
+                              hlo_strbuf_text(&cause), out_program);
 }
 
 static hlo_status_t compile(const hlo_backend_t* backend, hlo_module_t* module,

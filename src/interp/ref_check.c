@@ -106,29 +106,19 @@ static void append_npy(const hlo_tensor_t* tensor, hlo_strbuf_t* out) {
 // recreates.
 static hlo_status_t write_probe(const hlo_eval_t* eval, const hlo_node_t* node, const char* id,
                                 const hlo_tensor_t* tensor) {
-  hlo_strbuf_t path = {0}, file = {0}, line = {0}, index = {0};
+  HLO_SCOPED_STRBUF path = {0}, file = {0}, line = {0}, index = {0};
   hlo_strbuf_printf(&path, "%s/probe%u.npy", eval->options.probe_directory, eval->probe_count);
   append_npy(tensor, &file);
   hlo_strbuf_printf(&line, "%s,", id);
   hlo_print_type(node->results[0].type, &line);
   hlo_strbuf_printf(&line, ",%s\n", hlo_strbuf_text(&path));
   hlo_strbuf_printf(&index, "%s/index.csv", eval->options.probe_directory);
-  hlo_status_t status = file.failed ? hlo_strbuf_status(&file) : hlo_ok();
-  if (hlo_status_is_ok(status)) {
-    status = hlo_os_file_write(hlo_strbuf_text(&path), hlo_strbuf_text(&file), file.length);
-  }
+  if (file.failed) return hlo_strbuf_status(&file);
+  HLO_TRY(hlo_os_file_write(hlo_strbuf_text(&path), hlo_strbuf_text(&file), file.length));
   hlo_os_stream_t* stream = NULL;
-  if (hlo_status_is_ok(status)) {
-    status = hlo_os_stream_open(hlo_strbuf_text(&index), eval->probe_count > 1, &stream);
-  }
-  if (hlo_status_is_ok(status)) {
-    status = hlo_os_stream_write(stream, hlo_strbuf_text(&line), line.length);
-    hlo_os_stream_close(stream);
-  }
-  hlo_strbuf_deinit(&path);
-  hlo_strbuf_deinit(&file);
-  hlo_strbuf_deinit(&line);
-  hlo_strbuf_deinit(&index);
+  HLO_TRY(hlo_os_stream_open(hlo_strbuf_text(&index), eval->probe_count > 1, &stream));
+  hlo_status_t status = hlo_os_stream_write(stream, hlo_strbuf_text(&line), line.length);
+  hlo_os_stream_close(stream);
   return status;
 }
 

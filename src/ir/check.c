@@ -67,7 +67,7 @@ bool hlo_check_of(const hlo_node_t* node, hlo_check_t* out_check) {
 hlo_status_t hlo_check_shape_error(const hlo_node_t* node, uint32_t count, const int64_t* values) {
   const hlo_attr_t* message = hlo_attr_dict_get(node->extra, "error_message");
   const char* format = message && message->text ? message->text : "shape assertion failed";
-  hlo_strbuf_t text = {0};
+  HLO_SCOPED_STRBUF text = {0};
   for (const char* c = format; *c; ++c) {
     const uint32_t index =
         c[0] == '{' && c[1] >= '0' && c[1] <= '9' && c[2] == '}' ? (uint32_t)(c[1] - '0') : count;
@@ -78,10 +78,7 @@ hlo_status_t hlo_check_shape_error(const hlo_node_t* node, uint32_t count, const
       hlo_strbuf_putc(&text, *c);
     }
   }
-  hlo_status_t status =
-      hlo_node_invalid(node, "%s", hlo_strbuf_text(&text));
-  hlo_strbuf_deinit(&text);
-  return status;
+  return hlo_node_invalid(node, "%s", hlo_strbuf_text(&text));
 }
 
 // ---- comparisons
@@ -175,7 +172,7 @@ hlo_status_t hlo_check_elements(const hlo_node_t* node, const hlo_check_t* check
   if (count == 0) return hlo_ok();
   a += (size_t)first * width;
   b += (size_t)first * step;
-  hlo_strbuf_t text = {0};
+  HLO_SCOPED_STRBUF text = {0};
   hlo_strbuf_puts(&text, "element ");
   append_index(&text, rank, dims, first);
   hlo_strbuf_puts(&text, " is ");
@@ -186,9 +183,6 @@ hlo_status_t hlo_check_elements(const hlo_node_t* node, const hlo_check_t* check
     hlo_strbuf_printf(&text, ", %llu ulp apart",
                       (unsigned long long)hlo_check_ulp_distance(dtype, a, b));
   }
-  hlo_status_t status =
-      hlo_node_invalid(node, "%s (%lld of %lld elements differ)",
-                     hlo_strbuf_text(&text), (long long)count, (long long)element_count);
-  hlo_strbuf_deinit(&text);
-  return status;
+  return hlo_node_invalid(node, "%s (%lld of %lld elements differ)", hlo_strbuf_text(&text),
+                          (long long)count, (long long)element_count);
 }

@@ -387,20 +387,16 @@ hlo_status_t hlo_object_print(const hlo_plan_t* plan, const hlo_call_site_table_
   HLO_TRY(hlo_standalone_check(plan, "object file", true));
   hlo_code_t code = {0};
   HLO_TRY(hlo_code_compile(vir, target, &code));
-  hlo_arena_t arena;
-  hlo_arena_init(&arena, 0);
+  HLO_SCOPED_ARENA arena = {0};
   writer_t w = {
       .plan = plan, .table = table, .code = &code, .name = hlo_standalone_identifier(name, &arena)};
   w.elf.machine = code.isa->object.machine;
   hlo_status_t status = hlo_arena_status(&arena);
-  if (hlo_status_is_ok(status)) {
-    status = write_object(&w, target, &arena, out_object);
-  }
+  if (hlo_status_is_ok(status)) status = write_object(&w, target, &arena, out_object);
   if (hlo_status_is_ok(status) && out_header) {
     status = hlo_standalone_print_header(plan, w.name, kUsage, out_header);
   }
   hlo_elf_deinit(&w.elf);
-  hlo_arena_deinit(&arena);
   hlo_code_deinit(&code);
   return status;
 }

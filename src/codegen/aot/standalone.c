@@ -338,15 +338,12 @@ hlo_status_t hlo_standalone_print(const hlo_plan_t* plan, const hlo_call_site_ta
                                   hlo_vir_module_t* vir, const char* name, hlo_strbuf_t* out_source,
                                   hlo_strbuf_t* out_header) {
   HLO_TRY(hlo_standalone_check(plan, "C source", false));
-  hlo_arena_t arena;
-  hlo_arena_init(&arena, 0);
+  HLO_SCOPED_ARENA arena = {0};
   printer_t printer = {.plan = plan,
                        .table = table,
                        .vir = vir,
                        .name = hlo_standalone_identifier(name, &arena),
                        .out = out_source};
-  hlo_status_t status = hlo_arena_status(&arena);
-  if (hlo_status_is_ok(status)) status = print_all(&printer, &arena, out_header);
-  hlo_arena_deinit(&arena);
-  return status;
+  HLO_TRY(hlo_arena_status(&arena));
+  return print_all(&printer, &arena, out_header);
 }

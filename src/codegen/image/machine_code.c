@@ -214,10 +214,7 @@ hlo_status_t hlo_machine_code_make(const hlo_entry_t* entry, const hlo_vir_modul
                                    hlo_code_t* out_code) {
   unit_builder_t builder = {
       .entry = entry, .first = first, .target = target, .store = store, .kernels = kernels};
-  hlo_arena_t arena;
-  hlo_arena_init(&arena, 0);
-  hlo_status_t status = kernels ? find_func_keys(&builder, &arena) : hlo_ok();
-  if (hlo_status_is_ok(status)) status = make_units(&builder, parallel, out_code);
-  hlo_arena_deinit(&arena);
-  return status;
+  HLO_SCOPED_ARENA arena = {0};
+  if (kernels) HLO_TRY(find_func_keys(&builder, &arena));
+  return make_units(&builder, parallel, out_code);
 }

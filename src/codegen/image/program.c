@@ -411,10 +411,8 @@ hlo_status_t hlo_code_program_create(hlo_module_t* module, const hlo_func_t* fun
                                      hlo_code_program_t** out_program) {
   hlo_code_program_t* program = NULL;
   HLO_TRY(create_empty(module, &program));
-  hlo_arena_t scratch;
-  hlo_arena_init(&scratch, 0);
+  HLO_SCOPED_ARENA scratch = {0};
   hlo_status_t status = make_program(program, func, options, &scratch);
-  hlo_arena_deinit(&scratch);
   if (!hlo_status_is_ok(status)) {
     hlo_code_program_release(program);
     return status;
