@@ -202,6 +202,48 @@ hlo_value_t* hlo_build_splat(hlo_node_t* insertion_point, const hlo_type_t* type
   return hlo_build_constant(insertion_point, type, literal);
 }
 
+// Fills in the body of a reduction.
+static bool set_reducer(hlo_node_t* node, hlo_op_t op, const hlo_type_t* scalar) {
+  hlo_value_t* args[] = {hlo_region_add_arg(node->regions[0], scalar),
+                         hlo_region_add_arg(node->regions[0], scalar)};
+  const hlo_node_spec_t spec = {
+      .op = HLO_OP_return, .loc = node->loc, .operand_count = 1, .operands = args};
+  hlo_node_t* end =
+      args[0] && args[1] ? hlo_node_create(node->parent->module, &spec) : NULL;
+  if (!end || hlo_node_is_poison(end)) return false;
+  hlo_region_append(node->regions[0], end);
+  hlo_value_t* result = hlo_build_binary(end, op, args[0], args[1]);
+  if (result) hlo_node_set_operand(end, 0, result);
+  return result != NULL;
+}
+
+hlo_value_t* hlo_build_reduce(hlo_node_t* insertion_point, hlo_op_t op, hlo_value_t* x, double init,
+                              uint32_t dim_count, const int64_t* dims) {
+  if (!x) return NULL;
+  hlo_module_t* module = insertion_point->parent->module;
+  int64_t kept[HLO_RANK_MAX];
+  uint32_t rank = 0;
+  for (uint32_t d = 0; d < x->type->rank; ++d) {
+    if (!hlo_dims_contain(dims, dim_count, d, NULL)) kept[rank++] = x->type->dims[d];
+  }
+  const hlo_type_t* type = hlo_type_with_dims(module, x->type, rank, kept);
+  const hlo_type_t* scalar = hlo_type_with_dims(module, x->type, 0, NULL);
+  hlo_value_t* operands[] = {x, scalar ? hlo_build_splat(insertion_point, scalar, init) : NULL};
+  const hlo_named_attr_t attr = {HLO_ATTR_dimensions, hlo_attr_ints(module, dim_count, dims)};
+  const hlo_node_spec_t spec = {.op = HLO_OP_reduce,
+                                .loc = insertion_point->loc,
+                                .operand_count = 2,
+                                .operands = operands,
+                                .attr_count = 1,
+                                .attrs = &attr,
+                                .region_count = 1,
+                                .result_count = 1,
+                                .result_types = &type};
+  hlo_value_t* value =
+      operands[1] && type ? place_node(insertion_point, hlo_node_create(module, &spec)) : NULL;
+  return value && set_reducer(value->def, op, scalar) ? value : NULL;
+}
+
 typedef struct replacer {
   hlo_pass_ctx_t* ctx;
   hlo_replace_node_t replace;

@@ -74,6 +74,10 @@ hlo_value_t* hlo_build_select(hlo_node_t* insertion_point, hlo_value_t* which, h
 /// Converts the elements of `x`.
 hlo_value_t* hlo_build_convert(hlo_node_t* insertion_point, hlo_dtype_t dtype, hlo_value_t* x);
 
+/// Reduces dimensions by a binary op, from the value `init` on.
+hlo_value_t* hlo_build_reduce(hlo_node_t* insertion_point, hlo_op_t op, hlo_value_t* x, double init,
+                              uint32_t dim_count, const int64_t* dims);
+
 /// Builds the replacement of the only result of `node` before it. Returns NULL if the node is kept
 /// or memory is exhausted, which the module records.
 typedef hlo_value_t* (*hlo_replace_node_t)(hlo_node_t* node);

@@ -44,6 +44,11 @@ static hlo_expand_node_t expansion_of(hlo_op_t op) {
     case HLO_OP_dynamic_reshape:
     case HLO_OP_get_dimension_size:
     case HLO_OP_real_dynamic_slice: return hlo_expand_static_form;
+    case HLO_OP_batch_norm_grad:
+    case HLO_OP_batch_norm_inference:
+    case HLO_OP_batch_norm_training: return hlo_expand_batch_norm;
+    case HLO_OP_chlo_constant:
+    case HLO_OP_chlo_constant_like: return hlo_expand_constant;
     case HLO_OP_broadcast: return hlo_expand_broadcast;
     case HLO_OP_chlo_scan: return hlo_expand_scan;
     case HLO_OP_scatter: return hlo_expand_scatter;

@@ -84,6 +84,41 @@ bool hlo_expand_broadcast(hlo_pass_ctx_t* ctx, hlo_node_t* node, hlo_value_t** r
   return results[0] != NULL;
 }
 
+// ---- constants ----------------------------------------------------------------------------------
+
+// Returns one element of a constant of the shape of an operand; NULL if the value is no number.
+static hlo_literal_t* splat_of(hlo_node_t* node, const hlo_attr_t* value) {
+  const hlo_type_t* type = node->results[0].type;
+  const bool is_literal = value->kind == HLO_ATTR_KIND_LITERAL;
+  if (is_literal ? value->literal->element_count != 1
+                 : value->kind != HLO_ATTR_KIND_INT && value->kind != HLO_ATTR_KIND_FLOAT) {
+    return NULL;
+  }
+  hlo_literal_t* literal = hlo_build_literal(node->parent->module, type, true);
+  void* element = literal ? hlo_literal_mutable_data(literal) : NULL;
+  if (!literal) return NULL;
+  if (is_literal) {
+    hlo_dtype_convert(value->literal->dtype, hlo_literal_element(value->literal, 0), type->dtype,
+                      element, 1);
+  } else if (value->kind == HLO_ATTR_KIND_INT) {
+    hlo_dtype_store_int64(type->dtype, element, value->i);
+  } else {
+    hlo_dtype_store_double(type->dtype, element, value->f);
+  }
+  return literal;
+}
+
+bool hlo_expand_constant(hlo_pass_ctx_t* ctx, hlo_node_t* node, hlo_value_t** results) {
+  (void)ctx;
+  const hlo_attr_t* value = hlo_node_attr(node, HLO_ATTR_value);
+  const hlo_type_t* type = node->results[0].type;
+  if (!value || !hlo_type_is_plain(type)) return false;
+  const bool is_whole = node->op == HLO_OP_chlo_constant && value->kind == HLO_ATTR_KIND_LITERAL;
+  hlo_literal_t* literal = is_whole ? hlo_literal_retain(value->literal) : splat_of(node, value);
+  results[0] = hlo_build_constant(node, type, literal);
+  return results[0] != NULL;
+}
+
 // ---- scans --------------------------------------------------------------------------------------
 
 typedef struct scan {

@@ -202,36 +202,10 @@ static value_t* bessel_i1e_of(const math_t* m, value_t* x) {
 
 // Returns the largest element, which is not negative.
 static value_t* largest(const math_t* m, value_t* x) {
-  hlo_module_t* module = m->insertion_point->parent->module;
   int64_t dims[HLO_RANK_MAX];
   if (!x || x->type->rank == 0) return x;
   for (uint32_t d = 0; d < x->type->rank; ++d) dims[d] = d;
-  const hlo_type_t* scalar = hlo_type_tensor(module, x->type->dtype, 0, NULL);
-  value_t* operands[] = {x, scalar ? hlo_build_splat(m->insertion_point, scalar, 0) : NULL};
-  const hlo_named_attr_t attr = {HLO_ATTR_dimensions, hlo_attr_ints(module, x->type->rank, dims)};
-  const hlo_node_spec_t spec = {.op = HLO_OP_reduce,
-                                .loc = m->insertion_point->loc,
-                                .operand_count = 2,
-                                .operands = operands,
-                                .attr_count = 1,
-                                .attrs = &attr,
-                                .region_count = 1,
-                                .result_count = 1,
-                                .result_types = &scalar};
-  hlo_node_t* node = operands[1] ? hlo_node_create(module, &spec) : NULL;
-  if (!node || hlo_node_is_poison(node)) return NULL;
-  hlo_node_insert_before(m->insertion_point, node);
-  value_t* args[] = {hlo_region_add_arg(node->regions[0], scalar),
-                     hlo_region_add_arg(node->regions[0], scalar)};
-  const hlo_node_spec_t end_spec = {
-      .op = HLO_OP_return, .loc = spec.loc, .operand_count = 1, .operands = args};
-  hlo_node_t* end = args[0] && args[1] ? hlo_node_create(module, &end_spec) : NULL;
-  if (!end || hlo_node_is_poison(end)) return NULL;
-  hlo_region_append(node->regions[0], end);
-  value_t* most = hlo_build_binary(end, HLO_OP_maximum, args[0], args[1]);
-  if (!most) return NULL;
-  hlo_node_set_operand(end, 0, most);
-  return &node->results[0];
+  return hlo_build_reduce(m->insertion_point, HLO_OP_maximum, x, 0, x->type->rank, dims);
 }
 
 /// The sum of q^-s, (q + 1)^-s, ... up to a^-s, which is left out.

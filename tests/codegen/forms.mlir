@@ -60,3 +60,28 @@ func.func @main(%x: tensor<3x4x5xf32>, %c: tensor<3x5xf32>, %n: tensor<i32>) -> 
   } : (tensor<3x4x5xf32>, tensor<3x5xf32>, tensor<i32>) -> (tensor<3x4x5xf32>, tensor<3x5xf32>, tensor<i32>)
   return %0#0, %0#1, %0#2 : tensor<3x4x5xf32>, tensor<3x5xf32>, tensor<i32>
 }
+// -----
+// Batch normalisation.
+func.func @main(%x: tensor<3x4x5xf32>, %g: tensor<3x4x5xf32>, %s: tensor<5xf32>, %o: tensor<5xf32>, %m: tensor<5xf32>) -> (tensor<3x4x5xf32>, tensor<3x4x5xf32>, tensor<5xf32>, tensor<5xf32>, tensor<3x4x5xf32>, tensor<5xf32>, tensor<5xf32>) {
+  %v = stablehlo.abs %m : tensor<5xf32>
+  %0 = "stablehlo.batch_norm_inference"(%x, %s, %o, %m, %v) {epsilon = 0.001 : f32, feature_index = 2 : i64} : (tensor<3x4x5xf32>, tensor<5xf32>, tensor<5xf32>, tensor<5xf32>, tensor<5xf32>) -> tensor<3x4x5xf32>
+  %1:3 = "stablehlo.batch_norm_training"(%x, %s, %o) {epsilon = 0.001 : f32, feature_index = 2 : i64} : (tensor<3x4x5xf32>, tensor<5xf32>, tensor<5xf32>) -> (tensor<3x4x5xf32>, tensor<5xf32>, tensor<5xf32>)
+  %2:3 = "stablehlo.batch_norm_grad"(%x, %s, %m, %v, %g) {epsilon = 0.001 : f32, feature_index = 2 : i64} : (tensor<3x4x5xf32>, tensor<5xf32>, tensor<5xf32>, tensor<5xf32>, tensor<3x4x5xf32>) -> (tensor<3x4x5xf32>, tensor<5xf32>, tensor<5xf32>)
+  return %0, %1#0, %1#1, %1#2, %2#0, %2#1, %2#2 : tensor<3x4x5xf32>, tensor<3x4x5xf32>, tensor<5xf32>, tensor<5xf32>, tensor<3x4x5xf32>, tensor<5xf32>, tensor<5xf32>
+}
+// -----
+func.func @main(%x: tensor<3x4x5xbf16>, %g: tensor<3x4x5xbf16>, %s: tensor<4xbf16>, %o: tensor<4xbf16>, %m: tensor<4xbf16>) -> (tensor<3x4x5xbf16>, tensor<3x4x5xbf16>, tensor<4xbf16>, tensor<4xbf16>, tensor<3x4x5xbf16>, tensor<4xbf16>, tensor<4xbf16>) {
+  %v = stablehlo.abs %m : tensor<4xbf16>
+  %0 = "stablehlo.batch_norm_inference"(%x, %s, %o, %m, %v) {epsilon = 0.001 : f32, feature_index = 1 : i64} : (tensor<3x4x5xbf16>, tensor<4xbf16>, tensor<4xbf16>, tensor<4xbf16>, tensor<4xbf16>) -> tensor<3x4x5xbf16>
+  %1:3 = "stablehlo.batch_norm_training"(%x, %s, %o) {epsilon = 0.001 : f32, feature_index = 1 : i64} : (tensor<3x4x5xbf16>, tensor<4xbf16>, tensor<4xbf16>) -> (tensor<3x4x5xbf16>, tensor<4xbf16>, tensor<4xbf16>)
+  %2:3 = "stablehlo.batch_norm_grad"(%x, %s, %m, %v, %g) {epsilon = 0.001 : f32, feature_index = 1 : i64} : (tensor<3x4x5xbf16>, tensor<4xbf16>, tensor<4xbf16>, tensor<4xbf16>, tensor<3x4x5xbf16>) -> (tensor<3x4x5xbf16>, tensor<4xbf16>, tensor<4xbf16>)
+  return %0, %1#0, %1#1, %1#2, %2#0, %2#1, %2#2 : tensor<3x4x5xbf16>, tensor<3x4x5xbf16>, tensor<4xbf16>, tensor<4xbf16>, tensor<3x4x5xbf16>, tensor<4xbf16>, tensor<4xbf16>
+}
+// -----
+// Constants of CHLO.
+func.func @main(%x: tensor<2x3xbf16>) -> (tensor<2x3xbf16>, tensor<2xi8>) {
+  %0 = "chlo.constant_like"(%x) {value = 2.5 : bf16} : (tensor<2x3xbf16>) -> tensor<2x3xbf16>
+  %1 = "chlo.constant"() {value = dense<[3, -4]> : tensor<2xi8>} : () -> tensor<2xi8>
+  %2 = stablehlo.add %0, %x : tensor<2x3xbf16>
+  return %2, %1 : tensor<2x3xbf16>, tensor<2xi8>
+}
