@@ -92,9 +92,9 @@ static hlo_verdict_t cut_reductions(hlo_kernel_t* kernel, const hlo_tiling_t* ti
   kernel->chunk_count = cut_chunks(kernel, space->extents[loop], wanted_chunks(kernel), step);
   if (kernel->chunk_count < 2) return hlo_verdict_yes();
   kernel->cut = HLO_KERNEL_CUT_REDUCTION;
-  kernel->split_space = space_number;
-  kernel->split_loop = loop;
-  kernel->partial_count = partials;
+  kernel->split.space = space_number;
+  kernel->split.loop = loop;
+  kernel->split.partial_count = partials;
   return hlo_verdict_yes();
 }
 
@@ -148,12 +148,12 @@ static hlo_verdict_t cut_columns(hlo_kernel_t* kernel, const hlo_tiling_t* tilin
   int64_t step = loop + 1 == space->loop_count ? HLO_TUNING_SWEEP_MIN_ROWS : 1;
   if (space->extents[loop] < 2 * step) return hlo_verdict_yes();
   kernel->chunk_count = cut_chunks(kernel, space->extents[loop], wanted, step);
-  kernel->split_loop = loop;
+  kernel->split.loop = loop;
   kernel->kind = HLO_KERNEL_SWEEP;
   kernel->is_streamed = false;
   kernel->cut = HLO_KERNEL_CUT_REDUCTION;
-  kernel->split_space = columns.space;
-  kernel->partial_count = columns.partials;
+  kernel->split.space = columns.space;
+  kernel->split.partial_count = columns.partials;
   return hlo_verdict_yes();
 }
 

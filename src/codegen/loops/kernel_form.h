@@ -84,11 +84,14 @@ struct hlo_kernel {
                      // open to the kinds that may stream
   hlo_kernel_cut_t cut;
   uint64_t chunk_count;
-  int64_t chunk_size;        // of the object that is split
-  uint64_t parts_per_outer;  // of two loops: chunks per value of the first
-  uint32_t split_space;      // of a reduction: its space,
-  uint32_t split_loop;       // the number of the split loop in it,
-  uint32_t partial_count;    // accumulators of 8 bytes per element and chunk
+  int64_t chunk_size;  // of the object that is split
+  union {
+    uint64_t parts_per_outer;  // TWO_LOOPS: chunks per value of the first
+    struct {                   // REDUCTION
+      uint32_t space, loop;    // the split loop's number in the reduction's space
+      uint32_t partial_count;  // accumulators of 8 bytes per element and chunk
+    } split;
+  };
   hlo_verdict_t verdict;     // a refusal ends the choice of loops: the fields below are undecided
                              // then
   double cost_ns;

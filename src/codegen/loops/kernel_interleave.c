@@ -95,8 +95,7 @@ static hlo_vir_value_t* interleaved_part(hlo_emitter_t* e, hlo_vir_value_t* cons
   }
   hlo_vir_value_t *permutation = hlo_emit_lane_offsets(e, type, offsets), *sum = NULL;
   for (uint32_t i = 0; i < count; ++i) {
-    hlo_vir_value_t* moved = hlo_vir_emit(e->b, HLO_VIR_permute, type, 0, 0, 2,
-                                          (hlo_vir_value_t*[]){vectors[i], permutation});
+    hlo_vir_value_t* moved = hlo_vir_binary(e->b, HLO_VIR_permute, vectors[i], permutation);
     hlo_vir_value_t* mask =
         hlo_vir_emit(e->b, HLO_VIR_mask_const, hlo_vir_type(HLO_VIR_MASK, type.lanes), 0,
                      (int64_t)source_lanes[i], 0, NULL);

@@ -8,7 +8,7 @@ enum { PARTIAL_BYTES = 8 };
 void hlo_kernel_plan_partials(const hlo_kernel_t* kernel, hlo_kernel_summary_t* out_summary) {
   if (kernel->cut != HLO_KERNEL_CUT_REDUCTION) return;
   out_summary->phase_count = 2;
-  out_summary->scratch_bytes = kernel->chunk_count * kernel->partial_count * PARTIAL_BYTES;
+  out_summary->scratch_bytes = kernel->chunk_count * kernel->split.partial_count * PARTIAL_BYTES;
 }
 
 static const hlo_tiled_t* first_reduction(const hlo_emitter_t* e) {
@@ -24,7 +24,7 @@ static hlo_vir_value_t* scratch_address(const hlo_emitter_t* e) {
 
 // Returns the address of partial `i` of a chunk, in register form.
 static hlo_element_address_t partial_address(hlo_emitter_t* e, hlo_vir_value_t* chunk, uint32_t i) {
-  hlo_vir_value_t* bytes = hlo_vir_iconst(e->b, e->kernel->partial_count * PARTIAL_BYTES);
+  hlo_vir_value_t* bytes = hlo_vir_iconst(e->b, e->kernel->split.partial_count * PARTIAL_BYTES);
   hlo_vir_value_t* row = hlo_vir_index(e->b, HLO_VIR_imul, chunk, bytes);
   return (hlo_element_address_t){.base = hlo_vir_index(e->b, HLO_VIR_iadd, scratch_address(e), row),
                                  .offset_bytes = PARTIAL_BYTES * i};

@@ -377,7 +377,7 @@ static hlo_range_t constant_range(hlo_vir_builder_t* b, int64_t low, int64_t end
 }
 
 static bool is_cut_here(const hlo_emitter_t* e, uint32_t space_number, uint32_t i) {
-  return e->chunk && space_number == e->kernel->split_space && i == e->kernel->split_loop;
+  return e->chunk && space_number == e->kernel->split.space && i == e->kernel->split.loop;
 }
 
 hlo_range_t hlo_reduce_range(const hlo_emitter_t* e, uint32_t space_number, uint32_t i) {

@@ -152,8 +152,7 @@ hlo_vir_value_t* hlo_emit_small_load(hlo_emitter_t* e, const hlo_tiled_t* tiled,
   hlo_vir_value_t* value = hlo_elementwise_load(b, dtype, e->lanes, &address);
   hlo_vir_value_t* offsets = lane_offsets(e, tiled->offset, count, span.low, value->type);
   if (!offsets) return value;
-  return hlo_vir_emit(b, HLO_VIR_permute, value->type, 0, 0, 2,
-                      (hlo_vir_value_t*[]){value, offsets});
+  return hlo_vir_binary(b, HLO_VIR_permute, value, offsets);
 }
 
 // ---- arrays in registers ------------------------------------------------------------------------
@@ -163,8 +162,7 @@ static hlo_vir_value_t* permute_array(hlo_emitter_t* e, hlo_vir_value_t* array,
   // Inactive lanes may have any offset.
   hlo_vir_value_t* last = hlo_vir_const_bits(e->b, offsets->type, array->type.lanes - 1);
   offsets = hlo_vir_binary(e->b, HLO_VIR_and, offsets, last);
-  return hlo_vir_emit(e->b, HLO_VIR_permute, array->type, 0, 0, 2,
-                      (hlo_vir_value_t*[]){array, offsets});
+  return hlo_vir_binary(e->b, HLO_VIR_permute, array, offsets);
 }
 
 static hlo_vir_value_t* extract_lane(hlo_emitter_t* e, const hlo_tiled_t* tiled,
@@ -202,9 +200,7 @@ hlo_vir_value_t* hlo_emit_from_vector(hlo_emitter_t* e, const hlo_tiled_t* tiled
   hlo_vir_value_t* offsets = lane_offsets(e, offset, e->kernel->spaces[0].element_count,
                                           is_known ? -common->imm : 0, array->type);
   if (is_known) {
-    if (!offsets) return array;
-    return hlo_vir_emit(e->b, HLO_VIR_permute, array->type, 0, 0, 2,
-                        (hlo_vir_value_t*[]){array, offsets});
+    return offsets ? hlo_vir_binary(e->b, HLO_VIR_permute, array, offsets) : array;
   }
   hlo_vir_type_t type = hlo_vir_type(elem, array->type.lanes);
   if (!offsets) offsets = hlo_vir_emit(e->b, HLO_VIR_lane_iota, type, 0, 0, 0, NULL);

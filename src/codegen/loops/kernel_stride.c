@@ -117,8 +117,7 @@ hlo_vir_value_t* hlo_emit_strided_load(hlo_emitter_t* e, const hlo_tiled_t* tile
     if (fetches) hlo_emit_prefetch(e, dtype, &address, HLO_TUNING_STRIDED_PREFETCH);
     hlo_vir_value_t* value = hlo_elementwise_load_raw(e->b, dtype, stride.lanes, &address);
     if (!permutation) permutation = hlo_emit_lane_offsets(e, value->type, offsets);
-    value = hlo_vir_emit(e->b, HLO_VIR_permute, value->type, 0, 0, 2,
-                         (hlo_vir_value_t*[]){value, permutation});
+    value = hlo_vir_binary(e->b, HLO_VIR_permute, value, permutation);
     sum = sum ? hlo_vir_ternary(e->b, HLO_VIR_select, lanes_of_piece(e, &stride, piece), value, sum)
               : value;
     address.offset_bytes += stride.lanes * bytes;

@@ -21,13 +21,13 @@ typedef struct sweep {
 
 void hlo_kernel_plan_sweep(const hlo_kernel_t* kernel, hlo_kernel_summary_t* out_summary) {
   const uint64_t column_bytes = (uint64_t)kernel->spaces[0].element_count * PARTIAL_BYTES;
+  const uint32_t levels = kernel->sweep_levels;
   if (kernel->cut == HLO_KERNEL_CUT_REDUCTION) {
     out_summary->phase_count = 2;
     out_summary->scratch_bytes =
-        kernel->chunk_count * kernel->partial_count * column_bytes * (kernel->sweep_levels + 1);
+        kernel->chunk_count * kernel->split.partial_count * column_bytes * (levels + 1);
   } else {
-    out_summary->scratch_bytes =
-        kernel->sweep_levels * hlo_kernel_main_count(kernel) * column_bytes;
+    out_summary->scratch_bytes = levels * hlo_kernel_main_count(kernel) * column_bytes;
   }
 }
 
@@ -201,7 +201,7 @@ static void plan_levels(const hlo_kernel_t* kernel, const hlo_tiled_space_t* spa
                         bool has_sums, hlo_levels_t* out_levels) {
   int64_t trips[HLO_TILED_MAX_LOOPS];
   for (uint32_t i = 0; i < space->loop_count; ++i) {
-    trips[i] = is_cut && i == kernel->split_loop ? kernel->chunk_size : space->extents[i];
+    trips[i] = is_cut && i == kernel->split.loop ? kernel->chunk_size : space->extents[i];
   }
   int64_t* rows = &trips[space->loop_count - 1];
   *rows = hlo_divide_up(*rows, HLO_TUNING_SWEEP_ROWS);
@@ -218,7 +218,7 @@ uint32_t hlo_sweep_level_count(const hlo_kernel_t* kernel, const hlo_tiling_t* t
     const hlo_tiled_t* tiled = tiling->instances[i];
     has_sums |= tiled->kind == HLO_TILED_REDUCE && hlo_tiled_is_sum(tiled);
   }
-  const uint32_t number = is_cut ? kernel->split_space : tiling->outputs[0]->reduction;
+  const uint32_t number = is_cut ? kernel->split.space : tiling->outputs[0]->reduction;
   hlo_levels_t levels;
   plan_levels(kernel, &tiling->spaces[number], is_cut, has_sums, &levels);
   return levels.level_count;
@@ -265,7 +265,7 @@ static void sweep_outputs(hlo_emitter_t* e, hlo_range_t range) {
 // ---- chunks with rows of their own --------------------------------------------------------------
 
 static sweep_t all_reductions(const hlo_emitter_t* e) {
-  sweep_t sweep = {.space = e->kernel->split_space, .set = {.unroll = 1}};
+  sweep_t sweep = {.space = e->kernel->split.space, .set = {.unroll = 1}};
   for (uint32_t i = 0; i < e->tiling->instance_count; ++i) {
     const hlo_tiled_t* tiled = e->tiling->instances[i];
     if (tiled->kind == HLO_TILED_REDUCE) sweep.set.members[sweep.set.count++] = tiled;

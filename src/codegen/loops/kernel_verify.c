@@ -112,15 +112,15 @@ static hlo_status_t verify_chunks(const hlo_kernel_t* kernel) {
   const bool is_reduction = kernel->cut == HLO_KERNEL_CUT_REDUCTION;
   const bool is_two_loops = kernel->cut == HLO_KERNEL_CUT_TWO_LOOPS;
   const bool is_loop = !is_reduction && !is_two_loops && kernel->chunk_count > 1;
-  const uint32_t space = kernel->split_space;
+  const uint32_t space = kernel->split.space, partial_count = kernel->split.partial_count;
   const int64_t size = kernel->chunk_size, outer = kernel->spaces[0].extents[kernel->loops[0]];
   const rule_t rules[] = {
       {!is_reduction || kernel->chunk_count >= 2, "a split reduction has at least two chunks"},
       {!is_reduction || (0 < space && space < kernel->space_count &&
-                         kernel->split_loop < kernel->spaces[space].loop_count),
+                         kernel->split.loop < kernel->spaces[space].loop_count),
        "a split reduction is a reduction of the kernel, split in one of its loops"},
       {!is_reduction ||
-           (0 < kernel->partial_count && kernel->partial_count <= HLO_KERNEL_MAX_PARTIALS),
+           (0 < partial_count && partial_count <= HLO_KERNEL_MAX_PARTIALS),
        "a chunk has 1 to HLO_KERNEL_MAX_PARTIALS accumulators"},
       {!is_reduction || kernel->loop_count == (uint32_t)hlo_kernel_has_lanes(kernel),
        "a split reduction gives one element, or a row of columns"},

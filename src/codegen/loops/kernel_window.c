@@ -99,8 +99,7 @@ hlo_vir_value_t* hlo_emit_window_load(hlo_emitter_t* e, const hlo_tiled_t* tiled
       .flags = flags};
   hlo_vir_value_t* value = hlo_elementwise_load_raw(b, type->dtype, e->lanes, &address);
   hlo_vir_value_t* offsets = window_offsets(e, &window, value->type);
-  value =
-      hlo_vir_emit(b, HLO_VIR_permute, value->type, 0, 0, 2, (hlo_vir_value_t*[]){value, offsets});
+  value = hlo_vir_binary(b, HLO_VIR_permute, value, offsets);
   return hlo_vmath_from_memory(b, hlo_emitter_dtype(e, tiled->value), value);
 }
 
