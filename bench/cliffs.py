@@ -21,7 +21,6 @@ import time
 
 import suite
 
-LOWER_LEVEL = "avx2"  # hlocc is also timed at this level of instructions
 XLA_LIMIT = 0.7     # of XLA's speed
 LEVEL_LIMIT = 0.9   # of the speed at a lower level
 REPEATS = 3         # of the timing of a finding, each with new buffers: all minima together must be a finding
@@ -290,6 +289,7 @@ def parse_arguments():
     parser.add_argument("--limit", type=float, default=math.inf, help="seconds after which no more are begun")
     parser.add_argument("--reduce-seconds", type=float, default=20, help="for reducing one finding (20; 0: none)")
     parser.add_argument("--out", help="file for JSON lines, one per program; programs in it are not timed again")
+    parser.add_argument("--level", default="avx2", help="lower level of instructions that is timed too (avx2)")
     suite.add_timing_arguments(parser, rounds=3, seconds=0.01)
     return parser.parse_args()
 
@@ -333,8 +333,8 @@ def main():
     options = parse_arguments()
     from jax._src import xla_bridge  # platforms are registered before the first is used
     sys.path.insert(0, str(suite.ROOT / "python"))
-    lower = f"hlocc_{LOWER_LEVEL}"
-    xla_bridge.register_plugin(lower, library_path=options.library, options={"cpu": LOWER_LEVEL})
+    lower = f"hlocc_{options.level}"
+    xla_bridge.register_plugin(lower, library_path=options.library, options={"cpu": options.level})
     jax, devices = suite.load_jax(options.library, [lower])
     timer = Timer(jax, devices, options)
     rows, begun = read_journal(options), time.perf_counter()

@@ -228,3 +228,16 @@ func.func @main(%a: tensor<20x30x3xf32>, %b: tensor<1x3x20xf32>) -> tensor<1x30x
   %1 = stablehlo.transpose %0, dims = [2, 1, 0] : (tensor<20x30x1xf32>) -> tensor<1x30x20xf32>
   return %1 : tensor<1x30x20xf32>
 }
+// -----
+// Shallow products whose right operand ends in the batch: columns are packed.
+func.func @main(%a: tensor<12x3x9xf32>, %b: tensor<10x3x12xf32>) -> tensor<12x9x10xf32> {
+  %0 = stablehlo.dot_general %a, %b, batching_dims = [0] x [2], contracting_dims = [1] x [1] : (tensor<12x3x9xf32>, tensor<10x3x12xf32>) -> tensor<12x9x10xf32>
+  return %0 : tensor<12x9x10xf32>
+}
+// -----
+func.func @main(%a: tensor<20x2x8xf16>, %b: tensor<33x8x2xf16>, %c: tensor<33x2x20xf16>) -> tensor<33x2x20xf16> {
+  %0 = stablehlo.dot_general %a, %b, batching_dims = [1] x [2], contracting_dims = [2] x [1] : (tensor<20x2x8xf16>, tensor<33x8x2xf16>) -> tensor<2x20x33xf16>
+  %1 = stablehlo.transpose %0, dims = [2, 0, 1] : (tensor<2x20x33xf16>) -> tensor<33x2x20xf16>
+  %2 = stablehlo.subtract %1, %c : tensor<33x2x20xf16>
+  return %2 : tensor<33x2x20xf16>
+}

@@ -42,11 +42,12 @@ static bool is_narrow(const hlo_contraction_t* c, int64_t rows, int64_t columns,
          is_in_memory(hlo_node_operand(c->node, 0)) && is_in_memory(hlo_node_operand(c->node, 1));
 }
 
-// Returns true if lanes along the columns would gather the elements of B, while a product packs B
-// once for many rows.
+// Returns true if lanes along the columns would gather the elements of B, which ends in another
+// dimension, while a product packs B once for many rows.
 static bool packs_columns(const hlo_contraction_t* c, int64_t rows, int64_t columns) {
-  return rows >= HLO_TUNING_SHALLOW_MIN_EDGE && columns >= HLO_TUNING_SHALLOW_MIN_EDGE &&
-         is_row_sum(c, 1);
+  if (rows < HLO_TUNING_SHALLOW_MIN_EDGE || columns < HLO_TUNING_SHALLOW_MIN_EDGE) return false;
+  const hlo_type_t* type = hlo_node_operand_type(c->node, 1);
+  return type->rank && !hlo_contraction_has(&c->free[1], type->rank - 1);
 }
 
 // Returns true if loops over the result's elements are fast enough because little data is reused.
