@@ -52,9 +52,6 @@ static const int64_t MAX_ELEMENTS = (int64_t)1 << 44;
 
 static const char* refuse_type(const hlo_type_t* type) {
   if (type->kind == HLO_TYPE_TOKEN) return NULL;
-  if (type->quant && hlo_dtype_info(type->dtype)->bits < 8) {
-    return "quantized elements are smaller than a byte";
-  }
   if (type->kind != HLO_TYPE_TENSOR) return "a value is neither tensor nor token";
   if (!hlo_type_is_static(type)) return "a shape is known only when running";
   // The reference reports where such a program fails.
@@ -222,11 +219,16 @@ static void inline_async(hlo_node_t* start) {
   hlo_node_erase(start);
 }
 
-static void inline_bodies(hlo_region_t* region, uint32_t depth) {
+// Sets *out_quantized if a value of the region has a quantized type.
+static void inline_bodies(hlo_region_t* region, uint32_t depth, bool* out_quantized) {
   if (depth > REGION_DEPTH_LIMIT) return;  // refused later
+  for (uint32_t i = 0; i < region->arg_count; ++i) *out_quantized |= region->args[i]->type->quant != NULL;
   for (hlo_node_t *node = region->last, *previous; node; node = previous) {
+    for (uint32_t i = 0; i < node->result_count; ++i) {
+      *out_quantized |= node->results[i].type->quant != NULL;
+    }
     previous = node->prev;  // a `done` is replaced together with its start, which precedes it
-    for (uint32_t i = 0; i < node->region_count; ++i) inline_bodies(node->regions[i], depth + 1);
+    for (uint32_t i = 0; i < node->region_count; ++i) inline_bodies(node->regions[i], depth + 1, out_quantized);
     if (node->op == HLO_OP_hlo_async_start) inline_async(node);
     if (node->op == HLO_OP_hlo_fusion && node->region_count == 1) inline_body(node);
     if (is_passed_through(node)) pass_through(node);
@@ -264,13 +266,16 @@ hlo_status_t hlo_prepare_module(const hlo_module_t* module, const char* name,
                                 hlo_module_t** out_module) {
   *out_module = NULL;
   hlo_module_t* copy = NULL;
+  bool is_quantized = false;
   HLO_TRY(hlo_module_clone(module, &copy));
   // Only the entry is called from outside the module: private functions are removed after inlining.
   for (hlo_func_t* func = copy->first_func; func; func = func->next) {
     func->visibility = func == hlo_module_find_func(copy, name) ? HLO_PUBLIC : HLO_PRIVATE;
-    if (func->body) inline_bodies(func->body, 0);
+    if (func->body) inline_bodies(func->body, 0, &is_quantized);
   }
-  hlo_status_t status = lower_module(copy, options);
+  hlo_status_t status =
+      is_quantized ? hlo_passes_run(copy, "lower_quantized", options) : hlo_ok();
+  if (hlo_status_is_ok(status)) status = lower_module(copy, options);
   const hlo_func_t* func = hlo_module_find_func(copy, name);
   refusal_t refusal = {0};
   if (hlo_status_is_ok(status)) status = hlo_split_collectives(func->body);
