@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pass lower_composite: turns a composite into the op that it represents, or else into a call of
-// its decomposition.
+// its decomposition; and custom calls named after functions into these.
 #include <string.h>
 
 #include "ir/clone.h"
+#include "ir/custom_call.h"
 #include "passes/complex_parts.h"
 #include "passes/passes.h"
 
@@ -62,16 +63,8 @@ static bool has_function(hlo_op_t op, hlo_dtype_t dtype) {
   return hlo_dtype_is_float(dtype) && op != HLO_OP_COUNT;
 }
 
-// Returns the function that JAX names after the op: chlo.erf and the like.
-static hlo_op_t function_of(const hlo_node_t* node) {
-  const char* name = hlo_node_attr_text(node, HLO_ATTR_name);
-  const hlo_attr_t* dict = hlo_node_attr(node, HLO_ATTR_composite_attributes);
-  if (!name || strncmp(name, "chlo.", 5) != 0 || (dict && dict->count > 0) ||
-      hlo_node_attr_int(node, HLO_ATTR_version, 0) != 1 || node->operand_count == 0 ||
-      node->result_count != 1) {
-    return HLO_OP_COUNT;
-  }
-  const hlo_op_t op = hlo_op_from_name(name, strlen(name));
+// Returns `op` if it can be applied to the node's operands.
+static hlo_op_t applied_function(const hlo_node_t* node, hlo_op_t op) {
   if (!has_function(op, node->results[0].type->dtype)) return HLO_OP_COUNT;
   const hlo_op_info_t* info = hlo_op_info(op);
   if (!(info->traits & HLO_TRAIT_ELEMENTWISE) || info->infer != HLO_INFER_SAME ||
@@ -84,9 +77,40 @@ static hlo_op_t function_of(const hlo_node_t* node) {
   return op;
 }
 
+// Returns the function that JAX names after the op: chlo.erf and the like.
+static hlo_op_t function_of(const hlo_node_t* node) {
+  const char* name = hlo_node_attr_text(node, HLO_ATTR_name);
+  const hlo_attr_t* dict = hlo_node_attr(node, HLO_ATTR_composite_attributes);
+  if (!name || strncmp(name, "chlo.", 5) != 0 || (dict && dict->count > 0) ||
+      hlo_node_attr_int(node, HLO_ATTR_version, 0) != 1 || node->operand_count == 0 ||
+      node->result_count != 1) {
+    return HLO_OP_COUNT;
+  }
+  return applied_function(node, hlo_op_from_name(name, strlen(name)));
+}
+
+// The same for custom calls of before composites: @mhlo.erf and the like.
+static hlo_op_t called_function_of(const hlo_node_t* node) {
+  static const char prefix[] = "mhlo.";
+  enum { PREFIX_BYTES = sizeof prefix - 1, NAME_BYTES = 32 };
+  const char* target = hlo_custom_call_target(node);
+  char name[NAME_BYTES] = "chlo.";
+  const size_t length = strlen(target);
+  if (strncmp(target, prefix, PREFIX_BYTES) != 0 || length >= sizeof name ||
+      node->operand_count == 0 || node->result_count != 1) {
+    return HLO_OP_COUNT;
+  }
+  memcpy(name + PREFIX_BYTES, target + PREFIX_BYTES, length - PREFIX_BYTES);
+  return applied_function(node, hlo_op_from_name(name, length));
+}
+
 static hlo_status_t lower_node(void* context, hlo_node_t* node) {
   hlo_pass_ctx_t* ctx = context;
-  if (node->op != HLO_OP_composite) return hlo_ok();
+  const bool is_call = node->op == HLO_OP_custom_call;
+  const hlo_op_t function = is_call                        ? called_function_of(node)
+                            : node->op == HLO_OP_composite ? function_of(node)
+                                                           : HLO_OP_COUNT;
+  if (is_call ? function == HLO_OP_COUNT : node->op != HLO_OP_composite) return hlo_ok();
   if (node->region_count > 0) {
     return hlo_pass_error(node, HLO_STATUS_UNIMPLEMENTED,
                           "a composite with regions has no call form");
@@ -100,8 +124,7 @@ static hlo_status_t lower_node(void* context, hlo_node_t* node) {
   for (uint32_t i = 0; i < node->result_count; ++i) types[i] = node->results[i].type;
   hlo_named_attr_t attrs[2] = {{HLO_ATTR_callee, hlo_node_attr(node, HLO_ATTR_decomposition)}};
   uint32_t attr_count = 1;
-  const known_t* known = known_of(node);
-  const hlo_op_t function = function_of(node);
+  const known_t* known = is_call ? NULL : known_of(node);
   if (function != HLO_OP_COUNT) {
     attr_count = 0;
   } else if (known) {
@@ -116,7 +139,7 @@ static hlo_status_t lower_node(void* context, hlo_node_t* node) {
                                                  .operands = operands,
                                                  .attr_count = attr_count,
                                                  .attrs = attrs,
-                                                 .extra = node->extra,
+                                                 .extra = is_call ? NULL : node->extra,
                                                  .result_count = node->result_count,
                                                  .result_types = types});
   if (hlo_node_is_poison(lowered)) return hlo_module_status(module);
