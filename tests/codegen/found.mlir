@@ -454,3 +454,11 @@ func.func @main(%0: tensor<i1>, %1: tensor<ui16>, %2: tensor<ui16>, %3: tensor<4
   %6 = stablehlo.dynamic_update_slice %4, %5, %1, %2 : (tensor<4x2xi1>, tensor<4x2xi1>, tensor<ui16>, tensor<ui16>) -> tensor<4x2xi1>
   return %6 : tensor<4x2xi1>
 }
+// -----
+// An argument of one element that is read as another type beside a loop that reads it.
+func.func @main(%a: tensor<1xf64>, %b: tensor<1xf64>) -> (tensor<1x32xi2>, tensor<1xf64>, tensor<1xf64>) {
+  %r105 = "stablehlo.bitcast_convert"(%a) : (tensor<1xf64>) -> tensor<1x32xi2>
+  %r67 = "stablehlo.reduce_precision"(%a) {exponent_bits = 8 : i32, mantissa_bits = 7 : i32} : (tensor<1xf64>) -> tensor<1xf64>
+  %r53 = "chlo.zeta"(%a, %b) : (tensor<1xf64>, tensor<1xf64>) -> tensor<1xf64>
+  return %r105, %r67, %r53 : tensor<1x32xi2>, tensor<1xf64>, tensor<1xf64>
+}

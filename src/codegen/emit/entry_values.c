@@ -36,6 +36,11 @@ static void load_argument(hlo_entry_values_t* values, const hlo_value_t* value, 
   values->arguments[number] = hlo_scalar_load(b, value->type->dtype, &address);
 }
 
+// Returns false for the argument's bytes taken for another type (bitcast_convert).
+static bool is_argument(const hlo_plan_t* plan, const hlo_value_t* value, uint32_t number) {
+  return value->type->dtype == plan->func->body->args[number]->type->dtype;
+}
+
 // Loads arguments of one element that kernels read inside loops or branches once.
 static void load_arguments(hlo_entry_values_t* values) {
   const hlo_plan_t* plan = values->plan;
@@ -50,7 +55,8 @@ static void load_arguments(hlo_entry_values_t* values) {
       for (uint32_t k = 0; k < fusion->input_count; ++k) {
         const hlo_value_t* value = fusion->inputs[k];
         hlo_allocation_t allocation = hlo_plan_allocation(plan, value);
-        if (allocation.kind != HLO_ALLOCATION_ARGUMENT || !has_one_element(value) ||
+        if (allocation.kind != HLO_ALLOCATION_ARGUMENT ||
+            !is_argument(plan, value, allocation.index) || !has_one_element(value) ||
             values->arguments[allocation.index] || is_donated(plan, allocation.index)) {
           continue;
         }
@@ -117,7 +123,10 @@ hlo_vir_value_t* hlo_entry_values_get(hlo_entry_values_t* values, const hlo_valu
   hlo_allocation_t allocation = hlo_plan_allocation(values->plan, value);
   switch (allocation.kind) {
     case HLO_ALLOCATION_REGISTER: return hlo_entry_values_read(values, allocation.index);
-    case HLO_ALLOCATION_ARGUMENT: return values->arguments[allocation.index];
+    case HLO_ALLOCATION_ARGUMENT:
+      return is_argument(values->plan, value, allocation.index)
+                 ? values->arguments[allocation.index]
+                 : NULL;
     case HLO_ALLOCATION_CONSTANT: {
       const void* element = values->table->constants[allocation.index];
       if (!element || !has_one_element(value)) return NULL;
