@@ -180,20 +180,8 @@ static double load_part(const hlo_tensor_t* tensor, int64_t i) {
   return hlo_dtype_load_double(part, at);
 }
 
-// Returns the factor for the error bounds of power, or of atan2: |x^2 + y^2| may cancel.
-static double error_scale(hlo_op_t op, hlo_tensor_t* const* inputs, int64_t i) {
-  if (op == HLO_OP_atan2) {
-    double complex z[2];
-    for (int k = 0; k < 2; ++k) {
-      z[k] = load_part(inputs[2 * k], i) + I * load_part(inputs[2 * k + 1], i);
-    }
-    const double size = fmax(cabs(z[0]), cabs(z[1]));
-    for (int k = 0; k < PARTS_MAX; ++k) {  // squares in one range lose such parts, with their sign
-      const double part = fabs(load_part(inputs[k], i));
-      if (part > 0 && part < size * 0x1p-500) return INFINITY;
-    }
-    return 2 / cabs((z[0] / size) * (z[0] / size) + (z[1] / size) * (z[1] / size));
-  }
+// Returns the factor for the error bounds of power.
+static double error_scale(hlo_tensor_t* const* inputs, int64_t i) {
   const double w = hypot(load_part(inputs[2], i), load_part(inputs[3], i));
   const double re = log(hypot(load_part(inputs[0], i), load_part(inputs[1], i)));
   const double im = atan2(load_part(inputs[1], i), load_part(inputs[0], i));
@@ -214,16 +202,13 @@ static errors_t compare(hlo_op_t op, bool is_wide, hlo_tensor_t* const* inputs,
       y[k] = load_part(expected, i * width + k);
     }
     const double limit = is_wide ? DBL_MAX : FLT_MAX;
-    const bool is_scaled = op == HLO_OP_power || op == HLO_OP_atan2;
-    const double times = is_scaled ? error_scale(op, inputs, i) : 1;
+    const bool is_scaled = op == HLO_OP_power;
+    const double times = is_scaled ? error_scale(inputs, i) : 1;
     if (is_scaled && !(times < 1e300)) continue;  // products with logarithms overflow
-    // The error of an angle is like that of the whole turn, which may come between two angles.
-    const bool is_angle = op == HLO_OP_atan2;
-    const double size = fmax(fmax(fabs(y[0]), fabs(y[1])), is_angle);
-    if (is_angle && isfinite(x[0] - y[0])) x[0] -= 2 * M_PI * rint((x[0] - y[0]) / (2 * M_PI));
+    const double size = fmax(fabs(y[0]), fabs(y[1]));
     for (int64_t k = 0; k < width; ++k) {
       const double part_size =
-          fmin(fmax(fabs(y[k]), isfinite(size) ? size * (is_angle ? 1 : LEAST_PART) : 0), limit);
+          fmin(fmax(fabs(y[k]), isfinite(size) ? size * LEAST_PART : 0), limit);
       const double part = part_error(x[k], y[k], y[1 - k], times * ulp(part_size, is_wide), limit);
       // next to an infinity every finite number is negligible
       const double unit = isfinite(size) ? times * ulp(size, is_wide) : INFINITY;

@@ -48,10 +48,18 @@ static value_t* height_of(const math_t* m, const roots_t* r, parts_t z) {
   return hlo_rselect(m, hlo_rany_infinite(m, z), infinity, height);
 }
 
+// The cosine of a huge number may overflow; its quarter and that of the number make the same angle.
 parts_t hlo_complex_asin(const math_t* m, const parts_t* z) {
+  static const double HUGE_PART = 0x1p1000;
   const roots_t r = roots_of(m, *z);
-  value_t* far = hlo_rselect(m, hlo_rany_infinite(m, *z), hlo_rabs(m, z->im), cosine_of(m, &r));
-  return (parts_t){atan2_of(m, z->re, far), height_of(m, &r, *z)};
+  value_t* is_huge = hlo_ror(m, hlo_rabove_k(m, hlo_rabs(m, z->re), HUGE_PART),
+                             hlo_rabove_k(m, hlo_rabs(m, z->im), HUGE_PART));
+  value_t* scale = hlo_rselect_k(m, is_huge, 0.25, hlo_rconst(m, 1));
+  roots_t scaled = r;
+  scaled.less = (parts_t){hlo_rmul(m, r.less.re, scale), hlo_rmul(m, r.less.im, scale)};
+  value_t* cosine = cosine_of(m, &scaled);
+  value_t* far = hlo_rselect(m, hlo_rany_infinite(m, *z), hlo_rabs(m, z->im), cosine);
+  return (parts_t){atan2_of(m, hlo_rmul(m, z->re, scale), far), height_of(m, &r, *z)};
 }
 
 parts_t hlo_complex_acos(const math_t* m, const parts_t* z) {
@@ -116,39 +124,4 @@ parts_t hlo_complex_atan(const math_t* m, const parts_t* z) {
 parts_t hlo_complex_asin_acos_kernel(const math_t* m, const parts_t* z) {
   const roots_t r = roots_of(m, *z);
   return (parts_t){hlo_rabs(m, cosine_of(m, &r)), hlo_rabs(m, height_of(m, &r, *z))};
-}
-
-static parts_t square_of(const math_t* m, parts_t z) {
-  value_t* product = hlo_rmul(m, z.re, z.im);
-  return (parts_t){hlo_rmul(m, hlo_rsub(m, z.re, z.im), hlo_radd(m, z.re, z.im)),
-                   hlo_radd(m, product, product)};
-}
-
-// Scales numbers by one power of two, so that their squares are in range.
-static void scale_all(const math_t* m, uint32_t count, parts_t* z) {
-  value_t* size = hlo_rconst(m, 0);
-  for (uint32_t i = 0; i < 2 * count; ++i) {
-    value_t* part = hlo_rabs(m, i % 2 ? z[i / 2].im : z[i / 2].re);
-    size = hlo_build_binary(m->insertion_point, HLO_OP_maximum, size, part);
-  }
-  value_t* scale = hlo_rselect_k(m, hlo_rless_k(m, size, 0x1p-400), 0x1p600, hlo_rconst(m, 1));
-  scale = hlo_rselect_k(m, hlo_rabove_k(m, size, 0x1p400), 0x1p-600, scale);
-  for (uint32_t i = 0; i < count; ++i) {
-    z[i] = (parts_t){hlo_rmul(m, z[i].re, scale), hlo_rmul(m, z[i].im, scale)};
-  }
-}
-
-// -i log((x + i y) / sqrt(x^2 + y^2))
-parts_t hlo_complex_atan2(const math_t* m, const parts_t* z) {
-  parts_t of[] = {z[0], z[1]};
-  if (!m->has_spare) scale_all(m, 2, of);
-  const parts_t y = of[0], x = of[1], y2 = square_of(m, y), x2 = square_of(m, x);
-  const parts_t sum = {hlo_radd(m, x2.re, y2.re), hlo_radd(m, x2.im, y2.im)};
-  const parts_t pair[] = {{hlo_rsub(m, x.re, y.im), hlo_radd(m, x.im, y.re)},
-                          hlo_complex_sqrt(m, &sum)};
-  const parts_t direction = hlo_complex_divide(m, pair);
-  math_t whole = *m;
-  whole.operands = &direction;
-  const parts_t turn = hlo_complex_log(&whole, &direction);
-  return (parts_t){turn.im, hlo_rneg(m, turn.re)};
 }

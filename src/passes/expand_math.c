@@ -126,7 +126,10 @@ static value_t* lgamma_of(const math_t* m, value_t* x) {
   value_t* positive = lgamma_positive(m, reflect(m, is_negative, x));
   value_t* fraction = fraction_of(m, x);
   value_t* sine = hlo_rabs(m, hlo_rcall(m, HLO_OP_sine, hlo_rmul_k(m, fraction, PI)));
-  value_t* log = hlo_rcall(m, HLO_OP_log, hlo_rdiv(m, hlo_rconst(m, PI), sine));
+  // sin(pi x) / pi is x where it is tiny; pi times a subnormal number is not precise.
+  value_t* size = hlo_rabs(m, fraction);
+  value_t* ratio = hlo_rselect(m, hlo_rless_k(m, size, 0x1p-500), size, hlo_rmul_k(m, sine, 1 / PI));
+  value_t* log = hlo_rneg(m, hlo_rcall(m, HLO_OP_log, ratio));
   value_t* result = hlo_rselect(m, is_negative, hlo_rsub(m, log, positive), positive);
   value_t* is_pole = hlo_rand(m, hlo_requal_k(m, fraction, 0), not(m, hlo_rabove_k(m, x, 0)));
   return hlo_rselect_k(m, hlo_ror(m, is_pole, hlo_ris_infinite(m, x)), INFINITY, result);
@@ -348,7 +351,11 @@ bool hlo_expand_math(hlo_pass_ctx_t* ctx, hlo_node_t* node, hlo_value_t** result
     if (hlo_node_operand_type(node, i) != type) return false;
     x[i] = hlo_build_convert(node, HLO_DTYPE_F64, hlo_node_operand(node, i));
   }
-  if (!hlo_type_is_plain(type) || !hlo_dtype_is_float(type->dtype) || !x[0]) return false;
+  // F8E8M0FNU has neither zero nor sign, which conversions from f64 would have to answer for.
+  if (!hlo_type_is_plain(type) || !hlo_dtype_is_float(type->dtype) ||
+      type->dtype == HLO_DTYPE_F8E8M0FNU || !x[0]) {
+    return false;
+  }
   const math_t m = {.insertion_point = node, .type = x[0]->type};
   switch (node->op) {
     case HLO_OP_chlo_bessel_i1e: result = bessel_i1e_of(&m, x[0]); break;

@@ -27,13 +27,12 @@ func.func @main(%x: tensor<37xbf16>) -> (tensor<37xbf16>, tensor<37xbf16>, tenso
   return %r0, %r1, %r2, %r3, %r4 : tensor<37xbf16>, tensor<37xbf16>, tensor<37xbf16>, tensor<37xbf16>, tensor<37xbf16>
 }
 // -----
-func.func @main(%x: tensor<3x11xcomplex<f64>>, %y: tensor<3x11xcomplex<f64>>) -> (tensor<3x11xcomplex<f64>>, tensor<3x11xcomplex<f64>>, tensor<3x11xcomplex<f64>>, tensor<3x11xcomplex<f64>>, tensor<3x11xcomplex<f64>>, tensor<3x11xcomplex<f64>>, tensor<3x11xcomplex<f64>>) {
+func.func @main(%x: tensor<3x11xcomplex<f64>>) -> (tensor<3x11xcomplex<f64>>, tensor<3x11xcomplex<f64>>, tensor<3x11xcomplex<f64>>, tensor<3x11xcomplex<f64>>, tensor<3x11xcomplex<f64>>, tensor<3x11xcomplex<f64>>) {
   %asin = chlo.asin %x : tensor<3x11xcomplex<f64>> -> tensor<3x11xcomplex<f64>>
   %acos = chlo.acos %x : tensor<3x11xcomplex<f64>> -> tensor<3x11xcomplex<f64>>
   %atan = chlo.atan %x : tensor<3x11xcomplex<f64>> -> tensor<3x11xcomplex<f64>>
   %asinh = chlo.asinh %x : tensor<3x11xcomplex<f64>> -> tensor<3x11xcomplex<f64>>
   %acosh = chlo.acosh %x : tensor<3x11xcomplex<f64>> -> tensor<3x11xcomplex<f64>>
   %atanh = chlo.atanh %x : tensor<3x11xcomplex<f64>> -> tensor<3x11xcomplex<f64>>
-  %atan2 = stablehlo.atan2 %x, %y : tensor<3x11xcomplex<f64>>
-  return %asin, %acos, %atan, %asinh, %acosh, %atanh, %atan2 : tensor<3x11xcomplex<f64>>, tensor<3x11xcomplex<f64>>, tensor<3x11xcomplex<f64>>, tensor<3x11xcomplex<f64>>, tensor<3x11xcomplex<f64>>, tensor<3x11xcomplex<f64>>, tensor<3x11xcomplex<f64>>
+  return %asin, %acos, %atan, %asinh, %acosh, %atanh : tensor<3x11xcomplex<f64>>, tensor<3x11xcomplex<f64>>, tensor<3x11xcomplex<f64>>, tensor<3x11xcomplex<f64>>, tensor<3x11xcomplex<f64>>, tensor<3x11xcomplex<f64>>
 }
