@@ -87,7 +87,8 @@ void hlo_stages_markdown(hlo_strbuf_t* out) {
 }
 
 static void add_list(hlo_strbuf_t* list, const char* passes) {
-  if (*passes) hlo_strbuf_printf(list, "%s%s", list->length ? "," : "", passes);
+  if (*passes && list->length) hlo_strbuf_putc(list, ',');
+  hlo_strbuf_puts(list, passes);
 }
 
 hlo_status_t hlo_stages_run(hlo_module_t* module, hlo_stage_t first, hlo_stage_t last,

@@ -78,10 +78,15 @@ static hlo_status_t unknown_op(ir_t* ir, const hlo_bc_op_name_t* name, hlo_loc_t
 static hlo_status_t bind_op_name(ir_t* ir, hlo_bc_op_name_t* name) {
   hlo_arena_t* arena = &ir->reader->scratch;
   const hlo_bc_string_t* dialect = &ir->reader->dialects[name->dialect].name;
-  const char* full = hlo_arena_printf(arena, "%s.%s", dialect->text, name->name.text);
+  const size_t length = dialect->length + 1 + name->name.length;
+  char* full = hlo_arena_alloc(arena, length + 1);
   if (!full) return hlo_arena_status(arena);
+  memcpy(full, dialect->text, dialect->length);
+  full[dialect->length] = '.';
+  memcpy(full + dialect->length + 1, name->name.text, name->name.length);
+  full[length] = '\0';
   name->is_bound = true;
-  if (strlen(full) != dialect->length + 1 + name->name.length) return hlo_ok();  // contains zeros
+  if (strlen(full) != length) return hlo_ok();  // contains zeros
   return hlo_bc_find_op(arena, full, &name->schema);
 }
 

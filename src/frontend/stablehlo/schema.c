@@ -88,17 +88,23 @@ static hlo_status_t complete(hlo_arena_t* arena, const hlo_bc_op_schema_t* known
       hlo_arena_array(arena, hlo_op_info(known->op)->attr_count, sizeof *properties);
   hlo_bc_op_schema_t* schema = hlo_arena_alloc(arena, sizeof *schema);
   if (!properties || !schema) return hlo_arena_status(arena);
-  const char* list = "";
   const uint32_t count = list_properties(known->op, is_vhlo, properties);
-  for (uint32_t i = 0; i < count && list; ++i) {
+  size_t size_bytes = 1;
+  for (uint32_t i = 0; i < count; ++i) size_bytes += strlen(properties[i].name) + strlen(" ?");
+  char* list = hlo_arena_alloc(arena, size_bytes);
+  if (!list) return hlo_arena_status(arena);
+  char* end = list;
+  for (uint32_t i = 0; i < count; ++i) {
     const property_t* p = &properties[i];
-    const char* mark = p->is_required ? "" : is_added_later(p->name) ? "+" : "?";
-    list = hlo_arena_printf(arena, "%s%s%s%s", list, i ? " " : "", p->name, mark);
+    if (i) *end++ = ' ';
+    end = stpcpy(end, p->name);
+    if (!p->is_required) *end++ = is_added_later(p->name) ? '+' : '?';
   }
+  *end = '\0';
   *schema = *known;
   schema->properties = list;
   *out_schema = schema;
-  return hlo_arena_status(arena);
+  return hlo_ok();
 }
 
 // Finds the op of StableHLO that vhlo.<name>_v1 is; HLO_OP_COUNT if the name has another form.
@@ -116,8 +122,11 @@ hlo_status_t hlo_bc_find_op(hlo_arena_t* arena, const char* name,
   static const char* const dialects[] = {"chlo.", "func.", "sdy.", "stablehlo."};
   const bool is_vhlo = strncmp(name, "vhlo.", 5) == 0;
   *out_schema = NULL;
-  for (size_t i = 0; i < sizeof schemas / sizeof schemas[0]; ++i) {
-    if (strcmp(schemas[i].name, name) != 0) continue;
+  // All but a few are named "vhlo.", so the character behind that rules most of them out.
+  enum { TELLING = 5 };
+  const size_t count = strlen(name) > TELLING ? sizeof schemas / sizeof schemas[0] : 0;
+  for (size_t i = 0; i < count; ++i) {
+    if (schemas[i].name[TELLING] != name[TELLING] || strcmp(schemas[i].name, name) != 0) continue;
     if (!schemas[i].properties) return complete(arena, &schemas[i], is_vhlo, out_schema);
     *out_schema = &schemas[i];
     return hlo_ok();
