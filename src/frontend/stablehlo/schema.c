@@ -122,7 +122,7 @@ hlo_status_t hlo_bc_find_op(hlo_arena_t* arena, const char* name,
   static const char* const dialects[] = {"chlo.", "func.", "sdy.", "stablehlo."};
   const bool is_vhlo = strncmp(name, "vhlo.", 5) == 0;
   *out_schema = NULL;
-  // All but a few are named "vhlo.", so the character behind that rules most of them out.
+  // All but a few are named "vhlo.", so the character after that rules most of them out.
   enum { TELLING = 5 };
   const size_t count = strlen(name) > TELLING ? sizeof schemas / sizeof schemas[0] : 0;
   for (size_t i = 0; i < count; ++i) {
