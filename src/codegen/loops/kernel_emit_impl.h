@@ -243,6 +243,7 @@ typedef struct hlo_fused_reductions {
   uint32_t count, accumulator_count, unroll;
   uint32_t fresh;  // one bit per step: its accumulators still hold identities
   bool negates_maxima;
+  bool is_used;      // of accumulators for single elements: there are such elements
   bool is_in_order;  // the second of two combined values is the next term
   const hlo_tiled_t* members[HLO_MAX_FUSED_REDUCTIONS];
   hlo_accumulator_t accumulators[HLO_MAX_ACCUMULATORS];

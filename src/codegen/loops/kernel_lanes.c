@@ -62,7 +62,7 @@ static double lane_cost(const choice_t* choice, const hlo_tiling_t* tiling,
 // loop has fewer iterations, whose number is a power of two or there are no masks.
 static uint32_t lanes_along(const hlo_kernel_t* kernel, int64_t extent) {
   const uint32_t all = kernel->lanes, widest = kernel->target->vector_bytes / all;
-  const bool has_masks = kernel->target->has_masks, may_halve = kernel->moves_bits && !has_masks;
+  const bool has_masks = kernel->target->has_parts, may_halve = kernel->moves_bits && !has_masks;
   if ((extent >= all && !may_halve) || extent < 2) return all;
   // Lanes of floats that are only moved are as few as those of the f32 that stand for the others.
   const uint32_t widened = kernel->moves_bits && widest < sizeof(float) ? sizeof(float) : widest;
@@ -102,7 +102,7 @@ static double used_lanes(const choice_t* choice, const hlo_tiling_t* tiling, uin
   const bool is_short = may_be_short(choice, loop);
   const int64_t lanes = is_short ? lanes_along(kernel, extent) : kernel->lanes;
   int64_t whole = extent / lanes, rest = extent % lanes;
-  if (kernel->target->has_masks) rest = rest > 0;
+  if (kernel->target->has_parts) rest = rest > 0;
   return (double)extent / (double)(whole + rest);
 }
 

@@ -124,13 +124,17 @@ static void emit_free_vectors(hlo_emitter_t* e, uint32_t loop, hlo_range_t range
   if (hlo_range_is_empty((hlo_range_t){end, range.end})) hlo_vir_drop_loop(vir_loop);
 }
 
-// Emits the lanes after the last whole vector: masked, or one by one.
+// Emits the lanes after the last whole vector: masked, or one by one. Without masks of any kind, a
+// known number of lanes may have one, unless a single element needs no vector.
 static void emit_rest(hlo_emitter_t* e, uint32_t loop, hlo_range_t rest, hlo_lane_body_t body,
                       void* context) {
   if (hlo_range_is_empty(rest)) return;
   hlo_vir_builder_t* b = e->b;
   hlo_vir_value_t* count = hlo_vir_index(b, HLO_VIR_isub, rest.end, rest.low);
   bool is_known = count->op == HLO_VIR_iconst, has_masks = e->kernel->target->has_masks;
+  if (is_known && e->kernel->target->has_parts) {
+    has_masks |= count->imm > 1 || body != hlo_emit_lanes;
+  }
   if (!is_known) hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_GT, count, hlo_vir_iconst(b, 0)));
   if (has_masks) {
     hlo_vir_type_t type = hlo_vir_type(HLO_VIR_MASK, e->lanes);

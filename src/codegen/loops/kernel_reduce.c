@@ -474,6 +474,7 @@ static void emit_term_loops(hlo_emitter_t* e, term_loops_t* loops, int64_t step,
 static void accumulate_lanes(hlo_emitter_t* e, uint32_t copy, void* context) {
   const term_loops_t* loops = context;
   bool is_single = e->lane_loop == HLO_NO_LOOP;
+  if (is_single) loops->rest->is_used = true;
   accumulate_vectors(e, is_single ? loops->rest : loops->set, copy, e->mask != NULL);
 }
 
@@ -628,7 +629,7 @@ static void fold_accumulators(hlo_emitter_t* e, hlo_fused_reductions_t* set,
   hlo_vir_value_t *values[HLO_MAX_ACCUMULATORS], *more[HLO_MAX_ACCUMULATORS];
   join_unrolled(e, set, values);
   fold_lanes(e, set, values);
-  if (rest) {
+  if (rest && rest->is_used) {
     hlo_reduce_vars(rest, 0, more);
     for (uint32_t i = 0; i < set->accumulator_count; ++i) {
       hlo_vir_elem_t elem = (hlo_vir_elem_t)values[i]->type.elem;
@@ -651,8 +652,8 @@ static void restore_maxima(hlo_emitter_t* e, hlo_fused_reductions_t* set) {
   }
 }
 
-// Emits the loops over lanes; `rest` is for their remainder, NULL if masks exist. Minima take fewer
-// instructions than maxima: signs of zeros and NaNs come out right by themselves.
+// Emits the loops over lanes; `rest` is for elements after them one by one, NULL if all have masks.
+// Minima take fewer instructions than maxima: signs of zeros and NaNs come out right by themselves.
 static void accumulate_over_lanes(hlo_emitter_t* e, hlo_fused_reductions_t* set,
                                   hlo_fused_reductions_t* rest, uint32_t loop) {
   const hlo_tiled_space_t* space = &e->tiling->spaces[set->members[0]->reduction];

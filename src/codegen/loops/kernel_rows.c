@@ -23,10 +23,15 @@ static uint32_t loop_level(const hlo_kernel_t* kernel, const hlo_tiled_t* tiled)
   return level;
 }
 
-static bool is_short_reduction(const hlo_tiling_t* tiling, const hlo_tiled_t* tiled) {
+// Returns true for a reduction of a short row, whose terms are added without levels. Short vectors are
+// folded faster than a matrix times a vector is transposed.
+static bool is_short_reduction(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling,
+                               const hlo_tiled_t* tiled) {
   const hlo_tiled_space_t* space = &tiling->spaces[tiled->reduction];
   return space->loop_count == 1 && space->depth == 1 && space->element_count > 1 &&
          space->element_count <= HLO_TUNING_ROWS_MAX_ELEMENTS &&
+         space->element_count <= (int64_t)kernel->lanes * HLO_TUNING_SUM_TERMS &&
+         (kernel->target->has_masks || tiled->operands[0]->kind != HLO_TILED_PRODUCT) &&
          hlo_tiled_result_count(tiled) <= 2 && tiled->value->type->dtype != HLO_DTYPE_PRED;
 }
 
@@ -48,7 +53,7 @@ static bool has_lanes(const hlo_tiling_t* tiling, const hlo_tiled_t* tiled, uint
 
 uint32_t hlo_kernel_row_level(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
   uint32_t none = kernel->loop_count, level = none, count = 0;
-  if (!kernel->target->has_masks || kernel->lanes > HLO_KERNEL_MAX_EDGE ||
+  if (!kernel->target->has_parts || kernel->lanes > HLO_KERNEL_MAX_EDGE ||
       !hlo_kernel_has(kernel, HLO_KERNEL_ROW_BLOCKS)) {
     return none;
   }
@@ -56,7 +61,7 @@ uint32_t hlo_kernel_row_level(const hlo_kernel_t* kernel, const hlo_tiling_t* ti
     const hlo_tiled_t* tiled = tiling->instances[i];
     if (tiled->kind != HLO_TILED_REDUCE) continue;
     uint32_t reduced_level = loop_level(kernel, tiled);
-    if (!is_short_reduction(tiling, tiled) || (count && reduced_level != level)) return none;
+    if (!is_short_reduction(kernel, tiling, tiled) || (count && reduced_level != level)) return none;
     count += hlo_tiled_result_count(tiled);
     level = reduced_level;
   }

@@ -318,7 +318,7 @@ static inline void hlo_test_agree(const char* text, uint32_t fusions, double tol
     hlo_target_t target;
     hlo_target_init(&cpus[i], &target);
     if (i + 1 == count)
-      target.has_masks = target.has_permute = true;  // no machine has these, but they are legal
+      target.has_masks = target.has_parts = target.has_permute = true;  // no machine: but legal
     target.unroll = i < 4 ? 1u << i % 3 : 0;
     if (i % 2) target.tile.memories[target.tile.memory_count - 2].capacity_bytes = 1000;
     if (i % 2 == 0) target.tile.memories[2].capacity_bytes = 8000;  // products exceed the cache

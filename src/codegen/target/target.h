@@ -16,6 +16,7 @@ typedef struct hlo_target {
   uint32_t vector_registers;        // registers available for values: 14, 16, 32
   uint32_t mask_registers;          // the same for masks: vectors without AVX-512
   bool has_masks;                   // masked loads and stores of every element, faults suppressed
+  bool has_parts;                   // the same for masks that are constants: the first few elements
   bool has_permute;                 // lanes move freely in a few instructions
   bool has_dot_u8s8, has_dot_bf16;  // of the vector IR
   bool has_half;                    // arithmetic on f16; not yet run on real hardware

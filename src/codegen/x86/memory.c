@@ -17,6 +17,21 @@ static const hlo_vir_value_t* mask_of(const hlo_vir_value_t* value) {
   return operand < value->operand_count ? value->operands[operand] : NULL;
 }
 
+// Returns true if a mask that is a constant leaves a lane off.
+static bool is_off(const hlo_vir_value_t* mask, unsigned lane) {
+  return mask && mask->op == HLO_VIR_mask_const && !((uint64_t)mask->imm >> lane & 1);
+}
+
+// Returns the bytes that a masked load or store moves with AVX2 if a constant mask selects the first
+// lanes; 0: other masks.
+static unsigned first_bytes(const hlo_x86_fn_t* f, const hlo_vir_value_t* value,
+                            hlo_vir_type_t type) {
+  const hlo_vir_value_t* mask = mask_of(value);
+  if (f->is_avx512 || f->is_sse || !mask || mask->op != HLO_VIR_mask_const) return 0;
+  const uint64_t bits = (uint64_t)mask->imm & lanes_below(type.lanes);
+  return bits & (bits + 1) ? 0 : (unsigned)__builtin_popcountll(bits) * hlo_x86_elem_bits(type) / 8;
+}
+
 // ---- general registers
 
 static void emit_iload(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned to) {
@@ -59,6 +74,58 @@ static void emit_short_load(hlo_x86_fn_t* f, unsigned bytes, unsigned to, hlo_x8
   hlo_x86_vv(f->as, HLO_X86_vmovd, 16, to, hlo_x86_reg(temp), 0);
 }
 
+static hlo_x86_rm_t beyond(hlo_x86_rm_t memory, unsigned bytes) {
+  memory.disp += (int32_t)bytes;
+  return memory;
+}
+
+// Loads the first bytes of a vector, with zeros above.
+static void load_bytes(hlo_x86_fn_t* f, unsigned bytes, unsigned to, hlo_x86_rm_t memory) {
+  if (bytes > 16 && bytes < 32) {
+    const unsigned high = hlo_x86_temp_vec(f);
+    load_bytes(f, bytes - 16, high, beyond(memory, 16));
+    hlo_x86_vv(f->as, HLO_X86_vmovups, 16, to, memory, 0);
+    hlo_x86_join_bytes(f, 32, to, to, hlo_x86_reg(high));
+    return;
+  }
+  if (bytes >= 16) {
+    hlo_x86_vv(f->as, HLO_X86_vmovups, bytes, to, memory, 0);
+    return;
+  }
+  static const hlo_x86_insn_t inserts[] = {HLO_X86_vpinsrb, HLO_X86_vpinsrw, HLO_X86_vpinsrd};
+  unsigned at = 1u << (31 - __builtin_clz(bytes));
+  emit_short_load(f, at, to, memory);
+  for (unsigned size = at / 2; size; size /= 2) {
+    if (!(bytes & size)) continue;
+    hlo_x86_vvvi(f->as, inserts[log2_bytes_of(8 * size)], 16, to, to, beyond(memory, at), at / size,
+                 0);
+    at += size;
+  }
+}
+
+// Stores the first bytes of a vector.
+static void store_bytes(hlo_x86_fn_t* f, unsigned bytes, unsigned from, hlo_x86_rm_t memory) {
+  if (bytes >= 16) hlo_x86_vv(f->as, HLO_X86_vmovups_store, bytes < 32 ? 16 : 32, from, memory, 0);
+  if (bytes > 16 && bytes < 32) {
+    const unsigned high = hlo_x86_temp_vec(f);
+    hlo_x86_upper_bytes(f, 32, high, from);
+    store_bytes(f, bytes - 16, high, beyond(memory, 16));
+  }
+  if (bytes >= 16) return;
+  static const hlo_x86_insn_t extracts[] = {HLO_X86_vpextrb, HLO_X86_vpextrw, HLO_X86_vpextrd};
+  for (unsigned size = 8, at = 0; size; size /= 2) {
+    if (!(bytes & size)) continue;
+    if (size == 8 || (size == 4 && !at)) {
+      hlo_x86_vv(f->as, size == 8 ? HLO_X86_vmovsd_store : HLO_X86_vmovss_store, 16, from, memory,
+                 0);
+    } else {
+      hlo_x86_vvi(f->as, extracts[log2_bytes_of(8 * size)], 16, from, beyond(memory, at), at / size,
+                  0);
+    }
+    at += size;
+  }
+}
+
 // A mask for AVX2's masked moves: lanes as wide as the elements, none beyond the type.
 static unsigned vector_mask(hlo_x86_fn_t* f, const hlo_vir_value_t* mask, hlo_vir_type_t type) {
   unsigned bits = hlo_x86_elem_bits(type), bytes = hlo_x86_type_bytes(type);
@@ -86,6 +153,7 @@ static void copy_lanes(hlo_x86_fn_t* f, const hlo_vir_value_t* value, hlo_vir_ty
   hlo_x86_rm(f->as, HLO_X86_lea, 8, address, hlo_x86_memory(f, value));
   hlo_x86_mask_to_bits(f, mask_of(value), bits);
   for (unsigned i = 0; i < type.lanes; ++i) {
+    if (is_off(mask_of(value), i)) continue;
     hlo_x86_rm_t outside = hlo_x86_mem(address, (int32_t)(i * bytes));
     hlo_x86_rm_t inside = hlo_x86_scratch((int32_t)(HLO_X86_SCRATCH_OUT + i * bytes));
     hlo_x86_label_t skip = hlo_x86_label_create(f->as);
@@ -103,7 +171,10 @@ static void emit_masked_load(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsi
                                                HLO_X86_vmovdqu32, HLO_X86_vmovdqu64};
   hlo_vir_type_t type = value->type;
   unsigned bits = hlo_x86_elem_bits(type), width = hlo_x86_width(type);
-  if (f->is_avx512) {
+  const unsigned first = first_bytes(f, value, type);
+  if (first && (bits < 32 || !(first & (first - 1)))) {
+    load_bytes(f, first, to, hlo_x86_memory(f, value));
+  } else if (f->is_avx512) {
     unsigned mask = mask_register(f, mask_of(value), type);
     hlo_x86_vv(f->as, by_register[log2_bytes_of(bits)], width, to, hlo_x86_memory(f, value),
                hlo_x86_k(mask) | HLO_X86_ZERO);
@@ -153,7 +224,10 @@ static void emit_masked_store(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
   hlo_vir_type_t type = value->operands[0]->type;
   unsigned bits = hlo_x86_elem_bits(type), width = hlo_x86_width(type);
   unsigned from = hlo_x86_in(f, value->operands[0]);
-  if (f->is_avx512) {
+  const unsigned first = first_bytes(f, value, type);
+  if (first) {
+    store_bytes(f, first, from, hlo_x86_memory(f, value));
+  } else if (f->is_avx512) {
     unsigned mask = mask_register(f, mask_of(value), type);
     hlo_x86_vv(f->as, by_register[log2_bytes_of(bits)], width, from, hlo_x86_memory(f, value),
                hlo_x86_k(mask));
@@ -279,7 +353,7 @@ static lane_walk_t begin_lanes(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
   };
   walk.memory.index = (uint8_t)walk.index;
   walk.memory.log2_scale = value->flags & HLO_VIR_SCALE_MASK;
-  if (mask_of(value)) {
+  if (mask_of(value) && mask_of(value)->op != HLO_VIR_mask_const) {
     walk.bits = hlo_x86_temp_gpr(f);
     hlo_x86_mask_to_bits(f, mask_of(value), walk.bits);
   }
@@ -310,6 +384,7 @@ static void emit_lane_gather(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsi
   static const hlo_x86_scalar_t loads[] = {HLO_X86_movzx_8, HLO_X86_movzx_16, HLO_X86_mov,
                                            HLO_X86_mov};
   for (unsigned lane = 0; lane < value->type.lanes; ++lane) {
+    if (is_off(mask_of(value), lane)) continue;
     begin_lane(f, &walk, lane);
     hlo_x86_rm(f->as, loads[log2_bytes_of(8 * bytes)], bytes == 8 ? 8 : 4, walk.index, walk.memory);
     hlo_x86_mr(f->as, HLO_X86_mov, bytes,
@@ -327,6 +402,7 @@ static void emit_lane_scatter(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
              hlo_x86_scratch(HLO_X86_SCRATCH_OUT), 0);
   unsigned stored = hlo_x86_temp_gpr(f);
   for (unsigned lane = 0; lane < type.lanes; ++lane) {
+    if (is_off(mask_of(value), lane)) continue;
     begin_lane(f, &walk, lane);
     hlo_x86_rm(f->as, HLO_X86_mov, 8, stored,
                hlo_x86_scratch((int32_t)(HLO_X86_SCRATCH_OUT + lane * bytes)));
@@ -355,7 +431,9 @@ bool hlo_x86_lanes_through_memory(const hlo_x86_fn_t* f, const hlo_vir_value_t* 
   bool in_a_row = value->op == HLO_VIR_load || value->op == HLO_VIR_store;
   bool is_write = value->op == HLO_VIR_store || value->op == HLO_VIR_scatter;
   if (!in_a_row && value->op != HLO_VIR_gather && value->op != HLO_VIR_scatter) return false;
-  bool is_short = hlo_x86_elem_bits(is_write ? value->operands[0]->type : value->type) < 32;
+  hlo_vir_type_t type = is_write ? value->operands[0]->type : value->type;
+  bool is_short = hlo_x86_elem_bits(type) < 32;
+  if (in_a_row && first_bytes(f, value, type)) return false;
   if (in_a_row) return (is_short || f->is_sse) && mask_of(value) && !f->is_avx512;
   return is_short || f->is_sse || (value->op == HLO_VIR_scatter && !f->is_avx512);
 }
