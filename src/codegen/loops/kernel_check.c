@@ -173,6 +173,47 @@ static hlo_verdict_t check_strides(const hlo_kernel_t* kernel, const hlo_tiling_
   return hlo_verdict_yes();
 }
 
+// Returns the loops that masks depend on, among the values that a reduction needs.
+static uint64_t masked_loops(const hlo_tiling_t* tiling, const hlo_tiled_t* reduction) {
+  uint32_t first = 0;
+  while (first < reduction->number && tiling->instances[first]->kind != HLO_TILED_MASK) ++first;
+  if (first == reduction->number) return 0;
+  bool is_needed[HLO_TILED_MAX_INSTANCES] = {false};
+  hlo_tiling_mark_needed(tiling, reduction, is_needed);
+  uint64_t loops = 0;
+  for (uint32_t i = first; i < reduction->number; ++i) {
+    const hlo_tiled_t* tiled = tiling->instances[i];
+    if (is_needed[i] && tiled->kind == HLO_TILED_MASK) loops |= tiled->offset->loops;
+  }
+  return loops;
+}
+
+// A mask that a loop of a reduction decides, such as the parts of a concatenation, keeps lanes from
+// that loop. If no other loop has lanes, what the mask selects from costs less in memory.
+static hlo_verdict_t check_masked_reductions(const hlo_kernel_t* kernel,
+                                             const hlo_tiling_t* tiling) {
+  const uint32_t lane =
+      hlo_kernel_has_lanes(kernel) ? kernel->loops[kernel->loop_count - 1] : HLO_TILED_MAX_LOOPS;
+  for (uint32_t i = 0; i < tiling->instance_count; ++i) {
+    const hlo_tiled_t* tiled = tiling->instances[i];
+    if (tiled->kind != HLO_TILED_REDUCE || tiled->value->def->op != HLO_OP_reduce ||
+        (lane < HLO_TILED_MAX_LOOPS && tiled->loops >> lane & 1)) {
+      continue;
+    }
+    const uint64_t masked = masked_loops(tiling, tiled);
+    const hlo_tiled_space_t* space = &tiling->spaces[tiled->reduction];
+    bool is_masked = false, has_other = false;
+    for (uint32_t k = 0; k < space->loop_count; ++k) {
+      if (space->extents[k] < kernel->lanes) continue;
+      const bool is_here = masked >> (space->first_loop + k) & 1;
+      is_masked |= is_here;
+      has_other |= !is_here;
+    }
+    if (is_masked && !has_other) return hlo_verdict_no(HLO_REASON_MASKED_REDUCTION, NULL);
+  }
+  return hlo_verdict_yes();
+}
+
 // Returns true if a reduction over the same space needs `inner`.
 static bool is_needed_by_other_reduction(const hlo_tiling_t* tiling, const hlo_tiled_t* inner) {
   for (uint32_t i = inner->number + 1; i < tiling->instance_count; ++i) {
@@ -205,8 +246,8 @@ hlo_status_t hlo_kernel_check_work(const hlo_kernel_t* kernel, const hlo_kernel_
                                    hlo_arena_t* scratch, hlo_verdict_t* out_verdict) {
   double* totals = hlo_arena_array(scratch, kernel->fusion->node_count + 1, sizeof *totals);
   if (!totals) return hlo_arena_status(scratch);
-  hlo_kernel_check_t* const checks[] = {
-      check_lanes, check_strides, hlo_kernel_kinds[kernel->kind].check, check_guarded_sums};
+  hlo_kernel_check_t* const checks[] = {check_lanes, check_strides, check_masked_reductions,
+                                        hlo_kernel_kinds[kernel->kind].check, check_guarded_sums};
   const uint32_t check_count = kernel->fusion->node_count == 1 ? 0 : sizeof checks / sizeof *checks;
   double work = 0, most = (double)kernel->spaces[0].element_count;
   for (uint32_t i = 0; i < kernel->fusion->node_count; ++i) {
