@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Inputs of the stored programs with finite results and loops that end.
-#ifndef HLO_BENCH_PJRT_BENCH_INPUT_H_
-#define HLO_BENCH_PJRT_BENCH_INPUT_H_
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,5 +19,3 @@ typedef struct hlo_bench_input {
 /// literals.
 bool hlo_bench_input_make(const hlo_type_t* type, const char* program, hlo_bench_input_t* out);
 void hlo_bench_input_free(hlo_bench_input_t* input);
-
-#endif  // HLO_BENCH_PJRT_BENCH_INPUT_H_

@@ -19,12 +19,11 @@ TOP = """// SPDX-License-Identifier: Apache-2.0
 // Coefficients of polynomials, lowest power first, with the largest error of each relative to the
 // function it stands for.
 // source: minimax fits by tools/math_coefficients.py
-#ifndef HLO_CODEGEN_MATH_COEFFICIENTS_H_
-#define HLO_CODEGEN_MATH_COEFFICIENTS_H_
+#pragma once
 
 // clang-format off
 """
-BOTTOM = "\n// clang-format on\n\n#endif  // HLO_CODEGEN_MATH_COEFFICIENTS_H_\n"
+BOTTOM = "\n// clang-format on\n"
 
 
 def to_f32(x):

@@ -4,8 +4,7 @@
 // assertion: wrong input and exhausted memory are statuses.
 //
 // source: SQLite's assert, ALWAYS, NEVER and testcase, https://sqlite.org/assert.html
-#ifndef HLO_BASE_CHECK_H_
-#define HLO_BASE_CHECK_H_
+#pragma once
 
 #include <assert.h>
 #include <stdbool.h>
@@ -38,5 +37,3 @@
 #else
 #define HLO_REACHED(condition) ((void)sizeof((condition) ? 1 : 0))
 #endif
-
-#endif  // HLO_BASE_CHECK_H_

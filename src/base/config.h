@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Options of the library: one table (config.def), read once by the creator of a client.
-#ifndef HLO_BASE_CONFIG_H_
-#define HLO_BASE_CONFIG_H_
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -80,5 +79,3 @@ void hlo_config_print_value(const hlo_config_t* config, hlo_config_index_t index
                             hlo_strbuf_t* out);
 /// Prints all options as a Markdown table (docs/config.md).
 void hlo_config_print_markdown(hlo_strbuf_t* out);
-
-#endif  // HLO_BASE_CONFIG_H_

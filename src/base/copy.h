@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copies of boxes of elements between byte strides: transposes, slices, broadcasts, pads, reversals
 // and concatenations are all one such copy with the right strides.
-#ifndef HLO_BASE_COPY_H_
-#define HLO_BASE_COPY_H_
+#pragma once
 
 #include <stdbool.h>
 
@@ -60,5 +59,3 @@ static inline bool hlo_index_next(uint32_t rank, const int64_t* dims, int64_t* i
   }
   return false;
 }
-
-#endif  // HLO_BASE_COPY_H_

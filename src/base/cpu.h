@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The capabilities of the processor: one table of features (cpu.def), levels by name, cache sizes.
-#ifndef HLO_BASE_CPU_H_
-#define HLO_BASE_CPU_H_
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -58,5 +57,3 @@ void hlo_cpu_limit(hlo_cpu_t* cpu, hlo_cpu_level_t level);
 const char* hlo_cpu_level_name(hlo_cpu_level_t level);
 /// Prints "x86_64 avx512: sse4.1 ... avx512bf16" for the platform version and cache keys.
 void hlo_cpu_describe(const hlo_cpu_t* cpu, hlo_strbuf_t* out);
-
-#endif  // HLO_BASE_CPU_H_

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads the processor's own description for cpu.h. A file of its own, so that tests can substitute
 // an emulated processor.
-#ifndef HLO_BASE_CPU_IMPL_H_
-#define HLO_BASE_CPU_IMPL_H_
+#pragma once
 
 #include "base/cpu.h"
 
@@ -11,5 +10,3 @@
 uint64_t hlo_cpu_read_features(void);
 /// Reads the brand, "" if unknown; room as in hlo_cpu_t.
 void hlo_cpu_read_brand(char* brand);
-
-#endif  // HLO_BASE_CPU_IMPL_H_

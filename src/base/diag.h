@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Diagnostics: every fault of an input with file:line:col, collected in a sink besides the status.
-#ifndef HLO_BASE_DIAG_H_
-#define HLO_BASE_DIAG_H_
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -33,5 +32,3 @@ void hlo_diag_error_at(hlo_diag_t* diag, const char* place, const char* format, 
     HLO_PRINTF(3, 4);
 /// Returns INVALID_ARGUMENT with all stored diagnostics if there are errors, else OK.
 hlo_status_t hlo_diag_status(const hlo_diag_t* diag) HLO_MUST_USE;
-
-#endif  // HLO_BASE_DIAG_H_

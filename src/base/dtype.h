@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Element types: one table (dtype.def), its queries, and exact conversions of single elements.
-#ifndef HLO_BASE_DTYPE_H_
-#define HLO_BASE_DTYPE_H_
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -123,5 +122,3 @@ void hlo_dtype_normalise(hlo_dtype_t dtype, void* elements, size_t count);
 /// Fills in random elements: floats in [-1, 1), integers 0 ... 9 (narrow ones 0 ... 7 or 0 and 1).
 /// `state` is the seed and is advanced.
 void hlo_dtype_fill_random(hlo_dtype_t dtype, void* elements, size_t count, uint64_t* state);
-
-#endif  // HLO_BASE_DTYPE_H_

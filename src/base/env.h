@@ -7,8 +7,7 @@
 // the call and leaves it afterwards; a program that calls foreign code restores the host's
 // environment around the call. A parallel loop runs its chunks in the environment of the thread
 // that started the loop (base/threads.h).
-#ifndef HLO_BASE_ENV_H_
-#define HLO_BASE_ENV_H_
+#pragma once
 
 #include "base/cpu.h"
 #include "base/fpenv.h"
@@ -40,5 +39,3 @@ void hlo_env_leave(hlo_env_state_t before);
 /// of the machine. A program never exceeds the machine, since programs for other machines are
 /// compiled but not run.
 hlo_cpu_level_t hlo_env_level(void);
-
-#endif  // HLO_BASE_ENV_H_

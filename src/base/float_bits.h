@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Conversions between floats and their bits; bf16 is the upper half of an f32.
-#ifndef HLO_BASE_FLOAT_BITS_H_
-#define HLO_BASE_FLOAT_BITS_H_
+#pragma once
 
 #include <stdint.h>
 #include <string.h>
@@ -54,5 +53,3 @@ static inline uint16_t hlo_f32_to_bf16(float value) {
   const uint32_t quiet = (bits >> 31) << 15 | 0x7fc0u;
   return (uint16_t)((bits & 0x7fffffffu) > 0x7f800000u ? quiet : rounded);
 }
-
-#endif  // HLO_BASE_FLOAT_BITS_H_

@@ -2,8 +2,7 @@
 // The floating-point state of a thread: rounding, exceptions, treatment of subnormal numbers. One
 // implementation per architecture. base/env.h sets it together with the rest of a program's
 // environment; only tests call this header directly.
-#ifndef HLO_BASE_FPENV_H_
-#define HLO_BASE_FPENV_H_
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -119,5 +118,3 @@ static inline bool hlo_fp_flushes(void) {
 static inline void hlo_fp_leave(hlo_fp_state_t before) {
   hlo_fp_set(before);
 }
-
-#endif  // HLO_BASE_FPENV_H_

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shared by all fuzz targets: libFuzzer's entry points, and random choices for mutators.
-#ifndef HLO_BASE_FUZZ_H_
-#define HLO_BASE_FUZZ_H_
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -18,5 +17,3 @@ static inline uint32_t hlo_fuzz_random(uint64_t* state) {
   *state = *state * 6364136223846793005u + 1442695040888963407u;
   return (uint32_t)(*state >> 33);
 }
-
-#endif  // HLO_BASE_FUZZ_H_

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Hashes of bytes and words: fast, well mixed, equal in every run for the same seed. Not for
 // secrets.
-#ifndef HLO_BASE_HASH_H_
-#define HLO_BASE_HASH_H_
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,5 +30,3 @@ typedef struct hlo_digest {
 static inline bool hlo_digest_equal(const hlo_digest_t* a, const hlo_digest_t* b) {
   return a->words[0] == b->words[0] && a->words[1] == b->words[1];
 }
-
-#endif  // HLO_BASE_HASH_H_

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A hash table from byte strings, or from pointers and numbers, to pointers. Entries are iterated
 // in insertion order, so that nothing depends on hashes or addresses.
-#ifndef HLO_BASE_HASHMAP_H_
-#define HLO_BASE_HASHMAP_H_
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,5 +47,3 @@ static inline void* hlo_map_get_pointer(const hlo_map_t* map, const void* key) {
 static inline bool hlo_map_put_pointer(hlo_map_t* map, const void* key, void* value) {
   return hlo_map_put_number(map, (uint64_t)(uintptr_t)key, value);
 }
-
-#endif  // HLO_BASE_HASHMAP_H_

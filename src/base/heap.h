@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Device memory: freed blocks are kept and reused, because fresh pages of the system cost many
 // times the time of writing to them.
-#ifndef HLO_BASE_HEAP_H_
-#define HLO_BASE_HEAP_H_
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -66,5 +65,3 @@ void hlo_block_release(hlo_heap_t* heap, hlo_block_t block);
 void hlo_heap_get_stats(hlo_heap_t* heap, hlo_heap_stats_t* out_stats);
 /// Resets the peak to the memory that is reserved now.
 void hlo_heap_clear_peak(hlo_heap_t* heap);
-
-#endif  // HLO_BASE_HEAP_H_

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Log lines of a client: a level and a replaceable sink. Nothing is logged without a log object.
-#ifndef HLO_BASE_LOG_H_
-#define HLO_BASE_LOG_H_
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,5 +44,3 @@ void hlo_log_write(const hlo_log_t* log, hlo_log_level_t level, const char* form
       hlo_log_write((log), HLO_LOG_LEVEL_##LEVEL, __VA_ARGS__); \
     }                                                           \
   } while (0)
-
-#endif  // HLO_BASE_LOG_H_

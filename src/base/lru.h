@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A cache by digest with a size limit; the least recently used items are evicted first.
-#ifndef HLO_BASE_LRU_H_
-#define HLO_BASE_LRU_H_
+#pragma once
 
 #include <stdatomic.h>
 
@@ -45,5 +44,3 @@ hlo_lru_item_t* hlo_lru_find(hlo_lru_t* lru, const hlo_digest_t* key);
 /// Adds an item as a further owner, replacing the item of the same key. An item above the limit is
 /// not added.
 void hlo_lru_add(hlo_lru_t* lru, const hlo_digest_t* key, hlo_lru_item_t* item);
-
-#endif  // HLO_BASE_LRU_H_

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Host memory: counted malloc with fault injection, checked size arithmetic, arenas with a limit.
-#ifndef HLO_BASE_MEM_H_
-#define HLO_BASE_MEM_H_
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -131,5 +130,3 @@ hlo_arena_mark_t hlo_arena_mark(const hlo_arena_t* arena);
 void hlo_arena_reset(hlo_arena_t* arena, hlo_arena_mark_t mark);
 /// Returns RESOURCE_EXHAUSTED if `failed`, else OK.
 hlo_status_t hlo_arena_status(const hlo_arena_t* arena) HLO_MUST_USE;
-
-#endif  // HLO_BASE_MEM_H_

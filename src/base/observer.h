@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The output of a client about its work: log lines, a trace file (HLOCC_TRACE), dumps of the stages
 // of a compilation (HLOCC_DUMP). Observing never fails the work: a write error is only a warning.
-#ifndef HLO_BASE_OBSERVER_H_
-#define HLO_BASE_OBSERVER_H_
+#pragma once
 
 #include <stdbool.h>
 
@@ -51,5 +50,3 @@ static inline bool hlo_observer_dumps(const hlo_observer_t* observer, hlo_dump_s
 /// warning, on failure. A file of the same name is replaced atomically. threads: safe.
 bool hlo_observer_write_dump(const hlo_observer_t* observer, const char* file_name,
                              const char* text, size_t length);
-
-#endif  // HLO_BASE_OBSERVER_H_

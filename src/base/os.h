@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The only calls to the operating system: time, cores, pages, files, futexes, shared libraries.
-#ifndef HLO_BASE_OS_H_
-#define HLO_BASE_OS_H_
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -163,5 +162,3 @@ hlo_status_t hlo_os_library_open(const char* name, void** out_library) HLO_MUST_
 /// Returns NULL if the symbol is missing.
 void* hlo_os_library_symbol(void* library, const char* symbol);
 void hlo_os_library_close(void* library);
-
-#endif  // HLO_BASE_OS_H_

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parallel loops for library functions without a dependency on a pool: the caller supplies the
 // function that runs the chunks of a loop.
-#ifndef HLO_BASE_PARALLEL_H_
-#define HLO_BASE_PARALLEL_H_
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -35,5 +34,3 @@ hlo_parallel_t hlo_parallel_on_pool(hlo_pool_t* pool);
 
 /// Returns loops that run as the frame's runtime runs them; valid while the frame is in its entry.
 hlo_parallel_t hlo_frame_parallel(hlo_frame_t* frame);
-
-#endif  // HLO_BASE_PARALLEL_H_

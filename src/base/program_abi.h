@@ -4,8 +4,7 @@
 // versioned: fields are only appended, and any change of meaning increments the version. Only
 // library_for may be NULL in a runtime's table: a function that a runtime does not offer returns
 // ERROR.
-#ifndef HLO_BASE_PROGRAM_ABI_H_
-#define HLO_BASE_PROGRAM_ABI_H_
+#pragma once
 
 #include <assert.h>
 #include <stdatomic.h>
@@ -102,5 +101,3 @@ static_assert(offsetof(hlo_frame_t, replica_id) == 48, "frame ABI");
 static_assert(offsetof(hlo_frame_t, partition_id) == 52, "frame ABI");
 static_assert(offsetof(hlo_frame_t, run_id) == 64, "frame ABI");
 static_assert(offsetof(hlo_frame_t, error) == 88, "frame ABI");
-
-#endif  // HLO_BASE_PROGRAM_ABI_H_

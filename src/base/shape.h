@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sizes of shapes, with overflow checks, and layouts of dense arrays.
 // threads: safe (pure)
-#ifndef HLO_BASE_SHAPE_H_
-#define HLO_BASE_SHAPE_H_
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -58,5 +57,3 @@ hlo_status_t hlo_dim_order_refuse_tiles(size_t rank, const int64_t* minor_to_maj
 ///          and other properties); both quote the text
 hlo_status_t hlo_dim_order_parse(const char* text, size_t rank,
                                  int64_t* out_minor_to_major) HLO_MUST_USE;
-
-#endif  // HLO_BASE_SHAPE_H_

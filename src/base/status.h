@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One-word status values: zero is OK, otherwise a code (numerically PJRT's) with an owned message.
-#ifndef HLO_BASE_STATUS_H_
-#define HLO_BASE_STATUS_H_
+#pragma once
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -106,5 +105,3 @@ hlo_status_t hlo_status_out_of_memory(size_t size_bytes) HLO_MUST_USE;
     if (!hlo_status_is_ok(hlo_try_status_))                     \
       return hlo_status_annotate(hlo_try_status_, __VA_ARGS__); \
   } while (0)
-
-#endif  // HLO_BASE_STATUS_H_

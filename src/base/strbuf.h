@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A growing text buffer for printers and messages; memory exhaustion is recorded, not reported.
-#ifndef HLO_BASE_STRBUF_H_
-#define HLO_BASE_STRBUF_H_
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -29,5 +28,3 @@ const char* hlo_strbuf_text(const hlo_strbuf_t* buf);
 /// Passes the text to the caller (hlo_mem_free) and empties the buffer; returns NULL if it failed.
 char* hlo_strbuf_take(hlo_strbuf_t* buf);
 hlo_status_t hlo_strbuf_status(const hlo_strbuf_t* buf) HLO_MUST_USE;
-
-#endif  // HLO_BASE_STRBUF_H_

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // "Did you mean": finds the closest of many names to a misspelt one.
-#ifndef HLO_BASE_SUGGEST_H_
-#define HLO_BASE_SUGGEST_H_
+#pragma once
 
 #include <stddef.h>
 
@@ -20,5 +19,3 @@ typedef struct hlo_suggestion {
 /// A name is close enough if at most a third of the letters, and at most three, differ.
 void hlo_suggestion_init(hlo_suggestion_t* suggestion, const char* wanted);
 void hlo_suggestion_offer(hlo_suggestion_t* suggestion, const char* name);
-
-#endif  // HLO_BASE_SUGGEST_H_

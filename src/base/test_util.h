@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Helpers for tests of all layers: checks that a status is OK, removal of folders.
-#ifndef HLO_BASE_TEST_UTIL_H_
-#define HLO_BASE_TEST_UTIL_H_
+#pragma once
 
 // clang-format off
 #include <setjmp.h>
@@ -29,5 +28,3 @@ static inline void hlo_test_remove_folder(const char* path) {
   assert_true(snprintf(command, sizeof command, "rm -r %s", path) < (int)sizeof command);
   assert_int_equal(system(command), 0);
 }
-
-#endif  // HLO_BASE_TEST_UTIL_H_

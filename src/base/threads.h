@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Threads: locks with levels, gates, parking, and the one pool of worker threads.
-#ifndef HLO_BASE_THREADS_H_
-#define HLO_BASE_THREADS_H_
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -144,5 +143,3 @@ static inline void hlo_chunk_range(size_t total, size_t chunk_count, size_t chun
   *out_begin = chunk_index * size + (chunk_index < extra ? chunk_index : extra);
   *out_end = *out_begin + size + (chunk_index < extra);
 }
-
-#endif  // HLO_BASE_THREADS_H_

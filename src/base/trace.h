@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Trace events in Chrome's JSON form (chrome://tracing, Perfetto). A NULL trace is disabled and
 // costs one branch.
-#ifndef HLO_BASE_TRACE_H_
-#define HLO_BASE_TRACE_H_
+#pragma once
 
 #include <stdint.h>
 
@@ -37,5 +36,3 @@ static inline void hlo_trace_end(hlo_trace_t* trace, uint64_t begin_ns, const ch
   if (HLO_LIKELY(!trace)) return;
   hlo_trace_add(trace, category, name, detail, begin_ns, hlo_os_now_ns());
 }
-
-#endif  // HLO_BASE_TRACE_H_

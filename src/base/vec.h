@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A typed growing array on the heap: HLO_VEC(int64_t) dims = {0}; hlo_vec_push(&dims, 3) returns
 // false if memory is exhausted; hlo_vec_deinit(&dims). Growth moves the items. threads: confined.
-#ifndef HLO_BASE_VEC_H_
-#define HLO_BASE_VEC_H_
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,5 +33,3 @@ bool hlo_vec_reserve_items(void* items, size_t* capacity, size_t count, size_t i
     (vec)->items = NULL;                \
     (vec)->count = (vec)->capacity = 0; \
   } while (0)
-
-#endif  // HLO_BASE_VEC_H_

@@ -2,8 +2,7 @@
 // The protobuf wire format: a bounds-checked reader, a writer into hlo_strbuf_t, and a decoder and
 // encoder driven by field tables.
 // source: https://protobuf.dev/programming-guides/encoding/
-#ifndef HLO_BASE_WIRE_H_
-#define HLO_BASE_WIRE_H_
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -174,5 +173,3 @@ hlo_status_t hlo_wire_decode(const hlo_wire_message_t* message, const void* data
 /// Encodes a struct: as in proto3, fields without presence are omitted if zero or empty; repeated
 /// scalars are packed. The struct must not refer to itself.
 void hlo_wire_encode(const hlo_wire_message_t* message, const void* value, hlo_strbuf_t* out);
-
-#endif  // HLO_BASE_WIRE_H_

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Command-line tools: tables of verbs and options, and a function for each verb. The tools are
 // hlocc and hlocc-dev (dev/dev.h).
-#ifndef HLO_CLI_CLI_H_
-#define HLO_CLI_CLI_H_
+#pragma once
 
 #include "base/config.h"
 #include "base/diag.h"
@@ -129,5 +128,3 @@ hlo_status_t hlo_cli_print(const hlo_cli_t* cli, const hlo_module_t* module,
                            hlo_strbuf_t* out) HLO_MUST_USE;
 /// Writes to standard output at once (for long runs). Failures are reported when the process ends.
 void hlo_cli_write(const char* text, size_t length);
-
-#endif  // HLO_CLI_CLI_H_

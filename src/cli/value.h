@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tensors at the boundary of the tool: --input values, NumPy files, printed results.
-#ifndef HLO_CLI_VALUE_H_
-#define HLO_CLI_VALUE_H_
+#pragma once
 
 #include "base/strbuf.h"
 #include "interp/eval.h"
@@ -30,5 +29,3 @@ hlo_status_t hlo_cli_result_print(const hlo_tensor_t* tensor, uint32_t process_c
 hlo_status_t hlo_npy_read(const char* path, hlo_dtype_t wanted,
                           hlo_tensor_t** out_tensor) HLO_MUST_USE;
 hlo_status_t hlo_npy_write(const char* path, const hlo_tensor_t* tensor) HLO_MUST_USE;
-
-#endif  // HLO_CLI_VALUE_H_

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The back ends: compiled code, whose programs that it cannot run go to the interpreter with one
 // log line, and the interpreter as an entry of program_abi.h.
-#ifndef HLO_COMPILER_BACKENDS_H_
-#define HLO_COMPILER_BACKENDS_H_
+#pragma once
 
 #include "compiler/compiler.h"
 
@@ -18,5 +17,3 @@ extern const hlo_backend_t hlo_backend_tile;
 extern const hlo_backend_t hlo_backend_c;
 /// The interpreter: the back end that runs everything.
 extern const hlo_backend_t hlo_backend_interp;
-
-#endif  // HLO_COMPILER_BACKENDS_H_

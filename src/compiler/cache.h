@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shared by the compilations of one client: machine code that was generated before, in memory and
 // in a folder, and the executable memory it is loaded into.
-#ifndef HLO_COMPILER_CACHE_H_
-#define HLO_COMPILER_CACHE_H_
+#pragma once
 
 #include "base/config.h"
 #include "base/lru.h"
@@ -53,5 +52,3 @@ hlo_cache_image_t* hlo_compile_cache_find(hlo_compile_cache_t* cache, const hlo_
 /// errors: nothing is cached then.
 void hlo_compile_cache_add(hlo_compile_cache_t* cache, const hlo_digest_t* key, const void* bytes,
                            size_t size_bytes);
-
-#endif  // HLO_COMPILER_CACHE_H_

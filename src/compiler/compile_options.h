@@ -3,8 +3,7 @@
 // Compile options as frameworks send them: a serialized CompileOptionsProto. Every field of the
 // message is either honoured, refused by name where ignoring it would change results, or known to
 // be a hint without meaning here.
-#ifndef HLO_COMPILER_COMPILE_OPTIONS_H_
-#define HLO_COMPILER_COMPILE_OPTIONS_H_
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -78,5 +77,3 @@ hlo_status_t hlo_compile_options_take_layouts(const hlo_compile_options_t* from,
 /// Writes a DeviceAssignmentProto: ids as in hlo_compile_options_t.device_assignment.
 void hlo_device_assignment_write(const int32_t* ids, int32_t replica_count, int32_t partition_count,
                                  hlo_strbuf_t* out);
-
-#endif  // HLO_COMPILER_COMPILE_OPTIONS_H_

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // From the bytes of a program to an executable: read, verify, optimise, hand to a back end.
-#ifndef HLO_COMPILER_COMPILER_H_
-#define HLO_COMPILER_COMPILER_H_
+#pragma once
 
 #include <stdatomic.h>
 
@@ -161,5 +160,3 @@ typedef struct hlo_serialized {
 } hlo_serialized_t;
 hlo_status_t hlo_executable_parse(const void* bytes, size_t size_bytes,
                                   hlo_serialized_t* out) HLO_MUST_USE;
-
-#endif  // HLO_COMPILER_COMPILER_H_

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs one program on the calling thread, without client or device, for the tool and tests; and
 // implements the functions of runtime tables that do not depend on the runtime.
-#ifndef HLO_COMPILER_EXECUTE_H_
-#define HLO_COMPILER_EXECUTE_H_
+#pragma once
 
 #include "base/parallel.h"
 #include "compiler/compiler.h"
@@ -53,5 +52,3 @@ typedef struct hlo_interp_runtime {
   hlo_runtime_table_t table;       // size_bytes covers the whole
   const hlo_process_grid_t* grid;  // NULL: alone
 } hlo_interp_runtime_t;
-
-#endif  // HLO_COMPILER_EXECUTE_H_

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The signature of the entry function, the layouts that compile options request for it, and the cost
 // of running it.
-#ifndef HLO_COMPILER_SIGNATURE_H_
-#define HLO_COMPILER_SIGNATURE_H_
+#pragma once
 
 #include "compiler/compile_options.h"
 #include "compiler/compiler.h"
@@ -24,5 +23,3 @@ bool hlo_func_is_cheap(const hlo_func_t* func, bool is_machine_code, int32_t pro
 /// errors: INVALID_ARGUMENT (other counts, element types or dimensions than those of the program)
 hlo_status_t hlo_layouts_apply(hlo_func_t* entry,
                                const hlo_compile_options_t* options) HLO_MUST_USE;
-
-#endif  // HLO_COMPILER_SIGNATURE_H_

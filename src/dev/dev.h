@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // hlocc-dev, a tool for developers of hlocc: tables of verbs and options. Code shared with hlocc is
 // in cli/cli.h. The tool is neither installed nor part of a library.
-#ifndef HLO_DEV_DEV_H_
-#define HLO_DEV_DEV_H_
+#pragma once
 
 #include "cli/cli.h"
 
@@ -26,5 +25,3 @@ static inline hlo_dev_t* hlo_dev_of(hlo_cli_t* cli) {
   hlo_status_t hlo_dev_cmd_##verb(hlo_cli_t* cli, hlo_strbuf_t* out) HLO_MUST_USE;
 #include "dev/verbs.def"
 #undef HLO_CLI_VERB
-
-#endif  // HLO_DEV_DEV_H_

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reduces a module that fails a test to a smaller one that still fails (hlocc-dev reduce).
-#ifndef HLO_DEV_SHRINK_H_
-#define HLO_DEV_SHRINK_H_
+#pragma once
 
 #include "ir/module.h"
 
@@ -17,5 +16,3 @@ hlo_status_t hlo_shrink(hlo_module_t** module, hlo_shrink_test_t test, void* con
 /// Returns the size that shrinking minimises: operations, arguments and results of the entry,
 /// elements of constants, decimal digits of extents.
 uint64_t hlo_shrink_weight(const hlo_module_t* module);
-
-#endif  // HLO_DEV_SHRINK_H_

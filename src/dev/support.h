@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The support of operations by element type and back end, determined by running the smallest
 // program of each operation (support.def) like a client.
-#ifndef HLO_DEV_SUPPORT_H_
-#define HLO_DEV_SUPPORT_H_
+#pragma once
 
 #include "base/dtype.h"
 #include "ir/ops.h"
@@ -28,5 +27,3 @@ typedef enum hlo_support_answer {
 /// errors: INTERNAL if the program neither runs nor is refused, which would falsify the page
 hlo_status_t hlo_support_probe(hlo_client_t* client, const char* backend, hlo_op_t op, int type,
                                hlo_support_answer_t* out_answer) HLO_MUST_USE;
-
-#endif  // HLO_DEV_SUPPORT_H_

@@ -8,8 +8,7 @@
 // without a terminating zero.
 //
 // source: openxla/xla, xla/ffi/api/c_api.h; abi_test.c compares all facts with tests/data
-#ifndef HLO_FFI_ABI_H_
-#define HLO_FFI_ABI_H_
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -466,5 +465,3 @@ typedef struct XlaCustomCallStatus_ XlaCustomCallStatus;
 void XlaCustomCallStatusSetSuccess(XlaCustomCallStatus* status);
 void XlaCustomCallStatusSetFailure(XlaCustomCallStatus* status, const char* message,
                                    size_t message_length);
-
-#endif  // HLO_FFI_ABI_H_

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The functions that handlers may call, and what a call passes to them.
-#ifndef HLO_FFI_API_H_
-#define HLO_FFI_API_H_
+#pragma once
 
 #include "base/status.h"
 #include "base/threads.h"
@@ -38,5 +37,3 @@ static inline XLA_FFI_Error* hlo_ffi_error_of(hlo_status_t status) {
 static inline hlo_status_t hlo_ffi_error_take(XLA_FFI_Error* error) {
   return (hlo_status_t)error;
 }
-
-#endif  // HLO_FFI_API_H_

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attributes of calls: a plain description and the form that handlers read.
-#ifndef HLO_FFI_ATTRIBUTES_H_
-#define HLO_FFI_ATTRIBUTES_H_
+#pragma once
 
 #include "base/dtype.h"
 #include "base/mem.h"
@@ -26,5 +25,3 @@ enum { HLO_FFI_MAX_ATTRIBUTE_DEPTH = 64 };
 /// owner : the arena
 hlo_status_t hlo_ffi_attributes_build(hlo_arena_t* arena, const hlo_ffi_attribute_t* attributes,
                                       size_t count, XLA_FFI_Attrs* out_attrs) HLO_MUST_USE;
-
-#endif  // HLO_FFI_ATTRIBUTES_H_

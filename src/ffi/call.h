@@ -5,8 +5,7 @@
 //   hlo_ffi_launch_init   in memory of the execution: one launch of the call site
 //   hlo_ffi_launch_prepare, _execute (any number of times), _deinit
 //   hlo_ffi_call_release  destroys the state of instantiate
-#ifndef HLO_FFI_CALL_H_
-#define HLO_FFI_CALL_H_
+#pragma once
 
 #include "base/dtype.h"
 #include "ffi/api.h"
@@ -75,5 +74,3 @@ hlo_status_t hlo_ffi_launch_prepare(hlo_ffi_launch_t* launch, const hlo_ffi_cont
 hlo_status_t hlo_ffi_launch_execute(hlo_ffi_launch_t* launch, const hlo_ffi_context_t* context,
                                     void* const* addresses,
                                     XLA_FFI_Future** out_future) HLO_MUST_USE;
-
-#endif  // HLO_FFI_CALL_H_

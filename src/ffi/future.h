@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Futures: how a handler reports the end of work that continues after it has returned.
-#ifndef HLO_FFI_FUTURE_H_
-#define HLO_FFI_FUTURE_H_
+#pragma once
 
 #include "base/status.h"
 #include "ffi/abi.h"
@@ -23,5 +22,3 @@ void hlo_ffi_future_on_ready(XLA_FFI_Future* future, hlo_ffi_future_callback_t c
 
 /// Takes the future, waits without limit, and returns its status. Never on a worker.
 hlo_status_t hlo_ffi_future_await(XLA_FFI_Future* future) HLO_MUST_USE;
-
-#endif  // HLO_FFI_FUTURE_H_

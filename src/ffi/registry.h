@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Registries of the functions that custom calls name: one of the process, and those that clients
 // own, which are asked first.
-#ifndef HLO_FFI_REGISTRY_H_
-#define HLO_FFI_REGISTRY_H_
+#pragma once
 
 #include "base/status.h"
 #include "ffi/abi.h"
@@ -57,5 +56,3 @@ hlo_status_t hlo_ffi_registry_find(hlo_ffi_registry_t* registry, XLA_FFI_ByteSpa
 static inline XLA_FFI_ByteSpan hlo_ffi_span(const char* text) {
   return (XLA_FFI_ByteSpan){text, __builtin_strlen(text)};
 }
-
-#endif  // HLO_FFI_REGISTRY_H_

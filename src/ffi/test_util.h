@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Helpers of this folder's tests: handlers in C that answer questions for their metadata.
-#ifndef HLO_FFI_TEST_UTIL_H_
-#define HLO_FFI_TEST_UTIL_H_
+#pragma once
 
 #include <string.h>
 
@@ -74,5 +73,3 @@ static inline hlo_status_t hlo_ffi_test_run(hlo_ffi_registry_t* registry,
   hlo_ffi_call_release(call);
   return status;
 }
-
-#endif  // HLO_FFI_TEST_UTIL_H_

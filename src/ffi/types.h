@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Types of objects that handlers and frameworks define: their ids, the states of handlers, and the
 // user data of executions.
-#ifndef HLO_FFI_TYPES_H_
-#define HLO_FFI_TYPES_H_
+#pragma once
 
 #include "base/status.h"
 #include "base/vec.h"
@@ -60,5 +59,3 @@ hlo_status_t hlo_ffi_user_data_add(hlo_ffi_user_data_t* data, int64_t type_id, v
 hlo_status_t hlo_ffi_user_data_get(const hlo_ffi_user_data_t* data, int64_t type_id,
                                    void** out_object) HLO_MUST_USE;
 void hlo_ffi_user_data_deinit(hlo_ffi_user_data_t* data);
-
-#endif  // HLO_FFI_TYPES_H_

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Readers of programs in all serialized forms: detects the format by the first bytes and calls its
 // reader.
-#ifndef HLO_FRONTEND_FRONTEND_H_
-#define HLO_FRONTEND_FRONTEND_H_
+#pragma once
 
 #include "base/diag.h"
 #include "ir/module.h"
@@ -40,5 +39,3 @@ const char* hlo_format_name(hlo_format_t format);
 hlo_status_t hlo_frontend_load(const void* bytes, size_t size, const char* file_name,
                                const hlo_frontend_options_t* options, hlo_diag_t* diag,
                                hlo_module_t** out_module) HLO_MUST_USE;
-
-#endif  // HLO_FRONTEND_FRONTEND_H_

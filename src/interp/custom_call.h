@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Custom calls that the interpreter implements itself.
-#ifndef HLO_INTERP_CUSTOM_CALL_H_
-#define HLO_INTERP_CUSTOM_CALL_H_
+#pragma once
 
 #include "interp/eval.h"
 #include "ir/custom_call.h"
@@ -13,5 +12,3 @@ hlo_status_t hlo_check_operands(const hlo_node_t* node,
 /// lapack_{s,d,c,z}<name>_ffi: factorisations with the operands, results and attributes that JAX
 /// passes; and a tridiagonal solver that perturbs pivots near zero.
 hlo_status_t hlo_custom_lapack(HLO_REF_ARGUMENTS) HLO_MUST_USE;
-
-#endif  // HLO_INTERP_CUSTOM_CALL_H_

@@ -5,8 +5,7 @@
 // Tensors are reference counted. Before a node runs, a value used for the last time is moved out of
 // its slot. An operand with count 1 therefore belongs to the op alone, which may overwrite and
 // return it (hlo_tensor_is_unique()): loops over dynamic_update_slice copy nothing.
-#ifndef HLO_INTERP_EVAL_H_
-#define HLO_INTERP_EVAL_H_
+#pragma once
 
 #include <stdatomic.h>
 
@@ -118,5 +117,3 @@ hlo_status_t hlo_region_fn_call(hlo_region_fn_t* fn, const void* const* args,
 /// calls.
 hlo_status_t hlo_region_fn_call_many(hlo_region_fn_t* fn, size_t count, const void* const* args,
                                      void* const* results) HLO_MUST_USE;
-
-#endif  // HLO_INTERP_EVAL_H_

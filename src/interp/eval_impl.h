@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Internals of the interpreter: prepared code (program.c) and the state of an evaluation (eval.c).
-#ifndef HLO_INTERP_EVAL_IMPL_H_
-#define HLO_INTERP_EVAL_IMPL_H_
+#pragma once
 
 #include "interp/program.h"
 #include "interp/scalar.h"
@@ -144,5 +143,3 @@ void hlo_region_fn_free_all(hlo_eval_t* eval);
 
 /// Returns the value (lent) that an enclosing region computed for `value`, or NULL.
 hlo_tensor_t* hlo_eval_captured(const hlo_eval_t* eval, const hlo_value_t* value);
-
-#endif  // HLO_INTERP_EVAL_IMPL_H_

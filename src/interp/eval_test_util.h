@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // For tests of the evaluator: short ways to build modules by hand and to run them.
-#ifndef HLO_INTERP_EVAL_TEST_UTIL_H_
-#define HLO_INTERP_EVAL_TEST_UTIL_H_
+#pragma once
 
 // clang-format off
 #include <setjmp.h>
@@ -141,5 +140,3 @@ static inline int32_t hlo_test_take_s32(hlo_tensor_t* tensor) {
   hlo_tensor_release(tensor);
   return value;
 }
-
-#endif  // HLO_INTERP_EVAL_TEST_UTIL_H_

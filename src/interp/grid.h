@@ -2,8 +2,7 @@
 // The interface between an evaluation and the other processes of its program: a table of functions
 // that collectives, send, recv, infeed and outfeed call. The functions never block: they complete
 // or report pending.
-#ifndef HLO_INTERP_GRID_H_
-#define HLO_INTERP_GRID_H_
+#pragma once
 
 #include "interp/eval.h"
 
@@ -43,5 +42,3 @@ typedef struct hlo_process_grid {
   hlo_status_t (*outfeed)(void* context, uint32_t process, const hlo_node_t* node,
                           uint32_t tensor_count, hlo_tensor_t* const* tensors, bool* out_pending);
 } hlo_process_grid_t;
-
-#endif  // HLO_INTERP_GRID_H_

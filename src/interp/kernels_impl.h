@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Private to the elementwise ops: the table of kernels of one element type, and the names that the
 // templates (ref_unary.inl, ref_binary.inl ...) define.
-#ifndef HLO_INTERP_KERNELS_IMPL_H_
-#define HLO_INTERP_KERNELS_IMPL_H_
+#pragma once
 
 #include "interp/eval.h"
 #include "interp/scalar.h"
@@ -75,5 +74,3 @@ hlo_status_t hlo_tensor_expand(const hlo_tensor_t* tensor, uint32_t rank, const 
 #define KERNEL_ROW(id) [HLO_KERNEL_##id] = {KERNEL_LOOP(id), KERNEL_SCALAR(id)}
 #define KERNEL_TABLE_NAME_2(type) hlo_kernels_##type
 #define KERNEL_TABLE_NAME(type) KERNEL_TABLE_NAME_2(type)
-
-#endif  // HLO_INTERP_KERNELS_IMPL_H_

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs modules in the reference interpreter: a program is prepared once; any number of resumable
 // evaluations run its functions.
-#ifndef HLO_INTERP_PROGRAM_H_
-#define HLO_INTERP_PROGRAM_H_
+#pragma once
 
 #include "interp/eval.h"
 #include "interp/grid.h"
@@ -72,5 +71,3 @@ void hlo_interp_end(hlo_eval_t* eval);
 /// errors: those of hlo_ref_<op>(); UNIMPLEMENTED for ops that control flow or processes
 hlo_status_t hlo_interp_node(const hlo_node_t* node, hlo_tensor_t* const* operands,
                              hlo_tensor_t** results) HLO_MUST_USE;
-
-#endif  // HLO_INTERP_PROGRAM_H_

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Quantized tensors: real value = (stored - zero point) * scale, per tensor or along one axis.
-#ifndef HLO_INTERP_QUANT_H_
-#define HLO_INTERP_QUANT_H_
+#pragma once
 
 #include "interp/eval.h"
 
@@ -12,5 +11,3 @@ bool hlo_quant_is_used(const hlo_node_t* node, hlo_tensor_t* const* operands);
 /// other.
 hlo_status_t hlo_quant_run(hlo_eval_t* eval, const hlo_node_t* node, hlo_ref_fn_t function,
                            hlo_tensor_t** operands, hlo_tensor_t** results) HLO_MUST_USE;
-
-#endif  // HLO_INTERP_QUANT_H_

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Contraction of two tensors, used by dot, dot_general, einsum and ragged_dot.
-#ifndef HLO_INTERP_REF_DOT_H_
-#define HLO_INTERP_REF_DOT_H_
+#pragma once
 
 #include "interp/ref_util.h"
 #include "ir/dot_algorithm.h"
@@ -25,5 +24,3 @@ hlo_dtype_t hlo_dot_wide_dtype(hlo_dtype_t lhs, hlo_dtype_t rhs, hlo_dtype_t res
 /// sum += the products of `count` elements of a and b, which are a_step and b_step apart.
 void hlo_dot_add_products(hlo_dtype_t wide, int64_t count, const void* a, int64_t a_step,
                           const void* b, int64_t b_step, void* sum);
-
-#endif  // HLO_INTERP_REF_DOT_H_

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shared by ops that fold elements with a region: reduce, reduce_window, select_and_scatter,
 // scatter.
-#ifndef HLO_INTERP_REF_FOLD_H_
-#define HLO_INTERP_REF_FOLD_H_
+#pragma once
 
 #include "interp/eval.h"
 #include "interp/ref_util.h"
@@ -41,5 +40,3 @@ typedef hlo_status_t (*hlo_fold_run_fn_t)(hlo_eval_t* eval, const hlo_node_t* no
                                           const hlo_fold_operands_t* fold, hlo_tensor_t** results);
 hlo_status_t hlo_fold_run(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,
                           hlo_tensor_t** results, hlo_fold_run_fn_t run) HLO_MUST_USE;
-
-#endif  // HLO_INTERP_REF_FOLD_H_

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Dense linear algebra by textbook methods on matrices of complex doubles, row-major and dense:
 // element (i, j) of an m x n matrix is a[i * n + j]. Real matrices have zero imaginary parts.
-#ifndef HLO_INTERP_REF_LAPACK_H_
-#define HLO_INTERP_REF_LAPACK_H_
+#pragma once
 
 #include <complex.h>
 #include <stdbool.h>
@@ -63,5 +62,3 @@ int64_t hlo_ref_schur_real(int64_t n, hlo_c128_t* a, hlo_c128_t* z, hlo_c128_t* 
 /// real. spare: n elements
 void hlo_ref_schur_vector(bool is_left, int64_t n, int64_t k, const hlo_c128_t* t,
                           const hlo_c128_t* z, hlo_c128_t* vector, hlo_c128_t* spare);
-
-#endif  // HLO_INTERP_REF_LAPACK_H_

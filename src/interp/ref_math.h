@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Private to the elementwise ops: real functions that libm lacks or computes less accurately.
 // Errors are relative to the exact value for double arguments; NaN in, NaN out.
-#ifndef HLO_INTERP_REF_MATH_H_
-#define HLO_INTERP_REF_MATH_H_
+#pragma once
 
 double hlo_math_cbrt(double x);
 double hlo_math_logistic(double x);
@@ -14,5 +13,3 @@ double hlo_math_bessel_i1e(double x);
 double hlo_math_zeta(double s, double q);
 /// n-th derivative of digamma, n a whole number >= 0 (else NaN).
 double hlo_math_polygamma(double n, double x);
-
-#endif  // HLO_INTERP_REF_MATH_H_

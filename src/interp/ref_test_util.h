@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // For the tests of reference functions: runs one op on tensors given as C arrays.
-#ifndef HLO_INTERP_REF_TEST_UTIL_H_
-#define HLO_INTERP_REF_TEST_UTIL_H_
+#pragma once
 
 // clang-format off
 #include <setjmp.h>
@@ -102,5 +101,3 @@ static inline void hlo_test_run_arrays(hlo_test_fixture_t* f, hlo_op_t op, hlo_d
   hlo_tensor_release(operands[0]);
   hlo_tensor_release(operands[1]);
 }
-
-#endif  // HLO_INTERP_REF_TEST_UTIL_H_

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // For tests of reference functions: programs as text whose check.* ops state the expected values.
-#ifndef HLO_INTERP_REF_TEXT_TEST_UTIL_H_
-#define HLO_INTERP_REF_TEXT_TEST_UTIL_H_
+#pragma once
 
 // clang-format off
 #include <setjmp.h>
@@ -47,5 +46,3 @@ static inline void hlo_test_expect_runs(const char* body) {
     fail();
   }
 }
-
-#endif  // HLO_INTERP_REF_TEXT_TEST_UTIL_H_

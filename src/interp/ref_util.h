@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Helpers shared by several families of reference functions: clamping of indices, and reshaped
 // views.
-#ifndef HLO_INTERP_REF_UTIL_H_
-#define HLO_INTERP_REF_UTIL_H_
+#pragma once
 
 #include <assert.h>
 
@@ -55,5 +54,3 @@ hlo_status_t hlo_move_slice_to(hlo_eval_t* eval, const hlo_node_t* node,
 hlo_status_t hlo_move_broadcast(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,
                                 const int64_t* mapping, uint32_t rank, const int64_t* dims,
                                 hlo_tensor_t** out_tensor) HLO_MUST_USE;
-
-#endif  // HLO_INTERP_REF_UTIL_H_

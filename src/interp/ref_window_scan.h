@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Windows that extend back to the beginning of a dimension, or forward to its end: JAX writes
 // cumsum, cumprod, cummax and the like as such a reduce_window.
-#ifndef HLO_INTERP_REF_WINDOW_SCAN_H_
-#define HLO_INTERP_REF_WINDOW_SCAN_H_
+#pragma once
 
 #include "interp/ref_fold.h"
 #include "interp/ref_util.h"
@@ -24,5 +23,3 @@ hlo_status_t hlo_window_init_is_fixed(const hlo_fold_operands_t* operands,
 /// values, and still do if the scan is not done.
 hlo_status_t hlo_window_scan(const hlo_window_scan_t* scan, hlo_tensor_t** results,
                              bool* out_is_done) HLO_MUST_USE;
-
-#endif  // HLO_INTERP_REF_WINDOW_SCAN_H_

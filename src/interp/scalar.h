@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elementwise ops as plain functions on single elements and on arrays of elements, for callers that
 // apply an op many times without creating tensors: region functions, reductions, scatters.
-#ifndef HLO_INTERP_SCALAR_H_
-#define HLO_INTERP_SCALAR_H_
+#pragma once
 
 #include "ir/module.h"
 
@@ -61,5 +60,3 @@ static inline void hlo_scalar_step_run(const hlo_scalar_step_t* step, const void
 /// Runs the step on `count` consecutive elements; `result` may equal one of the args.
 void hlo_scalar_step_run_many(const hlo_scalar_step_t* step, const void* const* args, void* result,
                               size_t count);
-
-#endif  // HLO_INTERP_SCALAR_H_

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A grid of processes simulated on one thread: each is an evaluation of its own and runs until it
 // has to wait for the others.
-#ifndef HLO_INTERP_SIMGRID_H_
-#define HLO_INTERP_SIMGRID_H_
+#pragma once
 
 #include "interp/program.h"
 
@@ -23,5 +22,3 @@ typedef struct hlo_simgrid_run {
 /// errors: those of a process; FAILED_PRECONDITION if all wait for each other
 hlo_status_t hlo_simgrid_run(const hlo_interp_program_t* program, const hlo_simgrid_run_t* run,
                              hlo_tensor_t** outputs) HLO_MUST_USE;
-
-#endif  // HLO_INTERP_SIMGRID_H_

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Free lists for the small blocks of tensors, one pool per evaluation, so that loops over scalars
 // avoid the heap.
-#ifndef HLO_INTERP_TENSOR_POOL_H_
-#define HLO_INTERP_TENSOR_POOL_H_
+#pragma once
 
 #include <stdint.h>
 
@@ -32,5 +31,3 @@ hlo_tensor_pool_t* hlo_tensor_pool_enter(hlo_tensor_pool_t* pool);
 void hlo_tensor_pool_leave(hlo_tensor_pool_t* previous);
 /// Frees the cached blocks.
 void hlo_tensor_pool_deinit(hlo_tensor_pool_t* pool);
-
-#endif  // HLO_INTERP_TENSOR_POOL_H_

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Properties that a plan needs of the nodes that compiled programs run as calls.
-#ifndef HLO_IR_CALL_H_
-#define HLO_IR_CALL_H_
+#pragma once
 
 #include "ir/module.h"
 
@@ -13,5 +12,3 @@ bool hlo_call_may_share(const hlo_node_t* node, uint32_t result, uint32_t operan
 /// Returns true if the result may, but need not, overwrite the operand: the operand is read
 /// completely first (sums over processes), or the result starts as its copy (factorisations).
 bool hlo_call_may_cover(const hlo_node_t* node, uint32_t result, uint32_t operand);
-
-#endif  // HLO_IR_CALL_H_

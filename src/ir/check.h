@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The checks of check ops and check.* custom calls: what they compare, and how they report.
-#ifndef HLO_IR_CHECK_H_
-#define HLO_IR_CHECK_H_
+#pragma once
 
 #include "ir/module.h"
 
@@ -36,5 +35,3 @@ hlo_status_t hlo_check_shape_error(const hlo_node_t* node, uint32_t count,
 /// Returns the distance of two floats of one format, given by their bits: 0 for equal bits and for
 /// two NaN, UINT64_MAX if one is infinite or NaN and the other is something else.
 uint64_t hlo_check_ulp_distance(hlo_dtype_t dtype, const void* a, const void* b);
-
-#endif  // HLO_IR_CHECK_H_

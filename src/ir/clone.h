@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copies, comparison, hashing and walking of modules; values that regions capture.
-#ifndef HLO_IR_CLONE_H_
-#define HLO_IR_CLONE_H_
+#pragma once
 
 #include "ir/module.h"
 
@@ -39,5 +38,3 @@ hlo_status_t hlo_module_walk(hlo_module_t* module, bool post_order, hlo_visit_t 
 /// errors : RESOURCE_EXHAUSTED
 hlo_status_t hlo_node_captures(const hlo_node_t* node, hlo_arena_t* arena, uint32_t* out_count,
                                const hlo_value_t*** out_values) HLO_MUST_USE;
-
-#endif  // HLO_IR_CLONE_H_

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Targets of custom_call that hlocc implements (custom_calls.def).
-#ifndef HLO_IR_CUSTOM_CALL_H_
-#define HLO_IR_CUSTOM_CALL_H_
+#pragma once
 
 #include "ir/module.h"
 
@@ -40,5 +39,3 @@ static inline char hlo_custom_call_char(const hlo_node_t* node, const char* key,
 }
 /// Returns an entry as a boolean; false if the entry is absent or not a boolean.
 bool hlo_custom_call_flag(const hlo_node_t* node, const char* key);
-
-#endif  // HLO_IR_CUSTOM_CALL_H_

@@ -2,8 +2,7 @@
 // The algorithm of a dot_general: the precision that its operands are rounded to and the type that
 // its products are accumulated in. dot_algorithm.def lists the algorithms that XLA names; others
 // are refused.
-#ifndef HLO_IR_DOT_ALGORITHM_H_
-#define HLO_IR_DOT_ALGORITHM_H_
+#pragma once
 
 #include "base/dtype.h"
 #include "ir/module.h"
@@ -54,5 +53,3 @@ void hlo_dot_algorithm_attrs(hlo_module_t* module, const hlo_dot_algorithm_t* ro
 /// Returns the element type in which dot_general and convolution are computed: F32, F64, U32 or U64
 /// (for complex numbers the type of their parts), wide enough for both operands and the result.
 hlo_dtype_t hlo_dot_compute_dtype(hlo_dtype_t lhs, hlo_dtype_t rhs, hlo_dtype_t result);
-
-#endif  // HLO_IR_DOT_ALGORITHM_H_

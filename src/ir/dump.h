@@ -5,8 +5,7 @@
 //
 // The fingerprint of the input keeps modules of the same name apart and makes names stable: the
 // same program always gives the same files.
-#ifndef HLO_IR_DUMP_H_
-#define HLO_IR_DUMP_H_
+#pragma once
 
 #include "base/observer.h"
 #include "ir/module.h"
@@ -32,5 +31,3 @@ bool hlo_dump_wants(const hlo_dumper_t* dumper, hlo_dump_stage_t stage);
 void hlo_dump_text(hlo_dumper_t* dumper, hlo_dump_stage_t stage, const hlo_strbuf_t* text);
 /// Call it after each pass, even when stage `passes` is not enabled: it counts the passes.
 void hlo_dump_pass(hlo_dumper_t* dumper, const char* pass, const hlo_module_t* module);
-
-#endif  // HLO_IR_DUMP_H_

@@ -5,8 +5,7 @@
 // A program requests a layout by `mhlo.layout_mode`, a string. Pass lower_layouts changes the type
 // to the dimensions in memory order, and records their order in the program in HLO_LAYOUT_ATTR: an
 // argument of type 3x2xf32 with {0, 1} is a column-major array of 2x3.
-#ifndef HLO_IR_ENTRY_H_
-#define HLO_IR_ENTRY_H_
+#pragma once
 
 #include "ir/module.h"
 
@@ -35,5 +34,3 @@ bool hlo_func_argument_is_donor(const hlo_func_t* func, uint32_t argument);
 /// HLO_DONATED_NOWHERE marks the unpaired.
 void hlo_func_pair_donations(const hlo_func_t* func, uint32_t* out_results,
                              uint32_t* out_arguments);
-
-#endif  // HLO_IR_ENTRY_H_

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The axes of Fourier transforms, which every implementation needs.
-#ifndef HLO_IR_FFT_H_
-#define HLO_IR_FFT_H_
+#pragma once
 
 #include "ir/module.h"
 
@@ -23,5 +22,3 @@ hlo_status_t hlo_fft_shape_read(const hlo_node_t* node, hlo_dtype_t dtype, uint3
 static inline bool hlo_fft_is_inverse(const hlo_fft_shape_t* shape) {
   return shape->type == HLO_FFT_TYPE_IFFT || shape->type == HLO_FFT_TYPE_IRFFT;
 }
-
-#endif  // HLO_IR_FFT_H_

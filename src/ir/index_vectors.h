@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How the index vectors of gather and scatter address an operand.
-#ifndef HLO_IR_INDEX_VECTORS_H_
-#define HLO_IR_INDEX_VECTORS_H_
+#pragma once
 
 #include "ir/module.h"
 
@@ -34,5 +33,3 @@ bool hlo_index_vectors_init(hlo_index_vectors_t* out, hlo_dtype_t dtype, uint32_
 /// int64 values, unsigned ones beyond saturate.
 void hlo_index_vectors_start(const hlo_index_vectors_t* vectors, const void* indices,
                              const int64_t* position, int64_t* out_start);
-
-#endif  // HLO_IR_INDEX_VECTORS_H_

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shape inference and verification of ops, driven by the op table.
-#ifndef HLO_IR_INFER_H_
-#define HLO_IR_INFER_H_
+#pragma once
 
 #include "ir/module.h"
 
@@ -62,5 +61,3 @@ bool hlo_node_is_valid(const hlo_node_t* node);
 /// Returns true if both have the same kind, element type and rank, and no dimension is known to
 /// differ.
 bool hlo_types_compatible(const hlo_type_t* a, const hlo_type_t* b);
-
-#endif  // HLO_IR_INFER_H_

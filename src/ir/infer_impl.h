@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Helpers shared by the files of inference and verification (private to ir).
-#ifndef HLO_IR_INFER_IMPL_H_
-#define HLO_IR_INFER_IMPL_H_
+#pragma once
 
 #include "ir/infer.h"
 
@@ -81,5 +80,3 @@ hlo_status_t hlo_dims_dot_general(const hlo_node_t* node, uint32_t* out_rank,
 hlo_status_t hlo_dims_dot(const hlo_node_t* node, uint32_t* out_rank, int64_t* dims) HLO_MUST_USE;
 hlo_status_t hlo_dims_convolution(const hlo_node_t* node, uint32_t* out_rank,
                                   int64_t* dims) HLO_MUST_USE;
-
-#endif  // HLO_IR_INFER_IMPL_H_

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The hash sets that intern the types, attributes and strings of a module (private to ir).
-#ifndef HLO_IR_INTERNER_H_
-#define HLO_IR_INTERNER_H_
+#pragma once
 
 #include <stdint.h>
 
@@ -37,5 +36,3 @@ void** hlo_intern_slot(hlo_intern_set_t* set, hlo_arena_t* arena, uint64_t hash,
 
 /// Releases the literals that attributes of the module hold.
 void hlo_interner_release_literals(hlo_interner_t* interner);
-
-#endif  // HLO_IR_INTERNER_H_

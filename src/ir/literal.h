@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Literals: immutable, reference-counted dense tensors that modules, clones and executables share.
-#ifndef HLO_IR_LITERAL_H_
-#define HLO_IR_LITERAL_H_
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -68,5 +67,3 @@ uint64_t hlo_literal_hash(const hlo_literal_t* literal);
 /// Computes the product of dims; false on a negative dim, a rank > HLO_RANK_MAX or overflow of
 /// int64.
 bool hlo_dims_element_count(uint32_t rank, const int64_t* dims, int64_t* out_count);
-
-#endif  // HLO_IR_LITERAL_H_

@@ -6,8 +6,7 @@
 // use values of enclosing regions. Failure of host memory is sticky: builders then return the
 // module's poison node or NULL types, and hlo_module_status() reports the failure once.
 // threads: confined while compiling, immutable after
-#ifndef HLO_IR_MODULE_H_
-#define HLO_IR_MODULE_H_
+#pragma once
 
 #include "base/diag.h"
 #include "base/hashmap.h"
@@ -266,5 +265,3 @@ static inline bool hlo_ints_has(hlo_ints_t list, int64_t value) {
   }
   return false;
 }
-
-#endif  // HLO_IR_MODULE_H_

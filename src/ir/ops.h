@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Queries on the op table (ops.def) and the attribute table (attrs.def).
-#ifndef HLO_IR_OPS_H_
-#define HLO_IR_OPS_H_
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -164,5 +163,3 @@ typedef struct hlo_struct_attr {
 const hlo_struct_attr_t* hlo_op_struct_of(hlo_op_t op, hlo_attr_id_t id);
 /// Returns a struct attribute by its mnemonic, or NULL.
 const hlo_struct_attr_t* hlo_struct_by_mnemonic(const char* mnemonic, size_t length);
-
-#endif  // HLO_IR_OPS_H_

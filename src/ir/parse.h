@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parser of MLIR text: types, attributes, functions, generic ops and the pretty forms of StableHLO.
-#ifndef HLO_IR_PARSE_H_
-#define HLO_IR_PARSE_H_
+#pragma once
 
 #include "ir/module.h"
 
@@ -20,5 +19,3 @@ hlo_status_t hlo_parse_attr(hlo_module_t* module, const char* text, size_t lengt
                             const hlo_attr_t** out_attr) HLO_MUST_USE;
 hlo_status_t hlo_parse_type(hlo_module_t* module, const char* text, size_t length,
                             const hlo_type_t** out_type) HLO_MUST_USE;
-
-#endif  // HLO_IR_PARSE_H_

@@ -3,8 +3,7 @@
 //
 // Functions return false (or NULL) after a fault. The fault is in the diagnostics already, unless
 // memory is exhausted or the fault follows from an earlier one (a value whose definition failed).
-#ifndef HLO_IR_PARSE_IMPL_H_
-#define HLO_IR_PARSE_IMPL_H_
+#pragma once
 
 #include "ir/parse.h"
 #include "ir/print.h"
@@ -239,5 +238,3 @@ bool hlo_parse_recover(hlo_parser_t* p, const char* start);
 
 bool hlo_parse_pretty(hlo_parser_t* p, hlo_op_state_t* op);
 bool hlo_parse_notation(hlo_parser_t* p, hlo_op_state_t* op, const char* name, size_t length);
-
-#endif  // HLO_IR_PARSE_IMPL_H_

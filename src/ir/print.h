@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The canonical text of modules: StableHLO in MLIR syntax, which parse.h reads back to
 // an equal module.
-#ifndef HLO_IR_PRINT_H_
-#define HLO_IR_PRINT_H_
+#pragma once
 
 #include "ir/module.h"
 
@@ -25,5 +24,3 @@ void hlo_print_literal(const hlo_literal_t* literal, hlo_strbuf_t* out);
 /// undo with hlo_text_locale_end().
 void* hlo_text_locale_begin(void);
 void hlo_text_locale_end(void* previous);
-
-#endif  // HLO_IR_PRINT_H_

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The state of printing one module, shared by the print*.c files (private to ir).
-#ifndef HLO_IR_PRINT_IMPL_H_
-#define HLO_IR_PRINT_IMPL_H_
+#pragma once
 
 #include "ir/print.h"
 #include "ir/text_impl.h"
@@ -72,5 +71,3 @@ bool hlo_conv_dims_are_plain(const hlo_node_t* node);
 /// Prints an attribute; literals above options->elide_literals_above are elided.
 void hlo_print_any_attr(const hlo_print_options_t* options, const hlo_attr_t* attr,
                         hlo_strbuf_t* out);
-
-#endif  // HLO_IR_PRINT_IMPL_H_

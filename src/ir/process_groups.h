@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The processes that participate in a collective: the four strategies of StableHLO.
-#ifndef HLO_IR_PROCESS_GROUPS_H_
-#define HLO_IR_PROCESS_GROUPS_H_
+#pragma once
 
 #include "ir/module.h"
 
@@ -24,5 +23,3 @@ hlo_status_t hlo_group_members(const hlo_node_t* node, hlo_group_strategy_t stra
                                const hlo_attr_t* groups, uint32_t replica_count,
                                uint32_t partition_count, uint32_t process, uint32_t* members,
                                uint32_t* out_count) HLO_MUST_USE;
-
-#endif  // HLO_IR_PROCESS_GROUPS_H_

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The places of random words in arrays.
-#ifndef HLO_IR_RANDOM_H_
-#define HLO_IR_RANDOM_H_
+#pragma once
 
 #include <stdint.h>
 
@@ -9,5 +8,3 @@
 /// of even size, else the largest, whose last element has no neighbour.
 /// source: XLA's expansion of rng_bit_generator
 uint32_t hlo_threefry_dimension(uint32_t rank, const int64_t* dims);
-
-#endif  // HLO_IR_RANDOM_H_

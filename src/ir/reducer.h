@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recognition of reducer bodies that do not depend on the order of the elements.
-#ifndef HLO_IR_REDUCER_H_
-#define HLO_IR_REDUCER_H_
+#pragma once
 
 #include "ir/module.h"
 
@@ -12,5 +11,3 @@ hlo_op_t hlo_reduce_op(const hlo_node_t* node, uint32_t result);
 /// frameworks emit it: the better value wins (NaN is best) and, of equal values, the smaller index.
 /// HLO_OP_COUNT for any other body.
 hlo_op_t hlo_reduce_arg_op(const hlo_node_t* node);
-
-#endif  // HLO_IR_REDUCER_H_

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Geometry of scatter: the windows of updates and results that the index vectors select.
-#ifndef HLO_IR_SCATTER_WINDOWS_H_
-#define HLO_IR_SCATTER_WINDOWS_H_
+#pragma once
 
 #include "ir/index_vectors.h"
 
@@ -41,5 +40,3 @@ typedef struct hlo_scatter_offsets {
 /// of bounds.
 bool hlo_scatter_window_find(const hlo_scatter_windows_t* windows, const void* indices,
                              const int64_t* position, hlo_scatter_offsets_t* out_offsets);
-
-#endif  // HLO_IR_SCATTER_WINDOWS_H_

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Comparators of sort that compare a list of keys lexicographically, and ops that select the best
 // elements of lines.
-#ifndef HLO_IR_SORT_COMPARATOR_H_
-#define HLO_IR_SORT_COMPARATOR_H_
+#pragma once
 
 #include "ir/module.h"
 
@@ -35,5 +34,3 @@ typedef struct hlo_top_k {
 /// errors: INVALID_ARGUMENT (operands, results and attributes do not match), UNIMPLEMENTED (a
 /// comparator that does not compare two values)
 hlo_status_t hlo_top_k_of(const hlo_node_t* node, hlo_top_k_t* out_top_k) HLO_MUST_USE;
-
-#endif  // HLO_IR_SORT_COMPARATOR_H_

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Test helper: modules written as text.
-#ifndef HLO_IR_TEST_UTIL_H_
-#define HLO_IR_TEST_UTIL_H_
+#pragma once
 
 #include <string.h>
 
@@ -20,5 +19,3 @@ static inline hlo_module_t* hlo_test_parse(const char* text) {
   hlo_diag_deinit(&diag);
   return module;
 }
-
-#endif  // HLO_IR_TEST_UTIL_H_

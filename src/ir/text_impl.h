@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tables shared by printer and parser of MLIR text (private to ir): the pretty form of each op and
 // the struct attributes that modules store flattened.
-#ifndef HLO_IR_TEXT_IMPL_H_
-#define HLO_IR_TEXT_IMPL_H_
+#pragma once
 
 #include "ir/module.h"
 
@@ -48,5 +47,3 @@ static inline bool hlo_text_same(const char* name, const char* text, size_t leng
 
 /// Returns true for names that need no quotes: [A-Za-z_][A-Za-z0-9_$.]*
 bool hlo_text_is_bare(const char* text, size_t length);
-
-#endif  // HLO_IR_TEXT_IMPL_H_

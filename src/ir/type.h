@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Types and attributes: immutable values interned in a module, so that equality within a module is
 // pointer equality.
-#ifndef HLO_IR_TYPE_H_
-#define HLO_IR_TYPE_H_
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -196,5 +195,3 @@ const hlo_attr_t* hlo_attr_import(hlo_module_t* module, const hlo_attr_t* attr);
 const char* hlo_enum_case_name(hlo_enum_kind_t kind, int64_t value);
 int64_t hlo_enum_case_value(hlo_enum_kind_t kind, const char* name, size_t length);
 const char* hlo_enum_mnemonic(hlo_enum_kind_t kind);
-
-#endif  // HLO_IR_TYPE_H_

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Geometry of sliding windows: reduce_window, select_and_scatter, convolution.
-#ifndef HLO_IR_WINDOW_H_
-#define HLO_IR_WINDOW_H_
+#pragma once
 
 #include "ir/module.h"
 
@@ -50,5 +49,3 @@ bool hlo_window_reach(uint32_t rank, const hlo_window_dim_t* windows, const int6
 /// end: JAX writes cumsum, cumprod, cummax and the like so.
 bool hlo_window_is_scan(uint32_t rank, const hlo_window_dim_t* windows, uint32_t* out_axis,
                         bool* out_is_reverse);
-
-#endif  // HLO_IR_WINDOW_H_

@@ -2,8 +2,7 @@
 // The work of ops, counted from their shapes: one place that knows how much a product, a window or
 // a sort does. Callers weigh it by costs for each class: those of traits.def or of a machine.
 // Unknown shapes count as empty.
-#ifndef HLO_IR_WORK_H_
-#define HLO_IR_WORK_H_
+#pragma once
 
 #include "ir/module.h"
 
@@ -19,5 +18,3 @@ double hlo_type_work_elements(const hlo_type_t* type);
 double hlo_type_work_bytes(const hlo_type_t* type);
 /// Returns the bytes of a node's operands and results.
 double hlo_node_work_bytes(const hlo_node_t* node);
-
-#endif  // HLO_IR_WORK_H_

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Work on many small matrices, distributed over the threads.
-#ifndef HLO_LIB_BATCHES_H_
-#define HLO_LIB_BATCHES_H_
+#pragma once
 
 #include "base/parallel.h"
 #include "base/status.h"
@@ -17,5 +16,3 @@ typedef struct hlo_batches {
 /// errors: RESOURCE_EXHAUSTED
 hlo_status_t hlo_batches_run(const hlo_parallel_t* parallel,
                              const hlo_batches_t* batches) HLO_MUST_USE;
-
-#endif  // HLO_LIB_BATCHES_H_

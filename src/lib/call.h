@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Library functions that compiled programs call, prepared from nodes when a program is loaded.
-#ifndef HLO_LIB_CALL_H_
-#define HLO_LIB_CALL_H_
+#pragma once
 
 #include "base/parallel.h"
 #include "ir/call.h"
@@ -26,5 +25,3 @@ void hlo_lib_call_deinit(hlo_lib_call_t* call);  // NULL is allowed
 /// errors: RESOURCE_EXHAUSTED, INVALID_ARGUMENT (a failed check)
 hlo_status_t hlo_lib_call_run(const hlo_lib_call_t* call, hlo_frame_t* frame,
                               void* const* addresses) HLO_MUST_USE;
-
-#endif  // HLO_LIB_CALL_H_

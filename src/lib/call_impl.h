@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Library functions as call.c finds them: how each is prepared and run.
-#ifndef HLO_LIB_CALL_IMPL_H_
-#define HLO_LIB_CALL_IMPL_H_
+#pragma once
 
 #include "base/mem.h"
 #include "ir/module.h"
@@ -59,5 +58,3 @@ hlo_status_t hlo_lib_prepare_top_k(hlo_lib_call_t* call, hlo_arena_t* arena) HLO
 static inline size_t hlo_lib_element_bytes(const hlo_lib_array_t* array) {
   return hlo_dtype_size_bytes(array->dtype);
 }
-
-#endif  // HLO_LIB_CALL_IMPL_H_

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Collectives as memory operations on the operands of all members of a group: processes that share
 // an address space exchange data without intermediate copies.
-#ifndef HLO_LIB_EXCHANGE_H_
-#define HLO_LIB_EXCHANGE_H_
+#pragma once
 
 #include "base/parallel.h"
 #include "ir/module.h"
@@ -30,5 +29,3 @@ uint32_t hlo_exchange_tensor_count(const hlo_exchange_t* exchange);
 /// buffers[member * 2 * tensor_count + i]: operands, then results, of each member of `group`.
 void hlo_exchange_run(const hlo_exchange_t* exchange, const hlo_exchange_group_t* group,
                       void* const* buffers, const hlo_parallel_t* parallel);
-
-#endif  // HLO_LIB_EXCHANGE_H_

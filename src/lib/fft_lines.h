@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Discrete Fourier transforms of many lines of any length, in F32 or F64.
-#ifndef HLO_LIB_FFT_LINES_H_
-#define HLO_LIB_FFT_LINES_H_
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -47,5 +46,3 @@ void hlo_fft_cache_deinit(hlo_fft_cache_t* cache);
 ///          Bluestein's chirp. Roots are rounded once from double; the error grows as log n.
 hlo_status_t hlo_fft_lines_run(const hlo_parallel_t* parallel, hlo_fft_cache_t* cache,
                                const hlo_fft_lines_t* lines) HLO_MUST_USE;
-
-#endif  // HLO_LIB_FFT_LINES_H_

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shared by the variants of fft_lines.h: factors, roots of unity, the table of variants.
-#ifndef HLO_LIB_FFT_LINES_IMPL_H_
-#define HLO_LIB_FFT_LINES_IMPL_H_
+#pragma once
 
 #include "lib/fft_lines.h"
 
@@ -79,5 +78,3 @@ extern const hlo_fft_variant_t hlo_fft_generic;
 #if defined(__x86_64__)
 extern const hlo_fft_variant_t hlo_fft_avx2, hlo_fft_avx512;
 #endif
-
-#endif  // HLO_LIB_FFT_LINES_IMPL_H_

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Folding of rows by an associative operation: the inner loops of reduce, reduce_window and scans.
-#ifndef HLO_LIB_FOLD_H_
-#define HLO_LIB_FOLD_H_
+#pragma once
 
 #include <stdint.h>
 
@@ -51,5 +50,3 @@ hlo_fold_op_t hlo_fold_op_of(hlo_op_t op);
 /// operation. fold: the result of hlo_fold_find(op, dtype).
 void hlo_fold_combine(const hlo_fold_t* fold, hlo_dtype_t dtype, int64_t count, void* result,
                       const void* update);
-
-#endif  // HLO_LIB_FOLD_H_

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Matrix products of strided matrices: packed, blocked for the caches, vectorised.
-#ifndef HLO_LIB_GEMM_H_
-#define HLO_LIB_GEMM_H_
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -38,5 +37,3 @@ size_t hlo_gemm_scratch_bytes(hlo_dtype_t dtype, int64_t m, int64_t n, int64_t k
 /// source : blocking after Goto and van de Geijn, "Anatomy of high-performance matrix
 ///          multiplication"; sums run over k in blocks of 256, each in order
 void hlo_gemm(hlo_dtype_t dtype, const hlo_gemm_t* gemm, void* scratch);
-
-#endif  // HLO_LIB_GEMM_H_

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The variants of hlo_gemm().
-#ifndef HLO_LIB_GEMM_IMPL_H_
-#define HLO_LIB_GEMM_IMPL_H_
+#pragma once
 
 #include "lib/gemm.h"
 
@@ -18,5 +17,3 @@ void hlo_gemm_f32_avx2(const hlo_gemm_t* gemm, void* scratch);
 void hlo_gemm_f64_avx2(const hlo_gemm_t* gemm, void* scratch);
 void hlo_gemm_f32_avx512(const hlo_gemm_t* gemm, void* scratch);
 void hlo_gemm_f64_avx512(const hlo_gemm_t* gemm, void* scratch);
-
-#endif  // HLO_LIB_GEMM_IMPL_H_

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gathers and scatters whose windows are runs of elements that are consecutive in the results or
 // updates: an index vector reduces to the offset at which its run starts.
-#ifndef HLO_LIB_INDEX_ROWS_H_
-#define HLO_LIB_INDEX_ROWS_H_
+#pragma once
 
 #include "ir/index_vectors.h"
 
@@ -52,5 +51,3 @@ typedef struct hlo_index_places {
 /// windows must be rows (hlo_index_rows_are_apart()).
 void hlo_index_rows_places(const hlo_index_rows_t* rows, int64_t first, int64_t count,
                            hlo_index_places_t* out);
-
-#endif  // HLO_LIB_INDEX_ROWS_H_

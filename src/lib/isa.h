@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The instruction sets that the functions of this folder may use.
-#ifndef HLO_LIB_ISA_H_
-#define HLO_LIB_ISA_H_
+#pragma once
 
 typedef enum hlo_isa {
   HLO_ISA_GENERIC,  // the compiler's baseline
@@ -12,5 +11,3 @@ typedef enum hlo_isa {
 /// Returns the best set that the program on this thread may use (hlo_env_level()).
 /// threads: safe
 hlo_isa_t hlo_isa(void);
-
-#endif  // HLO_LIB_ISA_H_

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counter-based random numbers: bits that are a function of a key and a counter.
 // source: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3"
-#ifndef HLO_LIB_RANDOM_H_
-#define HLO_LIB_RANDOM_H_
+#pragma once
 
 #include <stdint.h>
 
@@ -14,5 +13,3 @@ void hlo_random_threefry(uint64_t key, uint64_t counter, uint32_t words[2][HLO_R
 /// Philox-4x32 with 10 rounds on the same number of 128-bit counters: four consecutive words each.
 void hlo_random_philox(uint64_t key, const uint64_t counter[2],
                        uint32_t words[HLO_RANDOM_BLOCK][4]);
-
-#endif  // HLO_LIB_RANDOM_H_

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Variants of random.h by instruction set; all give the same bits.
-#ifndef HLO_LIB_RANDOM_IMPL_H_
-#define HLO_LIB_RANDOM_IMPL_H_
+#pragma once
 
 #include "lib/random.h"
 
@@ -13,5 +12,3 @@ typedef struct hlo_random_loops {
 extern const hlo_random_loops_t hlo_random_loops_generic;
 extern const hlo_random_loops_t hlo_random_loops_avx2;
 extern const hlo_random_loops_t hlo_random_loops_avx512;
-
-#endif  // HLO_LIB_RANDOM_IMPL_H_

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cumulative operations: the fold of every prefix of a line.
-#ifndef HLO_LIB_SCAN_H_
-#define HLO_LIB_SCAN_H_
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,5 +26,3 @@ size_t hlo_scan_scratch_bytes(const hlo_scan_t* scan);
 /// shape only. owner: all lent; out may be in. threads: safe with separate scratch memory
 void hlo_scan_run(const hlo_parallel_t* parallel, const hlo_scan_t* scan, const void* init,
                   const void* in, void* out, void* scratch);
-
-#endif  // HLO_LIB_SCAN_H_

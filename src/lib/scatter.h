@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scatters rows of updates into rows of a result, one after the other: the inner loops of scatter.
-#ifndef HLO_LIB_SCATTER_H_
-#define HLO_LIB_SCATTER_H_
+#pragma once
 
 #include "lib/fold.h"
 
@@ -24,5 +23,3 @@ typedef void (*hlo_scatter_loop_t)(const hlo_scatter_t* scatter);
 hlo_scatter_loop_t hlo_scatter_fold(hlo_fold_op_t op, hlo_dtype_t dtype);
 /// out = in, by elements of 1, 2, 4 or 8 bytes; NULL for other sizes.
 hlo_scatter_loop_t hlo_scatter_copy(size_t bytes);
-
-#endif  // HLO_LIB_SCATTER_H_

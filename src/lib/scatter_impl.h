@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Variants of scatter.h by instruction set; all give the same bits.
-#ifndef HLO_LIB_SCATTER_IMPL_H_
-#define HLO_LIB_SCATTER_IMPL_H_
+#pragma once
 
 #include "lib/scatter.h"
 
@@ -14,5 +13,3 @@ extern const hlo_scatter_loops_t hlo_scatter_loops_generic;
 #if defined(__x86_64__)
 extern const hlo_scatter_loops_t hlo_scatter_loops_avx2, hlo_scatter_loops_avx512;
 #endif
-
-#endif  // HLO_LIB_SCATTER_IMPL_H_

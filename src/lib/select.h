@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Selects the indices that are in a range: scatters distribute their targets over threads this way.
-#ifndef HLO_LIB_SELECT_H_
-#define HLO_LIB_SELECT_H_
+#pragma once
 
 #include <stdint.h>
 
@@ -12,5 +11,3 @@ enum { HLO_SELECT_SLACK = 16 };  // elements past the last one that `numbers` mu
 /// threads: safe
 uint32_t hlo_select_range(uint32_t count, const uint32_t* indices, uint32_t first, uint32_t size,
                           uint32_t* numbers);
-
-#endif  // HLO_LIB_SELECT_H_

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Selection of the largest or smallest elements of windows, by instruction set; all give the same
 // bits.
-#ifndef HLO_LIB_SELECT_WINDOW_IMPL_H_
-#define HLO_LIB_SELECT_WINDOW_IMPL_H_
+#pragma once
 
 #include <stdint.h>
 
@@ -21,5 +20,3 @@ typedef void (*hlo_select_window_t)(int64_t direction, int64_t count, const void
 hlo_select_window_t hlo_select_window_generic(hlo_dtype_t dtype);
 hlo_select_window_t hlo_select_window_avx2(hlo_dtype_t dtype);
 hlo_select_window_t hlo_select_window_avx512(hlo_dtype_t dtype);
-
-#endif  // HLO_LIB_SELECT_WINDOW_IMPL_H_

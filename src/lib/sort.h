@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stable sorting of elements or positions by unsigned keys that preserve the order of any element
 // type; selection of the first few.
-#ifndef HLO_LIB_SORT_H_
-#define HLO_LIB_SORT_H_
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -68,5 +67,3 @@ int64_t hlo_sort_select_group(const hlo_sort_form_t* form, int64_t count, int64_
 /// out[i * stride] = in[positions[i] * stride], elements of `bytes` bytes.
 void hlo_sort_permute(size_t bytes, int64_t count, int64_t stride, const uint32_t* positions,
                       const void* in, void* out);
-
-#endif  // HLO_LIB_SORT_H_

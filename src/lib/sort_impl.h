@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loops of the sorts, one table per instruction set. Private to the sorts of this folder and their
 // tests.
-#ifndef HLO_LIB_SORT_IMPL_H_
-#define HLO_LIB_SORT_IMPL_H_
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -57,5 +56,3 @@ extern const hlo_sort_lanes_t hlo_sort_lanes_avx512_32, hlo_sort_lanes_avx512_64
 /// Returns the loops of hlo_isa() for keys of 32 bits, or 64 with is_wide; NULL if the instruction
 /// set has no such loops.
 const hlo_sort_lanes_t* hlo_sort_lanes(bool is_wide);
-
-#endif  // HLO_LIB_SORT_IMPL_H_

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elements as unsigned keys in the same order, and back. Private to the sorts of this folder.
-#ifndef HLO_LIB_SORT_KEYS_H_
-#define HLO_LIB_SORT_KEYS_H_
+#pragma once
 
 #include "lib/sort.h"
 
@@ -22,5 +21,3 @@ void hlo_sort_elements_32(const hlo_sort_form_t* form, int64_t first, int64_t co
                           const uint32_t* keys, void* out);
 void hlo_sort_elements_64(const hlo_sort_form_t* form, int64_t first, int64_t count,
                           const uint64_t* keys, void* out);
-
-#endif  // HLO_LIB_SORT_KEYS_H_

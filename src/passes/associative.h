@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests whether the result of a reducer depends on the grouping of its operands, and on padding.
-#ifndef HLO_PASSES_ASSOCIATIVE_H_
-#define HLO_PASSES_ASSOCIATIVE_H_
+#pragma once
 
 #include "passes/passes.h"
 
@@ -19,5 +18,3 @@ hlo_status_t hlo_find_associative(hlo_pass_ctx_t* ctx, hlo_node_t* insertion_poi
 hlo_status_t hlo_find_fixed(hlo_pass_ctx_t* ctx, hlo_node_t* insertion_point,
                             const hlo_region_t* body, uint32_t count, hlo_value_t* const* values,
                             bool* out_is_fixed) HLO_MUST_USE;
-
-#endif  // HLO_PASSES_ASSOCIATIVE_H_

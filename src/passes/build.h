@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Builders of nodes before the one that they replace, and a driver for passes that only replace
 // nodes.
-#ifndef HLO_PASSES_BUILD_H_
-#define HLO_PASSES_BUILD_H_
+#pragma once
 
 #include "ir/literal.h"
 #include "passes/passes.h"
@@ -85,5 +84,3 @@ typedef hlo_value_t* (*hlo_replace_node_t)(hlo_node_t* node);
 /// step.
 hlo_status_t hlo_replace_nodes(hlo_pass_ctx_t* ctx, hlo_module_t* module,
                                hlo_replace_node_t replace) HLO_MUST_USE;
-
-#endif  // HLO_PASSES_BUILD_H_

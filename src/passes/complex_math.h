@@ -2,8 +2,7 @@
 // Private to the complex_*.c of functions: short names for formulas of reals. Everything is
 // computed in f64. Operands from c64 then have spare bits and range: squares neither overflow nor
 // underflow, products are exact.
-#ifndef HLO_PASSES_COMPLEX_MATH_H_
-#define HLO_PASSES_COMPLEX_MATH_H_
+#pragma once
 
 #include <math.h>
 
@@ -138,5 +137,3 @@ hlo_complex_sum_t hlo_complex_two_sum(const hlo_complex_math_t* m, hlo_value_t* 
 /// Returns x^2 and its rounding error; no error for operands from c64. source: Dekker 1971,
 /// products of halves of 26 bits
 hlo_complex_sum_t hlo_complex_two_square(const hlo_complex_math_t* m, hlo_value_t* x);
-
-#endif  // HLO_PASSES_COMPLEX_MATH_H_

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Complex numbers as pairs of reals, for pass split_complex: each complex op as ops of reals.
-#ifndef HLO_PASSES_COMPLEX_PARTS_H_
-#define HLO_PASSES_COMPLEX_PARTS_H_
+#pragma once
 
 #include "passes/build.h"
 
@@ -50,5 +49,3 @@ hlo_parts_t hlo_complex_whole_product(hlo_node_t* node, uint32_t large, hlo_valu
 hlo_parts_t hlo_complex_function(hlo_node_t* node, const hlo_parts_t* operands);
 /// Returns true if there is a formula for the complex function.
 bool hlo_complex_has_function(hlo_op_t op);
-
-#endif  // HLO_PASSES_COMPLEX_PARTS_H_

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Queries and construction of constants.
-#ifndef HLO_PASSES_CONSTANTS_H_
-#define HLO_PASSES_CONSTANTS_H_
+#pragma once
 
 #include "ir/module.h"
 
@@ -16,5 +15,3 @@ hlo_node_t* hlo_constant_create(hlo_module_t* module, const hlo_type_t* type,
                                 hlo_literal_t* literal, hlo_loc_t loc);
 /// Returns true for a static tensor of plain elements, the type of every constant in this folder.
 bool hlo_type_is_plain(const hlo_type_t* type);
-
-#endif  // HLO_PASSES_CONSTANTS_H_

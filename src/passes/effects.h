@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Queries that several passes share: may an op be merged, evaluated early or removed.
-#ifndef HLO_PASSES_EFFECTS_H_
-#define HLO_PASSES_EFFECTS_H_
+#pragma once
 
 #include "ir/module.h"
 
@@ -15,5 +14,3 @@ bool hlo_node_is_pure(const hlo_node_t* node);
 typedef bool (*hlo_callee_query_t)(void* context, const hlo_node_t* call);
 bool hlo_node_is_removable(const hlo_node_t* node, hlo_callee_query_t callee_is_removable,
                            void* context);
-
-#endif  // HLO_PASSES_EFFECTS_H_

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ops as programs of other ops, for those that a back end has no code for.
-#ifndef HLO_PASSES_EXPAND_H_
-#define HLO_PASSES_EXPAND_H_
+#pragma once
 
 #include "passes/runner.h"
 
@@ -15,5 +14,3 @@ typedef bool (*hlo_is_computed_t)(const hlo_node_t* node);
 /// errors : RESOURCE_EXHAUSTED
 hlo_status_t hlo_expand(hlo_module_t* module, const hlo_pass_options_t* options,
                         hlo_is_computed_t is_computed, bool* out_changed) HLO_MUST_USE;
-
-#endif  // HLO_PASSES_EXPAND_H_

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Private to expand*.c: the expansions of single nodes, and what they share.
-#ifndef HLO_PASSES_EXPAND_IMPL_H_
-#define HLO_PASSES_EXPAND_IMPL_H_
+#pragma once
 
 #include "ir/window.h"
 #include "passes/passes.h"
@@ -62,5 +61,3 @@ void hlo_expand_split_number(hlo_node_t* insertion_point, hlo_value_t* number, u
                              const int64_t* dims, hlo_value_t** indices);
 /// Returns x times a constant.
 hlo_value_t* hlo_expand_times(hlo_node_t* insertion_point, hlo_value_t* x, int64_t factor);
-
-#endif  // HLO_PASSES_EXPAND_IMPL_H_

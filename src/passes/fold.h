@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Folding of one node, for passes that need a constant before they continue.
-#ifndef HLO_PASSES_FOLD_H_
-#define HLO_PASSES_FOLD_H_
+#pragma once
 
 #include "passes/passes.h"
 
@@ -9,5 +8,3 @@
 /// a step.
 /// errors : RESOURCE_EXHAUSTED
 hlo_status_t hlo_fold_node(hlo_pass_ctx_t* ctx, hlo_node_t* node, bool* out_folded) HLO_MUST_USE;
-
-#endif  // HLO_PASSES_FOLD_H_

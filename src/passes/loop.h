@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counting loops, for passes that replace an op with a loop.
-#ifndef HLO_PASSES_LOOP_H_
-#define HLO_PASSES_LOOP_H_
+#pragma once
 
 #include "ir/module.h"
 
@@ -33,5 +32,3 @@ const hlo_type_t* hlo_loop_number(hlo_module_t* module, int64_t count);
 hlo_value_t* hlo_loop_row(hlo_node_t* insertion_point, hlo_value_t* rows, hlo_value_t* at);
 hlo_value_t* hlo_loop_set_row(hlo_node_t* insertion_point, hlo_value_t* rows, hlo_value_t* row,
                               hlo_value_t* at);
-
-#endif  // HLO_PASSES_LOOP_H_

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The interface of a pass: it turns a verified module into a verified module and reports whether it
 // changed. runner.h runs passes by name.
-#ifndef HLO_PASSES_PASSES_H_
-#define HLO_PASSES_PASSES_H_
+#pragma once
 
 #include "ir/module.h"
 #include "passes/runner.h"
@@ -28,5 +27,3 @@ typedef struct hlo_pass_ctx {
 /// Returns an error that names an op and its location: "model.py:3:7: stablehlo.call: message".
 hlo_status_t hlo_pass_error(const hlo_node_t* node, hlo_status_code_t code,
                             const char* message) HLO_MUST_USE;
-
-#endif  // HLO_PASSES_PASSES_H_

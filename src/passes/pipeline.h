@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The pass pipelines of the product: three stages between a frontend and machine code.
-#ifndef HLO_PASSES_PIPELINE_H_
-#define HLO_PASSES_PIPELINE_H_
+#pragma once
 
 #include "passes/runner.h"
 
@@ -40,5 +39,3 @@ typedef struct hlo_stage_options {
 /// hlo_passes_run()
 hlo_status_t hlo_stages_run(hlo_module_t* module, hlo_stage_t first, hlo_stage_t last,
                             const hlo_stage_options_t* options) HLO_MUST_USE;
-
-#endif  // HLO_PASSES_PIPELINE_H_

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rewrite rules as data (rules.def), and the matcher that applies them.
-#ifndef HLO_PASSES_RULES_H_
-#define HLO_PASSES_RULES_H_
+#pragma once
 
 #include "ir/module.h"
 
@@ -93,5 +92,3 @@ bool hlo_rules_apply(const hlo_rule_set_t* set, hlo_node_t* node, hlo_node_t** o
 /// Writes the element for a number term; false if the type cannot represent it. `element` has room
 /// for 16 bytes.
 bool hlo_term_element(const hlo_term_t* term, hlo_dtype_t dtype, void* element);
-
-#endif  // HLO_PASSES_RULES_H_

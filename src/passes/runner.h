@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs passes by name, in any order, with the checks that every pass must pass.
-#ifndef HLO_PASSES_RUNNER_H_
-#define HLO_PASSES_RUNNER_H_
+#pragma once
 
 #include "base/env.h"
 #include "ir/dump.h"
@@ -61,5 +60,3 @@ typedef struct hlo_pass_options {
 /// check failed, named after the pass), those of the passes, RESOURCE_EXHAUSTED
 hlo_status_t hlo_passes_run(hlo_module_t* module, const char* comma_list,
                             const hlo_pass_options_t* options) HLO_MUST_USE;
-
-#endif  // HLO_PASSES_RUNNER_H_

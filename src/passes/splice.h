@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copies or moves the body of a region, for passes that replace the op that holds it, or builds its
 // scalar ops as ops of tensors.
-#ifndef HLO_PASSES_SPLICE_H_
-#define HLO_PASSES_SPLICE_H_
+#pragma once
 
 #include "ir/clone.h"
 
@@ -53,5 +52,3 @@ enum { HLO_LIFT_MAX_VALUES = 8 };
 /// results are NULL if an argument is, or when memory is exhausted.
 void hlo_lift_pair(hlo_node_t* insertion_point, const hlo_region_t* body, uint32_t count,
                    hlo_value_t* const* x, hlo_value_t* const* y, hlo_value_t** results);
-
-#endif  // HLO_PASSES_SPLICE_H_

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Static forms of ops with computed shapes, for shapes that have become known.
-#ifndef HLO_PASSES_STATIC_FORM_H_
-#define HLO_PASSES_STATIC_FORM_H_
+#pragma once
 
 #include "passes/passes.h"
 #include "passes/splice.h"
@@ -25,5 +24,3 @@ bool hlo_read_integers(const hlo_value_t* value, hlo_integers_t* out);
 
 /// Returns true if any value in the module has a dynamic shape.
 bool hlo_module_has_dynamic_shapes(hlo_module_t* module);
-
-#endif  // HLO_PASSES_STATIC_FORM_H_

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tensors with each dimension of stride s split into quotients and remainders by s, so that windows
 // s apart cover whole quotients: for passes that compute windows per element.
-#ifndef HLO_PASSES_STRIDE_SPLIT_H_
-#define HLO_PASSES_STRIDE_SPLIT_H_
+#pragma once
 
 #include "ir/module.h"
 
@@ -37,5 +36,3 @@ hlo_value_t* hlo_stride_split_table(const hlo_stride_split_t* split, hlo_dtype_t
                                     const int64_t* values);
 /// Returns the whole tensor again, without the padding past its end.
 hlo_value_t* hlo_stride_split_join(const hlo_stride_split_t* split, hlo_value_t* value);
-
-#endif  // HLO_PASSES_STRIDE_SPLIT_H_

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Trip counts of counting loops.
-#ifndef HLO_PASSES_TRIP_COUNT_H_
-#define HLO_PASSES_TRIP_COUNT_H_
+#pragma once
 
 #include "ir/module.h"
 
 /// Returns how often a `while` runs; -1: unknown, more than `most` times, or its counter would wrap
 /// around. The cost is proportional to the count.
 int32_t hlo_loop_trip_count(const hlo_node_t* loop, int32_t most);
-
-#endif  // HLO_PASSES_TRIP_COUNT_H_

@@ -5,8 +5,7 @@
 // than the library's. Each entry therefore works on its own block: it copies the fields that the
 // caller knows, sets the rest to zero, and copies the fields back on success. The functions that
 // entries call get full blocks and return hlo_status_t.
-#ifndef HLO_PJRT_CALL_H_
-#define HLO_PJRT_CALL_H_
+#pragma once
 
 #include "base/status.h"
 #include "hlocc/pjrt.h"
@@ -65,5 +64,3 @@ void hlo_pjrt_Error_Message(PJRT_Error_Message_Args* args);
     if (hlo_status_is_ok(status)) status = serve;                               \
     return hlo_pjrt_close(args, &own, sizeof own, status);                      \
   }
-
-#endif  // HLO_PJRT_CALL_H_

@@ -2,8 +2,7 @@
 // The definitions of PJRT's opaque types: thin wrappers of the runtime's objects, which own the
 // strings and arrays that the interface lends to its callers. All but PJRT_Buffer and
 // PJRT_LoadedExecutable are immutable.
-#ifndef HLO_PJRT_OBJECTS_H_
-#define HLO_PJRT_OBJECTS_H_
+#pragma once
 
 #include <stdatomic.h>
 #include <string.h>
@@ -220,5 +219,3 @@ static inline void hlo_pjrt_lend(const char* text, const char** out_text, size_t
   *out_text = text;
   *out_size = strlen(text);
 }
-
-#endif  // HLO_PJRT_OBJECTS_H_

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Helpers of the tests of this folder: calls through GetPjrtApi(), as frameworks make them.
-#ifndef HLO_PJRT_TEST_UTIL_H_
-#define HLO_PJRT_TEST_UTIL_H_
+#pragma once
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -176,5 +175,3 @@ static inline void hlo_test_run(PJRT_LoadedExecutable* loaded, PJRT_ExecuteOptio
   OK(LoadedExecutable_Execute, &args);
   hlo_test_await(event);
 }
-
-#endif  // HLO_PJRT_TEST_UTIL_H_

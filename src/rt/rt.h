@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The interface between object files made ahead of time (codegen/aot/object.h) and libhlocc_rt.a:
 // the description of a program, and the function that runs it.
-#ifndef HLO_RT_RT_H_
-#define HLO_RT_RT_H_
+#pragma once
 
 #include "base/program_abi.h"
 
@@ -90,5 +89,3 @@ static inline void* hlo_rt_address(const hlo_frame_t* frame, const hlo_rt_alloca
   }
   return NULL;
 }
-
-#endif  // HLO_RT_RT_H_

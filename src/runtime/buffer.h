@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Device buffers: reference-counted storage, handles with holds, transfers to and from the host.
-#ifndef HLO_RUNTIME_BUFFER_H_
-#define HLO_RUNTIME_BUFFER_H_
+#pragma once
 
 #include "base/dtype.h"
 #include "runtime/client.h"
@@ -138,5 +137,3 @@ hlo_status_t hlo_buffer_donate(hlo_buffer_t* buffer, hlo_buffer_use_t* out_use) 
 void hlo_buffer_donate_abort(hlo_buffer_t* buffer, hlo_buffer_use_t* use);
 /// Calls back when no use but the caller's is pending (at once if none is).
 void hlo_storage_when_idle(hlo_storage_t* storage, hlo_event_callback_t callback, void* context);
-
-#endif  // HLO_RUNTIME_BUFFER_H_

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Buffer internals, for the files of runtime only.
-#ifndef HLO_RUNTIME_BUFFER_IMPL_H_
-#define HLO_RUNTIME_BUFFER_IMPL_H_
+#pragma once
 
 #include <stdatomic.h>
 
@@ -28,5 +27,3 @@ hlo_status_t hlo_buffer_alloc(hlo_memory_t* memory, const hlo_buffer_shape_t* sh
 /// Completes the handle; takes both references. A NULL event is an allocation failure.
 hlo_status_t hlo_buffer_finish(hlo_buffer_t* buffer, hlo_storage_t* storage, hlo_event_t* ready,
                                hlo_buffer_t** out_buffer) HLO_MUST_USE;
-
-#endif  // HLO_RUNTIME_BUFFER_IMPL_H_

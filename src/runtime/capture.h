@@ -2,8 +2,7 @@
 // Launches as files (stage `launches` of HLOCC_DUMP), which hlocc-dev replay repeats: a folder
 // <module>.<fingerprint>.launch<N> with the original program and compile options, and the bytes of
 // each argument of each device.
-#ifndef HLO_RUNTIME_CAPTURE_H_
-#define HLO_RUNTIME_CAPTURE_H_
+#pragma once
 
 #include "runtime/run.h"
 
@@ -15,5 +14,3 @@
 /// Writes a run with defined arguments before it begins, if the client's observer requests dumps. A
 /// write error is a warning.
 void hlo_capture_run(const hlo_run_t* run);
-
-#endif  // HLO_RUNTIME_CAPTURE_H_

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Clients, virtual devices and memory spaces.
-#ifndef HLO_RUNTIME_CLIENT_H_
-#define HLO_RUNTIME_CLIENT_H_
+#pragma once
 
 #include "base/heap.h"
 #include "base/observer.h"
@@ -106,5 +105,3 @@ hlo_client_t* hlo_memory_client(const hlo_memory_t* memory);
 void hlo_memory_get_stats(hlo_memory_t* memory, hlo_memory_stats_t* out_stats);
 /// Resets peak, count and maximum to the current use.
 void hlo_memory_clear_stats(hlo_memory_t* memory);
-
-#endif  // HLO_RUNTIME_CLIENT_H_

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Events: one-shot and reference-counted, with an optional error and callbacks in registration
 // order.
-#ifndef HLO_RUNTIME_EVENT_H_
-#define HLO_RUNTIME_EVENT_H_
+#pragma once
 
 #include "base/status.h"
 
@@ -76,5 +75,3 @@ void hlo_event_run_postponed(void);
 /// Events may be NULL (ready). Holds its own references. The target awaits a promise if one of them
 /// does.
 void hlo_event_join(hlo_event_t* const* events, uint32_t count, hlo_event_t* target);
-
-#endif  // HLO_RUNTIME_EVENT_H_

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loaded executables: a compiled program bound to devices, and its asynchronous launches.
-#ifndef HLO_RUNTIME_EXECUTABLE_H_
-#define HLO_RUNTIME_EXECUTABLE_H_
+#pragma once
 
 #include "compiler/compiler.h"
 #include "runtime/buffer.h"
@@ -52,5 +51,3 @@ hlo_status_t hlo_loaded_execute(hlo_loaded_t* loaded, const hlo_launch_t* launch
 /// errors, the run stops at its next loop or collective, and runs that wait for it in a collective
 /// fail. Takes `error`. Returns false if no such run exists. threads: safe
 bool hlo_launch_poison(hlo_device_t* device, int32_t launch_id, hlo_status_t error);
-
-#endif  // HLO_RUNTIME_EXECUTABLE_H_

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The list of runs in flight that may take long or have a launch_id, so that they can be stopped
 // before their end. Short programs are not listed: they end before anybody could stop them.
-#ifndef HLO_RUNTIME_FLIGHT_H_
-#define HLO_RUNTIME_FLIGHT_H_
+#pragma once
 
 #include "runtime/run.h"
 
@@ -14,5 +13,3 @@ hlo_status_t hlo_flight_leave(hlo_run_t* run, hlo_status_t status) HLO_MUST_USE;
 
 /// Stops launches whose results are unobservable, so that the client can end.
 void hlo_flight_stop_unseen(hlo_client_t* client);
-
-#endif  // HLO_RUNTIME_FLIGHT_H_

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The runs of one launch on several devices, and the rendezvous of their collectives. For runtime
 // only.
-#ifndef HLO_RUNTIME_GROUP_H_
-#define HLO_RUNTIME_GROUP_H_
+#pragma once
 
 #include "base/program_abi.h"
 #include "base/status.h"
@@ -33,5 +32,3 @@ hlo_launch_progress_t* hlo_group_progress(hlo_run_group_t* group);
 hlo_status_t hlo_group_allocate(hlo_run_group_t* group) HLO_MUST_USE;
 /// Returns the runtime functions of programs; group NULL: a single run.
 const hlo_runtime_table_t* hlo_group_runtime(hlo_run_group_t* group);
-
-#endif  // HLO_RUNTIME_GROUP_H_

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Limits for programs that launch without awaiting results: callers wait while a device has too
 // many launches in flight, and runs queue for memory while it is short. For runtime only.
-#ifndef HLO_RUNTIME_LIMITS_H_
-#define HLO_RUNTIME_LIMITS_H_
+#pragma once
 
 #include <stdatomic.h>
 
@@ -79,5 +78,3 @@ void hlo_memory_queue_note_ready(hlo_memory_queue_t* queue, hlo_launch_progress_
 void hlo_memory_queue_end(hlo_memory_queue_t* queue, hlo_launch_progress_t* progress);
 /// Returns true if launches are running.
 bool hlo_memory_queue_is_running(hlo_memory_queue_t* queue);
-
-#endif  // HLO_RUNTIME_LIMITS_H_

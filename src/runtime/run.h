@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One run of a loaded executable on one device: waits for its inputs, runs the entry on a worker,
 // is queued again after each suspension, then sets the event of its results. For runtime only.
-#ifndef HLO_RUNTIME_RUN_H_
-#define HLO_RUNTIME_RUN_H_
+#pragma once
 
 #include <stdatomic.h>
 
@@ -69,5 +68,3 @@ void hlo_run_deallocate(hlo_run_t* run);
 void hlo_run_start(hlo_run_t* run);
 /// Queues a suspended run again; called by its group under the group's lock.
 void hlo_run_resume(hlo_run_t* run);
-
-#endif  // HLO_RUNTIME_RUN_H_

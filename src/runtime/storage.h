@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Storage internals, for the files of runtime only.
-#ifndef HLO_RUNTIME_STORAGE_H_
-#define HLO_RUNTIME_STORAGE_H_
+#pragma once
 
 #include <stdatomic.h>
 
@@ -63,5 +62,3 @@ bool hlo_storage_awaits_promise(const hlo_storage_t* storage);
 /// A pending use, which also holds a reference.
 void hlo_storage_use_begin(hlo_storage_t* storage);
 void hlo_storage_use_end(hlo_storage_t* storage);
-
-#endif  // HLO_RUNTIME_STORAGE_H_

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Helpers of the tests of runtime.
-#ifndef HLO_RUNTIME_TEST_UTIL_H_
-#define HLO_RUNTIME_TEST_UTIL_H_
+#pragma once
 
 #include <pthread.h>
 #include <string.h>
@@ -73,5 +72,3 @@ static inline void hlo_test_hold_worker(hlo_pool_t* pool, hlo_test_hold_t* hold)
   "  }\n"                                                                        \
   "  return %0#1 : tensor<4xf32>\n"                                              \
   "}\n"
-
-#endif  // HLO_RUNTIME_TEST_UTIL_H_

@@ -6,8 +6,7 @@
 // An expression is c + sum of coefficient * atom. An atom is a loop variable, a run-time value, or
 // the quotient or remainder of an expression that no rule could resolve. Knows no tensor and no
 // machine.
-#ifndef HLO_TILE_EXPR_H_
-#define HLO_TILE_EXPR_H_
+#pragma once
 
 #include "base/mem.h"
 
@@ -98,5 +97,3 @@ typedef const hlo_expr_t* (*hlo_expr_stand_in_t)(void* context, const hlo_expr_a
 /// Returns the same expression over other loops and values, in `space`.
 const hlo_expr_t* hlo_expr_rewrite(hlo_expr_space_t* space, const hlo_expr_t* a,
                                    hlo_expr_stand_in_t stand_in, void* context);
-
-#endif  // HLO_TILE_EXPR_H_

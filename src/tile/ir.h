@@ -21,8 +21,7 @@
 //   }
 //
 // Knows no machine, and not what elementwise operations mean: the interpreter is told.
-#ifndef HLO_TILE_IR_H_
-#define HLO_TILE_IR_H_
+#pragma once
 
 #include "ir/ops.h"
 #include "tile/expr.h"
@@ -174,5 +173,3 @@ typedef struct hlo_tile_meaning {
 /// without semantics), OUT_OF_RANGE, RESOURCE_EXHAUSTED
 hlo_status_t hlo_tile_kernel_run(const hlo_tile_kernel_t* kernel, const hlo_tile_meaning_t* meaning,
                                  void* const* buffers) HLO_MUST_USE;
-
-#endif  // HLO_TILE_IR_H_

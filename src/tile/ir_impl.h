@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of operations, for printer, parser and verifier. Private to tile.
-#ifndef HLO_TILE_IR_IMPL_H_
-#define HLO_TILE_IR_IMPL_H_
+#pragma once
 
 #include "tile/ir.h"
 
@@ -59,5 +58,3 @@ uint64_t hlo_tile_block_ivs(const hlo_tile_block_t* block);
 uint32_t hlo_tile_block_tile(const hlo_tile_block_t* block, int64_t out_dims[HLO_TILE_MAX_DEPTH],
                              uint32_t out_ivs[HLO_TILE_MAX_DEPTH]);
 const char* hlo_tile_direction_name(int64_t direction);  // of a comparison
-
-#endif  // HLO_TILE_IR_IMPL_H_

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Helpers of the tests of Tile IR: a kernel from text, the meaning of a few operations, a machine.
-#ifndef HLO_TILE_IR_TEST_UTIL_H_
-#define HLO_TILE_IR_TEST_UTIL_H_
+#pragma once
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -81,5 +80,3 @@ static const hlo_tile_target_t MACHINE = {
               {.name = "gather", .op = HLO_TILE_ATOM_GATHER, .per_ns = 0.25},
               {.name = "shuffle", .op = HLO_TILE_ATOM_SHUFFLE, .per_ns = 2}},
 };
-
-#endif  // HLO_TILE_IR_TEST_UTIL_H_

@@ -6,8 +6,7 @@
 // (target.h).
 //
 //   position on axis a = sum over modes on a of  (index[dim] / stride % extent) * position
-#ifndef HLO_TILE_LAYOUT_H_
-#define HLO_TILE_LAYOUT_H_
+#pragma once
 
 #include "base/mem.h"
 #include "base/strbuf.h"
@@ -104,5 +103,3 @@ void hlo_tile_layout_print(const hlo_tile_layout_t* a, hlo_strbuf_t* out);
 /// Reads what print writes. errors: INVALID_ARGUMENT with the place, RESOURCE_EXHAUSTED
 hlo_status_t hlo_tile_layout_parse(hlo_tile_layout_space_t* space, const char** text,
                                    const hlo_tile_layout_t** out_layout) HLO_MUST_USE;
-
-#endif  // HLO_TILE_LAYOUT_H_

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Modes while a layout is built. Private to tile.
-#ifndef HLO_TILE_LAYOUT_IMPL_H_
-#define HLO_TILE_LAYOUT_IMPL_H_
+#pragma once
 
 #include "tile/layout.h"
 
@@ -17,5 +16,3 @@ void hlo_layout_modes_add(hlo_layout_mode_list_t* list, hlo_layout_mode_t mode);
 /// Splits the modes of both at each other's boundaries and sorts them; false if they do not match.
 bool hlo_layout_modes_refine(hlo_layout_mode_list_t* a, hlo_layout_mode_list_t* b);
 void hlo_layout_modes_of(const hlo_tile_layout_t* a, hlo_layout_mode_list_t* out_list);
-
-#endif  // HLO_TILE_LAYOUT_IMPL_H_

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Solutions of systems solved before, looked up by the numbers that determine a system. Of two that
 // collide the later one is kept.
-#ifndef HLO_TILE_MEMO_H_
-#define HLO_TILE_MEMO_H_
+#pragma once
 
 #include "base/mem.h"
 
@@ -18,5 +17,3 @@ const int64_t* hlo_tile_memo_find(const hlo_tile_memo_t* memo, uint32_t count, c
 /// At most HLO_TILE_MEMO_VALUES.
 void hlo_tile_memo_keep(hlo_tile_memo_t* memo, uint32_t count, const int64_t* keys,
                         uint32_t value_count, const int64_t* values);
-
-#endif  // HLO_TILE_MEMO_H_

@@ -7,8 +7,7 @@
 // unknown side determines its variable), then searches depth first in a fixed order, pruning
 // branches that cannot become cheaper than the best solution found. The same system always has the
 // same answer.
-#ifndef HLO_TILE_SYSTEM_H_
-#define HLO_TILE_SYSTEM_H_
+#pragma once
 
 #include "tile/target.h"
 
@@ -142,5 +141,3 @@ void hlo_tile_solution_print(const hlo_tile_system_t* system, const hlo_tile_sol
                              hlo_strbuf_t* out);
 /// Prints one constraint per line.
 void hlo_tile_system_print(const hlo_tile_system_t* system, hlo_strbuf_t* out);
-
-#endif  // HLO_TILE_SYSTEM_H_

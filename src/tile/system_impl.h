@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shared by building, deciding and solving constraint systems. Private to tile.
-#ifndef HLO_TILE_SYSTEM_IMPL_H_
-#define HLO_TILE_SYSTEM_IMPL_H_
+#pragma once
 
 #include "tile/system.h"
 
@@ -83,5 +82,3 @@ hlo_tile_var_t hlo_tile_leader(const hlo_tile_system_t* system, hlo_tile_var_t v
 const hlo_tile_variable_t* hlo_tile_variable(const hlo_tile_system_t* system, hlo_tile_var_t var);
 void hlo_tile_constraint_print(const hlo_tile_system_t* system,
                                const hlo_tile_constraint_t* constraint, hlo_strbuf_t* out);
-
-#endif  // HLO_TILE_SYSTEM_IMPL_H_

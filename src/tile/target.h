@@ -3,8 +3,7 @@
 // instructions and the layouts of their operands), the cost of starting parallel chunks; and the
 // roofline, the time that work takes on it. Nothing here knows which machine it is: back ends fill
 // in the description.
-#ifndef HLO_TILE_TARGET_H_
-#define HLO_TILE_TARGET_H_
+#pragma once
 
 #include "base/dtype.h"
 #include "tile/layout.h"
@@ -136,5 +135,3 @@ void hlo_tile_target_print(const hlo_tile_target_t* target, hlo_strbuf_t* out);
 /// that form anywhere in the text; of equal products the last one counts. Values that are not
 /// positive, and memories of less than a line, are ignored.
 void hlo_tile_target_read(const char* text, hlo_tile_target_t* target);
-
-#endif  // HLO_TILE_TARGET_H_

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads the text forms of this folder: words, numbers and punctuation separated by blanks.
-#ifndef HLO_TILE_TEXT_H_
-#define HLO_TILE_TEXT_H_
+#pragma once
 
 #include "base/status.h"
 
@@ -22,5 +21,3 @@ bool hlo_tile_text_number(hlo_tile_text_t* text, int64_t* out_number);
 void hlo_tile_text_skip(hlo_tile_text_t* text);
 /// INVALID_ARGUMENT: "line 3: expected <what>, found ...".
 hlo_status_t hlo_tile_text_error(const hlo_tile_text_t* text, const char* expected) HLO_MUST_USE;
-
-#endif  // HLO_TILE_TEXT_H_

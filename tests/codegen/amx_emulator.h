@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // For tests whose framework handles signals itself (see amx_emulator.c).
-#ifndef AMX_EMULATOR_H_
-#define AMX_EMULATOR_H_
+#pragma once
 
 #include <stdbool.h>
 
@@ -17,5 +16,3 @@ static inline bool amx_emulator_is_idle(void) {
   return true;
 }
 #endif
-
-#endif  // AMX_EMULATOR_H_

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A program as an object file, made ahead of time without a compiler: machine code, constants,
 // unwind tables. It is linked with libhlocc_rt.a (src/rt).
-#ifndef HLO_CODEGEN_OBJECT_H_
-#define HLO_CODEGEN_OBJECT_H_
+#pragma once
 
 #include "codegen/lower/call_sites.h"
 #include "codegen/target/target.h"
@@ -17,5 +16,3 @@ hlo_status_t hlo_object_print(const hlo_plan_t* plan, const hlo_call_site_table_
                               const hlo_vir_module_t* vir, const hlo_target_t* target,
                               const char* name, hlo_strbuf_t* out_object,
                               hlo_strbuf_t* out_header) HLO_MUST_USE;
-
-#endif  // HLO_CODEGEN_OBJECT_H_

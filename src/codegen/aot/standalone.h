@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A program as C source that needs no library: one function to call, and its header.
-#ifndef HLO_CODEGEN_STANDALONE_H_
-#define HLO_CODEGEN_STANDALONE_H_
+#pragma once
 
 #include "codegen/lower/call_sites.h"
 #include "codegen/vir/vir.h"
@@ -13,5 +12,3 @@
 hlo_status_t hlo_standalone_print(const hlo_plan_t* plan, const hlo_call_site_table_t* table,
                                   hlo_vir_module_t* vir, const char* name, hlo_strbuf_t* out_source,
                                   hlo_strbuf_t* out_header) HLO_MUST_USE;
-
-#endif  // HLO_CODEGEN_STANDALONE_H_

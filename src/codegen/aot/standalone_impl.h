@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shared by C source and object files of standalone programs (standalone.c).
-#ifndef HLO_CODEGEN_STANDALONE_IMPL_H_
-#define HLO_CODEGEN_STANDALONE_IMPL_H_
+#pragma once
 
 #include "codegen/memory/plan.h"
 
@@ -14,5 +13,3 @@ const char* hlo_standalone_identifier(const char* name, hlo_arena_t* arena);
 /// Appends the header that declares NAME_run(); `usage`: comment lines about building with it.
 hlo_status_t hlo_standalone_print_header(const hlo_plan_t* plan, const char* name,
                                          const char* usage, hlo_strbuf_t* out) HLO_MUST_USE;
-
-#endif  // HLO_CODEGEN_STANDALONE_IMPL_H_

@@ -3,8 +3,7 @@
 // that an instruction comes from. It is node->index + 1 for a node; larger numbers are copies; 0
 // means none. Numbers from HLO_CALL_SITE_TILE and HLO_CALL_SITE_MEMORY_CHECK on are reserved for
 // these. src/codegen/lower/call_sites.h lists the callees.
-#ifndef HLO_CODEGEN_BODY_CALL_SITE_H_
-#define HLO_CODEGEN_BODY_CALL_SITE_H_
+#pragma once
 
 #include "ir/module.h"
 
@@ -18,5 +17,3 @@
 static inline uint32_t hlo_call_site_number(const hlo_node_t* node) {
   return node->index + 1;
 }
-
-#endif  // HLO_CODEGEN_BODY_CALL_SITE_H_

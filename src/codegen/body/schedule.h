@@ -2,8 +2,7 @@
 // A function's body as data before code generation: a sequence of steps. Most steps are fusions,
 // groups of ops that one loop nest computes, so that the values between them never reach memory.
 // src/codegen/fuse makes them.
-#ifndef HLO_CODEGEN_BODY_SCHEDULE_H_
-#define HLO_CODEGEN_BODY_SCHEDULE_H_
+#pragma once
 
 #include "codegen/body/verdict.h"
 #include "ir/module.h"
@@ -106,5 +105,3 @@ hlo_status_t hlo_fusion_verify(const hlo_fusion_t* fusion) HLO_MUST_USE;
 /// errors: INTERNAL, naming the broken rule and a node; RESOURCE_EXHAUSTED
 hlo_status_t hlo_schedule_verify(const hlo_schedule_t* schedule,
                                  const hlo_func_t* func) HLO_MUST_USE;
-
-#endif  // HLO_CODEGEN_BODY_SCHEDULE_H_

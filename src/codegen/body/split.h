@@ -2,8 +2,7 @@
 // Split collectives, which start at one step and are awaited at another, with other work in
 // between. The second step is an optimization_barrier over all results of the collective, which
 // nothing else uses: as a value it is a view of them. src/codegen/lower/split.h makes such pairs.
-#ifndef HLO_CODEGEN_BODY_SPLIT_H_
-#define HLO_CODEGEN_BODY_SPLIT_H_
+#pragma once
 
 #include "ir/module.h"
 
@@ -13,5 +12,3 @@ bool hlo_node_is_collective(const hlo_node_t* node);
 const hlo_node_t* hlo_split_end(const hlo_node_t* collective);
 /// Returns the collective that a barrier awaits; NULL: none.
 const hlo_node_t* hlo_split_begin(const hlo_node_t* node);
-
-#endif  // HLO_CODEGEN_BODY_SPLIT_H_

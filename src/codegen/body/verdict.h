@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Verdicts: the answer to "can loops compute this?". A "no" is a decision, not an error: it names
 // its reason without allocating anything. verdict.def lists the reasons.
-#ifndef HLO_CODEGEN_BODY_VERDICT_H_
-#define HLO_CODEGEN_BODY_VERDICT_H_
+#pragma once
 
 #include "base/strbuf.h"
 #include "ir/module.h"
@@ -44,5 +43,3 @@ hlo_status_t hlo_verdict_error(const hlo_verdict_t* verdict, hlo_status_code_t c
                                uint32_t fusion_index) HLO_MUST_USE;
 /// Appends the reason as a sentence with its numbers, after the name of its node if it has one.
 void hlo_verdict_print(const hlo_verdict_t* verdict, hlo_strbuf_t* out);
-
-#endif  // HLO_CODEGEN_BODY_VERDICT_H_

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Vector IR compiled as C source by the system's C compiler: a shared object in a cache folder,
 // which is loaded into this process.
-#ifndef HLO_CODEGEN_C_BUILD_H_
-#define HLO_CODEGEN_C_BUILD_H_
+#pragma once
 
 #include "codegen/target/target.h"
 #include "codegen/vir/vir.h"
@@ -33,5 +32,3 @@ void* hlo_c_program_address(const hlo_c_program_t* program, uint32_t func_index)
 uint32_t hlo_c_program_saved_bytes(const hlo_c_program_t* program, uint32_t func_index);
 /// Returns true if the code came from the cache.
 bool hlo_c_program_was_cached(const hlo_c_program_t* program);
-
-#endif  // HLO_CODEGEN_C_BUILD_H_

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The system's C compiler, run as a process: for C source and as a linker.
-#ifndef HLO_CODEGEN_C_COMPILER_H_
-#define HLO_CODEGEN_C_COMPILER_H_
+#pragma once
 
 #include "base/status.h"
 
@@ -10,5 +9,3 @@
 /// errors : NOT_FOUND without a compiler; INTERNAL with the compiler's messages; those of
 /// hlo_os_process_run()
 hlo_status_t hlo_c_compiler_run(const char* compiler, const char* const* arguments) HLO_MUST_USE;
-
-#endif  // HLO_CODEGEN_C_COMPILER_H_

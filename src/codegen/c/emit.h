@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Emits portable C17 source (with the vector extension of gcc and clang) from vector IR: for CPUs
 // without an encoder, for compiling ahead of time, and to validate machine code.
-#ifndef HLO_CODEGEN_C_EMIT_H_
-#define HLO_CODEGEN_C_EMIT_H_
+#pragma once
 
 #include "codegen/vir/vir.h"
 
@@ -23,5 +22,3 @@ hlo_status_t hlo_c_emit(const hlo_vir_module_t* module, hlo_c_blobs_t blobs,
 
 /// The NULL-terminated compiler flags that the semantics of the source depend on.
 extern const char* const hlo_c_flags[];
-
-#endif  // HLO_CODEGEN_C_EMIT_H_

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shared by the files of the C emitter: the translation unit under construction, and helper
 // functions that are added on demand.
-#ifndef HLO_CODEGEN_C_EMIT_IMPL_H_
-#define HLO_CODEGEN_C_EMIT_IMPL_H_
+#pragma once
 
 #include "base/hashmap.h"
 #include "codegen/c/emit.h"
@@ -44,5 +43,3 @@ uint32_t hlo_c_mask_bits_of(const hlo_c_emitter_t* e, const hlo_vir_value_t* val
 /// Returns the name of the function that changes the width of a mask.
 void hlo_c_mask_cast(hlo_c_emitter_t* e, uint32_t lanes, uint32_t from_bits, uint32_t to_bits,
                      char name[HLO_C_NAME_BYTES]);
-
-#endif  // HLO_CODEGEN_C_EMIT_IMPL_H_

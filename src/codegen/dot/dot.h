@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Matrix products and convolutions as a form of kernels: the declarations for other rooms.
-#ifndef HLO_CODEGEN_DOT_DOT_H_
-#define HLO_CODEGEN_DOT_DOT_H_
+#pragma once
 
 #include "codegen/loops/kernel.h"
 
@@ -11,5 +10,3 @@ extern const hlo_kernel_form_t hlo_product_form;
 /// Returns true if a node is a product that these kernels compute, because loops over its elements
 /// would be slow.
 bool hlo_matmul_supports(const hlo_node_t* node);
-
-#endif  // HLO_CODEGEN_DOT_DOT_H_

@@ -16,8 +16,7 @@
 // Loops of a convolution skip the window positions outside the input, and edge tiles, whose rows
 // differ in these positions, have their own code. The gradient of weights multiplies bf16 at two
 // window positions at a time, which are joined in a copy of the input.
-#ifndef HLO_CODEGEN_DOT_MATMUL_H_
-#define HLO_CODEGEN_DOT_MATMUL_H_
+#pragma once
 
 #include "base/tuning.h"
 #include "codegen/dot/dot.h"
@@ -492,5 +491,3 @@ void hlo_matmul_move(const hlo_matmul_t* matmul, uint32_t side, hlo_vir_builder_
 hlo_vir_value_t* hlo_matmul_produce(const hlo_point_emitter_t* points, uint32_t side,
                                     const hlo_matmul_dim_t* dim, const hlo_matmul_source_t* source,
                                     uint32_t lanes, hlo_vir_value_t* mask);
-
-#endif  // HLO_CODEGEN_DOT_MATMUL_H_

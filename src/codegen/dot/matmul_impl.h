@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Declarations shared by the files that emit a product's vector IR: the product's state, a tile,
 // addresses.
-#ifndef HLO_CODEGEN_DOT_MATMUL_IMPL_H_
-#define HLO_CODEGEN_DOT_MATMUL_IMPL_H_
+#pragma once
 
 #include "base/tuning.h"
 #include "codegen/dot/matmul.h"
@@ -164,5 +163,3 @@ extern const hlo_matmul_row_t hlo_matmul_strategies[HLO_MATMUL_STRATEGIES];
 
 /// Returns true if all input elements that a row of the output uses are inside the input.
 bool hlo_product_is_inside(const hlo_matmul_t* m, int64_t row);
-
-#endif  // HLO_CODEGEN_DOT_MATMUL_IMPL_H_

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The entry function of a planned program in vector IR: its steps in order, loops and branches as
 // control flow, large kernels as functions that run in chunks.
-#ifndef HLO_CODEGEN_ENTRY_H_
-#define HLO_CODEGEN_ENTRY_H_
+#pragma once
 
 #include "codegen/lower/call_sites.h"
 #include "codegen/memory/plan.h"
@@ -42,5 +41,3 @@ hlo_status_t hlo_entry_build_func(const hlo_entry_t* entry, uint32_t number,
 hlo_status_t hlo_entry_build(const hlo_plan_t* plan, const hlo_target_t* target,
                              hlo_call_site_table_t* table, hlo_arena_t* arena,
                              hlo_vir_module_t* module) HLO_MUST_USE;
-
-#endif  // HLO_CODEGEN_ENTRY_H_

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shared by the parts of entry functions. Private to entry*.c.
-#ifndef HLO_CODEGEN_ENTRY_IMPL_H_
-#define HLO_CODEGEN_ENTRY_IMPL_H_
+#pragma once
 
 #include "codegen/emit/entry.h"
 #include "codegen/emit/entry_values.h"
@@ -84,5 +83,3 @@ void hlo_entry_emit_func(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
 uint64_t hlo_entry_size_of(const hlo_entry_context_t* entry, const hlo_entry_func_t* func);
 /// Returns the largest number of addresses that a kernel's function takes.
 uint32_t hlo_entry_most_addresses(const hlo_entry_context_t* entry);
-
-#endif  // HLO_CODEGEN_ENTRY_IMPL_H_

@@ -7,8 +7,7 @@
 // time, and a value known at the current position is forgotten at the end of the block that defined
 // it. A register that is not open gets its earlier value back there: another branch's block may
 // have set it.
-#ifndef HLO_CODEGEN_ENTRY_VALUES_H_
-#define HLO_CODEGEN_ENTRY_VALUES_H_
+#pragma once
 
 #include "codegen/lower/call_sites.h"
 #include "codegen/math/scalar.h"
@@ -55,5 +54,3 @@ void hlo_entry_values_enter_loop(hlo_entry_values_t* values, const hlo_node_t* l
 /// Brackets the steps of a block: its end restores the values known before the block.
 uint32_t hlo_entry_values_begin(const hlo_entry_values_t* values);
 void hlo_entry_values_end(hlo_entry_values_t* values, uint32_t mark);
-
-#endif  // HLO_CODEGEN_ENTRY_VALUES_H_

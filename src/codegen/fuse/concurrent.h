@@ -2,8 +2,7 @@
 // Concurrent groups: kernels that are too small to be split, or that leave threads idle at their
 // ends, run as chunks of one parallel loop if no dependence orders them, as in an optimizer's
 // update of many tensors.
-#ifndef HLO_CODEGEN_CONCURRENT_H_
-#define HLO_CODEGEN_CONCURRENT_H_
+#pragma once
 
 #include "codegen/body/schedule.h"
 #include "codegen/target/target.h"
@@ -32,5 +31,3 @@ hlo_status_t hlo_concurrent_group_split(const hlo_concurrent_group_t* group,
                                         const hlo_target_t* target, uint32_t phase,
                                         hlo_arena_t* arena, uint32_t* out_count,
                                         hlo_concurrent_part_t** out_parts) HLO_MUST_USE;
-
-#endif  // HLO_CODEGEN_CONCURRENT_H_

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Groups the ops of a function into fusions (body/schedule.h).
-#ifndef HLO_CODEGEN_FUSION_H_
-#define HLO_CODEGEN_FUSION_H_
+#pragma once
 
 #include "codegen/body/schedule.h"
 #include "codegen/target/target.h"
@@ -20,5 +19,3 @@ hlo_status_t hlo_schedule_create_explained(const hlo_func_t* func, const hlo_tar
 /// errors: RESOURCE_EXHAUSTED
 hlo_status_t hlo_schedule_print(const hlo_schedule_t* schedule, const hlo_func_t* func,
                                 hlo_strbuf_t* out) HLO_MUST_USE;
-
-#endif  // HLO_CODEGEN_FUSION_H_

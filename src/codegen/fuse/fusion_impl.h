@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The state of grouping a function's ops into fusions, and the phases in the order in which each
 // region passes them (fusion.c). Confined to one thread.
-#ifndef HLO_CODEGEN_FUSION_IMPL_H_
-#define HLO_CODEGEN_FUSION_IMPL_H_
+#pragma once
 
 #include "base/tuning.h"
 #include "codegen/dot/dot.h"
@@ -148,5 +147,3 @@ hlo_status_t hlo_fuser_make_fusions(hlo_fuser_t* f, bool* is_whole) HLO_MUST_USE
 hlo_status_t hlo_fuser_make_steps(hlo_fuser_t* f, hlo_sequence_t* sequence) HLO_MUST_USE;
 /// Reorders the steps so that every value is computed before it is read, after groups were split.
 hlo_status_t hlo_fuser_order_steps(hlo_fuser_t* f, hlo_sequence_t* sequence) HLO_MUST_USE;
-
-#endif  // HLO_CODEGEN_FUSION_IMPL_H_

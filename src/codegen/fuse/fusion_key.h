@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The identity of a fusion, independent of its values: programs repeat themselves (layers, unrolled
 // loops), and equal fusions share a kernel and its code. For codegen only.
-#ifndef HLO_CODEGEN_FUSION_KEY_H_
-#define HLO_CODEGEN_FUSION_KEY_H_
+#pragma once
 
 #include "base/hash.h"
 #include "codegen/body/schedule.h"
@@ -56,5 +55,3 @@ hlo_fusion_known_t* hlo_fusion_table_add(hlo_fusion_table_t* table, const hlo_fu
                                          hlo_arena_t* arena);
 /// Marks fusions with this and higher indices as only tried.
 void hlo_fusion_table_forget(hlo_fusion_table_t* table, uint32_t first_index);
-
-#endif  // HLO_CODEGEN_FUSION_KEY_H_

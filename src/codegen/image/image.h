@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A program of machine code as bytes: code, allocations of calls, sizes. Nodes and constants are
 // those of the module it was made from; an equal module is needed to load it.
-#ifndef HLO_CODEGEN_IMAGE_H_
-#define HLO_CODEGEN_IMAGE_H_
+#pragma once
 
 #include "codegen/lower/call_sites.h"
 #include "codegen/object/code.h"
@@ -27,5 +26,3 @@ hlo_status_t hlo_image_write(const hlo_code_t* code, const hlo_call_site_table_t
 /// errors: DATA_LOSS, RESOURCE_EXHAUSTED, those of hlo_call_site_table_begin()
 hlo_status_t hlo_image_read(const void* bytes, size_t size_bytes, const hlo_func_t* func,
                             hlo_arena_t* arena, hlo_image_t* out_image) HLO_MUST_USE;
-
-#endif  // HLO_CODEGEN_IMAGE_H_

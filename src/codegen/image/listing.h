@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Texts of the stages of code generation, for people and for other compilers.
-#ifndef HLO_CODEGEN_LISTING_H_
-#define HLO_CODEGEN_LISTING_H_
+#pragma once
 
 #include "base/strbuf.h"
 #include "codegen/object/code.h"
@@ -40,5 +39,3 @@ bool hlo_listing_find(const char* name, hlo_listing_form_t* out_form);
 hlo_status_t hlo_listing_print_code(const hlo_listing_t* listing, const hlo_vir_module_t* vir,
                                     const hlo_func_t* func,
                                     const hlo_target_t* target) HLO_MUST_USE;
-
-#endif  // HLO_CODEGEN_LISTING_H_

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compiles the functions of a planned program to machine code, in parallel if that is faster.
-#ifndef HLO_CODEGEN_MACHINE_CODE_H_
-#define HLO_CODEGEN_MACHINE_CODE_H_
+#pragma once
 
 #include "base/lru.h"
 #include "base/parallel.h"
@@ -19,5 +18,3 @@ hlo_status_t hlo_machine_code_make(const hlo_entry_t* entry, const hlo_vir_modul
                                    const hlo_target_t* target, hlo_lru_t* kernels,
                                    const hlo_parallel_t* parallel, hlo_arena_store_t* store,
                                    hlo_code_t* out_code) HLO_MUST_USE;
-
-#endif  // HLO_CODEGEN_MACHINE_CODE_H_

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compiles a function of a module into a program: schedule, plan, vector IR, and an executor that
 // runs it.
-#ifndef HLO_CODEGEN_PROGRAM_H_
-#define HLO_CODEGEN_PROGRAM_H_
+#pragma once
 
 #include "base/lru.h"
 #include "base/parallel.h"
@@ -72,5 +71,3 @@ const hlo_module_t* hlo_code_program_module(const hlo_code_program_t* program);
 size_t hlo_code_program_temporary_bytes(const hlo_code_program_t* program);
 size_t hlo_code_program_saved_bytes(const hlo_code_program_t* program);
 size_t hlo_code_program_code_bytes(const hlo_code_program_t* program);
-
-#endif  // HLO_CODEGEN_PROGRAM_H_

@@ -2,8 +2,7 @@
 // The dimensions of a dot_general by role: batch dimensions, free dimensions of each operand,
 // contracting dimensions. The result has the batch dimensions, then the free ones of lhs, then
 // those of rhs.
-#ifndef HLO_CODEGEN_CONTRACTION_H_
-#define HLO_CODEGEN_CONTRACTION_H_
+#pragma once
 
 #include "ir/module.h"
 
@@ -39,5 +38,3 @@ static inline int64_t hlo_contraction_stride(uint32_t rank, const int64_t* dims,
   for (uint32_t i = dim + 1; i < rank; ++i) stride *= dims[i];
   return stride;
 }
-
-#endif  // HLO_CODEGEN_CONTRACTION_H_

@@ -3,8 +3,7 @@
 // outputs to the operands finds this with index expressions. Movement (reshape, transpose,
 // broadcast, slice, pad, concatenate ...) disappears into the expressions; loads, computations and
 // reductions remain. For codegen only.
-#ifndef HLO_CODEGEN_TILED_H_
-#define HLO_CODEGEN_TILED_H_
+#pragma once
 
 #include "codegen/body/schedule.h"
 #include "codegen/body/verdict.h"
@@ -166,5 +165,3 @@ static inline bool hlo_tiling_has_reduction(const hlo_tiling_t* tiling) {
   }
   return false;
 }
-
-#endif  // HLO_CODEGEN_TILED_H_

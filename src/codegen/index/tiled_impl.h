@@ -2,8 +2,7 @@
 // Declarations shared by the files that walk a fusion: tiled.c has the walk, tiled_move.c and
 // tiled_reduce.c a rule per op. Functions that return an instance return NULL once the walk is
 // refused or stopped. Private to codegen.
-#ifndef HLO_CODEGEN_TILED_IMPL_H_
-#define HLO_CODEGEN_TILED_IMPL_H_
+#pragma once
 
 #include "codegen/index/tiled.h"
 
@@ -52,5 +51,3 @@ hlo_tiled_t* hlo_tiling_move(hlo_tiling_t* t, const hlo_node_t* node, hlo_index_
 /// Returns an element of a reduction, a window's, a matrix product's or a convolution's result.
 hlo_tiled_t* hlo_tiling_reduce(hlo_tiling_t* t, const hlo_value_t* value, hlo_index_t index,
                                uint32_t depth);
-
-#endif  // HLO_CODEGEN_TILED_IMPL_H_

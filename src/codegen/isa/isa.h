@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Selects the encoder of a target; object/isa.h describes the objects that encoders make.
-#ifndef HLO_CODEGEN_ISA_ISA_H_
-#define HLO_CODEGEN_ISA_ISA_H_
+#pragma once
 
 #include "codegen/object/isa.h"
 #include "codegen/target/target.h"
@@ -18,5 +17,3 @@ hlo_status_t hlo_code_unit_create(const hlo_target_t* target, uint32_t func_coun
 /// errors: of hlo_code_unit_create() and hlo_code_isa_t.add()
 hlo_status_t hlo_code_compile(const hlo_vir_module_t* module, const hlo_target_t* target,
                               hlo_code_t* out_code) HLO_MUST_USE;
-
-#endif  // HLO_CODEGEN_ISA_ISA_H_

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loads code into this process: memory that is never writable and executable at the same address,
 // unwind tables, names for perf and debuggers.
-#ifndef HLO_CODEGEN_JIT_JIT_H_
-#define HLO_CODEGEN_JIT_JIT_H_
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -43,5 +42,3 @@ void hlo_jit_release(hlo_jit_t* jit);
 /// Returns the code with its tables, valid while it is loaded; its bytes are readable.
 const hlo_code_t* hlo_jit_code(const hlo_jit_t* jit);
 void* hlo_jit_address(const hlo_jit_t* jit, uint32_t func_index);
-
-#endif  // HLO_CODEGEN_JIT_JIT_H_

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shared by the files of the loader: the pool, placed code, unwind tables, the debugger's entry.
-#ifndef HLO_CODEGEN_JIT_JIT_IMPL_H_
-#define HLO_CODEGEN_JIT_JIT_IMPL_H_
+#pragma once
 
 #include <stdatomic.h>
 
@@ -61,5 +60,3 @@ hlo_status_t hlo_jit_memory_place(hlo_jit_pool_t* pool, const uint8_t* bytes, si
 void hlo_jit_memory_release(hlo_jit_pool_t* pool, hlo_jit_memory_t* memory);
 /// Unmaps all slabs of a pool without programs.
 void hlo_jit_memory_deinit(hlo_jit_pool_t* pool);
-
-#endif  // HLO_CODEGEN_JIT_JIT_IMPL_H_

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels: the loops that compute a fusion, and their vector IR. The interface for other folders;
 // kernel_impl.h has the data.
-#ifndef HLO_CODEGEN_LOOPS_KERNEL_H_
-#define HLO_CODEGEN_LOOPS_KERNEL_H_
+#pragma once
 
 #include "codegen/body/schedule.h"
 #include "codegen/body/verdict.h"
@@ -94,5 +93,3 @@ void hlo_kernel_emit(const hlo_kernel_t* kernel, uint32_t phase, hlo_vir_builder
 /// Checks that the decisions form a legal combination (listed in kernel_kind.c), and the walks of
 /// the segments. errors : INTERNAL naming the broken rule; RESOURCE_EXHAUSTED
 hlo_status_t hlo_kernel_verify(const hlo_kernel_t* kernel) HLO_MUST_USE;
-
-#endif  // HLO_CODEGEN_LOOPS_KERNEL_H_

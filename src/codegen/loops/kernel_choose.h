@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The steps that choose the loops of a kernel (kernel.c), one file each. Private to them.
-#ifndef HLO_CODEGEN_KERNEL_CHOOSE_H_
-#define HLO_CODEGEN_KERNEL_CHOOSE_H_
+#pragma once
 
 #include "codegen/loops/kernel_impl.h"
 
@@ -69,5 +68,3 @@ bool hlo_kernel_reduces_columns(const hlo_kernel_t* kernel, const hlo_tiling_t* 
 /// Splits the chosen loops or reductions into chunks. Refuses reductions that should be split but
 /// cannot.
 hlo_verdict_t hlo_kernel_choose_chunks(hlo_kernel_t* kernel, const hlo_tiling_t* tiling);
-
-#endif  // HLO_CODEGEN_KERNEL_CHOOSE_H_

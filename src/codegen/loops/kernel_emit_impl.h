@@ -5,8 +5,7 @@
 // registers, kernel_row_cache.c rows that are computed once, kernel_extra_outputs.c outputs of
 // other sizes, kernel_stride.c strided lanes, kernel_interleave.c a few elements per lane,
 // kernel_rows.c several short rows at a time.
-#ifndef HLO_CODEGEN_KERNEL_EMIT_IMPL_H_
-#define HLO_CODEGEN_KERNEL_EMIT_IMPL_H_
+#pragma once
 
 #include "base/tuning.h"
 #include "codegen/loops/kernel_impl.h"
@@ -369,5 +368,3 @@ void hlo_emit_fill_row_cache(hlo_emitter_t* e, const hlo_tiled_t* tiled, hlo_vir
 hlo_kernel_emit_t hlo_emit_segments, hlo_emit_points, hlo_emit_sweep, hlo_emit_form;
 /// Inner loops. Vectors: kernel_emit.c; the others: kernel_transpose.c, kernel_interleave.c.
 hlo_kernel_emit_inner_t hlo_emit_vectors, hlo_emit_transposed, hlo_emit_interleaved;
-
-#endif  // HLO_CODEGEN_KERNEL_EMIT_IMPL_H_

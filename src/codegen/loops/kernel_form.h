@@ -2,8 +2,7 @@
 // Kernels whose loops another folder makes: a form computes one kind of node, as src/codegen/dot
 // computes matrix products, with its own loops, which include the node's epilogue. For the folders
 // that make forms; others use kernel.h.
-#ifndef HLO_CODEGEN_LOOPS_KERNEL_FORM_H_
-#define HLO_CODEGEN_LOOPS_KERNEL_FORM_H_
+#pragma once
 
 #include "codegen/index/tiled.h"
 #include "codegen/loops/kernel.h"
@@ -174,5 +173,3 @@ hlo_vir_value_t* hlo_point_prologue(const hlo_point_emitter_t* points, uint32_t 
                                     const hlo_point_t* point);
 /// Returns the address of the first element of a view that is operand `side`.
 hlo_vir_value_t* hlo_point_view_start(const hlo_point_emitter_t* points, uint32_t side);
-
-#endif  // HLO_CODEGEN_LOOPS_KERNEL_FORM_H_

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shared by the files of loops/: queries about the chosen loops of a fusion. Private to the folder.
-#ifndef HLO_CODEGEN_KERNEL_IMPL_H_
-#define HLO_CODEGEN_KERNEL_IMPL_H_
+#pragma once
 
 #include "codegen/loops/kernel_form.h"
 
@@ -158,5 +157,3 @@ double hlo_segment_points(const hlo_kernel_t* kernel, const hlo_kernel_segment_t
 hlo_status_t hlo_kernel_walk(const hlo_kernel_t* kernel, hlo_arena_t* arena,
                              const hlo_kernel_segment_t* segment,
                              hlo_tiling_t** out_tiling) HLO_MUST_USE;
-
-#endif  // HLO_CODEGEN_KERNEL_IMPL_H_

@@ -2,8 +2,7 @@
 // Shared by tests of kernels: runs small programs fusion by fusion in the interpreter of vector IR,
 // with every access checked, for targets of several widths with and without masks, and compares
 // them with the reference; or builds the kernel of a program that is one fusion.
-#ifndef HLO_CODEGEN_KERNEL_TEST_UTIL_H_
-#define HLO_CODEGEN_KERNEL_TEST_UTIL_H_
+#pragma once
 
 #include <math.h>
 
@@ -325,5 +324,3 @@ static inline void hlo_test_agree(const char* text, uint32_t fusions, double tol
     hlo_test_agree_on(text, &target, fusions, tolerance);
   }
 }
-
-#endif  // HLO_CODEGEN_KERNEL_TEST_UTIL_H_

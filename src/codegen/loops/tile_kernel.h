@@ -2,8 +2,7 @@
 // Kernels as Tile IR: the loops of a fusion in readable form (hlocc compile --emit=tile), and for
 // the interpreter of Tile IR (back end tile), which checks fusion, tiling and index expressions
 // without sharing the code generator.
-#ifndef HLO_CODEGEN_TILE_KERNEL_H_
-#define HLO_CODEGEN_TILE_KERNEL_H_
+#pragma once
 
 #include "codegen/loops/kernel.h"
 #include "tile/ir.h"
@@ -18,5 +17,3 @@ hlo_status_t hlo_kernel_to_tile(const hlo_kernel_t* kernel, hlo_arena_t* arena,
 void hlo_kernel_run_as_tile(hlo_kernel_t* kernel, const hlo_tile_kernel_t* tile);
 /// Returns that Tile IR; NULL if the kernel runs as vector IR.
 const hlo_tile_kernel_t* hlo_kernel_tile(const hlo_kernel_t* kernel);
-
-#endif  // HLO_CODEGEN_TILE_KERNEL_H_

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Library calls of compiled programs: functions of single nodes, copies, failed checks. They are
 // prepared once per program; a call only converts allocations to addresses.
-#ifndef HLO_CODEGEN_CALL_SITES_H_
-#define HLO_CODEGEN_CALL_SITES_H_
+#pragma once
 
 #include "base/program_abi.h"
 #include "codegen/body/call_site.h"
@@ -106,5 +105,3 @@ int32_t hlo_call_site_check_failed(hlo_frame_t* frame, uint32_t call_site_number
 /// Sets the frame's error unless it has one; takes ownership of `status`. Returns
 /// HLO_PROGRAM_ERROR.
 int32_t hlo_call_site_fail(hlo_frame_t* frame, uint32_t call_site_number, hlo_status_t status);
-
-#endif  // HLO_CODEGEN_CALL_SITES_H_

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Selects the modules that compiled code can run and brings them into the form for code generation.
-#ifndef HLO_CODEGEN_PREPARE_H_
-#define HLO_CODEGEN_PREPARE_H_
+#pragma once
 
 #include "base/strbuf.h"
 #include "ir/module.h"
@@ -15,5 +14,3 @@
 hlo_status_t hlo_prepare_module(const hlo_module_t* module, const char* name,
                                 const hlo_pass_options_t* options, hlo_strbuf_t* out_refusal,
                                 hlo_module_t** out_module) HLO_MUST_USE;
-
-#endif  // HLO_CODEGEN_PREPARE_H_

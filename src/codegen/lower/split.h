@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Splits collectives into a start and a done half, where the results are waited for (body/split.h).
-#ifndef HLO_CODEGEN_SPLIT_H_
-#define HLO_CODEGEN_SPLIT_H_
+#pragma once
 
 #include "ir/module.h"
 
@@ -10,5 +9,3 @@
 /// all. Collectives that cannot be split are executed at once.
 /// errors : RESOURCE_EXHAUSTED
 hlo_status_t hlo_split_collectives(hlo_region_t* region) HLO_MUST_USE;
-
-#endif  // HLO_CODEGEN_SPLIT_H_

@@ -2,8 +2,7 @@
 // Coefficients of polynomials, lowest power first, with the largest error of each relative to the
 // function it stands for.
 // source: minimax fits by tools/math_coefficients.py
-#ifndef HLO_CODEGEN_MATH_COEFFICIENTS_H_
-#define HLO_CODEGEN_MATH_COEFFICIENTS_H_
+#pragma once
 
 // clang-format off
 
@@ -212,5 +211,3 @@ static const double inverse_pi[] = {
     0x1.aea4f758fd7ccp-1, -0x1.d0985f18c10ebp-57, -0x1.6b68aca025027p-111, -0x1.c0e545ef53f9ap-165};
 
 // clang-format on
-
-#endif  // HLO_CODEGEN_MATH_COEFFICIENTS_H_

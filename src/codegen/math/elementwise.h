@@ -2,8 +2,7 @@
 // Loads, stores and elementwise ops of the graph as vector IR: the bridge between the graph's
 // element types and machine lanes. Booleans are masks, integers are lanes of their width; f16, bf16
 // and 8-bit floats are computed as f32 and rounded after every op.
-#ifndef HLO_CODEGEN_ELEMENTWISE_H_
-#define HLO_CODEGEN_ELEMENTWISE_H_
+#pragma once
 
 #include "codegen/vir/builder.h"
 #include "ir/module.h"
@@ -64,4 +63,3 @@ hlo_vir_value_t* hlo_elementwise_identity(hlo_vir_builder_t* b, hlo_op_t op, hlo
 /// squares that stand side by side in the registers
 void hlo_elementwise_transpose(hlo_vir_builder_t* b, hlo_vir_value_t** rows, uint32_t row_count,
                           uint32_t count, uint32_t part_lanes);
-#endif  // HLO_CODEGEN_ELEMENTWISE_H_

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Private to the folder: the float functions of math.def and their parts, on F64 and, where
 // math.def says NATIVE, on F32. y is NULL for functions of one operand.
-#ifndef HLO_CODEGEN_MATH_FUNCTIONS_H_
-#define HLO_CODEGEN_MATH_FUNCTIONS_H_
+#pragma once
 
 #include "codegen/math/math_impl.h"
 
@@ -22,5 +21,3 @@ hlo_vir_value_t* hlo_vmath_clamp_float(hlo_vir_builder_t* b, hlo_vir_value_t* lo
 hlo_vir_value_t* hlo_vmath_compare_float(hlo_vir_builder_t* b, hlo_vir_condition_t condition,
                                          bool is_total_order, hlo_vir_value_t* x,
                                          hlo_vir_value_t* y);
-
-#endif  // HLO_CODEGEN_MATH_FUNCTIONS_H_

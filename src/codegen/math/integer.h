@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Private to the folder: ops on integers and booleans.
-#ifndef HLO_CODEGEN_MATH_INTEGER_H_
-#define HLO_CODEGEN_MATH_INTEGER_H_
+#pragma once
 
 #include "codegen/math/math_impl.h"
 
@@ -14,5 +13,3 @@ hlo_vir_value_t* hlo_vmath_mask(hlo_vir_builder_t* b, hlo_op_t op, hlo_vir_value
                                 hlo_vir_value_t* y);
 hlo_vir_value_t* hlo_vmath_compare_mask(hlo_vir_builder_t* b, hlo_vir_condition_t condition,
                                         hlo_vir_value_t* x, hlo_vir_value_t* y);
-
-#endif  // HLO_CODEGEN_MATH_INTEGER_H_

@@ -8,8 +8,7 @@
 // type can represent. An op on such a float is the F32 op followed by hlo_vmath_round_result(). All
 // instructions are pure, except for loops and for slow paths under an `if` that few operands take.
 // errors: sticky in the module. threads: as the builder
-#ifndef HLO_CODEGEN_MATH_MATH_H_
-#define HLO_CODEGEN_MATH_MATH_H_
+#pragma once
 
 #include "base/dtype.h"
 #include "codegen/vir/builder.h"
@@ -52,5 +51,3 @@ hlo_vir_value_t* hlo_vmath_round_to(hlo_vir_builder_t* b, hlo_dtype_t dtype, hlo
 /// Rounds the result of hlo_vmath_emit() on values of `dtype`.
 hlo_vir_value_t* hlo_vmath_round_result(hlo_vir_builder_t* b, hlo_op_t op, hlo_dtype_t dtype,
                                         hlo_vir_value_t* x);
-
-#endif  // HLO_CODEGEN_MATH_MATH_H_

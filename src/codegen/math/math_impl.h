@@ -2,8 +2,7 @@
 // Private to the folder: short names for formulas of vector IR. hlo_v<op>() emits a float or bit
 // instruction, hlo_vi<op>() one of integers; `_k` takes a constant as the last operand. A `like`
 // argument gives the type of a constant: elements and lanes.
-#ifndef HLO_CODEGEN_MATH_MATH_IMPL_H_
-#define HLO_CODEGEN_MATH_MATH_IMPL_H_
+#pragma once
 
 #include <math.h>
 
@@ -174,5 +173,3 @@ hlo_vir_value_t* hlo_vmath_in_f64(hlo_vir_builder_t* b, hlo_vector_fn_t fn, hlo_
 hlo_vir_value_t* hlo_vmath_except_where(hlo_vir_builder_t* b, hlo_vir_value_t* mask,
                                         hlo_vir_value_t* x, hlo_vir_value_t* value,
                                         hlo_vector_fn_t fn);
-
-#endif  // HLO_CODEGEN_MATH_MATH_IMPL_H_

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shared by tests of expressions: loops over arrays of elements in the interpreter of vector IR and
 // as machine code, and operands with special values. Include after cmocka.h.
-#ifndef HLO_CODEGEN_MATH_MATH_TEST_UTIL_H_
-#define HLO_CODEGEN_MATH_MATH_TEST_UTIL_H_
+#pragma once
 
 #include <math.h>
 #include <stdint.h>
@@ -363,5 +362,3 @@ static const double f64_ulps[HLO_OP_COUNT] = {
 #define HLO_VMATH(op, operands, f32, f32_ulps, f64_ulps) [HLO_OP_##op] = f64_ulps,
 #include "codegen/math/math.def"
 };
-
-#endif  // HLO_CODEGEN_MATH_MATH_TEST_UTIL_H_

@@ -3,8 +3,7 @@
 // indices and loop conditions are computed; floats as one lane.
 //
 // An integer below 64 bits is sign- or zero-extended; u64 has its own bits. A boolean is 0 or 1.
-#ifndef HLO_CODEGEN_SCALAR_H_
-#define HLO_CODEGEN_SCALAR_H_
+#pragma once
 
 #include "codegen/math/elementwise.h"
 
@@ -27,5 +26,3 @@ hlo_vir_value_t* hlo_scalar_load(hlo_vir_builder_t* b, hlo_dtype_t dtype,
 void hlo_scalar_store(hlo_vir_builder_t* b, hlo_dtype_t dtype, hlo_vir_value_t* value,
                       const hlo_element_address_t* address);
 hlo_vir_value_t* hlo_scalar_constant(hlo_vir_builder_t* b, hlo_dtype_t dtype, const void* element);
-
-#endif  // HLO_CODEGEN_SCALAR_H_

@@ -2,8 +2,7 @@
 // Checked temporaries: a red zone after every block of the arena, and a NaN pattern in unused
 // blocks, written and verified between steps. Finds writes of library functions outside their
 // buffers, and reads of values that are not defined yet or no longer.
-#ifndef HLO_CODEGEN_MEMORY_CHECK_H_
-#define HLO_CODEGEN_MEMORY_CHECK_H_
+#pragma once
 
 #include "base/mem.h"
 #include "base/status.h"
@@ -52,5 +51,3 @@ const hlo_memory_check_t* hlo_memory_check_clone(const hlo_memory_check_t* memor
 /// NULL.
 const hlo_memory_check_block_t* hlo_memory_check_run(const hlo_memory_check_t* memory_check, const hlo_memory_check_event_t* event,
                                        uint8_t* temporaries);
-
-#endif  // HLO_CODEGEN_MEMORY_CHECK_H_

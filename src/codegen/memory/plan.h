@@ -10,8 +10,7 @@
 //
 // A donated argument and the result that may take its memory are the same bytes in one run and
 // different ones in another: the plan is correct in both.
-#ifndef HLO_CODEGEN_PLAN_H_
-#define HLO_CODEGEN_PLAN_H_
+#pragma once
 
 #include "codegen/body/schedule.h"
 #include "codegen/loops/kernel.h"
@@ -107,5 +106,3 @@ void hlo_plan_print(const hlo_plan_t* plan, hlo_strbuf_t* out);
 /// Verifies the plan by running it over tokens instead of bytes, with loops twice and donation both
 /// ways. errors : INTERNAL naming the first step that would read something other than its operand
 hlo_status_t hlo_plan_check(const hlo_plan_t* plan) HLO_MUST_USE;
-
-#endif  // HLO_CODEGEN_PLAN_H_

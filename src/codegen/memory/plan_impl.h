@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The state of planning. Values that are the same bytes form a class (union-find over value
 // indices; a class is named by its root); classes that share memory form a buffer.
-#ifndef HLO_CODEGEN_PLAN_IMPL_H_
-#define HLO_CODEGEN_PLAN_IMPL_H_
+#pragma once
 
 #include "codegen/memory/plan.h"
 #include "ir/clone.h"
@@ -97,5 +96,3 @@ bool hlo_planner_live_range_conflicts(const hlo_planner_t* planner, uint32_t buf
 bool hlo_planner_buffers_conflict(const hlo_planner_t* planner, uint32_t x, uint32_t y);
 /// Adds a buffer's live ranges to those of another; false when memory is exhausted.
 bool hlo_planner_merge_live_ranges(hlo_planner_t* planner, uint32_t to, uint32_t from);
-
-#endif  // HLO_CODEGEN_PLAN_IMPL_H_

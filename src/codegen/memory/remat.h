@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rematerialisation: values that are needed again much later are computed again there instead of
 // being kept, where temporaries are to take less memory. Private to codegen.
-#ifndef HLO_CODEGEN_REMAT_H_
-#define HLO_CODEGEN_REMAT_H_
+#pragma once
 
 #include "codegen/memory/plan.h"
 
@@ -23,5 +22,3 @@ hlo_status_t hlo_remat_step(hlo_remat_t* remat, const hlo_plan_t* plan, uint64_t
                             uint32_t* out_count) HLO_MUST_USE;
 /// Takes the changes of the last step back; plans made before it are right again.
 void hlo_remat_undo(hlo_remat_t* remat);
-
-#endif  // HLO_CODEGEN_REMAT_H_

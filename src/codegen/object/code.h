@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Machine code of a vector-IR module, position-independent, not yet executable: bytes, functions,
 // and the debug ids of code ranges.
-#ifndef HLO_CODEGEN_CODE_H_
-#define HLO_CODEGEN_CODE_H_
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -34,5 +33,3 @@ typedef struct hlo_code {
 } hlo_code_t;
 
 void hlo_code_deinit(hlo_code_t* code);
-
-#endif  // HLO_CODEGEN_CODE_H_

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // 64-bit relocatable ELF objects: builders for sections, symbols and relocations, and a writer.
 // source : System V ABI (gABI 4.1), chapters 4 and 5; ELF-64 object file format
-#ifndef HLO_CODEGEN_ELF_H_
-#define HLO_CODEGEN_ELF_H_
+#pragma once
 
 #include <elf.h>
 
@@ -49,5 +48,3 @@ void hlo_elf_add_relocation(hlo_elf_t* elf, uint32_t section, uint64_t offset, u
 /// Appends the object. The output is deterministic.
 /// errors : RESOURCE_EXHAUSTED
 hlo_status_t hlo_elf_write(hlo_elf_t* elf, hlo_strbuf_t* out) HLO_MUST_USE;
-
-#endif  // HLO_CODEGEN_ELF_H_

@@ -2,8 +2,7 @@
 // An instruction set, as everything above its encoder sees it: a table of functions that make code,
 // and what loaders, object files and listings have to know about the code. An encoder fills in one
 // table (x86/compile.c); isa/isa.h finds the one of a target.
-#ifndef HLO_CODEGEN_OBJECT_ISA_H_
-#define HLO_CODEGEN_OBJECT_ISA_H_
+#pragma once
 
 #include "base/status.h"
 #include "codegen/object/code.h"
@@ -95,5 +94,3 @@ struct hlo_code_isa {
 static inline void hlo_code_unit_release(hlo_code_unit_t* unit) {
   if (unit) unit->isa->release(unit);
 }
-
-#endif  // HLO_CODEGEN_OBJECT_ISA_H_

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The .eh_frame section of generated code: for loaded code, or for an object file.
-#ifndef HLO_CODEGEN_UNWIND_H_
-#define HLO_CODEGEN_UNWIND_H_
+#pragma once
 
 #include "base/status.h"
 #include "codegen/object/code.h"
@@ -27,5 +26,3 @@ typedef struct hlo_eh_frame {
 /// errors : RESOURCE_EXHAUSTED
 hlo_status_t hlo_eh_frame_create(const hlo_code_t* code, const uint8_t* base, uint32_t* out_fields,
                                  hlo_eh_frame_t* out_eh_frame) HLO_MUST_USE;
-
-#endif  // HLO_CODEGEN_UNWIND_H_

@@ -2,8 +2,7 @@
 // The machine that code is generated for: vector width, registers, instruction sets, caches. It is
 // derived from the CPU or described by hand, so that code for an absent machine can be generated
 // and tested.
-#ifndef HLO_CODEGEN_TARGET_H_
-#define HLO_CODEGEN_TARGET_H_
+#pragma once
 
 #include "base/env.h"
 #include "tile/target.h"
@@ -57,5 +56,3 @@ bool hlo_target_is_large(const hlo_target_t* target, size_t size_bytes);
 /// Returns true if loops that read and write `moved_bytes` should store an array past the caches:
 /// the array is large itself, or most of it is evicted by the rest before the loops end.
 bool hlo_target_passes_caches(const hlo_target_t* target, size_t stored_bytes, double moved_bytes);
-
-#endif  // HLO_CODEGEN_TARGET_H_

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Builds functions of the vector IR: one call per instruction; blocks are opened and closed.
-#ifndef HLO_CODEGEN_VIR_BUILDER_H_
-#define HLO_CODEGEN_VIR_BUILDER_H_
+#pragma once
 
 #include "codegen/vir/vir.h"
 
@@ -91,5 +90,3 @@ hlo_vir_value_t* hlo_vir_convert(hlo_vir_builder_t* b, hlo_vir_opcode_t op, hlo_
 /// Emits a constant with these bits in every lane; f32 and f64 by value below.
 hlo_vir_value_t* hlo_vir_const_bits(hlo_vir_builder_t* b, hlo_vir_type_t type, uint64_t bits);
 hlo_vir_value_t* hlo_vir_const_float(hlo_vir_builder_t* b, hlo_vir_type_t type, double value);
-
-#endif  // HLO_CODEGEN_VIR_BUILDER_H_

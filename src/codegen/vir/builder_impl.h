@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shared by the builder's files: drafts of instructions and their folding.
-#ifndef HLO_CODEGEN_VIR_BUILDER_IMPL_H_
-#define HLO_CODEGEN_VIR_BUILDER_IMPL_H_
+#pragma once
 
 #include "codegen/vir/builder.h"
 
@@ -15,5 +14,3 @@ hlo_vir_value_t* hlo_vir_fold(hlo_vir_builder_t* b, const hlo_vir_value_t* draft
 
 /// Moves constant terms of the base and index of a MEMORY op into its displacement.
 void hlo_vir_fold_address(hlo_vir_value_t* draft);
-
-#endif  // HLO_CODEGEN_VIR_BUILDER_IMPL_H_

@@ -2,8 +2,7 @@
 // Checked memory: while guards are on, every access that the builder emits is first compared with
 // the buffer that its address derives from. A wrong access is recorded and redirected to spare
 // memory, so nothing is overwritten; hlo_vir_guards_end() turns the record into an error.
-#ifndef HLO_CODEGEN_VIR_GUARD_H_
-#define HLO_CODEGEN_VIR_GUARD_H_
+#pragma once
 
 #include "codegen/vir/builder.h"
 
@@ -25,5 +24,3 @@ void hlo_vir_guards_end(hlo_vir_builder_t* b);
 
 /// For hlo_vir_emit(): emits a memory instruction after its check.
 hlo_vir_value_t* hlo_vir_emit_guarded(hlo_vir_builder_t* b, const hlo_vir_value_t* draft);
-
-#endif  // HLO_CODEGEN_VIR_GUARD_H_

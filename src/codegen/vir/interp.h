@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs vector IR directly, lane by lane (lane.h): the semantics that machine code and C source are
 // compared with, and a tool to find accesses outside of a program's memory.
-#ifndef HLO_CODEGEN_VIR_INTERP_H_
-#define HLO_CODEGEN_VIR_INTERP_H_
+#pragma once
 
 #include "codegen/vir/vir.h"
 
@@ -30,5 +29,3 @@ typedef struct hlo_vir_interp_options {
 hlo_status_t hlo_vir_interp_run(const hlo_vir_func_t* func, const uint64_t* params,
                                 const hlo_vir_interp_options_t* options,
                                 int32_t* out_answer) HLO_MUST_USE;
-
-#endif  // HLO_CODEGEN_VIR_INTERP_H_

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Evaluates one lane of a lane-wise op: the expression column of vir.def, compiled. The semantics
 // of these ops for the interpreter, constant folding and the tests of every back end.
-#ifndef HLO_CODEGEN_VIR_LANE_H_
-#define HLO_CODEGEN_VIR_LANE_H_
+#pragma once
 
 #include "base/float_bits.h"
 #include "codegen/vir/vir.h"
@@ -21,5 +20,3 @@ bool hlo_vir_lane(const hlo_vir_value_t* value, uint64_t a, uint64_t b, uint64_t
 /// Computes an INDEX op of two operands; `flags` are the instruction's. False where it is undefined:
 /// idiv and irem of a negative number, or by one that is not positive.
 bool hlo_vir_index_pair(uint32_t op, uint32_t flags, int64_t x, int64_t y, int64_t* out);
-
-#endif  // HLO_CODEGEN_VIR_LANE_H_

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The values that an entry function keeps in frame->saved while it is suspended: the same for all
 // back ends that use it, so any of them could resume a frame.
-#ifndef HLO_CODEGEN_VIR_SAVED_H_
-#define HLO_CODEGEN_VIR_SAVED_H_
+#pragma once
 
 #include "codegen/vir/vir.h"
 
@@ -30,5 +29,3 @@ typedef struct hlo_vir_saved {
 /// errors: RESOURCE_EXHAUSTED; INTERNAL when an address of the stack would have to be saved
 hlo_status_t hlo_vir_saved_create(const hlo_vir_func_t* func, hlo_arena_t* arena,
                                   hlo_vir_saved_t* out_saved) HLO_MUST_USE;
-
-#endif  // HLO_CODEGEN_VIR_SAVED_H_

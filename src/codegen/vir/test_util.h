@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The starting point of vector IR tests: a module with one empty function. Include after cmocka.h.
-#ifndef HLO_CODEGEN_VIR_TEST_UTIL_H_
-#define HLO_CODEGEN_VIR_TEST_UTIL_H_
+#pragma once
 
 #include "codegen/vir/builder.h"
 
@@ -28,5 +27,3 @@ static int teardown(void** state) {
   hlo_vir_module_release(fixture->module);
   return 0;
 }
-
-#endif  // HLO_CODEGEN_VIR_TEST_UTIL_H_

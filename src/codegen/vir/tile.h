@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The semantics of the TILE ops of vir.def, for the interpreter and for tests of machine code:
 // eight tiles of up to 16 rows of 64 bytes; products of two are accumulated in a third.
-#ifndef HLO_CODEGEN_VIR_TILE_H_
-#define HLO_CODEGEN_VIR_TILE_H_
+#pragma once
 
 #include "codegen/vir/vir.h"
 
@@ -42,5 +41,3 @@ void hlo_vir_tiles_configure(hlo_vir_tiles_t* tiles, int64_t imm);
 /// Computes sum += a b for the flags (hlo_vir_tile_kind_t) and immediate of a tile_dot. False if a
 /// tile is not configured or the shapes do not match. Call it in the state of hlo_fp_enter().
 bool hlo_vir_tiles_dot(hlo_vir_tiles_t* tiles, uint32_t kind, int64_t imm);
-
-#endif  // HLO_CODEGEN_VIR_TILE_H_

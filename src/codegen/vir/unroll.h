@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Unrolls a loop with the instructions of several iterations interleaved, to hide their latency,
 // and computes how many iterations the registers can hold.
-#ifndef HLO_CODEGEN_VIR_UNROLL_H_
-#define HLO_CODEGEN_VIR_UNROLL_H_
+#pragma once
 
 #include "codegen/vir/builder.h"
 
@@ -25,5 +24,3 @@ void hlo_vir_unroll_loop(hlo_vir_builder_t* b, const hlo_vir_value_t* loop, hlo_
 
 /// Removes a closed loop that would never run.
 void hlo_vir_drop_loop(hlo_vir_value_t* loop);
-
-#endif  // HLO_CODEGEN_VIR_UNROLL_H_

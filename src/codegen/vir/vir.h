@@ -10,8 +10,7 @@
 //
 // owner  : a module owns everything; freed at once.
 // threads: confined while building, then immutable.
-#ifndef HLO_CODEGEN_VIR_VIR_H_
-#define HLO_CODEGEN_VIR_VIR_H_
+#pragma once
 
 #include "base/fpenv.h"
 #include "base/mem.h"
@@ -227,5 +226,3 @@ static inline bool hlo_vir_type_equal(hlo_vir_type_t a, hlo_vir_type_t b) {
 hlo_status_t hlo_vir_verify(const hlo_vir_module_t* module, uint32_t vector_bytes) HLO_MUST_USE;
 /// Prints readable text, one instruction per line, blocks indented.
 void hlo_vir_print(const hlo_vir_module_t* module, hlo_strbuf_t* out);
-
-#endif  // HLO_CODEGEN_VIR_VIR_H_

@@ -7,8 +7,7 @@
 // exhausted, code too large, or INTERNAL naming an instruction that has no such form.
 // owner  : hlo_x86_asm_deinit().
 // threads: confined.
-#ifndef HLO_CODEGEN_X86_ASM_H_
-#define HLO_CODEGEN_X86_ASM_H_
+#pragma once
 
 #include "base/cpu.h"
 #include "base/status.h"
@@ -205,5 +204,3 @@ static inline void hlo_x86_vvvv(hlo_x86_asm_t* as, hlo_x86_insn_t insn, unsigned
 const char* hlo_x86_insn_name(hlo_x86_insn_t insn);
 /// Returns true if the features allow the instruction in one of its encodings.
 bool hlo_x86_insn_is_available(hlo_x86_insn_t insn, uint64_t features);
-
-#endif  // HLO_CODEGEN_X86_ASM_H_

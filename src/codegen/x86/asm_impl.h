@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shared by the assembler's files: the rows of insn.def, and the bytes common to all encodings.
-#ifndef HLO_CODEGEN_X86_ASM_IMPL_H_
-#define HLO_CODEGEN_X86_ASM_IMPL_H_
+#pragma once
 
 #include "codegen/x86/asm.h"
 
@@ -90,5 +89,3 @@ static inline void hlo_x86_put(hlo_x86_asm_t* as, uint64_t value, unsigned count
 /// trailing_bytes: bytes of the instruction after the displacement.
 void hlo_x86_put_rm(hlo_x86_asm_t* as, unsigned reg, const hlo_x86_rm_t* rm, unsigned disp8_unit,
                     unsigned trailing_bytes);
-
-#endif  // HLO_CODEGEN_X86_ASM_IMPL_H_

@@ -2,8 +2,7 @@
 // Vector instructions for processors without AVX: the part of hlo_x86_vector() for features that
 // allow neither VEX nor EVEX. The instructions keep their names and three operands; sse.def lists
 // them.
-#ifndef HLO_CODEGEN_X86_SSE_H_
-#define HLO_CODEGEN_X86_SSE_H_
+#pragma once
 
 #include "codegen/x86/asm.h"
 
@@ -23,5 +22,3 @@ void hlo_x86_sse_put(hlo_x86_asm_t* as, hlo_x86_insn_t insn, unsigned r, hlo_x86
                      unsigned imm);
 /// Returns true if hlo_x86_sse_vector() supports the instruction.
 bool hlo_x86_sse_is_available(hlo_x86_insn_t insn, uint64_t features);
-
-#endif  // HLO_CODEGEN_X86_SSE_H_

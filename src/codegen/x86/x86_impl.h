@@ -5,8 +5,7 @@
 // Half positions: instruction p reads at 2p, and its result begins at 2p + 1. A live range is one
 // interval of half positions with one location throughout: a register, a slot, or rematerialized at
 // each use.
-#ifndef HLO_CODEGEN_X86_X86_IMPL_H_
-#define HLO_CODEGEN_X86_X86_IMPL_H_
+#pragma once
 
 #include "codegen/target/target.h"
 #include "codegen/vir/vir.h"
@@ -352,5 +351,3 @@ void hlo_x86_emit_cross(hlo_x86_fn_t* f, const hlo_vir_value_t* value);
 /// Moves the upper half of the first `bytes` of a register (or of two consecutive registers).
 void hlo_x86_upper_bytes(hlo_x86_fn_t* f, unsigned bytes, unsigned to, unsigned from);
 void hlo_x86_join_bytes(hlo_x86_fn_t* f, unsigned bytes, unsigned to, unsigned a, hlo_x86_rm_t b);
-
-#endif  // HLO_CODEGEN_X86_X86_IMPL_H_

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Machine code of whole modules by the encoder itself, as hlo_code_compile() makes it; optionally
 // with fewer registers.
-#ifndef HLO_CODEGEN_X86_X86_TEST_UTIL_H_
-#define HLO_CODEGEN_X86_X86_TEST_UTIL_H_
+#pragma once
 
 #include "codegen/x86/x86_impl.h"
 
@@ -26,5 +25,3 @@ static inline hlo_status_t hlo_x86_compile(const hlo_vir_module_t* module,
                                            const hlo_target_t* target, hlo_code_t* out_code) {
   return hlo_x86_compile_limited(module, target, &(hlo_x86_limits_t){{0}}, out_code);
 }
-
-#endif  // HLO_CODEGEN_X86_X86_TEST_UTIL_H_

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads MLIR bytecode (StableHLO portable artifacts and plain StableHLO) into a module.
-#ifndef HLO_FRONTEND_BYTECODE_BYTECODE_H_
-#define HLO_FRONTEND_BYTECODE_BYTECODE_H_
+#pragma once
 
 #include "ir/module.h"
 
@@ -14,5 +13,3 @@ bool hlo_bytecode_sniff(const void* bytes, size_t size);
 /// version, RESOURCE_EXHAUSTED
 hlo_status_t hlo_bytecode_read(const void* bytes, size_t size, hlo_literal_keeper_t* keeper,
                                hlo_module_t** out_module) HLO_MUST_USE;
-
-#endif  // HLO_FRONTEND_BYTECODE_BYTECODE_H_

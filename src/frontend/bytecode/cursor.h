@@ -2,8 +2,7 @@
 // A cursor over a range of the input with the primitive encodings of MLIR bytecode. Every read is
 // checked against the end of the range; its failure names the byte offset in the file.
 // source : MLIR "Bytecode Format", Primitives
-#ifndef HLO_FRONTEND_BYTECODE_CURSOR_H_
-#define HLO_FRONTEND_BYTECODE_CURSOR_H_
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -49,5 +48,3 @@ hlo_status_t hlo_bc_slice(hlo_bc_cursor_t* c, uint64_t size, hlo_bc_cursor_t* ou
 hlo_status_t hlo_bc_align(hlo_bc_cursor_t* c, uint64_t alignment) HLO_MUST_USE;
 /// Reads a zero-terminated string; the length excludes the zero.
 hlo_status_t hlo_bc_text(hlo_bc_cursor_t* c, const char** out, size_t* out_length) HLO_MUST_USE;
-
-#endif  // HLO_FRONTEND_BYTECODE_CURSOR_H_

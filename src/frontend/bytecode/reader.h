@@ -7,8 +7,7 @@
 // the op table (schema.h). Scratch tables are in an arena of the reader; results are interned in
 // the module.
 // source : MLIR "Bytecode Format"; versions 0 to 6
-#ifndef HLO_FRONTEND_BYTECODE_READER_H_
-#define HLO_FRONTEND_BYTECODE_READER_H_
+#pragma once
 
 #include "base/mem.h"
 #include "frontend/bytecode/cursor.h"
@@ -267,5 +266,3 @@ static inline void hlo_bc_set_foreign_type(hlo_bc_type_t* out, const char* text)
 /// Allocates zeroed scratch memory.
 hlo_status_t hlo_bc_scratch(hlo_bc_reader_t* reader, size_t count, size_t item_bytes,
                             void* out_pointer) HLO_MUST_USE;
-
-#endif  // HLO_FRONTEND_BYTECODE_READER_H_

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Descriptions of HLO to IR: the interface, and the helpers that its files share; shapes
 // as types, and trees of values for tuples.
-#ifndef HLO_FRONTEND_HLO_BUILD_H_
-#define HLO_FRONTEND_HLO_BUILD_H_
+#pragma once
 
 #include <string.h>
 
@@ -125,5 +124,3 @@ uint32_t hlo_desc_leaf_count(const hlo_desc_shape_t* shape);
 uint32_t hlo_desc_number_leaves(hlo_desc_shape_t* shape, uint32_t first);
 /// Returns the number of the leaf at an index path in a numbered shape, from 0, or -1.
 int64_t hlo_desc_leaf_number(const hlo_desc_shape_t* shape, const hlo_wire_array_t* path);
-
-#endif  // HLO_FRONTEND_HLO_BUILD_H_

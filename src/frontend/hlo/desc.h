@@ -2,8 +2,7 @@
 // Descriptions of HLO modules: C structs with the supported fields of XLA's HloModuleProto
 // (desc.def). The proto reader decodes into them, the text reader fills them from text, and build.c
 // converts them to IR.
-#ifndef HLO_FRONTEND_HLO_DESC_H_
-#define HLO_FRONTEND_HLO_DESC_H_
+#pragma once
 
 #include "base/dtype.h"
 #include "base/wire.h"
@@ -36,5 +35,3 @@ typedef struct hlo_desc_wrapper {
 extern const hlo_wire_message_t hlo_desc_module_message;
 extern const hlo_wire_message_t hlo_desc_wrapper_message;
 extern const hlo_wire_message_t hlo_desc_with_config_message;
-
-#endif  // HLO_FRONTEND_HLO_DESC_H_

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // IR to descriptions of HLO, the reverse of build.h, and the helpers that its files share: several
 // values become tuples, captured values operands, regions computations.
-#ifndef HLO_FRONTEND_HLO_EXPORT_H_
-#define HLO_FRONTEND_HLO_EXPORT_H_
+#pragma once
 
 #include "base/hashmap.h"
 #include "base/vec.h"
@@ -147,5 +146,3 @@ hlo_status_t hlo_export_mesh_groups(const hlo_exporter_t* ex, const hlo_attr_t* 
 /// Makes "#sdy.sharding_per_value<[...]>" of one sharding or of a list, and similar text.
 hlo_status_t hlo_export_sharding_text(const hlo_exporter_t* ex, const hlo_attr_t* attr,
                                       const char* wrapper, const char** out_text) HLO_MUST_USE;
-
-#endif  // HLO_FRONTEND_HLO_EXPORT_H_

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table that maps attributes of ops to fields of HLO instructions and back: attrs.c and
 // fields.c use it (private to hlo/).
-#ifndef HLO_FRONTEND_HLO_FIELDS_H_
-#define HLO_FRONTEND_HLO_FIELDS_H_
+#pragma once
 
 #include "frontend/hlo/desc.h"
 #include "ir/ops.h"
@@ -46,5 +45,3 @@ typedef struct hlo_desc_columns {
   uint16_t item_bytes;  // of one dimension's struct
 } hlo_desc_columns_t;
 const hlo_desc_columns_t* hlo_desc_columns(hlo_desc_field_kind_t kind);
-
-#endif  // HLO_FRONTEND_HLO_FIELDS_H_

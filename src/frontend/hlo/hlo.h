@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // HLO, XLA's own form of programs: readers and writers of text and protos.
-#ifndef HLO_FRONTEND_HLO_HLO_H_
-#define HLO_FRONTEND_HLO_HLO_H_
+#pragma once
 
 #include "base/diag.h"
 #include "ir/module.h"
@@ -43,5 +42,3 @@ hlo_status_t hlo_hlo_text_print(const hlo_module_t* module, const hlo_hlo_print_
 hlo_status_t hlo_hlo_proto_write(const hlo_module_t* module, hlo_strbuf_t* out) HLO_MUST_USE;
 hlo_status_t hlo_hlo_proto_write_with_config(const hlo_module_t* module,
                                              hlo_strbuf_t* out) HLO_MUST_USE;
-
-#endif  // HLO_FRONTEND_HLO_HLO_H_

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Test helpers: the HLO files of tests/data/hlo as modules.
-#ifndef HLO_FRONTEND_HLO_HLO_TEST_UTIL_H_
-#define HLO_FRONTEND_HLO_HLO_TEST_UTIL_H_
+#pragma once
 
 #include <stdio.h>
 #include <string.h>
@@ -33,5 +32,3 @@ static inline hlo_module_t* hlo_test_load(const char* name) {
   hlo_diag_deinit(&diag);
   return module;
 }
-
-#endif  // HLO_FRONTEND_HLO_HLO_TEST_UTIL_H_

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Helpers that the writers of HLO text share.
-#ifndef HLO_FRONTEND_HLO_PRINT_IMPL_H_
-#define HLO_FRONTEND_HLO_PRINT_IMPL_H_
+#pragma once
 
 #include "base/strbuf.h"
 #include "frontend/hlo/hlo.h"
@@ -29,5 +28,3 @@ void hlo_hlo_print_literal(hlo_hlo_printer_t* p, const hlo_desc_shape_t* shape,
                            const hlo_desc_literal_t* literal);
 /// Prints ", name=value, ..." of an instruction.
 void hlo_hlo_print_attributes(hlo_hlo_printer_t* p, const hlo_desc_instruction_t* in);
-
-#endif  // HLO_FRONTEND_HLO_PRINT_IMPL_H_

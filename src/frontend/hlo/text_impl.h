@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Helpers that the files of the HLO text reader share: a cursor that reads characters and small
 // notations.
-#ifndef HLO_FRONTEND_HLO_TEXT_IMPL_H_
-#define HLO_FRONTEND_HLO_TEXT_IMPL_H_
+#pragma once
 
 #include "base/hashmap.h"
 #include "base/vec.h"
@@ -141,5 +140,3 @@ hlo_status_t hlo_text_literal(hlo_text_t* t, const hlo_desc_shape_t* shape,
                               hlo_desc_literal_t* out_literal) HLO_MUST_USE;
 /// Reads ", name=value, ..." after the operands.
 hlo_status_t hlo_text_attributes(hlo_text_t* t, hlo_desc_instruction_t* in) HLO_MUST_USE;
-
-#endif  // HLO_FRONTEND_HLO_TEXT_IMPL_H_

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attributes that the bytecode of StableHLO, CHLO and VHLO encode alike except for their codes and,
 // in meshes, for the encoding of names, lists and optional parts.
-#ifndef HLO_FRONTEND_STABLEHLO_ATTR_BYTECODE_H_
-#define HLO_FRONTEND_STABLEHLO_ATTR_BYTECODE_H_
+#pragma once
 
 #include "frontend/bytecode/reader.h"
 
@@ -38,5 +37,3 @@ hlo_status_t hlo_bc_read_coded_attr(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
 /// Reads a string of the string section as an attribute.
 hlo_status_t hlo_bc_read_string_attr(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
                                      const hlo_attr_t** out) HLO_MUST_USE;
-
-#endif  // HLO_FRONTEND_STABLEHLO_ATTR_BYTECODE_H_

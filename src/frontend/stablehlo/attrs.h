@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attributes of StableHLO made from their fields: dictionaries if the IR reads them, else the text
 // that MLIR prints.
-#ifndef HLO_FRONTEND_STABLEHLO_ATTRS_H_
-#define HLO_FRONTEND_STABLEHLO_ATTRS_H_
+#pragma once
 
 #include "ir/module.h"
 
@@ -39,5 +38,3 @@ hlo_status_t hlo_make_mesh(hlo_module_t* module, const hlo_attr_t* axes,
 hlo_status_t hlo_make_replica_group_mesh_axes(hlo_module_t* module, const hlo_attr_t* mesh,
                                               const hlo_attr_t* axes,
                                               const hlo_attr_t** out) HLO_MUST_USE;
-
-#endif  // HLO_FRONTEND_STABLEHLO_ATTRS_H_

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attributes of StableHLO's serialized forms to those of the op table: forms are converted,
 // defaults become absent, attributes unknown to the op become discardable.
-#ifndef HLO_FRONTEND_STABLEHLO_IMPORT_H_
-#define HLO_FRONTEND_STABLEHLO_IMPORT_H_
+#pragma once
 
 #include "ir/module.h"
 
@@ -39,5 +38,3 @@ typedef struct hlo_importer {
 /// RESOURCE_EXHAUSTED
 hlo_status_t hlo_import_attrs(hlo_importer_t* importer, hlo_op_t op, uint32_t count,
                               const hlo_raw_attr_t* raw, hlo_imported_attrs_t* out) HLO_MUST_USE;
-
-#endif  // HLO_FRONTEND_STABLEHLO_IMPORT_H_

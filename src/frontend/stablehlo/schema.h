@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The mapping of ops of the serialized dialects to the op table, and the attributes in their
 // properties.
-#ifndef HLO_FRONTEND_STABLEHLO_SCHEMA_H_
-#define HLO_FRONTEND_STABLEHLO_SCHEMA_H_
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -45,5 +44,3 @@ static inline bool hlo_stablehlo_is_newer(uint32_t version) {
 /// errors : RESOURCE_EXHAUSTED
 hlo_status_t hlo_bc_find_op(hlo_arena_t* arena, const char* name,
                             const hlo_bc_op_schema_t** out_schema) HLO_MUST_USE;
-
-#endif  // HLO_FRONTEND_STABLEHLO_SCHEMA_H_

@@ -2,8 +2,7 @@
 // Dense linear algebra: the factorisations that programs request by LAPACK's names, for F32, F64,
 // C64 and C128, computed in the type itself. Matrices are row-major with dense rows: element (i, j)
 // of `a` is a[i * lda + j]. Blocked: the cubic work is in matrix products (gemm.h).
-#ifndef HLO_LIB_LAPACK_LAPACK_H_
-#define HLO_LIB_LAPACK_LAPACK_H_
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -133,5 +132,3 @@ int64_t hlo_lapack_gesdd(hlo_dtype_t dtype, int64_t m, int64_t n, void* a, void*
 /// Returns 0, or the number of eigenvalues that did not converge (all if an entry is not finite).
 int64_t hlo_lapack_syevd(hlo_dtype_t dtype, bool has_vectors, bool is_lower, int64_t n, void* a,
                          int64_t lda, void* w, const hlo_lapack_work_t* work);
-
-#endif  // HLO_LIB_LAPACK_LAPACK_H_

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The functions of lapack.h by element type and instruction set, and their shared helpers.
-#ifndef HLO_LIB_LAPACK_IMPL_H_
-#define HLO_LIB_LAPACK_IMPL_H_
+#pragma once
 
 #include "base/check.h"
 #include "lib/gemm.h"
@@ -100,5 +99,3 @@ static inline void* hlo_lapack_take(hlo_lapack_pieces_t* pieces, size_t bytes) {
   HLO_ASSERT(pieces->next <= pieces->end, "hlo_lapack_scratch_bytes() has room for all pieces");
   return piece;
 }
-
-#endif  // HLO_LIB_LAPACK_IMPL_H_

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The iterations for eigenvalues of tridiagonal and singular values of bidiagonal matrices: in
 // double for every type, except the vectors, to which plane rotations are applied in batches.
-#ifndef HLO_LIB_LAPACK_LAPACK_QL_H_
-#define HLO_LIB_LAPACK_LAPACK_QL_H_
+#pragma once
 
 #include <stdint.h>
 
@@ -35,5 +34,3 @@ typedef struct hlo_bidiagonal {
   int64_t left;    // singular values that have not converged: the first ones
   int64_t sweeps;  // number of sweeps so far
 } hlo_bidiagonal_t;
-
-#endif  // HLO_LIB_LAPACK_LAPACK_QL_H_

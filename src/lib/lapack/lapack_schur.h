@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The eigenproblem of general matrices: Schur form and eigenvectors, in double for every type.
-#ifndef HLO_LIB_LAPACK_SCHUR_H_
-#define HLO_LIB_LAPACK_SCHUR_H_
+#pragma once
 
 #include "lib/lapack/lapack.h"
 
@@ -22,5 +21,3 @@ int64_t hlo_lapack_gees(hlo_dtype_t dtype, int64_t n, void* a, void* z, void* wr
 /// entries real.
 int64_t hlo_lapack_geev(hlo_dtype_t dtype, int64_t n, const void* a, void* wr, void* wi, void* left,
                         void* right, const hlo_lapack_work_t* work);
-
-#endif  // HLO_LIB_LAPACK_SCHUR_H_

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // QR iterations on Hessenberg matrices (see lapack_schur.h).
-#ifndef HLO_LIB_LAPACK_LAPACK_SCHUR_IMPL_H_
-#define HLO_LIB_LAPACK_LAPACK_SCHUR_IMPL_H_
+#pragma once
 
 #include <complex.h>
 #include <stdint.h>
@@ -20,5 +19,3 @@ enum {
   HLO_SCHUR_SWEEPS_EACH = 30,
   HLO_SCHUR_STUCK = 10
 };  // iterations per eigenvalue; iterations before an exceptional shift
-
-#endif  // HLO_LIB_LAPACK_LAPACK_SCHUR_IMPL_H_
