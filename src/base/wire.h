@@ -56,6 +56,23 @@ void hlo_wire_reader_init(hlo_wire_reader_t* reader, const void* data, size_t si
 /// errors: INVALID_ARGUMENT "at byte N" for truncated, overlong or malformed data.
 hlo_status_t hlo_wire_next(hlo_wire_reader_t* reader, hlo_wire_field_t* out_field,
                            bool* out_done) HLO_MUST_USE;
+/// Reads the next field if it is a number below 128 with a tag of two bytes, as most fields of large
+/// messages are; returns false, without effect, if not. For loops that call hlo_wire_next() otherwise.
+static inline bool hlo_wire_next_small(hlo_wire_reader_t* reader, hlo_wire_field_t* out_field) {
+  enum { SMALL_BYTES = 3, MORE = 0x80, TYPE_MASK = 7, TYPE_BITS = 3, LOW_BITS = 7 - TYPE_BITS };
+  const uint8_t* at = reader->data + reader->position;
+  if (reader->size - reader->position < SMALL_BYTES) return false;
+  if ((at[0] & (MORE | TYPE_MASK)) != (MORE | HLO_WIRE_TYPE_VARINT)) return false;
+  if ((at[1] | at[2]) >= MORE || at[1] == 0) return false;
+  *out_field = (hlo_wire_field_t){
+      .number = (uint32_t)(at[0] & (MORE - 1)) >> TYPE_BITS | (uint32_t)at[1] << LOW_BITS,
+      .type = HLO_WIRE_TYPE_VARINT,
+      .value = at[2],
+      .offset = reader->origin + reader->position,
+  };
+  reader->position += SMALL_BYTES;
+  return true;
+}
 
 // ---- writer ------------------------------------------------------------------------------------
 

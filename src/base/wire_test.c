@@ -252,6 +252,36 @@ static void test_merging(void** state) {
   hlo_arena_deinit(&arena);
 }
 
+// The short form of reading takes the same fields, and no other.
+static void test_small_numbers(void** state) {
+  (void)state;
+  static const struct {
+    uint8_t bytes[4];
+    size_t size;
+    bool is_small;
+  } cases[] = {
+      {{0x80, 0x01, 0x00}, 3, true},         {{0xf8, 0x7f, 0x7f}, 3, true},
+      {{0x08, 0x01, 0x08}, 3, false},        {{0x80, 0x01, 0x80, 0x01}, 4, false},
+      {{0x80, 0x81, 0x01, 0x00}, 4, false},  {{0x82, 0x01, 0x01, 0x00}, 4, false},
+      {{0x88, 0x00, 0x01}, 3, false},        {{0x80, 0x01}, 2, false},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+    hlo_wire_reader_t reader, other;
+    hlo_wire_field_t field, expected;
+    bool done;
+    hlo_wire_reader_init(&reader, cases[i].bytes, cases[i].size);
+    other = reader;
+    assert_int_equal(hlo_wire_next_small(&reader, &field), cases[i].is_small);
+    assert_int_equal(reader.position, cases[i].is_small ? cases[i].size : 0);
+    if (!cases[i].is_small) continue;
+    assert_true(hlo_status_is_ok(hlo_wire_next(&other, &expected, &done)));
+    assert_int_equal(field.number, expected.number);
+    assert_int_equal(field.type, expected.type);
+    assert_int_equal(field.value, expected.value);
+    assert_int_equal(field.offset, expected.offset);
+  }
+}
+
 static void test_malformed(void** state) {
   (void)state;
   static const struct {
@@ -347,6 +377,7 @@ int main(void) {
       cmocka_unit_test(test_copy_is_identical),
       cmocka_unit_test(test_every_kind_both_ways),
       cmocka_unit_test(test_merging),
+      cmocka_unit_test(test_small_numbers),
       cmocka_unit_test(test_malformed),
       cmocka_unit_test(test_limits),
       cmocka_unit_test(test_truncation),

@@ -142,9 +142,11 @@ static hlo_status_t apply_debug_options(hlo_wire_bytes_t bytes, hlo_compile_opti
   size_t at = 0;
   for (;;) {
     hlo_wire_field_t field;
-    bool done;
-    HLO_TRY_MSG(hlo_wire_next(&reader, &field, &done), "in debug_options of the compile options");
-    if (done) return hlo_ok();
+    if (!hlo_wire_next_small(&reader, &field)) {
+      bool done;
+      HLO_TRY_MSG(hlo_wire_next(&reader, &field, &done), "in debug_options of the compile options");
+      if (done) return hlo_ok();
+    }
     if (field.number == BACKEND_OPTIMIZATION_LEVEL && field.type == HLO_WIRE_TYPE_VARINT) {
       out->optimization_level = field.value > 3 ? 3 : (int32_t)field.value;
     }
