@@ -71,10 +71,18 @@ typedef struct entry {
 } entry_t;
 
 static hlo_status_t find_pass(const char* name, const hlo_pass_info_t** out_pass) {
-  for (uint32_t i = 0; i < PASS_COUNT; ++i) {
-    if (strcmp(pass_table[i].name, name) != 0) continue;
-    *out_pass = &pass_table[i];
-    return hlo_ok();
+  for (uint32_t low = 0, high = PASS_COUNT; low < high;) {  // the table is sorted by name
+    const uint32_t middle = (low + high) / 2;
+    const int order = strcmp(name, pass_table[middle].name);
+    if (order == 0) {
+      *out_pass = &pass_table[middle];
+      return hlo_ok();
+    }
+    if (order < 0) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
   }
   hlo_suggestion_t near;
   hlo_suggestion_init(&near, name);
@@ -86,15 +94,15 @@ static hlo_status_t find_pass(const char* name, const hlo_pass_info_t** out_pass
 
 static hlo_status_t read_list(char* text, hlo_arena_t* arena, entry_t** out_entries,
                               uint32_t* out_count) {
-  uint32_t capacity = 1, count = 0;
-  for (const char* p = text; *p; ++p) capacity += *p == ',';
-  entry_t* entries = hlo_arena_array(arena, capacity, sizeof *entries);
-  if (!entries) return hlo_arena_status(arena);
+  uint32_t capacity = 0, count = 0;
+  entry_t* entries = NULL;
   for (char* name = text; *text && name;) {
     char* next = strchr(name, ',');
     if (next) *next++ = 0;
     char* argument = strchr(name, '=');
     if (argument) *argument++ = 0;
+    entries = hlo_arena_room(arena, entries, count, &capacity, sizeof *entries);
+    if (!entries) return hlo_arena_status(arena);
     entry_t* entry = &entries[count++];
     HLO_TRY(find_pass(name, &entry->pass));
     if (argument && !*entry->pass->argument) {
