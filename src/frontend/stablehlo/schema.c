@@ -21,6 +21,10 @@ static const hlo_bc_op_schema_t schemas[] = {
     {"chlo.scan", 0, 0, HLO_BC_OP_NODE, HLO_OP_chlo_scan,
      "dimension is_associative? is_reverse? scan_dim_size? operand_segment_sizes* "
      "result_segment_sizes*"},
+};
+
+// Versions of ops, sorted by name.
+static const hlo_bc_op_schema_t versions[] = {
 #define HLO_VHLO_OP(name, since, until, op, properties) \
   {"vhlo." name, since, until, HLO_BC_OP_NODE, HLO_OP_##op, properties},
 #include "frontend/stablehlo/vhlo.def"
@@ -117,18 +121,27 @@ static hlo_op_t find_vhlo_op(const char* name) {
   return hlo_op_from_name(plain, strlen("stablehlo") + length);
 }
 
+static int compare_with_schema(const void* name, const void* schema) {
+  return strcmp(name, ((const hlo_bc_op_schema_t*)schema)->name);
+}
+
+static const hlo_bc_op_schema_t* find_schema(const char* name) {
+  for (size_t i = 0; i < sizeof schemas / sizeof schemas[0]; ++i) {
+    if (strcmp(schemas[i].name, name) == 0) return &schemas[i];
+  }
+  return bsearch(name, versions, sizeof versions / sizeof versions[0], sizeof versions[0],
+                 compare_with_schema);
+}
+
 hlo_status_t hlo_bc_find_op(hlo_arena_t* arena, const char* name,
                             const hlo_bc_op_schema_t** out_schema) {
   static const char* const dialects[] = {"chlo.", "func.", "sdy.", "stablehlo."};
   const bool is_vhlo = strncmp(name, "vhlo.", 5) == 0;
   *out_schema = NULL;
-  // All but a few are named "vhlo.", so the character after that rules most of them out.
-  enum { TELLING = 5 };
-  const size_t count = strlen(name) > TELLING ? sizeof schemas / sizeof schemas[0] : 0;
-  for (size_t i = 0; i < count; ++i) {
-    if (schemas[i].name[TELLING] != name[TELLING] || strcmp(schemas[i].name, name) != 0) continue;
-    if (!schemas[i].properties) return complete(arena, &schemas[i], is_vhlo, out_schema);
-    *out_schema = &schemas[i];
+  const hlo_bc_op_schema_t* known = find_schema(name);
+  if (known && !known->properties) return complete(arena, known, is_vhlo, out_schema);
+  if (known) {
+    *out_schema = known;
     return hlo_ok();
   }
   hlo_bc_op_schema_t implied = {.since = is_vhlo ? FIRST_VHLO : 0,

@@ -65,7 +65,21 @@ static void test_schemas(void** state) {
   hlo_arena_deinit(&arena);
 }
 
+// The look-up of versions needs them in this order.
+static void test_versions_are_sorted(void** state) {
+  (void)state;
+  static const char* const names[] = {
+#define HLO_VHLO_OP(name, ...) name,
+#include "frontend/stablehlo/vhlo.def"
+#undef HLO_VHLO_OP
+  };
+  for (size_t i = 1; i < sizeof names / sizeof names[0]; ++i) {
+    assert_true(strcmp(names[i - 1], names[i]) < 0);
+  }
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_schemas)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_schemas),
+                                     cmocka_unit_test(test_versions_are_sorted)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
