@@ -19,6 +19,7 @@ typedef struct counter {
   uint32_t index;  // of the loop's operand
   hlo_dtype_t dtype;
   int64_t first, step, limit;
+  int64_t lowest, highest;  // values that are counted
   int64_t direction;
   bool is_right;  // the comparison is `limit direction counter`
 } counter_t;
@@ -86,6 +87,17 @@ static bool holds(const counter_t* c, int64_t value) {
   }
 }
 
+// Returns the counter after some iterations; false if it leaves the range.
+static bool value_after(const counter_t* c, int32_t iterations, int64_t* out) {
+  return !__builtin_mul_overflow(c->step, (int64_t)iterations, out) &&
+         !__builtin_add_overflow(*out, c->first, out) && *out >= c->lowest && *out <= c->highest;
+}
+
+static bool continues_after(const counter_t* c, int32_t iterations) {
+  int64_t value;
+  return value_after(c, iterations, &value) && holds(c, value);
+}
+
 int32_t hlo_loop_trip_count(const hlo_node_t* loop, int32_t most) {
   counter_t c = {0};
   if (!read_condition(loop->regions[0], &c) || !read_step(loop->regions[1], &c) ||
@@ -94,15 +106,27 @@ int32_t hlo_loop_trip_count(const hlo_node_t* loop, int32_t most) {
   }
   uint32_t bits = hlo_dtype_info(c.dtype)->bits - 1;  // unsigned counters are limited to the signed
                                                       // range as well
-  int64_t highest = bits >= 63 ? INT64_MAX : ((int64_t)1 << bits) - 1;
-  int64_t lowest = hlo_dtype_is_unsigned(c.dtype) ? 0 : -highest;
-  if (c.limit < lowest || c.limit > highest) return -1;
-  int32_t trip_count = 0;
-  for (int64_t at = c.first; at >= lowest && at <= highest; ++trip_count) {
-    if (!holds(&c, at)) return trip_count;
-    if (trip_count == most || __builtin_add_overflow(at, c.step, &at)) return -1;
+  c.highest = bits >= 63 ? INT64_MAX : ((int64_t)1 << bits) - 1;
+  c.lowest = hlo_dtype_is_unsigned(c.dtype) ? 0 : -c.highest;
+  if (c.limit < c.lowest || c.limit > c.highest) return -1;
+  int32_t low = 0, high = most;
+  if (c.direction == HLO_COMPARISON_DIRECTION_NE) {
+    while (low < most && continues_after(&c, low)) ++low;
+    high = low;
+  } else if (!continues_after(&c, 0)) {
+    high = 0;
   }
-  return -1;
+  // The other conditions hold in an interval, which the counter leaves once.
+  while (low < high) {
+    const int32_t middle = low + (high - low) / 2;
+    if (continues_after(&c, middle)) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  int64_t end;
+  return value_after(&c, low, &end) && !holds(&c, end) ? low : -1;
 }
 
 static hlo_status_t unroll(unroller_t* unroller, hlo_node_t* loop, int32_t trip_count) {
