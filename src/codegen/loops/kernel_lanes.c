@@ -157,18 +157,23 @@ static double stores_cost(const choice_t* choice, const hlo_tiling_t* tiling,
   return cost * hlo_tiling_points(tiling, hlo_tiled_space_mask(&tiling->spaces[0]));
 }
 
-// Returns the cost of an instance per point, in loads; negative if impossible.
+// Returns true for instances without a cost of their own. Operands and users of reductions have lanes
+// either way (kernel_rows.c).
+static bool is_free(const choice_t* choice, const hlo_tiled_t* tiled) {
+  if (tiled->kind == HLO_TILED_COMPUTE) return choice->reduces;
+  return !tiled->offset || tiled->kind == HLO_TILED_MASK;
+}
+
+// Returns the cost of an instance that is not free per point, in loads; negative if impossible.
 static double instance_cost(const choice_t* choice, const hlo_tiling_t* tiling,
                             const hlo_tiled_t* tiled, uint64_t loops, hlo_kernel_lanes_t layout,
                             double lanes) {
   uint32_t loop = layout.lane;
   bool has_lanes = loop < HLO_TILED_MAX_LOOPS && (loops >> loop & 1);
   if (tiled->kind == HLO_TILED_COMPUTE) {
-    // Operands and users of reductions have lanes either way (kernel_rows.c).
-    double cost = choice->reduces ? 0 : hlo_elementwise_cost(tiled->value->def);
+    double cost = hlo_elementwise_cost(tiled->value->def);
     return has_lanes ? cost / lanes : cost;
   }
-  if (!tiled->offset || tiled->kind == HLO_TILED_MASK) return 0;
   if (!has_lanes) return inner_cost(choice, tiling, tiled);
   if (!(tiled->loops >> loop & 1)) return 1 / lanes;  // one element for all lanes
   bool is_crossing =
@@ -189,6 +194,7 @@ static double layout_cost(const choice_t* choice, const hlo_tiling_t* tiling,
   for (uint32_t i = 0; i < tiling->instance_count && cost >= 0; ++i) {
     const hlo_tiled_t* tiled = tiling->instances[i];
     if (tiled->kind == HLO_TILED_MASK && (tiled->offset->loops >> loop & 1)) return -1;
+    if (is_free(choice, tiled)) continue;
     const uint64_t loops = hlo_kernel_enclosing_loops(tiling, tiled);
     double each = instance_cost(choice, tiling, tiled, loops, layout, lanes);
     if (each < 0) return -1;

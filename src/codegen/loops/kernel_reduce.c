@@ -399,7 +399,7 @@ typedef struct term_loops {
   uint32_t column_loop;   // of vectors side by side
   hlo_vir_value_t* first_column;
   uint32_t columns, terms;  // vectors, and terms one after the other, with accumulators of their own
-  hlo_level_vars_t outer[HLO_MAX_LEVELS][2];
+  hlo_level_vars_t (*outer)[2];  // of each level, while it is emitted
 } term_loops_t;
 
 static void begin_term_level(hlo_emitter_t* e, uint32_t level, void* context) {
@@ -422,6 +422,8 @@ static void emit_terms(hlo_emitter_t* e, hlo_range_t innermost, void* context) {
 static void emit_levels(hlo_emitter_t* e, term_loops_t* loops, hlo_level_nest_t nest,
                         const int64_t* trips, uint32_t parallel) {
   hlo_levels_t levels;
+  hlo_level_vars_t outer[HLO_MAX_LEVELS][2];
+  loops->outer = outer;
   const int64_t terms = hlo_levels_first_terms(parallel);
   hlo_levels_plan(trips, nest.loop_count, hlo_reduce_has_sums(loops->set) ? terms : 0, &levels);
   nest.context = loops;
@@ -429,6 +431,7 @@ static void emit_levels(hlo_emitter_t* e, term_loops_t* loops, hlo_level_nest_t 
   nest.body = emit_terms;
   nest.end = end_term_level;
   hlo_emit_levels(e, &levels, &nest);
+  loops->outer = NULL;
 }
 
 static int64_t trip_count(const hlo_emitter_t* e, uint32_t space_number, uint32_t i) {
