@@ -42,12 +42,23 @@ static bool is_narrow(const hlo_contraction_t* c, int64_t rows, int64_t columns,
          is_in_memory(hlo_node_operand(c->node, 0)) && is_in_memory(hlo_node_operand(c->node, 1));
 }
 
-// Returns true if lanes along the columns would gather the elements of B, which ends in another
-// dimension, while a product packs B once for many rows.
+// Returns true if the result is only transposed, so that its rows become the last dimension.
+static bool is_transposed(const hlo_contraction_t* c) {
+  const hlo_use_t* use = c->node->results[0].uses;
+  if (!use || use->next || use->user->op != HLO_OP_transpose) return false;
+  uint32_t count;
+  const int64_t* order = hlo_node_attr_ints(use->user, HLO_ATTR_permutation, &count);
+  const int64_t first = c->batch[0].count, end = first + c->free[0].count;
+  return count && order[count - 1] >= first && order[count - 1] < end;
+}
+
+// Returns true if lanes along the columns, or the rows of a transposed result, would gather the
+// elements of their operand, which ends in another dimension, while a product packs it once.
 static bool packs_columns(const hlo_contraction_t* c, int64_t rows, int64_t columns) {
   if (rows < HLO_TUNING_SHALLOW_MIN_EDGE || columns < HLO_TUNING_SHALLOW_MIN_EDGE) return false;
-  const hlo_type_t* type = hlo_node_operand_type(c->node, 1);
-  return type->rank && !hlo_contraction_has(&c->free[1], type->rank - 1);
+  const uint32_t side = is_transposed(c) ? 0 : 1;
+  const hlo_type_t* type = hlo_node_operand_type(c->node, side);
+  return type->rank && !hlo_contraction_has(&c->free[side], type->rank - 1);
 }
 
 // Returns true if loops over the result's elements are fast enough because little data is reused.

@@ -89,10 +89,19 @@ bool hlo_matmul_cut(const hlo_matmul_t* m, hlo_matmul_cut_t cut, hlo_matmul_form
   return true;
 }
 
+// Returns true if the elements of an operand are fewer than those of the result: rearranging them
+// costs less than transposing the result.
+static bool is_smaller_than_result(const hlo_matmul_t* m, uint32_t side) {
+  const hlo_node_t* node = m->contraction.node;
+  const hlo_type_t* type = hlo_node_operand_type(node, m->operands[side].node_operand);
+  return hlo_type_element_count(type) < hlo_type_element_count(node->results[0].type);
+}
+
 bool hlo_matmul_transpose_form(const hlo_matmul_t* m, hlo_matmul_form_t* form) {
   bool is_plain = m->columns.from[HLO_MATMUL_B] == 1, stays_plain = m->rows.from[HLO_MATMUL_A] == 1;
   if (m->contraction.node->op == HLO_OP_convolution || form->is_transposed ||
-      m->strategy == HLO_MATMUL_BY_DEPTH || (is_plain && !stays_plain)) {
+      m->strategy == HLO_MATMUL_BY_DEPTH ||
+      (is_plain && !stays_plain && !is_smaller_than_result(m, HLO_MATMUL_A))) {
     return false;
   }
   return form->is_transposed = true;
@@ -455,6 +464,9 @@ static bool transposes_rows(const hlo_matmul_t* m) {
 
 bool hlo_matmul_packs_a(const hlo_matmul_t* m, int64_t panels, int64_t height) {
   if (m->is_convolution) return false;  // windows overlap
+  for (uint32_t i = 0; i < m->outer_count; ++i) {  // which read the same rows again
+    if (!hlo_matmul_moves(&m->outer[i], HLO_MATMUL_A)) panels *= m->outer[i].extent;
+  }
   if (m->strategy == HLO_MATMUL_BY_DEPTH)
     return m->depth[0].from[HLO_MATMUL_A] != 1 || conflicts(m, 0, &m->rows);
   if (m->group > 1 && is_converted(m, HLO_MATMUL_A)) return true;

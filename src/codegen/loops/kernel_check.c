@@ -97,6 +97,25 @@ static bool has_several_shapes(const hlo_kernel_t* kernel) {
   return false;
 }
 
+// Returns true if loads are contiguous along several loops, none of them the last one of the output,
+// one of them long enough for lanes.
+static bool has_several_orders(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
+  const hlo_tiled_space_t* output = &tiling->spaces[0];
+  uint32_t first = HLO_TILED_MAX_LOOPS;
+  bool is_long = false, is_several = false;
+  for (uint32_t i = 0; i < tiling->instance_count; ++i) {
+    const hlo_tiled_t* tiled = tiling->instances[i];
+    if (tiled->kind != HLO_TILED_LOAD || !tiled->offset) continue;
+    for (uint32_t k = 0; k + 1 < output->loop_count; ++k) {
+      if (hlo_tiled_lane_access(tiled->offset, k) != HLO_LANE_PLAIN) continue;
+      is_long |= output->extents[k] >= kernel->lanes;
+      is_several |= first < HLO_TILED_MAX_LOOPS && first != k;
+      first = k;
+    }
+  }
+  return is_long && is_several;
+}
+
 // Lanes along short reductions leave their users to be computed element by element, which costs
 // more than memory in between. Outputs whose orders leave no loop with lanes do not belong in one
 // fusion.
@@ -107,6 +126,9 @@ static hlo_verdict_t check_lanes(const hlo_kernel_t* kernel, const hlo_tiling_t*
   }
   if (has_several_shapes(kernel) && !hlo_tiling_has_reduction(tiling)) {
     return hlo_verdict_no(HLO_REASON_SHAPES_WITHOUT_LANES, NULL);
+  }
+  if (!hlo_tiling_has_reduction(tiling) && has_several_orders(kernel, tiling)) {
+    return hlo_verdict_no(HLO_REASON_ORDERS_WITHOUT_LANES, NULL);
   }
   uint64_t output_loops = hlo_tiled_space_mask(&tiling->spaces[0]);
   bool is_short = false, is_costly = false;
