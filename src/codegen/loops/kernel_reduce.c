@@ -326,6 +326,12 @@ void hlo_reduce_finish(hlo_emitter_t* e, hlo_fused_reductions_t* set) {
   }
 }
 
+// Returns true if lanes over a loop find the elements of a load in a few whole vectors.
+static bool is_strided(const hlo_emitter_t* e, const hlo_tiled_t* tiled, uint32_t loop) {
+  const int64_t step = hlo_kernel_lane_step(e->kernel->target, tiled, loop);
+  return step && step <= e->kernel->lanes && -step <= e->kernel->lanes;
+}
+
 // Returns true if the operands of `tiled` can run over the lanes of a loop.
 static bool can_run_over(const hlo_emitter_t* e, const hlo_tiled_t* tiled, uint32_t loop) {
   const bool* marks = mark_needed(e, tiled);
@@ -336,9 +342,8 @@ static bool can_run_over(const hlo_emitter_t* e, const hlo_tiled_t* tiled, uint3
     size_t bytes =
         needed->kind == HLO_TILED_INDEX ? 8 : hlo_dtype_size_bytes(needed->value->type->dtype);
     hlo_lane_access_t access = hlo_tiled_lane_access(needed->offset, loop);
-    if (access == HLO_LANE_UNKNOWN ||
-        (access == HLO_LANE_GATHERED && bytes < HLO_TILE_GATHER_BYTES))
-      return false;
+    const bool is_gathered = access == HLO_LANE_GATHERED && !is_strided(e, needed, loop);
+    if (access == HLO_LANE_UNKNOWN || (is_gathered && bytes < HLO_TILE_GATHER_BYTES)) return false;
   }
   return marks != NULL;
 }

@@ -324,6 +324,33 @@ static void test_chunks(void** state) {
       1, 1e-4);
 }
 
+// Sums and maxima of every few elements of narrow types, up to more of them than vectors have lanes.
+static void test_narrow_strides(void** state) {
+  (void)state;
+  static const char* const types[][2] = {{"bf16", "f32"}, {"f16", "f64"}, {"i8", "i32"}};
+  for (uint32_t i = 0; i < sizeof types / sizeof *types; ++i) {
+    const char *from = types[i][0], *to = types[i][1], *zero = i == 2 ? "0" : "0.0";
+    for (int step = 2; step <= 9; ++step) {
+      const int count = (700 - 3 + step - 1) / step;
+      char text[2048];
+      snprintf(text, sizeof text,
+               "func.func @main(%%a: tensor<7x700x%s>) -> (tensor<7x%s>, tensor<7x%s>) {\n"
+               "%%z = stablehlo.constant dense<%s> : tensor<%s>\n"
+               "%%y = stablehlo.constant dense<%s> : tensor<%s>\n"
+               "%%0 = stablehlo.slice %%a [0:7, 3:700:%d] : (tensor<7x700x%s>) -> tensor<7x%dx%s>\n"
+               "%%1 = stablehlo.convert %%0 : (tensor<7x%dx%s>) -> tensor<7x%dx%s>\n"
+               "%%2 = stablehlo.reduce(%%1 init: %%z) applies stablehlo.add across dimensions = [1] : "
+               "(tensor<7x%dx%s>, tensor<%s>) -> tensor<7x%s>\n"
+               "%%3 = stablehlo.reduce(%%0 init: %%y) applies stablehlo.maximum across dimensions = [1] : "
+               "(tensor<7x%dx%s>, tensor<%s>) -> tensor<7x%s>\n"
+               "return %%2, %%3 : tensor<7x%s>, tensor<7x%s>\n}",
+               from, to, from, zero, to, zero, from, step, from, count, from, count, from, count, to,
+               count, to, to, to, count, from, from, from, to, from);
+      hlo_test_agree(text, 0, 1e-4);
+    }
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_kept_rows),
@@ -338,6 +365,7 @@ int main(void) {
       cmocka_unit_test(test_sweeps),
       cmocka_unit_test(test_blocks),
       cmocka_unit_test(test_chunks),
+      cmocka_unit_test(test_narrow_strides),
   };
   return cmocka_run_group_tests_name("codegen/kernel_reduce", tests, NULL, NULL);
 }
