@@ -175,18 +175,30 @@ static uint32_t cost_of(const hlo_x86_fn_t* f, const hlo_x86_live_range_t* range
   return range->weight > UINT32_MAX / factor ? UINT32_MAX : range->weight * factor;
 }
 
-// Returns true if a is the better one to move to memory: cheaper for its remaining positions.
-static bool is_cheaper(const scan_t* s, const hlo_x86_live_range_t* a, const hlo_x86_live_range_t* b) {
-  uint32_t now = 2 * s->position;
-  uint64_t a_room = a->end > now ? a->end - now : 1, b_room = b->end > now ? b->end - now : 1;
-  return cost_of(s->f, a) * b_room < cost_of(s->f, b) * a_room;
+// The cost of a live range in memory, for its remaining positions.
+typedef struct price {
+  uint64_t cost, positions;
+} price_t;
+
+static price_t price_of(const scan_t* s, const hlo_x86_live_range_t* range) {
+  const uint32_t now = 2 * s->position;
+  return (price_t){cost_of(s->f, range), range->end > now ? range->end - now : 1};
 }
 
-static hlo_x86_live_range_t* cheapest(const scan_t* s, const hlo_x86_live_range_t* range, uint32_t allowed) {
+// Returns true if a is the better one to move to memory.
+static bool is_cheaper(price_t a, price_t b) {
+  return a.cost * b.positions < b.cost * a.positions;
+}
+
+static hlo_x86_live_range_t* cheapest(const scan_t* s, const hlo_x86_live_range_t* range,
+                                      uint32_t allowed, price_t* out_price) {
   hlo_x86_live_range_t* best = NULL;
   for (uint32_t rest = allowed & s->used[range->klass]; rest; rest &= rest - 1) {
     hlo_x86_live_range_t* other = &s->f->ranges[s->owner[range->klass][__builtin_ctz(rest)]];
-    if (!best || is_cheaper(s, other, best)) best = other;
+    const price_t price = price_of(s, other);
+    if (best && !is_cheaper(price, *out_price)) continue;
+    best = other;
+    *out_price = price;
   }
   return best;
 }
@@ -221,8 +233,9 @@ static void find_register(scan_t* s, hlo_x86_live_range_t* range, uint32_t allow
     put_in_register(s, range, reg);
     return;
   }
-  hlo_x86_live_range_t* other = cheapest(s, range, allowed);
-  if (!other || !is_cheaper(s, other, range)) {
+  price_t price;
+  hlo_x86_live_range_t* other = cheapest(s, range, allowed, &price);
+  if (!other || !is_cheaper(price, price_of(s, range))) {
     leave_register(s, range);
     return;
   }
