@@ -116,6 +116,46 @@ static bool has_several_orders(const hlo_kernel_t* kernel, const hlo_tiling_t* t
   return is_long && is_several;
 }
 
+// Returns a transpose of the last dimension, at most half as large as the output that it leaves
+// without lanes; NULL: none.
+static const hlo_node_t* find_small_transpose(const hlo_kernel_t* kernel,
+                                              const hlo_tiling_t* tiling) {
+  for (uint32_t i = 0; i < kernel->fusion->node_count; ++i) {
+    const hlo_node_t* node = kernel->fusion->nodes[i];
+    if (node->op != HLO_OP_transpose) continue;
+    uint32_t count;
+    const int64_t* order = hlo_node_attr_ints(node, HLO_ATTR_permutation, &count);
+    const int64_t elements = hlo_type_element_count(node->results[0].type);
+    if (count && order[count - 1] + 1 != (int64_t)count &&
+        2 * elements <= tiling->spaces[0].element_count) {
+      return node;
+    }
+  }
+  return NULL;
+}
+
+// Returns true if each element of the output is reduced, with lanes of the reduction's own.
+static bool reduces_each_element(const hlo_tiling_t* tiling) {
+  const uint64_t output_loops = hlo_tiled_space_mask(&tiling->spaces[0]);
+  for (uint32_t i = 0; i < tiling->instance_count; ++i) {
+    const hlo_tiled_t* tiled = tiling->instances[i];
+    if (tiled->kind == HLO_TILED_REDUCE && !(output_loops & ~tiled->loops)) return true;
+  }
+  return false;
+}
+
+// Refuses loops over elements that have no lanes only because of the orders of arrays.
+static hlo_verdict_t check_orders(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
+  if (reduces_each_element(tiling)) return hlo_verdict_yes();
+  if (has_several_shapes(kernel)) return hlo_verdict_no(HLO_REASON_SHAPES_WITHOUT_LANES, NULL);
+  if (has_several_orders(kernel, tiling)) {
+    return hlo_verdict_no(HLO_REASON_ORDERS_WITHOUT_LANES, NULL);
+  }
+  const hlo_node_t* transpose = find_small_transpose(kernel, tiling);
+  return transpose ? hlo_verdict_no(HLO_REASON_TRANSPOSE_WITHOUT_LANES, transpose)
+                   : hlo_verdict_yes();
+}
+
 // Lanes along short reductions leave their users to be computed element by element, which costs
 // more than memory in between. Outputs whose orders leave no loop with lanes do not belong in one
 // fusion.
@@ -124,12 +164,8 @@ static hlo_verdict_t check_lanes(const hlo_kernel_t* kernel, const hlo_tiling_t*
       hlo_kernel_row_level(kernel, tiling) < kernel->loop_count) {
     return hlo_verdict_yes();
   }
-  if (has_several_shapes(kernel) && !hlo_tiling_has_reduction(tiling)) {
-    return hlo_verdict_no(HLO_REASON_SHAPES_WITHOUT_LANES, NULL);
-  }
-  if (!hlo_tiling_has_reduction(tiling) && has_several_orders(kernel, tiling)) {
-    return hlo_verdict_no(HLO_REASON_ORDERS_WITHOUT_LANES, NULL);
-  }
+  const hlo_verdict_t verdict = check_orders(kernel, tiling);
+  if (hlo_verdict_is_no(&verdict)) return verdict;
   uint64_t output_loops = hlo_tiled_space_mask(&tiling->spaces[0]);
   bool is_short = false, is_costly = false;
   const hlo_node_t* costly = NULL;
