@@ -145,10 +145,6 @@ function(hlo_products)
   foreach(layer IN LISTS HLOCC_LAYERS)
     if(TARGET hlocc_${layer})
       hlo_layer_objects(${layer} objects)
-      if(layer STREQUAL ffi)  # only its tests use it yet
-        set(unused ${objects})
-        continue()
-      endif()
       list(APPEND all ${objects})
       if(NOT layer STREQUAL capi)
         list(APPEND plugin ${objects})
@@ -162,7 +158,7 @@ function(hlo_products)
   hlo_sources(dev dev)
   set_source_files_properties(${CMAKE_SOURCE_DIR}/src/cli/cmd_compile.c PROPERTIES COMPILE_DEFINITIONS
                               HLOCC_LIBDIR="${CMAKE_INSTALL_LIBDIR}")
-  add_library(hlocc_all STATIC ${all} ${unused} ${cli} ${dev})
+  add_library(hlocc_all STATIC ${all} ${cli} ${dev})
   target_link_libraries(hlocc_all PUBLIC m Threads::Threads ${CMAKE_DL_LIBS})
 
   # What programs that were compiled ahead of time are linked with; linkers take what is asked for.

@@ -7,6 +7,7 @@ HLOCC_AS_CPU=1 registers it as `cpu` instead, in the place of XLA's own client.
 """
 import os
 
+from hlocc import foreign
 from hlocc.library import LibraryError, checked_library_path
 
 NAME = "hlocc"
@@ -50,6 +51,7 @@ def initialize():
     """Called by JAX once, when it discovers plugins; starts no client."""
     import jax
     from jax._src import xla_bridge
+    from jax._src.lib import xla_client
 
     as_cpu = os.environ.get("HLOCC_AS_CPU", "0") not in ("", "0")
     key = "cpu" if as_cpu else NAME
@@ -60,5 +62,6 @@ def initialize():
         return
     if not as_cpu:
         _keep_a_cpu_client(jax)
+    foreign.connect(path, xla_client)
     xla_bridge._nonexperimental_plugins.add(key)
     xla_bridge.register_plugin(key, priority=PRIORITY, library_path=path, options=_client_options)

@@ -25,6 +25,7 @@ enum {
   LOCK_SPINS = 100,  // attempts to take a held lock before sleeping
   STACK_BYTES = 8 * 1024 * 1024,
   LOOP_WAITING = 1 << 30,  // flag in loop_t.active: the caller sleeps
+  HELPER_REST_NS = 20 * 1000 * 1000,  // a helper without work ends after it
   MAX_SHARES = 64,         // of a loop; with more threads, some have a share in common
   LINE_BYTES = 64,
 };
@@ -192,6 +193,11 @@ struct hlo_pool {
   loop_t* last_loop;      // mutex
   worker_t* idle;         // mutex; the most recently idle first
   uint32_t running_jobs;  // mutex; jobs taken but not finished
+  uint32_t blocked;       // mutex; threads between blocking_begin and blocking_end
+  uint32_t helpers;       // mutex; helper threads that exist
+  uint32_t resting;       // mutex; those of them that wait for a call
+  uint32_t called;        // mutex; calls that no helper has answered yet
+  atomic_uint helper_events;  // incremented by calls and by helpers that end
   bool stopping;          // mutex
   bool is_retired;        // mutex; set with `stopping`, after the fields for it
 
@@ -459,6 +465,145 @@ static void leave_retired(hlo_pool_t* pool) {
   if (after) after(context);
 }
 
+static int start_thread(pthread_t* out_thread, void* (*run)(void*), void* argument) {
+  pthread_attr_t attributes;
+  sigset_t all, before;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, STACK_BYTES);
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all,
+                  &before);  // inherited, so that signals go to the host's threads
+  int error = pthread_create(out_thread, &attributes, run, argument);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  pthread_attr_destroy(&attributes);
+  return error;
+}
+
+// ---- helpers: they run jobs in place of threads that are blocked
+
+typedef enum helper_call { CALL_NONE, CALL_RESTING, CALL_NEW } helper_call_t;
+
+// Decides whether a helper has to run the queued jobs; the caller then calls it, unlocked.
+static helper_call_t reserve_helper_locked(hlo_pool_t* pool) {
+  if (!pool->jobs.head || pool->idle || pool->helpers - pool->resting >= pool->blocked) {
+    return CALL_NONE;
+  }
+  if (pool->resting) {
+    --pool->resting;
+    ++pool->called;
+    return CALL_RESTING;
+  }
+  ++pool->helpers;
+  if (pool->is_retired) atomic_fetch_add_explicit(&pool->living, 1, memory_order_relaxed);
+  return CALL_NEW;
+}
+
+static void note_helper_event(hlo_pool_t* pool, uint32_t woken_count) {
+  atomic_fetch_add_explicit(&pool->helper_events, 1, memory_order_relaxed);
+  hlo_os_futex_wake(&pool->helper_events, woken_count);
+}
+
+// Waits for a call, for some time; false: the helper has to end.
+static bool rest_locked(hlo_pool_t* pool) {
+  const uint64_t end = hlo_os_now_ns() + HELPER_REST_NS;
+  ++pool->resting;
+  while (!pool->called) {
+    const uint64_t now = hlo_os_now_ns();
+    if (pool->stopping || now >= end) {
+      --pool->resting;
+      return false;
+    }
+    const unsigned events = atomic_load_explicit(&pool->helper_events, memory_order_relaxed);
+    hlo_mutex_unlock(&pool->mutex);
+    hlo_os_futex_wait(&pool->helper_events, events, end - now);
+    hlo_mutex_lock(&pool->mutex);
+  }
+  --pool->called;
+  return true;
+}
+
+static void leave_as_helper(hlo_pool_t* pool) {
+  hlo_mutex_lock(&pool->mutex);
+  --pool->helpers;
+  const bool is_retired = pool->is_retired;
+  atomic_fetch_add_explicit(&pool->helper_events, 1, memory_order_relaxed);
+  hlo_mutex_unlock(&pool->mutex);
+  // The pool may have been freed; the wake reads no memory.
+  if (is_retired) {
+    leave_retired(pool);
+  } else {
+    hlo_os_futex_wake(&pool->helper_events, UINT32_MAX);
+  }
+}
+
+static void* helper_main(void* argument) {
+  hlo_pool_t* pool = argument;
+  t_pool = pool;
+  (void)hlo_fp_enter(HLO_SUBNORMALS_KEEP);
+  pthread_setname_np(pthread_self(), "hlocc-helper");
+  hlo_mutex_lock(&pool->mutex);
+  for (;;) {
+    const bool is_needed = pool->helpers - pool->resting <= pool->blocked;
+    hlo_job_t* job = is_needed ? take_job_locked(pool) : NULL;
+    if (!job && !rest_locked(pool)) break;
+    hlo_mutex_unlock(&pool->mutex);
+    if (job) run_job(pool, job);
+    hlo_mutex_lock(&pool->mutex);
+  }
+  hlo_mutex_unlock(&pool->mutex);
+  t_pool = NULL;
+  leave_as_helper(pool);
+  return NULL;
+}
+
+static void call_helper(hlo_pool_t* pool, helper_call_t call) {
+  if (HLO_LIKELY(call == CALL_NONE)) return;
+  if (call == CALL_RESTING) {
+    note_helper_event(pool, UINT32_MAX);
+    return;
+  }
+  pthread_t thread;
+  if (start_thread(&thread, helper_main, pool) == 0) {
+    pthread_detach(thread);
+  } else {  // the jobs stay queued for the workers
+    leave_as_helper(pool);
+  }
+}
+
+void hlo_pool_blocking_begin(hlo_pool_t* pool) {
+  if (t_pool != pool) return;
+  hlo_mutex_lock(&pool->mutex);
+  ++pool->blocked;
+  const helper_call_t call = reserve_helper_locked(pool);
+  hlo_mutex_unlock(&pool->mutex);
+  call_helper(pool, call);
+}
+
+void hlo_pool_blocking_end(hlo_pool_t* pool) {
+  if (t_pool != pool) return;
+  hlo_mutex_lock(&pool->mutex);
+  --pool->blocked;
+  hlo_mutex_unlock(&pool->mutex);
+}
+
+uint32_t hlo_pool_helper_count(hlo_pool_t* pool) {
+  hlo_mutex_lock(&pool->mutex);
+  const uint32_t count = pool->helpers;
+  hlo_mutex_unlock(&pool->mutex);
+  return count;
+}
+
+// Waits until all helpers have ended.
+static void await_helpers(hlo_pool_t* pool) {
+  for (;;) {
+    const unsigned events = atomic_load_explicit(&pool->helper_events, memory_order_relaxed);
+    if (hlo_pool_helper_count(pool) == 0) return;
+    hlo_os_futex_wait(&pool->helper_events, events, UINT64_MAX);
+  }
+}
+
+// ---- workers
+
 static void* worker_main(void* argument) {
   worker_t* worker = argument;
   hlo_pool_t* pool = worker->pool;
@@ -499,19 +644,6 @@ static void* worker_main(void* argument) {
   }
 }
 
-static int start_worker(worker_t* worker) {
-  pthread_attr_t attributes;
-  sigset_t all, before;
-  pthread_attr_init(&attributes);
-  pthread_attr_setstacksize(&attributes, STACK_BYTES);
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all,
-                  &before);  // inherited, so that signals go to the host's threads
-  int error = pthread_create(&worker->thread, &attributes, worker_main, worker);
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
-  pthread_attr_destroy(&attributes);
-  return error;
-}
 
 // ---- pool, public ------------------------------------------------------------------------------
 
@@ -530,7 +662,8 @@ hlo_status_t hlo_pool_create(uint32_t worker_count, hlo_pool_t** out_pool) {
   pool->fork_mark = hlo_os_fork_mark_create();
   for (uint32_t i = 0; i < count; ++i) {
     pool->workers[i].pool = pool;
-    int error = start_worker(&pool->workers[i]);
+    worker_t* worker = &pool->workers[i];
+    int error = start_thread(&worker->thread, worker_main, worker);
     if (error) {
       hlo_pool_release(pool);
       char reason[128];
@@ -557,6 +690,8 @@ void hlo_pool_release(hlo_pool_t* pool) {
   hlo_mutex_unlock(&pool->mutex);
   call_workers(called);
   for (uint32_t i = 0; i < pool->worker_count; ++i) pthread_join(pool->workers[i].thread, NULL);
+  note_helper_event(pool, UINT32_MAX);
+  await_helpers(pool);
   free_pool(pool);
 }
 
@@ -565,12 +700,13 @@ void hlo_pool_retire(hlo_pool_t* pool, void (*after)(void* context), void* conte
   for (uint32_t i = 0; i < pool->worker_count; ++i) pthread_detach(pool->workers[i].thread);
   pool->after = after;
   pool->after_context = context;
-  atomic_init(&pool->living, pool->worker_count + 1);
   hlo_mutex_lock(&pool->mutex);
+  atomic_init(&pool->living, pool->worker_count + pool->helpers + 1);
   pool->stopping = pool->is_retired = true;
   worker_t* called = take_idle_locked(pool, SIZE_MAX);
   hlo_mutex_unlock(&pool->mutex);
   call_workers(called);
+  note_helper_event(pool, UINT32_MAX);
   leave_retired(pool);
 }
 
@@ -591,8 +727,10 @@ void hlo_pool_submit(hlo_pool_t* pool, hlo_job_t* job) {
   hlo_mutex_lock(&pool->mutex);
   push(&pool->jobs, job);
   worker_t* called = take_idle_locked(pool, 1);
+  const helper_call_t call = called ? CALL_NONE : reserve_helper_locked(pool);
   hlo_mutex_unlock(&pool->mutex);
   call_workers(called);
+  call_helper(pool, call);
 }
 
 static int32_t run_alone(size_t chunk_count, hlo_chunk_fn_t fn, void* context) {

@@ -95,7 +95,8 @@ typedef struct hlo_job {
   void (*run)(struct hlo_job* job);
 } hlo_job_t;
 
-/// Worker threads with one queue. A job must not block. Idle workers look for work for 50 us, then
+/// Worker threads with one queue. A job must not block but between hlo_pool_blocking_begin() and
+/// _end(). Idle workers look for work for 50 us, then
 /// sleep. Workers have all signals blocked and the default floating-point environment. threads:
 /// safe.
 typedef struct hlo_pool hlo_pool_t;
@@ -111,8 +112,17 @@ void hlo_pool_release(hlo_pool_t* pool);
 void hlo_pool_retire(hlo_pool_t* pool, void (*after)(void* context), void* context);
 
 uint32_t hlo_pool_worker_count(const hlo_pool_t* pool);
-/// Returns true on a worker thread of this pool.
+/// Returns true on a thread that runs jobs of this pool.
 bool hlo_pool_is_current(const hlo_pool_t* pool);
+
+/// Marks code of a job that may block, such as a foreign function, between begin and end on one
+/// thread. If jobs are queued meanwhile, helper threads run them, at most one for each blocked
+/// thread, so that a job may wait for other jobs. Helpers end soon after they have no work. Calls
+/// do not nest. On other threads the calls do nothing.
+void hlo_pool_blocking_begin(hlo_pool_t* pool);
+void hlo_pool_blocking_end(hlo_pool_t* pool);
+/// Returns the number of helper threads that exist now.
+uint32_t hlo_pool_helper_count(hlo_pool_t* pool);
 /// Returns true in a process forked after the pool was created; nothing may be submitted then.
 bool hlo_pool_is_orphaned(const hlo_pool_t* pool);
 

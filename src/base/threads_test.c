@@ -448,6 +448,61 @@ static void test_contention(void** state) {
   hlo_mutex_deinit(&turnstile.mutex);
 }
 
+// ---- blocking jobs -----------------------------------------------------------------------------
+
+enum { BLOCKED_DEPTH = 5, BLOCKED_ROUNDS = 200 };
+
+// A job that submits the next one and waits for its end.
+typedef struct blocking_job {
+  hlo_job_t job;
+  hlo_pool_t* pool;
+  struct blocking_job* next;
+  hlo_gate_t ended;
+} blocking_job_t;
+
+static void run_blocking(hlo_job_t* job) {
+  blocking_job_t* self = (blocking_job_t*)job;
+  hlo_pool_blocking_begin(self->pool);
+  if (self->next) {
+    hlo_pool_submit(self->pool, &self->next->job);
+    (void)hlo_gate_await(&self->next->ended, UINT64_MAX);
+  }
+  hlo_pool_blocking_end(self->pool);
+  hlo_gate_open(&self->ended);
+}
+
+// Every job needs a thread of its own until the last one has run.
+static void test_blocked_jobs_get_helpers(void** state) {
+  (void)state;
+  hlo_pool_t* pool = create_pool(1);
+  for (int round = 0; round < BLOCKED_ROUNDS; ++round) {
+    blocking_job_t jobs[BLOCKED_DEPTH] = {0};
+    for (int i = 0; i < BLOCKED_DEPTH; ++i) {
+      jobs[i].job.run = run_blocking;
+      jobs[i].pool = pool;
+      jobs[i].next = i + 1 < BLOCKED_DEPTH ? &jobs[i + 1] : NULL;
+    }
+    hlo_pool_submit(pool, &jobs[0].job);
+    assert_true(hlo_gate_await(&jobs[0].ended, UINT64_MAX));
+    assert_in_range(hlo_pool_helper_count(pool), 0, BLOCKED_DEPTH);
+  }
+  while (hlo_pool_helper_count(pool)) sched_yield();  // they end by themselves
+  hlo_pool_release(pool);
+}
+
+// Releases the pool while helpers rest.
+static void test_release_with_helpers(void** state) {
+  (void)state;
+  for (int round = 0; round < 20; ++round) {
+    hlo_pool_t* pool = create_pool(2);
+    blocking_job_t jobs[2] = {{.job.run = run_blocking, .pool = pool}, {.job.run = run_blocking, .pool = pool}};
+    jobs[0].next = &jobs[1];
+    hlo_pool_submit(pool, &jobs[0].job);
+    assert_true(hlo_gate_await(&jobs[0].ended, UINT64_MAX));
+    hlo_pool_release(pool);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_contention),
@@ -461,6 +516,8 @@ int main(void) {
       cmocka_unit_test(test_jobs_resubmit),
       cmocka_unit_test(test_many_hosts),
       cmocka_unit_test(test_environment_of_loops),
+      cmocka_unit_test(test_blocked_jobs_get_helpers),
+      cmocka_unit_test(test_release_with_helpers),
       cmocka_unit_test(test_release_runs_what_is_queued),
       cmocka_unit_test(test_workers_retire_their_pool),
       cmocka_unit_test(test_gate_times_out),

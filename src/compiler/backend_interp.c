@@ -9,12 +9,14 @@
 #include "compiler/execute.h"
 #include "compiler/signature.h"
 #include "interp/program.h"
+#include "ir/clone.h"
 #include "ir/custom_call.h"
 
 typedef struct interp_data {
   hlo_program_t base;
   hlo_interp_program_t* program;
   const hlo_func_t* entry;
+  hlo_arena_t arena;  // of base.foreign_nodes
 } interp_data_t;
 
 // The contents of frame->saved between suspensions.
@@ -60,6 +62,75 @@ static void release_all(uint32_t count, hlo_tensor_t** tensors) {
   hlo_mem_free(tensors);
 }
 
+// ---- foreign functions
+
+static uint32_t find_foreign(const interp_data_t* data, const hlo_node_t* node) {
+  for (uint32_t i = 0; i < data->base.foreign_count; ++i) {
+    if (data->base.foreign_nodes[i] == node) return i;
+  }
+  return UINT32_MAX;
+}
+
+static hlo_status_t make_addresses(hlo_eval_t* eval, const hlo_node_t* node,
+                                   hlo_tensor_t** operands, hlo_tensor_t** results,
+                                   void** addresses) {
+  for (uint32_t i = 0; i < node->operand_count; ++i) addresses[i] = operands[i]->data;
+  for (uint32_t i = 0; i < node->result_count; ++i) {
+    HLO_TRY(hlo_eval_result(eval, node, i, &results[i]));
+    addresses[node->operand_count + i] = results[i]->data;
+  }
+  return hlo_ok();
+}
+
+// The hook of the interpreter. The results of a call that waits are kept in *state.
+static hlo_status_t call_foreign(void* context, hlo_eval_t* eval, const hlo_node_t* node,
+                                 hlo_tensor_t** operands, hlo_tensor_t** results, void** state,
+                                 bool* out_handled, bool* out_pending) {
+  hlo_frame_t* frame = context;
+  const interp_data_t* data = frame->program;
+  const hlo_interp_runtime_t* runtime = (const hlo_interp_runtime_t*)frame->runtime;
+  const uint32_t index = find_foreign(data, node);
+  if (index == UINT32_MAX) return hlo_ok();
+  const bool is_begun = *state != NULL;
+  const size_t count = (size_t)node->operand_count + node->result_count;
+  const size_t bytes = (count + node->result_count + 1) * sizeof(void*);
+  void** addresses = is_begun ? *state : hlo_mem_alloc_zeroed(bytes);
+  if (!addresses) return hlo_status_out_of_memory(bytes);
+  hlo_tensor_t** kept = (hlo_tensor_t**)(addresses + count);
+  hlo_status_t status =
+      is_begun ? hlo_ok() : make_addresses(eval, node, operands, kept, addresses);
+  if (hlo_status_is_ok(status)) {
+    status = runtime->call_foreign(frame, index, is_begun, addresses, out_pending);
+  }
+  *state = *out_pending ? addresses : NULL;
+  if (*out_pending) return status;
+  for (uint32_t i = 0; i < node->result_count; ++i) {
+    if (hlo_status_is_ok(status)) {
+      results[i] = kept[i];
+    } else {
+      hlo_tensor_release(kept[i]);
+    }
+  }
+  hlo_mem_free(addresses);
+  *out_handled = true;
+  return status;
+}
+
+static hlo_status_t add_foreign(void* context, hlo_node_t* node) {
+  interp_data_t* data = context;
+  if (!hlo_custom_call_is_foreign(node)) return hlo_ok();
+  const uint32_t count = data->base.foreign_count;
+  const hlo_node_t** nodes = hlo_arena_array(&data->arena, count + 1, sizeof *nodes);
+  if (!nodes) return hlo_arena_status(&data->arena);
+  if (count) memcpy(nodes, data->base.foreign_nodes, count * sizeof *nodes);
+  nodes[count] = node;
+  data->base.foreign_nodes = nodes;
+  data->base.foreign_count = count + 1;
+  return hlo_ok();
+}
+
+// ---- the entry
+
 static hlo_status_t begin(hlo_frame_t* frame, const interp_data_t* data, saved_t* saved) {
   uint32_t count = data->entry->type->input_count;
   hlo_tensor_t** inputs = hlo_mem_alloc_zeroed((count + 1) * sizeof *inputs);
@@ -69,9 +140,12 @@ static hlo_status_t begin(hlo_frame_t* frame, const interp_data_t* data, saved_t
     status = make_input(data->entry->type->elements[i], frame->buffers[i], &inputs[i]);
   }
   const hlo_interp_runtime_t* runtime = (const hlo_interp_runtime_t*)frame->runtime;
+  const bool is_ours = runtime && runtime->table.size_bytes >= sizeof *runtime;
   hlo_interp_options_t options = {
-      .grid = runtime && runtime->table.size_bytes >= sizeof *runtime ? runtime->grid : NULL,
-      .cancelled = &frame->cancelled};
+      .grid = is_ours ? runtime->grid : NULL,
+      .cancelled = &frame->cancelled,
+      .custom_call = is_ours && runtime->call_foreign ? call_foreign : NULL,
+      .custom_call_context = frame};
   if (options.grid) {
     options.process = (uint32_t)frame->replica_id * options.grid->partition_count +
                       (uint32_t)frame->partition_id;
@@ -145,6 +219,7 @@ static void interp_destroy(hlo_program_t* program) {
   interp_data_t* data = (interp_data_t*)program;
   hlo_interp_program_release(data->program);
   hlo_mem_free(program->cause);
+  hlo_arena_deinit(&data->arena);
   hlo_mem_free(data);
 }
 
@@ -153,7 +228,6 @@ static hlo_status_t interp_compile(const hlo_backend_t* backend, hlo_module_t* m
                                    hlo_program_t** out_program) {
   hlo_env_t env;
   HLO_TRY(hlo_compile_config_env(config, &env));
-  HLO_TRY(hlo_custom_call_check(module));
   interp_data_t* data = hlo_mem_alloc_zeroed(sizeof *data);
   if (!data) return hlo_status_out_of_memory(sizeof *data);
   hlo_status_t status = hlo_interp_program_create(module, &data->program);
@@ -162,6 +236,7 @@ static hlo_status_t interp_compile(const hlo_backend_t* backend, hlo_module_t* m
     return status;
   }
   data->entry = hlo_backend_entry(module, config);
+  hlo_arena_init(&data->arena, 0);
   data->base = (hlo_program_t){
       .backend = backend,
       .entry = interp_entry,
@@ -170,6 +245,11 @@ static hlo_status_t interp_compile(const hlo_backend_t* backend, hlo_module_t* m
       .destroy = interp_destroy,
       .saved_bytes = sizeof(saved_t),
       .is_cheap = hlo_func_is_cheap(data->entry, false, hlo_backend_process_count(config))};
+  status = hlo_module_walk(module, false, add_foreign, data);
+  if (!hlo_status_is_ok(status)) {
+    interp_destroy(&data->base);
+    return status;
+  }
   *out_program = &data->base;
   return hlo_ok();
 }

@@ -44,6 +44,7 @@ static hlo_status_t wrap(const hlo_backend_t* backend, hlo_env_t env, bool is_ch
                                .saved_bytes = hlo_code_program_saved_bytes(program),
                                .code_bytes = hlo_code_program_code_bytes(program),
                                .is_cheap = is_cheap};
+  data->base.foreign_count = hlo_code_program_foreign_calls(program, &data->base.foreign_nodes);
   *out_program = &data->base;
   return hlo_ok();
 }

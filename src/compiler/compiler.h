@@ -83,6 +83,10 @@ typedef struct hlo_program {
   size_t code_bytes;
   bool is_cheap;  // quicker to run inline than to hand to a worker
   bool is_reused;  // its code is from an earlier compilation
+  /// Calls of foreign functions (custom_call), which the runtime performs; a program numbers them
+  /// by their positions.
+  uint32_t foreign_count;
+  const hlo_node_t* const* foreign_nodes;
   char* cause;     // why another back end than the requested one made it; NULL: it did not
   /// Appends what the back end needs to have the program without compiling; NULL: not supported.
   hlo_status_t (*save)(const struct hlo_program* program, hlo_strbuf_t* out);

@@ -43,12 +43,20 @@ typedef struct hlo_execute_collective {
 } hlo_execute_collective_t;
 hlo_execute_collective_t hlo_execute_find_collective(const hlo_frame_t* frame,
                                                      uint32_t call_site_number);
-/// The addresses of the operands, then of the results, of this run.
+/// The addresses of the operands, then of the results, of this run; also of a foreign function.
 void hlo_execute_collective_addresses(const hlo_frame_t* frame, uint32_t call_site_number,
                                       void** out_addresses);
+
+/// Returns the position of a call site's foreign function in hlo_program_t, + 1; 0: the call site is
+/// no such call.
+uint32_t hlo_execute_find_foreign(const hlo_frame_t* frame, uint32_t call_site_number);
 
 /// The runtime of interpreted programs: the ABI's table, then the grid of processes.
 typedef struct hlo_interp_runtime {
   hlo_runtime_table_t table;       // size_bytes covers the whole
   const hlo_process_grid_t* grid;  // NULL: alone
+  /// Calls the foreign function of a position in hlo_program_t; after *out_pending, the frame is
+  /// queued, and the call is made again with is_begun. NULL: there are no foreign functions.
+  hlo_status_t (*call_foreign)(hlo_frame_t* frame, uint32_t index, bool is_begun,
+                               void* const* addresses, bool* out_pending);
 } hlo_interp_runtime_t;

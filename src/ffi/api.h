@@ -10,6 +10,17 @@
 /// The table of functions in every call frame; a constant.
 const XLA_FFI_Api* hlo_ffi_api(void);
 
+/// For handlers of our own: returns true after answering a call that asks for metadata only.
+static inline bool hlo_ffi_answer_metadata(XLA_FFI_CallFrame* frame) {
+  const XLA_FFI_InternalExtension* extension = frame->extension_start;
+  if (!extension || extension->type != XLA_FFI_Extension_Metadata) return false;
+  XLA_FFI_Api_Version* version =
+      &((XLA_FFI_Metadata_Extension*)frame->extension_start)->metadata->api_version;
+  version->major_version = XLA_FFI_API_MAJOR;
+  version->minor_version = XLA_FFI_API_MINOR;
+  return true;
+}
+
 /// An execution, as its handlers see it; lent until they have ended. Plain data.
 typedef struct hlo_ffi_context {
   int64_t run_id;

@@ -10,6 +10,7 @@ bool hlo_call_may_wait(const hlo_node_t* node) {
     case HLO_OP_recv:
     case HLO_OP_infeed:
     case HLO_OP_outfeed: return true;
+    case HLO_OP_custom_call: return hlo_custom_call_is_foreign(node);
     default: return (hlo_op_info(node->op)->traits & HLO_TRAIT_COLLECTIVE) != 0;
   }
 }

@@ -4,7 +4,8 @@
 
 #include "ir/module.h"
 
-/// Returns true if the node exchanges data with other processes, which may be late.
+/// Returns true if the node exchanges data with other processes, which may be late, or calls a
+/// foreign function.
 bool hlo_call_may_wait(const hlo_node_t* node);
 /// Returns true if the node updates operand `operand` into result `result` (slice updates,
 /// scatters): given the same address for both, it writes only the elements that change.

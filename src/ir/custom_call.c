@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "ir/clone.h"
 
 typedef struct target_row {
   const char* name;
@@ -35,6 +34,24 @@ hlo_custom_function_t hlo_custom_function_of(const hlo_node_t* node) {
   return HLO_CUSTOM_FUNCTION_COUNT;
 }
 
+bool hlo_custom_call_is_foreign(const hlo_node_t* node) {
+  return node->op == HLO_OP_custom_call &&
+         hlo_custom_function_of(node) == HLO_CUSTOM_FUNCTION_COUNT;
+}
+
+int64_t hlo_custom_call_aliased_operand(const hlo_node_t* node, uint32_t result) {
+  const hlo_attr_t* aliases = hlo_node_attr(node, HLO_ATTR_output_operand_aliases);
+  for (uint32_t i = 0; aliases && i < aliases->count; ++i) {
+    const hlo_attr_t* output = hlo_attr_dict_get(aliases->items[i], "output_tuple_indices");
+    const hlo_attr_t* operand = hlo_attr_dict_get(aliases->items[i], "operand_index");
+    if (!output || !operand) continue;
+    // A single result is not a tuple and needs no index.
+    const int64_t index = output->count ? output->values[0] : 0;
+    if (index == (int64_t)result && operand->i < (int64_t)node->operand_count) return operand->i;
+  }
+  return -1;
+}
+
 bool hlo_custom_call_may_cover(const hlo_node_t* node, uint32_t result, uint32_t operand) {
   const hlo_custom_function_t function = hlo_custom_function_of(node);
   return function != HLO_CUSTOM_FUNCTION_COUNT && result == 0 &&
@@ -49,27 +66,9 @@ const char* hlo_custom_call_name(uint32_t index) {
   return target_rows[index].name;
 }
 
-// The names that JAX gives to debug.print, pure_callback and io_callback.
-static bool is_python_callback(const char* target) {
-  return strstr(target, "python") && strstr(target, "callback");
-}
-
 hlo_status_t hlo_custom_call_unknown(const hlo_node_t* node) {
-  const char* target = hlo_custom_call_target(node);
-  return hlo_node_error(
-      node, HLO_STATUS_UNIMPLEMENTED, "no custom call target @%s%s", target,
-      is_python_callback(target) ? ": programs cannot call back into Python" : "");
-}
-
-static hlo_status_t check_call(void* context, hlo_node_t* node) {
-  (void)context;
-  const bool is_known =
-      node->op != HLO_OP_custom_call || hlo_custom_function_of(node) != HLO_CUSTOM_FUNCTION_COUNT;
-  return is_known ? hlo_ok() : hlo_custom_call_unknown(node);
-}
-
-hlo_status_t hlo_custom_call_check(hlo_module_t* module) {
-  return hlo_module_walk(module, false, check_call, NULL);
+  return hlo_node_error(node, HLO_STATUS_UNIMPLEMENTED, "no custom call target @%s",
+                        hlo_custom_call_target(node));
 }
 
 const hlo_attr_t* hlo_custom_call_config(const hlo_node_t* node) {

@@ -13,6 +13,11 @@ typedef enum hlo_custom_function {
 /// Returns the function that a custom_call names; HLO_CUSTOM_FUNCTION_COUNT if the target is
 /// unknown.
 hlo_custom_function_t hlo_custom_function_of(const hlo_node_t* node);
+/// Returns true for a custom_call whose target hlocc does not implement: a foreign function, which
+/// the runtime finds and calls.
+bool hlo_custom_call_is_foreign(const hlo_node_t* node);
+/// Returns the operand in whose memory a foreign function expects result `result`; -1: none.
+int64_t hlo_custom_call_aliased_operand(const hlo_node_t* node, uint32_t result);
 /// Returns the target that a custom_call names; "" if it names none.
 const char* hlo_custom_call_target(const hlo_node_t* node);
 /// Returns true if result `result` begins as a copy of operand `operand` and may be written over
@@ -22,9 +27,6 @@ bool hlo_custom_call_may_cover(const hlo_node_t* node, uint32_t result, uint32_t
 uint32_t hlo_custom_call_count(void);
 const char* hlo_custom_call_name(uint32_t index);
 
-/// Checks that every custom_call of a module has a known target.
-/// errors : UNIMPLEMENTED for the first unknown target, with its name and location
-hlo_status_t hlo_custom_call_check(hlo_module_t* module) HLO_MUST_USE;
 /// Returns the error of a call whose target is unknown.
 hlo_status_t hlo_custom_call_unknown(const hlo_node_t* node) HLO_MUST_USE;
 

@@ -40,10 +40,19 @@ static const PJRT_Shardings_Extension shardings = {
         entry_Shardings_PJRT_Executable_OutputShardings,
 };
 
+static const PJRT_FFI_Extension ffi = {
+    .base = {.struct_size = sizeof(PJRT_FFI_Extension),
+             .type = PJRT_Extension_Type_FFI,
+             .next = (PJRT_Extension_Base*)&shardings.base},
+    .type_register = entry_FFI_Type_Register,
+    .user_data_add = entry_FFI_UserData_Add,
+    .register_handler = entry_FFI_Register_Handler,
+};
+
 static const PJRT_Layouts_Extension layouts = {
     .base = {.struct_size = sizeof(PJRT_Layouts_Extension),
              .type = PJRT_Extension_Type_Layouts,
-             .next = (PJRT_Extension_Base*)&shardings.base},
+             .next = (PJRT_Extension_Base*)&ffi.base},
     .PJRT_Layouts_MemoryLayout_Destroy = entry_Layouts_MemoryLayout_Destroy,
     .PJRT_Layouts_MemoryLayout_Serialize = entry_Layouts_MemoryLayout_Serialize,
     .PJRT_Layouts_PJRT_Client_GetDefaultLayout = entry_Layouts_PJRT_Client_GetDefaultLayout,

@@ -89,6 +89,7 @@ static hlo_status_t launch(const PJRT_LoadedExecutable_Execute_Args* args,
       .non_donatable = options->non_donatable_input_indices,
       .launch_id = options->launch_id,
       .device = args->execute_device != NULL ? args->execute_device->device : NULL,
+      .user_data = options->context != NULL ? &options->context->user_data : NULL,
       .out_results = lists->result_rows,
       .out_events = (hlo_event_t**)args->device_complete_events,
   };
@@ -119,18 +120,13 @@ hlo_status_t hlo_pjrt_LoadedExecutable_Execute(PJRT_LoadedExecutable_Execute_Arg
 
 // --- Contexts ------------------------------------------------------------------------------------
 
-/// Contexts hold extra arguments of executions, of which hlocc supports none; frameworks create
-/// contexts nevertheless.
-struct PJRT_ExecuteContext {
-  uint64_t reserved;
-};
-
 hlo_status_t hlo_pjrt_ExecuteContext_Create(PJRT_ExecuteContext_Create_Args* args) {
   args->context = hlo_mem_alloc_zeroed(sizeof *args->context);
   return args->context != NULL ? hlo_ok() : hlo_status_out_of_memory(sizeof *args->context);
 }
 
 hlo_status_t hlo_pjrt_ExecuteContext_Destroy(PJRT_ExecuteContext_Destroy_Args* args) {
+  if (args->context != NULL) hlo_ffi_user_data_deinit(&args->context->user_data);
   hlo_mem_free(args->context);
   return hlo_ok();
 }

@@ -15,6 +15,7 @@
 #include "base/threads.h"
 #include "compiler/cache.h"
 #include "compiler/compile_options.h"
+#include "ffi/types.h"
 #include "pjrt/call.h"
 #include "runtime/buffer.h"
 #include "runtime/client.h"
@@ -119,6 +120,12 @@ hlo_status_t hlo_pjrt_topology_create(const char* platform_name, const char* pla
                                       uint32_t device_count,
                                       PJRT_TopologyDescription** out_topology) HLO_MUST_USE;
 void hlo_pjrt_topology_destroy(PJRT_TopologyDescription* topology);
+
+// --- Executions ---------------------------------------------------------------------------------
+
+struct PJRT_ExecuteContext {
+  hlo_ffi_user_data_t user_data;  // the objects are the framework's
+};
 
 // --- Buffers -------------------------------------------------------------------------------------
 

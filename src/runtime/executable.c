@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "base/shape.h"
+#include "runtime/foreign.h"
 #include "runtime/group.h"
 #include "runtime/run.h"
 
@@ -59,6 +60,9 @@ hlo_status_t hlo_loaded_create(hlo_client_t* client, hlo_executable_t* executabl
   hlo_status_t status = bind_devices(client, device_ids, want, loaded);
   if (hlo_status_is_ok(status)) status = read_kinds(executable, false, loaded->argument_kinds);
   if (hlo_status_is_ok(status)) status = read_kinds(executable, true, loaded->result_kinds);
+  if (hlo_status_is_ok(status)) {
+    status = hlo_foreign_calls_create(executable->program, NULL, &loaded->foreign);
+  }
   if (!hlo_status_is_ok(status)) {
     hlo_mem_free(loaded);
     return status;
@@ -78,6 +82,7 @@ hlo_loaded_t* hlo_loaded_retain(hlo_loaded_t* loaded) {
 
 void hlo_loaded_release(hlo_loaded_t* loaded) {
   if (!loaded || atomic_fetch_sub_explicit(&loaded->count, 1, memory_order_acq_rel) != 1) return;
+  hlo_foreign_calls_release(loaded->foreign);
   hlo_executable_release(loaded->executable);
   hlo_mem_free(loaded);
 }
@@ -295,6 +300,10 @@ static hlo_status_t prepare_device(hlo_loaded_t* loaded, const hlo_launch_t* lau
   hlo_device_t* device = launch->device ? launch->device : loaded->devices[row];
   hlo_buffer_t* const* arguments = launch->argument_count ? launch->arguments[row] : NULL;
   HLO_TRY(hlo_run_create(loaded, device, row, out_run));
+  if (loaded->foreign) {
+    HLO_TRY(hlo_foreign_run_create(loaded->foreign, launch->user_data, *out_run,
+                                   &(*out_run)->foreign));
+  }
   HLO_TRY(prepare_arguments(launch, *out_run, arguments));
   return prepare_results(*out_run,
                          loaded->executable->result_count ? launch->out_results[row] : NULL);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "compiler/compiler.h"
+#include "ffi/types.h"
 #include "runtime/buffer.h"
 #include "runtime/client.h"
 
@@ -37,6 +38,8 @@ typedef struct hlo_launch {
   const int64_t* non_donatable;
   int32_t launch_id;                        // for hlo_launch_poison(); 0: none
   hlo_device_t* device;                     // of a portable launch with one row; else NULL
+  const hlo_ffi_user_data_t* user_data;  // for foreign functions: the list is copied, its
+                                            // objects are lent until the runs have ended; NULL: none
   hlo_buffer_t** const* out_results;        // [device][result], filled with new buffers
   hlo_event_t** out_events;                 // [device], may be NULL: ready when the run has ended
 } hlo_launch_t;

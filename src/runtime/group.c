@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "compiler/execute.h"
+#include "runtime/foreign.h"
 
 typedef enum member_state { ABSENT, ARRIVED, LEFT } member_state_t;
 
@@ -301,6 +302,8 @@ static hlo_status_t arrive(hlo_frame_t* frame, uint32_t call_site_number,
 }
 
 static int32_t async_start(hlo_frame_t* frame, uint32_t call_site_number) {
+  const uint32_t foreign = hlo_execute_find_foreign(frame, call_site_number);
+  if (foreign) return hlo_foreign_start(frame, call_site_number, foreign - 1);
   hlo_run_t* run = frame->owner;
   hlo_run_group_t* group = run->group;
   const hlo_execute_collective_t call_site = hlo_execute_find_collective(frame, call_site_number);
@@ -340,6 +343,8 @@ static rendezvous_t* find_begun(const hlo_run_t* run, const hlo_node_t* call_sit
 }
 
 static int32_t async_done(hlo_frame_t* frame, uint32_t call_site_number) {
+  const uint32_t foreign = hlo_execute_find_foreign(frame, call_site_number);
+  if (foreign) return hlo_foreign_done(frame, call_site_number, foreign - 1);
   hlo_run_t* run = frame->owner;
   hlo_run_group_t* group = run->group;
   const hlo_execute_collective_t call_site = hlo_execute_find_collective(frame, call_site_number);
@@ -363,14 +368,27 @@ static int32_t async_done(hlo_frame_t* frame, uint32_t call_site_number) {
   return hlo_status_is_ok(status) ? answer : hlo_execute_fail(frame, call_site_number, status);
 }
 
+static int32_t async_start_alone(hlo_frame_t* frame, uint32_t call_site_number) {
+  const uint32_t foreign = hlo_execute_find_foreign(frame, call_site_number);
+  return foreign ? hlo_foreign_start(frame, call_site_number, foreign - 1)
+                 : hlo_execute_async_start(frame, call_site_number);
+}
+
+static int32_t async_done_alone(hlo_frame_t* frame, uint32_t call_site_number) {
+  const uint32_t foreign = hlo_execute_find_foreign(frame, call_site_number);
+  return foreign ? hlo_foreign_done(frame, call_site_number, foreign - 1)
+                 : hlo_execute_async_done(frame, call_site_number);
+}
+
 static const hlo_interp_runtime_t kAlone = {.table = {.abi_version = HLO_PROGRAM_ABI_VERSION,
                                                       .size_bytes = sizeof(hlo_interp_runtime_t),
                                                       .parallel_for = parallel_for,
-                                                      .async_start = hlo_execute_async_start,
-                                                      .async_done = hlo_execute_async_done,
+                                                      .async_start = async_start_alone,
+                                                      .async_done = async_done_alone,
                                                       .call_library = hlo_execute_call_library,
                                                       .check_failed = hlo_execute_check_failed,
-                                                      .library_for = library_for}};
+                                                      .library_for = library_for},
+                                            .call_foreign = hlo_foreign_call};
 
 hlo_status_t hlo_group_create(uint32_t replica_count, uint32_t partition_count,
                               hlo_run_t* const* runs, hlo_run_group_t** out_group) {
@@ -390,7 +408,8 @@ hlo_status_t hlo_group_create(uint32_t replica_count, uint32_t partition_count,
                                      .meet = grid_meet,
                                      .send = grid_send,
                                      .recv = grid_recv};
-  group->runtime = (hlo_interp_runtime_t){.table = kAlone.table, .grid = &group->grid};
+  group->runtime = (hlo_interp_runtime_t){
+      .table = kAlone.table, .grid = &group->grid, .call_foreign = hlo_foreign_call};
   group->runtime.table.async_start = async_start;
   group->runtime.table.async_done = async_done;
   *out_group = group;

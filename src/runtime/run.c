@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "runtime/capture.h"
 #include "runtime/flight.h"
+#include "runtime/foreign.h"
 #include "runtime/group.h"
 
 // A run between its first queueing and its end. A resumption may arrive while the entry is still
@@ -96,6 +97,7 @@ void hlo_run_release(hlo_run_t* run) {
   hlo_block_release(hlo_client_heap(client), run->temporaries);
   leave_limits(run);
   hlo_status_release(run->frame.error.status);
+  hlo_foreign_run_release(run->foreign);
   hlo_group_release(run->group);
   hlo_event_release(run->done);
   hlo_loaded_release(run->loaded);
@@ -242,7 +244,8 @@ static void end_program(hlo_run_t* run, hlo_status_t status) {
 static void advance(hlo_run_t* run) {
   uint64_t begin_ns = hlo_trace_begin(hlo_client_trace(run->loaded->client));
   const hlo_program_t* program = run->loaded->executable->program;
-  const hlo_env_state_t host = hlo_env_enter(&program->env);
+  run->host_env = hlo_env_enter(&program->env);
+  const hlo_env_state_t host = run->host_env;
   const int32_t answer = program->entry(&run->frame);
   hlo_env_leave(host);
   trace_stretch(run, begin_ns);

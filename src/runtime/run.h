@@ -5,6 +5,7 @@
 
 #include <stdatomic.h>
 
+#include "base/env.h"
 #include "runtime/executable.h"
 #include "runtime/storage.h"
 
@@ -13,6 +14,7 @@ struct hlo_loaded {
   atomic_bool is_deleted;
   hlo_client_t* client;
   hlo_executable_t* executable;  // retained
+  struct hlo_foreign_calls* foreign;  // NULL: the program calls no foreign functions
   hlo_memory_kind_t* argument_kinds;  // per argument; stored after the devices
   hlo_memory_kind_t* result_kinds;    // per result; stored after the arguments'
   uint32_t device_count;
@@ -26,6 +28,8 @@ typedef struct hlo_run {
   hlo_device_t* device;
   uint32_t row;               // replica * partition_count + partition
   hlo_frame_t frame;
+  hlo_env_state_t host_env;   // of the thread that is in the program
+  struct hlo_foreign_run* foreign;  // NULL as that of `loaded`
   bool started;               // entered once; accessed only by its current worker
   bool is_over;               // the program has ended
   hlo_status_t verdict;       // the program's result

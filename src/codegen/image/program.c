@@ -494,3 +494,9 @@ size_t hlo_code_program_saved_bytes(const hlo_code_program_t* program) {
 size_t hlo_code_program_code_bytes(const hlo_code_program_t* program) {
   return program->code_bytes;
 }
+
+uint32_t hlo_code_program_foreign_calls(const hlo_code_program_t* program,
+                                        const hlo_node_t* const** out_nodes) {
+  *out_nodes = program->table.foreign_nodes;
+  return program->table.foreign_count;
+}

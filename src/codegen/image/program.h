@@ -70,4 +70,7 @@ const void* hlo_code_program_data(const hlo_code_program_t* program);
 const hlo_module_t* hlo_code_program_module(const hlo_code_program_t* program);
 size_t hlo_code_program_temporary_bytes(const hlo_code_program_t* program);
 size_t hlo_code_program_saved_bytes(const hlo_code_program_t* program);
+/// Returns the number of calls of foreign functions; lends their nodes.
+uint32_t hlo_code_program_foreign_calls(const hlo_code_program_t* program,
+                                        const hlo_node_t* const** out_nodes);
 size_t hlo_code_program_code_bytes(const hlo_code_program_t* program);

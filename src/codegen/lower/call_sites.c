@@ -9,6 +9,7 @@
 #include "base/tuning.h"
 #include "codegen/loops/tile_kernel.h"
 #include "ir/clone.h"
+#include "ir/custom_call.h"
 
 enum {
   CONSTANT_ALIGNMENT = 64,
@@ -171,12 +172,29 @@ hlo_status_t hlo_call_site_table_init(const hlo_plan_t* plan, hlo_arena_t* arena
   return hlo_ok();
 }
 
+// Numbers the calls of foreign functions.
+static hlo_status_t list_foreign(hlo_call_site_table_t* table, hlo_arena_t* arena) {
+  uint32_t capacity = 0;
+  for (uint32_t i = 0; i < table->node_count; ++i) {
+    hlo_call_site_t* call_site = &table->call_sites[i];
+    if (!call_site->node || !hlo_custom_call_is_foreign(call_site->node)) continue;
+    const hlo_node_t** nodes = hlo_arena_room(arena, table->foreign_nodes, table->foreign_count,
+                                              &capacity, sizeof *nodes);
+    if (!nodes) return hlo_arena_status(arena);
+    table->foreign_nodes = nodes;
+    nodes[table->foreign_count++] = call_site->node;
+    call_site->foreign_number = table->foreign_count;
+  }
+  return hlo_ok();
+}
+
 hlo_status_t hlo_call_site_table_prepare(hlo_call_site_table_t* table, uint32_t replica_count,
                                     uint32_t partition_count, hlo_arena_t* arena) {
+  HLO_TRY(list_foreign(table, arena));
   for (uint32_t i = 0; i < table->node_count; ++i) {
     hlo_call_site_t* call_site = &table->call_sites[i];
     const hlo_node_t* node = call_site->node;
-    if (!node || call_site->library) continue;
+    if (!node || call_site->library || call_site->foreign_number) continue;
     hlo_status_t status = hlo_exchange_create(node, replica_count ? replica_count : 1,
                                               partition_count ? partition_count : 1, arena,
                                               &call_site->exchange);
@@ -312,6 +330,7 @@ static hlo_status_t run_call_site(hlo_frame_t* frame, const hlo_call_site_t* cal
 // The process's group has no other members.
 static hlo_status_t run_exchange(hlo_frame_t* frame, const hlo_call_site_t* call_site) {
   uint32_t me = 0;
+  if (call_site->foreign_number) return hlo_custom_call_unknown(call_site->node);
   const hlo_exchange_group_t* group = hlo_exchange_group(call_site->exchange, 0, &me);
   if (group->member_count > 1) {
     return hlo_node_unimplemented(call_site->node, "the op has to wait for other processes, but this is the only one");

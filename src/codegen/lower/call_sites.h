@@ -14,6 +14,8 @@ typedef struct hlo_call_site {
   const hlo_allocation_t* allocations;  // operands, results
   hlo_lib_call_t* library;         // NULL: a collective
   const hlo_exchange_t* exchange;  // of a collective; one process performs it for all
+  uint32_t foreign_number;         // of a foreign function's call: its position in the table's list
+                                   // of them, + 1; else 0
 } hlo_call_site_t;
 
 /// A kernel that the Tile IR interpreter runs.
@@ -42,6 +44,8 @@ typedef struct hlo_call_site_table {
   const hlo_func_t* func;
   uint32_t argument_count, constant_count;
   uint32_t node_count;  // number of call sites
+  uint32_t foreign_count;
+  const hlo_node_t** foreign_nodes;  // the calls of foreign functions
   uint32_t copy_count, copy_capacity;
   uint32_t tile_count;  // 0: no kernel is interpreted
   hlo_call_site_t* call_sites;
@@ -78,7 +82,8 @@ hlo_status_t hlo_call_site_table_begin(const hlo_func_t* func, uint32_t node_cou
 /// Adds the call site of a node; the caller fills in its hlo_call_site_value_count() allocations.
 hlo_status_t hlo_call_site_table_add(hlo_call_site_table_t* table, uint32_t number, const hlo_node_t* node,
                                 hlo_arena_t* arena, hlo_allocation_t** out_allocations) HLO_MUST_USE;
-/// Prepares the collectives among the call sites for a grid of processes.
+/// Prepares the collectives among the call sites for a grid of processes, and lists the calls of
+/// foreign functions.
 /// errors : RESOURCE_EXHAUSTED; UNIMPLEMENTED, naming a node without a function and its place
 hlo_status_t hlo_call_site_table_prepare(hlo_call_site_table_t* table, uint32_t replica_count,
                                     uint32_t partition_count, hlo_arena_t* arena) HLO_MUST_USE;
