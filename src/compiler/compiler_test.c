@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests of programs that compiling refuses, and of the messages.
+// Tests of programs that compiling refuses, of the messages, and of what a program tells the runtime.
 #include "compiler/compiler.h"
 
 #include <setjmp.h>
@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "frontend/frontend.h"
+#include "ir/custom_call.h"
 #include "ir/infer.h"
 
 static hlo_status_t compile(const char* text) {
@@ -29,35 +30,34 @@ static void expect(hlo_status_t status, hlo_status_code_t code, const char* part
   hlo_status_release(status);
 }
 
-static void unknown_targets_are_refused(void** state) {
+// The runtime looks them up when the program is loaded.
+static void foreign_calls_are_listed(void** state) {
   (void)state;
-  expect(compile("func.func @main(%x: tensor<f32>) -> tensor<f32> {\n"
-                 "  %0 = stablehlo.custom_call @nobody(%x) : (tensor<f32>) -> tensor<f32>\n"
-                 "  return %0 : tensor<f32>\n}\n"),
-         HLO_STATUS_UNIMPLEMENTED,
-         "test.mlir:2:8: stablehlo.custom_call: no custom call target @nobody");
-  expect(compile("func.func @main(%x: tensor<f32>) -> tensor<f32> {\n"
-                 "  %0 = stablehlo.custom_call @xla_ffi_python_cpu_callback(%x) : (tensor<f32>) -> "
-                 "tensor<f32>\n"
-                 "  return %0 : tensor<f32>\n}\n"),
-         HLO_STATUS_UNIMPLEMENTED, "programs cannot call back into Python");
-  // In a branch that may never be taken too.
-  expect(compile("func.func @main(%p: tensor<i1>, %x: tensor<f32>) -> tensor<f32> {\n"
-                 "  %0 = \"stablehlo.if\"(%p) ({\n"
-                 "    stablehlo.return %x : tensor<f32>\n"
-                 "  }, {\n"
-                 "    %1 = stablehlo.custom_call @nobody(%x) : (tensor<f32>) -> tensor<f32>\n"
-                 "    stablehlo.return %1 : tensor<f32>\n"
-                 "  }) : (tensor<i1>) -> tensor<f32>\n"
-                 "  return %0 : tensor<f32>\n}\n"),
-         HLO_STATUS_UNIMPLEMENTED, "test.mlir:5:10: ");
-  // Not where nothing calls it.
-  expect(compile("func.func @main(%x: tensor<f32>) -> tensor<f32> {\n"
-                 "  return %x : tensor<f32>\n}\n"
-                 "func.func private @f(%x: tensor<f32>) -> tensor<f32> {\n"
-                 "  %0 = stablehlo.custom_call @nobody(%x) : (tensor<f32>) -> tensor<f32>\n"
-                 "  return %0 : tensor<f32>\n}\n"),
-         HLO_STATUS_OK, "");
+  static const char kText[] =
+      "func.func @main(%p: tensor<i1>, %x: tensor<f32>) -> tensor<f32> {\n"
+      "  %0 = \"stablehlo.if\"(%p) ({\n"
+      "    stablehlo.return %x : tensor<f32>\n"
+      "  }, {\n"
+      "    %1 = stablehlo.custom_call @nobody(%x) : (tensor<f32>) -> tensor<f32>\n"
+      "    stablehlo.return %1 : tensor<f32>\n"
+      "  }) : (tensor<i1>) -> tensor<f32>\n"
+      "  return %0 : tensor<f32>\n}\n"
+      "func.func private @nobody_calls_it(%x: tensor<f32>) -> tensor<f32> {\n"
+      "  %0 = stablehlo.custom_call @nothing(%x) : (tensor<f32>) -> tensor<f32>\n"
+      "  return %0 : tensor<f32>\n}\n";
+  static const char* const kBackends[] = {"native", "interp"};
+  for (int b = 0; b < 2; ++b) {
+    hlo_compile_config_t config;
+    hlo_compile_config_init(&config);
+    config.backend = kBackends[b];
+    hlo_executable_t* executable = NULL;
+    expect(hlo_compile(kText, strlen(kText), "test.mlir", &config, NULL, 0, NULL, &executable),
+           HLO_STATUS_OK, "");
+    const hlo_program_t* program = executable->program;
+    assert_int_equal(program->foreign_count, 1);
+    assert_string_equal(hlo_custom_call_target(program->foreign_nodes[0]), "nobody");
+    hlo_executable_release(executable);
+  }
 }
 
 static void nested_results_are_refused(void** state) {
@@ -94,7 +94,7 @@ static void modules_are_verified_without_a_sink(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(unknown_targets_are_refused),
+      cmocka_unit_test(foreign_calls_are_listed),
       cmocka_unit_test(nested_results_are_refused),
       cmocka_unit_test(modules_are_verified_without_a_sink),
   };

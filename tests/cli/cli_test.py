@@ -298,7 +298,7 @@ class CliTest(ToolTest):
         self.assertIn("expected", self.bad(1, "compile", "--emit=elf", path))
         self.assertIn("generates no code", self.bad(1, "compile", "--emit=c", "--backend=interp", path))
         self.assertIn("<stdin>:2:8: error: stablehlo.custom_call", self.bad(
-            1, "compile", "--emit=plan",
+            1, "run", "--random",
             stdin=ADD.replace("stablehlo.add %a, %b :", "stablehlo.custom_call @nobody(%a, %b) :")
             .replace(": tensor<2x3xf32>\n  return", ": (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>\n  return")))
 
