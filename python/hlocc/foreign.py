@@ -81,7 +81,7 @@ def _dtype(number):
 
 
 def _argument(buffer):
-    """A read-only array that shares the buffer's memory; None for a token."""
+    """A read-only copy, which the callback may keep; None for a token."""
     if buffer.dtype == _TOKEN:
         return None
     dtype, bits = _dtype(buffer.dtype), _PACKED_BITS.get(buffer.dtype, 0)
@@ -89,7 +89,7 @@ def _argument(buffer):
     if bits:
         array = _unpack(memory, int(numpy.prod(dims, dtype=numpy.int64)), bits, dtype)
     else:
-        array = memory.view(dtype)
+        array = memory.view(dtype).copy()
     array = array.reshape(dims)
     array.flags.writeable = False
     return array
