@@ -5,7 +5,7 @@ JAX registers handlers for the platform "cpu" with XLA's client, inside jaxlib. 
 each of them with hlocc as well: those that jaxlib has already, and all later ones.
 """
 import ctypes
-import functools
+import math
 import traceback
 
 import ml_dtypes
@@ -24,6 +24,7 @@ _DTYPES = {
     28: ml_dtypes.float8_e4m3, 29: ml_dtypes.float8_e3m4, 32: ml_dtypes.float4_e2m1fn,
     33: ml_dtypes.float8_e8m0fnu,
 }
+_DTYPES = {number: numpy.dtype(dtype) for number, dtype in _DTYPES.items()}
 _TOKEN = 17
 _PACKED_BITS = {21: 4, 22: 4, 26: 2, 27: 2, 32: 4}
 
@@ -40,27 +41,17 @@ _Call = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_int64, _Buffer
                          _Buffers, ctypes.POINTER(ctypes.c_char), ctypes.c_size_t)
 
 
-@functools.lru_cache(maxsize=None)
-def _bytes_type(size):
-    return ctypes.c_uint8 * size
-
-
-def _memory(buffer, dtype, bits):
-    """The bytes of a buffer as an array of one dimension, and the dimensions."""
+def _shape(buffer, dtype, bits):
+    """The dimensions of a buffer and the number of its bytes."""
     dims = tuple(buffer.dims[: buffer.rank])
-    count = 1
-    for dim in dims:
-        count *= dim
-    size = (count * bits + 7) // 8 if bits else count * dtype.itemsize
-    if size == 0:
-        return numpy.empty(0, numpy.uint8), dims
-    return numpy.frombuffer(_bytes_type(size).from_address(buffer.data), numpy.uint8), dims
+    count = math.prod(dims)
+    return dims, (count * bits + 7) // 8 if bits else count * dtype.itemsize
 
 
 def _unpack(packed, count, bits, dtype):
     shifts = numpy.arange(0, 8, bits, dtype=numpy.uint8)
     codes = ((packed[:, None] >> shifts) & ((1 << bits) - 1)).reshape(-1)[:count]
-    if numpy.dtype(dtype) in (numpy.dtype(ml_dtypes.int4), numpy.dtype(ml_dtypes.int2)):
+    if dtype in (ml_dtypes.int4, ml_dtypes.int2):
         sign = 1 << (bits - 1)
         return ((codes.astype(numpy.int8) ^ sign) - sign).astype(dtype)
     return codes.view(dtype)
@@ -77,7 +68,7 @@ def _pack(values, bits):
 def _dtype(number):
     if number not in _DTYPES:
         raise NotImplementedError(f"Python callbacks with elements of XLA's type {number}")
-    return numpy.dtype(_DTYPES[number])
+    return _DTYPES[number]
 
 
 def _argument(buffer):
@@ -85,31 +76,29 @@ def _argument(buffer):
     if buffer.dtype == _TOKEN:
         return None
     dtype, bits = _dtype(buffer.dtype), _PACKED_BITS.get(buffer.dtype, 0)
-    memory, dims = _memory(buffer, dtype, bits)
-    if bits:
-        array = _unpack(memory, int(numpy.prod(dims, dtype=numpy.int64)), bits, dtype)
-    else:
-        array = memory.view(dtype).copy()
-    array = array.reshape(dims)
+    dims, size = _shape(buffer, dtype, bits)
+    if size == 0:
+        return numpy.empty(dims, dtype)
+    copy = ctypes.string_at(buffer.data, size)
+    if not bits:
+        return numpy.frombuffer(copy, dtype).reshape(dims)
+    array = _unpack(numpy.frombuffer(copy, numpy.uint8), math.prod(dims), bits, dtype)
     array.flags.writeable = False
-    return array
+    return array.reshape(dims)
 
 
 def _store(value, buffer, position):
     if buffer.dtype == _TOKEN:
         return
     dtype, bits = _dtype(buffer.dtype), _PACKED_BITS.get(buffer.dtype, 0)
-    memory, dims = _memory(buffer, dtype, bits)
+    dims, size = _shape(buffer, dtype, bits)
     value = numpy.asarray(value)
     if value.shape != dims or value.dtype != dtype:
         raise TypeError(f"result {position} of the callback is {value.dtype}{list(value.shape)}, "
                         f"expected {dtype}{list(dims)}")
-    if memory.size == 0:
-        return
-    if bits:
-        memory[:] = _pack(value, bits)
-    else:
-        memory.view(dtype).reshape(dims)[...] = value
+    if size:
+        value = _pack(value, bits) if bits else numpy.ascontiguousarray(value)
+        ctypes.memmove(buffer.data, value.__array_interface__["data"][0], size)
 
 
 def _call(callable_, argument_count, arguments, result_count, results, message, message_size):

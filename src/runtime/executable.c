@@ -328,13 +328,20 @@ typedef struct prepared {
   bool is_immediate;  // the launch ends before the call returns
 } prepared_t;
 
+// Frameworks pass user data for callbacks into the language of the caller, whose lock the caller
+// gives up for the call: on its own thread they need no switch of threads.
+static bool is_synchronous(const hlo_launch_t* launch, const hlo_loaded_t* loaded) {
+  return loaded->foreign && launch->user_data && launch->user_data->count;
+}
+
 static hlo_status_t prepare_devices(const hlo_launch_t* launch, prepared_t* p) {
   for (uint32_t d = 0; d < p->count; ++d) {
     HLO_TRY(prepare_device(p->loaded, launch, d, &p->runs[d]));
     p->is_pending |= p->runs[d]->is_pending;
   }
-  p->is_immediate =
-      p->count == 1 && !p->is_pending && p->loaded->executable->program->is_cheap;
+  p->is_immediate = p->count == 1 && !p->is_pending &&
+                    (p->loaded->executable->program->is_cheap || is_synchronous(launch, p->loaded));
+  p->runs[0]->is_immediate = p->is_immediate;
   return hlo_run_group_bind(p->loaded, p->count, p->runs);
 }
 

@@ -355,7 +355,7 @@ void hlo_run_start(hlo_run_t* run) {
   if (run->is_pending && !await_inputs(run)) return;  // the run may have ended
   note_ready(run);
   // A cheap program runs at once, faster than a worker could take it.
-  if (is_cheap) {
+  if (is_cheap || run->is_immediate) {
     run_job(&run->job);
   } else {
     hlo_pool_submit(hlo_client_pool(run->loaded->client), &run->job);

@@ -36,6 +36,7 @@ typedef struct hlo_run {
   atomic_uint state;          // between entry and suspension, see run.c
   atomic_uint waiting;        // inputs and donated storages that are not ready, plus the start
   hlo_event_t* done;          // definition event of all results
+  bool is_immediate;          // runs on the launching thread, where it ends before the call does
   bool is_pending;            // at the launch, an input was not ready or a donated one in use
   uint32_t use_count;
   hlo_buffer_use_t* uses;     // per argument
