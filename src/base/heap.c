@@ -87,10 +87,7 @@ static bool is_staggered_class(uint32_t class_index) {
 static void* fresh_pages(uint32_t class_index, size_t bytes) {
   if (!is_large_class(class_index)) return hlo_mem_alloc_aligned(bytes, HLO_BLOCK_ALIAS_BYTES);
   void* pages;
-  hlo_status_t status = hlo_os_pages_map(bytes, true, &pages);
-  if (hlo_status_is_ok(status)) return pages;
-  hlo_status_release(status);
-  return NULL;
+  return hlo_status_take_ok(hlo_os_pages_map(bytes, true, &pages)) ? pages : NULL;
 }
 
 /// Allocates a block; NULL if the system refuses. size_bytes: the request; offset_bytes: the start

@@ -127,11 +127,7 @@ bool hlo_os_permit_tiles(void) {
 
 const uint32_t* hlo_os_fork_mark_create(void) {
   void* page;
-  hlo_status_t status = hlo_os_pages_map(sizeof(uint32_t), false, &page);
-  if (!hlo_status_is_ok(status)) {
-    hlo_status_release(status);
-    return NULL;
-  }
+  if (!hlo_status_take_ok(hlo_os_pages_map(sizeof(uint32_t), false, &page))) return NULL;
   if (madvise(page, hlo_os_page_bytes(), MADV_WIPEONFORK) != 0) {  // Linux before 4.14
     hlo_os_pages_unmap(page, sizeof(uint32_t));
     return NULL;

@@ -85,6 +85,13 @@ void hlo_status_keep_first(hlo_status_t* first, hlo_status_t next);
 /// Releases the value; OK is fine.
 void hlo_status_release(hlo_status_t status);
 
+/// Releases the value and returns true if it was OK: for a failure whose reason nobody needs.
+HLO_MUST_USE static inline bool hlo_status_take_ok(hlo_status_t status) {
+  const bool is_ok = hlo_status_is_ok(status);
+  hlo_status_release(status);
+  return is_ok;
+}
+
 /// Returns "INVALID_ARGUMENT" and so on.
 const char* hlo_status_code_name(hlo_status_code_t code);
 

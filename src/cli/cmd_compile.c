@@ -26,9 +26,7 @@ static bool join_path(char out[PATH_BYTES], const char* folder, const char* name
 static bool is_file(const char* path) {
   const uint8_t* bytes = NULL;
   size_t size_bytes = 0;
-  hlo_status_t status = hlo_os_file_map(path, &bytes, &size_bytes);
-  bool is_there = hlo_status_is_ok(status) && size_bytes;
-  hlo_status_release(status);
+  bool is_there = hlo_status_take_ok(hlo_os_file_map(path, &bytes, &size_bytes)) && size_bytes;
   if (is_there) hlo_os_pages_unmap((void*)(uintptr_t)bytes, size_bytes);
   return is_there;
 }

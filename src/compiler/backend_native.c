@@ -281,10 +281,7 @@ static hlo_status_t make(const hlo_backend_t* backend, const hlo_func_t* func,
 static bool is_without_machine_code(hlo_status_code_t code, const hlo_compile_config_t* config) {
   hlo_target_t target;
   if (code == HLO_STATUS_PERMISSION_DENIED) return true;
-  hlo_status_t status = hlo_target_find(config->cpu, false, &target);
-  bool is_known = hlo_status_is_ok(status);
-  hlo_status_release(status);
-  return is_known && !target.has_encoder;
+  return hlo_status_take_ok(hlo_target_find(config->cpu, false, &target)) && !target.has_encoder;
 }
 
 static hlo_pass_options_t pass_options(const hlo_compile_config_t* config, const hlo_env_t* env) {

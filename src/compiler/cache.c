@@ -63,11 +63,7 @@ bool hlo_cache_key_make(const hlo_module_t* prepared, const char* entry, const c
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, find_build);
   if (!build_bytes) return false;
-  hlo_status_t status = hlo_module_digest(prepared, out_key->words);
-  if (!hlo_status_is_ok(status)) {
-    hlo_status_release(status);
-    return false;
-  }
+  if (!hlo_status_take_ok(hlo_module_digest(prepared, out_key->words))) return false;
   for (int i = 0; i < 2; ++i) {
     uint64_t h = hash_text(hash_text(out_key->words[i], entry), backend);
     h = hlo_hash_word(h, temporary_limit);
@@ -153,11 +149,7 @@ static void remove_file(const hlo_compile_cache_t* cache, const char* name) {
 static void sweep(hlo_compile_cache_t* cache) {
   hlo_os_file_t* files = NULL;
   uint32_t count = 0;
-  hlo_status_t status = hlo_os_directory_list(cache->folder, &files, &count);
-  if (!hlo_status_is_ok(status)) {
-    hlo_status_release(status);
-    return;
-  }
+  if (!hlo_status_take_ok(hlo_os_directory_list(cache->folder, &files, &count))) return;
   uint64_t total = 0;
   for (uint32_t i = 0; i < count; ++i) total += files[i].size_bytes;
   qsort(files, count, sizeof *files, compare_age);

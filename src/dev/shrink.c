@@ -443,12 +443,9 @@ static const hlo_attr_t* changed_literal(const change_t* change, const hlo_attr_
   const hlo_type_t* type = changed_type(change, attr->type);
   hlo_literal_t* literal = NULL;
   if (type == attr->type) return attr;
-  hlo_status_t status =
-      hlo_literal_create(type->dtype, type->rank, type->dims, attr->literal->is_splat, &literal);
-  if (!hlo_status_is_ok(status)) {
-    hlo_status_release(status);
+  if (!hlo_status_take_ok(hlo_literal_create(type->dtype, type->rank, type->dims,
+                                             attr->literal->is_splat, &literal)))
     return attr;
-  }
   uint8_t* data = hlo_literal_mutable_data(literal);
   for (size_t i = 0; i < literal->data_bytes && attr->literal->data_bytes; ++i) {
     data[i] = ((const uint8_t*)attr->literal->data)[i % attr->literal->data_bytes];
@@ -694,9 +691,7 @@ static bool clean(hlo_module_t* module) {
   for (hlo_func_t* f = module->first_func; f; f = f->next) hlo_func_update_type(f);
   hlo_status_t status = hlo_module_verify(module, NULL);
   if (hlo_status_is_ok(status)) status = hlo_passes_run(module, "dce", NULL);
-  bool is_right = hlo_status_is_ok(status);
-  hlo_status_release(status);
-  return is_right;
+  return hlo_status_take_ok(status);
 }
 
 // Keeps one of the modules and releases the other.

@@ -621,11 +621,7 @@ static const hlo_attr_t* to_literal(hlo_parser_t* p, const hlo_attr_t* attr) {
   bool is_float = attr->kind == HLO_ATTR_KIND_FLOAT;
   if (!is_float && attr->kind != HLO_ATTR_KIND_INT) return if_kind(attr, HLO_ATTR_KIND_LITERAL);
   hlo_literal_t* literal = NULL;
-  hlo_status_t status = hlo_literal_create(attr->dtype, 0, NULL, false, &literal);
-  if (!hlo_status_is_ok(status)) {
-    hlo_status_release(status);
-    return NULL;
-  }
+  if (!hlo_status_take_ok(hlo_literal_create(attr->dtype, 0, NULL, false, &literal))) return NULL;
   if (is_float) {
     hlo_dtype_store_double(attr->dtype, hlo_literal_mutable_data(literal), attr->f);
   } else {

@@ -21,10 +21,8 @@ typedef struct {
 
 // Returns false for sizes and types that do not fit.
 static bool fft_init(fft_t* fft, const hlo_node_t* node, const hlo_lib_array_t* operand) {
-  hlo_status_t status =
-      hlo_fft_shape_read(node, operand->dtype, operand->rank, operand->dims, &fft->shape);
-  const bool fits = hlo_status_is_ok(status);
-  hlo_status_release(status);
+  const bool fits = hlo_status_take_ok(
+      hlo_fft_shape_read(node, operand->dtype, operand->rank, operand->dims, &fft->shape));
   fft->batches = 1;
   for (uint32_t d = 0; d + fft->shape.axes < operand->rank; d++) fft->batches *= operand->dims[d];
   return fits;

@@ -146,9 +146,7 @@ hlo_status_t hlo_lib_prepare_top_k(hlo_lib_call_t* call, hlo_arena_t* arena) {
   const hlo_lib_array_t* operand = &call->operands[0];
   plan_t* plan = hlo_arena_array(arena, 1, sizeof *plan);
   HLO_TRY(hlo_arena_status(arena));
-  hlo_status_t status = hlo_top_k_of(call->node, &plan->top_k);
-  const bool is_known = hlo_status_is_ok(status);
-  hlo_status_release(status);
+  const bool is_known = hlo_status_take_ok(hlo_top_k_of(call->node, &plan->top_k));
   if (!is_known || !fits(call, &plan->top_k)) return hlo_ok();
   plan->form = (hlo_sort_form_t){operand->dtype, .canonical = plan->top_k.is_canonical,
                                  .descending = plan->top_k.is_largest};

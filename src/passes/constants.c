@@ -31,12 +31,9 @@ static hlo_literal_t* splat_of(const hlo_literal_t* literal) {
   if (literal->is_splat || literal->element_count < 2) return NULL;
   if (memcmp(data, data + width, ((size_t)literal->element_count - 1) * width) != 0) return NULL;
   hlo_literal_t* splat;
-  hlo_status_t status =
-      hlo_literal_create(literal->dtype, literal->rank, literal->dims, true, &splat);
-  if (!hlo_status_is_ok(status)) {
-    hlo_status_release(status);  // keep the dense constant
-    return NULL;
-  }
+  if (!hlo_status_take_ok(
+          hlo_literal_create(literal->dtype, literal->rank, literal->dims, true, &splat)))
+    return NULL;  // keep the dense constant
   memcpy(hlo_literal_mutable_data(splat), data, width);
   return splat;
 }

@@ -13,9 +13,7 @@ typedef hlo_expand_windows_t windows_t;
 bool hlo_expand_read_windows(const hlo_node_t* node, windows_t* w) {
   const hlo_type_t* type = hlo_node_operand_type(node, 0);
   w->rank = type->rank;
-  const hlo_status_t status = hlo_window_dims_of(node, w->rank, type->dims, w->dims);
-  bool is_valid = hlo_status_is_ok(status);
-  hlo_status_release(status);
+  bool is_valid = hlo_status_take_ok(hlo_window_dims_of(node, w->rank, type->dims, w->dims));
   w->positions = w->padded = 1;
   for (uint32_t d = 0; d < w->rank && is_valid; ++d) {
     const hlo_window_dim_t* dim = &w->dims[d];
@@ -164,11 +162,8 @@ static hlo_value_t* scatter_elements(hlo_pass_ctx_t* ctx, hlo_node_t* node, hlo_
   if (!end || hlo_node_is_poison(end)) return NULL;
   hlo_region_append(scatter->regions[0], end);
   hlo_splicer_t splicer = {.arena = &ctx->scratch};
-  const hlo_status_t status =
-      hlo_splice(&splicer, body, (hlo_value_t*[]){args[1], args[0]}, end, NULL, NULL);
-  const bool is_done = hlo_status_is_ok(status);
-  hlo_status_release(status);
-  if (!is_done) return NULL;
+  hlo_value_t* swapped[] = {args[1], args[0]};
+  if (!hlo_status_take_ok(hlo_splice(&splicer, body, swapped, end, NULL, NULL))) return NULL;
   hlo_node_set_operand(end, 0, hlo_splice_result(&splicer, body, 0));
   return &scatter->results[0];
 }

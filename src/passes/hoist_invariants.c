@@ -65,10 +65,8 @@ static bool has_captures(const hoister_t* h, const hlo_node_t* node) {
   uint32_t count = 0;
   const hlo_value_t** values = NULL;
   if (!node->region_count) return false;
-  hlo_status_t status = hlo_node_captures(node, &h->ctx->scratch, &count, &values);
-  bool is_known = hlo_status_is_ok(status);
-  hlo_status_release(status);  // the runner detects the exhausted arena
-  return !is_known || count;
+  // The runner detects an exhausted arena.
+  return !hlo_status_take_ok(hlo_node_captures(node, &h->ctx->scratch, &count, &values)) || count;
 }
 
 static void find_fact(hoister_t* h, const hlo_node_t* loop, const hlo_node_t* node) {

@@ -49,10 +49,7 @@ static bool read_windows(hlo_node_t* node, windows_t* w) {
     return false;
   const hlo_type_t* type = hlo_node_operand_type(node, 0);
   *w = (windows_t){.node = node, .count = node->result_count, .rank = type->rank};
-  const hlo_status_t status = hlo_window_dims_of(node, w->rank, type->dims, w->dims);
-  const bool is_valid = hlo_status_is_ok(status);
-  hlo_status_release(status);
-  return is_valid && is_small(w);
+  return hlo_status_take_ok(hlo_window_dims_of(node, w->rank, type->dims, w->dims)) && is_small(w);
 }
 
 // Returns the inputs with the initial values around them and between their elements.

@@ -47,9 +47,7 @@ static bool fill_region(hlo_splicer_t* splicer, hlo_region_t* region, const hlo_
   for (uint32_t i = 0; i < end->operand_count && hlo_status_is_ok(status); ++i) {
     hlo_node_set_operand(copy, i, hlo_splice_result(splicer, body, i));
   }
-  const bool is_filled = hlo_status_is_ok(status);
-  hlo_status_release(status);
-  return is_filled;
+  return hlo_status_take_ok(status);
 }
 
 // ---- new nodes

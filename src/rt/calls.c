@@ -121,8 +121,5 @@ static hlo_status_t run(hlo_frame_t* frame, uint32_t call_site, void* const* buf
 }
 
 int32_t hlo_rt_call(hlo_frame_t* frame, uint32_t call_site, void* const* buffers) {
-  hlo_status_t status = run(frame, call_site, buffers);
-  bool is_ok = hlo_status_is_ok(status);
-  hlo_status_release(status);
-  return is_ok ? HLO_PROGRAM_DONE : HLO_PROGRAM_ERROR;
+  return hlo_status_take_ok(run(frame, call_site, buffers)) ? HLO_PROGRAM_DONE : HLO_PROGRAM_ERROR;
 }

@@ -33,11 +33,7 @@ static uint32_t wanted_threads(void) {
 static hlo_pool_t* the_pool(void) {
   hlo_pool_t* pool = atomic_load_explicit(&g_pool, memory_order_acquire);
   if (!pool) {
-    hlo_status_t status = hlo_pool_create(wanted_threads(), &pool);
-    if (!hlo_status_is_ok(status)) {
-      hlo_status_release(status);
-      return NULL;
-    }
+    if (!hlo_status_take_ok(hlo_pool_create(wanted_threads(), &pool))) return NULL;
     hlo_pool_t* other = NULL;
     if (!atomic_compare_exchange_strong(&g_pool, &other, pool)) {
       hlo_pool_release(pool);

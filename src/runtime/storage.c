@@ -88,12 +88,9 @@ hlo_status_t hlo_storage_create_deferred(hlo_memory_t* memory, size_t size_bytes
 hlo_status_t hlo_storage_allocate(hlo_storage_t* storage) {
   if (!storage->is_deferred || storage->data) return hlo_ok();
   hlo_memory_t* memory = storage->memory;
-  hlo_status_t status = hlo_block_acquire(hlo_client_heap(hlo_memory_client(memory)),
-                                          storage->size_bytes, &storage->block);
-  if (!hlo_status_is_ok(status)) {
-    hlo_status_release(status);
+  if (!hlo_status_take_ok(hlo_block_acquire(hlo_client_heap(hlo_memory_client(memory)),
+                                            storage->size_bytes, &storage->block)))
     return out_of_device_memory(memory, storage->size_bytes);
-  }
   storage->data = storage->block.data;
   count_storage(storage);
   return hlo_ok();
@@ -175,11 +172,7 @@ hlo_status_t hlo_storage_create_unresolved(hlo_memory_t* memory, size_t size_byt
 
 hlo_storage_t* hlo_storage_create_heir(hlo_storage_t* donated) {
   hlo_storage_t *owner = donated->is_heir ? donated->target : donated, *heir = NULL;
-  hlo_status_t status = storage_alloc(owner->memory, donated->size_bytes, 0, &heir);
-  if (!hlo_status_is_ok(status)) {
-    hlo_status_release(status);
-    return NULL;
-  }
+  if (!hlo_status_take_ok(storage_alloc(owner->memory, donated->size_bytes, 0, &heir))) return NULL;
   heir->target = hlo_storage_retain(owner);
   heir->is_heir = true;
   return heir;

@@ -102,10 +102,7 @@ static void choose_cached(build_t* build) {
   } else {
     return;
   }
-  hlo_status_t status = hlo_os_directory_create(folder);
-  bool is_there = hlo_status_is_ok(status);
-  hlo_status_release(status);
-  if (!is_there) return;
+  if (!hlo_status_take_ok(hlo_os_directory_create(folder))) return;
   snprintf(name, sizeof name, "%016" PRIx64 "%016" PRIx64 ".so", source_hash(build, 1),
            source_hash(build, 2));
   join_path(build->cached, folder, name);
@@ -157,20 +154,15 @@ static bool take_cached(const build_t* build) {
   size_t size = 0;
   trailer_t trailer;
   if (!*build->cached) return false;
-  hlo_status_t status = hlo_os_file_read(build->cached, 0, &data, &size);
-  bool is_whole = hlo_status_is_ok(status) && size > sizeof trailer;
-  hlo_status_release(status);
+  bool is_whole = hlo_status_take_ok(hlo_os_file_read(build->cached, 0, &data, &size)) &&
+                  size > sizeof trailer;
   if (is_whole) {
     size -= sizeof trailer;
     memcpy(&trailer, data + size, sizeof trailer);
     is_whole = memcmp(trailer.magic, trailer_magic, sizeof trailer_magic) == 0 &&
                trailer.size_bytes == size && trailer.hash == hlo_hash_bytes(data, size, 0);
   }
-  if (is_whole) {
-    status = hlo_os_file_write(build->object_path, data, size);
-    is_whole = hlo_status_is_ok(status);
-    hlo_status_release(status);
-  }
+  is_whole = is_whole && hlo_status_take_ok(hlo_os_file_write(build->object_path, data, size));
   hlo_mem_free(data);
   return is_whole;
 }

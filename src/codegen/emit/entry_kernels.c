@@ -294,11 +294,9 @@ static void emit_concurrent_group_phase(const hlo_entry_context_t* entry, hlo_vi
   if (!has_any_phase(entry, concurrent_group, phase)) return;
   uint32_t count;
   hlo_concurrent_part_t* parts;
-  hlo_status_t status = hlo_concurrent_group_split(concurrent_group, entry->target, phase, entry->arena, &count, &parts);
-  if (!hlo_status_is_ok(status)) {  // the arena records the failure
-    hlo_status_release(status);
-    return;
-  }
+  if (!hlo_status_take_ok(hlo_concurrent_group_split(concurrent_group, entry->target, phase,
+                                                     entry->arena, &count, &parts)))
+    return;  // the arena records the failure
   const hlo_entry_func_t all = {.kind = HLO_ENTRY_CONCURRENT,
                                 .concurrent_group = concurrent_group,
                                 .phase = phase,

@@ -196,15 +196,12 @@ static bool print_funcs(printer_t* printer, bool has_objdump) {
 // Disassembles the functions with objdump, which reads a temporary file; returns false on failure.
 static bool disassemble(printer_t* printer) {
   char folder[PATH_BYTES - sizeof "/code"];
-  hlo_status_t status = hlo_os_directory_create_temporary(NULL, folder, sizeof folder);
-  if (!hlo_status_is_ok(status)) {
-    hlo_status_release(status);
+  if (!hlo_status_take_ok(hlo_os_directory_create_temporary(NULL, folder, sizeof folder)))
     return false;
-  }
   snprintf(printer->path, sizeof printer->path, "%s/code", folder);
-  status = hlo_os_file_write(printer->path, printer->code->bytes, printer->code->size_bytes);
-  bool is_done = hlo_status_is_ok(status) && print_funcs(printer, true);
-  hlo_status_release(status);
+  const bool is_done = hlo_status_take_ok(hlo_os_file_write(printer->path, printer->code->bytes,
+                                                            printer->code->size_bytes)) &&
+                       print_funcs(printer, true);
   hlo_os_file_remove(printer->path);
   hlo_os_file_remove(folder);
   return is_done;

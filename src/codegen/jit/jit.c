@@ -21,11 +21,8 @@ static unwinder_t unwinder;
 
 static void look_up_unwinder(void) {
   void* library;
-  hlo_status_t status = hlo_os_library_open("libgcc_s.so.1", &library);
-  if (!hlo_status_is_ok(status)) {  // backtraces end at generated code in that case
-    hlo_status_release(status);
-    return;
-  }
+  if (!hlo_status_take_ok(hlo_os_library_open("libgcc_s.so.1", &library)))
+    return;  // backtraces end at generated code in that case
   void* enter = hlo_os_library_symbol(library, "__register_frame");
   void* leave = hlo_os_library_symbol(library, "__deregister_frame");
   if (!enter || !leave) return;

@@ -47,11 +47,7 @@ static bool node_may_share(const hlo_planner_t* planner, const hlo_node_t* node,
   // A region may use the operand that the node changes.
   uint32_t count = 0;
   const hlo_value_t** captures = NULL;
-  hlo_status_t status = hlo_node_captures(node, planner->arena, &count, &captures);
-  if (!hlo_status_is_ok(status)) {
-    hlo_status_release(status);
-    return false;
-  }
+  if (!hlo_status_take_ok(hlo_node_captures(node, planner->arena, &count, &captures))) return false;
   for (uint32_t i = 0; i < count; ++i) {
     if (hlo_planner_root(planner, captures[i]) == ending) return false;
   }

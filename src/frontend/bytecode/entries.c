@@ -31,21 +31,14 @@ static const hlo_attr_t* enum_of_text(hlo_module_t* module, const char* text, si
   return NULL;
 }
 
-// Returns true if a parse succeeded. Text that cannot be parsed is carried unchanged, so its fault
-// is ignored; the module reports exhausted memory.
-static bool parsed(hlo_status_t status) {
-  bool ok = hlo_status_is_ok(status);
-  hlo_status_release(status);
-  return ok;
-}
-
+// Text that cannot be parsed is carried unchanged; the module reports exhausted memory.
 static hlo_status_t read_text_attr(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
                                    hlo_bc_attr_t* out) {
   const char* text;
   size_t length;
   HLO_TRY(hlo_bc_text(c, &text, &length));
   const hlo_attr_t* attr = enum_of_text(reader->module, text, length);
-  if (!attr && !parsed(hlo_parse_attr(reader->module, text, length, &attr))) {
+  if (!attr && !hlo_status_take_ok(hlo_parse_attr(reader->module, text, length, &attr))) {
     HLO_TRY(hlo_module_status(reader->module));
     attr = hlo_attr_opaque(reader->module, text, length);
   }
@@ -58,7 +51,8 @@ static bool parse_element_type(hlo_bc_reader_t* reader, const char* text, size_t
                                hlo_bc_type_t* out) {
   char* tensor = hlo_arena_printf(&reader->scratch, "tensor<%.*s>", (int)length, text);
   const hlo_type_t* type;
-  if (!tensor || !parsed(hlo_parse_type(reader->module, tensor, strlen(tensor), &type)) ||
+  if (!tensor ||
+      !hlo_status_take_ok(hlo_parse_type(reader->module, tensor, strlen(tensor), &type)) ||
       type->kind != HLO_TYPE_TENSOR || type->rank != 0 || type->encoding) {
     return false;
   }
@@ -78,7 +72,7 @@ static hlo_status_t read_text_type(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
     return hlo_bc_error(c, "a type of %zu characters is too long", length);
   if (parse_element_type(reader, text, length, out)) return hlo_ok();
   const hlo_type_t* type;
-  if (parsed(hlo_parse_type(reader->module, text, length, &type))) {
+  if (hlo_status_take_ok(hlo_parse_type(reader->module, text, length, &type))) {
     hlo_bc_set_type(out, type);
     return hlo_ok();
   }

@@ -132,12 +132,9 @@ static hlo_status_t set_conv(const hlo_exporter_t* ex, const hlo_node_t* node,
 static hlo_status_t set_precision(const hlo_exporter_t* ex, const hlo_node_t* node,
                                   hlo_desc_instruction_t* in) {
   const hlo_dot_algorithm_t* algorithm = NULL;
-  if (hlo_dot_has_algorithm(node)) {
-    hlo_status_t status = hlo_dot_algorithm_find(node, &algorithm);
-    const bool is_known = hlo_status_is_ok(status);
-    hlo_status_release(status);
-    if (!is_known) return hlo_export_refuse(ex, "the algorithm of the dot");
-  }
+  if (hlo_dot_has_algorithm(node) &&
+      !hlo_status_take_ok(hlo_dot_algorithm_find(node, &algorithm)))
+    return hlo_export_refuse(ex, "the algorithm of the dot");
   const hlo_attr_t* config = hlo_node_attr(node, HLO_ATTR_precision_config);
   bool usual = true;
   for (uint32_t i = 0; config && i < config->count; ++i) usual &= config->items[i]->i == 0;
