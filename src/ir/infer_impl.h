@@ -61,9 +61,6 @@ hlo_status_t hlo_infer_window(int64_t dim, const hlo_infer_window_dim_t* window,
 
 // ---- verification
 
-/// Checks that all operands and results are tensors whose sizes do not overflow; reports a fault
-/// and returns false otherwise.
-bool hlo_verify_tensors(hlo_verify_t* verify, const hlo_node_t* node);
 /// Reports a failed status as a fault of the node, releases it and returns false; returns true when
 /// OK.
 bool hlo_verify_status(hlo_verify_t* verify, const hlo_node_t* node, hlo_status_t status);

@@ -190,12 +190,41 @@ static const verifier_t kVerifiers[] = {
 #undef HLO_OP
 };
 
+// The sizes of tensors must not overflow either.
+static bool verify_tensors(hlo_verify_t* verify, const hlo_node_t* node) {
+  for (uint32_t i = 0; i < node->operand_count; ++i) {
+    if (!hlo_type_is_tensor(hlo_node_operand_type(node, i))) {
+      hlo_verify_fault(verify, node, "operand %u is not a tensor", i);
+      return false;
+    }
+  }
+  for (uint32_t i = 0; i < node->result_count; ++i) {
+    const hlo_type_t* type = node->results[i].type;
+    if (!hlo_type_is_tensor(type)) {
+      hlo_verify_fault(verify, node, "result %u is not a tensor", i);
+      return false;
+    }
+    if (hlo_type_is_static(type) && hlo_type_size_bytes(type) == SIZE_MAX) {
+      hlo_verify_fault(verify, node, "result %u has too many elements", i);
+      return false;
+    }
+  }
+  return true;
+}
+
+// The op's own rules, after the generic ones.
+static void verify_rules(hlo_verify_t* verify, const hlo_node_t* node) {
+  if (!hlo_op_has(node->op, HLO_TRAIT_TENSORS) || verify_tensors(verify, node)) {
+    kVerifiers[node->op](verify, node);
+  }
+}
+
 bool hlo_node_is_valid(const hlo_node_t* node) {
   hlo_diag_t diag;
   hlo_diag_init(&diag, NULL, NULL, 0);
   hlo_verify_t verify = {.module = node->parent->module, .func = node->parent->func, .diag = &diag};
   bool is_valid = verify_arity(&verify, node) && verify_attrs(&verify, node);
-  if (is_valid) kVerifiers[node->op](&verify, node);
+  if (is_valid) verify_rules(&verify, node);
   is_valid = is_valid && diag.error_count == 0;
   hlo_diag_deinit(&diag);
   return is_valid;
@@ -228,9 +257,7 @@ static void verify_node(scope_t* scope, const hlo_node_t* node) {
   uint32_t errors = scope->verify->diag->error_count;
   for (uint32_t i = 0; i < node->region_count; ++i) verify_region(scope, node->regions[i]);
   // The op's own rules may rely on all earlier checks, including those of its regions.
-  if (ok && scope->verify->diag->error_count == errors) {
-    kVerifiers[node->op](scope->verify, node);
-  }
+  if (ok && scope->verify->diag->error_count == errors) verify_rules(scope->verify, node);
   for (uint32_t i = 0; i < node->result_count; ++i) scope->defined[node->results[i].index] = 1;
 }
 

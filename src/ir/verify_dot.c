@@ -172,7 +172,6 @@ static hlo_status_t check_algorithm(const hlo_node_t* node) {
 }
 
 void hlo_verify_dot_general(hlo_verify_t* verify, const hlo_node_t* node) {
-  if (!hlo_verify_tensors(verify, node)) return;
   if (hlo_verify_status(verify, node, check_result(node)) &&
       hlo_verify_status(verify, node, check_types(node))) {
     hlo_verify_status(verify, node, check_algorithm(node));
@@ -180,7 +179,6 @@ void hlo_verify_dot_general(hlo_verify_t* verify, const hlo_node_t* node) {
 }
 
 void hlo_verify_dot(hlo_verify_t* verify, const hlo_node_t* node) {
-  if (!hlo_verify_tensors(verify, node)) return;
   if (hlo_verify_status(verify, node, check_result(node))) {
     hlo_verify_status(verify, node, check_types(node));
   }
@@ -223,11 +221,9 @@ static hlo_status_t check_einsum(const hlo_node_t* node) {
 }
 
 void hlo_verify_einsum(hlo_verify_t* verify, const hlo_node_t* node) {
-  if (hlo_verify_tensors(verify, node)) hlo_verify_status(verify, node, check_einsum(node));
+  hlo_verify_status(verify, node, check_einsum(node));
 }
-void hlo_verify_unary_einsum(hlo_verify_t* verify, const hlo_node_t* node) {
-  if (hlo_verify_tensors(verify, node)) hlo_verify_status(verify, node, check_einsum(node));
-}
+HLO_VERIFY_AS(unary_einsum, hlo_verify_einsum)
 
 // ---- convolution
 
@@ -331,14 +327,13 @@ hlo_status_t hlo_dims_convolution(const hlo_node_t* node, uint32_t* out_rank, in
 }
 
 void hlo_verify_convolution(hlo_verify_t* verify, const hlo_node_t* node) {
-  if (!hlo_verify_tensors(verify, node)) return;
   if (hlo_verify_status(verify, node, check_result(node))) {
     hlo_verify_status(verify, node, check_convolution_types(node));
   }
 }
 
 void hlo_verify_dynamic_conv(hlo_verify_t* verify, const hlo_node_t* node) {
-  if (!hlo_verify_tensors(verify, node) || !hlo_verify_status(verify, node, check_result(node)) ||
+  if (!hlo_verify_status(verify, node, check_result(node)) ||
       !hlo_verify_status(verify, node, check_convolution_types(node))) {
     return;
   }
@@ -383,7 +378,6 @@ static hlo_status_t check_ragged_dot(const hlo_node_t* node) {
 }
 
 void hlo_verify_chlo_ragged_dot(hlo_verify_t* verify, const hlo_node_t* node) {
-  if (!hlo_verify_tensors(verify, node)) return;
   if (hlo_verify_status(verify, node, check_ragged_dot(node))) {
     hlo_verify_status(verify, node, check_types(node));
   }

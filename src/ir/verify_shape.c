@@ -4,27 +4,6 @@
 
 #include "ir/infer_impl.h"
 
-bool hlo_verify_tensors(hlo_verify_t* verify, const hlo_node_t* node) {
-  for (uint32_t i = 0; i < node->operand_count; ++i) {
-    if (!hlo_type_is_tensor(hlo_node_operand_type(node, i))) {
-      hlo_verify_fault(verify, node, "operand %u is not a tensor", i);
-      return false;
-    }
-  }
-  for (uint32_t i = 0; i < node->result_count; ++i) {
-    const hlo_type_t* type = node->results[i].type;
-    if (!hlo_type_is_tensor(type)) {
-      hlo_verify_fault(verify, node, "result %u is not a tensor", i);
-      return false;
-    }
-    if (hlo_type_is_static(type) && hlo_type_size_bytes(type) == SIZE_MAX) {
-      hlo_verify_fault(verify, node, "result %u has too many elements", i);
-      return false;
-    }
-  }
-  return true;
-}
-
 bool hlo_verify_status(hlo_verify_t* verify, const hlo_node_t* node, hlo_status_t status) {
   if (hlo_status_is_ok(status)) return true;
   hlo_verify_fault(verify, node, "%s", hlo_status_message(status));
@@ -48,7 +27,6 @@ static bool same_dims(const hlo_type_t* a, const hlo_type_t* b) {
 }
 
 static void verify_same_shape(hlo_verify_t* verify, const hlo_node_t* node) {
-  if (!hlo_verify_tensors(verify, node)) return;
   if (!same_dims(hlo_node_operand_type(node, 0), node->results[0].type)) {
     hlo_verify_fault(verify, node, "operand and result differ in shape");
   }
@@ -60,13 +38,10 @@ HLO_VERIFY_AS(hlo_stochastic_convert, verify_same_shape)
 void hlo_verify_uniform_quantize(hlo_verify_t* verify, const hlo_node_t* node) {
   verify_same_shape(verify, node);
   const hlo_type_t* type = node->results[0].type;
-  if (hlo_type_is_tensor(type) && !type->quant) {
-    hlo_verify_fault(verify, node, "the result is not quantized");
-  }
+  if (!type->quant) hlo_verify_fault(verify, node, "the result is not quantized");
 }
 
 void hlo_verify_iota(hlo_verify_t* verify, const hlo_node_t* node) {
-  if (!hlo_verify_tensors(verify, node)) return;
   int64_t dim;
   const hlo_type_t* type = node->results[0].type;
   hlo_verify_status(verify, node, hlo_infer_dim(node, HLO_ATTR_iota_dimension, type->rank, &dim));
@@ -88,7 +63,7 @@ static bool verify_shape_operand(hlo_verify_t* verify, const hlo_node_t* node, u
 }
 
 void hlo_verify_dynamic_iota(hlo_verify_t* verify, const hlo_node_t* node) {
-  if (!hlo_verify_tensors(verify, node) || !verify_shape_operand(verify, node, 0, 0)) return;
+  if (!verify_shape_operand(verify, node, 0, 0)) return;
   int64_t dim;
   hlo_verify_status(
       verify, node,
@@ -96,7 +71,6 @@ void hlo_verify_dynamic_iota(hlo_verify_t* verify, const hlo_node_t* node) {
 }
 
 void hlo_verify_bitcast_convert(hlo_verify_t* verify, const hlo_node_t* node) {
-  if (!hlo_verify_tensors(verify, node)) return;
   const hlo_type_t *a = hlo_node_operand_type(node, 0), *b = node->results[0].type;
   uint32_t bits_a = hlo_dtype_info(a->dtype)->bits, bits_b = hlo_dtype_info(b->dtype)->bits;
   if (hlo_dtype_is_complex(a->dtype) != hlo_dtype_is_complex(b->dtype)) {
@@ -166,7 +140,6 @@ static void verify_element_count(hlo_verify_t* verify, const hlo_node_t* node) {
 }
 
 void hlo_verify_reshape(hlo_verify_t* verify, const hlo_node_t* node) {
-  if (!hlo_verify_tensors(verify, node)) return;
   if (!hlo_type_is_static(node->results[0].type) && !node->results[0].type->bounds) {
     hlo_verify_fault(verify, node, "the result's shape is dynamic");
   }
@@ -174,12 +147,10 @@ void hlo_verify_reshape(hlo_verify_t* verify, const hlo_node_t* node) {
 }
 
 void hlo_verify_dynamic_reshape(hlo_verify_t* verify, const hlo_node_t* node) {
-  if (!hlo_verify_tensors(verify, node)) return;
   if (verify_shape_operand(verify, node, 1, 0)) verify_element_count(verify, node);
 }
 
 void hlo_verify_hlo_bitcast(hlo_verify_t* verify, const hlo_node_t* node) {
-  if (!hlo_verify_tensors(verify, node)) return;
   size_t a = hlo_type_size_bytes(hlo_node_operand_type(node, 0));
   size_t b = hlo_type_size_bytes(node->results[0].type);
   if (a != b) hlo_verify_fault(verify, node, "operand and result differ in size in bytes");
@@ -210,7 +181,6 @@ static void verify_broadcast(hlo_verify_t* verify, const hlo_node_t* node) {
 }
 
 void hlo_verify_broadcast_in_dim(hlo_verify_t* verify, const hlo_node_t* node) {
-  if (!hlo_verify_tensors(verify, node)) return;
   if (!hlo_type_is_static(node->results[0].type) && !node->results[0].type->bounds) {
     hlo_verify_fault(verify, node, "the result's shape is dynamic");
   }
@@ -218,15 +188,13 @@ void hlo_verify_broadcast_in_dim(hlo_verify_t* verify, const hlo_node_t* node) {
 }
 
 void hlo_verify_dynamic_broadcast_in_dim(hlo_verify_t* verify, const hlo_node_t* node) {
-  if (hlo_verify_tensors(verify, node) && verify_shape_operand(verify, node, 1, 0)) {
-    verify_broadcast(verify, node);
-  }
+  if (verify_shape_operand(verify, node, 1, 0)) verify_broadcast(verify, node);
 }
 
 // Operand and result must have the same rank and element type; the operands from `first` on are
 // vectors of rank length.
 static bool verify_per_dim_operands(hlo_verify_t* verify, const hlo_node_t* node, uint32_t first) {
-  if (!hlo_verify_tensors(verify, node) || !same_dtype(verify, node)) return false;
+  if (!same_dtype(verify, node)) return false;
   if (hlo_node_operand_type(node, 0)->rank != node->results[0].type->rank) {
     hlo_verify_fault(verify, node, "operand and result differ in rank");
     return false;
@@ -252,7 +220,6 @@ void hlo_verify_real_dynamic_slice(hlo_verify_t* verify, const hlo_node_t* node)
 }
 
 void hlo_verify_dynamic_gather(hlo_verify_t* verify, const hlo_node_t* node) {
-  if (!hlo_verify_tensors(verify, node)) return;
   const hlo_type_t* operand = hlo_node_operand_type(node, 0);
   const hlo_type_t* indices = hlo_node_operand_type(node, 1);
   const hlo_type_t* sizes = hlo_node_operand_type(node, 2);
@@ -290,7 +257,7 @@ void hlo_verify_dynamic_gather(hlo_verify_t* verify, const hlo_node_t* node) {
 }
 
 void hlo_verify_torch_index_select(hlo_verify_t* verify, const hlo_node_t* node) {
-  if (!hlo_verify_tensors(verify, node) || !same_dtype(verify, node)) return;
+  if (!same_dtype(verify, node)) return;
   const hlo_type_t *operand = hlo_node_operand_type(node, 0),
                    *index = hlo_node_operand_type(node, 1);
   int64_t dim = hlo_node_attr_int(node, HLO_ATTR_dim, 0);
@@ -315,7 +282,6 @@ void hlo_verify_torch_index_select(hlo_verify_t* verify, const hlo_node_t* node)
 }
 
 void hlo_verify_rng(hlo_verify_t* verify, const hlo_node_t* node) {
-  if (!hlo_verify_tensors(verify, node)) return;
   const hlo_type_t* type = node->results[0].type;
   for (uint32_t i = 0; i < 2; ++i) {
     const hlo_type_t* bound = hlo_node_operand_type(node, i);
@@ -327,7 +293,6 @@ void hlo_verify_rng(hlo_verify_t* verify, const hlo_node_t* node) {
 }
 
 void hlo_verify_rng_bit_generator(hlo_verify_t* verify, const hlo_node_t* node) {
-  if (!hlo_verify_tensors(verify, node)) return;
   const hlo_type_t *state = hlo_node_operand_type(node, 0), *out = node->results[0].type;
   // The shape of the state is not checked: some algorithms exist only to be carried.
   if (state->rank != out->rank || state->dtype != out->dtype || !same_dims(state, out)) {
@@ -338,10 +303,7 @@ void hlo_verify_rng_bit_generator(hlo_verify_t* verify, const hlo_node_t* node) 
   }
 }
 
-HLO_VERIFY_AS(hlo_rng_get_and_update_state, hlo_verify_tensors)
-
 void hlo_verify_all_gather(hlo_verify_t* verify, const hlo_node_t* node) {
-  if (!hlo_verify_tensors(verify, node)) return;
   if (node->operand_count != node->result_count || node->operand_count == 0) {
     hlo_verify_fault(verify, node, "operands and results differ in number");
     return;
@@ -365,7 +327,6 @@ void hlo_verify_all_gather(hlo_verify_t* verify, const hlo_node_t* node) {
 }
 
 void hlo_verify_reduce_scatter(hlo_verify_t* verify, const hlo_node_t* node) {
-  if (!hlo_verify_tensors(verify, node)) return;
   const hlo_type_t *a = hlo_node_operand_type(node, 0), *b = node->results[0].type;
   int64_t dim;
   if (!hlo_verify_status(verify, node,
@@ -388,7 +349,6 @@ void hlo_verify_reduce_scatter(hlo_verify_t* verify, const hlo_node_t* node) {
 }
 
 void hlo_verify_hlo_ragged_all_to_all(hlo_verify_t* verify, const hlo_node_t* node) {
-  if (!hlo_verify_tensors(verify, node)) return;
   if (!hlo_types_compatible(hlo_node_operand_type(node, 1), node->results[0].type)) {
     hlo_verify_fault(verify, node, "output and result differ in type");
   }
