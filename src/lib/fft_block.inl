@@ -4,7 +4,8 @@
 
 enum { NAME(lines) = VECTOR_BYTES / sizeof(T) };
 typedef T NAME(vec) __attribute__((vector_size(VECTOR_BYTES), may_alias));
-typedef T NAME(quad) __attribute__((vector_size(4 * sizeof(T)), aligned(sizeof(T)), may_alias));
+
+#include "lib/transpose_quads.inl"
 
 // One element of every line.
 typedef struct NAME(row) {
@@ -219,20 +220,6 @@ static inline void NAME(store_row)(bool swap, T scale, int64_t count, const NAME
   }
 }
 
-// to[c][r] = from[r][c]
-static inline void NAME(transpose)(const T* const* from, T* const* to) {
-  const NAME(quad) r0 = *(const NAME(quad)*)from[0], r1 = *(const NAME(quad)*)from[1];
-  const NAME(quad) r2 = *(const NAME(quad)*)from[2], r3 = *(const NAME(quad)*)from[3];
-  const NAME(quad) low01 = __builtin_shufflevector(r0, r1, 0, 4, 1, 5);
-  const NAME(quad) high01 = __builtin_shufflevector(r0, r1, 2, 6, 3, 7);
-  const NAME(quad) low23 = __builtin_shufflevector(r2, r3, 0, 4, 1, 5);
-  const NAME(quad) high23 = __builtin_shufflevector(r2, r3, 2, 6, 3, 7);
-  *(NAME(quad)*)to[0] = __builtin_shufflevector(low01, low23, 0, 1, 4, 5);
-  *(NAME(quad)*)to[1] = __builtin_shufflevector(low01, low23, 2, 3, 6, 7);
-  *(NAME(quad)*)to[2] = __builtin_shufflevector(high01, high23, 0, 1, 4, 5);
-  *(NAME(quad)*)to[3] = __builtin_shufflevector(high01, high23, 2, 3, 6, 7);
-}
-
 // Locations of the numbers of a line in rows: both parts of a complex number are in a row, in this
 // order; a real number is in one part of each row.
 typedef struct NAME(layout) {
@@ -281,7 +268,7 @@ static void NAME(load_lines)(const NAME(layout_t) * layout, int64_t count, int64
       for (; e < end && e < whole; e += 4, to += next) {
         T* const transposed[4] = {to + offsets[0], to + offsets[1], to + offsets[2],
                                   to + offsets[3]};
-        NAME(transpose)(from, transposed);
+        NAME(transpose_quads)(from, transposed);
         for (int r = 0; r < 4; r++) from[r] += 4;
       }
       for (; e < end && e < numbers; e++) {
@@ -313,7 +300,7 @@ static void NAME(store_lines)(const NAME(layout_t) * layout, int64_t count, int6
         const T* const rows[4] = {from + offsets[0], from + offsets[1], from + offsets[2],
                                   from + offsets[3]};
         T* const transposed[4] = {to[0] + e, to[1] + e, to[2] + e, to[3] + e};
-        NAME(transpose)(rows, transposed);
+        NAME(transpose_quads)(rows, transposed);
       }
       for (; e < end && e < numbers; e++) {
         for (int64_t r = l; r < l + 4 && r < count; r++)

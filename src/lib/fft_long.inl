@@ -19,7 +19,7 @@ static void NAME(transpose_block)(const NAME(row_t) * found, int64_t count, NAME
           from[q] = from_lanes + (r + q) * 2 * NAME(lines) + j;
           transposed[q] = to_lanes + (j + q) * 2 * NAME(lines) + r;
         }
-        NAME(transpose)(from, transposed);
+        NAME(transpose_quads)(from, transposed);
       }
     }
     for (; j < count; j++) {

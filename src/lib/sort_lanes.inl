@@ -7,8 +7,9 @@
 
 enum { NAME(lanes) = sizeof(VEC) / sizeof(KEY_T), NAME(tile) = 16 };
 
-typedef KEY_T NAME(quad)
-    __attribute__((vector_size(4 * sizeof(KEY_T)), aligned(sizeof(KEY_T)), may_alias));
+#define T KEY_T
+#include "lib/transpose_quads.inl"
+#undef T
 
 // The smaller of two goes to the first.
 #define CROSS(i, j)                 \
@@ -111,20 +112,6 @@ static void NAME(sort)(int64_t count, void* lanes) {
   }
 }
 
-// in[r][0..3] and out[c][0..3] with out[c][r] = in[r][c].
-static inline void NAME(transpose)(const KEY_T* const* in, KEY_T* const* out) {
-  const NAME(quad) r0 = *(const NAME(quad)*)in[0], r1 = *(const NAME(quad)*)in[1];
-  const NAME(quad) r2 = *(const NAME(quad)*)in[2], r3 = *(const NAME(quad)*)in[3];
-  const NAME(quad) low01 = __builtin_shufflevector(r0, r1, 0, 4, 1, 5);
-  const NAME(quad) high01 = __builtin_shufflevector(r0, r1, 2, 6, 3, 7);
-  const NAME(quad) low23 = __builtin_shufflevector(r2, r3, 0, 4, 1, 5);
-  const NAME(quad) high23 = __builtin_shufflevector(r2, r3, 2, 6, 3, 7);
-  *(NAME(quad)*)out[0] = __builtin_shufflevector(low01, low23, 0, 1, 4, 5);
-  *(NAME(quad)*)out[1] = __builtin_shufflevector(low01, low23, 2, 3, 6, 7);
-  *(NAME(quad)*)out[2] = __builtin_shufflevector(high01, high23, 0, 1, 4, 5);
-  *(NAME(quad)*)out[3] = __builtin_shufflevector(high01, high23, 2, 3, 6, 7);
-}
-
 static void NAME(put)(int64_t count, int64_t lane, const void* keys, void* lanes) {
   KEY_T* x = (KEY_T*)lanes + lane;
   const KEY_T* line = keys;
@@ -134,7 +121,7 @@ static void NAME(put)(int64_t count, int64_t lane, const void* keys, void* lanes
                                line + 3 * count + e};
     KEY_T* at = x + e * NAME(lanes);
     KEY_T* const out[] = {at, at + NAME(lanes), at + 2 * NAME(lanes), at + 3 * NAME(lanes)};
-    NAME(transpose)(in, out);
+    NAME(transpose_quads)(in, out);
   }
   for (; e < count; e++) {
     for (int r = 0; r < 4; r++) x[e * NAME(lanes) + r] = line[r * count + e];
@@ -149,7 +136,7 @@ static void NAME(get)(int64_t count, int64_t lane, const void* lanes, void* keys
     const KEY_T* at = x + e * NAME(lanes);
     const KEY_T* const in[] = {at, at + NAME(lanes), at + 2 * NAME(lanes), at + 3 * NAME(lanes)};
     KEY_T* const out[] = {line + e, line + count + e, line + 2 * count + e, line + 3 * count + e};
-    NAME(transpose)(in, out);
+    NAME(transpose_quads)(in, out);
   }
   for (; e < count; e++) {
     for (int r = 0; r < 4; r++) line[r * count + e] = x[e * NAME(lanes) + r];

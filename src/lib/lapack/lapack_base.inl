@@ -4,7 +4,6 @@
 // NAME(x).
 
 typedef R NAME(vec) __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(R)), may_alias));
-typedef R NAME(quad) __attribute__((vector_size(4 * sizeof(R)), aligned(sizeof(R)), may_alias));
 
 enum {
   NAME(lanes) = VECTOR_BYTES / sizeof(R),
@@ -21,6 +20,8 @@ static inline T NAME(mul)(T a, T b) {
 }
 static inline R NAME(size)(T x) { return FABS(__real__ x) + FABS(__imag__ x); }
 #else
+#include "lib/transpose_quads.inl"
+
 static inline T NAME(make)(R re, R im) { return (void)im, re; }
 static inline T NAME(conj)(T x) { return x; }
 static inline R NAME(real)(T x) { return x; }
@@ -178,17 +179,9 @@ static void NAME(transpose)(bool is_conjugate, int64_t m, int64_t n, const T* a,
       for (int64_t i = i0; i < i0 + TILE; i += 4) {
         const T* in = a + i * lda + j;
         T* out = b + j * ldb + i;
-        const NAME(quad) r0 = *(const NAME(quad)*)in, r1 = *(const NAME(quad)*)(in + lda);
-        const NAME(quad) r2 = *(const NAME(quad)*)(in + 2 * lda);
-        const NAME(quad) r3 = *(const NAME(quad)*)(in + 3 * lda);
-        const NAME(quad) low01 = __builtin_shufflevector(r0, r1, 0, 4, 1, 5);
-        const NAME(quad) high01 = __builtin_shufflevector(r0, r1, 2, 6, 3, 7);
-        const NAME(quad) low23 = __builtin_shufflevector(r2, r3, 0, 4, 1, 5);
-        const NAME(quad) high23 = __builtin_shufflevector(r2, r3, 2, 6, 3, 7);
-        *(NAME(quad)*)out = __builtin_shufflevector(low01, low23, 0, 1, 4, 5);
-        *(NAME(quad)*)(out + ldb) = __builtin_shufflevector(low01, low23, 2, 3, 6, 7);
-        *(NAME(quad)*)(out + 2 * ldb) = __builtin_shufflevector(high01, high23, 0, 1, 4, 5);
-        *(NAME(quad)*)(out + 3 * ldb) = __builtin_shufflevector(high01, high23, 2, 3, 6, 7);
+        const T* const rows_in[] = {in, in + lda, in + 2 * lda, in + 3 * lda};
+        T* const rows_out[] = {out, out + ldb, out + 2 * ldb, out + 3 * ldb};
+        NAME(transpose_quads)(rows_in, rows_out);
       }
     }
 #endif
