@@ -400,8 +400,8 @@ static hlo_status_t read_dense_array(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c
   return hlo_bc_make_literal(reader, &data, tensor, out);
 }
 
-static hlo_status_t read_dense(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
-                               const hlo_attr_t** out) {
+hlo_status_t hlo_bc_read_dense_attr(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
+                                    const hlo_attr_t** out) {
   const hlo_type_t* type;
   hlo_bc_cursor_t data;
   HLO_TRY(hlo_bc_read_ir_type(reader, c, &type));
@@ -439,7 +439,7 @@ static hlo_status_t read_plain(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, uint
     case ATTR_FLOAT: return hlo_bc_read_float_attr(reader, c, out);
     case ATTR_DENSE_RESOURCE: return read_dense_resource(reader, c, out);
     case ATTR_DENSE_ARRAY: return read_dense_array(reader, c, out);
-    case ATTR_DENSE: return read_dense(reader, c, out);
+    case ATTR_DENSE: return hlo_bc_read_dense_attr(reader, c, out);
     case ATTR_DISTINCT: return hlo_bc_read_attr(reader, c, out);
     default:
       return hlo_bc_error(c, "builtin attribute code %llu is not supported",

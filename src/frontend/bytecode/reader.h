@@ -207,6 +207,9 @@ hlo_status_t hlo_bc_read_dict_attr(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
 /// Reads a float type and a value of that type.
 hlo_status_t hlo_bc_read_float_attr(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
                                     const hlo_attr_t** out) HLO_MUST_USE;
+/// Reads a tensor type and the bytes of its elements.
+hlo_status_t hlo_bc_read_dense_attr(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
+                                    const hlo_attr_t** out) HLO_MUST_USE;
 /// Reads the types of inputs and the types of results.
 hlo_status_t hlo_bc_read_function_type(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
                                        hlo_bc_type_t* out) HLO_MUST_USE;

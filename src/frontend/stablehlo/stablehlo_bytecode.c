@@ -112,14 +112,6 @@ static hlo_status_t read_flagged(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
   return present ? hlo_bc_read_attr(reader, c, out) : hlo_ok();
 }
 
-static hlo_status_t read_list(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, const hlo_attr_t** out) {
-  uint32_t count;
-  const hlo_attr_t** items;
-  HLO_TRY(hlo_bc_read_attrs(reader, c, &count, &items));
-  *out = hlo_attr_array(reader->module, count, items);
-  return hlo_module_status(reader->module);
-}
-
 static hlo_status_t read_other(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, uint64_t code,
                                const hlo_attr_t** out) {
   for (size_t i = 0; i < sizeof structs / sizeof structs[0]; ++i) {
@@ -142,7 +134,7 @@ static const hlo_bc_attr_codes_t codes = {
     .mesh_form = &(const hlo_bc_mesh_form_t){.name = hlo_bc_read_string_attr,
                                              .info = read_flagged,
                                              .device_ids = read_flagged,
-                                             .axes = read_list},
+                                             .axes = hlo_bc_read_array_attr},
     .read_other = read_other,
 };
 

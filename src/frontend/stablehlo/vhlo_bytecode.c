@@ -112,15 +112,6 @@ static const hlo_bc_enum_code_t enums[] = {
     {ATTR_RESULT_ACCURACY_MODE, HLO_ENUM_RESULT_ACCURACY_MODE},
 };
 
-static hlo_status_t read_tensor(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
-                                const hlo_attr_t** out) {
-  const hlo_type_t* type;
-  hlo_bc_cursor_t data;
-  HLO_TRY(hlo_bc_read_ir_type(reader, c, &type));
-  HLO_TRY(hlo_bc_read_blob(reader, c, &data));
-  return hlo_bc_make_literal(reader, &data, type, out);
-}
-
 static hlo_status_t read_boolean(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
                                  const hlo_attr_t** out) {
   uint64_t value;
@@ -158,7 +149,7 @@ static hlo_status_t read_other(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, uint
       HLO_TRY(hlo_bc_read_type(reader, c, &type));
       return hlo_bc_make_int_attr(reader, type, c, out);
     case ATTR_STRING: return hlo_bc_read_string_attr(reader, c, out);
-    case ATTR_TENSOR: return read_tensor(reader, c, out);
+    case ATTR_TENSOR: return hlo_bc_read_dense_attr(reader, c, out);
     case ATTR_TYPE:
       HLO_TRY(hlo_bc_read_type(reader, c, &type));
       return hlo_bc_make_type_attr(reader, type, out);
