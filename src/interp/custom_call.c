@@ -90,10 +90,7 @@ static hlo_status_t custom_nothing(HLO_REF_ARGUMENTS) {
 // ---- the table ----------------------------------------------------------------------------------
 
 static const hlo_ref_fn_t functions[HLO_CUSTOM_FUNCTION_COUNT] = {
-    [HLO_CUSTOM_check_eq] = custom_check,
-    [HLO_CUSTOM_check_expect_eq] = custom_check,
-    [HLO_CUSTOM_check_expect_close] = custom_check,
-    [HLO_CUSTOM_check_expect_almost_eq] = custom_check,
+    [HLO_CUSTOM_check_eq ... HLO_CUSTOM_check_expect_almost_eq] = custom_check,
     [HLO_CUSTOM_shape_assertion] = custom_shape_assertion,
     [HLO_CUSTOM_identity] = custom_identity,
     [HLO_CUSTOM_pin] = custom_pin,
@@ -109,21 +106,7 @@ static const hlo_ref_fn_t functions[HLO_CUSTOM_FUNCTION_COUNT] = {
     [HLO_CUSTOM_erf] = hlo_ref_chlo_erf,
     [HLO_CUSTOM_sinh] = hlo_ref_chlo_sinh,
     [HLO_CUSTOM_tan] = hlo_ref_chlo_tan,
-    [HLO_CUSTOM_potrf] = hlo_custom_lapack,
-    [HLO_CUSTOM_trsm] = hlo_custom_lapack,
-    [HLO_CUSTOM_getrf] = hlo_custom_lapack,
-    [HLO_CUSTOM_geqrf] = hlo_custom_lapack,
-    [HLO_CUSTOM_orgqr] = hlo_custom_lapack,
-    [HLO_CUSTOM_ormqr] = hlo_custom_lapack,
-    [HLO_CUSTOM_geqp3] = hlo_custom_lapack,
-    [HLO_CUSTOM_syevd] = hlo_custom_lapack,
-    [HLO_CUSTOM_sytrd] = hlo_custom_lapack,
-    [HLO_CUSTOM_gesdd] = hlo_custom_lapack,
-    [HLO_CUSTOM_gehrd] = hlo_custom_lapack,
-    [HLO_CUSTOM_geev] = hlo_custom_lapack,
-    [HLO_CUSTOM_gees] = hlo_custom_lapack,
-    [HLO_CUSTOM_gtsv] = hlo_custom_lapack,
-    [HLO_CUSTOM_gtsv_perturbed] = hlo_custom_lapack,
+    [HLO_CUSTOM_potrf ... HLO_CUSTOM_gtsv_perturbed] = hlo_custom_lapack,
 };
 
 hlo_status_t hlo_ref_custom_call(HLO_REF_ARGUMENTS) {

@@ -6,28 +6,11 @@
 #include "lib/call_impl.h"
 
 static const hlo_lib_prepare_fn_t custom_functions[HLO_CUSTOM_FUNCTION_COUNT + 1] = {
-    [HLO_CUSTOM_check_eq] = hlo_lib_prepare_check,
-    [HLO_CUSTOM_check_expect_eq] = hlo_lib_prepare_check,
-    [HLO_CUSTOM_check_expect_close] = hlo_lib_prepare_check,
-    [HLO_CUSTOM_check_expect_almost_eq] = hlo_lib_prepare_check,
+    [HLO_CUSTOM_check_eq ... HLO_CUSTOM_check_expect_almost_eq] = hlo_lib_prepare_check,
     [HLO_CUSTOM_shape_assertion] = hlo_lib_prepare_shape_assertion,
     [HLO_CUSTOM_top_k] = hlo_lib_prepare_top_k,
     [HLO_CUSTOM_approx_top_k] = hlo_lib_prepare_top_k,
-    [HLO_CUSTOM_potrf] = hlo_lib_prepare_lapack,
-    [HLO_CUSTOM_trsm] = hlo_lib_prepare_lapack,
-    [HLO_CUSTOM_getrf] = hlo_lib_prepare_lapack,
-    [HLO_CUSTOM_geqrf] = hlo_lib_prepare_lapack,
-    [HLO_CUSTOM_orgqr] = hlo_lib_prepare_lapack,
-    [HLO_CUSTOM_ormqr] = hlo_lib_prepare_lapack,
-    [HLO_CUSTOM_geqp3] = hlo_lib_prepare_lapack,
-    [HLO_CUSTOM_syevd] = hlo_lib_prepare_lapack,
-    [HLO_CUSTOM_sytrd] = hlo_lib_prepare_lapack,
-    [HLO_CUSTOM_gesdd] = hlo_lib_prepare_lapack,
-    [HLO_CUSTOM_gehrd] = hlo_lib_prepare_lapack,
-    [HLO_CUSTOM_geev] = hlo_lib_prepare_lapack,
-    [HLO_CUSTOM_gees] = hlo_lib_prepare_lapack,
-    [HLO_CUSTOM_gtsv] = hlo_lib_prepare_lapack,
-    [HLO_CUSTOM_gtsv_perturbed] = hlo_lib_prepare_lapack,
+    [HLO_CUSTOM_potrf ... HLO_CUSTOM_gtsv_perturbed] = hlo_lib_prepare_lapack,
 };
 
 static hlo_lib_prepare_fn_t function_of(const hlo_node_t* node) {

@@ -9,33 +9,16 @@
 #include "passes/splice.h"
 
 static hlo_expand_node_t expansion_of(hlo_op_t op) {
+  if (hlo_op_info(op)->infer == HLO_INFER_BROADCAST) return hlo_expand_broadcasting;
   switch (op) {
     case HLO_OP_chlo_bessel_i1e:
     case HLO_OP_chlo_digamma:
     case HLO_OP_chlo_lgamma:
     case HLO_OP_chlo_polygamma:
     case HLO_OP_chlo_zeta: return hlo_expand_math;
-    case HLO_OP_chlo_broadcast_add:
-    case HLO_OP_chlo_broadcast_and:
-    case HLO_OP_chlo_broadcast_atan2:
     case HLO_OP_chlo_broadcast_compare:
     case HLO_OP_chlo_broadcast_complex:
-    case HLO_OP_chlo_broadcast_divide:
-    case HLO_OP_chlo_broadcast_maximum:
-    case HLO_OP_chlo_broadcast_minimum:
-    case HLO_OP_chlo_broadcast_multiply:
-    case HLO_OP_chlo_broadcast_next_after:
-    case HLO_OP_chlo_broadcast_or:
-    case HLO_OP_chlo_broadcast_polygamma:
-    case HLO_OP_chlo_broadcast_power:
-    case HLO_OP_chlo_broadcast_remainder:
-    case HLO_OP_chlo_broadcast_select:
-    case HLO_OP_chlo_broadcast_shift_left:
-    case HLO_OP_chlo_broadcast_shift_right_arithmetic:
-    case HLO_OP_chlo_broadcast_shift_right_logical:
-    case HLO_OP_chlo_broadcast_subtract:
-    case HLO_OP_chlo_broadcast_xor:
-    case HLO_OP_chlo_broadcast_zeta: return hlo_expand_broadcasting;
+    case HLO_OP_chlo_broadcast_select: return hlo_expand_broadcasting;
     case HLO_OP_dynamic_broadcast_in_dim:
     case HLO_OP_dynamic_conv:
     case HLO_OP_dynamic_gather:
@@ -127,9 +110,9 @@ bool hlo_expand_copy(hlo_pass_ctx_t* ctx, hlo_node_t* insertion_point, const hlo
   for (uint32_t i = 0; i < body->arg_count; ++i) {
     if (!args[i]) return false;
   }
-  hlo_status_t status = hlo_splice(&splicer, body, args, insertion_point, NULL, NULL);
-  const bool is_done = hlo_status_is_ok(status);
-  hlo_status_release(status);  // both arenas record that memory is exhausted
+  // Both arenas record it if memory is exhausted.
+  const bool is_done =
+      hlo_status_take_ok(hlo_splice(&splicer, body, args, insertion_point, NULL, NULL));
   for (uint32_t i = 0; is_done && i < body->last->operand_count; ++i) {
     results[i] = hlo_splice_result(&splicer, body, i);
   }
