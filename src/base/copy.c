@@ -4,7 +4,6 @@
 // loop.
 #include "base/copy.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 #include "base/check.h"

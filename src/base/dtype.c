@@ -5,10 +5,7 @@
 // is the carrier, a single loop converts the array.
 #include "base/dtype.h"
 
-#include <assert.h>
 #include <string.h>
-
-#include "base/float_bits.h"
 
 typedef void (*loop_t)(const void* in, void* out, size_t count);
 

@@ -9,7 +9,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdalign.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/check.h"

@@ -4,7 +4,6 @@
 #include "base/trace.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "base/mem.h"
 #include "base/strbuf.h"

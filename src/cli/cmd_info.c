@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Verbs about the tool itself: ops, config, info.
-#include <string.h>
 
 #include "base/cpu.h"
 #include "base/os.h"

@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "base/mem.h"
 #include "base/os.h"
 #include "base/threads.h"
 #include "base/tuning.h"

@@ -454,7 +454,6 @@ hlo_tensor_t* hlo_eval_captured(const hlo_eval_t* eval, const hlo_value_t* value
   return peek(eval, eval->stack[eval->depth - 1].slots, eval->program->refs[value->index]);
 }
 
-
 uint64_t* hlo_eval_rng_state(hlo_eval_t* eval) {
   return &eval->rng_state;
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Prepares modules for evaluation: slots for values, steps for nodes, constants as tensors, and the
 // last use of every value, where it leaves its slot.
-#include "interp/program.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,6 @@
 
 #include "interp/quant.h"
 #include "interp/ref_fold.h"
-#include "ir/dot_algorithm.h"
 
 hlo_dtype_t hlo_dot_wide_dtype(hlo_dtype_t lhs, hlo_dtype_t rhs, hlo_dtype_t result) {
   if (hlo_dtype_is_complex(result)) return HLO_DTYPE_C128;

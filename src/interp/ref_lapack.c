@@ -2,7 +2,6 @@
 // Linear systems and orthogonal factors (see ref_lapack.h).
 #include "interp/ref_lapack.h"
 
-#include <float.h>
 #include <math.h>
 
 static void swap(hlo_c128_t* a, hlo_c128_t* b) {

@@ -4,7 +4,6 @@
 
 #include "base/mem.h"
 #include "interp/eval.h"
-#include "interp/eval_impl.h"
 #include "interp/tensor_pool.h"
 
 // A small tensor is one block: the header, its dims, and the elements at the next multiple of 64.

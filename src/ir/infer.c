@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Inference of result types: dispatch by the op table, elementwise agreement, shared checks.
-#include "ir/infer.h"
 
 #include <string.h>
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Modules and functions of MLIR text (see parse.h).
-#include "ir/parse.h"
 
 #include <string.h>
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Types of MLIR text.
-#include <stdlib.h>
 #include <string.h>
 
 #include "ir/parse_impl.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The canonical text of modules (see print.h): names, functions, regions, generic ops, locations.
-#include "ir/print.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -2,7 +2,6 @@
 // Process groups of collectives (see process_groups.h; StableHLO spec, "Collective ops").
 #include "ir/process_groups.h"
 
-
 hlo_group_strategy_t hlo_group_strategy(const hlo_node_t* node) {
   bool has_channel = hlo_node_attr_int(node, HLO_ATTR_channel_id, 0) > 0;
   switch (node->op) {

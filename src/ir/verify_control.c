@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rules of control flow, calls, custom calls, asynchronous ops and the test dialects.
-#include <string.h>
 
 #include "ir/infer_impl.h"
 

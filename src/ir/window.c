@@ -2,7 +2,6 @@
 // Geometry of sliding windows (see window.h).
 #include "ir/window.h"
 
-
 hlo_status_t hlo_window_dim_finish(const hlo_node_t* node, hlo_window_dim_t* dim) {
   int64_t padded = 0, extent = 0;
   const int64_t limit = INT64_MAX / 4;  // so that the sum of two positions does not overflow

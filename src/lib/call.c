@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of library functions (see call.h).
-#include "lib/call.h"
 
 #include "ir/custom_call.h"
 #include "lib/call_impl.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fourier transforms of lines (see fft_lines.h): the choice of the variant, factors, roots.
-#include "lib/fft_lines.h"
 
 #include <math.h>
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Selects the matrix product: thin shapes run without packing, others use the best variant of the
 // CPU.
-#include "lib/gemm.h"
 
 #include "lib/gemm_impl.h"
 #include "lib/isa.h"

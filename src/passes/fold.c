@@ -15,7 +15,6 @@
 #include "ir/clone.h"
 #include "passes/build.h"
 #include "passes/constants.h"
-#include "passes/effects.h"
 #include "passes/fold.h"
 
 enum { OPERAND_LIMIT = 16 };

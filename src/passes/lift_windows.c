@@ -7,7 +7,6 @@
 #include "ir/reducer.h"
 #include "ir/window.h"
 #include "passes/build.h"
-#include "passes/constants.h"
 #include "passes/passes.h"
 #include "passes/splice.h"
 

@@ -2,9 +2,7 @@
 // Counting loops (see loop.h).
 #include "passes/loop.h"
 
-#include "ir/clone.h"
 #include "passes/build.h"
-#include "passes/constants.h"
 
 // Opens a region, whose arguments are the number and the values; NULL when memory is exhausted.
 static hlo_node_t* open_region(const hlo_node_t* loop, hlo_region_t* region,

@@ -9,7 +9,6 @@
 #include "passes/constants.h"
 #include "passes/expand_impl.h"
 #include "passes/loop.h"
-#include "passes/passes.h"
 #include "passes/splice.h"
 
 typedef struct windows {

@@ -6,7 +6,6 @@
 // source: StableHLO specification, "Quantization computations"
 #include "ir/clone.h"
 #include "passes/build.h"
-#include "passes/constants.h"
 #include "passes/passes.h"
 
 enum { VALUES_MAX = 5 };  // operands or results of an op that computes

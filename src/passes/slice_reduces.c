@@ -11,7 +11,6 @@
 #include "ir/reducer.h"
 #include "passes/associative.h"
 #include "passes/build.h"
-#include "passes/constants.h"
 #include "passes/passes.h"
 #include "passes/splice.h"
 

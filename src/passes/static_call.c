@@ -5,7 +5,6 @@
 
 #include "base/tuning.h"
 #include "ir/infer.h"
-#include "passes/build.h"
 #include "passes/static_form.h"
 
 enum {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The settings of a client or topology: the configuration of the process, changed by create
 // options.
-#include <stdio.h>
 
 #include "base/cpu.h"
 #include "pjrt/objects.h"

@@ -4,7 +4,6 @@
 
 #include "base/hash.h"
 #include "base/wire.h"
-#include "compiler/compile_options.h"
 #include "pjrt/objects.h"
 
 // --- Serialization: PjRtTopologyDescriptionProto that contains a message of hlocc ----------------

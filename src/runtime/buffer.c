@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Buffers: handles over storage with a definition event, holds, deletion and donation.
-#include "runtime/buffer.h"
 
 #include <string.h>
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Building and traversing Tile IR (see ir.h).
-#include "tile/ir.h"
 
 #include <string.h>
 

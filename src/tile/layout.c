@@ -2,7 +2,6 @@
 // Layouts: canonical lists of modes, interned by hash; layouts of sums, and the cost of converting
 // one layout to another (see layout.h). Every rule is about modes, so one rule serves registers,
 // memory and devices.
-#include "tile/layout.h"
 
 #include <string.h>
 

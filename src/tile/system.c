@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Builds and prints systems of constraints (see system.h).
-#include "tile/system.h"
 
 #include <inttypes.h>
 #include <string.h>

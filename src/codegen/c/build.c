@@ -8,7 +8,6 @@
 #include "codegen/c/build.h"
 
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 

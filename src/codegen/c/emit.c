@@ -5,10 +5,8 @@
 // An entry function that may suspend first recomputes the values that depend on its arguments only,
 // then jumps to the statement after the suspend, inside the scopes of the values that are restored
 // there.
-#include "codegen/c/emit.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/program_abi.h"

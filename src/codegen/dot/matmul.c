@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decides how a matrix product is computed: loops, register tiles, packing, chunks (see matmul.h).
-#include "base/tuning.h"
 #include "codegen/dot/matmul_impl.h"
 
 #include <string.h>

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/tuning.h"
 #include "codegen/dot/matmul_impl.h"
 #include "tile/memo.h"
 #include "tile/system.h"

@@ -4,7 +4,6 @@
 // the positions outside the input (see matmul.h).
 #include <stdlib.h>
 
-#include "base/tuning.h"
 #include "codegen/dot/matmul_impl.h"
 #include "codegen/math/elementwise.h"
 #include "codegen/math/math.h"

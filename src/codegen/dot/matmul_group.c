@@ -3,9 +3,7 @@
 // neighbours along the contraction into one lane (see matmul.h).
 #include <string.h>
 
-#include "base/tuning.h"
 #include "codegen/dot/matmul_impl.h"
-#include "codegen/math/elementwise.h"
 #include "codegen/math/math.h"
 
 enum {

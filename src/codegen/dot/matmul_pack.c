@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Vector IR that copies the operands of matrix products into scratch memory: A as lines a cache
 // line more than a power of two apart, B as panels of contiguous rows (see matmul.h).
-#include "base/tuning.h"
 #include "codegen/dot/matmul_impl.h"
 
 #include "codegen/math/elementwise.h"

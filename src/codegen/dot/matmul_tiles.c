@@ -4,7 +4,6 @@
 // sixteen groups a step. The epilogue reads them row by row from memory. B's panels are packed in
 // groups as for vectors. A is read in place if its rows are whole steps, else packed. Both are
 // padded with zeros. Rows need no padding: the last tiles have fewer rows.
-#include "base/tuning.h"
 #include "codegen/dot/matmul_impl.h"
 #include "codegen/math/elementwise.h"
 #include "codegen/vir/tile.h"

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operands of matrix products that are computed where they are packed or read, instead of being
 // read from memory. Views of values in memory are read in place (see matmul.h).
-#include "base/tuning.h"
 #include "codegen/dot/matmul_impl.h"
 #include "codegen/math/elementwise.h"
-#include "codegen/math/math.h"
 
 enum { WIDE_BYTES = 8 };
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Vector IR of entry functions (see entry.h): steps in order, loops and branches.
-#include "codegen/emit/entry.h"
 
 #include <stddef.h>
 

@@ -6,7 +6,6 @@
 #include "base/program_abi.h"
 #include "base/tuning.h"
 #include "codegen/emit/entry_impl.h"
-#include "codegen/fuse/concurrent.h"
 #include "codegen/vir/guard.h"
 
 static const hlo_vir_type_t kIndex = {HLO_VIR_INDEX, 1};

@@ -3,7 +3,6 @@
 #include "codegen/emit/entry_values.h"
 
 #include <stddef.h>
-#include <string.h>
 
 #include "base/program_abi.h"
 

@@ -10,7 +10,6 @@
 // A fusion runs where its last op stands. Other users of an output must stand after that position,
 // so that no cycle can arise.
 #include "base/mem.h"
-#include "base/tuning.h"
 #include "codegen/fuse/fusion_impl.h"
 #include "codegen/math/elementwise.h"
 

@@ -3,7 +3,6 @@
 // users of the node are found first; hlo_fuser_assign_node() then applies one rule after the other.
 #include <string.h>
 
-#include "base/tuning.h"
 #include "codegen/fuse/fusion_impl.h"
 #include "codegen/math/elementwise.h"
 

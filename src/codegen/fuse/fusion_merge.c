@@ -3,7 +3,6 @@
 // and the earlier group can run at the position of the later one.
 #include <string.h>
 
-#include "base/tuning.h"
 #include "codegen/fuse/fusion_impl.h"
 
 /// Two groups with equal element counts that read the same array; one runs earlier.

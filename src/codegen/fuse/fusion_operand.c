@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Prologues: a product computes the ops of an operand while it packs or reads it, if no other op
 // uses them and it costs less than a pass through memory.
-#include "base/tuning.h"
 #include "codegen/fuse/fusion_impl.h"
 #include "codegen/math/elementwise.h"
 

@@ -15,7 +15,6 @@
 #include "codegen/image/image.h"
 #include "codegen/image/machine_code.h"
 #include "codegen/isa/isa.h"
-#include "codegen/jit/jit.h"
 #include "codegen/loops/tile_kernel.h"
 #include "codegen/memory/remat.h"
 #include "codegen/vir/interp.h"

@@ -2,7 +2,6 @@
 // Registers generated code with debuggers: each program is a small in-memory ELF object with a
 // symbol per function and the unwind tables, in a list that debuggers watch.
 // source : GDB manual, "JIT Compilation Interface"; System V ABI, ELF-64
-#include <stdatomic.h>
 #include <string.h>
 
 #include "base/mem.h"

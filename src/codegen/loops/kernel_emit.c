@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/tuning.h"
 #include "codegen/body/call_site.h"
 #include "codegen/loops/kernel_emit_impl.h"
 #include "codegen/math/math.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Emits index expressions as INDEX values and as vectors of lanes, and addresses of elements.
-#include "base/tuning.h"
 #include "codegen/loops/kernel_emit_impl.h"
 
 static hlo_vir_value_t* clamp_index(hlo_vir_builder_t* b, hlo_vir_value_t* value, int64_t low,

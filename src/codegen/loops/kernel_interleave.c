@@ -4,10 +4,7 @@
 // interleaved before they are stored.
 #include <string.h>
 
-#include "base/tuning.h"
-#include "codegen/loops/kernel_choose.h"
 #include "codegen/loops/kernel_emit_impl.h"
-#include "codegen/math/elementwise.h"
 #include "codegen/math/math.h"
 
 bool hlo_kernel_can_interleave(const hlo_tiling_t* tiling, uint32_t lane, uint32_t interleaved) {

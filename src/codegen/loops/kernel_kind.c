@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kinds of loops, one row each: what each can be combined with, and its functions. The choice
 // of loops, their emission and hlo_kernel_verify() read the same rows.
-#include "base/tuning.h"
 #include "codegen/loops/kernel_emit_impl.h"
 
 enum {

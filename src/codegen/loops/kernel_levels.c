@@ -3,7 +3,6 @@
 // accumulators of their own, which are added to those of the level above. A sum then takes few
 // terms one after the other at each level, and its rounding error grows with the logarithm of the
 // number of terms (docs/numerics.md, "Reductions and products").
-#include "base/tuning.h"
 #include "codegen/loops/kernel_emit_impl.h"
 
 // Loops that are slightly longer than a block are not split.

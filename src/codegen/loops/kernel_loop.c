@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Emits loops over lanes and their remainders; tracks the values that loops invalidate.
-#include "base/tuning.h"
 #include "codegen/loops/kernel_emit_impl.h"
 #include "codegen/vir/unroll.h"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reductions as loops over accumulators: over lanes, unrolled, several reductions of one space at
 // once.
-#include "base/tuning.h"
 #include "codegen/body/call_site.h"
 #include "codegen/loops/kernel_emit_impl.h"
 #include "codegen/math/math.h"

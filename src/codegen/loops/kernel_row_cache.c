@@ -2,7 +2,6 @@
 // The row cache: a reduction computes an expensive value along its loop, and the output needs the
 // value again along its lanes (the exponentials of a softmax). The row is stored on the stack and
 // loaded instead of recomputed.
-#include "base/tuning.h"
 #include "codegen/loops/kernel_emit_impl.h"
 
 static bool is_plain_loop(const hlo_expr_t* expr, uint32_t loop) {

@@ -3,9 +3,7 @@
 // partial results of each row on the stack; a transposition puts them into lanes, one row in each,
 // where they are finished. Values that depend on the results alone are computed in lanes, too; the
 // loops over the elements of a row load them.
-#include <string.h>
 
-#include "base/tuning.h"
 #include "codegen/loops/kernel_emit_impl.h"
 
 enum {

@@ -2,7 +2,6 @@
 // Kernels whose output fits one vector, whatever its dimensions: a load in another order reads a
 // contiguous part of memory and permutes it. The same code reads arrays that the caller of a kernel
 // holds in registers, and tables of a few vectors.
-#include "base/tuning.h"
 #include "codegen/loops/kernel_emit_impl.h"
 
 enum { LANE_LOOP = 0 };

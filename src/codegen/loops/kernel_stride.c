@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loads with a stride of a few elements between lanes, or backwards: whole vectors are loaded,
 // which include the elements between, and permuted.
-#include "base/tuning.h"
 #include "codegen/loops/kernel_emit_impl.h"
 #include "codegen/math/math.h"
 

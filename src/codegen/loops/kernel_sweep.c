@@ -3,7 +3,6 @@
 // are in the memory of the outputs or, if each chunk has rows of its own, in scratch memory until
 // all chunks are combined. Further levels of accumulators (kernel_levels.c) are in scratch memory.
 #include "base/check.h"
-#include "base/tuning.h"
 #include "codegen/loops/kernel_emit_impl.h"
 
 enum {

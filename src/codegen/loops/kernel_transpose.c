@@ -2,7 +2,6 @@
 // Transposing kernels: loads that are not contiguous along the lanes, but along another loop, are
 // read in square tiles along that loop and transposed in registers. The points of a tile follow one
 // by one.
-#include "base/tuning.h"
 #include "codegen/loops/kernel_emit_impl.h"
 #include "codegen/math/math.h"
 

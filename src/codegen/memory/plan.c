@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Planning: the order of its phases, and which buffers share memory.
-#include "codegen/memory/plan.h"
-
-#include <string.h>
 
 #include "codegen/memory/plan_impl.h"
 #include "ir/call.h"

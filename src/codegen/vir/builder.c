@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Builds vector IR (see builder.h): placement of instructions and reuse of equal ones.
-#include "codegen/vir/builder.h"
 
 #include <string.h>
 

@@ -3,7 +3,6 @@
 #include "codegen/vir/lane.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/dtype.h"
 

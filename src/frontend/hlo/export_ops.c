@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ops whose form in HLO needs more than their row of the op table: control flow, calls, constants,
 // broadcasts, transfers, shardings.
-#include <stdio.h>
 
 #include "base/strbuf.h"
 #include "frontend/hlo/export.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Selects the factorisations by type and instruction set; sizes of scratch memory.
-#include "lib/lapack/lapack.h"
 
 #include "base/mem.h"
 #include "lib/isa.h"

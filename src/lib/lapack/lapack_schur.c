@@ -2,7 +2,6 @@
 // Schur forms and eigenvectors of general matrices (see lapack_schur.h).
 #include "lib/lapack/lapack_schur.h"
 
-#include <complex.h>
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>

@@ -3,7 +3,6 @@
 // the diagonal are kept real.
 #include <math.h>
 #include <stdbool.h>
-#include <stddef.h>
 
 #include "lib/lapack/lapack_schur_impl.h"
 
