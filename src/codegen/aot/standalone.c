@@ -45,13 +45,10 @@ static bool is_exchange(const hlo_node_t* node) {
 }
 
 hlo_status_t hlo_standalone_check(const hlo_plan_t* plan, const char* form, bool may_call) {
-  for (uint32_t s = 0; s < plan->schedule->sequence_count; ++s) {
-    const hlo_sequence_t* sequence = &plan->schedule->sequences[s];
-    for (uint32_t i = 0; i < sequence->step_count; ++i) {
-      const hlo_step_t* step = &sequence->steps[i];
-      if (needs_library(step) && (!may_call || is_exchange(step->node))) {
-        return refuse_node(plan, step->node, form);
-      }
+  const hlo_step_t* step;
+  for (hlo_step_cursor_t cursor = {0}; (step = hlo_schedule_step(plan->schedule, &cursor));) {
+    if (needs_library(step) && (!may_call || is_exchange(step->node))) {
+      return refuse_node(plan, step->node, form);
     }
   }
   return hlo_ok();

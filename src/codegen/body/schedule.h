@@ -97,6 +97,21 @@ hlo_status_t hlo_schedule_finish(hlo_schedule_t* schedule, const hlo_module_t* m
                                  hlo_arena_t* arena) HLO_MUST_USE;
 const hlo_sequence_t* hlo_schedule_find(const hlo_schedule_t* schedule, const hlo_region_t* region);
 
+/// The position in a walk over the steps of all sequences; begins as zeros.
+typedef struct hlo_step_cursor {
+  uint32_t sequence, step;
+} hlo_step_cursor_t;
+
+/// Returns the next step of the walk, or NULL after the last one.
+static inline const hlo_step_t* hlo_schedule_step(const hlo_schedule_t* schedule,
+                                                  hlo_step_cursor_t* cursor) {
+  for (; cursor->sequence < schedule->sequence_count; ++cursor->sequence, cursor->step = 0) {
+    const hlo_sequence_t* sequence = &schedule->sequences[cursor->sequence];
+    if (cursor->step < sequence->step_count) return &sequence->steps[cursor->step++];
+  }
+  return NULL;
+}
+
 /// Checks the rules of a fusion: members in order, inputs and outputs, equality with its model.
 /// errors: INTERNAL, naming the broken rule and a node
 hlo_status_t hlo_fusion_verify(const hlo_fusion_t* fusion) HLO_MUST_USE;

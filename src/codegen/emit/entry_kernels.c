@@ -338,15 +338,13 @@ uint64_t hlo_entry_size_of(const hlo_entry_context_t* entry, const hlo_entry_fun
 uint32_t hlo_entry_most_addresses(const hlo_entry_context_t* entry) {
   const hlo_plan_t* plan = entry->plan;
   uint32_t most = 0;
-  for (uint32_t s = 0; s < plan->schedule->sequence_count; ++s) {
-    const hlo_sequence_t* sequence = &plan->schedule->sequences[s];
-    for (uint32_t i = 0; i < sequence->step_count; ++i) {
-      const hlo_fusion_t* fusion = sequence->steps[i].fusion;
-      if (!fusion || !(fusion->concurrent_group || hlo_kernel_is_called(plan->kernels[fusion->index])))
-        continue;
-      uint32_t words = address_count(entry, fusion);
-      if (words > most) most = words;
-    }
+  const hlo_step_t* step;
+  for (hlo_step_cursor_t cursor = {0}; (step = hlo_schedule_step(plan->schedule, &cursor));) {
+    const hlo_fusion_t* fusion = step->fusion;
+    if (!fusion || !(fusion->concurrent_group || hlo_kernel_is_called(plan->kernels[fusion->index])))
+      continue;
+    uint32_t words = address_count(entry, fusion);
+    if (words > most) most = words;
   }
   return most;
 }

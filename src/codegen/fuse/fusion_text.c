@@ -161,13 +161,11 @@ static void print_region(const printer_t* p, const hlo_region_t* region) {
 }
 
 static void find_writers(printer_t* p) {
-  for (uint32_t s = 0; s < p->schedule->sequence_count; ++s) {
-    const hlo_sequence_t* sequence = &p->schedule->sequences[s];
-    for (uint32_t i = 0; i < sequence->step_count; ++i) {
-      const hlo_fusion_t* fusion = sequence->steps[i].fusion;
-      for (uint32_t k = 0; fusion && k < fusion->output_count; ++k) {
-        p->writers[fusion->outputs[k]->def->index] = fusion;
-      }
+  const hlo_step_t* step;
+  for (hlo_step_cursor_t cursor = {0}; (step = hlo_schedule_step(p->schedule, &cursor));) {
+    const hlo_fusion_t* fusion = step->fusion;
+    for (uint32_t k = 0; fusion && k < fusion->output_count; ++k) {
+      p->writers[fusion->outputs[k]->def->index] = fusion;
     }
   }
 }

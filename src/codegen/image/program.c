@@ -137,13 +137,11 @@ static hlo_status_t list_kernels(const hlo_schedule_t* schedule, hlo_arena_t* ar
                                  hlo_kernel_t*** out_kernels) {
   hlo_kernel_t** kernels = hlo_arena_array(arena, schedule->fusion_count, sizeof(*kernels));
   HLO_TRY(hlo_arena_status(arena));
-  for (uint32_t s = 0; s < schedule->sequence_count; ++s) {
-    const hlo_sequence_t* sequence = &schedule->sequences[s];
-    for (uint32_t i = 0; i < sequence->step_count; ++i) {
-      hlo_fusion_t* fusion = sequence->steps[i].fusion;
-      if (sequence->steps[i].kind != HLO_STEP_FUSION) continue;
-      kernels[fusion->index] = fusion->kernel;
-    }
+  const hlo_step_t* step;
+  for (hlo_step_cursor_t cursor = {0}; (step = hlo_schedule_step(schedule, &cursor));) {
+    hlo_fusion_t* fusion = step->fusion;
+    if (step->kind != HLO_STEP_FUSION) continue;
+    kernels[fusion->index] = fusion->kernel;
   }
   *out_kernels = kernels;
   return hlo_ok();

@@ -129,20 +129,18 @@ static hlo_status_t make_tile_call_sites(hlo_call_site_table_t* table, const hlo
   table->tiles = hlo_arena_array(arena, count, sizeof *table->tiles);
   HLO_TRY(hlo_arena_status(arena));
   table->tile_count = count;
-  for (uint32_t s = 0; s < plan->schedule->sequence_count; ++s) {
-    const hlo_sequence_t* sequence = &plan->schedule->sequences[s];
-    for (uint32_t i = 0; i < sequence->step_count; ++i) {
-      const hlo_fusion_t* fusion = sequence->steps[i].fusion;
-      if (sequence->steps[i].kind != HLO_STEP_FUSION) continue;
-      uint32_t inputs = fusion->input_count, outputs = fusion->output_count;
-      hlo_allocation_t* allocations = hlo_arena_array(arena, inputs + outputs, sizeof *allocations);
-      HLO_TRY(hlo_arena_status(arena));
-      table->tiles[fusion->index] =
-          (hlo_tile_call_site_t){hlo_kernel_tile(plan->kernels[fusion->index]), allocations};
-      for (uint32_t k = 0; k < inputs + outputs; ++k) {
-        allocations[k] = hlo_plan_allocation(
-            plan, k < inputs ? fusion->inputs[k] : fusion->outputs[k - inputs]);
-      }
+  const hlo_step_t* step;
+  for (hlo_step_cursor_t cursor = {0}; (step = hlo_schedule_step(plan->schedule, &cursor));) {
+    const hlo_fusion_t* fusion = step->fusion;
+    if (step->kind != HLO_STEP_FUSION) continue;
+    uint32_t inputs = fusion->input_count, outputs = fusion->output_count;
+    hlo_allocation_t* allocations = hlo_arena_array(arena, inputs + outputs, sizeof *allocations);
+    HLO_TRY(hlo_arena_status(arena));
+    table->tiles[fusion->index] =
+        (hlo_tile_call_site_t){hlo_kernel_tile(plan->kernels[fusion->index]), allocations};
+    for (uint32_t k = 0; k < inputs + outputs; ++k) {
+      allocations[k] = hlo_plan_allocation(
+          plan, k < inputs ? fusion->inputs[k] : fusion->outputs[k - inputs]);
     }
   }
   return hlo_ok();
@@ -157,12 +155,10 @@ hlo_status_t hlo_call_site_table_init(const hlo_plan_t* plan, hlo_arena_t* arena
   HLO_TRY(hlo_call_site_table_begin(plan->func, plan->func->module->node_count, plan->constant_count,
                                plan->constants, arena, out_table));
   if (plan->memory_check) out_table->memory_check = hlo_memory_check_clone(plan->memory_check, arena);
-  for (uint32_t s = 0; s < plan->schedule->sequence_count; ++s) {
-    const hlo_sequence_t* sequence = &plan->schedule->sequences[s];
-    for (uint32_t i = 0; i < sequence->step_count; ++i) {
-      if (sequence->steps[i].kind != HLO_STEP_CALL) continue;
-      HLO_TRY(make_call_site(out_table, plan, sequence->steps[i].node, arena));
-    }
+  const hlo_step_t* step;
+  for (hlo_step_cursor_t cursor = {0}; (step = hlo_schedule_step(plan->schedule, &cursor));) {
+    if (step->kind != HLO_STEP_CALL) continue;
+    HLO_TRY(make_call_site(out_table, plan, step->node, arena));
   }
   for (uint32_t i = 0; plan->kernels && i < plan->schedule->fusion_count; ++i) {
     if (plan->kernels[i] && hlo_kernel_tile(plan->kernels[i])) {

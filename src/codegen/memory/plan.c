@@ -202,18 +202,15 @@ typedef enum join_phase { JOIN_IN_PLACE, JOIN_OUTPUTS } join_phase_t;
 
 static void join_steps(hlo_planner_t* planner, join_phase_t phase) {
   const hlo_schedule_t* schedule = planner->plan->schedule;
-  for (uint32_t s = 0; s < schedule->sequence_count; ++s) {
-    const hlo_sequence_t* sequence = &schedule->sequences[s];
-    for (uint32_t i = 0; i < sequence->step_count; ++i) {
-      const hlo_step_t* step = &sequence->steps[i];
-      if (step->kind == HLO_STEP_CALL && phase == JOIN_IN_PLACE) join_node(planner, step->node);
-      if (step->kind == HLO_STEP_CALL && phase == JOIN_OUTPUTS) join_covered(planner, step->node);
-      if (step->kind != HLO_STEP_FUSION) continue;
-      if (phase == JOIN_IN_PLACE) {
-        join_updates(planner, step->fusion);
-      } else {
-        join_fusion(planner, step->fusion);
-      }
+  const hlo_step_t* step;
+  for (hlo_step_cursor_t cursor = {0}; (step = hlo_schedule_step(schedule, &cursor));) {
+    if (step->kind == HLO_STEP_CALL && phase == JOIN_IN_PLACE) join_node(planner, step->node);
+    if (step->kind == HLO_STEP_CALL && phase == JOIN_OUTPUTS) join_covered(planner, step->node);
+    if (step->kind != HLO_STEP_FUSION) continue;
+    if (phase == JOIN_IN_PLACE) {
+      join_updates(planner, step->fusion);
+    } else {
+      join_fusion(planner, step->fusion);
     }
   }
 }

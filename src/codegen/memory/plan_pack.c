@@ -284,14 +284,11 @@ static hlo_status_t list_moves(hlo_planner_t* planner, const hlo_plan_moves_t** 
   const hlo_plan_t* plan = planner->plan;
   mover_t m = {.planner = planner};
   HLO_TRY(find_buffers(&m));
-  for (uint32_t s = 0; s < plan->schedule->sequence_count; ++s) {
-    const hlo_sequence_t* sequence = &plan->schedule->sequences[s];
-    for (uint32_t i = 0; i < sequence->step_count; ++i) {
-      const hlo_step_t* step = &sequence->steps[i];
-      if (step->kind == HLO_STEP_CONTROL) HLO_TRY(move_control(&m, step->node));
-      if (step->kind == HLO_STEP_CALL) HLO_TRY(move_site(&m, step->node));
-      if (step->kind == HLO_STEP_FUSION) HLO_TRY(move_fusion(&m, step));
-    }
+  const hlo_step_t* step;
+  for (hlo_step_cursor_t cursor = {0}; (step = hlo_schedule_step(plan->schedule, &cursor));) {
+    if (step->kind == HLO_STEP_CONTROL) HLO_TRY(move_control(&m, step->node));
+    if (step->kind == HLO_STEP_CALL) HLO_TRY(move_site(&m, step->node));
+    if (step->kind == HLO_STEP_FUSION) HLO_TRY(move_fusion(&m, step));
   }
   HLO_TRY(move_ends(&m, hlo_region_terminator(plan->func->body), NULL));
   *out_lists = m.lists;

@@ -122,25 +122,20 @@ static void keep_until_read(hlo_planner_t* planner, const hlo_node_t* node) {
 
 static void keep_all(hlo_planner_t* planner) {
   const hlo_schedule_t* schedule = planner->plan->schedule;
-  for (uint32_t s = 0; s < schedule->sequence_count; ++s) {
-    const hlo_sequence_t* sequence = &schedule->sequences[s];
-    for (uint32_t i = 0; i < sequence->step_count; ++i) {
-      const hlo_node_t* node = sequence->steps[i].node;
-      if (node->op == HLO_OP_if || node->op == HLO_OP_case) keep_until_read(planner, node);
-    }
+  const hlo_step_t* step;
+  for (hlo_step_cursor_t cursor = {0}; (step = hlo_schedule_step(schedule, &cursor));) {
+    const hlo_node_t* node = step->node;
+    if (node->op == HLO_OP_if || node->op == HLO_OP_case) keep_until_read(planner, node);
   }
 }
 
 // Marks values that need an address.
 static hlo_status_t scan_uses(hlo_planner_t* planner) {
   const hlo_schedule_t* schedule = planner->plan->schedule;
-  for (uint32_t s = 0; s < schedule->sequence_count; ++s) {
-    const hlo_sequence_t* sequence = &schedule->sequences[s];
-    for (uint32_t i = 0; i < sequence->step_count; ++i) {
-      const hlo_step_t* step = &sequence->steps[i];
-      if (step->kind == HLO_STEP_FUSION) exclude_fusion(planner, step->fusion);
-      if (step->kind == HLO_STEP_CALL) HLO_TRY(scan_site(planner, step->node));
-    }
+  const hlo_step_t* step;
+  for (hlo_step_cursor_t cursor = {0}; (step = hlo_schedule_step(schedule, &cursor));) {
+    if (step->kind == HLO_STEP_FUSION) exclude_fusion(planner, step->fusion);
+    if (step->kind == HLO_STEP_CALL) HLO_TRY(scan_site(planner, step->node));
   }
   return hlo_ok();
 }
@@ -149,12 +144,10 @@ static hlo_status_t scan_uses(hlo_planner_t* planner) {
 static bool agree_on_loops(hlo_planner_t* planner) {
   const hlo_schedule_t* schedule = planner->plan->schedule;
   bool changed = false;
-  for (uint32_t s = 0; s < schedule->sequence_count; ++s) {
-    const hlo_sequence_t* sequence = &schedule->sequences[s];
-    for (uint32_t i = 0; i < sequence->step_count; ++i) {
-      const hlo_node_t* node = sequence->steps[i].node;
-      if (node->op == HLO_OP_while) agree_on_loop(planner, node, &changed);
-    }
+  const hlo_step_t* step;
+  for (hlo_step_cursor_t cursor = {0}; (step = hlo_schedule_step(schedule, &cursor));) {
+    const hlo_node_t* node = step->node;
+    if (node->op == HLO_OP_while) agree_on_loop(planner, node, &changed);
   }
   return changed;
 }
@@ -371,18 +364,15 @@ static hlo_status_t find_last_readers(hlo_planner_t* planner) {
   const hlo_schedule_t* schedule = planner->plan->schedule;
   bool* is_read = hlo_arena_array(planner->arena, planner->module->value_count, sizeof *is_read);
   HLO_TRY(hlo_arena_status(planner->arena));
-  for (uint32_t s = 0; s < schedule->sequence_count; ++s) {
-    const hlo_sequence_t* sequence = &schedule->sequences[s];
-    for (uint32_t i = 0; i < sequence->step_count; ++i) {
-      const hlo_step_t* step = &sequence->steps[i];
-      if (!hlo_step_concurrent_group(step)) continue;
-      for (uint32_t k = 0; k < step->fusion->input_count; ++k) {
-        uint32_t root = hlo_planner_root(planner, step->fusion->inputs[k]);
-        if (planner->ranges[root].end != planner->begins[step->node->index]) continue;
-        bool is_only = !is_read[root] || planner->last_readers[root] == step->fusion;
-        planner->last_readers[root] = is_only ? step->fusion : NULL;
-        is_read[root] = true;
-      }
+  const hlo_step_t* step;
+  for (hlo_step_cursor_t cursor = {0}; (step = hlo_schedule_step(schedule, &cursor));) {
+    if (!hlo_step_concurrent_group(step)) continue;
+    for (uint32_t k = 0; k < step->fusion->input_count; ++k) {
+      uint32_t root = hlo_planner_root(planner, step->fusion->inputs[k]);
+      if (planner->ranges[root].end != planner->begins[step->node->index]) continue;
+      bool is_only = !is_read[root] || planner->last_readers[root] == step->fusion;
+      planner->last_readers[root] = is_only ? step->fusion : NULL;
+      is_read[root] = true;
     }
   }
   return hlo_ok();
@@ -452,26 +442,23 @@ static const hlo_node_t* find_prepared(const hlo_planner_t* planner, const hlo_s
 // Reserves a kernel's scratch memory for its step, or from before the loop that it prepares for.
 static hlo_status_t make_scratch(hlo_planner_t* planner) {
   const hlo_schedule_t* schedule = planner->plan->schedule;
-  for (uint32_t s = 0; s < schedule->sequence_count; ++s) {
-    const hlo_sequence_t* sequence = &schedule->sequences[s];
-    for (uint32_t i = 0; i < sequence->step_count; ++i) {
-      const hlo_step_t* step = &sequence->steps[i];
-      if (step->kind != HLO_STEP_FUSION) continue;
-      const hlo_kernel_t* kernel = planner->plan->kernels[step->fusion->index];
-      size_t bytes = kernel ? hlo_kernel_scratch_bytes(kernel) : 0;
-      if (!bytes) continue;
-      const hlo_node_t* loop = find_prepared(planner, step);
-      planner->plan->prepared[step->fusion->index] = loop;
-      if (loop) planner->plan->is_prepared_for[loop->index] = true;
-      const hlo_node_t* user = loop ? loop : step->node;
-      hlo_plan_range_t range = {planner->begins[user->index], planner->ends[user->index]};
-      uint32_t buffer = hlo_planner_add_buffer(planner, HLO_ALLOCATION_TEMPORARY, 0, bytes);
-      if (buffer == HLO_PLAN_NONE ||
-          !hlo_planner_add_live_range(planner, buffer, range, HLO_PLAN_NONE)) {
-        return hlo_arena_status(planner->arena);
-      }
-      planner->scratch_buffers[step->fusion->index] = buffer;
+  const hlo_step_t* step;
+  for (hlo_step_cursor_t cursor = {0}; (step = hlo_schedule_step(schedule, &cursor));) {
+    if (step->kind != HLO_STEP_FUSION) continue;
+    const hlo_kernel_t* kernel = planner->plan->kernels[step->fusion->index];
+    size_t bytes = kernel ? hlo_kernel_scratch_bytes(kernel) : 0;
+    if (!bytes) continue;
+    const hlo_node_t* loop = find_prepared(planner, step);
+    planner->plan->prepared[step->fusion->index] = loop;
+    if (loop) planner->plan->is_prepared_for[loop->index] = true;
+    const hlo_node_t* user = loop ? loop : step->node;
+    hlo_plan_range_t range = {planner->begins[user->index], planner->ends[user->index]};
+    uint32_t buffer = hlo_planner_add_buffer(planner, HLO_ALLOCATION_TEMPORARY, 0, bytes);
+    if (buffer == HLO_PLAN_NONE ||
+        !hlo_planner_add_live_range(planner, buffer, range, HLO_PLAN_NONE)) {
+      return hlo_arena_status(planner->arena);
     }
+    planner->scratch_buffers[step->fusion->index] = buffer;
   }
   return hlo_ok();
 }
