@@ -229,20 +229,22 @@ void* hlo_arena_array(hlo_arena_t* arena, size_t count, size_t item_bytes) {
   return hlo_arena_alloc_zeroed(arena, size);
 }
 
-void* hlo_arena_room(hlo_arena_t* arena, void* items, uint32_t count, uint32_t* capacity,
-                     size_t item_bytes) {
-  enum { FIRST_ROOM = 16 };
-  if (count < *capacity) return items;
+bool hlo_arena_grow(hlo_arena_t* arena, void* array, uint32_t count, uint32_t* capacity,
+                    size_t item_bytes) {
+  enum { FIRST_ROOM = 4 };
+  if (count < *capacity) return true;
   if (*capacity > UINT32_MAX / 2) {
     arena->failed = true;
-    return NULL;
+    return false;
   }
   uint32_t more = *capacity ? *capacity * 2 : FIRST_ROOM;
-  void* grown = hlo_arena_array(arena, more, item_bytes);
-  if (!grown) return NULL;
+  void *grown = hlo_arena_array(arena, more, item_bytes), *items;
+  if (!grown) return false;
+  memcpy(&items, array, sizeof items);  // by bytes: it is a pointer of another type
   if (count) memcpy(grown, items, count * item_bytes);
+  memcpy(array, &grown, sizeof grown);
   *capacity = more;
-  return grown;
+  return true;
 }
 
 char* hlo_arena_strndup(hlo_arena_t* arena, const char* text, size_t length) {

@@ -119,10 +119,13 @@ void* hlo_arena_alloc(hlo_arena_t* arena, size_t size_bytes);
 void* hlo_arena_alloc_zeroed(hlo_arena_t* arena, size_t size_bytes);
 /// Allocates count * item_bytes with overflow check, zeroed.
 void* hlo_arena_array(hlo_arena_t* arena, size_t count, size_t item_bytes);
-/// Returns room for one more item after `count` ones: `items`, or a copy with twice the capacity.
-/// Returns NULL, without effect, on failure.
-void* hlo_arena_room(hlo_arena_t* arena, void* items, uint32_t count, uint32_t* capacity,
-                     size_t item_bytes);
+/// Makes room for one more item after the `count` ones of an array: copies it to twice the capacity
+/// if it is full. Returns false, without effect, on failure.
+#define HLO_ARENA_GROW(arena, items, count, capacity) \
+  hlo_arena_grow(arena, &(items), count, &(capacity), sizeof *(items))
+/// The same; `array` points to the pointer to the items.
+bool hlo_arena_grow(hlo_arena_t* arena, void* array, uint32_t count, uint32_t* capacity,
+                    size_t item_bytes);
 /// Returns a copy of `length` bytes with a terminating zero.
 char* hlo_arena_strndup(hlo_arena_t* arena, const char* text, size_t length);
 char* hlo_arena_printf(hlo_arena_t* arena, const char* format, ...) HLO_PRINTF(2, 3);

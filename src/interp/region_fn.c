@@ -116,10 +116,8 @@ static bool is_scalar_type(const hlo_type_t* type) {
 static hlo_status_t add_value(compile_t* c, const hlo_type_t* type, uint32_t* out_number) {
   hlo_region_fn_t* fn = c->fn;
   if (!is_scalar_type(type)) c->is_too_hard = true;
-  region_value_t* room =
-      hlo_arena_room(&fn->arena, fn->values, fn->value_count, &c->value_capacity, sizeof(*room));
-  if (!room) return hlo_arena_status(&fn->arena);
-  fn->values = room;
+  if (!HLO_ARENA_GROW(&fn->arena, fn->values, fn->value_count, c->value_capacity))
+    return hlo_arena_status(&fn->arena);
   fn->values[fn->value_count] =
       (region_value_t){.type = type, .width = (uint32_t)hlo_dtype_size_bytes(type->dtype)};
   *out_number = fn->value_count++;
@@ -129,10 +127,8 @@ static hlo_status_t add_value(compile_t* c, const hlo_type_t* type, uint32_t* ou
 static hlo_status_t add_instruction(compile_t* c, instruction_t** out_instruction) {
   hlo_region_fn_t* fn = c->fn;
   if (fn->instruction_count >= INSTRUCTION_LIMIT) c->is_too_hard = true;
-  instruction_t* room = hlo_arena_room(&fn->arena, fn->instructions, fn->instruction_count,
-                                       &c->instruction_capacity, sizeof(*room));
-  if (!room) return hlo_arena_status(&fn->arena);
-  fn->instructions = room;
+  if (!HLO_ARENA_GROW(&fn->arena, fn->instructions, fn->instruction_count, c->instruction_capacity))
+    return hlo_arena_status(&fn->arena);
   *out_instruction = &fn->instructions[fn->instruction_count++];
   return hlo_ok();
 }

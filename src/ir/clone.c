@@ -186,10 +186,8 @@ static hlo_status_t add_capture(captures_t* captures, const hlo_value_t* value) 
   for (uint32_t i = 0; i < captures->count; ++i) {
     if (captures->values[i] == value) return hlo_ok();
   }
-  const hlo_value_t** room = hlo_arena_room(captures->arena, captures->values, captures->count,
-                                            &captures->capacity, sizeof *room);
-  if (!room) return hlo_arena_status(captures->arena);
-  captures->values = room;
+  if (!HLO_ARENA_GROW(captures->arena, captures->values, captures->count, captures->capacity))
+    return hlo_arena_status(captures->arena);
   captures->values[captures->count++] = value;
   return hlo_ok();
 }

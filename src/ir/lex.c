@@ -375,18 +375,6 @@ char* hlo_take_text(hlo_parser_t* p, size_t* out_length) {
   return text;
 }
 
-bool hlo_grow(hlo_parser_t* p, void** items, uint32_t count, uint32_t* capacity,
-              size_t item_bytes) {
-  if (count < *capacity) return true;
-  uint32_t room = *capacity ? *capacity * 2 : 8;
-  void* bigger = hlo_arena_array(&p->scratch, room, item_bytes);
-  if (!bigger) return false;
-  if (count) memcpy(bigger, *items, count * item_bytes);
-  *items = bigger;
-  *capacity = room;
-  return true;
-}
-
 // ---- Numbers
 
 bool hlo_text_to_u64(const char* text, const char* end, uint64_t* out_value) {

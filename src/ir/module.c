@@ -48,14 +48,8 @@ hlo_status_t hlo_module_status(const hlo_module_t* module) {
 // ---- Locations
 
 hlo_loc_t hlo_module_loc(hlo_module_t* module, const hlo_loc_info_t* info) {
-  if (module->loc_count == module->loc_capacity) {
-    uint32_t capacity = module->loc_capacity * 2;
-    hlo_loc_info_t* locs = hlo_arena_array(&module->arena, capacity, sizeof *locs);
-    if (!locs) return 0;
-    memcpy(locs, module->locs, module->loc_count * sizeof *locs);
-    module->locs = locs;
-    module->loc_capacity = capacity;
-  }
+  if (!HLO_ARENA_GROW(&module->arena, module->locs, module->loc_count, module->loc_capacity))
+    return 0;
   hlo_loc_info_t* entry = &module->locs[module->loc_count];
   *entry = *info;
   if (info->text) entry->text = hlo_module_string(module, info->text, strlen(info->text));
@@ -119,14 +113,8 @@ hlo_region_t* hlo_region_create(hlo_module_t* module, hlo_func_t* func, hlo_node
 
 hlo_value_t* hlo_region_add_arg(hlo_region_t* region, const hlo_type_t* type) {
   hlo_module_t* module = region->module;
-  if (region->arg_count == region->arg_capacity) {
-    uint32_t capacity = region->arg_capacity ? region->arg_capacity * 2 : 4;
-    hlo_value_t** args = hlo_arena_array(&module->arena, capacity, sizeof *args);
-    if (!args) return NULL;
-    if (region->arg_count) memcpy(args, region->args, region->arg_count * sizeof *args);
-    region->args = args;
-    region->arg_capacity = capacity;
-  }
+  if (!HLO_ARENA_GROW(&module->arena, region->args, region->arg_count, region->arg_capacity))
+    return NULL;
   hlo_value_t* value = hlo_arena_alloc_zeroed(&module->arena, sizeof *value);
   if (!value) return NULL;
   value->type = type;

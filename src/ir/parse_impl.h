@@ -115,9 +115,8 @@ bool hlo_parse_enter(hlo_parser_t* p);
 // ---- Lists in scratch memory
 
 /// Makes room for one more item of an array in scratch memory; false when memory is exhausted.
-bool hlo_grow(hlo_parser_t* p, void** items, uint32_t count, uint32_t* capacity, size_t item_bytes);
 #define HLO_GROW(p, items, count, capacity) \
-  hlo_grow(p, (void**)&(items), count, &(capacity), sizeof *(items))
+  HLO_ARENA_GROW(&(p)->scratch, items, count, capacity)
 
 // ---- Numbers
 

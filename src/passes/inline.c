@@ -53,10 +53,9 @@ static hlo_status_t collect(void* context, hlo_node_t* node) {
   state_t* state = inliner->top;
   ++state->size;
   if (node->op != HLO_OP_call) return hlo_ok();
-  hlo_node_t** room = hlo_arena_room(&inliner->ctx->scratch, state->calls, state->call_count,
-                                     &state->call_capacity, sizeof *room);
-  if (!room) return hlo_arena_status(&inliner->ctx->scratch);
-  state->calls = room;
+  if (!HLO_ARENA_GROW(&inliner->ctx->scratch, state->calls, state->call_count,
+                      state->call_capacity))
+    return hlo_arena_status(&inliner->ctx->scratch);
   state->calls[state->call_count++] = node;
   return hlo_ok();
 }
@@ -93,11 +92,9 @@ static hlo_status_t look_through(inliner_t* inliner, state_t* first) {
 // ---- copies
 
 static hlo_status_t add_waiting(inliner_t* inliner, hlo_node_t* call) {
-  hlo_node_t** room =
-      hlo_arena_room(&inliner->ctx->scratch, inliner->waiting, inliner->waiting_count,
-                     &inliner->waiting_capacity, sizeof *room);
-  if (!room) return hlo_arena_status(&inliner->ctx->scratch);
-  inliner->waiting = room;
+  if (!HLO_ARENA_GROW(&inliner->ctx->scratch, inliner->waiting, inliner->waiting_count,
+                      inliner->waiting_capacity))
+    return hlo_arena_status(&inliner->ctx->scratch);
   inliner->waiting[inliner->waiting_count++] = call;
   return hlo_ok();
 }

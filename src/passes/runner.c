@@ -101,8 +101,7 @@ static hlo_status_t read_list(char* text, hlo_arena_t* arena, entry_t** out_entr
     if (next) *next++ = 0;
     char* argument = strchr(name, '=');
     if (argument) *argument++ = 0;
-    entries = hlo_arena_room(arena, entries, count, &capacity, sizeof *entries);
-    if (!entries) return hlo_arena_status(arena);
+    if (!HLO_ARENA_GROW(arena, entries, count, capacity)) return hlo_arena_status(arena);
     entry_t* entry = &entries[count++];
     HLO_TRY(find_pass(name, &entry->pass));
     if (argument && !*entry->pass->argument) {

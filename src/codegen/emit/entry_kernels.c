@@ -109,12 +109,10 @@ static const char* name_of(const hlo_entry_func_t* func, hlo_arena_t* arena) {
 // Adds a function to be built later and returns its number.
 static uint32_t add_func(const hlo_entry_context_t* entry, const hlo_entry_func_t* func) {
   hlo_entry_func_list_t* list = entry->funcs;
-  hlo_entry_func_t* items =
-      hlo_arena_room(entry->arena, list->items, list->count, &list->capacity, sizeof *items);
-  if (!items) return 0;  // the arena records the failure
-  list->items = items;
-  items[list->count] = *func;
-  items[list->count++].name = name_of(func, entry->arena);
+  if (!HLO_ARENA_GROW(entry->arena, list->items, list->count, list->capacity))
+    return 0;  // the arena records the failure
+  list->items[list->count] = *func;
+  list->items[list->count++].name = name_of(func, entry->arena);
   return list->count;
 }
 

@@ -80,10 +80,8 @@ void hlo_entry_values_init(hlo_entry_values_t* values, const hlo_plan_t* plan,
 
 // NULL: no longer known.
 static void set_known_value(hlo_entry_values_t* values, uint32_t number, hlo_vir_value_t* value) {
-  hlo_entry_change_t* room = hlo_arena_room(values->arena, values->learnt, values->learnt_count,
-                                            &values->learnt_capacity, sizeof *room);
-  if (!room) return;
-  values->learnt = room;
+  if (!HLO_ARENA_GROW(values->arena, values->learnt, values->learnt_count, values->learnt_capacity))
+    return;
   hlo_entry_register_t* r = &values->registers[number];
   values->learnt[values->learnt_count++] = (hlo_entry_change_t){number, r->value};
   r->value = value;

@@ -91,11 +91,9 @@ static hlo_status_t make_groups(hlo_fuser_t* f, const hlo_region_t* region, bool
 }
 
 static hlo_status_t schedule_region(hlo_fuser_t* f, const hlo_region_t* region) {
-  hlo_sequence_t* sequences =
-      hlo_arena_room(f->arena, f->schedule->sequences, f->schedule->sequence_count,
-                     &f->sequence_capacity, sizeof *sequences);
-  if (!sequences) return hlo_arena_status(f->arena);
-  f->schedule->sequences = sequences;
+  if (!HLO_ARENA_GROW(f->arena, f->schedule->sequences, f->schedule->sequence_count,
+                      f->sequence_capacity))
+    return hlo_arena_status(f->arena);
   uint32_t at = f->schedule->sequence_count++;
   f->schedule->sequences[at] = (hlo_sequence_t){.region = region};
   bool is_whole;

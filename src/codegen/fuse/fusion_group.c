@@ -228,21 +228,18 @@ hlo_status_t hlo_fuser_record_rejection(hlo_fuser_t* f, const hlo_node_t* node, 
   hlo_schedule_t* schedule = f->schedule;
   const hlo_node_t* user = f->groups[group].members ? f->groups[group].members[0] : NULL;
   if (!f->is_explained || !user || !hlo_verdict_is_no(&f->verdict)) return hlo_ok();
-  hlo_rejection_t* room =
-      hlo_arena_room(f->arena, schedule->rejections, schedule->rejection_count,
-                     &f->rejection_capacity, sizeof *room);
-  if (!room) return hlo_arena_status(f->arena);
-  schedule->rejections = room;
-  room[schedule->rejection_count++] = (hlo_rejection_t){node, user, is_merge, f->verdict};
+  if (!HLO_ARENA_GROW(f->arena, schedule->rejections, schedule->rejection_count,
+                      f->rejection_capacity))
+    return hlo_arena_status(f->arena);
+  schedule->rejections[schedule->rejection_count++] =
+      (hlo_rejection_t){node, user, is_merge, f->verdict};
   return hlo_ok();
 }
 
 hlo_status_t hlo_fuser_join(hlo_fuser_t* f, int32_t number, hlo_node_t* node) {
   hlo_fuser_group_t* group = &f->groups[number];
-  hlo_node_t** room = hlo_arena_room(&f->scratch, group->members, group->member_count,
-                                     &group->member_capacity, sizeof *room);
-  if (!room) return hlo_arena_status(&f->scratch);
-  group->members = room;
+  if (!HLO_ARENA_GROW(&f->scratch, group->members, group->member_count, group->member_capacity))
+    return hlo_arena_status(&f->scratch);
   group->members[group->member_count++] = node;
   group->work += hlo_elementwise_cost(node);
   group->has_product |= hlo_fuser_state(f, node)->is_product;
@@ -254,10 +251,8 @@ hlo_status_t hlo_fuser_join(hlo_fuser_t* f, int32_t number, hlo_node_t* node) {
 }
 
 hlo_status_t hlo_fuser_start_group(hlo_fuser_t* f, hlo_node_t* node) {
-  hlo_fuser_group_t* room =
-      hlo_arena_room(&f->scratch, f->groups, f->group_count, &f->group_capacity, sizeof *room);
-  if (!room) return hlo_arena_status(&f->scratch);
-  f->groups = room;
+  if (!HLO_ARENA_GROW(&f->scratch, f->groups, f->group_count, f->group_capacity))
+    return hlo_arena_status(&f->scratch);
   f->groups[f->group_count] =
       (hlo_fuser_group_t){.element_count = hlo_fuser_written_count(&node->results[0]),
                           .merged = HLO_NO_GROUP,

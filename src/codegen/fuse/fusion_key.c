@@ -22,11 +22,8 @@ typedef struct writer {
 } writer_t;
 
 static void put_word(writer_t* w, uint64_t word) {
-  if (w->count == w->capacity) {
-    uint64_t* words = hlo_arena_room(w->arena, w->words, w->count, &w->capacity, sizeof *words);
-    if (!words) return;  // the arena records the failure; the words are not used
-    w->words = words;
-  }
+  if (w->count == w->capacity && !HLO_ARENA_GROW(w->arena, w->words, w->count, w->capacity))
+    return;  // the arena records the failure; the words are not used
   w->words[w->count++] = word;
 }
 

@@ -174,11 +174,9 @@ static hlo_status_t list_foreign(hlo_call_site_table_t* table, hlo_arena_t* aren
   for (uint32_t i = 0; i < table->node_count; ++i) {
     hlo_call_site_t* call_site = &table->call_sites[i];
     if (!call_site->node || !hlo_custom_call_is_foreign(call_site->node)) continue;
-    const hlo_node_t** nodes = hlo_arena_room(arena, table->foreign_nodes, table->foreign_count,
-                                              &capacity, sizeof *nodes);
-    if (!nodes) return hlo_arena_status(arena);
-    table->foreign_nodes = nodes;
-    nodes[table->foreign_count++] = call_site->node;
+    if (!HLO_ARENA_GROW(arena, table->foreign_nodes, table->foreign_count, capacity))
+      return hlo_arena_status(arena);
+    table->foreign_nodes[table->foreign_count++] = call_site->node;
     call_site->foreign_number = table->foreign_count;
   }
   return hlo_ok();
@@ -205,11 +203,7 @@ hlo_status_t hlo_call_site_table_prepare(hlo_call_site_table_t* table, uint32_t 
 
 uint32_t hlo_call_site_table_add_copy(hlo_call_site_table_t* table, const hlo_copy_t* copy,
                                  hlo_arena_t* arena) {
-  hlo_copy_call_site_t* room =
-      hlo_arena_room(arena, table->copies, table->copy_count, &table->copy_capacity,
-                     sizeof *table->copies);
-  if (!room) return 0;
-  table->copies = room;
+  if (!HLO_ARENA_GROW(arena, table->copies, table->copy_count, table->copy_capacity)) return 0;
   hlo_copy_call_site_t* call_site = &table->copies[table->copy_count++];
   *call_site = (hlo_copy_call_site_t){.copy = *copy};
   if (copy->from.kind == HLO_ALLOCATION_CONSTANT && !table->constants[copy->from.index]) {
@@ -220,11 +214,9 @@ uint32_t hlo_call_site_table_add_copy(hlo_call_site_table_t* table, const hlo_co
 
 uint32_t hlo_call_site_table_add_memory_check(hlo_call_site_table_t* table, const hlo_memory_check_call_site_t* memory_check,
                                   hlo_arena_t* arena) {
-  hlo_memory_check_call_site_t* room =
-      hlo_arena_room(arena, table->memory_checks, table->memory_check_count, &table->memory_check_capacity,
-                     sizeof *table->memory_checks);
-  if (!room) return 0;
-  table->memory_checks = room;
+  if (!HLO_ARENA_GROW(arena, table->memory_checks, table->memory_check_count,
+                      table->memory_check_capacity))
+    return 0;
   table->memory_checks[table->memory_check_count] = *memory_check;
   return HLO_CALL_SITE_MEMORY_CHECK + table->memory_check_count++;
 }

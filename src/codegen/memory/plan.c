@@ -8,11 +8,9 @@
 
 uint32_t hlo_planner_add_buffer(hlo_planner_t* planner, hlo_allocation_kind_t kind, uint32_t index,
                                 uint64_t size_bytes) {
-  hlo_plan_buffer_t* room =
-      hlo_arena_room(planner->arena, planner->buffers, planner->buffer_count,
-                     &planner->buffer_capacity, sizeof *room);
-  if (!room) return HLO_PLAN_NONE;
-  planner->buffers = room;
+  if (!HLO_ARENA_GROW(planner->arena, planner->buffers, planner->buffer_count,
+                      planner->buffer_capacity))
+    return HLO_PLAN_NONE;
   uint32_t number = planner->buffer_count++;
   planner->buffers[number] = (hlo_plan_buffer_t){.kind = kind,
                                                  .index = index,

@@ -34,10 +34,8 @@ typedef struct mover {
 static hlo_status_t add_move(mover_t* m, hlo_plan_moves_t* list, uint32_t from, uint32_t to,
                              uint64_t size_bytes) {
   if (from == to || from == HLO_PLAN_NONE || to == HLO_PLAN_NONE || !size_bytes) return hlo_ok();
-  hlo_plan_move_t* room =
-      hlo_arena_room(m->planner->arena, list->moves, list->count, &list->capacity, sizeof *room);
-  if (!room) return hlo_arena_status(m->planner->arena);
-  list->moves = room;
+  if (!HLO_ARENA_GROW(m->planner->arena, list->moves, list->count, list->capacity))
+    return hlo_arena_status(m->planner->arena);
   list->moves[list->count++] = (hlo_plan_move_t){from, to, size_bytes};
   return hlo_ok();
 }

@@ -320,10 +320,8 @@ static hlo_value_t* choose(hlo_remat_t* r, const hlo_sequence_t* body) {
 
 static hlo_status_t clone_before(hlo_remat_t* r, hlo_node_t* allocation, const hlo_node_t* node,
                                  hlo_value_map_t* map) {
-  hlo_node_t** room =
-      hlo_arena_room(r->arena, r->clones, r->clone_count, &r->clone_capacity, sizeof(*room));
-  if (!room) return hlo_arena_status(r->arena);
-  r->clones = room;
+  if (!HLO_ARENA_GROW(r->arena, r->clones, r->clone_count, r->clone_capacity))
+    return hlo_arena_status(r->arena);
   hlo_node_t* clone = hlo_node_clone(r->func->body, node, map);
   HLO_TRY(hlo_module_status(r->module));
   hlo_node_unlink(clone);
@@ -381,10 +379,8 @@ static hlo_status_t apply(hlo_remat_t* r, candidate_t* c, bool* out_done) {
     HLO_TRY(clone_before(r, allocation, c->moved[i]->def, &map));
   }
   for (uint32_t i = 0; i < c->change_count; ++i) {
-    change_t* room =
-        hlo_arena_room(r->arena, r->changes, r->change_count, &r->change_capacity, sizeof *room);
-    if (!room) return hlo_arena_status(r->arena);
-    r->changes = room;
+    if (!HLO_ARENA_GROW(r->arena, r->changes, r->change_count, r->change_capacity))
+      return hlo_arena_status(r->arena);
     change_t change = c->changes[i];
     change.to = map.values[change.from->index];
     hlo_node_set_operand(change.user, change.operand, change.to);

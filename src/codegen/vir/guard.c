@@ -43,10 +43,8 @@ hlo_vir_value_t* hlo_vir_guard(hlo_vir_builder_t* b, hlo_vir_value_t* address,
     if (guards->items[i].size_bytes < size_bytes) guards->items[i].size_bytes = size_bytes;
     return address;
   }
-  struct hlo_vir_guard* room = hlo_arena_room(&b->module->arena, guards->items, guards->count,
-                                              &guards->capacity, sizeof *room);
-  if (!room) return address;  // the module has failed
-  guards->items = room;
+  if (!HLO_ARENA_GROW(&b->module->arena, guards->items, guards->count, guards->capacity))
+    return address;  // the module has failed
   guards->items[guards->count++] = (struct hlo_vir_guard){address, size_bytes};
   return address;
 }

@@ -122,10 +122,10 @@ uint32_t hlo_vir_module_add_blob(hlo_vir_module_t* module, const void* bytes, si
     return 0;
   }
   uint8_t* copy = hlo_arena_alloc(&module->arena, room);
-  hlo_vir_blob_t* blobs = hlo_arena_room(&module->arena, module->blobs, module->blob_count,
-                                         &module->blob_capacity, sizeof *blobs);
-  if (!copy || !blobs) return 0;
-  module->blobs = blobs;
+  if (!copy || !HLO_ARENA_GROW(&module->arena, module->blobs, module->blob_count,
+                               module->blob_capacity)) {
+    return 0;
+  }
   copy += -(uintptr_t)copy % BLOB_ALIGN;
   if (size_bytes) memcpy(copy, bytes, size_bytes);
   module->blobs[module->blob_count] = (hlo_vir_blob_t){copy, size_bytes, hash};

@@ -476,10 +476,7 @@ static void merge_params(hlo_x86_fn_t* f) {
 }
 
 static uint32_t add_copy(hlo_x86_fn_t* f, const hlo_vir_value_t* value, uint32_t control) {
-  hlo_x86_live_range_t* ranges =
-      hlo_arena_room(f->arena, f->ranges, f->range_count, &f->range_capacity, sizeof *ranges);
-  if (!ranges) return HLO_X86_NONE;
-  f->ranges = ranges;
+  if (!HLO_ARENA_GROW(f->arena, f->ranges, f->range_count, f->range_capacity)) return HLO_X86_NONE;
   uint32_t number = f->range_count++;
   const hlo_x86_live_range_t* original = hlo_x86_live_range(f, value);
   f->ranges[number] = (hlo_x86_live_range_t){
