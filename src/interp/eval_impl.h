@@ -70,7 +70,8 @@ struct hlo_interp_program {
   const hlo_module_t* module;
   uint32_t func_limit;
   hlo_interp_func_t* funcs;  // by func->index
-  uint32_t constant_count, constant_capacity;
+  uint32_t constant_count;
+  size_t constant_capacity;
   hlo_tensor_t** constants;
   uint32_t node_limit, value_limit;
   hlo_interp_step_t** steps;  // by node->index; NULL: not a step

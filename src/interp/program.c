@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
+#include "base/vec.h"
 #include "interp/eval_impl.h"
 
 enum {
@@ -59,13 +59,9 @@ static bool is_shared_constant(const hlo_node_t* node) {
 
 static hlo_status_t add_constant(prepare_t* prep, const hlo_node_t* node) {
   hlo_interp_program_t* program = prep->program;
-  if (program->constant_count == program->constant_capacity) {
-    uint32_t capacity = program->constant_capacity ? program->constant_capacity * 2 : 16;
-    void* grown = hlo_mem_realloc(program->constants, capacity * sizeof(*program->constants));
-    if (!grown) return out_of_memory();
-    program->constants = grown;
-    program->constant_capacity = capacity;
-  }
+  if (!hlo_vec_reserve_items(&program->constants, &program->constant_capacity,
+                             program->constant_count + 1, sizeof(*program->constants)))
+    return out_of_memory();
   const hlo_attr_t* value = hlo_node_attr(node, HLO_ATTR_value);
   hlo_tensor_t* tensor = NULL;
   HLO_TRY(hlo_tensor_from_literal(value->literal, &tensor));
@@ -270,13 +266,9 @@ static hlo_status_t build_block(prepare_t* prep, const hlo_region_t* region,
 // ---- last uses ----------------------------------------------------------------------------------
 
 static hlo_status_t add_drop(prepare_t* prep, hlo_code_drops_t* place, uint32_t slot) {
-  if (prep->drop_count == prep->drop_capacity) {
-    size_t capacity = prep->drop_capacity ? prep->drop_capacity * 2 : 64;
-    void* grown = hlo_mem_realloc(prep->drops, capacity * sizeof(*prep->drops));
-    if (!grown) return out_of_memory();
-    prep->drops = grown;
-    prep->drop_capacity = capacity;
-  }
+  if (!hlo_vec_reserve_items(&prep->drops, &prep->drop_capacity, prep->drop_count + 1,
+                             sizeof(*prep->drops)))
+    return out_of_memory();
   prep->drops[prep->drop_count++] = (drop_entry_t){place, slot};
   ++place->count;
   return hlo_ok();

@@ -160,11 +160,7 @@ bool hlo_types_compatible(const hlo_type_t* a, const hlo_type_t* b) {
     if (!hlo_types_compatible(a->elements[i], b->elements[i])) return false;
   }
   if (a->kind != HLO_TYPE_TENSOR && a->kind != HLO_TYPE_BUFFER) return true;
-  if (!element_types_agree(a, b) || a->rank != b->rank) return false;
-  for (uint32_t i = 0; i < a->rank; ++i) {
-    if (!hlo_dims_agree(a->dims[i], b->dims[i])) return false;
-  }
-  return true;
+  return element_types_agree(a, b) && hlo_shapes_agree(a, b);
 }
 
 // ---- elementwise ops of kind SAME

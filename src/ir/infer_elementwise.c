@@ -94,12 +94,7 @@ hlo_status_t hlo_infer_complex(hlo_infer_t* infer) {
 }
 
 static bool is_scalar_or_like(const hlo_type_t* type, const hlo_type_t* like) {
-  if (type->rank == 0) return true;
-  if (type->rank != like->rank) return false;
-  for (uint32_t i = 0; i < type->rank; ++i) {
-    if (!hlo_dims_agree(type->dims[i], like->dims[i])) return false;
-  }
-  return true;
+  return type->rank == 0 || hlo_shapes_agree(type, like);
 }
 
 hlo_status_t hlo_infer_clamp(hlo_infer_t* infer) {

@@ -41,6 +41,11 @@ static inline bool hlo_dim_is_known(int64_t dim) {
 static inline bool hlo_dims_agree(int64_t a, int64_t b) {
   return a == b || !hlo_dim_is_known(a) || !hlo_dim_is_known(b);
 }
+static inline bool hlo_shapes_agree(const hlo_type_t* a, const hlo_type_t* b) {
+  bool agree = a->rank == b->rank;
+  for (uint32_t i = 0; agree && i < a->rank; ++i) agree = hlo_dims_agree(a->dims[i], b->dims[i]);
+  return agree;
+}
 /// Returns the known one of two agreeing dims.
 static inline int64_t hlo_dim_meet(int64_t a, int64_t b) {
   return hlo_dim_is_known(a) ? a : b;

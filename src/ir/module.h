@@ -196,6 +196,11 @@ static inline hlo_value_t* hlo_node_operand(const hlo_node_t* node, uint32_t i) 
 static inline const hlo_type_t* hlo_node_operand_type(const hlo_node_t* node, uint32_t i) {
   return node->operands[i].value->type;
 }
+/// Returns the type of operand `i`, where the results follow the operands.
+static inline const hlo_type_t* hlo_node_type(const hlo_node_t* node, uint32_t i) {
+  return i < node->operand_count ? hlo_node_operand_type(node, i)
+                                 : node->results[i - node->operand_count].type;
+}
 void hlo_node_set_operand(hlo_node_t* node, uint32_t i, hlo_value_t* value);
 void hlo_value_replace_uses(hlo_value_t* from, hlo_value_t* to);
 static inline bool hlo_value_is_unused(const hlo_value_t* value) {

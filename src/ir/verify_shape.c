@@ -18,16 +18,8 @@ static bool same_dtype(hlo_verify_t* verify, const hlo_node_t* node) {
   return false;
 }
 
-static bool same_dims(const hlo_type_t* a, const hlo_type_t* b) {
-  if (a->rank != b->rank) return false;
-  for (uint32_t i = 0; i < a->rank; ++i) {
-    if (!hlo_dims_agree(a->dims[i], b->dims[i])) return false;
-  }
-  return true;
-}
-
 static void verify_same_shape(hlo_verify_t* verify, const hlo_node_t* node) {
-  if (!same_dims(hlo_node_operand_type(node, 0), node->results[0].type)) {
+  if (!hlo_shapes_agree(hlo_node_operand_type(node, 0), node->results[0].type)) {
     hlo_verify_fault(verify, node, "operand and result differ in shape");
   }
 }
@@ -83,7 +75,7 @@ void hlo_verify_bitcast_convert(hlo_verify_t* verify, const hlo_node_t* node) {
                    : bits_a >= bits_b         ? bits_a / bits_b
                                               : bits_b / bits_a;
   bool ok = bits_a == bits_b
-                ? same_dims(a, b)
+                ? hlo_shapes_agree(a, b)
                 : narrow->rank == wide->rank + 1 && hlo_dims_agree(narrow->dims[wide->rank], ratio);
   for (uint32_t i = 0; ok && i < wide->rank; ++i) {
     ok = hlo_dims_agree(wide->dims[i], narrow->dims[i]);
@@ -295,7 +287,7 @@ void hlo_verify_rng(hlo_verify_t* verify, const hlo_node_t* node) {
 void hlo_verify_rng_bit_generator(hlo_verify_t* verify, const hlo_node_t* node) {
   const hlo_type_t *state = hlo_node_operand_type(node, 0), *out = node->results[0].type;
   // The shape of the state is not checked: some algorithms exist only to be carried.
-  if (state->rank != out->rank || state->dtype != out->dtype || !same_dims(state, out)) {
+  if (state->dtype != out->dtype || !hlo_shapes_agree(state, out)) {
     hlo_verify_fault(verify, node, "the new state does not have the initial state's type");
   }
   if (!hlo_type_is_static(node->results[1].type)) {

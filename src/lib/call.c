@@ -75,8 +75,7 @@ hlo_status_t hlo_lib_call_prepare(const hlo_node_t* node, hlo_arena_t* arena,
   hlo_lib_array_t* arrays = hlo_arena_array(arena, count, sizeof *arrays);
   HLO_TRY(hlo_arena_status(arena));
   for (uint32_t i = 0; i < count; ++i) {
-    const hlo_type_t* type =
-        i < operand_count ? hlo_node_operand_type(node, i) : node->results[i - operand_count].type;
+    const hlo_type_t* type = hlo_node_type(node, i);
     if (is_nothing) continue;  // nothing reads the arrays
     if (!is_plain(type)) return hlo_ok();
     arrays[i] = (hlo_lib_array_t){.dtype = type->dtype,

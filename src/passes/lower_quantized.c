@@ -143,8 +143,7 @@ static bool is_quantized(const hlo_node_t* node, bool* out_is_valid) {
   bool found = false;
   *out_is_valid = node->operand_count <= VALUES_MAX && node->result_count <= VALUES_MAX;
   for (uint32_t i = 0; i < node->operand_count + node->result_count; ++i) {
-    const hlo_type_t* type = i < node->operand_count ? hlo_node_operand_type(node, i)
-                                                     : node->results[i - node->operand_count].type;
+    const hlo_type_t* type = hlo_node_type(node, i);
     found |= type->quant != NULL;
     *out_is_valid &= is_valid(type);
   }

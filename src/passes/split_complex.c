@@ -140,8 +140,7 @@ static bool touches_complex(const hlo_node_t* node, bool* out_is_splittable) {
   bool touches = false;
   *out_is_splittable = !node->extra;
   for (uint32_t i = 0; i < node->operand_count + node->result_count; ++i) {
-    const hlo_type_t* type = i < node->operand_count ? hlo_node_operand_type(node, i)
-                                                     : node->results[i - node->operand_count].type;
+    const hlo_type_t* type = hlo_node_type(node, i);
     if (!is_complex(type)) continue;
     touches = true;
     *out_is_splittable &= is_splittable(type);

@@ -14,11 +14,6 @@ static bool is_register(const hlo_plan_t* plan, const hlo_value_t* value, uint32
   return allocation.kind == HLO_ALLOCATION_REGISTER;
 }
 
-static bool has_one_element(const hlo_value_t* value) {
-  return value->type->kind == HLO_TYPE_TENSOR && hlo_type_element_count(value->type) == 1 &&
-         hlo_elementwise_supports_dtype(value->type->dtype);
-}
-
 // ---- arguments
 
 static bool is_donated(const hlo_plan_t* plan, uint32_t argument) {
@@ -55,7 +50,7 @@ static void load_arguments(hlo_entry_values_t* values) {
         const hlo_value_t* value = fusion->inputs[k];
         hlo_allocation_t allocation = hlo_plan_allocation(plan, value);
         if (allocation.kind != HLO_ALLOCATION_ARGUMENT ||
-            !is_argument(plan, value, allocation.index) || !has_one_element(value) ||
+            !is_argument(plan, value, allocation.index) || !hlo_elementwise_is_scalar(value) ||
             values->arguments[allocation.index] || is_donated(plan, allocation.index)) {
           continue;
         }
@@ -126,7 +121,7 @@ hlo_vir_value_t* hlo_entry_values_get(hlo_entry_values_t* values, const hlo_valu
                  : NULL;
     case HLO_ALLOCATION_CONSTANT: {
       const void* element = values->table->constants[allocation.index];
-      if (!element || !has_one_element(value)) return NULL;
+      if (!element || !hlo_elementwise_is_scalar(value)) return NULL;
       return hlo_scalar_constant(values->b, value->type->dtype, element);
     }
     default: return NULL;

@@ -277,11 +277,6 @@ static hlo_allocation_t allocation_of(const allocation_record_t* record) {
                             record->offset_bytes};
 }
 
-static const hlo_type_t* call_site_type(const hlo_node_t* node, uint32_t i) {
-  return i < node->operand_count ? hlo_node_operand_type(node, i)
-                                 : node->results[i - node->operand_count].type;
-}
-
 static bool is_callable(const hlo_node_t* node) {
   return !hlo_op_has(node->op, HLO_TRAIT_CONTROL | HLO_TRAIT_TERMINATOR);
 }
@@ -295,7 +290,7 @@ static hlo_status_t take_allocations(reader_t* r, const hlo_call_site_t* call_si
   for (uint32_t i = 0; i < count; ++i) {
     allocation_record_t record;
     take_bytes(r, &record, sizeof record);
-    const hlo_type_t* type = call_site_type(call_site->node, i);
+    const hlo_type_t* type = hlo_node_type(call_site->node, i);
     bool is_filled = record.kind == HLO_ALLOCATION_CONSTANT &&
                      record.index < table->constant_count && !table->constants[record.index];
     if (is_filled || !fits_allocation(r, &record, memory_bytes(type))) {

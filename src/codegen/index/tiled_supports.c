@@ -23,9 +23,7 @@ hlo_op_t hlo_tiled_reducer(const hlo_node_t* node, uint32_t result) {
 
 bool hlo_tiled_supports_types(const hlo_node_t* node) {
   for (uint32_t i = 0; i < node->operand_count + node->result_count; ++i) {
-    const hlo_type_t* type = i < node->operand_count
-                                 ? hlo_node_operand_type(node, i)
-                                 : node->results[i - node->operand_count].type;
+    const hlo_type_t* type = hlo_node_type(node, i);
     if (type->kind != HLO_TYPE_TENSOR || type->quant || type->rank > HLO_TILED_MAX_RANK)
       return false;
     if (!hlo_elementwise_supports_dtype(type->dtype)) return false;

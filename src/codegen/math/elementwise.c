@@ -16,6 +16,11 @@ bool hlo_elementwise_supports_dtype(hlo_dtype_t dtype) {
   return dtype == HLO_DTYPE_PRED || hlo_vmath_type(dtype, 1).elem != HLO_VIR_VOID;
 }
 
+bool hlo_elementwise_is_scalar(const hlo_value_t* value) {
+  return value->type->kind == HLO_TYPE_TENSOR && hlo_type_element_count(value->type) == 1 &&
+         hlo_elementwise_supports_dtype(value->type->dtype);
+}
+
 static hlo_dtype_t operand_dtype(const hlo_node_t* node) {
   return node->operand_count ? hlo_node_operand_type(node, 0)->dtype : node->results[0].type->dtype;
 }

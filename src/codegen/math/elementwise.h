@@ -8,6 +8,8 @@
 #include "ir/module.h"
 
 bool hlo_elementwise_supports_dtype(hlo_dtype_t dtype);
+/// Returns true for a value of a single element that a register can hold.
+bool hlo_elementwise_is_scalar(const hlo_value_t* value);
 /// Returns true if the op can be computed lane by lane for its element types.
 bool hlo_elementwise_supports(const hlo_node_t* node);
 /// Returns a rough cost in vector operations.

@@ -11,14 +11,9 @@
 // only inlined kernels, loops, branches and copies use. All values of a class agree, and so do a
 // loop's slot and result, which are one buffer
 
-static bool has_one_element(const hlo_value_t* value) {
-  return value->type->kind == HLO_TYPE_TENSOR && hlo_type_element_count(value->type) == 1 &&
-         hlo_elementwise_supports_dtype(value->type->dtype);
-}
-
 // lanes: of vectors that hold arrays; 0: no kernel accepts them.
 static bool fits_register(const hlo_value_t* value, uint32_t lanes) {
-  if (has_one_element(value)) return true;
+  if (hlo_elementwise_is_scalar(value)) return true;
   return value->type->kind == HLO_TYPE_TENSOR && value->type->dtype == HLO_DTYPE_F32 &&
          hlo_type_element_count(value->type) > 1 &&
          hlo_type_element_count(value->type) <= (int64_t)lanes;

@@ -46,14 +46,6 @@ uint32_t hlo_vir_base_operand(hlo_vir_opcode_t op) {
   return op == HLO_VIR_store || op == HLO_VIR_istore || op == HLO_VIR_scatter ? 1 : 0;
 }
 
-uint32_t hlo_vir_elem_bits(hlo_vir_elem_t elem) {
-  static const uint8_t bits[] = {
-      [HLO_VIR_INDEX] = 64, [HLO_VIR_I8] = 8,   [HLO_VIR_I16] = 16, [HLO_VIR_I32] = 32,
-      [HLO_VIR_I64] = 64,   [HLO_VIR_F32] = 32, [HLO_VIR_F64] = 64,
-  };
-  return elem <= HLO_VIR_F64 ? bits[elem] : 0;
-}
-
 // ---- modules -----------------------------------------------------------------------------------
 
 static hlo_vir_func_t* new_func(hlo_vir_module_t* module, const char* name) {

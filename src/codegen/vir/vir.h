@@ -213,7 +213,14 @@ static inline hlo_vir_value_t* hlo_vir_operand(const hlo_vir_value_t* value, uin
 /// Returns the operand of a MEMORY op that is the base; the next operand is the index (or vector of
 /// indices).
 uint32_t hlo_vir_base_operand(hlo_vir_opcode_t op);
-uint32_t hlo_vir_elem_bits(hlo_vir_elem_t elem);  // 0 for VOID and MASK
+/// Returns 0 for VOID and MASK.
+static inline uint32_t hlo_vir_elem_bits(hlo_vir_elem_t elem) {
+  static const uint8_t bits[] = {
+      [HLO_VIR_INDEX] = 64, [HLO_VIR_I8] = 8,   [HLO_VIR_I16] = 16, [HLO_VIR_I32] = 32,
+      [HLO_VIR_I64] = 64,   [HLO_VIR_F32] = 32, [HLO_VIR_F64] = 64,
+  };
+  return elem <= HLO_VIR_F64 ? bits[elem] : 0;
+}
 static inline hlo_vir_type_t hlo_vir_type(hlo_vir_elem_t elem, uint32_t lanes) {
   return (hlo_vir_type_t){(uint8_t)elem, (uint8_t)lanes};
 }

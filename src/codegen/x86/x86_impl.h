@@ -161,11 +161,7 @@ typedef struct hlo_x86_fn {
 // ---- types
 
 static inline unsigned hlo_x86_elem_bits(hlo_vir_type_t type) {
-  static const uint8_t bits[] = {
-      [HLO_VIR_INDEX] = 64, [HLO_VIR_I8] = 8,   [HLO_VIR_I16] = 16, [HLO_VIR_I32] = 32,
-      [HLO_VIR_I64] = 64,   [HLO_VIR_F32] = 32, [HLO_VIR_F64] = 64,
-  };
-  return bits[type.elem];
+  return hlo_vir_elem_bits((hlo_vir_elem_t)type.elem);
 }
 /// Returns the bytes of the vector itself.
 static inline unsigned hlo_x86_type_bytes(hlo_vir_type_t type) {
