@@ -207,8 +207,7 @@ uint32_t hlo_os_usable_cpu_count(void) {
   return (uint32_t)(count < 1 ? 1 : count);
 }
 
-static void visit_memory_max(const char* text, bool is_v1, void* context) {
-  (void)is_v1;
+static void visit_memory_max(const char* text, HLO_UNUSED bool is_v1, void* context) {
   uint64_t* least = context;
   unsigned long long bytes;
   if (sscanf(text, "%llu", &bytes) == 1 && bytes < *least) *least = bytes;
@@ -752,8 +751,7 @@ static void read_notes(const uint8_t* notes, size_t size_bytes, build_id_t* id) 
   }
 }
 
-static int find_build_id(struct dl_phdr_info* info, size_t size, void* context) {
-  (void)size;
+static int find_build_id(struct dl_phdr_info* info, HLO_UNUSED size_t size, void* context) {
   build_id_t* id = context;
   bool is_inside = false;
   for (int i = 0; i < info->dlpi_phnum; ++i) {

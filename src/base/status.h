@@ -8,6 +8,8 @@
 #include <stdint.h>
 
 #define HLO_MUST_USE __attribute__((warn_unused_result))
+/// Marks a parameter that the form of a function has, but this one does not need.
+#define HLO_UNUSED __attribute__((unused))
 #define HLO_PRINTF(format_index, first_index) \
   __attribute__((format(printf, format_index, first_index)))
 #define HLO_LIKELY(x) __builtin_expect(!!(x), 1)

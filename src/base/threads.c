@@ -50,12 +50,8 @@ void hlo_mutex_note_unlock(const hlo_mutex_t* mutex) {
   t_levels_held &= ~(1ull << mutex->level);
 }
 #else
-void hlo_mutex_note_lock(const hlo_mutex_t* mutex) {
-  (void)mutex;
-}
-void hlo_mutex_note_unlock(const hlo_mutex_t* mutex) {
-  (void)mutex;
-}
+void hlo_mutex_note_lock(HLO_UNUSED const hlo_mutex_t* mutex) {}
+void hlo_mutex_note_unlock(HLO_UNUSED const hlo_mutex_t* mutex) {}
 #endif
 
 void hlo_mutex_init(hlo_mutex_t* mutex, unsigned level) {
@@ -64,9 +60,7 @@ void hlo_mutex_init(hlo_mutex_t* mutex, unsigned level) {
   mutex->level = (uint8_t)level;
 }
 
-void hlo_mutex_deinit(hlo_mutex_t* mutex) {
-  (void)mutex;
-}
+void hlo_mutex_deinit(HLO_UNUSED hlo_mutex_t* mutex) {}
 
 void hlo_mutex_lock_contended(hlo_mutex_t* mutex) {
   for (int i = 0; i < LOCK_SPINS;

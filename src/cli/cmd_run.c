@@ -111,8 +111,7 @@ static void drop(hlo_tensor_t** tensors, uint32_t count) {
   }
 }
 
-static void print_probe(void* context, const char* text, size_t length) {
-  (void)context;
+static void print_probe(HLO_UNUSED void* context, const char* text, size_t length) {
   hlo_cli_write(text, length);
 }
 

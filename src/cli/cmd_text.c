@@ -16,9 +16,8 @@ static hlo_status_t print_hlo(const hlo_cli_t* cli, const hlo_module_t* module, 
   return hlo_hlo_text_print(module, &options, out);
 }
 
-static hlo_status_t write_hlo_proto(const hlo_cli_t* cli, const hlo_module_t* module,
+static hlo_status_t write_hlo_proto(HLO_UNUSED const hlo_cli_t* cli, const hlo_module_t* module,
                                     hlo_strbuf_t* out) {
-  (void)cli;
   return hlo_hlo_proto_write(module, out);
 }
 

@@ -107,8 +107,7 @@ static hlo_status_t build(hlo_ffi_call_t* call, const hlo_ffi_call_desc_t* desc)
   return build_frame(call, desc);
 }
 
-static void ignore(void* context, hlo_status_t status) {
-  (void)context;
+static void ignore(HLO_UNUSED void* context, hlo_status_t status) {
   hlo_status_release(status);
 }
 

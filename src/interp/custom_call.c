@@ -28,7 +28,6 @@ static hlo_status_t custom_check(HLO_REF_ARGUMENTS) {
 }
 
 static hlo_status_t custom_shape_assertion(HLO_REF_ARGUMENTS) {
-  (void)eval, (void)results;
   if (!node->operand_count || operands[0]->kind != HLO_TYPE_TENSOR) return expect_operands(node, 1);
   if (hlo_tensor_int(operands[0], 0)) return hlo_ok();
   enum { NAMED_MAX = 10 };  // {0} to {9}
@@ -45,7 +44,6 @@ static hlo_status_t custom_shape_assertion(HLO_REF_ARGUMENTS) {
 
 // Annotations for a partitioner: on one process they return their operands.
 static hlo_status_t custom_identity(HLO_REF_ARGUMENTS) {
-  (void)eval;
   if (node->operand_count < node->result_count) return expect_operands(node, node->result_count);
   for (uint32_t i = 0; i < node->result_count; ++i) {
     const hlo_type_t* type = node->results[i].type;
@@ -81,7 +79,6 @@ static hlo_status_t custom_pin(HLO_REF_ARGUMENTS) {
 }
 
 static hlo_status_t custom_nothing(HLO_REF_ARGUMENTS) {
-  (void)eval, (void)operands, (void)results;
   if (node->result_count == 0) return hlo_ok();
   return hlo_node_invalid(node, "@%s has no results",
                         hlo_custom_call_target(node));

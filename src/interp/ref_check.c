@@ -36,34 +36,28 @@ hlo_status_t hlo_check_operands(const hlo_node_t* node, hlo_tensor_t* const* ope
 }
 
 hlo_status_t hlo_ref_check_expect_eq(HLO_REF_ARGUMENTS) {
-  (void)eval, (void)results;
   return hlo_check_operands(node, operands);
 }
 
 hlo_status_t hlo_ref_check_expect_eq_const(HLO_REF_ARGUMENTS) {
-  (void)eval, (void)results;
   return hlo_check_operands(node, operands);
 }
 
 hlo_status_t hlo_ref_check_expect_almost_eq(HLO_REF_ARGUMENTS) {
-  (void)eval, (void)results;
   return hlo_check_operands(node, operands);
 }
 
 hlo_status_t hlo_ref_check_expect_almost_eq_const(HLO_REF_ARGUMENTS) {
-  (void)eval, (void)results;
   return hlo_check_operands(node, operands);
 }
 
 hlo_status_t hlo_ref_check_expect_close(HLO_REF_ARGUMENTS) {
-  (void)eval, (void)results;
   return hlo_check_operands(node, operands);
 }
 
 // ---- probes -------------------------------------------------------------------------------------
 
 hlo_status_t hlo_ref_check_expect_serialized_eq(HLO_REF_ARGUMENTS) {
-  (void)results;
   const char* id = hlo_node_attr_text(node, HLO_ATTR_probe_id);
   int64_t left = hlo_node_attr_int(node, HLO_ATTR_iteration, 0);
   for (const hlo_probe_t* probe = eval->first_probe; id && probe; probe = probe->next) {
@@ -147,7 +141,6 @@ hlo_status_t hlo_ref_interpreter_probe(HLO_REF_ARGUMENTS) {
 }
 
 hlo_status_t hlo_ref_interpreter_print(HLO_REF_ARGUMENTS) {
-  (void)results;
   const hlo_tensor_t* tensor = operands[0];
   if (!eval->options.print || tensor->kind != HLO_TYPE_TENSOR) return hlo_ok();
   hlo_literal_t* literal = NULL;

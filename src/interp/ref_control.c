@@ -75,20 +75,17 @@ PASS_THROUGH(sdy_sharding_constraint)
 PASS_THROUGH(sdy_reshard)
 
 hlo_status_t hlo_ref_sdy_mesh(HLO_REF_ARGUMENTS) {
-  (void)eval, (void)node, (void)operands, (void)results;
   return hlo_ok();
 }
 
 // ---- tuples, futures, tokens
 
 hlo_status_t hlo_ref_tuple(HLO_REF_ARGUMENTS) {
-  (void)eval;
   for (uint32_t i = 0; i < node->operand_count; ++i) hlo_tensor_retain(operands[i]);
   return hlo_tensor_create_tuple(node->operand_count, operands, &results[0]);
 }
 
 hlo_status_t hlo_ref_get_tuple_element(HLO_REF_ARGUMENTS) {
-  (void)eval;
   int64_t index = hlo_node_attr_int(node, HLO_ATTR_index, 0);
   if (index < 0 || index >= (int64_t)operands[0]->item_count) {
     return hlo_node_invalid(node, "index %lld of a tuple of %u elements", (long long)index,
@@ -99,36 +96,30 @@ hlo_status_t hlo_ref_get_tuple_element(HLO_REF_ARGUMENTS) {
 }
 
 hlo_status_t hlo_ref_async_done(HLO_REF_ARGUMENTS) {
-  (void)eval;
   return unpack_items(node, operands, results);
 }
 
 hlo_status_t hlo_ref_hlo_async_done(HLO_REF_ARGUMENTS) {
-  (void)eval;
   return unpack_items(node, operands, results);
 }
 
 hlo_status_t hlo_ref_after_all(HLO_REF_ARGUMENTS) {
-  (void)eval, (void)node, (void)operands;
   return hlo_tensor_create_token(&results[0]);
 }
 
 hlo_status_t hlo_ref_create_token(HLO_REF_ARGUMENTS) {
-  (void)eval, (void)node, (void)operands;
   return hlo_tensor_create_token(&results[0]);
 }
 
 // ---- process numbers
 
 hlo_status_t hlo_ref_partition_id(HLO_REF_ARGUMENTS) {
-  (void)operands;
   const hlo_process_grid_t* grid = eval->options.grid;
   return number_result(eval, node, grid ? eval->options.process % grid->partition_count : 0,
                        results);
 }
 
 hlo_status_t hlo_ref_replica_id(HLO_REF_ARGUMENTS) {
-  (void)operands;
   const hlo_process_grid_t* grid = eval->options.grid;
   return number_result(eval, node, grid ? eval->options.process / grid->partition_count : 0,
                        results);

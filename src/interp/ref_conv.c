@@ -158,10 +158,9 @@ static void conv_run(const wide_t* wide, const int64_t* dims, hlo_tensor_t* resu
   }
 }
 
-static hlo_status_t convolve(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,
-                             const int64_t* padding, uint32_t padding_count,
-                             hlo_tensor_t** results) {
-  (void)eval;
+static hlo_status_t convolve(HLO_UNUSED hlo_eval_t* eval, const hlo_node_t* node,
+                             hlo_tensor_t** operands, const int64_t* padding,
+                             uint32_t padding_count, hlo_tensor_t** results) {
   conv_t conv = {0};
   hlo_tensor_t *lhs = operands[0], *rhs = operands[1], *wide_lhs = NULL, *wide_rhs = NULL;
   HLO_TRY(conv_init(&conv, node, lhs, rhs, padding, padding_count));

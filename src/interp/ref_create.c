@@ -17,12 +17,10 @@ static hlo_status_t constant_run(const hlo_node_t* node, hlo_tensor_t** results)
 }
 
 hlo_status_t hlo_ref_constant(HLO_REF_ARGUMENTS) {
-  (void)eval, (void)operands;
   return constant_run(node, results);
 }
 
 hlo_status_t hlo_ref_chlo_constant(HLO_REF_ARGUMENTS) {
-  (void)eval, (void)operands;
   return constant_run(node, results);
 }
 
@@ -96,7 +94,6 @@ static void fill_iota(hlo_tensor_t* tensor, uint32_t dim) {
 }
 
 hlo_status_t hlo_ref_iota(HLO_REF_ARGUMENTS) {
-  (void)operands;
   const hlo_type_t* type = node->results[0].type;
   int64_t dim = hlo_node_attr_int(node, HLO_ATTR_iota_dimension, 0);
   if (dim < 0 || dim >= (int64_t)type->rank) {

@@ -32,7 +32,6 @@ static hlo_status_t check_amounts(const hlo_node_t* node, hlo_tensor_t* const* o
 }
 
 hlo_status_t hlo_ref_dynamic_reshape(HLO_REF_ARGUMENTS) {
-  (void)eval;
   uint32_t rank = 0;
   int64_t dims[HLO_RANK_MAX], count = 0;
   HLO_TRY(read_shape(node, operands[1], &rank, dims));

@@ -39,7 +39,6 @@ hlo_status_t hlo_move_reshape(const hlo_node_t* node, uint32_t i, hlo_tensor_t**
 }
 
 hlo_status_t hlo_ref_reshape(HLO_REF_ARGUMENTS) {
-  (void)eval;
   const hlo_type_t* type = node->results[0].type;
   return hlo_move_reshape(node, 0, operands, 0, type->rank, type->dims, &results[0]);
 }
@@ -57,8 +56,6 @@ hlo_status_t hlo_ref_hlo_bitcast(HLO_REF_ARGUMENTS) {
 }
 
 hlo_status_t hlo_ref_hlo_copy(HLO_REF_ARGUMENTS) {
-  (void)eval;
-  (void)node;
   results[0] = hlo_tensor_retain(operands[0]);
   return hlo_ok();
 }
@@ -220,7 +217,6 @@ hlo_status_t hlo_ref_dynamic_slice(HLO_REF_ARGUMENTS) {
 }
 
 hlo_status_t hlo_ref_dynamic_update_slice(HLO_REF_ARGUMENTS) {
-  (void)eval;
   hlo_tensor_t* operand = operands[0];
   const hlo_tensor_t* update = operands[1];
   const uint32_t rank = operand->rank;

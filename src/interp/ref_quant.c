@@ -216,7 +216,6 @@ static hlo_status_t located(const hlo_node_t* node, hlo_status_t status) {
 }
 
 hlo_status_t hlo_ref_uniform_quantize(HLO_REF_ARGUMENTS) {
-  (void)eval;
   const hlo_quant_t* quant = node->results[0].type->quant;
   if (quant == NULL) return hlo_node_invalid(node, "the result must be quantized");
   if (operands[0]->quant == NULL) {
@@ -230,7 +229,6 @@ hlo_status_t hlo_ref_uniform_quantize(HLO_REF_ARGUMENTS) {
 }
 
 hlo_status_t hlo_ref_uniform_dequantize(HLO_REF_ARGUMENTS) {
-  (void)eval;
   if (operands[0]->quant == NULL) return hlo_node_invalid(node, "the operand must be quantized");
   return located(node, dequantize(operands[0], &results[0]));
 }

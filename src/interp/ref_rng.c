@@ -199,7 +199,6 @@ hlo_status_t hlo_ref_rng(HLO_REF_ARGUMENTS) {
 }
 
 hlo_status_t hlo_ref_hlo_rng_get_and_update_state(HLO_REF_ARGUMENTS) {
-  (void)operands;
   HLO_TRY(hlo_eval_result(eval, node, 0, &results[0]));
   for (int64_t i = 0; i < results[0]->element_count; ++i) {
     uint64_t words[2];

@@ -94,7 +94,6 @@ static hlo_status_t zeros(hlo_eval_t* eval, const hlo_node_t* node, uint32_t cou
 }
 
 hlo_status_t hlo_ref_recv(HLO_REF_ARGUMENTS) {
-  (void)operands;
   const hlo_process_grid_t* grid = NULL;
   HLO_TRY(grid_of(eval, node, eval->options.grid && eval->options.grid->recv, &grid));
   uint32_t count = values_of(node);
@@ -113,7 +112,6 @@ hlo_status_t hlo_ref_recv(HLO_REF_ARGUMENTS) {
 }
 
 hlo_status_t hlo_ref_infeed(HLO_REF_ARGUMENTS) {
-  (void)operands;
   const hlo_process_grid_t* grid = NULL;
   HLO_TRY(grid_of(eval, node, eval->options.grid && eval->options.grid->infeed, &grid));
   uint32_t count = values_of(node);
@@ -137,13 +135,11 @@ hlo_status_t hlo_ref_outfeed(HLO_REF_ARGUMENTS) {
 
 // HLO's send-done and recv-done: the interpreter's send and recv are complete when they return.
 hlo_status_t hlo_ref_hlo_send_done(HLO_REF_ARGUMENTS) {
-  (void)eval, (void)node;
   results[0] = hlo_tensor_retain(operands[0]);
   return hlo_ok();
 }
 
 hlo_status_t hlo_ref_hlo_recv_done(HLO_REF_ARGUMENTS) {
-  (void)eval;
   const hlo_tensor_t* packed = operands[0];
   if (packed->item_count < node->result_count) {
     return hlo_node_invalid(node, "%u values for %u results", packed->item_count,

@@ -182,10 +182,9 @@ static hlo_status_t sim_recv(void* context, uint32_t source, uint32_t target, in
   return hlo_ok();
 }
 
-static hlo_status_t sim_infeed(void* context, uint32_t process, const hlo_node_t* node,
+static hlo_status_t sim_infeed(void* context, HLO_UNUSED uint32_t process, const hlo_node_t* node,
                                uint32_t tensor_count, hlo_tensor_t** out_tensors,
                                bool* out_pending) {
-  (void)process;
   simgrid_t* sim = context;
   *out_pending = false;
   if (tensor_count > sim->infeed_count - sim->infeed_next) {
@@ -198,10 +197,9 @@ static hlo_status_t sim_infeed(void* context, uint32_t process, const hlo_node_t
 }
 
 // Discards the values written to the outfeed: the simulation has no reader.
-static hlo_status_t sim_outfeed(void* context, uint32_t process, const hlo_node_t* node,
-                                uint32_t tensor_count, hlo_tensor_t* const* tensors,
-                                bool* out_pending) {
-  (void)context, (void)process, (void)node, (void)tensor_count, (void)tensors;
+static hlo_status_t sim_outfeed(HLO_UNUSED void* context, HLO_UNUSED uint32_t process,
+                                HLO_UNUSED const hlo_node_t* node, HLO_UNUSED uint32_t tensor_count,
+                                HLO_UNUSED hlo_tensor_t* const* tensors, bool* out_pending) {
   *out_pending = false;
   return hlo_ok();
 }

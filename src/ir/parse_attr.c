@@ -156,9 +156,8 @@ typedef struct dict {
   uint32_t count, key_capacity, item_capacity;
 } dict_t;
 
-static bool set_entry(hlo_parser_t* p, void* context, const char* at, const char* key,
+static bool set_entry(hlo_parser_t* p, void* context, HLO_UNUSED const char* at, const char* key,
                       size_t length, const hlo_attr_t* value) {
-  (void)at;
   dict_t* dict = context;
   if (!HLO_GROW(p, dict->keys, dict->count, dict->key_capacity) ||
       !HLO_GROW(p, dict->items, dict->count, dict->item_capacity)) {

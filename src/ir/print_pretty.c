@@ -30,8 +30,7 @@ static bool check_no_results(const hlo_node_t* node) {
   return node->result_count == 0;
 }
 
-static bool check_any(const hlo_node_t* node) {
-  (void)node;
+static bool check_any(HLO_UNUSED const hlo_node_t* node) {
   return true;
 }
 
@@ -110,10 +109,7 @@ static bool check_value(const hlo_node_t* node) {
   return type == value->type;
 }
 
-static void print_nothing(hlo_printer_t* p, const hlo_node_t* node) {
-  (void)p;
-  (void)node;
-}
+static void print_nothing(HLO_UNUSED hlo_printer_t* p, HLO_UNUSED const hlo_node_t* node) {}
 
 static bool check_operand(const hlo_node_t* node) {
   return node->result_count == 0 && node->operand_count > 0 &&

@@ -173,10 +173,7 @@ HLO_VERIFY_AS(recv, verify_token_pair)
 
 // HLO's own asynchronous ops carry any types: readers create matching ones, and a pass converts the
 // ops to StableHLO's forms before a back end sees them.
-static void verify_nothing(hlo_verify_t* verify, const hlo_node_t* node) {
-  (void)verify;
-  (void)node;
-}
+static void verify_nothing(HLO_UNUSED hlo_verify_t* verify, HLO_UNUSED const hlo_node_t* node) {}
 HLO_VERIFY_AS(custom_call, verify_nothing)  // as upstream, it may call functions of no module
 HLO_VERIFY_AS(hlo_async_start, verify_nothing)
 HLO_VERIFY_AS(hlo_async_done, verify_nothing)

@@ -38,13 +38,11 @@ static hlo_lib_prepare_fn_t function_of(const hlo_node_t* node) {
   }
 }
 
-static hlo_status_t run_nothing(const hlo_lib_run_t* run) {
-  (void)run;
+static hlo_status_t run_nothing(HLO_UNUSED const hlo_lib_run_t* run) {
   return hlo_ok();
 }
 
-static hlo_status_t prepare_nothing(hlo_lib_call_t* call, hlo_arena_t* arena) {
-  (void)arena;
+static hlo_status_t prepare_nothing(hlo_lib_call_t* call, HLO_UNUSED hlo_arena_t* arena) {
   call->run = run_nothing;
   return hlo_ok();
 }

@@ -51,8 +51,7 @@ static hlo_status_t run_shape_assertion(const hlo_lib_run_t* run) {
   return hlo_check_shape_error(run->node, count, values);
 }
 
-hlo_status_t hlo_lib_prepare_shape_assertion(hlo_lib_call_t* call, hlo_arena_t* arena) {
-  (void)arena;
+hlo_status_t hlo_lib_prepare_shape_assertion(hlo_lib_call_t* call, HLO_UNUSED hlo_arena_t* arena) {
   bool fits = call->node->operand_count > 0 && call->node->result_count == 0;
   for (uint32_t i = 0; i < call->node->operand_count; ++i) {
     const hlo_dtype_t dtype = call->operands[i].dtype;
@@ -72,8 +71,7 @@ static hlo_status_t run_process_id(const hlo_lib_run_t* run) {
   return hlo_ok();
 }
 
-hlo_status_t hlo_lib_prepare_process_id(hlo_lib_call_t* call, hlo_arena_t* arena) {
-  (void)arena;
+hlo_status_t hlo_lib_prepare_process_id(hlo_lib_call_t* call, HLO_UNUSED hlo_arena_t* arena) {
   call->run = run_process_id;
   return hlo_ok();
 }

@@ -149,8 +149,8 @@ static hlo_status_t run_philox(const hlo_lib_run_t* run) {
   return hlo_ok();
 }
 
-hlo_status_t hlo_lib_prepare_rng_bit_generator(hlo_lib_call_t* call, hlo_arena_t* arena) {
-  (void)arena;
+hlo_status_t hlo_lib_prepare_rng_bit_generator(hlo_lib_call_t* call,
+                                               HLO_UNUSED hlo_arena_t* arena) {
   const hlo_attr_t* algorithm = hlo_node_attr(call->node, HLO_ATTR_rng_algorithm);
   const bool is_threefry = algorithm && algorithm->i == HLO_RNG_ALGORITHM_THREE_FRY;
   const hlo_lib_array_t *initial = &call->operands[0], *out = &call->results[1];
@@ -214,9 +214,8 @@ static void store_normal(hlo_dtype_t dtype, char* out, const hlo_lib_array_t* pa
   hlo_dtype_store_double(dtype, out, mean + deviation * z);
 }
 
-static void store_word(hlo_dtype_t dtype, char* out, const hlo_lib_array_t* none,
+static void store_word(hlo_dtype_t dtype, char* out, HLO_UNUSED const hlo_lib_array_t* none,
                        const uint64_t words[2]) {
-  (void)none;
   memcpy(out, words, hlo_dtype_size_bytes(dtype));
 }
 

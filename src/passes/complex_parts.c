@@ -96,8 +96,7 @@ static hlo_parts_t sums(hlo_node_t* node, const hlo_parts_t* operands) {
 
 // ---- elementwise
 
-static hlo_parts_t constant(hlo_node_t* node, const hlo_parts_t* operands) {
-  (void)operands;
+static hlo_parts_t constant(hlo_node_t* node, HLO_UNUSED const hlo_parts_t* operands) {
   const hlo_type_t* type = node->results[0].type;
   const hlo_literal_t* literal = hlo_constant_literal(&node->results[0]);
   const hlo_type_t* part = hlo_part_type(node->parent->module, type);
@@ -146,8 +145,7 @@ static hlo_parts_t conjugate(hlo_node_t* node, const hlo_parts_t* operands) {
   return both(operands[0].re, hlo_build_unary(node, HLO_OP_negate, operands[0].im));
 }
 
-static hlo_parts_t iota(hlo_node_t* node, const hlo_parts_t* operands) {
-  (void)operands;
+static hlo_parts_t iota(hlo_node_t* node, HLO_UNUSED const hlo_parts_t* operands) {
   const hlo_type_t* type = hlo_part_type(node->parent->module, node->results[0].type);
   hlo_value_t* re = hlo_build_like(node, type, NULL);
   return re ? both(re, hlo_build_splat(node, re->type, 0)) : NONE;
@@ -213,18 +211,15 @@ static hlo_parts_t multiply(hlo_node_t* node, const hlo_parts_t* operands) {
   return hlo_parts_multiply(node, operands[0], operands[1]);
 }
 
-static hlo_parts_t make_complex(hlo_node_t* node, const hlo_parts_t* operands) {
-  (void)node;
+static hlo_parts_t make_complex(HLO_UNUSED hlo_node_t* node, const hlo_parts_t* operands) {
   return both(operands[0].re, operands[1].re);
 }
 
-static hlo_parts_t real(hlo_node_t* node, const hlo_parts_t* operands) {
-  (void)node;
+static hlo_parts_t real(HLO_UNUSED hlo_node_t* node, const hlo_parts_t* operands) {
   return only(operands[0].re);
 }
 
-static hlo_parts_t imag(hlo_node_t* node, const hlo_parts_t* operands) {
-  (void)node;
+static hlo_parts_t imag(HLO_UNUSED hlo_node_t* node, const hlo_parts_t* operands) {
   return only(operands[0].im);
 }
 

@@ -68,14 +68,13 @@ bool hlo_expand_broadcasting(hlo_pass_ctx_t* ctx, hlo_node_t* node, hlo_value_t*
 
 // ---- known shapes -------------------------------------------------------------------------------
 
-bool hlo_expand_static_form(hlo_pass_ctx_t* ctx, hlo_node_t* node, hlo_value_t** results) {
-  (void)ctx;
+bool hlo_expand_static_form(HLO_UNUSED hlo_pass_ctx_t* ctx, hlo_node_t* node,
+                            hlo_value_t** results) {
   results[0] = hlo_static_form(node);
   return results[0] && results[0]->type == node->results[0].type;
 }
 
-bool hlo_expand_broadcast(hlo_pass_ctx_t* ctx, hlo_node_t* node, hlo_value_t** results) {
-  (void)ctx;
+bool hlo_expand_broadcast(HLO_UNUSED hlo_pass_ctx_t* ctx, hlo_node_t* node, hlo_value_t** results) {
   const hlo_type_t *type = node->results[0].type, *operand = hlo_node_operand_type(node, 0);
   int64_t along[HLO_RANK_MAX];
   if (!hlo_type_is_plain(type) || !hlo_type_is_plain(operand)) return false;
@@ -108,8 +107,7 @@ static hlo_literal_t* splat_of(hlo_node_t* node, const hlo_attr_t* value) {
   return literal;
 }
 
-bool hlo_expand_constant(hlo_pass_ctx_t* ctx, hlo_node_t* node, hlo_value_t** results) {
-  (void)ctx;
+bool hlo_expand_constant(HLO_UNUSED hlo_pass_ctx_t* ctx, hlo_node_t* node, hlo_value_t** results) {
   const hlo_attr_t* value = hlo_node_attr(node, HLO_ATTR_value);
   const hlo_type_t* type = node->results[0].type;
   if (!value || !hlo_type_is_plain(type)) return false;

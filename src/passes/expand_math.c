@@ -343,8 +343,7 @@ static value_t* polygamma_of(const math_t* m, value_t* n, value_t* x) {
   return hlo_rselect(m, is_valid, result, hlo_rconst(m, NAN));
 }
 
-bool hlo_expand_math(hlo_pass_ctx_t* ctx, hlo_node_t* node, hlo_value_t** results) {
-  (void)ctx;
+bool hlo_expand_math(HLO_UNUSED hlo_pass_ctx_t* ctx, hlo_node_t* node, hlo_value_t** results) {
   value_t *x[2] = {NULL}, *result = NULL;
   const hlo_type_t* type = node->results[0].type;
   for (uint32_t i = 0; i < node->operand_count; ++i) {

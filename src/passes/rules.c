@@ -14,8 +14,7 @@
 
 // ---- guards
 
-static bool guard_none(hlo_rule_match_t* m) {
-  (void)m;
+static bool guard_none(HLO_UNUSED hlo_rule_match_t* m) {
   return true;
 }
 

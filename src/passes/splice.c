@@ -49,8 +49,7 @@ hlo_value_t* hlo_splice_result(const hlo_splicer_t* splicer, const hlo_region_t*
   return is_mapped ? splicer->map.values[value->index] : value;
 }
 
-static hlo_status_t count_op(void* context, hlo_node_t* node) {
-  (void)node;
+static hlo_status_t count_op(void* context, HLO_UNUSED hlo_node_t* node) {
   ++*(uint32_t*)context;
   return hlo_ok();
 }

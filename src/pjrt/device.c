@@ -167,9 +167,7 @@ hlo_status_t hlo_pjrt_Device_MemoryStats(PJRT_Device_MemoryStats_Args* args) {
   return hlo_ok();
 }
 
-static void keep_attributes(PJRT_Device_Attributes* attributes) {
-  (void)attributes;
-}
+static void keep_attributes(HLO_UNUSED PJRT_Device_Attributes* attributes) {}
 
 hlo_status_t hlo_pjrt_Device_GetAttributes(PJRT_Device_GetAttributes_Args* args) {
   args->attributes = &no_attributes;

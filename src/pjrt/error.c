@@ -31,12 +31,9 @@ static PJRT_Error_Code error_code(const PJRT_Error* base) {
 }
 
 /// A status has no payloads to visit.
-static void error_for_each_payload(const PJRT_Error* base, PJRT_Error_PayloadVisitor visitor,
-                                   void* user_arg) {
-  (void)base;
-  (void)visitor;
-  (void)user_arg;
-}
+static void error_for_each_payload(HLO_UNUSED const PJRT_Error* base,
+                                   HLO_UNUSED PJRT_Error_PayloadVisitor visitor,
+                                   HLO_UNUSED void* user_arg) {}
 
 static const PJRT_Error_FunctionTable error_functions = {
     .struct_size = PJRT_Error_FunctionTable_STRUCT_SIZE,

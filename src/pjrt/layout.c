@@ -111,9 +111,7 @@ hlo_status_t hlo_pjrt_Layouts_MemoryLayout_Destroy(PJRT_Layouts_MemoryLayout_Des
 }
 
 /// The text belongs to the layout.
-static void keep_serialized_layout(PJRT_Layouts_SerializedLayout* serialized) {
-  (void)serialized;
-}
+static void keep_serialized_layout(HLO_UNUSED PJRT_Layouts_SerializedLayout* serialized) {}
 
 hlo_status_t hlo_pjrt_Layouts_MemoryLayout_Serialize(
     PJRT_Layouts_MemoryLayout_Serialize_Args* args) {

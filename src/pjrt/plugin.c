@@ -2,8 +2,7 @@
 // The plugin as a whole: initialisation, which does nothing, and attributes.
 #include "pjrt/call.h"
 
-hlo_status_t hlo_pjrt_Plugin_Initialize(PJRT_Plugin_Initialize_Args* args) {
-  (void)args;
+hlo_status_t hlo_pjrt_Plugin_Initialize(HLO_UNUSED PJRT_Plugin_Initialize_Args* args) {
   return hlo_ok();
 }
 

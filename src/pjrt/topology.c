@@ -176,9 +176,7 @@ hlo_status_t hlo_pjrt_TopologyDescription_Deserialize(
 }
 
 /// The bytes belong to the topology.
-static void keep_serialized_topology(PJRT_SerializedTopology* serialized) {
-  (void)serialized;
-}
+static void keep_serialized_topology(HLO_UNUSED PJRT_SerializedTopology* serialized) {}
 
 hlo_status_t hlo_pjrt_TopologyDescription_Serialize(PJRT_TopologyDescription_Serialize_Args* args) {
   args->serialized_bytes = args->topology->serialized.data;

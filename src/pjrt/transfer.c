@@ -160,8 +160,7 @@ hlo_status_t hlo_pjrt_AsyncHostToDeviceTransferManager_BufferSize(
 }
 
 hlo_status_t hlo_pjrt_AsyncHostToDeviceTransferManager_AddMetadata(
-    PJRT_AsyncHostToDeviceTransferManager_AddMetadata_Args* args) {
-  (void)args;
+    HLO_UNUSED PJRT_AsyncHostToDeviceTransferManager_AddMetadata_Args* args) {
   return hlo_ok();
 }
 

@@ -103,21 +103,19 @@ static int32_t call_library(hlo_frame_t* frame, uint32_t call_site, void* const*
   return HLO_PROGRAM_DONE;
 }
 
-static void library_for(hlo_frame_t* frame, uint64_t chunk_count, hlo_parallel_chunk_t chunk,
-                       void* argument) {
-  (void)frame;
+static void library_for(HLO_UNUSED hlo_frame_t* frame, uint64_t chunk_count,
+                        hlo_parallel_chunk_t chunk, void* argument) {
   const hlo_parallel_t parallel = hlo_parallel_on_pool(the_pool());
   hlo_parallel_for(&parallel, chunk_count, chunk, argument);
 }
 
-static int32_t check_failed(hlo_frame_t* frame, uint32_t call_site, int64_t found, int64_t limit) {
-  (void)frame, (void)call_site, (void)found, (void)limit;
+static int32_t check_failed(HLO_UNUSED hlo_frame_t* frame, HLO_UNUSED uint32_t call_site,
+                            HLO_UNUSED int64_t found, HLO_UNUSED int64_t limit) {
   return HLO_PROGRAM_ERROR;
 }
 
 // Programs that wait for other processes are not compiled ahead of time (codegen/aot).
-static int32_t refuse_async(hlo_frame_t* frame, uint32_t call_site) {
-  (void)frame, (void)call_site;
+static int32_t refuse_async(HLO_UNUSED hlo_frame_t* frame, HLO_UNUSED uint32_t call_site) {
   return HLO_PROGRAM_ERROR;
 }
 

@@ -248,8 +248,7 @@ static void join_finish(join_t* join) {
   hlo_mem_free(join);
 }
 
-static void join_step(void* context, hlo_status_t status) {
-  (void)status;
+static void join_step(void* context, HLO_UNUSED hlo_status_t status) {
   join_t* join = context;
   if (atomic_fetch_sub_explicit(&join->pending, 1, memory_order_acq_rel) == 1) join_finish(join);
 }

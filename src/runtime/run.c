@@ -317,8 +317,7 @@ static void note_ready(hlo_run_t* run) {
   hlo_memory_queue_note_ready(hlo_client_memory_queue(run->loaded->client), progress_of(run));
 }
 
-static void one_ready(void* context, hlo_status_t status) {
-  (void)status;
+static void one_ready(void* context, HLO_UNUSED hlo_status_t status) {
   hlo_run_t* run = context;
   if (atomic_fetch_sub_explicit(&run->waiting, 1, memory_order_acq_rel) == 1) {
     note_ready(run);

@@ -310,9 +310,7 @@ static void argument_rule(inference_t* in, hlo_tile_op_t* op) {
 }
 
 // The rule of a yield is part of its region's operation.
-static void yield_rule(inference_t* in, hlo_tile_op_t* op) {
-  (void)in, (void)op;
-}
+static void yield_rule(HLO_UNUSED inference_t* in, HLO_UNUSED hlo_tile_op_t* op) {}
 
 typedef void (*rule_fn_t)(inference_t* in, hlo_tile_op_t* op);
 

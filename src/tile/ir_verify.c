@@ -77,20 +77,17 @@ static hlo_status_t check_memory(const verifier_t* v, const hlo_tile_op_t* op) {
   return hlo_ok();
 }
 
-static hlo_status_t check_map(const verifier_t* v, const hlo_tile_op_t* op) {
-  (void)v;
+static hlo_status_t check_map(HLO_UNUSED const verifier_t* v, const hlo_tile_op_t* op) {
   CHECK(op, op->operand_count > 0, MAP_OPERANDS);
   return hlo_ok();
 }
 
-static hlo_status_t check_guard(const verifier_t* v, const hlo_tile_op_t* op) {
-  (void)v;
+static hlo_status_t check_guard(HLO_UNUSED const verifier_t* v, const hlo_tile_op_t* op) {
   CHECK(op, op->operands[0]->dtype == op->dtype && op->operands[1]->dtype == op->dtype, GUARD_TYPE);
   return hlo_ok();
 }
 
-static hlo_status_t check_relayout(const verifier_t* v, const hlo_tile_op_t* op) {
-  (void)v;
+static hlo_status_t check_relayout(HLO_UNUSED const verifier_t* v, const hlo_tile_op_t* op) {
   CHECK(op, op->operands[0]->dtype == op->dtype, RELAYOUT_TYPE);
   return hlo_ok();
 }
@@ -109,8 +106,7 @@ static hlo_status_t check_yield_of(const hlo_tile_op_t* op, const hlo_tile_block
   return hlo_ok();
 }
 
-static hlo_status_t check_reduce(const verifier_t* v, const hlo_tile_op_t* op) {
-  (void)v;
+static hlo_status_t check_reduce(HLO_UNUSED const verifier_t* v, const hlo_tile_op_t* op) {
   CHECK(op, op->reducer_count > 0, REDUCE_HOW);
   CHECK(op, !op->is_arg || op->reducer_count == 1, REDUCE_ARG);
   HLO_TRY(check_yield_of(op, &op->body, NULL));
@@ -122,8 +118,7 @@ static hlo_status_t check_reduce(const verifier_t* v, const hlo_tile_op_t* op) {
   return hlo_ok();
 }
 
-static hlo_status_t check_for(const verifier_t* v, const hlo_tile_op_t* op) {
-  (void)v;
+static hlo_status_t check_for(HLO_UNUSED const verifier_t* v, const hlo_tile_op_t* op) {
   CHECK(op, hlo_tile_op_has_result(op) == (op->operand_count > 0), CARRY_VALUES);
   if (!op->operand_count) return hlo_ok();
   const hlo_tile_loop_t* loop = &op->loops[0];
@@ -131,8 +126,7 @@ static hlo_status_t check_for(const verifier_t* v, const hlo_tile_op_t* op) {
   return check_yield_of(op, &op->body, op->operands);
 }
 
-static hlo_status_t check_while(const verifier_t* v, const hlo_tile_op_t* op) {
-  (void)v;
+static hlo_status_t check_while(HLO_UNUSED const verifier_t* v, const hlo_tile_op_t* op) {
   CHECK(op, op->operand_count > 0, CARRY_VALUES);
   const hlo_tile_op_t* condition = hlo_tile_block_yield(&op->body);
   CHECK(op, condition, YIELD_MISSING);
@@ -141,8 +135,7 @@ static hlo_status_t check_while(const verifier_t* v, const hlo_tile_op_t* op) {
   return check_yield_of(op, op->body.next, op->operands);
 }
 
-static hlo_status_t check_switch(const verifier_t* v, const hlo_tile_op_t* op) {
-  (void)v;
+static hlo_status_t check_switch(HLO_UNUSED const verifier_t* v, const hlo_tile_op_t* op) {
   CHECK(op, hlo_dtype_is_integer(op->operands[0]->dtype), SWITCH_INDEX);
   if (!hlo_tile_op_has_result(op)) return hlo_ok();
   const hlo_tile_op_t* last = hlo_tile_op_yield(op);
@@ -153,8 +146,7 @@ static hlo_status_t check_switch(const verifier_t* v, const hlo_tile_op_t* op) {
   return hlo_ok();
 }
 
-static hlo_status_t check_result(const verifier_t* v, const hlo_tile_op_t* op) {
-  (void)v;
+static hlo_status_t check_result(HLO_UNUSED const verifier_t* v, const hlo_tile_op_t* op) {
   const hlo_tile_op_t* of = op->operands[0];
   CHECK(op, hlo_tile_op_has_regions(of->kind), RESULT_OF);
   CHECK(op, op->result < hlo_tile_result_count(of), RESULT_NUMBER);
@@ -162,8 +154,7 @@ static hlo_status_t check_result(const verifier_t* v, const hlo_tile_op_t* op) {
   return hlo_ok();
 }
 
-static hlo_status_t check_argument(const verifier_t* v, const hlo_tile_op_t* op) {
-  (void)v;
+static hlo_status_t check_argument(HLO_UNUSED const verifier_t* v, const hlo_tile_op_t* op) {
   const hlo_tile_op_t* of = op->block->parent;
   CHECK(op, of && hlo_tile_op_carries(of->kind) && of->operand_count, ARGUMENT_OF);
   CHECK(op, op->result < of->operand_count, ARGUMENT_NUMBER);
@@ -171,8 +162,7 @@ static hlo_status_t check_argument(const verifier_t* v, const hlo_tile_op_t* op)
   return hlo_ok();
 }
 
-static hlo_status_t check_yield(const verifier_t* v, const hlo_tile_op_t* op) {
-  (void)v;
+static hlo_status_t check_yield(HLO_UNUSED const verifier_t* v, const hlo_tile_op_t* op) {
   const hlo_tile_op_t* of = op->block->parent;
   CHECK(op, of && hlo_tile_op_has_result(of) && !op->next, YIELD_PLACE);
   return hlo_ok();

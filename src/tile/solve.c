@@ -411,8 +411,7 @@ static bool is_at_most(hlo_tile_value_t value, int64_t most) {
 static bool is_multiple(hlo_tile_value_t value, int64_t factor) {
   return factor && value.size % factor == 0;
 }
-static bool is_no_splat(hlo_tile_value_t value, int64_t unused) {
-  (void)unused;
+static bool is_no_splat(hlo_tile_value_t value, HLO_UNUSED int64_t unused) {
   return !hlo_tile_layout_is_splat(value.layout);
 }
 

@@ -346,8 +346,7 @@ void hlo_emit_point(hlo_emitter_t* e) {
   for (uint32_t i = 0; i < count; ++i) hlo_emit_store(e, i, values[i]);
 }
 
-void hlo_emit_lanes(hlo_emitter_t* e, uint32_t copy, void* context) {
-  (void)copy, (void)context;
+void hlo_emit_lanes(hlo_emitter_t* e, HLO_UNUSED uint32_t copy, HLO_UNUSED void* context) {
   hlo_emit_point(e);
 }
 
@@ -624,9 +623,8 @@ static hlo_status_t emit_streamed(hlo_emitter_t* e, hlo_arena_t* scratch, hlo_vi
   return hlo_ok();
 }
 
-hlo_status_t hlo_emit_segments(hlo_emitter_t* e, hlo_arena_t* scratch, uint32_t phase,
+hlo_status_t hlo_emit_segments(hlo_emitter_t* e, hlo_arena_t* scratch, HLO_UNUSED uint32_t phase,
                                hlo_vir_value_t* chunk) {
-  (void)phase;
   return e->kernel->is_streamed ? emit_streamed(e, scratch, chunk)
                                 : emit_all_segments(e, scratch, chunk);
 }

@@ -150,8 +150,7 @@ static void emit_values(hlo_emitter_t* e, int64_t at,
 
 // The body of a loop over lanes; context: the tilings of all segments. Reads everything before it
 // writes, so that inputs may share memory with outputs.
-static void emit_interleaved_vectors(hlo_emitter_t* e, uint32_t copy, void* context) {
-  (void)copy;
+static void emit_interleaved_vectors(hlo_emitter_t* e, HLO_UNUSED uint32_t copy, void* context) {
   const hlo_tiling_t* const* tilings = context;
   const hlo_kernel_t* kernel = e->kernel;
   uint32_t loop = kernel->interleaved_loop, count = (uint32_t)kernel->spaces[0].extents[loop];

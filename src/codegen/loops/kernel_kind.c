@@ -23,15 +23,13 @@ static bool vector_fits(const hlo_kernel_t* kernel) {
 }
 
 // Reductions have lanes of their own.
-static bool is_outside_reductions(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling,
+static bool is_outside_reductions(HLO_UNUSED const hlo_kernel_t* kernel, const hlo_tiling_t* tiling,
                                   const hlo_tiled_t* tiled) {
-  (void)kernel;
   return !(hlo_tiling_computed_loops(tiling, tiled) & ~hlo_tiled_space_mask(&tiling->spaces[0]));
 }
 
-static bool is_gathered(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling,
+static bool is_gathered(const hlo_kernel_t* kernel, HLO_UNUSED const hlo_tiling_t* tiling,
                         const hlo_tiled_t* tiled) {
-  (void)tiling;
   if (tiled->kind != HLO_TILED_LOAD) return false;
   uint32_t lane = kernel->loops[kernel->loop_count - 1];
   return hlo_tiled_lane_access(tiled->offset, lane) == HLO_LANE_GATHERED &&

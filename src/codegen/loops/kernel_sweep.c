@@ -89,8 +89,7 @@ static void load_accumulators(hlo_emitter_t* e, const sweep_t* sweep,
   }
 }
 
-static void sweep_clear(hlo_emitter_t* e, uint32_t copy, void* context) {
-  (void)copy;
+static void sweep_clear(hlo_emitter_t* e, HLO_UNUSED uint32_t copy, void* context) {
   const sweep_t* sweep = context;
   hlo_vir_value_t* values[HLO_MAX_ACCUMULATORS];
   for (uint32_t i = 0; i < sweep->set.accumulator_count; ++i) {
@@ -120,8 +119,7 @@ static void sweep_row(hlo_emitter_t* e, const sweep_t* sweep, hlo_vir_value_t* f
   hlo_emit_reduced_extra_outputs(e, &sweep->set);
 }
 
-static void sweep_rows(hlo_emitter_t* e, uint32_t copy, void* context) {
-  (void)copy;
+static void sweep_rows(hlo_emitter_t* e, HLO_UNUSED uint32_t copy, void* context) {
   const sweep_t* sweep = context;
   const hlo_fused_reductions_t* set = &sweep->set;
   hlo_vir_value_t *sums[HLO_MAX_ACCUMULATORS], *values[HLO_MAX_ACCUMULATORS];
@@ -157,8 +155,7 @@ static void sweep_up(hlo_emitter_t* e, uint32_t copy, void* context) {
   sweep_clear(e, copy, context);
 }
 
-static void sweep_finish(hlo_emitter_t* e, uint32_t copy, void* context) {
-  (void)copy;
+static void sweep_finish(hlo_emitter_t* e, HLO_UNUSED uint32_t copy, void* context) {
   const sweep_t* sweep = context;
   hlo_vir_value_t *accumulators[HLO_MAX_ACCUMULATORS], *first[HLO_MAX_ACCUMULATORS];
   load_accumulators(e, sweep, accumulators);
@@ -185,8 +182,7 @@ static void sweep_range(hlo_emitter_t* e, hlo_range_t rows, void* context) {
   sweep_blocks(e, context, 1, (hlo_range_t){middle, rows.end});
 }
 
-static void begin_sweep_level(hlo_emitter_t* e, uint32_t level, void* context) {
-  (void)e;
+static void begin_sweep_level(HLO_UNUSED hlo_emitter_t* e, uint32_t level, void* context) {
   ((sweep_t*)context)->level = level;
 }
 
@@ -293,8 +289,7 @@ static void load_part(hlo_emitter_t* e, hlo_vir_value_t* chunk, void* context,
 }
 
 // Combines the accumulators of all chunks, then finishes the outputs.
-static void combine_chunks(hlo_emitter_t* e, uint32_t copy, void* context) {
-  (void)copy, (void)context;
+static void combine_chunks(hlo_emitter_t* e, HLO_UNUSED uint32_t copy, HLO_UNUSED void* context) {
   sweep_t sweep = all_reductions(e);
   hlo_reduce_start(e, &sweep.set, hlo_emitter_point_lanes(e));
   hlo_reduce_join_chunks(e, &sweep.set, load_part, &sweep);

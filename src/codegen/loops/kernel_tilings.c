@@ -125,8 +125,7 @@ static hlo_status_t print_piece(const tilings_t* t, uint32_t number, hlo_arena_t
 
 // ---- counting
 
-static void count_tiling(void* context, const hlo_tile_solution_t* solution) {
-  (void)solution;
+static void count_tiling(void* context, HLO_UNUSED const hlo_tile_solution_t* solution) {
   ++((tilings_t*)context)->count;
 }
 

@@ -6,36 +6,31 @@
 typedef hlo_vir_builder_t builder_t;
 typedef hlo_vir_value_t value_t;
 
-value_t* hlo_vmath_round_nearest_afz(builder_t* b, value_t* x, value_t* y) {
-  (void)y;
+value_t* hlo_vmath_round_nearest_afz(builder_t* b, value_t* x, HLO_UNUSED value_t* y) {
   // The largest number below one half: adding one half would round x = 0.5 - 1 ulp up to 1.
   const double below_half = hlo_vis_f64(x) ? 0x1.fffffffffffffp-2 : 0x1.fffffep-2;
   value_t* step = hlo_vwith_sign(b, hlo_vconst(b, x, below_half), x);
   return hlo_vround(b, hlo_vadd(b, x, step), HLO_VIR_TOWARD_ZERO);
 }
 
-value_t* hlo_vmath_sign(builder_t* b, value_t* x, value_t* y) {
-  (void)y;
+value_t* hlo_vmath_sign(builder_t* b, value_t* x, HLO_UNUSED value_t* y) {
   value_t* zero = hlo_vconst(b, x, 0);
   value_t* rest = hlo_vadd(b, x, x);  // a zero, NaN, or subnormal: then a zero if those are flushed
   value_t* sign = hlo_vreplace_k(b, rest, hlo_vcmp(b, HLO_VIR_GT, x, zero), 1);
   return hlo_vreplace_k(b, sign, hlo_vcmp(b, HLO_VIR_LT, x, zero), -1);
 }
 
-value_t* hlo_vmath_real(builder_t* b, value_t* x, value_t* y) {
-  (void)b, (void)y;
+value_t* hlo_vmath_real(HLO_UNUSED builder_t* b, value_t* x, HLO_UNUSED value_t* y) {
   return x;
 }
 value_t* hlo_vmath_chlo_conj(builder_t* b, value_t* x, value_t* y) {
   return hlo_vmath_real(b, x, y);
 }
-value_t* hlo_vmath_imag(builder_t* b, value_t* x, value_t* y) {
-  (void)y;
+value_t* hlo_vmath_imag(builder_t* b, value_t* x, HLO_UNUSED value_t* y) {
   return hlo_vconst(b, x, 0);
 }
 
-value_t* hlo_vmath_chlo_square(builder_t* b, value_t* x, value_t* y) {
-  (void)y;
+value_t* hlo_vmath_chlo_square(builder_t* b, value_t* x, HLO_UNUSED value_t* y) {
   return hlo_vmul(b, x, x);
 }
 
@@ -46,8 +41,7 @@ static value_t* better_rsqrt(builder_t* b, value_t* x, value_t* r) {
   return hlo_vfma(b, hlo_vmul(b, r, h), HLO_POLYNOMIAL(b, h, series), r);
 }
 
-static value_t* plain_rsqrt(builder_t* b, value_t* x, value_t* y) {
-  (void)y;
+static value_t* plain_rsqrt(builder_t* b, value_t* x, HLO_UNUSED value_t* y) {
   return hlo_vdiv(b, hlo_vconst(b, x, 1), hlo_vsqrt(b, x));
 }
 
@@ -65,20 +59,16 @@ value_t* hlo_vmath_rsqrt(builder_t* b, value_t* x, value_t* y) {
   return hlo_vmath_except_where(b, is_edge, x, root, plain_rsqrt);
 }
 
-value_t* hlo_vmath_is_finite(builder_t* b, value_t* x, value_t* y) {
-  (void)y;
+value_t* hlo_vmath_is_finite(builder_t* b, value_t* x, HLO_UNUSED value_t* y) {
   return hlo_vcmp_k(b, HLO_VIR_LT, hlo_vabs(b, x), INFINITY);
 }
-value_t* hlo_vmath_chlo_is_inf(builder_t* b, value_t* x, value_t* y) {
-  (void)y;
+value_t* hlo_vmath_chlo_is_inf(builder_t* b, value_t* x, HLO_UNUSED value_t* y) {
   return hlo_vcmp_k(b, HLO_VIR_EQ, hlo_vabs(b, x), INFINITY);
 }
-value_t* hlo_vmath_chlo_is_pos_inf(builder_t* b, value_t* x, value_t* y) {
-  (void)y;
+value_t* hlo_vmath_chlo_is_pos_inf(builder_t* b, value_t* x, HLO_UNUSED value_t* y) {
   return hlo_vcmp_k(b, HLO_VIR_EQ, x, INFINITY);
 }
-value_t* hlo_vmath_chlo_is_neg_inf(builder_t* b, value_t* x, value_t* y) {
-  (void)y;
+value_t* hlo_vmath_chlo_is_neg_inf(builder_t* b, value_t* x, HLO_UNUSED value_t* y) {
   return hlo_vcmp_k(b, HLO_VIR_EQ, x, -INFINITY);
 }
 

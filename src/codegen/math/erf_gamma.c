@@ -45,13 +45,11 @@ static value_t* narrow_erf(builder_t* b, value_t* x) {
   return hlo_vselect(b, hlo_vcmp_k(b, HLO_VIR_LT, size, start_of_large), erf_of_small(b, x), large);
 }
 
-value_t* hlo_vmath_chlo_erf(builder_t* b, value_t* x, value_t* y) {
-  (void)y;
+value_t* hlo_vmath_chlo_erf(builder_t* b, value_t* x, HLO_UNUSED value_t* y) {
   return hlo_vis_f64(x) ? wide_erf(b, x) : narrow_erf(b, x);
 }
 
-value_t* hlo_vmath_chlo_erfc(builder_t* b, value_t* x, value_t* y) {
-  (void)y;
+value_t* hlo_vmath_chlo_erfc(builder_t* b, value_t* x, HLO_UNUSED value_t* y) {
   value_t* size = hlo_vabs(b, x);
   value_t* large = erfc_of_large(b, size);
   value_t* reflected = hlo_vsub(b, hlo_vconst(b, x, 2), large);
@@ -102,8 +100,7 @@ static value_t* exact_inverse(builder_t* b, value_t* x) {
   return hlo_vwith_sign(b, hlo_vselect(b, is_inside, better, y), x);
 }
 
-value_t* hlo_vmath_chlo_erf_inv(builder_t* b, value_t* x, value_t* y) {
-  (void)y;
+value_t* hlo_vmath_chlo_erf_inv(builder_t* b, value_t* x, HLO_UNUSED value_t* y) {
   return hlo_vis_f64(x) ? exact_inverse(b, x) : rough_inverse(b, x);
 }
 
@@ -134,8 +131,7 @@ static value_t* turns_of(builder_t* b, value_t* x) {
 }
 
 // source: DLMF 5.11.1 (asymptotic series), 5.5.1 (recurrence), 5.5.3 (reflection)
-static value_t* wide_lgamma(builder_t* b, value_t* x, value_t* y) {
-  (void)y;
+static value_t* wide_lgamma(builder_t* b, value_t* x, HLO_UNUSED value_t* y) {
   enum { BOUND = 8 };
   static const double series[] = {1.0 / 12,   -1.0 / 360,      1.0 / 1260, -1.0 / 1680,
                                   1.0 / 1188, -691.0 / 360360, 1.0 / 156,  -3617.0 / 122400};
@@ -176,8 +172,7 @@ static value_t* stirling(builder_t* b, value_t* x, value_t* log_high, value_t* l
 // lgamma(x) of F32: below 3, (x - 1) (x - 2) P(x), with recurrence below 1; above, Stirling's
 // series;
 // for negative numbers, where it has zeros, in f64.
-value_t* hlo_vmath_chlo_lgamma(builder_t* b, value_t* x, value_t* y) {
-  (void)y;
+value_t* hlo_vmath_chlo_lgamma(builder_t* b, value_t* x, HLO_UNUSED value_t* y) {
   value_t* zero = hlo_vconst(b, x, -0.0);  // subtracted, it makes -0 positive
   value_t* infinity = hlo_vconst(b, x, INFINITY);
   value_t* log_low;
@@ -198,8 +193,7 @@ value_t* hlo_vmath_chlo_lgamma(builder_t* b, value_t* x, value_t* y) {
 }
 
 // source: DLMF 5.11.2 (asymptotic series), 5.5.2 (recurrence), 5.5.4 (reflection)
-value_t* hlo_vmath_chlo_digamma(builder_t* b, value_t* x, value_t* y) {
-  (void)y;
+value_t* hlo_vmath_chlo_digamma(builder_t* b, value_t* x, HLO_UNUSED value_t* y) {
   enum { BOUND = 10 };
   static const double series[] = {1.0 / 12,  -1.0 / 120,     1.0 / 252, -1.0 / 240,
                                   1.0 / 132, -691.0 / 32760, 1.0 / 12};

@@ -80,8 +80,7 @@ static value_t* exp_of_reduced(builder_t* b, reduced_t r) {
   return scaled_polynomial(b, r, f->coefficients, f->count);
 }
 
-value_t* hlo_vmath_exponential(builder_t* b, value_t* x, value_t* y) {
-  (void)y;
+value_t* hlo_vmath_exponential(builder_t* b, value_t* x, HLO_UNUSED value_t* y) {
   const exp_format_t* f = exp_format_of(x);
   return exp_of_reduced(
       b, reduce_exponent(b, hlo_vat_most(b, hlo_vat_least(b, x, f->lowest), f->highest)));
@@ -129,16 +128,14 @@ static value_t* twice_half(builder_t* b, value_t* half, value_t* x) {
                      result);
 }
 
-value_t* hlo_vmath_exponential_minus_one(builder_t* b, value_t* x, value_t* y) {
-  (void)y;
+value_t* hlo_vmath_exponential_minus_one(builder_t* b, value_t* x, HLO_UNUSED value_t* y) {
   parts_t parts = exp_parts_of(b, hlo_vat_most(b, x, exp_format_of(x)->highest), 1);
   return twice_half(b, scaled_plus(b, parts, -0.5), x);
 }
 
 // exp(-|x|) does not overflow, and the smaller of the values at x and -x is computed without
 // cancellation.
-value_t* hlo_vmath_logistic(builder_t* b, value_t* x, value_t* y) {
-  (void)y;
+value_t* hlo_vmath_logistic(builder_t* b, value_t* x, HLO_UNUSED value_t* y) {
   value_t* small = hlo_vat_least(b, hlo_vneg_abs(b, x), exp_format_of(x)->lowest);
   small = exp_of_reduced(b, reduce_exponent(b, small));
   value_t* is_negative = hlo_vcmp_k(b, HLO_VIR_LT, x, 0);
@@ -147,8 +144,7 @@ value_t* hlo_vmath_logistic(builder_t* b, value_t* x, value_t* y) {
 }
 
 // Computes (1 - e) / (1 + e) with e = exp(-2 |x|), both halved.
-value_t* hlo_vmath_tanh(builder_t* b, value_t* x, value_t* y) {
-  (void)y;
+value_t* hlo_vmath_tanh(builder_t* b, value_t* x, HLO_UNUSED value_t* y) {
   value_t* size = hlo_vneg_abs(b, x);
   parts_t parts = exp_parts_of(b, hlo_vadd(b, size, size), 1);
   value_t* top = hlo_vabs(b, scaled_plus(b, parts, -0.5));
@@ -156,8 +152,7 @@ value_t* hlo_vmath_tanh(builder_t* b, value_t* x, value_t* y) {
 }
 
 // q = (exp(|x|) - 1) / 4: its exponential does not overflow before the result does.
-value_t* hlo_vmath_chlo_sinh(builder_t* b, value_t* x, value_t* y) {
-  (void)y;
+value_t* hlo_vmath_chlo_sinh(builder_t* b, value_t* x, HLO_UNUSED value_t* y) {
   parts_t parts =
       exp_parts_of(b, hlo_vat_most(b, hlo_vabs(b, x), exp_format_of(x)->highest + 0.5), 2);
   value_t* q = scaled_plus(b, parts, -0.25);
@@ -166,8 +161,7 @@ value_t* hlo_vmath_chlo_sinh(builder_t* b, value_t* x, value_t* y) {
   return twice_half(b, half, x);
 }
 
-value_t* hlo_vmath_chlo_cosh(builder_t* b, value_t* x, value_t* y) {
-  (void)y;
+value_t* hlo_vmath_chlo_cosh(builder_t* b, value_t* x, HLO_UNUSED value_t* y) {
   parts_t parts =
       exp_parts_of(b, hlo_vat_most(b, hlo_vabs(b, x), exp_format_of(x)->highest + 0.5), 2);
   value_t* q = hlo_vfma(b, parts.power, parts.sum, parts.power);  // exp(|x|) / 4
@@ -274,15 +268,13 @@ value_t* hlo_vmath_log_of_normal(builder_t* b, value_t* x) {
   return log_of_parts(b, parts.exponent, parts.fraction);
 }
 
-value_t* hlo_vmath_log(builder_t* b, value_t* x, value_t* y) {
-  (void)y;
+value_t* hlo_vmath_log(builder_t* b, value_t* x, HLO_UNUSED value_t* y) {
   log_parts_t parts = log_parts(b, x);
   return log_edges(b, x, log_of_parts(b, parts.exponent, parts.fraction));
 }
 
 // The rounding error of 1 + x is added to f.
-value_t* hlo_vmath_log_plus_one(builder_t* b, value_t* x, value_t* y) {
-  (void)y;
+value_t* hlo_vmath_log_plus_one(builder_t* b, value_t* x, HLO_UNUSED value_t* y) {
   value_t* one = hlo_vconst(b, x, 1);
   value_t* sum = hlo_vadd(b, x, one);
   value_t* lost = hlo_vsub(b, x, hlo_vsub(b, sum, one));
@@ -441,8 +433,7 @@ static value_t* better_inverse_root(builder_t* b, value_t* x, value_t* r, size_t
 
 // x times the square of x^(-1/3), corrected by a Newton step whose residual is computed with twice
 // the bits. Small arguments are scaled by a cube, so that no intermediate value is subnormal.
-value_t* hlo_vmath_cbrt(builder_t* b, value_t* x, value_t* y) {
-  (void)y;
+value_t* hlo_vmath_cbrt(builder_t* b, value_t* x, HLO_UNUSED value_t* y) {
   const root_format_t* f = &root_formats[hlo_vis_f64(x)];
   value_t* one = hlo_vconst(b, x, 1);
   value_t* size = hlo_vabs(b, x);

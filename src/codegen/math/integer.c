@@ -16,23 +16,22 @@ static bool is_signed(info_t* info) {
 
 // ---- expressions -------------------------------------------------------------------------------
 
-static value_t* integer_negate(builder_t* b, info_t* info, value_t* x, value_t* y) {
-  (void)info, (void)y;
+static value_t* integer_negate(builder_t* b, HLO_UNUSED info_t* info, value_t* x,
+                               HLO_UNUSED value_t* y) {
   return hlo_visub(b, hlo_viconst(b, x, 0), x);
 }
 static value_t* integer_abs(builder_t* b, info_t* info, value_t* x, value_t* y) {
   if (!is_signed(info)) return x;
   return hlo_vir_binary(b, HLO_VIR_smax, x, integer_negate(b, info, x, y));
 }
-static value_t* integer_sign(builder_t* b, info_t* info, value_t* x, value_t* y) {
-  (void)y;
+static value_t* integer_sign(builder_t* b, info_t* info, value_t* x, HLO_UNUSED value_t* y) {
   value_t* one = hlo_viconst(b, x, 1);
   if (!is_signed(info)) return hlo_vir_binary(b, HLO_VIR_umin, x, one);
   x = hlo_vir_binary(b, HLO_VIR_smin, x, one);
   return hlo_vir_binary(b, HLO_VIR_smax, x, hlo_viconst(b, x, -1));
 }
-static value_t* integer_not(builder_t* b, info_t* info, value_t* x, value_t* y) {
-  (void)info, (void)y;
+static value_t* integer_not(builder_t* b, HLO_UNUSED info_t* info, value_t* x,
+                            HLO_UNUSED value_t* y) {
   return hlo_vxor(b, x, hlo_viconst(b, x, -1));
 }
 // Clears the copies of the sign above an element of less than a byte.
@@ -40,12 +39,10 @@ static value_t* own_bits(builder_t* b, info_t* info, value_t* x) {
   const bool has_more = info->bits < 8 && is_signed(info);
   return has_more ? hlo_vand(b, x, hlo_viconst(b, x, (1 << info->bits) - 1)) : x;
 }
-static value_t* integer_popcount(builder_t* b, info_t* info, value_t* x, value_t* y) {
-  (void)y;
+static value_t* integer_popcount(builder_t* b, info_t* info, value_t* x, HLO_UNUSED value_t* y) {
   return hlo_vir_unary(b, HLO_VIR_popcount, own_bits(b, info, x));
 }
-static value_t* integer_clz(builder_t* b, info_t* info, value_t* x, value_t* y) {
-  (void)y;
+static value_t* integer_clz(builder_t* b, info_t* info, value_t* x, HLO_UNUSED value_t* y) {
   value_t* zeros = hlo_vir_unary(b, HLO_VIR_clz, own_bits(b, info, x));
   return info->bits < 8 ? hlo_viadd_k(b, zeros, info->bits - 8) : zeros;
 }
@@ -58,8 +55,8 @@ static value_t* integer_shift_right_arithmetic(builder_t* b, info_t* info, value
   if (unused) x = hlo_vashr_k(b, hlo_vshl_k(b, x, unused), unused);
   return hlo_vir_binary(b, HLO_VIR_ashr, x, y);
 }
-static value_t* integer_square(builder_t* b, info_t* info, value_t* x, value_t* y) {
-  (void)info, (void)y;
+static value_t* integer_square(builder_t* b, HLO_UNUSED info_t* info, value_t* x,
+                               HLO_UNUSED value_t* y) {
   return hlo_vimul(b, x, x);
 }
 

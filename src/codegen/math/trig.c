@@ -109,12 +109,10 @@ static value_t* large_sine(builder_t* b, value_t* x, double shift) {
   return hlo_vadd(b, sine, hlo_vsub(b, x, x));  // NaN for infinities
 }
 
-static value_t* large_sine_of(builder_t* b, value_t* x, value_t* y) {
-  (void)y;
+static value_t* large_sine_of(builder_t* b, value_t* x, HLO_UNUSED value_t* y) {
   return hlo_vxor(b, large_sine(b, x, 0), hlo_vsign_bit(b, x));
 }
-static value_t* large_cosine_of(builder_t* b, value_t* x, value_t* y) {
-  (void)y;
+static value_t* large_cosine_of(builder_t* b, value_t* x, HLO_UNUSED value_t* y) {
   return large_sine(b, x, 0.5);
 }
 static value_t* large_tangent_of(builder_t* b, value_t* x, value_t* y) {
@@ -146,16 +144,14 @@ static reduced_t reduce_angle(builder_t* b, value_t* size, int parts_of_pi) {
   return (reduced_t){shifted, rest};
 }
 
-value_t* hlo_vmath_sine(builder_t* b, value_t* x, value_t* y) {
-  (void)y;
+value_t* hlo_vmath_sine(builder_t* b, value_t* x, HLO_UNUSED value_t* y) {
   reduced_t reduced = reduce_angle(b, hlo_vabs(b, x), 1);
   value_t* sine = negate_if_odd(b, sine_of(b, reduced.rest), reduced.shifted);
   return unless_large(b, x, hlo_vxor(b, sine, hlo_vsign_bit(b, x)), large_sine_of);
 }
 
 // Computes the sine of h pi - x with h = n + 1/2, times (-1)^n.
-value_t* hlo_vmath_cosine(builder_t* b, value_t* x, value_t* y) {
-  (void)y;
+value_t* hlo_vmath_cosine(builder_t* b, value_t* x, HLO_UNUSED value_t* y) {
   const trig_format_t* f = trig_format_of(x);
   value_t* rounder = hlo_vconst(b, x, f->rounder);
   value_t* turns = hlo_vfma(b, x, hlo_vconst(b, x, inverse), hlo_vconst(b, x, -0.5));
@@ -168,8 +164,7 @@ value_t* hlo_vmath_cosine(builder_t* b, value_t* x, value_t* y) {
 }
 
 // Computes tan(rest), or -1 / tan(rest) for odd n.
-value_t* hlo_vmath_tan(builder_t* b, value_t* x, value_t* y) {
-  (void)y;
+value_t* hlo_vmath_tan(builder_t* b, value_t* x, HLO_UNUSED value_t* y) {
   value_t* one = hlo_vconst(b, x, 1);
   reduced_t reduced = reduce_angle(b, hlo_vabs(b, x), 2);
   value_t* r = reduced.rest;
@@ -253,8 +248,7 @@ static value_t* angle_of(builder_t* b, value_t* y, value_t* x) {
   return hlo_vadd(b, start, hlo_vadd(b, rest, start_low));
 }
 
-value_t* hlo_vmath_chlo_atan(builder_t* b, value_t* x, value_t* y) {
-  (void)y;
+value_t* hlo_vmath_chlo_atan(builder_t* b, value_t* x, HLO_UNUSED value_t* y) {
   return hlo_vwith_sign(b, angle_of(b, hlo_vabs(b, x), hlo_vconst(b, x, 1)), x);
 }
 
@@ -292,15 +286,13 @@ static value_t* other_leg(builder_t* b, value_t* x) {
   return hlo_vsqrt(b, hlo_vfnma(b, x, x, hlo_vconst(b, x, 1)));
 }
 
-value_t* hlo_vmath_chlo_asin(builder_t* b, value_t* x, value_t* y) {
-  (void)y;
+value_t* hlo_vmath_chlo_asin(builder_t* b, value_t* x, HLO_UNUSED value_t* y) {
   value_t* leg = other_leg(b, x);
   value_t* angle = hlo_vwith_sign(b, angle_of(b, hlo_vabs(b, x), leg), x);
   return hlo_vreplace_k(b, angle, hlo_vcmp(b, HLO_VIR_UNORDERED, leg, leg), NAN);
 }
 
-value_t* hlo_vmath_chlo_acos(builder_t* b, value_t* x, value_t* y) {
-  (void)y;
+value_t* hlo_vmath_chlo_acos(builder_t* b, value_t* x, HLO_UNUSED value_t* y) {
   value_t* leg = other_leg(b, x);
   value_t* angle = mirror(b, angle_of(b, leg, hlo_vabs(b, x)), x);
   return hlo_vreplace_k(b, angle, hlo_vcmp(b, HLO_VIR_UNORDERED, leg, leg), NAN);
@@ -321,8 +313,7 @@ static value_t* log_of_sum(builder_t* b, value_t* x, value_t* small) {
 }
 
 // asinh(x) = log(1 + x + x^2 / (1 + sqrt(1 + x^2)))
-value_t* hlo_vmath_chlo_asinh(builder_t* b, value_t* x, value_t* y) {
-  (void)y;
+value_t* hlo_vmath_chlo_asinh(builder_t* b, value_t* x, HLO_UNUSED value_t* y) {
   value_t* one = hlo_vconst(b, x, 1);
   value_t* size = hlo_vabs(b, x);
   value_t* square = hlo_vmul(b, size, size);
@@ -332,16 +323,14 @@ value_t* hlo_vmath_chlo_asinh(builder_t* b, value_t* x, value_t* y) {
 }
 
 // acosh(x) = log(1 + t + sqrt(2 t + t^2)) with t = x - 1
-value_t* hlo_vmath_chlo_acosh(builder_t* b, value_t* x, value_t* y) {
-  (void)y;
+value_t* hlo_vmath_chlo_acosh(builder_t* b, value_t* x, HLO_UNUSED value_t* y) {
   value_t* t = hlo_vadd_k(b, x, -1);
   value_t* small = hlo_vadd(b, t, hlo_vsqrt(b, hlo_vfma(b, t, t, hlo_vadd(b, t, t))));
   return hlo_vreplace_k(b, log_of_sum(b, x, small), hlo_vcmp_k(b, HLO_VIR_LT, x, 1), NAN);
 }
 
 // atanh(x) = log(1 + 2 x / (1 - x)) / 2
-value_t* hlo_vmath_chlo_atanh(builder_t* b, value_t* x, value_t* y) {
-  (void)y;
+value_t* hlo_vmath_chlo_atanh(builder_t* b, value_t* x, HLO_UNUSED value_t* y) {
   value_t* size = hlo_vabs(b, x);
   value_t* ratio = hlo_vdiv(b, hlo_vadd(b, size, size), hlo_vsub(b, hlo_vconst(b, x, 1), size));
   return hlo_vwith_sign(b, hlo_vmul_k(b, hlo_vmath_log_plus_one(b, ratio, NULL), 0.5), x);

@@ -266,9 +266,8 @@ hlo_status_t hlo_bc_read_svarints(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, u
 // ---- Numbers and bytes
 
 // Reads an integer of a known width (at most 64), sign-extended.
-static hlo_status_t read_int(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, unsigned bits,
+static hlo_status_t read_int(HLO_UNUSED hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, unsigned bits,
                              int64_t* out) {
-  (void)reader;
   if (bits == 0 || bits > 64) return hlo_bc_error(c, "integers of %u bits are not supported", bits);
   if (bits > 8) return hlo_bc_svarint(c, out);
   uint8_t byte;
@@ -289,8 +288,8 @@ hlo_status_t hlo_bc_read_float(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, hlo_
   return hlo_ok();
 }
 
-hlo_status_t hlo_bc_read_blob(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, hlo_bc_cursor_t* out) {
-  (void)reader;
+hlo_status_t hlo_bc_read_blob(HLO_UNUSED hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
+                              hlo_bc_cursor_t* out) {
   uint64_t size;
   HLO_TRY(hlo_bc_varint(c, &size));
   return hlo_bc_slice(c, size, out);

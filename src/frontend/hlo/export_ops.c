@@ -569,8 +569,7 @@ static hlo_status_t export_recv(scope_t* s, const hlo_node_t* node) {
 
 // ---- collectives --------------------------------------------------------------------------------
 
-static hlo_status_t export_cross_replica_sum(scope_t* s, const hlo_node_t* node) {
-  (void)node;
+static hlo_status_t export_cross_replica_sum(scope_t* s, HLO_UNUSED const hlo_node_t* node) {
   return hlo_export_refuse(s->exporter, "its addition has no computation");
 }
 

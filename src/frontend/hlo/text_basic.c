@@ -7,8 +7,7 @@
 
 #include "frontend/hlo/text_impl.h"
 
-hlo_status_t hlo_text_error(const hlo_text_t* t, const char* format, ...) {
-  (void)t;
+hlo_status_t hlo_text_error(HLO_UNUSED const hlo_text_t* t, const char* format, ...) {
   va_list args;
   va_start(args, format);
   hlo_status_t status = hlo_status_createv(HLO_STATUS_INVALID_ARGUMENT, format, args);

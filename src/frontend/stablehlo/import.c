@@ -151,9 +151,8 @@ static hlo_status_t of_enum(hlo_attr_id_t id, const hlo_attr_t* in, hlo_enum_kin
   return bad_form(id, hlo_enum_mnemonic(kind));
 }
 
-static hlo_status_t to_precision(hlo_importer_t* importer, hlo_attr_id_t id, const hlo_attr_t* in,
-                                 const hlo_attr_t** out) {
-  (void)importer;
+static hlo_status_t to_precision(HLO_UNUSED hlo_importer_t* importer, hlo_attr_id_t id,
+                                 const hlo_attr_t* in, const hlo_attr_t** out) {
   return of_enum(id, in, HLO_ENUM_PRECISION, out);
 }
 

@@ -153,9 +153,8 @@ static hlo_status_t read_type(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, hlo_b
   }
 }
 
-static hlo_status_t read_other_chlo(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, uint64_t code,
-                                    const hlo_attr_t** out) {
-  (void)reader, (void)out;
+static hlo_status_t read_other_chlo(HLO_UNUSED hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
+                                    uint64_t code, HLO_UNUSED const hlo_attr_t** out) {
   return hlo_bc_error(c, "CHLO attribute code %llu is unknown", (unsigned long long)code);
 }
 
