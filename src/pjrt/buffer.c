@@ -48,27 +48,7 @@ hlo_status_t hlo_pjrt_Buffer_Destroy(PJRT_Buffer_Destroy_Args* args) {
   return hlo_ok();
 }
 
-// --- Type, shape, layout -------------------------------------------------------------------------
-
-hlo_status_t hlo_pjrt_Buffer_ElementType(PJRT_Buffer_ElementType_Args* args) {
-  const hlo_dtype_t dtype = hlo_buffer_shape(args->buffer->buffer)->dtype;
-  args->type = (PJRT_Buffer_Type)hlo_dtype_info(dtype)->pjrt_type;
-  return hlo_ok();
-}
-
-hlo_status_t hlo_pjrt_Buffer_Dimensions(PJRT_Buffer_Dimensions_Args* args) {
-  const hlo_buffer_shape_t* shape = hlo_buffer_shape(args->buffer->buffer);
-  args->dims = shape->dims;
-  args->num_dims = shape->rank;
-  return hlo_ok();
-}
-
-hlo_status_t hlo_pjrt_Buffer_UnpaddedDimensions(PJRT_Buffer_UnpaddedDimensions_Args* args) {
-  const hlo_buffer_shape_t* shape = hlo_buffer_shape(args->buffer->buffer);
-  args->unpadded_dims = shape->dims;
-  args->num_dims = shape->rank;
-  return hlo_ok();
-}
+// --- Layout -------------------------------------------------------------------------------------
 
 hlo_status_t hlo_pjrt_Buffer_GetMemoryLayout(PJRT_Buffer_GetMemoryLayout_Args* args) {
   const hlo_buffer_shape_t* shape = hlo_buffer_shape(args->buffer->buffer);

@@ -13,19 +13,6 @@ hlo_status_t hlo_pjrt_Event_Destroy(PJRT_Event_Destroy_Args* args) {
   return hlo_ok();
 }
 
-hlo_status_t hlo_pjrt_Event_IsReady(PJRT_Event_IsReady_Args* args) {
-  args->is_ready = hlo_event_is_ready(runtime_event(args->event));
-  return hlo_ok();
-}
-
-hlo_status_t hlo_pjrt_Event_Error(PJRT_Event_Error_Args* args) {
-  return hlo_status_clone(hlo_event_error(runtime_event(args->event)));
-}
-
-hlo_status_t hlo_pjrt_Event_Await(PJRT_Event_Await_Args* args) {
-  return hlo_event_await(runtime_event(args->event), UINT64_MAX);
-}
-
 /// A framework's callback that waits for an event.
 typedef struct ready_callback {
   PJRT_Event_OnReadyCallback callback;

@@ -200,12 +200,6 @@ hlo_status_t hlo_pjrt_Client_Compile(PJRT_Client_Compile_Args* args) {
 
 // --- Queries -------------------------------------------------------------------------------------
 
-hlo_status_t hlo_pjrt_Executable_Name(PJRT_Executable_Name_Args* args) {
-  const char* name = args->executable->executable->name;
-  hlo_pjrt_lend(name != NULL ? name : "", &args->executable_name, &args->executable_name_size);
-  return hlo_ok();
-}
-
 hlo_status_t hlo_pjrt_Executable_GetCompiledMemoryStats(
     PJRT_Executable_GetCompiledMemoryStats_Args* args) {
   const hlo_executable_t* executable = args->executable->executable;

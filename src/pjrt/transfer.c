@@ -159,11 +159,6 @@ hlo_status_t hlo_pjrt_AsyncHostToDeviceTransferManager_BufferSize(
   return hlo_ok();
 }
 
-hlo_status_t hlo_pjrt_AsyncHostToDeviceTransferManager_AddMetadata(
-    HLO_UNUSED PJRT_AsyncHostToDeviceTransferManager_AddMetadata_Args* args) {
-  return hlo_ok();
-}
-
 // --- Filling -------------------------------------------------------------------------------------
 
 /// Copies a piece. Threads may add pieces concurrently; the value is ready when the last one has
