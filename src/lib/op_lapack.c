@@ -33,6 +33,10 @@ static int64_t smaller(int64_t a, int64_t b) {
   return a < b ? a : b;
 }
 
+static const hlo_lapack_t* lapack(const call_t* call) {
+  return hlo_lapack_of(call->dtype);
+}
+
 static bool is_matrix_batch(const hlo_lib_array_t* array) {
   return array->rank >= 2 && hlo_lapack_supports(array->dtype);
 }
@@ -139,9 +143,9 @@ static hlo_status_t lapack_run(const hlo_lib_run_t* run) {
   { HLO_DTYPE_S32, 1 }
 
 static void potrf_one(const call_t* call, int64_t b, const hlo_lapack_work_t* work) {
-  store_info(call, 1, b,
-             hlo_lapack_potrf(call->dtype, call->triangle.is_lower, call->n, matrix(call, 0, b),
-                              call->n, work));
+  store_info(
+      call, 1, b,
+      lapack(call)->potrf(call->triangle.is_lower, call->n, matrix(call, 0, b), call->n, work));
 }
 
 // Returns how many matrices from index b on are processed together.
@@ -150,8 +154,8 @@ static int64_t group_size(const call_t* call, int64_t b) {
 }
 
 static void potrf_some(const call_t* call, int64_t b, const hlo_lapack_work_t* work) {
-  hlo_lapack_potrf_small(call->dtype, call->triangle.is_lower, group_size(call, b), call->n,
-                         matrix(call, 0, b), part(&call->results[1], b), work);
+  lapack(call)->potrf_small(call->triangle.is_lower, group_size(call, b), call->n,
+                            matrix(call, 0, b), part(&call->results[1], b), work);
 }
 
 static bool prepare_potrf(call_t* call) {
@@ -172,7 +176,7 @@ static void trsm_some(const call_t* call, int64_t b, const hlo_lapack_work_t* wo
   char* x = part(&call->results[0], b * rows * columns);
   copy_operand(x, part(&call->operands[1], b * rows * columns),
                (size_t)(count * rows * columns) * hlo_dtype_size_bytes(call->dtype));
-  hlo_lapack_trsm_small(call->dtype, &triangle, count, rows, columns, x, work);
+  lapack(call)->trsm_small(&triangle, count, rows, columns, x, work);
 }
 
 static void trsm_one(const call_t* call, int64_t b, const hlo_lapack_work_t* work) {
@@ -183,7 +187,7 @@ static void trsm_one(const call_t* call, int64_t b, const hlo_lapack_work_t* wor
   char* x = part(&call->results[0], b * rows * columns);
   copy_operand(x, part(&call->operands[1], b * rows * columns),
                (size_t)(rows * columns) * hlo_dtype_size_bytes(call->dtype));
-  hlo_lapack_trsm(call->dtype, &triangle, rows, columns, x, columns, work);
+  lapack(call)->trsm(&triangle, rows, columns, x, columns, work);
 }
 
 // (a triangular, b) -> x
@@ -214,15 +218,14 @@ static bool prepare_trsm(call_t* call) {
 
 static void getrf_one(const call_t* call, int64_t b, const hlo_lapack_work_t* work) {
   int32_t* pivots = part(&call->results[1], b * smaller(call->m, call->n));
-  store_info(
-      call, 2, b,
-      hlo_lapack_getrf(call->dtype, call->m, call->n, matrix(call, 0, b), call->n, pivots, work));
+  store_info(call, 2, b,
+             lapack(call)->getrf(call->m, call->n, matrix(call, 0, b), call->n, pivots, work));
 }
 
 static void getrf_some(const call_t* call, int64_t b, const hlo_lapack_work_t* work) {
-  hlo_lapack_getrf_small(call->dtype, group_size(call, b), call->m, call->n, matrix(call, 0, b),
-                         part(&call->results[1], b * smaller(call->m, call->n)),
-                         part(&call->results[2], b), work);
+  lapack(call)->getrf_small(group_size(call, b), call->m, call->n, matrix(call, 0, b),
+                            part(&call->results[1], b * smaller(call->m, call->n)),
+                            part(&call->results[2], b), work);
 }
 
 // (a) -> lu, pivots (1-based), info
@@ -237,13 +240,13 @@ static bool prepare_getrf(call_t* call) {
 }
 
 static void geqrf_one(const call_t* call, int64_t b, const hlo_lapack_work_t* work) {
-  hlo_lapack_geqrf(call->dtype, call->m, call->n, matrix(call, 0, b), call->n,
-                   part(&call->results[1], b * smaller(call->m, call->n)), work);
+  lapack(call)->geqrf(call->m, call->n, matrix(call, 0, b), call->n,
+                      part(&call->results[1], b * smaller(call->m, call->n)), work);
 }
 
 static void geqrf_some(const call_t* call, int64_t b, const hlo_lapack_work_t* work) {
-  hlo_lapack_geqrf_small(call->dtype, group_size(call, b), call->m, call->n, matrix(call, 0, b),
-                         part(&call->results[1], b * smaller(call->m, call->n)), work);
+  lapack(call)->geqrf_small(group_size(call, b), call->m, call->n, matrix(call, 0, b),
+                            part(&call->results[1], b * smaller(call->m, call->n)), work);
 }
 
 // (a) -> reflectors and R, tau
@@ -257,13 +260,13 @@ static bool prepare_geqrf(call_t* call) {
 }
 
 static void orgqr_one(const call_t* call, int64_t b, const hlo_lapack_work_t* work) {
-  hlo_lapack_orgqr(call->dtype, call->m, call->n, call->k, matrix(call, 0, b), call->n,
-                   part(&call->operands[1], b * call->k), work);
+  lapack(call)->orgqr(call->m, call->n, call->k, matrix(call, 0, b), call->n,
+                      part(&call->operands[1], b * call->k), work);
 }
 
 static void orgqr_some(const call_t* call, int64_t b, const hlo_lapack_work_t* work) {
-  hlo_lapack_orgqr_small(call->dtype, group_size(call, b), call->m, call->n, call->k,
-                         matrix(call, 0, b), part(&call->operands[1], b * call->k), work);
+  lapack(call)->orgqr_small(group_size(call, b), call->m, call->n, call->k, matrix(call, 0, b),
+                            part(&call->operands[1], b * call->k), work);
 }
 
 // (reflectors, tau) -> q
@@ -281,8 +284,8 @@ static bool prepare_orgqr(call_t* call) {
 static void syevd_one(const call_t* call, int64_t b, const hlo_lapack_work_t* work) {
   store_info(
       call, 2, b,
-      hlo_lapack_syevd(call->dtype, call->mode == 'V', call->triangle.is_lower, call->n,
-                       matrix(call, 0, b), call->n, part(&call->results[1], b * call->n), work));
+      lapack(call)->syevd(call->mode == 'V', call->triangle.is_lower, call->n, matrix(call, 0, b),
+                          call->n, part(&call->results[1], b * call->n), work));
 }
 
 // (a Hermitian) -> eigenvectors (columns), eigenvalues (ascending), info
@@ -302,9 +305,9 @@ static void ormqr_one(const call_t* call, int64_t b, const hlo_lapack_work_t* wo
   void* out = part(&call->results[0], b * rows * columns);
   memcpy(out, part(c, b * rows * columns),
          (size_t)(rows * columns) * hlo_dtype_size_bytes(call->dtype));
-  hlo_lapack_ormqr(call->dtype, call->triangle.is_left, call->mode, rows, columns, call->k,
-                   part(&call->operands[0], b * call->m * call->n), call->n,
-                   part(&call->operands[1], b * call->k), out, columns, work);
+  lapack(call)->ormqr(call->triangle.is_left, call->mode, rows, columns, call->k,
+                      part(&call->operands[0], b * call->m * call->n), call->n,
+                      part(&call->operands[1], b * call->k), out, columns, work);
 }
 
 // (reflectors, tau, c) -> Q c, Q' c, c Q or c Q'
@@ -327,9 +330,9 @@ static bool prepare_ormqr(call_t* call) {
 }
 
 static void geqp3_one(const call_t* call, int64_t b, const hlo_lapack_work_t* work) {
-  hlo_lapack_geqp3(call->dtype, call->m, call->n, matrix(call, 0, b), call->n,
-                   part(&call->results[1], b * call->n),
-                   part(&call->results[2], b * smaller(call->m, call->n)), work);
+  lapack(call)->geqp3(call->m, call->n, matrix(call, 0, b), call->n,
+                      part(&call->results[1], b * call->n),
+                      part(&call->results[2], b * smaller(call->m, call->n)), work);
 }
 
 // (a, columns to move to the front) -> reflectors and R, column order, tau
@@ -347,8 +350,8 @@ static bool prepare_geqp3(call_t* call) {
 }
 
 static void gehrd_one(const call_t* call, int64_t b, const hlo_lapack_work_t* work) {
-  hlo_lapack_gehrd(call->dtype, call->n, call->mode, call->k, matrix(call, 0, b), call->n,
-                   part(&call->results[1], b * (call->n - 1)), work);
+  lapack(call)->gehrd(call->n, call->mode, call->k, matrix(call, 0, b), call->n,
+                      part(&call->results[1], b * (call->n - 1)), work);
   store_info(call, 2, b, 0);
 }
 
@@ -366,9 +369,9 @@ static bool prepare_gehrd(call_t* call) {
 
 static void sytrd_one(const call_t* call, int64_t b, const hlo_lapack_work_t* work) {
   const int64_t n = call->n;
-  hlo_lapack_sytrd(call->dtype, call->triangle.is_lower, n, matrix(call, 0, b), n,
-                   part(&call->results[1], b * n), part(&call->results[2], b * (n - 1)),
-                   part(&call->results[3], b * (n - 1)), work);
+  lapack(call)->sytrd(call->triangle.is_lower, n, matrix(call, 0, b), n,
+                      part(&call->results[1], b * n), part(&call->results[2], b * (n - 1)),
+                      part(&call->results[3], b * (n - 1)), work);
   store_info(call, 4, b, 0);
 }
 
@@ -390,10 +393,9 @@ static bool prepare_sytrd(call_t* call) {
 static void gtsv_one(const call_t* call, int64_t b, const hlo_lapack_work_t* work) {
   const int64_t n = call->n;
   char* dl = part(&call->results[0], b * n);
-  const int64_t info =
-      hlo_lapack_gtsv(call->dtype, false, n, call->k, dl + hlo_dtype_size_bytes(call->dtype),
-                      part(&call->results[1], b * n), part(&call->results[2], b * n),
-                      part(&call->results[3], b * n * call->k), call->k, work);
+  const int64_t info = lapack(call)->gtsv(
+      false, n, call->k, dl + hlo_dtype_size_bytes(call->dtype), part(&call->results[1], b * n),
+      part(&call->results[2], b * n), part(&call->results[3], b * n * call->k), call->k, work);
   store_info(call, 4, b, info);
 }
 
@@ -409,8 +411,8 @@ static void gtsv_perturbed_one(const call_t* call, int64_t b, const hlo_lapack_w
   void* x = part(&call->results[0], b * n * call->k);
   memcpy(x, part(&call->operands[3], b * n * call->k), (size_t)(n * call->k) * each);
   const hlo_lapack_work_t rest = {diagonals + 3 * line, work->scratch_bytes - 3 * line, NULL};
-  hlo_lapack_gtsv(call->dtype, true, n, call->k, diagonals + each, diagonals + line,
-                  diagonals + 2 * line, x, call->k, &rest);
+  lapack(call)->gtsv(true, n, call->k, diagonals + each, diagonals + line, diagonals + 2 * line, x,
+                     call->k, &rest);
 }
 
 // The last operand holds the matrices; the others have one dimension less.
@@ -450,11 +452,11 @@ static void gesdd_one(const call_t* call, int64_t b, const hlo_lapack_work_t* wo
   const bool has_vectors = call->mode != 'N';
   const int64_t columns = has_vectors ? u->dims[u->rank - 1] : least;
   const int64_t rows = has_vectors ? vt->dims[vt->rank - 2] : least;
-  store_info(call, 4, b,
-             hlo_lapack_gesdd(call->dtype, call->m, call->n, matrix(call, 0, b),
-                              part(&call->results[1], b * least), columns,
-                              has_vectors ? part(u, b * call->m * columns) : NULL, rows,
-                              has_vectors ? part(vt, b * rows * call->n) : NULL, work));
+  store_info(
+      call, 4, b,
+      lapack(call)->gesdd(call->m, call->n, matrix(call, 0, b), part(&call->results[1], b * least),
+                          columns, has_vectors ? part(u, b * call->m * columns) : NULL, rows,
+                          has_vectors ? part(vt, b * rows * call->n) : NULL, work));
 }
 
 // (a) -> an unspecified matrix, singular values (descending), left vectors (columns), right vectors

@@ -64,7 +64,7 @@ static void factor_one(const void* arg, int64_t index, void* scratch) {
   const hlo_lapack_work_t work = batch_work(&c->batch, scratch);
   hlo_dtype_convert(c->batch.dtype, c->a + at, wide, scratch, count);
   char* bytes = scratch;
-  if (hlo_lapack_potrf(wide, c->is_lower, n, scratch, n, &work)) {
+  if (hlo_lapack_of(wide)->potrf(c->is_lower, n, scratch, n, &work)) {
     const bool is_double = wide == HLO_DTYPE_F64 || wide == HLO_DTYPE_C128;
     const size_t parts = count * each / (is_double ? sizeof(double) : sizeof(float));
     for (size_t i = 0; i < parts; i++) {
@@ -153,7 +153,7 @@ static void solve_one(const void* arg, int64_t index, void* scratch) {
   triangle.lda = s->order;
   hlo_dtype_convert(dtype, s->a + at * a_count, wide, scratch, a_count);
   hlo_dtype_convert(dtype, s->b + at * b_count, wide, b, b_count);
-  hlo_lapack_trsm(wide, &triangle, s->m, s->n, b, s->n, &work);
+  hlo_lapack_of(wide)->trsm(&triangle, s->m, s->n, b, s->n, &work);
   hlo_dtype_convert(wide, b, dtype, s->x + at * b_count, b_count);
 }
 

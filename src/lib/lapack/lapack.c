@@ -10,7 +10,7 @@ bool hlo_lapack_supports(hlo_dtype_t dtype) {
          dtype == HLO_DTYPE_C128;
 }
 
-static const hlo_lapack_t* table(hlo_dtype_t dtype) {
+const hlo_lapack_t* hlo_lapack_of(hlo_dtype_t dtype) {
   const hlo_lapack_t* types = hlo_lapack_generic;
 #if defined(__x86_64__)
   switch (hlo_isa()) {
@@ -66,21 +66,6 @@ bool hlo_lapack_scratch_bytes(hlo_dtype_t dtype, int64_t rows, int64_t columns, 
                       out_bytes);
 }
 
-int64_t hlo_lapack_potrf(hlo_dtype_t dtype, bool is_lower, int64_t n, void* a, int64_t lda,
-                         const hlo_lapack_work_t* work) {
-  return table(dtype)->potrf(is_lower, n, a, lda, work);
-}
-
-void hlo_lapack_trsm(hlo_dtype_t dtype, const hlo_triangle_t* triangle, int64_t m, int64_t n,
-                     void* b, int64_t ldb, const hlo_lapack_work_t* work) {
-  table(dtype)->trsm(triangle, m, n, b, ldb, work);
-}
-
-int64_t hlo_lapack_getrf(hlo_dtype_t dtype, int64_t m, int64_t n, void* a, int64_t lda,
-                         int32_t* pivots, const hlo_lapack_work_t* work) {
-  return table(dtype)->getrf(m, n, a, lda, pivots, work);
-}
-
 bool hlo_lapack_is_small(hlo_dtype_t dtype, int64_t count, int64_t m, int64_t n) {
   // Empty lanes, and matrices that do not fit the caches of a core, cost more than the gain.
   enum { FEW = 8, TINY_ELEMENTS = 64 };
@@ -89,76 +74,4 @@ bool hlo_lapack_is_small(hlo_dtype_t dtype, int64_t count, int64_t m, int64_t n)
     return false;
   }
   return count >= FEW || (count > 1 && m * n <= TINY_ELEMENTS);
-}
-
-void hlo_lapack_potrf_small(hlo_dtype_t dtype, bool is_lower, int64_t count, int64_t n, void* a,
-                            int32_t* info, const hlo_lapack_work_t* work) {
-  table(dtype)->potrf_small(is_lower, count, n, a, info, work);
-}
-
-void hlo_lapack_getrf_small(hlo_dtype_t dtype, int64_t count, int64_t m, int64_t n, void* a,
-                            int32_t* pivots, int32_t* info, const hlo_lapack_work_t* work) {
-  table(dtype)->getrf_small(count, m, n, a, pivots, info, work);
-}
-
-void hlo_lapack_trsm_small(hlo_dtype_t dtype, const hlo_triangle_t* triangle, int64_t count,
-                           int64_t m, int64_t n, void* b, const hlo_lapack_work_t* work) {
-  table(dtype)->trsm_small(triangle, count, m, n, b, work);
-}
-
-void hlo_lapack_geqrf_small(hlo_dtype_t dtype, int64_t count, int64_t m, int64_t n, void* a,
-                            void* tau, const hlo_lapack_work_t* work) {
-  table(dtype)->geqrf_small(count, m, n, a, tau, work);
-}
-
-void hlo_lapack_orgqr_small(hlo_dtype_t dtype, int64_t count, int64_t m, int64_t n, int64_t k,
-                            void* a, const void* tau, const hlo_lapack_work_t* work) {
-  table(dtype)->orgqr_small(count, m, n, k, a, tau, work);
-}
-
-void hlo_lapack_geqrf(hlo_dtype_t dtype, int64_t m, int64_t n, void* a, int64_t lda, void* tau,
-                      const hlo_lapack_work_t* work) {
-  table(dtype)->geqrf(m, n, a, lda, tau, work);
-}
-
-void hlo_lapack_orgqr(hlo_dtype_t dtype, int64_t m, int64_t n, int64_t k, void* a, int64_t lda,
-                      const void* tau, const hlo_lapack_work_t* work) {
-  table(dtype)->orgqr(m, n, k, a, lda, tau, work);
-}
-
-int64_t hlo_lapack_syevd(hlo_dtype_t dtype, bool has_vectors, bool is_lower, int64_t n, void* a,
-                         int64_t lda, void* w, const hlo_lapack_work_t* work) {
-  return table(dtype)->syevd(has_vectors, is_lower, n, a, lda, w, work);
-}
-
-void hlo_lapack_ormqr(hlo_dtype_t dtype, bool is_left, bool is_adjoint, int64_t m, int64_t n,
-                      int64_t k, const void* a, int64_t lda, const void* tau, void* c, int64_t ldc,
-                      const hlo_lapack_work_t* work) {
-  table(dtype)->ormqr(is_left, is_adjoint, m, n, k, a, lda, tau, c, ldc, work);
-}
-
-void hlo_lapack_geqp3(hlo_dtype_t dtype, int64_t m, int64_t n, void* a, int64_t lda, int32_t* order,
-                      void* tau, const hlo_lapack_work_t* work) {
-  table(dtype)->geqp3(m, n, a, lda, order, tau, work);
-}
-
-void hlo_lapack_gehrd(hlo_dtype_t dtype, int64_t n, int64_t low, int64_t high, void* a, int64_t lda,
-                      void* tau, const hlo_lapack_work_t* work) {
-  table(dtype)->gehrd(n, low, high, a, lda, tau, work);
-}
-
-void hlo_lapack_sytrd(hlo_dtype_t dtype, bool is_lower, int64_t n, void* a, int64_t lda, void* d,
-                      void* e, void* tau, const hlo_lapack_work_t* work) {
-  table(dtype)->sytrd(is_lower, n, a, lda, d, e, tau, work);
-}
-
-int64_t hlo_lapack_gtsv(hlo_dtype_t dtype, bool is_perturbed, int64_t n, int64_t columns, void* dl,
-                        void* d, void* du, void* b, int64_t ldb, const hlo_lapack_work_t* work) {
-  return table(dtype)->gtsv(is_perturbed, n, columns, dl, d, du, b, ldb, work);
-}
-
-int64_t hlo_lapack_gesdd(hlo_dtype_t dtype, int64_t m, int64_t n, void* a, void* s,
-                         int64_t u_columns, void* u, int64_t vt_rows, void* vt,
-                         const hlo_lapack_work_t* work) {
-  return table(dtype)->gesdd(m, n, a, s, u_columns, u, vt_rows, vt, work);
 }

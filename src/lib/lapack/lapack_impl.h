@@ -6,44 +6,6 @@
 #include "lib/gemm.h"
 #include "lib/lapack/lapack.h"
 
-/// The functions of one type on one instruction set.
-typedef struct hlo_lapack {
-  int64_t (*potrf)(bool is_lower, int64_t n, void* a, int64_t lda, const hlo_lapack_work_t* work);
-  void (*trsm)(const hlo_triangle_t* triangle, int64_t m, int64_t n, void* b, int64_t ldb,
-               const hlo_lapack_work_t* work);
-  int64_t (*getrf)(int64_t m, int64_t n, void* a, int64_t lda, int32_t* pivots,
-                   const hlo_lapack_work_t* work);
-  // real types only
-  void (*potrf_small)(bool is_lower, int64_t count, int64_t n, void* a, int32_t* info,
-                      const hlo_lapack_work_t* work);
-  void (*getrf_small)(int64_t count, int64_t m, int64_t n, void* a, int32_t* pivots, int32_t* info,
-                      const hlo_lapack_work_t* work);
-  void (*trsm_small)(const hlo_triangle_t* triangle, int64_t count, int64_t m, int64_t n, void* b,
-                     const hlo_lapack_work_t* work);
-  void (*geqrf_small)(int64_t count, int64_t m, int64_t n, void* a, void* tau,
-                      const hlo_lapack_work_t* work);
-  void (*orgqr_small)(int64_t count, int64_t m, int64_t n, int64_t k, void* a, const void* tau,
-                      const hlo_lapack_work_t* work);
-  void (*geqrf)(int64_t m, int64_t n, void* a, int64_t lda, void* tau,
-                const hlo_lapack_work_t* work);
-  void (*orgqr)(int64_t m, int64_t n, int64_t k, void* a, int64_t lda, const void* tau,
-                const hlo_lapack_work_t* work);
-  void (*ormqr)(bool is_left, bool is_adjoint, int64_t m, int64_t n, int64_t k, const void* a,
-                int64_t lda, const void* tau, void* c, int64_t ldc, const hlo_lapack_work_t* work);
-  void (*geqp3)(int64_t m, int64_t n, void* a, int64_t lda, int32_t* order, void* tau,
-                const hlo_lapack_work_t* work);
-  void (*gehrd)(int64_t n, int64_t low, int64_t high, void* a, int64_t lda, void* tau,
-                const hlo_lapack_work_t* work);
-  void (*sytrd)(bool is_lower, int64_t n, void* a, int64_t lda, void* d, void* e, void* tau,
-                const hlo_lapack_work_t* work);
-  int64_t (*gtsv)(bool is_perturbed, int64_t n, int64_t columns, void* dl, void* d, void* du,
-                  void* b, int64_t ldb, const hlo_lapack_work_t* work);
-  int64_t (*gesdd)(int64_t m, int64_t n, void* a, void* s, int64_t u_columns, void* u,
-                   int64_t vt_rows, void* vt, const hlo_lapack_work_t* work);
-  int64_t (*syevd)(bool has_vectors, bool is_lower, int64_t n, void* a, int64_t lda, void* w,
-                   const hlo_lapack_work_t* work);
-} hlo_lapack_t;
-
 /// The types of a table.
 enum { HLO_LAPACK_F32, HLO_LAPACK_F64, HLO_LAPACK_C64, HLO_LAPACK_C128, HLO_LAPACK_TYPES };
 

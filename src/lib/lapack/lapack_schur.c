@@ -84,7 +84,7 @@ static void form_basis(form_t* form, const void* tau, const hlo_lapack_work_t* w
     memcpy(z + (size_t)i * row + each, t + (size_t)i * row, (size_t)(i - 1) * each);
   }
   if (n > 1) {
-    hlo_lapack_orgqr(form->dtype, n - 1, n - 1, n - 1, z + row + each, form->ld, tau, work);
+    hlo_lapack_of(form->dtype)->orgqr(n - 1, n - 1, n - 1, z + row + each, form->ld, tau, work);
   }
 }
 
@@ -120,7 +120,7 @@ static int64_t reduce(hlo_dtype_t given, const void* a, bool has_vectors, double
   if (scales) balance(n, ld, parts, form->t, scales);
   const hlo_lapack_work_t rest = {pieces->next, (size_t)(pieces->end - pieces->next),
                                   work->parallel};
-  hlo_lapack_gehrd(form->dtype, n, 0, n, form->t, ld, tau, &rest);
+  hlo_lapack_of(form->dtype)->gehrd(n, 0, n, form->t, ld, tau, &rest);
   if (has_vectors) form_basis(form, tau, &rest);
   const bool is_single = given == HLO_DTYPE_F32 || given == HLO_DTYPE_C64;
   const double epsilon = is_single ? FLT_EPSILON : DBL_EPSILON,

@@ -1013,14 +1013,14 @@ static void test_threads_change_nothing(void** state) {
       memset(values[p], 0, ORDER * sizeof(float));
       const hlo_dtype_t dtype = HLO_DTYPE_F32;
       switch (form) {
-        case 0: hlo_lapack_potrf(dtype, true, ORDER, out[p], ORDER, &work[p]); break;
-        case 1: hlo_lapack_getrf(dtype, ORDER, ORDER, out[p], ORDER, pivots, &work[p]); break;
-        case 2: hlo_lapack_trsm(dtype, &triangle, ORDER, ORDER, out[p], ORDER, &work[p]); break;
+        case 0: hlo_lapack_of(dtype)->potrf(true, ORDER, out[p], ORDER, &work[p]); break;
+        case 1: hlo_lapack_of(dtype)->getrf(ORDER, ORDER, out[p], ORDER, pivots, &work[p]); break;
+        case 2: hlo_lapack_of(dtype)->trsm(&triangle, ORDER, ORDER, out[p], ORDER, &work[p]); break;
         case 3:
-          hlo_lapack_geqrf(dtype, ORDER, ORDER, out[p], ORDER, values[p], &work[p]);
-          hlo_lapack_orgqr(dtype, ORDER, ORDER, ORDER, out[p], ORDER, values[p], &work[p]);
+          hlo_lapack_of(dtype)->geqrf(ORDER, ORDER, out[p], ORDER, values[p], &work[p]);
+          hlo_lapack_of(dtype)->orgqr(ORDER, ORDER, ORDER, out[p], ORDER, values[p], &work[p]);
           break;
-        default: hlo_lapack_syevd(dtype, true, true, ORDER, out[p], ORDER, values[p], &work[p]);
+        default: hlo_lapack_of(dtype)->syevd(true, true, ORDER, out[p], ORDER, values[p], &work[p]);
       }
     }
     assert_memory_equal(out[0], out[1], COUNT * sizeof(float));
