@@ -90,6 +90,11 @@ uint64_t* hlo_eval_rng_state(hlo_eval_t* eval);
 #define HLO_REF_ARGUMENTS                                           \
   HLO_UNUSED hlo_eval_t *eval, HLO_UNUSED const hlo_node_t *node,   \
       HLO_UNUSED hlo_tensor_t **operands, HLO_UNUSED hlo_tensor_t **results
+/// Defines hlo_ref_<op>() as another function of the same form.
+#define HLO_REF_AS(op, function)                    \
+  hlo_status_t hlo_ref_##op(HLO_REF_ARGUMENTS) {    \
+    return function(eval, node, operands, results); \
+  }
 #define HLO_OP(id, ...) hlo_status_t hlo_ref_##id(HLO_REF_ARGUMENTS) HLO_MUST_USE;
 #include "ir/ops.def"
 #undef HLO_OP

@@ -39,21 +39,10 @@ hlo_status_t hlo_ref_check_expect_eq(HLO_REF_ARGUMENTS) {
   return hlo_check_operands(node, operands);
 }
 
-hlo_status_t hlo_ref_check_expect_eq_const(HLO_REF_ARGUMENTS) {
-  return hlo_check_operands(node, operands);
-}
-
-hlo_status_t hlo_ref_check_expect_almost_eq(HLO_REF_ARGUMENTS) {
-  return hlo_check_operands(node, operands);
-}
-
-hlo_status_t hlo_ref_check_expect_almost_eq_const(HLO_REF_ARGUMENTS) {
-  return hlo_check_operands(node, operands);
-}
-
-hlo_status_t hlo_ref_check_expect_close(HLO_REF_ARGUMENTS) {
-  return hlo_check_operands(node, operands);
-}
+HLO_REF_AS(check_expect_eq_const, hlo_ref_check_expect_eq)
+HLO_REF_AS(check_expect_almost_eq, hlo_ref_check_expect_eq)
+HLO_REF_AS(check_expect_almost_eq_const, hlo_ref_check_expect_eq)
+HLO_REF_AS(check_expect_close, hlo_ref_check_expect_eq)
 
 // ---- probes -------------------------------------------------------------------------------------
 

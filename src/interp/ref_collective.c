@@ -408,7 +408,7 @@ static hlo_status_t reduce_over(hlo_eval_t* eval, const hlo_node_t* node, const 
   return status;
 }
 
-static hlo_status_t all_reduce(HLO_REF_ARGUMENTS) {
+hlo_status_t hlo_ref_all_reduce(HLO_REF_ARGUMENTS) {
   gathered_t all;
   HLO_TRY(gather_groups(eval, node, node->result_count, operands, &all));
   hlo_status_t status = hlo_ok();
@@ -419,13 +419,7 @@ static hlo_status_t all_reduce(HLO_REF_ARGUMENTS) {
   return status;
 }
 
-hlo_status_t hlo_ref_all_reduce(HLO_REF_ARGUMENTS) {
-  return all_reduce(eval, node, operands, results);
-}
-
-hlo_status_t hlo_ref_cross_replica_sum(HLO_REF_ARGUMENTS) {
-  return all_reduce(eval, node, operands, results);
-}
+HLO_REF_AS(cross_replica_sum, hlo_ref_all_reduce)
 
 hlo_status_t hlo_ref_collective_reduce(HLO_REF_ARGUMENTS) {
   gathered_t all;

@@ -19,8 +19,7 @@ static hlo_status_t unreachable_op(const hlo_node_t* node) {
 }
 
 // Returns the items of a tuple or future as the results.
-static hlo_status_t unpack_items(const hlo_node_t* node, hlo_tensor_t** operands,
-                                 hlo_tensor_t** results) {
+hlo_status_t hlo_ref_async_done(HLO_REF_ARGUMENTS) {
   const hlo_tensor_t* packed = operands[0];
   if (packed->item_count != node->result_count) {
     return hlo_node_invalid(node, "a future holds %u values, expected %u", packed->item_count,
@@ -31,6 +30,7 @@ static hlo_status_t unpack_items(const hlo_node_t* node, hlo_tensor_t** operands
   }
   return hlo_ok();
 }
+HLO_REF_AS(hlo_async_done, hlo_ref_async_done)
 
 static hlo_status_t number_result(hlo_eval_t* eval, const hlo_node_t* node, int64_t value,
                                   hlo_tensor_t** results) {
@@ -95,21 +95,11 @@ hlo_status_t hlo_ref_get_tuple_element(HLO_REF_ARGUMENTS) {
   return hlo_ok();
 }
 
-hlo_status_t hlo_ref_async_done(HLO_REF_ARGUMENTS) {
-  return unpack_items(node, operands, results);
-}
-
-hlo_status_t hlo_ref_hlo_async_done(HLO_REF_ARGUMENTS) {
-  return unpack_items(node, operands, results);
-}
-
 hlo_status_t hlo_ref_after_all(HLO_REF_ARGUMENTS) {
   return hlo_tensor_create_token(&results[0]);
 }
 
-hlo_status_t hlo_ref_create_token(HLO_REF_ARGUMENTS) {
-  return hlo_tensor_create_token(&results[0]);
-}
+HLO_REF_AS(create_token, hlo_ref_after_all)
 
 // ---- process numbers
 

@@ -5,7 +5,7 @@
 #include "interp/kernels_impl.h"
 #include "interp/quant.h"
 
-static hlo_status_t constant_run(const hlo_node_t* node, hlo_tensor_t** results) {
+hlo_status_t hlo_ref_constant(HLO_REF_ARGUMENTS) {
   const hlo_attr_t* value = hlo_node_attr(node, HLO_ATTR_value);
   const hlo_type_t* type = node->results[0].type;
   if (value == NULL || value->literal == NULL || value->literal->dtype != type->dtype) {
@@ -16,13 +16,7 @@ static hlo_status_t constant_run(const hlo_node_t* node, hlo_tensor_t** results)
   return hlo_ok();
 }
 
-hlo_status_t hlo_ref_constant(HLO_REF_ARGUMENTS) {
-  return constant_run(node, results);
-}
-
-hlo_status_t hlo_ref_chlo_constant(HLO_REF_ARGUMENTS) {
-  return constant_run(node, results);
-}
+HLO_REF_AS(chlo_constant, hlo_ref_constant)
 
 // Repeats the first `width` bytes of `data` until `size_bytes` are filled.
 static void repeat_bytes(uint8_t* data, size_t width, size_t size_bytes) {

@@ -303,7 +303,7 @@ static bool parse_top_item(hlo_parser_t* p, bool nested) {
   }
   if (hlo_at(p, HLO_TOKEN_HASH) || hlo_at(p, HLO_TOKEN_BANG)) return hlo_parse_alias_definition(p);
   if (hlo_at(p, HLO_TOKEN_META_BEGIN)) return hlo_parse_metadata(p);
-  return hlo_parse_top_node(p);
+  return hlo_parse_node(p);
 }
 
 static bool parse_top(hlo_parser_t* p, bool nested) {

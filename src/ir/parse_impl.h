@@ -229,7 +229,7 @@ bool hlo_parse_region(hlo_parser_t* p, hlo_region_t* region, uint32_t name_count
 /// Parses "%name: type" and adds the argument to the region; returns its name.
 bool hlo_parse_region_arg(hlo_parser_t* p, hlo_region_t* region, hlo_token_t* out_name);
 /// Parses one node at module level.
-bool hlo_parse_top_node(hlo_parser_t* p);
+bool hlo_parse_node(hlo_parser_t* p);
 /// Skips the rest of the faulty op that starts at `start`; false if parsing cannot continue.
 bool hlo_parse_recover(hlo_parser_t* p, const char* start);
 

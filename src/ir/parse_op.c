@@ -415,15 +415,11 @@ static bool parse_node_inside(hlo_parser_t* p) {
   return true;
 }
 
-static bool parse_node(hlo_parser_t* p) {
+bool hlo_parse_node(hlo_parser_t* p) {
   hlo_arena_mark_t mark = hlo_arena_mark(&p->scratch);
   bool ok = parse_node_inside(p);
   hlo_arena_reset(&p->scratch, mark);
   return ok;
-}
-
-bool hlo_parse_top_node(hlo_parser_t* p) {
-  return parse_node(p);
 }
 
 static bool out_of_memory(const hlo_parser_t* p) {
@@ -483,7 +479,7 @@ static bool parse_nodes(hlo_parser_t* p) {
     if (hlo_region_terminator(p->region)) {
       return hlo_parse_fault(p, start, "an op after the terminator of the region");
     }
-    if (parse_node(p)) continue;
+    if (hlo_parse_node(p)) continue;
     p->depth = depth;
     if (!hlo_parse_recover(p, start)) return false;
   }

@@ -115,9 +115,7 @@ HLO_VERIFY_AS(hlo_fusion, hlo_verify_sdy_manual_computation)
 static void verify_end(hlo_verify_t* verify, const hlo_node_t* node) {
   if (node->next) hlo_verify_fault(verify, node, "is not the last op of its region");
 }
-void hlo_verify_return(hlo_verify_t* verify, const hlo_node_t* node) {
-  verify_end(verify, node);
-}
+HLO_VERIFY_AS(return, verify_end)
 HLO_VERIFY_AS(func_return, verify_end)
 HLO_VERIFY_AS(sdy_return, verify_end)
 

@@ -55,6 +55,10 @@ hlo_status_t hlo_lib_prepare_shape_assertion(hlo_lib_call_t* call, hlo_arena_t* 
 hlo_status_t hlo_lib_prepare_process_id(hlo_lib_call_t* call, hlo_arena_t* arena) HLO_MUST_USE;
 hlo_status_t hlo_lib_prepare_top_k(hlo_lib_call_t* call, hlo_arena_t* arena) HLO_MUST_USE;
 
+static inline int64_t hlo_lib_min(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+
 static inline size_t hlo_lib_element_bytes(const hlo_lib_array_t* array) {
   return hlo_dtype_size_bytes(array->dtype);
 }

@@ -29,10 +29,6 @@ typedef struct call {
   void (*run)(const struct call* call, int64_t index, const hlo_lapack_work_t* work);
 } call_t;
 
-static int64_t smaller(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-
 static const hlo_lapack_t* lapack(const call_t* call) {
   return hlo_lapack_of(call->dtype);
 }
@@ -150,7 +146,7 @@ static void potrf_one(const call_t* call, int64_t b, const hlo_lapack_work_t* wo
 
 // Returns how many matrices from index b on are processed together.
 static int64_t group_size(const call_t* call, int64_t b) {
-  return smaller(HLO_LAPACK_SMALL_COUNT, call->count - b);
+  return hlo_lib_min(HLO_LAPACK_SMALL_COUNT, call->count - b);
 }
 
 static void potrf_some(const call_t* call, int64_t b, const hlo_lapack_work_t* work) {
@@ -217,14 +213,14 @@ static bool prepare_trsm(call_t* call) {
 }
 
 static void getrf_one(const call_t* call, int64_t b, const hlo_lapack_work_t* work) {
-  int32_t* pivots = part(&call->results[1], b * smaller(call->m, call->n));
+  int32_t* pivots = part(&call->results[1], b * hlo_lib_min(call->m, call->n));
   store_info(call, 2, b,
              lapack(call)->getrf(call->m, call->n, matrix(call, 0, b), call->n, pivots, work));
 }
 
 static void getrf_some(const call_t* call, int64_t b, const hlo_lapack_work_t* work) {
   lapack(call)->getrf_small(group_size(call, b), call->m, call->n, matrix(call, 0, b),
-                            part(&call->results[1], b * smaller(call->m, call->n)),
+                            part(&call->results[1], b * hlo_lib_min(call->m, call->n)),
                             part(&call->results[2], b), work);
 }
 
@@ -233,20 +229,20 @@ static bool prepare_getrf(call_t* call) {
   if (!call_init(call, 1)) return false;
   call->is_small = hlo_lapack_is_small(call->dtype, call->count, call->m, call->n);
   call->run = call->is_small ? getrf_some : getrf_one;
-  return call_fits(
-      call,
-      RESULTS({call->dtype, call->m * call->n}, {HLO_DTYPE_S32, smaller(call->m, call->n)}, INFO),
-      1, call->m, call->n);
+  return call_fits(call,
+                   RESULTS({call->dtype, call->m * call->n},
+                           {HLO_DTYPE_S32, hlo_lib_min(call->m, call->n)}, INFO),
+                   1, call->m, call->n);
 }
 
 static void geqrf_one(const call_t* call, int64_t b, const hlo_lapack_work_t* work) {
   lapack(call)->geqrf(call->m, call->n, matrix(call, 0, b), call->n,
-                      part(&call->results[1], b * smaller(call->m, call->n)), work);
+                      part(&call->results[1], b * hlo_lib_min(call->m, call->n)), work);
 }
 
 static void geqrf_some(const call_t* call, int64_t b, const hlo_lapack_work_t* work) {
   lapack(call)->geqrf_small(group_size(call, b), call->m, call->n, matrix(call, 0, b),
-                            part(&call->results[1], b * smaller(call->m, call->n)), work);
+                            part(&call->results[1], b * hlo_lib_min(call->m, call->n)), work);
 }
 
 // (a) -> reflectors and R, tau
@@ -255,8 +251,8 @@ static bool prepare_geqrf(call_t* call) {
   call->is_small = hlo_lapack_is_small(call->dtype, call->count, call->m, call->n);
   call->run = call->is_small ? geqrf_some : geqrf_one;
   return call_fits(
-      call, RESULTS({call->dtype, call->m * call->n}, {call->dtype, smaller(call->m, call->n)}), 1,
-      call->m, call->n);
+      call, RESULTS({call->dtype, call->m * call->n}, {call->dtype, hlo_lib_min(call->m, call->n)}),
+      1, call->m, call->n);
 }
 
 static void orgqr_one(const call_t* call, int64_t b, const hlo_lapack_work_t* work) {
@@ -320,9 +316,9 @@ static bool prepare_ormqr(call_t* call) {
   call->triangle.is_left = hlo_custom_call_flag(call->node, "left");
   call->mode = hlo_custom_call_flag(call->node, "transpose");
   int64_t each;
-  if (call->m != (call->triangle.is_left ? rows : columns) || call->k > smaller(call->m, call->n) ||
-      __builtin_mul_overflow(rows, columns, &each) || !has_operand(call, 1, call->k) ||
-      !has_operand(call, 2, each)) {
+  if (call->m != (call->triangle.is_left ? rows : columns) ||
+      call->k > hlo_lib_min(call->m, call->n) || __builtin_mul_overflow(rows, columns, &each) ||
+      !has_operand(call, 1, call->k) || !has_operand(call, 2, each)) {
     return false;
   }
   call->run = ormqr_one;
@@ -332,7 +328,7 @@ static bool prepare_ormqr(call_t* call) {
 static void geqp3_one(const call_t* call, int64_t b, const hlo_lapack_work_t* work) {
   lapack(call)->geqp3(call->m, call->n, matrix(call, 0, b), call->n,
                       part(&call->results[1], b * call->n),
-                      part(&call->results[2], b * smaller(call->m, call->n)), work);
+                      part(&call->results[2], b * hlo_lib_min(call->m, call->n)), work);
 }
 
 // (a, columns to move to the front) -> reflectors and R, column order, tau
@@ -345,7 +341,7 @@ static bool prepare_geqp3(call_t* call) {
   call->run = geqp3_one;
   return call_fits(call,
                    RESULTS({call->dtype, call->m * call->n}, {HLO_DTYPE_S32, call->n},
-                           {call->dtype, smaller(call->m, call->n)}),
+                           {call->dtype, hlo_lib_min(call->m, call->n)}),
                    2, call->m, call->n);
 }
 
@@ -448,7 +444,7 @@ static bool prepare_tridiagonal_solve_perturbed(call_t* call) {
 
 static void gesdd_one(const call_t* call, int64_t b, const hlo_lapack_work_t* work) {
   const hlo_lib_array_t *u = &call->results[2], *vt = &call->results[3];
-  const int64_t least = smaller(call->m, call->n);
+  const int64_t least = hlo_lib_min(call->m, call->n);
   const bool has_vectors = call->mode != 'N';
   const int64_t columns = has_vectors ? u->dims[u->rank - 1] : least;
   const int64_t rows = has_vectors ? vt->dims[vt->rank - 2] : least;
@@ -463,7 +459,7 @@ static void gesdd_one(const call_t* call, int64_t b, const hlo_lapack_work_t* wo
 // (rows, conjugated), info
 static bool prepare_gesdd(call_t* call) {
   if (!call_init(call, 1)) return false;
-  const int64_t m = call->m, n = call->n, least = smaller(m, n);
+  const int64_t m = call->m, n = call->n, least = hlo_lib_min(m, n);
   if (call->node->result_count != 5 || call->node->results[2].type->rank < 2 ||
       call->node->results[3].type->rank < 2) {
     return false;

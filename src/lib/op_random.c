@@ -37,10 +37,6 @@ static void store_words(const filler_t* filler, int64_t first, int64_t count,
     memcpy(out + (size_t)i * filler->width, &words[i], filler->width);
 }
 
-static int64_t least(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-
 // Stores both words of `count` counters from counter `first` on.
 static void store_pairs(const filler_t* filler, int64_t first, int64_t count,
                         const uint32_t words[2][HLO_RANDOM_BLOCK]) {
@@ -60,7 +56,7 @@ static void store_pairs(const filler_t* filler, int64_t first, int64_t count,
     const int64_t i = (first + done) % filler->inner, pair = (first + done) / filler->inner;
     const int64_t s = 2 * (pair % pairs);
     const int64_t at = (pair / pairs * filler->size + s) * filler->inner + i;
-    run = least(filler->inner - i, count - done);
+    run = hlo_lib_min(filler->inner - i, count - done);
     store_words(filler, at, run, words[0] + done);
     if (s + 1 < filler->size) store_words(filler, at + filler->inner, run, words[1] + done);
   }
@@ -69,11 +65,11 @@ static void store_pairs(const filler_t* filler, int64_t first, int64_t count,
 static void fill_threefry_chunk(void* arg, uint64_t chunk) {
   const filler_t* filler = arg;
   const int64_t begin = (int64_t)chunk * CHUNK_COUNTERS;
-  const int64_t end = least(begin + CHUNK_COUNTERS, filler->counter_count);
+  const int64_t end = hlo_lib_min(begin + CHUNK_COUNTERS, filler->counter_count);
   for (int64_t at = begin; at < end; at += HLO_RANDOM_BLOCK) {
     uint32_t words[2][HLO_RANDOM_BLOCK];
     hlo_random_threefry(filler->key, filler->counter[0] + (uint64_t)at, words);
-    store_pairs(filler, at, least(end - at, HLO_RANDOM_BLOCK),
+    store_pairs(filler, at, hlo_lib_min(end - at, HLO_RANDOM_BLOCK),
                 (const uint32_t(*)[HLO_RANDOM_BLOCK])words);
   }
 }
@@ -82,15 +78,15 @@ static void fill_philox_chunk(void* arg, uint64_t chunk) {
   const filler_t* filler = arg;
   const int64_t per_counter = filler->width == 8 ? 2 : 4;
   const int64_t begin = (int64_t)chunk * CHUNK_COUNTERS;
-  const int64_t end = least(begin + CHUNK_COUNTERS, filler->counter_count);
+  const int64_t end = hlo_lib_min(begin + CHUNK_COUNTERS, filler->counter_count);
   for (int64_t at = begin; at < end; at += HLO_RANDOM_BLOCK) {
     uint32_t words[HLO_RANDOM_BLOCK][4];
     const uint64_t low = filler->counter[0] + (uint64_t)at;
     const uint64_t counter[2] = {low, filler->counter[1] + (low < filler->counter[0])};
     hlo_random_philox(filler->key, counter, words);
     const int64_t first = at * per_counter;
-    const int64_t count = least(end - at, HLO_RANDOM_BLOCK) * per_counter;
-    store_words(filler, first, least(count, filler->out->element_count - first), words[0]);
+    const int64_t count = hlo_lib_min(end - at, HLO_RANDOM_BLOCK) * per_counter;
+    store_words(filler, first, hlo_lib_min(count, filler->out->element_count - first), words[0]);
   }
 }
 
@@ -230,7 +226,7 @@ static hlo_status_t run_rng(const hlo_lib_run_t* run) {
   const size_t width = hlo_lib_element_bytes(out);
   for (int64_t at = 0; at < out->element_count; at += HLO_RANDOM_BLOCK) {
     uint64_t words[HLO_RANDOM_BLOCK][2];
-    const int64_t count = least(out->element_count - at, HLO_RANDOM_BLOCK);
+    const int64_t count = hlo_lib_min(out->element_count - at, HLO_RANDOM_BLOCK);
     draw(run, words, count);
     for (int64_t i = 0; i < count; ++i) {
       rng->store(out->dtype, out->data + (size_t)(at + i) * width, run->operands, words[i]);

@@ -170,10 +170,6 @@ typedef struct {
   int64_t outer_per_part;
 } row_job_t;
 
-static int64_t least(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-
 // Returns the loop that scatters rows of operand k, and the number of loop elements per operand
 // element.
 static hlo_scatter_loop_t loop_of(const scatter_t* scatter, uint32_t k, int64_t* out_parts) {
@@ -231,19 +227,19 @@ static void scatter_part(void* arg, uint64_t part) {
   const hlo_index_rows_t* rows = &job->runs->rows;
   const bool is_by_rows = job->rows_per_part < job->row_count;
   const int64_t low = is_by_rows ? (int64_t)part * job->rows_per_part : 0;
-  const int64_t end = least(low + job->rows_per_part, job->row_count);
+  const int64_t end = hlo_lib_min(low + job->rows_per_part, job->row_count);
   const int64_t outer = is_by_rows ? 0 : (int64_t)part * job->outer_per_part;
-  const int64_t outer_end = least(outer + job->outer_per_part, job->runs->outer_count);
+  const int64_t outer_end = hlo_lib_min(outer + job->outer_per_part, job->runs->outer_count);
   const int64_t step = hlo_index_rows_step(rows);
   for (int64_t first = 0; first < rows->count && low < end; first += step) {
     hlo_index_places_t places;
     uint32_t numbers[HLO_INDEX_ROWS_BLOCK + HLO_SELECT_SLACK];
-    const uint32_t count = (uint32_t)least(rows->count - first, step);
+    const uint32_t count = (uint32_t)hlo_lib_min(rows->count - first, step);
     hlo_index_rows_places(rows, first, count, &places);
     if (places.end <= low) return;
     hlo_scatter_t block = {.count = count, .targets = places.places, .row = rows->row};
     block.first = (uint32_t)low;
-    block.size = (uint32_t)(least(end, places.end) - low);
+    block.size = (uint32_t)(hlo_lib_min(end, places.end) - low);
     if (is_by_rows) {
       block.count = hlo_select_range(count, places.places, block.first, block.size, numbers);
       block.numbers = numbers;
@@ -256,7 +252,7 @@ static void scatter_part(void* arg, uint64_t part) {
 // many parts, single elements two.
 static int64_t scatter_parts(int64_t update_bytes, int64_t row_bytes) {
   enum { LOOK_BYTES = 64, PARTS_MAX = 64 };
-  return least(update_bytes / PART_BYTES, least(2 + row_bytes / LOOK_BYTES, PARTS_MAX));
+  return hlo_lib_min(update_bytes / PART_BYTES, hlo_lib_min(2 + row_bytes / LOOK_BYTES, PARTS_MAX));
 }
 
 // Returns false if no loop exists for the windows.
@@ -270,8 +266,9 @@ static bool scatter_rows(const scatter_t* scatter, const runs_t* runs) {
   const int64_t outer = runs->outer_count, update_bytes = scatter->updates[0].element_count * bytes;
   row_job_t job = {
       .scatter = scatter, .runs = runs, .row_count = scatter->results[0].element_count / rows->row};
-  int64_t parts = outer > 1 ? least(update_bytes / PART_BYTES, outer)
-                            : least(scatter_parts(update_bytes, rows->row * bytes), job.row_count);
+  int64_t parts = outer > 1
+                      ? hlo_lib_min(update_bytes / PART_BYTES, outer)
+                      : hlo_lib_min(scatter_parts(update_bytes, rows->row * bytes), job.row_count);
   if (!scatter->parallel || !scatter->parallel->run || parts < 1) parts = 1;
   job.outer_per_part = outer > 1 ? (outer + parts - 1) / parts : 1;
   job.rows_per_part = outer > 1 ? job.row_count : (job.row_count + parts - 1) / parts;

@@ -101,10 +101,6 @@ typedef struct {
   char *padded, *folded, *copy;
 } block_t;
 
-static int64_t min_of(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-
 static int64_t extent_of(const hlo_window_dim_t* dim) {
   return (dim->size - 1) * dim->window_dilation + 1;
 }
@@ -117,7 +113,7 @@ static void read_lines(const pass_t* pass, const block_t* b) {
   const hlo_window_dim_t* dim = pass->dim;
   const int64_t base = dim->base_dilation, start = b->out * dim->stride - dim->low;
   const int64_t first = start > 0 ? (start + base - 1) / base : 0, end = start + b->length;
-  const int64_t last = end > 0 ? min_of((end - 1) / base, dim->in_size - 1) : -1;
+  const int64_t last = end > 0 ? hlo_lib_min((end - 1) / base, dim->in_size - 1) : -1;
   const bool is_whole = base == 1 && b->columns == pass->row;
   const int64_t step = is_whole ? last - first + 1 : 1;  // input rows at once
   hlo_strided_fill(b->bytes, (size_t)(b->lines * b->length * b->columns), b->padded, pass->init);
@@ -176,7 +172,7 @@ static void fold_windows(const pass_t* pass, const block_t* b) {
     }
     const int64_t ahead = width * pass->dim->window_dilation * b->columns;
     for (int64_t i = 0; i + ahead < total; i += COPY_ELEMENTS) {
-      const int64_t count = min_of(COPY_ELEMENTS, total - ahead - i);
+      const int64_t count = hlo_lib_min(COPY_ELEMENTS, total - ahead - i);
       memcpy(b->copy, b->padded + (size_t)(i + ahead) * b->bytes, (size_t)count * b->bytes);
       pass->fold->rows(count, b->copy, b->padded + (size_t)i * b->bytes);
     }
@@ -190,9 +186,9 @@ static void run_block(const void* arg, int64_t index, void* scratch) {
                .out = index / pass->column_blocks % pass->out_blocks * pass->outs,
                .line = index / pass->column_blocks / pass->out_blocks * pass->lines,
                .bytes = hlo_dtype_size_bytes(pass->fold->acc)};
-  b.columns = min_of(pass->columns, pass->row - b.column);
-  b.outs = min_of(pass->outs, pass->dim->out_size - b.out);
-  b.lines = min_of(pass->lines, pass->outer - b.line);
+  b.columns = hlo_lib_min(pass->columns, pass->row - b.column);
+  b.outs = hlo_lib_min(pass->outs, pass->dim->out_size - b.out);
+  b.lines = hlo_lib_min(pass->lines, pass->outer - b.line);
   b.length = positions_of(pass, b.outs);
   const size_t count = (size_t)(b.lines * b.length * b.columns);
   b.copy = scratch;

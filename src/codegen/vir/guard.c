@@ -132,10 +132,6 @@ static uint32_t mask_operand(const hlo_vir_value_t* draft) {
   }
 }
 
-static hlo_vir_value_t* operand(const hlo_vir_value_t* draft, uint32_t at) {
-  return at < draft->operand_count ? draft->operands[at] : NULL;
-}
-
 static hlo_vir_value_t* sum(hlo_vir_builder_t* b, hlo_vir_value_t* x, hlo_vir_value_t* y) {
   return hlo_vir_index(b, HLO_VIR_iadd, x, y);
 }
@@ -296,8 +292,8 @@ hlo_vir_value_t* hlo_vir_emit_guarded(hlo_vir_builder_t* b, const hlo_vir_value_
                      .guards = b->guards,
                      .draft = draft,
                      .base = draft->operands[base_at],
-                     .index = operand(draft, base_at + 1),
-                     .mask = operand(draft, mask_operand(draft)),
+                     .index = hlo_vir_operand(draft, base_at + 1),
+                     .mask = hlo_vir_operand(draft, mask_operand(draft)),
                      .origin = trace(b, draft->operands[base_at], 0)};
   if (access.origin.kind == ORIGIN_UNKNOWN) {
     hlo_vir_module_fail(
