@@ -37,11 +37,10 @@ static XLA_FFI_Error* error_create(XLA_FFI_Error_Create_Args* args) {
 }
 
 static void error_get_details(XLA_FFI_Error_GetDetails_Args* args) {
-  hlo_status_t status = (hlo_status_t)args->error;
   const size_t message_end = offsetof(XLA_FFI_Error_GetDetails_Args, errc);  // 0.3
-  if (args->struct_size >= message_end) args->message = hlo_status_message(status);
+  if (args->struct_size >= message_end) args->message = hlo_ffi_error_message(args->error);
   if (args->struct_size >= XLA_FFI_Error_GetDetails_Args_STRUCT_SIZE) {
-    args->errc = (XLA_FFI_Error_Code)hlo_status_code(status);
+    args->errc = (XLA_FFI_Error_Code)hlo_ffi_error_code(args->error);
   }
 }
 
@@ -115,7 +114,8 @@ static XLA_FFI_Error* device_ordinal_get(XLA_FFI_DeviceOrdinal_Get_Args* args) {
 
 static XLA_FFI_Error* stream_get(XLA_FFI_Stream_Get_Args* args) {
   CHECK_SIZE(XLA_FFI_Stream_Get);
-  return hlo_ffi_error_of(hlo_unimplemented("the device of this call has no stream"));
+  return hlo_ffi_error_of(hlo_unimplemented(  // begins as XLA's, which programs look for
+      "XLA FFI GPU context is not available: the device of this call has no stream"));
 }
 
 // ---- states ------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@
 #include "base/status.h"
 #include "base/threads.h"
 #include "ffi/abi.h"
+#include "ffi/error.h"
 #include "ffi/types.h"
 
 /// The table of functions in every call frame; a constant.
@@ -39,12 +40,3 @@ struct XLA_FFI_InvokeContext {
   hlo_ffi_state_t* states[HLO_FFI_STATE_COUNT];  // by stage; NULL: the stage has not run yet
   XLA_FFI_ExecutionStage stage;                  // whose state may be set
 };
-
-/// An error is a status in disguise, so that neither direction copies: both are one word, and NULL
-/// is OK.
-static inline XLA_FFI_Error* hlo_ffi_error_of(hlo_status_t status) {
-  return (XLA_FFI_Error*)status;
-}
-static inline hlo_status_t hlo_ffi_error_take(XLA_FFI_Error* error) {
-  return (hlo_status_t)error;
-}

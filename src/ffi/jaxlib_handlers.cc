@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Handlers as users write them: in C++, against the headers that come with jaxlib. They prove that
 // our declaration of the ABI is that of the headers. Called by handlers_jaxlib_test.c.
+#include <atomic>
+#include <cstdint>
+#include <cstdio>
 #include <cstring>
+#include <memory>
+#include <string>
 
 #include "xla/ffi/api/c_api.h"
 #include "xla/ffi/api/ffi.h"
@@ -83,6 +88,40 @@ static ffi::Error Fail(ffi::Token, int64_t code) {
 }
 XLA_FFI_DEFINE_HANDLER_SYMBOL(hlo_test_fail, Fail,
                               ffi::Ffi::Bind().Arg<ffi::Token>().Attr<int64_t>("code"));
+
+// ---- errors, as XLA's internal headers declare them
+
+// absl's representation of a status.
+struct Representation {
+  std::atomic<int32_t> owners;
+  int32_t code;
+  std::string message;
+  std::unique_ptr<std::string> payloads;
+};
+
+struct XLA_FFI_Error {
+  uintptr_t status;
+};
+
+// Objects of C++ come from malloc() here, which the sanitizer would report.
+extern "C" const char* __asan_default_options() {
+  return "alloc_dealloc_mismatch=0:new_delete_type_mismatch=0";
+}
+
+// Moves the status out, deletes the error, then the status. Returns the code, or -1.
+extern "C" int hlo_test_take_status(XLA_FFI_Error* error, char* message, size_t message_size) {
+  uintptr_t status = error->status;
+  error->status = 1;
+  delete error;
+  if (status & 1) return -1;
+  auto* representation = reinterpret_cast<Representation*>(status);
+  int code = representation->code;
+  std::snprintf(message, message_size, "%s", representation->message.c_str());
+  if (representation->payloads || representation->owners.fetch_sub(1) != 1) return -1;
+  representation->message += " grows when more is appended to it";
+  delete representation;
+  return code;
+}
 
 // ---- states, user data, context
 
