@@ -326,10 +326,12 @@ typedef struct prepared {
   hlo_run_t** runs;
   bool is_pending;    // an input is not ready, or still in use though donated
   bool is_immediate;  // the launch ends before the call returns
+  bool is_synchronous;  // so does its caller expect, who learns of errors from the call
 } prepared_t;
 
 // Frameworks pass user data for callbacks into the language of the caller, whose lock the caller
-// gives up for the call: on its own thread they need no switch of threads.
+// gives up for the call: on its own thread they need no switch of threads. An exception of a
+// callback is the error of the call, as in XLA's cpu client, and no result exists that carries it.
 static bool is_synchronous(const hlo_launch_t* launch, const hlo_loaded_t* loaded) {
   return loaded->foreign && launch->user_data && launch->user_data->count;
 }
@@ -339,8 +341,10 @@ static hlo_status_t prepare_devices(const hlo_launch_t* launch, prepared_t* p) {
     HLO_TRY(prepare_device(p->loaded, launch, d, &p->runs[d]));
     p->is_pending |= p->runs[d]->is_pending;
   }
-  p->is_immediate = p->count == 1 && !p->is_pending &&
-                    (p->loaded->executable->program->is_cheap || is_synchronous(launch, p->loaded));
+  const bool is_alone = p->count == 1 && !p->is_pending;
+  p->is_synchronous = is_alone && is_synchronous(launch, p->loaded);
+  p->is_immediate =
+      p->is_synchronous || (is_alone && p->loaded->executable->program->is_cheap);
   p->runs[0]->is_immediate = p->is_immediate;
   return hlo_run_group_bind(p->loaded, p->count, p->runs);
 }
@@ -404,6 +408,21 @@ static void start_runs(const hlo_launch_t* launch, const prepared_t* p) {
   for (uint32_t d = 0; d < p->count; ++d) hlo_run_start(p->runs[d]);
 }
 
+// Returns the error of a synchronous launch, whose results then do not exist.
+static hlo_status_t take_error(const hlo_launch_t* launch, const prepared_t* p, hlo_event_t* done) {
+  hlo_status_t status = hlo_status_clone(hlo_event_error(done));
+  if (hlo_status_is_ok(status)) return status;
+  for (uint32_t r = 0; r < p->loaded->executable->result_count; ++r) {
+    hlo_buffer_release(launch->out_results[0][r]);
+    launch->out_results[0][r] = NULL;
+  }
+  if (launch->out_events) {
+    hlo_event_release(launch->out_events[0]);
+    launch->out_events[0] = NULL;
+  }
+  return status;
+}
+
 // Waits while too many launches are in flight. The caller holds no resources that they could need.
 static void await_limits(const hlo_launch_t* launch, const prepared_t* p) {
   for (uint32_t d = 0; d < p->count; ++d) {
@@ -424,8 +443,11 @@ hlo_status_t hlo_loaded_execute(hlo_loaded_t* loaded, const hlo_launch_t* launch
   hlo_status_t status = prepare_devices(launch, &p);
   if (hlo_status_is_ok(status)) status = allocate_for_start(&p);
   if (hlo_status_is_ok(status)) {
+    hlo_event_t* done = p.is_synchronous ? hlo_event_retain(p.runs[0]->done) : NULL;
     start_runs(launch, &p);
     if (!p.is_immediate) await_limits(launch, &p);
+    if (done) status = take_error(launch, &p, done);
+    hlo_event_release(done);
   } else {
     for (uint32_t d = 0; d < p.count; ++d) abort_device(launch, d, p.runs[d]);
   }
