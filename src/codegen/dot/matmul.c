@@ -192,7 +192,8 @@ static void choose_lanes(hlo_matmul_t* m) {
                         m->rows.extent > m->columns.extent && inner->from[HLO_MATMUL_A] == 1 &&
                         is_long_for(m, &m->columns);
   bool is_panel = m->columns.extent >= HLO_TUNING_QUADS_MIN_COLUMNS && hlo_matmul_has_quads(m);
-  if (is_few_columns && !is_panel) swap_roles(m);
+  const bool is_swapped = is_few_columns && !is_panel;
+  if (is_swapped) swap_roles(m);
   // A larger B makes it pay for more rows to transpose B while packing.
   int64_t bytes = (int64_t)hlo_dtype_size_bytes(m->operands[HLO_MATMUL_B].dtype);
   bool has_more = inner->extent >= HLO_TUNING_DEPTH_LONG && bytes >= (int64_t)sizeof(float);
@@ -200,7 +201,11 @@ static void choose_lanes(hlo_matmul_t* m) {
   bool is_by_depth = m->rows.extent <= few && inner->from[HLO_MATMUL_B] == 1 &&
                      m->columns.extent >= HLO_TUNING_DEPTH_MIN_COLUMNS &&
                      is_long_for(m, &m->rows) && !hlo_matmul_has_quads(m);
-  if (is_by_depth) m->strategy = HLO_MATMUL_BY_DEPTH;
+  if (is_by_depth) {
+    m->strategy = HLO_MATMUL_BY_DEPTH;
+  } else if (is_swapped) {
+    swap_roles(m);  // other lanes store along the columns
+  }
 }
 
 int64_t hlo_matmul_output_stride(const hlo_matmul_t* m, int32_t loop) {
