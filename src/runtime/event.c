@@ -12,6 +12,7 @@
 struct hlo_event {
   atomic_int count;
   atomic_bool is_claimed;  // by the first call of set; relaxed: it orders nothing
+  bool is_promise;         // immutable
   atomic_bool awaits_promise;  // while pending; relaxed: a hint that orders nothing
   hlo_status_t status;     // written by that call, before `waiters` becomes ready_mark()
   _Atomic(hlo_event_waiter_t*) waiters;  // the newest first; finally ready_mark(). Release when a
@@ -34,8 +35,14 @@ hlo_event_t* hlo_event_create(void) {
 
 hlo_event_t* hlo_event_create_promise(void) {
   hlo_event_t* event = hlo_event_create();
-  if (event) atomic_init(&event->awaits_promise, true);
+  if (!event) return NULL;
+  event->is_promise = true;
+  atomic_init(&event->awaits_promise, true);
   return event;
+}
+
+bool hlo_event_is_promise(const hlo_event_t* event) {
+  return event->is_promise;
 }
 
 bool hlo_event_awaits_promise(hlo_event_t* event) {

@@ -19,6 +19,8 @@ typedef void (*hlo_event_callback_t)(void* context, hlo_status_t status);
 hlo_event_t* hlo_event_create(void);
 /// Creates an event that the framework or the user will set, perhaps after other calls.
 hlo_event_t* hlo_event_create_promise(void);
+/// Returns true if the event was created as a promise; also after it was set.
+bool hlo_event_is_promise(const hlo_event_t* event);
 /// Creates a ready event; takes `status`.
 hlo_event_t* hlo_event_create_ready(hlo_status_t status);
 hlo_event_t* hlo_event_retain(hlo_event_t* event);

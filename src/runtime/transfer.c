@@ -9,6 +9,7 @@
 #include "base/shape.h"
 #include "base/tuning.h"
 #include "runtime/buffer_impl.h"
+#include "runtime/raw_buffer.h"
 #include "runtime/storage.h"
 
 enum { ZERO_COPY_ALIGNMENT = 64 };
@@ -18,12 +19,15 @@ typedef struct copy_job {
   hlo_job_t job;
   hlo_client_t* client;
   hlo_client_t* source_client;  // NULL: `client`
-  hlo_event_waiter_t waiter;  // waits for the source
+  hlo_event_waiter_t waiter;  // waits for `gate`, or the source if it is NULL
+  hlo_event_t* gate;          // retained
   hlo_buffer_use_t source;    // on the device; storage NULL: the source is `from` in host memory
   const void* from;
   hlo_storage_t* destination;  // on the device, retained; NULL: host memory at `to`
   void* to;
-  size_t offset_bytes, size_bytes;
+  size_t offset_bytes, size_bytes;  // the offset is the source's
+  size_t destination_offset_bytes;
+  bool holds_destination;  // hlo_storage_hold_end() releases it
   hlo_event_t* done;
   bool is_strided;
   hlo_copy_plan_t plan[];  // one element if is_strided
@@ -50,7 +54,12 @@ static void copy_finish(copy_job_t* copy, hlo_status_t status) {
   hlo_event_set(copy->done, status);
   hlo_event_release(copy->done);
   hlo_buffer_use_end(&copy->source);
-  hlo_storage_release(copy->destination);
+  hlo_event_release(copy->gate);
+  if (copy->holds_destination) {
+    hlo_storage_hold_end(copy->destination);
+  } else {
+    hlo_storage_release(copy->destination);
+  }
   hlo_mem_free(copy);
   if (source_client) hlo_client_work_end(source_client);
   hlo_client_work_end(client);
@@ -64,7 +73,8 @@ static void copy_run(hlo_job_t* job) {
   if (copy->is_strided) {
     hlo_copy_run(copy->plan, from, to);
   } else if (copy->size_bytes) {
-    memcpy(to, from + copy->offset_bytes, copy->size_bytes);
+    // raw buffers may overlap
+    memmove(to + copy->destination_offset_bytes, from + copy->offset_bytes, copy->size_bytes);
   }
   trace_copy(copy->client, begin_ns,
              !copy->source.storage ? "host to device"
@@ -265,13 +275,14 @@ hlo_status_t hlo_buffer_from_host(hlo_memory_t* memory, const hlo_buffer_shape_t
 
 // ---- device to host
 
-// Copies when the source is ready.
+// Copies when the gate is open, or the source is ready.
 static void await_source(copy_job_t* copy) {
-  if (hlo_event_awaits_promise(copy->source.ready)) {
+  hlo_event_t* awaited = copy->gate ? copy->gate : copy->source.ready;
+  if (hlo_event_awaits_promise(awaited)) {
     hlo_event_note_promise(copy->done, true);
-    hlo_buffer_use_note_promise(&copy->source);
+    if (copy->source.storage) hlo_buffer_use_note_promise(&copy->source);
   }
-  hlo_event_on_ready(copy->source.ready, &copy->waiter, copy_when_ready, copy);
+  hlo_event_on_ready(awaited, &copy->waiter, copy_when_ready, copy);
 }
 
 // Runs the job once the buffer is defined; on failure ends the job.
@@ -350,4 +361,127 @@ hlo_status_t hlo_buffer_copy_to_memory(hlo_buffer_t* buffer, hlo_memory_t* memor
   }
   await_source(copy);
   return hlo_ok();
+}
+
+// ---- raw buffers
+
+// Creates an event that is set when the bytes of both raw buffers (NULL: none) exist and all
+// dependencies are ready.
+static hlo_status_t create_gate(const hlo_raw_buffer_t* from, const hlo_raw_buffer_t* to,
+                                hlo_dependencies_t dependencies, hlo_event_t** out_gate) {
+  const size_t bytes = (dependencies.count + 2) * sizeof(hlo_event_t*);
+  hlo_event_t* gate = hlo_event_create();
+  hlo_event_t** events = hlo_mem_alloc(bytes);
+  if (!gate || !events) {
+    hlo_event_release(gate);
+    hlo_mem_free(events);
+    return hlo_status_out_of_memory(bytes);
+  }
+  events[0] = from ? from->ready : NULL;
+  events[1] = to ? to->ready : NULL;
+  for (size_t i = 0; i < dependencies.count; ++i) events[2 + i] = dependencies.events[i];
+  hlo_event_join(events, (uint32_t)dependencies.count + 2, gate);
+  hlo_mem_free(events);
+  *out_gate = gate;
+  return hlo_ok();
+}
+
+static hlo_status_t check_mutable(const hlo_raw_buffer_t* to, int64_t offset_bytes,
+                                  int64_t size_bytes) {
+  if (hlo_raw_buffer_is_mutable(to) || size_bytes == 0) return hlo_ok();
+  return hlo_failed_precondition(
+      "cannot write %lld bytes at offset %lld of a raw buffer of %zu bytes: the bytes are immutable "
+      "foreign memory or shared with another buffer",
+      (long long)size_bytes, (long long)offset_bytes, to->size_bytes);
+}
+
+// The ends of a raw copy: each a raw buffer, or NULL for host memory.
+typedef struct raw_ends {
+  const hlo_raw_buffer_t *from, *to;
+  const void* from_host;
+  void* to_host;
+  int64_t from_offset_bytes, to_offset_bytes, size_bytes;
+} raw_ends_t;
+
+static hlo_status_t check_raw_copy(const raw_ends_t* ends) {
+  if (ends->from) {
+    HLO_TRY(hlo_raw_buffer_check_range(ends->from, ends->from_offset_bytes, ends->size_bytes));
+  }
+  if (ends->to) {
+    HLO_TRY(hlo_raw_buffer_check_range(ends->to, ends->to_offset_bytes, ends->size_bytes));
+    HLO_TRY(check_mutable(ends->to, ends->to_offset_bytes, ends->size_bytes));
+  }
+  const bool has_null = (!ends->from && !ends->from_host) || (!ends->to && !ends->to_host);
+  if (has_null && ends->size_bytes) {
+    return hlo_invalid_argument("the host memory of a raw copy of %lld bytes is null",
+                                (long long)ends->size_bytes);
+  }
+  return hlo_ok();
+}
+
+// Fills in the ends, which the job then holds.
+static void set_ends(const raw_ends_t* ends, copy_job_t* copy) {
+  if (ends->from) {
+    hlo_storage_use_begin(ends->from->storage);
+    copy->source.storage = ends->from->storage;
+    copy->offset_bytes = ends->from->offset_bytes + (size_t)ends->from_offset_bytes;
+  }
+  if (ends->to) {
+    hlo_storage_hold_begin(ends->to->storage);
+    copy->destination = ends->to->storage;
+    copy->holds_destination = true;
+    copy->destination_offset_bytes = ends->to->offset_bytes + (size_t)ends->to_offset_bytes;
+  }
+  copy->from = ends->from_host;
+  copy->to = ends->to_host;
+}
+
+static hlo_status_t copy_raw(const raw_ends_t* ends, hlo_dependencies_t dependencies,
+                             hlo_event_t** out_done) {
+  HLO_TRY(check_raw_copy(ends));
+  if (ends->size_bytes == 0 && dependencies.count == 0) {
+    *out_done = hlo_event_create_ready(hlo_ok());
+    return *out_done ? hlo_ok() : hlo_status_out_of_memory(sizeof(void*));
+  }
+  hlo_event_t* gate = NULL;
+  copy_job_t* copy = NULL;
+  HLO_TRY(create_gate(ends->from, ends->to, dependencies, &gate));
+  hlo_client_t* client = hlo_memory_client((ends->to ? ends->to : ends->from)->memory);
+  hlo_status_t status = copy_create(client, (size_t)ends->size_bytes, NULL, &copy);
+  if (!hlo_status_is_ok(status)) {
+    hlo_event_release(gate);
+    return status;
+  }
+  hlo_client_t* source_client = ends->from ? hlo_memory_client(ends->from->memory) : client;
+  if (source_client != client) {
+    hlo_client_work_begin(source_client);
+    copy->source_client = source_client;
+  }
+  copy->gate = gate;
+  set_ends(ends, copy);
+  *out_done = hlo_event_retain(copy->done);
+  await_source(copy);
+  return hlo_ok();
+}
+
+hlo_status_t hlo_raw_buffer_from_host(const hlo_raw_buffer_t* raw, const void* data,
+                                      int64_t offset_bytes, int64_t size_bytes,
+                                      hlo_dependencies_t dependencies, hlo_event_t** out_done) {
+  const raw_ends_t ends = {
+      .to = raw, .from_host = data, .to_offset_bytes = offset_bytes, .size_bytes = size_bytes};
+  return copy_raw(&ends, dependencies, out_done);
+}
+
+hlo_status_t hlo_raw_buffer_to_host(const hlo_raw_buffer_t* raw, void* data, int64_t offset_bytes,
+                                    int64_t size_bytes, hlo_dependencies_t dependencies,
+                                    hlo_event_t** out_done) {
+  const raw_ends_t ends = {
+      .from = raw, .to_host = data, .from_offset_bytes = offset_bytes, .size_bytes = size_bytes};
+  return copy_raw(&ends, dependencies, out_done);
+}
+
+hlo_status_t hlo_raw_buffer_copy(const hlo_raw_buffer_t* from, const hlo_raw_buffer_t* to,
+                                 hlo_dependencies_t dependencies, hlo_event_t** out_done) {
+  const raw_ends_t ends = {.from = from, .to = to, .size_bytes = (int64_t)from->size_bytes};
+  return copy_raw(&ends, dependencies, out_done);
 }
