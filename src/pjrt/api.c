@@ -49,10 +49,23 @@ static const PJRT_FFI_Extension ffi = {
     .register_handler = entry_FFI_Register_Handler,
 };
 
+static const PJRT_RawBuffer_Extension raw_buffers = {
+    .base = {.struct_size = sizeof(PJRT_RawBuffer_Extension),
+             .type = PJRT_Extension_Type_RawBuffer,
+             .next = (PJRT_Extension_Base*)&ffi.base},
+    .PJRT_RawBuffer_CreateRawAliasOfBuffer = entry_RawBuffer_CreateRawAliasOfBuffer,
+    .PJRT_RawBuffer_Destroy = entry_RawBuffer_Destroy,
+    .PJRT_RawBuffer_GetOnDeviceSizeInBytes = entry_RawBuffer_GetOnDeviceSizeInBytes,
+    .PJRT_RawBuffer_GetMemorySpace = entry_RawBuffer_GetMemorySpace,
+    .PJRT_RawBuffer_CopyRawHostToDevice = entry_RawBuffer_CopyRawHostToDevice,
+    .PJRT_RawBuffer_CopyRawDeviceToHost = entry_RawBuffer_CopyRawDeviceToHost,
+    .PJRT_RawBuffer_GetHostPointer = entry_RawBuffer_GetHostPointer,
+};
+
 static const PJRT_Layouts_Extension layouts = {
     .base = {.struct_size = sizeof(PJRT_Layouts_Extension),
              .type = PJRT_Extension_Type_Layouts,
-             .next = (PJRT_Extension_Base*)&ffi.base},
+             .next = (PJRT_Extension_Base*)&raw_buffers.base},
     .PJRT_Layouts_MemoryLayout_Destroy = entry_Layouts_MemoryLayout_Destroy,
     .PJRT_Layouts_MemoryLayout_Serialize = entry_Layouts_MemoryLayout_Serialize,
     .PJRT_Layouts_PJRT_Client_GetDefaultLayout = entry_Layouts_PJRT_Client_GetDefaultLayout,
