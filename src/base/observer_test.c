@@ -121,9 +121,9 @@ static void traces_keep_apart(void** state) {
   hlo_trace_t *first = NULL, *second = NULL;
   expect(hlo_trace_create(path, &first), HLO_STATUS_OK, NULL);
   expect(hlo_trace_create(path, &second), HLO_STATUS_OK, NULL);
-  hlo_trace_add(first, "test", "of the first", NULL, 1, 2);
+  hlo_trace_end(first, 1, "test", "of the first", NULL);
   hlo_trace_flush(first);
-  hlo_trace_add(second, "test", "of the second", NULL, 1, 2);
+  hlo_trace_end(second, 1, "test", "of the second", NULL);
   expect(hlo_trace_close(second), HLO_STATUS_OK, NULL);
   expect(hlo_trace_close(first), HLO_STATUS_OK, NULL);
   const char* const kPaths[] = {path, second_path};
@@ -174,7 +174,7 @@ static void each_operation_may_fail(void** state) {
     hlo_os_io_fail_nth(n);
     init(&observer, &config, &warnings, dump, path_of("trace"));
     hlo_trace_t* trace = observer.trace;
-    if (trace) hlo_trace_add(trace, "test", "span", NULL, 1, 2);
+    hlo_trace_end(trace, 1, "test", "span", NULL);
     bool written = hlo_observer_write_dump(&observer, "file", "text", 4);
     hlo_observer_deinit(&observer);
     failed = hlo_os_io_failed();

@@ -12,6 +12,8 @@
 
 /// Monotonic time.
 uint64_t hlo_os_now_ns(void);
+/// Time since 1970, as the system's clock shows it.
+uint64_t hlo_os_wall_ns(void);
 /// Returns the CPU time of the calling thread.
 uint64_t hlo_os_thread_ns(void);
 

@@ -77,6 +77,10 @@ uint64_t hlo_os_now_ns(void) {
   return read_clock(CLOCK_MONOTONIC);
 }
 
+uint64_t hlo_os_wall_ns(void) {
+  return read_clock(CLOCK_REALTIME);
+}
+
 uint64_t hlo_os_thread_ns(void) {
   return read_clock(CLOCK_THREAD_CPUTIME_ID);
 }

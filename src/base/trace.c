@@ -47,6 +47,7 @@ hlo_status_t hlo_trace_create(const char* path, hlo_trace_t** out_trace) {
   trace->start_ns = hlo_os_now_ns();
   trace->process_id = hlo_os_process_id();
   hlo_strbuf_puts(&trace->text, "[\n");
+  atomic_fetch_add(&hlo_span_user_count, 1);
   *out_trace = trace;
   return hlo_ok();
 }
@@ -85,6 +86,7 @@ hlo_status_t hlo_trace_close(hlo_trace_t* trace) {
     flush_locked(trace);
     hlo_mutex_unlock(&trace->mutex);
   }
+  atomic_fetch_sub(&hlo_span_user_count, 1);
   hlo_status_t error = trace->error;
   hlo_os_stream_close(trace->stream);
   hlo_strbuf_deinit(&trace->text);
@@ -122,20 +124,30 @@ static void append_head(hlo_trace_t* trace, const char* name, uint64_t time_ns) 
   append_us(out, "ts", time_ns > trace->start_ns ? time_ns - trace->start_ns : 0);
 }
 
-void hlo_trace_add(hlo_trace_t* trace, const char* category, const char* name, const char* detail,
-                   uint64_t begin_ns, uint64_t end_ns) {
-  if (is_forked(trace)) return;
+static void append_arguments(hlo_strbuf_t* out, const hlo_span_t* span) {
+  if (!span->detail && !span->fact_count) return;
+  hlo_strbuf_puts(out, ",\"args\":{");
+  if (span->detail) {
+    hlo_strbuf_puts(out, "\"detail\":");
+    append_quoted(out, span->detail);
+  }
+  for (uint32_t i = 0; i < span->fact_count; ++i) {
+    hlo_strbuf_printf(out, "%s\"%s\":%" PRId64, i || span->detail ? "," : "", span->facts[i].name,
+                      span->facts[i].value);
+  }
+  hlo_strbuf_putc(out, '}');
+}
+
+void hlo_trace_add(hlo_trace_t* trace, const hlo_span_t* span) {
+  hlo_recording_add(span);
+  if (!trace || is_forked(trace)) return;
   hlo_mutex_lock(&trace->mutex);
   hlo_strbuf_t* out = &trace->text;
-  append_head(trace, name, begin_ns);
-  append_us(out, "dur", end_ns > begin_ns ? end_ns - begin_ns : 0);
+  append_head(trace, span->name, span->begin_ns);
+  append_us(out, "dur", span->end_ns > span->begin_ns ? span->end_ns - span->begin_ns : 0);
   hlo_strbuf_puts(out, ",\"cat\":");
-  append_quoted(out, category);
-  if (detail) {
-    hlo_strbuf_puts(out, ",\"args\":{\"detail\":");
-    append_quoted(out, detail);
-    hlo_strbuf_putc(out, '}');
-  }
+  append_quoted(out, span->category);
+  append_arguments(out, span);
   hlo_strbuf_puts(out, "},\n");
   if (out->length >= FLUSH_BYTES || out->failed) flush_locked(trace);
   hlo_mutex_unlock(&trace->mutex);

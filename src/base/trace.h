@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trace events in Chrome's JSON form (chrome://tracing, Perfetto). A NULL trace is disabled and
-// costs one branch.
+// Spans of work: for trace files in Chrome's JSON form (chrome://tracing, Perfetto) and for
+// recordings (recording.h). A span that nothing wants costs one load and branch.
 #pragma once
 
 #include <stdint.h>
 
 #include "base/os.h"
+#include "base/recording.h"
 #include "base/status.h"
 
 /// threads: safe.
@@ -23,16 +24,32 @@ hlo_status_t hlo_trace_close(hlo_trace_t* trace) HLO_MUST_USE;
 /// NULL is fine.
 void hlo_trace_flush(hlo_trace_t* trace);
 
-/// Adds one finished span of the calling thread (see hlo_trace_end()). detail may be NULL.
-void hlo_trace_add(hlo_trace_t* trace, const char* category, const char* name, const char* detail,
-                   uint64_t begin_ns, uint64_t end_ns);
+/// Adds one finished span of the calling thread, whose `thread_id` is ignored, to the trace (NULL:
+/// none) and to the recording, if there is one.
+void hlo_trace_add(hlo_trace_t* trace, const hlo_span_t* span);
 
-/// Returns the start time of a span for hlo_trace_end().
-static inline uint64_t hlo_trace_begin(const hlo_trace_t* trace) {
-  return HLO_LIKELY(!trace) ? 0 : hlo_os_now_ns();
+/// Returns the start time of a span for hlo_trace_end(); 0 if nothing wants spans.
+static inline uint64_t hlo_trace_begin(void) {
+  // acquire: pairs with the start of a recording
+  const unsigned users = atomic_load_explicit(&hlo_span_user_count, memory_order_acquire);
+  return HLO_LIKELY(!users) ? 0 : hlo_os_now_ns();
+}
+/// Adds a span that began when `begin_ns` was returned, with up to HLO_SPAN_FACTS_LIMIT facts.
+/// detail may be NULL.
+static inline void hlo_trace_end_with(hlo_trace_t* trace, uint64_t begin_ns, const char* category,
+                                      const char* name, const char* detail,
+                                      const hlo_span_fact_t* facts, uint32_t fact_count) {
+  if (HLO_LIKELY(!begin_ns)) return;
+  hlo_span_t span = {.begin_ns = begin_ns,
+                     .end_ns = hlo_os_now_ns(),
+                     .category = category,
+                     .name = name ? name : "",
+                     .detail = detail,
+                     .fact_count = fact_count};
+  for (uint32_t i = 0; i < fact_count; ++i) span.facts[i] = facts[i];
+  hlo_trace_add(trace, &span);
 }
 static inline void hlo_trace_end(hlo_trace_t* trace, uint64_t begin_ns, const char* category,
                                  const char* name, const char* detail) {
-  if (HLO_LIKELY(!trace)) return;
-  hlo_trace_add(trace, category, name, detail, begin_ns, hlo_os_now_ns());
+  hlo_trace_end_with(trace, begin_ns, category, name, detail, NULL, 0);
 }

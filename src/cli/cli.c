@@ -378,7 +378,7 @@ hlo_status_t hlo_cli_load(const hlo_cli_t* cli, hlo_module_t** out_module) {
   hlo_cli_source_t source;
   hlo_module_t* module = NULL;
   hlo_status_t status = hlo_cli_open(cli, &source);
-  uint64_t begin = hlo_trace_begin(cli->observer.trace);
+  uint64_t begin = hlo_trace_begin();
   if (hlo_status_is_ok(status)) {
     status = hlo_frontend_load(source.bytes, source.size_bytes, source.name, &options, &source.diag,
                                &module);

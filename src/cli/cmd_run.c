@@ -146,7 +146,7 @@ static hlo_status_t call_function(run_t* run) {
 }
 
 static hlo_status_t run_once(run_t* run) {
-  uint64_t begin = hlo_trace_begin(run->cli->observer.trace);
+  uint64_t begin = hlo_trace_begin();
   hlo_status_t status = call_function(run);
   hlo_trace_end(run->cli->observer.trace, begin, "execute", run->func->name, NULL);
   return status;

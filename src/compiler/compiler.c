@@ -96,14 +96,14 @@ static hlo_status_t copy_bytes(const void* bytes, size_t size_bytes, uint8_t** o
 static hlo_status_t load(hlo_executable_t* executable, const void* bytes, size_t size_bytes,
                          const char* file_name, hlo_diag_t* diag) {
   hlo_trace_t* trace = hlo_observer_trace(executable->config.observer);
-  uint64_t begin = hlo_trace_begin(trace);
+  uint64_t begin = hlo_trace_begin();
   hlo_frontend_options_t options = {.elided = executable->config.elided, .flat_results = true};
   hlo_status_t status =
       hlo_frontend_load(bytes, size_bytes, file_name, &options, diag, &executable->module);
   hlo_trace_end(trace, begin, "compile", "frontend",
-                trace ? hlo_format_name(hlo_frontend_sniff(bytes, size_bytes)) : NULL);
+                begin ? hlo_format_name(hlo_frontend_sniff(bytes, size_bytes)) : NULL);
   HLO_TRY(status);
-  begin = hlo_trace_begin(trace);
+  begin = hlo_trace_begin();
   status = hlo_module_verify(executable->module, diag);
   hlo_trace_end(trace, begin, "compile", "verify", NULL);
   return status;
@@ -134,7 +134,7 @@ static hlo_status_t generate(hlo_executable_t* executable, hlo_dumper_t* dumper)
   const hlo_backend_t* backend = NULL;
   HLO_TRY(hlo_backend_choose(config.backend, &backend));
   hlo_trace_t* trace = hlo_observer_trace(config.observer);
-  uint64_t begin = hlo_trace_begin(trace);
+  uint64_t begin = hlo_trace_begin();
   hlo_status_t status =
       backend->compile(backend, executable->module, &config, &executable->program);
   const char* cause = executable->program ? executable->program->cause : NULL;
@@ -184,7 +184,7 @@ hlo_status_t hlo_compile(const void* bytes, size_t size_bytes, const char* file_
   hlo_arena_store_t* store = hlo_compile_cache_store(config->cache);
   bool is_stored = hlo_arena_store_enter(store);
   hlo_trace_t* trace = hlo_observer_trace(config->observer);
-  uint64_t begin = hlo_trace_begin(trace);
+  uint64_t begin = hlo_trace_begin();
   hlo_status_t status = load(executable, bytes, size_bytes, file_name, diag);
   if (hlo_status_is_ok(status)) {
     status = complete(executable, bytes, size_bytes, options, options_bytes);

@@ -145,7 +145,7 @@ static hlo_status_t run_pass(const entry_t* entry, hlo_pass_ctx_t* ctx, hlo_modu
   hlo_arena_mark_t mark = hlo_arena_mark(&ctx->scratch);
   ctx->argument = entry->argument;
   ctx->step_count = 0;
-  uint64_t start_ns = hlo_trace_begin(ctx->options->trace);
+  uint64_t start_ns = hlo_trace_begin();
   hlo_status_t status = entry->pass->function(ctx, module);
   const bool changed = ctx->step_count > 0;
   hlo_trace_end(ctx->options->trace, start_ns, "pass", entry->pass->name,

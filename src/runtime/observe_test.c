@@ -202,10 +202,10 @@ static void runs_and_copies_leave_spans(void** state) {
   expect_span(text, "\"compile\"", "\"back end\"", NULL);
   expect_span(text, "\"compile\"", "\"compile\"", "jit a/b");
   expect_span(text, "\"pass\"", "\"canonicalize\"", NULL);
-  expect_span(text, "\"execute\"", "\"jit a/b\"", "device 0, run 1");
-  expect_span(text, "\"transfer\"", "\"host to device\"", "16 bytes, to device 0");
-  expect_span(text, "\"transfer\"", "\"device to device\"", "from device 0, to device 1");
-  expect_span(text, "\"transfer\"", "\"device to host\"", "16 bytes, from device 1");
+  expect_span(text, "\"execute\"", "\"jit a/b\"", "\"device\":0,\"run_id\":1");
+  expect_span(text, "\"transfer\"", "\"host to device\"", "\"bytes\":16,\"to_device\":0");
+  expect_span(text, "\"transfer\"", "\"device to device\"", "\"from_device\":0,\"to_device\":1");
+  expect_span(text, "\"transfer\"", "\"device to host\"", "\"bytes\":16,\"from_device\":1");
   hlo_mem_free(data);
   hlo_observer_deinit(&observer);
   unlink(path);

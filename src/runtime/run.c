@@ -225,12 +225,11 @@ static void first_entry(hlo_run_t* run) {
 }
 
 static void trace_stretch(const hlo_run_t* run, uint64_t begin_ns) {
-  hlo_trace_t* trace = hlo_client_trace(run->loaded->client);
-  if (HLO_LIKELY(!trace)) return;
-  char detail[64];
-  snprintf(detail, sizeof detail, "device %d, run %llu", run->device->id,
-           (unsigned long long)run->frame.run_id);
-  hlo_trace_end(trace, begin_ns, "execute", run->loaded->executable->name, detail);
+  if (HLO_LIKELY(!begin_ns)) return;
+  const hlo_span_fact_t facts[] = {{"device", run->device->id},
+                                   {"run_id", (int64_t)run->frame.run_id}};
+  hlo_trace_end_with(hlo_client_trace(run->loaded->client), begin_ns, "execute",
+                     run->loaded->executable->name, NULL, facts, 2);
 }
 
 // Handles the end of the program; runs that wait for this one learn of a failure at once.
@@ -242,7 +241,7 @@ static void end_program(hlo_run_t* run, hlo_status_t status) {
 
 // Runs the program on the calling thread until its end or a suspension.
 static void advance(hlo_run_t* run) {
-  uint64_t begin_ns = hlo_trace_begin(hlo_client_trace(run->loaded->client));
+  uint64_t begin_ns = hlo_trace_begin();
   const hlo_program_t* program = run->loaded->executable->program;
   run->host_env = hlo_env_enter(&program->env);
   const hlo_env_state_t host = run->host_env;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Transfers: host to device, device to host, between memory spaces; on the caller's thread if small
 // and ready, on a worker otherwise.
-#include <stdio.h>
 #include <string.h>
 
 #include "base/copy.h"
@@ -35,18 +34,12 @@ typedef struct copy_job {
 
 static void trace_copy(const hlo_client_t* client, uint64_t begin_ns, const char* name,
                        size_t size_bytes, const hlo_memory_t* from, const hlo_memory_t* to) {
-  hlo_trace_t* trace = hlo_client_trace(client);
-  if (HLO_LIKELY(!trace)) return;
-  char detail[96];
-  int length = snprintf(detail, sizeof detail, "%zu bytes", size_bytes);
-  if (from) {
-    length += snprintf(detail + length, sizeof detail - (size_t)length, ", from device %d",
-                       from->device->id);
-  }
-  if (to) {
-    snprintf(detail + length, sizeof detail - (size_t)length, ", to device %d", to->device->id);
-  }
-  hlo_trace_end(trace, begin_ns, "transfer", name, detail);
+  if (HLO_LIKELY(!begin_ns)) return;
+  hlo_span_fact_t facts[HLO_SPAN_FACTS_LIMIT] = {{"bytes", (int64_t)size_bytes}};
+  uint32_t count = 1;
+  if (from) facts[count++] = (hlo_span_fact_t){"from_device", from->device->id};
+  if (to) facts[count++] = (hlo_span_fact_t){"to_device", to->device->id};
+  hlo_trace_end_with(hlo_client_trace(client), begin_ns, "transfer", name, NULL, facts, count);
 }
 
 static void copy_finish(copy_job_t* copy, hlo_status_t status) {
@@ -67,7 +60,7 @@ static void copy_finish(copy_job_t* copy, hlo_status_t status) {
 
 static void copy_run(hlo_job_t* job) {
   copy_job_t* copy = (copy_job_t*)job;
-  uint64_t begin_ns = hlo_trace_begin(hlo_client_trace(copy->client));
+  uint64_t begin_ns = hlo_trace_begin();
   const uint8_t* from = copy->source.storage ? hlo_storage_data(copy->source.storage) : copy->from;
   uint8_t* to = copy->destination ? hlo_storage_data(copy->destination) : copy->to;
   if (copy->is_strided) {
@@ -200,7 +193,7 @@ static hlo_status_t from_host_now(const hlo_buffer_t* buffer, hlo_storage_t* sto
   *out_ready = hlo_event_create_ready(hlo_ok());
   if (!*out_ready) return hlo_status_out_of_memory(sizeof(void*));
   hlo_client_t* client = hlo_memory_client(buffer->memory);
-  uint64_t begin_ns = hlo_trace_begin(hlo_client_trace(client));
+  uint64_t begin_ns = hlo_trace_begin();
   if (plan) {
     hlo_copy_run(plan, data, hlo_storage_data(storage));
   } else if (buffer->size_bytes) {
