@@ -298,7 +298,8 @@ struct PLUGIN_Profiler_Error_Destroy_Args {
   void* priv;
   PLUGIN_Profiler_Error* error;
 };
-PJRT_FUNCTION(PLUGIN_Profiler_Error_Destroy, error);
+PJRT_STRUCT(PLUGIN_Profiler_Error_Destroy_Args, error);
+typedef void PLUGIN_Profiler_Error_Destroy(PLUGIN_Profiler_Error_Destroy_Args* args);
 
 /// Text of `error`, lent until it is destroyed.
 struct PLUGIN_Profiler_Error_Message_Args {
@@ -308,7 +309,8 @@ struct PLUGIN_Profiler_Error_Message_Args {
   const char* message;
   size_t message_size;
 };
-PJRT_FUNCTION(PLUGIN_Profiler_Error_Message, message_size);
+PJRT_STRUCT(PLUGIN_Profiler_Error_Message_Args, message_size);
+typedef void PLUGIN_Profiler_Error_Message(PLUGIN_Profiler_Error_Message_Args* args);
 
 /// Canonical code of `error`.
 struct PLUGIN_Profiler_Error_GetCode_Args {
@@ -317,7 +319,8 @@ struct PLUGIN_Profiler_Error_GetCode_Args {
   const PLUGIN_Profiler_Error* error;
   int code;
 };
-PJRT_FUNCTION(PLUGIN_Profiler_Error_GetCode, code);
+PJRT_STRUCT(PLUGIN_Profiler_Error_GetCode_Args, code);
+typedef PLUGIN_Profiler_Error* PLUGIN_Profiler_Error_GetCode(PLUGIN_Profiler_Error_GetCode_Args* args);
 
 /// Makes a profiler from a serialized ProfileOptions.
 struct PLUGIN_Profiler_Create_Args {
@@ -326,37 +329,42 @@ struct PLUGIN_Profiler_Create_Args {
   size_t options_size;
   PLUGIN_Profiler* profiler;
 };
-PJRT_FUNCTION(PLUGIN_Profiler_Create, profiler);
+PJRT_STRUCT(PLUGIN_Profiler_Create_Args, profiler);
+typedef PLUGIN_Profiler_Error* PLUGIN_Profiler_Create(PLUGIN_Profiler_Create_Args* args);
 
 /// Frees `profiler`.
 struct PLUGIN_Profiler_Destroy_Args {
   size_t struct_size;
   PLUGIN_Profiler* profiler;
 };
-PJRT_FUNCTION(PLUGIN_Profiler_Destroy, profiler);
+PJRT_STRUCT(PLUGIN_Profiler_Destroy_Args, profiler);
+typedef PLUGIN_Profiler_Error* PLUGIN_Profiler_Destroy(PLUGIN_Profiler_Destroy_Args* args);
 
 /// Starts to record.
 struct PLUGIN_Profiler_Start_Args {
   size_t struct_size;
   PLUGIN_Profiler* profiler;
 };
-PJRT_FUNCTION(PLUGIN_Profiler_Start, profiler);
+PJRT_STRUCT(PLUGIN_Profiler_Start_Args, profiler);
+typedef PLUGIN_Profiler_Error* PLUGIN_Profiler_Start(PLUGIN_Profiler_Start_Args* args);
 
 /// Stops to record.
 struct PLUGIN_Profiler_Stop_Args {
   size_t struct_size;
   PLUGIN_Profiler* profiler;
 };
-PJRT_FUNCTION(PLUGIN_Profiler_Stop, profiler);
+PJRT_STRUCT(PLUGIN_Profiler_Stop_Args, profiler);
+typedef PLUGIN_Profiler_Error* PLUGIN_Profiler_Stop(PLUGIN_Profiler_Stop_Args* args);
 
-/// Serialized XSpace: ask with null `buffer` for the size, then again.
+/// Serialized XSpace: with null `buffer`, lends the data and tells their size; else copies them there.
 struct PLUGIN_Profiler_CollectData_Args {
   size_t struct_size;
   PLUGIN_Profiler* profiler;
   uint8_t* buffer;
   size_t buffer_size_in_bytes;
 };
-PJRT_FUNCTION(PLUGIN_Profiler_CollectData, buffer_size_in_bytes);
+PJRT_STRUCT(PLUGIN_Profiler_CollectData_Args, buffer_size_in_bytes);
+typedef PLUGIN_Profiler_Error* PLUGIN_Profiler_CollectData(PLUGIN_Profiler_CollectData_Args* args);
 
 /// Takes the recording out of the profiler.
 struct PLUGIN_Profiler_Consume_Args {
@@ -364,14 +372,16 @@ struct PLUGIN_Profiler_Consume_Args {
   PLUGIN_Profiler* profiler;
   PLUGIN_Profiler_ConsumeResult* result;
 };
-PJRT_FUNCTION(PLUGIN_Profiler_Consume, result);
+PJRT_STRUCT(PLUGIN_Profiler_Consume_Args, result);
+typedef PLUGIN_Profiler_Error* PLUGIN_Profiler_Consume(PLUGIN_Profiler_Consume_Args* args);
 
 /// Frees such a recording.
 struct PLUGIN_Profiler_ConsumeResult_Destroy_Args {
   size_t struct_size;
   PLUGIN_Profiler_ConsumeResult* consume_result;
 };
-PJRT_FUNCTION(PLUGIN_Profiler_ConsumeResult_Destroy, consume_result);
+PJRT_STRUCT(PLUGIN_Profiler_ConsumeResult_Destroy_Args, consume_result);
+typedef void PLUGIN_Profiler_ConsumeResult_Destroy(PLUGIN_Profiler_ConsumeResult_Destroy_Args* args);
 
 /// Serialized XSpace of such a recording.
 struct PLUGIN_Profiler_Serialize_Args {
@@ -381,7 +391,8 @@ struct PLUGIN_Profiler_Serialize_Args {
   const uint8_t* serialized_bytes;
   size_t serialized_size;
 };
-PJRT_FUNCTION(PLUGIN_Profiler_Serialize, serialized_size);
+PJRT_STRUCT(PLUGIN_Profiler_Serialize_Args, serialized_size);
+typedef PLUGIN_Profiler_Error* PLUGIN_Profiler_Serialize(PLUGIN_Profiler_Serialize_Args* args);
 
 /// Functions of the profiler; it has error objects of its own.
 struct PLUGIN_Profiler_Api {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // GetPjrtApi(): the table of functions and the chain of extensions, all constant data.
 #include "pjrt/objects.h"
+#include "pjrt/profiler.h"
 
 static hlo_status_t refuse(const char* function, const char* why) {
   return hlo_unimplemented("%s is not supported by hlocc: %s", function, why);
@@ -76,9 +77,16 @@ static const PJRT_Layouts_Extension layouts = {
         entry_Layouts_PJRT_Executable_GetParameterLayouts,
 };
 
+static const PJRT_Profiler_Extension profiler = {
+    .base = {.struct_size = sizeof(PJRT_Profiler_Extension),
+             .type = PJRT_Extension_Type_Profiler,
+             .next = (PJRT_Extension_Base*)&layouts.base},
+    .profiler_api = (PLUGIN_Profiler_Api*)&hlo_pjrt_profiler_api,
+};
+
 static const PJRT_Api api = {
     .struct_size = PJRT_Api_STRUCT_SIZE,
-    .extension_start = (PJRT_Extension_Base*)&layouts.base,
+    .extension_start = (PJRT_Extension_Base*)&profiler.base,
     .pjrt_api_version = {.struct_size = PJRT_Api_Version_STRUCT_SIZE,
                          .major_version = PJRT_API_MAJOR,
                          .minor_version = PJRT_API_MINOR},

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""jax.profiler shows the work of hlocc beside that of JAX."""
+import pathlib
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.profiler import ProfileData
+
+
+def events_of(folder):
+    """Events of the host's plane, by name."""
+    files = list(pathlib.Path(folder).rglob("*.xplane.pb"))
+    assert len(files) == 1
+    found = {}
+    for plane in ProfileData.from_file(str(files[0])).planes:
+        if plane.name == "/host:CPU":
+            for line in plane.lines:
+                for event in line.events:
+                    found.setdefault(event.name, []).append(event)
+    return found
+
+
+@pytest.mark.smoke
+def test_a_trace_has_compilations_launches_and_transfers(tmp_path):
+    def before_the_start(x):
+        return x * 2 + 1
+
+    def profiled(x):
+        return jnp.sin(x) @ x
+
+    known, new = jax.jit(before_the_start), jax.jit(profiled)
+    x = np.ones((64, 64), np.float32)
+    known(x).block_until_ready()
+    with jax.profiler.trace(tmp_path):
+        for _ in range(3):
+            np.asarray(known(x))
+        new(x).block_until_ready()
+    known(x).block_until_ready()
+    events = events_of(tmp_path)
+    launches = events["jit_before_the_start"]
+    assert len(launches) == 3
+    assert len(events["jit_profiled"]) == 1
+    stats = [dict(launch.stats) for launch in launches]
+    assert {stat["device"] for stat in stats} == {0}
+    assert len({stat["run_id"] for stat in stats}) == 3
+    assert any(dict(event.stats).get("detail") == "jit_profiled" for event in events["compile"])
+    # One clock: the launch lies within JAX's own event of the same call.
+    assert min(launch.start_ns for launch in launches) >= 0
+    calls = [event for name, some in events.items() if "PjitFunction(before_the_start)" in name for event in some]
+    assert calls[0].start_ns <= launches[0].start_ns <= launches[0].end_ns
+
+
+@pytest.mark.smoke
+def test_traces_follow_each_other(tmp_path):
+    f = jax.jit(lambda x: x + 1)
+    f(1.0)
+    for i in range(2):
+        with jax.profiler.trace(tmp_path / str(i)):
+            f(2.0).block_until_ready()
+    for i in range(2):
+        assert len(events_of(tmp_path / str(i))["jit__lambda"]) == 1
