@@ -355,6 +355,22 @@ static void test_canonical_shape(void** state) {
   OK(TopologyDescription_Destroy, &ARGS(TopologyDescription_Destroy, .topology = create.topology));
 }
 
+static void test_dma_mappings(void** state) {
+  (void)state;
+  static char page[4096];
+  PJRT_Client* client = hlo_test_create_client(1);
+  PJRT_Client_DmaMap_Args map =
+      ARGS(Client_DmaMap, .client = client, .data = page, .size = sizeof page);
+  PJRT_Client_DmaUnmap_Args unmap = ARGS(Client_DmaUnmap, .client = client, .data = page);
+  OK(Client_DmaMap, &map);
+  FAILS(Client_DmaMap, &map, ALREADY_EXISTS, "cannot map 4096 bytes");
+  OK(Client_DmaUnmap, &unmap);
+  FAILS(Client_DmaUnmap, &unmap, NOT_FOUND, "cannot unmap");
+  map.size = 0;
+  FAILS(Client_DmaMap, &map, INVALID_ARGUMENT, "cannot map 0 bytes");
+  hlo_test_destroy_client(client);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_no_slot_is_null),
@@ -375,6 +391,7 @@ int main(void) {
       cmocka_unit_test(test_topology_by_name),
       cmocka_unit_test(test_topology_as_bytes),
       cmocka_unit_test(test_canonical_shape),
+      cmocka_unit_test(test_dma_mappings),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,6 +17,7 @@ struct hlo_client {
   hlo_heap_t* heap;
   uint64_t memory_bytes;  // of all devices; 0: unknown
   hlo_memory_queue_t memory_queue;
+  hlo_dma_table_t dma_table;
   const hlo_observer_t* observer;
   hlo_trace_t* trace;
   atomic_ullong run_id;
@@ -96,6 +97,7 @@ hlo_status_t hlo_client_create(const hlo_client_options_t* options, hlo_client_t
   client->device_count = device_count;
   atomic_init(&client->work_count, 1);
   hlo_mutex_init(&client->flight.lock, HLO_LOCK_LEVEL_FLIGHT);
+  hlo_dma_table_init(&client->dma_table);
   init_devices(client, options->launch_limit);
   *out_client = client;
   return hlo_ok();
@@ -111,6 +113,7 @@ static void free_client(void* context) {
   }
   hlo_memory_queue_deinit(&client->memory_queue);
   hlo_heap_release(client->heap);
+  hlo_dma_table_deinit(&client->dma_table);
   hlo_mutex_deinit(&client->flight.lock);
   hlo_mem_free(client);
   if (after) after(after_context);
@@ -162,6 +165,9 @@ hlo_flight_t* hlo_client_flight(hlo_client_t* client) {
 }
 hlo_memory_queue_t* hlo_client_memory_queue(hlo_client_t* client) {
   return &client->memory_queue;
+}
+hlo_dma_table_t* hlo_client_dma_table(hlo_client_t* client) {
+  return &client->dma_table;
 }
 const hlo_observer_t* hlo_client_observer(const hlo_client_t* client) {
   return client->observer;

@@ -7,6 +7,7 @@
 #include "base/parallel.h"
 #include "base/status.h"
 #include "base/threads.h"
+#include "runtime/dma.h"
 #include "runtime/limits.h"
 
 typedef struct hlo_client hlo_client_t;
@@ -84,6 +85,8 @@ hlo_parallel_t hlo_client_parallel(const hlo_client_t* client);
 hlo_heap_t* hlo_client_heap(const hlo_client_t* client);
 /// Returns the queue of requests that wait for device memory.
 hlo_memory_queue_t* hlo_client_memory_queue(hlo_client_t* client);
+/// Returns the host memory mapped for direct memory access.
+hlo_dma_table_t* hlo_client_dma_table(hlo_client_t* client);
 /// Returns the observer of launches; may be NULL.
 const hlo_observer_t* hlo_client_observer(const hlo_client_t* client);
 /// Returns the trace, which gets a span for every run and copy; NULL if disabled.
