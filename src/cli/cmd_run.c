@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/os.h"
 #include "cli/cli.h"
+#include "cli/profile.h"
 #include "cli/value.h"
 #include "compiler/execute.h"
 #include "interp/program.h"
@@ -256,7 +257,9 @@ static hlo_status_t compile_function(run_t* run, hlo_module_t* module) {
   config.cache = cli->cache;
   config.entry = run->func->name;
   config.dumper = &dumper;
+  const uint64_t begin = hlo_trace_begin();
   HLO_TRY(backend->compile(backend, module, &config, &run->compiled));
+  hlo_trace_end(cli->observer.trace, begin, "compile", "back end", run->compiled->backend->name);
   if (run->compiled->backend == hlo_backend_find("interp")) drop_compiled(run);
   if (!run->compiled || run->pool) return hlo_ok();
   return hlo_pool_create((uint32_t)cli->config.num_threads, &run->pool);
@@ -306,7 +309,7 @@ static hlo_status_t run_module(run_t* run, hlo_module_t* module, hlo_strbuf_t* o
   return hlo_ok();
 }
 
-hlo_status_t hlo_cli_cmd_run(hlo_cli_t* cli, hlo_strbuf_t* out) {
+static hlo_status_t load_and_run(hlo_cli_t* cli, hlo_strbuf_t* out) {
   hlo_module_t* module = NULL;
   HLO_TRY(hlo_cli_load(cli, &module));
   run_t run = {.cli = cli};
@@ -318,5 +321,22 @@ hlo_status_t hlo_cli_cmd_run(hlo_cli_t* cli, hlo_strbuf_t* out) {
   hlo_arena_deinit(&run.arena);
   hlo_interp_program_release(run.program);
   hlo_module_release(module);
+  return status;
+}
+
+hlo_status_t hlo_cli_cmd_run(hlo_cli_t* cli, hlo_strbuf_t* out) {
+  if (!cli->profile) return load_and_run(cli, out);
+  HLO_TRY(hlo_recording_start());
+  hlo_status_t status = load_and_run(cli, out);
+  hlo_recording_t* recording = NULL;
+  hlo_status_t stopped = hlo_recording_stop(&recording);
+  if (hlo_status_is_ok(stopped) && hlo_status_is_ok(status)) {
+    status = hlo_cli_print_profile(recording, out);
+  } else if (hlo_status_is_ok(status)) {
+    status = stopped;
+  } else {
+    hlo_status_release(stopped);
+  }
+  hlo_recording_release(recording);
   return status;
 }

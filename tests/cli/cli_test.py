@@ -188,6 +188,12 @@ class CliTest(ToolTest):
     def test_run_bench(self):
         self.assertIn("3 runs", self.good("run", "--random", "--bench=3", stdin=ADD))
 
+    def test_run_profile(self):
+        out = self.good("run", "--random", "--bench=3", "--profile", stdin=ADD)
+        self.assertRegex(out, r"(?m)^ +4 +[\d.]+ +[\d.]+%  execute: ")
+        self.assertRegex(out, r"(?m)^ +1 +[\d.]+ +[\d.]+%  compile: back end$")
+        self.assertNotIn("share", self.good("run", "--random", stdin=ADD))
+
     def test_run_inputs_that_do_not_fit(self):
         self.assertIn("has 2 inputs, but 0 are given", self.bad(1, "run", stdin=ADD))
         self.assertIn("has 2 inputs, but 3 are given",
