@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
+#include "base/recording.h"
 #include "base/test_util.h"
 #include "compiler/execute.h"
 #include "runtime/executable.h"
@@ -470,6 +471,34 @@ static void errors_reach_all_devices(void** state) {
   for (uint32_t c = 0; c < 2; ++c) hlo_client_release(clients[c]);
 }
 
+static void exchanges_leave_spans(void** state) {
+  (void)state;
+  hlo_client_t* client = make_client(2);
+  hlo_strbuf_t text = {0};
+  append_text(HEAD "$X {\n" SUM("%y", "%x", "$G") "  return %y : $X\n}\n", "f32", &text);
+  hlo_loaded_t* loaded = load(client, hlo_strbuf_text(&text), "native", "native");
+  hlo_recording_t* recording = NULL;
+  hlo_test_check(hlo_recording_start());
+  bytes_t all = run(client, loaded, HLO_DTYPE_F32);
+  hlo_test_check(hlo_recording_stop(&recording));
+  const hlo_span_t* found = NULL;
+  for (size_t i = 0; i < recording->spans.count; ++i) {
+    const hlo_span_t* span = &recording->spans.items[i];
+    if (strcmp(span->category, "collective") != 0) continue;
+    assert_null(found);
+    found = span;
+  }
+  assert_non_null(found);
+  assert_string_equal(found->name, "stablehlo.all_reduce");
+  assert_string_equal(found->facts[0].name, "members");
+  assert_int_equal(found->facts[0].value, DEVICES);
+  hlo_recording_release(recording);
+  hlo_mem_free(all.data);
+  hlo_strbuf_deinit(&text);
+  hlo_loaded_release(loaded);
+  hlo_client_release(client);
+}
+
 // Generated code calls the table's functions without checks.
 static void check_table(const hlo_runtime_table_t* table) {
   enum { FIRST = 2 * sizeof(uint32_t) };  // after version and size
@@ -491,6 +520,7 @@ static void tables_are_complete(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(tables_are_complete),
+      cmocka_unit_test(exchanges_leave_spans),
       cmocka_unit_test(executors_agree),
       cmocka_unit_test(c_source_agrees),
       cmocka_unit_test(element_types_agree),

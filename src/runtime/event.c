@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "base/threads.h"
+#include "base/trace.h"
 #include "base/tuning.h"
 
 struct hlo_event {
@@ -181,7 +182,10 @@ hlo_status_t hlo_event_error(hlo_event_t* event) {
 
 hlo_status_t hlo_event_await(hlo_event_t* event, uint64_t timeout_ns) {
   if (!hlo_event_is_ready(event)) hlo_event_run_postponed();  // they may set the event
-  if (!hlo_event_is_ready(event) && !hlo_gate_await(&event->gate, timeout_ns)) {
+  const uint64_t begin_ns = hlo_event_is_ready(event) ? 0 : hlo_trace_begin();
+  const bool is_ready = hlo_event_is_ready(event) || hlo_gate_await(&event->gate, timeout_ns);
+  hlo_trace_end(NULL, begin_ns, "wait", "wait", NULL);  // events belong to no client
+  if (!is_ready) {
     return hlo_status_create(HLO_STATUS_DEADLINE_EXCEEDED, "event not ready after %llu ns",
                              (unsigned long long)timeout_ns);
   }

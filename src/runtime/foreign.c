@@ -330,6 +330,15 @@ static hlo_status_t call_handler(hlo_foreign_run_t* foreign, const foreign_call_
   return hlo_ok();
 }
 
+// The span ends when the handler returns; its future may end later.
+static void trace_call(const hlo_run_t* run, const foreign_call_t* call, uint64_t begin_ns) {
+  if (HLO_LIKELY(!begin_ns)) return;
+  const hlo_span_fact_t facts[] = {{"device", run->device->id},
+                                   {"run_id", (int64_t)run->frame.run_id}};
+  hlo_trace_end_with(hlo_client_trace(run->loaded->client), begin_ns, "foreign",
+                     hlo_custom_call_target(call->node), NULL, facts, 2);
+}
+
 // Calls the function; `addresses`, of the call's part of the run, has been filled.
 static void start(hlo_run_t* run, const foreign_call_t* call, call_run_t* state) {
   hlo_foreign_run_t* foreign = run->foreign;
@@ -343,7 +352,9 @@ static void start(hlo_run_t* run, const foreign_call_t* call, call_run_t* state)
   atomic_store_explicit(&state->future, FUTURE_NONE, memory_order_relaxed);
   const hlo_env_state_t program = hlo_env_adopt(run->host_env);
   hlo_pool_blocking_begin(foreign->context.pool);
+  const uint64_t begin_ns = hlo_trace_begin();
   hlo_status_t status = call_handler(foreign, call, state, passed);
+  trace_call(run, call, begin_ns);
   hlo_pool_blocking_end(foreign->context.pool);
   hlo_env_leave(program);
   if (hlo_status_is_ok(status)) return;

@@ -301,6 +301,17 @@ static hlo_status_t arrive(hlo_frame_t* frame, uint32_t call_site_number,
   return hlo_ok();
 }
 
+// The span is that of the member that arrives last and exchanges the data for all.
+static void trace_exchange(const hlo_run_t* run, const rendezvous_t* rendezvous,
+                           uint64_t begin_ns) {
+  if (HLO_LIKELY(!begin_ns)) return;
+  const hlo_span_fact_t facts[] = {{"members", rendezvous->member_count},
+                                   {"run_id", (int64_t)run->frame.run_id}};
+  const hlo_node_t* node = rendezvous->call_sites[0];
+  hlo_trace_end_with(hlo_client_trace(run->loaded->client), begin_ns, "collective",
+                     hlo_op_info(node->op)->name, NULL, facts, 2);
+}
+
 static int32_t async_start(hlo_frame_t* frame, uint32_t call_site_number) {
   const uint32_t foreign = hlo_execute_find_foreign(frame, call_site_number);
   if (foreign) return hlo_foreign_start(frame, call_site_number, foreign - 1);
@@ -315,7 +326,9 @@ static int32_t async_start(hlo_frame_t* frame, uint32_t call_site_number) {
   if (!rendezvous) return HLO_PROGRAM_DONE;
   const hlo_exchange_group_t members = {rendezvous->member_count, rendezvous->members};
   const hlo_parallel_t parallel = hlo_frame_parallel(frame);
+  const uint64_t begin_ns = hlo_trace_begin();
   hlo_exchange_run(call_site.exchange, &members, rendezvous->parts, &parallel);
+  trace_exchange(run, rendezvous, begin_ns);
   hlo_mutex_lock(&group->lock);
   rendezvous->is_done = true;
   wake_members(group, rendezvous);

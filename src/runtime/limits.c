@@ -2,6 +2,8 @@
 // Limits of launches (see limits.h).
 #include "runtime/limits.h"
 
+#include "base/trace.h"
+
 // ---- launches in flight
 
 // A bit of hlo_launch_limit.state: the list has waiting threads.
@@ -71,7 +73,10 @@ void hlo_launch_limit_await(hlo_launch_limit_t* limit) {
     atomic_fetch_and_explicit(&limit->state, ~kAwaited, memory_order_relaxed);
   }
   hlo_mutex_unlock(&limit->lock);
-  if (waits) hlo_gate_await(&waiter.gate, UINT64_MAX);
+  if (!waits) return;
+  const uint64_t begin_ns = hlo_trace_begin();
+  hlo_gate_await(&waiter.gate, UINT64_MAX);
+  hlo_trace_end(NULL, begin_ns, "wait", "launches in flight", NULL);
 }
 
 // ---- memory

@@ -211,6 +211,25 @@ static void runs_and_copies_leave_spans(void** state) {
   unlink(path);
 }
 
+static void waits_leave_spans(void** state) {
+  (void)state;
+  enum { WAIT_NS = 1000 };
+  hlo_recording_t* recording = NULL;
+  hlo_test_check(hlo_recording_start());
+  hlo_event_t* event = hlo_event_create();
+  hlo_status_t status = hlo_event_await(event, WAIT_NS);
+  hlo_test_check(hlo_recording_stop(&recording));
+  assert_int_equal(hlo_status_code(status), HLO_STATUS_DEADLINE_EXCEEDED);
+  hlo_status_release(status);
+  hlo_event_set(event, hlo_ok());
+  hlo_event_release(event);
+  assert_int_equal(recording->spans.count, 1);
+  const hlo_span_t* span = &recording->spans.items[0];
+  assert_string_equal(span->category, "wait");
+  assert_true(span->end_ns - span->begin_ns >= WAIT_NS);
+  hlo_recording_release(recording);
+}
+
 static void expect_file(const char* directory, const char* name, const void* bytes, size_t size) {
   char path[400];
   uint8_t* data = NULL;
@@ -250,6 +269,7 @@ int main(void) {
       cmocka_unit_test(dumps_have_stable_names),
       cmocka_unit_test(compiling_survives_failed_dumps),
       cmocka_unit_test(runs_and_copies_leave_spans),
+      cmocka_unit_test(waits_leave_spans),
       cmocka_unit_test(launches_are_captured),
   };
   return cmocka_run_group_tests(tests, setup, teardown);

@@ -61,3 +61,18 @@ def test_traces_follow_each_other(tmp_path):
             f(2.0).block_until_ready()
     for i in range(2):
         assert len(events_of(tmp_path / str(i))["jit__lambda"]) == 1
+
+
+@pytest.mark.smoke
+def test_a_trace_has_callbacks(tmp_path):
+    shape = jax.ShapeDtypeStruct((3,), np.float32)
+    call = jax.jit(lambda x: jax.pure_callback(lambda y: np.asarray(y) * 2, shape, x))
+    x = np.ones(3, np.float32)
+    np.asarray(call(x))
+    with jax.profiler.trace(tmp_path):
+        np.asarray(call(x))
+    events = events_of(tmp_path)
+    (callback,) = [event for name, some in events.items() if "callback" in name for event in some
+                   if "run_id" in dict(event.stats) and not name.startswith("jit")]
+    (program,) = [event for event in events["jit__lambda"] if event.start_ns <= callback.start_ns <= event.end_ns]
+    assert dict(program.stats)["run_id"] == dict(callback.stats)["run_id"]
