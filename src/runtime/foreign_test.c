@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -14,7 +15,7 @@
 #include "ffi/test_util.h"
 #include "runtime/test_util.h"
 
-enum { DEVICES = 8, COUNT = 4, NESTED_ROUNDS = 50 };
+enum { DEVICES = 8, COUNT = 4, FUTURE_ROUNDS = 50, NESTED_ROUNDS = 1250, WATCHDOG_SECONDS = 300 };
 static hlo_client_t* g_client;
 static const char* const kBackends[] = {"native", "vir", "interp"};
 enum { BACKENDS = 3 };
@@ -288,7 +289,7 @@ static void futures_suspend_the_program(void** state) {
   (void)state;
   for (int b = 0; b < BACKENDS; ++b) {
     float out[COUNT];
-    for (int round = 0; round < NESTED_ROUNDS; ++round) {
+    for (int round = 0; round < FUTURE_ROUNDS; ++round) {
       hlo_test_check(run(kLoop, kBackends[b], NULL, out));
       assert_true(out[0] == 51 && out[3] == 54);
     }
@@ -312,11 +313,12 @@ HANDLER(nested) {
   return hlo_ffi_error_of(status);
 }
 
-// Eight devices share one worker, and every program waits for another program.
+// Eight devices share one worker, and every program waits for another program, 10,000 times.
 static void functions_may_launch_and_wait(void** state) {
   (void)state;
   hlo_ffi_test_add(NULL, "nested", nested);
-  g_inner = hlo_test_load(g_client, HLO_TEST_SINES("200"), NULL, 1);
+  alarm(WATCHDOG_SECONDS);  // a deadlock ends the test
+  g_inner = hlo_test_load(g_client, HLO_TEST_SINES("100"), NULL, 1);
   hlo_loaded_t* outer = hlo_test_load(g_client, CALL("nested", "backend_config = {}"), NULL, 1);
   static const float kIn[COUNT] = {1, 2, 3, 4};
   for (int round = 0; round < NESTED_ROUNDS; ++round) {
@@ -333,6 +335,7 @@ static void functions_may_launch_and_wait(void** state) {
       hlo_buffer_release(y[d]);
     }
   }
+  alarm(0);
   hlo_loaded_release(outer);
   hlo_loaded_release(g_inner);
 }
