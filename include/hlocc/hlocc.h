@@ -163,6 +163,30 @@ HLOCC_API hlocc_shape_t hlocc_executable_result(const hlocc_executable_t* execut
 HLOCC_API hlocc_error_t* hlocc_executable_run(hlocc_executable_t* executable,
                                               const void* const* inputs, void* const* outputs);
 
+/* ---- foreign functions ----------------------------------------------------------------------- */
+
+/* The outcome of a call; it succeeds unless hlocc_call_fail() is called. */
+typedef struct hlocc_call_status hlocc_call_status_t;
+
+/* A function that programs call by `stablehlo.custom_call @target(...) {api_version = 2 : i32}`.
+ * in: one array per operand, not to be written. out: the array of the result; if the call does not
+ * have exactly one result, an array of the results' arrays. The function runs on a thread of the
+ * library; it may block, and load and run other programs. */
+typedef void (*hlocc_function_t)(void* out, const void** in, hlocc_call_status_t* status);
+
+/* Fails the call and with it the program; the message is copied. */
+HLOCC_API void hlocc_call_fail(hlocc_call_status_t* status, const char* message);
+
+/* Registers a function for all programs of the process that are loaded later. It cannot be removed:
+ * its code must stay loaded. To register it again is fine.
+ * errors: INVALID_ARGUMENT, ALREADY_EXISTS for another function of this target */
+HLOCC_API hlocc_error_t* hlocc_register_function(const char* target, hlocc_function_t function);
+
+/* Likewise for a handler of the XLA FFI, an `XLA_FFI_Error* (*)(XLA_FFI_CallFrame*)` compiled with
+ * the headers that jax.ffi.include_dir() names; calls have api_version = 4.
+ * errors: also those of the handler */
+HLOCC_API hlocc_error_t* hlocc_register_ffi_handler(const char* target, void* handler);
+
 #ifdef __cplusplus
 }
 #endif

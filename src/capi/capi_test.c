@@ -230,6 +230,61 @@ static void test_every_read_may_fail(void** state) {
   hlocc_client_free(client);
 }
 
+// Stores the sum and the difference; fails if the first element is negative.
+static void sum_and_difference(void* out, const void** in, hlocc_call_status_t* status) {
+  const float *a = in[0], *b = in[1];
+  float* const* results = out;
+  for (int i = 0; i < 2; ++i) {
+    results[0][i] = a[i] + b[i];
+    results[1][i] = a[i] - b[i];
+  }
+  if (a[0] < 0) hlocc_call_fail(status, "negative");
+}
+
+static void double_it(void* out, const void** in, hlocc_call_status_t* status) {
+  (void)status;
+  for (int i = 0; i < 2; ++i) ((float*)out)[i] = 2 * ((const float*)in[0])[i];
+}
+
+static void expect_failure(hlocc_error_t* error, hlocc_code_t code, const char* words) {
+  assert_int_equal(hlocc_error_code(error), code);
+  if (!strstr(hlocc_error_message(error), words)) fail_msg("%s", hlocc_error_message(error));
+  hlocc_error_free(error);
+}
+
+static void test_functions_of_the_application(void** state) {
+  (void)state;
+  static const char kText[] =
+      "func.func @main(%a: tensor<2xf32>, %b: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>) {\n"
+      "  %0:2 = stablehlo.custom_call @sum_and_difference(%a, %b) {api_version = 2 : i32} : "
+      "(tensor<2xf32>, tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>)\n"
+      "  %1 = stablehlo.custom_call @double_it(%0#1) {api_version = 2 : i32} : (tensor<2xf32>) -> "
+      "tensor<2xf32>\n"
+      "  return %0#0, %1 : tensor<2xf32>, tensor<2xf32>\n}\n";
+  hlocc_client_t* client = new_client(1);
+  hlocc_executable_t* executable = NULL;
+  expect_failure(
+      hlocc_executable_load(client, kText, strlen(kText), NULL, &executable), HLOCC_NOT_FOUND,
+      "sum_and_difference");
+  assert_null(hlocc_register_function("sum_and_difference", sum_and_difference));
+  assert_null(hlocc_register_function("double_it", double_it));
+  assert_null(hlocc_register_function("double_it", double_it));
+  expect_failure(hlocc_register_function("double_it", sum_and_difference), HLOCC_ALREADY_EXISTS,
+                 "double_it");
+  expect_failure(hlocc_register_function("", double_it), HLOCC_INVALID_ARGUMENT, "name");
+  expect_failure(hlocc_register_ffi_handler("x", NULL), HLOCC_INVALID_ARGUMENT, "address");
+  executable = load(client, kText, 1);
+  float a[] = {1, 2}, b[] = {3, 5}, sum[2], twice[2];
+  const void* inputs[] = {a, b};
+  void* outputs[] = {sum, twice};
+  assert_null(hlocc_executable_run(executable, inputs, outputs));
+  assert_true(sum[0] == 4 && sum[1] == 7 && twice[0] == -4 && twice[1] == -6);
+  a[0] = -1;
+  expect_failure(hlocc_executable_run(executable, inputs, outputs), HLOCC_INTERNAL, "negative");
+  hlocc_executable_free(executable);
+  hlocc_client_free(client);
+}
+
 static void test_nothing_is_fine(void** state) {
   (void)state;
   assert_int_equal(hlocc_error_code(NULL), HLOCC_OK);
@@ -253,6 +308,7 @@ int main(void) {
       cmocka_unit_test(test_runs_replicas),
       cmocka_unit_test(test_errors_have_places),
       cmocka_unit_test(test_failed_runs_say_where),
+      cmocka_unit_test(test_functions_of_the_application),
       cmocka_unit_test(test_nothing_is_fine),
       cmocka_unit_test(test_every_allocation_may_fail),
       cmocka_unit_test(test_every_read_may_fail),
