@@ -65,17 +65,19 @@ hlo_status_t hlo_cli_cmd_passes(hlo_cli_t* cli, hlo_strbuf_t* out) {
     hlo_stages_markdown(out);
     return hlo_ok();
   }
-  for (uint32_t i = 0; i < hlo_pass_count(); ++i) {
-    const hlo_pass_info_t* info = hlo_pass_info(i);
+  for (uint32_t i = 0; i < HLO_PASS_ID_COUNT; ++i) {
+    const hlo_pass_info_t* info = hlo_pass_info((hlo_pass_id_t)i);
     hlo_strbuf_printf(out, "%s%s%s%s  (%s)\n    %s\n", info->name, *info->argument ? "[=" : "",
                       info->argument, *info->argument ? "]" : "", hlo_pass_kind_name(info->kind),
                       info->purpose);
   }
   for (int i = 0; i < HLO_STAGE_COUNT; ++i) {
     const hlo_stage_info_t* info = hlo_stage_info((hlo_stage_t)i);
-    hlo_strbuf_printf(out, "pipeline %s  (%s%s%s)\n    %s\n", info->name, info->passes,
-                      *info->dynamic_passes ? "; for dynamic shapes " : "", info->dynamic_passes,
-                      info->purpose);
+    hlo_strbuf_printf(out, "pipeline %s  (", info->name);
+    hlo_pass_list_print(info->passes, ",", out);
+    if (info->dynamic_passes.count) hlo_strbuf_puts(out, "; for dynamic shapes ");
+    hlo_pass_list_print(info->dynamic_passes, ",", out);
+    hlo_strbuf_printf(out, ")\n    %s\n", info->purpose);
   }
   return hlo_ok();
 }

@@ -25,26 +25,76 @@
 // grow.
 #include "passes/pipeline.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "passes/static_form.h"
 
+static const hlo_pass_step_t kImport[] = {
+    {HLO_PASS_ID_drop_shardy, NULL},
+};
+static const hlo_pass_step_t kImportDynamic[] = {
+    {HLO_PASS_ID_lower_composite, NULL},
+    {HLO_PASS_ID_refine_shapes, NULL},
+};
+static const hlo_pass_step_t kImportLayouts[] = {
+    {HLO_PASS_ID_lower_layouts, NULL},
+};
+static const hlo_pass_step_t kOptimise[] = {
+    {HLO_PASS_ID_lower_dot_algorithms, NULL},
+    {HLO_PASS_ID_fold, NULL},
+    {HLO_PASS_ID_canonicalize, NULL},
+    {HLO_PASS_ID_cse, NULL},
+    {HLO_PASS_ID_dce, NULL},
+};
+// The size limit of inlining stops chains of doubling calls.
+static const hlo_pass_step_t kNative[] = {
+    {HLO_PASS_ID_lower_composite, NULL},
+    {HLO_PASS_ID_lower_dot_algorithms, NULL},
+    {HLO_PASS_ID_widen_products, NULL},
+    {HLO_PASS_ID_inline, "400000"},
+    {HLO_PASS_ID_unroll, NULL},
+    {HLO_PASS_ID_lift_maps, NULL},
+    {HLO_PASS_ID_lift_windows, NULL},
+    {HLO_PASS_ID_drop_empty, NULL},
+    {HLO_PASS_ID_loop_scatter, NULL},
+    {HLO_PASS_ID_single_scatter, NULL},
+    {HLO_PASS_ID_short_reduce, NULL},
+    {HLO_PASS_ID_slice_reduces, NULL},
+    {HLO_PASS_ID_split_complex, NULL},
+    {HLO_PASS_ID_split_groups, NULL},
+    {HLO_PASS_ID_select_windows, NULL},
+    {HLO_PASS_ID_spread_windows, NULL},
+    {HLO_PASS_ID_slice_windows, NULL},
+    {HLO_PASS_ID_transpose_windows, NULL},
+    {HLO_PASS_ID_lower_codes, NULL},
+    {HLO_PASS_ID_fold, NULL},
+    {HLO_PASS_ID_dce, NULL},
+    {HLO_PASS_ID_canonicalize, NULL},
+    {HLO_PASS_ID_hoist_invariants, NULL},
+    {HLO_PASS_ID_cse, NULL},
+    {HLO_PASS_ID_dce, NULL},
+};
+
+// The longest list of all stages.
+enum { MAX_STEPS = 48 };
+
+#define LIST(steps) {steps, sizeof steps / sizeof steps[0]}
+
 static const hlo_stage_info_t kStages[] = {
-    [HLO_STAGE_IMPORT] = {"import", "drop_shardy", "lower_composite,refine_shapes", "lower_layouts",
-                          "Removes shardings over one partition and gives static shapes where they are "
-                          "known."},
-    [HLO_STAGE_OPTIMISE] = {"optimise", "lower_dot_algorithms,fold,canonicalize,cse,dce", "", "",
+    [HLO_STAGE_IMPORT] = {"import", LIST(kImport), LIST(kImportDynamic), LIST(kImportLayouts),
+                          "Removes shardings over one partition and gives static shapes where they "
+                          "are known."},
+    [HLO_STAGE_OPTIMISE] = {"optimise", LIST(kOptimise), {0}, {0},
                             "Makes fewer and simpler ops, for every back end."},
-    // The size limit of inlining stops chains of doubling calls.
-    [HLO_STAGE_NATIVE] = {"native",
-                          "lower_composite,lower_dot_algorithms,widen_products,inline=400000,unroll,lift_maps,lift_windows,drop_empty,"
-                          "loop_scatter,single_scatter,short_reduce,slice_reduces,"
-                          "split_complex,"
-                          "split_groups,select_windows,spread_windows,slice_windows,transpose_windows,lower_codes,"
-                          "fold,dce,canonicalize,hoist_invariants,cse,dce",
-                          "", "",
+    [HLO_STAGE_NATIVE] = {"native", LIST(kNative), {0}, {0},
                           "Makes one function, of ops that fusions compute where possible."},
 };
+
+static_assert(sizeof kImport + sizeof kImportDynamic + sizeof kImportLayouts + sizeof kOptimise +
+                      sizeof kNative <=
+                  MAX_STEPS * sizeof(hlo_pass_step_t),
+              "room for all stages");
 
 const hlo_stage_info_t* hlo_stage_info(hlo_stage_t stage) {
   return &kStages[stage];
@@ -60,16 +110,6 @@ hlo_status_t hlo_stage_from_name(const char* name, hlo_stage_t* out_stage) {
                               name);
 }
 
-static void print_list(const char* passes, hlo_strbuf_t* out) {
-  for (const char* p = passes; *p; ++p) {
-    if (*p == ',') {
-      hlo_strbuf_puts(out, ", ");
-    } else {
-      hlo_strbuf_putc(out, *p);
-    }
-  }
-}
-
 void hlo_stages_markdown(hlo_strbuf_t* out) {
   hlo_strbuf_puts(out,
                   "\n## Pipelines\n\nA compilation runs these lists in this order; `hlocc opt "
@@ -77,18 +117,17 @@ void hlo_stages_markdown(hlo_strbuf_t* out) {
                   "for layouts also | purpose |\n|---|---|---|---|---|\n");
   for (int i = 0; i < HLO_STAGE_COUNT; ++i) {
     hlo_strbuf_printf(out, "| `%s` | ", kStages[i].name);
-    print_list(kStages[i].passes, out);
+    hlo_pass_list_print(kStages[i].passes, ", ", out);
     hlo_strbuf_puts(out, " | ");
-    print_list(kStages[i].dynamic_passes, out);
+    hlo_pass_list_print(kStages[i].dynamic_passes, ", ", out);
     hlo_strbuf_puts(out, " | ");
-    print_list(kStages[i].layout_passes, out);
+    hlo_pass_list_print(kStages[i].layout_passes, ", ", out);
     hlo_strbuf_printf(out, " | %s |\n", kStages[i].purpose);
   }
 }
 
-static void add_list(hlo_strbuf_t* list, const char* passes) {
-  if (*passes && list->length) hlo_strbuf_putc(list, ',');
-  hlo_strbuf_puts(list, passes);
+static void add_list(hlo_pass_step_t* steps, uint32_t* count, hlo_pass_list_t list) {
+  for (uint32_t i = 0; i < list.count; ++i) steps[(*count)++] = list.steps[i];
 }
 
 hlo_status_t hlo_stages_run(hlo_module_t* module, hlo_stage_t first, hlo_stage_t last,
@@ -97,15 +136,16 @@ hlo_status_t hlo_stages_run(hlo_module_t* module, hlo_stage_t first, hlo_stage_t
     return hlo_unimplemented("partitioning a program over %d devices is not supported yet",
                              options->partition_count);
   }
-  HLO_SCOPED_STRBUF list = {0};
+  hlo_pass_step_t steps[MAX_STEPS];
+  uint32_t count = 0;
   for (hlo_stage_t stage = first; stage <= last; ++stage) {
-    add_list(&list, kStages[stage].passes);
-    const bool has_more = *kStages[stage].dynamic_passes && !options->keeps_dynamic_shapes;
+    const hlo_stage_info_t* info = &kStages[stage];
+    add_list(steps, &count, info->passes);
+    const bool has_more = info->dynamic_passes.count && !options->keeps_dynamic_shapes;
     if (has_more && hlo_module_has_dynamic_shapes(module)) {
-      add_list(&list, kStages[stage].dynamic_passes);
+      add_list(steps, &count, info->dynamic_passes);
     }
-    if (options->has_layouts) add_list(&list, kStages[stage].layout_passes);
+    if (options->has_layouts) add_list(steps, &count, info->layout_passes);
   }
-  HLO_TRY(hlo_strbuf_status(&list));
-  return hlo_passes_run(module, hlo_strbuf_text(&list), &options->passes);
+  return hlo_pass_list_run(module, (hlo_pass_list_t){steps, count}, &options->passes);
 }

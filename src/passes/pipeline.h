@@ -11,12 +11,12 @@ typedef enum hlo_stage {
   HLO_STAGE_COUNT,
 } hlo_stage_t;
 
-/// A stage, its passes as hlo_passes_run() takes them, and its purpose in one sentence.
+/// A stage, its passes, and its purpose in one sentence.
 typedef struct hlo_stage_info {
   const char* name;
-  const char* passes;
-  const char* dynamic_passes;  // follow if a module has dynamic shapes; "" for none
-  const char* layout_passes;   // follow if arguments and results may have any layout
+  hlo_pass_list_t passes;
+  hlo_pass_list_t dynamic_passes;  // follow if a module has dynamic shapes
+  hlo_pass_list_t layout_passes;   // follow if arguments and results may have any layout
   const char* purpose;
 } hlo_stage_info_t;
 

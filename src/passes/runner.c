@@ -17,14 +17,10 @@ static const hlo_pass_info_t pass_table[] = {
 #undef HLO_PASS
 };
 
-enum { PASS_COUNT = sizeof pass_table / sizeof *pass_table };
+enum { PASS_COUNT = HLO_PASS_ID_COUNT };
 
-uint32_t hlo_pass_count(void) {
-  return PASS_COUNT;
-}
-
-const hlo_pass_info_t* hlo_pass_info(uint32_t i) {
-  return &pass_table[i];
+const hlo_pass_info_t* hlo_pass_info(hlo_pass_id_t pass) {
+  return &pass_table[pass];
 }
 
 const char* hlo_pass_kind_name(hlo_pass_kind_t kind) {
@@ -63,19 +59,20 @@ hlo_status_t hlo_pass_error(const hlo_node_t* node, hlo_status_code_t code, cons
 
 // ---- lists of passes
 
-// One entry of a list. Its strings point into a copy of the list in which zeros replace the
-// separators.
-typedef struct entry {
-  const hlo_pass_info_t* pass;
-  const char* argument;
-} entry_t;
+void hlo_pass_list_print(hlo_pass_list_t list, const char* separator, hlo_strbuf_t* out) {
+  for (uint32_t i = 0; i < list.count; ++i) {
+    const hlo_pass_step_t* step = &list.steps[i];
+    hlo_strbuf_printf(out, "%s%s%s%s", i ? separator : "", pass_table[step->pass].name,
+                      step->argument ? "=" : "", step->argument ? step->argument : "");
+  }
+}
 
-static hlo_status_t find_pass(const char* name, const hlo_pass_info_t** out_pass) {
+static hlo_status_t find_pass(const char* name, hlo_pass_id_t* out_pass) {
   for (uint32_t low = 0, high = PASS_COUNT; low < high;) {  // the table is sorted by name
     const uint32_t middle = (low + high) / 2;
     const int order = strcmp(name, pass_table[middle].name);
     if (order == 0) {
-      *out_pass = &pass_table[middle];
+      *out_pass = (hlo_pass_id_t)middle;
       return hlo_ok();
     }
     if (order < 0) {
@@ -92,26 +89,25 @@ static hlo_status_t find_pass(const char* name, const hlo_pass_info_t** out_pass
                               near.best ? "'?" : "");
 }
 
-static hlo_status_t read_list(char* text, hlo_arena_t* arena, entry_t** out_entries,
-                              uint32_t* out_count) {
+// Makes a list of text, in which zeros replace the separators: arguments point into it.
+static hlo_status_t read_list(char* text, hlo_arena_t* arena, hlo_pass_list_t* out_list) {
   uint32_t capacity = 0, count = 0;
-  entry_t* entries = NULL;
+  hlo_pass_step_t* steps = NULL;
   for (char* name = text; *text && name;) {
     char* next = strchr(name, ',');
     if (next) *next++ = 0;
     char* argument = strchr(name, '=');
     if (argument) *argument++ = 0;
-    if (!HLO_ARENA_GROW(arena, entries, count, capacity)) return hlo_arena_status(arena);
-    entry_t* entry = &entries[count++];
-    HLO_TRY(find_pass(name, &entry->pass));
-    if (argument && !*entry->pass->argument) {
+    if (!HLO_ARENA_GROW(arena, steps, count, capacity)) return hlo_arena_status(arena);
+    hlo_pass_step_t* step = &steps[count++];
+    HLO_TRY(find_pass(name, &step->pass));
+    if (argument && !*pass_table[step->pass].argument) {
       return hlo_invalid_argument("pass %s takes no argument, but got '%s'", name, argument);
     }
-    entry->argument = argument;
+    step->argument = argument;
     name = next;
   }
-  *out_entries = entries;
-  *out_count = count;
+  *out_list = (hlo_pass_list_t){steps, count};
   return hlo_ok();
 }
 
@@ -138,65 +134,72 @@ static hlo_status_t check_unchanged(const hlo_module_t* module, const uint64_t b
 }
 
 // Runs one pass and fills in its statistics.
-static hlo_status_t run_pass(const entry_t* entry, hlo_pass_ctx_t* ctx, hlo_module_t* module,
-                             hlo_pass_stats_t* stats) {
+static hlo_status_t run_pass(const hlo_pass_step_t* step, hlo_pass_ctx_t* ctx,
+                             hlo_module_t* module, hlo_pass_stats_t* stats) {
+  const hlo_pass_info_t* pass = stats->pass;
   uint64_t before[2] = {0};
   if (ctx->options->check_changed) HLO_TRY(hlo_module_digest(module, before));
   hlo_arena_mark_t mark = hlo_arena_mark(&ctx->scratch);
-  ctx->argument = entry->argument;
+  ctx->argument = step->argument;
   ctx->step_count = 0;
   uint64_t start_ns = hlo_trace_begin();
-  hlo_status_t status = entry->pass->function(ctx, module);
+  hlo_status_t status = pass->function(ctx, module);
   const bool changed = ctx->step_count > 0;
-  hlo_trace_end(ctx->options->trace, start_ns, "pass", entry->pass->name,
+  hlo_trace_end(ctx->options->trace, start_ns, "pass", pass->name,
                 changed ? "changed" : NULL);
   stats->step_count = ctx->step_count;
   if (hlo_status_is_ok(status)) status = hlo_arena_status(&ctx->scratch);
   if (hlo_status_is_ok(status)) status = hlo_module_status(module);
   hlo_arena_reset(&ctx->scratch, mark);
-  HLO_TRY_MSG(status, "in pass %s", entry->pass->name);
+  HLO_TRY_MSG(status, "in pass %s", pass->name);
   if (ctx->options->check_changed && !changed) {
-    HLO_TRY(check_unchanged(module, before, entry->pass->name));
+    HLO_TRY(check_unchanged(module, before, pass->name));
   }
   if (changed && ctx->options->verify_each) {
-    HLO_TRY(verify_after(module, ctx->diag, entry->pass->name));
+    HLO_TRY(verify_after(module, ctx->diag, pass->name));
   }
   return hlo_ok();
 }
 
-static hlo_status_t run_entry(const entry_t* entry, uint32_t position, hlo_pass_ctx_t* ctx,
-                              hlo_module_t* module) {
-  hlo_pass_stats_t stats = {.pass = entry->pass, .position = position};
-  HLO_TRY(run_pass(entry, ctx, module, &stats));
-  if (ctx->options->run_twice && entry->pass->kind == HLO_PASS_KIND_OPT) {
-    hlo_pass_stats_t again = {0};
-    HLO_TRY(run_pass(entry, ctx, module, &again));
+static hlo_status_t run_step(const hlo_pass_step_t* step, uint32_t position, hlo_pass_ctx_t* ctx,
+                             hlo_module_t* module) {
+  const hlo_pass_info_t* pass = &pass_table[step->pass];
+  hlo_pass_stats_t stats = {.pass = pass, .position = position};
+  HLO_TRY(run_pass(step, ctx, module, &stats));
+  if (ctx->options->run_twice && pass->kind == HLO_PASS_KIND_OPT) {
+    hlo_pass_stats_t again = {.pass = pass};
+    HLO_TRY(run_pass(step, ctx, module, &again));
     if (again.step_count) {
-      return hlo_internal_error("pass %s found something to do in its own output",
-                                entry->pass->name);
+      return hlo_internal_error("pass %s found something to do in its own output", pass->name);
     }
   }
-  hlo_dump_pass(ctx->options->dumper, entry->pass->name, module);
+  hlo_dump_pass(ctx->options->dumper, pass->name, module);
   if (ctx->options->after) ctx->options->after(ctx->options->after_context, &stats, module);
   return hlo_ok();
 }
 
-hlo_status_t hlo_passes_run(hlo_module_t* module, const char* comma_list,
-                            const hlo_pass_options_t* options) {
+hlo_status_t hlo_pass_list_run(hlo_module_t* module, hlo_pass_list_t list,
+                               const hlo_pass_options_t* options) {
   static const hlo_pass_options_t defaults;
   hlo_pass_ctx_t ctx = {.options = options ? options : &defaults};
   ctx.diag = ctx.options->diag;
   hlo_arena_init(&ctx.scratch, 0);
   hlo_status_t status = hlo_module_status(module);
-  char* text = hlo_arena_strndup(&ctx.scratch, comma_list, strlen(comma_list));
-  if (hlo_status_is_ok(status)) status = hlo_arena_status(&ctx.scratch);
-  entry_t* entries = NULL;
-  uint32_t count = 0;
-  if (hlo_status_is_ok(status)) status = read_list(text, &ctx.scratch, &entries, &count);
-  if (ctx.options->stop_after && ctx.options->stop_after < count) count = ctx.options->stop_after;
+  const uint32_t limit = ctx.options->stop_after;
+  const uint32_t count = limit && limit < list.count ? limit : list.count;
   for (uint32_t i = 0; i < count && hlo_status_is_ok(status); ++i) {
-    status = run_entry(&entries[i], i, &ctx, module);
+    status = run_step(&list.steps[i], i, &ctx, module);
   }
   hlo_arena_deinit(&ctx.scratch);
   return status;
+}
+
+hlo_status_t hlo_passes_run(hlo_module_t* module, const char* comma_list,
+                            const hlo_pass_options_t* options) {
+  HLO_SCOPED_ARENA arena = {0};
+  hlo_pass_list_t list = {0};
+  char* text = hlo_arena_strndup(&arena, comma_list, strlen(comma_list));
+  HLO_TRY(hlo_arena_status(&arena));
+  HLO_TRY(read_list(text, &arena, &list));
+  return hlo_pass_list_run(module, list, options);
 }

@@ -14,6 +14,14 @@ typedef enum hlo_pass_kind {
   HLO_PASS_KIND_LOWER,
 } hlo_pass_kind_t;
 
+/// The rows of passes.def.
+typedef enum hlo_pass_id {
+#define HLO_PASS(id, kind, argument, purpose) HLO_PASS_ID_##id,
+#include "passes/passes.def"
+#undef HLO_PASS
+  HLO_PASS_ID_COUNT,
+} hlo_pass_id_t;
+
 /// A row of passes.def.
 typedef struct hlo_pass_info {
   const char* name;
@@ -23,9 +31,8 @@ typedef struct hlo_pass_info {
   const char* purpose;
 } hlo_pass_info_t;
 
-/// Returns the number of passes; they are sorted by name.
-uint32_t hlo_pass_count(void);
-const hlo_pass_info_t* hlo_pass_info(uint32_t i);
+/// The passes are sorted by name.
+const hlo_pass_info_t* hlo_pass_info(hlo_pass_id_t pass);
 /// Returns "opt" or "lower".
 const char* hlo_pass_kind_name(hlo_pass_kind_t kind);
 /// Writes the table as a Markdown page.
@@ -53,6 +60,23 @@ typedef struct hlo_pass_options {
   hlo_dumper_t* dumper;  // writes the module after every pass; may be NULL
   hlo_trace_t* trace;    // gets a span per pass; may be NULL
 } hlo_pass_options_t;
+
+/// One entry of a list of passes.
+typedef struct hlo_pass_step {
+  hlo_pass_id_t pass;
+  const char* argument;  // NULL: none
+} hlo_pass_step_t;
+
+typedef struct hlo_pass_list {
+  const hlo_pass_step_t* steps;
+  uint32_t count;
+} hlo_pass_list_t;
+
+/// Writes "name,name=argument,..." with `separator` for the commas.
+void hlo_pass_list_print(hlo_pass_list_t list, const char* separator, hlo_strbuf_t* out);
+/// Like hlo_passes_run() for a list that is not text.
+hlo_status_t hlo_pass_list_run(hlo_module_t* module, hlo_pass_list_t list,
+                               const hlo_pass_options_t* options) HLO_MUST_USE;
 
 /// Runs "name,name=argument,..." over a verified module, which remains verified. options may be
 /// NULL. An empty list does nothing. Names are checked before any pass runs.

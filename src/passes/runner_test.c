@@ -43,8 +43,9 @@ static void expect_error(const char* list, hlo_status_code_t code, const char* p
 
 static void test_table(void** state) {
   (void)state;
-  for (uint32_t i = 1; i < hlo_pass_count(); ++i) {
-    assert_true(strcmp(hlo_pass_info(i - 1)->name, hlo_pass_info(i)->name) < 0);
+  for (uint32_t i = 1; i < HLO_PASS_ID_COUNT; ++i) {
+    const hlo_pass_info_t* before = hlo_pass_info((hlo_pass_id_t)(i - 1));
+    assert_true(strcmp(before->name, hlo_pass_info((hlo_pass_id_t)i)->name) < 0);
   }
   hlo_strbuf_t page = {0};
   hlo_passes_markdown(&page);
@@ -138,7 +139,7 @@ static void test_stages_by_name(void** state) {
     const hlo_stage_options_t options = {.partition_count = 1, .passes = {.verify_each = true}};
     hlo_module_t* module = hlo_test_parse(program);
     hlo_test_check(hlo_stages_run(module, stage, stage, &options));
-    hlo_test_check(hlo_passes_run(module, hlo_stage_info(stage)->dynamic_passes, NULL));
+    hlo_test_check(hlo_pass_list_run(module, hlo_stage_info(stage)->dynamic_passes, NULL));
     hlo_module_release(module);
   }
   hlo_stage_t stage;
