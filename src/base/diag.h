@@ -26,9 +26,9 @@ void hlo_diag_deinit(hlo_diag_t* diag);
 /// Adds "file:line:col: error: message" with the source line and a caret. line and col are 1-based;
 /// line 0 means that the location is unknown.
 void hlo_diag_error(hlo_diag_t* diag, uint32_t line, uint32_t col, const char* format, ...)
-    HLO_PRINTF(4, 5);
+    HLO_PRINTF(4, 5) HLO_COLD;
 /// Adds an error with a formatted location ("model.py:3:1"); NULL or "": no location.
 void hlo_diag_error_at(hlo_diag_t* diag, const char* place, const char* format, ...)
-    HLO_PRINTF(3, 4);
+    HLO_PRINTF(3, 4) HLO_COLD;
 /// Returns INVALID_ARGUMENT with all stored diagnostics if there are errors, else OK.
 hlo_status_t hlo_diag_status(const hlo_diag_t* diag) HLO_MUST_USE;

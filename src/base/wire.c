@@ -287,7 +287,7 @@ static hlo_status_t store_packed(const hlo_wire_field_info_t* info, hlo_wire_rea
                                  hlo_wire_array_t* array) {
   size_t width = item_bytes(info);
   while (packed.position < packed.size) {
-    uint64_t value;
+    uint64_t value = 0;
     if (kKinds[info->kind].type == HLO_WIRE_TYPE_VARINT) {
       HLO_TRY(read_varint(&packed, &value));
     } else {

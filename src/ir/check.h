@@ -30,7 +30,7 @@ hlo_status_t hlo_check_elements(const hlo_node_t* node, const hlo_check_t* check
 /// The error of a failed @shape_assertion(ok, values...), whose message may name the values as {0},
 /// {1} and so on. errors: INVALID_ARGUMENT
 hlo_status_t hlo_check_shape_error(const hlo_node_t* node, uint32_t count,
-                                   const int64_t* values) HLO_MUST_USE;
+                                   const int64_t* values) HLO_MUST_USE HLO_COLD;
 
 /// Returns the distance of two floats of one format, given by their bits: 0 for equal bits and for
 /// two NaN, UINT64_MAX if one is infinite or NaN and the other is something else.

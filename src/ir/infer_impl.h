@@ -5,7 +5,7 @@
 #include "ir/infer.h"
 
 /// Returns INVALID_ARGUMENT with a message; the caller of inference adds op and location.
-hlo_status_t hlo_infer_error(const char* format, ...) HLO_PRINTF(1, 2) HLO_MUST_USE;
+hlo_status_t hlo_infer_error(const char* format, ...) HLO_PRINTF(1, 2) HLO_MUST_USE HLO_COLD;
 
 /// Sets the only result. A NULL type, which exhausted memory causes, becomes that error.
 hlo_status_t hlo_infer_give(hlo_infer_t* infer, const hlo_type_t* type) HLO_MUST_USE;

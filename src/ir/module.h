@@ -238,7 +238,7 @@ static inline hlo_module_t* hlo_region_module(const hlo_region_t* region) {
 /// Returns an error that begins with the node's location and name: "model.py:3:7: stablehlo.sort:
 /// message".
 hlo_status_t hlo_node_error(const hlo_node_t* node, hlo_status_code_t code, const char* format, ...)
-    HLO_PRINTF(3, 4) HLO_MUST_USE;
+    HLO_PRINTF(3, 4) HLO_MUST_USE HLO_COLD;
 #define hlo_node_invalid(node, ...) hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, __VA_ARGS__)
 #define hlo_node_unimplemented(node, ...) hlo_node_error(node, HLO_STATUS_UNIMPLEMENTED, __VA_ARGS__)
 /// Prepends the node's location and name to the message of `status`, which the function takes over.

@@ -26,4 +26,4 @@ typedef struct hlo_pass_ctx {
 
 /// Returns an error that names an op and its location: "model.py:3:7: stablehlo.call: message".
 hlo_status_t hlo_pass_error(const hlo_node_t* node, hlo_status_code_t code,
-                            const char* message) HLO_MUST_USE;
+                            const char* message) HLO_MUST_USE HLO_COLD;

@@ -20,4 +20,5 @@ bool hlo_tile_text_number(hlo_tile_text_t* text, int64_t* out_number);
 /// Skips blanks, line ends and // comments.
 void hlo_tile_text_skip(hlo_tile_text_t* text);
 /// INVALID_ARGUMENT: "line 3: expected <what>, found ...".
-hlo_status_t hlo_tile_text_error(const hlo_tile_text_t* text, const char* expected) HLO_MUST_USE;
+hlo_status_t hlo_tile_text_error(const hlo_tile_text_t* text,
+                                 const char* expected) HLO_MUST_USE HLO_COLD;

@@ -177,7 +177,7 @@ struct hlo_vir_module {
 hlo_status_t hlo_vir_module_create(hlo_vir_module_t** out_module) HLO_MUST_USE;
 void hlo_vir_module_release(hlo_vir_module_t* module);
 /// Fails the module for a reason other than memory; the first reason is kept. Takes over `status`.
-void hlo_vir_module_fail(hlo_vir_module_t* module, hlo_status_t status);
+void hlo_vir_module_fail(hlo_vir_module_t* module, hlo_status_t status) HLO_COLD;
 /// The sticky error of building, if any.
 hlo_status_t hlo_vir_module_status(const hlo_vir_module_t* module) HLO_MUST_USE;
 /// Copies constant bytes into the module, equal ones once; returns their number for `rodata`.

@@ -76,7 +76,7 @@ unsigned hlo_x86_row_memory_bytes(const hlo_x86_row_t* row, unsigned length, boo
 /// Makes room for one instruction; false after an error.
 bool hlo_x86_begin(hlo_x86_asm_t* as);
 /// Records an error; the first one is kept.
-void hlo_x86_fail(hlo_x86_asm_t* as, hlo_status_t status);
+void hlo_x86_fail(hlo_x86_asm_t* as, hlo_status_t status) HLO_COLD;
 
 static inline void hlo_x86_put8(hlo_x86_asm_t* as, unsigned byte) {
   as->bytes[as->size_bytes++] = (uint8_t)byte;

@@ -26,7 +26,7 @@ static inline bool hlo_bc_at_end(const hlo_bc_cursor_t* c) {
 
 /// Returns INVALID_ARGUMENT "byte N of the file (<where>): ...".
 hlo_status_t hlo_bc_error(const hlo_bc_cursor_t* c, const char* format, ...)
-    HLO_PRINTF(2, 3) HLO_MUST_USE;
+    HLO_PRINTF(2, 3) HLO_MUST_USE HLO_COLD;
 
 hlo_status_t hlo_bc_byte(hlo_bc_cursor_t* c, uint8_t* out) HLO_MUST_USE;
 /// Reads one to nine bytes; the number of trailing zero bits of the first one is the number of

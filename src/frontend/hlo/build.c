@@ -358,7 +358,7 @@ static hlo_status_t build_tuple(scope_t* s, const instruction_t* in, const tree_
 }
 
 static hlo_status_t build_element(scope_t* s, const instruction_t* in, const tree_t** out_tree) {
-  const tree_t* tuple;
+  const tree_t* tuple = NULL;
   HLO_TRY(operand_tree(s, in, 0, &tuple));
   if (tuple->leaf || in->tuple_index < 0 || in->tuple_index >= tuple->count) {
     return hlo_invalid_argument("the operand has no element %lld", (long long)in->tuple_index);

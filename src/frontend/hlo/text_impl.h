@@ -100,7 +100,7 @@ extern const hlo_text_window_part_t hlo_text_window_parts[HLO_TEXT_WINDOW_PARTS]
 
 /// Returns INVALID_ARGUMENT at the cursor's location.
 hlo_status_t hlo_text_error(const hlo_text_t* t, const char* format, ...)
-    HLO_PRINTF(2, 3) HLO_MUST_USE;
+    HLO_PRINTF(2, 3) HLO_MUST_USE HLO_COLD;
 /// Skips white space and comments.
 void hlo_text_skip(hlo_text_t* t);
 /// Skips blanks, then consumes `word` if it is next (a word must end there).
