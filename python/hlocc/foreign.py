@@ -11,10 +11,12 @@ import traceback
 import ml_dtypes
 import numpy
 
+from hlocc.library import API_HEAD
+
 STAGES = ("instantiate", "prepare", "initialize", "execute")
 
-# By XLA's numbers of element types; 0: unknown.
-_DTYPES = {
+# By XLA's numbers of element types.
+_DTYPES = {number: numpy.dtype(dtype) for number, dtype in {
     1: numpy.bool_, 2: numpy.int8, 3: numpy.int16, 4: numpy.int32, 5: numpy.int64, 6: numpy.uint8,
     7: numpy.uint16, 8: numpy.uint32, 9: numpy.uint64, 10: numpy.float16, 11: numpy.float32,
     12: numpy.float64, 15: numpy.complex64, 16: ml_dtypes.bfloat16, 18: numpy.complex128,
@@ -23,8 +25,7 @@ _DTYPES = {
     25: ml_dtypes.float8_e4m3fnuz, 26: ml_dtypes.int2, 27: ml_dtypes.uint2,
     28: ml_dtypes.float8_e4m3, 29: ml_dtypes.float8_e3m4, 32: ml_dtypes.float4_e2m1fn,
     33: ml_dtypes.float8_e8m0fnu,
-}
-_DTYPES = {number: numpy.dtype(dtype) for number, dtype in _DTYPES.items()}
+}.items()}
 _TOKEN = 17
 _PACKED_BITS = {21: 4, 22: 4, 26: 2, 27: 2, 32: 4}
 
@@ -148,10 +149,7 @@ class _ErrorMessageArgs(ctypes.Structure):
 
 class _Api(ctypes.Structure):
     """The head of XLA_FFI_Api, up to the entries that this module calls."""
-    _fields_ = [("struct_size", ctypes.c_size_t), ("extension_start", ctypes.c_void_p),
-                ("version_size", ctypes.c_size_t), ("version_extension", ctypes.c_void_p),
-                ("major", ctypes.c_int), ("minor", ctypes.c_int),
-                ("internal", ctypes.c_void_p), ("error_create", ctypes.c_void_p),
+    _fields_ = [*API_HEAD, ("internal", ctypes.c_void_p), ("error_create", ctypes.c_void_p),
                 ("error_get_message", ctypes.c_void_p), ("error_destroy", ctypes.c_void_p),
                 ("handler_register", ctypes.c_void_p), ("stream_get", ctypes.c_void_p),
                 ("type_register", ctypes.c_void_p)]

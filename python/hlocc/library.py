@@ -33,11 +33,15 @@ def library_path():
                        "`make all`, or set HLOCC_LIBRARY_PATH to its path")
 
 
+# The fields with which the function tables of PJRT and of the XLA FFI begin.
+API_HEAD = [("struct_size", ctypes.c_size_t), ("extension_start", ctypes.c_void_p),
+            ("version_size", ctypes.c_size_t), ("version_extension", ctypes.c_void_p),
+            ("major", ctypes.c_int), ("minor", ctypes.c_int)]
+
+
 class _Api(ctypes.Structure):
     """The head of PJRT_Api, up to the entry that this module calls."""
-    _fields_ = [("struct_size", ctypes.c_size_t), ("extension_start", ctypes.c_void_p),
-                ("version_size", ctypes.c_size_t), ("version_extension", ctypes.c_void_p),
-                ("major", ctypes.c_int), ("minor", ctypes.c_int),
+    _fields_ = [*API_HEAD,
                 ("error_destroy", ctypes.c_void_p), ("error_message", ctypes.c_void_p),
                 ("error_code", ctypes.c_void_p), ("plugin_initialize", ctypes.c_void_p),
                 ("plugin_attributes", ctypes.c_void_p)]

@@ -16,7 +16,9 @@ typedef struct interp_data {
   hlo_program_t base;
   hlo_interp_program_t* program;
   const hlo_func_t* entry;
-  hlo_arena_t arena;  // of base.foreign_nodes
+  hlo_arena_t arena;  // of `foreign`
+  const hlo_node_t** foreign;  // base.foreign_nodes
+  uint32_t foreign_capacity;
 } interp_data_t;
 
 // The contents of frame->saved between suspensions.
@@ -119,13 +121,12 @@ static hlo_status_t call_foreign(void* context, hlo_eval_t* eval, const hlo_node
 static hlo_status_t add_foreign(void* context, hlo_node_t* node) {
   interp_data_t* data = context;
   if (!hlo_custom_call_is_foreign(node)) return hlo_ok();
-  const uint32_t count = data->base.foreign_count;
-  const hlo_node_t** nodes = hlo_arena_array(&data->arena, count + 1, sizeof *nodes);
-  if (!nodes) return hlo_arena_status(&data->arena);
-  if (count) memcpy(nodes, data->base.foreign_nodes, count * sizeof *nodes);
-  nodes[count] = node;
-  data->base.foreign_nodes = nodes;
-  data->base.foreign_count = count + 1;
+  if (!HLO_ARENA_GROW(&data->arena, data->foreign, data->base.foreign_count,
+                      data->foreign_capacity)) {
+    return hlo_arena_status(&data->arena);
+  }
+  data->foreign[data->base.foreign_count++] = node;
+  data->base.foreign_nodes = data->foreign;
   return hlo_ok();
 }
 

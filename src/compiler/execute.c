@@ -84,7 +84,7 @@ uint32_t hlo_execute_find_foreign(const hlo_frame_t* frame, uint32_t call_site_n
   return hlo_call_site_of(frame, call_site_number)->foreign_number;
 }
 
-void hlo_execute_collective_addresses(const hlo_frame_t* frame, uint32_t call_site_number,
+void hlo_execute_addresses(const hlo_frame_t* frame, uint32_t call_site_number,
                                       void** out_addresses) {
   hlo_call_site_addresses(frame, hlo_call_site_of(frame, call_site_number), out_addresses);
 }

@@ -44,7 +44,7 @@ typedef struct hlo_execute_collective {
 hlo_execute_collective_t hlo_execute_find_collective(const hlo_frame_t* frame,
                                                      uint32_t call_site_number);
 /// The addresses of the operands, then of the results, of this run; also of a foreign function.
-void hlo_execute_collective_addresses(const hlo_frame_t* frame, uint32_t call_site_number,
+void hlo_execute_addresses(const hlo_frame_t* frame, uint32_t call_site_number,
                                       void** out_addresses);
 
 /// Returns the position of a call site's foreign function in hlo_program_t, + 1; 0: the call site is

@@ -29,7 +29,7 @@ typedef struct foreign_call {
   int64_t* aliased;          // by result: the operand in whose memory it is expected; -1: none
   bool has_packed;
   size_t offset;             // of call_run_t in the memory of a run
-  size_t launch_at, addresses_at, packed_at;  // relative to it
+  size_t launch_at, addresses_at;  // relative to it
 } foreign_call_t;
 
 struct hlo_foreign_calls {
@@ -73,7 +73,7 @@ static hlo_status_t describe_value(const hlo_node_t* node, const hlo_type_t* typ
   out_value->size_bytes = hlo_type_size_bytes(type);
   if (bits < 8 && type->dtype != HLO_DTYPE_PRED) {
     out_value->packed_bits = bits;
-    out_value->is_signed = hlo_dtype_is_integer(type->dtype) && hlo_dtype_is_signed(type->dtype);
+    out_value->is_signed = hlo_dtype_is_signed(type->dtype);
   }
   return hlo_ok();
 }
@@ -87,8 +87,7 @@ static void lay_out(hlo_foreign_calls_t* calls, foreign_call_t* call, uint32_t v
   call->offset = calls->run_bytes;
   call->launch_at = align_up(sizeof(call_run_t));
   call->addresses_at = call->launch_at + align_up(hlo_ffi_call_launch_bytes(call->call));
-  call->packed_at = call->addresses_at + align_up(2 * value_count * sizeof(void*));
-  size_t end = call->packed_at;
+  size_t end = call->addresses_at + align_up(2 * value_count * sizeof(void*));
   for (uint32_t i = 0; i < value_count; ++i) {
     value_t* value = &call->values[i];
     if (!value->packed_bits) continue;
@@ -387,7 +386,7 @@ int32_t hlo_foreign_start(hlo_frame_t* frame, uint32_t call_site_number, uint32_
   hlo_run_t* run = frame->owner;
   const foreign_call_t* call = &run->foreign->calls->calls[index];
   call_run_t* state = call_run_of(run->foreign, call);
-  hlo_execute_collective_addresses(frame, call_site_number, addresses_of(state, call));
+  hlo_execute_addresses(frame, call_site_number, addresses_of(state, call));
   start(run, call, state);
   return HLO_PROGRAM_DONE;
 }

@@ -294,7 +294,7 @@ static hlo_status_t arrive(hlo_frame_t* frame, uint32_t call_site_number,
   HLO_TRY(find_rendezvous(group, &like, members->members, me, &rendezvous));
   rendezvous->states[me] = ARRIVED;
   rendezvous->call_sites[me] = call_site.node;
-  hlo_execute_collective_addresses(frame, call_site_number,
+  hlo_execute_addresses(frame, call_site_number,
                                    &rendezvous->parts[me * rendezvous->part_count]);
   if (rendezvous->arrived_count + 1 == rendezvous->member_count) HLO_TRY(check_alike(rendezvous));
   if (++rendezvous->arrived_count == rendezvous->member_count) *out_rendezvous = rendezvous;
@@ -312,9 +312,7 @@ static void trace_exchange(const hlo_run_t* run, const rendezvous_t* rendezvous,
                      hlo_op_info(node->op)->name, NULL, facts, 2);
 }
 
-static int32_t async_start(hlo_frame_t* frame, uint32_t call_site_number) {
-  const uint32_t foreign = hlo_execute_find_foreign(frame, call_site_number);
-  if (foreign) return hlo_foreign_start(frame, call_site_number, foreign - 1);
+static int32_t exchange_start(hlo_frame_t* frame, uint32_t call_site_number) {
   hlo_run_t* run = frame->owner;
   hlo_run_group_t* group = run->group;
   const hlo_execute_collective_t call_site = hlo_execute_find_collective(frame, call_site_number);
@@ -355,9 +353,7 @@ static rendezvous_t* find_begun(const hlo_run_t* run, const hlo_node_t* call_sit
   return NULL;
 }
 
-static int32_t async_done(hlo_frame_t* frame, uint32_t call_site_number) {
-  const uint32_t foreign = hlo_execute_find_foreign(frame, call_site_number);
-  if (foreign) return hlo_foreign_done(frame, call_site_number, foreign - 1);
+static int32_t exchange_done(hlo_frame_t* frame, uint32_t call_site_number) {
   hlo_run_t* run = frame->owner;
   hlo_run_group_t* group = run->group;
   const hlo_execute_collective_t call_site = hlo_execute_find_collective(frame, call_site_number);
@@ -381,23 +377,29 @@ static int32_t async_done(hlo_frame_t* frame, uint32_t call_site_number) {
   return hlo_status_is_ok(status) ? answer : hlo_execute_fail(frame, call_site_number, status);
 }
 
-static int32_t async_start_alone(hlo_frame_t* frame, uint32_t call_site_number) {
+// ---- runtime tables
+
+static int32_t async_start(hlo_frame_t* frame, uint32_t call_site_number) {
   const uint32_t foreign = hlo_execute_find_foreign(frame, call_site_number);
-  return foreign ? hlo_foreign_start(frame, call_site_number, foreign - 1)
-                 : hlo_execute_async_start(frame, call_site_number);
+  if (foreign) return hlo_foreign_start(frame, call_site_number, foreign - 1);
+  const hlo_run_t* run = frame->owner;
+  return run->group ? exchange_start(frame, call_site_number)
+                    : hlo_execute_async_start(frame, call_site_number);
 }
 
-static int32_t async_done_alone(hlo_frame_t* frame, uint32_t call_site_number) {
+static int32_t async_done(hlo_frame_t* frame, uint32_t call_site_number) {
   const uint32_t foreign = hlo_execute_find_foreign(frame, call_site_number);
-  return foreign ? hlo_foreign_done(frame, call_site_number, foreign - 1)
-                 : hlo_execute_async_done(frame, call_site_number);
+  if (foreign) return hlo_foreign_done(frame, call_site_number, foreign - 1);
+  const hlo_run_t* run = frame->owner;
+  return run->group ? exchange_done(frame, call_site_number)
+                    : hlo_execute_async_done(frame, call_site_number);
 }
 
 static const hlo_interp_runtime_t kAlone = {.table = {.abi_version = HLO_PROGRAM_ABI_VERSION,
                                                       .size_bytes = sizeof(hlo_interp_runtime_t),
                                                       .parallel_for = parallel_for,
-                                                      .async_start = async_start_alone,
-                                                      .async_done = async_done_alone,
+                                                      .async_start = async_start,
+                                                      .async_done = async_done,
                                                       .call_library = hlo_execute_call_library,
                                                       .check_failed = hlo_execute_check_failed,
                                                       .library_for = library_for},
@@ -421,10 +423,8 @@ hlo_status_t hlo_group_create(uint32_t replica_count, uint32_t partition_count,
                                      .meet = grid_meet,
                                      .send = grid_send,
                                      .recv = grid_recv};
-  group->runtime = (hlo_interp_runtime_t){
-      .table = kAlone.table, .grid = &group->grid, .call_foreign = hlo_foreign_call};
-  group->runtime.table.async_start = async_start;
-  group->runtime.table.async_done = async_done;
+  group->runtime = kAlone;
+  group->runtime.grid = &group->grid;
   *out_group = group;
   return hlo_ok();
 }

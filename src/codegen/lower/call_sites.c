@@ -168,27 +168,21 @@ hlo_status_t hlo_call_site_table_init(const hlo_plan_t* plan, hlo_arena_t* arena
   return hlo_ok();
 }
 
-// Numbers the calls of foreign functions.
-static hlo_status_t list_foreign(hlo_call_site_table_t* table, hlo_arena_t* arena) {
+hlo_status_t hlo_call_site_table_prepare(hlo_call_site_table_t* table, uint32_t replica_count,
+                                    uint32_t partition_count, hlo_arena_t* arena) {
   uint32_t capacity = 0;
   for (uint32_t i = 0; i < table->node_count; ++i) {
     hlo_call_site_t* call_site = &table->call_sites[i];
-    if (!call_site->node || !hlo_custom_call_is_foreign(call_site->node)) continue;
-    if (!HLO_ARENA_GROW(arena, table->foreign_nodes, table->foreign_count, capacity))
-      return hlo_arena_status(arena);
-    table->foreign_nodes[table->foreign_count++] = call_site->node;
-    call_site->foreign_number = table->foreign_count;
-  }
-  return hlo_ok();
-}
-
-hlo_status_t hlo_call_site_table_prepare(hlo_call_site_table_t* table, uint32_t replica_count,
-                                    uint32_t partition_count, hlo_arena_t* arena) {
-  HLO_TRY(list_foreign(table, arena));
-  for (uint32_t i = 0; i < table->node_count; ++i) {
-    hlo_call_site_t* call_site = &table->call_sites[i];
     const hlo_node_t* node = call_site->node;
-    if (!node || call_site->library || call_site->foreign_number) continue;
+    if (!node || call_site->library) continue;
+    if (hlo_custom_call_is_foreign(node)) {
+      if (!HLO_ARENA_GROW(arena, table->foreign_nodes, table->foreign_count, capacity)) {
+        return hlo_arena_status(arena);
+      }
+      table->foreign_nodes[table->foreign_count++] = node;
+      call_site->foreign_number = table->foreign_count;
+      continue;
+    }
     hlo_status_t status = hlo_exchange_create(node, replica_count ? replica_count : 1,
                                               partition_count ? partition_count : 1, arena,
                                               &call_site->exchange);
