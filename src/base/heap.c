@@ -248,8 +248,7 @@ static void* acquire_fresh(hlo_heap_t* heap, uint32_t class_index, size_t size_b
   return NULL;
 }
 
-/// Returns true if memory was returned to the system.
-static bool trim(hlo_heap_t* heap) {
+bool hlo_heap_trim(hlo_heap_t* heap) {
   hlo_mutex_lock(&heap->lock);
   kept_t* chain = trim_locked(heap, 0);
   hlo_mutex_unlock(&heap->lock);
@@ -264,7 +263,7 @@ hlo_status_t hlo_block_acquire(hlo_heap_t* heap, size_t size_bytes, hlo_block_t*
   void* data = reuse_locked(heap, &class_index);
   hlo_mutex_unlock(&heap->lock);
   if (!data) data = acquire_fresh(heap, class_index, size_bytes);
-  if (!data && trim(heap)) data = acquire_fresh(heap, class_index, size_bytes);
+  if (!data && hlo_heap_trim(heap)) data = acquire_fresh(heap, class_index, size_bytes);
   if (!data) return hlo_status_out_of_memory(size_bytes);
   if (is_large_class(class_index)) {
     hlo_mem_permit(data, size_bytes);

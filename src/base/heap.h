@@ -3,6 +3,7 @@
 // times the time of writing to them.
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -61,6 +62,9 @@ hlo_status_t hlo_block_acquire(hlo_heap_t* heap, size_t size_bytes,
                                hlo_block_t* out_block) HLO_MUST_USE;
 /// Frees a block; cannot fail. data may be NULL.
 void hlo_block_release(hlo_heap_t* heap, hlo_block_t block);
+
+/// Frees all kept blocks. Returns true if memory was returned to the system.
+bool hlo_heap_trim(hlo_heap_t* heap);
 
 void hlo_heap_get_stats(hlo_heap_t* heap, hlo_heap_stats_t* out_stats);
 /// Resets the peak to the memory that is reserved now.

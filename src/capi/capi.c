@@ -138,16 +138,10 @@ static hlo_status_t fill_client(const hlocc_client_options_t* given, hlocc_clien
   HLO_TRY(hlo_observer_init(&client->config, &client->observer));
   if (warnings.length) HLO_LOG(&client->observer.log, WARN, "%s", hlo_strbuf_text(&warnings));
   hlo_observer_start(&client->config, &client->observer);
-  hlo_client_options_t client_options = {
-      .device_count =
-          options.device_count ? options.device_count : (uint32_t)client->config.num_devices,
-      .thread_count =
-          options.thread_count ? options.thread_count : (uint32_t)client->config.num_threads,
-      .observer = &client->observer,
-      .memory_mib = client->config.memory_limit,
-      .kept_mib = client->config.memory_retain,
-      .running_mib = client->config.inflight_memory,
-      .launch_limit = (uint32_t)client->config.inflight_launches};
+  hlo_client_options_t client_options;
+  hlo_client_options_read(&client->config, &client->observer, &client_options);
+  if (options.device_count) client_options.device_count = options.device_count;
+  if (options.thread_count) client_options.thread_count = options.thread_count;
   HLO_TRY(hlo_client_create(&client_options, &client->client));
   return hlo_compile_cache_create(&client->config, &client->observer.log, &client->cache);
 }

@@ -49,13 +49,9 @@ static hlo_status_t read_options(replay_t* r, hlo_compile_config_t* config) {
 static hlo_status_t load(replay_t* r, hlo_compile_config_t* config) {
   const hlo_cli_t* cli = r->cli;
   const uint32_t count = (uint32_t)(config->replica_count * config->partition_count);
-  hlo_client_options_t options = {.device_count = count,
-                                  .thread_count = (uint32_t)cli->config.num_threads,
-                                  .observer = &cli->observer,
-                                  .memory_mib = cli->config.memory_limit,
-                                  .kept_mib = cli->config.memory_retain,
-                                  .running_mib = cli->config.inflight_memory,
-                                  .launch_limit = (uint32_t)cli->config.inflight_launches};
+  hlo_client_options_t options;
+  hlo_client_options_read(&cli->config, &cli->observer, &options);
+  options.device_count = count;
   HLO_TRY(hlo_client_create(&options, &r->client));
   config->cache = cli->cache;
   config->parallel = hlo_client_parallel(r->client);

@@ -216,7 +216,11 @@ static void test_devices_and_memories(void** state) {
   assert_string_equal(text.to_string, "CpuDevice(id=1)");
   PJRT_Device_GetAttributes_Args attributes = ARGS(Device_GetAttributes, .device = device);
   OK(Device_GetAttributes, &attributes);
-  assert_non_null(attributes.attributes_deleter);
+  assert_int_equal(attributes.num_attributes, 3 * 7);
+  assert_string_equal(attributes.attributes[7].name, "pinned_host.bytes_in_use");
+  assert_int_equal(attributes.attributes[7].int64_value, 0);
+  assert_string_equal(attributes.attributes[20].name, "unpinned_host.bytes_limit");
+  assert_true(attributes.attributes[20].int64_value > 0);
   attributes.attributes_deleter(attributes.device_attributes);
 
   PJRT_Device_AddressableMemories_Args memories =

@@ -28,13 +28,8 @@ static void destroy_client(PJRT_Client* client) {
 static hlo_status_t fill_client(PJRT_Client* client) {
   const hlo_config_t* config = &client->settings.config;
   hlo_observer_start(config, &client->settings.observer);
-  const hlo_client_options_t options = {.device_count = (uint32_t)config->num_devices,
-                                        .thread_count = (uint32_t)config->num_threads,
-                                        .observer = &client->settings.observer,
-                                        .memory_mib = config->memory_limit,
-                                        .kept_mib = config->memory_retain,
-                                        .running_mib = config->inflight_memory,
-                                        .launch_limit = (uint32_t)config->inflight_launches};
+  hlo_client_options_t options;
+  hlo_client_options_read(config, &client->settings.observer, &options);
   HLO_TRY(hlo_client_create(&options, &client->client));
   client->settings.client = client->client;
   HLO_TRY(hlo_compile_cache_create(config, &client->settings.observer.log,

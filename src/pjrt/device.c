@@ -167,13 +167,62 @@ hlo_status_t hlo_pjrt_Device_MemoryStats(PJRT_Device_MemoryStats_Args* args) {
   return hlo_ok();
 }
 
-static void keep_attributes(HLO_UNUSED PJRT_Device_Attributes* attributes) {}
+/// A statistic of a memory space, at an offset in hlo_memory_stats_t.
+typedef struct statistic {
+  const char* name;
+  size_t offset;
+} statistic_t;
 
+static const statistic_t statistics[] = {
+    {"bytes_in_use", offsetof(hlo_memory_stats_t, bytes_in_use)},
+    {"peak_bytes_in_use", offsetof(hlo_memory_stats_t, peak_bytes_in_use)},
+    {"num_allocs", offsetof(hlo_memory_stats_t, allocation_count)},
+    {"largest_alloc_size", offsetof(hlo_memory_stats_t, largest_allocation_bytes)},
+    {"pool_bytes", offsetof(hlo_memory_stats_t, reserved_bytes)},
+    {"peak_pool_bytes", offsetof(hlo_memory_stats_t, peak_reserved_bytes)},
+    {"bytes_limit", offsetof(hlo_memory_stats_t, limit_bytes)},
+};
+enum {
+  STATISTIC_COUNT = sizeof statistics / sizeof statistics[0],
+  ATTRIBUTE_COUNT = HLO_MEMORY_KIND_COUNT * STATISTIC_COUNT,
+  ATTRIBUTE_NAME_SIZE = 48,
+};
+
+struct PJRT_Device_Attributes {
+  PJRT_NamedValue values[ATTRIBUTE_COUNT];
+  char names[ATTRIBUTE_COUNT][ATTRIBUTE_NAME_SIZE];
+};
+
+static void free_attributes(PJRT_Device_Attributes* attributes) {
+  hlo_mem_free(attributes);
+}
+
+/// The statistics of all memory spaces of the device, named "pinned_host.bytes_in_use":
+/// PJRT_Device_MemoryStats() has those of the default one only.
 hlo_status_t hlo_pjrt_Device_GetAttributes(PJRT_Device_GetAttributes_Args* args) {
-  args->attributes = &no_attributes;
-  args->num_attributes = 0;
-  args->device_attributes = (PJRT_Device_Attributes*)&no_attributes;
-  args->attributes_deleter = keep_attributes;
+  PJRT_Device_Attributes* attributes = hlo_mem_alloc_zeroed(sizeof *attributes);
+  if (attributes == NULL) return hlo_status_out_of_memory(sizeof *attributes);
+  size_t count = 0;
+  for (int kind = 0; kind < HLO_MEMORY_KIND_COUNT; ++kind) {
+    hlo_memory_stats_t stats;
+    hlo_memory_get_stats(&args->device->device->memories[kind], &stats);
+    for (size_t i = 0; i < STATISTIC_COUNT; ++i, ++count) {
+      char* name = attributes->names[count];
+      const int length = snprintf(name, ATTRIBUTE_NAME_SIZE, "%s.%s",
+                                  hlo_memory_kind_name((hlo_memory_kind_t)kind), statistics[i].name);
+      PJRT_NamedValue* value = &attributes->values[count];
+      *value = (PJRT_NamedValue){.struct_size = PJRT_NamedValue_STRUCT_SIZE,
+                                 .name = name,
+                                 .name_size = (size_t)length,
+                                 .type = PJRT_NamedValue_kInt64,
+                                 .value_size = 1};
+      memcpy(&value->int64_value, (const char*)&stats + statistics[i].offset, sizeof(int64_t));
+    }
+  }
+  args->attributes = attributes->values;
+  args->num_attributes = count;
+  args->device_attributes = attributes;
+  args->attributes_deleter = free_attributes;
   return hlo_ok();
 }
 

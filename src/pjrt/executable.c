@@ -200,13 +200,43 @@ hlo_status_t hlo_pjrt_Client_Compile(PJRT_Client_Compile_Args* args) {
 
 // --- Queries -------------------------------------------------------------------------------------
 
+static bool is_on_device(const hlo_signature_entry_t* entry) {
+  return strcmp(entry->memory_kind, hlo_memory_kind_name(HLO_MEMORY_DEVICE)) == 0;
+}
+
+/// Returns the bytes of the entries in host memory.
+static int64_t host_bytes(const hlo_signature_entry_t* entries, uint32_t count) {
+  int64_t bytes = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    if (!is_on_device(&entries[i])) bytes += (int64_t)entries[i].size_bytes;
+  }
+  return bytes;
+}
+
+/// Returns the bytes that arguments and results share, on the device or on the host: those of
+/// different kinds share none.
+static int64_t shared_bytes(const hlo_executable_t* executable, bool on_device) {
+  int64_t bytes = 0;
+  for (uint32_t i = 0; i < executable->argument_count; ++i) {
+    const hlo_signature_entry_t* argument = &executable->arguments[i];
+    if (argument->alias < 0 || is_on_device(argument) != on_device) continue;
+    const hlo_signature_entry_t* result = &executable->results[argument->alias];
+    if (strcmp(result->memory_kind, argument->memory_kind) == 0) {
+      bytes += (int64_t)argument->size_bytes;
+    }
+  }
+  return bytes;
+}
+
 hlo_status_t hlo_pjrt_Executable_GetCompiledMemoryStats(
     PJRT_Executable_GetCompiledMemoryStats_Args* args) {
   const hlo_executable_t* executable = args->executable->executable;
+  const int64_t host_arguments = host_bytes(executable->arguments, executable->argument_count);
+  const int64_t host_results = host_bytes(executable->results, executable->result_count);
   const int64_t code = (int64_t)executable->program->code_bytes;
-  const int64_t arguments = (int64_t)executable->argument_bytes;
-  const int64_t results = (int64_t)executable->result_bytes;
-  const int64_t shared = (int64_t)executable->alias_bytes;
+  const int64_t arguments = (int64_t)executable->argument_bytes - host_arguments;
+  const int64_t results = (int64_t)executable->result_bytes - host_results;
+  const int64_t shared = shared_bytes(executable, true);
   const int64_t temporaries = (int64_t)executable->program->temporary_bytes;
   args->generated_code_size_in_bytes = code;
   args->argument_size_in_bytes = arguments;
@@ -214,9 +244,9 @@ hlo_status_t hlo_pjrt_Executable_GetCompiledMemoryStats(
   args->alias_size_in_bytes = shared;
   args->temp_size_in_bytes = temporaries;
   args->host_generated_code_size_in_bytes = 0;
-  args->host_argument_size_in_bytes = 0;
-  args->host_output_size_in_bytes = 0;
-  args->host_alias_size_in_bytes = 0;
+  args->host_argument_size_in_bytes = host_arguments;
+  args->host_output_size_in_bytes = host_results;
+  args->host_alias_size_in_bytes = shared_bytes(executable, false);
   args->host_temp_size_in_bytes = 0;
   args->indefinite_allocations = 0;
   args->peak_memory_in_bytes = arguments + results - shared + temporaries;

@@ -106,6 +106,36 @@ static void test_questions(void** state) {
   hlo_test_destroy_loaded(loaded);
 }
 
+// Arrays in host memory count there, not as memory of the device.
+static void test_memory_stats_by_kind(void** state) {
+  PJRT_LoadedExecutable* loaded = hlo_test_compile(
+      *state,
+      "func.func public @main(%a: tensor<8xf32> {mhlo.memory_kind = \"pinned_host\", "
+      "tf.aliasing_output = 0 : i32}, %b: tensor<8xf32> {tf.aliasing_output = 1 : i32})\n"
+      "    -> (tensor<8xf32> {mhlo.memory_kind = \"pinned_host\"},\n"
+      "        tensor<8xf32> {mhlo.memory_kind = \"unpinned_host\"}) {\n"
+      "  %0 = stablehlo.add %a, %b : tensor<8xf32>\n"
+      "  %1 = stablehlo.subtract %a, %b : tensor<8xf32>\n"
+      "  return %0, %1 : tensor<8xf32>, tensor<8xf32>\n"
+      "}\n");
+  PJRT_Executable* executable = hlo_test_executable_of(loaded);
+  PJRT_Executable_OutputMemoryKinds_Args kinds =
+      ARGS(Executable_OutputMemoryKinds, .executable = executable);
+  OK(Executable_OutputMemoryKinds, &kinds);
+  assert_string_equal(kinds.memory_kinds[1], "unpinned_host");
+  PJRT_Executable_GetCompiledMemoryStats_Args memory =
+      ARGS(Executable_GetCompiledMemoryStats, .executable = executable);
+  OK(Executable_GetCompiledMemoryStats, &memory);
+  assert_int_equal(memory.argument_size_in_bytes, 32);
+  assert_int_equal(memory.output_size_in_bytes, 0);
+  assert_int_equal(memory.alias_size_in_bytes, 0);
+  assert_int_equal(memory.host_argument_size_in_bytes, 32);
+  assert_int_equal(memory.host_output_size_in_bytes, 64);
+  assert_int_equal(memory.host_alias_size_in_bytes, 32);
+  OK(Executable_Destroy, &ARGS(Executable_Destroy, .executable = executable));
+  hlo_test_destroy_loaded(loaded);
+}
+
 static void test_nothing_is_sharded(void** state) {
   const PJRT_Shardings_Extension* extension =
       hlo_test_find_extension(PJRT_Extension_Type_Shardings);
@@ -579,6 +609,7 @@ int main(void) {
       TEST(test_compile_and_run),
       TEST(test_questions),
       TEST(test_nothing_is_sharded),
+      TEST(test_memory_stats_by_kind),
       TEST(test_optimized_program),
       TEST(test_donation),
       TEST(test_donated_views_are_not_overwritten),

@@ -14,8 +14,8 @@ enum { LAUNCH_LIMIT = 32 };  // the limit of XLA's CPU client
 
 struct hlo_client {
   hlo_pool_t* pool;
-  hlo_heap_t* heap;
-  uint64_t memory_bytes;  // of all devices; 0: unknown
+  hlo_heap_t* heaps[HLO_MEMORY_KIND_COUNT];
+  uint64_t limit_bytes[HLO_MEMORY_KIND_COUNT];  // of all devices; 0: unknown
   hlo_memory_queue_t memory_queue;
   hlo_dma_table_t dma_table;
   const hlo_observer_t* observer;
@@ -59,19 +59,43 @@ static void init_devices(hlo_client_t* client, uint32_t launch_limit) {
   }
 }
 
-static hlo_status_t create_heap(const hlo_client_options_t* options, hlo_client_t* client) {
-  client->memory_bytes = options->memory_mib ? (uint64_t)options->memory_mib * BYTES_PER_MIB
-                                             : hlo_os_memory_bytes();
-  uint64_t running_bytes =
-      client->memory_bytes ? client->memory_bytes / HLO_TUNING_HEAP_RUNNING_SHARE : UINT64_MAX;
-  if (options->running_mib) running_bytes = (uint64_t)options->running_mib * BYTES_PER_MIB;
-  hlo_memory_queue_init(&client->memory_queue, running_bytes);
-  uint64_t keep_bytes = client->memory_bytes / HLO_TUNING_HEAP_KEPT_SHARE;
-  if (options->kept_mib) {
-    keep_bytes = options->kept_mib < 0 ? 0 : (uint64_t)options->kept_mib * BYTES_PER_MIB;
+// Returns the number of bytes that an option asks for; `fallback` for 0, none if negative.
+static uint64_t option_bytes(int64_t mib, uint64_t fallback) {
+  if (mib == 0) return fallback;
+  return mib < 0 ? 0 : (uint64_t)mib * BYTES_PER_MIB;
+}
+
+static void release_heaps(hlo_client_t* client) {
+  for (int k = 0; k < HLO_MEMORY_KIND_COUNT; ++k) hlo_heap_release(client->heaps[k]);
+}
+
+static hlo_status_t create_heaps(const hlo_client_options_t* options, hlo_client_t* client) {
+  const uint64_t machine_bytes = hlo_os_memory_bytes();
+  for (int k = 0; k < HLO_MEMORY_KIND_COUNT; ++k) {
+    const int64_t mib = k == HLO_MEMORY_DEVICE ? options->memory_mib : options->host_memory_mib;
+    const uint64_t limit_bytes = option_bytes(mib, machine_bytes);
+    const uint64_t kept_bytes = limit_bytes / HLO_TUNING_HEAP_KEPT_SHARE;
+    hlo_heap_options_t heap_options = {option_bytes(options->kept_mib, kept_bytes), limit_bytes};
+    HLO_TRY(hlo_heap_create(&heap_options, &client->heaps[k]));
+    client->limit_bytes[k] = limit_bytes;
   }
-  hlo_heap_options_t heap_options = {keep_bytes, client->memory_bytes};
-  return hlo_heap_create(&heap_options, &client->heap);
+  const uint64_t device_bytes = client->limit_bytes[HLO_MEMORY_DEVICE];
+  const uint64_t running_bytes =
+      device_bytes ? device_bytes / HLO_TUNING_HEAP_RUNNING_SHARE : UINT64_MAX;
+  hlo_memory_queue_init(&client->memory_queue, option_bytes(options->running_mib, running_bytes));
+  return hlo_ok();
+}
+
+void hlo_client_options_read(const hlo_config_t* config, const hlo_observer_t* observer,
+                             hlo_client_options_t* out_options) {
+  *out_options = (hlo_client_options_t){.device_count = (uint32_t)config->num_devices,
+                                        .thread_count = (uint32_t)config->num_threads,
+                                        .observer = observer,
+                                        .memory_mib = config->memory_limit,
+                                        .host_memory_mib = config->host_memory_limit,
+                                        .kept_mib = config->memory_retain,
+                                        .running_mib = config->inflight_memory,
+                                        .launch_limit = (uint32_t)config->inflight_launches};
 }
 
 hlo_status_t hlo_client_create(const hlo_client_options_t* options, hlo_client_t** out_client) {
@@ -83,12 +107,12 @@ hlo_status_t hlo_client_create(const hlo_client_options_t* options, hlo_client_t
   size_t bytes = sizeof(hlo_client_t) + device_count * sizeof(hlo_device_t);
   hlo_client_t* client = hlo_mem_alloc_zeroed(bytes);
   if (!client) return hlo_status_out_of_memory(bytes);
-  hlo_status_t status = create_heap(options, client);
+  hlo_status_t status = create_heaps(options, client);
   if (hlo_status_is_ok(status)) {
     status = hlo_pool_create(options->thread_count, &client->pool);
   }
   if (!hlo_status_is_ok(status)) {
-    hlo_heap_release(client->heap);
+    release_heaps(client);
     hlo_mem_free(client);
     return status;
   }
@@ -112,7 +136,7 @@ static void free_client(void* context) {
     hlo_launch_limit_deinit(&client->devices[i].launches);
   }
   hlo_memory_queue_deinit(&client->memory_queue);
-  hlo_heap_release(client->heap);
+  release_heaps(client);
   hlo_dma_table_deinit(&client->dma_table);
   hlo_mutex_deinit(&client->flight.lock);
   hlo_mem_free(client);
@@ -157,9 +181,25 @@ hlo_parallel_t hlo_client_parallel(const hlo_client_t* client) {
   bool is_alone = hlo_pool_worker_count(client->pool) == 1 || hlo_pool_is_orphaned(client->pool);
   return is_alone ? (hlo_parallel_t){0} : hlo_parallel_on_pool(client->pool);
 }
-hlo_heap_t* hlo_client_heap(const hlo_client_t* client) {
-  return client->heap;
+hlo_heap_t* hlo_client_heap(const hlo_client_t* client, hlo_memory_kind_t kind) {
+  return client->heaps[kind];
 }
+
+// Returns true if a heap gave memory back to the system.
+static bool trim_heaps(const hlo_client_t* client) {
+  bool has_freed = false;
+  for (int k = 0; k < HLO_MEMORY_KIND_COUNT; ++k) has_freed |= hlo_heap_trim(client->heaps[k]);
+  return has_freed;
+}
+
+hlo_status_t hlo_client_block_acquire(const hlo_client_t* client, hlo_memory_kind_t kind,
+                                      size_t size_bytes, hlo_block_t* out_block) {
+  hlo_status_t status = hlo_block_acquire(client->heaps[kind], size_bytes, out_block);
+  if (HLO_LIKELY(hlo_status_is_ok(status)) || !trim_heaps(client)) return status;
+  hlo_status_release(status);
+  return hlo_block_acquire(client->heaps[kind], size_bytes, out_block);
+}
+
 hlo_flight_t* hlo_client_flight(hlo_client_t* client) {
   return &client->flight;
 }
@@ -208,7 +248,8 @@ hlo_client_t* hlo_memory_client(const hlo_memory_t* memory) { return memory->dev
 
 void hlo_memory_get_stats(hlo_memory_t* memory, hlo_memory_stats_t* out_stats) {
   hlo_heap_stats_t heap;
-  hlo_heap_get_stats(hlo_memory_client(memory)->heap, &heap);
+  const hlo_client_t* client = hlo_memory_client(memory);
+  hlo_heap_get_stats(client->heaps[memory->kind], &heap);
   *out_stats = (hlo_memory_stats_t){
       .bytes_in_use = atomic_load(&memory->bytes_in_use),
       .peak_bytes_in_use = atomic_load(&memory->peak_bytes),
@@ -216,12 +257,12 @@ void hlo_memory_get_stats(hlo_memory_t* memory, hlo_memory_stats_t* out_stats) {
       .largest_allocation_bytes = atomic_load(&memory->largest_bytes),
       .reserved_bytes = heap.reserved_bytes,
       .peak_reserved_bytes = heap.peak_reserved_bytes,
-      .limit_bytes = hlo_memory_client(memory)->memory_bytes,
+      .limit_bytes = client->limit_bytes[memory->kind],
   };
 }
 
 void hlo_memory_clear_stats(hlo_memory_t* memory) {
-  hlo_heap_clear_peak(hlo_memory_client(memory)->heap);
+  hlo_heap_clear_peak(hlo_memory_client(memory)->heaps[memory->kind]);
   atomic_store(&memory->peak_bytes, atomic_load(&memory->bytes_in_use));
   atomic_store(&memory->allocation_count, 0);
   atomic_store(&memory->largest_bytes, 0);

@@ -2,6 +2,7 @@
 // Clients, virtual devices and memory spaces.
 #pragma once
 
+#include "base/config.h"
 #include "base/heap.h"
 #include "base/observer.h"
 #include "base/parallel.h"
@@ -28,7 +29,7 @@ hlo_memory_kind_t hlo_memory_kind_from_name(const char* name, size_t length);
 
 typedef struct hlo_memory_stats {
   int64_t bytes_in_use, peak_bytes_in_use, allocation_count, largest_allocation_bytes;
-  // of the client's heap, which all its devices share
+  // of the heap of this kind, which all devices of the client share; limit 0: unknown
   uint64_t reserved_bytes, peak_reserved_bytes, limit_bytes;
 } hlo_memory_stats_t;
 
@@ -53,14 +54,18 @@ typedef struct hlo_client_options {
   uint32_t device_count;  // 0: one
   uint32_t thread_count;  // 0: the number of cores that the process may use
   const hlo_observer_t* observer;  // lent, outlives the client; may be NULL
-  int64_t memory_mib;     // limit on device memory; 0: the machine's memory
-  int64_t kept_mib;       // limit on freed device memory kept for reuse; 0: a quarter
-                          // of the device memory, negative: none
+  int64_t memory_mib;     // limit on memory of kind device; 0: the machine's memory
+  int64_t host_memory_mib;  // limit on each kind of host memory; 0: the machine's memory
+  int64_t kept_mib;       // limit on freed memory of each kind kept for reuse; 0: a quarter of the
+                          // kind's limit, negative: none
   int64_t running_mib;    // limit on memory for results and temporaries of concurrent programs,
                           // which a single program may exceed; 0: a quarter of the device memory
   uint32_t launch_limit;  // limit on a device's launches in flight, at which callers wait; 0: 32
 } hlo_client_options_t;
 
+/// Fills the options from the configuration of a process. `observer` is lent, as above.
+void hlo_client_options_read(const hlo_config_t* config, const hlo_observer_t* observer,
+                             hlo_client_options_t* out_options);
 /// Creates a client and starts its threads. errors: INVALID_ARGUMENT (counts), RESOURCE_EXHAUSTED.
 /// owner: caller, hlo_client_release() after everything created from the client is released.
 hlo_status_t hlo_client_create(const hlo_client_options_t* options,
@@ -81,8 +86,13 @@ hlo_pool_t* hlo_client_pool(const hlo_client_t* client);
 /// Returns loops on the pool, or on the caller if the pool has one thread or the process was
 /// forked.
 hlo_parallel_t hlo_client_parallel(const hlo_client_t* client);
-/// Returns the heap for device memory and other large blocks; limited by the machine's memory.
-hlo_heap_t* hlo_client_heap(const hlo_client_t* client);
+/// Returns the heap for memory of a kind; temporaries of programs are of kind device.
+hlo_heap_t* hlo_client_heap(const hlo_client_t* client, hlo_memory_kind_t kind);
+/// Allocates a block of a kind. If the system refuses although the limit is not reached, frees the
+/// kept blocks of all kinds and tries once more.
+/// errors: RESOURCE_EXHAUSTED. owner: caller, hlo_block_release() with hlo_client_heap().
+hlo_status_t hlo_client_block_acquire(const hlo_client_t* client, hlo_memory_kind_t kind,
+                                      size_t size_bytes, hlo_block_t* out_block) HLO_MUST_USE;
 /// Returns the queue of requests that wait for device memory.
 hlo_memory_queue_t* hlo_client_memory_queue(hlo_client_t* client);
 /// Returns the host memory mapped for direct memory access.

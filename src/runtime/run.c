@@ -94,7 +94,7 @@ void hlo_run_release(hlo_run_t* run) {
   hlo_client_t* client = run->loaded->client;
   for (uint32_t i = 0; i < run->use_count; ++i) hlo_buffer_use_end(&run->uses[i]);
   for (uint32_t i = 0; i < run->output_count; ++i) hlo_storage_release(run->outputs[i]);
-  hlo_block_release(hlo_client_heap(client), run->temporaries);
+  hlo_block_release(hlo_client_heap(client, HLO_MEMORY_DEVICE), run->temporaries);
   leave_limits(run);
   hlo_status_release(run->frame.error.status);
   hlo_foreign_run_release(run->foreign);
@@ -151,7 +151,7 @@ static hlo_status_t frame_status(hlo_run_t* run) {
 
 void hlo_run_deallocate(hlo_run_t* run) {
   for (uint32_t i = 0; i < run->output_count; ++i) hlo_storage_deallocate(run->outputs[i]);
-  hlo_block_release(hlo_client_heap(run->loaded->client), run->temporaries);
+  hlo_block_release(hlo_client_heap(run->loaded->client, HLO_MEMORY_DEVICE), run->temporaries);
   run->temporaries = (hlo_block_t){0};
   run->request.has_memory = false;
 }
@@ -164,8 +164,8 @@ hlo_status_t hlo_run_allocate(hlo_run_t* run) {
   }
   const size_t temporary_bytes = run->loaded->executable->program->temporary_bytes;
   if (hlo_status_is_ok(status) && temporary_bytes) {
-    status = hlo_block_acquire(hlo_client_heap(run->loaded->client), temporary_bytes,
-                               &run->temporaries);
+    status = hlo_client_block_acquire(run->loaded->client, HLO_MEMORY_DEVICE, temporary_bytes,
+                                      &run->temporaries);
   }
   if (!hlo_status_is_ok(status)) {
     hlo_run_deallocate(run);

@@ -47,9 +47,13 @@ static hlo_status_t storage_alloc(hlo_memory_t* memory, size_t size_bytes, size_
   return hlo_ok();
 }
 
+static hlo_heap_t* heap_of(const hlo_memory_t* memory) {
+  return hlo_client_heap(memory->device->client, memory->kind);
+}
+
 static hlo_status_t out_of_device_memory(const hlo_memory_t* memory, size_t size_bytes) {
   hlo_heap_stats_t stats;
-  hlo_heap_get_stats(hlo_client_heap(hlo_memory_client(memory)), &stats);
+  hlo_heap_get_stats(heap_of(memory), &stats);
   return hlo_resource_exhausted(
       "out of memory: %zu bytes requested in memory space %s of device %d (%lld bytes in use "
       "there; all devices have taken %llu bytes from the system)",
@@ -88,8 +92,8 @@ hlo_status_t hlo_storage_create_deferred(hlo_memory_t* memory, size_t size_bytes
 hlo_status_t hlo_storage_allocate(hlo_storage_t* storage) {
   if (!storage->is_deferred || storage->data) return hlo_ok();
   hlo_memory_t* memory = storage->memory;
-  if (!hlo_status_take_ok(hlo_block_acquire(hlo_client_heap(hlo_memory_client(memory)),
-                                            storage->size_bytes, &storage->block)))
+  if (!hlo_status_take_ok(hlo_client_block_acquire(hlo_memory_client(memory), memory->kind,
+                                                   storage->size_bytes, &storage->block)))
     return out_of_device_memory(memory, storage->size_bytes);
   storage->data = storage->block.data;
   count_storage(storage);
@@ -99,7 +103,7 @@ hlo_status_t hlo_storage_allocate(hlo_storage_t* storage) {
 void hlo_storage_deallocate(hlo_storage_t* storage) {
   if (!storage->is_deferred || !storage->data) return;
   uncount_storage(storage);
-  hlo_block_release(hlo_client_heap(hlo_memory_client(storage->memory)), storage->block);
+  hlo_block_release(heap_of(storage->memory), storage->block);
   storage->block = (hlo_block_t){0};
   storage->data = NULL;
 }
@@ -198,7 +202,7 @@ static hlo_storage_t* storage_free(hlo_storage_t* storage) {
   hlo_storage_t* target = storage->target;
   if (target && !storage->is_heir) end_hold(target);
   uncount_storage(storage);
-  hlo_block_release(hlo_client_heap(hlo_memory_client(storage->memory)), storage->block);
+  hlo_block_release(heap_of(storage->memory), storage->block);
   if (storage->release) {
     hlo_thread_no_wait_begin();
     storage->release(storage->release_context);

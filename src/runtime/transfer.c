@@ -42,11 +42,12 @@ static void trace_copy(const hlo_client_t* client, uint64_t begin_ns, const char
   hlo_trace_end_with(hlo_client_trace(client), begin_ns, "transfer", name, NULL, facts, count);
 }
 
+// Ends the use of the source first: who sees the end of the copy finds its memory free.
 static void copy_finish(copy_job_t* copy, hlo_status_t status) {
   hlo_client_t *client = copy->client, *source_client = copy->source_client;
+  hlo_buffer_use_end(&copy->source);
   hlo_event_set(copy->done, status);
   hlo_event_release(copy->done);
-  hlo_buffer_use_end(&copy->source);
   hlo_event_release(copy->gate);
   if (copy->holds_destination) {
     hlo_storage_hold_end(copy->destination);
