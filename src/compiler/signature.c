@@ -60,10 +60,10 @@ static hlo_status_t read_entry(hlo_module_t* module, const hlo_type_t* type,
               "%s %u of the entry function", what, number);
   out->element_count = hlo_type_element_count(type);
   out->size_bytes = hlo_type_size_bytes(type);
-  const hlo_attr_t* kind = hlo_attr_dict_get(attrs, "mhlo.memory_kind");
+  const hlo_attr_t* kind = hlo_attr_dict_get(attrs, HLO_MEMORY_KIND_ATTR);
   if (!kind) return hlo_ok();
   if (kind->kind != HLO_ATTR_KIND_STRING) {
-    return hlo_invalid_argument("mhlo.memory_kind of %s %u of the entry function is no string",
+    return hlo_invalid_argument(HLO_MEMORY_KIND_ATTR " of %s %u of the entry function is no string",
                                 what, number);
   }
   out->memory_kind = kind->text;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arguments and results of an entry function: their layouts, and the arguments whose memory a
-// result may reuse.
+// Arguments and results of an entry function: their layouts and memory kinds, and the arguments
+// whose memory a result may reuse.
 //
 // A program requests a layout by `mhlo.layout_mode`, a string. Pass lower_layouts changes the type
 // to the dimensions in memory order, and records their order in the program in HLO_LAYOUT_ATTR: an
@@ -11,6 +11,7 @@
 
 #define HLO_LAYOUT_MODE_ATTR "mhlo.layout_mode"
 #define HLO_LAYOUT_ATTR "hlocc.layout"
+#define HLO_MEMORY_KIND_ATTR "mhlo.memory_kind"
 
 /// Returns an attribute of an argument or of a result, or NULL.
 const hlo_attr_t* hlo_func_argument_attr(const hlo_func_t* func, uint32_t number, const char* key);

@@ -3,6 +3,7 @@
 //
 //   module of a frontend
 //     │ import    drop_shardy                       (one partition) no sdy ops
+//     │           lower_placement                   memory kinds only at the boundary
 //     │           lower_composite, refine_shapes    (dynamic shapes) static shapes
 //     │           lower_layouts                     (buffers of any layout) all row-major
 //     ▼
@@ -32,6 +33,7 @@
 
 static const hlo_pass_step_t kImport[] = {
     {HLO_PASS_ID_drop_shardy, NULL},
+    {HLO_PASS_ID_lower_placement, NULL},
 };
 static const hlo_pass_step_t kImportDynamic[] = {
     {HLO_PASS_ID_lower_composite, NULL},
@@ -83,8 +85,8 @@ enum { MAX_STEPS = 48 };
 
 static const hlo_stage_info_t kStages[] = {
     [HLO_STAGE_IMPORT] = {"import", LIST(kImport), LIST(kImportDynamic), LIST(kImportLayouts),
-                          "Removes shardings over one partition and gives static shapes where they "
-                          "are known."},
+                          "Removes shardings over one partition and placements inside of programs, and "
+                          "gives static shapes where they are known."},
     [HLO_STAGE_OPTIMISE] = {"optimise", LIST(kOptimise), {0}, {0},
                             "Makes fewer and simpler ops, for every back end."},
     [HLO_STAGE_NATIVE] = {"native", LIST(kNative), {0}, {0},

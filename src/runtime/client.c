@@ -31,19 +31,6 @@ struct hlo_client {
   hlo_device_t devices[];
 };
 
-static const char* const kKindNames[] = {"device", "pinned_host", "unpinned_host"};
-
-const char* hlo_memory_kind_name(hlo_memory_kind_t kind) { return kKindNames[kind]; }
-
-hlo_memory_kind_t hlo_memory_kind_from_name(const char* name, size_t length) {
-  for (int i = 0; i < HLO_MEMORY_KIND_COUNT; ++i) {
-    if (strlen(kKindNames[i]) == length && memcmp(kKindNames[i], name, length) == 0) {
-      return (hlo_memory_kind_t)i;
-    }
-  }
-  return HLO_MEMORY_KIND_COUNT;
-}
-
 static void init_devices(hlo_client_t* client, uint32_t launch_limit) {
   for (uint32_t i = 0; i < client->device_count; ++i) {
     hlo_device_t* device = &client->devices[i];

@@ -4,6 +4,7 @@
 
 #include "base/config.h"
 #include "base/heap.h"
+#include "base/memory_kind.h"
 #include "base/observer.h"
 #include "base/parallel.h"
 #include "base/status.h"
@@ -14,18 +15,6 @@
 typedef struct hlo_client hlo_client_t;
 typedef struct hlo_device hlo_device_t;
 typedef struct hlo_memory hlo_memory_t;
-
-typedef enum hlo_memory_kind {
-  HLO_MEMORY_DEVICE,
-  HLO_MEMORY_PINNED_HOST,
-  HLO_MEMORY_UNPINNED_HOST,
-  HLO_MEMORY_KIND_COUNT
-} hlo_memory_kind_t;
-
-/// Returns "device", "pinned_host" or "unpinned_host"; the reverse returns HLO_MEMORY_KIND_COUNT
-/// for an unknown name.
-const char* hlo_memory_kind_name(hlo_memory_kind_t kind);
-hlo_memory_kind_t hlo_memory_kind_from_name(const char* name, size_t length);
 
 typedef struct hlo_memory_stats {
   int64_t bytes_in_use, peak_bytes_in_use, allocation_count, largest_allocation_bytes;

@@ -18,11 +18,9 @@ static hlo_status_t read_kinds(const hlo_executable_t* executable, bool is_resul
         is_result ? &executable->results[i] : &executable->arguments[i];
     out_kinds[i] = hlo_memory_kind_from_name(entry->memory_kind, strlen(entry->memory_kind));
     if (out_kinds[i] == HLO_MEMORY_KIND_COUNT) {
-      return hlo_invalid_argument("%s %u of %s has memory kind \"%s\", expected %s, %s or %s",
-                                  is_result ? "result" : "argument", i, executable->name,
-                                  entry->memory_kind, hlo_memory_kind_name(HLO_MEMORY_DEVICE),
-                                  hlo_memory_kind_name(HLO_MEMORY_PINNED_HOST),
-                                  hlo_memory_kind_name(HLO_MEMORY_UNPINNED_HOST));
+      return hlo_invalid_argument(
+          "%s %u of %s has memory kind \"%s\", expected " HLO_MEMORY_KIND_NAMES,
+          is_result ? "result" : "argument", i, executable->name, entry->memory_kind);
     }
   }
   return hlo_ok();
