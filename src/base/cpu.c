@@ -93,6 +93,49 @@ static hlo_status_t find_level(const char* name, hlo_cpu_t* cpu) {
   return hlo_ok();
 }
 
+// Returns the feature's number, HLO_CPU_FEATURE_COUNT for an unknown name.
+static int feature_of(const char* name, size_t length) {
+  int i = 0;
+  while (i < HLO_CPU_FEATURE_COUNT && (strlen(kFeatures[i].name) != length ||
+                                       memcmp(kFeatures[i].name, name, length) != 0)) {
+    ++i;
+  }
+  return i;
+}
+
+// Reads a level, then features with signs. A level whose core feature is removed is not reached.
+static hlo_status_t find_by_name(const char* wanted, hlo_cpu_t* cpu) {
+  char level[41];
+  size_t length = strcspn(wanted, "+-");
+  if (length >= sizeof level) length = sizeof level - 1;
+  memcpy(level, wanted, length);
+  level[length] = 0;
+  HLO_TRY(find_level(level, cpu));
+  uint64_t removed = 0;
+  for (const char* at = wanted + length; *at;) {
+    const char* name = at + 1;
+    const size_t size = strcspn(name, "+-");
+    const int feature = feature_of(name, size);
+    if (feature == HLO_CPU_FEATURE_COUNT) {
+      return hlo_invalid_argument("unknown processor feature \"%.*s\" in \"%.100s\"",
+                                  size < 40 ? (int)size : 40, name, wanted);
+    }
+    if (*at == '+' && kFeatures[feature].level > cpu->level) {
+      return hlo_invalid_argument("processor feature %s needs level %s, but \"%.100s\" is of level %s",
+                                  kFeatures[feature].name, kLevelNames[kFeatures[feature].level],
+                                  wanted, level);
+    }
+    if (*at == '+') cpu->features |= 1ull << feature;
+    if (*at == '-') removed |= 1ull << feature;
+    at = name + size;
+  }
+  if (removed) {
+    cpu->features &= ~removed;
+    hlo_cpu_limit(cpu, level_of(cpu->features));
+  }
+  return hlo_ok();
+}
+
 // Returns the rest of the line that begins so, or NULL.
 static const char* find_line(const char* text, const char* beginning) {
   const size_t length = strlen(beginning);
@@ -108,11 +151,8 @@ static uint64_t read_features(const char* line) {
   const char* end = line + strcspn(line, "\n");
   while (line < end) {
     size_t length = strcspn(line, " \n");
-    for (int i = 0; i < HLO_CPU_FEATURE_COUNT; ++i) {
-      bool is_it =
-          strlen(kFeatures[i].name) == length && strncmp(kFeatures[i].name, line, length) == 0;
-      features |= (uint64_t)is_it << i;
-    }
+    const int feature = feature_of(line, length);
+    if (feature < HLO_CPU_FEATURE_COUNT) features |= 1ull << feature;
     line += length + 1;
   }
   return features;
@@ -143,6 +183,10 @@ hlo_status_t hlo_cpu_read_description(const char* wanted, char** out_text) {
   uint8_t* data = NULL;
   size_t size = 0;
   *out_text = NULL;
+  if (wanted && strchr(wanted, '\n')) {
+    *out_text = hlo_mem_strndup(wanted, strlen(wanted));
+    return *out_text ? hlo_ok() : hlo_status_out_of_memory(strlen(wanted));
+  }
   if (!wanted || wanted[0] != '@') return hlo_ok();
   HLO_TRY(hlo_os_file_read(wanted + 1, DESCRIPTION_LIMIT, &data, &size));
   char* text = hlo_mem_realloc(data, size + 1);
@@ -163,9 +207,9 @@ hlo_status_t hlo_cpu_find(const char* wanted, hlo_cpu_t* out_cpu) {
   HLO_TRY(hlo_cpu_read_description(wanted, &text));
   hlo_status_t status = hlo_ok();
   if (text) {
-    status = read_cpu(wanted + 1, text, &cpu);
+    status = read_cpu(wanted[0] == '@' ? wanted + 1 : "the description", text, &cpu);
   } else if (wanted && wanted[0]) {
-    status = find_level(wanted, &cpu);
+    status = find_by_name(wanted, &cpu);
   }
   hlo_mem_free(text);
   if (hlo_status_is_ok(status)) *out_cpu = cpu;
@@ -176,13 +220,15 @@ hlo_status_t hlo_cpu_detect(const char* wanted, hlo_cpu_t* out_cpu) {
   hlo_cpu_t cpu;
   HLO_TRY(hlo_cpu_find(wanted, &cpu));
   const uint64_t missing = cpu.features & ~machine.features;
-  if (missing && wanted[0] == '@') {
-    return hlo_failed_precondition("%.200s has %s, which this machine lacks", wanted + 1,
-                                   kFeatures[__builtin_ctzll(missing)].name);
-  }
-  if (missing) {
+  if (missing && cpu.level > machine.level && wanted[0] != '@' && !strchr(wanted, '\n')) {
     return hlo_failed_precondition("processor level %s was requested, but this machine has only %s",
                                    wanted, kLevelNames[machine.level]);
+  }
+  if (missing) {
+    const bool is_file = wanted[0] == '@';
+    return hlo_failed_precondition("%.200s has %s, which this machine lacks",
+                                   strchr(wanted, '\n') ? "the described processor" : wanted + is_file,
+                                   kFeatures[__builtin_ctzll(missing)].name);
   }
   *out_cpu = cpu;
   return hlo_ok();
@@ -199,12 +245,17 @@ const char* hlo_cpu_level_name(hlo_cpu_level_t level) {
   return (unsigned)level < LEVEL_COUNT ? kLevelNames[level] : "unknown";
 }
 
-void hlo_cpu_describe(const hlo_cpu_t* cpu, hlo_strbuf_t* out) {
-  hlo_strbuf_printf(out, "%s %s", kArchitecture, hlo_cpu_level_name(cpu->level));
-  const char* separator = ": ";
+void hlo_cpu_print_features(uint64_t features, hlo_strbuf_t* out) {
+  const char* separator = "";
   for (int i = 0; i < HLO_CPU_FEATURE_COUNT; ++i) {
-    if (!hlo_cpu_has(cpu, (hlo_cpu_feature_t)i)) continue;
+    if (!(features >> i & 1)) continue;
     hlo_strbuf_printf(out, "%s%s", separator, kFeatures[i].name);
     separator = " ";
   }
+}
+
+void hlo_cpu_describe(const hlo_cpu_t* cpu, hlo_strbuf_t* out) {
+  hlo_strbuf_printf(out, "%s %s", kArchitecture, hlo_cpu_level_name(cpu->level));
+  if (cpu->features) hlo_strbuf_puts(out, ": ");
+  hlo_cpu_print_features(cpu->features, out);
 }

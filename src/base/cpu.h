@@ -38,14 +38,15 @@ typedef struct hlo_cpu {
 
 /// Describes a processor. wanted: "" or NULL for this one, as read once by CPUID; a level name for
 /// this processor limited to that level or, if the level is higher, the features that every
-/// processor of that level has; "@FILE" for the output of `hlocc info` on another machine.
-/// errors: INVALID_ARGUMENT for an unknown name or a file without features; those of reading the
-/// file
+/// processor of that level has, then features to add and remove ("avx2+avx_vnni", "amx-amx_int8");
+/// "@FILE" for the output of `hlocc info` on another machine, or that output itself.
+/// errors: INVALID_ARGUMENT for an unknown name, a feature of a higher level, or a description
+/// without features; those of reading the file
 hlo_status_t hlo_cpu_find(const char* wanted, hlo_cpu_t* out_cpu) HLO_MUST_USE;
 /// Like hlo_cpu_find() for a processor that runs the code.
 /// errors: also FAILED_PRECONDITION if this machine lacks a feature
 hlo_status_t hlo_cpu_detect(const char* wanted, hlo_cpu_t* out_cpu) HLO_MUST_USE;
-/// Reads a description as text ended by a zero; NULL if `wanted` is not "@FILE".
+/// Reads a description as text ended by a zero; NULL if `wanted` is a level.
 /// owner: caller, hlo_mem_free(). errors: those of reading the file
 hlo_status_t hlo_cpu_read_description(const char* wanted, char** out_text) HLO_MUST_USE;
 
@@ -55,5 +56,7 @@ static inline bool hlo_cpu_has(const hlo_cpu_t* cpu, hlo_cpu_feature_t feature) 
 /// Removes the features of higher levels than this one, which becomes the CPU's level.
 void hlo_cpu_limit(hlo_cpu_t* cpu, hlo_cpu_level_t level);
 const char* hlo_cpu_level_name(hlo_cpu_level_t level);
+/// Prints names, separated by spaces, of the features with a bit in `features`.
+void hlo_cpu_print_features(uint64_t features, hlo_strbuf_t* out);
 /// Prints "x86_64 avx512: sse4.1 ... avx512bf16" for the platform version and cache keys.
 void hlo_cpu_describe(const hlo_cpu_t* cpu, hlo_strbuf_t* out);

@@ -133,7 +133,7 @@ void hlo_cli_print_machine(const hlo_cli_t* cli, const hlo_cpu_t* cpu, const hlo
   hlo_strbuf_printf(out, "cores: %u\nthreads of a client: %lld\n", cores, (long long)threads);
   hlo_strbuf_printf(out, "memory: %llu MiB\n", (unsigned long long)(hlo_os_memory_bytes() >> 20));
   hlo_strbuf_puts(out, "code is generated for\n");
-  hlo_tile_target_print(&target->tile, out);
+  hlo_tile_target_print(&target->tile, 6, out);
 }
 
 // Prints the table of thresholds, aligned, with a line for each folder.

@@ -193,7 +193,8 @@ static hlo_status_t find_target(const hlo_compile_config_t* config, hlo_target_t
     *out_target = *config->target;
     return hlo_ok();
   }
-  HLO_TRY(hlo_target_find(config->cpu, config->listing != NULL, out_target));
+  const bool may_be_absent = config->may_be_absent || config->listing;
+  HLO_TRY(hlo_target_find(config->cpu, may_be_absent, out_target));
   out_target->subnormals = config->subnormals;
   return hlo_ok();
 }
@@ -271,6 +272,9 @@ static hlo_status_t make(const hlo_backend_t* backend, const hlo_func_t* func,
   native_data_t* data = (native_data_t*)*out_program;
   data->entry = func->name;
   data->target = options.target;
+  if (options.executor == HLO_EXECUTOR_MACHINE || options.executor == HLO_EXECUTOR_C) {
+    data->base.target = &data->target;
+  }
   data->temporary_limit = options.temporary_limit;
   data->base.is_reused = is_reused;
   if (options.executor == HLO_EXECUTOR_MACHINE) data->base.save = native_save;
@@ -281,7 +285,7 @@ static hlo_status_t make(const hlo_backend_t* backend, const hlo_func_t* func,
 static bool is_without_machine_code(hlo_status_code_t code, const hlo_compile_config_t* config) {
   hlo_target_t target;
   if (code == HLO_STATUS_PERMISSION_DENIED) return true;
-  return hlo_status_take_ok(hlo_target_find(config->cpu, false, &target)) && !target.has_encoder;
+  return hlo_status_take_ok(find_target(config, &target)) && !target.has_encoder;
 }
 
 static hlo_pass_options_t pass_options(const hlo_compile_config_t* config, const hlo_env_t* env) {

@@ -41,9 +41,21 @@ hlo_status_t hlo_compile_config_env(const hlo_compile_config_t* config, hlo_env_
     return hlo_ok();
   }
   hlo_cpu_t cpu;  // possibly another machine, if the code is not to run here
-  HLO_TRY(config->listing ? hlo_cpu_find(config->cpu, &cpu) : hlo_cpu_detect(config->cpu, &cpu));
+  const bool may_be_absent = config->may_be_absent || config->listing;
+  HLO_TRY(may_be_absent ? hlo_cpu_find(config->cpu, &cpu) : hlo_cpu_detect(config->cpu, &cpu));
   *out_env = (hlo_env_t){config->subnormals, cpu.level};
   return hlo_ok();
+}
+
+hlo_status_t hlo_compile_describe_machine(const char* cpu, hlo_strbuf_t* out) {
+  hlo_target_t target;
+  HLO_TRY(hlo_target_find(cpu, true, &target));
+  hlo_target_print(&target, out);
+  return hlo_strbuf_status(out);
+}
+
+hlo_cpu_t hlo_program_cpu(const hlo_program_t* program) {
+  return program->target ? program->target->cpu : (hlo_cpu_t){0};
 }
 
 static const hlo_backend_t* const kBackends[] = {&hlo_backend_native, &hlo_backend_interp,
@@ -193,6 +205,7 @@ hlo_status_t hlo_compile(const void* bytes, size_t size_bytes, const char* file_
   hlo_trace_flush(trace);
   executable->config.observer = NULL;
   executable->config.target = NULL;
+  executable->config.cpu = NULL;
   executable->config.layouts = NULL;
   executable->config.listing = NULL;
   executable->config.cache = NULL;
@@ -225,20 +238,34 @@ void hlo_executable_release(hlo_executable_t* executable) {
   hlo_mem_free(executable);
 }
 
-// ---- serialization: header, program, options, code
+// ---- serialization: header, program, options, description of the machine, code
 
 static const char kMagic[8] = {'h', 'l', 'o', 'c', 'c', 'e', 'x', 'e'};
-enum { FORMAT_VERSION = 3 };
+enum { FORMAT_VERSION = 4 };
 
 typedef struct header {
   char magic[8];
   uint32_t version;
   uint32_t subnormals;  // hlo_subnormals_t
-  uint64_t source_bytes, options_bytes, code_bytes, checksum;
+  uint64_t source_bytes, options_bytes, target_bytes, code_bytes, checksum;
 } header_t;
 
 static void append(hlo_strbuf_t* out, const void* bytes, size_t size_bytes) {
   if (size_bytes) hlo_strbuf_append(out, bytes, size_bytes);
+}
+
+// Only code needs a machine; a program without code is compiled when it is loaded.
+static hlo_status_t append_code(const hlo_program_t* program, header_t* header, hlo_strbuf_t* out) {
+  HLO_SCOPED_STRBUF code = {0};
+  if (program->save) HLO_TRY(program->save(program, &code));
+  const size_t start = out->length;
+  if (code.length) hlo_target_print(program->target, out);
+  hlo_strbuf_putc(out, 0);
+  header->target_bytes = out->length - start;
+  append(out, code.data, code.length);
+  header->code_bytes = code.length;
+  HLO_TRY(hlo_strbuf_status(&code));
+  return hlo_strbuf_status(out);
 }
 
 static hlo_status_t serialize(const hlo_executable_t* executable, hlo_strbuf_t* out) {
@@ -250,10 +277,7 @@ static hlo_status_t serialize(const hlo_executable_t* executable, hlo_strbuf_t* 
   append(out, &header, sizeof header);
   append(out, executable->source, executable->source_bytes);
   append(out, executable->options, executable->options_bytes);
-  size_t code = out->length;
-  if (executable->program->save) HLO_TRY(executable->program->save(executable->program, out));
-  HLO_TRY(hlo_strbuf_status(out));
-  header.code_bytes = out->length - code;
+  HLO_TRY(append_code(executable->program, &header, out));
   header.checksum =
       hlo_hash_bytes(out->data + sizeof header, out->length - sizeof header, FORMAT_VERSION);
   memcpy(out->data, &header, sizeof header);
@@ -273,6 +297,17 @@ hlo_status_t hlo_executable_serialize(const hlo_executable_t* executable, uint8_
   return hlo_ok();
 }
 
+// Returns true if the parts have `left` bytes and the description ends with its zero.
+static bool are_parts_valid(const header_t* header, const uint8_t* parts, size_t left) {
+  const uint64_t sizes[] = {header->source_bytes, header->options_bytes, header->target_bytes};
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i) {
+    if (sizes[i] > left) return false;
+    left -= sizes[i], parts += sizes[i];
+  }
+  return header->code_bytes == left && header->target_bytes && !parts[-1] &&
+         !memchr(parts - header->target_bytes, 0, header->target_bytes - 1);
+}
+
 hlo_status_t hlo_executable_parse(const void* bytes, size_t size_bytes, hlo_serialized_t* out) {
   header_t header;
   if (size_bytes < sizeof header || memcmp(bytes, kMagic, sizeof kMagic) != 0) {
@@ -285,9 +320,8 @@ hlo_status_t hlo_executable_parse(const void* bytes, size_t size_bytes, hlo_seri
   }
   const uint8_t* at = (const uint8_t*)bytes + sizeof header;
   size_t left = size_bytes - sizeof header;
-  if (hlo_hash_bytes(at, left, FORMAT_VERSION) != header.checksum || header.source_bytes > left ||
-      header.subnormals > HLO_SUBNORMALS_KEEP || header.options_bytes > left - header.source_bytes ||
-      header.code_bytes != left - header.source_bytes - header.options_bytes) {
+  if (hlo_hash_bytes(at, left, FORMAT_VERSION) != header.checksum ||
+      header.subnormals > HLO_SUBNORMALS_KEEP || !are_parts_valid(&header, at, left)) {
     return hlo_status_create(HLO_STATUS_DATA_LOSS, "serialized executable is damaged");
   }
   const uint8_t* options = at + header.source_bytes;
@@ -297,7 +331,8 @@ hlo_status_t hlo_executable_parse(const void* bytes, size_t size_bytes, hlo_seri
                             .source_bytes = header.source_bytes,
                             .options = header.options_bytes ? options : NULL,
                             .options_bytes = header.options_bytes,
-                            .code = options + header.options_bytes,
+                            .target = (const char*)options + header.options_bytes,
+                            .code = options + header.options_bytes + header.target_bytes,
                             .code_bytes = header.code_bytes};
   return hlo_ok();
 }

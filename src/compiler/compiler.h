@@ -21,7 +21,8 @@ typedef struct hlo_compile_config {
   int32_t partition_count;
   const char* backend;  // as for hlo_backend_find(); NULL: the best one available
   const char* entry;    // name of the function to compile; NULL: hlo_module_entry()
-  const char* cpu;      // as for hlo_cpu_detect(); NULL: this machine
+  const char* cpu;      // as for hlo_cpu_find(); NULL: this machine
+  bool may_be_absent;   // the code need not run on this machine
   hlo_subnormals_t subnormals;
   const struct hlo_target* target;  // the machine instead (codegen/target/target.h), lent; NULL: by `cpu` and `subnormals`
   const char* cc;       // C compiler of back end c; NULL or "": the first one found
@@ -76,6 +77,7 @@ typedef struct hlo_program {
   const hlo_backend_t* backend;  // the back end that runs it, possibly another than requested
   hlo_program_entry_t entry;
   hlo_env_t env;     // entered by the caller before the entry
+  const struct hlo_target* target;  // the machine of its code; NULL: any
   const void* data;  // frame->program
   void (*destroy)(struct hlo_program* program);
   size_t temporary_bytes;  // arena for a frame
@@ -145,8 +147,15 @@ hlo_status_t hlo_compile(const void* bytes, size_t size_bytes, const char* file_
 hlo_executable_t* hlo_executable_retain(hlo_executable_t* executable);
 void hlo_executable_release(hlo_executable_t* executable);
 
+/// Returns the processor that the code of a program needs, without features if any will do.
+hlo_cpu_t hlo_program_cpu(const hlo_program_t* program);
+
+/// Prints the description of the machine that `cpu` names (hlo_cpu_find()), which is itself a name.
+/// errors : those of hlo_cpu_find()
+hlo_status_t hlo_compile_describe_machine(const char* cpu, hlo_strbuf_t* out) HLO_MUST_USE;
+
 /// The executable as bytes: a header with version and checksum, the program, its options, its
-/// machine code.
+/// machine code and the machine of that.
 /// owner: caller frees *out_bytes with hlo_mem_free().
 hlo_status_t hlo_executable_serialize(const hlo_executable_t* executable, uint8_t** out_bytes,
                                       size_t* out_size_bytes) HLO_MUST_USE;
@@ -159,7 +168,8 @@ typedef struct hlo_serialized {
   size_t source_bytes;
   const uint8_t* options;
   size_t options_bytes;
-  const uint8_t* code;  // for hlo_compile_config_t; of use on the same build and processor only
+  const char* target;   // the description of the machine of the code, ended by a zero; "": any
+  const uint8_t* code;  // for hlo_compile_config_t; of use to the same build only
   size_t code_bytes;
 } hlo_serialized_t;
 hlo_status_t hlo_executable_parse(const void* bytes, size_t size_bytes,

@@ -35,8 +35,7 @@ static hlo_status_t fill_client(PJRT_Client* client) {
   HLO_TRY(hlo_compile_cache_create(config, &client->settings.observer.log,
                                    &client->settings.cache));
   client->device_count = hlo_client_device_count(client->client);
-  HLO_TRY(hlo_pjrt_topology_create(config->platform_name, client->settings.platform_version,
-                                   client->device_count, &client->topology));
+  HLO_TRY(hlo_pjrt_topology_create(&client->settings, client->device_count, &client->topology));
   return hlo_pjrt_devices_create(client);
 }
 
@@ -44,7 +43,7 @@ hlo_status_t hlo_pjrt_Client_Create(PJRT_Client_Create_Args* args) {
   PJRT_Client* client = hlo_mem_alloc_zeroed(sizeof *client);
   if (client == NULL) return hlo_status_out_of_memory(sizeof *client);
   hlo_status_t status =
-      hlo_pjrt_settings_init(args->create_options, args->num_options, &client->settings);
+      hlo_pjrt_settings_init(args->create_options, args->num_options, false, &client->settings);
   if (!hlo_status_is_ok(status)) {
     hlo_mem_free(client);
     return status;

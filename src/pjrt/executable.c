@@ -130,20 +130,21 @@ static hlo_status_t check_program(const PJRT_Program* program) {
 }
 
 hlo_status_t hlo_pjrt_compile_bytes(const hlo_serialized_t* program,
-                                    const hlo_pjrt_settings_t* settings,
+                                    const hlo_pjrt_settings_t* settings, const char* machine,
                                     const hlo_compile_options_t* options,
                                     hlo_executable_t** out_executable) {
   hlo_compile_config_t config;
-  hlo_compile_config_init(&config);
-  if (settings != NULL) {
-    hlo_compile_config_read(&settings->config, &settings->observer, &config);
-    config.cache = settings->cache;
-    if (settings->client) config.parallel = hlo_client_parallel(settings->client);
-    if (options->unknown_debug_option_count != 0) {
-      HLO_LOG(&settings->observer.log, INFO,
-              "compile options: ignored %u debug options of a newer XLA",
-              options->unknown_debug_option_count);
-    }
+  hlo_compile_config_read(&settings->config, &settings->observer, &config);
+  config.cache = settings->cache;
+  if (settings->client) config.parallel = hlo_client_parallel(settings->client);
+  if (options->unknown_debug_option_count != 0) {
+    HLO_LOG(&settings->observer.log, INFO,
+            "compile options: ignored %u debug options of a newer XLA",
+            options->unknown_debug_option_count);
+  }
+  if (machine != NULL) {
+    config.cpu = machine;
+    config.may_be_absent = true;
   }
   hlo_compile_options_apply(options, &config);
   if (program->is_executable) config.subnormals = program->subnormals;
@@ -160,23 +161,47 @@ typedef struct compilation {
   hlo_executable_t* executable;
 } compilation_t;
 
+/// Fails if the topology lacks devices that the options ask for.
+static hlo_status_t check_devices(const PJRT_TopologyDescription* topology,
+                                  const hlo_compile_options_t* options) {
+  const uint32_t processors = (uint32_t)(options->replica_count * options->partition_count);
+  if (processors > topology->device_count) {
+    return hlo_invalid_argument("%d replicas of %d partitions do not fit on a topology of %u devices",
+                                options->replica_count, options->partition_count,
+                                topology->device_count);
+  }
+  for (uint32_t i = 0; options->device_assignment != NULL && i < processors; ++i) {
+    if ((uint32_t)options->device_assignment[i] < topology->device_count) continue;
+    return hlo_invalid_argument("device_assignment holds the device id %d; the topology has %u devices",
+                                options->device_assignment[i], topology->device_count);
+  }
+  return hlo_ok();
+}
+
+/// topology: the machine to compile for; null: the client's.
 static hlo_status_t compile_program(const PJRT_Program* program,
+                                    const PJRT_TopologyDescription* topology,
                                     const hlo_pjrt_settings_t* settings, const char* options,
                                     size_t options_bytes, compilation_t* out) {
   *out = (compilation_t){0};
   hlo_arena_init(&out->arena, 0);
   HLO_TRY(hlo_compile_options_parse(options, options_bytes, &out->arena, &out->options));
   HLO_TRY(check_program(program));
+  if (topology != NULL) HLO_TRY(check_devices(topology, &out->options));
   const hlo_serialized_t source = {.source = (const uint8_t*)program->code,
                                    .source_bytes = program->code_size};
-  return hlo_pjrt_compile_bytes(&source, settings, &out->options, &out->executable);
+  return hlo_pjrt_compile_bytes(&source, settings, topology != NULL ? topology->machine : NULL,
+                                &out->options, &out->executable);
 }
 
-/// Compiles without a client; the result is loaded later.
+/// Compiles for the machine and the devices of a topology, which need not be here; the result is
+/// loaded later. Everything else is as the options of the client say, or without one, those of the
+/// topology.
 hlo_status_t hlo_pjrt_Compile(PJRT_Compile_Args* args) {
   compilation_t made;
   hlo_status_t status =
-      compile_program(args->program, args->client != NULL ? &args->client->settings : NULL,
+      compile_program(args->program, args->topology,
+                      args->client != NULL ? &args->client->settings : args->topology->settings,
                       args->compile_options, args->compile_options_size, &made);
   if (hlo_status_is_ok(status)) {
     status = hlo_pjrt_executable_create(made.executable, &args->executable);
@@ -188,7 +213,7 @@ hlo_status_t hlo_pjrt_Compile(PJRT_Compile_Args* args) {
 hlo_status_t hlo_pjrt_Client_Compile(PJRT_Client_Compile_Args* args) {
   HLO_TRY(hlo_client_check_usable(args->client->client));
   compilation_t made;
-  hlo_status_t status = compile_program(args->program, &args->client->settings,
+  hlo_status_t status = compile_program(args->program, NULL, &args->client->settings,
                                         args->compile_options, args->compile_options_size, &made);
   if (hlo_status_is_ok(status)) {
     status = hlo_pjrt_load(args->client, made.executable, &made.options, &args->executable);

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/cpu.h"
 #include "pjrt/objects.h"
 
 // --- Loading -------------------------------------------------------------------------------------
@@ -73,6 +74,53 @@ static hlo_status_t load_options(const void* given, size_t given_bytes, const vo
   return hlo_compile_options_parse(compiled, compiled_bytes, arena, out);
 }
 
+// --- Code for other machines ---------------------------------------------------------------------
+
+/// Fails if the client's machine lacks features that code needs, unless the code is to be made again.
+static hlo_status_t check_machine(const PJRT_Client* client, const hlo_cpu_t* needed,
+                                  bool* out_is_remade) {
+  const hlo_pjrt_settings_t* settings = &client->settings;
+  hlo_cpu_t cpu;
+  HLO_TRY(hlo_cpu_detect(settings->config.cpu, &cpu));
+  const uint64_t missing = needed->features & ~cpu.features;
+  *out_is_remade = missing != 0;
+  if (missing == 0) return hlo_ok();
+  HLO_SCOPED_STRBUF names = {0};
+  hlo_cpu_print_features(missing, &names);
+  if (settings->config.recompile) {
+    HLO_LOG(&settings->observer.log, INFO, "compiled again: the code needs %s",
+            hlo_strbuf_text(&names));
+    return hlo_strbuf_status(&names);
+  }
+  return hlo_failed_precondition(
+      "the executable is compiled for level %s; this machine lacks %s (with the option recompile, "
+      "HLOCC_RECOMPILE=1, it is compiled again)",
+      hlo_cpu_level_name(needed->level), hlo_strbuf_text(&names));
+}
+
+/// Loads an executable, or what its source gives on the client's machine.
+static hlo_status_t load_anywhere(PJRT_Client* client, hlo_executable_t* executable,
+                                  const hlo_compile_options_t* options,
+                                  PJRT_LoadedExecutable** out_loaded) {
+  const hlo_cpu_t needed = hlo_program_cpu(executable->program);
+  bool is_remade;
+  HLO_TRY(check_machine(client, &needed, &is_remade));
+  if (!is_remade) return hlo_pjrt_load(client, executable, options, out_loaded);
+  const hlo_serialized_t source = {.is_executable = true,
+                                   .subnormals = executable->program->env.subnormals,
+                                   .source = executable->source,
+                                   .source_bytes = executable->source_bytes};
+  HLO_SCOPED_ARENA arena = {0};
+  hlo_compile_options_t compiled;
+  HLO_TRY(hlo_compile_options_parse(executable->options, executable->options_bytes, &arena,
+                                    &compiled));
+  hlo_executable_t* remade;
+  HLO_TRY(hlo_pjrt_compile_bytes(&source, &client->settings, NULL, &compiled, &remade));
+  hlo_status_t status = hlo_pjrt_load(client, remade, options, out_loaded);
+  hlo_executable_release(remade);
+  return status;
+}
+
 hlo_status_t hlo_pjrt_Client_Load(PJRT_Client_Load_Args* args) {
   if (args->executable == NULL) return hlo_invalid_argument("no executable to load");
   hlo_executable_t* executable = args->executable->executable;
@@ -80,7 +128,7 @@ hlo_status_t hlo_pjrt_Client_Load(PJRT_Client_Load_Args* args) {
   hlo_compile_options_t options;
   HLO_TRY(load_options(args->compile_options, args->compile_options_size, executable->options,
                        executable->options_bytes, &arena, &options));
-  return hlo_pjrt_load(args->client, executable, &options, &args->loaded_executable);
+  return load_anywhere(args->client, executable, &options, &args->loaded_executable);
 }
 
 hlo_status_t hlo_pjrt_Executable_DeserializeAndLoad(PJRT_Executable_DeserializeAndLoad_Args* args) {
@@ -95,8 +143,16 @@ hlo_status_t hlo_pjrt_Executable_DeserializeAndLoad(PJRT_Executable_DeserializeA
   // Layouts are part of the program: options without layouts keep them.
   HLO_TRY(hlo_compile_options_parse(parts.options, parts.options_bytes, &arena, &compiled));
   HLO_TRY(hlo_compile_options_take_layouts(&compiled, &arena, &options));
+  const char* machine = NULL;
+  if (*parts.target) {
+    hlo_cpu_t needed;
+    bool is_remade;
+    HLO_TRY_MSG(hlo_cpu_find(parts.target, &needed), "in a serialized executable");
+    HLO_TRY(check_machine(args->client, &needed, &is_remade));
+    if (!is_remade) machine = parts.target;
+  }
   hlo_executable_t* executable;
-  HLO_TRY(hlo_pjrt_compile_bytes(&parts, &args->client->settings, &options, &executable));
+  HLO_TRY(hlo_pjrt_compile_bytes(&parts, &args->client->settings, machine, &options, &executable));
   hlo_status_t status = hlo_pjrt_load(args->client, executable, &options, &args->loaded_executable);
   hlo_executable_release(executable);
   return status;

@@ -33,10 +33,11 @@ typedef struct hlo_pjrt_settings {
   const char* platform_version;  // in the configuration's arena
 } hlo_pjrt_settings_t;
 
-/// Reads create options; unknown ones are ignored.
+/// Reads create options; unknown ones are ignored. may_be_absent: the option cpu may name a
+/// processor that this machine cannot run.
 /// errors : INVALID_ARGUMENT for a bad value, UNIMPLEMENTED for several processes
 /// owner  : hlo_pjrt_settings_deinit(); nothing on failure
-hlo_status_t hlo_pjrt_settings_init(const PJRT_NamedValue* options, size_t count,
+hlo_status_t hlo_pjrt_settings_init(const PJRT_NamedValue* options, size_t count, bool may_be_absent,
                                     hlo_pjrt_settings_t* out_settings) HLO_MUST_USE;
 void hlo_pjrt_settings_deinit(hlo_pjrt_settings_t* settings);
 
@@ -57,7 +58,12 @@ struct PJRT_TopologyDescription {
   hlo_arena_t arena;
   const char* platform_name;
   const char* platform_version;
+  const char* machine;  // description for which programs are compiled (hlo_cpu_find())
   uint32_t device_count;
+  PJRT_NamedValue* attributes;
+  size_t attribute_count;
+  const hlo_pjrt_settings_t* settings;  // of the client, or its own
+  hlo_pjrt_settings_t own_settings;     // unless it belongs to a client
   PJRT_DeviceDescription** descriptions;
   hlo_strbuf_t serialized;
   uint64_t fingerprint;
@@ -116,8 +122,8 @@ hlo_status_t hlo_pjrt_placement(PJRT_Device* device, PJRT_Memory* memory,
 hlo_status_t hlo_pjrt_devices_create(PJRT_Client* client) HLO_MUST_USE;
 void hlo_pjrt_devices_destroy(PJRT_Client* client);
 
-hlo_status_t hlo_pjrt_topology_create(const char* platform_name, const char* platform_version,
-                                      uint32_t device_count,
+/// Describes the devices of a client, whose settings are lent.
+hlo_status_t hlo_pjrt_topology_create(const hlo_pjrt_settings_t* settings, uint32_t device_count,
                                       PJRT_TopologyDescription** out_topology) HLO_MUST_USE;
 void hlo_pjrt_topology_destroy(PJRT_TopologyDescription* topology);
 
@@ -197,10 +203,10 @@ struct PJRT_LoadedExecutable {
 hlo_status_t hlo_pjrt_executable_create(hlo_executable_t* executable,
                                         PJRT_Executable** out_executable) HLO_MUST_USE;
 
-/// Compiles the source, or takes its code from the cache, with the counts of `options` and the back
-/// end of `settings` (null: the defaults).
+/// Compiles the source, or takes its code from the cache, with the counts of `options`. machine: the
+/// description of the one to compile for; null: that of `settings`.
 hlo_status_t hlo_pjrt_compile_bytes(const hlo_serialized_t* program,
-                                    const hlo_pjrt_settings_t* settings,
+                                    const hlo_pjrt_settings_t* settings, const char* machine,
                                     const hlo_compile_options_t* options,
                                     hlo_executable_t** out_executable) HLO_MUST_USE;
 

@@ -50,9 +50,10 @@ static hlo_status_t take_option(const PJRT_NamedValue* value, hlo_pjrt_settings_
 }
 
 /// Prints the build and the processor: the key of persistent caches.
-static hlo_status_t describe_platform(hlo_pjrt_settings_t* settings) {
+static hlo_status_t describe_platform(bool may_be_absent, hlo_pjrt_settings_t* settings) {
   hlo_cpu_t cpu;
-  HLO_TRY(hlo_cpu_detect(settings->config.cpu, &cpu));
+  HLO_TRY(may_be_absent ? hlo_cpu_find(settings->config.cpu, &cpu)
+                        : hlo_cpu_detect(settings->config.cpu, &cpu));
   HLO_SCOPED_STRBUF text = {0};
   hlo_strbuf_printf(&text, "PJRT C API hlocc %s (", HLOCC_VERSION);
   hlo_cpu_describe(&cpu, &text);
@@ -63,20 +64,20 @@ static hlo_status_t describe_platform(hlo_pjrt_settings_t* settings) {
   return hlo_status_is_ok(status) ? hlo_arena_status(&settings->config.arena) : status;
 }
 
-static hlo_status_t fill_settings(const PJRT_NamedValue* options, size_t count,
+static hlo_status_t fill_settings(const PJRT_NamedValue* options, size_t count, bool may_be_absent,
                                   hlo_pjrt_settings_t* settings) {
   for (size_t i = 0; i < count; ++i) HLO_TRY(take_option(&options[i], settings));
   HLO_TRY(hlo_observer_init(&settings->config, &settings->observer));
-  return describe_platform(settings);
+  return describe_platform(may_be_absent, settings);
 }
 
-hlo_status_t hlo_pjrt_settings_init(const PJRT_NamedValue* options, size_t count,
+hlo_status_t hlo_pjrt_settings_init(const PJRT_NamedValue* options, size_t count, bool may_be_absent,
                                     hlo_pjrt_settings_t* out_settings) {
   HLO_SCOPED_STRBUF warnings = {0};
   *out_settings = (hlo_pjrt_settings_t){.observer.log = {.level = HLO_LOG_LEVEL_WARN}};
   hlo_status_t status = hlo_config_init(&out_settings->config, NULL, &warnings);
   if (hlo_status_is_ok(status)) {
-    status = fill_settings(options, count, out_settings);
+    status = fill_settings(options, count, may_be_absent, out_settings);
     if (!hlo_status_is_ok(status)) hlo_pjrt_settings_deinit(out_settings);
   }
   if (hlo_status_is_ok(status) && warnings.length != 0) {

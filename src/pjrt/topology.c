@@ -2,6 +2,7 @@
 // Topologies: descriptions of devices, with or without a client, and their serialization.
 #include <stdio.h>
 
+#include "base/cpu.h"
 #include "base/hash.h"
 #include "base/wire.h"
 #include "pjrt/objects.h"
@@ -10,6 +11,7 @@
 
 typedef struct our_part {
   uint32_t device_count;
+  hlo_wire_bytes_t machine;
 } our_part_t;
 
 typedef struct any_proto {
@@ -25,6 +27,7 @@ typedef struct topology_proto {
 
 static const hlo_wire_field_info_t our_fields[] = {
     HLO_WIRE_FIELD(our_part_t, 1, UINT32, device_count),
+    HLO_WIRE_FIELD(our_part_t, 2, BYTES, machine),
 };
 static const hlo_wire_message_t our_message = HLO_WIRE_MESSAGE(our_part_t, our_fields);
 
@@ -50,7 +53,8 @@ static hlo_wire_bytes_t text_bytes(const char* text) {
 
 static hlo_status_t serialize(PJRT_TopologyDescription* topology) {
   HLO_SCOPED_STRBUF inner = {0};
-  const our_part_t ours = {.device_count = topology->device_count};
+  const our_part_t ours = {.device_count = topology->device_count,
+                           .machine = text_bytes(topology->machine)};
   hlo_wire_encode(&our_message, &ours, &inner);
   any_proto_t any = {.type_url = text_bytes(our_type_url),
                      .value = {(const uint8_t*)inner.data, inner.length}};
@@ -66,11 +70,69 @@ static hlo_status_t serialize(PJRT_TopologyDescription* topology) {
 
 enum { DEVICE_LIMIT = 1 << 16 };  // of a described topology
 
-static hlo_status_t fill_topology(PJRT_TopologyDescription* topology, const char* platform_name,
-                                  const char* platform_version, uint32_t device_count) {
+static PJRT_NamedValue attribute_named(const char* name) {
+  return (PJRT_NamedValue){.struct_size = PJRT_NamedValue_STRUCT_SIZE,
+                           .name = name,
+                           .name_size = strlen(name),
+                           .type = PJRT_NamedValue_kInt64,
+                           .value_size = 1};
+}
+
+static PJRT_NamedValue text_attribute(const char* name, const char* text) {
+  PJRT_NamedValue attribute = attribute_named(name);
+  attribute.type = PJRT_NamedValue_kString;
+  hlo_pjrt_lend(text, &attribute.string_value, &attribute.value_size);
+  return attribute;
+}
+
+static PJRT_NamedValue number_attribute(const char* name, int64_t number) {
+  PJRT_NamedValue attribute = attribute_named(name);
+  attribute.int64_value = number;
+  return attribute;
+}
+
+static hlo_status_t fill_attributes(PJRT_TopologyDescription* topology) {
+  hlo_cpu_t cpu;
+  HLO_TRY(hlo_cpu_find(topology->machine, &cpu));
+  HLO_SCOPED_STRBUF features = {0};
+  hlo_cpu_print_features(cpu.features, &features);
+  HLO_TRY(hlo_strbuf_status(&features));
+  const char* names = hlo_arena_strndup(&topology->arena, hlo_strbuf_text(&features), features.length);
+  HLO_TRY(hlo_arena_status(&topology->arena));
+  const PJRT_NamedValue attributes[] = {
+      number_attribute("num_devices", topology->device_count),
+      text_attribute("cpu_level", hlo_cpu_level_name(cpu.level)),
+      text_attribute("cpu_features", names),
+      number_attribute("l1_cache_bytes", cpu.l1_bytes),
+      number_attribute("l2_cache_bytes", cpu.l2_bytes),
+      number_attribute("l3_cache_bytes", cpu.l3_bytes),
+  };
+  topology->attribute_count = sizeof attributes / sizeof *attributes;
+  topology->attributes =
+      hlo_arena_array(&topology->arena, topology->attribute_count, sizeof *attributes);
+  HLO_TRY(hlo_arena_status(&topology->arena));
+  memcpy(topology->attributes, attributes, sizeof attributes);
+  return hlo_ok();
+}
+
+typedef struct description {
+  const char* platform_name;
+  const char* platform_version;
+  const char* machine;
+  uint32_t device_count;
+} description_t;
+
+static hlo_status_t fill_topology(const description_t* from, PJRT_TopologyDescription* topology) {
   hlo_arena_t* arena = &topology->arena;
-  topology->platform_name = hlo_arena_strndup(arena, platform_name, strlen(platform_name));
-  topology->platform_version = hlo_arena_strndup(arena, platform_version, strlen(platform_version));
+  const uint32_t device_count = from->device_count;
+  if (device_count == 0 || device_count > DEVICE_LIMIT) {
+    return hlo_invalid_argument("a topology has %u devices, expected 1 to %d", device_count,
+                                DEVICE_LIMIT);
+  }
+  topology->platform_name = hlo_arena_strndup(arena, from->platform_name, strlen(from->platform_name));
+  topology->platform_version =
+      hlo_arena_strndup(arena, from->platform_version, strlen(from->platform_version));
+  topology->machine = hlo_arena_strndup(arena, from->machine, strlen(from->machine));
   topology->device_count = device_count;
   topology->descriptions = hlo_arena_array(arena, device_count, sizeof *topology->descriptions);
   PJRT_DeviceDescription* descriptions = hlo_arena_array(arena, device_count, sizeof *descriptions);
@@ -81,22 +143,29 @@ static hlo_status_t fill_topology(PJRT_TopologyDescription* topology, const char
     snprintf(descriptions[i].debug_string, sizeof descriptions[i].debug_string, "HLOCC_CPU_%u", i);
     topology->descriptions[i] = &descriptions[i];
   }
+  HLO_TRY(fill_attributes(topology));
   HLO_TRY(serialize(topology));
   topology->fingerprint = hlo_hash_bytes(topology->serialized.data, topology->serialized.length, 0);
   return hlo_ok();
 }
 
-hlo_status_t hlo_pjrt_topology_create(const char* platform_name, const char* platform_version,
-                                      uint32_t device_count,
-                                      PJRT_TopologyDescription** out_topology) {
-  if (device_count == 0 || device_count > DEVICE_LIMIT) {
-    return hlo_invalid_argument("a topology has %u devices, expected 1 to %d", device_count,
-                                DEVICE_LIMIT);
-  }
+/// owner  : takes the own settings, null if the topology has none, also on error
+static hlo_status_t create(const description_t* from, const hlo_pjrt_settings_t* settings,
+                           hlo_pjrt_settings_t* own_settings,
+                           PJRT_TopologyDescription** out_topology) {
   PJRT_TopologyDescription* topology = hlo_mem_alloc_zeroed(sizeof *topology);
-  if (topology == NULL) return hlo_status_out_of_memory(sizeof *topology);
+  if (topology == NULL) {
+    if (own_settings != NULL) hlo_pjrt_settings_deinit(own_settings);
+    return hlo_status_out_of_memory(sizeof *topology);
+  }
   hlo_arena_init(&topology->arena, 0);
-  hlo_status_t status = fill_topology(topology, platform_name, platform_version, device_count);
+  topology->settings = settings;
+  hlo_status_t status = hlo_ok();
+  if (own_settings != NULL) {
+    topology->own_settings = *own_settings;
+    topology->settings = &topology->own_settings;
+  }
+  status = fill_topology(from, topology);
   if (!hlo_status_is_ok(status)) {
     hlo_pjrt_topology_destroy(topology);
     return status;
@@ -105,11 +174,42 @@ hlo_status_t hlo_pjrt_topology_create(const char* platform_name, const char* pla
   return hlo_ok();
 }
 
+/// Describes the platform and the machine of `settings`.
+static hlo_status_t describe(const hlo_pjrt_settings_t* settings, uint32_t device_count,
+                             hlo_strbuf_t* machine, description_t* out) {
+  HLO_TRY(hlo_compile_describe_machine(settings->config.cpu, machine));
+  *out = (description_t){settings->config.platform_name, settings->platform_version,
+                         hlo_strbuf_text(machine), device_count};
+  return hlo_ok();
+}
+
+hlo_status_t hlo_pjrt_topology_create(const hlo_pjrt_settings_t* settings, uint32_t device_count,
+                                      PJRT_TopologyDescription** out_topology) {
+  HLO_SCOPED_STRBUF machine = {0};
+  description_t from;
+  HLO_TRY(describe(settings, device_count, &machine, &from));
+  return create(&from, settings, NULL, out_topology);
+}
+
 void hlo_pjrt_topology_destroy(PJRT_TopologyDescription* topology) {
   if (topology == NULL) return;
+  if (topology->settings == &topology->own_settings) {
+    hlo_pjrt_settings_deinit(&topology->own_settings);
+  }
   hlo_strbuf_deinit(&topology->serialized);
   hlo_arena_deinit(&topology->arena);
   hlo_mem_free(topology);
+}
+
+/// Settings of a topology without a client: what compiles for it observes and caches by them.
+static hlo_status_t init_own_settings(const PJRT_NamedValue* options, size_t count,
+                                      hlo_pjrt_settings_t* out_settings) {
+  HLO_TRY(hlo_pjrt_settings_init(options, count, true, out_settings));
+  hlo_observer_start(&out_settings->config, &out_settings->observer);
+  hlo_status_t status = hlo_compile_cache_create(&out_settings->config, &out_settings->observer.log,
+                                                 &out_settings->cache);
+  if (!hlo_status_is_ok(status)) hlo_pjrt_settings_deinit(out_settings);
+  return status;
 }
 
 /// Returns the number of devices in a name such as "2x4" or "anything:2x4", 0 if it has none.
@@ -132,24 +232,33 @@ static uint32_t devices_in_name(const char* name, size_t size) {
   return (uint32_t)(product * factor > DEVICE_LIMIT ? DEVICE_LIMIT + 1 : product * factor);
 }
 
-/// Describes the machine as clients see it, unless the name or an option gives a number of devices.
+/// Describes the machine as clients see it, unless the name or an option gives a number of devices,
+/// or the option cpu another processor.
 hlo_status_t hlo_pjrt_TopologyDescription_Create(PJRT_TopologyDescription_Create_Args* args) {
   hlo_pjrt_settings_t settings;
-  HLO_TRY(hlo_pjrt_settings_init(args->create_options, args->num_options, &settings));
+  HLO_TRY(init_own_settings(args->create_options, args->num_options, &settings));
   const hlo_config_t* config = &settings.config;
   uint32_t device_count = devices_in_name(args->topology_name, args->topology_name_size);
   if (device_count == 0 || config->sources[HLO_CONFIG_NUM_DEVICES] == HLO_CONFIG_SOURCE_OPTION) {
     device_count = (uint32_t)config->num_devices;
   }
-  hlo_status_t status = hlo_pjrt_topology_create(config->platform_name, settings.platform_version,
-                                                 device_count, &args->topology);
-  hlo_pjrt_settings_deinit(&settings);
-  return status;
+  HLO_SCOPED_STRBUF machine = {0};
+  description_t from;
+  hlo_status_t status = describe(&settings, device_count, &machine, &from);
+  if (!hlo_status_is_ok(status)) {
+    hlo_pjrt_settings_deinit(&settings);
+    return status;
+  }
+  return create(&from, NULL, &settings, &args->topology);
 }
 
 hlo_status_t hlo_pjrt_TopologyDescription_Destroy(PJRT_TopologyDescription_Destroy_Args* args) {
   hlo_pjrt_topology_destroy(args->topology);
   return hlo_ok();
+}
+
+static const char* text_of(hlo_wire_bytes_t bytes, hlo_arena_t* arena) {
+  return hlo_arena_strndup(arena, (const char*)bytes.data, bytes.size);
 }
 
 hlo_status_t hlo_pjrt_TopologyDescription_Deserialize(
@@ -167,12 +276,17 @@ hlo_status_t hlo_pjrt_TopologyDescription_Deserialize(
   our_part_t ours;
   HLO_TRY_MSG(hlo_wire_decode(&our_message, any->value.data, any->value.size, &arena, &ours),
               "in a topology");
-  const char* name =
-      hlo_arena_strndup(&arena, (const char*)proto.platform_name.data, proto.platform_name.size);
-  const char* version = hlo_arena_strndup(&arena, (const char*)proto.platform_version.data,
-                                          proto.platform_version.size);
+  const description_t from = {.platform_name = text_of(proto.platform_name, &arena),
+                              .platform_version = text_of(proto.platform_version, &arena),
+                              .machine = text_of(ours.machine, &arena),
+                              .device_count = ours.device_count};
   HLO_TRY(hlo_arena_status(&arena));
-  return hlo_pjrt_topology_create(name, version, ours.device_count, &args->topology);
+  if (strchr(from.machine, '\n') == NULL) {
+    return hlo_invalid_argument("the topology describes no processor; another hlocc serialized it");
+  }
+  hlo_pjrt_settings_t settings;
+  HLO_TRY(init_own_settings(NULL, 0, &settings));
+  return create(&from, NULL, &settings, &args->topology);
 }
 
 /// The bytes belong to the topology.
@@ -187,14 +301,6 @@ hlo_status_t hlo_pjrt_TopologyDescription_Serialize(PJRT_TopologyDescription_Ser
 }
 
 // --- Queries -------------------------------------------------------------------------------------
-
-hlo_status_t hlo_pjrt_TopologyDescription_Attributes(
-    PJRT_TopologyDescription_Attributes_Args* args) {
-  static const PJRT_NamedValue none;
-  args->attributes = &none;
-  args->num_attributes = 0;
-  return hlo_ok();
-}
 
 hlo_status_t hlo_pjrt_TopologyDescription_GetMemorySpaceKindIds(
     PJRT_TopologyDescription_GetMemorySpaceKindIds_Args* args) {

@@ -166,7 +166,7 @@ void hlo_tile_tuned_print(const hlo_tile_tuned_t* tuned, hlo_strbuf_t* out) {
 static const char* const ATOM_NAMES[] = {"vector", "load",  "splat",   "gather", "step",
                                          "window", "turn",  "shuffle", "product"};
 
-void hlo_tile_target_print(const hlo_tile_target_t* target, hlo_strbuf_t* out) {
+void hlo_tile_target_print(const hlo_tile_target_t* target, int precision, hlo_strbuf_t* out) {
   hlo_strbuf_printf(out, "registers: %" PRId64 " of %" PRId64 " bytes\n", target->vector_count,
                     target->vector_bytes);
   for (uint32_t i = 1; i < target->memory_count; ++i) {
@@ -175,12 +175,12 @@ void hlo_tile_target_print(const hlo_tile_target_t* target, hlo_strbuf_t* out) {
     if (memory->capacity_bytes < INT64_MAX) {
       hlo_strbuf_printf(out, "%" PRId64 " KiB, ", memory->capacity_bytes >> 10);
     }
-    hlo_strbuf_printf(out, "%g bytes/ns\n", memory->bytes_per_ns);
+    hlo_strbuf_printf(out, "%.*g bytes/ns\n", precision, memory->bytes_per_ns);
   }
   for (uint32_t i = 0; i < target->atom_count; ++i) {
     const hlo_tile_atom_t* atom = &target->atoms[i];
-    hlo_strbuf_printf(out, "atom %s (%s): %g/ns, %g ns", atom->name, ATOM_NAMES[atom->op],
-                      atom->per_ns, atom->latency_ns);
+    hlo_strbuf_printf(out, "atom %s (%s): %.*g/ns, %.*g ns", atom->name, ATOM_NAMES[atom->op],
+                      precision, atom->per_ns, precision, atom->latency_ns);
     if (atom->op == HLO_TILE_ATOM_PRODUCT) {
       hlo_strbuf_printf(out, ", %s %" PRId64 "x%" PRId64 "x%" PRId64 " to %s, a %s b %s sum %s",
                         hlo_dtype_info(atom->operand)->hlo_name, atom->rows, atom->columns,

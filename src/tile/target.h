@@ -129,8 +129,9 @@ const hlo_tile_tuned_t* hlo_tile_tuned_find(const hlo_tile_target_t* target,
 /// Prints "tile f32.nn 512x1000x64: 6 rows of 4 vectors", without a line end.
 void hlo_tile_tuned_print(const hlo_tile_tuned_t* tuned, hlo_strbuf_t* out);
 
-/// Prints the description, one part per line.
-void hlo_tile_target_print(const hlo_tile_target_t* target, hlo_strbuf_t* out);
+/// Prints the description, one part per line. precision: of numbers, in decimal places; with 17,
+/// hlo_tile_target_read() reads equal numbers.
+void hlo_tile_target_print(const hlo_tile_target_t* target, int precision, hlo_strbuf_t* out);
 /// Reads sizes and rates of the target's memories and atoms, and tiles of products, from lines of
 /// that form anywhere in the text; of equal products the last one counts. Values that are not
 /// positive, and memories of less than a line, are ignored.

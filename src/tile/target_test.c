@@ -160,16 +160,16 @@ static void test_description(void** unused) {
   faster.tuned[faster.tuned_count++] = (hlo_tile_tuned_t){"bf16.conv", 96, 400, 5000, 6, 4};
   hlo_strbuf_puts(&text, "memory: 24105 MiB\natom of nothing\nmemory none: 1 bytes/ns\n");
   size_t start = text.length;
-  hlo_tile_target_print(&faster, &text);
+  hlo_tile_target_print(&faster, 6, &text);
   hlo_tile_target_read(hlo_strbuf_text(&text), &read);
-  hlo_tile_target_print(&read, &again);
+  hlo_tile_target_print(&read, 6, &again);
   assert_string_equal(hlo_strbuf_text(&again), hlo_strbuf_text(&text) + start);
   hlo_tile_target_read("memory near: -4 KiB, 0 bytes/ns\natom op (vector): nan/ns, -1 ns", &read);
   hlo_tile_target_read("memory near: 1e300 KiB, inf bytes/ns\nmemory main: 5 KiB, 16 bytes/ns",
                        &read);
   hlo_tile_target_read("memory near: 0.06 KiB, 0 bytes/ns", &read);  // less than a line
   hlo_strbuf_deinit(&again);
-  hlo_tile_target_print(&read, &again);
+  hlo_tile_target_print(&read, 6, &again);
   assert_string_equal(hlo_strbuf_text(&again), hlo_strbuf_text(&text) + start);
   hlo_strbuf_deinit(&text);
   hlo_strbuf_deinit(&again);

@@ -204,6 +204,20 @@ hlo_status_t hlo_target_find(const char* wanted, bool may_be_absent, hlo_target_
   return hlo_ok();
 }
 
+void hlo_target_print(const hlo_target_t* target, hlo_strbuf_t* out) {
+  const hlo_cpu_t* cpu = &target->cpu;
+  hlo_strbuf_puts(out, "features: ");
+  hlo_cpu_print_features(cpu->features, out);
+  hlo_strbuf_printf(out, "\ncaches: L1 %u KiB, L2 %u KiB, L3 %u KiB\n", cpu->l1_bytes >> 10,
+                    cpu->l2_bytes >> 10, cpu->l3_bytes >> 10);
+  hlo_target_t plain;
+  hlo_target_init(cpu, &plain);
+  plain.subnormals = target->subnormals;
+  if (hlo_target_hash(&plain, 0) != hlo_target_hash(target, 0)) {
+    hlo_tile_target_print(&target->tile, 17, out);
+  }
+}
+
 // Returns the total cache size; 0: not known.
 static double cached_bytes(const hlo_target_t* target) {
   const hlo_tile_target_t* tile = &target->tile;

@@ -37,6 +37,10 @@ void hlo_target_init(const hlo_cpu_t* cpu, hlo_target_t* out_target);
 hlo_status_t hlo_target_find(const char* wanted, bool may_be_absent,
                              hlo_target_t* out_target) HLO_MUST_USE;
 
+/// Prints a description of which hlo_target_find() makes the same target but for the subnormals:
+/// the processor and, where they differ from its own, sizes and rates.
+void hlo_target_print(const hlo_target_t* target, hlo_strbuf_t* out);
+
 /// Returns the floating-point environment of code for the target.
 static inline hlo_env_t hlo_target_env(const hlo_target_t* target) {
   return (hlo_env_t){target->subnormals, target->cpu.level};
