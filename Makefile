@@ -23,7 +23,7 @@ compile   = cmake --build $(1) -j $(JOBS) $(2)
 
 .PHONY: help all venv demo check check-ci check-full check-asan check-ubsan check-tsan check-clang \
         check-rules check-docs size check-accuracy check-emulated check-aarch64 golden-update fuzz fuzz-coverage fuzz-modules bench docs format \
-        install clean
+        install wheel deb check-packages clean
 
 all:
 	@$(DEPS) build
@@ -32,7 +32,8 @@ all:
 
 help:
 	@echo "make demo | all | check | check-ci | check-full | check-asan | check-ubsan | check-tsan |"
-	@echo "     check-accuracy | check-emulated | check-aarch64 | size | golden-update | fuzz | fuzz-coverage | fuzz-modules | bench | docs | format | install (PREFIX, DESTDIR) | clean"
+	@echo "     check-accuracy | check-emulated | check-aarch64 | size | golden-update | fuzz | fuzz-coverage | fuzz-modules | bench | docs | format | install (PREFIX, DESTDIR) |"
+	@echo "     wheel | deb | check-packages | clean"
 
 venv:
 	@$(DEPS) python
@@ -92,7 +93,7 @@ check-full: check-ci check-ubsan check-tsan fuzz fuzz-modules
 	python3 tests/cli/hlo_roundtrip.py --run $(BUILD)/bin/hlocc
 	python3 tests/upstream/upstream_test.py $(BUILD)/bin/hlocc $(PY) $(BUILD)/lib/pjrt_c_api_hlocc_plugin.so
 	HLO_LAPACK_TEST_FULL=1 $(BUILD)/test/test_lib_lapack_lapack
-	@$(MAKE) check-accuracy check-emulated check-aarch64
+	@$(MAKE) check-accuracy check-emulated check-aarch64 check-packages
 
 # Functions at every f32 and f16, and at very many arguments of other types; docs/accuracy.md is written anew.
 check-accuracy: all
@@ -190,6 +191,34 @@ format:
 install: all
 	@$(call configure,$(BUILD),-DCMAKE_INSTALL_PREFIX=$(PREFIX))
 	cmake --install $(BUILD)
+
+# build/wheel/*.whl, for every Linux whose glibc is that of its name or newer; the policy is that of
+# manylinux2014 (glibc 2.17) as long as ctest's tools/glibc passes.
+wheel:
+	@$(DEPS) build wheel
+	@$(call configure,$(BUILD),-DCMAKE_BUILD_TYPE=Release)
+	@$(call compile,$(BUILD),--target pjrt_plugin)
+	@rm -rf $(BUILD)/wheel
+	@$(BUILD)/packaging/bin/python -m pip wheel -q --no-deps --no-build-isolation -w $(BUILD)/wheel/built ./python
+	@PATH=$$PWD/$(BUILD)/packaging/bin:$$PATH auditwheel repair --plat manylinux2014_$$(uname -m) \
+	  -w $(BUILD)/wheel $(BUILD)/wheel/built/*.whl >$(BUILD)/wheel/built/log 2>&1 || { cat $(BUILD)/wheel/built/log; exit 1; }
+	@ls $(BUILD)/wheel/*.whl
+
+# build/deb/*.deb. A build of its own: the tool and the package files know their folders.
+DEB_LIB = lib/$$(dpkg-architecture -qDEB_HOST_MULTIARCH)
+
+deb:
+	@$(DEPS) build deb
+	@$(call configure,build-deb,-DCMAKE_BUILD_TYPE=Release -DHLOCC_TESTS=OFF -DCMAKE_INSTALL_PREFIX=/usr \
+	  -DCMAKE_INSTALL_LIBDIR=$(DEB_LIB) -DHLOCC_INSTALL_PLUGINDIR=$(DEB_LIB)/hlocc)
+	@$(call compile,build-deb)
+	@rm -rf $(BUILD)/deb
+	@tools/deb_packages.sh build-deb $(BUILD)/deb
+	@lintian --allow-root --fail-on error,warning $(BUILD)/deb/*.deb
+
+# Both are installed in a new Debian system and used there, without a network.
+check-packages: wheel deb venv
+	@tools/clean_root_test.sh $(BUILD)/wheel/*.whl $(BUILD)/deb/*.deb
 
 clean:
 	rm -rf build-*

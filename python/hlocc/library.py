@@ -23,9 +23,9 @@ def library_path():
             raise LibraryError(f"HLOCC_LIBRARY_PATH names no file: {chosen}")
         return chosen
     package = pathlib.Path(__file__).resolve().parent
+    system = pathlib.Path(f"/usr/lib/{platform.machine()}-linux-gnu")
     folders = [package, package.parent.parent / "build" / "lib", pathlib.Path(sys.prefix) / "lib",
-               pathlib.Path("/usr/local/lib"), pathlib.Path("/usr/lib"),
-               pathlib.Path(f"/usr/lib/{platform.machine()}-linux-gnu")]
+               pathlib.Path("/usr/local/lib"), pathlib.Path("/usr/lib"), system, system / "hlocc"]
     for folder in folders:
         if (folder / LIBRARY_NAME).is_file():
             return str(folder / LIBRARY_NAME)
