@@ -220,6 +220,12 @@ hlo_status_t hlo_compile(const void* bytes, size_t size_bytes, const char* file_
   return status;
 }
 
+uint64_t hlo_executable_fingerprint(const hlo_executable_t* executable) {
+  const hlo_target_t* target = executable->program->target;
+  const uint64_t hash = hlo_hash_bytes(HLOCC_VERSION, strlen(HLOCC_VERSION), executable->fingerprint);
+  return target ? hlo_target_hash(target, hash) : hash;
+}
+
 hlo_executable_t* hlo_executable_retain(hlo_executable_t* executable) {
   atomic_fetch_add_explicit(&executable->count, 1, memory_order_relaxed);
   return executable;

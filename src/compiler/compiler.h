@@ -130,7 +130,7 @@ typedef struct hlo_executable {
   hlo_signature_entry_t* results;
   hlo_cost_t cost;
   size_t argument_bytes, result_bytes, alias_bytes;
-  uint64_t fingerprint;
+  uint64_t fingerprint;  // of the program and its counts, on every machine
   uint8_t* source;  // the program's bytes, for serialization
   size_t source_bytes;
   uint8_t* options;  // serialized compile options as received, for serialization; may be NULL
@@ -146,6 +146,9 @@ hlo_status_t hlo_compile(const void* bytes, size_t size_bytes, const char* file_
                          hlo_executable_t** out_executable) HLO_MUST_USE;
 hlo_executable_t* hlo_executable_retain(hlo_executable_t* executable);
 void hlo_executable_release(hlo_executable_t* executable);
+
+/// Returns a hash of the program, its options, the machine of its code and the version of this library.
+uint64_t hlo_executable_fingerprint(const hlo_executable_t* executable);
 
 /// Returns the processor that the code of a program needs, without features if any will do.
 hlo_cpu_t hlo_program_cpu(const hlo_program_t* program);

@@ -83,7 +83,8 @@ static hlo_status_t describe(PJRT_Executable* shell) {
                         &shell->argument_layouts));
   HLO_TRY(describe_results(shell));
   HLO_TRY(describe_costs(shell));
-  snprintf(shell->fingerprint, sizeof shell->fingerprint, "%016" PRIx64, executable->fingerprint);
+  snprintf(shell->fingerprint, sizeof shell->fingerprint, "%016" PRIx64,
+           hlo_executable_fingerprint(executable));
   return hlo_ok();
 }
 

@@ -44,7 +44,8 @@ static hlo_status_t fill_loaded(PJRT_LoadedExecutable* shell, hlo_executable_t* 
     shell->logical_ids[i] =
         (PJRT_LogicalDeviceIds){.replica = (int)i / partitions, .partition = (int)i % partitions};
   }
-  snprintf(shell->fingerprint, sizeof shell->fingerprint, "%016" PRIx64, executable->fingerprint);
+  snprintf(shell->fingerprint, sizeof shell->fingerprint, "%016" PRIx64,
+           hlo_executable_fingerprint(executable));
   return hlo_ok();
 }
 

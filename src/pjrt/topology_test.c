@@ -135,6 +135,29 @@ static void impossible_processors_are_refused(void** state) {
   }
 }
 
+static void fingerprint_of(PJRT_Executable* executable, char out[32]) {
+  PJRT_Executable_Fingerprint_Args args = ARGS(Executable_Fingerprint, .executable = executable);
+  OK(Executable_Fingerprint, &args);
+  assert_true(args.executable_fingerprint_size < 32);
+  memcpy(out, args.executable_fingerprint, args.executable_fingerprint_size);
+  out[args.executable_fingerprint_size] = 0;
+}
+
+static void fingerprints_tell_machines_apart(void** state) {
+  (void)state;
+  static const char* const cpus[] = {"sse2", "sse2", "avx512"};
+  char texts[3][32];
+  for (int i = 0; i < 3; ++i) {
+    PJRT_TopologyDescription* topology = describe("", cpus[i]);
+    PJRT_Executable* executable = compile_for(topology);
+    fingerprint_of(executable, texts[i]);
+    destroy_executable(executable);
+    destroy_topology(topology);
+  }
+  assert_string_equal(texts[0], texts[1]);
+  assert_string_not_equal(texts[0], texts[2]);
+}
+
 // A client of an older level stands for a machine without the features.
 static void code_for_other_machines_is_refused(void** state) {
   (void)state;
@@ -247,6 +270,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(topologies_describe_processors),
       cmocka_unit_test(impossible_processors_are_refused),
+      cmocka_unit_test(fingerprints_tell_machines_apart),
       cmocka_unit_test(code_for_other_machines_is_refused),
       cmocka_unit_test(code_for_older_machines_is_kept),
       cmocka_unit_test(devices_are_those_of_the_topology),

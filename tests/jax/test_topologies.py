@@ -71,3 +71,11 @@ def test_code_for_a_newer_processor(python, recompile):
 def test_unknown_features_are_refused():
     with pytest.raises(jax.errors.JaxRuntimeError, match='unknown processor feature "warp"'):
         topologies.get_topology_desc("", platform="hlocc", cpu="avx2+warp")
+
+
+def test_lowered_programs_have_no_cost_for_plugins():
+    """JAX asks no plugin for the cost of an uncompiled program; compiled ones have it."""
+    lowered = jax.jit(lambda x: x @ x).lower(ONES)
+    assert lowered.cost_analysis() is None
+    cost = lowered.compile().cost_analysis()
+    assert cost["flops"] == 1024 and cost["bytes accessed"] == 768
