@@ -1,188 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The public C API (include/hlocc/hlocc.h) over client, compiler and loaded executables.
-#include "hlocc/hlocc.h"
-
-#include <ctype.h>
-#include <stdatomic.h>
-#include <stdlib.h>
+// Programs of the public C API: loading, signatures, runs on arrays of the caller.
 #include <string.h>
 
-#include "base/config.h"
 #include "base/mem.h"
-#include "base/observer.h"
 #include "base/os.h"
-#include "compiler/cache.h"
-#include "compiler/compiler.h"
-#include "ffi/registry.h"
+#include "capi/capi_impl.h"
 #include "frontend/frontend.h"
-#include "runtime/executable.h"
-
-struct hlocc_client {
-  atomic_int count;     // references: the user's, and one per executable
-  hlo_config_t config;  // immutable
-  hlo_observer_t observer;
-  hlo_client_t* client;
-  hlo_compile_cache_t* cache;
-};
-
-struct hlocc_executable {
-  hlocc_client_t* client;
-  hlo_loaded_t* loaded;
-  const hlo_executable_t* compiled;  // of `loaded`
-};
-
-const char* hlocc_version(void) {
-  return HLOCC_VERSION;
-}
 
 const char* hlocc_type_name(hlocc_type_t type) {
   return hlo_dtype_info(hlo_dtype_from_pjrt((int32_t)type))->hlo_name;
 }
-
-// ---- errors: a status and the location that its message begins with
-
-struct hlocc_error {
-  hlo_status_t status;  // NULL: memory was exhausted
-  uint32_t line, column;
-  char file[];
-};
-
-static const hlocc_error_t kNoMemory = {0};
-
-// Parses "line:column" after the file name at `text`, as in "model.mlir:3:7: ..."; false if absent.
-static bool parse_numbers(const char* text, hlocc_error_t* error) {
-  if (!isdigit((unsigned char)text[0])) return false;
-  char* end;
-  unsigned long line = strtoul(text, &end, 10);
-  if (*end != ':' || !isdigit((unsigned char)end[1])) return false;
-  unsigned long column = strtoul(end + 1, &end, 10);
-  if (*end != ':' && *end != ' ') return false;
-  error->line = (uint32_t)line;
-  error->column = (uint32_t)column;
-  return true;
-}
-
-// Finds the location at the beginning of a message. `file` has room for the whole message.
-static void parse_place(const char* message, hlocc_error_t* error) {
-  size_t end = strcspn(message, "\n");
-  for (size_t i = 0; i < end; ++i) {
-    if (message[i] != ':') continue;
-    if (parse_numbers(message + i + 1, error) ||
-        strncmp(message + i, ": error: ", strlen(": error: ")) == 0) {
-      memcpy(error->file, message, i);
-      return;
-    }
-  }
-}
-
-// Takes `status`; returns NULL for OK only. Without memory a failure is a constant error.
-static hlocc_error_t* wrap_error(hlo_status_t status) {
-  if (hlo_status_is_ok(status)) return NULL;
-  const char* message = hlo_status_message(status);
-  hlocc_error_t* error = hlo_mem_alloc_zeroed(sizeof *error + strlen(message) + 1);
-  if (!error) {
-    hlo_status_release(status);
-    return (hlocc_error_t*)&kNoMemory;
-  }
-  error->status = status;
-  parse_place(message, error);
-  return error;
-}
-
-hlocc_code_t hlocc_error_code(const hlocc_error_t* error) {
-  if (!error) return HLOCC_OK;
-  return error == &kNoMemory ? HLOCC_RESOURCE_EXHAUSTED
-                             : (hlocc_code_t)hlo_status_code(error->status);
-}
-
-const char* hlocc_error_message(const hlocc_error_t* error) {
-  if (!error) return "";
-  return error == &kNoMemory ? "memory is exhausted" : hlo_status_message(error->status);
-}
-
-const char* hlocc_error_location(const hlocc_error_t* error, uint32_t* out_line,
-                                 uint32_t* out_column) {
-  if (out_line) *out_line = error ? error->line : 0;
-  if (out_column) *out_column = error ? error->column : 0;
-  return error && error != &kNoMemory ? error->file : "";
-}
-
-void hlocc_error_free(hlocc_error_t* error) {
-  if (!error || error == &kNoMemory) return;
-  hlo_status_release(error->status);
-  hlo_mem_free(error);
-}
-
-// ---- clients
-
-// A copy of the caller's options; fields unknown to the caller are zero.
-static hlo_status_t copy_options(void* to, size_t size, const void* from) {
-  memset(to, 0, size);
-  if (!from) return hlo_ok();
-  size_t given;
-  memcpy(&given, from, sizeof given);
-  if (given < sizeof given) {
-    return hlo_invalid_argument(
-        "struct_size of the options is %zu, expected the size of the struct", given);
-  }
-  memcpy(to, from, given < size ? given : size);
-  return hlo_ok();
-}
-
-// Initialises a client; on failure the caller releases what was created.
-static hlo_status_t fill_client(const hlocc_client_options_t* given, hlocc_client_t* client) {
-  hlocc_client_options_t options;
-  HLO_TRY(copy_options(&options, sizeof options, given));
-  HLO_SCOPED_STRBUF warnings = {0};
-  HLO_TRY(hlo_config_init(&client->config, NULL, &warnings));
-  HLO_TRY(hlo_observer_init(&client->config, &client->observer));
-  if (warnings.length) HLO_LOG(&client->observer.log, WARN, "%s", hlo_strbuf_text(&warnings));
-  hlo_observer_start(&client->config, &client->observer);
-  hlo_client_options_t client_options;
-  hlo_client_options_read(&client->config, &client->observer, &client_options);
-  if (options.device_count) client_options.device_count = options.device_count;
-  if (options.thread_count) client_options.thread_count = options.thread_count;
-  HLO_TRY(hlo_client_create(&client_options, &client->client));
-  return hlo_compile_cache_create(&client->config, &client->observer.log, &client->cache);
-}
-
-hlocc_error_t* hlocc_client_create(const hlocc_client_options_t* options,
-                                   hlocc_client_t** out_client) {
-  hlocc_client_t* client = hlo_mem_alloc_zeroed(sizeof *client);
-  if (!client) return wrap_error(hlo_status_out_of_memory(sizeof *client));
-  atomic_init(&client->count, 1);
-  hlo_status_t status = fill_client(options, client);
-  if (!hlo_status_is_ok(status)) {
-    hlocc_client_free(client);
-    return wrap_error(status);
-  }
-  *out_client = client;
-  return NULL;
-}
-
-// Releases what the runtime's client was lent.
-static void free_client(void* context) {
-  hlocc_client_t* client = context;
-  hlo_compile_cache_release(client->cache);
-  hlo_observer_deinit(&client->observer);
-  hlo_config_deinit(&client->config);
-  hlo_mem_free(client);
-}
-
-void hlocc_client_free(hlocc_client_t* client) {
-  if (!client || atomic_fetch_sub_explicit(&client->count, 1, memory_order_acq_rel) != 1) return;
-  if (client->client) {
-    hlo_client_release_then(client->client, free_client, client);
-  } else {
-    free_client(client);
-  }
-}
-
-uint32_t hlocc_client_device_count(const hlocc_client_t* client) {
-  return hlo_client_device_count(client->client);
-}
-
-// ---- programs
 
 static hlo_status_t check_signature(const hlo_executable_t* compiled) {
   for (uint32_t i = 0; i < compiled->argument_count; ++i) {
@@ -223,7 +50,7 @@ static hlo_status_t load(hlocc_client_t* client, const void* bytes, size_t size_
                          const char* path, const hlocc_compile_options_t* given,
                          hlocc_executable_t* executable) {
   hlocc_compile_options_t options;
-  HLO_TRY(copy_options(&options, sizeof options, given));
+  HLO_TRY(hlo_capi_options(&options, sizeof options, given));
   hlo_compile_config_t config;
   hlo_compile_config_read(&client->config, &client->observer, &config);
   config.cache = client->cache;
@@ -240,8 +67,7 @@ static hlo_status_t load(hlocc_client_t* client, const void* bytes, size_t size_
   hlo_executable_release(compiled);
   HLO_TRY(status);
   executable->compiled = hlo_loaded_executable(executable->loaded);
-  executable->client = client;
-  atomic_fetch_add_explicit(&client->count, 1, memory_order_relaxed);
+  executable->client = hlo_capi_client_retain(client);
   return hlo_ok();
 }
 
@@ -249,11 +75,11 @@ static hlocc_error_t* load_named(hlocc_client_t* client, const void* bytes, size
                                  const char* path, const hlocc_compile_options_t* options,
                                  hlocc_executable_t** out_executable) {
   hlocc_executable_t* executable = hlo_mem_alloc_zeroed(sizeof *executable);
-  if (!executable) return wrap_error(hlo_status_out_of_memory(sizeof *executable));
+  if (!executable) return hlo_capi_error(hlo_status_out_of_memory(sizeof *executable));
   hlo_status_t status = load(client, bytes, size_bytes, path, options, executable);
   if (!hlo_status_is_ok(status)) {
     hlo_mem_free(executable);
-    return wrap_error(status);
+    return hlo_capi_error(status);
   }
   *out_executable = executable;
   return NULL;
@@ -271,7 +97,7 @@ hlocc_error_t* hlocc_executable_load_file(hlocc_client_t* client, const char* pa
   uint8_t* bytes;
   size_t size_bytes;
   hlo_status_t status = hlo_os_file_read(path, 0, &bytes, &size_bytes);
-  if (!hlo_status_is_ok(status)) return wrap_error(status);
+  if (!hlo_status_is_ok(status)) return hlo_capi_error(status);
   hlocc_error_t* error = load_named(client, bytes, size_bytes, path, options, out_executable);
   hlo_mem_free(bytes);
   return error;
@@ -418,35 +244,5 @@ hlocc_error_t* hlocc_executable_run(hlocc_executable_t* executable, const void* 
   hlo_arena_init(&launch.arena, 0);
   hlo_status_t status = run(&launch, executable, inputs, outputs);
   drop_lists(&launch);
-  return wrap_error(status);
-}
-
-// ---- foreign functions
-
-void hlocc_call_fail(hlocc_call_status_t* status, const char* message) {
-  XlaCustomCallStatusSetFailure((XlaCustomCallStatus*)status, message, strlen(message));
-}
-
-static hlo_status_t check_registration(const char* target, bool has_function) {
-  if (target && target[0] && has_function) return hlo_ok();
-  return hlo_invalid_argument("a foreign function needs %s",
-                              has_function ? "the name of a target" : "an address");
-}
-
-hlocc_error_t* hlocc_register_function(const char* target, hlocc_function_t function) {
-  hlo_status_t status = check_registration(target, function != NULL);
-  if (hlo_status_is_ok(status)) {
-    status = hlo_ffi_registry_add_untyped(NULL, hlo_ffi_span(target), hlo_ffi_span("cpu"),
-                                          (hlo_ffi_function_t)function);
-  }
-  return wrap_error(status);
-}
-
-hlocc_error_t* hlocc_register_ffi_handler(const char* target, void* handler) {
-  hlo_status_t status = check_registration(target, handler != NULL);
-  if (hlo_status_is_ok(status)) {
-    const XLA_FFI_Handler_Bundle bundle = {.execute = (XLA_FFI_Handler*)(uintptr_t)handler};
-    status = hlo_ffi_registry_add_typed(NULL, hlo_ffi_span(target), hlo_ffi_span("cpu"), &bundle, 0);
-  }
-  return wrap_error(status);
+  return hlo_capi_error(status);
 }

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Clients of the public C API.
+#include <string.h>
+
+#include "base/mem.h"
+#include "capi/capi_impl.h"
+
+const char* hlocc_version(void) {
+  return HLOCC_VERSION;
+}
+
+hlo_status_t hlo_capi_options(void* to, size_t size_bytes, const void* given) {
+  memset(to, 0, size_bytes);
+  if (!given) return hlo_ok();
+  size_t given_bytes;
+  memcpy(&given_bytes, given, sizeof given_bytes);
+  if (given_bytes < sizeof given_bytes) {
+    return hlo_invalid_argument(
+        "struct_size of the options is %zu, expected the size of the struct", given_bytes);
+  }
+  memcpy(to, given, given_bytes < size_bytes ? given_bytes : size_bytes);
+  return hlo_ok();
+}
+
+// Initialises a client; on failure the caller releases what was created.
+static hlo_status_t fill_client(const hlocc_client_options_t* given, hlocc_client_t* client) {
+  hlocc_client_options_t options;
+  HLO_TRY(hlo_capi_options(&options, sizeof options, given));
+  HLO_SCOPED_STRBUF warnings = {0};
+  HLO_TRY(hlo_config_init(&client->config, NULL, &warnings));
+  HLO_TRY(hlo_observer_init(&client->config, &client->observer));
+  if (warnings.length) HLO_LOG(&client->observer.log, WARN, "%s", hlo_strbuf_text(&warnings));
+  hlo_observer_start(&client->config, &client->observer);
+  hlo_client_options_t client_options;
+  hlo_client_options_read(&client->config, &client->observer, &client_options);
+  if (options.device_count) client_options.device_count = options.device_count;
+  if (options.thread_count) client_options.thread_count = options.thread_count;
+  HLO_TRY(hlo_client_create(&client_options, &client->client));
+  return hlo_compile_cache_create(&client->config, &client->observer.log, &client->cache);
+}
+
+hlocc_error_t* hlocc_client_create(const hlocc_client_options_t* options,
+                                   hlocc_client_t** out_client) {
+  hlocc_client_t* client = hlo_mem_alloc_zeroed(sizeof *client);
+  if (!client) return hlo_capi_error(hlo_status_out_of_memory(sizeof *client));
+  atomic_init(&client->count, 1);
+  hlo_status_t status = fill_client(options, client);
+  if (!hlo_status_is_ok(status)) {
+    hlocc_client_free(client);
+    return hlo_capi_error(status);
+  }
+  *out_client = client;
+  return NULL;
+}
+
+// Releases what the runtime's client was lent.
+static void free_client(void* context) {
+  hlocc_client_t* client = context;
+  hlo_compile_cache_release(client->cache);
+  hlo_observer_deinit(&client->observer);
+  hlo_config_deinit(&client->config);
+  hlo_mem_free(client);
+}
+
+hlocc_client_t* hlo_capi_client_retain(hlocc_client_t* client) {
+  // relaxed: the caller's object holds a reference
+  atomic_fetch_add_explicit(&client->count, 1, memory_order_relaxed);
+  return client;
+}
+
+void hlocc_client_free(hlocc_client_t* client) {
+  if (!client || atomic_fetch_sub_explicit(&client->count, 1, memory_order_acq_rel) != 1) return;
+  if (client->client) {
+    hlo_client_release_then(client->client, free_client, client);
+  } else {
+    free_client(client);
+  }
+}
+
+uint32_t hlocc_client_device_count(const hlocc_client_t* client) {
+  return hlo_client_device_count(client->client);
+}

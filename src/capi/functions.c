@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Functions of the application that programs call.
+#include <string.h>
+
+#include "capi/capi_impl.h"
+#include "ffi/registry.h"
+
+void hlocc_call_fail(hlocc_call_status_t* status, const char* message) {
+  XlaCustomCallStatusSetFailure((XlaCustomCallStatus*)status, message, strlen(message));
+}
+
+static hlo_status_t check_registration(const char* target, bool has_function) {
+  if (target && target[0] && has_function) return hlo_ok();
+  return hlo_invalid_argument("a foreign function needs %s",
+                              has_function ? "the name of a target" : "an address");
+}
+
+hlocc_error_t* hlocc_register_function(const char* target, hlocc_function_t function) {
+  hlo_status_t status = check_registration(target, function != NULL);
+  if (hlo_status_is_ok(status)) {
+    status = hlo_ffi_registry_add_untyped(NULL, hlo_ffi_span(target), hlo_ffi_span("cpu"),
+                                          (hlo_ffi_function_t)function);
+  }
+  return hlo_capi_error(status);
+}
+
+hlocc_error_t* hlocc_register_ffi_handler(const char* target, void* handler) {
+  hlo_status_t status = check_registration(target, handler != NULL);
+  if (hlo_status_is_ok(status)) {
+    const XLA_FFI_Handler_Bundle bundle = {.execute = (XLA_FFI_Handler*)(uintptr_t)handler};
+    status = hlo_ffi_registry_add_typed(NULL, hlo_ffi_span(target), hlo_ffi_span("cpu"), &bundle, 0);
+  }
+  return hlo_capi_error(status);
+}
