@@ -11,17 +11,25 @@
  *
  * Compile with: cc run.c $(pkg-config --cflags --libs hlocc)
  *
+ * hlocc_executable_run() copies arrays in and out and waits. Programs that stream data, keep it on
+ * a device or work meanwhile use buffers, launches and events: examples/c/stream.c, simulate.c.
+ *
  * Errors: functions that can fail return an error that the caller frees, or NULL. A failed call
  * leaves its outputs untouched. No function prints or ends the process.
- * Ownership: the caller owns the result of a function named create or load and frees it by the
- * _free() function of its type, which accepts NULL. Pointers that other functions return are lent
- * and live as long as their object.
- * Threads: any number of threads may use a client or an executable at once; its last user frees it.
- * An error belongs to one thread at a time.
+ * Ownership: the caller owns what a function stores in a parameter named out_... or in `results`,
+ * and frees it by the _free() function of its type, which accepts NULL. Objects keep the client
+ * alive, and work in flight keeps what it needs: they may be freed in any order, at any time.
+ * Pointers that functions return are lent and live as long as their object. Arrays and structs that
+ * are passed to a function are lent for the call unless its comment says otherwise.
+ * Threads: any number of threads may use an object at once; its last user frees it. An error
+ * belongs to one thread at a time. Functions marked "waits" return FAILED_PRECONDITION instead of
+ * waiting on a thread that is in a callback; all others return at once.
+ * Compatibility: structs of options begin with their size and may grow; zero is always a default.
  */
 #ifndef HLOCC_HLOCC_H_
 #define HLOCC_HLOCC_H_
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -70,6 +78,19 @@ HLOCC_API const char* hlocc_error_location(const hlocc_error_t* error, uint32_t*
                                            uint32_t* out_column);
 HLOCC_API void hlocc_error_free(hlocc_error_t* error);
 
+/* One fault. Its strings live as long as the error and are "" if unknown. */
+typedef struct hlocc_fault {
+  const char* file;      /* the program or the source from which it was generated */
+  uint32_t line, column; /* from 1; 0 if unknown */
+  const char* operation; /* "stablehlo.add" */
+  const char* text;      /* the part of the message about this fault, without its location */
+} hlocc_fault_t;
+
+/* Returns the number of faults, at least one; 0 for NULL. */
+HLOCC_API uint32_t hlocc_error_fault_count(const hlocc_error_t* error);
+/* For an index out of range, all strings are "". */
+HLOCC_API hlocc_fault_t hlocc_error_fault(const hlocc_error_t* error, uint32_t index);
+
 /* ---- clients --------------------------------------------------------------------------------- */
 
 /* Virtual devices and the threads that run their programs. */
@@ -80,13 +101,17 @@ typedef struct hlocc_client_options {
   size_t struct_size;    /* sizeof(hlocc_client_options_t) */
   uint32_t device_count; /* 0: HLOCC_NUM_DEVICES, else one */
   uint32_t thread_count; /* 0: HLOCC_NUM_THREADS, else the number of usable cores */
+  /* Options of hlocc(7) as "name=value", which come before the environment: "memory_limit=512".
+   * The last entry is NULL. NULL: none. */
+  const char* const* settings;
 } hlocc_client_options_t;
 
 /* options may be NULL.
- * errors: INVALID_ARGUMENT (counts, a bad HLOCC_ variable), RESOURCE_EXHAUSTED */
+ * errors: INVALID_ARGUMENT (counts, a bad setting or HLOCC_ variable), NOT_FOUND (an unknown
+ * setting), RESOURCE_EXHAUSTED */
 HLOCC_API hlocc_error_t* hlocc_client_create(const hlocc_client_options_t* options,
                                              hlocc_client_t** out_client);
-/* The client's executables keep it alive until they are freed. */
+/* The objects that were created from the client keep it alive until they are freed. */
 HLOCC_API void hlocc_client_free(hlocc_client_t* client);
 HLOCC_API uint32_t hlocc_client_device_count(const hlocc_client_t* client);
 
@@ -99,6 +124,10 @@ typedef struct hlocc_compile_options {
   size_t struct_size;     /* sizeof(hlocc_compile_options_t) */
   const char* file_name;  /* for messages; NULL: the path of the file, or "<input>" */
   uint32_t replica_count; /* devices that run the program together; 0: one */
+  /* Arguments that launches donate, besides those that the program marks by tf.aliasing_output or
+   * jax.buffer_donor: a result of the same size is computed in their memory. */
+  uint32_t donated_count;
+  const uint32_t* donated;
 } hlocc_compile_options_t;
 
 /* Compiles MLIR bytecode with StableHLO (as exported by JAX) or StableHLO text; the content
@@ -156,12 +185,135 @@ HLOCC_API hlocc_shape_t hlocc_executable_argument(const hlocc_executable_t* exec
 HLOCC_API hlocc_shape_t hlocc_executable_result(const hlocc_executable_t* executable,
                                                 uint32_t index);
 
+/* Returns true if launches donate the argument; false for an index out of range. */
+HLOCC_API bool hlocc_executable_is_donated(const hlocc_executable_t* executable, uint32_t argument);
+
 /* Runs the program once and waits for its end. inputs and outputs: one array per argument and
  * result, of size_bytes and with the alignment of its elements; with several replicas, the arrays
  * of the first replica come first. After a failure the contents of the outputs are undefined.
+ * Waits.
  * errors: those of the program, with the location of the operation; RESOURCE_EXHAUSTED */
 HLOCC_API hlocc_error_t* hlocc_executable_run(hlocc_executable_t* executable,
                                               const void* const* inputs, void* const* outputs);
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+/* The end of asynchronous work: pending, then ready, perhaps with an error. */
+typedef struct hlocc_event hlocc_event_t;
+
+#define HLOCC_FOREVER UINT64_MAX
+
+/* Waits until the event is ready and returns its error, anew in each call.
+ * errors: DEADLINE_EXCEEDED after timeout_ns if it is still pending; those of the work. Waits. */
+HLOCC_API hlocc_error_t* hlocc_event_wait(hlocc_event_t* event, uint64_t timeout_ns);
+HLOCC_API bool hlocc_event_is_ready(hlocc_event_t* event);
+/* Calls back once when the event is ready: on the thread that completes the work, or before this
+ * function returns. Callbacks of an event run in the order of their registration. `error`, lent for
+ * the call, is NULL if the work succeeded. Callbacks should be short, because work waits for them;
+ * they may launch programs, and free any object. The event may be freed before.
+ * errors: RESOURCE_EXHAUSTED, then it is not called */
+HLOCC_API hlocc_error_t* hlocc_event_on_ready(hlocc_event_t* event,
+                                              void (*callback)(void* context,
+                                                               const hlocc_error_t* error),
+                                              void* context);
+/* The work goes on. */
+HLOCC_API void hlocc_event_free(hlocc_event_t* event);
+
+/* ---- buffers --------------------------------------------------------------------------------- */
+
+/* An array on a device of a client, whose elements exist or are being computed. Dense, row-major
+ * elements; those below a byte take a byte each. */
+typedef struct hlocc_buffer hlocc_buffer_t;
+
+/* Required of the addresses of memory lent to hlocc_buffer_wrap(), in bytes; mapped buffers have
+ * it. */
+#define HLOCC_ALIGNMENT 64
+
+typedef enum hlocc_access {
+  HLOCC_READ = 0,
+  HLOCC_READ_WRITE = 1
+} hlocc_access_t;
+
+/* The next three create a buffer on a device, numbered from 0. They read the type and the dimensions
+ * of `shape`: hlocc_executable_argument() returns what a program expects.
+ * errors: INVALID_ARGUMENT (device, shape), RESOURCE_EXHAUSTED */
+
+/* Leaves the elements undefined, for hlocc_buffer_map(). */
+HLOCC_API hlocc_error_t* hlocc_buffer_create(hlocc_client_t* client, uint32_t device,
+                                             const hlocc_shape_t* shape,
+                                             hlocc_buffer_t** out_buffer);
+/* Copies the elements of `data` before it returns. */
+HLOCC_API hlocc_error_t* hlocc_buffer_create_copy(hlocc_client_t* client, uint32_t device,
+                                                  const hlocc_shape_t* shape, const void* data,
+                                                  hlocc_buffer_t** out_buffer);
+/* Lends memory of the caller to the buffer, without a copy. The caller keeps the memory, and does
+ * not write to it, until `release` (may be NULL) is called: once, on any thread, after the last use
+ * of the memory by the buffer, by work in flight, or by results that have its memory by donation.
+ * With READ, the library never writes to it, and a result has memory of its own instead.
+ * errors: also INVALID_ARGUMENT for an address that is not aligned. A failed call does not call
+ * `release`. */
+HLOCC_API hlocc_error_t* hlocc_buffer_wrap(hlocc_client_t* client, uint32_t device,
+                                           const hlocc_shape_t* shape, void* data,
+                                           hlocc_access_t access, void (*release)(void* context),
+                                           void* context, hlocc_buffer_t** out_buffer);
+/* Work in flight keeps the elements that it needs, and maps end. */
+HLOCC_API void hlocc_buffer_free(hlocc_buffer_t* buffer);
+
+/* Also of donated buffers. */
+HLOCC_API hlocc_shape_t hlocc_buffer_shape(const hlocc_buffer_t* buffer);
+HLOCC_API uint32_t hlocc_buffer_device(const hlocc_buffer_t* buffer);
+/* Returns true after the buffer was donated to a launch: then it can only be freed. */
+HLOCC_API bool hlocc_buffer_is_donated(hlocc_buffer_t* buffer);
+/* Stores an event that is ready when the elements exist; its error is that of the work that should
+ * have computed them. errors: RESOURCE_EXHAUSTED */
+HLOCC_API hlocc_error_t* hlocc_buffer_ready(hlocc_buffer_t* buffer, hlocc_event_t** out_event);
+
+/* Copies all elements to `data`, of at least size_bytes of the shape, when they exist. out_event:
+ * ready when they are copied, until which `data` must live; NULL: waits instead.
+ * errors: INVALID_ARGUMENT (size, donated buffer), those of the elements, RESOURCE_EXHAUSTED */
+HLOCC_API hlocc_error_t* hlocc_buffer_read(hlocc_buffer_t* buffer, void* data, size_t size_bytes,
+                                           hlocc_event_t** out_event);
+/* Creates a copy on a device of the same client, or another one. errors: as for creation */
+HLOCC_API hlocc_error_t* hlocc_buffer_copy(hlocc_buffer_t* buffer, hlocc_client_t* client,
+                                           uint32_t device, hlocc_buffer_t** out_buffer);
+
+/* Stores the address of the elements when they exist, without a copy.
+ * READ: maps nest, and programs may read the buffer meanwhile. A launch may donate it, but then
+ * computes its result in other memory.
+ * READ_WRITE: exclusive; waits until no work reads the elements. Work cannot begin meanwhile.
+ * Each successful call needs an hlocc_buffer_unmap(), before which the address is valid.
+ * errors: those of the elements; FAILED_PRECONDITION if it is mapped and one of the maps is
+ * READ_WRITE, or for READ_WRITE if the memory is lent for READ; INVALID_ARGUMENT (donated). Waits. */
+HLOCC_API hlocc_error_t* hlocc_buffer_map(hlocc_buffer_t* buffer, hlocc_access_t access,
+                                          void** out_data);
+/* Ends the last map; has no effect on a buffer that is not mapped. */
+HLOCC_API void hlocc_buffer_unmap(hlocc_buffer_t* buffer);
+
+/* ---- launches -------------------------------------------------------------------------------- */
+
+typedef struct hlocc_launch_options {
+  size_t struct_size; /* sizeof(hlocc_launch_options_t) */
+  uint32_t device;    /* for a program of one replica; replicas run on the devices 0, 1, ... */
+  /* Arguments that this launch does not donate. */
+  uint32_t kept_count;
+  const uint32_t* kept;
+} hlocc_launch_options_t;
+
+/* Starts a run, which begins when the elements of its arguments exist, and creates its results,
+ * whose elements exist after the run. arguments and results: a buffer per argument and result; with
+ * several replicas, those of the first replica come first. Donated arguments can only be freed
+ * afterwards; a result of the same size has their memory. options and out_event may be NULL;
+ * out_event: ready when the run has ended on all devices. If a run fails, its error is that of the
+ * event, of the results, and of runs that take them as arguments.
+ * Small programs run before the call returns. While HLOCC_INFLIGHT_LAUNCHES launches are in flight
+ * on a device, the call waits until one ends, but not in a callback.
+ * errors: INVALID_ARGUMENT (device; shape, device or donation of an argument), FAILED_PRECONDITION
+ * (an argument is mapped for writing), RESOURCE_EXHAUSTED. Then no argument is donated. */
+HLOCC_API hlocc_error_t* hlocc_executable_launch(hlocc_executable_t* executable,
+                                                 hlocc_buffer_t* const* arguments,
+                                                 const hlocc_launch_options_t* options,
+                                                 hlocc_buffer_t** results,
+                                                 hlocc_event_t** out_event);
 
 /* ---- foreign functions ----------------------------------------------------------------------- */
 

@@ -213,6 +213,9 @@ void hlo_thread_no_wait_begin(void) {
 void hlo_thread_no_wait_end(void) {
   --t_no_wait;
 }
+bool hlo_thread_is_in_callback(void) {
+  return t_no_wait > 0;
+}
 bool hlo_thread_may_wait(void) {
   return !t_pool && t_no_wait == 0;
 }

@@ -83,6 +83,8 @@ bool hlo_gate_await(hlo_gate_t* gate, uint64_t timeout_ns);
 /// event could depend on this thread. Calls nest.
 void hlo_thread_no_wait_begin(void);
 void hlo_thread_no_wait_end(void);
+/// Returns true between them.
+bool hlo_thread_is_in_callback(void);
 /// Returns false between them, and on the workers of every pool.
 bool hlo_thread_may_wait(void);
 

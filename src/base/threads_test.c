@@ -354,6 +354,7 @@ static void retire_and_go_on(hlo_job_t* job) {
   retirement_t* retirement = (retirement_t*)job;
   if (retirement->left == 3) hlo_pool_retire(retirement->pool, note_gone, retirement);
   assert_false(hlo_thread_may_wait());
+  assert_false(hlo_thread_is_in_callback());
   atomic_fetch_add(retirement->done, 1);
   if (retirement->left-- > 0) hlo_pool_submit(retirement->pool, job);
 }
@@ -377,8 +378,10 @@ static void test_workers_retire_their_pool(void** state) {
   hlo_thread_no_wait_begin();
   hlo_thread_no_wait_end();
   assert_false(hlo_thread_may_wait());
+  assert_true(hlo_thread_is_in_callback());
   hlo_thread_no_wait_end();
   assert_true(hlo_thread_may_wait());
+  assert_false(hlo_thread_is_in_callback());
 }
 
 static void test_gate_times_out(void** state) {

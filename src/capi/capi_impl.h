@@ -27,6 +27,33 @@ struct hlocc_executable {
   const hlo_executable_t* compiled;  // of `loaded`
 };
 
+struct hlocc_event {
+  hlocc_client_t* client;
+  hlo_event_t* event;
+};
+
+/// Returns an event without a runtime's event, to be set later; NULL if memory is exhausted.
+hlocc_event_t* hlo_capi_event_reserve(hlocc_client_t* client);
+
+/// errors : FAILED_PRECONDITION if the thread is in a callback
+hlo_status_t hlo_capi_may_wait(void) HLO_MUST_USE;
+/// Waits for an event. errors : those of hlo_event_await(); of hlo_capi_may_wait() if it is pending
+hlo_status_t hlo_capi_wait(hlo_event_t* event, uint64_t timeout_ns) HLO_MUST_USE;
+
+enum { HLO_CAPI_MAPPED_FOR_WRITING = -1 };
+
+struct hlocc_buffer {
+  hlocc_client_t* client;
+  hlo_buffer_t* buffer;
+  atomic_int map_count;    // maps for reading, or HLO_CAPI_MAPPED_FOR_WRITING
+  hlo_buffer_use_t write;  // of the map for writing
+};
+
+/// Returns a buffer without a runtime's buffer, to be set later; NULL if memory is exhausted.
+hlocc_buffer_t* hlo_capi_buffer_reserve(hlocc_client_t* client);
+/// errors : FAILED_PRECONDITION if the buffer is mapped for writing
+hlo_status_t hlo_capi_buffer_check(const hlocc_buffer_t* buffer) HLO_MUST_USE;
+
 /// Converts a status (taken) to an error; NULL for OK only. Without memory a failure is a constant
 /// error.
 hlocc_error_t* hlo_capi_error(hlo_status_t status);

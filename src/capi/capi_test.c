@@ -12,7 +12,7 @@
 
 #include "base/mem.h"
 #include "base/os.h"
-#include "hlocc/hlocc.h"
+#include "capi/test_util.h"
 
 static const char kAdd[] =
     "func.func @main(%a: tensor<2x3xf32>, %b: tensor<f32>) -> (tensor<2x3xf32>, tensor<i4>) {\n"
@@ -21,16 +21,6 @@ static const char kAdd[] =
     "  %2 = stablehlo.constant dense<-3> : tensor<i4>\n"
     "  return %1, %2 : tensor<2x3xf32>, tensor<i4>\n"
     "}\n";
-
-static hlocc_client_t* new_client(uint32_t device_count) {
-  hlocc_client_options_t options = {
-      .struct_size = sizeof options, .device_count = device_count, .thread_count = 2};
-  hlocc_client_t* client = NULL;
-  hlocc_error_t* error = hlocc_client_create(&options, &client);
-  assert_string_equal(hlocc_error_message(error), "");
-  assert_null(error);
-  return client;
-}
 
 static hlocc_executable_t* load(hlocc_client_t* client, const char* text, uint32_t replica_count) {
   hlocc_compile_options_t options = {
@@ -53,7 +43,7 @@ static void check_add(hlocc_executable_t* executable) {
 
 static void test_runs_a_program(void** state) {
   (void)state;
-  hlocc_client_t* client = new_client(1);
+  hlocc_client_t* client = hlo_test_client(1);
   hlocc_executable_t* executable = load(client, kAdd, 0);
   assert_int_equal(hlocc_executable_argument_count(executable), 2);
   assert_int_equal(hlocc_executable_result_count(executable), 2);
@@ -78,7 +68,7 @@ static void* run_often(void* executable) {
 
 static void test_runs_on_threads(void** state) {
   (void)state;
-  hlocc_client_t* client = new_client(1);
+  hlocc_client_t* client = hlo_test_client(1);
   hlocc_executable_t* executable = load(client, kAdd, 0);
   pthread_t threads[3];
   for (int i = 0; i < 3; ++i) {
@@ -101,7 +91,7 @@ static void test_runs_replicas(void** state) {
       "tensor<2xi32>\n"
       "  return %0 : tensor<2xi32>\n"
       "}\n";
-  hlocc_client_t* client = new_client(2);
+  hlocc_client_t* client = hlo_test_client(2);
   assert_int_equal(hlocc_client_device_count(client), 2);
   hlocc_executable_t* executable = load(client, kSum, 2);
   int32_t in[2][2] = {{1, 2}, {10, 20}}, out[2][2] = {{0}};
@@ -133,7 +123,7 @@ static void expect_error(hlocc_client_t* client, const char* text, hlocc_code_t 
 
 static void test_errors_have_places(void** state) {
   (void)state;
-  hlocc_client_t* client = new_client(1);
+  hlocc_client_t* client = hlo_test_client(1);
   expect_error(client, "func.func @main() {\n  %0 = stablehlo.frob : tensor<f32>\n  return\n}\n",
                HLOCC_UNIMPLEMENTED, 2, "stablehlo.frob");
   expect_error(
@@ -142,8 +132,34 @@ static void test_errors_have_places(void** state) {
       "  %0 = \"stablehlo.add\"(%a, %a) : (tensor<2xf32>, tensor<2xf32>) -> tensor<3xf32>\n"
       "  return %0 : tensor<3xf32>\n}\n",
       HLOCC_INVALID_ARGUMENT, 3, "stablehlo.add");
+  static const char kTwoFaults[] =
+      "func.func @main(%a: tensor<2xf32>) -> tensor<3xf32> {\n"
+      "  %0 = \"stablehlo.add\"(%a, %a) : (tensor<2xf32>, tensor<2xf32>) -> tensor<3xf32>\n"
+      "  %1 = \"stablehlo.exponential\"(%0) : (tensor<3xf32>) -> tensor<2xf32>\n"
+      "  return %0 : tensor<3xf32>\n}\n";
   hlocc_executable_t* executable = NULL;
-  hlocc_error_t* error = hlocc_executable_load_file(client, "no/such/file.mlir", NULL, &executable);
+  hlocc_error_t* error =
+      hlocc_executable_load(client, kTwoFaults, strlen(kTwoFaults), NULL, &executable);
+  assert_int_equal(hlocc_error_fault_count(error), 2);
+  for (uint32_t i = 0; i < 2; ++i) {
+    const hlocc_fault_t fault = hlocc_error_fault(error, i);
+    assert_string_equal(fault.file, "<input>");
+    assert_int_equal(fault.line, 2 + i);
+    assert_true(fault.column > 1);
+    assert_string_equal(fault.operation, i ? "stablehlo.exponential" : "stablehlo.add");
+    assert_ptr_equal(strstr(fault.text, fault.operation), fault.text);
+    assert_null(strstr(fault.text, i ? "stablehlo.add" : "stablehlo.exponential"));
+  }
+  assert_string_equal(hlocc_error_fault(error, 2).file, "");
+  hlocc_error_free(error);
+  static const char kUnknown[] = "func.func @main() {\n  stablehlo.frob\n  return\n}\n";
+  error = hlocc_executable_load(client, kUnknown, strlen(kUnknown), NULL, &executable);
+  assert_int_equal(hlocc_error_fault_count(error), 1);  // with the line of the program
+  assert_string_equal(hlocc_error_fault(error, 0).operation, "stablehlo.frob");
+  hlocc_error_free(error);
+  error = hlocc_executable_load_file(client, "no/such/file.mlir", NULL, &executable);
+  assert_int_equal(hlocc_error_fault_count(error), 1);
+  assert_non_null(strstr(hlocc_error_fault(error, 0).text, "no/such/file.mlir"));
   assert_int_equal(hlocc_error_code(error), HLOCC_NOT_FOUND);
   assert_non_null(strstr(hlocc_error_message(error), "no/such/file.mlir"));
   hlocc_error_free(error);
@@ -156,7 +172,7 @@ static void test_failed_runs_say_where(void** state) {
       "func.func @main(%a: tensor<i32>, %b: tensor<i32>) {\n"
       "  stablehlo.custom_call @check.expect_eq(%a, %b) {has_side_effect = true} : "
       "(tensor<i32>, tensor<i32>) -> ()\n  return\n}\n";
-  hlocc_client_t* client = new_client(1);
+  hlocc_client_t* client = hlo_test_client(1);
   hlocc_executable_t* executable = load(client, kCheck, 0);
   int32_t one = 1, two = 2;
   assert_null(hlocc_executable_run(executable, (const void*[]){&one, &one}, NULL));
@@ -209,7 +225,7 @@ static void test_every_read_may_fail(void** state) {
   (void)state;
   setenv("HLOCC_BACKEND", "interp", 1);  // allocation of executable memory survives single failures
   static const char kPath[] = "tests/data/hlo/layouts.hlo";
-  hlocc_client_t* client = new_client(1);
+  hlocc_client_t* client = hlo_test_client(1);
   for (uint64_t n = 1;; ++n) {
     assert_true(n < 100);
     hlocc_executable_t* executable = NULL;
@@ -246,12 +262,6 @@ static void double_it(void* out, const void** in, hlocc_call_status_t* status) {
   for (int i = 0; i < 2; ++i) ((float*)out)[i] = 2 * ((const float*)in[0])[i];
 }
 
-static void expect_failure(hlocc_error_t* error, hlocc_code_t code, const char* words) {
-  assert_int_equal(hlocc_error_code(error), code);
-  if (!strstr(hlocc_error_message(error), words)) fail_msg("%s", hlocc_error_message(error));
-  hlocc_error_free(error);
-}
-
 static void test_functions_of_the_application(void** state) {
   (void)state;
   static const char kText[] =
@@ -261,18 +271,17 @@ static void test_functions_of_the_application(void** state) {
       "  %1 = stablehlo.custom_call @double_it(%0#1) {api_version = 2 : i32} : (tensor<2xf32>) -> "
       "tensor<2xf32>\n"
       "  return %0#0, %1 : tensor<2xf32>, tensor<2xf32>\n}\n";
-  hlocc_client_t* client = new_client(1);
+  hlocc_client_t* client = hlo_test_client(1);
   hlocc_executable_t* executable = NULL;
-  expect_failure(
-      hlocc_executable_load(client, kText, strlen(kText), NULL, &executable), HLOCC_NOT_FOUND,
-      "sum_and_difference");
+  hlo_test_expect(hlocc_executable_load(client, kText, strlen(kText), NULL, &executable),
+                  HLOCC_NOT_FOUND, "sum_and_difference");
   assert_null(hlocc_register_function("sum_and_difference", sum_and_difference));
   assert_null(hlocc_register_function("double_it", double_it));
   assert_null(hlocc_register_function("double_it", double_it));
-  expect_failure(hlocc_register_function("double_it", sum_and_difference), HLOCC_ALREADY_EXISTS,
-                 "double_it");
-  expect_failure(hlocc_register_function("", double_it), HLOCC_INVALID_ARGUMENT, "name");
-  expect_failure(hlocc_register_ffi_handler("x", NULL), HLOCC_INVALID_ARGUMENT, "address");
+  hlo_test_expect(hlocc_register_function("double_it", sum_and_difference), HLOCC_ALREADY_EXISTS,
+                  "double_it");
+  hlo_test_expect(hlocc_register_function("", double_it), HLOCC_INVALID_ARGUMENT, "name");
+  hlo_test_expect(hlocc_register_ffi_handler("x", NULL), HLOCC_INVALID_ARGUMENT, "address");
   executable = load(client, kText, 1);
   float a[] = {1, 2}, b[] = {3, 5}, sum[2], twice[2];
   const void* inputs[] = {a, b};
@@ -280,7 +289,7 @@ static void test_functions_of_the_application(void** state) {
   assert_null(hlocc_executable_run(executable, inputs, outputs));
   assert_true(sum[0] == 4 && sum[1] == 7 && twice[0] == -4 && twice[1] == -6);
   a[0] = -1;
-  expect_failure(hlocc_executable_run(executable, inputs, outputs), HLOCC_INTERNAL, "negative");
+  hlo_test_expect(hlocc_executable_run(executable, inputs, outputs), HLOCC_INTERNAL, "negative");
   hlocc_executable_free(executable);
   hlocc_client_free(client);
 }
@@ -294,11 +303,22 @@ static void test_nothing_is_fine(void** state) {
   hlocc_executable_free(NULL);
   assert_string_equal(hlocc_version(), HLOCC_VERSION);
   assert_string_equal(hlocc_type_name((hlocc_type_t)9999), "invalid");
+  assert_int_equal(hlocc_error_fault_count(NULL), 0);
+  assert_string_equal(hlocc_error_fault(NULL, 0).text, "");
   hlocc_client_options_t options = {0};
   hlocc_client_t* client = NULL;
-  hlocc_error_t* error = hlocc_client_create(&options, &client);
-  assert_int_equal(hlocc_error_code(error), HLOCC_INVALID_ARGUMENT);
-  hlocc_error_free(error);
+  hlo_test_expect(hlocc_client_create(&options, &client), HLOCC_INVALID_ARGUMENT, "struct_size");
+  options.struct_size = sizeof options;
+  options.settings = (const char*[]){"num_devices=3", NULL};
+  assert_null(hlocc_client_create(&options, &client));
+  assert_int_equal(hlocc_client_device_count(client), 3);
+  hlocc_client_free(client);
+  options.settings = (const char*[]){"num_devices", NULL};
+  hlo_test_expect(hlocc_client_create(&options, &client), HLOCC_INVALID_ARGUMENT, "name=value");
+  options.settings = (const char*[]){"num_device=3", NULL};
+  hlo_test_expect(hlocc_client_create(&options, &client), HLOCC_NOT_FOUND, "num_devices");
+  options.settings = (const char*[]){"num_devices=x", NULL};
+  hlo_test_expect(hlocc_client_create(&options, &client), HLOCC_INVALID_ARGUMENT, "num_devices");
 }
 
 int main(void) {

@@ -22,12 +22,27 @@ hlo_status_t hlo_capi_options(void* to, size_t size_bytes, const void* given) {
   return hlo_ok();
 }
 
+// Sets options given as "name=value".
+static hlo_status_t apply_settings(const char* const* settings, hlo_config_t* config) {
+  for (; settings && *settings; ++settings) {
+    const char* equals = strchr(*settings, '=');
+    if (!equals) {
+      return hlo_invalid_argument("the setting '%s' is not of the form name=value", *settings);
+    }
+    HLO_SCOPED_STRBUF name = {0};
+    hlo_strbuf_printf(&name, "%.*s", (int)(equals - *settings), *settings);
+    HLO_TRY(hlo_config_set(config, hlo_strbuf_text(&name), equals + 1, HLO_CONFIG_SOURCE_OPTION));
+  }
+  return hlo_ok();
+}
+
 // Initialises a client; on failure the caller releases what was created.
 static hlo_status_t fill_client(const hlocc_client_options_t* given, hlocc_client_t* client) {
   hlocc_client_options_t options;
   HLO_TRY(hlo_capi_options(&options, sizeof options, given));
   HLO_SCOPED_STRBUF warnings = {0};
   HLO_TRY(hlo_config_init(&client->config, NULL, &warnings));
+  HLO_TRY(apply_settings(options.settings, &client->config));
   HLO_TRY(hlo_observer_init(&client->config, &client->observer));
   if (warnings.length) HLO_LOG(&client->observer.log, WARN, "%s", hlo_strbuf_text(&warnings));
   hlo_observer_start(&client->config, &client->observer);

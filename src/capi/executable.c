@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs of the public C API: loading, signatures, runs on arrays of the caller.
+// Programs of the public C API: loading and signatures.
 #include <string.h>
 
 #include "base/mem.h"
@@ -57,6 +57,8 @@ static hlo_status_t load(hlocc_client_t* client, const void* bytes, size_t size_
   config.parallel = hlo_client_parallel(client->client);
   if (options.replica_count > INT32_MAX) options.replica_count = INT32_MAX;
   if (options.replica_count) config.replica_count = (int32_t)options.replica_count;
+  config.donated = options.donated;
+  config.donated_count = options.donated_count;
   const char* name = options.file_name ? options.file_name : path;
   hlo_executable_t* compiled = NULL;
   HLO_TRY(compile(bytes, size_bytes, name, &config, &compiled));
@@ -140,109 +142,8 @@ hlocc_shape_t hlocc_executable_result(const hlocc_executable_t* executable, uint
   return shape_of(compiled->result_count, compiled->results, index);
 }
 
-// ---- running
-
-// The arrays of one launch, in one arena.
-typedef struct launch {
-  hlo_arena_t arena;
-  uint32_t device_count, argument_count, result_count;
-  hlo_buffer_t** arguments;  // [device * argument_count + argument]
-  hlo_buffer_t** results;
-  hlo_buffer_t*** argument_rows;
-  hlo_buffer_t*** result_rows;
-  hlo_event_t** ends;    // [device]
-  hlo_event_t** copied;  // as results
-} launch_t;
-
-static hlo_status_t make_lists(launch_t* launch) {
-  hlo_arena_t* arena = &launch->arena;
-  size_t rows = launch->device_count;
-  launch->arguments = hlo_arena_array(arena, rows * launch->argument_count, sizeof(void*));
-  launch->results = hlo_arena_array(arena, rows * launch->result_count, sizeof(void*));
-  launch->copied = hlo_arena_array(arena, rows * launch->result_count, sizeof(void*));
-  launch->argument_rows = hlo_arena_array(arena, rows, sizeof(void*));
-  launch->result_rows = hlo_arena_array(arena, rows, sizeof(void*));
-  launch->ends = hlo_arena_array(arena, rows, sizeof(void*));
-  HLO_TRY(hlo_arena_status(arena));
-  for (uint32_t row = 0; row < rows; ++row) {
-    launch->argument_rows[row] = launch->arguments + (size_t)row * launch->argument_count;
-    launch->result_rows[row] = launch->results + (size_t)row * launch->result_count;
-  }
-  return hlo_ok();
-}
-
-static hlo_status_t make_arguments(launch_t* launch, const hlocc_executable_t* executable,
-                                   const void* const* inputs) {
-  for (uint32_t i = 0; i < launch->device_count * launch->argument_count; ++i) {
-    const hlo_signature_entry_t* entry =
-        &executable->compiled->arguments[i % launch->argument_count];
-    hlo_memory_t* memory = hlo_loaded_argument_memory(
-        executable->loaded, i / launch->argument_count, i % launch->argument_count);
-    hlo_buffer_shape_t shape = {.dtype = entry->dtype, .rank = entry->rank, .dims = entry->dims};
-    HLO_TRY(hlo_buffer_from_host(memory, &shape, inputs[i], NULL,
-                                 HLO_HOST_IMMUTABLE_ONLY_DURING_CALL, NULL,
-                                 &launch->arguments[i]));
-  }
-  return hlo_ok();
-}
-
-// Waits for everything that was started and keeps the first error.
-static void await(hlo_event_t* event, hlo_status_t* first) {
-  if (!event) return;
-  hlo_status_t status = hlo_event_await(event, UINT64_MAX);
-  hlo_event_release(event);
-  hlo_status_keep_first(first, status);
-}
-
-static hlo_status_t fetch_results(launch_t* launch, const hlocc_executable_t* executable,
-                                  void* const* outputs) {
-  hlo_status_t status = hlo_ok();
-  uint32_t count = launch->device_count * launch->result_count;
-  for (uint32_t i = 0; i < count && hlo_status_is_ok(status); ++i) {
-    hlocc_shape_t shape = hlocc_executable_result(executable, i % launch->result_count);
-    status = hlo_buffer_to_host(launch->results[i], outputs[i], shape.size_bytes, NULL,
-                                &launch->copied[i]);
-  }
-  // Runs end before their copies and give the more precise error.
-  hlo_status_t end = hlo_ok();
-  for (uint32_t d = 0; d < launch->device_count; ++d) await(launch->ends[d], &end);
-  for (uint32_t i = 0; i < count; ++i) await(launch->copied[i], &end);
-  if (hlo_status_is_ok(end)) return status;
-  hlo_status_release(status);
-  return end;
-}
-
-static void drop_lists(launch_t* launch) {
-  for (uint32_t i = 0; launch->arguments && i < launch->device_count * launch->argument_count;
-       ++i) {
-    if (launch->arguments[i]) hlo_buffer_release(launch->arguments[i]);
-  }
-  for (uint32_t i = 0; launch->results && i < launch->device_count * launch->result_count; ++i) {
-    if (launch->results[i]) hlo_buffer_release(launch->results[i]);
-  }
-  hlo_arena_deinit(&launch->arena);
-}
-
-static hlo_status_t run(launch_t* launch, hlocc_executable_t* executable, const void* const* inputs,
-                        void* const* outputs) {
-  HLO_TRY(make_lists(launch));
-  HLO_TRY(make_arguments(launch, executable, inputs));
-  hlo_launch_t call = {.device_count = launch->device_count,
-                       .arguments = (hlo_buffer_t* const* const*)launch->argument_rows,
-                       .argument_count = launch->argument_count,
-                       .out_results = launch->result_rows,
-                       .out_events = launch->ends};
-  HLO_TRY(hlo_loaded_execute(executable->loaded, &call));
-  return fetch_results(launch, executable, outputs);
-}
-
-hlocc_error_t* hlocc_executable_run(hlocc_executable_t* executable, const void* const* inputs,
-                                    void* const* outputs) {
-  launch_t launch = {.device_count = hlo_loaded_device_count(executable->loaded),
-                     .argument_count = executable->compiled->argument_count,
-                     .result_count = executable->compiled->result_count};
-  hlo_arena_init(&launch.arena, 0);
-  hlo_status_t status = run(&launch, executable, inputs, outputs);
-  drop_lists(&launch);
-  return hlo_capi_error(status);
+bool hlocc_executable_is_donated(const hlocc_executable_t* executable, uint32_t argument) {
+  const hlo_executable_t* compiled = executable->compiled;
+  if (argument >= compiled->argument_count) return false;
+  return compiled->arguments[argument].alias >= 0 || compiled->arguments[argument].is_donor;
 }

@@ -12,6 +12,7 @@
 #include "compiler/signature.h"
 #include "frontend/frontend.h"
 #include "ir/clone.h"
+#include "ir/entry.h"
 #include "ir/infer.h"
 #include "passes/pipeline.h"
 
@@ -156,6 +157,21 @@ static hlo_status_t generate(hlo_executable_t* executable, hlo_dumper_t* dumper)
   return status;
 }
 
+// Marks the donated arguments that the program does not name.
+static hlo_status_t mark_donated(hlo_func_t* entry, const hlo_compile_config_t* config) {
+  for (uint32_t i = 0; i < config->donated_count; ++i) {
+    const uint32_t argument = config->donated[i];
+    if (argument >= entry->type->input_count) {
+      return hlo_invalid_argument("there is no argument %u to donate: the program has %u", argument,
+                                  entry->type->input_count);
+    }
+    if (hlo_func_argument_alias(entry, argument)) continue;
+    hlo_func_set_argument_attr(entry, argument, "jax.buffer_donor",
+                               hlo_attr_bool(entry->module, true));
+  }
+  return hlo_module_status(entry->module);
+}
+
 // Completes an executable whose module is set and verified.
 static hlo_status_t complete(hlo_executable_t* executable, const void* bytes, size_t size_bytes,
                              const void* options, size_t options_bytes) {
@@ -166,6 +182,7 @@ static hlo_status_t complete(hlo_executable_t* executable, const void* bytes, si
   }
   executable->name = module->name ? module->name : entry->name;
   if (executable->config.layouts) HLO_TRY(hlo_layouts_apply(entry, executable->config.layouts));
+  HLO_TRY(mark_donated(entry, &executable->config));
   executable->fingerprint = hlo_module_hash(module) ^
                             ((uint64_t)executable->config.subnormals << 63) ^
                             ((uint64_t)executable->config.replica_count << 32) ^
@@ -207,6 +224,7 @@ hlo_status_t hlo_compile(const void* bytes, size_t size_bytes, const char* file_
   executable->config.target = NULL;
   executable->config.cpu = NULL;
   executable->config.layouts = NULL;
+  executable->config.donated = NULL;
   executable->config.listing = NULL;
   executable->config.cache = NULL;
   executable->config.parallel = (hlo_parallel_t){0};

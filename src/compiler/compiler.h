@@ -29,6 +29,9 @@ typedef struct hlo_compile_config {
   /// Arguments and results have the layouts that these options, else the program, ask for; lent for
   /// the call. NULL: all are row-major.
   const struct hlo_compile_options* layouts;
+  /// Arguments that may be donated besides those that the program names; lent for the call.
+  uint32_t donated_count;
+  const uint32_t* donated;
   bool verify_each;     // verify after every pass, and the plans of code generation
   uint64_t temporary_limit;     // bytes of temporaries that a program should not exceed; 0: none
   uint64_t device_memory_bytes; // nor with its arguments and results these; 0: no limit
