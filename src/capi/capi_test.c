@@ -181,6 +181,9 @@ static void test_failed_runs_say_where(void** state) {
   uint32_t line;
   assert_string_equal(hlocc_error_location(error, &line, NULL), "add.mlir");
   assert_int_equal(line, 2);
+  assert_string_equal(
+      hlocc_error_fault(error, 0).text,
+      "stablehlo.custom_call: element [] is 1, expected 2 (1 of 1 elements differ)");
   hlocc_error_free(error);
   hlocc_executable_free(executable);
   hlocc_client_free(client);

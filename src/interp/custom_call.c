@@ -37,7 +37,7 @@ static hlo_status_t custom_shape_assertion(HLO_REF_ARGUMENTS) {
     if (operands[i]->kind != HLO_TYPE_TENSOR) break;
     values[count++] = hlo_tensor_int(operands[i], 0);
   }
-  return hlo_check_shape_error(node, count, values);
+  return hlo_node_annotate(node, hlo_check_shape_error(node, count, values));
 }
 
 // ---- annotations --------------------------------------------------------------------------------

@@ -25,8 +25,9 @@ static hlo_status_t check_tensor(const hlo_node_t* node, const hlo_check_t* chec
       memcmp(actual->dims, dims, actual->rank * sizeof *dims) != 0) {
     return hlo_node_invalid(node, "the compared values differ in type or shape");
   }
-  return hlo_check_elements(node, check, actual->dtype, actual->rank, actual->dims, actual->data,
-                            expected ? expected->data : NULL);
+  return hlo_node_annotate(
+      node, hlo_check_elements(check, actual->dtype, actual->rank, actual->dims, actual->data,
+                               expected ? expected->data : NULL));
 }
 
 hlo_status_t hlo_check_operands(const hlo_node_t* node, hlo_tensor_t* const* operands) {

@@ -78,7 +78,7 @@ hlo_status_t hlo_check_shape_error(const hlo_node_t* node, uint32_t count, const
       hlo_strbuf_putc(&text, *c);
     }
   }
-  return hlo_node_invalid(node, "%s", hlo_strbuf_text(&text));
+  return hlo_invalid_argument("%s", hlo_strbuf_text(&text));
 }
 
 // ---- comparisons
@@ -157,9 +157,8 @@ static void append_index(hlo_strbuf_t* out, uint32_t rank, const int64_t* dims, 
   hlo_strbuf_putc(out, ']');
 }
 
-hlo_status_t hlo_check_elements(const hlo_node_t* node, const hlo_check_t* check, hlo_dtype_t dtype,
-                                uint32_t rank, const int64_t* dims, const void* actual,
-                                const void* expected) {
+hlo_status_t hlo_check_elements(const hlo_check_t* check, hlo_dtype_t dtype, uint32_t rank,
+                                const int64_t* dims, const void* actual, const void* expected) {
   const size_t width = hlo_dtype_size_bytes(dtype);
   const size_t step = !expected && check->expected->is_splat ? 0 : width;
   const uint8_t *a = actual, *b = expected ? expected : check->expected->data;
@@ -183,6 +182,6 @@ hlo_status_t hlo_check_elements(const hlo_node_t* node, const hlo_check_t* check
     hlo_strbuf_printf(&text, ", %llu ulp apart",
                       (unsigned long long)hlo_check_ulp_distance(dtype, a, b));
   }
-  return hlo_node_invalid(node, "%s (%lld of %lld elements differ)", hlo_strbuf_text(&text),
-                          (long long)count, (long long)element_count);
+  return hlo_invalid_argument("%s (%lld of %lld elements differ)", hlo_strbuf_text(&text),
+                              (long long)count, (long long)element_count);
 }

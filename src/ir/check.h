@@ -21,14 +21,14 @@ typedef struct hlo_check {
 /// Returns false if the node is no check of operand 0.
 bool hlo_check_of(const hlo_node_t* node, hlo_check_t* out_check);
 /// Compares dense elements; `expected` NULL: check->expected, of the same type.
-/// errors: INVALID_ARGUMENT, naming the op, the first element that differs and the number of
-/// differing elements
-hlo_status_t hlo_check_elements(const hlo_node_t* node, const hlo_check_t* check, hlo_dtype_t dtype,
-                                uint32_t rank, const int64_t* dims, const void* actual,
+/// errors: INVALID_ARGUMENT without a location, naming the first element that differs and the
+/// number of differing elements
+hlo_status_t hlo_check_elements(const hlo_check_t* check, hlo_dtype_t dtype, uint32_t rank,
+                                const int64_t* dims, const void* actual,
                                 const void* expected) HLO_MUST_USE;
 
 /// The error of a failed @shape_assertion(ok, values...), whose message may name the values as {0},
-/// {1} and so on. errors: INVALID_ARGUMENT
+/// {1} and so on. errors: INVALID_ARGUMENT without a location
 hlo_status_t hlo_check_shape_error(const hlo_node_t* node, uint32_t count,
                                    const int64_t* values) HLO_MUST_USE HLO_COLD;
 

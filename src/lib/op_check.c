@@ -15,8 +15,8 @@ static bool is_same_type(const hlo_lib_array_t* a, hlo_dtype_t dtype, uint32_t r
 static hlo_status_t run_check(const hlo_lib_run_t* run) {
   const hlo_lib_array_t* actual = run->operands;
   const void* expected = run->node->operand_count > 1 ? run->operands[1].data : NULL;
-  HLO_TRY(hlo_check_elements(run->node, run->plan, actual->dtype, actual->rank, actual->dims,
-                             actual->data, expected));
+  HLO_TRY(hlo_check_elements(run->plan, actual->dtype, actual->rank, actual->dims, actual->data,
+                             expected));
   for (uint32_t i = 0; i < run->node->result_count; ++i) {
     memset(run->results[i].data, 1, run->results[i].size_bytes);
   }
