@@ -312,6 +312,17 @@ static hlo_status_t apply_side(hlo_func_t* entry, const side_t* side, set_attr_t
   return hlo_module_status(entry->module);
 }
 
+// An earlier phase has applied the options, and dimensions are those in memory.
+static bool has_lowered_layouts(const hlo_func_t* entry) {
+  const uint32_t arguments = entry->type->input_count;
+  bool found = false;
+  for (uint32_t i = 0; i < entry->type->element_count; ++i) {
+    found |= i < arguments ? hlo_func_argument_attr(entry, i, HLO_LAYOUT_ATTR) != NULL
+                           : hlo_func_result_attr(entry, i - arguments, HLO_LAYOUT_ATTR) != NULL;
+  }
+  return found;
+}
+
 hlo_status_t hlo_layouts_apply(hlo_func_t* entry, const hlo_compile_options_t* options) {
   const hlo_type_t* type = entry->type;
   const side_t arguments = {"argument", options->argument_layouts, options->argument_layout_count,
@@ -319,6 +330,7 @@ hlo_status_t hlo_layouts_apply(hlo_func_t* entry, const hlo_compile_options_t* o
   const side_t results = {"result", options->result_layouts, options->result_layout_count,
                           type->elements + type->input_count,
                           type->element_count - type->input_count};
+  if (has_lowered_layouts(entry)) return hlo_ok();
   HLO_TRY(apply_side(entry, &arguments, hlo_func_set_argument_attr));
   return apply_side(entry, &results, hlo_func_set_result_attr);
 }

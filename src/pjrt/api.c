@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // GetPjrtApi(): the table of functions and the chain of extensions, all constant data.
 #include "pjrt/objects.h"
+#include "pjrt/phase_compile.h"
 #include "pjrt/profiler.h"
 
 static hlo_status_t refuse(const char* function, const char* why) {
@@ -50,10 +51,21 @@ static const PJRT_FFI_Extension ffi = {
     .register_handler = entry_FFI_Register_Handler,
 };
 
+static const PJRT_PhaseCompile_Extension phase_compile = {
+    .base = {.struct_size = sizeof(PJRT_PhaseCompile_Extension),
+             .type = PJRT_Extension_Type_PhaseCompile,
+             .next = (PJRT_Extension_Base*)&ffi.base},
+    .phase_compile_get_compiler = entry_PhaseCompile_Get_Compiler,
+    .phase_compile_destroy_compiler = hlo_pjrt_PhaseCompile_Destroy_Compiler,
+    .phase_compile_run_phases = entry_PhaseCompile_Run_Phase,
+    .phase_compile_get_phase_names = entry_PhaseCompile_Get_PhaseNames,
+    .phase_compile_c_buffers_destroy = hlo_pjrt_PhaseCompile_C_Buffers_Destroy,
+};
+
 static const PJRT_RawBuffer_Extension raw_buffers = {
     .base = {.struct_size = sizeof(PJRT_RawBuffer_Extension),
              .type = PJRT_Extension_Type_RawBuffer,
-             .next = (PJRT_Extension_Base*)&ffi.base},
+             .next = (PJRT_Extension_Base*)&phase_compile.base},
     .PJRT_RawBuffer_CreateRawAliasOfBuffer = entry_RawBuffer_CreateRawAliasOfBuffer,
     .PJRT_RawBuffer_Destroy = entry_RawBuffer_Destroy,
     .PJRT_RawBuffer_GetOnDeviceSizeInBytes = entry_RawBuffer_GetOnDeviceSizeInBytes,

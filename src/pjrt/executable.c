@@ -130,24 +130,29 @@ static hlo_status_t check_program(const PJRT_Program* program) {
                            (int)program->format_size, program->format);
 }
 
-hlo_status_t hlo_pjrt_compile_bytes(const hlo_serialized_t* program,
-                                    const hlo_pjrt_settings_t* settings, const char* machine,
-                                    const hlo_compile_options_t* options,
-                                    hlo_executable_t** out_executable) {
-  hlo_compile_config_t config;
-  hlo_compile_config_read(&settings->config, &settings->observer, &config);
-  config.cache = settings->cache;
-  if (settings->client) config.parallel = hlo_client_parallel(settings->client);
+void hlo_pjrt_compile_config(const hlo_pjrt_settings_t* settings, const char* machine,
+                             const hlo_compile_options_t* options, hlo_compile_config_t* config) {
+  hlo_compile_config_read(&settings->config, &settings->observer, config);
+  config->cache = settings->cache;
+  if (settings->client) config->parallel = hlo_client_parallel(settings->client);
   if (options->unknown_debug_option_count != 0) {
     HLO_LOG(&settings->observer.log, INFO,
             "compile options: ignored %u debug options of a newer XLA",
             options->unknown_debug_option_count);
   }
   if (machine != NULL) {
-    config.cpu = machine;
-    config.may_be_absent = true;
+    config->cpu = machine;
+    config->may_be_absent = true;
   }
-  hlo_compile_options_apply(options, &config);
+  hlo_compile_options_apply(options, config);
+}
+
+hlo_status_t hlo_pjrt_compile_bytes(const hlo_serialized_t* program,
+                                    const hlo_pjrt_settings_t* settings, const char* machine,
+                                    const hlo_compile_options_t* options,
+                                    hlo_executable_t** out_executable) {
+  hlo_compile_config_t config;
+  hlo_pjrt_compile_config(settings, machine, options, &config);
   if (program->is_executable) config.subnormals = program->subnormals;
   config.code = program->code;
   config.code_bytes = program->code_bytes;
@@ -162,9 +167,8 @@ typedef struct compilation {
   hlo_executable_t* executable;
 } compilation_t;
 
-/// Fails if the topology lacks devices that the options ask for.
-static hlo_status_t check_devices(const PJRT_TopologyDescription* topology,
-                                  const hlo_compile_options_t* options) {
+hlo_status_t hlo_pjrt_check_devices(const PJRT_TopologyDescription* topology,
+                                    const hlo_compile_options_t* options) {
   const uint32_t processors = (uint32_t)(options->replica_count * options->partition_count);
   if (processors > topology->device_count) {
     return hlo_invalid_argument("%d replicas of %d partitions do not fit on a topology of %u devices",
@@ -188,7 +192,7 @@ static hlo_status_t compile_program(const PJRT_Program* program,
   hlo_arena_init(&out->arena, 0);
   HLO_TRY(hlo_compile_options_parse(options, options_bytes, &out->arena, &out->options));
   HLO_TRY(check_program(program));
-  if (topology != NULL) HLO_TRY(check_devices(topology, &out->options));
+  if (topology != NULL) HLO_TRY(hlo_pjrt_check_devices(topology, &out->options));
   const hlo_serialized_t source = {.source = (const uint8_t*)program->code,
                                    .source_bytes = program->code_size};
   return hlo_pjrt_compile_bytes(&source, settings, topology != NULL ? topology->machine : NULL,

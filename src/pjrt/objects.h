@@ -203,6 +203,14 @@ struct PJRT_LoadedExecutable {
 hlo_status_t hlo_pjrt_executable_create(hlo_executable_t* executable,
                                         PJRT_Executable** out_executable) HLO_MUST_USE;
 
+/// Fails if the topology lacks devices that the options ask for.
+hlo_status_t hlo_pjrt_check_devices(const PJRT_TopologyDescription* topology,
+                                    const hlo_compile_options_t* options) HLO_MUST_USE;
+
+/// Fills `config` for compilations with `options` for a machine (null: that of `settings`).
+void hlo_pjrt_compile_config(const hlo_pjrt_settings_t* settings, const char* machine,
+                             const hlo_compile_options_t* options, hlo_compile_config_t* config);
+
 /// Compiles the source, or takes its code from the cache, with the counts of `options`. machine: the
 /// description of the one to compile for; null: that of `settings`.
 hlo_status_t hlo_pjrt_compile_bytes(const hlo_serialized_t* program,
