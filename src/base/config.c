@@ -109,6 +109,16 @@ static hlo_config_index_t find_option(const char* name, size_t length) {
   return HLO_CONFIG_COUNT;
 }
 
+hlo_config_index_t hlo_config_find(const char* name) {
+  return find_option(name, strlen(name));
+}
+
+int64_t hlo_config_number(const hlo_config_t* config, hlo_config_index_t index) {
+  const hlo_config_info_t* info = &kOptions[index];
+  const void* member = (const uint8_t*)config + info->offset;
+  return info->kind == HLO_CONFIG_KIND_BOOL ? *(const bool*)member : *(const int64_t*)member;
+}
+
 hlo_status_t hlo_config_set(hlo_config_t* config, const char* name, const char* value,
                             hlo_config_source_t source) {
   hlo_config_index_t index = find_option(name, strlen(name));

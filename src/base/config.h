@@ -74,6 +74,11 @@ void hlo_config_deinit(hlo_config_t* config);
 hlo_status_t hlo_config_set(hlo_config_t* config, const char* name, const char* value,
                             hlo_config_source_t source) HLO_MUST_USE;
 
+/// Returns the number of a name, HLO_CONFIG_COUNT if no option has it.
+hlo_config_index_t hlo_config_find(const char* name);
+/// Returns the value of an option that is no text.
+int64_t hlo_config_number(const hlo_config_t* config, hlo_config_index_t index);
+
 /// Prints the value in the form that hlo_config_set() reads.
 void hlo_config_print_value(const hlo_config_t* config, hlo_config_index_t index,
                             hlo_strbuf_t* out);

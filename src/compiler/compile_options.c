@@ -100,6 +100,58 @@ static void describe_value(const option_value_t* value, const char* text, char* 
   }
 }
 
+// --- Options of the library for one program ------------------------------------------------------
+
+static const char kOwnPrefix[] = "hlocc_";
+enum { OWN_PREFIX_LENGTH = sizeof kOwnPrefix - 1 };
+
+/// The options that a program can have for itself; all others are those of its client.
+static bool apply_to_config(const hlo_option_override_t* override, hlo_compile_config_t* config) {
+  switch (override->index) {
+    case HLO_CONFIG_BACKEND: config->backend = *override->text ? override->text : NULL; return true;
+    case HLO_CONFIG_SUBNORMALS: config->subnormals = (hlo_subnormals_t) override->number; return true;
+    case HLO_CONFIG_CC: config->cc = override->text; return true;
+    case HLO_CONFIG_CHECK: config->verify_each = override->number != 0; return true;
+    case HLO_CONFIG_TEMPORARY_LIMIT:
+      config->temporary_limit = (uint64_t) override->number << 10;
+      return true;
+    case HLO_CONFIG_PERF: config->perf = override->number != 0; return true;
+    case HLO_CONFIG_GDB: config->gdb = override->number != 0; return true;
+    default: return false;
+  }
+}
+
+/// Reads the value as the environment variable would be read.
+static hlo_status_t read_own_override(const char* name, const char* text, hlo_arena_t* arena,
+                                      hlo_option_override_t* out) {
+  hlo_config_t scratch = {0};
+  hlo_arena_init(&scratch.arena, 0);
+  hlo_status_t status = hlo_config_set(&scratch, name, text, HLO_CONFIG_SOURCE_OPTION);
+  if (hlo_status_is_ok(status)) {
+    out->index = hlo_config_find(name);
+    const bool is_text = hlo_config_info(out->index)->kind == HLO_CONFIG_KIND_STRING;
+    out->number = is_text ? 0 : hlo_config_number(&scratch, out->index);
+    out->text = is_text ? hlo_arena_strndup(arena, text, strlen(text)) : NULL;
+    status = hlo_arena_status(arena);
+  }
+  hlo_config_deinit(&scratch);
+  return status;
+}
+
+static hlo_status_t add_own_override(const char* key, const char* text, hlo_arena_t* arena,
+                                     hlo_option_override_t* out) {
+  hlo_status_t status = read_own_override(key + OWN_PREFIX_LENGTH, text, arena, out);
+  if (hlo_status_code(status) == HLO_STATUS_NOT_FOUND) {
+    hlo_status_release(status);
+    return hlo_invalid_argument("No such compile option: '%s'", key);
+  }
+  HLO_TRY_MSG(status, "compile option %s", key);
+  hlo_compile_config_t ignored;
+  hlo_compile_config_init(&ignored);
+  if (apply_to_config(out, &ignored)) return hlo_ok();
+  return hlo_invalid_argument("compile option %s is one of clients, not of programs", key);
+}
+
 /// Checks one entry of env_option_overrides and takes what has a meaning.
 static hlo_status_t apply_override(const option_override_t* override, hlo_arena_t* arena,
                                    hlo_compile_options_t* out) {
@@ -109,6 +161,12 @@ static hlo_status_t apply_override(const option_override_t* override, hlo_arena_
   const char* text =
       hlo_arena_strndup(arena, (const char*)value->string_field.data, value->string_field.size);
   HLO_TRY(hlo_arena_status(arena));
+  if (strncmp(key, kOwnPrefix, OWN_PREFIX_LENGTH) == 0) {
+    char number[64];
+    describe_value(value, text, number, sizeof number);
+    return add_own_override(key, value->has_string_field ? text : number, arena,
+                            &out->overrides[out->override_count++]);
+  }
   for (size_t i = 0; i < sizeof debug_options / sizeof debug_options[0]; ++i) {
     if (strcmp(debug_options[i].name, key) != 0) continue;
     const char* wanted = kind_mismatch(debug_options[i].kind, value, text);
@@ -342,6 +400,9 @@ hlo_status_t hlo_compile_options_parse(const void* data, size_t size_bytes, hlo_
                        "argument_layouts", "argument", arena, &result.argument_layouts,
                        &result.argument_layout_count));
   const option_override_t* overrides = options.env_option_overrides.items;
+  result.overrides =
+      hlo_arena_array(arena, options.env_option_overrides.count, sizeof *result.overrides);
+  HLO_TRY(hlo_arena_status(arena));
   for (size_t i = 0; i < options.env_option_overrides.count; ++i) {
     HLO_TRY(apply_override(&overrides[i], arena, &result));
   }
@@ -357,6 +418,7 @@ void hlo_compile_options_apply(const hlo_compile_options_t* options, hlo_compile
   config->partition_count = options->partition_count;
   config->device_memory_bytes = options->device_memory_bytes;
   config->layouts = options;
+  for (size_t i = 0; i < options->override_count; ++i) apply_to_config(&options->overrides[i], config);
 }
 
 static void put_layout(const hlo_array_layout_t* layout, uint32_t number, hlo_strbuf_t* out) {

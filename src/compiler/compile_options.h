@@ -23,6 +23,13 @@ typedef struct hlo_array_layout {
   size_t rank;
 } hlo_array_layout_t;
 
+/// An option of the library for one program: hlocc_<name> in env_option_overrides.
+typedef struct hlo_option_override {
+  hlo_config_index_t index;
+  int64_t number;    // of an INT, BOOL or CHOICE
+  const char* text;  // of a STRING
+} hlo_option_override_t;
+
 /// owner  : the arena that it was parsed into
 /// threads: immutable
 typedef struct hlo_compile_options {
@@ -51,6 +58,9 @@ typedef struct hlo_compile_options {
   size_t propagate_to_parameter_count;
   const bool* propagate_to_results;
   size_t propagate_to_result_count;
+
+  hlo_option_override_t* overrides;
+  size_t override_count;
 
   uint32_t unknown_debug_option_count;  // from a newer XLA; ignored
 

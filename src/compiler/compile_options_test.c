@@ -170,6 +170,39 @@ static void test_unknown_override(void** state) {
   expect_refused(f, HLO_STATUS_INVALID_ARGUMENT, "No such compile option: 'invalid_key'");
 }
 
+static void test_own_options_of_a_program(void** state) {
+  fixture_t* f = *state;
+  put_override(&f->bytes, "hlocc_subnormals", "keep");
+  put_override(&f->bytes, "xla_embed_ir_in_executable", "true");
+  put_override(&f->bytes, "hlocc_backend", "interp");
+  expect_parsed(f);
+  assert_int_equal(f->options.override_count, 2);
+  hlo_compile_config_t config;
+  hlo_compile_config_init(&config);
+  hlo_compile_options_apply(&f->options, &config);
+  assert_int_equal(config.subnormals, HLO_SUBNORMALS_KEEP);
+  assert_string_equal(config.backend, "interp");
+  assert_false(config.verify_each);
+}
+
+static void test_own_options_of_clients(void** state) {
+  fixture_t* f = *state;
+  put_override(&f->bytes, "hlocc_num_devices", "2");
+  expect_refused(f, HLO_STATUS_INVALID_ARGUMENT, "hlocc_num_devices is one of clients");
+}
+
+static void test_own_options_with_bad_values(void** state) {
+  fixture_t* f = *state;
+  put_override(&f->bytes, "hlocc_subnormals", "maybe");
+  expect_refused(f, HLO_STATUS_INVALID_ARGUMENT, "expected one of: flush,keep");
+}
+
+static void test_unknown_own_option(void** state) {
+  fixture_t* f = *state;
+  put_override(&f->bytes, "hlocc_warp", "1");
+  expect_refused(f, HLO_STATUS_INVALID_ARGUMENT, "No such compile option: 'hlocc_warp'");
+}
+
 static void test_override_of_the_wrong_kind(void** state) {
   fixture_t* f = *state;
   put_override(&f->bytes, "xla_embed_ir_in_executable", "invalid_value");
@@ -254,6 +287,10 @@ int main(void) {
       TEST(test_unknown_debug_options_are_counted),
       TEST(test_unknown_override),
       TEST(test_override_of_the_wrong_kind),
+      TEST(test_own_options_of_a_program),
+      TEST(test_own_options_of_clients),
+      TEST(test_own_options_with_bad_values),
+      TEST(test_unknown_own_option),
       TEST(test_unsupported_is_named),
       TEST(test_layouts),
       TEST(test_tiled_layouts_are_refused),

@@ -63,18 +63,45 @@ static hlo_status_t reserve_shells(const PJRT_LoadedExecutable* loaded, size_t d
   return hlo_ok();
 }
 
+/// True if the tasks are more than this process, which is task 0.
+static bool has_other_tasks(const PJRT_ExecuteOptions* options) {
+  return options->num_tasks > 1 ||
+         (options->num_tasks == 1 && options->task_ids != NULL && options->task_ids[0] != 0);
+}
+
+/// Refuses options that ask for more than hlocc has. Those that are neither here nor in launch() mean
+/// nothing: incarnation_ids of one task, use_major_to_minor_data_layout_for_callbacks without them.
+static hlo_status_t check_options(const PJRT_ExecuteOptions* options) {
+  const struct {
+    bool is_asked;
+    const char* field;
+    const char* why;
+  } rows[] = {
+      {options->num_send_ops != 0, "send_callbacks", "host callbacks arrive as FFI calls"},
+      {options->num_recv_ops != 0, "recv_callbacks", "host callbacks arrive as FFI calls"},
+      {has_other_tasks(options), "task_ids", "a program runs in one process"},
+      {options->multi_slice_config != NULL, "multi_slice_config", "there are no slices"},
+      {options->num_hlo_output_callbacks != 0, "hlo_output_callbacks",
+       "values inside of programs cannot be observed"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    if (!rows[i].is_asked) continue;
+    return hlo_unimplemented("execute option %s is not supported: %s", rows[i].field, rows[i].why);
+  }
+  if (options->num_non_donatable_input_indices != 0 &&
+      options->non_donatable_input_indices == NULL) {
+    return hlo_invalid_argument("execute option non_donatable_input_indices is null, expected %zu",
+                                options->num_non_donatable_input_indices);
+  }
+  return hlo_ok();
+}
+
 /// Copies the options that the caller knows; later fields are zero.
 static hlo_status_t read_options(const PJRT_ExecuteOptions* given, PJRT_ExecuteOptions* out) {
   memset(out, 0, sizeof *out);
   if (given == NULL) return hlo_ok();
   memcpy(out, given, given->struct_size < sizeof *out ? given->struct_size : sizeof *out);
-  if (out->num_send_ops != 0 || out->num_recv_ops != 0) {
-    return hlo_unimplemented("send and receive callbacks are not supported");
-  }
-  if (out->num_hlo_output_callbacks != 0) {
-    return hlo_unimplemented("output callbacks are not supported");
-  }
-  return hlo_ok();
+  return check_options(out);
 }
 
 static hlo_status_t launch(const PJRT_LoadedExecutable_Execute_Args* args,

@@ -371,7 +371,7 @@ static void test_launches_that_cannot_be(void** state) {
   assert_null(results[0]);
   PJRT_ExecuteOptions options = {.struct_size = PJRT_ExecuteOptions_STRUCT_SIZE, .num_recv_ops = 1};
   args.options = &options;
-  FAILS(LoadedExecutable_Execute, &args, UNIMPLEMENTED, "receive callbacks");
+  FAILS(LoadedExecutable_Execute, &args, UNIMPLEMENTED, "option recv_callbacks");
   OK(LoadedExecutable_Delete, &ARGS(LoadedExecutable_Delete, .executable = loaded));
   PJRT_LoadedExecutable_IsDeleted_Args deleted =
       ARGS(LoadedExecutable_IsDeleted, .executable = loaded);
@@ -379,6 +379,80 @@ static void test_launches_that_cannot_be(void** state) {
   assert_true(deleted.is_deleted);
   for (int i = 0; i < 2; ++i) hlo_test_destroy_buffer(arguments[i]);
   hlo_test_destroy_loaded(loaded);
+}
+
+// Each option is honoured, without meaning here, or refused by its name.
+static void test_options_of_launches(void** state) {
+  PJRT_LoadedExecutable* loaded = hlo_test_compile(*state, donating_program);
+  PJRT_Buffer *argument = upload_four(*state, 1), *result = NULL;
+  int tasks[] = {0, 1};
+  int64_t incarnations[] = {77, 78};
+  const int64_t beyond[] = {1}, first[] = {0};
+#define OPTIONS(...) \
+  {.struct_size = PJRT_ExecuteOptions_STRUCT_SIZE, __VA_ARGS__}
+  struct {
+    PJRT_ExecuteOptions options;
+    PJRT_Error_Code code;
+    const char* part;
+  } cases[] = {
+      {OPTIONS(.num_send_ops = 1), PJRT_Error_Code_UNIMPLEMENTED, "send_callbacks"},
+      {OPTIONS(.num_recv_ops = 1), PJRT_Error_Code_UNIMPLEMENTED, "recv_callbacks"},
+      {OPTIONS(.num_tasks = 2, .task_ids = tasks, .incarnation_ids = incarnations),
+       PJRT_Error_Code_UNIMPLEMENTED, "task_ids"},
+      {OPTIONS(.num_tasks = 1, .task_ids = tasks + 1), PJRT_Error_Code_UNIMPLEMENTED, "task_ids"},
+      {OPTIONS(.multi_slice_config = (PJRT_MultiSlice_Config*)tasks),
+       PJRT_Error_Code_UNIMPLEMENTED, "multi_slice_config"},
+      {OPTIONS(.num_hlo_output_callbacks = 1), PJRT_Error_Code_UNIMPLEMENTED,
+       "hlo_output_callbacks"},
+      {OPTIONS(.num_non_donatable_input_indices = 1), PJRT_Error_Code_INVALID_ARGUMENT,
+       "non_donatable_input_indices is null"},
+      {OPTIONS(.non_donatable_input_indices = beyond, .num_non_donatable_input_indices = 1),
+       PJRT_Error_Code_INVALID_ARGUMENT, "donation of argument 1 of 1"},
+      {OPTIONS(.non_donatable_input_indices = first, .num_non_donatable_input_indices = 1,
+               .num_tasks = 1, .task_ids = tasks, .incarnation_ids = incarnations,
+               .call_location = "train.py:7", .launch_id = 3,
+               .use_major_to_minor_data_layout_for_callbacks = true),
+       PJRT_Error_Code_OK, NULL},
+  };
+#undef OPTIONS
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    PJRT_LoadedExecutable_Execute_Args args =
+        ARGS(LoadedExecutable_Execute, .executable = loaded, .options = &cases[i].options,
+             .argument_lists = (PJRT_Buffer* const* const[]){&argument}, .num_devices = 1,
+             .num_args = 1, .output_lists = (PJRT_Buffer * * const[]){&result});
+    PJRT_Error* error = GetPjrtApi()->PJRT_LoadedExecutable_Execute(&args);
+    if (cases[i].part) {
+      hlo_test_expect_error(error, cases[i].code, cases[i].part);
+    } else {
+      hlo_test_expect_ok(error, "PJRT_LoadedExecutable_Execute");
+    }
+    assert_false(hlo_test_is_deleted(argument));
+  }
+  expect_four(result, 2, 3, 4, 5);
+  hlo_test_destroy_buffer(argument);
+  hlo_test_destroy_buffer(result);
+  hlo_test_destroy_loaded(loaded);
+}
+
+// Neither a buffer nor a device of another client takes part in a launch.
+static void test_other_clients_are_refused(void** state) {
+  PJRT_Client* other = hlo_test_create_client(1);
+  PJRT_LoadedExecutable* loaded = hlo_test_compile(*state, donating_program);
+  PJRT_Buffer *ours = upload_four(*state, 1), *theirs = upload_four(other, 1), *result;
+  PJRT_LoadedExecutable_Execute_Args args =
+      ARGS(LoadedExecutable_Execute, .executable = loaded,
+           .argument_lists = (PJRT_Buffer* const* const[]){&theirs}, .num_devices = 1,
+           .num_args = 1, .output_lists = (PJRT_Buffer * * const[]){&result});
+  FAILS(LoadedExecutable_Execute, &args, INVALID_ARGUMENT,
+        "argument 0 is on device 0 of another client");
+  args.argument_lists = (PJRT_Buffer* const* const[]){&ours};
+  args.execute_device = hlo_test_device_of(other, 0);
+  FAILS(LoadedExecutable_Execute, &args, INVALID_ARGUMENT, "device 0 of another client");
+  assert_false(hlo_test_is_deleted(ours) || hlo_test_is_deleted(theirs));
+  hlo_test_destroy_buffer(ours);
+  hlo_test_destroy_buffer(theirs);
+  hlo_test_destroy_loaded(loaded);
+  hlo_test_destroy_client(other);
 }
 
 static void test_error_arguments_make_error_results(void** state) {
@@ -617,6 +691,8 @@ int main(void) {
       TEST(test_donated_values_of_aliases_are_not_overwritten),
       TEST(test_callbacks_may_destroy_their_client),
       TEST(test_launches_that_cannot_be),
+      TEST(test_options_of_launches),
+      TEST(test_other_clients_are_refused),
       TEST(test_error_arguments_make_error_results),
       TEST(test_serialization),
       TEST(test_compile_without_a_client),

@@ -285,10 +285,21 @@ static hlo_status_t check_launch(hlo_loaded_t* loaded, const hlo_launch_t* launc
     return hlo_invalid_argument("%s is compiled for %u devices and cannot run on a single one",
                                 loaded->executable->name, loaded->device_count);
   }
+  if (launch->device && launch->device->client != loaded->client) {
+    return hlo_invalid_argument("%s cannot run on device %d of another client",
+                                loaded->executable->name, launch->device->id);
+  }
   if (launch->argument_count != loaded->executable->argument_count) {
     return hlo_invalid_argument("launch of %s with %u arguments, expected %u",
                                 loaded->executable->name, launch->argument_count,
                                 loaded->executable->argument_count);
+  }
+  for (uint32_t i = 0; i < launch->non_donatable_count; ++i) {
+    const int64_t argument = launch->non_donatable[i];
+    if (argument >= 0 && argument < (int64_t)launch->argument_count) continue;
+    return hlo_invalid_argument("launch of %s denies the donation of argument %lld of %u",
+                                loaded->executable->name, (long long)argument,
+                                launch->argument_count);
   }
   return hlo_ok();
 }
@@ -334,9 +345,18 @@ static bool is_synchronous(const hlo_launch_t* launch, const hlo_loaded_t* loade
   return loaded->foreign && launch->user_data && launch->user_data->count;
 }
 
+// Adds the place in the launch to the error of one of several devices.
+static hlo_status_t name_device(const prepared_t* p, uint32_t row, hlo_status_t status) {
+  if (HLO_LIKELY(hlo_status_is_ok(status) || p->count == 1)) return status;
+  const uint32_t partitions = (uint32_t)p->loaded->executable->config.partition_count;
+  HLO_TRY_MSG(status, "%s, replica %u, partition %u (device %d)", p->loaded->executable->name,
+              row / partitions, row % partitions, p->loaded->devices[row]->id);
+  return hlo_ok();
+}
+
 static hlo_status_t prepare_devices(const hlo_launch_t* launch, prepared_t* p) {
   for (uint32_t d = 0; d < p->count; ++d) {
-    HLO_TRY(prepare_device(p->loaded, launch, d, &p->runs[d]));
+    HLO_TRY(name_device(p, d, prepare_device(p->loaded, launch, d, &p->runs[d])));
     p->is_pending |= p->runs[d]->is_pending;
   }
   const bool is_alone = p->count == 1 && !p->is_pending;

@@ -552,6 +552,8 @@ static void all_devices_launch_or_none(void** state) {
   table_t table;
   table_init(&table);
   hlo_buffer_delete(table.arguments[5][0]);
+  expect(hlo_loaded_execute(loaded, &table.launch), HLO_STATUS_INVALID_ARGUMENT,
+         "replica 5, partition 0 (device 5)");
   expect(hlo_loaded_execute(loaded, &table.launch), HLO_STATUS_INVALID_ARGUMENT, "deleted");
   for (uint32_t d = 0; d < DEVICES; ++d) assert_null(table.results[d][0]);
   table_release(&table);

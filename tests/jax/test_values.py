@@ -269,3 +269,13 @@ def test_ahead_of_time(random):
     np.testing.assert_allclose(compiled(x), x @ x, rtol=1e-5, atol=1e-5)
     assert compiled.cost_analysis() is not None
     assert compiled.memory_analysis().argument_size_in_bytes == x.nbytes
+
+
+def test_options_of_one_program():
+    """compiler_options with the prefix hlocc_ are options of the library for one program."""
+    tiny = np.full(4, 1e-40, np.float32)
+    flushed = jax.jit(lambda x: x * 2)(tiny)
+    kept = jax.jit(lambda x: x * 2, compiler_options={"hlocc_subnormals": "keep"})(tiny)
+    assert (np.asarray(flushed) == 0).all() and (np.asarray(kept) > 0).all()
+    with pytest.raises(jax.errors.JaxRuntimeError, match="is one of clients"):
+        jax.jit(lambda x: x * 2, compiler_options={"hlocc_num_devices": 2})(tiny)
