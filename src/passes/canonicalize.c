@@ -255,6 +255,8 @@ hlo_status_t hlo_pass_canonicalize(hlo_pass_ctx_t* ctx, hlo_module_t* module) {
   canonicalizer_t c = {.ctx = ctx};
   hlo_rule_class_t exactness;
   HLO_TRY(read_class(ctx->argument, &exactness));
-  HLO_TRY(hlo_rules_shared(exactness, &c.rules));
-  return hlo_module_walk(module, true, canonicalize_node, &c);
+  HLO_TRY(hlo_rules_acquire(exactness, &c.rules));
+  hlo_status_t status = hlo_module_walk(module, true, canonicalize_node, &c);
+  hlo_rules_release();
+  return status;
 }

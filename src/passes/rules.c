@@ -297,10 +297,22 @@ static void destroy_shared(shared_set_t* set) {
   hlo_mem_free(set);
 }
 
-hlo_status_t hlo_rules_shared(hlo_rule_class_t exactness, const hlo_rule_set_t** out_set) {
-  static _Atomic(shared_set_t*) sets[HLO_RULE_FAST + 1];  // created once, freed never
-  // acquire: makes the creator's writes visible
-  shared_set_t* set = atomic_load_explicit(&sets[exactness], memory_order_acquire);
+// Created once; freed when the library is unloaded.
+static _Atomic(shared_set_t*) shared_sets[HLO_RULE_FAST + 1];
+static atomic_uint shared_users;
+
+// An unloaded library must not leave its rules allocated. At the end of a process, threads may
+// still compile: they count themselves before they look for a set, so that it is not freed
+// (sequentially consistent: either they find no set, or their count is seen here).
+__attribute__((destructor)) static void release_shared_sets(void) {
+  for (int i = 0; i <= HLO_RULE_FAST; ++i) {
+    shared_set_t* set = atomic_exchange(&shared_sets[i], NULL);
+    if (set && atomic_load(&shared_users) == 0) destroy_shared(set);
+  }
+}
+
+static hlo_status_t share_set(hlo_rule_class_t exactness, shared_set_t** out_set) {
+  shared_set_t* set = atomic_load(&shared_sets[exactness]);
   if (!set) {
     shared_set_t* made = hlo_mem_alloc_zeroed(sizeof *made);
     if (!made) return hlo_status_out_of_memory(sizeof *made);
@@ -310,16 +322,31 @@ hlo_status_t hlo_rules_shared(hlo_rule_class_t exactness, const hlo_rule_set_t**
       destroy_shared(made);
       return status;
     }
-    // acq_rel: publishes our set, or acquires the set of a thread that was first
-    if (atomic_compare_exchange_strong_explicit(&sets[exactness], &set, made, memory_order_acq_rel,
-                                                memory_order_acquire)) {
+    // publishes our set, or acquires the set of a thread that was first
+    if (atomic_compare_exchange_strong(&shared_sets[exactness], &set, made)) {
       set = made;
     } else {
       destroy_shared(made);
     }
   }
+  *out_set = set;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_rules_acquire(hlo_rule_class_t exactness, const hlo_rule_set_t** out_set) {
+  atomic_fetch_add(&shared_users, 1);
+  shared_set_t* set = NULL;
+  hlo_status_t status = share_set(exactness, &set);
+  if (!hlo_status_is_ok(status)) {
+    hlo_rules_release();
+    return status;
+  }
   *out_set = &set->rules;
   return hlo_ok();
+}
+
+void hlo_rules_release(void) {
+  atomic_fetch_sub(&shared_users, 1);
 }
 
 // ---- numbers

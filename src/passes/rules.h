@@ -81,9 +81,11 @@ hlo_status_t hlo_rules_compile(const hlo_rule_t* rule, hlo_rule_class_t exactnes
 
 /// Returns all rules up to `exactness`, compiled once per process.
 /// errors : as above
+/// owner  : lent until hlo_rules_release(), which is called once after each success
 /// threads: safe
-hlo_status_t hlo_rules_shared(hlo_rule_class_t exactness,
-                              const hlo_rule_set_t** out_set) HLO_MUST_USE;
+hlo_status_t hlo_rules_acquire(hlo_rule_class_t exactness,
+                               const hlo_rule_set_t** out_set) HLO_MUST_USE;
+void hlo_rules_release(void);
 
 /// Applies the first matching rule to the only result of `node`. True: a value of the same type has
 /// replaced it and the node is erased; *out_node is the new op, or NULL if the rule made none.
