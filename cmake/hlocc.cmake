@@ -334,11 +334,13 @@ function(hlo_unit_tests)
   hlo_emulate_amx(test_codegen_vir_guard)
   hlo_abi_checks(pjrt test_pjrt_abi)
   hlo_abi_checks(ffi test_ffi_abi test_ffi_handlers_jaxlib)
-  if(TARGET test_pjrt_load)
-    add_dependencies(test_pjrt_load pjrt_plugin)
-    set_tests_properties(pjrt/load PROPERTIES ENVIRONMENT
-                         "HLOCC_LIBRARY_PATH=$<TARGET_FILE:pjrt_plugin>")
-  endif()
+  foreach(test load hosts)
+    if(TARGET test_pjrt_${test})
+      add_dependencies(test_pjrt_${test} pjrt_plugin)
+      set_tests_properties(pjrt/${test} PROPERTIES ENVIRONMENT
+                           "HLOCC_LIBRARY_PATH=$<TARGET_FILE:pjrt_plugin>")
+    endif()
+  endforeach()
 endfunction()
 
 # bench/pjrt_bench, which times any PJRT plugin through its C interface, and the plugin of

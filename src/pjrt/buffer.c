@@ -10,6 +10,7 @@ hlo_status_t hlo_pjrt_buffer_reserve(PJRT_Client* client, PJRT_Buffer** out_buff
   atomic_init(&buffer->count, 1);
   buffer->buffer = NULL;
   buffer->client = client;
+  hlo_client_hold_begin(client->client);
   *out_buffer = buffer;
   return hlo_ok();
 }
@@ -38,6 +39,7 @@ void hlo_pjrt_buffer_release(PJRT_Buffer* buffer) {
   // acq_rel: the last owner sees the other owners' accesses to the buffer
   if (atomic_fetch_sub_explicit(&buffer->count, 1, memory_order_acq_rel) != 1) return;
   if (buffer->buffer != NULL) hlo_buffer_release(buffer->buffer);
+  hlo_client_hold_end(buffer->client->client);
   hlo_mem_free(buffer);
 }
 

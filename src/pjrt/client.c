@@ -4,9 +4,11 @@
 
 // --- Lifetime ------------------------------------------------------------------------------------
 
-/// Frees the data lent to the runtime's client.
+/// Frees the data lent to the runtime's client, when no object holds the client any more.
 static void free_client(void* context) {
   PJRT_Client* client = context;
+  hlo_pjrt_devices_destroy(client);
+  hlo_pjrt_topology_destroy(client->topology);
   hlo_mutex_deinit(&client->user_data_lock);
   hlo_arena_deinit(&client->arena);
   hlo_pjrt_settings_deinit(&client->settings);
@@ -16,8 +18,6 @@ static void free_client(void* context) {
 /// When called in a callback, the rest happens once the work in flight has ended.
 static void destroy_client(PJRT_Client* client) {
   if (client == NULL) return;
-  hlo_pjrt_devices_destroy(client);
-  hlo_pjrt_topology_destroy(client->topology);
   if (client->client != NULL) {
     hlo_client_release_then(client->client, free_client, client);
   } else {

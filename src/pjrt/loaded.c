@@ -15,6 +15,7 @@ static void destroy_loaded(PJRT_LoadedExecutable* shell) {
     hlo_loaded_release(shell->loaded);
   }
   hlo_arena_deinit(&shell->arena);
+  hlo_client_hold_end(shell->client->client);
   hlo_mem_free(shell);
 }
 
@@ -56,6 +57,7 @@ hlo_status_t hlo_pjrt_load(PJRT_Client* client, hlo_executable_t* executable,
   if (shell == NULL) return hlo_status_out_of_memory(sizeof *shell);
   hlo_arena_init(&shell->arena, 0);
   shell->client = client;
+  hlo_client_hold_begin(client->client);
   hlo_status_t status = fill_loaded(shell, executable, options);
   if (!hlo_status_is_ok(status)) {
     destroy_loaded(shell);

@@ -26,6 +26,7 @@ static void release_raw(PJRT_RawBuffer* base) {
   // acq_rel: the last owner sees what the other owners did
   if (atomic_fetch_sub_explicit(&own(base)->count, 1, memory_order_acq_rel) != 1) return;
   hlo_raw_buffer_deinit(&own(base)->raw);
+  hlo_client_hold_end(own(base)->client->client);
   hlo_mem_free(base);
 }
 
@@ -201,6 +202,7 @@ static hlo_status_t wrap(PJRT_Client* client, raw_buffer_t** out_raw) {
   if (raw == NULL) return hlo_status_out_of_memory(sizeof *raw);
   raw->base.vtable = &raw_functions;
   raw->client = client;
+  hlo_client_hold_begin(client->client);
   atomic_init(&raw->count, 1);
   *out_raw = raw;
   return hlo_ok();
@@ -210,6 +212,7 @@ static hlo_status_t give_raw(raw_buffer_t* raw, hlo_status_t status, PJRT_RawBuf
   if (hlo_status_is_ok(status)) {
     *out_raw = &raw->base;
   } else {
+    hlo_client_hold_end(raw->client->client);
     hlo_mem_free(raw);
   }
   return status;

@@ -42,6 +42,7 @@ static void destroy_manager(manager_t* manager) {
   }
   hlo_mutex_deinit(&manager->lock);
   hlo_arena_deinit(&manager->arena);
+  hlo_client_hold_end(hlo_pjrt_memory_client(manager->memory)->client);
   hlo_mem_free(manager);
 }
 
@@ -89,6 +90,7 @@ hlo_status_t hlo_pjrt_Client_CreateBuffersForAsyncHostToDevice(
   manager_t* manager = hlo_mem_alloc_zeroed(sizeof *manager);
   if (manager == NULL) return hlo_status_out_of_memory(sizeof *manager);
   manager->memory = memory;
+  hlo_client_hold_begin(hlo_pjrt_memory_client(memory)->client);
   hlo_arena_init(&manager->arena, 0);
   hlo_mutex_init(&manager->lock, HLO_LOCK_LEVEL_CLIENT);
   manager->items = hlo_arena_array(&manager->arena, args->num_shape_specs, sizeof(item_t));

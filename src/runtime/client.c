@@ -23,6 +23,8 @@ struct hlo_client {
   atomic_ullong run_id;
   atomic_ullong work_count;  // launches and copies in flight, and one until the release begins
   hlo_gate_t idle;           // opened when the count becomes zero
+  atomic_uint hold_count;    // objects that may outlive the release, and one until it has ended
+  atomic_bool is_released;   // no thread of the client runs any more
   bool is_retired;           // no thread waits in the release: the client's threads free it
   void (*after)(void* context);  // NULL: nothing
   void* after_context;
@@ -107,6 +109,7 @@ hlo_status_t hlo_client_create(const hlo_client_options_t* options, hlo_client_t
   client->trace = hlo_observer_trace(options->observer);
   client->device_count = device_count;
   atomic_init(&client->work_count, 1);
+  atomic_init(&client->hold_count, 1);
   hlo_mutex_init(&client->flight.lock, HLO_LOCK_LEVEL_FLIGHT);
   hlo_dma_table_init(&client->dma_table);
   init_devices(client, options->launch_limit);
@@ -114,9 +117,8 @@ hlo_status_t hlo_client_create(const hlo_client_options_t* options, hlo_client_t
   return hlo_ok();
 }
 
-// Frees the rest after the threads have ended.
-static void free_client(void* context) {
-  hlo_client_t* client = context;
+// Frees the rest when the threads have ended and no object holds the client.
+static void free_client(hlo_client_t* client) {
   void (*after)(void* context) = client->after;
   void* after_context = client->after_context;
   for (uint32_t i = 0; i < client->device_count; ++i) {
@@ -128,6 +130,24 @@ static void free_client(void* context) {
   hlo_mutex_deinit(&client->flight.lock);
   hlo_mem_free(client);
   if (after) after(after_context);
+}
+
+void hlo_client_hold_begin(hlo_client_t* client) {
+  // relaxed: the release has not ended, or another object has a hold
+  atomic_fetch_add_explicit(&client->hold_count, 1, memory_order_relaxed);
+}
+
+void hlo_client_hold_end(hlo_client_t* client) {
+  // acq_rel: the last owner sees the other owners' accesses
+  if (atomic_fetch_sub_explicit(&client->hold_count, 1, memory_order_acq_rel) == 1) {
+    free_client(client);
+  }
+}
+
+static void end_release(void* context) {
+  hlo_client_t* client = context;
+  atomic_store(&client->is_released, true);
+  hlo_client_hold_end(client);
 }
 
 void hlo_client_release_then(hlo_client_t* client, void (*after)(void* context), void* context) {
@@ -145,7 +165,7 @@ void hlo_client_release_then(hlo_client_t* client, void (*after)(void* context),
     hlo_gate_await(&client->idle, UINT64_MAX);
   }
   hlo_pool_release(client->pool);
-  free_client(client);
+  end_release(client);
 }
 
 void hlo_client_release(hlo_client_t* client) {
@@ -205,6 +225,10 @@ hlo_trace_t* hlo_client_trace(const hlo_client_t* client) {
 }
 
 hlo_status_t hlo_client_check_usable(const hlo_client_t* client) {
+  // relaxed: a call at the time of the release is a fault of the caller
+  if (atomic_load_explicit(&client->is_released, memory_order_relaxed)) {
+    return hlo_failed_precondition("the client has been destroyed");
+  }
   if (HLO_LIKELY(!hlo_pool_is_orphaned(client->pool))) return hlo_ok();
   return hlo_failed_precondition(
       "the process was forked after the client was created: the client's threads do not exist in "
@@ -225,7 +249,7 @@ void hlo_client_work_end(hlo_client_t* client) {
   // acq_rel: the release sees all writes of the work
   if (atomic_fetch_sub_explicit(&client->work_count, 1, memory_order_acq_rel) != 1) return;
   if (client->is_retired) {
-    hlo_pool_retire(client->pool, free_client, client);
+    hlo_pool_retire(client->pool, end_release, client);
   } else {
     hlo_gate_open(&client->idle);
   }

@@ -63,9 +63,15 @@ hlo_status_t hlo_client_create(const hlo_client_options_t* options,
 /// frees the client. On a thread that must not wait, such as one in a callback, returns at once;
 /// the client's last thread then frees the client when its work has ended.
 void hlo_client_release(hlo_client_t* client);
-/// Like hlo_client_release(); then calls `after`, which frees data lent to the client. On any
-/// thread.
+/// Like hlo_client_release(), but while objects hold the client, its memory remains, and calls that
+/// begin work fail (hlo_client_check_usable()). At the end calls `after`, which frees data lent to
+/// the client. On any thread.
 void hlo_client_release_then(hlo_client_t* client, void (*after)(void* context), void* context);
+
+/// A hold keeps the memory of a client, without its threads, for an object that may outlive the
+/// release. threads: safe, also while the client is released
+void hlo_client_hold_begin(hlo_client_t* client);
+void hlo_client_hold_end(hlo_client_t* client);
 
 uint32_t hlo_client_device_count(const hlo_client_t* client);
 hlo_device_t* hlo_client_device(const hlo_client_t* client, uint32_t index);
@@ -90,7 +96,8 @@ hlo_dma_table_t* hlo_client_dma_table(hlo_client_t* client);
 const hlo_observer_t* hlo_client_observer(const hlo_client_t* client);
 /// Returns the trace, which gets a span for every run and copy; NULL if disabled.
 hlo_trace_t* hlo_client_trace(const hlo_client_t* client);
-/// Returns FAILED_PRECONDITION in a process forked after the client was created.
+/// Returns FAILED_PRECONDITION in a process forked after the client was created, and once the client
+/// is released.
 hlo_status_t hlo_client_check_usable(const hlo_client_t* client) HLO_MUST_USE;
 uint64_t hlo_client_next_run_id(hlo_client_t* client);
 /// The list of stoppable runs in flight (see flight.h).
