@@ -152,3 +152,15 @@ void hlo_trace_add(hlo_trace_t* trace, const hlo_span_t* span) {
   if (out->length >= FLUSH_BYTES || out->failed) flush_locked(trace);
   hlo_mutex_unlock(&trace->mutex);
 }
+
+static _Thread_local hlo_trace_t* t_current;
+
+hlo_trace_t* hlo_trace_enter(hlo_trace_t* trace) {
+  hlo_trace_t* before = t_current;
+  t_current = trace;
+  return before;
+}
+
+hlo_trace_t* hlo_trace_current(void) {
+  return t_current;
+}

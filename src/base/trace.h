@@ -28,6 +28,12 @@ void hlo_trace_flush(hlo_trace_t* trace);
 /// none) and to the recording, if there is one.
 void hlo_trace_add(hlo_trace_t* trace, const hlo_span_t* span);
 
+/// Makes `trace` (NULL: none) that of the steps which programs run on this thread, and returns the
+/// one before, for the caller to restore.
+hlo_trace_t* hlo_trace_enter(hlo_trace_t* trace);
+/// Returns the trace that was entered on this thread; NULL: none.
+hlo_trace_t* hlo_trace_current(void);
+
 /// Returns the start time of a span for hlo_trace_end(); 0 if nothing wants spans.
 static inline uint64_t hlo_trace_begin(void) {
   // acquire: pairs with the start of a recording

@@ -148,7 +148,9 @@ static hlo_status_t call_function(run_t* run) {
 
 static hlo_status_t run_once(run_t* run) {
   uint64_t begin = hlo_trace_begin();
+  hlo_trace_t* outer = hlo_trace_enter(run->cli->observer.trace);
   hlo_status_t status = call_function(run);
+  hlo_trace_enter(outer);
   hlo_trace_end(run->cli->observer.trace, begin, "execute", run->func->name, NULL);
   return status;
 }
@@ -326,6 +328,7 @@ static hlo_status_t load_and_run(hlo_cli_t* cli, hlo_strbuf_t* out) {
 
 hlo_status_t hlo_cli_cmd_run(hlo_cli_t* cli, hlo_strbuf_t* out) {
   if (!cli->profile) return load_and_run(cli, out);
+  cli->config.profile_steps = true;
   HLO_TRY(hlo_recording_start());
   hlo_status_t status = load_and_run(cli, out);
   hlo_recording_t* recording = NULL;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NS_PER_US = 1000 };
+enum { NS_PER_US = 1000, PS_PER_NS = 1000 };
 
 typedef struct row {
   const hlo_span_t* span;  // one of them
@@ -44,6 +44,25 @@ static size_t sum_rows(row_t* rows, size_t count) {
   return left;
 }
 
+static int64_t fact_of(const hlo_span_t* span, const char* name) {
+  for (uint32_t i = 0; i < span->fact_count; ++i) {
+    if (strcmp(span->facts[i].name, name) == 0) return span->facts[i].value;
+  }
+  return 0;
+}
+
+// Rates of steps, whose facts are those of one execution; other spans have none.
+static void print_rates(const row_t* row, hlo_strbuf_t* out) {
+  const double ns = (double)row->total_ns / (double)row->count + 1e-3;
+  if (strcmp(row->span->category, "step") != 0) {
+    hlo_strbuf_printf(out, " %9s %9s %9s", "", "", "");
+    return;
+  }
+  hlo_strbuf_printf(out, " %9.2f %9.2f %8.1f%%", (double)fact_of(row->span, "flops") / ns,
+                    (double)fact_of(row->span, "bytes_accessed") / ns,
+                    100 * (double)fact_of(row->span, "roofline_ps") / PS_PER_NS / ns);
+}
+
 hlo_status_t hlo_cli_print_profile(const hlo_recording_t* recording, hlo_strbuf_t* out) {
   const double whole_ns = (double)(recording->stop_ns - recording->start_ns) + 1;
   HLO_VEC(row_t) rows = {0};
@@ -55,12 +74,17 @@ hlo_status_t hlo_cli_print_profile(const hlo_recording_t* recording, hlo_strbuf_
     rows.items[rows.count++] = (row_t){span, 1, span->end_ns - span->begin_ns};
   }
   rows.count = sum_rows(rows.items, rows.count);
-  hlo_strbuf_printf(out, "%10s %12s %7s  %s\n", "count", "total us", "share", "span");
+  hlo_strbuf_printf(out, "%10s %12s %7s %9s %9s %9s  %s\n", "count", "total us", "share", "GFLOP/s",
+                    "GB/s", "roofline", "span");
   for (size_t i = 0; i < rows.count; ++i) {
     const row_t* row = &rows.items[i];
-    hlo_strbuf_printf(out, "%10" PRIu64 " %12.1f %6.1f%%  %s: %s\n", row->count,
-                      (double)row->total_ns / NS_PER_US, 100 * (double)row->total_ns / whole_ns,
-                      row->span->category, row->span->name);
+    hlo_strbuf_printf(out, "%10" PRIu64 " %12.1f %6.1f%%", row->count,
+                      (double)row->total_ns / NS_PER_US, 100 * (double)row->total_ns / whole_ns);
+    print_rates(row, out);
+    hlo_strbuf_printf(out, "  %s: %s", row->span->category, row->span->name);
+    const bool is_step = strcmp(row->span->category, "step") == 0;
+    hlo_strbuf_printf(out, "%s%s\n", is_step && row->span->detail ? "  " : "",
+                      is_step && row->span->detail ? row->span->detail : "");
   }
   if (recording->dropped_count) {
     hlo_strbuf_printf(out, "no room for %" PRIu64 " spans\n", recording->dropped_count);

@@ -134,9 +134,9 @@ static void keep(hlo_compile_cache_t* cache, const hlo_digest_t* key,
   hlo_status_release(status);
 }
 
-// Code that is to be printed or checked is always generated.
+// Code that is to be printed, checked or profiled is always generated.
 static bool wants_making(const hlo_compile_config_t* config) {
-  return config->verify_each || config->listing ||
+  return config->verify_each || config->profile_steps || config->listing ||
          hlo_dump_wants(config->dumper, HLO_DUMP_STAGE_tile) ||
          hlo_dump_wants(config->dumper, HLO_DUMP_STAGE_plan) ||
          hlo_dump_wants(config->dumper, HLO_DUMP_STAGE_vector) ||
@@ -240,6 +240,7 @@ static hlo_status_t make(const hlo_backend_t* backend, const hlo_func_t* func,
       .tile_meaning = &kTileMeaning,
       .check_plan = config->verify_each,
       .is_checked = config->verify_each && !config->listing,
+      .is_profiled = config->profile_steps && !config->listing,
       .replica_count = (uint32_t)config->replica_count,
       .partition_count = (uint32_t)config->partition_count,
       .temporary_limit = temporary_limit(func, config),

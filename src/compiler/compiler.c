@@ -30,6 +30,7 @@ void hlo_compile_config_read(const hlo_config_t* options, const hlo_observer_t* 
   config->subnormals = (hlo_subnormals_t)options->subnormals;
   config->cc = options->cc;
   config->verify_each = options->check;
+  config->profile_steps = options->profile_steps;
   config->temporary_limit = (uint64_t)options->temporary_limit << 10;
   config->perf = options->perf;
   config->gdb = options->gdb;

@@ -13,6 +13,7 @@
 #include "base/status.h"
 #include "ir/dump.h"
 #include "ir/module.h"
+#include "ir/work.h"
 
 /// How a program is to be compiled. Filled by hlo_compile_options_init() and the reader of the
 /// serialized proto (compile_options.h).
@@ -33,6 +34,7 @@ typedef struct hlo_compile_config {
   uint32_t donated_count;
   const uint32_t* donated;
   bool verify_each;     // verify after every pass, and the plans of code generation
+  bool profile_steps;   // steps of programs are spans of traces and recordings
   uint64_t temporary_limit;     // bytes of temporaries that a program should not exceed; 0: none
   uint64_t device_memory_bytes; // nor with its arguments and results these; 0: no limit
   hlo_elided_t elided;  // the elements of constants that the program's text leaves out
@@ -115,11 +117,6 @@ const hlo_func_t* hlo_backend_entry(const hlo_module_t* module, const hlo_compil
 static inline int32_t hlo_backend_process_count(const hlo_compile_config_t* config) {
   return config->replica_count * config->partition_count;
 }
-
-/// The cost of running a program, for PJRT's cost analysis. Counted from shapes, not measured.
-typedef struct hlo_cost {
-  double flops, transcendentals, bytes_accessed;
-} hlo_cost_t;
 
 /// A compiled program, bound to no device. threads: immutable.
 typedef struct hlo_executable {

@@ -136,23 +136,7 @@ hlo_status_t hlo_signature_read(hlo_executable_t* executable, const hlo_func_t* 
 }
 
 static hlo_status_t count_node(void* context, hlo_node_t* node) {
-  hlo_cost_t* cost = context;
-  if (hlo_op_info(node->op)->traits & (HLO_TRAIT_CONTROL | HLO_TRAIT_TERMINATOR)) return hlo_ok();
-  const double work = hlo_node_work(node);
-  cost->bytes_accessed += hlo_node_work_bytes(node);
-  switch (hlo_op_info(node->op)->cost) {
-    case HLO_COST_PRODUCT:
-    case HLO_COST_CONVOLUTION: cost->flops += 2 * work; break;
-    case HLO_COST_ROOT:
-    case HLO_COST_FUNCTION:
-    case HLO_COST_SPECIAL:
-    case HLO_COST_POWER: cost->transcendentals += work; break;
-    case HLO_COST_SIMPLE:
-    case HLO_COST_SEVERAL:
-    case HLO_COST_DIVIDE:
-    case HLO_COST_REDUCE: cost->flops += work; break;
-    default: break;
-  }
+  hlo_node_cost_add(node, context);
   return hlo_ok();
 }
 

@@ -76,3 +76,22 @@ double hlo_node_work(const hlo_node_t* node) {
     default: return elements;
   }
 }
+
+void hlo_node_cost_add(const hlo_node_t* node, hlo_cost_t* cost) {
+  if (hlo_op_info(node->op)->traits & (HLO_TRAIT_CONTROL | HLO_TRAIT_TERMINATOR)) return;
+  const double work = hlo_node_work(node);
+  cost->bytes_accessed += hlo_node_work_bytes(node);
+  switch (hlo_op_info(node->op)->cost) {
+    case HLO_COST_PRODUCT:
+    case HLO_COST_CONVOLUTION: cost->flops += 2 * work; break;
+    case HLO_COST_ROOT:
+    case HLO_COST_FUNCTION:
+    case HLO_COST_SPECIAL:
+    case HLO_COST_POWER: cost->transcendentals += work; break;
+    case HLO_COST_SIMPLE:
+    case HLO_COST_SEVERAL:
+    case HLO_COST_DIVIDE:
+    case HLO_COST_REDUCE: cost->flops += work; break;
+    default: break;
+  }
+}

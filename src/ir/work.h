@@ -18,3 +18,11 @@ double hlo_type_work_elements(const hlo_type_t* type);
 double hlo_type_work_bytes(const hlo_type_t* type);
 /// Returns the bytes of a node's operands and results.
 double hlo_node_work_bytes(const hlo_node_t* node);
+
+/// The cost of running ops, counted from their shapes, not measured.
+typedef struct hlo_cost {
+  double flops, transcendentals, bytes_accessed;
+} hlo_cost_t;
+
+/// Adds the cost of a node, without those of its regions; control flow and terminators have none.
+void hlo_node_cost_add(const hlo_node_t* node, hlo_cost_t* cost);

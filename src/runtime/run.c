@@ -243,10 +243,12 @@ static void end_program(hlo_run_t* run, hlo_status_t status) {
 static void advance(hlo_run_t* run) {
   uint64_t begin_ns = hlo_trace_begin();
   const hlo_program_t* program = run->loaded->executable->program;
+  hlo_trace_t* outer = begin_ns ? hlo_trace_enter(hlo_client_trace(run->loaded->client)) : NULL;
   run->host_env = hlo_env_enter(&program->env);
   const hlo_env_state_t host = run->host_env;
   const int32_t answer = program->entry(&run->frame);
   hlo_env_leave(host);
+  if (begin_ns) hlo_trace_enter(outer);
   trace_stretch(run, begin_ns);
   if (answer == HLO_PROGRAM_SUSPENDED) return;
   end_program(run, answer == HLO_PROGRAM_DONE ? hlo_ok() : frame_status(run));

@@ -53,6 +53,30 @@ CHOLESKY = """func.func @main(%a: tensor<96x96xf32>) -> tensor<96x96xf32> {
 }
 """
 
+# A loop of 100 turns, each a product and a sort.
+LOOP = """func.func @main(%a: tensor<16x16xf32>) -> tensor<16x16xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %r:2 = stablehlo.while(%i = %zero, %x = %a) : tensor<i32>, tensor<16x16xf32>
+  cond {
+    %n = stablehlo.constant dense<100> : tensor<i32>
+    %0 = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %0 : tensor<i1>
+  } do {
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %1 = stablehlo.add %i, %one : tensor<i32>
+    %2 = stablehlo.dot_general %x, %a, contracting_dims = [1] x [0]
+        : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>
+    %3 = "stablehlo.sort"(%2) <{dimension = 1 : i64}> ({
+    ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+      %4 = stablehlo.compare LT, %p, %q : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %4 : tensor<i1>
+    }) : (tensor<16x16xf32>) -> tensor<16x16xf32>
+    stablehlo.return %1, %3 : tensor<i32>, tensor<16x16xf32>
+  }
+  return %r#1 : tensor<16x16xf32>
+}
+"""
+
 # (name, text, exact place, part of the message)
 BAD_PROGRAMS = [
     ("wrong arity", 'func.func @main(%a: tensor<2xf32>) -> tensor<2xf32> {\n'
@@ -190,9 +214,20 @@ class CliTest(ToolTest):
 
     def test_run_profile(self):
         out = self.good("run", "--random", "--bench=3", "--profile", stdin=ADD)
-        self.assertRegex(out, r"(?m)^ +4 +[\d.]+ +[\d.]+%  execute: ")
-        self.assertRegex(out, r"(?m)^ +1 +[\d.]+ +[\d.]+%  compile: back end$")
+        self.assertRegex(out, r"(?m)^ +4 +[\d.]+ +[\d.]+% +execute: ")
+        self.assertRegex(out, r"(?m)^ +1 +[\d.]+ +[\d.]+% +compile: back end$")
+        self.assertRegex(out, r"(?m)^ +4 +[\d.]+ +[\d.]+% +[\d.]+ +[\d.]+ +[\d.]+%  step: fusion 0: add")
         self.assertNotIn("share", self.good("run", "--random", stdin=ADD))
+
+    def test_run_profile_counts_steps_of_loops(self):
+        for backend in ("native", "vir", "tile", "c"):
+            with self.subTest(backend):
+                out = self.good("run", "--random", "--profile", f"--backend={backend}", stdin=LOOP)
+                steps = dict((name.strip(), int(count)) for count, name in
+                             re.findall(r"(?m)^ +(\d+) .*  step: \w+ \d+: ([\w, ]+)", out))
+                self.assertEqual(steps["while"], 1)
+                self.assertEqual(steps["sort"], 100)
+                self.assertEqual(steps["dot_general"], 100)
 
     def test_run_inputs_that_do_not_fit(self):
         self.assertIn("has 2 inputs, but 0 are given", self.bad(1, "run", stdin=ADD))

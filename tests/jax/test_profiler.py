@@ -76,3 +76,36 @@ def test_a_trace_has_callbacks(tmp_path):
                    if "run_id" in dict(event.stats) and not name.startswith("jit")]
     (program,) = [event for event in events["jit__lambda"] if event.start_ns <= callback.start_ns <= event.end_ns]
     assert dict(program.stats)["run_id"] == dict(callback.stats)["run_id"]
+
+
+STEPS = """
+import sys, jax, jax.numpy as jnp, numpy as np
+
+def body(i, x):
+    y = jax.pure_callback(lambda z: np.asarray(z) * 2, jax.ShapeDtypeStruct((64, 64), np.float32), x)
+    return jnp.sort(y @ x, axis=1) / 64
+
+step = jax.jit(lambda x: jax.lax.fori_loop(0, 20, body, jnp.sin(x)))
+x = jnp.ones((64, 64))
+np.asarray(step(x))
+with jax.profiler.trace(sys.argv[1]):
+    np.asarray(step(x))
+"""
+
+
+def test_steps_are_shown_on_request(tmp_path, python):
+    status, _, err = python(STEPS, str(tmp_path), HLOCC_PROFILE_STEPS="1")
+    assert status == 0, err
+    events = events_of(tmp_path)
+    counts = {name.partition(": ")[2]: len(some) for name, some in events.items()
+              if name.startswith(("fusion ", "call ", "control "))}
+    assert counts["while"] == 1
+    assert counts["sort"] == 20
+    assert counts["custom_call xla_ffi_python_cpu_callback"] == 20  # each suspends the program
+    (products,) = [some for name, some in events.items() if "dot_general" in name]
+    stats = dict(products[0].stats)
+    assert len(products) == 20
+    assert stats["flops"] >= 2 * 64 ** 3
+    assert stats["bytes_accessed"] >= 3 * 64 * 64 * 4
+    assert stats["roofline_ps"] > 0
+    assert "<string>:6" in stats["detail"]

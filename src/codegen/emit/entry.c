@@ -189,6 +189,7 @@ static void emit_step(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
   const hlo_node_t* node = step->node;
   b->debug_id = hlo_call_site_number(node);
   emit_memory_check(entry, b, HLO_MEMORY_CHECK_BEFORE, node);
+  const uint32_t span = hlo_entry_begin_span(entry, b, step, 1);
   hlo_entry_emit_copies(entry, b, node);
   switch (step->kind) {
     case HLO_STEP_FUSION: hlo_entry_emit_fusion(entry, b, step->fusion); break;
@@ -198,6 +199,7 @@ static void emit_step(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
     case HLO_STEP_CALL: emit_call_site(entry, b, node); break;
     case HLO_STEP_CONTROL: emit_control(entry, b, node); break;
   }
+  hlo_entry_end_span(b, span);
   emit_memory_check(entry, b, HLO_MEMORY_CHECK_AFTER, node);
 }
 
@@ -206,8 +208,10 @@ static void emit_concurrent_group(const hlo_entry_context_t* entry, hlo_vir_buil
   const hlo_concurrent_group_t* concurrent_group = steps->fusion->concurrent_group;
   b->debug_id = hlo_call_site_number(steps->node);
   emit_memory_check(entry, b, HLO_MEMORY_CHECK_BEFORE, steps->node);
+  const uint32_t span = hlo_entry_begin_span(entry, b, steps, concurrent_group->member_count);
   for (uint32_t i = 0; i < concurrent_group->member_count; ++i) hlo_entry_emit_copies(entry, b, steps[i].node);
   hlo_entry_emit_concurrent(entry, b, concurrent_group);
+  hlo_entry_end_span(b, span);
   emit_memory_check(entry, b, HLO_MEMORY_CHECK_AFTER, steps->node);
 }
 

@@ -67,6 +67,14 @@ void hlo_entry_emit_call(hlo_vir_builder_t* b, uint32_t call_site_number);
 void hlo_entry_emit_copies(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
                            const hlo_node_t* node);
 
+// ---- entry_spans.c
+
+/// Profiled programs: emits the begin of the span of `count` steps that run as one. Returns its call
+/// site for hlo_entry_end_span(); 0 in other programs.
+uint32_t hlo_entry_begin_span(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
+                              const hlo_step_t* steps, uint32_t count);
+void hlo_entry_end_span(hlo_vir_builder_t* b, uint32_t begin);
+
 // ---- entry_kernels.c
 
 void hlo_entry_emit_fusion(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,

@@ -377,6 +377,11 @@ static hlo_status_t make_machine_code(hlo_code_program_t* program, const hlo_pla
   return status;
 }
 
+static void reserve_step_times(hlo_code_program_t* program) {
+  program->table.step_times_offset = program->saved_bytes;
+  program->saved_bytes += program->table.step_span_count * sizeof(uint64_t);
+}
+
 static hlo_status_t make_program(hlo_code_program_t* program, const hlo_func_t* func,
                                  const hlo_code_options_t* options, hlo_arena_t* arena) {
   hlo_plan_t* plan = NULL;
@@ -385,9 +390,12 @@ static hlo_status_t make_program(hlo_code_program_t* program, const hlo_func_t* 
   program->saved_bytes = HLO_PROGRAM_SAVED_START;
   HLO_TRY(hlo_call_site_table_init(plan, &program->arena, &program->table));
   program->table.tile_meaning = options->tile_meaning;
+  program->table.is_profiled = options->is_profiled;
   HLO_TRY(prepare_call_sites(program, options));
-  return needs_whole_vir(options) ? make_from_whole_vir(program, plan, options)
-                                  : make_machine_code(program, plan, options);
+  HLO_TRY(needs_whole_vir(options) ? make_from_whole_vir(program, plan, options)
+                                   : make_machine_code(program, plan, options));
+  reserve_step_times(program);
+  return hlo_ok();
 }
 
 // Takes ownership of the module.
@@ -452,7 +460,8 @@ hlo_status_t hlo_code_program_load(hlo_module_t* module, const hlo_func_t* func,
 }
 
 hlo_status_t hlo_code_program_save(const hlo_code_program_t* program, hlo_strbuf_t* out) {
-  if (!program->jit || program->table.memory_check) return hlo_ok();
+  const hlo_call_site_table_t* table = &program->table;
+  if (!program->jit || table->memory_check || table->is_profiled) return hlo_ok();
   return hlo_image_write(hlo_jit_code(program->jit), &program->table, program->temporary_bytes,
                          program->saved_bytes, out);
 }

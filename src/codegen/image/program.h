@@ -25,6 +25,7 @@ typedef struct hlo_code_options {
   const struct hlo_tile_meaning* tile_meaning;  // of executor TILES
   bool check_plan;               // prove the plan correct (hlo_plan_check()), verify the vector IR
   bool is_checked;               // the code checks its own accesses while it runs
+  bool is_profiled;              // each step is a span of traces and recordings
   uint32_t replica_count;        // replicas of the program, each of
   uint32_t partition_count;      // partition_count partitions
   uint64_t temporary_limit;  // bytes; values are recomputed until temporaries fit, as far as that
@@ -52,7 +53,8 @@ hlo_status_t hlo_code_program_create(hlo_module_t* module, const hlo_func_t* fun
                                      hlo_code_program_t** out_program) HLO_MUST_USE;
 void hlo_code_program_release(hlo_code_program_t* program);
 
-/// Appends the program's image (image.h); nothing if it is not machine code, or is checked code.
+/// Appends the program's image (image.h); nothing if it is not machine code, or is checked or
+/// profiled.
 /// errors: RESOURCE_EXHAUSTED
 hlo_status_t hlo_code_program_save(const hlo_code_program_t* program,
                                    hlo_strbuf_t* out) HLO_MUST_USE;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/trace.h"
 #include "base/tuning.h"
 #include "codegen/loops/tile_kernel.h"
 #include "ir/clone.h"
@@ -215,6 +216,14 @@ uint32_t hlo_call_site_table_add_memory_check(hlo_call_site_table_t* table, cons
   return HLO_CALL_SITE_MEMORY_CHECK + table->memory_check_count++;
 }
 
+uint32_t hlo_call_site_table_add_step_span(hlo_call_site_table_t* table, const hlo_step_span_t* span,
+                                           hlo_arena_t* arena) {
+  if (!HLO_ARENA_GROW(arena, table->step_spans, table->step_span_count, table->step_span_capacity))
+    return 0;
+  table->step_spans[table->step_span_count] = *span;
+  return HLO_CALL_SITE_STEP_SPAN + 2 * table->step_span_count++;
+}
+
 void hlo_call_site_table_deinit(hlo_call_site_table_t* table) {
   for (uint32_t i = 0; table->call_sites && i < table->node_count; ++i) {
     hlo_lib_call_deinit(table->call_sites[i].library);
@@ -340,8 +349,28 @@ static hlo_status_t run_tile(const hlo_frame_t* frame, const hlo_call_site_table
   return status;
 }
 
+// A step may end on another thread than it began on, so the frame keeps when it began.
+static void mark_step(const hlo_frame_t* frame, const hlo_call_site_table_t* table, uint32_t mark) {
+  const hlo_step_span_t* span = &table->step_spans[mark / 2];
+  uint8_t* time = frame->saved + table->step_times_offset + mark / 2 * sizeof(uint64_t);
+  uint64_t begin_ns = hlo_trace_begin();
+  if (mark % 2 == 0) {
+    memcpy(time, &begin_ns, sizeof begin_ns);
+    return;
+  }
+  memcpy(&begin_ns, time, sizeof begin_ns);
+  const hlo_span_fact_t facts[] = {
+      {"flops", span->flops}, {"bytes_accessed", span->bytes}, {"roofline_ps", span->roofline_ps}};
+  hlo_trace_end_with(hlo_trace_current(), begin_ns, "step", span->name, span->place, facts,
+                     sizeof facts / sizeof *facts);
+}
+
 int32_t hlo_call_site_call(hlo_frame_t* frame, uint32_t call_site_number, void* const* buffers) {
   hlo_call_site_table_t* table = (hlo_call_site_table_t*)(uintptr_t)frame->program;
+  if (call_site_number >= HLO_CALL_SITE_STEP_SPAN) {
+    mark_step(frame, table, call_site_number - HLO_CALL_SITE_STEP_SPAN);
+    return HLO_PROGRAM_DONE;
+  }
   if (call_site_number >= HLO_CALL_SITE_TILE && call_site_number < HLO_CALL_SITE_MEMORY_CHECK) {
     hlo_status_t status = run_tile(frame, table, &table->tiles[call_site_number - HLO_CALL_SITE_TILE]);
     return hlo_status_is_ok(status) ? HLO_PROGRAM_DONE : hlo_call_site_fail(frame, 0, status);

@@ -37,6 +37,15 @@ typedef struct hlo_memory_check_call_site {
   const hlo_node_t* node;  // the step, or the terminator
 } hlo_memory_check_call_site_t;
 
+/// A step of a profiled program, whose executions are spans of traces and recordings. The facts are
+/// counted from shapes. owner: the table's arena
+typedef struct hlo_step_span {
+  const char* name;          // "fusion 5: dot_general, add"
+  const char* place;         // "model.py:3:7", as hlo_loc_format() writes it; NULL: unknown
+  int64_t flops, bytes;      // of one execution; bytes of operands and results
+  int64_t roofline_ps;       // the least time that the machine's rates allow
+} hlo_step_span_t;
+
 /// The target of frame->program. Immutable after construction.
 typedef struct hlo_call_site_table {
   void* const* constants;  // first, where generated code reads it
@@ -53,6 +62,10 @@ typedef struct hlo_call_site_table {
   const hlo_memory_check_t* memory_check;  // NULL: not checked
   uint32_t memory_check_count, memory_check_capacity;
   hlo_memory_check_call_site_t* memory_checks;
+  bool is_profiled;  // steps have spans
+  uint32_t step_span_count, step_span_capacity;
+  hlo_step_span_t* step_spans;
+  size_t step_times_offset;  // in frame->saved: 8 bytes for the begin of each step; set by the owner
   const hlo_plan_constant_t* constant_values;
   hlo_tile_call_site_t* tiles;  // by index of the fusion
   const struct hlo_tile_meaning* tile_meaning;  // of their elements; set by the owner
@@ -94,6 +107,11 @@ uint32_t hlo_call_site_table_add_copy(hlo_call_site_table_t* table, const hlo_co
 /// Adds a memory check; returns 0 when memory is exhausted.
 uint32_t hlo_call_site_table_add_memory_check(hlo_call_site_table_t* table, const hlo_memory_check_call_site_t* memory_check,
                                   hlo_arena_t* arena);
+
+/// Adds a step of a profiled program and returns the number of the call site that begins its span;
+/// 0 when memory is exhausted.
+uint32_t hlo_call_site_table_add_step_span(hlo_call_site_table_t* table, const hlo_step_span_t* span,
+                                           hlo_arena_t* arena);
 
 /// The functions of hlo_runtime_table_t for compiled programs. buffers NULL: the planned
 /// allocations; otherwise operands, results.
