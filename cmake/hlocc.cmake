@@ -343,17 +343,20 @@ function(hlo_unit_tests)
   endforeach()
 endfunction()
 
-# bench/pjrt_bench, which times any PJRT plugin through its C interface, and the plugin of
-# bench/jit.py that compiles nothing.
+# bench/pjrt_bench, which times any PJRT plugin through its C interface, the plugin of bench/jit.py
+# that compiles nothing, and the foreign function of bench/runtime.py.
 function(hlo_benchmarks)
   file(GLOB files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/bench/pjrt_bench*.c)
   add_executable(pjrt_bench ${files})
   set_target_properties(pjrt_bench PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench)
   target_link_libraries(pjrt_bench PRIVATE hlocc_all)
-  add_library(memo_plugin MODULE ${CMAKE_SOURCE_DIR}/bench/memo_plugin.c)
-  set_target_properties(memo_plugin PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY
-                        ${CMAKE_BINARY_DIR}/bench)
+  foreach(module memo_plugin empty_handler)
+    add_library(${module} MODULE ${CMAKE_SOURCE_DIR}/bench/${module}.c)
+    set_target_properties(${module} PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY
+                          ${CMAKE_BINARY_DIR}/bench)
+  endforeach()
   target_include_directories(memo_plugin PRIVATE ${CMAKE_SOURCE_DIR}/include)
+  target_include_directories(empty_handler PRIVATE ${CMAKE_SOURCE_DIR}/src)
   target_link_libraries(memo_plugin PRIVATE ${CMAKE_DL_LIBS})
 endfunction()
 
