@@ -264,6 +264,20 @@ function(hlo_examples)
   endforeach()
 endfunction()
 
+# tests/capi/hpp_test.cc, an application in C++, where there is a compiler of C++.
+function(hlo_cpp_test)
+  if(NOT TARGET hlocc OR NOT CMAKE_CXX_COMPILER)
+    return()
+  endif()
+  add_executable(test_capi_hpp ${CMAKE_SOURCE_DIR}/tests/capi/hpp_test.cc)
+  set_target_properties(test_capi_hpp PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test)
+  target_link_libraries(test_capi_hpp PRIVATE hlocc)
+  hlo_link_system(test_capi_hpp)
+  add_test(NAME capi/hpp COMMAND test_capi_hpp)
+  set_tests_properties(capi/hpp PROPERTIES LABELS unit)
+endfunction()
+
 # Programs that find a processor with AMX: where there is none its instructions are emulated.
 function(hlo_emulate_amx)
   foreach(target IN LISTS ARGN)

@@ -125,9 +125,8 @@ int main(int argc, char** argv) {
   stream_t stream = {.lock = PTHREAD_MUTEX_INITIALIZER, .is_free = PTHREAD_COND_INITIALIZER};
   int bad = 0;
   for (int i = 0; i < SLOTS; ++i) {
-    void* samples = NULL;
-    bad |= posix_memalign(&samples, HLOCC_ALIGNMENT, SAMPLES * sizeof(float));
-    stream.slots[i] = (slot_t){.stream = &stream, .samples = samples};
+    stream.slots[i] = (slot_t){.stream = &stream, .samples = malloc(SAMPLES * sizeof(float))};
+    bad |= !stream.slots[i].samples;
   }
   bad = bad || failed(hlocc_client_create(NULL, &stream.client)) ||
         failed(hlocc_executable_load_file(stream.client, path, &options, &stream.executable)) ||

@@ -115,6 +115,20 @@ HLOCC_API hlocc_error_t* hlocc_client_create(const hlocc_client_options_t* optio
 HLOCC_API void hlocc_client_free(hlocc_client_t* client);
 HLOCC_API uint32_t hlocc_client_device_count(const hlocc_client_t* client);
 
+/* The memory of the buffers of one device, and of the memory that all devices share. */
+typedef struct hlocc_memory {
+  size_t struct_size;       /* sizeof(hlocc_memory_t), set by the caller */
+  uint64_t used_bytes;      /* by buffers on the device */
+  uint64_t peak_used_bytes; /* the most that were used */
+  uint64_t reserved_bytes;  /* taken from the system for all devices, also for reuse */
+  uint64_t limit_bytes;     /* of reserved_bytes: setting memory_limit; 0: unknown */
+} hlocc_memory_t;
+
+/* Fills the fields of *memory that the caller knows.
+ * errors: INVALID_ARGUMENT (device, struct_size) */
+HLOCC_API hlocc_error_t* hlocc_client_memory(hlocc_client_t* client, uint32_t device,
+                                             hlocc_memory_t* memory);
+
 /* ---- programs -------------------------------------------------------------------------------- */
 
 /* A compiled program. */
@@ -225,9 +239,9 @@ HLOCC_API void hlocc_event_free(hlocc_event_t* event);
  * elements; those below a byte take a byte each. */
 typedef struct hlocc_buffer hlocc_buffer_t;
 
-/* Required of the addresses of memory lent to hlocc_buffer_wrap(), in bytes; mapped buffers have
- * it. */
-#define HLOCC_ALIGNMENT 64
+/* Required of the addresses of memory lent to hlocc_buffer_wrap(), in bytes: malloc() returns such
+ * addresses. Multiples of 64, as those of the library's own memory, are the fastest. */
+#define HLOCC_ALIGNMENT 16
 
 typedef enum hlocc_access {
   HLOCC_READ = 0,

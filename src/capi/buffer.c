@@ -28,13 +28,11 @@ typedef struct source {
   hlo_storage_t* storage;  // of lent memory
 } source_t;
 
-static hlo_status_t find_memory(hlocc_client_t* client, uint32_t device,
+static hlo_status_t find_memory(const hlocc_client_t* client, uint32_t index,
                                 hlo_memory_t** out_memory) {
-  const uint32_t count = hlo_client_device_count(client->client);
-  if (device >= count) {
-    return hlo_invalid_argument("there is no device %u: the client has %u", device, count);
-  }
-  *out_memory = &hlo_client_device(client->client, device)->memories[HLO_MEMORY_DEVICE];
+  hlo_device_t* device = NULL;
+  HLO_TRY(hlo_capi_device(client, index, &device));
+  *out_memory = &device->memories[HLO_MEMORY_DEVICE];
   return hlo_ok();
 }
 

@@ -116,11 +116,32 @@ static void test_buffers_carry_values(void** state) {
   hlocc_buffer_free(copy);
 }
 
+static void test_counts_memory(void** state) {
+  (void)state;
+  hlocc_client_t* client = hlo_test_client(2);
+  hlocc_buffer_t* buffer = copy_in(client, 1, 1, 1);
+  hlocc_memory_t memory = {.struct_size = sizeof memory};
+  hlo_test_succeed(hlocc_client_memory(client, 1, &memory));
+  assert_true(memory.used_bytes >= 16 && memory.peak_used_bytes >= memory.used_bytes);
+  const uint64_t used = memory.used_bytes;
+  hlocc_buffer_free(buffer);
+  hlo_test_succeed(hlocc_client_memory(client, 1, &memory));
+  assert_true(memory.used_bytes < used && memory.peak_used_bytes >= used);
+  memory.limit_bytes = 7;  // unknown to an older caller
+  memory.struct_size = offsetof(hlocc_memory_t, limit_bytes);
+  hlo_test_succeed(hlocc_client_memory(client, 0, &memory));
+  assert_int_equal(memory.limit_bytes, 7);
+  hlo_test_expect(hlocc_client_memory(client, 2, &memory), HLOCC_INVALID_ARGUMENT, "device 2");
+  memory.struct_size = 0;
+  hlo_test_expect(hlocc_client_memory(client, 0, &memory), HLOCC_INVALID_ARGUMENT, "struct_size");
+  hlocc_client_free(client);
+}
+
 static void test_lends_memory(void** state) {
   (void)state;
   hlocc_client_t* client = hlo_test_client(1);
   hlocc_executable_t* executable = hlo_test_load(client, kTwice, NULL);
-  float* memory = aligned_alloc(HLOCC_ALIGNMENT, HLOCC_ALIGNMENT);
+  float* memory = malloc(4 * sizeof(float));
   for (int i = 0; i < 4; ++i) memory[i] = (float)i;
   atomic_int released = 0;
   hlocc_buffer_t* lent = NULL;
@@ -142,7 +163,7 @@ static void test_lends_memory(void** state) {
   hlocc_buffer_free(twice);
   hlo_test_expect(hlocc_buffer_wrap(client, 0, &kShape, memory + 1, HLOCC_READ, count_release,
                                     &released, &lent),
-                  HLOCC_INVALID_ARGUMENT, "multiple of 64");
+                  HLOCC_INVALID_ARGUMENT, "multiple of 16");
   hlo_test_expect(
       hlocc_buffer_wrap(client, 1, &kShape, memory, HLOCC_READ, count_release, &released, &lent),
       HLOCC_INVALID_ARGUMENT, "device 1");
@@ -173,7 +194,7 @@ static void test_donates_lent_memory(void** state) {
   hlocc_executable_t* executable = load_donating(client, kTwice);
   assert_true(hlocc_executable_is_donated(executable, 0));
   assert_false(hlocc_executable_is_donated(executable, 1));
-  float* memory = aligned_alloc(HLOCC_ALIGNMENT, HLOCC_ALIGNMENT);
+  float* memory = malloc(4 * sizeof(float));
   for (int access = HLOCC_READ; access <= HLOCC_READ_WRITE; ++access) {
     for (int i = 0; i < 4; ++i) memory[i] = 1;
     atomic_int released = 0;
@@ -471,7 +492,7 @@ enum { STREAM_THREADS = 3, STREAM_LAUNCHES = 60 };
 // Lends memory, launches, and drops everything while it is in use.
 static void* stream(void* context) {
   stream_t* shared = context;
-  float* memory = aligned_alloc(HLOCC_ALIGNMENT, HLOCC_ALIGNMENT);
+  float* memory = malloc(4 * sizeof(float));
   for (int i = 0; i < 4; ++i) memory[i] = (float)i;
   hlocc_event_t* end = NULL;
   for (int i = 0; i < STREAM_LAUNCHES; ++i) {
@@ -587,7 +608,7 @@ static void test_every_allocation_may_fail(void** state) {
   (void)state;
   hlocc_client_t* client = hlo_test_client(2);
   hlocc_executable_t* executable = load_donating(client, kTwice);
-  float* memory = aligned_alloc(HLOCC_ALIGNMENT, HLOCC_ALIGNMENT);
+  float* memory = malloc(4 * sizeof(float));
   memset(memory, 0, HLOCC_ALIGNMENT);
   for (uint64_t n = 1;; ++n) {
     assert_true(n < 1000);
@@ -635,12 +656,19 @@ static void test_nothing_is_fine(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_buffers_carry_values), cmocka_unit_test(test_lends_memory),
-      cmocka_unit_test(test_donates_lent_memory),  cmocka_unit_test(test_donation_can_be_refused),
-      cmocka_unit_test(test_maps_for_writing),     cmocka_unit_test(test_runs_on_devices),
-      cmocka_unit_test(test_calls_back),           cmocka_unit_test(test_waits_for_a_while),
-      cmocka_unit_test(test_results_carry_errors), cmocka_unit_test(test_streams_on_threads),
-      cmocka_unit_test(test_maps_on_threads),      cmocka_unit_test(test_every_allocation_may_fail),
+      cmocka_unit_test(test_buffers_carry_values),
+      cmocka_unit_test(test_counts_memory),
+      cmocka_unit_test(test_lends_memory),
+      cmocka_unit_test(test_donates_lent_memory),
+      cmocka_unit_test(test_donation_can_be_refused),
+      cmocka_unit_test(test_maps_for_writing),
+      cmocka_unit_test(test_runs_on_devices),
+      cmocka_unit_test(test_calls_back),
+      cmocka_unit_test(test_waits_for_a_while),
+      cmocka_unit_test(test_results_carry_errors),
+      cmocka_unit_test(test_streams_on_threads),
+      cmocka_unit_test(test_maps_on_threads),
+      cmocka_unit_test(test_every_allocation_may_fail),
       cmocka_unit_test(test_nothing_is_fine),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

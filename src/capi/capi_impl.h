@@ -21,6 +21,10 @@ struct hlocc_client {
 
 hlocc_client_t* hlo_capi_client_retain(hlocc_client_t* client);
 
+/// errors : INVALID_ARGUMENT if the client has no such device
+hlo_status_t hlo_capi_device(const hlocc_client_t* client, uint32_t device,
+                             hlo_device_t** out_device) HLO_MUST_USE;
+
 struct hlocc_executable {
   hlocc_client_t* client;
   hlo_loaded_t* loaded;

@@ -92,6 +92,37 @@ void hlocc_client_free(hlocc_client_t* client) {
   }
 }
 
+hlo_status_t hlo_capi_device(const hlocc_client_t* client, uint32_t device,
+                             hlo_device_t** out_device) {
+  const uint32_t count = hlo_client_device_count(client->client);
+  if (device >= count) {
+    return hlo_invalid_argument("there is no device %u: the client has %u", device, count);
+  }
+  *out_device = hlo_client_device(client->client, device);
+  return hlo_ok();
+}
+
+static hlo_status_t read_memory(const hlocc_client_t* client, uint32_t index,
+                                hlocc_memory_t* memory) {
+  hlocc_memory_t filled;
+  HLO_TRY(hlo_capi_options(&filled, sizeof filled, memory));
+  hlo_device_t* device = NULL;
+  HLO_TRY(hlo_capi_device(client, index, &device));
+  hlo_memory_stats_t stats;
+  hlo_memory_get_stats(&device->memories[HLO_MEMORY_DEVICE], &stats);
+  filled.used_bytes = (uint64_t)stats.bytes_in_use;
+  filled.peak_used_bytes = (uint64_t)stats.peak_bytes_in_use;
+  filled.reserved_bytes = stats.reserved_bytes;
+  filled.limit_bytes = stats.limit_bytes;
+  memcpy(memory, &filled, filled.struct_size < sizeof filled ? filled.struct_size : sizeof filled);
+  return hlo_ok();
+}
+
+hlocc_error_t* hlocc_client_memory(hlocc_client_t* client, uint32_t device,
+                                   hlocc_memory_t* memory) {
+  return hlo_capi_error(read_memory(client, device, memory));
+}
+
 uint32_t hlocc_client_device_count(const hlocc_client_t* client) {
   return hlo_client_device_count(client->client);
 }

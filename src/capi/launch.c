@@ -83,12 +83,7 @@ static hlo_status_t read_options(launch_t* launch, const hlocc_executable_t* exe
   hlocc_launch_options_t options;
   HLO_TRY(hlo_capi_options(&options, sizeof options, given));
   if (launch->device_count == 1) {
-    const hlo_client_t* client = executable->client->client;
-    if (options.device >= hlo_client_device_count(client)) {
-      return hlo_invalid_argument("there is no device %u: the client has %u", options.device,
-                                  hlo_client_device_count(client));
-    }
-    out_call->device = hlo_client_device(client, options.device);
+    HLO_TRY(hlo_capi_device(executable->client, options.device, &out_call->device));
   } else if (options.device) {
     return hlo_invalid_argument("%u replicas cannot run on device %u alone", launch->device_count,
                                 options.device);
