@@ -16,6 +16,8 @@ struct hlo_client {
   hlo_pool_t* pool;
   hlo_heap_t* heaps[HLO_MEMORY_KIND_COUNT];
   uint64_t limit_bytes[HLO_MEMORY_KIND_COUNT];  // of all devices; 0: unknown
+  hlo_account_list_t accounts;
+  hlo_account_t* array_account;
   hlo_memory_queue_t memory_queue;
   hlo_dma_table_t dma_table;
   const hlo_observer_t* observer;
@@ -54,11 +56,16 @@ static uint64_t option_bytes(int64_t mib, uint64_t fallback) {
   return mib < 0 ? 0 : (uint64_t)mib * BYTES_PER_MIB;
 }
 
-static void release_heaps(hlo_client_t* client) {
+static void release_memory(hlo_client_t* client) {
   for (int k = 0; k < HLO_MEMORY_KIND_COUNT; ++k) hlo_heap_release(client->heaps[k]);
+  hlo_account_release(client->array_account);
+  hlo_account_list_deinit(&client->accounts);
 }
 
-static hlo_status_t create_heaps(const hlo_client_options_t* options, hlo_client_t* client) {
+static hlo_status_t create_memory(const hlo_client_options_t* options, hlo_client_t* client) {
+  hlo_account_list_init(&client->accounts);
+  HLO_TRY(hlo_account_create(&client->accounts, "arrays from the host and copies", "",
+                             &client->array_account));
   const uint64_t machine_bytes = hlo_os_memory_bytes();
   for (int k = 0; k < HLO_MEMORY_KIND_COUNT; ++k) {
     const int64_t mib = k == HLO_MEMORY_DEVICE ? options->memory_mib : options->host_memory_mib;
@@ -96,12 +103,12 @@ hlo_status_t hlo_client_create(const hlo_client_options_t* options, hlo_client_t
   size_t bytes = sizeof(hlo_client_t) + device_count * sizeof(hlo_device_t);
   hlo_client_t* client = hlo_mem_alloc_zeroed(bytes);
   if (!client) return hlo_status_out_of_memory(bytes);
-  hlo_status_t status = create_heaps(options, client);
+  hlo_status_t status = create_memory(options, client);
   if (hlo_status_is_ok(status)) {
     status = hlo_pool_create(options->thread_count, &client->pool);
   }
   if (!hlo_status_is_ok(status)) {
-    release_heaps(client);
+    release_memory(client);
     hlo_mem_free(client);
     return status;
   }
@@ -125,7 +132,7 @@ static void free_client(hlo_client_t* client) {
     hlo_launch_limit_deinit(&client->devices[i].launches);
   }
   hlo_memory_queue_deinit(&client->memory_queue);
-  release_heaps(client);
+  release_memory(client);
   hlo_dma_table_deinit(&client->dma_table);
   hlo_mutex_deinit(&client->flight.lock);
   hlo_mem_free(client);
@@ -205,6 +212,24 @@ hlo_status_t hlo_client_block_acquire(const hlo_client_t* client, hlo_memory_kin
   if (HLO_LIKELY(hlo_status_is_ok(status)) || !trim_heaps(client)) return status;
   hlo_status_release(status);
   return hlo_block_acquire(client->heaps[kind], size_bytes, out_block);
+}
+
+hlo_account_list_t* hlo_client_accounts(hlo_client_t* client) {
+  return &client->accounts;
+}
+hlo_account_t* hlo_client_array_account(hlo_client_t* client) {
+  return client->array_account;
+}
+
+hlo_status_t hlo_client_explain_exhaustion(hlo_client_t* client, hlo_status_t status) {
+  if (hlo_status_code(status) != HLO_STATUS_RESOURCE_EXHAUSTED) return status;
+  HLO_SCOPED_STRBUF text = {0};
+  hlo_strbuf_printf(&text, "%s\nmemory in use:", hlo_status_message(status));
+  hlo_account_list_print(&client->accounts, &text);
+  if (text.failed) return status;
+  hlo_status_release(status);
+  if (client->observer) HLO_LOG(&client->observer->log, INFO, "%s", hlo_strbuf_text(&text));
+  return hlo_resource_exhausted("%s", hlo_strbuf_text(&text));
 }
 
 hlo_flight_t* hlo_client_flight(hlo_client_t* client) {

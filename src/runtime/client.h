@@ -9,6 +9,7 @@
 #include "base/parallel.h"
 #include "base/status.h"
 #include "base/threads.h"
+#include "runtime/account.h"
 #include "runtime/dma.h"
 #include "runtime/limits.h"
 
@@ -88,6 +89,13 @@ hlo_heap_t* hlo_client_heap(const hlo_client_t* client, hlo_memory_kind_t kind);
 /// errors: RESOURCE_EXHAUSTED. owner: caller, hlo_block_release() with hlo_client_heap().
 hlo_status_t hlo_client_block_acquire(const hlo_client_t* client, hlo_memory_kind_t kind,
                                       size_t size_bytes, hlo_block_t* out_block) HLO_MUST_USE;
+/// Returns the owners of memory, and the one of arrays that are no results of programs.
+hlo_account_list_t* hlo_client_accounts(hlo_client_t* client);
+hlo_account_t* hlo_client_array_account(hlo_client_t* client);
+/// Adds to RESOURCE_EXHAUSTED (`status`, taken; others stay unchanged) which owners have how much
+/// memory, and logs it. For requests that are not repeated. No lock is held.
+hlo_status_t hlo_client_explain_exhaustion(hlo_client_t* client,
+                                           hlo_status_t status) HLO_MUST_USE HLO_COLD;
 /// Returns the queue of requests that wait for device memory.
 hlo_memory_queue_t* hlo_client_memory_queue(hlo_client_t* client);
 /// Returns the host memory mapped for direct memory access.

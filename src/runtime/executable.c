@@ -39,6 +39,17 @@ static hlo_status_t bind_devices(hlo_client_t* client, const int32_t* device_ids
   return hlo_ok();
 }
 
+static hlo_status_t open_accounts(hlo_client_t* client, const char* name, hlo_loaded_t* loaded) {
+  hlo_account_list_t* list = hlo_client_accounts(client);
+  HLO_TRY(hlo_account_create(list, "results of", name, &loaded->result_account));
+  return hlo_account_create(list, "temporaries of", name, &loaded->temporary_account);
+}
+
+static void close_accounts(hlo_loaded_t* loaded) {
+  hlo_account_release(loaded->result_account);
+  hlo_account_release(loaded->temporary_account);
+}
+
 hlo_status_t hlo_loaded_create(hlo_client_t* client, hlo_executable_t* executable,
                                uint32_t device_id_count, const int32_t* device_ids,
                                hlo_loaded_t** out_loaded) {
@@ -58,10 +69,12 @@ hlo_status_t hlo_loaded_create(hlo_client_t* client, hlo_executable_t* executabl
   hlo_status_t status = bind_devices(client, device_ids, want, loaded);
   if (hlo_status_is_ok(status)) status = read_kinds(executable, false, loaded->argument_kinds);
   if (hlo_status_is_ok(status)) status = read_kinds(executable, true, loaded->result_kinds);
+  if (hlo_status_is_ok(status)) status = open_accounts(client, executable->name, loaded);
   if (hlo_status_is_ok(status)) {
     status = hlo_foreign_calls_create(executable->program, NULL, &loaded->foreign);
   }
   if (!hlo_status_is_ok(status)) {
+    close_accounts(loaded);
     hlo_mem_free(loaded);
     return status;
   }
@@ -81,6 +94,7 @@ hlo_loaded_t* hlo_loaded_retain(hlo_loaded_t* loaded) {
 void hlo_loaded_release(hlo_loaded_t* loaded) {
   if (!loaded || atomic_fetch_sub_explicit(&loaded->count, 1, memory_order_acq_rel) != 1) return;
   hlo_foreign_calls_release(loaded->foreign);
+  close_accounts(loaded);
   hlo_executable_release(loaded->executable);
   hlo_mem_free(loaded);
 }
@@ -255,7 +269,10 @@ static hlo_status_t prepare_results(hlo_run_t* run, hlo_buffer_t** results) {
     const hlo_signature_entry_t* entry = &executable->results[r];
     hlo_memory_t* memory = &run->device->memories[run->loaded->result_kinds[r]];
     hlo_storage_t* storage = reusable_storage(run, r, memory);
-    if (!storage) HLO_TRY(hlo_storage_create_deferred(memory, entry->size_bytes, &storage));
+    if (!storage) {
+      HLO_TRY(hlo_storage_create_deferred(memory, entry->size_bytes, &storage));
+      storage->account = run->loaded->result_account;
+    }
     run->progress.size_bytes += hlo_storage_missing_bytes(storage);
     run->outputs[r] = storage;
     ++run->output_count;
@@ -378,7 +395,9 @@ static hlo_status_t allocate_for_start(const prepared_t* p) {
   hlo_status_t status =
       p->count > 1 ? hlo_group_allocate(p->runs[0]->group) : hlo_run_allocate(p->runs[0]);
   if (hlo_status_is_ok(status)) return status;
-  if (!hlo_memory_queue_is_running(hlo_client_memory_queue(p->loaded->client))) return status;
+  if (!hlo_memory_queue_is_running(hlo_client_memory_queue(p->loaded->client))) {
+    return hlo_run_explain_exhaustion(p->runs[0], status);
+  }
   hlo_status_release(status);  // running launches may free enough until this one begins
   return hlo_ok();
 }

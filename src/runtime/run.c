@@ -75,6 +75,14 @@ hlo_status_t hlo_run_create(hlo_loaded_t* loaded, hlo_device_t* device, uint32_t
   return hlo_ok();
 }
 
+static void free_temporaries(hlo_run_t* run) {
+  if (!run->temporaries.data) return;
+  hlo_account_remove(run->loaded->temporary_account, HLO_MEMORY_DEVICE,
+                     run->temporaries.size_bytes);
+  hlo_block_release(hlo_client_heap(run->loaded->client, HLO_MEMORY_DEVICE), run->temporaries);
+  run->temporaries = (hlo_block_t){0};
+}
+
 // Returns the progress that the queue for memory tracks; NULL for runs of cheap groups, which
 // request memory one by one.
 static hlo_launch_progress_t* progress_of(hlo_run_t* run) {
@@ -94,7 +102,7 @@ void hlo_run_release(hlo_run_t* run) {
   hlo_client_t* client = run->loaded->client;
   for (uint32_t i = 0; i < run->use_count; ++i) hlo_buffer_use_end(&run->uses[i]);
   for (uint32_t i = 0; i < run->output_count; ++i) hlo_storage_release(run->outputs[i]);
-  hlo_block_release(hlo_client_heap(client, HLO_MEMORY_DEVICE), run->temporaries);
+  free_temporaries(run);
   leave_limits(run);
   hlo_status_release(run->frame.error.status);
   hlo_foreign_run_release(run->foreign);
@@ -151,9 +159,27 @@ static hlo_status_t frame_status(hlo_run_t* run) {
 
 void hlo_run_deallocate(hlo_run_t* run) {
   for (uint32_t i = 0; i < run->output_count; ++i) hlo_storage_deallocate(run->outputs[i]);
-  hlo_block_release(hlo_client_heap(run->loaded->client, HLO_MEMORY_DEVICE), run->temporaries);
-  run->temporaries = (hlo_block_t){0};
+  free_temporaries(run);
   run->request.has_memory = false;
+}
+
+static hlo_status_t allocate_temporaries(hlo_run_t* run, size_t size_bytes) {
+  HLO_TRY_MSG(hlo_client_block_acquire(run->loaded->client, HLO_MEMORY_DEVICE, size_bytes,
+                                       &run->temporaries),
+              "temporaries of %s on device %d", run->loaded->executable->name, run->device->id);
+  hlo_account_add(run->loaded->temporary_account, HLO_MEMORY_DEVICE, size_bytes);
+  return hlo_ok();
+}
+
+hlo_status_t hlo_run_explain_exhaustion(const hlo_run_t* run, hlo_status_t status) {
+  if (hlo_status_code(status) != HLO_STATUS_RESOURCE_EXHAUSTED) return status;
+  const hlo_executable_t* executable = run->loaded->executable;
+  hlo_status_t fuller = hlo_resource_exhausted(
+      "%s\n%s needs %llu bytes on a device, %zu of them for temporaries",
+      hlo_status_message(status), executable->name,
+      (unsigned long long)run->progress.size_bytes, executable->program->temporary_bytes);
+  hlo_status_release(status);
+  return hlo_client_explain_exhaustion(run->loaded->client, fuller);
 }
 
 hlo_status_t hlo_run_allocate(hlo_run_t* run) {
@@ -164,8 +190,7 @@ hlo_status_t hlo_run_allocate(hlo_run_t* run) {
   }
   const size_t temporary_bytes = run->loaded->executable->program->temporary_bytes;
   if (hlo_status_is_ok(status) && temporary_bytes) {
-    status = hlo_client_block_acquire(run->loaded->client, HLO_MEMORY_DEVICE, temporary_bytes,
-                                      &run->temporaries);
+    status = allocate_temporaries(run, temporary_bytes);
   }
   if (!hlo_status_is_ok(status)) {
     hlo_run_deallocate(run);
@@ -258,8 +283,11 @@ static void advance(hlo_run_t* run) {
 static bool begin(hlo_run_t* run) {
   bool waits = false;
   hlo_status_t status = input_error(run);
-  if (hlo_status_is_ok(status)) status = get_memory(run, &waits);
-  if (waits) return false;
+  if (hlo_status_is_ok(status)) {
+    status = get_memory(run, &waits);
+    if (waits) return false;
+    if (HLO_UNLIKELY(!hlo_status_is_ok(status))) status = hlo_run_explain_exhaustion(run, status);
+  }
   run->started = true;
   if (hlo_status_is_ok(status)) {
     first_entry(run);

@@ -15,6 +15,7 @@ struct hlo_loaded {
   hlo_client_t* client;
   hlo_executable_t* executable;  // retained
   struct hlo_foreign_calls* foreign;  // NULL: the program calls no foreign functions
+  hlo_account_t *result_account, *temporary_account;
   hlo_memory_kind_t* argument_kinds;  // per argument; stored after the devices
   hlo_memory_kind_t* result_kinds;    // per result; stored after the arguments'
   uint32_t device_count;
@@ -67,6 +68,9 @@ hlo_status_t hlo_run_group_bind(hlo_loaded_t* loaded, uint32_t count,
                                 hlo_run_t* const* runs) HLO_MUST_USE;
 /// Allocates results and temporaries unless the run has them. errors: RESOURCE_EXHAUSTED
 hlo_status_t hlo_run_allocate(hlo_run_t* run) HLO_MUST_USE;
+/// Adds to RESOURCE_EXHAUSTED (`status`, taken) what the run needs and what has the memory.
+hlo_status_t hlo_run_explain_exhaustion(const hlo_run_t* run,
+                                        hlo_status_t status) HLO_MUST_USE HLO_COLD;
 /// Frees the memory of hlo_run_allocate() before the run begins.
 void hlo_run_deallocate(hlo_run_t* run);
 /// Starts the run when its inputs are ready; from now on the run owns itself.

@@ -52,13 +52,14 @@ static hlo_heap_t* heap_of(const hlo_memory_t* memory) {
 }
 
 static hlo_status_t out_of_device_memory(const hlo_memory_t* memory, size_t size_bytes) {
-  hlo_heap_stats_t stats;
-  hlo_heap_get_stats(heap_of(memory), &stats);
+  hlo_memory_stats_t stats;
+  hlo_memory_get_stats((hlo_memory_t*)memory, &stats);
   return hlo_resource_exhausted(
       "out of memory: %zu bytes requested in memory space %s of device %d (%lld bytes in use "
-      "there; all devices have taken %llu bytes from the system)",
+      "there; all devices have taken %llu bytes of this kind from the system, limit %llu bytes)",
       size_bytes, hlo_memory_kind_name(memory->kind), memory->device->id,
-      (long long)atomic_load(&memory->bytes_in_use), (unsigned long long)stats.reserved_bytes);
+      (long long)stats.bytes_in_use, (unsigned long long)stats.reserved_bytes,
+      (unsigned long long)stats.limit_bytes);
 }
 
 static void count_storage(hlo_storage_t* storage) {
@@ -73,11 +74,26 @@ static void uncount_storage(hlo_storage_t* storage) {
                             memory_order_relaxed);
 }
 
+// Adds allocated bytes to the statistics and to the account of their owner. Data in the allocation
+// of their storage are in no account, because they are few and their allocation is quick.
+static void count_block(hlo_storage_t* storage) {
+  count_storage(storage);
+  hlo_account_add(storage->account, storage->memory->kind, storage->size_bytes);
+}
+
+static void free_block(hlo_storage_t* storage) {
+  if (!storage->block.data) return;
+  hlo_block_release(heap_of(storage->memory), storage->block);
+  storage->block = (hlo_block_t){0};
+  hlo_account_remove(storage->account, storage->memory->kind, storage->size_bytes);
+}
+
 hlo_status_t hlo_storage_create_deferred(hlo_memory_t* memory, size_t size_bytes,
                                          hlo_storage_t** out_storage) {
   if (!HAS_INLINE_DATA || size_bytes > HLO_TUNING_STORAGE_INLINE_BYTES) {
     HLO_TRY(storage_alloc(memory, size_bytes, 0, out_storage));
     (*out_storage)->is_deferred = true;
+    (*out_storage)->account = hlo_client_array_account(hlo_memory_client(memory));
     return hlo_ok();
   }
   hlo_storage_t* storage = NULL;
@@ -96,15 +112,14 @@ hlo_status_t hlo_storage_allocate(hlo_storage_t* storage) {
                                                    storage->size_bytes, &storage->block)))
     return out_of_device_memory(memory, storage->size_bytes);
   storage->data = storage->block.data;
-  count_storage(storage);
+  count_block(storage);
   return hlo_ok();
 }
 
 void hlo_storage_deallocate(hlo_storage_t* storage) {
   if (!storage->is_deferred || !storage->data) return;
   uncount_storage(storage);
-  hlo_block_release(heap_of(storage->memory), storage->block);
-  storage->block = (hlo_block_t){0};
+  free_block(storage);
   storage->data = NULL;
 }
 
@@ -148,7 +163,7 @@ hlo_status_t hlo_storage_create(hlo_memory_t* memory, size_t size_bytes,
   }
   if (!hlo_status_is_ok(status)) {
     hlo_storage_release(storage);
-    return status;
+    return hlo_client_explain_exhaustion(hlo_memory_client(memory), status);
   }
   *out_storage = storage;
   return hlo_ok();
@@ -202,7 +217,7 @@ static hlo_storage_t* storage_free(hlo_storage_t* storage) {
   hlo_storage_t* target = storage->target;
   if (target && !storage->is_heir) end_hold(target);
   uncount_storage(storage);
-  hlo_block_release(heap_of(storage->memory), storage->block);
+  free_block(storage);
   if (storage->release) {
     hlo_thread_no_wait_begin();
     storage->release(storage->release_context);

@@ -12,6 +12,7 @@ struct hlo_storage {
   // donation waits for the uses to end. Each use holds a reference as well.
   _Atomic uint64_t state;
   hlo_memory_t* memory;
+  hlo_account_t* account;  // of allocated bytes; retained by them
   void* data;  // NULL while unresolved, or not allocated
   size_t size_bytes;
   bool is_mutable;
@@ -35,7 +36,8 @@ hlo_status_t hlo_storage_create_unresolved(hlo_memory_t* memory, size_t size_byt
                                            hlo_storage_t** out_storage) HLO_MUST_USE;
 void hlo_storage_resolve(hlo_storage_t* storage, hlo_storage_t* target);
 /// Creates storage whose bytes hlo_storage_allocate() allocates before the buffer's event is set.
-/// Storage of a few bytes is allocated at once.
+/// Storage of a few bytes is allocated at once. The bytes are of the client's account for arrays,
+/// unless the creator sets another one.
 hlo_status_t hlo_storage_create_deferred(hlo_memory_t* memory, size_t size_bytes,
                                          hlo_storage_t** out_storage) HLO_MUST_USE;
 /// Allocates the bytes of deferred storage unless allocated. errors: RESOURCE_EXHAUSTED
