@@ -91,6 +91,38 @@ HLOCC_API uint32_t hlocc_error_fault_count(const hlocc_error_t* error);
 /* For an index out of range, all strings are "". */
 HLOCC_API hlocc_fault_t hlocc_error_fault(const hlocc_error_t* error, uint32_t index);
 
+/* ---- log ------------------------------------------------------------------------------------- */
+
+/* Levels of messages, the most important first. */
+typedef enum hlocc_log_level {
+  HLOCC_LOG_ERROR = 1,
+  HLOCC_LOG_WARN = 2,
+  HLOCC_LOG_INFO = 3,
+  HLOCC_LOG_DEBUG = 4,
+  HLOCC_LOG_TRACE = 5
+} hlocc_log_level_t;
+
+/* Returns a static name such as "warn"; "unknown" for a number that is no level. */
+HLOCC_API const char* hlocc_log_level_name(hlocc_log_level_t level);
+
+/* One message. Later versions may append fields: struct_size says which exist. All pointers are
+ * lent for the call of the sink. */
+typedef struct hlocc_log_record {
+  size_t struct_size;
+  hlocc_log_level_t level;
+  const char* component; /* of the library: "runtime", "compiler" */
+  const char* message;   /* may have several lines; without an end of line */
+  size_t message_bytes;
+  const char* file; /* the source that logs: "src/runtime/client.c" */
+  uint32_t line;
+  uint64_t wall_time_ns; /* since 1970 */
+  int64_t thread_id;     /* the system's */
+} hlocc_log_record_t;
+
+/* Receives messages instead of standard error. Called on any thread, by several at once; must not
+ * call functions of this client. */
+typedef void (*hlocc_log_sink_t)(void* context, const hlocc_log_record_t* record);
+
 /* ---- clients --------------------------------------------------------------------------------- */
 
 /* Virtual devices and the threads that run their programs. */
@@ -104,6 +136,9 @@ typedef struct hlocc_client_options {
   /* Options of hlocc(7) as "name=value", which come before the environment: "memory_limit=512".
    * The last entry is NULL. NULL: none. */
   const char* const* settings;
+  hlocc_log_sink_t log_sink; /* NULL: standard error. The setting "log" chooses the level */
+  void* log_context;         /* of the sink; both must exist until the client and all objects
+                              * created from it are freed */
 } hlocc_client_options_t;
 
 /* options may be NULL.

@@ -150,10 +150,14 @@ typedef struct lines {
   int count;
 } lines_t;
 
-static void keep_line(void* context, hlo_log_level_t level, const char* line, size_t length) {
+static void keep_line(void* context, const hlo_log_record_t* record) {
   lines_t* lines = context;
-  assert_int_equal(strlen(line), length);
-  snprintf(lines->text, sizeof lines->text, "%s %s", hlo_log_level_name(level), line);
+  assert_int_equal(strlen(record->message), record->length);
+  assert_string_equal(record->component, "base");
+  assert_string_equal(record->file, "src/base/config_test.c");
+  assert_true(record->line > 0 && record->wall_ns > 0 && record->thread_id > 0);
+  snprintf(lines->text, sizeof lines->text, "%s %s", hlo_log_level_name(record->level),
+           record->message);
   ++lines->count;
 }
 

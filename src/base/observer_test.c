@@ -48,11 +48,11 @@ typedef struct warnings {
   char text[512];
 } warnings_t;
 
-static void keep_warning(void* context, hlo_log_level_t level, const char* line, size_t length) {
+static void keep_warning(void* context, const hlo_log_record_t* record) {
   warnings_t* warnings = context;
-  assert_int_equal(level, HLO_LOG_LEVEL_WARN);
+  assert_int_equal(record->level, HLO_LOG_LEVEL_WARN);
   ++warnings->count;
-  snprintf(warnings->text, sizeof warnings->text, "%.*s", (int)length, line);
+  snprintf(warnings->text, sizeof warnings->text, "%s", record->message);
 }
 
 static void config_init(hlo_config_t* config, const char* dump, const char* trace) {

@@ -15,6 +15,8 @@ struct hlocc_client {
   atomic_int count;     // references: the user's, and one for every object created from the client
   hlo_config_t config;  // immutable
   hlo_observer_t observer;
+  hlocc_log_sink_t log_sink;  // NULL: standard error
+  void* log_context;
   hlo_client_t* client;
   hlo_compile_cache_t* cache;
 };

@@ -7,8 +7,10 @@
 // cmocka.h needs those above first.
 #include <cmocka.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "base/os.h"
@@ -297,6 +299,89 @@ static void test_functions_of_the_application(void** state) {
   hlocc_client_free(client);
 }
 
+typedef struct records {
+  int count;
+  hlocc_log_record_t last;
+  char message[1024], component[32], file[64];
+} records_t;
+
+static void keep_record(void* context, const hlocc_log_record_t* record) {
+  records_t* records = context;
+  assert_int_equal(record->struct_size, sizeof *record);
+  assert_int_equal(strlen(record->message), record->message_bytes);
+  ++records->count;
+  records->last = *record;
+  snprintf(records->message, sizeof records->message, "%s", record->message);
+  snprintf(records->component, sizeof records->component, "%s", record->component);
+  snprintf(records->file, sizeof records->file, "%s", record->file);
+}
+
+// Redirects standard error to a temporary file; returns the old descriptor.
+static int redirect_stderr(FILE* file) {
+  const int old = dup(STDERR_FILENO);
+  assert_true(old >= 0 && dup2(fileno(file), STDERR_FILENO) >= 0);
+  return old;
+}
+
+// A sink gets messages with their fields, and standard error stays empty.
+static void test_log_sink(void** state) {
+  (void)state;
+  records_t records = {0};
+  hlocc_client_options_t options = {.struct_size = sizeof options,
+                                    .device_count = 1,
+                                    .thread_count = 1,
+                                    .log_sink = keep_record,
+                                    .log_context = &records};
+  setenv("HLOCC_NUM_DEVICE", "1", 1);
+  FILE* file = tmpfile();
+  assert_non_null(file);
+  const int old = redirect_stderr(file);
+  hlocc_client_t* client = NULL;
+  hlocc_error_t* error = hlocc_client_create(&options, &client);
+  dup2(old, STDERR_FILENO);
+  close(old);
+  unsetenv("HLOCC_NUM_DEVICE");
+  assert_null(error);
+  assert_int_equal(lseek(fileno(file), 0, SEEK_END), 0);
+  fclose(file);
+  assert_int_equal(records.count, 1);
+  assert_int_equal(records.last.level, HLOCC_LOG_WARN);
+  assert_string_equal(hlocc_log_level_name(records.last.level), "warn");
+  assert_string_equal(records.component, "capi");
+  assert_string_equal(records.file, "src/capi/client.c");
+  assert_true(records.last.line > 0 && records.last.wall_time_ns > 0);
+  assert_int_equal(records.last.thread_id, hlo_os_thread_id());
+  assert_non_null(strstr(records.message, "HLOCC_NUM_DEVICE"));
+  hlocc_client_free(client);
+  assert_string_equal(hlocc_log_level_name((hlocc_log_level_t)0), "unknown");
+}
+
+static void test_log_level(void** state) {
+  (void)state;
+  records_t records = {0};
+  const hlocc_client_options_t options = {.struct_size = sizeof options,
+                                          .settings = (const char* const[]){"log=info", NULL},
+                                          .log_sink = keep_record,
+                                          .log_context = &records};
+  hlocc_client_t* client = NULL;
+  hlocc_error_t* error = hlocc_client_create(&options, &client);
+  assert_null(error);
+  static const char text[] =
+      "func.func @main() -> tensor<281474976710656xf32> {\n"
+      "  %0 = stablehlo.iota dim = 0 : tensor<281474976710656xf32>\n"
+      "  return %0 : tensor<281474976710656xf32>\n"
+      "}\n";
+  hlocc_executable_t* executable = hlo_test_load(client, text, NULL);
+  error = hlocc_executable_run(executable, NULL, (void*[]){NULL});
+  assert_int_equal(hlocc_error_code(error), HLOCC_RESOURCE_EXHAUSTED);
+  hlocc_error_free(error);
+  assert_int_equal(records.last.level, HLOCC_LOG_INFO);
+  assert_string_equal(records.component, "runtime");
+  assert_non_null(strstr(records.message, "memory in use:"));
+  hlocc_executable_free(executable);
+  hlocc_client_free(client);
+}
+
 static void test_nothing_is_fine(void** state) {
   (void)state;
   assert_int_equal(hlocc_error_code(NULL), HLOCC_OK);
@@ -332,6 +417,8 @@ int main(void) {
       cmocka_unit_test(test_errors_have_places),
       cmocka_unit_test(test_failed_runs_say_where),
       cmocka_unit_test(test_functions_of_the_application),
+      cmocka_unit_test(test_log_sink),
+      cmocka_unit_test(test_log_level),
       cmocka_unit_test(test_nothing_is_fine),
       cmocka_unit_test(test_every_allocation_may_fail),
       cmocka_unit_test(test_every_read_may_fail),

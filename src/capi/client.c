@@ -36,6 +36,37 @@ static hlo_status_t apply_settings(const char* const* settings, hlo_config_t* co
   return hlo_ok();
 }
 
+// ---- log
+
+const char* hlocc_log_level_name(hlocc_log_level_t level) {
+  return hlo_log_level_name((hlo_log_level_t)((int)level - HLOCC_LOG_ERROR));
+}
+
+// Passes a message to the user's sink.
+static void log_to_user(void* context, const hlo_log_record_t* record) {
+  const hlocc_client_t* client = context;
+  const hlocc_log_record_t copy = {.struct_size = sizeof copy,
+                                   .level = (hlocc_log_level_t)(HLOCC_LOG_ERROR + record->level),
+                                   .component = record->component,
+                                   .message = record->message,
+                                   .message_bytes = record->length,
+                                   .file = record->file,
+                                   .line = record->line,
+                                   .wall_time_ns = record->wall_ns,
+                                   .thread_id = record->thread_id};
+  client->log_sink(client->log_context, &copy);
+}
+
+static void set_log(const hlocc_client_options_t* options, hlocc_client_t* client) {
+  if (!options->log_sink) return;
+  client->log_sink = options->log_sink;
+  client->log_context = options->log_context;
+  client->observer.log.sink = log_to_user;
+  client->observer.log.context = client;
+}
+
+// ---- clients
+
 // Initialises a client; on failure the caller releases what was created.
 static hlo_status_t fill_client(const hlocc_client_options_t* given, hlocc_client_t* client) {
   hlocc_client_options_t options;
@@ -44,6 +75,7 @@ static hlo_status_t fill_client(const hlocc_client_options_t* given, hlocc_clien
   HLO_TRY(hlo_config_init(&client->config, NULL, &warnings));
   HLO_TRY(apply_settings(options.settings, &client->config));
   HLO_TRY(hlo_observer_init(&client->config, &client->observer));
+  set_log(&options, client);
   if (warnings.length) HLO_LOG(&client->observer.log, WARN, "%s", hlo_strbuf_text(&warnings));
   hlo_observer_start(&client->config, &client->observer);
   hlo_client_options_t client_options;

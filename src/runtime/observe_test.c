@@ -32,9 +32,9 @@ static int teardown(void** state) {
   return rmdir(g_directory);
 }
 
-static void count_warning(void* context, hlo_log_level_t level, const char* line, size_t length) {
-  (void)context, (void)line, (void)length;
-  assert_int_equal(level, HLO_LOG_LEVEL_WARN);
+static void count_warning(void* context, const hlo_log_record_t* record) {
+  (void)context;
+  assert_int_equal(record->level, HLO_LOG_LEVEL_WARN);
   ++g_warning_count;
 }
 
