@@ -8,6 +8,9 @@ static hlo_status_t refuse(const char* function, const char* why) {
   return hlo_unimplemented("%s is not supported by hlocc: %s", function, why);
 }
 
+// An empty list has an address, too: languages make slices of it that must not be null.
+static const size_t no_indices[1];
+
 #define CALL(name, last) HLO_PJRT_ENTRY(name, last, false, hlo_pjrt_##name(&own))
 #define METHOD(name, last) HLO_PJRT_ENTRY(name, last, true, hlo_pjrt_##name(&own))
 #define GET(name, last, value) HLO_PJRT_ENTRY(name, last, true, (own.last = (value), hlo_ok()))

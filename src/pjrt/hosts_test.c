@@ -20,6 +20,7 @@ typedef const PJRT_Api* get_api_t(void);
 
 static int load_plugin(void** state) {
   (void)state;
+  assert_non_null(getenv("HLOCC_LIBRARY_PATH"));
   void* library = dlopen(getenv("HLOCC_LIBRARY_PATH"), RTLD_NOW | RTLD_LOCAL);
   if (library == NULL) fail_msg("%s", dlerror());
   get_api_t* get_api = (get_api_t*)dlsym(library, "GetPjrtApi");
@@ -430,6 +431,94 @@ static void test_zig_waits_by_callbacks(void** state) {
   hlo_test_destroy_client(client);
 }
 
+// ---- Rust (pjrt): lists become slices, whose address must not be null even if they are empty
+
+static void test_rust_makes_slices(void** state) {
+  (void)state;
+  static const char kEffect[] =
+      "module @effect {\n"
+      "  func.func public @main() {\n    return\n  }\n}\n";
+  PJRT_Client* client = hlo_test_create_client(1);
+  const float one = 1;
+  PJRT_Buffer* scalar = hlo_test_upload(client, PJRT_Buffer_Type_F32, &one, nowhere(), 0);
+  PJRT_Buffer_Dimensions_Args dims = ARGS(Buffer_Dimensions, .buffer = scalar);
+  OK(Buffer_Dimensions, &dims);
+  assert_non_null(dims.dims);
+  PJRT_Buffer_UnpaddedDimensions_Args unpadded = ARGS(Buffer_UnpaddedDimensions, .buffer = scalar);
+  OK(Buffer_UnpaddedDimensions, &unpadded);
+  assert_non_null(unpadded.unpadded_dims);
+  PJRT_Buffer_DynamicDimensionIndices_Args dynamic =
+      ARGS(Buffer_DynamicDimensionIndices, .buffer = scalar);
+  OK(Buffer_DynamicDimensionIndices, &dynamic);
+  assert_int_equal(dynamic.num_dynamic_dims, 0);
+  assert_non_null(dynamic.dynamic_dim_indices);
+  PJRT_LoadedExecutable* loaded = hlo_test_compile(client, kEffect);
+  PJRT_Executable* executable = hlo_test_executable_of(loaded);
+  PJRT_Executable_OutputElementTypes_Args types =
+      ARGS(Executable_OutputElementTypes, .executable = executable);
+  OK(Executable_OutputElementTypes, &types);
+  assert_int_equal(types.num_output_types, 0);
+  assert_non_null(types.output_types);
+  PJRT_Executable_OutputDimensions_Args sizes =
+      ARGS(Executable_OutputDimensions, .executable = executable);
+  OK(Executable_OutputDimensions, &sizes);
+  assert_true(sizes.num_outputs == 0 && sizes.dims != NULL && sizes.dim_sizes != NULL);
+  PJRT_Executable_OutputMemoryKinds_Args kinds =
+      ARGS(Executable_OutputMemoryKinds, .executable = executable);
+  OK(Executable_OutputMemoryKinds, &kinds);
+  assert_true(kinds.memory_kinds != NULL && kinds.memory_kind_sizes != NULL);
+  PJRT_Executable_GetCostAnalysis_Args costs =
+      ARGS(Executable_GetCostAnalysis, .executable = executable);
+  OK(Executable_GetCostAnalysis, &costs);
+  assert_non_null(costs.properties);
+  OK(Executable_Destroy, &ARGS(Executable_Destroy, .executable = executable));
+  hlo_test_destroy_loaded(loaded);
+  hlo_test_destroy_buffer(scalar);
+  hlo_test_destroy_client(client);
+}
+
+static void count_call(PJRT_Error* error, void* count) {
+  assert_null(error);
+  atomic_fetch_add((atomic_int*)count, 1);
+}
+
+// A future that is dropped destroys its event, whose callback is still called, once.
+static void test_rust_drops_futures(void** state) {
+  (void)state;
+  PJRT_Client* client = hlo_test_create_client(1);
+  PJRT_ShapeSpec spec = {.struct_size = PJRT_ShapeSpec_STRUCT_SIZE,
+                         .dims = kFour,
+                         .num_dims = 1,
+                         .element_type = PJRT_Buffer_Type_F32};
+  PJRT_Client_CreateBuffersForAsyncHostToDevice_Args transfer =
+      ARGS(Client_CreateBuffersForAsyncHostToDevice, .client = client, .shape_specs = &spec,
+           .num_shape_specs = 1, .memory = hlo_test_memory_of(hlo_test_device_of(client, 0)));
+  OK(Client_CreateBuffersForAsyncHostToDevice, &transfer);
+  PJRT_AsyncHostToDeviceTransferManager_RetrieveBuffer_Args retrieve =
+      ARGS(AsyncHostToDeviceTransferManager_RetrieveBuffer,
+           .transfer_manager = transfer.transfer_manager);
+  OK(AsyncHostToDeviceTransferManager_RetrieveBuffer, &retrieve);
+  PJRT_Event* ready = hlo_test_ready_event(retrieve.buffer_out);
+  atomic_int count = 0;
+  OK(Event_OnReady,
+     &ARGS(Event_OnReady, .event = ready, .callback = count_call, .user_arg = &count));
+  destroy_event(ready);
+  assert_int_equal(count, 0);
+  const float data[] = {1, 2, 3, 4};
+  PJRT_AsyncHostToDeviceTransferManager_TransferData_Args all = ARGS(
+      AsyncHostToDeviceTransferManager_TransferData, .transfer_manager = transfer.transfer_manager,
+      .data = data, .transfer_size = 16, .is_last_transfer = true);
+  OK(AsyncHostToDeviceTransferManager_TransferData, &all);
+  await(all.done_with_h2d_transfer);
+  await(hlo_test_ready_event(retrieve.buffer_out));
+  assert_int_equal(count, 1);
+  OK(AsyncHostToDeviceTransferManager_Destroy,
+     &ARGS(AsyncHostToDeviceTransferManager_Destroy,
+           .transfer_manager = transfer.transfer_manager));
+  hlo_test_destroy_buffer(retrieve.buffer_out);
+  hlo_test_destroy_client(client);
+}
+
 // ---- Elixir (EXLA) and Go: threads come and go; the collector's thread destroys
 
 enum { HANDED = 64 };
@@ -554,6 +643,8 @@ int main(void) {
       cmocka_unit_test(test_r),
       cmocka_unit_test(test_zig),
       cmocka_unit_test(test_zig_waits_by_callbacks),
+      cmocka_unit_test(test_rust_makes_slices),
+      cmocka_unit_test(test_rust_drops_futures),
       cmocka_unit_test(test_elixir_threads_come_and_go),
       cmocka_unit_test(test_calls_after_the_client),
       cmocka_unit_test(test_threads_end_with_the_client),
