@@ -11,7 +11,7 @@
  *
  * Compile with: cc run.c $(pkg-config --cflags --libs hlocc)
  *
- * hlocc_executable_run() copies arrays in and out and waits. Programs that stream data, keep it on
+ * hlocc_executable_run() works on arrays and waits. Programs that stream data, keep it on
  * a device or work meanwhile use buffers, launches and events: examples/c/stream.c, simulate.c.
  *
  * Errors: functions that can fail return an error that the caller frees, or NULL. A failed call
@@ -239,8 +239,8 @@ HLOCC_API bool hlocc_executable_is_donated(const hlocc_executable_t* executable,
 
 /* Runs the program once and waits for its end. inputs and outputs: one array per argument and
  * result, of size_bytes and with the alignment of its elements; with several replicas, the arrays
- * of the first replica come first. After a failure the contents of the outputs are undefined.
- * Waits.
+ * of the first replica come first. Inputs at multiples of HLOCC_ALIGNMENT are read in place, others
+ * are copied. After a failure the contents of the outputs are undefined. Waits.
  * errors: those of the program, with the location of the operation; RESOURCE_EXHAUSTED */
 HLOCC_API hlocc_error_t* hlocc_executable_run(hlocc_executable_t* executable,
                                               const void* const* inputs, void* const* outputs);
@@ -283,8 +283,8 @@ typedef enum hlocc_access {
   HLOCC_READ_WRITE = 1
 } hlocc_access_t;
 
-/* The next three create a buffer on a device, numbered from 0. They read the type and the dimensions
- * of `shape`: hlocc_executable_argument() returns what a program expects.
+/* The next three create a buffer on a device, numbered from 0. They read the type and dimensions of
+ * `shape`: hlocc_executable_argument() returns what a program expects.
  * errors: INVALID_ARGUMENT (device, shape), RESOURCE_EXHAUSTED */
 
 /* Leaves the elements undefined, for hlocc_buffer_map(). */
@@ -332,7 +332,8 @@ HLOCC_API hlocc_error_t* hlocc_buffer_copy(hlocc_buffer_t* buffer, hlocc_client_
  * READ_WRITE: exclusive; waits until no work reads the elements. Work cannot begin meanwhile.
  * Each successful call needs an hlocc_buffer_unmap(), before which the address is valid.
  * errors: those of the elements; FAILED_PRECONDITION if it is mapped and one of the maps is
- * READ_WRITE, or for READ_WRITE if the memory is lent for READ; INVALID_ARGUMENT (donated). Waits. */
+ * READ_WRITE, or for READ_WRITE if the memory is lent for READ; INVALID_ARGUMENT (donated).
+ * Waits. */
 HLOCC_API hlocc_error_t* hlocc_buffer_map(hlocc_buffer_t* buffer, hlocc_access_t access,
                                           void** out_data);
 /* Ends the last map; has no effect on a buffer that is not mapped. */

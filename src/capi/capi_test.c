@@ -63,6 +63,48 @@ static void test_runs_a_program(void** state) {
   hlocc_executable_free(executable);
 }
 
+// Arrays are lent to the run, wherever they are, and left as they are.
+static void test_reads_inputs_in_place(void** state) {
+  (void)state;
+  static const char kStep[] =
+      "func.func @main(%a: tensor<6xf32> {tf.aliasing_output = 0 : i32}, %b: tensor<6xf32>) -> "
+      "(tensor<6xf32>, tensor<6xf32>) {\n"
+      "  %0 = stablehlo.add %a, %b : tensor<6xf32>\n"
+      "  return %0, %b : tensor<6xf32>, tensor<6xf32>\n}\n";
+  hlocc_client_t* client = hlo_test_client(1);
+  hlocc_executable_t* executable = load(client, kStep, 0);
+  float* memory = malloc(16 * sizeof(float));
+  for (int offset = 0; offset < 4; ++offset) {
+    float *a = memory + offset, b[6] = {1, 1, 1, 1, 1, 1}, sum[6], same[6];
+    for (int i = 0; i < 6; ++i) a[i] = (float)i;
+    hlo_test_succeed(hlocc_executable_run(executable, (const void*[]){a, b}, (void*[]){sum, same}));
+    for (int i = 0; i < 6; ++i) {
+      assert_true(sum[i] == (float)i + 1 && same[i] == 1 && a[i] == (float)i && b[i] == 1);
+    }
+  }
+  free(memory);
+  hlocc_executable_free(executable);
+  hlocc_client_free(client);
+}
+
+// Callers compiled against older headers have shorter structs.
+static void test_options_of_older_callers(void** state) {
+  (void)state;
+  hlocc_client_options_t client_options = {
+      .struct_size = offsetof(hlocc_client_options_t, settings),
+      .device_count = 1,
+      .settings = (const char* const*)(uintptr_t)0xaaaaaaaaaaaaaaaa};
+  hlocc_client_t* client = NULL;
+  hlo_test_succeed(hlocc_client_create(&client_options, &client));
+  hlocc_compile_options_t options = {
+      .struct_size = offsetof(hlocc_compile_options_t, donated_count), .donated_count = 7};
+  hlocc_executable_t* executable = NULL;
+  hlo_test_succeed(hlocc_executable_load(client, kAdd, strlen(kAdd), &options, &executable));
+  check_add(executable);
+  hlocc_executable_free(executable);
+  hlocc_client_free(client);
+}
+
 static void* run_often(void* executable) {
   for (int i = 0; i < 50; ++i) check_add(executable);
   return NULL;
@@ -412,6 +454,8 @@ static void test_nothing_is_fine(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_runs_a_program),
+      cmocka_unit_test(test_reads_inputs_in_place),
+      cmocka_unit_test(test_options_of_older_callers),
       cmocka_unit_test(test_runs_on_threads),
       cmocka_unit_test(test_runs_replicas),
       cmocka_unit_test(test_errors_have_places),

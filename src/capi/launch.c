@@ -147,16 +147,31 @@ hlocc_error_t* hlocc_executable_launch(hlocc_executable_t* executable,
 
 // ---- on arrays of the caller
 
+// Makes an argument of an array, which is lent for the run if its address allows it: nothing uses
+// it any more when the launch has ended, and programs do not overwrite it.
+static hlo_status_t make_argument(hlo_memory_t* memory, const hlo_signature_entry_t* entry,
+                                  const void* data, hlo_buffer_t** out_buffer) {
+  const hlo_buffer_shape_t shape = {
+      .dtype = entry->dtype, .rank = entry->rank, .dims = entry->dims};
+  if (!data || (uintptr_t)data % HLOCC_ALIGNMENT != 0) {
+    return hlo_buffer_from_host(memory, &shape, data, NULL, HLO_HOST_IMMUTABLE_ONLY_DURING_CALL,
+                                NULL, out_buffer);
+  }
+  hlo_storage_t* storage = NULL;
+  HLO_TRY(hlo_storage_create_foreign(memory, (void*)data, entry->size_bytes, false, NULL, NULL,
+                                     &storage));
+  hlo_status_t status = hlo_buffer_create_over(memory, &shape, storage, NULL, out_buffer);
+  hlo_storage_release(storage);
+  return status;
+}
+
 static hlo_status_t make_arguments(launch_t* launch, const hlocc_executable_t* executable,
                                    const void* const* inputs) {
   for (uint32_t i = 0; i < launch->device_count * launch->argument_count; ++i) {
-    const hlo_signature_entry_t* entry =
-        &executable->compiled->arguments[i % launch->argument_count];
-    hlo_memory_t* memory = hlo_loaded_argument_memory(
-        executable->loaded, i / launch->argument_count, i % launch->argument_count);
-    hlo_buffer_shape_t shape = {.dtype = entry->dtype, .rank = entry->rank, .dims = entry->dims};
-    HLO_TRY(hlo_buffer_from_host(memory, &shape, inputs[i], NULL,
-                                 HLO_HOST_IMMUTABLE_ONLY_DURING_CALL, NULL, &launch->arguments[i]));
+    const uint32_t argument = i % launch->argument_count;
+    HLO_TRY(make_argument(
+        hlo_loaded_argument_memory(executable->loaded, i / launch->argument_count, argument),
+        &executable->compiled->arguments[argument], inputs[i], &launch->arguments[i]));
   }
   return hlo_ok();
 }
