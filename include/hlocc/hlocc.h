@@ -149,6 +149,11 @@ HLOCC_API hlocc_error_t* hlocc_client_create(const hlocc_client_options_t* optio
 /* The objects that were created from the client keep it alive until they are freed. */
 HLOCC_API void hlocc_client_free(hlocc_client_t* client);
 HLOCC_API uint32_t hlocc_client_device_count(const hlocc_client_t* client);
+/* Writes what the client's launches in flight and the process's blocked threads wait for, one line
+ * each, to text[capacity], cut off if it does not fit and ended by a zero; "" if there are none.
+ * Returns the length of the whole, so that capacity 0 asks for it. Launches of short programs that
+ * wait for an input are listed only with one of the options explain_waits and explain_signal. */
+HLOCC_API size_t hlocc_client_explain_waits(hlocc_client_t* client, char* text, size_t capacity);
 
 /* The memory of the buffers of one device, and of the memory that all devices share. */
 typedef struct hlocc_memory {

@@ -137,6 +137,10 @@ static void test_runs_replicas(void** state) {
       "}\n";
   hlocc_client_t* client = hlo_test_client(2);
   assert_int_equal(hlocc_client_device_count(client), 2);
+  char text[8] = "?";
+  assert_int_equal(hlocc_client_explain_waits(client, text, sizeof text), 0);
+  assert_string_equal(text, "");
+  assert_int_equal(hlocc_client_explain_waits(client, NULL, 0), 0);
   hlocc_executable_t* executable = load(client, kSum, 2);
   int32_t in[2][2] = {{1, 2}, {10, 20}}, out[2][2] = {{0}};
   hlocc_error_t* error =

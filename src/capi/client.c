@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "capi/capi_impl.h"
+#include "runtime/waits.h"
 
 const char* hlocc_version(void) {
   return HLOCC_VERSION;
@@ -153,6 +154,17 @@ static hlo_status_t read_memory(const hlocc_client_t* client, uint32_t index,
 hlocc_error_t* hlocc_client_memory(hlocc_client_t* client, uint32_t device,
                                    hlocc_memory_t* memory) {
   return hlo_capi_error(read_memory(client, device, memory));
+}
+
+size_t hlocc_client_explain_waits(hlocc_client_t* client, char* text, size_t capacity) {
+  HLO_SCOPED_STRBUF all = {0};
+  hlo_client_explain_waits(client->client, 0, &all);
+  if (capacity) {
+    const size_t length = all.length < capacity ? all.length : capacity - 1;
+    memcpy(text, hlo_strbuf_text(&all), length);
+    text[length] = 0;
+  }
+  return all.length;
 }
 
 uint32_t hlocc_client_device_count(const hlocc_client_t* client) {

@@ -461,7 +461,7 @@ bool hlo_node_operand_segment(const hlo_node_t* node, uint32_t port, uint32_t* o
 
 // ---- errors of single ops
 
-static void append_location(const hlo_node_t* node, hlo_strbuf_t* out) {
+void hlo_node_print_location(const hlo_node_t* node, hlo_strbuf_t* out) {
   if (node->parent && node->loc) {
     hlo_loc_format(hlo_region_module(node->parent), node->loc, out);
     hlo_strbuf_puts(out, ": ");
@@ -472,7 +472,7 @@ static void append_location(const hlo_node_t* node, hlo_strbuf_t* out) {
 hlo_status_t hlo_node_error(const hlo_node_t* node, hlo_status_code_t code, const char* format,
                             ...) {
   HLO_SCOPED_STRBUF location = {0};
-  append_location(node, &location);
+  hlo_node_print_location(node, &location);
   va_list args;
   va_start(args, format);
   hlo_status_t status = hlo_status_createv(code, format, args);

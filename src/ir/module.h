@@ -235,6 +235,8 @@ static inline hlo_module_t* hlo_region_module(const hlo_region_t* region) {
 
 // ---- errors of single ops
 
+/// Prints the node's location and name, "model.py:3:7: stablehlo.sort".
+void hlo_node_print_location(const hlo_node_t* node, hlo_strbuf_t* out);
 /// Returns an error that begins with the node's location and name: "model.py:3:7: stablehlo.sort:
 /// message".
 hlo_status_t hlo_node_error(const hlo_node_t* node, hlo_status_code_t code, const char* format, ...)

@@ -8,6 +8,7 @@
 #include "base/os.h"
 #include "base/tuning.h"
 #include "runtime/flight.h"
+#include "runtime/waits.h"
 
 enum { MAX_DEVICES = 4096, MAX_THREADS = 1024, BYTES_PER_MIB = 1 << 20 };
 enum { LAUNCH_LIMIT = 32 };  // the limit of XLA's CPU client
@@ -28,9 +29,11 @@ struct hlo_client {
   atomic_uint hold_count;    // objects that may outlive the release, and one until it has ended
   atomic_bool is_released;   // no thread of the client runs any more
   bool is_retired;           // no thread waits in the release: the client's threads free it
+  bool is_orphaned;          // released in a forked process, which has none of its threads
   void (*after)(void* context);  // NULL: nothing
   void* after_context;
   hlo_flight_t flight;
+  hlo_explainer_t* explainer;  // NULL: none
   uint32_t device_count;
   hlo_device_t devices[];
 };
@@ -91,6 +94,8 @@ void hlo_client_options_read(const hlo_config_t* config, const hlo_observer_t* o
                                         .host_memory_mib = config->host_memory_limit,
                                         .kept_mib = config->memory_retain,
                                         .running_mib = config->inflight_memory,
+                                        .explain_seconds = (uint32_t)config->explain_waits,
+                                        .explain_signal = config->explain_signal,
                                         .launch_limit = (uint32_t)config->inflight_launches};
 }
 
@@ -120,6 +125,12 @@ hlo_status_t hlo_client_create(const hlo_client_options_t* options, hlo_client_t
   hlo_mutex_init(&client->flight.lock, HLO_LOCK_LEVEL_FLIGHT);
   hlo_dma_table_init(&client->dma_table);
   init_devices(client, options->launch_limit);
+  status = hlo_explainer_create(client, options->explain_seconds, options->explain_signal,
+                                &client->explainer);
+  if (!hlo_status_is_ok(status)) {
+    hlo_client_release(client);
+    return status;
+  }
   *out_client = client;
   return hlo_ok();
 }
@@ -128,6 +139,7 @@ hlo_status_t hlo_client_create(const hlo_client_options_t* options, hlo_client_t
 static void free_client(hlo_client_t* client) {
   void (*after)(void* context) = client->after;
   void* after_context = client->after_context;
+  hlo_explainer_release(client->explainer, !client->is_orphaned);
   for (uint32_t i = 0; i < client->device_count; ++i) {
     hlo_launch_limit_deinit(&client->devices[i].launches);
   }
@@ -161,6 +173,7 @@ void hlo_client_release_then(hlo_client_t* client, void (*after)(void* context),
   const bool has_threads = !hlo_pool_is_orphaned(client->pool);
   client->after = after;
   client->after_context = context;
+  client->is_orphaned = !has_threads;
   client->is_retired = has_threads && !hlo_thread_may_wait();
   if (has_threads) hlo_flight_stop_unseen(client);
   if (client->is_retired) {
@@ -234,6 +247,9 @@ hlo_status_t hlo_client_explain_exhaustion(hlo_client_t* client, hlo_status_t st
 
 hlo_flight_t* hlo_client_flight(hlo_client_t* client) {
   return &client->flight;
+}
+bool hlo_client_explains(const hlo_client_t* client) {
+  return client->explainer != NULL;
 }
 hlo_memory_queue_t* hlo_client_memory_queue(hlo_client_t* client) {
   return &client->memory_queue;

@@ -50,13 +50,16 @@ typedef struct hlo_client_options {
                           // kind's limit, negative: none
   int64_t running_mib;    // limit on memory for results and temporaries of concurrent programs,
                           // which a single program may exceed; 0: a quarter of the device memory
+  uint32_t explain_seconds;    // explain launches and waits that take longer; 0: never
+  const char* explain_signal;  // the name of the signal that asks for explanations; NULL: none
   uint32_t launch_limit;  // limit on a device's launches in flight, at which callers wait; 0: 32
 } hlo_client_options_t;
 
 /// Fills the options from the configuration of a process. `observer` is lent, as above.
 void hlo_client_options_read(const hlo_config_t* config, const hlo_observer_t* observer,
                              hlo_client_options_t* out_options);
-/// Creates a client and starts its threads. errors: INVALID_ARGUMENT (counts), RESOURCE_EXHAUSTED.
+/// Creates a client and starts its threads. errors: INVALID_ARGUMENT (counts, an unknown signal),
+/// FAILED_PRECONDITION (a signal with a handler), RESOURCE_EXHAUSTED.
 /// owner: caller, hlo_client_release() after everything created from the client is released.
 hlo_status_t hlo_client_create(const hlo_client_options_t* options,
                                hlo_client_t** out_client) HLO_MUST_USE;
@@ -114,6 +117,8 @@ typedef struct hlo_flight {
   struct hlo_run *first, *last;
 } hlo_flight_t;
 hlo_flight_t* hlo_client_flight(hlo_client_t* client);
+/// Returns true if the options ask for explanations of waits.
+bool hlo_client_explains(const hlo_client_t* client);
 /// Counts work that must end before the client can: launches and copies in flight.
 void hlo_client_work_begin(hlo_client_t* client);
 void hlo_client_work_end(hlo_client_t* client);

@@ -9,6 +9,7 @@
 #include "base/threads.h"
 #include "base/trace.h"
 #include "base/tuning.h"
+#include "runtime/waits.h"
 
 struct hlo_event {
   atomic_int count;
@@ -180,12 +181,20 @@ hlo_status_t hlo_event_error(hlo_event_t* event) {
   return hlo_event_is_ready(event) ? event->status : hlo_ok();
 }
 
+static bool block(hlo_event_t* event, uint64_t timeout_ns) {
+  const uint64_t begin_ns = hlo_trace_begin();
+  hlo_wait_t wait;
+  hlo_wait_begin(&wait, event->is_promise ? "a value that the application has yet to provide"
+                                          : "a copy or short program", event);
+  const bool is_ready = hlo_gate_await(&event->gate, timeout_ns);
+  hlo_wait_end(&wait);
+  hlo_trace_end(NULL, begin_ns, "wait", "wait", NULL);  // events belong to no client
+  return is_ready;
+}
+
 hlo_status_t hlo_event_await(hlo_event_t* event, uint64_t timeout_ns) {
   if (!hlo_event_is_ready(event)) hlo_event_run_postponed();  // they may set the event
-  const uint64_t begin_ns = hlo_event_is_ready(event) ? 0 : hlo_trace_begin();
-  const bool is_ready = hlo_event_is_ready(event) || hlo_gate_await(&event->gate, timeout_ns);
-  hlo_trace_end(NULL, begin_ns, "wait", "wait", NULL);  // events belong to no client
-  if (!is_ready) {
+  if (!hlo_event_is_ready(event) && !block(event, timeout_ns)) {
     return hlo_status_create(HLO_STATUS_DEADLINE_EXCEEDED, "event not ready after %llu ns",
                              (unsigned long long)timeout_ns);
   }

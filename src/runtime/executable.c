@@ -326,6 +326,10 @@ static hlo_status_t prepare_device(hlo_loaded_t* loaded, const hlo_launch_t* lau
   hlo_device_t* device = launch->device ? launch->device : loaded->devices[row];
   hlo_buffer_t* const* arguments = launch->argument_count ? launch->arguments[row] : NULL;
   HLO_TRY(hlo_run_create(loaded, device, row, out_run));
+  if (launch->call_location) {  // without memory for it, the location is not known
+    const char* at = launch->call_location;
+    (*out_run)->call_location = hlo_mem_strndup(at, strlen(at));
+  }
   if (loaded->foreign) {
     HLO_TRY(hlo_foreign_run_create(loaded->foreign, launch->user_data, *out_run,
                                    &(*out_run)->foreign));

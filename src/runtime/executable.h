@@ -37,6 +37,7 @@ typedef struct hlo_launch {
   uint32_t non_donatable_count;             // arguments that must not be donated in this call
   const int64_t* non_donatable;
   int32_t launch_id;                        // for hlo_launch_poison(); 0: none
+  const char* call_location;                // in the application, for explanations; NULL: unknown
   hlo_device_t* device;                     // of a portable launch with one row; else NULL
   const hlo_ffi_user_data_t* user_data;  // for foreign functions: the list is copied, its
                                             // objects are lent until the runs have ended; NULL: none

@@ -2,6 +2,7 @@
 // Stopping runs before their end (see flight.h).
 #include "runtime/flight.h"
 
+#include "base/os.h"
 #include "runtime/group.h"
 
 static hlo_flight_t* flight_of(const hlo_run_t* run) {
@@ -10,6 +11,7 @@ static hlo_flight_t* flight_of(const hlo_run_t* run) {
 
 void hlo_flight_enter(hlo_run_t* run) {
   hlo_flight_t* flight = flight_of(run);
+  run->listed_ns = hlo_os_now_ns();
   hlo_mutex_lock(&flight->lock);
   run->is_listed = true;
   run->listed_before = flight->last;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The list of runs in flight that may take long or have a launch_id, so that they can be stopped
-// before their end. Short programs are not listed: they end before anybody could stop them.
+// before their end, and explained (waits.h). Short programs are not listed, because they end before
+// anybody could stop them, unless their inputs are not ready and the client explains waits.
 #pragma once
 
 #include "runtime/run.h"

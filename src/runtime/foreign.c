@@ -53,6 +53,7 @@ struct hlo_foreign_run {
   const hlo_foreign_calls_t* calls;
   hlo_ffi_context_t context;
   hlo_ffi_user_data_t user_data;
+  _Atomic(const foreign_call_t*) running;  // relaxed: only explanations read it
   alignas(64) uint8_t memory[];  // of all calls
 };
 
@@ -249,6 +250,26 @@ void hlo_foreign_run_release(hlo_foreign_run_t* foreign) {
   hlo_mem_free(foreign);
 }
 
+static void print_call(const char* what, const foreign_call_t* call, hlo_strbuf_t* out) {
+  hlo_strbuf_printf(out, "%s foreign function %s of ", what, hlo_custom_call_target(call->node));
+  hlo_node_print_location(call->node, out);
+}
+
+void hlo_foreign_explain(const hlo_foreign_run_t* foreign, hlo_strbuf_t* out) {
+  const foreign_call_t* running = atomic_load_explicit(&foreign->running, memory_order_relaxed);
+  if (running) {
+    print_call("is in", running, out);
+    return;
+  }
+  for (uint32_t i = 0; i < foreign->calls->count; ++i) {
+    const foreign_call_t* call = &foreign->calls->calls[i];
+    call_run_t* state = call_run_of((hlo_foreign_run_t*)foreign, call);
+    if (atomic_load(&state->future) != FUTURE_AWAITED) continue;
+    print_call("waits for the future of", call, out);
+    return;
+  }
+}
+
 // ---- elements of less than a byte
 
 static void pack(const value_t* value, const uint8_t* from, uint8_t* to) {
@@ -352,7 +373,9 @@ static void start(hlo_run_t* run, const foreign_call_t* call, call_run_t* state)
   const hlo_env_state_t program = hlo_env_adopt(run->host_env);
   hlo_pool_blocking_begin(foreign->context.pool);
   const uint64_t begin_ns = hlo_trace_begin();
+  atomic_store_explicit(&foreign->running, call, memory_order_relaxed);
   hlo_status_t status = call_handler(foreign, call, state, passed);
+  atomic_store_explicit(&foreign->running, NULL, memory_order_relaxed);
   trace_call(run, call, begin_ns);
   hlo_pool_blocking_end(foreign->context.pool);
   hlo_env_leave(program);

@@ -34,6 +34,12 @@ typedef struct message {
   hlo_tensor_t* tensors[];
 } message_t;
 
+typedef struct recv_wait {
+  bool is_waiting;
+  uint32_t source;
+  int64_t channel_id;
+} recv_wait_t;
+
 struct hlo_run_group {
   atomic_int count;
   hlo_mutex_t lock;  // guards all below
@@ -43,6 +49,7 @@ struct hlo_run_group {
   hlo_status_t error;
   uint32_t process_count;
   bool* is_waiting;  // per process: suspended in a rendezvous or recv
+  recv_wait_t* recv_waits;  // per process: the last recv that found nothing
   hlo_interp_runtime_t runtime;
   hlo_process_grid_t grid;
   hlo_launch_progress_t progress;  // see limits.h
@@ -219,12 +226,14 @@ static hlo_status_t recv_locked(hlo_run_group_t* group, uint32_t source, uint32_
                                   (long long)channel_id, message->tensor_count, tensor_count);
     }
     *link = message->next;
+    group->recv_waits[target].is_waiting = false;
     memcpy(out_tensors, message->tensors, tensor_count * sizeof(hlo_tensor_t*));
     hlo_mem_free(message);
     return hlo_ok();
   }
   if (!hlo_status_is_ok(group->error)) return hlo_status_clone(group->error);
   group->is_waiting[target] = true;
+  group->recv_waits[target] = (recv_wait_t){true, source, channel_id};
   *out_pending = true;
   return hlo_ok();
 }
@@ -408,7 +417,8 @@ static const hlo_interp_runtime_t kAlone = {.table = {.abi_version = HLO_PROGRAM
 hlo_status_t hlo_group_create(uint32_t replica_count, uint32_t partition_count,
                               hlo_run_t* const* runs, hlo_run_group_t** out_group) {
   uint32_t count = replica_count * partition_count;
-  size_t bytes = sizeof(hlo_run_group_t) + count * (sizeof(hlo_run_t*) + sizeof(bool));
+  size_t bytes = sizeof(hlo_run_group_t) +
+                 count * (sizeof(hlo_run_t*) + sizeof(recv_wait_t) + sizeof(bool));
   hlo_run_group_t* group = hlo_mem_alloc_zeroed(bytes);
   if (!group) return hlo_status_out_of_memory(bytes);
   atomic_init(&group->count, 1);
@@ -416,7 +426,8 @@ hlo_status_t hlo_group_create(uint32_t replica_count, uint32_t partition_count,
   group->process_count = count;
   group->progress.run_count = count;
   memcpy(group->runs, runs, count * sizeof(hlo_run_t*));
-  group->is_waiting = (bool*)(group->runs + count);
+  group->recv_waits = (recv_wait_t*)(group->runs + count);
+  group->is_waiting = (bool*)(group->recv_waits + count);
   group->grid = (hlo_process_grid_t){.context = group,
                                      .replica_count = replica_count,
                                      .partition_count = partition_count,
@@ -501,6 +512,69 @@ hlo_run_t* hlo_group_take_woken(hlo_run_group_t* group) {
 
 const hlo_runtime_table_t* hlo_group_runtime(hlo_run_group_t* group) {
   return group ? &group->runtime.table : &kAlone.table;
+}
+
+// ---- explanations
+
+void hlo_group_print_member(const hlo_run_group_t* group, uint32_t row, hlo_strbuf_t* out) {
+  const uint32_t partitions = group->grid.partition_count;
+  hlo_strbuf_printf(out, "replica %u", row / partitions);
+  if (partitions > 1) hlo_strbuf_printf(out, ", partition %u", row % partitions);
+}
+
+static void print_missing(const hlo_run_group_t* group, const rendezvous_t* rendezvous,
+                          hlo_strbuf_t* out) {
+  enum { SHOWN = 8 };
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < rendezvous->member_count; ++i) {
+    if (rendezvous->states[i] != ABSENT || ++count > SHOWN) continue;
+    hlo_strbuf_puts(out, count == 1 ? " for " : "; ");
+    hlo_group_print_member(group, rendezvous->members[i], out);
+  }
+  if (count > SHOWN) hlo_strbuf_printf(out, " and %u more", count - SHOWN);
+  hlo_strbuf_printf(out, " (%u of %u have arrived)", rendezvous->arrived_count,
+                    rendezvous->member_count);
+}
+
+static void explain_rendezvous(const hlo_run_group_t* group, const rendezvous_t* rendezvous,
+                               uint32_t me, hlo_strbuf_t* out) {
+  const hlo_node_t* node =
+      rendezvous->call_sites[me] ? rendezvous->call_sites[me] : rendezvous->node;
+  hlo_strbuf_puts(out, "waits in ");
+  hlo_node_print_location(node, out);
+  if (rendezvous->channel_id > 0) {
+    hlo_strbuf_printf(out, ", channel %lld,", (long long)rendezvous->channel_id);
+  }
+  if (rendezvous->arrived_count == rendezvous->member_count) {
+    hlo_strbuf_puts(out, " for the member that exchanges the data");
+  } else {
+    print_missing(group, rendezvous, out);
+  }
+}
+
+static void explain_locked(const hlo_run_group_t* group, uint32_t row, hlo_strbuf_t* out) {
+  if (!group->is_waiting[row]) return;
+  for (const rendezvous_t* r = group->rendezvous_list; r; r = r->next) {
+    for (uint32_t i = 0; i < r->member_count; ++i) {
+      if (r->members[i] != row || r->states[i] != ARRIVED || r->is_done) continue;
+      explain_rendezvous(group, r, i, out);
+      return;
+    }
+  }
+  const recv_wait_t* wait = &group->recv_waits[row];
+  if (!wait->is_waiting) return;
+  hlo_strbuf_printf(out, "waits in recv, channel %lld, for ", (long long)wait->channel_id);
+  if (wait->source < group->process_count) {
+    hlo_group_print_member(group, wait->source, out);
+  } else {
+    hlo_strbuf_puts(out, "any replica");
+  }
+}
+
+void hlo_group_explain(hlo_run_group_t* group, uint32_t row, hlo_strbuf_t* out) {
+  hlo_mutex_lock(&group->lock);
+  explain_locked(group, row, out);
+  hlo_mutex_unlock(&group->lock);
 }
 
 hlo_launch_progress_t* hlo_group_progress(hlo_run_group_t* group) {

@@ -26,6 +26,10 @@ bool hlo_group_detains(hlo_run_group_t* group, const hlo_run_t* run);
 /// unlocks the group.
 void hlo_group_keep_woken(hlo_run_group_t* group, hlo_run_t* run);
 hlo_run_t* hlo_group_take_woken(hlo_run_group_t* group);
+/// Prints "replica 1" or "replica 1, partition 2".
+void hlo_group_print_member(const hlo_run_group_t* group, uint32_t row, hlo_strbuf_t* out);
+/// Prints the collective or recv in which a run waits, and for whom; nothing if it waits in neither.
+void hlo_group_explain(hlo_run_group_t* group, uint32_t row, hlo_strbuf_t* out);
 /// The progress of the launch, for the queue for memory.
 hlo_launch_progress_t* hlo_group_progress(hlo_run_group_t* group);
 /// Allocates the memory of all runs, or of none. errors: RESOURCE_EXHAUSTED

@@ -3,6 +3,7 @@
 #include "runtime/limits.h"
 
 #include "base/trace.h"
+#include "runtime/waits.h"
 
 // ---- launches in flight
 
@@ -75,7 +76,10 @@ void hlo_launch_limit_await(hlo_launch_limit_t* limit) {
   hlo_mutex_unlock(&limit->lock);
   if (!waits) return;
   const uint64_t begin_ns = hlo_trace_begin();
+  hlo_wait_t wait;
+  hlo_wait_begin(&wait, "the end of launches, of which too many are in flight on a device", NULL);
   hlo_gate_await(&waiter.gate, UINT64_MAX);
+  hlo_wait_end(&wait);
   hlo_trace_end(NULL, begin_ns, "wait", "launches in flight", NULL);
 }
 

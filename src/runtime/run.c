@@ -105,6 +105,7 @@ void hlo_run_release(hlo_run_t* run) {
   free_temporaries(run);
   leave_limits(run);
   hlo_status_release(run->frame.error.status);
+  hlo_mem_free(run->call_location);
   hlo_foreign_run_release(run->foreign);
   hlo_group_release(run->group);
   hlo_event_release(run->done);
@@ -288,7 +289,7 @@ static bool begin(hlo_run_t* run) {
     if (waits) return false;
     if (HLO_UNLIKELY(!hlo_status_is_ok(status))) status = hlo_run_explain_exhaustion(run, status);
   }
-  run->started = true;
+  atomic_store_explicit(&run->started, true, memory_order_relaxed);
   if (hlo_status_is_ok(status)) {
     first_entry(run);
   } else {
@@ -298,7 +299,8 @@ static bool begin(hlo_run_t* run) {
 }
 
 static void enter(hlo_run_t* run) {
-  if (!run->started && !begin(run)) return;
+  // relaxed: only explanations read it on another thread
+  if (!atomic_load_explicit(&run->started, memory_order_relaxed) && !begin(run)) return;
   for (;;) {
     atomic_store(&run->state, RUN_ACTIVE);
     if (!run->is_over) advance(run);
@@ -378,7 +380,8 @@ static bool await_inputs(hlo_run_t* run) {
 
 void hlo_run_start(hlo_run_t* run) {
   const bool is_cheap = run->loaded->executable->program->is_cheap;
-  const bool is_alone = !run->group && (!run->is_pending || !run->launch_id);
+  const bool is_stoppable = run->launch_id || hlo_client_explains(run->loaded->client);
+  const bool is_alone = !run->group && (!run->is_pending || !is_stoppable);
   if (!is_cheap || !is_alone) hlo_flight_enter(run);
   if (run->is_pending && !await_inputs(run)) return;  // the run may have ended
   note_ready(run);

@@ -31,7 +31,7 @@ typedef struct hlo_run {
   hlo_frame_t frame;
   hlo_env_state_t host_env;   // of the thread that is in the program
   struct hlo_foreign_run* foreign;  // NULL as that of `loaded`
-  bool started;               // entered once; accessed only by its current worker
+  atomic_bool started;        // entered once; written only by its current worker
   bool is_over;               // the program has ended
   hlo_status_t verdict;       // the program's result
   atomic_uint state;          // between entry and suspension, see run.c
@@ -55,7 +55,9 @@ typedef struct hlo_run {
   bool is_listed;             // in its client's list of runs in flight, which guards these
   struct hlo_run *listed_before, *listed_after;
   hlo_status_t poison;        // error of the results; OK: the program's result
+  uint64_t listed_ns;         // when it was listed
   int32_t launch_id;          // the framework's number of the launch; 0: none
+  char* call_location;        // of the launch in the application; may be NULL
   struct hlo_run_group* group;
 } hlo_run_t;
 

@@ -65,3 +65,40 @@ def test_old_library_is_said(python, tmp_path):
     subprocess.run([compiler, "-shared", "-fPIC", source, "-o", library], check=True)
     status, _, errors = python(DEVICES, HLOCC_LIBRARY_PATH=str(library))
     assert status == 1 and "implements PJRT 0.40; this package needs 0.112 or newer" in errors
+
+
+HANG = """
+import os, signal, sys, threading, time
+import jax, jax.numpy as jnp, numpy as np
+log = open(sys.argv[1], "w+")
+os.dup2(log.fileno(), 2)
+has_begun, may_end = threading.Event(), threading.Event()
+def slow(x):
+    has_begun.set()
+    may_end.wait(60)
+    return x
+def f(x):
+    return jax.pure_callback(slow, jax.ShapeDtypeStruct(x.shape, x.dtype), x) + 1
+launched = jax.jit(f)
+x = jnp.arange(4.0)
+thread = threading.Thread(target=lambda: launched(x).block_until_ready())
+thread.start()
+assert has_begun.wait(60)
+os.kill(os.getpid(), signal.SIGUSR1)
+for _ in range(600):
+    if "in flight:" in open(sys.argv[1]).read():
+        break
+    time.sleep(0.1)
+may_end.set()
+thread.join()
+"""
+
+
+def test_a_signal_explains_a_hang(python, tmp_path):
+    """The log names the callback, its program and the line of the source."""
+    log = tmp_path / "log"
+    status, _, _ = python(HANG, str(log), HLOCC_EXPLAIN_SIGNAL="USR1")
+    errors = log.read_text()
+    assert status == 0, errors
+    assert "in flight:" in errors and "of jit_f on device 0" in errors
+    assert "is in foreign function xla_ffi_python_cpu_callback of" in errors
