@@ -28,13 +28,14 @@ typedef struct sink {
 
 static sink_t g_sink = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static void keep_line(void* context, hlo_log_level_t level, const char* line, size_t length) {
+static void keep_line(void* context, const hlo_log_record_t* record) {
   sink_t* sink = context;
-  assert_int_equal(level, HLO_LOG_LEVEL_WARN);
+  const size_t length = record->length;
+  assert_int_equal(record->level, HLO_LOG_LEVEL_WARN);
   pthread_mutex_lock(&sink->lock);
   const size_t used = strlen(sink->text);
   if (used + length + 2 < sizeof sink->text) {
-    memcpy(sink->text + used, line, length);
+    memcpy(sink->text + used, record->message, length);
     memcpy(sink->text + used + length, "\n", 2);
   }
   pthread_mutex_unlock(&sink->lock);
