@@ -331,6 +331,20 @@ HLOCC_API hlocc_error_t* hlocc_buffer_read(hlocc_buffer_t* buffer, void* data, s
 HLOCC_API hlocc_error_t* hlocc_buffer_copy(hlocc_buffer_t* buffer, hlocc_client_t* client,
                                            uint32_t device, hlocc_buffer_t** out_buffer);
 
+/* The next two create a buffer with new elements in the memory of `target`, of its shape and on its
+ * device, and donate `target`, as a launch would. Elements are written when all work that reads the
+ * old ones has ended. If the memory is lent for READ, or mapped, the new buffer has other memory.
+ * Failed calls leave `target` as it is.
+ * errors: INVALID_ARGUMENT (size, shape, donated buffer), FAILED_PRECONDITION (mapped for writing),
+ * RESOURCE_EXHAUSTED */
+
+/* Copies the elements of `data` before it returns, of size_bytes of the shape. */
+HLOCC_API hlocc_error_t* hlocc_buffer_overwrite(hlocc_buffer_t* target, const void* data,
+                                                size_t size_bytes, hlocc_buffer_t** out_buffer);
+/* Copies the elements of `source`, a buffer of this client or another one, which stays valid. */
+HLOCC_API hlocc_error_t* hlocc_buffer_overwrite_from(hlocc_buffer_t* target, hlocc_buffer_t* source,
+                                                     hlocc_buffer_t** out_buffer);
+
 /* Stores the address of the elements when they exist, without a copy.
  * READ: maps nest, and programs may read the buffer meanwhile. A launch may donate it, but then
  * computes its result in other memory.

@@ -235,6 +235,38 @@ hlocc_error_t* hlocc_buffer_copy(hlocc_buffer_t* buffer, hlocc_client_t* client,
   return hlo_capi_error(copy(buffer, client, device, out_buffer));
 }
 
+// ---- new elements in the memory of a buffer
+
+// Overwrites with the elements of `source`, or of host memory at `data` if it is NULL.
+static hlo_status_t overwrite(hlocc_buffer_t* target, const void* data, size_t size_bytes,
+                              hlocc_buffer_t* source, hlocc_buffer_t** out_buffer) {
+  HLO_TRY(hlo_capi_buffer_check(target));
+  if (source) HLO_TRY(hlo_capi_buffer_check(source));
+  hlocc_buffer_t* result = hlo_capi_buffer_reserve(target->client);
+  if (!result) return hlo_status_out_of_memory(sizeof *result);
+  hlo_status_t status =
+      source ? hlo_buffer_overwrite(target->buffer, source->buffer, &result->buffer)
+             : hlo_buffer_overwrite_from_host(target->buffer, data, size_bytes,
+                                              HLO_HOST_IMMUTABLE_ONLY_DURING_CALL, NULL,
+                                              &result->buffer);
+  if (!hlo_status_is_ok(status)) {
+    hlocc_buffer_free(result);
+    return status;
+  }
+  *out_buffer = result;
+  return hlo_ok();
+}
+
+hlocc_error_t* hlocc_buffer_overwrite(hlocc_buffer_t* target, const void* data, size_t size_bytes,
+                                      hlocc_buffer_t** out_buffer) {
+  return hlo_capi_error(overwrite(target, data, size_bytes, NULL, out_buffer));
+}
+
+hlocc_error_t* hlocc_buffer_overwrite_from(hlocc_buffer_t* target, hlocc_buffer_t* source,
+                                           hlocc_buffer_t** out_buffer) {
+  return hlo_capi_error(overwrite(target, NULL, 0, source, out_buffer));
+}
+
 // ---- maps
 
 // Counts a map: map_count is the number of maps for reading, or says that one is for writing.

@@ -298,6 +298,35 @@ static void test_maps_for_writing(void** state) {
   hlocc_client_free(client);
 }
 
+static void test_overwrites_buffers(void** state) {
+  (void)state;
+  hlocc_client_t* client = hlo_test_client(1);
+  hlocc_executable_t* executable = hlo_test_load(client, kTwice, NULL);
+  const float values[4] = {5, 6, 7, 8};
+  hlocc_buffer_t *in = copy_in(client, 0, 1, 1), *next = NULL, *last = NULL, *result = NULL;
+  hlo_test_expect(hlocc_buffer_overwrite(in, values, sizeof values - 1, &next),
+                  HLOCC_INVALID_ARGUMENT, "16 bytes with 15 bytes");
+  hlo_test_succeed(hlocc_executable_launch(executable, &in, NULL, &result, NULL));
+  hlo_test_succeed(hlocc_buffer_overwrite(in, values, sizeof values, &next));
+  assert_true(hlocc_buffer_is_donated(in));
+  check_elements(next, 5, 1);
+  check_elements(result, 2, 2);
+  hlo_test_succeed(hlocc_buffer_overwrite_from(next, result, &last));
+  assert_true(hlocc_buffer_is_donated(next));
+  assert_false(hlocc_buffer_is_donated(result));
+  check_elements(last, 2, 2);
+  void* data = NULL;
+  hlo_test_succeed(hlocc_buffer_map(last, HLOCC_READ_WRITE, &data));
+  hlo_test_expect(hlocc_buffer_overwrite_from(result, last, &next), HLOCC_FAILED_PRECONDITION,
+                  "mapped");
+  hlocc_buffer_free(in);
+  hlocc_buffer_free(next);
+  hlocc_buffer_free(last);
+  hlocc_buffer_free(result);
+  hlocc_executable_free(executable);
+  hlocc_client_free(client);
+}
+
 static void test_runs_on_devices(void** state) {
   (void)state;
   hlocc_client_t* client = hlo_test_client(2);
@@ -662,6 +691,7 @@ int main(void) {
       cmocka_unit_test(test_donates_lent_memory),
       cmocka_unit_test(test_donation_can_be_refused),
       cmocka_unit_test(test_maps_for_writing),
+      cmocka_unit_test(test_overwrites_buffers),
       cmocka_unit_test(test_runs_on_devices),
       cmocka_unit_test(test_calls_back),
       cmocka_unit_test(test_waits_for_a_while),

@@ -106,6 +106,22 @@ hlo_status_t hlo_buffer_copy_raw_to_host(hlo_buffer_t* buffer, void* data, int64
 hlo_status_t hlo_buffer_copy_to_memory(hlo_buffer_t* buffer, hlo_memory_t* memory,
                                        hlo_buffer_t** out_buffer) HLO_MUST_USE;
 
+/// Creates a buffer with a new value, of the target's shape and in its memory space, over the bytes of
+/// the target, which is invalid from now on as after a donation. The copy begins when the old value
+/// is defined and its readers have ended. If the bytes must not be overwritten
+/// (hlo_buffer_donate()), the new buffer has bytes of its own. A failed call leaves the target
+/// valid.
+/// errors: INVALID_ARGUMENT (another size, shape or layout; deleted), RESOURCE_EXHAUSTED
+/// data: all elements in the order of the target. *out_done (may be NULL): ready when the host
+/// memory is no longer needed; with IMMUTABLE_ONLY_DURING_CALL it may be reused at once.
+hlo_status_t hlo_buffer_overwrite_from_host(hlo_buffer_t* target, const void* data,
+                                            size_t size_bytes, hlo_host_semantics_t semantics,
+                                            hlo_event_t** out_done,
+                                            hlo_buffer_t** out_buffer) HLO_MUST_USE;
+/// source: a buffer of any memory space, of this or another client; stays valid.
+hlo_status_t hlo_buffer_overwrite(hlo_buffer_t* target, hlo_buffer_t* source,
+                                  hlo_buffer_t** out_buffer) HLO_MUST_USE;
+
 /// External references keep the bytes alive after deletion and protect them from being overwritten,
 /// also through later handles of the same bytes. They nest.
 hlo_status_t hlo_buffer_external_retain(hlo_buffer_t* buffer) HLO_MUST_USE;

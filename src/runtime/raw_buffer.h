@@ -14,6 +14,8 @@ typedef struct hlo_raw_buffer {
   hlo_memory_t* memory;
   hlo_event_t* ready;  // retained: when the bytes exist
   size_t offset_bytes, size_bytes;
+  bool is_undefined;  // a copy defines the value of a new buffer: whoever takes the bytes waits for
+                      // it, so that they need no protection
 } hlo_raw_buffer_t;
 
 /// Events for which a copy waits, lent for the call.

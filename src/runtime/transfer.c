@@ -421,9 +421,13 @@ static void set_ends(const raw_ends_t* ends, copy_job_t* copy) {
     copy->offset_bytes = ends->from->offset_bytes + (size_t)ends->from_offset_bytes;
   }
   if (ends->to) {
-    hlo_storage_hold_begin(ends->to->storage);
     copy->destination = ends->to->storage;
-    copy->holds_destination = true;
+    copy->holds_destination = !ends->to->is_undefined;
+    if (copy->holds_destination) {
+      hlo_storage_hold_begin(copy->destination);
+    } else {
+      hlo_storage_retain(copy->destination);
+    }
     copy->destination_offset_bytes = ends->to->offset_bytes + (size_t)ends->to_offset_bytes;
   }
   copy->from = ends->from_host;
