@@ -23,7 +23,7 @@ compile   = cmake --build $(1) -j $(JOBS) $(2)
 
 .PHONY: help all venv demo check check-ci check-full check-asan check-ubsan check-tsan check-clang \
         check-rules check-docs size check-accuracy check-emulated check-aarch64 golden-update fuzz fuzz-coverage fuzz-modules bench docs format \
-        install wheel deb check-packages clean
+        install wheel deb check-packages check-versions clean
 
 all:
 	@$(DEPS) build
@@ -33,7 +33,7 @@ all:
 help:
 	@echo "make demo | all | check | check-ci | check-full | check-asan | check-ubsan | check-tsan |"
 	@echo "     check-accuracy | check-emulated | check-aarch64 | size | golden-update | fuzz | fuzz-coverage | fuzz-modules | bench | docs | format | install (PREFIX, DESTDIR) |"
-	@echo "     wheel | deb | check-packages | clean"
+	@echo "     wheel | deb | check-packages | check-versions | clean"
 
 venv:
 	@$(DEPS) python
@@ -93,7 +93,7 @@ check-full: check-ci check-ubsan check-tsan fuzz fuzz-modules
 	python3 tests/cli/hlo_roundtrip.py --run $(BUILD)/bin/hlocc
 	python3 tests/upstream/upstream_test.py $(BUILD)/bin/hlocc $(PY) $(BUILD)/lib/pjrt_c_api_hlocc_plugin.so
 	HLO_LAPACK_TEST_FULL=1 $(BUILD)/test/test_lib_lapack_lapack
-	@$(MAKE) check-accuracy check-emulated check-aarch64 check-packages
+	@$(MAKE) check-accuracy check-emulated check-aarch64 check-packages check-versions
 
 # Functions at every f32 and f16, and at very many arguments of other types; docs/accuracy.md is written anew.
 check-accuracy: all
@@ -220,6 +220,11 @@ deb:
 # Both are installed in a new Debian system and used there, without a network.
 check-packages: wheel deb venv
 	@tools/clean_root_test.sh $(BUILD)/wheel/*.whl $(BUILD)/deb/*.deb
+
+# The plugin under every supported version of JAX, each in an environment under build/versions, as far as
+# this machine has the Python for it. With UPDATE=--update the README gets the table.
+check-versions: all
+	@python3 tests/versions/matrix.py --library $(BUILD)/lib/pjrt_c_api_hlocc_plugin.so --readme README.md $(UPDATE)
 
 clean:
 	rm -rf build-*

@@ -234,8 +234,8 @@ def connect(path, xla_client):
     registry.add_callbacks()
     host = xla_client.xla_platform_names["cpu"]
     for name, function in xla_client.custom_call_targets(host).items():
-        if name not in _CALLBACK_TARGETS:
-            registry.add(name, function)
+        if name not in _CALLBACK_TARGETS:  # typed handlers come as stages, untyped functions do not
+            registry.add(name, function, api_version=1 if isinstance(function, dict) else 0)
 
     def add_target(name, function, platform, api_version=0, traits=0):
         xla_client._xla.register_custom_call_target(name, function, platform, api_version, traits)
@@ -246,7 +246,14 @@ def connect(path, xla_client):
         # A handler of XLA's client may have given the type its id by now; both use the same.
         registry.add_type(name, registration["type_id"], registration.get("type_info"))
 
+    def add_type_id(name, type_id):
+        xla_client._xla.register_custom_type_id(name, type_id)
+        registry.add_type(name, type_id)
+
     xla_client._custom_callback_handler.pop(host, None)
     xla_client._custom_type_id_handler.pop(host, None)
-    xla_client.register_custom_type_handler("cpu", add_type)
+    if hasattr(xla_client, "register_custom_type_handler"):
+        xla_client.register_custom_type_handler("cpu", add_type)
+    else:  # before jaxlib 0.8
+        xla_client.register_custom_type_id_handler("cpu", add_type_id)
     xla_client.register_custom_call_handler("cpu", add_target)

@@ -12,7 +12,7 @@ from hlocc.library import LibraryError, checked_library_path
 
 NAME = "hlocc"
 PRIORITY = 400  # above XLA's cpu client (0), below the GPU plugins (500)
-JAX_MINIMUM = (0, 10, 2)
+JAX_MINIMUM = (0, 6, 0)
 
 
 def _client_options():

@@ -41,6 +41,12 @@ static void test_plugin_attributes(void** state) {
   assert_int_equal(args.attributes[0].int64_value, 2);
   assert_string_equal(args.attributes[2].name, "stablehlo_minimum_version");
   assert_int_equal(args.attributes[2].int64_array_value[1], 9);
+
+  // As the clients of jaxlib 0.6 ask.
+  args = (PJRT_Plugin_Attributes_Args){
+      .struct_size = offsetof(PJRT_Plugin_Attributes_Args, num_attributes)};
+  OK(Plugin_Attributes, &args);
+  assert_int_equal(args.num_attributes, 3);
 }
 
 // --- Argument blocks -----------------------------------------------------------------------------

@@ -34,5 +34,7 @@ static const PJRT_NamedValue attributes[] = {
 hlo_status_t hlo_pjrt_Plugin_Attributes(PJRT_Plugin_Attributes_Args* args) {
   args->attributes = attributes;
   args->num_attributes = sizeof attributes / sizeof attributes[0];
+  // The clients of jaxlib before 0.7 state a size without the last field, which their blocks have.
+  args->struct_size = sizeof *args;
   return hlo_ok();
 }
