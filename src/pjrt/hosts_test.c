@@ -556,6 +556,51 @@ static void run_thread(void* (*run)(void*), handed_t* handed, pthread_t* out_thr
   assert_int_equal(pthread_create(out_thread, NULL, run, handed), 0);
 }
 
+static void free_binary(PJRT_Error* error, void* binary) {
+  assert_null(error);
+  free(binary);
+}
+
+// Binaries are lent without a copy, and freed as soon as the library says so; their buffers are
+// destroyed, and results deleted, while the program may still run.
+static void test_elixir_lends_binaries(void** state) {
+  (void)state;
+  enum { COUNT = 1 << 16, BYTES = COUNT * sizeof(float) };
+  static const char kSine[] =
+      "func.func public @main(%a: tensor<65536xf32>) -> tensor<65536xf32> {\n"
+      "  %0 = stablehlo.sine %a : tensor<65536xf32>\n"
+      "  return %0 : tensor<65536xf32>\n}\n";
+  PJRT_Client* client = hlo_test_create_client(1);
+  PJRT_LoadedExecutable* loaded = hlo_test_compile(client, kSine);
+  for (int i = 0; i < 10; ++i) {
+    float* binary = aligned_alloc(64, BYTES);
+    memset(binary, 0, BYTES);
+    PJRT_Client_BufferFromHostBuffer_Args upload =
+        ARGS(Client_BufferFromHostBuffer, .client = client, .data = binary,
+             .type = PJRT_Buffer_Type_F32, .dims = (const int64_t[]){COUNT}, .num_dims = 1,
+             .byte_strides = (const int64_t[]){sizeof(float)}, .num_byte_strides = 1,
+             .device = hlo_test_device_of(client, 0),
+             .host_buffer_semantics = PJRT_HostBufferSemantics_kImmutableZeroCopy);
+    OK(Client_BufferFromHostBuffer, &upload);
+    OK(Event_OnReady, &ARGS(Event_OnReady, .event = upload.done_with_host_buffer,
+                            .callback = free_binary, .user_arg = binary));
+    destroy_event(upload.done_with_host_buffer);
+    PJRT_Buffer* result = NULL;
+    PJRT_LoadedExecutable_Execute_Args args =
+        ARGS(LoadedExecutable_Execute, .executable = loaded,
+             .argument_lists = (PJRT_Buffer* const* const[]){&upload.buffer}, .num_devices = 1,
+             .num_args = 1, .output_lists = (PJRT_Buffer * * const[]){&result});
+    OK(LoadedExecutable_Execute, &args);
+    hlo_test_destroy_buffer(upload.buffer);
+    if (i % 2) await(hlo_test_ready_event(result));
+    OK(Buffer_Delete, &ARGS(Buffer_Delete, .buffer = result));
+    assert_true(hlo_test_is_deleted(result));
+    hlo_test_destroy_buffer(result);
+  }
+  hlo_test_destroy_loaded(loaded);
+  hlo_test_destroy_client(client);
+}
+
 static void test_elixir_threads_come_and_go(void** state) {
   (void)state;
   PJRT_Client* client = hlo_test_create_client(1);
@@ -645,6 +690,7 @@ int main(void) {
       cmocka_unit_test(test_zig_waits_by_callbacks),
       cmocka_unit_test(test_rust_makes_slices),
       cmocka_unit_test(test_rust_drops_futures),
+      cmocka_unit_test(test_elixir_lends_binaries),
       cmocka_unit_test(test_elixir_threads_come_and_go),
       cmocka_unit_test(test_calls_after_the_client),
       cmocka_unit_test(test_threads_end_with_the_client),
