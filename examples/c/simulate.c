@@ -45,9 +45,10 @@ static int make_state(hlocc_client_t* client, hlocc_shape_t shape, hlocc_buffer_
 static int step(hlocc_executable_t* executable, hlocc_buffer_t** state) {
   hlocc_buffer_t* next[STATE_COUNT];
   if (failed(hlocc_executable_launch(executable, state, NULL, next, NULL))) return 1;
-  for (int i = 0; i < STATE_COUNT; ++i) hlocc_buffer_free(state[i]);  // only handles are left
-  state[0] = next[1];  // the program returns the next heights, and those that were passed as now
-  state[1] = next[0];
+  for (int i = 0; i < STATE_COUNT; ++i) {
+    hlocc_buffer_free(state[i]);  // donated: only the handle is left
+    state[i] = next[i];
+  }
   return 0;
 }
 

@@ -15,5 +15,5 @@ func.func @main(%before: tensor<4096xf32>, %now: tensor<4096xf32>) -> (tensor<40
   %force = stablehlo.multiply %speed, %bend : tensor<4096xf32>
   %drift = stablehlo.subtract %twice, %before : tensor<4096xf32>
   %next = stablehlo.add %drift, %force : tensor<4096xf32>
-  return %next, %now : tensor<4096xf32>, tensor<4096xf32>
+  return %now, %next : tensor<4096xf32>, tensor<4096xf32>
 }

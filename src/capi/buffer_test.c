@@ -222,6 +222,44 @@ static void test_donates_lent_memory(void** state) {
   free(memory);
 }
 
+// A donated argument that is returned stays where it is, and the other result gets the rest.
+static void test_donates_what_is_returned(void** state) {
+  (void)state;
+  static const char kHistory[] =
+      "func.func @main(%before: tensor<4xf32>, %now: tensor<4xf32>) -> "
+      "(tensor<4xf32>, tensor<4xf32>) {\n"
+      "  %0 = stablehlo.add %before, %now : tensor<4xf32>\n"
+      "  return %now, %0 : tensor<4xf32>, tensor<4xf32>\n"
+      "}\n";
+  static const uint32_t kBoth[] = {0, 1};
+  const hlocc_compile_options_t options = {
+      .struct_size = sizeof options, .donated_count = 2, .donated = kBoth};
+  hlocc_client_t* client = hlo_test_client(1);
+  hlocc_executable_t* executable = hlo_test_load(client, kHistory, &options);
+  hlocc_buffer_t* values[] = {copy_in(client, 0, 1, 0), copy_in(client, 0, 1, 0)};
+  void *memory[2], *data;
+  for (int i = 0; i < 2; ++i) {
+    hlo_test_succeed(hlocc_buffer_map(values[i], HLOCC_READ, &memory[i]));
+    hlocc_buffer_unmap(values[i]);
+  }
+  for (int step = 0; step < 4; ++step) {
+    hlocc_buffer_t* next[2];
+    hlo_test_succeed(hlocc_executable_launch(executable, values, NULL, next, NULL));
+    for (int i = 0; i < 2; ++i) {
+      hlocc_buffer_free(values[i]);
+      values[i] = next[i];
+      hlo_test_succeed(hlocc_buffer_map(values[i], HLOCC_READ, &data));
+      assert_ptr_equal(data, memory[(step + 1 + i) % 2]);
+      hlocc_buffer_unmap(values[i]);
+    }
+  }
+  check_elements(values[0], 5, 0);  // of 1, 1, 2, 3, 5, 8
+  check_elements(values[1], 8, 0);
+  for (int i = 0; i < 2; ++i) hlocc_buffer_free(values[i]);
+  hlocc_executable_free(executable);
+  hlocc_client_free(client);
+}
+
 static void test_donation_can_be_refused(void** state) {
   (void)state;
   static const uint32_t kFirst[] = {0};
@@ -689,6 +727,7 @@ int main(void) {
       cmocka_unit_test(test_counts_memory),
       cmocka_unit_test(test_lends_memory),
       cmocka_unit_test(test_donates_lent_memory),
+      cmocka_unit_test(test_donates_what_is_returned),
       cmocka_unit_test(test_donation_can_be_refused),
       cmocka_unit_test(test_maps_for_writing),
       cmocka_unit_test(test_overwrites_buffers),

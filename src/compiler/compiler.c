@@ -158,7 +158,25 @@ static hlo_status_t generate(hlo_executable_t* executable, hlo_dumper_t* dumper)
   return status;
 }
 
-// Marks the donated arguments that the program does not name.
+// Returns the result that is the argument itself, unless another argument is tied to it; -1: none.
+static int64_t returned_as(const hlo_func_t* entry, uint32_t argument) {
+  const hlo_node_t* end = hlo_region_terminator(entry->body);
+  const uint32_t result_count = entry->type->element_count - entry->type->input_count;
+  if (!end || end->operand_count != result_count) return -1;
+  for (uint32_t r = 0; r < result_count; ++r) {
+    if (end->operands[r].value != entry->body->args[argument]) continue;
+    bool is_taken = false;
+    for (uint32_t a = 0; a < entry->type->input_count; ++a) {
+      const hlo_attr_t* alias = hlo_func_argument_alias(entry, a);
+      is_taken |= alias && alias->kind == HLO_ATTR_KIND_INT && alias->i == r;
+    }
+    if (!is_taken) return r;
+  }
+  return -1;
+}
+
+// Marks the donated arguments that the program does not name. One that is returned stays where it
+// is; others go to any result of their size.
 static hlo_status_t mark_donated(hlo_func_t* entry, const hlo_compile_config_t* config) {
   for (uint32_t i = 0; i < config->donated_count; ++i) {
     const uint32_t argument = config->donated[i];
@@ -167,8 +185,14 @@ static hlo_status_t mark_donated(hlo_func_t* entry, const hlo_compile_config_t* 
                                   entry->type->input_count);
     }
     if (hlo_func_argument_alias(entry, argument)) continue;
-    hlo_func_set_argument_attr(entry, argument, "jax.buffer_donor",
-                               hlo_attr_bool(entry->module, true));
+    const int64_t result = returned_as(entry, argument);
+    if (result >= 0) {
+      hlo_func_set_argument_attr(entry, argument, "tf.aliasing_output",
+                                 hlo_attr_int(entry->module, HLO_DTYPE_S32, result));
+    } else {
+      hlo_func_set_argument_attr(entry, argument, "jax.buffer_donor",
+                                 hlo_attr_bool(entry->module, true));
+    }
   }
   return hlo_module_status(entry->module);
 }
