@@ -477,6 +477,50 @@ static void test_transfer_in_pieces(void** state) {
   hlo_test_destroy_buffer(forgotten);
 }
 
+// Pieces of more than a few bytes are copied on workers, also when the manager is gone: no piece is
+// lost, and the value is ready after the last one, in whatever order they end.
+static void test_transfer_of_large_pieces(void** state) {
+  enum { PIECES = 8, PIECE_FLOATS = 1 << 18 };
+  const int64_t dims[] = {PIECES * PIECE_FLOATS};
+  const size_t piece_bytes = PIECE_FLOATS * sizeof(float);
+  float *data = malloc(PIECES * piece_bytes), *out = malloc(PIECES * piece_bytes);
+  for (int i = 0; i < PIECES * PIECE_FLOATS; ++i) data[i] = (float)i;
+  PJRT_ShapeSpec spec = {.dims = dims, .num_dims = 1, .element_type = PJRT_Buffer_Type_F32};
+  for (int round = 0; round < 4; ++round) {
+    PJRT_ShapeSpec specs[2] = {spec, spec};
+    PJRT_AsyncHostToDeviceTransferManager* manager = create_manager(*state, specs, 2);
+    PJRT_Buffer *buffer = retrieve(manager, 0), *literal = retrieve(manager, 1);
+    PJRT_Event* events[PIECES + 1];
+    for (int i = 0; i < PIECES; ++i) {
+      const int piece = (i * 5 + round) % PIECES;  // any order
+      PJRT_AsyncHostToDeviceTransferManager_TransferData_Args args =
+          ARGS(AsyncHostToDeviceTransferManager_TransferData, .transfer_manager = manager,
+               .data = data + piece * PIECE_FLOATS, .offset = (int64_t)(piece * piece_bytes),
+               .transfer_size = (int64_t)piece_bytes, .is_last_transfer = i == PIECES - 1);
+      OK(AsyncHostToDeviceTransferManager_TransferData, &args);
+      events[i] = args.done_with_h2d_transfer;
+    }
+    PJRT_AsyncHostToDeviceTransferManager_TransferLiteral_Args whole =
+        ARGS(AsyncHostToDeviceTransferManager_TransferLiteral, .transfer_manager = manager,
+             .buffer_index = 1, .data = data, .shape_dims = dims, .shape_num_dims = 1,
+             .shape_element_type = PJRT_Buffer_Type_F32);
+    OK(AsyncHostToDeviceTransferManager_TransferLiteral, &whole);
+    events[PIECES] = whole.done_with_h2d_transfer;
+    OK(AsyncHostToDeviceTransferManager_Destroy,
+       &ARGS(AsyncHostToDeviceTransferManager_Destroy, .transfer_manager = manager));
+    PJRT_Buffer* const buffers[] = {buffer, literal};
+    for (int b = 0; b < 2; ++b) {
+      memset(out, 0, PIECES * piece_bytes);
+      hlo_test_download(buffers[b], out, PIECES * piece_bytes);
+      assert_memory_equal(out, data, PIECES * piece_bytes);
+      hlo_test_destroy_buffer(buffers[b]);
+    }
+    for (int i = 0; i <= PIECES; ++i) hlo_test_await(events[i]);
+  }
+  free(data);
+  free(out);
+}
+
 static void test_transfer_of_a_literal(void** state) {
   const float columns[6] = {0, 10, 1, 11, 2, 12};  // 2x3, column-major
   const int64_t dims[] = {2, 3};
@@ -605,6 +649,7 @@ int main(void) {
       TEST(test_alias_buffers_without_a_value),
       TEST(test_transfer_in_pieces),
       TEST(test_transfer_of_a_literal),
+      TEST(test_transfer_of_large_pieces),
       TEST(test_transfer_of_types_below_a_byte),
       TEST(test_empty_arrays),
       TEST(test_layout_extension),

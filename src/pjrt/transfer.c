@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asynchronous host-to-device transfer managers: buffers are created first and filled in pieces. A
-// piece is copied before the call returns, so only the order of pieces is asynchronous.
+// Asynchronous host-to-device transfer managers: buffers are created first and filled in pieces, in
+// any order. Large pieces are copied on workers, small ones before the call returns.
 #include "pjrt/objects.h"
 
 /// A buffer being filled. `pending` and `saw_last` are under the manager's lock.
@@ -14,7 +14,9 @@ typedef struct item {
   bool saw_last;
 } item_t;
 
+/// Counted: the framework's handle and pieces in flight own it.
 struct PJRT_AsyncHostToDeviceTransferManager {
+  atomic_int count_of_owners;
   PJRT_Memory* memory;
   hlo_arena_t arena;
   hlo_mutex_t lock;
@@ -26,16 +28,11 @@ typedef PJRT_AsyncHostToDeviceTransferManager manager_t;
 
 // --- Lifetime ------------------------------------------------------------------------------------
 
-static void destroy_manager(manager_t* manager) {
-  if (manager == NULL) return;
+static void release_manager(manager_t* manager) {
+  // acq_rel: the last owner sees the other owners' accesses
+  if (atomic_fetch_sub_explicit(&manager->count_of_owners, 1, memory_order_acq_rel) != 1) return;
   for (size_t i = 0; manager->items != NULL && i < manager->count; ++i) {
     item_t* item = &manager->items[i];
-    if (item->ready != NULL && !hlo_event_is_ready(item->ready)) {
-      hlo_event_set(
-          item->ready,
-          hlo_status_create(HLO_STATUS_ABORTED,
-                            "the transfer manager was destroyed before buffer %zu was filled", i));
-    }
     hlo_event_release(item->ready);
     if (item->storage != NULL) hlo_storage_release(item->storage);
     hlo_pjrt_buffer_release(item->shell);
@@ -44,6 +41,23 @@ static void destroy_manager(manager_t* manager) {
   hlo_arena_deinit(&manager->arena);
   hlo_client_hold_end(hlo_pjrt_memory_client(manager->memory)->client);
   hlo_mem_free(manager);
+}
+
+/// Fails the buffers whose last piece was not announced.
+static void destroy_manager(manager_t* manager) {
+  if (manager == NULL) return;
+  for (size_t i = 0; manager->items != NULL && i < manager->count; ++i) {
+    item_t* item = &manager->items[i];
+    hlo_mutex_lock(&manager->lock);
+    const bool is_complete = item->saw_last;
+    hlo_mutex_unlock(&manager->lock);
+    if (is_complete || item->ready == NULL || hlo_event_is_ready(item->ready)) continue;
+    hlo_event_set(
+        item->ready,
+        hlo_status_create(HLO_STATUS_ABORTED,
+                          "the transfer manager was destroyed before buffer %zu was filled", i));
+  }
+  release_manager(manager);
 }
 
 /// Keeps the shape of a buffer, which the framework may destroy before it is filled.
@@ -89,6 +103,7 @@ hlo_status_t hlo_pjrt_Client_CreateBuffersForAsyncHostToDevice(
   }
   manager_t* manager = hlo_mem_alloc_zeroed(sizeof *manager);
   if (manager == NULL) return hlo_status_out_of_memory(sizeof *manager);
+  atomic_init(&manager->count_of_owners, 1);
   manager->memory = memory;
   hlo_client_hold_begin(hlo_pjrt_memory_client(memory)->client);
   hlo_arena_init(&manager->arena, 0);
@@ -163,10 +178,31 @@ hlo_status_t hlo_pjrt_AsyncHostToDeviceTransferManager_BufferSize(
 
 // --- Filling -------------------------------------------------------------------------------------
 
-/// Copies a piece. Threads may add pieces concurrently; the value is ready when the last one has
-/// been announced and no copy is in progress.
-static hlo_status_t copy_piece(manager_t* manager, item_t* item, size_t offset, const void* data,
-                               size_t size, bool is_last) {
+// A piece being copied.
+typedef struct piece {
+  hlo_event_waiter_t waiter;
+  manager_t* manager;
+  item_t* item;
+  hlo_buffer_t* staged;  // that it is copied from; NULL: from memory of the framework
+} piece_t;
+
+/// The value is ready when the last piece has been announced and no copy is in progress.
+static void end_piece(manager_t* manager, item_t* item) {
+  hlo_mutex_lock(&manager->lock);
+  const bool is_filled = --item->pending == 0 && item->saw_last;
+  hlo_mutex_unlock(&manager->lock);
+  if (is_filled) hlo_event_set(item->ready, hlo_ok());
+  release_manager(manager);
+}
+
+static void piece_done(void* context, HLO_UNUSED hlo_status_t status) {
+  piece_t* piece = context;
+  hlo_buffer_release(piece->staged);
+  end_piece(piece->manager, piece->item);
+  hlo_mem_free(piece);
+}
+
+static hlo_status_t begin_piece(manager_t* manager, item_t* item, bool is_last) {
   hlo_mutex_lock(&manager->lock);
   const bool is_open = !item->saw_last && !hlo_event_is_ready(item->ready);
   if (is_open) {
@@ -175,17 +211,42 @@ static hlo_status_t copy_piece(manager_t* manager, item_t* item, size_t offset, 
   }
   hlo_mutex_unlock(&manager->lock);
   if (!is_open) return hlo_failed_precondition("the buffer is already filled or in error");
-  if (size != 0) memcpy((char*)hlo_storage_data(item->storage) + offset, data, size);
-  hlo_mutex_lock(&manager->lock);
-  const bool is_filled = --item->pending == 0 && item->saw_last;
-  hlo_mutex_unlock(&manager->lock);
-  if (is_filled) hlo_event_set(item->ready, hlo_ok());
+  atomic_fetch_add_explicit(&manager->count_of_owners, 1, memory_order_relaxed);
   return hlo_ok();
 }
 
-static hlo_status_t done_event(PJRT_Event** out_event) {
-  *out_event = (PJRT_Event*)hlo_event_create_ready(hlo_ok());
-  return *out_event != NULL ? hlo_ok() : hlo_status_out_of_memory(sizeof(void*));
+/// Undoes begin_piece(): the framework may try again.
+static void abort_piece(manager_t* manager, item_t* item, bool is_last) {
+  hlo_mutex_lock(&manager->lock);
+  --item->pending;
+  if (is_last) item->saw_last = false;
+  hlo_mutex_unlock(&manager->lock);
+  release_manager(manager);
+}
+
+/// Copies a piece. Threads may add pieces concurrently. The value is ready before *out_done has
+/// called the framework. staged: the owner of `data`, taken unless the call fails.
+static hlo_status_t copy_piece(manager_t* manager, item_t* item, size_t offset, const void* data,
+                               size_t size, bool is_last, hlo_buffer_t* staged,
+                               PJRT_Event** out_done) {
+  piece_t* piece = hlo_mem_alloc_zeroed(sizeof *piece);
+  if (piece == NULL) return hlo_status_out_of_memory(sizeof *piece);
+  *piece = (piece_t){.manager = manager, .item = item, .staged = staged};
+  hlo_status_t status = begin_piece(manager, item, is_last);
+  if (!hlo_status_is_ok(status)) {
+    hlo_mem_free(piece);
+    return status;
+  }
+  hlo_event_t* done;
+  status = hlo_storage_from_host(item->storage, offset, data, size, &done);
+  if (!hlo_status_is_ok(status)) {
+    abort_piece(manager, item, is_last);
+    hlo_mem_free(piece);
+    return status;
+  }
+  hlo_event_on_ready(done, &piece->waiter, piece_done, piece);
+  *out_done = (PJRT_Event*)done;
+  return hlo_ok();
 }
 
 hlo_status_t hlo_pjrt_AsyncHostToDeviceTransferManager_TransferData(
@@ -198,40 +259,47 @@ hlo_status_t hlo_pjrt_AsyncHostToDeviceTransferManager_TransferData(
                                 (long long)args->transfer_size, (long long)args->offset,
                                 item->size);
   }
-  HLO_TRY(done_event(&args->done_with_h2d_transfer));
-  hlo_status_t status = copy_piece(args->transfer_manager, item, (size_t)args->offset, args->data,
-                                   (size_t)args->transfer_size, args->is_last_transfer);
-  if (!hlo_status_is_ok(status)) hlo_event_release((hlo_event_t*)args->done_with_h2d_transfer);
-  return status;
+  return copy_piece(args->transfer_manager, item, (size_t)args->offset, args->data,
+                    (size_t)args->transfer_size, args->is_last_transfer, NULL,
+                    &args->done_with_h2d_transfer);
 }
 
 /// Converts a host array to the device's layout, in a buffer of its own.
 static hlo_status_t stage_literal(
     const PJRT_AsyncHostToDeviceTransferManager_TransferLiteral_Args* args,
-    const hlo_buffer_shape_t* shape, const hlo_buffer_shape_t* on_device,
-    hlo_buffer_t** out_staged) {
-  int64_t order[HLO_SHAPE_RANK_LIMIT], strides[HLO_SHAPE_RANK_LIMIT];
-  HLO_TRY(hlo_pjrt_layout_order(args->shape_layout, shape, order));
-  hlo_dim_order_strides(hlo_dtype_size_bytes(shape->dtype), shape->rank, shape->dims, order,
-                        strides);
+    const hlo_buffer_shape_t* on_device, const int64_t* strides, hlo_buffer_t** out_staged) {
   return hlo_buffer_from_host(hlo_pjrt_memory_target(args->transfer_manager->memory), on_device,
                               args->data, strides, HLO_HOST_IMMUTABLE_ONLY_DURING_CALL, NULL,
                               out_staged);
 }
 
-static hlo_status_t copy_literal(
+/// Copies an array of another order than the device's.
+static hlo_status_t copy_staged(
     const PJRT_AsyncHostToDeviceTransferManager_TransferLiteral_Args* args, item_t* item,
-    const hlo_buffer_shape_t* shape) {
-  if (item->size == 0) return copy_piece(args->transfer_manager, item, 0, NULL, 0, true);
+    const int64_t* strides, PJRT_Event** out_done) {
   hlo_buffer_t* staged;
-  HLO_TRY(stage_literal(args, shape, &item->shape, &staged));
+  HLO_TRY(stage_literal(args, &item->shape, strides, &staged));
   void* bytes;
   hlo_status_t status = hlo_buffer_data_pointer(staged, &bytes);
   if (hlo_status_is_ok(status)) {
-    status = copy_piece(args->transfer_manager, item, 0, bytes, item->size, true);
+    status = copy_piece(args->transfer_manager, item, 0, bytes, item->size, true, staged, out_done);
   }
-  hlo_buffer_release(staged);
+  if (!hlo_status_is_ok(status)) hlo_buffer_release(staged);
   return status;
+}
+
+static hlo_status_t copy_literal(
+    const PJRT_AsyncHostToDeviceTransferManager_TransferLiteral_Args* args, item_t* item,
+    const hlo_buffer_shape_t* shape, PJRT_Event** out_done) {
+  const size_t element_bytes = hlo_dtype_size_bytes(shape->dtype);
+  int64_t order[HLO_SHAPE_RANK_LIMIT], strides[HLO_SHAPE_RANK_LIMIT];
+  HLO_TRY(hlo_pjrt_layout_order(args->shape_layout, shape, order));
+  if (item->size == 0 || hlo_dim_order_is_same(shape->rank, shape->dims, order,
+                                               item->shape.minor_to_major)) {
+    return copy_piece(args->transfer_manager, item, 0, args->data, item->size, true, NULL, out_done);
+  }
+  hlo_dim_order_strides(element_bytes, shape->rank, shape->dims, order, strides);
+  return copy_staged(args, item, strides, out_done);
 }
 
 hlo_status_t hlo_pjrt_AsyncHostToDeviceTransferManager_TransferLiteral(
@@ -246,10 +314,7 @@ hlo_status_t hlo_pjrt_AsyncHostToDeviceTransferManager_TransferLiteral(
     return hlo_invalid_argument("the type or shape of the array differs from buffer %d",
                                 args->buffer_index);
   }
-  HLO_TRY(done_event(&args->done_with_h2d_transfer));
-  hlo_status_t status = copy_literal(args, item, &shape);
-  if (!hlo_status_is_ok(status)) hlo_event_release((hlo_event_t*)args->done_with_h2d_transfer);
-  return status;
+  return copy_literal(args, item, &shape, &args->done_with_h2d_transfer);
 }
 
 hlo_status_t hlo_pjrt_AsyncHostToDeviceTransferManager_SetBufferError(

@@ -27,6 +27,11 @@ void* hlo_storage_data(hlo_storage_t* storage);
 uint32_t hlo_storage_holder_count(const hlo_storage_t* storage);
 size_t hlo_storage_size_bytes(const hlo_storage_t* storage);
 bool hlo_storage_is_mutable(const hlo_storage_t* storage);
+/// Copies host memory to the bytes from `offset_bytes` on: before the call returns if they are few,
+/// else on a worker. The host memory is lent until *out_done is ready.
+/// errors : FAILED_PRECONDITION (forked process), RESOURCE_EXHAUSTED
+hlo_status_t hlo_storage_from_host(hlo_storage_t* storage, size_t offset_bytes, const void* data,
+                                   size_t size_bytes, hlo_event_t** out_done) HLO_MUST_USE;
 
 /// The shape of a buffer: dense elements.
 typedef struct hlo_buffer_shape {

@@ -139,7 +139,6 @@ hlo_status_t hlo_client_create(const hlo_client_options_t* options, hlo_client_t
 static void free_client(hlo_client_t* client) {
   void (*after)(void* context) = client->after;
   void* after_context = client->after_context;
-  hlo_explainer_release(client->explainer, !client->is_orphaned);
   for (uint32_t i = 0; i < client->device_count; ++i) {
     hlo_launch_limit_deinit(&client->devices[i].launches);
   }
@@ -165,6 +164,8 @@ void hlo_client_hold_end(hlo_client_t* client) {
 
 static void end_release(void* context) {
   hlo_client_t* client = context;
+  hlo_explainer_release(client->explainer, !client->is_orphaned);
+  client->explainer = NULL;
   atomic_store(&client->is_released, true);
   hlo_client_hold_end(client);
 }

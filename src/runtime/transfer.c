@@ -204,6 +204,18 @@ static hlo_status_t from_host_now(const hlo_buffer_t* buffer, hlo_storage_t* sto
   return hlo_ok();
 }
 
+hlo_status_t hlo_storage_from_host(hlo_storage_t* storage, size_t offset_bytes, const void* data,
+                                   size_t size_bytes, hlo_event_t** out_done) {
+  copy_job_t* copy;
+  HLO_TRY(copy_create(hlo_memory_client(storage->memory), size_bytes, NULL, &copy));
+  copy->from = data;
+  copy->destination = hlo_storage_retain(storage);
+  copy->destination_offset_bytes = offset_bytes;
+  *out_done = hlo_event_retain(copy->done);
+  copy_when_ready(copy, hlo_ok());
+  return hlo_ok();
+}
+
 // Creates storage with a copy of host memory: copied at once, or by a worker if the contract
 // allows.
 static hlo_status_t from_host_copy(const hlo_buffer_t* buffer, const void* data,
