@@ -155,17 +155,27 @@ HLOCC_API uint32_t hlocc_client_device_count(const hlocc_client_t* client);
  * wait for an input are listed only with one of the options explain_waits and explain_signal. */
 HLOCC_API size_t hlocc_client_explain_waits(hlocc_client_t* client, char* text, size_t capacity);
 
+/* Kinds of memory of a device; programs name them by the attribute mhlo.memory_kind. Each kind has
+ * its own limit: buffers in host memory do not take memory from the device. */
+typedef enum hlocc_memory_kind {
+  HLOCC_MEMORY_DEVICE = 0,
+  HLOCC_MEMORY_PINNED_HOST = 1,
+  HLOCC_MEMORY_UNPINNED_HOST = 2
+} hlocc_memory_kind_t;
+
 /* The memory of the buffers of one device, and of the memory that all devices share. */
 typedef struct hlocc_memory {
   size_t struct_size;       /* sizeof(hlocc_memory_t), set by the caller */
   uint64_t used_bytes;      /* by buffers on the device */
   uint64_t peak_used_bytes; /* the most that were used */
   uint64_t reserved_bytes;  /* taken from the system for all devices, also for reuse */
-  uint64_t limit_bytes;     /* of reserved_bytes: setting memory_limit; 0: unknown */
+  uint64_t limit_bytes;     /* of reserved_bytes: setting memory_limit or host_memory_limit;
+                             * 0: unknown */
+  hlocc_memory_kind_t kind; /* set by the caller */
 } hlocc_memory_t;
 
-/* Fills the fields of *memory that the caller knows.
- * errors: INVALID_ARGUMENT (device, struct_size) */
+/* Fills the fields of *memory that the caller knows, for memory of memory->kind.
+ * errors: INVALID_ARGUMENT (device, kind, struct_size) */
 HLOCC_API hlocc_error_t* hlocc_client_memory(hlocc_client_t* client, uint32_t device,
                                              hlocc_memory_t* memory);
 
@@ -229,6 +239,7 @@ typedef struct hlocc_shape {
   const int64_t* dims;
   int64_t element_count;
   size_t size_bytes;
+  hlocc_memory_kind_t memory;
 } hlocc_shape_t;
 
 HLOCC_API uint32_t hlocc_executable_argument_count(const hlocc_executable_t* executable);
@@ -330,6 +341,10 @@ HLOCC_API hlocc_error_t* hlocc_buffer_read(hlocc_buffer_t* buffer, void* data, s
 /* Creates a copy on a device of the same client, or another one. errors: as for creation */
 HLOCC_API hlocc_error_t* hlocc_buffer_copy(hlocc_buffer_t* buffer, hlocc_client_t* client,
                                            uint32_t device, hlocc_buffer_t** out_buffer);
+/* Likewise, in a kind of memory of the device. */
+HLOCC_API hlocc_error_t* hlocc_buffer_copy_to(hlocc_buffer_t* buffer, hlocc_client_t* client,
+                                              uint32_t device, hlocc_memory_kind_t kind,
+                                              hlocc_buffer_t** out_buffer);
 
 /* The next two create a buffer with new elements in the memory of `target`, of its shape and on its
  * device, and donate `target`, as a launch would. Elements are written when all work that reads the

@@ -28,14 +28,6 @@ typedef struct source {
   hlo_storage_t* storage;  // of lent memory
 } source_t;
 
-static hlo_status_t find_memory(const hlocc_client_t* client, uint32_t index,
-                                hlo_memory_t** out_memory) {
-  hlo_device_t* device = NULL;
-  HLO_TRY(hlo_capi_device(client, index, &device));
-  *out_memory = &device->memories[HLO_MEMORY_DEVICE];
-  return hlo_ok();
-}
-
 static hlo_status_t convert_shape(const hlocc_shape_t* given, hlo_buffer_shape_t* out_shape) {
   const hlo_dtype_t dtype = hlo_dtype_from_pjrt((int32_t)given->type);
   if (dtype == HLO_DTYPE_INVALID) {
@@ -62,7 +54,7 @@ static hlo_status_t create(const source_t* source, hlo_memory_t* memory, hlo_buf
 static hlo_status_t create_on(hlocc_client_t* client, uint32_t device, const source_t* source,
                               hlocc_buffer_t** out_buffer) {
   hlo_memory_t* memory = NULL;
-  HLO_TRY(find_memory(client, device, &memory));
+  HLO_TRY(hlo_capi_memory(client, device, source->shape->memory, &memory));
   hlocc_buffer_t* buffer = hlo_capi_buffer_reserve(client);
   if (!buffer) return hlo_status_out_of_memory(sizeof *buffer);
   hlo_status_t status = create(source, memory, &buffer->buffer);
@@ -127,7 +119,7 @@ static hlo_status_t wrap(hlocc_client_t* client, uint32_t device, const hlocc_sh
                          void* data, hlocc_access_t access, loan_t terms,
                          hlocc_buffer_t** out_buffer) {
   hlo_memory_t* memory = NULL;
-  HLO_TRY(find_memory(client, device, &memory));
+  HLO_TRY(hlo_capi_memory(client, device, shape->memory, &memory));
   source_t source = {.shape = shape};
   loan_t* loan = NULL;
   HLO_TRY(borrow(memory, shape, data, access, &loan, &source.storage));
@@ -155,7 +147,8 @@ hlocc_shape_t hlocc_buffer_shape(const hlocc_buffer_t* buffer) {
       .rank = shape->rank,
       .dims = shape->dims,
       .element_count = (int64_t)(size_bytes / hlo_dtype_size_bytes(shape->dtype)),
-      .size_bytes = size_bytes};
+      .size_bytes = size_bytes,
+      .memory = (hlocc_memory_kind_t)hlo_buffer_memory(buffer->buffer)->kind};
 }
 
 uint32_t hlocc_buffer_device(const hlocc_buffer_t* buffer) {
@@ -215,9 +208,9 @@ hlocc_error_t* hlocc_buffer_read(hlocc_buffer_t* buffer, void* data, size_t size
 }
 
 static hlo_status_t copy(hlocc_buffer_t* buffer, hlocc_client_t* client, uint32_t device,
-                         hlocc_buffer_t** out_buffer) {
+                         hlocc_memory_kind_t kind, hlocc_buffer_t** out_buffer) {
   hlo_memory_t* memory = NULL;
-  HLO_TRY(find_memory(client, device, &memory));
+  HLO_TRY(hlo_capi_memory(client, device, kind, &memory));
   HLO_TRY(hlo_capi_buffer_check(buffer));
   hlocc_buffer_t* result = hlo_capi_buffer_reserve(client);
   if (!result) return hlo_status_out_of_memory(sizeof *result);
@@ -232,7 +225,12 @@ static hlo_status_t copy(hlocc_buffer_t* buffer, hlocc_client_t* client, uint32_
 
 hlocc_error_t* hlocc_buffer_copy(hlocc_buffer_t* buffer, hlocc_client_t* client, uint32_t device,
                                  hlocc_buffer_t** out_buffer) {
-  return hlo_capi_error(copy(buffer, client, device, out_buffer));
+  return hlo_capi_error(copy(buffer, client, device, HLOCC_MEMORY_DEVICE, out_buffer));
+}
+
+hlocc_error_t* hlocc_buffer_copy_to(hlocc_buffer_t* buffer, hlocc_client_t* client, uint32_t device,
+                                    hlocc_memory_kind_t kind, hlocc_buffer_t** out_buffer) {
+  return hlo_capi_error(copy(buffer, client, device, kind, out_buffer));
 }
 
 // ---- new elements in the memory of a buffer

@@ -336,6 +336,49 @@ static void test_maps_for_writing(void** state) {
   hlocc_client_free(client);
 }
 
+static const char kOffload[] =
+    "func.func @main(%a: tensor<4xf32>, %b: tensor<4xf32> {mhlo.memory_kind = \"pinned_host\"})\n"
+    "    -> (tensor<4xf32> {mhlo.memory_kind = \"unpinned_host\"}) {\n"
+    "  %0 = stablehlo.add %a, %b : tensor<4xf32>\n"
+    "  return %0 : tensor<4xf32>\n"
+    "}\n";
+
+// Shapes of a program say where its arguments have to be, and buffers where they are.
+static void test_kinds_of_memory(void** state) {
+  (void)state;
+  hlocc_client_t* client = hlo_test_client(1);
+  hlocc_executable_t* executable = hlo_test_load(client, kOffload, NULL);
+  const hlocc_shape_t pinned = hlocc_executable_argument(executable, 1);
+  assert_int_equal(hlocc_executable_argument(executable, 0).memory, HLOCC_MEMORY_DEVICE);
+  assert_int_equal(pinned.memory, HLOCC_MEMORY_PINNED_HOST);
+  assert_int_equal(hlocc_executable_result(executable, 0).memory, HLOCC_MEMORY_UNPINNED_HOST);
+  hlocc_buffer_t *arguments[] = {copy_in(client, 0, 1, 1), NULL}, *result = NULL, *back = NULL;
+  arguments[1] = arguments[0];
+  hlo_test_expect(hlocc_executable_launch(executable, arguments, NULL, &result, NULL),
+                  HLOCC_INVALID_ARGUMENT, "argument 1 has memory kind device, expected pinned_host");
+  const float values[4] = {10, 20, 30, 40};
+  hlo_test_succeed(hlocc_buffer_create_copy(client, 0, &pinned, values, &arguments[1]));
+  assert_int_equal(hlocc_buffer_shape(arguments[1]).memory, HLOCC_MEMORY_PINNED_HOST);
+  hlo_test_succeed(hlocc_executable_launch(executable, arguments, NULL, &result, NULL));
+  assert_int_equal(hlocc_buffer_shape(result).memory, HLOCC_MEMORY_UNPINNED_HOST);
+  check_elements(result, 11, 11);
+  hlo_test_succeed(hlocc_buffer_copy_to(result, client, 0, HLOCC_MEMORY_PINNED_HOST, &back));
+  assert_int_equal(hlocc_buffer_shape(back).memory, HLOCC_MEMORY_PINNED_HOST);
+  check_elements(back, 11, 11);
+  hlocc_memory_t memory = {.struct_size = sizeof memory, .kind = HLOCC_MEMORY_PINNED_HOST};
+  hlo_test_succeed(hlocc_client_memory(client, 0, &memory));
+  assert_int_equal(memory.used_bytes, 32);
+  memory.kind = (hlocc_memory_kind_t)3;
+  hlo_test_expect(hlocc_client_memory(client, 0, &memory), HLOCC_INVALID_ARGUMENT, "3 is no kind");
+  hlo_test_expect(hlocc_buffer_copy_to(result, client, 0, memory.kind, &back),
+                  HLOCC_INVALID_ARGUMENT, "3 is no kind");
+  for (int i = 0; i < 2; ++i) hlocc_buffer_free(arguments[i]);
+  hlocc_buffer_free(result);
+  hlocc_buffer_free(back);
+  hlocc_executable_free(executable);
+  hlocc_client_free(client);
+}
+
 static void test_overwrites_buffers(void** state) {
   (void)state;
   hlocc_client_t* client = hlo_test_client(1);
@@ -730,6 +773,7 @@ int main(void) {
       cmocka_unit_test(test_donates_what_is_returned),
       cmocka_unit_test(test_donation_can_be_refused),
       cmocka_unit_test(test_maps_for_writing),
+      cmocka_unit_test(test_kinds_of_memory),
       cmocka_unit_test(test_overwrites_buffers),
       cmocka_unit_test(test_runs_on_devices),
       cmocka_unit_test(test_calls_back),

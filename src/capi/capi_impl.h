@@ -33,6 +33,10 @@ struct hlocc_executable {
   const hlo_executable_t* compiled;  // of `loaded`
 };
 
+/// Finds a memory space. errors : INVALID_ARGUMENT for an unknown device or kind
+hlo_status_t hlo_capi_memory(const hlocc_client_t* client, uint32_t device,
+                             hlocc_memory_kind_t kind, hlo_memory_t** out_memory) HLO_MUST_USE;
+
 struct hlocc_event {
   hlocc_client_t* client;
   hlo_event_t* event;

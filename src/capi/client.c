@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Clients of the public C API.
+#include <assert.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -135,14 +136,30 @@ hlo_status_t hlo_capi_device(const hlocc_client_t* client, uint32_t device,
   return hlo_ok();
 }
 
+static_assert(HLOCC_MEMORY_DEVICE == (int)HLO_MEMORY_DEVICE &&
+                  HLOCC_MEMORY_PINNED_HOST == (int)HLO_MEMORY_PINNED_HOST &&
+                  HLOCC_MEMORY_UNPINNED_HOST == (int)HLO_MEMORY_UNPINNED_HOST,
+              "the same numbers");
+
+hlo_status_t hlo_capi_memory(const hlocc_client_t* client, uint32_t index, hlocc_memory_kind_t kind,
+                             hlo_memory_t** out_memory) {
+  hlo_device_t* device = NULL;
+  HLO_TRY(hlo_capi_device(client, index, &device));
+  if ((unsigned)kind >= HLO_MEMORY_KIND_COUNT) {
+    return hlo_invalid_argument("%d is no kind of memory", (int)kind);
+  }
+  *out_memory = &device->memories[kind];
+  return hlo_ok();
+}
+
 static hlo_status_t read_memory(const hlocc_client_t* client, uint32_t index,
                                 hlocc_memory_t* memory) {
   hlocc_memory_t filled;
   HLO_TRY(hlo_capi_options(&filled, sizeof filled, memory));
-  hlo_device_t* device = NULL;
-  HLO_TRY(hlo_capi_device(client, index, &device));
+  hlo_memory_t* space = NULL;
+  HLO_TRY(hlo_capi_memory(client, index, filled.kind, &space));
   hlo_memory_stats_t stats;
-  hlo_memory_get_stats(&device->memories[HLO_MEMORY_DEVICE], &stats);
+  hlo_memory_get_stats(space, &stats);
   filled.used_bytes = (uint64_t)stats.bytes_in_use;
   filled.peak_used_bytes = (uint64_t)stats.peak_bytes_in_use;
   filled.reserved_bytes = stats.reserved_bytes;

@@ -117,11 +117,14 @@ static hlocc_shape_t shape_of(uint32_t count, const hlo_signature_entry_t* entri
   if (index >= count) return (hlocc_shape_t){0};
   const hlo_signature_entry_t* entry = &entries[index];
   size_t element_bytes = hlo_dtype_size_bytes(entry->dtype);
+  const hlo_memory_kind_t kind =
+      hlo_memory_kind_from_name(entry->memory_kind, strlen(entry->memory_kind));
   return (hlocc_shape_t){.type = (hlocc_type_t)hlo_dtype_info(entry->dtype)->pjrt_type,
                          .rank = entry->rank,
                          .dims = entry->dims,
                          .element_count = entry->element_count,
-                         .size_bytes = (size_t)entry->element_count * element_bytes};
+                         .size_bytes = (size_t)entry->element_count * element_bytes,
+                         .memory = (hlocc_memory_kind_t)kind};
 }
 
 uint32_t hlocc_executable_argument_count(const hlocc_executable_t* executable) {
