@@ -373,6 +373,20 @@ HLOCC_API hlocc_error_t* hlocc_buffer_map(hlocc_buffer_t* buffer, hlocc_access_t
 /* Ends the last map; has no effect on a buffer that is not mapped. */
 HLOCC_API void hlocc_buffer_unmap(hlocc_buffer_t* buffer);
 
+/* Memory that a buffer has given up. */
+typedef struct hlocc_block hlocc_block_t;
+
+/* Takes the memory of the elements over, without a copy: the caller may read and write it at
+ * *out_data until it frees the block. The buffer is then as after a donation. Waits until the
+ * elements exist and no work reads them. A failed call leaves the buffer as it is.
+ * errors: those of the elements; FAILED_PRECONDITION if the buffer is mapped or its memory is lent
+ * for READ, or if the call would have to wait in a callback; INVALID_ARGUMENT (donated),
+ * RESOURCE_EXHAUSTED */
+HLOCC_API hlocc_error_t* hlocc_buffer_take(hlocc_buffer_t* buffer, void** out_data,
+                                           hlocc_block_t** out_block);
+/* Frees the memory, or returns it to whom it was lent by. NULL is fine. */
+HLOCC_API void hlocc_block_free(hlocc_block_t* block);
+
 /* ---- launches -------------------------------------------------------------------------------- */
 
 typedef struct hlocc_launch_options {

@@ -326,8 +326,8 @@ static hlo_status_t await_idle(hlo_buffer_use_t* use) {
   return status;
 }
 
-// The map takes the elements away from the handle, as a donation does, so that no work can begin.
-static hlo_status_t map_for_writing(hlocc_buffer_t* buffer, void** out_data) {
+// Takes the elements away from the handle, as a donation does, so that no work can begin.
+static hlo_status_t take_elements(hlocc_buffer_t* buffer, hlo_buffer_use_t* out_use) {
   hlo_buffer_use_t use;
   HLO_TRY(hlo_buffer_donate(buffer->buffer, &use));
   hlo_status_t status = use.is_donated ? await_idle(&use)
@@ -338,8 +338,13 @@ static hlo_status_t map_for_writing(hlocc_buffer_t* buffer, void** out_data) {
     hlo_buffer_donate_abort(buffer->buffer, &use);
     return status;
   }
-  *out_data = hlo_storage_data(use.storage);
-  buffer->write = use;
+  *out_use = use;
+  return hlo_ok();
+}
+
+static hlo_status_t map_for_writing(hlocc_buffer_t* buffer, void** out_data) {
+  HLO_TRY(take_elements(buffer, &buffer->write));
+  *out_data = hlo_storage_data(buffer->write.storage);
   return hlo_ok();
 }
 
@@ -361,4 +366,35 @@ void hlocc_buffer_unmap(hlocc_buffer_t* buffer) {
     hlo_status_release(hlo_buffer_external_release(buffer->buffer));
     end_map(buffer, HLOCC_READ);
   }
+}
+
+// ---- memory without its buffer
+
+static hlo_status_t take(hlocc_buffer_t* buffer, void** out_data, hlocc_block_t** out_block) {
+  HLO_TRY(hlo_capi_buffer_check(buffer));
+  hlocc_block_t* block = hlo_mem_alloc(sizeof *block);
+  if (!block) return hlo_status_out_of_memory(sizeof *block);
+  hlo_buffer_use_t use;
+  hlo_status_t status = take_elements(buffer, &use);
+  if (!hlo_status_is_ok(status)) {
+    hlo_mem_free(block);
+    return status;
+  }
+  *block = (hlocc_block_t){hlo_capi_client_retain(buffer->client), hlo_storage_retain(use.storage)};
+  hlo_buffer_use_end(&use);
+  *out_data = hlo_storage_data(block->storage);
+  *out_block = block;
+  return hlo_ok();
+}
+
+hlocc_error_t* hlocc_buffer_take(hlocc_buffer_t* buffer, void** out_data,
+                                 hlocc_block_t** out_block) {
+  return hlo_capi_error(take(buffer, out_data, out_block));
+}
+
+void hlocc_block_free(hlocc_block_t* block) {
+  if (!block) return;
+  hlo_storage_release(block->storage);
+  hlocc_client_free(block->client);
+  hlo_mem_free(block);
 }

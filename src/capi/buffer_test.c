@@ -344,6 +344,71 @@ static const char kOffload[] =
     "}\n";
 
 // Shapes of a program say where its arguments have to be, and buffers where they are.
+// The memory outlives the buffer and the client, and counts until the block is freed.
+static void test_takes_memory(void** state) {
+  (void)state;
+  hlocc_client_t* client = hlo_test_client(1);
+  hlocc_executable_t* executable = hlo_test_load(client, kSlow, NULL);
+  hlocc_buffer_t *in = copy_in(client, 0, 1, 1), *result = NULL, *none = NULL;
+  void *data = NULL, *mapped = NULL;
+  hlocc_block_t *block = NULL, *last = NULL;
+  hlo_test_succeed(hlocc_executable_launch(executable, &in, NULL, &result, NULL));
+  hlo_test_succeed(hlocc_buffer_take(in, &data, &block));  // waits for the launch, which reads it
+  assert_true(hlocc_buffer_is_donated(in));
+  assert_true(((float*)data)[0] == 1 && ((float*)data)[3] == 4);
+  ((float*)data)[3] = 9;
+  hlo_test_expect(hlocc_buffer_take(in, &data, &last), HLOCC_INVALID_ARGUMENT, "donated");
+  hlo_test_succeed(hlocc_buffer_map(result, HLOCC_READ, &mapped));
+  hlo_test_expect(hlocc_buffer_take(result, &data, &last), HLOCC_FAILED_PRECONDITION, "mapped");
+  hlocc_buffer_unmap(result);
+  hlo_test_succeed(hlocc_buffer_map(result, HLOCC_READ_WRITE, &mapped));
+  hlo_test_expect(hlocc_buffer_take(result, &data, &last), HLOCC_FAILED_PRECONDITION, "mapped");
+  hlocc_buffer_unmap(result);
+  assert_false(hlocc_buffer_is_donated(result));
+  hlo_test_succeed(hlocc_buffer_take(result, &data, &last));
+  assert_ptr_equal(data, mapped);
+  hlo_test_expect(hlocc_buffer_copy(result, client, 0, &none), HLOCC_INVALID_ARGUMENT, "donated");
+  hlocc_memory_t memory = {.struct_size = sizeof memory};
+  hlo_test_succeed(hlocc_client_memory(client, 0, &memory));
+  assert_int_equal(memory.used_bytes, 32);
+  hlocc_block_free(last);
+  hlo_test_succeed(hlocc_client_memory(client, 0, &memory));
+  assert_int_equal(memory.used_bytes, 16);
+  hlocc_buffer_free(in);
+  hlocc_buffer_free(result);
+  hlocc_executable_free(executable);
+  hlocc_client_free(client);
+  hlocc_block_free(block);
+  hlocc_block_free(NULL);
+}
+
+// Lent memory is returned with the block.
+static void test_takes_lent_memory(void** state) {
+  (void)state;
+  hlocc_client_t* client = hlo_test_client(1);
+  _Alignas(HLOCC_ALIGNMENT) float memory[4] = {0};
+  for (int access = HLOCC_READ; access <= HLOCC_READ_WRITE; ++access) {
+    atomic_int released = 0;
+    hlocc_buffer_t* buffer = NULL;
+    hlocc_block_t* block = NULL;
+    void* data = NULL;
+    hlo_test_succeed(hlocc_buffer_wrap(client, 0, &kShape, memory, (hlocc_access_t)access,
+                                       count_release, &released, &buffer));
+    hlocc_error_t* error = hlocc_buffer_take(buffer, &data, &block);
+    if (access == HLOCC_READ) {
+      hlo_test_expect(error, HLOCC_FAILED_PRECONDITION, "lent");
+    } else {
+      hlo_test_succeed(error);
+      assert_ptr_equal(data, memory);
+    }
+    hlocc_buffer_free(buffer);
+    assert_int_equal(released, access == HLOCC_READ);
+    hlocc_block_free(block);
+    assert_int_equal(released, 1);
+  }
+  hlocc_client_free(client);
+}
+
 static void test_kinds_of_memory(void** state) {
   (void)state;
   hlocc_client_t* client = hlo_test_client(1);
@@ -773,6 +838,8 @@ int main(void) {
       cmocka_unit_test(test_donates_what_is_returned),
       cmocka_unit_test(test_donation_can_be_refused),
       cmocka_unit_test(test_maps_for_writing),
+      cmocka_unit_test(test_takes_memory),
+      cmocka_unit_test(test_takes_lent_memory),
       cmocka_unit_test(test_kinds_of_memory),
       cmocka_unit_test(test_overwrites_buffers),
       cmocka_unit_test(test_runs_on_devices),

@@ -59,6 +59,11 @@ struct hlocc_buffer {
   hlo_buffer_use_t write;  // of the map for writing
 };
 
+struct hlocc_block {
+  hlocc_client_t* client;
+  hlo_storage_t* storage;  // retained
+};
+
 /// Returns a buffer without a runtime's buffer, to be set later; NULL if memory is exhausted.
 hlocc_buffer_t* hlo_capi_buffer_reserve(hlocc_client_t* client);
 /// errors : FAILED_PRECONDITION if the buffer is mapped for writing
