@@ -506,6 +506,47 @@ static void test_release_with_helpers(void** state) {
   }
 }
 
+enum { SUBMITTERS = 8, SUBMITTED = 12500 };
+
+typedef struct submitter {
+  hlo_pool_t* pool;
+  atomic_int* done;
+  struct counted_job {
+    hlo_job_t job;
+    atomic_int* done;
+  } jobs[SUBMITTED];
+} submitter_t;
+
+static void run_counted(hlo_job_t* job) {
+  atomic_fetch_add(((struct counted_job*)job)->done, 1);
+}
+
+static void* submit_many(void* argument) {
+  submitter_t* submitter = argument;
+  for (int i = 0; i < SUBMITTED; ++i) {
+    submitter->jobs[i] = (struct counted_job){{NULL, run_counted}, submitter->done};
+    hlo_pool_submit(submitter->pool, &submitter->jobs[i].job);
+  }
+  return NULL;
+}
+
+// The release runs what 8 threads have queued.
+static void test_release_runs_the_jobs_of_many_threads(void** state) {
+  (void)state;
+  static submitter_t submitters[SUBMITTERS];
+  atomic_int done = 0;
+  pthread_t threads[SUBMITTERS];
+  hlo_pool_t* pool = create_pool(2);
+  for (int i = 0; i < SUBMITTERS; ++i) {
+    submitters[i].pool = pool;
+    submitters[i].done = &done;
+    assert_int_equal(pthread_create(&threads[i], NULL, submit_many, &submitters[i]), 0);
+  }
+  for (int i = 0; i < SUBMITTERS; ++i) pthread_join(threads[i], NULL);
+  hlo_pool_release(pool);
+  assert_int_equal(done, SUBMITTERS * SUBMITTED);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_contention),
@@ -518,6 +559,7 @@ int main(void) {
       cmocka_unit_test(test_chunk_ranges),
       cmocka_unit_test(test_jobs_resubmit),
       cmocka_unit_test(test_many_hosts),
+      cmocka_unit_test(test_release_runs_the_jobs_of_many_threads),
       cmocka_unit_test(test_environment_of_loops),
       cmocka_unit_test(test_blocked_jobs_get_helpers),
       cmocka_unit_test(test_release_with_helpers),

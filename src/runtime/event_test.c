@@ -379,6 +379,61 @@ static void callbacks_may_await_what_they_set(void** state) {
   }
 }
 
+enum { STRESS_THREADS = 4, STRESS_EVENTS = 250000, STRESS_SLOTS = 16 };
+
+// Events that threads exchange: each is completed or dropped by a thread other than its creator.
+typedef struct exchange {
+  _Atomic(hlo_event_t*) slots[STRESS_SLOTS];
+  atomic_int set_count, called_count, failed_count;
+} exchange_t;
+
+typedef struct exchanged {
+  hlo_event_waiter_t waiter;
+  exchange_t* exchange;
+} exchanged_t;
+
+static void count_end(void* context, hlo_status_t status) {
+  exchanged_t* exchanged = context;
+  atomic_fetch_add(&exchanged->exchange->called_count, 1);
+  if (!hlo_status_is_ok(status)) atomic_fetch_add(&exchanged->exchange->failed_count, 1);
+  free(exchanged);
+}
+
+static void end_event(exchange_t* exchange, hlo_event_t* event, int number) {
+  if (!event) return;
+  if (number % 3) {
+    hlo_event_set(event, hlo_ok());
+    atomic_fetch_add(&exchange->set_count, 1);
+  }
+  hlo_event_release(event);
+}
+
+static void* exchange_events(void* context) {
+  exchange_t* exchange = context;
+  for (int i = 0; i < STRESS_EVENTS; ++i) {
+    hlo_event_t* event = hlo_event_create();
+    exchanged_t* exchanged = malloc(sizeof *exchanged);
+    exchanged->exchange = exchange;
+    hlo_event_on_ready(event, &exchanged->waiter, count_end, exchanged);
+    end_event(exchange, atomic_exchange(&exchange->slots[i % STRESS_SLOTS], event), i);
+  }
+  return NULL;
+}
+
+// A million events end once each, by a status or because they are abandoned.
+static void a_million_events_end_once(void** state) {
+  (void)state;
+  static exchange_t exchange;
+  pthread_t threads[STRESS_THREADS];
+  for (int t = 0; t < STRESS_THREADS; ++t) {
+    pthread_create(&threads[t], NULL, exchange_events, &exchange);
+  }
+  for (int t = 0; t < STRESS_THREADS; ++t) pthread_join(threads[t], NULL);
+  for (int i = 0; i < STRESS_SLOTS; ++i) end_event(&exchange, exchange.slots[i], i);
+  assert_int_equal(exchange.called_count, STRESS_THREADS * STRESS_EVENTS);
+  assert_int_equal(exchange.set_count + exchange.failed_count, STRESS_THREADS * STRESS_EVENTS);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(callbacks_run_in_order),
@@ -395,6 +450,7 @@ int main(void) {
       cmocka_unit_test(long_chains_of_ready_events_need_little_stack),
       cmocka_unit_test(callbacks_of_nested_events_run_in_order),
       cmocka_unit_test(callbacks_may_await_what_they_set),
+      cmocka_unit_test(a_million_events_end_once),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

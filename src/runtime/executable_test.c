@@ -250,6 +250,41 @@ static void launches_wait_once_for_each_event(void** state) {
   hlo_loaded_release(loaded);
 }
 
+static const char kTwoResults[] =
+    "func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {\n"
+    "  %0 = stablehlo.add %x, %x : tensor<4xf32>\n"
+    "  %1 = stablehlo.multiply %x, %x : tensor<4xf32>\n"
+    "  return %0, %1 : tensor<4xf32>, tensor<4xf32>\n"
+    "}\n";
+
+// The results of a launch have one event, and to ask whether it is ready allocates nothing.
+static void results_share_an_event(void** state) {
+  (void)state;
+  enum { CHECKS = 10000 };
+  hlo_loaded_t* loaded = load(kTwoResults, 1);
+  hlo_buffer_t *x = make(0, 1), *results[2] = {NULL};
+  hlo_test_check(run_one(loaded, 1, &x, results));
+  hlo_event_t *first = hlo_buffer_ready_event(results[0]), *second = hlo_buffer_ready_event(results[1]);
+  assert_ptr_equal(first, second);
+  hlo_test_check(hlo_event_await(first, UINT64_MAX));
+  hlo_mem_fail_nth(1);
+  int ready_count = 0;
+  for (int i = 0; i < CHECKS; ++i) {
+    hlo_event_t* ready = hlo_buffer_ready_event(results[i % 2]);
+    ready_count += hlo_event_is_ready(ready);
+    hlo_event_release(ready);
+  }
+  const bool has_allocated = hlo_mem_failed();
+  hlo_mem_fail_nth(0);
+  assert_false(has_allocated);
+  assert_int_equal(ready_count, CHECKS);
+  hlo_event_release(first);
+  hlo_event_release(second);
+  hlo_buffer_release(x);
+  for (int i = 0; i < 2; ++i) hlo_buffer_release(results[i]);
+  hlo_loaded_release(loaded);
+}
+
 enum { STEPS = 20000 };
 
 // Alternating launches and copies, the first of which waits for a value that is defined last.
@@ -619,6 +654,7 @@ int main(void) {
       cmocka_unit_test(callers_keep_their_floating_point_state),
       cmocka_unit_test(results_of_waiting_donations_can_be_used),
       cmocka_unit_test(launches_wait_once_for_each_event),
+      cmocka_unit_test(results_share_an_event),
       cmocka_unit_test(long_chains_of_launches_need_little_stack),
       cmocka_unit_test(denied_donation_leaves_the_argument),
       cmocka_unit_test(swapped_aliases_keep_their_values),
