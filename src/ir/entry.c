@@ -2,6 +2,10 @@
 // Attributes of arguments and results (see entry.h).
 #include "ir/entry.h"
 
+#include <string.h>
+
+#include "base/memory_kind.h"
+
 static const hlo_attr_t* get_attr(const hlo_attr_t* const* attrs, uint32_t number,
                                   const char* key) {
   return attrs ? hlo_attr_dict_get(attrs[number], key) : NULL;
@@ -47,14 +51,22 @@ bool hlo_func_argument_is_donor(const hlo_func_t* func, uint32_t argument) {
   return donor && donor->kind == HLO_ATTR_KIND_BOOL && donor->i;
 }
 
-// The sizes in bytes must agree and the dimensions must have the same order in memory: a result in
-// another order cannot be computed in place.
+// Returns the memory kind that the attribute names; without one it is the device's.
+static const char* memory_kind(const hlo_attr_t* attr) {
+  return attr && attr->kind == HLO_ATTR_KIND_STRING ? attr->text
+                                                    : hlo_memory_kind_name(HLO_MEMORY_DEVICE);
+}
+
+// The sizes in bytes and the kinds of memory must agree, and the dimensions must have the same
+// order in memory: a result in another order cannot be computed in place.
 static bool fits_result(const hlo_func_t* func, uint32_t argument, uint32_t result) {
   const hlo_type_t* const* types = func->type->elements;
   return hlo_type_size_bytes(types[argument]) ==
              hlo_type_size_bytes(types[func->type->input_count + result]) &&
          hlo_func_argument_attr(func, argument, HLO_LAYOUT_ATTR) ==
-             hlo_func_result_attr(func, result, HLO_LAYOUT_ATTR);
+             hlo_func_result_attr(func, result, HLO_LAYOUT_ATTR) &&
+         strcmp(memory_kind(hlo_func_argument_attr(func, argument, HLO_MEMORY_KIND_ATTR)),
+                memory_kind(hlo_func_result_attr(func, result, HLO_MEMORY_KIND_ATTR))) == 0;
 }
 
 static void pair_donation(uint32_t argument, uint32_t result, uint32_t* results,

@@ -39,8 +39,25 @@ static void donors_go_to_results_of_their_layout(void** state) {
   hlo_module_release(module);
 }
 
+static void donors_go_to_results_of_their_memory_kind(void** state) {
+  (void)state;
+  hlo_module_t* module = hlo_test_parse(
+      "func.func @main(%a: tensor<4xf32> {jax.buffer_donor = true},\n"
+      "    %b: tensor<4xf32> {jax.buffer_donor = true, mhlo.memory_kind = \"pinned_host\"})\n"
+      "    -> (tensor<4xf32> {mhlo.memory_kind = \"unpinned_host\"},\n"
+      "        tensor<4xf32> {mhlo.memory_kind = \"pinned_host\"},\n"
+      "        tensor<4xf32> {mhlo.memory_kind = \"device\"}) {\n"
+      "  return %a, %a, %b : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>\n}\n");
+  uint32_t results[2], arguments[3];
+  hlo_func_pair_donations(module->first_func, results, arguments);
+  assert_memory_equal(results, ((uint32_t[]){2, 1}), sizeof results);
+  assert_memory_equal(arguments, ((uint32_t[]){HLO_DONATED_NOWHERE, 1, 0}), sizeof arguments);
+  hlo_module_release(module);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(donors_go_to_results_of_their_size),
-                                     cmocka_unit_test(donors_go_to_results_of_their_layout)};
+                                     cmocka_unit_test(donors_go_to_results_of_their_layout),
+                                     cmocka_unit_test(donors_go_to_results_of_their_memory_kind)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
