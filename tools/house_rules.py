@@ -4,7 +4,7 @@
 
 Files under 1,500 lines, functions under 80, a licence line at the head, no bare allocation or
 process exit outside src/base and the tool, no printing in the library, no open ends, no paths of
-one machine, thresholds in src/base/tuning.def.
+one machine, thresholds in src/base/tuning.def, device memory accessed by device back ends only.
 """
 import ast
 import pathlib
@@ -29,6 +29,9 @@ THRESHOLD = re.compile(r"\b(?:(?:LEAST|MOST|FEW|MANY|MIN|LONG|SHORT|FAR)(?:_\w+)
 PRINTING = re.compile(r"(?<![\w.>])(printf|puts|putchar|perror|vprintf)\s*\(|"
                       r"(?<![\w.>])v?fprintf\s*\(\s*(stderr|stdout)|"
                       r"(?<![\w.>])f?put[sc]\s*\([^;]*,\s*(stderr|stdout)\s*\)")
+DEVICE_POINTER = re.compile(r"\bhlo_device_program_pointer\s*\(")
+DEVICE_POINTER_FILES = {  # back ends, and where addresses are passed on: to programs and to users
+    "device_ops.h", "device_cpu.c", "device_slow.c", "run.c", "buffer.c", "raw_buffer.c"}
 OPEN_END = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X)\b")
 MACHINE_PATH = re.compile(r"/(work|root|home)/\w|/tmp/\w+\.\w+/")
 C_TOKEN = re.compile(r"//(?:[^\n\\]|\\.|\\\n)*|/\*.*?\*/|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'",
@@ -98,6 +101,14 @@ def bare_call_faults(path, code):
             yield code.count("\n", 0, match.start()) + 1, f"{match.group(0).strip()}: {advice}"
 
 
+def device_pointer_faults(path, code):
+    """Uses of addresses in device memory as pointers, which only its back end may access."""
+    if path.parts[:2] == ("src", "runtime") and path.name in DEVICE_POINTER_FILES:
+        return
+    for match in DEVICE_POINTER.finditer(code):
+        yield code.count("\n", 0, match.start()) + 1, "device memory: through hlo_device_ops_t"
+
+
 def variant_faults(path, code):
     """Uses of kernels for x86 where they would be missing on other processors."""
     if path.parts[:2] != ("src", "lib") or path.suffix != ".c" or "_avx" in path.name:
@@ -124,6 +135,7 @@ def file_faults(path, text):
         code = bare_code(text)
         yield from bare_call_faults(path, code)
         yield from variant_faults(path, code)
+        yield from device_pointer_faults(path, code)
         if path.as_posix().startswith(tuple(f"src/{folder}/" for folder in STRATEGY)):
             for match in THRESHOLD.finditer(code):
                 if "_test" not in path.name:

@@ -176,7 +176,7 @@ hlo_status_t hlo_capi_buffer_check(const hlocc_buffer_t* buffer) {
   return hlo_failed_precondition("the buffer is mapped for writing");
 }
 
-// Copies on this thread, when the elements exist.
+// Copies when the elements exist: on this thread, if the device's memory allows that.
 static hlo_status_t read_now(hlo_buffer_t* buffer, void* data, size_t size_bytes) {
   const size_t required = hlo_buffer_size_bytes(buffer);
   if (size_bytes < required) {
@@ -184,10 +184,13 @@ static hlo_status_t read_now(hlo_buffer_t* buffer, void* data, size_t size_bytes
                                 required);
   }
   hlo_buffer_use_t use;
+  hlo_event_t* done = NULL;
   HLO_TRY(hlo_buffer_use_begin(buffer, &use));
   hlo_status_t status = hlo_capi_wait(use.ready, HLOCC_FOREVER);
-  if (hlo_status_is_ok(status) && required) memcpy(data, hlo_storage_data(use.storage), required);
   hlo_buffer_use_end(&use);
+  if (hlo_status_is_ok(status)) status = hlo_buffer_to_host_now(buffer, data, size_bytes, &done);
+  if (hlo_status_is_ok(status)) status = hlo_capi_wait(done, HLOCC_FOREVER);
+  hlo_event_release(done);
   return status;
 }
 
@@ -292,14 +295,21 @@ static void end_map(hlocc_buffer_t* buffer, hlocc_access_t access) {
   }
 }
 
+static hlo_status_t check_access(const hlocc_buffer_t* buffer) {
+  if (hlo_buffer_memory(buffer->buffer)->properties.is_host_accessible) return hlo_ok();
+  return hlo_unimplemented("the host cannot access the memory of device %u",
+                           hlocc_buffer_device(buffer));
+}
+
 // External references protect the elements from programs that take the buffer by donation.
 static hlo_status_t map_for_reading(hlocc_buffer_t* buffer, void** out_data) {
+  HLO_TRY(check_access(buffer));
   HLO_TRY(hlo_buffer_external_retain(buffer->buffer));
   hlo_buffer_use_t use;
   hlo_status_t status = hlo_buffer_use_begin(buffer->buffer, &use);
   if (hlo_status_is_ok(status)) {
     status = hlo_capi_wait(use.ready, HLOCC_FOREVER);
-    if (hlo_status_is_ok(status)) *out_data = hlo_storage_data(use.storage);
+    if (hlo_status_is_ok(status)) *out_data = hlo_storage_host_pointer(use.storage);
     hlo_buffer_use_end(&use);
   }
   if (!hlo_status_is_ok(status)) {
@@ -329,6 +339,7 @@ static hlo_status_t await_idle(hlo_buffer_use_t* use) {
 // Takes the elements away from the handle, as a donation does, so that no work can begin.
 static hlo_status_t take_elements(hlocc_buffer_t* buffer, hlo_buffer_use_t* out_use) {
   hlo_buffer_use_t use;
+  HLO_TRY(check_access(buffer));
   HLO_TRY(hlo_buffer_donate(buffer->buffer, &use));
   hlo_status_t status = use.is_donated ? await_idle(&use)
                                        : hlo_failed_precondition(
@@ -344,7 +355,7 @@ static hlo_status_t take_elements(hlocc_buffer_t* buffer, hlo_buffer_use_t* out_
 
 static hlo_status_t map_for_writing(hlocc_buffer_t* buffer, void** out_data) {
   HLO_TRY(take_elements(buffer, &buffer->write));
-  *out_data = hlo_storage_data(buffer->write.storage);
+  *out_data = hlo_storage_host_pointer(buffer->write.storage);
   return hlo_ok();
 }
 
@@ -382,7 +393,7 @@ static hlo_status_t take(hlocc_buffer_t* buffer, void** out_data, hlocc_block_t*
   }
   *block = (hlocc_block_t){hlo_capi_client_retain(buffer->client), hlo_storage_retain(use.storage)};
   hlo_buffer_use_end(&use);
-  *out_data = hlo_storage_data(block->storage);
+  *out_data = hlo_storage_host_pointer(block->storage);
   *out_block = block;
   return hlo_ok();
 }

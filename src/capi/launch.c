@@ -153,7 +153,7 @@ static hlo_status_t make_argument(hlo_memory_t* memory, const hlo_signature_entr
                                   const void* data, hlo_buffer_t** out_buffer) {
   const hlo_buffer_shape_t shape = {
       .dtype = entry->dtype, .rank = entry->rank, .dims = entry->dims};
-  if (!data || (uintptr_t)data % HLOCC_ALIGNMENT != 0) {
+  if (!data || (uintptr_t)data % HLOCC_ALIGNMENT != 0 || !memory->properties.accepts_host_memory) {
     return hlo_buffer_from_host(memory, &shape, data, NULL, HLO_HOST_IMMUTABLE_ONLY_DURING_CALL,
                                 NULL, out_buffer);
   }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/os.h"
+#include "base/shape.h"
 #include "cli/value.h"
 #include "compiler/compile_options.h"
 #include "dev/dev.h"
@@ -85,6 +86,16 @@ static hlo_status_t make_lists(replay_t* r) {
   return hlo_arena_status(&r->arena);
 }
 
+// Creates a buffer whose bytes in device memory are these.
+static hlo_status_t from_device_bytes(hlo_memory_t* memory, const hlo_buffer_shape_t* shape,
+                                      const void* bytes, hlo_buffer_t** out_buffer) {
+  int64_t strides[HLO_SHAPE_RANK_LIMIT];
+  hlo_dim_order_strides(hlo_dtype_size_bytes(shape->dtype), shape->rank, shape->dims,
+                        shape->minor_to_major, strides);
+  return hlo_buffer_from_host(memory, shape, bytes, strides, HLO_HOST_IMMUTABLE_ONLY_DURING_CALL,
+                              NULL, out_buffer);
+}
+
 static hlo_status_t make_argument(replay_t* r, uint32_t row, uint32_t i) {
   const hlo_signature_entry_t* entry = &r->executable->arguments[i];
   hlo_memory_t* memory = hlo_loaded_argument_memory(r->loaded, row, i);
@@ -96,7 +107,6 @@ static hlo_status_t make_argument(replay_t* r, uint32_t row, uint32_t i) {
   snprintf(name, sizeof name, HLO_CAPTURE_ARGUMENT, row, i);
   uint8_t* bytes = NULL;
   size_t size_bytes = 0;
-  void* data = NULL;
   HLO_TRY(read_file(r, name, &bytes, &size_bytes));
   hlo_status_t status = hlo_ok();
   if (size_bytes != entry->size_bytes) {
@@ -104,10 +114,8 @@ static hlo_status_t make_argument(replay_t* r, uint32_t row, uint32_t i) {
                                   size_bytes, entry->size_bytes);
   }
   if (hlo_status_is_ok(status)) {
-    status = hlo_buffer_create_uninitialized(memory, &shape, &r->arguments[row][i]);
+    status = from_device_bytes(memory, &shape, bytes, &r->arguments[row][i]);
   }
-  if (hlo_status_is_ok(status)) status = hlo_buffer_data_pointer(r->arguments[row][i], &data);
-  if (hlo_status_is_ok(status) && size_bytes) memcpy(data, bytes, size_bytes);
   hlo_mem_free(bytes);
   return status;
 }

@@ -65,69 +65,18 @@ hlo_status_t hlo_pjrt_Buffer_CopyRawToHost(PJRT_Buffer_CopyRawToHost_Args* args)
   return hlo_ok();
 }
 
-/// A raw copy that waits for its destination, then for the value.
-typedef struct raw_copy {
-  hlo_client_t* client;
-  hlo_buffer_use_t use;
-  hlo_event_waiter_t waiter;
-  hlo_event_t* done;
-  void* dst;
-  size_t offset;
-  size_t size;
-} raw_copy_t;
-
-/// Takes `status` and the copy.
-static void finish_raw_copy(raw_copy_t* copy, hlo_status_t status) {
-  hlo_client_t* client = copy->client;
-  hlo_event_set(copy->done, status);
-  hlo_event_release(copy->done);
-  hlo_buffer_use_end(&copy->use);
-  hlo_mem_free(copy);
-  hlo_client_work_end(client);
-}
-
-static void raw_value_ready(void* context, hlo_status_t status) {
-  raw_copy_t* copy = context;
-  if (hlo_status_is_ok(status) && copy->size != 0) {
-    memcpy(copy->dst, (const char*)hlo_storage_data(copy->use.storage) + copy->offset, copy->size);
-  }
-  finish_raw_copy(copy, hlo_status_clone(status));
-}
-
 static void raw_destination_ready(PJRT_Buffer_CopyRawToHostFuture_Callback_Args* args) {
-  raw_copy_t* copy = args->callback_data;
-  hlo_client_work_begin(copy->client);  // from now on only the client's release waits for the copy
-  if (args->error_code != PJRT_Error_Code_OK) {
-    finish_raw_copy(copy, hlo_pjrt_foreign_status(args->error_code, args->error_message,
-                                                  args->error_message_size));
-    return;
-  }
-  copy->dst = args->dst;
-  hlo_event_on_ready(copy->use.ready, &copy->waiter, raw_value_ready, copy);
+  hlo_late_copy_start(args->callback_data, args->dst,
+                      hlo_pjrt_foreign_status(args->error_code, args->error_message,
+                                              args->error_message_size));
 }
 
 hlo_status_t hlo_pjrt_Buffer_CopyRawToHostFuture(PJRT_Buffer_CopyRawToHostFuture_Args* args) {
-  const size_t size = hlo_buffer_size_bytes(args->buffer->buffer);
-  if (args->offset < 0 || args->transfer_size < 0 || (uint64_t)args->offset > size ||
-      (uint64_t)args->transfer_size > size - (uint64_t)args->offset) {
-    return hlo_invalid_argument("range of %lld bytes at %lld is outside of a buffer of %zu bytes",
-                                (long long)args->transfer_size, (long long)args->offset, size);
-  }
-  raw_copy_t* copy = hlo_mem_alloc_zeroed(sizeof *copy);
-  if (copy == NULL) return hlo_status_out_of_memory(sizeof *copy);
-  copy->client = hlo_memory_client(hlo_buffer_memory(args->buffer->buffer));
-  copy->offset = (size_t)args->offset;
-  copy->size = (size_t)args->transfer_size;
-  copy->done = hlo_event_create_promise();
-  hlo_status_t status = copy->done != NULL ? hlo_buffer_use_begin(args->buffer->buffer, &copy->use)
-                                           : hlo_status_out_of_memory(sizeof(void*));
-  if (!hlo_status_is_ok(status)) {
-    hlo_event_release(copy->done);
-    hlo_mem_free(copy);
-    return status;
-  }
-  hlo_buffer_use_note_promise(&copy->use);  // it ends once the framework has named the destination
-  args->event = (PJRT_Event*)hlo_event_retain(copy->done);
+  hlo_late_copy_t* copy;
+  hlo_event_t* done;
+  HLO_TRY(hlo_late_copy_create(args->buffer->buffer, args->offset, args->transfer_size, &copy,
+                               &done));
+  args->event = (PJRT_Event*)done;
   args->callback_data = copy;
   args->future_ready_callback = raw_destination_ready;
   return hlo_ok();

@@ -40,8 +40,12 @@ static PJRT_Memory* raw_memory(const PJRT_RawBuffer* base) {
   return hlo_pjrt_memory(own(base)->client, own(base)->raw.memory);
 }
 
-static void* raw_data(const PJRT_RawBuffer* base) {
-  return hlo_raw_buffer_data(&own(base)->raw);
+static void* raw_host_pointer(const PJRT_RawBuffer* base) {
+  return hlo_raw_buffer_host_pointer(&own(base)->raw);
+}
+
+static void* raw_device_pointer(const PJRT_RawBuffer* base) {
+  return hlo_raw_buffer_device_pointer(&own(base)->raw);
 }
 
 static bool raw_is_mutable(const PJRT_RawBuffer* base) {
@@ -107,10 +111,10 @@ static const PJRT_RawBuffer_FunctionTable raw_functions = {
     .dec_ref = release_raw,
     .get_on_device_size_in_bytes = raw_size,
     .get_memory_space = raw_memory,
-    .get_host_pointer = raw_data,
+    .get_host_pointer = raw_host_pointer,
     .copy_raw_host_to_device_and_return_event = raw_from_host,
     .copy_raw_device_to_host_and_return_event = raw_to_host,
-    .opaque_device_memory_data_pointer = raw_data,
+    .opaque_device_memory_data_pointer = raw_device_pointer,
     .make_allocation_ready_event = raw_allocation_event,
     .get_raw_buffer_async_value = raw_async_value,
     .is_mutable = raw_is_mutable,

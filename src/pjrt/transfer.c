@@ -1,26 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asynchronous host-to-device transfer managers: buffers are created first and filled in pieces, in
-// any order. Large pieces are copied on workers, small ones before the call returns.
+// Asynchronous host-to-device transfer managers: buffers are created first and filled in pieces.
 #include "pjrt/objects.h"
 
-/// A buffer being filled. `pending` and `saw_last` are under the manager's lock.
+/// A buffer being filled; copies of pieces hold it, because they may outlive the manager.
 typedef struct item {
-  PJRT_Buffer* shell;  // NULL once retrieved
+  atomic_int count;
   hlo_storage_t* storage;
   hlo_event_t* ready;
-  hlo_buffer_shape_t shape;
+  hlo_buffer_shape_t shape;  // the lists are in the manager's arena
   size_t size;
-  size_t pending;
+  hlo_mutex_t lock;  // guards the fields below
+  PJRT_Buffer* shell;  // NULL once retrieved
+  size_t pending;      // pieces being copied
   bool saw_last;
 } item_t;
 
-/// Counted: the framework's handle and pieces in flight own it.
 struct PJRT_AsyncHostToDeviceTransferManager {
-  atomic_int count_of_owners;
   PJRT_Memory* memory;
   hlo_arena_t arena;
-  hlo_mutex_t lock;
-  item_t* items;
+  item_t** items;
   size_t count;
 };
 
@@ -28,36 +26,33 @@ typedef PJRT_AsyncHostToDeviceTransferManager manager_t;
 
 // --- Lifetime ------------------------------------------------------------------------------------
 
-static void release_manager(manager_t* manager) {
-  // acq_rel: the last owner sees the other owners' accesses
-  if (atomic_fetch_sub_explicit(&manager->count_of_owners, 1, memory_order_acq_rel) != 1) return;
-  for (size_t i = 0; manager->items != NULL && i < manager->count; ++i) {
-    item_t* item = &manager->items[i];
-    hlo_event_release(item->ready);
-    if (item->storage != NULL) hlo_storage_release(item->storage);
-    hlo_pjrt_buffer_release(item->shell);
-  }
-  hlo_mutex_deinit(&manager->lock);
-  hlo_arena_deinit(&manager->arena);
-  hlo_client_hold_end(hlo_pjrt_memory_client(manager->memory)->client);
-  hlo_mem_free(manager);
+static void release_item(item_t* item) {
+  if (atomic_fetch_sub_explicit(&item->count, 1, memory_order_acq_rel) != 1) return;
+  hlo_event_release(item->ready);
+  hlo_storage_release(item->storage);
+  hlo_pjrt_buffer_release(item->shell);
+  hlo_mutex_deinit(&item->lock);
+  hlo_mem_free(item);
 }
 
-/// Fails the buffers whose last piece was not announced.
 static void destroy_manager(manager_t* manager) {
   if (manager == NULL) return;
   for (size_t i = 0; manager->items != NULL && i < manager->count; ++i) {
-    item_t* item = &manager->items[i];
-    hlo_mutex_lock(&manager->lock);
+    item_t* item = manager->items[i];
+    hlo_mutex_lock(&item->lock);
     const bool is_complete = item->saw_last;
-    hlo_mutex_unlock(&manager->lock);
-    if (is_complete || item->ready == NULL || hlo_event_is_ready(item->ready)) continue;
-    hlo_event_set(
-        item->ready,
-        hlo_status_create(HLO_STATUS_ABORTED,
-                          "the transfer manager was destroyed before buffer %zu was filled", i));
+    hlo_mutex_unlock(&item->lock);
+    if (item->ready != NULL && !is_complete && !hlo_event_is_ready(item->ready)) {
+      hlo_event_set(
+          item->ready,
+          hlo_status_create(HLO_STATUS_ABORTED,
+                            "the transfer manager was destroyed before buffer %zu was filled", i));
+    }
+    release_item(item);
   }
-  release_manager(manager);
+  hlo_arena_deinit(&manager->arena);
+  hlo_client_hold_end(hlo_pjrt_memory_client(manager->memory)->client);
+  hlo_mem_free(manager);
 }
 
 /// Keeps the shape of a buffer, which the framework may destroy before it is filled.
@@ -77,8 +72,13 @@ static hlo_status_t keep_shape(manager_t* manager, const hlo_buffer_shape_t* sha
   return hlo_ok();
 }
 
-static hlo_status_t fill_item(manager_t* manager, const PJRT_ShapeSpec* spec,
-                              const PJRT_Buffer_MemoryLayout* layout, item_t* item) {
+static hlo_status_t add_item(manager_t* manager, const PJRT_ShapeSpec* spec,
+                             const PJRT_Buffer_MemoryLayout* layout) {
+  item_t* item = hlo_mem_alloc_zeroed(sizeof *item);
+  if (item == NULL) return hlo_status_out_of_memory(sizeof *item);
+  atomic_init(&item->count, 1);
+  hlo_mutex_init(&item->lock, HLO_LOCK_LEVEL_CLIENT);
+  manager->items[manager->count++] = item;
   HLO_TRY(hlo_pjrt_shape(spec->element_type, spec->dims, spec->num_dims, &item->shape));
   int64_t order[HLO_SHAPE_RANK_LIMIT];
   HLO_TRY(hlo_pjrt_shape_take_layout(layout, &item->shape, order));
@@ -103,18 +103,14 @@ hlo_status_t hlo_pjrt_Client_CreateBuffersForAsyncHostToDevice(
   }
   manager_t* manager = hlo_mem_alloc_zeroed(sizeof *manager);
   if (manager == NULL) return hlo_status_out_of_memory(sizeof *manager);
-  atomic_init(&manager->count_of_owners, 1);
   manager->memory = memory;
   hlo_client_hold_begin(hlo_pjrt_memory_client(memory)->client);
   hlo_arena_init(&manager->arena, 0);
-  hlo_mutex_init(&manager->lock, HLO_LOCK_LEVEL_CLIENT);
-  manager->items = hlo_arena_array(&manager->arena, args->num_shape_specs, sizeof(item_t));
+  manager->items = hlo_arena_array(&manager->arena, args->num_shape_specs, sizeof(item_t*));
   hlo_status_t status = hlo_arena_status(&manager->arena);
   for (size_t i = 0; hlo_status_is_ok(status) && i < args->num_shape_specs; ++i) {
-    manager->count = i + 1;
-    status = fill_item(manager, &args->shape_specs[i],
-                       args->num_device_layouts != 0 ? args->device_layouts[i] : NULL,
-                       &manager->items[i]);
+    status = add_item(manager, &args->shape_specs[i],
+                      args->num_device_layouts != 0 ? args->device_layouts[i] : NULL);
   }
   if (!hlo_status_is_ok(status)) {
     destroy_manager(manager);
@@ -136,7 +132,7 @@ static hlo_status_t find_item(manager_t* manager, int index, item_t** out_item) 
   if (index < 0 || (size_t)index >= manager->count) {
     return hlo_invalid_argument("buffer %d of a transfer with %zu buffers", index, manager->count);
   }
-  *out_item = &manager->items[index];
+  *out_item = manager->items[index];
   return hlo_ok();
 }
 
@@ -144,10 +140,10 @@ hlo_status_t hlo_pjrt_AsyncHostToDeviceTransferManager_RetrieveBuffer(
     PJRT_AsyncHostToDeviceTransferManager_RetrieveBuffer_Args* args) {
   item_t* item = NULL;
   HLO_TRY(find_item(args->transfer_manager, args->buffer_index, &item));
-  hlo_mutex_lock(&args->transfer_manager->lock);
+  hlo_mutex_lock(&item->lock);
   args->buffer_out = item->shell;
   item->shell = NULL;
-  hlo_mutex_unlock(&args->transfer_manager->lock);
+  hlo_mutex_unlock(&item->lock);
   if (args->buffer_out == NULL) {
     return hlo_invalid_argument("buffer %d was already retrieved", args->buffer_index);
   }
@@ -178,74 +174,81 @@ hlo_status_t hlo_pjrt_AsyncHostToDeviceTransferManager_BufferSize(
 
 // --- Filling -------------------------------------------------------------------------------------
 
-// A piece being copied.
+/// A copy of a piece in progress.
 typedef struct piece {
   hlo_event_waiter_t waiter;
-  manager_t* manager;
   item_t* item;
-  hlo_buffer_t* staged;  // that it is copied from; NULL: from memory of the framework
+  hlo_client_t* client;
+  bool is_last;
 } piece_t;
 
-/// The value is ready when the last piece has been announced and no copy is in progress.
-static void end_piece(manager_t* manager, item_t* item) {
-  hlo_mutex_lock(&manager->lock);
-  const bool is_filled = --item->pending == 0 && item->saw_last;
-  hlo_mutex_unlock(&manager->lock);
-  if (is_filled) hlo_event_set(item->ready, hlo_ok());
-  release_manager(manager);
-}
-
-static void piece_done(void* context, HLO_UNUSED hlo_status_t status) {
-  piece_t* piece = context;
-  hlo_buffer_release(piece->staged);
-  end_piece(piece->manager, piece->item);
+static void release_piece(piece_t* piece) {
+  hlo_client_t* client = piece->client;
+  release_item(piece->item);
   hlo_mem_free(piece);
+  hlo_client_work_end(client);
 }
 
-static hlo_status_t begin_piece(manager_t* manager, item_t* item, bool is_last) {
-  hlo_mutex_lock(&manager->lock);
+/// The value is ready when the last piece has been announced and no copy is in progress.
+static void piece_copied(void* context, hlo_status_t status) {
+  piece_t* piece = context;
+  item_t* item = piece->item;
+  if (!hlo_status_is_ok(status)) hlo_event_set(item->ready, hlo_status_clone(status));
+  hlo_mutex_lock(&item->lock);
+  const bool is_filled = --item->pending == 0 && item->saw_last;
+  hlo_mutex_unlock(&item->lock);
+  if (is_filled) hlo_event_set(item->ready, hlo_ok());
+  release_piece(piece);
+}
+
+/// The copy could not be started: the caller may add the piece again, unless another thread has
+/// announced the last one.
+static void abort_piece(piece_t* piece, hlo_status_t status) {
+  item_t* item = piece->item;
+  hlo_mutex_lock(&item->lock);
+  --item->pending;
+  if (piece->is_last) item->saw_last = false;
+  const bool is_closed = item->saw_last;
+  hlo_mutex_unlock(&item->lock);
+  if (is_closed) hlo_event_set(item->ready, hlo_status_clone(status));
+  release_piece(piece);
+}
+
+/// Opens the item for a piece, which threads may add concurrently.
+static hlo_status_t begin_piece(manager_t* manager, item_t* item, bool is_last,
+                                piece_t** out_piece) {
+  piece_t* piece = hlo_mem_alloc(sizeof *piece);
+  if (piece == NULL) return hlo_status_out_of_memory(sizeof *piece);
+  hlo_mutex_lock(&item->lock);
   const bool is_open = !item->saw_last && !hlo_event_is_ready(item->ready);
   if (is_open) {
     ++item->pending;
     item->saw_last = is_last;
   }
-  hlo_mutex_unlock(&manager->lock);
-  if (!is_open) return hlo_failed_precondition("the buffer is already filled or in error");
-  atomic_fetch_add_explicit(&manager->count_of_owners, 1, memory_order_relaxed);
+  hlo_mutex_unlock(&item->lock);
+  if (!is_open) {
+    hlo_mem_free(piece);
+    return hlo_failed_precondition("the buffer is already filled or in error");
+  }
+  atomic_fetch_add_explicit(&item->count, 1, memory_order_relaxed);
+  piece->item = item;
+  piece->is_last = is_last;
+  piece->client = hlo_memory_client(hlo_pjrt_memory_target(manager->memory));
+  hlo_client_work_begin(piece->client);
+  *out_piece = piece;
   return hlo_ok();
 }
 
-/// Undoes begin_piece(): the framework may try again.
-static void abort_piece(manager_t* manager, item_t* item, bool is_last) {
-  hlo_mutex_lock(&manager->lock);
-  --item->pending;
-  if (is_last) item->saw_last = false;
-  hlo_mutex_unlock(&manager->lock);
-  release_manager(manager);
-}
-
-/// Copies a piece. Threads may add pieces concurrently. The value is ready before *out_done has
-/// called the framework. staged: the owner of `data`, taken unless the call fails.
-static hlo_status_t copy_piece(manager_t* manager, item_t* item, size_t offset, const void* data,
-                               size_t size, bool is_last, hlo_buffer_t* staged,
-                               PJRT_Event** out_done) {
-  piece_t* piece = hlo_mem_alloc_zeroed(sizeof *piece);
-  if (piece == NULL) return hlo_status_out_of_memory(sizeof *piece);
-  *piece = (piece_t){.manager = manager, .item = item, .staged = staged};
-  hlo_status_t status = begin_piece(manager, item, is_last);
+/// Goes on when the copy of the piece, of which `status` tells the start, has ended.
+static hlo_status_t await_piece(piece_t* piece, hlo_status_t status, hlo_event_t* done,
+                                PJRT_Event** out_done) {
   if (!hlo_status_is_ok(status)) {
-    hlo_mem_free(piece);
+    abort_piece(piece, status);
     return status;
   }
-  hlo_event_t* done;
-  status = hlo_storage_from_host(item->storage, offset, data, size, &done);
-  if (!hlo_status_is_ok(status)) {
-    abort_piece(manager, item, is_last);
-    hlo_mem_free(piece);
-    return status;
-  }
-  hlo_event_on_ready(done, &piece->waiter, piece_done, piece);
-  *out_done = (PJRT_Event*)done;
+  *out_done = (PJRT_Event*)hlo_event_retain(done);
+  hlo_event_on_ready(done, &piece->waiter, piece_copied, piece);
+  hlo_event_release(done);
   return hlo_ok();
 }
 
@@ -259,47 +262,26 @@ hlo_status_t hlo_pjrt_AsyncHostToDeviceTransferManager_TransferData(
                                 (long long)args->transfer_size, (long long)args->offset,
                                 item->size);
   }
-  return copy_piece(args->transfer_manager, item, (size_t)args->offset, args->data,
-                    (size_t)args->transfer_size, args->is_last_transfer, NULL,
-                    &args->done_with_h2d_transfer);
+  piece_t* piece;
+  hlo_event_t* done = NULL;
+  HLO_TRY(begin_piece(args->transfer_manager, item, args->is_last_transfer, &piece));
+  hlo_status_t status = hlo_storage_from_host(item->storage, (size_t)args->offset, args->data,
+                                              (size_t)args->transfer_size, &done);
+  return await_piece(piece, status, done, &args->done_with_h2d_transfer);
 }
 
-/// Converts a host array to the device's layout, in a buffer of its own.
-static hlo_status_t stage_literal(
-    const PJRT_AsyncHostToDeviceTransferManager_TransferLiteral_Args* args,
-    const hlo_buffer_shape_t* on_device, const int64_t* strides, hlo_buffer_t** out_staged) {
-  return hlo_buffer_from_host(hlo_pjrt_memory_target(args->transfer_manager->memory), on_device,
-                              args->data, strides, HLO_HOST_IMMUTABLE_ONLY_DURING_CALL, NULL,
-                              out_staged);
-}
-
-/// Copies an array of another order than the device's.
-static hlo_status_t copy_staged(
-    const PJRT_AsyncHostToDeviceTransferManager_TransferLiteral_Args* args, item_t* item,
-    const int64_t* strides, PJRT_Event** out_done) {
-  hlo_buffer_t* staged;
-  HLO_TRY(stage_literal(args, &item->shape, strides, &staged));
-  void* bytes;
-  hlo_status_t status = hlo_buffer_data_pointer(staged, &bytes);
-  if (hlo_status_is_ok(status)) {
-    status = copy_piece(args->transfer_manager, item, 0, bytes, item->size, true, staged, out_done);
+/// Computes the byte strides of an array in host memory.
+static hlo_status_t literal_strides(
+    const PJRT_AsyncHostToDeviceTransferManager_TransferLiteral_Args* args, const item_t* item,
+    const hlo_buffer_shape_t* shape, int64_t* out_strides) {
+  int64_t order[HLO_SHAPE_RANK_LIMIT];
+  if (args->data == NULL && item->size != 0) {
+    return hlo_invalid_argument("the host data of buffer %d are null", args->buffer_index);
   }
-  if (!hlo_status_is_ok(status)) hlo_buffer_release(staged);
-  return status;
-}
-
-static hlo_status_t copy_literal(
-    const PJRT_AsyncHostToDeviceTransferManager_TransferLiteral_Args* args, item_t* item,
-    const hlo_buffer_shape_t* shape, PJRT_Event** out_done) {
-  const size_t element_bytes = hlo_dtype_size_bytes(shape->dtype);
-  int64_t order[HLO_SHAPE_RANK_LIMIT], strides[HLO_SHAPE_RANK_LIMIT];
   HLO_TRY(hlo_pjrt_layout_order(args->shape_layout, shape, order));
-  if (item->size == 0 || hlo_dim_order_is_same(shape->rank, shape->dims, order,
-                                               item->shape.minor_to_major)) {
-    return copy_piece(args->transfer_manager, item, 0, args->data, item->size, true, NULL, out_done);
-  }
-  hlo_dim_order_strides(element_bytes, shape->rank, shape->dims, order, strides);
-  return copy_staged(args, item, strides, out_done);
+  hlo_dim_order_strides(hlo_dtype_size_bytes(shape->dtype), shape->rank, shape->dims, order,
+                        out_strides);
+  return hlo_ok();
 }
 
 hlo_status_t hlo_pjrt_AsyncHostToDeviceTransferManager_TransferLiteral(
@@ -314,7 +296,14 @@ hlo_status_t hlo_pjrt_AsyncHostToDeviceTransferManager_TransferLiteral(
     return hlo_invalid_argument("the type or shape of the array differs from buffer %d",
                                 args->buffer_index);
   }
-  return copy_literal(args, item, &shape, &args->done_with_h2d_transfer);
+  int64_t strides[HLO_SHAPE_RANK_LIMIT];
+  HLO_TRY(literal_strides(args, item, &shape, strides));
+  piece_t* piece;
+  hlo_event_t* done = NULL;
+  HLO_TRY(begin_piece(args->transfer_manager, item, true, &piece));
+  hlo_status_t status =
+      hlo_storage_array_from_host(item->storage, &item->shape, args->data, strides, &done);
+  return await_piece(piece, status, done, &args->done_with_h2d_transfer);
 }
 
 hlo_status_t hlo_pjrt_AsyncHostToDeviceTransferManager_SetBufferError(

@@ -273,7 +273,9 @@ hlo_status_t hlo_buffer_data_pointer(hlo_buffer_t* buffer, void** out_data) {
   hlo_buffer_use_t use;
   HLO_TRY(hlo_buffer_use_begin(buffer, &use));
   hlo_status_t status = hlo_event_await(use.ready, UINT64_MAX);
-  if (hlo_status_is_ok(status)) *out_data = hlo_storage_data(use.storage);
+  if (hlo_status_is_ok(status)) {
+    *out_data = hlo_device_program_pointer(hlo_storage_address(use.storage));
+  }
   hlo_buffer_use_end(&use);
   return status;
 }

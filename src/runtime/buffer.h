@@ -19,16 +19,17 @@ hlo_status_t hlo_storage_create(hlo_memory_t* memory, size_t size_bytes,
 hlo_status_t hlo_storage_create_foreign(hlo_memory_t* memory, void* data, size_t size_bytes,
                                         bool is_mutable, void (*release)(void* context),
                                         void* context, hlo_storage_t** out_storage) HLO_MUST_USE;
+/// Returns where the host may access the bytes; NULL: nowhere, or they do not exist.
+void* hlo_storage_host_pointer(const hlo_storage_t* storage);
 hlo_storage_t* hlo_storage_retain(hlo_storage_t* storage);
 void hlo_storage_release(hlo_storage_t* storage);
-void* hlo_storage_data(hlo_storage_t* storage);
 /// Returns the number of references, including uses. If the caller owns all of them, no other
 /// thread can add one.
 uint32_t hlo_storage_holder_count(const hlo_storage_t* storage);
 size_t hlo_storage_size_bytes(const hlo_storage_t* storage);
 bool hlo_storage_is_mutable(const hlo_storage_t* storage);
-/// Copies host memory to the bytes from `offset_bytes` on: before the call returns if they are few,
-/// else on a worker. The host memory is lent until *out_done is ready.
+/// Copies host memory to the bytes from `offset_bytes` on: before the call returns if the back end
+/// can do that. The host memory is lent until *out_done is ready.
 /// errors : FAILED_PRECONDITION (forked process), RESOURCE_EXHAUSTED
 hlo_status_t hlo_storage_from_host(hlo_storage_t* storage, size_t offset_bytes, const void* data,
                                    size_t size_bytes, hlo_event_t** out_done) HLO_MUST_USE;
@@ -45,6 +46,12 @@ typedef struct hlo_buffer_shape {
 /// errors: INVALID_ARGUMENT if no buffer can have the shape
 hlo_status_t hlo_buffer_shape_size_bytes(const hlo_buffer_shape_t* shape,
                                          size_t* out_size_bytes) HLO_MUST_USE;
+
+/// Like hlo_storage_from_host() for all elements of an array: in storage they have the order of
+/// `shape`, in host memory they are at `byte_strides`.
+hlo_status_t hlo_storage_array_from_host(hlo_storage_t* storage, const hlo_buffer_shape_t* shape,
+                                         const void* data, const int64_t* byte_strides,
+                                         hlo_event_t** out_done) HLO_MUST_USE;
 
 /// A handle: shape, memory space, storage, definition event. Shape and memory space are immutable;
 /// deletion and donation take the storage away. threads: safe
@@ -104,9 +111,21 @@ bool hlo_buffer_is_deleted(hlo_buffer_t* buffer);
 /// errors: INVALID_ARGUMENT (size), FAILED_PRECONDITION (deleted)
 hlo_status_t hlo_buffer_to_host(hlo_buffer_t* buffer, void* data, size_t size_bytes,
                                 const int64_t* minor_to_major, hlo_event_t** out_done) HLO_MUST_USE;
+/// The same in row-major order, for a caller who waits: a defined value is copied before this
+/// returns if the back end can do that.
+hlo_status_t hlo_buffer_to_host_now(hlo_buffer_t* buffer, void* data, size_t size_bytes,
+                                    hlo_event_t** out_done) HLO_MUST_USE;
 /// Copies a byte range of the storage. errors: INVALID_ARGUMENT for a range outside, as in PJRT
 hlo_status_t hlo_buffer_copy_raw_to_host(hlo_buffer_t* buffer, void* data, int64_t offset_bytes,
                                          int64_t size_bytes, hlo_event_t** out_done) HLO_MUST_USE;
+/// A raw copy to host memory that the caller names later, with hlo_late_copy_start().
+typedef struct hlo_late_copy hlo_late_copy_t;
+/// errors: INVALID_ARGUMENT for a range outside or a deleted buffer, RESOURCE_EXHAUSTED
+hlo_status_t hlo_late_copy_create(hlo_buffer_t* buffer, int64_t offset_bytes, int64_t size_bytes,
+                                  hlo_late_copy_t** out_copy, hlo_event_t** out_done) HLO_MUST_USE;
+/// Copies to `data` when the value is defined, or fails with `error` (taken). From now on the
+/// client's release waits for the copy, which frees itself.
+void hlo_late_copy_start(hlo_late_copy_t* copy, void* data, hlo_status_t error);
 /// Creates a copy in another (or the same) memory space, of this or another client.
 hlo_status_t hlo_buffer_copy_to_memory(hlo_buffer_t* buffer, hlo_memory_t* memory,
                                        hlo_buffer_t** out_buffer) HLO_MUST_USE;
@@ -131,7 +150,8 @@ hlo_status_t hlo_buffer_overwrite(hlo_buffer_t* target, hlo_buffer_t* source,
 /// also through later handles of the same bytes. They nest.
 hlo_status_t hlo_buffer_external_retain(hlo_buffer_t* buffer) HLO_MUST_USE;
 hlo_status_t hlo_buffer_external_release(hlo_buffer_t* buffer) HLO_MUST_USE;
-/// Returns the address of the bytes, after waiting until they are defined.
+/// Returns the address of the bytes on the device, after waiting until they are defined. The host
+/// may access them only if the memory space is accessible (hlo_memory_t.properties).
 hlo_status_t hlo_buffer_data_pointer(hlo_buffer_t* buffer, void** out_data) HLO_MUST_USE;
 
 // ---- for launches (executable.c) and transfer managers

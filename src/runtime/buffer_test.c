@@ -525,7 +525,7 @@ typedef struct reader {
 static void* read_and_end(void* context) {
   reader_t* reader = context;
   hlo_gate_await(reader->start, UINT64_MAX);
-  reader->sum = *(volatile long*)hlo_storage_data(reader->storage);
+  reader->sum = *(volatile long*)hlo_storage_host_pointer(reader->storage);
   hlo_storage_use_end(reader->storage);
   return NULL;
 }
@@ -533,7 +533,7 @@ static void* read_and_end(void* context) {
 static void count_and_overwrite(void* context, hlo_status_t status) {
   (void)status;
   hlo_storage_t* storage = context;
-  ++*(long*)hlo_storage_data(storage);  // checked by the thread sanitizer: no reader may be left
+  ++*(long*)hlo_storage_host_pointer(storage);  // checked by the thread sanitizer: no reader may be left
 }
 
 // Readers end while a donation begins to wait for them: it is called once, after the last reader.
@@ -542,7 +542,7 @@ static void donations_wait_for_readers_on_other_threads(void** state) {
   for (long i = 0; i < DONATIONS / READERS; ++i) {
     hlo_storage_t* storage;
     hlo_test_check(hlo_storage_create(device_memory(0), sizeof(long), &storage));
-    *(long*)hlo_storage_data(storage) = i;
+    *(long*)hlo_storage_host_pointer(storage) = i;
     hlo_gate_t start = {0};
     pthread_t threads[READERS];
     reader_t readers[READERS];
@@ -558,7 +558,7 @@ static void donations_wait_for_readers_on_other_threads(void** state) {
       pthread_join(threads[r], NULL);
       assert_int_equal(readers[r].sum, i);
     }
-    assert_int_equal(*(long*)hlo_storage_data(storage), i + 1);
+    assert_int_equal(*(long*)hlo_storage_host_pointer(storage), i + 1);
     hlo_storage_use_end(storage);
     hlo_storage_release(storage);
   }

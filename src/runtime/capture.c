@@ -9,10 +9,15 @@
 static bool write_inputs(const hlo_run_t* run, const hlo_observer_t* folder) {
   const hlo_executable_t* executable = run->loaded->executable;
   for (uint32_t i = 0; i < executable->argument_count; ++i) {
+    const void* bytes = hlo_storage_host_pointer(run->uses[i].storage);
+    if (!bytes) {
+      HLO_LOG(&folder->log, WARN, "launch of %s not written: the host cannot access argument %u",
+              executable->name, i);
+      return false;
+    }
     char name[sizeof HLO_CAPTURE_ARGUMENT + 20];
     snprintf(name, sizeof name, HLO_CAPTURE_ARGUMENT, run->row, i);
-    if (!hlo_observer_write_dump(folder, name, run->addresses[i],
-                                 executable->arguments[i].size_bytes)) {
+    if (!hlo_observer_write_dump(folder, name, bytes, executable->arguments[i].size_bytes)) {
       return false;
     }
   }

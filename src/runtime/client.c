@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/os.h"
 #include "base/tuning.h"
+#include "runtime/device_cpu.h"
 #include "runtime/flight.h"
 #include "runtime/waits.h"
 
@@ -19,6 +20,7 @@ struct hlo_client {
   uint64_t limit_bytes[HLO_MEMORY_KIND_COUNT];  // of all devices; 0: unknown
   hlo_account_list_t accounts;
   hlo_account_t* array_account;
+  hlo_device_backend_t* backend;
   hlo_memory_queue_t memory_queue;
   hlo_dma_table_t dma_table;
   const hlo_observer_t* observer;
@@ -38,18 +40,42 @@ struct hlo_client {
   hlo_device_t devices[];
 };
 
+static hlo_status_t create_queues(hlo_client_t* client) {
+  for (uint32_t i = 0; i < client->device_count; ++i) {
+    hlo_device_t* device = &client->devices[i];
+    HLO_TRY(client->backend->ops->create_queue(client->backend, (int32_t)i, &device->queue));
+  }
+  return hlo_ok();
+}
+
+static void destroy_backend(hlo_client_t* client) {
+  hlo_device_backend_t* backend = client->backend;
+  if (!backend) return;
+  for (uint32_t i = 0; i < client->device_count; ++i) {
+    if (client->devices[i].queue) backend->ops->destroy_queue(backend, client->devices[i].queue);
+  }
+  backend->ops->destroy(backend);
+}
+
+static void init_memory(hlo_device_t* device, int kind) {
+  hlo_device_backend_t* backend = device->client->backend;
+  hlo_memory_t* memory = &device->memories[kind];
+  memory->id = device->id * HLO_MEMORY_KIND_COUNT + kind;
+  memory->kind = (hlo_memory_kind_t)kind;
+  memory->device = device;
+  memory->backend = backend;
+  backend->ops->get_properties(backend, memory, &memory->properties);
+}
+
 static void init_devices(hlo_client_t* client, uint32_t launch_limit) {
   for (uint32_t i = 0; i < client->device_count; ++i) {
     hlo_device_t* device = &client->devices[i];
     device->client = client;
+    device->backend = client->backend;
     device->id = (int32_t)i;
     device->local_id = (int32_t)i;
     hlo_launch_limit_init(&device->launches, launch_limit ? launch_limit : LAUNCH_LIMIT);
-    for (int k = 0; k < HLO_MEMORY_KIND_COUNT; ++k) {
-      device->memories[k].id = (int32_t)i * HLO_MEMORY_KIND_COUNT + k;
-      device->memories[k].kind = (hlo_memory_kind_t)k;
-      device->memories[k].device = device;
-    }
+    for (int k = 0; k < HLO_MEMORY_KIND_COUNT; ++k) init_memory(device, k);
   }
 }
 
@@ -108,18 +134,24 @@ hlo_status_t hlo_client_create(const hlo_client_options_t* options, hlo_client_t
   size_t bytes = sizeof(hlo_client_t) + device_count * sizeof(hlo_device_t);
   hlo_client_t* client = hlo_mem_alloc_zeroed(bytes);
   if (!client) return hlo_status_out_of_memory(bytes);
+  client->observer = options->observer;
+  client->trace = hlo_observer_trace(options->observer);
   hlo_status_t status = create_memory(options, client);
   if (hlo_status_is_ok(status)) {
     status = hlo_pool_create(options->thread_count, &client->pool);
   }
+  client->device_count = device_count;
+  if (hlo_status_is_ok(status)) {
+    status = hlo_device_cpu_create(client->pool, client->trace, &client->backend);
+  }
+  if (hlo_status_is_ok(status)) status = create_queues(client);
   if (!hlo_status_is_ok(status)) {
+    destroy_backend(client);
+    if (client->pool) hlo_pool_release(client->pool);
     release_memory(client);
     hlo_mem_free(client);
     return status;
   }
-  client->observer = options->observer;
-  client->trace = hlo_observer_trace(options->observer);
-  client->device_count = device_count;
   atomic_init(&client->work_count, 1);
   atomic_init(&client->hold_count, 1);
   hlo_mutex_init(&client->flight.lock, HLO_LOCK_LEVEL_FLIGHT);
@@ -143,6 +175,7 @@ static void free_client(hlo_client_t* client) {
     hlo_launch_limit_deinit(&client->devices[i].launches);
   }
   hlo_memory_queue_deinit(&client->memory_queue);
+  destroy_backend(client);
   release_memory(client);
   hlo_dma_table_deinit(&client->dma_table);
   hlo_mutex_deinit(&client->flight.lock);
@@ -208,6 +241,9 @@ hlo_pool_t* hlo_client_pool(const hlo_client_t* client) { return client->pool; }
 hlo_parallel_t hlo_client_parallel(const hlo_client_t* client) {
   bool is_alone = hlo_pool_worker_count(client->pool) == 1 || hlo_pool_is_orphaned(client->pool);
   return is_alone ? (hlo_parallel_t){0} : hlo_parallel_on_pool(client->pool);
+}
+hlo_device_backend_t* hlo_client_backend(const hlo_client_t* client) {
+  return client->backend;
 }
 hlo_heap_t* hlo_client_heap(const hlo_client_t* client, hlo_memory_kind_t kind) {
   return client->heaps[kind];

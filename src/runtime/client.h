@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "base/threads.h"
 #include "runtime/account.h"
+#include "runtime/device_ops.h"
 #include "runtime/dma.h"
 #include "runtime/limits.h"
 
@@ -28,6 +29,8 @@ struct hlo_memory {
   int32_t id;  // unique in the client
   hlo_memory_kind_t kind;
   hlo_device_t* device;
+  hlo_device_backend_t* backend;  // the device's
+  hlo_device_properties_t properties;
   _Atomic int64_t bytes_in_use, peak_bytes, allocation_count, largest_bytes;
 };
 
@@ -36,6 +39,8 @@ struct hlo_device {
   hlo_client_t* client;
   int32_t id;        // global
   int32_t local_id;  // hardware id on this process
+  hlo_device_backend_t* backend;  // the client's
+  hlo_device_queue_t* queue;      // may be NULL
   hlo_memory_t memories[HLO_MEMORY_KIND_COUNT];
   hlo_launch_limit_t launches;  // in flight
 };
@@ -85,7 +90,10 @@ hlo_pool_t* hlo_client_pool(const hlo_client_t* client);
 /// Returns loops on the pool, or on the caller if the pool has one thread or the process was
 /// forked.
 hlo_parallel_t hlo_client_parallel(const hlo_client_t* client);
-/// Returns the heap for memory of a kind; temporaries of programs are of kind device.
+/// Returns the back end that performs all operations on device memory.
+hlo_device_backend_t* hlo_client_backend(const hlo_client_t* client);
+/// Returns the heap for memory of a kind, for the back end; temporaries of programs are of kind
+/// device.
 hlo_heap_t* hlo_client_heap(const hlo_client_t* client, hlo_memory_kind_t kind);
 /// Allocates a block of a kind. If the system refuses although the limit is not reached, frees the
 /// kept blocks of all kinds and tries once more.

@@ -380,7 +380,8 @@ static hlo_status_t prepare_devices(const hlo_launch_t* launch, prepared_t* p) {
     HLO_TRY(name_device(p, d, prepare_device(p->loaded, launch, d, &p->runs[d])));
     p->is_pending |= p->runs[d]->is_pending;
   }
-  const bool is_alone = p->count == 1 && !p->is_pending;
+  const bool is_inline = p->runs[0]->device->backend->launches_inline;
+  const bool is_alone = p->count == 1 && !p->is_pending && is_inline;
   p->is_synchronous = is_alone && is_synchronous(launch, p->loaded);
   p->is_immediate =
       p->is_synchronous || (is_alone && p->loaded->executable->program->is_cheap);

@@ -7,7 +7,7 @@
 
 // Returns true if the user fills the bytes, which exist, and then fulfils the promise.
 static bool is_filled_by_user(const hlo_storage_t* storage, const hlo_event_t* ready) {
-  return hlo_event_is_promise(ready) && storage->data;
+  return hlo_event_is_promise(ready) && storage->address;
 }
 
 hlo_status_t hlo_raw_buffer_init(hlo_buffer_t* buffer, hlo_raw_buffer_t* out_raw) {
@@ -57,10 +57,18 @@ void hlo_raw_buffer_deinit(hlo_raw_buffer_t* raw) {
   *raw = (hlo_raw_buffer_t){0};
 }
 
-void* hlo_raw_buffer_data(const hlo_raw_buffer_t* raw) {
-  if (!hlo_event_is_ready(raw->ready) || !hlo_status_is_ok(hlo_event_error(raw->ready)))
-    return NULL;
-  return (uint8_t*)hlo_storage_data(raw->storage) + raw->offset_bytes;
+static bool has_bytes(const hlo_raw_buffer_t* raw) {
+  return hlo_event_is_ready(raw->ready) && hlo_status_is_ok(hlo_event_error(raw->ready));
+}
+
+void* hlo_raw_buffer_device_pointer(const hlo_raw_buffer_t* raw) {
+  if (!has_bytes(raw)) return NULL;
+  return hlo_device_program_pointer(hlo_storage_address(raw->storage) + raw->offset_bytes);
+}
+
+void* hlo_raw_buffer_host_pointer(const hlo_raw_buffer_t* raw) {
+  uint8_t* bytes = has_bytes(raw) ? hlo_storage_host_pointer(raw->storage) : NULL;
+  return bytes ? bytes + raw->offset_bytes : NULL;
 }
 
 bool hlo_raw_buffer_is_mutable(const hlo_raw_buffer_t* raw) {

@@ -34,8 +34,10 @@ hlo_status_t hlo_raw_buffer_slice(const hlo_raw_buffer_t* whole, int64_t offset_
                                   int64_t size_bytes, hlo_raw_buffer_t* out_raw) HLO_MUST_USE;
 void hlo_raw_buffer_deinit(hlo_raw_buffer_t* raw);
 
-/// Returns the address of the bytes; NULL while they do not exist. Never waits.
-void* hlo_raw_buffer_data(const hlo_raw_buffer_t* raw);
+/// Returns the address of the bytes on the device; NULL while they do not exist. Never waits.
+void* hlo_raw_buffer_device_pointer(const hlo_raw_buffer_t* raw);
+/// Returns where the host may access the bytes; NULL: nowhere, or they do not exist. Never waits.
+void* hlo_raw_buffer_host_pointer(const hlo_raw_buffer_t* raw);
 /// Returns false if the bytes are foreign and immutable, or shared with another buffer.
 bool hlo_raw_buffer_is_mutable(const hlo_raw_buffer_t* raw);
 /// errors : INVALID_ARGUMENT for a range outside

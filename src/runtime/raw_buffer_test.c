@@ -95,7 +95,7 @@ static void the_bytes_outlive_the_buffer(void** state) {
   write_bytes(&raw, want, 0, BYTES);
   read_bytes(&raw, got, 0, BYTES);
   assert_memory_equal(got, want, BYTES);
-  assert_memory_equal(hlo_raw_buffer_data(&raw), want, BYTES);
+  assert_memory_equal(hlo_raw_buffer_host_pointer(&raw), want, BYTES);
   assert_int_equal(bytes_in_use(), before + BYTES);
   hlo_raw_buffer_deinit(&raw);
   assert_int_equal(bytes_in_use(), before);
@@ -168,7 +168,7 @@ static void slices_fill_their_parts(void** state) {
   expect_error(hlo_raw_buffer_to_host(&half[1], got, 1, BYTES / 2, kNone, &done),
                HLO_STATUS_INVALID_ARGUMENT, "512");
   hlo_test_check(hlo_raw_buffer_slice(&half[1], 500, 12, &nested));
-  assert_ptr_equal(hlo_raw_buffer_data(&nested), (uint8_t*)hlo_raw_buffer_data(&half[0]) + 1012);
+  assert_ptr_equal(hlo_raw_buffer_host_pointer(&nested), (uint8_t*)hlo_raw_buffer_host_pointer(&half[0]) + 1012);
   hlo_buffer_release(buffer);
   for (int i = 0; i < 2; ++i) hlo_raw_buffer_deinit(&half[i]);
   read_bytes(&nested, got, 0, 12);
@@ -192,7 +192,7 @@ static void copies_wait_for_their_dependencies(void** state) {
   hlo_test_check(hlo_raw_buffer_from_host(&raw, &one, 4, 1, second, &failed));
   assert_false(hlo_event_is_ready(written));
   assert_true(hlo_event_awaits_promise(read));
-  assert_int_equal(((uint8_t*)hlo_raw_buffer_data(&raw))[3], 0);
+  assert_int_equal(((uint8_t*)hlo_raw_buffer_host_pointer(&raw))[3], 0);
   hlo_event_set(events[1], hlo_ok());
   await(written);
   await(read);
@@ -200,7 +200,7 @@ static void copies_wait_for_their_dependencies(void** state) {
   hlo_event_set(events[2], hlo_invalid_argument("broken dependency"));
   expect_error(hlo_event_await(failed, UINT64_MAX), HLO_STATUS_INVALID_ARGUMENT,
                "broken dependency");
-  assert_int_equal(((uint8_t*)hlo_raw_buffer_data(&raw))[4], 0);
+  assert_int_equal(((uint8_t*)hlo_raw_buffer_host_pointer(&raw))[4], 0);
   hlo_event_release(failed);
   for (int i = 0; i < 3; ++i) hlo_event_release(events[i]);
   hlo_raw_buffer_deinit(&raw);
@@ -276,14 +276,14 @@ static void pending_values(void** state) {
 
   hlo_test_check(hlo_buffer_create_alias(memory_of(0), &kShape, &alias));
   raw = raw_of(alias);
-  assert_null(hlo_raw_buffer_data(&raw));
+  assert_null(hlo_raw_buffer_host_pointer(&raw));
   hlo_event_t* read;
   hlo_test_check(hlo_raw_buffer_to_host(&raw, got, 0, BYTES, kNone, &read));
   assert_false(hlo_event_is_ready(read));
   hlo_test_check(hlo_buffer_fulfill(alias, filled, hlo_ok()));
   await(read);
   assert_memory_equal(got, data, BYTES);
-  assert_non_null(hlo_raw_buffer_data(&raw));
+  assert_non_null(hlo_raw_buffer_host_pointer(&raw));
   expect_error(hlo_raw_buffer_from_host(&raw, data, 0, 5, kNone, &read),
                HLO_STATUS_FAILED_PRECONDITION, "cannot write 5 bytes at offset 0");
   hlo_raw_buffer_deinit(&raw);
@@ -303,7 +303,7 @@ static void failed_values_fail_copies(void** state) {
   hlo_test_check(hlo_raw_buffer_to_host(&raw, &got, 0, 1, kNone, &done));
   expect_error(hlo_event_await(done, UINT64_MAX), HLO_STATUS_INVALID_ARGUMENT, "broken");
   assert_int_equal(got, 5);
-  assert_null(hlo_raw_buffer_data(&raw));
+  assert_null(hlo_raw_buffer_host_pointer(&raw));
   hlo_event_release(done);
   hlo_raw_buffer_deinit(&raw);
   hlo_buffer_release(buffer);

@@ -17,6 +17,11 @@
 enum { RUN_ACTIVE, RUN_RESUME_WANTED, RUN_SUSPENDED };
 
 static void run_job(hlo_job_t* job);
+static void launch_ended(hlo_device_op_t* op);
+
+static hlo_device_backend_t* backend_of(const hlo_run_t* run) {
+  return run->device->backend;
+}
 
 // Offsets of the lists that follow a run in its allocation.
 typedef struct run_layout {
@@ -70,17 +75,23 @@ hlo_status_t hlo_run_create(hlo_loaded_t* loaded, hlo_device_t* device, uint32_t
       .owner = run,
       .runtime = hlo_group_runtime(NULL),
   };
+  run->launch.queue = device->queue;
+  run->launch.ended = launch_ended;
+  run->launch.launch.executable = executable;
+  run->launch.launch.frame = &run->frame;
+  run->launch.launch.host_env = &run->host_env;
   hlo_client_work_begin(loaded->client);
   *out_run = run;
   return hlo_ok();
 }
 
 static void free_temporaries(hlo_run_t* run) {
-  if (!run->temporaries.data) return;
+  if (!run->temporaries.address) return;
   hlo_account_remove(run->loaded->temporary_account, HLO_MEMORY_DEVICE,
                      run->temporaries.size_bytes);
-  hlo_block_release(hlo_client_heap(run->loaded->client, HLO_MEMORY_DEVICE), run->temporaries);
-  run->temporaries = (hlo_block_t){0};
+  backend_of(run)->ops->free(backend_of(run), &run->device->memories[HLO_MEMORY_DEVICE],
+                             run->temporaries);
+  run->temporaries = (hlo_device_block_t){0};
 }
 
 // Returns the progress that the queue for memory tracks; NULL for runs of cheap groups, which
@@ -165,8 +176,9 @@ void hlo_run_deallocate(hlo_run_t* run) {
 }
 
 static hlo_status_t allocate_temporaries(hlo_run_t* run, size_t size_bytes) {
-  HLO_TRY_MSG(hlo_client_block_acquire(run->loaded->client, HLO_MEMORY_DEVICE, size_bytes,
-                                       &run->temporaries),
+  hlo_device_backend_t* backend = backend_of(run);
+  HLO_TRY_MSG(backend->ops->allocate(backend, &run->device->memories[HLO_MEMORY_DEVICE],
+                                     size_bytes, &run->temporaries),
               "temporaries of %s on device %d", run->loaded->executable->name, run->device->id);
   hlo_account_add(run->loaded->temporary_account, HLO_MEMORY_DEVICE, size_bytes);
   return hlo_ok();
@@ -238,24 +250,20 @@ static hlo_status_t get_memory(hlo_run_t* run, bool* out_waits) {
 
 // ---- the program
 
+static void* program_pointer(hlo_storage_t* storage) {
+  return hlo_device_program_pointer(hlo_storage_address(storage));
+}
+
 static void first_entry(hlo_run_t* run) {
   const hlo_executable_t* executable = run->loaded->executable;
   for (uint32_t i = 0; i < executable->argument_count; ++i) {
-    run->addresses[i] = hlo_storage_data(run->uses[i].storage);
+    run->addresses[i] = program_pointer(run->uses[i].storage);
   }
   for (uint32_t i = 0; i < executable->result_count; ++i) {
-    run->addresses[executable->argument_count + i] = hlo_storage_data(run->outputs[i]);
+    run->addresses[executable->argument_count + i] = program_pointer(run->outputs[i]);
   }
-  run->frame.temporaries = run->temporaries.data;
+  run->frame.temporaries = hlo_device_program_pointer(run->temporaries.address);
   hlo_capture_run(run);
-}
-
-static void trace_stretch(const hlo_run_t* run, uint64_t begin_ns) {
-  if (HLO_LIKELY(!begin_ns)) return;
-  const hlo_span_fact_t facts[] = {{"device", run->device->id},
-                                   {"run_id", (int64_t)run->frame.run_id}};
-  hlo_trace_end_with(hlo_client_trace(run->loaded->client), begin_ns, "execute",
-                     run->loaded->executable->name, NULL, facts, 2);
 }
 
 // Handles the end of the program; runs that wait for this one learn of a failure at once.
@@ -265,19 +273,32 @@ static void end_program(hlo_run_t* run, hlo_status_t status) {
   if (run->group && !hlo_status_is_ok(run->verdict)) hlo_group_fail(run->group, run->verdict);
 }
 
-// Runs the program on the calling thread until its end or a suspension.
-static void advance(hlo_run_t* run) {
-  uint64_t begin_ns = hlo_trace_begin();
-  const hlo_program_t* program = run->loaded->executable->program;
-  hlo_trace_t* outer = begin_ns ? hlo_trace_enter(hlo_client_trace(run->loaded->client)) : NULL;
-  run->host_env = hlo_env_enter(&program->env);
-  const hlo_env_state_t host = run->host_env;
-  const int32_t answer = program->entry(&run->frame);
-  hlo_env_leave(host);
-  if (begin_ns) hlo_trace_enter(outer);
-  trace_stretch(run, begin_ns);
-  if (answer == HLO_PROGRAM_SUSPENDED) return;
-  end_program(run, answer == HLO_PROGRAM_DONE ? hlo_ok() : frame_status(run));
+// Handles the end or suspension of the program.
+static void take_answer(hlo_run_t* run) {
+  hlo_status_t status = run->launch.status;
+  run->launch.status = hlo_ok();
+  if (hlo_status_is_ok(status)) {
+    const int32_t answer = run->launch.launch.answer;
+    run->launch.launch.is_resumption = true;
+    if (answer == HLO_PROGRAM_SUSPENDED) return;
+    if (answer != HLO_PROGRAM_DONE) status = frame_status(run);
+  }
+  end_program(run, status);
+}
+
+// Goes on with the run on a thread of the pool.
+static void launch_ended(hlo_device_op_t* op) {
+  hlo_run_t* run = (hlo_run_t*)((uint8_t*)op - offsetof(hlo_run_t, launch));
+  run->is_answered = true;
+  hlo_pool_submit(hlo_client_pool(run->loaded->client), &run->job);
+}
+
+// Enters the program until its end or a suspension. Returns false if this ends later: the run may
+// have ended already.
+static bool advance(hlo_run_t* run) {
+  if (!backend_of(run)->ops->launch(backend_of(run), &run->launch)) return false;
+  take_answer(run);
+  return true;
 }
 
 // Returns false if the run waits for memory: it may have ended already.
@@ -298,26 +319,40 @@ static bool begin(hlo_run_t* run) {
   return true;
 }
 
-static void enter(hlo_run_t* run) {
-  // relaxed: only explanations read it on another thread
-  if (!atomic_load_explicit(&run->started, memory_order_relaxed) && !begin(run)) return;
-  for (;;) {
-    atomic_store(&run->state, RUN_ACTIVE);
-    if (!run->is_over) advance(run);
-    if (run->is_over && !(run->group && hlo_group_detains(run->group, run))) {
-      finish(run);
-      return;
-    }
-    unsigned active = RUN_ACTIVE;
-    // From this exchange on another worker may own the run.
-    if (atomic_compare_exchange_strong(&run->state, &active, RUN_SUSPENDED)) return;
+// Ends or suspends the run, which the caller must not access then; returns false if it goes on.
+static bool settle(hlo_run_t* run) {
+  if (run->is_over && !(run->group && hlo_group_detains(run->group, run))) {
+    finish(run);
+    return true;
   }
+  unsigned active = RUN_ACTIVE;
+  // From this exchange on another worker may own the run.
+  return atomic_compare_exchange_strong(&run->state, &active, RUN_SUSPENDED);
+}
+
+static void enter(hlo_run_t* run) {
+  if (run->is_answered) {
+    run->is_answered = false;
+    take_answer(run);
+    if (settle(run)) return;
+  } else if (!atomic_load_explicit(&run->started, memory_order_relaxed) && !begin(run)) {
+    return;  // relaxed: only explanations read it on another thread
+  }
+  do {
+    atomic_store(&run->state, RUN_ACTIVE);
+    if (!run->is_over && !advance(run)) return;
+  } while (!settle(run));
+}
+
+// Returns true if the program is quicker to run at once than to hand to a worker.
+static bool is_cheap(const hlo_run_t* run) {
+  return run->loaded->executable->program->is_cheap && backend_of(run)->launches_inline;
 }
 
 // Returns true if woken runs of a launch continue, one after the other, on the thread that woke
 // them, which is faster than queueing.
 static bool stays_on_thread(const hlo_run_t* run) {
-  return run->group && run->loaded->executable->program->is_cheap;
+  return run->group && is_cheap(run);
 }
 
 static void run_job(hlo_job_t* job) {
@@ -379,14 +414,13 @@ static bool await_inputs(hlo_run_t* run) {
 }
 
 void hlo_run_start(hlo_run_t* run) {
-  const bool is_cheap = run->loaded->executable->program->is_cheap;
   const bool is_stoppable = run->launch_id || hlo_client_explains(run->loaded->client);
   const bool is_alone = !run->group && (!run->is_pending || !is_stoppable);
-  if (!is_cheap || !is_alone) hlo_flight_enter(run);
+  if (!is_cheap(run) || !is_alone) hlo_flight_enter(run);
   if (run->is_pending && !await_inputs(run)) return;  // the run may have ended
   note_ready(run);
   // A cheap program runs at once, faster than a worker could take it.
-  if (is_cheap || run->is_immediate) {
+  if (is_cheap(run) || run->is_immediate) {
     run_job(&run->job);
   } else {
     hlo_pool_submit(hlo_client_pool(run->loaded->client), &run->job);

@@ -29,6 +29,8 @@ typedef struct hlo_run {
   hlo_device_t* device;
   uint32_t row;               // replica * partition_count + partition
   hlo_frame_t frame;
+  hlo_device_op_t launch;     // the entry in progress
+  bool is_answered;           // the entry has ended on a thread of the device
   hlo_env_state_t host_env;   // of the thread that is in the program
   struct hlo_foreign_run* foreign;  // NULL as that of `loaded`
   atomic_bool started;        // entered once; written only by its current worker
@@ -47,7 +49,7 @@ typedef struct hlo_run {
   hlo_storage_t** outputs;    // retained, per result
   uint32_t result_count;      // handles created so far
   void** addresses;           // frame.buffers
-  hlo_block_t temporaries;    // frame.temporaries, of the client's heap
+  hlo_device_block_t temporaries;  // frame.temporaries
   bool is_in_queue;           // the queue for memory awaits its end
   bool is_counted;            // in the launches in flight of its device
   hlo_memory_request_t request;

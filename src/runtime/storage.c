@@ -6,10 +6,6 @@
 #include "base/mem.h"
 #include "base/tuning.h"
 
-// Data up to this size follow their storage, in the same allocation; the address sanitizer
-// needs them apart, to see where they end.
-enum { HAS_INLINE_DATA = !HLO_ADDRESS_SANITIZER };
-
 static void count_allocation(hlo_memory_t* memory, int64_t size_bytes) {
   int64_t now = atomic_fetch_add_explicit(&memory->bytes_in_use, size_bytes, memory_order_relaxed) +
                 size_bytes;
@@ -47,10 +43,6 @@ static hlo_status_t storage_alloc(hlo_memory_t* memory, size_t size_bytes, size_
   return hlo_ok();
 }
 
-static hlo_heap_t* heap_of(const hlo_memory_t* memory) {
-  return hlo_client_heap(memory->device->client, memory->kind);
-}
-
 static hlo_status_t out_of_device_memory(const hlo_memory_t* memory, size_t size_bytes) {
   hlo_memory_stats_t stats;
   hlo_memory_get_stats((hlo_memory_t*)memory, &stats);
@@ -82,15 +74,16 @@ static void count_block(hlo_storage_t* storage) {
 }
 
 static void free_block(hlo_storage_t* storage) {
-  if (!storage->block.data) return;
-  hlo_block_release(heap_of(storage->memory), storage->block);
-  storage->block = (hlo_block_t){0};
+  hlo_device_backend_t* backend = storage->memory->backend;
+  if (!storage->block.address) return;
+  backend->ops->free(backend, storage->memory, storage->block);
+  storage->block = (hlo_device_block_t){0};
   hlo_account_remove(storage->account, storage->memory->kind, storage->size_bytes);
 }
 
 hlo_status_t hlo_storage_create_deferred(hlo_memory_t* memory, size_t size_bytes,
                                          hlo_storage_t** out_storage) {
-  if (!HAS_INLINE_DATA || size_bytes > HLO_TUNING_STORAGE_INLINE_BYTES) {
+  if (size_bytes > memory->properties.inline_bytes || memory->properties.inline_bytes == 0) {
     HLO_TRY(storage_alloc(memory, size_bytes, 0, out_storage));
     (*out_storage)->is_deferred = true;
     (*out_storage)->account = hlo_client_array_account(hlo_memory_client(memory));
@@ -99,28 +92,30 @@ hlo_status_t hlo_storage_create_deferred(hlo_memory_t* memory, size_t size_bytes
   hlo_storage_t* storage = NULL;
   HLO_TRY(storage_alloc(memory, size_bytes, HLO_BLOCK_ALIGNMENT - 1 + size_bytes, &storage));
   uintptr_t after = (uintptr_t)(storage + 1) + HLO_BLOCK_ALIGNMENT - 1;
-  storage->data = (void*)(after & ~(uintptr_t)(HLO_BLOCK_ALIGNMENT - 1));
+  storage->address = after & ~(uintptr_t)(HLO_BLOCK_ALIGNMENT - 1);
   count_storage(storage);
   *out_storage = storage;
   return hlo_ok();
 }
 
 hlo_status_t hlo_storage_allocate(hlo_storage_t* storage) {
-  if (!storage->is_deferred || storage->data) return hlo_ok();
+  if (!storage->is_deferred || storage->address) return hlo_ok();
   hlo_memory_t* memory = storage->memory;
-  if (!hlo_status_take_ok(hlo_client_block_acquire(hlo_memory_client(memory), memory->kind,
-                                                   storage->size_bytes, &storage->block)))
+  hlo_device_backend_t* backend = memory->backend;
+  if (!hlo_status_take_ok(
+          backend->ops->allocate(backend, memory, storage->size_bytes, &storage->block))) {
     return out_of_device_memory(memory, storage->size_bytes);
-  storage->data = storage->block.data;
+  }
+  storage->address = storage->block.address;
   count_block(storage);
   return hlo_ok();
 }
 
 void hlo_storage_deallocate(hlo_storage_t* storage) {
-  if (!storage->is_deferred || !storage->data) return;
+  if (!storage->is_deferred || !storage->address) return;
   uncount_storage(storage);
   free_block(storage);
-  storage->data = NULL;
+  storage->address = 0;
 }
 
 // The request of a thread.
@@ -156,7 +151,7 @@ hlo_status_t hlo_storage_create(hlo_memory_t* memory, size_t size_bytes,
                                 hlo_storage_t** out_storage) {
   hlo_storage_t* storage = NULL;
   HLO_TRY(hlo_storage_create_deferred(memory, size_bytes, &storage));
-  hlo_status_t status = hlo_storage_allocate(storage);
+  hlo_status_t status = storage->address ? hlo_ok() : hlo_storage_allocate(storage);
   if (!hlo_status_is_ok(status) && hlo_thread_may_wait()) {
     hlo_status_release(status);
     status = await_memory(storage);
@@ -174,7 +169,7 @@ hlo_status_t hlo_storage_create_foreign(hlo_memory_t* memory, void* data, size_t
                                         void* context, hlo_storage_t** out_storage) {
   hlo_storage_t* storage = NULL;
   HLO_TRY(storage_alloc(memory, size_bytes, 0, &storage));
-  storage->data = data;
+  storage->address = hlo_device_address_of(data);
   storage->is_mutable = is_mutable;
   storage->release = release;
   storage->release_context = context;
@@ -252,9 +247,11 @@ uint32_t hlo_storage_holder_count(const hlo_storage_t* storage) {
   return references(atomic_load_explicit(&storage->state, memory_order_acquire));
 }
 
-void* hlo_storage_data(hlo_storage_t* storage) {
+void* hlo_storage_host_pointer(const hlo_storage_t* storage) {
   while (storage->target) storage = storage->target;
-  return storage->data;
+  hlo_device_backend_t* backend = storage->memory->backend;
+  if (!storage->address) return NULL;
+  return backend->ops->host_pointer(backend, storage->memory, storage->address);
 }
 
 size_t hlo_storage_size_bytes(const hlo_storage_t* storage) {

@@ -4,8 +4,8 @@
 
 #include <stdatomic.h>
 
-#include "base/heap.h"
 #include "runtime/buffer.h"
+#include "runtime/device_ops.h"
 
 struct hlo_storage {
   // References in the low half, pending uses from bit 32 on, and the highest bit is set while a
@@ -13,7 +13,7 @@ struct hlo_storage {
   _Atomic uint64_t state;
   hlo_memory_t* memory;
   hlo_account_t* account;  // of allocated bytes; retained by them
-  void* data;  // NULL while unresolved, or not allocated
+  hlo_device_address_t address;  // 0 while unresolved, or not allocated
   size_t size_bytes;
   bool is_mutable;
   bool is_deferred;   // hlo_storage_allocate() allocates its bytes
@@ -21,7 +21,7 @@ struct hlo_storage {
   bool is_heir;
   atomic_uint hold_count;  // release to end a hold, acquire to see that it has ended
   atomic_uint promised_count;  // uses whose end waits for a promise; relaxed: a hint
-  hlo_block_t block;  // of the client's heap; unset if the bytes are foreign or follow this struct
+  hlo_device_block_t block;  // unset if the bytes are foreign or follow this struct
   void (*release)(void* context);
   void* release_context;
   hlo_storage_t* target;  // set once, before the event of the alias buffer, and held; read after
@@ -46,7 +46,7 @@ hlo_status_t hlo_storage_allocate(hlo_storage_t* storage) HLO_MUST_USE;
 void hlo_storage_deallocate(hlo_storage_t* storage);
 /// Returns the number of bytes that hlo_storage_allocate() would allocate.
 static inline size_t hlo_storage_missing_bytes(const hlo_storage_t* storage) {
-  return storage->is_deferred && !storage->data ? storage->size_bytes : 0;
+  return storage->is_deferred && !storage->address ? storage->size_bytes : 0;
 }
 /// Creates the storage of a result that takes the bytes of a donated argument: the same bytes with
 /// their own uses, for which the donation does not wait. Returns NULL if memory is exhausted.
@@ -55,6 +55,11 @@ hlo_storage_t* hlo_storage_create_heir(hlo_storage_t* donated);
 /// by donation writes to memory of its own. Begun by owners of a handle only.
 void hlo_storage_hold_begin(hlo_storage_t* storage);
 void hlo_storage_hold_end(hlo_storage_t* storage);
+/// Returns the address of the bytes, also if they belong to another storage.
+static inline hlo_device_address_t hlo_storage_address(const hlo_storage_t* storage) {
+  while (storage->target) storage = storage->target;
+  return storage->address;
+}
 /// Returns true if uses besides one of the caller are pending.
 bool hlo_storage_has_other_uses(const hlo_storage_t* storage);
 /// Adds `change` to the number of uses whose end waits for a promise.

@@ -1,29 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transfers: host to device, device to host, between memory spaces; on the caller's thread if small
-// and ready, on a worker otherwise.
-#include <string.h>
-
+// Transfers: host to device, device to host, between memory spaces. They wait for their sources;
+// the device's back end copies.
 #include "base/copy.h"
 #include "base/mem.h"
 #include "base/shape.h"
-#include "base/tuning.h"
 #include "runtime/buffer_impl.h"
 #include "runtime/raw_buffer.h"
 #include "runtime/storage.h"
 
 enum { ZERO_COPY_ALIGNMENT = 64 };
 
-// A copy that waits for its source, runs on a worker, and then sets an event.
-typedef struct copy_job {
-  hlo_job_t job;
+// A copy that waits for its source, is performed by a back end, and then sets an event.
+typedef struct hlo_late_copy {
+  hlo_device_op_t op;
   hlo_client_t* client;
   hlo_client_t* source_client;  // NULL: `client`
   hlo_event_waiter_t waiter;  // waits for `gate`, or the source if it is NULL
   hlo_event_t* gate;          // retained
   hlo_buffer_use_t source;    // on the device; storage NULL: the source is `from` in host memory
-  const void* from;
+  hlo_device_address_t from;
   hlo_storage_t* destination;  // on the device, retained; NULL: host memory at `to`
-  void* to;
+  hlo_device_address_t to;
   size_t offset_bytes, size_bytes;  // the offset is the source's
   size_t destination_offset_bytes;
   bool holds_destination;  // hlo_storage_hold_end() releases it
@@ -31,16 +28,6 @@ typedef struct copy_job {
   bool is_strided;
   hlo_copy_plan_t plan[];  // one element if is_strided
 } copy_job_t;
-
-static void trace_copy(const hlo_client_t* client, uint64_t begin_ns, const char* name,
-                       size_t size_bytes, const hlo_memory_t* from, const hlo_memory_t* to) {
-  if (HLO_LIKELY(!begin_ns)) return;
-  hlo_span_fact_t facts[HLO_SPAN_FACTS_LIMIT] = {{"bytes", (int64_t)size_bytes}};
-  uint32_t count = 1;
-  if (from) facts[count++] = (hlo_span_fact_t){"from_device", from->device->id};
-  if (to) facts[count++] = (hlo_span_fact_t){"to_device", to->device->id};
-  hlo_trace_end_with(hlo_client_trace(client), begin_ns, "transfer", name, NULL, facts, count);
-}
 
 // Ends the use of the source first: who sees the end of the copy finds its memory free.
 static void copy_finish(copy_job_t* copy, hlo_status_t status) {
@@ -59,44 +46,80 @@ static void copy_finish(copy_job_t* copy, hlo_status_t status) {
   hlo_client_work_end(client);
 }
 
-static void copy_run(hlo_job_t* job) {
-  copy_job_t* copy = (copy_job_t*)job;
-  uint64_t begin_ns = hlo_trace_begin();
-  const uint8_t* from = copy->source.storage ? hlo_storage_data(copy->source.storage) : copy->from;
-  uint8_t* to = copy->destination ? hlo_storage_data(copy->destination) : copy->to;
-  if (copy->is_strided) {
-    hlo_copy_run(copy->plan, from, to);
-  } else if (copy->size_bytes) {
-    // raw buffers may overlap
-    memmove(to + copy->destination_offset_bytes, from + copy->offset_bytes, copy->size_bytes);
+// Turns memory that the host can access into host memory, for the back end of the other end.
+static bool leave_to_host(const hlo_memory_t** memory, hlo_device_address_t* address) {
+  hlo_device_backend_t* backend = (*memory)->backend;
+  const void* host = backend->ops->host_pointer(backend, *memory, *address);
+  if (!host) return false;
+  *memory = NULL;
+  *address = hlo_device_address_of(host);
+  return true;
+}
+
+static hlo_status_t no_path(const hlo_device_copy_t* copy) {
+  return hlo_unimplemented(
+      "copy from a device of back end %s to one of %s: the host can access neither memory",
+      copy->from_memory->backend->ops->name, copy->to_memory->backend->ops->name);
+}
+
+// Finds the memory whose back end copies. Between different back ends the host accesses one end.
+static hlo_status_t choose_memory(hlo_device_copy_t* copy, const hlo_memory_t** out_memory) {
+  const hlo_memory_t *from = copy->from_memory, *to = copy->to_memory;
+  const bool is_mixed = from && to && from->backend->ops != to->backend->ops;
+  if (HLO_UNLIKELY(is_mixed) && !leave_to_host(&copy->from_memory, &copy->from) &&
+      !leave_to_host(&copy->to_memory, &copy->to)) {
+    return no_path(copy);
   }
-  trace_copy(copy->client, begin_ns,
-             !copy->source.storage ? "host to device"
-             : copy->destination   ? "device to device"
-                                   : "device to host",
-             copy->size_bytes, copy->source.storage ? copy->source.storage->memory : NULL,
-             copy->destination ? copy->destination->memory : NULL);
-  copy_finish(copy, hlo_ok());
+  *out_memory = copy->to_memory ? copy->to_memory : copy->from_memory;
+  return hlo_ok();
+}
+
+static void copy_ended(hlo_device_op_t* op) {
+  copy_finish((copy_job_t*)op, op->status);
+}
+
+// Starts the copy `op.copy`.
+static void copy_start(copy_job_t* copy) {
+  const hlo_memory_t* memory = NULL;
+  hlo_status_t status = choose_memory(&copy->op.copy, &memory);
+  if (!hlo_status_is_ok(status)) {
+    copy_finish(copy, status);
+    return;
+  }
+  copy->op.ended = copy_ended;
+  copy->op.queue = memory->device->queue;
+  memory->backend->ops->copy(memory->backend, &copy->op);
 }
 
 static void copy_when_ready(void* context, hlo_status_t status) {
   copy_job_t* copy = context;
   if (!hlo_status_is_ok(status)) {
     copy_finish(copy, hlo_status_clone(status));
-  } else if (copy->size_bytes <= HLO_TUNING_TRANSFER_INLINE_BYTES) {
-    copy_run(&copy->job);
-  } else {
-    hlo_pool_submit(hlo_client_pool(copy->client), &copy->job);
+    return;
   }
+  copy->op.copy = (hlo_device_copy_t){
+      .from = copy->from,
+      .to = copy->to,
+      .size_bytes = copy->size_bytes,
+      .plan = copy->is_strided ? copy->plan : NULL,
+  };
+  if (copy->source.storage) {
+    copy->op.copy.from_memory = copy->source.storage->memory;
+    copy->op.copy.from = hlo_storage_address(copy->source.storage) + copy->offset_bytes;
+  }
+  if (copy->destination) {
+    copy->op.copy.to_memory = copy->destination->memory;
+    copy->op.copy.to = hlo_storage_address(copy->destination) + copy->destination_offset_bytes;
+  }
+  copy_start(copy);
 }
 
-// plan NULL: copies the bytes in order.
-static hlo_status_t copy_create(hlo_client_t* client, size_t size_bytes,
-                                const hlo_copy_plan_t* plan, copy_job_t** out_copy) {
-  HLO_TRY(hlo_client_check_usable(client));
+// Takes `done`; NULL (no memory for it) is an error. The client counts no work yet.
+static hlo_status_t copy_alloc(hlo_client_t* client, size_t size_bytes,
+                               const hlo_copy_plan_t* plan, hlo_event_t* done,
+                               copy_job_t** out_copy) {
   const size_t bytes = sizeof(copy_job_t) + (plan ? sizeof *plan : 0);
   copy_job_t* copy = hlo_mem_alloc(bytes);
-  hlo_event_t* done = hlo_event_create();
   if (!copy || !done) {
     hlo_mem_free(copy);
     hlo_event_release(done);
@@ -105,26 +128,32 @@ static hlo_status_t copy_create(hlo_client_t* client, size_t size_bytes,
   *copy = (copy_job_t){.is_strided = plan != NULL};
   if (plan) copy->plan[0] = *plan;
   copy->done = done;
-  copy->job.run = copy_run;
   copy->client = client;
   copy->size_bytes = size_bytes;
-  hlo_client_work_begin(client);
   *out_copy = copy;
+  return hlo_ok();
+}
+
+// plan NULL: copies the bytes in order.
+static hlo_status_t copy_create(hlo_client_t* client, size_t size_bytes,
+                                const hlo_copy_plan_t* plan, copy_job_t** out_copy) {
+  HLO_TRY(hlo_client_check_usable(client));
+  HLO_TRY(copy_alloc(client, size_bytes, plan, hlo_event_create(), out_copy));
+  hlo_client_work_begin(client);
   return hlo_ok();
 }
 
 // ---- element orders other than the buffer's
 
 // Computes the byte strides of the elements in another order of dimensions.
-static void strides_in(const hlo_buffer_t* buffer, const int64_t* minor_to_major,
+static void strides_in(const hlo_buffer_shape_t* shape, const int64_t* minor_to_major,
                        int64_t* out_strides) {
-  const hlo_buffer_shape_t* shape = &buffer->shape;
   hlo_dim_order_strides(hlo_dtype_size_bytes(shape->dtype), shape->rank, shape->dims,
                         minor_to_major, out_strides);
 }
 
 static void own_strides(const hlo_buffer_t* buffer, int64_t* out_strides) {
-  strides_in(buffer, buffer->shape.minor_to_major, out_strides);
+  strides_in(&buffer->shape, buffer->shape.minor_to_major, out_strides);
 }
 
 // Returns true if elements at these strides have the buffer's order, whose strides are `own`.
@@ -136,9 +165,8 @@ static bool lies_as_buffer(const hlo_buffer_t* buffer, const int64_t* strides, c
   return true;
 }
 
-static void plan_copy(const hlo_buffer_t* buffer, const int64_t* from, const int64_t* to,
+static void plan_copy(const hlo_buffer_shape_t* shape, const int64_t* from, const int64_t* to,
                       hlo_copy_plan_t* out_plan) {
-  const hlo_buffer_shape_t* shape = &buffer->shape;
   hlo_copy_plan_init(out_plan, hlo_dtype_size_bytes(shape->dtype), shape->rank, shape->dims, from,
                      to);
 }
@@ -175,57 +203,40 @@ static bool is_aligned(const void* data) {
   return ((uintptr_t)data & (ZERO_COPY_ALIGNMENT - 1)) == 0;
 }
 
-// Copies on a worker.
-static hlo_status_t from_host_later(const hlo_buffer_t* buffer, hlo_storage_t* storage,
-                                    const void* data, const hlo_copy_plan_t* plan,
-                                    hlo_event_t** out_ready) {
-  copy_job_t* copy;
-  HLO_TRY(copy_create(hlo_memory_client(buffer->memory), buffer->size_bytes, plan, &copy));
-  copy->from = data;
-  copy->destination = hlo_storage_retain(storage);
-  *out_ready = hlo_event_retain(copy->done);
-  hlo_pool_submit(hlo_client_pool(copy->client), &copy->job);
-  return hlo_ok();
-}
-
-static hlo_status_t from_host_now(const hlo_buffer_t* buffer, hlo_storage_t* storage,
-                                  const void* data, const hlo_copy_plan_t* plan,
-                                  hlo_event_t** out_ready) {
-  *out_ready = hlo_event_create_ready(hlo_ok());
-  if (!*out_ready) return hlo_status_out_of_memory(sizeof(void*));
-  hlo_client_t* client = hlo_memory_client(buffer->memory);
-  uint64_t begin_ns = hlo_trace_begin();
-  if (plan) {
-    hlo_copy_run(plan, data, hlo_storage_data(storage));
-  } else if (buffer->size_bytes) {
-    memcpy(hlo_storage_data(storage), data, buffer->size_bytes);
+// Copies host memory into the storage: before it returns if the back end can do that, else in a
+// job, which owns what the copy needs.
+static hlo_status_t from_host_into(const hlo_device_copy_t* wanted, hlo_storage_t* storage,
+                                   hlo_event_t** out_ready) {
+  hlo_device_backend_t* backend = storage->memory->backend;
+  hlo_status_t status = hlo_ok();
+  if (backend->ops->copy_now(backend, wanted, &status)) {
+    HLO_TRY(status);
+    *out_ready = hlo_event_create_ready(hlo_ok());
+    return *out_ready ? hlo_ok() : hlo_status_out_of_memory(sizeof(void*));
   }
-  trace_copy(client, begin_ns, "host to device", buffer->size_bytes, NULL, buffer->memory);
-  return hlo_ok();
-}
-
-hlo_status_t hlo_storage_from_host(hlo_storage_t* storage, size_t offset_bytes, const void* data,
-                                   size_t size_bytes, hlo_event_t** out_done) {
   copy_job_t* copy;
-  HLO_TRY(copy_create(hlo_memory_client(storage->memory), size_bytes, NULL, &copy));
-  copy->from = data;
+  HLO_TRY(copy_create(hlo_memory_client(storage->memory), wanted->size_bytes, wanted->plan, &copy));
   copy->destination = hlo_storage_retain(storage);
-  copy->destination_offset_bytes = offset_bytes;
-  *out_done = hlo_event_retain(copy->done);
-  copy_when_ready(copy, hlo_ok());
+  copy->op.copy = *wanted;
+  if (wanted->plan) copy->op.copy.plan = copy->plan;
+  *out_ready = hlo_event_retain(copy->done);
+  copy_start(copy);
   return hlo_ok();
 }
 
-// Creates storage with a copy of host memory: copied at once, or by a worker if the contract
-// allows.
+// Creates storage with a copy of host memory. now: the host memory is lent for the call.
 static hlo_status_t from_host_copy(const hlo_buffer_t* buffer, const void* data,
                                    const hlo_copy_plan_t* plan, bool now, hlo_event_t** out_done,
                                    hlo_event_t** out_ready, hlo_storage_t** out_storage) {
   hlo_storage_t* storage;
   HLO_TRY(hlo_storage_create(buffer->memory, buffer->size_bytes, &storage));
-  hlo_status_t status = now || buffer->size_bytes <= HLO_TUNING_TRANSFER_INLINE_BYTES
-                            ? from_host_now(buffer, storage, data, plan, out_ready)
-                            : from_host_later(buffer, storage, data, plan, out_ready);
+  const hlo_device_copy_t copy = {.from = hlo_device_address_of(data),
+                                  .to_memory = storage->memory,
+                                  .to = hlo_storage_address(storage),
+                                  .size_bytes = buffer->size_bytes,
+                                  .plan = plan,
+                                  .is_host_lent_for_call = now};
+  hlo_status_t status = from_host_into(&copy, storage, out_ready);
   if (!hlo_status_is_ok(status)) {
     hlo_storage_release(storage);
     return status;
@@ -245,20 +256,44 @@ static hlo_status_t from_host(const hlo_buffer_t* buffer, const void* data,
   int64_t own[HLO_SHAPE_RANK_LIMIT], row_major[HLO_SHAPE_RANK_LIMIT];
   own_strides(buffer, own);
   if (!byte_strides) {
-    strides_in(buffer, NULL, row_major);
+    strides_in(&buffer->shape, NULL, row_major);
     byte_strides = row_major;
   }
   const bool is_strided = !lies_as_buffer(buffer, byte_strides, own);
   if (semantics >= HLO_HOST_IMMUTABLE_ZERO_COPY && !is_strided && is_aligned(data) &&
-      buffer->size_bytes) {
+      buffer->size_bytes && buffer->memory->properties.accepts_host_memory) {
     return from_host_zero_copy(buffer, data, semantics == HLO_HOST_MUTABLE_ZERO_COPY, out_done,
                                out_ready, out_storage);
   }
   hlo_copy_plan_t plan;
-  if (is_strided) plan_copy(buffer, byte_strides, own, &plan);
+  if (is_strided) plan_copy(&buffer->shape, byte_strides, own, &plan);
   return from_host_copy(buffer, data, is_strided ? &plan : NULL,
                         semantics == HLO_HOST_IMMUTABLE_ONLY_DURING_CALL, out_done, out_ready,
                         out_storage);
+}
+
+hlo_status_t hlo_storage_from_host(hlo_storage_t* storage, size_t offset_bytes, const void* data,
+                                   size_t size_bytes, hlo_event_t** out_done) {
+  const hlo_device_copy_t copy = {.from = hlo_device_address_of(data),
+                                  .to_memory = storage->memory,
+                                  .to = hlo_storage_address(storage) + offset_bytes,
+                                  .size_bytes = size_bytes};
+  return from_host_into(&copy, storage, out_done);
+}
+
+hlo_status_t hlo_storage_array_from_host(hlo_storage_t* storage, const hlo_buffer_shape_t* shape,
+                                         const void* data, const int64_t* byte_strides,
+                                         hlo_event_t** out_done) {
+  int64_t own[HLO_SHAPE_RANK_LIMIT];
+  strides_in(shape, shape->minor_to_major, own);
+  hlo_copy_plan_t plan;
+  plan_copy(shape, byte_strides, own, &plan);
+  const hlo_device_copy_t copy = {.from = hlo_device_address_of(data),
+                                  .to_memory = storage->memory,
+                                  .to = hlo_storage_address(storage),
+                                  .size_bytes = storage->size_bytes,
+                                  .plan = &plan};
+  return from_host_into(&copy, storage, out_done);
 }
 
 hlo_status_t hlo_buffer_from_host(hlo_memory_t* memory, const hlo_buffer_shape_t* shape,
@@ -305,8 +340,44 @@ static hlo_status_t copy_from_buffer(copy_job_t* copy, hlo_buffer_t* buffer,
   return hlo_ok();
 }
 
-hlo_status_t hlo_buffer_to_host(hlo_buffer_t* buffer, void* data, size_t size_bytes,
-                                const int64_t* minor_to_major, hlo_event_t** out_done) {
+// Copies a defined value to the host at once if the back end can do that; returns false otherwise.
+static bool to_host_now(hlo_buffer_t* buffer, const hlo_device_copy_t* wanted,
+                        size_t offset_bytes, hlo_event_t** out_done, hlo_status_t* out_status) {
+  hlo_buffer_use_t use;
+  if (!hlo_event_is_ready(buffer->ready) || !hlo_status_is_ok(hlo_event_error(buffer->ready))) {
+    return false;
+  }
+  *out_status = hlo_buffer_use_begin(buffer, &use);
+  if (!hlo_status_is_ok(*out_status)) return true;
+  hlo_device_copy_t copy = *wanted;
+  copy.from_memory = use.storage->memory;
+  copy.from = hlo_storage_address(use.storage) + offset_bytes;
+  hlo_device_backend_t* backend = use.storage->memory->backend;
+  const bool is_copied = backend->ops->copy_now(backend, &copy, out_status);
+  hlo_buffer_use_end(&use);
+  if (!is_copied || !hlo_status_is_ok(*out_status)) return is_copied;
+  *out_done = hlo_event_create_ready(hlo_ok());
+  if (!*out_done) *out_status = hlo_status_out_of_memory(sizeof(void*));
+  return true;
+}
+
+// Copies to the host when the value is defined. `wanted` lacks the address on the device.
+static hlo_status_t to_host(hlo_buffer_t* buffer, const hlo_device_copy_t* wanted,
+                            size_t offset_bytes, hlo_event_t** out_done) {
+  hlo_status_t status = hlo_ok();
+  hlo_client_t* client = hlo_memory_client(buffer->memory);
+  HLO_TRY(hlo_client_check_usable(client));
+  if (to_host_now(buffer, wanted, offset_bytes, out_done, &status)) return status;
+  copy_job_t* copy;
+  HLO_TRY(copy_create(client, wanted->size_bytes, wanted->plan, &copy));
+  copy->to = wanted->to;
+  copy->offset_bytes = offset_bytes;
+  return copy_from_buffer(copy, buffer, out_done);
+}
+
+static hlo_status_t array_to_host(hlo_buffer_t* buffer, void* data, size_t size_bytes,
+                                  const int64_t* minor_to_major, bool is_awaited,
+                                  hlo_event_t** out_done) {
   if (size_bytes < buffer->size_bytes) {
     return hlo_invalid_argument(
         "host destination of %zu bytes is too small for a buffer of %zu bytes", size_bytes,
@@ -317,30 +388,74 @@ hlo_status_t hlo_buffer_to_host(hlo_buffer_t* buffer, void* data, size_t size_by
   }
   int64_t own[HLO_SHAPE_RANK_LIMIT], strides[HLO_SHAPE_RANK_LIMIT];
   own_strides(buffer, own);
-  strides_in(buffer, minor_to_major, strides);
+  strides_in(&buffer->shape, minor_to_major, strides);
   hlo_copy_plan_t plan;
   const bool is_strided = !lies_as_buffer(buffer, strides, own);
-  if (is_strided) plan_copy(buffer, own, strides, &plan);
-  copy_job_t* copy;
-  HLO_TRY(copy_create(hlo_memory_client(buffer->memory), buffer->size_bytes,
-                      is_strided ? &plan : NULL, &copy));
-  copy->to = data;
-  return copy_from_buffer(copy, buffer, out_done);
+  if (is_strided) plan_copy(&buffer->shape, own, strides, &plan);
+  const hlo_device_copy_t copy = {.to = hlo_device_address_of(data),
+                                  .size_bytes = buffer->size_bytes,
+                                  .plan = is_strided ? &plan : NULL,
+                                  .is_host_lent_for_call = is_awaited};
+  return to_host(buffer, &copy, 0, out_done);
 }
 
-hlo_status_t hlo_buffer_copy_raw_to_host(hlo_buffer_t* buffer, void* data, int64_t offset_bytes,
-                                         int64_t size_bytes, hlo_event_t** out_done) {
+hlo_status_t hlo_buffer_to_host(hlo_buffer_t* buffer, void* data, size_t size_bytes,
+                                const int64_t* minor_to_major, hlo_event_t** out_done) {
+  return array_to_host(buffer, data, size_bytes, minor_to_major, false, out_done);
+}
+
+hlo_status_t hlo_buffer_to_host_now(hlo_buffer_t* buffer, void* data, size_t size_bytes,
+                                    hlo_event_t** out_done) {
+  return array_to_host(buffer, data, size_bytes, NULL, true, out_done);
+}
+
+static hlo_status_t check_range(const hlo_buffer_t* buffer, int64_t offset_bytes,
+                                int64_t size_bytes) {
   int64_t total = (int64_t)buffer->size_bytes;
   if (offset_bytes < 0 || size_bytes < 0 || offset_bytes > total ||
       size_bytes > total - offset_bytes) {
     return hlo_invalid_argument("%lld bytes at offset %lld are outside a buffer of %lld bytes",
                                 (long long)size_bytes, (long long)offset_bytes, (long long)total);
   }
+  return hlo_ok();
+}
+
+hlo_status_t hlo_buffer_copy_raw_to_host(hlo_buffer_t* buffer, void* data, int64_t offset_bytes,
+                                         int64_t size_bytes, hlo_event_t** out_done) {
+  HLO_TRY(check_range(buffer, offset_bytes, size_bytes));
+  const hlo_device_copy_t copy = {.to = hlo_device_address_of(data),
+                                  .size_bytes = (size_t)size_bytes};
+  return to_host(buffer, &copy, (size_t)offset_bytes, out_done);
+}
+
+hlo_status_t hlo_late_copy_create(hlo_buffer_t* buffer, int64_t offset_bytes, int64_t size_bytes,
+                                  hlo_late_copy_t** out_copy, hlo_event_t** out_done) {
+  HLO_TRY(check_range(buffer, offset_bytes, size_bytes));
+  hlo_client_t* client = hlo_memory_client(buffer->memory);
+  HLO_TRY(hlo_client_check_usable(client));
   copy_job_t* copy;
-  HLO_TRY(copy_create(hlo_memory_client(buffer->memory), (size_t)size_bytes, NULL, &copy));
-  copy->to = data;
+  HLO_TRY(copy_alloc(client, (size_t)size_bytes, NULL, hlo_event_create_promise(), &copy));
+  hlo_status_t status = hlo_buffer_use_begin(buffer, &copy->source);
+  if (!hlo_status_is_ok(status)) {
+    hlo_event_release(copy->done);
+    hlo_mem_free(copy);
+    return status;
+  }
+  hlo_buffer_use_note_promise(&copy->source);
   copy->offset_bytes = (size_t)offset_bytes;
-  return copy_from_buffer(copy, buffer, out_done);
+  *out_done = hlo_event_retain(copy->done);
+  *out_copy = copy;
+  return hlo_ok();
+}
+
+void hlo_late_copy_start(hlo_late_copy_t* copy, void* data, hlo_status_t error) {
+  hlo_client_work_begin(copy->client);
+  if (!hlo_status_is_ok(error)) {
+    copy_finish(copy, error);
+    return;
+  }
+  copy->to = hlo_device_address_of(data);
+  hlo_event_on_ready(copy->source.ready, &copy->waiter, copy_when_ready, copy);
 }
 
 // ---- device to device
@@ -442,8 +557,8 @@ static void set_ends(const raw_ends_t* ends, copy_job_t* copy) {
     }
     copy->destination_offset_bytes = ends->to->offset_bytes + (size_t)ends->to_offset_bytes;
   }
-  copy->from = ends->from_host;
-  copy->to = ends->to_host;
+  copy->from = hlo_device_address_of(ends->from_host);
+  copy->to = hlo_device_address_of(ends->to_host);
 }
 
 static hlo_status_t copy_raw(const raw_ends_t* ends, hlo_dependencies_t dependencies,
