@@ -217,6 +217,8 @@ static void abort_piece(piece_t* piece, hlo_status_t status) {
 /// Opens the item for a piece, which threads may add concurrently.
 static hlo_status_t begin_piece(manager_t* manager, item_t* item, bool is_last,
                                 piece_t** out_piece) {
+  hlo_client_t* client = hlo_pjrt_memory_client(manager->memory)->client;
+  HLO_TRY(hlo_client_check_usable(client));
   piece_t* piece = hlo_mem_alloc(sizeof *piece);
   if (piece == NULL) return hlo_status_out_of_memory(sizeof *piece);
   hlo_mutex_lock(&item->lock);
@@ -233,8 +235,8 @@ static hlo_status_t begin_piece(manager_t* manager, item_t* item, bool is_last,
   atomic_fetch_add_explicit(&item->count, 1, memory_order_relaxed);
   piece->item = item;
   piece->is_last = is_last;
-  piece->client = hlo_memory_client(hlo_pjrt_memory_target(manager->memory));
-  hlo_client_work_begin(piece->client);
+  piece->client = client;
+  hlo_client_work_begin(client);
   *out_piece = piece;
   return hlo_ok();
 }

@@ -206,6 +206,11 @@ hlo_status_t hlo_buffer_fulfill(hlo_buffer_t* alias, hlo_buffer_t* source, hlo_s
 
 void hlo_buffer_release(hlo_buffer_t* buffer) {
   if (!buffer) return;
+  if (buffer->unfulfilled) {
+    hlo_event_set(buffer->ready,
+                  hlo_status_create(HLO_STATUS_ABORTED,
+                                    "the alias buffer was released before it was fulfilled"));
+  }
   hlo_storage_release(storage_of(buffer));
   hlo_storage_hold_end(buffer->external_storage);
   hlo_storage_release(buffer->unfulfilled);

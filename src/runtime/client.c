@@ -122,7 +122,19 @@ void hlo_client_options_read(const hlo_config_t* config, const hlo_observer_t* o
                                         .running_mib = config->inflight_memory,
                                         .explain_seconds = (uint32_t)config->explain_waits,
                                         .explain_signal = config->explain_signal,
-                                        .launch_limit = (uint32_t)config->inflight_launches};
+                                        .launch_limit = (uint32_t)config->inflight_launches,
+                                        .is_slow = config->device_backend == 1,
+                                        .slow = {.seed = (uint64_t)config->device_seed,
+                                                 .delay = (uint32_t)config->device_delay,
+                                                 .faults_per_million =
+                                                     (uint32_t)config->device_faults}};
+}
+
+static hlo_status_t create_backend(const hlo_client_options_t* options, hlo_client_t* client) {
+  if (options->is_slow) {
+    return hlo_device_slow_create(&options->slow, client->pool, client->trace, &client->backend);
+  }
+  return hlo_device_cpu_create(client->pool, client->trace, &client->backend);
 }
 
 hlo_status_t hlo_client_create(const hlo_client_options_t* options, hlo_client_t** out_client) {
@@ -142,7 +154,7 @@ hlo_status_t hlo_client_create(const hlo_client_options_t* options, hlo_client_t
   }
   client->device_count = device_count;
   if (hlo_status_is_ok(status)) {
-    status = hlo_device_cpu_create(client->pool, client->trace, &client->backend);
+    status = create_backend(options, client);
   }
   if (hlo_status_is_ok(status)) status = create_queues(client);
   if (!hlo_status_is_ok(status)) {

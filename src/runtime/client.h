@@ -10,7 +10,7 @@
 #include "base/status.h"
 #include "base/threads.h"
 #include "runtime/account.h"
-#include "runtime/device_ops.h"
+#include "runtime/device_slow.h"
 #include "runtime/dma.h"
 #include "runtime/limits.h"
 
@@ -58,6 +58,8 @@ typedef struct hlo_client_options {
   uint32_t explain_seconds;    // explain launches and waits that take longer; 0: never
   const char* explain_signal;  // the name of the signal that asks for explanations; NULL: none
   uint32_t launch_limit;  // limit on a device's launches in flight, at which callers wait; 0: 32
+  bool is_slow;           // the devices' back end is that of device_slow.h, with these options
+  hlo_device_slow_options_t slow;
 } hlo_client_options_t;
 
 /// Fills the options from the configuration of a process. `observer` is lent, as above.

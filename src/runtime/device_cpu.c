@@ -81,7 +81,6 @@ static void* host_pointer(HLO_UNUSED const hlo_device_backend_t* backend,
 // ---- operations on the calling thread
 
 static void trace_copy(const hlo_device_copy_t* copy, uint64_t begin_ns) {
-  if (HLO_LIKELY(!begin_ns)) return;
   const hlo_memory_t *from = copy->from_memory, *to = copy->to_memory;
   hlo_span_fact_t facts[HLO_SPAN_FACTS_LIMIT] = {{"bytes", (int64_t)copy->size_bytes}};
   uint32_t count = 1;
@@ -92,7 +91,7 @@ static void trace_copy(const hlo_device_copy_t* copy, uint64_t begin_ns) {
                      name, NULL, facts, count);
 }
 
-void hlo_device_cpu_copy(const hlo_device_copy_t* copy) {
+static inline void copy_bytes(const hlo_device_copy_t* copy) {
   const uint64_t begin_ns = hlo_trace_begin();
   const void* from = hlo_device_program_pointer(copy->from);
   void* to = hlo_device_program_pointer(copy->to);
@@ -101,7 +100,11 @@ void hlo_device_cpu_copy(const hlo_device_copy_t* copy) {
   } else if (copy->size_bytes) {
     memmove(to, from, copy->size_bytes);
   }
-  trace_copy(copy, begin_ns);
+  if (HLO_UNLIKELY(begin_ns)) trace_copy(copy, begin_ns);
+}
+
+void hlo_device_cpu_copy(const hlo_device_copy_t* copy) {
+  copy_bytes(copy);
 }
 
 static void trace_launch(const hlo_device_launch_t* launch, hlo_trace_t* trace, uint64_t begin_ns) {
@@ -110,7 +113,7 @@ static void trace_launch(const hlo_device_launch_t* launch, hlo_trace_t* trace, 
   hlo_trace_end_with(trace, begin_ns, "execute", launch->executable->name, NULL, facts, 2);
 }
 
-void hlo_device_cpu_launch(hlo_device_launch_t* launch, hlo_trace_t* trace) {
+static inline void enter_program(hlo_device_launch_t* launch, hlo_trace_t* trace) {
   const uint64_t begin_ns = hlo_trace_begin();
   const hlo_program_t* program = launch->executable->program;
   hlo_trace_t* outer = HLO_UNLIKELY(begin_ns) ? hlo_trace_enter(trace) : NULL;
@@ -120,6 +123,10 @@ void hlo_device_cpu_launch(hlo_device_launch_t* launch, hlo_trace_t* trace) {
   hlo_env_leave(host);
   if (HLO_UNLIKELY(begin_ns)) hlo_trace_enter(outer);
   if (HLO_UNLIKELY(begin_ns)) trace_launch(launch, trace, begin_ns);
+}
+
+void hlo_device_cpu_launch(hlo_device_launch_t* launch, hlo_trace_t* trace) {
+  enter_program(launch, trace);
 }
 
 // ---- starting operations
@@ -136,7 +143,7 @@ static bool copy_now(HLO_UNUSED hlo_device_backend_t* backend, const hlo_device_
   if (copy->size_bytes > HLO_TUNING_TRANSFER_INLINE_BYTES && !copy->is_host_lent_for_call) {
     return false;
   }
-  hlo_device_cpu_copy(copy);
+  copy_bytes(copy);
   *out_status = hlo_ok();
   return true;
 }
@@ -152,7 +159,7 @@ static void copy(hlo_device_backend_t* backend, hlo_device_op_t* op) {
 
 static bool launch(hlo_device_backend_t* backend, hlo_device_op_t* op) {
   op->status = hlo_ok();
-  hlo_device_cpu_launch(&op->launch, own(backend)->trace);
+  enter_program(&op->launch, own(backend)->trace);
   return true;
 }
 

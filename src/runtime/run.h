@@ -29,8 +29,6 @@ typedef struct hlo_run {
   hlo_device_t* device;
   uint32_t row;               // replica * partition_count + partition
   hlo_frame_t frame;
-  hlo_device_op_t launch;     // the entry in progress
-  bool is_answered;           // the entry has ended on a thread of the device
   hlo_env_state_t host_env;   // of the thread that is in the program
   struct hlo_foreign_run* foreign;  // NULL as that of `loaded`
   atomic_bool started;        // entered once; written only by its current worker
@@ -61,6 +59,8 @@ typedef struct hlo_run {
   int32_t launch_id;          // the framework's number of the launch; 0: none
   char* call_location;        // of the launch in the application; may be NULL
   struct hlo_run_group* group;
+  bool is_answered;        // the entry has ended on a thread of the device
+  hlo_device_op_t launch;  // the entry in progress
 } hlo_run_t;
 
 hlo_status_t hlo_run_create(hlo_loaded_t* loaded, hlo_device_t* device, uint32_t row,

@@ -25,13 +25,13 @@ typedef struct hlo_late_copy {
   size_t destination_offset_bytes;
   bool holds_destination;  // hlo_storage_hold_end() releases it
   hlo_event_t* done;
+  bool is_late;  // holds the client's memory, which its user may release before the copy begins
   bool is_strided;
   hlo_copy_plan_t plan[];  // one element if is_strided
 } copy_job_t;
 
 // Ends the use of the source first: who sees the end of the copy finds its memory free.
-static void copy_finish(copy_job_t* copy, hlo_status_t status) {
-  hlo_client_t *client = copy->client, *source_client = copy->source_client;
+static void copy_free(copy_job_t* copy, hlo_status_t status) {
   hlo_buffer_use_end(&copy->source);
   hlo_event_set(copy->done, status);
   hlo_event_release(copy->done);
@@ -42,6 +42,13 @@ static void copy_finish(copy_job_t* copy, hlo_status_t status) {
     hlo_storage_release(copy->destination);
   }
   hlo_mem_free(copy);
+}
+
+static void copy_finish(copy_job_t* copy, hlo_status_t status) {
+  hlo_client_t *client = copy->client, *source_client = copy->source_client;
+  const bool is_late = copy->is_late;
+  copy_free(copy, status);
+  if (is_late) hlo_client_hold_end(client);
   if (source_client) hlo_client_work_end(source_client);
   hlo_client_work_end(client);
 }
@@ -203,17 +210,9 @@ static bool is_aligned(const void* data) {
   return ((uintptr_t)data & (ZERO_COPY_ALIGNMENT - 1)) == 0;
 }
 
-// Copies host memory into the storage: before it returns if the back end can do that, else in a
-// job, which owns what the copy needs.
-static hlo_status_t from_host_into(const hlo_device_copy_t* wanted, hlo_storage_t* storage,
-                                   hlo_event_t** out_ready) {
-  hlo_device_backend_t* backend = storage->memory->backend;
-  hlo_status_t status = hlo_ok();
-  if (backend->ops->copy_now(backend, wanted, &status)) {
-    HLO_TRY(status);
-    *out_ready = hlo_event_create_ready(hlo_ok());
-    return *out_ready ? hlo_ok() : hlo_status_out_of_memory(sizeof(void*));
-  }
+// Copies host memory into the storage in a job, which owns what the copy needs.
+static hlo_status_t from_host_later(const hlo_device_copy_t* wanted, hlo_storage_t* storage,
+                                    hlo_event_t** out_ready) {
   copy_job_t* copy;
   HLO_TRY(copy_create(hlo_memory_client(storage->memory), wanted->size_bytes, wanted->plan, &copy));
   copy->destination = hlo_storage_retain(storage);
@@ -222,6 +221,19 @@ static hlo_status_t from_host_into(const hlo_device_copy_t* wanted, hlo_storage_
   *out_ready = hlo_event_retain(copy->done);
   copy_start(copy);
   return hlo_ok();
+}
+
+// Copies host memory into the storage, before it returns if the back end can do that.
+static inline hlo_status_t from_host_into(const hlo_device_copy_t* wanted, hlo_storage_t* storage,
+                                          hlo_event_t** out_ready) {
+  hlo_device_backend_t* backend = storage->memory->backend;
+  hlo_status_t status = hlo_ok();
+  if (!backend->ops->copy_now(backend, wanted, &status)) {
+    return from_host_later(wanted, storage, out_ready);
+  }
+  HLO_TRY(status);
+  *out_ready = hlo_event_create_ready(hlo_ok());
+  return *out_ready ? hlo_ok() : hlo_status_out_of_memory(sizeof(void*));
 }
 
 // Creates storage with a copy of host memory. now: the host memory is lent for the call.
@@ -442,6 +454,8 @@ hlo_status_t hlo_late_copy_create(hlo_buffer_t* buffer, int64_t offset_bytes, in
     return status;
   }
   hlo_buffer_use_note_promise(&copy->source);
+  hlo_client_hold_begin(client);
+  copy->is_late = true;
   copy->offset_bytes = (size_t)offset_bytes;
   *out_done = hlo_event_retain(copy->done);
   *out_copy = copy;
@@ -449,11 +463,14 @@ hlo_status_t hlo_late_copy_create(hlo_buffer_t* buffer, int64_t offset_bytes, in
 }
 
 void hlo_late_copy_start(hlo_late_copy_t* copy, void* data, hlo_status_t error) {
-  hlo_client_work_begin(copy->client);
+  hlo_client_t* client = copy->client;
+  if (hlo_status_is_ok(error)) error = hlo_client_check_usable(client);
   if (!hlo_status_is_ok(error)) {
-    copy_finish(copy, error);
+    copy_free(copy, error);
+    hlo_client_hold_end(client);
     return;
   }
+  hlo_client_work_begin(client);
   copy->to = hlo_device_address_of(data);
   hlo_event_on_ready(copy->source.ready, &copy->waiter, copy_when_ready, copy);
 }
