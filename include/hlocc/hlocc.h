@@ -179,6 +179,10 @@ typedef struct hlocc_memory {
 HLOCC_API hlocc_error_t* hlocc_client_memory(hlocc_client_t* client, uint32_t device,
                                              hlocc_memory_t* memory);
 
+/* Returns memory to the system that the client keeps for reuse: that of freed buffers, and machine
+ * code of programs that are no longer loaded. Later buffers and programs take longer to make. */
+HLOCC_API void hlocc_client_trim(hlocc_client_t* client);
+
 /* ---- programs -------------------------------------------------------------------------------- */
 
 /* A compiled program. */

@@ -62,10 +62,16 @@ void hlo_lru_init(hlo_lru_t* lru, uint64_t limit_bytes) {
   hlo_mutex_init(&lru->mutex, HLO_LOCK_LEVEL_MEMORY + 2);
 }
 
-void hlo_lru_deinit(hlo_lru_t* lru) {
-  entry_t* chain = NULL;  // no other thread uses the cache
+void hlo_lru_clear(hlo_lru_t* lru) {
+  entry_t* chain = NULL;
+  hlo_mutex_lock(&lru->mutex);
   while (lru->oldest) chain = drop_locked(lru, lru->oldest, chain);
+  hlo_mutex_unlock(&lru->mutex);
   destroy_chain(chain);
+}
+
+void hlo_lru_deinit(hlo_lru_t* lru) {
+  while (lru->oldest) hlo_lru_clear(lru);  // destroying an item may add another one
   hlo_map_deinit(&lru->entries);
   hlo_mutex_deinit(&lru->mutex);
 }

@@ -39,6 +39,8 @@ typedef struct hlo_lru {
 void hlo_lru_init(hlo_lru_t* lru, uint64_t limit_bytes);
 /// Drops the cache's references; other owners keep their items.
 void hlo_lru_deinit(hlo_lru_t* lru);
+/// Evicts all items. Items that other owners hold, and those that are added meanwhile, live on.
+void hlo_lru_clear(hlo_lru_t* lru);
 /// Returns NULL if the key is missing. owner: caller, hlo_lru_item_release()
 hlo_lru_item_t* hlo_lru_find(hlo_lru_t* lru, const hlo_digest_t* key);
 /// Adds an item as a further owner, replacing the item of the same key. An item above the limit is

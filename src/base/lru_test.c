@@ -117,6 +117,35 @@ static void destroying_items_may_use_the_table(void** state) {
   }
 }
 
+// Clears the cache while it is destroyed.
+static void destroy_and_clear(hlo_lru_item_t* item) {
+  hlo_lru_clear(((last_will_t*)item)->lru);
+  hlo_mem_free(item);
+}
+
+static void clearing_evicts_all(void** state) {
+  (void)state;
+  hlo_lru_t lru;
+  hlo_lru_init(&lru, 100);
+  hlo_lru_clear(&lru);
+  for (uint64_t i = 0; i < 3; ++i) add(&lru, i, 10);
+  thing_t* held = find(&lru, 1);
+  add_will(&lru, 3);
+  last_will_t* will = (last_will_t*)find(&lru, 3);
+  will->item.destroy = destroy_and_clear;
+  hlo_lru_item_release(&will->item);
+  hlo_lru_clear(&lru);
+  assert_int_equal(lru.size_bytes, 0);
+  assert_int_equal(living, 1);
+  assert_int_equal(held->number, 1);
+  hlo_lru_item_release(&held->item);
+  assert_int_equal(living, 0);
+  add(&lru, 1, 10);  // usable afterwards
+  assert_true(has(&lru, 1));
+  hlo_lru_deinit(&lru);
+  assert_int_equal(living, 0);
+}
+
 static void use(void* context, uint64_t index) {
   enum { KEYS = 40, ROUNDS = 200 };
   for (uint64_t i = 0; i < ROUNDS; ++i) {
@@ -157,6 +186,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(what_was_not_used_goes_first),
       cmocka_unit_test(destroying_items_may_use_the_table),
+      cmocka_unit_test(clearing_evicts_all),
       cmocka_unit_test(threads_share_one),
       cmocka_unit_test(allocations_may_fail),
   };

@@ -137,6 +137,29 @@ static void test_counts_memory(void** state) {
   hlocc_client_free(client);
 }
 
+static void test_trims_memory(void** state) {
+  (void)state;
+  hlocc_client_t* client = hlo_test_client(1);
+  const int64_t many[] = {1 << 20};
+  const hlocc_shape_t large = {.type = HLOCC_TYPE_F32, .rank = 1, .dims = many};
+  hlocc_executable_t* executable = hlo_test_load(client, kTwice, NULL);
+  hlocc_executable_free(executable);
+  hlocc_buffer_t *freed = NULL, *kept = NULL;
+  hlo_test_succeed(hlocc_buffer_create(client, 0, &large, &freed));
+  hlo_test_succeed(hlocc_buffer_create(client, 0, &large, &kept));
+  hlocc_buffer_free(freed);
+  hlocc_memory_t memory = {.struct_size = sizeof memory};
+  hlo_test_succeed(hlocc_client_memory(client, 0, &memory));
+  assert_true(memory.reserved_bytes >= 2 * (4 << 20));
+  hlocc_client_trim(client);
+  hlo_test_succeed(hlocc_client_memory(client, 0, &memory));
+  assert_true(memory.reserved_bytes >= 4 << 20 && memory.reserved_bytes < 2 * (4 << 20));
+  executable = hlo_test_load(client, kTwice, NULL);
+  hlocc_executable_free(executable);
+  hlocc_buffer_free(kept);
+  hlocc_client_free(client);
+}
+
 static void test_lends_memory(void** state) {
   (void)state;
   hlocc_client_t* client = hlo_test_client(1);
@@ -833,6 +856,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_buffers_carry_values),
       cmocka_unit_test(test_counts_memory),
+      cmocka_unit_test(test_trims_memory),
       cmocka_unit_test(test_lends_memory),
       cmocka_unit_test(test_donates_lent_memory),
       cmocka_unit_test(test_donates_what_is_returned),

@@ -187,3 +187,8 @@ size_t hlocc_client_explain_waits(hlocc_client_t* client, char* text, size_t cap
 uint32_t hlocc_client_device_count(const hlocc_client_t* client) {
   return hlo_client_device_count(client->client);
 }
+
+void hlocc_client_trim(hlocc_client_t* client) {
+  (void)hlo_client_trim(client->client);
+  hlo_compile_cache_clear(client->cache);
+}

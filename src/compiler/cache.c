@@ -250,6 +250,11 @@ void hlo_compile_cache_release(hlo_compile_cache_t* cache) {
   hlo_mem_free(cache);
 }
 
+void hlo_compile_cache_clear(hlo_compile_cache_t* cache) {
+  hlo_lru_clear(&cache->images);
+  hlo_lru_clear(&cache->kernels);
+}
+
 hlo_jit_pool_t* hlo_compile_cache_pool(hlo_compile_cache_t* cache) {
   return cache->pool;
 }

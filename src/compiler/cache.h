@@ -36,6 +36,8 @@ hlo_status_t hlo_compile_cache_create(const hlo_config_t* options, const hlo_log
                                       hlo_compile_cache_t** out_cache) HLO_MUST_USE;
 /// Releases the cache; loaded programs stay valid.
 void hlo_compile_cache_release(hlo_compile_cache_t* cache);
+/// Drops the machine code in memory that no loaded program uses; files stay.
+void hlo_compile_cache_clear(hlo_compile_cache_t* cache);
 hlo_jit_pool_t* hlo_compile_cache_pool(hlo_compile_cache_t* cache);
 /// Returns the allocator for compilations; NULL for NULL.
 hlo_arena_store_t* hlo_compile_cache_store(hlo_compile_cache_t* cache);

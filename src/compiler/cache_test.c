@@ -194,6 +194,18 @@ static void programs_outlive_the_cache(void** state) {
   hlo_executable_release(second);
 }
 
+static void cleared_programs_are_compiled_again(void** state) {
+  hlo_compile_cache_t* cache = open_cache(*state, false);
+  hlo_executable_t* loaded = compile(kProgram, cache);
+  assert_int_equal(is_reused(kProgram, cache), has_code());
+  hlo_compile_cache_clear(cache);
+  assert_false(is_reused(kProgram, cache));
+  assert_int_equal(is_reused(kProgram, cache), has_code());
+  run(loaded);
+  hlo_executable_release(loaded);
+  hlo_compile_cache_release(cache);
+}
+
 // A kernel in chunks, in modules each of which adds another constant to one element.
 static void print_one_of_many(hlo_strbuf_t* out, int number) {
   hlo_strbuf_printf(out,
@@ -480,6 +492,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(structure_counts),
       TEST(programs_outlive_the_cache),
+      TEST(cleared_programs_are_compiled_again),
       TEST(damaged_files_are_replaced),
       TEST(folders_are_bounded),
       TEST(memory_is_bounded),

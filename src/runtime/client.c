@@ -261,8 +261,7 @@ hlo_heap_t* hlo_client_heap(const hlo_client_t* client, hlo_memory_kind_t kind) 
   return client->heaps[kind];
 }
 
-// Returns true if a heap gave memory back to the system.
-static bool trim_heaps(const hlo_client_t* client) {
+bool hlo_client_trim(const hlo_client_t* client) {
   bool has_freed = false;
   for (int k = 0; k < HLO_MEMORY_KIND_COUNT; ++k) has_freed |= hlo_heap_trim(client->heaps[k]);
   return has_freed;
@@ -271,7 +270,7 @@ static bool trim_heaps(const hlo_client_t* client) {
 hlo_status_t hlo_client_block_acquire(const hlo_client_t* client, hlo_memory_kind_t kind,
                                       size_t size_bytes, hlo_block_t* out_block) {
   hlo_status_t status = hlo_block_acquire(client->heaps[kind], size_bytes, out_block);
-  if (HLO_LIKELY(hlo_status_is_ok(status)) || !trim_heaps(client)) return status;
+  if (HLO_LIKELY(hlo_status_is_ok(status)) || !hlo_client_trim(client)) return status;
   hlo_status_release(status);
   return hlo_block_acquire(client->heaps[kind], size_bytes, out_block);
 }

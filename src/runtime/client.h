@@ -102,6 +102,8 @@ hlo_heap_t* hlo_client_heap(const hlo_client_t* client, hlo_memory_kind_t kind);
 /// errors: RESOURCE_EXHAUSTED. owner: caller, hlo_block_release() with hlo_client_heap().
 hlo_status_t hlo_client_block_acquire(const hlo_client_t* client, hlo_memory_kind_t kind,
                                       size_t size_bytes, hlo_block_t* out_block) HLO_MUST_USE;
+/// Frees the kept blocks of all kinds. Returns true if memory was returned to the system.
+bool hlo_client_trim(const hlo_client_t* client);
 /// Returns the owners of memory, and the one of arrays that are no results of programs.
 hlo_account_list_t* hlo_client_accounts(hlo_client_t* client);
 hlo_account_t* hlo_client_array_account(hlo_client_t* client);
