@@ -1,4 +1,4 @@
-// Reduced modules that were compiled wrongly, found by random_modules.py.
+// Reduced modules that were compiled wrongly, found by random_modules.py and the tests of JAX.
 
 // Sums down columns are kept in the result: it must not share the memory of an operand.
 func.func @main(%x: tensor<400x1000xf32>, %y: tensor<1000xf32>) -> tensor<1000xf32> {
@@ -461,4 +461,10 @@ func.func @main(%a: tensor<1xf64>, %b: tensor<1xf64>) -> (tensor<1x32xi2>, tenso
   %r67 = "stablehlo.reduce_precision"(%a) {exponent_bits = 8 : i32, mantissa_bits = 7 : i32} : (tensor<1xf64>) -> tensor<1xf64>
   %r53 = "chlo.zeta"(%a, %b) : (tensor<1xf64>, tensor<1xf64>) -> tensor<1xf64>
   return %r105, %r67, %r53 : tensor<1x32xi2>, tensor<1xf64>, tensor<1xf64>
+}
+// -----
+// Bytes that four full vectors hold but four of the shorter ones for 12 results do not: they cannot be gathered.
+func.func @main(%x: tensor<3x4x10xi8>) -> tensor<3x4x1xi8> {
+  %0 = stablehlo.slice %x [0:3, 0:4, 0:1] : (tensor<3x4x10xi8>) -> tensor<3x4x1xi8>
+  return %0 : tensor<3x4x1xi8>
 }

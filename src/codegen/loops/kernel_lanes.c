@@ -27,37 +27,6 @@ static size_t offset_bytes(const hlo_tiled_t* tiled) {
   return tiled->kind == HLO_TILED_INDEX ? 8 : hlo_dtype_size_bytes(tiled->value->type->dtype);
 }
 
-// Returns the cost of an offset per lane when the lanes run over a loop: 0 none (one element for
-// all lanes), 1 a plain vector, more for strides, -1 impossible.
-static double lane_cost(const choice_t* choice, const hlo_tiling_t* tiling,
-                        const hlo_tiled_t* tiled, uint32_t loop) {
-  int64_t step = hlo_kernel_lane_step(choice->kernel->target, tiled, loop);
-  if (step) {
-    int64_t extent = tiling->loops[loop].end - tiling->loops[loop].low;
-    int64_t lanes = choice->kernel->lanes, last = (extent < lanes ? extent : lanes) - 1;
-    return access_cost(choice, HLO_TILE_ATOM_STEP) * (double)(last * llabs(step) / lanes + 1);
-  }
-  uint32_t pieces = hlo_kernel_table_pieces(choice->kernel->target, tiled, choice->kernel->lanes);
-  switch (hlo_tiled_lane_access(tiled->offset, loop)) {
-    case HLO_LANE_SAME: return 0;
-    case HLO_LANE_PLAIN: return 1;
-    case HLO_LANE_GATHERED:
-      if (pieces) return access_cost(choice, HLO_TILE_ATOM_STEP) * pieces;
-      return offset_bytes(tiled) >= HLO_TILE_GATHER_BYTES
-                 ? access_cost(choice, HLO_TILE_ATOM_GATHER)
-                 : -1;
-    case HLO_LANE_UNKNOWN: break;
-  }
-  const hlo_expr_atom_t* window =
-      tiled->kind == HLO_TILED_LOAD ? hlo_kernel_lane_window(choice->kernel->target, tiled->offset,
-                                                             loop, choice->kernel->lanes)
-                                    : NULL;
-  if (!window) return -1;
-  // The window of a remainder never changes: it is loaded once.
-  double cost = access_cost(choice, HLO_TILE_ATOM_WINDOW);
-  return window->kind == HLO_EXPR_REMAINDER ? cost / 2 : cost;
-}
-
 // Returns how many lanes vectors along a loop of `extent` have: fewer than a register holds if the
 // loop has fewer iterations, whose number is a power of two or there are no masks.
 static uint32_t lanes_along(const hlo_kernel_t* kernel, int64_t extent) {
@@ -91,6 +60,45 @@ static bool may_be_short(const choice_t* choice, uint32_t loop) {
     }
   }
   return true;
+}
+
+// Returns the same for a loop of the outputs.
+static uint32_t lanes_of_loop(const choice_t* choice, uint32_t loop) {
+  const hlo_kernel_t* kernel = choice->kernel;
+  return may_be_short(choice, loop) ? lanes_along(kernel, kernel->spaces[0].extents[loop])
+                                    : kernel->lanes;
+}
+
+// Returns the cost of an offset per lane when the lanes run over a loop: 0 none (one element for
+// all lanes), 1 a plain vector, more for strides, -1 impossible.
+static double lane_cost(const choice_t* choice, const hlo_tiling_t* tiling,
+                        const hlo_tiled_t* tiled, uint32_t loop) {
+  int64_t step = hlo_kernel_lane_step(choice->kernel->target, tiled, loop);
+  if (step) {
+    int64_t extent = tiling->loops[loop].end - tiling->loops[loop].low;
+    int64_t lanes = choice->kernel->lanes, last = (extent < lanes ? extent : lanes) - 1;
+    return access_cost(choice, HLO_TILE_ATOM_STEP) * (double)(last * llabs(step) / lanes + 1);
+  }
+  const uint32_t lanes = lanes_of_loop(choice, loop);
+  uint32_t pieces = hlo_kernel_table_pieces(choice->kernel->target, tiled, lanes);
+  switch (hlo_tiled_lane_access(tiled->offset, loop)) {
+    case HLO_LANE_SAME: return 0;
+    case HLO_LANE_PLAIN: return 1;
+    case HLO_LANE_GATHERED:
+      if (pieces) return access_cost(choice, HLO_TILE_ATOM_STEP) * pieces;
+      return offset_bytes(tiled) >= HLO_TILE_GATHER_BYTES
+                 ? access_cost(choice, HLO_TILE_ATOM_GATHER)
+                 : -1;
+    case HLO_LANE_UNKNOWN: break;
+  }
+  const hlo_expr_atom_t* window =
+      tiled->kind == HLO_TILED_LOAD ? hlo_kernel_lane_window(choice->kernel->target, tiled->offset,
+                                                             loop, lanes)
+                                    : NULL;
+  if (!window) return -1;
+  // The window of a remainder never changes: it is loaded once.
+  double cost = access_cost(choice, HLO_TILE_ATOM_WINDOW);
+  return window->kind == HLO_EXPR_REMAINDER ? cost / 2 : cost;
 }
 
 // Returns the average number of lanes used: without masks the last elements are computed one by
@@ -316,9 +324,7 @@ static hlo_kernel_lanes_t lanes_of(const choice_t* choice, const int64_t* sizes)
 static uint32_t lane_count(const choice_t* choice, const hlo_kernel_lanes_t* layout) {
   const hlo_kernel_t* kernel = choice->kernel;
   if (layout->kind == HLO_KERNEL_TRANSPOSE) return transpose_edge(kernel, layout->lane);
-  return layout->kind == HLO_KERNEL_LANES && may_be_short(choice, layout->lane)
-             ? lanes_along(kernel, kernel->spaces[0].extents[layout->lane])
-             : kernel->lanes;
+  return layout->kind == HLO_KERNEL_LANES ? lanes_of_loop(choice, layout->lane) : kernel->lanes;
 }
 
 // Returns the time of all segments.
