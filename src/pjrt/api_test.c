@@ -43,8 +43,8 @@ static void test_plugin_attributes(void** state) {
   assert_int_equal(args.attributes[2].int64_array_value[1], 9);
 
   // As the clients of jaxlib 0.6 ask.
-  args = (PJRT_Plugin_Attributes_Args){
-      .struct_size = offsetof(PJRT_Plugin_Attributes_Args, num_attributes)};
+  args = (PJRT_Plugin_Attributes_Args){.struct_size =
+                                           offsetof(PJRT_Plugin_Attributes_Args, num_attributes)};
   OK(Plugin_Attributes, &args);
   assert_int_equal(args.num_attributes, 3);
 }
@@ -204,6 +204,48 @@ static void test_create_options(void** state) {
   FAILS(Client_Create, &args, UNIMPLEMENTED, "2 processes");
   options[0].value_size = 2;
   FAILS(Client_Create, &args, INVALID_ARGUMENT, "2!");
+}
+
+#define INT_OPTION(key, value)                                                                   \
+  {                                                                                              \
+    .name = key, .name_size = strlen(key), .type = PJRT_NamedValue_kInt64, .int64_value = value, \
+    .value_size = 1                                                                              \
+  }
+
+// The devices share the limit; an error names the owners of the memory and changes nothing.
+static void test_memory_limit(void** state) {
+  (void)state;
+  enum { MIB = 1 << 20 };
+  const PJRT_NamedValue options[] = {INT_OPTION("num_devices", 2), INT_OPTION("memory_limit", 16),
+                                     INT_OPTION("host_memory_limit", 16)};
+  PJRT_Client_Create_Args create = ARGS(Client_Create, .create_options = options, .num_options = 3);
+  OK(Client_Create, &create);
+  const int64_t dims[] = {12 * MIB};
+  PJRT_Client_CreateUninitializedBuffer_Args args =
+      ARGS(Client_CreateUninitializedBuffer, .client = create.client, .shape_dims = dims,
+           .shape_num_dims = 1, .shape_element_type = PJRT_Buffer_Type_U8,
+           .device = hlo_test_device_of(create.client, 0));
+  OK(Client_CreateUninitializedBuffer, &args);
+  PJRT_Buffer* first = args.buffer;
+  args.device = hlo_test_device_of(create.client, 1);
+  FAILS(Client_CreateUninitializedBuffer, &args, RESOURCE_EXHAUSTED,
+        "12582912 bytes of kind device in 1 block: arrays from the host and copies");
+  PJRT_Device_AddressableMemories_Args memories =
+      ARGS(Device_AddressableMemories, .device = args.device);
+  OK(Device_AddressableMemories, &memories);
+  PJRT_Buffer_CopyToMemory_Args copy =
+      ARGS(Buffer_CopyToMemory, .buffer = first, .dst_memory = memories.memories[1]);
+  OK(Buffer_CopyToMemory, &copy);
+  hlo_test_await(hlo_test_ready_event(copy.dst_buffer));
+  hlo_test_destroy_buffer(first);
+  OK(Client_CreateUninitializedBuffer, &args);
+  PJRT_Device_MemoryStats_Args stats = ARGS(Device_MemoryStats, .device = args.device);
+  OK(Device_MemoryStats, &stats);
+  assert_int_equal(stats.bytes_in_use, 12 * MIB);
+  assert_int_equal(stats.bytes_limit, 16 * MIB);
+  hlo_test_destroy_buffer(args.buffer);
+  hlo_test_destroy_buffer(copy.dst_buffer);
+  hlo_test_destroy_client(create.client);
 }
 
 static void test_devices_and_memories(void** state) {
@@ -395,6 +437,7 @@ int main(void) {
       cmocka_unit_test(test_events),
       cmocka_unit_test(test_client),
       cmocka_unit_test(test_create_options),
+      cmocka_unit_test(test_memory_limit),
       cmocka_unit_test(test_devices_and_memories),
       cmocka_unit_test(test_user_data_of_memories),
       cmocka_unit_test(test_memory_stats),
