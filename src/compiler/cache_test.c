@@ -384,6 +384,36 @@ static void serialized_programs_hold_code(void** state) {
   hlo_mem_free(bytes);
 }
 
+// The header's sizes of the parts must fit the bytes, whatever they are.
+static void sizes_of_parts_are_checked(void** state) {
+  (void)state;
+  enum { SIZES_AT = 16, SIZES = 4 };  // of program, options, description of the machine, code
+  static const uint64_t changes[] = {1, UINT64_MAX, UINT64_MAX / 2, 1ull << 40};
+  hlo_executable_t* executable = compile(kProgram, NULL);
+  uint8_t* bytes = NULL;
+  size_t size = 0;
+  hlo_test_check(hlo_executable_serialize(executable, &bytes, &size));
+  hlo_executable_release(executable);
+  for (size_t i = 0; i < SIZES; ++i) {
+    for (size_t c = 0; c < sizeof changes / sizeof *changes; ++c) {
+      uint64_t right, wrong;
+      memcpy(&right, bytes + SIZES_AT + 8 * i, sizeof right);
+      wrong = right + changes[c];
+      memcpy(bytes + SIZES_AT + 8 * i, &wrong, sizeof wrong);
+      hlo_serialized_t parts;
+      hlo_status_t status = hlo_executable_parse(bytes, size, &parts);
+      assert_int_equal(hlo_status_code(status), HLO_STATUS_DATA_LOSS);
+      hlo_status_release(status);
+      memcpy(bytes + SIZES_AT + 8 * i, &right, sizeof right);
+    }
+  }
+  hlo_serialized_t parts;
+  hlo_test_check(hlo_executable_parse(bytes, size, &parts));
+  hlo_cpu_t cpu;
+  if (has_code()) hlo_test_check(hlo_cpu_find(parts.target, &cpu));
+  hlo_mem_free(bytes);
+}
+
 static void serialized_programs_keep_to_their_subnormals(void** state) {
   (void)state;
   uint64_t fingerprints[2];
@@ -500,6 +530,7 @@ int main(void) {
       TEST(threads_share_a_cache),
       TEST(serialized_programs_hold_code),
       TEST(serialized_programs_keep_to_their_subnormals),
+      TEST(sizes_of_parts_are_checked),
       TEST(tokens_have_no_place),
       TEST(every_constant_counts),
       TEST(checked_code_is_not_saved),
