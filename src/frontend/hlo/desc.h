@@ -16,6 +16,9 @@ enum {
   HLO_DESC_BUFFER = 34,  // of the only array in tuple_shapes; "b(f32[4])" in text
 };
 
+// The memory space of layouts in host memory. source: xla/layout.h, kHostMemorySpace
+enum { HLO_DESC_HOST_MEMORY_SPACE = 5 };
+
 // An unbounded dimension ("?" in text), as protos write it.
 #define HLO_DESC_UNBOUNDED INT64_MIN
 

@@ -7,6 +7,7 @@
 #include <ctype.h>
 #include <stdio.h>
 
+#include "base/memory_kind.h"
 #include "base/shape.h"
 #include "ir/entry.h"
 
@@ -725,10 +726,16 @@ static hlo_status_t module_fields(exporter_t* ex, hlo_desc_module_t* desc) {
   return ex->partitioned ? hlo_export_meshes(ex, desc) : hlo_ok();
 }
 
-// Sets the requested layout of an argument or a result; row-major without a request, whatever the
-// layout of the instruction.
-static hlo_status_t ask_layout(const exporter_t* ex, const hlo_attr_t* mode, const char* what,
-                               uint32_t number, hlo_desc_shape_t* shape) {
+static int64_t memory_space(const hlo_attr_t* kind) {
+  const bool is_host = kind && kind->kind == HLO_ATTR_KIND_STRING &&
+                       strcmp(kind->text, hlo_memory_kind_name(HLO_MEMORY_PINNED_HOST)) == 0;
+  return is_host ? HLO_DESC_HOST_MEMORY_SPACE : 0;
+}
+
+// Sets the requested layout and memory space of an argument or a result; row-major without a
+// request, whatever the layout of the instruction.
+static hlo_status_t ask_layout(const exporter_t* ex, const hlo_attr_t* mode, const hlo_attr_t* kind,
+                               const char* what, uint32_t number, hlo_desc_shape_t* shape) {
   const size_t rank = shape->dimensions.count;
   int64_t order[HLO_RANK_MAX];
   if (!shape->layout) return hlo_ok();
@@ -739,10 +746,11 @@ static hlo_status_t ask_layout(const exporter_t* ex, const hlo_attr_t* mode, con
   }
   shape->layout = hlo_arena_alloc_zeroed(ex->arena, sizeof *shape->layout);
   if (!shape->layout) return hlo_arena_status(ex->arena);
+  shape->layout->memory_space = memory_space(kind);
   return hlo_export_ints(ex, (uint32_t)rank, order, &shape->layout->minor_to_major);
 }
 
-// Makes the entry's shape with the layouts that the program requests at its boundary.
+// Makes the entry's shape with the layouts and memory spaces that the program requests at its boundary.
 static hlo_status_t entry_shape(const exporter_t* ex, const hlo_func_t* entry,
                                 const hlo_desc_program_shape_t* computed,
                                 hlo_desc_program_shape_t** out_shape) {
@@ -758,7 +766,8 @@ static hlo_status_t entry_shape(const exporter_t* ex, const hlo_func_t* entry,
   if (inputs) memcpy(parameters, computed->parameters.items, inputs * sizeof *parameters);
   for (uint32_t i = 0; i < inputs; ++i) {
     if (hlo_func_argument_attr(entry, i, HLO_LAYOUT_ATTR)) continue;
-    HLO_TRY(ask_layout(ex, hlo_func_argument_attr(entry, i, HLO_LAYOUT_MODE_ATTR), "argument", i,
+    HLO_TRY(ask_layout(ex, hlo_func_argument_attr(entry, i, HLO_LAYOUT_MODE_ATTR),
+                       hlo_func_argument_attr(entry, i, HLO_MEMORY_KIND_ATTR), "argument", i,
                        &parameters[i]));
   }
   if (outputs != 1) {
@@ -767,7 +776,8 @@ static hlo_status_t entry_shape(const exporter_t* ex, const hlo_func_t* entry,
   }
   for (uint32_t i = 0; i < outputs; ++i) {
     if (hlo_func_result_attr(entry, i, HLO_LAYOUT_ATTR)) continue;
-    HLO_TRY(ask_layout(ex, hlo_func_result_attr(entry, i, HLO_LAYOUT_MODE_ATTR), "result", i,
+    HLO_TRY(ask_layout(ex, hlo_func_result_attr(entry, i, HLO_LAYOUT_MODE_ATTR),
+                       hlo_func_result_attr(entry, i, HLO_MEMORY_KIND_ATTR), "result", i,
                        outputs == 1 ? result : &results[i]));
   }
   shape->parameters.items = parameters;

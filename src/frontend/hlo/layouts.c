@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layouts of an entry computation as attributes of its function (see build.h). The layouts of other
+// Layouts and host memory of an entry computation as attributes of its function (see build.h). The layouts of other
 // instructions are hints for a compiler and have no meaning.
+#include <string.h>
+
+#include "base/memory_kind.h"
 #include "base/shape.h"
 #include "frontend/hlo/build.h"
 #include "ir/entry.h"
@@ -23,6 +26,19 @@ static void print_tiles(const hlo_desc_layout_t* layout, hlo_strbuf_t* out) {
   for (size_t i = 0; i < layout->tiles.count; ++i) {
     hlo_dim_order_print_tile(tiles[i].dimensions.count, tiles[i].dimensions.items, out);
   }
+}
+
+enum { HOST_MEMORY_TEXT_BYTES = 4 };
+static const char kHostMemoryText[HOST_MEMORY_TEXT_BYTES + 1] = "S(5)";
+
+// Takes host memory out of the layout; returns true if the array is there.
+static bool take_host_memory(hlo_desc_layout_t* layout) {
+  hlo_wire_bytes_t* text = &layout->properties;
+  const bool ends_so = text->size >= HOST_MEMORY_TEXT_BYTES &&
+                       memcmp(text->data + text->size - HOST_MEMORY_TEXT_BYTES, kHostMemoryText,
+                              HOST_MEMORY_TEXT_BYTES) == 0;
+  if (ends_so) text->size -= HOST_MEMORY_TEXT_BYTES;
+  return ends_so || layout->memory_space == HLO_DESC_HOST_MEMORY_SPACE;
 }
 
 // "{0,1:T(8,128)}"
@@ -49,6 +65,16 @@ static hlo_status_t simplify(uint32_t rank, hlo_strbuf_t* text) {
   return hlo_ok();
 }
 
+static void mark_host_memory(hlo_func_t* func, bool is_result, uint32_t number) {
+  const char* name = hlo_memory_kind_name(HLO_MEMORY_PINNED_HOST);
+  const hlo_attr_t* kind = hlo_attr_string(func->module, name, strlen(name));
+  if (is_result) {
+    hlo_func_set_result_attr(func, number, HLO_MEMORY_KIND_ATTR, kind);
+  } else {
+    hlo_func_set_argument_attr(func, number, HLO_MEMORY_KIND_ATTR, kind);
+  }
+}
+
 static hlo_status_t mark_leaf(leaves_t* leaves, const hlo_desc_shape_t* shape) {
   if (leaves->next >= leaves->count) return misfit(leaves);
   const uint32_t number = leaves->next++;
@@ -58,8 +84,10 @@ static hlo_status_t mark_leaf(leaves_t* leaves, const hlo_desc_shape_t* shape) {
   const hlo_desc_layout_t* layout = shape->layout;
   if (!layout || !hlo_type_is_tensor(type)) return hlo_ok();
   if (layout->minor_to_major.count == 0 && type->rank != 0) return hlo_ok();
+  hlo_desc_layout_t rest = *layout;
+  if (take_host_memory(&rest)) mark_host_memory(func, leaves->is_result, number);
   HLO_SCOPED_STRBUF text = {0};
-  print_layout(layout, &text);
+  print_layout(&rest, &text);
   hlo_status_t status = hlo_strbuf_status(&text);
   if (hlo_status_is_ok(status)) status = simplify(type->rank, &text);
   if (hlo_status_is_ok(status) && text.length) {
@@ -69,8 +97,8 @@ static hlo_status_t mark_leaf(leaves_t* leaves, const hlo_desc_shape_t* shape) {
     } else {
       hlo_func_set_argument_attr(func, number, HLO_LAYOUT_MODE_ATTR, mode);
     }
-    status = hlo_module_status(func->module);
   }
+  if (hlo_status_is_ok(status)) status = hlo_module_status(func->module);
   HLO_TRY_MSG(status, "%s %u of the entry computation", leaves->is_result ? "result" : "parameter",
               number);
   return hlo_ok();

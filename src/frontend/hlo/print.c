@@ -16,6 +16,13 @@ static void print_separator(printer_t* p, size_t index) {
   if (index && index % 5 == 0) hlo_strbuf_printf(p->out, "/*index=%zu*/", index);
 }
 
+// Adds the memory space, unless it is the default one, to a layout: "{1,0:S(5)}".
+static void print_memory_space(printer_t* p, int64_t memory_space) {
+  if (memory_space == 0 || p->out->length == 0) return;
+  --p->out->length;  // continue before the brace
+  hlo_strbuf_printf(p->out, ":S(%" PRId64 ")}", memory_space);
+}
+
 static void print_array_shape(printer_t* p, const hlo_desc_shape_t* shape, bool layout) {
   hlo_strbuf_puts(p->out, hlo_dtype_info(hlo_dtype_from_primitive(shape->element_type))->hlo_name);
   hlo_strbuf_putc(p->out, '[');
@@ -33,6 +40,7 @@ static void print_array_shape(printer_t* p, const hlo_desc_shape_t* shape, bool 
   hlo_strbuf_putc(p->out, ']');
   if (layout && shape->layout && shape->dimensions.count) {
     hlo_hlo_print_ints(p, &shape->layout->minor_to_major);
+    print_memory_space(p, shape->layout->memory_space);
   }
 }
 

@@ -130,6 +130,45 @@ static void tiles_of_the_entry_are_kept(void** state) {
   }
 }
 
+static void check_host_memory(hlo_module_t* module, bool has_other_space) {
+  const hlo_func_t* entry = hlo_module_entry(module);
+  static const bool is_host[2][3] = {{true, true, false}, {false, true, false}};
+  const char* const modes[2][3] = {{"", "{0,1}", ""}, {"", "", has_other_space ? "{0:S(1)}" : ""}};
+  for (uint32_t i = 0; i < 6; ++i) {
+    const bool is_result = i >= 3;
+    const hlo_attr_t* kind = is_result ? hlo_func_result_attr(entry, i % 3, HLO_MEMORY_KIND_ATTR)
+                                       : hlo_func_argument_attr(entry, i % 3, HLO_MEMORY_KIND_ATTR);
+    assert_string_equal(kind ? kind->text : "", is_host[is_result][i % 3] ? "pinned_host" : "");
+    assert_string_equal(layout_mode(module, is_result, i % 3), modes[is_result][i % 3]);
+  }
+}
+
+// "S(5)" in layouts of the entry is host memory; other memory spaces are kept, to be refused.
+static void host_memory_of_the_entry_is_kept(void** state) {
+  (void)state;
+  static const char text[] =
+      "HloModule m, entry_computation_layout={(f32[8]{0:S(5)}, f32[2,4]{0,1:S(5)}, f32[8]{0})->"
+      "(f32[8]{0}, f32[8]{0:S(5)}, f32[8]{0:S(1)})}\nENTRY e {\n"
+      "  a = f32[8]{0:S(5)} parameter(0)\n  b = f32[2,4]{0,1:S(5)} parameter(1)\n"
+      "  c = f32[8]{0} parameter(2)\n"
+      "  ROOT t = (f32[8], f32[8], f32[8]) tuple(c, a, c)\n}\n";
+  hlo_module_t *module = NULL, *again[2] = {NULL, NULL};
+  hlo_test_check(hlo_frontend_load(text, strlen(text), "host", NULL, NULL, &module));
+  check_host_memory(module, true);
+  hlo_strbuf_t written[2] = {{0}, {0}};
+  hlo_func_set_result_attr(hlo_module_entry(module), 2, HLO_LAYOUT_MODE_ATTR, NULL);
+  hlo_test_check(hlo_hlo_proto_write(module, &written[0]));
+  hlo_test_check(hlo_hlo_text_print(module, NULL, &written[1]));
+  for (int i = 0; i < 2; ++i) {
+    hlo_test_check(
+        hlo_frontend_load(written[i].data, written[i].length, "host", NULL, NULL, &again[i]));
+    check_host_memory(again[i], false);
+    hlo_module_release(again[i]);
+    hlo_strbuf_deinit(&written[i]);
+  }
+  hlo_module_release(module);
+}
+
 // Compares the groups of one all-reduce as rows of numbers.
 static void check_groups(const char* notation, const char* wanted) {
   hlo_strbuf_t text = {0}, found = {0};
@@ -266,6 +305,7 @@ int main(void) {
       cmocka_unit_test(donated_inputs_and_places_are_kept),
       cmocka_unit_test(layouts_of_the_entry_are_kept),
       cmocka_unit_test(tiles_of_the_entry_are_kept),
+      cmocka_unit_test(host_memory_of_the_entry_is_kept),
       cmocka_unit_test(groups_have_three_notations),
       cmocka_unit_test(epsilons_have_exponents),
       cmocka_unit_test(faults_say_where),
