@@ -62,9 +62,10 @@ static hlo_status_t claim_create(hlo_buffer_t* target, claim_t** out_claim) {
 static void old_value_ready(void* context, HLO_UNUSED hlo_status_t status) {
   claim_t* claim = context;
   hlo_event_t* gate = hlo_event_retain(claim->gate);
+  hlo_status_t allocated = hlo_storage_allocate(claim->storage);
   hlo_buffer_use_end(&claim->use);
   claim_free(claim);
-  hlo_event_set(gate, hlo_ok());
+  hlo_event_set(gate, allocated);
   hlo_event_release(gate);
 }
 

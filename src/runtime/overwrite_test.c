@@ -103,6 +103,31 @@ static void uploads_use_the_memory_of_the_target(void** state) {
   hlo_buffer_release(fresh);
 }
 
+// A launch whose input becomes an error leaves results without memory.
+static void results_of_failed_launches_have_room(void** state) {
+  (void)state;
+  hlo_memory_t* memory = memory_of(g_client, HLO_MEMORY_DEVICE);
+  hlo_buffer_t *failed = NULL, *result = NULL, **results[] = {&result};
+  hlo_test_check(hlo_buffer_create_alias(memory, &kShape, &failed));
+  hlo_loaded_t* loaded = hlo_test_load(
+      g_client,
+      "func.func @main(%x: tensor<524288xf32>) -> tensor<524288xf32> {\n"
+      "  %0 = stablehlo.add %x, %x : tensor<524288xf32>\n  return %0 : tensor<524288xf32>\n}\n",
+      NULL, 1);
+  hlo_buffer_t* const* rows[] = {&failed};
+  hlo_test_check(hlo_loaded_execute(
+      loaded, &(hlo_launch_t){
+                  .device_count = 1, .arguments = rows, .argument_count = 1, .out_results = results}));
+  hlo_test_check(
+      hlo_buffer_fulfill(failed, NULL, hlo_status_create(HLO_STATUS_DATA_LOSS, "gone")));
+  hlo_buffer_t* fresh = overwrite_with(result, 7);
+  expect_all(fresh, 7);
+  hlo_buffer_release(failed);
+  hlo_buffer_release(result);
+  hlo_buffer_release(fresh);
+  hlo_loaded_release(loaded);
+}
+
 // A reader that was queued before sees the old value.
 static void copies_wait_for_earlier_readers(void** state) {
   (void)state;
@@ -258,6 +283,7 @@ static void every_allocation_may_fail(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(uploads_use_the_memory_of_the_target),
+      cmocka_unit_test(results_of_failed_launches_have_room),
       cmocka_unit_test(copies_wait_for_earlier_readers),
       cmocka_unit_test(copies_between_kinds_and_clients),
       cmocka_unit_test(refused_values_leave_the_target_valid),

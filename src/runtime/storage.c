@@ -99,6 +99,7 @@ hlo_status_t hlo_storage_create_deferred(hlo_memory_t* memory, size_t size_bytes
 }
 
 hlo_status_t hlo_storage_allocate(hlo_storage_t* storage) {
+  while (storage->target) storage = storage->target;
   if (!storage->is_deferred || storage->address) return hlo_ok();
   hlo_memory_t* memory = storage->memory;
   hlo_device_backend_t* backend = memory->backend;

@@ -40,7 +40,8 @@ void hlo_storage_resolve(hlo_storage_t* storage, hlo_storage_t* target);
 /// unless the creator sets another one.
 hlo_status_t hlo_storage_create_deferred(hlo_memory_t* memory, size_t size_bytes,
                                          hlo_storage_t** out_storage) HLO_MUST_USE;
-/// Allocates the bytes of deferred storage unless allocated. errors: RESOURCE_EXHAUSTED
+/// Allocates the bytes of deferred storage, or of the one that it is heir of, unless allocated: a
+/// launch that fails early leaves none. errors: RESOURCE_EXHAUSTED
 hlo_status_t hlo_storage_allocate(hlo_storage_t* storage) HLO_MUST_USE;
 /// Frees the bytes of deferred storage.
 void hlo_storage_deallocate(hlo_storage_t* storage);
