@@ -399,6 +399,11 @@ typedef struct hlocc_launch_options {
   /* Arguments that this launch does not donate. */
   uint32_t kept_count;
   const uint32_t* kept;
+  /* Buffers whose memory the results take, in the order of `results`: they have the size of the
+   * result and are donated, and their errors fail the run. Programs so write to memory that the
+   * caller has lent. NULL, also as an entry: the result has memory of its own, or of a donated
+   * argument. */
+  hlocc_buffer_t* const* outputs;
 } hlocc_launch_options_t;
 
 /* Starts a run, which begins when the elements of its arguments exist, and creates its results,
@@ -409,8 +414,9 @@ typedef struct hlocc_launch_options {
  * event, of the results, and of runs that take them as arguments.
  * Small programs run before the call returns. While HLOCC_INFLIGHT_LAUNCHES launches are in flight
  * on a device, the call waits until one ends, but not in a callback.
- * errors: INVALID_ARGUMENT (device; shape, device or donation of an argument), FAILED_PRECONDITION
- * (an argument is mapped for writing), RESOURCE_EXHAUSTED. Then no argument is donated. */
+ * errors: INVALID_ARGUMENT (device; shape, device or donation of a buffer), FAILED_PRECONDITION (an
+ * argument is mapped for writing; an output is mapped, or lent for READ), RESOURCE_EXHAUSTED. Then
+ * no buffer is donated. */
 HLOCC_API hlocc_error_t* hlocc_executable_launch(hlocc_executable_t* executable,
                                                  hlocc_buffer_t* const* arguments,
                                                  const hlocc_launch_options_t* options,

@@ -283,6 +283,118 @@ static void test_donates_what_is_returned(void** state) {
   hlocc_client_free(client);
 }
 
+// Results are computed in memory of the caller, which it gets back with the last of them.
+static void test_writes_to_lent_memory(void** state) {
+  (void)state;
+  hlocc_client_t* client = hlo_test_client(1);
+  hlocc_executable_t* slow = hlo_test_load(client, kSlow, NULL);
+  hlocc_executable_t* twice = hlo_test_load(client, kTwice, NULL);
+  float* memory = malloc(4 * sizeof(float));
+  atomic_int released = 0;
+  hlocc_buffer_t *in = copy_in(client, 0, 1, 1), *out = NULL, *first = NULL, *second = NULL;
+  hlo_test_succeed(hlocc_buffer_wrap(client, 0, &kShape, memory, HLOCC_READ_WRITE, count_release,
+                                     &released, &out));
+  const hlocc_launch_options_t to_out = {.struct_size = sizeof to_out, .outputs = &out};
+  hlo_test_succeed(hlocc_executable_launch(twice, &in, &to_out, &first, NULL));
+  assert_true(hlocc_buffer_is_donated(out));
+  check_elements(first, 2, 2);
+  assert_true(memory[3] == 8);
+  // The memory is written again when its readers have ended, here a program.
+  const hlocc_launch_options_t to_first = {.struct_size = sizeof to_first, .outputs = &first};
+  hlocc_buffer_t* reader = launch(slow, first);
+  hlo_test_succeed(hlocc_executable_launch(slow, &in, &to_first, &second, NULL));
+  check_elements(second, 1, 1);
+  check_elements(reader, 2, 2);
+  assert_true(memory[3] == 4);
+  // Refused outputs keep their values.
+  hlocc_buffer_t* none = NULL;
+  const hlocc_launch_options_t to_in = {.struct_size = sizeof to_in, .outputs = &in};
+  hlo_test_expect(hlocc_executable_launch(twice, &in, &to_in, &none, NULL), HLOCC_INVALID_ARGUMENT,
+                  "argument 0");
+  hlo_test_expect(hlocc_executable_launch(twice, &in, &to_out, &none, NULL), HLOCC_INVALID_ARGUMENT,
+                  "donated");
+  const int64_t three[] = {3};
+  const hlocc_shape_t small = {.type = HLOCC_TYPE_F32, .rank = 1, .dims = three};
+  hlocc_buffer_free(out);
+  hlo_test_succeed(hlocc_buffer_create(client, 0, &small, &out));
+  hlo_test_expect(hlocc_executable_launch(twice, &in, &to_out, &none, NULL), HLOCC_INVALID_ARGUMENT,
+                  "12 bytes");
+  assert_false(hlocc_buffer_is_donated(out));
+  hlocc_buffer_free(first);
+  first = second;
+  void* data;
+  hlo_test_succeed(hlocc_buffer_map(first, HLOCC_READ, &data));
+  hlo_test_expect(hlocc_executable_launch(twice, &in, &to_first, &none, NULL),
+                  HLOCC_FAILED_PRECONDITION, "overwritten");
+  hlocc_buffer_unmap(first);
+  assert_false(hlocc_buffer_is_donated(first));
+  check_elements(first, 1, 1);
+  assert_int_equal(released, 0);
+  hlocc_buffer_free(first);
+  assert_int_equal(released, 1);
+  hlocc_buffer_free(in);
+  hlocc_buffer_free(out);
+  hlocc_buffer_free(reader);
+  hlocc_executable_free(slow);
+  hlocc_executable_free(twice);
+  hlocc_client_free(client);
+  free(memory);
+}
+
+// A failed value is no input of the program that overwrites it; results without outputs take
+// donated arguments as ever.
+static void test_outputs_and_donation(void** state) {
+  (void)state;
+  static const char kBoth[] =
+      "func.func @main(%a: tensor<4xf32> {tf.aliasing_output = 0 : i32}) -> "
+      "(tensor<4xf32>, tensor<4xf32>) {\n"
+      "  %0 = stablehlo.add %a, %a : tensor<4xf32>\n"
+      "  %1 = stablehlo.add %0, %a : tensor<4xf32>\n"
+      "  return %0, %1 : tensor<4xf32>, tensor<4xf32>\n"
+      "}\n";
+  hlocc_client_t* client = hlo_test_client(1);
+  hlocc_executable_t* fails = hlo_test_load(client, kFails, NULL);
+  hlocc_executable_t* both = hlo_test_load(client, kBoth, NULL);
+  hlocc_buffer_t *in = copy_in(client, 0, 1, 1), *results[2];
+  void *memory, *data;
+  hlo_test_succeed(hlocc_buffer_map(in, HLOCC_READ, &memory));
+  hlocc_buffer_unmap(in);
+  hlocc_buffer_t *other = copy_in(client, 0, 7, 0), *worse = NULL;
+  hlocc_executable_t* twice = hlo_test_load(client, kTwice, NULL);
+  hlocc_buffer_t* bad = launch(fails, other);
+  const hlocc_launch_options_t to_bad = {.struct_size = sizeof to_bad, .outputs = &bad};
+  hlo_test_succeed(hlocc_executable_launch(twice, &other, &to_bad, &worse, NULL));
+  hlo_test_expect(hlocc_buffer_map(worse, HLOCC_READ, &data), HLOCC_INVALID_ARGUMENT, "expected 2");
+  hlocc_buffer_free(bad);
+  hlocc_buffer_free(worse);
+  hlocc_executable_free(twice);
+  hlocc_buffer_t* outputs[] = {NULL, other};
+  hlocc_launch_options_t options = {.struct_size = sizeof options, .outputs = outputs};
+  hlo_test_succeed(hlocc_executable_launch(both, &in, &options, results, NULL));
+  check_elements(results[0], 2, 2);
+  check_elements(results[1], 3, 3);
+  hlo_test_succeed(hlocc_buffer_map(results[0], HLOCC_READ, &data));
+  assert_ptr_equal(data, memory);
+  hlocc_buffer_unmap(results[0]);
+  hlocc_buffer_free(in);
+  // An output goes before a donated argument, whose memory is free then.
+  hlocc_buffer_free(outputs[1]);
+  in = results[0];
+  outputs[0] = results[1];
+  outputs[1] = NULL;
+  hlo_test_succeed(hlocc_executable_launch(both, &in, &options, results, NULL));
+  assert_true(hlocc_buffer_is_donated(in) && hlocc_buffer_is_donated(outputs[0]));
+  check_elements(results[0], 4, 4);
+  check_elements(results[1], 6, 6);
+  hlocc_buffer_free(in);
+  hlocc_buffer_free(outputs[0]);
+  hlocc_buffer_free(results[0]);
+  hlocc_buffer_free(results[1]);
+  hlocc_executable_free(fails);
+  hlocc_executable_free(both);
+  hlocc_client_free(client);
+}
+
 static void test_donation_can_be_refused(void** state) {
   (void)state;
   static const uint32_t kFirst[] = {0};
@@ -783,7 +895,8 @@ static hlocc_error_t* session(hlocc_client_t* client, hlocc_executable_t* execut
   if (!error) memset(data, 0, sizeof out);
   if (made) hlocc_buffer_unmap(made);
   if (!error) error = hlocc_buffer_copy(made, client, 1, &copy);
-  if (!error) error = hlocc_executable_launch(executable, &lent, NULL, &result, &end);
+  const hlocc_launch_options_t options = {.struct_size = sizeof options, .outputs = &made};
+  if (!error) error = hlocc_executable_launch(executable, &lent, &options, &result, &end);
   const bool is_called = !error && (error = hlocc_event_on_ready(end, count_call, &called)) == NULL;
   if (!error) error = hlocc_buffer_ready(result, &ready);
   if (!error) error = hlocc_buffer_read(result, out, sizeof out, &copied);
@@ -860,6 +973,8 @@ int main(void) {
       cmocka_unit_test(test_lends_memory),
       cmocka_unit_test(test_donates_lent_memory),
       cmocka_unit_test(test_donates_what_is_returned),
+      cmocka_unit_test(test_writes_to_lent_memory),
+      cmocka_unit_test(test_outputs_and_donation),
       cmocka_unit_test(test_donation_can_be_refused),
       cmocka_unit_test(test_maps_for_writing),
       cmocka_unit_test(test_takes_memory),

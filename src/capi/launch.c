@@ -11,9 +11,10 @@ typedef struct launch {
   hlo_buffer_t** results;
   hlo_buffer_t*** argument_rows;
   hlo_buffer_t*** result_rows;
-  hlo_event_t** ends;     // [device]
-  hlo_event_t** copied;   // as results, of a run on arrays
-  hlocc_buffer_t** made;  // as results, of a launch on buffers
+  hlo_buffer_t*** replaced_rows;  // as result_rows, of a launch that names outputs
+  hlo_event_t** ends;             // [device]
+  hlo_event_t** copied;           // as results, of a run on arrays
+  hlocc_buffer_t** made;          // as results, of a launch on buffers
 } launch_t;
 
 static void init_launch(const hlocc_executable_t* executable, launch_t* launch) {
@@ -78,6 +79,23 @@ static hlo_status_t reserve_outputs(launch_t* launch, hlocc_client_t* client,
   return event->event ? hlo_ok() : hlo_status_out_of_memory(sizeof(void*));
 }
 
+static hlo_status_t take_outputs(launch_t* launch, hlocc_buffer_t* const* outputs,
+                                 hlo_launch_t* out_call) {
+  hlo_arena_t* arena = &launch->arena;
+  const size_t rows = launch->device_count, columns = launch->result_count;
+  hlo_buffer_t** buffers = hlo_arena_array(arena, rows * columns, sizeof(void*));
+  launch->replaced_rows = hlo_arena_array(arena, rows, sizeof(void*));
+  HLO_TRY(hlo_arena_status(arena));
+  for (size_t row = 0; row < rows; ++row) launch->replaced_rows[row] = buffers + row * columns;
+  for (size_t i = 0; i < rows * columns; ++i) {
+    buffers[i] = outputs[i] ? outputs[i]->buffer : NULL;
+    if (!outputs[i]) continue;
+    HLO_TRY_MSG(hlo_capi_buffer_check(outputs[i]), "memory for result %zu", i % columns);
+  }
+  out_call->replaced = (hlo_buffer_t* const* const*)launch->replaced_rows;
+  return hlo_ok();
+}
+
 static hlo_status_t read_options(launch_t* launch, const hlocc_executable_t* executable,
                                  const hlocc_launch_options_t* given, hlo_launch_t* out_call) {
   hlocc_launch_options_t options;
@@ -93,7 +111,7 @@ static hlo_status_t read_options(launch_t* launch, const hlocc_executable_t* exe
   for (uint32_t i = 0; i < options.kept_count; ++i) kept[i] = options.kept[i];
   out_call->non_donatable_count = options.kept_count;
   out_call->non_donatable = kept;
-  return hlo_ok();
+  return options.outputs ? take_outputs(launch, options.outputs, out_call) : hlo_ok();
 }
 
 // Gives the caller the results, and their event.

@@ -241,6 +241,61 @@ static hlo_status_t prepare_arguments(const hlo_launch_t* launch, hlo_run_t* run
   return hlo_ok();
 }
 
+static uint32_t count_replaced(hlo_buffer_t* const* replaced, uint32_t result_count) {
+  uint32_t count = 0;
+  for (uint32_t r = 0; replaced && r < result_count; ++r) count += replaced[r] != NULL;
+  return count;
+}
+
+// Donates the buffer whose memory result `r` takes. The run waits for its readers.
+static hlo_status_t donate_replaced(const hlo_launch_t* launch, hlo_run_t* run,
+                                    hlo_buffer_t* const* arguments, hlo_buffer_t* buffer,
+                                    uint32_t r) {
+  const hlo_signature_entry_t* entry = &run->loaded->executable->results[r];
+  const hlo_memory_t* memory = &run->device->memories[run->loaded->result_kinds[r]];
+  for (uint32_t i = 0; i < launch->argument_count; ++i) {
+    if (arguments[i] != buffer) continue;
+    return hlo_invalid_argument("argument %u cannot be the memory of a result as well", i);
+  }
+  if (hlo_buffer_memory(buffer) != memory) {
+    return hlo_invalid_argument("the buffer is in another memory than the result");
+  }
+  if (hlo_buffer_size_bytes(buffer) != entry->size_bytes) {
+    return hlo_invalid_argument("the buffer has %zu bytes, expected %zu",
+                                hlo_buffer_size_bytes(buffer), entry->size_bytes);
+  }
+  hlo_buffer_use_t* use = &run->uses[run->use_count];
+  HLO_TRY(hlo_buffer_donate(buffer, use));
+  if (!use->is_donated) {
+    hlo_buffer_donate_abort(buffer, use);
+    return hlo_failed_precondition("the memory of the buffer must not be overwritten");
+  }
+  ++run->use_count;
+  run->is_pending |= is_pending(use);
+  return hlo_ok();
+}
+
+static hlo_status_t prepare_replaced(const hlo_launch_t* launch, hlo_run_t* run,
+                                     hlo_buffer_t* const* arguments,
+                                     hlo_buffer_t* const* replaced) {
+  for (uint32_t r = 0; replaced && r < run->loaded->executable->result_count; ++r) {
+    if (!replaced[r]) continue;
+    HLO_TRY_MSG(donate_replaced(launch, run, arguments, replaced[r], r), "memory for result %u", r);
+  }
+  return hlo_ok();
+}
+
+static void abort_replaced(hlo_run_t* run, hlo_buffer_t* const* replaced) {
+  uint32_t at = run->loaded->executable->argument_count;
+  const uint32_t end = run->use_count;
+  for (uint32_t r = 0; at < end; ++r) {
+    if (replaced[r]) hlo_buffer_donate_abort(replaced[r], &run->uses[at++]);
+  }
+  if (end > run->loaded->executable->argument_count) {
+    run->use_count = run->loaded->executable->argument_count;
+  }
+}
+
 static void abort_arguments(hlo_run_t* run, hlo_buffer_t* const* arguments) {
   for (uint32_t i = run->use_count; i-- > 0;) {
     if (run->taken[i]) {
@@ -263,16 +318,31 @@ static hlo_storage_t* reusable_storage(const hlo_run_t* run, uint32_t r,
                                                            : NULL;
 }
 
-static hlo_status_t prepare_results(hlo_run_t* run, hlo_buffer_t** results) {
+// Creates the storage of result `r`; use: of the buffer whose memory it takes, or NULL.
+static hlo_status_t create_output(hlo_run_t* run, uint32_t r, hlo_memory_t* memory,
+                                  const hlo_buffer_use_t* use, hlo_storage_t** out_storage) {
+  const size_t size_bytes = run->loaded->executable->results[r].size_bytes;
+  if (use && size_bytes) {
+    *out_storage = hlo_storage_create_heir(use->storage);
+    return *out_storage ? hlo_ok() : hlo_status_out_of_memory(sizeof(hlo_storage_t));
+  }
+  *out_storage = use ? NULL : reusable_storage(run, r, memory);
+  if (*out_storage) return hlo_ok();
+  HLO_TRY(hlo_storage_create_deferred(memory, size_bytes, out_storage));
+  (*out_storage)->account = run->loaded->result_account;
+  return hlo_ok();
+}
+
+static hlo_status_t prepare_results(hlo_run_t* run, hlo_buffer_t* const* replaced,
+                                    hlo_buffer_t** results) {
   const hlo_executable_t* executable = run->loaded->executable;
+  const hlo_buffer_use_t* next = run->uses + executable->argument_count;
   for (uint32_t r = 0; r < executable->result_count; ++r) {
     const hlo_signature_entry_t* entry = &executable->results[r];
     hlo_memory_t* memory = &run->device->memories[run->loaded->result_kinds[r]];
-    hlo_storage_t* storage = reusable_storage(run, r, memory);
-    if (!storage) {
-      HLO_TRY(hlo_storage_create_deferred(memory, entry->size_bytes, &storage));
-      storage->account = run->loaded->result_account;
-    }
+    const bool is_replacing = replaced && replaced[r];
+    hlo_storage_t* storage = NULL;
+    HLO_TRY(create_output(run, r, memory, is_replacing ? next++ : NULL, &storage));
     run->progress.size_bytes += hlo_storage_missing_bytes(storage);
     run->outputs[r] = storage;
     ++run->output_count;
@@ -325,7 +395,9 @@ static hlo_status_t prepare_device(hlo_loaded_t* loaded, const hlo_launch_t* lau
                                    hlo_run_t** out_run) {
   hlo_device_t* device = launch->device ? launch->device : loaded->devices[row];
   hlo_buffer_t* const* arguments = launch->argument_count ? launch->arguments[row] : NULL;
-  HLO_TRY(hlo_run_create(loaded, device, row, out_run));
+  hlo_buffer_t* const* replaced = launch->replaced ? launch->replaced[row] : NULL;
+  const uint32_t replaced_count = count_replaced(replaced, loaded->executable->result_count);
+  HLO_TRY(hlo_run_create(loaded, device, row, replaced_count, out_run));
   if (launch->call_location) {  // without memory for it, the location is not known
     const char* at = launch->call_location;
     (*out_run)->call_location = hlo_mem_strndup(at, strlen(at));
@@ -335,7 +407,8 @@ static hlo_status_t prepare_device(hlo_loaded_t* loaded, const hlo_launch_t* lau
                                    &(*out_run)->foreign));
   }
   HLO_TRY(prepare_arguments(launch, *out_run, arguments));
-  return prepare_results(*out_run,
+  HLO_TRY(prepare_replaced(launch, *out_run, arguments, replaced));
+  return prepare_results(*out_run, replaced,
                          loaded->executable->result_count ? launch->out_results[row] : NULL);
 }
 
@@ -345,6 +418,7 @@ static void abort_device(const hlo_launch_t* launch, uint32_t row, hlo_run_t* ru
     hlo_buffer_release(launch->out_results[row][r]);
     launch->out_results[row][r] = NULL;
   }
+  abort_replaced(run, launch->replaced ? launch->replaced[row] : NULL);
   abort_arguments(run, launch->argument_count ? launch->arguments[row] : NULL);
   hlo_run_release(run);
 }

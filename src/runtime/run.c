@@ -28,22 +28,23 @@ typedef struct run_layout {
   size_t uses, outputs, addresses, waiters, saved, taken, size_bytes;
 } run_layout_t;
 
-static run_layout_t layout_of(const hlo_executable_t* executable) {
+static run_layout_t layout_of(const hlo_executable_t* executable, uint32_t replaced_count) {
   size_t arguments = executable->argument_count, results = executable->result_count;
+  const size_t uses = arguments + replaced_count;
   run_layout_t at = {.uses = sizeof(hlo_run_t)};
-  at.outputs = at.uses + arguments * sizeof(hlo_buffer_use_t);
+  at.outputs = at.uses + uses * sizeof(hlo_buffer_use_t);
   at.addresses = at.outputs + results * sizeof(hlo_storage_t*);
   at.waiters = at.addresses + (arguments + results) * sizeof(void*);
-  at.saved = at.waiters + arguments * sizeof(hlo_event_waiter_t);
+  at.saved = at.waiters + uses * sizeof(hlo_event_waiter_t);
   at.taken = at.saved + executable->program->saved_bytes;
   at.size_bytes = at.taken + arguments * sizeof(bool);
   return at;
 }
 
 hlo_status_t hlo_run_create(hlo_loaded_t* loaded, hlo_device_t* device, uint32_t row,
-                            hlo_run_t** out_run) {
+                            uint32_t replaced_count, hlo_run_t** out_run) {
   const hlo_executable_t* executable = loaded->executable;
-  const run_layout_t at = layout_of(executable);
+  const run_layout_t at = layout_of(executable, replaced_count);
   hlo_run_t* run = hlo_mem_alloc_zeroed(at.size_bytes);
   if (!run) return hlo_status_out_of_memory(at.size_bytes);
   run->done = hlo_event_create();
@@ -149,7 +150,8 @@ static void finish(hlo_run_t* run) {
   hlo_event_release(done);
 }
 
-// Returns the error of the first failed input, in argument order.
+// Returns the error of the first failed input, in argument order, then of the buffers whose memory
+// results take: that of a failed one may not exist.
 static hlo_status_t input_error(const hlo_run_t* run) {
   for (uint32_t i = 0; i < run->use_count; ++i) {
     hlo_status_t error = hlo_event_error(run->uses[i].ready);

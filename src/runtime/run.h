@@ -40,7 +40,7 @@ typedef struct hlo_run {
   bool is_immediate;          // runs on the launching thread, where it ends before the call does
   bool is_pending;            // at the launch, an input was not ready or a donated one in use
   uint32_t use_count;
-  hlo_buffer_use_t* uses;     // per argument
+  hlo_buffer_use_t* uses;     // per argument, then per buffer whose memory a result takes
   hlo_event_waiter_t* waiters;  // of `uses`
   bool* taken;                  // the argument's handle was invalidated
   uint32_t output_count;
@@ -63,8 +63,9 @@ typedef struct hlo_run {
   hlo_device_op_t launch;  // the entry in progress
 } hlo_run_t;
 
+/// replaced_count: buffers whose memory results take.
 hlo_status_t hlo_run_create(hlo_loaded_t* loaded, hlo_device_t* device, uint32_t row,
-                            hlo_run_t** out_run) HLO_MUST_USE;
+                            uint32_t replaced_count, hlo_run_t** out_run) HLO_MUST_USE;
 /// Frees a run that has not started, or has ended.
 void hlo_run_release(hlo_run_t* run);
 /// Groups the runs of one launch, so that their collectives rendezvous.

@@ -99,8 +99,12 @@ static bool print_inputs(const explanation_t* e, const hlo_run_t* run) {
     const bool is_read = !is_pending && use->is_donated && hlo_storage_has_other_uses(use->storage);
     if (!is_pending && !is_read) continue;
     if (++count > SHOWN) continue;
-    hlo_strbuf_puts(e->out, count == 1 ? "waits for argument " : ", argument ");
-    hlo_strbuf_printf(e->out, "%u: ", i);
+    hlo_strbuf_puts(e->out, count == 1 ? "waits for " : ", ");
+    if (i < run->loaded->executable->argument_count) {
+      hlo_strbuf_printf(e->out, "argument %u: ", i);
+    } else {
+      hlo_strbuf_puts(e->out, "the memory of a result: ");
+    }
     if (is_pending) {
       print_event(e, use->ready);
     } else {
