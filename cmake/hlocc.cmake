@@ -349,7 +349,7 @@ function(hlo_unit_tests)
   hlo_abi_checks(pjrt test_pjrt_abi)
   hlo_abi_checks(ffi test_ffi_abi test_ffi_handlers_jaxlib)
   # The interface on devices whose memory the host cannot access, and whose operations end late.
-  foreach(test buffer execute layout memory)
+  foreach(test buffer execute layout memory pieces)
     add_test(NAME pjrt/${test}_slow COMMAND test_pjrt_${test} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
     set_tests_properties(pjrt/${test}_slow PROPERTIES LABELS unit
                          ENVIRONMENT HLOCC_DEVICE_BACKEND=slow)
