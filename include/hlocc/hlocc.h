@@ -447,6 +447,13 @@ HLOCC_API hlocc_error_t* hlocc_register_function(const char* target, hlocc_funct
  * errors: also those of the handler */
 HLOCC_API hlocc_error_t* hlocc_register_ffi_handler(const char* target, void* handler);
 
+/* The same for the programs of one client, which prefer its functions to those of the process. Their
+ * code must stay loaded until all objects of the client are freed. */
+HLOCC_API hlocc_error_t* hlocc_client_register_function(hlocc_client_t* client, const char* target,
+                                                        hlocc_function_t function);
+HLOCC_API hlocc_error_t* hlocc_client_register_ffi_handler(hlocc_client_t* client,
+                                                           const char* target, void* handler);
+
 #ifdef __cplusplus
 }
 #endif

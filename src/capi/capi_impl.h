@@ -8,6 +8,7 @@
 #include "base/observer.h"
 #include "compiler/cache.h"
 #include "compiler/compiler.h"
+#include "ffi/registry.h"
 #include "hlocc/hlocc.h"
 #include "runtime/executable.h"
 
@@ -19,6 +20,7 @@ struct hlocc_client {
   void* log_context;
   hlo_client_t* client;
   hlo_compile_cache_t* cache;
+  hlo_ffi_registry_t* functions;
 };
 
 hlocc_client_t* hlo_capi_client_retain(hlocc_client_t* client);

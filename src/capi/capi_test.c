@@ -345,6 +345,40 @@ static void test_functions_of_the_application(void** state) {
   hlocc_client_free(client);
 }
 
+static void halve_it(void* out, const void** in, hlocc_call_status_t* status) {
+  (void)status;
+  for (int i = 0; i < 2; ++i) ((float*)out)[i] = ((const float*)in[0])[i] / 2;
+}
+
+static void test_functions_of_a_client(void** state) {
+  (void)state;
+  static const char kText[] =
+      "func.func @main(%a: tensor<2xf32>) -> tensor<2xf32> {\n"
+      "  %0 = stablehlo.custom_call @scale_it(%a) {api_version = 2 : i32} : (tensor<2xf32>) -> "
+      "tensor<2xf32>\n"
+      "  return %0 : tensor<2xf32>\n}\n";
+  hlocc_client_t *own = hlo_test_client(1), *other = hlo_test_client(1);
+  assert_null(hlocc_client_register_function(own, "scale_it", halve_it));
+  hlo_test_expect(hlocc_client_register_function(own, "scale_it", double_it), HLOCC_ALREADY_EXISTS,
+                  "scale_it");
+  hlo_test_expect(hlocc_client_register_ffi_handler(own, "x", NULL), HLOCC_INVALID_ARGUMENT,
+                  "address");
+  hlocc_executable_t* executable = NULL;
+  hlo_test_expect(hlocc_executable_load(other, kText, strlen(kText), NULL, &executable),
+                  HLOCC_NOT_FOUND, "scale_it");
+  assert_null(hlocc_register_function("scale_it", double_it));
+  hlocc_executable_t* executables[] = {load(own, kText, 1), load(other, kText, 1)};
+  const float a[] = {1, 2}, expected[] = {0.5f, 2};
+  for (int i = 0; i < 2; ++i) {
+    float result[2];
+    assert_null(hlocc_executable_run(executables[i], (const void*[]){a}, (void*[]){result}));
+    assert_true(result[0] == expected[i] && result[1] == 2 * expected[i]);
+    hlocc_executable_free(executables[i]);
+  }
+  hlocc_client_free(own);
+  hlocc_client_free(other);
+}
+
 typedef struct records {
   int count;
   hlocc_log_record_t last;
@@ -465,6 +499,7 @@ int main(void) {
       cmocka_unit_test(test_errors_have_places),
       cmocka_unit_test(test_failed_runs_say_where),
       cmocka_unit_test(test_functions_of_the_application),
+      cmocka_unit_test(test_functions_of_a_client),
       cmocka_unit_test(test_log_sink),
       cmocka_unit_test(test_log_level),
       cmocka_unit_test(test_nothing_is_fine),

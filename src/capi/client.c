@@ -84,6 +84,8 @@ static hlo_status_t fill_client(const hlocc_client_options_t* given, hlocc_clien
   hlo_client_options_read(&client->config, &client->observer, &client_options);
   if (options.device_count) client_options.device_count = options.device_count;
   if (options.thread_count) client_options.thread_count = options.thread_count;
+  HLO_TRY(hlo_ffi_registry_create(&client->functions));
+  client_options.functions = client->functions;
   HLO_TRY(hlo_client_create(&client_options, &client->client));
   return hlo_compile_cache_create(&client->config, &client->observer.log, &client->cache);
 }
@@ -106,6 +108,7 @@ hlocc_error_t* hlocc_client_create(const hlocc_client_options_t* options,
 static void free_client(void* context) {
   hlocc_client_t* client = context;
   hlo_compile_cache_release(client->cache);
+  hlo_ffi_registry_release(client->functions);
   hlo_observer_deinit(&client->observer);
   hlo_config_deinit(&client->config);
   hlo_mem_free(client);

@@ -24,6 +24,7 @@ struct hlo_client {
   hlo_memory_queue_t memory_queue;
   hlo_dma_table_t dma_table;
   const hlo_observer_t* observer;
+  struct hlo_ffi_registry* functions;
   hlo_trace_t* trace;
   atomic_ullong run_id;
   atomic_ullong work_count;  // launches and copies in flight, and one until the release begins
@@ -147,6 +148,7 @@ hlo_status_t hlo_client_create(const hlo_client_options_t* options, hlo_client_t
   hlo_client_t* client = hlo_mem_alloc_zeroed(bytes);
   if (!client) return hlo_status_out_of_memory(bytes);
   client->observer = options->observer;
+  client->functions = options->functions;
   client->trace = hlo_observer_trace(options->observer);
   hlo_status_t status = create_memory(options, client);
   if (hlo_status_is_ok(status)) {
@@ -307,6 +309,10 @@ hlo_dma_table_t* hlo_client_dma_table(hlo_client_t* client) {
 }
 const hlo_observer_t* hlo_client_observer(const hlo_client_t* client) {
   return client->observer;
+}
+
+struct hlo_ffi_registry* hlo_client_functions(const hlo_client_t* client) {
+  return client->functions;
 }
 
 hlo_trace_t* hlo_client_trace(const hlo_client_t* client) {

@@ -49,6 +49,8 @@ typedef struct hlo_client_options {
   uint32_t device_count;  // 0: one
   uint32_t thread_count;  // 0: the number of cores that the process may use
   const hlo_observer_t* observer;  // lent, outlives the client; may be NULL
+  struct hlo_ffi_registry* functions;  // foreign functions that programs of this client may call
+                                       // besides those of the process; lent likewise; may be NULL
   int64_t memory_mib;     // limit on memory of kind device; 0: the machine's memory
   int64_t host_memory_mib;  // limit on each kind of host memory; 0: the machine's memory
   int64_t kept_mib;       // limit on freed memory of each kind kept for reuse; 0: a quarter of the
@@ -115,6 +117,8 @@ hlo_status_t hlo_client_explain_exhaustion(hlo_client_t* client,
 hlo_memory_queue_t* hlo_client_memory_queue(hlo_client_t* client);
 /// Returns the host memory mapped for direct memory access.
 hlo_dma_table_t* hlo_client_dma_table(hlo_client_t* client);
+/// Returns the client's own foreign functions; may be NULL.
+struct hlo_ffi_registry* hlo_client_functions(const hlo_client_t* client);
 /// Returns the observer of launches; may be NULL.
 const hlo_observer_t* hlo_client_observer(const hlo_client_t* client);
 /// Returns the trace, which gets a span for every run and copy; NULL if disabled.

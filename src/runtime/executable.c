@@ -71,7 +71,8 @@ hlo_status_t hlo_loaded_create(hlo_client_t* client, hlo_executable_t* executabl
   if (hlo_status_is_ok(status)) status = read_kinds(executable, true, loaded->result_kinds);
   if (hlo_status_is_ok(status)) status = open_accounts(client, executable->name, loaded);
   if (hlo_status_is_ok(status)) {
-    status = hlo_foreign_calls_create(executable->program, NULL, &loaded->foreign);
+    status = hlo_foreign_calls_create(executable->program, hlo_client_functions(client),
+                                      &loaded->foreign);
   }
   if (!hlo_status_is_ok(status)) {
     close_accounts(loaded);
