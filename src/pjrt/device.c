@@ -164,6 +164,10 @@ hlo_status_t hlo_pjrt_Device_MemoryStats(PJRT_Device_MemoryStats_Args* args) {
   args->pool_bytes_is_set = true;
   args->peak_pool_bytes = (int64_t)stats.peak_reserved_bytes;
   args->peak_pool_bytes_is_set = true;
+  // Callers do not initialise these, which hlocc does not count.
+  args->bytes_reserved_is_set = args->peak_bytes_reserved_is_set = false;
+  args->bytes_reservable_limit_is_set = args->largest_free_block_bytes_is_set = false;
+  args->peak_allocated_bytes_is_set = false;
   return hlo_ok();
 }
 
