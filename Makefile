@@ -23,7 +23,7 @@ compile   = cmake --build $(1) -j $(JOBS) $(2)
 
 .PHONY: help all venv demo check check-ci check-full check-asan check-ubsan check-tsan check-clang \
         check-rules check-docs size check-accuracy check-emulated check-aarch64 golden-update fuzz fuzz-coverage fuzz-modules bench docs format \
-        install wheel deb check-packages check-versions check-examples clean
+        install wheel deb check-packages check-versions check-examples check-libraries clean
 
 all:
 	@$(DEPS) build
@@ -33,7 +33,8 @@ all:
 help:
 	@echo "make demo | all | check | check-ci | check-full | check-asan | check-ubsan | check-tsan |"
 	@echo "     check-accuracy | check-emulated | check-aarch64 | size | golden-update | fuzz | fuzz-coverage | fuzz-modules | bench | docs | format | install (PREFIX, DESTDIR) |"
-	@echo "     wheel | deb | check-packages | check-versions | check-examples | clean"
+	@echo "     wheel | deb | check-packages | check-versions | check-examples |"
+	@echo "     check-libraries | clean"
 
 venv:
 	@$(DEPS) python
@@ -228,6 +229,12 @@ check-versions: all
 	@python3 tests/versions/matrix.py --library $(BUILD)/lib/pjrt_c_api_hlocc_plugin.so --readme README.md $(UPDATE)
 
 # All examples in small settings, in an environment that has their libraries.
+# Checkouts of libraries whose source archives have no tests: LIBRARY_CHECKOUTS="equinox=DIR jaxopt=DIR".
+check-libraries: all
+	@python3 tests/libraries/libraries.py run --venv $(BUILD)/libraries --out $(BUILD)/libraries.json \
+	  --plugin $(BUILD)/lib/pjrt_c_api_hlocc_plugin.so $(addprefix --checkout ,$(LIBRARY_CHECKOUTS))
+	@python3 tests/libraries/libraries.py table $(BUILD)/libraries.json
+
 check-examples: all
 	@$(DEPS) gallery
 	HLOCC_LIBRARY_PATH=$(CURDIR)/$(BUILD)/lib/pjrt_c_api_hlocc_plugin.so PYTHONPATH=$(CURDIR)/python \
