@@ -228,13 +228,13 @@ check-packages: wheel deb venv
 check-versions: all
 	@python3 tests/versions/matrix.py --library $(BUILD)/lib/pjrt_c_api_hlocc_plugin.so --readme README.md $(UPDATE)
 
-# All examples in small settings, in an environment that has their libraries.
 # Checkouts of libraries whose source archives have no tests: LIBRARY_CHECKOUTS="equinox=DIR jaxopt=DIR".
 check-libraries: all
 	@python3 tests/libraries/libraries.py run --venv $(BUILD)/libraries --out $(BUILD)/libraries.json \
 	  --plugin $(BUILD)/lib/pjrt_c_api_hlocc_plugin.so $(addprefix --checkout ,$(LIBRARY_CHECKOUTS))
 	@python3 tests/libraries/libraries.py table $(BUILD)/libraries.json
 
+# All examples in small settings, in an environment that has their libraries.
 check-examples: all
 	@$(DEPS) gallery
 	HLOCC_LIBRARY_PATH=$(CURDIR)/$(BUILD)/lib/pjrt_c_api_hlocc_plugin.so PYTHONPATH=$(CURDIR)/python \

@@ -113,6 +113,11 @@ hlo_config_index_t hlo_config_find(const char* name) {
   return find_option(name, strlen(name));
 }
 
+const char* hlo_config_text(const hlo_config_t* config, hlo_config_index_t index) {
+  const void* member = (const uint8_t*)config + kOptions[index].offset;
+  return *(const char* const*)member;
+}
+
 int64_t hlo_config_number(const hlo_config_t* config, hlo_config_index_t index) {
   const hlo_config_info_t* info = &kOptions[index];
   const void* member = (const uint8_t*)config + info->offset;

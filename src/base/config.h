@@ -76,7 +76,9 @@ hlo_status_t hlo_config_set(hlo_config_t* config, const char* name, const char* 
 
 /// Returns the number of a name, HLO_CONFIG_COUNT if no option has it.
 hlo_config_index_t hlo_config_find(const char* name);
-/// Returns the value of an option that is no text.
+/// Returns the value of a STRING; lent.
+const char* hlo_config_text(const hlo_config_t* config, hlo_config_index_t index);
+/// Returns the value of an option of another kind.
 int64_t hlo_config_number(const hlo_config_t* config, hlo_config_index_t index);
 
 /// Prints the value in the form that hlo_config_set() reads.

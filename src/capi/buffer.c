@@ -11,6 +11,17 @@ hlocc_buffer_t* hlo_capi_buffer_reserve(hlocc_client_t* client) {
   return buffer;
 }
 
+// Gives the caller a reserved buffer that `status` says is made; frees it after a failure.
+static hlo_status_t hand_over(hlocc_buffer_t* buffer, hlo_status_t status,
+                              hlocc_buffer_t** out_buffer) {
+  if (!hlo_status_is_ok(status)) {
+    hlocc_buffer_free(buffer);
+    return status;
+  }
+  *out_buffer = buffer;
+  return hlo_ok();
+}
+
 void hlocc_buffer_free(hlocc_buffer_t* buffer) {
   if (!buffer) return;
   hlo_buffer_use_end(&buffer->write);
@@ -57,13 +68,7 @@ static hlo_status_t create_on(hlocc_client_t* client, uint32_t device, const sou
   HLO_TRY(hlo_capi_memory(client, device, source->shape->memory, &memory));
   hlocc_buffer_t* buffer = hlo_capi_buffer_reserve(client);
   if (!buffer) return hlo_status_out_of_memory(sizeof *buffer);
-  hlo_status_t status = create(source, memory, &buffer->buffer);
-  if (!hlo_status_is_ok(status)) {
-    hlocc_buffer_free(buffer);
-    return status;
-  }
-  *out_buffer = buffer;
-  return hlo_ok();
+  return hand_over(buffer, create(source, memory, &buffer->buffer), out_buffer);
 }
 
 hlocc_error_t* hlocc_buffer_create(hlocc_client_t* client, uint32_t device,
@@ -217,13 +222,8 @@ static hlo_status_t copy(hlocc_buffer_t* buffer, hlocc_client_t* client, uint32_
   HLO_TRY(hlo_capi_buffer_check(buffer));
   hlocc_buffer_t* result = hlo_capi_buffer_reserve(client);
   if (!result) return hlo_status_out_of_memory(sizeof *result);
-  hlo_status_t status = hlo_buffer_copy_to_memory(buffer->buffer, memory, &result->buffer);
-  if (!hlo_status_is_ok(status)) {
-    hlocc_buffer_free(result);
-    return status;
-  }
-  *out_buffer = result;
-  return hlo_ok();
+  return hand_over(result, hlo_buffer_copy_to_memory(buffer->buffer, memory, &result->buffer),
+                   out_buffer);
 }
 
 hlocc_error_t* hlocc_buffer_copy(hlocc_buffer_t* buffer, hlocc_client_t* client, uint32_t device,
@@ -250,12 +250,7 @@ static hlo_status_t overwrite(hlocc_buffer_t* target, const void* data, size_t s
              : hlo_buffer_overwrite_from_host(target->buffer, data, size_bytes,
                                               HLO_HOST_IMMUTABLE_ONLY_DURING_CALL, NULL,
                                               &result->buffer);
-  if (!hlo_status_is_ok(status)) {
-    hlocc_buffer_free(result);
-    return status;
-  }
-  *out_buffer = result;
-  return hlo_ok();
+  return hand_over(result, status, out_buffer);
 }
 
 hlocc_error_t* hlocc_buffer_overwrite(hlocc_buffer_t* target, const void* data, size_t size_bytes,

@@ -44,6 +44,10 @@ static size_t sum_rows(row_t* rows, size_t count) {
   return left;
 }
 
+static bool is_step(const hlo_span_t* span) {
+  return strcmp(span->category, "step") == 0;
+}
+
 static int64_t fact_of(const hlo_span_t* span, const char* name) {
   for (uint32_t i = 0; i < span->fact_count; ++i) {
     if (strcmp(span->facts[i].name, name) == 0) return span->facts[i].value;
@@ -54,7 +58,7 @@ static int64_t fact_of(const hlo_span_t* span, const char* name) {
 // Rates of steps, whose facts are those of one execution; other spans have none.
 static void print_rates(const row_t* row, hlo_strbuf_t* out) {
   const double ns = (double)row->total_ns / (double)row->count + 1e-3;
-  if (strcmp(row->span->category, "step") != 0) {
+  if (!is_step(row->span)) {
     hlo_strbuf_printf(out, " %9s %9s %9s", "", "", "");
     return;
   }
@@ -82,9 +86,8 @@ hlo_status_t hlo_cli_print_profile(const hlo_recording_t* recording, hlo_strbuf_
                       (double)row->total_ns / NS_PER_US, 100 * (double)row->total_ns / whole_ns);
     print_rates(row, out);
     hlo_strbuf_printf(out, "  %s: %s", row->span->category, row->span->name);
-    const bool is_step = strcmp(row->span->category, "step") == 0;
-    hlo_strbuf_printf(out, "%s%s\n", is_step && row->span->detail ? "  " : "",
-                      is_step && row->span->detail ? row->span->detail : "");
+    if (is_step(row->span) && row->span->detail) hlo_strbuf_printf(out, "  %s", row->span->detail);
+    hlo_strbuf_putc(out, '\n');
   }
   if (recording->dropped_count) {
     hlo_strbuf_printf(out, "no room for %" PRIu64 " spans\n", recording->dropped_count);

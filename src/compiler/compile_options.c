@@ -105,22 +105,6 @@ static void describe_value(const option_value_t* value, const char* text, char* 
 static const char kOwnPrefix[] = "hlocc_";
 enum { OWN_PREFIX_LENGTH = sizeof kOwnPrefix - 1 };
 
-/// The options that a program can have for itself; all others are those of its client.
-static bool apply_to_config(const hlo_option_override_t* override, hlo_compile_config_t* config) {
-  switch (override->index) {
-    case HLO_CONFIG_BACKEND: config->backend = *override->text ? override->text : NULL; return true;
-    case HLO_CONFIG_SUBNORMALS: config->subnormals = (hlo_subnormals_t) override->number; return true;
-    case HLO_CONFIG_CC: config->cc = override->text; return true;
-    case HLO_CONFIG_CHECK: config->verify_each = override->number != 0; return true;
-    case HLO_CONFIG_TEMPORARY_LIMIT:
-      config->temporary_limit = (uint64_t) override->number << 10;
-      return true;
-    case HLO_CONFIG_PERF: config->perf = override->number != 0; return true;
-    case HLO_CONFIG_GDB: config->gdb = override->number != 0; return true;
-    default: return false;
-  }
-}
-
 /// Reads the value as the environment variable would be read.
 static hlo_status_t read_own_override(const char* name, const char* text, hlo_arena_t* arena,
                                       hlo_option_override_t* out) {
@@ -148,7 +132,7 @@ static hlo_status_t add_own_override(const char* key, const char* text, hlo_aren
   HLO_TRY_MSG(status, "compile option %s", key);
   hlo_compile_config_t ignored;
   hlo_compile_config_init(&ignored);
-  if (apply_to_config(out, &ignored)) return hlo_ok();
+  if (hlo_compile_config_set(&ignored, out->index, out->number, out->text)) return hlo_ok();
   return hlo_invalid_argument("compile option %s is one of clients, not of programs", key);
 }
 
@@ -418,7 +402,10 @@ void hlo_compile_options_apply(const hlo_compile_options_t* options, hlo_compile
   config->partition_count = options->partition_count;
   config->device_memory_bytes = options->device_memory_bytes;
   config->layouts = options;
-  for (size_t i = 0; i < options->override_count; ++i) apply_to_config(&options->overrides[i], config);
+  for (size_t i = 0; i < options->override_count; ++i) {
+    const hlo_option_override_t* override = &options->overrides[i];
+    hlo_compile_config_set(config, override->index, override->number, override->text);
+  }
 }
 
 static void put_layout(const hlo_array_layout_t* layout, uint32_t number, hlo_strbuf_t* out) {

@@ -9,12 +9,12 @@
 #include "codegen/target/target.h"
 #include "compiler/backends.h"
 #include "compiler/cache.h"
+#include "compiler/compiler_impl.h"
 #include "compiler/signature.h"
 #include "frontend/frontend.h"
 #include "ir/clone.h"
 #include "ir/entry.h"
 #include "ir/infer.h"
-#include "passes/pipeline.h"
 
 void hlo_compile_config_init(hlo_compile_config_t* config) {
   *config = (hlo_compile_config_t){.replica_count = 1,
@@ -22,18 +22,30 @@ void hlo_compile_config_init(hlo_compile_config_t* config) {
                                     .subnormals = hlo_env_default()->subnormals};
 }
 
+bool hlo_compile_config_set(hlo_compile_config_t* config, hlo_config_index_t option, int64_t number,
+                            const char* text) {
+  switch (option) {
+    case HLO_CONFIG_BACKEND: config->backend = *text ? text : NULL; return true;
+    case HLO_CONFIG_SUBNORMALS: config->subnormals = (hlo_subnormals_t)number; return true;
+    case HLO_CONFIG_CC: config->cc = text; return true;
+    case HLO_CONFIG_CHECK: config->verify_each = number != 0; return true;
+    case HLO_CONFIG_TEMPORARY_LIMIT: config->temporary_limit = (uint64_t)number << 10; return true;
+    case HLO_CONFIG_PERF: config->perf = number != 0; return true;
+    case HLO_CONFIG_GDB: config->gdb = number != 0; return true;
+    default: return false;
+  }
+}
+
 void hlo_compile_config_read(const hlo_config_t* options, const hlo_observer_t* observer,
                              hlo_compile_config_t* config) {
   hlo_compile_config_init(config);
-  config->backend = *options->backend ? options->backend : NULL;
+  for (hlo_config_index_t i = 0; i < HLO_CONFIG_COUNT; ++i) {
+    const bool is_text = hlo_config_info(i)->kind == HLO_CONFIG_KIND_STRING;
+    hlo_compile_config_set(config, i, is_text ? 0 : hlo_config_number(options, i),
+                           is_text ? hlo_config_text(options, i) : NULL);
+  }
   config->cpu = options->cpu;
-  config->subnormals = (hlo_subnormals_t)options->subnormals;
-  config->cc = options->cc;
-  config->verify_each = options->check;
   config->profile_steps = options->profile_steps;
-  config->temporary_limit = (uint64_t)options->temporary_limit << 10;
-  config->perf = options->perf;
-  config->gdb = options->gdb;
   config->observer = observer;
 }
 
@@ -123,12 +135,19 @@ static hlo_status_t load(hlo_executable_t* executable, const void* bytes, size_t
   return status;
 }
 
-static hlo_status_t optimise(hlo_executable_t* executable, hlo_dumper_t* dumper) {
-  const hlo_compile_config_t* config = &executable->config;
-  hlo_module_t* module = executable->module;
+hlo_status_t hlo_compile_prepare_entry(hlo_module_t* module, const hlo_compile_config_t* config,
+                                       hlo_func_t** out_entry) {
+  *out_entry = hlo_module_entry(module);
+  if (!*out_entry) {
+    return hlo_invalid_argument("the program has no function @main, nor a single public one");
+  }
+  return config->layouts ? hlo_layouts_apply(*out_entry, config->layouts) : hlo_ok();
+}
+
+hlo_status_t hlo_compile_run_stages(hlo_module_t* module, hlo_stage_t first, hlo_stage_t last,
+                                    const hlo_compile_config_t* config, hlo_dumper_t* dumper) {
   hlo_env_t env;
   HLO_TRY(hlo_compile_config_env(config, &env));
-  hlo_dump_module(dumper, HLO_DUMP_STAGE_input, module);
   const hlo_stage_options_t options = {
       .partition_count = config->partition_count,
       .has_layouts = config->layouts != NULL,
@@ -137,7 +156,14 @@ static hlo_status_t optimise(hlo_executable_t* executable, hlo_dumper_t* dumper)
                  .check_changed = config->verify_each,
                  .dumper = dumper,
                  .trace = hlo_observer_trace(config->observer)}};
-  HLO_TRY(hlo_stages_run(module, HLO_STAGE_IMPORT, HLO_STAGE_OPTIMISE, &options));
+  return hlo_stages_run(module, first, last, &options);
+}
+
+static hlo_status_t optimise(hlo_executable_t* executable, hlo_dumper_t* dumper) {
+  hlo_module_t* module = executable->module;
+  hlo_dump_module(dumper, HLO_DUMP_STAGE_input, module);
+  HLO_TRY(hlo_compile_run_stages(module, HLO_STAGE_IMPORT, HLO_STAGE_OPTIMISE, &executable->config,
+                                 dumper));
   hlo_dump_module(dumper, HLO_DUMP_STAGE_final, module);
   return hlo_ok();
 }
@@ -201,12 +227,9 @@ static hlo_status_t mark_donated(hlo_func_t* entry, const hlo_compile_config_t* 
 static hlo_status_t complete(hlo_executable_t* executable, const void* bytes, size_t size_bytes,
                              const void* options, size_t options_bytes) {
   hlo_module_t* module = executable->module;
-  hlo_func_t* entry = hlo_module_entry(module);
-  if (!entry) {
-    return hlo_invalid_argument("the program has no function @main, nor a single public one");
-  }
+  hlo_func_t* entry;
+  HLO_TRY(hlo_compile_prepare_entry(module, &executable->config, &entry));
   executable->name = module->name ? module->name : entry->name;
-  if (executable->config.layouts) HLO_TRY(hlo_layouts_apply(entry, executable->config.layouts));
   HLO_TRY(mark_donated(entry, &executable->config));
   executable->fingerprint = hlo_module_hash(module) ^
                             ((uint64_t)executable->config.subnormals << 63) ^

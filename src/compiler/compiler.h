@@ -56,6 +56,10 @@ void hlo_compile_config_init(hlo_compile_config_t* config);
 /// As above, then the library's options (lent, as the observer is).
 void hlo_compile_config_read(const hlo_config_t* options, const hlo_observer_t* observer,
                              hlo_compile_config_t* config);
+/// Sets an option that a program may have for itself; `number` of an INT, BOOL or CHOICE, `text` (lent)
+/// of a STRING. Returns false without an effect for the options of clients.
+bool hlo_compile_config_set(hlo_compile_config_t* config, hlo_config_index_t option, int64_t number,
+                            const char* text);
 /// The environment in which the program is to run. errors : those of hlo_cpu_detect()
 hlo_status_t hlo_compile_config_env(const hlo_compile_config_t* config,
                                     hlo_env_t* out_env) HLO_MUST_USE;

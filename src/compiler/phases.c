@@ -6,11 +6,10 @@
 #include <assert.h>
 
 #include "base/mem.h"
-#include "compiler/signature.h"
+#include "compiler/compiler_impl.h"
 #include "frontend/frontend.h"
 #include "ir/infer.h"
 #include "ir/print.h"
-#include "passes/pipeline.h"
 
 static_assert((int)HLO_PHASE_COUNT == (int)HLO_STAGE_COUNT, "phases are stages");
 
@@ -28,21 +27,9 @@ hlo_status_t hlo_phase_from_name(const char* name, hlo_phase_t* out_phase) {
 static hlo_status_t transform(hlo_phase_t phase, hlo_module_t* module,
                               const hlo_compile_config_t* config, hlo_strbuf_t* out) {
   HLO_TRY(hlo_module_verify(module, NULL));
-  hlo_func_t* entry = hlo_module_entry(module);
-  if (!entry) {
-    return hlo_invalid_argument("the program has no function @main, nor a single public one");
-  }
-  if (config->layouts) HLO_TRY(hlo_layouts_apply(entry, config->layouts));
-  hlo_env_t env;
-  HLO_TRY(hlo_compile_config_env(config, &env));
-  const hlo_stage_options_t options = {
-      .partition_count = config->partition_count,
-      .has_layouts = config->layouts != NULL,
-      .passes = {.env = &env,
-                 .verify_each = config->verify_each,
-                 .check_changed = config->verify_each,
-                 .trace = hlo_observer_trace(config->observer)}};
-  HLO_TRY(hlo_stages_run(module, (hlo_stage_t)phase, (hlo_stage_t)phase, &options));
+  hlo_func_t* entry;
+  HLO_TRY(hlo_compile_prepare_entry(module, config, &entry));
+  HLO_TRY(hlo_compile_run_stages(module, (hlo_stage_t)phase, (hlo_stage_t)phase, config, NULL));
   hlo_print_module(module, &(hlo_print_options_t){.locations = true}, out);
   return hlo_strbuf_status(out);
 }

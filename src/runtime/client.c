@@ -352,7 +352,7 @@ void hlo_client_work_end(hlo_client_t* client) {
 
 hlo_client_t* hlo_memory_client(const hlo_memory_t* memory) { return memory->device->client; }
 
-void hlo_memory_get_stats(hlo_memory_t* memory, hlo_memory_stats_t* out_stats) {
+void hlo_memory_get_stats(const hlo_memory_t* memory, hlo_memory_stats_t* out_stats) {
   hlo_heap_stats_t heap;
   const hlo_client_t* client = hlo_memory_client(memory);
   hlo_heap_get_stats(client->heaps[memory->kind], &heap);

@@ -140,6 +140,6 @@ void hlo_client_work_begin(hlo_client_t* client);
 void hlo_client_work_end(hlo_client_t* client);
 
 hlo_client_t* hlo_memory_client(const hlo_memory_t* memory);
-void hlo_memory_get_stats(hlo_memory_t* memory, hlo_memory_stats_t* out_stats);
+void hlo_memory_get_stats(const hlo_memory_t* memory, hlo_memory_stats_t* out_stats);
 /// Resets peak, count and maximum to the current use.
 void hlo_memory_clear_stats(hlo_memory_t* memory);

@@ -45,7 +45,7 @@ static hlo_status_t storage_alloc(hlo_memory_t* memory, size_t size_bytes, size_
 
 static hlo_status_t out_of_device_memory(const hlo_memory_t* memory, size_t size_bytes) {
   hlo_memory_stats_t stats;
-  hlo_memory_get_stats((hlo_memory_t*)memory, &stats);
+  hlo_memory_get_stats(memory, &stats);
   return hlo_resource_exhausted(
       "out of memory: %zu bytes requested in memory space %s of device %d (%lld bytes in use "
       "there; all devices have taken %llu bytes of this kind from the system, limit %llu bytes)",

@@ -19,25 +19,30 @@ import pathlib
 import re
 import subprocess
 import sys
-import tarfile
+import typing
 import urllib.parse
 import urllib.request
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 
-# Where a library's archive or checkout has its tests, and what they import besides the library.
+class Library(typing.NamedTuple):
+    """Where the archive or checkout has the tests, what they import besides the library, and the share of
+    them that takes some minutes."""
+    tests: str
+    imports: list
+    sample: float
+
+
 LIBRARIES = {
-    "optax": ("optax", ["chex"]),
-    "flax": ("tests", ["chex", "einops", "cloudpickle", "treescope"]),
-    "equinox": ("tests", ["beartype", "psutil"]),
-    "diffrax": ("test", ["beartype", "scipy", "psutil"]),
-    "numpyro": ("test", ["scipy", "scikit-learn"]),
-    "blackjax": ("tests", ["chex", "scipy"]),
-    "jaxopt": ("tests", ["scikit-learn", "cvxpy"]),
+    "optax": Library("optax", ["chex"], 0.03),
+    "flax": Library("tests", ["chex", "einops", "cloudpickle", "treescope"], 0.06),
+    "equinox": Library("tests", ["beartype", "psutil"], 0.25),
+    "diffrax": Library("test", ["beartype", "scipy", "psutil"], 0.03),
+    "numpyro": Library("test", ["scipy", "scikit-learn"], 0.01),
+    "blackjax": Library("tests", ["chex", "scipy"], 0.02),
+    "jaxopt": Library("tests", ["scikit-learn", "cvxpy"], 0.04),
 }
-# Shares of the suites that take some minutes each.
-SAMPLES = {"optax": 0.03, "flax": 0.06, "equinox": 0.25, "diffrax": 0.03, "numpyro": 0.01, "blackjax": 0.02, "jaxopt": 0.04}
 
 
 def pip(venv, *arguments):
@@ -47,7 +52,7 @@ def pip(venv, *arguments):
 def install(venv, names):
     if not os.path.exists(f"{venv}/bin/python"):
         subprocess.run([sys.executable, "-m", "venv", venv], check=True)
-    extras = {package for name in names for package in LIBRARIES[name][1]}
+    extras = {package for name in names for package in LIBRARIES[name].imports}
     pip(venv, "--requirement", str(ROOT / "tools" / "requirements.txt"), *names, *sorted(extras))
 
 
@@ -65,9 +70,8 @@ def source_archive(name, version, folder):
             links = re.findall(r'href="([^"]+)"', page.read().decode())
         link = next(link for link in links if f"/{name}-{version}.tar.gz" in link)
         archive, _ = urllib.request.urlretrieve(urllib.parse.urljoin(index, link))
-        with tarfile.open(archive) as tar:
-            tar.extractall(folder, filter="data")
-    return target if any((target / LIBRARIES[name][0]).rglob("*test*.py")) else None
+        subprocess.run(["tar", "-xzf", archive, "-C", folder], check=True)
+    return target if any((target / LIBRARIES[name].tests).rglob("*test*.py")) else None
 
 
 def read_journal(path):
@@ -85,7 +89,7 @@ def run_tests(options, name, source, platform, only=()):
     journal = pathlib.Path(options.venv) / "sources" / f"{name}-{platform}.jsonl"
     environment = dict(os.environ, JAX_PLATFORMS=platform, HLOCC_LIBRARY_PATH=options.plugin,
                        PYTHONPATH=f"{ROOT / 'python'}:{HERE}", HLOCC_OUTCOMES=str(journal),
-                       HLOCC_OUTCOMES_SAMPLE=str(options.sample or SAMPLES[name]),
+                       HLOCC_OUTCOMES_SAMPLE=str(options.sample or LIBRARIES[name].sample),
                        HLOCC_OUTCOMES_ONLY="\n".join(only))
     journal.unlink(missing_ok=True)
     while True:
@@ -93,7 +97,7 @@ def run_tests(options, name, source, platform, only=()):
         with open(journal.with_suffix(".log"), "w", encoding="utf-8") as log:
             done = subprocess.run([f"{options.venv}/bin/python", "-m", "pytest", "-q", "-p", "outcomes_plugin",
                                    "-p", "no:cacheprovider", "--continue-on-collection-errors",
-                                   LIBRARIES[name][0]], cwd=source, env=environment, stdout=log,
+                                   LIBRARIES[name].tests], cwd=source, env=environment, stdout=log,
                                   stderr=subprocess.STDOUT, check=False)
         if done.returncode >= 0 or len(read_journal(journal)) == before:
             break
@@ -118,7 +122,7 @@ def run(options):
         ours = run_tests(options, name, source, "hlocc")
         bad = [test for test, (outcome, _) in ours.items() if outcome not in ("passed", "skipped")]
         theirs = run_tests(options, name, source, "cpu", bad) if bad else {}
-        results[name] = {"version": version, "sample": options.sample or SAMPLES[name], "hlocc": ours, "cpu": theirs}
+        results[name] = {"version": version, "sample": options.sample or LIBRARIES[name].sample, "hlocc": ours, "cpu": theirs}
         out.write_text(json.dumps(results, indent=1), encoding="utf-8")
         report(name, results[name])
 
