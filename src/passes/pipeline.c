@@ -2,7 +2,8 @@
 // The stages of compilation as lists of passes (see pipeline.h).
 //
 //   module of a frontend
-//     │ import    drop_shardy                       (one partition) no sdy ops
+//     │ import    lower_mesh_groups                 groups of devices as lists
+//     │           drop_shardy                       no sdy ops
 //     │           lower_placement                   memory kinds only at the boundary
 //     │           lower_composite, refine_shapes    (dynamic shapes) static shapes
 //     │           lower_layouts                     (buffers of any layout) all row-major
@@ -14,12 +15,12 @@
 //     ▼
 //   module of an executable ──> interpreter
 //     │           one function
-//     │ native    lower_composite .. unroll         no calls, no short loops, no algorithms of products
-//     │           loop_scatter .. slice_reduces     scatters and reductions become ops with fused loops
-//     │           split_complex                     complex values become pairs of reals
-//     │           split_groups .. transpose_windows convolutions and windows in shapes with fast loops
-//     │           fold .. dce                       optimised again, invariants moved out of loops
-//     ▼
+//     │ native    lower_composite .. unroll         no calls, no short loops, no algorithms of
+//     products │           loop_scatter .. slice_reduces     scatters and reductions become ops
+//     with fused loops │           split_complex                     complex values become pairs of
+//     reals │           split_groups .. transpose_windows convolutions and windows in shapes with
+//     fast loops │           fold .. dce                       optimised again, invariants moved
+//     out of loops ▼
 //   prepared module ──> fusions (src/codegen)
 //
 // Import and optimise are linear in the size of the module; calls are kept, so a program does not
@@ -29,9 +30,12 @@
 #include <assert.h>
 #include <string.h>
 
+#include "ir/clone.h"
+#include "passes/passes.h"
 #include "passes/static_form.h"
 
 static const hlo_pass_step_t kImport[] = {
+    {HLO_PASS_ID_lower_mesh_groups, NULL},
     {HLO_PASS_ID_drop_shardy, NULL},
     {HLO_PASS_ID_lower_placement, NULL},
 };
@@ -81,15 +85,20 @@ static const hlo_pass_step_t kNative[] = {
 // The longest list of all stages.
 enum { MAX_STEPS = 48 };
 
-#define LIST(steps) {steps, sizeof steps / sizeof steps[0]}
+#define LIST(steps) \
+  { steps, sizeof steps / sizeof steps[0] }
 
 static const hlo_stage_info_t kStages[] = {
-    [HLO_STAGE_IMPORT] = {"import", LIST(kImport), LIST(kImportDynamic), LIST(kImportLayouts),
-                          "Removes shardings over one partition and placements inside of programs, and "
-                          "gives static shapes where they are known."},
-    [HLO_STAGE_OPTIMISE] = {"optimise", LIST(kOptimise), {0}, {0},
-                            "Makes fewer and simpler ops, for every back end."},
-    [HLO_STAGE_NATIVE] = {"native", LIST(kNative), {0}, {0},
+    [HLO_STAGE_IMPORT] =
+        {"import", LIST(kImport), LIST(kImportDynamic), LIST(kImportLayouts),
+         "Lists groups of devices, removes shardings over one partition and placements "
+         "inside of programs, and gives static shapes where they are known."},
+    [HLO_STAGE_OPTIMISE] =
+        {"optimise", LIST(kOptimise), {0}, {0}, "Makes fewer and simpler ops, for every back end."},
+    [HLO_STAGE_NATIVE] = {"native",
+                          LIST(kNative),
+                          {0},
+                          {0},
                           "Makes one function, of ops that fusions compute where possible."},
 };
 
@@ -132,11 +141,42 @@ static void add_list(hlo_pass_step_t* steps, uint32_t* count, hlo_pass_list_t li
   for (uint32_t i = 0; i < list.count; ++i) steps[(*count)++] = list.steps[i];
 }
 
+static bool has_sharding(const hlo_attr_t* attrs) {
+  return hlo_attr_dict_get(attrs, "sdy.sharding") || hlo_attr_dict_get(attrs, "mhlo.sharding");
+}
+
+static hlo_status_t refuse_sharding(HLO_UNUSED void* context, hlo_node_t* node) {
+  const bool is_shardy = strncmp(hlo_op_info(node->op)->name, "sdy.", 4) == 0;
+  if ((!is_shardy || node->op == HLO_OP_sdy_mesh) && !has_sharding(node->extra)) return hlo_ok();
+  return hlo_pass_error(node, HLO_STATUS_UNIMPLEMENTED,
+                        "partitioning a program is not supported yet");
+}
+
+// A program without shardings is written per device: each partition runs all of it.
+static hlo_status_t refuse_shardings(hlo_module_t* module) {
+  for (const hlo_func_t* func = module->first_func; func; func = func->next) {
+    bool is_sharded = has_sharding(func->extra);
+    for (uint32_t i = 0; func->arg_attrs && i < func->type->input_count; ++i) {
+      is_sharded |= has_sharding(func->arg_attrs[i]);
+    }
+    const uint32_t results = func->type->element_count - func->type->input_count;
+    for (uint32_t i = 0; func->result_attrs && i < results; ++i) {
+      is_sharded |= has_sharding(func->result_attrs[i]);
+    }
+    if (is_sharded) {
+      return hlo_unimplemented(
+          "function '%s' has shardings: partitioning a program is not "
+          "supported yet",
+          func->name);
+    }
+  }
+  return hlo_module_walk(module, false, refuse_sharding, NULL);
+}
+
 hlo_status_t hlo_stages_run(hlo_module_t* module, hlo_stage_t first, hlo_stage_t last,
                             const hlo_stage_options_t* options) {
   if (first == HLO_STAGE_IMPORT && options->partition_count > 1) {
-    return hlo_unimplemented("partitioning a program over %d devices is not supported yet",
-                             options->partition_count);
+    HLO_TRY_MSG(refuse_shardings(module), "partitioning over %d devices", options->partition_count);
   }
   hlo_pass_step_t steps[MAX_STEPS];
   uint32_t count = 0;

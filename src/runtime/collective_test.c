@@ -212,10 +212,72 @@ static const program_t kPrograms[] = {
 };
 enum { PROGRAM_COUNT = sizeof kPrograms / sizeof *kPrograms };
 
+// Programs of eight partitions, as partitioners and shard_map make them.
+#define CHANNEL "channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>"
+#define AXES(list) "#stablehlo.replica_group_mesh_axes<mesh = @m, axes = [" list "]>"
+#define AXIS(name) "#stablehlo.axis_ref<name = \"" name "\">"
+static const program_t kPartitionPrograms[] = {
+    {"all_reduce over an axis",
+     "sdy.mesh @m = <[\"x\"=2, \"y\"=4]>\n" HEAD "$X {\n  %y = \"stablehlo.all_reduce\"(%x) " ADD
+     " {replica_groups = " AXES(AXIS("y")) ", use_global_device_ids, " CHANNEL
+                                           "} : ($X) -> $X\n  return %y : $X\n}\n"},
+    {"all_gather over axes in another order",
+     "sdy.mesh @m = <[\"x\"=2, \"y\"=4], device_ids=[7, 6, 5, 4, 0, 1, 2, 3]>\n" HEAD
+     "tensor<64x24x$T> {\n  %0 = \"stablehlo.all_gather\"(%x) {all_gather_dim = 0 : i64, "
+     "use_global_device_ids, replica_groups = " AXES(AXIS("y") ", " AXIS(
+         "x")) ", " CHANNEL "} : ($X) -> tensor<64x24x$T>\n  return %0 : tensor<64x24x$T>\n}\n"},
+    {"reduce_scatter over a part of an axis",
+     "sdy.mesh @m = <[\"x\"=8]>\n" HEAD
+     "tensor<4x24x$T> {\n  %0 = \"stablehlo.reduce_scatter\"(%x) " ADD
+     " {scatter_dimension = 0 : i64, use_global_device_ids, replica_groups = " AXES(
+         "#stablehlo.axis_ref<name = \"x\", sub_axis_info = (2)2>") ", " CHANNEL
+                                                                    "} : ($X) -> tensor<4x24x$T>\n "
+                                                                    " return %0 : "
+                                                                    "tensor<4x24x$T>\n}\n"},
+    {"all_to_all", HEAD
+     "$X {\n  %0 = \"stablehlo.all_to_all\"(%x) {split_dimension = 1 : i64, concat_dimension = 1 "
+     ": i64, split_count = 4 : i64, replica_groups = $H, " CHANNEL "} : ($X) -> $X\n"
+     "  return %0 : $X\n}\n"},
+    {"collective_permute of several and partition_id", HEAD
+     "($X, tensor<ui32>) {\n  %p = stablehlo.partition_id : tensor<ui32>\n"
+     "  %0:2 = \"stablehlo.collective_permute\"(%x, %p) {source_target_pairs = dense<[[0, 1], [1, "
+     "2], [2, 0], [5, 3], [7, 7]]> : tensor<5x2xi64>, " CHANNEL
+     "} : ($X, tensor<ui32>) -> ($X, tensor<ui32>)\n  return %0#0, %0#1 : $X, tensor<ui32>\n}\n"},
+    {"collective_broadcast",
+     HEAD "$X {\n  %0 = \"stablehlo.collective_broadcast\"(%x) {replica_groups = "
+          "dense<[[3, 1, 2, 0], [6, 7, 5, 4]]> : tensor<2x4xi64>, " CHANNEL "} : ($X) -> $X\n"
+          "  return %0 : $X\n}\n"},
+    {"all_reduce over replicas and partitions",
+     HEAD "$X {\n  %y = \"stablehlo.all_reduce\"(%x) " ADD
+          " {replica_groups = dense<0> : tensor<1x1xi64>, " CHANNEL "} : ($X) -> $X\n"
+          "  return %y : $X\n}\n"},
+    {"all_reduce over replicas alone",
+     HEAD "$X {\n  %y = \"stablehlo.all_reduce\"(%x) " ADD
+          " {replica_groups = dense<0> : tensor<1x1xi64>} : ($X) -> $X\n  return %y : $X\n}\n"},
+    {"groups of different sizes",
+     HEAD "$X {\n  %y = \"stablehlo.all_reduce\"(%x) " ADD
+          " {replica_groups = dense<[[0, 5, 2], [1, 4, 3], [6, 7, -1]]> : tensor<3x3xi64>, "
+          "use_global_device_ids, " CHANNEL "} : ($X) -> $X\n  return %y : $X\n}\n"},
+    {"send and recv", HEAD
+     "$X {\n  %t = stablehlo.after_all : !stablehlo.token\n"
+     "  %u = \"stablehlo.send\"(%x, %t) {channel_handle = #stablehlo.channel_handle<handle = 3, "
+     "type = 1>, is_host_transfer = false, source_target_pairs = dense<[[0, 1], [1, 0], [2, 5]]> "
+     ": tensor<3x2xi64>} : ($X, !stablehlo.token) -> !stablehlo.token\n"
+     "  %r:2 = \"stablehlo.recv\"(%u) {channel_handle = #stablehlo.channel_handle<handle = 3, "
+     "type = 1>, is_host_transfer = false, source_target_pairs = dense<[[0, 1], [1, 0], [2, 5]]> "
+     ": tensor<3x2xi64>} : (!stablehlo.token) -> ($X, !stablehlo.token)\n"
+     "  return %r#0 : $X\n}\n"},
+};
+enum { PARTITION_PROGRAM_COUNT = sizeof kPartitionPrograms / sizeof *kPartitionPrograms };
+
+static bool is_partitioned(const program_t* program) {
+  return program >= kPartitionPrograms && program < kPartitionPrograms + PARTITION_PROGRAM_COUNT;
+}
+
 // Programs that code generation refuses.
 static bool is_interpreted(const program_t* program) {
   static const char* const names[] = {"all_reduce by a computation", "collective_broadcast to some",
-                                      "send and recv"};
+                                      "send and recv", "groups of different sizes"};
   for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
     if (strcmp(program->name, names[i]) == 0) return true;
   }
@@ -259,11 +321,12 @@ static hlo_client_t* make_client(uint32_t thread_count) {
 }
 
 // `expected`: the back end whose program runs.
-static hlo_loaded_t* load(hlo_client_t* client, const char* text, const char* backend,
-                          const char* expected) {
+static hlo_loaded_t* load_grid(hlo_client_t* client, const char* text, int32_t replicas,
+                               const char* backend, const char* expected) {
   hlo_compile_config_t config;
   hlo_compile_config_init(&config);
-  config.replica_count = DEVICES;
+  config.replica_count = replicas;
+  config.partition_count = DEVICES / replicas;
   config.backend = backend;
   config.verify_each = strcmp(backend, "c") != 0;
   hlo_executable_t* executable = NULL;
@@ -278,6 +341,11 @@ static hlo_loaded_t* load(hlo_client_t* client, const char* text, const char* ba
   hlo_test_check(hlo_loaded_create(client, executable, 0, NULL, &loaded));
   hlo_executable_release(executable);
   return loaded;
+}
+
+static hlo_loaded_t* load(hlo_client_t* client, const char* text, const char* backend,
+                          const char* expected) {
+  return load_grid(client, text, DEVICES, backend, expected);
 }
 
 // Small numbers, whose sums and products are exact in most types.
@@ -334,9 +402,9 @@ static void launch(hlo_client_t* client, hlo_loaded_t* loaded, hlo_dtype_t dtype
     result_rows[d] = results[d];
   }
   hlo_test_check(hlo_loaded_execute(loaded, &(hlo_launch_t){.device_count = DEVICES,
-                                                   .arguments = argument_rows,
-                                                   .argument_count = 1,
-                                                   .out_results = result_rows}));
+                                                            .arguments = argument_rows,
+                                                            .argument_count = 1,
+                                                            .out_results = result_rows}));
   for (uint32_t d = 0; d < DEVICES; ++d) hlo_buffer_release(arguments[d][0]);
 }
 
@@ -360,13 +428,15 @@ static void compare_program(const program_t* program, hlo_dtype_t dtype, uint32_
   hlo_strbuf_t text = {0};
   append_text(program->text, hlo_dtype_info(dtype)->mlir_name, &text);
   hlo_client_t* clients[] = {make_client(1), make_client(3)};
-  hlo_loaded_t* reference = load(clients[0], hlo_strbuf_text(&text), "interp", "interp");
+  const int32_t replicas = is_partitioned(program) ? 1 : DEVICES;
+  hlo_loaded_t* reference =
+      load_grid(clients[0], hlo_strbuf_text(&text), replicas, "interp", "interp");
   bytes_t want = run(clients[0], reference, dtype);
   hlo_loaded_release(reference);
   for (uint32_t b = 0; b < backend_count; ++b) {
     for (uint32_t c = 0; c < 2; ++c) {
-      hlo_loaded_t* loaded = load(clients[c], hlo_strbuf_text(&text), backends[b],
-                                  is_interpreted(program) ? "interp" : backends[b]);
+      hlo_loaded_t* loaded = load_grid(clients[c], hlo_strbuf_text(&text), replicas, backends[b],
+                                       is_interpreted(program) ? "interp" : backends[b]);
       for (int round = 0; round < 2; ++round) {
         bytes_t got = run(clients[c], loaded, dtype);
         assert_int_equal(got.size_bytes, want.size_bytes);
@@ -392,6 +462,37 @@ static void executors_agree(void** state) {
   for (uint32_t p = 0; p < PROGRAM_COUNT; ++p) {
     compare_program(&kPrograms[p], HLO_DTYPE_F32, 3, backends);
   }
+}
+
+static void partitions_agree(void** state) {
+  (void)state;
+  static const char* const backends[] = {"native", "vir", "tile"};
+  for (uint32_t p = 0; p < PARTITION_PROGRAM_COUNT; ++p) {
+    compare_program(&kPartitionPrograms[p], HLO_DTYPE_F32, 3, backends);
+  }
+}
+
+// The interpreter's own result: device d receives the rows of its axis's devices, in mesh order.
+static void groups_follow_the_mesh(void** state) {
+  (void)state;
+  static const uint32_t order[DEVICES] = {7, 0, 6, 1, 5, 2, 4, 3};
+  hlo_client_t* client = make_client(2);
+  hlo_strbuf_t text = {0};
+  append_text(kPartitionPrograms[1].text, "f32", &text);
+  hlo_loaded_t* loaded = load_grid(client, hlo_strbuf_text(&text), 1, "interp", "interp");
+  bytes_t all = run(client, loaded, HLO_DTYPE_F32);
+  enum { BYTES = ROWS * COLUMNS * 4 };
+  for (uint32_t d = 0; d < DEVICES; ++d) {
+    for (uint32_t part = 0; part < DEVICES; ++part) {
+      uint8_t want[BYTES];
+      fill(HLO_DTYPE_F32, order[part], want, ROWS * COLUMNS);
+      assert_memory_equal(all.data + (d * DEVICES + part) * BYTES, want, BYTES);
+    }
+  }
+  hlo_mem_free(all.data);
+  hlo_strbuf_deinit(&text);
+  hlo_loaded_release(loaded);
+  hlo_client_release(client);
 }
 
 // Only programs with loops and branches, because the C compiler is slow.
@@ -519,12 +620,10 @@ static void tables_are_complete(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(tables_are_complete),
-      cmocka_unit_test(exchanges_leave_spans),
-      cmocka_unit_test(executors_agree),
-      cmocka_unit_test(c_source_agrees),
-      cmocka_unit_test(element_types_agree),
-      cmocka_unit_test(errors_reach_all_devices),
+      cmocka_unit_test(tables_are_complete),    cmocka_unit_test(exchanges_leave_spans),
+      cmocka_unit_test(executors_agree),        cmocka_unit_test(partitions_agree),
+      cmocka_unit_test(groups_follow_the_mesh), cmocka_unit_test(c_source_agrees),
+      cmocka_unit_test(element_types_agree),    cmocka_unit_test(errors_reach_all_devices),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

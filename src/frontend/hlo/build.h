@@ -68,11 +68,6 @@ hlo_status_t hlo_desc_mark_layouts(hlo_desc_builder_t* b, hlo_func_t* entry,
 /// short rows end in -1.
 /// errors : INVALID_ARGUMENT, RESOURCE_EXHAUSTED
 hlo_status_t hlo_desc_groups(hlo_desc_node_t* node, const hlo_attr_t** out_groups) HLO_MUST_USE;
-/// Computes the groups along axes of a mesh: device ids, `cols` per row, in the arena.
-/// errors : INVALID_ARGUMENT, RESOURCE_EXHAUSTED
-hlo_status_t hlo_desc_mesh_groups(hlo_arena_t* arena, const hlo_desc_mesh_list_t* list,
-                                  uint32_t* out_rows, uint32_t* out_cols,
-                                  int64_t** out_ids) HLO_MUST_USE;
 
 /// Makes a literal of the IR (row-major) from a description.
 /// errors : INVALID_ARGUMENT (the data does not match the shape), RESOURCE_EXHAUSTED
