@@ -6,6 +6,7 @@
 #include "ir/clone.h"
 #include "ir/print.h"
 #include "passes/pipeline.h"
+#include "spmd/passes.h"
 
 static void print_after(void* context, const hlo_pass_stats_t* stats, const hlo_module_t* module) {
   const hlo_cli_t* cli = context;
@@ -37,6 +38,7 @@ static hlo_status_t run_passes(hlo_cli_t* cli, const hlo_env_t* env, hlo_module_
                                 .diag = &diag,
                                 .after = cli->print_after_all ? print_after : NULL,
                                 .after_context = cli,
+                                .more = &hlo_spmd_pass_set,
                                 .dumper = &dumper,
                                 .trace = cli->observer.trace};
   hlo_status_t status = run_pipeline(cli, module, &options);
@@ -59,18 +61,25 @@ hlo_status_t hlo_cli_cmd_opt(hlo_cli_t* cli, hlo_strbuf_t* out) {
   return status;
 }
 
-hlo_status_t hlo_cli_cmd_passes(hlo_cli_t* cli, hlo_strbuf_t* out) {
-  if (cli->markdown) {
-    hlo_passes_markdown(out);
-    hlo_stages_markdown(out);
-    return hlo_ok();
-  }
-  for (uint32_t i = 0; i < HLO_PASS_ID_COUNT; ++i) {
-    const hlo_pass_info_t* info = hlo_pass_info((hlo_pass_id_t)i);
+static void list_passes(const hlo_pass_set_t* set, hlo_strbuf_t* out) {
+  for (uint32_t i = 0; i < set->count; ++i) {
+    const hlo_pass_info_t* info = &set->passes[i];
     hlo_strbuf_printf(out, "%s%s%s%s  (%s)\n    %s\n", info->name, *info->argument ? "[=" : "",
                       info->argument, *info->argument ? "]" : "", hlo_pass_kind_name(info->kind),
                       info->purpose);
   }
+}
+
+hlo_status_t hlo_cli_cmd_passes(hlo_cli_t* cli, hlo_strbuf_t* out) {
+  if (cli->markdown) {
+    hlo_passes_markdown(out);
+    hlo_pass_set_markdown(&hlo_pass_set, out);
+    hlo_pass_set_markdown(&hlo_spmd_pass_set, out);
+    hlo_stages_markdown(out);
+    return hlo_ok();
+  }
+  list_passes(&hlo_pass_set, out);
+  list_passes(&hlo_spmd_pass_set, out);
   for (int i = 0; i < HLO_STAGE_COUNT; ++i) {
     const hlo_stage_info_t* info = hlo_stage_info((hlo_stage_t)i);
     hlo_strbuf_printf(out, "pipeline %s  (", info->name);

@@ -34,52 +34,54 @@
 #include "passes/passes.h"
 #include "passes/static_form.h"
 
+#define PASS(id) &hlo_pass_table[HLO_PASS_ID_##id]
+
 static const hlo_pass_step_t kImport[] = {
-    {HLO_PASS_ID_lower_mesh_groups, NULL},
-    {HLO_PASS_ID_drop_shardy, NULL},
-    {HLO_PASS_ID_lower_placement, NULL},
+    {PASS(lower_mesh_groups), NULL},
+    {PASS(drop_shardy), NULL},
+    {PASS(lower_placement), NULL},
 };
 static const hlo_pass_step_t kImportDynamic[] = {
-    {HLO_PASS_ID_lower_composite, NULL},
-    {HLO_PASS_ID_refine_shapes, NULL},
+    {PASS(lower_composite), NULL},
+    {PASS(refine_shapes), NULL},
 };
 static const hlo_pass_step_t kImportLayouts[] = {
-    {HLO_PASS_ID_lower_layouts, NULL},
+    {PASS(lower_layouts), NULL},
 };
 static const hlo_pass_step_t kOptimise[] = {
-    {HLO_PASS_ID_lower_dot_algorithms, NULL},
-    {HLO_PASS_ID_fold, NULL},
-    {HLO_PASS_ID_canonicalize, NULL},
-    {HLO_PASS_ID_cse, NULL},
-    {HLO_PASS_ID_dce, NULL},
+    {PASS(lower_dot_algorithms), NULL},
+    {PASS(fold), NULL},
+    {PASS(canonicalize), NULL},
+    {PASS(cse), NULL},
+    {PASS(dce), NULL},
 };
 // The size limit of inlining stops chains of doubling calls.
 static const hlo_pass_step_t kNative[] = {
-    {HLO_PASS_ID_lower_composite, NULL},
-    {HLO_PASS_ID_lower_dot_algorithms, NULL},
-    {HLO_PASS_ID_widen_products, NULL},
-    {HLO_PASS_ID_inline, "400000"},
-    {HLO_PASS_ID_unroll, NULL},
-    {HLO_PASS_ID_lift_maps, NULL},
-    {HLO_PASS_ID_lift_windows, NULL},
-    {HLO_PASS_ID_drop_empty, NULL},
-    {HLO_PASS_ID_loop_scatter, NULL},
-    {HLO_PASS_ID_single_scatter, NULL},
-    {HLO_PASS_ID_short_reduce, NULL},
-    {HLO_PASS_ID_slice_reduces, NULL},
-    {HLO_PASS_ID_split_complex, NULL},
-    {HLO_PASS_ID_split_groups, NULL},
-    {HLO_PASS_ID_select_windows, NULL},
-    {HLO_PASS_ID_spread_windows, NULL},
-    {HLO_PASS_ID_slice_windows, NULL},
-    {HLO_PASS_ID_transpose_windows, NULL},
-    {HLO_PASS_ID_lower_codes, NULL},
-    {HLO_PASS_ID_fold, NULL},
-    {HLO_PASS_ID_dce, NULL},
-    {HLO_PASS_ID_canonicalize, NULL},
-    {HLO_PASS_ID_hoist_invariants, NULL},
-    {HLO_PASS_ID_cse, NULL},
-    {HLO_PASS_ID_dce, NULL},
+    {PASS(lower_composite), NULL},
+    {PASS(lower_dot_algorithms), NULL},
+    {PASS(widen_products), NULL},
+    {PASS(inline), "400000"},
+    {PASS(unroll), NULL},
+    {PASS(lift_maps), NULL},
+    {PASS(lift_windows), NULL},
+    {PASS(drop_empty), NULL},
+    {PASS(loop_scatter), NULL},
+    {PASS(single_scatter), NULL},
+    {PASS(short_reduce), NULL},
+    {PASS(slice_reduces), NULL},
+    {PASS(split_complex), NULL},
+    {PASS(split_groups), NULL},
+    {PASS(select_windows), NULL},
+    {PASS(spread_windows), NULL},
+    {PASS(slice_windows), NULL},
+    {PASS(transpose_windows), NULL},
+    {PASS(lower_codes), NULL},
+    {PASS(fold), NULL},
+    {PASS(dce), NULL},
+    {PASS(canonicalize), NULL},
+    {PASS(hoist_invariants), NULL},
+    {PASS(cse), NULL},
+    {PASS(dce), NULL},
 };
 
 // The longest list of all stages.

@@ -10,18 +10,14 @@
 #include "ir/infer.h"
 #include "passes/passes.h"
 
-static const hlo_pass_info_t pass_table[] = {
+const hlo_pass_info_t hlo_pass_table[HLO_PASS_ID_COUNT] = {
 #define HLO_PASS(id, kind, argument, purpose) \
   {#id, hlo_pass_##id, HLO_PASS_KIND_##kind, argument, purpose},
 #include "passes/passes.def"
 #undef HLO_PASS
 };
 
-enum { PASS_COUNT = HLO_PASS_ID_COUNT };
-
-const hlo_pass_info_t* hlo_pass_info(hlo_pass_id_t pass) {
-  return &pass_table[pass];
-}
+const hlo_pass_set_t hlo_pass_set = {hlo_pass_table, HLO_PASS_ID_COUNT, NULL};
 
 const char* hlo_pass_kind_name(hlo_pass_kind_t kind) {
   static const char* const names[] = {"opt", "lower"};
@@ -34,10 +30,14 @@ void hlo_passes_markdown(hlo_strbuf_t* out) {
       "# Passes\n\n"
       "Run them with `hlocc opt --passes=name,name=argument,...`. An `opt` pass improves "
       "the program and\nfinds nothing to do when run again; after a `lower` pass some ops "
-      "no longer exist.\n\n"
-      "| pass | kind | argument | what it does |\n|---|---|---|---|\n");
-  for (uint32_t i = 0; i < PASS_COUNT; ++i) {
-    const hlo_pass_info_t* pass = &pass_table[i];
+      "no longer exist.\n");
+}
+
+void hlo_pass_set_markdown(const hlo_pass_set_t* set, hlo_strbuf_t* out) {
+  if (set->subject) hlo_strbuf_printf(out, "\n## %s\n", set->subject);
+  hlo_strbuf_puts(out, "\n| pass | kind | argument | what it does |\n|---|---|---|---|\n");
+  for (uint32_t i = 0; i < set->count; ++i) {
+    const hlo_pass_info_t* pass = &set->passes[i];
     hlo_strbuf_printf(out, "| `%s` | %s | ", pass->name, hlo_pass_kind_name(pass->kind));
     for (const char* p = pass->argument; *p; ++p) {
       if (*p == '|')
@@ -62,35 +62,45 @@ hlo_status_t hlo_pass_error(const hlo_node_t* node, hlo_status_code_t code, cons
 void hlo_pass_list_print(hlo_pass_list_t list, const char* separator, hlo_strbuf_t* out) {
   for (uint32_t i = 0; i < list.count; ++i) {
     const hlo_pass_step_t* step = &list.steps[i];
-    hlo_strbuf_printf(out, "%s%s%s%s", i ? separator : "", pass_table[step->pass].name,
+    hlo_strbuf_printf(out, "%s%s%s%s", i ? separator : "", step->pass->name,
                       step->argument ? "=" : "", step->argument ? step->argument : "");
   }
 }
 
-static hlo_status_t find_pass(const char* name, hlo_pass_id_t* out_pass) {
-  for (uint32_t low = 0, high = PASS_COUNT; low < high;) {  // the table is sorted by name
+static const hlo_pass_info_t* find_in_set(const hlo_pass_set_t* set, const char* name) {
+  for (uint32_t low = 0, high = set->count; low < high;) {  // the table is sorted by name
     const uint32_t middle = (low + high) / 2;
-    const int order = strcmp(name, pass_table[middle].name);
-    if (order == 0) {
-      *out_pass = (hlo_pass_id_t)middle;
-      return hlo_ok();
-    }
+    const int order = strcmp(name, set->passes[middle].name);
+    if (order == 0) return &set->passes[middle];
     if (order < 0) {
       high = middle;
     } else {
       low = middle + 1;
     }
   }
+  return NULL;
+}
+
+static hlo_status_t find_pass(const char* name, const hlo_pass_set_t* more,
+                              const hlo_pass_info_t** out_pass) {
+  const hlo_pass_set_t* sets[] = {&hlo_pass_set, more};
   hlo_suggestion_t near;
   hlo_suggestion_init(&near, name);
-  for (uint32_t i = 0; i < PASS_COUNT; ++i) hlo_suggestion_offer(&near, pass_table[i].name);
+  for (uint32_t k = 0; k < 2 && sets[k]; ++k) {
+    *out_pass = find_in_set(sets[k], name);
+    if (*out_pass) return hlo_ok();
+    for (uint32_t i = 0; i < sets[k]->count; ++i) {
+      hlo_suggestion_offer(&near, sets[k]->passes[i].name);
+    }
+  }
   return hlo_invalid_argument("no pass is called '%s'%s%s%s", name,
                               near.best ? "; did you mean '" : "", near.best ? near.best : "",
                               near.best ? "'?" : "");
 }
 
 // Makes a list of text, in which zeros replace the separators: arguments point into it.
-static hlo_status_t read_list(char* text, hlo_arena_t* arena, hlo_pass_list_t* out_list) {
+static hlo_status_t read_list(char* text, const hlo_pass_set_t* more, hlo_arena_t* arena,
+                              hlo_pass_list_t* out_list) {
   uint32_t capacity = 0, count = 0;
   hlo_pass_step_t* steps = NULL;
   for (char* name = text; *text && name;) {
@@ -100,8 +110,8 @@ static hlo_status_t read_list(char* text, hlo_arena_t* arena, hlo_pass_list_t* o
     if (argument) *argument++ = 0;
     if (!HLO_ARENA_GROW(arena, steps, count, capacity)) return hlo_arena_status(arena);
     hlo_pass_step_t* step = &steps[count++];
-    HLO_TRY(find_pass(name, &step->pass));
-    if (argument && !*pass_table[step->pass].argument) {
+    HLO_TRY(find_pass(name, more, &step->pass));
+    if (argument && !*step->pass->argument) {
       return hlo_invalid_argument("pass %s takes no argument, but got '%s'", name, argument);
     }
     step->argument = argument;
@@ -163,7 +173,7 @@ static hlo_status_t run_pass(const hlo_pass_step_t* step, hlo_pass_ctx_t* ctx,
 
 static hlo_status_t run_step(const hlo_pass_step_t* step, uint32_t position, hlo_pass_ctx_t* ctx,
                              hlo_module_t* module) {
-  const hlo_pass_info_t* pass = &pass_table[step->pass];
+  const hlo_pass_info_t* pass = step->pass;
   hlo_pass_stats_t stats = {.pass = pass, .position = position};
   HLO_TRY(run_pass(step, ctx, module, &stats));
   if (ctx->options->run_twice && pass->kind == HLO_PASS_KIND_OPT) {
@@ -200,6 +210,6 @@ hlo_status_t hlo_passes_run(hlo_module_t* module, const char* comma_list,
   hlo_pass_list_t list = {0};
   char* text = hlo_arena_strndup(&arena, comma_list, strlen(comma_list));
   HLO_TRY(hlo_arena_status(&arena));
-  HLO_TRY(read_list(text, &arena, &list));
+  HLO_TRY(read_list(text, options ? options->more : NULL, &arena, &list));
   return hlo_pass_list_run(module, list, options);
 }

@@ -14,15 +14,7 @@ typedef enum hlo_pass_kind {
   HLO_PASS_KIND_LOWER,
 } hlo_pass_kind_t;
 
-/// The rows of passes.def.
-typedef enum hlo_pass_id {
-#define HLO_PASS(id, kind, argument, purpose) HLO_PASS_ID_##id,
-#include "passes/passes.def"
-#undef HLO_PASS
-  HLO_PASS_ID_COUNT,
-} hlo_pass_id_t;
-
-/// A row of passes.def.
+/// A row of a table of passes.
 typedef struct hlo_pass_info {
   const char* name;
   hlo_pass_fn_t function;
@@ -31,12 +23,30 @@ typedef struct hlo_pass_info {
   const char* purpose;
 } hlo_pass_info_t;
 
-/// The passes are sorted by name.
-const hlo_pass_info_t* hlo_pass_info(hlo_pass_id_t pass);
+/// A table of passes, sorted by name. This layer has one; layers above have their own.
+typedef struct hlo_pass_set {
+  const hlo_pass_info_t* passes;
+  uint32_t count;
+  const char* subject;  // heads the table on a page; NULL for the passes of this layer
+} hlo_pass_set_t;
+
+/// The rows of passes.def, which index hlo_pass_table.
+typedef enum hlo_pass_id {
+#define HLO_PASS(id, kind, argument, purpose) HLO_PASS_ID_##id,
+#include "passes/passes.def"
+#undef HLO_PASS
+  HLO_PASS_ID_COUNT,
+} hlo_pass_id_t;
+
+extern const hlo_pass_info_t hlo_pass_table[HLO_PASS_ID_COUNT];
+extern const hlo_pass_set_t hlo_pass_set;
+
 /// Returns "opt" or "lower".
 const char* hlo_pass_kind_name(hlo_pass_kind_t kind);
-/// Writes the table as a Markdown page.
+/// Writes how to run passes as the head of a Markdown page.
 void hlo_passes_markdown(hlo_strbuf_t* out);
+/// Writes the rows of a set as a Markdown table.
+void hlo_pass_set_markdown(const hlo_pass_set_t* set, hlo_strbuf_t* out);
 
 /// The outcome of one pass.
 typedef struct hlo_pass_stats {
@@ -57,13 +67,14 @@ typedef struct hlo_pass_options {
   /// Called after every pass (printing); may be NULL. The module is lent.
   void (*after)(void* context, const hlo_pass_stats_t* stats, const hlo_module_t* module);
   void* after_context;
+  const hlo_pass_set_t* more;  // passes of another layer that lists may name; may be NULL
   hlo_dumper_t* dumper;  // writes the module after every pass; may be NULL
   hlo_trace_t* trace;    // gets a span per pass; may be NULL
 } hlo_pass_options_t;
 
 /// One entry of a list of passes.
 typedef struct hlo_pass_step {
-  hlo_pass_id_t pass;
+  const hlo_pass_info_t* pass;
   const char* argument;  // NULL: none
 } hlo_pass_step_t;
 
@@ -79,7 +90,8 @@ hlo_status_t hlo_pass_list_run(hlo_module_t* module, hlo_pass_list_t list,
                                const hlo_pass_options_t* options) HLO_MUST_USE;
 
 /// Runs "name,name=argument,..." over a verified module, which remains verified. options may be
-/// NULL. An empty list does nothing. Names are checked before any pass runs.
+/// NULL. An empty list does nothing. Names are checked before any pass runs; they are those of
+/// this layer and of options->more.
 /// errors : INVALID_ARGUMENT (unknown pass, with the closest name; a bad argument), INTERNAL (a
 /// check failed, named after the pass), those of the passes, RESOURCE_EXHAUSTED
 hlo_status_t hlo_passes_run(hlo_module_t* module, const char* comma_list,

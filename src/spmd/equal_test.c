@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs the program of every golden file of this folder's passes on a simulated grid, before and
+// after its passes: the results of every process are equal in every bit. Arguments are small
+// integers, whose sums are exact in any order.
+#include <dirent.h>
+
+#include "base/mem.h"
+#include "interp/simgrid.h"
+#include "ir/test_util.h"
+#include "spmd/collective.h"
+#include "spmd/passes.h"
+
+enum { PATH_BYTES = 512, VALUES_MAX = 512 };
+
+typedef struct golden {
+  char* text;
+  char passes[256];
+  char* input;
+  bool has_input;  // false: the file is about an error
+} golden_t;
+
+static char* read_file(const char* path) {
+  FILE* file = fopen(path, "rb");
+  assert_non_null(file);
+  fseek(file, 0, SEEK_END);
+  const long size = ftell(file);
+  rewind(file);
+  char* text = malloc((size_t)size + 1);
+  assert_int_equal(fread(text, 1, (size_t)size, file), size);
+  text[size] = 0;
+  fclose(file);
+  return text;
+}
+
+static void read_golden(const char* path, golden_t* golden) {
+  *golden = (golden_t){.text = read_file(path)};
+  const char* passes = strstr(golden->text, "--passes=");
+  assert_non_null(passes);
+  passes += strlen("--passes=");
+  const size_t length = strcspn(passes, " \n");
+  assert_true(length < sizeof golden->passes);
+  memcpy(golden->passes, passes, length);
+  char* end = strstr(golden->text, "\n# ---");
+  golden->has_input = end && !strstr(golden->text, "# exit:");
+  if (!golden->has_input) return;
+  end[1] = 0;
+  golden->input = golden->text;
+  while (*golden->input == '#') golden->input = strchr(golden->input, '\n') + 1;
+}
+
+// ---- programs on a grid
+
+static hlo_tensor_t* argument_tensor(const hlo_type_t* type, uint32_t process, uint32_t number) {
+  hlo_tensor_t* tensor = NULL;
+  hlo_test_check(hlo_tensor_create(type->dtype, type->rank, type->dims, &tensor));
+  const size_t width = hlo_dtype_size_bytes(type->dtype);
+  for (int64_t i = 0; i < tensor->element_count; ++i) {
+    const int64_t value = (process * 5 + number * 3 + i * 7) % 11;
+    char* element = (char*)tensor->data + (size_t)i * width;
+    if (hlo_dtype_is_integer(type->dtype)) {
+      hlo_dtype_store_int64(type->dtype, element, value);
+    } else {
+      hlo_dtype_store_double(type->dtype, element, (double)value);
+    }
+  }
+  return tensor;
+}
+
+typedef struct outcome {
+  uint32_t count;  // results of all processes
+  hlo_tensor_t* tensors[VALUES_MAX];
+} outcome_t;
+
+static void run_on_grid(const hlo_module_t* module, const char* path, outcome_t* out) {
+  const hlo_process_counts_t counts = hlo_module_process_counts(module);
+  const uint32_t processes = counts.replicas * counts.partitions;
+  const hlo_func_t* entry = hlo_module_entry(module);
+  const hlo_type_t* type = entry->type;
+  const hlo_func_t* funcs[64];
+  hlo_tensor_t* inputs[VALUES_MAX];
+  uint32_t input_count = 0;
+  *out = (outcome_t){.count = processes * (type->element_count - type->input_count)};
+  assert_true(processes <= 64 && processes * type->element_count <= VALUES_MAX);
+  for (uint32_t p = 0; p < processes; ++p) {
+    funcs[p] = entry;
+    for (uint32_t i = 0; i < type->input_count; ++i) {
+      inputs[input_count++] = argument_tensor(type->elements[i], p, i);
+    }
+  }
+  hlo_interp_program_t* program = NULL;
+  hlo_test_check(hlo_interp_program_create(module, &program));
+  const hlo_simgrid_run_t run = {.replica_count = counts.replicas,
+                                 .partition_count = counts.partitions,
+                                 .funcs = funcs,
+                                 .input_count = input_count,
+                                 .output_count = out->count,
+                                 .inputs = inputs};
+  hlo_status_t status = hlo_simgrid_run(program, &run, out->tensors);
+  if (!hlo_status_is_ok(status)) fail_msg("%s: %s", path, hlo_status_message(status));
+  for (uint32_t i = 0; i < input_count; ++i) hlo_tensor_release(inputs[i]);
+  hlo_interp_program_release(program);
+}
+
+static void expect_equal(const char* path, const outcome_t* a, const outcome_t* b) {
+  assert_int_equal(a->count, b->count);
+  for (uint32_t i = 0; i < a->count; ++i) {
+    const hlo_tensor_t *x = a->tensors[i], *y = b->tensors[i];
+    if (x->size_bytes != y->size_bytes || memcmp(x->data, y->data, x->size_bytes) != 0) {
+      fail_msg("%s: result %u differs", path, i);
+    }
+  }
+}
+
+static void release(outcome_t* outcome) {
+  for (uint32_t i = 0; i < outcome->count; ++i) hlo_tensor_release(outcome->tensors[i]);
+}
+
+// ---- files
+
+static const hlo_pass_options_t checks = {
+    .verify_each = true, .run_twice = true, .check_changed = true, .more = &hlo_spmd_pass_set};
+
+static void check_file(const char* path) {
+  golden_t golden;
+  outcome_t before, after;
+  read_golden(path, &golden);
+  if (golden.has_input) {
+    hlo_module_t* module = hlo_test_parse(golden.input);
+    run_on_grid(module, path, &before);
+    hlo_status_t status = hlo_passes_run(module, golden.passes, &checks);
+    if (!hlo_status_is_ok(status)) fail_msg("%s: %s", path, hlo_status_message(status));
+    run_on_grid(module, path, &after);
+    expect_equal(path, &before, &after);
+    release(&before);
+    release(&after);
+    hlo_module_release(module);
+  }
+  free(golden.text);
+}
+
+// Memory exhausted at every allocation is reported.
+static void check_memory(const char* path) {
+  golden_t golden;
+  read_golden(path, &golden);
+  bool failed = golden.has_input;
+  for (uint64_t n = 1; failed; ++n) {
+    hlo_module_t* module = hlo_test_parse(golden.input);
+    // Without room in its block, the module allocates as often as the pass does.
+    hlo_arena_alloc(&module->arena, (size_t)(module->arena.end - module->arena.next));
+    hlo_mem_fail_nth(n);
+    hlo_status_t status = hlo_passes_run(module, golden.passes,
+                                         &(hlo_pass_options_t){.more = &hlo_spmd_pass_set});
+    failed = hlo_mem_failed();
+    hlo_mem_fail_nth(0);
+    const hlo_status_code_t code = hlo_status_code(status);
+    if (code != (failed ? HLO_STATUS_RESOURCE_EXHAUSTED : HLO_STATUS_OK)) {
+      fail_msg("%s: allocation %d: %s", path, (int)n, hlo_status_message(status));
+    }
+    hlo_status_release(status);
+    hlo_module_release(module);
+  }
+  free(golden.text);
+}
+
+static void for_each_file(void (*check)(const char* path)) {
+  for (uint32_t i = 0; i < hlo_spmd_pass_set.count; ++i) {
+    char folder[PATH_BYTES], path[PATH_BYTES];
+    uint32_t count = 0;
+    snprintf(folder, sizeof folder, "tests/golden/%s", hlo_spmd_pass_set.passes[i].name);
+    DIR* list = opendir(folder);
+    if (!list) fail_msg("%s is missing", folder);
+    for (const struct dirent* entry = readdir(list); entry; entry = readdir(list)) {
+      if (!strstr(entry->d_name, ".txt")) continue;
+      assert_true(snprintf(path, sizeof path, "%s/%s", folder, entry->d_name) < PATH_BYTES);
+      check(path);
+      ++count;
+    }
+    closedir(list);
+    assert_true(count > 0);
+  }
+}
+
+static void test_results_are_equal(void** state) {
+  (void)state;
+  for_each_file(check_file);
+}
+
+static void test_memory_failures(void** state) {
+  (void)state;
+  for_each_file(check_memory);
+}
+
+static void test_table(void** state) {
+  (void)state;
+  for (uint32_t i = 1; i < hlo_spmd_pass_set.count; ++i) {
+    const hlo_pass_info_t* pass = &hlo_spmd_pass_set.passes[i];
+    assert_true(strcmp(pass[-1].name, pass->name) < 0);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_table),
+      cmocka_unit_test(test_results_are_equal),
+      cmocka_unit_test(test_memory_failures),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// The passes over programs for several devices, as a set that lists of passes may name.
+#pragma once
+
+#include "passes/passes.h"
+
+/// The rows of src/spmd/passes.def.
+extern const hlo_pass_set_t hlo_spmd_pass_set;
+
+#define HLO_PASS(id, ...) \
+  hlo_status_t hlo_pass_##id(hlo_pass_ctx_t* ctx, hlo_module_t* module) HLO_MUST_USE;
+#include "spmd/passes.def"
+#undef HLO_PASS
