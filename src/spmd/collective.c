@@ -2,8 +2,6 @@
 // Queries about collectives (see collective.h).
 #include "spmd/collective.h"
 
-#include "ir/process_groups.h"
-
 static uint32_t count_of(const hlo_module_t* module, const char* key) {
   const hlo_attr_t* attr = hlo_attr_dict_get(module->extra, key);
   const bool is_count = attr && attr->kind == HLO_ATTR_KIND_INT && attr->i > 0;
@@ -35,40 +33,27 @@ hlo_op_t hlo_collective_reducer(const hlo_node_t* node) {
   return op && hlo_op_has(op->op, HLO_TRAIT_COMMUTATIVE) ? op->op : HLO_OP_COUNT;
 }
 
-uint32_t hlo_collective_group_size(const hlo_node_t* node) {
-  const hlo_attr_t* groups = hlo_node_attr(node, HLO_ATTR_replica_groups);
-  const hlo_process_counts_t counts = hlo_module_process_counts(node->parent->module);
-  const hlo_group_strategy_t strategy = hlo_group_strategy(node);
-  if (!groups || groups->kind != HLO_ATTR_KIND_INTS) return 0;
-  const uint32_t factor =
-      strategy == HLO_GROUP_CROSS_REPLICA_AND_PARTITION ? counts.partitions : 1;
-  if (groups->count == 0) {
-    return strategy == HLO_GROUP_CROSS_REPLICA   ? counts.replicas
-           : strategy == HLO_GROUP_CROSS_PARTITION ? counts.partitions
-                                                   : counts.replicas * counts.partitions;
-  }
-  for (uint32_t i = 0; i < groups->count; ++i) {
-    if (groups->values[i] < 0) return 0;  // a short row
-  }
-  return (groups->cols ? groups->cols : groups->count) * factor;
-}
-
-hlo_node_t* hlo_collective_create_like(hlo_node_t* like, uint32_t operand_count,
+hlo_node_t* hlo_collective_create_like(hlo_op_t op, hlo_node_t* like, uint32_t operand_count,
                                        hlo_value_t* const* operands, uint32_t result_count,
                                        const hlo_type_t* const* result_types) {
   hlo_module_t* module = like->parent->module;
-  const hlo_node_spec_t spec = {.op = like->op,
+  const hlo_op_info_t* info = hlo_op_info(op);
+  const uint32_t region_count = (uint32_t)info->region_count;
+  const hlo_node_spec_t spec = {.op = op,
                                 .loc = like->loc,
                                 .operand_count = operand_count,
                                 .operands = operands,
                                 .extra = like->extra,
-                                .region_count = like->region_count,
+                                .region_count = region_count,
                                 .result_count = result_count,
                                 .result_types = result_types};
   hlo_node_t* node = hlo_node_create(module, &spec);
   if (hlo_node_is_poison(node)) return node;
-  hlo_node_copy_attrs(node, like);
-  for (uint32_t i = 0; i < like->region_count; ++i) {
+  for (uint32_t i = 0; i < info->attr_count; ++i) {
+    const hlo_attr_t* attr = hlo_node_attr(like, info->attrs[i].id);
+    if (attr) hlo_node_set_attr(node, info->attrs[i].id, attr);
+  }
+  for (uint32_t i = 0; i < region_count && i < like->region_count; ++i) {
     hlo_region_t* body = like->regions[i];
     like->regions[i] = node->regions[i];
     like->regions[i]->parent = like;
@@ -76,4 +61,47 @@ hlo_node_t* hlo_collective_create_like(hlo_node_t* like, uint32_t operand_count,
     body->parent = node;
   }
   return node;
+}
+
+bool hlo_collective_replace(hlo_node_t* node, hlo_op_t op, hlo_node_t* like, hlo_value_t* operand,
+                            hlo_attr_id_t dim_attr, int64_t dim) {
+  hlo_module_t* module = node->parent->module;
+  const hlo_attr_t* attr =
+      dim_attr == HLO_ATTR_COUNT ? NULL : hlo_attr_int(module, HLO_DTYPE_S64, dim);
+  if (dim_attr != HLO_ATTR_COUNT && !attr) return false;
+  hlo_node_t* new =
+      hlo_collective_create_like(op, like, 1, &operand, 1, &node->results[0].type);
+  if (hlo_node_is_poison(new)) return false;
+  if (attr) hlo_node_set_attr(new, dim_attr, attr);
+  hlo_node_insert_before(node, new);
+  hlo_value_replace_uses(&node->results[0], &new->results[0]);
+  hlo_node_erase(node);
+  return true;
+}
+
+static bool is_unused(const hlo_node_t* node) {
+  switch (node->op) {
+    case HLO_OP_all_reduce:
+    case HLO_OP_all_gather:
+    case HLO_OP_all_to_all:
+    case HLO_OP_collective_broadcast:
+    case HLO_OP_collective_permute:
+    case HLO_OP_reduce_scatter: break;
+    default: return false;
+  }
+  for (uint32_t i = 0; i < node->result_count; ++i) {
+    if (node->results[i].uses) return false;
+  }
+  return true;
+}
+
+uint32_t hlo_collective_erase_unused(hlo_node_t* node) {
+  uint32_t count = 0;
+  while (node && is_unused(node)) {
+    hlo_value_t* operand = node->operand_count == 1 ? hlo_node_operand(node, 0) : NULL;
+    hlo_node_erase(node);
+    ++count;
+    node = operand ? operand->def : NULL;
+  }
+  return count;
 }

@@ -20,13 +20,19 @@ bool hlo_collective_exchanges_alike(const hlo_node_t* a, const hlo_node_t* b);
 /// arguments; HLO_OP_COUNT for other bodies.
 hlo_op_t hlo_collective_reducer(const hlo_node_t* node);
 
-/// Returns the members of every group of a collective with replica_groups; 0 if groups differ in
-/// their sizes or are not listed as ids.
-uint32_t hlo_collective_group_size(const hlo_node_t* node);
-
-/// Creates an unlinked node that exchanges as `like` does, with its attributes and its body, which
-/// it takes over: `like` is to be erased. Returns the poison node when memory is exhausted, and
-/// `like` keeps its body.
-hlo_node_t* hlo_collective_create_like(hlo_node_t* like, uint32_t operand_count,
+/// Creates an unlinked node of an op that exchanges as `like` does, with those of its attributes
+/// that the op has, and its body, which it takes over: `like` is to be erased. Returns the poison
+/// node when memory is exhausted, and `like` keeps its body.
+hlo_node_t* hlo_collective_create_like(hlo_op_t op, hlo_node_t* like, uint32_t operand_count,
                                        hlo_value_t* const* operands, uint32_t result_count,
                                        const hlo_type_t* const* result_types);
+
+/// Replaces the only result of `node` by that of a new node of one operand and of the same result
+/// type, put before it, and erases it. `dim_attr` (HLO_ATTR_COUNT: none) is the attribute for `dim`.
+/// The body is that of `like`. False when memory is exhausted, which the module records.
+bool hlo_collective_replace(hlo_node_t* node, hlo_op_t op, hlo_node_t* like, hlo_value_t* operand,
+                            hlo_attr_id_t dim_attr, int64_t dim);
+
+/// Erases a collective that nothing uses, and then those that only it used: all processes leave
+/// them out. Returns the number of erased nodes.
+uint32_t hlo_collective_erase_unused(hlo_node_t* node);

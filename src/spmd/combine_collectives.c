@@ -144,7 +144,7 @@ static void join(hlo_node_t* insertion_point, hlo_node_t** members, uint32_t cou
       types[total] = members[i]->results[j].type;
     }
   }
-  hlo_node_t* node = hlo_collective_create_like(members[0], total, operands, total, types);
+  hlo_node_t* node = hlo_collective_create_like(members[0]->op, members[0], total, operands, total, types);
   if (hlo_node_is_poison(node)) return;
   hlo_node_insert_before(insertion_point, node);
   for (uint32_t i = 0; i < count; ++i) {
@@ -186,7 +186,7 @@ static void join_packed(hlo_node_t* insertion_point, hlo_node_t** members, uint3
   const hlo_type_t* type = matrix(module, packed->type, 1, packed->type->dims[1]);
   const hlo_attr_t* dim = hlo_attr_int(module, HLO_DTYPE_S64, 0);
   if (!type || !dim) return;
-  hlo_node_t* node = hlo_collective_create_like(members[0], 1, &packed, 1, &type);
+  hlo_node_t* node = hlo_collective_create_like(HLO_OP_reduce_scatter, members[0], 1, &packed, 1, &type);
   if (hlo_node_is_poison(node)) return;
   hlo_node_set_attr(node, HLO_ATTR_scatter_dimension, dim);
   hlo_node_insert_before(insertion_point, node);
@@ -310,18 +310,9 @@ static hlo_status_t combine_in_region(combiner_t* c, hlo_region_t* region) {
   return hlo_ok();
 }
 
-static hlo_status_t read_limit(const char* argument, uint64_t* out_bytes) {
-  char* end = NULL;
-  *out_bytes = HLO_TUNING_COMBINE_MAX_BYTES;
-  if (!argument) return hlo_ok();
-  *out_bytes = strtoull(argument, &end, 10);
-  if (end != argument && !*end && *argument != '-') return hlo_ok();
-  return hlo_invalid_argument("combine_collectives takes a number of bytes, not '%s'", argument);
-}
-
 hlo_status_t hlo_pass_combine_collectives(hlo_pass_ctx_t* ctx, hlo_module_t* module) {
   combiner_t combiner = {.ctx = ctx};
-  HLO_TRY(read_limit(ctx->argument, &combiner.limit_bytes));
+  HLO_TRY(hlo_bytes_argument(ctx, HLO_TUNING_COMBINE_MAX_BYTES, &combiner.limit_bytes));
   for (hlo_func_t* func = module->first_func; func; func = func->next) {
     if (func->body) HLO_TRY(combine_in_region(&combiner, func->body));
   }

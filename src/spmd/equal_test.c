@@ -66,6 +66,12 @@ static hlo_tensor_t* argument_tensor(const hlo_type_t* type, uint32_t process, u
   return tensor;
 }
 
+static bool is_replicated(const hlo_func_t* func, uint32_t arg) {
+  const hlo_attr_t* sharding =
+      hlo_attr_dict_get(func->arg_attrs ? func->arg_attrs[arg] : NULL, "mhlo.sharding");
+  return sharding && strcmp(sharding->text, "{replicated}") == 0;
+}
+
 typedef struct outcome {
   uint32_t count;  // results of all processes
   hlo_tensor_t* tensors[VALUES_MAX];
@@ -84,7 +90,8 @@ static void run_on_grid(const hlo_module_t* module, const char* path, outcome_t*
   for (uint32_t p = 0; p < processes; ++p) {
     funcs[p] = entry;
     for (uint32_t i = 0; i < type->input_count; ++i) {
-      inputs[input_count++] = argument_tensor(type->elements[i], p, i);
+      const uint32_t owner = is_replicated(entry, i) ? p / counts.partitions : p;
+      inputs[input_count++] = argument_tensor(type->elements[i], owner, i);
     }
   }
   hlo_interp_program_t* program = NULL;

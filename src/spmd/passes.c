@@ -2,6 +2,8 @@
 // The table of passes over programs for several devices (see passes.h).
 #include "spmd/passes.h"
 
+#include <stdlib.h>
+
 static const hlo_pass_info_t kPasses[] = {
 #define HLO_PASS(id, kind, argument, purpose) \
   {#id, hlo_pass_##id, HLO_PASS_KIND_##kind, argument, purpose},
@@ -11,3 +13,13 @@ static const hlo_pass_info_t kPasses[] = {
 
 const hlo_pass_set_t hlo_spmd_pass_set = {kPasses, sizeof kPasses / sizeof kPasses[0],
                                           "Programs over several devices"};
+
+hlo_status_t hlo_bytes_argument(const hlo_pass_ctx_t* ctx, uint64_t fallback,
+                                uint64_t* out_bytes) {
+  char* end = NULL;
+  *out_bytes = fallback;
+  if (!ctx->argument) return hlo_ok();
+  *out_bytes = strtoull(ctx->argument, &end, 10);
+  if (*ctx->argument >= '0' && *ctx->argument <= '9' && !*end) return hlo_ok();
+  return hlo_invalid_argument("'%s' is not a number of bytes", ctx->argument);
+}

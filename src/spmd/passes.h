@@ -11,3 +11,8 @@ extern const hlo_pass_set_t hlo_spmd_pass_set;
   hlo_status_t hlo_pass_##id(hlo_pass_ctx_t* ctx, hlo_module_t* module) HLO_MUST_USE;
 #include "spmd/passes.def"
 #undef HLO_PASS
+
+/// Reads the argument of a pass as a number of bytes; `fallback` without one.
+/// errors : INVALID_ARGUMENT
+hlo_status_t hlo_bytes_argument(const hlo_pass_ctx_t* ctx, uint64_t fallback,
+                                uint64_t* out_bytes) HLO_MUST_USE;

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+// Knowledge about processes (see processes.h).
+//
+// Which processes have equal values is a relation: an array with the smallest process of each
+// process's class. NULL: nothing is known. The relation of a pure op is the common refinement of
+// those of its operands. Values that a collective gives to a whole group are equal in the group.
+#include "spmd/processes.h"
+
+#include <string.h>
+
+#include "passes/constants.h"
+#include "passes/effects.h"
+#include "spmd/collective.h"
+
+struct hlo_known_groups {
+  const hlo_attr_t* attr;
+  hlo_group_strategy_t strategy;
+  bool is_usable;
+  hlo_groups_t groups;
+  hlo_known_groups_t* next;
+};
+
+hlo_status_t hlo_processes_init(const hlo_module_t* module, hlo_arena_t* arena,
+                                hlo_processes_t* out_processes) {
+  const hlo_process_counts_t counts = hlo_module_process_counts(module);
+  hlo_processes_t processes = {
+      .arena = arena, .replicas = counts.replicas, .partitions = counts.partitions};
+  if (__builtin_mul_overflow(counts.replicas, counts.partitions, &processes.count)) {
+    return hlo_invalid_argument("%u replicas of %u partitions", counts.replicas,
+                                counts.partitions);
+  }
+  processes.all = hlo_arena_array(arena, processes.count, sizeof *processes.all);
+  HLO_TRY(hlo_arena_status(arena));
+  *out_processes = processes;
+  return hlo_ok();
+}
+
+// ---- groups
+
+// Enters the members of the group of `process`, of which it is the smallest.
+static bool enter_group(hlo_processes_t* p, const hlo_node_t* node, hlo_group_strategy_t strategy,
+                        const hlo_attr_t* attr, uint32_t process, uint32_t* members,
+                        uint32_t* firsts, uint32_t* positions, uint32_t* out_size) {
+  hlo_status_t status = hlo_group_members(node, strategy, attr, p->replicas, p->partitions, process,
+                                          members, out_size);
+  if (!hlo_status_take_ok(status) || !*out_size) return false;
+  for (uint32_t i = 0; i < *out_size; ++i) {
+    if (firsts[members[i]] != UINT32_MAX) return false;  // in two groups
+    firsts[members[i]] = process;
+    positions[members[i]] = i;
+  }
+  return firsts[process] == process;
+}
+
+static bool find_groups(hlo_processes_t* p, const hlo_node_t* node, hlo_known_groups_t* known) {
+  uint32_t* firsts = hlo_arena_array(p->arena, p->count, sizeof *firsts);
+  uint32_t* positions = hlo_arena_array(p->arena, p->count, sizeof *positions);
+  uint32_t* members = hlo_arena_array(p->arena, p->count, sizeof *members);
+  if (!firsts || !positions || !members) return false;
+  memset(firsts, 0xff, p->count * sizeof *firsts);
+  uint32_t size = 0;
+  for (uint32_t i = 0; i < p->count; ++i) {
+    if (firsts[i] != UINT32_MAX) continue;
+    if (!enter_group(p, node, known->strategy, known->attr, i, members, firsts, positions, &size)) {
+      return false;
+    }
+    known->groups.size = i == 0 || known->groups.size == size ? size : 0;
+  }
+  known->groups.firsts = firsts;
+  known->groups.positions = positions;
+  return true;
+}
+
+const hlo_groups_t* hlo_processes_groups(hlo_processes_t* p, const hlo_node_t* node) {
+  const hlo_attr_t* attr = hlo_node_attr(node, HLO_ATTR_replica_groups);
+  const hlo_group_strategy_t strategy = hlo_group_strategy(node);
+  if (!attr || attr->kind != HLO_ATTR_KIND_INTS) return NULL;
+  for (hlo_known_groups_t* known = p->known_groups; known; known = known->next) {
+    if (known->attr == attr && known->strategy == strategy) {
+      return known->is_usable ? &known->groups : NULL;
+    }
+  }
+  hlo_known_groups_t* known = hlo_arena_alloc(p->arena, sizeof *known);
+  if (!known) return NULL;
+  *known = (hlo_known_groups_t){.attr = attr, .strategy = strategy, .next = p->known_groups};
+  known->is_usable = find_groups(p, node, known);
+  p->known_groups = known;
+  return known->is_usable ? &known->groups : NULL;
+}
+
+// ---- integers
+
+enum { DEPTH_MAX = 24, TERMS_MAX = 200 };
+
+typedef struct evaluation {
+  const hlo_processes_t* processes;
+  uint32_t process;
+  uint32_t depth, term_count;  // limits of the search
+} evaluation_t;
+
+static bool evaluate(evaluation_t* e, const hlo_value_t* value, int64_t* out);
+
+// Wraps a result around as its element type does.
+static int64_t wrap(hlo_dtype_t dtype, int64_t value) {
+  const uint32_t bits = hlo_dtype_info(dtype)->bits;
+  if (bits >= 64) return value;
+  const uint64_t low = (uint64_t)value << (64 - bits);
+  return hlo_dtype_is_unsigned(dtype) ? (int64_t)(low >> (64 - bits))
+                                      : (int64_t)low >> (64 - bits);
+}
+
+static bool compute(hlo_op_t op, int64_t a, int64_t b, int64_t* out) {
+  switch (op) {
+    case HLO_OP_add: return !__builtin_add_overflow(a, b, out);
+    case HLO_OP_subtract: return !__builtin_sub_overflow(a, b, out);
+    case HLO_OP_multiply: return !__builtin_mul_overflow(a, b, out);
+    case HLO_OP_maximum: *out = a > b ? a : b; return true;
+    case HLO_OP_minimum: *out = a < b ? a : b; return true;
+    case HLO_OP_and: *out = a & b; return true;
+    case HLO_OP_divide:
+    case HLO_OP_remainder:
+      if (a < 0 || b <= 0) return false;
+      *out = op == HLO_OP_divide ? a / b : a % b;
+      return true;
+    case HLO_OP_shift_right_logical:
+      if (a < 0 || b < 0 || b > 62) return false;
+      *out = a >> b;
+      return true;
+    default: return false;
+  }
+}
+
+// Reads an element of a constant or of an iota.
+static bool read_table(evaluation_t* e, const hlo_node_t* slice, int64_t* out) {
+  const hlo_value_t* table = hlo_node_operand(slice, 0);
+  const hlo_type_t* type = table->type;
+  const hlo_literal_t* literal = hlo_constant_literal(table);
+  const bool is_iota = table->def && table->def->op == HLO_OP_iota && type->rank == 1;
+  int64_t at = 0;
+  if (!literal && !is_iota) return false;
+  for (uint32_t d = 0; d < type->rank; ++d) {
+    int64_t index;
+    if (!evaluate(e, hlo_node_operand(slice, 1 + d), &index)) return false;
+    index = index < 0 ? 0 : index >= type->dims[d] ? type->dims[d] - 1 : index;
+    at = at * type->dims[d] + index;
+  }
+  if (is_iota) {
+    *out = at;
+    return true;
+  }
+  const size_t width = hlo_dtype_size_bytes(literal->dtype);
+  const size_t position = literal->is_splat ? 0 : (size_t)at;
+  *out = hlo_dtype_load_int64(literal->dtype, (const char*)literal->data + position * width);
+  return true;
+}
+
+static bool evaluate_node(evaluation_t* e, const hlo_node_t* node, int64_t* out) {
+  int64_t a, b;
+  switch (node->op) {
+    case HLO_OP_partition_id: *out = e->process % e->processes->partitions; return true;
+    case HLO_OP_replica_id: *out = e->process / e->processes->partitions; return true;
+    case HLO_OP_iota: *out = 0; return true;
+    case HLO_OP_constant: {
+      const hlo_literal_t* literal = hlo_constant_literal(&node->results[0]);
+      if (!literal) return false;
+      *out = hlo_dtype_load_int64(literal->dtype, literal->data);
+      return true;
+    }
+    case HLO_OP_reshape:
+    case HLO_OP_convert:
+    case HLO_OP_broadcast_in_dim: return evaluate(e, hlo_node_operand(node, 0), out);
+    case HLO_OP_dynamic_slice: return read_table(e, node, out);
+    default:
+      return node->operand_count == 2 && node->result_count == 1 &&
+             evaluate(e, hlo_node_operand(node, 0), &a) &&
+             evaluate(e, hlo_node_operand(node, 1), &b) && compute(node->op, a, b, out);
+  }
+}
+
+static bool evaluate(evaluation_t* e, const hlo_value_t* value, int64_t* out) {
+  const hlo_type_t* type = value->type;
+  if (!value->def || !hlo_type_is_tensor(type) || !hlo_dtype_is_integer(type->dtype) ||
+      hlo_type_element_count(type) != 1 || hlo_dtype_info(type->dtype)->bits < 8 ||
+      e->depth == DEPTH_MAX || e->term_count == TERMS_MAX) {
+    return false;
+  }
+  ++e->depth;
+  ++e->term_count;
+  const bool ok = evaluate_node(e, value->def, out);
+  --e->depth;
+  if (ok) *out = wrap(type->dtype, *out);
+  return ok && (*out >= 0 || !hlo_dtype_is_unsigned(type->dtype));
+}
+
+bool hlo_processes_own_slice(const hlo_processes_t* p, const hlo_node_t* slice,
+                             const hlo_groups_t* groups, uint32_t dim) {
+  const hlo_type_t *whole = hlo_node_operand_type(slice, 0), *part = slice->results[0].type;
+  int64_t size;
+  if (!hlo_type_is_static(whole) || !groups->size) return false;
+  for (uint32_t d = 0; d < whole->rank; ++d) {
+    size = d == dim ? part->dims[d] * groups->size : part->dims[d];
+    if (whole->dims[d] != size) return false;
+  }
+  for (uint32_t i = 0; i < p->count; ++i) {
+    evaluation_t evaluation = {.processes = p, .process = i};
+    int64_t start;
+    if (!evaluate(&evaluation, hlo_node_operand(slice, 1 + dim), &start)) return false;
+    if (start != groups->positions[i] * part->dims[dim]) return false;
+  }
+  return true;
+}
+
+// ---- equal values
+
+// Returns the common refinement: processes are equal in it if they are in both.
+static const uint32_t* refine(const hlo_processes_t* p, const uint32_t* a, const uint32_t* b) {
+  if (!a || !b || a == b || b == p->all) return b ? a : NULL;
+  if (a == p->all) return b;
+  uint32_t bucket_count = 1;
+  while (bucket_count < p->count) bucket_count *= 2;
+  uint32_t* classes = hlo_arena_array(p->arena, p->count, sizeof *classes);
+  const hlo_arena_mark_t mark = hlo_arena_mark(p->arena);
+  uint32_t* heads = hlo_arena_array(p->arena, bucket_count, sizeof *heads);  // process + 1
+  uint32_t* next = hlo_arena_array(p->arena, p->count, sizeof *next);
+  for (uint32_t i = 0; heads && next && classes && i < p->count; ++i) {
+    uint32_t* head = &heads[(a[i] * 31 + b[i]) & (bucket_count - 1)];
+    uint32_t k = *head;
+    while (k && (a[k - 1] != a[i] || b[k - 1] != b[i])) k = next[k - 1];
+    classes[i] = k ? k - 1 : i;
+    if (k) continue;
+    next[i] = *head;
+    *head = i + 1;
+  }
+  hlo_arena_reset(p->arena, mark);
+  return classes;
+}
+
+static const uint32_t* relation_of(const hlo_processes_t* p, const hlo_value_t* value) {
+  return value->index < p->relation_count ? p->relations[value->index] : NULL;
+}
+
+static const uint32_t* relate_number(const hlo_processes_t* p, bool is_partition) {
+  uint32_t* classes = hlo_arena_array(p->arena, p->count, sizeof *classes);
+  for (uint32_t i = 0; classes && i < p->count; ++i) {
+    classes[i] = is_partition ? i % p->partitions : i / p->partitions * p->partitions;
+  }
+  return classes;
+}
+
+static const uint32_t* relate_pure(const hlo_processes_t* p, const hlo_node_t* node) {
+  const uint32_t* classes = p->all;
+  if (!hlo_node_is_pure(node) || hlo_op_has(node->op, HLO_TRAIT_CONTROL)) return NULL;
+  for (uint32_t i = 0; i < node->operand_count && classes; ++i) {
+    classes = refine(p, classes, relation_of(p, hlo_node_operand(node, i)));
+  }
+  return classes;
+}
+
+// Relates what a collective makes of one operand and gives to all members of a group.
+static const uint32_t* relate_shared(hlo_processes_t* p, const hlo_node_t* node,
+                                     const hlo_value_t* operand) {
+  const hlo_groups_t* groups = hlo_processes_groups(p, node);
+  if (!groups) return NULL;
+  const bool is_equal = groups->size && hlo_processes_agree(p, operand, groups);
+  return is_equal ? relation_of(p, operand) : groups->firsts;
+}
+
+static void relate_node(hlo_processes_t* p, const hlo_node_t* node) {
+  const bool is_number = node->op == HLO_OP_partition_id || node->op == HLO_OP_replica_id;
+  const uint32_t* classes = is_number ? relate_number(p, node->op == HLO_OP_partition_id)
+                                      : relate_pure(p, node);
+  for (uint32_t i = 0; i < node->result_count; ++i) {
+    const uint32_t** relation = &p->relations[node->results[i].index];
+    switch (node->op) {
+      case HLO_OP_optimization_barrier: *relation = relation_of(p, hlo_node_operand(node, i)); break;
+      case HLO_OP_all_reduce:
+      case HLO_OP_all_gather: *relation = relate_shared(p, node, hlo_node_operand(node, i)); break;
+      default: *relation = classes;
+    }
+  }
+}
+
+// Copies of an argument are equal in all partitions if its sharding says so.
+static bool is_replicated(const hlo_func_t* func, uint32_t arg) {
+  const hlo_attr_t* attrs = func->arg_attrs ? func->arg_attrs[arg] : NULL;
+  const hlo_attr_t* sharding = hlo_attr_dict_get(attrs, "mhlo.sharding");
+  return sharding && sharding->kind == HLO_ATTR_KIND_STRING &&
+         strcmp(sharding->text, "{replicated}") == 0;
+}
+
+hlo_status_t hlo_processes_relate(hlo_processes_t* p, const hlo_module_t* module) {
+  p->relation_count = module->value_count;
+  p->relations = hlo_arena_array(p->arena, p->relation_count + 1, sizeof *p->relations);
+  HLO_TRY(hlo_arena_status(p->arena));
+  for (const hlo_func_t* func = module->first_func; func; func = func->next) {
+    if (!func->body) continue;
+    for (uint32_t i = 0; i < func->body->arg_count && func == hlo_module_entry(module); ++i) {
+      if (!is_replicated(func, i)) continue;
+      p->relations[func->body->args[i]->index] = relate_number(p, false);
+    }
+    for (const hlo_node_t* n = func->body->first; n; n = n->next) relate_node(p, n);
+  }
+  return hlo_arena_status(p->arena);
+}
+
+bool hlo_processes_agree(const hlo_processes_t* p, const hlo_value_t* value,
+                         const hlo_groups_t* groups) {
+  const uint32_t* classes = relation_of(p, value);
+  for (uint32_t i = 0; classes && i < p->count; ++i) {
+    if (classes[i] != classes[groups->firsts[i]]) return false;
+  }
+  return classes != NULL;
+}
