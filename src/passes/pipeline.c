@@ -2,7 +2,8 @@
 // The stages of compilation as lists of passes (see pipeline.h).
 //
 //   module of a frontend
-//     │ import    lower_mesh_groups                 groups of devices as lists
+//     │ import    lower_ragged_all_to_all           collectives are ops
+//     │           lower_mesh_groups                 groups of devices as lists
 //     │           drop_shardy                       no sdy ops
 //     │           lower_placement                   memory kinds only at the boundary
 //     │           lower_composite, refine_shapes    (dynamic shapes) static shapes
@@ -37,6 +38,7 @@
 #define PASS(id) &hlo_pass_table[HLO_PASS_ID_##id]
 
 static const hlo_pass_step_t kImport[] = {
+    {PASS(lower_ragged_all_to_all), NULL},
     {PASS(lower_mesh_groups), NULL},
     {PASS(drop_shardy), NULL},
     {PASS(lower_placement), NULL},
