@@ -9,6 +9,7 @@
 #include "base/tuning.h"
 #include "runtime/device_cpu.h"
 #include "runtime/flight.h"
+#include "runtime/stall.h"
 #include "runtime/waits.h"
 
 enum { MAX_DEVICES = 4096, MAX_THREADS = 1024, BYTES_PER_MIB = 1 << 20 };
@@ -37,6 +38,7 @@ struct hlo_client {
   void* after_context;
   hlo_flight_t flight;
   hlo_explainer_t* explainer;  // NULL: none
+  hlo_stall_monitor_t* stall_monitor;  // likewise
   uint32_t device_count;
   hlo_device_t devices[];
 };
@@ -112,6 +114,11 @@ static hlo_status_t create_memory(const hlo_client_options_t* options, hlo_clien
   return hlo_ok();
 }
 
+static uint64_t seconds_ns(int64_t seconds) {
+  enum { NS_PER_S = 1000000000 };
+  return (uint64_t)seconds * NS_PER_S;
+}
+
 void hlo_client_options_read(const hlo_config_t* config, const hlo_observer_t* observer,
                              hlo_client_options_t* out_options) {
   *out_options = (hlo_client_options_t){.device_count = (uint32_t)config->num_devices,
@@ -123,6 +130,8 @@ void hlo_client_options_read(const hlo_config_t* config, const hlo_observer_t* o
                                         .running_mib = config->inflight_memory,
                                         .explain_seconds = (uint32_t)config->explain_waits,
                                         .explain_signal = config->explain_signal,
+                                        .stall_warn_ns = seconds_ns(config->collective_warn),
+                                        .stall_fail_ns = seconds_ns(config->collective_timeout),
                                         .launch_limit = (uint32_t)config->inflight_launches,
                                         .is_slow = config->device_backend == 1,
                                         .slow = {.seed = (uint64_t)config->device_seed,
@@ -173,6 +182,10 @@ hlo_status_t hlo_client_create(const hlo_client_options_t* options, hlo_client_t
   init_devices(client, options->launch_limit);
   status = hlo_explainer_create(client, options->explain_seconds, options->explain_signal,
                                 &client->explainer);
+  if (hlo_status_is_ok(status) && device_count > 1) {
+    const hlo_stall_options_t stall = {options->stall_warn_ns, options->stall_fail_ns};
+    status = hlo_stall_monitor_create(client, &stall, &client->stall_monitor);
+  }
   if (!hlo_status_is_ok(status)) {
     hlo_client_release(client);
     return status;
@@ -213,6 +226,8 @@ static void end_release(void* context) {
   hlo_client_t* client = context;
   hlo_explainer_release(client->explainer, !client->is_orphaned);
   client->explainer = NULL;
+  hlo_stall_monitor_release(client->stall_monitor, !client->is_orphaned);
+  client->stall_monitor = NULL;
   atomic_store(&client->is_released, true);
   hlo_client_hold_end(client);
 }

@@ -59,6 +59,8 @@ typedef struct hlo_client_options {
                           // which a single program may exceed; 0: a quarter of the device memory
   uint32_t explain_seconds;    // explain launches and waits that take longer; 0: never
   const char* explain_signal;  // the name of the signal that asks for explanations; NULL: none
+  uint64_t stall_warn_ns;      // log collectives that wait longer for members; 0: never
+  uint64_t stall_fail_ns;      // fail those that wait longer for members that do not come; 0: never
   uint32_t launch_limit;  // limit on a device's launches in flight, at which callers wait; 0: 32
   bool is_slow;           // the devices' back end is that of device_slow.h, with these options
   hlo_device_slow_options_t slow;

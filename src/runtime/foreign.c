@@ -54,6 +54,7 @@ struct hlo_foreign_run {
   hlo_ffi_context_t context;
   hlo_ffi_user_data_t user_data;
   _Atomic(const foreign_call_t*) running;  // relaxed: only explanations read it
+  atomic_uint call_count;                  // so far; likewise
   alignas(64) uint8_t memory[];  // of all calls
 };
 
@@ -255,6 +256,16 @@ static void print_call(const char* what, const foreign_call_t* call, hlo_strbuf_
   hlo_node_print_location(call->node, out);
 }
 
+bool hlo_foreign_is_waiting(const hlo_foreign_run_t* foreign, uint64_t* out_mark) {
+  *out_mark = atomic_load_explicit(&foreign->call_count, memory_order_relaxed);
+  if (atomic_load_explicit(&foreign->running, memory_order_relaxed)) return true;
+  for (uint32_t i = 0; i < foreign->calls->count; ++i) {
+    call_run_t* state = call_run_of((hlo_foreign_run_t*)foreign, &foreign->calls->calls[i]);
+    if (atomic_load(&state->future) == FUTURE_AWAITED) return true;
+  }
+  return false;
+}
+
 void hlo_foreign_explain(const hlo_foreign_run_t* foreign, hlo_strbuf_t* out) {
   const foreign_call_t* running = atomic_load_explicit(&foreign->running, memory_order_relaxed);
   if (running) {
@@ -374,6 +385,7 @@ static void start(hlo_run_t* run, const foreign_call_t* call, call_run_t* state)
   hlo_pool_blocking_begin(foreign->context.pool);
   const uint64_t begin_ns = hlo_trace_begin();
   atomic_store_explicit(&foreign->running, call, memory_order_relaxed);
+  atomic_fetch_add_explicit(&foreign->call_count, 1, memory_order_relaxed);
   hlo_status_t status = call_handler(foreign, call, state, passed);
   atomic_store_explicit(&foreign->running, NULL, memory_order_relaxed);
   trace_call(run, call, begin_ns);

@@ -30,6 +30,9 @@ typedef struct hlo_foreign_run hlo_foreign_run_t;
 hlo_status_t hlo_foreign_run_create(const hlo_foreign_calls_t* calls,
                                     const hlo_ffi_user_data_t* user_data, hlo_run_t* run,
                                     hlo_foreign_run_t** out_foreign) HLO_MUST_USE;
+/// Returns true if the run is in a foreign function, or awaits one; *out_mark changes with each
+/// call.
+bool hlo_foreign_is_waiting(const hlo_foreign_run_t* foreign, uint64_t* out_mark);
 /// Prints the foreign function that the run is in, or awaits; nothing if it calls none.
 void hlo_foreign_explain(const hlo_foreign_run_t* foreign, hlo_strbuf_t* out);
 void hlo_foreign_run_release(hlo_foreign_run_t* foreign);

@@ -14,13 +14,16 @@ typedef enum member_state { ABSENT, ARRIVED, LEFT } member_state_t;
 // arrive with the addresses of operands and results; the last to arrive exchanges the data for all.
 typedef struct rendezvous {
   struct rendezvous* next;
-  const hlo_node_t* node;
+  uint64_t number;         // in the group, in the order of the first arrivals
+  uint32_t site;           // the number of the call site, unless there is a channel
+  const hlo_node_t* node;  // of the first arrival, for messages
   int64_t channel_id;
+  uint64_t seen_ns;  // when a monitor first saw that members are missing; 0: not yet
   bool is_exchange, is_done;
   uint32_t member_count, part_count;
   uint32_t arrived_count, left_count;
-  void** parts;              // [member][part]: hlo_tensor_t*, or addresses; NULL of absent members
-  member_state_t* states;      // by member
+  void** parts;            // [member][part]: hlo_tensor_t*, or addresses; NULL of absent members
+  member_state_t* states;  // by member
   const hlo_node_t** call_sites;  // by member: the call site that began the exchange
   uint32_t members[];
 } rendezvous_t;
@@ -38,7 +41,16 @@ typedef struct recv_wait {
   bool is_waiting;
   uint32_t source;
   int64_t channel_id;
+  uint64_t seen_ns;  // as above
 } recv_wait_t;
+
+// The runs are on virtual devices of this process; their messages outlive them.
+typedef struct process {
+  int32_t device_id;
+  bool is_waiting;  // suspended in a rendezvous or recv
+  bool has_ended;
+  recv_wait_t recv;  // the last recv that found nothing
+} process_t;
 
 struct hlo_run_group {
   atomic_int count;
@@ -47,9 +59,9 @@ struct hlo_run_group {
   message_t* messages;
   hlo_run_t *first_woken, *last_woken;
   hlo_status_t error;
-  uint32_t process_count;
-  bool* is_waiting;  // per process: suspended in a rendezvous or recv
-  recv_wait_t* recv_waits;  // per process: the last recv that found nothing
+  uint64_t rendezvous_count;  // so far
+  uint32_t process_count, waiting_count, ended_count;
+  process_t* processes;
   hlo_interp_runtime_t runtime;
   hlo_process_grid_t grid;
   hlo_launch_progress_t progress;  // see limits.h
@@ -84,7 +96,7 @@ static void rendezvous_release(rendezvous_t* rendezvous) {
 
 // The identity of a rendezvous, to find or to create it.
 static hlo_status_t rendezvous_create(const rendezvous_t* like, const uint32_t* members,
-                                   rendezvous_t** out_rendezvous) {
+                                      rendezvous_t** out_rendezvous) {
   size_t count = like->member_count, parts = count * like->part_count;
   size_t head = (sizeof(rendezvous_t) + count * sizeof(uint32_t) + 7) & ~(size_t)7;
   size_t bytes = head + (parts + count) * sizeof(void*) + count * sizeof(member_state_t);
@@ -114,7 +126,7 @@ static hlo_status_t find_rendezvous(hlo_run_group_t* group, const rendezvous_t* 
   for (; *link; link = &(*link)->next) {
     rendezvous_t* have = *link;
     bool same_call_site = like->channel_id > 0 ? have->channel_id == like->channel_id
-                                          : have->channel_id <= 0 && have->node == like->node;
+                                               : have->channel_id <= 0 && have->site == like->site;
     if (same_call_site && have->is_exchange == like->is_exchange &&
         have->member_count == like->member_count && have->part_count == like->part_count &&
         have->states[me] == ABSENT &&
@@ -124,6 +136,7 @@ static hlo_status_t find_rendezvous(hlo_run_group_t* group, const rendezvous_t* 
     }
   }
   HLO_TRY(rendezvous_create(like, members, out_rendezvous));
+  (*out_rendezvous)->number = ++group->rendezvous_count;
   *link = *out_rendezvous;
   return hlo_ok();
 }
@@ -138,9 +151,15 @@ static void leave(hlo_run_group_t* group, rendezvous_t* rendezvous, uint32_t me)
   rendezvous_release(rendezvous);
 }
 
+static void begin_wait(hlo_run_group_t* group, uint32_t process) {
+  group->waiting_count += !group->processes[process].is_waiting;
+  group->processes[process].is_waiting = true;
+}
+
 static void wake(hlo_run_group_t* group, uint32_t process) {
-  if (!group->is_waiting[process]) return;
-  group->is_waiting[process] = false;
+  if (!group->processes[process].is_waiting) return;
+  group->processes[process].is_waiting = false;
+  --group->waiting_count;
   hlo_run_resume(group->runs[process]);
 }
 
@@ -148,16 +167,88 @@ static void wake_members(hlo_run_group_t* group, const rendezvous_t* rendezvous)
   for (uint32_t i = 0; i < rendezvous->member_count; ++i) wake(group, rendezvous->members[i]);
 }
 
+static void fail_locked(hlo_run_group_t* group, hlo_status_t error) {
+  if (hlo_status_is_ok(group->error)) group->error = hlo_status_clone(error);
+  for (uint32_t i = 0; i < group->process_count; ++i) wake(group, i);
+}
+
+static void explain_locked(const hlo_run_group_t* group, uint32_t row, hlo_strbuf_t* out);
+
+static void print_device(const hlo_run_group_t* group, uint32_t row, hlo_strbuf_t* out) {
+  hlo_group_print_member(group, row, out);
+  hlo_strbuf_printf(out, " on device %d", group->processes[row].device_id);
+}
+
+// ---- waits that cannot end
+
+// Fails the group: `reason`, then who waits for whom.
+static void fail_stalled(hlo_run_group_t* group, const hlo_run_t* run, const char* reason) {
+  enum { SHOWN = 8 };
+  HLO_SCOPED_STRBUF text = {0};
+  hlo_strbuf_printf(&text, "run %llu of %s: %s", (unsigned long long)run->frame.run_id,
+                    run->loaded->executable->name, reason);
+  uint32_t count = 0;
+  for (uint32_t row = 0; row < group->process_count; ++row) {
+    if (!group->processes[row].is_waiting || ++count > SHOWN) continue;
+    hlo_strbuf_puts(&text, count == 1 ? ": " : "; ");
+    print_device(group, row, &text);
+    hlo_strbuf_putc(&text, ' ');
+    explain_locked(group, row, &text);
+  }
+  if (count > SHOWN) hlo_strbuf_printf(&text, "; and %u more", count - SHOWN);
+  hlo_status_t error =
+      hlo_status_create(HLO_STATUS_FAILED_PRECONDITION, "%s", hlo_strbuf_text(&text));
+  fail_locked(group, error);
+  hlo_status_release(error);
+}
+
+static bool is_complete(const rendezvous_t* rendezvous) {
+  return rendezvous->arrived_count == rendezvous->member_count;
+}
+
+// Returns true if a member that has not arrived never will.
+static bool misses_ended(const hlo_run_group_t* group, const rendezvous_t* rendezvous) {
+  for (uint32_t i = 0; i < rendezvous->member_count; ++i) {
+    const process_t* process = &group->processes[rendezvous->members[i]];
+    if (rendezvous->states[i] == ABSENT && process->has_ended) return true;
+  }
+  return false;
+}
+
+// Called when a process begins to wait or ends: without another one that goes on, or with a member
+// that has ended, a wait never ends.
+static void check_waits(hlo_run_group_t* group, const hlo_run_t* run) {
+  if (!hlo_status_is_ok(group->error) || group->waiting_count == 0) return;
+  if (HLO_UNLIKELY(group->waiting_count + group->ended_count == group->process_count)) {
+    fail_stalled(group, run, "every device waits or has ended");
+    return;
+  }
+  const rendezvous_t* r = group->ended_count ? group->rendezvous_list : NULL;
+  for (; r; r = r->next) {
+    if (is_complete(r) || !misses_ended(group, r)) continue;
+    fail_stalled(group, run, "a device has ended for which others wait");
+    return;
+  }
+}
+
+static void suspend(hlo_run_group_t* group, uint32_t row) {
+  begin_wait(group, row);
+  check_waits(group, group->runs[row]);
+}
+
+// ---- collectives of interpreted programs
+
 static hlo_status_t meet_locked(hlo_run_group_t* group, const hlo_rendezvous_t* m, void** ticket,
                                 hlo_tensor_t** out_parts, bool* out_pending) {
   if (!hlo_status_is_ok(group->error)) return hlo_status_clone(group->error);
   uint32_t me = member_number(m);
   rendezvous_t* rendezvous = *ticket;
   if (!rendezvous) {
-    const rendezvous_t like = {.node = m->node,
-                            .channel_id = m->channel_id,
-                            .member_count = m->member_count,
-                            .part_count = m->tensor_count};
+    const rendezvous_t like = {.site = m->node->index + 1,
+                               .node = m->node,
+                               .channel_id = m->channel_id,
+                               .member_count = m->member_count,
+                               .part_count = m->tensor_count};
     HLO_TRY(find_rendezvous(group, &like, m->members, me, &rendezvous));
     *ticket = rendezvous;
     rendezvous->states[me] = ARRIVED;
@@ -166,8 +257,8 @@ static hlo_status_t meet_locked(hlo_run_group_t* group, const hlo_rendezvous_t* 
     if (++rendezvous->arrived_count == rendezvous->member_count) wake_members(group, rendezvous);
   }
   if (rendezvous->arrived_count < rendezvous->member_count) {
-    group->is_waiting[m->process] = true;
     *out_pending = true;
+    suspend(group, m->process);
     return hlo_ok();
   }
   uint32_t count = m->member_count * m->tensor_count;
@@ -226,15 +317,17 @@ static hlo_status_t recv_locked(hlo_run_group_t* group, uint32_t source, uint32_
                                   (long long)channel_id, message->tensor_count, tensor_count);
     }
     *link = message->next;
-    group->recv_waits[target].is_waiting = false;
+    group->processes[target].recv.is_waiting = false;
     memcpy(out_tensors, message->tensors, tensor_count * sizeof(hlo_tensor_t*));
     hlo_mem_free(message);
     return hlo_ok();
   }
   if (!hlo_status_is_ok(group->error)) return hlo_status_clone(group->error);
-  group->is_waiting[target] = true;
-  group->recv_waits[target] = (recv_wait_t){true, source, channel_id};
+  recv_wait_t* wait = &group->processes[target].recv;
+  const bool is_same = wait->is_waiting && wait->source == source && wait->channel_id == channel_id;
+  if (!is_same) *wait = (recv_wait_t){true, source, channel_id, 0};
   *out_pending = true;
+  suspend(group, target);
   return hlo_ok();
 }
 
@@ -258,7 +351,7 @@ static int32_t parallel_for(hlo_frame_t* frame, uint64_t chunk_count, hlo_progra
 }
 
 static void library_for(hlo_frame_t* frame, uint64_t chunk_count, hlo_parallel_chunk_t chunk,
-                       void* argument) {
+                        void* argument) {
   const hlo_run_t* run = frame->owner;
   hlo_execute_library_for(hlo_client_pool(run->loaded->client), chunk_count, chunk, argument);
 }
@@ -293,18 +386,19 @@ static hlo_status_t arrive(hlo_frame_t* frame, uint32_t call_site_number,
   const hlo_execute_collective_t call_site = hlo_execute_find_collective(frame, call_site_number);
   uint32_t me = 0, tensors = hlo_exchange_tensor_count(call_site.exchange);
   const hlo_exchange_group_t* members = hlo_exchange_group(call_site.exchange, run->row, &me);
-  const rendezvous_t like = {.node = call_site.node,
-                          .channel_id = hlo_node_attr_int(call_site.node, HLO_ATTR_channel_id, 0),
-                          .is_exchange = true,
-                          .member_count = members->member_count,
-                          .part_count = 2 * tensors};
+  const rendezvous_t like = {
+      .site = call_site_number,
+      .node = call_site.node,
+      .channel_id = hlo_node_attr_int(call_site.node, HLO_ATTR_channel_id, 0),
+      .is_exchange = true,
+      .member_count = members->member_count,
+      .part_count = 2 * tensors};
   if (!hlo_status_is_ok(group->error)) return hlo_status_clone(group->error);
   rendezvous_t* rendezvous = NULL;
   HLO_TRY(find_rendezvous(group, &like, members->members, me, &rendezvous));
   rendezvous->states[me] = ARRIVED;
   rendezvous->call_sites[me] = call_site.node;
-  hlo_execute_addresses(frame, call_site_number,
-                                   &rendezvous->parts[me * rendezvous->part_count]);
+  hlo_execute_addresses(frame, call_site_number, &rendezvous->parts[me * rendezvous->part_count]);
   if (rendezvous->arrived_count + 1 == rendezvous->member_count) HLO_TRY(check_alike(rendezvous));
   if (++rendezvous->arrived_count == rendezvous->member_count) *out_rendezvous = rendezvous;
   return hlo_ok();
@@ -379,8 +473,8 @@ static int32_t exchange_done(hlo_frame_t* frame, uint32_t call_site_number) {
   } else if (!(rendezvous && is_under_way(rendezvous)) && is_cancelled(frame)) {
     answer = hlo_execute_fail_cancelled(frame);
   } else {
-    group->is_waiting[run->row] = true;
     answer = HLO_PROGRAM_SUSPENDED;
+    suspend(group, run->row);
   }
   hlo_mutex_unlock(&group->lock);
   return hlo_status_is_ok(status) ? answer : hlo_execute_fail(frame, call_site_number, status);
@@ -417,8 +511,7 @@ static const hlo_interp_runtime_t kAlone = {.table = {.abi_version = HLO_PROGRAM
 hlo_status_t hlo_group_create(uint32_t replica_count, uint32_t partition_count,
                               hlo_run_t* const* runs, hlo_run_group_t** out_group) {
   uint32_t count = replica_count * partition_count;
-  size_t bytes = sizeof(hlo_run_group_t) +
-                 count * (sizeof(hlo_run_t*) + sizeof(recv_wait_t) + sizeof(bool));
+  size_t bytes = sizeof(hlo_run_group_t) + count * (sizeof(hlo_run_t*) + sizeof(process_t));
   hlo_run_group_t* group = hlo_mem_alloc_zeroed(bytes);
   if (!group) return hlo_status_out_of_memory(bytes);
   atomic_init(&group->count, 1);
@@ -426,8 +519,8 @@ hlo_status_t hlo_group_create(uint32_t replica_count, uint32_t partition_count,
   group->process_count = count;
   group->progress.run_count = count;
   memcpy(group->runs, runs, count * sizeof(hlo_run_t*));
-  group->recv_waits = (recv_wait_t*)(group->runs + count);
-  group->is_waiting = (bool*)(group->recv_waits + count);
+  group->processes = (process_t*)(group->runs + count);
+  for (uint32_t i = 0; i < count; ++i) group->processes[i].device_id = runs[i]->device->id;
   group->grid = (hlo_process_grid_t){.context = group,
                                      .replica_count = replica_count,
                                      .partition_count = partition_count,
@@ -464,19 +557,23 @@ void hlo_group_release(hlo_run_group_t* group) {
 
 void hlo_group_fail(hlo_run_group_t* group, hlo_status_t error) {
   hlo_mutex_lock(&group->lock);
-  if (hlo_status_is_ok(group->error)) group->error = hlo_status_clone(error);
-  for (uint32_t i = 0; i < group->process_count; ++i) wake(group, i);
+  fail_locked(group, error);
   hlo_mutex_unlock(&group->lock);
 }
 
-void hlo_group_stop(hlo_run_group_t* group, hlo_status_t error) {
-  hlo_group_fail(group, error);
+// For threads that are in no run of the group.
+static void submit_woken(hlo_run_group_t* group) {
   for (hlo_run_t* run; (run = hlo_group_take_woken(group));) {
     hlo_pool_submit(hlo_client_pool(run->loaded->client), &run->job);
   }
 }
 
-bool hlo_group_detains(hlo_run_group_t* group, const hlo_run_t* run) {
+void hlo_group_stop(hlo_run_group_t* group, hlo_status_t error) {
+  hlo_group_fail(group, error);
+  submit_woken(group);
+}
+
+bool hlo_group_end(hlo_run_group_t* group, const hlo_run_t* run) {
   bool is_detained = false;
   hlo_mutex_lock(&group->lock);
   for (const rendezvous_t* rendezvous = group->rendezvous_list; rendezvous;
@@ -485,9 +582,15 @@ bool hlo_group_detains(hlo_run_group_t* group, const hlo_run_t* run) {
       is_detained |= rendezvous->members[i] == run->row;
     }
   }
-  if (is_detained) group->is_waiting[run->row] = true;
+  if (is_detained) {
+    begin_wait(group, run->row);
+  } else if (!group->processes[run->row].has_ended) {
+    group->processes[run->row].has_ended = true;
+    ++group->ended_count;
+    check_waits(group, run);
+  }
   hlo_mutex_unlock(&group->lock);
-  return is_detained;
+  return !is_detained;
 }
 
 void hlo_group_keep_woken(hlo_run_group_t* group, hlo_run_t* run) {
@@ -553,7 +656,7 @@ static void explain_rendezvous(const hlo_run_group_t* group, const rendezvous_t*
 }
 
 static void explain_locked(const hlo_run_group_t* group, uint32_t row, hlo_strbuf_t* out) {
-  if (!group->is_waiting[row]) return;
+  if (!group->processes[row].is_waiting) return;
   for (const rendezvous_t* r = group->rendezvous_list; r; r = r->next) {
     for (uint32_t i = 0; i < r->member_count; ++i) {
       if (r->members[i] != row || r->states[i] != ARRIVED || r->is_done) continue;
@@ -561,7 +664,7 @@ static void explain_locked(const hlo_run_group_t* group, uint32_t row, hlo_strbu
       return;
     }
   }
-  const recv_wait_t* wait = &group->recv_waits[row];
+  const recv_wait_t* wait = &group->processes[row].recv;
   if (!wait->is_waiting) return;
   hlo_strbuf_printf(out, "waits in recv, channel %lld, for ", (long long)wait->channel_id);
   if (wait->source < group->process_count) {
@@ -575,6 +678,99 @@ void hlo_group_explain(hlo_run_group_t* group, uint32_t row, hlo_strbuf_t* out) 
   hlo_mutex_lock(&group->lock);
   explain_locked(group, row, out);
   hlo_mutex_unlock(&group->lock);
+}
+
+// ---- for monitors of waits
+
+uint32_t hlo_group_process_count(const hlo_run_group_t* group) {
+  return group->process_count;
+}
+
+static bool has_waiting_member(const hlo_run_group_t* group, const rendezvous_t* rendezvous) {
+  for (uint32_t i = 0; i < rendezvous->member_count; ++i) {
+    if (rendezvous->states[i] == ARRIVED && group->processes[rendezvous->members[i]].is_waiting) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static void describe_wait(rendezvous_t* rendezvous, uint64_t now_ns, hlo_group_wait_t* out_wait) {
+  if (!rendezvous->seen_ns) rendezvous->seen_ns = now_ns;
+  out_wait->since_ns = rendezvous->seen_ns;
+  out_wait->number = rendezvous->number;
+  out_wait->node = rendezvous->node;
+  out_wait->channel_id = rendezvous->channel_id;
+  out_wait->missing_count = out_wait->arrived_count = 0;
+  for (uint32_t i = 0; i < rendezvous->member_count; ++i) {
+    const bool is_missing = rendezvous->states[i] == ABSENT;
+    if (is_missing) {
+      out_wait->missing[out_wait->missing_count++] = rendezvous->members[i];
+    } else {
+      out_wait->arrived[out_wait->arrived_count++] = rendezvous->members[i];
+    }
+  }
+}
+
+static bool find_wait_locked(hlo_run_group_t* group, uint64_t after, uint64_t now_ns,
+                             hlo_group_wait_t* out_wait) {
+  rendezvous_t* r = group->rendezvous_list;
+  while (r && (r->number <= after || is_complete(r) || !has_waiting_member(group, r))) r = r->next;
+  if (r) {
+    describe_wait(r, now_ns, out_wait);
+    return true;
+  }
+  uint32_t row = after > HLO_GROUP_RECV ? (uint32_t)(after - HLO_GROUP_RECV) : 0;
+  for (; row < group->process_count; ++row) {
+    process_t* process = &group->processes[row];
+    if (!process->is_waiting || !process->recv.is_waiting) continue;
+    if (!process->recv.seen_ns) process->recv.seen_ns = now_ns;
+    out_wait->since_ns = process->recv.seen_ns;
+    out_wait->number = HLO_GROUP_RECV + row + 1;
+    out_wait->node = NULL;
+    out_wait->channel_id = process->recv.channel_id;
+    out_wait->arrived[0] = row;
+    out_wait->arrived_count = 1;
+    out_wait->missing[0] = process->recv.source;
+    out_wait->missing_count = process->recv.source < group->process_count;
+    return true;
+  }
+  return false;
+}
+
+bool hlo_group_is_waiting(hlo_run_group_t* group, uint32_t row) {
+  hlo_mutex_lock(&group->lock);
+  const bool is_waiting = group->processes[row].is_waiting;
+  hlo_mutex_unlock(&group->lock);
+  return is_waiting;
+}
+
+bool hlo_group_find_wait(hlo_run_group_t* group, uint64_t after, uint64_t now_ns,
+                         hlo_group_wait_t* out_wait) {
+  hlo_mutex_lock(&group->lock);
+  const bool is_found =
+      hlo_status_is_ok(group->error) && find_wait_locked(group, after, now_ns, out_wait);
+  hlo_mutex_unlock(&group->lock);
+  return is_found;
+}
+
+static bool still_waits(const hlo_run_group_t* group, uint64_t number) {
+  if (number > HLO_GROUP_RECV) {
+    const process_t* process = &group->processes[number - HLO_GROUP_RECV - 1];
+    return process->is_waiting && process->recv.is_waiting;
+  }
+  const rendezvous_t* r = group->rendezvous_list;
+  while (r && r->number != number) r = r->next;
+  return r && !is_complete(r);
+}
+
+bool hlo_group_fail_wait(hlo_run_group_t* group, uint64_t number, hlo_status_t error) {
+  hlo_mutex_lock(&group->lock);
+  const bool fails = hlo_status_is_ok(group->error) && still_waits(group, number);
+  if (fails) fail_locked(group, error);
+  hlo_mutex_unlock(&group->lock);
+  if (fails) submit_woken(group);
+  return fails;
 }
 
 hlo_launch_progress_t* hlo_group_progress(hlo_run_group_t* group) {

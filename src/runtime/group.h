@@ -18,9 +18,9 @@ void hlo_group_release(hlo_run_group_t* group);
 void hlo_group_fail(hlo_run_group_t* group, hlo_status_t error);
 /// Like hlo_group_fail() from outside of the runs, which continue on the pool's threads.
 void hlo_group_stop(hlo_run_group_t* group, hlo_status_t error);
-/// Returns true if other runs still access the memory of an ended run; the group wakes the run
-/// later.
-bool hlo_group_detains(hlo_run_group_t* group, const hlo_run_t* run);
+/// Ends a run whose program has ended, and fails the group if others wait for it. Returns false if
+/// others still access its memory; the group wakes the run later, for another call.
+bool hlo_group_end(hlo_run_group_t* group, const hlo_run_t* run);
 /// The first function stores a woken run for the thread that woke it; hlo_run_resume() calls it
 /// under the group's lock. The second returns a stored run, or NULL; the thread calls it before it
 /// unlocks the group.
@@ -28,8 +28,30 @@ void hlo_group_keep_woken(hlo_run_group_t* group, hlo_run_t* run);
 hlo_run_t* hlo_group_take_woken(hlo_run_group_t* group);
 /// Prints "replica 1" or "replica 1, partition 2".
 void hlo_group_print_member(const hlo_run_group_t* group, uint32_t row, hlo_strbuf_t* out);
-/// Prints the collective or recv in which a run waits, and for whom; nothing if it waits in neither.
+/// Prints the collective or recv in which a run waits, and for whom; nothing if it waits in
+/// neither.
 void hlo_group_explain(hlo_run_group_t* group, uint32_t row, hlo_strbuf_t* out);
+
+/// A wait of a group: a rendezvous at which members are missing, or a recv without its value.
+typedef struct hlo_group_wait {
+  uint64_t number;         // identifies the wait in its group; above HLO_GROUP_RECV: a recv
+  const hlo_node_t* node;  // NULL: a recv
+  int64_t channel_id;
+  uint64_t since_ns;  // when hlo_group_find_wait() first found it
+  uint32_t arrived_count, missing_count;
+  uint32_t *arrived, *missing;  // rows; the caller's, with room for all processes
+} hlo_group_wait_t;
+#define HLO_GROUP_RECV (UINT64_C(1) << 63)
+
+uint32_t hlo_group_process_count(const hlo_run_group_t* group);
+/// Returns true if a run is suspended until others arrive.
+bool hlo_group_is_waiting(hlo_run_group_t* group, uint32_t row);
+/// Finds the next wait after that of number `after`; 0: the first. Returns false at the end.
+bool hlo_group_find_wait(hlo_run_group_t* group, uint64_t after, uint64_t now_ns,
+                         hlo_group_wait_t* out_wait);
+/// Fails the group like hlo_group_stop() unless the wait has ended; returns true if it fails.
+bool hlo_group_fail_wait(hlo_run_group_t* group, uint64_t number, hlo_status_t error);
+
 /// The progress of the launch, for the queue for memory.
 hlo_launch_progress_t* hlo_group_progress(hlo_run_group_t* group);
 /// Allocates the memory of all runs, or of none. errors: RESOURCE_EXHAUSTED

@@ -323,7 +323,7 @@ static bool begin(hlo_run_t* run) {
 
 // Ends or suspends the run, which the caller must not access then; returns false if it goes on.
 static bool settle(hlo_run_t* run) {
-  if (run->is_over && !(run->group && hlo_group_detains(run->group, run))) {
+  if (run->is_over && (!run->group || hlo_group_end(run->group, run))) {
     finish(run);
     return true;
   }

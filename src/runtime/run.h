@@ -56,6 +56,9 @@ typedef struct hlo_run {
   struct hlo_run *listed_before, *listed_after;
   hlo_status_t poison;        // error of the results; OK: the program's result
   uint64_t listed_ns;         // when it was listed
+  const void* stall_mark;     // what it waited for when the monitor of stalls last looked
+  uint64_t stall_count;
+  uint64_t stall_ns;          // since when
   int32_t launch_id;          // the framework's number of the launch; 0: none
   char* call_location;        // of the launch in the application; may be NULL
   struct hlo_run_group* group;

@@ -68,15 +68,14 @@ static void print_run(const hlo_run_t* run, hlo_strbuf_t* out) {
   hlo_strbuf_printf(out, " on device %d", run->device->id);
 }
 
-// Returns the run whose results become ready with the event; NULL if it is not listed.
-static const hlo_run_t* run_of_event(const hlo_flight_t* flight, const hlo_event_t* event) {
-  const hlo_run_t* run = flight->first;
+hlo_run_t* hlo_waits_run_of(const hlo_flight_t* flight, const hlo_event_t* event) {
+  hlo_run_t* run = flight->first;
   while (run && run->done != event) run = run->listed_after;
   return run;
 }
 
 static void print_event(const explanation_t* e, hlo_event_t* event) {
-  const hlo_run_t* run = run_of_event(e->flight, event);
+  const hlo_run_t* run = hlo_waits_run_of(e->flight, event);
   if (run) {
     hlo_strbuf_puts(e->out, "the result of ");
     print_run(run, e->out);
@@ -115,12 +114,7 @@ static bool print_inputs(const explanation_t* e, const hlo_run_t* run) {
   return count != 0;
 }
 
-static void explain_run(const explanation_t* e, hlo_run_t* run) {
-  hlo_strbuf_puts(e->out, "  ");
-  print_run(run, e->out);
-  hlo_strbuf_printf(e->out, ", for %.1f s", seconds_since(e, run->listed_ns));
-  if (run->call_location) hlo_strbuf_printf(e->out, ", launched at %s", run->call_location);
-  hlo_strbuf_puts(e->out, ": ");
+static void explain_state(const explanation_t* e, hlo_run_t* run) {
   const size_t length = e->out->length;
   if (!atomic_load(&run->started)) {
     if (!print_inputs(e, run)) hlo_strbuf_puts(e->out, "waits for memory or a worker thread");
@@ -129,13 +123,26 @@ static void explain_run(const explanation_t* e, hlo_run_t* run) {
   }
   if (e->out->length == length && run->group) hlo_group_explain(run->group, run->row, e->out);
   if (e->out->length == length) hlo_strbuf_puts(e->out, "is running");
+}
+
+void hlo_waits_explain_run(hlo_flight_t* flight, hlo_run_t* run, hlo_strbuf_t* out) {
+  explain_state(&(explanation_t){.flight = flight, .out = out}, run);
+}
+
+static void explain_run(const explanation_t* e, hlo_run_t* run) {
+  hlo_strbuf_puts(e->out, "  ");
+  print_run(run, e->out);
+  hlo_strbuf_printf(e->out, ", for %.1f s", seconds_since(e, run->listed_ns));
+  if (run->call_location) hlo_strbuf_printf(e->out, ", launched at %s", run->call_location);
+  hlo_strbuf_puts(e->out, ": ");
+  explain_state(e, run);
   hlo_strbuf_putc(e->out, '\n');
 }
 
 static void explain_thread(const explanation_t* e, const hlo_wait_t* wait) {
   hlo_strbuf_printf(e->out, "  thread %" PRId64 " waits for %.1f s for ", wait->thread_id,
                     seconds_since(e, wait->since_ns));
-  const hlo_run_t* run = wait->event ? run_of_event(e->flight, wait->event) : NULL;
+  const hlo_run_t* run = wait->event ? hlo_waits_run_of(e->flight, wait->event) : NULL;
   if (run) {
     print_run(run, e->out);
   } else {

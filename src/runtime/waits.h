@@ -26,6 +26,13 @@ void hlo_wait_end(hlo_wait_t* wait);
 /// Returns the age of the oldest, in nanoseconds. threads: safe
 uint64_t hlo_client_explain_waits(hlo_client_t* client, uint64_t age_ns, hlo_strbuf_t* out);
 
+struct hlo_run;
+/// Returns the run in flight whose results become ready with the event; NULL if it is not listed.
+/// The flight is locked.
+struct hlo_run* hlo_waits_run_of(const hlo_flight_t* flight, const hlo_event_t* event);
+/// Prints what a run in flight waits for, or that it is running. The flight is locked.
+void hlo_waits_explain_run(hlo_flight_t* flight, struct hlo_run* run, hlo_strbuf_t* out);
+
 /// Logs explanations of a client at a signal, and when something waits for long.
 typedef struct hlo_explainer hlo_explainer_t;
 

@@ -136,7 +136,7 @@ static void chains_of_launches(void** state) {
   hlo_client_release(client);
 }
 
-// Replica 0 waits for replica 1, which never arrives.
+// Replica 0 waits for replica 1, which never ends.
 static const char kMissed[] =
     "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n"
     "  %id = stablehlo.replica_id : tensor<ui32>\n"
@@ -151,7 +151,15 @@ static const char kMissed[] =
     "tensor<4xf32>\n"
     "    stablehlo.return %1 : tensor<4xf32>\n"
     "  }, {\n"
-    "    stablehlo.return %x : tensor<4xf32>\n"
+    "    %2 = stablehlo.while(%v = %x) : tensor<4xf32>\n"
+    "    cond {\n"
+    "      %c = stablehlo.constant dense<true> : tensor<i1>\n"
+    "      stablehlo.return %c : tensor<i1>\n"
+    "    } do {\n"
+    "      %3 = stablehlo.add %v, %x : tensor<4xf32>\n"
+    "      stablehlo.return %3 : tensor<4xf32>\n"
+    "    }\n"
+    "    stablehlo.return %2 : tensor<4xf32>\n"
     "  }) : (tensor<i1>) -> tensor<4xf32>\n"
     "  return %0 : tensor<4xf32>\n"
     "}\n";
@@ -183,7 +191,10 @@ static void stuck_begin(stuck_t* stuck, hlo_client_t* client, const char* backen
 }
 
 static void stuck_end(stuck_t* stuck) {
-  assert_true(hlo_launch_poison(hlo_client_device(stuck->client, 0), 7, hlo_internal_error("end")));
+  for (uint32_t d = 0; d < 2; ++d) {
+    assert_true(
+        hlo_launch_poison(hlo_client_device(stuck->client, d), 7, hlo_internal_error("end")));
+  }
   pthread_join(stuck->thread, NULL);
   for (uint32_t d = 0; d < 2; ++d) {
     hlo_buffer_release(stuck->arguments[d]);
@@ -230,8 +241,12 @@ static void senders_that_are_missing(void** state) {
     hlo_test_check(hlo_buffer_create_uninitialized(memory_of(client, d), &kShape, &arguments[d]));
   }
   launch(loaded, 2, arguments, results);
-  expect_explained(client, "waits in recv, channel 5, for replica 1");
-  assert_true(hlo_launch_poison(hlo_client_device(client, 0), 7, hlo_internal_error("end")));
+  hlo_event_t* ready = hlo_buffer_ready_event(results[0]);
+  hlo_status_t status = hlo_event_await(ready, UINT64_MAX);
+  expect_text(hlo_status_message(status),
+              "replica 0 on device 0 waits in recv, channel 5, for replica 1");
+  hlo_status_release(status);
+  hlo_event_release(ready);
   for (uint32_t d = 0; d < 2; ++d) {
     await_result(results[d]);
     hlo_buffer_release(arguments[d]);
