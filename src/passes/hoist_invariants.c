@@ -2,11 +2,12 @@
 // Pass hoist_invariants: moves loop-invariant ops before their loop where that is worth the memory
 // of the result. Ops that cost no more than a pass over memory remain in the body, where they fuse
 // with their users. Inner loops are processed first, so that a value leaves every loop that it does
-// not depend on; ops of branches remain in them.
+// not depend on; ops of branches remain in them. Collectives are moved like other expensive ops.
 #include "base/tuning.h"
 #include "ir/clone.h"
 #include "passes/effects.h"
 #include "passes/passes.h"
+#include "passes/trip_count.h"
 
 // The facts about a value that a loop's body defines.
 typedef struct fact {
@@ -42,8 +43,15 @@ static uint64_t bytes_of(const hlo_value_t* value) {
 
 // ---- invariance
 
-static bool is_hoistable_op(const hlo_node_t* node) {
+enum { TRIP_COUNT_MAX = 1 << 20 };  // counting up to it may take this many steps
+
+// A collective may fail, for example where a process is in no group: it is only moved if the loop
+// runs it anyway.
+static bool is_hoistable_op(const hlo_node_t* node, const hlo_node_t* loop) {
   if (!node->result_count) return false;
+  if (hlo_op_info(node->op)->cost == HLO_COST_EXCHANGE) {
+    return node->parent == loop->regions[1] && hlo_loop_trip_count(loop, TRIP_COUNT_MAX) > 0;
+  }
   if (node->op == HLO_OP_custom_call) return hlo_node_is_removable(node, NULL, NULL);
   return hlo_node_is_pure(node);
 }
@@ -70,7 +78,7 @@ static bool has_captures(const hoister_t* h, const hlo_node_t* node) {
 }
 
 static void find_fact(hoister_t* h, const hlo_node_t* loop, const hlo_node_t* node) {
-  fact_t fact = {.is_invariant = is_hoistable_op(node), .work = work_of(node->op)};
+  fact_t fact = {.is_invariant = is_hoistable_op(node, loop), .work = work_of(node->op)};
   for (uint32_t i = 0; i < node->operand_count && fact.is_invariant; ++i) {
     hlo_value_t* value = hlo_node_operand(node, i);
     const fact_t* operand = &h->facts[value->index];
