@@ -37,6 +37,7 @@ void hlo_module_release(hlo_module_t* module) {
   if (!module) return;
   hlo_interner_release_literals(module->interner);
   hlo_map_deinit(&module->funcs);
+  hlo_map_deinit(&module->shardings);
   hlo_arena_deinit(&module->arena);
   hlo_mem_free(module);
 }

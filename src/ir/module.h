@@ -105,6 +105,7 @@ struct hlo_module {
   uint32_t func_count;
   hlo_map_t funcs;     // by name: the first function of each name
   bool has_namesakes;  // two functions share a name, which the verifier refuses
+  hlo_map_t shardings;  // by attribute, and meshes by op (see sharding.h)
   hlo_region_t* top;   // module-level ops that are not functions (sdy.mesh)
   hlo_loc_info_t* locs;
   uint32_t loc_count, loc_capacity;

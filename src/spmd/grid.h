@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// The devices of a program as one grid of small axes, in which the axes and sub-axes of every mesh
+// are lists of whole axes, and the sharding of a value is a list of axes per dimension.
+//
+// A mesh ["x"=8, "y"=2] gives the grid 2 x 2 x 2 x 2: "x" is the axes (0, 1, 2), "x":(2)2 is axis 1,
+// and "y" is axis 3. All of spmd computes with specs, that is with such lists; names of axes matter
+// only where shardings are read and reported.
+#pragma once
+
+#include "ir/sharding.h"
+
+enum { HLO_GRID_AXES_MAX = 32 };
+
+/// A set of axes of the grid, one bit each.
+typedef uint32_t hlo_axis_set_t;
+
+/// How a mesh lies in the grid.
+typedef struct hlo_grid_mesh {
+  const hlo_mesh_t* mesh;
+  uint8_t firsts[HLO_GRID_AXES_MAX + 1];  // axis i of the mesh: axes[firsts[i]] ... firsts[i + 1]
+  uint8_t axes[HLO_GRID_AXES_MAX];        // major to minor
+} hlo_grid_mesh_t;
+
+/// threads: immutable. owner: an arena
+typedef struct hlo_grid {
+  uint32_t device_count;
+  uint32_t axis_count;
+  uint32_t sizes[HLO_GRID_AXES_MAX];    // primes, except where a mesh cannot be divided so; major first
+  uint32_t strides[HLO_GRID_AXES_MAX];  // of positions
+  const int64_t* device_ids;            // partition of each position; NULL: the position
+  uint32_t mesh_count;
+  const hlo_grid_mesh_t* meshes;
+} hlo_grid_t;
+
+/// The axes that divide one dimension, major to minor.
+typedef struct hlo_dim_axes {
+  uint32_t count;
+  uint8_t axes[HLO_GRID_AXES_MAX];
+} hlo_dim_axes_t;
+
+/// How a value lies on the grid. Interned by hlo_spmd_t: equal specs of a program are the same
+/// pointer. Axes that divide no dimension hold copies.
+typedef struct hlo_spec {
+  uint32_t rank;
+  hlo_axis_set_t unreduced;         // the value is the sum over these axes
+  uint8_t ends[HLO_RANK_MAX];       // dimension d: axes[ends[d - 1]] ... axes[ends[d] - 1]
+  uint8_t axes[HLO_GRID_AXES_MAX];  // each at most once
+} hlo_spec_t;
+
+/// Makes the grid of all meshes of the module, and of those inside of its shardings.
+/// errors : UNIMPLEMENTED (meshes whose device orders have no common grid), INVALID_ARGUMENT,
+/// RESOURCE_EXHAUSTED
+hlo_status_t hlo_grid_create(hlo_module_t* module, uint32_t device_count, hlo_arena_t* arena,
+                             const hlo_grid_t** out_grid) HLO_MUST_USE;
+/// Returns how a mesh of the module lies in the grid; NULL for a maximal mesh.
+const hlo_grid_mesh_t* hlo_grid_find_mesh(const hlo_grid_t* grid, const hlo_mesh_t* mesh);
+/// Appends the grid's axes of an axis, or sub-axis, of a mesh.
+/// errors : UNIMPLEMENTED (a sub-axis that ends inside of an axis of the grid)
+hlo_status_t hlo_grid_map_axis(const hlo_grid_t* grid, const hlo_grid_mesh_t* mesh,
+                               hlo_axis_ref_t ref, hlo_dim_axes_t* axes) HLO_MUST_USE;
+
+/// Returns the product of the sizes of a list of axes.
+static inline int64_t hlo_grid_size(const hlo_grid_t* grid, const uint8_t* axes, uint32_t count) {
+  int64_t size = 1;
+  for (uint32_t i = 0; i < count; ++i) size *= grid->sizes[axes[i]];
+  return size;
+}
+static inline hlo_axis_set_t hlo_axis_bit(uint32_t axis) {
+  return (hlo_axis_set_t)1 << axis;
+}
+
+/// Returns the number of axes of a dimension; *out_axes is their list.
+static inline uint32_t hlo_spec_dim(const hlo_spec_t* spec, uint32_t dim, const uint8_t** out_axes) {
+  const uint32_t first = dim ? spec->ends[dim - 1] : 0;
+  *out_axes = &spec->axes[first];
+  return spec->ends[dim] - first;
+}
+static inline uint32_t hlo_spec_axis_count(const hlo_spec_t* spec) {
+  return spec->rank ? spec->ends[spec->rank - 1] : 0;
+}
+/// Returns the set of axes that divide a dimension.
+static inline hlo_axis_set_t hlo_spec_axes(const hlo_spec_t* spec) {
+  hlo_axis_set_t set = 0;
+  for (uint32_t i = 0; i < hlo_spec_axis_count(spec); ++i) set |= hlo_axis_bit(spec->axes[i]);
+  return set;
+}
+/// Returns into how many parts a dimension is divided.
+static inline int64_t hlo_spec_parts(const hlo_grid_t* grid, const hlo_spec_t* spec, uint32_t dim) {
+  const uint8_t* axes;
+  uint32_t count = hlo_spec_dim(spec, dim, &axes);
+  return hlo_grid_size(grid, axes, count);
+}
