@@ -257,17 +257,14 @@ static hlo_status_t reader_init(hlo_module_t* module, const hlo_attr_t* attr, sh
 
 hlo_status_t hlo_mesh_parse(hlo_module_t* module, const hlo_attr_t* attr, const char* name,
                             const hlo_mesh_t** out_mesh) {
-  hlo_mesh_t* mesh = hlo_map_get_pointer(&module->shardings, attr);
-  if (!mesh) {
-    sharding_reader_t r;
-    HLO_TRY(reader_init(module, attr, &r));
-    mesh = hlo_arena_alloc_zeroed(&module->arena, sizeof *mesh);
-    if (!mesh) return hlo_arena_status(&module->arena);
-    HLO_TRY(expect(&r, "#sdy.mesh"));
-    HLO_TRY(read_mesh(&r, mesh));
-    mesh->name = name;
-    mesh->attr = attr;
-  }
+  sharding_reader_t r;
+  HLO_TRY(reader_init(module, attr, &r));
+  hlo_mesh_t* mesh = hlo_arena_alloc_zeroed(&module->arena, sizeof *mesh);
+  if (!mesh) return hlo_arena_status(&module->arena);
+  HLO_TRY(expect(&r, "#sdy.mesh"));
+  HLO_TRY(read_mesh(&r, mesh));
+  mesh->name = name;
+  mesh->attr = attr;
   *out_mesh = mesh;
   return hlo_ok();
 }

@@ -12,7 +12,8 @@ typedef struct hlo_spmd {
   hlo_module_t* module;
   hlo_arena_t arena;
   const hlo_grid_t* grid;
-  hlo_map_t specs;               // interned, by their bytes
+  hlo_map_t specs;                 // interned, by their bytes
+  hlo_map_t manual_axes;           // by manual computation
   const hlo_spec_t** value_specs;  // by value->index; NULL: not decided, which means replicated
   uint32_t value_capacity;
 } hlo_spmd_t;
@@ -46,9 +47,13 @@ void hlo_spec_print(const hlo_spec_t* spec, hlo_strbuf_t* out);
 const hlo_spec_t* hlo_spmd_value_spec(hlo_spmd_t* spmd, const hlo_value_t* value);
 hlo_status_t hlo_spmd_set_value_spec(hlo_spmd_t* spmd, const hlo_value_t* value,
                                      const hlo_spec_t* spec) HLO_MUST_USE;
+/// Returns the axes that a manual computation itself uses.
+hlo_status_t hlo_spmd_own_manual_axes(hlo_spmd_t* spmd, const hlo_node_t* node,
+                                      hlo_axis_set_t* out_axes) HLO_MUST_USE;
 /// Returns the axes that the manual computations around a region use; its values do not mention
 /// them, and their types are those of one device along them.
-hlo_axis_set_t hlo_spmd_manual_axes(hlo_spmd_t* spmd, const hlo_region_t* region);
+hlo_status_t hlo_spmd_manual_axes(hlo_spmd_t* spmd, const hlo_region_t* region,
+                                  hlo_axis_set_t* out_axes) HLO_MUST_USE;
 
 /// Decides the spec of every value from the shardings that the program states: arguments, results,
 /// constraints, manual computations. (propagate.c)

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+// The grid of all meshes of a module (see grid.h).
+#include "spmd/grid.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+
+// The boundaries between axes of the grid: strides, each dividing the next, and the device count.
+typedef struct cuts {
+  uint32_t count;
+  int64_t values[HLO_GRID_AXES_MAX + 1];  // ascending, 1 first
+} cuts_t;
+
+// Adds a boundary; false if it is no multiple or divisor of another one.
+static bool add_cut(cuts_t* cuts, int64_t cut) {
+  uint32_t at = 0;
+  while (at < cuts->count && cuts->values[at] < cut) ++at;
+  if (at < cuts->count && cuts->values[at] == cut) return true;
+  bool divides = (at == 0 || cut % cuts->values[at - 1] == 0) &&
+                 (at == cuts->count || cuts->values[at] % cut == 0);
+  if (!divides || cuts->count == HLO_GRID_AXES_MAX + 1) return false;
+  memmove(&cuts->values[at + 1], &cuts->values[at], (cuts->count - at) * sizeof *cuts->values);
+  cuts->values[at] = cut;
+  ++cuts->count;
+  return true;
+}
+
+static int64_t smallest_prime(int64_t size) {
+  for (int64_t p = 2; p * p <= size; ++p) {
+    if (size % p == 0) return p;
+  }
+  return size;
+}
+
+// A part of prime size of a mesh axis, and its stride in the grid.
+typedef struct mesh_part {
+  uint32_t axis;
+  int64_t size, stride;
+} mesh_part_t;
+
+// Divides the axes of a mesh into parts; false if there are too many.
+static bool divide_mesh(const hlo_mesh_t* mesh, mesh_part_t* parts, uint32_t* out_count) {
+  *out_count = 0;
+  int64_t stride = mesh->device_count;
+  for (uint32_t i = 0; i < mesh->axis_count; ++i) {
+    for (int64_t rest = mesh->axes[i].size; rest > 1;) {
+      int64_t prime = smallest_prime(rest);
+      if (*out_count == HLO_GRID_AXES_MAX) return false;
+      stride /= prime;
+      rest /= prime;
+      parts[(*out_count)++] = (mesh_part_t){i, prime, stride};
+    }
+  }
+  return true;
+}
+
+// Replaces the strides of the parts, which are those of the mesh, by strides of grid positions;
+// false if positions are no sums over the parts. `positions`: by device.
+static bool place_parts(const hlo_mesh_t* mesh, const int64_t* positions, mesh_part_t* parts,
+                        uint32_t count) {
+  int64_t strides[HLO_GRID_AXES_MAX];
+  for (uint32_t j = 0; j < count; ++j) strides[j] = positions[mesh->device_ids[parts[j].stride]];
+  for (int64_t i = 0; i < mesh->device_count; ++i) {
+    int64_t position = 0;
+    for (uint32_t j = 0; j < count; ++j) {
+      position += i / parts[j].stride % parts[j].size * strides[j];
+    }
+    if (position != positions[mesh->device_ids[i]]) return false;
+  }
+  for (uint32_t j = 0; j < count; ++j) parts[j].stride = strides[j];
+  return true;
+}
+
+typedef struct grid_builder {
+  hlo_arena_t* arena;
+  hlo_grid_t* grid;
+  cuts_t cuts;
+  int64_t* positions;  // by device
+  uint32_t mesh_count, mesh_capacity;
+  const hlo_mesh_t** meshes;
+} grid_builder_t;
+
+static bool has_grid_order(const grid_builder_t* b, const hlo_mesh_t* mesh) {
+  for (int64_t i = 0; i < mesh->device_count; ++i) {
+    int64_t id = mesh->device_ids ? mesh->device_ids[i] : i;
+    if (b->positions[id] != i) return false;
+  }
+  return true;
+}
+
+static hlo_status_t refuse_mesh(const hlo_mesh_t* mesh) {
+  return hlo_unimplemented(
+      "mesh @%s orders its devices in a way that has no axes in common with the other meshes",
+      mesh->name ? mesh->name : "");
+}
+
+// Adds the boundaries of a mesh.
+static hlo_status_t cut_mesh(grid_builder_t* b, const hlo_mesh_t* mesh) {
+  bool can = true;
+  if (has_grid_order(b, mesh)) {
+    int64_t stride = mesh->device_count;
+    for (uint32_t i = 0; i < mesh->axis_count; ++i) {
+      stride /= mesh->axes[i].size;
+      can = can && add_cut(&b->cuts, stride);
+    }
+    return can ? hlo_ok() : refuse_mesh(mesh);
+  }
+  mesh_part_t parts[HLO_GRID_AXES_MAX];
+  uint32_t count;
+  can = divide_mesh(mesh, parts, &count);
+  for (uint32_t j = 0; can && !mesh->device_ids && j < count; ++j) {
+    return refuse_mesh(mesh);  // the order 0, 1, 2 ... beside a first mesh of another order
+  }
+  can = can && place_parts(mesh, b->positions, parts, count);
+  for (uint32_t j = 0; can && j < count; ++j) {
+    can = add_cut(&b->cuts, parts[j].stride) && add_cut(&b->cuts, parts[j].stride * parts[j].size);
+  }
+  return can ? hlo_ok() : refuse_mesh(mesh);
+}
+
+// Makes the axes between the boundaries, of prime sizes.
+static hlo_status_t make_axes(grid_builder_t* b) {
+  hlo_grid_t* grid = b->grid;
+  for (uint32_t k = b->cuts.count - 1; k > 0; --k) {
+    int64_t stride = b->cuts.values[k];
+    for (int64_t rest = stride / b->cuts.values[k - 1]; rest > 1;) {
+      int64_t prime = smallest_prime(rest);
+      rest /= prime;
+      stride /= prime;
+      if (grid->axis_count == HLO_GRID_AXES_MAX) {
+        return hlo_unimplemented("meshes of more than %d prime factors", HLO_GRID_AXES_MAX);
+      }
+      grid->sizes[grid->axis_count] = (uint32_t)prime;
+      grid->strides[grid->axis_count++] = (uint32_t)stride;
+    }
+  }
+  return hlo_ok();
+}
+
+static hlo_status_t append_axis(const hlo_grid_t* grid, int64_t stride, int64_t size,
+                                uint8_t* axes, uint32_t* count) {
+  uint32_t i = 0;
+  while (i < grid->axis_count && (grid->strides[i] != stride || grid->sizes[i] != size)) ++i;
+  if (i == grid->axis_count) return hlo_internal_error("an axis of a mesh is not in the grid");
+  axes[(*count)++] = (uint8_t)i;
+  return hlo_ok();
+}
+
+static hlo_status_t map_mesh(const grid_builder_t* b, hlo_grid_mesh_t* map) {
+  const hlo_mesh_t* mesh = map->mesh;
+  uint32_t count = 0;
+  if (has_grid_order(b, mesh)) {
+    int64_t stride = mesh->device_count;
+    for (uint32_t i = 0; i < mesh->axis_count; ++i) {
+      int64_t end = stride;
+      stride /= mesh->axes[i].size;
+      map->firsts[i] = (uint8_t)count;
+      for (uint32_t a = 0; a < b->grid->axis_count; ++a) {
+        bool is_inside = b->grid->strides[a] >= stride && b->grid->strides[a] < end;
+        if (is_inside) map->axes[count++] = (uint8_t)a;
+      }
+    }
+  } else {
+    mesh_part_t parts[HLO_GRID_AXES_MAX];
+    uint32_t part_count, next = 0;
+    if (!divide_mesh(mesh, parts, &part_count)) return refuse_mesh(mesh);
+    if (!place_parts(mesh, b->positions, parts, part_count)) return refuse_mesh(mesh);
+    for (uint32_t i = 0; i < mesh->axis_count; ++i) {
+      map->firsts[i] = (uint8_t)count;
+      for (; next < part_count && parts[next].axis == i; ++next) {
+        HLO_TRY(append_axis(b->grid, parts[next].stride, parts[next].size, map->axes, &count));
+      }
+    }
+  }
+  map->firsts[mesh->axis_count] = (uint8_t)count;
+  return hlo_ok();
+}
+
+static hlo_status_t collect_meshes(grid_builder_t* b, hlo_module_t* module) {
+  const hlo_node_t* node = module->top ? module->top->first : NULL;
+  for (; node; node = node->next) {
+    if (node->op != HLO_OP_sdy_mesh) continue;
+    const char* name = hlo_node_attr_text(node, HLO_ATTR_sym_name);
+    const hlo_mesh_t* mesh;
+    HLO_TRY(hlo_mesh_find(module, name, strlen(name), &mesh));
+    if (!mesh || hlo_mesh_is_maximal(mesh) || mesh->axis_count == 0) continue;
+    if (mesh->device_count != b->grid->device_count) {
+      return hlo_node_invalid(node, "mesh @%s has %lld devices, but the program %u partitions",
+                              name, (long long)mesh->device_count, b->grid->device_count);
+    }
+    if (mesh->axis_count > HLO_GRID_AXES_MAX) return refuse_mesh(mesh);
+    if (!HLO_ARENA_GROW(b->arena, b->meshes, b->mesh_count, b->mesh_capacity)) {
+      return hlo_arena_status(b->arena);
+    }
+    b->meshes[b->mesh_count++] = mesh;
+  }
+  return hlo_ok();
+}
+
+// The grid has the device order of a mesh without device_ids, or else that of the first mesh.
+static hlo_status_t order_devices(grid_builder_t* b) {
+  const hlo_mesh_t* first = b->mesh_count ? b->meshes[0] : NULL;
+  for (uint32_t i = 0; i < b->mesh_count; ++i) {
+    if (!b->meshes[i]->device_ids) first = b->meshes[i];
+  }
+  const uint32_t count = b->grid->device_count;
+  b->grid->device_ids = first ? first->device_ids : NULL;
+  b->positions = hlo_arena_array(b->arena, count, sizeof *b->positions);
+  if (!b->positions) return hlo_arena_status(b->arena);
+  for (uint32_t i = 0; i < count; ++i) {
+    b->positions[b->grid->device_ids ? b->grid->device_ids[i] : i] = i;
+  }
+  return hlo_ok();
+}
+
+hlo_status_t hlo_grid_create(hlo_module_t* module, uint32_t device_count, hlo_arena_t* arena,
+                             const hlo_grid_t** out_grid) {
+  hlo_grid_t* grid = hlo_arena_alloc_zeroed(arena, sizeof *grid);
+  if (!grid) return hlo_arena_status(arena);
+  grid->device_count = device_count;
+  grid_builder_t b = {.arena = arena, .grid = grid};
+  add_cut(&b.cuts, 1);
+  add_cut(&b.cuts, device_count);
+  HLO_TRY(collect_meshes(&b, module));
+  HLO_TRY(order_devices(&b));
+  for (uint32_t i = 0; i < b.mesh_count; ++i) HLO_TRY(cut_mesh(&b, b.meshes[i]));
+  HLO_TRY(make_axes(&b));
+  hlo_grid_mesh_t* maps = hlo_arena_array(arena, b.mesh_count, sizeof *maps);
+  if (!maps) return hlo_arena_status(arena);
+  for (uint32_t i = 0; i < b.mesh_count; ++i) {
+    maps[i] = (hlo_grid_mesh_t){.mesh = b.meshes[i]};
+    HLO_TRY(map_mesh(&b, &maps[i]));
+  }
+  grid->mesh_count = b.mesh_count;
+  grid->meshes = maps;
+  *out_grid = grid;
+  return hlo_ok();
+}
+
+const hlo_grid_mesh_t* hlo_grid_find_mesh(const hlo_grid_t* grid, const hlo_mesh_t* mesh) {
+  for (uint32_t i = 0; i < grid->mesh_count; ++i) {
+    if (grid->meshes[i].mesh == mesh) return &grid->meshes[i];
+  }
+  return NULL;
+}
+
+hlo_status_t hlo_grid_map_axis(const hlo_grid_t* grid, const hlo_grid_mesh_t* mesh,
+                               hlo_axis_ref_t ref, hlo_dim_axes_t* axes) {
+  int64_t before = 1;
+  for (uint32_t i = mesh->firsts[ref.axis]; i < mesh->firsts[ref.axis + 1]; ++i) {
+    const uint32_t size = grid->sizes[mesh->axes[i]];
+    const int64_t end = ref.pre_size * ref.size;
+    if (before >= ref.pre_size && before * size <= end && end % (before * size) == 0) {
+      axes->axes[axes->count++] = mesh->axes[i];
+    } else if (before < end && before * size > ref.pre_size) {
+      return hlo_unimplemented("sub-axis \"%s\":(%lld)%lld cuts through a factor of the mesh",
+                               mesh->mesh->axes[ref.axis].name, (long long)ref.pre_size,
+                               (long long)ref.size);
+    }
+    before *= size;
+  }
+  return hlo_ok();
+}
