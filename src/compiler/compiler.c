@@ -15,6 +15,7 @@
 #include "ir/clone.h"
 #include "ir/entry.h"
 #include "ir/infer.h"
+#include "spmd/spmd.h"
 
 void hlo_compile_config_init(hlo_compile_config_t* config) {
   *config = (hlo_compile_config_t){.replica_count = 1,
@@ -156,7 +157,13 @@ hlo_status_t hlo_compile_run_stages(hlo_module_t* module, hlo_stage_t first, hlo
                  .check_changed = config->verify_each,
                  .dumper = dumper,
                  .trace = hlo_observer_trace(config->observer)}};
-  return hlo_stages_run(module, first, last, &options);
+  if (config->partition_count == 1 || first != HLO_STAGE_IMPORT) {
+    return hlo_stages_run(module, first, last, &options);
+  }
+  HLO_TRY(hlo_stages_run(module, HLO_STAGE_IMPORT, HLO_STAGE_IMPORT, &options));
+  HLO_TRY(hlo_spmd_run(module, (uint32_t)config->partition_count, NULL));
+  if (last == HLO_STAGE_IMPORT) return hlo_ok();
+  return hlo_stages_run(module, HLO_STAGE_OPTIMISE, last, &options);
 }
 
 static hlo_status_t optimise(hlo_executable_t* executable, hlo_dumper_t* dumper) {

@@ -31,7 +31,6 @@
 #include <assert.h>
 #include <string.h>
 
-#include "ir/clone.h"
 #include "passes/passes.h"
 #include "passes/static_form.h"
 
@@ -42,6 +41,14 @@ static const hlo_pass_step_t kImport[] = {
     {PASS(lower_mesh_groups), NULL},
     {PASS(drop_shardy), NULL},
     {PASS(lower_placement), NULL},
+};
+// The partitioner sees one function, without ops whose meaning is another function.
+static const hlo_pass_step_t kImportPartitioned[] = {
+    {PASS(lower_mesh_groups), NULL},
+    {PASS(lower_placement), NULL},
+    {PASS(lower_composite), NULL},
+    {PASS(inline), "400000"},
+    {PASS(dce), NULL},
 };
 static const hlo_pass_step_t kImportDynamic[] = {
     {PASS(lower_composite), NULL},
@@ -145,48 +152,14 @@ static void add_list(hlo_pass_step_t* steps, uint32_t* count, hlo_pass_list_t li
   for (uint32_t i = 0; i < list.count; ++i) steps[(*count)++] = list.steps[i];
 }
 
-static bool has_sharding(const hlo_attr_t* attrs) {
-  return hlo_attr_dict_get(attrs, "sdy.sharding") || hlo_attr_dict_get(attrs, "mhlo.sharding");
-}
-
-static hlo_status_t refuse_sharding(HLO_UNUSED void* context, hlo_node_t* node) {
-  const bool is_shardy = strncmp(hlo_op_info(node->op)->name, "sdy.", 4) == 0;
-  if ((!is_shardy || node->op == HLO_OP_sdy_mesh) && !has_sharding(node->extra)) return hlo_ok();
-  return hlo_pass_error(node, HLO_STATUS_UNIMPLEMENTED,
-                        "partitioning a program is not supported yet");
-}
-
-// A program without shardings is written per device: each partition runs all of it.
-static hlo_status_t refuse_shardings(hlo_module_t* module) {
-  for (const hlo_func_t* func = module->first_func; func; func = func->next) {
-    bool is_sharded = has_sharding(func->extra);
-    for (uint32_t i = 0; func->arg_attrs && i < func->type->input_count; ++i) {
-      is_sharded |= has_sharding(func->arg_attrs[i]);
-    }
-    const uint32_t results = func->type->element_count - func->type->input_count;
-    for (uint32_t i = 0; func->result_attrs && i < results; ++i) {
-      is_sharded |= has_sharding(func->result_attrs[i]);
-    }
-    if (is_sharded) {
-      return hlo_unimplemented(
-          "function '%s' has shardings: partitioning a program is not "
-          "supported yet",
-          func->name);
-    }
-  }
-  return hlo_module_walk(module, false, refuse_sharding, NULL);
-}
-
 hlo_status_t hlo_stages_run(hlo_module_t* module, hlo_stage_t first, hlo_stage_t last,
                             const hlo_stage_options_t* options) {
-  if (first == HLO_STAGE_IMPORT && options->partition_count > 1) {
-    HLO_TRY_MSG(refuse_shardings(module), "partitioning over %d devices", options->partition_count);
-  }
   hlo_pass_step_t steps[MAX_STEPS];
   uint32_t count = 0;
   for (hlo_stage_t stage = first; stage <= last; ++stage) {
     const hlo_stage_info_t* info = &kStages[stage];
-    add_list(steps, &count, info->passes);
+    const bool is_whole = stage == HLO_STAGE_IMPORT && options->partition_count > 1;
+    add_list(steps, &count, is_whole ? (hlo_pass_list_t)LIST(kImportPartitioned) : info->passes);
     const bool has_more = info->dynamic_passes.count && !options->keeps_dynamic_shapes;
     if (has_more && hlo_module_has_dynamic_shapes(module)) {
       add_list(steps, &count, info->dynamic_passes);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/strbuf.h"
+#include "ir/infer.h"
 
 hlo_status_t hlo_spmd_init(hlo_spmd_t* spmd, hlo_module_t* module, uint32_t device_count) {
   *spmd = (hlo_spmd_t){.module = module};
@@ -239,4 +240,20 @@ hlo_status_t hlo_spmd_manual_axes(hlo_spmd_t* spmd, const hlo_region_t* region,
     *out_axes |= own;
   }
   return hlo_ok();
+}
+
+// ---- the whole
+
+static hlo_status_t run_steps(hlo_spmd_t* spmd) {
+  HLO_TRY(hlo_spmd_propagate(spmd));
+  return hlo_spmd_partition(spmd);
+}
+
+hlo_status_t hlo_spmd_run(hlo_module_t* module, uint32_t device_count, hlo_diag_t* diag) {
+  hlo_spmd_t spmd;
+  hlo_status_t status = hlo_spmd_init(&spmd, module, device_count);
+  if (hlo_status_is_ok(status)) status = run_steps(&spmd);
+  hlo_spmd_deinit(&spmd);
+  if (hlo_status_is_ok(status)) status = hlo_module_verify(module, diag);
+  return status;
 }

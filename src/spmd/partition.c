@@ -1,0 +1,490 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rewrites a program to what one device computes (see partition_impl.h): regions, control flow,
+// manual computations, and the signature of the entry.
+//
+// A region is rewritten in place: the local ops are built before the global ones, which are erased
+// at its end, and its local arguments replace the global ones. The body of a manual computation is
+// local along the manual axes already, so that its ops are built where the computation stood.
+#include <string.h>
+
+#include "base/mem.h"
+#include "ir/clone.h"
+#include "spmd/partition_impl.h"
+
+static hlo_status_t memory_status(const hlo_partitioner_t* p) {
+  HLO_TRY(hlo_module_status(p->module));
+  return hlo_arena_status(&p->spmd->arena);
+}
+
+// ---- local values
+
+const hlo_type_t* hlo_local_type(hlo_partitioner_t* p, const hlo_type_t* type,
+                                 const hlo_spec_t* spec) {
+  if (!spec || !hlo_type_is_tensor(type)) return type;
+  int64_t dims[HLO_RANK_MAX];
+  bool is_whole = true;
+  for (uint32_t d = 0; d < type->rank; ++d) {
+    const int64_t parts = hlo_spec_parts(p->grid, spec, d);
+    dims[d] = type->dims[d] / parts;
+    is_whole = is_whole && parts == 1;
+  }
+  return is_whole ? type : hlo_type_with_dims(p->module, type, type->rank, dims);
+}
+
+hlo_status_t hlo_local_set(hlo_partitioner_t* p, const hlo_value_t* value, const hlo_spec_t* spec,
+                           hlo_value_t* local) {
+  hlo_local_value_t* entry = hlo_arena_alloc(&p->spmd->arena, sizeof *entry);
+  if (!entry || !local || !spec || value->index >= p->local_capacity) {
+    HLO_TRY(memory_status(p));
+    return hlo_internal_error("a global value without a place for its local values");
+  }
+  *entry = (hlo_local_value_t){NULL, spec, local};
+  hlo_local_value_t** link = &p->locals[value->index];
+  while (*link) link = &(*link)->next;
+  *link = entry;
+  return hlo_ok();
+}
+
+// Returns true if a value may be used at p->at.
+static bool is_visible(const hlo_partitioner_t* p, const hlo_value_t* value) {
+  const hlo_region_t* region = p->at->parent;
+  while (region && region != value->region) region = region->parent ? region->parent->parent : NULL;
+  return region != NULL;
+}
+
+// Returns the splat that a constant consists of, or NULL.
+static const hlo_attr_t* splat_of(const hlo_value_t* value) {
+  if (!value->def || value->def->op != HLO_OP_constant) return NULL;
+  const hlo_attr_t* attr = hlo_node_attr(value->def, HLO_ATTR_value);
+  bool is_splat = attr && attr->kind == HLO_ATTR_KIND_LITERAL && attr->literal->is_splat;
+  return is_splat && !value->type->quant ? attr : NULL;
+}
+
+// Builds a device's part of a splat.
+static hlo_value_t* build_splat(hlo_partitioner_t* p, const hlo_type_t* type,
+                                const hlo_attr_t* splat) {
+  hlo_literal_t* literal = type ? hlo_build_literal(p->module, type, true) : NULL;
+  if (!literal) return NULL;
+  memcpy(hlo_literal_mutable_data(literal), splat->literal->data, hlo_dtype_size_bytes(type->dtype));
+  return hlo_build_constant(p->at, type, literal);
+}
+
+// Returns the number of bytes that leave a device when a value is resharded, to compare sources.
+static int64_t reshard_cost(const hlo_partitioner_t* p, const hlo_spec_t* from,
+                            const hlo_spec_t* to) {
+  int64_t cost = from->unreduced & ~to->unreduced ? p->grid->device_count : 0;
+  for (uint32_t d = 0; d < from->rank; ++d) {
+    const uint8_t *have, *want;
+    const uint32_t have_count = hlo_spec_dim(from, d, &have), want_count = hlo_spec_dim(to, d, &want);
+    uint32_t i = 0;
+    while (i < have_count && i < want_count && have[i] == want[i]) ++i;
+    cost += hlo_grid_size(p->grid, &have[i], have_count - i) - 1;
+  }
+  return cost;
+}
+
+hlo_value_t* hlo_local_get(hlo_partitioner_t* p, hlo_value_t* value, const hlo_spec_t* spec) {
+  if (!spec || value->index >= p->local_capacity) return NULL;
+  const hlo_local_value_t* best = NULL;
+  int64_t best_cost = INT64_MAX;
+  for (const hlo_local_value_t* e = p->locals[value->index]; e; e = e->next) {
+    if (!is_visible(p, e->value)) continue;
+    if (e->spec == spec || !hlo_type_is_tensor(value->type)) return e->value;
+    const int64_t cost = reshard_cost(p, e->spec, spec);
+    if (cost >= best_cost) continue;
+    best = e;
+    best_cost = cost;
+  }
+  const hlo_attr_t* splat = splat_of(value);
+  hlo_value_t* local = NULL;
+  if (splat) {
+    local = build_splat(p, hlo_local_type(p, value->type, spec), splat);
+  } else if (best) {
+    local = hlo_reshard(p, best->value, value->type, best->spec, spec);
+  }
+  if (!local) return NULL;
+  hlo_status_t status = hlo_local_set(p, value, spec, local);
+  const bool is_set = hlo_status_is_ok(status);
+  hlo_status_release(status);
+  return is_set ? local : NULL;
+}
+
+static const hlo_spec_t* decided_spec(hlo_partitioner_t* p, const hlo_value_t* value) {
+  const hlo_spec_t* spec = hlo_spmd_value_spec(p->spmd, value);
+  return spec && hlo_type_is_tensor(value->type) ? hlo_spec_even(p->spmd, spec, value->type) : spec;
+}
+
+hlo_value_t* hlo_local_get_decided(hlo_partitioner_t* p, hlo_value_t* value) {
+  return hlo_local_get(p, value, decided_spec(p, value));
+}
+
+hlo_value_t* hlo_local_get_whole(hlo_partitioner_t* p, hlo_value_t* value) {
+  return hlo_local_get(p, value, hlo_spec_replicated(p->spmd, value->type->rank));
+}
+
+// ---- regions
+
+// Gives a region local arguments; the global ones stay in *out_global until drop_global().
+static hlo_status_t add_local_args(hlo_partitioner_t* p, hlo_region_t* region,
+                                   const hlo_spec_t* const* specs) {
+  const uint32_t count = region->arg_count;
+  for (uint32_t i = 0; i < count; ++i) {
+    hlo_value_t* global = region->args[i];
+    hlo_value_t* local = hlo_region_add_arg(region, hlo_local_type(p, global->type, specs[i]));
+    if (!local) return memory_status(p);
+    HLO_TRY(hlo_local_set(p, global, specs[i], local));
+  }
+  return hlo_ok();
+}
+
+// Erases the global ops of a region and its first `arg_count` arguments, which are the global ones.
+static void drop_global(hlo_region_t* region, uint32_t arg_count, uint32_t first_new_node) {
+  for (hlo_node_t* node = region->last; node;) {
+    hlo_node_t* prev = node->prev;
+    if (node->index < first_new_node) hlo_node_erase(node);
+    node = prev;
+  }
+  region->arg_count -= arg_count;
+  for (uint32_t i = 0; i < region->arg_count; ++i) {
+    region->args[i] = region->args[i + arg_count];
+    region->args[i]->number = i;
+  }
+}
+
+// Rewrites a region in place: arguments and results get the given specs.
+static hlo_status_t partition_region(hlo_partitioner_t* p, hlo_region_t* region,
+                                     const hlo_spec_t* const* arg_specs,
+                                     const hlo_spec_t* const* result_specs) {
+  const uint32_t arg_count = region->arg_count;
+  hlo_node_t* end = hlo_region_terminator(region);
+  if (!end) return hlo_internal_error("a region without an end");
+  hlo_node_t* outer = p->at;
+  p->at = end;
+  HLO_TRY(add_local_args(p, region, arg_specs));
+  p->at = NULL;
+  HLO_TRY(hlo_partition_body(p, region));
+  p->at = end;
+  hlo_value_t** results = hlo_arena_array(&p->spmd->arena, end->operand_count, sizeof *results);
+  if (!results) return memory_status(p);
+  for (uint32_t i = 0; i < end->operand_count; ++i) {
+    results[i] = hlo_local_get(p, hlo_node_operand(end, i), result_specs[i]);
+    if (!results[i]) return memory_status(p);
+  }
+  hlo_node_t* local_end = hlo_node_create(p->module, &(hlo_node_spec_t){.op = end->op,
+                                                                        .loc = end->loc,
+                                                                        .operand_count = end->operand_count,
+                                                                        .operands = results});
+  if (hlo_node_is_poison(local_end)) return memory_status(p);
+  hlo_node_insert_before(end, local_end);
+  drop_global(region, arg_count, p->first_new_node);
+  p->at = outer;
+  return hlo_ok();
+}
+
+// ---- control flow
+
+// Moves the regions of a node to its local form.
+static void move_regions(hlo_node_t* from, hlo_node_t* to) {
+  for (uint32_t i = 0; i < from->region_count; ++i) {
+    to->regions[i] = from->regions[i];
+    to->regions[i]->parent = to;
+  }
+  from->region_count = 0;
+}
+
+// Creates the local form of a node that holds regions, with local results, before p->at.
+static hlo_node_t* create_local(hlo_partitioner_t* p, hlo_node_t* node, hlo_value_t* const* operands,
+                                const hlo_spec_t* const* result_specs) {
+  const hlo_type_t** types = hlo_arena_array(&p->spmd->arena, node->result_count, sizeof *types);
+  if (!types) return NULL;
+  for (uint32_t i = 0; i < node->result_count; ++i) {
+    types[i] = hlo_local_type(p, node->results[i].type, result_specs[i]);
+  }
+  hlo_node_t* local = hlo_node_create(p->module, &(hlo_node_spec_t){.op = node->op,
+                                                                    .loc = node->loc,
+                                                                    .operand_count = node->operand_count,
+                                                                    .operands = operands,
+                                                                    .extra = node->extra,
+                                                                    .region_count = node->region_count,
+                                                                    .result_count = node->result_count,
+                                                                    .result_types = types});
+  if (hlo_node_is_poison(local)) return NULL;
+  hlo_node_copy_attrs(local, node);
+  hlo_node_insert_before(p->at, local);
+  return local;
+}
+
+static hlo_status_t set_results(hlo_partitioner_t* p, hlo_node_t* node, hlo_node_t* local,
+                                const hlo_spec_t* const* specs) {
+  for (uint32_t i = 0; i < node->result_count; ++i) {
+    HLO_TRY(hlo_local_set(p, &node->results[i], specs[i], &local->results[i]));
+  }
+  return hlo_ok();
+}
+
+// Returns the specs that propagation decided for the results of a node.
+static hlo_status_t result_specs_of(hlo_partitioner_t* p, const hlo_node_t* node,
+                                    const hlo_spec_t*** out_specs) {
+  const hlo_spec_t** specs = hlo_arena_array(&p->spmd->arena, node->result_count, sizeof *specs);
+  if (!specs) return memory_status(p);
+  for (uint32_t i = 0; i < node->result_count; ++i) {
+    specs[i] = decided_spec(p, &node->results[i]);
+    if (!specs[i]) return memory_status(p);
+  }
+  *out_specs = specs;
+  return hlo_ok();
+}
+
+// A region's body that is moved to its local form is inside of it from the beginning, so that
+// values outside of the loop are visible.
+static hlo_status_t partition_while(hlo_partitioner_t* p, hlo_node_t* node) {
+  const hlo_spec_t** specs;
+  HLO_TRY(result_specs_of(p, node, &specs));
+  hlo_value_t** operands = hlo_arena_array(&p->spmd->arena, node->operand_count, sizeof *operands);
+  if (!operands) return memory_status(p);
+  for (uint32_t i = 0; i < node->operand_count; ++i) {
+    operands[i] = hlo_local_get(p, hlo_node_operand(node, i), specs[i]);
+    if (!operands[i]) return memory_status(p);
+  }
+  hlo_node_t* local = create_local(p, node, operands, specs);
+  if (!local) return memory_status(p);
+  move_regions(node, local);
+  const hlo_spec_t* scalar = hlo_spec_replicated(p->spmd, 0);
+  HLO_TRY(partition_region(p, local->regions[0], specs, &scalar));
+  HLO_TRY(partition_region(p, local->regions[1], specs, specs));
+  return set_results(p, node, local, specs);
+}
+
+static hlo_status_t partition_branches(hlo_partitioner_t* p, hlo_node_t* node) {
+  const hlo_spec_t** specs;
+  HLO_TRY(result_specs_of(p, node, &specs));
+  hlo_value_t* which = hlo_local_get_whole(p, hlo_node_operand(node, 0));
+  if (!which) return memory_status(p);
+  hlo_node_t* local = create_local(p, node, &which, specs);
+  if (!local) return memory_status(p);
+  move_regions(node, local);
+  for (uint32_t i = 0; i < local->region_count; ++i) {
+    HLO_TRY(partition_region(p, local->regions[i], NULL, specs));
+  }
+  return set_results(p, node, local, specs);
+}
+
+// ---- manual computations
+
+// Returns the spec outside of a manual computation of a value inside of it: per dimension the
+// manual axes of the sharding, then those that divide the value inside.
+static const hlo_spec_t* outer_spec(hlo_partitioner_t* p, const hlo_spec_t* manual,
+                                    const hlo_spec_t* inner, hlo_axis_set_t own) {
+  hlo_dim_axes_t dims[HLO_RANK_MAX];
+  if (!manual || !inner || manual->rank != inner->rank) return NULL;
+  for (uint32_t d = 0; d < manual->rank; ++d) {
+    const uint8_t* axes;
+    uint32_t count = hlo_spec_dim(manual, d, &axes);
+    dims[d].count = 0;
+    for (uint32_t i = 0; i < count; ++i) {
+      if (own & hlo_axis_bit(axes[i])) dims[d].axes[dims[d].count++] = axes[i];
+    }
+    count = hlo_spec_dim(inner, d, &axes);
+    memcpy(&dims[d].axes[dims[d].count], axes, count);
+    dims[d].count += count;
+  }
+  return hlo_spec_make(p->spmd, manual->rank, dims, (manual->unreduced & own) | inner->unreduced);
+}
+
+// The shardings of one side of a manual computation.
+typedef struct manual_side {
+  uint32_t count;
+  const hlo_sharding_t* const* shardings;
+  hlo_axis_set_t own, outer;
+} manual_side_t;
+
+static hlo_status_t read_side(hlo_partitioner_t* p, const hlo_node_t* node, hlo_attr_id_t attr,
+                              uint32_t count, manual_side_t* side) {
+  HLO_TRY(hlo_spmd_own_manual_axes(p->spmd, node, &side->own));
+  HLO_TRY(hlo_spmd_manual_axes(p->spmd, node->parent, &side->outer));
+  HLO_TRY(hlo_sharding_parse_list(p->module, hlo_node_attr(node, attr), &side->count,
+                                  &side->shardings));
+  return side->count == count
+             ? hlo_ok()
+             : hlo_node_invalid(node, "%u shardings for %u values", side->count, count);
+}
+
+// Returns the specs of value i inside and outside of the computation.
+static hlo_status_t manual_specs(hlo_partitioner_t* p, const hlo_node_t* node,
+                                 const manual_side_t* side, uint32_t i, const hlo_value_t* value,
+                                 const hlo_spec_t** out_inner, const hlo_spec_t** out_outer) {
+  const hlo_spec_t* manual;
+  *out_inner = decided_spec(p, value);
+  if (!hlo_type_is_tensor(value->type)) {
+    *out_outer = *out_inner;
+    return *out_inner ? hlo_ok() : memory_status(p);
+  }
+  HLO_TRY(hlo_spec_from_sharding(p->spmd, side->shardings[i], side->outer, &manual));
+  if (manual->rank != value->type->rank) {
+    return hlo_node_invalid(node, "sharding %u is of rank %u, its value of rank %u", i,
+                            manual->rank, value->type->rank);
+  }
+  *out_outer = outer_spec(p, manual, *out_inner, side->own);
+  return *out_outer ? hlo_ok() : memory_status(p);
+}
+
+static hlo_status_t partition_manual(hlo_partitioner_t* p, hlo_node_t* node) {
+  hlo_region_t* body = node->regions[0];
+  hlo_node_t* end = hlo_region_terminator(body);
+  if (!end || body->arg_count != node->operand_count || end->operand_count != node->result_count) {
+    return hlo_node_invalid(node, "the body does not fit operands and results");
+  }
+  manual_side_t in, out;
+  HLO_TRY(read_side(p, node, HLO_ATTR_in_shardings, node->operand_count, &in));
+  HLO_TRY(read_side(p, node, HLO_ATTR_out_shardings, node->result_count, &out));
+  const hlo_spec_t *inner, *outer;
+  for (uint32_t i = 0; i < node->operand_count; ++i) {
+    HLO_TRY(manual_specs(p, node, &in, i, body->args[i], &inner, &outer));
+    hlo_value_t* local = hlo_local_get(p, hlo_node_operand(node, i), outer);
+    if (!local) return memory_status(p);
+    if (local->type != hlo_local_type(p, body->args[i]->type, inner)) {
+      return hlo_node_invalid(node, "argument %u of the body does not have the shape of a part", i);
+    }
+    HLO_TRY(hlo_local_set(p, body->args[i], inner, local));
+  }
+  HLO_TRY(hlo_partition_body(p, body));
+  for (uint32_t i = 0; i < node->result_count; ++i) {
+    hlo_value_t* value = hlo_node_operand(end, i);
+    HLO_TRY(manual_specs(p, node, &out, i, value, &inner, &outer));
+    hlo_value_t* local = hlo_local_get(p, value, inner);
+    if (!local) return memory_status(p);
+    if (local->type != hlo_local_type(p, node->results[i].type, outer)) {
+      return hlo_node_invalid(node, "result %u does not have the shape of the parts", i);
+    }
+    HLO_TRY(hlo_local_set(p, &node->results[i], outer, local));
+  }
+  return hlo_ok();
+}
+
+// ---- ops
+
+static hlo_status_t partition_node(hlo_partitioner_t* p, hlo_node_t* node) {
+  switch (node->op) {
+    case HLO_OP_sdy_sharding_constraint:
+    case HLO_OP_sdy_reshard: {
+      const hlo_spec_t* spec = decided_spec(p, &node->results[0]);
+      return hlo_local_set(p, &node->results[0], spec,
+                           hlo_local_get(p, hlo_node_operand(node, 0), spec));
+    }
+    case HLO_OP_sdy_manual_computation: return partition_manual(p, node);
+    case HLO_OP_while: return partition_while(p, node);
+    case HLO_OP_if:
+    case HLO_OP_case: return partition_branches(p, node);
+    case HLO_OP_call:
+      return hlo_node_unimplemented(node, "a call that cannot be inlined, in a partitioned program");
+    default: return hlo_partition_op(p, node);
+  }
+}
+
+// New nodes have the location of the op that they are built for.
+static void set_locations(const hlo_node_t* last_before, hlo_node_t* at, const hlo_node_t* node) {
+  hlo_node_t* first = last_before ? last_before->next : at->parent->first;
+  for (hlo_node_t* n = first; n != at; n = n->next) {
+    if (n->loc == at->loc) n->loc = node->loc;
+  }
+}
+
+hlo_status_t hlo_partition_body(hlo_partitioner_t* p, hlo_region_t* body) {
+  hlo_node_t* fixed = p->at;
+  for (hlo_node_t* node = body->first; node && node->next; node = node->next) {
+    p->at = fixed ? fixed : node;
+    const hlo_node_t* last_before = p->at->prev;
+    HLO_TRY(partition_node(p, node));
+    HLO_TRY(memory_status(p));
+    if (fixed) set_locations(last_before, fixed, node);
+  }
+  p->at = fixed;
+  return hlo_ok();
+}
+
+// ---- the entry
+
+// Returns the spec of a result of the entry: its own sharding, extended where that is open.
+static hlo_status_t entry_result_spec(hlo_partitioner_t* p, const hlo_func_t* func, uint32_t i,
+                                      const hlo_value_t* value, const hlo_spec_t** out_spec) {
+  const hlo_spec_t* decided = decided_spec(p, value);
+  const hlo_attr_t* attr =
+      func->result_attrs ? hlo_attr_dict_get(func->result_attrs[i], "sdy.sharding") : NULL;
+  *out_spec = decided;
+  if (!decided) return memory_status(p);
+  if (!attr || !hlo_type_is_tensor(value->type)) return hlo_ok();
+  const hlo_sharding_t* sharding;
+  const hlo_spec_t* own;
+  HLO_TRY(hlo_sharding_parse(p->module, attr, &sharding));
+  if (sharding->rank != value->type->rank) {
+    return hlo_invalid_argument("result %u: a sharding of rank %u for a value of rank %u", i,
+                                sharding->rank, value->type->rank);
+  }
+  HLO_TRY(hlo_spec_from_sharding(p->spmd, sharding, 0, &own));
+  hlo_dim_axes_t dims[HLO_RANK_MAX];
+  hlo_axis_set_t used = hlo_spec_axes(own);
+  for (uint32_t d = 0; d < own->rank; ++d) {
+    const uint8_t *axes, *more;
+    const uint32_t count = hlo_spec_dim(own, d, &axes), more_count = hlo_spec_dim(decided, d, &more);
+    dims[d].count = count;
+    memcpy(dims[d].axes, axes, count);
+    bool extends = sharding->dims[d].is_open && more_count > count && !memcmp(axes, more, count);
+    for (uint32_t k = count; extends && k < more_count; ++k) {
+      if (used & hlo_axis_bit(more[k])) break;
+      used |= hlo_axis_bit(more[k]);
+      dims[d].axes[dims[d].count++] = more[k];
+    }
+  }
+  const hlo_spec_t* spec = hlo_spec_make(p->spmd, own->rank, dims, own->unreduced);
+  *out_spec = spec ? hlo_spec_even(p->spmd, spec, value->type) : NULL;
+  return *out_spec ? hlo_ok() : memory_status(p);
+}
+
+static hlo_status_t partition_entry(hlo_partitioner_t* p, hlo_func_t* func) {
+  hlo_region_t* body = func->body;
+  const hlo_node_t* end = hlo_region_terminator(body);
+  if (!end) return hlo_internal_error("a function without an end");
+  const uint32_t arg_count = body->arg_count, result_count = end->operand_count;
+  const hlo_spec_t** args = hlo_arena_array(&p->spmd->arena, arg_count, sizeof *args);
+  const hlo_spec_t** results = hlo_arena_array(&p->spmd->arena, result_count, sizeof *results);
+  if (!args || !results) return memory_status(p);
+  for (uint32_t i = 0; i < arg_count; ++i) {
+    args[i] = decided_spec(p, body->args[i]);
+    if (!args[i]) return memory_status(p);
+  }
+  for (uint32_t i = 0; i < result_count; ++i) {
+    HLO_TRY(entry_result_spec(p, func, i, hlo_node_operand(end, i), &results[i]));
+  }
+  HLO_TRY(partition_region(p, body, args, results));
+  hlo_func_update_type(func);
+  return hlo_ok();
+}
+
+static hlo_status_t find_last_channel(void* context, hlo_node_t* node) {
+  hlo_partitioner_t* p = context;
+  const int64_t channel = hlo_node_attr_int(node, HLO_ATTR_channel_id, 0);
+  if (channel >= p->next_channel) p->next_channel = channel + 1;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_spmd_partition(hlo_spmd_t* spmd) {
+  hlo_module_t* module = spmd->module;
+  hlo_func_t* entry = hlo_module_entry(module);
+  if (!entry || !entry->body) return hlo_invalid_argument("the module has no entry");
+  hlo_partitioner_t p = {.spmd = spmd,
+                         .module = module,
+                         .grid = spmd->grid,
+                         .next_channel = 1,
+                         .first_new_node = module->node_count,
+                         .local_capacity = module->value_count};
+  p.locals = hlo_arena_alloc_zeroed(&spmd->arena, (p.local_capacity + 1) * sizeof *p.locals);
+  if (!p.locals) return memory_status(&p);
+  HLO_TRY(hlo_module_walk(module, false, find_last_channel, &p));
+  HLO_TRY(partition_entry(&p, entry));
+  for (hlo_node_t* node = module->top ? module->top->first : NULL; node;) {
+    hlo_node_t* next = node->next;
+    if (node->op == HLO_OP_sdy_mesh) hlo_node_erase(node);
+    node = next;
+  }
+  return memory_status(&p);
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// Private to the partitioner: partition.c walks the program, partition_ops.c rewrites single ops,
+// reshard.c changes how a value lies on the devices, partition_collectives.c builds what they exchange.
+//
+// Every value of the program ("global") has one or several local values: what a device computes for
+// it under some spec. Ops ask for their operands under the specs they need, which reshards where
+// necessary, and enter their results under the specs they come in.
+#pragma once
+
+#include "passes/build.h"
+#include "spmd/spmd.h"
+
+/// A local value under one spec. It may be used in the region where it is built and those inside.
+typedef struct hlo_local_value {
+  struct hlo_local_value* next;
+  const hlo_spec_t* spec;
+  hlo_value_t* value;
+} hlo_local_value_t;
+
+/// threads: confined
+typedef struct hlo_partitioner {
+  hlo_spmd_t* spmd;
+  hlo_module_t* module;
+  const hlo_grid_t* grid;
+  hlo_node_t* at;           // new nodes are built before it
+  int64_t next_channel;     // of collectives
+  uint32_t first_new_node;  // index of the first local node
+  hlo_local_value_t** locals;  // by index of the global value
+  uint32_t local_capacity;
+} hlo_partitioner_t;
+
+// All functions below that return values return NULL when memory is exhausted, which the module or
+// the arena of spmd records, and accept NULL values.
+
+// ---- partition.c
+
+/// Returns the local value of `value` under `spec`.
+hlo_value_t* hlo_local_get(hlo_partitioner_t* p, hlo_value_t* value, const hlo_spec_t* spec);
+/// Returns the local value under the spec that propagation decided.
+hlo_value_t* hlo_local_get_decided(hlo_partitioner_t* p, hlo_value_t* value);
+/// Returns the whole value, on every device.
+hlo_value_t* hlo_local_get_whole(hlo_partitioner_t* p, hlo_value_t* value);
+/// Enters a local value.
+/// errors : RESOURCE_EXHAUSTED (also if `local` is NULL)
+hlo_status_t hlo_local_set(hlo_partitioner_t* p, const hlo_value_t* value, const hlo_spec_t* spec,
+                           hlo_value_t* local) HLO_MUST_USE;
+/// Returns the type of one device's part.
+const hlo_type_t* hlo_local_type(hlo_partitioner_t* p, const hlo_type_t* type,
+                                 const hlo_spec_t* spec);
+/// Partitions the ops of a region in order, up to its terminator, before p->at if that is set, else
+/// in their places.
+hlo_status_t hlo_partition_body(hlo_partitioner_t* p, hlo_region_t* body) HLO_MUST_USE;
+
+// ---- partition_ops.c
+
+/// Builds the local form of an op by its sharding rule, or with whole operands.
+hlo_status_t hlo_partition_op(hlo_partitioner_t* p, hlo_node_t* node) HLO_MUST_USE;
+
+// ---- reshard.c
+
+/// Returns a value of global type `type` under another spec.
+hlo_value_t* hlo_reshard(hlo_partitioner_t* p, hlo_value_t* local, const hlo_type_t* type,
+                         const hlo_spec_t* from, const hlo_spec_t* to);
+
+// ---- partition_collectives.c
+
+/// Returns the index of the device along a list of axes, major to minor: a scalar of type s32.
+hlo_value_t* hlo_axis_index(hlo_partitioner_t* p, const uint8_t* axes, uint32_t count);
+/// Returns `index` * `factor` (s32).
+hlo_value_t* hlo_scaled_index(hlo_partitioner_t* p, hlo_value_t* index, int64_t factor);
+/// Gathers dimension `dim` over axes that divide it, which are its minor ones.
+hlo_value_t* hlo_build_all_gather(hlo_partitioner_t* p, hlo_value_t* local, uint32_t dim,
+                                  const uint8_t* axes, uint32_t count);
+/// Moves axes from the minor end of dimension `from` to the minor end of dimension `to`.
+hlo_value_t* hlo_build_all_to_all(hlo_partitioner_t* p, hlo_value_t* local, uint32_t from,
+                                  uint32_t to, const uint8_t* axes, uint32_t count);
+/// Combines values over a set of axes. `reducer`: a binary op, or HLO_OP_COUNT for `body`, a region
+/// that is copied.
+/// shapes : values[i] -> results[i] of the same type
+hlo_status_t hlo_build_all_reduce(hlo_partitioner_t* p, uint32_t value_count,
+                                  hlo_value_t* const* values, hlo_axis_set_t axes, hlo_op_t reducer,
+                                  const hlo_region_t* body, hlo_value_t** results) HLO_MUST_USE;
+/// Sums over axes and leaves each device its part along `dim`.
+hlo_value_t* hlo_build_reduce_scatter(hlo_partitioner_t* p, hlo_value_t* local, uint32_t dim,
+                                      const uint8_t* axes, uint32_t count);
+/// Device of position targets[i] gets the value of the device of position i.
+hlo_value_t* hlo_build_permute(hlo_partitioner_t* p, hlo_value_t* local, const uint32_t* targets);

@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: Apache-2.0
+// The local form of single ops (see partition_impl.h).
+//
+// The axes of an op's factors are chosen from those that divide its tensors, the largest first, so
+// that large values stay where they are. Operands are then asked for as the factors say, the op is
+// built with the shapes of parts, and partial results are combined.
+#include <string.h>
+
+#include "base/mem.h"
+#include "ir/clone.h"
+#include "spmd/partition_impl.h"
+
+static hlo_status_t memory_status(const hlo_partitioner_t* p) {
+  HLO_TRY(hlo_module_status(p->module));
+  return hlo_arena_status(&p->spmd->arena);
+}
+
+static hlo_value_t* tensor_value(const hlo_node_t* node, uint32_t i) {
+  return i < node->operand_count ? hlo_node_operand(node, i)
+                                 : &node->results[i - node->operand_count];
+}
+
+// ---- the axes of factors
+
+typedef struct op_plan {
+  hlo_partitioner_t* p;
+  hlo_node_t* node;
+  const hlo_sharding_rule_t* rule;
+  hlo_dim_axes_t* factors;   // axes by factor
+  hlo_axis_set_t used;
+  const hlo_spec_t** specs;  // by tensor
+  hlo_axis_set_t sums;       // axes of reduction factors
+} op_plan_t;
+
+// Appends to a factor's axes those of a list that continue it.
+static void extend_factor(op_plan_t* plan, uint32_t factor, const uint8_t* axes, uint32_t count) {
+  hlo_dim_axes_t* have = &plan->factors[factor];
+  if (count <= have->count || memcmp(have->axes, axes, have->count) != 0) return;
+  for (uint32_t i = have->count; i < count; ++i) {
+    if (plan->used & hlo_axis_bit(axes[i])) return;
+    plan->used |= hlo_axis_bit(axes[i]);
+    have->axes[have->count++] = axes[i];
+  }
+}
+
+// Returns true if partial results of reduction factors can be combined by an all_reduce, which
+// reduces each value on its own.
+static bool can_combine(const op_plan_t* plan) {
+  if (plan->rule->reducer != HLO_OP_COUNT) return true;
+  return plan->node->region_count == 1 && plan->node->regions[0]->arg_count == 2;
+}
+
+// Divides the axes of a dimension among its factors, major to minor.
+static void offer_dim(op_plan_t* plan, const hlo_dim_factors_t* dim, const uint8_t* axes,
+                      uint32_t count) {
+  for (uint32_t k = 0; k < dim->count && count; ++k) {
+    const hlo_factor_t* factor = &plan->rule->factors[dim->factors[k]];
+    uint32_t taken = 0;
+    int64_t parts = 1;
+    while (taken < count && factor->size % (parts * plan->p->grid->sizes[axes[taken]]) == 0) {
+      parts *= plan->p->grid->sizes[axes[taken++]];
+    }
+    const bool is_divisible =
+        factor->kind == HLO_FACTOR_PASS_THROUGH ||
+        (factor->kind == HLO_FACTOR_REDUCTION && can_combine(plan));
+    if (is_divisible) extend_factor(plan, dim->factors[k], axes, taken);
+    if (parts != factor->size) return;
+    axes += taken;
+    count -= taken;
+  }
+}
+
+static void offer_tensor(op_plan_t* plan, uint32_t tensor) {
+  const hlo_value_t* value = tensor_value(plan->node, tensor);
+  const hlo_dim_factors_t* dims = plan->rule->dims[tensor];
+  if (!dims || !hlo_type_is_tensor(value->type)) return;
+  const hlo_spec_t* spec = hlo_spmd_value_spec(plan->p->spmd, value);
+  for (uint32_t d = 0; spec && d < value->type->rank; ++d) {
+    const uint8_t* axes;
+    const uint32_t count = hlo_spec_dim(spec, d, &axes);
+    offer_dim(plan, &dims[d], axes, count);
+  }
+}
+
+// A minor factor may be divided only where the factors before it are in parts of one element.
+static bool drop_minor_factors(op_plan_t* plan) {
+  bool dropped = false;
+  for (uint32_t t = 0; t < plan->rule->tensor_count; ++t) {
+    const hlo_type_t* type = hlo_node_type(plan->node, t);
+    for (uint32_t d = 0; plan->rule->dims[t] && d < type->rank; ++d) {
+      const hlo_dim_factors_t* dim = &plan->rule->dims[t][d];
+      bool is_open = true;
+      for (uint32_t k = 0; k < dim->count; ++k) {
+        hlo_dim_axes_t* axes = &plan->factors[dim->factors[k]];
+        if (!is_open && axes->count) {
+          axes->count = 0;
+          dropped = true;
+        }
+        is_open = is_open && hlo_grid_size(plan->p->grid, axes->axes, axes->count) ==
+                                 plan->rule->factors[dim->factors[k]].size;
+      }
+    }
+  }
+  return dropped;
+}
+
+// Calls offer_tensor() for the largest tensors first, operands after results of their size.
+static void offer_tensors(op_plan_t* plan) {
+  const uint32_t count = plan->rule->tensor_count, operands = plan->node->operand_count;
+  int64_t last_size = INT64_MAX;
+  uint32_t last = UINT32_MAX;
+  for (uint32_t turn = 0; turn < count; ++turn) {
+    int64_t best_size = -1;
+    uint32_t best = UINT32_MAX;
+    for (uint32_t k = 0; k < count; ++k) {
+      const uint32_t t = (k + operands) % count;  // results first
+      const hlo_type_t* type = hlo_node_type(plan->node, t);
+      const int64_t size = hlo_type_is_tensor(type) ? hlo_type_element_count(type) : 0;
+      const bool is_left = size < last_size ||
+                           (size == last_size && (t + count - operands) % count >
+                                                     (last + count - operands) % count);
+      if (turn && !is_left) continue;
+      if (size > best_size) {
+        best_size = size;
+        best = t;
+      }
+    }
+    if (best == UINT32_MAX) return;
+    offer_tensor(plan, best);
+    last_size = best_size;
+    last = best;
+  }
+}
+
+static hlo_status_t make_specs(op_plan_t* plan) {
+  const hlo_sharding_rule_t* rule = plan->rule;
+  for (uint32_t t = 0; t < rule->tensor_count; ++t) {
+    const hlo_type_t* type = hlo_node_type(plan->node, t);
+    hlo_dim_axes_t dims[HLO_RANK_MAX];
+    const uint32_t rank = hlo_type_is_tensor(type) ? type->rank : 0;
+    for (uint32_t d = 0; d < rank; ++d) {
+      dims[d].count = 0;
+      for (uint32_t k = 0; rule->dims[t] && k < rule->dims[t][d].count; ++k) {
+        const hlo_dim_axes_t* axes = &plan->factors[rule->dims[t][d].factors[k]];
+        memcpy(&dims[d].axes[dims[d].count], axes->axes, axes->count);
+        dims[d].count += axes->count;
+      }
+    }
+    plan->specs[t] = hlo_spec_make(plan->p->spmd, rank, dims, 0);
+    if (!plan->specs[t]) return memory_status(plan->p);
+  }
+  for (uint32_t f = 0; f < rule->factor_count; ++f) {
+    if (rule->factors[f].kind != HLO_FACTOR_REDUCTION) continue;
+    for (uint32_t i = 0; i < plan->factors[f].count; ++i) {
+      plan->sums |= hlo_axis_bit(plan->factors[f].axes[i]);
+    }
+  }
+  return hlo_ok();
+}
+
+static hlo_status_t plan_op(op_plan_t* plan) {
+  hlo_arena_t* arena = &plan->p->spmd->arena;
+  const uint32_t tensors = plan->node->operand_count + plan->node->result_count;
+  plan->specs = hlo_arena_array(arena, tensors, sizeof *plan->specs);
+  if (!plan->specs) return memory_status(plan->p);
+  if (!plan->rule) {
+    for (uint32_t t = 0; t < tensors; ++t) {
+      const hlo_type_t* type = hlo_node_type(plan->node, t);
+      plan->specs[t] = hlo_spec_replicated(plan->p->spmd, hlo_type_is_tensor(type) ? type->rank : 0);
+      if (!plan->specs[t]) return memory_status(plan->p);
+    }
+    return hlo_ok();
+  }
+  plan->factors =
+      hlo_arena_alloc_zeroed(arena, (plan->rule->factor_count + 1) * sizeof *plan->factors);
+  if (!plan->factors) return memory_status(plan->p);
+  offer_tensors(plan);
+  while (drop_minor_factors(plan)) continue;
+  return make_specs(plan);
+}
+
+// ---- the local op
+
+// Returns a list attribute with items replaced where a dimension is divided.
+static void set_sizes(hlo_partitioner_t* p, hlo_node_t* local, hlo_attr_id_t id,
+                      const hlo_spec_t* spec, const int64_t* sizes, uint32_t rank) {
+  int64_t values[HLO_RANK_MAX];
+  const hlo_ints_t old = hlo_node_ints(local, id);
+  for (uint32_t d = 0; d < rank; ++d) {
+    values[d] = hlo_spec_parts(p->grid, spec, d) > 1 ? sizes[d] : hlo_ints_at(old, d, 0);
+  }
+  hlo_node_set_attr(local, id, hlo_attr_ints(p->module, rank, values));
+}
+
+static void divide_groups(hlo_partitioner_t* p, hlo_node_t* local, hlo_attr_id_t count_id,
+                          hlo_attr_id_t dim_id, const hlo_spec_t* spec) {
+  const int64_t count = hlo_node_attr_int(local, count_id, 1);
+  if (count == 1) return;
+  const int64_t dim = hlo_node_attr_int(local, dim_id, 0);
+  const int64_t parts = hlo_spec_parts(p->grid, spec, (uint32_t)dim);
+  hlo_node_set_attr(local, count_id, hlo_attr_int(p->module, HLO_DTYPE_S64, count / parts));
+}
+
+// Changes attributes that state sizes of dimensions.
+static void fit_attrs(op_plan_t* plan, hlo_node_t* local) {
+  hlo_partitioner_t* p = plan->p;
+  const hlo_type_t* in = local->operand_count ? hlo_node_operand_type(local, 0) : NULL;
+  switch (local->op) {
+    case HLO_OP_slice:
+      set_sizes(p, local, HLO_ATTR_limit_indices, plan->specs[0], in->dims, in->rank);
+      break;
+    case HLO_OP_dynamic_slice:
+    case HLO_OP_gather:
+      // A divided dimension is either sliced as a whole, or an element of it is.
+      {
+        int64_t sizes[HLO_RANK_MAX];
+        const hlo_ints_t old = hlo_node_ints(local, HLO_ATTR_slice_sizes);
+        for (uint32_t d = 0; d < in->rank; ++d) {
+          sizes[d] = hlo_ints_at(old, d, 1) == 1 ? 1 : in->dims[d];
+        }
+        set_sizes(p, local, HLO_ATTR_slice_sizes, plan->specs[0], sizes, in->rank);
+      }
+      break;
+    case HLO_OP_convolution:
+      divide_groups(p, local, HLO_ATTR_feature_group_count, HLO_ATTR_input_feature_dimension,
+                    plan->specs[0]);
+      divide_groups(p, local, HLO_ATTR_batch_group_count, HLO_ATTR_input_batch_dimension,
+                    plan->specs[0]);
+      break;
+    default: break;
+  }
+}
+
+// The discardable attributes of an op without its shardings.
+static const hlo_attr_t* local_extra(hlo_partitioner_t* p, const hlo_attr_t* extra) {
+  static const char* const kShardings[] = {"sdy.sharding", "mhlo.sharding", "sdy.sharding_rule"};
+  for (uint32_t i = 0; i < sizeof kShardings / sizeof *kShardings; ++i) {
+    if (hlo_attr_dict_get(extra, kShardings[i])) {
+      extra = hlo_attr_dict_with(p->module, extra, kShardings[i], NULL);
+    }
+  }
+  return extra && extra->count ? extra : NULL;
+}
+
+static hlo_status_t drop_constraint(void* context, hlo_node_t* node) {
+  (void)context;
+  if (node->op != HLO_OP_sdy_sharding_constraint && node->op != HLO_OP_sdy_reshard) return hlo_ok();
+  hlo_value_replace_uses(&node->results[0], hlo_node_operand(node, 0));
+  hlo_node_erase(node);
+  return hlo_ok();
+}
+
+// A value that a body uses from outside.
+static hlo_status_t take_capture(void* context, hlo_node_t* node) {
+  hlo_partitioner_t* p = context;
+  for (uint32_t i = 0; i < node->operand_count; ++i) {
+    hlo_value_t* value = hlo_node_operand(node, i);
+    if (value->index >= p->local_capacity || !p->locals[value->index]) continue;
+    hlo_value_t* local = hlo_local_get_whole(p, value);
+    if (!local) return memory_status(p);
+    hlo_node_set_operand(node, i, local);
+  }
+  return hlo_ok();
+}
+
+// Moves the bodies of scalars that an op applies.
+static hlo_status_t move_bodies(hlo_partitioner_t* p, hlo_node_t* node, hlo_node_t* local) {
+  for (uint32_t i = 0; i < node->region_count; ++i) {
+    local->regions[i] = node->regions[i];
+    local->regions[i]->parent = local;
+    HLO_TRY(hlo_region_walk(local->regions[i], true, drop_constraint, NULL));
+    HLO_TRY(hlo_region_walk(local->regions[i], true, take_capture, p));
+  }
+  node->region_count = 0;
+  return hlo_ok();
+}
+
+static hlo_status_t build_local(op_plan_t* plan, hlo_node_t** out_local) {
+  hlo_partitioner_t* p = plan->p;
+  hlo_node_t* node = plan->node;
+  const uint32_t operands = node->operand_count, results = node->result_count;
+  hlo_value_t** values = hlo_arena_array(&p->spmd->arena, operands, sizeof *values);
+  const hlo_type_t** types = hlo_arena_array(&p->spmd->arena, results, sizeof *types);
+  if (!values || !types) return memory_status(p);
+  for (uint32_t i = 0; i < operands; ++i) {
+    values[i] = hlo_local_get(p, hlo_node_operand(node, i), plan->specs[i]);
+    if (!values[i]) return memory_status(p);
+  }
+  for (uint32_t i = 0; i < results; ++i) {
+    types[i] = hlo_local_type(p, node->results[i].type, plan->specs[operands + i]);
+  }
+  hlo_node_t* local = hlo_node_create(p->module, &(hlo_node_spec_t){.op = node->op,
+                                                                    .loc = node->loc,
+                                                                    .operand_count = operands,
+                                                                    .operands = values,
+                                                                    .extra = local_extra(p, node->extra),
+                                                                    .region_count = node->region_count,
+                                                                    .result_count = results,
+                                                                    .result_types = types});
+  if (hlo_node_is_poison(local)) return memory_status(p);
+  hlo_node_copy_attrs(local, node);
+  hlo_node_insert_before(p->at, local);
+  HLO_TRY(move_bodies(p, node, local));
+  if (plan->rule) fit_attrs(plan, local);
+  *out_local = local;
+  return hlo_ok();
+}
+
+// ---- results
+
+// Enters results that are partial sums over the axes of reduction factors.
+static hlo_status_t combine_results(op_plan_t* plan, hlo_node_t* local) {
+  hlo_partitioner_t* p = plan->p;
+  hlo_node_t* node = plan->node;
+  const uint32_t operands = node->operand_count, results = node->result_count;
+  hlo_op_t reducer = plan->rule->reducer;
+  if (reducer == HLO_OP_COUNT && local->region_count) {
+    bool is_swapped;
+    const hlo_node_t* op = hlo_region_binary_op(local->regions[0], &is_swapped);
+    if (op) reducer = op->op;
+  }
+  if (reducer == HLO_OP_add) {
+    for (uint32_t i = 0; i < results; ++i) {
+      hlo_value_t* result = &node->results[i];
+      hlo_spec_t partial = *plan->specs[operands + i];
+      partial.unreduced = plan->sums;
+      const hlo_spec_t* to =
+          hlo_spec_even(p->spmd, hlo_spmd_value_spec(p->spmd, result), result->type);
+      HLO_TRY(hlo_local_set(p, result, to,
+                            hlo_reshard(p, &local->results[i], result->type,
+                                        hlo_spec_intern(p->spmd, &partial), to)));
+    }
+    return hlo_ok();
+  }
+  hlo_value_t** values = hlo_arena_array(&p->spmd->arena, results, sizeof *values);
+  if (!values) return memory_status(p);
+  for (uint32_t i = 0; i < results; ++i) values[i] = &local->results[i];
+  HLO_TRY(hlo_build_all_reduce(p, results, values, plan->sums, reducer,
+                               local->region_count ? local->regions[0] : NULL, values));
+  for (uint32_t i = 0; i < results; ++i) {
+    HLO_TRY(hlo_local_set(p, &node->results[i], plan->specs[operands + i], values[i]));
+  }
+  return hlo_ok();
+}
+
+// Counts up from the device's part of the dimension.
+static hlo_status_t partition_iota(op_plan_t* plan) {
+  hlo_partitioner_t* p = plan->p;
+  hlo_value_t* result = &plan->node->results[0];
+  const hlo_spec_t* spec = hlo_spec_even(p->spmd, hlo_spmd_value_spec(p->spmd, result), result->type);
+  const hlo_type_t* type = hlo_local_type(p, result->type, spec);
+  const int64_t dim = hlo_node_attr_int(plan->node, HLO_ATTR_iota_dimension, 0);
+  if (!spec || !type) return memory_status(p);
+  hlo_value_t* value = hlo_build_iota(p->at, type, dim);
+  const uint8_t* axes;
+  const uint32_t count = hlo_spec_dim(spec, (uint32_t)dim, &axes);
+  if (count && value) {
+    hlo_value_t* first = hlo_scaled_index(p, hlo_axis_index(p, axes, count), type->dims[dim]);
+    first = first ? hlo_build_convert(p->at, type->dtype, first) : NULL;
+    hlo_value_t* all = first ? hlo_build_broadcast(p->at, type, first, NULL) : NULL;
+    value = all ? hlo_build_binary(p->at, HLO_OP_add, value, all) : NULL;
+  }
+  return hlo_local_set(p, result, spec, value);
+}
+
+hlo_status_t hlo_partition_op(hlo_partitioner_t* p, hlo_node_t* node) {
+  op_plan_t plan = {.p = p, .node = node};
+  if (node->op == HLO_OP_iota) return partition_iota(&plan);
+  HLO_TRY(hlo_sharding_rule_make(node, &p->spmd->arena, &plan.rule));
+  HLO_TRY(plan_op(&plan));
+  hlo_node_t* local = NULL;
+  HLO_TRY(build_local(&plan, &local));
+  if (plan.sums) return combine_results(&plan, local);
+  for (uint32_t i = 0; i < node->result_count; ++i) {
+    HLO_TRY(hlo_local_set(p, &node->results[i], plan.specs[node->operand_count + i],
+                          &local->results[i]));
+  }
+  return hlo_ok();
+}

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+// Changes how a value lies on the devices, by the cheapest sequence of steps that it finds:
+//
+//   sum        all_reduce, or reduce_scatter where the target divides a dimension by the same axes
+//   permute    collective_permute, if every dimension is in as many parts before as after
+//   slice      dynamic_slice: each device keeps a part of what it has; nothing is sent
+//   transpose  all_to_all: axes move from one dimension to another
+//   gather     all_gather over the minor axes of a dimension
+//
+// Every step brings the lists of axes closer to the target, so that the sequence ends.
+#include <string.h>
+
+#include "spmd/partition_impl.h"
+
+// The value on its way: its lists of axes, and those of the target.
+typedef struct resharding {
+  hlo_partitioner_t* p;
+  const hlo_type_t* type;
+  hlo_value_t* value;
+  uint32_t rank;
+  hlo_axis_set_t unreduced;
+  hlo_dim_axes_t dims[HLO_RANK_MAX];
+  hlo_dim_axes_t target[HLO_RANK_MAX];
+} resharding_t;
+
+static void read_dims(const hlo_spec_t* spec, hlo_dim_axes_t* dims) {
+  for (uint32_t d = 0; d < spec->rank; ++d) {
+    const uint8_t* axes;
+    dims[d].count = hlo_spec_dim(spec, d, &axes);
+    memcpy(dims[d].axes, axes, dims[d].count);
+  }
+}
+
+// Returns how many axes of a dimension are in place.
+static uint32_t common_prefix(const resharding_t* r, uint32_t d) {
+  const hlo_dim_axes_t *have = &r->dims[d], *want = &r->target[d];
+  uint32_t i = 0;
+  while (i < have->count && i < want->count && have->axes[i] == want->axes[i]) ++i;
+  return i;
+}
+
+static hlo_axis_set_t used_axes(const resharding_t* r) {
+  hlo_axis_set_t set = r->unreduced;
+  for (uint32_t d = 0; d < r->rank; ++d) {
+    for (uint32_t i = 0; i < r->dims[d].count; ++i) set |= hlo_axis_bit(r->dims[d].axes[i]);
+  }
+  return set;
+}
+
+static bool is_done(const resharding_t* r) {
+  for (uint32_t d = 0; d < r->rank; ++d) {
+    const uint32_t prefix = common_prefix(r, d);
+    if (prefix != r->dims[d].count || prefix != r->target[d].count) return false;
+  }
+  return true;
+}
+
+// Returns how many of the target's next axes of a dimension are in `set`; 0 unless all axes of the
+// dimension so far are in place.
+static uint32_t next_run(const resharding_t* r, uint32_t d, hlo_axis_set_t set) {
+  const uint32_t first = r->dims[d].count;
+  if (common_prefix(r, d) != first) return 0;
+  uint32_t end = first;
+  while (end < r->target[d].count && (set & hlo_axis_bit(r->target[d].axes[end]))) ++end;
+  return end - first;
+}
+
+static void append_run(resharding_t* r, uint32_t d, uint32_t count) {
+  const uint32_t first = r->dims[d].count;
+  memcpy(&r->dims[d].axes[first], &r->target[d].axes[first], count);
+  r->dims[d].count += count;
+}
+
+// ---- steps
+
+// Sums over axes over which the target is reduced.
+static hlo_status_t sum_partials(resharding_t* r, hlo_axis_set_t axes) {
+  for (uint32_t d = 0; d < r->rank; ++d) {
+    const uint32_t count = next_run(r, d, axes);
+    if (!count) continue;
+    const uint8_t* run = &r->target[d].axes[r->dims[d].count];
+    r->value = hlo_build_reduce_scatter(r->p, r->value, d, run, count);
+    for (uint32_t i = 0; i < count; ++i) {
+      axes &= ~hlo_axis_bit(run[i]);
+      r->unreduced &= ~hlo_axis_bit(run[i]);
+    }
+    append_run(r, d, count);
+  }
+  r->unreduced &= ~axes;
+  return hlo_build_all_reduce(r->p, 1, &r->value, axes, HLO_OP_add, NULL, &r->value);
+}
+
+static bool slice_step(resharding_t* r) {
+  const hlo_axis_set_t unused = ~used_axes(r);
+  uint32_t counts[HLO_RANK_MAX];
+  hlo_axis_set_t left = unused;
+  bool has_any = false;
+  for (uint32_t d = 0; d < r->rank; ++d) {
+    counts[d] = next_run(r, d, left);
+    for (uint32_t i = 0; i < counts[d]; ++i) {
+      left &= ~hlo_axis_bit(r->target[d].axes[r->dims[d].count + i]);
+    }
+    has_any |= counts[d] > 0;
+  }
+  if (!has_any || !r->value) return false;
+  hlo_partitioner_t* p = r->p;
+  hlo_value_t* operands[HLO_RANK_MAX + 1] = {r->value};
+  int64_t sizes[HLO_RANK_MAX];
+  for (uint32_t d = 0; d < r->rank; ++d) {
+    const uint8_t* run = &r->target[d].axes[r->dims[d].count];
+    sizes[d] = r->value->type->dims[d] / hlo_grid_size(p->grid, run, counts[d]);
+    operands[d + 1] = hlo_scaled_index(p, hlo_axis_index(p, run, counts[d]), sizes[d]);
+  }
+  const hlo_named_attr_t attr = {HLO_ATTR_slice_sizes, hlo_attr_ints(p->module, r->rank, sizes)};
+  const hlo_type_t* type = hlo_type_with_dims(p->module, r->type, r->rank, sizes);
+  r->value = hlo_build_node(p->at, HLO_OP_dynamic_slice, type, r->rank + 1, operands, 1, &attr);
+  for (uint32_t d = 0; d < r->rank; ++d) append_run(r, d, counts[d]);
+  return true;
+}
+
+// The axes at the minor end of dimension `from` that are the next ones of dimension `to`.
+static uint32_t movable_run(const resharding_t* r, uint32_t from, uint32_t to) {
+  const uint32_t first = r->dims[to].count, surplus = r->dims[from].count - common_prefix(r, from);
+  if (common_prefix(r, to) != first) return 0;
+  uint32_t best = 0;
+  for (uint32_t count = 1; count <= surplus && first + count <= r->target[to].count; ++count) {
+    const uint8_t* tail = &r->dims[from].axes[r->dims[from].count - count];
+    if (memcmp(tail, &r->target[to].axes[first], count) == 0) best = count;
+  }
+  return best;
+}
+
+static bool transpose_step(resharding_t* r) {
+  for (uint32_t from = 0; from < r->rank; ++from) {
+    for (uint32_t to = 0; to < r->rank; ++to) {
+      const uint32_t count = from == to ? 0 : movable_run(r, from, to);
+      if (!count) continue;
+      r->value = hlo_build_all_to_all(r->p, r->value, from, to,
+                                      &r->target[to].axes[r->dims[to].count], count);
+      r->dims[from].count -= count;
+      append_run(r, to, count);
+      return true;
+    }
+  }
+  return false;
+}
+
+static bool gather_step(resharding_t* r) {
+  for (uint32_t d = 0; d < r->rank; ++d) {
+    const uint32_t prefix = common_prefix(r, d), count = r->dims[d].count - prefix;
+    if (!count) continue;
+    r->value = hlo_build_all_gather(r->p, r->value, d, &r->dims[d].axes[prefix], count);
+    r->dims[d].count = prefix;
+    return true;
+  }
+  return false;
+}
+
+// Returns the number of the part that a position holds under lists of axes.
+static uint64_t part_number(const resharding_t* r, const hlo_dim_axes_t* dims, uint32_t position) {
+  const hlo_grid_t* grid = r->p->grid;
+  uint64_t number = 0;
+  for (uint32_t d = 0; d < r->rank; ++d) {
+    for (uint32_t i = 0; i < dims[d].count; ++i) {
+      const uint8_t axis = dims[d].axes[i];
+      number = number * grid->sizes[axis] + position / grid->strides[axis] % grid->sizes[axis];
+    }
+  }
+  return number;
+}
+
+// Gives every device its new part from a device that has it, if all parts keep their shapes.
+static bool permute_step(resharding_t* r) {
+  const hlo_grid_t* grid = r->p->grid;
+  for (uint32_t d = 0; d < r->rank; ++d) {
+    const hlo_dim_axes_t *have = &r->dims[d], *want = &r->target[d];
+    if (hlo_grid_size(grid, have->axes, have->count) !=
+        hlo_grid_size(grid, want->axes, want->count)) {
+      return false;
+    }
+  }
+  if (r->unreduced) return false;
+  const uint32_t count = grid->device_count;
+  uint32_t* targets = hlo_arena_array(&r->p->spmd->arena, count, sizeof *targets);
+  uint32_t* next = hlo_arena_alloc_zeroed(&r->p->spmd->arena, count * sizeof *next);
+  if (!targets || !next) return false;
+  // Copies of a part are matched in order: the k-th holder sends to the k-th that needs it.
+  uint32_t* needs = hlo_arena_array(&r->p->spmd->arena, count, sizeof *needs);
+  uint32_t* starts = hlo_arena_alloc_zeroed(&r->p->spmd->arena, (count + 1) * sizeof *starts);
+  if (!needs || !starts) return false;
+  for (uint32_t i = 0; i < count; ++i) ++starts[part_number(r, r->target, i) + 1];
+  for (uint32_t i = 0; i < count; ++i) starts[i + 1] += starts[i];
+  for (uint32_t i = 0; i < count; ++i) {
+    const uint64_t part = part_number(r, r->target, i);
+    needs[starts[part] + next[part]++] = i;
+  }
+  memset(next, 0, count * sizeof *next);
+  for (uint32_t i = 0; i < count; ++i) {
+    const uint64_t part = part_number(r, r->dims, i);
+    targets[i] = needs[starts[part] + next[part]++];
+  }
+  r->value = hlo_build_permute(r->p, r->value, targets);
+  memcpy(r->dims, r->target, r->rank * sizeof *r->dims);
+  return true;
+}
+
+// Makes a reduced value a sum over axes: the device at index 0 has the value, the others zeros.
+static void unreduce(resharding_t* r, hlo_axis_set_t axes) {
+  hlo_partitioner_t* p = r->p;
+  uint8_t list[HLO_GRID_AXES_MAX];
+  uint32_t count = 0;
+  for (uint32_t a = 0; a < p->grid->axis_count; ++a) {
+    if (axes & hlo_axis_bit(a)) list[count++] = (uint8_t)a;
+  }
+  if (!r->value) return;
+  hlo_value_t* index = hlo_axis_index(p, list, count);
+  if (!index) return;
+  hlo_value_t* zero = hlo_build_splat(p->at, index->type, 0);
+  hlo_value_t* is_first =
+      zero ? hlo_build_compare(p->at, HLO_COMPARISON_DIRECTION_EQ, index, zero) : NULL;
+  hlo_value_t* zeros = hlo_build_splat(p->at, r->value->type, 0);
+  r->value = is_first && zeros ? hlo_build_select(p->at, is_first, r->value, zeros) : NULL;
+}
+
+hlo_value_t* hlo_reshard(hlo_partitioner_t* p, hlo_value_t* local, const hlo_type_t* type,
+                         const hlo_spec_t* from, const hlo_spec_t* to) {
+  if (!local || !from || !to) return NULL;
+  if (from == to || !hlo_type_is_tensor(type)) return local;
+  resharding_t* r = hlo_arena_alloc_zeroed(&p->spmd->arena, sizeof *r);
+  if (!r) return NULL;
+  *r = (resharding_t){.p = p, .type = type, .value = local, .rank = from->rank};
+  r->unreduced = from->unreduced;
+  read_dims(from, r->dims);
+  read_dims(to, r->target);
+  const hlo_axis_set_t sums = from->unreduced & ~to->unreduced;
+  if (sums) {
+    hlo_status_t status = sum_partials(r, sums);
+    if (!hlo_status_is_ok(status)) r->value = NULL;
+    hlo_status_release(status);
+  }
+  while (r->value && !is_done(r)) {
+    if (permute_step(r) || slice_step(r) || transpose_step(r) || gather_step(r)) continue;
+    break;
+  }
+  if (to->unreduced & ~from->unreduced) unreduce(r, to->unreduced & ~from->unreduced);
+  return r->value;
+}
