@@ -3,6 +3,7 @@
 // of values, and an instruction that passes on a tuple passes on its leaves.
 #include "frontend/hlo/build.h"
 
+#include "ir/op_sharding.h"
 #include "ir/parse.h"
 
 typedef hlo_desc_builder_t builder_t;
@@ -146,7 +147,7 @@ static hlo_status_t extra_attrs(builder_t* b, const instruction_t* in,
                                 const hlo_attr_t** out_extra) {
   const hlo_attr_t *extra = NULL, *dict;
   if (in->sharding.size) {
-    extra = hlo_attr_dict_with(b->module, extra, "mhlo.sharding", text_attr(b, in->sharding));
+    extra = hlo_attr_dict_with(b->module, extra, HLO_OP_SHARDING_ATTR, text_attr(b, in->sharding));
   }
   HLO_TRY(frontend_attrs(b, in->frontend_attributes, &dict));
   if (dict) extra = hlo_attr_dict_with(b->module, extra, "mhlo.frontend_attributes", dict);
@@ -993,14 +994,54 @@ static hlo_status_t mark_argument(builder_t* b, const entry_args_t* args, int64_
   return hlo_module_status(b->module);
 }
 
-// Copies the attributes of the entry's parameters that are not tuples to the arguments.
+// Gives each leaf of a tuple its part of the sharding.
+static hlo_status_t mark_leaf_shardings(builder_t* b, const instruction_t* in, uint32_t count,
+                                        const hlo_attr_t** attrs) {
+  hlo_op_sharding_t sharding;
+  if (!in->sharding.size) return hlo_ok();
+  HLO_TRY(hlo_op_sharding_parse((const char*)in->sharding.data, in->sharding.size, b->arena,
+                                &sharding));
+  const bool is_tuple = sharding.kind == HLO_OP_SHARDING_TUPLE;
+  if (is_tuple && sharding.elements.count != count)
+    return fault("the sharding is of another tuple");
+  for (uint32_t i = 0; i < count; ++i) {
+    HLO_SCOPED_STRBUF text = {0};
+    hlo_op_sharding_print(
+        is_tuple ? (const hlo_op_sharding_t*)sharding.elements.items + i : &sharding, &text);
+    HLO_TRY(hlo_strbuf_status(&text));
+    attrs[i] = hlo_attr_dict_with(b->module, attrs[i], HLO_OP_SHARDING_ATTR,
+                                  hlo_attr_string(b->module, hlo_strbuf_text(&text), text.length));
+  }
+  return hlo_module_status(b->module);
+}
+
+// Copies the attributes of the entry's parameters to the arguments; of tuples, the sharding.
 static hlo_status_t mark_parameters(builder_t* b, const entry_args_t* args) {
   for (uint32_t i = 0; i < args->count; ++i) {
-    const hlo_desc_shape_t* shape = args->parameters[i]->shape;
-    if (shape->element_type == HLO_DESC_TUPLE) continue;
-    HLO_TRY(extra_attrs(b, args->parameters[i], &args->func->arg_attrs[shape->first_leaf]));
+    hlo_desc_shape_t* shape = args->parameters[i]->shape;
+    const hlo_attr_t** attrs = &args->func->arg_attrs[shape->first_leaf];
+    if (shape->element_type == HLO_DESC_TUPLE) {
+      HLO_TRY(mark_leaf_shardings(b, args->parameters[i],
+                                  hlo_desc_number_leaves(shape, shape->first_leaf), attrs));
+    } else {
+      HLO_TRY(extra_attrs(b, args->parameters[i], attrs));
+    }
   }
   return hlo_ok();
+}
+
+// The sharding of the root is that of the results.
+static hlo_status_t mark_results(builder_t* b, hlo_func_t* func, const instruction_t* root,
+                                 uint32_t count) {
+  if (!root->sharding.size || count == 0) return hlo_ok();
+  func->result_attrs = hlo_arena_array(&b->module->arena, count, sizeof *func->result_attrs);
+  if (!func->result_attrs) return hlo_module_status(b->module);
+  if (root->shape->element_type == HLO_DESC_TUPLE) {
+    return mark_leaf_shardings(b, root, count, func->result_attrs);
+  }
+  func->result_attrs[0] =
+      hlo_attr_dict_with(b->module, NULL, HLO_OP_SHARDING_ATTR, text_attr(b, root->sharding));
+  return hlo_module_status(b->module);
 }
 
 static const instruction_t* find_root(const computation_t* computation) {
@@ -1022,7 +1063,7 @@ static hlo_status_t mark_arguments(builder_t* b, hlo_func_t* func, const computa
   if (!root) return hlo_ok();
   entry_args_t args = {.func = func};
   HLO_TRY(parameter_shapes(b, entry, &args.parameters, &args.count));
-  hlo_desc_number_leaves(root->shape, 0);
+  HLO_TRY(mark_results(b, func, root, hlo_desc_number_leaves(root->shape, 0)));
   uint32_t first = 0;  // the root may be a parameter, whose leaves then get these numbers
   for (uint32_t i = 0; i < args.count; ++i) {
     first += hlo_desc_number_leaves(args.parameters[i]->shape, first);

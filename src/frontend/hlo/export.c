@@ -10,6 +10,7 @@
 #include "base/memory_kind.h"
 #include "base/shape.h"
 #include "ir/entry.h"
+#include "ir/op_sharding.h"
 
 typedef hlo_exporter_t exporter_t;
 typedef hlo_export_scope_t scope_t;
@@ -516,6 +517,42 @@ static bool is_rng_shape(const hlo_node_t* node) {
   return true;
 }
 
+// Returns the text of the sharding of a result of the entry, or NULL.
+static const hlo_attr_t* result_sharding(const hlo_func_t* entry, uint32_t number) {
+  const hlo_attr_t* text = hlo_func_result_attr(entry, number, HLO_OP_SHARDING_ATTR);
+  const bool is_text =
+      text && text->kind == HLO_ATTR_KIND_STRING && text->text_length && text->text[0] == '{';
+  return is_text ? text : NULL;
+}
+
+// Gives the root of the entry the shardings of the results; an instruction that has another one, or
+// is a parameter, is copied first.
+static hlo_status_t mark_root(scope_t* s, const hlo_func_t* entry, uint32_t count, int64_t* root) {
+  HLO_SCOPED_STRBUF text = {0};
+  bool found = false;
+  for (uint32_t i = 0; i < count; ++i) {
+    const hlo_attr_t* sharding = result_sharding(entry, i);
+    found |= sharding != NULL;
+    hlo_strbuf_puts(&text, i ? ", " : count == 1 ? "" : "{");
+    hlo_strbuf_puts(&text, sharding ? sharding->text : "{replicated}");
+  }
+  if (!found) return hlo_ok();
+  if (count != 1) hlo_strbuf_putc(&text, '}');
+  HLO_TRY(hlo_strbuf_status(&text));
+  const char* copy = hlo_arena_strndup(s->exporter->arena, hlo_strbuf_text(&text), text.length);
+  if (!copy) return hlo_arena_status(s->exporter->arena);
+  const hlo_wire_bytes_t sharding = hlo_export_text(copy);
+  instruction_t* made = find_instruction(s, *root);
+  if (hlo_bytes_equal(made->sharding, copy)) return hlo_ok();
+  if (made->sharding.size || hlo_bytes_equal(made->opcode, "parameter")) {
+    const instruction_t fields = {.sharding = sharding};
+    const hlo_desc_shape_t shape = *made->shape;
+    return hlo_export_add(s, "copy", &shape, 1, root, &fields, root);
+  }
+  made->sharding = sharding;
+  return hlo_ok();
+}
+
 static hlo_status_t fill_scope(scope_t* s, const hlo_region_t* region,
                                const hlo_export_ids_t* passed_on, int64_t* out_root) {
   exporter_t* ex = s->exporter;
@@ -534,7 +571,9 @@ static hlo_status_t fill_scope(scope_t* s, const hlo_region_t* region,
     for (uint32_t i = 0; i < all.count; ++i) {
       all.items[i] = i < results.count ? results.items[i] : passed_on->items[i - results.count];
     }
-    return hlo_export_pack(s, &all, out_root);
+    HLO_TRY(hlo_export_pack(s, &all, out_root));
+    const hlo_func_t* entry = entry_of(s, region);
+    return entry ? mark_root(s, entry, all.count, out_root) : hlo_ok();
   }
   return hlo_export_fault(ex, HLO_STATUS_INVALID_ARGUMENT, "a region has no terminator");
 }
@@ -750,7 +789,8 @@ static hlo_status_t ask_layout(const exporter_t* ex, const hlo_attr_t* mode, con
   return hlo_export_ints(ex, (uint32_t)rank, order, &shape->layout->minor_to_major);
 }
 
-// Makes the entry's shape with the layouts and memory spaces that the program requests at its boundary.
+// Makes the entry's shape with the layouts and memory spaces that the program requests at its
+// boundary.
 static hlo_status_t entry_shape(const exporter_t* ex, const hlo_func_t* entry,
                                 const hlo_desc_program_shape_t* computed,
                                 hlo_desc_program_shape_t** out_shape) {

@@ -5,6 +5,7 @@
 
 #include "frontend/hlo/export.h"
 #include "ir/dot_algorithm.h"
+#include "ir/op_sharding.h"
 
 // Returns the struct that a pointer of the instruction points to, created on demand; NULL if memory
 // is exhausted.
@@ -132,8 +133,7 @@ static hlo_status_t set_conv(const hlo_exporter_t* ex, const hlo_node_t* node,
 static hlo_status_t set_precision(const hlo_exporter_t* ex, const hlo_node_t* node,
                                   hlo_desc_instruction_t* in) {
   const hlo_dot_algorithm_t* algorithm = NULL;
-  if (hlo_dot_has_algorithm(node) &&
-      !hlo_status_take_ok(hlo_dot_algorithm_find(node, &algorithm)))
+  if (hlo_dot_has_algorithm(node) && !hlo_status_take_ok(hlo_dot_algorithm_find(node, &algorithm)))
     return hlo_export_refuse(ex, "the algorithm of the dot");
   const hlo_attr_t* config = hlo_node_attr(node, HLO_ATTR_precision_config);
   bool usual = true;
@@ -256,7 +256,7 @@ static bool is_plain_key(const char* key) {
 
 hlo_status_t hlo_export_extra(const hlo_exporter_t* ex, const hlo_attr_t* extra,
                               hlo_desc_instruction_t* in) {
-  const hlo_attr_t* sharding = hlo_attr_dict_get(extra, "mhlo.sharding");
+  const hlo_attr_t* sharding = hlo_attr_dict_get(extra, HLO_OP_SHARDING_ATTR);
   if (sharding && sharding->kind == HLO_ATTR_KIND_STRING && sharding->text_length &&
       sharding->text[0] == '{') {
     in->sharding = (hlo_wire_bytes_t){(const uint8_t*)sharding->text, sharding->text_length};

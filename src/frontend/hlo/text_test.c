@@ -281,6 +281,31 @@ static void faults_say_where(void** state) {
   }
 }
 
+// Protos have OpSharding messages where text has braces; XLA reads those of the entry also from the
+// module.
+static void shardings_are_kept_in_protos(void** state) {
+  (void)state;
+  static const char text[] =
+      "HloModule m, num_partitions=4\nENTRY e {\n"
+      "  a = f32[8,4] parameter(0), sharding={devices=[2,2]<=[2,2]T(1,0)}\n"
+      "  b = f32[4] parameter(1), sharding={replicated}\n"
+      "  c = f32[8,4] negate(a), sharding={devices=[2,1,2]<=[4] last_tile_dim_replicate}\n"
+      "  ROOT t = (f32[8,4], f32[4]) tuple(c, b), sharding={{devices=[1,4]<=[4]}, {maximal "
+      "device=2}}\n}\n";
+  HLO_SCOPED_STRBUF proto = {0};
+  hlo_module_t *module = NULL, *again = NULL;
+  hlo_test_check(hlo_frontend_load(text, strlen(text), "x.hlo", NULL, NULL, &module));
+  hlo_test_check(hlo_hlo_proto_write_with_config(module, &proto));
+  hlo_test_check(hlo_frontend_load(proto.data, proto.length, "x.pb", NULL, NULL, &again));
+  assert_true(hlo_module_equal(module, again));
+  const hlo_func_t* entry = hlo_module_entry(again);
+  assert_string_equal(hlo_func_result_attr(entry, 1, "mhlo.sharding")->text, "{maximal device=2}");
+  assert_string_equal(hlo_func_argument_attr(entry, 0, "mhlo.sharding")->text,
+                      "{devices=[2,2]<=[2,2]T(1,0)}");
+  hlo_module_release(module);
+  hlo_module_release(again);
+}
+
 // Any prefix of the samples is accepted or refused without a crash.
 static void truncated_input_is_refused(void** state) {
   (void)state;
@@ -309,6 +334,7 @@ int main(void) {
       cmocka_unit_test(groups_have_three_notations),
       cmocka_unit_test(epsilons_have_exponents),
       cmocka_unit_test(faults_say_where),
+      cmocka_unit_test(shardings_are_kept_in_protos),
       cmocka_unit_test(truncated_input_is_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
