@@ -2,6 +2,7 @@
 // The compilation pipeline from bytes to an executable (see compiler.h).
 #include "compiler/compiler.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/hash.h"
@@ -15,7 +16,7 @@
 #include "ir/clone.h"
 #include "ir/entry.h"
 #include "ir/infer.h"
-#include "spmd/spmd.h"
+#include "spmd/passes.h"
 
 void hlo_compile_config_init(hlo_compile_config_t* config) {
   *config = (hlo_compile_config_t){.replica_count = 1,
@@ -145,6 +146,14 @@ hlo_status_t hlo_compile_prepare_entry(hlo_module_t* module, const hlo_compile_c
   return config->layouts ? hlo_layouts_apply(*out_entry, config->layouts) : hlo_ok();
 }
 
+static hlo_status_t partition(hlo_module_t* module, int32_t partition_count,
+                              const hlo_pass_options_t* options) {
+  char count[16];
+  snprintf(count, sizeof count, "%d", partition_count);
+  const hlo_pass_step_t step = {&hlo_spmd_pass_table[HLO_SPMD_PASS_ID_partition], count};
+  return hlo_pass_list_run(module, (hlo_pass_list_t){&step, 1}, options);
+}
+
 hlo_status_t hlo_compile_run_stages(hlo_module_t* module, hlo_stage_t first, hlo_stage_t last,
                                     const hlo_compile_config_t* config, hlo_dumper_t* dumper) {
   hlo_env_t env;
@@ -161,7 +170,7 @@ hlo_status_t hlo_compile_run_stages(hlo_module_t* module, hlo_stage_t first, hlo
     return hlo_stages_run(module, first, last, &options);
   }
   HLO_TRY(hlo_stages_run(module, HLO_STAGE_IMPORT, HLO_STAGE_IMPORT, &options));
-  HLO_TRY(hlo_spmd_run(module, (uint32_t)config->partition_count, NULL));
+  HLO_TRY(partition(module, config->partition_count, &options.passes));
   if (last == HLO_STAGE_IMPORT) return hlo_ok();
   return hlo_stages_run(module, HLO_STAGE_OPTIMISE, last, &options);
 }

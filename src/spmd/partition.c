@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "ir/clone.h"
+#include "ir/op_sharding.h"
 #include "spmd/partition_impl.h"
 
 static hlo_status_t memory_status(const hlo_partitioner_t* p) {
@@ -440,6 +441,54 @@ static hlo_status_t entry_result_spec(hlo_partitioner_t* p, const hlo_func_t* fu
   return *out_spec ? hlo_ok() : memory_status(p);
 }
 
+// Returns the mesh of the sharding that an argument or a result states, or else the first one.
+static hlo_status_t find_mesh(hlo_partitioner_t* p, const hlo_attr_t* attrs,
+                              const hlo_mesh_t** out_mesh) {
+  const hlo_attr_t* attr = hlo_attr_dict_get(attrs, "sdy.sharding");
+  const hlo_sharding_t* sharding = NULL;
+  if (attr) HLO_TRY(hlo_sharding_parse(p->module, attr, &sharding));
+  const bool is_known = sharding && hlo_grid_find_mesh(p->grid, sharding->mesh);
+  *out_mesh = is_known ? sharding->mesh : p->grid->mesh_count ? p->grid->meshes[0].mesh : NULL;
+  return hlo_ok();
+}
+
+// States what was decided, in the form of XLA's executables.
+static hlo_status_t state_sharding(hlo_partitioner_t* p, const hlo_type_t* type,
+                                   const hlo_spec_t* spec, const hlo_attr_t** attrs) {
+  HLO_SCOPED_STRBUF text = {0};
+  const hlo_mesh_t* mesh;
+  HLO_TRY(find_mesh(p, *attrs, &mesh));
+  if (mesh && hlo_type_is_tensor(type)) {
+    const hlo_sharding_t* sharding;
+    hlo_op_sharding_t form;
+    HLO_TRY(hlo_spec_to_sharding(p->spmd, spec, mesh, &sharding));
+    HLO_TRY(hlo_op_sharding_from_sharding(sharding, NULL, &p->spmd->arena, &form));
+    hlo_op_sharding_print(&form, &text);
+  } else {
+    hlo_strbuf_puts(&text, "{replicated}");
+  }
+  HLO_TRY(hlo_strbuf_status(&text));
+  const hlo_attr_t* value = hlo_attr_string(p->module, hlo_strbuf_text(&text), text.length);
+  if (hlo_attr_dict_get(*attrs, "sdy.sharding")) {
+    *attrs = hlo_attr_dict_with(p->module, *attrs, "sdy.sharding", NULL);
+  }
+  *attrs = value ? hlo_attr_dict_with(p->module, *attrs, HLO_OP_SHARDING_ATTR, value) : NULL;
+  return memory_status(p);
+}
+
+static hlo_status_t state_shardings(hlo_partitioner_t* p, const hlo_type_t* type, uint32_t first,
+                                    uint32_t count, const hlo_spec_t* const* specs,
+                                    const hlo_attr_t*** attrs) {
+  if (!*attrs) {
+    *attrs = hlo_arena_alloc_zeroed(&p->module->arena, (count + 1) * sizeof **attrs);
+    if (!*attrs) return memory_status(p);
+  }
+  for (uint32_t i = 0; i < count; ++i) {
+    HLO_TRY(state_sharding(p, type->elements[first + i], specs[i], &(*attrs)[i]));
+  }
+  return hlo_ok();
+}
+
 static hlo_status_t partition_entry(hlo_partitioner_t* p, hlo_func_t* func) {
   hlo_region_t* body = func->body;
   const hlo_node_t* end = hlo_region_terminator(body);
@@ -455,6 +504,8 @@ static hlo_status_t partition_entry(hlo_partitioner_t* p, hlo_func_t* func) {
   for (uint32_t i = 0; i < result_count; ++i) {
     HLO_TRY(entry_result_spec(p, func, i, hlo_node_operand(end, i), &results[i]));
   }
+  HLO_TRY(state_shardings(p, func->type, 0, arg_count, args, &func->arg_attrs));
+  HLO_TRY(state_shardings(p, func->type, arg_count, result_count, results, &func->result_attrs));
   HLO_TRY(partition_region(p, body, args, results));
   hlo_func_update_type(func);
   return hlo_ok();

@@ -4,14 +4,14 @@
 
 #include <stdlib.h>
 
-static const hlo_pass_info_t kPasses[] = {
+const hlo_pass_info_t hlo_spmd_pass_table[HLO_SPMD_PASS_ID_COUNT] = {
 #define HLO_PASS(id, kind, argument, purpose) \
   {#id, hlo_pass_##id, HLO_PASS_KIND_##kind, argument, purpose},
 #include "spmd/passes.def"
 #undef HLO_PASS
 };
 
-const hlo_pass_set_t hlo_spmd_pass_set = {kPasses, sizeof kPasses / sizeof kPasses[0],
+const hlo_pass_set_t hlo_spmd_pass_set = {hlo_spmd_pass_table, HLO_SPMD_PASS_ID_COUNT,
                                           "Programs over several devices"};
 
 hlo_status_t hlo_bytes_argument(const hlo_pass_ctx_t* ctx, uint64_t fallback,

@@ -5,6 +5,14 @@
 #include "passes/passes.h"
 
 /// The rows of src/spmd/passes.def.
+typedef enum hlo_spmd_pass_id {
+#define HLO_PASS(id, kind, argument, purpose) HLO_SPMD_PASS_ID_##id,
+#include "spmd/passes.def"
+#undef HLO_PASS
+  HLO_SPMD_PASS_ID_COUNT,
+} hlo_spmd_pass_id_t;
+
+extern const hlo_pass_info_t hlo_spmd_pass_table[HLO_SPMD_PASS_ID_COUNT];
 extern const hlo_pass_set_t hlo_spmd_pass_set;
 
 #define HLO_PASS(id, ...) \

@@ -2,10 +2,12 @@
 // Specs of values, and their translation from and to shardings (see spmd.h).
 #include "spmd/spmd.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/strbuf.h"
-#include "ir/infer.h"
+#include "spmd/collective.h"
+#include "spmd/passes.h"
 
 hlo_status_t hlo_spmd_init(hlo_spmd_t* spmd, hlo_module_t* module, uint32_t device_count) {
   *spmd = (hlo_spmd_t){.module = module};
@@ -242,18 +244,31 @@ hlo_status_t hlo_spmd_manual_axes(hlo_spmd_t* spmd, const hlo_region_t* region,
   return hlo_ok();
 }
 
-// ---- the whole
+// ---- pass partition
 
-static hlo_status_t run_steps(hlo_spmd_t* spmd) {
-  HLO_TRY(hlo_spmd_propagate(spmd));
-  return hlo_spmd_partition(spmd);
+static hlo_status_t read_count(const hlo_pass_ctx_t* ctx, const hlo_module_t* module,
+                               uint32_t* out_count) {
+  if (!ctx->argument) {
+    *out_count = hlo_module_process_counts(module).partitions;
+    return hlo_ok();
+  }
+  char* end;
+  const unsigned long count = strtoul(ctx->argument, &end, 10);
+  if (*end || count < 1 || count > INT32_MAX) {
+    return hlo_invalid_argument("partition=%s: expected a number of devices", ctx->argument);
+  }
+  *out_count = (uint32_t)count;
+  return hlo_ok();
 }
 
-hlo_status_t hlo_spmd_run(hlo_module_t* module, uint32_t device_count, hlo_diag_t* diag) {
+hlo_status_t hlo_pass_partition(hlo_pass_ctx_t* ctx, hlo_module_t* module) {
+  uint32_t count = 1;
+  HLO_TRY(read_count(ctx, module, &count));
   hlo_spmd_t spmd;
-  hlo_status_t status = hlo_spmd_init(&spmd, module, device_count);
-  if (hlo_status_is_ok(status)) status = run_steps(&spmd);
+  hlo_status_t status = hlo_spmd_init(&spmd, module, count);
+  if (hlo_status_is_ok(status)) status = hlo_spmd_propagate(&spmd);
+  if (hlo_status_is_ok(status)) status = hlo_spmd_partition(&spmd);
   hlo_spmd_deinit(&spmd);
-  if (hlo_status_is_ok(status)) status = hlo_module_verify(module, diag);
+  ++ctx->step_count;
   return status;
 }

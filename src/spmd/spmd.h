@@ -63,8 +63,3 @@ hlo_status_t hlo_spmd_propagate(hlo_spmd_t* spmd) HLO_MUST_USE;
 /// Rewrites the functions to what one device computes, with collectives. (partition.c)
 /// errors : UNIMPLEMENTED (names an op and its location), RESOURCE_EXHAUSTED
 hlo_status_t hlo_spmd_partition(hlo_spmd_t* spmd) HLO_MUST_USE;
-/// Does all of the above for a module whose calls are inlined: it becomes what one device computes.
-/// diag   : faults of the result, which are our own
-/// errors : as above; INTERNAL
-hlo_status_t hlo_spmd_run(hlo_module_t* module, uint32_t device_count,
-                          hlo_diag_t* diag) HLO_MUST_USE;
