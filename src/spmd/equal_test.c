@@ -174,6 +174,7 @@ static void for_each_file(void (*check)(const char* path)) {
     char folder[PATH_BYTES], path[PATH_BYTES];
     uint32_t count = 0;
     snprintf(folder, sizeof folder, "tests/golden/%s", hlo_spmd_pass_set.passes[i].name);
+    if (hlo_spmd_pass_set.passes[i].kind == HLO_PASS_KIND_LOWER) continue;  // changes arguments
     DIR* list = opendir(folder);
     if (!list) fail_msg("%s is missing", folder);
     for (const struct dirent* entry = readdir(list); entry; entry = readdir(list)) {

@@ -378,6 +378,11 @@ static hlo_status_t partition_node(hlo_partitioner_t* p, hlo_node_t* node) {
     case HLO_OP_case: return partition_branches(p, node);
     case HLO_OP_call:
       return hlo_node_unimplemented(node, "a call that cannot be inlined, in a partitioned program");
+    case HLO_OP_custom_call: {
+      int64_t device;
+      HLO_TRY(hlo_find_single_device(p, node, &device));
+      return device >= 0 ? hlo_partition_on_device(p, node, device) : hlo_partition_op(p, node);
+    }
     default: return hlo_partition_op(p, node);
   }
 }

@@ -56,6 +56,18 @@ hlo_status_t hlo_partition_body(hlo_partitioner_t* p, hlo_region_t* body) HLO_MU
 /// Builds the local form of an op by its sharding rule, or with whole operands.
 hlo_status_t hlo_partition_op(hlo_partitioner_t* p, hlo_node_t* node) HLO_MUST_USE;
 
+/// Returns the discardable attributes of an op without its shardings.
+const hlo_attr_t* hlo_local_extra(hlo_partitioner_t* p, const hlo_attr_t* extra);
+
+// ---- partition_calls.c
+
+/// Finds the only device that is to run an op; -1: all of them.
+hlo_status_t hlo_find_single_device(hlo_partitioner_t* p, const hlo_node_t* node,
+                                    int64_t* out_device) HLO_MUST_USE;
+/// Builds a custom call that one device makes for all.
+hlo_status_t hlo_partition_on_device(hlo_partitioner_t* p, hlo_node_t* node,
+                                     int64_t device) HLO_MUST_USE;
+
 // ---- reshard.c
 
 /// Returns a value of global type `type` under another spec.

@@ -231,8 +231,7 @@ static void fit_attrs(op_plan_t* plan, hlo_node_t* local) {
   }
 }
 
-// The discardable attributes of an op without its shardings.
-static const hlo_attr_t* local_extra(hlo_partitioner_t* p, const hlo_attr_t* extra) {
+const hlo_attr_t* hlo_local_extra(hlo_partitioner_t* p, const hlo_attr_t* extra) {
   static const char* const kShardings[] = {"sdy.sharding", "mhlo.sharding", "sdy.sharding_rule"};
   for (uint32_t i = 0; i < sizeof kShardings / sizeof *kShardings; ++i) {
     if (hlo_attr_dict_get(extra, kShardings[i])) {
@@ -293,7 +292,7 @@ static hlo_status_t build_local(op_plan_t* plan, hlo_node_t** out_local) {
                                                                     .loc = node->loc,
                                                                     .operand_count = operands,
                                                                     .operands = values,
-                                                                    .extra = local_extra(p, node->extra),
+                                                                    .extra = hlo_local_extra(p, node->extra),
                                                                     .region_count = node->region_count,
                                                                     .result_count = results,
                                                                     .result_types = types});

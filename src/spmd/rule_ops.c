@@ -166,11 +166,19 @@ void hlo_rule_reshape(hlo_rule_builder_t* b) {
   }
 }
 
+// Returns false if a pad moves elements along a dimension: as many as it drops at one end may be
+// added at the other one.
+static bool is_in_place(const hlo_node_t* node, uint32_t dim) {
+  if (node->op != HLO_OP_pad) return true;
+  return hlo_node_attr_item(node, HLO_ATTR_edge_padding_low, dim, 0) == 0 &&
+         hlo_node_attr_item(node, HLO_ATTR_edge_padding_high, dim, 0) == 0;
+}
+
 // A dimension of all tensors, whose size differs if elements are selected or added.
 static uint32_t add_resized(hlo_rule_builder_t* b, uint32_t dim, hlo_factor_kind_t kind) {
   const uint32_t result = hlo_rule_result(b, 0);
   const int64_t size = hlo_rule_size(b, 0, dim);
-  const bool is_same = size == hlo_rule_size(b, result, dim);
+  const bool is_same = size == hlo_rule_size(b, result, dim) && is_in_place(b->node, dim);
   const uint32_t factor =
       hlo_rule_add_factor(b, size, is_same ? HLO_FACTOR_PASS_THROUGH : kind);
   for (uint32_t t = 0; t < b->tensor_count; ++t) {
