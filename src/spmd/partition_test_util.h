@@ -101,7 +101,7 @@ static inline const char* test_sharding_text(const hlo_attr_t* const* attrs, uin
 static inline void test_fail(const char* text, const hlo_module_t* module, const char* what) {
   HLO_SCOPED_STRBUF printed = {0};
   if (module) hlo_print_module(module, &(hlo_print_options_t){0}, &printed);
-  fprintf(stderr, "%s\n---- partitioned\n%s\n", text, hlo_strbuf_text(&printed));
+  print_error("%s\n---- partitioned\n%s\n", text, hlo_strbuf_text(&printed));
   fail_msg("%s", what);
 }
 
