@@ -61,8 +61,7 @@ uint32_t hlo_rule_link_all(hlo_rule_builder_t* b, int64_t dim, int64_t size,
   return factor;
 }
 
-void hlo_rule_add_own(hlo_rule_builder_t* b, uint32_t tensor, int64_t dim,
-                      hlo_factor_kind_t kind) {
+void hlo_rule_add_own(hlo_rule_builder_t* b, uint32_t tensor, int64_t dim, hlo_factor_kind_t kind) {
   hlo_rule_link(b, tensor, dim, hlo_rule_add_factor(b, hlo_rule_size(b, tensor, dim), kind));
 }
 
@@ -219,8 +218,10 @@ static bool read_kinds(hlo_rule_builder_t* b, rule_reader_t* r) {
       uint32_t factor;
       if (!is_first && !take_text(r, ",")) return false;
       if (!take_factor(r, &factor) || factor >= b->factor_count) return false;
-      if (k < 3) b->factors[factor].kind = kinds[k];
-      else b->factors[factor].is_blocked = true;
+      if (k < 3)
+        b->factors[factor].kind = kinds[k];
+      else
+        b->factors[factor].is_blocked = true;
     }
   }
   if (take_text(r, ",") && !take_text(r, "custom")) return false;
@@ -243,9 +244,8 @@ static bool read_rule(hlo_rule_builder_t* b, const hlo_attr_t* attr) {
 static const hlo_attr_t* stated_rule(const hlo_node_t* node) {
   const hlo_attr_t* attr = hlo_attr_dict_get(node->extra, "sdy.sharding_rule");
   if (!attr) attr = hlo_attr_dict_get(node->extra, "mhlo.sharding_rule");
-  return attr && (attr->kind == HLO_ATTR_KIND_OPAQUE || attr->kind == HLO_ATTR_KIND_STRING)
-             ? attr
-             : NULL;
+  return attr && (attr->kind == HLO_ATTR_KIND_OPAQUE || attr->kind == HLO_ATTR_KIND_STRING) ? attr
+                                                                                            : NULL;
 }
 
 // ---- interface

@@ -42,15 +42,15 @@ static void add_window_factor(const index_dims_t* x, int64_t input_dim, int64_t 
                      x->is_scatter ? HLO_FACTOR_REPLICATED : HLO_FACTOR_REDUCTION);
     add_index_factor(x, none, none, slices_dim, part, HLO_FACTOR_REPLICATED);
   } else {
-    hlo_rule_block(
-        b, add_index_factor(x, input_dim, none, slices_dim, whole, HLO_FACTOR_REPLICATED));
+    hlo_rule_block(b,
+                   add_index_factor(x, input_dim, none, slices_dim, whole, HLO_FACTOR_REPLICATED));
   }
 }
 
 static void add_batch_factor(const index_dims_t* x, int64_t indices_dim, int64_t slices_dim) {
   uint32_t at;
-  const bool is_stated = hlo_dims_contain(x->indices_batching.values, x->indices_batching.count,
-                                          indices_dim, &at);
+  const bool is_stated =
+      hlo_dims_contain(x->indices_batching.values, x->indices_batching.count, indices_dim, &at);
   add_index_factor(x, is_stated ? x->batching.values[at] : HLO_RULE_NO_DIM, indices_dim, slices_dim,
                    hlo_rule_size(x->b, x->slices, slices_dim),
                    is_stated ? HLO_FACTOR_PASS_THROUGH : x->loose_batch);

@@ -71,8 +71,7 @@ void hlo_rule_bitcast_convert(hlo_rule_builder_t* b) {
 void hlo_rule_transpose(hlo_rule_builder_t* b) {
   const hlo_ints_t order = hlo_node_ints(b->node, HLO_ATTR_permutation);
   for (uint32_t d = 0; d < order.count; ++d) {
-    const uint32_t factor =
-        hlo_rule_add_factor(b, hlo_rule_size(b, 1, d), HLO_FACTOR_PASS_THROUGH);
+    const uint32_t factor = hlo_rule_add_factor(b, hlo_rule_size(b, 1, d), HLO_FACTOR_PASS_THROUGH);
     hlo_rule_link(b, 0, order.values[d], factor);
     hlo_rule_link(b, 1, d, factor);
   }
@@ -81,8 +80,7 @@ void hlo_rule_transpose(hlo_rule_builder_t* b) {
 void hlo_rule_broadcast(hlo_rule_builder_t* b) {
   const uint32_t rank = hlo_rule_rank(b, 1);
   for (uint32_t d = 0; d < rank; ++d) {
-    const uint32_t factor =
-        hlo_rule_add_factor(b, hlo_rule_size(b, 1, d), HLO_FACTOR_PASS_THROUGH);
+    const uint32_t factor = hlo_rule_add_factor(b, hlo_rule_size(b, 1, d), HLO_FACTOR_PASS_THROUGH);
     hlo_rule_link(b, 0, (int64_t)d - (rank - hlo_rule_rank(b, 0)), factor);
     hlo_rule_link(b, 1, d, factor);
   }
@@ -179,8 +177,7 @@ static uint32_t add_resized(hlo_rule_builder_t* b, uint32_t dim, hlo_factor_kind
   const uint32_t result = hlo_rule_result(b, 0);
   const int64_t size = hlo_rule_size(b, 0, dim);
   const bool is_same = size == hlo_rule_size(b, result, dim) && is_in_place(b->node, dim);
-  const uint32_t factor =
-      hlo_rule_add_factor(b, size, is_same ? HLO_FACTOR_PASS_THROUGH : kind);
+  const uint32_t factor = hlo_rule_add_factor(b, size, is_same ? HLO_FACTOR_PASS_THROUGH : kind);
   for (uint32_t t = 0; t < b->tensor_count; ++t) {
     if (hlo_rule_rank(b, t) == hlo_rule_rank(b, 0)) hlo_rule_link(b, t, dim, factor);
   }
@@ -257,8 +254,7 @@ void hlo_rule_reverse(hlo_rule_builder_t* b) {
   const hlo_ints_t reversed = hlo_node_ints(b->node, HLO_ATTR_dimensions);
   for (uint32_t d = 0; d < hlo_rule_rank(b, 0); ++d) {
     hlo_rule_link_all(b, d, hlo_rule_size(b, 0, d),
-                      hlo_ints_has(reversed, d) ? HLO_FACTOR_PERMUTATION
-                                                : HLO_FACTOR_PASS_THROUGH);
+                      hlo_ints_has(reversed, d) ? HLO_FACTOR_PERMUTATION : HLO_FACTOR_PASS_THROUGH);
   }
 }
 
@@ -355,7 +351,8 @@ void hlo_rule_einsum(hlo_rule_builder_t* b) {
       continue;
     }
     const uint32_t letter = (unsigned char)*c;
-    if (letter >= 128 || *c == '.' || tensor >= b->tensor_count || dim >= hlo_rule_rank(b, tensor)) {
+    if (letter >= 128 || *c == '.' || tensor >= b->tensor_count ||
+        dim >= hlo_rule_rank(b, tensor)) {
       arrow = NULL;
       break;
     }
@@ -378,9 +375,8 @@ void hlo_rule_reduce(hlo_rule_builder_t* b) {
   int64_t out_dim = 0;
   for (uint32_t d = 0; d < hlo_rule_rank(b, 0); ++d) {
     const bool is_reduced = hlo_ints_has(reduced, d);
-    const uint32_t factor =
-        hlo_rule_add_factor(b, hlo_rule_size(b, 0, d),
-                            is_reduced ? HLO_FACTOR_REDUCTION : HLO_FACTOR_PASS_THROUGH);
+    const uint32_t factor = hlo_rule_add_factor(
+        b, hlo_rule_size(b, 0, d), is_reduced ? HLO_FACTOR_REDUCTION : HLO_FACTOR_PASS_THROUGH);
     for (uint32_t i = 0; i < inputs; ++i) {
       hlo_rule_link(b, i, d, factor);
       if (!is_reduced) hlo_rule_link(b, hlo_rule_result(b, i), out_dim, factor);
@@ -401,9 +397,9 @@ static bool is_window_trivial(const hlo_node_t* node, uint32_t dim) {
 void hlo_rule_reduce_window(hlo_rule_builder_t* b) {
   const uint32_t result = hlo_rule_result(b, 0);
   for (uint32_t d = 0; d < hlo_rule_rank(b, result); ++d) {
-    hlo_rule_link_all(b, d, hlo_rule_size(b, result, d),
-                      is_window_trivial(b->node, d) ? HLO_FACTOR_PASS_THROUGH
-                                                    : HLO_FACTOR_PERMUTATION);
+    hlo_rule_link_all(
+        b, d, hlo_rule_size(b, result, d),
+        is_window_trivial(b->node, d) ? HLO_FACTOR_PASS_THROUGH : HLO_FACTOR_PERMUTATION);
   }
 }
 
@@ -491,13 +487,12 @@ static void add_norm_factors(hlo_rule_builder_t* b, hlo_factor_kind_t kind) {
   const uint32_t rank = hlo_rule_rank(b, 0);
   for (uint32_t d = 0; d < rank; ++d) {
     const bool is_feature = d == feature;
-    const uint32_t factor = hlo_rule_add_factor(b, hlo_rule_size(b, 0, d),
-                                                is_feature ? HLO_FACTOR_PASS_THROUGH : kind);
+    const uint32_t factor =
+        hlo_rule_add_factor(b, hlo_rule_size(b, 0, d), is_feature ? HLO_FACTOR_PASS_THROUGH : kind);
     for (uint32_t t = 0; t < b->tensor_count; ++t) {
       // A tensor of rank 1 is the operand only if it comes first or is like it.
-      const bool is_statistic =
-          hlo_rule_rank(b, t) == 1 && (rank > 1 || t > 0) && hlo_rule_size(b, t, 0) ==
-                                                                 hlo_rule_size(b, 0, feature);
+      const bool is_statistic = hlo_rule_rank(b, t) == 1 && (rank > 1 || t > 0) &&
+                                hlo_rule_size(b, t, 0) == hlo_rule_size(b, 0, feature);
       if (!is_statistic) hlo_rule_link(b, t, d, factor);
       if (is_statistic && is_feature) hlo_rule_link(b, t, 0, factor);
     }
@@ -535,9 +530,8 @@ void hlo_rule_fft(hlo_rule_builder_t* b) {
   const uint32_t rank = hlo_rule_rank(b, 0);
   for (uint32_t d = 0; d < rank; ++d) {
     const bool is_batch = d + length.count < rank;
-    const uint32_t factor =
-        hlo_rule_link_all(b, d, hlo_rule_size(b, 0, d),
-                          is_batch ? HLO_FACTOR_PASS_THROUGH : HLO_FACTOR_REPLICATED);
+    const uint32_t factor = hlo_rule_link_all(
+        b, d, hlo_rule_size(b, 0, d), is_batch ? HLO_FACTOR_PASS_THROUGH : HLO_FACTOR_REPLICATED);
     if (d == rank - 1 && hlo_rule_size(b, 0, d) != hlo_rule_size(b, 1, d)) {
       hlo_rule_block(b, factor);
     }
@@ -554,16 +548,18 @@ void hlo_rule_scan(hlo_rule_builder_t* b) {
   const uint32_t rank = hlo_rule_rank(b, 0);
   const int64_t scanned = hlo_node_attr_int(b->node, HLO_ATTR_dimension, 0);
   for (uint32_t t = 0; t < b->tensor_count; ++t) {
-    is_elementwise = is_elementwise && (hlo_rule_rank(b, t) == rank || hlo_rule_rank(b, t) + 1 == rank);
+    is_elementwise =
+        is_elementwise && (hlo_rule_rank(b, t) == rank || hlo_rule_rank(b, t) + 1 == rank);
   }
   b->is_refused = !is_elementwise;
   for (uint32_t d = 0; d < rank && is_elementwise; ++d) {
-    const uint32_t factor =
-        hlo_rule_add_factor(b, hlo_rule_size(b, 0, d),
-                            d == scanned ? HLO_FACTOR_REPLICATED : HLO_FACTOR_PASS_THROUGH);
+    const uint32_t factor = hlo_rule_add_factor(
+        b, hlo_rule_size(b, 0, d), d == scanned ? HLO_FACTOR_REPLICATED : HLO_FACTOR_PASS_THROUGH);
     for (uint32_t t = 0; t < b->tensor_count; ++t) {
-      if (hlo_rule_rank(b, t) == rank) hlo_rule_link(b, t, d, factor);
-      else if (d != scanned) hlo_rule_link(b, t, d - (d > scanned), factor);
+      if (hlo_rule_rank(b, t) == rank)
+        hlo_rule_link(b, t, d, factor);
+      else if (d != scanned)
+        hlo_rule_link(b, t, d - (d > scanned), factor);
     }
   }
 }
@@ -599,8 +595,8 @@ void hlo_rule_triangular_solve(hlo_rule_builder_t* b) {
   for (uint32_t i = 0; i < 3; ++i) {
     const bool is_other = is_left ? i == 1 : i == 0;
     const bool is_kept = is_left ? i == 0 : i == 1;
-    const int64_t size = is_other ? hlo_rule_size(b, 1, other)
-                                  : hlo_rule_size(b, 0, is_kept ? kept : summed);
+    const int64_t size =
+        is_other ? hlo_rule_size(b, 1, other) : hlo_rule_size(b, 0, is_kept ? kept : summed);
     factors[i] = hlo_rule_add_factor(b, size, HLO_FACTOR_REPLICATED);
     if (is_other) {
       hlo_rule_link(b, 1, other, factors[i]);
@@ -620,8 +616,7 @@ void hlo_rule_triangular_solve(hlo_rule_builder_t* b) {
 // The state is read whole, and is not divided as its successor is.
 void hlo_rule_rng_bit_generator(hlo_rule_builder_t* b) {
   for (uint32_t d = 0; d < hlo_rule_rank(b, 0); ++d) {
-    const uint32_t factor =
-        hlo_rule_add_factor(b, hlo_rule_size(b, 0, d), HLO_FACTOR_REPLICATED);
+    const uint32_t factor = hlo_rule_add_factor(b, hlo_rule_size(b, 0, d), HLO_FACTOR_REPLICATED);
     hlo_rule_link(b, 0, d, factor);
     hlo_rule_link(b, 1, d, factor);
     hlo_rule_block(b, factor);
@@ -679,8 +674,7 @@ void hlo_rule_ragged_all_to_all(hlo_rule_builder_t* b) {
   hlo_rule_link(b, 1, 0, rows);
   hlo_rule_link(b, result, 0, rows);
   for (uint32_t d = 1; d < hlo_rule_rank(b, 0); ++d) {
-    const uint32_t factor =
-        hlo_rule_add_factor(b, hlo_rule_size(b, 0, d), HLO_FACTOR_PASS_THROUGH);
+    const uint32_t factor = hlo_rule_add_factor(b, hlo_rule_size(b, 0, d), HLO_FACTOR_PASS_THROUGH);
     hlo_rule_link(b, 0, d, factor);
     hlo_rule_link(b, 1, d, factor);
     hlo_rule_link(b, result, d, factor);
@@ -699,8 +693,7 @@ static void add_top_k(hlo_rule_builder_t* b) {
       continue;
     }
     const uint32_t in = hlo_rule_add_factor(b, size, HLO_FACTOR_REPLICATED);
-    const uint32_t out =
-        hlo_rule_add_factor(b, hlo_rule_size(b, result, d), HLO_FACTOR_REPLICATED);
+    const uint32_t out = hlo_rule_add_factor(b, hlo_rule_size(b, result, d), HLO_FACTOR_REPLICATED);
     hlo_rule_block(b, out);
     for (uint32_t t = 0; t < b->tensor_count; ++t) {
       hlo_rule_link(b, t, d, t < b->operand_count ? in : out);
