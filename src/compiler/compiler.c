@@ -2,7 +2,6 @@
 // The compilation pipeline from bytes to an executable (see compiler.h).
 #include "compiler/compiler.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/hash.h"
@@ -146,12 +145,10 @@ hlo_status_t hlo_compile_prepare_entry(hlo_module_t* module, const hlo_compile_c
   return config->layouts ? hlo_layouts_apply(*out_entry, config->layouts) : hlo_ok();
 }
 
-static hlo_status_t partition(hlo_module_t* module, int32_t partition_count,
-                              const hlo_pass_options_t* options) {
-  char count[16];
-  snprintf(count, sizeof count, "%d", partition_count);
-  const hlo_pass_step_t step = {&hlo_spmd_pass_table[HLO_SPMD_PASS_ID_partition], count};
-  return hlo_pass_list_run(module, (hlo_pass_list_t){&step, 1}, options);
+// The compile options are right where the module says otherwise.
+static void set_partition_count(hlo_module_t* module, int32_t partition_count) {
+  module->extra = hlo_attr_dict_with(module, module->extra, "mhlo.num_partitions",
+                                     hlo_attr_int(module, HLO_DTYPE_S32, partition_count));
 }
 
 hlo_status_t hlo_compile_run_stages(hlo_module_t* module, hlo_stage_t first, hlo_stage_t last,
@@ -160,19 +157,15 @@ hlo_status_t hlo_compile_run_stages(hlo_module_t* module, hlo_stage_t first, hlo
   HLO_TRY(hlo_compile_config_env(config, &env));
   const hlo_stage_options_t options = {
       .partition_count = config->partition_count,
+      .partition = hlo_spmd_partition_list,
       .has_layouts = config->layouts != NULL,
       .passes = {.env = &env,
                  .verify_each = config->verify_each,
                  .check_changed = config->verify_each,
                  .dumper = dumper,
                  .trace = hlo_observer_trace(config->observer)}};
-  if (config->partition_count == 1 || first != HLO_STAGE_IMPORT) {
-    return hlo_stages_run(module, first, last, &options);
-  }
-  HLO_TRY(hlo_stages_run(module, HLO_STAGE_IMPORT, HLO_STAGE_IMPORT, &options));
-  HLO_TRY(partition(module, config->partition_count, &options.passes));
-  if (last == HLO_STAGE_IMPORT) return hlo_ok();
-  return hlo_stages_run(module, HLO_STAGE_OPTIMISE, last, &options);
+  if (config->partition_count > 1) set_partition_count(module, config->partition_count);
+  return hlo_stages_run(module, first, last, &options);
 }
 
 static hlo_status_t optimise(hlo_executable_t* executable, hlo_dumper_t* dumper) {

@@ -94,7 +94,7 @@ static const hlo_pass_step_t kNative[] = {
 };
 
 // The longest list of all stages.
-enum { MAX_STEPS = 48 };
+enum { MAX_STEPS = 64 };
 
 #define LIST(steps) \
   { steps, sizeof steps / sizeof steps[0] }
@@ -113,7 +113,7 @@ static const hlo_stage_info_t kStages[] = {
                           "Makes one function, of ops that fusions compute where possible."},
 };
 
-static_assert(sizeof kImport + sizeof kImportDynamic + sizeof kImportLayouts + sizeof kOptimise +
+static_assert(sizeof kImportPartitioned + 16 * sizeof(hlo_pass_step_t) + sizeof kImportDynamic + sizeof kImportLayouts + sizeof kOptimise +
                       sizeof kNative <=
                   MAX_STEPS * sizeof(hlo_pass_step_t),
               "room for all stages");
@@ -158,12 +158,13 @@ hlo_status_t hlo_stages_run(hlo_module_t* module, hlo_stage_t first, hlo_stage_t
   uint32_t count = 0;
   for (hlo_stage_t stage = first; stage <= last; ++stage) {
     const hlo_stage_info_t* info = &kStages[stage];
-    const bool is_whole = stage == HLO_STAGE_IMPORT && options->partition_count > 1;
-    add_list(steps, &count, is_whole ? (hlo_pass_list_t)LIST(kImportPartitioned) : info->passes);
+    const bool is_partitioned = stage == HLO_STAGE_IMPORT && options->partition_count > 1;
+    add_list(steps, &count, is_partitioned ? (hlo_pass_list_t)LIST(kImportPartitioned) : info->passes);
     const bool has_more = info->dynamic_passes.count && !options->keeps_dynamic_shapes;
     if (has_more && hlo_module_has_dynamic_shapes(module)) {
       add_list(steps, &count, info->dynamic_passes);
     }
+    if (is_partitioned) add_list(steps, &count, options->partition);
     if (options->has_layouts) add_list(steps, &count, info->layout_passes);
   }
   return hlo_pass_list_run(module, (hlo_pass_list_t){steps, count}, &options->passes);

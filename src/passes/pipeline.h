@@ -29,6 +29,7 @@ void hlo_stages_markdown(hlo_strbuf_t* out);
 /// Zero-initialised except for partition_count: the passes of any program.
 typedef struct hlo_stage_options {
   int32_t partition_count;    // import: 1: drops Shardy ops, which then mean nothing
+  hlo_pass_list_t partition;  // import: makes a program for several partitions that of one of them
   bool keeps_dynamic_shapes;  // import: for a back end that runs programs of dynamic shapes
   bool has_layouts;           // import: arguments and results have the layouts of mhlo.layout_mode
   hlo_pass_options_t passes;

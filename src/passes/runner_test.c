@@ -127,33 +127,6 @@ static void test_stages(void** state) {
   hlo_module_release(module);
 }
 
-// Over several partitions, each form of sharding is refused.
-static void test_shardings(void** state) {
-  (void)state;
-  static const char* const programs[] = {
-      "func.func @f(%x: tensor<4xf32> {mhlo.sharding = \"{devices=[2]<=[2]}\"}) -> tensor<4xf32> "
-      "{\n"
-      "  return %x : tensor<4xf32>\n}\n",
-      "func.func @f(%x: tensor<4xf32>) -> (tensor<4xf32> {sdy.sharding = #sdy.sharding<@m, [{}]>}) "
-      "{\n"
-      "  return %x : tensor<4xf32>\n}\n",
-      "func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {\n"
-      "  %0 = sdy.sharding_constraint %x <@m, [{}]> : tensor<4xf32>\n"
-      "  return %0 : tensor<4xf32>\n}\n",
-      "func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {\n"
-      "  %0 = stablehlo.add %x, %x {mhlo.sharding = \"{replicated}\"} : tensor<4xf32>\n"
-      "  return %0 : tensor<4xf32>\n}\n",
-  };
-  const hlo_stage_options_t options = {.partition_count = 2};
-  for (size_t i = 0; i < sizeof programs / sizeof *programs; ++i) {
-    hlo_module_t* module = hlo_test_parse(programs[i]);
-    hlo_status_t status = hlo_stages_run(module, HLO_STAGE_IMPORT, HLO_STAGE_OPTIMISE, &options);
-    assert_int_equal(hlo_status_code(status), HLO_STATUS_UNIMPLEMENTED);
-    hlo_status_release(status);
-    hlo_module_release(module);
-  }
-}
-
 // Every list names existing passes, for a stage by itself and for a range of stages.
 static void test_stages_by_name(void** state) {
   (void)state;
@@ -199,7 +172,6 @@ int main(void) {
       cmocka_unit_test(test_stop_after),
       cmocka_unit_test(test_fold_limit),
       cmocka_unit_test(test_stages),
-      cmocka_unit_test(test_shardings),
       cmocka_unit_test(test_stages_by_name),
       cmocka_unit_test(test_memory_failures),
   };

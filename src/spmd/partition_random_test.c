@@ -13,7 +13,7 @@ typedef struct shape {
 } shape_t;
 
 typedef struct generator {
-  test_random_t random;
+  hlo_test_random_t random;
   hlo_strbuf_t text;
   uint32_t axis_count;
   int64_t axes[3];
@@ -22,7 +22,7 @@ typedef struct generator {
 } generator_t;
 
 static uint32_t below(generator_t* g, uint32_t bound) {
-  return test_below(&g->random, bound);
+  return hlo_test_below(&g->random, bound);
 }
 
 static int64_t random_size(generator_t* g) {
@@ -75,7 +75,7 @@ static void begin_op(generator_t* g) {
   hlo_strbuf_printf(&g->text, "    %%v%u = ", g->value_count);
 }
 
-// Finds a value of a shape; UINT32_MAX if there is none.
+// Finds a value of a shape; UINT32_MAX if no value has it.
 static uint32_t find_like(generator_t* g, const shape_t* shape) {
   const uint32_t first = below(g, g->value_count);
   for (uint32_t i = 0; i < g->value_count; ++i) {
@@ -410,7 +410,7 @@ static void test_random_programs(void** state) {
     put_program(&g);
     assert_false(g.text.failed);
     if (getenv("HLOCC_TEST_PRINT")) fprintf(stderr, "seed %u\n%s\n", seed, hlo_strbuf_text(&g.text));
-    test_expect_partitioned(hlo_strbuf_text(&g.text), seed);
+    hlo_test_expect_partitioned(hlo_strbuf_text(&g.text), seed);
     hlo_strbuf_deinit(&g.text);
   }
 }

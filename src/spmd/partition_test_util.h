@@ -16,21 +16,21 @@
 enum { TEST_DEVICES_MAX = 8, TEST_VALUES_MAX = 32 };
 
 /// A source of random numbers.
-typedef struct test_random {
+typedef struct hlo_test_random {
   uint64_t state;
-} test_random_t;
+} hlo_test_random_t;
 
-static inline uint32_t test_below(test_random_t* r, uint32_t bound) {
+static inline uint32_t hlo_test_below(hlo_test_random_t* r, uint32_t bound) {
   r->state = r->state * 6364136223846793005u + 1442695040888963407u;
   return (uint32_t)(((r->state >> 33) * (uint64_t)bound) >> 31);
 }
 
-static inline hlo_tensor_t* test_argument(const hlo_type_t* type, test_random_t* r) {
+static inline hlo_tensor_t* hlo_test_argument(const hlo_type_t* type, hlo_test_random_t* r) {
   hlo_tensor_t* tensor = NULL;
   hlo_test_check(hlo_tensor_create(type->dtype, type->rank, type->dims, &tensor));
   const size_t width = hlo_dtype_size_bytes(type->dtype);
   for (int64_t i = 0; i < tensor->element_count; ++i) {
-    const int64_t value = (int64_t)test_below(r, 7) - 3;
+    const int64_t value = (int64_t)hlo_test_below(r, 7) - 3;
     char* element = (char*)tensor->data + (size_t)i * width;
     if (hlo_dtype_is_integer(type->dtype)) {
       hlo_dtype_store_int64(type->dtype, element, value);
@@ -42,7 +42,7 @@ static inline hlo_tensor_t* test_argument(const hlo_type_t* type, test_random_t*
 }
 
 /// Finds the part of a dimension that a device holds: part *out_part of *out_parts.
-static inline void test_find_part(const char* text, uint32_t device, uint32_t rank,
+static inline void hlo_test_find_part(const char* text, uint32_t device, uint32_t rank,
                                   int64_t* parts, int64_t* indices) {
   HLO_SCOPED_ARENA arena;
   hlo_arena_init(&arena, 0);
@@ -69,10 +69,10 @@ static inline void test_find_part(const char* text, uint32_t device, uint32_t ra
 }
 
 /// Copies the part of a whole tensor that a device holds.
-static inline hlo_tensor_t* test_part(const hlo_tensor_t* whole, const char* text,
+static inline hlo_tensor_t* hlo_test_part(const hlo_tensor_t* whole, const char* text,
                                       uint32_t device) {
   int64_t parts[HLO_RANK_MAX], at[HLO_RANK_MAX], dims[HLO_RANK_MAX], index[HLO_RANK_MAX] = {0};
-  test_find_part(text, device, whole->rank, parts, at);
+  hlo_test_find_part(text, device, whole->rank, parts, at);
   for (uint32_t d = 0; d < whole->rank; ++d) dims[d] = whole->dims[d] / parts[d];
   hlo_tensor_t* part = NULL;
   hlo_test_check(hlo_tensor_create(whole->dtype, whole->rank, dims, &part));
@@ -92,13 +92,13 @@ static inline hlo_tensor_t* test_part(const hlo_tensor_t* whole, const char* tex
   return part;
 }
 
-static inline const char* test_sharding_text(const hlo_attr_t* const* attrs, uint32_t i) {
+static inline const char* hlo_test_sharding_text(const hlo_attr_t* const* attrs, uint32_t i) {
   const hlo_attr_t* attr = attrs ? hlo_attr_dict_get(attrs[i], HLO_OP_SHARDING_ATTR) : NULL;
   assert_non_null(attr);
   return attr->text;
 }
 
-static inline void test_fail(const char* text, const hlo_module_t* module, const char* what) {
+static inline void hlo_test_fail(const char* text, const hlo_module_t* module, const char* what) {
   HLO_SCOPED_STRBUF printed = {0};
   if (module) hlo_print_module(module, &(hlo_print_options_t){0}, &printed);
   print_error("%s\n---- partitioned\n%s\n", text, hlo_strbuf_text(&printed));
@@ -106,7 +106,7 @@ static inline void test_fail(const char* text, const hlo_module_t* module, const
 }
 
 /// A program without collectives: inputs and outputs of one device.
-static inline void test_run_whole(const hlo_module_t* module, uint32_t input_count,
+static inline void hlo_test_run_whole(const hlo_module_t* module, uint32_t input_count,
                                   hlo_tensor_t* const* inputs, hlo_tensor_t** outputs) {
   hlo_interp_program_t* program = NULL;
   const hlo_func_t* entry = hlo_module_entry(module);
@@ -118,7 +118,7 @@ static inline void test_run_whole(const hlo_module_t* module, uint32_t input_cou
 }
 
 /// Runs what each device computes; wants[i]: result i of the whole program.
-static inline void test_run_parts(const char* text, const hlo_module_t* module,
+static inline void hlo_test_run_parts(const char* text, const hlo_module_t* module,
                                   hlo_tensor_t* const* inputs, hlo_tensor_t* const* wants) {
   const hlo_func_t* entry = hlo_module_entry(module);
   const uint32_t devices = hlo_module_process_counts(module).partitions;
@@ -130,7 +130,7 @@ static inline void test_run_parts(const char* text, const hlo_module_t* module,
   for (uint32_t p = 0; p < devices; ++p) {
     funcs[p] = entry;
     for (uint32_t i = 0; i < in; ++i) {
-      parts[p * in + i] = test_part(inputs[i], test_sharding_text(entry->arg_attrs, i), p);
+      parts[p * in + i] = hlo_test_part(inputs[i], hlo_test_sharding_text(entry->arg_attrs, i), p);
     }
   }
   hlo_interp_program_t* program = NULL;
@@ -142,16 +142,16 @@ static inline void test_run_parts(const char* text, const hlo_module_t* module,
                                  .output_count = devices * out,
                                  .inputs = parts};
   hlo_status_t status = hlo_simgrid_run(program, &run, results);
-  if (!hlo_status_is_ok(status)) test_fail(text, module, hlo_status_message(status));
+  if (!hlo_status_is_ok(status)) hlo_test_fail(text, module, hlo_status_message(status));
   for (uint32_t p = 0; p < devices; ++p) {
     for (uint32_t i = 0; i < out; ++i) {
       hlo_tensor_t *have = results[p * out + i],
-                   *want = test_part(wants[i], test_sharding_text(entry->result_attrs, i), p);
+                   *want = hlo_test_part(wants[i], hlo_test_sharding_text(entry->result_attrs, i), p);
       if (have->size_bytes != want->size_bytes ||
           memcmp(have->data, want->data, have->size_bytes) != 0) {
         char what[64];
         snprintf(what, sizeof what, "result %u differs on device %u", i, p);
-        test_fail(text, module, what);
+        hlo_test_fail(text, module, what);
       }
       hlo_tensor_release(want);
       hlo_tensor_release(have);
@@ -161,27 +161,27 @@ static inline void test_run_parts(const char* text, const hlo_module_t* module,
   hlo_interp_program_release(program);
 }
 
-static inline hlo_module_t* test_partition(const char* text) {
+static inline hlo_module_t* hlo_test_partition(const char* text) {
   hlo_module_t* module = hlo_test_parse(text);
   const hlo_pass_options_t options = {.verify_each = true, .more = &hlo_spmd_pass_set};
   hlo_status_t status =
       hlo_passes_run(module, "lower_mesh_groups,inline,dce,partition,cse,dce", &options);
-  if (!hlo_status_is_ok(status)) test_fail(text, module, hlo_status_message(status));
+  if (!hlo_status_is_ok(status)) hlo_test_fail(text, module, hlo_status_message(status));
   return module;
 }
 
 /// Compares a program without manual computations with itself on one device.
-static inline void test_expect_partitioned(const char* text, uint64_t seed) {
-  test_random_t random = {seed};
+static inline void hlo_test_expect_partitioned(const char* text, uint64_t seed) {
+  hlo_test_random_t random = {seed};
   hlo_tensor_t *inputs[TEST_VALUES_MAX], *wants[TEST_VALUES_MAX];
   hlo_module_t* whole = hlo_test_parse(text);
   const hlo_type_t* type = hlo_module_entry(whole)->type;
   const uint32_t in = type->input_count, out = type->element_count - in;
-  for (uint32_t i = 0; i < in; ++i) inputs[i] = test_argument(type->elements[i], &random);
+  for (uint32_t i = 0; i < in; ++i) inputs[i] = hlo_test_argument(type->elements[i], &random);
   hlo_test_check(hlo_passes_run(whole, "drop_shardy", NULL));
-  test_run_whole(whole, in, inputs, wants);
-  hlo_module_t* parts = test_partition(text);
-  test_run_parts(text, parts, inputs, wants);
+  hlo_test_run_whole(whole, in, inputs, wants);
+  hlo_module_t* parts = hlo_test_partition(text);
+  hlo_test_run_parts(text, parts, inputs, wants);
   for (uint32_t i = 0; i < in; ++i) hlo_tensor_release(inputs[i]);
   for (uint32_t i = 0; i < out; ++i) hlo_tensor_release(wants[i]);
   hlo_module_release(whole);

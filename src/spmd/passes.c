@@ -14,6 +14,12 @@ const hlo_pass_info_t hlo_spmd_pass_table[HLO_SPMD_PASS_ID_COUNT] = {
 const hlo_pass_set_t hlo_spmd_pass_set = {hlo_spmd_pass_table, HLO_SPMD_PASS_ID_COUNT,
                                           "Programs over several devices"};
 
+static const hlo_pass_step_t kPartition[] = {
+    {&hlo_spmd_pass_table[HLO_SPMD_PASS_ID_partition], NULL},
+};
+
+const hlo_pass_list_t hlo_spmd_partition_list = {kPartition, sizeof kPartition / sizeof *kPartition};
+
 hlo_status_t hlo_bytes_argument(const hlo_pass_ctx_t* ctx, uint64_t fallback,
                                 uint64_t* out_bytes) {
   char* end = NULL;

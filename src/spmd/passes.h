@@ -14,6 +14,8 @@ typedef enum hlo_spmd_pass_id {
 
 extern const hlo_pass_info_t hlo_spmd_pass_table[HLO_SPMD_PASS_ID_COUNT];
 extern const hlo_pass_set_t hlo_spmd_pass_set;
+/// Makes a program for several partitions, all calls inlined, that of one of them.
+extern const hlo_pass_list_t hlo_spmd_partition_list;
 
 #define HLO_PASS(id, ...) \
   hlo_status_t hlo_pass_##id(hlo_pass_ctx_t* ctx, hlo_module_t* module) HLO_MUST_USE;

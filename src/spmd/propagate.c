@@ -73,7 +73,7 @@ static hlo_status_t run_phases(hlo_prop_t* prop, bool* changed) {
 
 // ---- priorities
 
-// Returns the next priority after `last`, -1 if there is none.
+// Returns the next priority after `last`; -1: `last` is the last one.
 static int32_t next_priority(const hlo_prop_t* prop, int32_t last) {
   int32_t next = -1;
   for (uint32_t i = 0; i < prop->delayed_count; ++i) {

@@ -223,7 +223,7 @@ static bool conflicts_across(const projection_t* p, uint32_t tensor, uint32_t fa
                              uint8_t axis) {
   const cell_t* cell = cell_at(p, tensor, factor);
   if (!(p->used[tensor] & hlo_axis_bit(axis))) return false;
-  // An axis behind those of the factor itself is none of another factor.
+  // An axis after those of the factor itself belongs to no other factor.
   return !cell->is_present || !(set_of(cell->axes, cell->count + cell->over) & hlo_axis_bit(axis));
 }
 
@@ -364,7 +364,7 @@ static void sort_factors(const projection_t* p, const axis_list_t* lists) {
   }
 }
 
-// What one tensor can take of the axes of a factor.
+// Returns the axes of a factor that one tensor can take.
 static bool accepted_axes(const projection_t* p, uint32_t tensor, uint32_t factor,
                           axis_list_t* list) {
   const cell_t* cell = cell_at(p, tensor, factor);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Slots and steps of a function (see propagate_impl.h), with the shardings that the program states.
 //
-// Loops, branches and manual computations have no rules. What a loop carries is one slot: its
-// result and the arguments of its regions; a flow leads to it from the operand and from what the
-// body returns.
+// Loops, branches and manual computations have no rules. A value that a loop carries is one slot:
+// its result and the arguments of its regions; flows lead to it from the operand and from the value
+// that the body returns.
 #include <stdio.h>
 #include <string.h>
 

@@ -7,7 +7,7 @@
 
 typedef struct hlo_prop_step hlo_prop_step_t;
 
-/// What is known of a value, or of several that are always divided alike: what a loop carries, the
+/// Facts about a value, or about several that are always divided alike: what a loop carries, the
 /// members of a sharding group.
 typedef struct hlo_prop_slot {
   struct hlo_prop_slot* leader;  // itself, or the slot that holds what is known

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copies of constants for each of their uses, before propagation: a mask that two matrices of
-// different shardings use is cheaper made twice than sent. What becomes equal is merged later.
+// different shardings use is cheaper made twice than sent. Equal ops are merged later.
 // source : Shardy, "constant or scalar splitter"
 #include "ir/clone.h"
 #include "spmd/propagate_impl.h"

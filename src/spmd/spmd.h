@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the passes over a program for several partitions share: the grid of its devices and the
-// specs of its values.
+// The context of propagation and partitioning: the grid of a program's devices and the specs of its
+// values.
 #pragma once
 
 #include "spmd/grid.h"
