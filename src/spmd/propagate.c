@@ -133,11 +133,14 @@ static const hlo_mesh_t* mesh_of(const hlo_prop_t* prop, const hlo_prop_slot_t* 
   return NULL;
 }
 
-// Arguments and results that the program leaves open are divided by whole axes only.
+// Arguments and results are divided evenly, and by whole axes where the program leaves them open.
 static hlo_status_t drop_parts_of_axes(hlo_prop_t* prop, hlo_prop_slot_t* slot,
                                        const hlo_sharding_t** out_sharding) {
   const hlo_mesh_t* mesh = mesh_of(prop, slot);
+  const hlo_spec_t* even = hlo_spec_even(prop->spmd, &slot->spec, slot->type);
   *out_sharding = NULL;
+  if (!even) return hlo_arena_status(&prop->spmd->arena);
+  slot->spec = *even;
   if (!mesh) return hlo_ok();
   HLO_TRY(hlo_spec_to_sharding(prop->spmd, &slot->spec, mesh, out_sharding));
   hlo_sharding_t fields = **out_sharding;
@@ -195,6 +198,7 @@ static hlo_status_t set_value(hlo_prop_t* prop, const hlo_value_t* value) {
   const hlo_prop_slot_t* slot = hlo_prop_slot(prop, value);
   if (!slot) return hlo_ok();
   const hlo_spec_t* spec = hlo_spec_intern(prop->spmd, &slot->spec);
+  if (spec) spec = hlo_spec_even(prop->spmd, spec, value->type);
   if (!spec) return hlo_arena_status(&prop->spmd->arena);
   return hlo_spmd_set_value_spec(prop->spmd, value, spec);
 }

@@ -15,7 +15,7 @@ typedef struct cell {
   uint8_t count;  // axes of the factor
   uint8_t over;   // axes after them, which the factor cannot be divided by
   uint8_t axes[HLO_GRID_AXES_MAX];
-  int64_t room;  // parts of equal size that the factor may be divided in
+  int64_t room;  // parts of equal size that the factor may be divided in; 0: any number
 } cell_t;
 
 typedef struct axis_list {
@@ -125,16 +125,15 @@ static void fill_dim(const projection_t* p, uint32_t tensor, uint32_t dim, const
                      uint32_t count, bool is_closed) {
   const uint32_t* factors;
   const uint32_t factor_count = dim_factors(p, tensor, &dim, &factors);
-  const int64_t size = p->step->tensors[tensor].type->dims[dim];
-  int64_t majors = 1;
   bool is_over = false;
   uint32_t next = 0;
   for (uint32_t i = 0; i < factor_count; ++i) {
     cell_t* cell = cell_at(p, tensor, factors[i]);
     const bool is_minor = i + 1 == factor_count;
     const int64_t whole = factor_size(p, factors[i]);
-    *cell = (cell_t){.is_present = true, .is_closed = is_closed || is_over, .room = whole};
-    if (is_minor) cell->room = majors && size % majors == 0 ? size / majors : 1;
+    // Parts of a whole dimension may be of unequal size until all is decided.
+    *cell = (cell_t){.is_present = true, .is_closed = is_closed || is_over};
+    cell->room = is_minor ? 0 : whole;
     if (is_over) break;
     int64_t left = whole;
     while (next < count && (is_minor || left % p->prop->grid->sizes[axes[next]] == 0)) {
@@ -145,7 +144,6 @@ static void fill_dim(const projection_t* p, uint32_t tensor, uint32_t dim, const
       is_over = true;
       while (next < count) cell->axes[cell->count + cell->over++] = axes[next++];
     }
-    majors *= whole;
   }
 }
 

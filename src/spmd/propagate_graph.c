@@ -112,8 +112,6 @@ static hlo_status_t state_slot(hlo_prop_t* prop, hlo_prop_slot_t* slot, const hl
   }
   const hlo_spec_t* spec;
   HLO_TRY(hlo_spec_from_sharding(prop->spmd, sharding, except, &spec));
-  spec = hlo_spec_even(prop->spmd, spec, type);
-  if (!spec) return hlo_arena_status(&prop->spmd->arena);
   HLO_TRY(map_axes(prop, sharding, sharding->replicated, except, &slot->replicated));
   slot->is_stated = true;
   slot->mesh = sharding->mesh;
