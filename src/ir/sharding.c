@@ -95,8 +95,8 @@ static hlo_status_t read_mesh_axes(sharding_reader_t* r, hlo_mesh_t* mesh) {
     ++mesh->axis_count;
     HLO_TRY(expect(r, "="));
     HLO_TRY(read_int(r, &axis->size));
-    if (axis->size < 1 || __builtin_mul_overflow(mesh->device_count, axis->size,
-                                                 &mesh->device_count) ||
+    if (axis->size < 1 ||
+        __builtin_mul_overflow(mesh->device_count, axis->size, &mesh->device_count) ||
         mesh->device_count > INT32_MAX) {
       return read_error(r, "an axis of 1 to 2^31 devices");
     }
@@ -108,10 +108,9 @@ static hlo_status_t read_mesh_axes(sharding_reader_t* r, hlo_mesh_t* mesh) {
 static hlo_status_t read_device_ids(sharding_reader_t* r, hlo_mesh_t* mesh) {
   HLO_TRY(expect(r, "["));
   // A number takes at least one character of the text.
-  int64_t* ids = mesh->device_count <= r->end - r->at
-                     ? hlo_arena_array(&r->module->arena, (size_t)mesh->device_count, sizeof *ids)
-                     : NULL;
-  if (!ids) return read_error(r, "as many devices as the mesh has");
+  if (mesh->device_count > r->end - r->at) return read_error(r, "as many devices as the mesh has");
+  int64_t* ids = hlo_arena_array(&r->module->arena, (size_t)mesh->device_count, sizeof *ids);
+  if (!ids) return hlo_arena_status(&r->module->arena);
   bool* is_used = hlo_arena_alloc_zeroed(&r->module->arena, (size_t)mesh->device_count);
   if (!is_used) return hlo_arena_status(&r->module->arena);
   for (int64_t i = 0; i < mesh->device_count; ++i) {
@@ -216,7 +215,9 @@ static hlo_status_t read_dims(sharding_reader_t* r, axis_storage_t* storage, hlo
   return copy_array(r->module, s->rank, sizeof *dims, dims, (const void**)&s->dims);
 }
 
-// <@mesh, [...], replicated={...}, unreduced={...}>
+static const char* const unreduced_names[] = {"", "max", "min"};
+
+// <@mesh, [...], replicated={...}, unreduced=max{...}>
 static hlo_status_t read_sharding(sharding_reader_t* r, hlo_sharding_t* s) {
   HLO_TRY(expect(r, "<"));
   if (take(r, "@")) {
@@ -241,13 +242,17 @@ static hlo_status_t read_sharding(sharding_reader_t* r, hlo_sharding_t* s) {
     hlo_axis_refs_t* list = take(r, "replicated") ? &s->replicated : &s->unreduced;
     if (list == &s->unreduced) HLO_TRY(expect(r, "unreduced"));
     HLO_TRY(expect(r, "="));
+    for (uint32_t op = HLO_UNREDUCED_MAX; list == &s->unreduced && op <= HLO_UNREDUCED_MIN; ++op) {
+      if (take(r, unreduced_names[op])) s->unreduced_op = op;
+    }
     HLO_TRY(expect(r, "{"));
     HLO_TRY(read_axes(r, s->mesh, "}", &storage, NULL, list));
   }
   return expect(r, ">");
 }
 
-static hlo_status_t reader_init(hlo_module_t* module, const hlo_attr_t* attr, sharding_reader_t* r) {
+static hlo_status_t reader_init(hlo_module_t* module, const hlo_attr_t* attr,
+                                sharding_reader_t* r) {
   if (!attr || attr->kind != HLO_ATTR_KIND_OPAQUE) {
     return hlo_invalid_argument("expected a sharding, \"#sdy.sharding<@mesh, [...]>\"");
   }
@@ -292,8 +297,8 @@ hlo_status_t hlo_mesh_find(hlo_module_t* module, const char* name, size_t length
 
 uint32_t hlo_mesh_axis_number(const hlo_mesh_t* mesh, const char* name, size_t length) {
   uint32_t i = 0;
-  while (i < mesh->axis_count && (strlen(mesh->axes[i].name) != length ||
-                                  memcmp(mesh->axes[i].name, name, length) != 0)) {
+  while (i < mesh->axis_count &&
+         (strlen(mesh->axes[i].name) != length || memcmp(mesh->axes[i].name, name, length) != 0)) {
     ++i;
   }
   return i;
@@ -424,7 +429,7 @@ static void put_sharding(hlo_strbuf_t* text, const hlo_sharding_t* s) {
     hlo_strbuf_putc(text, '}');
   }
   if (s->unreduced.count) {
-    hlo_strbuf_puts(text, ", unreduced={");
+    hlo_strbuf_printf(text, ", unreduced=%s{", unreduced_names[s->unreduced_op]);
     put_refs(text, s->mesh, s->unreduced);
     hlo_strbuf_putc(text, '}');
   }
@@ -450,8 +455,8 @@ hlo_status_t hlo_sharding_intern(hlo_module_t* module, const hlo_sharding_t* fie
     hlo_axis_refs_t* list = d < copy.rank    ? &dims[d].axes
                             : d == copy.rank ? &copy.replicated
                                              : &copy.unreduced;
-    HLO_TRY(copy_array(module, list->count, sizeof *list->refs, list->refs,
-                       (const void**)&list->refs));
+    HLO_TRY(
+        copy_array(module, list->count, sizeof *list->refs, list->refs, (const void**)&list->refs));
   }
   return remember(module, attr, &copy, out_sharding);
 }

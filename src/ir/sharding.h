@@ -45,13 +45,21 @@ typedef struct hlo_dim_sharding {
   int32_t priority;  // 0 is the most urgent; -1: none given, which is as urgent
 } hlo_dim_sharding_t;
 
+/// What the parts of a value along its unreduced axes are to be combined with.
+typedef enum hlo_unreduced_op {
+  HLO_UNREDUCED_SUM,
+  HLO_UNREDUCED_MAX,
+  HLO_UNREDUCED_MIN
+} hlo_unreduced_op_t;
+
 typedef struct hlo_sharding {
   const hlo_mesh_t* mesh;
   uint32_t rank;
   const hlo_dim_sharding_t* dims;
   hlo_axis_refs_t replicated;  // axes that propagation must not use
-  hlo_axis_refs_t unreduced;   // axes over which the value is a partial sum
-  const hlo_attr_t* attr;      // "#sdy.sharding<...>"
+  hlo_axis_refs_t unreduced;   // axes over which the value is a partial sum, maximum or minimum
+  hlo_unreduced_op_t unreduced_op;
+  const hlo_attr_t* attr;  // "#sdy.sharding<...>"
 } hlo_sharding_t;
 
 /// Returns the sharding that an attribute describes, "#sdy.sharding<...>" or one that is the only

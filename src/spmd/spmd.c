@@ -101,6 +101,10 @@ hlo_status_t hlo_spec_from_sharding(hlo_spmd_t* spmd, const hlo_sharding_t* shar
       if (!(except & hlo_axis_bit(all.axes[i]))) dims[d].axes[dims[d].count++] = all.axes[i];
     }
   }
+  if (sharding->unreduced.count && sharding->unreduced_op != HLO_UNREDUCED_SUM) {
+    return hlo_unimplemented("partial results that are not sums: %.*s",
+                             (int)sharding->attr->text_length, sharding->attr->text);
+  }
   for (uint32_t i = 0; mesh && i < sharding->unreduced.count; ++i) {
     HLO_TRY(hlo_grid_map_axis(spmd->grid, mesh, sharding->unreduced.refs[i], &unreduced));
   }

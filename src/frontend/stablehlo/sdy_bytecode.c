@@ -160,6 +160,19 @@ static hlo_status_t put_axes(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, const 
   return hlo_ok();
 }
 
+// Unreduced axes, and then the number of the op that combines the parts.
+static hlo_status_t put_unreduced(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, hlo_strbuf_t* text) {
+  static const char* const keywords[] = {"unreduced=", "unreduced=max", "unreduced=min"};
+  HLO_SCOPED_STRBUF axes = {0};
+  uint32_t count;
+  int64_t op;
+  HLO_TRY(put_list(reader, c, "axis_ref", &count, &axes));
+  HLO_TRY(hlo_bc_svarint(c, &op));
+  if (op < 0 || op > 2) return hlo_bc_error(c, "reduction %lld is unknown", (long long)op);
+  if (count) hlo_strbuf_printf(text, ", %s{%s}", keywords[op], hlo_strbuf_text(&axes));
+  return hlo_strbuf_status(&axes);
+}
+
 static hlo_status_t put_sharding(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, uint64_t code,
                                  hlo_strbuf_t* text) {
   const hlo_attr_t* mesh;
@@ -179,10 +192,7 @@ static hlo_status_t put_sharding(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, ui
   hlo_strbuf_putc(text, ']');
   HLO_TRY(put_axes(reader, c, "replicated", text));
   if (code == ATTR_TENSOR_SHARDING_UNREDUCED) HLO_TRY(put_axes(reader, c, "unreduced", text));
-  if (code == ATTR_TENSOR_SHARDING_REDUCTION_OP) {
-    return hlo_unimplemented("byte %zu (%s): shardings with a reduction other than a sum",
-                             (size_t)(c->pos - c->file), c->where);
-  }
+  if (code == ATTR_TENSOR_SHARDING_REDUCTION_OP) HLO_TRY(put_unreduced(reader, c, text));
   hlo_strbuf_putc(text, '>');
   return hlo_ok();
 }
