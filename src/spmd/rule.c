@@ -183,6 +183,7 @@ static bool read_tensors(hlo_rule_builder_t* b, rule_reader_t* r, uint32_t first
       if (d && !take_text(r, ",")) return false;
       if (!take_factor(r, &factor)) return false;
       do {
+        if (factor >= b->factor_count) return false;
         hlo_rule_link(b, t, d, factor);
       } while (r->at < r->end && *r->at != ',' && *r->at != ']' && take_factor(r, &factor));
     }

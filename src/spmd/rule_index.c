@@ -101,13 +101,25 @@ void hlo_rule_gather(hlo_rule_builder_t* b) {
   b->reducer = HLO_OP_add;
 }
 
-// Returns true if partial results can be combined: the body is one op that any order suits.
+// Returns true if partial results can be combined: each of them is computed from its own operand
+// and update by one op that any order suits.
 static bool combines_updates(const hlo_node_t* node) {
-  bool is_swapped;
-  const hlo_node_t* op = hlo_region_binary_op(node->regions[0], &is_swapped);
-  if (!op || node->result_count != 1) return false;
-  return op->op == HLO_OP_add || op->op == HLO_OP_multiply || op->op == HLO_OP_maximum ||
-         op->op == HLO_OP_minimum || op->op == HLO_OP_and || op->op == HLO_OP_or;
+  const hlo_region_t* body = node->regions[0];
+  const hlo_node_t* end = hlo_region_terminator(body);
+  const uint32_t count = node->result_count;
+  if (!end || end->operand_count != count || body->arg_count != 2 * count) return false;
+  for (uint32_t i = 0; i < count; ++i) {
+    const hlo_node_t* op = hlo_node_operand(end, i)->def;
+    if (!op || op->operand_count != 2) return false;
+    if (op->op != HLO_OP_add && op->op != HLO_OP_multiply && op->op != HLO_OP_maximum &&
+        op->op != HLO_OP_minimum && op->op != HLO_OP_and && op->op != HLO_OP_or) {
+      return false;
+    }
+    const hlo_value_t *a = hlo_node_operand(op, 0), *b = hlo_node_operand(op, 1);
+    const hlo_value_t *old = body->args[i], *update = body->args[count + i];
+    if (!(a == old && b == update) && !(a == update && b == old)) return false;
+  }
+  return true;
 }
 
 void hlo_rule_scatter(hlo_rule_builder_t* b) {
