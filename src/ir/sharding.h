@@ -45,7 +45,7 @@ typedef struct hlo_dim_sharding {
   int32_t priority;  // 0 is the most urgent; -1: none given, which is as urgent
 } hlo_dim_sharding_t;
 
-/// What the parts of a value along its unreduced axes are to be combined with.
+/// The op that combines the parts of a value along its unreduced axes.
 typedef enum hlo_unreduced_op {
   HLO_UNREDUCED_SUM,
   HLO_UNREDUCED_MAX,

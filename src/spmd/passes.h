@@ -23,6 +23,10 @@ extern const hlo_pass_list_t hlo_spmd_partition_list;
 #undef HLO_PASS
 
 /// Reads the argument of a pass as a number of bytes; `fallback` without one.
+/// Reads the argument of a pass that is a number of devices; without one, the partitions that the
+/// module states.
+hlo_status_t hlo_devices_argument(const hlo_pass_ctx_t* ctx, const hlo_module_t* module,
+                                  uint32_t* out_count) HLO_MUST_USE;
 /// errors : INVALID_ARGUMENT
 hlo_status_t hlo_bytes_argument(const hlo_pass_ctx_t* ctx, uint64_t fallback,
                                 uint64_t* out_bytes) HLO_MUST_USE;

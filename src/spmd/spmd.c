@@ -250,8 +250,8 @@ hlo_status_t hlo_spmd_manual_axes(hlo_spmd_t* spmd, const hlo_region_t* region,
 
 // ---- pass partition
 
-static hlo_status_t read_count(const hlo_pass_ctx_t* ctx, const hlo_module_t* module,
-                               uint32_t* out_count) {
+hlo_status_t hlo_devices_argument(const hlo_pass_ctx_t* ctx, const hlo_module_t* module,
+                                  uint32_t* out_count) {
   if (!ctx->argument) {
     *out_count = hlo_module_process_counts(module).partitions;
     return hlo_ok();
@@ -259,7 +259,7 @@ static hlo_status_t read_count(const hlo_pass_ctx_t* ctx, const hlo_module_t* mo
   char* end;
   const unsigned long count = strtoul(ctx->argument, &end, 10);
   if (*end || count < 1 || count > INT32_MAX) {
-    return hlo_invalid_argument("partition=%s: expected a number of devices", ctx->argument);
+    return hlo_invalid_argument("'%s' is not a number of devices", ctx->argument);
   }
   *out_count = (uint32_t)count;
   return hlo_ok();
@@ -267,7 +267,7 @@ static hlo_status_t read_count(const hlo_pass_ctx_t* ctx, const hlo_module_t* mo
 
 hlo_status_t hlo_pass_partition(hlo_pass_ctx_t* ctx, hlo_module_t* module) {
   uint32_t count = 1;
-  HLO_TRY(read_count(ctx, module, &count));
+  HLO_TRY(hlo_devices_argument(ctx, module, &count));
   hlo_spmd_t spmd;
   hlo_status_t status = hlo_spmd_init(&spmd, module, count);
   if (hlo_status_is_ok(status)) status = hlo_spmd_propagate(&spmd);

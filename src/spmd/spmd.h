@@ -60,9 +60,6 @@ hlo_status_t hlo_spmd_manual_axes(hlo_spmd_t* spmd, const hlo_region_t* region,
 /// errors : INVALID_ARGUMENT (a sharding that does not fit its value), UNIMPLEMENTED,
 /// RESOURCE_EXHAUSTED
 hlo_status_t hlo_spmd_propagate(hlo_spmd_t* spmd) HLO_MUST_USE;
-/// Writes the decided specs to the ops of the entry function, as sdy.sharding. (annotate.c)
-/// errors : RESOURCE_EXHAUSTED
-hlo_status_t hlo_spmd_annotate(hlo_spmd_t* spmd) HLO_MUST_USE;
 /// Rewrites the functions to what one device computes, with collectives. (partition.c)
 /// errors : UNIMPLEMENTED (names an op and its location), RESOURCE_EXHAUSTED
 hlo_status_t hlo_spmd_partition(hlo_spmd_t* spmd) HLO_MUST_USE;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes decided specs to the program, as the shardings that Shardy's propagation leaves.
+// Pass propagate_shardings: states what propagation decides, as sdy.sharding of the ops.
+#include "spmd/passes.h"
 #include "spmd/spmd.h"
 
 static const hlo_mesh_t* first_mesh(const hlo_grid_t* grid) {
@@ -37,8 +38,20 @@ static hlo_status_t annotate_region(hlo_spmd_t* spmd, const hlo_mesh_t* mesh,
   return hlo_ok();
 }
 
-hlo_status_t hlo_spmd_annotate(hlo_spmd_t* spmd) {
+static hlo_status_t annotate(hlo_spmd_t* spmd) {
   const hlo_func_t* func = hlo_module_entry(spmd->module);
   const hlo_mesh_t* mesh = first_mesh(spmd->grid);
   return func && func->body && mesh ? annotate_region(spmd, mesh, func->body) : hlo_ok();
+}
+
+hlo_status_t hlo_pass_propagate_shardings(hlo_pass_ctx_t* ctx, hlo_module_t* module) {
+  uint32_t count = 1;
+  HLO_TRY(hlo_devices_argument(ctx, module, &count));
+  hlo_spmd_t spmd;
+  hlo_status_t status = hlo_spmd_init(&spmd, module, count);
+  if (hlo_status_is_ok(status)) status = hlo_spmd_propagate(&spmd);
+  if (hlo_status_is_ok(status)) status = annotate(&spmd);
+  hlo_spmd_deinit(&spmd);
+  ++ctx->step_count;
+  return status;
 }
