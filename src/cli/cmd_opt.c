@@ -7,6 +7,7 @@
 #include "ir/print.h"
 #include "passes/pipeline.h"
 #include "spmd/passes.h"
+#include "spmd/schedule.h"
 
 static void print_after(void* context, const hlo_pass_stats_t* stats, const hlo_module_t* module) {
   const hlo_cli_t* cli = context;
@@ -50,12 +51,27 @@ static hlo_status_t run_passes(hlo_cli_t* cli, const hlo_env_t* env, hlo_module_
   return status;
 }
 
+// Schedules the module, and prints what that saves as a comment.
+static hlo_status_t run_schedule(const hlo_cli_t* cli, hlo_module_t* module, hlo_strbuf_t* out) {
+  hlo_schedule_options_t options;
+  hlo_schedule_stats_t before = {0}, after = {0};
+  uint32_t changed = 0;
+  const hlo_pass_options_t passes = {.verify_each = cli->verify_each, .more = &hlo_spmd_pass_set};
+  if (!cli->schedule) return hlo_ok();
+  HLO_TRY(hlo_schedule_options_parse(cli->schedule, &options));
+  HLO_TRY(hlo_passes_run(module, "legalize_scheduling_groups,create_async_collectives", &passes));
+  HLO_TRY(hlo_schedule_module(module, &options, &changed, &before, &after));
+  hlo_schedule_stats_print(&before, &after, "// ", out);
+  return hlo_passes_run(module, "convert_async_to_sync", &passes);
+}
+
 hlo_status_t hlo_cli_cmd_opt(hlo_cli_t* cli, hlo_strbuf_t* out) {
   hlo_module_t* module = NULL;
   hlo_env_t env;
   HLO_TRY(hlo_cli_env(cli, true, &env));
   HLO_TRY(hlo_cli_load(cli, &module));
   hlo_status_t status = run_passes(cli, &env, module);
+  if (hlo_status_is_ok(status)) status = run_schedule(cli, module, out);
   if (hlo_status_is_ok(status)) status = hlo_cli_print(cli, module, out);
   hlo_module_release(module);
   return status;

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tasks: nodes with their costs, dependences and resources (see schedule_impl.h).
+#include "ir/work.h"
+#include "spmd/collective.h"
+#include "spmd/order.h"
+#include "spmd/schedule_groups.h"
+#include "spmd/schedule_impl.h"
+
+typedef struct exchange {
+  hlo_op_t op;
+  double phases;
+  bool is_divided;
+} exchange_t;
+
+static const exchange_t kExchanges[] = {
+#define HLO_SCHEDULE_EXCHANGE(op, phases, is_divided, limit) {HLO_OP_##op, phases, is_divided},
+#include "spmd/schedule.def"
+};
+
+static int find_exchange(hlo_op_t op) {
+  for (int i = 0; i < HLO_SCHEDULE_RESOURCE_COUNT; ++i) {
+    if (kExchanges[i].op == op) return i;
+  }
+  return -1;
+}
+
+// ---- costs
+
+static double group_size(const hlo_node_t* node, const hlo_module_t* module) {
+  const hlo_attr_t* groups = hlo_node_attr(node, HLO_ATTR_replica_groups);
+  const hlo_process_counts_t counts = hlo_module_process_counts(module);
+  if (groups && groups->kind == HLO_ATTR_KIND_INTS && groups->count) {
+    return groups->cols ? groups->cols : groups->count;
+  }
+  return (double)counts.replicas * counts.partitions;
+}
+
+static double exchange_ns(const hlo_scheduler_t* s, const hlo_node_t* node) {
+  const exchange_t* exchange = &kExchanges[find_exchange(node->op)];
+  const double size = group_size(node, s->module);
+  double in = 0, out = 0;
+  for (uint32_t i = 0; i < node->operand_count; ++i) {
+    in += hlo_type_work_bytes(hlo_node_operand_type(node, i));
+  }
+  for (uint32_t i = 0; i < node->result_count; ++i) {
+    out += hlo_type_work_bytes(node->results[i].type);
+  }
+  double bytes = in > out ? in : out;
+  if (exchange->is_divided) bytes *= size > 1 ? (size - 1) / size : 0;
+  const hlo_schedule_machine_t* machine = s->options->machine;
+  return exchange->phases * (machine->latency_ns + bytes / machine->link_bytes_per_ns);
+}
+
+static double compute_ns(const hlo_scheduler_t* s, const hlo_node_t* node) {
+  const hlo_schedule_machine_t* machine = s->options->machine;
+  hlo_cost_t cost = {0};
+  if (hlo_op_info(node->op)->cost == HLO_COST_INDEX) return 0;
+  if (hlo_op_has(node->op, HLO_TRAIT_TERMINATOR | HLO_TRAIT_CONTROL)) return 0;
+  hlo_node_cost_add(node, &cost);
+  const double work = cost.flops / machine->flops_per_ns +
+                      cost.transcendentals / machine->functions_per_ns;
+  const double memory = cost.bytes_accessed / machine->memory_bytes_per_ns;
+  return machine->launch_ns + (work > memory ? work : memory);
+}
+
+static double type_bytes(const hlo_type_t* type) {
+  double bytes = hlo_type_work_bytes(type);
+  const bool is_packed = type->kind == HLO_TYPE_TUPLE || type->kind == HLO_TYPE_FUTURE;
+  for (uint32_t i = 0; is_packed && i < type->element_count; ++i) {
+    bytes += type_bytes(type->elements[i]);
+  }
+  return bytes;
+}
+
+static double result_bytes(const hlo_node_t* node) {
+  double bytes = 0;
+  // Views and constants take no memory of their own.
+  if (hlo_op_info(node->op)->cost == HLO_COST_INDEX) return 0;
+  for (uint32_t i = 0; i < node->result_count; ++i) bytes += type_bytes(node->results[i].type);
+  return bytes;
+}
+
+// ---- kinds
+
+// Returns the collective in an async_start.
+static const hlo_node_t* started_collective(const hlo_node_t* start) {
+  for (const hlo_node_t* n = start->regions[0]->first; n; n = n->next) {
+    if (find_exchange(n->op) >= 0) return n;
+  }
+  return NULL;
+}
+
+static void take_inner(const hlo_region_cost_t* inner, hlo_task_t* task) {
+  if (!inner->is_known) return;
+  task->cost_ns = inner->stats.length_ns;
+  task->wait_ns = inner->stats.exposed_ns;
+  task->bound_ns = inner->stats.bound_ns;
+  task->communication_ns = inner->stats.communication_ns;
+  task->collectives = inner->stats.collectives;
+  for (int r = 0; r < HLO_SCHEDULE_RESOURCE_COUNT; ++r) {
+    task->uses[r] = inner->uses[r];
+    if (inner->uses[r]) task->kind = HLO_TASK_SYNC;
+  }
+}
+
+static void describe_collective(const hlo_scheduler_t* s, hlo_task_t* task,
+                                const hlo_node_t* collective) {
+  task->collective = collective;
+  task->latency_ns = exchange_ns(s, collective);
+  task->uses[find_exchange(collective->op)] = 1;
+}
+
+static void describe(hlo_scheduler_t* s, hlo_task_t* task) {
+  const hlo_node_t* node = task->node;
+  const hlo_node_t* started =
+      node->op == HLO_OP_async_start ? started_collective(node) : NULL;
+  task->bytes = result_bytes(node);
+  if (started) {
+    task->kind = HLO_TASK_START;
+    task->cost_ns = s->options->machine->launch_ns;
+    describe_collective(s, task, started);
+  } else if (find_exchange(node->op) >= 0) {
+    task->kind = HLO_TASK_SYNC;
+    describe_collective(s, task, node);
+    task->cost_ns = task->wait_ns = task->bound_ns = task->communication_ns = task->latency_ns;
+    task->collectives = 1;
+  } else if (node->op == HLO_OP_call) {
+    const char* callee = hlo_node_attr_text(node, HLO_ATTR_callee);
+    const hlo_func_t* func = callee ? hlo_module_find_func(s->module, callee) : NULL;
+    if (func) take_inner(&s->funcs[func->index], task);
+  } else {
+    task->cost_ns = compute_ns(s, node);
+    if (hlo_op_has(node->op, HLO_TRAIT_CONTROL)) take_inner(&s->nodes[node->index], task);
+  }
+}
+
+// ---- dependences
+
+typedef struct linker {
+  hlo_task_t** by_index;  // by node->index less `lowest`
+  uint32_t lowest;
+  hlo_task_t* task;
+  hlo_task_t** next;  // NULL: they are only counted
+  uint32_t stamp;     // of the tasks that this list has
+} linker_t;
+
+static void link_task(linker_t* l, hlo_task_t* dependence) {
+  if (dependence->stamp == l->stamp) return;
+  dependence->stamp = l->stamp;
+  if (l->next) *l->next++ = dependence;
+  ++l->task->dependence_count;
+}
+
+static void link_node(void* context, hlo_node_t* dependence) {
+  linker_t* l = context;
+  link_task(l, l->by_index[dependence->index - l->lowest]);
+}
+
+// Counts or lists what a task depends on: the values that it uses, the fixed task before it, and
+// for an end what its start uses, which stays in memory until then.
+static void link_all(linker_t* l, const hlo_region_t* region, hlo_task_t* task, hlo_task_t* fixed) {
+  l->task = task;
+  ++l->stamp;
+  task->dependence_count = 0;
+  hlo_node_dependences(task->node, region, link_node, l);
+  if (fixed) link_task(l, fixed);
+  if (task->kind == HLO_TASK_DONE) {
+    hlo_node_dependences(task->partner->node, region, link_node, l);
+  }
+}
+
+static hlo_status_t link_tasks(hlo_scheduler_t* s, const hlo_region_t* region, linker_t* l,
+                               const hlo_tasks_t* tasks) {
+  hlo_task_t* fixed = NULL;
+  for (uint32_t i = 0; i < tasks->count; ++i) {
+    hlo_task_t* task = &tasks->tasks[i];
+    const bool is_fixed = hlo_node_has_fixed_place(task->node);
+    l->next = NULL;
+    link_all(l, region, task, is_fixed ? fixed : NULL);
+    task->dependences =
+        hlo_arena_array(&s->arena, task->dependence_count + 1, sizeof *task->dependences);
+    if (!task->dependences) return hlo_arena_status(&s->arena);
+    l->next = task->dependences;
+    link_all(l, region, task, is_fixed ? fixed : NULL);
+    for (uint32_t k = 0; k < task->dependence_count; ++k) {
+      const hlo_task_t* d = task->dependences[k];
+      const double gap = d == task->partner ? d->latency_ns : 0;
+      const double depth = d->depth_ns + d->cost_ns + gap;
+      const double least = d->least_ns + d->cost_ns - d->wait_ns + d->bound_ns + gap;
+      if (depth > task->depth_ns) task->depth_ns = depth;
+      if (least > task->least_ns) task->least_ns = least;
+    }
+    if (is_fixed) fixed = task;
+  }
+  return hlo_ok();
+}
+
+static void pair_up(linker_t* l, hlo_task_t* done) {
+  const hlo_node_t* start = hlo_node_operand(done->node, 0)->def;
+  if (!start || start->parent != done->node->parent || start->op != HLO_OP_async_start) return;
+  hlo_task_t* partner = l->by_index[start->index - l->lowest];
+  if (partner->kind != HLO_TASK_START || start->results[0].uses->next) return;
+  done->kind = HLO_TASK_DONE;
+  done->partner = partner;
+  done->latency_ns = partner->latency_ns;
+  done->collective = partner->collective;
+  done->cost_ns = 0;
+  for (int r = 0; r < HLO_SCHEDULE_RESOURCE_COUNT; ++r) done->uses[r] = partner->uses[r];
+  partner->partner = done;
+}
+
+hlo_status_t hlo_tasks_create(hlo_scheduler_t* s, const hlo_region_t* region,
+                              hlo_tasks_t* out_tasks) {
+  uint32_t count = 0, highest = 0;
+  linker_t linker = {.lowest = UINT32_MAX};
+  for (const hlo_node_t* n = region->first; n; n = n->next, ++count) {
+    if (n->index < linker.lowest) linker.lowest = n->index;
+    if (n->index > highest) highest = n->index;
+  }
+  *out_tasks = (hlo_tasks_t){.count = count};
+  if (!count) return hlo_ok();
+  out_tasks->tasks = hlo_arena_array(&s->arena, count, sizeof *out_tasks->tasks);
+  linker.by_index =
+      hlo_arena_array(&s->arena, highest - linker.lowest + 1, sizeof *linker.by_index);
+  HLO_TRY(hlo_arena_status(&s->arena));
+  hlo_task_t* task = out_tasks->tasks;
+  for (hlo_node_t* n = region->first; n; n = n->next, ++task) {
+    *task = (hlo_task_t){.node = n, .place = (uint32_t)(task - out_tasks->tasks)};
+    HLO_TRY(hlo_schedule_group(n, &task->group));
+    describe(s, task);
+    linker.by_index[n->index - linker.lowest] = task;
+    if (n->op == HLO_OP_async_done) pair_up(&linker, task);
+  }
+  return link_tasks(s, region, &linker, out_tasks);
+}
