@@ -192,7 +192,7 @@ PJRT_STRUCT(PJRT_FFI_Extension, register_handler);
 
 // --- Shardings -----------------------------------------------------------------------------------
 
-/// Serialized OpSharding of each parameter, lent by the executable.
+/// Serialized OpSharding of each parameter, lent by the executable; null if it is not partitioned.
 struct PJRT_Shardings_PJRT_Executable_ParameterShardings_Args {
   PJRT_HEAD;
   PJRT_Executable* executable;
@@ -202,7 +202,7 @@ struct PJRT_Shardings_PJRT_Executable_ParameterShardings_Args {
 };
 PJRT_FUNCTION(PJRT_Shardings_PJRT_Executable_ParameterShardings, sharding_sizes);
 
-/// Serialized OpSharding of each result, lent by the executable.
+/// Serialized OpSharding of each result, lent by the executable; null if it is not partitioned.
 struct PJRT_Shardings_PJRT_Executable_OutputShardings_Args {
   PJRT_HEAD;
   PJRT_Executable* executable;

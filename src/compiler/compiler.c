@@ -232,6 +232,22 @@ static hlo_status_t mark_donated(hlo_func_t* entry, const hlo_compile_config_t* 
   return hlo_module_status(entry->module);
 }
 
+// The counts in the options are those of the program, whatever it says itself.
+static hlo_status_t count_processors(hlo_executable_t* executable) {
+  hlo_module_t* module = executable->module;
+  const struct {
+    const char* key;
+    int32_t count;
+  } rows[] = {{"mhlo.num_partitions", executable->config.partition_count},
+              {"mhlo.num_replicas", executable->config.replica_count}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    if (rows[i].count == 1 && !hlo_attr_dict_get(module->extra, rows[i].key)) continue;
+    module->extra = hlo_attr_dict_with(module, module->extra, rows[i].key,
+                                       hlo_attr_int(module, HLO_DTYPE_S32, rows[i].count));
+  }
+  return hlo_module_status(module);
+}
+
 // Completes an executable whose module is set and verified.
 static hlo_status_t complete(hlo_executable_t* executable, const void* bytes, size_t size_bytes,
                              const void* options, size_t options_bytes) {
@@ -244,6 +260,7 @@ static hlo_status_t complete(hlo_executable_t* executable, const void* bytes, si
                             ((uint64_t)executable->config.subnormals << 63) ^
                             ((uint64_t)executable->config.replica_count << 32) ^
                             (uint64_t)executable->config.partition_count;
+  HLO_TRY(count_processors(executable));
   hlo_dumper_t dumper;
   hlo_dumper_init(&dumper, executable->config.observer, executable->name, executable->fingerprint);
   HLO_TRY(optimise(executable, &dumper));

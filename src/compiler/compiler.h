@@ -77,6 +77,7 @@ typedef struct hlo_signature_entry {
   int32_t alias;            // argument: the result that may reuse it when donated; result: the
                             // argument it may reuse; -1: none
   bool is_donor;            // argument: may be donated to any result of its size
+  const char* sharding;     // GSPMD's text, of what the partitioner decided; NULL: nothing
 } hlo_signature_entry_t;
 
 typedef struct hlo_backend hlo_backend_t;

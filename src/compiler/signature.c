@@ -10,6 +10,7 @@
 #include "ir/clone.h"
 #include "ir/custom_call.h"
 #include "ir/entry.h"
+#include "ir/op_sharding.h"
 #include "ir/work.h"
 #include "passes/trip_count.h"
 
@@ -32,10 +33,16 @@ static hlo_status_t read_layout(hlo_module_t* module, const hlo_type_t* type,
   return hlo_ok();
 }
 
+static const char* read_sharding(const hlo_attr_t* attrs) {
+  const hlo_attr_t* sharding = hlo_attr_dict_get(attrs, HLO_OP_SHARDING_ATTR);
+  return sharding && sharding->kind == HLO_ATTR_KIND_STRING ? sharding->text : NULL;
+}
+
 static hlo_status_t read_entry(hlo_module_t* module, const hlo_type_t* type,
                                const hlo_attr_t* attrs, const char* what, uint32_t number,
                                hlo_signature_entry_t* out) {
-  *out = (hlo_signature_entry_t){.alias = -1, .memory_kind = "device"};
+  *out = (hlo_signature_entry_t){
+      .alias = -1, .memory_kind = "device", .sharding = read_sharding(attrs)};
   if (type->kind == HLO_TYPE_TOKEN) {
     static const int64_t kNone[1];
     out->is_token = true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The signature of the entry function, the layouts that compile options request for it, and the cost
-// of running it.
+// The signature of the entry function, the layouts that compile options request for it, and the
+// cost of running it.
 #pragma once
 
 #include "compiler/compile_options.h"

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "frontend/hlo/hlo.h"
+#include "ir/op_sharding.h"
 #include "ir/print.h"
 #include "pjrt/objects.h"
 
@@ -30,6 +31,40 @@ static hlo_status_t describe_side(const hlo_signature_entry_t* entries, size_t c
                                    &(*out_layouts)[i]));
   }
   return hlo_ok();
+}
+
+/// True if the partitioner has decided on shardings.
+static bool is_sharded(const hlo_executable_t* executable) {
+  bool found = false;
+  for (uint32_t i = 0; i < executable->argument_count; ++i) {
+    found |= executable->arguments[i].sharding != NULL;
+  }
+  for (uint32_t i = 0; i < executable->result_count; ++i) {
+    found |= executable->results[i].sharding != NULL;
+  }
+  return found && executable->config.partition_count > 1;
+}
+
+/// Shardings of the arguments or of the results; those that have none (tokens) are replicated.
+static hlo_status_t describe_shardings(const hlo_signature_entry_t* entries, size_t count,
+                                       hlo_arena_t* arena, const char*** out_shardings,
+                                       size_t** out_sizes) {
+  const char** shardings = hlo_arena_array(arena, count, sizeof *shardings);
+  size_t* sizes = hlo_arena_array(arena, count, sizeof *sizes);
+  HLO_TRY(hlo_arena_status(arena));
+  for (size_t i = 0; i < count; ++i) {
+    HLO_SCOPED_STRBUF bytes = {0};
+    hlo_op_sharding_t sharding = {.kind = HLO_OP_SHARDING_REPLICATED};
+    const char* text = entries[i].sharding;
+    if (text != NULL) HLO_TRY(hlo_op_sharding_parse(text, strlen(text), arena, &sharding));
+    hlo_op_sharding_encode(&sharding, &bytes);
+    HLO_TRY(hlo_strbuf_status(&bytes));
+    sizes[i] = bytes.length;
+    shardings[i] = hlo_arena_strndup(arena, hlo_strbuf_text(&bytes), bytes.length);
+  }
+  *out_shardings = shardings;
+  *out_sizes = sizes;
+  return hlo_arena_status(arena);
 }
 
 static hlo_status_t describe_results(PJRT_Executable* shell) {
@@ -81,6 +116,12 @@ static hlo_status_t describe(PJRT_Executable* shell) {
   HLO_TRY(describe_side(executable->arguments, executable->argument_count, &shell->arena,
                         &shell->argument_memory_kinds, &shell->argument_memory_kind_sizes,
                         &shell->argument_layouts));
+  if (is_sharded(executable)) {
+    HLO_TRY(describe_shardings(executable->results, executable->result_count, &shell->arena,
+                               &shell->result_shardings, &shell->result_sharding_sizes));
+    HLO_TRY(describe_shardings(executable->arguments, executable->argument_count, &shell->arena,
+                               &shell->argument_shardings, &shell->argument_sharding_sizes));
+  }
   HLO_TRY(describe_results(shell));
   HLO_TRY(describe_costs(shell));
   snprintf(shell->fingerprint, sizeof shell->fingerprint, "%016" PRIx64,
@@ -171,14 +212,15 @@ hlo_status_t hlo_pjrt_check_devices(const PJRT_TopologyDescription* topology,
                                     const hlo_compile_options_t* options) {
   const uint32_t processors = (uint32_t)(options->replica_count * options->partition_count);
   if (processors > topology->device_count) {
-    return hlo_invalid_argument("%d replicas of %d partitions do not fit on a topology of %u devices",
-                                options->replica_count, options->partition_count,
-                                topology->device_count);
+    return hlo_invalid_argument(
+        "%d replicas of %d partitions do not fit on a topology of %u devices",
+        options->replica_count, options->partition_count, topology->device_count);
   }
   for (uint32_t i = 0; options->device_assignment != NULL && i < processors; ++i) {
     if ((uint32_t)options->device_assignment[i] < topology->device_count) continue;
-    return hlo_invalid_argument("device_assignment holds the device id %d; the topology has %u devices",
-                                options->device_assignment[i], topology->device_count);
+    return hlo_invalid_argument(
+        "device_assignment holds the device id %d; the topology has %u devices",
+        options->device_assignment[i], topology->device_count);
   }
   return hlo_ok();
 }

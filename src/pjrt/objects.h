@@ -184,6 +184,11 @@ struct PJRT_Executable {
   size_t* argument_memory_kind_sizes;
   PJRT_Layouts_MemoryLayout** result_layouts;
   PJRT_Layouts_MemoryLayout** argument_layouts;
+  // Serialized OpShardings, with their sizes; null: the program is not partitioned.
+  const char** result_shardings;
+  size_t* result_sharding_sizes;
+  const char** argument_shardings;
+  size_t* argument_sharding_sizes;
   PJRT_NamedValue* costs;
   size_t cost_count;
   char fingerprint[24];
