@@ -44,6 +44,8 @@ static const hlo_pass_step_t kImport[] = {
 };
 // The partitioner sees one function, without ops whose meaning is another function.
 static const hlo_pass_step_t kImportPartitioned[] = {
+    {PASS(import_gspmd), NULL},
+    {PASS(lower_ragged_all_to_all), NULL},
     {PASS(lower_mesh_groups), NULL},
     {PASS(lower_placement), NULL},
     {PASS(lower_composite), NULL},
