@@ -12,11 +12,8 @@ import re
 import sys
 
 FFI = {"c_api.h"}  # the only header of the table that src/ffi/abi.h declares
-# Headers that nothing declares: they name types that only their clients define.
-ELSEWHERE = {
-    "pjrt_c_api_cross_host_transfers_extension.h",
-    "pjrt_c_api_custom_partitioner_extension.h",
-}
+# A header that nothing declares: it names types that only its clients define.
+ELSEWHERE = {"pjrt_c_api_cross_host_transfers_extension.h"}
 # What FFI 0.4 changed: checked unless FFI_BEFORE_0_4 is defined, for headers of 0.3.
 SINCE_FFI_04 = re.compile(
     r"XLA_FFI_(ExtensionId|Extension|InvokeContext_FindExtension_Args)(\.\w+|_STRUCT_SIZE)?"

@@ -190,6 +190,101 @@ struct PJRT_FFI_Extension {
 };
 PJRT_STRUCT(PJRT_FFI_Extension, register_handler);
 
+// --- Custom partitioners -------------------------------------------------------------------------
+
+/// Bytes or text, lent.
+typedef struct JAX_CustomCallPartitioner_string {
+  const char* data;
+  size_t size;
+} JAX_CustomCallPartitioner_string;
+
+/// An operand or the result of a custom call: serialized ShapeProto and OpSharding.
+typedef struct JAX_CustomCallPartitioner_aval {
+  JAX_CustomCallPartitioner_string shape;
+  bool has_sharding;
+  JAX_CustomCallPartitioner_string sharding;
+} JAX_CustomCallPartitioner_aval;
+
+/// The head of the argument blocks below. `cleanup_fn` frees what a callback returns.
+typedef struct JAX_CustomCallPartitioner_version_and_error {
+  int64_t api_version;
+  void* data;                                  // out
+  void (*cleanup_fn)(void* data);              // out
+  bool has_error;                              // out
+  PJRT_Error_Code code;                        // out
+  JAX_CustomCallPartitioner_string error_msg;  // out
+} JAX_CustomCallPartitioner_version_and_error;
+
+/// Makes the program of one device for a call, and says how it wants its values.
+typedef struct JAX_CustomCallPartitioner_Partition_Args {
+  JAX_CustomCallPartitioner_version_and_error header;
+  size_t num_args;
+  JAX_CustomCallPartitioner_aval* op_args;
+  JAX_CustomCallPartitioner_aval op_result;
+  JAX_CustomCallPartitioner_string backend_config;
+  JAX_CustomCallPartitioner_string mlir_module;      // out
+  JAX_CustomCallPartitioner_string* args_sharding;   // out
+  JAX_CustomCallPartitioner_string result_sharding;  // out
+} JAX_CustomCallPartitioner_Partition_Args;
+
+/// Derives the sharding of the result from those of the operands.
+typedef struct JAX_CustomCallPartitioner_InferShardingFromOperands_Args {
+  JAX_CustomCallPartitioner_version_and_error header;
+  size_t num_args;
+  JAX_CustomCallPartitioner_aval* op_args;
+  JAX_CustomCallPartitioner_string result_shape;
+  JAX_CustomCallPartitioner_string backend_config;
+  bool has_result_sharding;                          // out
+  JAX_CustomCallPartitioner_string result_sharding;  // out
+} JAX_CustomCallPartitioner_InferShardingFromOperands_Args;
+
+/// Adapts the sharding that a user of the result wants.
+typedef struct JAX_CustomCallPartitioner_PropagateUserSharding_Args {
+  JAX_CustomCallPartitioner_version_and_error header;
+  JAX_CustomCallPartitioner_string backend_config;
+  JAX_CustomCallPartitioner_string result_shape;
+  JAX_CustomCallPartitioner_string result_sharding;  // in and out
+} JAX_CustomCallPartitioner_PropagateUserSharding_Args;
+
+/// A partitioner; `dtor` frees it.
+typedef struct JAX_CustomCallPartitioner_Callbacks {
+  int64_t version;
+  void* private_data;
+  void (*dtor)(struct JAX_CustomCallPartitioner_Callbacks* data);
+  void (*partition)(struct JAX_CustomCallPartitioner_Callbacks* data,
+                    JAX_CustomCallPartitioner_Partition_Args* args);
+  void (*infer_sharding)(struct JAX_CustomCallPartitioner_Callbacks* data,
+                         JAX_CustomCallPartitioner_InferShardingFromOperands_Args* args);
+  void (*propagate_user_sharding)(struct JAX_CustomCallPartitioner_Callbacks* data,
+                                  JAX_CustomCallPartitioner_PropagateUserSharding_Args* args);
+  bool can_side_effecting_have_replicated_sharding;
+} JAX_CustomCallPartitioner_Callbacks;
+
+/// Registers the partitioner of custom calls with a target name.
+struct PJRT_Register_Custom_Partitioner_Args {
+  size_t struct_size;
+  const char* name;
+  size_t name_size;
+  JAX_CustomCallPartitioner_Callbacks* callbacks;
+};
+PJRT_FUNCTION(PJRT_Register_Custom_Partitioner, callbacks);
+
+/// Declares that custom calls with a target name are divided along their leading dimensions.
+struct PJRT_Register_Batch_Partitionable_Args {
+  size_t struct_size;
+  const char* name;
+  size_t name_size;
+};
+PJRT_FUNCTION(PJRT_Register_Batch_Partitionable, name_size);
+
+/// How to partition custom calls.
+struct PJRT_Custom_Partitioner_Extension {
+  PJRT_Extension_Base base;
+  PJRT_Register_Custom_Partitioner* register_custom_partitioner;
+  PJRT_Register_Batch_Partitionable* register_batch_partitionable;
+};
+PJRT_STRUCT(PJRT_Custom_Partitioner_Extension, register_batch_partitionable);
+
 // --- Shardings -----------------------------------------------------------------------------------
 
 /// Serialized OpSharding of each parameter, lent by the executable; null if it is not partitioned.

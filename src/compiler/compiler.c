@@ -162,6 +162,7 @@ hlo_status_t hlo_compile_run_stages(hlo_module_t* module, hlo_stage_t first, hlo
       .passes = {.env = &env,
                  .verify_each = config->verify_each,
                  .check_changed = config->verify_each,
+                 .custom_partitioner = config->custom_partitioner,
                  .dumper = dumper,
                  .trace = hlo_observer_trace(config->observer)}};
   if (config->partition_count > 1) set_partition_count(module, config->partition_count);
@@ -299,6 +300,7 @@ hlo_status_t hlo_compile(const void* bytes, size_t size_bytes, const char* file_
   executable->config.cpu = NULL;
   executable->config.layouts = NULL;
   executable->config.donated = NULL;
+  executable->config.custom_partitioner = NULL;
   executable->config.listing = NULL;
   executable->config.cache = NULL;
   executable->config.parallel = (hlo_parallel_t){0};

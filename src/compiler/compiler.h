@@ -33,6 +33,8 @@ typedef struct hlo_compile_config {
   /// Arguments that may be donated besides those that the program names; lent for the call.
   uint32_t donated_count;
   const uint32_t* donated;
+  const struct hlo_custom_partitioner* custom_partitioner;  // of custom calls, lent for the call;
+                                                            // NULL: none
   bool verify_each;     // verify after every pass, and the plans of code generation
   bool profile_steps;   // steps of programs are spans of traces and recordings
   uint64_t temporary_limit;     // bytes of temporaries that a program should not exceed; 0: none

@@ -165,6 +165,29 @@ hlo_status_t hlo_module_clone(const hlo_module_t* module, hlo_module_t** out_mod
   return hlo_ok();
 }
 
+hlo_status_t hlo_region_import(const hlo_region_t* body, hlo_value_t* const* args,
+                               hlo_node_t* place, hlo_value_t** results) {
+  hlo_module_t* to = hlo_region_module(place->parent);
+  const hlo_module_t* from = hlo_region_module(body);
+  hlo_loc_t* locs = hlo_arena_array(&to->arena, from->loc_count + 1, sizeof *locs);
+  if (!locs) return hlo_module_status(to);
+  for (uint32_t i = 0; i < from->loc_count; ++i) locs[i] = place->loc;
+  hlo_value_map_t map = {0};
+  const copier_t c = {.to = to, .from = from, .map = &map, .locs = locs, .across = true};
+  bool ok = true;
+  for (uint32_t i = 0; ok && i < body->arg_count; ++i) ok = map_value(&c, body->args[i], args[i]);
+  for (const hlo_node_t* node = body->first; ok && node != body->last; node = node->next) {
+    hlo_node_t* copy = copy_node(&c, node);
+    ok = copy != NULL;
+    if (ok) hlo_node_insert_before(place, copy);
+  }
+  for (uint32_t i = 0; ok && i < body->last->operand_count; ++i) {
+    results[i] = copy_value(&c, hlo_node_operand(body->last, i));
+  }
+  HLO_TRY(hlo_module_status(to));
+  return ok ? hlo_ok() : hlo_status_out_of_memory(0);
+}
+
 // ---- captured values
 
 static bool is_inside(const hlo_region_t* region, const hlo_node_t* node) {

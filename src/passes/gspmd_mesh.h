@@ -45,7 +45,7 @@ void hlo_gspmd_deinit(hlo_gspmd_t* gspmd);
 hlo_status_t hlo_gspmd_add(hlo_gspmd_t* gspmd, const hlo_attr_t* text) HLO_MUST_USE;
 /// Returns the entry of an attribute that was added.
 const hlo_gspmd_entry_t* hlo_gspmd_find(const hlo_gspmd_t* gspmd, const hlo_attr_t* text);
-/// Adds the meshes of all entries to the module, and one of all devices if there are none.
+/// Adds the meshes of all entries to the module; at least one, of all devices.
 hlo_status_t hlo_gspmd_create_meshes(hlo_gspmd_t* gspmd) HLO_MUST_USE;
 
 /// Returns the sharding of Shardy for a value of `rank` dimensions; NULL for one that leaves

@@ -68,6 +68,8 @@ typedef struct hlo_pass_options {
   void (*after)(void* context, const hlo_pass_stats_t* stats, const hlo_module_t* module);
   void* after_context;
   const hlo_pass_set_t* more;  // passes of another layer that lists may name; may be NULL
+  /// Partitions custom calls (ir/custom_partitioner.h); lent, NULL: nobody does.
+  const struct hlo_custom_partitioner* custom_partitioner;
   hlo_dumper_t* dumper;  // writes the module after every pass; may be NULL
   hlo_trace_t* trace;    // gets a span per pass; may be NULL
 } hlo_pass_options_t;

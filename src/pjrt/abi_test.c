@@ -17,9 +17,9 @@
 /// The counts of API 0.114, since an empty table would check nothing.
 static void test_the_table_is_whole(void** state) {
   (void)state;
-  assert_int_equal(ABI_STRUCTS, 265);
-  assert_int_equal(ABI_FIELD_FACTS, 3098);
-  assert_int_equal(ABI_ENUMERATORS, 358);
+  assert_int_equal(ABI_STRUCTS, 268);
+  assert_int_equal(ABI_FIELD_FACTS, 3118);
+  assert_int_equal(ABI_ENUMERATORS, 361);
 }
 
 int main(void) {

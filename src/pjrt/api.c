@@ -45,10 +45,18 @@ static const PJRT_Shardings_Extension shardings = {
         entry_Shardings_PJRT_Executable_OutputShardings,
 };
 
+static const PJRT_Custom_Partitioner_Extension custom_partitioners = {
+    .base = {.struct_size = sizeof(PJRT_Custom_Partitioner_Extension),
+             .type = PJRT_Extension_Type_Custom_Partitioner,
+             .next = (PJRT_Extension_Base*)&shardings.base},
+    .register_custom_partitioner = entry_Register_Custom_Partitioner,
+    .register_batch_partitionable = entry_Register_Batch_Partitionable,
+};
+
 static const PJRT_FFI_Extension ffi = {
     .base = {.struct_size = sizeof(PJRT_FFI_Extension),
              .type = PJRT_Extension_Type_FFI,
-             .next = (PJRT_Extension_Base*)&shardings.base},
+             .next = (PJRT_Extension_Base*)&custom_partitioners.base},
     .type_register = entry_FFI_Type_Register,
     .user_data_add = entry_FFI_UserData_Add,
     .register_handler = entry_FFI_Register_Handler,

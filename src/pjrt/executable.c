@@ -6,6 +6,7 @@
 #include "frontend/hlo/hlo.h"
 #include "ir/op_sharding.h"
 #include "ir/print.h"
+#include "pjrt/custom_partitioner.h"
 #include "pjrt/objects.h"
 
 // --- Wrappers ------------------------------------------------------------------------------------
@@ -175,6 +176,7 @@ void hlo_pjrt_compile_config(const hlo_pjrt_settings_t* settings, const char* ma
                              const hlo_compile_options_t* options, hlo_compile_config_t* config) {
   hlo_compile_config_read(&settings->config, &settings->observer, config);
   config->cache = settings->cache;
+  config->custom_partitioner = hlo_pjrt_custom_partitioners();
   if (settings->client) config->parallel = hlo_client_parallel(settings->client);
   if (options->unknown_debug_option_count != 0) {
     HLO_LOG(&settings->observer.log, INFO,

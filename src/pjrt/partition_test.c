@@ -2,8 +2,7 @@
 // Programs for several partitions through the PJRT C API: shardings, devices, launches, donation.
 #include <string.h>
 
-#include "base/wire.h"
-#include "pjrt/test_util.h"
+#include "pjrt/partition_test_util.h"
 
 enum { PARTITIONS = 4, ROWS = 8, COLUMNS = 2, ROWS_OF_DEVICE = ROWS / PARTITIONS };
 
@@ -17,33 +16,10 @@ static int tear_down(void** state) {
   return 0;
 }
 
-// CompileOptionsProto: one replica of PARTITIONS partitions, on these devices.
-static hlo_strbuf_t options_of(const int* devices) {
-  hlo_strbuf_t out = {0};
-  const size_t options = hlo_wire_begin(&out, 3);
-  hlo_wire_put_int(&out, 4, 1);
-  hlo_wire_put_int(&out, 5, PARTITIONS);
-  hlo_wire_put_int(&out, 6, 1);
-  const size_t assignment = hlo_wire_begin(&out, 9);
-  hlo_wire_put_int(&out, 1, 1);
-  hlo_wire_put_int(&out, 2, PARTITIONS);
-  for (int i = 0; i < PARTITIONS; ++i) {
-    const int64_t id = devices[i];
-    const size_t computation = hlo_wire_begin(&out, 3);
-    const size_t ids = hlo_wire_begin(&out, 1);
-    hlo_wire_put_varint(&out, (uint64_t)id);
-    hlo_wire_end(&out, ids);
-    hlo_wire_end(&out, computation);
-  }
-  hlo_wire_end(&out, assignment);
-  hlo_wire_end(&out, options);
-  return out;
-}
-
 static const int natural_order[PARTITIONS] = {0, 1, 2, 3}, reverse_order[PARTITIONS] = {3, 2, 1, 0};
 
 static PJRT_LoadedExecutable* compile(PJRT_Client* client, const char* text, const int* devices) {
-  hlo_strbuf_t options = options_of(devices);
+  hlo_strbuf_t options = hlo_test_partition_options_on(PARTITIONS, devices);
   const PJRT_Program program = hlo_test_program_of(text);
   PJRT_Client_Compile_Args args = ARGS(Client_Compile, .client = client, .program = &program,
                                        .compile_options = hlo_strbuf_text(&options),

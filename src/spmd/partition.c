@@ -380,6 +380,7 @@ static hlo_status_t partition_node(hlo_partitioner_t* p, hlo_node_t* node) {
       return hlo_node_unimplemented(node, "a call that cannot be inlined, in a partitioned program");
     case HLO_OP_custom_call: {
       int64_t device;
+      if (hlo_is_custom_partitioned(p, node)) return hlo_partition_custom(p, node);
       HLO_TRY(hlo_find_single_device(p, node, &device));
       return device >= 0 ? hlo_partition_on_device(p, node, device) : hlo_partition_op(p, node);
     }

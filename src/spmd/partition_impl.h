@@ -7,6 +7,7 @@
 // necessary, and enter their results under the specs they come in.
 #pragma once
 
+#include "ir/op_sharding.h"
 #include "passes/build.h"
 #include "spmd/spmd.h"
 
@@ -67,6 +68,23 @@ hlo_status_t hlo_find_single_device(hlo_partitioner_t* p, const hlo_node_t* node
 /// Builds a custom call that one device makes for all.
 hlo_status_t hlo_partition_on_device(hlo_partitioner_t* p, hlo_node_t* node,
                                      int64_t device) HLO_MUST_USE;
+
+// ---- partition_custom.c
+
+/// Returns the form of a spec in GSPMD.
+/// errors : RESOURCE_EXHAUSTED
+hlo_status_t hlo_spec_to_op_sharding(hlo_spmd_t* spmd, const hlo_spec_t* spec,
+                                     hlo_op_sharding_t* out) HLO_MUST_USE;
+/// Returns the spec of a value with `rank` dimensions that a sharding of GSPMD means.
+/// errors : INVALID_ARGUMENT (of another rank or number of devices), UNIMPLEMENTED (tiles that are
+/// no axes of the grid), RESOURCE_EXHAUSTED
+hlo_status_t hlo_spec_from_op_sharding(hlo_spmd_t* spmd, const hlo_op_sharding_t* sharding,
+                                       uint32_t rank, const hlo_spec_t** out_spec) HLO_MUST_USE;
+
+/// Returns true for a custom call that the application partitions.
+bool hlo_is_custom_partitioned(const hlo_partitioner_t* p, const hlo_node_t* node);
+/// Builds what the application computes for it on one device.
+hlo_status_t hlo_partition_custom(hlo_partitioner_t* p, hlo_node_t* node) HLO_MUST_USE;
 
 // ---- reshard.c
 

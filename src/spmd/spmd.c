@@ -270,6 +270,8 @@ hlo_status_t hlo_pass_partition(hlo_pass_ctx_t* ctx, hlo_module_t* module) {
   HLO_TRY(hlo_devices_argument(ctx, module, &count));
   hlo_spmd_t spmd;
   hlo_status_t status = hlo_spmd_init(&spmd, module, count);
+  spmd.custom_partitioner = ctx->options->custom_partitioner;
+  if (hlo_status_is_ok(status)) status = hlo_spmd_state_rules(&spmd);
   if (hlo_status_is_ok(status)) status = hlo_spmd_propagate(&spmd);
   if (hlo_status_is_ok(status)) status = hlo_spmd_partition(&spmd);
   hlo_spmd_deinit(&spmd);

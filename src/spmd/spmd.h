@@ -16,6 +16,7 @@ typedef struct hlo_spmd {
   hlo_map_t manual_axes;           // by manual computation
   const hlo_spec_t** value_specs;  // by value->index; NULL: not decided, which means replicated
   uint32_t value_capacity;
+  const struct hlo_custom_partitioner* custom_partitioner;  // lent; NULL: none
 } hlo_spmd_t;
 
 hlo_status_t hlo_spmd_init(hlo_spmd_t* spmd, hlo_module_t* module,
@@ -55,6 +56,9 @@ hlo_status_t hlo_spmd_own_manual_axes(hlo_spmd_t* spmd, const hlo_node_t* node,
 hlo_status_t hlo_spmd_manual_axes(hlo_spmd_t* spmd, const hlo_region_t* region,
                                   hlo_axis_set_t* out_axes) HLO_MUST_USE;
 
+/// States the rules of custom calls that spmd->custom_partitioner describes. (partition_custom.c)
+/// errors : RESOURCE_EXHAUSTED
+hlo_status_t hlo_spmd_state_rules(hlo_spmd_t* spmd) HLO_MUST_USE;
 /// Decides the spec of every value from the shardings that the program states: arguments, results,
 /// constraints, manual computations. (propagate.c)
 /// errors : INVALID_ARGUMENT (a sharding that does not fit its value), UNIMPLEMENTED,
