@@ -9,14 +9,14 @@
 
 // ---- the place of a device
 
-static hlo_value_t* build_s32(hlo_partitioner_t* p, int64_t value) {
+hlo_value_t* hlo_build_s32(hlo_partitioner_t* p, int64_t value) {
   const hlo_type_t* type = hlo_type_tensor(p->module, HLO_DTYPE_S32, 0, NULL);
   return type ? hlo_build_integers(p->at, type, &value) : NULL;
 }
 
 hlo_value_t* hlo_scaled_index(hlo_partitioner_t* p, hlo_value_t* index, int64_t factor) {
   if (!index || factor == 1) return index;
-  return hlo_build_binary(p->at, HLO_OP_multiply, index, build_s32(p, factor));
+  return hlo_build_binary(p->at, HLO_OP_multiply, index, hlo_build_s32(p, factor));
 }
 
 // Returns the position of this device in the grid.
@@ -42,7 +42,7 @@ static hlo_value_t* build_position(hlo_partitioner_t* p) {
 }
 
 hlo_value_t* hlo_axis_index(hlo_partitioner_t* p, const uint8_t* axes, uint32_t count) {
-  if (!count) return build_s32(p, 0);
+  if (!count) return hlo_build_s32(p, 0);
   hlo_value_t *position = build_position(p), *sum = NULL;
   int64_t scale = hlo_grid_size(p->grid, axes, count);
   for (uint32_t i = 0; i < count && position;) {
@@ -54,9 +54,9 @@ hlo_value_t* hlo_axis_index(hlo_partitioner_t* p, const uint8_t* axes, uint32_t 
     }
     scale /= size;
     hlo_value_t* index = position;
-    if (stride > 1) index = hlo_build_binary(p->at, HLO_OP_divide, index, build_s32(p, stride));
+    if (stride > 1) index = hlo_build_binary(p->at, HLO_OP_divide, index, hlo_build_s32(p, stride));
     if (stride * size < p->grid->device_count) {
-      index = hlo_build_binary(p->at, HLO_OP_remainder, index, build_s32(p, size));
+      index = hlo_build_binary(p->at, HLO_OP_remainder, index, hlo_build_s32(p, size));
     }
     index = hlo_scaled_index(p, index, scale);
     sum = sum && index ? hlo_build_binary(p->at, HLO_OP_add, sum, index) : index;
@@ -151,15 +151,13 @@ hlo_value_t* hlo_build_all_to_all(hlo_partitioner_t* p, hlo_value_t* local, uint
 
 // Fills in a region that applies one binary op.
 static bool build_body(hlo_partitioner_t* p, hlo_node_t* node, hlo_op_t reducer) {
-  const hlo_type_t* scalar =
-      hlo_type_with_dims(p->module, hlo_node_operand_type(node, 0), 0, NULL);
+  const hlo_type_t* scalar = hlo_type_with_dims(p->module, hlo_node_operand_type(node, 0), 0, NULL);
   if (!scalar) return false;
   hlo_value_t* args[] = {hlo_region_add_arg(node->regions[0], scalar),
                          hlo_region_add_arg(node->regions[0], scalar)};
   hlo_node_t* end = hlo_node_create(
-      p->module,
-      &(hlo_node_spec_t){
-          .op = HLO_OP_return, .loc = node->loc, .operand_count = 1, .operands = args});
+      p->module, &(hlo_node_spec_t){
+                     .op = HLO_OP_return, .loc = node->loc, .operand_count = 1, .operands = args});
   if (hlo_node_is_poison(end)) return false;
   hlo_region_append(node->regions[0], end);
   hlo_value_t* result = hlo_build_binary(end, reducer, args[0], args[1]);
@@ -167,8 +165,7 @@ static bool build_body(hlo_partitioner_t* p, hlo_node_t* node, hlo_op_t reducer)
   return result != NULL;
 }
 
-// Fills in a copy of another op's body.
-static hlo_status_t copy_body(hlo_partitioner_t* p, hlo_node_t* node, const hlo_region_t* body) {
+hlo_status_t hlo_copy_body(hlo_partitioner_t* p, hlo_node_t* node, const hlo_region_t* body) {
   hlo_value_t** args = hlo_arena_array(&p->spmd->arena, body->arg_count, sizeof *args);
   const hlo_node_t* end = hlo_region_terminator(body);
   if (!args || !end) return hlo_arena_status(&p->spmd->arena);
@@ -176,8 +173,8 @@ static hlo_status_t copy_body(hlo_partitioner_t* p, hlo_node_t* node, const hlo_
     args[i] = hlo_region_add_arg(node->regions[0], body->args[i]->type);
     if (!args[i]) return hlo_module_status(p->module);
   }
-  hlo_node_t* copy = hlo_node_create(
-      p->module, &(hlo_node_spec_t){.op = HLO_OP_return, .loc = end->loc});
+  hlo_node_t* copy =
+      hlo_node_create(p->module, &(hlo_node_spec_t){.op = HLO_OP_return, .loc = end->loc});
   if (hlo_node_is_poison(copy)) return hlo_module_status(p->module);
   hlo_region_append(node->regions[0], copy);
   hlo_splicer_t splicer = {.arena = &p->spmd->arena};
@@ -187,18 +184,18 @@ static hlo_status_t copy_body(hlo_partitioner_t* p, hlo_node_t* node, const hlo_
   for (uint32_t i = 0; i < end->operand_count; ++i) {
     results[i] = hlo_splice_result(&splicer, body, i);
   }
-  hlo_node_t* whole = hlo_node_create(
-      p->module, &(hlo_node_spec_t){.op = HLO_OP_return,
-                                    .loc = end->loc,
-                                    .operand_count = end->operand_count,
-                                    .operands = results});
+  hlo_node_t* whole =
+      hlo_node_create(p->module, &(hlo_node_spec_t){.op = HLO_OP_return,
+                                                    .loc = end->loc,
+                                                    .operand_count = end->operand_count,
+                                                    .operands = results});
   if (hlo_node_is_poison(whole)) return hlo_module_status(p->module);
   hlo_node_insert_before(copy, whole);
   hlo_node_erase(copy);
   return hlo_ok();
 }
 
-static uint32_t list_axes(const hlo_grid_t* grid, hlo_axis_set_t set, uint8_t* axes) {
+uint32_t hlo_list_axes(const hlo_grid_t* grid, hlo_axis_set_t set, uint8_t* axes) {
   uint32_t count = 0;
   for (uint32_t a = 0; a < grid->axis_count; ++a) {
     if (set & hlo_axis_bit(a)) axes[count++] = (uint8_t)a;
@@ -210,7 +207,7 @@ hlo_status_t hlo_build_all_reduce(hlo_partitioner_t* p, uint32_t value_count,
                                   hlo_value_t* const* values, hlo_axis_set_t axes, hlo_op_t reducer,
                                   const hlo_region_t* body, hlo_value_t** results) {
   uint8_t list[HLO_GRID_AXES_MAX];
-  uint32_t count = list_axes(p->grid, axes, list);
+  uint32_t count = hlo_list_axes(p->grid, axes, list);
   if (!count) {
     memcpy(results, values, value_count * sizeof *results);
     return hlo_ok();
@@ -235,7 +232,7 @@ hlo_status_t hlo_build_all_reduce(hlo_partitioner_t* p, uint32_t value_count,
   if (hlo_node_is_poison(node)) return hlo_module_status(p->module);
   hlo_node_insert_before(p->at, node);
   for (uint32_t i = 0; i < value_count; ++i) results[i] = &node->results[i];
-  if (reducer == HLO_OP_COUNT) return copy_body(p, node, body);
+  if (reducer == HLO_OP_COUNT) return hlo_copy_body(p, node, body);
   return build_body(p, node, reducer) ? hlo_ok() : hlo_module_status(p->module);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private to the partitioner: partition.c walks the program, partition_ops.c rewrites single ops,
-// reshard.c changes how a value lies on the devices, partition_collectives.c builds what they exchange.
+// Private to the partitioner: partition.c walks the program, partition_ops.c rewrites single ops
+// with partition_index.c and partition_reduce.c, reshard.c changes how a value lies on the devices,
+// partition_collectives.c builds what they exchange.
 //
 // Every value of the program ("global") has one or several local values: what a device computes for
 // it under some spec. Ops ask for their operands under the specs they need, which reshards where
@@ -23,12 +24,18 @@ typedef struct hlo_partitioner {
   hlo_spmd_t* spmd;
   hlo_module_t* module;
   const hlo_grid_t* grid;
-  hlo_node_t* at;           // new nodes are built before it
-  int64_t next_channel;     // of collectives
-  uint32_t first_new_node;  // index of the first local node
+  hlo_node_t* at;              // new nodes are built before it
+  int64_t next_channel;        // of collectives
+  uint32_t first_new_node;     // index of the first local node
   hlo_local_value_t** locals;  // by index of the global value
   uint32_t local_capacity;
 } hlo_partitioner_t;
+
+/// Returns why memory is exhausted, or OK.
+static inline hlo_status_t hlo_partitioner_status(const hlo_partitioner_t* p) {
+  HLO_TRY(hlo_module_status(p->module));
+  return hlo_arena_status(&p->spmd->arena);
+}
 
 // All functions below that return values return NULL when memory is exhausted, which the module or
 // the arena of spmd records, and accept NULL values.
@@ -51,6 +58,51 @@ const hlo_type_t* hlo_local_type(hlo_partitioner_t* p, const hlo_type_t* type,
 /// Partitions the ops of a region in order, up to its terminator, before p->at if that is set, else
 /// in their places.
 hlo_status_t hlo_partition_body(hlo_partitioner_t* p, hlo_region_t* body) HLO_MUST_USE;
+
+/// How the local form of one op is built.
+typedef struct hlo_op_plan {
+  hlo_partitioner_t* p;
+  hlo_node_t* node;
+  const hlo_sharding_rule_t* rule;
+  hlo_dim_axes_t* factors;   // axes by factor
+  bool* is_divisible;        // by factor
+  hlo_axis_set_t used;       // axes of any factor
+  const hlo_spec_t** specs;  // by tensor
+  hlo_axis_set_t sums;       // axes over which results are partial
+  hlo_value_t* mask;         // of a gather: which slices are of the device's part
+} hlo_op_plan_t;
+
+/// Returns the spec with other axes of one dimension.
+const hlo_spec_t* hlo_spec_with_dim(hlo_partitioner_t* p, const hlo_spec_t* spec, uint32_t dim,
+                                    const uint8_t* axes, uint32_t count);
+
+// ---- partition_index.c: ops that find elements by indices
+
+/// Clears is_divisible of factors of a gather or scatter that cannot be divided.
+void hlo_restrict_index_factors(hlo_op_plan_t* plan);
+/// Changes local operands: indices count from the first element of a device's part.
+hlo_status_t hlo_fit_indices(hlo_op_plan_t* plan, hlo_value_t** operands) HLO_MUST_USE;
+/// Returns the result of the local gather with the identity of sums for other devices' elements.
+hlo_value_t* hlo_mask_gathered(hlo_op_plan_t* plan, hlo_value_t* result);
+/// Builds the local form of slices whose position is known when the program runs.
+hlo_status_t hlo_partition_dynamic_slice(hlo_op_plan_t* plan) HLO_MUST_USE;
+hlo_status_t hlo_partition_update_slice(hlo_op_plan_t* plan) HLO_MUST_USE;
+
+// ---- partition_reduce.c: results that are partial
+
+/// Returns true if partial results can be combined.
+bool hlo_can_combine(const hlo_op_plan_t* plan);
+/// Changes local operands such that initial values count once.
+hlo_status_t hlo_fit_initial_values(hlo_op_plan_t* plan, hlo_value_t** operands) HLO_MUST_USE;
+/// Enters results that are partial over plan->sums; `body`: the region of the local op or NULL.
+hlo_status_t hlo_combine_results(hlo_op_plan_t* plan, const hlo_region_t* body,
+                                 hlo_value_t* const* results) HLO_MUST_USE;
+/// Returns a value of `type` that changes nothing when it is combined by an op: -0 for sums of
+/// floats, and so on. NULL for ops without one, too; see hlo_has_identity().
+hlo_value_t* hlo_build_identity(hlo_partitioner_t* p, hlo_op_t op, const hlo_type_t* type);
+bool hlo_has_identity(hlo_op_t op, const hlo_type_t* type);
+/// Returns a scalar predicate: true on the devices at index 0 along all axes of a set.
+hlo_value_t* hlo_build_is_first(hlo_partitioner_t* p, hlo_axis_set_t axes);
 
 // ---- partition_ops.c
 
@@ -110,6 +162,13 @@ hlo_value_t* hlo_build_all_to_all(hlo_partitioner_t* p, hlo_value_t* local, uint
 hlo_status_t hlo_build_all_reduce(hlo_partitioner_t* p, uint32_t value_count,
                                   hlo_value_t* const* values, hlo_axis_set_t axes, hlo_op_t reducer,
                                   const hlo_region_t* body, hlo_value_t** results) HLO_MUST_USE;
+/// Fills in the empty region of a node with a copy of another op's body.
+hlo_status_t hlo_copy_body(hlo_partitioner_t* p, hlo_node_t* node,
+                           const hlo_region_t* body) HLO_MUST_USE;
+/// Returns the number of axes in a set, and lists them in order.
+uint32_t hlo_list_axes(const hlo_grid_t* grid, hlo_axis_set_t set, uint8_t* axes);
+/// Returns a scalar of type s32.
+hlo_value_t* hlo_build_s32(hlo_partitioner_t* p, int64_t value);
 /// Sums over axes and leaves each device its part along `dim`.
 hlo_value_t* hlo_build_reduce_scatter(hlo_partitioner_t* p, hlo_value_t* local, uint32_t dim,
                                       const uint8_t* axes, uint32_t count);

@@ -10,11 +10,6 @@
 #include "ir/clone.h"
 #include "spmd/partition_impl.h"
 
-static hlo_status_t memory_status(const hlo_partitioner_t* p) {
-  HLO_TRY(hlo_module_status(p->module));
-  return hlo_arena_status(&p->spmd->arena);
-}
-
 static hlo_value_t* tensor_value(const hlo_node_t* node, uint32_t i) {
   return i < node->operand_count ? hlo_node_operand(node, i)
                                  : &node->results[i - node->operand_count];
@@ -22,18 +17,20 @@ static hlo_value_t* tensor_value(const hlo_node_t* node, uint32_t i) {
 
 // ---- the axes of factors
 
-typedef struct op_plan {
-  hlo_partitioner_t* p;
-  hlo_node_t* node;
-  const hlo_sharding_rule_t* rule;
-  hlo_dim_axes_t* factors;   // axes by factor
-  hlo_axis_set_t used;
-  const hlo_spec_t** specs;  // by tensor
-  hlo_axis_set_t sums;       // axes of reduction factors
-} op_plan_t;
+const hlo_spec_t* hlo_spec_with_dim(hlo_partitioner_t* p, const hlo_spec_t* spec, uint32_t dim,
+                                    const uint8_t* axes, uint32_t count) {
+  hlo_dim_axes_t dims[HLO_RANK_MAX];
+  for (uint32_t d = 0; spec && d < spec->rank; ++d) {
+    const uint8_t* list = axes;
+    dims[d].count = d == dim ? count : hlo_spec_dim(spec, d, &list);
+    if (dims[d].count) memcpy(dims[d].axes, list, dims[d].count);
+  }
+  return spec ? hlo_spec_make(p->spmd, spec->rank, dims, spec->unreduced) : NULL;
+}
 
 // Appends to a factor's axes those of a list that continue it.
-static void extend_factor(op_plan_t* plan, uint32_t factor, const uint8_t* axes, uint32_t count) {
+static void extend_factor(hlo_op_plan_t* plan, uint32_t factor, const uint8_t* axes,
+                          uint32_t count) {
   hlo_dim_axes_t* have = &plan->factors[factor];
   if (count <= have->count || memcmp(have->axes, axes, have->count) != 0) return;
   for (uint32_t i = have->count; i < count; ++i) {
@@ -43,15 +40,44 @@ static void extend_factor(op_plan_t* plan, uint32_t factor, const uint8_t* axes,
   }
 }
 
-// Returns true if partial results of reduction factors can be combined by an all_reduce, which
-// reduces each value on its own.
-static bool can_combine(const op_plan_t* plan) {
-  if (plan->rule->reducer != HLO_OP_COUNT) return true;
-  return plan->node->region_count == 1 && plan->node->regions[0]->arg_count == 2;
+// A spatial dimension of a convolution can be a sum over devices if one window is all of it.
+static void restrict_spatial_factors(hlo_op_plan_t* plan) {
+  const hlo_node_t* node = plan->node;
+  const hlo_ints_t in = hlo_node_ints(node, HLO_ATTR_input_spatial_dimensions);
+  const hlo_ints_t kernel = hlo_node_ints(node, HLO_ATTR_kernel_spatial_dimensions);
+  const hlo_ints_t padding = hlo_node_ints(node, HLO_ATTR_padding);
+  const hlo_attr_t* reversal = hlo_node_attr(node, HLO_ATTR_window_reversal);
+  for (uint32_t i = 0; i < in.count; ++i) {
+    const int64_t size = hlo_node_operand_type(node, 0)->dims[in.values[i]];
+    const bool is_whole = size == hlo_node_operand_type(node, 1)->dims[kernel.values[i]] &&
+                          hlo_ints_at(padding, 2 * i, 0) == 0 &&
+                          hlo_ints_at(padding, 2 * i + 1, 0) == 0 &&
+                          hlo_node_attr_item(node, HLO_ATTR_lhs_dilation, i, 1) == 1 &&
+                          hlo_node_attr_item(node, HLO_ATTR_rhs_dilation, i, 1) == 1 &&
+                          (!reversal || i >= reversal->count || !reversal->values[i]);
+    const hlo_dim_factors_t* dim = &plan->rule->dims[1][kernel.values[i]];
+    for (uint32_t k = 0; !is_whole && k < dim->count; ++k)
+      plan->is_divisible[dim->factors[k]] = false;
+  }
+}
+
+// Decides which factors may be divided.
+static void find_divisible_factors(hlo_op_plan_t* plan) {
+  for (uint32_t f = 0; f < plan->rule->factor_count; ++f) {
+    const hlo_factor_kind_t kind = plan->rule->factors[f].kind;
+    plan->is_divisible[f] =
+        kind == HLO_FACTOR_PASS_THROUGH || (kind == HLO_FACTOR_REDUCTION && hlo_can_combine(plan));
+    // The bits are those of the whole result.
+    if (plan->node->op == HLO_OP_rng_bit_generator) plan->is_divisible[f] = false;
+  }
+  if (plan->node->op == HLO_OP_convolution) restrict_spatial_factors(plan);
+  if (plan->node->op == HLO_OP_gather || plan->node->op == HLO_OP_scatter) {
+    hlo_restrict_index_factors(plan);
+  }
 }
 
 // Divides the axes of a dimension among its factors, major to minor.
-static void offer_dim(op_plan_t* plan, const hlo_dim_factors_t* dim, const uint8_t* axes,
+static void offer_dim(hlo_op_plan_t* plan, const hlo_dim_factors_t* dim, const uint8_t* axes,
                       uint32_t count) {
   for (uint32_t k = 0; k < dim->count && count; ++k) {
     const hlo_factor_t* factor = &plan->rule->factors[dim->factors[k]];
@@ -60,17 +86,14 @@ static void offer_dim(op_plan_t* plan, const hlo_dim_factors_t* dim, const uint8
     while (taken < count && factor->size % (parts * plan->p->grid->sizes[axes[taken]]) == 0) {
       parts *= plan->p->grid->sizes[axes[taken++]];
     }
-    const bool is_divisible =
-        factor->kind == HLO_FACTOR_PASS_THROUGH ||
-        (factor->kind == HLO_FACTOR_REDUCTION && can_combine(plan));
-    if (is_divisible) extend_factor(plan, dim->factors[k], axes, taken);
+    if (plan->is_divisible[dim->factors[k]]) extend_factor(plan, dim->factors[k], axes, taken);
     if (parts != factor->size) return;
     axes += taken;
     count -= taken;
   }
 }
 
-static void offer_tensor(op_plan_t* plan, uint32_t tensor) {
+static void offer_tensor(hlo_op_plan_t* plan, uint32_t tensor) {
   const hlo_value_t* value = tensor_value(plan->node, tensor);
   const hlo_dim_factors_t* dims = plan->rule->dims[tensor];
   if (!dims || !hlo_type_is_tensor(value->type)) return;
@@ -83,7 +106,7 @@ static void offer_tensor(op_plan_t* plan, uint32_t tensor) {
 }
 
 // A minor factor may be divided only where the factors before it are in parts of one element.
-static bool drop_minor_factors(op_plan_t* plan) {
+static bool drop_minor_factors(hlo_op_plan_t* plan) {
   bool dropped = false;
   for (uint32_t t = 0; t < plan->rule->tensor_count; ++t) {
     const hlo_type_t* type = hlo_node_type(plan->node, t);
@@ -105,7 +128,7 @@ static bool drop_minor_factors(op_plan_t* plan) {
 }
 
 // Calls offer_tensor() for the largest tensors first, operands after results of their size.
-static void offer_tensors(op_plan_t* plan) {
+static void offer_tensors(hlo_op_plan_t* plan) {
   const uint32_t count = plan->rule->tensor_count, operands = plan->node->operand_count;
   int64_t last_size = INT64_MAX;
   uint32_t last = UINT32_MAX;
@@ -116,9 +139,9 @@ static void offer_tensors(op_plan_t* plan) {
       const uint32_t t = (k + operands) % count;  // results first
       const hlo_type_t* type = hlo_node_type(plan->node, t);
       const int64_t size = hlo_type_is_tensor(type) ? hlo_type_element_count(type) : 0;
-      const bool is_left = size < last_size ||
-                           (size == last_size && (t + count - operands) % count >
-                                                     (last + count - operands) % count);
+      const bool is_left =
+          size < last_size ||
+          (size == last_size && (t + count - operands) % count > (last + count - operands) % count);
       if (turn && !is_left) continue;
       if (size > best_size) {
         best_size = size;
@@ -132,7 +155,7 @@ static void offer_tensors(op_plan_t* plan) {
   }
 }
 
-static hlo_status_t make_specs(op_plan_t* plan) {
+static hlo_status_t make_specs(hlo_op_plan_t* plan) {
   const hlo_sharding_rule_t* rule = plan->rule;
   for (uint32_t t = 0; t < rule->tensor_count; ++t) {
     const hlo_type_t* type = hlo_node_type(plan->node, t);
@@ -147,7 +170,7 @@ static hlo_status_t make_specs(op_plan_t* plan) {
       }
     }
     plan->specs[t] = hlo_spec_make(plan->p->spmd, rank, dims, 0);
-    if (!plan->specs[t]) return memory_status(plan->p);
+    if (!plan->specs[t]) return hlo_partitioner_status(plan->p);
   }
   for (uint32_t f = 0; f < rule->factor_count; ++f) {
     if (rule->factors[f].kind != HLO_FACTOR_REDUCTION) continue;
@@ -158,22 +181,25 @@ static hlo_status_t make_specs(op_plan_t* plan) {
   return hlo_ok();
 }
 
-static hlo_status_t plan_op(op_plan_t* plan) {
+static hlo_status_t plan_op(hlo_op_plan_t* plan) {
   hlo_arena_t* arena = &plan->p->spmd->arena;
   const uint32_t tensors = plan->node->operand_count + plan->node->result_count;
   plan->specs = hlo_arena_array(arena, tensors, sizeof *plan->specs);
-  if (!plan->specs) return memory_status(plan->p);
+  if (!plan->specs) return hlo_partitioner_status(plan->p);
   if (!plan->rule) {
     for (uint32_t t = 0; t < tensors; ++t) {
       const hlo_type_t* type = hlo_node_type(plan->node, t);
-      plan->specs[t] = hlo_spec_replicated(plan->p->spmd, hlo_type_is_tensor(type) ? type->rank : 0);
-      if (!plan->specs[t]) return memory_status(plan->p);
+      plan->specs[t] =
+          hlo_spec_replicated(plan->p->spmd, hlo_type_is_tensor(type) ? type->rank : 0);
+      if (!plan->specs[t]) return hlo_partitioner_status(plan->p);
     }
     return hlo_ok();
   }
   plan->factors =
       hlo_arena_alloc_zeroed(arena, (plan->rule->factor_count + 1) * sizeof *plan->factors);
-  if (!plan->factors) return memory_status(plan->p);
+  plan->is_divisible = hlo_arena_array(arena, plan->rule->factor_count, sizeof(bool));
+  if (!plan->factors || !plan->is_divisible) return hlo_partitioner_status(plan->p);
+  find_divisible_factors(plan);
   offer_tensors(plan);
   while (drop_minor_factors(plan)) continue;
   return make_specs(plan);
@@ -192,24 +218,26 @@ static void set_sizes(hlo_partitioner_t* p, hlo_node_t* local, hlo_attr_id_t id,
   hlo_node_set_attr(local, id, hlo_attr_ints(p->module, rank, values));
 }
 
-static void divide_groups(hlo_partitioner_t* p, hlo_node_t* local, hlo_attr_id_t count_id,
-                          hlo_attr_id_t dim_id, const hlo_spec_t* spec) {
+// The groups are the major factor of a dimension of the input.
+static void divide_groups(hlo_op_plan_t* plan, hlo_node_t* local, hlo_attr_id_t count_id,
+                          hlo_attr_id_t dim_id) {
+  hlo_partitioner_t* p = plan->p;
   const int64_t count = hlo_node_attr_int(local, count_id, 1);
   if (count == 1) return;
   const int64_t dim = hlo_node_attr_int(local, dim_id, 0);
-  const int64_t parts = hlo_spec_parts(p->grid, spec, (uint32_t)dim);
+  const hlo_dim_axes_t* axes = &plan->factors[plan->rule->dims[0][dim].factors[0]];
+  const int64_t parts = hlo_grid_size(p->grid, axes->axes, axes->count);
   hlo_node_set_attr(local, count_id, hlo_attr_int(p->module, HLO_DTYPE_S64, count / parts));
 }
 
 // Changes attributes that state sizes of dimensions.
-static void fit_attrs(op_plan_t* plan, hlo_node_t* local) {
+static void fit_attrs(hlo_op_plan_t* plan, hlo_node_t* local) {
   hlo_partitioner_t* p = plan->p;
   const hlo_type_t* in = local->operand_count ? hlo_node_operand_type(local, 0) : NULL;
   switch (local->op) {
     case HLO_OP_slice:
       set_sizes(p, local, HLO_ATTR_limit_indices, plan->specs[0], in->dims, in->rank);
       break;
-    case HLO_OP_dynamic_slice:
     case HLO_OP_gather:
       // A divided dimension is either sliced as a whole, or an element of it is.
       {
@@ -222,10 +250,8 @@ static void fit_attrs(op_plan_t* plan, hlo_node_t* local) {
       }
       break;
     case HLO_OP_convolution:
-      divide_groups(p, local, HLO_ATTR_feature_group_count, HLO_ATTR_input_feature_dimension,
-                    plan->specs[0]);
-      divide_groups(p, local, HLO_ATTR_batch_group_count, HLO_ATTR_input_batch_dimension,
-                    plan->specs[0]);
+      divide_groups(plan, local, HLO_ATTR_feature_group_count, HLO_ATTR_input_feature_dimension);
+      divide_groups(plan, local, HLO_ATTR_batch_group_count, HLO_ATTR_input_batch_dimension);
       break;
     default: break;
   }
@@ -256,7 +282,7 @@ static hlo_status_t take_capture(void* context, hlo_node_t* node) {
     hlo_value_t* value = hlo_node_operand(node, i);
     if (value->index >= p->local_capacity || !p->locals[value->index]) continue;
     hlo_value_t* local = hlo_local_get_whole(p, value);
-    if (!local) return memory_status(p);
+    if (!local) return hlo_partitioner_status(p);
     hlo_node_set_operand(node, i, local);
   }
   return hlo_ok();
@@ -274,29 +300,34 @@ static hlo_status_t move_bodies(hlo_partitioner_t* p, hlo_node_t* node, hlo_node
   return hlo_ok();
 }
 
-static hlo_status_t build_local(op_plan_t* plan, hlo_node_t** out_local) {
+static hlo_status_t build_local(hlo_op_plan_t* plan, hlo_node_t** out_local) {
   hlo_partitioner_t* p = plan->p;
   hlo_node_t* node = plan->node;
   const uint32_t operands = node->operand_count, results = node->result_count;
   hlo_value_t** values = hlo_arena_array(&p->spmd->arena, operands, sizeof *values);
   const hlo_type_t** types = hlo_arena_array(&p->spmd->arena, results, sizeof *types);
-  if (!values || !types) return memory_status(p);
+  if (!values || !types) return hlo_partitioner_status(p);
   for (uint32_t i = 0; i < operands; ++i) {
     values[i] = hlo_local_get(p, hlo_node_operand(node, i), plan->specs[i]);
-    if (!values[i]) return memory_status(p);
+    if (!values[i]) return hlo_partitioner_status(p);
   }
+  if (node->op == HLO_OP_gather || node->op == HLO_OP_scatter) {
+    HLO_TRY(hlo_fit_indices(plan, values));
+  }
+  HLO_TRY(hlo_fit_initial_values(plan, values));
   for (uint32_t i = 0; i < results; ++i) {
     types[i] = hlo_local_type(p, node->results[i].type, plan->specs[operands + i]);
   }
-  hlo_node_t* local = hlo_node_create(p->module, &(hlo_node_spec_t){.op = node->op,
-                                                                    .loc = node->loc,
-                                                                    .operand_count = operands,
-                                                                    .operands = values,
-                                                                    .extra = hlo_local_extra(p, node->extra),
-                                                                    .region_count = node->region_count,
-                                                                    .result_count = results,
-                                                                    .result_types = types});
-  if (hlo_node_is_poison(local)) return memory_status(p);
+  hlo_node_t* local =
+      hlo_node_create(p->module, &(hlo_node_spec_t){.op = node->op,
+                                                    .loc = node->loc,
+                                                    .operand_count = operands,
+                                                    .operands = values,
+                                                    .extra = hlo_local_extra(p, node->extra),
+                                                    .region_count = node->region_count,
+                                                    .result_count = results,
+                                                    .result_types = types});
+  if (hlo_node_is_poison(local)) return hlo_partitioner_status(p);
   hlo_node_copy_attrs(local, node);
   hlo_node_insert_before(p->at, local);
   HLO_TRY(move_bodies(p, node, local));
@@ -307,49 +338,15 @@ static hlo_status_t build_local(op_plan_t* plan, hlo_node_t** out_local) {
 
 // ---- results
 
-// Enters results that are partial sums over the axes of reduction factors.
-static hlo_status_t combine_results(op_plan_t* plan, hlo_node_t* local) {
-  hlo_partitioner_t* p = plan->p;
-  hlo_node_t* node = plan->node;
-  const uint32_t operands = node->operand_count, results = node->result_count;
-  hlo_op_t reducer = plan->rule->reducer;
-  if (reducer == HLO_OP_COUNT && local->region_count) {
-    bool is_swapped;
-    const hlo_node_t* op = hlo_region_binary_op(local->regions[0], &is_swapped);
-    if (op) reducer = op->op;
-  }
-  if (reducer == HLO_OP_add) {
-    for (uint32_t i = 0; i < results; ++i) {
-      hlo_value_t* result = &node->results[i];
-      hlo_spec_t partial = *plan->specs[operands + i];
-      partial.unreduced = plan->sums;
-      const hlo_spec_t* to =
-          hlo_spec_even(p->spmd, hlo_spmd_value_spec(p->spmd, result), result->type);
-      HLO_TRY(hlo_local_set(p, result, to,
-                            hlo_reshard(p, &local->results[i], result->type,
-                                        hlo_spec_intern(p->spmd, &partial), to)));
-    }
-    return hlo_ok();
-  }
-  hlo_value_t** values = hlo_arena_array(&p->spmd->arena, results, sizeof *values);
-  if (!values) return memory_status(p);
-  for (uint32_t i = 0; i < results; ++i) values[i] = &local->results[i];
-  HLO_TRY(hlo_build_all_reduce(p, results, values, plan->sums, reducer,
-                               local->region_count ? local->regions[0] : NULL, values));
-  for (uint32_t i = 0; i < results; ++i) {
-    HLO_TRY(hlo_local_set(p, &node->results[i], plan->specs[operands + i], values[i]));
-  }
-  return hlo_ok();
-}
-
 // Counts up from the device's part of the dimension.
-static hlo_status_t partition_iota(op_plan_t* plan) {
+static hlo_status_t partition_iota(hlo_op_plan_t* plan) {
   hlo_partitioner_t* p = plan->p;
   hlo_value_t* result = &plan->node->results[0];
-  const hlo_spec_t* spec = hlo_spec_even(p->spmd, hlo_spmd_value_spec(p->spmd, result), result->type);
+  const hlo_spec_t* spec =
+      hlo_spec_even(p->spmd, hlo_spmd_value_spec(p->spmd, result), result->type);
   const hlo_type_t* type = hlo_local_type(p, result->type, spec);
   const int64_t dim = hlo_node_attr_int(plan->node, HLO_ATTR_iota_dimension, 0);
-  if (!spec || !type) return memory_status(p);
+  if (!spec || !type) return hlo_partitioner_status(p);
   hlo_value_t* value = hlo_build_iota(p->at, type, dim);
   const uint8_t* axes;
   const uint32_t count = hlo_spec_dim(spec, (uint32_t)dim, &axes);
@@ -363,16 +360,24 @@ static hlo_status_t partition_iota(op_plan_t* plan) {
 }
 
 hlo_status_t hlo_partition_op(hlo_partitioner_t* p, hlo_node_t* node) {
-  op_plan_t plan = {.p = p, .node = node};
+  hlo_op_plan_t plan = {.p = p, .node = node};
   if (node->op == HLO_OP_iota) return partition_iota(&plan);
   HLO_TRY(hlo_sharding_rule_make(node, &p->spmd->arena, &plan.rule));
   HLO_TRY(plan_op(&plan));
+  if (plan.rule && node->op == HLO_OP_dynamic_slice) return hlo_partition_dynamic_slice(&plan);
+  if (plan.rule && node->op == HLO_OP_dynamic_update_slice)
+    return hlo_partition_update_slice(&plan);
   hlo_node_t* local = NULL;
   HLO_TRY(build_local(&plan, &local));
-  if (plan.sums) return combine_results(&plan, local);
+  hlo_value_t** results = hlo_arena_array(&p->spmd->arena, node->result_count, sizeof *results);
+  if (!results) return hlo_partitioner_status(p);
+  for (uint32_t i = 0; i < node->result_count; ++i) results[i] = &local->results[i];
+  if (plan.mask) results[0] = hlo_mask_gathered(&plan, results[0]);
+  if (plan.sums) {
+    return hlo_combine_results(&plan, local->region_count ? local->regions[0] : NULL, results);
+  }
   for (uint32_t i = 0; i < node->result_count; ++i) {
-    HLO_TRY(hlo_local_set(p, &node->results[i], plan.specs[node->operand_count + i],
-                          &local->results[i]));
+    HLO_TRY(hlo_local_set(p, &node->results[i], plan.specs[node->operand_count + i], results[i]));
   }
   return hlo_ok();
 }

@@ -204,22 +204,12 @@ static bool permute_step(resharding_t* r) {
   return true;
 }
 
-// Makes a reduced value a sum over axes: the device at index 0 has the value, the others zeros.
+// Makes a reduced value a sum over axes: the device at index 0 has the value, the others nothing.
 static void unreduce(resharding_t* r, hlo_axis_set_t axes) {
-  hlo_partitioner_t* p = r->p;
-  uint8_t list[HLO_GRID_AXES_MAX];
-  uint32_t count = 0;
-  for (uint32_t a = 0; a < p->grid->axis_count; ++a) {
-    if (axes & hlo_axis_bit(a)) list[count++] = (uint8_t)a;
-  }
   if (!r->value) return;
-  hlo_value_t* index = hlo_axis_index(p, list, count);
-  if (!index) return;
-  hlo_value_t* zero = hlo_build_splat(p->at, index->type, 0);
-  hlo_value_t* is_first =
-      zero ? hlo_build_compare(p->at, HLO_COMPARISON_DIRECTION_EQ, index, zero) : NULL;
-  hlo_value_t* zeros = hlo_build_splat(p->at, r->value->type, 0);
-  r->value = is_first && zeros ? hlo_build_select(p->at, is_first, r->value, zeros) : NULL;
+  hlo_value_t* is_first = hlo_build_is_first(r->p, axes);
+  hlo_value_t* nothing = hlo_build_identity(r->p, HLO_OP_add, r->value->type);
+  r->value = is_first && nothing ? hlo_build_select(r->p->at, is_first, r->value, nothing) : NULL;
 }
 
 hlo_value_t* hlo_reshard(hlo_partitioner_t* p, hlo_value_t* local, const hlo_type_t* type,

@@ -195,6 +195,17 @@ void hlo_rule_select_part(hlo_rule_builder_t* b) {
   }
 }
 
+// The largest elements of the last dimension, in order.
+void hlo_rule_top_k(hlo_rule_builder_t* b) {
+  const uint32_t rank = hlo_rule_rank(b, 0);
+  for (uint32_t d = 0; d < rank; ++d) {
+    const bool is_last = d + 1 == rank;
+    const uint32_t factor = hlo_rule_link_all(
+        b, d, hlo_rule_size(b, 0, d), is_last ? HLO_FACTOR_REPLICATED : HLO_FACTOR_PASS_THROUGH);
+    if (is_last) hlo_rule_block(b, factor);
+  }
+}
+
 static bool is_constant(const hlo_value_t* value) {
   return value->def && hlo_op_has(value->def->op, HLO_TRAIT_CONSTANT);
 }
@@ -726,7 +737,7 @@ static uint32_t smallest_rank(const hlo_rule_builder_t* b) {
 void hlo_rule_custom_call(hlo_rule_builder_t* b) {
   const hlo_custom_function_t function = hlo_custom_function_of(b->node);
   const char* target = hlo_custom_call_target(b->node);
-  if (function == HLO_CUSTOM_top_k) return hlo_rule_select_part(b);
+  if (function == HLO_CUSTOM_top_k) return hlo_rule_top_k(b);
   if (function == HLO_CUSTOM_approx_top_k || strcmp(target, "PartialReduce") == 0) {
     return add_top_k(b);
   }

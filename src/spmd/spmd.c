@@ -36,7 +36,9 @@ const hlo_spec_t* hlo_spec_intern(hlo_spmd_t* spmd, const hlo_spec_t* fields) {
   hlo_spec_t* spec = hlo_arena_alloc(&spmd->arena, sizeof *spec);
   if (!spec) return NULL;
   memcpy(spec, &key, sizeof key);
-  return hlo_map_put(&spmd->specs, (const char*)spec, sizeof *spec, spec) ? spec : NULL;
+  if (hlo_map_put(&spmd->specs, (const char*)spec, sizeof *spec, spec)) return spec;
+  spmd->arena.failed = true;  // so that the callers need to look in one place
+  return NULL;
 }
 
 const hlo_spec_t* hlo_spec_make(hlo_spmd_t* spmd, uint32_t rank, const hlo_dim_axes_t* dims,
@@ -168,8 +170,8 @@ hlo_status_t hlo_spec_to_sharding(hlo_spmd_t* spmd, const hlo_spec_t* spec, cons
   for (uint32_t i = 0; i < spmd->grid->axis_count; ++i) {
     if (spec->unreduced & hlo_axis_bit(map->axes[i])) sums[sum_count++] = map->axes[i];
   }
-  fields.unreduced = (hlo_axis_refs_t){name_axes(spmd->grid, map, sums, sum_count, &refs[used]),
-                                       &refs[used]};
+  fields.unreduced =
+      (hlo_axis_refs_t){name_axes(spmd->grid, map, sums, sum_count, &refs[used]), &refs[used]};
   return hlo_sharding_intern(spmd->module, &fields, out_sharding);
 }
 
@@ -178,8 +180,8 @@ hlo_status_t hlo_spec_to_sharding(hlo_spmd_t* spmd, const hlo_spec_t* spec, cons
 const hlo_spec_t* hlo_spmd_value_spec(hlo_spmd_t* spmd, const hlo_value_t* value) {
   const hlo_spec_t* spec =
       value->index < spmd->value_capacity ? spmd->value_specs[value->index] : NULL;
-  return spec ? spec : hlo_spec_replicated(spmd, hlo_type_is_tensor(value->type) ? value->type->rank
-                                                                                 : 0);
+  return spec ? spec
+              : hlo_spec_replicated(spmd, hlo_type_is_tensor(value->type) ? value->type->rank : 0);
 }
 
 hlo_status_t hlo_spmd_set_value_spec(hlo_spmd_t* spmd, const hlo_value_t* value,
@@ -222,8 +224,8 @@ hlo_status_t hlo_spmd_own_manual_axes(hlo_spmd_t* spmd, const hlo_node_t* node,
   const hlo_grid_mesh_t* map = mesh ? hlo_grid_find_mesh(spmd->grid, mesh) : NULL;
   if (map) {
     hlo_axis_refs_t refs;
-    HLO_TRY(hlo_mesh_parse_axes(spmd->module, mesh, hlo_node_attr(node, HLO_ATTR_manual_axes),
-                                &refs));
+    HLO_TRY(
+        hlo_mesh_parse_axes(spmd->module, mesh, hlo_node_attr(node, HLO_ATTR_manual_axes), &refs));
     for (uint32_t i = 0; i < refs.count; ++i) {
       HLO_TRY(hlo_grid_map_axis(spmd->grid, map, refs.refs[i], &axes));
     }
