@@ -95,6 +95,7 @@ check-full: check-ci check-ubsan check-tsan fuzz fuzz-modules
 	python3 tests/upstream/upstream_test.py $(BUILD)/bin/hlocc $(PY) $(BUILD)/lib/pjrt_c_api_hlocc_plugin.so
 	HLO_LAPACK_TEST_FULL=1 $(BUILD)/test/test_lib_lapack_lapack
 	HLO_RANDOM_TEST_OPERATIONS=1000000 $(BUILD)/test/test_runtime_random
+	HLOCC_TEST_PROGRAMS=10000 $(BUILD)/test/test_spmd_partition_random
 	@$(MAKE) check-accuracy check-emulated check-aarch64 check-packages check-versions check-examples
 
 # Functions at every f32 and f16, and at very many arguments of other types; docs/accuracy.md is written anew.

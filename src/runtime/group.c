@@ -19,7 +19,7 @@ typedef struct rendezvous {
   const hlo_node_t* node;  // of the first arrival, for messages
   int64_t channel_id;
   uint64_t seen_ns;  // when a monitor first saw that members are missing; 0: not yet
-  bool is_exchange, is_done, has_failed;
+  bool is_exchange, is_done;
   uint32_t member_count, part_count;
   uint32_t arrived_count, left_count;
   void** parts;            // [member][part]: hlo_tensor_t*, or addresses; NULL of absent members
@@ -366,13 +366,10 @@ static bool is_cancelled(hlo_frame_t* frame) {
 static hlo_status_t check_alike(const rendezvous_t* rendezvous) {
   for (uint32_t m = 0; m < rendezvous->member_count; ++m) {
     const hlo_node_t *node = rendezvous->call_sites[m], *first = rendezvous->call_sites[0];
-    bool is_alike = node->op == first->op && node->operand_count == first->operand_count &&
-                    node->result_count == first->result_count;
+    bool is_alike = node->op == first->op;
     for (uint32_t i = 0; is_alike && i < node->operand_count; ++i) {
-      is_alike = hlo_node_operand_type(node, i) == hlo_node_operand_type(first, i);
-    }
-    for (uint32_t i = 0; is_alike && i < node->result_count; ++i) {
-      is_alike = node->results[i].type == first->results[i].type;
+      is_alike = hlo_node_operand_type(node, i) == hlo_node_operand_type(first, i) &&
+                 node->results[i].type == first->results[i].type;
     }
     if (!is_alike) {
       return hlo_node_invalid(node, "the members of the group have different types or shapes");
@@ -387,7 +384,7 @@ static hlo_status_t arrive(hlo_frame_t* frame, uint32_t call_site_number,
   hlo_run_t* run = frame->owner;
   hlo_run_group_t* group = run->group;
   const hlo_execute_collective_t call_site = hlo_execute_find_collective(frame, call_site_number);
-  uint32_t me = 0;
+  uint32_t me = 0, tensors = hlo_exchange_tensor_count(call_site.exchange);
   const hlo_exchange_group_t* members = hlo_exchange_group(call_site.exchange, run->row, &me);
   const rendezvous_t like = {
       .site = call_site_number,
@@ -395,7 +392,7 @@ static hlo_status_t arrive(hlo_frame_t* frame, uint32_t call_site_number,
       .channel_id = hlo_node_attr_int(call_site.node, HLO_ATTR_channel_id, 0),
       .is_exchange = true,
       .member_count = members->member_count,
-      .part_count = hlo_exchange_buffer_count(call_site.exchange)};
+      .part_count = 2 * tensors};
   if (!hlo_status_is_ok(group->error)) return hlo_status_clone(group->error);
   rendezvous_t* rendezvous = NULL;
   HLO_TRY(find_rendezvous(group, &like, members->members, me, &rendezvous));
@@ -431,17 +428,13 @@ static int32_t exchange_start(hlo_frame_t* frame, uint32_t call_site_number) {
   const hlo_exchange_group_t members = {rendezvous->member_count, rendezvous->members};
   const hlo_parallel_t parallel = hlo_frame_parallel(frame);
   const uint64_t begin_ns = hlo_trace_begin();
-  status = hlo_exchange_run(call_site.exchange, &members, rendezvous->parts, &parallel);
-  status = hlo_node_annotate(call_site.node, status);
+  hlo_exchange_run(call_site.exchange, &members, rendezvous->parts, &parallel);
   trace_exchange(run, rendezvous, begin_ns);
   hlo_mutex_lock(&group->lock);
   rendezvous->is_done = true;
-  rendezvous->has_failed = !hlo_status_is_ok(status);
-  if (rendezvous->has_failed) fail_locked(group, status);
   wake_members(group, rendezvous);
   hlo_mutex_unlock(&group->lock);
-  return hlo_status_is_ok(status) ? HLO_PROGRAM_DONE
-                                  : hlo_execute_fail(frame, call_site_number, status);
+  return HLO_PROGRAM_DONE;
 }
 
 // The last member exchanges the data of all members.
@@ -473,7 +466,7 @@ static int32_t exchange_done(hlo_frame_t* frame, uint32_t call_site_number) {
   hlo_exchange_group(call_site.exchange, run->row, &me);
   hlo_mutex_lock(&group->lock);
   rendezvous_t* rendezvous = find_begun(run, call_site.node, me);
-  if (rendezvous && rendezvous->is_done && !rendezvous->has_failed) {
+  if (rendezvous && rendezvous->is_done) {
     leave(group, rendezvous, me);
   } else if (!(rendezvous && is_under_way(rendezvous)) && !hlo_status_is_ok(group->error)) {
     status = hlo_status_clone(group->error);

@@ -8,7 +8,7 @@
 #include "interp/simgrid.h"
 #include "ir/test_util.h"
 #include "spmd/collective.h"
-#include "spmd/passes.h"
+#include "spmd/partition_test_util.h"
 
 enum { PATH_BYTES = 512, VALUES_MAX = 512 };
 
@@ -155,8 +155,8 @@ static void check_memory(const char* path) {
     // Without room in its block, the module allocates as often as the pass does.
     hlo_arena_alloc(&module->arena, (size_t)(module->arena.end - module->arena.next));
     hlo_mem_fail_nth(n);
-    hlo_status_t status = hlo_passes_run(module, golden.passes,
-                                         &(hlo_pass_options_t){.more = &hlo_spmd_pass_set});
+    hlo_status_t status =
+        hlo_passes_run(module, golden.passes, &(hlo_pass_options_t){.more = &hlo_spmd_pass_set});
     failed = hlo_mem_failed();
     hlo_mem_fail_nth(0);
     const hlo_status_code_t code = hlo_status_code(status);
@@ -169,22 +169,34 @@ static void check_memory(const char* path) {
   free(golden.text);
 }
 
+// Compares the parts that devices compute with what one device computes.
+static void check_parts(const char* path) {
+  golden_t golden;
+  read_golden(path, &golden);
+  if (golden.has_input) hlo_test_expect_partitioned(golden.input, golden.input, 1);
+  free(golden.text);
+}
+
+static void for_each_file_of(const char* pass, void (*check)(const char* path)) {
+  char folder[PATH_BYTES], path[PATH_BYTES];
+  uint32_t count = 0;
+  snprintf(folder, sizeof folder, "tests/golden/%s", pass);
+  DIR* list = opendir(folder);
+  if (!list) fail_msg("%s is missing", folder);
+  for (const struct dirent* entry = readdir(list); entry; entry = readdir(list)) {
+    if (!strstr(entry->d_name, ".txt")) continue;
+    assert_true(snprintf(path, sizeof path, "%s/%s", folder, entry->d_name) < PATH_BYTES);
+    check(path);
+    ++count;
+  }
+  closedir(list);
+  assert_true(count > 0);
+}
+
 static void for_each_file(void (*check)(const char* path)) {
   for (uint32_t i = 0; i < hlo_spmd_pass_set.count; ++i) {
-    char folder[PATH_BYTES], path[PATH_BYTES];
-    uint32_t count = 0;
-    snprintf(folder, sizeof folder, "tests/golden/%s", hlo_spmd_pass_set.passes[i].name);
     if (hlo_spmd_pass_set.passes[i].kind == HLO_PASS_KIND_LOWER) continue;  // changes arguments
-    DIR* list = opendir(folder);
-    if (!list) fail_msg("%s is missing", folder);
-    for (const struct dirent* entry = readdir(list); entry; entry = readdir(list)) {
-      if (!strstr(entry->d_name, ".txt")) continue;
-      assert_true(snprintf(path, sizeof path, "%s/%s", folder, entry->d_name) < PATH_BYTES);
-      check(path);
-      ++count;
-    }
-    closedir(list);
-    assert_true(count > 0);
+    for_each_file_of(hlo_spmd_pass_set.passes[i].name, check);
   }
 }
 
@@ -196,6 +208,12 @@ static void test_results_are_equal(void** state) {
 static void test_memory_failures(void** state) {
   (void)state;
   for_each_file(check_memory);
+  for_each_file_of("partition", check_memory);
+}
+
+static void test_parts_are_equal(void** state) {
+  (void)state;
+  for_each_file_of("partition", check_parts);
 }
 
 static void test_table(void** state) {
@@ -210,6 +228,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_table),
       cmocka_unit_test(test_results_are_equal),
+      cmocka_unit_test(test_parts_are_equal),
       cmocka_unit_test(test_memory_failures),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

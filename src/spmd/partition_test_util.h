@@ -170,11 +170,13 @@ static inline hlo_module_t* hlo_test_partition(const char* text) {
   return module;
 }
 
-/// Compares a program without manual computations with itself on one device.
-static inline void hlo_test_expect_partitioned(const char* text, uint64_t seed) {
+/// Compares a program with what it is on one device, which is the same text if it has no manual
+/// computations.
+static inline void hlo_test_expect_partitioned(const char* text, const char* whole_text,
+                                               uint64_t seed) {
   hlo_test_random_t random = {seed};
   hlo_tensor_t *inputs[TEST_VALUES_MAX], *wants[TEST_VALUES_MAX];
-  hlo_module_t* whole = hlo_test_parse(text);
+  hlo_module_t* whole = hlo_test_parse(whole_text);
   const hlo_type_t* type = hlo_module_entry(whole)->type;
   const uint32_t in = type->input_count, out = type->element_count - in;
   for (uint32_t i = 0; i < in; ++i) inputs[i] = hlo_test_argument(type->elements[i], &random);
