@@ -199,6 +199,29 @@ static void test_donation(void** state) {
   hlo_test_destroy_loaded(loaded);
 }
 
+/// A donor whose memory no result can use stays as it is.
+static void test_donors_that_no_result_fits(void** state) {
+  PJRT_LoadedExecutable* loaded = hlo_test_compile(
+      *state,
+      "func.func @main(%x: tensor<4xf32> {jax.buffer_donor = true}) -> tensor<f32> {\n"
+      "  %c = stablehlo.constant dense<0.0> : tensor<f32>\n"
+      "  %0 = stablehlo.reduce(%x init: %c) applies stablehlo.add across dimensions = [0] : "
+      "(tensor<4xf32>, tensor<f32>) -> tensor<f32>\n"
+      "  return %0 : tensor<f32>\n}\n");
+  PJRT_Buffer* argument = upload_four(*state, 1);
+  PJRT_Buffer* result;
+  float sum;
+  PJRT_ExecuteOptions options = {.struct_size = PJRT_ExecuteOptions_STRUCT_SIZE};
+  hlo_test_run(loaded, &options, &argument, 1, &result);
+  assert_false(hlo_test_is_deleted(argument));
+  expect_four(argument, 1, 2, 3, 4);
+  hlo_test_download(result, &sum, sizeof sum);
+  assert_true(sum == 10);
+  hlo_test_destroy_buffer(argument);
+  hlo_test_destroy_buffer(result);
+  hlo_test_destroy_loaded(loaded);
+}
+
 /// The owner of the memory under a view has not allowed overwriting it.
 static void test_donated_views_are_not_overwritten(void** state) {
   PJRT_LoadedExecutable* loaded = hlo_test_compile(*state, donating_program);
@@ -686,6 +709,7 @@ int main(void) {
       TEST(test_memory_stats_by_kind),
       TEST(test_optimized_program),
       TEST(test_donation),
+      TEST(test_donors_that_no_result_fits),
       TEST(test_donated_views_are_not_overwritten),
       TEST(test_external_references_outlive_a_handle),
       TEST(test_donated_values_of_aliases_are_not_overwritten),
