@@ -354,10 +354,36 @@ static hlo_status_t import_result(importer_t* im, hlo_node_t* node) {
   return hlo_module_status(im->module);
 }
 
+// Sets *out_attr to the shardings of a call that one device makes for all, which has them as an
+// attribute; NULL for others.
+static hlo_status_t single_device(importer_t* im, const hlo_node_t* node,
+                                  const hlo_attr_t** out_attr) {
+  const hlo_gspmd_entry_t* entry =
+      hlo_gspmd_find(&im->gspmd, string_of(node->extra, HLO_OP_SHARDING_ATTR));
+  *out_attr = NULL;
+  if (entry && entry->sharding.elements.count) entry = &entry->elements[0];
+  if (node->op != HLO_OP_custom_call || !entry ||
+      entry->sharding.kind != HLO_OP_SHARDING_MAXIMAL) {
+    return hlo_ok();
+  }
+  const uint32_t count = node->result_count ? node->result_count : 1;
+  const hlo_sharding_t** list = hlo_arena_array(&im->ctx->scratch, count, sizeof *list);
+  if (!list) return hlo_arena_status(&im->ctx->scratch);
+  for (uint32_t i = 0; i < count; ++i) {
+    const bool is_tensor = node->result_count && hlo_type_is_tensor(node->results[i].type);
+    HLO_TRY(hlo_gspmd_sharding(&im->gspmd, entry, is_tensor ? node->results[i].type->rank : 0, 0,
+                               NULL, &list[i]));
+  }
+  *out_attr = hlo_sharding_list_attr(im->module, count, list);
+  return hlo_module_status(im->module);
+}
+
 // An op with a sharding of its results.
 static hlo_status_t import_op(importer_t* im, hlo_node_t* node, const hlo_attr_t* rest) {
   hlo_node_t* next = node->next;
-  for (uint32_t i = 0; next && i < node->result_count; ++i) {
+  const hlo_attr_t* single;
+  HLO_TRY(single_device(im, node, &single));
+  for (uint32_t i = 0; !single && next && i < node->result_count; ++i) {
     const hlo_sharding_t* sharding;
     hlo_value_t* value = &node->results[i];
     HLO_TRY(read_sharding(im, node->extra, i, value->type, 0, NULL, &sharding));
@@ -365,6 +391,7 @@ static hlo_status_t import_op(importer_t* im, hlo_node_t* node, const hlo_attr_t
   }
   const hlo_attr_t* rule = shardy_attr(im->module, node->extra, SHARDY_PREFIX "sharding_rule");
   node->extra = rule ? hlo_attr_dict_with(im->module, rest, "sdy.sharding_rule", rule) : rest;
+  if (single) node->extra = hlo_attr_dict_with(im->module, node->extra, SHARDY_ATTR, single);
   return hlo_module_status(im->module);
 }
 
