@@ -165,14 +165,12 @@ static bool is_better(const hlo_schedule_score_t* a, const hlo_schedule_score_t*
   return a->length_ns < b->length_ns;
 }
 
-// Finds a better order of the region once. *out_cost is that of the region as it then is.
-static hlo_status_t improve(run_t* run, hlo_region_t* region, bool* out_changed,
-                            hlo_region_cost_t* out_cost) {
+// Orders a region if that is better. *out_cost is that of the region as it then is.
+static hlo_status_t improve(run_t* run, hlo_region_t* region, hlo_region_cost_t* out_cost) {
   hlo_scheduler_t* s = &run->scheduler;
   hlo_tasks_t tasks;
   hlo_schedule_score_t before, after;
   hlo_region_cost_t cost;
-  *out_changed = false;
   HLO_TRY(hlo_tasks_create(s, region, &tasks));
   hlo_task_t** order = hlo_arena_array(&s->arena, tasks.count + 1, sizeof *order);
   HLO_TRY(hlo_arena_status(&s->arena));
@@ -187,20 +185,15 @@ static hlo_status_t improve(run_t* run, hlo_region_t* region, bool* out_changed,
     hlo_region_append(region, order[i]->node);
   }
   *out_cost = cost;
-  *out_changed = true;
+  ++run->changed;
   return hlo_ok();
 }
 
-// Each order is better than the one before, so this ends.
 static hlo_status_t run_region(run_t* run, hlo_region_t* region, hlo_region_cost_t* out_cost) {
-  bool has_changed = true;
   for (hlo_node_t* node = region->first; node; node = node->next) HLO_TRY(run_inside(run, node));
-  for (uint32_t i = 0; has_changed; ++i) {
-    const hlo_arena_mark_t mark = hlo_arena_mark(&run->scheduler.arena);
-    HLO_TRY(improve(run, region, &has_changed, out_cost));
-    hlo_arena_reset(&run->scheduler.arena, mark);
-    run->changed += has_changed && i == 0;
-  }
+  const hlo_arena_mark_t mark = hlo_arena_mark(&run->scheduler.arena);
+  HLO_TRY(improve(run, region, out_cost));
+  hlo_arena_reset(&run->scheduler.arena, mark);
   return hlo_ok();
 }
 

@@ -3,7 +3,8 @@
 // the end of a collective comes as late, and its start as early, as other work covers. A task is
 // ready when all that depend on it have their places. Of the ready tasks that limits and groups
 // admit, the rules of schedule.def choose one: the first rule that sees a difference decides, each
-// compares one number of a task, and the last one compares places, so the rules are a strict order.
+// compares one number of a task, and the last one the numbers of nodes: they are a strict order, and
+// what they choose does not depend on the order before.
 #include "spmd/schedule_impl.h"
 
 // Returns what a rule compares; less is better.
@@ -16,6 +17,8 @@ static double rule_key(const hlo_schedule_state_t* state, const hlo_candidate_t*
       const double over = state->live_bytes + c->delta_bytes - (double)options->memory_bytes;
       return options->memory_bytes && over > 0 ? over : 0;
     }
+    case HLO_SCHEDULE_RULE_view:
+      return hlo_op_info(task->node->op)->cost != HLO_COST_INDEX;
     case HLO_SCHEDULE_RULE_stall:
       return c->ready_ns > state->now_ns ? c->ready_ns - state->now_ns : 0;
     case HLO_SCHEDULE_RULE_early:
@@ -29,8 +32,8 @@ static double rule_key(const hlo_schedule_state_t* state, const hlo_candidate_t*
     case HLO_SCHEDULE_RULE_release: return task->kind != HLO_TASK_START;
     case HLO_SCHEDULE_RULE_done: return task->kind != HLO_TASK_DONE;
     case HLO_SCHEDULE_RULE_depth: return -task->depth_ns;
-    case HLO_SCHEDULE_RULE_pressure: return c->delta_bytes;
-    default: return -(double)task->place;
+    case HLO_SCHEDULE_RULE_pressure: return options->memory_bytes ? c->delta_bytes : 0;
+    default: return -(double)task->node->index;
   }
 }
 
@@ -42,7 +45,7 @@ bool hlo_candidate_is_better(const hlo_schedule_state_t* state, const hlo_candid
     *out_rule = rule;
     return x < y;
   }
-  *out_rule = HLO_SCHEDULE_RULE_place;
+  *out_rule = HLO_SCHEDULE_RULE_number;
   return false;
 }
 
@@ -53,12 +56,19 @@ typedef struct progress {
   bool is_live;  // its results are used by a task that has a place
 } progress_t;
 
+/// Ready tasks among which time changes nothing: the one that comes first is on top.
+typedef struct heap {
+  hlo_task_t** tasks;
+  uint32_t count;
+} heap_t;
+
 typedef struct lister {
   const hlo_tasks_t* tasks;
   hlo_schedule_state_t state;
   progress_t* progress;   // by place
   hlo_task_t** ready;
   uint32_t ready_count;
+  heap_t heaps[HLO_SCHEDULE_RESOURCE_COUNT + 1];  // of the other ready tasks
   uint32_t in_flight[HLO_SCHEDULE_RESOURCE_COUNT];
   const hlo_node_t** flying;  // collectives in flight
   uint32_t flying_count;
@@ -147,6 +157,57 @@ static void land(lister_t* l, const hlo_task_t* start) {
   l->flying[i] = l->flying[--l->flying_count];
 }
 
+// ---- ready tasks
+
+// Computation never stalls, nor do ends of collectives; memory counts only with a limit. So the rules
+// always choose the same one of the computations, and of the ends of one kind: they are in heaps.
+// Returns NULL for tasks that have to be compared each time.
+static heap_t* find_heap(lister_t* l, const hlo_task_t* task) {
+  const hlo_schedule_options_t* options = l->state.options;
+  if (is_in_group(task) || options->memory_bytes || options->same_groups) return NULL;
+  if (task->kind == HLO_TASK_COMPUTE) return &l->heaps[HLO_SCHEDULE_RESOURCE_COUNT];
+  for (int r = 0; r < HLO_SCHEDULE_RESOURCE_COUNT && task->kind == HLO_TASK_DONE; ++r) {
+    if (task->uses[r]) return &l->heaps[r];
+  }
+  return NULL;
+}
+
+static bool comes_before(const lister_t* l, const hlo_task_t* x, const hlo_task_t* y) {
+  hlo_schedule_rule_t rule;
+  const hlo_candidate_t a = {.task = x}, b = {.task = y};
+  return hlo_candidate_is_better(&l->state, &a, &b, &rule);
+}
+
+static void push(const lister_t* l, heap_t* heap, hlo_task_t* task) {
+  uint32_t at = heap->count++;
+  for (; at && comes_before(l, task, heap->tasks[(at - 1) / 2]); at = (at - 1) / 2) {
+    heap->tasks[at] = heap->tasks[(at - 1) / 2];
+  }
+  heap->tasks[at] = task;
+}
+
+static hlo_task_t* pop(const lister_t* l, heap_t* heap) {
+  hlo_task_t **tasks = heap->tasks, *top = tasks[0], *moved = tasks[--heap->count];
+  uint32_t at = 0;
+  for (uint32_t child = 1; child < heap->count; child = 2 * at + 1) {
+    if (child + 1 < heap->count && comes_before(l, tasks[child + 1], tasks[child])) ++child;
+    if (!comes_before(l, tasks[child], moved)) break;
+    tasks[at] = tasks[child];
+    at = child;
+  }
+  tasks[at] = moved;
+  return top;
+}
+
+static void add_ready(lister_t* l, hlo_task_t* task) {
+  heap_t* heap = find_heap(l, task);
+  if (heap) {
+    push(l, heap, task);
+  } else {
+    l->ready[l->ready_count++] = task;
+  }
+}
+
 // ---- choice
 
 static hlo_candidate_t candidate(const lister_t* l, const hlo_task_t* task) {
@@ -159,22 +220,41 @@ static hlo_candidate_t candidate(const lister_t* l, const hlo_task_t* task) {
   return c;
 }
 
-// Returns the position of the next task in the list of ready ones; false if groups admit none.
-static bool choose(const lister_t* l, uint32_t* out_position) {
-  hlo_candidate_t best = {0}, best_blocked = {0};
-  uint32_t position = 0, blocked_position = 0;
+/// The best of the ready tasks so far, and where it is.
+typedef struct choice {
+  hlo_candidate_t candidate;
+  heap_t* heap;       // NULL: in the list
+  uint32_t position;  // in the list
+} choice_t;
+
+static void offer(const lister_t* l, choice_t choices[2], const hlo_task_t* task, heap_t* heap,
+                  uint32_t position) {
   hlo_schedule_rule_t rule;
-  for (uint32_t i = 0; i < l->ready_count; ++i) {
-    if (!group_admits(l, l->ready[i])) continue;
-    const hlo_candidate_t c = candidate(l, l->ready[i]);
-    const bool is_free = limits_admit(l, l->ready[i]);
-    hlo_candidate_t* other = is_free ? &best : &best_blocked;
-    if (other->task && !hlo_candidate_is_better(&l->state, &c, other, &rule)) continue;
-    *other = c;
-    *(is_free ? &position : &blocked_position) = i;
+  if (!group_admits(l, task)) return;
+  const choice_t offered = {candidate(l, task), heap, position};
+  choice_t* best = &choices[!limits_admit(l, task)];
+  if (best->candidate.task &&
+      !hlo_candidate_is_better(&l->state, &offered.candidate, &best->candidate, &rule)) {
+    return;
   }
-  *out_position = best.task ? position : blocked_position;
-  return best.task || best_blocked.task;
+  *best = offered;
+}
+
+// Takes the next task from the ready ones; NULL if groups admit none. A task that a limit blocks
+// only comes if there is no other.
+static hlo_task_t* take_next(lister_t* l) {
+  choice_t choices[2] = {0};  // free, blocked
+  for (uint32_t i = 0; i < l->ready_count; ++i) offer(l, choices, l->ready[i], NULL, i);
+  for (int h = 0; h <= HLO_SCHEDULE_RESOURCE_COUNT; ++h) {
+    heap_t* heap = &l->heaps[h];
+    if (heap->count) offer(l, choices, heap->tasks[0], heap, 0);
+  }
+  const choice_t* best = &choices[!choices[0].candidate.task];
+  if (!best->candidate.task) return NULL;
+  if (best->heap) return pop(l, best->heap);
+  hlo_task_t* task = l->ready[best->position];
+  l->ready[best->position] = l->ready[--l->ready_count];
+  return task;
 }
 
 static void give_place(lister_t* l, hlo_task_t* task) {
@@ -190,7 +270,7 @@ static void give_place(lister_t* l, hlo_task_t* task) {
     const double ready = l->state.now_ns + (d == task->partner ? d->latency_ns : 0);
     if (ready > p->ready_ns) p->ready_ns = ready;
     p->is_live = true;
-    if (--p->users == 0) l->ready[l->ready_count++] = d;
+    if (--p->users == 0) add_ready(l, d);
     if (keeps_waiting(task, d)) --l->group_users[l->group_first[d->place]];
   }
   if (!is_in_group(task)) return;
@@ -201,6 +281,9 @@ static hlo_status_t prepare(hlo_scheduler_t* s, lister_t* l, const hlo_tasks_t* 
   *l = (lister_t){.tasks = tasks, .state = {.options = s->options}, .active = -1};
   l->progress = hlo_arena_array(&s->arena, tasks->count, sizeof *l->progress);
   l->ready = hlo_arena_array(&s->arena, tasks->count, sizeof(hlo_task_t*));
+  for (int h = 0; h <= HLO_SCHEDULE_RESOURCE_COUNT; ++h) {
+    l->heaps[h].tasks = hlo_arena_array(&s->arena, tasks->count, sizeof(hlo_task_t*));
+  }
   l->flying = hlo_arena_array(&s->arena, tasks->count, sizeof(hlo_node_t*));
   l->group_users = hlo_arena_array(&s->arena, tasks->count, sizeof *l->group_users);
   l->group_left = hlo_arena_array(&s->arena, tasks->count, sizeof *l->group_left);
@@ -214,20 +297,19 @@ static hlo_status_t prepare(hlo_scheduler_t* s, lister_t* l, const hlo_tasks_t* 
 hlo_status_t hlo_tasks_order(hlo_scheduler_t* s, const hlo_tasks_t* tasks,
                              hlo_task_t** out_order) {
   lister_t l;
-  uint32_t left = tasks->count, position;
+  uint32_t left = tasks->count;
   HLO_TRY(prepare(s, &l, tasks));
   hlo_task_t* end = &tasks->tasks[--left];  // the terminator
   out_order[left] = end;
   for (uint32_t i = 0; i < left; ++i) {
-    if (!l.progress[i].users) l.ready[l.ready_count++] = &tasks->tasks[i];
+    if (!l.progress[i].users) add_ready(&l, &tasks->tasks[i]);
   }
   give_place(&l, end);
   while (left) {
-    if (!choose(&l, &position)) {
+    hlo_task_t* task = take_next(&l);
+    if (!task) {
       return hlo_node_invalid(end->node, "scheduling groups of this region depend on each other");
     }
-    hlo_task_t* task = l.ready[position];
-    l.ready[position] = l.ready[--l.ready_count];
     out_order[--left] = task;
     give_place(&l, task);
   }

@@ -20,9 +20,11 @@ static uint32_t random_below(uint32_t count) {
 
 enum { TASK_COUNT = 40, TRIPLE_COUNT = 10000 };
 
-static void make_candidates(hlo_task_t* tasks, hlo_candidate_t* candidates) {
+static void make_candidates(hlo_node_t* nodes, hlo_task_t* tasks, hlo_candidate_t* candidates) {
   for (uint32_t i = 0; i < TASK_COUNT; ++i) {
-    tasks[i] = (hlo_task_t){.kind = random_below(4), .place = i, .depth_ns = random_below(4)};
+    nodes[i] = (hlo_node_t){.op = random_below(2) ? HLO_OP_add : HLO_OP_constant, .index = i};
+    tasks[i] = (hlo_task_t){
+        .node = &nodes[i], .kind = random_below(4), .place = i, .depth_ns = random_below(4)};
     tasks[i].uses[random_below(HLO_SCHEDULE_RESOURCE_COUNT)] = tasks[i].kind == HLO_TASK_START;
     candidates[i] = (hlo_candidate_t){.task = &tasks[i],
                                       .ready_ns = random_below(4),
@@ -32,6 +34,7 @@ static void make_candidates(hlo_task_t* tasks, hlo_candidate_t* candidates) {
 
 static void test_rules_are_a_strict_order(void** state) {
   (void)state;
+  hlo_node_t nodes[TASK_COUNT];
   hlo_task_t tasks[TASK_COUNT];
   hlo_candidate_t c[TASK_COUNT];
   hlo_schedule_options_t options[2];
@@ -41,7 +44,7 @@ static void test_rules_are_a_strict_order(void** state) {
   hlo_test_check(hlo_schedule_options_parse("limit=2:memory=3", &options[1]));
   seed = 1;
   for (uint32_t i = 0; i < TRIPLE_COUNT; ++i) {
-    if (i % 100 == 0) make_candidates(tasks, c);
+    if (i % 100 == 0) make_candidates(nodes, tasks, c);
     const hlo_schedule_state_t now = {&options[i % 2], random_below(4), random_below(4)};
     const hlo_candidate_t *x = &c[random_below(TASK_COUNT)], *y = &c[random_below(TASK_COUNT)],
                           *z = &c[random_below(TASK_COUNT)];
