@@ -91,14 +91,24 @@ static bool has_grid_order(const grid_builder_t* b, const hlo_mesh_t* mesh) {
 
 static hlo_status_t refuse_mesh(const hlo_mesh_t* mesh) {
   return hlo_unimplemented(
-      "mesh @%s orders its devices in a way that has no axes in common with the other meshes",
+      "the axes of mesh @%s and those of the other meshes have no common division",
       mesh->name ? mesh->name : "");
+}
+
+// Returns the parts of a mesh in another order than the grid's, with their strides in the grid;
+// false if it must be permuted.
+static bool find_parts(const grid_builder_t* b, const hlo_mesh_t* mesh, mesh_part_t* parts,
+                       uint32_t* out_count) {
+  return mesh->device_ids && divide_mesh(mesh, parts, out_count) &&
+         place_parts(mesh, b->positions, parts, *out_count);
 }
 
 // Adds the boundaries of a mesh.
 static hlo_status_t cut_mesh(grid_builder_t* b, const hlo_mesh_t* mesh) {
+  mesh_part_t parts[HLO_GRID_AXES_MAX];
+  uint32_t count;
   bool can = true;
-  if (has_grid_order(b, mesh)) {
+  if (has_grid_order(b, mesh) || !find_parts(b, mesh, parts, &count)) {
     int64_t stride = mesh->device_count;
     for (uint32_t i = 0; i < mesh->axis_count; ++i) {
       stride /= mesh->axes[i].size;
@@ -106,13 +116,6 @@ static hlo_status_t cut_mesh(grid_builder_t* b, const hlo_mesh_t* mesh) {
     }
     return can ? hlo_ok() : refuse_mesh(mesh);
   }
-  mesh_part_t parts[HLO_GRID_AXES_MAX];
-  uint32_t count;
-  can = divide_mesh(mesh, parts, &count);
-  for (uint32_t j = 0; can && !mesh->device_ids && j < count; ++j) {
-    return refuse_mesh(mesh);  // the order 0, 1, 2 ... beside a first mesh of another order
-  }
-  can = can && place_parts(mesh, b->positions, parts, count);
   for (uint32_t j = 0; can && j < count; ++j) {
     can = add_cut(&b->cuts, parts[j].stride) && add_cut(&b->cuts, parts[j].stride * parts[j].size);
   }
@@ -149,8 +152,11 @@ static hlo_status_t append_axis(const hlo_grid_t* grid, int64_t stride, int64_t 
 
 static hlo_status_t map_mesh(const grid_builder_t* b, hlo_grid_mesh_t* map) {
   const hlo_mesh_t* mesh = map->mesh;
-  uint32_t count = 0;
-  if (has_grid_order(b, mesh)) {
+  uint32_t count = 0, part_count = 0;
+  mesh_part_t parts[HLO_GRID_AXES_MAX];
+  const bool is_in_order = has_grid_order(b, mesh);
+  map->is_permuted = !is_in_order && !find_parts(b, mesh, parts, &part_count);
+  if (is_in_order || map->is_permuted) {
     int64_t stride = mesh->device_count;
     for (uint32_t i = 0; i < mesh->axis_count; ++i) {
       int64_t end = stride;
@@ -162,10 +168,7 @@ static hlo_status_t map_mesh(const grid_builder_t* b, hlo_grid_mesh_t* map) {
       }
     }
   } else {
-    mesh_part_t parts[HLO_GRID_AXES_MAX];
-    uint32_t part_count, next = 0;
-    if (!divide_mesh(mesh, parts, &part_count)) return refuse_mesh(mesh);
-    if (!place_parts(mesh, b->positions, parts, part_count)) return refuse_mesh(mesh);
+    uint32_t next = 0;
     for (uint32_t i = 0; i < mesh->axis_count; ++i) {
       map->firsts[i] = (uint8_t)count;
       for (; next < part_count && parts[next].axis == i; ++next) {

@@ -14,9 +14,12 @@ enum { HLO_GRID_AXES_MAX = 32 };
 /// A set of axes of the grid, one bit each.
 typedef uint32_t hlo_axis_set_t;
 
-/// How a mesh lies in the grid.
+/// How a mesh lies in the grid. If its device order has no axes in common with the grid's, the mesh
+/// is permuted: its axes are those of a mesh of its shape in the grid's order, and arguments and
+/// results on it are sent to and from their devices. Elsewhere the order is of no consequence.
 typedef struct hlo_grid_mesh {
   const hlo_mesh_t* mesh;
+  bool is_permuted;
   uint8_t firsts[HLO_GRID_AXES_MAX + 1];  // axis i of the mesh: axes[firsts[i]] ... firsts[i + 1]
   uint8_t axes[HLO_GRID_AXES_MAX];        // major to minor
 } hlo_grid_mesh_t;
@@ -48,7 +51,7 @@ typedef struct hlo_spec {
 } hlo_spec_t;
 
 /// Makes the grid of all meshes of the module, and of those inside of its shardings.
-/// errors : UNIMPLEMENTED (meshes whose device orders have no common grid), INVALID_ARGUMENT,
+/// errors : UNIMPLEMENTED (meshes whose axes have no common division), INVALID_ARGUMENT,
 /// RESOURCE_EXHAUSTED
 hlo_status_t hlo_grid_create(hlo_module_t* module, uint32_t device_count, hlo_arena_t* arena,
                              const hlo_grid_t** out_grid) HLO_MUST_USE;

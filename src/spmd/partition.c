@@ -125,15 +125,25 @@ hlo_value_t* hlo_local_get_whole(hlo_partitioner_t* p, hlo_value_t* value) {
 
 // ---- regions
 
-// Gives a region local arguments; the global ones stay in *out_global until drop_global().
+// How the arguments or the results of a region lie on the devices.
+typedef struct region_side {
+  const hlo_spec_t* const* specs;
+  const hlo_grid_mesh_t* const* meshes;  // of the entry, NULL where not permuted; else NULL
+} region_side_t;
+
+// Gives a region local arguments beside the global ones, which stay until drop_global().
 static hlo_status_t add_local_args(hlo_partitioner_t* p, hlo_region_t* region,
-                                   const hlo_spec_t* const* specs) {
+                                   const region_side_t* side) {
   const uint32_t count = region->arg_count;
   for (uint32_t i = 0; i < count; ++i) {
     hlo_value_t* global = region->args[i];
-    hlo_value_t* local = hlo_region_add_arg(region, hlo_local_type(p, global->type, specs[i]));
+    const hlo_spec_t* spec = side->specs[i];
+    hlo_value_t* local = hlo_region_add_arg(region, hlo_local_type(p, global->type, spec));
+    if (side->meshes && side->meshes[i]) {
+      local = hlo_build_mesh_permute(p, local, side->meshes[i], true);
+    }
     if (!local) return memory_status(p);
-    HLO_TRY(hlo_local_set(p, global, specs[i], local));
+    HLO_TRY(hlo_local_set(p, global, spec, local));
   }
   return hlo_ok();
 }
@@ -152,23 +162,25 @@ static void drop_global(hlo_region_t* region, uint32_t arg_count, uint32_t first
   }
 }
 
-// Rewrites a region in place: arguments and results get the given specs.
+// Rewrites a region in place.
 static hlo_status_t partition_region(hlo_partitioner_t* p, hlo_region_t* region,
-                                     const hlo_spec_t* const* arg_specs,
-                                     const hlo_spec_t* const* result_specs) {
+                                     const region_side_t* in, const region_side_t* out) {
   const uint32_t arg_count = region->arg_count;
   hlo_node_t* end = hlo_region_terminator(region);
   if (!end) return hlo_internal_error("a region without an end");
   hlo_node_t* outer = p->at;
-  p->at = end;
-  HLO_TRY(add_local_args(p, region, arg_specs));
+  p->at = region->first;
+  HLO_TRY(add_local_args(p, region, in));
   p->at = NULL;
   HLO_TRY(hlo_partition_body(p, region));
   p->at = end;
   hlo_value_t** results = hlo_arena_array(&p->spmd->arena, end->operand_count, sizeof *results);
   if (!results) return memory_status(p);
   for (uint32_t i = 0; i < end->operand_count; ++i) {
-    results[i] = hlo_local_get(p, hlo_node_operand(end, i), result_specs[i]);
+    results[i] = hlo_local_get(p, hlo_node_operand(end, i), out->specs[i]);
+    if (out->meshes && out->meshes[i]) {
+      results[i] = hlo_build_mesh_permute(p, results[i], out->meshes[i], false);
+    }
     if (!results[i]) return memory_status(p);
   }
   hlo_node_t* local_end = hlo_node_create(p->module, &(hlo_node_spec_t){.op = end->op,
@@ -236,11 +248,27 @@ static hlo_status_t result_specs_of(hlo_partitioner_t* p, const hlo_node_t* node
   return hlo_ok();
 }
 
+// A loop that begins with terms of a sum carries terms, so that the sum is done after it.
+static hlo_status_t carry_terms(hlo_partitioner_t* p, const hlo_node_t* node,
+                                const hlo_spec_t** specs) {
+  for (uint32_t i = 0; i < node->operand_count; ++i) {
+    const hlo_spec_t* first = hlo_spmd_value_spec(p->spmd, hlo_node_operand(node, i));
+    if (!first) return memory_status(p);
+    if (!first->unreduced || (hlo_spec_axes(specs[i]) & first->unreduced)) continue;
+    hlo_spec_t carried = *specs[i];
+    carried.unreduced = first->unreduced;
+    specs[i] = hlo_spec_intern(p->spmd, &carried);
+    if (!specs[i]) return memory_status(p);
+  }
+  return hlo_ok();
+}
+
 // A region's body that is moved to its local form is inside of it from the beginning, so that
 // values outside of the loop are visible.
 static hlo_status_t partition_while(hlo_partitioner_t* p, hlo_node_t* node) {
   const hlo_spec_t** specs;
   HLO_TRY(result_specs_of(p, node, &specs));
+  HLO_TRY(carry_terms(p, node, specs));
   hlo_value_t** operands = hlo_arena_array(&p->spmd->arena, node->operand_count, sizeof *operands);
   if (!operands) return memory_status(p);
   for (uint32_t i = 0; i < node->operand_count; ++i) {
@@ -251,8 +279,9 @@ static hlo_status_t partition_while(hlo_partitioner_t* p, hlo_node_t* node) {
   if (!local) return memory_status(p);
   move_regions(node, local);
   const hlo_spec_t* scalar = hlo_spec_replicated(p->spmd, 0);
-  HLO_TRY(partition_region(p, local->regions[0], specs, &scalar));
-  HLO_TRY(partition_region(p, local->regions[1], specs, specs));
+  const region_side_t carried = {specs, NULL}, condition = {&scalar, NULL};
+  HLO_TRY(partition_region(p, local->regions[0], &carried, &condition));
+  HLO_TRY(partition_region(p, local->regions[1], &carried, &carried));
   return set_results(p, node, local, specs);
 }
 
@@ -264,8 +293,9 @@ static hlo_status_t partition_branches(hlo_partitioner_t* p, hlo_node_t* node) {
   hlo_node_t* local = create_local(p, node, &which, specs);
   if (!local) return memory_status(p);
   move_regions(node, local);
+  const region_side_t none = {NULL, NULL}, results = {specs, NULL};
   for (uint32_t i = 0; i < local->region_count; ++i) {
-    HLO_TRY(partition_region(p, local->regions[i], NULL, specs));
+    HLO_TRY(partition_region(p, local->regions[i], &none, &results));
   }
   return set_results(p, node, local, specs);
 }
@@ -399,6 +429,7 @@ static void set_locations(const hlo_node_t* last_before, hlo_node_t* at, const h
 hlo_status_t hlo_partition_body(hlo_partitioner_t* p, hlo_region_t* body) {
   hlo_node_t* fixed = p->at;
   for (hlo_node_t* node = body->first; node && node->next; node = node->next) {
+    if (node->index >= p->first_new_node) continue;
     p->at = fixed ? fixed : node;
     const hlo_node_t* last_before = p->at->prev;
     HLO_TRY(partition_node(p, node));
@@ -482,15 +513,24 @@ static hlo_status_t state_sharding(hlo_partitioner_t* p, const hlo_type_t* type,
   return memory_status(p);
 }
 
+// States the shardings of all arguments or results, and finds those on permuted meshes.
 static hlo_status_t state_shardings(hlo_partitioner_t* p, const hlo_type_t* type, uint32_t first,
-                                    uint32_t count, const hlo_spec_t* const* specs,
-                                    const hlo_attr_t*** attrs) {
+                                    uint32_t count, const hlo_attr_t*** attrs,
+                                    region_side_t* side) {
+  const hlo_grid_mesh_t** meshes = hlo_arena_array(&p->spmd->arena, count, sizeof *meshes);
+  if (!meshes) return memory_status(p);
+  side->meshes = meshes;
   if (!*attrs) {
     *attrs = hlo_arena_alloc_zeroed(&p->module->arena, (count + 1) * sizeof **attrs);
     if (!*attrs) return memory_status(p);
   }
   for (uint32_t i = 0; i < count; ++i) {
-    HLO_TRY(state_sharding(p, type->elements[first + i], specs[i], &(*attrs)[i]));
+    const hlo_mesh_t* mesh;
+    HLO_TRY(find_mesh(p, (*attrs)[i], &mesh));
+    const hlo_grid_mesh_t* map = mesh ? hlo_grid_find_mesh(p->grid, mesh) : NULL;
+    const bool is_tensor = hlo_type_is_tensor(type->elements[first + i]);
+    meshes[i] = map && map->is_permuted && is_tensor ? map : NULL;
+    HLO_TRY(state_sharding(p, type->elements[first + i], side->specs[i], &(*attrs)[i]));
   }
   return hlo_ok();
 }
@@ -510,11 +550,48 @@ static hlo_status_t partition_entry(hlo_partitioner_t* p, hlo_func_t* func) {
   for (uint32_t i = 0; i < result_count; ++i) {
     HLO_TRY(entry_result_spec(p, func, i, hlo_node_operand(end, i), &results[i]));
   }
-  HLO_TRY(state_shardings(p, func->type, 0, arg_count, args, &func->arg_attrs));
-  HLO_TRY(state_shardings(p, func->type, arg_count, result_count, results, &func->result_attrs));
-  HLO_TRY(partition_region(p, body, args, results));
+  region_side_t in = {args, NULL}, out = {results, NULL};
+  HLO_TRY(state_shardings(p, func->type, 0, arg_count, &func->arg_attrs, &in));
+  HLO_TRY(state_shardings(p, func->type, arg_count, result_count, &func->result_attrs, &out));
+  HLO_TRY(partition_region(p, body, &in, &out));
   hlo_func_update_type(func);
   return hlo_ok();
+}
+
+// ---- sums that scalars are terms of
+
+// Propagation decides how dimensions are divided. Scalars have none, but may be stated to be terms
+// of sums.
+static hlo_status_t state_scalar(hlo_partitioner_t* p, const hlo_value_t* value,
+                                 const hlo_attr_t* attr, const hlo_region_t* region) {
+  const hlo_sharding_t* sharding;
+  hlo_axis_set_t manual;
+  const hlo_spec_t* spec;
+  if (!attr || !hlo_type_is_tensor(value->type) || value->type->rank) return hlo_ok();
+  HLO_TRY(hlo_sharding_parse(p->module, attr, &sharding));
+  if (!sharding->unreduced.count) return hlo_ok();
+  HLO_TRY(hlo_spmd_manual_axes(p->spmd, region, &manual));
+  HLO_TRY(hlo_spec_from_sharding(p->spmd, sharding, manual, &spec));
+  return hlo_spmd_set_value_spec(p->spmd, value, spec);
+}
+
+// A value that is only constrained is what the constraint says.
+static hlo_status_t state_scalar_constraint(void* context, hlo_node_t* node) {
+  if (node->op != HLO_OP_sdy_sharding_constraint) return hlo_ok();
+  const hlo_attr_t* attr = hlo_node_attr(node, HLO_ATTR_sharding);
+  hlo_value_t* input = hlo_node_operand(node, 0);
+  HLO_TRY(state_scalar(context, &node->results[0], attr, node->parent));
+  return input->def && !input->uses->next ? state_scalar(context, input, attr, node->parent)
+                                          : hlo_ok();
+}
+
+static hlo_status_t state_scalars(hlo_partitioner_t* p, const hlo_func_t* entry) {
+  const hlo_region_t* body = entry->body;
+  for (uint32_t i = 0; entry->arg_attrs && i < body->arg_count; ++i) {
+    const hlo_attr_t* attr = hlo_attr_dict_get(entry->arg_attrs[i], "sdy.sharding");
+    HLO_TRY(state_scalar(p, body->args[i], attr, body));
+  }
+  return hlo_region_walk(entry->body, false, state_scalar_constraint, p);
 }
 
 static hlo_status_t find_last_channel(void* context, hlo_node_t* node) {
@@ -537,6 +614,7 @@ hlo_status_t hlo_spmd_partition(hlo_spmd_t* spmd) {
   p.locals = hlo_arena_alloc_zeroed(&spmd->arena, (p.local_capacity + 1) * sizeof *p.locals);
   if (!p.locals) return memory_status(&p);
   HLO_TRY(hlo_module_walk(module, false, find_last_channel, &p));
+  HLO_TRY(state_scalars(&p, entry));
   HLO_TRY(partition_entry(&p, entry));
   for (hlo_node_t* node = module->top ? module->top->first : NULL; node;) {
     hlo_node_t* next = node->next;

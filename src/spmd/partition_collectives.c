@@ -273,3 +273,17 @@ hlo_value_t* hlo_build_permute(hlo_partitioner_t* p, hlo_value_t* local, const u
   };
   return hlo_build_node(p->at, HLO_OP_collective_permute, local->type, 1, &local, 3, attrs);
 }
+
+hlo_value_t* hlo_build_mesh_permute(hlo_partitioner_t* p, hlo_value_t* local,
+                                    const hlo_grid_mesh_t* mesh, bool is_argument) {
+  const uint32_t count = p->grid->device_count;
+  uint32_t* targets = hlo_arena_array(&p->spmd->arena, count, sizeof *targets);
+  uint32_t* positions = hlo_arena_array(&p->spmd->arena, count, sizeof *positions);
+  if (!local || !targets || !positions) return NULL;
+  for (uint32_t i = 0; i < count; ++i) positions[device_at(p->grid, i)] = i;
+  for (uint32_t i = 0; i < count; ++i) {
+    const uint32_t other = positions[mesh->mesh->device_ids ? mesh->mesh->device_ids[i] : i];
+    targets[is_argument ? other : i] = is_argument ? i : other;
+  }
+  return hlo_build_permute(p, local, targets);
+}

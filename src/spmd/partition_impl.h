@@ -69,6 +69,7 @@ typedef struct hlo_op_plan {
   hlo_axis_set_t used;       // axes of any factor
   const hlo_spec_t** specs;  // by tensor
   hlo_axis_set_t sums;       // axes over which results are partial
+  hlo_axis_set_t unreduced;  // the op is applied to the terms of sums over these axes
   hlo_value_t* mask;         // of a gather: which slices are of the device's part
 } hlo_op_plan_t;
 
@@ -103,6 +104,13 @@ hlo_value_t* hlo_build_identity(hlo_partitioner_t* p, hlo_op_t op, const hlo_typ
 bool hlo_has_identity(hlo_op_t op, const hlo_type_t* type);
 /// Returns a scalar predicate: true on the devices at index 0 along all axes of a set.
 hlo_value_t* hlo_build_is_first(hlo_partitioner_t* p, hlo_axis_set_t axes);
+
+// ---- partition_terms.c
+
+/// Sets plan->unreduced: sums of results that were decided to stay undone.
+void hlo_find_terms(hlo_op_plan_t* plan);
+/// Returns true if the op takes the terms of a sum as this tensor.
+bool hlo_is_term(const hlo_op_plan_t* plan, uint32_t tensor);
 
 // ---- partition_ops.c
 
@@ -172,5 +180,8 @@ hlo_value_t* hlo_build_s32(hlo_partitioner_t* p, int64_t value);
 /// Sums over axes and leaves each device its part along `dim`.
 hlo_value_t* hlo_build_reduce_scatter(hlo_partitioner_t* p, hlo_value_t* local, uint32_t dim,
                                       const uint8_t* axes, uint32_t count);
+/// Sends an argument of the entry from the devices of a permuted mesh, or a result to them.
+hlo_value_t* hlo_build_mesh_permute(hlo_partitioner_t* p, hlo_value_t* local,
+                                    const hlo_grid_mesh_t* mesh, bool is_argument);
 /// Device of position targets[i] gets the value of the device of position i.
 hlo_value_t* hlo_build_permute(hlo_partitioner_t* p, hlo_value_t* local, const uint32_t* targets);

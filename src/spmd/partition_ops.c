@@ -169,7 +169,8 @@ static hlo_status_t make_specs(hlo_op_plan_t* plan) {
         dims[d].count += axes->count;
       }
     }
-    plan->specs[t] = hlo_spec_make(plan->p->spmd, rank, dims, 0);
+    plan->specs[t] =
+        hlo_spec_make(plan->p->spmd, rank, dims, hlo_is_term(plan, t) ? plan->unreduced : 0);
     if (!plan->specs[t]) return hlo_partitioner_status(plan->p);
   }
   for (uint32_t f = 0; f < rule->factor_count; ++f) {
@@ -200,6 +201,7 @@ static hlo_status_t plan_op(hlo_op_plan_t* plan) {
   plan->is_divisible = hlo_arena_array(arena, plan->rule->factor_count, sizeof(bool));
   if (!plan->factors || !plan->is_divisible) return hlo_partitioner_status(plan->p);
   find_divisible_factors(plan);
+  hlo_find_terms(plan);
   offer_tensors(plan);
   while (drop_minor_factors(plan)) continue;
   return make_specs(plan);

@@ -158,7 +158,7 @@ static hlo_status_t sum_results(hlo_op_plan_t* plan, hlo_value_t* const* values)
   for (uint32_t i = 0; i < node->result_count; ++i) {
     hlo_value_t* result = &node->results[i];
     hlo_spec_t partial = *plan->specs[node->operand_count + i];
-    partial.unreduced = plan->sums;
+    partial.unreduced |= plan->sums;
     const hlo_spec_t* to =
         hlo_spec_even(p->spmd, hlo_spmd_value_spec(p->spmd, result), result->type);
     HLO_TRY(hlo_local_set(

@@ -4,6 +4,7 @@
 //   sum        all_reduce, or reduce_scatter where the target divides a dimension by the same axes
 //   permute    collective_permute, if every dimension is in as many parts before as after
 //   slice      dynamic_slice: each device keeps a part of what it has; nothing is sent
+//   fill       zeros around the device's part make it a term of a sum; nothing is sent
 //   transpose  all_to_all: axes move from one dimension to another
 //   gather     all_gather over the minor axes of a dimension
 //
@@ -156,7 +157,8 @@ static bool gather_step(resharding_t* r) {
   return false;
 }
 
-// Returns the number of the part that a position holds under lists of axes.
+// Returns the number of the part, and of the term of a sum, that a position holds under lists of
+// axes.
 static uint64_t part_number(const resharding_t* r, const hlo_dim_axes_t* dims, uint32_t position) {
   const hlo_grid_t* grid = r->p->grid;
   uint64_t number = 0;
@@ -165,6 +167,10 @@ static uint64_t part_number(const resharding_t* r, const hlo_dim_axes_t* dims, u
       const uint8_t axis = dims[d].axes[i];
       number = number * grid->sizes[axis] + position / grid->strides[axis] % grid->sizes[axis];
     }
+  }
+  for (uint32_t a = 0; a < grid->axis_count; ++a) {
+    if (!(r->unreduced & hlo_axis_bit(a))) continue;
+    number = number * grid->sizes[a] + position / grid->strides[a] % grid->sizes[a];
   }
   return number;
 }
@@ -179,7 +185,6 @@ static bool permute_step(resharding_t* r) {
       return false;
     }
   }
-  if (r->unreduced) return false;
   const uint32_t count = grid->device_count;
   uint32_t* targets = hlo_arena_array(&r->p->spmd->arena, count, sizeof *targets);
   uint32_t* next = hlo_arena_alloc_zeroed(&r->p->spmd->arena, count * sizeof *next);
@@ -202,6 +207,31 @@ static bool permute_step(resharding_t* r) {
   r->value = hlo_build_permute(r->p, r->value, targets);
   memcpy(r->dims, r->target, r->rank * sizeof *r->dims);
   return true;
+}
+
+// Makes parts of dimensions terms of a sum over the axes that divided them.
+static void fill_with_zeros(resharding_t* r, hlo_axis_set_t axes) {
+  hlo_partitioner_t* p = r->p;
+  if (!r->value) return;
+  hlo_value_t* operands[HLO_RANK_MAX + 2] = {NULL, r->value};
+  int64_t sizes[HLO_RANK_MAX];
+  hlo_axis_set_t filled = 0;
+  for (uint32_t d = 0; d < r->rank; ++d) {
+    hlo_dim_axes_t* have = &r->dims[d];
+    uint32_t first = have->count;
+    while (first && (axes & hlo_axis_bit(have->axes[first - 1]))) --first;
+    const uint32_t count = have->count - first;
+    const int64_t size = r->value->type->dims[d];
+    for (uint32_t i = first; i < have->count; ++i) filled |= hlo_axis_bit(have->axes[i]);
+    operands[d + 2] = hlo_scaled_index(p, hlo_axis_index(p, &have->axes[first], count), size);
+    sizes[d] = size * hlo_grid_size(p->grid, &have->axes[first], count);
+    have->count = first;
+  }
+  if (!filled) return;
+  const hlo_type_t* type = hlo_type_with_dims(p->module, r->type, r->rank, sizes);
+  operands[0] = type ? hlo_build_identity(p, HLO_OP_add, type) : NULL;
+  r->value = hlo_build_node(p->at, HLO_OP_dynamic_update_slice, type, r->rank + 2, operands, 0, NULL);
+  r->unreduced |= filled;
 }
 
 // Makes a reduced value a sum over axes: the device at index 0 has the value, the others nothing.
@@ -228,10 +258,11 @@ hlo_value_t* hlo_reshard(hlo_partitioner_t* p, hlo_value_t* local, const hlo_typ
     if (!hlo_status_is_ok(status)) r->value = NULL;
     hlo_status_release(status);
   }
+  fill_with_zeros(r, to->unreduced & ~from->unreduced);
   while (r->value && !is_done(r)) {
     if (permute_step(r) || slice_step(r) || transpose_step(r) || gather_step(r)) continue;
     break;
   }
-  if (to->unreduced & ~from->unreduced) unreduce(r, to->unreduced & ~from->unreduced);
+  if (to->unreduced & ~r->unreduced) unreduce(r, to->unreduced & ~r->unreduced);
   return r->value;
 }
