@@ -266,6 +266,7 @@ static hlo_status_t complete(hlo_executable_t* executable, const void* bytes, si
   hlo_dumper_init(&dumper, executable->config.observer, executable->name, executable->fingerprint);
   HLO_TRY(optimise(executable, &dumper));
   entry = hlo_module_entry(module);
+  HLO_TRY(hlo_func_settle_donations(entry));
   HLO_TRY(hlo_signature_read(executable, entry));
   HLO_TRY(generate(executable, &dumper));
   HLO_TRY(copy_bytes(bytes, size_bytes, &executable->source));

@@ -101,3 +101,22 @@ void hlo_func_pair_donations(const hlo_func_t* func, uint32_t* out_results,
     }
   }
 }
+
+hlo_status_t hlo_func_settle_donations(hlo_func_t* func) {
+  const uint32_t count = func->type->input_count;
+  HLO_SCOPED_ARENA scratch;
+  hlo_arena_init(&scratch, 0);
+  uint32_t* results = hlo_arena_array(&scratch, count, sizeof *results);
+  uint32_t* arguments =
+      hlo_arena_array(&scratch, func->type->element_count - count, sizeof *arguments);
+  if (!results || !arguments) return hlo_arena_status(&scratch);
+  hlo_func_pair_donations(func, results, arguments);
+  for (uint32_t a = 0; a < count; ++a) {
+    if (!hlo_func_argument_is_donor(func, a)) continue;
+    hlo_func_set_argument_attr(func, a, "jax.buffer_donor", NULL);
+    if (results[a] == HLO_DONATED_NOWHERE) continue;
+    hlo_func_set_argument_attr(func, a, "tf.aliasing_output",
+                               hlo_attr_int(func->module, HLO_DTYPE_S32, results[a]));
+  }
+  return hlo_module_status(func->module);
+}
