@@ -392,6 +392,7 @@ static hlo_status_t reduce_over(hlo_eval_t* eval, const hlo_node_t* node, const 
     op = hlo_region_fn_binary(fn);
     dtype = node->regions[0]->args[0]->type->dtype;
   }
+  dtype = hlo_group_accumulator(op, dtype);
   hlo_tensor_t* sum = NULL;
   hlo_status_t status = fold_members(fn, op, all, i, dtype, &sum);
   hlo_region_fn_release(fn);
@@ -501,9 +502,7 @@ hlo_status_t hlo_ref_hlo_ragged_all_to_all(HLO_REF_ARGUMENTS) {
   for (uint32_t i = 1; i < 4; ++i) {
     if (parts[i]->element_count != parts[1]->element_count) return axis_error(node);
   }
-  bool has_channel = hlo_node_attr_int(node, HLO_ATTR_channel_id, 0) > 0;
-  HLO_TRY(gather_operands(eval, node,
-                          has_channel ? HLO_GROUP_CROSS_PARTITION : HLO_GROUP_CROSS_REPLICA,
+  HLO_TRY(gather_operands(eval, node, hlo_group_strategy(node),
                           hlo_node_attr(node, HLO_ATTR_replica_groups), 4, parts, &all));
   if (all.is_pending) return hlo_ok();
   hlo_status_t status = converted_copy(operands[1], operands[1]->dtype, &results[0]);

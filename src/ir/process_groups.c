@@ -2,12 +2,20 @@
 // Process groups of collectives (see process_groups.h; StableHLO spec, "Collective ops").
 #include "ir/process_groups.h"
 
+hlo_dtype_t hlo_group_accumulator(hlo_op_t op, hlo_dtype_t dtype) {
+  const bool is_rounded = op == HLO_OP_add || op == HLO_OP_multiply;
+  const bool is_narrow =
+      hlo_dtype_is_float(dtype) && hlo_dtype_size_bytes(dtype) < hlo_dtype_size_bytes(HLO_DTYPE_F32);
+  return is_rounded && is_narrow ? HLO_DTYPE_F32 : dtype;
+}
+
 hlo_group_strategy_t hlo_group_strategy(const hlo_node_t* node) {
   bool has_channel = hlo_node_attr_int(node, HLO_ATTR_channel_id, 0) > 0;
   switch (node->op) {
     case HLO_OP_all_to_all:
     case HLO_OP_collective_broadcast:
     case HLO_OP_collective_permute:
+    case HLO_OP_hlo_ragged_all_to_all:
       return has_channel ? HLO_GROUP_CROSS_PARTITION : HLO_GROUP_CROSS_REPLICA;
     case HLO_OP_cross_replica_sum: return HLO_GROUP_CROSS_REPLICA;
     default: break;

@@ -11,6 +11,10 @@ typedef enum hlo_group_strategy {
   HLO_GROUP_FLATTENED_IDS,
 } hlo_group_strategy_t;
 
+/// Returns the element type in which a reduction by `op` over a group accumulates elements of
+/// `dtype`: F32 for sums and products of narrower floats, which are rounded once, at the end.
+hlo_dtype_t hlo_group_accumulator(hlo_op_t op, hlo_dtype_t dtype);
+
 /// Returns the strategy that the op's channel and use_global_device_ids select.
 hlo_group_strategy_t hlo_group_strategy(const hlo_node_t* node);
 

@@ -12,20 +12,23 @@ typedef struct hlo_exchange_group {
   const uint32_t* members;  // in group order
 } hlo_exchange_group_t;
 
-/// A collective prepared for a grid of processes. Operand i gives result i.
+/// A collective prepared for a grid of processes.
 /// threads: immutable. owner: an arena
 typedef struct hlo_exchange hlo_exchange_t;
 
 /// Sets *out_exchange to NULL if the collective needs the general path: a computation of more than
-/// one op, quantized elements, roots known only at run time, processes without a group. errors:
-/// RESOURCE_EXHAUSTED, those of hlo_group_members()
+/// one op, quantized elements, roots known only at run time, processes without a group, groups of
+/// different sizes unless it is an all-reduce. errors: RESOURCE_EXHAUSTED, those of
+/// hlo_group_members()
 hlo_status_t hlo_exchange_create(const hlo_node_t* node, uint32_t replica_count,
                                  uint32_t partition_count, hlo_arena_t* arena,
                                  const hlo_exchange_t** out_exchange) HLO_MUST_USE;
 /// Returns the group of a process and its position in the group.
 const hlo_exchange_group_t* hlo_exchange_group(const hlo_exchange_t* exchange, uint32_t process,
                                                uint32_t* out_position);
-uint32_t hlo_exchange_tensor_count(const hlo_exchange_t* exchange);
-/// buffers[member * 2 * tensor_count + i]: operands, then results, of each member of `group`.
-void hlo_exchange_run(const hlo_exchange_t* exchange, const hlo_exchange_group_t* group,
-                      void* const* buffers, const hlo_parallel_t* parallel);
+/// Returns the number of operands and results.
+uint32_t hlo_exchange_buffer_count(const hlo_exchange_t* exchange);
+/// buffers[member * buffer_count + i]: operands, then results, of each member of `group`.
+/// errors: INVALID_ARGUMENT (rows of a ragged all-to-all outside of its tensors)
+hlo_status_t hlo_exchange_run(const hlo_exchange_t* exchange, const hlo_exchange_group_t* group,
+                              void* const* buffers, const hlo_parallel_t* parallel) HLO_MUST_USE;

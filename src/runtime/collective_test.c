@@ -277,8 +277,7 @@ static bool is_partitioned(const program_t* program) {
 // Programs that code generation refuses.
 static bool is_interpreted(const program_t* program) {
   static const char* const names[] = {"all_reduce by a computation", "collective_broadcast to some",
-                                      "send and recv", "groups of different sizes",
-                                      "ragged_all_to_all"};
+                                      "send and recv"};
   for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
     if (strcmp(program->name, names[i]) == 0) return true;
   }

@@ -19,7 +19,7 @@ typedef struct rendezvous {
   const hlo_node_t* node;  // of the first arrival, for messages
   int64_t channel_id;
   uint64_t seen_ns;  // when a monitor first saw that members are missing; 0: not yet
-  bool is_exchange, is_done;
+  bool is_exchange, is_done, has_failed;
   uint32_t member_count, part_count;
   uint32_t arrived_count, left_count;
   void** parts;            // [member][part]: hlo_tensor_t*, or addresses; NULL of absent members
@@ -366,10 +366,13 @@ static bool is_cancelled(hlo_frame_t* frame) {
 static hlo_status_t check_alike(const rendezvous_t* rendezvous) {
   for (uint32_t m = 0; m < rendezvous->member_count; ++m) {
     const hlo_node_t *node = rendezvous->call_sites[m], *first = rendezvous->call_sites[0];
-    bool is_alike = node->op == first->op;
+    bool is_alike = node->op == first->op && node->operand_count == first->operand_count &&
+                    node->result_count == first->result_count;
     for (uint32_t i = 0; is_alike && i < node->operand_count; ++i) {
-      is_alike = hlo_node_operand_type(node, i) == hlo_node_operand_type(first, i) &&
-                 node->results[i].type == first->results[i].type;
+      is_alike = hlo_node_operand_type(node, i) == hlo_node_operand_type(first, i);
+    }
+    for (uint32_t i = 0; is_alike && i < node->result_count; ++i) {
+      is_alike = node->results[i].type == first->results[i].type;
     }
     if (!is_alike) {
       return hlo_node_invalid(node, "the members of the group have different types or shapes");
@@ -384,7 +387,7 @@ static hlo_status_t arrive(hlo_frame_t* frame, uint32_t call_site_number,
   hlo_run_t* run = frame->owner;
   hlo_run_group_t* group = run->group;
   const hlo_execute_collective_t call_site = hlo_execute_find_collective(frame, call_site_number);
-  uint32_t me = 0, tensors = hlo_exchange_tensor_count(call_site.exchange);
+  uint32_t me = 0;
   const hlo_exchange_group_t* members = hlo_exchange_group(call_site.exchange, run->row, &me);
   const rendezvous_t like = {
       .site = call_site_number,
@@ -392,7 +395,7 @@ static hlo_status_t arrive(hlo_frame_t* frame, uint32_t call_site_number,
       .channel_id = hlo_node_attr_int(call_site.node, HLO_ATTR_channel_id, 0),
       .is_exchange = true,
       .member_count = members->member_count,
-      .part_count = 2 * tensors};
+      .part_count = hlo_exchange_buffer_count(call_site.exchange)};
   if (!hlo_status_is_ok(group->error)) return hlo_status_clone(group->error);
   rendezvous_t* rendezvous = NULL;
   HLO_TRY(find_rendezvous(group, &like, members->members, me, &rendezvous));
@@ -428,13 +431,17 @@ static int32_t exchange_start(hlo_frame_t* frame, uint32_t call_site_number) {
   const hlo_exchange_group_t members = {rendezvous->member_count, rendezvous->members};
   const hlo_parallel_t parallel = hlo_frame_parallel(frame);
   const uint64_t begin_ns = hlo_trace_begin();
-  hlo_exchange_run(call_site.exchange, &members, rendezvous->parts, &parallel);
+  status = hlo_exchange_run(call_site.exchange, &members, rendezvous->parts, &parallel);
+  status = hlo_node_annotate(call_site.node, status);
   trace_exchange(run, rendezvous, begin_ns);
   hlo_mutex_lock(&group->lock);
   rendezvous->is_done = true;
+  rendezvous->has_failed = !hlo_status_is_ok(status);
+  if (rendezvous->has_failed) fail_locked(group, status);
   wake_members(group, rendezvous);
   hlo_mutex_unlock(&group->lock);
-  return HLO_PROGRAM_DONE;
+  return hlo_status_is_ok(status) ? HLO_PROGRAM_DONE
+                                  : hlo_execute_fail(frame, call_site_number, status);
 }
 
 // The last member exchanges the data of all members.
@@ -466,7 +473,7 @@ static int32_t exchange_done(hlo_frame_t* frame, uint32_t call_site_number) {
   hlo_exchange_group(call_site.exchange, run->row, &me);
   hlo_mutex_lock(&group->lock);
   rendezvous_t* rendezvous = find_begun(run, call_site.node, me);
-  if (rendezvous && rendezvous->is_done) {
+  if (rendezvous && rendezvous->is_done && !rendezvous->has_failed) {
     leave(group, rendezvous, me);
   } else if (!(rendezvous && is_under_way(rendezvous)) && !hlo_status_is_ok(group->error)) {
     status = hlo_status_clone(group->error);

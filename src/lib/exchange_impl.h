@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loops of exchanges by instruction set; all give the same bits.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/dtype.h"
+
+/// Sums of dense operands: out[r][i] = in[0][i] + in[1][i] + ..., in this order, for all r.
+typedef struct hlo_exchange_sum {
+  size_t count;
+  uint32_t in_count, out_count;
+  size_t stride;  // distance from one pointer to the next, in `in` and `out`
+  void* const* in;
+  void* const* out;
+  size_t in_begin, out_begin;  // the first element
+  bool is_streamed;            // results are too large for the caches
+} hlo_exchange_sum_t;
+
+typedef void (*hlo_exchange_sum_fn_t)(const hlo_exchange_sum_t* sum);
+
+typedef struct hlo_exchange_loops {
+  /// Returns the loop for elements of a type; NULL: none exists.
+  hlo_exchange_sum_fn_t (*find_sum)(hlo_dtype_t dtype);
+  /// acc[i] += in[i] of type f16 or bf16; NULL: none exists.
+  void (*add_f16)(size_t count, const void* in, float* acc);
+  void (*add_bf16)(size_t count, const void* in, float* acc);
+  /// Copies past the caches where `to` is aligned; the writes are visible to other threads.
+  void (*stream)(void* to, const void* from, size_t size_bytes);
+} hlo_exchange_loops_t;
+
+extern const hlo_exchange_loops_t hlo_exchange_loops_generic, hlo_exchange_loops_avx2,
+    hlo_exchange_loops_avx512;
