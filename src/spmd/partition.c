@@ -616,6 +616,7 @@ hlo_status_t hlo_spmd_partition(hlo_spmd_t* spmd) {
   HLO_TRY(hlo_module_walk(module, false, find_last_channel, &p));
   HLO_TRY(state_scalars(&p, entry));
   HLO_TRY(partition_entry(&p, entry));
+  hlo_drop_unused(&p, entry->body);
   for (hlo_node_t* node = module->top ? module->top->first : NULL; node;) {
     hlo_node_t* next = node->next;
     if (node->op == HLO_OP_sdy_mesh) hlo_node_erase(node);

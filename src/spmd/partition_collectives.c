@@ -258,6 +258,30 @@ hlo_value_t* hlo_build_reduce_scatter(hlo_partitioner_t* p, hlo_value_t* local, 
   return build_body(p, node, HLO_OP_add) ? &node->results[0] : NULL;
 }
 
+// Builds a permute of `count` pairs of source and target.
+static hlo_value_t* build_pairs(hlo_partitioner_t* p, hlo_value_t* local, uint32_t count,
+                                const int64_t* pairs) {
+  const hlo_named_attr_t attrs[] = {
+      {HLO_ATTR_source_target_pairs, hlo_attr_matrix(p->module, count, 2, pairs)},
+      int_attr(p, HLO_ATTR_channel_id, p->next_channel++),
+      int_attr(p, HLO_ATTR_channel_type, 0),
+  };
+  return hlo_build_node(p->at, HLO_OP_collective_permute, local->type, 1, &local, 3, attrs);
+}
+
+hlo_value_t* hlo_build_receive(hlo_partitioner_t* p, hlo_value_t* local, const uint32_t* from) {
+  const uint32_t devices = p->grid->device_count;
+  int64_t* pairs = hlo_arena_array(&p->spmd->arena, (size_t)devices * 2, sizeof *pairs);
+  if (!local || !pairs) return NULL;
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < devices; ++i) {
+    if (from[i] == UINT32_MAX) continue;
+    pairs[2 * count] = device_at(p->grid, from[i]);
+    pairs[2 * count++ + 1] = device_at(p->grid, i);
+  }
+  return build_pairs(p, local, count, pairs);
+}
+
 hlo_value_t* hlo_build_permute(hlo_partitioner_t* p, hlo_value_t* local, const uint32_t* targets) {
   const uint32_t count = p->grid->device_count;
   int64_t* pairs = hlo_arena_array(&p->spmd->arena, (size_t)count * 2, sizeof *pairs);
@@ -266,12 +290,7 @@ hlo_value_t* hlo_build_permute(hlo_partitioner_t* p, hlo_value_t* local, const u
     pairs[2 * i] = device_at(p->grid, i);
     pairs[2 * i + 1] = device_at(p->grid, targets[i]);
   }
-  const hlo_named_attr_t attrs[] = {
-      {HLO_ATTR_source_target_pairs, hlo_attr_matrix(p->module, count, 2, pairs)},
-      int_attr(p, HLO_ATTR_channel_id, p->next_channel++),
-      int_attr(p, HLO_ATTR_channel_type, 0),
-  };
-  return hlo_build_node(p->at, HLO_OP_collective_permute, local->type, 1, &local, 3, attrs);
+  return build_pairs(p, local, count, pairs);
 }
 
 hlo_value_t* hlo_build_mesh_permute(hlo_partitioner_t* p, hlo_value_t* local,

@@ -266,7 +266,7 @@ static inline void hlo_gen_reduce_window(hlo_generator_t* g, uint32_t v) {
   }
   if (terms > 64 || hlo_gen_count(&to) > HLO_GEN_ELEMENTS_MAX) return;
   const bool is_sum = hlo_gen_can_sum(&to, terms) && hlo_gen_below(g, 2);
-  if (is_sum) to.bound *= terms;
+  to.bound = is_sum ? to.bound * terms : fmax(to.bound, 16);
   const char* type = hlo_gen_dtype_name(to.dtype);
   hlo_gen_begin(g, 1);
   hlo_gen_put(

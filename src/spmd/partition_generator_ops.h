@@ -290,7 +290,7 @@ static inline void hlo_gen_reduce(hlo_generator_t* g, uint32_t v) {
   const bool is_sum = hlo_gen_can_sum(&from, terms + 3) && hlo_gen_below(g, 2);
   const char* init = hlo_gen_below(g, 4) == 0 ? "three" : is_sum ? "zero" : "low";
   if (is_sum) to.bound = from.bound * terms;
-  to.bound += 3;
+  to.bound = fmax(to.bound + 3, 16);
   hlo_gen_begin(g, 1);
   hlo_gen_put(g, "stablehlo.reduce(%%v%u init: %%%s_%s) applies stablehlo.%s across dimensions = [",
               v, init, hlo_gen_dtype_name(from.dtype), is_sum ? "add" : "maximum");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Private to the partitioner: partition.c walks the program, partition_ops.c rewrites single ops
-// with partition_index.c and partition_reduce.c, reshard.c changes how a value lies on the devices,
-// partition_collectives.c builds what they exchange.
+// with partition_index.c, partition_windows.c and partition_reduce.c, reshard.c changes how a value
+// lies on the devices, partition_collectives.c builds what they exchange.
 //
 // Every value of the program ("global") has one or several local values: what a device computes for
 // it under some spec. Ops ask for their operands under the specs they need, which reshards where
@@ -59,18 +59,50 @@ const hlo_type_t* hlo_local_type(hlo_partitioner_t* p, const hlo_type_t* type,
 /// in their places.
 hlo_status_t hlo_partition_body(hlo_partitioner_t* p, hlo_region_t* body) HLO_MUST_USE;
 
+/// The elements of one dimension that each device needs: the device at index i along the axes
+/// those from start + i * step on, `count` of them.
+typedef struct hlo_dim_exchange {
+  uint32_t dim;
+  hlo_dim_axes_t axes;
+  bool is_divided;  // by the axes, in parts of equal size; else every device has the whole
+  int64_t size;     // of the whole dimension
+  int64_t start, step, count;
+  int64_t valid_low, valid_high;  // elements outside of this range are not used
+} hlo_dim_exchange_t;
+
+/// One dimension of an op over windows. The first operands are exchanged; the local op pads them.
+typedef struct hlo_spmd_window {
+  hlo_dim_exchange_t exchange;
+  uint32_t out_dim;   // of the results
+  uint32_t spatial;   // of a convolution
+  int64_t low, high;  // padding of the local op
+  bool has_source;    // of a select_and_scatter, whose source is exchanged as well
+  hlo_dim_exchange_t source;
+} hlo_spmd_window_t;
+
+/// A reduce_window along a divided dimension that starts, or ends, with the dimension: the devices
+/// add what those before them, or after them, have in all.
+typedef struct hlo_cumulative {
+  bool is_used, is_from_end;
+  uint32_t dim;
+  hlo_dim_axes_t axes;
+} hlo_cumulative_t;
+
 /// How the local form of one op is built.
 typedef struct hlo_op_plan {
   hlo_partitioner_t* p;
   hlo_node_t* node;
   const hlo_sharding_rule_t* rule;
-  hlo_dim_axes_t* factors;   // axes by factor
-  bool* is_divisible;        // by factor
-  hlo_axis_set_t used;       // axes of any factor
-  const hlo_spec_t** specs;  // by tensor
-  hlo_axis_set_t sums;       // axes over which results are partial
-  hlo_axis_set_t unreduced;  // the op is applied to the terms of sums over these axes
-  hlo_value_t* mask;         // of a gather: which slices are of the device's part
+  hlo_dim_axes_t* factors;     // axes by factor
+  bool* is_divisible;          // by factor
+  hlo_axis_set_t used;         // axes of any factor
+  const hlo_spec_t** specs;    // by tensor
+  hlo_axis_set_t sums;         // axes over which results are partial
+  hlo_axis_set_t unreduced;    // the op is applied to the terms of sums over these axes
+  hlo_spmd_window_t* windows;  // dimensions along which devices exchange elements
+  uint32_t window_count;
+  hlo_cumulative_t cumulative;
+  hlo_value_t* mask;  // of a gather: which slices are of the device's part
 } hlo_op_plan_t;
 
 /// Returns the spec with other axes of one dimension.
@@ -89,6 +121,31 @@ hlo_value_t* hlo_mask_gathered(hlo_op_plan_t* plan, hlo_value_t* result);
 hlo_status_t hlo_partition_dynamic_slice(hlo_op_plan_t* plan) HLO_MUST_USE;
 hlo_status_t hlo_partition_update_slice(hlo_op_plan_t* plan) HLO_MUST_USE;
 
+// ---- partition_exchange.c: ranges of divided dimensions
+
+/// Returns the device's range of elements; those outside of the dimension are the scalar `fill`,
+/// which may be NULL if they do not count.
+/// shapes : dimension x->dim is of size x->count, the others of those of `value`
+hlo_value_t* hlo_build_exchange(hlo_partitioner_t* p, hlo_value_t* value,
+                                const hlo_dim_exchange_t* x, hlo_value_t* fill);
+/// Returns a predicate of the shape of `like`: which elements of the device's range are in
+/// [low, high). INT64_MIN and INT64_MAX are no bounds; there must be one.
+hlo_value_t* hlo_build_range_mask(hlo_partitioner_t* p, const hlo_dim_exchange_t* x,
+                                  const hlo_type_t* like, int64_t low, int64_t high);
+
+// ---- partition_windows.c: ops that read neighbouring elements
+
+/// Divides dimensions of results, along which devices exchange elements, as propagation decided.
+hlo_status_t hlo_plan_windows(hlo_op_plan_t* plan) HLO_MUST_USE;
+/// Changes local operands: exchanges elements.
+hlo_status_t hlo_fit_windows(hlo_op_plan_t* plan, hlo_value_t** operands) HLO_MUST_USE;
+/// Returns the part of result 0 of the local op that is the device's, complete.
+hlo_value_t* hlo_finish_windows(hlo_op_plan_t* plan, hlo_value_t* result);
+/// Builds a concatenation along a divided dimension; *out_is_built is false if it is not one.
+hlo_status_t hlo_partition_concatenate(hlo_op_plan_t* plan, bool* out_is_built) HLO_MUST_USE;
+/// Changes attributes of the local op.
+void hlo_fit_window_attrs(hlo_op_plan_t* plan, hlo_node_t* local);
+
 // ---- partition_reduce.c: results that are partial
 
 /// Returns true if partial results can be combined.
@@ -102,6 +159,11 @@ hlo_status_t hlo_combine_results(hlo_op_plan_t* plan, const hlo_region_t* body,
 /// floats, and so on. NULL for ops without one, too; see hlo_has_identity().
 hlo_value_t* hlo_build_identity(hlo_partitioner_t* p, hlo_op_t op, const hlo_type_t* type);
 bool hlo_has_identity(hlo_op_t op, const hlo_type_t* type);
+/// Returns true if a value is a constant that changes no result of an op: a sum from +0 on is never
+/// -0, on one device as well.
+bool hlo_is_identity(hlo_op_t op, const hlo_value_t* value);
+/// Returns the op that a region applies to its two arguments, HLO_OP_COUNT for other regions.
+hlo_op_t hlo_region_reducer(const hlo_region_t* region);
 /// Returns a scalar predicate: true on the devices at index 0 along all axes of a set.
 hlo_value_t* hlo_build_is_first(hlo_partitioner_t* p, hlo_axis_set_t axes);
 
@@ -116,6 +178,10 @@ bool hlo_is_term(const hlo_op_plan_t* plan, uint32_t tensor);
 
 /// Builds the local form of an op by its sharding rule, or with whole operands.
 hlo_status_t hlo_partition_op(hlo_partitioner_t* p, hlo_node_t* node) HLO_MUST_USE;
+
+/// Erases collectives and ops without effects that nothing uses, in a region and those inside.
+/// Every device does, so that none waits for another.
+void hlo_drop_unused(hlo_partitioner_t* p, hlo_region_t* region);
 
 /// Returns the discardable attributes of an op without its shardings.
 const hlo_attr_t* hlo_local_extra(hlo_partitioner_t* p, const hlo_attr_t* extra);
@@ -183,5 +249,8 @@ hlo_value_t* hlo_build_reduce_scatter(hlo_partitioner_t* p, hlo_value_t* local, 
 /// Sends an argument of the entry from the devices of a permuted mesh, or a result to them.
 hlo_value_t* hlo_build_mesh_permute(hlo_partitioner_t* p, hlo_value_t* local,
                                     const hlo_grid_mesh_t* mesh, bool is_argument);
+/// The device of position i gets the value of the device of position from[i], or zeros for
+/// UINT32_MAX.
+hlo_value_t* hlo_build_receive(hlo_partitioner_t* p, hlo_value_t* local, const uint32_t* from);
 /// Device of position targets[i] gets the value of the device of position i.
 hlo_value_t* hlo_build_permute(hlo_partitioner_t* p, hlo_value_t* local, const uint32_t* targets);

@@ -204,7 +204,37 @@ static hlo_status_t plan_op(hlo_op_plan_t* plan) {
   hlo_find_terms(plan);
   offer_tensors(plan);
   while (drop_minor_factors(plan)) continue;
-  return make_specs(plan);
+  HLO_TRY(make_specs(plan));
+  plan->windows = hlo_arena_array(arena, HLO_RANK_MAX, sizeof *plan->windows);
+  return plan->windows ? hlo_plan_windows(plan) : hlo_partitioner_status(plan->p);
+}
+
+// ---- ops that are not used
+
+static bool is_droppable(const hlo_node_t* node) {
+  for (uint32_t i = 0; i < node->result_count; ++i) {
+    if (!hlo_value_is_unused(&node->results[i])) return false;
+  }
+  switch (node->op) {
+    case HLO_OP_all_gather:
+    case HLO_OP_all_reduce:
+    case HLO_OP_all_to_all:
+    case HLO_OP_collective_permute:
+    case HLO_OP_reduce_scatter: return true;
+    default: return hlo_op_has(node->op, HLO_TRAIT_PURE) && !node->region_count;
+  }
+}
+
+void hlo_drop_unused(hlo_partitioner_t* p, hlo_region_t* region) {
+  for (hlo_node_t* node = region->last; node;) {
+    hlo_node_t* prev = node->prev;
+    if (node->index >= p->first_new_node && node->result_count && is_droppable(node)) {
+      hlo_node_erase(node);
+    } else {
+      for (uint32_t i = 0; i < node->region_count; ++i) hlo_drop_unused(p, node->regions[i]);
+    }
+    node = prev;
+  }
 }
 
 // ---- the local op
@@ -317,8 +347,10 @@ static hlo_status_t build_local(hlo_op_plan_t* plan, hlo_node_t** out_local) {
     HLO_TRY(hlo_fit_indices(plan, values));
   }
   HLO_TRY(hlo_fit_initial_values(plan, values));
+  HLO_TRY(hlo_fit_windows(plan, values));
   for (uint32_t i = 0; i < results; ++i) {
     types[i] = hlo_local_type(p, node->results[i].type, plan->specs[operands + i]);
+    if (node->op == HLO_OP_select_and_scatter) types[i] = values[0]->type;
   }
   hlo_node_t* local =
       hlo_node_create(p->module, &(hlo_node_spec_t){.op = node->op,
@@ -334,6 +366,7 @@ static hlo_status_t build_local(hlo_op_plan_t* plan, hlo_node_t** out_local) {
   hlo_node_insert_before(p->at, local);
   HLO_TRY(move_bodies(p, node, local));
   if (plan->rule) fit_attrs(plan, local);
+  hlo_fit_window_attrs(plan, local);
   *out_local = local;
   return hlo_ok();
 }
@@ -369,11 +402,17 @@ hlo_status_t hlo_partition_op(hlo_partitioner_t* p, hlo_node_t* node) {
   if (plan.rule && node->op == HLO_OP_dynamic_slice) return hlo_partition_dynamic_slice(&plan);
   if (plan.rule && node->op == HLO_OP_dynamic_update_slice)
     return hlo_partition_update_slice(&plan);
+  if (plan.rule && node->op == HLO_OP_concatenate) {
+    bool is_built;
+    HLO_TRY(hlo_partition_concatenate(&plan, &is_built));
+    if (is_built) return hlo_ok();
+  }
   hlo_node_t* local = NULL;
   HLO_TRY(build_local(&plan, &local));
   hlo_value_t** results = hlo_arena_array(&p->spmd->arena, node->result_count, sizeof *results);
   if (!results) return hlo_partitioner_status(p);
   for (uint32_t i = 0; i < node->result_count; ++i) results[i] = &local->results[i];
+  if (node->result_count) results[0] = hlo_finish_windows(&plan, results[0]);
   if (plan.mask) results[0] = hlo_mask_gathered(&plan, results[0]);
   if (plan.sums) {
     return hlo_combine_results(&plan, local->region_count ? local->regions[0] : NULL, results);

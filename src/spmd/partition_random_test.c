@@ -115,8 +115,8 @@ static void put_args(hlo_generator_t* g) {
 
 static void put_constants(hlo_generator_t* g) {
   static const char* const values[][3] = {
-      {"0.0", "3.0", "-1.0e30"},
-      {"0.0", "3.0", "-1.0e30"},
+      {"0.0", "3.0", "-16.0"},
+      {"0.0", "3.0", "-16.0"},
       {"0", "3", "-2147483648"},
       {"false", "true", "false"},
   };

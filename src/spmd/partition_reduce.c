@@ -82,6 +82,26 @@ hlo_value_t* hlo_build_identity(hlo_partitioner_t* p, hlo_op_t op, const hlo_typ
   return hlo_build_constant(p->at, type, literal);
 }
 
+bool hlo_is_identity(hlo_op_t op, const hlo_value_t* value) {
+  const hlo_attr_t* attr = value->def && value->def->op == HLO_OP_constant
+                               ? hlo_node_attr(value->def, HLO_ATTR_value)
+                               : NULL;
+  if (!attr || attr->kind != HLO_ATTR_KIND_LITERAL || !hlo_has_identity(op, value->type))
+    return false;
+  uint8_t wanted[16] = {0}, zero[16] = {0};
+  const size_t width = hlo_dtype_size_bytes(value->type->dtype);
+  if (width > sizeof wanted) return false;
+  store_identity(op, value->type->dtype, wanted);
+  return memcmp(attr->literal->data, wanted, width) == 0 ||
+         (op == HLO_OP_add && memcmp(attr->literal->data, zero, width) == 0);
+}
+
+hlo_op_t hlo_region_reducer(const hlo_region_t* region) {
+  bool is_swapped;
+  const hlo_node_t* op = hlo_region_binary_op(region, &is_swapped);
+  return op ? op->op : HLO_OP_COUNT;
+}
+
 hlo_value_t* hlo_build_is_first(hlo_partitioner_t* p, hlo_axis_set_t axes) {
   uint8_t list[HLO_GRID_AXES_MAX];
   const uint32_t count = hlo_list_axes(p->grid, axes, list);
@@ -94,9 +114,7 @@ hlo_value_t* hlo_build_is_first(hlo_partitioner_t* p, hlo_axis_set_t axes) {
 // Returns the op that combines partial results, HLO_OP_COUNT for any other body.
 static hlo_op_t reducer_of(const hlo_op_plan_t* plan, const hlo_region_t* body) {
   if (plan->rule && plan->rule->reducer != HLO_OP_COUNT) return plan->rule->reducer;
-  bool is_swapped;
-  const hlo_node_t* op = body ? hlo_region_binary_op(body, &is_swapped) : NULL;
-  return op ? op->op : body ? HLO_OP_COUNT : HLO_OP_add;
+  return body ? hlo_region_reducer(body) : HLO_OP_add;
 }
 
 bool hlo_can_combine(const hlo_op_plan_t* plan) {
@@ -107,23 +125,6 @@ bool hlo_can_combine(const hlo_op_plan_t* plan) {
   if (node->regions[0]->arg_count != 2) return false;
   return node->op != HLO_OP_scatter ||
          hlo_has_identity(reducer_of(plan, node->regions[0]), node->results[0].type);
-}
-
-// Returns true if a value is a constant that an op's result does not depend on. A sum from +0 on is
-// never -0, on one device as well.
-static bool is_identity(hlo_partitioner_t* p, hlo_op_t op, const hlo_value_t* value) {
-  const hlo_attr_t* attr = value->def && value->def->op == HLO_OP_constant
-                               ? hlo_node_attr(value->def, HLO_ATTR_value)
-                               : NULL;
-  if (!attr || attr->kind != HLO_ATTR_KIND_LITERAL || !hlo_has_identity(op, value->type))
-    return false;
-  uint8_t wanted[16] = {0}, zero[16] = {0};
-  const size_t width = hlo_dtype_size_bytes(value->type->dtype);
-  (void)p;
-  if (width > sizeof wanted) return false;
-  store_identity(op, value->type->dtype, wanted);
-  return memcmp(attr->literal->data, wanted, width) == 0 ||
-         (op == HLO_OP_add && memcmp(attr->literal->data, zero, width) == 0);
 }
 
 // Replaces a value by the identity on devices that are not at index 0.
@@ -144,7 +145,7 @@ hlo_status_t hlo_fit_initial_values(hlo_op_plan_t* plan, hlo_value_t** operands)
   if (which == UINT32_MAX || !hlo_has_identity(op, operands[which]->type)) return hlo_ok();
   const bool is_idempotent =
       op == HLO_OP_maximum || op == HLO_OP_minimum || op == HLO_OP_and || op == HLO_OP_or;
-  if (is_idempotent || is_identity(plan->p, op, operands[which])) return hlo_ok();
+  if (is_idempotent || hlo_is_identity(op, operands[which])) return hlo_ok();
   operands[which] = keep_on_first(plan, op, operands[which]);
   return operands[which] ? hlo_ok() : hlo_partitioner_status(plan->p);
 }

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+// Exchanges elements of one dimension: each device gets a range of them, where it has a part of the
+// same size (see partition_impl.h).
+//
+// The ranges of all devices together say which elements part i needs of part i + k, for every k. If
+// these are fewer than all parts, each k is a collective_permute of the elements needed by any
+// device; else the dimension is gathered.
+#include <string.h>
+
+#include "base/mem.h"
+#include "spmd/partition_impl.h"
+
+// Elements [low, high) of part i + k, needed by part i.
+typedef struct piece {
+  int64_t low, high;
+} piece_t;
+
+typedef struct exchange {
+  hlo_partitioner_t* p;
+  const hlo_dim_exchange_t* x;
+  hlo_value_t* value;
+  int64_t parts, part_size;
+  int64_t first, last;  // k of the pieces
+  piece_t* pieces;      // by k + parts - 1
+  int64_t base_offset;  // of the buffer's first element, from that of part i
+  int64_t base_step;    // and how it moves with i: part_size, or 0 if the buffer is the whole
+} exchange_t;
+
+static int64_t least(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+
+static int64_t most(int64_t a, int64_t b) {
+  return a > b ? a : b;
+}
+
+// Returns the elements of part j that part i needs.
+static piece_t needed(const exchange_t* e, int64_t i, int64_t j) {
+  const hlo_dim_exchange_t* x = e->x;
+  const int64_t start = x->start + i * x->step, origin = j * e->part_size;
+  const int64_t low = most(most(start, x->valid_low), origin);
+  const int64_t high = least(least(start + x->count, x->valid_high), origin + e->part_size);
+  return low < high ? (piece_t){low - origin, high - origin} : (piece_t){0, 0};
+}
+
+// Finds the pieces; returns how many elements are sent.
+static int64_t find_pieces(exchange_t* e) {
+  const int64_t parts = e->parts;
+  e->first = parts;
+  e->last = -parts;
+  for (int64_t i = 0; i < parts; ++i) {
+    for (int64_t j = 0; j < parts; ++j) {
+      const piece_t own = needed(e, i, j);
+      piece_t* all = &e->pieces[j - i + parts - 1];
+      if (own.low == own.high) continue;
+      *all = all->low == all->high ? own
+                                   : (piece_t){least(all->low, own.low), most(all->high, own.high)};
+      e->first = least(e->first, j - i);
+      e->last = most(e->last, j - i);
+    }
+  }
+  int64_t sent = 0;
+  for (int64_t k = e->first; k <= e->last; ++k) {
+    // The pieces are joined, so that all but the outer ends are whole parts.
+    piece_t* piece = &e->pieces[k + parts - 1];
+    if (k > e->first) piece->low = 0;
+    if (k < e->last) piece->high = e->part_size;
+    if (k) sent += piece->high - piece->low;
+  }
+  return sent;
+}
+
+static hlo_value_t* slice_dim(exchange_t* e, hlo_value_t* value, int64_t low, int64_t high) {
+  int64_t first[HLO_RANK_MAX] = {0}, dims[HLO_RANK_MAX];
+  if (!value || (low == 0 && high == value->type->dims[e->x->dim])) return value;
+  memcpy(dims, value->type->dims, value->type->rank * sizeof *dims);
+  first[e->x->dim] = low;
+  dims[e->x->dim] = high - low;
+  const hlo_type_t* type = hlo_type_with_dims(e->p->module, value->type, value->type->rank, dims);
+  return type ? hlo_build_slice(e->p->at, type, value, first, NULL) : NULL;
+}
+
+// Returns the index of a position along the axes of the exchange.
+static int64_t part_at(const exchange_t* e, uint32_t position) {
+  const hlo_grid_t* grid = e->p->grid;
+  int64_t part = 0;
+  for (uint32_t i = 0; i < e->x->axes.count; ++i) {
+    const uint8_t axis = e->x->axes.axes[i];
+    part = part * grid->sizes[axis] + position / grid->strides[axis] % grid->sizes[axis];
+  }
+  return part;
+}
+
+// Returns the position that differs from another one in its index along the axes only.
+static uint32_t move_to_part(const exchange_t* e, uint32_t position, int64_t part) {
+  const hlo_grid_t* grid = e->p->grid;
+  for (uint32_t i = e->x->axes.count; i-- > 0;) {
+    const uint8_t axis = e->x->axes.axes[i];
+    const uint32_t size = grid->sizes[axis], stride = grid->strides[axis];
+    const uint32_t now = position / stride % size, next = (uint32_t)(part % size);
+    position = position - now * stride + next * stride;
+    part /= size;
+  }
+  return position;
+}
+
+// Sends a piece of part j to part i, for all i that need any of it; sources[i] = j or -1.
+static hlo_value_t* send(exchange_t* e, hlo_value_t* piece, const int64_t* sources) {
+  const uint32_t devices = e->p->grid->device_count;
+  uint32_t* from = hlo_arena_array(&e->p->spmd->arena, devices, sizeof *from);
+  if (!from) return NULL;
+  for (uint32_t position = 0; position < devices; ++position) {
+    const int64_t source = sources[part_at(e, position)];
+    from[position] = source < 0 ? UINT32_MAX : move_to_part(e, position, source);
+  }
+  return hlo_build_receive(e->p, piece, from);
+}
+
+// ---- ways to exchange
+
+// Whole parts of other devices, one for each: nothing is joined.
+static hlo_value_t* exchange_parts(exchange_t* e, int64_t* sources) {
+  for (int64_t i = 0; i < e->parts; ++i) {
+    const int64_t start = e->x->start + i * e->x->step;
+    const bool is_inside = start >= 0 && start < e->x->size;
+    sources[i] = is_inside ? start / e->part_size : -1;
+  }
+  return send(e, e->value, sources);
+}
+
+static hlo_value_t* exchange_pieces(exchange_t* e, int64_t* sources) {
+  const int64_t count = e->last - e->first + 1;
+  hlo_value_t** pieces = hlo_arena_array(&e->p->spmd->arena, (size_t)count, sizeof *pieces);
+  if (!pieces) return NULL;
+  int64_t dims[HLO_RANK_MAX], length = 0;
+  memcpy(dims, e->value->type->dims, e->value->type->rank * sizeof *dims);
+  for (int64_t k = e->first; k <= e->last; ++k) {
+    const piece_t piece = e->pieces[k + e->parts - 1];
+    for (int64_t i = 0; i < e->parts; ++i) {
+      const bool is_part = i + k >= 0 && i + k < e->parts;
+      const piece_t own = is_part ? needed(e, i, i + k) : (piece_t){0, 0};
+      sources[i] = own.low < own.high ? i + k : -1;
+    }
+    hlo_value_t* value = slice_dim(e, e->value, piece.low, piece.high);
+    pieces[k - e->first] = k ? send(e, value, sources) : value;
+    if (!pieces[k - e->first]) return NULL;
+    length += piece.high - piece.low;
+  }
+  e->base_offset = e->first * e->part_size + e->pieces[e->first + e->parts - 1].low;
+  e->base_step = e->part_size;
+  if (count == 1) return pieces[0];
+  dims[e->x->dim] = length;
+  const hlo_type_t* type =
+      hlo_type_with_dims(e->p->module, e->value->type, e->value->type->rank, dims);
+  const hlo_named_attr_t attr = {HLO_ATTR_dimension,
+                                 hlo_attr_int(e->p->module, HLO_DTYPE_S64, e->x->dim)};
+  return hlo_build_node(e->p->at, HLO_OP_concatenate, type, (uint32_t)count, pieces, 1, &attr);
+}
+
+// ---- ranges of a buffer
+
+// Returns start + index * step (s32).
+static hlo_value_t* affine_index(exchange_t* e, int64_t start, int64_t step) {
+  hlo_partitioner_t* p = e->p;
+  if (!step) return hlo_build_s32(p, start);
+  hlo_value_t* index =
+      hlo_scaled_index(p, hlo_axis_index(p, e->x->axes.axes, e->x->axes.count), step);
+  return index && start ? hlo_build_binary(p->at, HLO_OP_add, index, hlo_build_s32(p, start))
+                        : index;
+}
+
+// Takes the device's range of a buffer, whose elements outside of it are `filler`.
+static hlo_value_t* take_range(exchange_t* e, hlo_value_t* buffer, hlo_value_t* filler) {
+  const hlo_dim_exchange_t* x = e->x;
+  hlo_partitioner_t* p = e->p;
+  if (!buffer || !filler) return NULL;
+  const hlo_type_t* type = buffer->type;
+  const int64_t length = type->dims[x->dim], step = x->step - e->base_step;
+  const int64_t start = x->start - e->base_offset, end = start + (e->parts - 1) * step;
+  int64_t low[HLO_RANK_MAX] = {0}, high[HLO_RANK_MAX] = {0};
+  if (!step) {
+    low[x->dim] = -start;
+    high[x->dim] = start + x->count - length;
+    return hlo_build_pad(p->at, buffer, filler, low, high, NULL);
+  }
+  low[x->dim] = most(0, -least(start, end));
+  high[x->dim] = most(0, most(start, end) + x->count - length);
+  buffer = hlo_build_pad(p->at, buffer, filler, low, high, NULL);
+  hlo_value_t* operands[HLO_RANK_MAX + 1] = {buffer};
+  int64_t dims[HLO_RANK_MAX];
+  memcpy(dims, type->dims, type->rank * sizeof *dims);
+  dims[x->dim] = x->count;
+  for (uint32_t d = 0; d < type->rank; ++d) {
+    operands[d + 1] =
+        d == x->dim ? affine_index(e, start + low[x->dim], step) : hlo_build_s32(p, 0);
+  }
+  const hlo_named_attr_t attr = {HLO_ATTR_slice_sizes, hlo_attr_ints(p->module, type->rank, dims)};
+  return hlo_build_node(p->at, HLO_OP_dynamic_slice,
+                        hlo_type_with_dims(p->module, type, type->rank, dims), type->rank + 1,
+                        operands, 1, &attr);
+}
+
+hlo_value_t* hlo_build_range_mask(hlo_partitioner_t* p, const hlo_dim_exchange_t* x,
+                                  const hlo_type_t* like, int64_t low, int64_t high) {
+  exchange_t e = {.p = p, .x = x};
+  const int64_t dim = x->dim;
+  const hlo_type_t* row = hlo_type_tensor(p->module, HLO_DTYPE_S32, 1, &x->count);
+  const hlo_type_t* type = hlo_type_tensor(p->module, HLO_DTYPE_PRED, like->rank, like->dims);
+  hlo_value_t* at = affine_index(&e, x->start, x->step);
+  hlo_value_t *count = row ? hlo_build_iota(p->at, row, 0) : NULL, *mask = NULL;
+  at = at && count ? hlo_build_broadcast(p->at, row, at, NULL) : NULL;
+  at = at ? hlo_build_binary(p->at, HLO_OP_add, at, count) : NULL;
+  if (!at || !type) return NULL;
+  const int64_t bounds[] = {low, high};
+  for (uint32_t i = 0; i < 2; ++i) {
+    if (i ? high == INT64_MAX : low == INT64_MIN) continue;
+    hlo_value_t* bound = hlo_build_splat(p->at, row, (double)bounds[i]);
+    hlo_value_t* is_inside =
+        bound ? hlo_build_compare(
+                    p->at, i ? HLO_COMPARISON_DIRECTION_LT : HLO_COMPARISON_DIRECTION_GE, at, bound)
+              : NULL;
+    mask = mask && is_inside ? hlo_build_binary(p->at, HLO_OP_and, mask, is_inside) : is_inside;
+    if (!mask) return NULL;
+  }
+  return mask ? hlo_build_broadcast(p->at, type, mask, &dim) : NULL;
+}
+
+// Replaces elements outside of the dimension.
+static hlo_value_t* mask_outside(exchange_t* e, hlo_value_t* value, hlo_value_t* fill) {
+  const hlo_dim_exchange_t* x = e->x;
+  const int64_t end = x->start + (e->parts - 1) * x->step;
+  const bool is_below = least(x->start, end) < 0;
+  const bool is_above = most(x->start, end) + x->count > x->size;
+  if (!value || !fill || (!is_below && !is_above)) return value;
+  hlo_value_t* mask = hlo_build_range_mask(e->p, x, value->type, is_below ? 0 : INT64_MIN,
+                                           is_above ? x->size : INT64_MAX);
+  hlo_value_t* all = hlo_build_broadcast(e->p->at, value->type, fill, NULL);
+  return mask && all ? hlo_build_select(e->p->at, mask, value, all) : NULL;
+}
+
+hlo_value_t* hlo_build_exchange(hlo_partitioner_t* p, hlo_value_t* value,
+                                const hlo_dim_exchange_t* x, hlo_value_t* fill) {
+  if (!value) return NULL;
+  exchange_t e = {.p = p, .x = x, .value = value};
+  e.parts = hlo_grid_size(p->grid, x->axes.axes, x->axes.count);
+  e.part_size = x->size / e.parts;
+  const hlo_type_t* scalar = hlo_type_with_dims(p->module, value->type, 0, NULL);
+  hlo_value_t* filler = fill ? fill : scalar ? hlo_build_splat(p->at, scalar, 0) : NULL;
+  if (!x->is_divided) return take_range(&e, value, filler);
+  int64_t* sources = hlo_arena_array(&p->spmd->arena, (size_t)e.parts, sizeof *sources);
+  e.pieces = hlo_arena_alloc_zeroed(&p->spmd->arena, (size_t)(2 * e.parts) * sizeof *e.pieces);
+  if (!sources || !e.pieces || !filler) return NULL;
+  const bool is_aligned =
+      x->count == e.part_size && x->start % e.part_size == 0 && x->step % e.part_size == 0;
+  if (is_aligned && x->start == 0 && x->step == x->count) return value;
+  if (is_aligned && x->valid_low <= 0 && x->valid_high >= x->size) {
+    return mask_outside(&e, exchange_parts(&e, sources), fill);
+  }
+  const int64_t sent = find_pieces(&e);
+  if (e.first > e.last || sent >= (e.parts - 1) * e.part_size) {
+    return take_range(&e, hlo_build_all_gather(p, value, x->dim, x->axes.axes, x->axes.count),
+                      filler);
+  }
+  return mask_outside(&e, take_range(&e, exchange_pieces(&e, sources), filler), fill);
+}

@@ -1,0 +1,457 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ops that read neighbouring elements, along divided dimensions: slices, pads, reversals,
+// concatenations, reductions over windows and their gradients, convolutions (see partition_impl.h).
+//
+// A device computes its part of the result as propagation decided. It gets the elements that this
+// part needs by an exchange, in which padding becomes elements like others, and applies the same op
+// to them.
+#include <string.h>
+
+#include "base/mem.h"
+#include "spmd/partition_impl.h"
+
+static int64_t divide_up(int64_t a, int64_t b) {
+  return a / b + (a % b > 0);
+}
+
+// A window of a dimension, as of reduce_window: the others are special cases.
+typedef struct window {
+  int64_t size, stride, in_dilation, dilation, low;
+} window_t;
+
+// Computes the elements that a part of `out` results needs; `false` if they do not move in equal
+// steps from part to part.
+static bool find_range(const window_t* w, int64_t out, hlo_spmd_window_t* dim) {
+  const int64_t reach = (out - 1) * w->stride + (w->size - 1) * w->dilation + 1;
+  const int64_t step = out * w->stride;
+  if (step % w->in_dilation) return false;
+  // The first element at or after the first padded position of part 0, and its distance from there.
+  const int64_t first = divide_up(-w->low, w->in_dilation);
+  const int64_t distance = w->low + first * w->in_dilation;
+  if (distance >= reach) return false;
+  dim->exchange.start = first;
+  dim->exchange.step = step / w->in_dilation;
+  dim->exchange.count = (reach - 1 - distance) / w->in_dilation + 1;
+  dim->low = distance;
+  dim->high = reach - distance - ((dim->exchange.count - 1) * w->in_dilation + 1);
+  return true;
+}
+
+// Gives the axes that propagation decided for a dimension of the result to the plan, if no factor
+// has them.
+static bool take_axes(hlo_op_plan_t* plan, uint32_t out_dim, hlo_dim_axes_t* axes) {
+  hlo_partitioner_t* p = plan->p;
+  const hlo_value_t* result = &plan->node->results[0];
+  const hlo_spec_t* spec = hlo_spmd_value_spec(p->spmd, result);
+  if (!spec) return false;
+  const uint8_t* list;
+  axes->count = hlo_spec_dim(spec, out_dim, &list);
+  memcpy(axes->axes, list, axes->count);
+  for (uint32_t i = 0; i < axes->count; ++i) {
+    if (plan->used & hlo_axis_bit(list[i])) return false;
+  }
+  const int64_t parts = hlo_grid_size(p->grid, list, axes->count);
+  const int64_t size = result->type->dims[out_dim];
+  return parts > 1 && size % parts == 0 && size <= INT32_MAX;
+}
+
+// Divides a dimension of an operand by the axes of an exchange if it is divided already, in any
+// way, and can be; returns true if it is now.
+static bool divide_operand(hlo_op_plan_t* plan, uint32_t operand, uint32_t dim,
+                           const hlo_dim_axes_t* axes) {
+  hlo_partitioner_t* p = plan->p;
+  const hlo_value_t* value = hlo_node_operand(plan->node, operand);
+  const hlo_spec_t* decided = hlo_spmd_value_spec(p->spmd, value);
+  const int64_t parts = hlo_grid_size(p->grid, axes->axes, axes->count);
+  const bool is_divided =
+      decided && hlo_spec_parts(p->grid, decided, dim) > 1 && value->type->dims[dim] % parts == 0;
+  plan->specs[operand] =
+      hlo_spec_with_dim(p, plan->specs[operand], dim, axes->axes, is_divided ? axes->count : 0);
+  return is_divided;
+}
+
+static void divide_results(hlo_op_plan_t* plan, uint32_t dim, const hlo_dim_axes_t* axes) {
+  const uint32_t operands = plan->node->operand_count;
+  for (uint32_t i = 0; i < plan->node->result_count; ++i) {
+    plan->specs[operands + i] =
+        hlo_spec_with_dim(plan->p, plan->specs[operands + i], dim, axes->axes, axes->count);
+  }
+  for (uint32_t i = 0; i < axes->count; ++i) plan->used |= hlo_axis_bit(axes->axes[i]);
+}
+
+// Plans the exchange of one dimension of the first `inputs` operands, which are alike.
+static void plan_window(hlo_op_plan_t* plan, uint32_t inputs, uint32_t in_dim, uint32_t out_dim,
+                        const window_t* window) {
+  hlo_spmd_window_t dim = {.exchange = {.dim = in_dim}, .out_dim = out_dim};
+  const hlo_type_t *in = hlo_node_operand_type(plan->node, 0), *out = plan->node->results[0].type;
+  hlo_dim_exchange_t* x = &dim.exchange;
+  if (!take_axes(plan, out_dim, &x->axes) || in->dims[in_dim] > INT32_MAX) return;
+  const int64_t parts = hlo_grid_size(plan->p->grid, x->axes.axes, x->axes.count);
+  if (!find_range(window, out->dims[out_dim] / parts, &dim)) return;
+  x->size = x->valid_high = in->dims[in_dim];
+  x->is_divided = true;
+  for (uint32_t i = 0; i < inputs; ++i) x->is_divided &= divide_operand(plan, i, in_dim, &x->axes);
+  for (uint32_t i = 0; !x->is_divided && i < inputs; ++i) {
+    plan->specs[i] = hlo_spec_with_dim(plan->p, plan->specs[i], in_dim, NULL, 0);
+  }
+  divide_results(plan, out_dim, &x->axes);
+  plan->windows[plan->window_count++] = dim;
+}
+
+static void plan_slice(hlo_op_plan_t* plan) {
+  const hlo_node_t* node = plan->node;
+  const hlo_type_t *in = hlo_node_operand_type(node, 0), *out = node->results[0].type;
+  for (uint32_t d = 0; d < in->rank; ++d) {
+    if (in->dims[d] == out->dims[d]) continue;
+    const window_t window = {1, hlo_node_attr_item(node, HLO_ATTR_strides, d, 1), 1, 1,
+                             -hlo_node_attr_item(node, HLO_ATTR_start_indices, d, 0)};
+    plan_window(plan, 1, d, d, &window);
+  }
+}
+
+static void plan_pad(hlo_op_plan_t* plan) {
+  const hlo_node_t* node = plan->node;
+  const uint32_t rank = node->results[0].type->rank;
+  for (uint32_t d = 0; d < rank; ++d) {
+    const int64_t low = hlo_node_attr_item(node, HLO_ATTR_edge_padding_low, d, 0);
+    const int64_t high = hlo_node_attr_item(node, HLO_ATTR_edge_padding_high, d, 0);
+    const int64_t between = hlo_node_attr_item(node, HLO_ATTR_interior_padding, d, 0);
+    const window_t window = {1, 1, between + 1, 1, low};
+    if (low || high || between) plan_window(plan, 1, d, d, &window);
+  }
+}
+
+static void plan_reverse(hlo_op_plan_t* plan) {
+  const hlo_ints_t dims = hlo_node_ints(plan->node, HLO_ATTR_dimensions);
+  const hlo_type_t* type = plan->node->results[0].type;
+  for (uint32_t i = 0; i < dims.count; ++i) {
+    const uint32_t d = (uint32_t)dims.values[i], before = plan->window_count;
+    plan_window(plan, 1, d, d, &(window_t){1, 1, 1, 1, 0});
+    if (plan->window_count == before) continue;
+    // From the other end.
+    hlo_dim_exchange_t* x = &plan->windows[before].exchange;
+    x->start = type->dims[d] - x->count;
+    x->step = -x->count;
+  }
+}
+
+// A window that is as large as the dimension: the devices reduce their parts, and then what comes
+// before (or after) them.
+static bool plan_cumulative(hlo_op_plan_t* plan, uint32_t dim, const window_t* window,
+                            int64_t high) {
+  const hlo_node_t* node = plan->node;
+  const hlo_type_t* type = hlo_node_operand_type(node, 0);
+  const int64_t size = type->dims[dim];
+  const bool is_from_start = window->low == size - 1 && high == 0;
+  const bool is_from_end = window->low == 0 && high == size - 1;
+  if (plan->cumulative.is_used || window->size != size || window->stride != 1 ||
+      window->in_dilation != 1 || window->dilation != 1 || (!is_from_start && !is_from_end)) {
+    return false;
+  }
+  const hlo_op_t op =
+      node->operand_count == 2 ? hlo_region_reducer(node->regions[0]) : HLO_OP_COUNT;
+  const bool is_exact = op == HLO_OP_add || op == HLO_OP_multiply ||
+                        ((op == HLO_OP_maximum || op == HLO_OP_minimum) &&
+                         hlo_dtype_size_bytes(type->dtype) <= 4);  // identities are doubles
+  hlo_cumulative_t cumulative = {true, is_from_end, dim, {0}};
+  if (!is_exact || !hlo_is_identity(op, hlo_node_operand(node, 1))) return false;
+  if (!take_axes(plan, dim, &cumulative.axes)) return false;
+  if (!divide_operand(plan, 0, dim, &cumulative.axes)) return false;
+  divide_results(plan, dim, &cumulative.axes);
+  plan->cumulative = cumulative;
+  return true;
+}
+
+static void plan_reduce_window(hlo_op_plan_t* plan) {
+  const hlo_node_t* node = plan->node;
+  const uint32_t rank = node->results[0].type->rank;
+  for (uint32_t d = 0; d < rank; ++d) {
+    const window_t window = {hlo_node_attr_item(node, HLO_ATTR_window_dimensions, d, 1),
+                             hlo_node_attr_item(node, HLO_ATTR_window_strides, d, 1),
+                             hlo_node_attr_item(node, HLO_ATTR_base_dilations, d, 1),
+                             hlo_node_attr_item(node, HLO_ATTR_window_dilations, d, 1),
+                             hlo_ints_at(hlo_node_ints(node, HLO_ATTR_padding), 2 * d, 0)};
+    const int64_t high = hlo_ints_at(hlo_node_ints(node, HLO_ATTR_padding), 2 * d + 1, 0);
+    const bool is_trivial =
+        window.size == 1 && window.stride == 1 && window.in_dilation == 1 && !window.low && !high;
+    if (is_trivial || plan_cumulative(plan, d, &window, high)) continue;
+    plan_window(plan, node->operand_count / 2, d, d, &window);
+  }
+}
+
+static void plan_convolution(hlo_op_plan_t* plan) {
+  const hlo_node_t* node = plan->node;
+  const hlo_ints_t in = hlo_node_ints(node, HLO_ATTR_input_spatial_dimensions);
+  const hlo_ints_t kernel = hlo_node_ints(node, HLO_ATTR_kernel_spatial_dimensions);
+  const hlo_ints_t out = hlo_node_ints(node, HLO_ATTR_output_spatial_dimensions);
+  for (uint32_t i = 0; i < in.count; ++i) {
+    const uint32_t in_dim = (uint32_t)in.values[i], kernel_dim = (uint32_t)kernel.values[i];
+    const window_t window = {hlo_node_operand_type(node, 1)->dims[kernel_dim],
+                             hlo_node_attr_item(node, HLO_ATTR_window_strides, i, 1),
+                             hlo_node_attr_item(node, HLO_ATTR_lhs_dilation, i, 1),
+                             hlo_node_attr_item(node, HLO_ATTR_rhs_dilation, i, 1),
+                             hlo_ints_at(hlo_node_ints(node, HLO_ATTR_padding), 2 * i, 0)};
+    const bool is_whole = hlo_spec_parts(plan->p->grid, plan->specs[0], in_dim) == 1 &&
+                          hlo_spec_parts(plan->p->grid, plan->specs[1], kernel_dim) == 1;
+    const uint32_t before = plan->window_count;
+    if (is_whole) plan_window(plan, 1, in_dim, (uint32_t)out.values[i], &window);
+    if (plan->window_count > before) plan->windows[before].spatial = i;
+  }
+}
+
+// Plans one dimension of a select_and_scatter without padding: a device computes the windows that
+// reach into its part, with sources that change nothing where there are no windows.
+static void plan_scattered_dim(hlo_op_plan_t* plan, uint32_t d, int64_t size, int64_t stride) {
+  hlo_spmd_window_t dim = {.exchange = {.dim = d}, .out_dim = d, .has_source = true};
+  const hlo_type_t* in = hlo_node_operand_type(plan->node, 0);
+  const hlo_type_t* source = hlo_node_operand_type(plan->node, 1);
+  hlo_dim_exchange_t* x = &dim.exchange;
+  if (!take_axes(plan, d, &x->axes)) return;
+  const int64_t part = in->dims[d] / hlo_grid_size(plan->p->grid, x->axes.axes, x->axes.count);
+  if (part % stride) return;
+  const int64_t first = divide_up(1 - size, stride), count = (part - 1) / stride - first + 1;
+  dim.source = (hlo_dim_exchange_t){.dim = d,
+                                    .axes = x->axes,
+                                    .size = source->dims[d],
+                                    .start = first,
+                                    .step = part / stride,
+                                    .count = count,
+                                    .valid_high = source->dims[d]};
+  x->size = x->valid_high = in->dims[d];
+  x->start = first * stride;
+  x->step = part;
+  x->count = (count - 1) * stride + size;
+  if (x->count < part - x->start) x->count = part - x->start;  // elements after the last window
+  x->is_divided = divide_operand(plan, 0, d, &x->axes);
+  dim.source.is_divided = divide_operand(plan, 1, d, &x->axes);
+  divide_results(plan, d, &x->axes);
+  plan->windows[plan->window_count++] = dim;
+}
+
+static void plan_select_and_scatter(hlo_op_plan_t* plan) {
+  const hlo_node_t* node = plan->node;
+  const hlo_type_t* type = node->results[0].type;
+  const hlo_ints_t padding = hlo_node_ints(node, HLO_ATTR_padding);
+  if (!hlo_has_identity(hlo_region_reducer(node->regions[1]), type)) return;
+  for (uint32_t d = 0; d < type->rank; ++d) {
+    const int64_t size = hlo_node_attr_item(node, HLO_ATTR_window_dimensions, d, 1);
+    const int64_t stride = hlo_node_attr_item(node, HLO_ATTR_window_strides, d, 1);
+    const bool is_padded = hlo_ints_at(padding, 2 * d, 0) || hlo_ints_at(padding, 2 * d + 1, 0);
+    if (!is_padded && (size > 1 || stride > 1)) plan_scattered_dim(plan, d, size, stride);
+  }
+}
+
+hlo_status_t hlo_plan_windows(hlo_op_plan_t* plan) {
+  switch (plan->node->op) {
+    case HLO_OP_slice: plan_slice(plan); break;
+    case HLO_OP_pad: plan_pad(plan); break;
+    case HLO_OP_reverse: plan_reverse(plan); break;
+    case HLO_OP_reduce_window: plan_reduce_window(plan); break;
+    case HLO_OP_convolution: plan_convolution(plan); break;
+    case HLO_OP_select_and_scatter: plan_select_and_scatter(plan); break;
+    default: break;
+  }
+  return hlo_partitioner_status(plan->p);
+}
+
+// ---- local operands and attributes
+
+// Returns what stands for padding of input i; NULL if no element is outside.
+static hlo_value_t* build_fill(hlo_op_plan_t* plan, uint32_t i, hlo_value_t* const* operands) {
+  const hlo_node_t* node = plan->node;
+  if (node->op == HLO_OP_pad) return operands[1];
+  if (node->op == HLO_OP_reduce_window) return operands[node->operand_count / 2 + i];
+  if (node->op != HLO_OP_convolution) return NULL;
+  const hlo_type_t* scalar = hlo_type_with_dims(plan->p->module, operands[0]->type, 0, NULL);
+  return scalar ? hlo_build_splat(plan->p->at, scalar, 0) : NULL;
+}
+
+static hlo_status_t fit_sources(hlo_op_plan_t* plan, hlo_value_t** operands) {
+  hlo_partitioner_t* p = plan->p;
+  const hlo_op_t op = hlo_region_reducer(plan->node->regions[1]);
+  for (uint32_t k = 0; k < plan->window_count; ++k) {
+    const hlo_type_t* scalar = hlo_type_with_dims(p->module, operands[1]->type, 0, NULL);
+    hlo_value_t* nothing = hlo_build_identity(p, op, scalar);
+    operands[1] =
+        nothing ? hlo_build_exchange(p, operands[1], &plan->windows[k].source, nothing) : NULL;
+    if (!operands[1]) return hlo_partitioner_status(p);
+  }
+  return hlo_ok();
+}
+
+hlo_status_t hlo_fit_windows(hlo_op_plan_t* plan, hlo_value_t** operands) {
+  const hlo_node_t* node = plan->node;
+  const uint32_t inputs = node->op == HLO_OP_reduce_window ? node->operand_count / 2 : 1;
+  for (uint32_t i = 0; i < inputs && plan->window_count; ++i) {
+    hlo_value_t* fill = build_fill(plan, i, operands);
+    for (uint32_t k = 0; k < plan->window_count; ++k) {
+      operands[i] = hlo_build_exchange(plan->p, operands[i], &plan->windows[k].exchange, fill);
+    }
+    if (!operands[i]) return hlo_partitioner_status(plan->p);
+  }
+  return node->op == HLO_OP_select_and_scatter ? fit_sources(plan, operands) : hlo_ok();
+}
+
+// Replaces item `at` of a list of `count` integers; absent items are `fallback`.
+static void set_item(hlo_partitioner_t* p, hlo_node_t* local, hlo_attr_id_t id, uint32_t count,
+                     uint32_t at, int64_t fallback, int64_t value) {
+  int64_t values[2 * HLO_RANK_MAX];
+  const hlo_ints_t old = hlo_node_ints(local, id);
+  for (uint32_t i = 0; i < count; ++i) values[i] = hlo_ints_at(old, i, fallback);
+  values[at] = value;
+  hlo_node_set_attr(local, id,
+                    id == HLO_ATTR_padding ? hlo_attr_matrix(p->module, count / 2, 2, values)
+                                           : hlo_attr_ints(p->module, count, values));
+}
+
+void hlo_fit_window_attrs(hlo_op_plan_t* plan, hlo_node_t* local) {
+  hlo_partitioner_t* p = plan->p;
+  if (!plan->window_count && !plan->cumulative.is_used) return;
+  const uint32_t rank = local->results[0].type->rank;
+  if (plan->cumulative.is_used) {
+    const uint32_t d = plan->cumulative.dim;
+    const int64_t size = local->results[0].type->dims[d];
+    set_item(p, local, HLO_ATTR_window_dimensions, rank, d, 1, size);
+    set_item(p, local, HLO_ATTR_padding, 2 * rank, 2 * d + plan->cumulative.is_from_end, 0,
+             size - 1);
+  }
+  for (uint32_t k = 0; k < plan->window_count; ++k) {
+    const hlo_spmd_window_t* w = &plan->windows[k];
+    const uint32_t d = w->exchange.dim;
+    switch (local->op) {
+      case HLO_OP_slice:
+        set_item(p, local, HLO_ATTR_start_indices, rank, d, 0, 0);
+        set_item(p, local, HLO_ATTR_limit_indices, rank, d, 0, w->exchange.count);
+        break;
+      case HLO_OP_pad:
+        set_item(p, local, HLO_ATTR_edge_padding_low, rank, d, 0, w->low);
+        set_item(p, local, HLO_ATTR_edge_padding_high, rank, d, 0, w->high);
+        break;
+      case HLO_OP_reduce_window:
+      case HLO_OP_convolution: {
+        const bool is_conv = local->op == HLO_OP_convolution;
+        const uint32_t at = is_conv ? w->spatial : d, count = 2 * (is_conv ? rank - 2 : rank);
+        set_item(p, local, HLO_ATTR_padding, count, 2 * at, 0, w->low);
+        set_item(p, local, HLO_ATTR_padding, count, 2 * at + 1, 0, w->high);
+        break;
+      }
+      default: break;
+    }
+  }
+}
+
+// ---- results
+
+static hlo_value_t* slice_dim(hlo_partitioner_t* p, hlo_value_t* value, uint32_t dim, int64_t first,
+                              int64_t count) {
+  int64_t firsts[HLO_RANK_MAX] = {0}, dims[HLO_RANK_MAX];
+  memcpy(dims, value->type->dims, value->type->rank * sizeof *dims);
+  firsts[dim] = first;
+  dims[dim] = count;
+  const hlo_type_t* type = hlo_type_with_dims(p->module, value->type, value->type->rank, dims);
+  return type ? hlo_build_slice(p->at, type, value, firsts, NULL) : NULL;
+}
+
+// Combines a cumulative result with the totals of the devices before this one.
+static hlo_value_t* add_totals(hlo_op_plan_t* plan, hlo_value_t* result) {
+  hlo_partitioner_t* p = plan->p;
+  const hlo_cumulative_t* c = &plan->cumulative;
+  const hlo_op_t op = hlo_region_reducer(result->def->regions[0]);
+  const hlo_type_t* type = result->type;
+  const int64_t dim = c->dim, parts = hlo_grid_size(p->grid, c->axes.axes, c->axes.count);
+  hlo_value_t* total = slice_dim(p, result, c->dim, c->is_from_end ? 0 : type->dims[dim] - 1, 1);
+  hlo_value_t* totals = hlo_build_all_gather(p, total, c->dim, c->axes.axes, c->axes.count);
+  if (!totals) return NULL;
+  // Positions are counted from the device's own total.
+  const hlo_dim_exchange_t range = {.dim = c->dim, .axes = c->axes, .step = -1, .count = parts};
+  hlo_value_t* mask = hlo_build_range_mask(p, &range, totals->type, c->is_from_end ? 1 : INT64_MIN,
+                                           c->is_from_end ? INT64_MAX : 0);
+  hlo_value_t* nothing = hlo_build_identity(p, op, totals->type);
+  totals = mask && nothing ? hlo_build_select(p->at, mask, totals, nothing) : NULL;
+  const hlo_attr_t* literal = nothing ? hlo_node_attr(nothing->def, HLO_ATTR_value) : NULL;
+  if (!totals || !literal) return NULL;
+  const double init = hlo_dtype_load_double(type->dtype, literal->literal->data);
+  hlo_value_t* before = hlo_build_reduce(p->at, op, totals, init, 1, &dim);
+  int64_t along[HLO_RANK_MAX];
+  for (uint32_t d = 0; d + 1 < type->rank; ++d) along[d] = d < c->dim ? d : d + 1;
+  before = before ? hlo_build_broadcast(p->at, type, before, along) : NULL;
+  return before ? hlo_build_binary(p->at, op, before, result) : NULL;
+}
+
+hlo_value_t* hlo_finish_windows(hlo_op_plan_t* plan, hlo_value_t* result) {
+  if (plan->cumulative.is_used) result = add_totals(plan, result);
+  for (uint32_t k = 0; result && k < plan->window_count; ++k) {
+    const hlo_spmd_window_t* w = &plan->windows[k];
+    if (!w->has_source) continue;
+    result = slice_dim(plan->p, result, w->out_dim, -w->exchange.start, w->exchange.step);
+  }
+  return result;
+}
+
+// ---- concatenations
+
+enum { JOINED_MAX = 4 };  // operands: each is an exchange
+
+// Finds the value that an operand of a concatenation is a range of: itself, or the operand of a
+// slice; returns the first element.
+static int64_t find_source(const hlo_node_t* node, uint32_t operand, uint32_t dim,
+                           hlo_value_t** out_source) {
+  hlo_value_t* value = hlo_node_operand(node, operand);
+  const hlo_node_t* slice = value->def;
+  *out_source = value;
+  if (!slice || slice->op != HLO_OP_slice) return 0;
+  const hlo_type_t* in = hlo_node_operand_type(slice, 0);
+  for (uint32_t d = 0; d < in->rank; ++d) {
+    if (d != dim && in->dims[d] != value->type->dims[d]) return 0;
+  }
+  if (hlo_node_attr_item(slice, HLO_ATTR_strides, dim, 1) != 1) return 0;
+  *out_source = hlo_node_operand(slice, 0);
+  return hlo_node_attr_item(slice, HLO_ATTR_start_indices, dim, 0);
+}
+
+// Returns the device's range of the result as far as operand i has it.
+static hlo_value_t* join_operand(hlo_op_plan_t* plan, uint32_t i, hlo_dim_exchange_t* x,
+                                 int64_t offset) {
+  hlo_partitioner_t* p = plan->p;
+  hlo_value_t* source;
+  const int64_t first = find_source(plan->node, i, x->dim, &source);
+  const hlo_spec_t* decided = hlo_spmd_value_spec(p->spmd, source);
+  const int64_t parts = hlo_grid_size(p->grid, x->axes.axes, x->axes.count);
+  x->size = source->type->dims[x->dim];
+  x->is_divided = decided && hlo_spec_parts(p->grid, decided, x->dim) > 1 && x->size % parts == 0;
+  x->start = first - offset;
+  x->valid_low = first;
+  x->valid_high = first + hlo_node_operand_type(plan->node, i)->dims[x->dim];
+  const hlo_spec_t* spec =
+      hlo_spec_with_dim(p, plan->specs[i], x->dim, x->axes.axes, x->is_divided ? x->axes.count : 0);
+  hlo_value_t* value = hlo_local_get(p, source, spec);
+  return value ? hlo_build_exchange(p, value, x, NULL) : NULL;
+}
+
+hlo_status_t hlo_partition_concatenate(hlo_op_plan_t* plan, bool* out_is_built) {
+  hlo_partitioner_t* p = plan->p;
+  hlo_node_t* node = plan->node;
+  const uint32_t dim = (uint32_t)hlo_node_attr_int(node, HLO_ATTR_dimension, 0);
+  const int64_t size = node->results[0].type->dims[dim];
+  hlo_dim_exchange_t x = {.dim = dim};
+  *out_is_built = false;
+  if (node->operand_count > JOINED_MAX || !take_axes(plan, dim, &x.axes)) return hlo_ok();
+  x.step = x.count = size / hlo_grid_size(p->grid, x.axes.axes, x.axes.count);
+  hlo_value_t* result = NULL;
+  int64_t offset = 0;
+  for (uint32_t i = 0; i < node->operand_count; ++i) {
+    hlo_value_t* next = join_operand(plan, i, &x, offset);
+    if (!next) return hlo_partitioner_status(p);
+    if (i) {
+      const hlo_dim_exchange_t own = {.dim = dim, .axes = x.axes, .step = x.step, .count = x.count};
+      hlo_value_t* mask = hlo_build_range_mask(p, &own, next->type, offset, INT64_MAX);
+      next = mask ? hlo_build_select(p->at, mask, next, result) : NULL;
+      if (!next) return hlo_partitioner_status(p);
+    }
+    result = next;
+    offset += hlo_node_operand_type(node, i)->dims[dim];
+  }
+  divide_results(plan, dim, &x.axes);
+  *out_is_built = true;
+  return hlo_local_set(p, &node->results[0], plan->specs[node->operand_count], result);
+}
