@@ -469,6 +469,26 @@ static hlo_status_t restore_layouts(scope_t* s, const hlo_region_t* region,
   return hlo_ok();
 }
 
+// XLA stores the shardings of Shardy of a function's results as calls.
+static hlo_status_t state_shardy_results(scope_t* s, const hlo_region_t* region,
+                                         const hlo_export_ids_t* results) {
+  exporter_t* ex = s->exporter;
+  const hlo_func_t* func = region->parent || !ex->partitioned ? NULL : region->func;
+  for (uint32_t i = 0; func && i < results->count; ++i) {
+    const hlo_attr_t* sharding = hlo_func_result_attr(func, i, "sdy.sharding");
+    const char* text;
+    if (!sharding) continue;
+    instruction_t fields = {.custom_call_target = hlo_export_text("xla.sdy.FuncResultSharding")};
+    const hlo_desc_shape_t shape = *find_instruction(s, results->items[i])->shape;
+    HLO_TRY(hlo_export_sharding_text(ex, sharding, "#sdy.sharding_per_value", &text));
+    HLO_TRY(hlo_export_frontend(ex, "xla.sdy.sharding", text, strlen(text),
+                                &fields.frontend_attributes));
+    HLO_TRY(hlo_export_add(s, "custom-call", &shape, 1, &results->items[i], &fields,
+                           &results->items[i]));
+  }
+  return hlo_ok();
+}
+
 static bool is_used_in(const hlo_value_t* value, const hlo_region_t* region) {
   for (const hlo_use_t* use = value->uses; use; use = use->next) {
     if (hlo_region_ancestor(region, use->user)) return true;
@@ -565,6 +585,7 @@ static hlo_status_t fill_scope(scope_t* s, const hlo_region_t* region,
     ex->current = node;
     HLO_TRY(hlo_export_operands(s, node, 0, node->operand_count, &results));
     HLO_TRY(restore_layouts(s, region, &results));
+    HLO_TRY(state_shardy_results(s, region, &results));
     all.count = results.count + passed_on->count;
     all.items = hlo_arena_array(ex->arena, all.count, sizeof *all.items);
     if (!all.items) return hlo_arena_status(ex->arena);
