@@ -6,18 +6,23 @@
 #include "base/mem.h"
 #include "base/os.h"
 #include "cli/cli.h"
+#include "cli/parts.h"
 #include "cli/profile.h"
 #include "cli/value.h"
 #include "compiler/execute.h"
 #include "interp/program.h"
 #include "interp/simgrid.h"
 #include "ir/clone.h"
+#include "ir/entry.h"
+#include "ir/op_sharding.h"
 #include "ir/print.h"
 #include "passes/pipeline.h"
+#include "spmd/passes.h"
 
 typedef struct run {
   const hlo_cli_t* cli;
   const hlo_func_t* func;
+  const hlo_type_t* whole;  // of `func` before it was partitioned; NULL: it is not
   bool is_test;  // one of several functions that run one after the other
   hlo_interp_program_t* program;
   hlo_program_t* compiled;  // of `func`; NULL: interpreted
@@ -85,20 +90,33 @@ static hlo_status_t check_counts(const run_t* run) {
       cli->input.count < run->input_count ? ": use --input for each, or --random" : "");
 }
 
-// Creates the inputs of the first process; the other processes share the tensors.
+// Gives each process input `i`, which all share unless it is divided among partitions.
+static hlo_status_t spread_input(run_t* run, uint32_t i, hlo_tensor_t* value) {
+  const hlo_attr_t* sharding = hlo_func_argument_attr(run->func, i, HLO_OP_SHARDING_ATTR);
+  for (uint32_t p = 0; p < run->process_count; ++p) {
+    hlo_tensor_t** input = &run->inputs[p * run->input_count + i];
+    if (run->whole) {
+      HLO_TRY(hlo_cli_divide(value, sharding, p % run->partition_count, input));
+    } else {
+      *input = hlo_tensor_retain(value);
+    }
+  }
+  return hlo_ok();
+}
+
 static hlo_status_t make_inputs(run_t* run) {
   const hlo_cli_t* cli = run->cli;
   uint64_t random_state = (uint64_t)cli->seed;
   for (uint32_t i = 0; i < run->input_count; ++i) {
-    const hlo_type_t* type = run->func->type->elements[i];
+    const hlo_type_t* type = (run->whole ? run->whole : run->func->type)->elements[i];
+    hlo_tensor_t* value = NULL;
     hlo_status_t status =
         i < cli->input.count
-            ? hlo_cli_value_read(cli->input.items[i], type, &random_state, &run->inputs[i])
-            : hlo_cli_value_random(type, &random_state, &run->inputs[i]);
+            ? hlo_cli_value_read(cli->input.items[i], type, &random_state, &value)
+            : hlo_cli_value_random(type, &random_state, &value);
+    if (hlo_status_is_ok(status)) status = spread_input(run, i, value);
+    hlo_tensor_release(value);
     HLO_TRY_MSG(status, "%s: error: input %u of @%s", cli->file, i, run->func->name);
-    for (uint32_t p = 1; p < run->process_count; ++p) {
-      run->inputs[p * run->input_count + i] = hlo_tensor_retain(run->inputs[i]);
-    }
   }
   return hlo_ok();
 }
@@ -187,17 +205,47 @@ static hlo_status_t bench(run_t* run, hlo_strbuf_t* out) {
 
 // ---- results
 
-static hlo_status_t show_results(const run_t* run, hlo_strbuf_t* out) {
-  for (uint32_t p = 0; run->cli->print && p < run->process_count; ++p) {
-    for (uint32_t i = 0; i < run->output_count; ++i) {
-      if (run->is_test) hlo_strbuf_printf(out, "@%s: ", run->func->name);
-      const hlo_tensor_t* result = run->outputs[p * run->output_count + i];
-      HLO_TRY(hlo_cli_result_print(result, run->process_count, p, i, out));
-    }
+// Prints result `i` of a process, or of the partitions of a replica.
+static hlo_status_t show_result(const run_t* run, const hlo_tensor_t* result, uint32_t count,
+                                uint32_t process, uint32_t i, hlo_strbuf_t* out) {
+  const hlo_cli_list_t* files = &run->cli->output;
+  if (run->cli->print) {
+    if (run->is_test) hlo_strbuf_printf(out, "@%s: ", run->func->name);
+    HLO_TRY(hlo_cli_result_print(result, count, process, i, out));
   }
-  for (uint32_t i = 0; i < run->cli->output.count; ++i) {
-    const char* path = run->cli->output.items[i];
-    HLO_TRY(hlo_npy_write(path[0] == '@' ? path + 1 : path, run->outputs[i]));
+  if (process || i >= files->count) return hlo_ok();
+  return hlo_npy_write(files->items[i][0] == '@' ? files->items[i] + 1 : files->items[i], result);
+}
+
+// Joins what the partitions of a replica hold of a result, and shows it.
+static hlo_status_t show_whole_result(const run_t* run, uint32_t replica, uint32_t i,
+                                      hlo_strbuf_t* out) {
+  hlo_tensor_t* whole = NULL;
+  hlo_tensor_t** parts = hlo_mem_alloc(run->partition_count * sizeof(hlo_tensor_t*));
+  if (!parts) return hlo_status_out_of_memory(run->partition_count * sizeof(hlo_tensor_t*));
+  for (uint32_t p = 0; p < run->partition_count; ++p) {
+    parts[p] = run->outputs[(replica * run->partition_count + p) * run->output_count + i];
+  }
+  hlo_status_t status =
+      hlo_cli_join(run->whole->elements[run->input_count + i],
+                   hlo_func_result_attr(run->func, i, HLO_OP_SHARDING_ATTR), run->partition_count,
+                   parts, &whole);
+  hlo_mem_free(parts);
+  if (hlo_status_is_ok(status)) {
+    status = show_result(run, whole, run->process_count / run->partition_count, replica, i, out);
+  }
+  hlo_tensor_release(whole);
+  return hlo_status_annotate(status, "result %u", i);
+}
+
+static hlo_status_t show_results(const run_t* run, hlo_strbuf_t* out) {
+  const uint32_t count = run->whole ? run->process_count / run->partition_count : run->process_count;
+  for (uint32_t p = 0; p < count; ++p) {
+    for (uint32_t i = 0; i < run->output_count; ++i) {
+      HLO_TRY(run->whole ? show_whole_result(run, p, i, out)
+                         : show_result(run, run->outputs[p * run->output_count + i], count, p, i,
+                                       out));
+    }
   }
   return hlo_ok();
 }
@@ -279,15 +327,18 @@ static hlo_status_t run_function(run_t* run, hlo_module_t* module, hlo_strbuf_t*
   return show_results(run, out);
 }
 
-// A single partition holds whole tensors, so sharding is dropped. Compilers get static shapes where
-// possible.
-static hlo_status_t prepare(const run_t* run, hlo_module_t* module) {
+// A single partition holds whole tensors, so sharding is dropped; others get what each computes.
+// Compilers get static shapes where possible.
+static hlo_status_t prepare(run_t* run, hlo_module_t* module) {
   hlo_dumper_t dumper;
+  const hlo_func_t* entry = hlo_module_entry(module);
+  if (run->partition_count > 1 && entry) run->whole = entry->type;
   hlo_dumper_init(&dumper, &run->cli->observer, module->name, hlo_module_hash(module));
   hlo_dump_module(&dumper, HLO_DUMP_STAGE_input, module);
-  if (run->partition_count == 1) {
+  if (run->partition_count == 1 || run->whole) {
     const hlo_stage_options_t options = {
-        .partition_count = 1,
+        .partition_count = (int32_t)run->partition_count,
+        .partition = hlo_spmd_partition_list,
         .keeps_dynamic_shapes = strcmp(run->cli->config.backend, "interp") == 0,
         .passes = {.env = &run->env, .dumper = &dumper, .trace = run->cli->observer.trace}};
     HLO_TRY(hlo_stages_run(module, HLO_STAGE_IMPORT, HLO_STAGE_IMPORT, &options));

@@ -195,6 +195,22 @@ class CliTest(ToolTest):
         out = self.good("run", "--function=@first", "--device-count=3", "--print", stdin=text)
         self.assertIn("process 2: result 0 = dense<2>", out)
 
+    def test_run_partitions(self):
+        text = ("module attributes {mhlo.num_partitions = 4 : i32} {\n  sdy.mesh @m = <[\"x\"=4]>\n"
+                "  func.func @main(%x: tensor<8xi32> {sdy.sharding = #sdy.sharding<@m, [{\"x\"}]>}) -> "
+                "(tensor<8xi32> {sdy.sharding = #sdy.sharding<@m, [{\"x\"}]>}, tensor<ui32>) {\n"
+                "    %0 = stablehlo.negate %x : tensor<8xi32>\n"
+                "    %1 = stablehlo.replica_id : tensor<ui32>\n"
+                "    return %0, %1 : tensor<8xi32>, tensor<ui32>\n  }\n}\n")
+        values = "--input=8xi32=1,2,3,4,5,6,7,8"
+        out = self.good("run", values, "--device-count=4", "--print", stdin=text)
+        self.assertEqual(out, "result 0 = dense<[-1, -2, -3, -4, -5, -6, -7, -8]> : tensor<8xi32>\n"
+                              "result 1 = dense<0> : tensor<ui32>\n")
+        out = self.good("run", values, "--device-count=8", "--print", stdin=text)
+        self.assertIn("process 1: result 0 = dense<[-1, -2, -3, -4, -5, -6, -7, -8]>", out)
+        self.assertIn("process 1: result 1 = dense<1>", out)
+        self.assertNotIn("process 2", out)
+
     def test_run_tests(self):
         text = "".join(f"func.func {kind}@{name}({input}) -> tensor<i32> {{\n"
                        f"  %0 = stablehlo.constant dense<{value}> : tensor<i32>\n"
