@@ -187,7 +187,8 @@ static hlo_status_t collect_meshes(grid_builder_t* b, hlo_module_t* module) {
     const char* name = hlo_node_attr_text(node, HLO_ATTR_sym_name);
     const hlo_mesh_t* mesh;
     HLO_TRY(hlo_mesh_find(module, name, strlen(name), &mesh));
-    if (!mesh || hlo_mesh_is_maximal(mesh) || mesh->axis_count == 0) continue;
+    // A mesh of one device divides nothing.
+    if (!mesh || hlo_mesh_is_maximal(mesh) || mesh->device_count == 1) continue;
     if (mesh->device_count != b->grid->device_count) {
       return hlo_node_invalid(node, "mesh @%s has %lld devices, but the program %u partitions",
                               name, (long long)mesh->device_count, b->grid->device_count);

@@ -114,7 +114,7 @@ static hlo_status_t state_slot(hlo_prop_t* prop, hlo_prop_slot_t* slot, const hl
   HLO_TRY(hlo_spec_from_sharding(prop->spmd, sharding, except, &spec));
   HLO_TRY(map_axes(prop, sharding, sharding->replicated, except, &slot->replicated));
   slot->is_stated = true;
-  slot->mesh = sharding->mesh;
+  if (hlo_grid_find_mesh(prop->grid, sharding->mesh)) slot->mesh = sharding->mesh;
   slot->closed = 0;
   hlo_dim_axes_t dims[HLO_RANK_MAX];
   for (uint32_t d = 0; d < type->rank; ++d) {
