@@ -232,34 +232,35 @@ static hlo_status_t state_function(hlo_prop_t* prop) {
 
 // ---- constraints of operands
 
-static const hlo_attr_t* constraint_of_use(hlo_prop_t* prop, const hlo_use_t* use) {
+// Sets *out_attr to what a use asks for, or NULL.
+static hlo_status_t constraint_of_use(hlo_prop_t* prop, const hlo_use_t* use,
+                                      const hlo_attr_t** out_attr) {
   const hlo_node_t* user = use->user;
-  if (user->op == HLO_OP_sdy_sharding_constraint) return hlo_node_attr(user, HLO_ATTR_sharding);
-  if (user->op != HLO_OP_sdy_manual_computation) return NULL;
+  const bool is_constraint = user->op == HLO_OP_sdy_sharding_constraint;
+  *out_attr = is_constraint ? hlo_node_attr(user, HLO_ATTR_sharding) : NULL;
+  if (user->op != HLO_OP_sdy_manual_computation) return hlo_ok();
   uint32_t count;
   const hlo_sharding_t* const* list;
-  hlo_status_t status = hlo_sharding_parse_list(
-      prop->spmd->module, hlo_node_attr(user, HLO_ATTR_in_shardings), &count, &list);
+  HLO_TRY(hlo_sharding_parse_list(prop->spmd->module,
+                                  hlo_node_attr(user, HLO_ATTR_in_shardings), &count, &list));
   const uint32_t number = (uint32_t)(use - user->operands);
-  const bool is_ok = hlo_status_is_ok(status) && number < count;
-  hlo_status_release(status);
-  return is_ok ? list[number]->attr : NULL;
+  if (number < count) *out_attr = list[number]->attr;
+  return hlo_ok();
 }
 
 // A value that no other constraint contradicts is divided as its constraint says, so that it is
 // not computed first in another way.
-static bool should_apply(hlo_prop_t* prop, const hlo_value_t* value,
-                         const hlo_sharding_t* sharding) {
+static hlo_status_t should_apply(hlo_prop_t* prop, const hlo_value_t* value,
+                                 const hlo_sharding_t* sharding, bool* out_is) {
   const hlo_prop_slot_t* slot = hlo_prop_slot(prop, value);
-  if (!slot || slot->is_stated) return false;
-  for (uint32_t d = 0; d < sharding->rank; ++d) {
-    if (sharding->dims[d].is_open) return false;
+  *out_is = slot && !slot->is_stated;
+  for (uint32_t d = 0; d < sharding->rank; ++d) *out_is = *out_is && !sharding->dims[d].is_open;
+  for (const hlo_use_t* use = value->uses; use && *out_is; use = use->next) {
+    const hlo_attr_t* other;
+    HLO_TRY(constraint_of_use(prop, use, &other));
+    *out_is = !other || other == sharding->attr;
   }
-  for (const hlo_use_t* use = value->uses; use; use = use->next) {
-    const hlo_attr_t* other = constraint_of_use(prop, use);
-    if (other && other != sharding->attr) return false;
-  }
-  return true;
+  return hlo_ok();
 }
 
 // Values that flow from several sources are not constrained themselves, only their uses.
@@ -291,7 +292,9 @@ static void use_constraint_instead(hlo_value_t* value, hlo_node_t* constraint) {
 static hlo_status_t apply_constraint(hlo_prop_t* prop, hlo_node_t* node, uint32_t operand,
                                      const hlo_sharding_t* sharding, hlo_axis_set_t outer) {
   hlo_value_t* value = hlo_node_operand(node, operand);
-  if (!should_apply(prop, value, sharding)) return hlo_ok();
+  bool is_applied;
+  HLO_TRY(should_apply(prop, value, sharding, &is_applied));
+  if (!is_applied) return hlo_ok();
   if (!is_target_of_flow(value)) {
     return state_slot(prop, hlo_prop_slot(prop, value), value->type, sharding, outer, "sharding");
   }
