@@ -6,6 +6,8 @@
 #include "ir/clone.h"
 #include "ir/print.h"
 #include "passes/pipeline.h"
+#include "spmd/collective.h"
+#include "spmd/explain.h"
 #include "spmd/passes.h"
 #include "spmd/schedule.h"
 
@@ -65,6 +67,16 @@ static hlo_status_t run_schedule(const hlo_cli_t* cli, hlo_module_t* module, hlo
   return hlo_passes_run(module, "convert_async_to_sync", &passes);
 }
 
+static hlo_status_t explain_sharding(const hlo_cli_t* cli, hlo_module_t* module,
+                                     hlo_strbuf_t* out) {
+  const hlo_print_options_t options = {
+      .locations = cli->locations, .generic = cli->generic, .elide_literals_above = cli->elide};
+  HLO_TRY(hlo_passes_run(module, "inline,dce", NULL));
+  const int64_t count = hlo_module_process_counts(module).partitions;
+  HLO_TRY(hlo_spmd_explain(module, (uint32_t)count, &options, out));
+  return hlo_strbuf_status(out);
+}
+
 hlo_status_t hlo_cli_cmd_opt(hlo_cli_t* cli, hlo_strbuf_t* out) {
   hlo_module_t* module = NULL;
   hlo_env_t env;
@@ -72,7 +84,10 @@ hlo_status_t hlo_cli_cmd_opt(hlo_cli_t* cli, hlo_strbuf_t* out) {
   HLO_TRY(hlo_cli_load(cli, &module));
   hlo_status_t status = run_passes(cli, &env, module);
   if (hlo_status_is_ok(status)) status = run_schedule(cli, module, out);
-  if (hlo_status_is_ok(status)) status = hlo_cli_print(cli, module, out);
+  if (hlo_status_is_ok(status)) {
+    status = cli->explain_sharding ? explain_sharding(cli, module, out)
+                                   : hlo_cli_print(cli, module, out);
+  }
   hlo_module_release(module);
   return status;
 }

@@ -398,11 +398,23 @@ static void print_node(hlo_printer_t* p, const hlo_node_t* node) {
   print_loc(p, node->loc);
 }
 
+hlo_strbuf_t* hlo_print_comment(hlo_printer_t* p) {
+  hlo_print_newline(p);
+  hlo_strbuf_puts(p->out, "// ");
+  return p->out;
+}
+
+static void print_note(hlo_printer_t* p, const hlo_value_t* value) {
+  if (p->options.note) p->options.note(p->options.note_context, p, value);
+}
+
 void hlo_print_region_body(hlo_printer_t* p, const hlo_region_t* region) {
   ++p->indent;
+  for (uint32_t i = 0; i < region->arg_count; ++i) print_note(p, region->args[i]);
   for (const hlo_node_t* node = region->first; node; node = node->next) {
     hlo_print_newline(p);
     print_node(p, node);
+    for (uint32_t i = 0; i < node->result_count; ++i) print_note(p, &node->results[i]);
   }
   --p->indent;
 }

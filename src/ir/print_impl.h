@@ -5,7 +5,7 @@
 #include "ir/print.h"
 #include "ir/text_impl.h"
 
-typedef struct hlo_printer {
+struct hlo_printer {
   hlo_strbuf_t* out;
   hlo_print_options_t options;
   const hlo_module_t* module;
@@ -17,9 +17,8 @@ typedef struct hlo_printer {
   uint32_t* loc_aliases;
   hlo_loc_t* aliased;  // in order of alias number
   uint32_t alias_count;
-} hlo_printer_t;
+};
 
-void hlo_print_value_name(hlo_printer_t* p, const hlo_value_t* value);
 /// Prints "%0, %1", the operands in [first, first + count).
 void hlo_print_operands(hlo_printer_t* p, const hlo_node_t* node, uint32_t first, uint32_t count);
 /// Prints "{", arguments if there are any, nodes, "}".

@@ -117,9 +117,7 @@ static hlo_status_t run_priorities(hlo_prop_t* prop) {
 
 // ---- results
 
-// The mesh to name axes of: the one of the program's sharding of this value, else the first one
-// with all of its axes.
-static const hlo_mesh_t* mesh_of(const hlo_prop_t* prop, const hlo_prop_slot_t* slot) {
+const hlo_mesh_t* hlo_prop_mesh(const hlo_prop_t* prop, const hlo_prop_slot_t* slot) {
   if (slot->mesh) return slot->mesh;
   const hlo_axis_set_t used = hlo_spec_axes(&slot->spec) | slot->spec.unreduced;
   for (uint32_t i = 0; i < prop->grid->mesh_count; ++i) {
@@ -136,7 +134,7 @@ static const hlo_mesh_t* mesh_of(const hlo_prop_t* prop, const hlo_prop_slot_t* 
 // Arguments and results are divided evenly, and by whole axes where the program leaves them open.
 static hlo_status_t drop_parts_of_axes(hlo_prop_t* prop, hlo_prop_slot_t* slot,
                                        const hlo_sharding_t** out_sharding) {
-  const hlo_mesh_t* mesh = mesh_of(prop, slot);
+  const hlo_mesh_t* mesh = hlo_prop_mesh(prop, slot);
   const hlo_spec_t* even = hlo_spec_even(prop->spmd, &slot->spec, slot->type);
   *out_sharding = NULL;
   if (!even) return hlo_arena_status(&prop->spmd->arena);
@@ -212,7 +210,7 @@ static hlo_status_t set_region(hlo_prop_t* prop, const hlo_region_t* region) {
   return hlo_ok();
 }
 
-static hlo_status_t propagate(hlo_prop_t* prop) {
+hlo_status_t hlo_prop_run(hlo_prop_t* prop) {
   HLO_TRY(hlo_spmd_split_constants(prop->func, &prop->arena));
   HLO_TRY(hlo_prop_build(prop));
   HLO_TRY(run_priorities(prop));
@@ -224,7 +222,7 @@ hlo_status_t hlo_spmd_propagate(hlo_spmd_t* spmd) {
   hlo_prop_t prop = {.spmd = spmd, .grid = spmd->grid, .func = hlo_module_entry(spmd->module)};
   if (!prop.func || !prop.func->body) return hlo_ok();
   hlo_arena_init(&prop.arena, 0);
-  hlo_status_t status = propagate(&prop);
+  hlo_status_t status = hlo_prop_run(&prop);
   hlo_arena_deinit(&prop.arena);
   return status;
 }

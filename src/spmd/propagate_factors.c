@@ -201,6 +201,17 @@ static bool same_axes(const hlo_spec_t* a, const hlo_spec_t* b) {
          memcmp(a->axes, b->axes, hlo_spec_axis_count(a)) == 0;
 }
 
+static hlo_status_t log_change(const projection_t* p, uint32_t tensor, const hlo_spec_t* spec) {
+  const hlo_spec_t* old = &p->step->tensors[tensor].slot->spec;
+  for (uint32_t d = 0; p->prop->is_logged && d < spec->rank; ++d) {
+    const uint8_t *before, *now;
+    const uint32_t known = hlo_spec_dim(old, d, &before), count = hlo_spec_dim(spec, d, &now);
+    if (count <= known) continue;
+    HLO_TRY(hlo_prop_log(p->prop, p->step, tensor, d, count - known, now + known, HLO_PROP_TAKEN));
+  }
+  return hlo_ok();
+}
+
 static hlo_status_t update_slots(const projection_t* p, bool* changed) {
   for (uint32_t t = 0; t < p->step->tensor_count; ++t) {
     if (!changed[t]) continue;
@@ -209,7 +220,7 @@ static hlo_status_t update_slots(const projection_t* p, bool* changed) {
     collect_spec(p, t, &spec);
     changed[t] = !same_axes(&slot->spec, &spec);
     if (!changed[t]) continue;
-    HLO_TRY(hlo_prop_log_change(p->prop, p->step, t, &spec));
+    HLO_TRY(log_change(p, t, &spec));
     slot->spec = spec;
   }
   return hlo_ok();
@@ -226,51 +237,75 @@ static bool conflicts_across(const projection_t* p, uint32_t tensor, uint32_t fa
 }
 
 // `before`: the parts that the axes before this one make.
-static bool conflicts_within(const projection_t* p, uint32_t tensor, uint32_t factor, uint8_t axis,
-                             int64_t before) {
+static hlo_prop_reason_t conflict_within(const projection_t* p, uint32_t tensor, uint32_t factor,
+                                         uint8_t axis, int64_t before) {
   const cell_t* cell = cell_at(p, tensor, factor);
-  if (!cell->is_present) return false;
-  if (p->fixed[tensor] & hlo_axis_bit(axis)) return true;
-  if (set_of(cell->axes, cell->count) & hlo_axis_bit(axis)) return false;
-  return cell->is_closed || cell->over || cell->room % (before * p->prop->grid->sizes[axis]) != 0;
+  if (!cell->is_present) return HLO_PROP_TAKEN;
+  if (p->fixed[tensor] & hlo_axis_bit(axis)) return HLO_PROP_REPLICATED;
+  if (set_of(cell->axes, cell->count) & hlo_axis_bit(axis)) return HLO_PROP_TAKEN;
+  if (cell->is_closed) return HLO_PROP_CLOSED;
+  const int64_t parts = before * p->prop->grid->sizes[axis];
+  return cell->over || (cell->room && cell->room % parts != 0) ? HLO_PROP_UNEVEN : HLO_PROP_TAKEN;
+}
+
+static hlo_prop_reason_t conflict(const projection_t* p, uint32_t tensor, uint32_t factor,
+                                  uint8_t axis, int64_t before) {
+  if (conflicts_across(p, tensor, factor, axis)) return HLO_PROP_USED;
+  return conflict_within(p, tensor, factor, axis, before);
+}
+
+static hlo_status_t log_conflict(const projection_t* p, uint32_t tensor, uint32_t factor,
+                                 uint8_t axis, hlo_prop_reason_t reason) {
+  if (!p->prop->is_logged || !cell_at(p, tensor, factor)->is_present) return hlo_ok();
+  for (uint32_t d = 0; d < p->step->tensors[tensor].slot->spec.rank; ++d) {
+    const uint32_t* factors;
+    const uint32_t count = dim_factors(p, tensor, &d, &factors);
+    for (uint32_t i = 0; i < count; ++i) {
+      if (factors[i] != factor) continue;
+      return hlo_prop_log(p->prop, p->step, tensor, d, 1, &axis, reason);
+    }
+  }
+  return hlo_ok();
 }
 
 // ---- axes that tensors agree on
 
-static void join_axes(axis_list_t* list, const cell_t* cell, bool* can_grow) {
+// Returns false if the axes of the cell contradict those of the list, which is cut off there.
+static bool join_axes(axis_list_t* list, const cell_t* cell, bool* can_grow) {
   uint32_t i = 0;
-  while (i < list->count && i < cell->count) {
-    if (list->axes[i] != cell->axes[i]) {
-      list->count = (uint8_t)i;
-      *can_grow = false;
-      return;
-    }
-    ++i;
+  while (i < list->count && i < cell->count && list->axes[i] == cell->axes[i]) ++i;
+  if (i < list->count && i < cell->count) {
+    list->count = (uint8_t)i;
+    *can_grow = false;
+    return false;
   }
   for (; *can_grow && i < cell->count; ++i) list->axes[list->count++] = cell->axes[i];
+  return true;
 }
 
-static void join_tensors(const projection_t* p, uint32_t factor, uint32_t first, uint32_t end,
-                         axis_list_t* list, bool* can_grow) {
+static hlo_status_t join_tensors(const projection_t* p, uint32_t factor, uint32_t first,
+                                 uint32_t end, axis_list_t* list, bool* can_grow) {
   for (uint32_t t = first; t < end; ++t) {
     const cell_t* cell = cell_at(p, t, factor);
-    if (cell->is_present) join_axes(list, cell, can_grow);
+    if (!cell->is_present || join_axes(list, cell, can_grow)) continue;
+    HLO_TRY(log_conflict(p, t, factor, list->axes[list->count], HLO_PROP_DIFFERENT));
   }
+  return hlo_ok();
 }
 
 // The longest list of axes that no tensor contradicts, of those that the direction starts from.
-static void find_major_axes(const projection_t* p, uint32_t factor, uint8_t direction,
-                            axis_list_t* list) {
+static hlo_status_t find_major_axes(const projection_t* p, uint32_t factor, uint8_t direction,
+                                    axis_list_t* list) {
   const uint32_t operands = p->step->operand_count, count = p->step->tensor_count;
   bool can_grow = true;
   list->count = 0;
-  if (direction == HLO_PROP_NONE) return;
+  if (direction == HLO_PROP_NONE) return hlo_ok();
   const bool is_backward = direction == HLO_PROP_BACKWARD;
-  join_tensors(p, factor, is_backward ? operands : 0, is_backward ? count : operands, list,
-               &can_grow);
+  HLO_TRY(join_tensors(p, factor, is_backward ? operands : 0, is_backward ? count : operands, list,
+                       &can_grow));
   if (direction != HLO_PROP_BOTH) can_grow = false;
-  join_tensors(p, factor, is_backward ? 0 : operands, is_backward ? operands : count, list,
-               &can_grow);
+  return join_tensors(p, factor, is_backward ? 0 : operands, is_backward ? operands : count, list,
+                      &can_grow);
 }
 
 static bool is_strict_prefix(const cell_t* cell, const axis_list_t* list) {
@@ -289,17 +324,18 @@ static bool expand_cell(const projection_t* p, uint32_t tensor, uint32_t factor,
 
 // ---- basic strategy
 
-static void run_basic(const projection_t* p, bool* changed) {
+static hlo_status_t run_basic(const projection_t* p, bool* changed) {
   for (uint32_t f = 0; f < p->factor_count; ++f) {
     axis_list_t list;
-    find_major_axes(p, f, hlo_prop_direction(p->prop, p->step, f), &list);
+    HLO_TRY(find_major_axes(p, f, hlo_prop_direction(p->prop, p->step, f), &list));
     int64_t before = 1;
     for (uint32_t i = 0; i < list.count; ++i) {
       const uint8_t axis = list.axes[i];
       for (uint32_t t = 0; t < p->step->tensor_count; ++t) {
         if (!p->step->tensors[t].slot) continue;
-        if (!conflicts_across(p, t, f, axis) && !conflicts_within(p, t, f, axis, before)) continue;
-        hlo_prop_log_conflict(p->prop, p->step, t, f, axis);
+        const hlo_prop_reason_t reason = conflict(p, t, f, axis, before);
+        if (reason == HLO_PROP_TAKEN) continue;
+        HLO_TRY(log_conflict(p, t, f, axis, reason));
         list.count = (uint8_t)i;
         break;
       }
@@ -309,6 +345,7 @@ static void run_basic(const projection_t* p, bool* changed) {
       if (expand_cell(p, t, f, &list)) changed[t] = true;
     }
   }
+  return hlo_ok();
 }
 
 // ---- aggressive strategy
@@ -363,35 +400,37 @@ static void sort_factors(const projection_t* p, const axis_list_t* lists) {
 }
 
 // Returns the axes of a factor that one tensor can take.
-static bool accepted_axes(const projection_t* p, uint32_t tensor, uint32_t factor,
-                          axis_list_t* list) {
+static hlo_status_t accept_axes(const projection_t* p, uint32_t tensor, uint32_t factor,
+                                axis_list_t* list) {
   const cell_t* cell = cell_at(p, tensor, factor);
-  if (!cell->is_present) return false;
+  if (!cell->is_present) list->count = 0;
   int64_t before = 1;
   for (uint32_t i = 0; i < list->count; ++i) {
-    if (conflicts_within(p, tensor, factor, list->axes[i], before)) {
-      hlo_prop_log_conflict(p->prop, p->step, tensor, factor, list->axes[i]);
+    const hlo_prop_reason_t reason = conflict_within(p, tensor, factor, list->axes[i], before);
+    if (reason != HLO_PROP_TAKEN) {
+      HLO_TRY(log_conflict(p, tensor, factor, list->axes[i], reason));
       list->count = (uint8_t)i;
       break;
     }
     before *= p->prop->grid->sizes[list->axes[i]];
   }
-  if (!is_strict_prefix(cell, list)) return false;
+  if (!is_strict_prefix(cell, list)) list->count = 0;
   for (uint32_t i = 0; i < list->count; ++i) {
     if (!conflicts_across(p, tensor, factor, list->axes[i])) continue;
-    hlo_prop_log_conflict(p->prop, p->step, tensor, factor, list->axes[i]);
+    HLO_TRY(log_conflict(p, tensor, factor, list->axes[i], HLO_PROP_USED));
     list->count = (uint8_t)i;
   }
-  return list->count > 0;
+  return hlo_ok();
 }
 
-static void run_aggressive_on(const projection_t* p, uint32_t tensor, const axis_list_t* lists,
-                              bool* changed) {
+static hlo_status_t run_aggressive_on(const projection_t* p, uint32_t tensor,
+                                      const axis_list_t* lists, bool* changed) {
   const hlo_prop_step_t* step = p->step;
   for (uint32_t i = 0; i < p->factor_count; ++i) {
     const uint32_t factor = p->prop->scratch->order[i];
     axis_list_t list = lists[factor];
-    if (!list.count || !accepted_axes(p, tensor, factor, &list)) continue;
+    if (!list.count) continue;
+    HLO_TRY(accept_axes(p, tensor, factor, &list));
     // Operands of elementwise ops take from each other only what the result has too.
     for (uint32_t r = step->operand_count;
          tensor < step->operand_count && step->is_elementwise && r < step->tensor_count; ++r) {
@@ -400,23 +439,25 @@ static void run_aggressive_on(const projection_t* p, uint32_t tensor, const axis
     }
     if (expand_cell(p, tensor, factor, &list)) changed[tensor] = true;
   }
+  return hlo_ok();
 }
 
-static void run_aggressive(const projection_t* p, bool* changed) {
+static hlo_status_t run_aggressive(const projection_t* p, bool* changed) {
   axis_list_t* lists = p->prop->scratch->lists;
   bool is_any = false;
   for (uint32_t f = 0; f < p->factor_count; ++f) {
-    find_major_axes(p, f, hlo_prop_direction(p->prop, p->step, f), &lists[f]);
+    HLO_TRY(find_major_axes(p, f, hlo_prop_direction(p->prop, p->step, f), &lists[f]));
     is_any = is_any || lists[f].count;
   }
-  if (!is_any) return;
+  if (!is_any) return hlo_ok();
   find_sources(p, lists);
   sort_factors(p, lists);
   const uint32_t operands = p->step->operand_count, count = p->step->tensor_count;
   for (uint32_t i = 0; i < count; ++i) {
     const uint32_t t = i < count - operands ? operands + i : i - (count - operands);
-    if (p->step->tensors[t].slot) run_aggressive_on(p, t, lists, changed);
+    if (p->step->tensors[t].slot) HLO_TRY(run_aggressive_on(p, t, lists, changed));
   }
+  return hlo_ok();
 }
 
 // ---- steps
@@ -476,10 +517,6 @@ hlo_status_t hlo_prop_step_run(hlo_prop_t* prop, hlo_prop_step_t* step, bool* ch
   const projection_t p = {
       prop, step, factors, prop->scratch->cells, prop->scratch->used, prop->scratch->fixed};
   project(&p);
-  if (prop->is_aggressive) {
-    run_aggressive(&p, changed);
-  } else {
-    run_basic(&p, changed);
-  }
+  HLO_TRY(prop->is_aggressive ? run_aggressive(&p, changed) : run_basic(&p, changed));
   return update_slots(&p, changed);
 }

@@ -371,7 +371,7 @@ static hlo_prop_step_t* add_step(hlo_prop_t* prop, const hlo_node_t* node, uint3
 static void set_tensor(const hlo_prop_t* prop, hlo_prop_step_t* step, uint32_t number,
                        const hlo_value_t* value) {
   step->tensors[number] =
-      (hlo_prop_tensor_t){.slot = hlo_prop_slot(prop, value), .type = value->type};
+      (hlo_prop_tensor_t){.value = value, .slot = hlo_prop_slot(prop, value), .type = value->type};
 }
 
 // A flow from operands of the node, or of the ends of its regions, to a value.
@@ -486,7 +486,12 @@ static hlo_prop_class_t class_of(const hlo_node_t* node) {
     case HLO_OP_transpose: return HLO_PROP_PASS;
     case HLO_OP_dynamic_slice:
     case HLO_OP_dynamic_update_slice: return HLO_PROP_SLICE;
-    case HLO_OP_broadcast_in_dim: return HLO_PROP_BROADCAST;
+    case HLO_OP_broadcast_in_dim:
+      // One that only adds dimensions of size 1 is a reshape.
+      return hlo_type_element_count(hlo_node_type(node, 0)) ==
+                     hlo_type_element_count(hlo_node_type(node, 1))
+                 ? HLO_PROP_PASS
+                 : HLO_PROP_BROADCAST;
     case HLO_OP_custom_call: {
       const char* target = hlo_node_attr_text(node, HLO_ATTR_call_target_name);
       const bool is_move =
@@ -536,30 +541,80 @@ static hlo_status_t add_barrier_flows(hlo_prop_t* prop, const hlo_node_t* node) 
 }
 
 static hlo_status_t add_region_steps(hlo_prop_t* prop, const hlo_region_t* region,
-                                     hlo_axis_set_t outer) {
-  for (const hlo_node_t* node = region->first; node; node = node->next) {
-    hlo_axis_set_t own = 0;
-    const bool is_manual = node->op == HLO_OP_sdy_manual_computation;
-    if (is_manual) {
-      HLO_TRY(hlo_spmd_own_manual_axes(prop->spmd, node, &own));
-      HLO_TRY(hlo_node_annotate(node, add_manual_flows(prop, node, outer, false)));
-    }
-    if (has_flows(node)) {
-      for (uint32_t r = 0; r < node->region_count; ++r) {
-        HLO_TRY(add_region_steps(prop, node->regions[r], outer | own));
+                                     hlo_axis_set_t outer);
+
+static hlo_status_t add_node_steps(hlo_prop_t* prop, const hlo_node_t* node, hlo_axis_set_t outer) {
+  hlo_axis_set_t own = 0;
+  const bool is_manual = node->op == HLO_OP_sdy_manual_computation;
+  if (is_manual) {
+    HLO_TRY(hlo_spmd_own_manual_axes(prop->spmd, node, &own));
+    HLO_TRY(hlo_node_annotate(node, add_manual_flows(prop, node, outer, false)));
+  }
+  for (uint32_t r = 0; has_flows(node) && r < node->region_count; ++r) {
+    HLO_TRY(add_region_steps(prop, node->regions[r], outer | own));
+  }
+  if (is_manual) return hlo_node_annotate(node, add_manual_flows(prop, node, outer, true));
+  if (node->op == HLO_OP_while) return add_while_flows(prop, node);
+  if (is_branch(node)) return add_branch_flows(prop, node);
+  if (node->op == HLO_OP_optimization_barrier) return add_barrier_flows(prop, node);
+  return hlo_op_has(node->op, HLO_TRAIT_TERMINATOR) ? hlo_ok() : add_op(prop, node);
+}
+
+// Nodes that are not done yet, innermost last.
+typedef struct node_stack {
+  const hlo_node_t** nodes;
+  uint32_t count, capacity;
+} node_stack_t;
+
+// Adds the steps of a node after those of its operands' definitions, depth first: the order in
+// which XLA imports a computation, on which the winner of a conflict may depend.
+static hlo_status_t add_steps_of(hlo_prop_t* prop, const hlo_node_t* root, hlo_axis_set_t outer,
+                                 node_stack_t* stack) {
+  if (prop->node_states[root->index]) return hlo_ok();
+  if (!HLO_ARENA_GROW(&prop->arena, stack->nodes, stack->count, stack->capacity)) {
+    return hlo_arena_status(&prop->arena);
+  }
+  stack->nodes[stack->count++] = root;
+  while (stack->count) {
+    const hlo_node_t* node = stack->nodes[stack->count - 1];
+    uint8_t* state = &prop->node_states[node->index];
+    if (*state == HLO_PROP_NODE_NEW) {
+      *state = HLO_PROP_NODE_OPEN;
+      for (uint32_t i = node->operand_count; i-- > 0;) {
+        const hlo_node_t* def = hlo_node_operand(node, i)->def;
+        if (!def || def->parent != node->parent || prop->node_states[def->index]) continue;
+        if (!HLO_ARENA_GROW(&prop->arena, stack->nodes, stack->count, stack->capacity)) {
+          return hlo_arena_status(&prop->arena);
+        }
+        stack->nodes[stack->count++] = def;
       }
+      continue;
     }
-    if (is_manual) {
-      HLO_TRY(hlo_node_annotate(node, add_manual_flows(prop, node, outer, true)));
-    } else if (node->op == HLO_OP_while) {
-      HLO_TRY(add_while_flows(prop, node));
-    } else if (is_branch(node)) {
-      HLO_TRY(add_branch_flows(prop, node));
-    } else if (node->op == HLO_OP_optimization_barrier) {
-      HLO_TRY(add_barrier_flows(prop, node));
-    } else if (!hlo_op_has(node->op, HLO_TRAIT_TERMINATOR)) {
-      HLO_TRY(add_op(prop, node));
+    --stack->count;
+    if (*state == HLO_PROP_NODE_OPEN) {
+      *state = HLO_PROP_NODE_DONE;
+      HLO_TRY(add_node_steps(prop, node, outer));
     }
+  }
+  return hlo_ok();
+}
+
+static bool has_uses(const hlo_node_t* node) {
+  for (uint32_t i = 0; i < node->result_count; ++i) {
+    if (!hlo_value_is_unused(&node->results[i])) return true;
+  }
+  return false;
+}
+
+static hlo_status_t add_region_steps(hlo_prop_t* prop, const hlo_region_t* region,
+                                     hlo_axis_set_t outer) {
+  node_stack_t stack = {0};
+  for (const hlo_node_t* node = region->first; node; node = node->next) {
+    if (!has_uses(node)) HLO_TRY(add_steps_of(prop, node, outer, &stack));
+  }
+  // Values that only nested regions use.
+  for (const hlo_node_t* node = region->first; node; node = node->next) {
+    HLO_TRY(add_steps_of(prop, node, outer, &stack));
   }
   return hlo_ok();
 }
@@ -579,7 +634,8 @@ static hlo_status_t add_result_steps(hlo_prop_t* prop) {
     step->tensors = &tensors[2 * i];
     set_tensor(prop, step, 0, hlo_node_operand(end, i));
     if (!prop->results[i].leader) continue;
-    step->tensors[1] = (hlo_prop_tensor_t){&prop->results[i], NULL, prop->results[i].type};
+    step->tensors[1] =
+        (hlo_prop_tensor_t){.slot = &prop->results[i], .type = prop->results[i].type};
   }
   return hlo_ok();
 }
@@ -634,6 +690,8 @@ hlo_status_t hlo_prop_build(hlo_prop_t* prop) {
   HLO_TRY(add_region_slots(prop, body));
   HLO_TRY(state_function(prop));
   HLO_TRY(apply_constraints(prop, body, 0));
+  prop->node_states = hlo_arena_alloc_zeroed(&prop->arena, prop->spmd->module->node_count);
+  if (!prop->node_states) return hlo_arena_status(&prop->arena);
   HLO_TRY(add_region_steps(prop, body, 0));
   HLO_TRY(add_result_steps(prop));
   return index_steps(prop);

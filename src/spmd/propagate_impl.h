@@ -18,6 +18,7 @@ typedef struct hlo_prop_slot {
   bool is_stated;             // the program says how it is divided
   const hlo_mesh_t* mesh;     // of the program's sharding, or NULL
   uint32_t first_step, step_count;
+  struct hlo_prop_event* events;  // newest first, if there is a log
 } hlo_prop_slot_t;
 
 /// How a value is seen across the boundary of a manual computation: with its manual axes, which
@@ -30,10 +31,13 @@ typedef struct hlo_prop_view {
 } hlo_prop_view_t;
 
 typedef struct hlo_prop_tensor {
+  const hlo_value_t* value;  // NULL for results of the function
   hlo_prop_slot_t* slot;
   const hlo_prop_view_t* view;  // NULL: the slot itself
   const hlo_type_t* type;
 } hlo_prop_tensor_t;
+
+enum { HLO_PROP_NODE_NEW, HLO_PROP_NODE_OPEN, HLO_PROP_NODE_DONE };
 
 /// Directions in which axes are passed on, combined with |.
 enum { HLO_PROP_NONE = 0, HLO_PROP_FORWARD = 1, HLO_PROP_BACKWARD = 2, HLO_PROP_BOTH = 3 };
@@ -79,7 +83,8 @@ typedef struct hlo_prop {
   uint32_t slot_capacity;
   hlo_prop_slot_t* results;  // of the function
   uint32_t result_count;
-  hlo_prop_step_t** steps;  // in program order
+  uint8_t* node_states;     // by node->index: HLO_PROP_NODE_*, while steps are made
+  hlo_prop_step_t** steps;  // in the order of the first worklist
   uint32_t step_count, step_capacity;
   hlo_prop_step_t* result_steps;
   hlo_prop_step_t** slot_steps;  // of all slots, see first_step
@@ -90,8 +95,16 @@ typedef struct hlo_prop {
   uint32_t phase;  // of the priorities of ops
   bool is_aggressive;
   struct hlo_prop_scratch* scratch;
-  struct hlo_prop_log* log;  // NULL: nobody asks for reasons
+  bool is_logged;  // somebody asks for reasons
 } hlo_prop_t;
+
+/// Decides all specs of the function, and states them as those of its arguments and results.
+hlo_status_t hlo_prop_run(hlo_prop_t* prop) HLO_MUST_USE;
+/// Writes the specs to the ops of the function, as sdy.sharding. (propagate_shardings.c)
+hlo_status_t hlo_spmd_annotate(hlo_spmd_t* spmd) HLO_MUST_USE;
+/// Returns the mesh to name the axes of a slot: the one of the program's sharding, or else the first
+/// one with all of them; NULL if no mesh has them.
+const hlo_mesh_t* hlo_prop_mesh(const hlo_prop_t* prop, const hlo_prop_slot_t* slot);
 
 /// Gives each use of a constant, of what is computed from constants, and of a broadcast scalar a
 /// copy of its own, so that its uses need not agree. (split_constants.c)

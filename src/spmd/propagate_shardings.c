@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pass propagate_shardings: states what propagation decides, as sdy.sharding of the ops.
 #include "spmd/passes.h"
-#include "spmd/spmd.h"
+#include "spmd/propagate_impl.h"
 
 static const hlo_mesh_t* first_mesh(const hlo_grid_t* grid) {
   return grid->mesh_count ? grid->meshes[0].mesh : NULL;
@@ -38,7 +38,7 @@ static hlo_status_t annotate_region(hlo_spmd_t* spmd, const hlo_mesh_t* mesh,
   return hlo_ok();
 }
 
-static hlo_status_t annotate(hlo_spmd_t* spmd) {
+hlo_status_t hlo_spmd_annotate(hlo_spmd_t* spmd) {
   const hlo_func_t* func = hlo_module_entry(spmd->module);
   const hlo_mesh_t* mesh = first_mesh(spmd->grid);
   return func && func->body && mesh ? annotate_region(spmd, mesh, func->body) : hlo_ok();
@@ -50,7 +50,7 @@ hlo_status_t hlo_pass_propagate_shardings(hlo_pass_ctx_t* ctx, hlo_module_t* mod
   hlo_spmd_t spmd;
   hlo_status_t status = hlo_spmd_init(&spmd, module, count);
   if (hlo_status_is_ok(status)) status = hlo_spmd_propagate(&spmd);
-  if (hlo_status_is_ok(status)) status = annotate(&spmd);
+  if (hlo_status_is_ok(status)) status = hlo_spmd_annotate(&spmd);
   hlo_spmd_deinit(&spmd);
   ++ctx->step_count;
   return status;
