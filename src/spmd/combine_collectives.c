@@ -245,17 +245,26 @@ static uint64_t bytes_of(const hlo_node_t* node) {
   return bytes;
 }
 
+static uint64_t limit_of(const combiner_t* c, const hlo_node_t* node) {
+  const bool is_small = c->limit_bytes <= HLO_TUNING_COMBINE_MAX_COPIED_BYTES;
+  return is_packed(node) && !is_small ? HLO_TUNING_COMBINE_MAX_COPIED_BYTES : c->limit_bytes;
+}
+
+// Members above the limit remain alone, and do not keep those around them apart.
 static hlo_status_t list_members(combiner_t* c, const hlo_region_t* region, const class_t* class,
-                                 member_t** out_members) {
+                                 member_t** out_members, uint32_t* out_count) {
   uint32_t count = 0;
   *out_members = hlo_arena_array(&c->ctx->scratch, class->member_count, sizeof **out_members);
   HLO_TRY(hlo_arena_status(&c->ctx->scratch));
   for (hlo_node_t* node = region->first; node; node = node->next) {
     if (!is_member(node) || !is_alike(class->first, node)) continue;
-    (*out_members)[count] = (member_t){node, c->depths[node->index], count, bytes_of(node)};
+    const uint64_t bytes = bytes_of(node);
+    if (bytes > limit_of(c, node)) continue;
+    (*out_members)[count] = (member_t){node, c->depths[node->index], count, bytes};
     ++count;
   }
   qsort(*out_members, count, sizeof **out_members, compare_members);
+  *out_count = count;
   return hlo_ok();
 }
 
@@ -263,10 +272,7 @@ static hlo_status_t list_members(combiner_t* c, const hlo_region_t* region, cons
 // that is not decided.
 static hlo_status_t combine_some(combiner_t* c, const member_t* members, uint32_t count,
                                  uint32_t first, uint32_t* out_next) {
-  const bool is_copied = is_packed(members[first].node);
-  uint64_t left = is_copied && c->limit_bytes > HLO_TUNING_COMBINE_MAX_COPIED_BYTES
-                      ? HLO_TUNING_COMBINE_MAX_COPIED_BYTES
-                      : c->limit_bytes;
+  uint64_t left = limit_of(c, members[first].node);
   uint32_t taken = 0, operand_count = 0, i = first;
   hlo_node_t** nodes = hlo_arena_array(&c->ctx->scratch, count - first, sizeof *nodes);
   HLO_TRY(hlo_arena_status(&c->ctx->scratch));
@@ -276,19 +282,18 @@ static hlo_status_t combine_some(combiner_t* c, const member_t* members, uint32_
     left -= members[i].bytes;
     nodes[taken++] = members[i].node;
   }
-  *out_next = i > first ? i : first + 1;  // one that is too large remains alone
+  *out_next = i > first ? i : first + 1;  // one of too many operands remains alone
   return taken > 1 ? combine_members(c, nodes, taken) : hlo_ok();
 }
 
 static hlo_status_t combine_class(combiner_t* c, hlo_region_t* region, const class_t* class) {
   const uint32_t step_count = c->ctx->step_count;
   member_t* members = NULL;
+  uint32_t count = 0;
   if (class->member_count < 2) return hlo_ok();
   HLO_TRY(find_depths(c, region, class));
-  HLO_TRY(list_members(c, region, class, &members));
-  for (uint32_t i = 0; i < class->member_count;) {
-    HLO_TRY(combine_some(c, members, class->member_count, i, &i));
-  }
+  HLO_TRY(list_members(c, region, class, &members, &count));
+  for (uint32_t i = 0; i < count;) HLO_TRY(combine_some(c, members, count, i, &i));
   return c->ctx->step_count == step_count ? hlo_ok() : hlo_region_order(region, &c->ctx->scratch);
 }
 

@@ -14,11 +14,15 @@ const hlo_pass_info_t hlo_spmd_pass_table[HLO_SPMD_PASS_ID_COUNT] = {
 const hlo_pass_set_t hlo_spmd_pass_set = {hlo_spmd_pass_table, HLO_SPMD_PASS_ID_COUNT,
                                           "Programs over several devices"};
 
+#define PASS(id) &hlo_spmd_pass_table[HLO_SPMD_PASS_ID_##id]
+
 static const hlo_pass_step_t kPartition[] = {
-    {&hlo_spmd_pass_table[HLO_SPMD_PASS_ID_partition], NULL},
+    {PASS(partition), NULL},
     {&hlo_pass_table[HLO_PASS_ID_cse], NULL},
     {&hlo_pass_table[HLO_PASS_ID_dce], NULL},
-    {&hlo_spmd_pass_table[HLO_SPMD_PASS_ID_combine_collectives], NULL},
+    {PASS(simplify_collectives), NULL},
+    {PASS(create_reduce_scatter), NULL},
+    {PASS(combine_collectives), NULL},
 };
 
 const hlo_pass_list_t hlo_spmd_partition_list = {kPartition, sizeof kPartition / sizeof *kPartition};
