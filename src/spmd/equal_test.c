@@ -145,6 +145,40 @@ static void check_file(const char* path) {
   free(golden.text);
 }
 
+// ---- discardable attributes
+
+static bool is_collective(const hlo_node_t* node) {
+  return hlo_op_info(node->op)->cost == HLO_COST_EXCHANGE;
+}
+
+static hlo_status_t add_note(void* context, hlo_node_t* node) {
+  hlo_module_t* module = context;
+  if (!is_collective(node)) return hlo_ok();
+  node->extra = hlo_attr_dict_with(module, node->extra, "test.note", hlo_attr_unit(module));
+  return hlo_ok();
+}
+
+static hlo_status_t find_note(void* context, hlo_node_t* node) {
+  if (is_collective(node) && !hlo_attr_dict_get(node->extra, "test.note")) {
+    fail_msg("%s: %s lost an attribute", (const char*)context, hlo_op_info(node->op)->name);
+  }
+  return hlo_ok();
+}
+
+// If all collectives of a program have an attribute, so have those that passes make of them.
+static void check_attributes(const char* path) {
+  golden_t golden;
+  read_golden(path, &golden);
+  if (golden.has_input) {
+    hlo_module_t* module = hlo_test_parse(golden.input);
+    hlo_test_check(hlo_module_walk(module, false, add_note, module));
+    hlo_test_check(hlo_passes_run(module, golden.passes, &checks));
+    hlo_test_check(hlo_module_walk(module, false, find_note, (void*)path));
+    hlo_module_release(module);
+  }
+  free(golden.text);
+}
+
 // Memory exhausted at every allocation is reported.
 static void check_memory(const char* path) {
   golden_t golden;
@@ -205,6 +239,11 @@ static void test_results_are_equal(void** state) {
   for_each_file(check_file);
 }
 
+static void test_attributes_survive(void** state) {
+  (void)state;
+  for_each_file(check_attributes);
+}
+
 static void test_memory_failures(void** state) {
   (void)state;
   for_each_file(check_memory);
@@ -229,6 +268,7 @@ int main(void) {
       cmocka_unit_test(test_table),
       cmocka_unit_test(test_results_are_equal),
       cmocka_unit_test(test_parts_are_equal),
+      cmocka_unit_test(test_attributes_survive),
       cmocka_unit_test(test_memory_failures),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,6 +22,7 @@ static const hlo_pass_step_t kPartition[] = {
     {&hlo_pass_table[HLO_PASS_ID_dce], NULL},
     {PASS(simplify_collectives), NULL},
     {PASS(create_reduce_scatter), NULL},
+    {PASS(sink_all_reduces), NULL},
     {PASS(combine_collectives), NULL},
 };
 
