@@ -161,7 +161,8 @@ fuzz-coverage:
 # Compilation, dispatch and runs through the C interface, then the stored programs beside XLA's cpu
 # client (bench/suite.py) and of the other libraries that the Python environment has. Results are of
 # this machine: they stay in the build folder. bench/jit.py times first calls, bench/runtime.py launches,
-# transfers, callbacks and the memory of buffers, bench/sweep.py shapes around those programs.
+# transfers, callbacks and the memory of buffers, bench/collectives.py exchanges between devices,
+# bench/sweep.py shapes around those programs.
 bench: all
 	@$(DEPS) python
 	$(BUILD)/bench/pjrt_bench --plugin=$(BUILD)/lib/pjrt_c_api_hlocc_plugin.so \
@@ -171,6 +172,7 @@ bench: all
 	$(PY) bench/jit.py --library $(BUILD)/lib/pjrt_c_api_hlocc_plugin.so --memo $(BUILD)/bench/memo_plugin.so \
 	  > $(BUILD)/bench/jit.jsonl
 	$(PY) bench/runtime.py --library $(BUILD)/lib/pjrt_c_api_hlocc_plugin.so | tee $(BUILD)/bench/runtime.txt
+	$(PY) bench/collectives.py --library $(BUILD)/lib/pjrt_c_api_hlocc_plugin.so | tee $(BUILD)/bench/collectives.txt
 	$(PY) bench/report.py $(BUILD)/bench/suite.jsonl $(BUILD)/bench/pjrt.jsonl $(BUILD)/bench/jit.jsonl --charts $(BUILD)/bench
 
 # The reference pages that the tool writes about itself; the committed ones are checked.

@@ -367,16 +367,9 @@ typedef struct range {
 // acc[i] = op(acc[i], in[i]), with accumulators of a wider type.
 static void fold_wide(const job_t* job, size_t count, const void* in, void* acc) {
   const tensor_t* tensor = job->tensor;
-  const bool is_f16 = tensor->dtype == HLO_DTYPE_F16, is_bf16 = tensor->dtype == HLO_DTYPE_BF16;
-  if (tensor->is_sum && is_bf16) {
-    job->loops->add_bf16(count, in, acc);
-  } else if (tensor->is_sum && is_f16 && job->loops->add_f16) {
-    job->loops->add_f16(count, in, acc);
-  } else {
-    uint64_t wide[BLOCK_BYTES / sizeof(uint64_t)];
-    hlo_dtype_convert(tensor->dtype, in, tensor->acc, wide, count);
-    tensor->fold->into((int64_t)count, wide, acc);
-  }
+  uint64_t wide[BLOCK_BYTES / sizeof(uint64_t)];
+  hlo_dtype_convert(tensor->dtype, in, tensor->acc, wide, count);
+  tensor->fold->into((int64_t)count, wide, acc);
 }
 
 // Folds `count` parts of all operands from byte `begin` on; returns them in `acc` or in `rounded`.
@@ -418,6 +411,7 @@ static void fold_range(const job_t* job, const range_t* range) {
       }
     }
   }
+  if (job->is_streamed) job->loops->fence();
 }
 
 static void reduce_range(const job_t* job, const range_t* range) {
@@ -509,6 +503,7 @@ static void copy_piece(const job_t* job, uint32_t sender, uint32_t receiver, siz
     }
     job->loops->stream(out + out_at, in + in_at, run_bytes);
   } while (hlo_index_next(box->run_rank, dims, index));
+  job->loops->fence();
 }
 
 // Returns the chunks of a move: pieces of the box of each sender, receiver, or both.

@@ -8,7 +8,8 @@
 
 #include "base/dtype.h"
 
-/// Sums of dense operands: out[r][i] = in[0][i] + in[1][i] + ..., in this order, for all r.
+/// Sums of dense operands: out[r][i] = in[0][i] + in[1][i] + ..., in this order, for all r. Those
+/// of f16 and bf16 are in f32, rounded at the end.
 typedef struct hlo_exchange_sum {
   size_t count;
   uint32_t in_count, out_count;
@@ -24,11 +25,9 @@ typedef void (*hlo_exchange_sum_fn_t)(const hlo_exchange_sum_t* sum);
 typedef struct hlo_exchange_loops {
   /// Returns the loop for elements of a type; NULL: none exists.
   hlo_exchange_sum_fn_t (*find_sum)(hlo_dtype_t dtype);
-  /// acc[i] += in[i] of type f16 or bf16; NULL: none exists.
-  void (*add_f16)(size_t count, const void* in, float* acc);
-  void (*add_bf16)(size_t count, const void* in, float* acc);
-  /// Copies past the caches where `to` is aligned; the writes are visible to other threads.
+  /// Copies past the caches where `to` is aligned. Other threads see the writes after fence().
   void (*stream)(void* to, const void* from, size_t size_bytes);
+  void (*fence)(void);
 } hlo_exchange_loops_t;
 
 extern const hlo_exchange_loops_t hlo_exchange_loops_generic, hlo_exchange_loops_avx2,

@@ -8,6 +8,7 @@
 #include <immintrin.h>
 #endif
 
+#include "base/float_bits.h"
 #include "lib/isa_variant.h"
 
 enum { BYTES = HLO_ISA_VECTOR_BYTES, UNROLL = 4, TILE_BYTES = BYTES * UNROLL };
@@ -47,7 +48,6 @@ static void stream(void* to, const void* from, size_t size_bytes) {
     store_past((char*)to + at, value);
   }
   memcpy((char*)to + at, (const char*)from + at, size_bytes - at);
-  end_stores();
 }
 
 static bool are_outputs_aligned(const hlo_exchange_sum_t* sum, size_t width) {
@@ -77,10 +77,56 @@ static bool are_outputs_aligned(const hlo_exchange_sum_t* sum, size_t width) {
 #define NAME(x) x##_64
 #include "lib/exchange_loop.inl"
 
+// ---- half types
+
+enum { HALF_TILE = 64 };  // elements; loops over a tile are vectorised
+
+static void widen_bf16(const uint16_t* from, float* to) {
+  for (int i = 0; i < HALF_TILE; ++i) to[i] = hlo_bf16_to_f32(from[i]);
+}
+
+static void narrow_bf16(const float* from, uint16_t* to) {
+  for (int i = 0; i < HALF_TILE; ++i) to[i] = hlo_f32_to_bf16(from[i]);
+}
+
+#define NAME(x) x##_bf16
+#include "lib/exchange_half.inl"
+
+#if defined(__AVX2__)
+static void widen_f16(const uint16_t* from, float* to) {
+  for (int i = 0; i < HALF_TILE; i += 8) {
+    _mm256_storeu_ps(to + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i*)(from + i))));
+  }
+}
+
+// As in base/dtype.h, results have one NaN of each sign.
+static void narrow_f16(const float* from, uint16_t* to) {
+  enum { INFINITY_BITS = 0x7c00, NAN_BITS = 0x7e00, SIGN_BIT = 0x8000 };
+  for (int i = 0; i < HALF_TILE; i += 8) {
+    const __m128i half = _mm256_cvtps_ph(_mm256_loadu_ps(from + i), _MM_FROUND_TO_NEAREST_INT);
+    _mm_storeu_si128((__m128i*)(to + i), half);
+  }
+  for (int i = 0; i < HALF_TILE; ++i) {
+    const bool is_nan = (to[i] & ~SIGN_BIT) > INFINITY_BITS;
+    to[i] = is_nan ? (uint16_t)((to[i] & SIGN_BIT) | NAN_BITS) : to[i];
+  }
+}
+
+#define NAME(x) x##_f16
+#include "lib/exchange_half.inl"
+#define SUM_F16 sum_f16
+#else
+#define SUM_F16 NULL
+#endif
+
+// ---- the table
+
 static hlo_exchange_sum_fn_t find_sum(hlo_dtype_t dtype) {
   switch (dtype) {
     case HLO_DTYPE_F32: return sum_f32;
     case HLO_DTYPE_F64: return sum_f64;
+    case HLO_DTYPE_F16: return SUM_F16;
+    case HLO_DTYPE_BF16: return sum_bf16;
     case HLO_DTYPE_S8:
     case HLO_DTYPE_U8: return sum_8;
     case HLO_DTYPE_S16:
@@ -93,31 +139,5 @@ static hlo_exchange_sum_fn_t find_sum(hlo_dtype_t dtype) {
   }
 }
 
-#if defined(__AVX2__)
-#define ADD_F16 add_f16
-static void add_f16(size_t count, const void* in, float* acc) {
-  const uint16_t* from = in;
-  size_t i = 0;
-  for (; i + 8 <= count; i += 8) {
-    const __m256 value = _mm256_cvtph_ps(_mm_loadu_si128((const __m128i*)(from + i)));
-    _mm256_storeu_ps(acc + i, _mm256_add_ps(_mm256_loadu_ps(acc + i), value));
-  }
-  for (; i < count; ++i) acc[i] += _cvtsh_ss(from[i]);
-}
-#else
-#define ADD_F16 NULL
-#endif
-
-// The upper half of an f32.
-static void add_bf16(size_t count, const void* in, float* acc) {
-  const uint16_t* from = in;
-  for (size_t i = 0; i < count; ++i) {
-    const uint32_t bits = (uint32_t)from[i] << 16;
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    acc[i] += value;
-  }
-}
-
 const hlo_exchange_loops_t HLO_ISA_NAME(hlo_exchange_loops) = {
-    .find_sum = find_sum, .add_f16 = ADD_F16, .add_bf16 = add_bf16, .stream = stream};
+    .find_sum = find_sum, .stream = stream, .fence = end_stores};
