@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pass pipeline_collectives: moves collectives of a loop into the next iteration (forward) or the
-// one before (backward), so that they run beside the work there. See pipeline_forward.c and
-// pipeline_backward.c.
+// one before (backward), so that they run beside the work there, or after the loop (sink). See
+// pipeline_forward.c, pipeline_backward.c and pipeline_sink.c.
 #include <string.h>
 
 #include "passes/effects.h"
+#include "spmd/integers.h"
 #include "spmd/passes.h"
 #include "spmd/pipeline_impl.h"
 
@@ -17,6 +18,20 @@ bool hlo_pipeline_can_move(const hlo_node_t* node) {
     case HLO_COST_SIMPLE: return !node->region_count && hlo_node_is_pure(node);
     default: return false;
   }
+}
+
+bool hlo_pipeline_find_starts(const hlo_counted_loop_t* loop, const hlo_node_t* node,
+                              uint32_t first, int32_t iteration, const int64_t* sizes,
+                              int64_t* starts) {
+  const hlo_type_t* whole = hlo_node_operand_type(node, 0);
+  const hlo_integer_env_t env = {.known = loop->body->args[loop->counter],
+                                 .known_value = loop->first + iteration * loop->step};
+  for (uint32_t d = 0; d < whole->rank; ++d) {
+    if (!hlo_integer_evaluate(&env, hlo_node_operand(node, first + d), &starts[d])) return false;
+    const int64_t most = whole->dims[d] - sizes[d];
+    starts[d] = starts[d] < 0 ? 0 : starts[d] > most ? most : starts[d];
+  }
+  return true;
 }
 
 typedef struct run {
@@ -43,8 +58,10 @@ hlo_status_t hlo_pass_pipeline_collectives(hlo_pass_ctx_t* ctx, hlo_module_t* mo
   run_t run = {.pipeliner = {.ctx = ctx}, .pipeline = hlo_pipeline_forward};
   if (ctx->argument && strcmp(ctx->argument, "backward") == 0) {
     run.pipeline = hlo_pipeline_backward;
+  } else if (ctx->argument && strcmp(ctx->argument, "sink") == 0) {
+    run.pipeline = hlo_pipeline_sink;
   } else if (ctx->argument && strcmp(ctx->argument, "forward") != 0) {
-    return hlo_invalid_argument("pipeline_collectives takes forward or backward, not '%s'",
+    return hlo_invalid_argument("pipeline_collectives takes forward, backward or sink, not '%s'",
                                 ctx->argument);
   }
   return hlo_module_walk(module, true, pipeline_loop, &run);

@@ -14,10 +14,7 @@
 // Values stay the same bit for bit. Linear in the size of a loop for each of its collectives.
 #include <string.h>
 
-#include "spmd/integers.h"
 #include "spmd/pipeline_impl.h"
-
-enum { CHECKED_ITERATIONS_MAX = 4096 };
 
 typedef struct forward {
   hlo_pipeliner_t* p;
@@ -57,31 +54,17 @@ static bool is_moved(const forward_t* f, const hlo_value_t* value) {
 
 // ---- parts of a buffer
 
-// Computes where slice operands from `first` on start, in an iteration.
-static bool find_starts(const forward_t* f, const hlo_node_t* node, uint32_t first,
-                        int32_t iteration, const int64_t* sizes, const hlo_type_t* whole,
-                        int64_t* starts) {
-  const hlo_integer_env_t env = {.known = f->loop.body->args[f->loop.counter],
-                                 .known_value = f->loop.first + iteration * f->loop.step};
-  for (uint32_t d = 0; d < whole->rank; ++d) {
-    if (!hlo_integer_evaluate(&env, hlo_node_operand(node, first + d), &starts[d])) return false;
-    const int64_t most = whole->dims[d] - sizes[d];
-    starts[d] = starts[d] < 0 ? 0 : starts[d] > most ? most : starts[d];
-  }
-  return true;
-}
-
 // Returns true if what an iteration reads is not what the one before it writes.
 static bool are_apart(const forward_t* f, const hlo_node_t* read, const hlo_node_t* write) {
   const hlo_type_t* whole = hlo_node_operand_type(read, 0);
   const int64_t *read_sizes = read->results[0].type->dims,
                 *write_sizes = hlo_node_operand_type(write, 1)->dims;
-  if (f->loop.trip_count > CHECKED_ITERATIONS_MAX || !hlo_type_is_static(whole)) return false;
+  if (f->loop.trip_count > HLO_PIPELINE_ITERATIONS_MAX || !hlo_type_is_static(whole)) return false;
   for (int32_t i = 1; i < f->loop.trip_count; ++i) {
     int64_t a[HLO_RANK_MAX], b[HLO_RANK_MAX];
     bool overlap = true;
-    if (!find_starts(f, read, 1, i, read_sizes, whole, a) ||
-        !find_starts(f, write, 2, i - 1, write_sizes, whole, b)) {
+    if (!hlo_pipeline_find_starts(&f->loop, read, 1, i, read_sizes, a) ||
+        !hlo_pipeline_find_starts(&f->loop, write, 2, i - 1, write_sizes, b)) {
       return false;
     }
     for (uint32_t d = 0; d < whole->rank; ++d) {
