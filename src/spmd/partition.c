@@ -5,6 +5,7 @@
 // A region is rewritten in place: the local ops are built before the global ones, which are erased
 // at its end, and its local arguments replace the global ones. The body of a manual computation is
 // local along the manual axes already, so that its ops are built where the computation stood.
+#include <math.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -70,28 +71,14 @@ static hlo_value_t* build_splat(hlo_partitioner_t* p, const hlo_type_t* type,
   return hlo_build_constant(p->at, type, literal);
 }
 
-// Returns the number of bytes that leave a device when a value is resharded, to compare sources.
-static int64_t reshard_cost(const hlo_partitioner_t* p, const hlo_spec_t* from,
-                            const hlo_spec_t* to) {
-  int64_t cost = from->unreduced & ~to->unreduced ? p->grid->device_count : 0;
-  for (uint32_t d = 0; d < from->rank; ++d) {
-    const uint8_t *have, *want;
-    const uint32_t have_count = hlo_spec_dim(from, d, &have), want_count = hlo_spec_dim(to, d, &want);
-    uint32_t i = 0;
-    while (i < have_count && i < want_count && have[i] == want[i]) ++i;
-    cost += hlo_grid_size(p->grid, &have[i], have_count - i) - 1;
-  }
-  return cost;
-}
-
 hlo_value_t* hlo_local_get(hlo_partitioner_t* p, hlo_value_t* value, const hlo_spec_t* spec) {
   if (!spec || value->index >= p->local_capacity) return NULL;
   const hlo_local_value_t* best = NULL;
-  int64_t best_cost = INT64_MAX;
+  double best_cost = HUGE_VAL;
   for (const hlo_local_value_t* e = p->locals[value->index]; e; e = e->next) {
     if (!is_visible(p, e->value)) continue;
     if (e->spec == spec || !hlo_type_is_tensor(value->type)) return e->value;
-    const int64_t cost = reshard_cost(p, e->spec, spec);
+    const double cost = hlo_reshard_bytes(p, value->type, e->spec, spec);
     if (cost >= best_cost) continue;
     best = e;
     best_cost = cost;

@@ -212,6 +212,35 @@ bool hlo_is_custom_partitioned(const hlo_partitioner_t* p, const hlo_node_t* nod
 /// Builds what the application computes for it on one device.
 hlo_status_t hlo_partition_custom(hlo_partitioner_t* p, hlo_node_t* node) HLO_MUST_USE;
 
+// ---- reshard_path.c
+
+typedef enum hlo_reshard_kind {
+  HLO_RESHARD_SLICE,
+  HLO_RESHARD_PERMUTE,
+  HLO_RESHARD_TRANSPOSE,
+  HLO_RESHARD_GATHER,
+} hlo_reshard_kind_t;
+
+typedef struct hlo_reshard_step {
+  hlo_reshard_kind_t kind;
+  const hlo_spec_t* to;
+} hlo_reshard_step_t;
+
+typedef struct hlo_reshard_path {
+  uint32_t step_count;
+  hlo_reshard_step_t* steps;
+  double bytes;  // that a device receives, and what the collectives cost in themselves
+} hlo_reshard_path_t;
+
+/// Finds the cheapest steps between specs without partial sums. `summed`: axes that no step may
+/// use. errors : RESOURCE_EXHAUSTED
+hlo_status_t hlo_find_reshard_path(hlo_partitioner_t* p, const hlo_type_t* type,
+                                   const hlo_spec_t* from, const hlo_spec_t* to,
+                                   hlo_axis_set_t summed, hlo_reshard_path_t* out) HLO_MUST_USE;
+/// Returns the cost of hlo_reshard() in bytes that a device receives.
+double hlo_reshard_bytes(hlo_partitioner_t* p, const hlo_type_t* type, const hlo_spec_t* from,
+                         const hlo_spec_t* to);
+
 // ---- reshard.c
 
 /// Returns a value of global type `type` under another spec.

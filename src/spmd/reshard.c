@@ -8,7 +8,7 @@
 //   transpose  all_to_all: axes move from one dimension to another
 //   gather     all_gather over the minor axes of a dimension
 //
-// Every step brings the lists of axes closer to the target, so that the sequence ends.
+// reshard_path.c chooses the last four.
 #include <string.h>
 
 #include "spmd/partition_impl.h"
@@ -230,7 +230,8 @@ static void fill_with_zeros(resharding_t* r, hlo_axis_set_t axes) {
   if (!filled) return;
   const hlo_type_t* type = hlo_type_with_dims(p->module, r->type, r->rank, sizes);
   operands[0] = type ? hlo_build_identity(p, HLO_OP_add, type) : NULL;
-  r->value = hlo_build_node(p->at, HLO_OP_dynamic_update_slice, type, r->rank + 2, operands, 0, NULL);
+  r->value =
+      hlo_build_node(p->at, HLO_OP_dynamic_update_slice, type, r->rank + 2, operands, 0, NULL);
   r->unreduced |= filled;
 }
 
@@ -240,6 +241,30 @@ static void unreduce(resharding_t* r, hlo_axis_set_t axes) {
   hlo_value_t* is_first = hlo_build_is_first(r->p, axes);
   hlo_value_t* nothing = hlo_build_identity(r->p, HLO_OP_add, r->value->type);
   r->value = is_first && nothing ? hlo_build_select(r->p->at, is_first, r->value, nothing) : NULL;
+}
+
+// Takes the cheapest steps to the target.
+static void run_path(resharding_t* r) {
+  hlo_spmd_t* spmd = r->p->spmd;
+  const hlo_spec_t* from = hlo_spec_make(spmd, r->rank, r->dims, 0);
+  const hlo_spec_t* to = hlo_spec_make(spmd, r->rank, r->target, 0);
+  hlo_reshard_path_t path = {0};
+  hlo_status_t status = from && to
+                            ? hlo_find_reshard_path(r->p, r->type, from, to, r->unreduced, &path)
+                            : hlo_partitioner_status(r->p);
+  if (!hlo_status_is_ok(status)) r->value = NULL;
+  hlo_status_release(status);
+  for (uint32_t i = 0; i < path.step_count && r->value; ++i) {
+    const hlo_reshard_kind_t kind = path.steps[i].kind;
+    const bool is_joined = kind == HLO_RESHARD_SLICE || kind == HLO_RESHARD_PERMUTE;
+    while (is_joined && i + 1 < path.step_count && path.steps[i + 1].kind == kind) ++i;
+    read_dims(path.steps[i].to, r->target);
+    const bool is_taken = kind == HLO_RESHARD_SLICE       ? slice_step(r)
+                          : kind == HLO_RESHARD_PERMUTE   ? permute_step(r)
+                          : kind == HLO_RESHARD_TRANSPOSE ? transpose_step(r)
+                                                          : gather_step(r);
+    if (!is_taken) r->value = NULL;
+  }
 }
 
 hlo_value_t* hlo_reshard(hlo_partitioner_t* p, hlo_value_t* local, const hlo_type_t* type,
@@ -259,10 +284,7 @@ hlo_value_t* hlo_reshard(hlo_partitioner_t* p, hlo_value_t* local, const hlo_typ
     hlo_status_release(status);
   }
   fill_with_zeros(r, to->unreduced & ~from->unreduced);
-  while (r->value && !is_done(r)) {
-    if (permute_step(r) || slice_step(r) || transpose_step(r) || gather_step(r)) continue;
-    break;
-  }
+  if (!is_done(r)) run_path(r);
   if (to->unreduced & ~r->unreduced) unreduce(r, to->unreduced & ~r->unreduced);
   return r->value;
 }
