@@ -627,9 +627,10 @@ const hlo_runtime_table_t* hlo_group_runtime(hlo_run_group_t* group) {
 // ---- explanations
 
 void hlo_group_print_member(const hlo_run_group_t* group, uint32_t row, hlo_strbuf_t* out) {
-  const uint32_t partitions = group->grid.partition_count;
-  hlo_strbuf_printf(out, "replica %u", row / partitions);
-  if (partitions > 1) hlo_strbuf_printf(out, ", partition %u", row % partitions);
+  const uint32_t replicas = group->grid.replica_count, partitions = group->grid.partition_count;
+  if (replicas > 1 || partitions == 1) hlo_strbuf_printf(out, "replica %u", row / partitions);
+  if (replicas > 1 && partitions > 1) hlo_strbuf_puts(out, ", ");
+  if (partitions > 1) hlo_strbuf_printf(out, "partition %u", row % partitions);
 }
 
 static void print_missing(const hlo_run_group_t* group, const rendezvous_t* rendezvous,

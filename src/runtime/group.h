@@ -26,7 +26,7 @@ bool hlo_group_end(hlo_run_group_t* group, const hlo_run_t* run);
 /// unlocks the group.
 void hlo_group_keep_woken(hlo_run_group_t* group, hlo_run_t* run);
 hlo_run_t* hlo_group_take_woken(hlo_run_group_t* group);
-/// Prints "replica 1" or "replica 1, partition 2".
+/// Prints "replica 1", "partition 2" or "replica 1, partition 2".
 void hlo_group_print_member(const hlo_run_group_t* group, uint32_t row, hlo_strbuf_t* out);
 /// Prints the collective or recv in which a run waits, and for whom; nothing if it waits in
 /// neither.

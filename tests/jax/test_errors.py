@@ -102,3 +102,42 @@ def test_a_signal_explains_a_hang(python, tmp_path):
     assert status == 0, errors
     assert "in flight:" in errors and "of jit_f on device 0" in errors
     assert "is in foreign function xla_ffi_python_cpu_callback of" in errors
+
+
+STUCK = """
+import threading
+import jax
+import numpy as np
+from jax.sharding import Mesh, PartitionSpec as P
+
+mesh, gate = Mesh(np.array(jax.devices()), ("x",)), threading.Event()
+
+def on_mesh(f):
+    return jax.jit(jax.shard_map(f, mesh=mesh, in_specs=P("x"), out_specs=P("x"), check_vma=False))
+
+def stay(i, x):
+    if i == 1:
+        gate.wait()
+    return x
+
+def body(x):
+    y = jax.pure_callback(stay, jax.ShapeDtypeStruct(x.shape, x.dtype), jax.lax.axis_index("x"), x)
+    return jax.lax.psum(y, "x")
+
+x = np.ones(4, np.float32)
+try:
+    jax.block_until_ready(on_mesh(body)(x))
+except jax.errors.JaxRuntimeError as error:
+    print(error)
+print(on_mesh(lambda x: jax.lax.psum(x, "x"))(x))
+gate.set()
+"""
+
+
+def test_a_device_that_does_not_come(python):
+    _, out, errors = python(STUCK, HLOCC_NUM_DEVICES="4", HLOCC_COLLECTIVE_TIMEOUT="1")
+    error, _, result = out.rpartition("\n[")
+    assert result == "4. 4. 4. 4.]\n", out + errors
+    for part in ("DEADLINE_EXCEEDED", "stablehlo.all_reduce", "3 of 4 members have arrived", "jit_body", "(psum)",
+                 "missing: partition 1 on device 1 is in foreign function"):
+        assert part in error
