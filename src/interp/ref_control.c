@@ -78,6 +78,10 @@ hlo_status_t hlo_ref_sdy_mesh(HLO_REF_ARGUMENTS) {
   return hlo_ok();
 }
 
+hlo_status_t hlo_ref_sdy_sharding_group(HLO_REF_ARGUMENTS) {
+  return hlo_ok();
+}
+
 // ---- tuples, futures, tokens
 
 hlo_status_t hlo_ref_tuple(HLO_REF_ARGUMENTS) {

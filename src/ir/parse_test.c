@@ -118,6 +118,7 @@ static const char* const kOps[] = {
     "check.expect_almost_eq %arg0, %arg1, tolerance = 1.000000e-03 : f64 : tensor<4xf32>",
     "check.expect_close %arg0, %arg1, max_ulp_difference = 18446744073709551615, "
     "min_ulp_difference = 1 : tensor<4xf32>, tensor<4xf32>",
+    "sdy.sharding_group %arg0 group_id = 21 : tensor<4xf32>",
     "%0 = sdy.sharding_constraint %arg0 <@mesh, [{\"x\"}]> : tensor<4xf32>",
     "%0 = \"stablehlo.gather\"(%arg4, %arg6) <{dimension_numbers = #stablehlo.gather<offset_dims "
     "= [0, 1], collapsed_slice_dims = [0], operand_batching_dims = [], start_index_map = [0, 1]>, "

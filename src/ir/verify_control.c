@@ -123,6 +123,12 @@ void hlo_verify_sdy_mesh(hlo_verify_t* verify, const hlo_node_t* node) {
   if (node->parent != verify->module->top) hlo_verify_fault(verify, node, "is not at module level");
 }
 
+void hlo_verify_sdy_sharding_group(hlo_verify_t* verify, const hlo_node_t* node) {
+  if (!hlo_type_is_tensor(hlo_node_operand_type(node, 0))) {
+    hlo_verify_fault(verify, node, "the operand is not a tensor");
+  }
+}
+
 // ---- asynchronous ops
 
 void hlo_verify_async_start(hlo_verify_t* verify, const hlo_node_t* node) {

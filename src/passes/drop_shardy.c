@@ -37,6 +37,7 @@ static hlo_status_t drop_sharding(void* context, hlo_node_t* node) {
       hlo_node_erase(node);
       break;
     case HLO_OP_sdy_manual_computation: HLO_TRY(inline_manual(node)); break;
+    case HLO_OP_sdy_sharding_group:
     case HLO_OP_sdy_mesh: hlo_node_erase(node); break;
     default: return hlo_ok();
   }

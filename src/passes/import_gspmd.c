@@ -354,6 +354,38 @@ static hlo_status_t import_result(importer_t* im, hlo_node_t* node) {
   return hlo_module_status(im->module);
 }
 
+// Returns the number that XLA stores for a group of values with equal shardings.
+static hlo_status_t read_group(const hlo_node_t* node, int64_t* out_group) {
+  const hlo_attr_t* text = string_of(hlo_attr_dict_get(node->extra, FRONTEND_ATTR),
+                                     SHARDY_PREFIX "sharding_group_id");
+  char* end = NULL;
+  if (text) *out_group = strtoll(text->text, &end, 10);
+  return text && end != text->text
+             ? hlo_ok()
+             : hlo_invalid_argument(SHARDY_PREFIX "sharding_group_id is no number");
+}
+
+static hlo_status_t import_group(importer_t* im, hlo_node_t* node) {
+  int64_t group = 0;
+  hlo_value_t* operand = hlo_node_operand(node, 0);
+  HLO_TRY(read_group(node, &group));
+  const hlo_named_attr_t attr = {HLO_ATTR_group_id, hlo_attr_int(im->module, HLO_DTYPE_S64, group)};
+  hlo_node_t* made = hlo_node_create(im->module, &(hlo_node_spec_t){.op = HLO_OP_sdy_sharding_group,
+                                                                    .loc = node->loc,
+                                                                    .operand_count = 1,
+                                                                    .operands = &operand,
+                                                                    .attr_count = 1,
+                                                                    .attrs = &attr});
+  HLO_TRY(hlo_module_status(im->module));
+  hlo_node_insert_before(node, made);
+  for (uint32_t i = 0; i < node->result_count; ++i) {
+    if (hlo_value_is_unused(&node->results[i])) continue;
+    return hlo_invalid_argument("the result of a sharding group is used");
+  }
+  hlo_node_erase(node);
+  return hlo_ok();
+}
+
 // Sets *out_attr to the shardings of a call that one device makes for all, which has them as an
 // attribute; NULL for others.
 static hlo_status_t single_device(importer_t* im, const hlo_node_t* node,
@@ -408,8 +440,8 @@ static hlo_status_t import_node_attrs(importer_t* im, hlo_node_t* node) {
   } else if (is_one_to_one(node) && is_call_of(node, SHARDY_PREFIX "PropagationBarrier")) {
     hlo_value_replace_uses(&node->results[0], hlo_node_operand(node, 0));
     hlo_node_erase(node);
-  } else if (is_call_of(node, SHARDY_PREFIX "ShardingGroup") && node->result_count == 0) {
-    hlo_node_erase(node);
+  } else if (is_call_of(node, SHARDY_PREFIX "ShardingGroup") && node->operand_count == 1) {
+    HLO_TRY(import_group(im, node));
   } else {
     const hlo_attr_t* rest = without_shardings(im->module, node->extra);
     if (rest == node->extra) return hlo_ok();

@@ -389,6 +389,7 @@ static hlo_status_t partition_node(hlo_partitioner_t* p, hlo_node_t* node) {
       return hlo_local_set(p, &node->results[0], spec,
                            hlo_local_get(p, hlo_node_operand(node, 0), spec));
     }
+    case HLO_OP_sdy_sharding_group: return hlo_ok();
     case HLO_OP_sdy_manual_computation: return partition_manual(p, node);
     case HLO_OP_while: return partition_while(p, node);
     case HLO_OP_if:

@@ -540,6 +540,24 @@ static hlo_status_t add_barrier_flows(hlo_prop_t* prop, const hlo_node_t* node) 
   return hlo_ok();
 }
 
+// The values of a group are divided alike: the first one flows to all others.
+static hlo_status_t add_group_flow(hlo_prop_t* prop, const hlo_node_t* node) {
+  const uint64_t group = (uint64_t)hlo_node_attr_int(node, HLO_ATTR_group_id, 0);
+  const hlo_value_t* value = hlo_node_operand(node, 0);
+  const hlo_value_t* first = hlo_map_get_number(&prop->groups, group);
+  if (!first) {
+    return hlo_map_put_number(&prop->groups, group, (void*)value)
+               ? hlo_ok()
+               : hlo_status_out_of_memory(sizeof(hlo_map_entry_t));
+  }
+  if (first == value) return hlo_ok();
+  if (first->type->rank != value->type->rank) {
+    return hlo_node_invalid(node, "values of rank %u and %u in one group", first->type->rank,
+                            value->type->rank);
+  }
+  return add_flow(prop, node, 1, &first, value, NULL);
+}
+
 static hlo_status_t add_region_steps(hlo_prop_t* prop, const hlo_region_t* region,
                                      hlo_axis_set_t outer);
 
@@ -557,6 +575,7 @@ static hlo_status_t add_node_steps(hlo_prop_t* prop, const hlo_node_t* node, hlo
   if (node->op == HLO_OP_while) return add_while_flows(prop, node);
   if (is_branch(node)) return add_branch_flows(prop, node);
   if (node->op == HLO_OP_optimization_barrier) return add_barrier_flows(prop, node);
+  if (node->op == HLO_OP_sdy_sharding_group) return add_group_flow(prop, node);
   return hlo_op_has(node->op, HLO_TRAIT_TERMINATOR) ? hlo_ok() : add_op(prop, node);
 }
 
@@ -692,7 +711,9 @@ hlo_status_t hlo_prop_build(hlo_prop_t* prop) {
   HLO_TRY(apply_constraints(prop, body, 0));
   prop->node_states = hlo_arena_alloc_zeroed(&prop->arena, prop->spmd->module->node_count);
   if (!prop->node_states) return hlo_arena_status(&prop->arena);
-  HLO_TRY(add_region_steps(prop, body, 0));
+  hlo_status_t status = add_region_steps(prop, body, 0);
+  hlo_map_deinit(&prop->groups);
+  HLO_TRY(status);
   HLO_TRY(add_result_steps(prop));
   return index_steps(prop);
 }

@@ -24,6 +24,13 @@ static bool keeps_constants(const hlo_node_t* node) {
          hlo_op_has(node->op, HLO_TRAIT_ELEMENTWISE);
 }
 
+// All uses of a value of a group are divided as the group is.
+static bool is_in_group(const hlo_node_t* node) {
+  const hlo_use_t* use = node->result_count == 1 ? node->results[0].uses : NULL;
+  while (use && use->user->op != HLO_OP_sdy_sharding_group) use = use->next;
+  return use != NULL;
+}
+
 static bool is_marked(const bool* marks, const splitter_t* s, const hlo_value_t* value) {
   return value->def && value->def->index < s->node_count && marks[value->def->index];
 }
@@ -89,9 +96,10 @@ static hlo_status_t split_node(void* context, hlo_node_t* node) {
       is_constant = is_constant && is_marked(s->is_constant, s, hlo_node_operand(node, i));
     }
   }
-  s->is_constant[node->index] = is_constant;
-  if (is_constant) return hlo_ok();
-  if (node->op == HLO_OP_broadcast_in_dim && is_scalar(hlo_node_operand(node, 0))) {
+  const bool is_grouped = is_in_group(node);
+  s->is_constant[node->index] = is_constant && !is_grouped;
+  if (s->is_constant[node->index]) return hlo_ok();
+  if (node->op == HLO_OP_broadcast_in_dim && is_scalar(hlo_node_operand(node, 0)) && !is_grouped) {
     s->is_spread[node->index] = true;
     return hlo_ok();
   }

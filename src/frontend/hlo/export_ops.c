@@ -643,6 +643,25 @@ static hlo_status_t export_sharding(scope_t* s, const hlo_node_t* node) {
   return hlo_export_results(s, node, "custom-call", &operands, &fields);
 }
 
+// XLA's call has an empty tuple as result.
+static hlo_status_t export_sharding_group(scope_t* s, const hlo_node_t* node) {
+  exporter_t* ex = s->exporter;
+  hlo_export_ids_t operands;
+  instruction_t fields;
+  int64_t id;
+  HLO_TRY(prepare(s, node, &operands, &fields));
+  if (!ex->partitioned) return hlo_ok();
+  const char* group =
+      hlo_arena_printf(ex->arena, "%lld", (long long)hlo_node_attr_int(node, HLO_ATTR_group_id, 0));
+  if (!group) return hlo_arena_status(ex->arena);
+  HLO_TRY(hlo_export_frontend(ex, "xla.sdy.sharding_group_id", group, strlen(group),
+                              &fields.frontend_attributes));
+  fields.custom_call_target = hlo_export_text("xla.sdy.ShardingGroup");
+  fields.custom_call_has_side_effect = true;
+  const hlo_desc_shape_t none = hlo_export_tuple_shape(0, NULL);
+  return hlo_export_add(s, "custom-call", &none, operands.count, operands.items, &fields, &id);
+}
+
 // Adds one of the two calls around a manual computation: from whole arrays to shards, or back.
 static hlo_status_t add_shape_call(scope_t* s, const hlo_node_t* node, const char* target,
                                    hlo_attr_id_t shardings, const char* key, uint32_t count,
@@ -753,6 +772,7 @@ static const struct {
     {HLO_OP_cross_replica_sum, export_cross_replica_sum},
     {HLO_OP_sdy_sharding_constraint, export_sharding},
     {HLO_OP_sdy_reshard, export_sharding},
+    {HLO_OP_sdy_sharding_group, export_sharding_group},
     {HLO_OP_sdy_manual_computation, export_manual_computation},
 };
 
