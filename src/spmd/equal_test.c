@@ -5,12 +5,10 @@
 #include <dirent.h>
 
 #include "base/mem.h"
-#include "interp/simgrid.h"
-#include "ir/test_util.h"
-#include "spmd/collective.h"
+#include "spmd/grid_test_util.h"
 #include "spmd/partition_test_util.h"
 
-enum { PATH_BYTES = 512, VALUES_MAX = 512 };
+enum { PATH_BYTES = 512 };
 
 typedef struct golden {
   char* text;
@@ -48,80 +46,6 @@ static void read_golden(const char* path, golden_t* golden) {
   while (*golden->input == '#') golden->input = strchr(golden->input, '\n') + 1;
 }
 
-// ---- programs on a grid
-
-static hlo_tensor_t* argument_tensor(const hlo_type_t* type, uint32_t process, uint32_t number) {
-  hlo_tensor_t* tensor = NULL;
-  hlo_test_check(hlo_tensor_create(type->dtype, type->rank, type->dims, &tensor));
-  const size_t width = hlo_dtype_size_bytes(type->dtype);
-  for (int64_t i = 0; i < tensor->element_count; ++i) {
-    const int64_t value = (process * 5 + number * 3 + i * 7) % 11;
-    char* element = (char*)tensor->data + (size_t)i * width;
-    if (hlo_dtype_is_integer(type->dtype)) {
-      hlo_dtype_store_int64(type->dtype, element, value);
-    } else {
-      hlo_dtype_store_double(type->dtype, element, (double)value);
-    }
-  }
-  return tensor;
-}
-
-static bool is_replicated(const hlo_func_t* func, uint32_t arg) {
-  const hlo_attr_t* sharding =
-      hlo_attr_dict_get(func->arg_attrs ? func->arg_attrs[arg] : NULL, "mhlo.sharding");
-  return sharding && strcmp(sharding->text, "{replicated}") == 0;
-}
-
-typedef struct outcome {
-  uint32_t count;  // results of all processes
-  hlo_tensor_t* tensors[VALUES_MAX];
-} outcome_t;
-
-static void run_on_grid(const hlo_module_t* module, const char* path, outcome_t* out) {
-  const hlo_process_counts_t counts = hlo_module_process_counts(module);
-  const uint32_t processes = counts.replicas * counts.partitions;
-  const hlo_func_t* entry = hlo_module_entry(module);
-  const hlo_type_t* type = entry->type;
-  const hlo_func_t* funcs[64];
-  hlo_tensor_t* inputs[VALUES_MAX];
-  uint32_t input_count = 0;
-  *out = (outcome_t){.count = processes * (type->element_count - type->input_count)};
-  assert_true(processes <= 64 && processes * type->element_count <= VALUES_MAX);
-  for (uint32_t p = 0; p < processes; ++p) {
-    funcs[p] = entry;
-    for (uint32_t i = 0; i < type->input_count; ++i) {
-      const uint32_t owner = is_replicated(entry, i) ? p / counts.partitions : p;
-      inputs[input_count++] = argument_tensor(type->elements[i], owner, i);
-    }
-  }
-  hlo_interp_program_t* program = NULL;
-  hlo_test_check(hlo_interp_program_create(module, &program));
-  const hlo_simgrid_run_t run = {.replica_count = counts.replicas,
-                                 .partition_count = counts.partitions,
-                                 .funcs = funcs,
-                                 .input_count = input_count,
-                                 .output_count = out->count,
-                                 .inputs = inputs};
-  hlo_status_t status = hlo_simgrid_run(program, &run, out->tensors);
-  if (!hlo_status_is_ok(status)) fail_msg("%s: %s", path, hlo_status_message(status));
-  for (uint32_t i = 0; i < input_count; ++i) hlo_tensor_release(inputs[i]);
-  hlo_interp_program_release(program);
-}
-
-static void expect_equal(const char* path, const outcome_t* a, const outcome_t* b) {
-  assert_int_equal(a->count, b->count);
-  for (uint32_t i = 0; i < a->count; ++i) {
-    const hlo_tensor_t *x = a->tensors[i], *y = b->tensors[i];
-    if (x->size_bytes != y->size_bytes || memcmp(x->data, y->data, x->size_bytes) != 0) {
-      fail_msg("%s: result %u differs", path, i);
-    }
-  }
-}
-
-static void release(outcome_t* outcome) {
-  for (uint32_t i = 0; i < outcome->count; ++i) hlo_tensor_release(outcome->tensors[i]);
-}
-
 // ---- files
 
 static const hlo_pass_options_t checks = {
@@ -129,17 +53,17 @@ static const hlo_pass_options_t checks = {
 
 static void check_file(const char* path) {
   golden_t golden;
-  outcome_t before, after;
+  hlo_test_outcome_t before, after;
   read_golden(path, &golden);
   if (golden.has_input) {
     hlo_module_t* module = hlo_test_parse(golden.input);
-    run_on_grid(module, path, &before);
+    hlo_test_run_on_grid(module, path, &before);
     hlo_status_t status = hlo_passes_run(module, golden.passes, &checks);
     if (!hlo_status_is_ok(status)) fail_msg("%s: %s", path, hlo_status_message(status));
-    run_on_grid(module, path, &after);
-    expect_equal(path, &before, &after);
-    release(&before);
-    release(&after);
+    hlo_test_run_on_grid(module, path, &after);
+    hlo_test_expect_equal(path, &before, &after);
+    hlo_test_release(&before);
+    hlo_test_release(&after);
     hlo_module_release(module);
   }
   free(golden.text);

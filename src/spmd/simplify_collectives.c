@@ -269,10 +269,16 @@ static hlo_status_t simplify_node(void* context, hlo_node_t* node) {
   return hlo_module_status(module);
 }
 
+// After a round, more values may be known to be equal. Every round but the last leaves
+// fewer collectives; two are the rule.
 hlo_status_t hlo_pass_simplify_collectives(hlo_pass_ctx_t* ctx, hlo_module_t* module) {
   simplifier_t simplifier = {.ctx = ctx};
   HLO_TRY(hlo_processes_init(module, &ctx->scratch, &simplifier.processes));
-  HLO_TRY(hlo_processes_relate(&simplifier.processes, module));
-  HLO_TRY(hlo_module_walk(module, false, simplify_node, &simplifier));
+  for (bool has_changed = true; has_changed;) {
+    const uint32_t step_count = ctx->step_count;
+    HLO_TRY(hlo_processes_relate(&simplifier.processes, module));
+    HLO_TRY(hlo_module_walk(module, false, simplify_node, &simplifier));
+    has_changed = ctx->step_count != step_count;
+  }
   return hlo_arena_status(&ctx->scratch);
 }
