@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sharded programs in the forms of GSPMD, what executables say about shardings, and custom calls that
+the application partitions."""
+
+EIGHT = {"JAX_PJRT_CLIENT_CREATE_OPTIONS": "num_devices:8"}
+
+HEAD = """
+import jax, jax.numpy as jnp, numpy as np
+from functools import partial
+from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec as P
+devices = jax.devices()
+assert "hlocc" in devices[0].client.platform_version and len(devices) == 8
+mesh = Mesh(np.array(devices).reshape(4, 2), ("x", "y"), axis_types=(AxisType.Auto,) * 2)
+x = np.arange(64.0, dtype=np.float32).reshape(8, 8)
+on = lambda spec: NamedSharding(mesh, spec)
+z = jax.device_put(x, on(P("x", "y")))
+"""
+
+# Without Shardy, JAX writes shardings as tiles and the boundaries of shard_map as custom calls.
+GSPMD = HEAD + """
+jax.config.update("jax_use_shardy_partitioner", False)
+f = jax.jit(lambda x: jax.lax.with_sharding_constraint(x @ x.T, on(P("y", None))))
+text = f.lower(z).as_text()
+assert "mhlo.sharding" in text and "sdy" not in text
+np.testing.assert_array_equal(f(z), x @ x.T)
+assert f(z).sharding.spec == P("y",)
+whole = partial(jax.shard_map, mesh=mesh)
+g = whole(lambda x: jax.lax.psum(x, "x") * jax.lax.axis_index("y"), in_specs=P("x", "y"),
+          out_specs=P(None, "y"))
+np.testing.assert_array_equal(jax.jit(g)(z), x.reshape(4, 2, 8).sum(0) * np.repeat([0, 1], 4))
+some = whole(lambda x: jax.lax.psum(x, "x") + 1, in_specs=P("x"), out_specs=P(), axis_names={"x"},
+             check_vma=False)
+np.testing.assert_array_equal(jax.jit(some)(z), x.reshape(4, 2, 8).sum(0) + 1)
+twice = jax.jit(lambda x: some(jnp.sin(g(x)).repeat(4, 0)))
+once = np.sin(x.reshape(4, 2, 8).sum(0) * np.repeat([0, 1], 4)).repeat(4, 0)
+np.testing.assert_allclose(twice(z), once.reshape(4, 2, 8).sum(0) + 1, rtol=1e-5, atol=1e-5)
+print("done")
+"""
+
+QUERIES = HEAD + """
+f = jax.jit(lambda x, n: (x @ x.T + n, x.sum()), out_shardings=(None, on(P())))
+compiled = f.lower(z, 1.0).compile()
+(a, b), _ = compiled.input_shardings
+assert a.spec == P("x", "y") and b.spec == P(), (a, b)
+assert compiled.output_shardings[0].spec == P("x"), compiled.output_shardings
+text = compiled.as_text()
+assert "num_partitions=8" in text and "sharding={devices=[4,2]<=[8]}" in text, text
+memory = compiled.memory_analysis()
+assert memory.argument_size_in_bytes == (2 * 4 + 1) * 4, memory  # of one device
+assert memory.output_size_in_bytes == (2 * 8 + 1) * 4, memory
+from jax.experimental import serialize_executable as s
+again = s.deserialize_and_load(*s.serialize(compiled), execution_devices=devices)
+np.testing.assert_array_equal(again(z, 1.0)[0], x @ x.T + 1)
+assert again.output_shardings[0].spec == P("x")
+exported = jax.export.export(f)(z, 1.0)
+np.testing.assert_array_equal(exported.call(z, 1.0)[0], x @ x.T + 1)
+print("done")
+"""
+
+CUSTOM = HEAD + """
+from jax.experimental.custom_partitioning import custom_partitioning
+calls = []
+@custom_partitioning
+def scale(x):
+    return x * 2
+def partition(mesh, arg_shapes, result_shape):
+    calls.append(arg_shapes[0].sharding.spec)
+    rows = NamedSharding(mesh, P("x", None))
+    def lower(x):
+        return x * 2 + jax.lax.psum(jnp.zeros(()), "x")
+    return mesh, lower, rows, (rows,)
+scale.def_partition(partition=partition, sharding_rule="i j -> i j")
+with mesh:
+    np.testing.assert_array_equal(jax.jit(scale)(z), x * 2)
+    assert calls == [P("x", "y")], calls
+@custom_partitioning
+def fails(x):
+    return x
+def raises(mesh, arg_shapes, result_shape):
+    raise ValueError("cannot be divided")
+fails.def_partition(partition=raises, sharding_rule="i j -> i j")
+with mesh:
+    try:
+        jax.jit(fails)(z)
+        raise AssertionError("no error")
+    except Exception as error:
+        assert "cannot be divided" in str(error), error
+    np.testing.assert_array_equal(jax.jit(scale)(z + 1), x * 2 + 2)
+print("done")
+"""
+
+
+def expect_done(python, source):
+    status, out, err = python(source, **EIGHT)
+    assert status == 0, err[-3000:]
+    assert out.splitlines() == ["done"]
+
+
+def test_shardings_as_tiles(python):
+    expect_done(python, GSPMD)
+
+
+def test_executables_tell_their_shardings(python):
+    expect_done(python, QUERIES)
+
+
+def test_partitioners_of_the_application(python):
+    expect_done(python, CUSTOM)
