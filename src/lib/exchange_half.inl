@@ -1,36 +1,70 @@
 // SPDX-License-Identifier: Apache-2.0
 // The sum of one type of 16 bits with NAME(widen) and NAME(narrow), for exchange_isa.c.
 
-// Sums `count` elements, at most HALF_TILE, from element `in` of the operands.
-static void NAME(sum_tile)(const hlo_exchange_sum_t* s, size_t in, size_t count, uint16_t* out) {
-  float acc[HALF_TILE], value[HALF_TILE];
-  uint16_t part[HALF_TILE] = {0};
-  for (uint32_t m = 0; m < s->in_count; ++m) {
-    const uint16_t* from = (const uint16_t*)s->in[m * s->stride] + in;
-    if (count < HALF_TILE) from = memcpy(part, from, count * sizeof *part);
-    NAME(widen)(from, m ? value : acc);
-    if (m == 0) continue;
-    for (int i = 0; i < HALF_TILE; ++i) acc[i] += value[i];
+// Sums HALF_TILE elements, from element `in` of the operands.
+static inline void NAME(sum_tile)(const hlo_exchange_sum_t* s, size_t in, void* out) {
+  const uint16_t* from = (const uint16_t*)s->in[0] + in;
+  f32_vector_t a = NAME(widen)(load_half(from)), b = NAME(widen)(load_half(from + LANES));
+  f32_vector_t c = NAME(widen)(load_half(from + 2 * LANES));
+  f32_vector_t d = NAME(widen)(load_half(from + 3 * LANES));
+  for (uint32_t m = 1; m < s->in_count; ++m) {
+    from = (const uint16_t*)s->in[m * s->stride] + in;
+    a += NAME(widen)(load_half(from));
+    b += NAME(widen)(load_half(from + LANES));
+    c += NAME(widen)(load_half(from + 2 * LANES));
+    d += NAME(widen)(load_half(from + 3 * LANES));
   }
-  NAME(narrow)(acc, out);
+  const half_vector_t sums[UNROLL] = {NAME(narrow)(a), NAME(narrow)(b), NAME(narrow)(c),
+                                      NAME(narrow)(d)};
+  memcpy(out, sums, sizeof sums);
+}
+
+// Sums the last elements, through copies of the operands of one tile.
+static void NAME(sum_rest)(const hlo_exchange_sum_t* s, size_t in, size_t count, uint16_t* out) {
+  uint16_t part[HALF_TILE] = {0};
+  float sums[HALF_TILE] = {0};
+  for (uint32_t m = 0; m < s->in_count; ++m) {
+    memcpy(part, (const uint16_t*)s->in[m * s->stride] + in, count * sizeof *part);
+    for (size_t i = 0; i < HALF_TILE; i += LANES) {
+      f32_vector_t sum, value = NAME(widen)(load_half(part + i));
+      memcpy(&sum, sums + i, sizeof sum);
+      sum = m ? sum + value : value;
+      memcpy(sums + i, &sum, sizeof sum);
+    }
+  }
+  for (size_t i = 0; i < HALF_TILE; i += LANES) {
+    f32_vector_t sum;
+    memcpy(&sum, sums + i, sizeof sum);
+    const half_vector_t narrow = NAME(narrow)(sum);
+    memcpy(part + i, &narrow, sizeof narrow);
+  }
+  memcpy(out, part, count * sizeof *out);
 }
 
 static void NAME(sum)(const hlo_exchange_sum_t* s) {
   const bool is_past = s->is_streamed && are_outputs_aligned(s, sizeof(uint16_t));
-  for (size_t i = 0; i < s->count; i += HALF_TILE) {
-    const size_t left = s->count - i, count = left < HALF_TILE ? left : HALF_TILE;
-    uint16_t sum[HALF_TILE];
-    NAME(sum_tile)(s, s->in_begin + i, count, sum);
+  size_t i = 0;
+  for (; i + HALF_TILE <= s->count; i += HALF_TILE) {
+    bytes_vector_t sums[HALF_TILE * sizeof(uint16_t) / BYTES];
+    NAME(sum_tile)(s, s->in_begin + i, sums);
     for (uint32_t r = 0; r < s->out_count; ++r) {
       uint16_t* to = (uint16_t*)s->out[r * s->stride] + s->out_begin + i;
-      if (is_past && count == HALF_TILE) {
-        stream(to, sum, sizeof sum);
+      if (is_past) {
+        store_past(to, sums[0]);
+        store_past(to + 2 * LANES, sums[1]);
       } else {
-        memcpy(to, sum, count * sizeof *sum);
+        memcpy(to, sums, sizeof sums);
       }
     }
   }
   if (is_past) end_stores();
+  if (i == s->count) return;
+  uint16_t rest[HALF_TILE];
+  NAME(sum_rest)(s, s->in_begin + i, s->count - i, rest);
+  for (uint32_t r = 0; r < s->out_count; ++r) {
+    memcpy((uint16_t*)s->out[r * s->stride] + s->out_begin + i, rest,
+           (s->count - i) * sizeof *rest);
+  }
 }
 
 #undef NAME

@@ -79,37 +79,60 @@ static bool are_outputs_aligned(const hlo_exchange_sum_t* sum, size_t width) {
 
 // ---- half types
 
-enum { HALF_TILE = 64 };  // elements; loops over a tile are vectorised
+enum { LANES = BYTES / sizeof(float), HALF_TILE = UNROLL * LANES };  // elements
 
-static void widen_bf16(const uint16_t* from, float* to) {
-  for (int i = 0; i < HALF_TILE; ++i) to[i] = hlo_bf16_to_f32(from[i]);
+typedef uint16_t half_vector_t __attribute__((vector_size(BYTES / 2)));
+typedef uint32_t u32_vector_t __attribute__((vector_size(BYTES)));
+typedef float f32_vector_t __attribute__((vector_size(BYTES)));
+
+static inline half_vector_t load_half(const uint16_t* from) {
+  half_vector_t value;
+  memcpy(&value, from, sizeof value);
+  return value;
 }
 
-static void narrow_bf16(const float* from, uint16_t* to) {
-  for (int i = 0; i < HALF_TILE; ++i) to[i] = hlo_f32_to_bf16(from[i]);
+// bf16 is the upper half of an f32; rounded as in base/float_bits.h.
+static inline f32_vector_t widen_bf16(half_vector_t value) {
+#if defined(__AVX512F__)
+  return (f32_vector_t)_mm512_slli_epi32(_mm512_cvtepu16_epi32((__m256i)value), 16);
+#elif defined(__AVX2__)
+  return (f32_vector_t)_mm256_slli_epi32(_mm256_cvtepu16_epi32((__m128i)value), 16);
+#else
+  return (f32_vector_t)(__builtin_convertvector(value, u32_vector_t) << 16);
+#endif
+}
+
+static inline half_vector_t narrow_bf16(f32_vector_t value) {
+  const u32_vector_t bits = (u32_vector_t)value;
+  const u32_vector_t rounded = (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
+  const u32_vector_t quiet = bits >> 31 << 15 | 0x7fc0u;
+  const u32_vector_t is_nan = (u32_vector_t)((bits & 0x7fffffffu) > 0x7f800000u);
+  return __builtin_convertvector((quiet & is_nan) | (rounded & ~is_nan), half_vector_t);
 }
 
 #define NAME(x) x##_bf16
 #include "lib/exchange_half.inl"
 
 #if defined(__AVX2__)
-static void widen_f16(const uint16_t* from, float* to) {
-  for (int i = 0; i < HALF_TILE; i += 8) {
-    _mm256_storeu_ps(to + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i*)(from + i))));
-  }
+static inline f32_vector_t widen_f16(half_vector_t value) {
+#if defined(__AVX512F__)
+  return (f32_vector_t)_mm512_cvtph_ps((__m256i)value);
+#else
+  return (f32_vector_t)_mm256_cvtph_ps((__m128i)value);
+#endif
 }
 
 // As in base/dtype.h, results have one NaN of each sign.
-static void narrow_f16(const float* from, uint16_t* to) {
-  enum { INFINITY_BITS = 0x7c00, NAN_BITS = 0x7e00, SIGN_BIT = 0x8000 };
-  for (int i = 0; i < HALF_TILE; i += 8) {
-    const __m128i half = _mm256_cvtps_ph(_mm256_loadu_ps(from + i), _MM_FROUND_TO_NEAREST_INT);
-    _mm_storeu_si128((__m128i*)(to + i), half);
-  }
-  for (int i = 0; i < HALF_TILE; ++i) {
-    const bool is_nan = (to[i] & ~SIGN_BIT) > INFINITY_BITS;
-    to[i] = is_nan ? (uint16_t)((to[i] & SIGN_BIT) | NAN_BITS) : to[i];
-  }
+static inline half_vector_t narrow_f16(f32_vector_t value) {
+#if defined(__AVX512F__)
+  const half_vector_t bits =
+      (half_vector_t)_mm512_cvtps_ph((__m512)value, _MM_FROUND_TO_NEAREST_INT);
+#else
+  const half_vector_t bits =
+      (half_vector_t)_mm256_cvtps_ph((__m256)value, _MM_FROUND_TO_NEAREST_INT);
+#endif
+  const half_vector_t is_nan = (half_vector_t)((bits & 0x7fff) > 0x7c00);
+  return (((bits & 0x8000) | 0x7e00) & is_nan) | (bits & ~is_nan);
 }
 
 #define NAME(x) x##_f16
