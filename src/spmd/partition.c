@@ -67,22 +67,39 @@ static hlo_value_t* build_splat(hlo_partitioner_t* p, const hlo_type_t* type,
                                 const hlo_attr_t* splat) {
   hlo_literal_t* literal = type ? hlo_build_literal(p->module, type, true) : NULL;
   if (!literal) return NULL;
-  memcpy(hlo_literal_mutable_data(literal), splat->literal->data, hlo_dtype_size_bytes(type->dtype));
+  memcpy(hlo_literal_mutable_data(literal), splat->literal->data,
+         hlo_dtype_size_bytes(type->dtype));
   return hlo_build_constant(p->at, type, literal);
+}
+
+// Finds the local value that costs the least to reshard; NULL if none is visible.
+static const hlo_local_value_t* find_source(hlo_partitioner_t* p, const hlo_value_t* value,
+                                            const hlo_spec_t* spec, double* out_bytes) {
+  const hlo_local_value_t* best = NULL;
+  *out_bytes = HUGE_VAL;
+  for (const hlo_local_value_t* e = p->locals[value->index]; e; e = e->next) {
+    if (!is_visible(p, e->value)) continue;
+    const bool is_found = e->spec == spec || !hlo_type_is_tensor(value->type);
+    const double bytes = is_found ? 0 : hlo_reshard_bytes(p, value->type, e->spec, spec);
+    if (bytes >= *out_bytes) continue;
+    best = e;
+    *out_bytes = bytes;
+    if (is_found) break;
+  }
+  return best;
+}
+
+double hlo_local_bytes(hlo_partitioner_t* p, const hlo_value_t* value, const hlo_spec_t* spec) {
+  double bytes = 0;
+  if (!spec || value->index >= p->local_capacity || splat_of(value)) return 0;
+  return find_source(p, value, spec, &bytes) ? bytes : 0;
 }
 
 hlo_value_t* hlo_local_get(hlo_partitioner_t* p, hlo_value_t* value, const hlo_spec_t* spec) {
   if (!spec || value->index >= p->local_capacity) return NULL;
-  const hlo_local_value_t* best = NULL;
-  double best_cost = HUGE_VAL;
-  for (const hlo_local_value_t* e = p->locals[value->index]; e; e = e->next) {
-    if (!is_visible(p, e->value)) continue;
-    if (e->spec == spec || !hlo_type_is_tensor(value->type)) return e->value;
-    const double cost = hlo_reshard_bytes(p, value->type, e->spec, spec);
-    if (cost >= best_cost) continue;
-    best = e;
-    best_cost = cost;
-  }
+  double bytes;
+  const hlo_local_value_t* best = find_source(p, value, spec, &bytes);
+  if (best && (best->spec == spec || !hlo_type_is_tensor(value->type))) return best->value;
   const hlo_attr_t* splat = splat_of(value);
   hlo_value_t* local = NULL;
   if (splat) {
@@ -170,10 +187,11 @@ static hlo_status_t partition_region(hlo_partitioner_t* p, hlo_region_t* region,
     }
     if (!results[i]) return memory_status(p);
   }
-  hlo_node_t* local_end = hlo_node_create(p->module, &(hlo_node_spec_t){.op = end->op,
-                                                                        .loc = end->loc,
-                                                                        .operand_count = end->operand_count,
-                                                                        .operands = results});
+  hlo_node_t* local_end =
+      hlo_node_create(p->module, &(hlo_node_spec_t){.op = end->op,
+                                                    .loc = end->loc,
+                                                    .operand_count = end->operand_count,
+                                                    .operands = results});
   if (hlo_node_is_poison(local_end)) return memory_status(p);
   hlo_node_insert_before(end, local_end);
   drop_global(region, arg_count, p->first_new_node);
@@ -193,21 +211,23 @@ static void move_regions(hlo_node_t* from, hlo_node_t* to) {
 }
 
 // Creates the local form of a node that holds regions, with local results, before p->at.
-static hlo_node_t* create_local(hlo_partitioner_t* p, hlo_node_t* node, hlo_value_t* const* operands,
+static hlo_node_t* create_local(hlo_partitioner_t* p, hlo_node_t* node,
+                                hlo_value_t* const* operands,
                                 const hlo_spec_t* const* result_specs) {
   const hlo_type_t** types = hlo_arena_array(&p->spmd->arena, node->result_count, sizeof *types);
   if (!types) return NULL;
   for (uint32_t i = 0; i < node->result_count; ++i) {
     types[i] = hlo_local_type(p, node->results[i].type, result_specs[i]);
   }
-  hlo_node_t* local = hlo_node_create(p->module, &(hlo_node_spec_t){.op = node->op,
-                                                                    .loc = node->loc,
-                                                                    .operand_count = node->operand_count,
-                                                                    .operands = operands,
-                                                                    .extra = node->extra,
-                                                                    .region_count = node->region_count,
-                                                                    .result_count = node->result_count,
-                                                                    .result_types = types});
+  hlo_node_t* local =
+      hlo_node_create(p->module, &(hlo_node_spec_t){.op = node->op,
+                                                    .loc = node->loc,
+                                                    .operand_count = node->operand_count,
+                                                    .operands = operands,
+                                                    .extra = node->extra,
+                                                    .region_count = node->region_count,
+                                                    .result_count = node->result_count,
+                                                    .result_types = types});
   if (hlo_node_is_poison(local)) return NULL;
   hlo_node_copy_attrs(local, node);
   hlo_node_insert_before(p->at, local);
@@ -395,7 +415,8 @@ static hlo_status_t partition_node(hlo_partitioner_t* p, hlo_node_t* node) {
     case HLO_OP_if:
     case HLO_OP_case: return partition_branches(p, node);
     case HLO_OP_call:
-      return hlo_node_unimplemented(node, "a call that cannot be inlined, in a partitioned program");
+      return hlo_node_unimplemented(node,
+                                    "a call that cannot be inlined, in a partitioned program");
     case HLO_OP_custom_call: {
       int64_t device;
       if (hlo_is_custom_partitioned(p, node)) return hlo_partition_custom(p, node);
@@ -451,7 +472,8 @@ static hlo_status_t entry_result_spec(hlo_partitioner_t* p, const hlo_func_t* fu
   hlo_axis_set_t used = hlo_spec_axes(own);
   for (uint32_t d = 0; d < own->rank; ++d) {
     const uint8_t *axes, *more;
-    const uint32_t count = hlo_spec_dim(own, d, &axes), more_count = hlo_spec_dim(decided, d, &more);
+    const uint32_t count = hlo_spec_dim(own, d, &axes),
+                   more_count = hlo_spec_dim(decided, d, &more);
     dims[d].count = count;
     memcpy(dims[d].axes, axes, count);
     bool extends = sharding->dims[d].is_open && more_count > count && !memcmp(axes, more, count);

@@ -29,6 +29,7 @@ typedef struct hlo_partitioner {
   uint32_t first_new_node;     // index of the first local node
   hlo_local_value_t** locals;  // by index of the global value
   uint32_t local_capacity;
+  void* path_nodes;  // scratch of reshard_path.c
 } hlo_partitioner_t;
 
 /// Returns why memory is exhausted, or OK.
@@ -44,6 +45,8 @@ static inline hlo_status_t hlo_partitioner_status(const hlo_partitioner_t* p) {
 
 /// Returns the local value of `value` under `spec`.
 hlo_value_t* hlo_local_get(hlo_partitioner_t* p, hlo_value_t* value, const hlo_spec_t* spec);
+/// Returns what hlo_local_get() would send, in bytes that a device receives.
+double hlo_local_bytes(hlo_partitioner_t* p, const hlo_value_t* value, const hlo_spec_t* spec);
 /// Returns the local value under the spec that propagation decided.
 hlo_value_t* hlo_local_get_decided(hlo_partitioner_t* p, hlo_value_t* value);
 /// Returns the whole value, on every device.

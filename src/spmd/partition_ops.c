@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/tuning.h"
 #include "ir/clone.h"
 #include "spmd/partition_impl.h"
 
@@ -182,6 +183,158 @@ static hlo_status_t make_specs(hlo_op_plan_t* plan) {
   return hlo_ok();
 }
 
+// ---- products
+
+enum {
+  PRODUCT_TENSORS = 3,
+  PRODUCT_ORDERS = 16,  // ordered subsets of the tensors
+  PRODUCT_PLANS_MAX = 64,
+};
+
+typedef struct product_plan {
+  hlo_axis_set_t used, sums;
+  const hlo_spec_t* specs[PRODUCT_TENSORS];
+  hlo_dim_axes_t* factors;
+  double bytes, cost;
+} product_plan_t;
+
+static void clear_plan(hlo_op_plan_t* plan) {
+  memset(plan->factors, 0, plan->rule->factor_count * sizeof *plan->factors);
+  plan->used = plan->unreduced;
+  plan->sums = 0;
+}
+
+// Divides factors by the axes of the tensors of an order, the first one first; NULL: the largest.
+static hlo_status_t apply_order(hlo_op_plan_t* plan, const uint8_t* order, uint32_t count) {
+  clear_plan(plan);
+  for (uint32_t i = 0; i < count; ++i) offer_tensor(plan, order[i]);
+  if (!order) offer_tensors(plan);
+  while (drop_minor_factors(plan)) continue;
+  return make_specs(plan);
+}
+
+// Returns the bytes that the operands and the result send.
+static double product_bytes(const hlo_op_plan_t* plan) {
+  hlo_partitioner_t* p = plan->p;
+  hlo_node_t* node = plan->node;
+  double bytes = 0;
+  for (uint32_t i = 0; i < 2; ++i) {
+    bytes += hlo_local_bytes(p, hlo_node_operand(node, i), plan->specs[i]);
+  }
+  const hlo_value_t* result = &node->results[0];
+  const hlo_spec_t* decided =
+      hlo_spec_even(p->spmd, hlo_spmd_value_spec(p->spmd, result), result->type);
+  hlo_spec_t partial = *plan->specs[2];
+  partial.unreduced |= plan->sums;
+  const hlo_spec_t* from = hlo_spec_intern(p->spmd, &partial);
+  return from && decided ? bytes + hlo_reshard_bytes(p, result->type, from, decided) : bytes;
+}
+
+// Returns the bytes that could be sent while a device multiplies.
+static double product_work(const hlo_op_plan_t* plan) {
+  double flops = 2;
+  for (uint32_t f = 0; f < plan->rule->factor_count; ++f) {
+    const hlo_dim_axes_t* axes = &plan->factors[f];
+    flops *= (double)plan->rule->factors[f].size /
+             (double)hlo_grid_size(plan->p->grid, axes->axes, axes->count);
+  }
+  return flops / HLO_TUNING_PRODUCT_FLOPS_PER_BYTE;
+}
+
+static bool is_known_product(const product_plan_t* known, uint32_t count,
+                             const hlo_spec_t* const* specs) {
+  for (uint32_t i = 0; i < count; ++i) {
+    if (memcmp(known[i].specs, specs, sizeof known[i].specs) == 0) return true;
+  }
+  return false;
+}
+
+typedef struct product_plans {
+  hlo_op_plan_t* plan;
+  uint32_t count, best;
+  product_plan_t items[PRODUCT_PLANS_MAX];
+} product_plans_t;
+
+// Adds the plan that was made last, if it is a new one.
+static hlo_status_t add_plan(product_plans_t* plans) {
+  hlo_op_plan_t* plan = plans->plan;
+  if (plans->count == PRODUCT_PLANS_MAX ||
+      is_known_product(plans->items, plans->count, plan->specs)) {
+    return hlo_ok();
+  }
+  const size_t factor_bytes = plan->rule->factor_count * sizeof *plan->factors;
+  product_plan_t* next = &plans->items[plans->count];
+  *next = (product_plan_t){.used = plan->used, .sums = plan->sums};
+  memcpy(next->specs, plan->specs, sizeof next->specs);
+  next->factors = hlo_arena_alloc(&plan->p->spmd->arena, factor_bytes);
+  if (!next->factors) return hlo_partitioner_status(plan->p);
+  memcpy(next->factors, plan->factors, factor_bytes);
+  next->bytes = product_bytes(plan);
+  next->cost = next->bytes + product_work(plan);
+  if (next->cost < plans->items[plans->best].cost) plans->best = plans->count;
+  ++plans->count;
+  return hlo_partitioner_status(plan->p);
+}
+
+// Adds plans that divide one factor, whichever it is, by the axes of a dimension.
+static hlo_status_t add_splits(product_plans_t* plans, const uint8_t* axes, uint32_t count) {
+  hlo_op_plan_t* plan = plans->plan;
+  const int64_t parts = hlo_grid_size(plan->p->grid, axes, count);
+  for (uint32_t f = 0; count && f < plan->rule->factor_count; ++f) {
+    if (!plan->is_divisible[f] || plan->rule->factors[f].size % parts) continue;
+    clear_plan(plan);
+    extend_factor(plan, f, axes, count);
+    offer_tensors(plan);
+    while (drop_minor_factors(plan)) continue;
+    HLO_TRY(make_specs(plan));
+    HLO_TRY(add_plan(plans));
+  }
+  return hlo_ok();
+}
+
+// Chooses the plan of a product that takes the least time: any subset of the tensors may keep their
+// axes, and any axes divide any batch, free or contracted dimension.
+static hlo_status_t plan_product(hlo_op_plan_t* plan) {
+  static const uint8_t orders[PRODUCT_ORDERS][PRODUCT_TENSORS + 1] = {
+      {0},          {1, 0},       {1, 1},       {1, 2},       {2, 0, 1},    {2, 0, 2},
+      {2, 1, 0},    {2, 1, 2},    {2, 2, 0},    {2, 2, 1},    {3, 0, 1, 2}, {3, 0, 2, 1},
+      {3, 1, 0, 2}, {3, 1, 2, 0}, {3, 2, 0, 1}, {3, 2, 1, 0},
+  };
+  hlo_partitioner_t* p = plan->p;
+  product_plans_t* plans = hlo_arena_alloc_zeroed(&p->spmd->arena, sizeof *plans);
+  if (!plans) return hlo_partitioner_status(p);
+  plans->plan = plan;
+  HLO_TRY(apply_order(plan, NULL, 0));
+  HLO_TRY(add_plan(plans));
+  if (plans->items[0].bytes == 0) return hlo_ok();
+  for (uint32_t i = 0; i < PRODUCT_ORDERS; ++i) {
+    HLO_TRY(apply_order(plan, &orders[i][1], orders[i][0]));
+    HLO_TRY(add_plan(plans));
+  }
+  for (uint32_t t = 0; t < PRODUCT_TENSORS; ++t) {
+    const hlo_value_t* value = tensor_value(plan->node, t);
+    const hlo_spec_t* spec =
+        hlo_spec_even(p->spmd, hlo_spmd_value_spec(p->spmd, value), value->type);
+    for (uint32_t d = 0; spec && d < spec->rank; ++d) {
+      const uint8_t* axes;
+      const uint32_t count = hlo_spec_dim(spec, d, &axes);
+      HLO_TRY(add_splits(plans, axes, count));
+    }
+  }
+  const product_plan_t* best = &plans->items[plans->best];
+  plan->used = best->used;
+  plan->sums = best->sums;
+  memcpy(plan->specs, best->specs, sizeof best->specs);
+  memcpy(plan->factors, best->factors, plan->rule->factor_count * sizeof *plan->factors);
+  return hlo_partitioner_status(p);
+}
+
+static bool is_product(const hlo_node_t* node) {
+  return (node->op == HLO_OP_dot_general || node->op == HLO_OP_dot ||
+          node->op == HLO_OP_convolution) &&
+         node->operand_count == 2 && node->result_count == 1;
+}
+
 static hlo_status_t plan_op(hlo_op_plan_t* plan) {
   hlo_arena_t* arena = &plan->p->spmd->arena;
   const uint32_t tensors = plan->node->operand_count + plan->node->result_count;
@@ -202,9 +355,7 @@ static hlo_status_t plan_op(hlo_op_plan_t* plan) {
   if (!plan->factors || !plan->is_divisible) return hlo_partitioner_status(plan->p);
   find_divisible_factors(plan);
   hlo_find_terms(plan);
-  offer_tensors(plan);
-  while (drop_minor_factors(plan)) continue;
-  HLO_TRY(make_specs(plan));
+  HLO_TRY(is_product(plan->node) ? plan_product(plan) : apply_order(plan, NULL, 0));
   plan->windows = hlo_arena_array(arena, HLO_RANK_MAX, sizeof *plan->windows);
   return plan->windows ? hlo_plan_windows(plan) : hlo_partitioner_status(plan->p);
 }

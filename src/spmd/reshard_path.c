@@ -230,8 +230,11 @@ hlo_status_t hlo_find_reshard_path(hlo_partitioner_t* p, const hlo_type_t* type,
   s.bytes = (double)hlo_type_size_bytes(type);
   *out = (hlo_reshard_path_t){0};
   if (from == to) return hlo_ok();
-  s.nodes = hlo_arena_array(&p->spmd->arena, HLO_TUNING_RESHARD_MAX_SPECS, sizeof *s.nodes);
-  if (!s.nodes) return hlo_partitioner_status(p);
+  if (!p->path_nodes) {
+    p->path_nodes = hlo_arena_array(&p->spmd->arena, HLO_TUNING_RESHARD_MAX_SPECS, sizeof *s.nodes);
+    if (!p->path_nodes) return hlo_partitioner_status(p);
+  }
+  s.nodes = p->path_nodes;
   s.nodes[s.count++] = (path_node_t){.spec = from};
   HLO_TRY(find(&s));
   out->bytes = s.nodes[s.at].cost;
