@@ -74,6 +74,9 @@ hlo_status_t hlo_tasks_simulate(hlo_scheduler_t* s, const hlo_tasks_t* tasks,
                                 hlo_task_t* const* order, hlo_region_cost_t* out_cost,
                                 hlo_schedule_score_t* out_score) HLO_MUST_USE;
 
+/// Returns true if two collectives connect the same processes.
+bool hlo_have_same_groups(const hlo_node_t* a, const hlo_node_t* b);
+
 /// The state that the rules look at.
 typedef struct hlo_schedule_state {
   const hlo_schedule_options_t* options;

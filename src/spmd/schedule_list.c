@@ -124,13 +124,6 @@ static bool group_admits(const lister_t* l, const hlo_task_t* task) {
 
 // ---- limits
 
-static bool have_same_groups(const hlo_node_t* a, const hlo_node_t* b) {
-  const hlo_attr_id_t id = a->op == HLO_OP_collective_permute ? HLO_ATTR_source_target_pairs
-                                                              : HLO_ATTR_replica_groups;
-  return hlo_node_attr(a, id) == hlo_node_attr(b, id) &&
-         (a->op == HLO_OP_collective_permute) == (b->op == HLO_OP_collective_permute);
-}
-
 static bool limits_admit(const lister_t* l, const hlo_task_t* task) {
   const hlo_schedule_options_t* options = l->state.options;
   if (task->kind != HLO_TASK_DONE && task->kind != HLO_TASK_SYNC) return true;
@@ -140,7 +133,7 @@ static bool limits_admit(const lister_t* l, const hlo_task_t* task) {
     }
   }
   for (uint32_t i = 0; i < l->flying_count && options->same_groups && task->collective; ++i) {
-    if (!have_same_groups(l->flying[i], task->collective)) return false;
+    if (!hlo_have_same_groups(l->flying[i], task->collective)) return false;
   }
   return true;
 }

@@ -11,6 +11,8 @@ typedef struct simulation {
   double* finish_ns;     // by place: of a start
   uint32_t* users;       // by place: dependences on it that did not run
   uint32_t in_flight[HLO_SCHEDULE_RESOURCE_COUNT];
+  const hlo_node_t** flying;  // collectives in flight
+  uint32_t flying_count;
   double busy_ns[HLO_SCHEDULE_RESOURCE_COUNT];
   double path_ns;
   hlo_schedule_stats_t stats;
@@ -27,8 +29,22 @@ static void occupy(simulation_t* m, const hlo_task_t* task) {
   }
 }
 
+static void take_off(simulation_t* m, const hlo_task_t* start) {
+  for (uint32_t i = 0; i < m->flying_count && m->options->same_groups; ++i) {
+    m->score.broken += !hlo_have_same_groups(m->flying[i], start->collective);
+  }
+  m->flying[m->flying_count++] = start->collective;
+}
+
+static void land(simulation_t* m, const hlo_task_t* done) {
+  uint32_t i = 0;
+  while (m->flying[i] != done->collective) ++i;
+  m->flying[i] = m->flying[--m->flying_count];
+}
+
 static void run_start(simulation_t* m, const hlo_task_t* task) {
   occupy(m, task);
+  if (task->partner) take_off(m, task);
   m->finish_ns[task->place] = m->now_ns + task->latency_ns;
   m->stats.communication_ns += task->latency_ns;
   ++m->stats.collectives;
@@ -40,6 +56,7 @@ static void run_start(simulation_t* m, const hlo_task_t* task) {
 
 static void run_done(simulation_t* m, const hlo_task_t* task) {
   const double wait = m->finish_ns[task->partner->place] - m->now_ns;
+  land(m, task);
   for (int r = 0; r < HLO_SCHEDULE_RESOURCE_COUNT; ++r) m->in_flight[r] -= task->uses[r];
   if (wait <= 0) return;
   m->stats.exposed_ns += wait;
@@ -110,6 +127,7 @@ hlo_status_t hlo_tasks_simulate(hlo_scheduler_t* s, const hlo_tasks_t* tasks,
                                 hlo_schedule_score_t* out_score) {
   simulation_t m = {.options = s->options};
   m.finish_ns = hlo_arena_array(&s->arena, tasks->count, sizeof *m.finish_ns);
+  m.flying = hlo_arena_array(&s->arena, tasks->count, sizeof(hlo_node_t*));
   m.users = hlo_arena_array(&s->arena, tasks->count, sizeof *m.users);
   bool* seen = hlo_arena_array(&s->arena, tasks->count, sizeof *seen);
   HLO_TRY(hlo_arena_status(&s->arena));

@@ -134,6 +134,13 @@ static void describe(hlo_scheduler_t* s, hlo_task_t* task) {
   }
 }
 
+bool hlo_have_same_groups(const hlo_node_t* a, const hlo_node_t* b) {
+  const hlo_attr_id_t id = a->op == HLO_OP_collective_permute ? HLO_ATTR_source_target_pairs
+                                                              : HLO_ATTR_replica_groups;
+  return hlo_node_attr(a, id) == hlo_node_attr(b, id) &&
+         (a->op == HLO_OP_collective_permute) == (b->op == HLO_OP_collective_permute);
+}
+
 // ---- dependences
 
 typedef struct linker {
