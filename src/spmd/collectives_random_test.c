@@ -176,9 +176,8 @@ static void write_program(hlo_strbuf_t* out) {
   writer_t w = {.out = out, .values = 2};
   hlo_strbuf_printf(out,
                     "module attributes {mhlo.num_partitions = 4 : i32} {\n"
-                    "func.func @main(%%v0: tensor<4x4xi32>%s, %%v1: tensor<4x4xi32>) -> "
-                    "(tensor<4x4xi32>, tensor<4x4xi32>, tensor<4x4xi32>) {\n",
-                    random_below(2) ? " {mhlo.sharding = \"{replicated}\"}" : "");
+                    "func.func @main(%%v0: tensor<4x4xi32>, %%v1: tensor<4x4xi32>) -> "
+                    "(tensor<4x4xi32>, tensor<4x4xi32>, tensor<4x4xi32>) {\n");
   for (int i = 0; i < STATEMENTS; ++i) write_statement(&w);
   hlo_strbuf_printf(out,
                     "  return %%v%u, %%v%u, %%v%u : tensor<4x4xi32>, tensor<4x4xi32>, "

@@ -5,6 +5,7 @@
 #include "interp/simgrid.h"
 #include "ir/test_util.h"
 #include "spmd/collective.h"
+#include "spmd/processes.h"
 
 enum { HLO_TEST_VALUES_MAX = 512 };
 
@@ -23,12 +24,6 @@ static inline hlo_tensor_t* hlo_test_grid_argument(const hlo_type_t* type, uint3
     }
   }
   return tensor;
-}
-
-static inline bool hlo_test_is_replicated(const hlo_func_t* func, uint32_t arg) {
-  const hlo_attr_t* sharding =
-      hlo_attr_dict_get(func->arg_attrs ? func->arg_attrs[arg] : NULL, "mhlo.sharding");
-  return sharding && strcmp(sharding->text, "{replicated}") == 0;
 }
 
 /// The results of all processes of a program.
@@ -51,7 +46,7 @@ static inline void hlo_test_run_on_grid(const hlo_module_t* module, const char* 
   for (uint32_t p = 0; p < processes; ++p) {
     funcs[p] = entry;
     for (uint32_t i = 0; i < type->input_count; ++i) {
-      const uint32_t owner = hlo_test_is_replicated(entry, i) ? p / counts.partitions : p;
+      const uint32_t owner = hlo_argument_is_replicated(entry, i) ? p % counts.partitions : p;
       inputs[input_count++] = hlo_test_grid_argument(type->elements[i], owner, i);
     }
   }

@@ -179,12 +179,11 @@ static void relate_node(hlo_processes_t* p, const hlo_node_t* node) {
   }
 }
 
-// Copies of an argument are equal in all partitions if its sharding says so.
-static bool is_replicated(const hlo_func_t* func, uint32_t arg) {
+bool hlo_argument_is_replicated(const hlo_func_t* func, uint32_t arg) {
   const hlo_attr_t* attrs = func->arg_attrs ? func->arg_attrs[arg] : NULL;
-  const hlo_attr_t* sharding = hlo_attr_dict_get(attrs, "mhlo.sharding");
-  return sharding && sharding->kind == HLO_ATTR_KIND_STRING &&
-         strcmp(sharding->text, "{replicated}") == 0;
+  const hlo_attr_t* list = hlo_attr_dict_get(attrs, "mhlo.parameter_replication");
+  return list && list->kind == HLO_ATTR_KIND_ARRAY && list->count == 1 &&
+         list->items[0]->kind == HLO_ATTR_KIND_BOOL && list->items[0]->i;
 }
 
 hlo_status_t hlo_processes_relate(hlo_processes_t* p, const hlo_module_t* module) {
@@ -194,8 +193,8 @@ hlo_status_t hlo_processes_relate(hlo_processes_t* p, const hlo_module_t* module
   for (const hlo_func_t* func = module->first_func; func; func = func->next) {
     if (!func->body) continue;
     for (uint32_t i = 0; i < func->body->arg_count && func == hlo_module_entry(module); ++i) {
-      if (!is_replicated(func, i)) continue;
-      p->relations[func->body->args[i]->index] = relate_number(p, false);
+      if (!hlo_argument_is_replicated(func, i)) continue;
+      p->relations[func->body->args[i]->index] = relate_number(p, true);
     }
     for (const hlo_node_t* n = func->body->first; n; n = n->next) relate_node(p, n);
   }
