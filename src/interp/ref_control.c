@@ -73,6 +73,7 @@ PASS_THROUGH(hlo_copy_done)
 PASS_THROUGH(hlo_domain)
 PASS_THROUGH(sdy_sharding_constraint)
 PASS_THROUGH(sdy_reshard)
+PASS_THROUGH(sdy_propagation_barrier)
 
 hlo_status_t hlo_ref_sdy_mesh(HLO_REF_ARGUMENTS) {
   return hlo_ok();

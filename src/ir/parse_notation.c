@@ -370,6 +370,18 @@ static bool parse_sharding(hlo_parser_t* p, hlo_op_state_t* op) {
   return set_opaque(p, op, HLO_ATTR_sharding, "#sdy.sharding", '<', "");
 }
 
+// NONE, FORWARD, BACKWARD or BOTH
+static bool parse_direction(hlo_parser_t* p, hlo_op_state_t* op) {
+  static const char* const names[] = {"NONE", "FORWARD", "BACKWARD", "BOTH"};
+  for (uint32_t i = 0; p->token.kind == HLO_TOKEN_WORD && i < 4; ++i) {
+    if (!hlo_text_same(names[i], p->token.start, p->token.length)) continue;
+    hlo_lex_advance(p);
+    return hlo_op_set_attr(op, HLO_ATTR_allowed_direction,
+                           hlo_attr_int(p->module, HLO_DTYPE_S32, i));
+  }
+  return hlo_parse_expected(p, "NONE, FORWARD, BACKWARD or BOTH");
+}
+
 // @name = <["x"=2]>
 static bool parse_mesh(hlo_parser_t* p, hlo_op_state_t* op) {
   if (!hlo_at(p, HLO_TOKEN_AT)) return hlo_expect(p, HLO_TOKEN_AT);
@@ -425,6 +437,7 @@ static const struct {
     {"reduce", parse_reduce},
     {"scan", parse_scan},
     {"sharding", parse_sharding},
+    {"direction", parse_direction},
     {"mesh", parse_mesh},
     {"manual_computation", parse_manual_computation},
 };

@@ -120,6 +120,9 @@ static const char* const kOps[] = {
     "min_ulp_difference = 1 : tensor<4xf32>, tensor<4xf32>",
     "sdy.sharding_group %arg0 group_id = 21 : tensor<4xf32>",
     "%0 = sdy.sharding_constraint %arg0 <@mesh, [{\"x\"}]> : tensor<4xf32>",
+    "%0 = sdy.propagation_barrier %arg0 allowed_direction = FORWARD : tensor<4xf32>",
+    "%0 = \"sdy.propagation_barrier\"(%arg0) <{allowed_direction = 4 : i32}> : (tensor<4xf32>) -> "
+    "tensor<4xf32>",
     "%0 = \"stablehlo.gather\"(%arg4, %arg6) <{dimension_numbers = #stablehlo.gather<offset_dims "
     "= [0, 1], collapsed_slice_dims = [0], operand_batching_dims = [], start_index_map = [0, 1]>, "
     "slice_sizes = array<i64: 1, 3, 4>}> : (tensor<2x3x4xf32>, tensor<2xi64>) -> tensor<3x4xf32>",

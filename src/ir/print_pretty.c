@@ -519,6 +519,21 @@ static void print_sharding(hlo_printer_t* p, const hlo_node_t* node) {
   print_opaque(p, node, HLO_ATTR_sharding, "#sdy.sharding", 0);
 }
 
+// Names of the values of allowed_direction.
+static const char* direction_name(const hlo_node_t* node) {
+  static const char* const names[] = {"NONE", "FORWARD", "BACKWARD", "BOTH"};
+  const hlo_attr_t* attr = hlo_node_attr(node, HLO_ATTR_allowed_direction);
+  return is_i32(attr) && attr->i >= 0 && attr->i <= 3 ? names[attr->i] : NULL;
+}
+
+static bool check_direction(const hlo_node_t* node) {
+  return direction_name(node) != NULL;
+}
+
+static void print_direction(hlo_printer_t* p, const hlo_node_t* node) {
+  hlo_strbuf_printf(p->out, " %s", direction_name(node));
+}
+
 static bool check_mesh(const hlo_node_t* node) {
   return hlo_node_attr_text(node, HLO_ATTR_sym_name) && node->operand_count == 0 &&
          node->result_count == 0 && check_opaque(node, HLO_ATTR_mesh, "#sdy.mesh<", 0);
@@ -581,6 +596,7 @@ static const part_t kNotations[] = {
     {"reduce", check_reduce, print_reduce},
     {"scan", check_scan, print_scan},
     {"sharding", check_sharding, print_sharding},
+    {"direction", check_direction, print_direction},
     {"mesh", check_mesh, print_mesh},
     {"manual_computation", check_manual_computation, print_manual_computation},
     {NULL, NULL, NULL},
@@ -604,6 +620,7 @@ static const struct {
     {"format", HLO_ATTR_exponent_bits, HLO_ATTR_mantissa_bits, NULL},
     {"target", HLO_ATTR_call_target_name, HLO_ATTR_call_target_name, NULL},
     {"sharding", HLO_ATTR_sharding, HLO_ATTR_sharding, NULL},
+    {"direction", HLO_ATTR_allowed_direction, HLO_ATTR_allowed_direction, NULL},
 };
 
 static void add_shown(hlo_attr_set_t* shown, hlo_op_t op, const char* notation, size_t length) {

@@ -33,6 +33,7 @@ static hlo_status_t drop_sharding(void* context, hlo_node_t* node) {
   switch (node->op) {
     case HLO_OP_sdy_sharding_constraint:
     case HLO_OP_sdy_reshard:
+    case HLO_OP_sdy_propagation_barrier:
       hlo_value_replace_uses(&node->results[0], hlo_node_operand(node, 0));
       hlo_node_erase(node);
       break;

@@ -404,6 +404,7 @@ static hlo_status_t partition_manual(hlo_partitioner_t* p, hlo_node_t* node) {
 static hlo_status_t partition_node(hlo_partitioner_t* p, hlo_node_t* node) {
   switch (node->op) {
     case HLO_OP_sdy_sharding_constraint:
+    case HLO_OP_sdy_propagation_barrier:
     case HLO_OP_sdy_reshard: {
       const hlo_spec_t* spec = decided_spec(p, &node->results[0]);
       return hlo_local_set(p, &node->results[0], spec,

@@ -42,7 +42,9 @@ static hlo_status_t add_slot(hlo_prop_t* prop, const hlo_value_t* value) {
 
 static void tie(const hlo_prop_t* prop, const hlo_value_t* a, const hlo_value_t* b) {
   hlo_prop_slot_t *first = hlo_prop_slot(prop, a), *second = hlo_prop_slot(prop, b);
-  if (first && second && hlo_type_same_dims(first->type, second->type)) second->leader = first;
+  if (first && second && first != second && hlo_type_same_dims(first->type, second->type)) {
+    second->leader = first;
+  }
 }
 
 static bool is_branch(const hlo_node_t* node) {
@@ -66,6 +68,31 @@ static hlo_status_t add_region_slots(hlo_prop_t* prop, const hlo_region_t* regio
       HLO_TRY(add_region_slots(prop, inner));
       if (node->op != HLO_OP_while) continue;
       for (uint32_t i = 0; i < inner->arg_count; ++i) tie(prop, &node->results[i], inner->args[i]);
+    }
+  }
+  return hlo_ok();
+}
+
+// ---- sharding groups
+
+// The first values of groups, by number.
+static hlo_status_t tie_groups(hlo_prop_t* prop, const hlo_region_t* region, hlo_map_t* firsts) {
+  for (const hlo_node_t* node = region->first; node; node = node->next) {
+    for (uint32_t r = 0; has_flows(node) && r < node->region_count; ++r) {
+      HLO_TRY(tie_groups(prop, node->regions[r], firsts));
+    }
+    if (node->op != HLO_OP_sdy_sharding_group) continue;
+    const hlo_value_t* value = hlo_node_operand(node, 0);
+    const uint64_t group = (uint64_t)hlo_node_attr_int(node, HLO_ATTR_group_id, 0);
+    const hlo_value_t* first = hlo_map_get_number(firsts, group);
+    if (first && !hlo_type_same_dims(first->type, value->type)) {
+      return hlo_node_invalid(node, "a value of another shape than those of group %llu",
+                              (unsigned long long)group);
+    }
+    if (first) {
+      tie(prop, first, value);
+    } else if (!hlo_map_put_number(firsts, group, (void*)value)) {
+      return hlo_status_out_of_memory(sizeof(hlo_map_entry_t));
     }
   }
   return hlo_ok();
@@ -241,8 +268,8 @@ static hlo_status_t constraint_of_use(hlo_prop_t* prop, const hlo_use_t* use,
   if (user->op != HLO_OP_sdy_manual_computation) return hlo_ok();
   uint32_t count;
   const hlo_sharding_t* const* list;
-  HLO_TRY(hlo_sharding_parse_list(prop->spmd->module,
-                                  hlo_node_attr(user, HLO_ATTR_in_shardings), &count, &list));
+  HLO_TRY(hlo_sharding_parse_list(prop->spmd->module, hlo_node_attr(user, HLO_ATTR_in_shardings),
+                                  &count, &list));
   const uint32_t number = (uint32_t)(use - user->operands);
   if (number < count) *out_attr = list[number]->attr;
   return hlo_ok();
@@ -502,6 +529,17 @@ static hlo_prop_class_t class_of(const hlo_node_t* node) {
   }
 }
 
+static hlo_status_t add_barrier(hlo_prop_t* prop, const hlo_node_t* node) {
+  if (!hlo_prop_slot(prop, &node->results[0])) return hlo_ok();
+  hlo_prop_step_t* step = add_step(prop, node, 1, 2, HLO_PROP_BARRIER);
+  if (!step) return hlo_arena_status(&prop->arena);
+  step->allowed = (uint8_t)hlo_node_attr_int(node, HLO_ATTR_allowed_direction, 0) & HLO_PROP_BOTH;
+  step->is_elementwise = true;
+  set_tensor(prop, step, 0, hlo_node_operand(node, 0));
+  set_tensor(prop, step, 1, &node->results[0]);
+  return hlo_ok();
+}
+
 static hlo_status_t add_op(hlo_prop_t* prop, const hlo_node_t* node) {
   const hlo_sharding_rule_t* rule = NULL;
   uint32_t count = 0;
@@ -540,24 +578,6 @@ static hlo_status_t add_barrier_flows(hlo_prop_t* prop, const hlo_node_t* node) 
   return hlo_ok();
 }
 
-// The values of a group are divided alike: the first one flows to all others.
-static hlo_status_t add_group_flow(hlo_prop_t* prop, const hlo_node_t* node) {
-  const uint64_t group = (uint64_t)hlo_node_attr_int(node, HLO_ATTR_group_id, 0);
-  const hlo_value_t* value = hlo_node_operand(node, 0);
-  const hlo_value_t* first = hlo_map_get_number(&prop->groups, group);
-  if (!first) {
-    return hlo_map_put_number(&prop->groups, group, (void*)value)
-               ? hlo_ok()
-               : hlo_status_out_of_memory(sizeof(hlo_map_entry_t));
-  }
-  if (first == value) return hlo_ok();
-  if (first->type->rank != value->type->rank) {
-    return hlo_node_invalid(node, "values of rank %u and %u in one group", first->type->rank,
-                            value->type->rank);
-  }
-  return add_flow(prop, node, 1, &first, value, NULL);
-}
-
 static hlo_status_t add_region_steps(hlo_prop_t* prop, const hlo_region_t* region,
                                      hlo_axis_set_t outer);
 
@@ -575,7 +595,7 @@ static hlo_status_t add_node_steps(hlo_prop_t* prop, const hlo_node_t* node, hlo
   if (node->op == HLO_OP_while) return add_while_flows(prop, node);
   if (is_branch(node)) return add_branch_flows(prop, node);
   if (node->op == HLO_OP_optimization_barrier) return add_barrier_flows(prop, node);
-  if (node->op == HLO_OP_sdy_sharding_group) return add_group_flow(prop, node);
+  if (node->op == HLO_OP_sdy_propagation_barrier) return add_barrier(prop, node);
   return hlo_op_has(node->op, HLO_TRAIT_TERMINATOR) ? hlo_ok() : add_op(prop, node);
 }
 
@@ -707,13 +727,15 @@ hlo_status_t hlo_prop_build(hlo_prop_t* prop) {
   prop->slots = hlo_arena_array(&prop->arena, prop->slot_capacity, sizeof *prop->slots);
   if (!prop->slots) return hlo_arena_status(&prop->arena);
   HLO_TRY(add_region_slots(prop, body));
+  hlo_map_t groups = {0};
+  hlo_status_t status = tie_groups(prop, body, &groups);
+  hlo_map_deinit(&groups);
+  HLO_TRY(status);
   HLO_TRY(state_function(prop));
   HLO_TRY(apply_constraints(prop, body, 0));
   prop->node_states = hlo_arena_alloc_zeroed(&prop->arena, prop->spmd->module->node_count);
   if (!prop->node_states) return hlo_arena_status(&prop->arena);
-  hlo_status_t status = add_region_steps(prop, body, 0);
-  hlo_map_deinit(&prop->groups);
-  HLO_TRY(status);
+  HLO_TRY(add_region_steps(prop, body, 0));
   HLO_TRY(add_result_steps(prop));
   return index_steps(prop);
 }

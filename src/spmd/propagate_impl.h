@@ -96,7 +96,6 @@ typedef struct hlo_prop {
   bool is_aggressive;
   struct hlo_prop_scratch* scratch;
   bool is_logged;  // somebody asks for reasons
-  hlo_map_t groups;  // by number, while steps are made: the first value of a sharding group
 } hlo_prop_t;
 
 /// Decides all specs of the function, and states them as those of its arguments and results.
