@@ -62,6 +62,30 @@ static void restrict_spatial_factors(hlo_op_plan_t* plan) {
   }
 }
 
+static bool has_factor(const hlo_op_plan_t* plan, uint32_t tensor, uint32_t factor) {
+  const hlo_dim_factors_t* dims = plan->rule->dims[tensor];
+  const hlo_type_t* type = hlo_node_type(plan->node, tensor);
+  for (uint32_t d = 0; dims && d < type->rank; ++d) {
+    for (uint32_t k = 0; k < dims[d].count; ++k) {
+      if (dims[d].factors[k] == factor) return true;
+    }
+  }
+  return false;
+}
+
+// The rule of a custom call may have factors of operands, or results, alone, which say nothing of
+// how the call computes its parts.
+static void restrict_own_factors(hlo_op_plan_t* plan) {
+  const uint32_t operands = plan->node->operand_count;
+  for (uint32_t f = 0; f < plan->rule->factor_count; ++f) {
+    bool is_in = false, is_out = plan->rule->factors[f].kind == HLO_FACTOR_REDUCTION;
+    for (uint32_t t = 0; t < plan->rule->tensor_count; ++t) {
+      *(t < operands ? &is_in : &is_out) |= has_factor(plan, t, f);
+    }
+    plan->is_divisible[f] = plan->is_divisible[f] && is_in && is_out;
+  }
+}
+
 // Decides which factors may be divided.
 static void find_divisible_factors(hlo_op_plan_t* plan) {
   for (uint32_t f = 0; f < plan->rule->factor_count; ++f) {
@@ -72,6 +96,7 @@ static void find_divisible_factors(hlo_op_plan_t* plan) {
     if (plan->node->op == HLO_OP_rng_bit_generator) plan->is_divisible[f] = false;
   }
   if (plan->node->op == HLO_OP_convolution) restrict_spatial_factors(plan);
+  if (plan->node->op == HLO_OP_custom_call) restrict_own_factors(plan);
   if (plan->node->op == HLO_OP_gather || plan->node->op == HLO_OP_scatter) {
     hlo_restrict_index_factors(plan);
   }
