@@ -163,6 +163,14 @@ static hlo_status_t read_sharding(importer_t* im, const hlo_attr_t* extra, uint3
   return hlo_gspmd_sharding(&im->gspmd, entry, type->rank, open, mesh, out_sharding);
 }
 
+static hlo_status_t list_attr(importer_t* im, uint32_t count, const hlo_sharding_t* const* list,
+                              const hlo_attr_t** out_attr) {
+  *out_attr = hlo_sharding_list_attr(im->module, count, list);
+  if (*out_attr) return hlo_ok();
+  HLO_TRY(hlo_module_status(im->module));
+  return hlo_status_out_of_memory(count * sizeof *list);
+}
+
 // ---- arguments and results
 
 static hlo_status_t import_side(importer_t* im, const hlo_attr_t** attrs,
@@ -283,8 +291,7 @@ static hlo_status_t outer_list(importer_t* im, hlo_node_t* const* nodes, uint32_
     HLO_TRY(hlo_node_annotate(nodes[i], read_outer(im, nodes[i], is_entry, mesh, &list[at])));
     at += nodes[i]->result_count;
   }
-  *out_attr = hlo_sharding_list_attr(im->module, total, list);
-  return *out_attr ? hlo_ok() : hlo_module_status(im->module);
+  return list_attr(im, total, list, out_attr);
 }
 
 static hlo_status_t import_part(void* context, const hlo_manual_part_t* part) {
@@ -406,8 +413,7 @@ static hlo_status_t single_device(importer_t* im, const hlo_node_t* node,
     HLO_TRY(hlo_gspmd_sharding(&im->gspmd, entry, is_tensor ? node->results[i].type->rank : 0, 0,
                                NULL, &list[i]));
   }
-  *out_attr = hlo_sharding_list_attr(im->module, count, list);
-  return hlo_module_status(im->module);
+  return list_attr(im, count, list, out_attr);
 }
 
 // An op with a sharding of its results.
