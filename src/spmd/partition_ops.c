@@ -381,8 +381,7 @@ static hlo_status_t plan_op(hlo_op_plan_t* plan) {
   find_divisible_factors(plan);
   hlo_find_terms(plan);
   HLO_TRY(is_product(plan->node) ? plan_product(plan) : apply_order(plan, NULL, 0));
-  plan->windows = hlo_arena_array(arena, HLO_RANK_MAX, sizeof *plan->windows);
-  return plan->windows ? hlo_plan_windows(plan) : hlo_partitioner_status(plan->p);
+  return hlo_plan_windows(plan);
 }
 
 // ---- ops that are not used

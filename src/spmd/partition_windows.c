@@ -242,14 +242,22 @@ static void plan_select_and_scatter(hlo_op_plan_t* plan) {
 }
 
 hlo_status_t hlo_plan_windows(hlo_op_plan_t* plan) {
-  switch (plan->node->op) {
-    case HLO_OP_slice: plan_slice(plan); break;
-    case HLO_OP_pad: plan_pad(plan); break;
-    case HLO_OP_reverse: plan_reverse(plan); break;
-    case HLO_OP_reduce_window: plan_reduce_window(plan); break;
-    case HLO_OP_convolution: plan_convolution(plan); break;
-    case HLO_OP_select_and_scatter: plan_select_and_scatter(plan); break;
-    default: break;
+  static const struct {
+    hlo_op_t op;
+    void (*plan)(hlo_op_plan_t* plan);
+  } kPlans[] = {
+      {HLO_OP_slice, plan_slice},
+      {HLO_OP_pad, plan_pad},
+      {HLO_OP_reverse, plan_reverse},
+      {HLO_OP_reduce_window, plan_reduce_window},
+      {HLO_OP_convolution, plan_convolution},
+      {HLO_OP_select_and_scatter, plan_select_and_scatter},
+  };
+  for (size_t i = 0; i < sizeof kPlans / sizeof *kPlans; ++i) {
+    if (kPlans[i].op != plan->node->op) continue;
+    const uint32_t rank = plan->node->results[0].type->rank;
+    plan->windows = hlo_arena_array(&plan->p->spmd->arena, rank, sizeof *plan->windows);
+    if (plan->windows) kPlans[i].plan(plan);
   }
   return hlo_partitioner_status(plan->p);
 }
