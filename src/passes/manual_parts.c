@@ -62,10 +62,29 @@ static void add_use(finder_t* f, const hlo_region_t* region, uint32_t user,
   join(f, user, source);
 }
 
+// Begins the sets: entries, exits, and what makes values for exits from nothing, such as calls
+// without arguments. Constants stay outside: parts compute them again.
+static void begin_sets(finder_t* f, const hlo_region_t* region) {
+  for (uint32_t i = 0; i < f->count; ++i) {
+    f->parents[i] = is_entry(f->nodes[i]) || is_exit(f->nodes[i]) ? i : NONE;
+  }
+  for (uint32_t i = f->count; i-- > 0;) {
+    const hlo_node_t* node = f->nodes[i];
+    if (f->parents[i] == NONE || is_entry(node)) continue;
+    for (uint32_t o = 0; o < node->operand_count; ++o) {
+      const hlo_node_t* def = hlo_node_operand(node, o)->def;
+      if (!def || def->parent != region || is_exit(def)) continue;
+      const bool is_constant = hlo_op_has(def->op, HLO_TRAIT_PURE) && !def->region_count;
+      const uint32_t source = f->positions[def->index];
+      if (!is_constant) f->parents[source] = source;
+    }
+  }
+}
+
 static hlo_status_t find_sets(finder_t* f, const hlo_region_t* region) {
+  begin_sets(f, region);
   for (uint32_t i = 0; i < f->count; ++i) {
     const hlo_node_t* node = f->nodes[i];
-    f->parents[i] = is_entry(node) || is_exit(node) ? i : NONE;
     if (is_entry(node)) continue;
     for (uint32_t o = 0; o < node->operand_count; ++o) {
       add_use(f, region, i, hlo_node_operand(node, o));
