@@ -102,7 +102,7 @@ hlo_value_t* hlo_local_get(hlo_partitioner_t* p, hlo_value_t* value, const hlo_s
   if (best && (best->spec == spec || !hlo_type_is_tensor(value->type))) return best->value;
   const hlo_attr_t* splat = splat_of(value);
   hlo_value_t* local = NULL;
-  if (splat) {
+  if (splat && !spec->unreduced) {
     local = build_splat(p, hlo_local_type(p, value->type, spec), splat);
   } else if (best) {
     local = hlo_reshard(p, best->value, value->type, best->spec, spec);

@@ -3,6 +3,14 @@
 // is to stay a sum over axes and the op distributes over sums, nothing needs to be sent.
 #include "spmd/partition_impl.h"
 
+// Returns true for conversions that round no term.
+static bool is_exact_convert(const hlo_node_t* node) {
+  const hlo_dtype_t from = hlo_node_operand_type(node, 0)->dtype;
+  const hlo_dtype_t to = node->results[0].type->dtype;
+  return hlo_dtype_is_float(from) && hlo_dtype_is_float(to) &&
+         hlo_dtype_size_bytes(to) >= 4 && hlo_dtype_size_bytes(to) >= hlo_dtype_size_bytes(from);
+}
+
 // Returns true if an op may be applied to each term of a sum, in place of their sum, if tensor
 // `tensor` alone, or with the others that are such terms, is one.
 static bool takes_terms(const hlo_node_t* node, uint32_t tensor) {
@@ -19,6 +27,7 @@ static bool takes_terms(const hlo_node_t* node, uint32_t tensor) {
     case HLO_OP_optimization_barrier:
     case HLO_OP_real:
     case HLO_OP_imag: return true;
+    case HLO_OP_convert: return is_exact_convert(node);
     case HLO_OP_select: return tensor > 0;
     case HLO_OP_dynamic_slice:
     case HLO_OP_gather:
