@@ -146,9 +146,18 @@ hlo_status_t hlo_compile_prepare_entry(hlo_module_t* module, const hlo_compile_c
 }
 
 // The compile options are right where the module says otherwise.
-static void set_partition_count(hlo_module_t* module, int32_t partition_count) {
-  module->extra = hlo_attr_dict_with(module, module->extra, "mhlo.num_partitions",
-                                     hlo_attr_int(module, HLO_DTYPE_S32, partition_count));
+static hlo_status_t state_processors(hlo_module_t* module, const hlo_compile_config_t* config) {
+  const struct {
+    const char* key;
+    int32_t count;
+  } rows[] = {{"mhlo.num_partitions", config->partition_count},
+              {"mhlo.num_replicas", config->replica_count}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    if (rows[i].count == 1 && !hlo_attr_dict_get(module->extra, rows[i].key)) continue;
+    module->extra = hlo_attr_dict_with(module, module->extra, rows[i].key,
+                                       hlo_attr_int(module, HLO_DTYPE_S32, rows[i].count));
+  }
+  return hlo_module_status(module);
 }
 
 hlo_status_t hlo_compile_run_stages(hlo_module_t* module, hlo_stage_t first, hlo_stage_t last,
@@ -165,7 +174,7 @@ hlo_status_t hlo_compile_run_stages(hlo_module_t* module, hlo_stage_t first, hlo
                  .custom_partitioner = config->custom_partitioner,
                  .dumper = dumper,
                  .trace = hlo_observer_trace(config->observer)}};
-  if (config->partition_count > 1) set_partition_count(module, config->partition_count);
+  if (first == HLO_STAGE_IMPORT) HLO_TRY(state_processors(module, config));
   return hlo_stages_run(module, first, last, &options);
 }
 
@@ -233,22 +242,6 @@ static hlo_status_t mark_donated(hlo_func_t* entry, const hlo_compile_config_t* 
   return hlo_module_status(entry->module);
 }
 
-// The counts in the options are those of the program, whatever it says itself.
-static hlo_status_t count_processors(hlo_executable_t* executable) {
-  hlo_module_t* module = executable->module;
-  const struct {
-    const char* key;
-    int32_t count;
-  } rows[] = {{"mhlo.num_partitions", executable->config.partition_count},
-              {"mhlo.num_replicas", executable->config.replica_count}};
-  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
-    if (rows[i].count == 1 && !hlo_attr_dict_get(module->extra, rows[i].key)) continue;
-    module->extra = hlo_attr_dict_with(module, module->extra, rows[i].key,
-                                       hlo_attr_int(module, HLO_DTYPE_S32, rows[i].count));
-  }
-  return hlo_module_status(module);
-}
-
 // Completes an executable whose module is set and verified.
 static hlo_status_t complete(hlo_executable_t* executable, const void* bytes, size_t size_bytes,
                              const void* options, size_t options_bytes) {
@@ -261,7 +254,6 @@ static hlo_status_t complete(hlo_executable_t* executable, const void* bytes, si
                             ((uint64_t)executable->config.subnormals << 63) ^
                             ((uint64_t)executable->config.replica_count << 32) ^
                             (uint64_t)executable->config.partition_count;
-  HLO_TRY(count_processors(executable));
   hlo_dumper_t dumper;
   hlo_dumper_init(&dumper, executable->config.observer, executable->name, executable->fingerprint);
   HLO_TRY(optimise(executable, &dumper));

@@ -13,11 +13,6 @@
 #include "ir/op_sharding.h"
 #include "spmd/partition_impl.h"
 
-static hlo_status_t memory_status(const hlo_partitioner_t* p) {
-  HLO_TRY(hlo_module_status(p->module));
-  return hlo_arena_status(&p->spmd->arena);
-}
-
 // ---- local values
 
 const hlo_type_t* hlo_local_type(hlo_partitioner_t* p, const hlo_type_t* type,
@@ -37,7 +32,7 @@ hlo_status_t hlo_local_set(hlo_partitioner_t* p, const hlo_value_t* value, const
                            hlo_value_t* local) {
   hlo_local_value_t* entry = hlo_arena_alloc(&p->spmd->arena, sizeof *entry);
   if (!entry || !local || !spec || value->index >= p->local_capacity) {
-    HLO_TRY(memory_status(p));
+    HLO_TRY(hlo_partitioner_status(p));
     return hlo_internal_error("a global value without a place for its local values");
   }
   *entry = (hlo_local_value_t){NULL, spec, local};
@@ -146,7 +141,7 @@ static hlo_status_t add_local_args(hlo_partitioner_t* p, hlo_region_t* region,
     if (side->meshes && side->meshes[i]) {
       local = hlo_build_mesh_permute(p, local, side->meshes[i], true);
     }
-    if (!local) return memory_status(p);
+    if (!local) return hlo_partitioner_status(p);
     HLO_TRY(hlo_local_set(p, global, spec, local));
   }
   return hlo_ok();
@@ -179,20 +174,20 @@ static hlo_status_t partition_region(hlo_partitioner_t* p, hlo_region_t* region,
   HLO_TRY(hlo_partition_body(p, region));
   p->at = end;
   hlo_value_t** results = hlo_arena_array(&p->spmd->arena, end->operand_count, sizeof *results);
-  if (!results) return memory_status(p);
+  if (!results) return hlo_partitioner_status(p);
   for (uint32_t i = 0; i < end->operand_count; ++i) {
     results[i] = hlo_local_get(p, hlo_node_operand(end, i), out->specs[i]);
     if (out->meshes && out->meshes[i]) {
       results[i] = hlo_build_mesh_permute(p, results[i], out->meshes[i], false);
     }
-    if (!results[i]) return memory_status(p);
+    if (!results[i]) return hlo_partitioner_status(p);
   }
   hlo_node_t* local_end =
       hlo_node_create(p->module, &(hlo_node_spec_t){.op = end->op,
                                                     .loc = end->loc,
                                                     .operand_count = end->operand_count,
                                                     .operands = results});
-  if (hlo_node_is_poison(local_end)) return memory_status(p);
+  if (hlo_node_is_poison(local_end)) return hlo_partitioner_status(p);
   hlo_node_insert_before(end, local_end);
   drop_global(region, arg_count, p->first_new_node);
   p->at = outer;
@@ -246,10 +241,10 @@ static hlo_status_t set_results(hlo_partitioner_t* p, hlo_node_t* node, hlo_node
 static hlo_status_t result_specs_of(hlo_partitioner_t* p, const hlo_node_t* node,
                                     const hlo_spec_t*** out_specs) {
   const hlo_spec_t** specs = hlo_arena_array(&p->spmd->arena, node->result_count, sizeof *specs);
-  if (!specs) return memory_status(p);
+  if (!specs) return hlo_partitioner_status(p);
   for (uint32_t i = 0; i < node->result_count; ++i) {
     specs[i] = decided_spec(p, &node->results[i]);
-    if (!specs[i]) return memory_status(p);
+    if (!specs[i]) return hlo_partitioner_status(p);
   }
   *out_specs = specs;
   return hlo_ok();
@@ -260,12 +255,12 @@ static hlo_status_t carry_terms(hlo_partitioner_t* p, const hlo_node_t* node,
                                 const hlo_spec_t** specs) {
   for (uint32_t i = 0; i < node->operand_count; ++i) {
     const hlo_spec_t* first = hlo_spmd_value_spec(p->spmd, hlo_node_operand(node, i));
-    if (!first) return memory_status(p);
+    if (!first) return hlo_partitioner_status(p);
     if (!first->unreduced || (hlo_spec_axes(specs[i]) & first->unreduced)) continue;
     hlo_spec_t carried = *specs[i];
     carried.unreduced = first->unreduced;
     specs[i] = hlo_spec_intern(p->spmd, &carried);
-    if (!specs[i]) return memory_status(p);
+    if (!specs[i]) return hlo_partitioner_status(p);
   }
   return hlo_ok();
 }
@@ -277,13 +272,13 @@ static hlo_status_t partition_while(hlo_partitioner_t* p, hlo_node_t* node) {
   HLO_TRY(result_specs_of(p, node, &specs));
   HLO_TRY(carry_terms(p, node, specs));
   hlo_value_t** operands = hlo_arena_array(&p->spmd->arena, node->operand_count, sizeof *operands);
-  if (!operands) return memory_status(p);
+  if (!operands) return hlo_partitioner_status(p);
   for (uint32_t i = 0; i < node->operand_count; ++i) {
     operands[i] = hlo_local_get(p, hlo_node_operand(node, i), specs[i]);
-    if (!operands[i]) return memory_status(p);
+    if (!operands[i]) return hlo_partitioner_status(p);
   }
   hlo_node_t* local = create_local(p, node, operands, specs);
-  if (!local) return memory_status(p);
+  if (!local) return hlo_partitioner_status(p);
   move_regions(node, local);
   const hlo_spec_t* scalar = hlo_spec_replicated(p->spmd, 0);
   const region_side_t carried = {specs, NULL}, condition = {&scalar, NULL};
@@ -296,9 +291,9 @@ static hlo_status_t partition_branches(hlo_partitioner_t* p, hlo_node_t* node) {
   const hlo_spec_t** specs;
   HLO_TRY(result_specs_of(p, node, &specs));
   hlo_value_t* which = hlo_local_get_whole(p, hlo_node_operand(node, 0));
-  if (!which) return memory_status(p);
+  if (!which) return hlo_partitioner_status(p);
   hlo_node_t* local = create_local(p, node, &which, specs);
-  if (!local) return memory_status(p);
+  if (!local) return hlo_partitioner_status(p);
   move_regions(node, local);
   const region_side_t none = {NULL, NULL}, results = {specs, NULL};
   for (uint32_t i = 0; i < local->region_count; ++i) {
@@ -355,7 +350,7 @@ static hlo_status_t manual_specs(hlo_partitioner_t* p, const hlo_node_t* node,
   *out_inner = decided_spec(p, value);
   if (!hlo_type_is_tensor(value->type)) {
     *out_outer = *out_inner;
-    return *out_inner ? hlo_ok() : memory_status(p);
+    return *out_inner ? hlo_ok() : hlo_partitioner_status(p);
   }
   HLO_TRY(hlo_spec_from_sharding(p->spmd, side->shardings[i], side->outer, &manual));
   if (manual->rank != value->type->rank) {
@@ -363,7 +358,7 @@ static hlo_status_t manual_specs(hlo_partitioner_t* p, const hlo_node_t* node,
                             manual->rank, value->type->rank);
   }
   *out_outer = outer_spec(p, manual, *out_inner, side->own);
-  return *out_outer ? hlo_ok() : memory_status(p);
+  return *out_outer ? hlo_ok() : hlo_partitioner_status(p);
 }
 
 static hlo_status_t partition_manual(hlo_partitioner_t* p, hlo_node_t* node) {
@@ -379,7 +374,7 @@ static hlo_status_t partition_manual(hlo_partitioner_t* p, hlo_node_t* node) {
   for (uint32_t i = 0; i < node->operand_count; ++i) {
     HLO_TRY(manual_specs(p, node, &in, i, body->args[i], &inner, &outer));
     hlo_value_t* local = hlo_local_get(p, hlo_node_operand(node, i), outer);
-    if (!local) return memory_status(p);
+    if (!local) return hlo_partitioner_status(p);
     if (local->type != hlo_local_type(p, body->args[i]->type, inner)) {
       return hlo_node_invalid(node, "argument %u of the body does not have the shape of a part", i);
     }
@@ -390,7 +385,7 @@ static hlo_status_t partition_manual(hlo_partitioner_t* p, hlo_node_t* node) {
     hlo_value_t* value = hlo_node_operand(end, i);
     HLO_TRY(manual_specs(p, node, &out, i, value, &inner, &outer));
     hlo_value_t* local = hlo_local_get(p, value, inner);
-    if (!local) return memory_status(p);
+    if (!local) return hlo_partitioner_status(p);
     if (local->type != hlo_local_type(p, node->results[i].type, outer)) {
       return hlo_node_invalid(node, "result %u does not have the shape of the parts", i);
     }
@@ -443,7 +438,7 @@ hlo_status_t hlo_partition_body(hlo_partitioner_t* p, hlo_region_t* body) {
     p->at = fixed ? fixed : node;
     const hlo_node_t* last_before = p->at->prev;
     HLO_TRY(partition_node(p, node));
-    HLO_TRY(memory_status(p));
+    HLO_TRY(hlo_partitioner_status(p));
     if (fixed) set_locations(last_before, fixed, node);
   }
   p->at = fixed;
@@ -459,7 +454,7 @@ static hlo_status_t entry_result_spec(hlo_partitioner_t* p, const hlo_func_t* fu
   const hlo_attr_t* attr =
       func->result_attrs ? hlo_attr_dict_get(func->result_attrs[i], "sdy.sharding") : NULL;
   *out_spec = decided;
-  if (!decided) return memory_status(p);
+  if (!decided) return hlo_partitioner_status(p);
   if (!attr || !hlo_type_is_tensor(value->type)) return hlo_ok();
   const hlo_sharding_t* sharding;
   const hlo_spec_t* own;
@@ -486,7 +481,7 @@ static hlo_status_t entry_result_spec(hlo_partitioner_t* p, const hlo_func_t* fu
   }
   const hlo_spec_t* spec = hlo_spec_make(p->spmd, own->rank, dims, own->unreduced);
   *out_spec = spec ? hlo_spec_even(p->spmd, spec, value->type) : NULL;
-  return *out_spec ? hlo_ok() : memory_status(p);
+  return *out_spec ? hlo_ok() : hlo_partitioner_status(p);
 }
 
 // Returns the mesh of the sharding that an argument or a result states, or else the first one.
@@ -521,7 +516,7 @@ static hlo_status_t state_sharding(hlo_partitioner_t* p, const hlo_type_t* type,
     *attrs = hlo_attr_dict_with(p->module, *attrs, "sdy.sharding", NULL);
   }
   *attrs = value ? hlo_attr_dict_with(p->module, *attrs, HLO_OP_SHARDING_ATTR, value) : NULL;
-  return memory_status(p);
+  return hlo_partitioner_status(p);
 }
 
 // States the shardings of all arguments or results, and finds those on permuted meshes.
@@ -529,11 +524,11 @@ static hlo_status_t state_shardings(hlo_partitioner_t* p, const hlo_type_t* type
                                     uint32_t count, const hlo_attr_t*** attrs,
                                     region_side_t* side) {
   const hlo_grid_mesh_t** meshes = hlo_arena_array(&p->spmd->arena, count, sizeof *meshes);
-  if (!meshes) return memory_status(p);
+  if (!meshes) return hlo_partitioner_status(p);
   side->meshes = meshes;
   if (!*attrs) {
     *attrs = hlo_arena_alloc_zeroed(&p->module->arena, (count + 1) * sizeof **attrs);
-    if (!*attrs) return memory_status(p);
+    if (!*attrs) return hlo_partitioner_status(p);
   }
   for (uint32_t i = 0; i < count; ++i) {
     const hlo_mesh_t* mesh;
@@ -553,10 +548,10 @@ static hlo_status_t partition_entry(hlo_partitioner_t* p, hlo_func_t* func) {
   const uint32_t arg_count = body->arg_count, result_count = end->operand_count;
   const hlo_spec_t** args = hlo_arena_array(&p->spmd->arena, arg_count, sizeof *args);
   const hlo_spec_t** results = hlo_arena_array(&p->spmd->arena, result_count, sizeof *results);
-  if (!args || !results) return memory_status(p);
+  if (!args || !results) return hlo_partitioner_status(p);
   for (uint32_t i = 0; i < arg_count; ++i) {
     args[i] = decided_spec(p, body->args[i]);
-    if (!args[i]) return memory_status(p);
+    if (!args[i]) return hlo_partitioner_status(p);
   }
   for (uint32_t i = 0; i < result_count; ++i) {
     HLO_TRY(entry_result_spec(p, func, i, hlo_node_operand(end, i), &results[i]));
@@ -623,7 +618,7 @@ hlo_status_t hlo_spmd_partition(hlo_spmd_t* spmd) {
                          .first_new_node = module->node_count,
                          .local_capacity = module->value_count};
   p.locals = hlo_arena_alloc_zeroed(&spmd->arena, (p.local_capacity + 1) * sizeof *p.locals);
-  if (!p.locals) return memory_status(&p);
+  if (!p.locals) return hlo_partitioner_status(&p);
   HLO_TRY(hlo_module_walk(module, false, find_last_channel, &p));
   HLO_TRY(state_scalars(&p, entry));
   HLO_TRY(partition_entry(&p, entry));
@@ -633,5 +628,5 @@ hlo_status_t hlo_spmd_partition(hlo_spmd_t* spmd) {
     if (node->op == HLO_OP_sdy_mesh) hlo_node_erase(node);
     node = next;
   }
-  return memory_status(&p);
+  return hlo_partitioner_status(&p);
 }

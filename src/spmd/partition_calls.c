@@ -6,11 +6,6 @@
 #include "base/mem.h"
 #include "spmd/partition_impl.h"
 
-static hlo_status_t memory_status(const hlo_partitioner_t* p) {
-  HLO_TRY(hlo_module_status(p->module));
-  return hlo_arena_status(&p->spmd->arena);
-}
-
 hlo_status_t hlo_find_single_device(hlo_partitioner_t* p, const hlo_node_t* node,
                                     int64_t* out_device) {
   const hlo_attr_t* attr = hlo_attr_dict_get(node->extra, "sdy.sharding");
@@ -51,15 +46,15 @@ static hlo_status_t fill_other_branch(hlo_partitioner_t* p, hlo_node_t* branches
   hlo_region_t* region = branches->regions[1];
   hlo_node_t* end = end_region(p, region, 0, NULL);
   hlo_value_t** zeros = hlo_arena_array(&p->spmd->arena, branches->result_count, sizeof *zeros);
-  if (!end || !zeros) return memory_status(p);
+  if (!end || !zeros) return hlo_partitioner_status(p);
   for (uint32_t i = 0; i < branches->result_count; ++i) {
     const hlo_type_t* type = branches->results[i].type;
     zeros[i] = hlo_type_is_tensor(type)
                    ? hlo_build_splat(end, type, 0)
                    : hlo_build_node(end, HLO_OP_create_token, type, 0, NULL, 0, NULL);
-    if (!zeros[i]) return memory_status(p);
+    if (!zeros[i]) return hlo_partitioner_status(p);
   }
-  if (!end_region(p, region, branches->result_count, zeros)) return memory_status(p);
+  if (!end_region(p, region, branches->result_count, zeros)) return hlo_partitioner_status(p);
   hlo_node_erase(end);
   return hlo_ok();
 }
@@ -95,10 +90,10 @@ hlo_status_t hlo_partition_on_device(hlo_partitioner_t* p, hlo_node_t* node, int
   hlo_value_t** values = hlo_arena_array(&p->spmd->arena, operands, sizeof *values);
   const hlo_type_t** types = hlo_arena_array(&p->spmd->arena, results, sizeof *types);
   hlo_value_t** ends = hlo_arena_array(&p->spmd->arena, results, sizeof *ends);
-  if (!is_device || !values || !types || !ends) return memory_status(p);
+  if (!is_device || !values || !types || !ends) return hlo_partitioner_status(p);
   for (uint32_t i = 0; i < operands; ++i) {
     values[i] = hlo_local_get_whole(p, hlo_node_operand(node, i));
-    if (!values[i]) return memory_status(p);
+    if (!values[i]) return hlo_partitioner_status(p);
   }
   for (uint32_t i = 0; i < results; ++i) types[i] = node->results[i].type;
   hlo_node_t* branches = hlo_node_create(p->module, &(hlo_node_spec_t){.op = HLO_OP_if,
@@ -115,12 +110,12 @@ hlo_status_t hlo_partition_on_device(hlo_partitioner_t* p, hlo_node_t* node, int
                                                                    .extra = hlo_local_extra(p, node->extra),
                                                                    .result_count = results,
                                                                    .result_types = types});
-  if (hlo_node_is_poison(branches) || hlo_node_is_poison(call)) return memory_status(p);
+  if (hlo_node_is_poison(branches) || hlo_node_is_poison(call)) return hlo_partitioner_status(p);
   hlo_node_copy_attrs(call, node);
   hlo_node_insert_before(p->at, branches);
   hlo_region_append(branches->regions[0], call);
   for (uint32_t i = 0; i < results; ++i) ends[i] = &call->results[i];
-  if (!end_region(p, branches->regions[0], results, ends)) return memory_status(p);
+  if (!end_region(p, branches->regions[0], results, ends)) return hlo_partitioner_status(p);
   HLO_TRY(fill_other_branch(p, branches));
   for (uint32_t i = 0; i < results; ++i) {
     const hlo_type_t* type = node->results[i].type;

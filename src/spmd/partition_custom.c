@@ -9,11 +9,6 @@
 #include "passes/runner.h"
 #include "spmd/partition_impl.h"
 
-static hlo_status_t memory_status(const hlo_partitioner_t* p) {
-  HLO_TRY(hlo_module_status(p->module));
-  return hlo_arena_status(&p->spmd->arena);
-}
-
 // ---- specs as tiles
 
 hlo_status_t hlo_spec_to_op_sharding(hlo_spmd_t* spmd, const hlo_spec_t* spec,
@@ -213,13 +208,13 @@ static hlo_status_t decided_shardings(hlo_partitioner_t* p, const hlo_node_t* no
                                       const hlo_op_sharding_t** out_list) {
   const uint32_t count = is_result ? node->result_count : node->operand_count;
   hlo_op_sharding_t* list = hlo_arena_array(&p->spmd->arena, count, sizeof *list);
-  if (!list) return memory_status(p);
+  if (!list) return hlo_partitioner_status(p);
   for (uint32_t i = 0; i < count; ++i) {
     const hlo_value_t* value = is_result ? &node->results[i] : hlo_node_operand(node, i);
     if (!hlo_type_is_tensor(value->type)) continue;
     const hlo_spec_t* spec =
         hlo_spec_even(p->spmd, hlo_spmd_value_spec(p->spmd, value), value->type);
-    if (!spec) return memory_status(p);
+    if (!spec) return hlo_partitioner_status(p);
     HLO_TRY(hlo_spec_to_op_sharding(p->spmd, spec, &list[i]));
   }
   *out_list = list;
@@ -240,7 +235,7 @@ static hlo_status_t take_operands(hlo_partitioner_t* p, hlo_node_t* node,
     HLO_TRY_MSG(hlo_spec_from_op_sharding(p->spmd, &part->operands[i], rank_of(value->type), &spec),
                 "operand %u", i);
     out_values[i] = hlo_local_get(p, value, spec);
-    if (!out_values[i]) return memory_status(p);
+    if (!out_values[i]) return hlo_partitioner_status(p);
     if (out_values[i]->type != hlo_type_import(p->module, body->args[i]->type)) {
       return hlo_invalid_argument("argument %u of the application's program has another type", i);
     }
@@ -304,7 +299,7 @@ static hlo_status_t insert_part(hlo_partitioner_t* p, hlo_node_t* node,
   hlo_value_t** operands =
       hlo_arena_array(&p->spmd->arena, node->operand_count, sizeof *operands);
   hlo_value_t** results = hlo_arena_array(&p->spmd->arena, node->result_count, sizeof *results);
-  if (!operands || !results) return memory_status(p);
+  if (!operands || !results) return hlo_partitioner_status(p);
   HLO_TRY(take_operands(p, node, part, body, operands));
   const hlo_node_t* before = p->at->prev;
   HLO_TRY(hlo_region_import(body, operands, p->at, results));
