@@ -141,8 +141,8 @@ static hlo_status_t make_axes(grid_builder_t* b) {
   return hlo_ok();
 }
 
-static hlo_status_t append_axis(const hlo_grid_t* grid, int64_t stride, int64_t size,
-                                uint8_t* axes, uint32_t* count) {
+static hlo_status_t append_axis(const hlo_grid_t* grid, int64_t stride, int64_t size, uint8_t* axes,
+                                uint32_t* count) {
   uint32_t i = 0;
   while (i < grid->axis_count && (grid->strides[i] != stride || grid->sizes[i] != size)) ++i;
   if (i == grid->axis_count) return hlo_internal_error("an axis of a mesh is not in the grid");

@@ -2,9 +2,9 @@
 // The devices of a program as one grid of small axes, in which the axes and sub-axes of every mesh
 // are lists of whole axes, and the sharding of a value is a list of axes per dimension.
 //
-// A mesh ["x"=8, "y"=2] gives the grid 2 x 2 x 2 x 2: "x" is the axes (0, 1, 2), "x":(2)2 is axis 1,
-// and "y" is axis 3. All of spmd computes with specs, that is with such lists; names of axes matter
-// only where shardings are read and reported.
+// A mesh ["x"=8, "y"=2] gives the grid 2 x 2 x 2 x 2: "x" is the axes (0, 1, 2), "x":(2)2 is axis
+// 1, and "y" is axis 3. All of spmd computes with specs, that is with such lists; names of axes
+// matter only where shardings are read and reported.
 #pragma once
 
 #include "ir/sharding.h"
@@ -28,7 +28,8 @@ typedef struct hlo_grid_mesh {
 typedef struct hlo_grid {
   uint32_t device_count;
   uint32_t axis_count;
-  uint32_t sizes[HLO_GRID_AXES_MAX];    // primes, except where a mesh cannot be divided so; major first
+  uint32_t
+      sizes[HLO_GRID_AXES_MAX];  // primes, except where a mesh cannot be divided so; major first
   uint32_t strides[HLO_GRID_AXES_MAX];  // of positions
   const int64_t* device_ids;            // partition of each position; NULL: the position
   uint32_t mesh_count;
@@ -73,7 +74,8 @@ static inline hlo_axis_set_t hlo_axis_bit(uint32_t axis) {
 }
 
 /// Returns the number of axes of a dimension; *out_axes is their list.
-static inline uint32_t hlo_spec_dim(const hlo_spec_t* spec, uint32_t dim, const uint8_t** out_axes) {
+static inline uint32_t hlo_spec_dim(const hlo_spec_t* spec, uint32_t dim,
+                                    const uint8_t** out_axes) {
   const uint32_t first = dim ? spec->ends[dim - 1] : 0;
   *out_axes = &spec->axes[first];
   return spec->ends[dim] - first;

@@ -32,10 +32,10 @@ hlo_status_t hlo_find_single_device(hlo_partitioner_t* p, const hlo_node_t* node
 // Creates an empty region's end with the given operands.
 static hlo_node_t* end_region(hlo_partitioner_t* p, hlo_region_t* region, uint32_t count,
                               hlo_value_t* const* operands) {
-  hlo_node_t* end = hlo_node_create(p->module, &(hlo_node_spec_t){.op = HLO_OP_return,
-                                                                  .loc = p->at->loc,
-                                                                  .operand_count = count,
-                                                                  .operands = operands});
+  hlo_node_t* end = hlo_node_create(
+      p->module,
+      &(hlo_node_spec_t){
+          .op = HLO_OP_return, .loc = p->at->loc, .operand_count = count, .operands = operands});
   if (hlo_node_is_poison(end)) return NULL;
   hlo_region_append(region, end);
   return end;
@@ -103,13 +103,14 @@ hlo_status_t hlo_partition_on_device(hlo_partitioner_t* p, hlo_node_t* node, int
                                                                        .region_count = 2,
                                                                        .result_count = results,
                                                                        .result_types = types});
-  hlo_node_t* call = hlo_node_create(p->module, &(hlo_node_spec_t){.op = node->op,
-                                                                   .loc = node->loc,
-                                                                   .operand_count = operands,
-                                                                   .operands = values,
-                                                                   .extra = hlo_local_extra(p, node->extra),
-                                                                   .result_count = results,
-                                                                   .result_types = types});
+  hlo_node_t* call =
+      hlo_node_create(p->module, &(hlo_node_spec_t){.op = node->op,
+                                                    .loc = node->loc,
+                                                    .operand_count = operands,
+                                                    .operands = values,
+                                                    .extra = hlo_local_extra(p, node->extra),
+                                                    .result_count = results,
+                                                    .result_types = types});
   if (hlo_node_is_poison(branches) || hlo_node_is_poison(call)) return hlo_partitioner_status(p);
   hlo_node_copy_attrs(call, node);
   hlo_node_insert_before(p->at, branches);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ops that are applied to the terms of sums which devices hold, in place of the sums: where a result
-// is to stay a sum over axes and the op distributes over sums, nothing needs to be sent.
+// Ops that are applied to the terms of sums that devices hold, instead of to the sums: where a
+// result is to stay a sum over axes and the op distributes over sums, nothing needs to be sent.
 #include "spmd/partition_impl.h"
 
 // Returns true for conversions that round no term.
 static bool is_exact_convert(const hlo_node_t* node) {
   const hlo_dtype_t from = hlo_node_operand_type(node, 0)->dtype;
   const hlo_dtype_t to = node->results[0].type->dtype;
-  return hlo_dtype_is_float(from) && hlo_dtype_is_float(to) &&
-         hlo_dtype_size_bytes(to) >= 4 && hlo_dtype_size_bytes(to) >= hlo_dtype_size_bytes(from);
+  return hlo_dtype_is_float(from) && hlo_dtype_is_float(to) && hlo_dtype_size_bytes(to) >= 4 &&
+         hlo_dtype_size_bytes(to) >= hlo_dtype_size_bytes(from);
 }
 
 // Returns true if an op may be applied to each term of a sum, in place of their sum, if tensor

@@ -43,7 +43,7 @@ static inline hlo_tensor_t* hlo_test_argument(const hlo_type_t* type, hlo_test_r
 
 /// Finds the part of a dimension that a device holds: part *out_part of *out_parts.
 static inline void hlo_test_find_part(const char* text, uint32_t device, uint32_t rank,
-                                  int64_t* parts, int64_t* indices) {
+                                      int64_t* parts, int64_t* indices) {
   HLO_SCOPED_ARENA arena;
   hlo_arena_init(&arena, 0);
   hlo_op_sharding_t sharding;
@@ -70,7 +70,7 @@ static inline void hlo_test_find_part(const char* text, uint32_t device, uint32_
 
 /// Copies the part of a whole tensor that a device holds.
 static inline hlo_tensor_t* hlo_test_part(const hlo_tensor_t* whole, const char* text,
-                                      uint32_t device) {
+                                          uint32_t device) {
   int64_t parts[HLO_RANK_MAX], at[HLO_RANK_MAX], dims[HLO_RANK_MAX], index[HLO_RANK_MAX] = {0};
   hlo_test_find_part(text, device, whole->rank, parts, at);
   for (uint32_t d = 0; d < whole->rank; ++d) dims[d] = whole->dims[d] / parts[d];
@@ -107,19 +107,18 @@ static inline void hlo_test_fail(const char* text, const hlo_module_t* module, c
 
 /// A program without collectives: inputs and outputs of one device.
 static inline void hlo_test_run_whole(const hlo_module_t* module, uint32_t input_count,
-                                  hlo_tensor_t* const* inputs, hlo_tensor_t** outputs) {
+                                      hlo_tensor_t* const* inputs, hlo_tensor_t** outputs) {
   hlo_interp_program_t* program = NULL;
   const hlo_func_t* entry = hlo_module_entry(module);
   const uint32_t output_count = entry->type->element_count - input_count;
   hlo_test_check(hlo_interp_program_create(module, &program));
-  hlo_test_check(
-      hlo_interp_call(program, entry, input_count, inputs, output_count, outputs, NULL));
+  hlo_test_check(hlo_interp_call(program, entry, input_count, inputs, output_count, outputs, NULL));
   hlo_interp_program_release(program);
 }
 
 /// Runs what each device computes; wants[i]: result i of the whole program.
 static inline void hlo_test_run_parts(const char* text, const hlo_module_t* module,
-                                  hlo_tensor_t* const* inputs, hlo_tensor_t* const* wants) {
+                                      hlo_tensor_t* const* inputs, hlo_tensor_t* const* wants) {
   const hlo_func_t* entry = hlo_module_entry(module);
   const uint32_t devices = hlo_module_process_counts(module).partitions;
   const uint32_t in = entry->type->input_count, out = entry->type->element_count - in;
@@ -146,7 +145,8 @@ static inline void hlo_test_run_parts(const char* text, const hlo_module_t* modu
   for (uint32_t p = 0; p < devices; ++p) {
     for (uint32_t i = 0; i < out; ++i) {
       hlo_tensor_t *have = results[p * out + i],
-                   *want = hlo_test_part(wants[i], hlo_test_sharding_text(entry->result_attrs, i), p);
+                   *want =
+                       hlo_test_part(wants[i], hlo_test_sharding_text(entry->result_attrs, i), p);
       if (have->size_bytes != want->size_bytes ||
           memcmp(have->data, want->data, have->size_bytes) != 0) {
         char what[64];

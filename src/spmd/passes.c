@@ -26,10 +26,10 @@ static const hlo_pass_step_t kPartition[] = {
     {PASS(combine_collectives), NULL},
 };
 
-const hlo_pass_list_t hlo_spmd_partition_list = {kPartition, sizeof kPartition / sizeof *kPartition};
+const hlo_pass_list_t hlo_spmd_partition_list = {kPartition,
+                                                 sizeof kPartition / sizeof *kPartition};
 
-hlo_status_t hlo_bytes_argument(const hlo_pass_ctx_t* ctx, uint64_t fallback,
-                                uint64_t* out_bytes) {
+hlo_status_t hlo_bytes_argument(const hlo_pass_ctx_t* ctx, uint64_t fallback, uint64_t* out_bytes) {
   char* end = NULL;
   *out_bytes = fallback;
   if (!ctx->argument) return hlo_ok();

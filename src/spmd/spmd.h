@@ -34,7 +34,8 @@ const hlo_spec_t* hlo_spec_replicated(hlo_spmd_t* spmd, uint32_t rank);
 /// Open dimensions and priorities are not part of it.
 /// errors : UNIMPLEMENTED (sub-axes, see hlo_grid_map_axis()), RESOURCE_EXHAUSTED
 hlo_status_t hlo_spec_from_sharding(hlo_spmd_t* spmd, const hlo_sharding_t* sharding,
-                                    hlo_axis_set_t except, const hlo_spec_t** out_spec) HLO_MUST_USE;
+                                    hlo_axis_set_t except,
+                                    const hlo_spec_t** out_spec) HLO_MUST_USE;
 /// Returns the closed sharding over `mesh` that a spec means.
 hlo_status_t hlo_spec_to_sharding(hlo_spmd_t* spmd, const hlo_spec_t* spec, const hlo_mesh_t* mesh,
                                   const hlo_sharding_t** out_sharding) HLO_MUST_USE;
