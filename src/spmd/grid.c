@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "ir/clone.h"
 
 // The boundaries between axes of the grid: strides, each dividing the next, and the device count.
 typedef struct cuts {
@@ -180,26 +181,79 @@ static hlo_status_t map_mesh(const grid_builder_t* b, hlo_grid_mesh_t* map) {
   return hlo_ok();
 }
 
+static bool is_same_mesh(const hlo_mesh_t* a, const hlo_mesh_t* b) {
+  if (a == b) return true;
+  bool is_same = a->axis_count == b->axis_count && a->device_count == b->device_count;
+  for (uint32_t i = 0; is_same && i < a->axis_count; ++i) {
+    is_same = a->axes[i].size == b->axes[i].size && strcmp(a->axes[i].name, b->axes[i].name) == 0;
+  }
+  for (int64_t i = 0; is_same && i < a->device_count; ++i) {
+    is_same = (a->device_ids ? a->device_ids[i] : i) == (b->device_ids ? b->device_ids[i] : i);
+  }
+  return is_same;
+}
+
+static hlo_status_t add_mesh(grid_builder_t* b, const hlo_mesh_t* mesh) {
+  // A mesh of one device divides nothing.
+  if (hlo_mesh_is_maximal(mesh) || mesh->device_count == 1) return hlo_ok();
+  for (uint32_t i = 0; i < b->mesh_count; ++i) {
+    if (mesh == b->meshes[i] || (!mesh->name && is_same_mesh(mesh, b->meshes[i]))) return hlo_ok();
+  }
+  if (mesh->device_count != b->grid->device_count) {
+    return hlo_invalid_argument("mesh @%s has %lld devices, but the program %u partitions",
+                                mesh->name ? mesh->name : "", (long long)mesh->device_count,
+                                b->grid->device_count);
+  }
+  if (mesh->axis_count > HLO_GRID_AXES_MAX) return refuse_mesh(mesh);
+  if (!HLO_ARENA_GROW(b->arena, b->meshes, b->mesh_count, b->mesh_capacity)) {
+    return hlo_arena_status(b->arena);
+  }
+  b->meshes[b->mesh_count++] = mesh;
+  return hlo_ok();
+}
+
+// Adds the meshes inside of an attribute, of one sharding or of a list.
+static hlo_status_t add_inline_mesh(grid_builder_t* b, hlo_module_t* module,
+                                    const hlo_attr_t* attr) {
+  if (!attr || attr->kind != HLO_ATTR_KIND_OPAQUE || !strstr(attr->text, "<mesh<")) return hlo_ok();
+  const hlo_sharding_t* one;
+  const hlo_sharding_t* const* list = &one;
+  uint32_t count = 1;
+  if (strstr(attr->text, "sharding_per_value")) {
+    HLO_TRY(hlo_sharding_parse_list(module, attr, &count, &list));
+  } else {
+    HLO_TRY(hlo_sharding_parse(module, attr, &one));
+  }
+  for (uint32_t i = 0; i < count; ++i) HLO_TRY(add_mesh(b, list[i]->mesh));
+  return hlo_ok();
+}
+
+static hlo_status_t add_inline_meshes(void* context, hlo_node_t* node) {
+  static const hlo_attr_id_t ids[] = {HLO_ATTR_sharding, HLO_ATTR_in_shardings,
+                                      HLO_ATTR_out_shardings};
+  hlo_module_t* module = node->parent->module;
+  for (size_t i = 0; i < sizeof ids / sizeof *ids; ++i) {
+    HLO_TRY(add_inline_mesh(context, module, hlo_node_attr(node, ids[i])));
+  }
+  return add_inline_mesh(context, module, hlo_attr_dict_get(node->extra, "sdy.sharding"));
+}
+
 static hlo_status_t collect_meshes(grid_builder_t* b, hlo_module_t* module) {
-  const hlo_node_t* node = module->top ? module->top->first : NULL;
-  for (; node; node = node->next) {
+  for (const hlo_node_t* node = module->top ? module->top->first : NULL; node; node = node->next) {
     if (node->op != HLO_OP_sdy_mesh) continue;
     const char* name = hlo_node_attr_text(node, HLO_ATTR_sym_name);
     const hlo_mesh_t* mesh;
     HLO_TRY(hlo_mesh_find(module, name, strlen(name), &mesh));
-    // A mesh of one device divides nothing.
-    if (!mesh || hlo_mesh_is_maximal(mesh) || mesh->device_count == 1) continue;
-    if (mesh->device_count != b->grid->device_count) {
-      return hlo_node_invalid(node, "mesh @%s has %lld devices, but the program %u partitions",
-                              name, (long long)mesh->device_count, b->grid->device_count);
-    }
-    if (mesh->axis_count > HLO_GRID_AXES_MAX) return refuse_mesh(mesh);
-    if (!HLO_ARENA_GROW(b->arena, b->meshes, b->mesh_count, b->mesh_capacity)) {
-      return hlo_arena_status(b->arena);
-    }
-    b->meshes[b->mesh_count++] = mesh;
+    if (mesh) HLO_TRY(hlo_node_annotate(node, add_mesh(b, mesh)));
   }
-  return hlo_ok();
+  const hlo_func_t* entry = hlo_module_entry(module);
+  const uint32_t inputs = entry ? entry->type->input_count : 0;
+  for (uint32_t i = 0; entry && i < entry->type->element_count; ++i) {
+    const hlo_attr_t* const* attrs = i < inputs ? entry->arg_attrs : entry->result_attrs;
+    const hlo_attr_t* dict = attrs ? attrs[i < inputs ? i : i - inputs] : NULL;
+    HLO_TRY(add_inline_mesh(b, module, hlo_attr_dict_get(dict, "sdy.sharding")));
+  }
+  return hlo_module_walk(module, false, add_inline_meshes, b);
 }
 
 // The grid has the device order of a mesh without device_ids, or else that of the first mesh.
@@ -245,6 +299,9 @@ hlo_status_t hlo_grid_create(hlo_module_t* module, uint32_t device_count, hlo_ar
 const hlo_grid_mesh_t* hlo_grid_find_mesh(const hlo_grid_t* grid, const hlo_mesh_t* mesh) {
   for (uint32_t i = 0; i < grid->mesh_count; ++i) {
     if (grid->meshes[i].mesh == mesh) return &grid->meshes[i];
+  }
+  for (uint32_t i = 0; i < grid->mesh_count && !mesh->name; ++i) {
+    if (is_same_mesh(grid->meshes[i].mesh, mesh)) return &grid->meshes[i];
   }
   return NULL;
 }
