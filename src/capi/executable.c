@@ -148,5 +148,5 @@ hlocc_shape_t hlocc_executable_result(const hlocc_executable_t* executable, uint
 bool hlocc_executable_is_donated(const hlocc_executable_t* executable, uint32_t argument) {
   const hlo_executable_t* compiled = executable->compiled;
   if (argument >= compiled->argument_count) return false;
-  return compiled->arguments[argument].alias >= 0;
+  return compiled->arguments[argument].alias >= 0 || compiled->arguments[argument].is_donor;
 }

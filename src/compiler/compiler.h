@@ -78,7 +78,7 @@ typedef struct hlo_signature_entry {
   const char* memory_kind;  // "device", "pinned_host", "unpinned_host"
   int32_t alias;            // argument: the result that may reuse it when donated; result: the
                             // argument it may reuse; -1: none
-  bool is_donor;            // argument: may be donated to any result of its size; `alias` says to which
+  bool is_donor;            // argument: taken for a result of its size that cannot reuse it
   const char* sharding;     // GSPMD's text, of what the partitioner decided; NULL: nothing
 } hlo_signature_entry_t;
 

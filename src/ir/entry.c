@@ -102,6 +102,22 @@ void hlo_func_pair_donations(const hlo_func_t* func, uint32_t* out_results,
   }
 }
 
+// Pairs a donor with a result of its size in another layout or memory: the memory is not reused,
+// but XLA's clients would take it.
+static bool takes_donor(const hlo_func_t* func, uint32_t argument, uint32_t* arguments) {
+  const hlo_type_t* const* types = func->type->elements;
+  const uint32_t count = func->type->input_count;
+  for (uint32_t r = 0; r < func->type->element_count - count; ++r) {
+    if (arguments[r] != HLO_DONATED_NOWHERE ||
+        hlo_type_size_bytes(types[argument]) != hlo_type_size_bytes(types[count + r])) {
+      continue;
+    }
+    arguments[r] = argument;
+    return true;
+  }
+  return false;
+}
+
 hlo_status_t hlo_func_settle_donations(hlo_func_t* func) {
   const uint32_t count = func->type->input_count;
   HLO_SCOPED_ARENA scratch;
@@ -113,8 +129,10 @@ hlo_status_t hlo_func_settle_donations(hlo_func_t* func) {
   hlo_func_pair_donations(func, results, arguments);
   for (uint32_t a = 0; a < count; ++a) {
     if (!hlo_func_argument_is_donor(func, a)) continue;
+    const bool is_paired = results[a] != HLO_DONATED_NOWHERE;
+    if (!is_paired && takes_donor(func, a, arguments)) continue;
     hlo_func_set_argument_attr(func, a, "jax.buffer_donor", NULL);
-    if (results[a] == HLO_DONATED_NOWHERE) continue;
+    if (!is_paired) continue;
     hlo_func_set_argument_attr(func, a, "tf.aliasing_output",
                                hlo_attr_int(func->module, HLO_DTYPE_S32, results[a]));
   }

@@ -36,7 +36,7 @@ bool hlo_func_argument_is_donor(const hlo_func_t* func, uint32_t argument);
 /// by result; HLO_DONATED_NOWHERE marks the unpaired.
 void hlo_func_pair_donations(const hlo_func_t* func, uint32_t* out_results,
                              uint32_t* out_arguments);
-/// Ties every donor to its result; donors without one are donors no longer. Clients then see which
-/// arguments they keep.
+/// Ties every donor to its result; donors without a result of their size are donors no longer.
+/// Clients then see which arguments they keep.
 /// errors : RESOURCE_EXHAUSTED
 hlo_status_t hlo_func_settle_donations(hlo_func_t* func) HLO_MUST_USE;

@@ -180,10 +180,9 @@ static bool is_denied(const hlo_launch_t* launch, uint32_t argument) {
   return false;
 }
 
-// A donor that no result fits keeps its memory.
 static bool wants_donation(const hlo_launch_t* launch, const hlo_signature_entry_t* entry,
                            uint32_t argument) {
-  return entry->alias >= 0 && !is_denied(launch, argument);
+  return (entry->alias >= 0 || entry->is_donor) && !is_denied(launch, argument);
 }
 
 // The same buffer may not be donated and used twice in one call.
