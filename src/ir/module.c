@@ -147,6 +147,19 @@ const hlo_node_t* hlo_region_binary_op(const hlo_region_t* region, bool* out_is_
   return is_of_both ? op : NULL;
 }
 
+hlo_op_t hlo_region_reducer(const hlo_region_t* region) {
+  bool is_swapped;
+  const hlo_node_t* op = hlo_region_binary_op(region, &is_swapped);
+  return op ? op->op : HLO_OP_COUNT;
+}
+
+bool hlo_node_is_unused(const hlo_node_t* node) {
+  for (uint32_t i = 0; i < node->result_count; ++i) {
+    if (!hlo_value_is_unused(&node->results[i])) return false;
+  }
+  return true;
+}
+
 // Enters a function under its name, unless the name is taken. False when memory is exhausted.
 static bool name_func(hlo_func_t* func) {
   hlo_module_t* module = func->module;

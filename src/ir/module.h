@@ -103,10 +103,10 @@ struct hlo_module {
   const hlo_attr_t* extra;  // DICT of module attributes (mhlo.num_partitions ...)
   hlo_func_t *first_func, *last_func;
   uint32_t func_count;
-  hlo_map_t funcs;     // by name: the first function of each name
-  bool has_namesakes;  // two functions share a name, which the verifier refuses
+  hlo_map_t funcs;      // by name: the first function of each name
+  bool has_namesakes;   // two functions share a name, which the verifier refuses
   hlo_map_t shardings;  // by attribute, and meshes by op (see sharding.h)
-  hlo_region_t* top;   // module-level ops that are not functions (sdy.mesh)
+  hlo_region_t* top;    // module-level ops that are not functions (sdy.mesh)
   hlo_loc_info_t* locs;
   uint32_t loc_count, loc_capacity;
   uint32_t node_count, value_count;  // dense indices assigned so far
@@ -156,6 +156,8 @@ const hlo_node_t* hlo_region_ancestor(const hlo_region_t* region, const hlo_node
 /// Returns the op on both arguments whose result a region returns, as in reducers, and whether its
 /// operands are swapped; NULL for any other region.
 const hlo_node_t* hlo_region_binary_op(const hlo_region_t* region, bool* out_is_swapped);
+/// Returns that op in whatever order it has its operands, HLO_OP_COUNT for any other region.
+hlo_op_t hlo_region_reducer(const hlo_region_t* region);
 
 /// An attribute for hlo_node_create().
 typedef struct hlo_named_attr {
@@ -207,6 +209,8 @@ void hlo_value_replace_uses(hlo_value_t* from, hlo_value_t* to);
 static inline bool hlo_value_is_unused(const hlo_value_t* value) {
   return value->uses == NULL;
 }
+/// Returns true if nothing uses any of the node's results.
+bool hlo_node_is_unused(const hlo_node_t* node);
 
 /// Returns an attribute by id; NULL if it is absent or not in the op's row.
 const hlo_attr_t* hlo_node_attr(const hlo_node_t* node, hlo_attr_id_t id);
@@ -243,7 +247,8 @@ void hlo_node_print_location(const hlo_node_t* node, hlo_strbuf_t* out);
 hlo_status_t hlo_node_error(const hlo_node_t* node, hlo_status_code_t code, const char* format, ...)
     HLO_PRINTF(3, 4) HLO_MUST_USE HLO_COLD;
 #define hlo_node_invalid(node, ...) hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, __VA_ARGS__)
-#define hlo_node_unimplemented(node, ...) hlo_node_error(node, HLO_STATUS_UNIMPLEMENTED, __VA_ARGS__)
+#define hlo_node_unimplemented(node, ...) \
+  hlo_node_error(node, HLO_STATUS_UNIMPLEMENTED, __VA_ARGS__)
 /// Prepends the node's location and name to the message of `status`, which the function takes over.
 /// OK stays OK.
 hlo_status_t hlo_node_annotate(const hlo_node_t* node, hlo_status_t status) HLO_MUST_USE;

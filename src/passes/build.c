@@ -202,14 +202,15 @@ hlo_value_t* hlo_build_splat(hlo_node_t* insertion_point, const hlo_type_t* type
   return hlo_build_constant(insertion_point, type, literal);
 }
 
-// Fills in the body of a reduction.
-static bool set_reducer(hlo_node_t* node, hlo_op_t op, const hlo_type_t* scalar) {
+bool hlo_build_reducer(hlo_node_t* node, hlo_op_t op) {
+  hlo_module_t* module = node->parent->module;
+  const hlo_type_t* scalar = hlo_type_with_dims(module, hlo_node_operand_type(node, 0), 0, NULL);
+  if (!scalar) return false;
   hlo_value_t* args[] = {hlo_region_add_arg(node->regions[0], scalar),
                          hlo_region_add_arg(node->regions[0], scalar)};
   const hlo_node_spec_t spec = {
       .op = HLO_OP_return, .loc = node->loc, .operand_count = 1, .operands = args};
-  hlo_node_t* end =
-      args[0] && args[1] ? hlo_node_create(node->parent->module, &spec) : NULL;
+  hlo_node_t* end = args[0] && args[1] ? hlo_node_create(node->parent->module, &spec) : NULL;
   if (!end || hlo_node_is_poison(end)) return false;
   hlo_region_append(node->regions[0], end);
   hlo_value_t* result = hlo_build_binary(end, op, args[0], args[1]);
@@ -241,7 +242,7 @@ hlo_value_t* hlo_build_reduce(hlo_node_t* insertion_point, hlo_op_t op, hlo_valu
                                 .result_types = &type};
   hlo_value_t* value =
       operands[1] && type ? place_node(insertion_point, hlo_node_create(module, &spec)) : NULL;
-  return value && set_reducer(value->def, op, scalar) ? value : NULL;
+  return value && hlo_build_reducer(value->def, op) ? value : NULL;
 }
 
 typedef struct replacer {

@@ -73,6 +73,9 @@ hlo_value_t* hlo_build_select(hlo_node_t* insertion_point, hlo_value_t* which, h
 /// Converts the elements of `x`.
 hlo_value_t* hlo_build_convert(hlo_node_t* insertion_point, hlo_dtype_t dtype, hlo_value_t* x);
 
+/// Fills in the empty body of a reduction, or of a collective, that applies a binary op to scalars
+/// of the element type of operand 0. False when memory is exhausted, which the module records.
+bool hlo_build_reducer(hlo_node_t* node, hlo_op_t op);
 /// Reduces dimensions by a binary op, from the value `init` on.
 hlo_value_t* hlo_build_reduce(hlo_node_t* insertion_point, hlo_op_t op, hlo_value_t* x, double init,
                               uint32_t dim_count, const int64_t* dims);

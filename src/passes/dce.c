@@ -67,10 +67,7 @@ static bool callee_is_removable(void* context, const hlo_node_t* call) {
 
 static bool is_dead(dce_t* dce, const hlo_node_t* node) {
   if (hlo_op_info(node->op)->traits & HLO_TRAIT_TERMINATOR) return false;
-  for (uint32_t i = 0; i < node->result_count; ++i) {
-    if (!hlo_value_is_unused(&node->results[i])) return false;
-  }
-  return hlo_node_is_removable(node, callee_is_removable, dce);
+  return hlo_node_is_unused(node) && hlo_node_is_removable(node, callee_is_removable, dce);
 }
 
 static void sweep(dce_t* dce, hlo_region_t* region) {

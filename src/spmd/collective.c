@@ -27,10 +27,8 @@ bool hlo_collective_exchanges_alike(const hlo_node_t* a, const hlo_node_t* b) {
 }
 
 hlo_op_t hlo_collective_reducer(const hlo_node_t* node) {
-  bool is_swapped = false;
-  if (node->region_count != 1) return HLO_OP_COUNT;
-  const hlo_node_t* op = hlo_region_binary_op(node->regions[0], &is_swapped);
-  return op && hlo_op_has(op->op, HLO_TRAIT_COMMUTATIVE) ? op->op : HLO_OP_COUNT;
+  const hlo_op_t op = node->region_count == 1 ? hlo_region_reducer(node->regions[0]) : HLO_OP_COUNT;
+  return op != HLO_OP_COUNT && hlo_op_has(op, HLO_TRAIT_COMMUTATIVE) ? op : HLO_OP_COUNT;
 }
 
 hlo_node_t* hlo_collective_create_like(hlo_op_t op, hlo_node_t* like, uint32_t operand_count,
@@ -69,8 +67,7 @@ bool hlo_collective_replace(hlo_node_t* node, hlo_op_t op, hlo_node_t* like, hlo
   const hlo_attr_t* attr =
       dim_attr == HLO_ATTR_COUNT ? NULL : hlo_attr_int(module, HLO_DTYPE_S64, dim);
   if (dim_attr != HLO_ATTR_COUNT && !attr) return false;
-  hlo_node_t* new =
-      hlo_collective_create_like(op, like, 1, &operand, 1, &node->results[0].type);
+  hlo_node_t* new = hlo_collective_create_like(op, like, 1, &operand, 1, &node->results[0].type);
   if (hlo_node_is_poison(new)) return false;
   if (attr) hlo_node_set_attr(new, dim_attr, attr);
   hlo_node_insert_before(node, new);
@@ -79,7 +76,7 @@ bool hlo_collective_replace(hlo_node_t* node, hlo_op_t op, hlo_node_t* like, hlo
   return true;
 }
 
-static bool is_unused(const hlo_node_t* node) {
+bool hlo_collective_is_unused(const hlo_node_t* node) {
   switch (node->op) {
     case HLO_OP_all_reduce:
     case HLO_OP_all_gather:
@@ -89,15 +86,12 @@ static bool is_unused(const hlo_node_t* node) {
     case HLO_OP_reduce_scatter: break;
     default: return false;
   }
-  for (uint32_t i = 0; i < node->result_count; ++i) {
-    if (node->results[i].uses) return false;
-  }
-  return true;
+  return hlo_node_is_unused(node);
 }
 
 uint32_t hlo_collective_erase_unused(hlo_node_t* node) {
   uint32_t count = 0;
-  while (node && is_unused(node)) {
+  while (node && hlo_collective_is_unused(node)) {
     hlo_value_t* operand = node->operand_count == 1 ? hlo_node_operand(node, 0) : NULL;
     hlo_node_erase(node);
     ++count;

@@ -28,11 +28,13 @@ hlo_node_t* hlo_collective_create_like(hlo_op_t op, hlo_node_t* like, uint32_t o
                                        const hlo_type_t* const* result_types);
 
 /// Replaces the only result of `node` by that of a new node of one operand and of the same result
-/// type, put before it, and erases it. `dim_attr` (HLO_ATTR_COUNT: none) is the attribute for `dim`.
-/// The body is that of `like`. False when memory is exhausted, which the module records.
+/// type, put before it, and erases it. `dim_attr` (HLO_ATTR_COUNT: none) is the attribute for
+/// `dim`. The body is that of `like`. False when memory is exhausted, which the module records.
 bool hlo_collective_replace(hlo_node_t* node, hlo_op_t op, hlo_node_t* like, hlo_value_t* operand,
                             hlo_attr_id_t dim_attr, int64_t dim);
 
+/// Returns true for a collective without other effects that nothing uses.
+bool hlo_collective_is_unused(const hlo_node_t* node);
 /// Erases a collective that nothing uses, and then those that only it used: all processes leave
 /// them out. Returns the number of erased nodes.
 uint32_t hlo_collective_erase_unused(hlo_node_t* node);

@@ -77,7 +77,6 @@ typedef struct grid_builder {
   hlo_arena_t* arena;
   hlo_grid_t* grid;
   cuts_t cuts;
-  int64_t* positions;  // by device
   uint32_t mesh_count, mesh_capacity;
   const hlo_mesh_t** meshes;
 } grid_builder_t;
@@ -85,7 +84,7 @@ typedef struct grid_builder {
 static bool has_grid_order(const grid_builder_t* b, const hlo_mesh_t* mesh) {
   for (int64_t i = 0; i < mesh->device_count; ++i) {
     int64_t id = mesh->device_ids ? mesh->device_ids[i] : i;
-    if (b->positions[id] != i) return false;
+    if (b->grid->positions[id] != i) return false;
   }
   return true;
 }
@@ -101,7 +100,7 @@ static hlo_status_t refuse_mesh(const hlo_mesh_t* mesh) {
 static bool find_parts(const grid_builder_t* b, const hlo_mesh_t* mesh, mesh_part_t* parts,
                        uint32_t* out_count) {
   return mesh->device_ids && divide_mesh(mesh, parts, out_count) &&
-         place_parts(mesh, b->positions, parts, *out_count);
+         place_parts(mesh, b->grid->positions, parts, *out_count);
 }
 
 // Adds the boundaries of a mesh.
@@ -264,11 +263,10 @@ static hlo_status_t order_devices(grid_builder_t* b) {
   }
   const uint32_t count = b->grid->device_count;
   b->grid->device_ids = first ? first->device_ids : NULL;
-  b->positions = hlo_arena_array(b->arena, count, sizeof *b->positions);
-  if (!b->positions) return hlo_arena_status(b->arena);
-  for (uint32_t i = 0; i < count; ++i) {
-    b->positions[b->grid->device_ids ? b->grid->device_ids[i] : i] = i;
-  }
+  int64_t* positions = hlo_arena_array(b->arena, count, sizeof *positions);
+  if (!positions) return hlo_arena_status(b->arena);
+  for (uint32_t i = 0; i < count; ++i) positions[hlo_grid_device(b->grid, i)] = i;
+  b->grid->positions = positions;
   return hlo_ok();
 }
 
@@ -306,8 +304,8 @@ const hlo_grid_mesh_t* hlo_grid_find_mesh(const hlo_grid_t* grid, const hlo_mesh
   return NULL;
 }
 
-hlo_status_t hlo_grid_map_axis(const hlo_grid_t* grid, const hlo_grid_mesh_t* mesh,
-                               hlo_axis_ref_t ref, hlo_dim_axes_t* axes) {
+static hlo_status_t map_axis(const hlo_grid_t* grid, const hlo_grid_mesh_t* mesh,
+                             hlo_axis_ref_t ref, hlo_dim_axes_t* axes) {
   int64_t before = 1;
   for (uint32_t i = mesh->firsts[ref.axis]; i < mesh->firsts[ref.axis + 1]; ++i) {
     const uint32_t size = grid->sizes[mesh->axes[i]];
@@ -320,6 +318,14 @@ hlo_status_t hlo_grid_map_axis(const hlo_grid_t* grid, const hlo_grid_mesh_t* me
                                (long long)ref.size);
     }
     before *= size;
+  }
+  return hlo_ok();
+}
+
+hlo_status_t hlo_grid_map_axes(const hlo_grid_t* grid, const hlo_grid_mesh_t* mesh,
+                               hlo_axis_refs_t refs, hlo_dim_axes_t* axes) {
+  for (uint32_t i = 0; mesh && i < refs.count; ++i) {
+    HLO_TRY(map_axis(grid, mesh, refs.refs[i], axes));
   }
   return hlo_ok();
 }

@@ -32,6 +32,7 @@ typedef struct hlo_grid {
       sizes[HLO_GRID_AXES_MAX];  // primes, except where a mesh cannot be divided so; major first
   uint32_t strides[HLO_GRID_AXES_MAX];  // of positions
   const int64_t* device_ids;            // partition of each position; NULL: the position
+  const int64_t* positions;             // of each partition
   uint32_t mesh_count;
   const hlo_grid_mesh_t* meshes;
 } hlo_grid_t;
@@ -58,10 +59,10 @@ hlo_status_t hlo_grid_create(hlo_module_t* module, uint32_t device_count, hlo_ar
                              const hlo_grid_t** out_grid) HLO_MUST_USE;
 /// Returns how a mesh of the module lies in the grid; NULL for a maximal mesh.
 const hlo_grid_mesh_t* hlo_grid_find_mesh(const hlo_grid_t* grid, const hlo_mesh_t* mesh);
-/// Appends the grid's axes of an axis, or sub-axis, of a mesh.
+/// Appends the grid's axes of axes, or sub-axes, of a mesh; NULL, a maximal mesh, has none.
 /// errors : UNIMPLEMENTED (a sub-axis that ends inside of an axis of the grid)
-hlo_status_t hlo_grid_map_axis(const hlo_grid_t* grid, const hlo_grid_mesh_t* mesh,
-                               hlo_axis_ref_t ref, hlo_dim_axes_t* axes) HLO_MUST_USE;
+hlo_status_t hlo_grid_map_axes(const hlo_grid_t* grid, const hlo_grid_mesh_t* mesh,
+                               hlo_axis_refs_t refs, hlo_dim_axes_t* axes) HLO_MUST_USE;
 
 /// Returns the product of the sizes of a list of axes.
 static inline int64_t hlo_grid_size(const hlo_grid_t* grid, const uint8_t* axes, uint32_t count) {
@@ -71,6 +72,36 @@ static inline int64_t hlo_grid_size(const hlo_grid_t* grid, const uint8_t* axes,
 }
 static inline hlo_axis_set_t hlo_axis_bit(uint32_t axis) {
   return (hlo_axis_set_t)1 << axis;
+}
+static inline hlo_axis_set_t hlo_axis_set(const uint8_t* axes, uint32_t count) {
+  hlo_axis_set_t set = 0;
+  for (uint32_t i = 0; i < count; ++i) set |= hlo_axis_bit(axes[i]);
+  return set;
+}
+/// Returns the partition at a position.
+static inline int64_t hlo_grid_device(const hlo_grid_t* grid, int64_t position) {
+  return grid->device_ids ? grid->device_ids[position] : position;
+}
+/// Returns the index of a position along a list of axes, major to minor.
+static inline int64_t hlo_grid_index(const hlo_grid_t* grid, const uint8_t* axes, uint32_t count,
+                                     uint32_t position) {
+  int64_t index = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    const uint32_t size = grid->sizes[axes[i]];
+    index = index * size + position / grid->strides[axes[i]] % size;
+  }
+  return index;
+}
+/// Returns the position at another index along a list of axes, and as `position` along the others.
+static inline uint32_t hlo_grid_move(const hlo_grid_t* grid, const uint8_t* axes, uint32_t count,
+                                     uint32_t position, int64_t index) {
+  for (uint32_t i = count; i-- > 0;) {
+    const uint32_t size = grid->sizes[axes[i]], stride = grid->strides[axes[i]];
+    const uint32_t now = position / stride % size, next = (uint32_t)(index % size);
+    position = position - now * stride + next * stride;
+    index /= size;
+  }
+  return position;
 }
 
 /// Returns the number of axes of a dimension; *out_axes is their list.
@@ -85,9 +116,7 @@ static inline uint32_t hlo_spec_axis_count(const hlo_spec_t* spec) {
 }
 /// Returns the set of axes that divide a dimension.
 static inline hlo_axis_set_t hlo_spec_axes(const hlo_spec_t* spec) {
-  hlo_axis_set_t set = 0;
-  for (uint32_t i = 0; i < hlo_spec_axis_count(spec); ++i) set |= hlo_axis_bit(spec->axes[i]);
-  return set;
+  return hlo_axis_set(spec->axes, hlo_spec_axis_count(spec));
 }
 /// Returns into how many parts a dimension is divided.
 static inline int64_t hlo_spec_parts(const hlo_grid_t* grid, const hlo_spec_t* spec, uint32_t dim) {

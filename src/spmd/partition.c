@@ -109,15 +109,6 @@ hlo_value_t* hlo_local_get(hlo_partitioner_t* p, hlo_value_t* value, const hlo_s
   return is_set ? local : NULL;
 }
 
-static const hlo_spec_t* decided_spec(hlo_partitioner_t* p, const hlo_value_t* value) {
-  const hlo_spec_t* spec = hlo_spmd_value_spec(p->spmd, value);
-  return spec && hlo_type_is_tensor(value->type) ? hlo_spec_even(p->spmd, spec, value->type) : spec;
-}
-
-hlo_value_t* hlo_local_get_decided(hlo_partitioner_t* p, hlo_value_t* value) {
-  return hlo_local_get(p, value, decided_spec(p, value));
-}
-
 hlo_value_t* hlo_local_get_whole(hlo_partitioner_t* p, hlo_value_t* value) {
   return hlo_local_get(p, value, hlo_spec_replicated(p->spmd, value->type->rank));
 }
@@ -196,8 +187,7 @@ static hlo_status_t partition_region(hlo_partitioner_t* p, hlo_region_t* region,
 
 // ---- control flow
 
-// Moves the regions of a node to its local form.
-static void move_regions(hlo_node_t* from, hlo_node_t* to) {
+void hlo_local_move_regions(hlo_node_t* from, hlo_node_t* to) {
   for (uint32_t i = 0; i < from->region_count; ++i) {
     to->regions[i] = from->regions[i];
     to->regions[i]->parent = to;
@@ -205,27 +195,35 @@ static void move_regions(hlo_node_t* from, hlo_node_t* to) {
   from->region_count = 0;
 }
 
-// Creates the local form of a node that holds regions, with local results, before p->at.
-static hlo_node_t* create_local(hlo_partitioner_t* p, hlo_node_t* node,
-                                hlo_value_t* const* operands,
-                                const hlo_spec_t* const* result_specs) {
-  const hlo_type_t** types = hlo_arena_array(&p->spmd->arena, node->result_count, sizeof *types);
-  if (!types) return NULL;
-  for (uint32_t i = 0; i < node->result_count; ++i) {
-    types[i] = hlo_local_type(p, node->results[i].type, result_specs[i]);
-  }
+hlo_node_t* hlo_local_create(hlo_partitioner_t* p, hlo_node_t* node, hlo_value_t* const* operands,
+                             const hlo_type_t* const* result_types) {
   hlo_node_t* local =
       hlo_node_create(p->module, &(hlo_node_spec_t){.op = node->op,
                                                     .loc = node->loc,
                                                     .operand_count = node->operand_count,
                                                     .operands = operands,
-                                                    .extra = node->extra,
+                                                    .extra = hlo_local_extra(p, node->extra),
                                                     .region_count = node->region_count,
                                                     .result_count = node->result_count,
-                                                    .result_types = types});
+                                                    .result_types = result_types});
   if (hlo_node_is_poison(local)) return NULL;
   hlo_node_copy_attrs(local, node);
+  return local;
+}
+
+// Creates the local form of a node that holds regions, which it takes over, before p->at.
+static hlo_node_t* create_with_regions(hlo_partitioner_t* p, hlo_node_t* node,
+                                       hlo_value_t* const* operands,
+                                       const hlo_spec_t* const* result_specs) {
+  const hlo_type_t** types = hlo_arena_array(&p->spmd->arena, node->result_count, sizeof *types);
+  if (!types) return NULL;
+  for (uint32_t i = 0; i < node->result_count; ++i) {
+    types[i] = hlo_local_type(p, node->results[i].type, result_specs[i]);
+  }
+  hlo_node_t* local = hlo_local_create(p, node, operands, types);
+  if (!local) return NULL;
   hlo_node_insert_before(p->at, local);
+  hlo_local_move_regions(node, local);
   return local;
 }
 
@@ -243,7 +241,7 @@ static hlo_status_t result_specs_of(hlo_partitioner_t* p, const hlo_node_t* node
   const hlo_spec_t** specs = hlo_arena_array(&p->spmd->arena, node->result_count, sizeof *specs);
   if (!specs) return hlo_partitioner_status(p);
   for (uint32_t i = 0; i < node->result_count; ++i) {
-    specs[i] = decided_spec(p, &node->results[i]);
+    specs[i] = hlo_spmd_value_spec(p->spmd, &node->results[i]);
     if (!specs[i]) return hlo_partitioner_status(p);
   }
   *out_specs = specs;
@@ -277,9 +275,8 @@ static hlo_status_t partition_while(hlo_partitioner_t* p, hlo_node_t* node) {
     operands[i] = hlo_local_get(p, hlo_node_operand(node, i), specs[i]);
     if (!operands[i]) return hlo_partitioner_status(p);
   }
-  hlo_node_t* local = create_local(p, node, operands, specs);
+  hlo_node_t* local = create_with_regions(p, node, operands, specs);
   if (!local) return hlo_partitioner_status(p);
-  move_regions(node, local);
   const hlo_spec_t* scalar = hlo_spec_replicated(p->spmd, 0);
   const region_side_t carried = {specs, NULL}, condition = {&scalar, NULL};
   HLO_TRY(partition_region(p, local->regions[0], &carried, &condition));
@@ -292,9 +289,8 @@ static hlo_status_t partition_branches(hlo_partitioner_t* p, hlo_node_t* node) {
   HLO_TRY(result_specs_of(p, node, &specs));
   hlo_value_t* which = hlo_local_get_whole(p, hlo_node_operand(node, 0));
   if (!which) return hlo_partitioner_status(p);
-  hlo_node_t* local = create_local(p, node, &which, specs);
+  hlo_node_t* local = create_with_regions(p, node, &which, specs);
   if (!local) return hlo_partitioner_status(p);
-  move_regions(node, local);
   const region_side_t none = {NULL, NULL}, results = {specs, NULL};
   for (uint32_t i = 0; i < local->region_count; ++i) {
     HLO_TRY(partition_region(p, local->regions[i], &none, &results));
@@ -347,7 +343,7 @@ static hlo_status_t manual_specs(hlo_partitioner_t* p, const hlo_node_t* node,
                                  const manual_side_t* side, uint32_t i, const hlo_value_t* value,
                                  const hlo_spec_t** out_inner, const hlo_spec_t** out_outer) {
   const hlo_spec_t* manual;
-  *out_inner = decided_spec(p, value);
+  *out_inner = hlo_spmd_value_spec(p->spmd, value);
   if (!hlo_type_is_tensor(value->type)) {
     *out_outer = *out_inner;
     return *out_inner ? hlo_ok() : hlo_partitioner_status(p);
@@ -401,7 +397,7 @@ static hlo_status_t partition_node(hlo_partitioner_t* p, hlo_node_t* node) {
     case HLO_OP_sdy_sharding_constraint:
     case HLO_OP_sdy_propagation_barrier:
     case HLO_OP_sdy_reshard: {
-      const hlo_spec_t* spec = decided_spec(p, &node->results[0]);
+      const hlo_spec_t* spec = hlo_spmd_value_spec(p->spmd, &node->results[0]);
       return hlo_local_set(p, &node->results[0], spec,
                            hlo_local_get(p, hlo_node_operand(node, 0), spec));
     }
@@ -447,40 +443,24 @@ hlo_status_t hlo_partition_body(hlo_partitioner_t* p, hlo_region_t* body) {
 
 // ---- the entry
 
-// Returns the spec of a result of the entry: its own sharding, extended where that is open.
+// Returns the spec of a result of the entry: its own, which propagation has written down, or else
+// that of its value.
 static hlo_status_t entry_result_spec(hlo_partitioner_t* p, const hlo_func_t* func, uint32_t i,
                                       const hlo_value_t* value, const hlo_spec_t** out_spec) {
-  const hlo_spec_t* decided = decided_spec(p, value);
   const hlo_attr_t* attr =
       func->result_attrs ? hlo_attr_dict_get(func->result_attrs[i], "sdy.sharding") : NULL;
-  *out_spec = decided;
-  if (!decided) return hlo_partitioner_status(p);
-  if (!attr || !hlo_type_is_tensor(value->type)) return hlo_ok();
   const hlo_sharding_t* sharding;
-  const hlo_spec_t* own;
+  if (!attr || !hlo_type_is_tensor(value->type)) {
+    *out_spec = hlo_spmd_value_spec(p->spmd, value);
+    return *out_spec ? hlo_ok() : hlo_partitioner_status(p);
+  }
   HLO_TRY(hlo_sharding_parse(p->module, attr, &sharding));
   if (sharding->rank != value->type->rank) {
     return hlo_invalid_argument("result %u: a sharding of rank %u for a value of rank %u", i,
                                 sharding->rank, value->type->rank);
   }
-  HLO_TRY(hlo_spec_from_sharding(p->spmd, sharding, 0, &own));
-  hlo_dim_axes_t dims[HLO_RANK_MAX];
-  hlo_axis_set_t used = hlo_spec_axes(own);
-  for (uint32_t d = 0; d < own->rank; ++d) {
-    const uint8_t *axes, *more;
-    const uint32_t count = hlo_spec_dim(own, d, &axes),
-                   more_count = hlo_spec_dim(decided, d, &more);
-    dims[d].count = count;
-    memcpy(dims[d].axes, axes, count);
-    bool extends = sharding->dims[d].is_open && more_count > count && !memcmp(axes, more, count);
-    for (uint32_t k = count; extends && k < more_count; ++k) {
-      if (used & hlo_axis_bit(more[k])) break;
-      used |= hlo_axis_bit(more[k]);
-      dims[d].axes[dims[d].count++] = more[k];
-    }
-  }
-  const hlo_spec_t* spec = hlo_spec_make(p->spmd, own->rank, dims, own->unreduced);
-  *out_spec = spec ? hlo_spec_even(p->spmd, spec, value->type) : NULL;
+  HLO_TRY(hlo_spec_from_sharding(p->spmd, sharding, 0, out_spec));
+  *out_spec = hlo_spec_even(p->spmd, *out_spec, value->type);
   return *out_spec ? hlo_ok() : hlo_partitioner_status(p);
 }
 
@@ -497,10 +477,9 @@ static hlo_status_t find_mesh(hlo_partitioner_t* p, const hlo_attr_t* attrs,
 
 // States what was decided, in the form of XLA's executables.
 static hlo_status_t state_sharding(hlo_partitioner_t* p, const hlo_type_t* type,
-                                   const hlo_spec_t* spec, const hlo_attr_t** attrs) {
+                                   const hlo_spec_t* spec, const hlo_mesh_t* mesh,
+                                   const hlo_attr_t** attrs) {
   HLO_SCOPED_STRBUF text = {0};
-  const hlo_mesh_t* mesh;
-  HLO_TRY(find_mesh(p, *attrs, &mesh));
   if (mesh && hlo_type_is_tensor(type)) {
     const hlo_sharding_t* sharding;
     hlo_op_sharding_t form;
@@ -536,7 +515,7 @@ static hlo_status_t state_shardings(hlo_partitioner_t* p, const hlo_type_t* type
     const hlo_grid_mesh_t* map = mesh ? hlo_grid_find_mesh(p->grid, mesh) : NULL;
     const bool is_tensor = hlo_type_is_tensor(type->elements[first + i]);
     meshes[i] = map && map->is_permuted && is_tensor ? map : NULL;
-    HLO_TRY(state_sharding(p, type->elements[first + i], side->specs[i], &(*attrs)[i]));
+    HLO_TRY(state_sharding(p, type->elements[first + i], side->specs[i], mesh, &(*attrs)[i]));
   }
   return hlo_ok();
 }
@@ -550,7 +529,7 @@ static hlo_status_t partition_entry(hlo_partitioner_t* p, hlo_func_t* func) {
   const hlo_spec_t** results = hlo_arena_array(&p->spmd->arena, result_count, sizeof *results);
   if (!args || !results) return hlo_partitioner_status(p);
   for (uint32_t i = 0; i < arg_count; ++i) {
-    args[i] = decided_spec(p, body->args[i]);
+    args[i] = hlo_spmd_value_spec(p->spmd, body->args[i]);
     if (!args[i]) return hlo_partitioner_status(p);
   }
   for (uint32_t i = 0; i < result_count; ++i) {

@@ -103,16 +103,8 @@ hlo_status_t hlo_partition_on_device(hlo_partitioner_t* p, hlo_node_t* node, int
                                                                        .region_count = 2,
                                                                        .result_count = results,
                                                                        .result_types = types});
-  hlo_node_t* call =
-      hlo_node_create(p->module, &(hlo_node_spec_t){.op = node->op,
-                                                    .loc = node->loc,
-                                                    .operand_count = operands,
-                                                    .operands = values,
-                                                    .extra = hlo_local_extra(p, node->extra),
-                                                    .result_count = results,
-                                                    .result_types = types});
-  if (hlo_node_is_poison(branches) || hlo_node_is_poison(call)) return hlo_partitioner_status(p);
-  hlo_node_copy_attrs(call, node);
+  hlo_node_t* call = hlo_local_create(p, node, values, types);
+  if (hlo_node_is_poison(branches) || !call) return hlo_partitioner_status(p);
   hlo_node_insert_before(p->at, branches);
   hlo_region_append(branches->regions[0], call);
   for (uint32_t i = 0; i < results; ++i) ends[i] = &call->results[i];

@@ -27,14 +27,11 @@ static hlo_value_t* build_position(hlo_partitioner_t* p) {
   if (!p->grid->device_ids || !position) return position;
   // A table from partitions to positions.
   const int64_t count = p->grid->device_count, one = 1;
-  int64_t* table = hlo_arena_array(&p->spmd->arena, (size_t)count, sizeof *table);
-  if (!table) return NULL;
-  for (int64_t i = 0; i < count; ++i) table[p->grid->device_ids[i]] = i;
   const hlo_type_t* table_type = hlo_type_tensor(p->module, HLO_DTYPE_S32, 1, &count);
   const hlo_type_t* item_type = hlo_type_tensor(p->module, HLO_DTYPE_S32, 1, &one);
   const hlo_type_t* scalar = hlo_type_tensor(p->module, HLO_DTYPE_S32, 0, NULL);
   if (!table_type || !item_type) return NULL;
-  hlo_value_t* operands[] = {hlo_build_integers(p->at, table_type, table), position};
+  hlo_value_t* operands[] = {hlo_build_integers(p->at, table_type, p->grid->positions), position};
   const hlo_named_attr_t sizes = {HLO_ATTR_slice_sizes, hlo_attr_ints(p->module, 1, &one)};
   hlo_value_t* item =
       hlo_build_node(p->at, HLO_OP_dynamic_slice, item_type, 2, operands, 1, &sizes);
@@ -67,10 +64,6 @@ hlo_value_t* hlo_axis_index(hlo_partitioner_t* p, const uint8_t* axes, uint32_t 
 
 // ---- groups
 
-static int64_t device_at(const hlo_grid_t* grid, int64_t position) {
-  return grid->device_ids ? grid->device_ids[position] : position;
-}
-
 // Returns the groups of devices that differ only along the given axes, in their order.
 static const hlo_attr_t* groups_along(hlo_partitioner_t* p, const uint8_t* axes, uint32_t count) {
   const hlo_grid_t* grid = p->grid;
@@ -80,17 +73,9 @@ static const hlo_attr_t* groups_along(hlo_partitioner_t* p, const uint8_t* axes,
   if (!ids) return NULL;
   uint32_t row = 0;
   for (uint32_t first = 0; first < grid->device_count; ++first) {
-    bool is_first = true;  // at index 0 along all of the axes
-    for (uint32_t i = 0; i < count && is_first; ++i) {
-      is_first = first / grid->strides[axes[i]] % grid->sizes[axes[i]] == 0;
-    }
-    if (!is_first) continue;
+    if (hlo_grid_index(grid, axes, count, first) != 0) continue;
     for (uint32_t col = 0; col < cols; ++col) {
-      uint32_t position = first, rest = col;
-      for (uint32_t i = count; i-- > 0; rest /= grid->sizes[axes[i]]) {
-        position += rest % grid->sizes[axes[i]] * grid->strides[axes[i]];
-      }
-      ids[row * cols + col] = device_at(grid, position);
+      ids[row * cols + col] = hlo_grid_device(grid, hlo_grid_move(grid, axes, count, first, col));
     }
     ++row;
   }
@@ -148,22 +133,6 @@ hlo_value_t* hlo_build_all_to_all(hlo_partitioner_t* p, hlo_value_t* local, uint
 }
 
 // ---- reductions
-
-// Fills in a region that applies one binary op.
-static bool build_body(hlo_partitioner_t* p, hlo_node_t* node, hlo_op_t reducer) {
-  const hlo_type_t* scalar = hlo_type_with_dims(p->module, hlo_node_operand_type(node, 0), 0, NULL);
-  if (!scalar) return false;
-  hlo_value_t* args[] = {hlo_region_add_arg(node->regions[0], scalar),
-                         hlo_region_add_arg(node->regions[0], scalar)};
-  hlo_node_t* end = hlo_node_create(
-      p->module, &(hlo_node_spec_t){
-                     .op = HLO_OP_return, .loc = node->loc, .operand_count = 1, .operands = args});
-  if (hlo_node_is_poison(end)) return false;
-  hlo_region_append(node->regions[0], end);
-  hlo_value_t* result = hlo_build_binary(end, reducer, args[0], args[1]);
-  if (result) hlo_node_set_operand(end, 0, result);
-  return result != NULL;
-}
 
 hlo_status_t hlo_copy_body(hlo_partitioner_t* p, hlo_node_t* node, const hlo_region_t* body) {
   hlo_value_t** args = hlo_arena_array(&p->spmd->arena, body->arg_count, sizeof *args);
@@ -233,7 +202,7 @@ hlo_status_t hlo_build_all_reduce(hlo_partitioner_t* p, uint32_t value_count,
   hlo_node_insert_before(p->at, node);
   for (uint32_t i = 0; i < value_count; ++i) results[i] = &node->results[i];
   if (reducer == HLO_OP_COUNT) return hlo_copy_body(p, node, body);
-  return build_body(p, node, reducer) ? hlo_ok() : hlo_module_status(p->module);
+  return hlo_build_reducer(node, reducer) ? hlo_ok() : hlo_module_status(p->module);
 }
 
 hlo_value_t* hlo_build_reduce_scatter(hlo_partitioner_t* p, hlo_value_t* local, uint32_t dim,
@@ -255,7 +224,7 @@ hlo_value_t* hlo_build_reduce_scatter(hlo_partitioner_t* p, hlo_value_t* local, 
                                                                    .result_types = &type});
   if (hlo_node_is_poison(node)) return NULL;
   hlo_node_insert_before(p->at, node);
-  return build_body(p, node, HLO_OP_add) ? &node->results[0] : NULL;
+  return hlo_build_reducer(node, HLO_OP_add) ? &node->results[0] : NULL;
 }
 
 // Builds a permute of `count` pairs of source and target.
@@ -276,8 +245,8 @@ hlo_value_t* hlo_build_receive(hlo_partitioner_t* p, hlo_value_t* local, const u
   uint32_t count = 0;
   for (uint32_t i = 0; i < devices; ++i) {
     if (from[i] == UINT32_MAX) continue;
-    pairs[2 * count] = device_at(p->grid, from[i]);
-    pairs[2 * count++ + 1] = device_at(p->grid, i);
+    pairs[2 * count] = hlo_grid_device(p->grid, from[i]);
+    pairs[2 * count++ + 1] = hlo_grid_device(p->grid, i);
   }
   return build_pairs(p, local, count, pairs);
 }
@@ -287,8 +256,8 @@ hlo_value_t* hlo_build_permute(hlo_partitioner_t* p, hlo_value_t* local, const u
   int64_t* pairs = hlo_arena_array(&p->spmd->arena, (size_t)count * 2, sizeof *pairs);
   if (!local || !pairs) return NULL;
   for (uint32_t i = 0; i < count; ++i) {
-    pairs[2 * i] = device_at(p->grid, i);
-    pairs[2 * i + 1] = device_at(p->grid, targets[i]);
+    pairs[2 * i] = hlo_grid_device(p->grid, i);
+    pairs[2 * i + 1] = hlo_grid_device(p->grid, targets[i]);
   }
   return build_pairs(p, local, count, pairs);
 }
@@ -297,11 +266,10 @@ hlo_value_t* hlo_build_mesh_permute(hlo_partitioner_t* p, hlo_value_t* local,
                                     const hlo_grid_mesh_t* mesh, bool is_argument) {
   const uint32_t count = p->grid->device_count;
   uint32_t* targets = hlo_arena_array(&p->spmd->arena, count, sizeof *targets);
-  uint32_t* positions = hlo_arena_array(&p->spmd->arena, count, sizeof *positions);
-  if (!local || !targets || !positions) return NULL;
-  for (uint32_t i = 0; i < count; ++i) positions[device_at(p->grid, i)] = i;
+  if (!local || !targets) return NULL;
   for (uint32_t i = 0; i < count; ++i) {
-    const uint32_t other = positions[mesh->mesh->device_ids ? mesh->mesh->device_ids[i] : i];
+    const int64_t device = mesh->mesh->device_ids ? mesh->mesh->device_ids[i] : i;
+    const uint32_t other = (uint32_t)p->grid->positions[device];
     targets[is_argument ? other : i] = is_argument ? i : other;
   }
   return hlo_build_permute(p, local, targets);

@@ -68,13 +68,9 @@ static hlo_status_t find_factors(hlo_spmd_t* spmd, const hlo_op_sharding_t* shar
                                 grid->device_count);
   }
   HLO_TRY(hlo_op_sharding_devices(sharding, &spmd->arena, &devices));
-  int64_t* places = hlo_arena_array(&spmd->arena, grid->device_count, sizeof *places);
   int64_t* positions = hlo_arena_array(&spmd->arena, grid->device_count, sizeof *positions);
   HLO_TRY(hlo_arena_status(&spmd->arena));
-  for (uint32_t i = 0; i < grid->device_count; ++i) {
-    places[grid->device_ids ? grid->device_ids[i] : i] = i;
-  }
-  for (uint32_t i = 0; i < grid->device_count; ++i) positions[i] = places[devices[i]];
+  for (uint32_t i = 0; i < grid->device_count; ++i) positions[i] = grid->positions[devices[i]];
   return hlo_tile_factors_find(sharding, positions, out)
              ? hlo_ok()
              : hlo_unimplemented("a sharding with the devices in another order than the program's");
@@ -102,9 +98,7 @@ hlo_status_t hlo_spec_from_op_sharding(hlo_spmd_t* spmd, const hlo_op_sharding_t
       axes->count = 0;
     }
     HLO_TRY(add_factor(spmd->grid, factor, axes));
-    for (uint32_t k = 0; kind == HLO_OP_SHARDING_UNREDUCED && k < axes->count; ++k) {
-      unreduced |= hlo_axis_bit(axes->axes[k]);
-    }
+    if (kind == HLO_OP_SHARDING_UNREDUCED) unreduced |= hlo_axis_set(axes->axes, axes->count);
   }
   *out_spec = hlo_spec_make(spmd, rank, dims, unreduced);
   return *out_spec ? hlo_ok() : hlo_arena_status(&spmd->arena);
@@ -186,9 +180,9 @@ static hlo_status_t state_rule(void* context, hlo_node_t* node) {
   HLO_SCOPED_STRBUF rule = {0};
   put_batch_rule(node, rank, &rule);
   HLO_TRY(hlo_strbuf_status(&rule));
-  node->extra = hlo_attr_dict_with(
-      spmd->module, node->extra, "sdy.sharding_rule",
-      hlo_attr_opaque(spmd->module, hlo_strbuf_text(&rule), rule.length));
+  node->extra =
+      hlo_attr_dict_with(spmd->module, node->extra, "sdy.sharding_rule",
+                         hlo_attr_opaque(spmd->module, hlo_strbuf_text(&rule), rule.length));
   return hlo_module_status(spmd->module);
 }
 
@@ -212,8 +206,7 @@ static hlo_status_t decided_shardings(hlo_partitioner_t* p, const hlo_node_t* no
   for (uint32_t i = 0; i < count; ++i) {
     const hlo_value_t* value = is_result ? &node->results[i] : hlo_node_operand(node, i);
     if (!hlo_type_is_tensor(value->type)) continue;
-    const hlo_spec_t* spec =
-        hlo_spec_even(p->spmd, hlo_spmd_value_spec(p->spmd, value), value->type);
+    const hlo_spec_t* spec = hlo_spmd_value_spec(p->spmd, value);
     if (!spec) return hlo_partitioner_status(p);
     HLO_TRY(hlo_spec_to_op_sharding(p->spmd, spec, &list[i]));
   }
@@ -296,8 +289,7 @@ static hlo_status_t insert_part(hlo_partitioner_t* p, hlo_node_t* node,
     return hlo_invalid_argument("the application's program does not have %u results",
                                 node->result_count);
   }
-  hlo_value_t** operands =
-      hlo_arena_array(&p->spmd->arena, node->operand_count, sizeof *operands);
+  hlo_value_t** operands = hlo_arena_array(&p->spmd->arena, node->operand_count, sizeof *operands);
   hlo_value_t** results = hlo_arena_array(&p->spmd->arena, node->result_count, sizeof *results);
   if (!operands || !results) return hlo_partitioner_status(p);
   HLO_TRY(take_operands(p, node, part, body, operands));
@@ -329,8 +321,8 @@ hlo_status_t hlo_partition_custom(hlo_partitioner_t* p, hlo_node_t* node) {
   HLO_TRY(decided_shardings(p, node, false, &operands));
   HLO_TRY(decided_shardings(p, node, true, &results));
   hlo_custom_part_t part = {0};
-  hlo_status_t status = custom->partition(custom->context, node, operands, results,
-                                          &p->spmd->arena, &part);
+  hlo_status_t status =
+      custom->partition(custom->context, node, operands, results, &p->spmd->arena, &part);
   if (hlo_status_is_ok(status)) status = hlo_passes_run(part.module, kForms, NULL);
   if (hlo_status_is_ok(status)) status = insert_part(p, node, &part);
   hlo_module_release(part.module);

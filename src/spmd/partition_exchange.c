@@ -70,48 +70,28 @@ static int64_t find_pieces(exchange_t* e) {
   return sent;
 }
 
-static hlo_value_t* slice_dim(exchange_t* e, hlo_value_t* value, int64_t low, int64_t high) {
-  int64_t first[HLO_RANK_MAX] = {0}, dims[HLO_RANK_MAX];
-  if (!value || (low == 0 && high == value->type->dims[e->x->dim])) return value;
+hlo_value_t* hlo_slice_dim(hlo_partitioner_t* p, hlo_value_t* value, uint32_t dim, int64_t first,
+                           int64_t count) {
+  int64_t firsts[HLO_RANK_MAX] = {0}, dims[HLO_RANK_MAX];
+  if (!value || count == value->type->dims[dim]) return value;
   memcpy(dims, value->type->dims, value->type->rank * sizeof *dims);
-  first[e->x->dim] = low;
-  dims[e->x->dim] = high - low;
-  const hlo_type_t* type = hlo_type_with_dims(e->p->module, value->type, value->type->rank, dims);
-  return type ? hlo_build_slice(e->p->at, type, value, first, NULL) : NULL;
-}
-
-// Returns the index of a position along the axes of the exchange.
-static int64_t part_at(const exchange_t* e, uint32_t position) {
-  const hlo_grid_t* grid = e->p->grid;
-  int64_t part = 0;
-  for (uint32_t i = 0; i < e->x->axes.count; ++i) {
-    const uint8_t axis = e->x->axes.axes[i];
-    part = part * grid->sizes[axis] + position / grid->strides[axis] % grid->sizes[axis];
-  }
-  return part;
-}
-
-// Returns the position that differs from another one in its index along the axes only.
-static uint32_t move_to_part(const exchange_t* e, uint32_t position, int64_t part) {
-  const hlo_grid_t* grid = e->p->grid;
-  for (uint32_t i = e->x->axes.count; i-- > 0;) {
-    const uint8_t axis = e->x->axes.axes[i];
-    const uint32_t size = grid->sizes[axis], stride = grid->strides[axis];
-    const uint32_t now = position / stride % size, next = (uint32_t)(part % size);
-    position = position - now * stride + next * stride;
-    part /= size;
-  }
-  return position;
+  firsts[dim] = first;
+  dims[dim] = count;
+  const hlo_type_t* type = hlo_type_with_dims(p->module, value->type, value->type->rank, dims);
+  return type ? hlo_build_slice(p->at, type, value, firsts, NULL) : NULL;
 }
 
 // Sends a piece of part j to part i, for all i that need any of it; sources[i] = j or -1.
 static hlo_value_t* send(exchange_t* e, hlo_value_t* piece, const int64_t* sources) {
   const uint32_t devices = e->p->grid->device_count;
+  const hlo_dim_axes_t* axes = &e->x->axes;
   uint32_t* from = hlo_arena_array(&e->p->spmd->arena, devices, sizeof *from);
   if (!from) return NULL;
   for (uint32_t position = 0; position < devices; ++position) {
-    const int64_t source = sources[part_at(e, position)];
-    from[position] = source < 0 ? UINT32_MAX : move_to_part(e, position, source);
+    const int64_t part = hlo_grid_index(e->p->grid, axes->axes, axes->count, position);
+    from[position] = sources[part] < 0 ? UINT32_MAX
+                                       : hlo_grid_move(e->p->grid, axes->axes, axes->count,
+                                                       position, sources[part]);
   }
   return hlo_build_receive(e->p, piece, from);
 }
@@ -141,7 +121,8 @@ static hlo_value_t* exchange_pieces(exchange_t* e, int64_t* sources) {
       const piece_t own = is_part ? needed(e, i, i + k) : (piece_t){0, 0};
       sources[i] = own.low < own.high ? i + k : -1;
     }
-    hlo_value_t* value = slice_dim(e, e->value, piece.low, piece.high);
+    hlo_value_t* value =
+        hlo_slice_dim(e->p, e->value, e->x->dim, piece.low, piece.high - piece.low);
     pieces[k - e->first] = k ? send(e, value, sources) : value;
     if (!pieces[k - e->first]) return NULL;
     length += piece.high - piece.low;

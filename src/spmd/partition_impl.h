@@ -47,8 +47,6 @@ static inline hlo_status_t hlo_partitioner_status(const hlo_partitioner_t* p) {
 hlo_value_t* hlo_local_get(hlo_partitioner_t* p, hlo_value_t* value, const hlo_spec_t* spec);
 /// Returns what hlo_local_get() would send, in bytes that a device receives.
 double hlo_local_bytes(hlo_partitioner_t* p, const hlo_value_t* value, const hlo_spec_t* spec);
-/// Returns the local value under the spec that propagation decided.
-hlo_value_t* hlo_local_get_decided(hlo_partitioner_t* p, hlo_value_t* value);
 /// Returns the whole value, on every device.
 hlo_value_t* hlo_local_get_whole(hlo_partitioner_t* p, hlo_value_t* value);
 /// Enters a local value.
@@ -58,6 +56,12 @@ hlo_status_t hlo_local_set(hlo_partitioner_t* p, const hlo_value_t* value, const
 /// Returns the type of one device's part.
 const hlo_type_t* hlo_local_type(hlo_partitioner_t* p, const hlo_type_t* type,
                                  const hlo_spec_t* spec);
+/// Creates the local form of a node, unlinked, with its attributes and without its shardings, and
+/// with empty regions.
+hlo_node_t* hlo_local_create(hlo_partitioner_t* p, hlo_node_t* node, hlo_value_t* const* operands,
+                             const hlo_type_t* const* result_types);
+/// Moves the regions of a node to its local form.
+void hlo_local_move_regions(hlo_node_t* from, hlo_node_t* to);
 /// Partitions the ops of a region in order, up to its terminator, before p->at if that is set, else
 /// in their places.
 hlo_status_t hlo_partition_body(hlo_partitioner_t* p, hlo_region_t* body) HLO_MUST_USE;
@@ -131,6 +135,9 @@ hlo_status_t hlo_partition_update_slice(hlo_op_plan_t* plan) HLO_MUST_USE;
 /// shapes : dimension x->dim is of size x->count, the others of those of `value`
 hlo_value_t* hlo_build_exchange(hlo_partitioner_t* p, hlo_value_t* value,
                                 const hlo_dim_exchange_t* x, hlo_value_t* fill);
+/// Returns `count` elements of a dimension from `first` on.
+hlo_value_t* hlo_slice_dim(hlo_partitioner_t* p, hlo_value_t* value, uint32_t dim, int64_t first,
+                           int64_t count);
 /// Returns a predicate of the shape of `like`: which elements of the device's range are in
 /// [low, high). INT64_MIN and INT64_MAX are no bounds; there must be one.
 hlo_value_t* hlo_build_range_mask(hlo_partitioner_t* p, const hlo_dim_exchange_t* x,
@@ -165,8 +172,6 @@ bool hlo_has_identity(hlo_op_t op, const hlo_type_t* type);
 /// Returns true if a value is a constant that changes no result of an op: a sum from +0 on is never
 /// -0, on one device as well.
 bool hlo_is_identity(hlo_op_t op, const hlo_value_t* value);
-/// Returns the op that a region applies to its two arguments, HLO_OP_COUNT for other regions.
-hlo_op_t hlo_region_reducer(const hlo_region_t* region);
 /// Returns a scalar predicate: true on the devices at index 0 along all axes of a set.
 hlo_value_t* hlo_build_is_first(hlo_partitioner_t* p, hlo_axis_set_t axes);
 

@@ -311,13 +311,12 @@ static hlo_status_t plan_owners(dynamic_slices_t* s) {
   hlo_partitioner_t* p = plan->p;
   hlo_value_t* operand = hlo_node_operand(plan->node, 0);
   const hlo_type_t *in = operand->type, *out = plan->node->results[0].type;
-  const hlo_spec_t* decided = hlo_spec_even(p->spmd, hlo_spmd_value_spec(p->spmd, operand), in);
+  const hlo_spec_t* decided = hlo_spmd_value_spec(p->spmd, operand);
   if (!decided || !hlo_has_identity(HLO_OP_add, in)) return hlo_partitioner_status(p);
   for (uint32_t d = 0; d < in->rank; ++d) {
     const uint8_t* axes;
     const uint32_t count = hlo_spec_dim(decided, d, &axes);
-    hlo_axis_set_t set = 0;
-    for (uint32_t i = 0; i < count; ++i) set |= hlo_axis_bit(axes[i]);
+    const hlo_axis_set_t set = hlo_axis_set(axes, count);
     if (!count || 2 * out->dims[d] >= in->dims[d] || (set & plan->used)) continue;
     plan->specs[0] = hlo_spec_with_dim(p, plan->specs[0], d, axes, count);
     if (!plan->specs[0]) return hlo_partitioner_status(p);

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/tuning.h"
 #include "ir/clone.h"
+#include "spmd/collective.h"
 #include "spmd/partition_impl.h"
 
 static hlo_value_t* tensor_value(const hlo_node_t* node, uint32_t i) {
@@ -201,9 +202,7 @@ static hlo_status_t make_specs(hlo_op_plan_t* plan) {
   }
   for (uint32_t f = 0; f < rule->factor_count; ++f) {
     if (rule->factors[f].kind != HLO_FACTOR_REDUCTION) continue;
-    for (uint32_t i = 0; i < plan->factors[f].count; ++i) {
-      plan->sums |= hlo_axis_bit(plan->factors[f].axes[i]);
-    }
+    plan->sums |= hlo_axis_set(plan->factors[f].axes, plan->factors[f].count);
   }
   return hlo_ok();
 }
@@ -247,8 +246,7 @@ static double product_bytes(const hlo_op_plan_t* plan) {
     bytes += hlo_local_bytes(p, hlo_node_operand(node, i), plan->specs[i]);
   }
   const hlo_value_t* result = &node->results[0];
-  const hlo_spec_t* decided =
-      hlo_spec_even(p->spmd, hlo_spmd_value_spec(p->spmd, result), result->type);
+  const hlo_spec_t* decided = hlo_spmd_value_spec(p->spmd, result);
   hlo_spec_t partial = *plan->specs[2];
   partial.unreduced |= plan->sums;
   const hlo_spec_t* from = hlo_spec_intern(p->spmd, &partial);
@@ -338,8 +336,7 @@ static hlo_status_t plan_product(hlo_op_plan_t* plan) {
   }
   for (uint32_t t = 0; t < PRODUCT_TENSORS; ++t) {
     const hlo_value_t* value = tensor_value(plan->node, t);
-    const hlo_spec_t* spec =
-        hlo_spec_even(p->spmd, hlo_spmd_value_spec(p->spmd, value), value->type);
+    const hlo_spec_t* spec = hlo_spmd_value_spec(p->spmd, value);
     for (uint32_t d = 0; spec && d < spec->rank; ++d) {
       const uint8_t* axes;
       const uint32_t count = hlo_spec_dim(spec, d, &axes);
@@ -387,17 +384,8 @@ static hlo_status_t plan_op(hlo_op_plan_t* plan) {
 // ---- ops that are not used
 
 static bool is_droppable(const hlo_node_t* node) {
-  for (uint32_t i = 0; i < node->result_count; ++i) {
-    if (!hlo_value_is_unused(&node->results[i])) return false;
-  }
-  switch (node->op) {
-    case HLO_OP_all_gather:
-    case HLO_OP_all_reduce:
-    case HLO_OP_all_to_all:
-    case HLO_OP_collective_permute:
-    case HLO_OP_reduce_scatter: return true;
-    default: return hlo_op_has(node->op, HLO_TRAIT_PURE) && !node->region_count;
-  }
+  return hlo_collective_is_unused(node) ||
+         (hlo_op_has(node->op, HLO_TRAIT_PURE) && !node->region_count && hlo_node_is_unused(node));
 }
 
 void hlo_drop_unused(hlo_partitioner_t* p, hlo_region_t* region) {
@@ -497,13 +485,11 @@ static hlo_status_t take_capture(void* context, hlo_node_t* node) {
 
 // Moves the bodies of scalars that an op applies.
 static hlo_status_t move_bodies(hlo_partitioner_t* p, hlo_node_t* node, hlo_node_t* local) {
-  for (uint32_t i = 0; i < node->region_count; ++i) {
-    local->regions[i] = node->regions[i];
-    local->regions[i]->parent = local;
+  hlo_local_move_regions(node, local);
+  for (uint32_t i = 0; i < local->region_count; ++i) {
     HLO_TRY(hlo_region_walk(local->regions[i], true, drop_constraint, NULL));
     HLO_TRY(hlo_region_walk(local->regions[i], true, take_capture, p));
   }
-  node->region_count = 0;
   return hlo_ok();
 }
 
@@ -527,17 +513,8 @@ static hlo_status_t build_local(hlo_op_plan_t* plan, hlo_node_t** out_local) {
     types[i] = hlo_local_type(p, node->results[i].type, plan->specs[operands + i]);
     if (node->op == HLO_OP_select_and_scatter) types[i] = values[0]->type;
   }
-  hlo_node_t* local =
-      hlo_node_create(p->module, &(hlo_node_spec_t){.op = node->op,
-                                                    .loc = node->loc,
-                                                    .operand_count = operands,
-                                                    .operands = values,
-                                                    .extra = hlo_local_extra(p, node->extra),
-                                                    .region_count = node->region_count,
-                                                    .result_count = results,
-                                                    .result_types = types});
-  if (hlo_node_is_poison(local)) return hlo_partitioner_status(p);
-  hlo_node_copy_attrs(local, node);
+  hlo_node_t* local = hlo_local_create(p, node, values, types);
+  if (!local) return hlo_partitioner_status(p);
   hlo_node_insert_before(p->at, local);
   HLO_TRY(move_bodies(p, node, local));
   if (plan->rule) fit_attrs(plan, local);
@@ -552,8 +529,7 @@ static hlo_status_t build_local(hlo_op_plan_t* plan, hlo_node_t** out_local) {
 static hlo_status_t partition_iota(hlo_op_plan_t* plan) {
   hlo_partitioner_t* p = plan->p;
   hlo_value_t* result = &plan->node->results[0];
-  const hlo_spec_t* spec =
-      hlo_spec_even(p->spmd, hlo_spmd_value_spec(p->spmd, result), result->type);
+  const hlo_spec_t* spec = hlo_spmd_value_spec(p->spmd, result);
   const hlo_type_t* type = hlo_local_type(p, result->type, spec);
   const int64_t dim = hlo_node_attr_int(plan->node, HLO_ATTR_iota_dimension, 0);
   if (!spec || !type) return hlo_partitioner_status(p);

@@ -96,12 +96,6 @@ bool hlo_is_identity(hlo_op_t op, const hlo_value_t* value) {
          (op == HLO_OP_add && memcmp(attr->literal->data, zero, width) == 0);
 }
 
-hlo_op_t hlo_region_reducer(const hlo_region_t* region) {
-  bool is_swapped;
-  const hlo_node_t* op = hlo_region_binary_op(region, &is_swapped);
-  return op ? op->op : HLO_OP_COUNT;
-}
-
 hlo_value_t* hlo_build_is_first(hlo_partitioner_t* p, hlo_axis_set_t axes) {
   uint8_t list[HLO_GRID_AXES_MAX];
   const uint32_t count = hlo_list_axes(p->grid, axes, list);
@@ -160,8 +154,7 @@ static hlo_status_t sum_results(hlo_op_plan_t* plan, hlo_value_t* const* values)
     hlo_value_t* result = &node->results[i];
     hlo_spec_t partial = *plan->specs[node->operand_count + i];
     partial.unreduced |= plan->sums;
-    const hlo_spec_t* to =
-        hlo_spec_even(p->spmd, hlo_spmd_value_spec(p->spmd, result), result->type);
+    const hlo_spec_t* to = hlo_spmd_value_spec(p->spmd, result);
     HLO_TRY(hlo_local_set(
         p, result, to,
         hlo_reshard(p, values[i], result->type, hlo_spec_intern(p->spmd, &partial), to)));

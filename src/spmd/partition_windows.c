@@ -47,9 +47,7 @@ static bool take_axes(hlo_op_plan_t* plan, uint32_t out_dim, hlo_dim_axes_t* axe
   const uint8_t* list;
   axes->count = hlo_spec_dim(spec, out_dim, &list);
   memcpy(axes->axes, list, axes->count);
-  for (uint32_t i = 0; i < axes->count; ++i) {
-    if (plan->used & hlo_axis_bit(list[i])) return false;
-  }
+  if (plan->used & hlo_axis_set(list, axes->count)) return false;
   const int64_t parts = hlo_grid_size(p->grid, list, axes->count);
   const int64_t size = result->type->dims[out_dim];
   return parts > 1 && size % parts == 0 && size <= INT32_MAX;
@@ -76,7 +74,7 @@ static void divide_results(hlo_op_plan_t* plan, uint32_t dim, const hlo_dim_axes
     plan->specs[operands + i] =
         hlo_spec_with_dim(plan->p, plan->specs[operands + i], dim, axes->axes, axes->count);
   }
-  for (uint32_t i = 0; i < axes->count; ++i) plan->used |= hlo_axis_bit(axes->axes[i]);
+  plan->used |= hlo_axis_set(axes->axes, axes->count);
 }
 
 // Plans the exchange of one dimension of the first `inputs` operands, which are alike.
@@ -350,16 +348,6 @@ void hlo_fit_window_attrs(hlo_op_plan_t* plan, hlo_node_t* local) {
 
 // ---- results
 
-static hlo_value_t* slice_dim(hlo_partitioner_t* p, hlo_value_t* value, uint32_t dim, int64_t first,
-                              int64_t count) {
-  int64_t firsts[HLO_RANK_MAX] = {0}, dims[HLO_RANK_MAX];
-  memcpy(dims, value->type->dims, value->type->rank * sizeof *dims);
-  firsts[dim] = first;
-  dims[dim] = count;
-  const hlo_type_t* type = hlo_type_with_dims(p->module, value->type, value->type->rank, dims);
-  return type ? hlo_build_slice(p->at, type, value, firsts, NULL) : NULL;
-}
-
 // Combines a cumulative result with the totals of the devices before this one.
 static hlo_value_t* add_totals(hlo_op_plan_t* plan, hlo_value_t* result) {
   hlo_partitioner_t* p = plan->p;
@@ -367,7 +355,8 @@ static hlo_value_t* add_totals(hlo_op_plan_t* plan, hlo_value_t* result) {
   const hlo_op_t op = hlo_region_reducer(result->def->regions[0]);
   const hlo_type_t* type = result->type;
   const int64_t dim = c->dim, parts = hlo_grid_size(p->grid, c->axes.axes, c->axes.count);
-  hlo_value_t* total = slice_dim(p, result, c->dim, c->is_from_end ? 0 : type->dims[dim] - 1, 1);
+  hlo_value_t* total =
+      hlo_slice_dim(p, result, c->dim, c->is_from_end ? 0 : type->dims[dim] - 1, 1);
   hlo_value_t* totals = hlo_build_all_gather(p, total, c->dim, c->axes.axes, c->axes.count);
   if (!totals) return NULL;
   // Positions are counted from the device's own total.
@@ -391,7 +380,7 @@ hlo_value_t* hlo_finish_windows(hlo_op_plan_t* plan, hlo_value_t* result) {
   for (uint32_t k = 0; result && k < plan->window_count; ++k) {
     const hlo_spmd_window_t* w = &plan->windows[k];
     if (!w->has_source) continue;
-    result = slice_dim(plan->p, result, w->out_dim, -w->exchange.start, w->exchange.step);
+    result = hlo_slice_dim(plan->p, result, w->out_dim, -w->exchange.start, w->exchange.step);
   }
   return result;
 }

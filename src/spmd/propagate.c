@@ -122,10 +122,7 @@ const hlo_mesh_t* hlo_prop_mesh(const hlo_prop_t* prop, const hlo_prop_slot_t* s
   const hlo_axis_set_t used = hlo_spec_axes(&slot->spec) | slot->spec.unreduced;
   for (uint32_t i = 0; i < prop->grid->mesh_count; ++i) {
     const hlo_grid_mesh_t* mesh = &prop->grid->meshes[i];
-    hlo_axis_set_t own = 0;
-    for (uint32_t k = 0; k < mesh->firsts[mesh->mesh->axis_count]; ++k) {
-      own |= hlo_axis_bit(mesh->axes[k]);
-    }
+    const hlo_axis_set_t own = hlo_axis_set(mesh->axes, mesh->firsts[mesh->mesh->axis_count]);
     if ((used & ~own) == 0) return mesh->mesh;
   }
   return NULL;

@@ -68,12 +68,6 @@ static uint32_t dim_factors(const projection_t* p, uint32_t tensor, const uint32
   return rule->dims[tensor][*dim].count;
 }
 
-static hlo_axis_set_t set_of(const uint8_t* axes, uint32_t count) {
-  hlo_axis_set_t set = 0;
-  for (uint32_t i = 0; i < count; ++i) set |= hlo_axis_bit(axes[i]);
-  return set;
-}
-
 uint8_t hlo_prop_direction(const hlo_prop_t* prop, const hlo_prop_step_t* step, uint32_t factor) {
   if (step->kind == HLO_PROP_FLOW) return HLO_PROP_BOTH;
   if (step->kind == HLO_PROP_BARRIER) return step->allowed;
@@ -233,7 +227,8 @@ static bool conflicts_across(const projection_t* p, uint32_t tensor, uint32_t fa
   const cell_t* cell = cell_at(p, tensor, factor);
   if (!(p->used[tensor] & hlo_axis_bit(axis))) return false;
   // An axis after those of the factor itself belongs to no other factor.
-  return !cell->is_present || !(set_of(cell->axes, cell->count + cell->over) & hlo_axis_bit(axis));
+  return !cell->is_present ||
+         !(hlo_axis_set(cell->axes, cell->count + cell->over) & hlo_axis_bit(axis));
 }
 
 // `before`: the parts that the axes before this one make.
@@ -242,7 +237,7 @@ static hlo_prop_reason_t conflict_within(const projection_t* p, uint32_t tensor,
   const cell_t* cell = cell_at(p, tensor, factor);
   if (!cell->is_present) return HLO_PROP_TAKEN;
   if (p->fixed[tensor] & hlo_axis_bit(axis)) return HLO_PROP_REPLICATED;
-  if (set_of(cell->axes, cell->count) & hlo_axis_bit(axis)) return HLO_PROP_TAKEN;
+  if (hlo_axis_set(cell->axes, cell->count) & hlo_axis_bit(axis)) return HLO_PROP_TAKEN;
   if (cell->is_closed) return HLO_PROP_CLOSED;
   const int64_t parts = before * p->prop->grid->sizes[axis];
   return cell->over || (cell->room && cell->room % parts != 0) ? HLO_PROP_UNEVEN : HLO_PROP_TAKEN;
@@ -318,7 +313,7 @@ static bool expand_cell(const projection_t* p, uint32_t tensor, uint32_t factor,
   if (!cell->is_present || !is_strict_prefix(cell, list)) return false;
   memcpy(cell->axes, list->axes, list->count);
   cell->count = list->count;
-  p->used[tensor] |= set_of(list->axes, list->count);
+  p->used[tensor] |= hlo_axis_set(list->axes, list->count);
   return true;
 }
 

@@ -104,12 +104,8 @@ static hlo_status_t map_axes(hlo_prop_t* prop, const hlo_sharding_t* sharding, h
                              hlo_axis_set_t except, hlo_axis_set_t* out_set) {
   hlo_dim_axes_t axes = {0};
   const hlo_grid_mesh_t* mesh = hlo_grid_find_mesh(prop->grid, sharding->mesh);
-  for (uint32_t i = 0; mesh && i < refs.count; ++i) {
-    HLO_TRY(hlo_grid_map_axis(prop->grid, mesh, refs.refs[i], &axes));
-  }
-  *out_set = 0;
-  for (uint32_t i = 0; i < axes.count; ++i) *out_set |= hlo_axis_bit(axes.axes[i]);
-  *out_set &= ~except;
+  HLO_TRY(hlo_grid_map_axes(prop->grid, mesh, refs, &axes));
+  *out_set = hlo_axis_set(axes.axes, axes.count) & ~except;
   return hlo_ok();
 }
 
@@ -152,7 +148,7 @@ static hlo_status_t state_slot(hlo_prop_t* prop, hlo_prop_slot_t* slot, const hl
     if (!stated->is_open) slot->closed |= (uint64_t)1 << d;
     if (stated->priority <= 0) continue;
     HLO_TRY(delay_dim(prop, slot, d, stated, axes, dims[d].count));
-    for (uint32_t i = 0; i < dims[d].count; ++i) slot->replicated |= hlo_axis_bit(axes[i]);
+    slot->replicated |= hlo_axis_set(axes, dims[d].count);
     slot->closed |= (uint64_t)1 << d;
     dims[d].count = 0;
   }
@@ -638,18 +634,11 @@ static hlo_status_t add_steps_of(hlo_prop_t* prop, const hlo_node_t* root, hlo_a
   return hlo_ok();
 }
 
-static bool has_uses(const hlo_node_t* node) {
-  for (uint32_t i = 0; i < node->result_count; ++i) {
-    if (!hlo_value_is_unused(&node->results[i])) return true;
-  }
-  return false;
-}
-
 static hlo_status_t add_region_steps(hlo_prop_t* prop, const hlo_region_t* region,
                                      hlo_axis_set_t outer) {
   node_stack_t stack = {0};
   for (const hlo_node_t* node = region->first; node; node = node->next) {
-    if (!has_uses(node)) HLO_TRY(add_steps_of(prop, node, outer, &stack));
+    if (hlo_node_is_unused(node)) HLO_TRY(add_steps_of(prop, node, outer, &stack));
   }
   // Values that only nested regions use.
   for (const hlo_node_t* node = region->first; node; node = node->next) {

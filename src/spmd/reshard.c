@@ -24,14 +24,6 @@ typedef struct resharding {
   hlo_dim_axes_t target[HLO_RANK_MAX];
 } resharding_t;
 
-static void read_dims(const hlo_spec_t* spec, hlo_dim_axes_t* dims) {
-  for (uint32_t d = 0; d < spec->rank; ++d) {
-    const uint8_t* axes;
-    dims[d].count = hlo_spec_dim(spec, d, &axes);
-    memcpy(dims[d].axes, axes, dims[d].count);
-  }
-}
-
 // Returns how many axes of a dimension are in place.
 static uint32_t common_prefix(const resharding_t* r, uint32_t d) {
   const hlo_dim_axes_t *have = &r->dims[d], *want = &r->target[d];
@@ -43,7 +35,7 @@ static uint32_t common_prefix(const resharding_t* r, uint32_t d) {
 static hlo_axis_set_t used_axes(const resharding_t* r) {
   hlo_axis_set_t set = r->unreduced;
   for (uint32_t d = 0; d < r->rank; ++d) {
-    for (uint32_t i = 0; i < r->dims[d].count; ++i) set |= hlo_axis_bit(r->dims[d].axes[i]);
+    set |= hlo_axis_set(r->dims[d].axes, r->dims[d].count);
   }
   return set;
 }
@@ -81,10 +73,8 @@ static hlo_status_t sum_partials(resharding_t* r, hlo_axis_set_t axes) {
     if (!count) continue;
     const uint8_t* run = &r->target[d].axes[r->dims[d].count];
     r->value = hlo_build_reduce_scatter(r->p, r->value, d, run, count);
-    for (uint32_t i = 0; i < count; ++i) {
-      axes &= ~hlo_axis_bit(run[i]);
-      r->unreduced &= ~hlo_axis_bit(run[i]);
-    }
+    axes &= ~hlo_axis_set(run, count);
+    r->unreduced &= ~hlo_axis_set(run, count);
     append_run(r, d, count);
   }
   r->unreduced &= ~axes;
@@ -92,15 +82,12 @@ static hlo_status_t sum_partials(resharding_t* r, hlo_axis_set_t axes) {
 }
 
 static bool slice_step(resharding_t* r) {
-  const hlo_axis_set_t unused = ~used_axes(r);
   uint32_t counts[HLO_RANK_MAX];
-  hlo_axis_set_t left = unused;
+  hlo_axis_set_t left = ~used_axes(r);
   bool has_any = false;
   for (uint32_t d = 0; d < r->rank; ++d) {
     counts[d] = next_run(r, d, left);
-    for (uint32_t i = 0; i < counts[d]; ++i) {
-      left &= ~hlo_axis_bit(r->target[d].axes[r->dims[d].count + i]);
-    }
+    left &= ~hlo_axis_set(&r->target[d].axes[r->dims[d].count], counts[d]);
     has_any |= counts[d] > 0;
   }
   if (!has_any || !r->value) return false;
@@ -163,16 +150,13 @@ static uint64_t part_number(const resharding_t* r, const hlo_dim_axes_t* dims, u
   const hlo_grid_t* grid = r->p->grid;
   uint64_t number = 0;
   for (uint32_t d = 0; d < r->rank; ++d) {
-    for (uint32_t i = 0; i < dims[d].count; ++i) {
-      const uint8_t axis = dims[d].axes[i];
-      number = number * grid->sizes[axis] + position / grid->strides[axis] % grid->sizes[axis];
-    }
+    number *= (uint64_t)hlo_grid_size(grid, dims[d].axes, dims[d].count);
+    number += (uint64_t)hlo_grid_index(grid, dims[d].axes, dims[d].count, position);
   }
-  for (uint32_t a = 0; a < grid->axis_count; ++a) {
-    if (!(r->unreduced & hlo_axis_bit(a))) continue;
-    number = number * grid->sizes[a] + position / grid->strides[a] % grid->sizes[a];
-  }
-  return number;
+  uint8_t terms[HLO_GRID_AXES_MAX];
+  const uint32_t count = hlo_list_axes(grid, r->unreduced, terms);
+  return number * (uint64_t)hlo_grid_size(grid, terms, count) +
+         (uint64_t)hlo_grid_index(grid, terms, count, position);
 }
 
 // Gives every device its new part from a device that has it, if all parts keep their shapes.
@@ -222,7 +206,7 @@ static void fill_with_zeros(resharding_t* r, hlo_axis_set_t axes) {
     while (first && (axes & hlo_axis_bit(have->axes[first - 1]))) --first;
     const uint32_t count = have->count - first;
     const int64_t size = r->value->type->dims[d];
-    for (uint32_t i = first; i < have->count; ++i) filled |= hlo_axis_bit(have->axes[i]);
+    filled |= hlo_axis_set(&have->axes[first], count);
     operands[d + 2] = hlo_scaled_index(p, hlo_axis_index(p, &have->axes[first], count), size);
     sizes[d] = size * hlo_grid_size(p->grid, &have->axes[first], count);
     have->count = first;
@@ -258,7 +242,7 @@ static void run_path(resharding_t* r) {
     const hlo_reshard_kind_t kind = path.steps[i].kind;
     const bool is_joined = kind == HLO_RESHARD_SLICE || kind == HLO_RESHARD_PERMUTE;
     while (is_joined && i + 1 < path.step_count && path.steps[i + 1].kind == kind) ++i;
-    read_dims(path.steps[i].to, r->target);
+    hlo_spec_dims(path.steps[i].to, r->target);
     const bool is_taken = kind == HLO_RESHARD_SLICE       ? slice_step(r)
                           : kind == HLO_RESHARD_PERMUTE   ? permute_step(r)
                           : kind == HLO_RESHARD_TRANSPOSE ? transpose_step(r)
@@ -275,8 +259,8 @@ hlo_value_t* hlo_reshard(hlo_partitioner_t* p, hlo_value_t* local, const hlo_typ
   if (!r) return NULL;
   *r = (resharding_t){.p = p, .type = type, .value = local, .rank = from->rank};
   r->unreduced = from->unreduced;
-  read_dims(from, r->dims);
-  read_dims(to, r->target);
+  hlo_spec_dims(from, r->dims);
+  hlo_spec_dims(to, r->target);
   const hlo_axis_set_t sums = from->unreduced & ~to->unreduced;
   if (sums) {
     hlo_status_t status = sum_partials(r, sums);

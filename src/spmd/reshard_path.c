@@ -55,14 +55,6 @@ static hlo_status_t add_step(search_t* s, hlo_reshard_kind_t kind, const hlo_spe
 
 // ---- lists of axes
 
-static void read_dims(const hlo_spec_t* spec, hlo_dim_axes_t* dims) {
-  for (uint32_t d = 0; d < spec->rank; ++d) {
-    const uint8_t* axes;
-    dims[d].count = hlo_spec_dim(spec, d, &axes);
-    memcpy(dims[d].axes, axes, dims[d].count);
-  }
-}
-
 static bool starts_with(const hlo_spec_t* longer, const hlo_spec_t* shorter, uint32_t dim) {
   const uint8_t *a, *b;
   const uint32_t count = hlo_spec_dim(shorter, dim, &b);
@@ -107,7 +99,7 @@ static hlo_status_t add_transposes(search_t* s, const hlo_spec_t* spec) {
   const hlo_grid_t* grid = s->p->grid;
   const double bytes = part_bytes(s, spec);
   hlo_dim_axes_t dims[HLO_RANK_MAX];
-  read_dims(spec, dims);
+  hlo_spec_dims(spec, dims);
   for (uint32_t from = 0; from < spec->rank; ++from) {
     for (uint32_t to = 0; to < spec->rank; ++to) {
       for (uint32_t k = 1; from != to && k <= dims[from].count; ++k) {

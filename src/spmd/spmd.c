@@ -56,18 +56,24 @@ const hlo_spec_t* hlo_spec_replicated(hlo_spmd_t* spmd, uint32_t rank) {
   return hlo_spec_intern(spmd, &(hlo_spec_t){.rank = rank});
 }
 
+void hlo_spec_dims(const hlo_spec_t* spec, hlo_dim_axes_t* dims) {
+  for (uint32_t d = 0; d < spec->rank; ++d) {
+    const uint8_t* axes;
+    dims[d].count = hlo_spec_dim(spec, d, &axes);
+    memcpy(dims[d].axes, axes, dims[d].count);
+  }
+}
+
 const hlo_spec_t* hlo_spec_even(hlo_spmd_t* spmd, const hlo_spec_t* spec, const hlo_type_t* type) {
   hlo_dim_axes_t dims[HLO_RANK_MAX];
   bool is_even = true;
+  hlo_spec_dims(spec, dims);
   for (uint32_t d = 0; d < spec->rank; ++d) {
-    const uint8_t* axes;
-    uint32_t count = hlo_spec_dim(spec, d, &axes);
-    while (count && type->dims[d] % hlo_grid_size(spmd->grid, axes, count) != 0) {
-      --count;
+    hlo_dim_axes_t* dim = &dims[d];
+    while (dim->count && type->dims[d] % hlo_grid_size(spmd->grid, dim->axes, dim->count) != 0) {
+      --dim->count;
       is_even = false;
     }
-    dims[d].count = count;
-    memcpy(dims[d].axes, axes, count);
   }
   return is_even ? spec : hlo_spec_make(spmd, spec->rank, dims, spec->unreduced);
 }
@@ -93,11 +99,8 @@ hlo_status_t hlo_spec_from_sharding(hlo_spmd_t* spmd, const hlo_sharding_t* shar
   hlo_dim_axes_t unreduced = {0};
   const hlo_grid_mesh_t* mesh = hlo_grid_find_mesh(spmd->grid, sharding->mesh);
   for (uint32_t d = 0; d < sharding->rank; ++d) {
-    const hlo_axis_refs_t* list = &sharding->dims[d].axes;
     hlo_dim_axes_t all = {0};
-    for (uint32_t i = 0; mesh && i < list->count; ++i) {
-      HLO_TRY(hlo_grid_map_axis(spmd->grid, mesh, list->refs[i], &all));
-    }
+    HLO_TRY(hlo_grid_map_axes(spmd->grid, mesh, sharding->dims[d].axes, &all));
     dims[d].count = 0;
     for (uint32_t i = 0; i < all.count; ++i) {
       if (!(except & hlo_axis_bit(all.axes[i]))) dims[d].axes[dims[d].count++] = all.axes[i];
@@ -107,11 +110,8 @@ hlo_status_t hlo_spec_from_sharding(hlo_spmd_t* spmd, const hlo_sharding_t* shar
     return hlo_unimplemented("partial results that are not sums: %.*s",
                              (int)sharding->attr->text_length, sharding->attr->text);
   }
-  for (uint32_t i = 0; mesh && i < sharding->unreduced.count; ++i) {
-    HLO_TRY(hlo_grid_map_axis(spmd->grid, mesh, sharding->unreduced.refs[i], &unreduced));
-  }
-  hlo_axis_set_t sums = 0;
-  for (uint32_t i = 0; i < unreduced.count; ++i) sums |= hlo_axis_bit(unreduced.axes[i]);
+  HLO_TRY(hlo_grid_map_axes(spmd->grid, mesh, sharding->unreduced, &unreduced));
+  const hlo_axis_set_t sums = hlo_axis_set(unreduced.axes, unreduced.count);
   *out_spec = hlo_spec_make(spmd, sharding->rank, dims, sums & ~except);
   return *out_spec ? hlo_ok() : hlo_arena_status(&spmd->arena);
 }
@@ -226,12 +226,9 @@ hlo_status_t hlo_spmd_own_manual_axes(hlo_spmd_t* spmd, const hlo_node_t* node,
     hlo_axis_refs_t refs;
     HLO_TRY(
         hlo_mesh_parse_axes(spmd->module, mesh, hlo_node_attr(node, HLO_ATTR_manual_axes), &refs));
-    for (uint32_t i = 0; i < refs.count; ++i) {
-      HLO_TRY(hlo_grid_map_axis(spmd->grid, map, refs.refs[i], &axes));
-    }
+    HLO_TRY(hlo_grid_map_axes(spmd->grid, map, refs, &axes));
   }
-  *out_axes = 0;
-  for (uint32_t i = 0; i < axes.count; ++i) *out_axes |= hlo_axis_bit(axes.axes[i]);
+  *out_axes = hlo_axis_set(axes.axes, axes.count);
   void* entry = (void*)(((uintptr_t)*out_axes << 1) | 1);
   return hlo_map_put_pointer(&spmd->manual_axes, node, entry)
              ? hlo_ok()

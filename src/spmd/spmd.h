@@ -28,11 +28,13 @@ const hlo_spec_t* hlo_spec_intern(hlo_spmd_t* spmd, const hlo_spec_t* fields);
 /// Returns the spec with the given axes of each dimension.
 const hlo_spec_t* hlo_spec_make(hlo_spmd_t* spmd, uint32_t rank, const hlo_dim_axes_t* dims,
                                 hlo_axis_set_t unreduced);
+/// Reads the axes of each dimension.
+void hlo_spec_dims(const hlo_spec_t* spec, hlo_dim_axes_t* dims);
 /// Returns the spec of a value that every device holds whole.
 const hlo_spec_t* hlo_spec_replicated(hlo_spmd_t* spmd, uint32_t rank);
 /// Returns the axes of a sharding, without those of `except` (that a manual computation uses).
 /// Open dimensions and priorities are not part of it.
-/// errors : UNIMPLEMENTED (sub-axes, see hlo_grid_map_axis()), RESOURCE_EXHAUSTED
+/// errors : UNIMPLEMENTED (sub-axes, see hlo_grid_map_axes()), RESOURCE_EXHAUSTED
 hlo_status_t hlo_spec_from_sharding(hlo_spmd_t* spmd, const hlo_sharding_t* sharding,
                                     hlo_axis_set_t except,
                                     const hlo_spec_t** out_spec) HLO_MUST_USE;
@@ -45,7 +47,7 @@ const hlo_spec_t* hlo_spec_even(hlo_spmd_t* spmd, const hlo_spec_t* spec, const 
 /// Writes a spec as lists of axes: [{0, 1}, {}].
 void hlo_spec_print(const hlo_spec_t* spec, hlo_strbuf_t* out);
 
-/// Returns the spec of a value; replicated if none is decided.
+/// Returns the spec of a value, whose parts are of equal size; replicated if none is decided.
 const hlo_spec_t* hlo_spmd_value_spec(hlo_spmd_t* spmd, const hlo_value_t* value);
 hlo_status_t hlo_spmd_set_value_spec(hlo_spmd_t* spmd, const hlo_value_t* value,
                                      const hlo_spec_t* spec) HLO_MUST_USE;
