@@ -423,7 +423,8 @@ static inline void hlo_gen_top_k(hlo_generator_t* g, uint32_t v) {
   const hlo_gen_shape_t from = g->shapes[v];
   if (!from.rank || from.dtype == HLO_GEN_PRED) return;
   hlo_gen_shape_t to[2] = {from, from};
-  const uint32_t k = 1 + hlo_gen_below(g, (uint32_t)from.dims[from.rank - 1]);
+  const uint32_t length = (uint32_t)from.dims[from.rank - 1];
+  const uint32_t k = 1 + hlo_gen_below(g, hlo_gen_below(g, 2) ? length : (length + 7) / 8);
   to[0].dims[from.rank - 1] = to[1].dims[from.rank - 1] = k;
   to[1].dtype = HLO_GEN_S32;
   to[1].bound = 16;

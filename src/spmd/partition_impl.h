@@ -109,7 +109,8 @@ typedef struct hlo_op_plan {
   hlo_spmd_window_t* windows;  // dimensions along which devices exchange elements
   uint32_t window_count;
   hlo_cumulative_t cumulative;
-  hlo_value_t* mask;  // of a gather: which slices are of the device's part
+  hlo_dim_axes_t candidates;  // of a top_k: axes over which devices select from their parts
+  hlo_value_t* mask;          // of a gather: which slices are of the device's part
 } hlo_op_plan_t;
 
 /// Returns the spec with other axes of one dimension.
@@ -155,6 +156,20 @@ hlo_value_t* hlo_finish_windows(hlo_op_plan_t* plan, hlo_value_t* result);
 hlo_status_t hlo_partition_concatenate(hlo_op_plan_t* plan, bool* out_is_built) HLO_MUST_USE;
 /// Changes attributes of the local op.
 void hlo_fit_window_attrs(hlo_op_plan_t* plan, hlo_node_t* local);
+
+// ---- partition_top_k.c: the best elements of a divided dimension
+
+/// Lets the devices select from their parts if those are at least `least_gain` times as long as
+/// what is selected.
+void hlo_plan_top_k(hlo_op_plan_t* plan, int64_t least_gain);
+/// Enters the results of a selection from the candidates that `local` selects.
+hlo_status_t hlo_partition_top_k(hlo_op_plan_t* plan, hlo_node_t* local) HLO_MUST_USE;
+
+// ---- partition_move.c: axes that an op needs elsewhere
+
+/// Moves axes from dimensions that the op needs whole to others, where that takes less time than to
+/// gather the dimensions.
+hlo_status_t hlo_plan_moves(hlo_op_plan_t* plan) HLO_MUST_USE;
 
 // ---- partition_reduce.c: results that are partial
 

@@ -95,6 +95,10 @@ static void find_divisible_factors(hlo_op_plan_t* plan) {
         kind == HLO_FACTOR_PASS_THROUGH || (kind == HLO_FACTOR_REDUCTION && hlo_can_combine(plan));
     // The bits are those of the whole result.
     if (plan->node->op == HLO_OP_rng_bit_generator) plan->is_divisible[f] = false;
+    // The systems of a triangular_solve with one matrix are independent.
+    if (plan->node->op == HLO_OP_triangular_solve && !has_factor(plan, 0, f)) {
+      plan->is_divisible[f] = true;
+    }
   }
   if (plan->node->op == HLO_OP_convolution) restrict_spatial_factors(plan);
   if (plan->node->op == HLO_OP_custom_call) restrict_own_factors(plan);
@@ -378,7 +382,12 @@ static hlo_status_t plan_op(hlo_op_plan_t* plan) {
   find_divisible_factors(plan);
   hlo_find_terms(plan);
   HLO_TRY(is_product(plan->node) ? plan_product(plan) : apply_order(plan, NULL, 0));
-  return hlo_plan_windows(plan);
+  HLO_TRY(hlo_plan_windows(plan));
+  const int64_t parts = plan->p->grid->device_count;
+  hlo_plan_top_k(plan, parts);  // fewer candidates than elements of a part
+  HLO_TRY(hlo_plan_moves(plan));
+  hlo_plan_top_k(plan, 2);
+  return hlo_partitioner_status(plan->p);
 }
 
 // ---- ops that are not used
@@ -560,6 +569,7 @@ hlo_status_t hlo_partition_op(hlo_partitioner_t* p, hlo_node_t* node) {
   }
   hlo_node_t* local = NULL;
   HLO_TRY(build_local(&plan, &local));
+  if (plan.candidates.count) return hlo_partition_top_k(&plan, local);
   hlo_value_t** results = hlo_arena_array(&p->spmd->arena, node->result_count, sizeof *results);
   if (!results) return hlo_partitioner_status(p);
   for (uint32_t i = 0; i < node->result_count; ++i) results[i] = &local->results[i];

@@ -43,12 +43,19 @@ functions = {
     "stack": lambda x: jnp.stack([x, x * 2], 1).reshape(-1, 32),
     "svd": lambda x: jnp.linalg.svd(x, compute_uv=False),
     "top_k": lambda x: lax.top_k(x, 5),
+    "top_k of a few": lambda x: lax.top_k(x, 1),
+    "top_k of all": lambda x: lax.top_k(jnp.round(x.reshape(-1)), 7),
+    "approx_max_k": lambda x: lax.approx_max_k(x, 2, aggregate_to_topk=True),
     "update": lambda x: x.at[2:5, ::3].set(7.0).at[jnp.array([1, 9, 3])].add(2.0),
 }
 matrix = random.randn(16, 32).astype("f")
 for name, f in functions.items():
     for spec in [("x",), ("y", "x")]:
         check(name, f, (matrix,), (spec,))
+large = random.randn(64, 256).astype("f")
+for name in ["argsort", "fft", "sort", "top_k"]:
+    for spec in [("x",), ("x", "y"), (None, "y")]:
+        check(name, functions[name], (large,), (spec,))
 print("done")
 """
 
