@@ -158,7 +158,7 @@ static hlo_status_t choose_output(hlo_cli_t* cli, output_t* output) {
     output->is_program = cli->header && output->listing.form == HLO_LISTING_C;
   } else {
     return hlo_invalid_argument(
-        "unknown form --emit=%s, expected fusion, tile, plan, vir, c, asm or tilings", cli->emit);
+        "unknown form --emit=%s, expected fusion, tile, plan, vir, c, asm, tilings or spmd", cli->emit);
   }
   if (cli->header && !output->is_program) {
     return hlo_invalid_argument("--header needs -o FILE.c, FILE.o or FILE.so, or --emit=c");
@@ -187,6 +187,9 @@ static hlo_status_t compile(hlo_cli_t* cli, output_t* output) {
   config.cache = cli->cache;
   HLO_TRY(hlo_cli_elided(cli, &config.elided));
   config.verify_each |= cli->verify_each;
+  if (output->is_wanted && output->listing.form == HLO_LISTING_SPMD) {
+    config.replica_count = config.partition_count = 0;
+  }
   if (cli->device_count) config.replica_count = (int32_t)cli->device_count;
   if (output->is_wanted) config.listing = &output->listing;
   hlo_cli_source_t source;

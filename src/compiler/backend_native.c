@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "codegen/image/listing.h"
 #include "codegen/image/program.h"
 #include "codegen/loops/tile_kernel.h"
 #include "codegen/lower/prepare.h"
@@ -61,7 +62,9 @@ static hlo_status_t leave_to_interpreter(hlo_module_t* module, const hlo_compile
                                          bool is_forbidden, const char* cause,
                                          hlo_program_t** out_program) {
   // The location comes first in a message.
-  if (config->listing) return hlo_unimplemented("%s (so there is no code)", cause);
+  if (config->listing && config->listing->form != HLO_LISTING_SPMD) {
+    return hlo_unimplemented("%s (so there is no code)", cause);
+  }
   if (config->observer && is_forbidden) {
     HLO_LOG(&config->observer->log, WARN, "interpreted, not compiled: %s", cause);
   } else if (config->observer) {

@@ -11,10 +11,12 @@
 #include "compiler/cache.h"
 #include "compiler/compiler_impl.h"
 #include "compiler/signature.h"
+#include "compiler/spmd_listing.h"
 #include "frontend/frontend.h"
 #include "ir/clone.h"
 #include "ir/entry.h"
 #include "ir/infer.h"
+#include "spmd/collective.h"
 #include "spmd/passes.h"
 
 void hlo_compile_config_init(hlo_compile_config_t* config) {
@@ -111,6 +113,19 @@ static hlo_status_t check_config(const hlo_compile_config_t* config) {
                                 config->replica_count, config->partition_count);
   }
   return hlo_ok();
+}
+
+// Replaces counts that are not given by those of the program.
+static hlo_status_t choose_processors(hlo_executable_t* executable) {
+  const hlo_process_counts_t counts = hlo_module_process_counts(executable->module);
+  hlo_compile_config_t* config = &executable->config;
+  if (!config->replica_count && counts.replicas <= INT32_MAX) {
+    config->replica_count = (int32_t)counts.replicas;
+  }
+  if (!config->partition_count && counts.partitions <= INT32_MAX) {
+    config->partition_count = (int32_t)counts.partitions;
+  }
+  return check_config(config);
 }
 
 static hlo_status_t copy_bytes(const void* bytes, size_t size_bytes, uint8_t** out_copy) {
@@ -243,8 +258,8 @@ static hlo_status_t mark_donated(hlo_func_t* entry, const hlo_compile_config_t* 
 }
 
 // Completes an executable whose module is set and verified.
-static hlo_status_t complete(hlo_executable_t* executable, const void* bytes, size_t size_bytes,
-                             const void* options, size_t options_bytes) {
+static hlo_status_t complete_unlisted(hlo_executable_t* executable, const void* bytes,
+                                      size_t size_bytes, const void* options, size_t options_bytes) {
   hlo_module_t* module = executable->module;
   hlo_func_t* entry;
   HLO_TRY(hlo_compile_prepare_entry(module, &executable->config, &entry));
@@ -269,11 +284,26 @@ static hlo_status_t complete(hlo_executable_t* executable, const void* bytes, si
   return hlo_module_status(module);
 }
 
+static hlo_status_t complete(hlo_executable_t* executable, const void* bytes, size_t size_bytes,
+                             const void* options, size_t options_bytes) {
+  if (!hlo_spmd_listing_is_wanted(&executable->config)) {
+    return complete_unlisted(executable, bytes, size_bytes, options, options_bytes);
+  }
+  hlo_spmd_listing_t listing = {0};
+  hlo_status_t status =
+      hlo_spmd_listing_init(&listing, executable->module, &executable->config);
+  if (hlo_status_is_ok(status)) {
+    status = complete_unlisted(executable, bytes, size_bytes, options, options_bytes);
+  }
+  if (hlo_status_is_ok(status)) status = hlo_spmd_listing_print(&listing, executable);
+  hlo_spmd_listing_deinit(&listing);
+  return status;
+}
+
 hlo_status_t hlo_compile(const void* bytes, size_t size_bytes, const char* file_name,
                          const hlo_compile_config_t* config, const void* options,
                          size_t options_bytes, hlo_diag_t* diag,
                          hlo_executable_t** out_executable) {
-  HLO_TRY(check_config(config));
   hlo_executable_t* executable = hlo_mem_alloc_zeroed(sizeof *executable);
   if (!executable) return hlo_status_out_of_memory(sizeof *executable);
   atomic_init(&executable->count, 1);
@@ -283,6 +313,7 @@ hlo_status_t hlo_compile(const void* bytes, size_t size_bytes, const char* file_
   hlo_trace_t* trace = hlo_observer_trace(config->observer);
   uint64_t begin = hlo_trace_begin();
   hlo_status_t status = load(executable, bytes, size_bytes, file_name, diag);
+  if (hlo_status_is_ok(status)) status = choose_processors(executable);
   if (hlo_status_is_ok(status)) {
     status = complete(executable, bytes, size_bytes, options, options_bytes);
   }

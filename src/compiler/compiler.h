@@ -18,8 +18,8 @@
 /// How a program is to be compiled. Filled by hlo_compile_options_init() and the reader of the
 /// serialized proto (compile_options.h).
 typedef struct hlo_compile_config {
-  int32_t replica_count;
-  int32_t partition_count;
+  int32_t replica_count;    // 0: what the program says
+  int32_t partition_count;  // 0: the same
   const char* backend;  // as for hlo_backend_find(); NULL: the best one available
   const char* entry;    // name of the function to compile; NULL: hlo_module_entry()
   const char* cpu;      // as for hlo_cpu_find(); NULL: this machine

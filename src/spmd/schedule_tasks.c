@@ -1,54 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tasks: nodes with their costs, dependences and resources (see schedule_impl.h).
 #include "ir/work.h"
-#include "spmd/collective.h"
 #include "spmd/order.h"
 #include "spmd/schedule_groups.h"
 #include "spmd/schedule_impl.h"
-
-typedef struct exchange {
-  hlo_op_t op;
-  double phases;
-  bool is_divided;
-} exchange_t;
-
-static const exchange_t kExchanges[] = {
-#define HLO_SCHEDULE_EXCHANGE(op, phases, is_divided, limit) {HLO_OP_##op, phases, is_divided},
-#include "spmd/schedule.def"
-};
-
-static int find_exchange(hlo_op_t op) {
-  for (int i = 0; i < HLO_SCHEDULE_RESOURCE_COUNT; ++i) {
-    if (kExchanges[i].op == op) return i;
-  }
-  return -1;
-}
+#include "spmd/traffic.h"
 
 // ---- costs
 
-static double group_size(const hlo_node_t* node, const hlo_module_t* module) {
-  const hlo_attr_t* groups = hlo_node_attr(node, HLO_ATTR_replica_groups);
-  const hlo_process_counts_t counts = hlo_module_process_counts(module);
-  if (groups && groups->kind == HLO_ATTR_KIND_INTS && groups->count) {
-    return groups->cols ? groups->cols : groups->count;
-  }
-  return (double)counts.replicas * counts.partitions;
-}
-
 static double exchange_ns(const hlo_scheduler_t* s, const hlo_node_t* node) {
-  const exchange_t* exchange = &kExchanges[find_exchange(node->op)];
-  const double size = group_size(node, s->module);
-  double in = 0, out = 0;
-  for (uint32_t i = 0; i < node->operand_count; ++i) {
-    in += hlo_type_work_bytes(hlo_node_operand_type(node, i));
-  }
-  for (uint32_t i = 0; i < node->result_count; ++i) {
-    out += hlo_type_work_bytes(node->results[i].type);
-  }
-  double bytes = in > out ? in : out;
-  if (exchange->is_divided) bytes *= size > 1 ? (size - 1) / size : 0;
+  const hlo_exchange_bytes_t bytes =
+      hlo_exchange_bytes_of(node, hlo_module_process_counts(s->module));
   const hlo_schedule_machine_t* machine = s->options->machine;
-  return exchange->phases * (machine->latency_ns + bytes / machine->link_bytes_per_ns);
+  return bytes.phases * machine->latency_ns + bytes.sent_bytes / machine->link_bytes_per_ns;
 }
 
 static double compute_ns(const hlo_scheduler_t* s, const hlo_node_t* node) {
@@ -85,7 +49,7 @@ static double result_bytes(const hlo_node_t* node) {
 // Returns the collective in an async_start.
 static const hlo_node_t* started_collective(const hlo_node_t* start) {
   for (const hlo_node_t* n = start->regions[0]->first; n; n = n->next) {
-    if (find_exchange(n->op) >= 0) return n;
+    if (hlo_exchange_find(n->op) >= 0) return n;
   }
   return NULL;
 }
@@ -107,7 +71,7 @@ static void describe_collective(const hlo_scheduler_t* s, hlo_task_t* task,
                                 const hlo_node_t* collective) {
   task->collective = collective;
   task->latency_ns = exchange_ns(s, collective);
-  task->uses[find_exchange(collective->op)] = 1;
+  task->uses[hlo_exchange_find(collective->op)] = 1;
 }
 
 static void describe(hlo_scheduler_t* s, hlo_task_t* task) {
@@ -119,7 +83,7 @@ static void describe(hlo_scheduler_t* s, hlo_task_t* task) {
     task->kind = HLO_TASK_START;
     task->cost_ns = s->options->machine->launch_ns;
     describe_collective(s, task, started);
-  } else if (find_exchange(node->op) >= 0) {
+  } else if (hlo_exchange_find(node->op) >= 0) {
     task->kind = HLO_TASK_SYNC;
     describe_collective(s, task, node);
     task->cost_ns = task->wait_ns = task->bound_ns = task->communication_ns = task->latency_ns;
