@@ -117,8 +117,12 @@ static hlo_status_t describe(PJRT_Executable* shell) {
   HLO_TRY(describe_side(executable->arguments, executable->argument_count, &shell->arena,
                         &shell->argument_memory_kinds, &shell->argument_memory_kind_sizes,
                         &shell->argument_layouts));
+  static const hlo_signature_entry_t empty_tuple;
+  const bool is_empty = executable->result_count == 0;
+  shell->result_sharding_count = is_empty ? 1 : executable->result_count;
   if (is_sharded(executable)) {
-    HLO_TRY(describe_shardings(executable->results, executable->result_count, &shell->arena,
+    HLO_TRY(describe_shardings(is_empty ? &empty_tuple : executable->results,
+                               shell->result_sharding_count, &shell->arena,
                                &shell->result_shardings, &shell->result_sharding_sizes));
     HLO_TRY(describe_shardings(executable->arguments, executable->argument_count, &shell->arena,
                                &shell->argument_shardings, &shell->argument_sharding_sizes));

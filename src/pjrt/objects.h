@@ -184,7 +184,9 @@ struct PJRT_Executable {
   size_t* argument_memory_kind_sizes;
   PJRT_Layouts_MemoryLayout** result_layouts;
   PJRT_Layouts_MemoryLayout** argument_layouts;
-  // Serialized OpShardings, with their sizes; null: the program is not partitioned.
+  // Serialized OpShardings, with their sizes; null: the program is not partitioned. Those of the
+  // results are one each, or one of the empty tuple that a program without results returns.
+  size_t result_sharding_count;
   const char** result_shardings;
   size_t* result_sharding_sizes;
   const char** argument_shardings;

@@ -255,9 +255,33 @@ static void test_faults(void** state) {
   hlo_test_destroy_loaded(loaded);
 }
 
+// A program without results returns an empty tuple, which has a sharding of its own.
+static void test_no_results(void** state) {
+  static const char text[] =
+      "module attributes {mhlo.num_partitions = 4 : i32} {\n"
+      "  sdy.mesh @mesh = <[\"x\"=4]>\n"
+      "  func.func @main(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{\"x\"}]>}) {\n"
+      "    return\n"
+      "  }\n"
+      "}\n";
+  PJRT_LoadedExecutable* loaded = compile(*state, text, natural_order);
+  PJRT_Executable* executable = hlo_test_executable_of(loaded);
+  const PJRT_Shardings_Extension* extension =
+      hlo_test_find_extension(PJRT_Extension_Type_Shardings);
+  PJRT_Shardings_PJRT_Executable_OutputShardings_Args outputs =
+      ARGS(Shardings_PJRT_Executable_OutputShardings, .executable = executable);
+  hlo_test_expect_ok(extension->PJRT_Shardings_PJRT_Executable_OutputShardings(&outputs),
+                     "OutputShardings");
+  assert_int_equal(outputs.num_outputs, 1);
+  assert_int_equal(outputs.sharding_sizes[0], 0);  // replicated
+  OK(Executable_Destroy, &ARGS(Executable_Destroy, .executable = executable));
+  hlo_test_destroy_loaded(loaded);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(test_queries, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_no_results, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_devices, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_execution, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_faults, set_up, tear_down),
