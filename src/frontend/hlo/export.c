@@ -665,22 +665,45 @@ static hlo_status_t fill_region(scope_t* s, const hlo_region_t* region, hlo_expo
   return fill_scope(s, region, &ids, out_root);
 }
 
+// Keeps what a region or a wrapper became, under the next unused name.
+static hlo_status_t keep_region(scope_t* s, int64_t root, int64_t* out_id) {
+  exporter_t* ex = s->exporter;
+  const char* name;
+  char wanted[32];
+  do {
+    snprintf(wanted, sizeof wanted, "region_%u", ex->region_count++);
+  } while (hlo_map_get(&ex->names, wanted, strlen(wanted)));
+  HLO_TRY(unique_name(ex, wanted, &name));
+  return keep_computation(s, name, root, out_id);
+}
+
 hlo_status_t hlo_export_region(exporter_t* ex, const hlo_region_t* region, hlo_export_args_t args,
                                uint32_t captured_count, const hlo_value_t* const* captured,
                                bool passes_on, int64_t* out_id) {
   scope_t s = {.sinks = args == HLO_EXPORT_SEPARATE};
   int64_t root = 0;
-  const char* name = NULL;
-  char wanted[32];
   HLO_TRY(begin_scope(ex, &s));
   hlo_status_t status = fill_region(&s, region, args, captured_count, captured, passes_on, &root);
-  if (hlo_status_is_ok(status)) {
-    do {
-      snprintf(wanted, sizeof wanted, "region_%u", ex->region_count++);
-    } while (hlo_map_get(&ex->names, wanted, strlen(wanted)));
-    status = unique_name(ex, wanted, &name);
-  }
-  if (hlo_status_is_ok(status)) status = keep_computation(&s, name, root, out_id);
+  if (hlo_status_is_ok(status)) status = keep_region(&s, root, out_id);
+  end_scope(&s);
+  return status;
+}
+
+static hlo_status_t wrapper_body(scope_t* s, int64_t callee, const hlo_desc_shape_t* parameter,
+                                 const hlo_desc_shape_t* result, int64_t* out_id) {
+  instruction_t fields = {0};
+  int64_t argument, root;
+  HLO_TRY(add_parameter(s, 0, parameter, NULL, &argument));
+  HLO_TRY(hlo_export_calls(s->exporter, 1, &callee, &fields));
+  HLO_TRY(hlo_export_add(s, "call", result, 1, &argument, &fields, &root));
+  return keep_region(s, root, out_id);
+}
+
+hlo_status_t hlo_export_wrapper(exporter_t* ex, int64_t callee, const hlo_desc_shape_t* parameter,
+                                const hlo_desc_shape_t* result, int64_t* out_id) {
+  scope_t s = {0};
+  HLO_TRY(begin_scope(ex, &s));
+  hlo_status_t status = wrapper_body(&s, callee, parameter, result, out_id);
   end_scope(&s);
   return status;
 }

@@ -304,6 +304,66 @@ static hlo_status_t export_conditional(scope_t* s, const hlo_node_t* node) {
   return hlo_export_results(s, node, "conditional", &operands, &fields);
 }
 
+// Makes the shape of an asynchronous operation: its operands, its results and a context.
+static hlo_status_t async_shape(exporter_t* ex, const hlo_desc_shape_t* operand,
+                                const hlo_desc_shape_t* results, hlo_desc_shape_t* out_shape) {
+  hlo_desc_shape_t* parts = hlo_arena_array(ex->arena, 4, sizeof *parts);
+  if (!parts) return hlo_arena_status(ex->arena);
+  parts[3] = *operand;
+  parts[0] = hlo_export_tuple_shape(1, &parts[3]);
+  parts[1] = *results;
+  HLO_TRY(hlo_export_array_shape(ex, hlo_dtype_info(HLO_DTYPE_U32)->primitive_type, 0, NULL,
+                                 &parts[2]));
+  *out_shape = hlo_export_tuple_shape(3, parts);
+  return hlo_ok();
+}
+
+// Makes the shape of one value, or of a tuple of several.
+static hlo_status_t packed_shape(exporter_t* ex, uint32_t count, const hlo_value_t* const* values,
+                                 hlo_desc_shape_t* out_shape) {
+  hlo_desc_shape_t* shapes = hlo_arena_array(ex->arena, count, sizeof *shapes);
+  if (!shapes) return hlo_arena_status(ex->arena);
+  for (uint32_t i = 0; i < count; ++i) HLO_TRY(hlo_export_shape(ex, values[i]->type, &shapes[i]));
+  *out_shape = count == 1 ? shapes[0] : hlo_export_tuple_shape(count, shapes);
+  return hlo_ok();
+}
+
+// The body is called from the asynchronous computation: XLA prints one of a single all_gather like
+// the opcode all-gather-start, which has another shape.
+static hlo_status_t export_async_start(scope_t* s, const hlo_node_t* node) {
+  exporter_t* ex = s->exporter;
+  const hlo_node_t* end = hlo_region_terminator(node->regions[0]);
+  uint32_t captured_count;
+  const hlo_value_t** captured;
+  HLO_TRY(hlo_export_captures(ex, 1, node->regions, &captured_count, &captured));
+  const uint32_t given = node->regions[0]->arg_count;
+  const uint32_t count = given + captured_count;
+  hlo_export_ids_t all = {hlo_arena_array(ex->arena, count, sizeof(int64_t)), count};
+  const hlo_value_t** values = hlo_arena_array(ex->arena, count, sizeof *values);
+  const hlo_value_t** results = hlo_arena_array(ex->arena, end->operand_count, sizeof *results);
+  if (!all.items || !values || !results) return hlo_arena_status(ex->arena);
+  for (uint32_t i = 0; i < count; ++i) {
+    values[i] = i < given ? hlo_node_operand(node, i) : captured[i - given];
+    HLO_TRY(hlo_export_value(s, values[i], &all.items[i]));
+  }
+  for (uint32_t i = 0; i < end->operand_count; ++i) results[i] = hlo_node_operand(end, i);
+  hlo_desc_shape_t operand_shape, result_shape, shape;
+  int64_t operand, body, called, id;
+  instruction_t fields = {0};
+  HLO_TRY(packed_shape(ex, count, values, &operand_shape));
+  HLO_TRY(packed_shape(ex, end->operand_count, results, &result_shape));
+  HLO_TRY(async_shape(ex, &operand_shape, &result_shape, &shape));
+  HLO_TRY(hlo_export_pack(s, &all, &operand));
+  HLO_TRY(hlo_export_region(ex, node->regions[0], HLO_EXPORT_PACKED, captured_count, captured,
+                            false, &body));
+  ex->current = node;
+  HLO_TRY(hlo_export_wrapper(ex, body, &operand_shape, &result_shape, &called));
+  HLO_TRY(hlo_export_calls(ex, 1, &called, &fields));
+  HLO_TRY(hlo_export_extra(ex, node->extra, &fields));
+  HLO_TRY(hlo_export_add(s, "async-start", &shape, 1, &operand, &fields, &id));
+  return hlo_export_bind(s, node->results, id);
+}
+
 // ---- calls --------------------------------------------------------------------------------------
 
 static hlo_status_t find_callee(exporter_t* ex, const hlo_attr_t* symbol, int64_t* out_id) {
@@ -761,6 +821,7 @@ static const struct {
     {HLO_OP_while, export_while},
     {HLO_OP_if, export_conditional},
     {HLO_OP_case, export_conditional},
+    {HLO_OP_async_start, export_async_start},
     {HLO_OP_call, export_call},
     {HLO_OP_composite, export_composite},
     {HLO_OP_custom_call, export_custom_call},
