@@ -184,10 +184,12 @@ docs: all
 	  $(BUILD)/bin/$${page%:*} --markdown > docs/$${page#*:}.md || exit 1; done
 	@python3 tools/vir_reference.py
 	@python3 tools/tour.py $(BUILD)/bin/hlocc
+	@python3 tools/partitioning.py $(BUILD)/bin/hlocc
 
 check-docs:
 	@python3 tools/vir_reference.py --check
 	@python3 tools/tour.py $(BUILD)/bin/hlocc --check
+	@python3 tools/partitioning.py $(BUILD)/bin/hlocc --check
 	@for page in $(DOC_PAGES); do \
 	  $(BUILD)/bin/$${page%:*} --markdown | diff -q - docs/$${page#*:}.md >/dev/null \
 	    || { echo "docs/$${page#*:}.md is stale: run make docs"; exit 1; }; done

@@ -74,8 +74,9 @@ static bool find_move(const hlo_op_plan_t* plan, uint32_t tensor, uint32_t dim, 
   hlo_partitioner_t* p = plan->p;
   const hlo_value_t* value = hlo_node_operand(plan->node, tensor);
   const hlo_spec_t* spec = hlo_spmd_value_spec(p->spmd, value);
-  const uint32_t factor = factor_of(plan, tensor, dim);
-  if (!spec || factor == UINT32_MAX || plan->is_divisible[factor]) return false;
+  const hlo_dim_factors_t* factors = &plan->rule->dims[tensor][dim];
+  if (!spec || factors->count > 1) return false;
+  if (factors->count && plan->is_divisible[factors->factors[0]]) return false;
   if (hlo_spec_parts(p->grid, plan->specs[tensor], dim) > 1) return false;
   const uint8_t* axes;
   out->axes.count = hlo_spec_dim(spec, dim, &axes);
