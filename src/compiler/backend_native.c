@@ -295,7 +295,9 @@ static bool is_without_machine_code(hlo_status_code_t code, const hlo_compile_co
 static hlo_pass_options_t pass_options(const hlo_compile_config_t* config, const hlo_env_t* env) {
   return (hlo_pass_options_t){.env = env,
                               .verify_each = config->verify_each,
-                              .check_changed = config->verify_each};
+                              .check_changed = config->verify_each,
+                              .replica_count = (uint32_t)config->replica_count,
+                              .partition_count = (uint32_t)config->partition_count};
 }
 
 // The alternative: the system's C compiler, whose code is a file. If that fails too, adds the

@@ -78,7 +78,7 @@ static const hlo_node_t* find_operation(const hlo_node_t* node) {
   bool is_swapped;
   const hlo_node_t* op =
       node->region_count == 1 ? hlo_region_binary_op(node->regions[0], &is_swapped) : NULL;
-  return op && !is_swapped ? op : NULL;
+  return op && (!is_swapped || hlo_op_has(op->op, HLO_TRAIT_COMMUTATIVE)) ? op : NULL;
 }
 
 // A sum of complex numbers is the sum of their parts.
@@ -186,6 +186,18 @@ static bool prepare_tensor(const hlo_node_t* node, exchange_kind_t kind, uint32_
   return true;
 }
 
+bool hlo_exchange_can_reduce(const hlo_node_t* node) {
+  tensor_t tensor = {0};
+  for (uint32_t i = 0; i < node->result_count; ++i) {
+    const hlo_type_t *in = hlo_node_operand_type(node, i), *out = node->results[i].type;
+    if (in->kind != HLO_TYPE_TENSOR || in->dtype != out->dtype ||
+        !prepare_fold(node, in->dtype, &tensor)) {
+      return false;
+    }
+  }
+  return true;
+}
+
 // ---- participants -------------------------------------------------------------------------------
 
 static uint32_t find_position(const hlo_exchange_group_t* group, uint32_t process) {
@@ -194,8 +206,27 @@ static uint32_t find_position(const hlo_exchange_group_t* group, uint32_t proces
   return position;
 }
 
+// Returns the number of a group, which is added if it is new; UINT32_MAX when memory is exhausted.
+static uint32_t find_group(hlo_exchange_t* exchange, const hlo_exchange_group_t* like,
+                           hlo_arena_t* arena) {
+  const size_t bytes = like->member_count * sizeof *like->members;
+  for (uint32_t g = 0; g < exchange->group_count; ++g) {
+    const hlo_exchange_group_t* have = &exchange->groups[g];
+    if (have->member_count == like->member_count && have->is_outside == like->is_outside &&
+        memcmp(have->members, like->members, bytes) == 0) {
+      return g;
+    }
+  }
+  uint32_t* own = hlo_arena_array(arena, like->member_count, sizeof *own);
+  if (!own) return UINT32_MAX;
+  memcpy(own, like->members, bytes);
+  exchange->groups[exchange->group_count] = *like;
+  exchange->groups[exchange->group_count].members = own;
+  return exchange->group_count++;
+}
+
 // Fills in the groups. *out_is_whole stays false if a process has no group, or the groups differ in
-// size and results depend on it.
+// size, and the op does not say what that means.
 static hlo_status_t make_groups(const hlo_node_t* node, uint32_t replica_count,
                                 uint32_t partition_count, hlo_arena_t* arena,
                                 hlo_exchange_t* exchange, bool* out_is_whole) {
@@ -208,22 +239,18 @@ static hlo_status_t make_groups(const hlo_node_t* node, uint32_t replica_count,
   exchange->position_of = hlo_arena_array(arena, processes, sizeof *exchange->position_of);
   HLO_TRY(hlo_arena_status(arena));
   for (uint32_t p = 0; p < processes; ++p) {
-    uint32_t count = 0, g = 0;
+    uint32_t count = 0;
     HLO_TRY(hlo_group_members(node, hlo_group_strategy(node), ids, replica_count, partition_count,
                               p, members, &count));
+    const bool is_broadcast = node->op == HLO_OP_collective_broadcast;
     const bool is_uneven = p > 0 && count != exchange->groups[0].member_count;
-    if (count == 0 || (is_uneven && exchange->kind != KIND_REDUCE)) return hlo_ok();
-    while (g < exchange->group_count &&
-           (exchange->groups[g].member_count != count ||
-            memcmp(exchange->groups[g].members, members, count * sizeof *members) != 0)) {
-      ++g;
+    if (!is_broadcast && (count == 0 || (is_uneven && exchange->kind != KIND_REDUCE))) {
+      return hlo_ok();
     }
-    if (g == exchange->group_count) {
-      uint32_t* own = hlo_arena_array(arena, count, sizeof *own);
-      if (!own) return hlo_arena_status(arena);
-      memcpy(own, members, count * sizeof *own);
-      exchange->groups[exchange->group_count++] = (hlo_exchange_group_t){count, own};
-    }
+    hlo_exchange_group_t group = {count, members, count == 0};
+    if (group.is_outside) members[group.member_count++] = p;
+    const uint32_t g = find_group(exchange, &group, arena);
+    if (g == UINT32_MAX) return hlo_arena_status(arena);
     exchange->group_of[p] = g;
     exchange->position_of[p] = find_position(&exchange->groups[g], p);
   }
@@ -332,6 +359,7 @@ typedef struct job {
   const hlo_exchange_t* exchange;
   const tensor_t* tensor;
   uint32_t member_count;
+  bool is_outside;
   size_t stride;    // distance from a member's buffers to the next member's
   void* const* in;  // of the first member
   void* const* out;
@@ -539,6 +567,10 @@ static void run_job(job_t* job, const hlo_parallel_t* parallel) {
   const tensor_t* tensor = job->tensor;
   if (tensor->count == 0) return;
   size_t bytes = tensor->count * tensor->width;
+  if (job->is_outside) {
+    memset(out_of(job, 0), 0, bytes);
+    return;
+  }
   size_t chunks = hlo_chunk_count(tensor->count, CHUNK_BYTES / tensor->width);
   if (bytes * job->member_count < PARALLEL_BYTES) parallel = NULL;
   job->is_streamed = bytes * job->member_count >= HLO_TUNING_EXCHANGE_STREAM_BYTES;
@@ -639,6 +671,7 @@ hlo_status_t hlo_exchange_run(const hlo_exchange_t* exchange, const hlo_exchange
     job_t job = {.exchange = exchange,
                  .tensor = &exchange->tensors[i],
                  .member_count = group->member_count,
+                 .is_outside = group->is_outside,
                  .stride = hlo_exchange_buffer_count(exchange),
                  .in = buffers + i,
                  .out = buffers + exchange->operand_count + i,

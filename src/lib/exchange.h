@@ -10,15 +10,19 @@
 typedef struct hlo_exchange_group {
   uint32_t member_count;
   const uint32_t* members;  // in group order
+  bool is_outside;          // of one process that no group names: its results are zeros
 } hlo_exchange_group_t;
 
 /// A collective prepared for a grid of processes.
 /// threads: immutable. owner: an arena
 typedef struct hlo_exchange hlo_exchange_t;
 
+/// Returns true if exchanges perform the computation of a reduction over a group: one op that they
+/// have loops for, in the element types of the operands.
+bool hlo_exchange_can_reduce(const hlo_node_t* node);
 /// Sets *out_exchange to NULL if the collective needs the general path: a computation of more than
-/// one op, quantized elements, roots known only at run time, processes without a group, groups of
-/// different sizes unless it is an all-reduce. errors: RESOURCE_EXHAUSTED, those of
+/// one op, quantized elements, roots known only at run time, processes without a group and groups
+/// of different sizes unless the op has a meaning for them. errors: RESOURCE_EXHAUSTED, those of
 /// hlo_group_members()
 hlo_status_t hlo_exchange_create(const hlo_node_t* node, uint32_t replica_count,
                                  uint32_t partition_count, hlo_arena_t* arena,

@@ -36,6 +36,9 @@ static hlo_expand_node_t expansion_of(hlo_op_t op) {
     case HLO_OP_chlo_scan: return hlo_expand_scan;
     case HLO_OP_scatter: return hlo_expand_scatter;
     case HLO_OP_map: return hlo_expand_map;
+    case HLO_OP_all_reduce:
+    case HLO_OP_reduce_scatter: return hlo_expand_group_reduction;
+    case HLO_OP_collective_reduce: return hlo_expand_collective_reduce;
     case HLO_OP_reduce: return hlo_expand_reduce;
     case HLO_OP_reduce_window: return hlo_expand_reduce_window;
     case HLO_OP_select_and_scatter: return hlo_expand_select_and_scatter;
@@ -65,8 +68,9 @@ static hlo_status_t expand_region(hlo_pass_ctx_t* ctx, hlo_region_t* region,
                                   hlo_is_computed_t is_computed) {
   for (hlo_node_t *node = region->first, *next; node; node = next) {
     next = node->next;
-    for (uint32_t i = 0; hlo_op_has(node->op, HLO_TRAIT_STRUCTURED) && i < node->region_count;
-         ++i) {
+    const bool runs_here =
+        hlo_op_has(node->op, HLO_TRAIT_STRUCTURED) || node->op == HLO_OP_async_start;
+    for (uint32_t i = 0; runs_here && i < node->region_count; ++i) {
       HLO_TRY(expand_region(ctx, node->regions[i], is_computed));
     }
     HLO_TRY(expand_node(ctx, node, is_computed));

@@ -9,8 +9,9 @@ typedef bool (*hlo_is_computed_t)(const hlo_node_t* node);
 
 /// Replaces nodes that are not computed with other ops, which later passes may still have to lower:
 /// reductions, windows, sorts, scatters and maps of any body with loops that apply the body to
-/// whole arrays, functions of floats with their formulas. Nodes in bodies of ops other than control
-/// ops are kept.
+/// whole arrays, reductions over groups of processes with what gathers the operands of a group,
+/// functions of floats with their formulas. Nodes in bodies of ops other than control ops and
+/// async_start are kept.
 /// errors : RESOURCE_EXHAUSTED
 hlo_status_t hlo_expand(hlo_module_t* module, const hlo_pass_options_t* options,
                         hlo_is_computed_t is_computed, bool* out_changed) HLO_MUST_USE;

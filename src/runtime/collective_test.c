@@ -26,6 +26,11 @@ enum { DEVICES = 8, ROWS = 8, COLUMNS = 24, TEXT_BYTES = 8192 };
 #define ADD                                                        \
   "({\n ^bb0(%a: $S, %b: $S):\n  %s = stablehlo.add %a, %b : $S\n" \
   "  stablehlo.return %s : $S\n })"
+// Not commutative: a where a >= b, else a - b.
+#define SELECT                                                                                   \
+  "{\n ^bb0(%a: $S, %b: $S):\n  %c = stablehlo.compare GE, %a, %b : ($S, $S) -> tensor<i1>\n"    \
+  "  %d = stablehlo.subtract %a, %b : $S\n  %s = stablehlo.select %c, %a, %d : tensor<i1>, $S\n" \
+  "  stablehlo.return %s : $S\n }"
 #define SUM(out, in, groups)                                                       \
   "  " out " = \"stablehlo.all_reduce\"(" in ") " ADD " {replica_groups = " groups \
   "} : ($X) -> $X\n"
@@ -57,6 +62,40 @@ static const program_t kPrograms[] = {
      "$X {\n  %0 = \"stablehlo.all_reduce\"(%x) ({\n ^bb0(%a: $S, %b: $S):\n"
      "  %m = stablehlo.maximum %a, %b : $S\n  %s = stablehlo.add %m, %b : $S\n"
      "  stablehlo.return %s : $S\n }) {replica_groups = $H} : ($X) -> $X\n  return %0 : $X\n}\n"},
+    {"all_reduce by a computation of two arguments in the other order",
+     HEAD "$X {\n  %0 = \"stablehlo.all_reduce\"(%x) ({\n ^bb0(%a: $S, %b: $S):\n"
+          "  %s = stablehlo.add %b, %a : $S\n  stablehlo.return %s : $S\n })"
+          " {replica_groups = $H} : ($X) -> $X\n  return %0 : $X\n}\n"},
+    {"all_reduce by a difference",
+     HEAD "$X {\n  %0 = \"stablehlo.all_reduce\"(%x) ({\n ^bb0(%a: $S, %b: $S):\n"
+          "  %s = stablehlo.subtract %b, %a : $S\n  stablehlo.return %s : $S\n })"
+          " {replica_groups = $G} : ($X) -> $X\n  return %0 : $X\n}\n"},
+    {"all_reduce of several by a computation, all processes in one group",
+     HEAD "($X, tensor<3x$T>) {\n  %k = stablehlo.constant dense<2> : tensor<3x$T>\n"
+          "  %0:2 = \"stablehlo.all_reduce\"(%x, %k) (" SELECT
+          ") {replica_groups = dense<> : tensor<0x0xi64>} : ($X, tensor<3x$T>) -> ($X, "
+          "tensor<3x$T>)\n  return %0#0, %0#1 : $X, tensor<3x$T>\n}\n"},
+    {"all_reduce by a loop",
+     HEAD "$X {\n  %n = stablehlo.constant dense<2> : tensor<i32>\n"
+          "  %zero = stablehlo.constant dense<0> : tensor<i32>\n"
+          "  %one = stablehlo.constant dense<1> : tensor<i32>\n"
+          "  %0 = \"stablehlo.all_reduce\"(%x) ({\n ^bb0(%a: $S, %b: $S):\n"
+          "  %r:2 = stablehlo.while(%v = %a, %i = %zero) : $S, tensor<i32>\n   cond {\n"
+          "    %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+          "    stablehlo.return %c : tensor<i1>\n  } do {\n    %w = stablehlo.add %v, %b : $S\n"
+          "    %j = stablehlo.add %i, %one : tensor<i32>\n"
+          "    stablehlo.return %w, %j : $S, tensor<i32>\n  }\n  stablehlo.return %r#0 : $S\n })"
+          " {replica_groups = $H} : ($X) -> $X\n  return %0 : $X\n}\n"},
+    {"reduce_scatter of rows by a computation",
+     HEAD "tensor<1x24x$T> {\n  %0 = \"stablehlo.reduce_scatter\"(%x) (" SELECT
+          ") {scatter_dimension = 0 : i64, replica_groups = $G} : ($X) -> tensor<1x24x$T>\n"
+          "  return %0 : tensor<1x24x$T>\n}\n"},
+    {"reduce_scatter of columns by a computation",
+     HEAD "tensor<8x6x$T> {\n  %0 = \"stablehlo.reduce_scatter\"(%x) (" SELECT
+          ") {scatter_dimension = 1 : i64, replica_groups = $H} : ($X) -> tensor<8x6x$T>\n"
+          "  return %0 : tensor<8x6x$T>\n}\n"},
+    {"collective_reduce", HEAD "$X {\n  %0 = \"stablehlo.collective_reduce\"(%x) " ADD
+                               " {replica_groups = $H} : ($X) -> $X\n  return %0 : $X\n}\n"},
     {"all_gather of rows",
      HEAD "tensor<64x24x$T> {\n  %0 = \"stablehlo.all_gather\"(%x) {all_gather_dim = 0 : i64, "
           "replica_groups = $G} : ($X) -> tensor<64x24x$T>\n  return %0 : tensor<64x24x$T>\n}\n"},
@@ -234,6 +273,22 @@ static const program_t kPartitionPrograms[] = {
                                                                     "} : ($X) -> tensor<4x24x$T>\n "
                                                                     " return %0 : "
                                                                     "tensor<4x24x$T>\n}\n"},
+    {"groups of different sizes, by a computation",
+     HEAD "$X {\n  %y = \"stablehlo.all_reduce\"(%x) (" SELECT
+          ") {replica_groups = dense<[[0, 5, 2], [1, 4, 3], [6, 7, -1]]> : tensor<3x3xi64>, "
+          "use_global_device_ids, " CHANNEL "} : ($X) -> $X\n  return %y : $X\n}\n"},
+    {"reduce_scatter by a computation, in one group of another order",
+     HEAD "tensor<8x3x$T> {\n  %0 = \"stablehlo.reduce_scatter\"(%x) (" SELECT
+          ") {scatter_dimension = 1 : i64, replica_groups = dense<[[6, 0, 2, 4, 7, 1, 5, 3]]> : "
+          "tensor<1x8xi64>, use_global_device_ids, " CHANNEL "} : ($X) -> tensor<8x3x$T>\n"
+          "  return %0 : tensor<8x3x$T>\n}\n"},
+    {"all_reduce in a wider type",
+     HEAD "($X, tensor<8x24xf32>) {\n  %h = stablehlo.convert %x : ($X) -> tensor<8x24xbf16>\n"
+          "  %0 = \"stablehlo.all_reduce\"(%h) ({\n ^bb0(%a: tensor<f32>, %b: tensor<f32>):\n"
+          "  %s = stablehlo.add %a, %b : tensor<f32>\n  stablehlo.return %s : tensor<f32>\n })"
+          " {replica_groups = dense<[[0, 1, 2, 3, 4, 5, 6, 7]]> : tensor<1x8xi64>, "
+          "use_global_device_ids, " CHANNEL "} : (tensor<8x24xbf16>) -> tensor<8x24xf32>\n"
+          "  return %x, %0 : $X, tensor<8x24xf32>\n}\n"},
     {"all_to_all", HEAD
      "$X {\n  %0 = \"stablehlo.all_to_all\"(%x) {split_dimension = 1 : i64, concat_dimension = 1 "
      ": i64, split_count = 4 : i64, replica_groups = $H, " CHANNEL "} : ($X) -> $X\n"
@@ -276,8 +331,8 @@ static bool is_partitioned(const program_t* program) {
 
 // Programs that code generation refuses.
 static bool is_interpreted(const program_t* program) {
-  static const char* const names[] = {"all_reduce by a computation", "collective_broadcast to some",
-                                      "send and recv"};
+  static const char* const names[] = {"send and recv",
+                                      "groups of different sizes, by a computation"};
   for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
     if (strcmp(program->name, names[i]) == 0) return true;
   }
@@ -350,6 +405,10 @@ static hlo_loaded_t* load(hlo_client_t* client, const char* text, const char* ba
 
 // Small numbers, whose sums and products are exact in most types.
 static void fill(hlo_dtype_t dtype, uint32_t device, uint8_t* to, size_t count) {
+  if (hlo_dtype_is_complex(dtype)) {
+    fill(hlo_dtype_info(dtype)->part, device, to, 2 * count);
+    return;
+  }
   size_t width = hlo_dtype_size_bytes(dtype);
   uint32_t state = 12345 + device * 7919;
   for (size_t i = 0; i < count; ++i) {
@@ -516,6 +575,45 @@ static void element_types_agree(void** state) {
   }
 }
 
+// An all_reduce by one op, !, and a reduce_scatter by two.
+static const char kReducers[] = HEAD
+    "($X, tensor<2x24x$T>) {\n  %0 = \"stablehlo.all_reduce\"(%x) ({\n ^bb0(%a: $S, %b: $S):\n"
+    "  %s = stablehlo.! %a, %b : $S\n  stablehlo.return %s : $S\n }) {replica_groups = $G} : "
+    "($X) -> $X\n  %1 = \"stablehlo.reduce_scatter\"(%x) ({\n ^bb0(%a: $S, %b: $S):\n"
+    "  %s = stablehlo.! %a, %b : $S\n  %t = stablehlo.! %s, %b : $S\n"
+    "  stablehlo.return %t : $S\n }) {scatter_dimension = 0 : i64, replica_groups = $H} : "
+    "($X) -> tensor<2x24x$T>\n  return %0, %1 : $X, tensor<2x24x$T>\n}\n";
+
+static bool has_op(hlo_dtype_t dtype, const char* op) {
+  const bool is_logical = strcmp(op, "and") == 0 || strcmp(op, "or") == 0 || strcmp(op, "xor") == 0;
+  const bool is_order = strcmp(op, "maximum") == 0 || strcmp(op, "minimum") == 0;
+  if (hlo_dtype_is_complex(dtype)) return !is_logical && !is_order;
+  if (hlo_dtype_is_float(dtype)) return !is_logical;
+  return dtype == HLO_DTYPE_PRED ? strcmp(op, "subtract") != 0 : hlo_dtype_is_integer(dtype);
+}
+
+static void reducers_agree(void** state) {
+  (void)state;
+  static const char* const backends[] = {"native"};
+  static const char* const ops[] = {"add", "multiply", "maximum", "minimum",
+                                    "and", "or",       "xor",     "subtract"};
+  for (hlo_dtype_t dtype = 0; dtype < HLO_DTYPE_COUNT; ++dtype) {
+    for (uint32_t i = 0; i < sizeof ops / sizeof *ops; ++i) {
+      if (!has_op(dtype, ops[i])) continue;
+      hlo_strbuf_t text = {0};
+      for (const char* c = kReducers; *c; ++c) {
+        if (*c == '!') {
+          hlo_strbuf_puts(&text, ops[i]);
+        } else {
+          hlo_strbuf_putc(&text, *c);
+        }
+      }
+      compare_program(&(program_t){ops[i], hlo_strbuf_text(&text)}, dtype, 1, backends);
+      hlo_strbuf_deinit(&text);
+    }
+  }
+}
+
 // Device five fails: before it reaches the collective, or while others wait for it.
 #define FAIL                                                                   \
   "  %id = stablehlo.replica_id : tensor<ui32>\n"                              \
@@ -624,6 +722,7 @@ int main(void) {
       cmocka_unit_test(executors_agree),        cmocka_unit_test(partitions_agree),
       cmocka_unit_test(groups_follow_the_mesh), cmocka_unit_test(c_source_agrees),
       cmocka_unit_test(element_types_agree),    cmocka_unit_test(errors_reach_all_devices),
+      cmocka_unit_test(reducers_agree),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

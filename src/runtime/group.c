@@ -428,10 +428,11 @@ static int32_t exchange_start(hlo_frame_t* frame, uint32_t call_site_number) {
   hlo_mutex_unlock(&group->lock);
   if (!hlo_status_is_ok(status)) return hlo_execute_fail(frame, call_site_number, status);
   if (!rendezvous) return HLO_PROGRAM_DONE;
-  const hlo_exchange_group_t members = {rendezvous->member_count, rendezvous->members};
+  uint32_t me = 0;
+  const hlo_exchange_group_t* members = hlo_exchange_group(call_site.exchange, run->row, &me);
   const hlo_parallel_t parallel = hlo_frame_parallel(frame);
   const uint64_t begin_ns = hlo_trace_begin();
-  status = hlo_exchange_run(call_site.exchange, &members, rendezvous->parts, &parallel);
+  status = hlo_exchange_run(call_site.exchange, members, rendezvous->parts, &parallel);
   status = hlo_node_annotate(call_site.node, status);
   trace_exchange(run, rendezvous, begin_ns);
   hlo_mutex_lock(&group->lock);

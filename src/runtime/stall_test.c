@@ -41,7 +41,8 @@ typedef struct program {
 
 static const program_t kCollectives[] = {
     {"stablehlo.all_reduce", PROGRAM(X, SUM("%0", "%x"))},
-    {"stablehlo.all_reduce",
+    // Machine code gathers the operands.
+    {"test.mlir:2:8: stablehlo.all_",
      PROGRAM(X,
              "  %0 = \"stablehlo.all_reduce\"(%x) ({\n ^bb0(%a: tensor<f32>, %b: tensor<f32>):\n"
              "  %m = stablehlo.maximum %a, %b : tensor<f32>\n"

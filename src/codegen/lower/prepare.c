@@ -8,6 +8,7 @@
 #include "ir/clone.h"
 #include "ir/custom_call.h"
 #include "lib/call.h"
+#include "lib/exchange.h"
 #include "passes/build.h"
 #include "passes/expand.h"
 #include "passes/pipeline.h"
@@ -235,6 +236,9 @@ static void inline_bodies(hlo_region_t* region, uint32_t depth, bool* out_quanti
 
 // Returns true if loops or the library compute a node.
 static bool is_computed(const hlo_node_t* node) {
+  if (node->op == HLO_OP_all_reduce || node->op == HLO_OP_reduce_scatter) {
+    return hlo_exchange_can_reduce(node);
+  }
   if (hlo_tiled_supports(node)) return true;
   hlo_arena_t arena;
   hlo_lib_call_t* call = NULL;

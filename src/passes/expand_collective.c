@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reductions over groups of processes by any computation: each process gathers the operands of its
+// group and folds them itself, first member to last, as the reference does. A reduce_scatter folds
+// the slices that belong to the process alone.
+#include <string.h>
+
+#include "ir/process_groups.h"
+#include "passes/build.h"
+#include "passes/constants.h"
+#include "passes/expand_impl.h"
+#include "passes/loop.h"
+
+enum { UNROLLED_MEMBERS_MAX = 16 };  // larger groups are folded in a loop
+
+typedef struct group_reduction {
+  hlo_pass_ctx_t* ctx;
+  hlo_node_t* node;
+  const hlo_region_t* body;
+  uint32_t process_count, member_count;
+  int64_t* positions;  // of each process, in its group
+} group_reduction_t;
+
+// Finds the groups, which all processes must be in and which must be of one size.
+static bool read_groups(group_reduction_t* g) {
+  const hlo_pass_options_t* options = g->ctx->options;
+  const uint32_t replicas = options->replica_count, partitions = options->partition_count;
+  g->process_count = replicas * partitions;
+  uint32_t* members = hlo_arena_array(&g->ctx->scratch, g->process_count, sizeof *members);
+  g->positions = hlo_arena_array(&g->ctx->scratch, g->process_count, sizeof *g->positions);
+  if (!members || !g->positions) return false;
+  for (uint32_t p = 0; p < g->process_count; ++p) {
+    uint32_t count = 0, at = 0;
+    // The back end reports groups that are wrong.
+    if (!hlo_status_take_ok(hlo_group_members(g->node, hlo_group_strategy(g->node),
+                                              hlo_node_attr(g->node, HLO_ATTR_replica_groups),
+                                              replicas, partitions, p, members, &count))) {
+      return false;
+    }
+    if (count == 0 || (p > 0 && count != g->member_count)) return false;
+    g->member_count = count;
+    while (at < count && members[at] != p) ++at;
+    g->positions[p] = at;
+  }
+  return g->process_count > 0;
+}
+
+// Returns the type of a slice of a reduce_scatter; NULL if the group does not divide the dimension.
+static const hlo_type_t* slice_type(const group_reduction_t* g, const hlo_type_t* type) {
+  const int64_t axis = hlo_node_attr_int(g->node, HLO_ATTR_scatter_dimension, 0);
+  int64_t dims[HLO_RANK_MAX];
+  if (axis < 0 || axis >= (int64_t)type->rank || type->dims[axis] % g->member_count) return NULL;
+  memcpy(dims, type->dims, type->rank * sizeof *dims);
+  dims[axis] /= g->member_count;
+  return hlo_type_with_dims(g->node->parent->module, type, type->rank, dims);
+}
+
+// Returns true if the types are those that the results of the fold have.
+static bool are_types_expected(const group_reduction_t* g) {
+  const hlo_node_t* node = g->node;
+  hlo_module_t* module = node->parent->module;
+  const hlo_dtype_t dtype = g->body->args[0]->type->dtype;
+  for (uint32_t i = 0; i < node->operand_count; ++i) {
+    const hlo_type_t* type = hlo_node_operand_type(node, i);
+    if (!hlo_type_is_plain(type) || type->rank == HLO_RANK_MAX) return false;
+    if (node->op == HLO_OP_reduce_scatter) type = slice_type(g, type);
+    if (!type || hlo_type_with_dtype(module, type, dtype) != node->results[i].type) return false;
+  }
+  return g->body->args[1]->type->dtype == dtype &&
+         hlo_node_operand_type(g->body->last, 0)->dtype == dtype;
+}
+
+static bool read_reduction(hlo_pass_ctx_t* ctx, hlo_node_t* node, group_reduction_t* g) {
+  *g = (group_reduction_t){.ctx = ctx, .node = node};
+  if (node->region_count != 1 || node->operand_count != node->result_count) return false;
+  g->body = node->regions[0];
+  return hlo_expand_can_apply(g->body, 2, 1) && read_groups(g) && are_types_expected(g);
+}
+
+// A computation of a wider type reduces converted operands.
+static bool promote_operands(const group_reduction_t* g) {
+  bool has_changed = false;
+  for (uint32_t i = 0; i < g->node->operand_count; ++i) {
+    hlo_value_t* operand = hlo_node_operand(g->node, i);
+    const hlo_dtype_t dtype = g->body->args[0]->type->dtype;
+    if (operand->type->dtype == dtype) continue;
+    hlo_value_t* wide = hlo_build_convert(g->node, dtype, operand);
+    if (!wide) return false;
+    hlo_node_set_operand(g->node, i, wide);
+    has_changed = true;
+  }
+  g->ctx->step_count += has_changed;
+  return has_changed;
+}
+
+static void copy_group_attrs(const hlo_node_t* from, hlo_node_t* to) {
+  static const hlo_attr_id_t copied[] = {HLO_ATTR_replica_groups, HLO_ATTR_channel_id,
+                                         HLO_ATTR_channel_type, HLO_ATTR_use_global_device_ids};
+  for (uint32_t i = 0; i < sizeof copied / sizeof *copied; ++i) {
+    const hlo_attr_t* attr = hlo_node_attr(from, copied[i]);
+    if (attr) hlo_node_set_attr(to, copied[i], attr);
+  }
+}
+
+// Returns the operands of all members as rows, by one collective.
+static bool gather_rows(const group_reduction_t* g, hlo_value_t** rows) {
+  hlo_module_t* module = g->node->parent->module;
+  hlo_value_t* operands[HLO_EXPAND_VALUES_MAX];
+  const hlo_type_t* types[HLO_EXPAND_VALUES_MAX];
+  const uint32_t count = g->node->operand_count;
+  for (uint32_t i = 0; i < count; ++i) {
+    const hlo_type_t* type = hlo_node_operand_type(g->node, i);
+    int64_t dims[HLO_RANK_MAX] = {1};
+    memcpy(dims + 1, type->dims, type->rank * sizeof *dims);
+    const hlo_type_t* row = hlo_type_with_dims(module, type, type->rank + 1, dims);
+    dims[0] = g->member_count;
+    types[i] = hlo_type_with_dims(module, type, type->rank + 1, dims);
+    operands[i] = hlo_build_reshape(g->node, row, hlo_node_operand(g->node, i));
+    if (!operands[i] || !types[i]) return false;
+  }
+  hlo_node_t* gather = hlo_node_create(module, &(hlo_node_spec_t){.op = HLO_OP_all_gather,
+                                                                  .loc = g->node->loc,
+                                                                  .operand_count = count,
+                                                                  .operands = operands,
+                                                                  .result_count = count,
+                                                                  .result_types = types});
+  const hlo_attr_t* dim = hlo_attr_int(module, HLO_DTYPE_S64, 0);
+  if (hlo_node_is_poison(gather) || !dim) return false;
+  hlo_node_set_attr(gather, HLO_ATTR_all_gather_dim, dim);
+  copy_group_attrs(g->node, gather);
+  hlo_node_insert_before(g->node, gather);
+  for (uint32_t i = 0; i < count; ++i) rows[i] = &gather->results[i];
+  return true;
+}
+
+static hlo_value_t* build_id(hlo_node_t* at, hlo_op_t op, const hlo_type_t* number) {
+  const hlo_type_t* id = hlo_type_with_dtype(at->parent->module, number, HLO_DTYPE_U32);
+  return hlo_build_convert(at, number->dtype, hlo_build_node(at, op, id, 0, NULL, 0, NULL));
+}
+
+// Returns the position of the running process in its group, a scalar of type `number`.
+static hlo_value_t* build_position(const group_reduction_t* g, const hlo_type_t* number) {
+  const int64_t count = g->process_count;
+  const hlo_type_t* list = hlo_type_with_dims(g->node->parent->module, number, 1, &count);
+  hlo_value_t* table = hlo_build_integers(g->node, list, g->positions);
+  hlo_value_t* process =
+      hlo_build_binary(g->node, HLO_OP_add,
+                       hlo_expand_times(g->node, build_id(g->node, HLO_OP_replica_id, number),
+                                        g->ctx->options->partition_count),
+                       build_id(g->node, HLO_OP_partition_id, number));
+  return hlo_loop_row(g->node, table, process);
+}
+
+// Returns the part of each row that a reduce_scatter leaves to this process.
+static hlo_value_t* take_slices(const group_reduction_t* g, hlo_value_t* rows) {
+  hlo_module_t* module = g->node->parent->module;
+  const int64_t axis = hlo_node_attr_int(g->node, HLO_ATTR_scatter_dimension, 0);
+  const uint32_t rank = rows->type->rank;
+  int64_t sizes[HLO_RANK_MAX];
+  memcpy(sizes, rows->type->dims, rank * sizeof *sizes);
+  sizes[axis + 1] /= g->member_count;
+  const hlo_type_t* number = hlo_loop_number(module, rows->type->dims[axis + 1]);
+  hlo_value_t* operands[1 + HLO_RANK_MAX] = {rows};
+  for (uint32_t d = 0; d < rank; ++d) {
+    operands[1 + d] = d == axis + 1 ? hlo_expand_times(g->node, build_position(g, number), sizes[d])
+                                    : hlo_build_integers(g->node, number, (int64_t[]){0});
+    if (!operands[1 + d]) return NULL;
+  }
+  const hlo_named_attr_t attr = {HLO_ATTR_slice_sizes, hlo_attr_ints(module, rank, sizes)};
+  return hlo_build_node(g->node, HLO_OP_dynamic_slice,
+                        hlo_type_with_dims(module, rows->type, rank, sizes), 1 + rank, operands, 1,
+                        &attr);
+}
+
+static hlo_value_t* row_of(hlo_node_t* at, hlo_value_t* rows, int64_t number) {
+  int64_t first[HLO_RANK_MAX] = {number}, dims[HLO_RANK_MAX];
+  const uint32_t rank = rows->type->rank;
+  memcpy(dims, rows->type->dims, rank * sizeof *dims);
+  dims[0] = 1;
+  hlo_module_t* module = at->parent->module;
+  hlo_value_t* row =
+      hlo_build_slice(at, hlo_type_with_dims(module, rows->type, rank, dims), rows, first, NULL);
+  return hlo_build_reshape(at, hlo_type_with_dims(module, rows->type, rank - 1, dims + 1), row);
+}
+
+static hlo_value_t* apply(const group_reduction_t* g, hlo_node_t* at, hlo_value_t* sum,
+                          hlo_value_t* row) {
+  hlo_value_t *args[] = {sum, row}, *result = NULL;
+  return hlo_expand_apply(g->ctx, at, g->body, args, &result) ? result : NULL;
+}
+
+static hlo_value_t* fold_in_loop(const group_reduction_t* g, hlo_value_t* rows) {
+  hlo_module_t* module = g->node->parent->module;
+  const hlo_type_t* number = hlo_loop_number(module, g->member_count);
+  hlo_value_t *sum = row_of(g->node, rows, 0), *result = NULL;
+  hlo_loop_t loop;
+  if (!hlo_loop_begin(g->node, number, g->member_count - 1, 1, &sum, &loop)) return NULL;
+  hlo_value_t* member = hlo_build_binary(loop.end, HLO_OP_add, loop.number,
+                                         hlo_build_integers(loop.end, number, (int64_t[]){1}));
+  hlo_value_t* next = apply(g, loop.end, loop.values[0], hlo_loop_row(loop.end, rows, member));
+  return hlo_loop_finish(&loop, &next, &result) ? result : NULL;
+}
+
+static hlo_value_t* fold_rows(const group_reduction_t* g, hlo_value_t* rows) {
+  if (!rows) return NULL;
+  if (g->member_count > UNROLLED_MEMBERS_MAX) return fold_in_loop(g, rows);
+  hlo_value_t* sum = row_of(g->node, rows, 0);
+  for (uint32_t m = 1; m < g->member_count; ++m) {
+    sum = apply(g, g->node, sum, row_of(g->node, rows, m));
+  }
+  return sum;
+}
+
+bool hlo_expand_group_reduction(hlo_pass_ctx_t* ctx, hlo_node_t* node, hlo_value_t** results) {
+  group_reduction_t g;
+  hlo_value_t* rows[HLO_EXPAND_VALUES_MAX];
+  if (!read_reduction(ctx, node, &g) || promote_operands(&g) || !gather_rows(&g, rows)) {
+    return false;
+  }
+  for (uint32_t i = 0; i < node->result_count; ++i) {
+    if (node->op == HLO_OP_reduce_scatter) rows[i] = take_slices(&g, rows[i]);
+    results[i] = fold_rows(&g, rows[i]);
+    if (!results[i] || results[i]->type != node->results[i].type) return false;
+  }
+  return true;
+}
+
+// An all_reduce, of which the roots use the results; the other processes have zeros.
+bool hlo_expand_collective_reduce(hlo_pass_ctx_t* ctx, hlo_node_t* node, hlo_value_t** results) {
+  group_reduction_t g;
+  const hlo_type_t* types[HLO_EXPAND_VALUES_MAX];
+  hlo_value_t* operands[HLO_EXPAND_VALUES_MAX];
+  hlo_module_t* module = node->parent->module;
+  if (hlo_node_attr_bool(node, HLO_ATTR_has_dynamic_root, false)) return false;
+  if (!read_reduction(ctx, node, &g)) return false;
+  for (uint32_t i = 0; i < node->result_count; ++i) {
+    types[i] = node->results[i].type;
+    operands[i] = hlo_node_operand(node, i);
+  }
+  hlo_node_t* reduce =
+      hlo_node_create(module, &(hlo_node_spec_t){.op = HLO_OP_all_reduce,
+                                                 .loc = node->loc,
+                                                 .operand_count = node->operand_count,
+                                                 .operands = operands,
+                                                 .region_count = 1,
+                                                 .result_count = node->result_count,
+                                                 .result_types = types});
+  if (hlo_node_is_poison(reduce)) return false;
+  copy_group_attrs(node, reduce);
+  hlo_region_t* body = node->regions[0];
+  node->regions[0] = reduce->regions[0];
+  node->regions[0]->parent = node;
+  reduce->regions[0] = body;
+  body->parent = reduce;
+  hlo_node_insert_before(node, reduce);
+  const hlo_type_t* number = hlo_loop_number(module, g.process_count);
+  hlo_value_t* is_root =
+      hlo_build_compare(node, HLO_COMPARISON_DIRECTION_EQ, build_position(&g, number),
+                        hlo_build_integers(node, number, (int64_t[]){0}));
+  for (uint32_t i = 0; i < node->result_count; ++i) {
+    hlo_value_t* zeros = hlo_build_splat(node, types[i], 0);
+    results[i] = hlo_build_select(node, is_root, &reduce->results[i], zeros);
+    if (!results[i] || results[i]->type != types[i]) return false;
+  }
+  return true;
+}
