@@ -53,3 +53,8 @@ bool hlo_argument_is_replicated(const hlo_func_t* func, uint32_t arg);
 /// Returns true if all processes of each group have equal values.
 bool hlo_processes_agree(const hlo_processes_t* processes, const hlo_value_t* value,
                          const hlo_groups_t* groups);
+/// Returns true if all processes of each group have equal values in every iteration of the loops
+/// around a value, as far as it follows from constants, counters and the numbers of the processes.
+/// (processes_loops.c)
+bool hlo_processes_agree_in_loop(const hlo_processes_t* processes, const hlo_value_t* value,
+                                 const hlo_groups_t* groups);
