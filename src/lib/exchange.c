@@ -5,6 +5,7 @@
 // so all threads share the work of all members.
 #include "lib/exchange.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/copy.h"
@@ -365,7 +366,14 @@ typedef struct job {
   void* const* out;
   const hlo_exchange_loops_t* loops;
   bool is_streamed;  // results are stored past the caches, which cannot hold them
+  atomic_uint_fast64_t* moved_bytes;  // counts those between members; NULL: nobody wants them
 } job_t;
+
+// relaxed: the end of the parallel loop orders the reader after all chunks.
+static void count_moved(atomic_uint_fast64_t* moved_bytes, size_t bytes) {
+  if (HLO_LIKELY(!moved_bytes)) return;
+  atomic_fetch_add_explicit(moved_bytes, bytes, memory_order_relaxed);
+}
 
 static uint8_t* in_of(const job_t* job, uint32_t member) {
   return job->in[member * job->stride];
@@ -442,8 +450,11 @@ static void fold_range(const job_t* job, const range_t* range) {
   if (job->is_streamed) job->loops->fence();
 }
 
+// One member reads the operands of the others, and stores the result for others who receive it.
 static void reduce_range(const job_t* job, const range_t* range) {
   const tensor_t* tensor = job->tensor;
+  count_moved(job->moved_bytes,
+              range->count * tensor->width * (job->member_count - 1 + range->out_count - 1));
   const hlo_exchange_sum_fn_t sum =
       tensor->is_sum ? job->loops->find_sum(tensor->dtype) : (hlo_exchange_sum_fn_t)NULL;
   if (!sum) {
@@ -518,6 +529,11 @@ static void copy_piece(const job_t* job, uint32_t sender, uint32_t receiver, siz
     in += begin * box->in_strides[axis];
     out += begin * box->out_strides[axis];
   }
+  if (job->moved_bytes && sender != receiver) {
+    size_t bytes = width;
+    for (uint32_t d = 0; d < box->rank; ++d) bytes *= (size_t)dims[d];
+    count_moved(job->moved_bytes, bytes);
+  }
   if (!job->is_streamed || run_bytes < LONG_RUN_BYTES) {
     hlo_strided_copy(width, box->rank, dims, out, box->out_strides, in, box->in_strides);
     return;
@@ -590,6 +606,7 @@ typedef struct ragged_job {
   const hlo_exchange_t* exchange;
   uint32_t member_count;
   void* const* buffers;
+  atomic_uint_fast64_t* moved_bytes;  // as above
 } ragged_job_t;
 
 typedef struct slice {
@@ -645,6 +662,9 @@ static void ragged_chunk(void* argument, uint64_t receiver) {
       slice_t slice;
       read_slice(job, sender, (int64_t)receiver * ragged->slice_count + i, &slice);
       if (slice.rows == 0) continue;
+      if (sender != receiver) {
+        count_moved(job->moved_bytes, (size_t)slice.rows * ragged->row_bytes);
+      }
       memcpy(out + (size_t)slice.to * ragged->row_bytes,
              in + (size_t)slice.from * ragged->row_bytes, (size_t)slice.rows * ragged->row_bytes);
     }
@@ -652,8 +672,9 @@ static void ragged_chunk(void* argument, uint64_t receiver) {
 }
 
 static hlo_status_t run_ragged(const hlo_exchange_t* exchange, uint32_t member_count,
-                               void* const* buffers, const hlo_parallel_t* parallel) {
-  ragged_job_t job = {exchange, member_count, buffers};
+                               void* const* buffers, const hlo_parallel_t* parallel,
+                               atomic_uint_fast64_t* moved_bytes) {
+  ragged_job_t job = {exchange, member_count, buffers, moved_bytes};
   const tensor_t* tensor = &exchange->tensors[0];
   HLO_TRY(check_slices(&job));
   if (tensor->count == 0) return hlo_ok();
@@ -663,11 +684,13 @@ static hlo_status_t run_ragged(const hlo_exchange_t* exchange, uint32_t member_c
 }
 
 hlo_status_t hlo_exchange_run(const hlo_exchange_t* exchange, const hlo_exchange_group_t* group,
-                              void* const* buffers, const hlo_parallel_t* parallel) {
+                              void* const* buffers, const hlo_parallel_t* parallel,
+                              uint64_t* out_moved_bytes) {
+  atomic_uint_fast64_t count = 0, *moved_bytes = out_moved_bytes ? &count : NULL;
   if (exchange->kind == KIND_RAGGED) {
-    return run_ragged(exchange, group->member_count, buffers, parallel);
+    HLO_TRY(run_ragged(exchange, group->member_count, buffers, parallel, moved_bytes));
   }
-  for (uint32_t i = 0; i < exchange->tensor_count; ++i) {
+  for (uint32_t i = 0; i < exchange->tensor_count && exchange->kind != KIND_RAGGED; ++i) {
     job_t job = {.exchange = exchange,
                  .tensor = &exchange->tensors[i],
                  .member_count = group->member_count,
@@ -675,8 +698,10 @@ hlo_status_t hlo_exchange_run(const hlo_exchange_t* exchange, const hlo_exchange
                  .stride = hlo_exchange_buffer_count(exchange),
                  .in = buffers + i,
                  .out = buffers + exchange->operand_count + i,
-                 .loops = find_loops()};
+                 .loops = find_loops(),
+                 .moved_bytes = moved_bytes};
     run_job(&job, parallel);
   }
+  if (out_moved_bytes) *out_moved_bytes = atomic_load_explicit(&count, memory_order_relaxed);
   return hlo_ok();
 }

@@ -33,6 +33,8 @@ const hlo_exchange_group_t* hlo_exchange_group(const hlo_exchange_t* exchange, u
 /// Returns the number of operands and results.
 uint32_t hlo_exchange_buffer_count(const hlo_exchange_t* exchange);
 /// buffers[member * buffer_count + i]: operands, then results, of each member of `group`.
+/// *out_moved_bytes (NULL: not counted) are those that members read from and store for others.
 /// errors: INVALID_ARGUMENT (rows of a ragged all-to-all outside of its tensors)
 hlo_status_t hlo_exchange_run(const hlo_exchange_t* exchange, const hlo_exchange_group_t* group,
-                              void* const* buffers, const hlo_parallel_t* parallel) HLO_MUST_USE;
+                              void* const* buffers, const hlo_parallel_t* parallel,
+                              uint64_t* out_moved_bytes) HLO_MUST_USE;

@@ -409,13 +409,14 @@ static hlo_status_t arrive(hlo_frame_t* frame, uint32_t call_site_number,
 
 // The span is that of the member that arrives last and exchanges the data for all.
 static void trace_exchange(const hlo_run_t* run, const rendezvous_t* rendezvous,
-                           uint64_t begin_ns) {
+                           uint64_t begin_ns, uint64_t moved_bytes) {
   if (HLO_LIKELY(!begin_ns)) return;
   const hlo_span_fact_t facts[] = {{"members", rendezvous->member_count},
-                                   {"run_id", (int64_t)run->frame.run_id}};
+                                   {"run_id", (int64_t)run->frame.run_id},
+                                   {"bytes", (int64_t)moved_bytes}};
   const hlo_node_t* node = rendezvous->call_sites[0];
   hlo_trace_end_with(hlo_client_trace(run->loaded->client), begin_ns, "collective",
-                     hlo_op_info(node->op)->name, NULL, facts, 2);
+                     hlo_op_info(node->op)->name, NULL, facts, sizeof facts / sizeof *facts);
 }
 
 static int32_t exchange_start(hlo_frame_t* frame, uint32_t call_site_number) {
@@ -432,9 +433,11 @@ static int32_t exchange_start(hlo_frame_t* frame, uint32_t call_site_number) {
   const hlo_exchange_group_t* members = hlo_exchange_group(call_site.exchange, run->row, &me);
   const hlo_parallel_t parallel = hlo_frame_parallel(frame);
   const uint64_t begin_ns = hlo_trace_begin();
-  status = hlo_exchange_run(call_site.exchange, members, rendezvous->parts, &parallel);
+  uint64_t moved_bytes = 0;
+  status = hlo_exchange_run(call_site.exchange, members, rendezvous->parts, &parallel,
+                            begin_ns ? &moved_bytes : NULL);
   status = hlo_node_annotate(call_site.node, status);
-  trace_exchange(run, rendezvous, begin_ns);
+  trace_exchange(run, rendezvous, begin_ns, moved_bytes);
   hlo_mutex_lock(&group->lock);
   rendezvous->is_done = true;
   rendezvous->has_failed = !hlo_status_is_ok(status);

@@ -331,7 +331,7 @@ static hlo_status_t run_exchange(hlo_frame_t* frame, const hlo_call_site_t* call
   if (!addresses) return hlo_status_out_of_memory(bytes);
   hlo_call_site_addresses(frame, call_site, addresses);
   const hlo_parallel_t parallel = hlo_frame_parallel(frame);
-  hlo_status_t status = hlo_exchange_run(call_site->exchange, group, addresses, &parallel);
+  hlo_status_t status = hlo_exchange_run(call_site->exchange, group, addresses, &parallel, NULL);
   hlo_mem_free(addresses);
   return hlo_node_annotate(call_site->node, status);
 }
