@@ -10,6 +10,7 @@
 #include "base/os.h"
 #include "base/recording.h"
 #include "runtime/test_util.h"
+#include "spmd/memory_estimate.h"
 #include "spmd/traffic.h"
 
 enum { DEVICES = 8, ENTRIES = 32, OPS = HLO_OP_COUNT };
@@ -128,6 +129,23 @@ static void check_memory(const program_t* p, const int64_t* before) {
   }
 }
 
+// Arguments and results are exact. Temporaries miss operands of products that machine code packs and
+// values that it keeps in caches, which the processor decides.
+static void check_estimate(const program_t* p) {
+  const hlo_executable_t* e = p->executable;
+  const double slack = 2048;
+  hlo_memory_estimate_t estimate;
+  hlo_test_check(hlo_memory_estimate(e->module, &estimate));
+  assert_float_equal(estimate.argument_bytes, (double)e->argument_bytes, 0);
+  assert_float_equal(estimate.result_bytes, (double)e->result_bytes, 0);
+  assert_float_equal(estimate.alias_bytes, (double)e->alias_bytes, 0);
+  const double all = hlo_memory_estimate_all(&estimate);
+  const double compiled =
+      (double)(e->argument_bytes + e->result_bytes - e->alias_bytes + e->program->temporary_bytes);
+  if (all >= 0.5 * compiled - slack && all <= 1.25 * compiled + slack) return;
+  fail_msg("%s: an estimate of %.0f bytes, but the program needs %.0f", p->name, all, compiled);
+}
+
 static void check_run(program_t* p) {
   double moved[OPS] = {0};
   int64_t before[DEVICES];
@@ -164,6 +182,7 @@ static void check_program(const char* name, const uint8_t* bytes, size_t size_by
   const hlo_client_options_t options = {.device_count = p.device_count, .thread_count = 2};
   hlo_test_check(hlo_client_create(&options, &p.client));
   hlo_test_check(hlo_loaded_create(p.client, p.executable, 0, NULL, &p.loaded));
+  check_estimate(&p);
   check_run(&p);
   release(&p);
 }
