@@ -21,6 +21,7 @@ PORTABLE = {
     "recent": ("1.20.0",),
     "resource": (),
     "meshes": ("1.20.0",),
+    "shardy": (),  # Shardy does not find the shardings of VHLO functions
     "quantized": ("0.18.0", "1.20.0"),
 }
 TEXT_ONLY = ("quantized",)  # jaxlib's Python does not load the quant dialect

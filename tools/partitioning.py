@@ -174,7 +174,9 @@ NOTES = {
         "hlo_async_update hlo_async_done hlo_copy_start hlo_copy_done hlo_bitcast",
         "dimensions that they do not change are local along the other axes"),
     "shardings": ("sdy_mesh sdy_sharding_constraint sdy_reshard sdy_sharding_group sdy_propagation_barrier "
-                  "sdy_manual_computation sdy_return", "values are brought to what they say, and nothing remains"),
+                  "sdy_manual_computation sdy_return sdy_named_computation sdy_constant sdy_data_flow_edge "
+                  "sdy_func_data_flow_edge sdy_all_gather sdy_all_slice sdy_all_to_all sdy_collective_permute "
+                  "sdy_all_reduce sdy_reduce_scatter sdy_sharded_to_unreduced sdy_replicated_to_unreduced", "values are brought to what they say, and nothing remains"),
     "tests": ("check_expect_almost_eq_const check_expect_almost_eq check_expect_eq_const check_expect_eq "
               "check_expect_close check_expect_serialized_eq", "whole operands"),
     "functions of CHLO": ("chlo_ragged_dot chlo_scan", "local along batches and what the body treats alike"),

@@ -137,6 +137,7 @@ static hlo_interp_step_kind_t step_kind(const hlo_node_t* node, hlo_scalar_step_
     case HLO_OP_while: return HLO_STEP_WHILE;
     case HLO_OP_hlo_fusion:
     case HLO_OP_async_start:
+    case HLO_OP_sdy_named_computation:
     case HLO_OP_sdy_manual_computation: return HLO_STEP_INLINE;
     default:
       if (hlo_op_info(node->op)->traits & HLO_TRAIT_TERMINATOR) return HLO_STEP_RETURN;

@@ -57,6 +57,7 @@ UNREACHABLE(async_start)
 UNREACHABLE(hlo_async_start)
 UNREACHABLE(hlo_fusion)
 UNREACHABLE(sdy_manual_computation)
+UNREACHABLE(sdy_named_computation)
 UNREACHABLE(sdy_return)
 
 // ---- values that pass through
@@ -74,6 +75,16 @@ PASS_THROUGH(hlo_domain)
 PASS_THROUGH(sdy_sharding_constraint)
 PASS_THROUGH(sdy_reshard)
 PASS_THROUGH(sdy_propagation_barrier)
+PASS_THROUGH(sdy_data_flow_edge)
+PASS_THROUGH(sdy_func_data_flow_edge)
+PASS_THROUGH(sdy_all_gather)
+PASS_THROUGH(sdy_all_slice)
+PASS_THROUGH(sdy_all_to_all)
+PASS_THROUGH(sdy_collective_permute)
+PASS_THROUGH(sdy_all_reduce)
+PASS_THROUGH(sdy_reduce_scatter)
+PASS_THROUGH(sdy_sharded_to_unreduced)
+PASS_THROUGH(sdy_replicated_to_unreduced)
 
 hlo_status_t hlo_ref_sdy_mesh(HLO_REF_ARGUMENTS) {
   return hlo_ok();

@@ -17,6 +17,7 @@ hlo_status_t hlo_ref_constant(HLO_REF_ARGUMENTS) {
 }
 
 HLO_REF_AS(chlo_constant, hlo_ref_constant)
+HLO_REF_AS(sdy_constant, hlo_ref_constant)
 
 // Repeats the first `width` bytes of `data` until `size_bytes` are filled.
 static void repeat_bytes(uint8_t* data, size_t width, size_t size_bytes) {

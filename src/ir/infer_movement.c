@@ -22,6 +22,7 @@ hlo_status_t hlo_infer_constant(hlo_infer_t* infer) {
 }
 
 HLO_INFER_AS(chlo_constant, hlo_infer_constant)
+HLO_INFER_AS(sdy_constant, hlo_infer_constant)
 
 hlo_status_t hlo_infer_broadcast(hlo_infer_t* infer) {
   const hlo_type_t* type = NULL;

@@ -370,16 +370,42 @@ static bool parse_sharding(hlo_parser_t* p, hlo_op_state_t* op) {
   return set_opaque(p, op, HLO_ATTR_sharding, "#sdy.sharding", '<', "");
 }
 
-// NONE, FORWARD, BACKWARD or BOTH
-static bool parse_direction(hlo_parser_t* p, hlo_op_state_t* op) {
-  static const char* const names[] = {"NONE", "FORWARD", "BACKWARD", "BOTH"};
-  for (uint32_t i = 0; p->token.kind == HLO_TOKEN_WORD && i < 4; ++i) {
-    if (!hlo_text_same(names[i], p->token.start, p->token.length)) continue;
-    hlo_lex_advance(p);
-    return hlo_op_set_attr(op, HLO_ATTR_allowed_direction,
-                           hlo_attr_int(p->module, HLO_DTYPE_S32, i));
+static bool parse_out_sharding(hlo_parser_t* p, hlo_op_state_t* op) {
+  return set_opaque(p, op, HLO_ATTR_out_sharding, "#sdy.sharding", '<', "");
+}
+
+// sharding=<@mesh, [...]>, or nothing
+static bool parse_edge_sharding(hlo_parser_t* p, hlo_op_state_t* op) {
+  if (!hlo_accept_word(p, "sharding")) return true;
+  return hlo_expect(p, '=') && parse_sharding(p, op);
+}
+
+// [{"x"}, {}], [{"x"}: 0->1] or {"x"}
+static bool parse_axes(hlo_parser_t* p, hlo_op_state_t* op) {
+  const hlo_axes_notation_t* axes = hlo_axes_notation(op->op);
+  return set_opaque(p, op, axes->id, axes->prefix, axes->open, ">");
+}
+
+// Consumes one of `count` names, and sets the attribute to its number.
+static bool accept_name(hlo_parser_t* p, hlo_op_state_t* op, hlo_attr_id_t id, uint32_t count,
+                        const char* const* names) {
+  for (uint32_t i = 0; i < count; ++i) {
+    if (!hlo_accept_word(p, names[i])) continue;
+    return hlo_op_set_attr(op, id, hlo_attr_int(p->module, HLO_DTYPE_S32, i));
   }
-  return hlo_parse_expected(p, "NONE, FORWARD, BACKWARD or BOTH");
+  return false;
+}
+
+// max, or nothing
+static bool parse_reduction(hlo_parser_t* p, hlo_op_state_t* op) {
+  return p->token.kind != HLO_TOKEN_WORD ||
+         accept_name(p, op, HLO_ATTR_reduction_op, HLO_REDUCTION_COUNT, hlo_reduction_names) ||
+         hlo_parse_expected(p, "sum, max or min");
+}
+
+static bool parse_direction(hlo_parser_t* p, hlo_op_state_t* op) {
+  return accept_name(p, op, HLO_ATTR_allowed_direction, HLO_DIRECTION_COUNT, hlo_direction_names) ||
+         hlo_parse_expected(p, "NONE, FORWARD, BACKWARD or BOTH");
 }
 
 // @name = <["x"=2]>
@@ -392,21 +418,15 @@ static bool parse_mesh(hlo_parser_t* p, hlo_op_state_t* op) {
          hlo_parse_op_dict(p, op);
 }
 
-// (%0) in_shardings=[...] out_shardings=[...] manual_axes={...} (%arg: T) {...} {...} : signature
-static bool parse_manual_computation(hlo_parser_t* p, hlo_op_state_t* op) {
+static bool parse_shardings(hlo_parser_t* p, hlo_op_state_t* op, hlo_attr_id_t id) {
+  return hlo_expect(p, '=') && set_opaque(p, op, id, "#sdy.sharding_per_value<", '[', ">");
+}
+
+// (%arg: T) {...} {...} : signature
+static bool parse_body_and_signature(hlo_parser_t* p, hlo_op_state_t* op) {
   hlo_token_t* names = NULL;
   uint32_t count = 0, capacity = 0;
-  if (!hlo_expect(p, '(') || !hlo_parse_operands(p, op) || !hlo_expect(p, ')') ||
-      !hlo_expect_word(p, "in_shardings") || !hlo_expect(p, '=') ||
-      !set_opaque(p, op, HLO_ATTR_in_shardings, "#sdy.sharding_per_value<", '[', ">") ||
-      !hlo_expect_word(p, "out_shardings") || !hlo_expect(p, '=') ||
-      !set_opaque(p, op, HLO_ATTR_out_shardings, "#sdy.sharding_per_value<", '[', ">") ||
-      !hlo_expect_word(p, "manual_axes") || !hlo_expect(p, '=') ||
-      !set_opaque(p, op, HLO_ATTR_manual_axes, "#sdy<manual_axes", '{', ">") ||
-      !hlo_expect(p, '(')) {
-    return false;
-  }
-  hlo_region_t* body = hlo_op_add_region(p, op);
+  hlo_region_t* body = hlo_expect(p, '(') ? hlo_op_add_region(p, op) : NULL;
   if (!body) return false;
   for (; !hlo_at(p, ')'); ++count) {
     if (count && !hlo_expect(p, ',')) return false;
@@ -417,6 +437,29 @@ static bool parse_manual_computation(hlo_parser_t* p, hlo_op_state_t* op) {
   hlo_lex_advance(p);
   return hlo_parse_region(p, body, count, names) && hlo_parse_op_dict(p, op) &&
          hlo_expect(p, ':') && hlo_parse_signature(p, op);
+}
+
+// (%0) in_shardings=[...] out_shardings=[...] manual_axes={...} (%arg: T) {...} {...} : signature
+static bool parse_manual_computation(hlo_parser_t* p, hlo_op_state_t* op) {
+  return hlo_expect(p, '(') && hlo_parse_operands(p, op) && hlo_expect(p, ')') &&
+         hlo_expect_word(p, "in_shardings") && parse_shardings(p, op, HLO_ATTR_in_shardings) &&
+         hlo_expect_word(p, "out_shardings") && parse_shardings(p, op, HLO_ATTR_out_shardings) &&
+         hlo_expect_word(p, "manual_axes") && hlo_expect(p, '=') &&
+         set_opaque(p, op, HLO_ATTR_manual_axes, "#sdy<manual_axes", '{', ">") &&
+         parse_body_and_signature(p, op);
+}
+
+// <"name">(%0) in_shardings=[...] out_shardings=[...] (%arg: T) {...} {...} : signature
+static bool parse_named_computation(hlo_parser_t* p, hlo_op_state_t* op) {
+  if (!hlo_expect(p, '<')) return false;
+  if (!hlo_at(p, HLO_TOKEN_STRING)) return hlo_expect(p, HLO_TOKEN_STRING);
+  if (!hlo_op_set_attr(op, HLO_ATTR_name, hlo_parse_any_attr(p)) || !hlo_expect(p, '>') ||
+      !hlo_expect(p, '(') || !hlo_parse_operands(p, op) || !hlo_expect(p, ')') ||
+      (hlo_accept_word(p, "in_shardings") && !parse_shardings(p, op, HLO_ATTR_in_shardings)) ||
+      (hlo_accept_word(p, "out_shardings") && !parse_shardings(p, op, HLO_ATTR_out_shardings))) {
+    return false;
+  }
+  return parse_body_and_signature(p, op);
 }
 
 static const struct {
@@ -440,6 +483,11 @@ static const struct {
     {"direction", parse_direction},
     {"mesh", parse_mesh},
     {"manual_computation", parse_manual_computation},
+    {"named_computation", parse_named_computation},
+    {"edge_sharding", parse_edge_sharding},
+    {"out_sharding", parse_out_sharding},
+    {"axes", parse_axes},
+    {"reduction", parse_reduction},
 };
 
 bool hlo_parse_notation(hlo_parser_t* p, hlo_op_state_t* op, const char* name, size_t length) {

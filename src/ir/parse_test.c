@@ -121,6 +121,31 @@ static const char* const kOps[] = {
     "sdy.sharding_group %arg0 group_id = 21 : tensor<4xf32>",
     "%0 = sdy.sharding_constraint %arg0 <@mesh, [{\"x\"}]> : tensor<4xf32>",
     "%0 = sdy.propagation_barrier %arg0 allowed_direction = FORWARD : tensor<4xf32>",
+    "%0 = sdy.constant {a.b} dense<[1, 2]> : tensor<2xi32>",
+    "%0 = sdy.data_flow_edge %arg0 : tensor<4xf32>",
+    "%0 = sdy.data_flow_edge %arg0 sharding=<@mesh, [{\"x\", ?}]> {a.b} : tensor<4xf32>",
+    "%0 = sdy.func_data_flow_edge %arg0 : tensor<4xf32>",
+    "%0 = sdy.all_gather [{\"x\":(2)2, \"y\"}] %arg0 out_sharding = <@mesh, [{\"x\":(1)2}]> {a.b} "
+    ": "
+    "tensor<4xf32>",
+    "%0 = sdy.all_slice [{}, {\"x\"}, {}] %arg4 out_sharding = <@mesh, [{}, {\"x\"}, {}]> : "
+    "tensor<2x3x4xf32>",
+    "%0 = sdy.all_to_all [{\"x\"}: 0->2, {\"y\", \"z\"}: 1->3] %arg4 out_sharding = <@mesh, [{}, "
+    "{}, "
+    "{\"x\"}]> : tensor<2x3x4xf32>",
+    "%0 = sdy.collective_permute %arg0 out_sharding = <mesh<[\"x\"=2]>, [{\"x\"}]> : tensor<4xf32>",
+    "%0 = sdy.all_reduce {\"x\"} %arg0 out_sharding = <@mesh, [{}]> : tensor<4xf32>",
+    "%0 = sdy.all_reduce sum {} %arg0 out_sharding = <@mesh, [{}]> : tensor<4xf32>",
+    "%0 = sdy.all_reduce max {\"x\"} %arg0 out_sharding = <@mesh, [{}]> : tensor<4xf32>",
+    "%0 = sdy.reduce_scatter min [{\"x\"}] %arg0 out_sharding = <@mesh, [{\"x\"}]> : tensor<4xf32>",
+    "%0 = sdy.sharded_to_unreduced [{\"x\"}] %arg0 out_sharding = <@mesh, [{}], unreduced={\"x\"}> "
+    ": "
+    "tensor<4xf32>",
+    "%0 = sdy.replicated_to_unreduced {\"x\"} %arg0 out_sharding = <@mesh, [{}], "
+    "unreduced={\"x\"}> : tensor<4xf32>",
+    "%0 = \"sdy.all_reduce\"(%arg0) <{reduction_axes = #sdy<axis_ref_list{\"x\"}>, reduction_op = "
+    "3 "
+    ": i32, out_sharding = #sdy.sharding<@mesh, [{}]>}> : (tensor<4xf32>) -> tensor<4xf32>",
     "%0 = \"sdy.propagation_barrier\"(%arg0) <{allowed_direction = 4 : i32}> : (tensor<4xf32>) -> "
     "tensor<4xf32>",
     "%0 = \"stablehlo.gather\"(%arg4, %arg6) <{dimension_numbers = #stablehlo.gather<offset_dims "
@@ -206,6 +231,14 @@ static void test_regions(void** state) {
       "[{\"x\"}]>] manual_axes={\"x\"} (%arg10: tensor<2xf32>) {\n"
       "      sdy.return %arg10 : tensor<2xf32>\n"
       "    } : (tensor<4xf32>) -> tensor<4xf32>\n"
+      "    %8 = sdy.named_computation<\"f \\22\">(%7) out_shardings=[<@mesh, [{\"x\"}]>] (%arg11: "
+      "tensor<4xf32>) {\n"
+      "      sdy.return %arg11 : tensor<4xf32>\n"
+      "    } {a.b} : (tensor<4xf32>) -> tensor<4xf32>\n"
+      "    %9 = sdy.named_computation<\"g\">() in_shardings=[] () {\n"
+      "      %10 = sdy.constant dense<1.000000e+00> : tensor<4xf32>\n"
+      "      sdy.return %10 : tensor<4xf32>\n"
+      "    } : () -> tensor<4xf32>\n"
       "    return %4, %7 : tensor<i32>, tensor<4xf32>\n"
       "  }\n"
       "}\n";

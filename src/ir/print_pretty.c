@@ -521,9 +521,9 @@ static void print_sharding(hlo_printer_t* p, const hlo_node_t* node) {
 
 // Names of the values of allowed_direction.
 static const char* direction_name(const hlo_node_t* node) {
-  static const char* const names[] = {"NONE", "FORWARD", "BACKWARD", "BOTH"};
   const hlo_attr_t* attr = hlo_node_attr(node, HLO_ATTR_allowed_direction);
-  return is_i32(attr) && attr->i >= 0 && attr->i <= 3 ? names[attr->i] : NULL;
+  const bool is_known = is_i32(attr) && attr->i >= 0 && attr->i < HLO_DIRECTION_COUNT;
+  return is_known ? hlo_direction_names[attr->i] : NULL;
 }
 
 static bool check_direction(const hlo_node_t* node) {
@@ -532,6 +532,50 @@ static bool check_direction(const hlo_node_t* node) {
 
 static void print_direction(hlo_printer_t* p, const hlo_node_t* node) {
   hlo_strbuf_printf(p->out, " %s", direction_name(node));
+}
+
+static bool check_edge_sharding(const hlo_node_t* node) {
+  return !hlo_node_attr(node, HLO_ATTR_sharding) || check_sharding(node);
+}
+
+static void print_edge_sharding(hlo_printer_t* p, const hlo_node_t* node) {
+  if (!hlo_node_attr(node, HLO_ATTR_sharding)) return;
+  hlo_strbuf_puts(p->out, " sharding=");
+  print_opaque(p, node, HLO_ATTR_sharding, "#sdy.sharding", 0);
+}
+
+static bool check_out_sharding(const hlo_node_t* node) {
+  return check_opaque(node, HLO_ATTR_out_sharding, "#sdy.sharding<", 0);
+}
+
+static void print_out_sharding(hlo_printer_t* p, const hlo_node_t* node) {
+  hlo_strbuf_putc(p->out, ' ');
+  print_opaque(p, node, HLO_ATTR_out_sharding, "#sdy.sharding", 0);
+}
+
+static bool check_axes(const hlo_node_t* node) {
+  const hlo_axes_notation_t* axes = hlo_axes_notation(node->op);
+  size_t length;
+  const char* text =
+      axes ? opaque_after(hlo_node_attr(node, axes->id), axes->prefix, 1, &length) : NULL;
+  return text && length && text[0] == axes->open;
+}
+
+static void print_axes(hlo_printer_t* p, const hlo_node_t* node) {
+  const hlo_axes_notation_t* axes = hlo_axes_notation(node->op);
+  hlo_strbuf_putc(p->out, ' ');
+  print_opaque(p, node, axes->id, axes->prefix, 1);
+}
+
+// An absent reduction is a sum.
+static bool check_reduction(const hlo_node_t* node) {
+  const hlo_attr_t* attr = hlo_node_attr(node, HLO_ATTR_reduction_op);
+  return !attr || (is_i32(attr) && attr->i >= 0 && attr->i < HLO_REDUCTION_COUNT);
+}
+
+static void print_reduction(hlo_printer_t* p, const hlo_node_t* node) {
+  const hlo_attr_t* attr = hlo_node_attr(node, HLO_ATTR_reduction_op);
+  if (attr) hlo_strbuf_printf(p->out, " %s", hlo_reduction_names[attr->i]);
 }
 
 static bool check_mesh(const hlo_node_t* node) {
@@ -557,15 +601,24 @@ static bool check_manual_computation(const hlo_node_t* node) {
          check_opaque(node, HLO_ATTR_manual_axes, "#sdy<manual_axes{", 1);
 }
 
-static void print_manual_computation(hlo_printer_t* p, const hlo_node_t* node) {
+// (%0) in_shardings=[...] out_shardings=[...]
+static void print_values_and_shardings(hlo_printer_t* p, const hlo_node_t* node) {
   hlo_strbuf_putc(p->out, '(');
   hlo_print_operands(p, node, 0, node->operand_count);
-  hlo_strbuf_puts(p->out, ") in_shardings=");
-  print_opaque(p, node, HLO_ATTR_in_shardings, "#sdy.sharding_per_value<", 1);
-  hlo_strbuf_puts(p->out, " out_shardings=");
-  print_opaque(p, node, HLO_ATTR_out_shardings, "#sdy.sharding_per_value<", 1);
-  hlo_strbuf_puts(p->out, " manual_axes=");
-  print_opaque(p, node, HLO_ATTR_manual_axes, "#sdy<manual_axes", 1);
+  hlo_strbuf_putc(p->out, ')');
+  if (hlo_node_attr(node, HLO_ATTR_in_shardings)) {
+    hlo_strbuf_puts(p->out, " in_shardings=");
+    print_opaque(p, node, HLO_ATTR_in_shardings, "#sdy.sharding_per_value<", 1);
+  }
+  if (hlo_node_attr(node, HLO_ATTR_out_shardings)) {
+    hlo_strbuf_puts(p->out, " out_shardings=");
+    print_opaque(p, node, HLO_ATTR_out_shardings, "#sdy.sharding_per_value<", 1);
+  }
+}
+
+// (%arg: T) {...} {attributes} : signature
+static void print_body_and_signature(hlo_printer_t* p, const hlo_node_t* node,
+                                     hlo_attr_id_t other) {
   hlo_strbuf_puts(p->out, " (");
   hlo_print_region_args(p, node->regions[0]);
   hlo_strbuf_puts(p->out, ") {");
@@ -575,10 +628,37 @@ static void print_manual_computation(hlo_printer_t* p, const hlo_node_t* node) {
   hlo_attr_set_t shown = {0};
   hlo_attr_set_add(&shown, HLO_ATTR_in_shardings);
   hlo_attr_set_add(&shown, HLO_ATTR_out_shardings);
-  hlo_attr_set_add(&shown, HLO_ATTR_manual_axes);
+  hlo_attr_set_add(&shown, other);
   hlo_print_attr_dict(p, node, &shown, "");
   hlo_strbuf_puts(p->out, " : ");
   hlo_print_signature(p, node);
+}
+
+static void print_manual_computation(hlo_printer_t* p, const hlo_node_t* node) {
+  print_values_and_shardings(p, node);
+  hlo_strbuf_puts(p->out, " manual_axes=");
+  print_opaque(p, node, HLO_ATTR_manual_axes, "#sdy<manual_axes", 1);
+  print_body_and_signature(p, node, HLO_ATTR_manual_axes);
+}
+
+static bool check_optional_shardings(const hlo_node_t* node, hlo_attr_id_t id) {
+  return !hlo_node_attr(node, id) || check_opaque(node, id, "#sdy.sharding_per_value<[", 1);
+}
+
+static bool check_named_computation(const hlo_node_t* node) {
+  const hlo_attr_t* name = hlo_node_attr(node, HLO_ATTR_name);
+  return node->region_count == 1 && name && name->kind == HLO_ATTR_KIND_STRING &&
+         check_optional_shardings(node, HLO_ATTR_in_shardings) &&
+         check_optional_shardings(node, HLO_ATTR_out_shardings);
+}
+
+// <"name">(%0) in_shardings=[...] out_shardings=[...] (%arg: T) {...} : signature
+static void print_named_computation(hlo_printer_t* p, const hlo_node_t* node) {
+  hlo_strbuf_putc(p->out, '<');
+  hlo_print_any_attr(&p->options, hlo_node_attr(node, HLO_ATTR_name), p->out);
+  hlo_strbuf_putc(p->out, '>');
+  print_values_and_shardings(p, node);
+  print_body_and_signature(p, node, HLO_ATTR_name);
 }
 
 static const part_t kNotations[] = {
@@ -599,6 +679,11 @@ static const part_t kNotations[] = {
     {"direction", check_direction, print_direction},
     {"mesh", check_mesh, print_mesh},
     {"manual_computation", check_manual_computation, print_manual_computation},
+    {"named_computation", check_named_computation, print_named_computation},
+    {"edge_sharding", check_edge_sharding, print_edge_sharding},
+    {"out_sharding", check_out_sharding, print_out_sharding},
+    {"axes", check_axes, print_axes},
+    {"reduction", check_reduction, print_reduction},
     {NULL, NULL, NULL},
 };
 
@@ -621,6 +706,12 @@ static const struct {
     {"target", HLO_ATTR_call_target_name, HLO_ATTR_call_target_name, NULL},
     {"sharding", HLO_ATTR_sharding, HLO_ATTR_sharding, NULL},
     {"direction", HLO_ATTR_allowed_direction, HLO_ATTR_allowed_direction, NULL},
+    {"edge_sharding", HLO_ATTR_sharding, HLO_ATTR_sharding, NULL},
+    {"out_sharding", HLO_ATTR_out_sharding, HLO_ATTR_out_sharding, NULL},
+    {"axes", HLO_ATTR_gathering_axes, HLO_ATTR_slicing_axes, NULL},
+    {"axes", HLO_ATTR_params, HLO_ATTR_reduction_axes, NULL},
+    {"axes", HLO_ATTR_reduce_scatter_axes, HLO_ATTR_axes, NULL},
+    {"reduction", HLO_ATTR_reduction_op, HLO_ATTR_reduction_op, NULL},
 };
 
 static void add_shown(hlo_attr_set_t* shown, hlo_op_t op, const char* notation, size_t length) {

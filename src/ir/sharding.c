@@ -309,9 +309,51 @@ hlo_status_t hlo_mesh_parse_axes(hlo_module_t* module, const hlo_mesh_t* mesh,
   sharding_reader_t r;
   HLO_TRY(reader_init(module, attr, &r));
   axis_storage_t storage = {0};
-  HLO_TRY(expect(&r, "#sdy<manual_axes"));
+  if (!take(&r, "#sdy<axis_ref_list")) HLO_TRY(expect(&r, "#sdy<manual_axes"));
   HLO_TRY(expect(&r, "{"));
   HLO_TRY(read_axes(&r, mesh, "}", &storage, NULL, out_axes));
+  return expect(&r, ">");
+}
+
+hlo_status_t hlo_mesh_parse_dim_axes(hlo_module_t* module, const hlo_mesh_t* mesh,
+                                     const hlo_attr_t* attr, uint32_t* out_count,
+                                     hlo_axis_refs_t out_dims[]) {
+  sharding_reader_t r;
+  axis_storage_t storage = {0};
+  uint32_t count = 0;
+  HLO_TRY(reader_init(module, attr, &r));
+  HLO_TRY(expect(&r, "#sdy<list_of_axis_ref_lists"));
+  HLO_TRY(expect(&r, "["));
+  for (; !take(&r, "]"); ++count) {
+    if (count) HLO_TRY(expect(&r, ","));
+    if (count == HLO_RANK_MAX) return read_error(&r, "at most 64 lists");
+    HLO_TRY(expect(&r, "{"));
+    HLO_TRY(read_axes(&r, mesh, "}", &storage, NULL, &out_dims[count]));
+  }
+  *out_count = count;
+  return expect(&r, ">");
+}
+
+hlo_status_t hlo_mesh_parse_moves(hlo_module_t* module, const hlo_mesh_t* mesh,
+                                  const hlo_attr_t* attr, uint32_t* out_count,
+                                  hlo_axes_move_t out_moves[]) {
+  sharding_reader_t r;
+  axis_storage_t storage = {0};
+  uint32_t count = 0;
+  HLO_TRY(reader_init(module, attr, &r));
+  HLO_TRY(expect(&r, "#sdy<all_to_all_param_list"));
+  HLO_TRY(expect(&r, "["));
+  for (; !take(&r, "]"); ++count) {
+    if (count) HLO_TRY(expect(&r, ","));
+    if (count == HLO_RANK_MAX) return read_error(&r, "at most 64 lists");
+    HLO_TRY(expect(&r, "{"));
+    HLO_TRY(read_axes(&r, mesh, "}", &storage, NULL, &out_moves[count].axes));
+    HLO_TRY(expect(&r, ":"));
+    HLO_TRY(read_int(&r, &out_moves[count].from));
+    HLO_TRY(expect(&r, "->"));
+    HLO_TRY(read_int(&r, &out_moves[count].to));
+  }
+  *out_count = count;
   return expect(&r, ">");
 }
 
@@ -383,12 +425,12 @@ hlo_status_t hlo_sharding_parse(hlo_module_t* module, const hlo_attr_t* attr,
 
 // ---- writing
 
-static void put_refs(hlo_strbuf_t* text, const hlo_mesh_t* mesh, hlo_axis_refs_t list) {
-  for (uint32_t i = 0; i < list.count; ++i) {
-    hlo_axis_ref_t ref = list.refs[i];
-    hlo_strbuf_printf(text, "%s\"%s\"", i ? ", " : "", mesh->axes[ref.axis].name);
+void hlo_axis_refs_print(const hlo_mesh_t* mesh, hlo_axis_refs_t axes, hlo_strbuf_t* out) {
+  for (uint32_t i = 0; i < axes.count; ++i) {
+    hlo_axis_ref_t ref = axes.refs[i];
+    hlo_strbuf_printf(out, "%s\"%s\"", i ? ", " : "", mesh->axes[ref.axis].name);
     if (hlo_axis_ref_is_whole(mesh, ref)) continue;
-    hlo_strbuf_printf(text, ":(%lld)%lld", (long long)ref.pre_size, (long long)ref.size);
+    hlo_strbuf_printf(out, ":(%lld)%lld", (long long)ref.pre_size, (long long)ref.size);
   }
 }
 
@@ -417,7 +459,7 @@ static void put_sharding(hlo_strbuf_t* text, const hlo_sharding_t* s) {
   for (uint32_t d = 0; d < s->rank; ++d) {
     const hlo_dim_sharding_t* dim = &s->dims[d];
     hlo_strbuf_puts(text, d ? ", {" : "{");
-    put_refs(text, s->mesh, dim->axes);
+    hlo_axis_refs_print(s->mesh, dim->axes, text);
     if (dim->is_open) hlo_strbuf_puts(text, dim->axes.count ? ", ?" : "?");
     hlo_strbuf_putc(text, '}');
     if (dim->priority >= 0) hlo_strbuf_printf(text, "p%d", dim->priority);
@@ -425,12 +467,12 @@ static void put_sharding(hlo_strbuf_t* text, const hlo_sharding_t* s) {
   hlo_strbuf_putc(text, ']');
   if (s->replicated.count) {
     hlo_strbuf_puts(text, ", replicated={");
-    put_refs(text, s->mesh, s->replicated);
+    hlo_axis_refs_print(s->mesh, s->replicated, text);
     hlo_strbuf_putc(text, '}');
   }
   if (s->unreduced.count) {
     hlo_strbuf_printf(text, ", unreduced=%s{", unreduced_names[s->unreduced_op]);
-    put_refs(text, s->mesh, s->unreduced);
+    hlo_axis_refs_print(s->mesh, s->unreduced, text);
     hlo_strbuf_putc(text, '}');
   }
   hlo_strbuf_putc(text, '>');

@@ -88,9 +88,26 @@ hlo_status_t hlo_mesh_find(hlo_module_t* module, const char* name, size_t length
 /// Reads "#sdy.mesh<...>" with the given name (NULL: none).
 hlo_status_t hlo_mesh_parse(hlo_module_t* module, const hlo_attr_t* attr, const char* name,
                             const hlo_mesh_t** out_mesh) HLO_MUST_USE;
-/// Reads `{"x", "y"}` of sdy.manual_computation: numbers of axes of `mesh`.
+/// Reads `{"x", "y"}` of sdy.manual_computation or of a collective, as axes of `mesh`.
 hlo_status_t hlo_mesh_parse_axes(hlo_module_t* module, const hlo_mesh_t* mesh,
                                  const hlo_attr_t* attr, hlo_axis_refs_t* out_axes) HLO_MUST_USE;
+/// Reads `[{"x"}, {}]` of a collective: the axes of each dimension, no axis twice.
+/// errors : INVALID_ARGUMENT, also for more than HLO_RANK_MAX lists
+hlo_status_t hlo_mesh_parse_dim_axes(hlo_module_t* module, const hlo_mesh_t* mesh,
+                                     const hlo_attr_t* attr, uint32_t* out_count,
+                                     hlo_axis_refs_t out_dims[]) HLO_MUST_USE;
+
+/// Axes that sdy.all_to_all moves from the end of one dimension to the end of another.
+typedef struct hlo_axes_move {
+  hlo_axis_refs_t axes;
+  int64_t from, to;
+} hlo_axes_move_t;
+/// Reads `[{"x"}: 0->1]`, no axis twice, as hlo_mesh_parse_dim_axes() does.
+hlo_status_t hlo_mesh_parse_moves(hlo_module_t* module, const hlo_mesh_t* mesh,
+                                  const hlo_attr_t* attr, uint32_t* out_count,
+                                  hlo_axes_move_t out_moves[]) HLO_MUST_USE;
+/// Prints `"x", "y":(1)2`.
+void hlo_axis_refs_print(const hlo_mesh_t* mesh, hlo_axis_refs_t axes, hlo_strbuf_t* out);
 /// Returns the axis of a name; mesh->axis_count if the mesh has none.
 uint32_t hlo_mesh_axis_number(const hlo_mesh_t* mesh, const char* name, size_t length);
 

@@ -36,6 +36,21 @@ typedef struct hlo_window_part {
 enum { HLO_WINDOW_PART_COUNT = 5 };
 extern const hlo_window_part_t hlo_window_parts[HLO_WINDOW_PART_COUNT];
 
+/// The axes of one of Shardy's collectives, as written after the op's name.
+typedef struct hlo_axes_notation {
+  hlo_op_t op;
+  hlo_attr_id_t id;
+  const char* prefix;  // of the OPAQUE attribute, before the bracket
+  char open;
+} hlo_axes_notation_t;
+/// Returns NULL for ops that are not written so.
+const hlo_axes_notation_t* hlo_axes_notation(hlo_op_t op);
+
+/// Names of the values of Shardy's enumerations, which are integers in modules.
+enum { HLO_DIRECTION_COUNT = 4, HLO_REDUCTION_COUNT = 3 };
+extern const char* const hlo_direction_names[HLO_DIRECTION_COUNT];
+extern const char* const hlo_reduction_names[HLO_REDUCTION_COUNT];
+
 /// Returns the name of an op's attribute in MLIR text (a few differ from the table's).
 const char* hlo_attr_text_name(hlo_attr_id_t id);
 /// Returns the attribute of a name in MLIR text; HLO_ATTR_COUNT if it is unknown.

@@ -12,7 +12,8 @@ static const char* const kFormats[HLO_OP_COUNT] = {
 
 const char* hlo_asm_format(hlo_op_t op) {
   enum { OPERANDS_MAX = 3 };
-  static const char* const forms[2][OPERANDS_MAX] = {  // of StableHLO, of CHLO
+  static const char* const forms[2][OPERANDS_MAX] = {
+      // of StableHLO, of CHLO
       {"% @ : ^same", "% , % @ : ^same", "% , % , % @ : ^same"},
       {"% @ : ^arrow", "% , % @ : ^arrow"}};
   if ((unsigned)op >= HLO_OP_COUNT) return NULL;
@@ -157,6 +158,28 @@ const hlo_window_part_t hlo_window_parts[HLO_WINDOW_PART_COUNT] = {
     {"lhs_dilate", HLO_ATTR_lhs_dilation}, {"rhs_dilate", HLO_ATTR_rhs_dilation},
     {"reverse", HLO_ATTR_window_reversal},
 };
+
+#define LIST_PREFIX "#sdy<axis_ref_list"
+#define LISTS_PREFIX "#sdy<list_of_axis_ref_lists"
+static const hlo_axes_notation_t kAxes[] = {
+    {HLO_OP_sdy_all_gather, HLO_ATTR_gathering_axes, LISTS_PREFIX, '['},
+    {HLO_OP_sdy_all_slice, HLO_ATTR_slicing_axes, LISTS_PREFIX, '['},
+    {HLO_OP_sdy_all_to_all, HLO_ATTR_params, "#sdy<all_to_all_param_list", '['},
+    {HLO_OP_sdy_all_reduce, HLO_ATTR_reduction_axes, LIST_PREFIX, '{'},
+    {HLO_OP_sdy_reduce_scatter, HLO_ATTR_reduce_scatter_axes, LISTS_PREFIX, '['},
+    {HLO_OP_sdy_sharded_to_unreduced, HLO_ATTR_axes, LISTS_PREFIX, '['},
+    {HLO_OP_sdy_replicated_to_unreduced, HLO_ATTR_axes, LIST_PREFIX, '{'},
+};
+
+const hlo_axes_notation_t* hlo_axes_notation(hlo_op_t op) {
+  for (size_t i = 0; i < sizeof kAxes / sizeof *kAxes; ++i) {
+    if (kAxes[i].op == op) return &kAxes[i];
+  }
+  return NULL;
+}
+
+const char* const hlo_direction_names[] = {"NONE", "FORWARD", "BACKWARD", "BOTH"};
+const char* const hlo_reduction_names[] = {"sum", "max", "min"};
 
 const char* hlo_attr_text_name(hlo_attr_id_t id) {
   return id == HLO_ATTR_operand_segment_sizes ? "operandSegmentSizes" : hlo_attr_name(id);

@@ -4,7 +4,7 @@
 //   module of a frontend
 //     │ import    lower_ragged_all_to_all           collectives are ops
 //     │           lower_mesh_groups                 groups of devices as lists
-//     │           drop_shardy                       no sdy ops
+//     │           lower_shardy, drop_shardy         no sdy ops
 //     │           lower_placement                   memory kinds only at the boundary
 //     │           lower_composite, refine_shapes    (dynamic shapes) static shapes
 //     │           lower_layouts                     (buffers of any layout) all row-major
@@ -39,6 +39,7 @@
 static const hlo_pass_step_t kImport[] = {
     {PASS(lower_ragged_all_to_all), NULL},
     {PASS(lower_mesh_groups), NULL},
+    {PASS(lower_shardy), NULL},
     {PASS(drop_shardy), NULL},
     {PASS(lower_placement), NULL},
 };
@@ -47,6 +48,7 @@ static const hlo_pass_step_t kImportPartitioned[] = {
     {PASS(import_gspmd), NULL},
     {PASS(lower_ragged_all_to_all), NULL},
     {PASS(lower_mesh_groups), NULL},
+    {PASS(lower_shardy), NULL},
     {PASS(lower_placement), NULL},
     {PASS(lower_composite), NULL},
     {PASS(inline), "400000"},

@@ -165,7 +165,7 @@ static inline hlo_module_t* hlo_test_partition(const char* text) {
   hlo_module_t* module = hlo_test_parse(text);
   const hlo_pass_options_t options = {.verify_each = true, .more = &hlo_spmd_pass_set};
   hlo_status_t status =
-      hlo_passes_run(module, "lower_mesh_groups,inline,dce,partition,cse,dce", &options);
+      hlo_passes_run(module, "lower_mesh_groups,lower_shardy,inline,dce,partition,cse,dce", &options);
   if (!hlo_status_is_ok(status)) hlo_test_fail(text, module, hlo_status_message(status));
   return module;
 }
@@ -180,7 +180,7 @@ static inline void hlo_test_expect_partitioned(const char* text, const char* who
   const hlo_type_t* type = hlo_module_entry(whole)->type;
   const uint32_t in = type->input_count, out = type->element_count - in;
   for (uint32_t i = 0; i < in; ++i) inputs[i] = hlo_test_argument(type->elements[i], &random);
-  hlo_test_check(hlo_passes_run(whole, "drop_shardy", NULL));
+  hlo_test_check(hlo_passes_run(whole, "lower_shardy,drop_shardy", NULL));
   hlo_test_run_whole(whole, in, inputs, wants);
   hlo_module_t* parts = hlo_test_partition(text);
   hlo_test_run_parts(text, parts, inputs, wants);

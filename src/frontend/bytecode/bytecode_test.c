@@ -154,6 +154,7 @@ static void test_versions(void** state) {
   check_versions("recent", 6);
   check_versions("resource", 5);
   check_versions("meshes", 6);
+  check_versions("shardy", 5);
   check_versions("quantized", 2);
 }
 

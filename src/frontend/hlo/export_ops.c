@@ -805,6 +805,7 @@ static const struct {
 } special_ops[] = {
     {HLO_OP_constant, export_constant},
     {HLO_OP_chlo_constant, export_constant},
+    {HLO_OP_sdy_constant, export_constant},
     {HLO_OP_broadcast_in_dim, export_broadcast_in_dim},
     {HLO_OP_broadcast, export_broadcast},
     {HLO_OP_select, export_with_scalars},

@@ -77,8 +77,8 @@ static uint32_t list_properties(hlo_op_t op, bool is_vhlo, property_t* propertie
 
 // Returns true for optional attributes that ops had not got in their first encoding.
 static bool is_added_later(const char* name) {
-  static const char* const names[] = {"algorithm", "has_dynamic_root", "result_accuracy",
-                                      "result_tilings", "source_target_pairs"};
+  static const char* const names[] = {"algorithm",       "has_dynamic_root", "reduction_op",
+                                      "result_accuracy", "result_tilings",   "source_target_pairs"};
   for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i) {
     if (strcmp(names[i], name) == 0) return true;
   }
