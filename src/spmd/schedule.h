@@ -10,6 +10,7 @@ typedef struct hlo_schedule_machine {
   const char* name;
   double flops_per_ns, functions_per_ns, memory_bytes_per_ns, link_bytes_per_ns;
   double latency_ns, launch_ns;
+  bool is_overlapped;  // links move data while processors compute
   const char* doc;
 } hlo_schedule_machine_t;
 

@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pass windowed_einsum: products of gathered operands, and sums of products that are scattered, as
+// loops over the parts, in which the next part arrives (a collective_permute to the neighbour in
+// the group) while the product of this one is computed:
+//
+//   dot(all_gather(x), y)         n times: result part = dot(part of x, y), or for a contracted
+//                                 dimension result += dot(part of x, part of y)
+//   reduce_scatter(dot(x, y))     n times: sum of the neighbour + dot(part of x, y)
+//
+// The machine (schedule.def) decides: where nothing moves data beside the processor, or where the
+// parts are small, one collective is cheaper. The argument `all` rewrites every product. Sums of
+// contracted dimensions and of scattered results are regrouped.
+// source : Wang et al., "Overlap Communication with Dependent Computation via Decomposition in
+// Large Deep Learning Models", ASPLOS 2023
+#include <string.h>
+
+#include "ir/clone.h"
+#include "ir/work.h"
+#include "passes/build.h"
+#include "passes/loop.h"
+#include "spmd/collective.h"
+#include "spmd/passes.h"
+#include "spmd/processes.h"
+#include "spmd/schedule.h"
+#include "spmd/traffic.h"
+
+enum { NO_DIM = -1 };
+
+typedef struct windower {
+  hlo_pass_ctx_t* ctx;
+  hlo_processes_t processes;
+  const hlo_schedule_machine_t* machine;  // NULL: every product is rewritten
+} windower_t;
+
+/// A product and the collective before or after it.
+typedef struct einsum {
+  windower_t* w;
+  hlo_node_t *dot, *collective;
+  const hlo_groups_t* groups;
+  int64_t parts;
+  uint32_t side;               // operand that is divided into parts
+  int64_t side_dim;            // along this dimension,
+  int64_t other_dim;           // which is this one of the other operand (NO_DIM: none)
+  int64_t result_dim;          // and this one of the result
+  const hlo_type_t* sum_type;  // in which the result is added up
+  hlo_value_t* position;       // of the process in its group
+} einsum_t;
+
+// ---- dimensions
+
+static uint32_t free_dims_before(hlo_ints_t batch, hlo_ints_t sum, int64_t end) {
+  uint32_t count = 0;
+  for (int64_t d = 0; d < end; ++d) count += !hlo_ints_has(batch, d) && !hlo_ints_has(sum, d);
+  return count;
+}
+
+// Finds what dimension `dim` of an operand is in the other operand and in the result.
+static void follow_dim(const hlo_node_t* dot, uint32_t side, int64_t dim, einsum_t* e) {
+  const hlo_ints_t batch[] = {hlo_node_ints(dot, HLO_ATTR_lhs_batching_dimensions),
+                              hlo_node_ints(dot, HLO_ATTR_rhs_batching_dimensions)};
+  const hlo_ints_t sum[] = {hlo_node_ints(dot, HLO_ATTR_lhs_contracting_dimensions),
+                            hlo_node_ints(dot, HLO_ATTR_rhs_contracting_dimensions)};
+  uint32_t at;
+  e->side = side;
+  e->side_dim = dim;
+  e->other_dim = e->result_dim = NO_DIM;
+  if (hlo_dims_contain(batch[side].values, batch[side].count, dim, &at)) {
+    e->other_dim = batch[1 - side].values[at];
+    e->result_dim = at;
+  } else if (hlo_dims_contain(sum[side].values, sum[side].count, dim, &at)) {
+    e->other_dim = sum[1 - side].values[at];
+  } else {
+    const uint32_t left = hlo_node_operand_type(dot, 0)->rank;
+    e->result_dim = batch[0].count + free_dims_before(batch[side], sum[side], dim) +
+                    (side ? free_dims_before(batch[0], sum[0], left) : 0);
+  }
+}
+
+// Finds the operand's dimension that is dimension `dim` of the result.
+static void find_result_dim(const hlo_node_t* dot, int64_t dim, einsum_t* e) {
+  for (uint32_t side = 0; side < 2; ++side) {
+    for (uint32_t d = 0; d < hlo_node_operand_type(dot, side)->rank; ++d) {
+      follow_dim(dot, side, d, e);
+      if (e->result_dim == dim) return;
+    }
+  }
+}
+
+static const hlo_type_t* part_type(const einsum_t* e, const hlo_type_t* type, int64_t dim) {
+  int64_t dims[HLO_RANK_MAX];
+  memcpy(dims, type->dims, type->rank * sizeof *dims);
+  if (dim != NO_DIM) dims[dim] /= e->parts;
+  return hlo_type_with_dims(e->dot->parent->module, type, type->rank, dims);
+}
+
+// ---- matches
+
+static bool has_one_use(const hlo_value_t* value) {
+  return value->uses && !value->uses->next;
+}
+
+static bool is_plain(const hlo_node_t* collective) {
+  return collective->operand_count == 1 && !collective->extra &&
+         hlo_type_is_static(hlo_node_operand_type(collective, 0)) &&
+         hlo_type_is_static(collective->results[0].type) && !collective->results[0].type->quant;
+}
+
+static bool is_product(const hlo_node_t* node) {
+  return node->op == HLO_OP_dot_general && hlo_type_is_static(node->results[0].type) &&
+         hlo_type_is_static(hlo_node_operand_type(node, 0)) &&
+         hlo_type_is_static(hlo_node_operand_type(node, 1)) && !node->results[0].type->quant &&
+         !hlo_node_operand_type(node, 0)->quant && !hlo_node_operand_type(node, 1)->quant;
+}
+
+// Fills in the groups, whose ids are those of partitions, or of replicas.
+static bool find_groups(einsum_t* e) {
+  const hlo_processes_t* p = &e->w->processes;
+  if (p->replicas > 1 && p->partitions > 1) return false;
+  e->groups = hlo_processes_groups(&e->w->processes, e->collective);
+  e->parts = e->groups ? e->groups->size : 0;
+  return e->parts > 1;
+}
+
+static bool match_gather(windower_t* w, hlo_node_t* dot, uint32_t side, einsum_t* e) {
+  hlo_value_t* value = hlo_node_operand(dot, side);
+  *e = (einsum_t){.w = w, .dot = dot, .collective = value->def};
+  if (!value->def || value->def->op != HLO_OP_all_gather || value->def->parent != dot->parent ||
+      !has_one_use(value) || !is_plain(value->def) || !find_groups(e)) {
+    return false;
+  }
+  const int64_t dim = hlo_node_attr_int(value->def, HLO_ATTR_all_gather_dim, 0);
+  follow_dim(dot, side, dim, e);
+  return value->type->dims[dim] == hlo_node_operand_type(value->def, 0)->dims[dim] * e->parts;
+}
+
+static bool match_scatter(windower_t* w, hlo_node_t* scatter, einsum_t* e) {
+  hlo_value_t* value = hlo_node_operand(scatter, 0);
+  hlo_node_t* dot = value->def;
+  *e = (einsum_t){.w = w, .dot = dot, .collective = scatter};
+  if (!dot || !is_product(dot) || dot->parent != scatter->parent || !has_one_use(value) ||
+      !is_plain(scatter) || dot->extra || hlo_collective_reducer(scatter) != HLO_OP_add ||
+      !find_groups(e)) {
+    return false;
+  }
+  const int64_t dim = hlo_node_attr_int(scatter, HLO_ATTR_scatter_dimension, 0);
+  find_result_dim(dot, dim, e);
+  return e->result_dim == dim &&
+         value->type->dims[dim] == scatter->results[0].type->dims[dim] * e->parts;
+}
+
+// ---- costs
+
+static double larger(double a, double b) {
+  return a > b ? a : b;
+}
+
+// Returns true if the loop takes less time than the collective and the product.
+static bool is_faster(const einsum_t* e) {
+  const hlo_schedule_machine_t* m = e->w->machine;
+  if (!m) return true;
+  const hlo_process_counts_t counts = {e->w->processes.replicas, e->w->processes.partitions};
+  const hlo_exchange_bytes_t bytes = hlo_exchange_bytes_of(e->collective, counts);
+  const bool is_gather = e->collective->op == HLO_OP_all_gather;
+  const double parts = (double)e->parts;
+  hlo_cost_t cost = {0};
+  hlo_node_cost_add(e->dot, &cost);
+  const double product = m->launch_ns + larger(cost.flops / m->flops_per_ns,
+                                               cost.bytes_accessed / m->memory_bytes_per_ns);
+  const double whole =
+      product + bytes.phases * m->latency_ns + bytes.sent_bytes / m->link_bytes_per_ns;
+  // Each part reads its operands, and writes its result, or adds it to the sum.
+  const double result = hlo_type_work_bytes(e->sum_type);
+  const double added = is_gather && e->result_dim != NO_DIM ? 2 * result / parts : 3 * result;
+  const double other = hlo_type_work_bytes(hlo_node_operand_type(e->dot, 1 - e->side));
+  const double touched = cost.bytes_accessed / parts + added + (e->other_dim == NO_DIM ? other : 0);
+  const double part = 2 * m->launch_ns + larger(cost.flops / parts / m->flops_per_ns,
+                                                touched / m->memory_bytes_per_ns);
+  const double sent =
+      is_gather ? hlo_type_work_bytes(hlo_node_operand_type(e->collective, 0)) : result;
+  const double permute = m->launch_ns + m->latency_ns + sent / m->link_bytes_per_ns;
+  const double both = m->is_overlapped ? larger(part, permute) : part + permute;
+  return part + (parts - 1) * both < whole;
+}
+
+// ---- pieces of the loop
+
+static hlo_value_t* build_s32(hlo_node_t* at, int64_t value) {
+  const hlo_type_t* type = hlo_type_tensor(at->parent->module, HLO_DTYPE_S32, 0, NULL);
+  return type ? hlo_build_integers(at, type, &value) : NULL;
+}
+
+// Returns the position of this process in its group, from a table.
+static hlo_value_t* build_position(const einsum_t* e, hlo_node_t* at) {
+  const hlo_processes_t* p = &e->w->processes;
+  hlo_module_t* module = at->parent->module;
+  const int64_t count = p->count, one = 1;
+  int64_t* table = hlo_arena_array(p->arena, p->count, sizeof *table);
+  const hlo_type_t* number = hlo_type_tensor(module, HLO_DTYPE_U32, 0, NULL);
+  const hlo_type_t* row = hlo_type_tensor(module, HLO_DTYPE_S32, 1, &count);
+  const hlo_type_t* item = hlo_type_tensor(module, HLO_DTYPE_S32, 1, &one);
+  const hlo_type_t* scalar = hlo_type_tensor(module, HLO_DTYPE_S32, 0, NULL);
+  if (!table || !number || !row || !item || !scalar) return NULL;
+  for (uint32_t i = 0; i < p->count; ++i) table[i] = e->groups->positions[i];
+  const hlo_op_t op = p->partitions > 1 ? HLO_OP_partition_id : HLO_OP_replica_id;
+  hlo_value_t* operands[] = {hlo_build_integers(at, row, table),
+                             hlo_build_node(at, op, number, 0, NULL, 0, NULL)};
+  const hlo_named_attr_t sizes = {HLO_ATTR_slice_sizes, hlo_attr_ints(module, 1, &one)};
+  hlo_value_t* entry = hlo_build_node(at, HLO_OP_dynamic_slice, item, 2, operands, 1, &sizes);
+  return entry ? hlo_build_reshape(at, scalar, entry) : NULL;
+}
+
+// Returns the number of the part that the process computes `step` steps after its own.
+static hlo_value_t* build_owner(const einsum_t* e, hlo_node_t* at, hlo_value_t* step,
+                                int64_t more) {
+  if (more && step) step = hlo_build_binary(at, HLO_OP_add, step, build_s32(at, more));
+  hlo_value_t* sum = step ? hlo_build_binary(at, HLO_OP_add, step, e->position) : NULL;
+  return sum ? hlo_build_binary(at, HLO_OP_remainder, sum, build_s32(at, e->parts)) : NULL;
+}
+
+// Fills in where part `owner` of dimension `dim` starts.
+static bool build_starts(hlo_node_t* at, const hlo_type_t* part, int64_t dim, hlo_value_t* owner,
+                         hlo_value_t** starts) {
+  hlo_value_t* zero = build_s32(at, 0);
+  hlo_value_t* size = build_s32(at, part->dims[dim]);
+  hlo_value_t* start = owner && size ? hlo_build_binary(at, HLO_OP_multiply, owner, size) : NULL;
+  for (uint32_t d = 0; d < part->rank; ++d) starts[d] = d == dim ? start : zero;
+  return start && zero;
+}
+
+static hlo_value_t* take_part(const einsum_t* e, hlo_node_t* at, hlo_value_t* value, int64_t dim,
+                              hlo_value_t* owner) {
+  if (dim == NO_DIM) return value;
+  hlo_value_t* operands[1 + HLO_RANK_MAX] = {value};
+  const hlo_type_t* type = part_type(e, value->type, dim);
+  if (!type || !build_starts(at, type, dim, owner, &operands[1])) return NULL;
+  const hlo_named_attr_t sizes = {HLO_ATTR_slice_sizes,
+                                  hlo_attr_ints(at->parent->module, type->rank, type->dims)};
+  return hlo_build_node(at, HLO_OP_dynamic_slice, type, 1 + type->rank, operands, 1, &sizes);
+}
+
+static hlo_value_t* put_part(const einsum_t* e, hlo_node_t* at, hlo_value_t* all, hlo_value_t* part,
+                             hlo_value_t* owner) {
+  hlo_value_t* operands[2 + HLO_RANK_MAX] = {all, part};
+  if (!all || !part || !build_starts(at, part->type, e->result_dim, owner, &operands[2])) {
+    return NULL;
+  }
+  return hlo_build_node(at, HLO_OP_dynamic_update_slice, all->type, 2 + all->type->rank, operands,
+                        0, NULL);
+}
+
+// Builds the product of a part of the divided operand.
+static hlo_value_t* build_product(const einsum_t* e, hlo_node_t* at, hlo_value_t* part,
+                                  hlo_value_t* owner) {
+  hlo_value_t* other = hlo_node_operand(e->dot, 1 - e->side);
+  hlo_value_t* operands[2];
+  operands[e->side] = part;
+  operands[1 - e->side] = take_part(e, at, other, e->other_dim, owner);
+  const bool is_result = e->result_dim != NO_DIM && e->collective->op == HLO_OP_all_gather;
+  const hlo_type_t* type =
+      is_result ? part_type(e, e->dot->results[0].type, e->result_dim) : e->sum_type;
+  return part && operands[1 - e->side] ? hlo_build_copy(at, e->dot, type, operands) : NULL;
+}
+
+// Sends a value to the process at the position before.
+static hlo_value_t* pass_on(const einsum_t* e, hlo_node_t* at, hlo_value_t* value) {
+  const hlo_processes_t* p = &e->w->processes;
+  hlo_module_t* module = at->parent->module;
+  int64_t* pairs = hlo_arena_array(p->arena, 2 * (size_t)p->count, sizeof *pairs);
+  if (!pairs) return NULL;
+  for (uint32_t from = 0; from < p->count; ++from) {
+    const int64_t to = (e->groups->positions[from] + e->parts - 1) % e->parts;
+    pairs[2 * from] = from;
+    for (uint32_t i = 0; i < p->count; ++i) {
+      if (e->groups->firsts[i] == e->groups->firsts[from] && e->groups->positions[i] == to) {
+        pairs[2 * from + 1] = i;
+      }
+    }
+  }
+  const hlo_named_attr_t attrs[] = {
+      {HLO_ATTR_source_target_pairs, hlo_attr_matrix(module, p->count, 2, pairs)},
+      {HLO_ATTR_channel_id, hlo_attr_int(module, HLO_DTYPE_S64,
+                                         hlo_node_attr_int(e->collective, HLO_ATTR_channel_id, 1))},
+      {HLO_ATTR_channel_type, hlo_attr_int(module, HLO_DTYPE_S64, 1)}};
+  return value ? hlo_build_node(at, HLO_OP_collective_permute, value->type, 1, &value,
+                                p->partitions > 1 ? 3 : 1, attrs)
+               : NULL;
+}
+
+// ---- loops
+
+// Adds a product to the result so far.
+static hlo_value_t* add_product(const einsum_t* e, hlo_node_t* at, hlo_value_t* result,
+                                hlo_value_t* part, hlo_value_t* owner) {
+  hlo_value_t* product = build_product(e, at, part, owner);
+  if (e->result_dim != NO_DIM) return put_part(e, at, result, product, owner);
+  return product ? hlo_build_binary(at, HLO_OP_add, result, product) : NULL;
+}
+
+// The parts of the gathered operand come by; the last one is not passed on.
+static hlo_value_t* build_gathered(einsum_t* e) {
+  hlo_node_t* at = e->dot;
+  const hlo_type_t* number = hlo_type_tensor(at->parent->module, HLO_DTYPE_S32, 0, NULL);
+  hlo_value_t* part = hlo_node_operand(e->collective, 0);
+  hlo_value_t* initial[] = {part, hlo_build_splat(at, e->sum_type, 0)};
+  hlo_loop_t loop;
+  e->position = build_position(e, at);
+  if (!e->position || !hlo_loop_begin(at, number, e->parts - 1, 2, initial, &loop)) return NULL;
+  hlo_value_t* next[] = {pass_on(e, loop.end, loop.values[0]),
+                         add_product(e, loop.end, loop.values[1], loop.values[0],
+                                     build_owner(e, loop.end, loop.number, 0))};
+  hlo_value_t* results[2];
+  if (!hlo_loop_finish(&loop, next, results)) return NULL;
+  hlo_value_t* owner = build_owner(e, at, build_s32(at, e->parts - 1), 0);
+  return add_product(e, at, results[1], results[0], owner);
+}
+
+// Each sum goes around the group and ends where it is needed.
+static hlo_value_t* build_scattered(einsum_t* e) {
+  hlo_node_t* at = e->collective;
+  const hlo_type_t* number = hlo_type_tensor(at->parent->module, HLO_DTYPE_S32, 0, NULL);
+  hlo_value_t* operand = hlo_node_operand(e->dot, e->side);
+  e->position = build_position(e, at);
+  if (!e->position) return NULL;
+  hlo_value_t* owner = build_owner(e, at, build_s32(at, 1), 0);
+  hlo_value_t* part = owner ? take_part(e, at, operand, e->side_dim, owner) : NULL;
+  hlo_value_t* sum = build_product(e, at, part, owner);
+  hlo_loop_t loop;
+  if (!sum || !hlo_loop_begin(at, number, e->parts - 1, 1, &sum, &loop)) return NULL;
+  owner = build_owner(e, loop.end, loop.number, 2);
+  hlo_value_t* received = pass_on(e, loop.end, loop.values[0]);
+  part = owner ? take_part(e, loop.end, operand, e->side_dim, owner) : NULL;
+  hlo_value_t* product = build_product(e, loop.end, part, owner);
+  hlo_value_t* next =
+      received && product ? hlo_build_binary(loop.end, HLO_OP_add, received, product) : NULL;
+  return hlo_loop_finish(&loop, &next, &sum) ? sum : NULL;
+}
+
+static hlo_status_t rewrite(einsum_t* e) {
+  hlo_module_t* module = e->dot->parent->module;
+  const bool is_gather = e->collective->op == HLO_OP_all_gather;
+  hlo_node_t* last = is_gather ? e->dot : e->collective;
+  const hlo_type_t* type = last->results[0].type;
+  // Sums are rounded once, at the end.
+  const bool is_sum = !is_gather || e->result_dim == NO_DIM;
+  e->sum_type =
+      is_sum ? hlo_type_with_dtype(module, type, hlo_group_accumulator(HLO_OP_add, type->dtype))
+             : type;
+  if (!e->sum_type) return hlo_module_status(module);
+  if (!is_faster(e)) return hlo_ok();
+  hlo_value_t* result = is_gather ? build_gathered(e) : build_scattered(e);
+  if (result) result = hlo_build_convert(last, type->dtype, result);
+  if (!result) return hlo_module_status(module);
+  hlo_value_replace_uses(&last->results[0], result);
+  hlo_node_erase(last);
+  hlo_node_erase(is_gather ? e->collective : e->dot);
+  ++e->w->ctx->step_count;
+  return hlo_module_status(module);
+}
+
+static hlo_status_t visit(void* context, hlo_node_t* node) {
+  windower_t* w = context;
+  einsum_t e;
+  if (node->op == HLO_OP_reduce_scatter && node->operand_count == 1) {
+    return match_scatter(w, node, &e) ? rewrite(&e) : hlo_ok();
+  }
+  if (!is_product(node) || node->extra) return hlo_ok();
+  for (uint32_t side = 0; side < 2; ++side) {
+    if (!match_gather(w, node, side, &e)) continue;
+    const uint32_t before = w->ctx->step_count;
+    HLO_TRY(rewrite(&e));
+    if (w->ctx->step_count != before) break;
+  }
+  return hlo_ok();
+}
+
+hlo_status_t hlo_pass_windowed_einsum(hlo_pass_ctx_t* ctx, hlo_module_t* module) {
+  windower_t w = {.ctx = ctx};
+  const char* name = ctx->argument ? ctx->argument : "host";
+  w.machine = hlo_schedule_machine(name);
+  if (!w.machine && strcmp(name, "all") != 0) {
+    return hlo_invalid_argument(
+        "windowed_einsum takes a machine of the scheduler, or 'all', not '%s'", name);
+  }
+  HLO_TRY(hlo_processes_init(module, &ctx->scratch, &w.processes));
+  HLO_TRY(hlo_module_walk(module, true, visit, &w));
+  return hlo_arena_status(&ctx->scratch);
+}
