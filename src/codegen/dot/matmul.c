@@ -368,13 +368,13 @@ static bool is_converted(const hlo_matmul_t* m, uint32_t side) {
          hlo_dtype_is_float(from) != hlo_dtype_is_float(m->dtype);
 }
 
-// Returns true if elements are so far apart that the caches hold few of them.
+// Returns true if elements are so far apart that the caches hold few of them: at multiples of a
+// quarter of a way, the lines share four sets.
 static bool conflicts(const hlo_matmul_t* m, uint32_t side, const hlo_matmul_dim_t* dim) {
-  int64_t bytes = dim->from[side] * (int64_t)hlo_dtype_size_bytes(m->operands[side].dtype);
-  int64_t set_bytes =
-      m->target->tile.memories[1].way_bytes / 2;  // rows at this distance share sets
-  return bytes && set_bytes && bytes % set_bytes == 0 &&
-         dim->extent * hlo_matmul_line_bytes(m) > set_bytes * HLO_TUNING_CONFLICT_WAYS;
+  const int64_t bytes = dim->from[side] * (int64_t)hlo_dtype_size_bytes(m->operands[side].dtype);
+  const int64_t half_way_bytes = m->target->tile.memories[1].way_bytes / 2;
+  return bytes && half_way_bytes && bytes % (half_way_bytes / 2) == 0 &&
+         dim->extent * hlo_matmul_line_bytes(m) >= half_way_bytes * HLO_TUNING_CONFLICT_WAYS;
 }
 
 bool hlo_matmul_packs_b(const hlo_matmul_t* m, int64_t tiles) {
