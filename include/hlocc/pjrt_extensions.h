@@ -285,6 +285,22 @@ struct PJRT_Custom_Partitioner_Extension {
 };
 PJRT_STRUCT(PJRT_Custom_Partitioner_Extension, register_batch_partitionable);
 
+/// Arguments of a function that is shown a sharding: a serialized OpSharding, and what went wrong.
+typedef struct JAX_InspectSharding_Callback_Args {
+  char* sharding_spec;
+  size_t sharding_spec_size;
+  const char* error_txt;  // out; null: nothing
+  void* error_scratch;    // out
+  void (*free_error)(struct JAX_InspectSharding_Callback_Args* args);  // out
+} JAX_InspectSharding_Callback_Args;
+
+/// The backend_config of a custom call of InspectSharding holds the bytes of this struct, whose
+/// pointers are valid while the program is compiled.
+typedef struct JAX_InspectSharding_Callback {
+  void (*call)(void* data, JAX_InspectSharding_Callback_Args* args);
+  void* data;
+} JAX_InspectSharding_Callback;
+
 // --- Shardings -----------------------------------------------------------------------------------
 
 /// Serialized OpSharding of each parameter, lent by the executable; null if it is not partitioned.

@@ -39,6 +39,10 @@ bool hlo_custom_call_is_foreign(const hlo_node_t* node) {
          hlo_custom_function_of(node) == HLO_CUSTOM_FUNCTION_COUNT;
 }
 
+bool hlo_custom_call_is_per_part(const hlo_node_t* node) {
+  return strcmp(hlo_custom_call_target(node), "xla_ffi_partitioned_python_cpu_callback") == 0;
+}
+
 int64_t hlo_custom_call_aliased_operand(const hlo_node_t* node, uint32_t result) {
   const hlo_attr_t* aliases = hlo_node_attr(node, HLO_ATTR_output_operand_aliases);
   for (uint32_t i = 0; aliases && i < aliases->count; ++i) {

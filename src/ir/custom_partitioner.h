@@ -33,4 +33,8 @@ typedef struct hlo_custom_partitioner {
   /// Adapts the shardings that users of the results want.
   hlo_status_t (*adapt)(void* context, const hlo_node_t* node, const hlo_op_sharding_t* wanted,
                         hlo_arena_t* arena, const hlo_op_sharding_t** out_results);
+  /// Shows how the operand of a call of InspectSharding is divided.
+  /// errors : those of the application, INVALID_ARGUMENT (the call names no function)
+  hlo_status_t (*inspect)(void* context, const hlo_node_t* node, const hlo_op_sharding_t* operand,
+                          hlo_arena_t* arena);
 } hlo_custom_partitioner_t;

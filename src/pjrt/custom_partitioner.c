@@ -316,8 +316,34 @@ static hlo_status_t adapt(void* context, const hlo_node_t* node, const hlo_op_sh
   return hlo_status_annotate(status, "in its partitioner");
 }
 
+/// The program carries the function's address, so only the process that made it may compile it.
+static hlo_status_t inspect(void* context, const hlo_node_t* node, const hlo_op_sharding_t* operand,
+                            hlo_arena_t* arena) {
+  (void)context;
+  const hlo_attr_t* config = hlo_node_attr(node, HLO_ATTR_backend_config);
+  JAX_InspectSharding_Callback callback = {0};
+  if (config != NULL && config->kind == HLO_ATTR_KIND_STRING &&
+      config->text_length == sizeof callback) {
+    memcpy(&callback, config->text, sizeof callback);
+  }
+  if (callback.call == NULL) return hlo_invalid_argument("its backend_config is no function");
+  string_t sharding;
+  HLO_TRY(write_sharding(operand, arena, &sharding));
+  JAX_InspectSharding_Callback_Args args = {.sharding_spec = (char*)(uintptr_t)sharding.data,
+                                            .sharding_spec_size = sharding.size};
+  callback.call(callback.data, &args);
+  if (args.error_txt == NULL) return hlo_ok();
+  hlo_status_t status = hlo_internal_error("%s", args.error_txt);
+  if (args.free_error != NULL) args.free_error(&args);
+  return status;
+}
+
 const hlo_custom_partitioner_t* hlo_pjrt_custom_partitioners(void) {
-  static const hlo_custom_partitioner_t partitioners = {
-      .knows = knows, .is_batched = is_batched, .partition = partition, .infer = infer, .adapt = adapt};
+  static const hlo_custom_partitioner_t partitioners = {.knows = knows,
+                                                        .is_batched = is_batched,
+                                                        .partition = partition,
+                                                        .infer = infer,
+                                                        .adapt = adapt,
+                                                        .inspect = inspect};
   return &partitioners;
 }

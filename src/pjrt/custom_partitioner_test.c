@@ -191,6 +191,79 @@ static void test_partitioner(void** state) {
   hlo_test_destroy_loaded(loaded);
 }
 
+// ---- inspection
+
+/// A function of the test: what it was shown, and whether it fails.
+typedef struct inspector {
+  int calls, frees;
+  bool fails;
+  uint8_t sharding[sizeof rows_sharding + 1];
+  size_t sharding_size;
+} inspector_t;
+
+static void free_error(JAX_InspectSharding_Callback_Args* args) {
+  ++((inspector_t*)args->error_scratch)->frees;
+}
+
+static void inspect(void* data, JAX_InspectSharding_Callback_Args* args) {
+  inspector_t* inspector = data;
+  ++inspector->calls;
+  assert_true(args->sharding_spec_size < sizeof inspector->sharding);
+  memcpy(inspector->sharding, args->sharding_spec, args->sharding_spec_size);
+  inspector->sharding_size = args->sharding_spec_size;
+  if (!inspector->fails) return;
+  args->error_txt = "no such view";
+  args->error_scratch = inspector;
+  args->free_error = free_error;
+}
+
+/// Compiles a program with a call of InspectSharding, whose backend_config are the given bytes.
+static PJRT_Error* try_inspect(PJRT_Client* client, const void* config, size_t size,
+                               PJRT_LoadedExecutable** out_loaded) {
+  hlo_strbuf_t text = {0}, options = hlo_test_partition_options(PARTITIONS);
+  hlo_strbuf_puts(&text,
+                  "module attributes {mhlo.num_partitions = 4 : i32} {\n"
+                  "  sdy.mesh @mesh = <[\"x\"=4]>\n"
+                  "  func.func @main(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, "
+                  "[{\"x\"}]>}) -> tensor<8xf32> {\n"
+                  "    %0 = stablehlo.negate %x : tensor<8xf32>\n"
+                  "    %1 = stablehlo.custom_call @InspectSharding(%0) {has_side_effect = true, "
+                  "backend_config = \"");
+  for (size_t i = 0; i < size; ++i) {
+    hlo_strbuf_printf(&text, "\\%02X", ((const uint8_t*)config)[i]);
+  }
+  hlo_strbuf_puts(&text,
+                  "\"} : (tensor<8xf32>) -> tensor<8xf32>\n"
+                  "    return %0 : tensor<8xf32>\n  }\n}\n");
+  const PJRT_Program code = hlo_test_program_of(hlo_strbuf_text(&text));
+  PJRT_Client_Compile_Args args = ARGS(Client_Compile, .client = client, .program = &code,
+                                       .compile_options = hlo_strbuf_text(&options),
+                                       .compile_options_size = options.length);
+  PJRT_Error* error = GetPjrtApi()->PJRT_Client_Compile(&args);
+  hlo_strbuf_deinit(&options);
+  hlo_strbuf_deinit(&text);
+  *out_loaded = args.executable;
+  return error;
+}
+
+static void test_inspection(void** state) {
+  inspector_t seen = {0}, failing = {.fails = true};
+  JAX_InspectSharding_Callback callback = {inspect, &seen};
+  PJRT_LoadedExecutable* loaded;
+  assert_null(try_inspect(*state, &callback, sizeof callback, &loaded));
+  assert_int_equal(seen.calls, 1);
+  assert_int_equal(seen.sharding_size, sizeof rows_sharding);
+  assert_memory_equal(seen.sharding, rows_sharding, sizeof rows_sharding);
+  hlo_test_destroy_loaded(loaded);
+
+  callback.data = &failing;
+  hlo_test_expect_error(try_inspect(*state, &callback, sizeof callback, &loaded),
+                        PJRT_Error_Code_INTERNAL, "no such view");
+  assert_int_equal(failing.frees, 1);
+  hlo_test_expect_error(try_inspect(*state, &callback, sizeof callback - 1, &loaded),
+                        PJRT_Error_Code_INVALID_ARGUMENT, "no function");
+}
+
 static void test_faults(void** state) {
   static partitioner_t wrong, failing;
   PJRT_LoadedExecutable* loaded;
@@ -229,6 +302,7 @@ static void test_registration(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(test_partitioner, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_inspection, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_faults, set_up, tear_down),
       cmocka_unit_test(test_registration),
   };

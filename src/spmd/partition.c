@@ -10,6 +10,7 @@
 
 #include "base/mem.h"
 #include "ir/clone.h"
+#include "ir/custom_call.h"
 #include "ir/op_sharding.h"
 #include "spmd/partition_impl.h"
 
@@ -412,6 +413,8 @@ static hlo_status_t partition_node(hlo_partitioner_t* p, hlo_node_t* node) {
     case HLO_OP_custom_call: {
       int64_t device;
       if (hlo_is_custom_partitioned(p, node)) return hlo_partition_custom(p, node);
+      if (hlo_is_inspection(node)) return hlo_partition_inspection(p, node);
+      if (hlo_custom_call_is_per_part(node)) return hlo_partition_per_part(p, node);
       HLO_TRY(hlo_find_single_device(p, node, &device));
       return device >= 0 ? hlo_partition_on_device(p, node, device) : hlo_partition_op(p, node);
     }

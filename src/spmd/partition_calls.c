@@ -118,3 +118,34 @@ hlo_status_t hlo_partition_on_device(hlo_partitioner_t* p, hlo_node_t* node, int
   }
   return hlo_ok();
 }
+
+hlo_status_t hlo_partition_per_part(hlo_partitioner_t* p, hlo_node_t* node) {
+  const uint32_t operands = node->operand_count, results = node->result_count;
+  hlo_value_t** values = hlo_arena_array(&p->spmd->arena, operands, sizeof *values);
+  const hlo_type_t** types = hlo_arena_array(&p->spmd->arena, results, sizeof *types);
+  const hlo_spec_t* scalar = hlo_spec_replicated(p->spmd, 0);
+  if (!values || !types || !scalar) return hlo_partitioner_status(p);
+  for (uint32_t i = 0; i < operands; ++i) {
+    hlo_value_t* value = hlo_node_operand(node, i);
+    const hlo_spec_t* decided =
+        hlo_type_is_tensor(value->type) ? hlo_spmd_value_spec(p->spmd, value) : scalar;
+    if (!decided) return hlo_partitioner_status(p);
+    hlo_spec_t spec = *decided;
+    spec.unreduced = 0;
+    values[i] = hlo_local_get(p, value, hlo_spec_intern(p->spmd, &spec));
+    if (!values[i]) return hlo_partitioner_status(p);
+  }
+  for (uint32_t i = 0; i < results; ++i) {
+    types[i] = node->results[i].type;
+    if (hlo_type_is_tensor(types[i])) {
+      return hlo_node_unimplemented(node, "a callback on parts of the operands that returns values");
+    }
+  }
+  hlo_node_t* call = hlo_local_create(p, node, values, types);
+  if (!call) return hlo_partitioner_status(p);
+  hlo_node_insert_before(p->at, call);
+  for (uint32_t i = 0; i < results; ++i) {
+    HLO_TRY(hlo_local_set(p, &node->results[i], scalar, &call->results[i]));
+  }
+  return hlo_ok();
+}

@@ -328,3 +328,31 @@ hlo_status_t hlo_partition_custom(hlo_partitioner_t* p, hlo_node_t* node) {
   hlo_module_release(part.module);
   return hlo_node_annotate(node, status);
 }
+
+bool hlo_is_inspection(const hlo_node_t* node) {
+  return strcmp(hlo_custom_call_target(node), "InspectSharding") == 0 && node->operand_count == 1 &&
+         hlo_type_is_tensor(hlo_node_operand_type(node, 0));
+}
+
+hlo_status_t hlo_partition_inspection(hlo_partitioner_t* p, hlo_node_t* node) {
+  const hlo_custom_partitioner_t* custom = p->spmd->custom_partitioner;
+  hlo_value_t* operand = hlo_node_operand(node, 0);
+  const hlo_op_sharding_t* sharding;
+  hlo_axis_set_t manual;
+  HLO_TRY(hlo_spmd_manual_axes(p->spmd, node->parent, &manual));
+  HLO_TRY(decided_shardings(p, node, false, &sharding));
+  if (custom) {
+    const hlo_op_sharding_t own = {.kind = HLO_OP_SHARDING_MANUAL};
+    hlo_status_t status =
+        custom->inspect(custom->context, node, manual ? &own : sharding, &p->spmd->arena);
+    HLO_TRY(hlo_node_annotate(node, status));
+  }
+  for (uint32_t i = 0; i < node->result_count; ++i) {
+    if (node->results[i].type != operand->type) {
+      return hlo_node_invalid(node, "result %u has another type than the operand", i);
+    }
+    const hlo_spec_t* spec = hlo_spmd_value_spec(p->spmd, operand);
+    HLO_TRY(hlo_local_set(p, &node->results[i], spec, hlo_local_get(p, operand, spec)));
+  }
+  return hlo_ok();
+}

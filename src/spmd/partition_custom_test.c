@@ -90,11 +90,29 @@ static void values_are_divided_as_the_application_wants(void** state) {
          parts, 3);
 }
 
+// Each device calls with its own parts, and one that orders ops with its own tokens.
+static void callbacks_get_parts(void** state) {
+  (void)state;
+  static const char* const parts[] = {
+      "custom_call @xla_ffi_partitioned_python_cpu_callback(%arg0) {has_side_effect = true} : "
+      "(tensor<2x4xf32>) -> ()",
+      "custom_call @xla_ffi_partitioned_python_cpu_callback(%1, %arg0) {has_side_effect = true} : "
+      "(!stablehlo.token, tensor<2x4xf32>) -> !stablehlo.token"};
+  expect("stablehlo.negate %x : tensor<8x4xf32>\n    %t = stablehlo.create_token : "
+         "!stablehlo.token\n"
+         "    stablehlo.custom_call @xla_ffi_partitioned_python_cpu_callback(%x) {has_side_effect "
+         "= true} : (tensor<8x4xf32>) -> ()\n"
+         "    %u = stablehlo.custom_call @xla_ffi_partitioned_python_cpu_callback(%t, %x) "
+         "{has_side_effect = true} : (!stablehlo.token, tensor<8x4xf32>) -> !stablehlo.token",
+         parts, 2);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(leading_dimensions_are_divided),
       cmocka_unit_test(other_calls_get_whole_values),
       cmocka_unit_test(values_are_divided_as_the_application_wants),
+      cmocka_unit_test(callbacks_get_parts),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

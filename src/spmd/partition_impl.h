@@ -217,6 +217,10 @@ hlo_status_t hlo_find_single_device(hlo_partitioner_t* p, const hlo_node_t* node
 /// Builds a custom call that one device makes for all.
 hlo_status_t hlo_partition_on_device(hlo_partitioner_t* p, hlo_node_t* node,
                                      int64_t device) HLO_MUST_USE;
+/// Builds a custom call that each device makes with its own parts of the operands. Its results are
+/// tokens.
+/// errors : UNIMPLEMENTED (a result with elements)
+hlo_status_t hlo_partition_per_part(hlo_partitioner_t* p, hlo_node_t* node) HLO_MUST_USE;
 
 // ---- partition_custom.c
 
@@ -234,6 +238,10 @@ hlo_status_t hlo_spec_from_op_sharding(hlo_spmd_t* spmd, const hlo_op_sharding_t
 bool hlo_is_custom_partitioned(const hlo_partitioner_t* p, const hlo_node_t* node);
 /// Builds what the application computes for it on one device.
 hlo_status_t hlo_partition_custom(hlo_partitioner_t* p, hlo_node_t* node) HLO_MUST_USE;
+/// Returns true for a call that shows the application how its operand is divided.
+bool hlo_is_inspection(const hlo_node_t* node);
+/// Shows it; no device computes anything for the call.
+hlo_status_t hlo_partition_inspection(hlo_partitioner_t* p, hlo_node_t* node) HLO_MUST_USE;
 
 // ---- reshard_path.c
 
