@@ -40,7 +40,8 @@ bool hlo_custom_call_is_foreign(const hlo_node_t* node) {
 }
 
 bool hlo_custom_call_is_per_part(const hlo_node_t* node) {
-  return strcmp(hlo_custom_call_target(node), "xla_ffi_partitioned_python_cpu_callback") == 0;
+  return hlo_custom_function_of(node) == HLO_CUSTOM_control_dep ||
+         strcmp(hlo_custom_call_target(node), "xla_ffi_partitioned_python_cpu_callback") == 0;
 }
 
 int64_t hlo_custom_call_aliased_operand(const hlo_node_t* node, uint32_t result) {

@@ -17,7 +17,7 @@ hlo_custom_function_t hlo_custom_function_of(const hlo_node_t* node);
 /// the runtime finds and calls.
 bool hlo_custom_call_is_foreign(const hlo_node_t* node);
 /// Returns true for a call that each device makes with its own parts of the operands, however these
-/// are divided: a Python callback that wants parts.
+/// are divided: a Python callback that wants parts, or a control dependency.
 bool hlo_custom_call_is_per_part(const hlo_node_t* node);
 /// Returns the operand in whose memory a foreign function expects result `result`; -1: none.
 int64_t hlo_custom_call_aliased_operand(const hlo_node_t* node, uint32_t result);

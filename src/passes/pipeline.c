@@ -9,7 +9,8 @@
 //     │           lower_composite, refine_shapes    (dynamic shapes) static shapes
 //     │           lower_layouts                     (buffers of any layout) all row-major
 //     ▼
-//     │ optimise  lower_dot_algorithms  products of the types that algorithms name
+//     │ optimise  apply_control_deps    ops in the order that was asked for
+//     │           lower_dot_algorithms  products of the types that algorithms name
 //     │           fold                  constants computed
 //     │           canonicalize          simpler ops, the same bits
 //     │           cse, dce              equal ops merged, unused ones removed
@@ -62,6 +63,7 @@ static const hlo_pass_step_t kImportLayouts[] = {
     {PASS(lower_layouts), NULL},
 };
 static const hlo_pass_step_t kOptimise[] = {
+    {PASS(apply_control_deps), NULL},
     {PASS(lower_dot_algorithms), NULL},
     {PASS(fold), NULL},
     {PASS(canonicalize), NULL},

@@ -13,8 +13,8 @@
 
 #include "base/tuning.h"
 #include "passes/build.h"
+#include "passes/order.h"
 #include "spmd/collective.h"
-#include "spmd/order.h"
 #include "spmd/passes.h"
 
 /// Collectives that may be combined with each other if none depends on another.

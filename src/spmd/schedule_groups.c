@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "ir/clone.h"
-#include "spmd/order.h"
+#include "passes/order.h"
 #include "spmd/passes.h"
 
 static const char kDict[] = "mhlo.frontend_attributes";

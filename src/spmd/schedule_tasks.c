@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tasks: nodes with their costs, dependences and resources (see schedule_impl.h).
 #include "ir/work.h"
-#include "spmd/order.h"
+#include "passes/order.h"
 #include "spmd/schedule_groups.h"
 #include "spmd/schedule_impl.h"
 #include "spmd/traffic.h"

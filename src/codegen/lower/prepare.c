@@ -151,7 +151,7 @@ static bool is_passed_through(const hlo_node_t* node) {
     case HLO_OP_custom_call:
       function = hlo_custom_function_of(node);
       return function == HLO_CUSTOM_identity || function == HLO_CUSTOM_nothing ||
-             function == HLO_CUSTOM_pin;
+             function == HLO_CUSTOM_control_dep || function == HLO_CUSTOM_pin;
     default: return false;
   }
 }

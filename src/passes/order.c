@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Orders of nodes (see order.h). A node waits for the nodes that it depends on and that come later;
 // the one that is placed last puts it into the order.
-#include "spmd/order.h"
+#include "passes/order.h"
 
 #include "passes/effects.h"
 
@@ -32,7 +32,7 @@ typedef struct waiter {
 /// A node on its way into the order.
 typedef struct place {
   hlo_node_t* node;
-  uint32_t missing;  // dependences that are not placed
+  uint32_t missing;  // dependences that are not placed, and its turn
   bool is_placed;
   waiter_t *waiters, **last_waiter;  // in the order in which they were seen
   struct place* next;                // in the order
@@ -95,7 +95,7 @@ static hlo_status_t prepare(sorter_t* s, const hlo_region_t* region, uint32_t* o
   HLO_TRY(hlo_arena_status(s->scratch));
   place_t* at = s->places;
   for (hlo_node_t* n = region->first; n; n = n->next, ++at) {
-    *at = (place_t){.node = n};
+    *at = (place_t){.node = n, .missing = 1};
     at->last_waiter = &at->waiters;
     s->by_index[n->index - s->lowest] = at;
   }
@@ -110,19 +110,26 @@ static void sort(sorter_t* s, const hlo_region_t* region, uint32_t count) {
       if (s->fixed) wait_for(s, s->fixed);
       s->fixed = s->waiting;
     }
-    if (!s->waiting->missing) place(s, s->waiting);
+    if (--s->waiting->missing == 0) place(s, s->waiting);
   }
 }
 
-static hlo_status_t order_region(hlo_region_t* region, hlo_arena_t* scratch) {
+static hlo_status_t order_region(hlo_region_t* region, const hlo_order_edge_t* edges,
+                                 uint32_t edge_count, hlo_arena_t* scratch,
+                                 bool* out_is_possible) {
   sorter_t s = {.scratch = scratch};
   s.last = &s.first;
   uint32_t count = 0, placed = 0;
   HLO_TRY(prepare(&s, region, &count));
+  for (uint32_t i = 0; i < edge_count; ++i) {
+    s.waiting = s.by_index[edges[i].then->index - s.lowest];
+    wait_for_node(&s, edges[i].first);
+  }
   sort(&s, region, count);
   HLO_TRY(hlo_arena_status(scratch));
   for (const place_t* p = s.first; p; p = p->next) ++placed;
-  if (placed != count) return hlo_internal_error("nodes of a region depend on each other");
+  *out_is_possible = placed == count;
+  if (placed != count) return hlo_ok();
   for (const place_t* p = s.first; p; p = p->next) {
     hlo_node_unlink(p->node);
     hlo_region_append(region, p->node);
@@ -130,9 +137,17 @@ static hlo_status_t order_region(hlo_region_t* region, hlo_arena_t* scratch) {
   return hlo_ok();
 }
 
-hlo_status_t hlo_region_order(hlo_region_t* region, hlo_arena_t* scratch) {
+hlo_status_t hlo_region_order_by(hlo_region_t* region, const hlo_order_edge_t* edges,
+                                 uint32_t edge_count, hlo_arena_t* scratch,
+                                 bool* out_is_possible) {
   const hlo_arena_mark_t mark = hlo_arena_mark(scratch);
-  hlo_status_t status = order_region(region, scratch);
+  hlo_status_t status = order_region(region, edges, edge_count, scratch, out_is_possible);
   hlo_arena_reset(scratch, mark);
   return status;
+}
+
+hlo_status_t hlo_region_order(hlo_region_t* region, hlo_arena_t* scratch) {
+  bool is_possible;
+  HLO_TRY(hlo_region_order_by(region, NULL, 0, scratch, &is_possible));
+  return is_possible ? hlo_ok() : hlo_internal_error("nodes of a region depend on each other");
 }

@@ -20,3 +20,15 @@ bool hlo_node_has_fixed_place(const hlo_node_t* node);
 /// nodes with a fixed place keep their order. Linear in the size of the region.
 /// errors : INTERNAL (nodes depend on each other in a cycle), RESOURCE_EXHAUSTED
 hlo_status_t hlo_region_order(hlo_region_t* region, hlo_arena_t* scratch) HLO_MUST_USE;
+
+/// A dependence that is no use: one node of a region is placed before another one.
+typedef struct hlo_order_edge {
+  hlo_node_t *first, *then;
+} hlo_order_edge_t;
+
+/// As hlo_region_order(), with more dependences. *out_is_possible is false, and the region as it
+/// was, if nodes then depend on each other in a cycle.
+/// errors : RESOURCE_EXHAUSTED
+hlo_status_t hlo_region_order_by(hlo_region_t* region, const hlo_order_edge_t* edges,
+                                 uint32_t edge_count, hlo_arena_t* scratch,
+                                 bool* out_is_possible) HLO_MUST_USE;
