@@ -31,10 +31,10 @@ typedef struct hlo_process_grid {
   /// out_parts[member * tensor_count + i]: the contribution of each member, in member order.
   hlo_status_t (*meet)(void* context, const hlo_rendezvous_t* rendezvous, void** ticket,
                        hlo_tensor_t** out_parts, bool* out_pending);
-  /// Never waits. source, target: processes or HLO_PROCESS_ANY.
-  hlo_status_t (*send)(void* context, uint32_t source, uint32_t target, int64_t channel_id,
+  /// Never waits. source, target: processes or HLO_PROCESS_ANY; the channel is that of the node.
+  hlo_status_t (*send)(void* context, const hlo_node_t* node, uint32_t source, uint32_t target,
                        uint32_t tensor_count, hlo_tensor_t* const* tensors);
-  hlo_status_t (*recv)(void* context, uint32_t source, uint32_t target, int64_t channel_id,
+  hlo_status_t (*recv)(void* context, const hlo_node_t* node, uint32_t source, uint32_t target,
                        uint32_t tensor_count, hlo_tensor_t** out_tensors, bool* out_pending);
   /// Host side; NULL: the op returns UNIMPLEMENTED.
   hlo_status_t (*infeed)(void* context, uint32_t process, const hlo_node_t* node,

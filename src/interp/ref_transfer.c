@@ -42,8 +42,7 @@ hlo_status_t hlo_ref_send(HLO_REF_ARGUMENTS) {
   uint32_t count = node->operand_count - ends_in_token(node->operand_count, operands);
   uint32_t peer;
   if (find_peer(eval, node, true, &peer)) {
-    int64_t channel = hlo_node_attr_int(node, HLO_ATTR_channel_id, 0);
-    HLO_TRY(grid->send(grid->context, eval->options.process, peer, channel, count, operands));
+    HLO_TRY(grid->send(grid->context, node, eval->options.process, peer, count, operands));
   }
   return hlo_tensor_create_token(&results[0]);
 }
@@ -100,8 +99,7 @@ hlo_status_t hlo_ref_recv(HLO_REF_ARGUMENTS) {
   uint32_t peer;
   bool is_pending = false;
   if (find_peer(eval, node, false, &peer)) {
-    int64_t channel = hlo_node_attr_int(node, HLO_ATTR_channel_id, 0);
-    HLO_TRY(grid->recv(grid->context, peer, eval->options.process, channel, count, results,
+    HLO_TRY(grid->recv(grid->context, node, peer, eval->options.process, count, results,
                        &is_pending));
   } else {
     HLO_TRY(zeros(eval, node, count, results));

@@ -136,13 +136,13 @@ static hlo_status_t sim_meet(void* context, const hlo_rendezvous_t* rendezvous, 
 
 // ---- messages, infeed and outfeed ---------------------------------------------------------------
 
-static hlo_status_t sim_send(void* context, uint32_t source, uint32_t target, int64_t channel_id,
-                             uint32_t tensor_count, hlo_tensor_t* const* tensors) {
+static hlo_status_t sim_send(void* context, const hlo_node_t* node, uint32_t source,
+                             uint32_t target, uint32_t tensor_count, hlo_tensor_t* const* tensors) {
   simgrid_t* sim = context;
   size_t bytes = sizeof(sim_message_t) + tensor_count * sizeof(*tensors);
   sim_message_t* message = hlo_mem_alloc_zeroed(bytes);
   if (!message) return hlo_status_out_of_memory(bytes);
-  message->channel_id = channel_id;
+  message->channel_id = hlo_node_attr_int(node, HLO_ATTR_channel_id, 0);
   message->source = source;
   message->target = target;
   message->tensor_count = tensor_count;
@@ -158,9 +158,11 @@ static bool is_for(uint32_t a, uint32_t b) {
   return a == b || a == HLO_PROCESS_ANY || b == HLO_PROCESS_ANY;
 }
 
-static hlo_status_t sim_recv(void* context, uint32_t source, uint32_t target, int64_t channel_id,
-                             uint32_t tensor_count, hlo_tensor_t** out_tensors, bool* out_pending) {
+static hlo_status_t sim_recv(void* context, const hlo_node_t* node, uint32_t source,
+                             uint32_t target, uint32_t tensor_count, hlo_tensor_t** out_tensors,
+                             bool* out_pending) {
   simgrid_t* sim = context;
+  const int64_t channel_id = hlo_node_attr_int(node, HLO_ATTR_channel_id, 0);
   for (sim_message_t** link = &sim->messages; *link; link = &(*link)->next) {
     sim_message_t* message = *link;
     if (message->channel_id != channel_id || !is_for(message->source, source) ||

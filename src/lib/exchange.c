@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/copy.h"
+#include "base/hash.h"
 #include "base/tuning.h"
 #include "ir/process_groups.h"
 #include "lib/exchange_impl.h"
@@ -63,6 +64,7 @@ typedef struct ragged {
 
 struct hlo_exchange {
   exchange_kind_t kind;
+  hlo_exchange_identity_t identity;
   uint32_t* senders;   // of a permutation, by receiver; UINT32_MAX: nobody sends
   bool is_from_first;  // every member receives the first member's operand
   uint32_t operand_count, tensor_count, group_count;
@@ -223,6 +225,7 @@ static uint32_t find_group(hlo_exchange_t* exchange, const hlo_exchange_group_t*
   memcpy(own, like->members, bytes);
   exchange->groups[exchange->group_count] = *like;
   exchange->groups[exchange->group_count].members = own;
+  exchange->groups[exchange->group_count].id = hlo_hash_bytes(own, bytes, like->member_count);
   return exchange->group_count++;
 }
 
@@ -248,7 +251,8 @@ static hlo_status_t make_groups(const hlo_node_t* node, uint32_t replica_count,
     if (!is_broadcast && (count == 0 || (is_uneven && exchange->kind != KIND_REDUCE))) {
       return hlo_ok();
     }
-    hlo_exchange_group_t group = {count, members, count == 0};
+    hlo_exchange_group_t group = {
+        .member_count = count, .members = members, .is_outside = count == 0};
     if (group.is_outside) members[group.member_count++] = p;
     const uint32_t g = find_group(exchange, &group, arena);
     if (g == UINT32_MAX) return hlo_arena_status(arena);
@@ -311,6 +315,21 @@ static bool prepare_ragged(const hlo_node_t* node, hlo_exchange_t* exchange) {
   return true;
 }
 
+static uint64_t hash_type(uint64_t hash, const hlo_type_t* type) {
+  hash = hlo_hash_word(hlo_hash_word(hash, type->kind), type->dtype);
+  if (type->kind != HLO_TYPE_TENSOR) return hash;
+  return hlo_hash_bytes(type->dims, type->rank * sizeof *type->dims, hash);
+}
+
+static uint64_t signature_of(const hlo_node_t* node) {
+  uint64_t hash = hlo_hash_word(node->op, node->operand_count);
+  for (uint32_t i = 0; i < node->operand_count; ++i) {
+    hash = hash_type(hash, hlo_node_operand_type(node, i));
+  }
+  for (uint32_t i = 0; i < node->result_count; ++i) hash = hash_type(hash, node->results[i].type);
+  return hash;
+}
+
 hlo_status_t hlo_exchange_create(const hlo_node_t* node, uint32_t replica_count,
                                  uint32_t partition_count, hlo_arena_t* arena,
                                  const hlo_exchange_t** out_exchange) {
@@ -323,6 +342,10 @@ hlo_status_t hlo_exchange_create(const hlo_node_t* node, uint32_t replica_count,
   hlo_exchange_t* exchange = hlo_arena_alloc_zeroed(arena, sizeof *exchange);
   if (!exchange) return hlo_arena_status(arena);
   exchange->kind = kind;
+  exchange->identity =
+      (hlo_exchange_identity_t){.channel_id = hlo_node_attr_int(node, HLO_ATTR_channel_id, 0),
+                                .signature = signature_of(node),
+                                .buffer_count = node->operand_count + node->result_count};
   HLO_TRY(make_groups(node, replica_count, partition_count, arena, exchange, &is_whole));
   if (!is_whole) return hlo_ok();
   exchange->operand_count = node->operand_count;
@@ -349,8 +372,8 @@ const hlo_exchange_group_t* hlo_exchange_group(const hlo_exchange_t* exchange, u
   return &exchange->groups[exchange->group_of[process]];
 }
 
-uint32_t hlo_exchange_buffer_count(const hlo_exchange_t* exchange) {
-  return exchange->operand_count + exchange->tensor_count;
+const hlo_exchange_identity_t* hlo_exchange_identity(const hlo_exchange_t* exchange) {
+  return &exchange->identity;
 }
 
 // ---- running -----------------------------------------------------------------------------------
@@ -614,7 +637,7 @@ typedef struct slice {
 } slice_t;
 
 static void* buffer_of(const ragged_job_t* job, uint32_t member, uint32_t i) {
-  return job->buffers[member * hlo_exchange_buffer_count(job->exchange) + i];
+  return job->buffers[member * job->exchange->identity.buffer_count + i];
 }
 
 static int64_t entry_of(const ragged_job_t* job, uint32_t sender, uint32_t i, int64_t at) {
@@ -695,7 +718,7 @@ hlo_status_t hlo_exchange_run(const hlo_exchange_t* exchange, const hlo_exchange
                  .tensor = &exchange->tensors[i],
                  .member_count = group->member_count,
                  .is_outside = group->is_outside,
-                 .stride = hlo_exchange_buffer_count(exchange),
+                 .stride = exchange->identity.buffer_count,
                  .in = buffers + i,
                  .out = buffers + exchange->operand_count + i,
                  .loops = find_loops(),

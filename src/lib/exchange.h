@@ -8,6 +8,7 @@
 
 /// The processes of a rendezvous, numbered as in hlo_process_grid_t.
 typedef struct hlo_exchange_group {
+  uint64_t id;  // hlo_hash_bytes() of the members with their number as seed
   uint32_t member_count;
   const uint32_t* members;  // in group order
   bool is_outside;          // of one process that no group names: its results are zeros
@@ -30,8 +31,13 @@ hlo_status_t hlo_exchange_create(const hlo_node_t* node, uint32_t replica_count,
 /// Returns the group of a process and its position in the group.
 const hlo_exchange_group_t* hlo_exchange_group(const hlo_exchange_t* exchange, uint32_t process,
                                                uint32_t* out_position);
-/// Returns the number of operands and results.
-uint32_t hlo_exchange_buffer_count(const hlo_exchange_t* exchange);
+/// Facts that members of a rendezvous compare.
+typedef struct hlo_exchange_identity {
+  int64_t channel_id;     // 0: none
+  uint64_t signature;     // a hash of the op and of the types of its operands and results
+  uint32_t buffer_count;  // operands and results
+} hlo_exchange_identity_t;
+const hlo_exchange_identity_t* hlo_exchange_identity(const hlo_exchange_t* exchange);
 /// buffers[member * buffer_count + i]: operands, then results, of each member of `group`.
 /// *out_moved_bytes (NULL: not counted) are those that members read from and store for others.
 /// errors: INVALID_ARGUMENT (rows of a ragged all-to-all outside of its tensors)

@@ -516,6 +516,7 @@ static void count_in_flight(const prepared_t* p) {
 
 static void start_runs(const hlo_launch_t* launch, const prepared_t* p) {
   const uint64_t run_id = hlo_client_next_run_id(p->loaded->client);
+  if (p->runs[0]->group) hlo_group_comm(p->runs[0]->group)->run_id = run_id;
   if (!p->is_immediate) count_in_flight(p);
   for (uint32_t d = 0; d < p->count; ++d) {
     if (launch->out_events) launch->out_events[d] = hlo_event_retain(p->runs[d]->done);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The runs of one launch on several devices, and the rendezvous of their collectives. For runtime
-// only.
+// The runs of one launch on several devices, as the processes of a communicator. For runtime only.
 #pragma once
 
 #include "base/program_abi.h"
 #include "base/status.h"
+#include "comm/comm.h"
 #include "runtime/run.h"
 
 typedef struct hlo_run_group hlo_run_group_t;
@@ -28,27 +28,11 @@ void hlo_group_keep_woken(hlo_run_group_t* group, hlo_run_t* run);
 hlo_run_t* hlo_group_take_woken(hlo_run_group_t* group);
 /// Prints "replica 1", "partition 2" or "replica 1, partition 2".
 void hlo_group_print_member(const hlo_run_group_t* group, uint32_t row, hlo_strbuf_t* out);
-/// Prints the collective or recv in which a run waits, and for whom; nothing if it waits in
-/// neither.
-void hlo_group_explain(hlo_run_group_t* group, uint32_t row, hlo_strbuf_t* out);
+/// Prints the op and the channel of a wait.
+void hlo_group_print_wait(const hlo_comm_wait_t* wait, hlo_strbuf_t* out);
 
-/// A wait of a group: a rendezvous at which members are missing, or a recv without its value.
-typedef struct hlo_group_wait {
-  uint64_t number;         // identifies the wait in its group; above HLO_GROUP_RECV: a recv
-  const hlo_node_t* node;  // NULL: a recv
-  int64_t channel_id;
-  uint64_t since_ns;  // when hlo_group_find_wait() first found it
-  uint32_t arrived_count, missing_count;
-  uint32_t *arrived, *missing;  // rows; the caller's, with room for all processes
-} hlo_group_wait_t;
-#define HLO_GROUP_RECV (UINT64_C(1) << 63)
-
-uint32_t hlo_group_process_count(const hlo_run_group_t* group);
-/// Returns true if a run is suspended until others arrive.
-bool hlo_group_is_waiting(hlo_run_group_t* group, uint32_t row);
-/// Finds the next wait after that of number `after`; 0: the first. Returns false at the end.
-bool hlo_group_find_wait(hlo_run_group_t* group, uint64_t after, uint64_t now_ns,
-                         hlo_group_wait_t* out_wait);
+/// The communicator of the launch; process i is the run of row i.
+hlo_comm_t* hlo_group_comm(const hlo_run_group_t* group);
 /// Fails the group like hlo_group_stop() unless the wait has ended; returns true if it fails.
 bool hlo_group_fail_wait(hlo_run_group_t* group, uint64_t number, hlo_status_t error);
 

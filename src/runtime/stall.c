@@ -72,7 +72,7 @@ static state_t state_of(const look_t* look, hlo_run_t* run, uint32_t depth) {
   if (run->foreign && hlo_foreign_is_waiting(run->foreign, &state.count)) {
     state.activity = WAITS_OUTSIDE;
     state.mark = run->foreign;
-  } else if (run->group && hlo_group_is_waiting(run->group, run->row)) {
+  } else if (run->group && hlo_comm_is_waiting(hlo_group_comm(run->group), run->row)) {
     state.activity = WAITS_IN_GROUP;
   }
   return state;
@@ -122,17 +122,12 @@ static void print_members(const look_t* look, const hlo_run_group_t* group, uint
   if (count > SHOWN) hlo_strbuf_printf(out, "; and %u more", count - SHOWN);
 }
 
-static void print_wait(const look_t* look, const hlo_run_t* run, const hlo_group_wait_t* wait,
+static void print_wait(const look_t* look, const hlo_run_t* run, const hlo_comm_wait_t* wait,
                        uint64_t time_ns, hlo_strbuf_t* out) {
   hlo_strbuf_printf(out, "run %llu of %s waits for %.1f s in ",
                     (unsigned long long)run->frame.run_id, run->loaded->executable->name,
                     (double)time_ns / NS_PER_S);
-  if (wait->node) {
-    hlo_node_print_location(wait->node, out);
-  } else {
-    hlo_strbuf_puts(out, "recv");
-  }
-  if (wait->channel_id > 0) hlo_strbuf_printf(out, ", channel %lld", (long long)wait->channel_id);
+  hlo_group_print_wait(wait, out);
   const uint32_t arrived = wait->arrived_count;
   hlo_strbuf_printf(out, ": %u of %u members have arrived (", arrived,
                     arrived + wait->missing_count);
@@ -157,7 +152,7 @@ static void cancel_members(look_t* look, const hlo_run_group_t* group, uint32_t 
 }
 
 // The results of all members get the error now, whenever their programs end.
-static bool fail_wait(look_t* look, const hlo_run_t* run, const hlo_group_wait_t* wait,
+static bool fail_wait(look_t* look, const hlo_run_t* run, const hlo_comm_wait_t* wait,
                       const char* text) {
   const uint32_t count = wait->arrived_count + wait->missing_count;
   hlo_event_t** failed = hlo_mem_alloc(count * sizeof *failed);
@@ -186,7 +181,7 @@ static bool is_time_to_warn(const look_t* look, uint64_t since_ns) {
 }
 
 // Handles one wait of a group; returns true if it has failed. `run` is one of the group's.
-static bool judge_wait(look_t* look, const hlo_run_t* run, const hlo_group_wait_t* wait) {
+static bool judge_wait(look_t* look, const hlo_run_t* run, const hlo_comm_wait_t* wait) {
   const uint64_t time_ns = look->now_ns - wait->since_ns, fail_ns = look->monitor->options.fail_ns;
   bool fails = false;
   for (uint32_t i = 0; i < wait->missing_count; ++i) {
@@ -206,12 +201,13 @@ static bool judge_wait(look_t* look, const hlo_run_t* run, const hlo_group_wait_
 
 // Returns true if a wait of the run's group has failed.
 static bool judge_group(look_t* look, const hlo_run_t* run) {
-  const uint32_t count = hlo_group_process_count(run->group);
+  hlo_comm_t* comm = hlo_group_comm(run->group);
+  const uint32_t count = comm->process_count;
   uint32_t* rows = hlo_mem_alloc(2 * count * sizeof *rows);
   if (!rows) return false;
-  hlo_group_wait_t wait = {.arrived = rows, .missing = rows + count};
+  hlo_comm_wait_t wait = {.capacity = count, .arrived = rows, .missing = rows + count};
   bool has_failed = false;
-  while (!has_failed && hlo_group_find_wait(run->group, wait.number, look->now_ns, &wait)) {
+  while (!has_failed && hlo_comm_find_wait(comm, wait.number, look->now_ns, &wait)) {
     has_failed = judge_wait(look, run, &wait);
   }
   hlo_mem_free(rows);

@@ -121,7 +121,7 @@ static void explain_state(const explanation_t* e, hlo_run_t* run) {
   } else if (run->foreign) {
     hlo_foreign_explain(run->foreign, e->out);
   }
-  if (e->out->length == length && run->group) hlo_group_explain(run->group, run->row, e->out);
+  if (e->out->length == length && run->group) hlo_comm_explain(hlo_group_comm(run->group), run->row, e->out);
   if (e->out->length == length) hlo_strbuf_puts(e->out, "is running");
 }
 

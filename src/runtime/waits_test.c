@@ -244,7 +244,7 @@ static void senders_that_are_missing(void** state) {
   hlo_event_t* ready = hlo_buffer_ready_event(results[0]);
   hlo_status_t status = hlo_event_await(ready, UINT64_MAX);
   expect_text(hlo_status_message(status),
-              "replica 0 on device 0 waits in recv, channel 5, for replica 1");
+              "stablehlo.recv, channel 5, for replica 1");
   hlo_status_release(status);
   hlo_event_release(ready);
   for (uint32_t d = 0; d < 2; ++d) {
