@@ -83,11 +83,15 @@ hlo_value_t* hlo_build_identity(hlo_partitioner_t* p, hlo_op_t op, const hlo_typ
 }
 
 bool hlo_is_identity(hlo_op_t op, const hlo_value_t* value) {
+  while (!value->type->rank && value->def && value->def->op == HLO_OP_broadcast_in_dim) {
+    value = hlo_node_operand(value->def, 0);
+  }
   const hlo_attr_t* attr = value->def && value->def->op == HLO_OP_constant
                                ? hlo_node_attr(value->def, HLO_ATTR_value)
                                : NULL;
   if (!attr || attr->kind != HLO_ATTR_KIND_LITERAL || !hlo_has_identity(op, value->type))
     return false;
+  if (value->type->rank && !attr->literal->is_splat) return false;
   uint8_t wanted[16] = {0}, zero[16] = {0};
   const size_t width = hlo_dtype_size_bytes(value->type->dtype);
   if (width > sizeof wanted) return false;
