@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/tuning.h"
 #include "spmd/partition_impl.h"
 
 // Elements [low, high) of part i + k, needed by part i.
@@ -243,4 +244,23 @@ hlo_value_t* hlo_build_exchange(hlo_partitioner_t* p, hlo_value_t* value,
                       filler);
   }
   return mask_outside(&e, take_range(&e, exchange_pieces(&e, sources), filler), fill);
+}
+
+double hlo_dim_exchange_bytes(hlo_partitioner_t* p, const hlo_type_t* local,
+                              const hlo_dim_exchange_t* x) {
+  if (!x->is_divided) return 0;
+  exchange_t e = {.p = p, .x = x};
+  e.parts = hlo_grid_size(p->grid, x->axes.axes, x->axes.count);
+  e.part_size = x->size / e.parts;
+  e.pieces = hlo_arena_alloc_zeroed(&p->spmd->arena, (size_t)(2 * e.parts) * sizeof *e.pieces);
+  if (!e.pieces || e.part_size < 1) return 0;
+  const double bytes_per_element = (double)hlo_type_element_count(local) *
+                                   (double)hlo_dtype_size_bytes(local->dtype) / (double)e.part_size;
+  const int64_t sent = find_pieces(&e), all = (e.parts - 1) * e.part_size;
+  if (e.first > e.last || sent >= all) {
+    return (double)all * bytes_per_element + HLO_TUNING_COLLECTIVE_BYTES;
+  }
+  double permutes = 0;
+  for (int64_t k = e.first; k <= e.last; ++k) permutes += k != 0;
+  return (double)sent * bytes_per_element + permutes * HLO_TUNING_COLLECTIVE_BYTES;
 }

@@ -139,6 +139,9 @@ hlo_value_t* hlo_build_exchange(hlo_partitioner_t* p, hlo_value_t* value,
 /// Returns `count` elements of a dimension from `first` on.
 hlo_value_t* hlo_slice_dim(hlo_partitioner_t* p, hlo_value_t* value, uint32_t dim, int64_t first,
                            int64_t count);
+/// Returns what hlo_build_exchange() sends for a local value, in bytes that a device receives.
+double hlo_dim_exchange_bytes(hlo_partitioner_t* p, const hlo_type_t* local,
+                              const hlo_dim_exchange_t* x);
 /// Returns a predicate of the shape of `like`: which elements of the device's range are in
 /// [low, high). INT64_MIN and INT64_MAX are no bounds; there must be one.
 hlo_value_t* hlo_build_range_mask(hlo_partitioner_t* p, const hlo_dim_exchange_t* x,

@@ -223,6 +223,8 @@ typedef struct product_plan {
   hlo_axis_set_t used, sums;
   const hlo_spec_t* specs[PRODUCT_TENSORS];
   hlo_dim_axes_t* factors;
+  hlo_spmd_window_t* windows;  // of a convolution
+  uint32_t window_count;
   double bytes, cost;
 } product_plan_t;
 
@@ -230,6 +232,7 @@ static void clear_plan(hlo_op_plan_t* plan) {
   memset(plan->factors, 0, plan->rule->factor_count * sizeof *plan->factors);
   plan->used = plan->unreduced;
   plan->sums = 0;
+  plan->window_count = 0;
 }
 
 // Divides factors by the axes of the tensors of an order, the first one first; NULL: the largest.
@@ -254,6 +257,10 @@ static double product_bytes(const hlo_op_plan_t* plan) {
   hlo_spec_t partial = *plan->specs[2];
   partial.unreduced |= plan->sums;
   const hlo_spec_t* from = hlo_spec_intern(p->spmd, &partial);
+  for (uint32_t i = 0; i < plan->window_count; ++i) {
+    const hlo_type_t* local = hlo_local_type(p, hlo_node_operand_type(node, 0), plan->specs[0]);
+    if (local) bytes += hlo_dim_exchange_bytes(p, local, &plan->windows[i].exchange);
+  }
   return from && decided ? bytes + hlo_reshard_bytes(p, result->type, from, decided) : bytes;
 }
 
@@ -264,6 +271,10 @@ static double product_work(const hlo_op_plan_t* plan) {
     const hlo_dim_axes_t* axes = &plan->factors[f];
     flops *= (double)plan->rule->factors[f].size /
              (double)hlo_grid_size(plan->p->grid, axes->axes, axes->count);
+  }
+  for (uint32_t i = 0; i < plan->window_count; ++i) {
+    const hlo_dim_axes_t* axes = &plan->windows[i].exchange.axes;
+    flops /= (double)hlo_grid_size(plan->p->grid, axes->axes, axes->count);
   }
   return flops / HLO_TUNING_PRODUCT_FLOPS_PER_BYTE;
 }
@@ -285,13 +296,18 @@ typedef struct product_plans {
 // Adds the plan that was made last, if it is a new one.
 static hlo_status_t add_plan(product_plans_t* plans) {
   hlo_op_plan_t* plan = plans->plan;
+  plan->window_count = 0;
+  HLO_TRY(hlo_plan_windows(plan));
   if (plans->count == PRODUCT_PLANS_MAX ||
       is_known_product(plans->items, plans->count, plan->specs)) {
     return hlo_ok();
   }
   const size_t factor_bytes = plan->rule->factor_count * sizeof *plan->factors;
   product_plan_t* next = &plans->items[plans->count];
-  *next = (product_plan_t){.used = plan->used, .sums = plan->sums};
+  *next = (product_plan_t){.used = plan->used,
+                           .sums = plan->sums,
+                           .windows = plan->windows,
+                           .window_count = plan->window_count};
   memcpy(next->specs, plan->specs, sizeof next->specs);
   next->factors = hlo_arena_alloc(&plan->p->spmd->arena, factor_bytes);
   if (!next->factors) return hlo_partitioner_status(plan->p);
@@ -350,6 +366,8 @@ static hlo_status_t plan_product(hlo_op_plan_t* plan) {
   const product_plan_t* best = &plans->items[plans->best];
   plan->used = best->used;
   plan->sums = best->sums;
+  plan->windows = best->windows;
+  plan->window_count = best->window_count;
   memcpy(plan->specs, best->specs, sizeof best->specs);
   memcpy(plan->factors, best->factors, plan->rule->factor_count * sizeof *plan->factors);
   return hlo_partitioner_status(p);
@@ -381,8 +399,12 @@ static hlo_status_t plan_op(hlo_op_plan_t* plan) {
   if (!plan->factors || !plan->is_divisible) return hlo_partitioner_status(plan->p);
   find_divisible_factors(plan);
   hlo_find_terms(plan);
-  HLO_TRY(is_product(plan->node) ? plan_product(plan) : apply_order(plan, NULL, 0));
-  HLO_TRY(hlo_plan_windows(plan));
+  if (is_product(plan->node)) {
+    HLO_TRY(plan_product(plan));
+  } else {
+    HLO_TRY(apply_order(plan, NULL, 0));
+    HLO_TRY(hlo_plan_windows(plan));
+  }
   const int64_t parts = plan->p->grid->device_count;
   hlo_plan_top_k(plan, parts);  // fewer candidates than elements of a part
   HLO_TRY(hlo_plan_moves(plan));

@@ -19,11 +19,9 @@ typedef struct window {
   int64_t size, stride, in_dilation, dilation, low;
 } window_t;
 
-// Computes the elements that a part of `out` results needs; `false` if they do not move in equal
-// steps from part to part.
-static bool find_range(const window_t* w, int64_t out, hlo_spmd_window_t* dim) {
-  const int64_t reach = (out - 1) * w->stride + (w->size - 1) * w->dilation + 1;
-  const int64_t step = out * w->stride;
+// Computes the elements that the first part needs, of which there are `reach` with padding, and how
+// far they move from part to part; `false` if that is no number of elements.
+static bool find_range(const window_t* w, int64_t reach, int64_t step, hlo_spmd_window_t* dim) {
   if (step % w->in_dilation) return false;
   // The first element at or after the first padded position of part 0, and its distance from there.
   const int64_t first = divide_up(-w->low, w->in_dilation);
@@ -85,7 +83,9 @@ static void plan_window(hlo_op_plan_t* plan, uint32_t inputs, uint32_t in_dim, u
   hlo_dim_exchange_t* x = &dim.exchange;
   if (!take_axes(plan, out_dim, &x->axes) || in->dims[in_dim] > INT32_MAX) return;
   const int64_t parts = hlo_grid_size(plan->p->grid, x->axes.axes, x->axes.count);
-  if (!find_range(window, out->dims[out_dim] / parts, &dim)) return;
+  const int64_t count = out->dims[out_dim] / parts;
+  const int64_t reach = (count - 1) * window->stride + (window->size - 1) * window->dilation + 1;
+  if (!find_range(window, reach, count * window->stride, &dim)) return;
   x->size = x->valid_high = in->dims[in_dim];
   x->is_divided = true;
   for (uint32_t i = 0; i < inputs; ++i) x->is_divided &= divide_operand(plan, i, in_dim, &x->axes);
@@ -177,11 +177,39 @@ static void plan_reduce_window(hlo_op_plan_t* plan) {
   }
 }
 
+// Divides a window as propagation decided for operand 1, as of the gradient of a kernel, whose
+// windows are all of an image: each device multiplies the elements that meet its part.
+static void plan_window_parts(hlo_op_plan_t* plan, uint32_t in_dim, uint32_t kernel_dim,
+                              uint32_t out_dim, const window_t* window) {
+  hlo_partitioner_t* p = plan->p;
+  hlo_spmd_window_t dim = {.exchange = {.dim = in_dim}, .out_dim = out_dim};
+  const hlo_type_t *in = hlo_node_operand_type(plan->node, 0), *out = plan->node->results[0].type;
+  const hlo_spec_t* spec = hlo_spmd_value_spec(p->spmd, hlo_node_operand(plan->node, 1));
+  hlo_dim_exchange_t* x = &dim.exchange;
+  const uint8_t* axes;
+  if (!spec || in->dims[in_dim] > INT32_MAX) return;
+  x->axes.count = hlo_spec_dim(spec, kernel_dim, &axes);
+  memcpy(x->axes.axes, axes, x->axes.count);
+  const hlo_axis_set_t set = hlo_axis_set(axes, x->axes.count);
+  if (!set || (plan->used & set)) return;
+  const int64_t count = window->size / hlo_grid_size(p->grid, axes, x->axes.count);
+  const int64_t reach =
+      (out->dims[out_dim] - 1) * window->stride + (count - 1) * window->dilation + 1;
+  if (!find_range(window, reach, count * window->dilation, &dim)) return;
+  x->size = x->valid_high = in->dims[in_dim];
+  x->is_divided = divide_operand(plan, 0, in_dim, &x->axes);
+  plan->specs[1] = hlo_spec_with_dim(p, plan->specs[1], kernel_dim, axes, x->axes.count);
+  plan->used |= set;
+  plan->sums |= set;
+  plan->windows[plan->window_count++] = dim;
+}
+
 static void plan_convolution(hlo_op_plan_t* plan) {
   const hlo_node_t* node = plan->node;
   const hlo_ints_t in = hlo_node_ints(node, HLO_ATTR_input_spatial_dimensions);
   const hlo_ints_t kernel = hlo_node_ints(node, HLO_ATTR_kernel_spatial_dimensions);
   const hlo_ints_t out = hlo_node_ints(node, HLO_ATTR_output_spatial_dimensions);
+  const hlo_attr_t* reversal = hlo_node_attr(node, HLO_ATTR_window_reversal);
   for (uint32_t i = 0; i < in.count; ++i) {
     const uint32_t in_dim = (uint32_t)in.values[i], kernel_dim = (uint32_t)kernel.values[i];
     const window_t window = {hlo_node_operand_type(node, 1)->dims[kernel_dim],
@@ -192,7 +220,11 @@ static void plan_convolution(hlo_op_plan_t* plan) {
     const bool is_whole = hlo_spec_parts(plan->p->grid, plan->specs[0], in_dim) == 1 &&
                           hlo_spec_parts(plan->p->grid, plan->specs[1], kernel_dim) == 1;
     const uint32_t before = plan->window_count;
+    const bool is_reversed = reversal && i < reversal->count && reversal->values[i];
     if (is_whole) plan_window(plan, 1, in_dim, (uint32_t)out.values[i], &window);
+    if (is_whole && plan->window_count == before && !is_reversed) {
+      plan_window_parts(plan, in_dim, kernel_dim, (uint32_t)out.values[i], &window);
+    }
     if (plan->window_count > before) plan->windows[before].spatial = i;
   }
 }
