@@ -139,6 +139,32 @@ static hlo_value_t* exchange_pieces(exchange_t* e, int64_t* sources) {
   return hlo_build_node(e->p->at, HLO_OP_concatenate, type, (uint32_t)count, pieces, 1, &attr);
 }
 
+hlo_value_t* hlo_build_rotation(hlo_partitioner_t* p, hlo_value_t* value,
+                                const hlo_dim_exchange_t* x) {
+  if (!value) return NULL;
+  exchange_t e = {.p = p, .x = x, .value = value};
+  e.parts = hlo_grid_size(p->grid, x->axes.axes, x->axes.count);
+  e.part_size = x->size / e.parts;
+  int64_t* sources = hlo_arena_array(&p->spmd->arena, (size_t)e.parts, sizeof *sources);
+  if (!sources) return NULL;
+  // Part i is the end of part i + first, and the beginning of the one after it.
+  const int64_t first = x->start / e.part_size, rest = x->start % e.part_size;
+  hlo_value_t* ends[2];
+  uint32_t count = 0;
+  for (int64_t k = first; k <= first + (rest > 0); ++k) {
+    const bool is_second = k > first;
+    ends[count] = hlo_slice_dim(p, value, x->dim, is_second ? 0 : rest,
+                                is_second ? rest : e.part_size - rest);
+    for (int64_t i = 0; i < e.parts; ++i) sources[i] = (i + k) % e.parts;
+    if (k % e.parts) ends[count] = send(&e, ends[count], sources);
+    if (!ends[count++]) return NULL;
+  }
+  if (count == 1) return ends[0];
+  const hlo_named_attr_t attr = {HLO_ATTR_dimension,
+                                 hlo_attr_int(p->module, HLO_DTYPE_S64, x->dim)};
+  return hlo_build_node(p->at, HLO_OP_concatenate, value->type, count, ends, 1, &attr);
+}
+
 // ---- ranges of a buffer
 
 // Returns start + index * step (s32).

@@ -139,6 +139,10 @@ hlo_value_t* hlo_build_exchange(hlo_partitioner_t* p, hlo_value_t* value,
 /// Returns `count` elements of a dimension from `first` on.
 hlo_value_t* hlo_slice_dim(hlo_partitioner_t* p, hlo_value_t* value, uint32_t dim, int64_t first,
                            int64_t count);
+/// Returns the device's part of a divided dimension that begins with element x->start and goes on
+/// from its end with its beginning.
+hlo_value_t* hlo_build_rotation(hlo_partitioner_t* p, hlo_value_t* value,
+                                const hlo_dim_exchange_t* x);
 /// Returns what hlo_build_exchange() sends for a local value, in bytes that a device receives.
 double hlo_dim_exchange_bytes(hlo_partitioner_t* p, const hlo_type_t* local,
                               const hlo_dim_exchange_t* x);

@@ -85,16 +85,29 @@ static bool find_move(const hlo_op_plan_t* plan, uint32_t tensor, uint32_t dim, 
          find_free_dim(plan, tensor, hlo_grid_size(p->grid, axes, out->axes.count), &out->factor);
 }
 
+// Returns false for ops that only copy elements, which takes next to no time beside the exchanges.
+static bool does_work(hlo_op_t op) {
+  switch (hlo_op_info(op)->cost) {
+    case HLO_COST_INDEX:
+    case HLO_COST_MOVE:
+    case HLO_COST_LOOKUP:
+    case HLO_COST_UPDATE:
+    case HLO_COST_SIMPLE: return false;
+    default: return true;
+  }
+}
+
 // Returns the time that an op takes on one device with its exchanges, in bytes that are sent.
 static double plan_cost(const hlo_op_plan_t* plan) {
   hlo_partitioner_t* p = plan->p;
   hlo_node_t* node = plan->node;
+  const double weight = does_work(node->op) ? HLO_TUNING_LINE_BYTES_PER_BYTE : 0;
   double cost = 0;
   for (uint32_t t = 0; t < plan->rule->tensor_count; ++t) {
     const hlo_type_t* type = hlo_node_type(node, t);
     if (!is_tensor(plan, t)) continue;
     const hlo_spec_t* spec = plan->specs[t];
-    cost += HLO_TUNING_LINE_BYTES_PER_BYTE * (double)hlo_type_element_count(type) *
+    cost += weight * (double)hlo_type_element_count(type) *
             (double)hlo_dtype_size_bytes(type->dtype) /
             (double)hlo_grid_size(p->grid, spec->axes, hlo_spec_axis_count(spec));
     if (t < node->operand_count) {

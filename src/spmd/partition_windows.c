@@ -457,6 +457,26 @@ static hlo_value_t* join_operand(hlo_op_plan_t* plan, uint32_t i, hlo_dim_exchan
   return value ? hlo_build_exchange(p, value, x, NULL) : NULL;
 }
 
+// Finds what is rotated if the operands are the end of a divided value and its beginning, and the
+// element that it then begins with.
+static hlo_value_t* find_rotation(hlo_op_plan_t* plan, hlo_dim_exchange_t* x) {
+  hlo_partitioner_t* p = plan->p;
+  const hlo_node_t* node = plan->node;
+  hlo_value_t *source, *other;
+  if (node->operand_count != 2) return NULL;
+  x->start = find_source(node, 0, x->dim, &source);
+  const int64_t second = find_source(node, 1, x->dim, &other);
+  x->size = node->results[0].type->dims[x->dim];
+  if (source != other || second != 0 || source->type != node->results[0].type ||
+      x->start + hlo_node_operand_type(node, 0)->dims[x->dim] != x->size ||
+      hlo_node_operand_type(node, 1)->dims[x->dim] != x->start) {
+    return NULL;
+  }
+  const hlo_spec_t* decided = hlo_spmd_value_spec(p->spmd, source);
+  x->is_divided = decided && hlo_spec_parts(p->grid, decided, x->dim) > 1;
+  return x->is_divided ? source : NULL;
+}
+
 hlo_status_t hlo_partition_concatenate(hlo_op_plan_t* plan, bool* out_is_built) {
   hlo_partitioner_t* p = plan->p;
   hlo_node_t* node = plan->node;
@@ -466,7 +486,15 @@ hlo_status_t hlo_partition_concatenate(hlo_op_plan_t* plan, bool* out_is_built) 
   *out_is_built = false;
   if (node->operand_count > JOINED_MAX || !take_axes(plan, dim, &x.axes)) return hlo_ok();
   x.step = x.count = size / hlo_grid_size(p->grid, x.axes.axes, x.axes.count);
-  hlo_value_t* result = NULL;
+  hlo_dim_exchange_t rotation = x;
+  hlo_value_t *result = NULL, *rotated = find_rotation(plan, &rotation);
+  if (rotated) {
+    divide_results(plan, dim, &x.axes);
+    *out_is_built = true;
+    const hlo_spec_t* spec = plan->specs[node->operand_count];
+    return hlo_local_set(p, &node->results[0], spec,
+                         hlo_build_rotation(p, hlo_local_get(p, rotated, spec), &rotation));
+  }
   int64_t offset = 0;
   for (uint32_t i = 0; i < node->operand_count; ++i) {
     hlo_value_t* next = join_operand(plan, i, &x, offset);
