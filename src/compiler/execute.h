@@ -36,10 +36,11 @@ int32_t hlo_execute_fail(hlo_frame_t* frame, uint32_t call_site_number, hlo_stat
 /// The same for a cancelled run.
 int32_t hlo_execute_fail_cancelled(hlo_frame_t* frame);
 
-/// A collective of the frame's program, which one process computes for all members.
+/// A collective of the frame's program, which one process computes for all members; or a send or
+/// recv with pairs.
 typedef struct hlo_execute_collective {
   const hlo_node_t* node;
-  const hlo_exchange_t* exchange;
+  const hlo_exchange_t* exchange;  // NULL: a send or recv
 } hlo_execute_collective_t;
 hlo_execute_collective_t hlo_execute_find_collective(const hlo_frame_t* frame,
                                                      uint32_t call_site_number);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "interp/eval_impl.h"
+#include "ir/process_groups.h"
 
 static hlo_status_t grid_of(const hlo_eval_t* eval, const hlo_node_t* node, bool has_function,
                             const hlo_process_grid_t** out_grid) {
@@ -15,21 +16,10 @@ static hlo_status_t grid_of(const hlo_eval_t* eval, const hlo_node_t* node, bool
 // takes no part.
 static bool find_peer(const hlo_eval_t* eval, const hlo_node_t* node, bool is_source,
                       uint32_t* out_peer) {
-  const hlo_process_grid_t* grid = eval->options.grid;
-  const hlo_attr_t* pairs = hlo_node_attr(node, HLO_ATTR_source_target_pairs);
   *out_peer = HLO_PROCESS_ANY;
-  if (!pairs || pairs->kind != HLO_ATTR_KIND_INTS || pairs->count == 0) return true;
-  uint32_t process = eval->options.process;
-  uint32_t partitions = grid->partition_count;
-  // The ids are partitions if there are several, else replicas.
-  int64_t own = partitions > 1 ? process % partitions : process;
-  for (uint32_t k = 0; k + 1 < pairs->count; k += 2) {
-    if (pairs->values[k + !is_source] != own) continue;
-    int64_t peer = pairs->values[k + is_source];
-    *out_peer = partitions > 1 ? process - (uint32_t)own + (uint32_t)peer : (uint32_t)peer;
-    return true;
-  }
-  return false;
+  return !hlo_transfer_has_pairs(node) ||
+         hlo_transfer_peer(node, eval->options.grid->partition_count, eval->options.process,
+                           is_source, out_peer);
 }
 
 static bool ends_in_token(uint32_t count, hlo_tensor_t* const* tensors) {
@@ -99,8 +89,8 @@ hlo_status_t hlo_ref_recv(HLO_REF_ARGUMENTS) {
   uint32_t peer;
   bool is_pending = false;
   if (find_peer(eval, node, false, &peer)) {
-    HLO_TRY(grid->recv(grid->context, node, peer, eval->options.process, count, results,
-                       &is_pending));
+    HLO_TRY(
+        grid->recv(grid->context, node, peer, eval->options.process, count, results, &is_pending));
   } else {
     HLO_TRY(zeros(eval, node, count, results));
   }

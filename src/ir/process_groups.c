@@ -115,3 +115,21 @@ hlo_status_t hlo_group_members(const hlo_node_t* node, hlo_group_strategy_t stra
   }
   return hlo_ok();
 }
+
+bool hlo_transfer_has_pairs(const hlo_node_t* node) {
+  const hlo_attr_t* pairs = hlo_node_attr(node, HLO_ATTR_source_target_pairs);
+  return pairs && pairs->kind == HLO_ATTR_KIND_INTS && pairs->count > 0;
+}
+
+bool hlo_transfer_peer(const hlo_node_t* node, uint32_t partition_count, uint32_t process,
+                       bool is_source, uint32_t* out_peer) {
+  uint32_t count = 0;
+  const int64_t* pairs = hlo_node_attr_ints(node, HLO_ATTR_source_target_pairs, &count);
+  const uint32_t own = partition_count > 1 ? process % partition_count : process;
+  for (uint32_t k = 0; k + 1 < count; k += 2) {
+    if (pairs[k + !is_source] != own) continue;
+    *out_peer = process - own + (uint32_t)pairs[k + is_source];
+    return true;
+  }
+  return false;
+}

@@ -27,3 +27,11 @@ hlo_status_t hlo_group_members(const hlo_node_t* node, hlo_group_strategy_t stra
                                const hlo_attr_t* groups, uint32_t replica_count,
                                uint32_t partition_count, uint32_t process, uint32_t* members,
                                uint32_t* out_count) HLO_MUST_USE;
+
+/// Returns true if a send or recv names the processes that send and receive.
+bool hlo_transfer_has_pairs(const hlo_node_t* node);
+/// Finds the process with which `process` exchanges at a send (is_source) or recv with pairs.
+/// Pairs name partitions if there are several, else replicas. Returns false if none names `process`
+/// on this side.
+bool hlo_transfer_peer(const hlo_node_t* node, uint32_t partition_count, uint32_t process,
+                       bool is_source, uint32_t* out_peer);

@@ -331,8 +331,7 @@ static bool is_partitioned(const program_t* program) {
 
 // Programs that code generation refuses.
 static bool is_interpreted(const program_t* program) {
-  static const char* const names[] = {"send and recv",
-                                      "groups of different sizes, by a computation"};
+  static const char* const names[] = {"groups of different sizes, by a computation"};
   for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
     if (strcmp(program->name, names[i]) == 0) return true;
   }

@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "compiler/execute.h"
+#include "ir/process_groups.h"
 #include "runtime/foreign.h"
 
 enum { PARTS_ON_STACK = 16 };
@@ -83,6 +84,14 @@ static void print_wait(void* context, uint32_t process, const hlo_comm_wait_t* w
 
 // ---- collectives, send and recv of interpreted programs
 
+// Returns memory for `count` pointers; `on_stack` if they are few. *out_status: RESOURCE_EXHAUSTED
+static void** begin_list(uint32_t count, void** on_stack, hlo_status_t* out_status) {
+  if (count <= PARTS_ON_STACK) return on_stack;
+  void** list = hlo_mem_alloc(count * sizeof *list);
+  if (!list) *out_status = hlo_status_out_of_memory(count * sizeof *list);
+  return list;
+}
+
 // Returns a tensor that may be read after its owner has continued: lent memory is copied.
 static hlo_status_t keep_tensor(hlo_tensor_t* tensor, void** out_kept) {
   if (!tensor->is_read_only || tensor->kind != HLO_TYPE_TENSOR) {
@@ -114,11 +123,10 @@ static uint32_t member_position(const hlo_rendezvous_t* m) {
 
 static hlo_status_t begin_gather(hlo_comm_t* comm, const hlo_comm_op_t* op,
                                  hlo_tensor_t* const* tensors) {
-  void *on_stack[PARTS_ON_STACK], **parts = on_stack;
-  const size_t bytes = op->part_count * sizeof *parts;
-  if (op->part_count > PARTS_ON_STACK) parts = hlo_mem_alloc(bytes);
-  if (!parts) return hlo_status_out_of_memory(bytes);
-  hlo_status_t status = keep_tensors(op->part_count, tensors, parts);
+  hlo_status_t status = hlo_ok();
+  void *on_stack[PARTS_ON_STACK], **parts = begin_list(op->part_count, on_stack, &status);
+  HLO_TRY(status);
+  status = keep_tensors(op->part_count, tensors, parts);
   if (hlo_status_is_ok(status)) status = hlo_comm_begin(comm, op, parts, NULL);
   if (parts != on_stack) hlo_mem_free(parts);
   return status;
@@ -163,11 +171,12 @@ static hlo_status_t grid_send(void* context, const hlo_node_t* node, uint32_t so
                               hlo_tensor_t* const* tensors) {
   const hlo_run_group_t* group = context;
   const hlo_comm_message_t message = message_of(node, source, target, tensor_count);
-  void** parts = hlo_mem_alloc(tensor_count * sizeof *parts + 1);
-  if (!parts) return hlo_status_out_of_memory(tensor_count * sizeof *parts);
-  hlo_status_t status = keep_tensors(tensor_count, tensors, parts);
+  hlo_status_t status = hlo_ok();
+  void *on_stack[PARTS_ON_STACK], **parts = begin_list(tensor_count, on_stack, &status);
+  HLO_TRY(status);
+  status = keep_tensors(tensor_count, tensors, parts);
   if (hlo_status_is_ok(status)) status = hlo_comm_send(group->comm, &message, parts);
-  hlo_mem_free(parts);
+  if (parts != on_stack) hlo_mem_free(parts);
   return status;
 }
 
@@ -196,11 +205,110 @@ static void library_for(hlo_frame_t* frame, uint64_t chunk_count, hlo_parallel_c
   hlo_execute_library_for(hlo_client_pool(run->loaded->client), chunk_count, chunk, argument);
 }
 
-// ---- collectives of compiled programs
+// ---- send and recv of compiled programs: messages are copies
 
 static bool is_cancelled(hlo_frame_t* frame) {
   return atomic_load_explicit(&frame->cancelled, memory_order_relaxed);
 }
+
+static bool is_token(const hlo_type_t* type) {
+  return type->kind == HLO_TYPE_TOKEN;
+}
+
+static hlo_status_t copy_values(const hlo_node_t* node, uint32_t count, void* const* addresses,
+                                void** out_parts) {
+  for (uint32_t i = 0; i < count; ++i) {
+    const hlo_type_t* type = hlo_node_operand_type(node, i);
+    hlo_tensor_t* copy = NULL;
+    hlo_status_t status = hlo_tensor_create(type->dtype, type->rank, type->dims, &copy);
+    while (!hlo_status_is_ok(status) && i-- > 0) hlo_tensor_release(out_parts[i]);
+    HLO_TRY(status);
+    if (copy->size_bytes) memcpy(copy->data, addresses[i], copy->size_bytes);
+    out_parts[i] = copy;
+  }
+  return hlo_ok();
+}
+
+static hlo_status_t send_values(const hlo_run_t* run, const hlo_node_t* node,
+                                void* const* addresses) {
+  const hlo_run_group_t* group = run->group;
+  const uint32_t last = node->operand_count - 1;
+  const uint32_t count = last + !is_token(hlo_node_operand_type(node, last));
+  uint32_t peer = 0;
+  if (!hlo_transfer_peer(node, group->grid.partition_count, run->row, true, &peer)) return hlo_ok();
+  const hlo_comm_message_t message = message_of(node, run->row, peer, count);
+  hlo_status_t status = hlo_ok();
+  void *on_stack[PARTS_ON_STACK], **parts = begin_list(count, on_stack, &status);
+  HLO_TRY(status);
+  status = copy_values(node, count, addresses, parts);
+  if (hlo_status_is_ok(status)) status = hlo_comm_send(group->comm, &message, parts);
+  if (parts != on_stack) hlo_mem_free(parts);
+  return status;
+}
+
+// Copies received tensors, which are released, to the results.
+static hlo_status_t take_values(const hlo_node_t* node, uint32_t count, void* const* parts,
+                                void* const* results) {
+  hlo_status_t status = hlo_ok();
+  for (uint32_t i = 0; i < count; ++i) {
+    hlo_tensor_t* tensor = parts[i];
+    if (hlo_status_is_ok(status) && !hlo_tensor_fits(tensor, node->results[i].type)) {
+      status = hlo_node_invalid(node, "received value %u does not have the result's type", i);
+    }
+    if (hlo_status_is_ok(status) && tensor->size_bytes) {
+      memcpy(results[i], tensor->data, tensor->size_bytes);
+    }
+    hlo_tensor_release(tensor);
+  }
+  return status;
+}
+
+static hlo_status_t recv_values(const hlo_run_t* run, const hlo_node_t* node, void* const* results,
+                                hlo_comm_state_t* out_state) {
+  const hlo_run_group_t* group = run->group;
+  const uint32_t last = node->result_count - 1;
+  const uint32_t count = last + !is_token(node->results[last].type);
+  uint32_t peer = 0;
+  *out_state = HLO_COMM_DONE;
+  if (!hlo_transfer_peer(node, group->grid.partition_count, run->row, false, &peer)) {
+    for (uint32_t i = 0; i < count; ++i) {
+      memset(results[i], 0, hlo_type_size_bytes(node->results[i].type));
+    }
+    return hlo_ok();
+  }
+  const hlo_comm_message_t message = message_of(node, peer, run->row, count);
+  hlo_status_t status = hlo_ok();
+  void *on_stack[PARTS_ON_STACK], **parts = begin_list(count, on_stack, &status);
+  HLO_TRY(status);
+  status = hlo_comm_recv(group->comm, &message, parts, out_state);
+  if (hlo_status_is_ok(status) && *out_state == HLO_COMM_DONE) {
+    status = take_values(node, count, parts, results);
+  }
+  if (parts != on_stack) hlo_mem_free(parts);
+  return status;
+}
+
+// The start of a send is all of it, and a recv is all in its end.
+static int32_t transfer(hlo_frame_t* frame, uint32_t call_site_number, const hlo_node_t* node,
+                        bool is_start) {
+  const hlo_run_t* run = frame->owner;
+  hlo_comm_state_t state = HLO_COMM_DONE;
+  if (is_start != (node->op == HLO_OP_send)) return HLO_PROGRAM_DONE;
+  if (!is_start && is_cancelled(frame)) return hlo_execute_fail_cancelled(frame);
+  hlo_status_t status = hlo_ok();
+  void* on_stack[PARTS_ON_STACK];
+  void** addresses = begin_list(node->operand_count + node->result_count, on_stack, &status);
+  if (hlo_status_is_ok(status)) {
+    hlo_execute_addresses(frame, call_site_number, addresses);
+    status = is_start ? send_values(run, node, addresses)
+                      : recv_values(run, node, addresses + node->operand_count, &state);
+  }
+  if (addresses != on_stack) hlo_mem_free(addresses);
+  if (!hlo_status_is_ok(status)) return hlo_execute_fail(frame, call_site_number, status);
+  return state == HLO_COMM_DONE ? HLO_PROGRAM_DONE : HLO_PROGRAM_SUSPENDED;
+}
+
+// ---- collectives of compiled programs
 
 // The span is that of the member that arrives last and exchanges the data for all.
 static void trace_exchange(const hlo_run_t* run, const hlo_node_t* node, uint32_t member_count,
@@ -220,10 +328,9 @@ static hlo_status_t arrive(hlo_frame_t* frame, uint32_t call_site_number,
                            hlo_comm_work_t** out_work) {
   const hlo_run_t* run = frame->owner;
   const hlo_exchange_identity_t* identity = hlo_exchange_identity(call_site->exchange);
-  void *on_stack[PARTS_ON_STACK], **parts = on_stack;
-  const size_t bytes = identity->buffer_count * sizeof *parts;
-  if (identity->buffer_count > PARTS_ON_STACK) parts = hlo_mem_alloc(bytes);
-  if (!parts) return hlo_status_out_of_memory(bytes);
+  hlo_status_t status = hlo_ok();
+  void *on_stack[PARTS_ON_STACK], **parts = begin_list(identity->buffer_count, on_stack, &status);
+  HLO_TRY(status);
   hlo_execute_addresses(frame, call_site_number, parts);
   const hlo_comm_op_t op = {.call = {HLO_COMM_EXCHANGE, run->row, position, call_site_number},
                             .channel_id = identity->channel_id,
@@ -231,7 +338,7 @@ static hlo_status_t arrive(hlo_frame_t* frame, uint32_t call_site_number,
                             .part_count = identity->buffer_count,
                             .group = {group->id, group->member_count, group->members},
                             .label = call_site->node};
-  hlo_status_t status = hlo_comm_begin(run->group->comm, &op, parts, out_work);
+  status = hlo_comm_begin(run->group->comm, &op, parts, out_work);
   if (parts != on_stack) hlo_mem_free(parts);
   return status;
 }
@@ -254,6 +361,7 @@ static hlo_status_t exchange(hlo_frame_t* frame, const hlo_execute_collective_t*
 static int32_t exchange_start(hlo_frame_t* frame, uint32_t call_site_number) {
   const hlo_run_t* run = frame->owner;
   const hlo_execute_collective_t call_site = hlo_execute_find_collective(frame, call_site_number);
+  if (!call_site.exchange) return transfer(frame, call_site_number, call_site.node, true);
   uint32_t position = 0;
   const hlo_exchange_group_t* group = hlo_exchange_group(call_site.exchange, run->row, &position);
   hlo_comm_work_t* work = NULL;
@@ -270,6 +378,7 @@ static int32_t exchange_start(hlo_frame_t* frame, uint32_t call_site_number) {
 static int32_t exchange_done(hlo_frame_t* frame, uint32_t call_site_number) {
   const hlo_run_t* run = frame->owner;
   const hlo_execute_collective_t call_site = hlo_execute_find_collective(frame, call_site_number);
+  if (!call_site.exchange) return transfer(frame, call_site_number, call_site.node, false);
   hlo_comm_call_t call = {.kind = HLO_COMM_EXCHANGE, .process = run->row, .site = call_site_number};
   hlo_exchange_group(call_site.exchange, run->row, &call.position);
   hlo_comm_state_t state = HLO_COMM_PENDING;

@@ -11,6 +11,7 @@
 #include "codegen/loops/tile_kernel.h"
 #include "ir/clone.h"
 #include "ir/custom_call.h"
+#include "ir/process_groups.h"
 
 enum {
   CONSTANT_ALIGNMENT = 64,
@@ -184,6 +185,8 @@ hlo_status_t hlo_call_site_table_prepare(hlo_call_site_table_t* table, uint32_t 
       call_site->foreign_number = table->foreign_count;
       continue;
     }
+    const bool is_transfer = node->op == HLO_OP_send || node->op == HLO_OP_recv;
+    if (is_transfer && hlo_transfer_has_pairs(node)) continue;  // the runtime's
     hlo_status_t status = hlo_exchange_create(node, replica_count ? replica_count : 1,
                                               partition_count ? partition_count : 1, arena,
                                               &call_site->exchange);
@@ -322,6 +325,10 @@ static hlo_status_t run_call_site(hlo_frame_t* frame, const hlo_call_site_t* cal
 static hlo_status_t run_exchange(hlo_frame_t* frame, const hlo_call_site_t* call_site) {
   uint32_t me = 0;
   if (call_site->foreign_number) return hlo_custom_call_unknown(call_site->node);
+  if (!call_site->exchange) {
+    return hlo_node_unimplemented(call_site->node,
+                                  "the transfer has no peer: this is the only process");
+  }
   const hlo_exchange_group_t* group = hlo_exchange_group(call_site->exchange, 0, &me);
   if (group->member_count > 1) {
     return hlo_node_unimplemented(call_site->node, "the op has to wait for other processes, but this is the only one");

@@ -12,7 +12,7 @@
 typedef struct hlo_call_site {
   const hlo_node_t* node;  // NULL: an unused number
   const hlo_allocation_t* allocations;  // operands, results
-  hlo_lib_call_t* library;         // NULL: a collective
+  hlo_lib_call_t* library;         // NULL: a collective, send, recv or foreign function
   const hlo_exchange_t* exchange;  // of a collective; one process performs it for all
   uint32_t foreign_number;         // of a foreign function's call: its position in the table's list
                                    // of them, + 1; else 0
