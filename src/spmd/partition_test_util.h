@@ -161,11 +161,14 @@ static inline void hlo_test_run_parts(const char* text, const hlo_module_t* modu
   hlo_interp_program_release(program);
 }
 
-static inline hlo_module_t* hlo_test_partition(const char* text) {
+/// `is_windowed`: products with collectives become loops over the parts.
+static inline hlo_module_t* hlo_test_partition(const char* text, bool is_windowed) {
   hlo_module_t* module = hlo_test_parse(text);
   const hlo_pass_options_t options = {.verify_each = true, .more = &hlo_spmd_pass_set};
-  hlo_status_t status =
-      hlo_passes_run(module, "lower_mesh_groups,lower_shardy,inline,dce,partition,cse,dce", &options);
+  const char* passes = is_windowed ? "lower_mesh_groups,lower_shardy,inline,dce,partition,"
+                                     "create_reduce_scatter,windowed_einsum=all,cse,dce"
+                                   : "lower_mesh_groups,lower_shardy,inline,dce,partition,cse,dce";
+  hlo_status_t status = hlo_passes_run(module, passes, &options);
   if (!hlo_status_is_ok(status)) hlo_test_fail(text, module, hlo_status_message(status));
   return module;
 }
@@ -182,7 +185,7 @@ static inline void hlo_test_expect_partitioned(const char* text, const char* who
   for (uint32_t i = 0; i < in; ++i) inputs[i] = hlo_test_argument(type->elements[i], &random);
   hlo_test_check(hlo_passes_run(whole, "lower_shardy,drop_shardy", NULL));
   hlo_test_run_whole(whole, in, inputs, wants);
-  hlo_module_t* parts = hlo_test_partition(text);
+  hlo_module_t* parts = hlo_test_partition(text, seed % 4 == 0);
   hlo_test_run_parts(text, parts, inputs, wants);
   for (uint32_t i = 0; i < in; ++i) hlo_tensor_release(inputs[i]);
   for (uint32_t i = 0; i < out; ++i) hlo_tensor_release(wants[i]);
