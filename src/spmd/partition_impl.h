@@ -172,6 +172,11 @@ void hlo_plan_top_k(hlo_op_plan_t* plan, int64_t least_gain);
 /// Enters the results of a selection from the candidates that `local` selects.
 hlo_status_t hlo_partition_top_k(hlo_op_plan_t* plan, hlo_node_t* local) HLO_MUST_USE;
 
+// ---- partition_fft.c: transforms of several dimensions
+
+/// Builds a transform one of whose dimensions is divided; *out_is_built is false if it is not one.
+hlo_status_t hlo_partition_fft(hlo_op_plan_t* plan, bool* out_is_built) HLO_MUST_USE;
+
 // ---- partition_move.c: axes that an op needs elsewhere
 
 /// Moves axes from dimensions that the op needs whole to others, where that takes less time than to

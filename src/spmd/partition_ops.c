@@ -589,6 +589,11 @@ hlo_status_t hlo_partition_op(hlo_partitioner_t* p, hlo_node_t* node) {
     HLO_TRY(hlo_partition_concatenate(&plan, &is_built));
     if (is_built) return hlo_ok();
   }
+  if (plan.rule && node->op == HLO_OP_fft) {
+    bool is_built;
+    HLO_TRY(hlo_partition_fft(&plan, &is_built));
+    if (is_built) return hlo_ok();
+  }
   hlo_node_t* local = NULL;
   HLO_TRY(build_local(&plan, &local));
   if (plan.candidates.count) return hlo_partition_top_k(&plan, local);

@@ -31,12 +31,14 @@ functions = {
     "dynamic_slice": lambda x: lax.dynamic_slice(x, (jnp.argmax(x[0]) % 9, 2), (4, 9)),
     "einsum": lambda x: jnp.einsum("ij,kj,lj->ikl", x, x, x),
     "fft": lambda x: jnp.abs(jnp.fft.rfft(x)),
+    "fft2": lambda x: jnp.abs(jnp.fft.fft2(x)),
     "flip": lambda x: x[::-1, ::-1],
     "histogram": lambda x: jnp.histogram(x, 8, (-3, 3))[0],
     "inverse": lambda x: jnp.linalg.inv(x @ x.T + 20 * jnp.eye(16)),
     "normal": lambda x: jax.random.normal(jax.random.key(3), x.shape) + x,
     "pad": lambda x: jnp.pad(x, ((1, 2), (3, 0)), mode="wrap"),
-    "roll": lambda x: jnp.roll(x, 3, 0),
+    "irfft2": lambda x: jnp.fft.irfft2(jnp.fft.rfft2(x)[:, :16]),
+    "roll": lambda x: jnp.roll(x, 3, 0) + jnp.roll(x, -5, 0) + jnp.roll(x, 20, 1),
     "scan": lambda x: lax.scan(lambda c, y: (c * 0.9 + y, c + y), x[0], x),
     "softmax": lambda x: jax.nn.softmax(x, 0),
     "sort": lambda x: jnp.sort(x, 0),
@@ -53,7 +55,7 @@ for name, f in functions.items():
     for spec in [("x",), ("y", "x")]:
         check(name, f, (matrix,), (spec,))
 large = random.randn(64, 256).astype("f")
-for name in ["argsort", "fft", "sort", "top_k"]:
+for name in ["argsort", "fft", "fft2", "sort", "top_k"]:
     for spec in [("x",), ("x", "y"), (None, "y")]:
         check(name, functions[name], (large,), (spec,))
 print("done")
