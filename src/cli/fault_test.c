@@ -179,6 +179,16 @@ static void translate_to_a_file(void** state) {
   EVERY_OPERATION(NULL, (char*)"opt", path_of("program.mlir"), (char*)"-o", path_of("z.mlir"));
 }
 
+static void simulate_on_a_machine(void** state) {
+  (void)state;
+  static const char kMachine[] = "compute 1 1 1\nlevel x ring 4 1 1\n";
+  char topology[300];
+  assert_int_equal(0, hlo_status_code(hlo_os_file_write(path_of("small.machine"), kMachine,
+                                                        sizeof kMachine - 1)));
+  snprintf(topology, sizeof topology, "--topology=%s", path_of("small.machine"));
+  EVERY_OPERATION(NULL, (char*)"simulate", topology, path_of("program.mlir"));
+}
+
 static void compile_with_trace_and_dumps(void** state) {
   (void)state;
   char trace[300], dump[300], observed[256];
@@ -194,6 +204,7 @@ int main(void) {
       cmocka_unit_test(run_with_files),
       cmocka_unit_test(run_with_probes),
       cmocka_unit_test(translate_to_a_file),
+      cmocka_unit_test(simulate_on_a_machine),
       cmocka_unit_test(compile_with_trace_and_dumps),
   };
   return cmocka_run_group_tests(tests, setup, teardown);

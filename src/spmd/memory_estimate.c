@@ -336,19 +336,55 @@ static hlo_status_t estimate_entry(estimator_t* e, const hlo_func_t* entry,
   return estimate_region(e, entry->body, &out->temporary_bytes);
 }
 
+// Makes the tables of a module in e->arena.
+static hlo_status_t make_tables(estimator_t* e) {
+  const size_t nodes = e->module->node_count + 1, values = e->module->value_count + 1;
+  e->positions = hlo_arena_array(&e->arena, nodes, sizeof *e->positions);
+  e->reads = hlo_arena_array(&e->arena, nodes, sizeof *e->reads);
+  e->storages = hlo_arena_array(&e->arena, values, sizeof(storage_t*));
+  e->is_home = hlo_arena_array(&e->arena, values, sizeof *e->is_home);
+  e->roots = hlo_arena_array(&e->arena, values, sizeof(hlo_value_t*));
+  return hlo_arena_status(&e->arena);
+}
+
 hlo_status_t hlo_memory_estimate(const hlo_module_t* module, hlo_memory_estimate_t* out_estimate) {
   estimator_t e = {.module = module};
   const hlo_func_t* entry = hlo_module_entry(module);
   hlo_memory_estimate_t estimate = {0};
   hlo_arena_init(&e.arena, 0);
-  e.positions = hlo_arena_array(&e.arena, module->node_count + 1, sizeof *e.positions);
-  e.reads = hlo_arena_array(&e.arena, module->node_count + 1, sizeof *e.reads);
-  e.storages = hlo_arena_array(&e.arena, module->value_count + 1, sizeof(storage_t*));
-  e.is_home = hlo_arena_array(&e.arena, module->value_count + 1, sizeof *e.is_home);
-  e.roots = hlo_arena_array(&e.arena, module->value_count + 1, sizeof(hlo_value_t*));
-  hlo_status_t status = hlo_arena_status(&e.arena);
+  hlo_status_t status = make_tables(&e);
   if (hlo_status_is_ok(status) && entry) status = estimate_entry(&e, entry, &estimate);
   hlo_arena_deinit(&e.arena);
   if (hlo_status_is_ok(status)) *out_estimate = estimate;
+  return status;
+}
+
+// ---- what is computed together
+
+static void mark_inside(estimator_t* e, const hlo_region_t* region, bool* inside) {
+  find_reads(e, region);
+  for (const hlo_node_t* node = region->first; node; node = node->next) {
+    if (node->result_count == 1 && !is_view(node)) {
+      const users_t users = find_users(e, region, &node->results[0], e->positions[node->index]);
+      inside[node->index] = is_inside(node, &users);
+    }
+    if (!hlo_op_has(node->op, HLO_TRAIT_CONTROL)) continue;
+    for (uint32_t i = 0; i < node->region_count; ++i) mark_inside(e, node->regions[i], inside);
+  }
+}
+
+hlo_status_t hlo_memory_find_inside(const hlo_module_t* module, hlo_arena_t* arena,
+                                    const bool** out_inside) {
+  estimator_t e = {.module = module};
+  bool* inside = hlo_arena_array(arena, module->node_count + 1, sizeof *inside);
+  if (!inside) return hlo_arena_status(arena);
+  hlo_arena_init(&e.arena, 0);
+  hlo_status_t status = make_tables(&e);
+  for (const hlo_func_t* func = module->first_func; func && hlo_status_is_ok(status);
+       func = func->next) {
+    if (func->body) mark_inside(&e, func->body, inside);
+  }
+  hlo_arena_deinit(&e.arena);
+  if (hlo_status_is_ok(status)) *out_inside = inside;
   return status;
 }

@@ -24,3 +24,8 @@ static inline double hlo_memory_estimate_all(const hlo_memory_estimate_t* estima
 /// errors : RESOURCE_EXHAUSTED
 hlo_status_t hlo_memory_estimate(const hlo_module_t* module,
                                  hlo_memory_estimate_t* out_estimate) HLO_MUST_USE;
+
+/// Makes an array by node->index that says which ops are computed inside of the op that uses them,
+/// and so pass their results in registers. owner  : it is in the arena. errors : RESOURCE_EXHAUSTED
+hlo_status_t hlo_memory_find_inside(const hlo_module_t* module, hlo_arena_t* arena,
+                                    const bool** out_inside) HLO_MUST_USE;

@@ -64,8 +64,15 @@ hlo_value_t* hlo_axis_index(hlo_partitioner_t* p, const uint8_t* axes, uint32_t 
 
 // ---- groups
 
-// Returns the groups of devices that differ only along the given axes, in their order.
-static const hlo_attr_t* groups_along(hlo_partitioner_t* p, const uint8_t* axes, uint32_t count) {
+// The groups along a list of axes.
+struct hlo_axis_groups {
+  uint32_t count;
+  uint8_t axes[HLO_GRID_AXES_MAX];
+  const hlo_attr_t* attr;
+  hlo_axis_groups_t* next;
+};
+
+static const hlo_attr_t* make_groups(hlo_partitioner_t* p, const uint8_t* axes, uint32_t count) {
   const hlo_grid_t* grid = p->grid;
   const uint32_t cols = (uint32_t)hlo_grid_size(grid, axes, count);
   const uint32_t rows = grid->device_count / cols;
@@ -80,6 +87,22 @@ static const hlo_attr_t* groups_along(hlo_partitioner_t* p, const uint8_t* axes,
     ++row;
   }
   return hlo_attr_matrix(p->module, rows, cols, ids);
+}
+
+// Returns the groups of devices that differ only along the given axes, in their order. They are made
+// once: a list of all devices takes long beside all else that a collective needs.
+static const hlo_attr_t* groups_along(hlo_partitioner_t* p, const uint8_t* axes, uint32_t count) {
+  for (const hlo_axis_groups_t* g = p->axis_groups; g; g = g->next) {
+    if (g->count == count && memcmp(g->axes, axes, count) == 0) return g->attr;
+  }
+  hlo_axis_groups_t* groups = hlo_arena_alloc_zeroed(&p->spmd->arena, sizeof *groups);
+  if (!groups) return NULL;
+  memcpy(groups->axes, axes, count);
+  groups->count = count;
+  groups->attr = make_groups(p, axes, count);
+  groups->next = p->axis_groups;
+  p->axis_groups = groups;
+  return groups->attr;
 }
 
 enum { COMMON_ATTRS = 4 };

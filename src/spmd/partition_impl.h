@@ -19,6 +19,8 @@ typedef struct hlo_local_value {
   hlo_value_t* value;
 } hlo_local_value_t;
 
+typedef struct hlo_axis_groups hlo_axis_groups_t;
+
 /// threads: confined
 typedef struct hlo_partitioner {
   hlo_spmd_t* spmd;
@@ -30,6 +32,7 @@ typedef struct hlo_partitioner {
   hlo_local_value_t** locals;  // by index of the global value
   uint32_t local_capacity;
   void* path_nodes;  // scratch of reshard_path.c
+  hlo_axis_groups_t* axis_groups;  // of collectives so far
 } hlo_partitioner_t;
 
 /// Returns why memory is exhausted, or OK.

@@ -8,30 +8,19 @@
 #include <string.h>
 
 #include "passes/trip_count.h"
+#include "spmd/memory_estimate.h"
 #include "spmd/passes.h"
 #include "spmd/schedule_impl.h"
 
 // ---- options
 
-static const hlo_schedule_machine_t kMachines[] = {
-#define HLO_SCHEDULE_MACHINE(name, ...) {#name, __VA_ARGS__},
-#include "spmd/schedule.def"
-};
-
 static const struct {
   const char* name;
   uint32_t limit;
 } kLimits[] = {
-#define HLO_SCHEDULE_EXCHANGE(op, phases, is_divided, limit) {#op, limit},
+#define HLO_SCHEDULE_EXCHANGE(op, phases, pattern, limit) {#op, limit},
 #include "spmd/schedule.def"
 };
-
-const hlo_schedule_machine_t* hlo_schedule_machine(const char* name) {
-  for (size_t i = 0; i < sizeof kMachines / sizeof kMachines[0]; ++i) {
-    if (strcmp(kMachines[i].name, name) == 0) return &kMachines[i];
-  }
-  return NULL;
-}
 
 static hlo_status_t read_number(const char* word, const char* text, uint64_t* out) {
   char* end = NULL;
@@ -55,28 +44,28 @@ static hlo_status_t read_limit(const char* name, uint64_t value, hlo_schedule_op
 
 static hlo_status_t read_word(char* word, hlo_schedule_options_t* options) {
   char* text = strchr(word, '=');
-  const hlo_schedule_machine_t* machine = hlo_schedule_machine(word);
   uint64_t value = 0;
   if (text) {
     *text++ = 0;
     HLO_TRY(read_number(word, text, &value));
     if (strcmp(word, "memory") != 0) return read_limit(word, value, options);
     options->memory_bytes = value;
-  } else if (machine) {
-    options->machine = machine;
+  } else if (hlo_schedule_machine(word, &options->machine)) {
+    return hlo_ok();
   } else if (strcmp(word, "early") == 0) {
     options->starts_early = true;
   } else if (strcmp(word, "groups") == 0) {
     options->same_groups = true;
   } else {
-    return hlo_invalid_argument("schedule: '%s' is neither a machine (host, node, cluster) nor "
+    return hlo_invalid_argument("schedule: '%s' is neither a machine (host, node, cluster, tree, torus) nor "
                                 "early, groups, memory=BYTES or limit=N", word);
   }
   return hlo_ok();
 }
 
 hlo_status_t hlo_schedule_options_parse(const char* text, hlo_schedule_options_t* out_options) {
-  hlo_schedule_options_t options = {.machine = &kMachines[0]};
+  hlo_schedule_options_t options = {0};
+  if (!hlo_schedule_machine("host", &options.machine)) return hlo_internal_error("no machine host");
   HLO_SCOPED_ARENA arena = {0};
   for (int r = 0; r < HLO_SCHEDULE_RESOURCE_COUNT; ++r) options.limits[r] = kLimits[r].limit;
   char* word = text ? hlo_arena_strndup(&arena, text, strlen(text)) : NULL;
@@ -120,6 +109,7 @@ static void add_cost(hlo_region_cost_t* to, const hlo_region_cost_t* from, doubl
   to->stats.exposed_ns += count * from->stats.exposed_ns;
   to->stats.bound_ns += count * from->stats.bound_ns;
   to->stats.communication_ns += count * from->stats.communication_ns;
+  to->stats.flops += count * from->stats.flops;
   to->stats.collectives += from->stats.collectives;
   for (int r = 0; r < HLO_SCHEDULE_RESOURCE_COUNT; ++r) {
     if (from->uses[r] > to->uses[r]) to->uses[r] = from->uses[r];
@@ -213,7 +203,12 @@ static hlo_status_t run_module(run_t* run, hlo_module_t* module, hlo_schedule_st
 hlo_status_t hlo_schedule_module(hlo_module_t* module, const hlo_schedule_options_t* options,
                                  uint32_t* out_changed, hlo_schedule_stats_t* out_before,
                                  hlo_schedule_stats_t* out_after) {
-  run_t run = {.scheduler = {.options = options, .module = module}};
+  HLO_SCOPED_ARENA kept = {0};  // for all regions
+  run_t run = {
+      .scheduler = {.options = options, .module = module, .topology = {.arena = &kept}}};
+  if (options->is_fused) {
+    HLO_TRY(hlo_memory_find_inside(module, &kept, &run.scheduler.is_inside));
+  }
   hlo_arena_init(&run.scheduler.arena, 0);
   hlo_status_t status = out_before ? run_module(&run, module, out_before) : hlo_ok();
   run.applies = true;

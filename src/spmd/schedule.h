@@ -5,14 +5,7 @@
 
 #include "base/mem.h"
 #include "ir/module.h"
-
-typedef struct hlo_schedule_machine {
-  const char* name;
-  double flops_per_ns, functions_per_ns, memory_bytes_per_ns, link_bytes_per_ns;
-  double latency_ns, launch_ns;
-  bool is_overlapped;  // links move data while processors compute
-  const char* doc;
-} hlo_schedule_machine_t;
+#include "spmd/topology.h"
 
 /// Kinds of collectives, the rows of schedule.def; each has a limit of its own.
 typedef enum hlo_schedule_resource {
@@ -28,11 +21,13 @@ typedef enum hlo_schedule_rule {
 } hlo_schedule_rule_t;
 
 typedef struct hlo_schedule_options {
-  const hlo_schedule_machine_t* machine;
+  hlo_schedule_machine_t machine;
   uint32_t limits[HLO_SCHEDULE_RESOURCE_COUNT];
   uint64_t memory_bytes;  // limit of values that are alive; 0: none
   bool starts_early;      // prefers early starts of collectives where a limit is above 1
   bool same_groups;       // collectives in flight together have the same groups
+  bool is_fused;          // ops that loops can compute together begin once, and keep in registers
+                          // what they pass to each other
 } hlo_schedule_options_t;
 
 /// The figures of a schedule, by the model.
@@ -43,11 +38,10 @@ typedef struct hlo_schedule_stats {
   double exposed_ns;        // waiting for collectives
   double bound_ns;          // no schedule waits less, by paths and limits
   double peak_bytes;        // values alive, without arguments and constants
+  double flops;             // of one device, transcendentals not counted
   uint32_t collectives;
 } hlo_schedule_stats_t;
 
-/// Returns the machine of a name, or NULL.
-const hlo_schedule_machine_t* hlo_schedule_machine(const char* name);
 /// Reads words separated by colons: a machine, limit=N (of all kinds), KIND=N, memory=BYTES, early,
 /// groups. NULL: the defaults, machine `host`.
 /// errors : INVALID_ARGUMENT

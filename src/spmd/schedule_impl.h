@@ -21,6 +21,7 @@ typedef struct hlo_task {
   double communication_ns;  // of collectives inside
   double bound_ns;          // of wait_ns, in any schedule
   uint32_t collectives;     // inside
+  double flops;             // of the node and inside
   double bytes;             // of its results
   const hlo_node_t* collective;
   uint8_t uses[HLO_SCHEDULE_RESOURCE_COUNT];  // while it runs, or is in flight
@@ -51,6 +52,8 @@ typedef struct hlo_scheduler {
   const hlo_module_t* module;
   hlo_region_cost_t* nodes;  // by node->index: of its regions or callee
   hlo_region_cost_t* funcs;  // by func->index
+  hlo_topology_cache_t topology;
+  const bool* is_inside;     // by node->index: computed inside of a later op; NULL: all stand alone
 } hlo_scheduler_t;
 
 /// How good an order is, the most important first.

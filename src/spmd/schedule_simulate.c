@@ -87,6 +87,7 @@ static void run_task(simulation_t* m, const hlo_task_t* task) {
   m->stats.bound_ns += task->bound_ns;
   m->stats.communication_ns += task->communication_ns;
   m->stats.collectives += task->collectives;
+  m->stats.flops += task->flops;
   const double least = task->least_ns + task->cost_ns - task->wait_ns + task->bound_ns;
   if (least > m->path_ns) m->path_ns = least;
   count_memory(m, task);

@@ -8,23 +8,40 @@
 
 // ---- costs
 
-static double exchange_ns(const hlo_scheduler_t* s, const hlo_node_t* node) {
-  const hlo_exchange_bytes_t bytes =
-      hlo_exchange_bytes_of(node, hlo_module_process_counts(s->module));
-  const hlo_schedule_machine_t* machine = s->options->machine;
-  return bytes.phases * machine->latency_ns + bytes.sent_bytes / machine->link_bytes_per_ns;
+// Returns the bytes that an op moves if loops compute it: those of operands that are not computed
+// with it, where it reads only a part no more than that, and those of results that outlive it.
+static double fused_bytes(const hlo_scheduler_t* s, const hlo_node_t* node) {
+  const bool is_update = hlo_op_has(node->op, HLO_TRAIT_UPDATES);
+  const bool is_part = hlo_op_has(node->op, HLO_TRAIT_MOVES | HLO_TRAIT_JOINS) ||
+                       hlo_op_info(node->op)->cost == HLO_COST_LOOKUP;
+  double out = 0, in = 0;
+  for (uint32_t i = 0; i < node->result_count; ++i)
+    out += hlo_type_work_bytes(node->results[i].type);
+  for (uint32_t i = is_update; i < node->operand_count; ++i) {
+    const hlo_node_t* def = hlo_node_operand(node, i)->def;
+    if (def && s->is_inside[def->index]) continue;
+    const double bytes = hlo_type_work_bytes(hlo_node_operand_type(node, i));
+    in += is_part && bytes > out ? out : bytes;
+  }
+  // An update is stored in place, and reads what it replaces.
+  if (is_update) return 2 * in;
+  return s->is_inside[node->index] ? in : in + out;
 }
 
-static double compute_ns(const hlo_scheduler_t* s, const hlo_node_t* node) {
-  const hlo_schedule_machine_t* machine = s->options->machine;
+static double compute_ns(const hlo_scheduler_t* s, const hlo_node_t* node, double* out_flops) {
+  const hlo_schedule_machine_t* machine = &s->options->machine;
+  const bool is_view = hlo_op_has(node->op, HLO_TRAIT_VIEW | HLO_TRAIT_CONSTANT);
   hlo_cost_t cost = {0};
-  if (hlo_op_info(node->op)->cost == HLO_COST_INDEX) return 0;
+  if (hlo_op_info(node->op)->cost == HLO_COST_INDEX && (!s->is_inside || is_view)) return 0;
   if (hlo_op_has(node->op, HLO_TRAIT_TERMINATOR | HLO_TRAIT_CONTROL)) return 0;
   hlo_node_cost_add(node, &cost);
-  const double work = cost.flops / machine->flops_per_ns +
-                      cost.transcendentals / machine->functions_per_ns;
+  *out_flops = cost.flops;
+  if (s->is_inside) cost.bytes_accessed = fused_bytes(s, node);
+  const double work =
+      cost.flops / machine->flops_per_ns + cost.transcendentals / machine->functions_per_ns;
   const double memory = cost.bytes_accessed / machine->memory_bytes_per_ns;
-  return machine->launch_ns + (work > memory ? work : memory);
+  const double launch = s->is_inside && s->is_inside[node->index] ? 0 : machine->launch_ns;
+  return launch + (work > memory ? work : memory);
 }
 
 static double type_bytes(const hlo_type_t* type) {
@@ -61,31 +78,35 @@ static void take_inner(const hlo_region_cost_t* inner, hlo_task_t* task) {
   task->bound_ns = inner->stats.bound_ns;
   task->communication_ns = inner->stats.communication_ns;
   task->collectives = inner->stats.collectives;
+  task->flops = inner->stats.flops;
   for (int r = 0; r < HLO_SCHEDULE_RESOURCE_COUNT; ++r) {
     task->uses[r] = inner->uses[r];
     if (inner->uses[r]) task->kind = HLO_TASK_SYNC;
   }
 }
 
-static void describe_collective(const hlo_scheduler_t* s, hlo_task_t* task,
-                                const hlo_node_t* collective) {
+static hlo_status_t describe_collective(hlo_scheduler_t* s, hlo_task_t* task,
+                                        const hlo_node_t* collective) {
+  hlo_exchange_time_t time;
+  HLO_TRY(hlo_topology_time(&s->options->machine, collective, hlo_module_process_counts(s->module),
+                            &s->topology, &time));
   task->collective = collective;
-  task->latency_ns = exchange_ns(s, collective);
+  task->latency_ns = hlo_exchange_time_ns(&time);
   task->uses[hlo_exchange_find(collective->op)] = 1;
+  return hlo_ok();
 }
 
-static void describe(hlo_scheduler_t* s, hlo_task_t* task) {
+static hlo_status_t describe(hlo_scheduler_t* s, hlo_task_t* task) {
   const hlo_node_t* node = task->node;
-  const hlo_node_t* started =
-      node->op == HLO_OP_async_start ? started_collective(node) : NULL;
+  const hlo_node_t* started = node->op == HLO_OP_async_start ? started_collective(node) : NULL;
   task->bytes = result_bytes(node);
   if (started) {
     task->kind = HLO_TASK_START;
-    task->cost_ns = s->options->machine->launch_ns;
-    describe_collective(s, task, started);
+    task->cost_ns = s->options->machine.launch_ns;
+    HLO_TRY(describe_collective(s, task, started));
   } else if (hlo_exchange_find(node->op) >= 0) {
     task->kind = HLO_TASK_SYNC;
-    describe_collective(s, task, node);
+    HLO_TRY(describe_collective(s, task, node));
     task->cost_ns = task->wait_ns = task->bound_ns = task->communication_ns = task->latency_ns;
     task->collectives = 1;
   } else if (node->op == HLO_OP_call) {
@@ -93,14 +114,15 @@ static void describe(hlo_scheduler_t* s, hlo_task_t* task) {
     const hlo_func_t* func = callee ? hlo_module_find_func(s->module, callee) : NULL;
     if (func) take_inner(&s->funcs[func->index], task);
   } else {
-    task->cost_ns = compute_ns(s, node);
+    task->cost_ns = compute_ns(s, node, &task->flops);
     if (hlo_op_has(node->op, HLO_TRAIT_CONTROL)) take_inner(&s->nodes[node->index], task);
   }
+  return hlo_ok();
 }
 
 bool hlo_have_same_groups(const hlo_node_t* a, const hlo_node_t* b) {
-  const hlo_attr_id_t id = a->op == HLO_OP_collective_permute ? HLO_ATTR_source_target_pairs
-                                                              : HLO_ATTR_replica_groups;
+  const hlo_attr_id_t id =
+      a->op == HLO_OP_collective_permute ? HLO_ATTR_source_target_pairs : HLO_ATTR_replica_groups;
   return hlo_node_attr(a, id) == hlo_node_attr(b, id) &&
          (a->op == HLO_OP_collective_permute) == (b->op == HLO_OP_collective_permute);
 }
@@ -198,7 +220,7 @@ hlo_status_t hlo_tasks_create(hlo_scheduler_t* s, const hlo_region_t* region,
   for (hlo_node_t* n = region->first; n; n = n->next, ++task) {
     *task = (hlo_task_t){.node = n, .place = (uint32_t)(task - out_tasks->tasks)};
     HLO_TRY(hlo_schedule_group(n, &task->group));
-    describe(s, task);
+    HLO_TRY(describe(s, task));
     linker.by_index[n->index - linker.lowest] = task;
     if (n->op == HLO_OP_async_done) pair_up(&linker, task);
   }

@@ -13,11 +13,12 @@
 typedef struct exchange {
   hlo_op_t op;
   double phases;
-  bool is_divided;
+  hlo_exchange_pattern_t pattern;
 } exchange_t;
 
 static const exchange_t kExchanges[] = {
-#define HLO_SCHEDULE_EXCHANGE(op, phases, is_divided, limit) {HLO_OP_##op, phases, is_divided},
+#define HLO_SCHEDULE_EXCHANGE(op, phases, pattern, limit) \
+  {HLO_OP_##op, phases, HLO_EXCHANGE_##pattern},
 #include "spmd/schedule.def"
 };
 enum { EXCHANGE_COUNT = sizeof kExchanges / sizeof *kExchanges };
@@ -33,6 +34,7 @@ int hlo_exchange_find(hlo_op_t op) {
 
 // The groups that an attribute lists, and how many processes each of its ids stands for.
 typedef struct id_groups {
+  hlo_group_strategy_t strategy;
   const hlo_attr_t* rows;  // NULL: one group of all ids
   uint32_t id_count;
   uint32_t copies;  // of each group: one for each replica or partition
@@ -42,8 +44,11 @@ typedef struct id_groups {
 static id_groups_t read_groups(const hlo_node_t* node, hlo_process_counts_t counts) {
   const hlo_attr_t* rows = hlo_node_attr(node, HLO_ATTR_replica_groups);
   const bool is_listed = rows && rows->kind == HLO_ATTR_KIND_INTS && rows->count;
-  id_groups_t groups = {.rows = is_listed ? rows : NULL, .copies = 1, .members_per_id = 1};
-  switch (hlo_group_strategy(node)) {
+  id_groups_t groups = {.strategy = hlo_group_strategy(node),
+                        .rows = is_listed ? rows : NULL,
+                        .copies = 1,
+                        .members_per_id = 1};
+  switch (groups.strategy) {
     case HLO_GROUP_CROSS_REPLICA:
       groups.id_count = counts.replicas;
       groups.copies = counts.partitions;
@@ -61,16 +66,21 @@ static id_groups_t read_groups(const hlo_node_t* node, hlo_process_counts_t coun
   return groups;
 }
 
-// Returns the members that a group of `size` sends to in each phase, as a part of its bytes.
+// Returns true if a process keeps its own part.
+static bool is_divided(const exchange_t* exchange) {
+  return exchange->pattern == HLO_EXCHANGE_RING || exchange->pattern == HLO_EXCHANGE_EXCHANGE;
+}
+
+// Returns what a member of a group of `size` sends in all phases, as a part of its bytes.
 static double sent_part(const exchange_t* exchange, double size) {
   if (size <= 1) return 0;
-  return exchange->phases * (exchange->is_divided ? (size - 1) / size : 1);
+  return exchange->phases * (is_divided(exchange) ? (size - 1) / size : 1);
 }
 
 static void add_group(const exchange_t* exchange, double bytes, uint32_t size, uint32_t copies,
                       hlo_exchange_bytes_t* sum) {
   // All members but one send what is divided or broadcast.
-  const double senders = exchange->is_divided ? size : (double)size - 1;
+  const double senders = is_divided(exchange) ? size : (double)size - 1;
   sum->group_count += copies;
   sum->total_bytes += copies * senders * bytes * sent_part(exchange, size);
   if (size > sum->group_size) sum->group_size = size;
@@ -107,7 +117,7 @@ hlo_exchange_bytes_t hlo_exchange_bytes_of(const hlo_node_t* node, hlo_process_c
   const id_groups_t groups = read_groups(node, counts);
   // Of a ragged all-to-all, the other operands say which rows go where.
   const uint32_t operand_count = node->op == HLO_OP_hlo_ragged_all_to_all ? 1 : node->operand_count;
-  hlo_exchange_bytes_t sum = {.phases = exchange->phases};
+  hlo_exchange_bytes_t sum = {.phases = exchange->phases, .pattern = exchange->pattern};
   double out = 0;
   for (uint32_t i = 0; i < operand_count; ++i) {
     sum.operand_bytes += hlo_type_work_bytes(hlo_node_operand_type(node, i));
@@ -116,6 +126,7 @@ hlo_exchange_bytes_t hlo_exchange_bytes_of(const hlo_node_t* node, hlo_process_c
     out += hlo_type_work_bytes(node->results[i].type);
   }
   const double bytes = sum.operand_bytes > out ? sum.operand_bytes : out;
+  sum.phase_bytes = bytes;
   if (node->op == HLO_OP_collective_permute) {
     add_pairs(hlo_node_attr(node, HLO_ATTR_source_target_pairs), &groups, bytes, &sum);
   } else {
@@ -123,6 +134,52 @@ hlo_exchange_bytes_t hlo_exchange_bytes_of(const hlo_node_t* node, hlo_process_c
     sum.sent_bytes = bytes * sent_part(exchange, sum.group_size);
   }
   return sum;
+}
+
+// ---- groups
+
+// Lists the processes that ids stand for, in copy `copy` of their group.
+static uint32_t list_members(const id_groups_t* groups, hlo_process_counts_t counts, uint32_t copy,
+                             uint32_t count, const int64_t* ids, uint32_t* members) {
+  uint32_t filled = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    const uint32_t id = ids ? (uint32_t)ids[i] : i;
+    if (id >= groups->id_count) continue;
+    switch (groups->strategy) {
+      case HLO_GROUP_CROSS_REPLICA: members[filled++] = id * counts.partitions + copy; break;
+      case HLO_GROUP_CROSS_PARTITION: members[filled++] = copy * counts.partitions + id; break;
+      case HLO_GROUP_FLATTENED_IDS: members[filled++] = id; break;
+      case HLO_GROUP_CROSS_REPLICA_AND_PARTITION:
+        for (uint32_t p = 0; p < counts.partitions; ++p) {
+          members[filled++] = id * counts.partitions + p;
+        }
+        break;
+    }
+  }
+  return filled;
+}
+
+void hlo_exchange_visit_groups(const hlo_node_t* node, hlo_process_counts_t counts,
+                               uint32_t* members, hlo_group_visit_t visit, void* context) {
+  const id_groups_t groups = read_groups(node, counts);
+  const hlo_attr_t* rows = groups.rows;
+  uint32_t cols = groups.id_count;
+  if (node->op == HLO_OP_collective_permute) {
+    rows = hlo_node_attr(node, HLO_ATTR_source_target_pairs);
+    if (!rows || rows->kind != HLO_ATTR_KIND_INTS) return;
+    cols = 2;
+  } else if (rows) {
+    cols = rows->cols ? rows->cols : rows->count;
+  }
+  for (uint32_t row = 0; row < (rows ? rows->count / cols : 1); ++row) {
+    const int64_t* ids = rows ? &rows->values[(size_t)row * cols] : NULL;
+    uint32_t count = 0;
+    while (count < cols && (!ids || ids[count] >= 0) && count < groups.id_count) ++count;
+    for (uint32_t copy = 0; copy < groups.copies; ++copy) {
+      const uint32_t filled = list_members(&groups, counts, copy, count, ids, members);
+      if (!visit(context, filled, members)) return;
+    }
+  }
 }
 
 // ---- names of groups
@@ -429,7 +486,7 @@ static const char* axes_text(const hlo_traffic_item_t* item) {
   return *item->axes ? item->axes : "-";
 }
 
-static const char* op_text(const hlo_traffic_item_t* item) {
+const char* hlo_traffic_op_text(const hlo_traffic_item_t* item) {
   const char* name = hlo_op_info(item->node->op)->name;
   const char* dot = strchr(name, '.');
   return dot ? dot + 1 : name;
@@ -439,8 +496,8 @@ static void print_item(const hlo_traffic_item_t* item, const char* prefix, hlo_s
   char groups[32];
   snprintf(groups, sizeof groups, "%u of %u", item->bytes.group_count, item->bytes.group_size);
   hlo_strbuf_printf(out, "%s%-20s %-12s %-12s %4u %6.0f %14.0f %14.0f %16.0f%s\n", prefix,
-                    op_text(item), axes_text(item), groups, item->site_count, item->count,
-                    item->bytes.operand_bytes, item->bytes.sent_bytes,
+                    hlo_traffic_op_text(item), axes_text(item), groups, item->site_count,
+                    item->count, item->bytes.operand_bytes, item->bytes.sent_bytes,
                     item->count * item->bytes.sent_bytes,
                     item->is_at_least  ? " or more"
                     : item->is_at_most ? " at most"
@@ -479,7 +536,7 @@ void hlo_traffic_print(const hlo_traffic_t* traffic, const char* prefix, hlo_str
                     "axes", "groups", "ops", "runs", "operand bytes", "sent each time",
                     "sent by a device");
   for (uint32_t i = 0; i < traffic->count; ++i) print_item(&traffic->items[i], prefix, out);
-  print_sums(traffic, "by collective", op_text, prefix, out);
+  print_sums(traffic, "by collective", hlo_traffic_op_text, prefix, out);
   print_sums(traffic, "by axes", axes_text, prefix, out);
   hlo_strbuf_printf(out, "%s%-20s %23.0f %16.0f\n", prefix, "all", traffic->sent_bytes,
                     traffic->total_bytes);

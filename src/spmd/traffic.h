@@ -8,13 +8,23 @@
 #include "ir/process_groups.h"
 #include "spmd/collective.h"
 
+/// Who sends to whom (schedule.def).
+typedef enum hlo_exchange_pattern {
+  HLO_EXCHANGE_RING,
+  HLO_EXCHANGE_EXCHANGE,
+  HLO_EXCHANGE_BROADCAST,
+  HLO_EXCHANGE_PAIRS,
+} hlo_exchange_pattern_t;
+
 /// The bytes that a collective sends each time, by an algorithm that sends as little as any: rings
 /// for sums and gathers, each byte once for exchanges and permutes. units  : bytes
 typedef struct hlo_exchange_bytes {
-  double phases;         // messages one after the other
+  double phases;  // messages one after the other
+  hlo_exchange_pattern_t pattern;
   uint32_t group_size;   // members of the largest group
   uint32_t group_count;  // of all processes
   double operand_bytes;  // of one process
+  double phase_bytes;    // of its operands or results, whichever are larger
   double sent_bytes;     // by a process of the largest group
   double total_bytes;    // by all processes
 } hlo_exchange_bytes_t;
@@ -24,6 +34,13 @@ int hlo_exchange_find(hlo_op_t op);
 /// Describes an op with such a row. Groups that are not listed as ids count as all processes; a
 /// ragged all-to-all, whose sizes are values, counts as if all of its operand were sent.
 hlo_exchange_bytes_t hlo_exchange_bytes_of(const hlo_node_t* node, hlo_process_counts_t counts);
+
+/// Calls `visit` for each group of a collective over groups, with the numbers of its processes
+/// (replica * partitions + partition), and for each pair of a permute. Stops when it returns false.
+/// `members` has room for all processes.
+typedef bool (*hlo_group_visit_t)(void* context, uint32_t count, const uint32_t* members);
+void hlo_exchange_visit_groups(const hlo_node_t* node, hlo_process_counts_t counts,
+                               uint32_t* members, hlo_group_visit_t visit, void* context);
 
 /// The mesh of a program, by whose axes groups are named. Partitioning removes it.
 typedef struct hlo_traffic_mesh {
@@ -63,5 +80,7 @@ typedef struct hlo_traffic {
 /// owner  : everything is in the arena; nodes are lent. errors : RESOURCE_EXHAUSTED
 hlo_status_t hlo_traffic_count(const hlo_module_t* module, const hlo_traffic_mesh_t* mesh,
                                hlo_arena_t* arena, hlo_traffic_t* out_traffic) HLO_MUST_USE;
+/// Returns the name of an item's op without its dialect.
+const char* hlo_traffic_op_text(const hlo_traffic_item_t* item);
 /// Writes a table of the items, then the bytes by op and by axes.
 void hlo_traffic_print(const hlo_traffic_t* traffic, const char* line_prefix, hlo_strbuf_t* out);

@@ -29,7 +29,9 @@ enum { NO_DIM = -1 };
 typedef struct windower {
   hlo_pass_ctx_t* ctx;
   hlo_processes_t processes;
-  const hlo_schedule_machine_t* machine;  // NULL: every product is rewritten
+  bool rewrites_all;  // whatever the machine
+  hlo_schedule_machine_t machine;
+  hlo_topology_cache_t topology;
 } windower_t;
 
 /// A product and the collective before or after it.
@@ -154,11 +156,16 @@ static double larger(double a, double b) {
   return a > b ? a : b;
 }
 
-// Returns true if the loop takes less time than the collective and the product.
-static bool is_faster(const einsum_t* e) {
-  const hlo_schedule_machine_t* m = e->w->machine;
-  if (!m) return true;
+// Finds whether the loop takes less time than the collective and the product.
+static hlo_status_t find_faster(const einsum_t* e, bool* out_is_faster) {
+  const hlo_schedule_machine_t* m = &e->w->machine;
+  *out_is_faster = true;
+  if (e->w->rewrites_all) return hlo_ok();
   const hlo_process_counts_t counts = {e->w->processes.replicas, e->w->processes.partitions};
+  hlo_exchange_time_t time;
+  HLO_TRY(hlo_topology_time(m, e->collective, counts, &e->w->topology, &time));
+  // Permutes go over the link that has the most to do for the collective, too.
+  const double latency_ns = m->levels[time.busiest < 0 ? 0 : time.busiest].latency_ns;
   const hlo_exchange_bytes_t bytes = hlo_exchange_bytes_of(e->collective, counts);
   const bool is_gather = e->collective->op == HLO_OP_all_gather;
   const double parts = (double)e->parts;
@@ -166,8 +173,7 @@ static bool is_faster(const einsum_t* e) {
   hlo_node_cost_add(e->dot, &cost);
   const double product = m->launch_ns + larger(cost.flops / m->flops_per_ns,
                                                cost.bytes_accessed / m->memory_bytes_per_ns);
-  const double whole =
-      product + bytes.phases * m->latency_ns + bytes.sent_bytes / m->link_bytes_per_ns;
+  const double whole = product + bytes.phases * latency_ns + time.link_ns;
   // Each part reads its operands, and writes its result, or adds it to the sum.
   const double result = hlo_type_work_bytes(e->sum_type);
   const double added = is_gather && e->result_dim != NO_DIM ? 2 * result / parts : 3 * result;
@@ -177,9 +183,11 @@ static bool is_faster(const einsum_t* e) {
                                                 touched / m->memory_bytes_per_ns);
   const double sent =
       is_gather ? hlo_type_work_bytes(hlo_node_operand_type(e->collective, 0)) : result;
-  const double permute = m->launch_ns + m->latency_ns + sent / m->link_bytes_per_ns;
+  const double per_byte = bytes.sent_bytes > 0 ? time.link_ns / bytes.sent_bytes : 0;
+  const double permute = m->launch_ns + latency_ns + sent * per_byte;
   const double both = m->is_overlapped ? larger(part, permute) : part + permute;
-  return part + (parts - 1) * both < whole;
+  *out_is_faster = part + (parts - 1) * both < whole;
+  return hlo_ok();
 }
 
 // ---- pieces of the loop
@@ -346,7 +354,9 @@ static hlo_status_t rewrite(einsum_t* e) {
       is_sum ? hlo_type_with_dtype(module, type, hlo_group_accumulator(HLO_OP_add, type->dtype))
              : type;
   if (!e->sum_type) return hlo_module_status(module);
-  if (!is_faster(e)) return hlo_ok();
+  bool is_faster;
+  HLO_TRY(find_faster(e, &is_faster));
+  if (!is_faster) return hlo_ok();
   hlo_value_t* result = is_gather ? build_gathered(e) : build_scattered(e);
   if (result) result = hlo_build_convert(last, type->dtype, result);
   if (!result) return hlo_module_status(module);
@@ -374,10 +384,10 @@ static hlo_status_t visit(void* context, hlo_node_t* node) {
 }
 
 hlo_status_t hlo_pass_windowed_einsum(hlo_pass_ctx_t* ctx, hlo_module_t* module) {
-  windower_t w = {.ctx = ctx};
+  windower_t w = {.ctx = ctx, .topology = {.arena = &ctx->scratch}};
   const char* name = ctx->argument ? ctx->argument : "host";
-  w.machine = hlo_schedule_machine(name);
-  if (!w.machine && strcmp(name, "all") != 0) {
+  w.rewrites_all = strcmp(name, "all") == 0;
+  if (!w.rewrites_all && !hlo_schedule_machine(name, &w.machine)) {
     return hlo_invalid_argument(
         "windowed_einsum takes a machine of the scheduler, or 'all', not '%s'", name);
   }

@@ -359,6 +359,23 @@ class CliTest(ToolTest):
             stdin=ADD.replace("stablehlo.add %a, %b :", "stablehlo.custom_call @nobody(%a, %b) :")
             .replace(": tensor<2x3xf32>\n  return", ": (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>\n  return")))
 
+    def test_simulate(self):
+        for count in (1024, 8192):
+            text = self.good("simulate", ROOT / "tests/programs/many-devices" / f"transformer_{count}.mlirbc")
+            self.assertIn(f"devices: 1 replicas of {count} partitions", text)
+            self.assertRegex(text, rf"all_reduce +tensor +{count // 8} of 8 +24 ")
+            self.assertIn("partitioned in", text)
+        program = ROOT / "tests/programs/eight-devices/scan_over_sharded.mlirbc"
+        measured = self.write("machine.txt", self.good("simulate", "--calibrate", "--device-count=2"))
+        self.assertIn("machine measured", self.good("simulate", f"--topology={measured}", program))
+        self.assertIn("neither a machine", self.bad(1, "simulate", "--topology=nowhere", program))
+        small = self.write("small.txt", "compute 1 1 1\nlevel x ring 4 1 1\n")
+        self.assertIn("is for 8 devices, but machine topology has 4",
+                      self.bad(1, "simulate", f"--topology={small}", program))
+        wrong = self.write("wrong.txt", "compute 1 1 1\nlevel x star 4 1 1\n")
+        self.assertIn("line 2 of the topology: expected switch or ring",
+                      self.bad(1, "simulate", f"--topology={wrong}", program))
+
     def test_compile_cache(self):
         if " sse2" not in self.good("info"):
             return
