@@ -118,6 +118,14 @@ static inline uint32_t hlo_spec_axis_count(const hlo_spec_t* spec) {
 static inline hlo_axis_set_t hlo_spec_axes(const hlo_spec_t* spec) {
   return hlo_axis_set(spec->axes, hlo_spec_axis_count(spec));
 }
+static inline int64_t hlo_divide_up(int64_t a, int64_t b) {
+  return a / b + (a % b > 0);
+}
+/// Returns true if each part of a dimension of `size` elements that is divided in `parts` consists
+/// of `more` of the parts that it has when it is divided in parts * more.
+static inline bool hlo_parts_nest(int64_t size, int64_t parts, int64_t more) {
+  return parts == 1 || hlo_divide_up(size, parts) == more * hlo_divide_up(size, parts * more);
+}
 /// Returns into how many parts a dimension is divided.
 static inline int64_t hlo_spec_parts(const hlo_grid_t* grid, const hlo_spec_t* spec, uint32_t dim) {
   const uint8_t* axes;

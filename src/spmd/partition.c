@@ -23,7 +23,7 @@ const hlo_type_t* hlo_local_type(hlo_partitioner_t* p, const hlo_type_t* type,
   bool is_whole = true;
   for (uint32_t d = 0; d < type->rank; ++d) {
     const int64_t parts = hlo_spec_parts(p->grid, spec, d);
-    dims[d] = type->dims[d] / parts;
+    dims[d] = hlo_divide_up(type->dims[d], parts);
     is_whole = is_whole && parts == 1;
   }
   return is_whole ? type : hlo_type_with_dims(p->module, type, type->rank, dims);
@@ -349,6 +349,8 @@ static hlo_status_t manual_specs(hlo_partitioner_t* p, const hlo_node_t* node,
     *out_outer = *out_inner;
     return *out_inner ? hlo_ok() : hlo_partitioner_status(p);
   }
+  *out_inner = hlo_spec_even(p->spmd, *out_inner, value->type);
+  if (!*out_inner) return hlo_partitioner_status(p);
   HLO_TRY(hlo_spec_from_sharding(p->spmd, side->shardings[i], side->outer, &manual));
   if (manual->rank != value->type->rank) {
     return hlo_node_invalid(node, "sharding %u is of rank %u, its value of rank %u", i,
@@ -455,6 +457,9 @@ static hlo_status_t entry_result_spec(hlo_partitioner_t* p, const hlo_func_t* fu
   const hlo_sharding_t* sharding;
   if (!attr || !hlo_type_is_tensor(value->type)) {
     *out_spec = hlo_spmd_value_spec(p->spmd, value);
+    if (*out_spec && hlo_type_is_tensor(value->type)) {
+      *out_spec = hlo_spec_even(p->spmd, *out_spec, value->type);
+    }
     return *out_spec ? hlo_ok() : hlo_partitioner_status(p);
   }
   HLO_TRY(hlo_sharding_parse(p->module, attr, &sharding));

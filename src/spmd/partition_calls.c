@@ -128,7 +128,9 @@ hlo_status_t hlo_partition_per_part(hlo_partitioner_t* p, hlo_node_t* node) {
   for (uint32_t i = 0; i < operands; ++i) {
     hlo_value_t* value = hlo_node_operand(node, i);
     const hlo_spec_t* decided =
-        hlo_type_is_tensor(value->type) ? hlo_spmd_value_spec(p->spmd, value) : scalar;
+        hlo_type_is_tensor(value->type)
+            ? hlo_spec_even(p->spmd, hlo_spmd_value_spec(p->spmd, value), value->type)
+            : scalar;
     if (!decided) return hlo_partitioner_status(p);
     hlo_spec_t spec = *decided;
     spec.unreduced = 0;

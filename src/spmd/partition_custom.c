@@ -206,7 +206,8 @@ static hlo_status_t decided_shardings(hlo_partitioner_t* p, const hlo_node_t* no
   for (uint32_t i = 0; i < count; ++i) {
     const hlo_value_t* value = is_result ? &node->results[i] : hlo_node_operand(node, i);
     if (!hlo_type_is_tensor(value->type)) continue;
-    const hlo_spec_t* spec = hlo_spmd_value_spec(p->spmd, value);
+    const hlo_spec_t* spec =
+        hlo_spec_even(p->spmd, hlo_spmd_value_spec(p->spmd, value), value->type);
     if (!spec) return hlo_partitioner_status(p);
     HLO_TRY(hlo_spec_to_op_sharding(p->spmd, spec, &list[i]));
   }
@@ -337,21 +338,22 @@ bool hlo_is_inspection(const hlo_node_t* node) {
 hlo_status_t hlo_partition_inspection(hlo_partitioner_t* p, hlo_node_t* node) {
   const hlo_custom_partitioner_t* custom = p->spmd->custom_partitioner;
   hlo_value_t* operand = hlo_node_operand(node, 0);
-  const hlo_op_sharding_t* sharding;
+  const hlo_spec_t* spec = hlo_spmd_value_spec(p->spmd, operand);
+  hlo_op_sharding_t sharding;
   hlo_axis_set_t manual;
+  if (!spec) return hlo_partitioner_status(p);
   HLO_TRY(hlo_spmd_manual_axes(p->spmd, node->parent, &manual));
-  HLO_TRY(decided_shardings(p, node, false, &sharding));
+  HLO_TRY(hlo_spec_to_op_sharding(p->spmd, spec, &sharding));
   if (custom) {
     const hlo_op_sharding_t own = {.kind = HLO_OP_SHARDING_MANUAL};
     hlo_status_t status =
-        custom->inspect(custom->context, node, manual ? &own : sharding, &p->spmd->arena);
+        custom->inspect(custom->context, node, manual ? &own : &sharding, &p->spmd->arena);
     HLO_TRY(hlo_node_annotate(node, status));
   }
   for (uint32_t i = 0; i < node->result_count; ++i) {
     if (node->results[i].type != operand->type) {
       return hlo_node_invalid(node, "result %u has another type than the operand", i);
     }
-    const hlo_spec_t* spec = hlo_spmd_value_spec(p->spmd, operand);
     HLO_TRY(hlo_local_set(p, &node->results[i], spec, hlo_local_get(p, operand, spec)));
   }
   return hlo_ok();

@@ -31,7 +31,7 @@ static int64_t size_between(const split_fft_t* f, uint32_t dim) {
 static bool find_steps(hlo_op_plan_t* plan, split_fft_t* f) {
   hlo_partitioner_t* p = plan->p;
   const hlo_value_t* value = hlo_node_operand(plan->node, 0);
-  const hlo_spec_t* spec = hlo_spmd_value_spec(p->spmd, value);
+  const hlo_spec_t* spec = hlo_spec_even(p->spmd, hlo_spmd_value_spec(p->spmd, value), value->type);
   const uint32_t last = f->rank - 1;
   uint32_t count = 0;
   for (uint32_t d = f->first; spec && d < f->rank; ++d) {

@@ -48,7 +48,7 @@ static inline uint32_t hlo_gen_below(hlo_generator_t* g, uint32_t bound) {
 }
 
 static inline int64_t hlo_gen_size(hlo_generator_t* g) {
-  static const int64_t sizes[] = {1, 2, 3, 4, 4, 6, 8, 8, 12, 16};
+  static const int64_t sizes[] = {1, 2, 3, 4, 4, 5, 6, 7, 8, 8, 10, 12, 16};
   return sizes[hlo_gen_below(g, sizeof sizes / sizeof *sizes)];
 }
 

@@ -56,7 +56,8 @@ hlo_value_t* hlo_local_get_whole(hlo_partitioner_t* p, hlo_value_t* value);
 /// errors : RESOURCE_EXHAUSTED (also if `local` is NULL)
 hlo_status_t hlo_local_set(hlo_partitioner_t* p, const hlo_value_t* value, const hlo_spec_t* spec,
                            hlo_value_t* local) HLO_MUST_USE;
-/// Returns the type of one device's part.
+/// Returns the type of one device's part: along each dimension the size of the first part, which is
+/// the largest. Elements after the last one of the value are arbitrary.
 const hlo_type_t* hlo_local_type(hlo_partitioner_t* p, const hlo_type_t* type,
                                  const hlo_spec_t* spec);
 /// Creates the local form of a node, unlinked, with its attributes and without its shardings, and
@@ -105,6 +106,7 @@ typedef struct hlo_op_plan {
   const hlo_sharding_rule_t* rule;
   hlo_dim_axes_t* factors;     // axes by factor
   bool* is_divisible;          // by factor
+  bool* is_uneven;             // by factor: parts may be of unequal size
   hlo_axis_set_t used;         // axes of any factor
   const hlo_spec_t** specs;    // by tensor
   hlo_axis_set_t sums;         // axes over which results are partial
@@ -204,6 +206,14 @@ bool hlo_has_identity(hlo_op_t op, const hlo_type_t* type);
 bool hlo_is_identity(hlo_op_t op, const hlo_value_t* value);
 /// Returns a scalar predicate: true on the devices at index 0 along all axes of a set.
 hlo_value_t* hlo_build_is_first(hlo_partitioner_t* p, hlo_axis_set_t axes);
+
+// ---- partition_uneven.c: parts of unequal size
+
+/// Sets is_uneven of the factors that the op computes rightly whatever is after the last element.
+void hlo_find_uneven_factors(hlo_op_plan_t* plan);
+/// Replaces what is after the last element in local operands, along dimensions whose elements the
+/// op combines, by what changes no result.
+hlo_status_t hlo_mask_uneven(hlo_op_plan_t* plan, hlo_value_t** operands) HLO_MUST_USE;
 
 // ---- partition_terms.c
 

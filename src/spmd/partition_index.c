@@ -311,7 +311,8 @@ static hlo_status_t plan_owners(dynamic_slices_t* s) {
   hlo_partitioner_t* p = plan->p;
   hlo_value_t* operand = hlo_node_operand(plan->node, 0);
   const hlo_type_t *in = operand->type, *out = plan->node->results[0].type;
-  const hlo_spec_t* decided = hlo_spmd_value_spec(p->spmd, operand);
+  const hlo_spec_t* decided =
+      hlo_spec_even(p->spmd, hlo_spmd_value_spec(p->spmd, operand), operand->type);
   if (!decided || !hlo_has_identity(HLO_OP_add, in)) return hlo_partitioner_status(p);
   for (uint32_t d = 0; d < in->rank; ++d) {
     const uint8_t* axes;

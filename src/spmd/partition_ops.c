@@ -114,7 +114,9 @@ static void offer_dim(hlo_op_plan_t* plan, const hlo_dim_factors_t* dim, const u
     const hlo_factor_t* factor = &plan->rule->factors[dim->factors[k]];
     uint32_t taken = 0;
     int64_t parts = 1;
-    while (taken < count && factor->size % (parts * plan->p->grid->sizes[axes[taken]]) == 0) {
+    const bool may_be_uneven = plan->is_uneven[dim->factors[k]];
+    while (taken < count && (may_be_uneven ||
+                             factor->size % (parts * plan->p->grid->sizes[axes[taken]]) == 0)) {
       parts *= plan->p->grid->sizes[axes[taken++]];
     }
     if (plan->is_divisible[dim->factors[k]]) extend_factor(plan, dim->factors[k], axes, taken);
@@ -324,7 +326,8 @@ static hlo_status_t add_splits(product_plans_t* plans, const uint8_t* axes, uint
   hlo_op_plan_t* plan = plans->plan;
   const int64_t parts = hlo_grid_size(plan->p->grid, axes, count);
   for (uint32_t f = 0; count && f < plan->rule->factor_count; ++f) {
-    if (!plan->is_divisible[f] || plan->rule->factors[f].size % parts) continue;
+    if (!plan->is_divisible[f]) continue;
+    if (plan->rule->factors[f].size % parts && !plan->is_uneven[f]) continue;
     clear_plan(plan);
     extend_factor(plan, f, axes, count);
     offer_tensors(plan);
@@ -396,8 +399,12 @@ static hlo_status_t plan_op(hlo_op_plan_t* plan) {
   plan->factors =
       hlo_arena_alloc_zeroed(arena, (plan->rule->factor_count + 1) * sizeof *plan->factors);
   plan->is_divisible = hlo_arena_array(arena, plan->rule->factor_count, sizeof(bool));
-  if (!plan->factors || !plan->is_divisible) return hlo_partitioner_status(plan->p);
+  plan->is_uneven = hlo_arena_alloc_zeroed(arena, plan->rule->factor_count + 1);
+  if (!plan->factors || !plan->is_divisible || !plan->is_uneven) {
+    return hlo_partitioner_status(plan->p);
+  }
   find_divisible_factors(plan);
+  hlo_find_uneven_factors(plan);
   hlo_find_terms(plan);
   if (is_product(plan->node)) {
     HLO_TRY(plan_product(plan));
@@ -538,6 +545,7 @@ static hlo_status_t build_local(hlo_op_plan_t* plan, hlo_node_t** out_local) {
   if (node->op == HLO_OP_gather || node->op == HLO_OP_scatter) {
     HLO_TRY(hlo_fit_indices(plan, values));
   }
+  HLO_TRY(hlo_mask_uneven(plan, values));
   HLO_TRY(hlo_fit_initial_values(plan, values));
   HLO_TRY(hlo_fit_windows(plan, values));
   for (uint32_t i = 0; i < results; ++i) {

@@ -190,6 +190,7 @@ static void test_random_programs(void** state) {
   (void)state;
   const uint32_t first = number_from_env("HLOCC_TEST_SEED", 1);
   const uint32_t count = number_from_env("HLOCC_TEST_PROGRAMS", PROGRAMS);
+  uint32_t uneven = 0;
   for (uint32_t seed = first; seed < first + count; ++seed) {
     hlo_generator_t g = {.random = {seed * 977u + 13}};
     put_program(&g);
@@ -197,10 +198,12 @@ static void test_random_programs(void** state) {
     char *parts = program_text(&g, false), *whole = program_text(&g, true);
     if (getenv("HLOCC_TEST_PRINT")) fprintf(stderr, "seed %u\n%s\n", seed, parts);
     hlo_test_expect_partitioned(parts, whole, seed);
+    uneven += hlo_test_uneven_values(parts);
     free(parts);
     free(whole);
     hlo_strbuf_deinit(&g.text);
   }
+  if (count >= PROGRAMS) assert_true(uneven >= count / 4);
 }
 
 int main(void) {

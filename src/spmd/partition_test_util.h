@@ -12,6 +12,7 @@
 #include "ir/test_util.h"
 #include "spmd/collective.h"
 #include "spmd/passes.h"
+#include "spmd/spmd.h"
 
 enum { TEST_DEVICES_MAX = 8, TEST_VALUES_MAX = 32 };
 
@@ -159,6 +160,33 @@ static inline void hlo_test_run_parts(const char* text, const hlo_module_t* modu
   }
   for (uint32_t i = 0; i < devices * in; ++i) hlo_tensor_release(parts[i]);
   hlo_interp_program_release(program);
+}
+
+static inline hlo_status_t hlo_test_count_uneven(void* context, hlo_node_t* node) {
+  hlo_spmd_t* spmd = ((void**)context)[0];
+  uint32_t* count = ((void**)context)[1];
+  for (uint32_t i = 0; i < node->result_count; ++i) {
+    const hlo_value_t* value = &node->results[i];
+    if (!hlo_type_is_tensor(value->type)) continue;
+    const hlo_spec_t* spec = hlo_spmd_value_spec(spmd, value);
+    assert_non_null(spec);
+    *count += hlo_spec_even(spmd, spec, value->type) != spec;
+  }
+  return hlo_ok();
+}
+
+/// Returns how many values propagation divides in parts of unequal size.
+static inline uint32_t hlo_test_uneven_values(const char* text) {
+  uint32_t count = 0;
+  hlo_spmd_t spmd;
+  hlo_module_t* module = hlo_test_parse(text);
+  hlo_test_check(hlo_passes_run(module, "lower_mesh_groups,lower_shardy,inline,dce", NULL));
+  hlo_test_check(hlo_spmd_init(&spmd, module, hlo_module_process_counts(module).partitions));
+  hlo_test_check(hlo_spmd_propagate(&spmd));
+  hlo_test_check(hlo_module_walk(module, true, hlo_test_count_uneven, (void*[]){&spmd, &count}));
+  hlo_spmd_deinit(&spmd);
+  hlo_module_release(module);
+  return count;
 }
 
 /// `is_windowed`: products with collectives become loops over the parts.

@@ -33,7 +33,7 @@ void hlo_plan_top_k(hlo_op_plan_t* plan, int64_t least_gain) {
   if (plan->candidates.count || !plan->rule || !read_top_k(node, &top_k)) return;
   const uint32_t dim = top_k.axis;
   const hlo_value_t* value = hlo_node_operand(node, 0);
-  const hlo_spec_t* spec = hlo_spmd_value_spec(p->spmd, value);
+  const hlo_spec_t* spec = hlo_spec_even(p->spmd, hlo_spmd_value_spec(p->spmd, value), value->type);
   const uint8_t* axes;
   const uint32_t count = spec ? hlo_spec_dim(spec, dim, &axes) : 0;
   if (!count || (plan->used & hlo_axis_set(axes, count))) return;

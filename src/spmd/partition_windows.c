@@ -184,7 +184,9 @@ static void plan_window_parts(hlo_op_plan_t* plan, uint32_t in_dim, uint32_t ker
   hlo_partitioner_t* p = plan->p;
   hlo_spmd_window_t dim = {.exchange = {.dim = in_dim}, .out_dim = out_dim};
   const hlo_type_t *in = hlo_node_operand_type(plan->node, 0), *out = plan->node->results[0].type;
-  const hlo_spec_t* spec = hlo_spmd_value_spec(p->spmd, hlo_node_operand(plan->node, 1));
+  const hlo_value_t* kernel = hlo_node_operand(plan->node, 1);
+  const hlo_spec_t* spec =
+      hlo_spec_even(p->spmd, hlo_spmd_value_spec(p->spmd, kernel), kernel->type);
   hlo_dim_exchange_t* x = &dim.exchange;
   const uint8_t* axes;
   if (!spec || in->dims[in_dim] > INT32_MAX) return;

@@ -189,13 +189,29 @@ static hlo_status_t set_function_attrs(hlo_prop_t* prop) {
   return hlo_ok();
 }
 
+// Returns the spec of a value inside of the program. Its parts may be of unequal size; a dimension
+// that the program does not divide itself is not in more parts than it has elements.
+static const hlo_spec_t* settle_spec(hlo_prop_t* prop, const hlo_prop_slot_t* slot,
+                                     const hlo_type_t* type) {
+  hlo_dim_axes_t dims[HLO_RANK_MAX];
+  const hlo_spec_t* spec = hlo_spec_intern(prop->spmd, &slot->spec);
+  if (!spec || type->quant) return spec ? hlo_spec_even(prop->spmd, spec, type) : NULL;
+  hlo_spec_dims(spec, dims);
+  for (uint32_t d = 0; d < spec->rank; ++d) {
+    const int64_t size = type->dims[d];
+    hlo_dim_axes_t* dim = &dims[d];
+    while (dim->count && (size == 1 || !slot->is_stated) &&
+           hlo_grid_size(prop->grid, dim->axes, dim->count) > size) {
+      --dim->count;
+    }
+  }
+  return hlo_spec_make(prop->spmd, spec->rank, dims, spec->unreduced);
+}
+
 static hlo_status_t set_value(hlo_prop_t* prop, const hlo_value_t* value) {
   const hlo_prop_slot_t* slot = hlo_prop_slot(prop, value);
   if (!slot) return hlo_ok();
-  const hlo_spec_t* spec = hlo_spec_intern(prop->spmd, &slot->spec);
-  if (spec) spec = hlo_spec_even(prop->spmd, spec, value->type);
-  if (!spec) return hlo_arena_status(&prop->spmd->arena);
-  return hlo_spmd_set_value_spec(prop->spmd, value, spec);
+  return hlo_spmd_set_value_spec(prop->spmd, value, settle_spec(prop, slot, value->type));
 }
 
 static hlo_status_t set_region(hlo_prop_t* prop, const hlo_region_t* region) {

@@ -64,6 +64,45 @@ static void append_run(resharding_t* r, uint32_t d, uint32_t count) {
   r->dims[d].count += count;
 }
 
+static int64_t parts_of(const resharding_t* r, const hlo_dim_axes_t* axes) {
+  return hlo_grid_size(r->p->grid, axes->axes, axes->count);
+}
+
+// Returns the size of a device's part of a dimension when `count` axes of the target are appended.
+static int64_t next_part(const resharding_t* r, uint32_t d, uint32_t count) {
+  const uint8_t* run = &r->target[d].axes[r->dims[d].count];
+  return hlo_divide_up(r->type->dims[d],
+                       parts_of(r, &r->dims[d]) * hlo_grid_size(r->p->grid, run, count));
+}
+
+// Adds elements to the ends of local dimensions: they are of no consequence.
+static void pad(resharding_t* r, const int64_t* sizes) {
+  int64_t low[HLO_RANK_MAX] = {0}, high[HLO_RANK_MAX] = {0};
+  if (!r->value) return;
+  const hlo_type_t* type = r->value->type;
+  if (!type->rank || memcmp(sizes, type->dims, type->rank * sizeof *sizes) == 0) return;
+  for (uint32_t d = 0; d < type->rank; ++d) high[d] = sizes[d] - type->dims[d];
+  const hlo_type_t* scalar = hlo_type_with_dims(r->p->module, type, 0, NULL);
+  hlo_value_t* zero = scalar ? hlo_build_splat(r->p->at, scalar, 0) : NULL;
+  r->value = zero ? hlo_build_pad(r->p->at, r->value, zero, low, high, NULL) : NULL;
+}
+
+// Makes the parts of a dimension, after `count` axes of the target, of equal size.
+static void pad_dim(resharding_t* r, uint32_t dim, uint32_t count) {
+  int64_t sizes[HLO_RANK_MAX];
+  if (!r->value) return;
+  const uint8_t* run = &r->target[dim].axes[r->dims[dim].count];
+  memcpy(sizes, r->value->type->dims, r->rank * sizeof *sizes);
+  sizes[dim] = next_part(r, dim, count) * hlo_grid_size(r->p->grid, run, count);
+  pad(r, sizes);
+}
+
+// A whole dimension has no elements after its last one.
+static void cut_whole(resharding_t* r, uint32_t dim) {
+  if (parts_of(r, &r->dims[dim]) > 1) return;
+  r->value = hlo_slice_dim(r->p, r->value, dim, 0, r->type->dims[dim]);
+}
+
 // ---- steps
 
 // Sums over axes over which the target is reduced.
@@ -72,6 +111,9 @@ static hlo_status_t sum_partials(resharding_t* r, hlo_axis_set_t axes) {
     const uint32_t count = next_run(r, d, axes);
     if (!count) continue;
     const uint8_t* run = &r->target[d].axes[r->dims[d].count];
+    const int64_t size = hlo_grid_size(r->p->grid, run, count);
+    if (!hlo_parts_nest(r->type->dims[d], parts_of(r, &r->dims[d]), size)) continue;
+    pad_dim(r, d, count);
     r->value = hlo_build_reduce_scatter(r->p, r->value, d, run, count);
     axes &= ~hlo_axis_set(run, count);
     r->unreduced &= ~hlo_axis_set(run, count);
@@ -92,11 +134,17 @@ static bool slice_step(resharding_t* r) {
   }
   if (!has_any || !r->value) return false;
   hlo_partitioner_t* p = r->p;
-  hlo_value_t* operands[HLO_RANK_MAX + 1] = {r->value};
-  int64_t sizes[HLO_RANK_MAX];
+  int64_t sizes[HLO_RANK_MAX], before[HLO_RANK_MAX];
   for (uint32_t d = 0; d < r->rank; ++d) {
     const uint8_t* run = &r->target[d].axes[r->dims[d].count];
-    sizes[d] = r->value->type->dims[d] / hlo_grid_size(p->grid, run, counts[d]);
+    sizes[d] = next_part(r, d, counts[d]);
+    before[d] = sizes[d] * hlo_grid_size(p->grid, run, counts[d]);
+  }
+  pad(r, before);
+  if (!r->value) return false;
+  hlo_value_t* operands[HLO_RANK_MAX + 1] = {r->value};
+  for (uint32_t d = 0; d < r->rank; ++d) {
+    const uint8_t* run = &r->target[d].axes[r->dims[d].count];
     operands[d + 1] = hlo_scaled_index(p, hlo_axis_index(p, run, counts[d]), sizes[d]);
   }
   const hlo_named_attr_t attr = {HLO_ATTR_slice_sizes, hlo_attr_ints(p->module, r->rank, sizes)};
@@ -123,10 +171,12 @@ static bool transpose_step(resharding_t* r) {
     for (uint32_t to = 0; to < r->rank; ++to) {
       const uint32_t count = from == to ? 0 : movable_run(r, from, to);
       if (!count) continue;
-      r->value = hlo_build_all_to_all(r->p, r->value, from, to,
-                                      &r->target[to].axes[r->dims[to].count], count);
+      const uint8_t* run = &r->target[to].axes[r->dims[to].count];
+      pad_dim(r, to, count);
+      r->value = hlo_build_all_to_all(r->p, r->value, from, to, run, count);
       r->dims[from].count -= count;
       append_run(r, to, count);
+      cut_whole(r, from);
       return true;
     }
   }
@@ -139,6 +189,7 @@ static bool gather_step(resharding_t* r) {
     if (!count) continue;
     r->value = hlo_build_all_gather(r->p, r->value, d, &r->dims[d].axes[prefix], count);
     r->dims[d].count = prefix;
+    cut_whole(r, d);
     return true;
   }
   return false;
@@ -204,6 +255,9 @@ static void fill_with_zeros(resharding_t* r, hlo_axis_set_t axes) {
     hlo_dim_axes_t* have = &r->dims[d];
     uint32_t first = have->count;
     while (first && (axes & hlo_axis_bit(have->axes[first - 1]))) --first;
+    const int64_t parts = hlo_grid_size(p->grid, have->axes, first);
+    const int64_t more = hlo_grid_size(p->grid, &have->axes[first], have->count - first);
+    if (!hlo_parts_nest(r->type->dims[d], parts, more)) first = have->count;
     const uint32_t count = have->count - first;
     const int64_t size = r->value->type->dims[d];
     filled |= hlo_axis_set(&have->axes[first], count);
@@ -217,6 +271,7 @@ static void fill_with_zeros(resharding_t* r, hlo_axis_set_t axes) {
   r->value =
       hlo_build_node(p->at, HLO_OP_dynamic_update_slice, type, r->rank + 2, operands, 0, NULL);
   r->unreduced |= filled;
+  for (uint32_t d = 0; d < r->rank; ++d) cut_whole(r, d);
 }
 
 // Makes a reduced value a sum over axes: the device at index 0 has the value, the others nothing.

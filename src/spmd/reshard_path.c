@@ -65,6 +65,14 @@ static const hlo_spec_t* make(search_t* s, const hlo_dim_axes_t* dims) {
   return hlo_spec_make(s->p->spmd, s->from->rank, dims, 0);
 }
 
+// Returns true if an op on each device alone, or a collective, takes a dimension from one number of
+// axes to another one of which the first are the same.
+static bool nests(const search_t* s, uint32_t dim, const uint8_t* axes, uint32_t less,
+                  uint32_t more) {
+  return hlo_parts_nest(s->type->dims[dim], hlo_grid_size(s->p->grid, axes, less),
+                        hlo_grid_size(s->p->grid, &axes[less], more - less));
+}
+
 // ---- steps
 
 // Adds the next axes of the target to the dimensions that are in place so far.
@@ -73,9 +81,14 @@ static hlo_status_t add_slices(search_t* s, const hlo_spec_t* spec) {
   for (uint32_t d = 0; d < spec->rank; ++d) {
     const uint8_t *have, *want;
     const uint32_t count = hlo_spec_dim(spec, d, &have), all = hlo_spec_dim(s->to, d, &want);
-    if (count >= all || !starts_with(s->to, spec, d) || (used & hlo_axis_bit(want[count])))
-      continue;
-    HLO_TRY(add_step(s, HLO_RESHARD_SLICE, hlo_spec_with_dim(s->p, spec, d, want, count + 1), 0));
+    if (count >= all || !starts_with(s->to, spec, d)) continue;
+    // Parts of equal size are divided again and again, others only once.
+    const bool is_even = s->type->dims[d] % hlo_spec_parts(s->p->grid, s->to, d) == 0;
+    const uint32_t end = is_even ? count + 1 : all;
+    for (uint32_t k = count + 1; k <= end && !(used & hlo_axis_bit(want[k - 1])); ++k) {
+      if (!nests(s, d, want, count, k)) continue;
+      HLO_TRY(add_step(s, HLO_RESHARD_SLICE, hlo_spec_with_dim(s->p, spec, d, want, k), 0));
+    }
   }
   return hlo_ok();
 }
@@ -87,6 +100,7 @@ static hlo_status_t add_gathers(search_t* s, const hlo_spec_t* spec) {
     const uint32_t count = hlo_spec_dim(spec, d, &axes);
     for (uint32_t left = 0; left < count; ++left) {
       const int64_t size = hlo_grid_size(s->p->grid, &axes[left], count - left);
+      if (!nests(s, d, axes, left, count)) continue;
       HLO_TRY(add_step(s, HLO_RESHARD_GATHER, hlo_spec_with_dim(s->p, spec, d, axes, left),
                        bytes * (double)(size - 1)));
     }
@@ -106,8 +120,11 @@ static hlo_status_t add_transposes(search_t* s, const hlo_spec_t* spec) {
         const hlo_dim_axes_t old_from = dims[from], old_to = dims[to];
         const uint8_t* moved = &old_from.axes[old_from.count - k];
         const int64_t size = hlo_grid_size(grid, moved, k);
-        const int64_t parts = hlo_grid_size(grid, old_to.axes, old_to.count) * size;
-        if (s->type->dims[to] % parts) continue;
+        const int64_t parts = hlo_grid_size(grid, old_to.axes, old_to.count);
+        const bool is_wanted = parts * size == hlo_spec_parts(grid, s->to, to);
+        if (s->type->dims[to] % (parts * size) && !is_wanted) continue;
+        if (!hlo_parts_nest(s->type->dims[to], parts, size)) continue;
+        if (!nests(s, from, old_from.axes, old_from.count - k, old_from.count)) continue;
         dims[from].count -= k;
         memcpy(&dims[to].axes[old_to.count], moved, k);
         dims[to].count += k;
@@ -174,6 +191,7 @@ static hlo_status_t add_plain_path(search_t* s) {
     const uint32_t count = hlo_spec_dim(spec, d, &have), wanted = hlo_spec_dim(s->to, d, &want);
     uint32_t same = 0;
     while (same < count && same < wanted && have[same] == want[same]) ++same;
+    while (!nests(s, d, have, same, count) || !nests(s, d, want, same, wanted)) --same;
     if (same == count) continue;
     const double bytes =
         part_bytes(s, spec) * (double)(hlo_grid_size(s->p->grid, &have[same], count - same) - 1);

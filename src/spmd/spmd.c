@@ -67,6 +67,7 @@ void hlo_spec_dims(const hlo_spec_t* spec, hlo_dim_axes_t* dims) {
 const hlo_spec_t* hlo_spec_even(hlo_spmd_t* spmd, const hlo_spec_t* spec, const hlo_type_t* type) {
   hlo_dim_axes_t dims[HLO_RANK_MAX];
   bool is_even = true;
+  if (!spec) return NULL;
   hlo_spec_dims(spec, dims);
   for (uint32_t d = 0; d < spec->rank; ++d) {
     hlo_dim_axes_t* dim = &dims[d];

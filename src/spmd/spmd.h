@@ -42,12 +42,14 @@ hlo_status_t hlo_spec_from_sharding(hlo_spmd_t* spmd, const hlo_sharding_t* shar
 hlo_status_t hlo_spec_to_sharding(hlo_spmd_t* spmd, const hlo_spec_t* spec, const hlo_mesh_t* mesh,
                                   const hlo_sharding_t** out_sharding) HLO_MUST_USE;
 /// Drops axes from the minor end of dimensions until the parts of every dimension of `type` are of
-/// equal size.
+/// equal size. `spec` may be NULL.
 const hlo_spec_t* hlo_spec_even(hlo_spmd_t* spmd, const hlo_spec_t* spec, const hlo_type_t* type);
 /// Writes a spec as lists of axes: [{0, 1}, {}].
 void hlo_spec_print(const hlo_spec_t* spec, hlo_strbuf_t* out);
 
-/// Returns the spec of a value, whose parts are of equal size; replicated if none is decided.
+/// Returns the spec of a value; replicated if none is decided. The size of the value need not be a
+/// multiple of the parts: those are then ceil(size / parts) long, as far as there are elements.
+/// Arguments and results of the entry are divided in parts of equal size.
 const hlo_spec_t* hlo_spmd_value_spec(hlo_spmd_t* spmd, const hlo_value_t* value);
 hlo_status_t hlo_spmd_set_value_spec(hlo_spmd_t* spmd, const hlo_value_t* value,
                                      const hlo_spec_t* spec) HLO_MUST_USE;

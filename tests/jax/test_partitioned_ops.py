@@ -80,6 +80,51 @@ print("done")
 """
 
 
+# Sizes that are no multiples of the parts are only stated inside of programs.
+UNEVEN = HEAD + """
+def on(x, *axes):
+    return lax.with_sharding_constraint(x, NamedSharding(mesh, P(*axes))) if is_divided else x
+
+x, w = random.randn(10, 7).astype("f"), random.randn(7, 13).astype("f")
+n, low = random.randint(-9, 9, (10, 7)).astype("i"), np.full((10, 7), -3, "f")
+functions = {
+    "softmax": (lambda x: jax.nn.softmax(on(x, "x"), 0), x),
+    "product": (lambda x, w: on(on(x, "x", "y") @ on(w, "y", "x"), "x", "y"), x, w),
+    "contraction": (lambda x, w: on(x / on(x, None, "x"), None, "x") @ on(w, "x"), x, w),
+    "gradient": (jax.grad(lambda w, x: (jax.nn.softmax(on(jnp.tanh(on(x, "x", "y") @ w), "y", "x")) ** 2).sum()), w, x),
+    "quotients": (lambda n: (7 // on(jnp.where(n == 0, 1, n), "x", "y")).sum(), n),
+    "logarithms": (lambda x: jnp.max(jnp.log(on(-x, ("x", "y"))), 0), low),
+    "largest": (lambda x: on(x, "x", "y").max(0) + on(x.T, "x", "y").max(), low),
+    "argmax": (lambda x: jnp.argmax(on(x, "x", "y"), 0), x),
+    "few": (lambda x: on(x[:3], ("x", "y")).sum(0), x),
+    "transpose": (lambda x: on(on(x, ("x", "y")) * 2, None, ("y", "x")), x),
+    "deviation": (lambda x: on(x, "x").std(0), x),
+    "loop": (lambda x: lax.fori_loop(0, 5, lambda i, c: on(jnp.sin(c) + i, "y", "x"), on(x, "x", "y")), x),
+    "branch": (lambda x: lax.cond(x[0, 0] > 0, lambda x: on(x + 1, "x"), lambda x: on(x * 2, "y"), on(x, "x")), x),
+    "convolution": (lambda x: on(jnp.convolve(on(x[:, 0], "x"), jnp.arange(3.0)), "x"), x),
+    "cumsum": (lambda x: jnp.cumsum(on(x, "x", "y"), 0), x),
+    "sort": (lambda x: jnp.sort(on(x, "x", "y"), 1), x),
+    "take": (lambda x: on(x, "x")[jnp.array([9, 3, -1])], x),
+    "add": (lambda x: on(x, "x").at[jnp.array([9, 3, 9])].add(1.0), x),
+    "join": (lambda x: on(jnp.concatenate([on(x, "x", "y"), x[:3]]), "x", "y"), x),
+    "reshape": (lambda x: on(on(x, "x", "y").reshape(70), ("x", "y")), x),
+    "update": (lambda x, i: lax.dynamic_update_slice(on(x, "x", "y"), x[:2, :2], (i, i)), x, np.int32(5)),
+    "shard_map": (lambda x: jax.shard_map(lambda y: y + 1, mesh=mesh, in_specs=P("x"), out_specs=P("x"))(
+        on(x, "y", "x")[:8]) if is_divided else x[:8] + 1, x),
+}
+for name, (f, *args) in functions.items():
+    is_divided = False
+    want = jax.jit(lambda *args: f(*args))(*args)
+    is_divided = True
+    have = jax.jit(lambda *args: f(*args))(*args)
+    for a, b in zip(jax.tree.leaves(want), jax.tree.leaves(have)):
+        np.testing.assert_allclose(np.float64(a), np.float64(b), rtol=2e-5, atol=2e-5, err_msg=name)
+text = jax.jit(functions["softmax"][0]).lower(x).compile().as_text()
+assert "f32[3,7]" in text, text  # 3, 3, 3 and 1 rows
+print("done")
+"""
+
+
 def expect_done(python, source):
     status, out, err = python(source, **EIGHT)
     assert status == 0, err[-3000:]
@@ -92,3 +137,7 @@ def test_functions_of_divided_matrices(python):
 
 def test_gradients_of_divided_layers(python):
     expect_done(python, LAYERS)
+
+
+def test_sizes_that_are_no_multiples_of_the_parts(python):
+    expect_done(python, UNEVEN)
