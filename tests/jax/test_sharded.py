@@ -61,6 +61,33 @@ for name, f in programs.items():
 print("done")
 """
 
+INSPECTION = """
+import jax, numpy as np
+from jax.sharding import NamedSharding, PartitionSpec as P
+mesh = jax.make_mesh((4, 2), ("x", "y"))
+x = np.arange(64, dtype=np.float32).reshape(8, 8)
+divided = jax.device_put(x, NamedSharding(mesh, P("x", "y")))
+seen, parts, devices = [], [], jax.devices()
+assert "hlocc" in devices[0].client.platform_version and len(devices) == 8
+
+@jax.jit
+def show(x):
+    jax.debug.inspect_array_sharding(x * 2, callback=seen.append)
+    return x
+with jax.set_mesh(mesh):
+    show(divided)
+assert [s.is_equivalent_to(divided.sharding, 2) for s in seen] == [True], seen
+
+@jax.jit
+def call_back(x):  # without results
+    jax.debug.callback(lambda part: parts.append(np.array(part)), x, partitioned=True)
+call_back(divided)
+jax.effects_barrier()
+expected = {np.asarray(shard.data).tobytes() for shard in divided.addressable_shards}
+assert {part.tobytes() for part in parts} == expected and len(parts) == 8
+print("seen")
+"""
+
 
 def test_steps_equal_those_of_one_device(python):
     status, out, err = python(STEPS, **EIGHT)
@@ -72,3 +99,9 @@ def test_results_and_shardings_equal_those_of_xla(python):
     status, out, err = python(SHARDINGS, **EIGHT)
     assert status == 0, err[-2000:]
     assert out.splitlines() == ["done"]
+
+
+def test_how_values_are_divided_is_shown(python):
+    status, out, err = python(INSPECTION, **EIGHT)
+    assert status == 0, err[-2000:]
+    assert out.splitlines() == ["seen"]
