@@ -46,11 +46,16 @@ static const struct {
 #undef DEBUG_OPTION
 };
 
-enum { BACKEND_OPTIMIZATION_LEVEL = 31 };  // the one debug option that is honoured
+// The debug options that are honoured.
+enum { BACKEND_OPTIMIZATION_LEVEL = 31, DUMP_TO = 109, DUMP_AS_TEXT = 112, DUMP_AS_PROTO = 113 };
 
 static bool text_is_bool(const char* text) {
   return strcmp(text, "true") == 0 || strcmp(text, "false") == 0 || strcmp(text, "True") == 0 ||
          strcmp(text, "False") == 0 || strcmp(text, "1") == 0 || strcmp(text, "0") == 0;
+}
+
+static bool bool_of_text(const char* text) {
+  return strcmp(text, "true") == 0 || strcmp(text, "True") == 0 || strcmp(text, "1") == 0;
 }
 
 static bool text_is_int(const char* text) {
@@ -136,6 +141,23 @@ static hlo_status_t add_own_override(const char* key, const char* text, hlo_aren
   return hlo_invalid_argument("compile option %s is one of clients, not of programs", key);
 }
 
+/// Takes an option that has a meaning.
+static void take_debug_option(uint32_t number, const option_value_t* value, const char* text,
+                              hlo_compile_options_t* out) {
+  const bool is_set = value->has_bool_field ? value->bool_field : bool_of_text(text);
+  switch (number) {
+    case BACKEND_OPTIMIZATION_LEVEL: {
+      const int64_t level = value->has_int_field ? value->int_field : strtoll(text, NULL, 10);
+      out->optimization_level = level < 0 ? 0 : level > 3 ? 3 : (int32_t)level;
+      break;
+    }
+    case DUMP_TO: out->hlo_dump.directory = *text ? text : NULL; break;
+    case DUMP_AS_TEXT: out->hlo_dump.is_text = is_set; break;
+    case DUMP_AS_PROTO: out->hlo_dump.is_proto = is_set; break;
+    default: break;
+  }
+}
+
 /// Checks one entry of env_option_overrides and takes what has a meaning.
 static hlo_status_t apply_override(const option_override_t* override, hlo_arena_t* arena,
                                    hlo_compile_options_t* out) {
@@ -160,10 +182,7 @@ static hlo_status_t apply_override(const option_override_t* override, hlo_arena_
       return hlo_invalid_argument("compile option %s: '%s' is not a valid %s value.", key, found,
                                   wanted);
     }
-    if (debug_options[i].number == BACKEND_OPTIMIZATION_LEVEL) {
-      const int64_t level = value->has_int_field ? value->int_field : strtoll(text, NULL, 10);
-      out->optimization_level = level < 0 ? 0 : level > 3 ? 3 : (int32_t)level;
-    }
+    take_debug_option(debug_options[i].number, value, text, out);
     return hlo_ok();
   }
   return hlo_invalid_argument("No such compile option: '%s'", key);
@@ -402,6 +421,8 @@ void hlo_compile_options_apply(const hlo_compile_options_t* options, hlo_compile
   config->partition_count = options->partition_count;
   config->device_memory_bytes = options->device_memory_bytes;
   config->layouts = options;
+  config->hlo_dump = options->hlo_dump;
+  config->hlo_dump.is_text |= !options->hlo_dump.is_proto;  // unless another form is wanted
   for (size_t i = 0; i < options->override_count; ++i) {
     const hlo_option_override_t* override = &options->overrides[i];
     hlo_compile_config_set(config, override->index, override->number, override->text);

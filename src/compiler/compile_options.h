@@ -62,6 +62,8 @@ typedef struct hlo_compile_options {
   hlo_option_override_t* overrides;
   size_t override_count;
 
+  hlo_hlo_dump_t hlo_dump;  // xla_dump_to and its forms in env_option_overrides
+
   uint32_t unknown_debug_option_count;  // from a newer XLA; ignored
 
   const uint8_t* serialized;  // the message as received

@@ -149,6 +149,25 @@ static void test_overrides(void** state) {
   assert_int_equal(f->options.optimization_level, 1);
 }
 
+static void test_hlo_dumps(void** state) {
+  fixture_t* f = *state;
+  hlo_compile_config_t config;
+  put_override(&f->bytes, "xla_dump_to", "/a/b");
+  expect_parsed(f);
+  hlo_compile_config_init(&config);
+  hlo_compile_options_apply(&f->options, &config);
+  assert_string_equal(config.hlo_dump.directory, "/a/b");
+  assert_true(config.hlo_dump.is_text && !config.hlo_dump.is_proto);
+  put_override(&f->bytes, "xla_dump_hlo_as_proto", "True");
+  expect_parsed(f);
+  hlo_compile_options_apply(&f->options, &config);
+  assert_true(!config.hlo_dump.is_text && config.hlo_dump.is_proto);
+  put_override(&f->bytes, "xla_dump_hlo_as_text", "1");
+  expect_parsed(f);
+  hlo_compile_options_apply(&f->options, &config);
+  assert_true(config.hlo_dump.is_text && config.hlo_dump.is_proto);
+}
+
 static void test_unknown_debug_options_are_counted(void** state) {
   fixture_t* f = *state;
   const size_t build = hlo_wire_begin(&f->bytes, 3);
@@ -284,6 +303,7 @@ int main(void) {
       TEST(test_assignment_must_fit_the_counts),
       TEST(test_impossible_counts),
       TEST(test_overrides),
+      TEST(test_hlo_dumps),
       TEST(test_unknown_debug_options_are_counted),
       TEST(test_unknown_override),
       TEST(test_override_of_the_wrong_kind),

@@ -10,6 +10,7 @@
 #include "compiler/backends.h"
 #include "compiler/cache.h"
 #include "compiler/compiler_impl.h"
+#include "compiler/hlo_dump.h"
 #include "compiler/signature.h"
 #include "compiler/spmd_listing.h"
 #include "frontend/frontend.h"
@@ -275,6 +276,7 @@ static hlo_status_t complete_unlisted(hlo_executable_t* executable, const void* 
   entry = hlo_module_entry(module);
   HLO_TRY(hlo_func_settle_donations(entry));
   HLO_TRY(hlo_signature_read(executable, entry));
+  hlo_write_hlo_dump(executable);
   HLO_TRY(generate(executable, &dumper));
   HLO_TRY(copy_bytes(bytes, size_bytes, &executable->source));
   executable->source_bytes = size_bytes;
@@ -326,6 +328,7 @@ hlo_status_t hlo_compile(const void* bytes, size_t size_bytes, const char* file_
   executable->config.donated = NULL;
   executable->config.custom_partitioner = NULL;
   executable->config.listing = NULL;
+  executable->config.hlo_dump.directory = NULL;
   executable->config.cache = NULL;
   executable->config.parallel = (hlo_parallel_t){0};
   executable->config.code = NULL;

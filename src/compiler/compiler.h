@@ -17,6 +17,12 @@
 
 /// How a program is to be compiled. Filled by hlo_compile_options_init() and the reader of the
 /// serialized proto (compile_options.h).
+/// Where a program is written as HLO after its optimisation, and how.
+typedef struct hlo_hlo_dump {
+  const char* directory;  // lent for the call; NULL: nowhere
+  bool is_text, is_proto;
+} hlo_hlo_dump_t;
+
 typedef struct hlo_compile_config {
   int32_t replica_count;    // 0: what the program says
   int32_t partition_count;  // 0: the same
@@ -48,6 +54,7 @@ typedef struct hlo_compile_config {
   size_t code_bytes;
   const hlo_observer_t* observer;  // informed about the stages; lent for the call; NULL: no
                                    // observer
+  hlo_hlo_dump_t hlo_dump;
   hlo_dumper_t* dumper;            // for the back end, set by hlo_compile(); NULL: writes nothing
   const struct hlo_listing* listing;  // the form in which compiled code is printed
                                       // (codegen/image/listing.h) instead of being loaded; lent for

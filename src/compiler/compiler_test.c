@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "base/os.h"
 #include "frontend/frontend.h"
 #include "ir/custom_call.h"
 #include "ir/infer.h"
@@ -92,11 +93,50 @@ static void modules_are_verified_without_a_sink(void** state) {
   expect(compile(kText), HLO_STATUS_INVALID_ARGUMENT, "test.mlir:2:8: ");
 }
 
+// Reads a file of the folder into `text` and removes it; fails if it is not there.
+static void take_file(const char* folder, const char* name, char* text, size_t size) {
+  char path[300];
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  FILE* file = fopen(path, "rb");
+  if (!file) fail_msg("no %s", path);
+  text[fread(text, 1, size - 1, file)] = 0;
+  fclose(file);
+  hlo_os_file_remove(path);
+}
+
+static void optimised_programs_are_written_as_hlo(void** state) {
+  (void)state;
+  static const char kText[] =
+      "module @add_up {\nfunc.func @main(%x: tensor<f32>) -> tensor<f32> {\n"
+      "  %c = stablehlo.constant dense<1.0> : tensor<f32>\n"
+      "  %0 = stablehlo.add %c, %c : tensor<f32>\n"
+      "  %1 = stablehlo.add %x, %0 : tensor<f32>\n  return %1 : tensor<f32>\n}\n}\n";
+  char folder[256], name[128], found[4096];
+  expect(hlo_os_directory_create_temporary(NULL, folder, sizeof folder), HLO_STATUS_OK, "");
+  hlo_compile_config_t config;
+  hlo_compile_config_init(&config);
+  config.hlo_dump = (hlo_hlo_dump_t){.directory = folder, .is_text = true, .is_proto = true};
+  hlo_executable_t* executable = NULL;
+  expect(hlo_compile(kText, strlen(kText), "test.mlir", &config, NULL, 0, NULL, &executable),
+         HLO_STATUS_OK, "");
+  const unsigned long long fingerprint = executable->fingerprint;
+  hlo_executable_release(executable);
+  snprintf(name, sizeof name, "add_up.%016llx.after_optimizations.txt", fingerprint);
+  take_file(folder, name, found, sizeof found);
+  assert_non_null(strstr(found, "HloModule add_up"));
+  assert_non_null(strstr(found, "constant(2)"));
+  snprintf(name, sizeof name, "add_up.%016llx.after_optimizations.hlo.pb", fingerprint);
+  take_file(folder, name, found, sizeof found);
+  assert_non_null(strstr(found, "add_up"));
+  hlo_os_file_remove(folder);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(foreign_calls_are_listed),
       cmocka_unit_test(nested_results_are_refused),
       cmocka_unit_test(modules_are_verified_without_a_sink),
+      cmocka_unit_test(optimised_programs_are_written_as_hlo),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
