@@ -111,6 +111,54 @@ def place_on_devices():
     close(placed[0] + moved, 2 * MATRIX + 7)
 
 
+def check_sharding():
+    child(f"import jax; jax.config.update('jax_num_cpu_devices', {DEVICES}); import features; "
+          "features.divide_over_devices()")
+
+
+def divide_over_devices():
+    """Programs over a mesh: divided by the compiler, per device with collectives, and both; gradients of them."""
+    from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
+
+    shard_map = getattr(jax, "shard_map", None)
+    if not callable(shard_map):
+        from jax.experimental.shard_map import shard_map
+    mesh = Mesh(np.asarray(jax.devices()).reshape(4, 2), ("data", "model"))
+    x, w, v = (RANDOM.standard_normal(shape).astype(np.float32) for shape in ((16, 8), (8, 12), (12, 6)))
+    batch, columns, rows = (NamedSharding(mesh, P(*s)) for s in (("data",), (None, "model"), ("model",)))
+
+    def loss(w, v, x):
+        hidden = jax.lax.with_sharding_constraint(jnp.tanh(x @ w), NamedSharding(mesh, P("data", "model")))
+        return jnp.mean((hidden @ v) ** 2)
+
+    wanted, gradients = jax.value_and_grad(loss_of_one_device, argnums=(0, 1))(w, v, x)
+    placed = [jax.device_put(*pair) for pair in ((w, columns), (v, rows), (x, batch))]
+    step = jax.jit(jax.value_and_grad(loss, argnums=(0, 1)), out_shardings=(None, (columns, rows)))
+    value, divided = step(*placed)
+    close(value, wanted)
+    jax.tree.map(close, divided, gradients)
+    assert divided[0].sharding.is_equivalent_to(columns, 2)
+    assert jax.jit(jnp.sin)(placed[2]).sharding.is_equivalent_to(batch, 2)  # decided by propagation
+
+    def per_device(w, v, x):
+        return lax.psum(jnp.tanh(x @ w) @ v, "model")
+
+    specs = {"in_specs": (P(None, "model"), P("model"), P("data")), "out_specs": P("data")}
+    manual = jax.jit(shard_map(per_device, mesh=mesh, **specs))
+    close(manual(w, v, x), np.tanh(x @ w) @ v)
+    manual_loss = jax.jit(jax.grad(lambda *a: jnp.mean(manual(*a) ** 2), argnums=(0, 1)))
+    jax.tree.map(close, manual_loss(*placed), gradients)
+    ring = shard_map(lambda a: lax.ppermute(a, "data", [(i, (i + 1) % 4) for i in range(4)]), mesh=mesh,
+                     in_specs=P("data"), out_specs=P("data"))
+    close(jax.jit(ring)(x), np.roll(x, 4, axis=0))
+    bits = jax.jit(lambda key: jax.random.bits(key, (16, 2)), out_shardings=batch)(jax.random.key(0))
+    assert bits.tolist() == jax.random.bits(jax.random.key(0), (16, 2)).tolist()
+
+
+def loss_of_one_device(w, v, x):
+    return jnp.mean((jnp.tanh(x @ w) @ v) ** 2)
+
+
 def check_executables():
     from jax.experimental import serialize_executable
 
