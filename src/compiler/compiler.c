@@ -15,8 +15,11 @@
 #include "compiler/spmd_listing.h"
 #include "frontend/frontend.h"
 #include "ir/clone.h"
+#include "ir/custom_call.h"
+#include "ir/custom_partitioner.h"
 #include "ir/entry.h"
 #include "ir/infer.h"
+#include "ir/print.h"
 #include "spmd/collective.h"
 #include "spmd/passes.h"
 
@@ -194,11 +197,51 @@ hlo_status_t hlo_compile_run_stages(hlo_module_t* module, hlo_stage_t first, hlo
   return hlo_stages_run(module, first, last, &options);
 }
 
+typedef struct custom_calls {
+  const hlo_custom_partitioner_t* partitioner;
+  bool is_any;  // partitioned by the application
+} custom_calls_t;
+
+static hlo_status_t find_custom_call(void* context, hlo_node_t* node) {
+  custom_calls_t* calls = context;
+  const hlo_custom_partitioner_t* partitioner = calls->partitioner;
+  if (node->op == HLO_OP_custom_call &&
+      partitioner->knows(partitioner->context, hlo_custom_call_target(node))) {
+    calls->is_any = true;
+  }
+  return hlo_ok();
+}
+
+// Partitions a program of which the application partitions calls, and keeps the result as source:
+// where the executable is loaded, nobody may know those calls.
+static hlo_status_t partition_source(hlo_executable_t* executable, hlo_dumper_t* dumper,
+                                     hlo_stage_t* out_next) {
+  hlo_module_t* module = executable->module;
+  const hlo_compile_config_t* config = &executable->config;
+  custom_calls_t calls = {.partitioner = config->custom_partitioner};
+  *out_next = HLO_STAGE_IMPORT;
+  if (!calls.partitioner || config->partition_count <= 1) return hlo_ok();
+  HLO_TRY(hlo_module_walk(module, false, find_custom_call, &calls));
+  if (!calls.is_any) return hlo_ok();
+  HLO_TRY(hlo_compile_run_stages(module, HLO_STAGE_IMPORT, HLO_STAGE_IMPORT, config, dumper));
+  *out_next = HLO_STAGE_OPTIMISE;
+  HLO_SCOPED_STRBUF text = {0};
+  module->extra =
+      hlo_attr_dict_with(module, module->extra, HLO_PARTITIONED_ATTR, hlo_attr_unit(module));
+  HLO_TRY(hlo_module_status(module));
+  hlo_print_module(module, &(hlo_print_options_t){.locations = true}, &text);
+  HLO_TRY(hlo_strbuf_status(&text));
+  executable->source_bytes = text.length;
+  executable->source = (uint8_t*)hlo_strbuf_take(&text);
+  return hlo_ok();
+}
+
 static hlo_status_t optimise(hlo_executable_t* executable, hlo_dumper_t* dumper) {
   hlo_module_t* module = executable->module;
+  hlo_stage_t first;
   hlo_dump_module(dumper, HLO_DUMP_STAGE_input, module);
-  HLO_TRY(hlo_compile_run_stages(module, HLO_STAGE_IMPORT, HLO_STAGE_OPTIMISE, &executable->config,
-                                 dumper));
+  HLO_TRY(partition_source(executable, dumper, &first));
+  HLO_TRY(hlo_compile_run_stages(module, first, HLO_STAGE_OPTIMISE, &executable->config, dumper));
   hlo_dump_module(dumper, HLO_DUMP_STAGE_final, module);
   return hlo_ok();
 }
@@ -278,8 +321,10 @@ static hlo_status_t complete_unlisted(hlo_executable_t* executable, const void* 
   HLO_TRY(hlo_signature_read(executable, entry));
   hlo_write_hlo_dump(executable);
   HLO_TRY(generate(executable, &dumper));
-  HLO_TRY(copy_bytes(bytes, size_bytes, &executable->source));
-  executable->source_bytes = size_bytes;
+  if (!executable->source) {
+    HLO_TRY(copy_bytes(bytes, size_bytes, &executable->source));
+    executable->source_bytes = size_bytes;
+  }
   HLO_TRY(copy_bytes(options, options_bytes, &executable->options));
   executable->options_bytes = options ? options_bytes : 0;
   hlo_cost_count(module, &executable->cost);

@@ -145,7 +145,9 @@ typedef struct hlo_executable {
   hlo_cost_t cost;
   size_t argument_bytes, result_bytes, alias_bytes;
   uint64_t fingerprint;  // of the program and its counts, on every machine
-  uint8_t* source;  // the program's bytes, for serialization
+  /// The program's bytes, for serialization; of a program that the application partitions in part,
+  /// the text of what one device computes.
+  uint8_t* source;
   size_t source_bytes;
   uint8_t* options;  // serialized compile options as received, for serialization; may be NULL
   size_t options_bytes;

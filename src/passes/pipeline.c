@@ -162,9 +162,11 @@ hlo_status_t hlo_stages_run(hlo_module_t* module, hlo_stage_t first, hlo_stage_t
                             const hlo_stage_options_t* options) {
   hlo_pass_step_t steps[MAX_STEPS];
   uint32_t count = 0;
+  const bool is_whole =
+      options->partition_count > 1 && !hlo_attr_dict_get(module->extra, HLO_PARTITIONED_ATTR);
   for (hlo_stage_t stage = first; stage <= last; ++stage) {
     const hlo_stage_info_t* info = &kStages[stage];
-    const bool is_partitioned = stage == HLO_STAGE_IMPORT && options->partition_count > 1;
+    const bool is_partitioned = stage == HLO_STAGE_IMPORT && is_whole;
     add_list(steps, &count, is_partitioned ? (hlo_pass_list_t)LIST(kImportPartitioned) : info->passes);
     const bool has_more = info->dynamic_passes.count && !options->keeps_dynamic_shapes;
     if (has_more && hlo_module_has_dynamic_shapes(module)) {

@@ -26,6 +26,9 @@ hlo_status_t hlo_stage_from_name(const char* name, hlo_stage_t* out_stage) HLO_M
 /// Writes the stages as a section of a Markdown page.
 void hlo_stages_markdown(hlo_strbuf_t* out);
 
+/// The attribute of a module that is written per device already: import does not partition it.
+#define HLO_PARTITIONED_ATTR "hlocc.partitioned"
+
 /// Zero-initialised except for partition_count: the passes of any program.
 typedef struct hlo_stage_options {
   int32_t partition_count;    // import: 1: drops Shardy ops, which then mean nothing

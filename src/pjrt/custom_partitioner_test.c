@@ -21,7 +21,7 @@ typedef JAX_CustomCallPartitioner_string string_t;
 /// A partitioner of the test: what it was asked, and what it answers.
 typedef struct partitioner {
   JAX_CustomCallPartitioner_Callbacks callbacks;
-  const char* module;   // null: an error
+  const char* module;  // null: an error
   int calls, cleanups, destructions;
   char config[16];
   string_t sharding;
@@ -141,9 +141,9 @@ static const char wrong_part[] =
 static PJRT_Error* try_compile(PJRT_Client* client, PJRT_LoadedExecutable** out_loaded) {
   hlo_strbuf_t options = hlo_test_partition_options(PARTITIONS);
   const PJRT_Program text = hlo_test_program_of(program);
-  PJRT_Client_Compile_Args args = ARGS(Client_Compile, .client = client, .program = &text,
-                                       .compile_options = hlo_strbuf_text(&options),
-                                       .compile_options_size = options.length);
+  PJRT_Client_Compile_Args args =
+      ARGS(Client_Compile, .client = client, .program = &text,
+           .compile_options = hlo_strbuf_text(&options), .compile_options_size = options.length);
   PJRT_Error* error = GetPjrtApi()->PJRT_Client_Compile(&args);
   hlo_strbuf_deinit(&options);
   *out_loaded = args.executable;
@@ -264,6 +264,29 @@ static void test_inspection(void** state) {
                         PJRT_Error_Code_INVALID_ARGUMENT, "no function");
 }
 
+// A serialized executable is loaded where nobody partitions its calls.
+static void test_serialization(void** state) {
+  static partitioner_t first, second;
+  PJRT_LoadedExecutable* loaded;
+  register_partitioner(&first, part);
+  assert_null(try_compile(*state, &loaded));
+  PJRT_Executable* executable = hlo_test_executable_of(loaded);
+  PJRT_Executable_Serialize_Args bytes = ARGS(Executable_Serialize, .executable = executable);
+  OK(Executable_Serialize, &bytes);
+  OK(Executable_Destroy, &ARGS(Executable_Destroy, .executable = executable));
+  hlo_test_destroy_loaded(loaded);
+  register_partitioner(&second, NULL);
+  PJRT_Executable_DeserializeAndLoad_Args again =
+      ARGS(Executable_DeserializeAndLoad, .client = *state,
+           .serialized_executable = bytes.serialized_bytes,
+           .serialized_executable_size = bytes.serialized_bytes_size);
+  OK(Executable_DeserializeAndLoad, &again);
+  assert_int_equal(second.calls, 0);
+  expect_results(*state, again.loaded_executable);
+  hlo_test_destroy_loaded(again.loaded_executable);
+  bytes.serialized_executable_deleter(bytes.serialized_executable);
+}
+
 static void test_faults(void** state) {
   static partitioner_t wrong, failing;
   PJRT_LoadedExecutable* loaded;
@@ -303,6 +326,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(test_partitioner, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_inspection, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_serialization, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_faults, set_up, tear_down),
       cmocka_unit_test(test_registration),
   };
