@@ -215,6 +215,18 @@ static hlo_status_t decided_shardings(hlo_partitioner_t* p, const hlo_node_t* no
   return hlo_ok();
 }
 
+// Reads a sharding of the application's answer. Axes that are manual here divide nothing that the
+// application sees.
+static hlo_status_t read_spec(hlo_partitioner_t* p, const hlo_node_t* node,
+                              const hlo_op_sharding_t* sharding, const hlo_type_t* type,
+                              const hlo_spec_t** out_spec) {
+  hlo_axis_set_t manual;
+  HLO_TRY(hlo_spmd_manual_axes(p->spmd, node->parent, &manual));
+  HLO_TRY(hlo_spec_from_op_sharding(p->spmd, sharding, rank_of(type), out_spec));
+  const hlo_axis_set_t used = hlo_spec_axes(*out_spec) | (*out_spec)->unreduced;
+  return used & manual ? hlo_invalid_argument("a sharding along manual axes") : hlo_ok();
+}
+
 // Brings the operands into the form that the application wants.
 static hlo_status_t take_operands(hlo_partitioner_t* p, hlo_node_t* node,
                                   const hlo_custom_part_t* part, const hlo_region_t* body,
@@ -226,8 +238,7 @@ static hlo_status_t take_operands(hlo_partitioner_t* p, hlo_node_t* node,
   for (uint32_t i = 0; i < node->operand_count; ++i) {
     hlo_value_t* value = hlo_node_operand(node, i);
     const hlo_spec_t* spec;
-    HLO_TRY_MSG(hlo_spec_from_op_sharding(p->spmd, &part->operands[i], rank_of(value->type), &spec),
-                "operand %u", i);
+    HLO_TRY_MSG(read_spec(p, node, &part->operands[i], value->type, &spec), "operand %u", i);
     out_values[i] = hlo_local_get(p, value, spec);
     if (!out_values[i]) return hlo_partitioner_status(p);
     if (out_values[i]->type != hlo_type_import(p->module, body->args[i]->type)) {
@@ -242,8 +253,7 @@ static hlo_status_t enter_results(hlo_partitioner_t* p, hlo_node_t* node,
   for (uint32_t i = 0; i < node->result_count; ++i) {
     hlo_value_t* result = &node->results[i];
     const hlo_spec_t* spec;
-    HLO_TRY_MSG(hlo_spec_from_op_sharding(p->spmd, &part->results[i], rank_of(result->type), &spec),
-                "result %u", i);
+    HLO_TRY_MSG(read_spec(p, node, &part->results[i], result->type, &spec), "result %u", i);
     if (values[i]->type != hlo_local_type(p, result->type, spec)) {
       return hlo_invalid_argument("result %u of the application's program has another type", i);
     }
@@ -314,11 +324,6 @@ static const char kForms[] =
 hlo_status_t hlo_partition_custom(hlo_partitioner_t* p, hlo_node_t* node) {
   const hlo_custom_partitioner_t* custom = p->spmd->custom_partitioner;
   const hlo_op_sharding_t *operands, *results;
-  hlo_axis_set_t manual;
-  HLO_TRY(hlo_spmd_manual_axes(p->spmd, node->parent, &manual));
-  if (manual) {
-    return hlo_node_unimplemented(node, "partitioned by the application in a manual computation");
-  }
   HLO_TRY(decided_shardings(p, node, false, &operands));
   HLO_TRY(decided_shardings(p, node, true, &results));
   hlo_custom_part_t part = {0};

@@ -36,8 +36,23 @@ static hlo_status_t answer(HLO_UNUSED void* context, const hlo_node_t* node,
   return hlo_ok();
 }
 
+static int question_count;
+
+// Results are divided as the operand is.
+static hlo_status_t infer(HLO_UNUSED void* context, const hlo_node_t* node,
+                          const hlo_op_sharding_t* operands, HLO_UNUSED hlo_arena_t* arena,
+                          const hlo_op_sharding_t** out_results) {
+  HLO_SCOPED_STRBUF given = {0};
+  assert_int_equal(node->result_count, 1);
+  hlo_op_sharding_print(&operands[0], &given);
+  assert_string_equal(hlo_strbuf_text(&given), "{devices=[4,1]<=[4]}");
+  ++question_count;
+  *out_results = operands;
+  return hlo_ok();
+}
+
 static const hlo_custom_partitioner_t partitioner = {
-    .knows = knows, .is_batched = is_batched, .partition = answer};
+    .knows = knows, .is_batched = is_batched, .partition = answer, .infer = infer};
 
 // Partitions a program of an op on %x, whose rows are divided, and finds texts in the result.
 static void expect(const char* op, const char* const* parts, size_t count) {
@@ -107,12 +122,22 @@ static void callbacks_get_parts(void** state) {
          parts, 2);
 }
 
+// Without a rule, the application derives the shardings of results; the same question is asked once.
+static void shardings_of_results_are_derived(void** state) {
+  (void)state;
+  static const char* const parts[] = {"all_to_all", "stablehlo.negate", "tensor<8x1xf32>"};
+  question_count = 0;
+  expect("stablehlo.custom_call @whole(%x) : (tensor<8x4xf32>) -> tensor<8x4xf32>", parts, 3);
+  assert_int_equal(question_count, 1);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(leading_dimensions_are_divided),
       cmocka_unit_test(other_calls_get_whole_values),
       cmocka_unit_test(values_are_divided_as_the_application_wants),
       cmocka_unit_test(callbacks_get_parts),
+      cmocka_unit_test(shardings_of_results_are_derived),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

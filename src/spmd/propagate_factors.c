@@ -501,7 +501,11 @@ static bool is_settled(const hlo_prop_step_t* step) {
 }
 
 hlo_status_t hlo_prop_step_run(hlo_prop_t* prop, hlo_prop_step_t* step, bool* changed) {
+  enum { LAST_PHASES = 3 };  // all ops with rules come first
   memset(changed, 0, step->tensor_count);
+  if (step->kind == HLO_PROP_CUSTOM) {
+    return prop->phase >= LAST_PHASES ? hlo_prop_custom_run(prop, step, changed) : hlo_ok();
+  }
   if (is_settled(step)) return hlo_ok();
   uint32_t factors = step->rule ? step->rule->factor_count : 0;
   for (uint32_t t = 0; !step->rule && t < step->tensor_count; ++t) {

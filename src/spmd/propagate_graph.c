@@ -548,12 +548,15 @@ static hlo_status_t add_op(hlo_prop_t* prop, const hlo_node_t* node) {
   // Tensors of an elementwise op that are divisible have one shape: no rule is needed.
   const bool is_plain =
       hlo_op_has(node->op, HLO_TRAIT_ELEMENTWISE) || node->op == HLO_OP_sdy_sharding_constraint;
+  bool is_custom = false;
   if (!is_plain) {
     HLO_TRY(hlo_sharding_rule_make(node, &prop->arena, &rule));
-    if (!rule) return hlo_ok();
+    is_custom = !rule && hlo_prop_is_custom(prop, node);
+    if (!rule && !is_custom) return hlo_ok();
   }
-  hlo_prop_step_t* step = add_step(prop, node, node->operand_count,
-                                   node->operand_count + node->result_count, class_of(node));
+  hlo_prop_step_t* step =
+      add_step(prop, node, node->operand_count, node->operand_count + node->result_count,
+               is_custom ? HLO_PROP_CUSTOM : class_of(node));
   if (!step) return hlo_arena_status(&prop->arena);
   step->rule = rule;
   step->is_elementwise = is_like_elementwise(node);

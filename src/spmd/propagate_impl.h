@@ -49,6 +49,7 @@ typedef enum hlo_prop_class {
   HLO_PROP_OTHER,
   HLO_PROP_FLOW,     // one value flows to another: loops, branches, results of functions
   HLO_PROP_BARRIER,  // as FLOW, in some directions only
+  HLO_PROP_CUSTOM,   // the application says how results are divided
 } hlo_prop_class_t;
 
 /// An op, or a flow of data between the values of an op with regions.
@@ -62,6 +63,7 @@ struct hlo_prop_step {
   bool is_elementwise;       // results pass axes on before operands do
   bool has_shared_operands;  // an operand has other uses
   bool is_queued;
+  const hlo_spec_t** asked;  // of CUSTOM: the specs of operands in the last question; NULL: none yet
 };
 
 /// A dimension whose sharding has a priority above 0.
@@ -115,6 +117,11 @@ hlo_status_t hlo_prop_build(hlo_prop_t* prop) HLO_MUST_USE;
 /// Returns the slot of a value; NULL if it cannot be divided.
 hlo_prop_slot_t* hlo_prop_slot(const hlo_prop_t* prop, const hlo_value_t* value);
 
+/// Returns true for custom calls that the application partitions. (propagate_custom.c)
+bool hlo_prop_is_custom(const hlo_prop_t* prop, const hlo_node_t* node);
+/// Does what hlo_prop_step_run() does, for CUSTOM steps.
+hlo_status_t hlo_prop_custom_run(hlo_prop_t* prop, hlo_prop_step_t* step,
+                                 bool* changed) HLO_MUST_USE;
 /// Passes axes on among the tensors of a step. Sets bits of `changed` (tensor_count of them) for
 /// the tensors whose slot has new axes. (propagate_factors.c)
 hlo_status_t hlo_prop_step_run(hlo_prop_t* prop, hlo_prop_step_t* step, bool* changed) HLO_MUST_USE;

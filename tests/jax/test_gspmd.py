@@ -90,6 +90,50 @@ print("done")
 """
 
 
+# The application derives shardings of results (GSPMD knows no rules); a call whose values are divided along one axis by
+# hand and along another by the compiler.
+DERIVED = """
+import jax, jax.numpy as jnp, numpy as np
+from jax.experimental.custom_partitioning import custom_partitioning
+from jax.sharding import AxisType, NamedSharding, PartitionSpec as P
+mesh = jax.make_mesh((2, 4), ("x", "y"), axis_types=(AxisType.Auto,) * 2)
+x = np.arange(64.0, dtype=np.float32).reshape(8, 8)
+z = jax.device_put(x, NamedSharding(mesh, P("x", "y")))
+asked = []
+@custom_partitioning
+def sine(x):
+    return jnp.sin(x)
+def partition(mesh, arg_shapes, result_shape):
+    asked.append(("partition", arg_shapes[0].sharding.spec, result_shape.sharding.spec))
+    return mesh, jnp.sin, result_shape.sharding, (arg_shapes[0].sharding,)
+def infer(mesh, arg_shapes, result_shape):
+    asked.append(("infer", arg_shapes[0].sharding.spec))
+    return arg_shapes[0].sharding
+sine.def_partition(partition=partition, infer_sharding_from_operands=infer)
+jax.config.update("jax_use_shardy_partitioner", False)
+result = jax.jit(lambda a: sine(a * 2) + 1)(z)
+np.testing.assert_allclose(result, np.sin(x * 2) + 1, rtol=1e-4)
+assert result.sharding.spec == P("x", "y"), result.sharding
+assert asked == [("infer", P("x", "y")), ("partition", P("x", "y"), P("x", "y"))], asked
+jax.config.update("jax_use_shardy_partitioner", True)
+seen = []
+@custom_partitioning
+def double(x):
+    return x * 2
+def partition_columns(mesh, arg_shapes, result_shape):
+    columns = NamedSharding(mesh, P(None, "y"))
+    seen.append(arg_shapes[0].sharding.is_equivalent_to(columns, 2))
+    return mesh, lambda x: x * 2 + jax.lax.psum(jnp.zeros(()), "y"), columns, (columns,)
+double.def_partition(partition=partition_columns, sharding_rule="i j -> i j")
+body = jax.shard_map(lambda a: double(a) + jax.lax.axis_index("x"), mesh=mesh, in_specs=P("x"), out_specs=P("x"),
+                     axis_names={"x"})
+with mesh:
+    np.testing.assert_array_equal(jax.jit(body)(z), x * 2 + np.repeat([0, 1], 4)[:, None])
+assert seen == [True], seen
+print("done")
+"""
+
+
 def expect_done(python, source):
     status, out, err = python(source, **EIGHT)
     assert status == 0, err[-3000:]
@@ -106,3 +150,7 @@ def test_executables_tell_their_shardings(python):
 
 def test_partitioners_of_the_application(python):
     expect_done(python, CUSTOM)
+
+
+def test_partitioners_without_rules_and_in_manual_computations(python):
+    expect_done(python, DERIVED)
