@@ -97,6 +97,8 @@ check-full: check-ci check-ubsan check-tsan fuzz fuzz-modules
 	HLO_RANDOM_TEST_OPERATIONS=1000000 $(BUILD)/test/test_runtime_random
 	HLOCC_TEST_PROGRAMS=10000 $(BUILD)/test/test_spmd_partition_random
 	HLO_STRESS_TEST_LAUNCHES=100000 $(BUILD)/test/test_runtime_collective_stress
+	HLO_FAULTS_TEST_OPERATIONS=0 $(BUILD)/test/test_runtime_collective_faults
+	HLOCC_TEST_PROGRAMS=2000 HLO_FAULTS_TEST_OPERATIONS=5 $(BUILD)/test/test_cli_collective_faults_random
 	@$(MAKE) check-accuracy check-emulated check-aarch64 check-packages check-versions check-examples
 
 # Functions at every f32 and f16, and at very many arguments of other types; docs/accuracy.md is written anew.

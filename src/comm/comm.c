@@ -16,7 +16,11 @@ static bool has_fault(hlo_comm_t* comm, uint32_t process, const void* label,
   const hlo_comm_fault_t fault = faults->choose(faults->context, comm->run_id, process, label);
   if (fault == HLO_COMM_FAULT_NONE) return false;
   if (fault == HLO_COMM_FAULT_LOST) return comm->ops->lose(comm, process);
-  *out_status = hlo_internal_error("process %u has failed", process);
+  HLO_SCOPED_STRBUF text = {0};
+  comm->owner.print_process(comm->owner.context, process, &text);
+  hlo_strbuf_puts(&text, " has failed in ");
+  comm->owner.print_label(comm->owner.context, label, &text);
+  *out_status = hlo_internal_error("%s", hlo_strbuf_text(&text));
   return true;
 }
 
@@ -27,7 +31,8 @@ static void release_parts(const hlo_comm_t* comm, uint32_t count, void* const* p
 hlo_status_t hlo_comm_begin(hlo_comm_t* comm, const hlo_comm_op_t* op, void* const* parts,
                             hlo_comm_work_t** out_work) {
   hlo_status_t status = hlo_ok();
-  if (HLO_UNLIKELY(has_fault(comm, op->call.process, op->label, &status))) {
+  const bool has_others = op->group.member_count > 1;
+  if (HLO_UNLIKELY(has_others && has_fault(comm, op->call.process, op->label, &status))) {
     if (op->call.kind == HLO_COMM_GATHER) release_parts(comm, op->part_count, parts);
     return status;
   }

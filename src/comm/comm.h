@@ -73,20 +73,22 @@ typedef struct hlo_comm_wait {
   uint32_t *arrived, *missing;  // processes
 } hlo_comm_wait_t;
 
-/// The functions that a transport needs from the owner of the processes; called under the transport's lock.
+/// The functions that a transport needs from the owner of the processes; called under its lock,
+/// except print_process() and print_label() for injected faults.
 typedef struct hlo_comm_owner {
   /// Has a process ask again.
   void (*wake)(void* context, uint32_t process);
-  /// Print which launch this is, a process with its device, and a wait of the process.
+  /// Print which launch this is, a process with its device, a label, and a wait of the process.
   void (*print_launch)(void* context, uint32_t process, hlo_strbuf_t* out);
   void (*print_process)(void* context, uint32_t process, hlo_strbuf_t* out);
+  void (*print_label)(void* context, const void* label, hlo_strbuf_t* out);
   void (*print_wait)(void* context, uint32_t process, const hlo_comm_wait_t* wait,
                      hlo_strbuf_t* out);
   /// Parts of gathers and messages are references.
   void (*retain)(void* part);
   void (*release)(void* part);
   /// Tests make an operation of a process fail, or the process stop for ever; NULL: never.
-  struct hlo_comm_faults* faults;
+  const struct hlo_comm_faults* faults;
   void* context;
 } hlo_comm_owner_t;
 
@@ -96,7 +98,8 @@ typedef enum hlo_comm_fault {
   HLO_COMM_FAULT_LOST,   // the process never comes back, until the launch fails
 } hlo_comm_fault_t;
 
-/// threads: choose() may be called on several threads at once, and may wait
+/// choose() is asked when a process begins a collective of several members, sends, or asks for a
+/// message. threads: on several at once; it may wait
 typedef struct hlo_comm_faults {
   hlo_comm_fault_t (*choose)(void* context, uint64_t run_id, uint32_t process, const void* label);
   void* context;
@@ -119,6 +122,7 @@ typedef struct hlo_comm_ops {
   bool (*end)(hlo_comm_t* comm, uint32_t process);
   void (*fail_all)(hlo_comm_t* comm, hlo_status_t error);
   bool (*is_waiting)(hlo_comm_t* comm, uint32_t process);
+  bool (*is_lost)(hlo_comm_t* comm, uint32_t process);
   bool (*find_wait)(hlo_comm_t* comm, uint64_t after, uint64_t now_ns, hlo_comm_wait_t* out_wait);
   bool (*fail_wait)(hlo_comm_t* comm, uint64_t number, hlo_status_t error);
   void (*explain)(hlo_comm_t* comm, uint32_t process, hlo_strbuf_t* out);
@@ -180,6 +184,10 @@ static inline void hlo_comm_fail(hlo_comm_t* comm, hlo_status_t error) {
 /// Returns true if a process was told to wait.
 static inline bool hlo_comm_is_waiting(hlo_comm_t* comm, uint32_t process) {
   return comm->ops->is_waiting(comm, process);
+}
+/// Returns true if a process is known to never come back.
+static inline bool hlo_comm_is_lost(hlo_comm_t* comm, uint32_t process) {
+  return comm->ops->is_lost(comm, process);
 }
 /// Finds the wait after that of number `after` (0: the first) for which members are missing.
 /// Returns false at the end, and if the launch has failed.

@@ -538,6 +538,14 @@ static bool local_is_waiting(hlo_comm_t* comm, uint32_t process) {
   return is_waiting;
 }
 
+static bool local_is_lost(hlo_comm_t* comm, uint32_t process) {
+  local_t* local = local_of(comm);
+  hlo_mutex_lock(&local->base.lock);
+  const bool is_lost = local->processes[process].is_lost;
+  hlo_mutex_unlock(&local->base.lock);
+  return is_lost;
+}
+
 static bool has_waiting_member(const local_t* local, const rendezvous_t* r) {
   for (uint32_t i = 0; i < r->work.member_count; ++i) {
     const member_t* member = &r->members[i];
@@ -630,6 +638,7 @@ static const hlo_comm_ops_t kLocal = {.name = "local",
                                       .end = local_end,
                                       .fail_all = local_fail,
                                       .is_waiting = local_is_waiting,
+                                      .is_lost = local_is_lost,
                                       .find_wait = local_find_wait,
                                       .fail_wait = local_fail_wait,
                                       .explain = local_explain,

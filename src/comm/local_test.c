@@ -34,6 +34,11 @@ static void print_process(void* context, uint32_t process, hlo_strbuf_t* out) {
   hlo_strbuf_printf(out, "P%u", process);
 }
 
+static void print_label(void* context, const void* label, hlo_strbuf_t* out) {
+  (void)context;
+  hlo_strbuf_puts(out, label);
+}
+
 static void print_wait(void* context, uint32_t process, const hlo_comm_wait_t* wait,
                        hlo_strbuf_t* out) {
   (void)context, (void)process;
@@ -51,9 +56,9 @@ static void release(void* part) {
   --g.references;
 }
 
-static void create(hlo_comm_faults_t* faults) {
+static void create(const hlo_comm_faults_t* faults) {
   g = (fixture_t){0};
-  const hlo_comm_owner_t owner = {wake,   print_launch, print_process, print_wait,
+  const hlo_comm_owner_t owner = {wake,   print_launch, print_process, print_label, print_wait,
                                   retain, release,      faults,        &g};
   hlo_test_check(hlo_comm_create_local(PROCESSES, &owner, &g.comm));
 }
@@ -223,7 +228,7 @@ static void processes_get_lost(void** state) {
   begin(&ops[0], NULL);
   begin(&ops[1], NULL);
   for (int i = 0; i < 2; ++i) assert_int_equal(ask(&ops[i], parts), HLO_COMM_PENDING);
-  assert_false(hlo_comm_is_waiting(g.comm, 1));
+  assert_true(hlo_comm_is_lost(g.comm, 1) && !hlo_comm_is_waiting(g.comm, 1));
   hlo_status_t error = hlo_internal_error("given up");
   hlo_comm_fail(g.comm, error);
   hlo_status_release(error);
@@ -237,7 +242,7 @@ static void processes_get_lost(void** state) {
   void* part = &g_parts[1];
   retain(part);
   expect_error(hlo_comm_begin(g.comm, &ops[1], &part, NULL), HLO_STATUS_INTERNAL,
-               "process 1 has failed");
+               "P1 has failed in op");
   hlo_comm_release(g.comm);
   assert_int_equal(g.references, 0);
 }

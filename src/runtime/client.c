@@ -25,6 +25,7 @@ struct hlo_client {
   hlo_memory_queue_t memory_queue;
   hlo_dma_table_t dma_table;
   const hlo_observer_t* observer;
+  const struct hlo_comm_faults* comm_faults;  // NULL: none
   struct hlo_ffi_registry* functions;
   hlo_trace_t* trace;
   atomic_ullong run_id;
@@ -157,6 +158,7 @@ hlo_status_t hlo_client_create(const hlo_client_options_t* options, hlo_client_t
   hlo_client_t* client = hlo_mem_alloc_zeroed(bytes);
   if (!client) return hlo_status_out_of_memory(bytes);
   client->observer = options->observer;
+  client->comm_faults = options->comm_faults;
   client->functions = options->functions;
   client->trace = hlo_observer_trace(options->observer);
   hlo_status_t status = create_memory(options, client);
@@ -322,6 +324,10 @@ hlo_memory_queue_t* hlo_client_memory_queue(hlo_client_t* client) {
 hlo_dma_table_t* hlo_client_dma_table(hlo_client_t* client) {
   return &client->dma_table;
 }
+const struct hlo_comm_faults* hlo_client_comm_faults(const hlo_client_t* client) {
+  return client->comm_faults;
+}
+
 const hlo_observer_t* hlo_client_observer(const hlo_client_t* client) {
   return client->observer;
 }

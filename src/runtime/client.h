@@ -64,6 +64,8 @@ typedef struct hlo_client_options {
   uint32_t launch_limit;  // limit on a device's launches in flight, at which callers wait; 0: 32
   bool is_slow;           // the devices' back end is that of device_slow.h, with these options
   hlo_device_slow_options_t slow;
+  const struct hlo_comm_faults* comm_faults;  // injected into collectives (comm/comm.h), for tests;
+                                              // lent, NULL: none
 } hlo_client_options_t;
 
 /// Fills the options from the configuration of a process. `observer` is lent, as above.
@@ -121,6 +123,8 @@ hlo_memory_queue_t* hlo_client_memory_queue(hlo_client_t* client);
 hlo_dma_table_t* hlo_client_dma_table(hlo_client_t* client);
 /// Returns the client's own foreign functions; may be NULL.
 struct hlo_ffi_registry* hlo_client_functions(const hlo_client_t* client);
+/// Returns the faults that tests inject into collectives; may be NULL.
+const struct hlo_comm_faults* hlo_client_comm_faults(const hlo_client_t* client);
 /// Returns the observer of launches; may be NULL.
 const hlo_observer_t* hlo_client_observer(const hlo_client_t* client);
 /// Returns the trace, which gets a span for every run and copy; NULL if disabled.

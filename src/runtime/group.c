@@ -50,6 +50,11 @@ static void print_process(void* context, uint32_t process, hlo_strbuf_t* out) {
   hlo_strbuf_printf(out, " on device %d", group->runs[process]->device->id);
 }
 
+static void print_label(void* context, const void* label, hlo_strbuf_t* out) {
+  (void)context;
+  hlo_node_print_location(label, out);
+}
+
 static void print_missing(const hlo_run_group_t* group, const hlo_comm_wait_t* wait,
                           hlo_strbuf_t* out) {
   const uint32_t count = wait->missing_count;
@@ -429,9 +434,11 @@ hlo_status_t hlo_group_create(uint32_t replica_count, uint32_t partition_count,
   const hlo_comm_owner_t owner = {.wake = wake_run,
                                   .print_launch = print_launch,
                                   .print_process = print_process,
+                                  .print_label = print_label,
                                   .print_wait = print_wait,
                                   .retain = retain_part,
                                   .release = release_part,
+                                  .faults = hlo_client_comm_faults(runs[0]->loaded->client),
                                   .context = group};
   hlo_status_t status = hlo_comm_create_local(count, &owner, &group->comm);
   if (!hlo_status_is_ok(status)) {

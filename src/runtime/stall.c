@@ -74,6 +74,8 @@ static state_t state_of(const look_t* look, hlo_run_t* run, uint32_t depth) {
     state.mark = run->foreign;
   } else if (run->group && hlo_comm_is_waiting(hlo_group_comm(run->group), run->row)) {
     state.activity = WAITS_IN_GROUP;
+  } else if (run->group && hlo_comm_is_lost(hlo_group_comm(run->group), run->row)) {
+    state.activity = WAITS_OUTSIDE;
   }
   return state;
 }
