@@ -361,21 +361,44 @@ static hlo_status_t import_result(importer_t* im, hlo_node_t* node) {
   return hlo_module_status(im->module);
 }
 
-// Returns the number that XLA stores for a group of values with equal shardings.
-static hlo_status_t read_group(const hlo_node_t* node, int64_t* out_group) {
-  const hlo_attr_t* text = string_of(hlo_attr_dict_get(node->extra, FRONTEND_ATTR),
-                                     SHARDY_PREFIX "sharding_group_id");
+// Returns a number that XLA stores as text, perhaps with its type.
+static hlo_status_t read_number(const hlo_node_t* node, const char* key, int64_t* out_number) {
+  const hlo_attr_t* text = string_of(hlo_attr_dict_get(node->extra, FRONTEND_ATTR), key);
   char* end = NULL;
-  if (text) *out_group = strtoll(text->text, &end, 10);
-  return text && end != text->text
-             ? hlo_ok()
-             : hlo_invalid_argument(SHARDY_PREFIX "sharding_group_id is no number");
+  if (text) *out_number = strtoll(text->text, &end, 10);
+  return text && end != text->text ? hlo_ok() : hlo_invalid_argument("%s is no number", key);
+}
+
+static hlo_status_t import_barrier(importer_t* im, hlo_node_t* node) {
+  enum { DIRECTION_COUNT = 4 };
+  int64_t direction = 0;
+  hlo_value_t* operand = hlo_node_operand(node, 0);
+  HLO_TRY(read_number(node, SHARDY_PREFIX "allowed_direction", &direction));
+  if (direction < 0 || direction >= DIRECTION_COUNT) {
+    return hlo_invalid_argument(SHARDY_PREFIX "allowed_direction is no direction");
+  }
+  const hlo_named_attr_t attr = {HLO_ATTR_allowed_direction,
+                                 hlo_attr_int(im->module, HLO_DTYPE_S32, direction)};
+  hlo_node_t* made =
+      hlo_node_create(im->module, &(hlo_node_spec_t){.op = HLO_OP_sdy_propagation_barrier,
+                                                     .loc = node->loc,
+                                                     .operand_count = 1,
+                                                     .operands = &operand,
+                                                     .attr_count = 1,
+                                                     .attrs = &attr,
+                                                     .result_count = 1,
+                                                     .result_types = &operand->type});
+  HLO_TRY(hlo_module_status(im->module));
+  hlo_node_insert_before(node, made);
+  hlo_value_replace_uses(&node->results[0], &made->results[0]);
+  hlo_node_erase(node);
+  return hlo_ok();
 }
 
 static hlo_status_t import_group(importer_t* im, hlo_node_t* node) {
   int64_t group = 0;
   hlo_value_t* operand = hlo_node_operand(node, 0);
-  HLO_TRY(read_group(node, &group));
+  HLO_TRY(read_number(node, SHARDY_PREFIX "sharding_group_id", &group));
   const hlo_named_attr_t attr = {HLO_ATTR_group_id, hlo_attr_int(im->module, HLO_DTYPE_S64, group)};
   hlo_node_t* made = hlo_node_create(im->module, &(hlo_node_spec_t){.op = HLO_OP_sdy_sharding_group,
                                                                     .loc = node->loc,
@@ -444,8 +467,7 @@ static hlo_status_t import_node_attrs(importer_t* im, hlo_node_t* node) {
   } else if (is_one_to_one(node) && is_call_of(node, SHARDY_PREFIX "FuncResultSharding")) {
     HLO_TRY(import_result(im, node));
   } else if (is_one_to_one(node) && is_call_of(node, SHARDY_PREFIX "PropagationBarrier")) {
-    hlo_value_replace_uses(&node->results[0], hlo_node_operand(node, 0));
-    hlo_node_erase(node);
+    HLO_TRY(import_barrier(im, node));
   } else if (is_call_of(node, SHARDY_PREFIX "ShardingGroup") && node->operand_count == 1) {
     HLO_TRY(import_group(im, node));
   } else {

@@ -5,6 +5,7 @@
 #include "base/strbuf.h"
 #include "frontend/hlo/export.h"
 #include "ir/print.h"
+#include "ir/sharding.h"
 
 typedef hlo_exporter_t exporter_t;
 typedef hlo_export_scope_t scope_t;
@@ -688,18 +689,40 @@ static hlo_status_t export_all_to_all(scope_t* s, const hlo_node_t* node) {
 
 // ---- Shardy, in XLA's form ----------------------------------------------------------------------
 
+// A constraint, a reshard, or a collective, which is a reshard to the sharding of its result. An edge
+// may have no sharding.
 static hlo_status_t export_sharding(scope_t* s, const hlo_node_t* node) {
   exporter_t* ex = s->exporter;
   hlo_export_ids_t operands;
   instruction_t fields;
   const char* text;
+  const hlo_attr_t* sharding = hlo_node_attr(node, HLO_ATTR_out_sharding);
+  if (!sharding) sharding = hlo_node_attr(node, HLO_ATTR_sharding);
   HLO_TRY(prepare(s, node, &operands, &fields));
-  if (!ex->partitioned) return hlo_export_bind(s, &node->results[0], operands.items[0]);
-  HLO_TRY(hlo_export_sharding_text(ex, hlo_node_attr(node, HLO_ATTR_sharding),
-                                   "#sdy.sharding_per_value", &text));
+  if (!ex->partitioned || !sharding) {
+    return hlo_export_bind(s, &node->results[0], operands.items[0]);
+  }
+  HLO_TRY(hlo_export_sharding_text(ex, sharding, "#sdy.sharding_per_value", &text));
   HLO_TRY(
       hlo_export_frontend(ex, "xla.sdy.sharding", text, strlen(text), &fields.frontend_attributes));
   fields.custom_call_target = hlo_export_text("Sharding");
+  return hlo_export_results(s, node, "custom-call", &operands, &fields);
+}
+
+static hlo_status_t export_propagation_barrier(scope_t* s, const hlo_node_t* node) {
+  exporter_t* ex = s->exporter;
+  hlo_export_ids_t operands;
+  instruction_t fields;
+  HLO_TRY(prepare(s, node, &operands, &fields));
+  if (!ex->partitioned) return hlo_export_bind(s, &node->results[0], operands.items[0]);
+  const char* direction =
+      hlo_arena_printf(ex->arena, "%lld : i32",
+                       (long long)hlo_node_attr_int(node, HLO_ATTR_allowed_direction, 0));
+  if (!direction) return hlo_arena_status(ex->arena);
+  HLO_TRY(hlo_export_frontend(ex, "xla.sdy.allowed_direction", direction, strlen(direction),
+                              &fields.frontend_attributes));
+  fields.custom_call_target = hlo_export_text("xla.sdy.PropagationBarrier");
+  fields.custom_call_has_side_effect = true;
   return hlo_export_results(s, node, "custom-call", &operands, &fields);
 }
 
@@ -797,6 +820,62 @@ static hlo_status_t export_manual_computation(scope_t* s, const hlo_node_t* node
   return hlo_ok();
 }
 
+// Adds a call that states the sharding of a value.
+static hlo_status_t add_sharding_call(scope_t* s, const hlo_sharding_t* sharding,
+                                      const hlo_desc_shape_t* shape, int64_t* id) {
+  exporter_t* ex = s->exporter;
+  instruction_t fields = {.custom_call_target = hlo_export_text("Sharding")};
+  const char* text;
+  HLO_TRY(hlo_export_sharding_text(ex, sharding->attr, "#sdy.sharding_per_value", &text));
+  HLO_TRY(
+      hlo_export_frontend(ex, "xla.sdy.sharding", text, strlen(text), &fields.frontend_attributes));
+  return hlo_export_add(s, "custom-call", shape, 1, id, &fields, id);
+}
+
+// States a list of shardings, which may be absent.
+static hlo_status_t add_sharding_calls(scope_t* s, const hlo_node_t* node, hlo_attr_id_t attr,
+                                       const hlo_desc_shape_t* shapes, hlo_export_ids_t* values) {
+  const hlo_attr_t* list = hlo_node_attr(node, attr);
+  const hlo_sharding_t* const* shardings;
+  uint32_t count;
+  if (!list || !s->exporter->partitioned) return hlo_ok();
+  HLO_TRY(hlo_sharding_parse_list(node->parent->module, list, &count, &shardings));
+  for (uint32_t i = 0; i < count && i < values->count; ++i) {
+    HLO_TRY(add_sharding_call(s, shardings[i], &shapes[i], &values->items[i]));
+  }
+  return hlo_ok();
+}
+
+// A call of its body, between calls that state the shardings.
+static hlo_status_t export_named_computation(scope_t* s, const hlo_node_t* node) {
+  exporter_t* ex = s->exporter;
+  hlo_export_ids_t values;
+  hlo_desc_shape_t* out_shapes;
+  instruction_t fields = {0};
+  int64_t call, id;
+  const uint32_t out_count = node->result_count;
+  HLO_TRY(hlo_export_operands(s, node, 0, node->operand_count, &values));
+  HLO_TRY(hlo_export_result_shapes(ex, node, &out_shapes));
+  hlo_desc_shape_t* in_shapes = hlo_arena_array(ex->arena, node->operand_count, sizeof *in_shapes);
+  if (!in_shapes) return hlo_arena_status(ex->arena);
+  for (uint32_t i = 0; i < node->operand_count; ++i) {
+    HLO_TRY(hlo_export_shape(ex, hlo_node_operand_type(node, i), &in_shapes[i]));
+  }
+  HLO_TRY(add_sharding_calls(s, node, HLO_ATTR_in_shardings, in_shapes, &values));
+  HLO_TRY(hlo_export_region(ex, node->regions[0], HLO_EXPORT_SEPARATE, 0, NULL, false, &call));
+  ex->current = node;
+  HLO_TRY(hlo_export_calls(ex, 1, &call, &fields));
+  hlo_desc_shape_t tuple = hlo_export_tuple_shape(out_count, out_shapes);
+  HLO_TRY(hlo_export_add(s, "call", out_count == 1 ? out_shapes : &tuple, values.count,
+                         values.items, &fields, &id));
+  HLO_TRY(elements(s, id, out_count, out_shapes, &values));
+  HLO_TRY(add_sharding_calls(s, node, HLO_ATTR_out_shardings, out_shapes, &values));
+  for (uint32_t i = 0; i < out_count; ++i) {
+    HLO_TRY(hlo_export_bind(s, &node->results[i], values.items[i]));
+  }
+  return hlo_ok();
+}
+
 // ---- table of ops -------------------------------------------------------------------------------
 
 static const struct {
@@ -834,6 +913,18 @@ static const struct {
     {HLO_OP_cross_replica_sum, export_cross_replica_sum},
     {HLO_OP_sdy_sharding_constraint, export_sharding},
     {HLO_OP_sdy_reshard, export_sharding},
+    {HLO_OP_sdy_data_flow_edge, export_sharding},
+    {HLO_OP_sdy_func_data_flow_edge, export_sharding},
+    {HLO_OP_sdy_all_gather, export_sharding},
+    {HLO_OP_sdy_all_slice, export_sharding},
+    {HLO_OP_sdy_all_to_all, export_sharding},
+    {HLO_OP_sdy_collective_permute, export_sharding},
+    {HLO_OP_sdy_all_reduce, export_sharding},
+    {HLO_OP_sdy_reduce_scatter, export_sharding},
+    {HLO_OP_sdy_sharded_to_unreduced, export_sharding},
+    {HLO_OP_sdy_replicated_to_unreduced, export_sharding},
+    {HLO_OP_sdy_propagation_barrier, export_propagation_barrier},
+    {HLO_OP_sdy_named_computation, export_named_computation},
     {HLO_OP_sdy_sharding_group, export_sharding_group},
     {HLO_OP_sdy_manual_computation, export_manual_computation},
 };
