@@ -237,6 +237,7 @@ static hlo_status_t make(const hlo_backend_t* backend, const hlo_func_t* func,
     hlo_module_release(prepared);
     return status;
   }
+  target.process_count = (uint32_t)hlo_backend_process_count(config);
   hlo_code_options_t options = {
       .target = target,
       .executor = HLO_EXECUTOR_MACHINE,

@@ -31,6 +31,13 @@ static bool keeps_bytes(const hlo_node_t* node) {
          !hlo_dtype_is_signed(to->dtype);
 }
 
+bool hlo_value_is_program_result(const hlo_value_t* value) {
+  for (const hlo_use_t* use = value->uses; use; use = use->next) {
+    if (use->user->op == HLO_OP_func_return) return true;
+  }
+  return false;
+}
+
 bool hlo_node_is_view(const hlo_node_t* node) {
   if (node->op == HLO_OP_bitcast_convert) return keeps_bytes(node);
   if (node->op == HLO_OP_broadcast_in_dim) return adds_ones(node);

@@ -49,6 +49,10 @@ typedef struct hlo_step {
   hlo_fusion_t* fusion;
 } hlo_step_t;
 
+/// Returns true if the program returns the value itself, which its caller reads after all processes
+/// have ended.
+bool hlo_value_is_program_result(const hlo_value_t* value);
+
 /// Returns true for ops that reinterpret the same bytes: they are steps of kind VIEW unless fused.
 bool hlo_node_is_view(const hlo_node_t* node);
 

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/tuning.h"
 #include "ir/clone.h"
 
 enum { INPUT = 1 << 24, ARGUMENT = 1 << 25 };
@@ -94,6 +95,11 @@ static void forget_node(uint32_t* numbers, const hlo_node_t* node) {
   }
 }
 
+static bool is_large_result(const hlo_value_t* output) {
+  return hlo_type_size_bytes(output->type) >= HLO_TUNING_STREAM_MIN_RESULT_BYTES &&
+         hlo_value_is_program_result(output);
+}
+
 static void put_fusion(writer_t* w) {
   const hlo_fusion_t* fusion = w->fusion;
   put_word(w,
@@ -104,7 +110,11 @@ static void put_fusion(writer_t* w) {
     w->numbers[fusion->nodes[i]->index] = ++w->next_number;
   }
   for (uint32_t i = 0; i < fusion->node_count; ++i) put_node(w, fusion->nodes[i]);
-  for (uint32_t i = 0; i < fusion->output_count; ++i) put_operand(w, fusion->outputs[i]);
+  for (uint32_t i = 0; i < fusion->output_count; ++i) {
+    put_operand(w, fusion->outputs[i]);
+    // Kernels may store only those past the caches.
+    if (is_large_result(fusion->outputs[i])) put_word(w, i);
+  }
   for (uint32_t i = 0; i < fusion->node_count; ++i) forget_node(w->numbers, fusion->nodes[i]);
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/tuning.h"
 #include "codegen/loops/kernel_choose.h"
 #include "codegen/math/elementwise.h"
 
@@ -173,12 +174,18 @@ void hlo_kernel_find_shareable(hlo_kernel_t* kernel, const hlo_tiling_t* tiling)
   }
 }
 
-// Returns true if some output is evicted from the caches before a later kernel can read it.
+// Returns true if some output is evicted from the caches before a later kernel can read it. Results
+// of the program share the caches with those of the other processes.
 static bool has_large_output(const hlo_kernel_t* kernel) {
   for (uint32_t i = 0; i < hlo_kernel_main_count(kernel); ++i) {
     const hlo_value_t* output = hlo_tiled_written(kernel->fusion->outputs[i]);
-    size_t bytes = hlo_type_size_bytes(output->type);
-    if (hlo_target_passes_caches(kernel->target, bytes, kernel->moved_bytes)) return true;
+    const size_t bytes = hlo_type_size_bytes(output->type);
+    const bool is_shared = bytes >= HLO_TUNING_STREAM_MIN_RESULT_BYTES &&
+                           hlo_value_is_program_result(kernel->fusion->outputs[i]);
+    const uint32_t count = is_shared ? hlo_target_process_count(kernel->target) : 1;
+    if (hlo_target_passes_caches(kernel->target, count * bytes, count * kernel->moved_bytes)) {
+      return true;
+    }
   }
   return false;
 }

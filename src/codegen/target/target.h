@@ -22,6 +22,7 @@ typedef struct hlo_target {
   bool has_scale;                   // of the vector IR
   bool has_fma;                     // as one instruction; otherwise sums of products round twice
   bool has_encoder;                 // machine code can be generated
+  uint32_t process_count;           // processes of a program that share the caches; 0: one
   uint32_t unroll;                  // vectors per iteration of elementwise loops, for tests; 0: as
                                     // many as fit
   hlo_tile_target_t tile;           // the same as data for the solver: memories, atoms, rates
@@ -48,6 +49,10 @@ static inline hlo_env_t hlo_target_env(const hlo_target_t* target) {
 
 /// Adds everything that generated code depends on to a hash.
 uint64_t hlo_target_hash(const hlo_target_t* target, uint64_t hash);
+
+static inline uint32_t hlo_target_process_count(const hlo_target_t* target) {
+  return target->process_count ? target->process_count : 1;
+}
 
 /// Returns the size of a cache line.
 static inline uint32_t hlo_target_line_bytes(const hlo_target_t* target) {
