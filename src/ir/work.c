@@ -18,6 +18,13 @@ double hlo_type_work_bytes(const hlo_type_t* type) {
 
 double hlo_node_work_bytes(const hlo_node_t* node) {
   double bytes = 0;
+  // Slices read what they take, and an update, which is done in place, writes what it is given.
+  if (node->op == HLO_OP_slice || node->op == HLO_OP_dynamic_slice) {
+    return 2 * hlo_type_work_bytes(node->results[0].type);
+  }
+  if (node->op == HLO_OP_dynamic_update_slice) {
+    return 2 * hlo_type_work_bytes(hlo_node_operand_type(node, 1));
+  }
   for (uint32_t i = 0; i < node->operand_count; ++i) {
     bytes += hlo_type_work_bytes(hlo_node_operand_type(node, i));
   }

@@ -16,7 +16,7 @@ double hlo_node_work(const hlo_node_t* node);
 double hlo_type_work_elements(const hlo_type_t* type);
 /// Returns the bytes of a tensor; 0 for other types.
 double hlo_type_work_bytes(const hlo_type_t* type);
-/// Returns the bytes of a node's operands and results.
+/// Returns the bytes of a node's operands and results, as far as it reads and writes them.
 double hlo_node_work_bytes(const hlo_node_t* node);
 
 /// The cost of running ops, counted from their shapes, not measured.
