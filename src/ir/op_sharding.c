@@ -326,6 +326,138 @@ static hlo_status_t read_group(reader_t* r, bool is_hint, hlo_op_sharding_t* s) 
   return read_number(r, &s->group);
 }
 
+// ---- text that refers to the axes of a mesh
+
+// Reads the name of an axis, perhaps in quotes.
+static hlo_status_t read_name(reader_t* r, hlo_wire_bytes_t* out) {
+  skip_spaces(r);
+  const char* start = r->at;
+  while (r->at < r->end && !strchr("=,:{}[] ", *r->at)) ++r->at;
+  *out = (hlo_wire_bytes_t){(const uint8_t*)start, (size_t)(r->at - start)};
+  return out->size ? hlo_ok() : fault(r, "the name of an axis");
+}
+
+// x or x:(2)4
+static hlo_status_t read_ref(reader_t* r, const hlo_named_mesh_t* mesh, hlo_named_ref_t* out) {
+  const hlo_named_axis_t* axes = mesh->axes.items;
+  hlo_wire_bytes_t name;
+  HLO_TRY(read_name(r, &name));
+  *out = (hlo_named_ref_t){0};
+  while ((size_t)out->axis < mesh->axes.count &&
+         (axes[out->axis].name.size != name.size ||
+          memcmp(axes[out->axis].name.data, name.data, name.size) != 0)) {
+    ++out->axis;
+  }
+  if ((size_t)out->axis == mesh->axes.count) return fault(r, "an axis of the mesh");
+  if (!take(r, ":")) return hlo_ok();
+  hlo_named_part_t* part = hlo_arena_alloc_zeroed(r->arena, sizeof *part);
+  if (!part) return hlo_arena_status(r->arena);
+  out->part = part;
+  HLO_TRY(expect(r, "("));
+  HLO_TRY(read_number(r, &part->pre_size));
+  HLO_TRY(expect(r, ")"));
+  return read_number(r, &part->size);
+}
+
+// {x, y:(1)2}; the last item may be ? if is_closed is not NULL.
+static hlo_status_t read_refs(reader_t* r, const hlo_named_mesh_t* mesh, bool* is_closed,
+                              hlo_wire_array_t* out) {
+  hlo_named_ref_t* items = NULL;
+  uint32_t count = 0, capacity = 0;
+  HLO_TRY(expect(r, "{"));
+  for (bool is_first = true; !take(r, "}"); is_first = false) {
+    if (!is_first) HLO_TRY(expect(r, ","));
+    if (is_closed && take(r, "?")) {
+      *is_closed = false;
+      HLO_TRY(expect(r, "}"));
+      break;
+    }
+    if (!HLO_ARENA_GROW(r->arena, items, count, capacity)) return hlo_arena_status(r->arena);
+    HLO_TRY(read_ref(r, mesh, &items[count++]));
+  }
+  *out = (hlo_wire_array_t){items, count};
+  return hlo_ok();
+}
+
+// [{x}, {y, ?}]
+static hlo_status_t read_dims(reader_t* r, hlo_named_sharding_t* named) {
+  hlo_named_dim_t* items = NULL;
+  uint32_t count = 0, capacity = 0;
+  while (!take(r, "]")) {
+    if (count) HLO_TRY(expect(r, ","));
+    if (!HLO_ARENA_GROW(r->arena, items, count, capacity)) return hlo_arena_status(r->arena);
+    items[count] = (hlo_named_dim_t){.is_closed = true};
+    HLO_TRY(read_refs(r, named->mesh, &items[count].is_closed, &items[count].axes));
+    ++count;
+  }
+  named->dims = (hlo_wire_array_t){items, count};
+  return hlo_ok();
+}
+
+// ([4,2]T(1,0)) or (0,2,1,3)
+static hlo_status_t read_mesh_devices(reader_t* r, hlo_named_mesh_t* mesh) {
+  HLO_TRY(expect(r, "("));
+  if (!take(r, "[")) {
+    HLO_TRY(read_numbers(r, &mesh->device_ids));
+    return expect(r, ")");
+  }
+  hlo_named_iota_t* iota = hlo_arena_alloc_zeroed(r->arena, sizeof *iota);
+  if (!iota) return hlo_arena_status(r->arena);
+  HLO_TRY(read_numbers(r, &iota->dims));
+  HLO_TRY(expect(r, "]"));
+  if (take(r, "T(")) {
+    HLO_TRY(read_numbers(r, &iota->perm));
+    HLO_TRY(expect(r, ")"));
+    mesh->iota = iota;
+  }
+  return expect(r, ")");
+}
+
+// x=2,y=4], device_ids=(...)
+static hlo_status_t read_mesh(reader_t* r, hlo_named_mesh_t* mesh) {
+  hlo_named_axis_t* items = NULL;
+  uint32_t count = 0, capacity = 0;
+  do {
+    if (!HLO_ARENA_GROW(r->arena, items, count, capacity)) return hlo_arena_status(r->arena);
+    HLO_TRY(read_name(r, &items[count].name));
+    HLO_TRY(expect(r, "="));
+    HLO_TRY(read_number(r, &items[count++].size));
+  } while (take(r, ","));
+  mesh->axes = (hlo_wire_array_t){items, count};
+  HLO_TRY(expect(r, "]"));
+  return take(r, ", device_ids=") ? read_mesh_devices(r, mesh) : hlo_ok();
+}
+
+// x=2,y=4], [{x}, {}], replicated={y}, up to the brace. Axes that must stay free are not stated in
+// tiles.
+static hlo_status_t read_named(reader_t* r, hlo_op_sharding_t* s) {
+  hlo_named_mesh_t* mesh = hlo_arena_alloc_zeroed(r->arena, sizeof *mesh);
+  hlo_named_sharding_t* named = hlo_arena_alloc_zeroed(r->arena, sizeof *named);
+  if (!mesh || !named) return hlo_arena_status(r->arena);
+  named->mesh = mesh;
+  HLO_TRY(read_mesh(r, mesh));
+  bool is_stated = false;
+  for (; take(r, ","); is_stated = true) {
+    if (take(r, "[")) {
+      HLO_TRY(read_dims(r, named));
+      s->named = named;
+    } else if (take(r, "replicated=")) {
+      HLO_TRY(read_refs(r, mesh, NULL, &named->replicated));
+    } else if (take(r, "unreduced=")) {
+      HLO_TRY(read_refs(r, mesh, NULL, &named->unreduced));
+    } else if (take(r, "manual=")) {
+      HLO_TRY(read_refs(r, mesh, NULL, &named->manual));
+    } else if (take(r, "metadata=")) {
+      HLO_TRY(skip_metadata(r));
+    } else if (!take_kind(r, &s->kind)) {
+      return fault(r, "a part of a sharding");
+    }
+  }
+  return is_stated ? hlo_ok() : fault(r, "dimensions");
+}
+
+// ---- text of all shardings
+
 // The parts of a sharding that is no tuple, after its brace.
 static hlo_status_t read_fields(reader_t* r, hlo_op_sharding_t* s) {
   bool has_kind = false;
@@ -336,6 +468,15 @@ static hlo_status_t read_fields(reader_t* r, hlo_op_sharding_t* s) {
       has_kind = true;
       s->kind = HLO_OP_SHARDING_MAXIMAL;
       HLO_TRY(read_numbers(r, &s->devices));
+    } else if (!has_kind && take(r, "maximal_mesh[device_id=")) {
+      has_kind = true;
+      s->kind = HLO_OP_SHARDING_MAXIMAL;
+      HLO_TRY(read_numbers(r, &s->devices));
+      HLO_TRY(expect(r, "]"));
+      take(r, ",");
+    } else if (!has_kind && take(r, "mesh[")) {
+      has_kind = true;
+      HLO_TRY(read_named(r, s));
     } else if (!has_kind && take(r, "devices=")) {
       has_kind = true;
       HLO_TRY(read_tiles(r, s));
@@ -376,6 +517,9 @@ static hlo_status_t read_tuple(reader_t* r, hlo_op_sharding_t* s) {
   return hlo_ok();
 }
 
+// Replaces shardings over axes of a mesh by tiles.
+static hlo_status_t replace_named(hlo_op_sharding_t* s, hlo_arena_t* arena);
+
 hlo_status_t hlo_op_sharding_parse(const char* text, size_t length, hlo_arena_t* arena,
                                    hlo_op_sharding_t* out) {
   reader_t r = {text, text, text + length, arena};
@@ -386,6 +530,7 @@ hlo_status_t hlo_op_sharding_parse(const char* text, size_t length, hlo_arena_t*
   HLO_TRY(is_tuple ? read_tuple(&r, &s) : read_fields(&r, &s));
   skip_spaces(&r);
   if (r.at != r.end) return fault(&r, "the end");
+  HLO_TRY(replace_named(&s, arena));
   HLO_TRY(normalise(&s, arena));
   *out = s;
   return hlo_ok();
@@ -504,6 +649,27 @@ static hlo_status_t convert_mesh(const hlo_named_mesh_t* from, hlo_arena_t* aren
   return fits ? hlo_ok() : hlo_invalid_argument("sharding: a bad number of devices of the mesh");
 }
 
+// Returns true if a part of an axis is in two lists, or twice in one. Few parts of more than one
+// device fit in a mesh before two of them overlap, so that the work is about linear.
+static bool are_refs_repeated(const hlo_axis_refs_t* lists, uint32_t count) {
+  for (uint32_t l = 0; l < count; ++l) {
+    for (uint32_t i = 0; i < lists[l].count; ++i) {
+      const hlo_axis_ref_t a = lists[l].refs[i];
+      if (a.size == 1) continue;
+      for (uint32_t m = l; m < count; ++m) {
+        for (uint32_t k = m == l ? i + 1 : 0; k < lists[m].count; ++k) {
+          const hlo_axis_ref_t b = lists[m].refs[k];
+          if (a.axis == b.axis && a.pre_size < b.pre_size * b.size &&
+              b.pre_size < a.pre_size * a.size) {
+            return true;
+          }
+        }
+      }
+    }
+  }
+  return false;
+}
+
 static hlo_status_t convert_named(const hlo_named_sharding_t* named, hlo_arena_t* arena,
                                   hlo_op_sharding_t* out) {
   static const hlo_named_mesh_t none = {0};
@@ -521,6 +687,13 @@ static hlo_status_t convert_named(const hlo_named_sharding_t* named, hlo_arena_t
   hlo_axis_refs_t manual;
   HLO_TRY(convert_refs(&mesh, &named->unreduced, arena, &s.unreduced));
   HLO_TRY(convert_refs(&mesh, &named->manual, arena, &manual));
+  hlo_axis_refs_t lists[HLO_RANK_MAX + 2];
+  for (uint32_t d = 0; d < s.rank; ++d) lists[d] = dims[d].axes;
+  lists[s.rank] = s.unreduced;
+  lists[s.rank + 1] = manual;
+  if (are_refs_repeated(lists, s.rank + 2)) {
+    return hlo_invalid_argument("sharding: an axis is used twice");
+  }
   return hlo_op_sharding_from_sharding(&s, &manual, arena, out);
 }
 

@@ -55,6 +55,21 @@ static void text_and_protos_lose_nothing(void** state) {
       {"{replicated shard_as 3}", NULL},
       {"{devices=[2]<=[2] shard_like 12}", NULL},
       {" { devices=[ 2, 4 ] <= [ 8 ] } ", "{devices=[2,4]<=[8]}"},
+      {"{mesh[x=2,y=4], [{x}, {y}]}", "{devices=[2,4]<=[8]}"},
+      {"{mesh['x'=2,'y'=4], [{'y', 'x'}]}", "{devices=[8]<=[2,4]T(1,0)}"},
+      {"{mesh[x=2,y=4], [{?}, {x, ?}], replicated={y}}",
+       "{devices=[1,2,4]<=[8] last_tile_dim_replicate}"},
+      {"{mesh[x=2,y=4], [{y:(2)2}]}", "{devices=[2,4]<=[4,2]T(1,0) last_tile_dim_replicate}"},
+      {"{mesh[x=2,y=4], [{x}], unreduced={y}, metadata={{op_name=\"a\"}}}",
+       "{devices=[2,4]<=[8] last_tile_dims={unreduced}}"},
+      {"{mesh[x=2,y=4], [{y}], manual={x}}", "{devices=[4,2]<=[2,4]T(1,0) last_tile_dims={manual}}"},
+      {"{mesh[x=2,y=2], device_ids=([2,2]T(1,0)), [{x}, {y}]}", "{devices=[2,2]<=[2,2]T(1,0)}"},
+      {"{mesh[x=2,y=2], device_ids=(3,1,2,0), [{x}, {y}]}", "{devices=[2,2]3,1,2,0}"},
+      {"{mesh[x=2], replicated}", "{replicated}"},
+      {"{mesh[x=2], manual}", "{manual}"},
+      {"{mesh[x=2], unreduced}", "{unreduced}"},
+      {"{maximal_mesh[device_id=3]}", "{maximal device=3}"},
+      {"{{mesh[x=2], [{x}]}, {replicated}}", "{{devices=[2]<=[2]}, {replicated}}"},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
     HLO_SCOPED_ARENA arena = {0};
@@ -98,6 +113,17 @@ static void faults_are_found(void** state) {
       "{{replicated}, /*",
       "{replicated metadata={op_name=\"}}",
       "{replicated shard_as x}",
+      "{mesh[x=2]}",
+      "{mesh[], [{}]}",
+      "{mesh[x=2], [{y}]}",
+      "{mesh[x=2], [{x}, {x}]}",
+      "{mesh[x=4], [{x:(1)2, x:(1)4}]}",
+      "{mesh[x=4], [{x:(3)2}]}",
+      "{mesh[x=2], [{x}], manual={x}}",
+      "{mesh[x=2], device_ids=(0,1,2), [{x}]}",
+      "{mesh[x=2,y=2], device_ids=([2,2]T(0,0)), [{x}]}",
+      "{mesh[x=65536,y=65536], [{x}]}",
+      "{maximal_mesh[device_id=]}",
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
     HLO_SCOPED_ARENA arena = {0};
