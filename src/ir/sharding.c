@@ -514,3 +514,17 @@ const hlo_attr_t* hlo_sharding_list_attr(hlo_module_t* module, uint32_t count,
   hlo_strbuf_puts(&text, "]>");
   return text.failed ? NULL : hlo_attr_opaque(module, hlo_strbuf_text(&text), text.length);
 }
+
+static bool is_sharding_attr(const char* key) {
+  return strncmp(key, "sdy.", 4) == 0 || strcmp(key, "mhlo.sharding") == 0;
+}
+
+const hlo_attr_t* hlo_sharding_drop_attrs(hlo_module_t* module, const hlo_attr_t* extra) {
+  const hlo_attr_t* rest = extra;
+  for (uint32_t i = 0; extra && i < extra->count; ++i) {
+    if (rest && is_sharding_attr(extra->keys[i])) {
+      rest = hlo_attr_dict_with(module, rest, extra->keys[i], NULL);
+    }
+  }
+  return rest && rest->count ? rest : NULL;
+}

@@ -81,6 +81,10 @@ hlo_status_t hlo_sharding_intern(hlo_module_t* module, const hlo_sharding_t* fie
 const hlo_attr_t* hlo_sharding_list_attr(hlo_module_t* module, uint32_t count,
                                          const hlo_sharding_t* const* shardings);
 
+/// Returns the discardable attributes of an op without those of shardings, Shardy's and GSPMD's;
+/// NULL: none are left, or memory is exhausted.
+const hlo_attr_t* hlo_sharding_drop_attrs(hlo_module_t* module, const hlo_attr_t* extra);
+
 /// Returns the mesh of a name, or NULL; a module that is valid has none twice.
 /// errors : INVALID_ARGUMENT (its attribute is no mesh), RESOURCE_EXHAUSTED
 hlo_status_t hlo_mesh_find(hlo_module_t* module, const char* name, size_t length,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pass drop_shardy: removes shardings, which mean nothing for one partition.
+#include "ir/sharding.h"
 #include "passes/passes.h"
 #include "passes/splice.h"
 
@@ -28,6 +29,14 @@ static hlo_status_t inline_manual(hlo_node_t* node) {
   return hlo_ok();
 }
 
+// Ops with attributes of shardings would not be optimised.
+static void drop_attrs(hlo_pass_ctx_t* ctx, hlo_node_t* node) {
+  const hlo_attr_t* rest = hlo_sharding_drop_attrs(node->parent->module, node->extra);
+  if (rest == node->extra) return;
+  node->extra = rest;
+  ++ctx->step_count;
+}
+
 static hlo_status_t drop_sharding(void* context, hlo_node_t* node) {
   hlo_pass_ctx_t* ctx = context;
   switch (node->op) {
@@ -40,7 +49,7 @@ static hlo_status_t drop_sharding(void* context, hlo_node_t* node) {
     case HLO_OP_sdy_manual_computation: HLO_TRY(inline_manual(node)); break;
     case HLO_OP_sdy_sharding_group:
     case HLO_OP_sdy_mesh: hlo_node_erase(node); break;
-    default: return hlo_ok();
+    default: drop_attrs(ctx, node); return hlo_module_status(node->parent->module);
   }
   ++ctx->step_count;
   return hlo_ok();

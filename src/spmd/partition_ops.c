@@ -491,13 +491,7 @@ static void fit_attrs(hlo_op_plan_t* plan, hlo_node_t* local) {
 }
 
 const hlo_attr_t* hlo_local_extra(hlo_partitioner_t* p, const hlo_attr_t* extra) {
-  static const char* const kShardings[] = {"sdy.sharding", "mhlo.sharding", "sdy.sharding_rule"};
-  for (uint32_t i = 0; i < sizeof kShardings / sizeof *kShardings; ++i) {
-    if (hlo_attr_dict_get(extra, kShardings[i])) {
-      extra = hlo_attr_dict_with(p->module, extra, kShardings[i], NULL);
-    }
-  }
-  return extra && extra->count ? extra : NULL;
+  return hlo_sharding_drop_attrs(p->module, extra);
 }
 
 static hlo_status_t drop_constraint(void* context, hlo_node_t* node) {
