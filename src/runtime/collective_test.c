@@ -325,6 +325,79 @@ static const program_t kPartitionPrograms[] = {
 };
 enum { PARTITION_PROGRAM_COUNT = sizeof kPartitionPrograms / sizeof *kPartitionPrograms };
 
+// Programs of two replicas with four partitions each: every way to name groups.
+#define GRID_GROUPS(list, type) "replica_groups = dense<" list "> : tensor<" type "xi64>"
+static const program_t kGridPrograms[] = {
+    {"all_reduce over replicas",
+     HEAD "$X {\n  %y = \"stablehlo.all_reduce\"(%x) " ADD
+          " {" GRID_GROUPS("[[1, 0]]", "1x2") "} : ($X) -> $X\n  return %y : $X\n}\n"},
+    {"all_reduce over the partitions of each replica", HEAD
+     "$X {\n  %y = \"stablehlo.all_reduce\"(%x) (" SELECT
+     ") {" GRID_GROUPS("[[0], [1]]", "2x1") ", " CHANNEL "} : ($X) -> $X\n  return %y : $X\n}\n"},
+    {"all_reduce over all, by a computation", HEAD
+     "$X {\n  %y = \"stablehlo.all_reduce\"(%x) (" SELECT
+     ") {" GRID_GROUPS("[[0, 1]]", "1x2") ", " CHANNEL "} : ($X) -> $X\n  return %y : $X\n}\n"},
+    {"reduce_scatter over flattened ids, by a computation", HEAD
+     "tensor<2x24x$T> {\n  %0 = \"stablehlo.reduce_scatter\"(%x) (" SELECT
+     ") {scatter_dimension = 0 : i64, use_global_device_ids, " GRID_GROUPS(
+         "[[7, 0, 2, 5], [1, 3, 4, 6]]",
+         "2x4") ", " CHANNEL "} : ($X) -> tensor<2x24x$T>\n  return %0 : tensor<2x24x$T>\n}\n"},
+    {"reduce_scatter over replicas, by a computation",
+     HEAD "tensor<8x12x$T> {\n  %0 = \"stablehlo.reduce_scatter\"(%x) (" SELECT
+          ") {scatter_dimension = 1 : i64, " GRID_GROUPS(
+              "[[0, 1]]", "1x2") "} : ($X) -> tensor<8x12x$T>\n  return %0 : tensor<8x12x$T>\n}\n"},
+    {"all_gather over flattened ids", HEAD
+     "tensor<16x24x$T> {\n  %0 = \"stablehlo.all_gather\"(%x) {all_gather_dim = 0 : i64, "
+     "use_global_device_ids, " GRID_GROUPS(
+         "[[4, 3], [0, 7], [6, 1], [2, 5]]",
+         "4x2") ", " CHANNEL "} : ($X) -> tensor<16x24x$T>\n  return %0 : tensor<16x24x$T>\n}\n"},
+    {"all_to_all over partitions and over replicas", HEAD
+     "$X {\n  %0 = \"stablehlo.all_to_all\"(%x) {split_dimension = 1 : i64, concat_dimension = 1 "
+     ": i64, split_count = 4 : i64, " GRID_GROUPS(
+         "[[3, 1, 0, 2]]",
+         "1x4") ", " CHANNEL
+                "} : ($X) -> $X\n  %1 = \"stablehlo.all_to_all\"(%0) {split_dimension = 0 : i64, "
+                "concat_dimension = 0 : i64, split_count = 2 : i64, " GRID_GROUPS(
+                    "[[1, 0]]", "1x2") "} : ($X) -> $X\n  return %1 : $X\n}\n"},
+    {"permutes and broadcasts of both kinds, and ids", HEAD
+     "($X, $X, tensor<ui32>) {\n  %0 = \"stablehlo.collective_permute\"(%x) {source_target_pairs = "
+     "dense<[[0, 1], [1, 0]]> : tensor<2x2xi64>} : ($X) -> $X\n"
+     "  %1 = \"stablehlo.collective_permute\"(%0) {source_target_pairs = "
+     "dense<[[0, 3], [3, 2], [1, 1]]> : tensor<3x2xi64>, " CHANNEL "} : ($X) -> $X\n"
+     "  %2 = \"stablehlo.collective_broadcast\"(%x) {" GRID_GROUPS(
+         "[[2, 0], [3, 1]]", "2x2") ", " CHANNEL "} : ($X) -> $X\n"
+                                    "  %r = stablehlo.replica_id : tensor<ui32>\n  %p = "
+                                    "stablehlo.partition_id : tensor<ui32>\n"
+                                    "  %s = stablehlo.add %r, %p : tensor<ui32>\n"
+                                    "  %3 = \"stablehlo.all_reduce\"(%s) ({\n ^bb0(%a: "
+                                    "tensor<ui32>, %b: tensor<ui32>):\n"
+                                    "  %m = stablehlo.maximum %a, %b : tensor<ui32>\n  "
+                                    "stablehlo.return %m : tensor<ui32>\n })"
+                                    " {" GRID_GROUPS(
+                                        "[[0, 1]]",
+                                        "1x2") "} : (tensor<ui32>) -> tensor<ui32>\n"
+                                               "  return %1, %2, %3 : $X, $X, tensor<ui32>\n}\n"},
+    {"collective_reduce over flattened ids",
+     HEAD "$X {\n  %0 = \"stablehlo.collective_reduce\"(%x) (" SELECT
+          ") {use_global_device_ids, " GRID_GROUPS("[[7, 0, 2, 5], [1, 3, 4, 6]]",
+                                                   "2x4") ", " CHANNEL
+                                                          "} : ($X) -> $X\n  return %0 : $X\n}\n"},
+    {"send and recv between partitions", HEAD
+     "$X {\n  %t = stablehlo.after_all : !stablehlo.token\n"
+     "  %u = \"stablehlo.send\"(%x, %t) {channel_handle = #stablehlo.channel_handle<handle = 3, "
+     "type = 1>, is_host_transfer = false, source_target_pairs = dense<[[0, 1], [3, 0]]> "
+     ": tensor<2x2xi64>} : ($X, !stablehlo.token) -> !stablehlo.token\n"
+     "  %r:2 = \"stablehlo.recv\"(%u) {channel_handle = #stablehlo.channel_handle<handle = 3, "
+     "type = 1>, is_host_transfer = false, source_target_pairs = dense<[[0, 1], [3, 0]]> "
+     ": tensor<2x2xi64>} : (!stablehlo.token) -> ($X, !stablehlo.token)\n"
+     "  return %r#0 : $X\n}\n"},
+};
+enum { GRID_PROGRAM_COUNT = sizeof kGridPrograms / sizeof *kGridPrograms, GRID_REPLICAS = 2 };
+
+static bool is_of_grid(const program_t* program) {
+  return program >= kGridPrograms && program < kGridPrograms + GRID_PROGRAM_COUNT;
+}
+
 static bool is_partitioned(const program_t* program) {
   return program >= kPartitionPrograms && program < kPartitionPrograms + PARTITION_PROGRAM_COUNT;
 }
@@ -486,7 +559,9 @@ static void compare_program(const program_t* program, hlo_dtype_t dtype, uint32_
   hlo_strbuf_t text = {0};
   append_text(program->text, hlo_dtype_info(dtype)->mlir_name, &text);
   hlo_client_t* clients[] = {make_client(1), make_client(3)};
-  const int32_t replicas = is_partitioned(program) ? 1 : DEVICES;
+  const int32_t replicas = is_of_grid(program)       ? GRID_REPLICAS
+                           : is_partitioned(program) ? 1
+                                                     : DEVICES;
   hlo_loaded_t* reference =
       load_grid(clients[0], hlo_strbuf_text(&text), replicas, "interp", "interp");
   bytes_t want = run(clients[0], reference, dtype);
@@ -527,6 +602,14 @@ static void partitions_agree(void** state) {
   static const char* const backends[] = {"native", "vir", "tile"};
   for (uint32_t p = 0; p < PARTITION_PROGRAM_COUNT; ++p) {
     compare_program(&kPartitionPrograms[p], HLO_DTYPE_F32, 3, backends);
+  }
+}
+
+static void grids_agree(void** state) {
+  (void)state;
+  static const char* const backends[] = {"native", "vir"};
+  for (uint32_t p = 0; p < GRID_PROGRAM_COUNT; ++p) {
+    compare_program(&kGridPrograms[p], HLO_DTYPE_F32, 2, backends);
   }
 }
 
@@ -721,7 +804,7 @@ int main(void) {
       cmocka_unit_test(executors_agree),        cmocka_unit_test(partitions_agree),
       cmocka_unit_test(groups_follow_the_mesh), cmocka_unit_test(c_source_agrees),
       cmocka_unit_test(element_types_agree),    cmocka_unit_test(errors_reach_all_devices),
-      cmocka_unit_test(reducers_agree),
+      cmocka_unit_test(reducers_agree),         cmocka_unit_test(grids_agree),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
