@@ -25,6 +25,16 @@ for kind, make in ps.KINDS.items():
     print(kind, "equal")
 """
 
+PROGRAMS = """
+import jax, numpy as np, sharded_programs as programs
+assert "hlocc" in jax.devices()[0].client.platform_version and len(jax.devices()) == 8
+for program in programs.PROGRAMS:
+    many, one = (jax.tree.leaves(program(count)) for count in (8, 1))
+    for a, b in zip(many, one, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5, err_msg=program.__name__)
+print("done")
+"""
+
 SHARDINGS = """
 import jax, jax.numpy as jnp, numpy as np
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec as P
@@ -93,6 +103,12 @@ def test_steps_equal_those_of_one_device(python):
     status, out, err = python(STEPS, **EIGHT)
     assert status == 0, err[-2000:]
     assert out.splitlines() == [f"{kind} equal" for kind in KINDS]
+
+
+def test_programs_equal_those_of_one_device(python):
+    status, out, err = python(PROGRAMS, **EIGHT)
+    assert status == 0, err[-2000:]
+    assert out.splitlines() == ["done"]
 
 
 def test_results_and_shardings_equal_those_of_xla(python):
