@@ -5,16 +5,19 @@
   simulate.py [--only=REGEX] [--size=small|large] [--rounds=N] [--seconds=S] [--library=PLUGIN]
 
 The programs are those of bench/sharded.py. `hlocc simulate --calibrate` measures the machine first, with as
-many devices as the programs use, and again after it, since other work may disturb it: the machine of the higher
-rates counts. A call through JAX of a program that does nothing is added to the prediction. `ratio` is the
-prediction over the measured time, of collectives that are awaited at once, as programs on the host run.
+many devices as the programs use. Measured times are CPU times of the process over its threads, which the devices
+keep busy, so that other processes do not count; `wall` is the time of a clock. A call through JAX of a program that
+does nothing is added to the prediction, in which collectives are awaited at once, as programs on the host run.
+`ratio` is the prediction over the measured time.
 """
 import argparse
+import functools
 import os
 import re
 import subprocess
 import sys
 import tempfile
+import time
 
 os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + " --xla_force_host_platform_device_count=8"
 
@@ -29,28 +32,39 @@ def call(*arguments):
 
 
 def least(step, arguments, options):
+    """Milliseconds of CPU time over the processors, and of a clock."""
     import jax
 
-    run = {"step": lambda: jax.block_until_ready(step(*arguments))}
-    return suite.best_times(run, options)["step"] * 1e3
+    jax.block_until_ready(step(*arguments))
+    used, wall = [], []
+    for _ in range(options.rounds):
+        count, begin, start = 0, time.process_time(), time.perf_counter()
+        while not count or time.perf_counter() - start < options.seconds:
+            jax.block_until_ready(step(*arguments))
+            count += 1
+        used.append((time.process_time() - begin) / count)
+        wall.append((time.perf_counter() - start) / count)
+    return min(used) * 1e3 / len(os.sched_getaffinity(0)), min(wall) * 1e3
 
 
-def calibrated(folder):
-    """The file of the machine with the higher rate of products."""
-    texts = [call("simulate", "--calibrate", "--device-count=8") for _ in range(3)]
-    best = max(texts, key=lambda t: float(re.search(r"^compute (\S+)", t, re.M)[1]))
-    path = os.path.join(folder, "machine.txt")
+@functools.cache
+def calibrated(folder, count):
+    """The file of this machine as `count` devices."""
+    text = call("simulate", "--calibrate", f"--device-count={count}")
+    path = os.path.join(folder, f"machine{count}.txt")
     with open(path, "w", encoding="utf-8") as file:
-        file.write(best)
-    print(best)
+        file.write(text)
+    print(text)
     return path
 
 
-def simulated(machine, step, arguments, folder):
+def simulated(step, arguments, folder):
     """Milliseconds of a step and of its communication, and MiB of a device."""
     path = os.path.join(folder, "step.mlir")
+    program = step.lower(*arguments).as_text()
     with open(path, "w", encoding="utf-8") as file:
-        file.write(step.lower(*arguments).as_text())
+        file.write(program)
+    machine = calibrated(folder, int(re.search(r"num_partitions = (\d+)", program)[1]))
     text = call("simulate", f"--topology={machine}", path)
     number = {name: float(re.search(rf"^  {name} +(\S+)", text, re.M)[1])
               for name in ("length", "communication", "all")}
@@ -71,21 +85,22 @@ def main():
 
     devices = jax.devices("hlocc")[:8]
     with tempfile.TemporaryDirectory() as folder:
-        machine = calibrated(folder)
         spread = NamedSharding(Mesh(np.array(devices), "x"), P("x"))
-        nothing = least(jax.jit(lambda x: x + 1), (jax.device_put(np.zeros(8, np.float32), spread),), options)
+        nothing, _ = least(jax.jit(lambda x: x + 1), (jax.device_put(np.zeros(8, np.float32), spread),),
+                           options)
         print(f"a call that does nothing: {nothing:.3f} ms\n")
-        print(f"{'':26} {'predicted':>10} {'sends':>10} {'measured':>10} ms {'ratio':>6} {'MiB':>8}")
+        print(f"{'':26} {'predicted':>10} {'sends':>10} {'measured':>10} ms {'ratio':>6} {'wall':>10} "
+              f"{'MiB':>8}")
         makers = {**sharded.products(), **{f"step, {k}": m for k, m in parallel_steps.KINDS.items()}}
         for name, make in makers.items():
             if not re.search(options.only, name):
                 continue
             step, arguments = make(options.size, devices)
-            measured = least(step, arguments, options)
-            length, sends, mib = simulated(machine, step, arguments, folder)
+            measured, wall = least(step, arguments, options)
+            length, sends, mib = simulated(step, arguments, folder)
             predicted = length + nothing
             print(f"{name:26} {predicted:10.3f} {sends:10.3f} {measured:10.3f}    {predicted / measured:6.2f} "
-                  f"{mib:8.3f}", flush=True)
+                  f"{wall:10.3f} {mib:8.3f}", flush=True)
 
 
 if __name__ == "__main__":

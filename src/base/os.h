@@ -16,6 +16,8 @@ uint64_t hlo_os_now_ns(void);
 uint64_t hlo_os_wall_ns(void);
 /// Returns the CPU time of the calling thread.
 uint64_t hlo_os_thread_ns(void);
+/// Returns the CPU time of all threads of the process.
+uint64_t hlo_os_process_ns(void);
 
 /// Returns the number of cores that this process may use: the affinity mask, limited by the
 /// cgroup's CPU quota (rounded up); at least 1. Reads a few files of /sys and /proc.

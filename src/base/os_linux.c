@@ -85,6 +85,10 @@ uint64_t hlo_os_thread_ns(void) {
   return read_clock(CLOCK_THREAD_CPUTIME_ID);
 }
 
+uint64_t hlo_os_process_ns(void) {
+  return read_clock(CLOCK_PROCESS_CPUTIME_ID);
+}
+
 int64_t hlo_os_process_id(void) {
   return getpid();
 }
