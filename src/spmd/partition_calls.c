@@ -140,7 +140,8 @@ hlo_status_t hlo_partition_per_part(hlo_partitioner_t* p, hlo_node_t* node) {
   for (uint32_t i = 0; i < results; ++i) {
     types[i] = node->results[i].type;
     if (hlo_type_is_tensor(types[i])) {
-      return hlo_node_unimplemented(node, "a callback on parts of the operands that returns values");
+      return hlo_node_unimplemented(node,
+                                    "a callback on parts of the operands that returns values");
     }
   }
   hlo_node_t* call = hlo_local_create(p, node, values, types);

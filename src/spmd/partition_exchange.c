@@ -144,7 +144,7 @@ hlo_value_t* hlo_build_rotation(hlo_partitioner_t* p, hlo_value_t* value,
   if (!value) return NULL;
   exchange_t e = {.p = p, .x = x, .value = value};
   e.parts = hlo_grid_size(p->grid, x->axes.axes, x->axes.count);
-  e.part_size = x->size / e.parts;
+  e.part_size = hlo_divide_up(x->size, e.parts);
   int64_t* sources = hlo_arena_array(&p->spmd->arena, (size_t)e.parts, sizeof *sources);
   if (!sources) return NULL;
   // Part i is the end of part i + first, and the beginning of the one after it.
@@ -251,7 +251,7 @@ hlo_value_t* hlo_build_exchange(hlo_partitioner_t* p, hlo_value_t* value,
   if (!value) return NULL;
   exchange_t e = {.p = p, .x = x, .value = value};
   e.parts = hlo_grid_size(p->grid, x->axes.axes, x->axes.count);
-  e.part_size = x->size / e.parts;
+  e.part_size = hlo_divide_up(x->size, e.parts);
   const hlo_type_t* scalar = hlo_type_with_dims(p->module, value->type, 0, NULL);
   hlo_value_t* filler = fill ? fill : scalar ? hlo_build_splat(p->at, scalar, 0) : NULL;
   if (!x->is_divided) return take_range(&e, value, filler);
@@ -260,14 +260,14 @@ hlo_value_t* hlo_build_exchange(hlo_partitioner_t* p, hlo_value_t* value,
   if (!sources || !e.pieces || !filler) return NULL;
   const bool is_aligned =
       x->count == e.part_size && x->start % e.part_size == 0 && x->step % e.part_size == 0;
-  if (is_aligned && x->start == 0 && x->step == x->count) return value;
+  if (is_aligned && x->start == 0 && x->step == x->count) return mask_outside(&e, value, fill);
   if (is_aligned && x->valid_low <= 0 && x->valid_high >= x->size) {
     return mask_outside(&e, exchange_parts(&e, sources), fill);
   }
   const int64_t sent = find_pieces(&e);
   if (e.first > e.last || sent >= (e.parts - 1) * e.part_size) {
-    return take_range(&e, hlo_build_all_gather(p, value, x->dim, x->axes.axes, x->axes.count),
-                      filler);
+    value = hlo_build_all_gather(p, value, x->dim, x->axes.axes, x->axes.count);
+    return take_range(&e, hlo_slice_dim(p, value, x->dim, 0, x->size), filler);
   }
   return mask_outside(&e, take_range(&e, exchange_pieces(&e, sources), filler), fill);
 }
@@ -277,7 +277,7 @@ double hlo_dim_exchange_bytes(hlo_partitioner_t* p, const hlo_type_t* local,
   if (!x->is_divided) return 0;
   exchange_t e = {.p = p, .x = x};
   e.parts = hlo_grid_size(p->grid, x->axes.axes, x->axes.count);
-  e.part_size = x->size / e.parts;
+  e.part_size = hlo_divide_up(x->size, e.parts);
   e.pieces = hlo_arena_alloc_zeroed(&p->spmd->arena, (size_t)(2 * e.parts) * sizeof *e.pieces);
   if (!e.pieces || e.part_size < 1) return 0;
   const double bytes_per_element = (double)hlo_type_element_count(local) *

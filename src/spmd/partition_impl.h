@@ -75,7 +75,7 @@ hlo_status_t hlo_partition_body(hlo_partitioner_t* p, hlo_region_t* body) HLO_MU
 typedef struct hlo_dim_exchange {
   uint32_t dim;
   hlo_dim_axes_t axes;
-  bool is_divided;  // by the axes, in parts of equal size; else every device has the whole
+  bool is_divided;  // by the axes; else every device has the whole
   int64_t size;     // of the whole dimension
   int64_t start, step, count;
   int64_t valid_low, valid_high;  // elements outside of this range are not used
@@ -214,6 +214,8 @@ void hlo_find_uneven_factors(hlo_op_plan_t* plan);
 /// Replaces what is after the last element in local operands, along dimensions whose elements the
 /// op combines, by what changes no result.
 hlo_status_t hlo_mask_uneven(hlo_op_plan_t* plan, hlo_value_t** operands) HLO_MUST_USE;
+/// The same for the operand of plan->cumulative.
+hlo_status_t hlo_mask_cumulative(hlo_op_plan_t* plan, hlo_value_t** operands) HLO_MUST_USE;
 
 // ---- partition_terms.c
 

@@ -135,7 +135,8 @@ static hlo_value_t* build_offsets(hlo_op_plan_t* plan, const hlo_type_t* type, i
     hlo_value_t* first = hlo_axis_index(p, axes, axis_count);
     first = first ? hlo_build_convert(p->at, type->dtype, first) : NULL;
     hlo_value_t* scale =
-        first ? hlo_build_splat(p->at, first->type, (double)(c->sizes[i] / c->parts[i])) : NULL;
+        first ? hlo_build_splat(p->at, first->type, (double)hlo_divide_up(c->sizes[i], c->parts[i]))
+              : NULL;
     first = scale ? hlo_build_binary(p->at, HLO_OP_multiply, first, scale) : NULL;
     items[i] = first ? hlo_build_reshape(p->at, item, first) : NULL;
     if (!items[i]) return NULL;
@@ -170,7 +171,9 @@ static hlo_value_t* build_mask(hlo_partitioner_t* p, hlo_value_t* indices, int64
   const bool is_wide = indices->type->dtype == HLO_DTYPE_S64;
   for (uint32_t i = 0; i < c->count; ++i) {
     low[i] = c->is_divided[i] ? 0 : is_wide ? INT64_MIN : INT32_MIN;
-    high[i] = c->is_divided[i] ? c->sizes[i] / c->parts[i] - 1 : is_wide ? INT64_MAX : INT32_MAX;
+    high[i] = c->is_divided[i] ? hlo_divide_up(c->sizes[i], c->parts[i]) - 1
+              : is_wide        ? INT64_MAX
+                               : INT32_MAX;
   }
   hlo_value_t* lows = spread_constants(p, indices->type, vector_dim, c->count, low);
   hlo_value_t* highs = spread_constants(p, indices->type, vector_dim, c->count, high);
@@ -311,8 +314,7 @@ static hlo_status_t plan_owners(dynamic_slices_t* s) {
   hlo_partitioner_t* p = plan->p;
   hlo_value_t* operand = hlo_node_operand(plan->node, 0);
   const hlo_type_t *in = operand->type, *out = plan->node->results[0].type;
-  const hlo_spec_t* decided =
-      hlo_spec_even(p->spmd, hlo_spmd_value_spec(p->spmd, operand), operand->type);
+  const hlo_spec_t* decided = hlo_spmd_value_spec(p->spmd, operand);
   if (!decided || !hlo_has_identity(HLO_OP_add, in)) return hlo_partitioner_status(p);
   for (uint32_t d = 0; d < in->rank; ++d) {
     const uint8_t* axes;
@@ -323,8 +325,9 @@ static hlo_status_t plan_owners(dynamic_slices_t* s) {
     if (!plan->specs[0]) return hlo_partitioner_status(p);
     plan->used |= set;
     plan->sums |= set;
-    s->dims[d] = (cut_dim_t){true, in->dims[d], in->dims[d] / hlo_grid_size(p->grid, axes, count),
-                             out->dims[d]};
+    s->dims[d] =
+        (cut_dim_t){true, in->dims[d],
+                    hlo_divide_up(in->dims[d], hlo_grid_size(p->grid, axes, count)), out->dims[d]};
   }
   return hlo_ok();
 }
@@ -394,7 +397,8 @@ hlo_status_t hlo_partition_update_slice(hlo_op_plan_t* plan) {
     plan->specs[1] = hlo_spec_with_dim(p, plan->specs[1], d, NULL, 0);
     const int64_t parts = hlo_spec_parts(p->grid, plan->specs[0], d);
     if (!plan->specs[1]) return hlo_partitioner_status(p);
-    s.dims[d] = (cut_dim_t){parts > 1, type->dims[d], type->dims[d] / parts, slice->dims[d]};
+    s.dims[d] =
+        (cut_dim_t){parts > 1, type->dims[d], hlo_divide_up(type->dims[d], parts), slice->dims[d]};
     is_cut |= parts > 1;
   }
   hlo_value_t* value = hlo_local_get(p, hlo_node_operand(node, 0), plan->specs[0]);

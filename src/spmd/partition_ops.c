@@ -115,8 +115,8 @@ static void offer_dim(hlo_op_plan_t* plan, const hlo_dim_factors_t* dim, const u
     uint32_t taken = 0;
     int64_t parts = 1;
     const bool may_be_uneven = plan->is_uneven[dim->factors[k]];
-    while (taken < count && (may_be_uneven ||
-                             factor->size % (parts * plan->p->grid->sizes[axes[taken]]) == 0)) {
+    while (taken < count &&
+           (may_be_uneven || factor->size % (parts * plan->p->grid->sizes[axes[taken]]) == 0)) {
       parts *= plan->p->grid->sizes[axes[taken++]];
     }
     if (plan->is_divisible[dim->factors[k]]) extend_factor(plan, dim->factors[k], axes, taken);
@@ -536,10 +536,10 @@ static hlo_status_t build_local(hlo_op_plan_t* plan, hlo_node_t** out_local) {
     values[i] = hlo_local_get(p, hlo_node_operand(node, i), plan->specs[i]);
     if (!values[i]) return hlo_partitioner_status(p);
   }
+  HLO_TRY(hlo_mask_uneven(plan, values));
   if (node->op == HLO_OP_gather || node->op == HLO_OP_scatter) {
     HLO_TRY(hlo_fit_indices(plan, values));
   }
-  HLO_TRY(hlo_mask_uneven(plan, values));
   HLO_TRY(hlo_fit_initial_values(plan, values));
   HLO_TRY(hlo_fit_windows(plan, values));
   for (uint32_t i = 0; i < results; ++i) {

@@ -10,10 +10,6 @@
 #include "base/mem.h"
 #include "spmd/partition_impl.h"
 
-static int64_t divide_up(int64_t a, int64_t b) {
-  return a / b + (a % b > 0);
-}
-
 // A window of a dimension, as of reduce_window: the others are special cases.
 typedef struct window {
   int64_t size, stride, in_dilation, dilation, low;
@@ -24,7 +20,7 @@ typedef struct window {
 static bool find_range(const window_t* w, int64_t reach, int64_t step, hlo_spmd_window_t* dim) {
   if (step % w->in_dilation) return false;
   // The first element at or after the first padded position of part 0, and its distance from there.
-  const int64_t first = divide_up(-w->low, w->in_dilation);
+  const int64_t first = hlo_divide_up(-w->low, w->in_dilation);
   const int64_t distance = w->low + first * w->in_dilation;
   if (distance >= reach) return false;
   dim->exchange.start = first;
@@ -48,7 +44,7 @@ static bool take_axes(hlo_op_plan_t* plan, uint32_t out_dim, hlo_dim_axes_t* axe
   if (plan->used & hlo_axis_set(list, axes->count)) return false;
   const int64_t parts = hlo_grid_size(p->grid, list, axes->count);
   const int64_t size = result->type->dims[out_dim];
-  return parts > 1 && size % parts == 0 && size <= INT32_MAX;
+  return parts > 1 && size <= INT32_MAX - parts;
 }
 
 // Divides a dimension of an operand by the axes of an exchange if it is divided already, in any
@@ -58,9 +54,7 @@ static bool divide_operand(hlo_op_plan_t* plan, uint32_t operand, uint32_t dim,
   hlo_partitioner_t* p = plan->p;
   const hlo_value_t* value = hlo_node_operand(plan->node, operand);
   const hlo_spec_t* decided = hlo_spmd_value_spec(p->spmd, value);
-  const int64_t parts = hlo_grid_size(p->grid, axes->axes, axes->count);
-  const bool is_divided =
-      decided && hlo_spec_parts(p->grid, decided, dim) > 1 && value->type->dims[dim] % parts == 0;
+  const bool is_divided = decided && hlo_spec_parts(p->grid, decided, dim) > 1;
   plan->specs[operand] =
       hlo_spec_with_dim(p, plan->specs[operand], dim, axes->axes, is_divided ? axes->count : 0);
   return is_divided;
@@ -83,7 +77,7 @@ static void plan_window(hlo_op_plan_t* plan, uint32_t inputs, uint32_t in_dim, u
   hlo_dim_exchange_t* x = &dim.exchange;
   if (!take_axes(plan, out_dim, &x->axes) || in->dims[in_dim] > INT32_MAX) return;
   const int64_t parts = hlo_grid_size(plan->p->grid, x->axes.axes, x->axes.count);
-  const int64_t count = out->dims[out_dim] / parts;
+  const int64_t count = hlo_divide_up(out->dims[out_dim], parts);
   const int64_t reach = (count - 1) * window->stride + (window->size - 1) * window->dilation + 1;
   if (!find_range(window, reach, count * window->stride, &dim)) return;
   x->size = x->valid_high = in->dims[in_dim];
@@ -239,9 +233,10 @@ static void plan_scattered_dim(hlo_op_plan_t* plan, uint32_t d, int64_t size, in
   const hlo_type_t* source = hlo_node_operand_type(plan->node, 1);
   hlo_dim_exchange_t* x = &dim.exchange;
   if (!take_axes(plan, d, &x->axes)) return;
-  const int64_t part = in->dims[d] / hlo_grid_size(plan->p->grid, x->axes.axes, x->axes.count);
+  const int64_t part =
+      hlo_divide_up(in->dims[d], hlo_grid_size(plan->p->grid, x->axes.axes, x->axes.count));
   if (part % stride) return;
-  const int64_t first = divide_up(1 - size, stride), count = (part - 1) / stride - first + 1;
+  const int64_t first = hlo_divide_up(1 - size, stride), count = (part - 1) / stride - first + 1;
   dim.source = (hlo_dim_exchange_t){.dim = d,
                                     .axes = x->axes,
                                     .size = source->dims[d],
@@ -322,6 +317,7 @@ static hlo_status_t fit_sources(hlo_op_plan_t* plan, hlo_value_t** operands) {
 hlo_status_t hlo_fit_windows(hlo_op_plan_t* plan, hlo_value_t** operands) {
   const hlo_node_t* node = plan->node;
   const uint32_t inputs = node->op == HLO_OP_reduce_window ? node->operand_count / 2 : 1;
+  if (plan->cumulative.is_used) HLO_TRY(hlo_mask_cumulative(plan, operands));
   for (uint32_t i = 0; i < inputs && plan->window_count; ++i) {
     hlo_value_t* fill = build_fill(plan, i, operands);
     for (uint32_t k = 0; k < plan->window_count; ++k) {
@@ -447,9 +443,8 @@ static hlo_value_t* join_operand(hlo_op_plan_t* plan, uint32_t i, hlo_dim_exchan
   hlo_value_t* source;
   const int64_t first = find_source(plan->node, i, x->dim, &source);
   const hlo_spec_t* decided = hlo_spmd_value_spec(p->spmd, source);
-  const int64_t parts = hlo_grid_size(p->grid, x->axes.axes, x->axes.count);
   x->size = source->type->dims[x->dim];
-  x->is_divided = decided && hlo_spec_parts(p->grid, decided, x->dim) > 1 && x->size % parts == 0;
+  x->is_divided = decided && hlo_spec_parts(p->grid, decided, x->dim) > 1;
   x->start = first - offset;
   x->valid_low = first;
   x->valid_high = first + hlo_node_operand_type(plan->node, i)->dims[x->dim];
@@ -475,7 +470,8 @@ static hlo_value_t* find_rotation(hlo_op_plan_t* plan, hlo_dim_exchange_t* x) {
     return NULL;
   }
   const hlo_spec_t* decided = hlo_spmd_value_spec(p->spmd, source);
-  x->is_divided = decided && hlo_spec_parts(p->grid, decided, x->dim) > 1;
+  x->is_divided = decided && hlo_spec_parts(p->grid, decided, x->dim) > 1 &&
+                  x->size == x->count * hlo_grid_size(p->grid, x->axes.axes, x->axes.count);
   return x->is_divided ? source : NULL;
 }
 
@@ -487,7 +483,7 @@ hlo_status_t hlo_partition_concatenate(hlo_op_plan_t* plan, bool* out_is_built) 
   hlo_dim_exchange_t x = {.dim = dim};
   *out_is_built = false;
   if (node->operand_count > JOINED_MAX || !take_axes(plan, dim, &x.axes)) return hlo_ok();
-  x.step = x.count = size / hlo_grid_size(p->grid, x.axes.axes, x.axes.count);
+  x.step = x.count = hlo_divide_up(size, hlo_grid_size(p->grid, x.axes.axes, x.axes.count));
   hlo_dim_exchange_t rotation = x;
   hlo_value_t *result = NULL, *rotated = find_rotation(plan, &rotation);
   if (rotated) {
