@@ -142,9 +142,12 @@ static bool plan_cumulative(hlo_op_plan_t* plan, uint32_t dim, const window_t* w
   }
   const hlo_op_t op =
       node->operand_count == 2 ? hlo_region_reducer(node->regions[0]) : HLO_OP_COUNT;
-  const bool is_exact = op == HLO_OP_add || op == HLO_OP_multiply ||
-                        ((op == HLO_OP_maximum || op == HLO_OP_minimum) &&
-                         hlo_dtype_size_bytes(type->dtype) <= 4);  // identities are doubles
+  // Identities are built from doubles, which the largest integers of 8 bytes are not.
+  const bool is_double = hlo_dtype_size_bytes(type->dtype) <= 4 ||
+                         hlo_dtype_is_float(type->dtype) || op == HLO_OP_maximum;
+  const bool is_exact =
+      op == HLO_OP_add || op == HLO_OP_multiply ||
+      ((op == HLO_OP_maximum || op == HLO_OP_minimum) && is_double);  // identities are doubles
   hlo_cumulative_t cumulative = {true, is_from_end, dim, {0}};
   if (!is_exact || !hlo_is_identity(op, hlo_node_operand(node, 1))) return false;
   if (!take_axes(plan, dim, &cumulative.axes)) return false;
