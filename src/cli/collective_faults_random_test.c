@@ -6,7 +6,7 @@
 #include "runtime/fault_test_util.h"
 #include "spmd/partition_generator_program.h"
 
-enum { PROGRAMS = 60, OPERATIONS = 2 };
+enum { PROGRAMS = 40, OPERATIONS = 2 };
 
 static hlo_executable_t* compile(const char* text, int32_t devices, uint32_t seed) {
   hlo_compile_config_t config;

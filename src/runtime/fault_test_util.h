@@ -253,7 +253,7 @@ static inline uint32_t hlo_fault_strike_all(hlo_fault_bench_t* b, const char* na
 /// fault; fewer with the one that takes time. `seed` shifts which. Returns the number of faults.
 static inline uint32_t hlo_fault_run(hlo_executable_t* executable, const char* name,
                                      uint32_t thread_count, uint32_t limit, uint32_t seed) {
-  static const uint64_t soon_ns = 50u * 1000 * 1000;  // for members that compute ten times as long
+  static const uint64_t soon_ns = 100u * 1000 * 1000;  // ten times as long for members that compute
   hlo_fault_bench_t b;
   hlo_fault_bench_init(&b, executable, thread_count, 0);
   uint32_t count =
