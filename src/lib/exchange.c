@@ -209,6 +209,19 @@ static uint32_t find_position(const hlo_exchange_group_t* group, uint32_t proces
   return position;
 }
 
+// Returns the number of a new group; UINT32_MAX when memory is exhausted.
+static uint32_t add_group(hlo_exchange_t* exchange, const hlo_exchange_group_t* like,
+                          hlo_arena_t* arena) {
+  const size_t bytes = like->member_count * sizeof *like->members;
+  uint32_t* own = hlo_arena_array(arena, like->member_count, sizeof *own);
+  if (!own) return UINT32_MAX;
+  memcpy(own, like->members, bytes);
+  exchange->groups[exchange->group_count] = *like;
+  exchange->groups[exchange->group_count].members = own;
+  exchange->groups[exchange->group_count].id = hlo_hash_bytes(own, bytes, like->member_count);
+  return exchange->group_count++;
+}
+
 // Returns the number of a group, which is added if it is new; UINT32_MAX when memory is exhausted.
 static uint32_t find_group(hlo_exchange_t* exchange, const hlo_exchange_group_t* like,
                            hlo_arena_t* arena) {
@@ -220,13 +233,29 @@ static uint32_t find_group(hlo_exchange_t* exchange, const hlo_exchange_group_t*
       return g;
     }
   }
-  uint32_t* own = hlo_arena_array(arena, like->member_count, sizeof *own);
-  if (!own) return UINT32_MAX;
-  memcpy(own, like->members, bytes);
-  exchange->groups[exchange->group_count] = *like;
-  exchange->groups[exchange->group_count].members = own;
-  exchange->groups[exchange->group_count].id = hlo_hash_bytes(own, bytes, like->member_count);
-  return exchange->group_count++;
+  return add_group(exchange, like, arena);
+}
+
+// Returns true if no id is listed twice, so that all members of a group have the same one.
+static bool are_disjoint(const hlo_attr_t* ids, uint32_t limit, uint32_t* seen) {
+  if (!ids || ids->kind != HLO_ATTR_KIND_INTS) return true;
+  memset(seen, 0, limit * sizeof *seen);
+  for (uint32_t i = 0; i < ids->count; ++i) {
+    if (ids->values[i] == -1) continue;
+    if (ids->values[i] < 0 || ids->values[i] >= (int64_t)limit || seen[ids->values[i]]++) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// Enters a group for its members, whose groups need not be searched for again.
+static void enter_members(hlo_exchange_t* exchange, uint32_t g) {
+  const hlo_exchange_group_t* group = &exchange->groups[g];
+  for (uint32_t i = 0; i < group->member_count; ++i) {
+    exchange->group_of[group->members[i]] = g;
+    exchange->position_of[group->members[i]] = i;
+  }
 }
 
 // Fills in the groups. *out_is_whole stays false if a process has no group, or the groups differ in
@@ -242,8 +271,11 @@ static hlo_status_t make_groups(const hlo_node_t* node, uint32_t replica_count,
   exchange->group_of = hlo_arena_array(arena, processes, sizeof *exchange->group_of);
   exchange->position_of = hlo_arena_array(arena, processes, sizeof *exchange->position_of);
   HLO_TRY(hlo_arena_status(arena));
+  const bool are_known = are_disjoint(ids, processes, members);
+  memset(exchange->group_of, 0xff, processes * sizeof *exchange->group_of);
   for (uint32_t p = 0; p < processes; ++p) {
     uint32_t count = 0;
+    if (are_known && exchange->group_of[p] != UINT32_MAX) continue;
     HLO_TRY(hlo_group_members(node, hlo_group_strategy(node), ids, replica_count, partition_count,
                               p, members, &count));
     const bool is_broadcast = node->op == HLO_OP_collective_broadcast;
@@ -254,10 +286,12 @@ static hlo_status_t make_groups(const hlo_node_t* node, uint32_t replica_count,
     hlo_exchange_group_t group = {
         .member_count = count, .members = members, .is_outside = count == 0};
     if (group.is_outside) members[group.member_count++] = p;
-    const uint32_t g = find_group(exchange, &group, arena);
+    const uint32_t g =
+        are_known ? add_group(exchange, &group, arena) : find_group(exchange, &group, arena);
     if (g == UINT32_MAX) return hlo_arena_status(arena);
     exchange->group_of[p] = g;
     exchange->position_of[p] = find_position(&exchange->groups[g], p);
+    if (are_known) enter_members(exchange, g);
   }
   *out_is_whole = true;
   return hlo_ok();
