@@ -224,6 +224,7 @@ static hlo_status_t set_region(hlo_prop_t* prop, const hlo_region_t* region) {
 }
 
 hlo_status_t hlo_prop_run(hlo_prop_t* prop) {
+  HLO_TRY(hlo_spmd_merge_reshapes(prop->func));
   HLO_TRY(hlo_spmd_split_constants(prop->func, &prop->arena));
   HLO_TRY(hlo_prop_build(prop));
   HLO_TRY(run_priorities(prop));
