@@ -10,7 +10,8 @@ typedef enum member_state { ABSENT, ARRIVED, LEFT } member_state_t;
 
 typedef struct member {
   member_state_t state;
-  uint32_t process, site;
+  uint32_t process;
+  uint32_t site;  // this and what follows: once it has arrived
   uint64_t signature;
   const void* label;
 } member_t;
@@ -149,8 +150,8 @@ static rendezvous_t* find_begun(const local_t* local, const hlo_comm_call_t* cal
   for (rendezvous_t* r = local->rendezvous_list; r; r = r->next) {
     if (r->kind != call->kind || call->position >= r->work.member_count) continue;
     const member_t* member = &r->members[call->position];
-    if (member->process == call->process && member->site == call->site &&
-        member->state == ARRIVED) {
+    if (member->state == ARRIVED && member->process == call->process &&
+        member->site == call->site) {
       return r;
     }
   }
