@@ -203,11 +203,13 @@ static inline void hlo_gen_put_whole_op(hlo_generator_t* g, hlo_gen_manual_t kin
     hlo_gen_put(g, ") -> ");
     hlo_gen_put_type(g, &split);
     const char* type = hlo_gen_dtype_name(from.dtype);
-    hlo_gen_put(
-        g,
-        "\n    %%v%u = stablehlo.reduce(%%w%u init: %%zero_%s) applies stablehlo.add across "
-        "dimensions = [%u] : (",
-        n, n, type, dim);
+    // A collective has no initial value: a sum of -0 remains -0.
+    hlo_gen_put(g, "\n    %%z%u = stablehlo.constant dense<%s> : tensor<%s>\n", n,
+                hlo_gen_is_float(&from) ? "-0.0" : "0", type);
+    hlo_gen_put(g,
+                "    %%v%u = stablehlo.reduce(%%w%u init: %%z%u) applies stablehlo.add across "
+                "dimensions = [%u] : (",
+                n, n, n, dim);
     hlo_gen_put_type(g, &split);
     hlo_gen_put(g, ", tensor<%s>) -> ", type);
   } else if (kind == HLO_GEN_SHIFT) {
