@@ -434,6 +434,12 @@ void hlo_axis_refs_print(const hlo_mesh_t* mesh, hlo_axis_refs_t axes, hlo_strbu
   }
 }
 
+void hlo_factor_print(int64_t factor, hlo_strbuf_t* out) {
+  const int64_t last = 'z' - 'i';
+  hlo_strbuf_putc(out, (char)('i' + (factor < last ? factor : last)));
+  if (factor > last) hlo_strbuf_printf(out, "_%lld", (long long)(factor - last));
+}
+
 static void put_mesh(hlo_strbuf_t* text, const hlo_mesh_t* mesh) {
   hlo_strbuf_puts(text, "<[");
   for (uint32_t i = 0; i < mesh->axis_count; ++i) {

@@ -112,6 +112,8 @@ hlo_status_t hlo_mesh_parse_moves(hlo_module_t* module, const hlo_mesh_t* mesh,
                                   hlo_axes_move_t out_moves[]) HLO_MUST_USE;
 /// Prints `"x", "y":(1)2`.
 void hlo_axis_refs_print(const hlo_mesh_t* mesh, hlo_axis_refs_t axes, hlo_strbuf_t* out);
+/// Prints the name of a factor of a sharding rule, from 0 on: i to z, then z_1, z_2, ...
+void hlo_factor_print(int64_t factor, hlo_strbuf_t* out);
 /// Returns the axis of a name; mesh->axis_count if the mesh has none.
 uint32_t hlo_mesh_axis_number(const hlo_mesh_t* mesh, const char* name, size_t length);
 

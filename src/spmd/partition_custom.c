@@ -125,22 +125,13 @@ static uint32_t batch_rank(const hlo_node_t* node) {
   return (uint32_t)rank;
 }
 
-static void put_factor(uint32_t factor, hlo_strbuf_t* out) {
-  enum { LETTERS = 'z' - 'i' };
-  if (factor <= LETTERS) {
-    hlo_strbuf_putc(out, (char)('i' + factor));
-  } else {
-    hlo_strbuf_printf(out, "z_%u", factor - LETTERS);
-  }
-}
-
 // Writes a rule in which only the leading dimensions belong together.
 static void put_batch_rule(const hlo_node_t* node, uint32_t rank, hlo_strbuf_t* out) {
   HLO_SCOPED_STRBUF sizes = {0}, whole = {0};
   uint32_t next = rank;
   for (uint32_t d = 0; d < rank; ++d) {
     hlo_strbuf_puts(&sizes, d ? ", " : "");
-    put_factor(d, &sizes);
+    hlo_factor_print(d, &sizes);
     hlo_strbuf_printf(&sizes, "=%lld", (long long)hlo_node_type(node, 0)->dims[d]);
   }
   hlo_strbuf_puts(out, "#sdy.op_sharding_rule<(");
@@ -151,12 +142,12 @@ static void put_batch_rule(const hlo_node_t* node, uint32_t rank, hlo_strbuf_t* 
     hlo_strbuf_puts(out, is_first ? "[" : ", [");
     for (uint32_t d = 0; d < type->rank; ++d) {
       hlo_strbuf_puts(out, d ? ", " : "");
-      put_factor(d < rank ? d : next, out);
+      hlo_factor_print(d < rank ? d : next, out);
       if (d < rank) continue;
       hlo_strbuf_puts(&whole, whole.length ? ", " : "");
-      put_factor(next, &whole);
+      hlo_factor_print(next, &whole);
       hlo_strbuf_puts(&sizes, ", ");
-      put_factor(next++, &sizes);
+      hlo_factor_print(next++, &sizes);
       hlo_strbuf_printf(&sizes, "=%lld", (long long)type->dims[d]);
     }
     hlo_strbuf_putc(out, ']');

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/strbuf.h"
+#include "ir/sharding.h"
 #include "spmd/rule_impl.h"
 
 // ---- table
@@ -275,12 +276,6 @@ hlo_status_t hlo_sharding_rule_make(const hlo_node_t* node, hlo_arena_t* arena,
   return end_rule(&b, out_rule);
 }
 
-static void print_factor(uint32_t factor, hlo_strbuf_t* out) {
-  const uint32_t last = 'z' - 'i';
-  hlo_strbuf_putc(out, (char)('i' + (factor < last ? factor : last)));
-  if (factor > last) hlo_strbuf_printf(out, "_%u", factor - last);
-}
-
 static void print_kind(const hlo_sharding_rule_t* rule, const char* name, hlo_factor_kind_t kind,
                        hlo_strbuf_t* out) {
   bool is_any = false;
@@ -288,7 +283,7 @@ static void print_kind(const hlo_sharding_rule_t* rule, const char* name, hlo_fa
     const hlo_factor_t* factor = &rule->factors[f];
     if (kind == HLO_FACTOR_PASS_THROUGH ? !factor->is_blocked : factor->kind != kind) continue;
     hlo_strbuf_printf(out, is_any ? ", " : " %s={", name);
-    print_factor(f, out);
+    hlo_factor_print(f, out);
     is_any = true;
   }
   if (is_any) hlo_strbuf_putc(out, '}');
@@ -304,7 +299,7 @@ void hlo_sharding_rule_print(const hlo_sharding_rule_t* rule, const hlo_node_t* 
     for (uint32_t d = 0; d < rank; ++d) {
       const hlo_dim_factors_t* dim = &rule->dims[t][d];
       if (d) hlo_strbuf_puts(out, ", ");
-      for (uint32_t i = 0; i < dim->count; ++i) print_factor(dim->factors[i], out);
+      for (uint32_t i = 0; i < dim->count; ++i) hlo_factor_print(dim->factors[i], out);
     }
     hlo_strbuf_putc(out, ']');
   }
@@ -312,7 +307,7 @@ void hlo_sharding_rule_print(const hlo_sharding_rule_t* rule, const hlo_node_t* 
   hlo_strbuf_puts(out, ") {");
   for (uint32_t f = 0; f < rule->factor_count; ++f) {
     if (f) hlo_strbuf_puts(out, ", ");
-    print_factor(f, out);
+    hlo_factor_print(f, out);
     hlo_strbuf_printf(out, "=%lld", (long long)rule->factors[f].size);
   }
   hlo_strbuf_putc(out, '}');

@@ -6,6 +6,7 @@
 
 #include "frontend/bytecode/reader.h"
 #include "frontend/stablehlo/attrs.h"
+#include "ir/sharding.h"
 
 enum sdy_attr_code {
   ATTR_MANUAL_AXES,
@@ -46,15 +47,6 @@ static const char* const mnemonics[] = {"manual_axes",
                                         "sharding",
                                         "sharding_per_value",
                                         "sharding"};
-
-// Factor names: i to z, then z_1, z_2, ...
-static void put_factor(hlo_strbuf_t* text, int64_t factor) {
-  if (factor >= 0 && factor <= 'z' - 'i') {
-    hlo_strbuf_putc(text, (char)('i' + factor));
-  } else {
-    hlo_strbuf_printf(text, "z_%lld", (long long)factor - ('z' - 'i'));
-  }
-}
 
 // Appends the text of an sdy attribute after "#sdy<" or "#sdy." and its mnemonic.
 static hlo_status_t put_stripped(const hlo_bc_cursor_t* c, const hlo_attr_t* attr,
@@ -205,8 +197,9 @@ static hlo_status_t put_factors(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, con
   if (count == 0) return hlo_ok();
   if (keyword) hlo_strbuf_printf(text, " %s={", keyword);
   for (uint32_t i = 0; i < count; ++i) {
+    if (factors[i] < 0) return hlo_bc_error(c, "factor %lld", (long long)factors[i]);
     if (i && keyword) hlo_strbuf_puts(text, ", ");
-    put_factor(text, factors[i]);
+    hlo_factor_print(factors[i], text);
   }
   if (keyword) hlo_strbuf_putc(text, '}');
   return hlo_ok();
@@ -226,7 +219,7 @@ static hlo_status_t put_rule(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, hlo_st
   hlo_strbuf_putc(text, ')');
   for (uint32_t i = 0; i < size_count; ++i) {
     hlo_strbuf_puts(text, i ? ", " : " {");
-    put_factor(text, i);
+    hlo_factor_print(i, text);
     hlo_strbuf_printf(text, "=%lld", (long long)sizes[i]);
   }
   if (size_count) hlo_strbuf_putc(text, '}');
