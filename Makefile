@@ -22,7 +22,7 @@ configure = mkdir -p $(1) && cmake -S . -B $(1) -DHLOCC_WERROR=ON \
 compile   = cmake --build $(1) -j $(JOBS) $(2)
 
 .PHONY: help all venv demo check check-ci check-full check-asan check-ubsan check-tsan check-clang \
-        check-rules check-docs size check-accuracy check-emulated check-aarch64 golden-update fuzz fuzz-coverage fuzz-modules bench docs format \
+        check-rules check-format check-docs size check-accuracy check-emulated check-aarch64 golden-update fuzz fuzz-coverage fuzz-modules bench docs format \
         install wheel deb check-packages check-versions check-examples check-libraries clean
 
 all:
@@ -86,7 +86,7 @@ check-tsan:
 
 check-ci:
 	@$(MAKE) check
-	@$(MAKE) check-clang
+	@$(MAKE) check-clang check-format
 	@$(MAKE) check-asan
 	cd $(BUILD) && $(CTEST) -L 'ci|jax' -LE smoke
 
@@ -196,8 +196,17 @@ check-docs:
 	  $(BUILD)/bin/$${page%:*} --markdown | diff -q - docs/$${page#*:}.md >/dev/null \
 	    || { echo "docs/$${page#*:}.md is stale: run make docs"; exit 1; }; done
 
+# $(call clang_format,options)
+define clang_format
+	@$(DEPS) format
+	@git ls-files 'src/*.c' 'src/*.h' 'include/*.h' 'examples/*.c' 'bench/*.[ch]' | xargs clang-format $(1)
+endef
+
 format:
-	git ls-files 'src/*.c' 'src/*.h' 'include/*.h' 'examples/*.c' 'bench/*.[ch]' | xargs clang-format -i
+	$(call clang_format,-i)
+
+check-format:
+	$(call clang_format,--dry-run -Werror)
 
 install: all
 	@$(call configure,$(BUILD),-DCMAKE_INSTALL_PREFIX=$(PREFIX))

@@ -5,6 +5,7 @@
 #   tools/install_deps.sh build    C compiler, CMake, Ninja
 #   tools/install_deps.sh check    cmocka, Zydis, Python
 #   tools/install_deps.sh clang    clang and its sanitizer run time
+#   tools/install_deps.sh format   clang-format
 #   tools/install_deps.sh valgrind the tool and the symbols of the C library that it needs
 #   tools/install_deps.sh emulator QEMU, which runs programs as older processors
 #   tools/install_deps.sh aarch64  a cross compiler, QEMU, and cmocka in build-aarch64/packages
@@ -60,6 +61,8 @@ need_clang() {
   clang -fsanitize=address,undefined "$scratch/x.c" -o "$scratch/x" 2>/dev/null ||
     missing+=("libclang-rt-$(clang -dumpversion | cut -d. -f1)-dev")
 }
+
+need_format() { has clang-format || missing+=(clang-format); }
 
 need_valgrind() {
   has valgrind || missing+=(valgrind libc6-dbg)  # which it names only as recommended
@@ -166,12 +169,13 @@ for group in "$@"; do
     build) need_build ;;
     check) need_check ;;
     clang) need_clang ;;
+    format) need_format ;;
     valgrind) need_valgrind ;;
     emulator) need_emulator ;;
     aarch64) need_aarch64 ;;
     deb) need_deb ;;
     wheel | gallery | python) ;;
-    *) echo "usage: $0 [build] [check] [clang] [valgrind] [emulator] [aarch64] [deb] [wheel] [gallery] [python]" >&2; exit 2 ;;
+    *) echo "usage: $0 [build] [check] [clang] [format] [valgrind] [emulator] [aarch64] [deb] [wheel] [gallery] [python]" >&2; exit 2 ;;
   esac
 done
 install_missing

@@ -298,10 +298,7 @@ typedef struct hlocc_buffer hlocc_buffer_t;
  * addresses. Multiples of 64, as those of the library's own memory, are the fastest. */
 #define HLOCC_ALIGNMENT 16
 
-typedef enum hlocc_access {
-  HLOCC_READ = 0,
-  HLOCC_READ_WRITE = 1
-} hlocc_access_t;
+typedef enum hlocc_access { HLOCC_READ = 0, HLOCC_READ_WRITE = 1 } hlocc_access_t;
 
 /* The next three create a buffer on a device, numbered from 0. They read the type and dimensions of
  * `shape`: hlocc_executable_argument() returns what a program expects.
@@ -447,8 +444,8 @@ HLOCC_API hlocc_error_t* hlocc_register_function(const char* target, hlocc_funct
  * errors: also those of the handler */
 HLOCC_API hlocc_error_t* hlocc_register_ffi_handler(const char* target, void* handler);
 
-/* The same for the programs of one client, which prefer its functions to those of the process. Their
- * code must stay loaded until all objects of the client are freed. */
+/* The same for the programs of one client, which prefer its functions to those of the process.
+ * Their code must stay loaded until all objects of the client are freed. */
 HLOCC_API hlocc_error_t* hlocc_client_register_function(hlocc_client_t* client, const char* target,
                                                         hlocc_function_t function);
 HLOCC_API hlocc_error_t* hlocc_client_register_ffi_handler(hlocc_client_t* client,

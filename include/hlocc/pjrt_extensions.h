@@ -289,8 +289,8 @@ PJRT_STRUCT(PJRT_Custom_Partitioner_Extension, register_batch_partitionable);
 typedef struct JAX_InspectSharding_Callback_Args {
   char* sharding_spec;
   size_t sharding_spec_size;
-  const char* error_txt;  // out; null: nothing
-  void* error_scratch;    // out
+  const char* error_txt;                                               // out; null: nothing
+  void* error_scratch;                                                 // out
   void (*free_error)(struct JAX_InspectSharding_Callback_Args* args);  // out
 } JAX_InspectSharding_Callback_Args;
 
@@ -431,7 +431,8 @@ struct PLUGIN_Profiler_Error_GetCode_Args {
   int code;
 };
 PJRT_STRUCT(PLUGIN_Profiler_Error_GetCode_Args, code);
-typedef PLUGIN_Profiler_Error* PLUGIN_Profiler_Error_GetCode(PLUGIN_Profiler_Error_GetCode_Args* args);
+typedef PLUGIN_Profiler_Error* PLUGIN_Profiler_Error_GetCode(
+    PLUGIN_Profiler_Error_GetCode_Args* args);
 
 /// Makes a profiler from a serialized ProfileOptions.
 struct PLUGIN_Profiler_Create_Args {
@@ -467,7 +468,8 @@ struct PLUGIN_Profiler_Stop_Args {
 PJRT_STRUCT(PLUGIN_Profiler_Stop_Args, profiler);
 typedef PLUGIN_Profiler_Error* PLUGIN_Profiler_Stop(PLUGIN_Profiler_Stop_Args* args);
 
-/// Serialized XSpace: with null `buffer`, lends the data and tells their size; else copies them there.
+/// Serialized XSpace: with null `buffer`, lends the data and tells their size; else copies them
+/// there.
 struct PLUGIN_Profiler_CollectData_Args {
   size_t struct_size;
   PLUGIN_Profiler* profiler;
@@ -492,7 +494,8 @@ struct PLUGIN_Profiler_ConsumeResult_Destroy_Args {
   PLUGIN_Profiler_ConsumeResult* consume_result;
 };
 PJRT_STRUCT(PLUGIN_Profiler_ConsumeResult_Destroy_Args, consume_result);
-typedef void PLUGIN_Profiler_ConsumeResult_Destroy(PLUGIN_Profiler_ConsumeResult_Destroy_Args* args);
+typedef void PLUGIN_Profiler_ConsumeResult_Destroy(
+    PLUGIN_Profiler_ConsumeResult_Destroy_Args* args);
 
 /// Serialized XSpace of such a recording.
 struct PLUGIN_Profiler_Serialize_Args {

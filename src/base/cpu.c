@@ -96,8 +96,8 @@ static hlo_status_t find_level(const char* name, hlo_cpu_t* cpu) {
 // Returns the feature's number, HLO_CPU_FEATURE_COUNT for an unknown name.
 static int feature_of(const char* name, size_t length) {
   int i = 0;
-  while (i < HLO_CPU_FEATURE_COUNT && (strlen(kFeatures[i].name) != length ||
-                                       memcmp(kFeatures[i].name, name, length) != 0)) {
+  while (i < HLO_CPU_FEATURE_COUNT &&
+         (strlen(kFeatures[i].name) != length || memcmp(kFeatures[i].name, name, length) != 0)) {
     ++i;
   }
   return i;
@@ -121,9 +121,9 @@ static hlo_status_t find_by_name(const char* wanted, hlo_cpu_t* cpu) {
                                   size < 40 ? (int)size : 40, name, wanted);
     }
     if (*at == '+' && kFeatures[feature].level > cpu->level) {
-      return hlo_invalid_argument("processor feature %s needs level %s, but \"%.100s\" is of level %s",
-                                  kFeatures[feature].name, kLevelNames[kFeatures[feature].level],
-                                  wanted, level);
+      return hlo_invalid_argument(
+          "processor feature %s needs level %s, but \"%.100s\" is of level %s",
+          kFeatures[feature].name, kLevelNames[kFeatures[feature].level], wanted, level);
     }
     if (*at == '+') cpu->features |= 1ull << feature;
     if (*at == '-') removed |= 1ull << feature;
@@ -226,9 +226,10 @@ hlo_status_t hlo_cpu_detect(const char* wanted, hlo_cpu_t* out_cpu) {
   }
   if (missing) {
     const bool is_file = wanted[0] == '@';
-    return hlo_failed_precondition("%.200s has %s, which this machine lacks",
-                                   strchr(wanted, '\n') ? "the described processor" : wanted + is_file,
-                                   kFeatures[__builtin_ctzll(missing)].name);
+    return hlo_failed_precondition(
+        "%.200s has %s, which this machine lacks",
+        strchr(wanted, '\n') ? "the described processor" : wanted + is_file,
+        kFeatures[__builtin_ctzll(missing)].name);
   }
   *out_cpu = cpu;
   return hlo_ok();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Monitors (see monitor.h). Signals belong to the process, so their state is global: one counter for
-// each signal, and one word on which all monitors sleep. A handler only increments and wakes, which
-// is all that it may do.
+// Monitors (see monitor.h). Signals belong to the process, so their state is global: one counter
+// for each signal, and one word on which all monitors sleep. A handler only increments and wakes,
+// which is all that it may do.
 #include "base/monitor.h"
 
 #include <ctype.h>
@@ -21,7 +21,7 @@ enum { SIGNAL_LIMIT = 64 };
 typedef struct handled {
   uint32_t monitor_count;  // signals_lock
   struct sigaction before;
-  atomic_uint count;     // relaxed: the word below orders it
+  atomic_uint count;  // relaxed: the word below orders it
 } handled_t;
 
 static hlo_mutex_t signals_lock = {.level = HLO_LOCK_LEVEL_CLIENT + 1};
@@ -57,8 +57,9 @@ static hlo_status_t install_locked(int signal) {
     if (sigaction(signal, &action, &handled->before) != 0) {
       return hlo_invalid_argument("signal %d cannot be handled", signal);
     }
-    const bool is_free = !(handled->before.sa_flags & SA_SIGINFO) &&
-                         (handled->before.sa_handler == SIG_DFL || handled->before.sa_handler == SIG_IGN);
+    const bool is_free =
+        !(handled->before.sa_flags & SA_SIGINFO) &&
+        (handled->before.sa_handler == SIG_DFL || handled->before.sa_handler == SIG_IGN);
     if (!is_free) {
       sigaction(signal, &handled->before, NULL);
       return hlo_failed_precondition("signal %d already has a handler", signal);
@@ -104,7 +105,8 @@ hlo_status_t hlo_monitor_signal(const char* name, int* out_signal) {
   }
   if (!is_known) {
     return hlo_invalid_argument(
-        "\"%.20s\" is no signal for a monitor, expected USR1, USR2, QUIT, HUP, WINCH or a number of "
+        "\"%.20s\" is no signal for a monitor, expected USR1, USR2, QUIT, HUP, WINCH or a number "
+        "of "
         "those and of real-time signals",
         name);
   }

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests of monitors: periods, signals, handlers of others.
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <signal.h>
-#include <stdatomic.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
-#include "base/test_util.h"
 #include "base/monitor.h"
+#include "base/test_util.h"
 
 typedef struct counts {
   atomic_int looks, signals;
@@ -85,8 +85,8 @@ static void test_names(void** state) {
   static const struct {
     const char* name;
     int number;  // -1: refused
-  } cases[] = {{"", 0}, {"USR1", SIGUSR1}, {"SIGUSR2", SIGUSR2}, {"3", SIGQUIT},
-               {"KILL", -1}, {"9", -1}, {"SEGV", -1}, {"seven", -1}};
+  } cases[] = {{"", 0},      {"USR1", SIGUSR1}, {"SIGUSR2", SIGUSR2}, {"3", SIGQUIT},
+               {"KILL", -1}, {"9", -1},         {"SEGV", -1},         {"seven", -1}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
     int number = -1;
     hlo_status_t status = hlo_monitor_signal(cases[i].name, &number);

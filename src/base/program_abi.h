@@ -59,7 +59,7 @@ typedef struct hlo_runtime_table {
   /// Runs loops of library functions (base/parallel.h). Unlike parallel_for, every chunk runs even
   /// if the frame is cancelled. NULL: library functions run on the calling thread.
   void (*library_for)(hlo_frame_t* frame, uint64_t chunk_count,
-                     void (*chunk)(void* argument, uint64_t chunk_index), void* argument);
+                      void (*chunk)(void* argument, uint64_t chunk_index), void* argument);
 } hlo_runtime_table_t;
 
 /// The first error wins: `code` is set by compare-and-swap from 0, then the winner sets the rest.

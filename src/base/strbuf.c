@@ -42,7 +42,9 @@ void hlo_strbuf_puts(hlo_strbuf_t* buf, const char* text) {
   hlo_strbuf_append(buf, text, strlen(text));
 }
 
-void hlo_strbuf_putc(hlo_strbuf_t* buf, char c) { hlo_strbuf_append(buf, &c, 1); }
+void hlo_strbuf_putc(hlo_strbuf_t* buf, char c) {
+  hlo_strbuf_append(buf, &c, 1);
+}
 
 void hlo_strbuf_printf(hlo_strbuf_t* buf, const char* format, ...) {
   va_list args, again;
@@ -57,7 +59,9 @@ void hlo_strbuf_printf(hlo_strbuf_t* buf, const char* format, ...) {
   va_end(again);
 }
 
-const char* hlo_strbuf_text(const hlo_strbuf_t* buf) { return buf->data ? buf->data : ""; }
+const char* hlo_strbuf_text(const hlo_strbuf_t* buf) {
+  return buf->data ? buf->data : "";
+}
 
 char* hlo_strbuf_take(hlo_strbuf_t* buf) {
   if (!buf->data) hlo_strbuf_append(buf, "", 0);

@@ -23,9 +23,9 @@ enum {
   SPIN_PAUSES = 32,  // between two reads of the clock
   LOCK_SPINS = 100,  // attempts to take a held lock before sleeping
   STACK_BYTES = 8 * 1024 * 1024,
-  LOOP_WAITING = 1 << 30,  // flag in loop_t.active: the caller sleeps
+  LOOP_WAITING = 1 << 30,             // flag in loop_t.active: the caller sleeps
   HELPER_REST_NS = 20 * 1000 * 1000,  // a helper without work ends after it
-  MAX_SHARES = 64,         // of a loop; with more threads, some have a share in common
+  MAX_SHARES = 64,                    // of a loop; with more threads, some have a share in common
   LINE_BYTES = 64,
 };
 
@@ -181,18 +181,18 @@ typedef struct worker {
 
 struct hlo_pool {
   hlo_mutex_t mutex;
-  queue_t jobs;           // mutex
-  loop_t* first_loop;     // mutex; newest last
-  loop_t* last_loop;      // mutex
-  worker_t* idle;         // mutex; the most recently idle first
-  uint32_t running_jobs;  // mutex; jobs taken but not finished
-  uint32_t blocked;       // mutex; threads between blocking_begin and blocking_end
-  uint32_t helpers;       // mutex; helper threads that exist
-  uint32_t resting;       // mutex; those of them that wait for a call
-  uint32_t called;        // mutex; calls that no helper has answered yet
+  queue_t jobs;               // mutex
+  loop_t* first_loop;         // mutex; newest last
+  loop_t* last_loop;          // mutex
+  worker_t* idle;             // mutex; the most recently idle first
+  uint32_t running_jobs;      // mutex; jobs taken but not finished
+  uint32_t blocked;           // mutex; threads between blocking_begin and blocking_end
+  uint32_t helpers;           // mutex; helper threads that exist
+  uint32_t resting;           // mutex; those of them that wait for a call
+  uint32_t called;            // mutex; calls that no helper has answered yet
   atomic_uint helper_events;  // incremented by calls and by helpers that end
-  bool stopping;          // mutex
-  bool is_retired;        // mutex; set with `stopping`, after the fields for it
+  bool stopping;              // mutex
+  bool is_retired;            // mutex; set with `stopping`, after the fields for it
 
   atomic_uint living;  // of a retired pool: workers that have not ended, and the retiring thread
   void (*after)(void* context);
@@ -639,7 +639,6 @@ static void* worker_main(void* argument) {
     }
   }
 }
-
 
 // ---- pool, public ------------------------------------------------------------------------------
 

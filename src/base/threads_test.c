@@ -498,7 +498,8 @@ static void test_release_with_helpers(void** state) {
   (void)state;
   for (int round = 0; round < 20; ++round) {
     hlo_pool_t* pool = create_pool(2);
-    blocking_job_t jobs[2] = {{.job.run = run_blocking, .pool = pool}, {.job.run = run_blocking, .pool = pool}};
+    blocking_job_t jobs[2] = {{.job.run = run_blocking, .pool = pool},
+                              {.job.run = run_blocking, .pool = pool}};
     jobs[0].next = &jobs[1];
     hlo_pool_submit(pool, &jobs[0].job);
     assert_true(hlo_gate_await(&jobs[0].ended, UINT64_MAX));

@@ -56,8 +56,9 @@ void hlo_wire_reader_init(hlo_wire_reader_t* reader, const void* data, size_t si
 /// errors: INVALID_ARGUMENT "at byte N" for truncated, overlong or malformed data.
 hlo_status_t hlo_wire_next(hlo_wire_reader_t* reader, hlo_wire_field_t* out_field,
                            bool* out_done) HLO_MUST_USE;
-/// Reads the next field if it is a number below 128 with a tag of two bytes, as most fields of large
-/// messages are; returns false, without effect, if not. For loops that call hlo_wire_next() otherwise.
+/// Reads the next field if it is a number below 128 with a tag of two bytes, as most fields of
+/// large messages are; returns false, without effect, if not. For loops that call hlo_wire_next()
+/// otherwise.
 static inline bool hlo_wire_next_small(hlo_wire_reader_t* reader, hlo_wire_field_t* out_field) {
   enum { SMALL_BYTES = 3, MORE = 0x80, TYPE_MASK = 7, TYPE_BITS = 3, LOW_BITS = 7 - TYPE_BITS };
   const uint8_t* at = reader->data + reader->position;

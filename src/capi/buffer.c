@@ -245,11 +245,11 @@ static hlo_status_t overwrite(hlocc_buffer_t* target, const void* data, size_t s
   if (source) HLO_TRY(hlo_capi_buffer_check(source));
   hlocc_buffer_t* result = hlo_capi_buffer_reserve(target->client);
   if (!result) return hlo_status_out_of_memory(sizeof *result);
-  hlo_status_t status =
-      source ? hlo_buffer_overwrite(target->buffer, source->buffer, &result->buffer)
-             : hlo_buffer_overwrite_from_host(target->buffer, data, size_bytes,
-                                              HLO_HOST_IMMUTABLE_ONLY_DURING_CALL, NULL,
-                                              &result->buffer);
+  hlo_status_t status = source
+                            ? hlo_buffer_overwrite(target->buffer, source->buffer, &result->buffer)
+                            : hlo_buffer_overwrite_from_host(target->buffer, data, size_bytes,
+                                                             HLO_HOST_IMMUTABLE_ONLY_DURING_CALL,
+                                                             NULL, &result->buffer);
   return hand_over(result, status, out_buffer);
 }
 

@@ -555,7 +555,8 @@ static void test_kinds_of_memory(void** state) {
   hlocc_buffer_t *arguments[] = {copy_in(client, 0, 1, 1), NULL}, *result = NULL, *back = NULL;
   arguments[1] = arguments[0];
   hlo_test_expect(hlocc_executable_launch(executable, arguments, NULL, &result, NULL),
-                  HLOCC_INVALID_ARGUMENT, "argument 1 has memory kind device, expected pinned_host");
+                  HLOCC_INVALID_ARGUMENT,
+                  "argument 1 has memory kind device, expected pinned_host");
   const float values[4] = {10, 20, 30, 40};
   hlo_test_succeed(hlocc_buffer_create_copy(client, 0, &pinned, values, &arguments[1]));
   assert_int_equal(hlocc_buffer_shape(arguments[1]).memory, HLOCC_MEMORY_PINNED_HOST);

@@ -29,8 +29,8 @@ static hlocc_error_t* register_ffi_handler(hlo_ffi_registry_t* registry, const c
   hlo_status_t status = check_registration(target, handler != NULL);
   if (hlo_status_is_ok(status)) {
     const XLA_FFI_Handler_Bundle bundle = {.execute = (XLA_FFI_Handler*)(uintptr_t)handler};
-    status = hlo_ffi_registry_add_typed(registry, hlo_ffi_span(target), hlo_ffi_span("cpu"),
-                                        &bundle, 0);
+    status =
+        hlo_ffi_registry_add_typed(registry, hlo_ffi_span(target), hlo_ffi_span("cpu"), &bundle, 0);
   }
   return hlo_capi_error(status);
 }

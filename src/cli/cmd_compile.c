@@ -158,7 +158,8 @@ static hlo_status_t choose_output(hlo_cli_t* cli, output_t* output) {
     output->is_program = cli->header && output->listing.form == HLO_LISTING_C;
   } else {
     return hlo_invalid_argument(
-        "unknown form --emit=%s, expected fusion, tile, plan, vir, c, asm, tilings or spmd", cli->emit);
+        "unknown form --emit=%s, expected fusion, tile, plan, vir, c, asm, tilings or spmd",
+        cli->emit);
   }
   if (cli->header && !output->is_program) {
     return hlo_invalid_argument("--header needs -o FILE.c, FILE.o or FILE.so, or --emit=c");

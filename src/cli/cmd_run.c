@@ -23,7 +23,7 @@ typedef struct run {
   const hlo_cli_t* cli;
   const hlo_func_t* func;
   const hlo_type_t* whole;  // of `func` before it was partitioned; NULL: it is not
-  bool is_test;  // one of several functions that run one after the other
+  bool is_test;             // one of several functions that run one after the other
   hlo_interp_program_t* program;
   hlo_program_t* compiled;  // of `func`; NULL: interpreted
   hlo_pool_t* pool;         // of `compiled`
@@ -110,10 +110,9 @@ static hlo_status_t make_inputs(run_t* run) {
   for (uint32_t i = 0; i < run->input_count; ++i) {
     const hlo_type_t* type = (run->whole ? run->whole : run->func->type)->elements[i];
     hlo_tensor_t* value = NULL;
-    hlo_status_t status =
-        i < cli->input.count
-            ? hlo_cli_value_read(cli->input.items[i], type, &random_state, &value)
-            : hlo_cli_value_random(type, &random_state, &value);
+    hlo_status_t status = i < cli->input.count
+                              ? hlo_cli_value_read(cli->input.items[i], type, &random_state, &value)
+                              : hlo_cli_value_random(type, &random_state, &value);
     if (hlo_status_is_ok(status)) status = spread_input(run, i, value);
     hlo_tensor_release(value);
     HLO_TRY_MSG(status, "%s: error: input %u of @%s", cli->file, i, run->func->name);
@@ -226,10 +225,9 @@ static hlo_status_t show_whole_result(const run_t* run, uint32_t replica, uint32
   for (uint32_t p = 0; p < run->partition_count; ++p) {
     parts[p] = run->outputs[(replica * run->partition_count + p) * run->output_count + i];
   }
-  hlo_status_t status =
-      hlo_cli_join(run->whole->elements[run->input_count + i],
-                   hlo_func_result_attr(run->func, i, HLO_OP_SHARDING_ATTR), run->partition_count,
-                   parts, &whole);
+  hlo_status_t status = hlo_cli_join(run->whole->elements[run->input_count + i],
+                                     hlo_func_result_attr(run->func, i, HLO_OP_SHARDING_ATTR),
+                                     run->partition_count, parts, &whole);
   hlo_mem_free(parts);
   if (hlo_status_is_ok(status)) {
     status = show_result(run, whole, run->process_count / run->partition_count, replica, i, out);
@@ -239,12 +237,13 @@ static hlo_status_t show_whole_result(const run_t* run, uint32_t replica, uint32
 }
 
 static hlo_status_t show_results(const run_t* run, hlo_strbuf_t* out) {
-  const uint32_t count = run->whole ? run->process_count / run->partition_count : run->process_count;
+  const uint32_t count =
+      run->whole ? run->process_count / run->partition_count : run->process_count;
   for (uint32_t p = 0; p < count; ++p) {
     for (uint32_t i = 0; i < run->output_count; ++i) {
-      HLO_TRY(run->whole ? show_whole_result(run, p, i, out)
-                         : show_result(run, run->outputs[p * run->output_count + i], count, p, i,
-                                       out));
+      HLO_TRY(run->whole
+                  ? show_whole_result(run, p, i, out)
+                  : show_result(run, run->outputs[p * run->output_count + i], count, p, i, out));
     }
   }
   return hlo_ok();

@@ -47,7 +47,8 @@ static hlo_status_t find_place(const hlo_attr_t* attr, uint32_t partition, uint3
 }
 
 // Copies the elements of a part from the whole, or to it.
-static void copy_part(hlo_tensor_t* whole, hlo_tensor_t* part, const place_t* place, bool to_whole) {
+static void copy_part(hlo_tensor_t* whole, hlo_tensor_t* part, const place_t* place,
+                      bool to_whole) {
   const size_t width = hlo_dtype_size_bytes(whole->dtype);
   int64_t index[HLO_RANK_MAX] = {0};
   for (int64_t i = 0; i < part->element_count; ++i) {

@@ -129,8 +129,8 @@ static void check_memory(const program_t* p, const int64_t* before) {
   }
 }
 
-// Arguments and results are exact. Temporaries miss operands of products that machine code packs and
-// values that it keeps in caches, which the processor decides.
+// Arguments and results are exact. Temporaries miss operands of products that machine code packs
+// and values that it keeps in caches, which the processor decides.
 static void check_estimate(const program_t* p) {
   const hlo_executable_t* e = p->executable;
   const double slack = 2048;

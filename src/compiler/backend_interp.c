@@ -16,7 +16,7 @@ typedef struct interp_data {
   hlo_program_t base;
   hlo_interp_program_t* program;
   const hlo_func_t* entry;
-  hlo_arena_t arena;  // of `foreign`
+  hlo_arena_t arena;           // of `foreign`
   const hlo_node_t** foreign;  // base.foreign_nodes
   uint32_t foreign_capacity;
 } interp_data_t;
@@ -99,8 +99,7 @@ static hlo_status_t call_foreign(void* context, hlo_eval_t* eval, const hlo_node
   void** addresses = is_begun ? *state : hlo_mem_alloc_zeroed(bytes);
   if (!addresses) return hlo_status_out_of_memory(bytes);
   hlo_tensor_t** kept = (hlo_tensor_t**)(addresses + count);
-  hlo_status_t status =
-      is_begun ? hlo_ok() : make_addresses(eval, node, operands, kept, addresses);
+  hlo_status_t status = is_begun ? hlo_ok() : make_addresses(eval, node, operands, kept, addresses);
   if (hlo_status_is_ok(status)) {
     status = runtime->call_foreign(frame, index, is_begun, addresses, out_pending);
   }
@@ -148,8 +147,8 @@ static hlo_status_t begin(hlo_frame_t* frame, const interp_data_t* data, saved_t
       .custom_call = is_ours && runtime->call_foreign ? call_foreign : NULL,
       .custom_call_context = frame};
   if (options.grid) {
-    options.process = (uint32_t)frame->replica_id * options.grid->partition_count +
-                      (uint32_t)frame->partition_id;
+    options.process =
+        (uint32_t)frame->replica_id * options.grid->partition_count + (uint32_t)frame->partition_id;
   }
   if (hlo_status_is_ok(status)) {
     status = hlo_interp_begin(data->program, data->entry, count, inputs, &options, &saved->eval);

@@ -121,8 +121,8 @@ static bool load_earlier(const hlo_code_options_t* options, hlo_module_t* prepar
     }
   }
   hlo_cache_image_t* image = config->cache ? hlo_compile_cache_find(config->cache, key) : NULL;
-  bool is_loaded =
-      image && load_image(options, prepared, config, image->bytes, image->item.size_bytes, out_program);
+  bool is_loaded = image && load_image(options, prepared, config, image->bytes,
+                                       image->item.size_bytes, out_program);
   hlo_cache_image_release(image);
   return is_loaded;
 }

@@ -162,8 +162,9 @@ static void a_case_may_have_many_branches(void** state) {
   for (uint32_t i = 0; i < sizeof kCounts / sizeof *kCounts; ++i) {
     int32_t count = kCounts[i];
     hlo_strbuf_t text = {0};
-    hlo_strbuf_puts(&text, "func.func @main(%x: tensor<i32>) -> tensor<i32> {\n"
-                           "%0 = \"stablehlo.case\"(%x) (");
+    hlo_strbuf_puts(&text,
+                    "func.func @main(%x: tensor<i32>) -> tensor<i32> {\n"
+                    "%0 = \"stablehlo.case\"(%x) (");
     for (int32_t k = 0; k < count; ++k) {
       hlo_strbuf_printf(&text,
                         "%s{\n%%s%d = stablehlo.constant dense<%d> : tensor<i32>\n"

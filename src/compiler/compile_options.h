@@ -40,7 +40,7 @@ typedef struct hlo_compile_options {
   bool use_spmd_partitioning;
   bool use_shardy_partitioner;
   bool alias_passthrough_params;
-  int32_t optimization_level;  // 0 to 3
+  int32_t optimization_level;    // 0 to 3
   uint64_t device_memory_bytes;  // limit for a program; 0: no limit
 
   /// Device of (replica, partition) at [replica * partition_count + partition]; NULL: the default.

@@ -278,7 +278,8 @@ static void test_tiled_layouts_are_refused(void** state) {
   put_argument_layout(&f->bytes, (const int64_t[]){1, 0});
   put_tiled_layout(&f->bytes, (const int64_t[]){1, 0}, 2);
   expect_refused(f, HLO_STATUS_UNIMPLEMENTED, "layout {1,0:T(8,128)} is not supported");
-  expect_refused(f, HLO_STATUS_UNIMPLEMENTED, "argument_layouts of the compile options: argument 1");
+  expect_refused(f, HLO_STATUS_UNIMPLEMENTED,
+                 "argument_layouts of the compile options: argument 1");
 }
 
 /// Every prefix of a message is parsed or refused, never read past its end.

@@ -24,9 +24,8 @@
 #include "spmd/passes.h"
 
 void hlo_compile_config_init(hlo_compile_config_t* config) {
-  *config = (hlo_compile_config_t){.replica_count = 1,
-                                    .partition_count = 1,
-                                    .subnormals = hlo_env_default()->subnormals};
+  *config = (hlo_compile_config_t){
+      .replica_count = 1, .partition_count = 1, .subnormals = hlo_env_default()->subnormals};
 }
 
 bool hlo_compile_config_set(hlo_compile_config_t* config, hlo_config_index_t option, int64_t number,
@@ -79,9 +78,8 @@ hlo_cpu_t hlo_program_cpu(const hlo_program_t* program) {
   return program->target ? program->target->cpu : (hlo_cpu_t){0};
 }
 
-static const hlo_backend_t* const kBackends[] = {&hlo_backend_native, &hlo_backend_interp,
-                                                 &hlo_backend_vir,    &hlo_backend_tile,
-                                                 &hlo_backend_c};
+static const hlo_backend_t* const kBackends[] = {
+    &hlo_backend_native, &hlo_backend_interp, &hlo_backend_vir, &hlo_backend_tile, &hlo_backend_c};
 enum { BACKEND_COUNT = sizeof kBackends / sizeof *kBackends };
 
 const hlo_backend_t* hlo_backend_find(const char* name) {
@@ -183,16 +181,15 @@ hlo_status_t hlo_compile_run_stages(hlo_module_t* module, hlo_stage_t first, hlo
                                     const hlo_compile_config_t* config, hlo_dumper_t* dumper) {
   hlo_env_t env;
   HLO_TRY(hlo_compile_config_env(config, &env));
-  const hlo_stage_options_t options = {
-      .partition_count = config->partition_count,
-      .partition = hlo_spmd_partition_list,
-      .has_layouts = config->layouts != NULL,
-      .passes = {.env = &env,
-                 .verify_each = config->verify_each,
-                 .check_changed = config->verify_each,
-                 .custom_partitioner = config->custom_partitioner,
-                 .dumper = dumper,
-                 .trace = hlo_observer_trace(config->observer)}};
+  const hlo_stage_options_t options = {.partition_count = config->partition_count,
+                                       .partition = hlo_spmd_partition_list,
+                                       .has_layouts = config->layouts != NULL,
+                                       .passes = {.env = &env,
+                                                  .verify_each = config->verify_each,
+                                                  .check_changed = config->verify_each,
+                                                  .custom_partitioner = config->custom_partitioner,
+                                                  .dumper = dumper,
+                                                  .trace = hlo_observer_trace(config->observer)}};
   if (first == HLO_STAGE_IMPORT) HLO_TRY(state_processors(module, config));
   return hlo_stages_run(module, first, last, &options);
 }
@@ -303,7 +300,8 @@ static hlo_status_t mark_donated(hlo_func_t* entry, const hlo_compile_config_t* 
 
 // Completes an executable whose module is set and verified.
 static hlo_status_t complete_unlisted(hlo_executable_t* executable, const void* bytes,
-                                      size_t size_bytes, const void* options, size_t options_bytes) {
+                                      size_t size_bytes, const void* options,
+                                      size_t options_bytes) {
   hlo_module_t* module = executable->module;
   hlo_func_t* entry;
   HLO_TRY(hlo_compile_prepare_entry(module, &executable->config, &entry));
@@ -337,8 +335,7 @@ static hlo_status_t complete(hlo_executable_t* executable, const void* bytes, si
     return complete_unlisted(executable, bytes, size_bytes, options, options_bytes);
   }
   hlo_spmd_listing_t listing = {0};
-  hlo_status_t status =
-      hlo_spmd_listing_init(&listing, executable->module, &executable->config);
+  hlo_status_t status = hlo_spmd_listing_init(&listing, executable->module, &executable->config);
   if (hlo_status_is_ok(status)) {
     status = complete_unlisted(executable, bytes, size_bytes, options, options_bytes);
   }
@@ -388,7 +385,8 @@ hlo_status_t hlo_compile(const void* bytes, size_t size_bytes, const char* file_
 
 uint64_t hlo_executable_fingerprint(const hlo_executable_t* executable) {
   const hlo_target_t* target = executable->program->target;
-  const uint64_t hash = hlo_hash_bytes(HLOCC_VERSION, strlen(HLOCC_VERSION), executable->fingerprint);
+  const uint64_t hash =
+      hlo_hash_bytes(HLOCC_VERSION, strlen(HLOCC_VERSION), executable->fingerprint);
   return target ? hlo_target_hash(target, hash) : hash;
 }
 

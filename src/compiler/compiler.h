@@ -26,13 +26,14 @@ typedef struct hlo_hlo_dump {
 typedef struct hlo_compile_config {
   int32_t replica_count;    // 0: what the program says
   int32_t partition_count;  // 0: the same
-  const char* backend;  // as for hlo_backend_find(); NULL: the best one available
-  const char* entry;    // name of the function to compile; NULL: hlo_module_entry()
-  const char* cpu;      // as for hlo_cpu_find(); NULL: this machine
-  bool may_be_absent;   // the code need not run on this machine
+  const char* backend;      // as for hlo_backend_find(); NULL: the best one available
+  const char* entry;        // name of the function to compile; NULL: hlo_module_entry()
+  const char* cpu;          // as for hlo_cpu_find(); NULL: this machine
+  bool may_be_absent;       // the code need not run on this machine
   hlo_subnormals_t subnormals;
-  const struct hlo_target* target;  // the machine instead (codegen/target/target.h), lent; NULL: by `cpu` and `subnormals`
-  const char* cc;       // C compiler of back end c; NULL or "": the first one found
+  const struct hlo_target* target;  // the machine instead (codegen/target/target.h), lent; NULL: by
+                                    // `cpu` and `subnormals`
+  const char* cc;                   // C compiler of back end c; NULL or "": the first one found
   /// Arguments and results have the layouts that these options, else the program, ask for; lent for
   /// the call. NULL: all are row-major.
   const struct hlo_compile_options* layouts;
@@ -41,21 +42,21 @@ typedef struct hlo_compile_config {
   const uint32_t* donated;
   const struct hlo_custom_partitioner* custom_partitioner;  // of custom calls, lent for the call;
                                                             // NULL: none
-  bool verify_each;     // verify after every pass, and the plans of code generation
-  bool profile_steps;   // steps of programs are spans of traces and recordings
-  uint64_t temporary_limit;     // bytes of temporaries that a program should not exceed; 0: none
-  uint64_t device_memory_bytes; // nor with its arguments and results these; 0: no limit
-  hlo_elided_t elided;  // the elements of constants that the program's text leaves out
-  bool perf, gdb;       // names of generated code for perf and debuggers
+  bool verify_each;              // verify after every pass, and the plans of code generation
+  bool profile_steps;            // steps of programs are spans of traces and recordings
+  uint64_t temporary_limit;      // bytes of temporaries that a program should not exceed; 0: none
+  uint64_t device_memory_bytes;  // nor with its arguments and results these; 0: no limit
+  hlo_elided_t elided;           // the elements of constants that the program's text leaves out
+  bool perf, gdb;                // names of generated code for perf and debuggers
   struct hlo_compile_cache*
-      cache;         // what compilations share (compiler/cache.h), lent; NULL: nothing
-  hlo_parallel_t parallel;         // runs code generation in parallel
-  const void* code;  // of a serialized executable, for the back end; lent for the call
+      cache;                // what compilations share (compiler/cache.h), lent; NULL: nothing
+  hlo_parallel_t parallel;  // runs code generation in parallel
+  const void* code;         // of a serialized executable, for the back end; lent for the call
   size_t code_bytes;
   const hlo_observer_t* observer;  // informed about the stages; lent for the call; NULL: no
                                    // observer
   hlo_hlo_dump_t hlo_dump;
-  hlo_dumper_t* dumper;            // for the back end, set by hlo_compile(); NULL: writes nothing
+  hlo_dumper_t* dumper;  // for the back end, set by hlo_compile(); NULL: writes nothing
   const struct hlo_listing* listing;  // the form in which compiled code is printed
                                       // (codegen/image/listing.h) instead of being loaded; lent for
                                       // the call; NULL: not printed
@@ -65,8 +66,8 @@ void hlo_compile_config_init(hlo_compile_config_t* config);
 /// As above, then the library's options (lent, as the observer is).
 void hlo_compile_config_read(const hlo_config_t* options, const hlo_observer_t* observer,
                              hlo_compile_config_t* config);
-/// Sets an option that a program may have for itself; `number` of an INT, BOOL or CHOICE, `text` (lent)
-/// of a STRING. Returns false without an effect for the options of clients.
+/// Sets an option that a program may have for itself; `number` of an INT, BOOL or CHOICE, `text`
+/// (lent) of a STRING. Returns false without an effect for the options of clients.
 bool hlo_compile_config_set(hlo_compile_config_t* config, hlo_config_index_t option, int64_t number,
                             const char* text);
 /// The environment in which the program is to run. errors : those of hlo_cpu_detect()
@@ -95,20 +96,20 @@ typedef struct hlo_backend hlo_backend_t;
 typedef struct hlo_program {
   const hlo_backend_t* backend;  // the back end that runs it, possibly another than requested
   hlo_program_entry_t entry;
-  hlo_env_t env;     // entered by the caller before the entry
+  hlo_env_t env;                    // entered by the caller before the entry
   const struct hlo_target* target;  // the machine of its code; NULL: any
-  const void* data;  // frame->program
+  const void* data;                 // frame->program
   void (*destroy)(struct hlo_program* program);
   size_t temporary_bytes;  // arena for a frame
   size_t saved_bytes;      // room for live scalars
   size_t code_bytes;
-  bool is_cheap;  // quicker to run inline than to hand to a worker
+  bool is_cheap;   // quicker to run inline than to hand to a worker
   bool is_reused;  // its code is from an earlier compilation
   /// Calls of foreign functions (custom_call), which the runtime performs; a program numbers them
   /// by their positions.
   uint32_t foreign_count;
   const hlo_node_t* const* foreign_nodes;
-  char* cause;     // why another back end than the requested one made it; NULL: it did not
+  char* cause;  // why another back end than the requested one made it; NULL: it did not
   /// Appends what the back end needs to have the program without compiling; NULL: not supported.
   hlo_status_t (*save)(const struct hlo_program* program, hlo_strbuf_t* out);
 } hlo_program_t;
@@ -163,7 +164,8 @@ hlo_status_t hlo_compile(const void* bytes, size_t size_bytes, const char* file_
 hlo_executable_t* hlo_executable_retain(hlo_executable_t* executable);
 void hlo_executable_release(hlo_executable_t* executable);
 
-/// Returns a hash of the program, its options, the machine of its code and the version of this library.
+/// Returns a hash of the program, its options, the machine of its code and the version of this
+/// library.
 uint64_t hlo_executable_fingerprint(const hlo_executable_t* executable);
 
 /// Returns the processor that the code of a program needs, without features if any will do.
@@ -181,8 +183,8 @@ hlo_status_t hlo_executable_serialize(const hlo_executable_t* executable, uint8_
 /// The pieces of serialized bytes, lent from them. errors: INVALID_ARGUMENT, FAILED_PRECONDITION
 /// for bytes of another program or version, DATA_LOSS for damaged ones.
 typedef struct hlo_serialized {
-  bool is_executable;            // else a program alone
-  hlo_subnormals_t subnormals;   // of an executable: what it was compiled for, and runs with
+  bool is_executable;           // else a program alone
+  hlo_subnormals_t subnormals;  // of an executable: what it was compiled for, and runs with
   const uint8_t* source;
   size_t source_bytes;
   const uint8_t* options;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests of programs that compiling refuses, of the messages, and of what a program tells the runtime.
+// Tests of programs that compiling refuses, of the messages, and of what a program tells the
+// runtime.
 #include "compiler/compiler.h"
 
 #include <setjmp.h>

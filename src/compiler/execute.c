@@ -35,13 +35,13 @@ static int32_t parallel_for(hlo_frame_t* frame, uint64_t chunk_count, hlo_progra
 }
 
 void hlo_execute_library_for(hlo_pool_t* pool, uint64_t chunk_count, hlo_parallel_chunk_t chunk,
-                            void* argument) {
+                             void* argument) {
   const hlo_parallel_t parallel = hlo_parallel_on_pool(pool);
   hlo_parallel_for(&parallel, chunk_count, chunk, argument);
 }
 
 static void library_for(hlo_frame_t* frame, uint64_t chunk_count, hlo_parallel_chunk_t chunk,
-                       void* argument) {
+                        void* argument) {
   hlo_execute_library_for(frame->owner, chunk_count, chunk, argument);
 }
 
@@ -85,7 +85,7 @@ uint32_t hlo_execute_find_foreign(const hlo_frame_t* frame, uint32_t call_site_n
 }
 
 void hlo_execute_addresses(const hlo_frame_t* frame, uint32_t call_site_number,
-                                      void** out_addresses) {
+                           void** out_addresses) {
   hlo_call_site_addresses(frame, hlo_call_site_of(frame, call_site_number), out_addresses);
 }
 

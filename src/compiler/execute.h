@@ -25,7 +25,7 @@ int32_t hlo_execute_async_start(hlo_frame_t* frame, uint32_t call_site_number);
 int32_t hlo_execute_async_done(hlo_frame_t* frame, uint32_t call_site_number);
 /// library_for of a single process.
 void hlo_execute_library_for(hlo_pool_t* pool, uint64_t chunk_count, hlo_parallel_chunk_t chunk,
-                            void* argument);
+                             void* argument);
 /// call_library and check_failed of a single process.
 int32_t hlo_execute_call_library(hlo_frame_t* frame, uint32_t call_site_number,
                                  void* const* buffers);
@@ -46,10 +46,10 @@ hlo_execute_collective_t hlo_execute_find_collective(const hlo_frame_t* frame,
                                                      uint32_t call_site_number);
 /// The addresses of the operands, then of the results, of this run; also of a foreign function.
 void hlo_execute_addresses(const hlo_frame_t* frame, uint32_t call_site_number,
-                                      void** out_addresses);
+                           void** out_addresses);
 
-/// Returns the position of a call site's foreign function in hlo_program_t, + 1; 0: the call site is
-/// no such call.
+/// Returns the position of a call site's foreign function in hlo_program_t, + 1; 0: the call site
+/// is no such call.
 uint32_t hlo_execute_find_foreign(const hlo_frame_t* frame, uint32_t call_site_number);
 
 /// The runtime of interpreted programs: the ABI's table, then the grid of processes.

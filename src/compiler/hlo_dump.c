@@ -31,8 +31,8 @@ void hlo_write_hlo_dump(const hlo_executable_t* executable) {
   hlo_dumper_init(&dumper, &observer, executable->name, executable->fingerprint);
   if (dump->is_text) {
     HLO_SCOPED_STRBUF text = {0};
-    hlo_status_t status = hlo_hlo_text_print(
-        executable->module, &(hlo_hlo_print_options_t){.metadata = true}, &text);
+    hlo_status_t status =
+        hlo_hlo_text_print(executable->module, &(hlo_hlo_print_options_t){.metadata = true}, &text);
     write_file(&dumper, "txt", status, &text);
   }
   if (dump->is_proto) {

@@ -114,21 +114,22 @@ static void machine_code_does_more(void** state) {
 // A loop of `turns` turns, each of which sorts 64 rows of 64.
 static bool is_cheap_loop(int turns) {
   char body[1024];
-  snprintf(body, sizeof body,
-           "%%n = stablehlo.constant dense<%d> : tensor<i32>\n"
-           "%%o = stablehlo.constant dense<1> : tensor<i32>\n"
-           "%%z = stablehlo.constant dense<0> : tensor<i32>\n"
-           "%%k, %%r = stablehlo.while(%%x = %%z, %%y = %%a) : tensor<i32>, tensor<64x64xf32> cond {\n"
-           "  %%p = stablehlo.compare LT, %%x, %%n : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
-           "  stablehlo.return %%p : tensor<i1>\n} do {\n"
-           "  %%s = \"stablehlo.sort\"(%%y) <{dimension = 1 : i64}> ({\n"
-           "  ^bb0(%%u: tensor<f32>, %%v: tensor<f32>):\n"
-           "    %%l = stablehlo.compare LT, %%u, %%v : (tensor<f32>, tensor<f32>) -> tensor<i1>\n"
-           "    stablehlo.return %%l : tensor<i1>\n"
-           "  }) : (tensor<64x64xf32>) -> tensor<64x64xf32>\n"
-           "  %%m = stablehlo.add %%x, %%o : tensor<i32>\n"
-           "  stablehlo.return %%m, %%s : tensor<i32>, tensor<64x64xf32>\n}",
-           turns);
+  snprintf(
+      body, sizeof body,
+      "%%n = stablehlo.constant dense<%d> : tensor<i32>\n"
+      "%%o = stablehlo.constant dense<1> : tensor<i32>\n"
+      "%%z = stablehlo.constant dense<0> : tensor<i32>\n"
+      "%%k, %%r = stablehlo.while(%%x = %%z, %%y = %%a) : tensor<i32>, tensor<64x64xf32> cond {\n"
+      "  %%p = stablehlo.compare LT, %%x, %%n : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+      "  stablehlo.return %%p : tensor<i1>\n} do {\n"
+      "  %%s = \"stablehlo.sort\"(%%y) <{dimension = 1 : i64}> ({\n"
+      "  ^bb0(%%u: tensor<f32>, %%v: tensor<f32>):\n"
+      "    %%l = stablehlo.compare LT, %%u, %%v : (tensor<f32>, tensor<f32>) -> tensor<i1>\n"
+      "    stablehlo.return %%l : tensor<i1>\n"
+      "  }) : (tensor<64x64xf32>) -> tensor<64x64xf32>\n"
+      "  %%m = stablehlo.add %%x, %%o : tensor<i32>\n"
+      "  stablehlo.return %%m, %%s : tensor<i32>, tensor<64x64xf32>\n}",
+      turns);
   return is_cheap_as(body, "64x64xf32", true);
 }
 
@@ -142,14 +143,16 @@ static void loops_count_as_often_as_they_run(void** state) {
 
 static void short_transforms_are_cheap(void** state) {
   (void)state;
-  assert_true(is_cheap_as("%c = stablehlo.complex %a, %a : tensor<64x64xcomplex<f32>>\n"
-                          "%r = stablehlo.fft %c, type = FFT, length = [64] : "
-                          "(tensor<64x64xcomplex<f32>>) -> tensor<64x64xcomplex<f32>>",
-                          "64x64xcomplex<f32>", true));
-  assert_false(is_cheap_as("%c = stablehlo.complex %b, %b : tensor<1024x1024xcomplex<f32>>\n"
-                           "%r = stablehlo.fft %c, type = FFT, length = [1024] : "
-                           "(tensor<1024x1024xcomplex<f32>>) -> tensor<1024x1024xcomplex<f32>>",
-                           "1024x1024xcomplex<f32>", true));
+  assert_true(
+      is_cheap_as("%c = stablehlo.complex %a, %a : tensor<64x64xcomplex<f32>>\n"
+                  "%r = stablehlo.fft %c, type = FFT, length = [64] : "
+                  "(tensor<64x64xcomplex<f32>>) -> tensor<64x64xcomplex<f32>>",
+                  "64x64xcomplex<f32>", true));
+  assert_false(
+      is_cheap_as("%c = stablehlo.complex %b, %b : tensor<1024x1024xcomplex<f32>>\n"
+                  "%r = stablehlo.fft %c, type = FFT, length = [1024] : "
+                  "(tensor<1024x1024xcomplex<f32>>) -> tensor<1024x1024xcomplex<f32>>",
+                  "1024x1024xcomplex<f32>", true));
 }
 
 static void small_factorisations_are_cheap(void** state) {

@@ -124,7 +124,8 @@ static void print_head(hlo_strbuf_t* out) {
       "every operation (`src/dev/support.def`) on every element type in every back end. The "
       "verifier or the back end refuses the types that are not listed, naming the operation and "
       "its location. For back end c the source is written but not compiled; instead the vector IR "
-      "from which it was written runs. A program that native refuses runs in the interpreter as a whole.\n\n"
+      "from which it was written runs. A program that native refuses runs in the interpreter as a "
+      "whole.\n\n"
       "The types are those of the operation's data; operands such as indices may have any integer "
       "type that StableHLO allows. Reduction functions add, comparators order by LT. "
       "**yes** and **no**: the operation has no such type, or none runs.\n\n");

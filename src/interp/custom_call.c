@@ -10,8 +10,8 @@
 
 static hlo_status_t expect_operands(const hlo_node_t* node, uint32_t count) {
   if (node->operand_count == count) return hlo_ok();
-  return hlo_node_invalid(node, "@%s has %u operands, expected %u",
-                        hlo_custom_call_target(node), node->operand_count, count);
+  return hlo_node_invalid(node, "@%s has %u operands, expected %u", hlo_custom_call_target(node),
+                          node->operand_count, count);
 }
 
 // ---- checks -------------------------------------------------------------------------------------
@@ -53,7 +53,7 @@ static hlo_status_t custom_identity(HLO_REF_ARGUMENTS) {
     }
     if (!is_alike) {
       return hlo_node_unimplemented(node, "@%s changes a shape: partition the module first",
-                            hlo_custom_call_target(node));
+                                    hlo_custom_call_target(node));
     }
   }
   for (uint32_t i = 0; i < node->result_count; ++i) results[i] = hlo_tensor_retain(operands[i]);
@@ -71,8 +71,7 @@ static hlo_status_t custom_pin(HLO_REF_ARGUMENTS) {
     return hlo_ok();
   }
   if (operands[0]->dtype != type->dtype || operands[0]->size_bytes != results[0]->size_bytes) {
-    return hlo_node_invalid(node, "@%s changes a type",
-                          hlo_custom_call_target(node));
+    return hlo_node_invalid(node, "@%s changes a type", hlo_custom_call_target(node));
   }
   memcpy(results[0]->data, operands[0]->data, results[0]->size_bytes);
   return hlo_ok();
@@ -80,18 +79,17 @@ static hlo_status_t custom_pin(HLO_REF_ARGUMENTS) {
 
 static hlo_status_t custom_nothing(HLO_REF_ARGUMENTS) {
   if (node->result_count == 0) return hlo_ok();
-  return hlo_node_invalid(node, "@%s has no results",
-                        hlo_custom_call_target(node));
+  return hlo_node_invalid(node, "@%s has no results", hlo_custom_call_target(node));
 }
 
 // ---- the table ----------------------------------------------------------------------------------
 
 static const hlo_ref_fn_t functions[HLO_CUSTOM_FUNCTION_COUNT] = {
-    [HLO_CUSTOM_check_eq ... HLO_CUSTOM_check_expect_almost_eq] = custom_check,
+    [HLO_CUSTOM_check_eq... HLO_CUSTOM_check_expect_almost_eq] = custom_check,
     [HLO_CUSTOM_shape_assertion] = custom_shape_assertion,
     [HLO_CUSTOM_identity] = custom_identity,
     [HLO_CUSTOM_pin] = custom_pin,
-    [HLO_CUSTOM_nothing ... HLO_CUSTOM_control_dep] = custom_nothing,
+    [HLO_CUSTOM_nothing... HLO_CUSTOM_control_dep] = custom_nothing,
     [HLO_CUSTOM_top_k] = hlo_ref_chlo_top_k,
     [HLO_CUSTOM_approx_top_k] = hlo_ref_chlo_top_k,
     [HLO_CUSTOM_acos] = hlo_ref_chlo_acos,
@@ -103,7 +101,7 @@ static const hlo_ref_fn_t functions[HLO_CUSTOM_FUNCTION_COUNT] = {
     [HLO_CUSTOM_erf] = hlo_ref_chlo_erf,
     [HLO_CUSTOM_sinh] = hlo_ref_chlo_sinh,
     [HLO_CUSTOM_tan] = hlo_ref_chlo_tan,
-    [HLO_CUSTOM_potrf ... HLO_CUSTOM_gtsv_perturbed] = hlo_custom_lapack,
+    [HLO_CUSTOM_potrf... HLO_CUSTOM_gtsv_perturbed] = hlo_custom_lapack,
 };
 
 hlo_status_t hlo_ref_custom_call(HLO_REF_ARGUMENTS) {

@@ -2,8 +2,8 @@
 // Checks and custom calls: tolerances, messages, annotations, factorisations, top-k, the hook.
 #include <math.h>
 
-#include "ir/check.h"
 #include "interp/eval_test_util.h"
+#include "ir/check.h"
 
 /// A call of `target` on vectors; the config is a dictionary or NULL.
 static hlo_node_t* add_call(hlo_region_t* region, const char* target, hlo_value_t* const* operands,

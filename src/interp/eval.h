@@ -87,8 +87,8 @@ uint64_t* hlo_eval_rng_state(hlo_eval_t* eval);
 /// hlo_ref_<op>(): computes the results of one node. `operands` are lent (a unique one may be
 /// overwritten); each result is a new reference. On failure no result is set.
 /// threads: any number of evaluations at once; one evaluation runs one op at a time.
-#define HLO_REF_ARGUMENTS                                           \
-  HLO_UNUSED hlo_eval_t *eval, HLO_UNUSED const hlo_node_t *node,   \
+#define HLO_REF_ARGUMENTS                                         \
+  HLO_UNUSED hlo_eval_t *eval, HLO_UNUSED const hlo_node_t *node, \
       HLO_UNUSED hlo_tensor_t **operands, HLO_UNUSED hlo_tensor_t **results
 /// Defines hlo_ref_<op>() as another function of the same form.
 #define HLO_REF_AS(op, function)                    \

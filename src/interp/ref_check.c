@@ -156,8 +156,7 @@ static hlo_status_t find_program(const hlo_eval_t* eval, const hlo_node_t* node,
                   ? hlo_module_find_func(hlo_interp_program_module(eval->program), symbol->text)
                   : NULL;
   if (*out_func && (*out_func)->body) return hlo_ok();
-  return hlo_node_invalid(node, "no function @%s to run",
-                        symbol->text ? symbol->text : "");
+  return hlo_node_invalid(node, "no function @%s to run", symbol->text ? symbol->text : "");
 }
 
 // Reads the grid of functions in row-major order.

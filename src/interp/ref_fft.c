@@ -56,8 +56,8 @@ static void transform_axis(const hlo_fft_shape_t* fft, int64_t n, int64_t inner,
 
 // Transforms the last axis into the results. Symmetry completes the stored half of a real line's
 // transform; imaginary parts that symmetry makes zero are ignored.
-static void transform_last(const hlo_fft_shape_t* fft, const double complex* values, const line_t* line,
-                           int64_t count, hlo_tensor_t* result) {
+static void transform_last(const hlo_fft_shape_t* fft, const double complex* values,
+                           const line_t* line, int64_t count, hlo_tensor_t* result) {
   const int64_t n = fft->length[fft->axes - 1];
   const bool is_to_real = fft->type == HLO_FFT_TYPE_IRFFT;
   const int64_t read = is_to_real ? fft->kept : n, written = is_to_real ? n : fft->kept;
@@ -77,7 +77,8 @@ static void transform_last(const hlo_fft_shape_t* fft, const double complex* val
   }
 }
 
-static hlo_status_t run(const hlo_fft_shape_t* fft, const hlo_tensor_t* operand, hlo_tensor_t* result) {
+static hlo_status_t run(const hlo_fft_shape_t* fft, const hlo_tensor_t* operand,
+                        hlo_tensor_t* result) {
   const int64_t last = operand->dims[operand->rank - 1];
   int64_t longest = last, inner = last;
   for (uint32_t a = 0; a < fft->axes; a++) {

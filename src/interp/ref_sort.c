@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// sort and the selections of the best elements (ir/top_k.h): a stable merge sort of the positions of
-// each line, then the elements in that order.
+// sort and the selections of the best elements (ir/top_k.h): a stable merge sort of the positions
+// of each line, then the elements in that order.
 #include <string.h>
 
 #include "base/mem.h"

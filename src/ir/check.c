@@ -33,15 +33,16 @@ static void set_almost(const hlo_node_t* node, double tolerance, hlo_check_t* ch
 static void set_close(const hlo_node_t* node, hlo_check_t* check) {
   check->kind = HLO_CHECK_CLOSE;
   check->min_ulp = ulp_of(node, HLO_ATTR_min_ulp_difference, "min_ulp_difference", 0);
-  check->max_ulp =
-      ulp_of(node, HLO_ATTR_max_ulp_difference, "max_ulp_difference", CHECK_CLOSE_ULP);
+  check->max_ulp = ulp_of(node, HLO_ATTR_max_ulp_difference, "max_ulp_difference", CHECK_CLOSE_ULP);
 }
 
 static bool check_call_of(const hlo_node_t* node, hlo_check_t* check) {
   switch (hlo_custom_function_of(node)) {
     case HLO_CUSTOM_check_expect_eq: return true;
     case HLO_CUSTOM_check_eq: set_almost(node, check_tolerance, check); return true;
-    case HLO_CUSTOM_check_expect_almost_eq: set_almost(node, check_call_tolerance, check); return true;
+    case HLO_CUSTOM_check_expect_almost_eq:
+      set_almost(node, check_call_tolerance, check);
+      return true;
     case HLO_CUSTOM_check_expect_close: set_close(node, check); return true;
     default: return false;
   }

@@ -15,9 +15,9 @@ typedef struct hlo_value_map {
 /// replaced; the others are kept. Returns the new node and enters its results in `map`.
 hlo_node_t* hlo_node_clone(hlo_region_t* region, const hlo_node_t* node, hlo_value_map_t* map);
 /// Copies the ops of a body from another module before `place`, without its terminator; args[i] is
-/// used for its argument i, and results[i] becomes what the terminator returns as number i. The copies
-/// have the location of `place`. The body must not call functions.
-/// errors : RESOURCE_EXHAUSTED
+/// used for its argument i, and results[i] becomes what the terminator returns as number i. The
+/// copies have the location of `place`. The body must not call functions. errors :
+/// RESOURCE_EXHAUSTED
 hlo_status_t hlo_region_import(const hlo_region_t* body, hlo_value_t* const* args,
                                hlo_node_t* place, hlo_value_t** results) HLO_MUST_USE;
 /// Structural equality and hashes: names of values and locations do not count, names of symbols do.

@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-
 typedef struct target_row {
   const char* name;
   hlo_custom_function_t function;

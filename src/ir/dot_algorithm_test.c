@@ -10,8 +10,8 @@ static hlo_node_t* first_node(hlo_module_t* module) {
   return module->first_func->body->first;
 }
 
-// Makes a product of `dtype` with an f32, i64 or complex result, and an algorithm in the notation of
-// attributes or "".
+// Makes a product of `dtype` with an f32, i64 or complex result, and an algorithm in the notation
+// of attributes or "".
 static hlo_module_t* product_module(const char* dtype, const char* algorithm) {
   const bool is_kept = strncmp(dtype, "complex", 7) == 0 || strcmp(dtype, "i64") == 0;
   const char* result = is_kept ? dtype : "f32";

@@ -62,7 +62,8 @@ static void text_and_protos_lose_nothing(void** state) {
       {"{mesh[x=2,y=4], [{y:(2)2}]}", "{devices=[2,4]<=[4,2]T(1,0) last_tile_dim_replicate}"},
       {"{mesh[x=2,y=4], [{x}], unreduced={y}, metadata={{op_name=\"a\"}}}",
        "{devices=[2,4]<=[8] last_tile_dims={unreduced}}"},
-      {"{mesh[x=2,y=4], [{y}], manual={x}}", "{devices=[4,2]<=[2,4]T(1,0) last_tile_dims={manual}}"},
+      {"{mesh[x=2,y=4], [{y}], manual={x}}",
+       "{devices=[4,2]<=[2,4]T(1,0) last_tile_dims={manual}}"},
       {"{mesh[x=2,y=2], device_ids=([2,2]T(1,0)), [{x}, {y}]}", "{devices=[2,2]<=[2,2]T(1,0)}"},
       {"{mesh[x=2,y=2], device_ids=(3,1,2,0), [{x}, {y}]}", "{devices=[2,2]3,1,2,0}"},
       {"{mesh[x=2], replicated}", "{replicated}"},
@@ -244,7 +245,8 @@ static void manual_axes_are_a_subgroup(void** state) {
   expect_text(&made, "{manual}");
 }
 
-// Rows: factors of tiles as "size/stride of dimension", and "" for orders that are no transposed array.
+// Rows: factors of tiles as "size/stride of dimension", and "" for orders that are no transposed
+// array.
 static void tiles_have_factors(void** state) {
   (void)state;
   static const char* const rows[][2] = {

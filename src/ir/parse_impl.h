@@ -115,8 +115,7 @@ bool hlo_parse_enter(hlo_parser_t* p);
 // ---- Lists in scratch memory
 
 /// Makes room for one more item of an array in scratch memory; false when memory is exhausted.
-#define HLO_GROW(p, items, count, capacity) \
-  HLO_ARENA_GROW(&(p)->scratch, items, count, capacity)
+#define HLO_GROW(p, items, count, capacity) HLO_ARENA_GROW(&(p)->scratch, items, count, capacity)
 
 // ---- Numbers
 

@@ -4,8 +4,8 @@
 
 hlo_dtype_t hlo_group_accumulator(hlo_op_t op, hlo_dtype_t dtype) {
   const bool is_rounded = op == HLO_OP_add || op == HLO_OP_multiply;
-  const bool is_narrow =
-      hlo_dtype_is_float(dtype) && hlo_dtype_size_bytes(dtype) < hlo_dtype_size_bytes(HLO_DTYPE_F32);
+  const bool is_narrow = hlo_dtype_is_float(dtype) &&
+                         hlo_dtype_size_bytes(dtype) < hlo_dtype_size_bytes(HLO_DTYPE_F32);
   return is_rounded && is_narrow ? HLO_DTYPE_F32 : dtype;
 }
 

@@ -5,11 +5,11 @@
 #include "lib/call_impl.h"
 
 static const hlo_lib_prepare_fn_t custom_functions[HLO_CUSTOM_FUNCTION_COUNT + 1] = {
-    [HLO_CUSTOM_check_eq ... HLO_CUSTOM_check_expect_almost_eq] = hlo_lib_prepare_check,
+    [HLO_CUSTOM_check_eq... HLO_CUSTOM_check_expect_almost_eq] = hlo_lib_prepare_check,
     [HLO_CUSTOM_shape_assertion] = hlo_lib_prepare_shape_assertion,
     [HLO_CUSTOM_top_k] = hlo_lib_prepare_top_k,
     [HLO_CUSTOM_approx_top_k] = hlo_lib_prepare_top_k,
-    [HLO_CUSTOM_potrf ... HLO_CUSTOM_gtsv_perturbed] = hlo_lib_prepare_lapack,
+    [HLO_CUSTOM_potrf... HLO_CUSTOM_gtsv_perturbed] = hlo_lib_prepare_lapack,
 };
 
 static hlo_lib_prepare_fn_t function_of(const hlo_node_t* node) {
@@ -53,7 +53,8 @@ static bool makes_nothing(const hlo_node_t* node) {
   bool is_empty = hlo_op_has(node->op, HLO_TRAIT_PURE) && node->result_count > 0;
   for (uint32_t i = 0; i < node->result_count && is_empty; ++i) {
     const hlo_type_t* type = node->results[i].type;
-    is_empty = hlo_type_is_tensor(type) && hlo_type_is_static(type) && !hlo_type_element_count(type);
+    is_empty =
+        hlo_type_is_tensor(type) && hlo_type_is_static(type) && !hlo_type_element_count(type);
   }
   return is_empty;
 }

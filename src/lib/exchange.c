@@ -422,7 +422,7 @@ typedef struct job {
   void* const* in;  // of the first member
   void* const* out;
   const hlo_exchange_loops_t* loops;
-  bool is_streamed;  // results are stored past the caches, which cannot hold them
+  bool is_streamed;                   // results are stored past the caches, which cannot hold them
   atomic_uint_fast64_t* moved_bytes;  // counts those between members; NULL: nobody wants them
 } job_t;
 

@@ -63,7 +63,7 @@ static hlo_status_t run_last_axis(const fft_run_t* run, int64_t count, const voi
   const fft_t* fft = run->fft;
   const hlo_fft_kind_t kind = fft->shape.type == HLO_FFT_TYPE_RFFT    ? HLO_FFT_FROM_REAL
                               : fft->shape.type == HLO_FFT_TYPE_IRFFT ? HLO_FFT_TO_REAL
-                                                                : HLO_FFT_COMPLEX;
+                                                                      : HLO_FFT_COMPLEX;
   return run_lines(run, kind, fft->shape.length[fft->shape.axes - 1], count, 1, in, out);
 }
 
@@ -112,11 +112,13 @@ static hlo_status_t run_axes(const fft_run_t* run, const hlo_lib_array_t* operan
   const char* in = operand->data;
   const int64_t batches = fft->batches;
   if (fft->shape.axes == 1) return run_last_axis(run, batches, in, out);
-  const int64_t planes = fft->shape.axes == HLO_FFT_AXES_MAX ? batches * fft->shape.length[0] : batches;
+  const int64_t planes =
+      fft->shape.axes == HLO_FFT_AXES_MAX ? batches * fft->shape.length[0] : batches;
   const int64_t group = planes_at_once(fft, planes);
   if (fft->shape.type != HLO_FFT_TYPE_IRFFT) {
     HLO_TRY(run_planes(run, planes, group, in, NULL, out));
-    return fft->shape.axes < HLO_FFT_AXES_MAX ? hlo_ok() : run_outer_axis(run, 0, batches, out, out);
+    return fft->shape.axes < HLO_FFT_AXES_MAX ? hlo_ok()
+                                              : run_outer_axis(run, 0, batches, out, out);
   }
   const bool is_whole = fft->shape.axes == HLO_FFT_AXES_MAX;
   const size_t bytes = operand->size_bytes / (size_t)planes * (size_t)(is_whole ? planes : group);

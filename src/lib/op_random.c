@@ -255,7 +255,9 @@ hlo_status_t hlo_lib_prepare_rng(hlo_lib_call_t* call, hlo_arena_t* arena) {
     return hlo_ok();
   }
   return use_rng(call, arena,
-                 (rng_t){is_normal ? store_normal : is_float ? store_uniform : store_integer});
+                 (rng_t){is_normal  ? store_normal
+                         : is_float ? store_uniform
+                                    : store_integer});
 }
 
 hlo_status_t hlo_lib_prepare_rng_state(hlo_lib_call_t* call, hlo_arena_t* arena) {

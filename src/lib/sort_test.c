@@ -350,9 +350,9 @@ static void test_loops(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_types_and_lengths),  cmocka_unit_test(test_networks),
-      cmocka_unit_test(test_shapes_of_data),     cmocka_unit_test(test_two_keys),
-      cmocka_unit_test(test_long_line),          cmocka_unit_test(test_loops),
+      cmocka_unit_test(test_types_and_lengths), cmocka_unit_test(test_networks),
+      cmocka_unit_test(test_shapes_of_data),    cmocka_unit_test(test_two_keys),
+      cmocka_unit_test(test_long_line),         cmocka_unit_test(test_loops),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pass apply_control_deps: a call control_dep(a, b) asks that the op of a is placed before the op of
-// b. The ops of each region with such calls are put in a stable order that does, and the calls are
-// removed. Linear in the size of the module.
+// Pass apply_control_deps: a call control_dep(a, b) asks that the op of a is placed before the op
+// of b. The ops of each region with such calls are put in a stable order that does, and the calls
+// are removed. Linear in the size of the module.
 #include "base/hashmap.h"
 #include "base/vec.h"
 #include "ir/clone.h"

@@ -12,8 +12,8 @@
 /// result in every function.
 typedef struct hlo_complex_math {
   hlo_node_t* insertion_point;
-  const hlo_type_t* type;   // f64 tensors
-  bool has_spare;           // operands come from c64
+  const hlo_type_t* type;       // f64 tensors
+  bool has_spare;               // operands come from c64
   const hlo_parts_t* operands;  // in their original type, f32 or f64
 } hlo_complex_math_t;
 

@@ -128,7 +128,8 @@ static value_t* lgamma_of(const math_t* m, value_t* x) {
   value_t* sine = hlo_rabs(m, hlo_rcall(m, HLO_OP_sine, hlo_rmul_k(m, fraction, PI)));
   // sin(pi x) / pi is x where it is tiny; pi times a subnormal number is not precise.
   value_t* size = hlo_rabs(m, fraction);
-  value_t* ratio = hlo_rselect(m, hlo_rless_k(m, size, 0x1p-500), size, hlo_rmul_k(m, sine, 1 / PI));
+  value_t* ratio =
+      hlo_rselect(m, hlo_rless_k(m, size, 0x1p-500), size, hlo_rmul_k(m, sine, 1 / PI));
   value_t* log = hlo_rneg(m, hlo_rcall(m, HLO_OP_log, ratio));
   value_t* result = hlo_rselect(m, is_negative, hlo_rsub(m, log, positive), positive);
   value_t* is_pole = hlo_rand(m, hlo_requal_k(m, fraction, 0), not(m, hlo_rabove_k(m, x, 0)));

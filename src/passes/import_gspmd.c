@@ -424,8 +424,7 @@ static hlo_status_t single_device(importer_t* im, const hlo_node_t* node,
       hlo_gspmd_find(&im->gspmd, string_of(node->extra, HLO_OP_SHARDING_ATTR));
   *out_attr = NULL;
   if (entry && entry->sharding.elements.count) entry = &entry->elements[0];
-  if (node->op != HLO_OP_custom_call || !entry ||
-      entry->sharding.kind != HLO_OP_SHARDING_MAXIMAL) {
+  if (node->op != HLO_OP_custom_call || !entry || entry->sharding.kind != HLO_OP_SHARDING_MAXIMAL) {
     return hlo_ok();
   }
   const uint32_t count = node->result_count ? node->result_count : 1;

@@ -6,24 +6,24 @@
 
 #define VALUE "tensor<16x4xf32>"
 #define PART "tensor<2x4xf32>"
-#define CALL(result, target, operand, sharding, from, to)                                  \
-  "    %" result " = stablehlo.custom_call @" target "(%" operand ") {mhlo.sharding = \"" \
-  sharding "\"} : (" from ") -> " to "\n"
-#define PROGRAM(body)                                                                    \
-  "module attributes {mhlo.num_partitions = 8 : i32} {\n"                               \
+#define CALL(result, target, operand, sharding, from, to)                                          \
+  "    %" result " = stablehlo.custom_call @" target "(%" operand ") {mhlo.sharding = \"" sharding \
+  "\"} : (" from ") -> " to "\n"
+#define PROGRAM(body)                                                                     \
+  "module attributes {mhlo.num_partitions = 8 : i32} {\n"                                 \
   "  func.func @main(%a: " VALUE " {mhlo.sharding = \"{devices=[2,4]<=[8]}\"}) -> " VALUE \
   " {\n" body "  }\n}\n"
 
 static const char manual[] =
     PROGRAM(CALL("0", "Sharding", "a", "{devices=[8,1]<=[8]}", VALUE, VALUE)  //
             CALL("1", "SPMDFullToShardShape", "0", "{manual}", VALUE, PART)   //
-            "    %c = stablehlo.constant dense<2.0> : " PART "\n"
-            "    %2 = stablehlo.add %1, %c : " PART "\n"                      //
-            CALL("3", "SPMDShardToFullShape", "2", "{devices=[8,1]<=[8]}", PART, VALUE)
-            "    return %3 : " VALUE "\n");
-static const char single[] =
-    PROGRAM(CALL("0", "callback", "a", "{maximal device=2}", VALUE, VALUE)
-            "    return %0 : " VALUE "\n");
+            "    %c = stablehlo.constant dense<2.0> : " PART
+            "\n"
+            "    %2 = stablehlo.add %1, %c : " PART "\n"  //
+            CALL("3", "SPMDShardToFullShape", "2", "{devices=[8,1]<=[8]}", PART,
+                 VALUE) "    return %3 : " VALUE "\n");
+static const char single[] = PROGRAM(
+    CALL("0", "callback", "a", "{maximal device=2}", VALUE, VALUE) "    return %0 : " VALUE "\n");
 
 static void exhausted_memory_is_reported(void** state) {
   (void)state;
@@ -53,19 +53,19 @@ static void faults_are_named(void** state) {
     hlo_status_code_t code;
     const char* message;
   } rows[] = {
-      {PROGRAM(CALL("0", "Sharding", "a", "{devices=[4,1]<=[4]}", VALUE, VALUE)
-               "    return %0 : " VALUE "\n"),
+      {PROGRAM(CALL("0", "Sharding", "a", "{devices=[4,1]<=[4]}", VALUE,
+                    VALUE) "    return %0 : " VALUE "\n"),
        HLO_STATUS_INVALID_ARGUMENT, "a sharding over 4 devices in a program for 8 partitions"},
-      {PROGRAM(CALL("0", "Sharding", "a", "{devices=[8]<=[8]}", VALUE, VALUE)
-               "    return %0 : " VALUE "\n"),
+      {PROGRAM(CALL("0", "Sharding", "a", "{devices=[8]<=[8]}", VALUE,
+                    VALUE) "    return %0 : " VALUE "\n"),
        HLO_STATUS_INVALID_ARGUMENT, "a sharding of 1 dimensions for a value of 2"},
-      {PROGRAM(CALL("0", "Sharding", "a", "{devices}", VALUE, VALUE)
-               "    return %0 : " VALUE "\n"),
+      {PROGRAM(CALL("0", "Sharding", "a", "{devices}", VALUE, VALUE) "    return %0 : " VALUE "\n"),
        HLO_STATUS_INVALID_ARGUMENT, "expected a part of a sharding"},
-      {PROGRAM(CALL("1", "SPMDFullToShardShape", "a", "{manual}", VALUE, PART)
-               "    %2 = stablehlo.concatenate %1, %1, %1, %1, %1, %1, %1, %1, dim = 0 : (" PART
-               ", " PART ", " PART ", " PART ", " PART ", " PART ", " PART ", " PART ") -> " VALUE
-               "\n    return %2 : " VALUE "\n"),
+      {PROGRAM(CALL(
+           "1", "SPMDFullToShardShape", "a", "{manual}", VALUE,
+           PART) "    %2 = stablehlo.concatenate %1, %1, %1, %1, %1, %1, %1, %1, dim = 0 : (" PART
+                 ", " PART ", " PART ", " PART ", " PART ", " PART ", " PART ", " PART ") -> " VALUE
+                 "\n    return %2 : " VALUE "\n"),
        HLO_STATUS_UNIMPLEMENTED, "returns a value that each device has for itself"},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {

@@ -115,10 +115,8 @@ static void test_windows(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_layouts),
-      cmocka_unit_test(test_reduction),
-      cmocka_unit_test(test_lifted_windows),
-      cmocka_unit_test(test_scatter),
+      cmocka_unit_test(test_layouts),        cmocka_unit_test(test_reduction),
+      cmocka_unit_test(test_lifted_windows), cmocka_unit_test(test_scatter),
       cmocka_unit_test(test_windows),
   };
   return cmocka_run_group_tests_name("passes/memory", tests, NULL, NULL);

@@ -115,8 +115,7 @@ static void sort(sorter_t* s, const hlo_region_t* region, uint32_t count) {
 }
 
 static hlo_status_t order_region(hlo_region_t* region, const hlo_order_edge_t* edges,
-                                 uint32_t edge_count, hlo_arena_t* scratch,
-                                 bool* out_is_possible) {
+                                 uint32_t edge_count, hlo_arena_t* scratch, bool* out_is_possible) {
   sorter_t s = {.scratch = scratch};
   s.last = &s.first;
   uint32_t count = 0, placed = 0;
@@ -138,8 +137,7 @@ static hlo_status_t order_region(hlo_region_t* region, const hlo_order_edge_t* e
 }
 
 hlo_status_t hlo_region_order_by(hlo_region_t* region, const hlo_order_edge_t* edges,
-                                 uint32_t edge_count, hlo_arena_t* scratch,
-                                 bool* out_is_possible) {
+                                 uint32_t edge_count, hlo_arena_t* scratch, bool* out_is_possible) {
   const hlo_arena_mark_t mark = hlo_arena_mark(scratch);
   hlo_status_t status = order_region(region, edges, edge_count, scratch, out_is_possible);
   hlo_arena_reset(scratch, mark);

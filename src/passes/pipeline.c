@@ -46,14 +46,10 @@ static const hlo_pass_step_t kImport[] = {
 };
 // The partitioner sees one function, without ops whose meaning is another function.
 static const hlo_pass_step_t kImportPartitioned[] = {
-    {PASS(import_gspmd), NULL},
-    {PASS(lower_ragged_all_to_all), NULL},
-    {PASS(lower_mesh_groups), NULL},
-    {PASS(lower_shardy), NULL},
-    {PASS(lower_placement), NULL},
-    {PASS(lower_composite), NULL},
-    {PASS(inline), "400000"},
-    {PASS(dce), NULL},
+    {PASS(import_gspmd), NULL},      {PASS(lower_ragged_all_to_all), NULL},
+    {PASS(lower_mesh_groups), NULL}, {PASS(lower_shardy), NULL},
+    {PASS(lower_placement), NULL},   {PASS(lower_composite), NULL},
+    {PASS(inline), "400000"},        {PASS(dce), NULL},
 };
 static const hlo_pass_step_t kImportDynamic[] = {
     {PASS(lower_composite), NULL},
@@ -119,8 +115,8 @@ static const hlo_stage_info_t kStages[] = {
                           "Makes one function, of ops that fusions compute where possible."},
 };
 
-static_assert(sizeof kImportPartitioned + 16 * sizeof(hlo_pass_step_t) + sizeof kImportDynamic + sizeof kImportLayouts + sizeof kOptimise +
-                      sizeof kNative <=
+static_assert(sizeof kImportPartitioned + 16 * sizeof(hlo_pass_step_t) + sizeof kImportDynamic +
+                      sizeof kImportLayouts + sizeof kOptimise + sizeof kNative <=
                   MAX_STEPS * sizeof(hlo_pass_step_t),
               "room for all stages");
 
@@ -167,7 +163,8 @@ hlo_status_t hlo_stages_run(hlo_module_t* module, hlo_stage_t first, hlo_stage_t
   for (hlo_stage_t stage = first; stage <= last; ++stage) {
     const hlo_stage_info_t* info = &kStages[stage];
     const bool is_partitioned = stage == HLO_STAGE_IMPORT && is_whole;
-    add_list(steps, &count, is_partitioned ? (hlo_pass_list_t)LIST(kImportPartitioned) : info->passes);
+    add_list(steps, &count,
+             is_partitioned ? (hlo_pass_list_t)LIST(kImportPartitioned) : info->passes);
     const bool has_more = info->dynamic_passes.count && !options->keeps_dynamic_shapes;
     if (has_more && hlo_module_has_dynamic_shapes(module)) {
       add_list(steps, &count, info->dynamic_passes);

@@ -144,8 +144,8 @@ static hlo_status_t check_unchanged(const hlo_module_t* module, const uint64_t b
 }
 
 // Runs one pass and fills in its statistics.
-static hlo_status_t run_pass(const hlo_pass_step_t* step, hlo_pass_ctx_t* ctx,
-                             hlo_module_t* module, hlo_pass_stats_t* stats) {
+static hlo_status_t run_pass(const hlo_pass_step_t* step, hlo_pass_ctx_t* ctx, hlo_module_t* module,
+                             hlo_pass_stats_t* stats) {
   const hlo_pass_info_t* pass = stats->pass;
   uint64_t before[2] = {0};
   if (ctx->options->check_changed) HLO_TRY(hlo_module_digest(module, before));
@@ -155,8 +155,7 @@ static hlo_status_t run_pass(const hlo_pass_step_t* step, hlo_pass_ctx_t* ctx,
   uint64_t start_ns = hlo_trace_begin();
   hlo_status_t status = pass->function(ctx, module);
   const bool changed = ctx->step_count > 0;
-  hlo_trace_end(ctx->options->trace, start_ns, "pass", pass->name,
-                changed ? "changed" : NULL);
+  hlo_trace_end(ctx->options->trace, start_ns, "pass", pass->name, changed ? "changed" : NULL);
   stats->step_count = ctx->step_count;
   if (hlo_status_is_ok(status)) status = hlo_arena_status(&ctx->scratch);
   if (hlo_status_is_ok(status)) status = hlo_module_status(module);

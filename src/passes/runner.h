@@ -51,7 +51,7 @@ void hlo_pass_set_markdown(const hlo_pass_set_t* set, hlo_strbuf_t* out);
 /// The outcome of one pass.
 typedef struct hlo_pass_stats {
   const hlo_pass_info_t* pass;
-  uint32_t position;  // in the list, from 0
+  uint32_t position;    // in the list, from 0
   uint32_t step_count;  // rewrites; 0: the pass changed nothing
 } hlo_pass_stats_t;
 
@@ -64,7 +64,7 @@ typedef struct hlo_pass_options {
   uint32_t stop_after;         // number of passes to run (bisection); 0: all
   int64_t fold_element_limit;  // largest constant that folding makes; 0: 4096
   uint32_t replica_count, partition_count;  // processes that run the program; 0: unknown
-  hlo_diag_t* diag;            // faults found by verify_each; may be NULL
+  hlo_diag_t* diag;                         // faults found by verify_each; may be NULL
   /// Called after every pass (printing); may be NULL. The module is lent.
   void (*after)(void* context, const hlo_pass_stats_t* stats, const hlo_module_t* module);
   void* after_context;

@@ -39,8 +39,8 @@ static hlo_value_t* widen(hlo_node_t* node) {
     if (!operands[i]) return NULL;
   }
   const hlo_dtype_t wide = result_dtype(type->dtype);
-  hlo_value_t* product = hlo_build_like(
-      node, hlo_type_with_dtype(node->parent->module, type, wide), operands);
+  hlo_value_t* product =
+      hlo_build_like(node, hlo_type_with_dtype(node->parent->module, type, wide), operands);
   return hlo_build_convert(node, type->dtype, product);
 }
 

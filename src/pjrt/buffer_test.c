@@ -622,8 +622,8 @@ static void test_layout_extension(void** state) {
   assert_memory_equal(text.serialized_bytes, "{2,1,0}", 7);
   text.serialized_layout_deleter(text.serialized_layout);
   hlo_test_expect_ok(layouts->PJRT_Layouts_MemoryLayout_Destroy(
-                &ARGS(Layouts_MemoryLayout_Destroy, .layout = of.layout)),
-            "MemoryLayout_Destroy");
+                         &ARGS(Layouts_MemoryLayout_Destroy, .layout = of.layout)),
+                     "MemoryLayout_Destroy");
   hlo_test_destroy_buffer(buffer);
 }
 

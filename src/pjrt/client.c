@@ -32,8 +32,8 @@ static hlo_status_t fill_client(PJRT_Client* client) {
   hlo_client_options_read(config, &client->settings.observer, &options);
   HLO_TRY(hlo_client_create(&options, &client->client));
   client->settings.client = client->client;
-  HLO_TRY(hlo_compile_cache_create(config, &client->settings.observer.log,
-                                   &client->settings.cache));
+  HLO_TRY(
+      hlo_compile_cache_create(config, &client->settings.observer.log, &client->settings.cache));
   client->device_count = hlo_client_device_count(client->client);
   HLO_TRY(hlo_pjrt_topology_create(&client->settings, client->device_count, &client->topology));
   return hlo_pjrt_devices_create(client);
@@ -105,4 +105,3 @@ hlo_status_t hlo_pjrt_Client_DefaultDeviceAssignment(
 }
 
 // --- The process ---------------------------------------------------------------------------------
-

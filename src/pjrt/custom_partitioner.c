@@ -124,8 +124,8 @@ static void put_shape(const hlo_type_t* type, hlo_strbuf_t* out) {
   hlo_wire_end(out, layout);
 }
 
-static hlo_status_t write_operand_shape(const hlo_node_t* node, uint32_t number,
-                                        hlo_arena_t* arena, string_t* out) {
+static hlo_status_t write_operand_shape(const hlo_node_t* node, uint32_t number, hlo_arena_t* arena,
+                                        string_t* out) {
   HLO_SCOPED_STRBUF bytes = {0};
   put_shape(hlo_node_operand_type(node, number), &bytes);
   return keep(arena, &bytes, out);
@@ -171,8 +171,8 @@ static hlo_status_t read_sharding(string_t bytes, hlo_arena_t* arena, hlo_op_sha
 }
 
 /// Reads the shardings of results: one for all, or a tuple.
-static hlo_status_t read_result_sharding(const hlo_node_t* node, string_t bytes,
-                                         hlo_arena_t* arena, const hlo_op_sharding_t** out_list) {
+static hlo_status_t read_result_sharding(const hlo_node_t* node, string_t bytes, hlo_arena_t* arena,
+                                         const hlo_op_sharding_t** out_list) {
   hlo_op_sharding_t* list = hlo_arena_array(arena, node->result_count, sizeof *list);
   hlo_op_sharding_t whole;
   if (list == NULL) return hlo_arena_status(arena);
@@ -211,7 +211,8 @@ static string_t config_of(const hlo_node_t* node) {
 static hlo_status_t describe_operands(const hlo_node_t* node, const hlo_op_sharding_t* shardings,
                                       hlo_arena_t* arena,
                                       JAX_CustomCallPartitioner_aval** out_avals) {
-  JAX_CustomCallPartitioner_aval* avals = hlo_arena_array(arena, node->operand_count, sizeof *avals);
+  JAX_CustomCallPartitioner_aval* avals =
+      hlo_arena_array(arena, node->operand_count, sizeof *avals);
   if (avals == NULL) return hlo_arena_status(arena);
   for (uint32_t i = 0; i < node->operand_count; ++i) {
     avals[i].has_sharding = true;

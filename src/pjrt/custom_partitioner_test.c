@@ -236,9 +236,9 @@ static PJRT_Error* try_inspect(PJRT_Client* client, const void* config, size_t s
                   "\"} : (tensor<8xf32>) -> tensor<8xf32>\n"
                   "    return %0 : tensor<8xf32>\n  }\n}\n");
   const PJRT_Program code = hlo_test_program_of(hlo_strbuf_text(&text));
-  PJRT_Client_Compile_Args args = ARGS(Client_Compile, .client = client, .program = &code,
-                                       .compile_options = hlo_strbuf_text(&options),
-                                       .compile_options_size = options.length);
+  PJRT_Client_Compile_Args args =
+      ARGS(Client_Compile, .client = client, .program = &code,
+           .compile_options = hlo_strbuf_text(&options), .compile_options_size = options.length);
   PJRT_Error* error = GetPjrtApi()->PJRT_Client_Compile(&args);
   hlo_strbuf_deinit(&options);
   hlo_strbuf_deinit(&text);

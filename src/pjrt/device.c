@@ -212,8 +212,9 @@ hlo_status_t hlo_pjrt_Device_GetAttributes(PJRT_Device_GetAttributes_Args* args)
     hlo_memory_get_stats(&args->device->device->memories[kind], &stats);
     for (size_t i = 0; i < STATISTIC_COUNT; ++i, ++count) {
       char* name = attributes->names[count];
-      const int length = snprintf(name, ATTRIBUTE_NAME_SIZE, "%s.%s",
-                                  hlo_memory_kind_name((hlo_memory_kind_t)kind), statistics[i].name);
+      const int length =
+          snprintf(name, ATTRIBUTE_NAME_SIZE, "%s.%s",
+                   hlo_memory_kind_name((hlo_memory_kind_t)kind), statistics[i].name);
       PJRT_NamedValue* value = &attributes->values[count];
       *value = (PJRT_NamedValue){.struct_size = PJRT_NamedValue_STRUCT_SIZE,
                                  .name = name,

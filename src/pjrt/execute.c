@@ -69,8 +69,9 @@ static bool has_other_tasks(const PJRT_ExecuteOptions* options) {
          (options->num_tasks == 1 && options->task_ids != NULL && options->task_ids[0] != 0);
 }
 
-/// Refuses options that ask for more than hlocc has. Those that are neither here nor in launch() mean
-/// nothing: incarnation_ids of one task, use_major_to_minor_data_layout_for_callbacks without them.
+/// Refuses options that ask for more than hlocc has. Those that are neither here nor in launch()
+/// mean nothing: incarnation_ids of one task, use_major_to_minor_data_layout_for_callbacks without
+/// them.
 static hlo_status_t check_options(const PJRT_ExecuteOptions* options) {
   const struct {
     bool is_asked;

@@ -144,7 +144,7 @@ static void test_nothing_is_sharded(void** state) {
   PJRT_Shardings_PJRT_Executable_ParameterShardings_Args parameters =
       ARGS(Shardings_PJRT_Executable_ParameterShardings, .executable = executable);
   hlo_test_expect_ok(extension->PJRT_Shardings_PJRT_Executable_ParameterShardings(&parameters),
-            "ParameterShardings");
+                     "ParameterShardings");
   assert_int_equal(parameters.num_parameters, 2);
   assert_null(parameters.shardings);
   PJRT_Shardings_PJRT_Executable_OutputShardings_Args outputs =
@@ -232,11 +232,10 @@ static void test_donated_views_are_not_overwritten(void** state) {
            .dims = (int64_t[]){4}, .num_dims = 1, .element_type = PJRT_Buffer_Type_F32,
            .device = hlo_test_device_of(*state, 0));
   OK(Client_CreateViewOfDeviceBuffer, &view);
-  PJRT_Client_BufferFromHostBuffer_Args lent =
-      ARGS(Client_BufferFromHostBuffer, .client = *state, .data = data,
-           .type = PJRT_Buffer_Type_F32, .dims = (int64_t[]){4}, .num_dims = 1,
-           .device = hlo_test_device_of(*state, 0),
-           .host_buffer_semantics = PJRT_HostBufferSemantics_kImmutableZeroCopy);
+  PJRT_Client_BufferFromHostBuffer_Args lent = ARGS(
+      Client_BufferFromHostBuffer, .client = *state, .data = data, .type = PJRT_Buffer_Type_F32,
+      .dims = (int64_t[]){4}, .num_dims = 1, .device = hlo_test_device_of(*state, 0),
+      .host_buffer_semantics = PJRT_HostBufferSemantics_kImmutableZeroCopy);
   OK(Client_BufferFromHostBuffer, &lent);
   PJRT_Buffer* arguments[] = {view.buffer, lent.buffer};
   for (int i = 0; i < 2; ++i) {
@@ -412,7 +411,7 @@ static void test_options_of_launches(void** state) {
   int64_t incarnations[] = {77, 78};
   const int64_t beyond[] = {1}, first[] = {0};
 #define OPTIONS(...) \
-  {.struct_size = PJRT_ExecuteOptions_STRUCT_SIZE, __VA_ARGS__}
+  { .struct_size = PJRT_ExecuteOptions_STRUCT_SIZE, __VA_ARGS__ }
   struct {
     PJRT_ExecuteOptions options;
     PJRT_Error_Code code;
@@ -423,8 +422,8 @@ static void test_options_of_launches(void** state) {
       {OPTIONS(.num_tasks = 2, .task_ids = tasks, .incarnation_ids = incarnations),
        PJRT_Error_Code_UNIMPLEMENTED, "task_ids"},
       {OPTIONS(.num_tasks = 1, .task_ids = tasks + 1), PJRT_Error_Code_UNIMPLEMENTED, "task_ids"},
-      {OPTIONS(.multi_slice_config = (PJRT_MultiSlice_Config*)tasks),
-       PJRT_Error_Code_UNIMPLEMENTED, "multi_slice_config"},
+      {OPTIONS(.multi_slice_config = (PJRT_MultiSlice_Config*)tasks), PJRT_Error_Code_UNIMPLEMENTED,
+       "multi_slice_config"},
       {OPTIONS(.num_hlo_output_callbacks = 1), PJRT_Error_Code_UNIMPLEMENTED,
        "hlo_output_callbacks"},
       {OPTIONS(.num_non_donatable_input_indices = 1), PJRT_Error_Code_INVALID_ARGUMENT,

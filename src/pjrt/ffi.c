@@ -33,6 +33,6 @@ HLO_PJRT_EXPORT const XLA_FFI_Api* hlocc_ffi_api(void) {
 
 HLO_PJRT_EXPORT XLA_FFI_Error* hlocc_ffi_register_untyped(const char* target, const char* platform,
                                                           hlo_ffi_function_t function) {
-  return hlo_ffi_error_of(hlo_ffi_registry_add_untyped(NULL, hlo_ffi_span(target),
-                                                       hlo_ffi_span(platform), function));
+  return hlo_ffi_error_of(
+      hlo_ffi_registry_add_untyped(NULL, hlo_ffi_span(target), hlo_ffi_span(platform), function));
 }

@@ -66,16 +66,16 @@ hlo_status_t hlo_pjrt_Buffer_CopyRawToHost(PJRT_Buffer_CopyRawToHost_Args* args)
 }
 
 static void raw_destination_ready(PJRT_Buffer_CopyRawToHostFuture_Callback_Args* args) {
-  hlo_late_copy_start(args->callback_data, args->dst,
-                      hlo_pjrt_foreign_status(args->error_code, args->error_message,
-                                              args->error_message_size));
+  hlo_late_copy_start(
+      args->callback_data, args->dst,
+      hlo_pjrt_foreign_status(args->error_code, args->error_message, args->error_message_size));
 }
 
 hlo_status_t hlo_pjrt_Buffer_CopyRawToHostFuture(PJRT_Buffer_CopyRawToHostFuture_Args* args) {
   hlo_late_copy_t* copy;
   hlo_event_t* done;
-  HLO_TRY(hlo_late_copy_create(args->buffer->buffer, args->offset, args->transfer_size, &copy,
-                               &done));
+  HLO_TRY(
+      hlo_late_copy_create(args->buffer->buffer, args->offset, args->transfer_size, &copy, &done));
   args->event = (PJRT_Event*)done;
   args->callback_data = copy;
   args->future_ready_callback = raw_destination_ready;

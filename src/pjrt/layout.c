@@ -143,4 +143,3 @@ hlo_status_t hlo_pjrt_Layouts_PJRT_Buffer_MemoryLayout(
   const hlo_buffer_shape_t* shape = hlo_buffer_shape(args->buffer->buffer);
   return hlo_pjrt_layout_create(shape->rank, shape->minor_to_major, NULL, &args->layout);
 }
-

@@ -52,8 +52,8 @@ static void expect_text(PJRT_Buffer* buffer, const char* expected) {
   assert_memory_equal(text.serialized_bytes, expected, strlen(expected));
   text.serialized_layout_deleter(text.serialized_layout);
   hlo_test_expect_ok(layouts->PJRT_Layouts_MemoryLayout_Destroy(
-                &ARGS(Layouts_MemoryLayout_Destroy, .layout = of.layout)),
-            "MemoryLayout_Destroy");
+                         &ARGS(Layouts_MemoryLayout_Destroy, .layout = of.layout)),
+                     "MemoryLayout_Destroy");
 }
 
 /// Checks that the buffer is column-major by its bytes and in every host layout. Destroys it.
@@ -417,14 +417,14 @@ static void test_serialized_programs_keep_layouts(void** state) {
 }
 
 static void test_donated_columns(void** state) {
-  PJRT_LoadedExecutable* loaded =
-      hlo_test_compile(*state,
-              "func.func @main(%a: tensor<2x3xf32> {jax.buffer_donor = true,\n"
-              "                                     mhlo.layout_mode = \"{0,1}\"})\n"
-              "    -> (tensor<2x3xf32>, tensor<2x3xf32> {mhlo.layout_mode = \"{0,1}\"}) {\n"
-              "  %0 = stablehlo.add %a, %a : tensor<2x3xf32>\n"
-              "  return %0, %0 : tensor<2x3xf32>, tensor<2x3xf32>\n"
-              "}\n");
+  PJRT_LoadedExecutable* loaded = hlo_test_compile(
+      *state,
+      "func.func @main(%a: tensor<2x3xf32> {jax.buffer_donor = true,\n"
+      "                                     mhlo.layout_mode = \"{0,1}\"})\n"
+      "    -> (tensor<2x3xf32>, tensor<2x3xf32> {mhlo.layout_mode = \"{0,1}\"}) {\n"
+      "  %0 = stablehlo.add %a, %a : tensor<2x3xf32>\n"
+      "  return %0, %0 : tensor<2x3xf32>, tensor<2x3xf32>\n"
+      "}\n");
   PJRT_Client_CreateUninitializedBuffer_Args target =
       ARGS(Client_CreateUninitializedBuffer, .client = *state, .shape_dims = dims,
            .shape_num_dims = 2, .shape_element_type = PJRT_Buffer_Type_F32,
@@ -469,8 +469,7 @@ static PJRT_LoadedExecutable* compile_hlo(PJRT_Client* client, const char* code,
 }
 
 static void test_hlo_says_layouts(void** state) {
-  expect_columns_added(*state,
-                       compile_hlo(*state, add_in_hlo, sizeof add_in_hlo - 1, "hlo"));
+  expect_columns_added(*state, compile_hlo(*state, add_in_hlo, sizeof add_in_hlo - 1, "hlo"));
 }
 
 /// Reads the back end's module as a program of its own.

@@ -79,7 +79,8 @@ static hlo_status_t load_options(const void* given, size_t given_bytes, const vo
 
 // --- Code for other machines ---------------------------------------------------------------------
 
-/// Fails if the client's machine lacks features that code needs, unless the code is to be made again.
+/// Fails if the client's machine lacks features that code needs, unless the code is to be made
+/// again.
 static hlo_status_t check_machine(const PJRT_Client* client, const hlo_cpu_t* needed,
                                   bool* out_is_remade) {
   const hlo_pjrt_settings_t* settings = &client->settings;
@@ -115,8 +116,8 @@ static hlo_status_t load_anywhere(PJRT_Client* client, hlo_executable_t* executa
                                    .source_bytes = executable->source_bytes};
   HLO_SCOPED_ARENA arena = {0};
   hlo_compile_options_t compiled;
-  HLO_TRY(hlo_compile_options_parse(executable->options, executable->options_bytes, &arena,
-                                    &compiled));
+  HLO_TRY(
+      hlo_compile_options_parse(executable->options, executable->options_bytes, &arena, &compiled));
   hlo_executable_t* remade;
   HLO_TRY(hlo_pjrt_compile_bytes(&source, &client->settings, NULL, &compiled, &remade));
   hlo_status_t status = hlo_pjrt_load(client, remade, options, out_loaded);
@@ -205,4 +206,3 @@ hlo_status_t hlo_pjrt_LoadedExecutable_GetDeviceAssignment(
   args->serialized_device_assignment_deleter = free_device_assignment;
   return hlo_ok();
 }
-

@@ -37,7 +37,8 @@ typedef struct hlo_pjrt_settings {
 /// processor that this machine cannot run.
 /// errors : INVALID_ARGUMENT for a bad value, UNIMPLEMENTED for several processes
 /// owner  : hlo_pjrt_settings_deinit(); nothing on failure
-hlo_status_t hlo_pjrt_settings_init(const PJRT_NamedValue* options, size_t count, bool may_be_absent,
+hlo_status_t hlo_pjrt_settings_init(const PJRT_NamedValue* options, size_t count,
+                                    bool may_be_absent,
                                     hlo_pjrt_settings_t* out_settings) HLO_MUST_USE;
 void hlo_pjrt_settings_deinit(hlo_pjrt_settings_t* settings);
 
@@ -218,8 +219,8 @@ hlo_status_t hlo_pjrt_check_devices(const PJRT_TopologyDescription* topology,
 void hlo_pjrt_compile_config(const hlo_pjrt_settings_t* settings, const char* machine,
                              const hlo_compile_options_t* options, hlo_compile_config_t* config);
 
-/// Compiles the source, or takes its code from the cache, with the counts of `options`. machine: the
-/// description of the one to compile for; null: that of `settings`.
+/// Compiles the source, or takes its code from the cache, with the counts of `options`. machine:
+/// the description of the one to compile for; null: that of `settings`.
 hlo_status_t hlo_pjrt_compile_bytes(const hlo_serialized_t* program,
                                     const hlo_pjrt_settings_t* settings, const char* machine,
                                     const hlo_compile_options_t* options,

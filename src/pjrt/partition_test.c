@@ -21,9 +21,9 @@ static const int natural_order[PARTITIONS] = {0, 1, 2, 3}, reverse_order[PARTITI
 static PJRT_LoadedExecutable* compile(PJRT_Client* client, const char* text, const int* devices) {
   hlo_strbuf_t options = hlo_test_partition_options_on(PARTITIONS, devices);
   const PJRT_Program program = hlo_test_program_of(text);
-  PJRT_Client_Compile_Args args = ARGS(Client_Compile, .client = client, .program = &program,
-                                       .compile_options = hlo_strbuf_text(&options),
-                                       .compile_options_size = options.length);
+  PJRT_Client_Compile_Args args =
+      ARGS(Client_Compile, .client = client, .program = &program,
+           .compile_options = hlo_strbuf_text(&options), .compile_options_size = options.length);
   OK(Client_Compile, &args);
   hlo_strbuf_deinit(&options);
   return args.executable;
@@ -171,11 +171,10 @@ static PJRT_Buffer* upload_part(PJRT_Client* client, int device, int part) {
     data[i] = (float)(part * ROWS_OF_DEVICE * COLUMNS + i);
   }
   const int64_t dims[] = {ROWS_OF_DEVICE, COLUMNS};
-  PJRT_Client_BufferFromHostBuffer_Args args =
-      ARGS(Client_BufferFromHostBuffer, .client = client, .data = data,
-           .type = PJRT_Buffer_Type_F32, .dims = dims, .num_dims = 2,
-           .device = hlo_test_device_of(client, (size_t)device),
-           .host_buffer_semantics = PJRT_HostBufferSemantics_kImmutableOnlyDuringCall);
+  PJRT_Client_BufferFromHostBuffer_Args args = ARGS(
+      Client_BufferFromHostBuffer, .client = client, .data = data, .type = PJRT_Buffer_Type_F32,
+      .dims = dims, .num_dims = 2, .device = hlo_test_device_of(client, (size_t)device),
+      .host_buffer_semantics = PJRT_HostBufferSemantics_kImmutableOnlyDuringCall);
   OK(Client_BufferFromHostBuffer, &args);
   hlo_test_await(args.done_with_host_buffer);
   return args.buffer;
@@ -190,8 +189,9 @@ typedef struct launch {
   PJRT_ExecuteOptions options;
 } launch_t;
 
-static PJRT_LoadedExecutable_Execute_Args prepare(PJRT_Client* client, PJRT_LoadedExecutable* loaded,
-                                                  const int* devices, launch_t* launch) {
+static PJRT_LoadedExecutable_Execute_Args prepare(PJRT_Client* client,
+                                                  PJRT_LoadedExecutable* loaded, const int* devices,
+                                                  launch_t* launch) {
   memset(launch, 0, sizeof *launch);
   launch->options.struct_size = PJRT_ExecuteOptions_STRUCT_SIZE;
   for (int i = 0; i < PARTITIONS; ++i) {

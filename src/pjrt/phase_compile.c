@@ -25,10 +25,12 @@ static const hlo_wire_field_info_t kPartialFields[] = {
     HLO_WIRE_REPEATED(partial_program_t, 4, BYTES, next_phases),
     HLO_WIRE_FIELD(partial_program_t, 5, BYTES, version),
 };
-static const hlo_wire_message_t kPartialProgram = HLO_WIRE_MESSAGE(partial_program_t, kPartialFields);
+static const hlo_wire_message_t kPartialProgram =
+    HLO_WIRE_MESSAGE(partial_program_t, kPartialFields);
 
 static bool bytes_are(hlo_wire_bytes_t bytes, const char* text) {
-  return bytes.size == strlen(text) && (bytes.size == 0 || memcmp(bytes.data, text, bytes.size) == 0);
+  return bytes.size == strlen(text) &&
+         (bytes.size == 0 || memcmp(bytes.data, text, bytes.size) == 0);
 }
 
 static void write_partial(hlo_phase_t from_phase, const hlo_strbuf_t* program, hlo_strbuf_t* out) {
@@ -41,7 +43,8 @@ static void write_partial(hlo_phase_t from_phase, const hlo_strbuf_t* program, h
 }
 
 /// Fails unless `phase` accepts the program.
-static hlo_status_t check_input(const partial_program_t* program, size_t number, hlo_phase_t phase) {
+static hlo_status_t check_input(const partial_program_t* program, size_t number,
+                                hlo_phase_t phase) {
   const hlo_wire_bytes_t* next = program->next_phases.items;
   bool is_accepted = false;
   for (size_t i = 0; i < program->next_phases.count; ++i) {
@@ -139,7 +142,8 @@ static hlo_status_t read_phases(const PJRT_PhaseCompile_Run_Phase_Args* args, hl
                                 range_t* out) {
   if (args->num_phases_to_run == 0) return hlo_invalid_argument("no phases to run");
   for (size_t i = 0; i < args->num_phases_to_run; ++i) {
-    const char* name = hlo_arena_strndup(arena, args->phases_to_run[i], args->phases_to_run_sizes[i]);
+    const char* name =
+        hlo_arena_strndup(arena, args->phases_to_run[i], args->phases_to_run_sizes[i]);
     HLO_TRY(hlo_arena_status(arena));
     hlo_phase_t phase;
     HLO_TRY(hlo_phase_from_name(name, &phase));
@@ -160,7 +164,8 @@ static hlo_status_t run_phases(range_t phases, const partial_program_t* input,
   size_t source_bytes = input->program.size;
   hlo_strbuf_t result = {0};
   hlo_status_t status = hlo_ok();
-  for (hlo_phase_t phase = phases.first; phase <= phases.last && hlo_status_is_ok(status); ++phase) {
+  for (hlo_phase_t phase = phases.first; phase <= phases.last && hlo_status_is_ok(status);
+       ++phase) {
     hlo_strbuf_t next = {0};
     status = hlo_phase_run(phase, source, source_bytes, config, options->serialized,
                            options->serialized_bytes, &next);

@@ -74,11 +74,10 @@ static run_t* prepare(run_t* run, const char* program, size_t size,
   run->size = size;
   size_t count = 0;
   for (; count < 3 && run->phases[count]; ++count) run->sizes[count] = strlen(run->phases[count]);
-  run->args = ARGS(PhaseCompile_Run_Phase, .phase_compiler = compiler(),
-                   .input_programs = &run->program, .input_programs_sizes = &run->size,
-                   .num_input_programs = 1, .phases_to_run = run->phases,
-                   .phases_to_run_sizes = run->sizes, .num_phases_to_run = count,
-                   .topology = topology);
+  run->args = ARGS(
+      PhaseCompile_Run_Phase, .phase_compiler = compiler(), .input_programs = &run->program,
+      .input_programs_sizes = &run->size, .num_input_programs = 1, .phases_to_run = run->phases,
+      .phases_to_run_sizes = run->sizes, .num_phases_to_run = count, .topology = topology);
   return run;
 }
 
@@ -88,10 +87,10 @@ static void run_phases(run_t* run) {
 }
 
 static void destroy_outputs(run_t* run) {
-  extension()->phase_compile_c_buffers_destroy(&ARGS(
-      PhaseCompile_C_Buffers_Destroy, .char_buffers = run->args.output_programs,
-      .char_buffer_sizes = run->args.output_programs_sizes,
-      .num_char_buffers = run->args.num_output_programs));
+  extension()->phase_compile_c_buffers_destroy(
+      &ARGS(PhaseCompile_C_Buffers_Destroy, .char_buffers = run->args.output_programs,
+            .char_buffer_sizes = run->args.output_programs_sizes,
+            .num_char_buffers = run->args.num_output_programs));
 }
 
 static void phases_have_names(void** state) {

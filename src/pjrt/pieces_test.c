@@ -49,9 +49,9 @@ static void set_error(player_t* player) {
   player->random = player->random * 1664525u + 1013904223u;
   for (unsigned i = 0; i < player->random >> 28; ++i) sched_yield();
   OK(AsyncHostToDeviceTransferManager_SetBufferError,
-     &ARGS(AsyncHostToDeviceTransferManager_SetBufferError, .transfer_manager = player->game->manager,
-           .error_code = PJRT_Error_Code_DATA_LOSS, .error_message = "lost",
-           .error_message_size = 4));
+     &ARGS(AsyncHostToDeviceTransferManager_SetBufferError,
+           .transfer_manager = player->game->manager, .error_code = PJRT_Error_Code_DATA_LOSS,
+           .error_message = "lost", .error_message_size = 4));
 }
 
 static void* play(void* context) {
@@ -140,8 +140,8 @@ static void abandoned_events_fail(void** state) {
   PJRT_Event_Create_Args create = ARGS(Event_Create);
   OK(Event_Create, &create);
   atomic_int outcomes = 0;
-  OK(Event_OnReady, &ARGS(Event_OnReady, .event = create.event, .callback = note_outcome,
-                          .user_arg = &outcomes));
+  OK(Event_OnReady,
+     &ARGS(Event_OnReady, .event = create.event, .callback = note_outcome, .user_arg = &outcomes));
   OK(Event_Destroy, &ARGS(Event_Destroy, .event = create.event));
   assert_int_equal(outcomes, 1);
 }

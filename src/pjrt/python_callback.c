@@ -70,8 +70,8 @@ XLA_FFI_Error* hlocc_python_callback_register(hlocc_python_call_t call) {
   atomic_store_explicit(&python_call, call, memory_order_release);
   const XLA_FFI_Handler_Bundle bundle = {.execute = handle};
   for (size_t i = 0; i < sizeof targets / sizeof targets[0]; ++i) {
-    hlo_status_t status = hlo_ffi_registry_add_typed(NULL, hlo_ffi_span(targets[i]),
-                                                     hlo_ffi_span("cpu"), &bundle, 0);
+    hlo_status_t status =
+        hlo_ffi_registry_add_typed(NULL, hlo_ffi_span(targets[i]), hlo_ffi_span("cpu"), &bundle, 0);
     if (!hlo_status_is_ok(status)) return hlo_ffi_error_of(status);
   }
   return NULL;

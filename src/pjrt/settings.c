@@ -71,8 +71,8 @@ static hlo_status_t fill_settings(const PJRT_NamedValue* options, size_t count, 
   return describe_platform(may_be_absent, settings);
 }
 
-hlo_status_t hlo_pjrt_settings_init(const PJRT_NamedValue* options, size_t count, bool may_be_absent,
-                                    hlo_pjrt_settings_t* out_settings) {
+hlo_status_t hlo_pjrt_settings_init(const PJRT_NamedValue* options, size_t count,
+                                    bool may_be_absent, hlo_pjrt_settings_t* out_settings) {
   HLO_SCOPED_STRBUF warnings = {0};
   *out_settings = (hlo_pjrt_settings_t){.observer.log = {.level = HLO_LOG_LEVEL_WARN}};
   hlo_status_t status = hlo_config_init(&out_settings->config, NULL, &warnings);

@@ -165,7 +165,7 @@ static inline PJRT_Executable* hlo_test_executable_of(PJRT_LoadedExecutable* loa
 
 /// Launches on one device with results in `results`; waits until the launch has ended.
 static inline void hlo_test_run(PJRT_LoadedExecutable* loaded, PJRT_ExecuteOptions* options,
-                       PJRT_Buffer** arguments, size_t count, PJRT_Buffer** results) {
+                                PJRT_Buffer** arguments, size_t count, PJRT_Buffer** results) {
   PJRT_Event* event = NULL;
   PJRT_LoadedExecutable_Execute_Args args =
       ARGS(LoadedExecutable_Execute, .executable = loaded, .options = options,

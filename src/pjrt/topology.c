@@ -97,7 +97,8 @@ static hlo_status_t fill_attributes(PJRT_TopologyDescription* topology) {
   HLO_SCOPED_STRBUF features = {0};
   hlo_cpu_print_features(cpu.features, &features);
   HLO_TRY(hlo_strbuf_status(&features));
-  const char* names = hlo_arena_strndup(&topology->arena, hlo_strbuf_text(&features), features.length);
+  const char* names =
+      hlo_arena_strndup(&topology->arena, hlo_strbuf_text(&features), features.length);
   HLO_TRY(hlo_arena_status(&topology->arena));
   const PJRT_NamedValue attributes[] = {
       number_attribute("num_devices", topology->device_count),
@@ -129,7 +130,8 @@ static hlo_status_t fill_topology(const description_t* from, PJRT_TopologyDescri
     return hlo_invalid_argument("a topology has %u devices, expected 1 to %d", device_count,
                                 DEVICE_LIMIT);
   }
-  topology->platform_name = hlo_arena_strndup(arena, from->platform_name, strlen(from->platform_name));
+  topology->platform_name =
+      hlo_arena_strndup(arena, from->platform_name, strlen(from->platform_name));
   topology->platform_version =
       hlo_arena_strndup(arena, from->platform_version, strlen(from->platform_version));
   topology->machine = hlo_arena_strndup(arena, from->machine, strlen(from->machine));

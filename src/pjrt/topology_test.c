@@ -42,7 +42,8 @@ static const PJRT_NamedValue* attribute_of(PJRT_TopologyDescription* topology, c
   return NULL;
 }
 
-static void expect_text(PJRT_TopologyDescription* topology, const char* name, const char* expected) {
+static void expect_text(PJRT_TopologyDescription* topology, const char* name,
+                        const char* expected) {
   const PJRT_NamedValue* value = attribute_of(topology, name);
   assert_int_equal(value->type, PJRT_NamedValue_kString);
   assert_int_equal(value->value_size, strlen(expected));
@@ -199,7 +200,8 @@ static void code_for_older_machines_is_kept(void** state) {
     PJRT_Executable* same = hlo_test_executable_of(load.loaded_executable);
     PJRT_Executable_Serialize_Args again = serialize(same);
     assert_int_equal(again.serialized_bytes_size, bytes.serialized_bytes_size);
-    assert_memory_equal(again.serialized_bytes, bytes.serialized_bytes, bytes.serialized_bytes_size);
+    assert_memory_equal(again.serialized_bytes, bytes.serialized_bytes,
+                        bytes.serialized_bytes_size);
     again.serialized_executable_deleter(again.serialized_executable);
     destroy_executable(same);
     hlo_test_destroy_loaded(load.loaded_executable);

@@ -9,7 +9,7 @@ typedef struct item {
   hlo_event_t* ready;
   hlo_buffer_shape_t shape;  // the lists are in the manager's arena
   size_t size;
-  hlo_mutex_t lock;  // guards the fields below
+  hlo_mutex_t lock;    // guards the fields below
   PJRT_Buffer* shell;  // NULL once retrieved
   size_t pending;      // pieces being copied
   bool saw_last;

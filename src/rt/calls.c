@@ -111,7 +111,8 @@ static hlo_status_t run(hlo_frame_t* frame, uint32_t call_site, void* const* buf
   const hlo_rt_program_t* program = frame->program;
   state_t* state = NULL;
   HLO_TRY(find_state(program->calls, &state));
-  const call_t* call = call_site < program->calls->call_site_limit ? &state->calls[call_site] : NULL;
+  const call_t* call =
+      call_site < program->calls->call_site_limit ? &state->calls[call_site] : NULL;
   if (!call || !call->node) return hlo_internal_error("no call %u", call_site);
   void* addresses[HLO_LIB_CALL_VALUES_MAX];
   for (uint32_t i = 0; i < call->record->allocation_count && !buffers; ++i) {

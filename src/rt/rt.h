@@ -41,7 +41,7 @@ typedef struct hlo_rt_calls {
   const hlo_rt_call_t* calls;
   const char* text;  // a module with one function whose nodes are the calls, in order
   uint64_t text_bytes;
-  void** state;  // owned by the library, NULL at first
+  void** state;                     // owned by the library, NULL at first
   uint32_t count, call_site_limit;  // call site numbers are below call_site_limit
 } hlo_rt_calls_t;
 
@@ -52,13 +52,13 @@ typedef struct hlo_rt_program {
   hlo_program_entry_t entry;
   const hlo_rt_copy_t* copies;
   const hlo_rt_calls_t* calls;  // NULL: none
-  uint64_t features;  // of hlo_cpu_t, used by the code
+  uint64_t features;            // of hlo_cpu_t, used by the code
   uint64_t temporary_bytes, saved_bytes;
   uint32_t abi_version;  // HLO_RT_ABI_VERSION
   uint32_t argument_count, result_count;
   uint32_t copy_count, first_copy;  // the call site number of the first copy
-  uint32_t subnormals;  // hlo_subnormals_t
-  uint32_t level;       // hlo_cpu_level_t, the highest that calls use
+  uint32_t subnormals;              // hlo_subnormals_t
+  uint32_t level;                   // hlo_cpu_level_t, the highest that calls use
   uint32_t reserved;
 } hlo_rt_program_t;
 
@@ -79,10 +79,12 @@ int hlo_rt_run(const void* const* arguments, void* const* results, const hlo_rt_
 /// safe
 int32_t hlo_rt_call(hlo_frame_t* frame, uint32_t call_site, void* const* buffers);
 
-static inline void* hlo_rt_address(const hlo_frame_t* frame, const hlo_rt_allocation_t* allocation) {
+static inline void* hlo_rt_address(const hlo_frame_t* frame,
+                                   const hlo_rt_allocation_t* allocation) {
   const hlo_rt_program_t* program = (const hlo_rt_program_t*)frame->program;
   switch ((hlo_rt_allocation_kind_t)allocation->kind) {
-    case HLO_RT_BUFFER: return (uint8_t*)frame->buffers[allocation->index] + allocation->offset_bytes;
+    case HLO_RT_BUFFER:
+      return (uint8_t*)frame->buffers[allocation->index] + allocation->offset_bytes;
     case HLO_RT_CONSTANT: return (void*)(uintptr_t)program->constants[allocation->index];
     case HLO_RT_TEMPORARY: return frame->temporaries + allocation->offset_bytes;
     case HLO_RT_NOWHERE: break;

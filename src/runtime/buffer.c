@@ -317,9 +317,8 @@ hlo_status_t hlo_buffer_donate(hlo_buffer_t* buffer, hlo_buffer_use_t* out_use) 
   hlo_mutex_unlock(&buffer->lock);
   if (!storage) return deleted_error();
   hlo_storage_release(storage);  // the handle's reference; the use holds its own
-  *out_use = (hlo_buffer_use_t){.storage = storage,
-                                .ready = hlo_event_retain(buffer->ready),
-                                .is_donated = owned};
+  *out_use = (hlo_buffer_use_t){
+      .storage = storage, .ready = hlo_event_retain(buffer->ready), .is_donated = owned};
   return hlo_ok();
 }
 

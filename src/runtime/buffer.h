@@ -130,9 +130,9 @@ void hlo_late_copy_start(hlo_late_copy_t* copy, void* data, hlo_status_t error);
 hlo_status_t hlo_buffer_copy_to_memory(hlo_buffer_t* buffer, hlo_memory_t* memory,
                                        hlo_buffer_t** out_buffer) HLO_MUST_USE;
 
-/// Creates a buffer with a new value, of the target's shape and in its memory space, over the bytes of
-/// the target, which is invalid from now on as after a donation. The copy begins when the old value
-/// is defined and its readers have ended. If the bytes must not be overwritten
+/// Creates a buffer with a new value, of the target's shape and in its memory space, over the bytes
+/// of the target, which is invalid from now on as after a donation. The copy begins when the old
+/// value is defined and its readers have ended. If the bytes must not be overwritten
 /// (hlo_buffer_donate()), the new buffer has bytes of its own. A failed call leaves the target
 /// valid.
 /// errors: INVALID_ARGUMENT (another size, shape or layout; deleted), RESOURCE_EXHAUSTED

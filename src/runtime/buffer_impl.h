@@ -17,8 +17,8 @@ struct hlo_buffer {
   _Atomic(hlo_storage_t*) storage;
   int32_t external_count;
   hlo_storage_t* external_storage;  // kept for external references, also after deletion
-  hlo_storage_t* unfulfilled;  // of an alias: awaits its value, also after deletion
-  int64_t dims[];  // then minor_to_major
+  hlo_storage_t* unfulfilled;       // of an alias: awaits its value, also after deletion
+  int64_t dims[];                   // then minor_to_major
 };
 
 /// Creates a handle without storage and event.

@@ -71,7 +71,7 @@ static void host_memory_contracts(void** state) {
     hlo_event_t* done = NULL;
     hlo_buffer_t* buffer;
     hlo_test_check(hlo_buffer_from_host(device_memory(0), &kShape, values, NULL,
-                               (hlo_host_semantics_t)semantics, &done, &buffer));
+                                        (hlo_host_semantics_t)semantics, &done, &buffer));
     await_and_release(done);
     memset(values, 0, sizeof values);
     read_back(buffer, got, sizeof got);
@@ -104,7 +104,7 @@ static void strides_of_the_host_are_honoured(void** state) {
   const int64_t strides[2] = {4, 12};  // column-major
   hlo_buffer_t* buffer;
   hlo_test_check(hlo_buffer_from_host(device_memory(0), &kShape, columns, strides,
-                             HLO_HOST_IMMUTABLE_ONLY_DURING_CALL, NULL, &buffer));
+                                      HLO_HOST_IMMUTABLE_ONLY_DURING_CALL, NULL, &buffer));
   read_back(buffer, got, sizeof got);
   for (int r = 0; r < 3; ++r) {
     for (int c = 0; c < 5; ++c) assert_true(got[r * 5 + c] == columns[c * 3 + r]);
@@ -122,7 +122,7 @@ static hlo_buffer_t* make(uint32_t device) {
   fill(values, 15);
   hlo_buffer_t* buffer;
   hlo_test_check(hlo_buffer_from_host(device_memory(device), &kShape, values, NULL,
-                             HLO_HOST_IMMUTABLE_ONLY_DURING_CALL, NULL, &buffer));
+                                      HLO_HOST_IMMUTABLE_ONLY_DURING_CALL, NULL, &buffer));
   return buffer;
 }
 
@@ -157,7 +157,7 @@ static hlo_buffer_t* make_columns(void) {
   fill(rows, 15);
   hlo_buffer_t* buffer;
   hlo_test_check(hlo_buffer_from_host(device_memory(0), &kColumns, rows, NULL,
-                             HLO_HOST_IMMUTABLE_ONLY_DURING_CALL, NULL, &buffer));
+                                      HLO_HOST_IMMUTABLE_ONLY_DURING_CALL, NULL, &buffer));
   return buffer;
 }
 
@@ -200,9 +200,9 @@ static void zero_copy_needs_the_layout_of_the_device(void** state) {
   hlo_buffer_t *same, *other;
   void *same_data, *other_data;
   hlo_test_check(hlo_buffer_from_host(device_memory(0), &kColumns, columns, strides,
-                             HLO_HOST_IMMUTABLE_ZERO_COPY, NULL, &same));
+                                      HLO_HOST_IMMUTABLE_ZERO_COPY, NULL, &same));
   hlo_test_check(hlo_buffer_from_host(device_memory(0), &kColumns, columns, NULL,
-                             HLO_HOST_IMMUTABLE_ZERO_COPY, NULL, &other));
+                                      HLO_HOST_IMMUTABLE_ZERO_COPY, NULL, &other));
   hlo_test_check(hlo_buffer_data_pointer(same, &same_data));
   hlo_test_check(hlo_buffer_data_pointer(other, &other_data));
   assert_ptr_equal(same_data, columns);
@@ -533,7 +533,8 @@ static void* read_and_end(void* context) {
 static void count_and_overwrite(void* context, hlo_status_t status) {
   (void)status;
   hlo_storage_t* storage = context;
-  ++*(long*)hlo_storage_host_pointer(storage);  // checked by the thread sanitizer: no reader may be left
+  ++*(long*)hlo_storage_host_pointer(
+      storage);  // checked by the thread sanitizer: no reader may be left
 }
 
 // Readers end while a donation begins to wait for them: it is called once, after the last reader.

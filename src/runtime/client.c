@@ -29,16 +29,16 @@ struct hlo_client {
   struct hlo_ffi_registry* functions;
   hlo_trace_t* trace;
   atomic_ullong run_id;
-  atomic_ullong work_count;  // launches and copies in flight, and one until the release begins
-  hlo_gate_t idle;           // opened when the count becomes zero
-  atomic_uint hold_count;    // objects that may outlive the release, and one until it has ended
-  atomic_bool is_released;   // no thread of the client runs any more
-  bool is_retired;           // no thread waits in the release: the client's threads free it
-  bool is_orphaned;          // released in a forked process, which has none of its threads
+  atomic_ullong work_count;      // launches and copies in flight, and one until the release begins
+  hlo_gate_t idle;               // opened when the count becomes zero
+  atomic_uint hold_count;        // objects that may outlive the release, and one until it has ended
+  atomic_bool is_released;       // no thread of the client runs any more
+  bool is_retired;               // no thread waits in the release: the client's threads free it
+  bool is_orphaned;              // released in a forked process, which has none of its threads
   void (*after)(void* context);  // NULL: nothing
   void* after_context;
   hlo_flight_t flight;
-  hlo_explainer_t* explainer;  // NULL: none
+  hlo_explainer_t* explainer;          // NULL: none
   hlo_stall_monitor_t* stall_monitor;  // likewise
   uint32_t device_count;
   hlo_device_t devices[];
@@ -122,23 +122,23 @@ static uint64_t seconds_ns(int64_t seconds) {
 
 void hlo_client_options_read(const hlo_config_t* config, const hlo_observer_t* observer,
                              hlo_client_options_t* out_options) {
-  *out_options = (hlo_client_options_t){.device_count = (uint32_t)config->num_devices,
-                                        .thread_count = (uint32_t)config->num_threads,
-                                        .observer = observer,
-                                        .memory_mib = config->memory_limit,
-                                        .host_memory_mib = config->host_memory_limit,
-                                        .kept_mib = config->memory_retain,
-                                        .running_mib = config->inflight_memory,
-                                        .explain_seconds = (uint32_t)config->explain_waits,
-                                        .explain_signal = config->explain_signal,
-                                        .stall_warn_ns = seconds_ns(config->collective_warn),
-                                        .stall_fail_ns = seconds_ns(config->collective_timeout),
-                                        .launch_limit = (uint32_t)config->inflight_launches,
-                                        .is_slow = config->device_backend == 1,
-                                        .slow = {.seed = (uint64_t)config->device_seed,
-                                                 .delay = (uint32_t)config->device_delay,
-                                                 .faults_per_million =
-                                                     (uint32_t)config->device_faults}};
+  *out_options =
+      (hlo_client_options_t){.device_count = (uint32_t)config->num_devices,
+                             .thread_count = (uint32_t)config->num_threads,
+                             .observer = observer,
+                             .memory_mib = config->memory_limit,
+                             .host_memory_mib = config->host_memory_limit,
+                             .kept_mib = config->memory_retain,
+                             .running_mib = config->inflight_memory,
+                             .explain_seconds = (uint32_t)config->explain_waits,
+                             .explain_signal = config->explain_signal,
+                             .stall_warn_ns = seconds_ns(config->collective_warn),
+                             .stall_fail_ns = seconds_ns(config->collective_timeout),
+                             .launch_limit = (uint32_t)config->inflight_launches,
+                             .is_slow = config->device_backend == 1,
+                             .slow = {.seed = (uint64_t)config->device_seed,
+                                      .delay = (uint32_t)config->device_delay,
+                                      .faults_per_million = (uint32_t)config->device_faults}};
 }
 
 static hlo_status_t create_backend(const hlo_client_options_t* options, hlo_client_t* client) {
@@ -257,7 +257,9 @@ void hlo_client_release(hlo_client_t* client) {
   if (client) hlo_client_release_then(client, NULL, NULL);
 }
 
-uint32_t hlo_client_device_count(const hlo_client_t* client) { return client->device_count; }
+uint32_t hlo_client_device_count(const hlo_client_t* client) {
+  return client->device_count;
+}
 
 hlo_device_t* hlo_client_device(const hlo_client_t* client, uint32_t index) {
   return (hlo_device_t*)&client->devices[index];
@@ -268,7 +270,9 @@ hlo_device_t* hlo_client_find_device(const hlo_client_t* client, int32_t id) {
   return hlo_client_device(client, (uint32_t)id);
 }
 
-hlo_pool_t* hlo_client_pool(const hlo_client_t* client) { return client->pool; }
+hlo_pool_t* hlo_client_pool(const hlo_client_t* client) {
+  return client->pool;
+}
 hlo_parallel_t hlo_client_parallel(const hlo_client_t* client) {
   bool is_alone = hlo_pool_worker_count(client->pool) == 1 || hlo_pool_is_orphaned(client->pool);
   return is_alone ? (hlo_parallel_t){0} : hlo_parallel_on_pool(client->pool);
@@ -371,7 +375,9 @@ void hlo_client_work_end(hlo_client_t* client) {
   }
 }
 
-hlo_client_t* hlo_memory_client(const hlo_memory_t* memory) { return memory->device->client; }
+hlo_client_t* hlo_memory_client(const hlo_memory_t* memory) {
+  return memory->device->client;
+}
 
 void hlo_memory_get_stats(const hlo_memory_t* memory, hlo_memory_stats_t* out_stats) {
   hlo_heap_stats_t heap;

@@ -37,8 +37,8 @@ struct hlo_memory {
 /// A virtual device: a name for placement, without a thread. threads: immutable except `launches`.
 struct hlo_device {
   hlo_client_t* client;
-  int32_t id;        // global
-  int32_t local_id;  // hardware id on this process
+  int32_t id;                     // global
+  int32_t local_id;               // hardware id on this process
   hlo_device_backend_t* backend;  // the client's
   hlo_device_queue_t* queue;      // may be NULL
   hlo_memory_t memories[HLO_MEMORY_KIND_COUNT];
@@ -46,17 +46,17 @@ struct hlo_device {
 };
 
 typedef struct hlo_client_options {
-  uint32_t device_count;  // 0: one
-  uint32_t thread_count;  // 0: the number of cores that the process may use
-  const hlo_observer_t* observer;  // lent, outlives the client; may be NULL
+  uint32_t device_count;               // 0: one
+  uint32_t thread_count;               // 0: the number of cores that the process may use
+  const hlo_observer_t* observer;      // lent, outlives the client; may be NULL
   struct hlo_ffi_registry* functions;  // foreign functions that programs of this client may call
                                        // besides those of the process; lent likewise; may be NULL
-  int64_t memory_mib;     // limit on memory of kind device; 0: the machine's memory
-  int64_t host_memory_mib;  // limit on each kind of host memory; 0: the machine's memory
-  int64_t kept_mib;       // limit on freed memory of each kind kept for reuse; 0: a quarter of the
-                          // kind's limit, negative: none
-  int64_t running_mib;    // limit on memory for results and temporaries of concurrent programs,
-                          // which a single program may exceed; 0: a quarter of the device memory
+  int64_t memory_mib;                  // limit on memory of kind device; 0: the machine's memory
+  int64_t host_memory_mib;             // limit on each kind of host memory; 0: the machine's memory
+  int64_t kept_mib;     // limit on freed memory of each kind kept for reuse; 0: a quarter of the
+                        // kind's limit, negative: none
+  int64_t running_mib;  // limit on memory for results and temporaries of concurrent programs,
+                        // which a single program may exceed; 0: a quarter of the device memory
   uint32_t explain_seconds;    // explain launches and waits that take longer; 0: never
   const char* explain_signal;  // the name of the signal that asks for explanations; NULL: none
   uint64_t stall_warn_ns;      // log collectives that wait longer for members; 0: never
@@ -129,8 +129,8 @@ const struct hlo_comm_faults* hlo_client_comm_faults(const hlo_client_t* client)
 const hlo_observer_t* hlo_client_observer(const hlo_client_t* client);
 /// Returns the trace, which gets a span for every run and copy; NULL if disabled.
 hlo_trace_t* hlo_client_trace(const hlo_client_t* client);
-/// Returns FAILED_PRECONDITION in a process forked after the client was created, and once the client
-/// is released.
+/// Returns FAILED_PRECONDITION in a process forked after the client was created, and once the
+/// client is released.
 hlo_status_t hlo_client_check_usable(const hlo_client_t* client) HLO_MUST_USE;
 uint64_t hlo_client_next_run_id(hlo_client_t* client);
 /// The list of stoppable runs in flight (see flight.h).

@@ -50,30 +50,34 @@ static const char* const kPrograms[PROGRAMS] = {
     [INCREMENT] = "func.func @main(%x: " SMALL " {tf.aliasing_output = 0 : i32}) -> " SMALL
                   " {\n  %one = stablehlo.constant dense<1.0> : " SMALL
                   "\n  %0 = stablehlo.add %x, %one : " SMALL "\n  return %0 : " SMALL "\n}",
-    [BIG_ADD] = "func.func @main(%x: " BIG ", %y: " BIG ") -> (" BIG ", " BIG
-                ") {\n  %0 = stablehlo.add %x, %y : " BIG "\n  %1 = stablehlo.multiply %0, %x : " BIG
-                "\n  return %0, %1 : " BIG ", " BIG "\n}",
-    [FAILS] = "func.func @main(%x: " SMALL ") -> " SMALL
-              " {\n  %0 = stablehlo.slice %x [0:1] : (" SMALL ") -> tensor<1xf32>\n"
-              "  %1 = stablehlo.reshape %0 : (tensor<1xf32>) -> tensor<f32>\n"
-              "  %2 = stablehlo.compare LT, %1, %1 : (tensor<f32>, tensor<f32>) -> tensor<i1>\n"
-              "  stablehlo.custom_call @shape_assertion(%2) {has_side_effect = true, "
-              "error_message = \"as it should\"} : (tensor<i1>) -> ()\n  return %x : " SMALL "\n}",
-    [LOOP] = "func.func @main(%x: " SMALL ") -> " SMALL
-             " {\n  %zero = stablehlo.constant dense<0> : tensor<i32>\n"
-             "  %many = stablehlo.constant dense<50> : tensor<i32>\n"
-             "  %step = stablehlo.constant dense<1> : tensor<i32>\n"
-             "  %one = stablehlo.constant dense<1.0> : " SMALL
-             "\n  %0:2 = stablehlo.while(%i = %zero, %v = %x) : tensor<i32>, " SMALL
-             "\n  cond {\n    %c = stablehlo.compare LT, %i, %many : (tensor<i32>, tensor<i32>) -> "
-             "tensor<i1>\n    stablehlo.return %c : tensor<i1>\n  } do {\n"
-             "    %1 = stablehlo.add %i, %step : tensor<i32>\n    %2 = stablehlo.add %v, %one : " SMALL
-             "\n    stablehlo.return %1, %2 : tensor<i32>, " SMALL "\n  }\n  return %0#1 : " SMALL "\n}",
-    [SUM] = "func.func @main(%x: " SMALL ") -> " SMALL
-            " {\n  %0 = \"stablehlo.all_reduce\"(%x) ({\n  ^bb0(%a: tensor<f32>, %b: tensor<f32>):\n"
-            "    %s = stablehlo.add %a, %b : tensor<f32>\n    stablehlo.return %s : tensor<f32>\n"
-            "  }) {replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>} : (" SMALL ") -> " SMALL
-            "\n  return %0 : " SMALL "\n}",
+    [BIG_ADD] =
+        "func.func @main(%x: " BIG ", %y: " BIG ") -> (" BIG ", " BIG
+        ") {\n  %0 = stablehlo.add %x, %y : " BIG "\n  %1 = stablehlo.multiply %0, %x : " BIG
+        "\n  return %0, %1 : " BIG ", " BIG "\n}",
+    [FAILS] =
+        "func.func @main(%x: " SMALL ") -> " SMALL " {\n  %0 = stablehlo.slice %x [0:1] : (" SMALL
+        ") -> tensor<1xf32>\n"
+        "  %1 = stablehlo.reshape %0 : (tensor<1xf32>) -> tensor<f32>\n"
+        "  %2 = stablehlo.compare LT, %1, %1 : (tensor<f32>, tensor<f32>) -> tensor<i1>\n"
+        "  stablehlo.custom_call @shape_assertion(%2) {has_side_effect = true, "
+        "error_message = \"as it should\"} : (tensor<i1>) -> ()\n  return %x : " SMALL "\n}",
+    [LOOP] =
+        "func.func @main(%x: " SMALL ") -> " SMALL
+        " {\n  %zero = stablehlo.constant dense<0> : tensor<i32>\n"
+        "  %many = stablehlo.constant dense<50> : tensor<i32>\n"
+        "  %step = stablehlo.constant dense<1> : tensor<i32>\n"
+        "  %one = stablehlo.constant dense<1.0> : " SMALL
+        "\n  %0:2 = stablehlo.while(%i = %zero, %v = %x) : tensor<i32>, " SMALL
+        "\n  cond {\n    %c = stablehlo.compare LT, %i, %many : (tensor<i32>, tensor<i32>) -> "
+        "tensor<i1>\n    stablehlo.return %c : tensor<i1>\n  } do {\n"
+        "    %1 = stablehlo.add %i, %step : tensor<i32>\n    %2 = stablehlo.add %v, %one : " SMALL
+        "\n    stablehlo.return %1, %2 : tensor<i32>, " SMALL "\n  }\n  return %0#1 : " SMALL "\n}",
+    [SUM] =
+        "func.func @main(%x: " SMALL ") -> " SMALL
+        " {\n  %0 = \"stablehlo.all_reduce\"(%x) ({\n  ^bb0(%a: tensor<f32>, %b: tensor<f32>):\n"
+        "    %s = stablehlo.add %a, %b : tensor<f32>\n    stablehlo.return %s : tensor<f32>\n"
+        "  }) {replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>} : (" SMALL ") -> " SMALL
+        "\n  return %0 : " SMALL "\n}",
 };
 
 static hlo_executable_t* g_executables[PROGRAMS];
@@ -276,9 +280,9 @@ static void strided_uploads(bench_t* bench) {
                                         .minor_to_major = order ? columns_first : rows_first};
       hlo_buffer_t* buffer = NULL;
       const uint16_t* origin = strides[s][0] < 0 ? host + (ROWS - 1) * COLUMNS : host;
-      hlo_status_t status = hlo_buffer_from_host(memory_of(bench, 0, HLO_MEMORY_DEVICE), &shape,
-                                                 origin, strides[s],
-                                                 HLO_HOST_IMMUTABLE_ONLY_DURING_CALL, NULL, &buffer);
+      hlo_status_t status =
+          hlo_buffer_from_host(memory_of(bench, 0, HLO_MEMORY_DEVICE), &shape, origin, strides[s],
+                               HLO_HOST_IMMUTABLE_ONLY_DURING_CALL, NULL, &buffer);
       memset(host, 0xEE, sizeof host);
       if (!succeeds(bench, "upload", status)) continue;
       hlo_event_t *raw = NULL, *ordered = NULL;
@@ -297,8 +301,8 @@ static void strided_uploads(bench_t* bench) {
 }
 
 static void ranges(bench_t* bench) {
-  static const int64_t kRanges[][2] = {{0, 256}, {0, 0}, {256, 0}, {100, 56}, {255, 1},
-                                       {0, 257}, {257, 0}, {-1, 2}, {3, -1}, {INT64_MAX, 1}};
+  static const int64_t kRanges[][2] = {{0, 256}, {0, 0},   {256, 0}, {100, 56}, {255, 1},
+                                       {0, 257}, {257, 0}, {-1, 2},  {3, -1},   {INT64_MAX, 1}};
   hlo_buffer_t* buffer = make(bench, 0, 3);
   for (size_t r = 0; buffer && r < sizeof kRanges / sizeof *kRanges; ++r) {
     uint8_t back[COUNT * sizeof(float) + 8];
@@ -457,11 +461,13 @@ static void pieces(bench_t* bench) {
   hlo_buffer_t* heir = run(bench, LOOP, buffer, NULL);
   for (int i = 0; i < PIECES && is_whole; ++i) {
     memset(host[i], 0x40 + i, BYTES);
-    is_whole = succeeds(bench, "piece", hlo_storage_from_host(storage, (size_t)i * BYTES, host[i],
-                                                              BYTES, &ends[i]));
+    is_whole =
+        succeeds(bench, "piece",
+                 hlo_storage_from_host(storage, (size_t)i * BYTES, host[i], BYTES, &ends[i]));
   }
   for (int i = 0; i < PIECES; ++i) is_whole &= await(bench, "piece", ends[i]);
-  hlo_event_set(ready, is_whole ? hlo_ok() : hlo_status_create(HLO_STATUS_ABORTED, "a piece failed"));
+  hlo_event_set(ready,
+                is_whole ? hlo_ok() : hlo_status_create(HLO_STATUS_ABORTED, "a piece failed"));
   hlo_event_release(ready);
   hlo_storage_release(storage);
   show(bench, "pieces", buffer);
@@ -611,8 +617,8 @@ static void exhaustion(bench_t* bench) {
     hlo_buffer_t* blocks[BLOCKS] = {0};
     int count = 0, refused = 0;
     for (int i = 0; i < BLOCKS; ++i) {
-      hlo_status_t status = hlo_buffer_create_uninitialized(
-          memory_of(bench, 0, HLO_MEMORY_DEVICE), &shape, &blocks[i]);
+      hlo_status_t status = hlo_buffer_create_uninitialized(memory_of(bench, 0, HLO_MEMORY_DEVICE),
+                                                            &shape, &blocks[i]);
       refused += hlo_status_code(status) == HLO_STATUS_RESOURCE_EXHAUSTED;
       count += hlo_status_is_ok(status);
       hlo_status_release(status);
@@ -659,8 +665,7 @@ static void open_bench(const config_t* config, bench_t* bench) {
                               .slow = {.seed = config->seed, .delay = config->delay}},
       &bench->client));
   for (int i = 0; i < PROGRAMS; ++i) {
-    hlo_test_check(
-        hlo_loaded_create(bench->client, g_executables[i], 0, NULL, &bench->loaded[i]));
+    hlo_test_check(hlo_loaded_create(bench->client, g_executables[i], 0, NULL, &bench->loaded[i]));
   }
 }
 
@@ -769,9 +774,8 @@ int main(void) {
   for (size_t i = 0; i < 3 * ROWS; ++i) {
     const size_t row = i % ROWS, kind = i / ROWS;
     snprintf(names[i], sizeof names[i], "%s: %s", kRows[row].name, kKinds[kind].suffix);
-    tests[i] = (struct CMUnitTest){.name = names[i],
-                                   .test_func = kKinds[kind].run,
-                                   .initial_state = (void*)(uintptr_t)row};
+    tests[i] = (struct CMUnitTest){
+        .name = names[i], .test_func = kKinds[kind].run, .initial_state = (void*)(uintptr_t)row};
   }
   return cmocka_run_group_tests(tests, compile_all, release_all);
 }

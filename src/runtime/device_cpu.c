@@ -41,8 +41,7 @@ static hlo_status_t create_queue(HLO_UNUSED hlo_device_backend_t* backend,
 }
 
 static void destroy_queue(HLO_UNUSED hlo_device_backend_t* backend,
-                          HLO_UNUSED hlo_device_queue_t* queue) {
-}
+                          HLO_UNUSED hlo_device_queue_t* queue) {}
 
 // ---- memory
 

@@ -26,7 +26,8 @@ static inline void* hlo_device_program_pointer(hlo_device_address_t address) {
 
 /// An allocation; plain data. address 0: none.
 typedef struct hlo_device_block {
-  hlo_device_address_t address;  // aligned to HLO_BLOCK_ALIGNMENT (base/heap.h); the bytes are undefined
+  hlo_device_address_t
+      address;  // aligned to HLO_BLOCK_ALIGNMENT (base/heap.h); the bytes are undefined
   size_t size_bytes;
   uint64_t handle;  // the back end's
 } hlo_device_block_t;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The back end `slow` (see device_slow.h). Operations wait in a list for a number of turns; a job of
-// the pool counts the turns, so that delays do not depend on time.
+// The back end `slow` (see device_slow.h). Operations wait in a list for a number of turns; a job
+// of the pool counts the turns, so that delays do not depend on time.
 #include "runtime/device_slow.h"
 
 #include <string.h>

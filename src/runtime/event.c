@@ -13,10 +13,10 @@
 
 struct hlo_event {
   atomic_int count;
-  atomic_bool is_claimed;  // by the first call of set; relaxed: it orders nothing
-  bool is_promise;         // immutable
+  atomic_bool is_claimed;      // by the first call of set; relaxed: it orders nothing
+  bool is_promise;             // immutable
   atomic_bool awaits_promise;  // while pending; relaxed: a hint that orders nothing
-  hlo_status_t status;     // written by that call, before `waiters` becomes ready_mark()
+  hlo_status_t status;         // written by that call, before `waiters` becomes ready_mark()
   _Atomic(hlo_event_waiter_t*) waiters;  // the newest first; finally ready_mark(). Release when a
                                          // waiter is added, acquire when read
   hlo_gate_t gate;
@@ -184,8 +184,10 @@ hlo_status_t hlo_event_error(hlo_event_t* event) {
 static bool block(hlo_event_t* event, uint64_t timeout_ns) {
   const uint64_t begin_ns = hlo_trace_begin();
   hlo_wait_t wait;
-  hlo_wait_begin(&wait, event->is_promise ? "a value that the application has yet to provide"
-                                          : "a copy or short program", event);
+  hlo_wait_begin(&wait,
+                 event->is_promise ? "a value that the application has yet to provide"
+                                   : "a copy or short program",
+                 event);
   const bool is_ready = hlo_gate_await(&event->gate, timeout_ns);
   hlo_wait_end(&wait);
   hlo_trace_end(NULL, begin_ns, "wait", "wait", NULL);  // events belong to no client

@@ -59,9 +59,9 @@ hlo_status_t hlo_loaded_create(hlo_client_t* client, hlo_executable_t* executabl
         "the device assignment has %u devices, but the program has %d replicas of %d partitions",
         device_id_count, executable->config.replica_count, executable->config.partition_count);
   }
-  size_t bytes = sizeof(hlo_loaded_t) + want * sizeof(hlo_device_t*) +
-                 ((size_t)executable->argument_count + executable->result_count) *
-                     sizeof(hlo_memory_kind_t);
+  size_t bytes =
+      sizeof(hlo_loaded_t) + want * sizeof(hlo_device_t*) +
+      ((size_t)executable->argument_count + executable->result_count) * sizeof(hlo_memory_kind_t);
   hlo_loaded_t* loaded = hlo_mem_alloc_zeroed(bytes);
   if (!loaded) return hlo_status_out_of_memory(bytes);
   loaded->argument_kinds = (hlo_memory_kind_t*)&loaded->devices[want];
@@ -404,8 +404,8 @@ static hlo_status_t prepare_device(hlo_loaded_t* loaded, const hlo_launch_t* lau
     (*out_run)->call_location = hlo_mem_strndup(at, strlen(at));
   }
   if (loaded->foreign) {
-    HLO_TRY(hlo_foreign_run_create(loaded->foreign, launch->user_data, *out_run,
-                                   &(*out_run)->foreign));
+    HLO_TRY(
+        hlo_foreign_run_create(loaded->foreign, launch->user_data, *out_run, &(*out_run)->foreign));
   }
   HLO_TRY(prepare_arguments(launch, *out_run, arguments));
   HLO_TRY(prepare_replaced(launch, *out_run, arguments, replaced));
@@ -429,8 +429,8 @@ typedef struct prepared {
   hlo_loaded_t* loaded;
   uint32_t count;
   hlo_run_t** runs;
-  bool is_pending;    // an input is not ready, or still in use though donated
-  bool is_immediate;  // the launch ends before the call returns
+  bool is_pending;      // an input is not ready, or still in use though donated
+  bool is_immediate;    // the launch ends before the call returns
   bool is_synchronous;  // so does its caller expect, who learns of errors from the call
 } prepared_t;
 
@@ -458,8 +458,7 @@ static hlo_status_t prepare_devices(const hlo_launch_t* launch, prepared_t* p) {
   const bool is_inline = p->runs[0]->device->backend->launches_inline;
   const bool is_alone = p->count == 1 && !p->is_pending && is_inline;
   p->is_synchronous = is_alone && is_synchronous(launch, p->loaded);
-  p->is_immediate =
-      p->is_synchronous || (is_alone && p->loaded->executable->program->is_cheap);
+  p->is_immediate = p->is_synchronous || (is_alone && p->loaded->executable->program->is_cheap);
   p->runs[0]->is_immediate = p->is_immediate;
   return hlo_run_group_bind(p->loaded, p->count, p->runs);
 }

@@ -31,28 +31,28 @@ hlo_memory_t* hlo_loaded_argument_memory(const hlo_loaded_t* loaded, uint32_t in
 
 /// One launch on all devices of the executable, or a portable one on a single device.
 typedef struct hlo_launch {
-  uint32_t device_count;                    // rows of the lists
-  hlo_buffer_t* const* const* arguments;    // [device][argument]
+  uint32_t device_count;                  // rows of the lists
+  hlo_buffer_t* const* const* arguments;  // [device][argument]
   uint32_t argument_count;
-  uint32_t non_donatable_count;             // arguments that must not be donated in this call
+  uint32_t non_donatable_count;  // arguments that must not be donated in this call
   const int64_t* non_donatable;
-  int32_t launch_id;                        // for hlo_launch_poison(); 0: none
-  const char* call_location;                // in the application, for explanations; NULL: unknown
-  hlo_device_t* device;                     // of a portable launch with one row; else NULL
+  int32_t launch_id;                     // for hlo_launch_poison(); 0: none
+  const char* call_location;             // in the application, for explanations; NULL: unknown
+  hlo_device_t* device;                  // of a portable launch with one row; else NULL
   const hlo_ffi_user_data_t* user_data;  // for foreign functions: the list is copied, its
-                                            // objects are lent until the runs have ended; NULL: none
+                                         // objects are lent until the runs have ended; NULL: none
   /// [device][result]: buffers whose memory the results take, of their size and memory space. They
   /// are donated. NULL entries, or NULL: the results have memory of their own, or of arguments.
   hlo_buffer_t* const* const* replaced;
-  hlo_buffer_t** const* out_results;        // [device][result], filled with new buffers
-  hlo_event_t** out_events;                 // [device], may be NULL: ready when the run has ended
+  hlo_buffer_t** const* out_results;  // [device][result], filled with new buffers
+  hlo_event_t** out_events;           // [device], may be NULL: ready when the run has ended
 } hlo_launch_t;
 
 /// Checks the launch on all devices, then starts it on all or none. Results exist at once; they
 /// carry run-time errors.
 /// errors: INVALID_ARGUMENT (counts, types, memories, deleted or twice donated buffers),
-///         FAILED_PRECONDITION (deleted executable, forked process, memory of `replaced` that must not
-///         be overwritten), RESOURCE_EXHAUSTED
+///         FAILED_PRECONDITION (deleted executable, forked process, memory of `replaced` that must
+///         not be overwritten), RESOURCE_EXHAUSTED
 hlo_status_t hlo_loaded_execute(hlo_loaded_t* loaded, const hlo_launch_t* launch) HLO_MUST_USE;
 
 /// Poisons the earliest unfinished run with this launch_id on the device: its results become

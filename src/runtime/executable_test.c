@@ -63,7 +63,7 @@ static hlo_buffer_t* make(uint32_t device, float first) {
   for (int i = 0; i < COUNT; ++i) values[i] = first + (float)i;
   hlo_buffer_t* buffer = NULL;
   hlo_test_check(hlo_buffer_from_host(memory_of(device), &kShape, values, NULL,
-                             HLO_HOST_IMMUTABLE_ONLY_DURING_CALL, NULL, &buffer));
+                                      HLO_HOST_IMMUTABLE_ONLY_DURING_CALL, NULL, &buffer));
   return buffer;
 }
 
@@ -264,7 +264,8 @@ static void results_share_an_event(void** state) {
   hlo_loaded_t* loaded = load(kTwoResults, 1);
   hlo_buffer_t *x = make(0, 1), *results[2] = {NULL};
   hlo_test_check(run_one(loaded, 1, &x, results));
-  hlo_event_t *first = hlo_buffer_ready_event(results[0]), *second = hlo_buffer_ready_event(results[1]);
+  hlo_event_t *first = hlo_buffer_ready_event(results[0]),
+              *second = hlo_buffer_ready_event(results[1]);
   assert_ptr_equal(first, second);
   hlo_test_check(hlo_event_await(first, UINT64_MAX));
   hlo_mem_fail_nth(1);

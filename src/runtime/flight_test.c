@@ -86,10 +86,10 @@ static void launch(const char* text, const char* backend, uint32_t device_count,
   }
   hlo_loaded_t* loaded = hlo_test_load(f->client, text, backend, (int32_t)device_count);
   hlo_test_check(hlo_loaded_execute(loaded, &(hlo_launch_t){.device_count = device_count,
-                                                   .arguments = argument_rows,
-                                                   .argument_count = 1,
-                                                   .launch_id = launch_id,
-                                                   .out_results = result_rows}));
+                                                            .arguments = argument_rows,
+                                                            .argument_count = 1,
+                                                            .launch_id = launch_id,
+                                                            .out_results = result_rows}));
   hlo_loaded_release(loaded);
 }
 

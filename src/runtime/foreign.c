@@ -16,19 +16,19 @@
 // A value of a call. The FFI packs elements of less than a byte, which occupy a byte in buffers.
 typedef struct value {
   size_t element_count;
-  size_t size_bytes;      // in buffers
-  size_t packed_at;       // offset of its packed form in the call's part of a run
-  uint32_t packed_bits;   // 0: not packed
+  size_t size_bytes;     // in buffers
+  size_t packed_at;      // offset of its packed form in the call's part of a run
+  uint32_t packed_bits;  // 0: not packed
   bool is_signed;
 } value_t;
 
 typedef struct foreign_call {
   const hlo_node_t* node;
   hlo_ffi_call_t* call;
-  value_t* values;           // operands, results
-  int64_t* aliased;          // by result: the operand in whose memory it is expected; -1: none
+  value_t* values;   // operands, results
+  int64_t* aliased;  // by result: the operand in whose memory it is expected; -1: none
   bool has_packed;
-  size_t offset;             // of call_run_t in the memory of a run
+  size_t offset;                   // of call_run_t in the memory of a run
   size_t launch_at, addresses_at;  // relative to it
 } foreign_call_t;
 
@@ -44,7 +44,7 @@ enum { FUTURE_NONE, FUTURE_PENDING, FUTURE_AWAITED, FUTURE_READY };
 // One call in one run; the FFI's launch, addresses and packed values follow.
 typedef struct call_run {
   hlo_run_t* run;
-  atomic_uint future;   // FUTURE_*; the last to change it resumes the run
+  atomic_uint future;  // FUTURE_*; the last to change it resumes the run
   bool is_prepared;
   hlo_status_t status;  // with FUTURE_READY
 } call_run_t;
@@ -55,7 +55,7 @@ struct hlo_foreign_run {
   hlo_ffi_user_data_t user_data;
   _Atomic(const foreign_call_t*) running;  // relaxed: only explanations read it
   atomic_uint call_count;                  // so far; likewise
-  alignas(64) uint8_t memory[];  // of all calls
+  alignas(64) uint8_t memory[];            // of all calls
 };
 
 // ---- call sites
@@ -109,7 +109,8 @@ static void lay_out(hlo_foreign_calls_t* calls, foreign_call_t* call, uint32_t v
 
 static hlo_ffi_interface_t interface_of(const hlo_node_t* node) {
   const hlo_attr_t* config = hlo_node_attr(node, HLO_ATTR_backend_config);
-  const bool is_typed = hlo_custom_call_config(node) != NULL && (!config || config->kind == HLO_ATTR_KIND_DICT);
+  const bool is_typed =
+      hlo_custom_call_config(node) != NULL && (!config || config->kind == HLO_ATTR_KIND_DICT);
   return (hlo_ffi_interface_t)hlo_node_attr_int(
       node, HLO_ATTR_api_version, is_typed ? HLO_FFI_INTERFACE_TYPED : HLO_FFI_INTERFACE_ORIGINAL);
 }
@@ -167,7 +168,8 @@ hlo_status_t hlo_foreign_calls_create(const hlo_program_t* program, hlo_ffi_regi
   if (program->foreign_count == 0) return hlo_ok();
   hlo_arena_t arena;
   hlo_arena_init(&arena, 0);
-  const size_t bytes = sizeof(hlo_foreign_calls_t) + program->foreign_count * sizeof(foreign_call_t);
+  const size_t bytes =
+      sizeof(hlo_foreign_calls_t) + program->foreign_count * sizeof(foreign_call_t);
   hlo_foreign_calls_t* calls = hlo_arena_alloc_zeroed(&arena, bytes);
   if (!calls) {
     hlo_arena_deinit(&arena);

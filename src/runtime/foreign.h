@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls of foreign functions (custom_call) in the runs of a loaded executable: the FFI's call sites,
-// prepared once, and their launches in the memory of each run. For runtime only.
+// Calls of foreign functions (custom_call) in the runs of a loaded executable: the FFI's call
+// sites, prepared once, and their launches in the memory of each run. For runtime only.
 //
 // A function is called on the thread that runs the program, in the host's floating-point
 // environment. It may block: the pool then runs other jobs on helper threads

@@ -96,8 +96,8 @@ static hlo_status_t read_dictionary(const hlo_node_t* node, const hlo_attr_t* di
   hlo_ffi_attribute_t* attributes = hlo_arena_array(arena, dictionary->count, sizeof *attributes);
   if (!attributes) return hlo_arena_status(arena);
   for (uint32_t i = 0; i < dictionary->count; ++i) {
-    HLO_TRY(read_value(node, dictionary->items[i], dictionary->keys[i], depth, arena,
-                       &attributes[i]));
+    HLO_TRY(
+        read_value(node, dictionary->items[i], dictionary->keys[i], depth, arena, &attributes[i]));
   }
   *out_attributes = attributes;
   return hlo_ok();

@@ -67,8 +67,7 @@ HANDLER(packed) {
 static int g_user_object;
 static void* g_seen_object;
 HANDLER(reads_user_data) {
-  hlo_status_release(
-      hlo_ffi_user_data_get(frame->ctx->execution->user_data, 77, &g_seen_object));
+  hlo_status_release(hlo_ffi_user_data_get(frame->ctx->execution->user_data, 77, &g_seen_object));
   return NULL;
 }
 
@@ -107,9 +106,10 @@ HANDLER(later) {
 
 // ---- programs
 
-#define CALL(target, rest)                                                              \
-  "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n"                             \
-  "  %0 = stablehlo.custom_call @" target "(%x) {api_version = 4 : i32, " rest "} "     \
+#define CALL(target, rest)                                                     \
+  "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n"                    \
+  "  %0 = stablehlo.custom_call @" target "(%x) {api_version = 4 : i32, " rest \
+  "} "                                                                         \
   ": (tensor<4xf32>) -> tensor<4xf32>\n  return %0 : tensor<4xf32>\n}\n"
 
 static const char kLoop[] =
@@ -152,10 +152,9 @@ static hlo_buffer_t* make(uint32_t device, hlo_dtype_t dtype, const void* values
   static const int64_t dims[] = {COUNT};
   const hlo_buffer_shape_t shape = {.dtype = dtype, .rank = 1, .dims = dims};
   hlo_buffer_t* buffer = NULL;
-  hlo_test_check(
-      hlo_buffer_from_host(&hlo_client_device(g_client, device)->memories[HLO_MEMORY_DEVICE],
-                           &shape, values, NULL, HLO_HOST_IMMUTABLE_ONLY_DURING_CALL, NULL,
-                           &buffer));
+  hlo_test_check(hlo_buffer_from_host(
+      &hlo_client_device(g_client, device)->memories[HLO_MEMORY_DEVICE], &shape, values, NULL,
+      HLO_HOST_IMMUTABLE_ONLY_DURING_CALL, NULL, &buffer));
   return buffer;
 }
 
@@ -201,8 +200,8 @@ static void functions_get_values_and_attributes(void** state) {
   (void)state;
   for (int b = 0; b < BACKENDS; ++b) {
     float out[COUNT];
-    hlo_test_check(run(CALL("add_by", "backend_config = {by = 2.5 : f32}"), kBackends[b], NULL,
-                       out));
+    hlo_test_check(
+        run(CALL("add_by", "backend_config = {by = 2.5 : f32}"), kBackends[b], NULL, out));
     assert_true(out[0] == 3.5f && out[3] == 6.5f);
   }
 }
@@ -273,13 +272,12 @@ static void functions_see_user_data_and_the_hosts_environment(void** state) {
   hlo_ffi_user_data_t data = {0};
   hlo_test_check(hlo_ffi_user_data_add(&data, 77, &g_user_object, NULL));
   float out[COUNT];
-  hlo_test_check(
-      run(CALL("reads_user_data", "backend_config = {}, has_side_effect = true"), NULL, &data, out));
+  hlo_test_check(run(CALL("reads_user_data", "backend_config = {}, has_side_effect = true"), NULL,
+                     &data, out));
   assert_ptr_equal(g_seen_object, &g_user_object);
   hlo_ffi_user_data_deinit(&data);
-  hlo_test_check(
-      run(CALL("reads_environment", "backend_config = {}, has_side_effect = true"), NULL, NULL,
-          out));
+  hlo_test_check(run(CALL("reads_environment", "backend_config = {}, has_side_effect = true"), NULL,
+                     NULL, out));
 #if defined(__x86_64__)
   assert_int_equal(g_seen_state.mxcsr & (HLO_MXCSR_FLUSH | HLO_MXCSR_FLUSH_INPUT), 0);
 #endif

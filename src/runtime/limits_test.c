@@ -103,12 +103,11 @@ static void fake_retry(hlo_memory_request_t* request) {
 // A request of a launch, or if NULL of a new one whose inputs are ready.
 static void fake_init(fake_t* fake, hlo_memory_queue_t* queue, uint64_t size_bytes,
                       hlo_launch_progress_t* progress) {
-  *fake = (fake_t){
-      .request = {.allocate = fake_allocate,
-                  .retry = fake_retry,
-                  .progress = progress ? progress : &fake->progress},
-      .progress = {.run_count = 1, .ready_count = 1, .size_bytes = size_bytes},
-      .queue = queue};
+  *fake = (fake_t){.request = {.allocate = fake_allocate,
+                               .retry = fake_retry,
+                               .progress = progress ? progress : &fake->progress},
+                   .progress = {.run_count = 1, .ready_count = 1, .size_bytes = size_bytes},
+                   .queue = queue};
 }
 
 static void fake_end(fake_t* fake) {
@@ -226,9 +225,9 @@ static void launches_get_memory_for_all_their_devices(void** state) {
 enum { MIB = 1 << 20, LARGE_COUNT = 4 * MIB, LARGE_BYTES = 4 * LARGE_COUNT, SMALL_COUNT = 4 };
 
 #define LARGE "tensor<4194304xf32>"
-static const char kStep[] = "func.func @main(%x: " LARGE ") -> " LARGE
-                            " {\n  %0 = stablehlo.add %x, %x : " LARGE "\n  return %0 : " LARGE
-                            "\n}\n";
+static const char kStep[] =
+    "func.func @main(%x: " LARGE ") -> " LARGE " {\n  %0 = stablehlo.add %x, %x : " LARGE
+    "\n  return %0 : " LARGE "\n}\n";
 static const char kSum[] =
     "func.func @main(%x: " LARGE ") -> " LARGE
     " {\n  %0 = \"stablehlo.all_reduce\"(%x) ({\n  ^bb0(%a: tensor<f32>, %b: tensor<f32>):\n"
@@ -260,7 +259,7 @@ static hlo_buffer_t* make_small(hlo_client_t* client) {
   const float values[SMALL_COUNT] = {1, 2, 3, 4};
   hlo_buffer_t* buffer = NULL;
   hlo_test_check(hlo_buffer_from_host(memory_of(client, 0), &kSmall, values, NULL,
-                             HLO_HOST_IMMUTABLE_ONLY_DURING_CALL, NULL, &buffer));
+                                      HLO_HOST_IMMUTABLE_ONLY_DURING_CALL, NULL, &buffer));
   return buffer;
 }
 
@@ -462,10 +461,10 @@ static void launches_on_several_devices_wait_for_memory_of_others(void** state) 
   }
   for (int i = 0; i < LAUNCHES; ++i) {
     hlo_test_check(hlo_loaded_execute(loaded, &(hlo_launch_t){.device_count = DEVICES,
-                                                     .arguments = arguments,
-                                                     .argument_count = 1,
-                                                     .out_results = result_rows,
-                                                     .out_events = ends[i]}));
+                                                              .arguments = arguments,
+                                                              .argument_count = 1,
+                                                              .out_results = result_rows,
+                                                              .out_events = ends[i]}));
     for (uint32_t d = 0; d < DEVICES; ++d) hlo_buffer_release(results[d]);
   }
   // The results of two launches do not fit besides the arguments.

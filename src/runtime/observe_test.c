@@ -151,7 +151,7 @@ static void run_once(hlo_client_t* client, hlo_loaded_t* loaded) {
   hlo_device_t* device = hlo_client_device(client, 0);
   hlo_buffer_t *argument = NULL, *result = NULL, *copy = NULL;
   hlo_test_check(hlo_buffer_from_host(&device->memories[HLO_MEMORY_DEVICE], &shape, values, NULL,
-                             HLO_HOST_IMMUTABLE_ONLY_DURING_CALL, NULL, &argument));
+                                      HLO_HOST_IMMUTABLE_ONLY_DURING_CALL, NULL, &argument));
   hlo_buffer_t* const* rows[1] = {&argument};
   hlo_buffer_t** results[1] = {&result};
   hlo_launch_t launch = {

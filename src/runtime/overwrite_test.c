@@ -116,10 +116,10 @@ static void results_of_failed_launches_have_room(void** state) {
       NULL, 1);
   hlo_buffer_t* const* rows[] = {&failed};
   hlo_test_check(hlo_loaded_execute(
-      loaded, &(hlo_launch_t){
-                  .device_count = 1, .arguments = rows, .argument_count = 1, .out_results = results}));
-  hlo_test_check(
-      hlo_buffer_fulfill(failed, NULL, hlo_status_create(HLO_STATUS_DATA_LOSS, "gone")));
+      loaded,
+      &(hlo_launch_t){
+          .device_count = 1, .arguments = rows, .argument_count = 1, .out_results = results}));
+  hlo_test_check(hlo_buffer_fulfill(failed, NULL, hlo_status_create(HLO_STATUS_DATA_LOSS, "gone")));
   hlo_buffer_t* fresh = overwrite_with(result, 7);
   expect_all(fresh, 7);
   hlo_buffer_release(failed);

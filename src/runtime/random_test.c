@@ -28,34 +28,37 @@ static const char* const kPrograms[PROGRAMS] = {
     [INCREMENT] = "func.func @main(%x: " TYPE " {tf.aliasing_output = 0 : i32}) -> " TYPE
                   " {\n  %one = stablehlo.constant dense<1.0> : " TYPE
                   "\n  %0 = stablehlo.add %x, %one : " TYPE "\n  return %0 : " TYPE "\n}",
-    [FAILS] = "func.func @main(%x: " TYPE ") -> " TYPE
-              " {\n  %0 = stablehlo.slice %x [0:1] : (" TYPE ") -> tensor<1xf32>\n"
-              "  %1 = stablehlo.reshape %0 : (tensor<1xf32>) -> tensor<f32>\n"
-              "  %2 = stablehlo.compare LT, %1, %1 : (tensor<f32>, tensor<f32>) -> tensor<i1>\n"
-              "  stablehlo.custom_call @shape_assertion(%2) {has_side_effect = true, "
-              "error_message = \"as it should\"} : (tensor<i1>) -> ()\n  return %x : " TYPE "\n}",
+    [FAILS] =
+        "func.func @main(%x: " TYPE ") -> " TYPE " {\n  %0 = stablehlo.slice %x [0:1] : (" TYPE
+        ") -> tensor<1xf32>\n"
+        "  %1 = stablehlo.reshape %0 : (tensor<1xf32>) -> tensor<f32>\n"
+        "  %2 = stablehlo.compare LT, %1, %1 : (tensor<f32>, tensor<f32>) -> tensor<i1>\n"
+        "  stablehlo.custom_call @shape_assertion(%2) {has_side_effect = true, "
+        "error_message = \"as it should\"} : (tensor<i1>) -> ()\n  return %x : " TYPE "\n}",
     // Not one of the programs that run on the launching thread.
-    [LOOP] = "func.func @main(%x: " TYPE ") -> " TYPE
-             " {\n  %zero = stablehlo.constant dense<0> : tensor<i32>\n"
-             "  %many = stablehlo.constant dense<50> : tensor<i32>\n"
-             "  %step = stablehlo.constant dense<1> : tensor<i32>\n"
-             "  %one = stablehlo.constant dense<1.0> : " TYPE
-             "\n  %0:2 = stablehlo.while(%i = %zero, %v = %x) : tensor<i32>, " TYPE
-             "\n  cond {\n    %c = stablehlo.compare LT, %i, %many : (tensor<i32>, tensor<i32>) -> "
-             "tensor<i1>\n    stablehlo.return %c : tensor<i1>\n  } do {\n"
-             "    %1 = stablehlo.add %i, %step : tensor<i32>\n    %2 = stablehlo.add %v, %one : " TYPE
-             "\n    stablehlo.return %1, %2 : tensor<i32>, " TYPE "\n  }\n  return %0#1 : " TYPE "\n}",
+    [LOOP] =
+        "func.func @main(%x: " TYPE ") -> " TYPE
+        " {\n  %zero = stablehlo.constant dense<0> : tensor<i32>\n"
+        "  %many = stablehlo.constant dense<50> : tensor<i32>\n"
+        "  %step = stablehlo.constant dense<1> : tensor<i32>\n"
+        "  %one = stablehlo.constant dense<1.0> : " TYPE
+        "\n  %0:2 = stablehlo.while(%i = %zero, %v = %x) : tensor<i32>, " TYPE
+        "\n  cond {\n    %c = stablehlo.compare LT, %i, %many : (tensor<i32>, tensor<i32>) -> "
+        "tensor<i1>\n    stablehlo.return %c : tensor<i1>\n  } do {\n"
+        "    %1 = stablehlo.add %i, %step : tensor<i32>\n    %2 = stablehlo.add %v, %one : " TYPE
+        "\n    stablehlo.return %1, %2 : tensor<i32>, " TYPE "\n  }\n  return %0#1 : " TYPE "\n}",
     [CALL] = "func.func @main(%x: " TYPE ") -> " TYPE
              " {\n  %0 = stablehlo.custom_call @add_ten(%x) {api_version = 4 : i32} : (" TYPE
              ") -> " TYPE "\n  return %0 : " TYPE "\n}",
     [CALL_FAILS] = "func.func @main(%x: " TYPE ") -> " TYPE
                    " {\n  %0 = stablehlo.custom_call @breaks(%x) {api_version = 4 : i32} : (" TYPE
                    ") -> " TYPE "\n  return %0 : " TYPE "\n}",
-    [SUM] = "func.func @main(%x: " TYPE ") -> " TYPE
-            " {\n  %0 = \"stablehlo.all_reduce\"(%x) ({\n  ^bb0(%a: tensor<f32>, %b: tensor<f32>):\n"
-            "    %s = stablehlo.add %a, %b : tensor<f32>\n    stablehlo.return %s : tensor<f32>\n"
-            "  }) {replica_groups = dense<[[0, 1, 2, 3, 4, 5, 6, 7]]> : tensor<1x8xi64>} : (" TYPE
-            ") -> " TYPE "\n  return %0 : " TYPE "\n}",
+    [SUM] =
+        "func.func @main(%x: " TYPE ") -> " TYPE
+        " {\n  %0 = \"stablehlo.all_reduce\"(%x) ({\n  ^bb0(%a: tensor<f32>, %b: tensor<f32>):\n"
+        "    %s = stablehlo.add %a, %b : tensor<f32>\n    stablehlo.return %s : tensor<f32>\n"
+        "  }) {replica_groups = dense<[[0, 1, 2, 3, 4, 5, 6, 7]]> : tensor<1x8xi64>} : (" TYPE
+        ") -> " TYPE "\n  return %0 : " TYPE "\n}",
 };
 
 HANDLER(add_ten) {
@@ -160,9 +163,8 @@ static void read_back(worker_t* w) {
   const uint32_t begin = draw(w, COUNT), count = 1 + draw(w, COUNT - begin);
   float got[COUNT] = {0};
   hlo_event_t* done = NULL;
-  hlo_status_t status =
-      hlo_buffer_copy_raw_to_host(slot->buffer, got, (int64_t)(begin * sizeof(float)),
-                                  (int64_t)(count * sizeof(float)), &done);
+  hlo_status_t status = hlo_buffer_copy_raw_to_host(
+      slot->buffer, got, (int64_t)(begin * sizeof(float)), (int64_t)(count * sizeof(float)), &done);
   if (hlo_status_is_ok(status)) status = hlo_event_await(done, UINT64_MAX);
   hlo_event_release(done);
   const char* message = hlo_status_is_ok(status) ? "" : hlo_status_message(status);
@@ -170,7 +172,8 @@ static void read_back(worker_t* w) {
     complain(w, slot->words ? slot->words : "read", message);
   }
   for (uint32_t i = 0; i < count && !slot->words; ++i) {
-    if (got[i] != (float)(slot->first + (int)(begin + i) * slot->step)) complain(w, "read", "value");
+    if (got[i] != (float)(slot->first + (int)(begin + i) * slot->step))
+      complain(w, "read", "value");
   }
   hlo_status_release(status);
 }
@@ -187,7 +190,8 @@ static void copy(worker_t* w) {
 static void add(worker_t* w) {
   const slot_t* x = pick(w);
   slot_t* y = &w->slots[draw(w, SLOTS)];
-  if (!y->buffer || y->device != x->device || y->first > LIMIT || y->step > LIMIT / COUNT) y = (slot_t*)x;
+  if (!y->buffer || y->device != x->device || y->first > LIMIT || y->step > LIMIT / COUNT)
+    y = (slot_t*)x;
   const slot_t made = {.buffer = launch(w, ADD, x->device, x->buffer, y->buffer),
                        .device = x->device,
                        .first = x->first + y->first,
@@ -234,8 +238,8 @@ static void alias(worker_t* w) {
   made.first += 50;
   if (how == 0) {
     made.words = "it never came";
-    check(w, "fail", hlo_buffer_fulfill(early, NULL,
-                                        hlo_status_create(HLO_STATUS_ABORTED, "it never came")));
+    check(w, "fail",
+          hlo_buffer_fulfill(early, NULL, hlo_status_create(HLO_STATUS_ABORTED, "it never came")));
   } else if (how == 1) {
     made.words = "before it was fulfilled";
   } else {
@@ -257,7 +261,7 @@ static void overwrite(worker_t* w) {
   put(slot, made);
 }
 
-static void delete(worker_t* w) {
+static void delete (worker_t* w) {
   slot_t* slot = pick(w);
   hlo_event_t* done = NULL;
   float got[COUNT];
@@ -280,10 +284,11 @@ static void sum(worker_t* w) {
     rows[d] = &values[d].buffer;
     result_rows[d] = &results[d];
   }
-  check(w, "sum", hlo_loaded_execute(g_loaded[SUM], &(hlo_launch_t){.device_count = DEVICES,
-                                                                    .arguments = rows,
-                                                                    .argument_count = 1,
-                                                                    .out_results = result_rows}));
+  check(w, "sum",
+        hlo_loaded_execute(g_loaded[SUM], &(hlo_launch_t){.device_count = DEVICES,
+                                                          .arguments = rows,
+                                                          .argument_count = 1,
+                                                          .out_results = result_rows}));
   made.buffer = results[made.device];
   for (uint32_t d = 0; d < DEVICES; ++d) {
     clear(&values[d]);
@@ -347,8 +352,10 @@ static void operations_on_processors(void** state) {
 
 static void operations_on_slow_devices(void** state) {
   (void)state;
-  run_threads(&(hlo_client_options_t){
-      .device_count = DEVICES, .thread_count = 3, .is_slow = true, .slow = {.seed = 5, .delay = 6}});
+  run_threads(&(hlo_client_options_t){.device_count = DEVICES,
+                                      .thread_count = 3,
+                                      .is_slow = true,
+                                      .slow = {.seed = 5, .delay = 6}});
 }
 
 static int setup(void** state) {

@@ -168,7 +168,8 @@ static void slices_fill_their_parts(void** state) {
   expect_error(hlo_raw_buffer_to_host(&half[1], got, 1, BYTES / 2, kNone, &done),
                HLO_STATUS_INVALID_ARGUMENT, "512");
   hlo_test_check(hlo_raw_buffer_slice(&half[1], 500, 12, &nested));
-  assert_ptr_equal(hlo_raw_buffer_host_pointer(&nested), (uint8_t*)hlo_raw_buffer_host_pointer(&half[0]) + 1012);
+  assert_ptr_equal(hlo_raw_buffer_host_pointer(&nested),
+                   (uint8_t*)hlo_raw_buffer_host_pointer(&half[0]) + 1012);
   hlo_buffer_release(buffer);
   for (int i = 0; i < 2; ++i) hlo_raw_buffer_deinit(&half[i]);
   read_bytes(&nested, got, 0, 12);

@@ -179,8 +179,8 @@ void hlo_run_deallocate(hlo_run_t* run) {
 
 static hlo_status_t allocate_temporaries(hlo_run_t* run, size_t size_bytes) {
   hlo_device_backend_t* backend = backend_of(run);
-  HLO_TRY_MSG(backend->ops->allocate(backend, &run->device->memories[HLO_MEMORY_DEVICE],
-                                     size_bytes, &run->temporaries),
+  HLO_TRY_MSG(backend->ops->allocate(backend, &run->device->memories[HLO_MEMORY_DEVICE], size_bytes,
+                                     &run->temporaries),
               "temporaries of %s on device %d", run->loaded->executable->name, run->device->id);
   hlo_account_add(run->loaded->temporary_account, HLO_MEMORY_DEVICE, size_bytes);
   return hlo_ok();
@@ -191,8 +191,8 @@ hlo_status_t hlo_run_explain_exhaustion(const hlo_run_t* run, hlo_status_t statu
   const hlo_executable_t* executable = run->loaded->executable;
   hlo_status_t fuller = hlo_resource_exhausted(
       "%s\n%s needs %llu bytes on a device, %zu of them for temporaries",
-      hlo_status_message(status), executable->name,
-      (unsigned long long)run->progress.size_bytes, executable->program->temporary_bytes);
+      hlo_status_message(status), executable->name, (unsigned long long)run->progress.size_bytes,
+      executable->program->temporary_bytes);
   hlo_status_release(status);
   return hlo_client_explain_exhaustion(run->loaded->client, fuller);
 }

@@ -12,16 +12,16 @@ struct hlo_storage {
   // donation waits for the uses to end. Each use holds a reference as well.
   _Atomic uint64_t state;
   hlo_memory_t* memory;
-  hlo_account_t* account;  // of allocated bytes; retained by them
+  hlo_account_t* account;        // of allocated bytes; retained by them
   hlo_device_address_t address;  // 0 while unresolved, or not allocated
   size_t size_bytes;
   bool is_mutable;
-  bool is_deferred;   // hlo_storage_allocate() allocates its bytes
-  bool is_counted;    // in the statistics of its memory space
+  bool is_deferred;  // hlo_storage_allocate() allocates its bytes
+  bool is_counted;   // in the statistics of its memory space
   bool is_heir;
-  atomic_uint hold_count;  // release to end a hold, acquire to see that it has ended
+  atomic_uint hold_count;      // release to end a hold, acquire to see that it has ended
   atomic_uint promised_count;  // uses whose end waits for a promise; relaxed: a hint
-  hlo_device_block_t block;  // unset if the bytes are foreign or follow this struct
+  hlo_device_block_t block;    // unset if the bytes are foreign or follow this struct
   void (*release)(void* context);
   void* release_context;
   hlo_storage_t* target;  // set once, before the event of the alias buffer, and held; read after

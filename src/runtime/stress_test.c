@@ -24,8 +24,8 @@ static const char kIncrement[] =
     " {\n  %one = stablehlo.constant dense<1.0> : " TYPE "\n  %0 = stablehlo.add %x, %one : " TYPE
     "\n  return %0 : " TYPE "\n}";
 static const char kFails[] =
-    "func.func @main(%x: " TYPE ") -> " TYPE
-    " {\n  %0 = stablehlo.slice %x [0:1] : (" TYPE ") -> tensor<1xf32>\n"
+    "func.func @main(%x: " TYPE ") -> " TYPE " {\n  %0 = stablehlo.slice %x [0:1] : (" TYPE
+    ") -> tensor<1xf32>\n"
     "  %1 = stablehlo.reshape %0 : (tensor<1xf32>) -> tensor<f32>\n"
     "  %2 = stablehlo.compare LT, %1, %1 : (tensor<f32>, tensor<f32>) -> tensor<i1>\n"
     "  stablehlo.custom_call @shape_assertion(%2) {has_side_effect = true, error_message = "
@@ -69,8 +69,8 @@ static hlo_buffer_t* make(uint32_t device, float value) {
   for (int i = 0; i < COUNT; ++i) values[i] = value;
   hlo_buffer_t* buffer = NULL;
   hlo_memory_t* memory = &hlo_client_device(g_client, device)->memories[HLO_MEMORY_DEVICE];
-  hlo_status_release(hlo_buffer_from_host(
-      memory, &shape, values, NULL, HLO_HOST_IMMUTABLE_ONLY_DURING_CALL, NULL, &buffer));
+  hlo_status_release(hlo_buffer_from_host(memory, &shape, values, NULL,
+                                          HLO_HOST_IMMUTABLE_ONLY_DURING_CALL, NULL, &buffer));
   return buffer;
 }
 
@@ -79,10 +79,10 @@ static hlo_status_t run(kind_t kind, uint32_t count, hlo_buffer_t* const* argume
   hlo_buffer_t* const* rows[] = {arguments};
   hlo_buffer_t** results[] = {out_result};
   *out_result = NULL;
-  return hlo_loaded_execute(g_loaded[kind], &(hlo_launch_t){.device_count = 1,
-                                                            .arguments = rows,
-                                                            .argument_count = count,
-                                                            .out_results = results});
+  return hlo_loaded_execute(
+      g_loaded[kind],
+      &(hlo_launch_t){
+          .device_count = 1, .arguments = rows, .argument_count = count, .out_results = results});
 }
 
 static void note(worker_t* w, const char* what, const char* found) {
@@ -203,10 +203,10 @@ static void* work(void* context) {
 }
 
 static void launch_at_once(uint32_t launch_limit) {
-  hlo_test_check(hlo_client_create(&(hlo_client_options_t){.device_count = DEVICES,
-                                                  .thread_count = WORKERS,
-                                                  .launch_limit = launch_limit},
-                          &g_client));
+  hlo_test_check(hlo_client_create(
+      &(hlo_client_options_t){
+          .device_count = DEVICES, .thread_count = WORKERS, .launch_limit = launch_limit},
+      &g_client));
   for (int kind = 0; kind < DELETE; ++kind) {
     hlo_compile_config_t config;
     hlo_compile_config_init(&config);

@@ -15,9 +15,9 @@ typedef struct hlo_late_copy {
   hlo_device_op_t op;
   hlo_client_t* client;
   hlo_client_t* source_client;  // NULL: `client`
-  hlo_event_waiter_t waiter;  // waits for `gate`, or the source if it is NULL
-  hlo_event_t* gate;          // retained
-  hlo_buffer_use_t source;    // on the device; storage NULL: the source is `from` in host memory
+  hlo_event_waiter_t waiter;    // waits for `gate`, or the source if it is NULL
+  hlo_event_t* gate;            // retained
+  hlo_buffer_use_t source;      // on the device; storage NULL: the source is `from` in host memory
   hlo_device_address_t from;
   hlo_storage_t* destination;  // on the device, retained; NULL: host memory at `to`
   hlo_device_address_t to;
@@ -122,9 +122,8 @@ static void copy_when_ready(void* context, hlo_status_t status) {
 }
 
 // Takes `done`; NULL (no memory for it) is an error. The client counts no work yet.
-static hlo_status_t copy_alloc(hlo_client_t* client, size_t size_bytes,
-                               const hlo_copy_plan_t* plan, hlo_event_t* done,
-                               copy_job_t** out_copy) {
+static hlo_status_t copy_alloc(hlo_client_t* client, size_t size_bytes, const hlo_copy_plan_t* plan,
+                               hlo_event_t* done, copy_job_t** out_copy) {
   const size_t bytes = sizeof(copy_job_t) + (plan ? sizeof *plan : 0);
   copy_job_t* copy = hlo_mem_alloc(bytes);
   if (!copy || !done) {
@@ -353,8 +352,8 @@ static hlo_status_t copy_from_buffer(copy_job_t* copy, hlo_buffer_t* buffer,
 }
 
 // Copies a defined value to the host at once if the back end can do that; returns false otherwise.
-static bool to_host_now(hlo_buffer_t* buffer, const hlo_device_copy_t* wanted,
-                        size_t offset_bytes, hlo_event_t** out_done, hlo_status_t* out_status) {
+static bool to_host_now(hlo_buffer_t* buffer, const hlo_device_copy_t* wanted, size_t offset_bytes,
+                        hlo_event_t** out_done, hlo_status_t* out_status) {
   hlo_buffer_use_t use;
   if (!hlo_event_is_ready(buffer->ready) || !hlo_status_is_ok(hlo_event_error(buffer->ready))) {
     return false;
@@ -528,7 +527,8 @@ static hlo_status_t check_mutable(const hlo_raw_buffer_t* to, int64_t offset_byt
                                   int64_t size_bytes) {
   if (hlo_raw_buffer_is_mutable(to) || size_bytes == 0) return hlo_ok();
   return hlo_failed_precondition(
-      "cannot write %lld bytes at offset %lld of a raw buffer of %zu bytes: the bytes are immutable "
+      "cannot write %lld bytes at offset %lld of a raw buffer of %zu bytes: the bytes are "
+      "immutable "
       "foreign memory or shared with another buffer",
       (long long)size_bytes, (long long)offset_bytes, to->size_bytes);
 }

@@ -6,8 +6,8 @@
 #include <inttypes.h>
 
 #include "base/mem.h"
-#include "base/os.h"
 #include "base/monitor.h"
+#include "base/os.h"
 #include "runtime/flight.h"
 #include "runtime/foreign.h"
 #include "runtime/group.h"
@@ -21,10 +21,8 @@ static hlo_mutex_t waits_lock = {.level = HLO_LOCK_LEVEL_MEMORY + 1};
 static hlo_wait_t *first_wait, *last_wait;
 
 void hlo_wait_begin(hlo_wait_t* wait, const char* what, const hlo_event_t* event) {
-  *wait = (hlo_wait_t){.what = what,
-                       .event = event,
-                       .thread_id = hlo_os_thread_id(),
-                       .since_ns = hlo_os_now_ns()};
+  *wait = (hlo_wait_t){
+      .what = what, .event = event, .thread_id = hlo_os_thread_id(), .since_ns = hlo_os_now_ns()};
   hlo_mutex_lock(&waits_lock);
   wait->before = last_wait;
   *(last_wait ? &last_wait->after : &first_wait) = wait;
@@ -121,7 +119,8 @@ static void explain_state(const explanation_t* e, hlo_run_t* run) {
   } else if (run->foreign) {
     hlo_foreign_explain(run->foreign, e->out);
   }
-  if (e->out->length == length && run->group) hlo_comm_explain(hlo_group_comm(run->group), run->row, e->out);
+  if (e->out->length == length && run->group)
+    hlo_comm_explain(hlo_group_comm(run->group), run->row, e->out);
   if (e->out->length == length) hlo_strbuf_puts(e->out, "is running");
 }
 
@@ -152,10 +151,8 @@ static void explain_thread(const explanation_t* e, const hlo_wait_t* wait) {
 }
 
 uint64_t hlo_client_explain_waits(hlo_client_t* client, uint64_t age_ns, hlo_strbuf_t* out) {
-  explanation_t e = {.flight = hlo_client_flight(client),
-                     .now_ns = hlo_os_now_ns(),
-                     .age_ns = age_ns,
-                     .out = out};
+  explanation_t e = {
+      .flight = hlo_client_flight(client), .now_ns = hlo_os_now_ns(), .age_ns = age_ns, .out = out};
   hlo_mutex_lock(&e.flight->lock);
   for (hlo_run_t* run = e.flight->first; run; run = run->listed_after) {
     if (counts(&e, run->listed_ns)) explain_run(&e, run);
@@ -217,9 +214,9 @@ hlo_status_t hlo_explainer_create(hlo_client_t* client, uint32_t seconds, const 
   explainer->client = client;
   explainer->limit_ns = (uint64_t)seconds * NS_PER_S;
   const hlo_monitor_options_t options = {.period_ns = explainer->limit_ns / LOOKS,
-                                       .signal = number,
-                                       .look = look,
-                                       .context = explainer};
+                                         .signal = number,
+                                         .look = look,
+                                         .context = explainer};
   hlo_status_t status = hlo_monitor_create(&options, &explainer->monitor);
   if (!hlo_status_is_ok(status)) {
     hlo_mem_free(explainer);

@@ -3,9 +3,9 @@
 // collective, foreign functions, blocked threads; asked for by calls, a signal, and after a time.
 #include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -125,10 +125,12 @@ static void chains_of_launches(void** state) {
   launch(loaded, 1, &first, &second);
   HLO_SCOPED_STRBUF text = {0};
   assert_true(hlo_client_explain_waits(client, 0, &text) > 0);
+  expect_text(
+      hlo_strbuf_text(&text),
+      "run 1 of main on device 0, for 0.0 s, launched at train.py:12: waits for argument 0: "
+      "a value that the application has yet to provide");
   expect_text(hlo_strbuf_text(&text),
-              "run 1 of main on device 0, for 0.0 s, launched at train.py:12: waits for argument 0: "
-              "a value that the application has yet to provide");
-  expect_text(hlo_strbuf_text(&text), "waits for argument 0: the result of run 1 of main on device 0");
+              "waits for argument 0: the result of run 1 of main on device 0");
   fail_alias(alias);
   hlo_buffer_release(first);
   hlo_buffer_release(second);
@@ -183,8 +185,8 @@ static void stuck_begin(stuck_t* stuck, hlo_client_t* client, const char* backen
   *stuck = (stuck_t){.client = client};
   stuck->loaded = hlo_test_load(client, kMissed, backend, 2);
   for (uint32_t d = 0; d < 2; ++d) {
-    hlo_test_check(hlo_buffer_create_uninitialized(memory_of(client, d), &kShape,
-                                                   &stuck->arguments[d]));
+    hlo_test_check(
+        hlo_buffer_create_uninitialized(memory_of(client, d), &kShape, &stuck->arguments[d]));
   }
   launch(stuck->loaded, 2, stuck->arguments, stuck->results);
   pthread_create(&stuck->thread, NULL, await_result, stuck->results[0]);
@@ -203,8 +205,7 @@ static void stuck_end(stuck_t* stuck) {
   hlo_loaded_release(stuck->loaded);
 }
 
-static const char kMissing[] =
-    "stablehlo.all_reduce for replica 1 (1 of 2 have arrived)";
+static const char kMissing[] = "stablehlo.all_reduce for replica 1 (1 of 2 have arrived)";
 
 static void missing_members(void** state) {
   (void)state;
@@ -243,8 +244,7 @@ static void senders_that_are_missing(void** state) {
   launch(loaded, 2, arguments, results);
   hlo_event_t* ready = hlo_buffer_ready_event(results[0]);
   hlo_status_t status = hlo_event_await(ready, UINT64_MAX);
-  expect_text(hlo_status_message(status),
-              "stablehlo.recv, channel 5, for replica 1");
+  expect_text(hlo_status_message(status), "stablehlo.recv, channel 5, for replica 1");
   hlo_status_release(status);
   hlo_event_release(ready);
   for (uint32_t d = 0; d < 2; ++d) {
@@ -278,7 +278,8 @@ static void foreign_functions(void** state) {
   hlo_buffer_t *argument = NULL, *result = NULL;
   hlo_test_check(hlo_buffer_create_uninitialized(memory_of(client, 0), &kShape, &argument));
   launch(loaded, 1, &argument, &result);
-  expect_explained(client, "waits for the future of foreign function answers_later of test.mlir:2:");
+  expect_explained(client,
+                   "waits for the future of foreign function answers_later of test.mlir:2:");
   hlo_ffi_future_set(g_future, hlo_ok());
   await_result(result);
   hlo_buffer_release(argument);
@@ -337,9 +338,12 @@ static void unknown_signals_are_refused(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(chains_of_launches),       cmocka_unit_test(missing_members),
-      cmocka_unit_test(senders_that_are_missing), cmocka_unit_test(foreign_functions),
-      cmocka_unit_test(signals_ask),              cmocka_unit_test(long_waits_are_logged),
+      cmocka_unit_test(chains_of_launches),
+      cmocka_unit_test(missing_members),
+      cmocka_unit_test(senders_that_are_missing),
+      cmocka_unit_test(foreign_functions),
+      cmocka_unit_test(signals_ask),
+      cmocka_unit_test(long_waits_are_logged),
       cmocka_unit_test(unknown_signals_are_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

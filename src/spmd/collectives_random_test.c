@@ -41,15 +41,14 @@ static void write_reduction(writer_t* w, const char* op, const char* attr, uint3
                             const char* result, const char* x, const char* from, const char* to) {
   static const char* const reducers[] = {"add", "add", "maximum", "minimum"};
   const uint32_t n = w->next++;
-  hlo_strbuf_printf(
-      w->out,
-      "  %s = \"stablehlo.%s\"(%s) <{%sreplica_groups = %s, channel_handle = "
-      "#stablehlo.channel_handle<handle = %u, type = 1>, use_global_device_ids}> ({\n"
-      "  ^bb0(%%p%u: tensor<i32>, %%q%u: tensor<i32>):\n"
-      "    %%r%u = stablehlo.%s %%p%u, %%q%u : tensor<i32>\n"
-      "    stablehlo.return %%r%u : tensor<i32>\n  }) : (tensor<%s>) -> tensor<%s>\n",
-      result, op, x, attr, kGroups[group].ids, 1 + random_below(3), n, n, n,
-      reducers[random_below(4)], n, n, n, from, to);
+  hlo_strbuf_printf(w->out,
+                    "  %s = \"stablehlo.%s\"(%s) <{%sreplica_groups = %s, channel_handle = "
+                    "#stablehlo.channel_handle<handle = %u, type = 1>, use_global_device_ids}> ({\n"
+                    "  ^bb0(%%p%u: tensor<i32>, %%q%u: tensor<i32>):\n"
+                    "    %%r%u = stablehlo.%s %%p%u, %%q%u : tensor<i32>\n"
+                    "    stablehlo.return %%r%u : tensor<i32>\n  }) : (tensor<%s>) -> tensor<%s>\n",
+                    result, op, x, attr, kGroups[group].ids, 1 + random_below(3), n, n, n,
+                    reducers[random_below(4)], n, n, n, from, to);
 }
 
 static void write_gather(writer_t* w, uint32_t group, const char* result, const char* x,
@@ -83,11 +82,10 @@ static void write_own_slice(writer_t* w, uint32_t group, const char* result, con
 }
 
 static void write_permute(writer_t* w, const char* result, const char* x) {
-  static const char* const pairs[] = {
-      "dense<[[0, 1], [1, 2], [2, 3], [3, 0]]> : tensor<4x2xi64>",
-      "dense<[[0, 3], [1, 0], [2, 1]]> : tensor<3x2xi64>",
-      "dense<[[0, 0], [1, 1], [2, 2], [3, 3]]> : tensor<4x2xi64>",
-      "dense<[[0, 2], [2, 0]]> : tensor<2x2xi64>"};
+  static const char* const pairs[] = {"dense<[[0, 1], [1, 2], [2, 3], [3, 0]]> : tensor<4x2xi64>",
+                                      "dense<[[0, 3], [1, 0], [2, 1]]> : tensor<3x2xi64>",
+                                      "dense<[[0, 0], [1, 1], [2, 2], [3, 3]]> : tensor<4x2xi64>",
+                                      "dense<[[0, 2], [2, 0]]> : tensor<2x2xi64>"};
   hlo_strbuf_printf(w->out,
                     "  %s = \"stablehlo.collective_permute\"(%s) <{source_target_pairs = %s, "
                     "channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>}> : "
@@ -105,7 +103,8 @@ static void write_loop(writer_t* w, const char* result, const char* x, const cha
   hlo_strbuf_printf(
       w->out,
       "  %%z%u = stablehlo.constant dense<0> : tensor<i32>\n"
-      "  %%l%u:4 = stablehlo.while(%%i%u = %%z%u, %%x%u = %s, %%a%u = %s, %%b%u = %s) : tensor<i32>, "
+      "  %%l%u:4 = stablehlo.while(%%i%u = %%z%u, %%x%u = %s, %%a%u = %s, %%b%u = %s) : "
+      "tensor<i32>, "
       "tensor<4x4xi32>, tensor<4x4xi32>, tensor<4x4xi32>\n   cond {\n"
       "    %%n%u = stablehlo.constant dense<%u> : tensor<i32>\n"
       "    %%c%u = stablehlo.compare LT, %%i%u, %%n%u : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"

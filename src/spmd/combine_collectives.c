@@ -144,7 +144,8 @@ static void join(hlo_node_t* insertion_point, hlo_node_t** members, uint32_t cou
       types[total] = members[i]->results[j].type;
     }
   }
-  hlo_node_t* node = hlo_collective_create_like(members[0]->op, members[0], total, operands, total, types);
+  hlo_node_t* node =
+      hlo_collective_create_like(members[0]->op, members[0], total, operands, total, types);
   if (hlo_node_is_poison(node)) return;
   hlo_node_insert_before(insertion_point, node);
   for (uint32_t i = 0; i < count; ++i) {
@@ -186,7 +187,8 @@ static void join_packed(hlo_node_t* insertion_point, hlo_node_t** members, uint3
   const hlo_type_t* type = matrix(module, packed->type, 1, packed->type->dims[1]);
   const hlo_attr_t* dim = hlo_attr_int(module, HLO_DTYPE_S64, 0);
   if (!type || !dim) return;
-  hlo_node_t* node = hlo_collective_create_like(HLO_OP_reduce_scatter, members[0], 1, &packed, 1, &type);
+  hlo_node_t* node =
+      hlo_collective_create_like(HLO_OP_reduce_scatter, members[0], 1, &packed, 1, &type);
   if (hlo_node_is_poison(node)) return;
   hlo_node_set_attr(node, HLO_ATTR_scatter_dimension, dim);
   hlo_node_insert_before(insertion_point, node);

@@ -58,9 +58,9 @@ static hlo_value_t* permute_some(hlo_node_t* node, bool is_up, int64_t* receives
   }
   const hlo_attr_t* attr = some ? hlo_attr_matrix(module, count / 2, 2, some) : NULL;
   hlo_value_t* operand = hlo_node_operand(node, 0);
-  hlo_node_t* part = attr ? hlo_collective_create_like(node->op, node, 1, &operand, 1,
-                                                       &node->results[0].type)
-                          : NULL;
+  hlo_node_t* part =
+      attr ? hlo_collective_create_like(node->op, node, 1, &operand, 1, &node->results[0].type)
+           : NULL;
   if (!part || hlo_node_is_poison(part)) return NULL;
   hlo_node_set_attr(part, HLO_ATTR_source_target_pairs, attr);
   hlo_node_insert_before(node, part);
@@ -73,8 +73,8 @@ static hlo_value_t* look_up(hlo_node_t* node, uint32_t ids, const int64_t* table
   const bool is_partition = hlo_group_strategy(node) == HLO_GROUP_CROSS_PARTITION;
   const hlo_type_t* type = node->results[0].type;
   const hlo_type_t* number = hlo_type_tensor(module, HLO_DTYPE_U32, 0, NULL);
-  hlo_value_t* id = hlo_build_node(
-      node, is_partition ? HLO_OP_partition_id : HLO_OP_replica_id, number, 0, NULL, 0, NULL);
+  hlo_value_t* id = hlo_build_node(node, is_partition ? HLO_OP_partition_id : HLO_OP_replica_id,
+                                   number, 0, NULL, 0, NULL);
   const hlo_type_t* row = hlo_type_tensor(module, HLO_DTYPE_PRED, 1, (int64_t[]){ids});
   const hlo_type_t* one = hlo_type_tensor(module, HLO_DTYPE_PRED, 1, (int64_t[]){1});
   const hlo_type_t* flag = hlo_type_tensor(module, HLO_DTYPE_PRED, 0, NULL);
@@ -95,7 +95,8 @@ static hlo_status_t decompose(void* context, hlo_node_t* node) {
   const uint32_t ids = is_partition ? d->processes.partitions : d->processes.replicas;
   const hlo_ints_t pairs = hlo_node_ints(node, HLO_ATTR_source_target_pairs);
   if (!hlo_type_is_static(node->results[0].type) || node->results[0].type->quant ||
-      hlo_type_size_bytes(node->results[0].type) < d->min_bytes || !has_cycle(pairs, ids, scratch)) {
+      hlo_type_size_bytes(node->results[0].type) < d->min_bytes ||
+      !has_cycle(pairs, ids, scratch)) {
     return hlo_ok();
   }
   uint32_t ups = 0;

@@ -189,10 +189,8 @@ static void test_table(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_table),
-      cmocka_unit_test(test_results_are_equal),
-      cmocka_unit_test(test_parts_are_equal),
-      cmocka_unit_test(test_attributes_survive),
+      cmocka_unit_test(test_table),           cmocka_unit_test(test_results_are_equal),
+      cmocka_unit_test(test_parts_are_equal), cmocka_unit_test(test_attributes_survive),
       cmocka_unit_test(test_memory_failures),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -64,7 +64,8 @@ static inline void hlo_test_run_on_grid(const hlo_module_t* module, const char* 
   hlo_interp_program_release(program);
 }
 
-static inline void hlo_test_expect_equal(const char* path, const hlo_test_outcome_t* a, const hlo_test_outcome_t* b) {
+static inline void hlo_test_expect_equal(const char* path, const hlo_test_outcome_t* a,
+                                         const hlo_test_outcome_t* b) {
   assert_int_equal(a->count, b->count);
   for (uint32_t i = 0; i < a->count; ++i) {
     const hlo_tensor_t *x = a->tensors[i], *y = b->tensors[i];

@@ -19,8 +19,7 @@ static int64_t wrap(hlo_dtype_t dtype, int64_t value) {
   const uint32_t bits = hlo_dtype_info(dtype)->bits;
   if (bits >= 64) return value;
   const uint64_t low = (uint64_t)value << (64 - bits);
-  return hlo_dtype_is_unsigned(dtype) ? (int64_t)(low >> (64 - bits))
-                                      : (int64_t)low >> (64 - bits);
+  return hlo_dtype_is_unsigned(dtype) ? (int64_t)(low >> (64 - bits)) : (int64_t)low >> (64 - bits);
 }
 
 static bool compute(hlo_op_t op, int64_t a, int64_t b, int64_t* out) {

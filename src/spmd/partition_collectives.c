@@ -89,8 +89,8 @@ static const hlo_attr_t* make_groups(hlo_partitioner_t* p, const uint8_t* axes, 
   return hlo_attr_matrix(p->module, rows, cols, ids);
 }
 
-// Returns the groups of devices that differ only along the given axes, in their order. They are made
-// once: a list of all devices takes long beside all else that a collective needs.
+// Returns the groups of devices that differ only along the given axes, in their order. They are
+// made once: a list of all devices takes long beside all else that a collective needs.
 static const hlo_attr_t* groups_along(hlo_partitioner_t* p, const uint8_t* axes, uint32_t count) {
   for (const hlo_axis_groups_t* g = p->axis_groups; g; g = g->next) {
     if (g->count == count && memcmp(g->axes, axes, count) == 0) return g->attr;

@@ -24,8 +24,7 @@ static hlo_status_t answer(HLO_UNUSED void* context, const hlo_node_t* node,
   HLO_SCOPED_STRBUF given = {0};
   hlo_op_sharding_print(&operands[0], &given);
   hlo_op_sharding_print(&results[0], &given);
-  assert_string_equal(hlo_strbuf_text(&given),
-                      "{devices=[4,1]<=[4]}{devices=[4,1]<=[4]}");
+  assert_string_equal(hlo_strbuf_text(&given), "{devices=[4,1]<=[4]}{devices=[4,1]<=[4]}");
   HLO_TRY(hlo_op_sharding_parse(text, sizeof text - 1, arena, columns));
   *out = (hlo_custom_part_t){
       .module = hlo_test_parse("func.func @main(%x: tensor<8x1xf32>) -> tensor<8x1xf32> {\n"
@@ -83,26 +82,29 @@ static void leading_dimensions_are_divided(void** state) {
   static const char* const parts[] = {
       "custom_call @rows(%arg0) {mhlo.frontend_attributes = {num_batch_dims = \"1\"}} : "
       "(tensor<2x4xf32>) -> tensor<2x4xf32>"};
-  expect("stablehlo.custom_call @rows(%x) {mhlo.frontend_attributes = {num_batch_dims = \"1\"}} : "
-         "(tensor<8x4xf32>) -> tensor<8x4xf32>",
-         parts, 1);
+  expect(
+      "stablehlo.custom_call @rows(%x) {mhlo.frontend_attributes = {num_batch_dims = \"1\"}} : "
+      "(tensor<8x4xf32>) -> tensor<8x4xf32>",
+      parts, 1);
 }
 
 static void other_calls_get_whole_values(void** state) {
   (void)state;
   static const char* const parts[] = {"all_gather", "(tensor<8x4xf32>) -> tensor<8x4xf32>"};
   expect("stablehlo.custom_call @rows(%x) : (tensor<8x4xf32>) -> tensor<8x4xf32>", parts, 2);
-  expect("stablehlo.custom_call @others(%x) {mhlo.frontend_attributes = {num_batch_dims = \"1\"}} "
-         ": (tensor<8x4xf32>) -> tensor<8x4xf32>",
-         parts, 2);
+  expect(
+      "stablehlo.custom_call @others(%x) {mhlo.frontend_attributes = {num_batch_dims = \"1\"}} "
+      ": (tensor<8x4xf32>) -> tensor<8x4xf32>",
+      parts, 2);
 }
 
 static void values_are_divided_as_the_application_wants(void** state) {
   (void)state;
   static const char* const parts[] = {"all_to_all", "stablehlo.negate", "tensor<8x1xf32>"};
-  expect("stablehlo.custom_call @whole(%x) {sdy.sharding_rule = #sdy.op_sharding_rule<([i, j])->"
-         "([i, j]) {i=8, j=4}, custom>} : (tensor<8x4xf32>) -> tensor<8x4xf32>",
-         parts, 3);
+  expect(
+      "stablehlo.custom_call @whole(%x) {sdy.sharding_rule = #sdy.op_sharding_rule<([i, j])->"
+      "([i, j]) {i=8, j=4}, custom>} : (tensor<8x4xf32>) -> tensor<8x4xf32>",
+      parts, 3);
 }
 
 // Each device calls with its own parts, and one that orders ops with its own tokens.
@@ -113,16 +115,18 @@ static void callbacks_get_parts(void** state) {
       "(tensor<2x4xf32>) -> ()",
       "custom_call @xla_ffi_partitioned_python_cpu_callback(%1, %arg0) {has_side_effect = true} : "
       "(!stablehlo.token, tensor<2x4xf32>) -> !stablehlo.token"};
-  expect("stablehlo.negate %x : tensor<8x4xf32>\n    %t = stablehlo.create_token : "
-         "!stablehlo.token\n"
-         "    stablehlo.custom_call @xla_ffi_partitioned_python_cpu_callback(%x) {has_side_effect "
-         "= true} : (tensor<8x4xf32>) -> ()\n"
-         "    %u = stablehlo.custom_call @xla_ffi_partitioned_python_cpu_callback(%t, %x) "
-         "{has_side_effect = true} : (!stablehlo.token, tensor<8x4xf32>) -> !stablehlo.token",
-         parts, 2);
+  expect(
+      "stablehlo.negate %x : tensor<8x4xf32>\n    %t = stablehlo.create_token : "
+      "!stablehlo.token\n"
+      "    stablehlo.custom_call @xla_ffi_partitioned_python_cpu_callback(%x) {has_side_effect "
+      "= true} : (tensor<8x4xf32>) -> ()\n"
+      "    %u = stablehlo.custom_call @xla_ffi_partitioned_python_cpu_callback(%t, %x) "
+      "{has_side_effect = true} : (!stablehlo.token, tensor<8x4xf32>) -> !stablehlo.token",
+      parts, 2);
 }
 
-// Without a rule, the application derives the shardings of results; the same question is asked once.
+// Without a rule, the application derives the shardings of results; the same question is asked
+// once.
 static void shardings_of_results_are_derived(void** state) {
   (void)state;
   static const char* const parts[] = {"all_to_all", "stablehlo.negate", "tensor<8x1xf32>"};

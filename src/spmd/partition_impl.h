@@ -31,7 +31,7 @@ typedef struct hlo_partitioner {
   uint32_t first_new_node;     // index of the first local node
   hlo_local_value_t** locals;  // by index of the global value
   uint32_t local_capacity;
-  void* path_nodes;  // scratch of reshard_path.c
+  void* path_nodes;                // scratch of reshard_path.c
   hlo_axis_groups_t* axis_groups;  // of collectives so far
 } hlo_partitioner_t;
 

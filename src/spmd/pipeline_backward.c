@@ -38,10 +38,9 @@ static bool add_sources(backward_t* b, hlo_node_t* collective) {
     for (uint32_t i = 0; i < b->list[k]->operand_count; ++i) {
       const hlo_value_t* value = hlo_node_operand(b->list[k], i);
       if (value->region != b->loop.body) continue;
-      const bool is_known =
-          value->def ? add_node(b, value->def)
-                     : value->number == b->loop.counter ||
-                           hlo_loop_is_invariant(&b->loop, value->number);
+      const bool is_known = value->def ? add_node(b, value->def)
+                                       : value->number == b->loop.counter ||
+                                             hlo_loop_is_invariant(&b->loop, value->number);
       if (!is_known) return false;
     }
   }

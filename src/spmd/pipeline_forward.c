@@ -208,8 +208,8 @@ static bool build_first(const forward_t* f, const carried_t* carried, hlo_value_
   if (!copy_part(f, false, &map, f->loop.node)) return false;
   for (uint32_t i = 0; i < count; ++i) {
     hlo_value_t* next = hlo_node_operand(f->loop.end, i);
-    initial[i] = is_moved(f, next) ? hlo_node_operand(f->loop.node, i)
-                                   : hlo_value_map_get(&map, next);
+    initial[i] =
+        is_moved(f, next) ? hlo_node_operand(f->loop.node, i) : hlo_value_map_get(&map, next);
   }
   for (uint32_t i = 0; i < carried->count; ++i) {
     initial[count + i] = hlo_value_map_get(&map, carried->values[i]);

@@ -8,9 +8,9 @@
 //   buffer = all_reduce(buffer)
 //
 // The iterations fill the buffer exactly, which is computed for each of them, and nothing reads it
-// before the end; transposes and reshapes may be between the all_reduce and the update. Each element
-// is reduced once in both forms, so values stay the same bit for bit. Linear in the size of a loop
-// and in its trip count.
+// before the end; transposes and reshapes may be between the all_reduce and the update. Each
+// element is reduced once in both forms, so values stay the same bit for bit. Linear in the size of
+// a loop and in its trip count.
 #include "spmd/collective.h"
 #include "spmd/pipeline_impl.h"
 

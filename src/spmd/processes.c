@@ -26,8 +26,7 @@ hlo_status_t hlo_processes_init(const hlo_module_t* module, hlo_arena_t* arena,
   hlo_processes_t processes = {
       .arena = arena, .replicas = counts.replicas, .partitions = counts.partitions};
   if (__builtin_mul_overflow(counts.replicas, counts.partitions, &processes.count)) {
-    return hlo_invalid_argument("%u replicas of %u partitions", counts.replicas,
-                                counts.partitions);
+    return hlo_invalid_argument("%u replicas of %u partitions", counts.replicas, counts.partitions);
   }
   processes.all = hlo_arena_array(arena, processes.count, sizeof *processes.all);
   HLO_TRY(hlo_arena_status(arena));
@@ -166,12 +165,14 @@ static const uint32_t* relate_shared(hlo_processes_t* p, const hlo_node_t* node,
 
 static void relate_node(hlo_processes_t* p, const hlo_node_t* node) {
   const bool is_number = node->op == HLO_OP_partition_id || node->op == HLO_OP_replica_id;
-  const uint32_t* classes = is_number ? relate_number(p, node->op == HLO_OP_partition_id)
-                                      : relate_pure(p, node);
+  const uint32_t* classes =
+      is_number ? relate_number(p, node->op == HLO_OP_partition_id) : relate_pure(p, node);
   for (uint32_t i = 0; i < node->result_count; ++i) {
     const uint32_t** relation = &p->relations[node->results[i].index];
     switch (node->op) {
-      case HLO_OP_optimization_barrier: *relation = relation_of(p, hlo_node_operand(node, i)); break;
+      case HLO_OP_optimization_barrier:
+        *relation = relation_of(p, hlo_node_operand(node, i));
+        break;
       case HLO_OP_all_reduce:
       case HLO_OP_all_gather: *relation = relate_shared(p, node, hlo_node_operand(node, i)); break;
       default: *relation = classes;

@@ -46,9 +46,9 @@ bool hlo_processes_own_slice(const hlo_processes_t* processes, const hlo_node_t*
 /// errors : RESOURCE_EXHAUSTED
 hlo_status_t hlo_processes_relate(hlo_processes_t* processes,
                                   const hlo_module_t* module) HLO_MUST_USE;
-/// Returns true if an argument has mhlo.parameter_replication = [true]: all replicas are given equal
-/// values for it. A sharding says no such thing: programs may hold different values under one that
-/// claims to be replicated.
+/// Returns true if an argument has mhlo.parameter_replication = [true]: all replicas are given
+/// equal values for it. A sharding says no such thing: programs may hold different values under one
+/// that claims to be replicated.
 bool hlo_argument_is_replicated(const hlo_func_t* func, uint32_t arg);
 /// Returns true if all processes of each group have equal values.
 bool hlo_processes_agree(const hlo_processes_t* processes, const hlo_value_t* value,

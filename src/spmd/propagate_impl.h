@@ -63,7 +63,8 @@ struct hlo_prop_step {
   bool is_elementwise;       // results pass axes on before operands do
   bool has_shared_operands;  // an operand has other uses
   bool is_queued;
-  const hlo_spec_t** asked;  // of CUSTOM: the specs of operands in the last question; NULL: none yet
+  const hlo_spec_t**
+      asked;  // of CUSTOM: the specs of operands in the last question; NULL: none yet
 };
 
 /// A dimension whose sharding has a priority above 0.
@@ -104,8 +105,8 @@ typedef struct hlo_prop {
 hlo_status_t hlo_prop_run(hlo_prop_t* prop) HLO_MUST_USE;
 /// Writes the specs to the ops of the function, as sdy.sharding. (propagate_shardings.c)
 hlo_status_t hlo_spmd_annotate(hlo_spmd_t* spmd) HLO_MUST_USE;
-/// Returns the mesh to name the axes of a slot: the one of the program's sharding, or else the first
-/// one with all of them; NULL if no mesh has them.
+/// Returns the mesh to name the axes of a slot: the one of the program's sharding, or else the
+/// first one with all of them; NULL if no mesh has them.
 const hlo_mesh_t* hlo_prop_mesh(const hlo_prop_t* prop, const hlo_prop_slot_t* slot);
 
 /// Makes reshapes of reshapes one reshape, or none. (merge_reshapes.c)

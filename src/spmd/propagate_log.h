@@ -7,7 +7,7 @@
 /// The fate of axes that a step offered to a dimension.
 typedef enum hlo_prop_reason {
   HLO_PROP_TAKEN,
-  HLO_PROP_DIFFERENT,       // refused: other axes divide the dimension
+  HLO_PROP_DIFFERENT,   // refused: other axes divide the dimension
   HLO_PROP_USED,        // refused: they divide another dimension
   HLO_PROP_CLOSED,      // refused: the dimension is closed
   HLO_PROP_REPLICATED,  // refused: the program says that they hold copies

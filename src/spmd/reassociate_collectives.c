@@ -30,13 +30,13 @@ static hlo_status_t reassociate(void* context, hlo_node_t* node) {
   }
   hlo_node_t* a = find_collective(hlo_node_operand(node, 0), node);
   hlo_node_t* b = find_collective(hlo_node_operand(node, 1), node);
-  if (!a || !b || !hlo_collective_exchanges_alike(a, b) ||
-      hlo_collective_reducer(a) != node->op || hlo_collective_reducer(b) != node->op ||
+  if (!a || !b || !hlo_collective_exchanges_alike(a, b) || hlo_collective_reducer(a) != node->op ||
+      hlo_collective_reducer(b) != node->op ||
       hlo_node_operand_type(a, 0) != hlo_node_operand_type(b, 0)) {
     return hlo_ok();
   }
-  hlo_value_t* sum = hlo_build_binary(node, node->op, hlo_node_operand(a, 0),
-                                      hlo_node_operand(b, 0));
+  hlo_value_t* sum =
+      hlo_build_binary(node, node->op, hlo_node_operand(a, 0), hlo_node_operand(b, 0));
   if (!sum || !hlo_collective_replace(node, a->op, a, sum, HLO_ATTR_COUNT, 0)) {
     return hlo_module_status(module);
   }

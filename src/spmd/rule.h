@@ -10,7 +10,8 @@
 #include "ir/module.h"
 
 typedef enum hlo_factor_kind {
-  HLO_FACTOR_PASS_THROUGH,  // each device computes its part of the results from its part of operands
+  HLO_FACTOR_PASS_THROUGH,  // each device computes its part of the results from its part of
+                            // operands
   HLO_FACTOR_REDUCTION,     // only in operands: a device's results are partial sums
   HLO_FACTOR_REPLICATED,    // a device needs the whole dimension
   HLO_FACTOR_PERMUTATION,   // results need other devices' parts (windows, slices, reverse ...)
@@ -32,7 +33,7 @@ typedef struct hlo_dim_factors {
 typedef struct hlo_sharding_rule {
   uint32_t factor_count;
   const hlo_factor_t* factors;
-  uint32_t tensor_count;             // operands, then results (see hlo_node_type())
+  uint32_t tensor_count;                 // operands, then results (see hlo_node_type())
   const hlo_dim_factors_t* const* dims;  // dims[tensor][dim]; NULL for tokens and scalars
   /// The op that combines partial results of REDUCTION factors, HLO_OP_add and so on; HLO_OP_COUNT:
   /// that of region 0, or none.

@@ -38,8 +38,10 @@ static hlo_status_t read_limit(const char* name, uint64_t value, hlo_schedule_op
     found = true;
   }
   if (found) return hlo_ok();
-  return hlo_invalid_argument("schedule: '%s' is no limit; there are limit, memory and collectives "
-                              "such as all_reduce", name);
+  return hlo_invalid_argument(
+      "schedule: '%s' is no limit; there are limit, memory and collectives "
+      "such as all_reduce",
+      name);
 }
 
 static hlo_status_t read_word(char* word, hlo_schedule_options_t* options) {
@@ -57,8 +59,10 @@ static hlo_status_t read_word(char* word, hlo_schedule_options_t* options) {
   } else if (strcmp(word, "groups") == 0) {
     options->same_groups = true;
   } else {
-    return hlo_invalid_argument("schedule: '%s' is neither a machine (host, node, cluster, tree, torus) nor "
-                                "early, groups, memory=BYTES or limit=N", word);
+    return hlo_invalid_argument(
+        "schedule: '%s' is neither a machine (host, node, cluster, tree, torus) nor "
+        "early, groups, memory=BYTES or limit=N",
+        word);
   }
   return hlo_ok();
 }
@@ -204,8 +208,7 @@ hlo_status_t hlo_schedule_module(hlo_module_t* module, const hlo_schedule_option
                                  uint32_t* out_changed, hlo_schedule_stats_t* out_before,
                                  hlo_schedule_stats_t* out_after) {
   HLO_SCOPED_ARENA kept = {0};  // for all regions
-  run_t run = {
-      .scheduler = {.options = options, .module = module, .topology = {.arena = &kept}}};
+  run_t run = {.scheduler = {.options = options, .module = module, .topology = {.arena = &kept}}};
   if (options->is_fused) {
     HLO_TRY(hlo_memory_find_inside(module, &kept, &run.scheduler.is_inside));
   }

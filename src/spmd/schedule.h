@@ -50,9 +50,9 @@ hlo_status_t hlo_schedule_options_parse(const char* text,
 
 /// Schedules all regions of a module; a region is only changed if that makes it better: fewer
 /// broken limits and groups, then fewer bytes above the memory limit, then less time. *out_changed
-/// counts the changed regions; *out_before and *out_after may be NULL. Takes n log n for n nodes of a
-/// region; with a memory limit or `groups`, n times the number of nodes that could run at one time.
-/// errors : INVALID_ARGUMENT (scheduling groups: see schedule_groups.h), RESOURCE_EXHAUSTED
+/// counts the changed regions; *out_before and *out_after may be NULL. Takes n log n for n nodes of
+/// a region; with a memory limit or `groups`, n times the number of nodes that could run at one
+/// time. errors : INVALID_ARGUMENT (scheduling groups: see schedule_groups.h), RESOURCE_EXHAUSTED
 hlo_status_t hlo_schedule_module(hlo_module_t* module, const hlo_schedule_options_t* options,
                                  uint32_t* out_changed, hlo_schedule_stats_t* out_before,
                                  hlo_schedule_stats_t* out_after) HLO_MUST_USE;

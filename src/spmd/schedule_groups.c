@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scheduling groups (see schedule_groups.h), and pass legalize_scheduling_groups: checks the groups
 // of every region, and drops ids that say nothing: those of views and constants, and of groups of
-// one node. A group of a region is checked in time linear in the region. It is in error if its nodes cannot run one after the other because one outside
-// depends on some and is needed by others, or if it has only one end of a collective.
+// one node. A group of a region is checked in time linear in the region. It is in error if its
+// nodes cannot run one after the other because one outside depends on some and is needed by others,
+// or if it has only one end of a collective.
 #include "spmd/schedule_groups.h"
 
 #include <stdlib.h>
@@ -90,8 +91,8 @@ static hlo_status_t check_ends(const hlo_node_t* done, int64_t id) {
   const hlo_node_t* start = hlo_node_operand(done, 0)->def;
   if (start) HLO_TRY(hlo_schedule_group(start, &other));
   if (id == other) return hlo_ok();
-  return hlo_node_invalid(done,
-                          "the start and the end of a collective are in different scheduling groups");
+  return hlo_node_invalid(
+      done, "the start and the end of a collective are in different scheduling groups");
 }
 
 static hlo_status_t collect(legalizer_t* l, hlo_region_t* region) {

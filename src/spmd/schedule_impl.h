@@ -53,7 +53,7 @@ typedef struct hlo_scheduler {
   hlo_region_cost_t* nodes;  // by node->index: of its regions or callee
   hlo_region_cost_t* funcs;  // by func->index
   hlo_topology_cache_t topology;
-  const bool* is_inside;     // by node->index: computed inside of a later op; NULL: all stand alone
+  const bool* is_inside;  // by node->index: computed inside of a later op; NULL: all stand alone
 } hlo_scheduler_t;
 
 /// How good an order is, the most important first.

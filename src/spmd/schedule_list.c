@@ -3,8 +3,8 @@
 // the end of a collective comes as late, and its start as early, as other work covers. A task is
 // ready when all that depend on it have their places. Of the ready tasks that limits and groups
 // admit, the rules of schedule.def choose one: the first rule that sees a difference decides, each
-// compares one number of a task, and the last one the numbers of nodes: they are a strict order, and
-// what they choose does not depend on the order before.
+// compares one number of a task, and the last one the numbers of nodes: they are a strict order,
+// and what they choose does not depend on the order before.
 #include "spmd/schedule_impl.h"
 
 // Returns what a rule compares; less is better.
@@ -17,8 +17,7 @@ static double rule_key(const hlo_schedule_state_t* state, const hlo_candidate_t*
       const double over = state->live_bytes + c->delta_bytes - (double)options->memory_bytes;
       return options->memory_bytes && over > 0 ? over : 0;
     }
-    case HLO_SCHEDULE_RULE_view:
-      return hlo_op_info(task->node->op)->cost != HLO_COST_INDEX;
+    case HLO_SCHEDULE_RULE_view: return hlo_op_info(task->node->op)->cost != HLO_COST_INDEX;
     case HLO_SCHEDULE_RULE_stall:
       return c->ready_ns > state->now_ns ? c->ready_ns - state->now_ns : 0;
     case HLO_SCHEDULE_RULE_early:
@@ -65,7 +64,7 @@ typedef struct heap {
 typedef struct lister {
   const hlo_tasks_t* tasks;
   hlo_schedule_state_t state;
-  progress_t* progress;   // by place
+  progress_t* progress;  // by place
   hlo_task_t** ready;
   uint32_t ready_count;
   heap_t heaps[HLO_SCHEDULE_RESOURCE_COUNT + 1];  // of the other ready tasks
@@ -152,9 +151,9 @@ static void land(lister_t* l, const hlo_task_t* start) {
 
 // ---- ready tasks
 
-// Computation never stalls, nor do ends of collectives; memory counts only with a limit. So the rules
-// always choose the same one of the computations, and of the ends of one kind: they are in heaps.
-// Returns NULL for tasks that have to be compared each time.
+// Computation never stalls, nor do ends of collectives; memory counts only with a limit. So the
+// rules always choose the same one of the computations, and of the ends of one kind: they are in
+// heaps. Returns NULL for tasks that have to be compared each time.
 static heap_t* find_heap(lister_t* l, const hlo_task_t* task) {
   const hlo_schedule_options_t* options = l->state.options;
   if (is_in_group(task) || options->memory_bytes || options->same_groups) return NULL;
@@ -287,8 +286,7 @@ static hlo_status_t prepare(hlo_scheduler_t* s, lister_t* l, const hlo_tasks_t* 
   return hlo_ok();
 }
 
-hlo_status_t hlo_tasks_order(hlo_scheduler_t* s, const hlo_tasks_t* tasks,
-                             hlo_task_t** out_order) {
+hlo_status_t hlo_tasks_order(hlo_scheduler_t* s, const hlo_tasks_t* tasks, hlo_task_t** out_order) {
   lister_t l;
   uint32_t left = tasks->count;
   HLO_TRY(prepare(s, &l, tasks));

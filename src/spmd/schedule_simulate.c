@@ -8,8 +8,8 @@
 typedef struct simulation {
   const hlo_schedule_options_t* options;
   double now_ns, live_bytes;
-  double* finish_ns;     // by place: of a start
-  uint32_t* users;       // by place: dependences on it that did not run
+  double* finish_ns;  // by place: of a start
+  uint32_t* users;    // by place: dependences on it that did not run
   uint32_t in_flight[HLO_SCHEDULE_RESOURCE_COUNT];
   const hlo_node_t** flying;  // collectives in flight
   uint32_t flying_count;
@@ -25,7 +25,8 @@ static void occupy(simulation_t* m, const hlo_task_t* task) {
   for (int r = 0; r < HLO_SCHEDULE_RESOURCE_COUNT; ++r) {
     const uint32_t uses = m->in_flight[r] + task->uses[r];
     m->score.broken += task->uses[r] && m->in_flight[r] && uses > m->options->limits[r];
-    if (task->uses[r] && uses > m->uses[r]) m->uses[r] = uses < UINT8_MAX ? (uint8_t)uses : UINT8_MAX;
+    if (task->uses[r] && uses > m->uses[r])
+      m->uses[r] = uses < UINT8_MAX ? (uint8_t)uses : UINT8_MAX;
   }
 }
 

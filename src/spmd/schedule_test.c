@@ -26,9 +26,8 @@ static void make_candidates(hlo_node_t* nodes, hlo_task_t* tasks, hlo_candidate_
     tasks[i] = (hlo_task_t){
         .node = &nodes[i], .kind = random_below(4), .place = i, .depth_ns = random_below(4)};
     tasks[i].uses[random_below(HLO_SCHEDULE_RESOURCE_COUNT)] = tasks[i].kind == HLO_TASK_START;
-    candidates[i] = (hlo_candidate_t){.task = &tasks[i],
-                                      .ready_ns = random_below(4),
-                                      .delta_bytes = (double)random_below(7) - 3};
+    candidates[i] = (hlo_candidate_t){
+        .task = &tasks[i], .ready_ns = random_below(4), .delta_bytes = (double)random_below(7) - 3};
   }
 }
 
@@ -73,23 +72,27 @@ static void write_program(hlo_strbuf_t* out) {
     const char* type = "tensor<32x32xf32>";
     switch (random_below(4)) {
       case 0:
-        hlo_strbuf_printf(out, "  %%v%u = stablehlo.dot_general %%v%u, %%v%u, contracting_dims = "
-                          "[1] x [0] : (%s, %s) -> %s\n", i, a, b, type, type, type);
+        hlo_strbuf_printf(out,
+                          "  %%v%u = stablehlo.dot_general %%v%u, %%v%u, contracting_dims = "
+                          "[1] x [0] : (%s, %s) -> %s\n",
+                          i, a, b, type, type, type);
         break;
       case 1:
-        hlo_strbuf_printf(out, "  %%v%u = \"stablehlo.collective_permute\"(%%v%u) "
+        hlo_strbuf_printf(out,
+                          "  %%v%u = \"stablehlo.collective_permute\"(%%v%u) "
                           "<{source_target_pairs = dense<[[0, 1], [1, 0]]> : tensor<2x2xi64>}> : "
-                          "(%s) -> %s\n", i, a, type, type);
+                          "(%s) -> %s\n",
+                          i, a, type, type);
         break;
       case 2:
-        hlo_strbuf_printf(out, "  %%v%u = \"stablehlo.all_reduce\"(%%v%u) <{replica_groups = "
+        hlo_strbuf_printf(out,
+                          "  %%v%u = \"stablehlo.all_reduce\"(%%v%u) <{replica_groups = "
                           "dense<[[0, 1]]> : tensor<1x2xi64>}> ({\n  ^bb0(%%p: tensor<f32>, %%q: "
                           "tensor<f32>):\n    %%r = stablehlo.add %%p, %%q : tensor<f32>\n    "
                           "stablehlo.return %%r : tensor<f32>\n  }) : (%s) -> %s\n",
                           i, a, type, type);
         break;
-      default:
-        hlo_strbuf_printf(out, "  %%v%u = stablehlo.add %%v%u, %%v%u : %s\n", i, a, b, type);
+      default: hlo_strbuf_printf(out, "  %%v%u = stablehlo.add %%v%u, %%v%u : %s\n", i, a, b, type);
     }
   }
   hlo_strbuf_printf(out, "  return %%v%u : tensor<32x32xf32>\n}\n}\n", OPS);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The step of a partitioned program on a machine of many devices, by the cost model. The devices run
-// one program on parts of equal size, so one of them is simulated; the links are followed for all.
+// The step of a partitioned program on a machine of many devices, by the cost model. The devices
+// run one program on parts of equal size, so one of them is simulated; the links are followed for
+// all.
 #pragma once
 
 #include "spmd/memory_estimate.h"

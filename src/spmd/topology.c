@@ -129,14 +129,16 @@ static hlo_status_t read_line(reader_t* r) {
     return refuse(r, "expected yes or no");
   }
   if (strcmp(key, "level") == 0 && r->word_count == 6) return read_level(r);
-  return refuse(r,
-                "expected 'machine NAME', 'compute FLOPS FUNCTIONS MEMORY', 'launch NS', "
-                "'memory GIBIBYTES', 'overlap yes|no' or 'level NAME switch|ring CHILDREN LINK LATENCY'");
+  return refuse(
+      r,
+      "expected 'machine NAME', 'compute FLOPS FUNCTIONS MEMORY', 'launch NS', "
+      "'memory GIBIBYTES', 'overlap yes|no' or 'level NAME switch|ring CHILDREN LINK LATENCY'");
 }
 
 hlo_status_t hlo_schedule_machine_parse(const char* text, hlo_arena_t* arena,
                                         hlo_schedule_machine_t* out_machine) {
-  reader_t r = {.arena = arena, .machine = {.name = "topology", .is_overlapped = true, .doc = "a text"}};
+  reader_t r = {.arena = arena,
+                .machine = {.name = "topology", .is_overlapped = true, .doc = "a text"}};
   char* copy = hlo_arena_strndup(arena, text, strlen(text));
   if (!copy) return hlo_arena_status(arena);
   for (char* line = copy; line;) {

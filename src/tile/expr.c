@@ -65,7 +65,9 @@ static uint64_t hash_expr_item(const void* item) {
   const hlo_expr_t* expr = item;
   return hash_terms(expr->constant, expr->term_count, expr->terms);
 }
-static uint64_t hash_atom_item(const void* item) { return hash_atom(item); }
+static uint64_t hash_atom_item(const void* item) {
+  return hash_atom(item);
+}
 
 // total += a * b, if it stays within 62 bits.
 static bool add_product(int64_t* total, int64_t a, int64_t b) {
@@ -223,8 +225,7 @@ static bool belong_together(const hlo_expr_atom_t* quotient, const hlo_expr_atom
   const hlo_expr_atom_t* inner = lone_quotient(rest->argument);
   int64_t both;
   return inner && quotient->argument == inner->argument &&
-         !__builtin_mul_overflow(inner->divisor, rest->divisor, &both) &&
-         quotient->divisor == both;
+         !__builtin_mul_overflow(inner->divisor, rest->divisor, &both) && quotient->divisor == both;
 }
 
 // Returns true if `high` is the next mixed-radix digit above `low`: (x div n) mod m over x mod n.
@@ -253,8 +254,7 @@ static bool recombine_once(hlo_expr_space_t* space, sum_t* sum) {
       int64_t factor = sum->terms[i].coefficient;
       sum_remove(sum, i > j ? i : j);
       sum_remove(sum, i > j ? j : i);
-      sum_add(sum, is_loop ? hlo_expr_mod(space, rest->argument, divisor) : rest->argument,
-              factor);
+      sum_add(sum, is_loop ? hlo_expr_mod(space, rest->argument, divisor) : rest->argument, factor);
       return true;
     }
   }
@@ -284,7 +284,7 @@ static const hlo_expr_t* from_atom(hlo_expr_space_t* space, const hlo_expr_atom_
 }
 
 const hlo_expr_t* hlo_expr_loop(hlo_expr_space_t* space, uint32_t number, int64_t low,
-                                 int64_t end) {
+                                int64_t end) {
   return from_atom(space, &(hlo_expr_atom_t){.kind = HLO_EXPR_LOOP,
                                              .number = number,
                                              .low = low,
@@ -294,14 +294,15 @@ const hlo_expr_t* hlo_expr_loop(hlo_expr_space_t* space, uint32_t number, int64_
 
 const hlo_expr_t* hlo_expr_value(hlo_expr_space_t* space, uint32_t number, int64_t low,
                                  int64_t high, uint64_t loops) {
-  return from_atom(space, &(hlo_expr_atom_t){.kind = HLO_EXPR_VALUE,
-                                             .number = number,
-                                             .low = low,
-                                             .high = high,
-                                             .loops = loops});
+  return from_atom(
+      space,
+      &(hlo_expr_atom_t){
+          .kind = HLO_EXPR_VALUE, .number = number, .low = low, .high = high, .loops = loops});
 }
 
-static bool is_zero(const hlo_expr_t* a) { return a->term_count == 0 && a->constant == 0; }
+static bool is_zero(const hlo_expr_t* a) {
+  return a->term_count == 0 && a->constant == 0;
+}
 
 const hlo_expr_t* hlo_expr_add(hlo_expr_space_t* space, const hlo_expr_t* a, const hlo_expr_t* b) {
   if (is_zero(a)) return b;
@@ -387,13 +388,13 @@ const hlo_expr_t* hlo_expr_div(hlo_expr_space_t* space, const hlo_expr_t* a, int
   if (inner && !__builtin_mul_overflow(inner->divisor, divisor, &both)) {
     return hlo_expr_add(space, quotient, hlo_expr_div(space, inner->argument, both));
   }
-  const hlo_expr_t* unresolved = from_atom(
-      space, &(hlo_expr_atom_t){.kind = HLO_EXPR_QUOTIENT,
-                                .divisor = divisor,
-                                .argument = argument,
-                                .low = hlo_floor_div(argument->low, divisor),
-                                .high = hlo_floor_div(argument->high, divisor),
-                                .loops = argument->loops});
+  const hlo_expr_t* unresolved =
+      from_atom(space, &(hlo_expr_atom_t){.kind = HLO_EXPR_QUOTIENT,
+                                          .divisor = divisor,
+                                          .argument = argument,
+                                          .low = hlo_floor_div(argument->low, divisor),
+                                          .high = hlo_floor_div(argument->high, divisor),
+                                          .loops = argument->loops});
   return hlo_expr_add(space, quotient, unresolved);
 }
 

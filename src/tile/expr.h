@@ -13,12 +13,14 @@
 enum { HLO_EXPR_MAX_LOOPS = 64, HLO_EXPR_MAX_TERMS = 48 };
 
 /// Returns a / b rounded down; b > 0.
-static inline int64_t hlo_floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }
+static inline int64_t hlo_floor_div(int64_t a, int64_t b) {
+  return a / b - (a % b < 0);
+}
 
 typedef struct hlo_expr hlo_expr_t;
 
 typedef enum hlo_expr_atom_kind {
-  HLO_EXPR_LOOP,      // number: the loop
+  HLO_EXPR_LOOP,       // number: the loop
   HLO_EXPR_VALUE,      // number: a value known at run time only, within bounds
   HLO_EXPR_QUOTIENT,   // floor(argument / divisor)
   HLO_EXPR_REMAINDER,  // argument - divisor * floor(argument / divisor)
@@ -26,12 +28,12 @@ typedef enum hlo_expr_atom_kind {
 
 typedef struct hlo_expr_atom {
   uint8_t kind;
-  uint32_t number;    // of the loop or value
-  uint32_t order;     // creation order in the space; terms are sorted by it
-  int64_t divisor;    // > 1
+  uint32_t number;  // of the loop or value
+  uint32_t order;   // creation order in the space; terms are sorted by it
+  int64_t divisor;  // > 1
   const hlo_expr_t* argument;
   int64_t low, high;  // inclusive
-  uint64_t loops;    // one bit per loop that it depends on
+  uint64_t loops;     // one bit per loop that it depends on
 } hlo_expr_atom_t;
 
 typedef struct hlo_expr_term {
@@ -44,7 +46,7 @@ struct hlo_expr {
   int64_t constant;
   int64_t low, high;  // inclusive bounds of the whole
   uint64_t loops;
-  uint32_t number;    // dense in the space, for hashing compounds of expressions
+  uint32_t number;  // dense in the space, for hashing compounds of expressions
   uint32_t term_count;
   hlo_expr_term_t terms[];
 };
@@ -53,10 +55,10 @@ struct hlo_expr {
 typedef struct hlo_expr_space {
   hlo_arena_t* arena;
   uint32_t expr_count, atom_count, expr_capacity, atom_capacity;
-  const hlo_expr_t** exprs;       // open-addressing hash tables
+  const hlo_expr_t** exprs;  // open-addressing hash tables
   const hlo_expr_atom_t** atoms;
-  const hlo_expr_t* poison;       // the result of every call after memory ran out (the arena says
-                                  // so)
+  const hlo_expr_t* poison;  // the result of every call after memory ran out (the arena says
+                             // so)
   bool is_exceeded;
 } hlo_expr_space_t;
 
@@ -64,8 +66,7 @@ void hlo_expr_space_init(hlo_expr_space_t* space, hlo_arena_t* arena);
 
 const hlo_expr_t* hlo_expr_const(hlo_expr_space_t* space, int64_t value);
 /// A loop variable with low <= value < end.
-const hlo_expr_t* hlo_expr_loop(hlo_expr_space_t* space, uint32_t number, int64_t low,
-                                 int64_t end);
+const hlo_expr_t* hlo_expr_loop(hlo_expr_space_t* space, uint32_t number, int64_t low, int64_t end);
 /// A run-time value within inclusive bounds that depends on some loops.
 const hlo_expr_t* hlo_expr_value(hlo_expr_space_t* space, uint32_t number, int64_t low,
                                  int64_t high, uint64_t loops);
@@ -76,7 +77,9 @@ const hlo_expr_t* hlo_expr_mul(hlo_expr_space_t* space, const hlo_expr_t* a, int
 /// Quotient rounded down; divisor > 0, so the remainder is not negative.
 const hlo_expr_t* hlo_expr_div(hlo_expr_space_t* space, const hlo_expr_t* a, int64_t divisor);
 const hlo_expr_t* hlo_expr_mod(hlo_expr_space_t* space, const hlo_expr_t* a, int64_t divisor);
-static inline bool hlo_expr_is_const(const hlo_expr_t* a) { return a->term_count == 0; }
+static inline bool hlo_expr_is_const(const hlo_expr_t* a) {
+  return a->term_count == 0;
+}
 /// Returns the coefficient of the loop's own atom; 0 if the loop does not occur, or only inside
 /// other atoms.
 int64_t hlo_expr_coefficient(const hlo_expr_t* a, uint32_t loop);

@@ -18,7 +18,9 @@ static uint32_t below(uint32_t n) {
 
 static const int64_t EXTENTS[3] = {6, 4, 5};
 
-static int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }
+static int64_t floor_div(int64_t a, int64_t b) {
+  return a / b - (a % b < 0);
+}
 
 // A random expression and, beside it, its value for each of the points of the loops.
 typedef struct sample {
@@ -80,8 +82,7 @@ static void test_offsets(void** unused) {
     sample_t sample;
     make_sample(&space, 4, &sample);
     for (int64_t offset = -3; offset <= 3; ++offset) {
-      const hlo_expr_t* sum =
-          hlo_expr_add(&space, sample.expr, hlo_expr_const(&space, offset));
+      const hlo_expr_t* sum = hlo_expr_add(&space, sample.expr, hlo_expr_const(&space, offset));
       assert_ptr_equal(hlo_expr_offset(&space, sample.expr, offset), sum);
     }
     assert_false(space.is_exceeded);

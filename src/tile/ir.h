@@ -86,8 +86,7 @@ struct hlo_tile_op {
   // Loops, reductions.
   uint32_t loop_count;
   hlo_tile_loop_t loops[HLO_TILE_MAX_REDUCE_LOOPS];
-  hlo_op_t
-      reducers[HLO_TILE_MAX_OPERANDS / 2];  // one per reduced value
+  hlo_op_t reducers[HLO_TILE_MAX_OPERANDS / 2];  // one per reduced value
   uint32_t reducer_count;
   bool is_arg;  // two values: reducers[0] (maximum or minimum) selects the value and its index; of
                 // equal values the smaller index

@@ -43,7 +43,7 @@ static hlo_status_t parse_expr(parser_t* p, const hlo_tile_block_t* block, uint3
                                const hlo_expr_t** out_expr);
 
 static hlo_status_t parse_iv(parser_t* p, const hlo_tile_block_t* block, const char* word,
-                                const hlo_expr_t** out_expr) {
+                             const hlo_expr_t** out_expr) {
   const hlo_tile_loop_t* loops[HLO_TILE_MAX_DEPTH];
   uint32_t count = hlo_tile_block_loops(block, loops);
   hlo_tile_text_t ivs = {word + 1, word + 1};

@@ -116,8 +116,7 @@ static const void* spread(run_t* run, const hlo_tile_op_t* op, int64_t count) {
 }
 
 // Adds the value of a loop variable at every point, times `factor`, to `sum`.
-static void add_iv(const run_t* run, uint32_t iv, int64_t factor, int64_t count,
-                      int64_t* sum) {
+static void add_iv(const run_t* run, uint32_t iv, int64_t factor, int64_t count, int64_t* sum) {
   int64_t inner = count;
   for (uint32_t i = 0; i < run->depth; ++i) {
     const active_t* active = &run->active[i];

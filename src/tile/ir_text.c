@@ -91,8 +91,8 @@ static void print_operands(const hlo_tile_op_t* op, hlo_strbuf_t* out) {
 static void print_loops(const hlo_tile_op_t* op, hlo_strbuf_t* out) {
   for (uint32_t i = 0; i < op->loop_count; ++i) {
     const hlo_tile_loop_t* loop = &op->loops[i];
-    hlo_strbuf_printf(out, "%sd%u = %" PRId64 "..%" PRId64 " by %" PRId64, i ? ", " : " ",
-                      loop->iv, loop->low, loop->end, loop->step);
+    hlo_strbuf_printf(out, "%sd%u = %" PRId64 "..%" PRId64 " by %" PRId64, i ? ", " : " ", loop->iv,
+                      loop->low, loop->end, loop->step);
   }
 }
 

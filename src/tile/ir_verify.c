@@ -57,8 +57,7 @@ static hlo_status_t check_loops(const hlo_tile_op_t* op) {
   CHECK(op, count + op->loop_count < HLO_TILE_MAX_DEPTH, LOOP_DEPTH);
   for (uint32_t i = 0; i < op->loop_count; ++i) {
     const hlo_tile_loop_t* loop = &op->loops[i];
-    CHECK(op, loop->iv < HLO_EXPR_MAX_LOOPS && loop->step > 0 && loop->low < loop->end,
-          LOOP_STEPS);
+    CHECK(op, loop->iv < HLO_EXPR_MAX_LOOPS && loop->step > 0 && loop->low < loop->end, LOOP_STEPS);
     for (uint32_t k = 0; k < count; ++k) CHECK(op, around[k]->iv != loop->iv, LOOP_AROUND);
     for (uint32_t k = 0; k < i; ++k) CHECK(op, op->loops[k].iv != loop->iv, LOOP_TWICE);
   }

@@ -126,7 +126,8 @@ static bool covers(const hlo_layout_mode_list_t* list, uint32_t rank, const int6
   }
   for (; at < list->count; ++at) {
     const hlo_layout_mode_t* mode = &list->modes[at];
-    if (mode->dim != HLO_LAYOUT_MODE_REPLICATED || mode->stride != 0 || mode->extent < 2) return false;
+    if (mode->dim != HLO_LAYOUT_MODE_REPLICATED || mode->stride != 0 || mode->extent < 2)
+      return false;
   }
   return true;
 }
@@ -187,7 +188,8 @@ static bool is_swizzle(hlo_swizzle_t s) {
 
 const hlo_tile_layout_t* hlo_tile_layout_make(hlo_tile_layout_space_t* space, uint32_t rank,
                                               const int64_t* dims, uint32_t mode_count,
-                                              const hlo_layout_mode_t* modes, hlo_swizzle_t swizzle) {
+                                              const hlo_layout_mode_t* modes,
+                                              hlo_swizzle_t swizzle) {
   if (rank > HLO_TILE_LAYOUT_MAX_RANK || mode_count > HLO_TILE_LAYOUT_MAX_MODES ||
       !is_swizzle(swizzle)) {
     return NULL;
@@ -291,8 +293,9 @@ static bool is_replicated_over(const hlo_tile_layout_t* a, const hlo_layout_mode
   return false;
 }
 
-static hlo_relayout_kind_t mode_relayout(const hlo_tile_layout_t* source, const hlo_layout_mode_t* from,
-                                          const hlo_layout_mode_t* to) {
+static hlo_relayout_kind_t mode_relayout(const hlo_tile_layout_t* source,
+                                         const hlo_layout_mode_t* from,
+                                         const hlo_layout_mode_t* to) {
   if (from->position == to->position && (from->axis == to->axis || !from->position)) {
     return HLO_RELAYOUT_NONE;
   }
@@ -328,7 +331,7 @@ static hlo_relayout_kind_t copies_relayout(const hlo_tile_layout_t* from,
     if (mode->dim != HLO_LAYOUT_MODE_REPLICATED || is_replicated_over(from, mode)) continue;
     kind = worse(kind, mode->axis == HLO_AXIS_DEVICE ? HLO_RELAYOUT_EXCHANGE
                        : is_in_registers(mode->axis) ? HLO_RELAYOUT_BROADCAST
-                                                      : HLO_RELAYOUT_MEMORY);
+                                                     : HLO_RELAYOUT_MEMORY);
   }
   return kind;
 }

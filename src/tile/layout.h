@@ -69,7 +69,8 @@ void hlo_tile_layout_space_init(hlo_tile_layout_space_t* space, hlo_arena_t* are
 /// Modes in any order that cover every dimension exactly; a swizzle moves disjoint bits.
 const hlo_tile_layout_t* hlo_tile_layout_make(hlo_tile_layout_space_t* space, uint32_t rank,
                                               const int64_t* dims, uint32_t mode_count,
-                                              const hlo_layout_mode_t* modes, hlo_swizzle_t swizzle);
+                                              const hlo_layout_mode_t* modes,
+                                              hlo_swizzle_t swizzle);
 
 /// Drops the dimensions of `dims` (one bit each). Modes across lanes, groups, cores and devices
 /// become replicated, since each of them receives the sum; modes in time, registers and memory

@@ -56,8 +56,8 @@ static const hlo_tile_layout_t* random_layout(fixture_t* f) {
     }
   }
   if (below(3) == 0) {
-    modes[count++] =
-        (hlo_layout_mode_t){HLO_LAYOUT_MODE_REPLICATED, (hlo_axis_t)(HLO_AXIS_LANE + below(3)), 2, 0, 1};
+    modes[count++] = (hlo_layout_mode_t){HLO_LAYOUT_MODE_REPLICATED,
+                                         (hlo_axis_t)(HLO_AXIS_LANE + below(3)), 2, 0, 1};
   }
   // Positions are given out in random order, sometimes with gaps.
   bool is_done[HLO_TILE_LAYOUT_MAX_MODES] = {false};
@@ -104,8 +104,7 @@ static void test_canonical(void** unused) {
       modes[count++] = inner;
       modes[count++] = outer;
     }
-    assert_ptr_equal(a,
-                     hlo_tile_layout_make(&f.space, a->rank, a->dims, count, modes, a->swizzle));
+    assert_ptr_equal(a, hlo_tile_layout_make(&f.space, a->rank, a->dims, count, modes, a->swizzle));
     hlo_relayout_t none = hlo_tile_layout_relayout(a, a);
     assert_int_equal(none.kind, HLO_RELAYOUT_NONE);
     end(&f);
@@ -238,12 +237,9 @@ static void test_wrong_text(void** unused) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_canonical),
-      cmocka_unit_test(test_reduce),
-      cmocka_unit_test(test_relayout),
-      cmocka_unit_test(test_splats),
-      cmocka_unit_test(test_text),
-      cmocka_unit_test(test_wrong_text),
+      cmocka_unit_test(test_canonical), cmocka_unit_test(test_reduce),
+      cmocka_unit_test(test_relayout),  cmocka_unit_test(test_splats),
+      cmocka_unit_test(test_text),      cmocka_unit_test(test_wrong_text),
   };
   return cmocka_run_group_tests_name("tile/layout", tests, NULL, NULL);
 }

@@ -90,8 +90,7 @@ static hlo_status_t parse(hlo_tile_layout_space_t* space, hlo_tile_text_t* text,
   }
   if (!hlo_tile_text_take(text, ">")) return hlo_tile_text_error(text, "'>'");
   const hlo_tile_layout_t* layout =
-      list.failed ? NULL
-                  : hlo_tile_layout_make(space, rank, dims, list.count, list.modes, swizzle);
+      list.failed ? NULL : hlo_tile_layout_make(space, rank, dims, list.count, list.modes, swizzle);
   HLO_TRY(hlo_arena_status(space->arena));
   if (!layout) return hlo_tile_text_error(text, "digits that cover the dimensions before this");
   *out_layout = layout;

@@ -234,7 +234,7 @@ typedef struct search {
   uint32_t* queue;  // constraints to look at again
   bool *is_queued, *is_decided;
   level_t* levels;
-  hlo_tile_var_t* parts;  // by variable: union-find parent of its connected part
+  hlo_tile_var_t* parts;         // by variable: union-find parent of its connected part
   hlo_tile_var_t* next_in_part;  // by variable: in order; HLO_TILE_NO_VAR: the end
   hlo_tile_var_t part;           // the part being searched
 } search_t;

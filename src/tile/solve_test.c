@@ -33,7 +33,14 @@ static const char* const LAYOUTS[] = {
 static const char MEMORY[] = "<8x16 | 0:8/1 address 16, 1:16/1 address 1>";
 static const char TRANSPOSED[] = "<8x16 | 0:8/1 address 1, 1:16/1 address 500>";
 
-enum { LAYOUT_VARS = 5, SIZE_VARS = 4, VARS = LAYOUT_VARS + SIZE_VARS, RULES = 12, KINDS = 8, LAYOUT_KINDS = 5 };
+enum {
+  LAYOUT_VARS = 5,
+  SIZE_VARS = 4,
+  VARS = LAYOUT_VARS + SIZE_VARS,
+  RULES = 12,
+  KINDS = 8,
+  LAYOUT_KINDS = 5
+};
 enum { LAYOUT_COUNT = sizeof LAYOUTS / sizeof *LAYOUTS };
 
 // A system as plain data: constraint i is named by rule_names[i].

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Systems of constraints over tile sizes and layouts, and their best solution: "these two layouts
-// are equal", "this is a sum over dimension 1", "everything fits the second cache". Everything about
-// the machine comes from its description.
+// are equal", "this is a sum over dimension 1", "everything fits the second cache". Everything
+// about the machine comes from its description.
 //
 // The solver first propagates what is known (equal variables are merged; a constraint with one
 // unknown side determines its variable), then searches depth first in a fixed order, pruning

@@ -524,8 +524,8 @@ static void test_all_tiles(void** unused) {
     uint32_t rank;
     int64_t extents[MAX_RANK];
     uint32_t count;
-  } cases[] = {{0, {0}, 1},  {1, {1}, 1},  {1, {2}, 2},     {1, {3}, 3},       {1, {4}, 3},
-               {1, {5}, 4},  {1, {11}, 5}, {2, {3, 4}, 9},  {3, {3, 4, 2}, 18}};
+  } cases[] = {{0, {0}, 1}, {1, {1}, 1},  {1, {2}, 2},    {1, {3}, 3},       {1, {4}, 3},
+               {1, {5}, 4}, {1, {11}, 5}, {2, {3, 4}, 9}, {3, {3, 4, 2}, 18}};
   for (uint32_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
     fixture_t f;
     seen_t seen;

@@ -93,8 +93,8 @@ static int64_t lane_step(const hlo_tile_layout_t* memory, const hlo_tile_layout_
   for (uint32_t i = 0; i < to.count && to.modes[i].dim != HLO_LAYOUT_MODE_REPLICATED; ++i) {
     if (to.modes[i].axis != HLO_AXIS_LANE) continue;
     int64_t here = from.modes[i].position == to.modes[i].position ? 1
-                   : from.modes[i].position == 0                   ? 0
-                                                                    : -1;
+                   : from.modes[i].position == 0                  ? 0
+                                                                  : -1;
     if (!is_first && here != step) return -1;
     step = here;
     is_first = false;
@@ -163,8 +163,8 @@ void hlo_tile_tuned_print(const hlo_tile_tuned_t* tuned, hlo_strbuf_t* out) {
       tuned->kind, tuned->rows, tuned->columns, tuned->steps, tuned->height, tuned->width);
 }
 
-static const char* const ATOM_NAMES[] = {"vector", "load",  "splat",   "gather", "step",
-                                         "window", "turn",  "shuffle", "product"};
+static const char* const ATOM_NAMES[] = {"vector", "load", "splat",   "gather", "step",
+                                         "window", "turn", "shuffle", "product"};
 
 void hlo_tile_target_print(const hlo_tile_target_t* target, int precision, hlo_strbuf_t* out) {
   hlo_strbuf_printf(out, "registers: %" PRId64 " of %" PRId64 " bytes\n", target->vector_count,

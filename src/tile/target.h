@@ -27,15 +27,15 @@ typedef struct hlo_tile_memory {
 } hlo_tile_memory_t;
 
 typedef enum hlo_tile_atom_op {
-  HLO_TILE_ATOM_VECTOR,   // an elementwise operation on a register
-  HLO_TILE_ATOM_LOAD,     // a register of adjacent elements
-  HLO_TILE_ATOM_SPLAT,    // a register of one element
-  HLO_TILE_ATOM_GATHER,   // a register of elements at any addresses
-  HLO_TILE_ATOM_STEP,     // a register of strided elements, for each offset below the stride
-  HLO_TILE_ATOM_WINDOW,   // a register made from a few adjacent elements, repeated over lanes
-  HLO_TILE_ATOM_TRANSPOSE,     // a register of a transposed block, loaded across its rows
-  HLO_TILE_ATOM_SHUFFLE,  // permutes the lanes of two registers
-  HLO_TILE_ATOM_PRODUCT,  // result += a * b, summed over depth
+  HLO_TILE_ATOM_VECTOR,     // an elementwise operation on a register
+  HLO_TILE_ATOM_LOAD,       // a register of adjacent elements
+  HLO_TILE_ATOM_SPLAT,      // a register of one element
+  HLO_TILE_ATOM_GATHER,     // a register of elements at any addresses
+  HLO_TILE_ATOM_STEP,       // a register of strided elements, for each offset below the stride
+  HLO_TILE_ATOM_WINDOW,     // a register made from a few adjacent elements, repeated over lanes
+  HLO_TILE_ATOM_TRANSPOSE,  // a register of a transposed block, loaded across its rows
+  HLO_TILE_ATOM_SHUFFLE,    // permutes the lanes of two registers
+  HLO_TILE_ATOM_PRODUCT,    // result += a * b, summed over depth
 } hlo_tile_atom_op_t;
 
 /// threads: immutable

@@ -200,9 +200,8 @@ static hlo_status_t add_frames(writer_t* w, hlo_arena_t* arena) {
   HLO_TRY(hlo_eh_frame_create(w->code, NULL, fields, &frames));
   append_bytes(w, w->frames, frames.bytes, frames.size_bytes);
   for (uint32_t i = 0; i < w->code->func_count; ++i) {
-    hlo_elf_add_relocation(&w->elf, w->frames, fields[i],
-                           w->code->isa->object.distance_relocation, w->text_symbol,
-                           w->code->funcs[i].offset_bytes);
+    hlo_elf_add_relocation(&w->elf, w->frames, fields[i], w->code->isa->object.distance_relocation,
+                           w->text_symbol, w->code->funcs[i].offset_bytes);
   }
   hlo_mem_free(frames.bytes);
   return hlo_ok();
@@ -238,7 +237,7 @@ static hlo_rt_allocation_t allocation_of(const writer_t* w, const hlo_allocation
     case HLO_ALLOCATION_ARGUMENT: return (hlo_rt_allocation_t){HLO_RT_BUFFER, allocation->index, 0};
     case HLO_ALLOCATION_RESULT:
       return (hlo_rt_allocation_t){HLO_RT_BUFFER, w->plan->argument_count + allocation->index,
-                              allocation->offset_bytes};
+                                   allocation->offset_bytes};
     case HLO_ALLOCATION_CONSTANT:
       return (hlo_rt_allocation_t){HLO_RT_CONSTANT, allocation->index, 0};
     case HLO_ALLOCATION_TEMPORARY:
@@ -277,9 +276,8 @@ static uint64_t add_call_records(writer_t* w, const calls_t* calls) {
   uint64_t start = end_of(w, w->data);
   for (uint32_t i = 0; i < calls->count; ++i) {
     const hlo_call_site_t* call_site = calls->call_sites[i];
-    const hlo_rt_call_t call = {
-        .call_site = hlo_call_site_number(call_site->node),
-        .allocation_count = hlo_call_site_value_count(call_site->node)};
+    const hlo_rt_call_t call = {.call_site = hlo_call_site_number(call_site->node),
+                                .allocation_count = hlo_call_site_value_count(call_site->node)};
     add_address(w, end_of(w, w->data) + offsetof(hlo_rt_call_t, allocations), w->data_symbol,
                 allocation);
     append_bytes(w, w->data, &call, sizeof call);
@@ -334,7 +332,7 @@ static hlo_status_t add_program(writer_t* w, const hlo_target_t* target, hlo_are
   append_bytes(w, w->data, &program, sizeof program);
   add_address(w, start + offsetof(hlo_rt_program_t, constants), w->data_symbol, constants);
   add_address(w, start + offsetof(hlo_rt_program_t, entry), w->text_symbol,
-        w->code->funcs[0].offset_bytes);
+              w->code->funcs[0].offset_bytes);
   add_address(w, start + offsetof(hlo_rt_program_t, copies), w->data_symbol, copies);
   if (list.count) add_address(w, start + offsetof(hlo_rt_program_t, calls), w->data_symbol, calls);
   *out_start = start;

@@ -40,8 +40,7 @@ static hlo_status_t refuse_node(const hlo_plan_t* plan, const hlo_node_t* node, 
 
 // Returns true if the operation needs other processes, which a standalone program does not have.
 static bool is_exchange(const hlo_node_t* node) {
-  return hlo_call_may_wait(node) ||
-         hlo_op_has(node->op, HLO_TRAIT_CONTROL | HLO_TRAIT_TERMINATOR);
+  return hlo_call_may_wait(node) || hlo_op_has(node->op, HLO_TRAIT_CONTROL | HLO_TRAIT_TERMINATOR);
 }
 
 hlo_status_t hlo_standalone_check(const hlo_plan_t* plan, const char* form, bool may_call) {

@@ -2,7 +2,8 @@
 // Numbers of call sites. The number identifies a call in generated code, and as debug id the node
 // that an instruction comes from. It is node->index + 1 for a node; larger numbers are copies; 0
 // means none. Numbers from HLO_CALL_SITE_TILE, HLO_CALL_SITE_MEMORY_CHECK and
-// HLO_CALL_SITE_STEP_SPAN on are reserved for these. src/codegen/lower/call_sites.h lists the callees.
+// HLO_CALL_SITE_STEP_SPAN on are reserved for these. src/codegen/lower/call_sites.h lists the
+// callees.
 #pragma once
 
 #include "ir/module.h"

@@ -26,12 +26,12 @@ typedef struct hlo_fusion {
   uint32_t node_count, input_count, output_count;
   uint32_t extra_output_count;  // outputs of another size than the first output; they come last
   hlo_node_t** nodes;
-  hlo_value_t** inputs;   // read from memory
-  hlo_value_t** outputs;  // written to memory: members' results that others use
-  struct hlo_kernel* kernel;  // set by hlo_kernel_create(); that of `model`, if any
+  hlo_value_t** inputs;            // read from memory
+  hlo_value_t** outputs;           // written to memory: members' results that others use
+  struct hlo_kernel* kernel;       // set by hlo_kernel_create(); that of `model`, if any
   const struct hlo_fusion* model;  // the first of several equal fusions (the same computation of
                                    // other values, in the same order); NULL: the only one
-  const hlo_concurrent_group_t* concurrent_group;          // NULL: it runs by itself
+  const hlo_concurrent_group_t* concurrent_group;  // NULL: it runs by itself
   const struct hlo_kernel_start*
       start;  // the loops of a smaller fusion, with which the choice of loops starts; NULL: none
 } hlo_fusion_t;

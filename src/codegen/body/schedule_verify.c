@@ -5,7 +5,7 @@
 typedef struct verifier {
   const hlo_schedule_t* schedule;
   uint32_t* computed_by;  // by value: 1 + number of the step that computes it, in its sequence
-  bool* seen;        // by fusion
+  bool* seen;             // by fusion
 } verifier_t;
 
 static hlo_status_t check_schedule_rule(bool holds, const hlo_node_t* node, const char* rule) {

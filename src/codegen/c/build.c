@@ -153,8 +153,8 @@ static bool take_cached(const build_t* build) {
   size_t size = 0;
   trailer_t trailer;
   if (!*build->cached) return false;
-  bool is_whole = hlo_status_take_ok(hlo_os_file_read(build->cached, 0, &data, &size)) &&
-                  size > sizeof trailer;
+  bool is_whole =
+      hlo_status_take_ok(hlo_os_file_read(build->cached, 0, &data, &size)) && size > sizeof trailer;
   if (is_whole) {
     size -= sizeof trailer;
     memcpy(&trailer, data + size, sizeof trailer);
@@ -189,7 +189,7 @@ static void put_cached(const build_t* build) {
 // ---- loading -----------------------------------------------------------------------------------
 
 static hlo_status_t load_library(const build_t* build, const hlo_vir_module_t* module,
-                         hlo_c_program_t* program) {
+                                 hlo_c_program_t* program) {
   HLO_TRY(hlo_os_library_open(build->object_path, &program->library));
   program->functions = hlo_os_library_symbol(program->library, "hlo_functions");
   program->saved_bytes = hlo_os_library_symbol(program->library, "hlo_saved_bytes");
@@ -201,7 +201,8 @@ static hlo_status_t load_library(const build_t* build, const hlo_vir_module_t* m
   return hlo_ok();
 }
 
-static hlo_status_t make_program(build_t* build, const hlo_vir_module_t* module, hlo_c_program_t* program) {
+static hlo_status_t make_program(build_t* build, const hlo_vir_module_t* module,
+                                 hlo_c_program_t* program) {
   HLO_TRY(hlo_c_emit(module, HLO_C_BLOBS_EXTERNAL, &build->source));
   choose_flags(build);
   choose_cached(build);

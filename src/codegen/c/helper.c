@@ -201,11 +201,12 @@ static const template_t templates[HLO_VIR_OPCODE_COUNT] = {
     [HLO_VIR_lower_half] = {"$A va", "r_[i] = a_[i]", LANES_A},
     [HLO_VIR_upper_half] = {"$A va", "r_[i] = a_[i + $n]", LANES_A},
     [HLO_VIR_join] = {"$A va, $B vb", "r_[i] = i < $m ? a_[i] : b_[i - $m]", LANES_A LANES_B},
-    [HLO_VIR_zip_low] = {"$A va, $B vb", "r_[i] = (i % 2 ? b_ : a_)[i / part * part + i % part / 2]",
+    [HLO_VIR_zip_low] = {"$A va, $B vb",
+                         "r_[i] = (i % 2 ? b_ : a_)[i / part * part + i % part / 2]",
                          LANES_A LANES_B ZIPPED_PART},
-    [HLO_VIR_zip_high] =
-        {"$A va, $B vb", "r_[i] = (i % 2 ? b_ : a_)[i / part * part + (i % part + part) / 2]",
-         LANES_A LANES_B ZIPPED_PART},
+    [HLO_VIR_zip_high] = {"$A va, $B vb",
+                          "r_[i] = (i % 2 ? b_ : a_)[i / part * part + (i % part + part) / 2]",
+                          LANES_A LANES_B ZIPPED_PART},
     [HLO_VIR_slide_up] = {"$A va", "r_[i] = i < $I ? 0 : a_[i - $I]", LANES_A},
     [HLO_VIR_permute] = {"$A va, $B vb", "r_[i] = a_[b_[i]]", LANES_A LANES_B},
 };

@@ -467,7 +467,7 @@ static bool transposes_rows(const hlo_matmul_t* m) {
 }
 
 bool hlo_matmul_packs_a(const hlo_matmul_t* m, int64_t panels, int64_t height) {
-  if (m->is_convolution) return false;  // windows overlap
+  if (m->is_convolution) return false;             // windows overlap
   for (uint32_t i = 0; i < m->outer_count; ++i) {  // which read the same rows again
     if (!hlo_matmul_moves(&m->outer[i], HLO_MATMUL_A)) panels *= m->outer[i].extent;
   }

@@ -36,7 +36,8 @@ static void emit_start(hlo_vir_builder_t* b, uint32_t call_site_number) {
 static void emit_done(hlo_vir_builder_t* b, uint32_t call_site_number) {
   hlo_vir_begin_loop(b);
   hlo_vir_value_t* call_site = hlo_vir_iconst(b, call_site_number);
-  hlo_vir_value_t* answer = hlo_vir_call(b, offsetof(hlo_runtime_table_t, async_done), 1, &call_site);
+  hlo_vir_value_t* answer =
+      hlo_vir_call(b, offsetof(hlo_runtime_table_t, async_done), 1, &call_site);
   hlo_vir_break_if(b, hlo_vir_icmp(b, HLO_VIR_EQ, answer, hlo_vir_iconst(b, HLO_PROGRAM_DONE)));
   hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_EQ, answer, hlo_vir_iconst(b, HLO_PROGRAM_ERROR)));
   hlo_vir_return(b, answer);
@@ -46,7 +47,7 @@ static void emit_done(hlo_vir_builder_t* b, uint32_t call_site_number) {
 }
 
 static void emit_call_site(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
-                      const hlo_node_t* node) {
+                           const hlo_node_t* node) {
   if (hlo_op_has(node->op, HLO_TRAIT_ORDERS)) return;
   switch (node->op) {
     case HLO_OP_replica_id:
@@ -168,8 +169,8 @@ static void emit_control(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
 }
 
 // Checked code: emits a check of the temporaries around a step or terminator.
-static void emit_memory_check(const hlo_entry_context_t* entry, hlo_vir_builder_t* b, hlo_memory_check_moment_t moment,
-                  const hlo_node_t* node) {
+static void emit_memory_check(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
+                              hlo_memory_check_moment_t moment, const hlo_node_t* node) {
   const hlo_plan_t* plan = entry->plan;
   if (!plan->memory_check) return;
   hlo_memory_check_call_site_t call_site = {.event = {.moment = moment}, .node = node};
@@ -181,7 +182,8 @@ static void emit_memory_check(const hlo_entry_context_t* entry, hlo_vir_builder_
     call_site.event.floor = around ? plan->begins[around->index] : 0;
     if (is_step && moment == HLO_MEMORY_CHECK_BEFORE) call_site.event.end = call_site.event.begin;
   }
-  hlo_entry_emit_call(b, hlo_call_site_table_add_memory_check(entry->table, &call_site, entry->arena));
+  hlo_entry_emit_call(b,
+                      hlo_call_site_table_add_memory_check(entry->table, &call_site, entry->arena));
 }
 
 static void emit_step(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
@@ -204,12 +206,13 @@ static void emit_step(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
 }
 
 static void emit_concurrent_group(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
-                      const hlo_step_t* steps) {
+                                  const hlo_step_t* steps) {
   const hlo_concurrent_group_t* concurrent_group = steps->fusion->concurrent_group;
   b->debug_id = hlo_call_site_number(steps->node);
   emit_memory_check(entry, b, HLO_MEMORY_CHECK_BEFORE, steps->node);
   const uint32_t span = hlo_entry_begin_span(entry, b, steps, concurrent_group->member_count);
-  for (uint32_t i = 0; i < concurrent_group->member_count; ++i) hlo_entry_emit_copies(entry, b, steps[i].node);
+  for (uint32_t i = 0; i < concurrent_group->member_count; ++i)
+    hlo_entry_emit_copies(entry, b, steps[i].node);
   hlo_entry_emit_concurrent(entry, b, concurrent_group);
   hlo_entry_end_span(b, span);
   emit_memory_check(entry, b, HLO_MEMORY_CHECK_AFTER, steps->node);
@@ -261,8 +264,8 @@ static void build_entry(hlo_entry_context_t* entry, hlo_vir_module_t* module) {
 }
 
 hlo_status_t hlo_entry_create(const hlo_plan_t* plan, const hlo_target_t* target,
-                              hlo_call_site_table_t* table, hlo_arena_t* arena, hlo_vir_module_t* module,
-                              hlo_entry_t** out_entry) {
+                              hlo_call_site_table_t* table, hlo_arena_t* arena,
+                              hlo_vir_module_t* module, hlo_entry_t** out_entry) {
   hlo_entry_t* made = hlo_arena_alloc_zeroed(arena, sizeof *made);
   uint32_t* kernels = hlo_arena_array(arena, plan->schedule->fusion_count + 1, sizeof *kernels);
   HLO_TRY(hlo_arena_status(arena));

@@ -17,8 +17,8 @@ typedef struct hlo_entry hlo_entry_t;
 /// to `table`. The arguments must live as long as functions are built.
 /// errors : RESOURCE_EXHAUSTED, those of the kernels
 hlo_status_t hlo_entry_create(const hlo_plan_t* plan, const hlo_target_t* target,
-                              hlo_call_site_table_t* table, hlo_arena_t* arena, hlo_vir_module_t* module,
-                              hlo_entry_t** out_entry) HLO_MUST_USE;
+                              hlo_call_site_table_t* table, hlo_arena_t* arena,
+                              hlo_vir_module_t* module, hlo_entry_t** out_entry) HLO_MUST_USE;
 /// Returns the number of functions, function 0 included.
 uint32_t hlo_entry_func_count(const hlo_entry_t* entry);
 /// Returns the approximate cost of building and compiling a function, in instructions; not for

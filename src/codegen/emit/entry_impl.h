@@ -9,8 +9,8 @@
 enum { HLO_ENTRY_WORD_BYTES = 8 };
 
 typedef enum hlo_entry_func_kind {
-  HLO_ENTRY_KERNEL,  // a phase of equal kernels: its context is a table of addresses
-  HLO_ENTRY_CONCURRENT,    // all members of a concurrent group, through their own functions
+  HLO_ENTRY_KERNEL,      // a phase of equal kernels: its context is a table of addresses
+  HLO_ENTRY_CONCURRENT,  // all members of a concurrent group, through their own functions
 } hlo_entry_func_kind_t;
 
 /// A function that the entry calls.
@@ -41,14 +41,14 @@ typedef struct hlo_entry_context {
   hlo_arena_t* arena;
   hlo_entry_values_t* values;
   hlo_entry_func_list_t* funcs;
-  uint32_t load_flags;     // INVARIANT and FIXED if base addresses stay in registers
+  uint32_t load_flags;      // INVARIANT and FIXED if base addresses stay in registers
   uint32_t most_addresses;  // most addresses that a kernel's function takes
 } hlo_entry_context_t;
 
 // ---- entry_memory.c
 
-hlo_vir_value_t* hlo_entry_allocation_address(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
-                                         hlo_allocation_t allocation);
+hlo_vir_value_t* hlo_entry_allocation_address(const hlo_entry_context_t* entry,
+                                              hlo_vir_builder_t* b, hlo_allocation_t allocation);
 hlo_vir_value_t* hlo_entry_value_address(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
                                          const hlo_value_t* value);
 /// Loads integers of 1 << width_log2 bytes each as INDEX.
@@ -69,8 +69,8 @@ void hlo_entry_emit_copies(const hlo_entry_context_t* entry, hlo_vir_builder_t* 
 
 // ---- entry_spans.c
 
-/// Profiled programs: emits the begin of the span of `count` steps that run as one. Returns its call
-/// site for hlo_entry_end_span(); 0 in other programs.
+/// Profiled programs: emits the begin of the span of `count` steps that run as one. Returns its
+/// call site for hlo_entry_end_span(); 0 in other programs.
 uint32_t hlo_entry_begin_span(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
                               const hlo_step_t* steps, uint32_t count);
 void hlo_entry_end_span(hlo_vir_builder_t* b, uint32_t begin);
@@ -80,7 +80,7 @@ void hlo_entry_end_span(hlo_vir_builder_t* b, uint32_t begin);
 void hlo_entry_emit_fusion(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
                            const hlo_fusion_t* fusion);
 void hlo_entry_emit_concurrent(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
-                         const hlo_concurrent_group_t* concurrent_group);
+                               const hlo_concurrent_group_t* concurrent_group);
 /// Emits the leading phases that run once before a loop instead of in every iteration.
 void hlo_entry_emit_preparations(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
                                  const hlo_node_t* loop);

@@ -22,8 +22,9 @@ typedef struct kernel_allocations {
   hlo_vir_value_t **addresses, **values;  // NULL when memory is exhausted, which the arena records
 } kernel_allocations_t;
 
-static kernel_allocations_t find_kernel_allocations(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
-                                          const hlo_fusion_t* fusion) {
+static kernel_allocations_t find_kernel_allocations(const hlo_entry_context_t* entry,
+                                                    hlo_vir_builder_t* b,
+                                                    const hlo_fusion_t* fusion) {
   const hlo_plan_t* plan = entry->plan;
   uint32_t count = fusion->input_count + fusion->output_count;
   kernel_allocations_t allocations = {
@@ -32,7 +33,8 @@ static kernel_allocations_t find_kernel_allocations(const hlo_entry_context_t* e
   if (!allocations.addresses || !allocations.values) return (kernel_allocations_t){0};
   bool takes_values = entry->values && hlo_kernel_reads_values(plan->kernels[fusion->index]);
   for (uint32_t i = 0; i < fusion->input_count; ++i) {
-    if (takes_values) allocations.values[i] = hlo_entry_values_get(entry->values, fusion->inputs[i]);
+    if (takes_values)
+      allocations.values[i] = hlo_entry_values_get(entry->values, fusion->inputs[i]);
     if (!allocations.values[i])
       allocations.addresses[i] = hlo_entry_value_address(entry, b, fusion->inputs[i]);
   }
@@ -48,21 +50,22 @@ static kernel_allocations_t find_kernel_allocations(const hlo_entry_context_t* e
 }
 
 // Loads the same from a table passed to the function.
-static kernel_allocations_t given_allocations(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
-                                    const hlo_fusion_t* fusion) {
+static kernel_allocations_t given_allocations(const hlo_entry_context_t* entry,
+                                              hlo_vir_builder_t* b, const hlo_fusion_t* fusion) {
   uint32_t count = address_count(entry, fusion);
-  kernel_allocations_t allocations = {.addresses =
-                                hlo_arena_array(entry->arena, count, sizeof(*allocations.addresses))};
+  kernel_allocations_t allocations = {
+      .addresses = hlo_arena_array(entry->arena, count, sizeof(*allocations.addresses))};
   for (uint32_t i = 0; allocations.addresses && i < count; ++i) {
-    allocations.addresses[i] = hlo_vir_iload(b, hlo_vir_param(b, 1), (int64_t)i * HLO_ENTRY_WORD_BYTES,
-                                        HLO_VIR_INVARIANT | HLO_VIR_FIXED);
+    allocations.addresses[i] =
+        hlo_vir_iload(b, hlo_vir_param(b, 1), (int64_t)i * HLO_ENTRY_WORD_BYTES,
+                      HLO_VIR_INVARIANT | HLO_VIR_FIXED);
   }
   return allocations;
 }
 
 // Checked code: turns the addresses into those of buffers with known sizes.
 static void guard_allocations(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
-                         const hlo_fusion_t* fusion, const kernel_allocations_t* allocations) {
+                              const hlo_fusion_t* fusion, const kernel_allocations_t* allocations) {
   uint32_t values = fusion->input_count + fusion->output_count;
   for (uint32_t i = 0; i < address_count(entry, fusion); ++i) {
     const hlo_value_t* value = i < fusion->input_count ? fusion->inputs[i]
@@ -77,16 +80,16 @@ static void guard_allocations(const hlo_entry_context_t* entry, hlo_vir_builder_
 }
 
 static void emit_phase(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
-                       const hlo_fusion_t* fusion, uint32_t phase, const kernel_allocations_t* allocations,
-                       hlo_vir_value_t* chunk) {
+                       const hlo_fusion_t* fusion, uint32_t phase,
+                       const kernel_allocations_t* allocations, hlo_vir_value_t* chunk) {
   if (!allocations->addresses) return;
   hlo_vir_guards_t guards;
   if (entry->plan->is_checked) {
     hlo_vir_guards_begin(b, &guards);
     guard_allocations(entry, b, fusion, allocations);
   }
-  hlo_kernel_emit(entry->plan->kernels[fusion->index], phase, b, allocations->addresses, allocations->values,
-                  chunk);
+  hlo_kernel_emit(entry->plan->kernels[fusion->index], phase, b, allocations->addresses,
+                  allocations->values, chunk);
   if (entry->plan->is_checked) hlo_vir_guards_end(b);
   for (uint32_t i = 0; entry->values && i < fusion->output_count; ++i) {
     hlo_allocation_t allocation = hlo_plan_allocation(entry->plan, fusion->outputs[i]);
@@ -268,7 +271,8 @@ static void emit_parts(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
 
 // Returns the functions of the members with this phase; NULL when memory is exhausted, which the
 // arena records.
-static const uint32_t* add_member_funcs(const hlo_entry_context_t* entry, const hlo_concurrent_group_t* concurrent_group,
+static const uint32_t* add_member_funcs(const hlo_entry_context_t* entry,
+                                        const hlo_concurrent_group_t* concurrent_group,
                                         uint32_t phase) {
   uint32_t* funcs = hlo_arena_array(entry->arena, concurrent_group->member_count, sizeof *funcs);
   for (uint32_t m = 0; funcs && m < concurrent_group->member_count; ++m) {
@@ -278,8 +282,8 @@ static const uint32_t* add_member_funcs(const hlo_entry_context_t* entry, const 
   return funcs;
 }
 
-static bool has_any_phase(const hlo_entry_context_t* entry, const hlo_concurrent_group_t* concurrent_group,
-                          uint32_t phase) {
+static bool has_any_phase(const hlo_entry_context_t* entry,
+                          const hlo_concurrent_group_t* concurrent_group, uint32_t phase) {
   for (uint32_t m = 0; m < concurrent_group->member_count; ++m) {
     if (has_phase(entry, concurrent_group->members[m], phase)) return true;
   }
@@ -287,7 +291,8 @@ static bool has_any_phase(const hlo_entry_context_t* entry, const hlo_concurrent
 }
 
 static void emit_concurrent_group_phase(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
-                            const hlo_concurrent_group_t* concurrent_group, uint32_t phase) {
+                                        const hlo_concurrent_group_t* concurrent_group,
+                                        uint32_t phase) {
   if (!has_any_phase(entry, concurrent_group, phase)) return;
   uint32_t count;
   hlo_concurrent_part_t* parts;
@@ -311,9 +316,10 @@ static void emit_concurrent_group_phase(const hlo_entry_context_t* entry, hlo_vi
 }
 
 void hlo_entry_emit_concurrent(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
-                         const hlo_concurrent_group_t* concurrent_group) {
+                               const hlo_concurrent_group_t* concurrent_group) {
   uint32_t phases = hlo_concurrent_phase_count(concurrent_group);
-  for (uint32_t phase = 0; phase < phases; ++phase) emit_concurrent_group_phase(entry, b, concurrent_group, phase);
+  for (uint32_t phase = 0; phase < phases; ++phase)
+    emit_concurrent_group_phase(entry, b, concurrent_group, phase);
 }
 
 // ---- functions
@@ -339,7 +345,8 @@ uint32_t hlo_entry_most_addresses(const hlo_entry_context_t* entry) {
   const hlo_step_t* step;
   for (hlo_step_cursor_t cursor = {0}; (step = hlo_schedule_step(plan->schedule, &cursor));) {
     const hlo_fusion_t* fusion = step->fusion;
-    if (!fusion || !(fusion->concurrent_group || hlo_kernel_is_called(plan->kernels[fusion->index])))
+    if (!fusion ||
+        !(fusion->concurrent_group || hlo_kernel_is_called(plan->kernels[fusion->index])))
       continue;
     uint32_t words = address_count(entry, fusion);
     if (words > most) most = words;

@@ -99,8 +99,8 @@ static void add_step(const hlo_entry_context_t* entry, const hlo_step_t* step, s
   }
 }
 
-// The time that fused multiplications and additions on full registers, and the memory that the bytes
-// fit into, allow at best. The last memory is shared by all cores.
+// The time that fused multiplications and additions on full registers, and the memory that the
+// bytes fit into, allow at best. The last memory is shared by all cores.
 static double roofline_ns(const hlo_target_t* target, const step_cost_t* sum, hlo_dtype_t dtype) {
   const hlo_tile_target_t* tile = &target->tile;
   const double cores = sum->is_split ? hlo_os_usable_cpu_count() : 1;
@@ -135,12 +135,11 @@ static hlo_step_span_t describe(const hlo_entry_context_t* entry, const hlo_step
   const hlo_dtype_t dtype = node->result_count && node->results[0].type->kind == HLO_TYPE_TENSOR
                                 ? node->results[0].type->dtype
                                 : HLO_DTYPE_F32;
-  return (hlo_step_span_t){
-      .name = keep_text(&name, entry->arena),
-      .place = keep_text(&place, entry->arena),
-      .flops = (int64_t)(sum.cost.flops + sum.cost.transcendentals),
-      .bytes = (int64_t)sum.cost.bytes_accessed,
-      .roofline_ps = (int64_t)(roofline_ns(entry->target, &sum, dtype) * 1e3)};
+  return (hlo_step_span_t){.name = keep_text(&name, entry->arena),
+                           .place = keep_text(&place, entry->arena),
+                           .flops = (int64_t)(sum.cost.flops + sum.cost.transcendentals),
+                           .bytes = (int64_t)sum.cost.bytes_accessed,
+                           .roofline_ps = (int64_t)(roofline_ns(entry->target, &sum, dtype) * 1e3)};
 }
 
 uint32_t hlo_entry_begin_span(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,

@@ -43,7 +43,8 @@ static void load_arguments(hlo_entry_values_t* values) {
     const hlo_sequence_t* sequence = &plan->schedule->sequences[s];
     for (uint32_t i = 0; i < sequence->step_count; ++i) {
       const hlo_fusion_t* fusion = sequence->steps[i].fusion;
-      if (!fusion || fusion->concurrent_group || !hlo_kernel_reads_values(plan->kernels[fusion->index])) {
+      if (!fusion || fusion->concurrent_group ||
+          !hlo_kernel_reads_values(plan->kernels[fusion->index])) {
         continue;
       }
       for (uint32_t k = 0; k < fusion->input_count; ++k) {

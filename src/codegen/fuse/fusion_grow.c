@@ -161,7 +161,7 @@ static bool may_be_extra_output(const hlo_fuser_group_t* group, const hlo_node_t
 // Returns true if the trial can be left to that of the whole group, which mostly fits. Only without
 // accumulating ops: any part of a group without them fits if the group does.
 static bool may_be_optimistic(const hlo_fuser_t* f, const hlo_fuser_group_t* group,
-                      const hlo_node_t* node) {
+                              const hlo_node_t* node) {
   return f->may_be_optimistic && !group->accumulates && !hlo_fuser_accumulates(node) &&
          group->member_count < HLO_TUNING_FUSE_MAX_TRIAL &&
          !hlo_fuser_state(f, group->members[0])->requires_trials;

@@ -40,10 +40,10 @@ typedef struct hlo_fuser_node {
   uint32_t step;      // 1 + number of the step that computes it, while steps are ordered; 0: none
   int32_t group;      // HLO_NO_GROUP
   bool is_fusible, is_cheap;
-  bool is_product;      // of matrices, or a convolution
-  bool is_prologue;     // a member of a product's prologue
-  uint8_t broadcast;    // n > 0: a broadcast of much less data, followed by n or n - 1 plain ops
-  bool is_duplicated;   // cheap and used by several fusions: computed in each
+  bool is_product;       // of matrices, or a convolution
+  bool is_prologue;      // a member of a product's prologue
+  uint8_t broadcast;     // n > 0: a broadcast of much less data, followed by n or n - 1 plain ops
+  bool is_duplicated;    // cheap and used by several fusions: computed in each
   bool requires_trials;  // a group that ends with it joins only members that were tried
   uint8_t
       recomputed_in_count;  // of a duplicated node: the groups that compute it, if they are known
@@ -61,7 +61,7 @@ typedef struct hlo_fuser {
   const hlo_target_t* target;
   hlo_arena_t* arena;  // of the schedule
   hlo_arena_t scratch;
-  hlo_arena_t trial;  // of one trial
+  hlo_arena_t trial;          // of one trial
   int32_t started_group;      // the group whose last trial left `start`
   hlo_kernel_start_t* start;  // loops with which the next trial starts; NULL: none succeeded yet
   hlo_tile_memo_t* memo;

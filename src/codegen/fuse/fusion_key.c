@@ -122,8 +122,8 @@ hlo_status_t hlo_fusion_key(const hlo_fusion_t* fusion, uint32_t* numbers, hlo_a
                             hlo_fusion_key_t* out_key) {
   writer_t w = {.fusion = fusion, .numbers = numbers, .arena = arena};
   put_fusion(&w);
-  *out_key = (hlo_fusion_key_t){hlo_hash_bytes(w.words, w.count * sizeof *w.words, 0), w.count,
-                                w.words};
+  *out_key =
+      (hlo_fusion_key_t){hlo_hash_bytes(w.words, w.count * sizeof *w.words, 0), w.count, w.words};
   return hlo_arena_status(arena);
 }
 

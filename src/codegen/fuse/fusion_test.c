@@ -134,9 +134,10 @@ typedef void (*print_t)(hlo_strbuf_t* out, uint32_t i, double constant);
 // step: difference between the constants of two rounds
 static void make_rounds(fixture_t* f, print_t print, uint32_t count, double step) {
   hlo_strbuf_t text = {0};
-  hlo_strbuf_puts(&text, "func.func @main(%0: tensor<32x48xf32>, %w: tensor<48x48xf32>) -> "
-                         "tensor<32x48xf32> {\n"
-                         "%zero = stablehlo.constant dense<0.0> : tensor<f32>\n");
+  hlo_strbuf_puts(&text,
+                  "func.func @main(%0: tensor<32x48xf32>, %w: tensor<48x48xf32>) -> "
+                  "tensor<32x48xf32> {\n"
+                  "%zero = stablehlo.constant dense<0.0> : tensor<f32>\n");
   for (uint32_t i = 0; i < count; ++i) print(&text, i, 0.5 + step * i);
   hlo_strbuf_printf(&text, "return %%%u : tensor<32x48xf32>\n}\n", 10 * count - 6);
   make(hlo_strbuf_text(&text), f);
@@ -223,8 +224,8 @@ static void outputs_have_several_sizes(void** state) {
       2, 1);
 }
 
-#define ROW_SUM(to, from, op, first)                                                             \
-  "  %" to " = stablehlo.reduce(%" from " init: %" first ") applies stablehlo." op               \
+#define ROW_SUM(to, from, op, first)                                               \
+  "  %" to " = stablehlo.reduce(%" from " init: %" first ") applies stablehlo." op \
   " across dimensions = [1] : (tensor<96x160xf32>, tensor<f32>) -> tensor<96xf32>\n"
 
 // Ops that read the same array in the same order are one fusion, whether or not one uses the other.
@@ -232,9 +233,9 @@ static void readers_of_one_array_are_one_fusion(void** state) {
   (void)state;
   expect_one_fusion(
       "func.func @main(%x: tensor<96x160xf32>) -> (tensor<96xf32>, tensor<96xf32>) {\n"
-      "  %zero = stablehlo.constant dense<0.0> : tensor<f32>\n"
-      ROW_SUM("s", "x", "add", "zero") ROW_SUM("m", "x", "maximum", "zero")
-      "  return %s, %m : tensor<96xf32>, tensor<96xf32>\n}\n",
+      "  %zero = stablehlo.constant dense<0.0> : tensor<f32>\n" ROW_SUM("s", "x", "add", "zero")
+          ROW_SUM("m", "x", "maximum",
+                  "zero") "  return %s, %m : tensor<96xf32>, tensor<96xf32>\n}\n",
       2, 0);
   expect_one_fusion(  // a softmax and the values that its gradient needs
       "func.func @main(%x: tensor<96x160xf32>) -> (tensor<96x160xf32>, tensor<96x160xf32>, "
@@ -257,14 +258,15 @@ static void readers_of_one_array_are_one_fusion(void** state) {
 static void not_all_readers_of_one_array_are_one_fusion(void** state) {
   (void)state;
   fixture_t f;
-  make("func.func @main(%x: tensor<128x128xf32>) -> (tensor<128xf32>, tensor<128xf32>) {\n"
-       "  %zero = stablehlo.constant dense<0.0> : tensor<f32>\n"
-       "  %r = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1]\n"
-       "      : (tensor<128x128xf32>, tensor<f32>) -> tensor<128xf32>\n"
-       "  %c = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [0]\n"
-       "      : (tensor<128x128xf32>, tensor<f32>) -> tensor<128xf32>\n"
-       "  return %r, %c : tensor<128xf32>, tensor<128xf32>\n}\n",
-       &f);
+  make(
+      "func.func @main(%x: tensor<128x128xf32>) -> (tensor<128xf32>, tensor<128xf32>) {\n"
+      "  %zero = stablehlo.constant dense<0.0> : tensor<f32>\n"
+      "  %r = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1]\n"
+      "      : (tensor<128x128xf32>, tensor<f32>) -> tensor<128xf32>\n"
+      "  %c = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [0]\n"
+      "      : (tensor<128x128xf32>, tensor<f32>) -> tensor<128xf32>\n"
+      "  return %r, %c : tensor<128xf32>, tensor<128xf32>\n}\n",
+      &f);
   assert_int_equal(f.schedule->sequences[0].step_count, 2);
   drop(&f);
   make("func.func @main(%x: tensor<96x160xf32>) -> (tensor<96xf32>, tensor<96xf32>) {\n"
@@ -290,8 +292,9 @@ static void long_expressions_are_not_all_fused(void** state) {
   (void)state;
   enum { RANK = 6, SLICES = 9, FIRST = 12 };
   hlo_strbuf_t text = {0};
-  hlo_strbuf_puts(&text, "func.func @main(%0: tensor<12x12x12x12x12x12xi8>, %i: tensor<i32>) -> "
-                         "tensor<3x3x3x3x3x3xi8> {\n");
+  hlo_strbuf_puts(&text,
+                  "func.func @main(%0: tensor<12x12x12x12x12x12xi8>, %i: tensor<i32>) -> "
+                  "tensor<3x3x3x3x3x3xi8> {\n");
   for (uint32_t i = 0; i < SLICES; ++i) {
     for (uint32_t k = 0; k < RANK; ++k) {
       uint32_t at = RANK * i + k;
@@ -418,17 +421,18 @@ static void chunks_do_not_repeat_common_values(void** state) {
 static void inner_sums_are_not_repeated(void** state) {
   (void)state;
   fixture_t f;
-  make("func.func @main(%x: tensor<256x256xf32>) -> tensor<256xf32> {\n"
-       "  %zero = stablehlo.constant dense<0.0> : tensor<f32>\n"
-       "  %r = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1]\n"
-       "      : (tensor<256x256xf32>, tensor<f32>) -> tensor<256xf32>\n"
-       "  %b = stablehlo.broadcast_in_dim %r, dims = [0]\n"
-       "      : (tensor<256xf32>) -> tensor<256x256xf32>\n"
-       "  %y = stablehlo.subtract %x, %b : tensor<256x256xf32>\n"
-       "  %c = stablehlo.reduce(%y init: %zero) applies stablehlo.add across dimensions = [0]\n"
-       "      : (tensor<256x256xf32>, tensor<f32>) -> tensor<256xf32>\n"
-       "  return %c : tensor<256xf32>\n}\n",
-       &f);
+  make(
+      "func.func @main(%x: tensor<256x256xf32>) -> tensor<256xf32> {\n"
+      "  %zero = stablehlo.constant dense<0.0> : tensor<f32>\n"
+      "  %r = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1]\n"
+      "      : (tensor<256x256xf32>, tensor<f32>) -> tensor<256xf32>\n"
+      "  %b = stablehlo.broadcast_in_dim %r, dims = [0]\n"
+      "      : (tensor<256xf32>) -> tensor<256x256xf32>\n"
+      "  %y = stablehlo.subtract %x, %b : tensor<256x256xf32>\n"
+      "  %c = stablehlo.reduce(%y init: %zero) applies stablehlo.add across dimensions = [0]\n"
+      "      : (tensor<256x256xf32>, tensor<f32>) -> tensor<256xf32>\n"
+      "  return %c : tensor<256xf32>\n}\n",
+      &f);
   assert_int_equal(f.schedule->sequences[0].step_count, 2);
   drop(&f);
 }
@@ -437,18 +441,19 @@ static void inner_sums_are_not_repeated(void** state) {
 static void small_products_are_not_repeated(void** state) {
   (void)state;
   fixture_t f;
-  make_for(HLO_CPU_LEVEL_AVX512,
-       "func.func @main(%a: tensor<3x3xf32>, %b: tensor<3x3xf32>) -> tensor<3x3xf32> {\n"
-       "  %zero = stablehlo.constant dense<0.0> : tensor<f32>\n"
-       "  %p = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]\n"
-       "      : (tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<3x3xf32>\n"
-       "  %q = stablehlo.multiply %p, %p : tensor<3x3xf32>\n"
-       "  %s = stablehlo.reduce(%q init: %zero) applies stablehlo.add across dimensions = [0, 1]\n"
-       "      : (tensor<3x3xf32>, tensor<f32>) -> tensor<f32>\n"
-       "  %t = stablehlo.broadcast_in_dim %s, dims = [] : (tensor<f32>) -> tensor<3x3xf32>\n"
-       "  %d = stablehlo.divide %p, %t : tensor<3x3xf32>\n"
-       "  return %d : tensor<3x3xf32>\n}\n",
-       &f);
+  make_for(
+      HLO_CPU_LEVEL_AVX512,
+      "func.func @main(%a: tensor<3x3xf32>, %b: tensor<3x3xf32>) -> tensor<3x3xf32> {\n"
+      "  %zero = stablehlo.constant dense<0.0> : tensor<f32>\n"
+      "  %p = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]\n"
+      "      : (tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<3x3xf32>\n"
+      "  %q = stablehlo.multiply %p, %p : tensor<3x3xf32>\n"
+      "  %s = stablehlo.reduce(%q init: %zero) applies stablehlo.add across dimensions = [0, 1]\n"
+      "      : (tensor<3x3xf32>, tensor<f32>) -> tensor<f32>\n"
+      "  %t = stablehlo.broadcast_in_dim %s, dims = [] : (tensor<f32>) -> tensor<3x3xf32>\n"
+      "  %d = stablehlo.divide %p, %t : tensor<3x3xf32>\n"
+      "  return %d : tensor<3x3xf32>\n}\n",
+      &f);
   assert_int_equal(f.schedule->sequences[0].step_count, 2);
   drop(&f);
 }
@@ -477,8 +482,9 @@ static void long_chains_are_not_computed_for_each_part(void** state) {
   (void)state;
   for (uint32_t length = 8; length <= 80; length += 72) {
     hlo_strbuf_t text = {0};
-    hlo_strbuf_puts(&text, "func.func @main(%0: tensor<4096xi32>, %k: tensor<4096xi32>) -> "
-                           "tensor<8192xi32> {\n");
+    hlo_strbuf_puts(&text,
+                    "func.func @main(%0: tensor<4096xi32>, %k: tensor<4096xi32>) -> "
+                    "tensor<8192xi32> {\n");
     for (uint32_t i = 0; i < length; ++i) {
       hlo_strbuf_printf(&text, "%%%u = stablehlo.%s %%%u, %%k : tensor<4096xi32>\n", i + 1,
                         i % 2 ? "xor" : "add", i);
@@ -697,20 +703,20 @@ static void a_start_changes_no_loops(void** state) {
 // ---- members that join without a trial ----------------------------------------------------------
 
 // Differences of adjacent rows and columns.
-#define DIFFERENCES                                                                           \
-  "func.func @main(%a: tensor<64x96xf32>) -> tensor<64x96xf32> {\n"                           \
-  "%zero = stablehlo.constant dense<0.0> : tensor<f32>\n"                                     \
-  "%0 = stablehlo.slice %a [1:64, 0:96] : (tensor<64x96xf32>) -> tensor<63x96xf32>\n"         \
-  "%1 = stablehlo.slice %a [0:63, 0:96] : (tensor<64x96xf32>) -> tensor<63x96xf32>\n"         \
-  "%2 = stablehlo.subtract %0, %1 : tensor<63x96xf32>\n"                                      \
-  "%3 = stablehlo.slice %a [0:64, 1:96] : (tensor<64x96xf32>) -> tensor<64x95xf32>\n"         \
-  "%4 = stablehlo.slice %a [0:64, 0:95] : (tensor<64x96xf32>) -> tensor<64x95xf32>\n"         \
-  "%5 = stablehlo.subtract %3, %4 : tensor<64x95xf32>\n"                                      \
-  "%6 = stablehlo.pad %2, %zero, low = [0, 0], high = [1, 0], interior = [0, 0] : "           \
-  "(tensor<63x96xf32>, tensor<f32>) -> tensor<64x96xf32>\n"                                   \
-  "%7 = stablehlo.pad %5, %zero, low = [0, 0], high = [0, 1], interior = [0, 0] : "           \
-  "(tensor<64x95xf32>, tensor<f32>) -> tensor<64x96xf32>\n"                                   \
-  "%8 = stablehlo.add %6, %7 : tensor<64x96xf32>\n"                                           \
+#define DIFFERENCES                                                                   \
+  "func.func @main(%a: tensor<64x96xf32>) -> tensor<64x96xf32> {\n"                   \
+  "%zero = stablehlo.constant dense<0.0> : tensor<f32>\n"                             \
+  "%0 = stablehlo.slice %a [1:64, 0:96] : (tensor<64x96xf32>) -> tensor<63x96xf32>\n" \
+  "%1 = stablehlo.slice %a [0:63, 0:96] : (tensor<64x96xf32>) -> tensor<63x96xf32>\n" \
+  "%2 = stablehlo.subtract %0, %1 : tensor<63x96xf32>\n"                              \
+  "%3 = stablehlo.slice %a [0:64, 1:96] : (tensor<64x96xf32>) -> tensor<64x95xf32>\n" \
+  "%4 = stablehlo.slice %a [0:64, 0:95] : (tensor<64x96xf32>) -> tensor<64x95xf32>\n" \
+  "%5 = stablehlo.subtract %3, %4 : tensor<64x95xf32>\n"                              \
+  "%6 = stablehlo.pad %2, %zero, low = [0, 0], high = [1, 0], interior = [0, 0] : "   \
+  "(tensor<63x96xf32>, tensor<f32>) -> tensor<64x96xf32>\n"                           \
+  "%7 = stablehlo.pad %5, %zero, low = [0, 0], high = [0, 1], interior = [0, 0] : "   \
+  "(tensor<64x95xf32>, tensor<f32>) -> tensor<64x96xf32>\n"                           \
+  "%8 = stablehlo.add %6, %7 : tensor<64x96xf32>\n"                                   \
   "return %8 : tensor<64x96xf32>\n}\n"
 
 static void optimistic_groups_are_tried_once(void** state) {
@@ -727,8 +733,9 @@ static void optimistic_groups_are_tried_once(void** state) {
 static uint32_t roll_often(uint32_t rounds, uint32_t idle, uint32_t* out_nodes) {
   const char* type = "tensor<64xf32>";
   hlo_strbuf_t text = {0};
-  hlo_strbuf_puts(&text, "func.func @main(%x0: tensor<64xf32>, %i0: tensor<7xf32>) -> "
-                         "(tensor<64xf32>, tensor<7xf32>) {\n");
+  hlo_strbuf_puts(&text,
+                  "func.func @main(%x0: tensor<64xf32>, %i0: tensor<7xf32>) -> "
+                  "(tensor<64xf32>, tensor<7xf32>) {\n");
   for (uint32_t i = 0; i < idle; ++i) {
     hlo_strbuf_printf(&text, "%%i%u = stablehlo.negate %%i%u : tensor<7xf32>\n", i + 1, i);
   }

@@ -13,7 +13,7 @@ typedef struct printer {
   const hlo_schedule_t* schedule;
   hlo_strbuf_t* out;
   const hlo_fusion_t** writers;  // by node->index: the fusion that stores its results
-  uint32_t* numbers;            // by value->index, arguments and results each in program order
+  uint32_t* numbers;             // by value->index, arguments and results each in program order
   uint32_t argument_count, result_count;
   const hlo_rejection_t** largest;  // rejections of the current fusion; room for all
 } printer_t;
@@ -70,8 +70,8 @@ static uint64_t result_bytes(const hlo_node_t* node) {
 
 // Sorts larger results first: they cost more to store and to load.
 static int compare_rejections(const void* a, const void* b) {
-  const hlo_rejection_t *x = *(const hlo_rejection_t* const*)a,
-                        *y = *(const hlo_rejection_t* const*)b;
+  const hlo_rejection_t *x = *(const hlo_rejection_t*const*)a,
+                        *y = *(const hlo_rejection_t*const*)b;
   const uint64_t left = result_bytes(x->rejected), right = result_bytes(y->rejected);
   return left != right ? (left < right ? 1 : -1) : (x < y ? -1 : x > y);
 }
@@ -118,7 +118,8 @@ static void print_rejections(const printer_t* p, const hlo_fusion_t* fusion) {
 static void print_fusion(const printer_t* p, const hlo_fusion_t* fusion) {
   hlo_strbuf_printf(p->out, "fusion %u: ", fusion->index);
   if (fusion->kernel) hlo_kernel_describe(fusion->kernel, p->out);
-  if (fusion->model && fusion->model != fusion) hlo_strbuf_printf(p->out, ", as fusion %u", fusion->model->index);
+  if (fusion->model && fusion->model != fusion)
+    hlo_strbuf_printf(p->out, ", as fusion %u", fusion->model->index);
   hlo_strbuf_puts(p->out, "\n");
   print_values(p, "reads", fusion->input_count, fusion->inputs);
   for (uint32_t i = fusion->node_count; i-- > 0;) {  // in program order; cheap ones first

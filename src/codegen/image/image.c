@@ -234,7 +234,7 @@ static hlo_status_t take_constants(reader_t* r) {
     constants[i] = (hlo_plan_constant_t){&node->results[0], record.is_read != 0};
   }
   return hlo_call_site_table_begin(r->func, r->header.node_count, count, constants, r->arena,
-                              &r->image->table);
+                                   &r->image->table);
 }
 
 // Returns the bytes that code reads and writes; tokens have none.

@@ -8,8 +8,8 @@
 
 /// The tables of a loaded program.
 typedef struct hlo_image {
-  hlo_code_t code;         // loaded: bytes and names lent from the image, the arrays in the arena;
-                           // of the target's instruction set, which the loader sets
+  hlo_code_t code;  // loaded: bytes and names lent from the image, the arrays in the arena;
+                    // of the target's instruction set, which the loader sets
   hlo_call_site_table_t table;  // loaded: refers to the given module
   size_t temporary_bytes, saved_bytes;
 } hlo_image_t;

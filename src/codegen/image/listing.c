@@ -150,9 +150,13 @@ static uint32_t print_block(printer_t* printer, uint32_t at, uint32_t stop, bool
 static bool print_func_instructions(printer_t* printer, uint32_t at, uint32_t end) {
   char from[48], to[48];
   const hlo_code_isa_t* isa = printer->code->isa;
-  const char* const arguments[] = {
-      "objdump", "-D", "-w", "-z", "-M", isa->objdump_syntax, "-b", "binary", "-m",
-      isa->objdump_machine, from, to, printer->path, NULL};
+  const char* const arguments[] = {"objdump",     "-D",
+                                   "-w",          "-z",
+                                   "-M",          isa->objdump_syntax,
+                                   "-b",          "binary",
+                                   "-m",          isa->objdump_machine,
+                                   from,          to,
+                                   printer->path, NULL};
   while (at < end) {
     bool is_last = end - at <= BLOCK_BYTES;
     uint32_t stop = is_last ? end : at + BLOCK_BYTES;
@@ -247,7 +251,7 @@ static const hlo_code_func_t* find_func_named(const hlo_code_t* code, const char
 // Parses a location: a function, NULL for an offset in all of the code, and an offset in the
 // function.
 static hlo_status_t parse_location(const hlo_code_t* code, const char* location,
-                                const hlo_code_func_t** out_func, uint64_t* out_offset) {
+                                   const hlo_code_func_t** out_func, uint64_t* out_offset) {
   const char* colons = strstr(location, "::");
   const char* name = colons ? colons + 2 : location;
   const char* plus = strchr(name, '+');
@@ -292,9 +296,8 @@ static hlo_status_t print_location(printer_t* printer, const char* location) {
 
 bool hlo_listing_find(const char* name, hlo_listing_form_t* out_form) {
   static const char* const names[] = {
-      [HLO_LISTING_FUSION] = "fusion", [HLO_LISTING_TILE] = "tile",
-      [HLO_LISTING_PLAN] = "plan",     [HLO_LISTING_VIR] = "vir",
-      [HLO_LISTING_C] = "c",           [HLO_LISTING_ASM] = "asm",
+      [HLO_LISTING_FUSION] = "fusion",   [HLO_LISTING_TILE] = "tile", [HLO_LISTING_PLAN] = "plan",
+      [HLO_LISTING_VIR] = "vir",         [HLO_LISTING_C] = "c",       [HLO_LISTING_ASM] = "asm",
       [HLO_LISTING_TILINGS] = "tilings", [HLO_LISTING_SPMD] = "spmd"};
   for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
     if (strcmp(names[i], name) != 0) continue;
@@ -319,8 +322,9 @@ hlo_status_t hlo_listing_print_code(const hlo_listing_t* listing, const hlo_vir_
   hlo_status_t status = hlo_arena_status(&arena);
   if (hlo_status_is_ok(status)) {
     collect_nodes(&printer, func->body);
-    status = listing->form == HLO_LISTING_LOCATION ? print_location(&printer, listing->location)
-                                                : print_machine_code(&printer, func, listing->out);
+    status = listing->form == HLO_LISTING_LOCATION
+                 ? print_location(&printer, listing->location)
+                 : print_machine_code(&printer, func, listing->out);
   }
   hlo_code_deinit(&code);
   return status;

@@ -30,7 +30,8 @@ typedef struct hlo_listing {
   const char* location;  // "0x1f3" in the whole code, or "main::chunk5+0x42" as perf prints it
 } hlo_listing_t;
 
-/// Finds the form called fusion, tile, plan, vir, c, asm, tilings or spmd; returns false for other names.
+/// Finds the form called fusion, tile, plan, vir, c, asm, tilings or spmd; returns false for other
+/// names.
 bool hlo_listing_find(const char* name, hlo_listing_form_t* out_form);
 
 /// Prints C source, machine code or a location in it, for a verified module made from `func`; does

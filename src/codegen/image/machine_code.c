@@ -62,8 +62,8 @@ static hlo_status_t find_func_key(const hlo_entry_t* entry, uint32_t number, uin
 
 static hlo_status_t find_func_keys(unit_builder_t* builder, hlo_arena_t* arena) {
   uint32_t func_count = hlo_entry_func_count(builder->entry);
-  const uint64_t target_hash = hlo_hash_word(hlo_target_hash(builder->target, 0),
-                                             hlo_target_process_count(builder->target));
+  const uint64_t target_hash =
+      hlo_hash_word(hlo_target_hash(builder->target, 0), hlo_target_process_count(builder->target));
   func_key_t* names = hlo_arena_array(arena, func_count, sizeof *names);
   uint32_t* numbers =
       hlo_arena_array(arena, hlo_entry_module(builder->entry)->node_count + 1, sizeof *numbers);

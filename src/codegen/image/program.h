@@ -23,14 +23,14 @@ typedef struct hlo_code_options {
   hlo_target_t target;
   hlo_executor_t executor;
   const struct hlo_tile_meaning* tile_meaning;  // of executor TILES
-  bool check_plan;               // prove the plan correct (hlo_plan_check()), verify the vector IR
-  bool is_checked;               // the code checks its own accesses while it runs
-  bool is_profiled;              // each step is a span of traces and recordings
-  uint32_t replica_count;        // replicas of the program, each of
-  uint32_t partition_count;      // partition_count partitions
+  bool check_plan;           // prove the plan correct (hlo_plan_check()), verify the vector IR
+  bool is_checked;           // the code checks its own accesses while it runs
+  bool is_profiled;          // each step is a span of traces and recordings
+  uint32_t replica_count;    // replicas of the program, each of
+  uint32_t partition_count;  // partition_count partitions
   uint64_t temporary_limit;  // bytes; values are recomputed until temporaries fit, as far as that
                              // helps; 0: none
-  const char* name;              // for profilers; lent for the call
+  const char* name;          // for profilers; lent for the call
   const hlo_parallel_t* parallel;   // compiles in parallel; NULL: on the caller
   hlo_arena_store_t* helper_store;  // memory of the other threads; NULL: none
   hlo_lru_t* kernels;               // cache of machine code (machine_code.h); NULL: none

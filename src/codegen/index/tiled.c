@@ -17,14 +17,14 @@ hlo_tiled_t* hlo_tiling_refuse(hlo_tiling_t* t, hlo_verdict_t verdict) {
 }
 
 // The arena has failed; the walk reports it at its end.
-__attribute__((cold, noinline))
-static hlo_tiled_t* refuse_memory(hlo_tiling_t* t) {
+__attribute__((cold, noinline)) static hlo_tiled_t* refuse_memory(hlo_tiling_t* t) {
   return hlo_tiling_refuse(t, hlo_verdict_no(HLO_REASON_MEMORY, NULL));
 }
 
-__attribute__((cold, noinline))
-static hlo_tiled_t* refuse_beyond(hlo_tiling_t* t, hlo_reason_t reason, const hlo_value_t* value,
-                                  double found, double limit) {
+__attribute__((cold, noinline)) static hlo_tiled_t* refuse_beyond(hlo_tiling_t* t,
+                                                                  hlo_reason_t reason,
+                                                                  const hlo_value_t* value,
+                                                                  double found, double limit) {
   return hlo_tiling_refuse(t, hlo_verdict_beyond(reason, value ? value->def : NULL, found, limit));
 }
 
@@ -35,7 +35,7 @@ const hlo_expr_t* hlo_tiling_number(hlo_tiling_t* t, int64_t value) {
 // ---- loops --------------------------------------------------------------------------------------
 
 static const hlo_expr_t* make_loops(hlo_tiling_t* t, hlo_tiled_space_t* space,
-                                     uint32_t space_number, const int64_t (*ranges)[2]) {
+                                    uint32_t space_number, const int64_t (*ranges)[2]) {
   const hlo_expr_t* linear = hlo_tiling_number(t, 0);
   if (t->loop_count + space->loop_count > HLO_TILED_MAX_LOOPS) {
     refuse_beyond(t, HLO_REASON_INDEX_LOOPS, NULL, t->loop_count + space->loop_count,
@@ -46,8 +46,8 @@ static const hlo_expr_t* make_loops(hlo_tiling_t* t, hlo_tiled_space_t* space,
   int64_t stride = space->element_count;
   for (uint32_t i = 0; i < space->loop_count; ++i) {
     hlo_tiled_loop_t* loop = &t->loops[t->loop_count];
-    *loop = (hlo_tiled_loop_t){ranges ? ranges[i][0] : 0,
-                                 ranges ? ranges[i][1] : space->extents[i], space_number};
+    *loop = (hlo_tiled_loop_t){ranges ? ranges[i][0] : 0, ranges ? ranges[i][1] : space->extents[i],
+                               space_number};
     stride = space->extents[i] ? stride / space->extents[i] : 0;
     const hlo_expr_t* one = hlo_expr_loop(&t->exprs, t->loop_count++, loop->low, loop->end);
     linear = hlo_expr_add(&t->exprs, linear, hlo_expr_mul(&t->exprs, one, stride));
@@ -177,8 +177,8 @@ static uint32_t slot_of(const hlo_value_t* value, hlo_index_t index, uint32_t ra
   return (uint32_t)(hlo_hash_word(0, sum) % HLO_TILED_TABLE_SIZE);
 }
 
-__attribute__((cold, noinline))
-static hlo_tiled_t* refuse_size(hlo_tiling_t* t, const hlo_value_t* value) {
+__attribute__((cold, noinline)) static hlo_tiled_t* refuse_size(hlo_tiling_t* t,
+                                                                const hlo_value_t* value) {
   return refuse_beyond(t, HLO_REASON_INDEX_VALUES, value, t->instance_count + 1,
                        HLO_TILED_MAX_INSTANCES);
 }
@@ -502,8 +502,7 @@ const hlo_tiling_t* hlo_tiling_keep(const hlo_tiling_t* t) {
   if (!kept) return NULL;
   kept->spaces = copy_items(t->arena, t->spaces, t->space_count * sizeof *t->spaces);
   kept->loops = copy_items(t->arena, t->loops, t->loop_count * sizeof *t->loops);
-  kept->instances =
-      copy_items(t->arena, t->instances, t->instance_count * sizeof(*t->instances));
+  kept->instances = copy_items(t->arena, t->instances, t->instance_count * sizeof(*t->instances));
   kept->table = NULL;
   return kept->spaces && kept->loops && kept->instances ? kept : NULL;
 }

@@ -80,17 +80,17 @@ typedef struct hlo_tiling {
   hlo_tiled_loop_t* loops;    // capacity HLO_TILED_MAX_LOOPS
   hlo_tiled_t** instances;    // capacity HLO_TILED_MAX_INSTANCES
   hlo_tiled_t** table;        // instances by hash, HLO_TILED_TABLE_SIZE lists
-  hlo_tiled_t** outputs;  // per output of the fusion
+  hlo_tiled_t** outputs;      // per output of the fusion
   const hlo_expr_t** output_offsets;
   const hlo_tiled_t** output_owners;  // of an extra output (schedule.h): the reduction whose loops
                                       // compute its elements; NULL: the loops over the output
-  uint32_t whole_loops;  // the number of innermost output loops that are not split
-  bool is_optimistic;        // a walk ends at its first split request
-  hlo_verdict_t verdict;  // a "no": loops cannot compute the fusion
+  uint32_t whole_loops;               // the number of innermost output loops that are not split
+  bool is_optimistic;                 // a walk ends at its first split request
+  hlo_verdict_t verdict;              // a "no": loops cannot compute the fusion
   hlo_split_request_t request;
-  bool is_last_resort;  // a cut that only counts without another request
+  bool is_last_resort;                   // a cut that only counts without another request
   uint32_t request_space, request_loop;  // loop number inside the space
-  int64_t request_at;                  // inner extent of a split, position of a cut
+  int64_t request_at;                    // inner extent of a split, position of a cut
 } hlo_tiling_t;
 
 /// Creates the state for walks of a fusion. The state and the results of walks are in `arena`.

@@ -40,8 +40,8 @@ const hlo_expr_t* hlo_tiling_runtime_value(hlo_tiling_t* t, const hlo_value_t* v
 /// Returns `inside` where low <= offset < end, else `outside`: resolved by the walk, by a cut, or
 /// at run time.
 hlo_tiled_t* hlo_tiling_mask(hlo_tiling_t* t, const hlo_value_t* value, hlo_index_t index,
-                              uint32_t rank, const hlo_expr_t* offset, int64_t low, int64_t end,
-                              hlo_tiled_t* inside, hlo_tiled_t* outside);
+                             uint32_t rank, const hlo_expr_t* offset, int64_t low, int64_t end,
+                             hlo_tiled_t* inside, hlo_tiled_t* outside);
 
 /// Returns true if loops can follow the op, which moves or joins elements, to its operands.
 bool hlo_tiling_moves(hlo_op_t op);

@@ -121,8 +121,8 @@ static hlo_tiled_t* through_gather(hlo_tiling_t* t, const hlo_node_t* node, hlo_
 }
 
 hlo_tiled_t* hlo_tiling_mask(hlo_tiling_t* t, const hlo_value_t* value, hlo_index_t index,
-                              uint32_t rank, const hlo_expr_t* offset, int64_t low, int64_t end,
-                              hlo_tiled_t* inside, hlo_tiled_t* outside) {
+                             uint32_t rank, const hlo_expr_t* offset, int64_t low, int64_t end,
+                             hlo_tiled_t* inside, hlo_tiled_t* outside) {
   if (!inside || !outside) return NULL;
   hlo_tiling_request_split(t, offset);
   hlo_tiling_request_cut(t, offset, low);
@@ -159,7 +159,7 @@ static hlo_tiled_t* through_pad(hlo_tiling_t* t, const hlo_node_t* node, hlo_ind
   for (uint32_t i = 0; i < from->rank; ++i) {
     if (inner[i]->low >= 0 && inner[i]->high < from->dims[i]) continue;
     tiled = hlo_tiling_mask(t, &node->results[0], index, from->rank, inner[i], 0, from->dims[i],
-                             tiled, outside);
+                            tiled, outside);
   }
   return tiled;
 }
@@ -193,18 +193,16 @@ typedef hlo_tiled_t* (*move_fn_t)(hlo_tiling_t* t, const hlo_node_t* node, hlo_i
 
 // Rules of ops with the trait MOVES or JOINS; NULL: loops cannot follow the op.
 static const move_fn_t kMoves[HLO_OP_COUNT] = {
-    [HLO_OP_reshape] = through_reshape,
-    [HLO_OP_broadcast_in_dim] = through_broadcast,
-    [HLO_OP_transpose] = through_transpose,
-    [HLO_OP_slice] = through_slice,
-    [HLO_OP_reverse] = through_reverse,
-    [HLO_OP_dynamic_slice] = through_dynamic_slice,
-    [HLO_OP_gather] = through_gather,
-    [HLO_OP_pad] = through_pad,
+    [HLO_OP_reshape] = through_reshape,         [HLO_OP_broadcast_in_dim] = through_broadcast,
+    [HLO_OP_transpose] = through_transpose,     [HLO_OP_slice] = through_slice,
+    [HLO_OP_reverse] = through_reverse,         [HLO_OP_dynamic_slice] = through_dynamic_slice,
+    [HLO_OP_gather] = through_gather,           [HLO_OP_pad] = through_pad,
     [HLO_OP_concatenate] = through_concatenate,
 };
 
-bool hlo_tiling_moves(hlo_op_t op) { return kMoves[op] != NULL; }
+bool hlo_tiling_moves(hlo_op_t op) {
+  return kMoves[op] != NULL;
+}
 
 hlo_tiled_t* hlo_tiling_move(hlo_tiling_t* t, const hlo_node_t* node, hlo_index_t index,
                              uint32_t depth) {

@@ -29,7 +29,7 @@ static hlo_tiled_t* make_reduction(hlo_tiling_t* t, const hlo_node_t* node, hlo_
     for (uint32_t d = 0; d < from->rank && first && operand && !is_outside; ++d) {
       if (inner[d]->low >= 0 && inner[d]->high < from->dims[d]) continue;
       operand = hlo_tiling_mask(t, hlo_node_operand(node, i), inner, from->rank, inner[d], 0,
-                                 from->dims[d], operand, first);
+                                from->dims[d], operand, first);
     }
     tiled->operands[i] = operand;
     tiled->operands[half + i] = first;

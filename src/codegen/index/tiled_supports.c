@@ -101,7 +101,8 @@ bool hlo_tiled_supports(const hlo_node_t* node) {
       return is_zero(list, count);
     case HLO_OP_reduce: return supports_reduce(node);
     case HLO_OP_reduce_window: return supports_reduce_window(node);
-    case HLO_OP_dot: case HLO_OP_dot_general: return supports_dot(node);
+    case HLO_OP_dot:
+    case HLO_OP_dot_general: return supports_dot(node);
     default: return hlo_tiling_moves(node->op) || hlo_elementwise_supports(node);
   }
 }

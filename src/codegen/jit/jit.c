@@ -115,7 +115,8 @@ static void copy_tables(hlo_jit_t* jit, const hlo_code_t* code) {
   hlo_code_func_t* funcs = (hlo_code_func_t*)(jit + 1);
   hlo_code_debug_id_t* debug_ids = (hlo_code_debug_id_t*)(funcs + code->func_count);
   char* names = (char*)(debug_ids + code->debug_id_count);
-  if (code->debug_id_count) memcpy(debug_ids, code->debug_ids, code->debug_id_count * sizeof *debug_ids);
+  if (code->debug_id_count)
+    memcpy(debug_ids, code->debug_ids, code->debug_id_count * sizeof *debug_ids);
   for (uint32_t i = 0; i < code->func_count; i++) {
     size_t length = strlen(code->funcs[i].name) + 1;
     funcs[i] = code->funcs[i];

@@ -116,8 +116,9 @@ static hlo_jit_t* load_adding(hlo_jit_pool_t* pool, int64_t number, size_t paddi
   program_t p;
   const hlo_code_t* code = program_adding(&p, number, padding);
   hlo_jit_t* jit = NULL;
-  expect(pool ? hlo_jit_pool_load(pool, code, "test", &jit) : hlo_jit_load(code, "test", NULL, &jit),
-         HLO_STATUS_OK, "");
+  expect(
+      pool ? hlo_jit_pool_load(pool, code, "test", &jit) : hlo_jit_load(code, "test", NULL, &jit),
+      HLO_STATUS_OK, "");
   program_deinit(&p);
   return jit;
 }
@@ -280,8 +281,8 @@ static void hardened_systems_get_the_other_way_or_an_error(void** state) {
       const hlo_code_t* code = program_adding(&p, 7, 0);
       hlo_jit_t* jit = NULL;
       hlo_os_refuse_executable(ways);
-      hlo_status_t status =
-          shared ? hlo_jit_pool_load(pool, code, "test", &jit) : hlo_jit_load(code, "test", NULL, &jit);
+      hlo_status_t status = shared ? hlo_jit_pool_load(pool, code, "test", &jit)
+                                   : hlo_jit_load(code, "test", NULL, &jit);
       hlo_os_refuse_executable(0);
       if (ways == both) {
         expect(status, HLO_STATUS_PERMISSION_DENIED, "no executable memory: cannot change");

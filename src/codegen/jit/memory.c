@@ -42,7 +42,7 @@ static size_t offset_after(const hlo_jit_slab_t* slab, const hlo_jit_memory_t* r
 
 // Returns true if `size_bytes` fit after a range (NULL: at the start of the slab).
 static bool fits_after(const hlo_jit_slab_t* slab, const hlo_jit_memory_t* range,
-                        size_t size_bytes) {
+                       size_t size_bytes) {
   const hlo_jit_memory_t* next = range ? range->next : slab->first;
   size_t begin = offset_after(slab, range);
   size_t end = next ? (size_t)(next->code - slab->executable) : SLAB_BYTES;
@@ -63,8 +63,7 @@ static bool find_gap(const hlo_jit_slab_t* slab, size_t size_bytes, hlo_jit_memo
   return false;
 }
 
-static void insert_after(hlo_jit_slab_t* slab, hlo_jit_memory_t* before,
-                          hlo_jit_memory_t* memory) {
+static void insert_after(hlo_jit_slab_t* slab, hlo_jit_memory_t* before, hlo_jit_memory_t* memory) {
   memory->slab = slab;
   memory->code = slab->executable + offset_after(slab, before);
   memory->prev = before;

@@ -110,10 +110,9 @@ static void add_work(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling, dou
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {
     const hlo_tiled_t* tiled = tiling->instances[i];
     double points = hlo_tiling_points(tiling, hlo_tiling_computed_loops(tiling, tiled));
-    const bool is_one_by_one =
-        info->is_one_by_one && info->is_one_by_one(kernel, tiling, tiled);
-    work->vector_ops += hlo_kernel_instance_ops(tiling, tiled) /
-                        (is_one_by_one ? 1 : kernel->lanes);
+    const bool is_one_by_one = info->is_one_by_one && info->is_one_by_one(kernel, tiling, tiled);
+    work->vector_ops +=
+        hlo_kernel_instance_ops(tiling, tiled) / (is_one_by_one ? 1 : kernel->lanes);
     if (tiled->kind == HLO_TILED_LOAD) {
       loaded[tiled->input] += points * (double)hlo_dtype_size_bytes(tiled->value->type->dtype);
     }

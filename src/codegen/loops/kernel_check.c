@@ -97,8 +97,8 @@ static bool has_several_shapes(const hlo_kernel_t* kernel) {
   return false;
 }
 
-// Returns true if loads are contiguous along several loops, none of them the last one of the output,
-// one of them long enough for lanes.
+// Returns true if loads are contiguous along several loops, none of them the last one of the
+// output, one of them long enough for lanes.
 static bool has_several_orders(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
   const hlo_tiled_space_t* output = &tiling->spaces[0];
   uint32_t first = HLO_TILED_MAX_LOOPS;

@@ -447,8 +447,7 @@ void hlo_emitter_ranges(const hlo_emitter_t* e, const hlo_kernel_segment_t* segm
 }
 
 // Starts a tiling: no instance is computed yet.
-static hlo_status_t use_tiling(hlo_emitter_t* e, hlo_arena_t* scratch,
-                               const hlo_tiling_t* tiling) {
+static hlo_status_t use_tiling(hlo_emitter_t* e, hlo_arena_t* scratch, const hlo_tiling_t* tiling) {
   if (hlo_verdict_is_no(&tiling->verdict)) {
     return hlo_verdict_error(&tiling->verdict, HLO_STATUS_INTERNAL, e->kernel->fusion->index);
   }
@@ -554,8 +553,7 @@ hlo_vir_value_t* hlo_point_view_start(const hlo_point_emitter_t* points, uint32_
 }
 
 static hlo_emitter_t make_emitter(const hlo_kernel_t* kernel, hlo_vir_builder_t* b,
-                                  hlo_vir_value_t* const* addresses,
-                                  hlo_vir_value_t** values) {
+                                  hlo_vir_value_t* const* addresses, hlo_vir_value_t** values) {
   hlo_vir_fence(b);
   return (hlo_emitter_t){.kernel = kernel,
                          .b = b,

@@ -91,8 +91,8 @@ struct hlo_kernel {
       uint32_t partial_count;  // accumulators of 8 bytes per element and chunk
     } split;
   };
-  hlo_verdict_t verdict;     // a refusal ends the choice of loops: the fields below are undecided
-                             // then
+  hlo_verdict_t verdict;  // a refusal ends the choice of loops: the fields below are undecided
+                          // then
   double cost_ns;
   double moved_bytes;   // of inputs and outputs, each element once
   uint64_t* shareable;  // by output: one bit per input that is read only where the output is

@@ -81,7 +81,7 @@ hlo_verdict_t hlo_kernel_check_interleaved(const hlo_kernel_t* kernel, const hlo
 
 // Returns the part-th result vector: for all i, element i / count of vector i % count.
 static hlo_vir_value_t* interleaved_part(hlo_emitter_t* e, hlo_vir_value_t* const* vectors,
-                                   uint32_t count, uint32_t part) {
+                                         uint32_t count, uint32_t part) {
   hlo_vir_type_t type = vectors[0]->type;
   uint8_t offsets[HLO_VIR_MAX_LANES];
   uint64_t source_lanes[HLO_KERNEL_MAX_INTERLEAVED] = {0};
@@ -113,7 +113,7 @@ static void interleave(hlo_emitter_t* e, hlo_vir_value_t** vectors, uint32_t cou
 
 // Stores the elements of an output at all values of the interleaved loop, in memory permutation.
 static void store_interleaved(hlo_emitter_t* e, uint32_t output, hlo_vir_value_t** vectors,
-                        uint32_t count) {
+                              uint32_t count) {
   const hlo_fusion_t* fusion = e->kernel->fusion;
   hlo_dtype_t dtype = hlo_emitter_dtype(e, fusion->outputs[output]);
   int64_t bytes = (int64_t)hlo_dtype_size_bytes(dtype);
@@ -128,8 +128,8 @@ static void store_interleaved(hlo_emitter_t* e, uint32_t output, hlo_vir_value_t
     if (active) {
       hlo_vir_value_t* rest =
           hlo_vir_index(e->b, HLO_VIR_isub, active, hlo_vir_iconst(e->b, (int64_t)i * lanes));
-      address.mask = hlo_vir_emit(e->b, HLO_VIR_mask_first, hlo_vir_type(HLO_VIR_MASK, lanes), 0,
-                                  0, 1, &rest);
+      address.mask =
+          hlo_vir_emit(e->b, HLO_VIR_mask_first, hlo_vir_type(HLO_VIR_MASK, lanes), 0, 0, 1, &rest);
     }
     hlo_elementwise_store_raw(e->b, dtype, vectors[i], &address);
     address.offset_bytes += lanes * bytes;

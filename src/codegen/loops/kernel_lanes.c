@@ -92,9 +92,9 @@ static double lane_cost(const choice_t* choice, const hlo_tiling_t* tiling,
     case HLO_LANE_UNKNOWN: break;
   }
   const hlo_expr_atom_t* window =
-      tiled->kind == HLO_TILED_LOAD ? hlo_kernel_lane_window(choice->kernel->target, tiled->offset,
-                                                             loop, lanes)
-                                    : NULL;
+      tiled->kind == HLO_TILED_LOAD
+          ? hlo_kernel_lane_window(choice->kernel->target, tiled->offset, loop, lanes)
+          : NULL;
   if (!window) return -1;
   // The window of a remainder never changes: it is loaded once.
   double cost = access_cost(choice, HLO_TILE_ATOM_WINDOW);
@@ -165,8 +165,8 @@ static double stores_cost(const choice_t* choice, const hlo_tiling_t* tiling,
   return cost * hlo_tiling_points(tiling, hlo_tiled_space_mask(&tiling->spaces[0]));
 }
 
-// Returns true for instances without a cost of their own. Operands and users of reductions have lanes
-// either way (kernel_rows.c).
+// Returns true for instances without a cost of their own. Operands and users of reductions have
+// lanes either way (kernel_rows.c).
 static bool is_free(const choice_t* choice, const hlo_tiled_t* tiled) {
   if (tiled->kind == HLO_TILED_COMPUTE) return choice->reduces;
   return !tiled->offset || tiled->kind == HLO_TILED_MASK;

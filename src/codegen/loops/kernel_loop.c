@@ -201,8 +201,8 @@ static hlo_vir_value_t* address_at(hlo_emitter_t* e, uint32_t output, uint32_t l
   const hlo_fusion_t* fusion = e->kernel->fusion;
   hlo_dtype_t dtype = fusion->outputs[output]->type->dtype;
   e->loops[loop] = at;
-  hlo_element_address_t address = hlo_emit_address(
-      e, e->addresses[fusion->input_count + output], e->tiling->output_offsets[output], dtype);
+  hlo_element_address_t address = hlo_emit_address(e, e->addresses[fusion->input_count + output],
+                                                   e->tiling->output_offsets[output], dtype);
   hlo_emitter_forget_loop(e, loop);
   hlo_vir_value_t* sum =
       hlo_vir_index(b, HLO_VIR_iadd, address.base, hlo_vir_iconst(b, address.offset_bytes));
@@ -253,8 +253,8 @@ hlo_vir_value_t* hlo_emit_until_aligned(hlo_emitter_t* e, uint32_t loop, hlo_ran
       hlo_emit_is_aligned(&here, offset, dtype)) {
     return range.low;
   }
-  hlo_vir_value_t* missing = hlo_vir_index(b, HLO_VIR_isub, hlo_vir_iconst(b, 0),
-                                           address_at(e, 0, loop, range.low));
+  hlo_vir_value_t* missing =
+      hlo_vir_index(b, HLO_VIR_isub, hlo_vir_iconst(b, 0), address_at(e, 0, loop, range.low));
   missing = hlo_vir_index(b, HLO_VIR_iand, missing,
                           hlo_vir_iconst(b, bytes * (int64_t)kernel->lanes - 1));
   missing = hlo_vir_index(b, HLO_VIR_idiv, missing, hlo_vir_iconst(b, bytes));

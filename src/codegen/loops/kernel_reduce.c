@@ -83,8 +83,8 @@ static hlo_vir_value_t* is_better(hlo_emitter_t* e, const hlo_accumulator_t* a, 
   return hlo_vmath_compare(e->b, a->dtype, direction, false, x, y);
 }
 
-static hlo_vir_value_t* is_as_good(hlo_emitter_t* e, const hlo_accumulator_t* a,
-                                   hlo_vir_value_t* x, hlo_vir_value_t* y) {
+static hlo_vir_value_t* is_as_good(hlo_emitter_t* e, const hlo_accumulator_t* a, hlo_vir_value_t* x,
+                                   hlo_vir_value_t* y) {
   if (a->dtype == HLO_DTYPE_PRED) return hlo_vir_compare(e->b, HLO_VIR_scmp, HLO_VIR_EQ, x, y);
   return hlo_vmath_compare(e->b, a->dtype, HLO_COMPARISON_DIRECTION_EQ, false, x, y);
 }
@@ -93,8 +93,8 @@ static hlo_vir_value_t* is_as_good(hlo_emitter_t* e, const hlo_accumulator_t* a,
 static void combine_next(hlo_emitter_t* e, const hlo_accumulator_t* a, hlo_vir_value_t* const* x,
                          hlo_vir_value_t* const* y, hlo_vir_value_t** out) {
   hlo_vir_builder_t* b = e->b;
-  const int64_t direction = a->op == HLO_OP_maximum ? HLO_COMPARISON_DIRECTION_GE
-                                                    : HLO_COMPARISON_DIRECTION_LE;
+  const int64_t direction =
+      a->op == HLO_OP_maximum ? HLO_COMPARISON_DIRECTION_GE : HLO_COMPARISON_DIRECTION_LE;
   hlo_vir_value_t* stays = hlo_vmath_compare(b, a->dtype, direction, false, x[0], y[0]);
   if (hlo_dtype_is_float(a->dtype)) {
     hlo_vir_value_t* is_nan =
@@ -215,8 +215,8 @@ static void accumulate_product(hlo_emitter_t* e, const hlo_accumulator_t* a, uin
                                bool is_masked) {
   hlo_vir_value_t *var = a->vars[u], *factors[2];
   emit_factors(e, a->tiled->operands[0], a->dtype, var->type.lanes, factors);
-  hlo_vir_value_t* sum = hlo_elementwise_multiply_add(e->b, e->kernel->target->has_fma, factors[0],
-                                                      factors[1], var);
+  hlo_vir_value_t* sum =
+      hlo_elementwise_multiply_add(e->b, e->kernel->target->has_fma, factors[0], factors[1], var);
   if (is_masked) sum = hlo_vir_ternary(e->b, HLO_VIR_select, e->mask, sum, var);
   hlo_vir_set(e->b, var, sum);
 }
@@ -370,8 +370,7 @@ static uint32_t choose_lane_loop(const hlo_emitter_t* e, const hlo_fused_reducti
                     hlo_extra_outputs_run_over(e, set->members[m], loop);
     }
     int score = plain_loads(e, loop);
-    if (is_possible && (best == HLO_NO_LOOP || score > best_score))
-      best = loop, best_score = score;
+    if (is_possible && (best == HLO_NO_LOOP || score > best_score)) best = loop, best_score = score;
   }
   return best;
 }
@@ -398,11 +397,12 @@ hlo_range_t hlo_reduce_range(const hlo_emitter_t* e, uint32_t space_number, uint
 typedef struct term_loops {
   hlo_fused_reductions_t *set, *rest;  // rest: or NULL
   void (*body)(hlo_emitter_t* e, hlo_range_t innermost, struct term_loops* loops);
-  uint32_t lane_loop;     // that the body runs; HLO_NO_LOOP: none
+  uint32_t lane_loop;         // that the body runs; HLO_NO_LOOP: none
   hlo_vir_value_t* distance;  // between the halves of a line
-  uint32_t column_loop;   // of vectors side by side
+  uint32_t column_loop;       // of vectors side by side
   hlo_vir_value_t* first_column;
-  uint32_t columns, terms;  // vectors, and terms one after the other, with accumulators of their own
+  uint32_t columns,
+      terms;  // vectors, and terms one after the other, with accumulators of their own
   hlo_level_vars_t (*outer)[2];  // of each level, while it is emitted
 } term_loops_t;
 
@@ -542,7 +542,8 @@ static void set_column(hlo_emitter_t* e, uint32_t loop, hlo_vir_value_t* first, 
 // Accumulates the current term of all vectors side by side.
 static void accumulate_columns(hlo_emitter_t* e, const term_loops_t* loops, uint32_t term) {
   for (uint32_t c = 0; c < loops->columns; ++c) {
-    if (loops->column_loop != HLO_NO_LOOP) set_column(e, loops->column_loop, loops->first_column, c);
+    if (loops->column_loop != HLO_NO_LOOP)
+      set_column(e, loops->column_loop, loops->first_column, c);
     accumulate_vectors(e, loops->set, term * loops->columns + c, false);
   }
 }
@@ -580,9 +581,8 @@ static uint32_t parallel_terms(const hlo_emitter_t* e, const hlo_fused_reduction
                                uint32_t columns) {
   const hlo_tiled_space_t* space = &e->tiling->spaces[set->members[0]->reduction];
   const uint32_t most = HLO_TUNING_REDUCE_ACCUMULATORS;
-  const bool is_narrow =
-      e->lane_loop != HLO_NO_LOOP &&
-      e->tiling->spaces[0].extents[e->lane_loop] < (int64_t)most * e->kernel->lanes;
+  const bool is_narrow = e->lane_loop != HLO_NO_LOOP && e->tiling->spaces[0].extents[e->lane_loop] <
+                                                            (int64_t)most * e->kernel->lanes;
   const bool is_long = space->extents[space->loop_count - 1] >= (int64_t)most * most;
   return is_narrow && is_long && set->count <= 2 ? most / columns : 1;
 }
@@ -740,8 +740,7 @@ static bool collect_apart(const hlo_emitter_t* e, hlo_fused_reductions_t* set) {
 static void emit_columns(hlo_emitter_t* e, hlo_fused_reductions_t* set, uint32_t loop,
                          uint32_t columns) {
   hlo_vir_value_t* first = e->loops[loop];
-  term_loops_t loops = {
-      .set = set, .column_loop = loop, .first_column = first, .columns = columns};
+  term_loops_t loops = {.set = set, .column_loop = loop, .first_column = first, .columns = columns};
   accumulate_apart(e, &loops, e->lanes);
   for (uint32_t u = 0; u < columns; ++u) {
     set_column(e, loop, first, u);

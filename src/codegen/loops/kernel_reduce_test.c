@@ -15,10 +15,13 @@ static void test_kept_rows(void** state) {
              "%%z = stablehlo.constant dense<0.0> : tensor<%s>\n"
              "%%n = stablehlo.negate %%a : tensor<400x201x%s>\n"
              "%%e = stablehlo.exponential %%n : tensor<400x201x%s>\n"
-             "%%s = stablehlo.reduce(%%e init: %%z) applies stablehlo.add across dimensions = [1] : (tensor<400x201x%s>, tensor<%s>) -> tensor<400x%s>\n"
-             "%%b = stablehlo.broadcast_in_dim %%s, dims = [0] : (tensor<400x%s>) -> tensor<400x201x%s>\n"
+             "%%s = stablehlo.reduce(%%e init: %%z) applies stablehlo.add across dimensions = [1] "
+             ": (tensor<400x201x%s>, tensor<%s>) -> tensor<400x%s>\n"
+             "%%b = stablehlo.broadcast_in_dim %%s, dims = [0] : (tensor<400x%s>) -> "
+             "tensor<400x201x%s>\n"
              "%%r = stablehlo.divide %%e, %%b : tensor<400x201x%s>\n"
-             "return %%r : tensor<400x201x%s>\n}", t, t, t, t, t, t, t, t, t, t, t, t);
+             "return %%r : tensor<400x201x%s>\n}",
+             t, t, t, t, t, t, t, t, t, t, t, t);
     hlo_test_agree(text, 1, i ? 1e-2 : 1e-5);
   }
 }
@@ -34,17 +37,21 @@ static void test_row_blocks(void** state) {
       const char* t = types[i];
       int w = widths[k];
       char text[4096];
-      snprintf(text, sizeof text,
-               "func.func @main(%%a: tensor<3x35x%dx%s>, %%b: tensor<35x%s>) -> tensor<3x35x%s> {\n"
-               "%%z = stablehlo.constant dense<%s> : tensor<%s>\n"
-               "%%0 = stablehlo.reduce(%%a init: %%z) applies stablehlo.maximum across dimensions = [2] : (tensor<3x35x%dx%s>, tensor<%s>) -> tensor<3x35x%s>\n"
-               "%%1 = stablehlo.broadcast_in_dim %%b, dims = [1] : (tensor<35x%s>) -> tensor<3x35x%s>\n"
-               "%%2 = stablehlo.multiply %%0, %%1 : tensor<3x35x%s>\n"
-               "%%3 = stablehlo.broadcast_in_dim %%2, dims = [0, 1] : (tensor<3x35x%s>) -> tensor<3x35x%dx%s>\n"
-               "%%4 = stablehlo.minimum %%a, %%3 : tensor<3x35x%dx%s>\n"
-               "%%5 = stablehlo.reduce(%%4 init: %%z) applies stablehlo.add across dimensions = [2] : (tensor<3x35x%dx%s>, tensor<%s>) -> tensor<3x35x%s>\n"
-               "return %%5 : tensor<3x35x%s>\n}",
-               w, t, t, t, i < 3 ? "1.0" : "1", t, w, t, t, t, t, t, t, t, w, t, w, t, w, t, t, t, t);
+      snprintf(
+          text, sizeof text,
+          "func.func @main(%%a: tensor<3x35x%dx%s>, %%b: tensor<35x%s>) -> tensor<3x35x%s> {\n"
+          "%%z = stablehlo.constant dense<%s> : tensor<%s>\n"
+          "%%0 = stablehlo.reduce(%%a init: %%z) applies stablehlo.maximum across dimensions = [2] "
+          ": (tensor<3x35x%dx%s>, tensor<%s>) -> tensor<3x35x%s>\n"
+          "%%1 = stablehlo.broadcast_in_dim %%b, dims = [1] : (tensor<35x%s>) -> tensor<3x35x%s>\n"
+          "%%2 = stablehlo.multiply %%0, %%1 : tensor<3x35x%s>\n"
+          "%%3 = stablehlo.broadcast_in_dim %%2, dims = [0, 1] : (tensor<3x35x%s>) -> "
+          "tensor<3x35x%dx%s>\n"
+          "%%4 = stablehlo.minimum %%a, %%3 : tensor<3x35x%dx%s>\n"
+          "%%5 = stablehlo.reduce(%%4 init: %%z) applies stablehlo.add across dimensions = [2] : "
+          "(tensor<3x35x%dx%s>, tensor<%s>) -> tensor<3x35x%s>\n"
+          "return %%5 : tensor<3x35x%s>\n}",
+          w, t, t, t, i < 3 ? "1.0" : "1", t, w, t, t, t, t, t, t, t, w, t, w, t, w, t, t, t, t);
       hlo_test_agree(text, 0, i == 2 ? 3e-2 : 1e-5);
     }
   }
@@ -57,15 +64,18 @@ static void check_softmax(const char* dims, const char* rows, const char* type, 
            "func.func @main(%%a: tensor<%sx%s>) -> tensor<%sx%s> {\n"
            "%%z = stablehlo.constant dense<0.0> : tensor<%s>\n"
            "%%i = stablehlo.constant dense<-1.0> : tensor<%s>\n"
-           "%%0 = stablehlo.reduce(%%a init: %%i) applies stablehlo.maximum across dimensions = [1] : (tensor<%sx%s>, tensor<%s>) -> tensor<%sx%s>\n"
+           "%%0 = stablehlo.reduce(%%a init: %%i) applies stablehlo.maximum across dimensions = "
+           "[1] : (tensor<%sx%s>, tensor<%s>) -> tensor<%sx%s>\n"
            "%%1 = stablehlo.broadcast_in_dim %%0, dims = [0] : (tensor<%sx%s>) -> tensor<%sx%s>\n"
            "%%2 = stablehlo.subtract %%a, %%1 : tensor<%sx%s>\n"
            "%%3 = stablehlo.exponential %%2 : tensor<%sx%s>\n"
-           "%%4 = stablehlo.reduce(%%3 init: %%z) applies stablehlo.add across dimensions = [1] : (tensor<%sx%s>, tensor<%s>) -> tensor<%sx%s>\n"
+           "%%4 = stablehlo.reduce(%%3 init: %%z) applies stablehlo.add across dimensions = [1] : "
+           "(tensor<%sx%s>, tensor<%s>) -> tensor<%sx%s>\n"
            "%%5 = stablehlo.broadcast_in_dim %%4, dims = [0] : (tensor<%sx%s>) -> tensor<%sx%s>\n"
            "%%6 = stablehlo.divide %%3, %%5 : tensor<%sx%s>\n"
            "return %%6 : tensor<%sx%s>\n}",
-           d, t, d, t, t, t, d, t, t, r, t, r, t, d, t, d, t, d, t, d, t, t, r, t, r, t, d, t, d, t, d, t);
+           d, t, d, t, t, t, d, t, t, r, t, r, t, d, t, d, t, d, t, d, t, t, r, t, r, t, d, t, d, t,
+           d, t);
   hlo_test_agree(text, 0, tolerance);
 }
 
@@ -135,9 +145,12 @@ static void test_extremes(void** state) {
              "func.func @main(%%a: tensor<6x203xf32>) -> (tensor<6xf32>, tensor<6xf32>) {\n"
              "%%i = stablehlo.constant dense<%s> : tensor<f32>\n"
              "%%n = stablehlo.sqrt %%a : tensor<6x203xf32>\n"
-             "%%0 = stablehlo.reduce(%%n init: %%i) applies stablehlo.%s across dimensions = [1] : (tensor<6x203xf32>, tensor<f32>) -> tensor<6xf32>\n"
-             "%%1 = stablehlo.reduce(%%a init: %%i) applies stablehlo.%s across dimensions = [1] : (tensor<6x203xf32>, tensor<f32>) -> tensor<6xf32>\n"
-             "return %%0, %%1 : tensor<6xf32>, tensor<6xf32>\n}", inits[i], ops[i], ops[i]);
+             "%%0 = stablehlo.reduce(%%n init: %%i) applies stablehlo.%s across dimensions = [1] : "
+             "(tensor<6x203xf32>, tensor<f32>) -> tensor<6xf32>\n"
+             "%%1 = stablehlo.reduce(%%a init: %%i) applies stablehlo.%s across dimensions = [1] : "
+             "(tensor<6x203xf32>, tensor<f32>) -> tensor<6xf32>\n"
+             "return %%0, %%1 : tensor<6xf32>, tensor<6xf32>\n}",
+             inits[i], ops[i], ops[i]);
     hlo_test_agree(text, 0, 0);
   }
 }
@@ -188,7 +201,9 @@ static void test_reduce(void** state) {
 static void test_arg_reduce(void** state) {
   (void)state;
   static const char body[] =
-      "%%0:2 = stablehlo.reduce(%%a init: %%z), (%%i init: %%j) across dimensions = [%d] : (tensor<23x41xf32>, tensor<23x41xi32>, tensor<f32>, tensor<i32>) -> (tensor<%sxf32>, tensor<%sxi32>)\n"
+      "%%0:2 = stablehlo.reduce(%%a init: %%z), (%%i init: %%j) across dimensions = [%d] : "
+      "(tensor<23x41xf32>, tensor<23x41xi32>, tensor<f32>, tensor<i32>) -> (tensor<%sxf32>, "
+      "tensor<%sxi32>)\n"
       "reducer(%%x: tensor<f32>, %%y: tensor<f32>) (%%k: tensor<i32>, %%l: tensor<i32>) {\n"
       "%%1 = stablehlo.compare GT, %%x, %%y, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>\n"
       "%%2 = stablehlo.compare NE, %%x, %%x, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>\n"
@@ -324,7 +339,8 @@ static void test_chunks(void** state) {
       1, 1e-4);
 }
 
-// Sums and maxima of every few elements of narrow types, up to more of them than vectors have lanes.
+// Sums and maxima of every few elements of narrow types, up to more of them than vectors have
+// lanes.
 static void test_narrow_strides(void** state) {
   (void)state;
   static const char* const types[][2] = {{"bf16", "f32"}, {"f16", "f64"}, {"i8", "i32"}};
@@ -333,19 +349,21 @@ static void test_narrow_strides(void** state) {
     for (int step = 2; step <= 9; ++step) {
       const int count = (700 - 3 + step - 1) / step;
       char text[2048];
-      snprintf(text, sizeof text,
-               "func.func @main(%%a: tensor<7x700x%s>) -> (tensor<7x%s>, tensor<7x%s>) {\n"
-               "%%z = stablehlo.constant dense<%s> : tensor<%s>\n"
-               "%%y = stablehlo.constant dense<%s> : tensor<%s>\n"
-               "%%0 = stablehlo.slice %%a [0:7, 3:700:%d] : (tensor<7x700x%s>) -> tensor<7x%dx%s>\n"
-               "%%1 = stablehlo.convert %%0 : (tensor<7x%dx%s>) -> tensor<7x%dx%s>\n"
-               "%%2 = stablehlo.reduce(%%1 init: %%z) applies stablehlo.add across dimensions = [1] : "
-               "(tensor<7x%dx%s>, tensor<%s>) -> tensor<7x%s>\n"
-               "%%3 = stablehlo.reduce(%%0 init: %%y) applies stablehlo.maximum across dimensions = [1] : "
-               "(tensor<7x%dx%s>, tensor<%s>) -> tensor<7x%s>\n"
-               "return %%2, %%3 : tensor<7x%s>, tensor<7x%s>\n}",
-               from, to, from, zero, to, zero, from, step, from, count, from, count, from, count, to,
-               count, to, to, to, count, from, from, from, to, from);
+      snprintf(
+          text, sizeof text,
+          "func.func @main(%%a: tensor<7x700x%s>) -> (tensor<7x%s>, tensor<7x%s>) {\n"
+          "%%z = stablehlo.constant dense<%s> : tensor<%s>\n"
+          "%%y = stablehlo.constant dense<%s> : tensor<%s>\n"
+          "%%0 = stablehlo.slice %%a [0:7, 3:700:%d] : (tensor<7x700x%s>) -> tensor<7x%dx%s>\n"
+          "%%1 = stablehlo.convert %%0 : (tensor<7x%dx%s>) -> tensor<7x%dx%s>\n"
+          "%%2 = stablehlo.reduce(%%1 init: %%z) applies stablehlo.add across dimensions = [1] : "
+          "(tensor<7x%dx%s>, tensor<%s>) -> tensor<7x%s>\n"
+          "%%3 = stablehlo.reduce(%%0 init: %%y) applies stablehlo.maximum across dimensions = [1] "
+          ": "
+          "(tensor<7x%dx%s>, tensor<%s>) -> tensor<7x%s>\n"
+          "return %%2, %%3 : tensor<7x%s>, tensor<7x%s>\n}",
+          from, to, from, zero, to, zero, from, step, from, count, from, count, from, count, to,
+          count, to, to, to, count, from, from, from, to, from);
       hlo_test_agree(text, 0, 1e-4);
     }
   }

@@ -103,10 +103,10 @@ static hlo_element_address_t cached_address(hlo_emitter_t* e, const hlo_tiled_t*
   uint32_t lane = e->kernel->loops[e->kernel->loop_count - 1];
   uint32_t loop = tiled == cached->first ? space->first_loop : lane;
   int64_t row_bytes = space->element_count * (int64_t)bytes;
-  hlo_vir_value_t* row =
-      has_row_blocks(e) ? hlo_emit_rows_stack(e, -1)
-                        : hlo_vir_emit(e->b, HLO_VIR_stack, hlo_vir_type(HLO_VIR_INDEX, 1), 0,
-                                       row_bytes, 0, NULL);
+  hlo_vir_value_t* row = has_row_blocks(e)
+                             ? hlo_emit_rows_stack(e, -1)
+                             : hlo_vir_emit(e->b, HLO_VIR_stack, hlo_vir_type(HLO_VIR_INDEX, 1), 0,
+                                            row_bytes, 0, NULL);
   if (e->rows.row) {
     hlo_vir_value_t* at =
         hlo_vir_index(e->b, HLO_VIR_imul, e->rows.row, hlo_vir_iconst(e->b, row_bytes));

@@ -21,8 +21,8 @@ static uint32_t loop_level(const hlo_kernel_t* kernel, const hlo_tiled_t* tiled)
   return level;
 }
 
-// Returns true for a reduction of a short row, whose terms are added without levels. Short vectors are
-// folded faster than a matrix times a vector is transposed.
+// Returns true for a reduction of a short row, whose terms are added without levels. Short vectors
+// are folded faster than a matrix times a vector is transposed.
 static bool is_short_reduction(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling,
                                const hlo_tiled_t* tiled) {
   const hlo_tiled_space_t* space = &tiling->spaces[tiled->reduction];
@@ -37,8 +37,7 @@ static bool is_short_reduction(const hlo_kernel_t* kernel, const hlo_tiling_t* t
 static bool has_lanes(const hlo_tiling_t* tiling, const hlo_tiled_t* tiled, uint32_t row) {
   if (!tiled->offset) return true;
   uint64_t inner = tiled->loops & ~hlo_tiled_space_mask(&tiling->spaces[0]);
-  if (tiled->kind == HLO_TILED_MASK)
-    return !(tiled->offset->loops & (inner | (uint64_t)1 << row));
+  if (tiled->kind == HLO_TILED_MASK) return !(tiled->offset->loops & (inner | (uint64_t)1 << row));
   if (!inner) return hlo_tiled_lane_access(tiled->offset, row) != HLO_LANE_UNKNOWN;
   for (; inner; inner &= inner - 1) {
     uint32_t loop = (uint32_t)__builtin_ctzll(inner);
@@ -59,7 +58,8 @@ uint32_t hlo_kernel_row_level(const hlo_kernel_t* kernel, const hlo_tiling_t* ti
     const hlo_tiled_t* tiled = tiling->instances[i];
     if (tiled->kind != HLO_TILED_REDUCE) continue;
     uint32_t reduced_level = loop_level(kernel, tiled);
-    if (!is_short_reduction(kernel, tiling, tiled) || (count && reduced_level != level)) return none;
+    if (!is_short_reduction(kernel, tiling, tiled) || (count && reduced_level != level))
+      return none;
     count += hlo_tiled_result_count(tiled);
     level = reduced_level;
   }
@@ -165,7 +165,7 @@ static const hlo_tiled_t* next_reduction(const hlo_emitter_t* e) {
 // Combines vectors of partial results, one for each row, into a vector with one row in each lane.
 // It joins the lanes of a row in the order of hlo_emit_reduce(), so that both give the same bits.
 static void transpose_rows(hlo_emitter_t* e, const hlo_fused_reductions_t* set,
-                      hlo_vir_value_t* (*rows)[HLO_VIR_MAX_LANES]) {
+                           hlo_vir_value_t* (*rows)[HLO_VIR_MAX_LANES]) {
   for (uint32_t half = e->kernel->lanes / 2; half > 0; half /= 2) {
     for (uint32_t i = 0; i < half; ++i) {
       hlo_vir_value_t *low[MAX_ROW_ACCUMULATORS], *high[MAX_ROW_ACCUMULATORS],

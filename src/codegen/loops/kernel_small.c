@@ -94,7 +94,7 @@ static hlo_vir_elem_t integer_lanes(hlo_vir_type_t type) {
 }
 
 hlo_vir_value_t* hlo_emit_lane_offsets_from(hlo_emitter_t* e, hlo_vir_type_t type, uint32_t count,
-                                      const uint8_t* list, hlo_vir_value_t* first) {
+                                            const uint8_t* list, hlo_vir_value_t* first) {
   uint8_t bytes[HLO_EMIT_MAX_OFFSETS * sizeof(int64_t)] = {0};
   hlo_vir_type_t offsets = hlo_vir_type(integer_lanes(type), type.lanes);
   uint32_t width = hlo_vir_elem_bits((hlo_vir_elem_t)offsets.elem) / 8;

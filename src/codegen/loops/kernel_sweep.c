@@ -12,8 +12,8 @@ enum {
 typedef struct sweep {
   hlo_fused_reductions_t set;
   uint32_t space, row_loop;
-  uint32_t rows;           // in one block
-  uint32_t level;          // of the accumulators in use, from 0
+  uint32_t rows;   // in one block
+  uint32_t level;  // of the accumulators in use, from 0
   hlo_range_t columns;
   hlo_vir_value_t* chunk;  // has its own accumulators; NULL: they are in the outputs
 } sweep_t;
@@ -38,8 +38,8 @@ hlo_dtype_t hlo_sweep_dtype(hlo_dtype_t dtype) {
   return is_plain ? dtype : HLO_DTYPE_INVALID;
 }
 
-// A chunk's scratch memory holds, level by level, all elements of the first accumulator, then of the
-// others. Chunks of columns share it, and have the accumulators of level 0 in the outputs.
+// A chunk's scratch memory holds, level by level, all elements of the first accumulator, then of
+// the others. Chunks of columns share it, and have the accumulators of level 0 in the outputs.
 static hlo_element_address_t partial_address(hlo_emitter_t* e, const sweep_t* sweep, uint32_t i) {
   const hlo_kernel_t* kernel = e->kernel;
   const hlo_fusion_t* fusion = kernel->fusion;

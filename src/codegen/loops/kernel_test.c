@@ -168,7 +168,8 @@ static void check_bitcast(const char* from, const char* to) {
            "func.func @main(%%a: tensor<41x%s>) -> tensor<41x%s> {\n"
            "%%0 = stablehlo.bitcast_convert %%a : (tensor<41x%s>) -> tensor<41x%s>\n"
            "%%1 = stablehlo.reverse %%0, dims = [0] : tensor<41x%s>\n"  // alone it is a view
-           "return %%1 : tensor<41x%s>\n}", from, to, from, to, to, to);
+           "return %%1 : tensor<41x%s>\n}",
+           from, to, from, to, to, to);
   hlo_test_agree(text, 1, 0);
 }
 
@@ -191,8 +192,8 @@ static void test_shifts(void** state) {
                "%%3 = stablehlo.shift_right_arithmetic %%a, %%n : tensor<41x%s>\n"
                "return %%2, %%3 : tensor<41x%s>, tensor<41x%s>\n}",
                types[t], types[t], types[t], counts[i], types[t],
-               counts[i] < bits ? bits - counts[i] : 3, types[t], types[t], types[t], types[t], types[t],
-               types[t], types[t]);
+               counts[i] < bits ? bits - counts[i] : 3, types[t], types[t], types[t], types[t],
+               types[t], types[t], types[t]);
       hlo_test_agree(text, 2, 0);
     }
   }
@@ -227,7 +228,8 @@ static const char* const MOVES[] = {
     "%5 = stablehlo.reverse %4, dims = [1] : tensor<41x24xT>\n"
     "return %0, %5 : tensor<41x70xT>, tensor<41x24xT>\n}",
     // Short rows, padded.
-    "func.func @main(%a: tensor<30x4x5xT>, %p: tensor<T>) -> (tensor<4x30x5xT>, tensor<40x11xT>) {\n"
+    "func.func @main(%a: tensor<30x4x5xT>, %p: tensor<T>) -> (tensor<4x30x5xT>, tensor<40x11xT>) "
+    "{\n"
     "%0 = stablehlo.transpose %a, dims = [1, 0, 2] : (tensor<30x4x5xT>) -> tensor<4x30x5xT>\n"
     "%1 = stablehlo.slice %a [0:10, 0:4, 0:5] : (tensor<30x4x5xT>) -> tensor<10x4x5xT>\n"
     "%2 = stablehlo.reshape %1 : (tensor<10x4x5xT>) -> tensor<40x5xT>\n"
@@ -261,8 +263,10 @@ static void test_moved_bits(void** state) {
       for (const char* at = MOVES[m]; *at; ++at) {
         const bool is_type = *at == 'T' && strchr("x<", at[-1]);
         const bool is_nan = *at == 'N' && at[-1] == '<';
-        if (is_type || is_nan) hlo_strbuf_puts(&text, types[t][is_nan]);
-        else hlo_strbuf_putc(&text, *at);
+        if (is_type || is_nan)
+          hlo_strbuf_puts(&text, types[t][is_nan]);
+        else
+          hlo_strbuf_putc(&text, *at);
       }
       hlo_test_agree(hlo_strbuf_text(&text), 0, HLO_TEST_SAME_BITS);
       hlo_strbuf_deinit(&text);
@@ -329,8 +333,10 @@ static void test_transpositions(void** state) {
     char text[1024];
     snprintf(text, sizeof text,
              "func.func @main(%%a: tensor<3x37x50x%s>) -> tensor<3x50x37x%s> {\n"
-             "%%0 = stablehlo.transpose %%a, dims = [0, 2, 1] : (tensor<3x37x50x%s>) -> tensor<3x50x37x%s>\n"
-             "return %%0 : tensor<3x50x37x%s>\n}", types[i], types[i], types[i], types[i], types[i]);
+             "%%0 = stablehlo.transpose %%a, dims = [0, 2, 1] : (tensor<3x37x50x%s>) -> "
+             "tensor<3x50x37x%s>\n"
+             "return %%0 : tensor<3x50x37x%s>\n}",
+             types[i], types[i], types[i], types[i], types[i]);
     hlo_test_agree(text, 1, 0);
   }
   hlo_test_agree(
@@ -392,13 +398,14 @@ static void test_strides(void** state) {
     for (int step = 2; step <= 5; ++step) {
       int count = 77 * step - step + 1;
       char text[1024];
-      snprintf(text, sizeof text,
-               "func.func @main(%%a: tensor<%dx%s>) -> (tensor<77x%s>, tensor<77x%s>, tensor<%dx%s>) {\n"
-               "%%0 = stablehlo.slice %%a [0:%d:%d] : (tensor<%dx%s>) -> tensor<77x%s>\n"
-               "%%1 = stablehlo.reverse %%0, dims = [0] : tensor<77x%s>\n"
-               "%%2 = stablehlo.reverse %%a, dims = [0] : tensor<%dx%s>\n"
-               "return %%0, %%1, %%2 : tensor<77x%s>, tensor<77x%s>, tensor<%dx%s>\n}",
-               count, t, t, t, count, t, count, step, count, t, t, t, count, t, t, t, count, t);
+      snprintf(
+          text, sizeof text,
+          "func.func @main(%%a: tensor<%dx%s>) -> (tensor<77x%s>, tensor<77x%s>, tensor<%dx%s>) {\n"
+          "%%0 = stablehlo.slice %%a [0:%d:%d] : (tensor<%dx%s>) -> tensor<77x%s>\n"
+          "%%1 = stablehlo.reverse %%0, dims = [0] : tensor<77x%s>\n"
+          "%%2 = stablehlo.reverse %%a, dims = [0] : tensor<%dx%s>\n"
+          "return %%0, %%1, %%2 : tensor<77x%s>, tensor<77x%s>, tensor<%dx%s>\n}",
+          count, t, t, t, count, t, count, step, count, t, t, t, count, t, t, t, count, t);
       hlo_test_agree(text, 0, 0);
     }
     // Adjacent elements with a common stride share their loads, up to the ends of the array.
@@ -418,8 +425,10 @@ static void test_strides(void** state) {
     char text[1024];
     snprintf(text, sizeof text,
              "func.func @main(%%a: tensor<2x35x3x%s>) -> tensor<2x3x35x%s> {\n"
-             "%%0 = stablehlo.transpose %%a, dims = [0, 2, 1] : (tensor<2x35x3x%s>) -> tensor<2x3x35x%s>\n"
-             "return %%0 : tensor<2x3x35x%s>\n}", t, t, t, t, t);
+             "%%0 = stablehlo.transpose %%a, dims = [0, 2, 1] : (tensor<2x35x3x%s>) -> "
+             "tensor<2x3x35x%s>\n"
+             "return %%0 : tensor<2x3x35x%s>\n}",
+             t, t, t, t, t);
     hlo_test_agree(text, 1, 0);
   }
 }
@@ -434,13 +443,15 @@ static void test_small_matrices_transpose(void** state) {
     const int m = sizes[i / 4][0], n = sizes[i / 4][1];
     const char* t = types[i % 4];
     char text[1024];
-    snprintf(text, sizeof text,
-             "func.func @main(%%a: tensor<7x%dx%dx%s>, %%b: tensor<%dx%s>) -> tensor<7x%dx%dx%s> {\n"
-             "%%0 = stablehlo.transpose %%a, dims = [0, 2, 1] : (tensor<7x%dx%dx%s>) -> tensor<7x%dx%dx%s>\n"
-             "%%1 = stablehlo.broadcast_in_dim %%b, dims = [1] : (tensor<%dx%s>) -> tensor<7x%dx%dx%s>\n"
-             "%%2 = stablehlo.add %%0, %%1 : tensor<7x%dx%dx%s>\n"
-             "return %%2 : tensor<7x%dx%dx%s>\n}",
-             m, n, t, n, t, n, m, t, m, n, t, n, m, t, n, t, n, m, t, n, m, t, n, m, t);
+    snprintf(
+        text, sizeof text,
+        "func.func @main(%%a: tensor<7x%dx%dx%s>, %%b: tensor<%dx%s>) -> tensor<7x%dx%dx%s> {\n"
+        "%%0 = stablehlo.transpose %%a, dims = [0, 2, 1] : (tensor<7x%dx%dx%s>) -> "
+        "tensor<7x%dx%dx%s>\n"
+        "%%1 = stablehlo.broadcast_in_dim %%b, dims = [1] : (tensor<%dx%s>) -> tensor<7x%dx%dx%s>\n"
+        "%%2 = stablehlo.add %%0, %%1 : tensor<7x%dx%dx%s>\n"
+        "return %%2 : tensor<7x%dx%dx%s>\n}",
+        m, n, t, n, t, n, m, t, m, n, t, n, m, t, n, t, n, m, t, n, m, t, n, m, t);
     hlo_test_agree(text, 1, 0);
   }
 }
@@ -477,7 +488,8 @@ static void test_rows_begin_anywhere(void** state) {
              "func.func @main(%%a: tensor<5x300xf32>) -> tensor<4x297x%s> {\n"
              "%%0 = stablehlo.slice %%a [1:5, 3:300] : (tensor<5x300xf32>) -> tensor<4x297xf32>\n"
              "%%1 = stablehlo.convert %%0 : (tensor<4x297xf32>) -> tensor<4x297x%s>\n"
-             "return %%1 : tensor<4x297x%s>\n}", narrower[i], narrower[i], narrower[i]);
+             "return %%1 : tensor<4x297x%s>\n}",
+             narrower[i], narrower[i], narrower[i]);
     hlo_test_agree(text, 1, 0);
   }
 }
@@ -489,25 +501,37 @@ static void test_rows_change_places(void** state) {
   for (int row = 15; row <= 81; row += row < 16 ? 1 : 13) {
     char text[2048];
     snprintf(text, sizeof text,
-             "func.func @main(%%a: tensor<3x4x5x%dxf32>, %%b: tensor<5x4x3x%dxf32>) -> tensor<5x4x3x%dxf32> {\n"
-             "%%0 = stablehlo.transpose %%a, dims = [2, 1, 0, 3] : (tensor<3x4x5x%dxf32>) -> tensor<5x4x3x%dxf32>\n"
+             "func.func @main(%%a: tensor<3x4x5x%dxf32>, %%b: tensor<5x4x3x%dxf32>) -> "
+             "tensor<5x4x3x%dxf32> {\n"
+             "%%0 = stablehlo.transpose %%a, dims = [2, 1, 0, 3] : (tensor<3x4x5x%dxf32>) -> "
+             "tensor<5x4x3x%dxf32>\n"
              "%%1 = stablehlo.add %%0, %%b : tensor<5x4x3x%dxf32>\n"
-             "return %%1 : tensor<5x4x3x%dxf32>\n}", row, row, row, row, row, row, row);
+             "return %%1 : tensor<5x4x3x%dxf32>\n}",
+             row, row, row, row, row, row, row);
     hlo_test_agree(text, 1, 0);
     snprintf(text, sizeof text,
              "func.func @main(%%a: tensor<4x5x%dxf32>) -> tensor<3x5x4x%dxf32> {\n"
-             "%%0 = stablehlo.transpose %%a, dims = [1, 0, 2] : (tensor<4x5x%dxf32>) -> tensor<5x4x%dxf32>\n"
-             "%%1 = stablehlo.broadcast_in_dim %%0, dims = [1, 2, 3] : (tensor<5x4x%dxf32>) -> tensor<3x5x4x%dxf32>\n"
+             "%%0 = stablehlo.transpose %%a, dims = [1, 0, 2] : (tensor<4x5x%dxf32>) -> "
+             "tensor<5x4x%dxf32>\n"
+             "%%1 = stablehlo.broadcast_in_dim %%0, dims = [1, 2, 3] : (tensor<5x4x%dxf32>) -> "
+             "tensor<3x5x4x%dxf32>\n"
              "%%2 = stablehlo.negate %%1 : tensor<3x5x4x%dxf32>\n"
-             "return %%2 : tensor<3x5x4x%dxf32>\n}", row, row, row, row, row, row, row, row);
+             "return %%2 : tensor<3x5x4x%dxf32>\n}",
+             row, row, row, row, row, row, row, row);
     hlo_test_agree(text, 1, 0);
-    snprintf(text, sizeof text,
-             "func.func @main(%%a: tensor<6x2x7x%dxbf16>, %%i: tensor<i32>) -> tensor<7x6x2x%dxbf16> {\n"
-             "%%0 = stablehlo.slice %%a [0:6, 0:2, 4:7, 0:%d] : (tensor<6x2x7x%dxbf16>) -> tensor<6x2x3x%dxbf16>\n"
-             "%%1 = stablehlo.slice %%a [0:6, 0:2, 0:4, 0:%d] : (tensor<6x2x7x%dxbf16>) -> tensor<6x2x4x%dxbf16>\n"
-             "%%2 = stablehlo.concatenate %%0, %%1, dim = 2 : (tensor<6x2x3x%dxbf16>, tensor<6x2x4x%dxbf16>) -> tensor<6x2x7x%dxbf16>\n"
-             "%%3 = stablehlo.transpose %%2, dims = [2, 0, 1, 3] : (tensor<6x2x7x%dxbf16>) -> tensor<7x6x2x%dxbf16>\n"
-             "return %%3 : tensor<7x6x2x%dxbf16>\n}", row, row, row, row, row, row, row, row, row, row, row, row, row, row);
+    snprintf(
+        text, sizeof text,
+        "func.func @main(%%a: tensor<6x2x7x%dxbf16>, %%i: tensor<i32>) -> tensor<7x6x2x%dxbf16> {\n"
+        "%%0 = stablehlo.slice %%a [0:6, 0:2, 4:7, 0:%d] : (tensor<6x2x7x%dxbf16>) -> "
+        "tensor<6x2x3x%dxbf16>\n"
+        "%%1 = stablehlo.slice %%a [0:6, 0:2, 0:4, 0:%d] : (tensor<6x2x7x%dxbf16>) -> "
+        "tensor<6x2x4x%dxbf16>\n"
+        "%%2 = stablehlo.concatenate %%0, %%1, dim = 2 : (tensor<6x2x3x%dxbf16>, "
+        "tensor<6x2x4x%dxbf16>) -> tensor<6x2x7x%dxbf16>\n"
+        "%%3 = stablehlo.transpose %%2, dims = [2, 0, 1, 3] : (tensor<6x2x7x%dxbf16>) -> "
+        "tensor<7x6x2x%dxbf16>\n"
+        "return %%3 : tensor<7x6x2x%dxbf16>\n}",
+        row, row, row, row, row, row, row, row, row, row, row, row, row, row);
     hlo_test_agree(text, 1, 0);
   }
 }
@@ -521,14 +545,21 @@ static void test_parts_change_places(void** state) {
     snprintf(text, sizeof text,
              "func.func @main(%%a: tensor<12x4x%dxf32>) -> tensor<2x8x12x%dxf32> {\n"
              "%%0 = stablehlo.reshape %%a : (tensor<12x4x%dxf32>) -> tensor<2x2x3x4x4x%dxf32>\n"
-             "%%1 = stablehlo.transpose %%0, dims = [0, 1, 3, 2, 4, 5] : (tensor<2x2x3x4x4x%dxf32>) -> tensor<2x2x4x3x4x%dxf32>\n"
+             "%%1 = stablehlo.transpose %%0, dims = [0, 1, 3, 2, 4, 5] : "
+             "(tensor<2x2x3x4x4x%dxf32>) -> tensor<2x2x4x3x4x%dxf32>\n"
              "%%2 = stablehlo.reshape %%1 : (tensor<2x2x4x3x4x%dxf32>) -> tensor<2x8x12x%dxf32>\n"
-             "%%3 = stablehlo.slice %%2 [0:2, 6:8, 0:12, 0:%d] : (tensor<2x8x12x%dxf32>) -> tensor<2x2x12x%dxf32>\n"
-             "%%4 = stablehlo.slice %%2 [0:2, 0:6, 0:12, 0:%d] : (tensor<2x8x12x%dxf32>) -> tensor<2x6x12x%dxf32>\n"
-             "%%5 = stablehlo.concatenate %%3, %%4, dim = 1 : (tensor<2x2x12x%dxf32>, tensor<2x6x12x%dxf32>) -> tensor<2x8x12x%dxf32>\n"
-             "%%6 = stablehlo.slice %%5 [0:2, 0:8, 9:12, 0:%d] : (tensor<2x8x12x%dxf32>) -> tensor<2x8x3x%dxf32>\n"
-             "%%7 = stablehlo.slice %%5 [0:2, 0:8, 0:9, 0:%d] : (tensor<2x8x12x%dxf32>) -> tensor<2x8x9x%dxf32>\n"
-             "%%8 = stablehlo.concatenate %%6, %%7, dim = 2 : (tensor<2x8x3x%dxf32>, tensor<2x8x9x%dxf32>) -> tensor<2x8x12x%dxf32>\n"
+             "%%3 = stablehlo.slice %%2 [0:2, 6:8, 0:12, 0:%d] : (tensor<2x8x12x%dxf32>) -> "
+             "tensor<2x2x12x%dxf32>\n"
+             "%%4 = stablehlo.slice %%2 [0:2, 0:6, 0:12, 0:%d] : (tensor<2x8x12x%dxf32>) -> "
+             "tensor<2x6x12x%dxf32>\n"
+             "%%5 = stablehlo.concatenate %%3, %%4, dim = 1 : (tensor<2x2x12x%dxf32>, "
+             "tensor<2x6x12x%dxf32>) -> tensor<2x8x12x%dxf32>\n"
+             "%%6 = stablehlo.slice %%5 [0:2, 0:8, 9:12, 0:%d] : (tensor<2x8x12x%dxf32>) -> "
+             "tensor<2x8x3x%dxf32>\n"
+             "%%7 = stablehlo.slice %%5 [0:2, 0:8, 0:9, 0:%d] : (tensor<2x8x12x%dxf32>) -> "
+             "tensor<2x8x9x%dxf32>\n"
+             "%%8 = stablehlo.concatenate %%6, %%7, dim = 2 : (tensor<2x8x3x%dxf32>, "
+             "tensor<2x8x9x%dxf32>) -> tensor<2x8x12x%dxf32>\n"
              "return %%8 : tensor<2x8x12x%dxf32>\n}",
              4 * row, row, 4 * row, row, row, row, row, row, row, row, row, row, row, row, row, row,
              row, row, row, row, row, row, row, row, row, row, row);
@@ -551,27 +582,35 @@ static void test_interleaved(void** state) {
     const char* t = types[i];
     for (int count = 2; count <= 9; ++count) {
       char text[2048];
-      snprintf(text, sizeof text,
-               "func.func @main(%%a: tensor<2x%dx77x%s>, %%b: tensor<%dx%s>) -> tensor<2x77x%dx%s> {\n"
-               "%%0 = stablehlo.transpose %%a, dims = [0, 2, 1] : (tensor<2x%dx77x%s>) -> tensor<2x77x%dx%s>\n"
-               "%%1 = stablehlo.broadcast_in_dim %%b, dims = [2] : (tensor<%dx%s>) -> tensor<2x77x%dx%s>\n"
-               "%%2 = stablehlo.maximum %%0, %%1 : tensor<2x77x%dx%s>\n"
-               "return %%2 : tensor<2x77x%dx%s>\n}",
-               count, t, count, t, count, t, count, t, count, t, count, t, count, t, count, t, count, t);
+      snprintf(
+          text, sizeof text,
+          "func.func @main(%%a: tensor<2x%dx77x%s>, %%b: tensor<%dx%s>) -> tensor<2x77x%dx%s> {\n"
+          "%%0 = stablehlo.transpose %%a, dims = [0, 2, 1] : (tensor<2x%dx77x%s>) -> "
+          "tensor<2x77x%dx%s>\n"
+          "%%1 = stablehlo.broadcast_in_dim %%b, dims = [2] : (tensor<%dx%s>) -> "
+          "tensor<2x77x%dx%s>\n"
+          "%%2 = stablehlo.maximum %%0, %%1 : tensor<2x77x%dx%s>\n"
+          "return %%2 : tensor<2x77x%dx%s>\n}",
+          count, t, count, t, count, t, count, t, count, t, count, t, count, t, count, t, count, t);
       hlo_test_agree(text, 1, 0);
     }
     char text[2048];
     snprintf(text, sizeof text,
              "func.func @main(%%a: tensor<83x%s>, %%b: tensor<83x2x%s>) -> tensor<83x3x%s> {\n"
              "%%0 = stablehlo.reshape %%a : (tensor<83x%s>) -> tensor<83x1x%s>\n"
-             "%%1 = stablehlo.concatenate %%b, %%0, dim = 1 : (tensor<83x2x%s>, tensor<83x1x%s>) -> tensor<83x3x%s>\n"
-             "return %%1 : tensor<83x3x%s>\n}", t, t, t, t, t, t, t, t, t);
+             "%%1 = stablehlo.concatenate %%b, %%0, dim = 1 : (tensor<83x2x%s>, tensor<83x1x%s>) "
+             "-> tensor<83x3x%s>\n"
+             "return %%1 : tensor<83x3x%s>\n}",
+             t, t, t, t, t, t, t, t, t);
     hlo_test_agree(text, 0, 0);
     snprintf(text, sizeof text,
-             "func.func @main(%%a: tensor<3x70x%s>, %%o: tensor<100x3x%s>, %%i: tensor<i32>) -> tensor<100x3x%s> {\n"
+             "func.func @main(%%a: tensor<3x70x%s>, %%o: tensor<100x3x%s>, %%i: tensor<i32>) -> "
+             "tensor<100x3x%s> {\n"
              "%%0 = stablehlo.transpose %%a, dims = [1, 0] : (tensor<3x70x%s>) -> tensor<70x3x%s>\n"
-             "%%1 = stablehlo.dynamic_update_slice %%o, %%0, %%i, %%i : (tensor<100x3x%s>, tensor<70x3x%s>, tensor<i32>, tensor<i32>) -> tensor<100x3x%s>\n"
-             "return %%1 : tensor<100x3x%s>\n}", t, t, t, t, t, t, t, t, t);
+             "%%1 = stablehlo.dynamic_update_slice %%o, %%0, %%i, %%i : (tensor<100x3x%s>, "
+             "tensor<70x3x%s>, tensor<i32>, tensor<i32>) -> tensor<100x3x%s>\n"
+             "return %%1 : tensor<100x3x%s>\n}",
+             t, t, t, t, t, t, t, t, t);
     hlo_test_agree(text, 0, 0);
     snprintf(text, sizeof text,  // every element of the last dimension is a segment
              "func.func @main(%%a: tensor<70x1x%s>, %%b: tensor<70x2x%s>, %%o: tensor<4x70x3x%s>, "
@@ -586,12 +625,15 @@ static void test_interleaved(void** state) {
              "return %%1, %%3 : tensor<70x3x%s>, tensor<4x70x3x%s>\n}",
              t, t, t, t, t, t, t, t, t, t, t, t, t, t, t, t);
     hlo_test_agree(text, 0, 0);
-    snprintf(text, sizeof text,
-             "func.func @main(%%a: tensor<90x3x%s>, %%b: tensor<90x%s>) -> (tensor<90x3x%s>, tensor<90x3x%s>) {\n"
-             "%%0 = stablehlo.broadcast_in_dim %%b, dims = [0] : (tensor<90x%s>) -> tensor<90x3x%s>\n"
-             "%%1 = stablehlo.maximum %%a, %%0 : tensor<90x3x%s>\n"
-             "%%2 = stablehlo.minimum %%a, %%1 : tensor<90x3x%s>\n"
-             "return %%1, %%2 : tensor<90x3x%s>, tensor<90x3x%s>\n}", t, t, t, t, t, t, t, t, t, t);
+    snprintf(
+        text, sizeof text,
+        "func.func @main(%%a: tensor<90x3x%s>, %%b: tensor<90x%s>) -> (tensor<90x3x%s>, "
+        "tensor<90x3x%s>) {\n"
+        "%%0 = stablehlo.broadcast_in_dim %%b, dims = [0] : (tensor<90x%s>) -> tensor<90x3x%s>\n"
+        "%%1 = stablehlo.maximum %%a, %%0 : tensor<90x3x%s>\n"
+        "%%2 = stablehlo.minimum %%a, %%1 : tensor<90x3x%s>\n"
+        "return %%1, %%2 : tensor<90x3x%s>, tensor<90x3x%s>\n}",
+        t, t, t, t, t, t, t, t, t, t);
     hlo_test_agree(text, 1, 0);
   }
 }
@@ -644,8 +686,8 @@ static void test_interleaved_in_place(void** state) {
                "%%5 = stablehlo.concatenate %%3, %%4, dim = 2 : (%s, %s) -> %s\n"
                "%%6 = stablehlo.concatenate %%1, %%0, dim = 2 : (%s, %s) -> %s\n"
                "return %%5, %%6 : %s, %s\n}",
-               a, a, a, a, rows, count, a, b, rows, count, a, b, rows, count, a, b, b, b, b, b, a, b,
-               b, a, a, a);
+               a, a, a, a, rows, count, a, b, rows, count, a, b, rows, count, a, b, b, b, b, b, a,
+               b, b, a, a, a);
       hlo_test_agree(text, 0, 0);
     }
   }
@@ -662,10 +704,12 @@ static void test_interleaved_parts_share(void** state) {
                       i % 2 ? "maximum" : "subtract", i);
   }
   hlo_strbuf_printf(&text, "%%a = stablehlo.negate %%%d : tensor<4000xf64>\n", OPS);
-  hlo_strbuf_printf(&text, "%%b = stablehlo.reshape %%%d : (tensor<4000xf64>) -> tensor<4000x1xf64>\n", OPS);
+  hlo_strbuf_printf(
+      &text, "%%b = stablehlo.reshape %%%d : (tensor<4000xf64>) -> tensor<4000x1xf64>\n", OPS);
   hlo_strbuf_puts(&text,
                   "%c = stablehlo.reshape %a : (tensor<4000xf64>) -> tensor<4000x1xf64>\n"
-                  "%d = stablehlo.concatenate %b, %c, dim = 1 : (tensor<4000x1xf64>, tensor<4000x1xf64>) -> tensor<4000x2xf64>\n"
+                  "%d = stablehlo.concatenate %b, %c, dim = 1 : (tensor<4000x1xf64>, "
+                  "tensor<4000x1xf64>) -> tensor<4000x2xf64>\n"
                   "return %d : tensor<4000x2xf64>\n}");
   const hlo_cpu_t cpu = {.level = HLO_CPU_LEVEL_AVX512};
   hlo_target_t target;
@@ -702,10 +746,14 @@ static void test_tables(void** state) {
   for (unsigned i = 0; i < sizeof types / sizeof *types * (sizeof sizes / sizeof *sizes); ++i) {
     const char *t = types[i % 8], *p = index_types[i % 4];
     const int size = sizes[i / 8];
-    snprintf(text, sizeof text,
-             "func.func @main(%%a: tensor<%dx%s>, %%i: tensor<75x1x%s>) -> tensor<75x%s> {\n"
-             "%%0 = \"stablehlo.gather\"(%%a, %%i) {dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1>} : (tensor<%dx%s>, tensor<75x1x%s>) -> tensor<75x%s>\n"
-             "return %%0 : tensor<75x%s>\n}", size, t, p, t, size, t, p, t, t);
+    snprintf(
+        text, sizeof text,
+        "func.func @main(%%a: tensor<%dx%s>, %%i: tensor<75x1x%s>) -> tensor<75x%s> {\n"
+        "%%0 = \"stablehlo.gather\"(%%a, %%i) {dimension_numbers = "
+        "#stablehlo.gather<collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = "
+        "1>, slice_sizes = array<i64: 1>} : (tensor<%dx%s>, tensor<75x1x%s>) -> tensor<75x%s>\n"
+        "return %%0 : tensor<75x%s>\n}",
+        size, t, p, t, size, t, p, t, t);
     hlo_test_agree(text, 1, 0);
   }
   hlo_test_agree(

@@ -86,8 +86,8 @@ static hlo_status_t verify_kernel_loops(const hlo_kernel_t* kernel) {
 static hlo_status_t verify_kind(const hlo_kernel_t* kernel) {
   const hlo_kernel_kind_info_t* info = &hlo_kernel_kinds[kernel->kind];
   const bool is_whole = kernel->chunk_count <= 1 && kernel->cut == HLO_KERNEL_CUT_LOOP;
-  const bool has_levels = info->properties & HLO_KERNEL_SEGMENTS &&
-                          !(info->properties & HLO_KERNEL_JOINS_SEGMENTS);
+  const bool has_levels =
+      info->properties & HLO_KERNEL_SEGMENTS && !(info->properties & HLO_KERNEL_JOINS_SEGMENTS);
   const rule_t rules[] = {
       {info->inner_loops <= kernel->loop_count && kernel->loop_count <= info->most_loops,
        "a kernel has the loops of its kind"},
@@ -119,8 +119,7 @@ static hlo_status_t verify_chunks(const hlo_kernel_t* kernel) {
       {!is_reduction || (0 < space && space < kernel->space_count &&
                          kernel->split.loop < kernel->spaces[space].loop_count),
        "a split reduction is a reduction of the kernel, split in one of its loops"},
-      {!is_reduction ||
-           (0 < partial_count && partial_count <= HLO_KERNEL_MAX_PARTIALS),
+      {!is_reduction || (0 < partial_count && partial_count <= HLO_KERNEL_MAX_PARTIALS),
        "a chunk has 1 to HLO_KERNEL_MAX_PARTIALS accumulators"},
       {!is_reduction || kernel->loop_count == (uint32_t)hlo_kernel_has_lanes(kernel),
        "a split reduction gives one element, or a row of columns"},

@@ -70,7 +70,7 @@ static hlo_vir_value_t* window_offsets(hlo_emitter_t* e, const window_t* window,
 }
 
 hlo_vir_value_t* hlo_emit_window_offsets(hlo_emitter_t* e, const hlo_expr_t* offset,
-                                        hlo_vir_type_t type) {
+                                         hlo_vir_type_t type) {
   window_t window;
   if (!emit_window(e, offset, &window)) return NULL;
   hlo_vir_value_t* offsets = window_offsets(e, &window, type);
@@ -154,7 +154,7 @@ static hlo_status_t walk_joined(const hlo_kernel_t* kernel, const hlo_tiled_spac
 }
 
 hlo_status_t hlo_kernel_join_loops(hlo_kernel_t* kernel, double cost_ns, hlo_arena_t* scratch,
-                                    hlo_kernel_pieces_t* pieces, hlo_kernel_lanes_t* lanes) {
+                                   hlo_kernel_pieces_t* pieces, hlo_kernel_lanes_t* lanes) {
   hlo_tiled_space_t space = kernel->spaces[0];
   if (!may_join(kernel, pieces) || !join_loops(&space, kernel->lanes)) return hlo_ok();
   hlo_tiling_t* joined;

@@ -68,8 +68,8 @@ static hlo_status_t make_constant(hlo_call_site_table_t* table, const hlo_plan_c
   return hlo_ok();
 }
 
-static hlo_status_t make_constants(hlo_call_site_table_t* table, const hlo_plan_constant_t* constants,
-                                   hlo_arena_t* arena) {
+static hlo_status_t make_constants(hlo_call_site_table_t* table,
+                                   const hlo_plan_constant_t* constants, hlo_arena_t* arena) {
   uint32_t count = table->constant_count;
   void** addresses = hlo_arena_array(arena, count, sizeof *addresses);
   hlo_plan_constant_t* values = hlo_arena_array(arena, count, sizeof *values);
@@ -85,13 +85,14 @@ static hlo_status_t make_constants(hlo_call_site_table_t* table, const hlo_plan_
 }
 
 hlo_status_t hlo_call_site_table_begin(const hlo_func_t* func, uint32_t node_count,
-                                  uint32_t constant_count, const hlo_plan_constant_t* constants,
-                                  hlo_arena_t* arena, hlo_call_site_table_t* out_table) {
+                                       uint32_t constant_count,
+                                       const hlo_plan_constant_t* constants, hlo_arena_t* arena,
+                                       hlo_call_site_table_t* out_table) {
   *out_table = (hlo_call_site_table_t){.module = func->module,
-                                  .func = func,
-                                  .argument_count = func->type->input_count,
-                                  .constant_count = constant_count,
-                                  .node_count = node_count};
+                                       .func = func,
+                                       .argument_count = func->type->input_count,
+                                       .constant_count = constant_count,
+                                       .node_count = node_count};
   out_table->call_sites = hlo_arena_array(arena, node_count, sizeof(hlo_call_site_t));
   HLO_TRY(hlo_arena_status(arena));
   return make_constants(out_table, constants, arena);
@@ -99,8 +100,9 @@ hlo_status_t hlo_call_site_table_begin(const hlo_func_t* func, uint32_t node_cou
 
 // ---- call sites
 
-hlo_status_t hlo_call_site_table_add(hlo_call_site_table_t* table, uint32_t number, const hlo_node_t* node,
-                                hlo_arena_t* arena, hlo_allocation_t** out_allocations) {
+hlo_status_t hlo_call_site_table_add(hlo_call_site_table_t* table, uint32_t number,
+                                     const hlo_node_t* node, hlo_arena_t* arena,
+                                     hlo_allocation_t** out_allocations) {
   hlo_call_site_t* call_site = &table->call_sites[number - 1];
   hlo_allocation_t* allocations =
       hlo_arena_array(arena, hlo_call_site_value_count(node), sizeof *allocations);
@@ -113,7 +115,7 @@ hlo_status_t hlo_call_site_table_add(hlo_call_site_table_t* table, uint32_t numb
 }
 
 static hlo_status_t make_call_site(hlo_call_site_table_t* table, const hlo_plan_t* plan,
-                              const hlo_node_t* node, hlo_arena_t* arena) {
+                                   const hlo_node_t* node, hlo_arena_t* arena) {
   hlo_allocation_t* allocations = NULL;
   HLO_TRY(hlo_call_site_table_add(table, hlo_call_site_number(node), node, arena, &allocations));
   for (uint32_t i = 0; i < node->operand_count; ++i) {
@@ -126,7 +128,7 @@ static hlo_status_t make_call_site(hlo_call_site_table_t* table, const hlo_plan_
 }
 
 static hlo_status_t make_tile_call_sites(hlo_call_site_table_t* table, const hlo_plan_t* plan,
-                                    hlo_arena_t* arena) {
+                                         hlo_arena_t* arena) {
   uint32_t count = plan->schedule->fusion_count;
   table->tiles = hlo_arena_array(arena, count, sizeof *table->tiles);
   HLO_TRY(hlo_arena_status(arena));
@@ -141,22 +143,24 @@ static hlo_status_t make_tile_call_sites(hlo_call_site_table_t* table, const hlo
     table->tiles[fusion->index] =
         (hlo_tile_call_site_t){hlo_kernel_tile(plan->kernels[fusion->index]), allocations};
     for (uint32_t k = 0; k < inputs + outputs; ++k) {
-      allocations[k] = hlo_plan_allocation(
-          plan, k < inputs ? fusion->inputs[k] : fusion->outputs[k - inputs]);
+      allocations[k] =
+          hlo_plan_allocation(plan, k < inputs ? fusion->inputs[k] : fusion->outputs[k - inputs]);
     }
   }
   return hlo_ok();
 }
 
 uint32_t hlo_call_site_tile_number(const hlo_call_site_table_t* table, uint32_t fusion) {
-  return fusion < table->tile_count && table->tiles[fusion].kernel ? HLO_CALL_SITE_TILE + fusion : 0;
+  return fusion < table->tile_count && table->tiles[fusion].kernel ? HLO_CALL_SITE_TILE + fusion
+                                                                   : 0;
 }
 
 hlo_status_t hlo_call_site_table_init(const hlo_plan_t* plan, hlo_arena_t* arena,
-                                 hlo_call_site_table_t* out_table) {
-  HLO_TRY(hlo_call_site_table_begin(plan->func, plan->func->module->node_count, plan->constant_count,
-                               plan->constants, arena, out_table));
-  if (plan->memory_check) out_table->memory_check = hlo_memory_check_clone(plan->memory_check, arena);
+                                      hlo_call_site_table_t* out_table) {
+  HLO_TRY(hlo_call_site_table_begin(plan->func, plan->func->module->node_count,
+                                    plan->constant_count, plan->constants, arena, out_table));
+  if (plan->memory_check)
+    out_table->memory_check = hlo_memory_check_clone(plan->memory_check, arena);
   const hlo_step_t* step;
   for (hlo_step_cursor_t cursor = {0}; (step = hlo_schedule_step(plan->schedule, &cursor));) {
     if (step->kind != HLO_STEP_CALL) continue;
@@ -171,7 +175,7 @@ hlo_status_t hlo_call_site_table_init(const hlo_plan_t* plan, hlo_arena_t* arena
 }
 
 hlo_status_t hlo_call_site_table_prepare(hlo_call_site_table_t* table, uint32_t replica_count,
-                                    uint32_t partition_count, hlo_arena_t* arena) {
+                                         uint32_t partition_count, hlo_arena_t* arena) {
   uint32_t capacity = 0;
   for (uint32_t i = 0; i < table->node_count; ++i) {
     hlo_call_site_t* call_site = &table->call_sites[i];
@@ -187,9 +191,9 @@ hlo_status_t hlo_call_site_table_prepare(hlo_call_site_table_t* table, uint32_t 
     }
     const bool is_transfer = node->op == HLO_OP_send || node->op == HLO_OP_recv;
     if (is_transfer && hlo_transfer_has_pairs(node)) continue;  // the runtime's
-    hlo_status_t status = hlo_exchange_create(node, replica_count ? replica_count : 1,
-                                              partition_count ? partition_count : 1, arena,
-                                              &call_site->exchange);
+    hlo_status_t status =
+        hlo_exchange_create(node, replica_count ? replica_count : 1,
+                            partition_count ? partition_count : 1, arena, &call_site->exchange);
     if (hlo_status_code(status) == HLO_STATUS_RESOURCE_EXHAUSTED) return status;
     hlo_status_release(status);  // the interpreter reports it when the program runs
     if (!call_site->exchange) {
@@ -200,7 +204,7 @@ hlo_status_t hlo_call_site_table_prepare(hlo_call_site_table_t* table, uint32_t 
 }
 
 uint32_t hlo_call_site_table_add_copy(hlo_call_site_table_t* table, const hlo_copy_t* copy,
-                                 hlo_arena_t* arena) {
+                                      hlo_arena_t* arena) {
   if (!HLO_ARENA_GROW(arena, table->copies, table->copy_count, table->copy_capacity)) return 0;
   hlo_copy_call_site_t* call_site = &table->copies[table->copy_count++];
   *call_site = (hlo_copy_call_site_t){.copy = *copy};
@@ -210,8 +214,9 @@ uint32_t hlo_call_site_table_add_copy(hlo_call_site_table_t* table, const hlo_co
   return table->node_count + table->copy_count;
 }
 
-uint32_t hlo_call_site_table_add_memory_check(hlo_call_site_table_t* table, const hlo_memory_check_call_site_t* memory_check,
-                                  hlo_arena_t* arena) {
+uint32_t hlo_call_site_table_add_memory_check(hlo_call_site_table_t* table,
+                                              const hlo_memory_check_call_site_t* memory_check,
+                                              hlo_arena_t* arena) {
   if (!HLO_ARENA_GROW(arena, table->memory_checks, table->memory_check_count,
                       table->memory_check_capacity))
     return 0;
@@ -219,8 +224,8 @@ uint32_t hlo_call_site_table_add_memory_check(hlo_call_site_table_t* table, cons
   return HLO_CALL_SITE_MEMORY_CHECK + table->memory_check_count++;
 }
 
-uint32_t hlo_call_site_table_add_step_span(hlo_call_site_table_t* table, const hlo_step_span_t* span,
-                                           hlo_arena_t* arena) {
+uint32_t hlo_call_site_table_add_step_span(hlo_call_site_table_t* table,
+                                           const hlo_step_span_t* span, hlo_arena_t* arena) {
   if (!HLO_ARENA_GROW(arena, table->step_spans, table->step_span_count, table->step_span_capacity))
     return 0;
   table->step_spans[table->step_span_count] = *span;
@@ -245,7 +250,8 @@ static void* address_of(const hlo_frame_t* frame, const hlo_call_site_table_t* t
     case HLO_ALLOCATION_REGISTER: break;
     case HLO_ALLOCATION_ARGUMENT: return frame->buffers[allocation->index];
     case HLO_ALLOCATION_RESULT:
-      return (uint8_t*)frame->buffers[table->argument_count + allocation->index] + allocation->offset_bytes;
+      return (uint8_t*)frame->buffers[table->argument_count + allocation->index] +
+             allocation->offset_bytes;
     case HLO_ALLOCATION_CONSTANT: return table->constants[allocation->index];
     case HLO_ALLOCATION_TEMPORARY: return frame->temporaries + allocation->offset_bytes;
   }
@@ -257,7 +263,8 @@ const hlo_call_site_t* hlo_call_site_of(const hlo_frame_t* frame, uint32_t call_
   return &table->call_sites[call_site_number - 1];
 }
 
-void hlo_call_site_addresses(const hlo_frame_t* frame, const hlo_call_site_t* call_site, void** out_addresses) {
+void hlo_call_site_addresses(const hlo_frame_t* frame, const hlo_call_site_t* call_site,
+                             void** out_addresses) {
   uint32_t count = call_site->node->operand_count + call_site->node->result_count;
   for (uint32_t i = 0; i < count; ++i) {
     out_addresses[i] = address_of(frame, frame->program, &call_site->allocations[i]);
@@ -292,7 +299,8 @@ static void run_copy(hlo_frame_t* frame, const hlo_call_site_table_t* table,
                      const hlo_copy_call_site_t* call_site) {
   void* to = address_of(frame, table, &call_site->copy.to);
   if (call_site->splat) {
-    fill(to, call_site->splat->data, hlo_dtype_size_bytes(call_site->splat->dtype), call_site->copy.size_bytes);
+    fill(to, call_site->splat->data, hlo_dtype_size_bytes(call_site->splat->dtype),
+         call_site->copy.size_bytes);
     return;
   }
   const void* from = address_of(frame, table, &call_site->copy.from);
@@ -305,8 +313,9 @@ static void run_copy(hlo_frame_t* frame, const hlo_call_site_table_t* table,
 }
 
 static hlo_status_t run_memory_check(const hlo_frame_t* frame, const hlo_call_site_table_t* table,
-                              const hlo_memory_check_call_site_t* call_site) {
-  const hlo_memory_check_block_t* block = hlo_memory_check_run(table->memory_check, &call_site->event, frame->temporaries);
+                                     const hlo_memory_check_call_site_t* call_site) {
+  const hlo_memory_check_block_t* block =
+      hlo_memory_check_run(table->memory_check, &call_site->event, frame->temporaries);
   if (!block) return hlo_ok();
   return hlo_node_error(call_site->node, HLO_STATUS_INTERNAL,
                         "it writes past the end of a temporary of %" PRIu64 " bytes (at %" PRIu64
@@ -331,7 +340,8 @@ static hlo_status_t run_exchange(hlo_frame_t* frame, const hlo_call_site_t* call
   }
   const hlo_exchange_group_t* group = hlo_exchange_group(call_site->exchange, 0, &me);
   if (group->member_count > 1) {
-    return hlo_node_unimplemented(call_site->node, "the op has to wait for other processes, but this is the only one");
+    return hlo_node_unimplemented(
+        call_site->node, "the op has to wait for other processes, but this is the only one");
   }
   const size_t bytes = hlo_call_site_value_count(call_site->node) * sizeof(void*);
   void** addresses = hlo_mem_alloc(bytes);
@@ -379,16 +389,19 @@ int32_t hlo_call_site_call(hlo_frame_t* frame, uint32_t call_site_number, void* 
     return HLO_PROGRAM_DONE;
   }
   if (call_site_number >= HLO_CALL_SITE_TILE && call_site_number < HLO_CALL_SITE_MEMORY_CHECK) {
-    hlo_status_t status = run_tile(frame, table, &table->tiles[call_site_number - HLO_CALL_SITE_TILE]);
+    hlo_status_t status =
+        run_tile(frame, table, &table->tiles[call_site_number - HLO_CALL_SITE_TILE]);
     return hlo_status_is_ok(status) ? HLO_PROGRAM_DONE : hlo_call_site_fail(frame, 0, status);
   }
   if (call_site_number > table->node_count && call_site_number < HLO_CALL_SITE_MEMORY_CHECK) {
     run_copy(frame, table, &table->copies[call_site_number - table->node_count - 1]);
     return HLO_PROGRAM_DONE;
   }
-  hlo_status_t status = call_site_number >= HLO_CALL_SITE_MEMORY_CHECK
-                            ? run_memory_check(frame, table, &table->memory_checks[call_site_number - HLO_CALL_SITE_MEMORY_CHECK])
-                            : run_call_site(frame, &table->call_sites[call_site_number - 1], buffers);
+  hlo_status_t status =
+      call_site_number >= HLO_CALL_SITE_MEMORY_CHECK
+          ? run_memory_check(frame, table,
+                             &table->memory_checks[call_site_number - HLO_CALL_SITE_MEMORY_CHECK])
+          : run_call_site(frame, &table->call_sites[call_site_number - 1], buffers);
   return hlo_status_is_ok(status) ? HLO_PROGRAM_DONE
                                   : hlo_call_site_fail(frame, call_site_number, status);
 }
@@ -419,11 +432,11 @@ static const hlo_node_t* find_node(const hlo_call_site_table_t* table, uint32_t 
 }
 
 int32_t hlo_call_site_check_failed(hlo_frame_t* frame, uint32_t call_site_number, int64_t found,
-                              int64_t limit) {
+                                   int64_t limit) {
   const hlo_call_site_table_t* table = frame->program;
   if (call_site_number == HLO_CALL_SITE_CANCELLED) {
-    return hlo_call_site_fail(frame, 0,
-                         hlo_status_create(HLO_STATUS_CANCELLED, "the execution was cancelled"));
+    return hlo_call_site_fail(
+        frame, 0, hlo_status_create(HLO_STATUS_CANCELLED, "the execution was cancelled"));
   }
   const hlo_node_t* node = find_node(table, call_site_number);
   const char* format = "an access to byte %lld of a buffer of %lld bytes";

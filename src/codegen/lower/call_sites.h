@@ -10,18 +10,18 @@
 #include "lib/exchange.h"
 
 typedef struct hlo_call_site {
-  const hlo_node_t* node;  // NULL: an unused number
+  const hlo_node_t* node;               // NULL: an unused number
   const hlo_allocation_t* allocations;  // operands, results
-  hlo_lib_call_t* library;         // NULL: a collective, send, recv or foreign function
-  const hlo_exchange_t* exchange;  // of a collective; one process performs it for all
-  uint32_t foreign_number;         // of a foreign function's call: its position in the table's list
-                                   // of them, + 1; else 0
+  hlo_lib_call_t* library;              // NULL: a collective, send, recv or foreign function
+  const hlo_exchange_t* exchange;       // of a collective; one process performs it for all
+  uint32_t foreign_number;  // of a foreign function's call: its position in the table's list
+                            // of them, + 1; else 0
 } hlo_call_site_t;
 
 /// A kernel that the Tile IR interpreter runs.
 typedef struct hlo_tile_call_site {
   const struct hlo_tile_kernel* kernel;  // NULL: no kernel
-  const hlo_allocation_t* allocations;             // inputs, outputs
+  const hlo_allocation_t* allocations;   // inputs, outputs
 } hlo_tile_call_site_t;
 
 /// A copy that is too large for inline code.
@@ -40,10 +40,10 @@ typedef struct hlo_memory_check_call_site {
 /// A step of a profiled program, whose executions are spans of traces and recordings. The facts are
 /// counted from shapes. owner: the table's arena
 typedef struct hlo_step_span {
-  const char* name;          // "fusion 5: dot_general, add"
-  const char* place;         // "model.py:3:7", as hlo_loc_format() writes it; NULL: unknown
-  int64_t flops, bytes;      // of one execution; bytes of operands and results
-  int64_t roofline_ps;       // the least time that the machine's rates allow
+  const char* name;      // "fusion 5: dot_general, add"
+  const char* place;     // "model.py:3:7", as hlo_loc_format() writes it; NULL: unknown
+  int64_t flops, bytes;  // of one execution; bytes of operands and results
+  int64_t roofline_ps;   // the least time that the machine's rates allow
 } hlo_step_span_t;
 
 /// The target of frame->program. Immutable after construction.
@@ -65,9 +65,10 @@ typedef struct hlo_call_site_table {
   bool is_profiled;  // steps have spans
   uint32_t step_span_count, step_span_capacity;
   hlo_step_span_t* step_spans;
-  size_t step_times_offset;  // in frame->saved: 8 bytes for the begin of each step; set by the owner
+  size_t
+      step_times_offset;  // in frame->saved: 8 bytes for the begin of each step; set by the owner
   const hlo_plan_constant_t* constant_values;
-  hlo_tile_call_site_t* tiles;  // by index of the fusion
+  hlo_tile_call_site_t* tiles;                  // by index of the fusion
   const struct hlo_tile_meaning* tile_meaning;  // of their elements; set by the owner
   void** owned_constants;  // by constant; NULL if the literal's own bytes are used
 } hlo_call_site_table_t;
@@ -77,7 +78,7 @@ typedef struct hlo_call_site_table {
 /// owner  : hlo_call_site_table_deinit(), also after failure
 /// errors : RESOURCE_EXHAUSTED
 hlo_status_t hlo_call_site_table_init(const hlo_plan_t* plan, hlo_arena_t* arena,
-                                 hlo_call_site_table_t* out_table) HLO_MUST_USE;
+                                      hlo_call_site_table_t* out_table) HLO_MUST_USE;
 void hlo_call_site_table_deinit(hlo_call_site_table_t* table);
 /// Returns the number of the fusion's interpreted Tile IR; 0: its loops are compiled.
 uint32_t hlo_call_site_tile_number(const hlo_call_site_table_t* table, uint32_t fusion);
@@ -90,28 +91,31 @@ static inline uint32_t hlo_call_site_value_count(const hlo_node_t* node) {
 /// Does the same as hlo_call_site_table_init() without call sites: the caller adds up to
 /// `node_count` of them later. The constants are copied.
 hlo_status_t hlo_call_site_table_begin(const hlo_func_t* func, uint32_t node_count,
-                                  uint32_t constant_count, const hlo_plan_constant_t* constants,
-                                  hlo_arena_t* arena, hlo_call_site_table_t* out_table) HLO_MUST_USE;
+                                       uint32_t constant_count,
+                                       const hlo_plan_constant_t* constants, hlo_arena_t* arena,
+                                       hlo_call_site_table_t* out_table) HLO_MUST_USE;
 /// Adds the call site of a node; the caller fills in its hlo_call_site_value_count() allocations.
-hlo_status_t hlo_call_site_table_add(hlo_call_site_table_t* table, uint32_t number, const hlo_node_t* node,
-                                hlo_arena_t* arena, hlo_allocation_t** out_allocations) HLO_MUST_USE;
+hlo_status_t hlo_call_site_table_add(hlo_call_site_table_t* table, uint32_t number,
+                                     const hlo_node_t* node, hlo_arena_t* arena,
+                                     hlo_allocation_t** out_allocations) HLO_MUST_USE;
 /// Prepares the collectives among the call sites for a grid of processes, and lists the calls of
 /// foreign functions.
 /// errors : RESOURCE_EXHAUSTED; UNIMPLEMENTED, naming a node without a function and its place
 hlo_status_t hlo_call_site_table_prepare(hlo_call_site_table_t* table, uint32_t replica_count,
-                                    uint32_t partition_count, hlo_arena_t* arena) HLO_MUST_USE;
+                                         uint32_t partition_count, hlo_arena_t* arena) HLO_MUST_USE;
 /// Adds a copy and returns its call site number, or 0 when memory is exhausted (the arena has
 /// failed).
 uint32_t hlo_call_site_table_add_copy(hlo_call_site_table_t* table, const hlo_copy_t* copy,
-                                 hlo_arena_t* arena);
+                                      hlo_arena_t* arena);
 /// Adds a memory check; returns 0 when memory is exhausted.
-uint32_t hlo_call_site_table_add_memory_check(hlo_call_site_table_t* table, const hlo_memory_check_call_site_t* memory_check,
-                                  hlo_arena_t* arena);
+uint32_t hlo_call_site_table_add_memory_check(hlo_call_site_table_t* table,
+                                              const hlo_memory_check_call_site_t* memory_check,
+                                              hlo_arena_t* arena);
 
 /// Adds a step of a profiled program and returns the number of the call site that begins its span;
 /// 0 when memory is exhausted.
-uint32_t hlo_call_site_table_add_step_span(hlo_call_site_table_t* table, const hlo_step_span_t* span,
-                                           hlo_arena_t* arena);
+uint32_t hlo_call_site_table_add_step_span(hlo_call_site_table_t* table,
+                                           const hlo_step_span_t* span, hlo_arena_t* arena);
 
 /// The functions of hlo_runtime_table_t for compiled programs. buffers NULL: the planned
 /// allocations; otherwise operands, results.
@@ -120,11 +124,12 @@ int32_t hlo_call_site_call(hlo_frame_t* frame, uint32_t call_site_number, void* 
 int32_t hlo_call_site_exchange(hlo_frame_t* frame, uint32_t call_site_number);
 /// Fills in the addresses of a call site's operands and results, in this order, in a run of the
 /// program.
-void hlo_call_site_addresses(const hlo_frame_t* frame, const hlo_call_site_t* call_site, void** out_addresses);
+void hlo_call_site_addresses(const hlo_frame_t* frame, const hlo_call_site_t* call_site,
+                             void** out_addresses);
 /// Returns the call site of a number, in the table of the frame's program.
 const hlo_call_site_t* hlo_call_site_of(const hlo_frame_t* frame, uint32_t call_site_number);
 int32_t hlo_call_site_check_failed(hlo_frame_t* frame, uint32_t call_site_number, int64_t found,
-                              int64_t limit);
+                                   int64_t limit);
 /// Sets the frame's error unless it has one; takes ownership of `status`. Returns
 /// HLO_PROGRAM_ERROR.
 int32_t hlo_call_site_fail(hlo_frame_t* frame, uint32_t call_site_number, hlo_status_t status);

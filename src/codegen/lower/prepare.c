@@ -30,7 +30,8 @@ static const char* refuse_op(const hlo_node_t* node) {
     case HLO_OP_async_start:
     case HLO_OP_async_done:
     case HLO_OP_hlo_send_done:
-    case HLO_OP_hlo_recv_done: return "the matching `done` or start is in another function or region";
+    case HLO_OP_hlo_recv_done:
+      return "the matching `done` or start is in another function or region";
     case HLO_OP_interpreter_run_parallel:
     case HLO_OP_interpreter_print:
     case HLO_OP_interpreter_probe:
@@ -171,8 +172,7 @@ static hlo_node_t* build_call(hlo_node_t* start, const hlo_node_t* done) {
   hlo_module_t* module = start->parent->module;
   hlo_value_t** operands =
       hlo_arena_array(&module->arena, start->operand_count + 1, sizeof *operands);
-  const hlo_type_t** types =
-      hlo_arena_array(&module->arena, done->result_count + 1, sizeof *types);
+  const hlo_type_t** types = hlo_arena_array(&module->arena, done->result_count + 1, sizeof *types);
   if (!operands || !types) return NULL;
   for (uint32_t i = 0; i < start->operand_count; ++i) operands[i] = hlo_node_operand(start, i);
   for (uint32_t i = 0; i < done->result_count; ++i) types[i] = done->results[i].type;
@@ -193,9 +193,8 @@ static hlo_node_t* build_call(hlo_node_t* start, const hlo_node_t* done) {
 
 static void inline_async(hlo_node_t* start) {
   hlo_node_t* done = find_async_done(start);
-  const hlo_node_t* end = done && start->region_count == 1
-                              ? hlo_region_terminator(start->regions[0])
-                              : NULL;
+  const hlo_node_t* end =
+      done && start->region_count == 1 ? hlo_region_terminator(start->regions[0]) : NULL;
   const hlo_node_t* call = NULL;
   if (end && end->operand_count == done->result_count && hlo_splice_own_body(start)) {
     for (uint32_t i = 0; i < done->result_count; ++i) {
@@ -220,13 +219,15 @@ static void inline_async(hlo_node_t* start) {
 // Sets *out_quantized if a value of the region has a quantized type.
 static void inline_bodies(hlo_region_t* region, uint32_t depth, bool* out_quantized) {
   if (depth > REGION_DEPTH_LIMIT) return;  // refused later
-  for (uint32_t i = 0; i < region->arg_count; ++i) *out_quantized |= region->args[i]->type->quant != NULL;
+  for (uint32_t i = 0; i < region->arg_count; ++i)
+    *out_quantized |= region->args[i]->type->quant != NULL;
   for (hlo_node_t *node = region->last, *previous; node; node = previous) {
     for (uint32_t i = 0; i < node->result_count; ++i) {
       *out_quantized |= node->results[i].type->quant != NULL;
     }
     previous = node->prev;  // a `done` is replaced together with its start, which precedes it
-    for (uint32_t i = 0; i < node->region_count; ++i) inline_bodies(node->regions[i], depth + 1, out_quantized);
+    for (uint32_t i = 0; i < node->region_count; ++i)
+      inline_bodies(node->regions[i], depth + 1, out_quantized);
     if (node->op == HLO_OP_hlo_async_start) inline_async(node);
     if (node->op == HLO_OP_hlo_fusion && node->region_count == 1) inline_body(node);
     if (is_passed_through(node)) pass_through(node);
@@ -274,8 +275,7 @@ hlo_status_t hlo_prepare_module(const hlo_module_t* module, const char* name,
     func->visibility = func == hlo_module_find_func(copy, name) ? HLO_PUBLIC : HLO_PRIVATE;
     if (func->body) inline_bodies(func->body, 0, &is_quantized);
   }
-  hlo_status_t status =
-      is_quantized ? hlo_passes_run(copy, "lower_quantized", options) : hlo_ok();
+  hlo_status_t status = is_quantized ? hlo_passes_run(copy, "lower_quantized", options) : hlo_ok();
   if (hlo_status_is_ok(status)) status = lower_module(copy, options);
   const hlo_func_t* func = hlo_module_find_func(copy, name);
   refusal_t refusal = {0};

@@ -40,7 +40,10 @@ static bool supports_bitcast(const hlo_node_t* node) {
 bool hlo_elementwise_supports(const hlo_node_t* node) {
   switch (node->op) {
     case HLO_OP_bitcast_convert: return supports_bitcast(node);
-    case HLO_OP_select: case HLO_OP_clamp: case HLO_OP_convert: case HLO_OP_compare: return true;
+    case HLO_OP_select:
+    case HLO_OP_clamp:
+    case HLO_OP_convert:
+    case HLO_OP_compare: return true;
     default: break;
   }
   if (!(hlo_op_info(node->op)->traits & HLO_TRAIT_ELEMENTWISE) || node->region_count ||
@@ -128,10 +131,16 @@ hlo_vir_value_t* hlo_elementwise_from_integer(hlo_vir_builder_t* b, hlo_dtype_t 
 // Ops whose result is an operand's value or is representable in every format.
 static bool is_exact(hlo_op_t op) {
   switch (op) {
-    case HLO_OP_abs: case HLO_OP_negate: case HLO_OP_maximum: case HLO_OP_minimum: case HLO_OP_sign:
-    case HLO_OP_floor: case HLO_OP_ceil: case HLO_OP_round_nearest_even:
-    case HLO_OP_round_nearest_afz: case HLO_OP_is_finite:
-      return true;
+    case HLO_OP_abs:
+    case HLO_OP_negate:
+    case HLO_OP_maximum:
+    case HLO_OP_minimum:
+    case HLO_OP_sign:
+    case HLO_OP_floor:
+    case HLO_OP_ceil:
+    case HLO_OP_round_nearest_even:
+    case HLO_OP_round_nearest_afz:
+    case HLO_OP_is_finite: return true;
     default: return false;
   }
 }
@@ -210,7 +219,7 @@ hlo_vir_value_t* hlo_elementwise_identity(hlo_vir_builder_t* b, hlo_op_t op, hlo
 }
 
 void hlo_elementwise_transpose(hlo_vir_builder_t* b, hlo_vir_value_t** rows, uint32_t row_count,
-                          uint32_t count, uint32_t part_lanes) {
+                               uint32_t count, uint32_t part_lanes) {
   for (uint32_t stage = 1; stage < count; stage *= 2) {
     hlo_vir_value_t* next[HLO_VIR_MAX_LANES];
     for (uint32_t i = 0; i < row_count; ++i) {

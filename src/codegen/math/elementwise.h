@@ -64,4 +64,4 @@ hlo_vir_value_t* hlo_elementwise_identity(hlo_vir_builder_t* b, hlo_op_t op, hlo
 /// after the other; `count` is a power of two. part_lanes: 0, or the lanes of each of several
 /// squares that stand side by side in the registers
 void hlo_elementwise_transpose(hlo_vir_builder_t* b, hlo_vir_value_t** rows, uint32_t row_count,
-                          uint32_t count, uint32_t part_lanes);
+                               uint32_t count, uint32_t part_lanes);

@@ -8,11 +8,11 @@
 #include <string.h>
 
 #include "base/fpenv.h"
+#include "codegen/isa/isa.h"
 #include "codegen/jit/jit.h"
 #include "codegen/math/math.h"
 #include "codegen/target/target.h"
 #include "codegen/vir/interp.h"
-#include "codegen/isa/isa.h"
 
 enum { COUNT = 4096, WIDEST = 64, PARAMS = 3 };
 

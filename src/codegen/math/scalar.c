@@ -46,10 +46,17 @@ static hlo_vir_opcode_t index_op(hlo_op_t op, bool* out_wraps) {
 static bool supports_op(const hlo_node_t* node, hlo_dtype_t dtype) {
   bool is_pred = dtype == HLO_DTYPE_PRED, is_u64 = dtype == HLO_DTYPE_U64;
   switch (node->op) {
-    case HLO_OP_add: case HLO_OP_subtract: case HLO_OP_multiply: case HLO_OP_negate:
-      return !is_pred;
-    case HLO_OP_and: case HLO_OP_or: case HLO_OP_xor: case HLO_OP_not: return true;
-    case HLO_OP_maximum: case HLO_OP_minimum: case HLO_OP_clamp: return !is_u64;
+    case HLO_OP_add:
+    case HLO_OP_subtract:
+    case HLO_OP_multiply:
+    case HLO_OP_negate: return !is_pred;
+    case HLO_OP_and:
+    case HLO_OP_or:
+    case HLO_OP_xor:
+    case HLO_OP_not: return true;
+    case HLO_OP_maximum:
+    case HLO_OP_minimum:
+    case HLO_OP_clamp: return !is_u64;
     case HLO_OP_select: return true;
     case HLO_OP_convert: return true;
     case HLO_OP_compare: {
@@ -98,8 +105,7 @@ hlo_vir_value_t* hlo_scalar_emit(hlo_vir_builder_t* b, const hlo_node_t* node,
       return wrap_index(b, dtype, hlo_vir_index(b, HLO_VIR_ixor, x, hlo_vir_iconst(b, -1)));
     case HLO_OP_clamp:
       return hlo_vir_index(b, HLO_VIR_imin, hlo_vir_index(b, HLO_VIR_imax, x, y), operands[2]);
-    case HLO_OP_select:
-      return hlo_vir_emit(b, HLO_VIR_iselect, kIndex, 0, 0, 3, operands);
+    case HLO_OP_select: return hlo_vir_emit(b, HLO_VIR_iselect, kIndex, 0, 0, 3, operands);
     case HLO_OP_compare: return compare_index(b, node, x, y);
     case HLO_OP_convert: return convert_index(b, dtype, node->results[0].type->dtype, x);
     default: break;

@@ -29,12 +29,15 @@ static const void* clone_array(const void* items, size_t count, size_t item_byte
   return copy;
 }
 
-const hlo_memory_check_t* hlo_memory_check_clone(const hlo_memory_check_t* memory_check, hlo_arena_t* arena) {
+const hlo_memory_check_t* hlo_memory_check_clone(const hlo_memory_check_t* memory_check,
+                                                 hlo_arena_t* arena) {
   hlo_memory_check_t* copy = hlo_arena_alloc(arena, sizeof *copy);
   if (!copy) return NULL;
   *copy = *memory_check;
-  copy->blocks = clone_array(memory_check->blocks, memory_check->block_count, sizeof *memory_check->blocks, arena);
-  copy->live_ranges = clone_array(memory_check->live_ranges, memory_check->live_range_count, sizeof *memory_check->live_ranges, arena);
+  copy->blocks = clone_array(memory_check->blocks, memory_check->block_count,
+                             sizeof *memory_check->blocks, arena);
+  copy->live_ranges = clone_array(memory_check->live_ranges, memory_check->live_range_count,
+                                  sizeof *memory_check->live_ranges, arena);
   return arena->failed ? NULL : copy;
 }
 
@@ -46,8 +49,8 @@ static uint64_t zone_bytes(const hlo_memory_check_block_t* block) {
   return block->room_bytes - block->size_bytes;
 }
 
-static void write_zones(const hlo_memory_check_t* memory_check, const hlo_memory_check_event_t* event,
-                        uint8_t* temporaries) {
+static void write_zones(const hlo_memory_check_t* memory_check,
+                        const hlo_memory_check_event_t* event, uint8_t* temporaries) {
   uint8_t* is_written = temporaries + memory_check->filled_bytes;
   for (uint32_t i = 0; i < memory_check->live_range_count; ++i) {
     const hlo_memory_check_range_t* live_range = &memory_check->live_ranges[i];
@@ -60,8 +63,9 @@ static void write_zones(const hlo_memory_check_t* memory_check, const hlo_memory
 }
 
 // Blocks that ended inside a branch that was not taken, or in a loop, have no zone any more.
-static const hlo_memory_check_block_t* look(const hlo_memory_check_t* memory_check, const hlo_memory_check_event_t* event,
-                                     uint8_t* temporaries) {
+static const hlo_memory_check_block_t* look(const hlo_memory_check_t* memory_check,
+                                            const hlo_memory_check_event_t* event,
+                                            uint8_t* temporaries) {
   uint8_t* is_written = temporaries + memory_check->filled_bytes;
   const hlo_memory_check_block_t* wrong = NULL;
   for (uint32_t i = 0; i < memory_check->block_count; ++i) {
@@ -78,8 +82,9 @@ static const hlo_memory_check_block_t* look(const hlo_memory_check_t* memory_che
   return wrong;
 }
 
-const hlo_memory_check_block_t* hlo_memory_check_run(const hlo_memory_check_t* memory_check, const hlo_memory_check_event_t* event,
-                                       uint8_t* temporaries) {
+const hlo_memory_check_block_t* hlo_memory_check_run(const hlo_memory_check_t* memory_check,
+                                                     const hlo_memory_check_event_t* event,
+                                                     uint8_t* temporaries) {
   if (!memory_check->block_count) return NULL;  // there may be no memory at all
   switch (event->moment) {
     case HLO_MEMORY_CHECK_START:

@@ -46,8 +46,10 @@ typedef struct hlo_memory_check_event {
 /// Returns the arena's size with the memory that checks need.
 uint64_t hlo_memory_check_temporary_bytes(const hlo_memory_check_t* memory_check);
 /// Returns a copy that lives as long as `arena`; NULL when memory is exhausted.
-const hlo_memory_check_t* hlo_memory_check_clone(const hlo_memory_check_t* memory_check, hlo_arena_t* arena);
+const hlo_memory_check_t* hlo_memory_check_clone(const hlo_memory_check_t* memory_check,
+                                                 hlo_arena_t* arena);
 /// Performs the event in one run's arena. Returns the first block whose zone was overwritten, or
 /// NULL.
-const hlo_memory_check_block_t* hlo_memory_check_run(const hlo_memory_check_t* memory_check, const hlo_memory_check_event_t* event,
-                                       uint8_t* temporaries);
+const hlo_memory_check_block_t* hlo_memory_check_run(const hlo_memory_check_t* memory_check,
+                                                     const hlo_memory_check_event_t* event,
+                                                     uint8_t* temporaries);

@@ -18,10 +18,10 @@ static const hlo_memory_check_block_t kBlocks[BLOCKS] = {
     {0, SIZE, ROOM, 1, 4}, {ROOM, SIZE, ROOM, 2, 9}, {0, SIZE + 4, ROOM, 5, 8}};
 static const hlo_memory_check_range_t kStays[] = {{0, 1}, {1, 2}, {2, 5}, {2, 7}};
 static const hlo_memory_check_t kWatch = {.block_count = BLOCKS,
-                                   .live_range_count = 4,
-                                   .blocks = kBlocks,
-                                   .live_ranges = kStays,
-                                   .filled_bytes = ROOM * 2};
+                                          .live_range_count = 4,
+                                          .blocks = kBlocks,
+                                          .live_ranges = kStays,
+                                          .filled_bytes = ROOM * 2};
 
 typedef struct arena {
   uint8_t bytes[ROOM * 2 + BLOCKS];
@@ -39,8 +39,10 @@ static arena_t started(void) {
 }
 
 // Runs steps at one position; writes a block's own bytes and `extra` bytes after them.
-static const hlo_memory_check_block_t* step(arena_t* arena, uint32_t position, int block, size_t extra) {
-  assert_null(run(arena, (hlo_memory_check_event_t){HLO_MEMORY_CHECK_BEFORE, position, position, 0}));
+static const hlo_memory_check_block_t* step(arena_t* arena, uint32_t position, int block,
+                                            size_t extra) {
+  assert_null(
+      run(arena, (hlo_memory_check_event_t){HLO_MEMORY_CHECK_BEFORE, position, position, 0}));
   if (block >= 0) {
     memset(arena->bytes + kBlocks[block].offset_bytes, 1, kBlocks[block].size_bytes + extra);
   }

@@ -12,10 +12,8 @@ uint32_t hlo_planner_add_buffer(hlo_planner_t* planner, hlo_allocation_kind_t ki
                       planner->buffer_capacity))
     return HLO_PLAN_NONE;
   uint32_t number = planner->buffer_count++;
-  planner->buffers[number] = (hlo_plan_buffer_t){.kind = kind,
-                                                 .index = index,
-                                                 .size_bytes = size_bytes,
-                                                 .joined = number};
+  planner->buffers[number] =
+      (hlo_plan_buffer_t){.kind = kind, .index = index, .size_bytes = size_bytes, .joined = number};
   return number;
 }
 
@@ -35,8 +33,9 @@ uint32_t hlo_planner_buffer(const hlo_planner_t* planner, const hlo_value_t* val
 
 static void append_buffer(hlo_planner_t* planner, uint32_t to, uint32_t from) {
   hlo_plan_buffer_t *a = &planner->buffers[to], *b = &planner->buffers[from];
-  if (!hlo_planner_merge_live_ranges(planner, to, from)) return;  // memory is exhausted, as the
-                                                                  // arena says
+  if (!hlo_planner_merge_live_ranges(planner, to, from))
+    return;  // memory is exhausted, as the
+             // arena says
   b->joined = to;
   if (a->size_bytes < b->size_bytes) a->size_bytes = b->size_bytes;
 }
@@ -113,7 +112,8 @@ static hlo_status_t join_branches(hlo_planner_t* planner, const hlo_node_t* node
     if (result == HLO_PLAN_NONE) continue;
     for (uint32_t k = 0; k < node->region_count; ++k) {
       uint32_t write = planner->ends[hlo_region_terminator(node->regions[k])->index];
-      if (!hlo_planner_add_live_range(planner, result, (hlo_plan_range_t){write, write}, HLO_PLAN_NONE)) {
+      if (!hlo_planner_add_live_range(planner, result, (hlo_plan_range_t){write, write},
+                                      HLO_PLAN_NONE)) {
         return hlo_arena_status(planner->arena);
       }
     }

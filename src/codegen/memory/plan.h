@@ -62,11 +62,11 @@ typedef struct hlo_plan {
   const hlo_schedule_t* schedule;
   hlo_kernel_t* const* kernels;  // by index of the fusion; NULL: none
   uint32_t argument_count, result_count, constant_count;
-  hlo_allocation_t* allocations;      // by index of the value
-  hlo_allocation_t* scratch;     // by index of the fusion: its kernel's scratch memory
-  const hlo_node_t** prepared;  // by index of the fusion: the loop before which its first phase
-                                // runs, since its operands never change inside; NULL: none
-  bool* is_prepared_for;    // by index of the node: loops that `prepared` names
+  hlo_allocation_t* allocations;  // by index of the value
+  hlo_allocation_t* scratch;      // by index of the fusion: its kernel's scratch memory
+  const hlo_node_t** prepared;    // by index of the fusion: the loop before which its first phase
+                                  // runs, since its operands never change inside; NULL: none
+  bool* is_prepared_for;          // by index of the node: loops that `prepared` names
   hlo_copy_list_t* copies;  // by index of the node: before a step; of a terminator: at the end of
                             // its region
   hlo_plan_constant_t* constants;
@@ -93,12 +93,14 @@ static inline bool hlo_plan_is_constant(const hlo_value_t* value) {
   return value->def && hlo_op_has(value->def->op, HLO_TRAIT_CONSTANT);
 }
 
-static inline hlo_allocation_t hlo_plan_allocation(const hlo_plan_t* plan, const hlo_value_t* value) {
+static inline hlo_allocation_t hlo_plan_allocation(const hlo_plan_t* plan,
+                                                   const hlo_value_t* value) {
   return plan->allocations[value->index];
 }
 /// Returns the allocation in which a node's own call finds operand `i`: for operands that it
 /// changes, that of the result.
-hlo_allocation_t hlo_plan_operand_allocation(const hlo_plan_t* plan, const hlo_node_t* node, uint32_t i);
+hlo_allocation_t hlo_plan_operand_allocation(const hlo_plan_t* plan, const hlo_node_t* node,
+                                             uint32_t i);
 
 /// Prints one line per step with allocations, then its copies.
 void hlo_plan_print(const hlo_plan_t* plan, hlo_strbuf_t* out);

@@ -47,9 +47,11 @@ static uint32_t space_of(const check_t* check, hlo_allocation_t allocation) {
         return argument_space(plan->donor_of[allocation.index]);
       }
       return 1 + plan->argument_count + allocation.index;
-    case HLO_ALLOCATION_CONSTANT: return 1 + plan->argument_count + plan->result_count + allocation.index;
+    case HLO_ALLOCATION_CONSTANT:
+      return 1 + plan->argument_count + plan->result_count + allocation.index;
     case HLO_ALLOCATION_REGISTER:
-      return 1 + plan->argument_count + plan->result_count + plan->constant_count + allocation.index;
+      return 1 + plan->argument_count + plan->result_count + plan->constant_count +
+             allocation.index;
     default: return SPACE_TEMPORARY;
   }
 }
@@ -57,8 +59,8 @@ static uint32_t space_of(const check_t* check, hlo_allocation_t allocation) {
 static hlo_status_t write_cell(check_t* check, hlo_allocation_t allocation, uint64_t size_bytes,
                                uint64_t token) {
   if (allocation.kind == HLO_ALLOCATION_NONE || size_bytes == 0) return hlo_ok();
-  cell_t cell = {space_of(check, allocation), allocation.offset_bytes, allocation.offset_bytes + size_bytes,
-                 token};
+  cell_t cell = {space_of(check, allocation), allocation.offset_bytes,
+                 allocation.offset_bytes + size_bytes, token};
   size_t kept = 0;
   for (size_t i = 0; i < check->cells.count; ++i) {
     const cell_t* old = &check->cells.items[i];
@@ -89,7 +91,8 @@ static uint64_t size_of(const hlo_value_t* value) {
 
 static bool overlap(const check_t* check, hlo_allocation_t a, uint64_t a_bytes, hlo_allocation_t b,
                     uint64_t b_bytes) {
-  if (!a_bytes || !b_bytes || a.kind == HLO_ALLOCATION_NONE || b.kind == HLO_ALLOCATION_NONE) return false;
+  if (!a_bytes || !b_bytes || a.kind == HLO_ALLOCATION_NONE || b.kind == HLO_ALLOCATION_NONE)
+    return false;
   return space_of(check, a) == space_of(check, b) && a.offset_bytes < b.offset_bytes + b_bytes &&
          b.offset_bytes < a.offset_bytes + a_bytes;
 }
@@ -395,7 +398,8 @@ static hlo_status_t run_view(check_t* check, const hlo_node_t* node) {
   }
   const hlo_node_t* begun = hlo_split_begin(node);
   for (uint32_t i = 0; begun && i < begun->operand_count; ++i) {
-    if (!holds(check, hlo_node_operand(begun, i), hlo_plan_operand_allocation(check->plan, begun, i))) {
+    if (!holds(check, hlo_node_operand(begun, i),
+               hlo_plan_operand_allocation(check->plan, begun, i))) {
       return fault(check, begun, "before its end something else is in the place of operand", i);
     }
   }
@@ -423,7 +427,7 @@ static hlo_status_t run_region(check_t* check, const hlo_region_t* region) {
       return fault(check, sequence->steps[i].node, "a concurrent group is split at step", i);
     }
     HLO_TRY(concurrent_group ? run_concurrent_group(check, &sequence->steps[i], count)
-                 : run_step(check, &sequence->steps[i]));
+                             : run_step(check, &sequence->steps[i]));
     i += count;
   }
   return run_copies(check, hlo_region_terminator(region));

@@ -27,7 +27,7 @@ typedef struct hlo_plan_buffer {
   uint32_t live_range_count, live_range_capacity;
   hlo_live_range_t* live_ranges;  // by begin; disjoint, except where one may take the other's
                                   // memory
-  hlo_dtype_t dtype;  // of a register
+  hlo_dtype_t dtype;              // of a register
   uint64_t size_bytes;
   uint64_t offset_bytes;
   uint32_t joined;  // the buffer that it was joined to; itself otherwise
@@ -62,7 +62,7 @@ typedef struct hlo_planner {
                                       // by something else
   const hlo_fusion_t** last_readers;  // by root: for classes that end at a concurrent group, the
                                       // only member that reads them; NULL: several, or no group
-  uint32_t* scratch_buffers;  // by index of the fusion; HLO_PLAN_NONE
+  uint32_t* scratch_buffers;          // by index of the fusion; HLO_PLAN_NONE
   // by node index
   uint32_t* begins;  // position of a step; of a terminator: that of its uses
   uint32_t* ends;    // last position of a step with regions; of a terminator: that of its writes
@@ -87,11 +87,11 @@ uint32_t hlo_planner_buffer(const hlo_planner_t* planner, const hlo_value_t* val
 uint32_t hlo_planner_add_buffer(hlo_planner_t* planner, hlo_allocation_kind_t kind, uint32_t index,
                                 uint64_t size_bytes);
 bool hlo_planner_add_live_range(hlo_planner_t* planner, uint32_t buffer, hlo_plan_range_t range,
-                          uint32_t root);
+                                uint32_t root);
 
 /// Returns true if a live range cannot be in a buffer beside those that it has.
 bool hlo_planner_live_range_conflicts(const hlo_planner_t* planner, uint32_t buffer,
-                                const hlo_live_range_t* live_range);
+                                      const hlo_live_range_t* live_range);
 /// The same for all live ranges of another buffer.
 bool hlo_planner_buffers_conflict(const hlo_planner_t* planner, uint32_t x, uint32_t y);
 /// Adds a buffer's live ranges to those of another; false when memory is exhausted.

@@ -24,7 +24,8 @@ static bool fusion_may_share(const hlo_planner_t* planner, const hlo_fusion_t* f
 }
 
 // Only the member that makes one value may read the other.
-static bool concurrent_group_may_share(const hlo_planner_t* planner, uint32_t ending, uint32_t beginning) {
+static bool concurrent_group_may_share(const hlo_planner_t* planner, uint32_t ending,
+                                       uint32_t beginning) {
   const hlo_fusion_t* maker = planner->makers[beginning];
   return maker && planner->last_readers[ending] == maker &&
          fusion_may_share(planner, maker, ending, beginning);
@@ -86,7 +87,7 @@ static bool may_meet(const hlo_planner_t* planner, uint32_t position, uint32_t e
 }
 
 static bool live_ranges_conflict(const hlo_planner_t* planner, const hlo_live_range_t* a,
-                           const hlo_live_range_t* b) {
+                                 const hlo_live_range_t* b) {
   if (a->range.end < b->range.begin || b->range.end < a->range.begin) return false;
   if (a->range.end == b->range.begin && a->range.begin < b->range.begin) {
     return !may_meet(planner, a->range.end, a->root, b->root);
@@ -112,11 +113,12 @@ static uint32_t find_later(const hlo_plan_buffer_t* buffer, uint32_t begin) {
 }
 
 bool hlo_planner_live_range_conflicts(const hlo_planner_t* planner, uint32_t buffer,
-                                const hlo_live_range_t* live_range) {
+                                      const hlo_live_range_t* live_range) {
   const hlo_plan_buffer_t* b = &planner->buffers[buffer];
   uint32_t later = find_later(b, live_range->range.begin);
   return (later > 0 && live_ranges_conflict(planner, &b->live_ranges[later - 1], live_range)) ||
-         (later < b->live_range_count && live_ranges_conflict(planner, live_range, &b->live_ranges[later]));
+         (later < b->live_range_count &&
+          live_ranges_conflict(planner, live_range, &b->live_ranges[later]));
 }
 
 bool hlo_planner_buffers_conflict(const hlo_planner_t* planner, uint32_t x, uint32_t y) {
@@ -131,30 +133,33 @@ bool hlo_planner_buffers_conflict(const hlo_planner_t* planner, uint32_t x, uint
 
 static bool reserve(hlo_planner_t* planner, hlo_plan_buffer_t* buffer, uint32_t count) {
   if (count <= buffer->live_range_capacity) return true;
-  uint32_t capacity = count < 2 * buffer->live_range_capacity ? 2 * buffer->live_range_capacity : count;
+  uint32_t capacity =
+      count < 2 * buffer->live_range_capacity ? 2 * buffer->live_range_capacity : count;
   hlo_live_range_t* room = hlo_arena_array(planner->arena, capacity, sizeof *room);
   if (!room) return false;
-  if (buffer->live_range_count) memcpy(room, buffer->live_ranges, buffer->live_range_count * sizeof *room);
+  if (buffer->live_range_count)
+    memcpy(room, buffer->live_ranges, buffer->live_range_count * sizeof *room);
   buffer->live_ranges = room;
   buffer->live_range_capacity = capacity;
   return true;
 }
 
 // Merges from the end, no further than the first new range: appending costs only the new ranges.
-static bool insert(hlo_planner_t* planner, hlo_plan_buffer_t* buffer, const hlo_live_range_t* live_ranges,
-                   uint32_t count) {
+static bool insert(hlo_planner_t* planner, hlo_plan_buffer_t* buffer,
+                   const hlo_live_range_t* live_ranges, uint32_t count) {
   uint32_t at = buffer->live_range_count, end = at + count;
   if (!reserve(planner, buffer, end)) return false;
   buffer->live_range_count = end;
   while (count > 0) {
-    bool is_old = at > 0 && buffer->live_ranges[at - 1].range.begin > live_ranges[count - 1].range.begin;
+    bool is_old =
+        at > 0 && buffer->live_ranges[at - 1].range.begin > live_ranges[count - 1].range.begin;
     buffer->live_ranges[--end] = is_old ? buffer->live_ranges[--at] : live_ranges[--count];
   }
   return true;
 }
 
 bool hlo_planner_add_live_range(hlo_planner_t* planner, uint32_t buffer, hlo_plan_range_t range,
-                          uint32_t root) {
+                                uint32_t root) {
   const hlo_live_range_t live_range = {range, root};
   return insert(planner, &planner->buffers[buffer], &live_range, 1);
 }
@@ -164,7 +169,8 @@ bool hlo_planner_merge_live_ranges(hlo_planner_t* planner, uint32_t to, uint32_t
   hlo_plan_buffer_t b = planner->buffers[from];
   if (a->live_range_count < b.live_range_count) {  // insert the shorter list into the longer one
     const hlo_plan_buffer_t few = *a;
-    a->live_ranges = b.live_ranges, a->live_range_count = b.live_range_count, a->live_range_capacity = b.live_range_capacity;
+    a->live_ranges = b.live_ranges, a->live_range_count = b.live_range_count,
+    a->live_range_capacity = b.live_range_capacity;
     b.live_ranges = few.live_ranges, b.live_range_count = few.live_range_count;
   }
   return insert(planner, a, b.live_ranges, b.live_range_count);

@@ -341,14 +341,14 @@ static hlo_status_t collect_blocks(const hlo_planner_t* planner, uint32_t* out_c
   uint32_t count = 0;
   for (uint32_t b = 0; b < planner->buffer_count; ++b) {
     const hlo_plan_buffer_t* buffer = &planner->buffers[b];
-    if (buffer->joined != b || buffer->kind != HLO_ALLOCATION_TEMPORARY || !buffer->size_bytes) continue;
+    if (buffer->joined != b || buffer->kind != HLO_ALLOCATION_TEMPORARY || !buffer->size_bytes)
+      continue;
     size_t padded;
     if (!hlo_size_add(buffer->size_bytes, ALIGNMENT - 1, &padded)) {
       return hlo_status_out_of_memory(buffer->size_bytes);
     }
-    blocks[count++] = (block_t){.buffer = b,
-                                .range = range_of(buffer),
-                                .size_bytes = padded & ~(size_t)(ALIGNMENT - 1)};
+    blocks[count++] = (block_t){
+        .buffer = b, .range = range_of(buffer), .size_bytes = padded & ~(size_t)(ALIGNMENT - 1)};
   }
   *out_count = count;
   *out_blocks = blocks;
@@ -395,8 +395,8 @@ static bool place_block(space_t* space, block_t* block) {
       uint64_t gap = other->offset_bytes - top;
       if (gap >= block->size_bytes && gap < best_gap) {
         best_gap = gap;
-        const bool has_room = apart < other->offset_bytes &&
-                              other->offset_bytes - apart >= block->size_bytes;
+        const bool has_room =
+            apart < other->offset_bytes && other->offset_bytes - apart >= block->size_bytes;
         best = has_room ? apart : top;
       }
     }
@@ -461,7 +461,7 @@ static hlo_status_t occupy(const hlo_planner_t* planner, uint32_t host, space_t*
 // Orders equal blocks by length, longest first, then latest first: next to the result's value,
 // leaving no unusable gap.
 static int compare_lengths(const void* a, const void* b) {
-  const block_t *x = *(block_t* const*)a, *y = *(block_t* const*)b;
+  const block_t *x = *(block_t*const*)a, *y = *(block_t*const*)b;
   const uint32_t x_length = x->range.end - x->range.begin, y_length = y->range.end - y->range.begin;
   if (x->size_bytes != y->size_bytes) return x->size_bytes > y->size_bytes ? -1 : 1;
   if (x_length != y_length) return x_length > y_length ? -1 : 1;
@@ -496,7 +496,8 @@ static hlo_status_t place_in_results(hlo_planner_t* planner, block_t* blocks, ui
     buffer->offset_bytes = order[i]->offset_bytes;
   }
   for (uint32_t i = 0; i < *count; ++i) {
-    if (planner->buffers[blocks[i].buffer].kind == HLO_ALLOCATION_TEMPORARY) blocks[left++] = blocks[i];
+    if (planner->buffers[blocks[i].buffer].kind == HLO_ALLOCATION_TEMPORARY)
+      blocks[left++] = blocks[i];
   }
   *count = left;
   return hlo_ok();
@@ -505,20 +506,26 @@ static hlo_status_t place_in_results(hlo_planner_t* planner, block_t* blocks, ui
 // ---- checked programs and many blocks
 
 // Records what a checked program has to know of the arena.
-static hlo_status_t make_memory_check(hlo_planner_t* planner, const block_t* blocks, uint32_t count) {
+static hlo_status_t make_memory_check(hlo_planner_t* planner, const block_t* blocks,
+                                      uint32_t count) {
   hlo_plan_t* plan = planner->plan;
   hlo_memory_check_t* memory_check = hlo_arena_alloc_zeroed(planner->arena, sizeof *memory_check);
-  hlo_memory_check_block_t* items = hlo_arena_array(planner->arena, (size_t)count + 1, sizeof *items);
+  hlo_memory_check_block_t* items =
+      hlo_arena_array(planner->arena, (size_t)count + 1, sizeof *items);
   size_t live_range_count = 1;
-  for (uint32_t i = 0; i < count; ++i) live_range_count += planner->buffers[blocks[i].buffer].live_range_count;
-  hlo_memory_check_range_t* live_ranges = hlo_arena_array(planner->arena, live_range_count, sizeof *live_ranges);
+  for (uint32_t i = 0; i < count; ++i)
+    live_range_count += planner->buffers[blocks[i].buffer].live_range_count;
+  hlo_memory_check_range_t* live_ranges =
+      hlo_arena_array(planner->arena, live_range_count, sizeof *live_ranges);
   HLO_TRY(hlo_arena_status(planner->arena));
   for (uint32_t i = 0; i < count; ++i) {
     const hlo_plan_buffer_t* buffer = &planner->buffers[blocks[i].buffer];
-    items[i] = (hlo_memory_check_block_t){blocks[i].offset_bytes, buffer->size_bytes, blocks[i].size_bytes,
+    items[i] =
+        (hlo_memory_check_block_t){blocks[i].offset_bytes, buffer->size_bytes, blocks[i].size_bytes,
                                    blocks[i].range.begin, blocks[i].range.end};
     for (uint32_t s = 0; s < buffer->live_range_count; ++s) {
-      live_ranges[memory_check->live_range_count++] = (hlo_memory_check_range_t){i, buffer->live_ranges[s].range.begin};
+      live_ranges[memory_check->live_range_count++] =
+          (hlo_memory_check_range_t){i, buffer->live_ranges[s].range.begin};
     }
   }
   memory_check->block_count = count;
@@ -534,14 +541,14 @@ static hlo_status_t make_memory_check(hlo_planner_t* planner, const block_t* blo
 
 // Orders blocks of a kind by size, then by time.
 static int compare_times(const void* a, const void* b) {
-  const block_t *x = *(block_t* const*)a, *y = *(block_t* const*)b;
+  const block_t *x = *(block_t*const*)a, *y = *(block_t*const*)b;
   if (x->size_bytes != y->size_bytes) return x->size_bytes > y->size_bytes ? -1 : 1;
   if (x->range.begin != y->range.begin) return x->range.begin < y->range.begin ? -1 : 1;
   return x->buffer < y->buffer ? -1 : x->buffer > y->buffer;
 }
 
 static int compare_ends(const void* a, const void* b) {
-  const block_t *x = *(block_t* const*)a, *y = *(block_t* const*)b;
+  const block_t *x = *(block_t*const*)a, *y = *(block_t*const*)b;
   if (x->size_bytes != y->size_bytes) return x->size_bytes > y->size_bytes ? -1 : 1;
   if (x->range.end != y->range.end) return x->range.end < y->range.end ? -1 : 1;
   return x->buffer < y->buffer ? -1 : x->buffer > y->buffer;
@@ -580,8 +587,9 @@ static hlo_status_t place_by_size(hlo_planner_t* planner, block_t* blocks, uint3
 }
 
 static hlo_status_t allocation_fitted(hlo_planner_t* planner, block_t* blocks, uint32_t count,
-                                 bool is_staggered, uint64_t* out_total_bytes) {
-  space_t arena = {.capacity_bytes = SIZE_MAX - HLO_BLOCK_ALIAS_BYTES, .is_staggered = is_staggered};
+                                      bool is_staggered, uint64_t* out_total_bytes) {
+  space_t arena = {.capacity_bytes = SIZE_MAX - HLO_BLOCK_ALIAS_BYTES,
+                   .is_staggered = is_staggered};
   arena.placed = hlo_arena_array(planner->arena, (size_t)count + 1, sizeof(*arena.placed));
   HLO_TRY(hlo_arena_status(planner->arena));
   for (uint32_t i = 0; i < count; ++i) {
@@ -711,7 +719,8 @@ static hlo_status_t mark_step(const hlo_planner_t* planner, const hlo_step_t* st
   if (step->kind == HLO_STEP_VIEW || node->op == HLO_OP_while) return hlo_ok();
   for (uint32_t i = 0; i < node->operand_count; ++i) {
     hlo_allocation_t allocation = hlo_plan_operand_allocation(plan, node, i);
-    if (allocation.kind == HLO_ALLOCATION_CONSTANT) plan->constants[allocation.index].is_read = true;
+    if (allocation.kind == HLO_ALLOCATION_CONSTANT)
+      plan->constants[allocation.index].is_read = true;
   }
   if (step->kind == HLO_STEP_CONTROL) return hlo_ok();
   uint32_t count = 0;
@@ -727,7 +736,8 @@ static hlo_status_t list_constants(const hlo_planner_t* planner) {
   HLO_TRY(hlo_arena_status(planner->arena));
   for (uint32_t i = 0; i < planner->module->value_count; ++i) {
     uint32_t buffer = planner->buffer_of[i];
-    if (buffer == HLO_PLAN_NONE || planner->buffers[buffer].kind != HLO_ALLOCATION_CONSTANT) continue;
+    if (buffer == HLO_PLAN_NONE || planner->buffers[buffer].kind != HLO_ALLOCATION_CONSTANT)
+      continue;
     plan->constants[planner->buffers[buffer].index].value = planner->values[i];
   }
   for (uint32_t s = 0; s < plan->schedule->sequence_count; ++s) {
@@ -744,7 +754,8 @@ static hlo_status_t list_constants(const hlo_planner_t* planner) {
   return hlo_ok();
 }
 
-hlo_allocation_t hlo_plan_operand_allocation(const hlo_plan_t* plan, const hlo_node_t* node, uint32_t i) {
+hlo_allocation_t hlo_plan_operand_allocation(const hlo_plan_t* plan, const hlo_node_t* node,
+                                             uint32_t i) {
   for (uint32_t r = 0; r < node->result_count; ++r) {
     if (hlo_call_may_share(node, r, i)) return hlo_plan_allocation(plan, &node->results[r]);
   }

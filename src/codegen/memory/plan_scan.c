@@ -186,7 +186,8 @@ static hlo_status_t number_region(hlo_planner_t* planner, const hlo_region_t* re
   for (uint32_t i = 0; i < sequence->step_count; ++i) {
     const hlo_step_t* step = &sequence->steps[i];
     const hlo_node_t* node = step->node;
-    bool is_joining = i > 0 && hlo_step_concurrent_group(step) && hlo_step_concurrent_group(step) == hlo_step_concurrent_group(step - 1);
+    bool is_joining = i > 0 && hlo_step_concurrent_group(step) &&
+                      hlo_step_concurrent_group(step) == hlo_step_concurrent_group(step - 1);
     if (!is_joining) HLO_TRY(next_position(planner, step, &planner->begins[node->index]));
     planner->begins[node->index] = planner->ends[node->index] = planner->position;
     if (step->kind != HLO_STEP_CONTROL) continue;
@@ -390,7 +391,8 @@ static hlo_status_t make_buffer(hlo_planner_t* planner, const hlo_value_t* value
     kind = HLO_ALLOCATION_REGISTER;
   }
   uint32_t buffer = hlo_planner_add_buffer(planner, kind, index, planner->sizes[i]);
-  if (buffer == HLO_PLAN_NONE || !hlo_planner_add_live_range(planner, buffer, planner->ranges[i], i)) {
+  if (buffer == HLO_PLAN_NONE ||
+      !hlo_planner_add_live_range(planner, buffer, planner->ranges[i], i)) {
     return hlo_arena_status(planner->arena);
   }
   planner->buffers[buffer].dtype = value->type->dtype;

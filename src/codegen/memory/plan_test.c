@@ -450,8 +450,9 @@ static void many_values_share_the_arena(void** state) {
   (void)state;
   enum { COUNT = 1500, ROUNDS = 2 };
   hlo_strbuf_t text = {0};
-  hlo_strbuf_puts(&text, "func.func @main(%s: tensor<16xf32>, %t: tensor<100xf32>) -> "
-                         "(tensor<16xf32>, tensor<100xf32>) {\n");
+  hlo_strbuf_puts(&text,
+                  "func.func @main(%s: tensor<16xf32>, %t: tensor<100xf32>) -> "
+                  "(tensor<16xf32>, tensor<100xf32>) {\n");
   for (int round = 0; round < ROUNDS; ++round) {
     for (int i = 0; i < COUNT; ++i) {
       hlo_strbuf_printf(&text, "%%v%d_%d = stablehlo.negate %%%s : tensor<%dxf32>\n", round, i,
@@ -517,8 +518,9 @@ static void large_temporaries_begin_at_different_offsets_of_a_page(void** state)
   (void)state;
   enum { COUNT = 16, SIZE_BYTES = 1 << 20, WAYS = HLO_BLOCK_ALIAS_BYTES / HLO_BLOCK_ALIGNMENT };
   hlo_strbuf_t text = {0};
-  hlo_strbuf_puts(&text, "func.func @main(%x: tensor<512x512xf32>) -> tensor<1x1xf32> {\n"
-                         "%0 = stablehlo.negate %x : tensor<512x512xf32>\n");
+  hlo_strbuf_puts(&text,
+                  "func.func @main(%x: tensor<512x512xf32>) -> tensor<1x1xf32> {\n"
+                  "%0 = stablehlo.negate %x : tensor<512x512xf32>\n");
   for (int i = 1; i < COUNT; ++i) {
     hlo_strbuf_printf(&text, "%%%d = stablehlo.abs %%%d : tensor<512x512xf32>\n", i, i - 1);
   }

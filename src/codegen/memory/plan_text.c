@@ -15,7 +15,9 @@ static void print_allocation(const hlo_allocation_t* allocation, hlo_strbuf_t* o
       return;
     case HLO_ALLOCATION_CONSTANT: hlo_strbuf_printf(out, "const%u", allocation->index); return;
     case HLO_ALLOCATION_REGISTER: hlo_strbuf_printf(out, "reg%u", allocation->index); return;
-    case HLO_ALLOCATION_TEMPORARY: hlo_strbuf_printf(out, "temp+%" PRIu64, allocation->offset_bytes); return;
+    case HLO_ALLOCATION_TEMPORARY:
+      hlo_strbuf_printf(out, "temp+%" PRIu64, allocation->offset_bytes);
+      return;
   }
 }
 
@@ -59,7 +61,8 @@ static void print_fusion(const hlo_plan_t* plan, const hlo_fusion_t* fusion, hlo
   if (fusion->model && fusion->model != fusion) {
     hlo_strbuf_printf(out, " as %u", fusion->model->index);
   }
-  if (fusion->concurrent_group) hlo_strbuf_printf(out, " in concurrent group %u", fusion->concurrent_group->index);
+  if (fusion->concurrent_group)
+    hlo_strbuf_printf(out, " in concurrent group %u", fusion->concurrent_group->index);
   hlo_strbuf_puts(out, " {");
   for (uint32_t i = 0; i < fusion->node_count; ++i) {
     hlo_strbuf_printf(out, "%s%s", i ? " " : "", hlo_op_info(fusion->nodes[i]->op)->name);

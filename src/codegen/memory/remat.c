@@ -79,13 +79,15 @@ static live_range_t* live_range_of(const hlo_remat_t* r, const hlo_value_t* valu
 // ---- live memory
 
 static void begin_live_range(hlo_remat_t* r, const hlo_step_t* step, const hlo_value_t* value,
-                       uint32_t position) {
+                             uint32_t position) {
   uint32_t root = value->index;
-  if (step->kind == HLO_STEP_VIEW) root = r->live_ranges[hlo_node_operand(step->node, 0)->index].root;
+  if (step->kind == HLO_STEP_VIEW)
+    root = r->live_ranges[hlo_node_operand(step->node, 0)->index].root;
   r->live_ranges[value->index].root = root;
   if (root != value->index) return;
   bool is_stored = hlo_plan_allocation(r->plan, value).kind == HLO_ALLOCATION_TEMPORARY;
-  r->live_ranges[root] = (live_range_t){root, position, position, NOWHERE, NOWHERE, .is_stored = is_stored};
+  r->live_ranges[root] =
+      (live_range_t){root, position, position, NOWHERE, NOWHERE, .is_stored = is_stored};
 }
 
 static void read_at(hlo_remat_t* r, const hlo_value_t* value, uint32_t position) {
@@ -282,8 +284,9 @@ static bool gather(hlo_remat_t* r, candidate_t* c, hlo_node_t* node) {
 
 static bool is_candidate(const hlo_remat_t* r, const hlo_value_t* value) {
   const live_range_t* live_range = &r->live_ranges[value->index];
-  return live_range->root == value->index && live_range->is_stored && !live_range->is_moved && !live_range->is_needed &&
-         !live_range->is_read_there && live_range->begin < r->peak && live_range->after != NOWHERE &&
+  return live_range->root == value->index && live_range->is_stored && !live_range->is_moved &&
+         !live_range->is_needed && !live_range->is_read_there && live_range->begin < r->peak &&
+         live_range->after != NOWHERE &&
          !(value->index < r->tried_count && r->is_tried[value->index]);
 }
 
@@ -374,7 +377,8 @@ static hlo_status_t apply(hlo_remat_t* r, candidate_t* c, bool* out_done) {
                          r->module->value_count};
   HLO_TRY(hlo_arena_status(r->arena));
   sort_moved(r, c);
-  for (uint32_t i = 0; i < c->node_count; ++i) HLO_TRY(clone_before(r, allocation, c->nodes[i], &map));
+  for (uint32_t i = 0; i < c->node_count; ++i)
+    HLO_TRY(clone_before(r, allocation, c->nodes[i], &map));
   for (uint32_t i = 1; i < c->moved_count; ++i) {
     HLO_TRY(clone_before(r, allocation, c->moved[i]->def, &map));
   }

@@ -35,8 +35,7 @@ static const hlo_plan_t* plan_of(fixture_t* f) {
   hlo_kernel_t** kernels = hlo_arena_array(&f->arena, schedule->fusion_count, sizeof(*kernels));
   for (uint32_t i = 0; i < schedule->sequences[0].step_count; ++i) {
     hlo_fusion_t* fusion = schedule->sequences[0].steps[i].fusion;
-    if (fusion)
-      kernels[fusion->index] = fusion->kernel;
+    if (fusion) kernels[fusion->index] = fusion->kernel;
   }
   hlo_plan_t* plan;
   hlo_test_check(hlo_plan_create(func, schedule, kernels, false, &f->arena, &plan));

@@ -25,7 +25,7 @@ typedef struct hlo_code_debug_id {
 /// threads: immutable after creation
 typedef struct hlo_code {
   const struct hlo_code_isa* isa;  // its instruction set (isa.h)
-  uint8_t* bytes;  // functions, then constants; position-independent
+  uint8_t* bytes;                  // functions, then constants; position-independent
   size_t size_bytes;
   uint32_t func_count, debug_id_count;
   hlo_code_func_t* funcs;

@@ -126,16 +126,14 @@ static uint32_t count_relocated(const hlo_elf_t* elf) {
 }
 
 static Elf64_Ehdr file_header(const table_t* table, uint64_t offset, uint16_t machine) {
-  Elf64_Ehdr header = {
-    .e_type = ET_REL,
-    .e_machine = machine,
-    .e_version = EV_CURRENT,
-    .e_shoff = offset,
-    .e_ehsize = sizeof header,
-    .e_shentsize = sizeof(Elf64_Shdr),
-    .e_shnum = (Elf64_Half)table->count,
-    .e_shstrndx = (Elf64_Half)(table->count - 1)
-  };
+  Elf64_Ehdr header = {.e_type = ET_REL,
+                       .e_machine = machine,
+                       .e_version = EV_CURRENT,
+                       .e_shoff = offset,
+                       .e_ehsize = sizeof header,
+                       .e_shentsize = sizeof(Elf64_Shdr),
+                       .e_shnum = (Elf64_Half)table->count,
+                       .e_shstrndx = (Elf64_Half)(table->count - 1)};
   memcpy(header.e_ident, ELFMAG, SELFMAG);
   header.e_ident[EI_CLASS] = ELFCLASS64;
   header.e_ident[EI_DATA] = ELFDATA2LSB;

@@ -13,8 +13,10 @@
 // cache does not report have the minimum of recent server processors.
 static const double CYCLES_PER_NS = 3.0;
 enum { AVX512_MASK_REGISTERS = 7 };  // k0 stands for no mask
-enum { PAGE_BYTES = 4096 };  // the cache set of a line in a first-level cache depends on its offset
-                             // in the page
+enum {
+  PAGE_BYTES = 4096
+};  // the cache set of a line in a first-level cache depends on its offset
+    // in the page
 
 typedef struct level {
   int64_t vector_bytes, vector_count;
@@ -221,9 +223,7 @@ void hlo_target_print(const hlo_target_t* target, hlo_strbuf_t* out) {
 // Returns the total cache size; 0: not known.
 static double cached_bytes(const hlo_target_t* target) {
   const hlo_tile_target_t* tile = &target->tile;
-  return tile->memory_count < 2
-             ? 0
-             : (double)tile->memories[tile->memory_count - 2].capacity_bytes;
+  return tile->memory_count < 2 ? 0 : (double)tile->memories[tile->memory_count - 2].capacity_bytes;
 }
 
 bool hlo_target_is_large(const hlo_target_t* target, size_t size_bytes) {
@@ -238,11 +238,10 @@ bool hlo_target_passes_caches(const hlo_target_t* target, size_t stored_bytes, d
 }
 
 uint64_t hlo_target_hash(const hlo_target_t* target, uint64_t hash) {
-  const uint64_t words[] = {target->cpu.features,     (uint64_t)target->cpu.level,
-                            target->cpu.l1_bytes,     target->cpu.l2_bytes,
-                            target->cpu.l3_bytes,     target->vector_bytes,
-                            target->vector_registers, target->has_masks,
-                            target->subnormals};
+  const uint64_t words[] = {
+      target->cpu.features,     (uint64_t)target->cpu.level, target->cpu.l1_bytes,
+      target->cpu.l2_bytes,     target->cpu.l3_bytes,        target->vector_bytes,
+      target->vector_registers, target->has_masks,           target->subnormals};
   hash = hlo_hash_bytes(words, sizeof words, hash);
   for (uint32_t i = 0; i < target->tile.memory_count; ++i) {
     const hlo_tile_memory_t* memory = &target->tile.memories[i];

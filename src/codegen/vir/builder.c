@@ -15,7 +15,7 @@ enum { FIRST_SLOTS = 64, POINTER_WIDTH_LOG2 = 3 };
 
 typedef struct slot {
   uint64_t hash;
-  hlo_vir_value_t* value;  // NULL: free
+  hlo_vir_value_t* value;        // NULL: free
   const hlo_vir_block_t* block;  // the block of the value
 } slot_t;
 
@@ -486,5 +486,6 @@ hlo_vir_value_t* hlo_vir_const_bits(hlo_vir_builder_t* b, hlo_vir_type_t type, u
 
 hlo_vir_value_t* hlo_vir_const_float(hlo_vir_builder_t* b, hlo_vir_type_t type, double value) {
   bool is_f32 = type.elem == HLO_VIR_F32;
-  return hlo_vir_const_bits(b, type, is_f32 ? hlo_f32_to_bits((float)value) : hlo_f64_to_bits(value));
+  return hlo_vir_const_bits(b, type,
+                            is_f32 ? hlo_f32_to_bits((float)value) : hlo_f64_to_bits(value));
 }

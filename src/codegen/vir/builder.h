@@ -10,7 +10,7 @@ typedef struct hlo_vir_builder {
   hlo_vir_module_t* module;
   hlo_vir_func_t* func;
   hlo_vir_block_t* block;         // innermost open block
-  uint32_t debug_id;                  // given to every instruction created from now on
+  uint32_t debug_id;              // given to every instruction created from now on
   bool is_plain;                  // for tests: nothing is moved, merged or folded; set after init
   uint32_t fence_depth;           // INVARIANT loads stay inside this depth,
   uint32_t fence_number;          // and values before this number may no longer be what memory

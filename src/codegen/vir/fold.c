@@ -342,7 +342,8 @@ hlo_vir_value_t* hlo_vir_fold(hlo_vir_builder_t* b, const hlo_vir_value_t* draft
     case HLO_VIR_shl:
     case HLO_VIR_lshr:
     case HLO_VIR_ashr: folded = fold_lane_shift(b, draft); break;
-    case HLO_VIR_or: case HLO_VIR_xor: folded = fold_rotation(b, draft); break;
+    case HLO_VIR_or:
+    case HLO_VIR_xor: folded = fold_rotation(b, draft); break;
     case HLO_VIR_lshri: folded = fold_masked_shift(b, draft); break;
     case HLO_VIR_bitcast: folded = fold_bitcast(draft); break;
     default: break;

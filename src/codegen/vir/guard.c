@@ -167,8 +167,8 @@ static hlo_vir_value_t* is_outside(const access_t* a, hlo_vir_value_t* byte, uin
 static void note(const access_t* a, hlo_vir_value_t* byte) {
   hlo_vir_builder_t* b = a->b;
   hlo_vir_value_t* address = a->guards->note;
-  hlo_vir_value_t* is_first =
-      hlo_vir_icmp(b, HLO_VIR_EQ, hlo_vir_iload(b, address, NOTE_DEBUG_ID, 0), hlo_vir_iconst(b, 0));
+  hlo_vir_value_t* is_first = hlo_vir_icmp(
+      b, HLO_VIR_EQ, hlo_vir_iload(b, address, NOTE_DEBUG_ID, 0), hlo_vir_iconst(b, 0));
   hlo_vir_begin_if(b, is_first);
   hlo_vir_istore(b, hlo_vir_iconst(b, (int64_t)b->debug_id + 1), address, NOTE_DEBUG_ID, 0);
   hlo_vir_istore(b, byte, address, NOTE_BYTE, 0);

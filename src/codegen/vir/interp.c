@@ -266,7 +266,8 @@ static flow_t run_index(run_t* run, const hlo_vir_value_t* value) {
     case HLO_VIR_isext: result = sign_extend((uint64_t)x, (uint32_t)value->imm); break;
     case HLO_VIR_iselect: result = index_of(run, value->operands[x ? 1 : 2]); break;
     default:
-      if (hlo_vir_index_pair(value->op, value->flags, x, index_of(run, value->operands[1]), &result))
+      if (hlo_vir_index_pair(value->op, value->flags, x, index_of(run, value->operands[1]),
+                             &result))
         break;
       return fault(run, value, "divides a negative or by no positive", (uint64_t)x, 0);
   }
@@ -396,7 +397,7 @@ static bool is_within(const hlo_vir_block_t* inner, const hlo_vir_block_t* block
 
 static flow_t run_if(run_t* run, const hlo_vir_value_t* value) {
   bool is_prologue = run->resume ? is_within(run->resume->parent, value->body)
-                              : index_of(run, value->operands[0]) != 0;
+                                 : index_of(run, value->operands[0]) != 0;
   return run_block(run, is_prologue ? value->body : value->other_body);
 }
 

@@ -55,12 +55,12 @@ static float dot_bf16(float a, float b, float c) {
   float sum = hlo_vir_flush(c);
   sum = hlo_vir_flush(fmaf(hlo_vir_flush(hlo_f32_from_bits(x & 0xffff0000)),
                            hlo_vir_flush(hlo_f32_from_bits(y & 0xffff0000)), sum));
-  return hlo_vir_flush(
-      fmaf(hlo_vir_flush(hlo_f32_from_bits(x << 16)), hlo_vir_flush(hlo_f32_from_bits(y << 16)), sum));
+  return hlo_vir_flush(fmaf(hlo_vir_flush(hlo_f32_from_bits(x << 16)),
+                            hlo_vir_flush(hlo_f32_from_bits(y << 16)), sum));
 }
 
-// ---- the expressions of vir.def, compiled by lane.inl for every type LANE_T of the operands and by
-// lane_convert.inl for every pair of types; RESULT_T is the type of the result
+// ---- the expressions of vir.def, compiled by lane.inl for every type LANE_T of the operands and
+// by lane_convert.inl for every pair of types; RESULT_T is the type of the result
 
 #define LANE_JOIN_(a, b, c, d) a##b##c##d
 #define LANE_JOIN(a, b, c, d) LANE_JOIN_(a, b, c, d)
@@ -74,7 +74,7 @@ static float dot_bf16(float a, float b, float c) {
 #define BITS_OR(x, y) LANE_FN(from_bits_)(LANE_FN(to_bits_)(x) | LANE_FN(to_bits_)(y))
 #define BITS_XOR(x, y) LANE_FN(from_bits_)(LANE_FN(to_bits_)(x) ^ LANE_FN(to_bits_)(y))
 #define BITS_ANDNOT(x, y) LANE_FN(from_bits_)(~LANE_FN(to_bits_)(x) & LANE_FN(to_bits_)(y))
-#define DOT_U8S8(x, y) (LANE_U)dot_u8s8((int32_t)(x), (int32_t)(y))
+#define DOT_U8S8(x, y) (LANE_U) dot_u8s8((int32_t)(x), (int32_t)(y))
 #define DOT_BF16(x, y, z) dot_bf16((float)(x), (float)(y), (float)(z))
 #define HALF_TO_FLOAT(x) hlo_f16_to_f32((uint16_t)(x))
 #define FLOAT_TO_HALF(x) hlo_f32_to_f16((float)(x))
@@ -86,11 +86,11 @@ static float dot_bf16(float a, float b, float c) {
 #define ROUND(x, imm) ((LANE_T)round_to(x, imm))
 #define POPCOUNT(x) __builtin_popcountll(x)
 #define CLZ(x) ((x) ? __builtin_clzll(x) - (64 - (int)BITSOF) : (int)BITSOF)
-#define BITCAST(x)    \
-  (((union {          \
-     LANE_T from;     \
-     RESULT_T to;     \
-   }){.from = (x)})   \
+#define BITCAST(x)  \
+  (((union {        \
+     LANE_T from;   \
+     RESULT_T to;   \
+   }){.from = (x)}) \
        .to)
 #define FTOS(x) ((RESULT_T)to_signed((double)(x), 8 * sizeof(RESULT_T)))
 #define FTOU(x) ((RESULT_T)to_unsigned((double)(x), 8 * sizeof(RESULT_T)))

@@ -17,6 +17,6 @@ static inline float hlo_vir_flush(float x) {
 /// division by 0 or overflow of sdiv and srem. Call it in the state of hlo_fp_enter().
 bool hlo_vir_lane(const hlo_vir_value_t* value, uint64_t a, uint64_t b, uint64_t c, uint64_t* out);
 
-/// Computes an INDEX op of two operands; `flags` are the instruction's. False where it is undefined:
-/// idiv and irem of a negative number, or by one that is not positive.
+/// Computes an INDEX op of two operands; `flags` are the instruction's. False where it is
+/// undefined: idiv and irem of a negative number, or by one that is not positive.
 bool hlo_vir_index_pair(uint32_t op, uint32_t flags, int64_t x, int64_t y, int64_t* out);

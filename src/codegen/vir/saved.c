@@ -26,8 +26,8 @@ typedef struct places {
 // already.
 static void classify(places_t* places, const hlo_vir_value_t* value) {
   bool is_index = hlo_vir_opcode_class((hlo_vir_opcode_t)value->op) == HLO_VIR_INDEX_OP;
-  bool is_rematerialized = hlo_vir_opcode_is_pure((hlo_vir_opcode_t)value->op) && !value->parent->owner &&
-                   (is_index || value->operand_count == 0);
+  bool is_rematerialized = hlo_vir_opcode_is_pure((hlo_vir_opcode_t)value->op) &&
+                           !value->parent->owner && (is_index || value->operand_count == 0);
   bool is_stack = value->op == HLO_VIR_stack;
   for (uint32_t i = 0; i < value->operand_count; ++i) {
     if (!value->operands[i]) continue;

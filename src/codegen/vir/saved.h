@@ -21,7 +21,7 @@ typedef struct hlo_vir_saved {
   uint32_t resume_count;
   hlo_vir_resume_t* resumes;  // in order of the text
   uint32_t* offsets;          // by number of the value; UINT32_MAX: not saved
-  bool* is_rematerialized;            // by number
+  bool* is_rematerialized;    // by number
   uint32_t size_bytes;
 } hlo_vir_saved_t;
 

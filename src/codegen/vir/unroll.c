@@ -140,8 +140,7 @@ void hlo_vir_unroll_loop(hlo_vir_builder_t* b, const hlo_vir_value_t* loop, hlo_
     b->module->arena.failed = true;
     return;
   }
-  hlo_vir_value_t* counter =
-      hlo_vir_begin_for(b, lo, hi, loop->imm * copies, loop->flags);
+  hlo_vir_value_t* counter = hlo_vir_begin_for(b, lo, hi, loop->imm * copies, loop->flags);
   for (uint32_t i = 0; i < copies; ++i) {
     c.counters[i] =
         hlo_vir_index(b, HLO_VIR_iadd, counter, hlo_vir_iconst(b, (int64_t)i * loop->imm));

@@ -7,10 +7,10 @@
 
 /// The register needs of one iteration of a loop without control flow inside.
 typedef struct hlo_vir_pressure {
-  bool is_straight;              // only instructions that may be copied
-  uint32_t vectors, masks;       // the most values of its own that are live at the same time
+  bool is_straight;                // only instructions that may be copied
+  uint32_t vectors, masks;         // the most values of its own that are live at the same time
   uint32_t constants, invariants;  // vectors defined outside
-  uint32_t chain;                // longest dependency chain of vector instructions
+  uint32_t chain;                  // longest dependency chain of vector instructions
 } hlo_vir_pressure_t;
 
 /// Measures a closed loop.

@@ -25,16 +25,16 @@ static const char* const signatures[HLO_VIR_OPCODE_COUNT] = {
     [HLO_VIR_splat_index] = "ix", [HLO_VIR_to_index] = "xs",    [HLO_VIR_mask_first] = "mx",
     [HLO_VIR_mask_bits] = "xm",   [HLO_VIR_lower_half] = "td",  [HLO_VIR_upper_half] = "td",
     [HLO_VIR_join] = "thh",       [HLO_VIR_slide_up] = "tt",    [HLO_VIR_permute] = "ttp",
-    [HLO_VIR_zip_low] = "ttt",    [HLO_VIR_zip_high] = "ttt",
-    [HLO_VIR_select] = "tmtt",    [HLO_VIR_fcmp] = "mff",       [HLO_VIR_scmp] = "mii",
-    [HLO_VIR_ucmp] = "mii",       [HLO_VIR_tile_load] = "vxx",  [HLO_VIR_tile_store] = "vxx",
+    [HLO_VIR_zip_low] = "ttt",    [HLO_VIR_zip_high] = "ttt",   [HLO_VIR_select] = "tmtt",
+    [HLO_VIR_fcmp] = "mff",       [HLO_VIR_scmp] = "mii",       [HLO_VIR_ucmp] = "mii",
+    [HLO_VIR_tile_load] = "vxx",  [HLO_VIR_tile_store] = "vxx",
 };
 
 static const char* signature(hlo_vir_opcode_t op) {
   static const char* const of_class[] = {
-      [HLO_VIR_TILE] = "v",        [HLO_VIR_INDEX_OP] = "xxxx", [HLO_VIR_FLOAT] = "ffff", [HLO_VIR_INT] = "iii",
-      [HLO_VIR_HALF] = "iii",
-      [HLO_VIR_DOT] = "tttt",      [HLO_VIR_BITS] = "ttt",   [HLO_VIR_MASK_OP] = "mmm",
+      [HLO_VIR_TILE] = "v",   [HLO_VIR_INDEX_OP] = "xxxx", [HLO_VIR_FLOAT] = "ffff",
+      [HLO_VIR_INT] = "iii",  [HLO_VIR_HALF] = "iii",      [HLO_VIR_DOT] = "tttt",
+      [HLO_VIR_BITS] = "ttt", [HLO_VIR_MASK_OP] = "mmm",
   };
   return signatures[op] ? signatures[op] : of_class[hlo_vir_opcode_class(op)];
 }

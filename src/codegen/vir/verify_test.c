@@ -75,7 +75,8 @@ static void test_immediates(void** state) {
   hlo_vir_suspend(&t->b, 1);
   expect(t, 0, "suspend (debug id 0): immediate");
   hlo_vir_value_t* no_var[] = {hlo_vir_param(&t->b, 0), hlo_vir_param(&t->b, 1)};
-  hlo_vir_emit(&t->b, HLO_VIR_set, hlo_vir_type(HLO_VIR_VOID, 0), 0, 0, 2, no_var);  // hlo_vir_set() asserts
+  hlo_vir_emit(&t->b, HLO_VIR_set, hlo_vir_type(HLO_VIR_VOID, 0), 0, 0, 2,
+               no_var);  // hlo_vir_set() asserts
   expect(t, 0, "set (debug id 0): immediate");
 }
 

@@ -114,8 +114,8 @@ uint32_t hlo_vir_module_add_blob(hlo_vir_module_t* module, const void* bytes, si
     return 0;
   }
   uint8_t* copy = hlo_arena_alloc(&module->arena, room);
-  if (!copy || !HLO_ARENA_GROW(&module->arena, module->blobs, module->blob_count,
-                               module->blob_capacity)) {
+  if (!copy ||
+      !HLO_ARENA_GROW(&module->arena, module->blobs, module->blob_count, module->blob_capacity)) {
     return 0;
   }
   copy += -(uintptr_t)copy % BLOB_ALIGN;

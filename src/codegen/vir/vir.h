@@ -92,13 +92,12 @@ typedef enum hlo_vir_tile_kind {
 enum {
   HLO_VIR_SCALE_MASK = 3,
   HLO_VIR_WIDTH_SHIFT = 2,
-  HLO_VIR_UNSIGNED = 1 << 4,  // iload, to_index: zero-extend
-  HLO_VIR_INVARIANT =
-      1 << 5,               // the memory never changes while the function runs: the load is moved
-                            // and merged like a pure instruction, but not out of an `if` unless it
-                            // is FIXED
-  HLO_VIR_STREAM = 1 << 6,  // store past the caches, at a multiple of the vector's bytes
-  HLO_VIR_FIXED = 1 << 6,   // INVARIANT iload: the memory does not change at fences either
+  HLO_VIR_UNSIGNED = 1 << 4,   // iload, to_index: zero-extend
+  HLO_VIR_INVARIANT = 1 << 5,  // the memory never changes while the function runs: the load is
+                               // moved and merged like a pure instruction, but not out of an `if`
+                               // unless it is FIXED
+  HLO_VIR_STREAM = 1 << 6,     // store past the caches, at a multiple of the vector's bytes
+  HLO_VIR_FIXED = 1 << 6,      // INVARIANT iload: the memory does not change at fences either
   HLO_VIR_PARALLEL_SAFE = 1 << 7,  // for: iterations are independent (a hint)
   HLO_VIR_LOCAL = 1 << 7,          // call: the module's function imm (no entry), on this frame
 };
@@ -121,8 +120,8 @@ struct hlo_vir_value {
     };
     uint64_t head;  // all of these, the first one lowest, zeros above
   };
-  uint32_t number;        // dense in the function, in order of creation
-  uint32_t debug_id;          // the caller's number of the source operation; 0: none
+  uint32_t number;    // dense in the function, in order of creation
+  uint32_t debug_id;  // the caller's number of the source operation; 0: none
   int64_t imm;
   hlo_vir_value_t* operands[HLO_VIR_MAX_OPERANDS];
   hlo_vir_block_t* parent;

@@ -222,7 +222,8 @@ static uint32_t weight_at(const walk_t* w) {
 }
 
 static void add_weight(const walk_t* w, hlo_x86_live_range_t* range) {
-  if (__builtin_add_overflow(range->weight, weight_at(w), &range->weight)) range->weight = UINT32_MAX;
+  if (__builtin_add_overflow(range->weight, weight_at(w), &range->weight))
+    range->weight = UINT32_MAX;
 }
 
 // The value is read here (a var: or set): it is live until here, and through every enclosing loop
@@ -339,9 +340,9 @@ static const hlo_vir_value_t* var_read_by(const hlo_vir_value_t* value) {
   if (!value->operand_count || !value->operands[0]) return NULL;
   const hlo_vir_value_t* var = value->operands[0];
   if (var->op != HLO_VIR_var || !hlo_vir_type_equal(var->type, value->type)) return NULL;
-  bool is_same = value->op == HLO_VIR_bitcast ||
-                 (value->op == HLO_VIR_iadd && is_iconst(value->operands[1]) &&
-                  value->operands[1]->imm == 0);
+  bool is_same =
+      value->op == HLO_VIR_bitcast ||
+      (value->op == HLO_VIR_iadd && is_iconst(value->operands[1]) && value->operands[1]->imm == 0);
   return is_same ? var : NULL;
 }
 
@@ -588,7 +589,8 @@ static bool spread(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
   for (uint32_t i = 0; i < value->operand_count; ++i) {
     found |= hlo_x86_live_range(f, value->operands[i])->is_of_stack;
   }
-  bool* mark = &hlo_x86_live_range(f, value->op == HLO_VIR_set ? value->operands[0] : value)->is_of_stack;
+  bool* mark =
+      &hlo_x86_live_range(f, value->op == HLO_VIR_set ? value->operands[0] : value)->is_of_stack;
   bool is_new = found && !*mark;
   *mark |= found;
   return is_new;

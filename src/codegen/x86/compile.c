@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // x86-64 as a row of the table of instruction sets (object/isa.h): functions of vector IR are
 // compiled one by one, in units that are joined, followed by their constants; frames; relocations.
-// source: System V ABI for AMD64, sections 3.6.2 (register numbers, .eh_frame) and 4.4 (relocations)
+// source: System V ABI for AMD64, sections 3.6.2 (register numbers, .eh_frame) and 4.4
+// (relocations)
 #include <elf.h>
 
 #include "base/check.h"

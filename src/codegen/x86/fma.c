@@ -267,9 +267,9 @@ static void product(hlo_x86_asm_t* as, int32_t a, int32_t b) {
 
 enum { EXPONENT_SHIFT = 52, EXPONENT = 0x7ff, BIAS_F64 = 1023, LEAST_EXPONENT = -1022 };
 
-// Makes the result at `to` zero if the number at EXTENDED_AT is below the normal ones, rounded as if
-// there were no end to exponents: what the hardware calls tiny. Stored as it is, it may have become
-// the least normal number.
+// Makes the result at `to` zero if the number at EXTENDED_AT is below the normal ones, rounded as
+// if there were no end to exponents: what the hardware calls tiny. Stored as it is, it may have
+// become the least normal number.
 static void zero_if_tiny(hlo_x86_asm_t* as, int32_t to) {
   enum { SCALE = 64, SIGN_SHIFT = 63 };
   hlo_x86_label_t large = hlo_x86_label_create(as);

@@ -176,8 +176,7 @@ static void interpret(const hlo_vir_module_t* module, uint16_t* out) {
   uint64_t params[] = {(uintptr_t)operands[0], (uintptr_t)operands[1], (uintptr_t)out};
   int32_t answer = -1;
   const hlo_vir_interp_options_t options = {0};
-  assert_true(
-      hlo_status_is_ok(hlo_vir_interp_run(module->first_func, params, &options, &answer)));
+  assert_true(hlo_status_is_ok(hlo_vir_interp_run(module->first_func, params, &options, &answer)));
 }
 
 // The instructions themselves, where the processor has them.

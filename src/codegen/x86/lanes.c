@@ -26,7 +26,8 @@ static const row_t rows[HLO_VIR_OPCODE_COUNT][ELEM_COUNT] = {
 #include "codegen/x86/lanes.def"
 };
 
-static const uint16_t one_lane[HLO_X86_INSN_COUNT] = {  // 0: the same instruction
+static const uint16_t one_lane[HLO_X86_INSN_COUNT] = {
+// 0: the same instruction
 #define HLO_X86_ONE_LANE(insn, one) [HLO_X86_##insn] = HLO_X86_##one,
 #include "codegen/x86/lanes.def"
 };

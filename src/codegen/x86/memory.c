@@ -22,8 +22,8 @@ static bool is_off(const hlo_vir_value_t* mask, unsigned lane) {
   return mask && mask->op == HLO_VIR_mask_const && !((uint64_t)mask->imm >> lane & 1);
 }
 
-// Returns the bytes that a masked load or store moves with AVX2 if a constant mask selects the first
-// lanes; 0: other masks.
+// Returns the bytes that a masked load or store moves with AVX2 if a constant mask selects the
+// first lanes; 0: other masks.
 static unsigned first_bytes(const hlo_x86_fn_t* f, const hlo_vir_value_t* value,
                             hlo_vir_type_t type) {
   const hlo_vir_value_t* mask = mask_of(value);

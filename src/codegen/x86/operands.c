@@ -46,7 +46,7 @@ static bool is_in_memory(const hlo_x86_live_range_t* range) {
 // Bytes to move for a live range in a vector register; masks are as wide as a register there.
 static unsigned vector_bytes(const hlo_x86_fn_t* f, const hlo_x86_live_range_t* range) {
   return range->value->type.elem == HLO_VIR_MASK ? hlo_x86_mask_bytes(f)
-                                                : hlo_x86_width(range->value->type);
+                                                 : hlo_x86_width(range->value->type);
 }
 
 static int32_t object_offset(const hlo_x86_fn_t* f, const hlo_vir_value_t* stack) {
@@ -229,7 +229,8 @@ hlo_x86_rm_t hlo_x86_in_vec(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsig
 
 bool hlo_x86_prefers_memory(const hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
   value = hlo_x86_resolve(value);
-  return hlo_x86_live_range(f, value)->is_folded || place_of(f, value)->place != HLO_X86_IN_REGISTER;
+  return hlo_x86_live_range(f, value)->is_folded ||
+         place_of(f, value)->place != HLO_X86_IN_REGISTER;
 }
 
 bool hlo_x86_in_imm(const hlo_vir_value_t* value, int32_t* out_imm) {

@@ -54,8 +54,7 @@ static void visit_case(const lane_case_t* c, void* context) {
   for (size_t i = 0; i < LANE_CASES_MEMORY_BYTES; ++i) {
     if (cases->by_interp[i] == cases->by_code[i]) continue;
     fail_msg("%s of element %d to %d, imm %d, subnormals %s: byte %zu", func->name, c->operand,
-             c->result, (int)c->imm,
-             cases->subnormals == HLO_SUBNORMALS_KEEP ? "kept" : "flushed",
+             c->result, (int)c->imm, cases->subnormals == HLO_SUBNORMALS_KEEP ? "kept" : "flushed",
              i - 3 * LANE_CASES_ROOM_BYTES);
   }
   hlo_vir_module_release(module);

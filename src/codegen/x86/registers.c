@@ -105,7 +105,7 @@ static bool is_copy(const hlo_x86_fn_t* f, const hlo_x86_live_range_t* range) {
 static unsigned slot_bytes(const hlo_x86_fn_t* f, const hlo_x86_live_range_t* range) {
   if (range->klass != HLO_X86_VECTORS) return 8;
   return range->value->type.elem == HLO_VIR_MASK ? hlo_x86_mask_bytes(f)
-                                                : hlo_x86_width(range->value->type);
+                                                 : hlo_x86_width(range->value->type);
 }
 
 // ---- slots

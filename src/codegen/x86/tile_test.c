@@ -352,12 +352,10 @@ static void compare_executors(fixture_t* t) {
   hlo_jit_release(limited);
   hlo_vir_module_release(runnable);
   print_message("%u of %u functions as machine code, tile instructions %s\n", run_count,
-                (uint32_t)FUNC_COUNT,
-                amx_emulator_is_idle() ? "of this processor" : "emulated");
+                (uint32_t)FUNC_COUNT, amx_emulator_is_idle() ? "of this processor" : "emulated");
   const uint32_t kind_count =
       has_kind(t, HLO_VIR_TILE_F16) ? HLO_VIR_TILE_KIND_COUNT : HLO_VIR_TILE_F16;
-  assert_int_equal(run_count,
-                   t->has_tiles ? FUNC_COUNT / HLO_VIR_TILE_KIND_COUNT * kind_count : 0);
+  assert_int_equal(run_count, t->has_tiles ? FUNC_COUNT / HLO_VIR_TILE_KIND_COUNT * kind_count : 0);
 }
 
 static void every_executor_leaves_the_same_bytes(void** state) {

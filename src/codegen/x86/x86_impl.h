@@ -24,8 +24,8 @@ typedef enum hlo_x86_location {
   HLO_X86_NOWHERE,  // no value, dead, or computed inside the instruction that uses it
   HLO_X86_IN_REGISTER,
   HLO_X86_ON_STACK,
-  HLO_X86_IN_SAVED,  // in frame->saved: live across a suspension
-  HLO_X86_REMATERIALIZED,    // recomputed at each use: constants, addresses, invariants of the frame
+  HLO_X86_IN_SAVED,        // in frame->saved: live across a suspension
+  HLO_X86_REMATERIALIZED,  // recomputed at each use: constants, addresses, invariants of the frame
 } hlo_x86_location_t;
 
 enum { HLO_X86_NONE = UINT32_MAX };
@@ -34,25 +34,25 @@ enum { HLO_X86_NONE = UINT32_MAX };
 /// inside one loop.
 typedef struct hlo_x86_live_range {
   const hlo_vir_value_t* value;
-  uint32_t start, end;  // half positions
-  uint32_t uses;        // instructions that read it
-  uint32_t weight;      // reads and writes; those in loops count more
-  uint32_t home;       // the live range whose location it shares: a var that it becomes; else its
-                       // own number
-  uint32_t next;       // the next live range that ends at the same half position
-  uint32_t copy;       // the live range that currently replaces it; HLO_X86_NONE: itself
-  uint32_t aux;        // controls: index in `controls`; loads and compares: epoch of memory
-  uint32_t set_epoch;  // loads and compares: number of preceding `set`
-  uint32_t last_touch;  // vars: position of the last read or set so far
-  uint32_t next_free;   // of live ranges whose slot of this size is free: the next one
-  uint32_t readings;    // vars: the last value read since it was set; values: the previous one
+  uint32_t start, end;   // half positions
+  uint32_t uses;         // instructions that read it
+  uint32_t weight;       // reads and writes; those in loops count more
+  uint32_t home;         // the live range whose location it shares: a var that it becomes; else its
+                         // own number
+  uint32_t next;         // the next live range that ends at the same half position
+  uint32_t copy;         // the live range that currently replaces it; HLO_X86_NONE: itself
+  uint32_t aux;          // controls: index in `controls`; loads and compares: epoch of memory
+  uint32_t set_epoch;    // loads and compares: number of preceding `set`
+  uint32_t last_touch;   // vars: position of the last read or set so far
+  uint32_t next_free;    // of live ranges whose slot of this size is free: the next one
+  uint32_t readings;     // vars: the last value read since it was set; values: the previous one
   uint32_t overwritten;  // such values: half position from which the var has another value
-  int32_t slot;         // byte offset from rsp or from frame->saved
-  uint8_t place, reg;   // hlo_x86_location_t
-  uint8_t klass;        // hlo_x86_class_t
-  uint8_t lane_bits;    // masks kept in vector registers
-  bool is_folded;       // part of the one instruction that uses it
-  bool is_of_stack;     // an address derived from one of the stack (computed only where it matters)
+  int32_t slot;          // byte offset from rsp or from frame->saved
+  uint8_t place, reg;    // hlo_x86_location_t
+  uint8_t klass;         // hlo_x86_class_t
+  uint8_t lane_bits;     // masks kept in vector registers
+  bool is_folded;        // part of the one instruction that uses it
+  bool is_of_stack;  // an address derived from one of the stack (computed only where it matters)
 } hlo_x86_live_range_t;
 
 typedef enum hlo_x86_item_kind {
@@ -127,7 +127,7 @@ typedef struct hlo_x86_fn {
   const hlo_target_t* target;
   hlo_arena_t* arena;
   bool is_avx512, is_sse;  // is_sse: without AVX
-  hlo_status_t status;  // the first error while emitting
+  hlo_status_t status;     // the first error while emitting
 
   // analyse.c
   hlo_x86_item_t* items;
@@ -138,7 +138,7 @@ typedef struct hlo_x86_fn {
   uint32_t control_count;
   const hlo_vir_value_t* params[HLO_VIR_MAX_PARAMS];
   bool has_call, has_suspend, uses_wide, uses_scratch, uses_stream;
-  bool calls_fma;  // fma.c
+  bool calls_fma;          // fma.c
   uint32_t objects_bytes;  // of `stack`, followed by the scratch area
 
   // registers.c
@@ -188,7 +188,8 @@ typedef struct hlo_x86_address {
 hlo_x86_address_t hlo_x86_address_of(const hlo_vir_value_t* value);
 /// Returns true if an instruction has an effect besides its value.
 bool hlo_x86_has_effect(const hlo_vir_value_t* value);
-static inline hlo_x86_live_range_t* hlo_x86_live_range(const hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
+static inline hlo_x86_live_range_t* hlo_x86_live_range(const hlo_x86_fn_t* f,
+                                                       const hlo_vir_value_t* value) {
   return &f->ranges[value->number];
 }
 

@@ -689,8 +689,8 @@ static hlo_status_t export_all_to_all(scope_t* s, const hlo_node_t* node) {
 
 // ---- Shardy, in XLA's form ----------------------------------------------------------------------
 
-// A constraint, a reshard, or a collective, which is a reshard to the sharding of its result. An edge
-// may have no sharding.
+// A constraint, a reshard, or a collective, which is a reshard to the sharding of its result. An
+// edge may have no sharding.
 static hlo_status_t export_sharding(scope_t* s, const hlo_node_t* node) {
   exporter_t* ex = s->exporter;
   hlo_export_ids_t operands;
@@ -715,9 +715,8 @@ static hlo_status_t export_propagation_barrier(scope_t* s, const hlo_node_t* nod
   instruction_t fields;
   HLO_TRY(prepare(s, node, &operands, &fields));
   if (!ex->partitioned) return hlo_export_bind(s, &node->results[0], operands.items[0]);
-  const char* direction =
-      hlo_arena_printf(ex->arena, "%lld : i32",
-                       (long long)hlo_node_attr_int(node, HLO_ATTR_allowed_direction, 0));
+  const char* direction = hlo_arena_printf(
+      ex->arena, "%lld : i32", (long long)hlo_node_attr_int(node, HLO_ATTR_allowed_direction, 0));
   if (!direction) return hlo_arena_status(ex->arena);
   HLO_TRY(hlo_export_frontend(ex, "xla.sdy.allowed_direction", direction, strlen(direction),
                               &fields.frontend_attributes));

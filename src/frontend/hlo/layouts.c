@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layouts and host memory of an entry computation as attributes of its function (see build.h). The layouts of other
-// instructions are hints for a compiler and have no meaning.
+// Layouts and host memory of an entry computation as attributes of its function (see build.h). The
+// layouts of other instructions are hints for a compiler and have no meaning.
 #include <string.h>
 
 #include "base/memory_kind.h"

@@ -65,14 +65,13 @@
 #define NAME(x) c128_##x
 #include "lib/lapack/lapack_type.inl"
 
-#define ENTRIES(type)                                                                  \
-  .potrf = type##_potrf, .trsm = type##_trsm, .getrf = type##_getrf, .geqrf = type##_geqrf, \
-  .orgqr = type##_orgqr, .ormqr = type##_ormqr, .geqp3 = type##_geqp3,                      \
-  .gehrd = type##_gehrd, .sytrd = type##_sytrd, .gtsv = type##_gtsv, .gesdd = type##_gesdd, \
-  .syevd = type##_syevd
-#define SMALL_ENTRIES(type)                                                                \
-  .potrf_small = type##_potrf_small, .getrf_small = type##_getrf_small,                    \
-  .trsm_small = type##_trsm_small, .geqrf_small = type##_geqrf_small,                      \
+#define ENTRIES(type)                                                                         \
+  .potrf = type##_potrf, .trsm = type##_trsm, .getrf = type##_getrf, .geqrf = type##_geqrf,   \
+  .orgqr = type##_orgqr, .ormqr = type##_ormqr, .geqp3 = type##_geqp3, .gehrd = type##_gehrd, \
+  .sytrd = type##_sytrd, .gtsv = type##_gtsv, .gesdd = type##_gesdd, .syevd = type##_syevd
+#define SMALL_ENTRIES(type)                                             \
+  .potrf_small = type##_potrf_small, .getrf_small = type##_getrf_small, \
+  .trsm_small = type##_trsm_small, .geqrf_small = type##_geqrf_small,   \
   .orgqr_small = type##_orgqr_small
 
 const hlo_lapack_t HLO_ISA_NAME(hlo_lapack)[HLO_LAPACK_TYPES] = {
