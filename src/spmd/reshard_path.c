@@ -93,6 +93,28 @@ static hlo_status_t add_slices(search_t* s, const hlo_spec_t* spec) {
   return hlo_ok();
 }
 
+// Adds axes that nothing uses to dimensions of which the target has other axes: a permute then
+// exchanges smaller parts.
+static hlo_status_t add_early_slices(search_t* s, const hlo_spec_t* spec) {
+  const hlo_grid_t* grid = s->p->grid;
+  const hlo_axis_set_t used = hlo_spec_axes(spec) | s->summed;
+  for (uint32_t d = 0; d < spec->rank; ++d) {
+    const int64_t parts = hlo_spec_parts(grid, spec, d), all = hlo_spec_parts(grid, s->to, d);
+    if (s->type->dims[d] % all || starts_with(s->to, spec, d)) continue;
+    hlo_dim_axes_t axes;
+    const uint8_t* have;
+    axes.count = hlo_spec_dim(spec, d, &have);
+    memcpy(axes.axes, have, axes.count);
+    for (uint32_t a = 0; a < grid->axis_count; ++a) {
+      if ((used & hlo_axis_bit(a)) || all % (parts * grid->sizes[a])) continue;
+      axes.axes[axes.count] = (uint8_t)a;
+      HLO_TRY(add_step(s, HLO_RESHARD_SLICE,
+                       hlo_spec_with_dim(s->p, spec, d, axes.axes, axes.count + 1), 0));
+    }
+  }
+  return hlo_ok();
+}
+
 static hlo_status_t add_gathers(search_t* s, const hlo_spec_t* spec) {
   const double bytes = part_bytes(s, spec);
   for (uint32_t d = 0; d < spec->rank; ++d) {
@@ -226,6 +248,7 @@ static hlo_status_t find(search_t* s) {
     if (spec == s->to) return hlo_ok();
     if (s->count == HLO_TUNING_RESHARD_MAX_SPECS) break;
     HLO_TRY(add_slices(s, spec));
+    HLO_TRY(add_early_slices(s, spec));
     HLO_TRY(add_transposes(s, spec));
     HLO_TRY(add_permutes(s, spec));
     HLO_TRY(add_gathers(s, spec));

@@ -102,6 +102,7 @@ static void test_steps(void** state) {
       {{"x", ""}, {"", "x"}, 1, {HLO_RESHARD_TRANSPOSE}},
       {{"x", "y"}, {"y", "x"}, 1, {HLO_RESHARD_PERMUTE}},
       {{"x", ""}, {"y", ""}, 1, {HLO_RESHARD_PERMUTE}},
+      {{"x", ""}, {"yz", ""}, 2, {HLO_RESHARD_SLICE, HLO_RESHARD_PERMUTE}},
       {{"xy", ""}, {"y", "x"}, 2, {HLO_RESHARD_TRANSPOSE, HLO_RESHARD_TRANSPOSE}},
       {{"x", ""}, {"y", "x"}, 2, {HLO_RESHARD_TRANSPOSE, HLO_RESHARD_SLICE}},
   };
