@@ -126,8 +126,7 @@ static hlo_status_t delay_dim(hlo_prop_t* prop, hlo_prop_slot_t* slot, uint32_t 
 static hlo_status_t state_slot(hlo_prop_t* prop, hlo_prop_slot_t* slot, const hlo_type_t* type,
                                const hlo_sharding_t* sharding, hlo_axis_set_t except,
                                const char* what) {
-  const bool is_maximal = sharding->mesh->axis_count == 0;
-  if (!slot || slot->is_stated || is_maximal) return hlo_ok();
+  if (!slot || slot->is_stated || hlo_mesh_is_maximal(sharding->mesh)) return hlo_ok();
   if (sharding->rank != type->rank) {
     return hlo_invalid_argument("%s: sharding of rank %u of a tensor of rank %u: %.*s", what,
                                 sharding->rank, type->rank, (int)sharding->attr->text_length,
