@@ -312,11 +312,25 @@ static const char kForms[] =
     "lower_ragged_all_to_all,lower_mesh_groups,drop_shardy,lower_placement,lower_composite,"
     "inline=400000,dce";
 
+// Lets the application adapt the shardings of results that users asked for. A call with a rule was
+// asked for nothing else than its rule allows.
+static hlo_status_t adapt_results(hlo_partitioner_t* p, const hlo_node_t* node,
+                                  const hlo_op_sharding_t** results) {
+  const hlo_custom_partitioner_t* custom = p->spmd->custom_partitioner;
+  bool is_divided = false;
+  for (uint32_t i = 0; i < node->result_count; ++i) {
+    is_divided = is_divided || (*results)[i].kind == HLO_OP_SHARDING_TILED;
+  }
+  if (!is_divided || !custom->adapt || hlo_sharding_rule_is_stated(node)) return hlo_ok();
+  return custom->adapt(custom->context, node, *results, &p->spmd->arena, results);
+}
+
 hlo_status_t hlo_partition_custom(hlo_partitioner_t* p, hlo_node_t* node) {
   const hlo_custom_partitioner_t* custom = p->spmd->custom_partitioner;
   const hlo_op_sharding_t *operands, *results;
   HLO_TRY(decided_shardings(p, node, false, &operands));
   HLO_TRY(decided_shardings(p, node, true, &results));
+  HLO_TRY(hlo_node_annotate(node, adapt_results(p, node, &results)));
   hlo_custom_part_t part = {0};
   hlo_status_t status =
       custom->partition(custom->context, node, operands, results, &p->spmd->arena, &part);

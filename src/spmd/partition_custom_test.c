@@ -13,6 +13,9 @@ static bool is_batched(HLO_UNUSED void* context, const char* target) {
   return strcmp(target, "rows") == 0;
 }
 
+// How the application is told that results are divided.
+static const char* wanted = "{devices=[4,1]<=[4]}";
+
 // A program of one device that wants its operand divided by columns, not by rows.
 static hlo_status_t answer(HLO_UNUSED void* context, const hlo_node_t* node,
                            const hlo_op_sharding_t* operands, const hlo_op_sharding_t* results,
@@ -24,7 +27,9 @@ static hlo_status_t answer(HLO_UNUSED void* context, const hlo_node_t* node,
   HLO_SCOPED_STRBUF given = {0};
   hlo_op_sharding_print(&operands[0], &given);
   hlo_op_sharding_print(&results[0], &given);
-  assert_string_equal(hlo_strbuf_text(&given), "{devices=[4,1]<=[4]}{devices=[4,1]<=[4]}");
+  HLO_SCOPED_STRBUF expected = {0};
+  hlo_strbuf_printf(&expected, "{devices=[4,1]<=[4]}%s", wanted);
+  assert_string_equal(hlo_strbuf_text(&given), hlo_strbuf_text(&expected));
   HLO_TRY(hlo_op_sharding_parse(text, sizeof text - 1, arena, columns));
   *out = (hlo_custom_part_t){
       .module = hlo_test_parse("func.func @main(%x: tensor<8x1xf32>) -> tensor<8x1xf32> {\n"
@@ -35,7 +40,7 @@ static hlo_status_t answer(HLO_UNUSED void* context, const hlo_node_t* node,
   return hlo_ok();
 }
 
-static int question_count;
+static int question_count, adaption_count;
 
 // Results are divided as the operand is.
 static hlo_status_t infer(HLO_UNUSED void* context, const hlo_node_t* node,
@@ -50,8 +55,24 @@ static hlo_status_t infer(HLO_UNUSED void* context, const hlo_node_t* node,
   return hlo_ok();
 }
 
+// Results that are asked for by rows are divided by columns.
+static hlo_status_t adapt(HLO_UNUSED void* context, const hlo_node_t* node,
+                          const hlo_op_sharding_t* users, hlo_arena_t* arena,
+                          const hlo_op_sharding_t** out_results) {
+  HLO_SCOPED_STRBUF given = {0};
+  assert_int_equal(node->result_count, 1);
+  hlo_op_sharding_print(&users[0], &given);
+  assert_string_equal(hlo_strbuf_text(&given), "{devices=[4,1]<=[4]}");
+  ++adaption_count;
+  hlo_op_sharding_t* columns = hlo_arena_alloc(arena, sizeof *columns);
+  assert_non_null(columns);
+  HLO_TRY(hlo_op_sharding_parse(wanted, strlen(wanted), arena, columns));
+  *out_results = columns;
+  return hlo_ok();
+}
+
 static const hlo_custom_partitioner_t partitioner = {
-    .knows = knows, .is_batched = is_batched, .partition = answer, .infer = infer};
+    .knows = knows, .is_batched = is_batched, .partition = answer, .infer = infer, .adapt = adapt};
 
 // Partitions a program of an op on %x, whose rows are divided, and finds texts in the result.
 static void expect(const char* op, const char* const* parts, size_t count) {
@@ -105,6 +126,7 @@ static void values_are_divided_as_the_application_wants(void** state) {
       "stablehlo.custom_call @whole(%x) {sdy.sharding_rule = #sdy.op_sharding_rule<([i, j])->"
       "([i, j]) {i=8, j=4}, custom>} : (tensor<8x4xf32>) -> tensor<8x4xf32>",
       parts, 3);
+  assert_int_equal(adaption_count, 0);
 }
 
 // Each device calls with its own parts, and one that orders ops with its own tokens.
@@ -125,14 +147,16 @@ static void callbacks_get_parts(void** state) {
       parts, 2);
 }
 
-// Without a rule, the application derives the shardings of results; the same question is asked
-// once.
+// Without a rule, the application derives the shardings of results, where the same question is
+// asked once, and then adapts what users of the results ask for.
 static void shardings_of_results_are_derived(void** state) {
   (void)state;
   static const char* const parts[] = {"all_to_all", "stablehlo.negate", "tensor<8x1xf32>"};
-  question_count = 0;
+  question_count = adaption_count = 0;
+  wanted = "{devices=[1,4]<=[4]}";
   expect("stablehlo.custom_call @whole(%x) : (tensor<8x4xf32>) -> tensor<8x4xf32>", parts, 3);
   assert_int_equal(question_count, 1);
+  assert_int_equal(adaption_count, 1);
 }
 
 int main(void) {

@@ -252,6 +252,10 @@ static const hlo_attr_t* stated_rule(const hlo_node_t* node) {
 
 // ---- interface
 
+bool hlo_sharding_rule_is_stated(const hlo_node_t* node) {
+  return node->op == HLO_OP_custom_call && stated_rule(node);
+}
+
 hlo_status_t hlo_sharding_rule_make(const hlo_node_t* node, hlo_arena_t* arena,
                                     const hlo_sharding_rule_t** out_rule) {
   *out_rule = NULL;

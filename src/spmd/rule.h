@@ -45,6 +45,8 @@ typedef struct hlo_sharding_rule {
 /// errors : RESOURCE_EXHAUSTED
 hlo_status_t hlo_sharding_rule_make(const hlo_node_t* node, hlo_arena_t* arena,
                                     const hlo_sharding_rule_t** out_rule) HLO_MUST_USE;
+/// Returns true for a custom call that brings its rule along.
+bool hlo_sharding_rule_is_stated(const hlo_node_t* node);
 /// Writes a rule as Shardy does: ([i, j], [j, k])->([i, k]) {i=8, j=16, k=4} reduction={j}.
 void hlo_sharding_rule_print(const hlo_sharding_rule_t* rule, const hlo_node_t* node,
                              hlo_strbuf_t* out);

@@ -115,6 +115,22 @@ result = jax.jit(lambda a: sine(a * 2) + 1)(z)
 np.testing.assert_allclose(result, np.sin(x * 2) + 1, rtol=1e-4)
 assert result.sharding.spec == P("x", "y"), result.sharding
 assert asked == [("infer", P("x", "y")), ("partition", P("x", "y"), P("x", "y"))], asked
+@custom_partitioning
+def cosine(x):
+    return jnp.cos(x)
+def partition_rows(mesh, arg_shapes, result_shape):
+    asked.append(("partition", result_shape.sharding.spec))
+    rows = NamedSharding(mesh, P("x", None))
+    return mesh, jnp.cos, rows, (rows,)
+def adapt(mesh, user_shape):
+    asked.append(("adapt", user_shape.sharding.spec))
+    return NamedSharding(mesh, P("x", None))
+cosine.def_partition(partition=partition_rows, infer_sharding_from_operands=lambda mesh, args, result: None,
+                     propagate_user_sharding=adapt)
+asked.clear()
+result = jax.jit(cosine, out_shardings=NamedSharding(mesh, P("x", "y")))(x)
+np.testing.assert_allclose(result, np.cos(x), rtol=1e-4)
+assert asked == [("adapt", P("x", "y")), ("partition", P("x", None))], asked
 jax.config.update("jax_use_shardy_partitioner", True)
 seen = []
 @custom_partitioning
