@@ -47,7 +47,7 @@ typedef struct tensor {
   size_t count;            // elements of the result
   size_t row_count;        // KIND_SCATTER: contiguous elements of a slice
   const hlo_fold_t* fold;  // for reductions, on parts of type `acc`
-  bool is_sum;
+  hlo_fold_op_t fold_op;
   hlo_dtype_t dtype,
       acc;            // of parts; sums and products of narrow floats are rounded once, at the end
   size_t part_count;  // parts of an element: 2 of complex numbers
@@ -99,8 +99,8 @@ static bool prepare_fold(const hlo_node_t* node, hlo_dtype_t dtype, tensor_t* te
   tensor->dtype = is_complex ? hlo_dtype_info(dtype)->part : dtype;
   tensor->part_count = is_complex ? 2 : 1;
   tensor->acc = hlo_group_accumulator(op, tensor->dtype);
-  tensor->is_sum = op == HLO_OP_add;
-  tensor->fold = hlo_fold_find(hlo_fold_op_of(op), tensor->acc);
+  tensor->fold_op = hlo_fold_op_of(op);
+  tensor->fold = hlo_fold_find(tensor->fold_op, tensor->acc);
   return tensor->fold != NULL;
 }
 
@@ -512,22 +512,22 @@ static void reduce_range(const job_t* job, const range_t* range) {
   const tensor_t* tensor = job->tensor;
   count_moved(job->moved_bytes,
               range->count * tensor->width * (job->member_count - 1 + range->out_count - 1));
-  const hlo_exchange_sum_fn_t sum =
-      tensor->is_sum ? job->loops->find_sum(tensor->dtype) : (hlo_exchange_sum_fn_t)NULL;
-  if (!sum) {
+  const hlo_exchange_reduce_fn_t reduce =
+      job->member_count > 1 ? job->loops->find_reduce(tensor->fold_op, tensor->dtype) : NULL;
+  if (!reduce) {
     fold_range(job, range);
     return;
   }
   const size_t parts = tensor->part_count;
-  sum(&(hlo_exchange_sum_t){.count = range->count * parts,
-                            .in_count = job->member_count,
-                            .out_count = range->out_count,
-                            .stride = job->stride,
-                            .in = job->in,
-                            .out = range->out,
-                            .in_begin = range->in_begin * parts,
-                            .out_begin = range->out_begin * parts,
-                            .is_streamed = job->is_streamed});
+  reduce(&(hlo_exchange_reduce_t){.count = range->count * parts,
+                                  .in_count = job->member_count,
+                                  .out_count = range->out_count,
+                                  .stride = job->stride,
+                                  .in = job->in,
+                                  .out = range->out,
+                                  .in_begin = range->in_begin * parts,
+                                  .out_begin = range->out_begin * parts,
+                                  .is_streamed = job->is_streamed});
 }
 
 // Returns the elements of a chunk; a multiple of what the loops do at once.

@@ -7,10 +7,11 @@
 #include <stdint.h>
 
 #include "base/dtype.h"
+#include "lib/fold.h"
 
-/// Sums of dense operands: out[r][i] = in[0][i] + in[1][i] + ..., in this order, for all r. Those
-/// of f16 and bf16 are in f32, rounded at the end.
-typedef struct hlo_exchange_sum {
+/// Folds of dense operands: out[r][i] = op(op(in[0][i], in[1][i]), ...), in this order, for all r.
+/// Those of f16 and bf16 are in f32, rounded at the end.
+typedef struct hlo_exchange_reduce {
   size_t count;
   uint32_t in_count, out_count;
   size_t stride;  // distance from one pointer to the next, in `in` and `out`
@@ -18,13 +19,14 @@ typedef struct hlo_exchange_sum {
   void* const* out;
   size_t in_begin, out_begin;  // the first element
   bool is_streamed;            // results are too large for the caches
-} hlo_exchange_sum_t;
+} hlo_exchange_reduce_t;
 
-typedef void (*hlo_exchange_sum_fn_t)(const hlo_exchange_sum_t* sum);
+typedef void (*hlo_exchange_reduce_fn_t)(const hlo_exchange_reduce_t* reduce);
 
 typedef struct hlo_exchange_loops {
-  /// Returns the loop for elements of a type; NULL: none exists.
-  hlo_exchange_sum_fn_t (*find_sum)(hlo_dtype_t dtype);
+  /// Returns the loop of an operation on elements of a type, for at least two operands; NULL: none
+  /// exists, and hlo_fold_t has to do.
+  hlo_exchange_reduce_fn_t (*find_reduce)(hlo_fold_op_t op, hlo_dtype_t dtype);
   /// Copies past the caches where `to` is aligned. Other threads see the writes after fence().
   void (*stream)(void* to, const void* from, size_t size_bytes);
   void (*fence)(void);

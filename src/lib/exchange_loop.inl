@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sum of one element type T, for exchange_isa.c: NAME(x) names what it defines.
+// The fold by one operation of one element type T, for exchange_isa.c: NAME(x) names what it
+// defines, STEP(V, M, a, b) combines vectors of type V (M: integers), GIVE(x) is stored.
 
 typedef T NAME(vector) __attribute__((vector_size(BYTES)));
+typedef __typeof__((NAME(vector)){0} == (NAME(vector)){0}) NAME(mask);
 
 static inline NAME(vector) NAME(load)(const char* from) {
   NAME(vector) value;
   memcpy(&value, from, BYTES);
   return value;
+}
+
+static inline NAME(vector) NAME(step)(NAME(vector) a, NAME(vector) b) {
+  return STEP(NAME(vector), NAME(mask), a, b);
 }
 
 static inline void NAME(store)(char* to, NAME(vector) value, bool is_past) {
@@ -17,19 +23,19 @@ static inline void NAME(store)(char* to, NAME(vector) value, bool is_past) {
   }
 }
 
-// Sums the tile that begins at byte `in` of the operands and byte `out` of the results.
-static inline void NAME(sum_tile)(const hlo_exchange_sum_t* s, size_t in, size_t out,
-                                  bool is_past) {
+static void NAME(fold_tile)(const hlo_exchange_reduce_t* s, size_t in, size_t out,
+                                   bool is_past) {
   const char* from = (const char*)s->in[0] + in;
   NAME(vector) a = NAME(load)(from), b = NAME(load)(from + BYTES);
   NAME(vector) c = NAME(load)(from + 2 * BYTES), d = NAME(load)(from + 3 * BYTES);
   for (uint32_t m = 1; m < s->in_count; ++m) {
     from = (const char*)s->in[m * s->stride] + in;
-    a += NAME(load)(from);
-    b += NAME(load)(from + BYTES);
-    c += NAME(load)(from + 2 * BYTES);
-    d += NAME(load)(from + 3 * BYTES);
+    a = NAME(step)(a, NAME(load)(from));
+    b = NAME(step)(b, NAME(load)(from + BYTES));
+    c = NAME(step)(c, NAME(load)(from + 2 * BYTES));
+    d = NAME(step)(d, NAME(load)(from + 3 * BYTES));
   }
+  a = GIVE(a), b = GIVE(b), c = GIVE(c), d = GIVE(d);
   for (uint32_t r = 0; r < s->out_count; ++r) {
     char* to = (char*)s->out[r * s->stride] + out;
     NAME(store)(to, a, is_past);
@@ -39,29 +45,9 @@ static inline void NAME(sum_tile)(const hlo_exchange_sum_t* s, size_t in, size_t
   }
 }
 
-static void NAME(sum)(const hlo_exchange_sum_t* s) {
-  const size_t lanes = TILE_BYTES / sizeof(T);
-  const bool is_past = s->is_streamed && are_outputs_aligned(s, sizeof(T));
-  size_t i = 0;
-  for (; i + lanes <= s->count; i += lanes) {
-    const size_t in = (s->in_begin + i) * sizeof(T), out = (s->out_begin + i) * sizeof(T);
-    if (is_past) {
-      NAME(sum_tile)(s, in, out, true);
-    } else {
-      NAME(sum_tile)(s, in, out, false);
-    }
-  }
-  if (is_past) end_stores();
-  for (; i < s->count; ++i) {
-    T value = ((const T*)s->in[0])[s->in_begin + i];
-    for (uint32_t m = 1; m < s->in_count; ++m) {
-      value = (T)(value + ((const T*)s->in[m * s->stride])[s->in_begin + i]);
-    }
-    for (uint32_t r = 0; r < s->out_count; ++r) {
-      ((T*)s->out[r * s->stride])[s->out_begin + i] = value;
-    }
-  }
+static void NAME(reduce)(const hlo_exchange_reduce_t* s) {
+  fold_all(s, sizeof(T), NAME(fold_tile));
 }
 
-#undef T
+#undef STEP
 #undef NAME
