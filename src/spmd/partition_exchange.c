@@ -35,10 +35,14 @@ static int64_t most(int64_t a, int64_t b) {
   return a > b ? a : b;
 }
 
+static int64_t start_of(const hlo_dim_exchange_t* x, int64_t part) {
+  return x->starts ? x->starts[part] : x->start + part * x->step;
+}
+
 // Returns the elements of part j that part i needs.
 static piece_t needed(const exchange_t* e, int64_t i, int64_t j) {
   const hlo_dim_exchange_t* x = e->x;
-  const int64_t start = x->start + i * x->step, origin = j * e->part_size;
+  const int64_t start = start_of(x, i), origin = j * e->part_size;
   const int64_t low = most(most(start, x->valid_low), origin);
   const int64_t high = least(least(start + x->count, x->valid_high), origin + e->part_size);
   return low < high ? (piece_t){low - origin, high - origin} : (piece_t){0, 0};
@@ -102,7 +106,7 @@ static hlo_value_t* send(exchange_t* e, hlo_value_t* piece, const int64_t* sourc
 // Whole parts of other devices, one for each: nothing is joined.
 static hlo_value_t* exchange_parts(exchange_t* e, int64_t* sources) {
   for (int64_t i = 0; i < e->parts; ++i) {
-    const int64_t start = e->x->start + i * e->x->step;
+    const int64_t start = start_of(e->x, i);
     const bool is_inside = start >= 0 && start < e->x->size;
     sources[i] = is_inside ? start / e->part_size : -1;
   }
@@ -168,39 +172,69 @@ hlo_value_t* hlo_build_rotation(hlo_partitioner_t* p, hlo_value_t* value,
 // ---- ranges of a buffer
 
 // Returns start + index * step (s32).
-static hlo_value_t* affine_index(exchange_t* e, int64_t start, int64_t step) {
-  hlo_partitioner_t* p = e->p;
+static hlo_value_t* affine_index(hlo_partitioner_t* p, const hlo_dim_axes_t* axes, int64_t start,
+                                 int64_t step) {
   if (!step) return hlo_build_s32(p, start);
-  hlo_value_t* index =
-      hlo_scaled_index(p, hlo_axis_index(p, e->x->axes.axes, e->x->axes.count), step);
+  hlo_value_t* index = hlo_scaled_index(p, hlo_axis_index(p, axes->axes, axes->count), step);
   return index && start ? hlo_build_binary(p->at, HLO_OP_add, index, hlo_build_s32(p, start))
                         : index;
+}
+
+static bool is_affine(const int64_t* values, int64_t count) {
+  for (int64_t i = 2; i < count; ++i) {
+    if (values[i] - values[i - 1] != values[1] - values[0]) return false;
+  }
+  return true;
+}
+
+hlo_value_t* hlo_build_part_scalar(hlo_partitioner_t* p, const hlo_dim_axes_t* axes,
+                                   const int64_t* values) {
+  const int64_t parts = hlo_grid_size(p->grid, axes->axes, axes->count), one = 1;
+  if (is_affine(values, parts)) {
+    return affine_index(p, axes, values[0], parts > 1 ? values[1] - values[0] : 0);
+  }
+  const hlo_type_t* row = hlo_type_tensor(p->module, HLO_DTYPE_S32, 1, &parts);
+  const hlo_type_t* item = hlo_type_tensor(p->module, HLO_DTYPE_S32, 1, &one);
+  hlo_value_t* operands[] = {row ? hlo_build_integers(p->at, row, values) : NULL,
+                             hlo_axis_index(p, axes->axes, axes->count)};
+  const hlo_named_attr_t attr = {HLO_ATTR_slice_sizes, hlo_attr_ints(p->module, 1, &one)};
+  if (!item || !operands[0] || !operands[1]) return NULL;
+  hlo_value_t* value = hlo_build_node(p->at, HLO_OP_dynamic_slice, item, 2, operands, 1, &attr);
+  return value ? hlo_build_reshape(p->at, hlo_type_with_dims(p->module, item, 0, NULL), value)
+               : NULL;
 }
 
 // Takes the device's range of a buffer, whose elements outside of it are `filler`.
 static hlo_value_t* take_range(exchange_t* e, hlo_value_t* buffer, hlo_value_t* filler) {
   const hlo_dim_exchange_t* x = e->x;
   hlo_partitioner_t* p = e->p;
-  if (!buffer || !filler) return NULL;
+  int64_t* starts = hlo_arena_array(&p->spmd->arena, (size_t)e->parts, sizeof *starts);
+  if (!buffer || !filler || !starts) return NULL;
   const hlo_type_t* type = buffer->type;
-  const int64_t length = type->dims[x->dim], step = x->step - e->base_step;
-  const int64_t start = x->start - e->base_offset, end = start + (e->parts - 1) * step;
+  const int64_t length = type->dims[x->dim];
+  int64_t first = INT64_MAX, last = INT64_MIN;
+  for (int64_t i = 0; i < e->parts; ++i) {
+    starts[i] = start_of(x, i) - e->base_offset - i * e->base_step;
+    first = least(first, starts[i]);
+    last = most(last, starts[i]);
+  }
   int64_t low[HLO_RANK_MAX] = {0}, high[HLO_RANK_MAX] = {0};
-  if (!step) {
-    low[x->dim] = -start;
-    high[x->dim] = start + x->count - length;
+  if (first == last) {
+    low[x->dim] = -first;
+    high[x->dim] = first + x->count - length;
     return hlo_build_pad(p->at, buffer, filler, low, high, NULL);
   }
-  low[x->dim] = most(0, -least(start, end));
-  high[x->dim] = most(0, most(start, end) + x->count - length);
+  low[x->dim] = most(0, -first);
+  high[x->dim] = most(0, last + x->count - length);
   buffer = hlo_build_pad(p->at, buffer, filler, low, high, NULL);
+  for (int64_t i = 0; i < e->parts; ++i) starts[i] += low[x->dim];
   hlo_value_t* operands[HLO_RANK_MAX + 1] = {buffer};
   int64_t dims[HLO_RANK_MAX];
   memcpy(dims, type->dims, type->rank * sizeof *dims);
   dims[x->dim] = x->count;
   for (uint32_t d = 0; d < type->rank; ++d) {
     operands[d + 1] =
-        d == x->dim ? affine_index(e, start + low[x->dim], step) : hlo_build_s32(p, 0);
+        d == x->dim ? hlo_build_part_scalar(p, &x->axes, starts) : hlo_build_s32(p, 0);
   }
   const hlo_named_attr_t attr = {HLO_ATTR_slice_sizes, hlo_attr_ints(p->module, type->rank, dims)};
   return hlo_build_node(p->at, HLO_OP_dynamic_slice,
@@ -210,11 +244,11 @@ static hlo_value_t* take_range(exchange_t* e, hlo_value_t* buffer, hlo_value_t* 
 
 hlo_value_t* hlo_build_range_mask(hlo_partitioner_t* p, const hlo_dim_exchange_t* x,
                                   const hlo_type_t* like, int64_t low, int64_t high) {
-  exchange_t e = {.p = p, .x = x};
   const int64_t dim = x->dim;
   const hlo_type_t* row = hlo_type_tensor(p->module, HLO_DTYPE_S32, 1, &x->count);
   const hlo_type_t* type = hlo_type_tensor(p->module, HLO_DTYPE_PRED, like->rank, like->dims);
-  hlo_value_t* at = affine_index(&e, x->start, x->step);
+  hlo_value_t* at = x->starts ? hlo_build_part_scalar(p, &x->axes, x->starts)
+                              : affine_index(p, &x->axes, x->start, x->step);
   hlo_value_t *count = row ? hlo_build_iota(p->at, row, 0) : NULL, *mask = NULL;
   at = at && count ? hlo_build_broadcast(p->at, row, at, NULL) : NULL;
   at = at ? hlo_build_binary(p->at, HLO_OP_add, at, count) : NULL;
@@ -236,9 +270,11 @@ hlo_value_t* hlo_build_range_mask(hlo_partitioner_t* p, const hlo_dim_exchange_t
 // Replaces elements outside of the dimension.
 static hlo_value_t* mask_outside(exchange_t* e, hlo_value_t* value, hlo_value_t* fill) {
   const hlo_dim_exchange_t* x = e->x;
-  const int64_t end = x->start + (e->parts - 1) * x->step;
-  const bool is_below = least(x->start, end) < 0;
-  const bool is_above = most(x->start, end) + x->count > x->size;
+  bool is_below = false, is_above = false;
+  for (int64_t i = 0; i < e->parts; ++i) {
+    is_below |= start_of(x, i) < 0;
+    is_above |= start_of(x, i) + x->count > x->size;
+  }
   if (!value || !fill || (!is_below && !is_above)) return value;
   hlo_value_t* mask = hlo_build_range_mask(e->p, x, value->type, is_below ? 0 : INT64_MIN,
                                            is_above ? x->size : INT64_MAX);
@@ -258,8 +294,8 @@ hlo_value_t* hlo_build_exchange(hlo_partitioner_t* p, hlo_value_t* value,
   int64_t* sources = hlo_arena_array(&p->spmd->arena, (size_t)e.parts, sizeof *sources);
   e.pieces = hlo_arena_alloc_zeroed(&p->spmd->arena, (size_t)(2 * e.parts) * sizeof *e.pieces);
   if (!sources || !e.pieces || !filler) return NULL;
-  const bool is_aligned =
-      x->count == e.part_size && x->start % e.part_size == 0 && x->step % e.part_size == 0;
+  const bool is_aligned = !x->starts && x->count == e.part_size && x->start % e.part_size == 0 &&
+                          x->step % e.part_size == 0;
   if (is_aligned && x->start == 0 && x->step == x->count) return mask_outside(&e, value, fill);
   if (is_aligned && x->valid_low <= 0 && x->valid_high >= x->size) {
     return mask_outside(&e, exchange_parts(&e, sources), fill);

@@ -71,13 +71,14 @@ void hlo_local_move_regions(hlo_node_t* from, hlo_node_t* to);
 hlo_status_t hlo_partition_body(hlo_partitioner_t* p, hlo_region_t* body) HLO_MUST_USE;
 
 /// The elements of one dimension that each device needs: the device at index i along the axes
-/// those from start + i * step on, `count` of them.
+/// those from start + i * step on, or from starts[i] on, `count` of them.
 typedef struct hlo_dim_exchange {
   uint32_t dim;
   hlo_dim_axes_t axes;
   bool is_divided;  // by the axes; else every device has the whole
   int64_t size;     // of the whole dimension
   int64_t start, step, count;
+  const int64_t* starts;          // NULL: they are start + i * step
   int64_t valid_low, valid_high;  // elements outside of this range are not used
 } hlo_dim_exchange_t;
 
@@ -86,9 +87,12 @@ typedef struct hlo_spmd_window {
   hlo_dim_exchange_t exchange;
   uint32_t out_dim;   // of the results
   uint32_t spatial;   // of a convolution
-  int64_t low, high;  // padding of the local op
+  int64_t low, high;  // padding of the local op; of a select_and_scatter: on the first and on the
+                      // last device alone
   bool has_source;    // of a select_and_scatter, whose source is exchanged as well
   hlo_dim_exchange_t source;
+  const int64_t* out_starts;  // by part: where it begins in the result of the local op; NULL: at 0
+  int64_t out_count;          // of the part
 } hlo_spmd_window_t;
 
 /// A reduce_window along a divided dimension that starts, or ends, with the dimension: the devices
@@ -141,6 +145,9 @@ hlo_status_t hlo_partition_update_slice(hlo_op_plan_t* plan) HLO_MUST_USE;
 /// shapes : dimension x->dim is of size x->count, the others of those of `value`
 hlo_value_t* hlo_build_exchange(hlo_partitioner_t* p, hlo_value_t* value,
                                 const hlo_dim_exchange_t* x, hlo_value_t* fill);
+/// Returns values[i] on the devices at index i along a list of axes: a scalar of type s32.
+hlo_value_t* hlo_build_part_scalar(hlo_partitioner_t* p, const hlo_dim_axes_t* axes,
+                                   const int64_t* values);
 /// Returns `count` elements of a dimension from `first` on.
 hlo_value_t* hlo_slice_dim(hlo_partitioner_t* p, hlo_value_t* value, uint32_t dim, int64_t first,
                            int64_t count);
@@ -162,12 +169,21 @@ hlo_value_t* hlo_build_range_mask(hlo_partitioner_t* p, const hlo_dim_exchange_t
 hlo_status_t hlo_plan_windows(hlo_op_plan_t* plan) HLO_MUST_USE;
 /// Changes local operands: exchanges elements.
 hlo_status_t hlo_fit_windows(hlo_op_plan_t* plan, hlo_value_t** operands) HLO_MUST_USE;
+/// Returns the type of a result of the local op, of which `type` may be a part.
+const hlo_type_t* hlo_window_result_type(const hlo_op_plan_t* plan, hlo_value_t* const* operands,
+                                         const hlo_type_t* type);
 /// Returns the part of result 0 of the local op that is the device's, complete.
 hlo_value_t* hlo_finish_windows(hlo_op_plan_t* plan, hlo_value_t* result);
 /// Builds a concatenation along a divided dimension; *out_is_built is false if it is not one.
 hlo_status_t hlo_partition_concatenate(hlo_op_plan_t* plan, bool* out_is_built) HLO_MUST_USE;
 /// Changes attributes of the local op.
 void hlo_fit_window_attrs(hlo_op_plan_t* plan, hlo_node_t* local);
+
+// ---- partition_edges.c: windows that reach over the ends of a divided dimension
+
+/// Returns the device's part of the local select_and_scatter that defines `result`, which it
+/// replaces, with w->low and w->high.
+hlo_value_t* hlo_build_edges(hlo_op_plan_t* plan, const hlo_spmd_window_t* w, hlo_value_t* result);
 
 // ---- partition_top_k.c: the best elements of a divided dimension
 

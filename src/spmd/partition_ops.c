@@ -544,7 +544,7 @@ static hlo_status_t build_local(hlo_op_plan_t* plan, hlo_node_t** out_local) {
   HLO_TRY(hlo_fit_windows(plan, values));
   for (uint32_t i = 0; i < results; ++i) {
     types[i] = hlo_local_type(p, node->results[i].type, plan->specs[operands + i]);
-    if (node->op == HLO_OP_select_and_scatter) types[i] = values[0]->type;
+    types[i] = hlo_window_result_type(plan, values, types[i]);
   }
   hlo_node_t* local = hlo_local_create(p, node, values, types);
   if (!local) return hlo_partitioner_status(p);

@@ -31,6 +31,28 @@ static bool find_range(const window_t* w, int64_t reach, int64_t step, hlo_spmd_
   return true;
 }
 
+// The same for elements that padding separates, of parts that do not all begin alike: the local op
+// computes more than the part.
+static bool find_padded_ranges(hlo_op_plan_t* plan, const window_t* w, int64_t count, int64_t parts,
+                               hlo_spmd_window_t* dim) {
+  hlo_arena_t* arena = &plan->p->spmd->arena;
+  int64_t* starts = hlo_arena_array(arena, (size_t)parts, sizeof *starts);
+  int64_t* out_starts = hlo_arena_array(arena, (size_t)parts, sizeof *out_starts);
+  if (plan->node->op != HLO_OP_pad || !starts || !out_starts) return false;
+  dim->low = w->in_dilation - 1;
+  for (int64_t i = 0; i < parts; ++i) {
+    const int64_t position = i * count - w->low;
+    starts[i] = hlo_divide_up(position, w->in_dilation);
+    out_starts[i] = dim->low - (starts[i] * w->in_dilation - position);
+  }
+  dim->exchange.starts = starts;
+  dim->exchange.count = (count - 1) / w->in_dilation + 1;
+  dim->high = count - ((dim->exchange.count - 1) * w->in_dilation + 1);
+  dim->out_starts = out_starts;
+  dim->out_count = count;
+  return true;
+}
+
 // Gives the axes that propagation decided for a dimension of the result to the plan, if no factor
 // has them.
 static bool take_axes(hlo_op_plan_t* plan, uint32_t out_dim, hlo_dim_axes_t* axes) {
@@ -79,7 +101,10 @@ static void plan_window(hlo_op_plan_t* plan, uint32_t inputs, uint32_t in_dim, u
   const int64_t parts = hlo_grid_size(plan->p->grid, x->axes.axes, x->axes.count);
   const int64_t count = hlo_divide_up(out->dims[out_dim], parts);
   const int64_t reach = (count - 1) * window->stride + (window->size - 1) * window->dilation + 1;
-  if (!find_range(window, reach, count * window->stride, &dim)) return;
+  if (!find_range(window, reach, count * window->stride, &dim) &&
+      !find_padded_ranges(plan, window, count, parts, &dim)) {
+    return;
+  }
   x->size = x->valid_high = in->dims[in_dim];
   x->is_divided = true;
   for (uint32_t i = 0; i < inputs; ++i) x->is_divided &= divide_operand(plan, i, in_dim, &x->axes);
@@ -228,46 +253,90 @@ static void plan_convolution(hlo_op_plan_t* plan) {
   }
 }
 
-// Plans one dimension of a select_and_scatter without padding: a device computes the windows that
-// reach into its part, with sources that change nothing where there are no windows.
-static void plan_scattered_dim(hlo_op_plan_t* plan, uint32_t d, int64_t size, int64_t stride) {
+// One dimension of the windows of a select_and_scatter.
+typedef struct scattered_dim {
+  int64_t size, stride, low, high;
+} scattered_dim_t;
+
+// Finds the elements of the first device's windows that are padding, and those of the last one's;
+// returns false if other devices have such windows, too.
+static bool find_edges(const scattered_dim_t* s, int64_t parts, hlo_spmd_window_t* dim) {
+  const hlo_dim_exchange_t* x = &dim->exchange;
+  if (!s->low && !s->high) return true;
+  const int64_t part = dim->out_count, start = x->starts[0], end = start + x->count;
+  if (part * parts != x->size || start < -part || end > 2 * part) return false;
+  for (int64_t i = 1; i < parts; ++i) {
+    if (x->starts[i] - x->starts[i - 1] != part) return false;
+  }
+  if (s->low) dim->low = -start;
+  if (s->high && end > part) dim->high = end - part;
+  return true;
+}
+
+// Finds the windows that reach into each part, and their elements.
+static bool find_scattered_ranges(hlo_op_plan_t* plan, const scattered_dim_t* s, int64_t parts,
+                                  hlo_spmd_window_t* dim) {
+  hlo_arena_t* arena = &plan->p->spmd->arena;
+  const int64_t part = dim->out_count;
+  int64_t* windows = hlo_arena_array(arena, (size_t)parts, sizeof *windows);
+  int64_t* starts = hlo_arena_array(arena, (size_t)parts, sizeof *starts);
+  int64_t* out_starts = hlo_arena_array(arena, (size_t)parts, sizeof *out_starts);
+  if (!windows || !starts || !out_starts) return false;
+  for (int64_t i = 0; i < parts; ++i) {
+    const int64_t origin = i * part;
+    int64_t first = hlo_divide_up(origin + s->low + 1 - s->size, s->stride);
+    if (first * s->stride - s->low > origin) --first;  // elements before the first window
+    const int64_t count = (origin + part - 1 + s->low) / s->stride - first + 1;
+    windows[i] = first;
+    starts[i] = first * s->stride - s->low;
+    out_starts[i] = origin - starts[i];
+    if (count > dim->source.count) dim->source.count = count;
+  }
+  dim->exchange.count = (dim->source.count - 1) * s->stride + s->size;
+  for (int64_t i = 0; i < parts; ++i) {  // elements after the last window
+    const int64_t count = out_starts[i] + part;
+    if (count > dim->exchange.count) dim->exchange.count = count;
+  }
+  dim->source.starts = windows;
+  dim->exchange.starts = starts;
+  dim->out_starts = out_starts;
+  return true;
+}
+
+// Plans one dimension: a device computes the windows that reach into its part, with sources that
+// change nothing where there are no windows. Returns true if windows reach over its ends.
+static bool plan_scattered_dim(hlo_op_plan_t* plan, uint32_t d, const scattered_dim_t* s) {
   hlo_spmd_window_t dim = {.exchange = {.dim = d}, .out_dim = d, .has_source = true};
-  const hlo_type_t* in = hlo_node_operand_type(plan->node, 0);
-  const hlo_type_t* source = hlo_node_operand_type(plan->node, 1);
-  hlo_dim_exchange_t* x = &dim.exchange;
-  if (!take_axes(plan, d, &x->axes)) return;
-  const int64_t part =
-      hlo_divide_up(in->dims[d], hlo_grid_size(plan->p->grid, x->axes.axes, x->axes.count));
-  if (part % stride) return;
-  const int64_t first = hlo_divide_up(1 - size, stride), count = (part - 1) / stride - first + 1;
-  dim.source = (hlo_dim_exchange_t){.dim = d,
-                                    .axes = x->axes,
-                                    .size = source->dims[d],
-                                    .start = first,
-                                    .step = part / stride,
-                                    .count = count,
-                                    .valid_high = source->dims[d]};
-  x->size = x->valid_high = in->dims[d];
-  x->start = first * stride;
-  x->step = part;
-  x->count = (count - 1) * stride + size;
-  if (x->count < part - x->start) x->count = part - x->start;  // elements after the last window
-  x->is_divided = divide_operand(plan, 0, d, &x->axes);
-  dim.source.is_divided = divide_operand(plan, 1, d, &x->axes);
-  divide_results(plan, d, &x->axes);
+  const int64_t size = hlo_node_operand_type(plan->node, 0)->dims[d];
+  const int64_t windows = hlo_node_operand_type(plan->node, 1)->dims[d];
+  hlo_dim_axes_t axes;
+  if (!take_axes(plan, d, &axes)) return false;
+  const int64_t parts = hlo_grid_size(plan->p->grid, axes.axes, axes.count);
+  dim.exchange = (hlo_dim_exchange_t){.dim = d, .axes = axes, .size = size, .valid_high = size};
+  dim.source = (hlo_dim_exchange_t){.dim = d, .axes = axes, .size = windows, .valid_high = windows};
+  dim.out_count = hlo_divide_up(size, parts);
+  if (!find_scattered_ranges(plan, s, parts, &dim) || !find_edges(s, parts, &dim)) return false;
+  dim.exchange.is_divided = divide_operand(plan, 0, d, &axes);
+  dim.source.is_divided = divide_operand(plan, 1, d, &axes);
+  divide_results(plan, d, &axes);
   plan->windows[plan->window_count++] = dim;
+  return dim.low || dim.high;
 }
 
 static void plan_select_and_scatter(hlo_op_plan_t* plan) {
   const hlo_node_t* node = plan->node;
   const hlo_type_t* type = node->results[0].type;
   const hlo_ints_t padding = hlo_node_ints(node, HLO_ATTR_padding);
+  bool has_edges = false;  // of one dimension
   if (!hlo_has_identity(hlo_region_reducer(node->regions[1]), type)) return;
   for (uint32_t d = 0; d < type->rank; ++d) {
-    const int64_t size = hlo_node_attr_item(node, HLO_ATTR_window_dimensions, d, 1);
-    const int64_t stride = hlo_node_attr_item(node, HLO_ATTR_window_strides, d, 1);
-    const bool is_padded = hlo_ints_at(padding, 2 * d, 0) || hlo_ints_at(padding, 2 * d + 1, 0);
-    if (!is_padded && (size > 1 || stride > 1)) plan_scattered_dim(plan, d, size, stride);
+    const scattered_dim_t dim = {hlo_node_attr_item(node, HLO_ATTR_window_dimensions, d, 1),
+                                 hlo_node_attr_item(node, HLO_ATTR_window_strides, d, 1),
+                                 hlo_ints_at(padding, 2 * d, 0),
+                                 hlo_ints_at(padding, 2 * d + 1, 0)};
+    const bool is_trivial = dim.size == 1 && dim.stride == 1 && !dim.low && !dim.high;
+    if (is_trivial || dim.low < 0 || dim.high < 0) continue;
+    if (!has_edges || (!dim.low && !dim.high)) has_edges |= plan_scattered_dim(plan, d, &dim);
   }
 }
 
@@ -343,6 +412,22 @@ static void set_item(hlo_partitioner_t* p, hlo_node_t* local, hlo_attr_id_t id, 
                                            : hlo_attr_ints(p->module, count, values));
 }
 
+const hlo_type_t* hlo_window_result_type(const hlo_op_plan_t* plan, hlo_value_t* const* operands,
+                                         const hlo_type_t* type) {
+  const hlo_node_t* node = plan->node;
+  if (node->op == HLO_OP_select_and_scatter) return operands[0]->type;
+  for (uint32_t k = 0; type && k < plan->window_count; ++k) {
+    const hlo_spmd_window_t* w = &plan->windows[k];
+    if (!w->out_starts) continue;
+    int64_t dims[HLO_RANK_MAX];
+    memcpy(dims, type->dims, type->rank * sizeof *dims);
+    const int64_t between = hlo_node_attr_item(node, HLO_ATTR_interior_padding, w->out_dim, 0);
+    dims[w->out_dim] = w->low + (w->exchange.count - 1) * (between + 1) + 1 + w->high;
+    type = hlo_type_with_dims(plan->p->module, type, type->rank, dims);
+  }
+  return type;
+}
+
 void hlo_fit_window_attrs(hlo_op_plan_t* plan, hlo_node_t* local) {
   hlo_partitioner_t* p = plan->p;
   if (!plan->window_count && !plan->cumulative.is_used) return;
@@ -365,6 +450,11 @@ void hlo_fit_window_attrs(hlo_op_plan_t* plan, hlo_node_t* local) {
       case HLO_OP_pad:
         set_item(p, local, HLO_ATTR_edge_padding_low, rank, d, 0, w->low);
         set_item(p, local, HLO_ATTR_edge_padding_high, rank, d, 0, w->high);
+        break;
+      case HLO_OP_select_and_scatter:
+        if (!hlo_node_attr(local, HLO_ATTR_padding)) break;
+        set_item(p, local, HLO_ATTR_padding, 2 * rank, 2 * d, 0, 0);
+        set_item(p, local, HLO_ATTR_padding, 2 * rank, 2 * d + 1, 0, 0);
         break;
       case HLO_OP_reduce_window:
       case HLO_OP_convolution: {
@@ -409,11 +499,21 @@ static hlo_value_t* add_totals(hlo_op_plan_t* plan, hlo_value_t* result) {
 }
 
 hlo_value_t* hlo_finish_windows(hlo_op_plan_t* plan, hlo_value_t* result) {
+  hlo_partitioner_t* p = plan->p;
   if (plan->cumulative.is_used) result = add_totals(plan, result);
   for (uint32_t k = 0; result && k < plan->window_count; ++k) {
     const hlo_spmd_window_t* w = &plan->windows[k];
-    if (!w->has_source) continue;
-    result = hlo_slice_dim(plan->p, result, w->out_dim, -w->exchange.start, w->exchange.step);
+    if (w->has_source && (w->low || w->high)) result = hlo_build_edges(plan, w, result);
+  }
+  for (uint32_t k = 0; result && k < plan->window_count; ++k) {
+    const hlo_spmd_window_t* w = &plan->windows[k];
+    if (!w->out_starts || (w->has_source && (w->low || w->high))) continue;
+    const hlo_dim_exchange_t part = {.dim = w->out_dim,
+                                     .axes = w->exchange.axes,
+                                     .size = result->type->dims[w->out_dim],
+                                     .starts = w->out_starts,
+                                     .count = w->out_count};
+    result = hlo_build_exchange(p, result, &part, NULL);
   }
   return result;
 }
