@@ -13,6 +13,7 @@
 #include "compiler/hlo_dump.h"
 #include "compiler/signature.h"
 #include "compiler/spmd_listing.h"
+#include "compiler/transforms.h"
 #include "frontend/frontend.h"
 #include "ir/clone.h"
 #include "ir/custom_call.h"
@@ -159,7 +160,9 @@ hlo_status_t hlo_compile_prepare_entry(hlo_module_t* module, const hlo_compile_c
   if (!*out_entry) {
     return hlo_invalid_argument("the program has no function @main, nor a single public one");
   }
-  return config->layouts ? hlo_layouts_apply(*out_entry, config->layouts) : hlo_ok();
+  const bool is_prepared = hlo_attr_dict_get(module->extra, HLO_PARTITIONED_ATTR) != NULL;
+  return config->layouts && !is_prepared ? hlo_layouts_apply(*out_entry, config->layouts)
+                                         : hlo_ok();
 }
 
 // The compile options are right where the module says otherwise.
@@ -194,6 +197,20 @@ hlo_status_t hlo_compile_run_stages(hlo_module_t* module, hlo_stage_t first, hlo
   return hlo_stages_run(module, first, last, &options);
 }
 
+hlo_status_t hlo_compile_keep_source(hlo_executable_t* executable) {
+  hlo_module_t* module = executable->module;
+  HLO_SCOPED_STRBUF text = {0};
+  module->extra =
+      hlo_attr_dict_with(module, module->extra, HLO_PARTITIONED_ATTR, hlo_attr_unit(module));
+  HLO_TRY(hlo_module_status(module));
+  hlo_print_module(module, &(hlo_print_options_t){.locations = true}, &text);
+  HLO_TRY(hlo_strbuf_status(&text));
+  hlo_mem_free(executable->source);
+  executable->source_bytes = text.length;
+  executable->source = (uint8_t*)hlo_strbuf_take(&text);
+  return hlo_ok();
+}
+
 typedef struct custom_calls {
   const hlo_custom_partitioner_t* partitioner;
   bool is_any;  // partitioned by the application
@@ -222,15 +239,7 @@ static hlo_status_t partition_source(hlo_executable_t* executable, hlo_dumper_t*
   if (!calls.is_any) return hlo_ok();
   HLO_TRY(hlo_compile_run_stages(module, HLO_STAGE_IMPORT, HLO_STAGE_IMPORT, config, dumper));
   *out_next = HLO_STAGE_OPTIMISE;
-  HLO_SCOPED_STRBUF text = {0};
-  module->extra =
-      hlo_attr_dict_with(module, module->extra, HLO_PARTITIONED_ATTR, hlo_attr_unit(module));
-  HLO_TRY(hlo_module_status(module));
-  hlo_print_module(module, &(hlo_print_options_t){.locations = true}, &text);
-  HLO_TRY(hlo_strbuf_status(&text));
-  executable->source_bytes = text.length;
-  executable->source = (uint8_t*)hlo_strbuf_take(&text);
-  return hlo_ok();
+  return hlo_compile_keep_source(executable);
 }
 
 static hlo_status_t optimise(hlo_executable_t* executable, hlo_dumper_t* dumper) {
@@ -239,7 +248,8 @@ static hlo_status_t optimise(hlo_executable_t* executable, hlo_dumper_t* dumper)
   hlo_dump_module(dumper, HLO_DUMP_STAGE_input, module);
   HLO_TRY(partition_source(executable, dumper, &first));
   HLO_TRY(hlo_compile_run_stages(module, first, HLO_STAGE_OPTIMISE, &executable->config, dumper));
-  hlo_dump_module(dumper, HLO_DUMP_STAGE_final, module);
+  HLO_TRY(hlo_transforms_run(executable, dumper));
+  hlo_dump_module(dumper, HLO_DUMP_STAGE_final, executable->module);
   return hlo_ok();
 }
 
@@ -314,6 +324,7 @@ static hlo_status_t complete_unlisted(hlo_executable_t* executable, const void* 
   hlo_dumper_t dumper;
   hlo_dumper_init(&dumper, executable->config.observer, executable->name, executable->fingerprint);
   HLO_TRY(optimise(executable, &dumper));
+  module = executable->module;
   entry = hlo_module_entry(module);
   HLO_TRY(hlo_func_settle_donations(entry));
   HLO_TRY(hlo_signature_read(executable, entry));
@@ -369,6 +380,7 @@ hlo_status_t hlo_compile(const void* bytes, size_t size_bytes, const char* file_
   executable->config.layouts = NULL;
   executable->config.donated = NULL;
   executable->config.custom_partitioner = NULL;
+  executable->config.transforms = NULL;
   executable->config.listing = NULL;
   executable->config.hlo_dump.directory = NULL;
   executable->config.cache = NULL;

@@ -42,6 +42,8 @@ typedef struct hlo_compile_config {
   const uint32_t* donated;
   const struct hlo_custom_partitioner* custom_partitioner;  // of custom calls, lent for the call;
                                                             // NULL: none
+  const struct hlo_transforms* transforms;  // of optimised programs (compiler/transforms.h), lent
+                                            // for the call; NULL: none
   bool verify_each;              // verify after every pass, and the plans of code generation
   bool profile_steps;            // steps of programs are spans of traces and recordings
   uint64_t temporary_limit;      // bytes of temporaries that a program should not exceed; 0: none
@@ -146,8 +148,8 @@ typedef struct hlo_executable {
   hlo_cost_t cost;
   size_t argument_bytes, result_bytes, alias_bytes;
   uint64_t fingerprint;  // of the program and its counts, on every machine
-  /// The program's bytes, for serialization; of a program that the application partitions in part,
-  /// the text of what one device computes.
+  /// The program's bytes, for serialization; of a program that the application partitions in part
+  /// or rewrites, the text of what one device computes.
   uint8_t* source;
   size_t source_bytes;
   uint8_t* options;  // serialized compile options as received, for serialization; may be NULL

@@ -3,6 +3,7 @@
 #include "pjrt/objects.h"
 #include "pjrt/phase_compile.h"
 #include "pjrt/profiler.h"
+#include "pjrt/transform.h"
 
 static hlo_status_t refuse(const char* function, const char* why) {
   return hlo_unimplemented("%s is not supported by hlocc: %s", function, why);
@@ -45,10 +46,20 @@ static const PJRT_Shardings_Extension shardings = {
         entry_Shardings_PJRT_Executable_OutputShardings,
 };
 
+static const PJRT_Xla_Transform_Extension transforms = {
+    .base = {.struct_size = sizeof(PJRT_Xla_Transform_Extension),
+             .type = PJRT_Extension_Type_XlaTransform,
+             .next = (PJRT_Extension_Base*)&shardings.base},
+    .register_xla_transform = entry_Register_Xla_Transform,
+    .clear_xla_transform = entry_Clear_Xla_Transform,
+    .get_hlo_pass_pipeline_trace = entry_Xla_Transform_Get_Hlo_Pass_Pipeline_Trace,
+    .destroy_hlo_pass_pipeline_trace = hlo_pjrt_destroy_pass_trace,
+};
+
 static const PJRT_Custom_Partitioner_Extension custom_partitioners = {
     .base = {.struct_size = sizeof(PJRT_Custom_Partitioner_Extension),
              .type = PJRT_Extension_Type_Custom_Partitioner,
-             .next = (PJRT_Extension_Base*)&shardings.base},
+             .next = (PJRT_Extension_Base*)&transforms.base},
     .register_custom_partitioner = entry_Register_Custom_Partitioner,
     .register_batch_partitionable = entry_Register_Batch_Partitionable,
 };

@@ -8,6 +8,7 @@
 #include "ir/print.h"
 #include "pjrt/custom_partitioner.h"
 #include "pjrt/objects.h"
+#include "pjrt/transform.h"
 
 // --- Wrappers ------------------------------------------------------------------------------------
 
@@ -181,6 +182,7 @@ void hlo_pjrt_compile_config(const hlo_pjrt_settings_t* settings, const char* ma
   hlo_compile_config_read(&settings->config, &settings->observer, config);
   config->cache = settings->cache;
   config->custom_partitioner = hlo_pjrt_custom_partitioners();
+  config->transforms = hlo_pjrt_transforms();
   if (settings->client) config->parallel = hlo_client_parallel(settings->client);
   if (options->unknown_debug_option_count != 0) {
     HLO_LOG(&settings->observer.log, INFO,
@@ -200,7 +202,10 @@ hlo_status_t hlo_pjrt_compile_bytes(const hlo_serialized_t* program,
                                     hlo_executable_t** out_executable) {
   hlo_compile_config_t config;
   hlo_pjrt_compile_config(settings, machine, options, &config);
-  if (program->is_executable) config.subnormals = program->subnormals;
+  if (program->is_executable) {
+    config.subnormals = program->subnormals;
+    config.transforms = NULL;  // it is optimised and transformed
+  }
   config.code = program->code;
   config.code_bytes = program->code_bytes;
   return hlo_compile(program->source, program->source_bytes, NULL, &config, options->serialized,
