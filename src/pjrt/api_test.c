@@ -262,6 +262,10 @@ static void test_devices_and_memories(void** state) {
       ARGS(DeviceDescription_ToString, .device_description = get.device_description);
   OK(DeviceDescription_ToString, &text);
   assert_string_equal(text.to_string, "CpuDevice(id=1)");
+  PJRT_DeviceDescription_DebugString_Args debug =
+      ARGS(DeviceDescription_DebugString, .device_description = get.device_description);
+  OK(DeviceDescription_DebugString, &debug);
+  assert_string_equal(debug.debug_string, "cpu:1");
   PJRT_Device_GetAttributes_Args attributes = ARGS(Device_GetAttributes, .device = device);
   OK(Device_GetAttributes, &attributes);
   assert_int_equal(attributes.num_attributes, 3 * 7);

@@ -142,7 +142,7 @@ static hlo_status_t fill_topology(const description_t* from, PJRT_TopologyDescri
   for (uint32_t i = 0; i < device_count; ++i) {
     descriptions[i].id = (int32_t)i;
     snprintf(descriptions[i].to_string, sizeof descriptions[i].to_string, "CpuDevice(id=%u)", i);
-    snprintf(descriptions[i].debug_string, sizeof descriptions[i].debug_string, "HLOCC_CPU_%u", i);
+    snprintf(descriptions[i].debug_string, sizeof descriptions[i].debug_string, "cpu:%u", i);
     topology->descriptions[i] = &descriptions[i];
   }
   HLO_TRY(fill_attributes(topology));
