@@ -67,6 +67,8 @@ struct hlo_exchange {
   hlo_exchange_identity_t identity;
   uint32_t* senders;   // of a permutation, by receiver; UINT32_MAX: nobody sends
   bool is_from_first;  // every member receives the first member's operand
+  bool has_roots;      // instead, the last operand of a member says whose operands it receives
+  hlo_dtype_t root_dtype;
   uint32_t operand_count, tensor_count, group_count;
   tensor_t* tensors;  // by result
   ragged_t ragged;    // of KIND_RAGGED
@@ -349,6 +351,13 @@ static bool prepare_ragged(const hlo_node_t* node, hlo_exchange_t* exchange) {
   return true;
 }
 
+// Returns true if the last operand has a number for each result.
+static bool are_roots_known(const hlo_node_t* node) {
+  const hlo_type_t* type = hlo_node_operand_type(node, node->result_count);
+  return is_plain(type) && hlo_dtype_is_integer(type->dtype) &&
+         hlo_type_element_count(type) >= (int64_t)node->result_count;
+}
+
 static uint64_t hash_type(uint64_t hash, const hlo_type_t* type) {
   hash = hlo_hash_word(hlo_hash_word(hash, type->kind), type->dtype);
   if (type->kind != HLO_TYPE_TENSOR) return hash;
@@ -371,8 +380,9 @@ hlo_status_t hlo_exchange_create(const hlo_node_t* node, uint32_t replica_count,
   exchange_kind_t kind;
   bool is_whole = false;
   if (!find_kind(node, &kind)) return hlo_ok();
-  if (kind != KIND_RAGGED && node->operand_count != node->result_count) return hlo_ok();
-  if (hlo_node_attr_bool(node, HLO_ATTR_has_dynamic_root, false)) return hlo_ok();
+  const bool has_roots = hlo_node_attr_bool(node, HLO_ATTR_has_dynamic_root, false);
+  if (kind != KIND_RAGGED && node->operand_count != node->result_count + has_roots) return hlo_ok();
+  if (has_roots && !are_roots_known(node)) return hlo_ok();
   hlo_exchange_t* exchange = hlo_arena_alloc_zeroed(arena, sizeof *exchange);
   if (!exchange) return hlo_arena_status(arena);
   exchange->kind = kind;
@@ -383,7 +393,9 @@ hlo_status_t hlo_exchange_create(const hlo_node_t* node, uint32_t replica_count,
   HLO_TRY(make_groups(node, replica_count, partition_count, arena, exchange, &is_whole));
   if (!is_whole) return hlo_ok();
   exchange->operand_count = node->operand_count;
-  exchange->is_from_first = node->op == HLO_OP_collective_broadcast;
+  exchange->is_from_first = node->op == HLO_OP_collective_broadcast && !has_roots;
+  exchange->has_roots = has_roots;
+  if (has_roots) exchange->root_dtype = hlo_node_operand_type(node, node->result_count)->dtype;
   exchange->tensor_count = node->result_count;
   exchange->tensors = hlo_arena_array(arena, node->result_count, sizeof *exchange->tensors);
   HLO_TRY(hlo_arena_status(arena));
@@ -607,6 +619,29 @@ static void copy_piece(const job_t* job, uint32_t sender, uint32_t receiver, siz
   job->loops->fence();
 }
 
+// Returns the member whose operand `tensor` a member receives, as it says itself.
+static int64_t root_of(const hlo_exchange_t* exchange, void* const* buffers, uint32_t member,
+                       uint32_t tensor) {
+  const hlo_dtype_t dtype = exchange->root_dtype;
+  const uint8_t* roots =
+      buffers[member * exchange->identity.buffer_count + exchange->operand_count - 1];
+  return hlo_dtype_load_int64(dtype, roots + tensor * hlo_dtype_size_bytes(dtype));
+}
+
+static hlo_status_t check_roots(const hlo_exchange_t* exchange, const hlo_exchange_group_t* group,
+                                void* const* buffers) {
+  const uint32_t count = group->is_outside ? 0 : group->member_count;
+  for (uint32_t m = 0; m < count; ++m) {
+    for (uint32_t i = 0; i < exchange->tensor_count; ++i) {
+      const int64_t root = root_of(exchange, buffers, m, i);
+      if (root >= 0 && root < (int64_t)count) continue;
+      return hlo_invalid_argument("the root is member %lld of a group of %u", (long long)root,
+                                  count);
+    }
+  }
+  return hlo_ok();
+}
+
 // Returns the chunks of a move: pieces of the box of each sender, receiver, or both.
 static size_t move_chunk_count(const job_t* job) {
   const size_t pieces = job->tensor->box.piece_count;
@@ -620,7 +655,10 @@ static void move_chunk(void* argument, uint64_t index) {
   const box_t* box = &job->tensor->box;
   const size_t piece = index % box->piece_count;
   const uint32_t rest = (uint32_t)(index / box->piece_count);
-  if (job->exchange->senders) {
+  if (job->exchange->has_roots) {
+    const uint32_t tensor = (uint32_t)(job->tensor - job->exchange->tensors);
+    copy_piece(job, (uint32_t)root_of(job->exchange, job->in - tensor, rest, tensor), rest, piece);
+  } else if (job->exchange->senders) {
     const uint32_t sender = job->exchange->senders[rest];
     if (sender != UINT32_MAX) {
       copy_piece(job, sender, rest, piece);
@@ -747,6 +785,7 @@ hlo_status_t hlo_exchange_run(const hlo_exchange_t* exchange, const hlo_exchange
   if (exchange->kind == KIND_RAGGED) {
     HLO_TRY(run_ragged(exchange, group->member_count, buffers, parallel, moved_bytes));
   }
+  if (exchange->has_roots) HLO_TRY(check_roots(exchange, group, buffers));
   for (uint32_t i = 0; i < exchange->tensor_count && exchange->kind != KIND_RAGGED; ++i) {
     job_t job = {.exchange = exchange,
                  .tensor = &exchange->tensors[i],

@@ -22,8 +22,8 @@ typedef struct hlo_exchange hlo_exchange_t;
 /// have loops for, in the element types of the operands.
 bool hlo_exchange_can_reduce(const hlo_node_t* node);
 /// Sets *out_exchange to NULL if the collective needs the general path: a computation of more than
-/// one op, quantized elements, roots known only at run time, processes without a group and groups
-/// of different sizes unless the op has a meaning for them. errors: RESOURCE_EXHAUSTED, those of
+/// one op, quantized elements, processes without a group and groups of different sizes unless the
+/// op has a meaning for them. errors: RESOURCE_EXHAUSTED, those of
 /// hlo_group_members()
 hlo_status_t hlo_exchange_create(const hlo_node_t* node, uint32_t replica_count,
                                  uint32_t partition_count, hlo_arena_t* arena,
@@ -40,7 +40,8 @@ typedef struct hlo_exchange_identity {
 const hlo_exchange_identity_t* hlo_exchange_identity(const hlo_exchange_t* exchange);
 /// buffers[member * buffer_count + i]: operands, then results, of each member of `group`.
 /// *out_moved_bytes (NULL: not counted) are those that members read from and store for others.
-/// errors: INVALID_ARGUMENT (rows of a ragged all-to-all outside of its tensors)
+/// errors: INVALID_ARGUMENT (rows of a ragged all-to-all outside of its tensors, roots that are no
+/// members)
 hlo_status_t hlo_exchange_run(const hlo_exchange_t* exchange, const hlo_exchange_group_t* group,
                               void* const* buffers, const hlo_parallel_t* parallel,
                               uint64_t* out_moved_bytes) HLO_MUST_USE;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reductions over groups of processes by any computation: each process gathers the operands of its
 // group and folds them itself, first member to last, as the reference does. A reduce_scatter folds
-// the slices that belong to the process alone.
+// the slices that belong to the process alone. In groups of different sizes, member after member
+// broadcasts its operands, and processes ignore those after the last one of their group.
 #include <string.h>
 
 #include "ir/process_groups.h"
@@ -10,38 +11,48 @@
 #include "passes/expand_impl.h"
 #include "passes/loop.h"
 
-enum { UNROLLED_MEMBERS_MAX = 16 };  // larger groups are folded in a loop
+enum {
+  UNROLLED_MEMBERS_MAX = 16,  // larger groups are folded in a loop
+  UNEVEN_MEMBERS_MAX = 64,    // of the largest group of different sizes
+};
 
 typedef struct group_reduction {
   hlo_pass_ctx_t* ctx;
   hlo_node_t* node;
   const hlo_region_t* body;
-  uint32_t process_count, member_count;
-  int64_t* positions;  // of each process, in its group
+  uint32_t process_count, member_count;  // of the largest group
+  bool is_uneven;
+  int64_t *positions, *counts;  // by process: in its group, and the members of its group
+  uint32_t* leaders;            // by process: the first of its group
 } group_reduction_t;
 
-// Finds the groups, which all processes must be in and which must be of one size.
+// Finds the groups, which all processes must be in.
 static bool read_groups(group_reduction_t* g) {
   const hlo_pass_options_t* options = g->ctx->options;
   const uint32_t replicas = options->replica_count, partitions = options->partition_count;
-  g->process_count = replicas * partitions;
-  uint32_t* members = hlo_arena_array(&g->ctx->scratch, g->process_count, sizeof *members);
-  g->positions = hlo_arena_array(&g->ctx->scratch, g->process_count, sizeof *g->positions);
-  if (!members || !g->positions) return false;
-  for (uint32_t p = 0; p < g->process_count; ++p) {
+  const uint32_t processes = g->process_count = replicas * partitions;
+  uint32_t* members = hlo_arena_array(&g->ctx->scratch, processes, sizeof *members);
+  g->positions = hlo_arena_array(&g->ctx->scratch, processes, sizeof *g->positions);
+  g->counts = hlo_arena_array(&g->ctx->scratch, processes, sizeof *g->counts);
+  g->leaders = hlo_arena_array(&g->ctx->scratch, processes, sizeof *g->leaders);
+  if (!members || !g->positions || !g->counts || !g->leaders) return false;
+  for (uint32_t p = 0; p < processes; ++p) {
     uint32_t count = 0, at = 0;
     // The back end reports groups that are wrong.
     if (!hlo_status_take_ok(hlo_group_members(g->node, hlo_group_strategy(g->node),
                                               hlo_node_attr(g->node, HLO_ATTR_replica_groups),
-                                              replicas, partitions, p, members, &count))) {
+                                              replicas, partitions, p, members, &count)) ||
+        count == 0) {
       return false;
     }
-    if (count == 0 || (p > 0 && count != g->member_count)) return false;
-    g->member_count = count;
     while (at < count && members[at] != p) ++at;
     g->positions[p] = at;
+    g->counts[p] = count;
+    g->leaders[p] = members[0];
+    g->is_uneven |= count != g->counts[0];
+    if (count > g->member_count) g->member_count = count;
   }
-  return g->process_count > 0;
+  return processes > 0;
 }
 
 // Returns the type of a slice of a reduce_scatter; NULL if the group does not divide the dimension.
@@ -73,7 +84,8 @@ static bool read_reduction(hlo_pass_ctx_t* ctx, hlo_node_t* node, group_reductio
   *g = (group_reduction_t){.ctx = ctx, .node = node};
   if (node->region_count != 1 || node->operand_count != node->result_count) return false;
   g->body = node->regions[0];
-  return hlo_expand_can_apply(g->body, 2, 1) && read_groups(g) && are_types_expected(g);
+  return hlo_expand_can_apply(g->body, 2, 1) && read_groups(g) && are_types_expected(g) &&
+         !(g->is_uneven && node->op == HLO_OP_reduce_scatter);
 }
 
 // A computation of a wider type reduces converted operands.
@@ -92,13 +104,20 @@ static bool promote_operands(const group_reduction_t* g) {
   return has_changed;
 }
 
+static void copy_attr(const hlo_node_t* from, hlo_node_t* to, hlo_attr_id_t id) {
+  const hlo_attr_t* attr = hlo_node_attr(from, id);
+  if (attr) hlo_node_set_attr(to, id, attr);
+}
+
+static void copy_channel(const hlo_node_t* from, hlo_node_t* to) {
+  copy_attr(from, to, HLO_ATTR_channel_id);
+  copy_attr(from, to, HLO_ATTR_channel_type);
+}
+
 static void copy_group_attrs(const hlo_node_t* from, hlo_node_t* to) {
-  static const hlo_attr_id_t copied[] = {HLO_ATTR_replica_groups, HLO_ATTR_channel_id,
-                                         HLO_ATTR_channel_type, HLO_ATTR_use_global_device_ids};
-  for (uint32_t i = 0; i < sizeof copied / sizeof *copied; ++i) {
-    const hlo_attr_t* attr = hlo_node_attr(from, copied[i]);
-    if (attr) hlo_node_set_attr(to, copied[i], attr);
-  }
+  copy_channel(from, to);
+  copy_attr(from, to, HLO_ATTR_replica_groups);
+  copy_attr(from, to, HLO_ATTR_use_global_device_ids);
 }
 
 // Returns the operands of all members as rows, by one collective.
@@ -137,11 +156,12 @@ static hlo_value_t* build_id(hlo_node_t* at, hlo_op_t op, const hlo_type_t* numb
   return hlo_build_convert(at, number->dtype, hlo_build_node(at, op, id, 0, NULL, 0, NULL));
 }
 
-// Returns the position of the running process in its group, a scalar of type `number`.
-static hlo_value_t* build_position(const group_reduction_t* g, const hlo_type_t* number) {
+// Returns the entry of the running process in a list by process, a scalar of type `number`.
+static hlo_value_t* build_own(const group_reduction_t* g, const hlo_type_t* number,
+                              const int64_t* by_process) {
   const int64_t count = g->process_count;
   const hlo_type_t* list = hlo_type_with_dims(g->node->parent->module, number, 1, &count);
-  hlo_value_t* table = hlo_build_integers(g->node, list, g->positions);
+  hlo_value_t* table = hlo_build_integers(g->node, list, by_process);
   hlo_value_t* process =
       hlo_build_binary(g->node, HLO_OP_add,
                        hlo_expand_times(g->node, build_id(g->node, HLO_OP_replica_id, number),
@@ -161,8 +181,9 @@ static hlo_value_t* take_slices(const group_reduction_t* g, hlo_value_t* rows) {
   const hlo_type_t* number = hlo_loop_number(module, rows->type->dims[axis + 1]);
   hlo_value_t* operands[1 + HLO_RANK_MAX] = {rows};
   for (uint32_t d = 0; d < rank; ++d) {
-    operands[1 + d] = d == axis + 1 ? hlo_expand_times(g->node, build_position(g, number), sizes[d])
-                                    : hlo_build_integers(g->node, number, (int64_t[]){0});
+    operands[1 + d] = d == axis + 1
+                          ? hlo_expand_times(g->node, build_own(g, number, g->positions), sizes[d])
+                          : hlo_build_integers(g->node, number, (int64_t[]){0});
     if (!operands[1 + d]) return NULL;
   }
   const hlo_named_attr_t attr = {HLO_ATTR_slice_sizes, hlo_attr_ints(module, rank, sizes)};
@@ -210,12 +231,90 @@ static hlo_value_t* fold_rows(const group_reduction_t* g, hlo_value_t* rows) {
   return sum;
 }
 
+// ---- groups of different sizes
+
+// Fills in a row for each group, whose members begin with the one at position `first`, modulo their
+// number. Returns the number of rows; 0 if a process is in another group than its members say.
+static uint32_t list_groups(const group_reduction_t* g, uint32_t first, int64_t* rows) {
+  const hlo_pass_options_t* options = g->ctx->options;
+  uint32_t* members = hlo_arena_array(&g->ctx->scratch, g->process_count, sizeof *members);
+  uint32_t row_count = 0, seen = 0;
+  for (uint32_t p = 0; members && p < g->process_count; ++p) {
+    uint32_t count = 0;
+    if (g->leaders[p] != p) continue;
+    if (!hlo_status_take_ok(hlo_group_members(
+            g->node, hlo_group_strategy(g->node), hlo_node_attr(g->node, HLO_ATTR_replica_groups),
+            options->replica_count, options->partition_count, p, members, &count))) {
+      return 0;
+    }
+    int64_t* row = rows + (size_t)row_count++ * g->member_count;
+    for (uint32_t i = 0; i < g->member_count; ++i) row[i] = -1;
+    for (uint32_t i = 0; i < count; ++i, ++seen) {
+      const uint32_t member = members[i];
+      if (g->leaders[member] != p || g->positions[member] != i) return 0;
+      row[(i + count - first % count) % count] = member;
+    }
+  }
+  return seen == g->process_count ? row_count : 0;
+}
+
+// Gives every process the operands of the member at position `first` of its group.
+static bool broadcast_operands(const group_reduction_t* g, uint32_t first, hlo_value_t** results) {
+  hlo_module_t* module = g->node->parent->module;
+  hlo_value_t* operands[HLO_EXPAND_VALUES_MAX];
+  const hlo_type_t* types[HLO_EXPAND_VALUES_MAX];
+  const uint32_t count = g->node->operand_count;
+  int64_t* rows =
+      hlo_arena_array(&g->ctx->scratch, (size_t)g->process_count * g->member_count, sizeof *rows);
+  const uint32_t row_count = rows ? list_groups(g, first, rows) : 0;
+  if (!row_count) return false;
+  for (uint32_t i = 0; i < count; ++i) {
+    operands[i] = hlo_node_operand(g->node, i);
+    types[i] = operands[i]->type;
+  }
+  hlo_node_t* node = hlo_node_create(module, &(hlo_node_spec_t){.op = HLO_OP_collective_broadcast,
+                                                                .loc = g->node->loc,
+                                                                .operand_count = count,
+                                                                .operands = operands,
+                                                                .result_count = count,
+                                                                .result_types = types});
+  const hlo_attr_t* groups = hlo_attr_matrix(module, row_count, g->member_count, rows);
+  if (hlo_node_is_poison(node) || !groups) return false;
+  hlo_node_set_attr(node, HLO_ATTR_replica_groups, groups);
+  if (g->ctx->options->partition_count > 1) copy_channel(g->node, node);
+  hlo_node_insert_before(g->node, node);
+  for (uint32_t i = 0; i < count; ++i) results[i] = &node->results[i];
+  return true;
+}
+
+// Broadcasts name replicas or partitions: a grid of both has no names for all processes.
+static bool fold_broadcasts(const group_reduction_t* g, hlo_value_t** results) {
+  const hlo_pass_options_t* options = g->ctx->options;
+  const bool has_channel = hlo_node_attr_int(g->node, HLO_ATTR_channel_id, 0) > 0;
+  if (options->partition_count > 1 && (options->replica_count > 1 || !has_channel)) return false;
+  if (g->member_count > UNEVEN_MEMBERS_MAX) return false;
+  const hlo_type_t* number = hlo_loop_number(g->node->parent->module, g->process_count + 1);
+  hlo_value_t *own_count = NULL, *parts[HLO_EXPAND_VALUES_MAX];
+  for (uint32_t m = 0; m < g->member_count; ++m) {
+    if (!broadcast_operands(g, m, parts)) return false;
+    if (m == 0) own_count = build_own(g, number, g->counts);
+    hlo_value_t* is_member = hlo_build_compare(g->node, HLO_COMPARISON_DIRECTION_GT, own_count,
+                                               hlo_build_integers(g->node, number, (int64_t[]){m}));
+    for (uint32_t i = 0; i < g->node->operand_count; ++i) {
+      hlo_value_t* sum = m ? apply(g, g->node, results[i], parts[i]) : parts[i];
+      results[i] = m ? hlo_build_select(g->node, is_member, sum, results[i]) : sum;
+      if (!results[i]) return false;
+    }
+  }
+  return true;
+}
+
 bool hlo_expand_group_reduction(hlo_pass_ctx_t* ctx, hlo_node_t* node, hlo_value_t** results) {
   group_reduction_t g;
   hlo_value_t* rows[HLO_EXPAND_VALUES_MAX];
-  if (!read_reduction(ctx, node, &g) || promote_operands(&g) || !gather_rows(&g, rows)) {
-    return false;
-  }
+  if (!read_reduction(ctx, node, &g) || promote_operands(&g)) return false;
+  if (g.is_uneven) return fold_broadcasts(&g, results);
+  if (!gather_rows(&g, rows)) return false;
   for (uint32_t i = 0; i < node->result_count; ++i) {
     if (node->op == HLO_OP_reduce_scatter) rows[i] = take_slices(&g, rows[i]);
     results[i] = fold_rows(&g, rows[i]);
@@ -254,7 +353,7 @@ bool hlo_expand_collective_reduce(hlo_pass_ctx_t* ctx, hlo_node_t* node, hlo_val
   hlo_node_insert_before(node, reduce);
   const hlo_type_t* number = hlo_loop_number(module, g.process_count);
   hlo_value_t* is_root =
-      hlo_build_compare(node, HLO_COMPARISON_DIRECTION_EQ, build_position(&g, number),
+      hlo_build_compare(node, HLO_COMPARISON_DIRECTION_EQ, build_own(&g, number, g.positions),
                         hlo_build_integers(node, number, (int64_t[]){0}));
   for (uint32_t i = 0; i < node->result_count; ++i) {
     hlo_value_t* zeros = hlo_build_splat(node, types[i], 0);

@@ -41,20 +41,24 @@ static bool computes(const hlo_node_t* node) {
 static bool carries(const hlo_node_t* node) {
   switch (node->op) {
     case HLO_OP_all_gather:
+    case HLO_OP_all_reduce:
     case HLO_OP_all_to_all:
     case HLO_OP_bitcast_convert:
     case HLO_OP_chlo_top_k:
     case HLO_OP_collective_broadcast:
     case HLO_OP_collective_permute:
+    case HLO_OP_collective_reduce:
     case HLO_OP_concatenate:
     case HLO_OP_dynamic_pad:
     case HLO_OP_dynamic_update_slice:
     case HLO_OP_get_dimension_size:
     case HLO_OP_hlo_bitcast:
+    case HLO_OP_hlo_ragged_all_to_all:
     case HLO_OP_map:
     case HLO_OP_optimization_barrier:
     case HLO_OP_pad:
     case HLO_OP_reduce:
+    case HLO_OP_reduce_scatter:
     case HLO_OP_reduce_window:
     case HLO_OP_scatter:
     case HLO_OP_select_and_scatter:

@@ -21,7 +21,7 @@ enum { DEVICES = 8, ROWS = 8, COLUMNS = 24, TEXT_BYTES = 8192 };
 // ---- programs ----------------------------------------------------------------------------------
 
 // $T: the element type; $X, $S: tensors of 8x24 and of one element; $G: all devices in one group,
-// $H: two groups of four.
+// $H: two groups of four; $Q: a quantized type.
 #define HEAD "func.func @main(%x: $X) -> "
 #define ADD                                                        \
   "({\n ^bb0(%a: $S, %b: $S):\n  %s = stablehlo.add %a, %b : $S\n" \
@@ -54,6 +54,11 @@ static const program_t kPrograms[] = {
           "  %0:2 = \"stablehlo.all_reduce\"(%x, %y) ({\n ^bb0(%a: $S, %b: $S):\n"
           "  %s = stablehlo.maximum %a, %b : $S\n  stablehlo.return %s : $S\n })"
           " {replica_groups = $G} : ($X, $X) -> ($X, $X)\n  return %0#0, %0#1 : $X, $X\n}\n"},
+    {"groups of replicas of different sizes, by a computation",
+     HEAD "($X, $X) {\n  %y = stablehlo.multiply %x, %x : $X\n"
+          "  %0:2 = \"stablehlo.all_reduce\"(%x, %y) (" SELECT
+          ") {replica_groups = dense<[[7, 5, 2, 0], [1, 4, 3, -1], [6, -1, -1, -1]]> : "
+          "tensor<3x4xi64>} : ($X, $X) -> ($X, $X)\n  return %0#0, %0#1 : $X, $X\n}\n"},
     {"all_reduce of products",
      HEAD "$X {\n  %y = \"stablehlo.all_reduce\"(%x) ({\n ^bb0(%a: $S, %b: $S):\n"
           "  %s = stablehlo.multiply %a, %b : $S\n  stablehlo.return %s : $S\n })"
@@ -313,6 +318,35 @@ static const program_t kPartitionPrograms[] = {
      HEAD "$X {\n  %y = \"stablehlo.all_reduce\"(%x) " ADD
           " {replica_groups = dense<[[0, 5, 2], [1, 4, 3], [6, 7, -1]]> : tensor<3x3xi64>, "
           "use_global_device_ids, " CHANNEL "} : ($X) -> $X\n  return %y : $X\n}\n"},
+    {"collective_broadcast of two, from roots that each process names", HEAD
+     "($X, $X) {\n  %p = stablehlo.partition_id : tensor<ui32>\n"
+     "  %four = stablehlo.constant dense<4> : tensor<ui32>\n"
+     "  %a = stablehlo.remainder %p, %four : tensor<ui32>\n"
+     "  %b = stablehlo.divide %p, %four : tensor<ui32>\n"
+     "  %c = stablehlo.reshape %a : (tensor<ui32>) -> tensor<1xui32>\n"
+     "  %d = stablehlo.reshape %b : (tensor<ui32>) -> tensor<1xui32>\n"
+     "  %e = stablehlo.concatenate %c, %d, dim = 0 : (tensor<1xui32>, tensor<1xui32>) -> "
+     "tensor<2xui32>\n  %y = stablehlo.add %x, %x : $X\n"
+     "  %0:2 = \"stablehlo.collective_broadcast\"(%x, %y, %e) {has_dynamic_root, replica_groups = "
+     "dense<[[3, 1, 2, 0], [6, 7, 5, 4]]> : tensor<2x4xi64>, " CHANNEL
+     "} : ($X, $X, tensor<2xui32>) -> ($X, $X)\n  return %0#0, %0#1 : $X, $X\n}\n"},
+    {"collective_reduce in groups of different sizes",
+     HEAD "$X {\n  %0 = \"stablehlo.collective_reduce\"(%x) (" SELECT
+          ") {replica_groups = dense<[[0, 5, 2], [1, 4, 3], [6, 7, -1]]> : tensor<3x3xi64>, "
+          "use_global_device_ids, " CHANNEL "} : ($X) -> $X\n  return %0 : $X\n}\n"},
+    {"sums of quantized elements", HEAD
+     "$X {\n  %q = stablehlo.uniform_quantize %x : ($X) -> tensor<8x24x$Q>\n"
+     "  %0 = \"stablehlo.all_reduce\"(%q) ({\n ^bb0(%a: tensor<$Q>, %b: tensor<$Q>):\n"
+     "  %s = stablehlo.add %a, %b : tensor<$Q>\n  stablehlo.return %s : tensor<$Q>\n })"
+     " {replica_groups = dense<[[0, 5, 2, 1], [4, 3, 6, 7]]> : tensor<2x4xi64>, "
+     "use_global_device_ids, " CHANNEL "} : (tensor<8x24x$Q>) -> tensor<8x24x$Q>\n"
+     "  %1 = \"stablehlo.reduce_scatter\"(%0) ({\n ^bb0(%a: tensor<$Q>, %b: tensor<$Q>):\n"
+     "  %s = stablehlo.maximum %a, %b : tensor<$Q>\n  stablehlo.return %s : tensor<$Q>\n })"
+     " {scatter_dimension = 0 : i64, replica_groups = dense<[[0, 5], [2, 1], [4, 3], [6, 7]]> : "
+     "tensor<4x2xi64>, use_global_device_ids, " CHANNEL "} : (tensor<8x24x$Q>) -> tensor<4x24x$Q>\n"
+     "  %2 = stablehlo.concatenate %1, %1, dim = 0 : (tensor<4x24x$Q>, tensor<4x24x$Q>) -> "
+     "tensor<8x24x$Q>\n"
+     "  %3 = stablehlo.uniform_dequantize %2 : (tensor<8x24x$Q>) -> $X\n  return %3 : $X\n}\n"},
     {"send and recv", HEAD
      "$X {\n  %t = stablehlo.after_all : !stablehlo.token\n"
      "  %u = \"stablehlo.send\"(%x, %t) {channel_handle = #stablehlo.channel_handle<handle = 3, "
@@ -402,20 +436,12 @@ static bool is_partitioned(const program_t* program) {
   return program >= kPartitionPrograms && program < kPartitionPrograms + PARTITION_PROGRAM_COUNT;
 }
 
-// Programs that code generation refuses.
-static bool is_interpreted(const program_t* program) {
-  static const char* const names[] = {"groups of different sizes, by a computation"};
-  for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
-    if (strcmp(program->name, names[i]) == 0) return true;
-  }
-  return false;
-}
-
 static const char* expand(char c) {
   switch (c) {
     case 'X': return "tensor<8x24x$T>";
     case 'S': return "tensor<$T>";
     case 'G': return "dense<[[0, 1, 2, 3, 4, 5, 6, 7]]> : tensor<1x8xi64>";
+    case 'Q': return "!quant.uniform<i8:f32, 0.5:2>";
     case 'H': return "dense<[[6, 0, 2, 4], [1, 5, 3, 7]]> : tensor<2x4xi64>";
     default: return "";
   }
@@ -568,8 +594,8 @@ static void compare_program(const program_t* program, hlo_dtype_t dtype, uint32_
   hlo_loaded_release(reference);
   for (uint32_t b = 0; b < backend_count; ++b) {
     for (uint32_t c = 0; c < 2; ++c) {
-      hlo_loaded_t* loaded = load_grid(clients[c], hlo_strbuf_text(&text), replicas, backends[b],
-                                       is_interpreted(program) ? "interp" : backends[b]);
+      hlo_loaded_t* loaded =
+          load_grid(clients[c], hlo_strbuf_text(&text), replicas, backends[b], backends[b]);
       for (int round = 0; round < 2; ++round) {
         bytes_t got = run(clients[c], loaded, dtype);
         assert_int_equal(got.size_bytes, want.size_bytes);
@@ -715,7 +741,7 @@ static const program_t kFailures[] = {
                    "%2", "%1", "$G") "  return %2 : $X\n}\n"},
 };
 
-static void fail_once(hlo_client_t* client, hlo_loaded_t* loaded) {
+static void fail_once(hlo_client_t* client, hlo_loaded_t* loaded, const char* message) {
   results_t results = {0};
   launch(client, loaded, HLO_DTYPE_F32, results);
   for (uint32_t d = 0; d < DEVICES; ++d) {
@@ -724,7 +750,7 @@ static void fail_once(hlo_client_t* client, hlo_loaded_t* loaded) {
     hlo_status_t status =
         hlo_buffer_copy_raw_to_host(results[d][0], &value, 0, sizeof value, &done);
     if (hlo_status_is_ok(status)) status = hlo_event_await(done, UINT64_MAX);
-    if (!strstr(hlo_status_message(status), "check.expect_eq")) {
+    if (!strstr(hlo_status_message(status), message)) {
       fail_msg("device %u: '%s'", d, hlo_status_message(status));
     }
     hlo_status_release(status);
@@ -743,13 +769,35 @@ static void errors_reach_all_devices(void** state) {
     for (uint32_t b = 0; b < 3; ++b) {
       for (uint32_t c = 0; c < 2; ++c) {
         hlo_loaded_t* loaded = load(clients[c], hlo_strbuf_text(&text), backends[b], backends[b]);
-        for (int round = 0; round < 10; ++round) fail_once(clients[c], loaded);
+        for (int round = 0; round < 10; ++round) fail_once(clients[c], loaded, "check.expect_eq");
         hlo_loaded_release(loaded);
       }
     }
     hlo_strbuf_deinit(&text);
   }
   for (uint32_t c = 0; c < 2; ++c) hlo_client_release(clients[c]);
+}
+
+// One device names a root that its group does not have.
+static void roots_are_checked(void** state) {
+  (void)state;
+  static const char* const backends[] = {"native", "interp"};
+  hlo_client_t* client = make_client(2);
+  hlo_strbuf_t text = {0};
+  append_text(HEAD
+              "$X {\n  %r = stablehlo.replica_id : tensor<ui32>\n"
+              "  %i = stablehlo.reshape %r : (tensor<ui32>) -> tensor<1xui32>\n"
+              "  %y = \"stablehlo.collective_broadcast\"(%x, %i) {has_dynamic_root, "
+              "replica_groups = dense<[[0, 1, 2, 3, 4, 5, 7]]> : tensor<1x7xi64>} : "
+              "($X, tensor<1xui32>) -> $X\n" SUM("%z", "%y", "$G") "  return %z : $X\n}\n",
+              "f32", &text);
+  for (uint32_t b = 0; b < 2; ++b) {
+    hlo_loaded_t* loaded = load(client, hlo_strbuf_text(&text), backends[b], backends[b]);
+    fail_once(client, loaded, "the root is member 7 of a group of 7");
+    hlo_loaded_release(loaded);
+  }
+  hlo_strbuf_deinit(&text);
+  hlo_client_release(client);
 }
 
 static void exchanges_leave_spans(void** state) {
@@ -800,11 +848,17 @@ static void tables_are_complete(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(tables_are_complete),    cmocka_unit_test(exchanges_leave_spans),
-      cmocka_unit_test(executors_agree),        cmocka_unit_test(partitions_agree),
-      cmocka_unit_test(groups_follow_the_mesh), cmocka_unit_test(c_source_agrees),
-      cmocka_unit_test(element_types_agree),    cmocka_unit_test(errors_reach_all_devices),
-      cmocka_unit_test(reducers_agree),         cmocka_unit_test(grids_agree),
+      cmocka_unit_test(tables_are_complete),
+      cmocka_unit_test(exchanges_leave_spans),
+      cmocka_unit_test(executors_agree),
+      cmocka_unit_test(partitions_agree),
+      cmocka_unit_test(groups_follow_the_mesh),
+      cmocka_unit_test(c_source_agrees),
+      cmocka_unit_test(element_types_agree),
+      cmocka_unit_test(errors_reach_all_devices),
+      cmocka_unit_test(roots_are_checked),
+      cmocka_unit_test(reducers_agree),
+      cmocka_unit_test(grids_agree),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
