@@ -2,9 +2,11 @@
 // Exchanges elements of one dimension: each device gets a range of them, where it has a part of the
 // same size (see partition_impl.h).
 //
-// The ranges of all devices together say which elements part i needs of part i + k, for every k. If
-// these are fewer than all parts, each k is a collective_permute of the elements needed by any
-// device; else the dimension is gathered.
+// The ranges of all devices together say which elements part i needs of part i + k, for every k:
+// each k is a collective_permute of the elements needed by any device. Where the ranges are not
+// about as far apart as the parts, they are sent one by one (partition_transfer.c), and the
+// dimension is gathered where that takes less time.
+#include <math.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -282,6 +284,56 @@ static hlo_value_t* mask_outside(exchange_t* e, hlo_value_t* value, hlo_value_t*
   return mask && all ? hlo_build_select(e->p->at, mask, value, all) : NULL;
 }
 
+// ---- the cheapest way
+
+typedef struct exchange_choice {
+  double bytes;                // that a device receives, and what the collectives cost
+  hlo_transfers_t* transfers;  // NULL: by pieces or a gather
+  bool is_gather;
+} exchange_choice_t;
+
+// Returns the most elements that a device needs of others.
+static int64_t most_needed(const exchange_t* e) {
+  int64_t all = 0;
+  for (int64_t i = 0; i < e->parts; ++i) {
+    const int64_t start = start_of(e->x, i), low = most(most(start, e->x->valid_low), 0);
+    const int64_t high = least(least(start + e->x->count, e->x->valid_high), e->x->size);
+    const piece_t own = needed(e, i, i);
+    all = most(all, most(0, high - low) - (own.high - own.low));
+  }
+  return all;
+}
+
+static void try_transfers(exchange_t* e, double bytes_per_element, exchange_choice_t* choice) {
+  const hlo_dim_exchange_t* x = e->x;
+  hlo_transfers_t* t = hlo_transfers_create(e->p, x->dim, &x->axes, x->count);
+  for (int64_t i = 0; i < e->parts && t; ++i) {
+    const int64_t start = start_of(x, i), low = most(most(start, x->valid_low), 0);
+    const int64_t high = least(least(start + x->count, x->valid_high), x->size);
+    if (!hlo_transfers_add(t, 0, x->size, true, i, low - start, low, high)) return;
+  }
+  const double bytes = t ? hlo_transfers_plan(t, bytes_per_element) : HUGE_VAL;
+  if (bytes >= choice->bytes) return;
+  *choice = (exchange_choice_t){.bytes = bytes, .transfers = t};
+}
+
+static exchange_choice_t choose(exchange_t* e, const hlo_type_t* local) {
+  const double bytes_per_element = (double)hlo_type_element_count(local) *
+                                   (double)hlo_dtype_size_bytes(local->dtype) /
+                                   (double)e->part_size;
+  const int64_t sent = find_pieces(e), all = (e->parts - 1) * e->part_size;
+  exchange_choice_t choice = {.is_gather = e->first > e->last || sent >= all};
+  choice.bytes = (double)all * bytes_per_element + HLO_TUNING_COLLECTIVE_BYTES;
+  if (!choice.is_gather) {
+    int64_t permutes = 0;
+    for (int64_t k = e->first; k <= e->last; ++k) permutes += k != 0;
+    choice.bytes =
+        (double)sent * bytes_per_element + (double)permutes * HLO_TUNING_COLLECTIVE_BYTES;
+  }
+  if (most_needed(e) < least(sent, all)) try_transfers(e, bytes_per_element, &choice);
+  return choice;
+}
+
 hlo_value_t* hlo_build_exchange(hlo_partitioner_t* p, hlo_value_t* value,
                                 const hlo_dim_exchange_t* x, hlo_value_t* fill) {
   if (!value) return NULL;
@@ -300,8 +352,9 @@ hlo_value_t* hlo_build_exchange(hlo_partitioner_t* p, hlo_value_t* value,
   if (is_aligned && x->valid_low <= 0 && x->valid_high >= x->size) {
     return mask_outside(&e, exchange_parts(&e, sources), fill);
   }
-  const int64_t sent = find_pieces(&e);
-  if (e.first > e.last || sent >= (e.parts - 1) * e.part_size) {
+  const exchange_choice_t choice = choose(&e, value->type);
+  if (choice.transfers) return hlo_transfers_build(choice.transfers, 1, &value, filler);
+  if (choice.is_gather) {
     value = hlo_build_all_gather(p, value, x->dim, x->axes.axes, x->axes.count);
     return take_range(&e, hlo_slice_dim(p, value, x->dim, 0, x->size), filler);
   }
@@ -316,13 +369,5 @@ double hlo_dim_exchange_bytes(hlo_partitioner_t* p, const hlo_type_t* local,
   e.part_size = hlo_divide_up(x->size, e.parts);
   e.pieces = hlo_arena_alloc_zeroed(&p->spmd->arena, (size_t)(2 * e.parts) * sizeof *e.pieces);
   if (!e.pieces || e.part_size < 1) return 0;
-  const double bytes_per_element = (double)hlo_type_element_count(local) *
-                                   (double)hlo_dtype_size_bytes(local->dtype) / (double)e.part_size;
-  const int64_t sent = find_pieces(&e), all = (e.parts - 1) * e.part_size;
-  if (e.first > e.last || sent >= all) {
-    return (double)all * bytes_per_element + HLO_TUNING_COLLECTIVE_BYTES;
-  }
-  double permutes = 0;
-  for (int64_t k = e.first; k <= e.last; ++k) permutes += k != 0;
-  return (double)sent * bytes_per_element + permutes * HLO_TUNING_COLLECTIVE_BYTES;
+  return choose(&e, local).bytes;
 }

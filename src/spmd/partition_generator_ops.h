@@ -241,9 +241,13 @@ static inline void hlo_gen_join(hlo_generator_t* g, uint32_t count, const uint32
 static inline void hlo_gen_concatenate(hlo_generator_t* g, uint32_t v) {
   const hlo_gen_shape_t from = g->shapes[v];
   if (!from.rank) return;
-  uint32_t values[4] = {v}, count = 1;
+  uint32_t values[8] = {v}, count = 1;
   const uint32_t dim = hlo_gen_below(g, from.rank);
-  for (uint32_t w = 0; w < g->value_count && count < 4; ++w) {
+  while (count < 8 && hlo_gen_count(&from) * (count + 4) <= HLO_GEN_ELEMENTS_MAX / 4 &&
+         hlo_gen_below(g, 3) == 0) {
+    values[count++] = v;
+  }
+  for (uint32_t w = 0, last = count + 3; w < g->value_count && count < last && count < 8; ++w) {
     hlo_gen_shape_t other = g->shapes[w];
     if (other.rank != from.rank) continue;
     other.dims[dim] = from.dims[dim];

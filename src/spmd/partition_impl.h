@@ -163,6 +163,26 @@ double hlo_dim_exchange_bytes(hlo_partitioner_t* p, const hlo_type_t* local,
 hlo_value_t* hlo_build_range_mask(hlo_partitioner_t* p, const hlo_dim_exchange_t* x,
                                   const hlo_type_t* like, int64_t low, int64_t high);
 
+// ---- partition_transfer.c: ranges that go from any device to any other one
+
+typedef struct hlo_transfers hlo_transfers_t;
+
+/// Creates an empty list: each device gets `length` elements of dimension `dim`.
+hlo_transfers_t* hlo_transfers_create(hlo_partitioner_t* p, uint32_t dim,
+                                      const hlo_dim_axes_t* axes, int64_t length);
+/// Adds elements [low, high) of a dimension of `size` elements of an operand, which the axes of the
+/// list divide if is_divided: the device at index `target` has them from its element `at` on.
+/// Returns false when memory is exhausted.
+bool hlo_transfers_add(hlo_transfers_t* t, uint32_t operand, int64_t size, bool is_divided,
+                       int64_t target, int64_t at, int64_t low, int64_t high);
+/// Orders the transfers; returns their cost in bytes that a device receives, HUGE_VAL if they are
+/// too many.
+double hlo_transfers_plan(hlo_transfers_t* t, double bytes_per_element);
+/// Returns the device's range from local values; elements of no transfer are the scalar `filler`.
+/// To be called once, after hlo_transfers_plan().
+hlo_value_t* hlo_transfers_build(hlo_transfers_t* t, uint32_t operands, hlo_value_t* const* values,
+                                 hlo_value_t* filler);
+
 // ---- partition_windows.c: ops that read neighbouring elements
 
 /// Divides dimensions of results, along which devices exchange elements, as propagation decided.

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/tuning.h"
 #include "spmd/partition_impl.h"
 
 // A window of a dimension, as of reduce_window: the others are special cases.
@@ -520,7 +521,10 @@ hlo_value_t* hlo_finish_windows(hlo_op_plan_t* plan, hlo_value_t* result) {
 
 // ---- concatenations
 
-enum { JOINED_MAX = 4 };  // operands: each is an exchange
+enum {
+  JOINED_MAX = 64,           // operands
+  EXCHANGED_JOINED_MAX = 4,  // each by an exchange of its own
+};
 
 // Finds the value that an operand of a concatenation is a range of: itself, or the operand of a
 // slice; returns the first element.
@@ -539,22 +543,86 @@ static int64_t find_source(const hlo_node_t* node, uint32_t operand, uint32_t di
   return hlo_node_attr_item(slice, HLO_ATTR_start_indices, dim, 0);
 }
 
-// Returns the device's range of the result as far as operand i has it.
-static hlo_value_t* join_operand(hlo_op_plan_t* plan, uint32_t i, hlo_dim_exchange_t* x,
-                                 int64_t offset) {
-  hlo_partitioner_t* p = plan->p;
+// Operand i as a range of a value: x says which elements each device needs of the value.
+typedef struct joined {
   hlo_value_t* source;
-  const int64_t first = find_source(plan->node, i, x->dim, &source);
-  const hlo_spec_t* decided = hlo_spmd_value_spec(p->spmd, source);
-  x->size = source->type->dims[x->dim];
+  const hlo_spec_t* spec;
+  hlo_dim_exchange_t x;
+} joined_t;
+
+static joined_t find_joined(hlo_op_plan_t* plan, uint32_t i, const hlo_dim_exchange_t* result,
+                            int64_t offset) {
+  hlo_partitioner_t* p = plan->p;
+  joined_t joined = {.x = *result};
+  hlo_dim_exchange_t* x = &joined.x;
+  const int64_t first = find_source(plan->node, i, x->dim, &joined.source);
+  const hlo_spec_t* decided = hlo_spmd_value_spec(p->spmd, joined.source);
+  x->size = joined.source->type->dims[x->dim];
   x->is_divided = decided && hlo_spec_parts(p->grid, decided, x->dim) > 1;
   x->start = first - offset;
   x->valid_low = first;
   x->valid_high = first + hlo_node_operand_type(plan->node, i)->dims[x->dim];
-  const hlo_spec_t* spec =
+  joined.spec =
       hlo_spec_with_dim(p, plan->specs[i], x->dim, x->axes.axes, x->is_divided ? x->axes.count : 0);
-  hlo_value_t* value = hlo_local_get(p, source, spec);
-  return value ? hlo_build_exchange(p, value, x, NULL) : NULL;
+  return joined;
+}
+
+// Returns the transfers of all operands if they cost less than an exchange of each.
+static hlo_transfers_t* plan_joined_transfers(hlo_op_plan_t* plan, const joined_t* items,
+                                              bool may_exchange) {
+  hlo_partitioner_t* p = plan->p;
+  const hlo_dim_exchange_t* x = &items[0].x;
+  const uint32_t count = plan->node->operand_count;
+  const int64_t parts = hlo_grid_size(p->grid, x->axes.axes, x->axes.count);
+  hlo_transfers_t* t = hlo_transfers_create(p, x->dim, &x->axes, x->count);
+  double bytes_per_element = 0, others = 0;
+  for (uint32_t k = 0; k < count && t; ++k) {
+    const hlo_dim_exchange_t* own = &items[k].x;
+    const hlo_type_t* local = hlo_local_type(p, items[k].source->type, items[k].spec);
+    if (!local) return NULL;
+    bytes_per_element = (double)hlo_type_size_bytes(local) / (double)local->dims[x->dim];
+    others += may_exchange      ? hlo_dim_exchange_bytes(p, local, own)
+              : own->is_divided ? (double)hlo_type_size_bytes(local) * (double)(parts - 1) +
+                                      HLO_TUNING_COLLECTIVE_BYTES
+                                : 0;
+    for (int64_t i = 0; i < parts; ++i) {
+      const int64_t start = own->start + i * own->step, end = start + own->count;
+      const int64_t low = start > own->valid_low ? start : own->valid_low;
+      const int64_t high = end < own->valid_high ? end : own->valid_high;
+      if (!hlo_transfers_add(t, k, own->size, own->is_divided, i, low - start, low, high)) {
+        return NULL;
+      }
+    }
+  }
+  return t && hlo_transfers_plan(t, bytes_per_element) < others ? t : NULL;
+}
+
+// Returns the device's range of the result, by transfers or, if that is NULL, by an exchange of
+// each operand.
+static hlo_value_t* build_joined(hlo_op_plan_t* plan, const joined_t* items, hlo_transfers_t* t) {
+  hlo_partitioner_t* p = plan->p;
+  const uint32_t count = plan->node->operand_count;
+  hlo_value_t** values = hlo_arena_array(&p->spmd->arena, count, sizeof *values);
+  hlo_value_t* result = NULL;
+  for (uint32_t i = 0; i < count && values; ++i) {
+    const hlo_dim_exchange_t* x = &items[i].x;
+    values[i] = hlo_local_get(p, items[i].source, items[i].spec);
+    if (!values[i]) return NULL;
+    if (t) continue;
+    hlo_value_t* next = hlo_build_exchange(p, values[i], x, NULL);
+    if (i && next) {
+      const hlo_dim_exchange_t own = {
+          .dim = x->dim, .axes = x->axes, .step = x->step, .count = x->count};
+      hlo_value_t* mask =
+          hlo_build_range_mask(p, &own, next->type, x->valid_low - x->start, INT64_MAX);
+      next = mask ? hlo_build_select(p->at, mask, next, result) : NULL;
+    }
+    if (!next) return NULL;
+    result = next;
+  }
+  if (!t || !values) return result;
+  const hlo_type_t* scalar = hlo_type_with_dims(p->module, values[0]->type, 0, NULL);
+  return hlo_transfers_build(t, count, values, scalar ? hlo_build_splat(p->at, scalar, 0) : NULL);
 }
 
 // Finds what is rotated if the operands are the end of a divided value and its beginning, and the
@@ -588,7 +656,7 @@ hlo_status_t hlo_partition_concatenate(hlo_op_plan_t* plan, bool* out_is_built) 
   if (node->operand_count > JOINED_MAX || !take_axes(plan, dim, &x.axes)) return hlo_ok();
   x.step = x.count = hlo_divide_up(size, hlo_grid_size(p->grid, x.axes.axes, x.axes.count));
   hlo_dim_exchange_t rotation = x;
-  hlo_value_t *result = NULL, *rotated = find_rotation(plan, &rotation);
+  hlo_value_t* rotated = find_rotation(plan, &rotation);
   if (rotated) {
     divide_results(plan, dim, &x.axes);
     *out_is_built = true;
@@ -597,18 +665,16 @@ hlo_status_t hlo_partition_concatenate(hlo_op_plan_t* plan, bool* out_is_built) 
                          hlo_build_rotation(p, hlo_local_get(p, rotated, spec), &rotation));
   }
   int64_t offset = 0;
+  joined_t* items = hlo_arena_array(&p->spmd->arena, node->operand_count, sizeof *items);
+  if (!items) return hlo_partitioner_status(p);
   for (uint32_t i = 0; i < node->operand_count; ++i) {
-    hlo_value_t* next = join_operand(plan, i, &x, offset);
-    if (!next) return hlo_partitioner_status(p);
-    if (i) {
-      const hlo_dim_exchange_t own = {.dim = dim, .axes = x.axes, .step = x.step, .count = x.count};
-      hlo_value_t* mask = hlo_build_range_mask(p, &own, next->type, offset, INT64_MAX);
-      next = mask ? hlo_build_select(p->at, mask, next, result) : NULL;
-      if (!next) return hlo_partitioner_status(p);
-    }
-    result = next;
+    items[i] = find_joined(plan, i, &x, offset);
     offset += hlo_node_operand_type(node, i)->dims[dim];
   }
+  const bool may_exchange = node->operand_count <= EXCHANGED_JOINED_MAX;
+  hlo_transfers_t* transfers = plan_joined_transfers(plan, items, may_exchange);
+  if (!transfers && !may_exchange) return hlo_partitioner_status(p);
+  hlo_value_t* result = build_joined(plan, items, transfers);
   divide_results(plan, dim, &x.axes);
   *out_is_built = true;
   return hlo_local_set(p, &node->results[0], plan->specs[node->operand_count], result);
