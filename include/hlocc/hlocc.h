@@ -191,11 +191,17 @@ typedef struct hlocc_executable hlocc_executable_t;
 typedef struct hlocc_compile_options {
   size_t struct_size;     /* sizeof(hlocc_compile_options_t) */
   const char* file_name;  /* for messages; NULL: the path of the file, or "<input>" */
-  uint32_t replica_count; /* devices that run the program together; 0: one */
+  uint32_t replica_count; /* devices that run the program together, each on arrays of its own; 0:
+                           * one */
   /* Arguments that launches donate, besides those that the program marks by tf.aliasing_output or
    * jax.buffer_donor: a result of the same size is computed in their memory. */
   uint32_t donated_count;
   const uint32_t* donated;
+  /* Devices of each replica, which divide the arrays of the program among them as its shardings
+   * (sdy.sharding, mhlo.sharding) say and compute together; programs of JAX for several devices
+   * state the number in mhlo.num_partitions. 0: one, which has whole arrays and ignores shardings.
+   */
+  uint32_t partition_count;
 } hlocc_compile_options_t;
 
 /* Compiles MLIR bytecode with StableHLO (as exported by JAX) or StableHLO text; the content
@@ -248,20 +254,35 @@ typedef struct hlocc_shape {
 
 HLOCC_API uint32_t hlocc_executable_argument_count(const hlocc_executable_t* executable);
 HLOCC_API uint32_t hlocc_executable_result_count(const hlocc_executable_t* executable);
-/* For an index out of range, these return a shape of rank 0 and type INVALID. */
+/* The devices of a launch: replicas times partitions. */
+HLOCC_API uint32_t hlocc_executable_device_count(const hlocc_executable_t* executable);
+/* What one device has of an argument or result: the whole, or a part of equal size on each of them.
+ * For an index out of range, these return a shape of rank 0 and type INVALID. */
 HLOCC_API hlocc_shape_t hlocc_executable_argument(const hlocc_executable_t* executable,
                                                   uint32_t index);
 HLOCC_API hlocc_shape_t hlocc_executable_result(const hlocc_executable_t* executable,
                                                 uint32_t index);
 
+/* Finds which part of an argument or result a device of the launch has, 0 <= device <
+ * hlocc_executable_device_count(): the place of the part's first element in the whole array of the
+ * replica, out_offsets[rank], and the dimensions of the whole, out_dims[rank].
+ * errors: INVALID_ARGUMENT (index, device), UNIMPLEMENTED (partial sums) */
+HLOCC_API hlocc_error_t* hlocc_executable_argument_part(const hlocc_executable_t* executable,
+                                                        uint32_t index, uint32_t device,
+                                                        int64_t* out_offsets, int64_t* out_dims);
+HLOCC_API hlocc_error_t* hlocc_executable_result_part(const hlocc_executable_t* executable,
+                                                      uint32_t index, uint32_t device,
+                                                      int64_t* out_offsets, int64_t* out_dims);
+
 /* Returns true if launches donate the argument; false for an index out of range. */
 HLOCC_API bool hlocc_executable_is_donated(const hlocc_executable_t* executable, uint32_t argument);
 
 /* Runs the program once and waits for its end. inputs and outputs: one array per argument and
- * result, of size_bytes and with the alignment of its elements; with several replicas, the arrays
- * of the first replica come first. Inputs at multiples of HLOCC_ALIGNMENT are read in place, others
- * are copied. After a failure the contents of the outputs are undefined. Waits.
- * errors: those of the program, with the location of the operation; RESOURCE_EXHAUSTED */
+ * result, of size_bytes and with the alignment of its elements; with several devices, the arrays
+ * of device 0 come first, and those of a replica's partitions follow each other. Inputs at
+ * multiples of HLOCC_ALIGNMENT are read in place, others are copied. After a failure the contents
+ * of the outputs are undefined. Waits. errors: those of the program, with the location of the
+ * operation; RESOURCE_EXHAUSTED */
 HLOCC_API hlocc_error_t* hlocc_executable_run(hlocc_executable_t* executable,
                                               const void* const* inputs, void* const* outputs);
 
@@ -392,7 +413,7 @@ HLOCC_API void hlocc_block_free(hlocc_block_t* block);
 
 typedef struct hlocc_launch_options {
   size_t struct_size; /* sizeof(hlocc_launch_options_t) */
-  uint32_t device;    /* for a program of one replica; replicas run on the devices 0, 1, ... */
+  uint32_t device;    /* for a program of one device; others run on the devices 0, 1, ... */
   /* Arguments that this launch does not donate. */
   uint32_t kept_count;
   const uint32_t* kept;
@@ -405,15 +426,14 @@ typedef struct hlocc_launch_options {
 
 /* Starts a run, which begins when the elements of its arguments exist, and creates its results,
  * whose elements exist after the run. arguments and results: a buffer per argument and result; with
- * several replicas, those of the first replica come first. Donated arguments can only be freed
- * afterwards; a result of the same size has their memory. options and out_event may be NULL;
- * out_event: ready when the run has ended on all devices. If a run fails, its error is that of the
- * event, of the results, and of runs that take them as arguments.
- * Small programs run before the call returns. While HLOCC_INFLIGHT_LAUNCHES launches are in flight
- * on a device, the call waits until one ends, but not in a callback.
- * errors: INVALID_ARGUMENT (device; shape, device or donation of a buffer), FAILED_PRECONDITION (an
- * argument is mapped for writing; an output is mapped, or lent for READ), RESOURCE_EXHAUSTED. Then
- * no buffer is donated. */
+ * several devices, those of device 0 come first (hlocc_executable_run()). Donated arguments can
+ * only be freed afterwards; a result of the same size has their memory. options and out_event may
+ * be NULL; out_event: ready when the run has ended on all devices. If a run fails, its error is
+ * that of the event, of the results, and of runs that take them as arguments. Small programs run
+ * before the call returns. While HLOCC_INFLIGHT_LAUNCHES launches are in flight on a device, the
+ * call waits until one ends, but not in a callback. errors: INVALID_ARGUMENT (device; shape, device
+ * or donation of a buffer), FAILED_PRECONDITION (an argument is mapped for writing; an output is
+ * mapped, or lent for READ), RESOURCE_EXHAUSTED. Then no buffer is donated. */
 HLOCC_API hlocc_error_t* hlocc_executable_launch(hlocc_executable_t* executable,
                                                  hlocc_buffer_t* const* arguments,
                                                  const hlocc_launch_options_t* options,

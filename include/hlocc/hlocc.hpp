@@ -270,18 +270,33 @@ class executable {
  public:
   explicit executable(hlocc_executable_t* taken) : handle_(taken) {}
   hlocc_executable_t* get() const noexcept { return handle_.get(); }
+  uint32_t device_count() const { return hlocc_executable_device_count(get()); }
   uint32_t argument_count() const { return hlocc_executable_argument_count(get()); }
   uint32_t result_count() const { return hlocc_executable_result_count(get()); }
   hlocc_shape_t argument(uint32_t index) const { return hlocc_executable_argument(get(), index); }
   hlocc_shape_t result(uint32_t index) const { return hlocc_executable_result(get(), index); }
-  /// Launches one replica. end (may be null) gets the event of the launch.
+  /// What a device has of an array: the place of its first element in the whole, and the whole's
+  /// dimensions.
+  struct part {
+    dims offsets, whole;
+  };
+  part argument_part(uint32_t index, uint32_t device = 0) const {
+    return find_part(hlocc_executable_argument_part, argument(index).rank, index, device);
+  }
+  part result_part(uint32_t index, uint32_t device = 0) const {
+    return find_part(hlocc_executable_result_part, result(index).rank, index, device);
+  }
+  /// Launches the program on all its devices: the arguments and results of device 0 come first. end
+  /// (may be null) gets the event of the launch.
   std::vector<buffer> launch(const std::vector<const buffer*>& arguments, event* end = nullptr,
                              const hlocc_launch_options_t* options = nullptr) const {
-    if (arguments.size() != argument_count()) {
-      throw std::invalid_argument("the program has " + std::to_string(argument_count()) +
-                                  " arguments, found " + std::to_string(arguments.size()));
+    const size_t devices = device_count();
+    if (arguments.size() != devices * argument_count()) {
+      throw std::invalid_argument(
+          "the program has " + std::to_string(devices * argument_count()) + " arguments on " +
+          std::to_string(devices) + " devices, found " + std::to_string(arguments.size()));
     }
-    std::vector<hlocc_buffer_t*> in, out(result_count());
+    std::vector<hlocc_buffer_t*> in, out(devices * result_count());
     for (const buffer* argument : arguments) in.push_back(argument->get());
     std::vector<buffer> results(out.size());  // nothing can fail once the program runs
     hlocc_event_t* made = nullptr;
@@ -293,6 +308,13 @@ class executable {
   }
 
  private:
+  using find_t = hlocc_error_t* (*)(const hlocc_executable_t*, uint32_t, uint32_t, int64_t*,
+                                    int64_t*);
+  part find_part(find_t find, uint32_t rank, uint32_t index, uint32_t device) const {
+    part found{dims(rank), dims(rank)};
+    detail::check(find(get(), index, device, found.offsets.data(), found.whole.data()));
+    return found;
+  }
   detail::handle<hlocc_executable_t, hlocc_executable_free> handle_;
 };
 

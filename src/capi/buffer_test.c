@@ -635,7 +635,7 @@ static void test_runs_on_devices(void** state) {
   hlocc_buffer_t* outs[2] = {NULL, NULL};
   hlocc_event_t* end = NULL;
   hlo_test_expect(hlocc_executable_launch(executable, ins, &second, outs, &end),
-                  HLOCC_INVALID_ARGUMENT, "2 replicas");
+                  HLOCC_INVALID_ARGUMENT, "a program of 2 devices");
   hlo_test_succeed(hlocc_executable_launch(executable, ins, NULL, outs, &end));
   hlo_test_succeed(hlocc_event_wait(end, HLOCC_FOREVER));
   for (int i = 0; i < 2; ++i) {

@@ -154,6 +154,59 @@ static void test_runs_replicas(void** state) {
   hlocc_client_free(client);
 }
 
+// Two replicas of two partitions: the rows of %a are divided, and the columns of the result.
+static void test_runs_partitions(void** state) {
+  (void)state;
+  static const char kProduct[] =
+      "module attributes {mhlo.num_partitions = 2 : i32} {\n"
+      "sdy.mesh @mesh = <[\"x\"=2]>\n"
+      "func.func @main(%a: tensor<4x2xf32> {sdy.sharding = #sdy.sharding<@mesh, [{\"x\"}, {}]>},\n"
+      "                %b: tensor<2x2xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>})\n"
+      "    -> (tensor<4x2xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {\"x\"}]>}) {\n"
+      "  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<4x2xf32>, "
+      "tensor<2x2xf32>) -> tensor<4x2xf32>\n"
+      "  return %0 : tensor<4x2xf32>\n"
+      "}\n"
+      "}\n";
+  hlocc_client_t* client = hlo_test_client(4);
+  hlocc_compile_options_t options = {
+      .struct_size = sizeof options, .replica_count = 2, .partition_count = 2};
+  hlocc_executable_t* executable = hlo_test_load(client, kProduct, &options);
+  assert_int_equal(hlocc_executable_device_count(executable), 4);
+  assert_int_equal(hlocc_executable_argument(executable, 0).dims[0], 2);
+  assert_int_equal(hlocc_executable_argument(executable, 1).dims[0], 2);
+  assert_int_equal(hlocc_executable_result(executable, 0).dims[1], 1);
+  int64_t offsets[2], dims[2];
+  for (uint32_t device = 0; device < 4; ++device) {
+    hlo_test_succeed(hlocc_executable_argument_part(executable, 0, device, offsets, dims));
+    assert_true(offsets[0] == 2 * (device % 2) && offsets[1] == 0 && dims[0] == 4 && dims[1] == 2);
+    hlo_test_succeed(hlocc_executable_argument_part(executable, 1, device, offsets, dims));
+    assert_true(offsets[0] == 0 && offsets[1] == 0 && dims[0] == 2 && dims[1] == 2);
+    hlo_test_succeed(hlocc_executable_result_part(executable, 0, device, offsets, dims));
+    assert_true(offsets[0] == 0 && offsets[1] == device % 2 && dims[0] == 4 && dims[1] == 2);
+  }
+  hlo_test_expect(hlocc_executable_argument_part(executable, 2, 0, offsets, dims),
+                  HLOCC_INVALID_ARGUMENT, "argument 2 of 2");
+  hlo_test_expect(hlocc_executable_result_part(executable, 0, 4, offsets, dims),
+                  HLOCC_INVALID_ARGUMENT, "device 4 of a program on 4 devices");
+  float a[2][4][2] = {{{1, 2}, {3, 4}, {5, 6}, {7, 8}}, {{2, 4}, {6, 8}, {10, 12}, {14, 16}}};
+  float b[2][2] = {{1, 10}, {100, 1000}}, out[4][4] = {{0}};
+  hlo_test_succeed(hlocc_executable_run(
+      executable, (const void*[]){a[0][0], b, a[0][2], b, a[1][0], b, a[1][2], b},
+      (void*[]){out[0], out[1], out[2], out[3]}));
+  for (int device = 0; device < 4; ++device) {
+    for (int row = 0; row < 4; ++row) {
+      const float* at = a[device / 2][row];
+      assert_true(out[device][row] == at[0] * b[0][device % 2] + at[1] * b[1][device % 2]);
+    }
+  }
+  hlocc_executable_free(executable);
+  options.partition_count = 4;
+  hlo_test_expect(hlocc_executable_load(client, kProduct, strlen(kProduct), &options, &executable),
+                  HLOCC_INVALID_ARGUMENT, "mesh @mesh has 2 devices");
+  hlocc_client_free(client);
+}
+
 static void expect_error(hlocc_client_t* client, const char* text, hlocc_code_t code, uint32_t line,
                          const char* part) {
   hlocc_compile_options_t options = {.struct_size = sizeof options, .file_name = "bad.mlir"};
@@ -496,6 +549,7 @@ int main(void) {
       cmocka_unit_test(test_options_of_older_callers),
       cmocka_unit_test(test_runs_on_threads),
       cmocka_unit_test(test_runs_replicas),
+      cmocka_unit_test(test_runs_partitions),
       cmocka_unit_test(test_errors_have_places),
       cmocka_unit_test(test_failed_runs_say_where),
       cmocka_unit_test(test_functions_of_the_application),

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/os.h"
 #include "capi/capi_impl.h"
+#include "compiler/signature.h"
 #include "frontend/frontend.h"
 
 const char* hlocc_type_name(hlocc_type_t type) {
@@ -57,6 +58,8 @@ static hlo_status_t load(hlocc_client_t* client, const void* bytes, size_t size_
   config.parallel = hlo_client_parallel(client->client);
   if (options.replica_count > INT32_MAX) options.replica_count = INT32_MAX;
   if (options.replica_count) config.replica_count = (int32_t)options.replica_count;
+  if (options.partition_count > INT32_MAX) options.partition_count = INT32_MAX;
+  if (options.partition_count) config.partition_count = (int32_t)options.partition_count;
   config.donated = options.donated;
   config.donated_count = options.donated_count;
   const char* name = options.file_name ? options.file_name : path;
@@ -127,6 +130,10 @@ static hlocc_shape_t shape_of(uint32_t count, const hlo_signature_entry_t* entri
                          .memory = (hlocc_memory_kind_t)kind};
 }
 
+uint32_t hlocc_executable_device_count(const hlocc_executable_t* executable) {
+  return hlo_loaded_device_count(executable->loaded);
+}
+
 uint32_t hlocc_executable_argument_count(const hlocc_executable_t* executable) {
   return executable->compiled->argument_count;
 }
@@ -143,6 +150,34 @@ hlocc_shape_t hlocc_executable_argument(const hlocc_executable_t* executable, ui
 hlocc_shape_t hlocc_executable_result(const hlocc_executable_t* executable, uint32_t index) {
   const hlo_executable_t* compiled = executable->compiled;
   return shape_of(compiled->result_count, compiled->results, index);
+}
+
+static hlo_status_t find_part(const hlocc_executable_t* executable, const char* role,
+                              uint32_t count, const hlo_signature_entry_t* entries, uint32_t index,
+                              uint32_t device, int64_t* out_offsets, int64_t* out_dims) {
+  const uint32_t device_count = hlocc_executable_device_count(executable);
+  if (index >= count) return hlo_invalid_argument("%s %u of %u", role, index, count);
+  if (device >= device_count) {
+    return hlo_invalid_argument("device %u of a program on %u devices", device, device_count);
+  }
+  const uint32_t partition = device % (uint32_t)executable->compiled->config.partition_count;
+  return hlo_signature_part(&entries[index], partition, out_offsets, out_dims);
+}
+
+hlocc_error_t* hlocc_executable_argument_part(const hlocc_executable_t* executable, uint32_t index,
+                                              uint32_t device, int64_t* out_offsets,
+                                              int64_t* out_dims) {
+  const hlo_executable_t* compiled = executable->compiled;
+  return hlo_capi_error(find_part(executable, "argument", compiled->argument_count,
+                                  compiled->arguments, index, device, out_offsets, out_dims));
+}
+
+hlocc_error_t* hlocc_executable_result_part(const hlocc_executable_t* executable, uint32_t index,
+                                            uint32_t device, int64_t* out_offsets,
+                                            int64_t* out_dims) {
+  const hlo_executable_t* compiled = executable->compiled;
+  return hlo_capi_error(find_part(executable, "result", compiled->result_count, compiled->results,
+                                  index, device, out_offsets, out_dims));
 }
 
 bool hlocc_executable_is_donated(const hlocc_executable_t* executable, uint32_t argument) {

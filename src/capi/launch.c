@@ -103,8 +103,8 @@ static hlo_status_t read_options(launch_t* launch, const hlocc_executable_t* exe
   if (launch->device_count == 1) {
     HLO_TRY(hlo_capi_device(executable->client, options.device, &out_call->device));
   } else if (options.device) {
-    return hlo_invalid_argument("%u replicas cannot run on device %u alone", launch->device_count,
-                                options.device);
+    return hlo_invalid_argument("a program of %u devices cannot run on device %u alone",
+                                launch->device_count, options.device);
   }
   int64_t* kept = hlo_arena_array(&launch->arena, options.kept_count, sizeof *kept);
   HLO_TRY(hlo_arena_status(&launch->arena));

@@ -17,6 +17,7 @@
 #include "ir/op_sharding.h"
 #include "ir/print.h"
 #include "passes/pipeline.h"
+#include "spmd/collective.h"
 #include "spmd/passes.h"
 
 typedef struct run {
@@ -346,10 +347,21 @@ static hlo_status_t prepare(run_t* run, hlo_module_t* module) {
   return hlo_ok();
 }
 
+// Adds to the error (taken) of a program for several devices, run on one, how to run it on them.
+static hlo_status_t advise(const run_t* run, const hlo_module_t* module, hlo_status_t status) {
+  const long long count = (long long)hlo_module_process_counts(module).partitions;
+  if (hlo_status_is_ok(status) || run->process_count > 1 || count <= 1) return status;
+  hlo_status_t advised = hlo_status_create(
+      hlo_status_code(status), "%s; run the program on its %lld devices with --device-count=%lld",
+      hlo_status_message(status), count, count);
+  hlo_status_release(status);
+  return advised;
+}
+
 static hlo_status_t run_module(run_t* run, hlo_module_t* module, hlo_strbuf_t* out) {
   HLO_TRY(hlo_cli_env(run->cli, false, &run->env));
   HLO_TRY(choose_processes(run, module));
-  HLO_TRY(prepare(run, module));
+  HLO_TRY(advise(run, module, prepare(run, module)));
   HLO_TRY(choose_function(run->cli, module, &run->func));
   HLO_TRY(hlo_interp_program_create(module, &run->program));
   run->is_test = !run->cli->function && !hlo_module_entry(module);

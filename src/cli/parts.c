@@ -11,39 +11,14 @@ typedef struct place {
   int64_t parts[HLO_RANK_MAX], at[HLO_RANK_MAX];
 } place_t;
 
-static hlo_status_t find_tile(const hlo_op_sharding_t* sharding, uint32_t partition, uint32_t rank,
-                              hlo_arena_t* arena, place_t* place) {
-  const int64_t* devices;
-  const int64_t* dims = sharding->tile_dims.items;
-  HLO_TRY(hlo_op_sharding_devices(sharding, arena, &devices));
-  const int64_t count = hlo_op_sharding_device_count(sharding);
-  int64_t tile = 0;
-  while (tile < count && devices[tile] != partition) ++tile;
-  if (tile == count) return hlo_invalid_argument("the sharding has no partition %u", partition);
-  for (size_t d = sharding->tile_dims.count; d-- > 0; tile /= dims[d]) {
-    const hlo_op_sharding_kind_t kind = hlo_op_sharding_dim_kind(sharding, d);
-    if (kind == HLO_OP_SHARDING_UNREDUCED) return hlo_unimplemented("the parts are partial sums");
-    if (kind != HLO_OP_SHARDING_TILED || d >= rank) continue;
-    place->parts[d] = dims[d];
-    place->at[d] = tile % dims[d];
-  }
-  return hlo_ok();
-}
-
 static hlo_status_t find_place(const hlo_attr_t* attr, uint32_t partition, uint32_t rank,
                                place_t* place) {
   HLO_SCOPED_ARENA arena = {0};
   hlo_op_sharding_t sharding = {.kind = HLO_OP_SHARDING_REPLICATED};
-  for (uint32_t d = 0; d < rank; ++d) place->parts[d] = 1, place->at[d] = 0;
   if (attr) {
     HLO_TRY(hlo_op_sharding_parse(attr->text, attr->text_length, &arena, &sharding));
   }
-  if (sharding.kind == HLO_OP_SHARDING_UNREDUCED) {
-    return hlo_unimplemented("the parts are partial sums");
-  }
-  return sharding.kind == HLO_OP_SHARDING_TILED
-             ? find_tile(&sharding, partition, rank, &arena, place)
-             : hlo_ok();
+  return hlo_op_sharding_place(&sharding, partition, rank, place->parts, place->at);
 }
 
 // Copies the elements of a part from the whole, or to it.

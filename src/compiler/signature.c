@@ -325,3 +325,20 @@ hlo_status_t hlo_layouts_apply(hlo_func_t* entry, const hlo_compile_options_t* o
   HLO_TRY(apply_side(entry, &arguments, hlo_func_set_argument_attr));
   return apply_side(entry, &results, hlo_func_set_result_attr);
 }
+
+hlo_status_t hlo_signature_part(const hlo_signature_entry_t* entry, uint32_t partition,
+                                int64_t* out_offsets, int64_t* out_dims) {
+  HLO_SCOPED_ARENA arena = {0};
+  hlo_op_sharding_t sharding = {.kind = HLO_OP_SHARDING_REPLICATED};
+  int64_t parts[HLO_RANK_MAX], at[HLO_RANK_MAX];
+  if (entry->sharding) {
+    const size_t length = strlen(entry->sharding);
+    HLO_TRY(hlo_op_sharding_parse(entry->sharding, length, &arena, &sharding));
+  }
+  HLO_TRY(hlo_op_sharding_place(&sharding, partition, entry->rank, parts, at));
+  for (uint32_t d = 0; d < entry->rank; ++d) {
+    out_offsets[d] = at[d] * entry->dims[d];
+    out_dims[d] = parts[d] * entry->dims[d];
+  }
+  return hlo_ok();
+}

@@ -11,6 +11,12 @@
 /// UNIMPLEMENTED (dynamic shapes, tuples, buffers), INVALID_ARGUMENT (bad aliases)
 hlo_status_t hlo_signature_read(hlo_executable_t* executable, const hlo_func_t* entry) HLO_MUST_USE;
 
+/// Finds what a partition has of an argument or result: the first element out_offsets[rank] in the
+/// array that all partitions have together, whose dimensions are out_dims[rank]. errors :
+/// UNIMPLEMENTED (partial sums), INVALID_ARGUMENT, RESOURCE_EXHAUSTED
+hlo_status_t hlo_signature_part(const hlo_signature_entry_t* entry, uint32_t partition,
+                                int64_t* out_offsets, int64_t* out_dims) HLO_MUST_USE;
+
 /// Counts operations and bytes of a module from its shapes; bodies of loops count once.
 void hlo_cost_count(hlo_module_t* module, hlo_cost_t* out_cost);
 

@@ -76,6 +76,11 @@ typedef struct hlo_tile_factors {
 /// errors : RESOURCE_EXHAUSTED
 hlo_status_t hlo_op_sharding_devices(const hlo_op_sharding_t* sharding, hlo_arena_t* arena,
                                      const int64_t** out_devices) HLO_MUST_USE;
+/// Finds what a device has of an array of `rank` dimensions: in dimension d part at[d] of parts[d].
+/// errors : UNIMPLEMENTED (partial sums), INVALID_ARGUMENT (a device without a tile),
+/// RESOURCE_EXHAUSTED
+hlo_status_t hlo_op_sharding_place(const hlo_op_sharding_t* sharding, int64_t device, uint32_t rank,
+                                   int64_t* out_parts, int64_t* out_at) HLO_MUST_USE;
 /// Finds the factors of tiles whose devices are at the given positions; false if the positions are
 /// no transposed array.
 bool hlo_tile_factors_find(const hlo_op_sharding_t* sharding, const int64_t* positions,

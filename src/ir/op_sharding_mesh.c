@@ -230,6 +230,38 @@ hlo_status_t hlo_op_sharding_devices(const hlo_op_sharding_t* sharding, hlo_aren
   return hlo_ok();
 }
 
+static hlo_status_t find_tile(const hlo_op_sharding_t* sharding, int64_t device, uint32_t rank,
+                              int64_t* parts, int64_t* at) {
+  HLO_SCOPED_ARENA arena = {0};
+  const int64_t* devices;
+  const int64_t* dims = sharding->tile_dims.items;
+  HLO_TRY(hlo_op_sharding_devices(sharding, &arena, &devices));
+  const int64_t count = hlo_op_sharding_device_count(sharding);
+  int64_t tile = 0;
+  while (tile < count && devices[tile] != device) ++tile;
+  if (tile == count) {
+    return hlo_invalid_argument("the sharding has no device %lld", (long long)device);
+  }
+  for (size_t d = sharding->tile_dims.count; d-- > 0; tile /= dims[d]) {
+    const hlo_op_sharding_kind_t kind = hlo_op_sharding_dim_kind(sharding, d);
+    if (kind == HLO_OP_SHARDING_UNREDUCED) return hlo_unimplemented("the parts are partial sums");
+    if (kind != HLO_OP_SHARDING_TILED || d >= rank) continue;
+    parts[d] = dims[d];
+    at[d] = tile % dims[d];
+  }
+  return hlo_ok();
+}
+
+hlo_status_t hlo_op_sharding_place(const hlo_op_sharding_t* sharding, int64_t device, uint32_t rank,
+                                   int64_t* out_parts, int64_t* out_at) {
+  for (uint32_t d = 0; d < rank; ++d) out_parts[d] = 1, out_at[d] = 0;
+  if (sharding->kind == HLO_OP_SHARDING_UNREDUCED) {
+    return hlo_unimplemented("the parts are partial sums");
+  }
+  if (sharding->kind != HLO_OP_SHARDING_TILED) return hlo_ok();
+  return find_tile(sharding, device, rank, out_parts, out_at);
+}
+
 // Finds the factors of one dimension, minor to major, from the positions along it.
 static bool find_dim_factors(const int64_t* positions, int64_t step, int64_t size, uint32_t dim,
                              hlo_tile_factors_t* out) {

@@ -282,6 +282,43 @@ static void tiles_have_factors(void** state) {
   }
 }
 
+// Rows: what a device has of an array of 3 dimensions, as "part/parts" of each; errors as such.
+static void devices_have_places(void** state) {
+  (void)state;
+  static const struct {
+    const char* sharding;
+    int64_t device;
+    const char* expected;
+  } rows[] = {
+      {"{replicated}", 5, "0/1 0/1 0/1 "},
+      {"{maximal device=2}", 2, "0/1 0/1 0/1 "},
+      {"{manual}", 3, "0/1 0/1 0/1 "},
+      {"{devices=[2,1,4]<=[8]}", 6, "1/2 0/1 2/4 "},
+      {"{devices=[4,2,1]<=[2,4]T(1,0)}", 6, "2/4 1/2 0/1 "},
+      {"{devices=[2,1,1,4]<=[8] last_tile_dim_replicate}", 6, "1/2 0/1 0/1 "},
+      {"{devices=[1,2,1,2,2]<=[8] last_tile_dims={manual, replicated}}", 5, "0/1 1/2 0/1 "},
+      {"{devices=[4,1,1]3,1,2,0}", 3, "0/4 0/1 0/1 "},
+      {"{devices=[4,1,1]<=[4]}", 4, "the sharding has no device 4"},
+      {"{devices=[1,1,1,4]<=[4] last_tile_dims={unreduced}}", 1, "the parts are partial sums"},
+      {"{unreduced}", 0, "the parts are partial sums"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    HLO_SCOPED_ARENA arena = {0};
+    HLO_SCOPED_STRBUF text = {0};
+    hlo_op_sharding_t sharding;
+    int64_t parts[3], at[3];
+    hlo_test_check(
+        hlo_op_sharding_parse(rows[i].sharding, strlen(rows[i].sharding), &arena, &sharding));
+    hlo_status_t status = hlo_op_sharding_place(&sharding, rows[i].device, 3, parts, at);
+    for (int d = 0; hlo_status_is_ok(status) && d < 3; ++d) {
+      hlo_strbuf_printf(&text, "%lld/%lld ", (long long)at[d], (long long)parts[d]);
+    }
+    if (!hlo_status_is_ok(status)) hlo_strbuf_printf(&text, "%s", hlo_status_message(status));
+    assert_string_equal(hlo_strbuf_text(&text), rows[i].expected);
+    hlo_status_release(status);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(text_and_protos_lose_nothing),
@@ -291,6 +328,7 @@ int main(void) {
       cmocka_unit_test(axes_become_tiles),
       cmocka_unit_test(manual_axes_are_a_subgroup),
       cmocka_unit_test(tiles_have_factors),
+      cmocka_unit_test(devices_have_places),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -84,8 +84,33 @@ static void test_throws() {
   caught<hlocc::error>([&] { hlocc::buffer::create<float>(client, {4}, 9); });
 }
 
+static void test_divides() {
+  hlocc::client client(2, 2);
+  hlocc_compile_options_t options = {};
+  options.partition_count = 2;
+  const hlocc::executable twice = client.load(
+      "sdy.mesh @mesh = <[\"x\"=2]>\n"
+      "func.func @main(%a: tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{\"x\"}]>})\n"
+      "    -> (tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{\"x\"}]>}) {\n"
+      "  %0 = stablehlo.add %a, %a : tensor<4xf32>\n"
+      "  return %0 : tensor<4xf32>\n}\n",
+      options);
+  EXPECT(twice.device_count() == 2 && twice.argument(0).element_count == 2);
+  EXPECT(twice.argument_part(0, 1).offsets == hlocc::dims{2});
+  EXPECT(twice.result_part(0, 1).whole == hlocc::dims{4});
+  const float first[2] = {1, 2}, second[2] = {3, 4};
+  const hlocc::buffer a = hlocc::buffer::copy_of(client, {2}, first, 0);
+  const hlocc::buffer b = hlocc::buffer::copy_of(client, {2}, second, 1);
+  const std::vector<hlocc::buffer> results = twice.launch({&a, &b});
+  EXPECT((results[0].to_vector<float>() == std::vector<float>{2, 4}));
+  EXPECT((results[1].to_vector<float>() == std::vector<float>{6, 8}));
+  caught<std::invalid_argument>([&] { twice.launch({&a}); });
+  caught<hlocc::error>([&] { twice.result_part(0, 2); });
+}
+
 int main() {
   test_round_trip();
+  test_divides();
   test_lends();
   test_throws();
   return 0;

@@ -210,6 +210,12 @@ class CliTest(ToolTest):
         self.assertIn("process 1: result 0 = dense<[-1, -2, -3, -4, -5, -6, -7, -8]>", out)
         self.assertIn("process 1: result 1 = dense<1>", out)
         self.assertNotIn("process 2", out)
+        manual = ("    %0 = sdy.manual_computation(%x) in_shardings=[<@m, [{\"x\"}]>] out_shardings=[<@m, [{\"x\"}]>] "
+                  "manual_axes={\"x\"} (%y: tensor<2xi32>) {\n      %2 = stablehlo.negate %y : tensor<2xi32>\n"
+                  "      sdy.return %2 : tensor<2xi32>\n    } : (tensor<8xi32>) -> tensor<8xi32>\n")
+        text = text.replace("    %0 = stablehlo.negate %x : tensor<8xi32>\n", manual)
+        self.assertIn("-8", self.good("run", values, "--device-count=4", "--print", stdin=text))
+        self.assertIn("on its 4 devices with --device-count=4", self.bad(1, "run", values, stdin=text))
 
     def test_run_tests(self):
         text = "".join(f"func.func {kind}@{name}({input}) -> tensor<i32> {{\n"
