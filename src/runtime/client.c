@@ -79,6 +79,7 @@ static void init_devices(hlo_client_t* client, uint32_t launch_limit) {
     device->id = (int32_t)i;
     device->local_id = (int32_t)i;
     hlo_launch_limit_init(&device->launches, launch_limit ? launch_limit : LAUNCH_LIMIT);
+    hlo_effects_init(&device->effects);
     for (int k = 0; k < HLO_MEMORY_KIND_COUNT; ++k) init_memory(device, k);
   }
 }
@@ -202,6 +203,7 @@ static void free_client(hlo_client_t* client) {
   void* after_context = client->after_context;
   for (uint32_t i = 0; i < client->device_count; ++i) {
     hlo_launch_limit_deinit(&client->devices[i].launches);
+    hlo_effects_deinit(&client->devices[i].effects);
   }
   hlo_memory_queue_deinit(&client->memory_queue);
   destroy_backend(client);
@@ -240,6 +242,9 @@ void hlo_client_release_then(hlo_client_t* client, void (*after)(void* context),
   client->after_context = context;
   client->is_orphaned = !has_threads;
   client->is_retired = has_threads && !hlo_thread_may_wait();
+  for (uint32_t i = 0; i < client->device_count; ++i) {
+    hlo_effects_forget(&client->devices[i].effects);
+  }
   if (has_threads) hlo_flight_stop_unseen(client);
   if (client->is_retired) {
     hlo_client_work_end(client);

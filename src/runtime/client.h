@@ -12,6 +12,7 @@
 #include "runtime/account.h"
 #include "runtime/device_slow.h"
 #include "runtime/dma.h"
+#include "runtime/effects.h"
 #include "runtime/limits.h"
 
 typedef struct hlo_client hlo_client_t;
@@ -34,7 +35,8 @@ struct hlo_memory {
   _Atomic int64_t bytes_in_use, peak_bytes, allocation_count, largest_bytes;
 };
 
-/// A virtual device: a name for placement, without a thread. threads: immutable except `launches`.
+/// A virtual device: a name for placement, without a thread. threads: immutable except `launches`
+/// and `effects`.
 struct hlo_device {
   hlo_client_t* client;
   int32_t id;                     // global
@@ -43,6 +45,7 @@ struct hlo_device {
   hlo_device_queue_t* queue;      // may be NULL
   hlo_memory_t memories[HLO_MEMORY_KIND_COUNT];
   hlo_launch_limit_t launches;  // in flight
+  hlo_effects_t effects;        // of launches that call foreign functions
 };
 
 typedef struct hlo_client_options {

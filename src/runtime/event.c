@@ -173,8 +173,8 @@ bool hlo_event_is_ready(hlo_event_t* event) {
   return atomic_load_explicit(&event->waiters, memory_order_acquire) == ready_mark();
 }
 
-bool hlo_event_is_shared(hlo_event_t* event) {
-  return atomic_load_explicit(&event->count, memory_order_acquire) > 1;
+bool hlo_event_is_shared(hlo_event_t* event, int own_count) {
+  return atomic_load_explicit(&event->count, memory_order_acquire) > own_count;
 }
 
 hlo_status_t hlo_event_error(hlo_event_t* event) {

@@ -30,8 +30,8 @@ void hlo_event_release(hlo_event_t* event);
 /// Makes the event ready; takes `status`. Only the first call counts; later ones return false.
 bool hlo_event_set(hlo_event_t* event, hlo_status_t status);
 bool hlo_event_is_ready(hlo_event_t* event);
-/// Returns true if others hold references; only they could create more.
-bool hlo_event_is_shared(hlo_event_t* event);
+/// Returns true if others hold references besides the caller's own; only they could create more.
+bool hlo_event_is_shared(hlo_event_t* event, int own_count);
 /// Returns the error of a ready event, lent; OK while pending.
 hlo_status_t hlo_event_error(hlo_event_t* event);
 /// Waits at most timeout_ns (UINT64_MAX: without limit); returns a clone of the event's status or

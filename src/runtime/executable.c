@@ -406,6 +406,7 @@ static hlo_status_t prepare_device(hlo_loaded_t* loaded, const hlo_launch_t* lau
   if (loaded->foreign) {
     HLO_TRY(
         hlo_foreign_run_create(loaded->foreign, launch->user_data, *out_run, &(*out_run)->foreign));
+    HLO_TRY(hlo_effects_prepare(&device->effects, &(*out_run)->effects_end));
   }
   HLO_TRY(prepare_arguments(launch, *out_run, arguments));
   HLO_TRY(prepare_replaced(launch, *out_run, arguments, replaced));
@@ -513,12 +514,28 @@ static void count_in_flight(const prepared_t* p) {
   }
 }
 
+// Returns the event of the end of a run, after those of earlier launches if it calls foreign
+// functions.
+static hlo_event_t* end_of(hlo_run_t* run) {
+  if (!run->loaded->foreign) return hlo_event_retain(run->done);
+  hlo_effects_end_t* prepared = run->effects_end;
+  run->effects_end = NULL;
+  hlo_event_t* end = hlo_effects_append(&run->device->effects, prepared, run->done);
+  if (end != run->done) run->end = hlo_event_retain(end);
+  return end;
+}
+
 static void start_runs(const hlo_launch_t* launch, const prepared_t* p) {
   const uint64_t run_id = hlo_client_next_run_id(p->loaded->client);
   if (p->runs[0]->group) hlo_group_comm(p->runs[0]->group)->run_id = run_id;
   if (!p->is_immediate) count_in_flight(p);
   for (uint32_t d = 0; d < p->count; ++d) {
-    if (launch->out_events) launch->out_events[d] = hlo_event_retain(p->runs[d]->done);
+    hlo_event_t* end = end_of(p->runs[d]);
+    if (launch->out_events) {
+      launch->out_events[d] = end;
+    } else {
+      hlo_event_release(end);
+    }
     p->runs[d]->frame.run_id = run_id;
     p->runs[d]->launch_id = launch->launch_id;
   }

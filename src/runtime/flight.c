@@ -57,7 +57,10 @@ bool hlo_launch_poison(hlo_device_t* device, int32_t launch_id, hlo_status_t err
 
 // Returns true if a result of the run, or of a run without results its end, can be observed.
 static bool has_seen_result(const hlo_run_t* run) {
-  if (run->output_count == 0) return hlo_event_is_shared(run->done);
+  if (run->output_count == 0) {
+    // The run and what sets the end have one reference each.
+    return hlo_event_is_shared(run->done, 1) || (run->end && hlo_event_is_shared(run->end, 2));
+  }
   for (uint32_t r = 0; r < run->output_count; ++r) {
     if (hlo_storage_holder_count(run->outputs[r]) > 1) return true;
   }

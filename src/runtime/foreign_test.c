@@ -104,6 +104,16 @@ HANDLER(later) {
   return NULL;
 }
 
+static XLA_FFI_Future* g_held;  // of the call in progress
+
+// Ends when the test says so.
+HANDLER(held) {
+  memcpy(result_of(frame, 0), argument_of(frame, 0)->data, COUNT * sizeof(float));
+  g_held = hlo_ffi_future_create();
+  frame->future = g_held;
+  return NULL;
+}
+
 // ---- programs
 
 #define CALL(target, rest)                                                     \
@@ -138,6 +148,7 @@ static int setup(void** state) {
   hlo_ffi_test_add(NULL, "reads_user_data", reads_user_data);
   hlo_ffi_test_add(NULL, "reads_environment", reads_environment);
   hlo_ffi_test_add(NULL, "later", later);
+  hlo_ffi_test_add(NULL, "held", held);
   hlo_client_options_t options = {.device_count = DEVICES, .thread_count = 1};
   return hlo_status_is_ok(hlo_client_create(&options, &g_client)) ? 0 : 1;
 }
@@ -294,6 +305,63 @@ static void futures_suspend_the_program(void** state) {
   }
 }
 
+// ---- ends of launches
+
+// Launches a program of one argument; *out_end is the event of its end.
+static hlo_buffer_t* launch_with_end(hlo_loaded_t* loaded, uint32_t device, hlo_event_t** out_end) {
+  static const float kIn[COUNT] = {1, 2, 3, 4};
+  hlo_buffer_t *x = make(device, HLO_DTYPE_F32, kIn), *y = NULL;
+  hlo_buffer_t* const* rows[1] = {&x};
+  hlo_buffer_t** results[1] = {&y};
+  hlo_launch_t request = {.device_count = 1,
+                          .arguments = rows,
+                          .argument_count = 1,
+                          .device = hlo_client_device(g_client, device),
+                          .out_results = results,
+                          .out_events = out_end};
+  hlo_test_check(hlo_loaded_execute(loaded, &request));
+  hlo_buffer_release(x);
+  return y;
+}
+
+// Frameworks keep the end of a device's last launch with side effects, and wait for that alone.
+static void launches_with_functions_end_in_order(void** state) {
+  (void)state;
+  hlo_loaded_t* holder = hlo_test_load(g_client, CALL("held", "backend_config = {}"), NULL, 1);
+  hlo_loaded_t* adder =
+      hlo_test_load(g_client, CALL("add_by", "backend_config = {by = 1.0 : f32}"), NULL, 1);
+  hlo_loaded_t* plain = hlo_test_load(g_client, HLO_TEST_SINES("1"), NULL, 1);
+  enum { HELD, AFTER, LAST, OTHER_DEVICE, PLAIN, ENDS };
+  for (int fails = 0; fails < 2; ++fails) {
+    hlo_event_t* ends[ENDS];
+    hlo_buffer_t* results[ENDS];
+    float out[COUNT];
+    g_held = NULL;
+    results[HELD] = launch_with_end(holder, 0, &ends[HELD]);
+    results[AFTER] = launch_with_end(adder, 0, &ends[AFTER]);
+    results[LAST] = launch_with_end(adder, 0, &ends[LAST]);
+    results[OTHER_DEVICE] = launch_with_end(adder, 1, &ends[OTHER_DEVICE]);
+    results[PLAIN] = launch_with_end(plain, 0, &ends[PLAIN]);
+    hlo_test_check(read_back(results[LAST], out, sizeof out));  // which do not wait
+    assert_true(out[0] == 2);
+    hlo_test_check(hlo_event_await(ends[OTHER_DEVICE], UINT64_MAX));
+    hlo_test_check(hlo_event_await(ends[PLAIN], UINT64_MAX));
+    assert_false(hlo_event_is_ready(ends[AFTER]) || hlo_event_is_ready(ends[LAST]));
+    assert_non_null(g_held);
+    hlo_ffi_future_set(g_held, fails ? hlo_internal_error("no end") : hlo_ok());
+    hlo_test_check(hlo_event_await(ends[LAST], UINT64_MAX));  // its own result, not that before it
+    assert_true(hlo_event_is_ready(ends[AFTER]) && hlo_event_is_ready(ends[HELD]));
+    assert_int_equal(hlo_status_is_ok(hlo_event_error(ends[HELD])), !fails);
+    for (int i = 0; i < ENDS; ++i) {
+      hlo_buffer_release(results[i]);
+      hlo_event_release(ends[i]);
+    }
+  }
+  hlo_loaded_release(holder);
+  hlo_loaded_release(adder);
+  hlo_loaded_release(plain);
+}
+
 // ---- functions that launch and wait
 
 static hlo_loaded_t* g_inner;
@@ -347,6 +415,7 @@ int main(void) {
       cmocka_unit_test(small_elements_are_packed),
       cmocka_unit_test(functions_see_user_data_and_the_hosts_environment),
       cmocka_unit_test(futures_suspend_the_program),
+      cmocka_unit_test(launches_with_functions_end_in_order),
       cmocka_unit_test(functions_may_launch_and_wait),
   };
   return cmocka_run_group_tests(tests, setup, teardown);

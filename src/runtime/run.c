@@ -121,6 +121,8 @@ void hlo_run_release(hlo_run_t* run) {
   hlo_foreign_run_release(run->foreign);
   hlo_group_release(run->group);
   hlo_event_release(run->done);
+  hlo_event_release(run->end);
+  hlo_effects_end_free(run->effects_end);
   hlo_loaded_release(run->loaded);
   hlo_mem_free(run);
   hlo_client_work_end(client);

@@ -35,10 +35,12 @@ typedef struct hlo_run {
   bool is_over;                     // the program has ended
   hlo_status_t verdict;             // the program's result
   atomic_uint state;                // between entry and suspension, see run.c
-  atomic_uint waiting;  // inputs and donated storages that are not ready, plus the start
-  hlo_event_t* done;    // definition event of all results
-  bool is_immediate;    // runs on the launching thread, where it ends before the call does
-  bool is_pending;      // at the launch, an input was not ready or a donated one in use
+  atomic_uint waiting;             // inputs and donated storages that are not ready, plus the start
+  hlo_event_t* done;               // definition event of all results
+  hlo_effects_end_t* effects_end;  // prepared; NULL: not needed, or in use
+  hlo_event_t* end;                // of its launch, if that waits for launches before it; else NULL
+  bool is_immediate;  // runs on the launching thread, where it ends before the call does
+  bool is_pending;    // at the launch, an input was not ready or a donated one in use
   uint32_t use_count;
   hlo_buffer_use_t* uses;       // per argument, then per buffer whose memory a result takes
   hlo_event_waiter_t* waiters;  // of `uses`
