@@ -243,6 +243,8 @@ static void test_memory_limit(void** state) {
   OK(Device_MemoryStats, &stats);
   assert_int_equal(stats.bytes_in_use, 12 * MIB);
   assert_int_equal(stats.bytes_limit, 16 * MIB);
+  assert_true(stats.bytes_reservable_limit_is_set);
+  assert_int_equal(stats.bytes_reservable_limit, 16 * MIB / 2);
   hlo_test_destroy_buffer(args.buffer);
   hlo_test_destroy_buffer(copy.dst_buffer);
   hlo_test_destroy_client(create.client);
@@ -325,7 +327,7 @@ static void test_memory_stats(void** state) {
   stats.device = device;
   OK(Device_MemoryStats, &stats);
   assert_false(stats.bytes_reserved_is_set || stats.peak_bytes_reserved_is_set);
-  assert_false(stats.bytes_reservable_limit_is_set || stats.largest_free_block_bytes_is_set);
+  assert_false(stats.largest_free_block_bytes_is_set);
   assert_false(stats.peak_allocated_bytes_is_set);
   assert_true(stats.bytes_in_use >= (int64_t)sizeof data);
   assert_true(stats.peak_bytes_in_use_is_set && stats.peak_bytes_in_use >= stats.bytes_in_use);

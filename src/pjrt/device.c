@@ -150,7 +150,8 @@ hlo_status_t hlo_pjrt_DeviceDescription_Attributes(PJRT_DeviceDescription_Attrib
 
 hlo_status_t hlo_pjrt_Device_MemoryStats(PJRT_Device_MemoryStats_Args* args) {
   hlo_memory_stats_t stats;
-  hlo_memory_get_stats(&args->device->device->memories[HLO_MEMORY_DEVICE], &stats);
+  const hlo_memory_t* memory = &args->device->device->memories[HLO_MEMORY_DEVICE];
+  hlo_memory_get_stats(memory, &stats);
   args->bytes_in_use = stats.bytes_in_use;
   args->peak_bytes_in_use = stats.peak_bytes_in_use;
   args->peak_bytes_in_use_is_set = true;
@@ -164,9 +165,13 @@ hlo_status_t hlo_pjrt_Device_MemoryStats(PJRT_Device_MemoryStats_Args* args) {
   args->pool_bytes_is_set = true;
   args->peak_pool_bytes = (int64_t)stats.peak_reserved_bytes;
   args->peak_pool_bytes_is_set = true;
+  // All devices share the limit; this is what each of them gets if they all take as much.
+  const uint32_t devices = hlo_client_device_count(hlo_memory_client(memory));
+  args->bytes_reservable_limit = (int64_t)(stats.limit_bytes / devices);
+  args->bytes_reservable_limit_is_set = stats.limit_bytes != 0;
   // Callers do not initialise these, which hlocc does not count.
   args->bytes_reserved_is_set = args->peak_bytes_reserved_is_set = false;
-  args->bytes_reservable_limit_is_set = args->largest_free_block_bytes_is_set = false;
+  args->largest_free_block_bytes_is_set = false;
   args->peak_allocated_bytes_is_set = false;
   return hlo_ok();
 }
