@@ -289,11 +289,33 @@ static void test_products_and_more(void** state) {
       2, 1e-3);
 }
 
+// Layers of stacked weights as loops over 64-bit counters read them, with a computed operand.
+static void test_products_of_slices(void** state) {
+  (void)state;
+  hlo_test_agree(
+      "func.func @main(%a: tensor<3x19x24xf32>, %b: tensor<3x24x46xf32>, %i: tensor<i64>) -> "
+      "tensor<19x46xf32> {\n"
+      "%z = stablehlo.constant dense<0> : tensor<i64>\n"
+      "%0 = stablehlo.dynamic_slice %b, %i, %z, %z, sizes = [1, 24, 46] : (tensor<3x24x46xf32>, "
+      "tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<1x24x46xf32>\n"
+      "%1 = stablehlo.reshape %0 : (tensor<1x24x46xf32>) -> tensor<24x46xf32>\n"
+      "%2 = stablehlo.dynamic_slice %a, %i, %z, %z, sizes = [1, 19, 24] : (tensor<3x19x24xf32>, "
+      "tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<1x19x24xf32>\n"
+      "%3 = stablehlo.negate %2 : tensor<1x19x24xf32>\n"
+      "%4 = stablehlo.reshape %3 : (tensor<1x19x24xf32>) -> tensor<19x24xf32>\n"
+      "%5 = stablehlo.dot_general %4, %1, contracting_dims = [1] x [0] : (tensor<19x24xf32>, "
+      "tensor<24x46xf32>) -> tensor<19x46xf32>\n"
+      "%6 = stablehlo.tanh %5 : tensor<19x46xf32>\n"
+      "return %6 : tensor<19x46xf32>\n}",
+      0, 1e-3);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_small_dots),          cmocka_unit_test(test_matrix_products),
-      cmocka_unit_test(test_long_products),       cmocka_unit_test(test_convolutions),
-      cmocka_unit_test(test_random_convolutions), cmocka_unit_test(test_products_and_more),
+      cmocka_unit_test(test_products_of_slices), cmocka_unit_test(test_small_dots),
+      cmocka_unit_test(test_matrix_products),    cmocka_unit_test(test_long_products),
+      cmocka_unit_test(test_convolutions),       cmocka_unit_test(test_random_convolutions),
+      cmocka_unit_test(test_products_and_more),
   };
   return cmocka_run_group_tests_name("codegen/dot/kernel_product", tests, NULL, NULL);
 }

@@ -99,10 +99,12 @@ static const hlo_tiled_t* inspect(hlo_matmul_prologue_t* prologue, const hlo_til
   const hlo_tiled_t* largest = NULL;
   double most = 0;
   prologue->lane_loops = hlo_tiled_space_mask(&tiling->spaces[0]);
+  bool is_scalar[HLO_TILED_MAX_INSTANCES] = {false};
+  hlo_tiling_mark_scalars(tiling, is_scalar);
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {
     const hlo_tiled_t* tiled = tiling->instances[i];
     uint32_t bytes = hlo_elementwise_register_bytes(tiled->value->type->dtype);
-    if (bytes > prologue->widest_bytes) prologue->widest_bytes = bytes;
+    if (bytes > prologue->widest_bytes && !is_scalar[i]) prologue->widest_bytes = bytes;
     if (tiled->offset && hlo_expr_unresolved(tiled->offset)) return NULL;
     switch (tiled->kind) {
       case HLO_TILED_CONSTANT:

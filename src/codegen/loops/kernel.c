@@ -57,8 +57,11 @@ static uint32_t lane_bytes(const hlo_kernel_t* kernel, const hlo_tiled_t* tiled)
 }
 
 uint32_t hlo_kernel_widest_bytes(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
+  bool is_scalar[HLO_TILED_MAX_INSTANCES] = {false};
+  hlo_tiling_mark_scalars(tiling, is_scalar);
   uint32_t widest = 1;
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {
+    if (is_scalar[i]) continue;
     uint32_t bytes = lane_bytes(kernel, tiling->instances[i]);
     if (bytes > widest) widest = bytes;
   }

@@ -128,6 +128,43 @@ static void test_movement(void** state) {
       1, 0);
 }
 
+// Positions of 64 bits, which are in no lane, beside lanes of 32 bits.
+static void test_wide_positions(void** state) {
+  (void)state;
+  hlo_test_agree(
+      "func.func @main(%a: tensor<30x37xf32>, %i: tensor<i64>, %j: tensor<i64>) -> "
+      "tensor<3x35xf32> "
+      "{\n"
+      "%k = stablehlo.add %i, %j : tensor<i64>\n"
+      "%0 = stablehlo.dynamic_slice %a, %i, %k, sizes = [3, 35] : (tensor<30x37xf32>, tensor<i64>, "
+      "tensor<i64>) -> tensor<3x35xf32>\n"
+      "%1 = stablehlo.negate %0 : tensor<3x35xf32>\n"
+      "return %1 : tensor<3x35xf32>\n}",
+      0, 0);
+  // One position is also an element of each lane, as itself or converted.
+  hlo_test_agree(
+      "func.func @main(%a: tensor<3x37xf32>, %i: tensor<ui64>, %j: tensor<ui64>) -> "
+      "(tensor<3x35xf32>, tensor<3x35xui64>) {\n"
+      "%0 = stablehlo.dynamic_slice %a, %i, %j, sizes = [3, 35] : (tensor<3x37xf32>, tensor<ui64>, "
+      "tensor<ui64>) -> tensor<3x35xf32>\n"
+      "%1 = stablehlo.convert %j : (tensor<ui64>) -> tensor<f32>\n"
+      "%2 = stablehlo.broadcast_in_dim %1, dims = [] : (tensor<f32>) -> tensor<3x35xf32>\n"
+      "%3 = stablehlo.add %0, %2 : tensor<3x35xf32>\n"
+      "%4 = stablehlo.broadcast_in_dim %j, dims = [] : (tensor<ui64>) -> tensor<3x35xui64>\n"
+      "return %3, %4 : tensor<3x35xf32>, tensor<3x35xui64>\n}",
+      0, 0);
+  hlo_test_agree(
+      "func.func @main(%a: tensor<30x70xf32>, %i: tensor<i64>, %j: tensor<i64>) -> tensor<30xf32> "
+      "{\n"
+      "%z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+      "%0 = stablehlo.dynamic_slice %a, %i, %j, sizes = [30, 61] : (tensor<30x70xf32>, "
+      "tensor<i64>, tensor<i64>) -> tensor<30x61xf32>\n"
+      "%1 = stablehlo.reduce(%0 init: %z) applies stablehlo.add across dimensions = [1] : "
+      "(tensor<30x61xf32>, tensor<f32>) -> tensor<30xf32>\n"
+      "return %1 : tensor<30xf32>\n}",
+      0, 1e-4);
+}
+
 // Element numbers as in random number generators: no 64-bit lanes are computed.
 static void test_positions(void** state) {
   (void)state;
@@ -801,6 +838,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_elementwise),
       cmocka_unit_test(test_movement),
+      cmocka_unit_test(test_wide_positions),
       cmocka_unit_test(test_positions),
       cmocka_unit_test(test_shifts),
       cmocka_unit_test(test_moved_bits),
