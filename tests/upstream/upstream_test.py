@@ -21,7 +21,9 @@ import tempfile
 # some cannot run alone; so many have to pass.
 LEAST_PROGRAMS = 2930
 JAX_FILES = ["lax_numpy_einsum_test.py", "lax_numpy_vectorize_test.py", "lax_numpy_setops_test.py",
-             "lax_vmap_op_test.py"]
+             "lax_vmap_op_test.py", "xla_transform_test.py"]
+JAX_FILES_OF_8_DEVICES = ["custom_partitioning_test.py", "device_test.py", "multi_device_test.py",
+                          "python_callback_test.py", "shard_alike_test.py"]
 
 
 def run(*command, env=None):
@@ -75,9 +77,11 @@ def check_stablehlo(tool, folder):
 
 
 def check_jax(python, plugin, folder):
-    env = {"JAX_PLATFORMS": "hlocc", "HLOCC_LIBRARY_PATH": plugin, "JAX_NUM_GENERATED_CASES": "3"}
     faults = 0
-    for name in JAX_FILES:
+    for name in JAX_FILES + JAX_FILES_OF_8_DEVICES:
+        env = {"JAX_PLATFORMS": "hlocc,cpu", "HLOCC_LIBRARY_PATH": plugin,
+               "JAX_NUM_GENERATED_CASES": "3",
+               "HLOCC_NUM_DEVICES": "8" if name in JAX_FILES_OF_8_DEVICES else "1"}
         code, text = run(python, "-m", "pytest", "-q", "--no-header", "-x", str(folder / name), env=env)
         print(f"jax {name}: {text.strip().splitlines()[-1]}")
         faults += code != 0
