@@ -298,7 +298,9 @@ static hlo_pass_options_t pass_options(const hlo_compile_config_t* config, const
                               .verify_each = config->verify_each,
                               .check_changed = config->verify_each,
                               .replica_count = (uint32_t)config->replica_count,
-                              .partition_count = (uint32_t)config->partition_count};
+                              .partition_count = (uint32_t)config->partition_count,
+                              .sync_collectives = config->sync_collectives,
+                              .collective_memory = config->collective_memory};
 }
 
 // The alternative: the system's C compiler, whose code is a file. If that fails too, adds the

@@ -46,6 +46,8 @@ typedef struct hlo_compile_config {
                                             // for the call; NULL: none
   bool verify_each;              // verify after every pass, and the plans of code generation
   bool profile_steps;            // steps of programs are spans of traces and recordings
+  const char* sync_collectives;  // as in hlo_pass_options_t; lent for the call
+  const char* collective_memory;
   uint64_t temporary_limit;      // bytes of temporaries that a program should not exceed; 0: none
   uint64_t device_memory_bytes;  // nor with its arguments and results these; 0: no limit
   hlo_elided_t elided;           // the elements of constants that the program's text leaves out

@@ -64,7 +64,10 @@ typedef struct hlo_pass_options {
   uint32_t stop_after;         // number of passes to run (bisection); 0: all
   int64_t fold_element_limit;  // largest constant that folding makes; 0: 4096
   uint32_t replica_count, partition_count;  // processes that run the program; 0: unknown
-  hlo_diag_t* diag;                         // faults found by verify_each; may be NULL
+  /// Collectives that are never asynchronous, and those with memory of their own (op_list.h in
+  /// codegen/lower); NULL or "": none.
+  const char *sync_collectives, *collective_memory;
+  hlo_diag_t* diag;  // faults found by verify_each; may be NULL
   /// Called after every pass (printing); may be NULL. The module is lent.
   void (*after)(void* context, const hlo_pass_stats_t* stats, const hlo_module_t* module);
   void* after_context;

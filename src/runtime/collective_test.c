@@ -473,14 +473,16 @@ static hlo_client_t* make_client(uint32_t thread_count) {
   return client;
 }
 
-// `expected`: the back end whose program runs.
-static hlo_loaded_t* load_grid(hlo_client_t* client, const char* text, int32_t replicas,
-                               const char* backend, const char* expected) {
+// `expected`: the back end whose program runs. `special` (NULL: none): collectives that have their
+// own memory and are not asynchronous.
+static hlo_loaded_t* load_special(hlo_client_t* client, const char* text, int32_t replicas,
+                                  const char* backend, const char* expected, const char* special) {
   hlo_compile_config_t config;
   hlo_compile_config_init(&config);
   config.replica_count = replicas;
   config.partition_count = DEVICES / replicas;
   config.backend = backend;
+  config.collective_memory = config.sync_collectives = special;
   config.verify_each = strcmp(backend, "c") != 0;
   hlo_executable_t* executable = NULL;
   hlo_status_t status =
@@ -494,6 +496,11 @@ static hlo_loaded_t* load_grid(hlo_client_t* client, const char* text, int32_t r
   hlo_test_check(hlo_loaded_create(client, executable, 0, NULL, &loaded));
   hlo_executable_release(executable);
   return loaded;
+}
+
+static hlo_loaded_t* load_grid(hlo_client_t* client, const char* text, int32_t replicas,
+                               const char* backend, const char* expected) {
+  return load_special(client, text, replicas, backend, expected, NULL);
 }
 
 static hlo_loaded_t* load(hlo_client_t* client, const char* text, const char* backend,
@@ -580,8 +587,8 @@ static bytes_t run(hlo_client_t* client, hlo_loaded_t* loaded, hlo_dtype_t dtype
   return all;
 }
 
-static void compare_program(const program_t* program, hlo_dtype_t dtype, uint32_t backend_count,
-                            const char* const* backends) {
+static void compare_special(const program_t* program, hlo_dtype_t dtype, uint32_t backend_count,
+                            const char* const* backends, const char* special) {
   hlo_strbuf_t text = {0};
   append_text(program->text, hlo_dtype_info(dtype)->mlir_name, &text);
   hlo_client_t* clients[] = {make_client(1), make_client(3)};
@@ -594,8 +601,8 @@ static void compare_program(const program_t* program, hlo_dtype_t dtype, uint32_
   hlo_loaded_release(reference);
   for (uint32_t b = 0; b < backend_count; ++b) {
     for (uint32_t c = 0; c < 2; ++c) {
-      hlo_loaded_t* loaded =
-          load_grid(clients[c], hlo_strbuf_text(&text), replicas, backends[b], backends[b]);
+      hlo_loaded_t* loaded = load_special(clients[c], hlo_strbuf_text(&text), replicas, backends[b],
+                                          backends[b], special);
       for (int round = 0; round < 2; ++round) {
         bytes_t got = run(clients[c], loaded, dtype);
         assert_int_equal(got.size_bytes, want.size_bytes);
@@ -611,6 +618,11 @@ static void compare_program(const program_t* program, hlo_dtype_t dtype, uint32_
   hlo_mem_free(want.data);
   hlo_strbuf_deinit(&text);
   for (uint32_t c = 0; c < 2; ++c) hlo_client_release(clients[c]);
+}
+
+static void compare_program(const program_t* program, hlo_dtype_t dtype, uint32_t backend_count,
+                            const char* const* backends) {
+  compare_special(program, dtype, backend_count, backends, NULL);
 }
 
 // ---- tests -------------------------------------------------------------------------------------
@@ -663,6 +675,18 @@ static void groups_follow_the_mesh(void** state) {
 }
 
 // Only programs with loops and branches, because the C compiler is slow.
+// Other memory and another order of the same collectives change no bit.
+static void memory_of_collectives_agrees(void** state) {
+  (void)state;
+  static const char* const backends[] = {"native"};
+  for (uint32_t p = 0; p < PROGRAM_COUNT; ++p) {
+    compare_special(&kPrograms[p], HLO_DTYPE_F32, 1, backends, "all");
+  }
+  for (uint32_t p = 0; p < GRID_PROGRAM_COUNT; ++p) {
+    compare_special(&kGridPrograms[p], HLO_DTYPE_S8, 1, backends, "all_gather,all_reduce");
+  }
+}
+
 static void c_source_agrees(void** state) {
   (void)state;
   static const char* const backends[] = {"c"};
@@ -848,17 +872,12 @@ static void tables_are_complete(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(tables_are_complete),
-      cmocka_unit_test(exchanges_leave_spans),
-      cmocka_unit_test(executors_agree),
-      cmocka_unit_test(partitions_agree),
-      cmocka_unit_test(groups_follow_the_mesh),
-      cmocka_unit_test(c_source_agrees),
-      cmocka_unit_test(element_types_agree),
-      cmocka_unit_test(errors_reach_all_devices),
-      cmocka_unit_test(roots_are_checked),
-      cmocka_unit_test(reducers_agree),
-      cmocka_unit_test(grids_agree),
+      cmocka_unit_test(tables_are_complete),      cmocka_unit_test(exchanges_leave_spans),
+      cmocka_unit_test(executors_agree),          cmocka_unit_test(partitions_agree),
+      cmocka_unit_test(groups_follow_the_mesh),   cmocka_unit_test(memory_of_collectives_agrees),
+      cmocka_unit_test(c_source_agrees),          cmocka_unit_test(element_types_agree),
+      cmocka_unit_test(errors_reach_all_devices), cmocka_unit_test(roots_are_checked),
+      cmocka_unit_test(reducers_agree),           cmocka_unit_test(grids_agree),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

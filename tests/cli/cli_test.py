@@ -11,6 +11,7 @@ import struct
 import subprocess
 import sys
 import unittest
+from unittest import mock
 
 from tool import ADD, SORT, ToolTest, call
 
@@ -503,6 +504,28 @@ class CliTest(ToolTest):
         plan = self.good("compile", "--emit=plan", stdin=module)
         body = plan[plan.index("  region 1"):plan.index("  return result0 result1")]
         self.assertNotIn("copy 960 bytes", body)
+
+    def test_options_of_collectives(self):
+        permute = ('"stablehlo.collective_permute"(%x) {source_target_pairs = dense<[[0, 1], [1, 0]]> : '
+                   'tensor<2x2xi64>} : (tensor<4xf32>) -> tensor<4xf32>')
+        module = f"""func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {{
+  %p = {permute}
+  %q = {permute}
+  %r = stablehlo.sine %p : tensor<4xf32>
+  return %r, %q : tensor<4xf32>, tensor<4xf32>
+}}
+"""
+        def plan(**options):
+            with mock.patch.dict(os.environ, {f"HLOCC_{name.upper()}": value for name, value in options.items()}):
+                return self.good("compile", "--device-count=2", "--emit=plan", stdin=module)
+        end, own = "optimization_barrier", "copy 16 bytes arg0 -> collective+"
+        for sync, is_split in (("", True), ("all", False), ("collective_permute", False), ("all_reduce", True)):
+            self.assertEqual(end in plan(sync_collectives=sync), is_split, sync)
+        for memory, is_own in (("", False), ("all", True), ("all_reduce,collective_permute", True), ("all_reduce", False)):
+            self.assertEqual(own in plan(collective_memory=memory), is_own, memory)
+        with mock.patch.dict(os.environ, HLOCC_COLLECTIVE_MEMORY="all_reduces"):
+            error = self.bad(1, "compile", "--device-count=2", "--emit=plan", stdin=module)
+        self.assertIn("option collective_memory: 'all_reduces' is no collective", error)
 
     def test_code_names_its_operations(self):
         text = self.good("compile", "--emit=vir", stdin="""func.func @main(%x: tensor<64x128xf32>,

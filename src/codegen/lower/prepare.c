@@ -3,7 +3,9 @@
 #include "codegen/lower/prepare.h"
 
 #include "codegen/body/schedule.h"
+#include "codegen/body/split.h"
 #include "codegen/index/tiled.h"
+#include "codegen/lower/op_list.h"
 #include "codegen/lower/split.h"
 #include "ir/clone.h"
 #include "ir/custom_call.h"
@@ -263,6 +265,25 @@ static hlo_status_t lower_module(hlo_module_t* module, const hlo_pass_options_t*
   return hlo_ok();
 }
 
+static hlo_status_t mark_memory(void* context, hlo_node_t* node) {
+  hlo_module_t* module = node->parent->module;
+  if (!hlo_node_is_collective(node) || !hlo_op_list_has(context, node->op)) return hlo_ok();
+  const hlo_attr_t* extra =
+      hlo_attr_dict_with(module, node->extra, "hlocc.collective_memory", hlo_attr_unit(module));
+  if (extra) node->extra = extra;
+  return hlo_module_status(module);
+}
+
+static hlo_status_t prepare_collectives(const hlo_func_t* func, const hlo_pass_options_t* options) {
+  const char* sync = options ? options->sync_collectives : NULL;
+  const char* memory = options ? options->collective_memory : NULL;
+  HLO_TRY(hlo_op_list_check("sync_collectives", sync));
+  HLO_TRY(hlo_op_list_check("collective_memory", memory));
+  HLO_TRY(hlo_split_collectives(func->body, sync));
+  if (!memory || !*memory) return hlo_ok();
+  return hlo_module_walk(func->body->module, true, mark_memory, (void*)memory);
+}
+
 hlo_status_t hlo_prepare_module(const hlo_module_t* module, const char* name,
                                 const hlo_pass_options_t* options, hlo_strbuf_t* out_refusal,
                                 hlo_module_t** out_module) {
@@ -279,7 +300,7 @@ hlo_status_t hlo_prepare_module(const hlo_module_t* module, const char* name,
   if (hlo_status_is_ok(status)) status = lower_module(copy, options);
   const hlo_func_t* func = hlo_module_find_func(copy, name);
   refusal_t refusal = {0};
-  if (hlo_status_is_ok(status)) status = hlo_split_collectives(func->body);
+  if (hlo_status_is_ok(status)) status = prepare_collectives(func, options);
   if (hlo_status_code(status) == HLO_STATUS_UNIMPLEMENTED) {
     hlo_strbuf_puts(out_refusal, hlo_status_message(status));
     refusal.cause = "";

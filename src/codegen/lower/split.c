@@ -4,6 +4,7 @@
 
 #include "base/tuning.h"
 #include "codegen/body/split.h"
+#include "codegen/lower/op_list.h"
 #include "passes/splice.h"
 
 enum {
@@ -49,7 +50,7 @@ static hlo_node_t* find_done(const hlo_node_t* start) {
 }
 
 // Moves the collective before its start. False if it cannot be extracted.
-static bool inline_async(hlo_node_t* start) {
+static bool inline_async(hlo_node_t* start, const char* sync) {
   hlo_node_t* done = find_done(start);
   const hlo_node_t* end = done ? hlo_region_terminator(start->regions[0]) : NULL;
   hlo_node_t* last = end ? end->prev : NULL;
@@ -59,7 +60,8 @@ static bool inline_async(hlo_node_t* start) {
   for (uint32_t i = 0; i < done->result_count; ++i) {
     hlo_value_replace_uses(&done->results[i], hlo_node_operand(end, i));
   }
-  if (hlo_node_is_collective(last) && last->result_count && done->parent == start->parent) {
+  if (hlo_node_is_collective(last) && last->result_count && done->parent == start->parent &&
+      !hlo_op_list_has(sync, last->op)) {
     end_before(last, done);
   }
   hlo_node_erase(done);
@@ -101,23 +103,24 @@ static hlo_node_t* find_first_user(const hlo_node_t* collective) {
   return NULL;
 }
 
-hlo_status_t hlo_split_collectives(hlo_region_t* region) {
+hlo_status_t hlo_split_collectives(hlo_region_t* region, const char* sync) {
   uint32_t depth = 0;
   for (const hlo_region_t* r = region; r->parent; r = r->parent->parent) ++depth;
   if (depth > DEPTH_LIMIT) return hlo_ok();  // refused later
   for (hlo_node_t *node = region->first, *next; node; node = next) {
     hlo_node_t* previous = node->prev;
-    if (node->op == HLO_OP_async_start && inline_async(node)) {
+    if (node->op == HLO_OP_async_start && inline_async(node, sync)) {
       next = previous ? previous->next : region->first;
       continue;
     }
     next = node->next;
     for (uint32_t i = 0; i < node->region_count && !hlo_node_is_collective(node); ++i) {
-      HLO_TRY(hlo_split_collectives(node->regions[i]));
+      HLO_TRY(hlo_split_collectives(node->regions[i], sync));
     }
   }
   for (hlo_node_t* node = region->first; node; node = node->next) {
     if (!hlo_node_is_collective(node) || !is_small(node) || hlo_split_end(node)) continue;
+    if (hlo_op_list_has(sync, node->op)) continue;
     hlo_node_t* user = find_first_user(node);
     if (user) end_before(node, user);
   }

@@ -37,6 +37,7 @@ static void append_buffer(hlo_planner_t* planner, uint32_t to, uint32_t from) {
     return;  // memory is exhausted, as the
              // arena says
   b->joined = to;
+  a->is_collective |= b->is_collective;
   if (a->size_bytes < b->size_bytes) a->size_bytes = b->size_bytes;
 }
 
@@ -78,6 +79,7 @@ static bool join(hlo_planner_t* planner, uint32_t x, uint32_t y) {
   }
   if (!is_writable(a->kind) || b->kind != HLO_ALLOCATION_TEMPORARY) return false;
   bool is_result = a->kind == HLO_ALLOCATION_RESULT;
+  if (is_result && b->is_collective) return false;
   if (is_result && b->size_bytes > a->size_bytes) return false;
   if (hlo_planner_buffers_conflict(planner, x, y)) return false;
   if (is_result && !fits_result(planner, y, a->index)) return false;
@@ -176,6 +178,14 @@ static void join_updates(hlo_planner_t* planner, const hlo_fusion_t* fusion) {
   }
 }
 
+// Other ops stay out of the memory of collectives, unless loops or updates in place unite them.
+static bool have_one_color(const hlo_planner_t* planner, const hlo_value_t* x,
+                           const hlo_value_t* y) {
+  const uint32_t a = hlo_planner_buffer(planner, x), b = hlo_planner_buffer(planner, y);
+  return a == HLO_PLAN_NONE || b == HLO_PLAN_NONE ||
+         planner->buffers[a].is_collective == planner->buffers[b].is_collective;
+}
+
 // Joins an output with the first input that ends here.
 static void join_fusion(hlo_planner_t* planner, const hlo_fusion_t* fusion) {
   const hlo_kernel_t* kernel = planner->plan->kernels[fusion->index];
@@ -183,7 +193,8 @@ static void join_fusion(hlo_planner_t* planner, const hlo_fusion_t* fusion) {
     for (uint32_t i = 0; i < fusion->input_count; ++i) {
       uint32_t output = hlo_planner_root(planner, fusion->outputs[o]);
       uint32_t input = hlo_planner_root(planner, fusion->inputs[i]);
-      if (planner->sizes[output] != planner->sizes[input] ||
+      if (!have_one_color(planner, fusion->outputs[o], fusion->inputs[i]) ||
+          planner->sizes[output] != planner->sizes[input] ||
           planner->ranges[input].end != planner->ranges[output].begin ||
           !hlo_kernel_may_share(kernel, o, i)) {
         continue;
@@ -222,7 +233,7 @@ static void join_results(hlo_planner_t* planner) {
     if (buffer == HLO_PLAN_NONE) continue;
     hlo_plan_buffer_t* b = &planner->buffers[buffer];
     uint64_t room = hlo_type_size_bytes(hlo_node_operand_type(end, r));
-    if (b->kind != HLO_ALLOCATION_TEMPORARY || b->size_bytes > room ||
+    if (b->kind != HLO_ALLOCATION_TEMPORARY || b->is_collective || b->size_bytes > room ||
         !fits_result(planner, buffer, r)) {
       continue;
     }
@@ -285,6 +296,7 @@ hlo_status_t hlo_plan_create(const hlo_func_t* func, const hlo_schedule_t* sched
   hlo_planner_t planner = {.plan = plan, .arena = arena, .module = func->module};
   HLO_TRY(make_tables(&planner));
   HLO_TRY(hlo_planner_scan(&planner));
+  HLO_TRY(hlo_planner_color(&planner));
   HLO_TRY(join_buffers(&planner));
   HLO_TRY(hlo_planner_finish(&planner));
   *out_plan = plan;

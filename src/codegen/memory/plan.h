@@ -76,6 +76,12 @@ typedef struct hlo_plan {
   // HLO_DONATED_NOWHERE.
   uint32_t *donated_to, *donor_of;
   uint64_t temporary_bytes;
+  // The last ones, for operands and results of collectives that want memory of their own
+  // (hlo_node_wants_collective_memory()).
+  uint64_t collective_begin, collective_bytes;
+  // By index of the node: such a collective's copies of operands that lie elsewhere (arguments and
+  // constants), by operand, or kind NONE; NULL: none. NULL for all: no collective has any.
+  hlo_allocation_t** staged;
   bool is_checked;  // the code checks its memory while it runs
   // Of a checked plan:
   const hlo_memory_check_t* memory_check;
@@ -97,8 +103,13 @@ static inline hlo_allocation_t hlo_plan_allocation(const hlo_plan_t* plan,
                                                    const hlo_value_t* value) {
   return plan->allocations[value->index];
 }
+/// Returns true for an allocation among the temporaries of collectives.
+static inline bool hlo_plan_is_collective(const hlo_plan_t* plan, hlo_allocation_t allocation) {
+  return allocation.kind == HLO_ALLOCATION_TEMPORARY && plan->collective_bytes &&
+         allocation.offset_bytes >= plan->collective_begin;
+}
 /// Returns the allocation in which a node's own call finds operand `i`: for operands that it
-/// changes, that of the result.
+/// changes, that of the result; for staged ones, that of the copy.
 hlo_allocation_t hlo_plan_operand_allocation(const hlo_plan_t* plan, const hlo_node_t* node,
                                              uint32_t i);
 

@@ -30,7 +30,8 @@ typedef struct hlo_plan_buffer {
   hlo_dtype_t dtype;              // of a register
   uint64_t size_bytes;
   uint64_t offset_bytes;
-  uint32_t joined;  // the buffer that it was joined to; itself otherwise
+  uint32_t joined;     // the buffer that it was joined to; itself otherwise
+  bool is_collective;  // among the temporaries of collectives
 } hlo_plan_buffer_t;
 
 /// A copy, before allocations are known.
@@ -72,11 +73,15 @@ typedef struct hlo_planner {
   hlo_plan_buffer_t* buffers;
   uint32_t buffer_count, buffer_capacity;
   const hlo_value_t* undefined;  // used but made by no step
+  uint32_t** staged;  // by index of the node: buffers of the operands' copies, or HLO_PLAN_NONE;
+                      // NULL as in plan.h
 } hlo_planner_t;
 
 /// Computes positions, ranges and sizes; unites values that are the same bytes; creates a buffer
 /// per class.
 hlo_status_t hlo_planner_scan(hlo_planner_t* planner) HLO_MUST_USE;
+/// Marks the buffers of collectives that want memory of their own, and stages other operands.
+hlo_status_t hlo_planner_color(hlo_planner_t* planner) HLO_MUST_USE;
 /// Lists the remaining copies, lays out the arena and gives every value its allocation.
 hlo_status_t hlo_planner_finish(hlo_planner_t* planner) HLO_MUST_USE;
 

@@ -220,10 +220,25 @@ static hlo_status_t move_control(mover_t* m, const hlo_node_t* node) {
   return order_moves(m, list, planner->begins[node->index]);
 }
 
+// Copies operands of a collective to its memory.
+static hlo_status_t move_staged(mover_t* m, const hlo_node_t* node, hlo_plan_moves_t** list) {
+  hlo_planner_t* planner = m->planner;
+  const uint32_t* staged = planner->staged ? planner->staged[node->index] : NULL;
+  for (uint32_t i = 0; staged && i < node->operand_count; ++i) {
+    if (staged[i] == HLO_PLAN_NONE) continue;
+    if (!*list) HLO_TRY(begin_list(m, node, list));
+    const hlo_value_t* value = hlo_node_operand(node, i);
+    HLO_TRY(
+        add_move(m, *list, hlo_planner_buffer(planner, value), staged[i], value_bytes(m, value)));
+  }
+  return hlo_ok();
+}
+
 // Copies an operand that a node changes to the allocation of the result.
 static hlo_status_t move_site(mover_t* m, const hlo_node_t* node) {
   hlo_planner_t* planner = m->planner;
   hlo_plan_moves_t* list = NULL;
+  HLO_TRY(move_staged(m, node, &list));
   for (uint32_t r = 0; r < node->result_count; ++r) {
     for (uint32_t i = 0; i < node->operand_count; ++i) {
       if (!hlo_call_may_share(node, r, i)) continue;
@@ -637,16 +652,53 @@ static hlo_status_t place_blocks(hlo_planner_t* planner, block_t* blocks, uint32
   return hlo_ok();
 }
 
+// Removes the blocks of collectives from a list; returns their number.
+static uint32_t take_collective(const hlo_planner_t* planner, block_t* blocks, uint32_t* count,
+                                block_t** out_collective) {
+  if (!planner->staged) return 0;  // no collective wants any
+  block_t* collective = hlo_arena_array(planner->arena, (size_t)*count + 1, sizeof *collective);
+  uint32_t others = 0, taken = 0;
+  for (uint32_t i = 0; collective && i < *count; ++i) {
+    const bool is_taken = planner->buffers[blocks[i].buffer].is_collective;
+    *(is_taken ? &collective[taken++] : &blocks[others++]) = blocks[i];
+  }
+  *count = others;
+  *out_collective = collective;
+  return taken;
+}
+
+// Places the blocks of collectives after all others.
+static hlo_status_t place_collective(hlo_planner_t* planner, block_t* blocks, uint32_t count) {
+  hlo_plan_t* plan = planner->plan;
+  const uint64_t begin = plan->collective_begin = plan->temporary_bytes;
+  size_t end;
+  plan->temporary_bytes = 0;
+  HLO_TRY(place_blocks(planner, blocks, count));
+  plan->collective_bytes = plan->temporary_bytes;
+  if (!hlo_size_add(begin, plan->collective_bytes, &end)) {
+    return hlo_status_out_of_memory(plan->collective_bytes);
+  }
+  plan->temporary_bytes = end;
+  for (uint32_t i = 0; i < count; ++i) blocks[i].offset_bytes += begin;
+  return hlo_ok();
+}
+
 static hlo_status_t lay_out(hlo_planner_t* planner) {
   uint32_t count = 0;
   block_t* blocks = NULL;
   HLO_TRY(collect_blocks(planner, &count, &blocks));
   if (count > 1) qsort(blocks, count, sizeof *blocks, compare_blocks);
+  block_t* collective = NULL;
+  const uint32_t collective_count = take_collective(planner, blocks, &count, &collective);
+  HLO_TRY(hlo_arena_status(planner->arena));
   HLO_TRY(place_in_results(planner, blocks, &count));
-  for (uint32_t i = 0; i < count && planner->plan->is_checked; ++i) {
+  if (collective_count) memcpy(blocks + count, collective, collective_count * sizeof *blocks);
+  for (uint32_t i = 0; i < count + collective_count && planner->plan->is_checked; ++i) {
     blocks[i].size_bytes += HLO_MEMORY_CHECK_ZONE_BYTES;
   }
   HLO_TRY(place_blocks(planner, blocks, count));
+  if (collective_count) HLO_TRY(place_collective(planner, blocks + count, collective_count));
+  count += collective_count;
   for (uint32_t i = 0; i < count; ++i) {
     planner->buffers[blocks[i].buffer].offset_bytes = blocks[i].offset_bytes;
   }
@@ -685,6 +737,27 @@ static void give_places(const hlo_planner_t* planner) {
     uint32_t buffer = planner->scratch_buffers[i];
     if (buffer != HLO_PLAN_NONE) planner->plan->scratch[i] = buffer_allocation(planner, buffer);
   }
+}
+
+// Says where calls find staged operands.
+static hlo_status_t give_staged(const hlo_planner_t* planner) {
+  hlo_plan_t* plan = planner->plan;
+  if (!planner->staged) return hlo_ok();
+  plan->staged = hlo_arena_array(planner->arena, planner->module->node_count, sizeof *plan->staged);
+  HLO_TRY(hlo_arena_status(planner->arena));
+  const hlo_step_t* step;
+  for (hlo_step_cursor_t cursor = {0}; (step = hlo_schedule_step(plan->schedule, &cursor));) {
+    const uint32_t* staged = planner->staged[step->node->index];
+    if (!staged) continue;
+    const uint32_t count = step->node->operand_count;
+    hlo_allocation_t* list = hlo_arena_array(planner->arena, count, sizeof *list);
+    HLO_TRY(hlo_arena_status(planner->arena));
+    for (uint32_t i = 0; i < count; ++i) {
+      if (staged[i] != HLO_PLAN_NONE) list[i] = buffer_allocation(planner, staged[i]);
+    }
+    plan->staged[step->node->index] = list;
+  }
+  return hlo_ok();
 }
 
 static hlo_status_t give_copies(const hlo_planner_t* planner, const hlo_plan_moves_t* lists) {
@@ -759,6 +832,8 @@ hlo_allocation_t hlo_plan_operand_allocation(const hlo_plan_t* plan, const hlo_n
   for (uint32_t r = 0; r < node->result_count; ++r) {
     if (hlo_call_may_share(node, r, i)) return hlo_plan_allocation(plan, &node->results[r]);
   }
+  const hlo_allocation_t* staged = plan->staged ? plan->staged[node->index] : NULL;
+  if (staged && staged[i].kind != HLO_ALLOCATION_NONE) return staged[i];
   return hlo_plan_allocation(plan, hlo_node_operand(node, i));
 }
 
@@ -768,6 +843,7 @@ hlo_status_t hlo_planner_finish(hlo_planner_t* planner) {
   HLO_TRY(lay_out(planner));
   HLO_TRY(number_registers(planner));
   give_places(planner);
+  HLO_TRY(give_staged(planner));
   HLO_TRY(give_copies(planner, moves));
   return list_constants(planner);
 }

@@ -572,6 +572,80 @@ static void many_donated_arguments_change_places(void** state) {
   }
 }
 
+// ---- the memory of collectives
+
+#define REDUCE(out, in, attrs)                                                                     \
+  "  " out " = \"stablehlo.all_reduce\"(" in                                                       \
+  ") ({\n  ^bb0(%a: tensor<f32>, %b: tensor<f32>):\n    %s = stablehlo.add %a, %b : tensor<f32>\n" \
+  "    stablehlo.return %s : tensor<f32>\n  }) {replica_groups = dense<[[0, 1]]> : "               \
+  "tensor<1x2xi64>" attrs "} : (tensor<4xf32>) -> tensor<4xf32>\n"
+#define OWN ", hlocc.collective_memory"
+
+// Arguments and constants are copied, results leave it at the end; other values are not there.
+static void collectives_have_memory_of_their_own(void** state) {
+  (void)state;
+  expect_plan("func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {\n"
+              "  %k = stablehlo.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>\n"
+              "  %e = stablehlo.sine %x : tensor<4xf32>\n" REDUCE("%y", "%x", OWN)
+                  REDUCE("%z", "%k", OWN) "  %n = stablehlo.cosine %e : tensor<4xf32>\n" REDUCE(
+                      "%w", "%n", OWN) "  %r = stablehlo.add %w, %z : tensor<4xf32>\n"
+                                       "  return %y, %r : tensor<4xf32>, tensor<4xf32>\n}\n",
+              "plan of @main: 256 bytes of temporaries, 192 of them for collectives, 1 constants\n"
+              "  stablehlo.sine arg0 -> temp+0\n"
+              "  copy 16 bytes arg0 -> collective+128\n"
+              "  stablehlo.all_reduce collective+128 -> collective+64\n"
+              "  copy 16 bytes const0 -> collective+192\n"
+              "  stablehlo.all_reduce collective+192 -> collective+128\n"
+              "  stablehlo.cosine temp+0 -> collective+192\n"
+              "  stablehlo.all_reduce collective+192 -> collective+192\n"
+              "  stablehlo.add collective+192 collective+128 -> result1\n"
+              "  copy 16 bytes collective+64 -> result0\n"
+              "  return collective+64 result1\n");
+}
+
+// Its loop values are in this memory, and an argument only once it is one.
+static void collectives_in_loops_have_memory_of_their_own(void** state) {
+  (void)state;
+  expect_plan("func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n"
+              "  %i = stablehlo.constant dense<0> : tensor<i32>\n"
+              "  %0:2 = stablehlo.while(%j = %i, %v = %x) : tensor<i32>, tensor<4xf32>\n"
+              "  cond {\n    %c = stablehlo.compare LT, %j, %j : (tensor<i32>, tensor<i32>) -> "
+              "tensor<i1>\n    stablehlo.return %c : tensor<i1>\n  } do {\n" REDUCE("%y", "%v", OWN)
+              "    stablehlo.return %j, %y : tensor<i32>, tensor<4xf32>\n  }\n"
+              "  return %0#1 : tensor<4xf32>\n}\n",
+              "plan of @main: 128 bytes of temporaries, 64 of them for collectives, 1 constants\n"
+              "  copy 16 bytes arg0 -> collective+64\n"
+              "  stablehlo.while const0 arg0 -> const0, collective+64\n"
+              "  region 0 const0 collective+64\n"
+              "    stablehlo.compare const0 const0 -> temp+0\n"
+              "    return temp+0\n"
+              "  region 1 const0 collective+64\n"
+              "    stablehlo.all_reduce collective+64 -> collective+64\n"
+              "    return const0 collective+64\n"
+              "  copy 16 bytes collective+64 -> result0\n"
+              "  return collective+64\n");
+}
+
+static void sums_cover_operands_unless_told_otherwise(void** state) {
+  (void)state;
+  expect_plan(
+      "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n"
+      "  %e = stablehlo.sine %x : tensor<4xf32>\n" REDUCE("%y", "%e",
+                                                          "") "  return %y : tensor<4xf32>\n}\n",
+      "plan of @main: 0 bytes of temporaries, 0 constants\n"
+      "  stablehlo.sine arg0 -> result0\n"
+      "  stablehlo.all_reduce result0 -> result0\n"
+      "  return result0\n");
+  expect_plan(
+      "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n"
+      "  %e = stablehlo.sine %x : tensor<4xf32>\n" REDUCE(
+          "%y", "%e", ", hlocc.out_of_place") "  return %y : tensor<4xf32>\n}\n",
+      "plan of @main: 64 bytes of temporaries, 0 constants\n"
+      "  stablehlo.sine arg0 -> temp+0\n"
+      "  stablehlo.all_reduce temp+0 -> result0\n"
+      "  return result0\n");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(computes_results_where_they_are_wanted),
@@ -591,6 +665,9 @@ int main(void) {
       cmocka_unit_test(many_values_share_the_arena),
       cmocka_unit_test(large_temporaries_begin_at_different_offsets_of_a_page),
       cmocka_unit_test(many_donated_arguments_change_places),
+      cmocka_unit_test(collectives_have_memory_of_their_own),
+      cmocka_unit_test(collectives_in_loops_have_memory_of_their_own),
+      cmocka_unit_test(sums_cover_operands_unless_told_otherwise),
   };
   return cmocka_run_group_tests_name("codegen/plan", tests, NULL, NULL);
 }

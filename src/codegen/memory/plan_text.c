@@ -5,7 +5,8 @@
 
 #include "codegen/memory/plan.h"
 
-static void print_allocation(const hlo_allocation_t* allocation, hlo_strbuf_t* out) {
+static void print_allocation(const hlo_plan_t* plan, const hlo_allocation_t* allocation,
+                             hlo_strbuf_t* out) {
   switch (allocation->kind) {
     case HLO_ALLOCATION_NONE: hlo_strbuf_puts(out, "-"); return;
     case HLO_ALLOCATION_ARGUMENT: hlo_strbuf_printf(out, "arg%u", allocation->index); return;
@@ -16,7 +17,9 @@ static void print_allocation(const hlo_allocation_t* allocation, hlo_strbuf_t* o
     case HLO_ALLOCATION_CONSTANT: hlo_strbuf_printf(out, "const%u", allocation->index); return;
     case HLO_ALLOCATION_REGISTER: hlo_strbuf_printf(out, "reg%u", allocation->index); return;
     case HLO_ALLOCATION_TEMPORARY:
-      hlo_strbuf_printf(out, "temp+%" PRIu64, allocation->offset_bytes);
+      hlo_strbuf_printf(out, "%s+%" PRIu64,
+                        hlo_plan_is_collective(plan, *allocation) ? "collective" : "temp",
+                        allocation->offset_bytes);
       return;
   }
 }
@@ -25,7 +28,7 @@ static void print_value(const hlo_plan_t* plan, const hlo_value_t* value, const 
                         hlo_strbuf_t* out) {
   hlo_allocation_t allocation = hlo_plan_allocation(plan, value);
   hlo_strbuf_puts(out, separator);
-  print_allocation(&allocation, out);
+  print_allocation(plan, &allocation, out);
 }
 
 static void indent(uint32_t depth, hlo_strbuf_t* out) {
@@ -39,9 +42,9 @@ static void print_copies(const hlo_plan_t* plan, const hlo_node_t* node, uint32_
     const hlo_copy_t* copy = &list->items[i];
     indent(depth, out);
     hlo_strbuf_printf(out, "copy %" PRIu64 " bytes ", copy->size_bytes);
-    print_allocation(&copy->from, out);
+    print_allocation(plan, &copy->from, out);
     hlo_strbuf_puts(out, " -> ");
-    print_allocation(&copy->to, out);
+    print_allocation(plan, &copy->to, out);
     hlo_strbuf_puts(out, "\n");
   }
 }
@@ -55,7 +58,7 @@ static void print_fusion(const hlo_plan_t* plan, const hlo_fusion_t* fusion, hlo
   }
   if (plan->scratch[fusion->index].kind != HLO_ALLOCATION_NONE) {
     hlo_strbuf_puts(out, " with ");
-    print_allocation(&plan->scratch[fusion->index], out);
+    print_allocation(plan, &plan->scratch[fusion->index], out);
     if (plan->prepared[fusion->index]) hlo_strbuf_puts(out, " prepared before the loop");
   }
   if (fusion->model && fusion->model != fusion) {
@@ -78,8 +81,14 @@ static void print_node(const hlo_plan_t* plan, const hlo_step_t* step, hlo_strbu
   const hlo_node_t* node = step->node;
   const char* what = step->kind == HLO_STEP_VIEW ? "view " : "";
   hlo_strbuf_printf(out, "%s%s", what, hlo_op_info(node->op)->name);
+  const hlo_allocation_t* staged = plan->staged ? plan->staged[node->index] : NULL;
   for (uint32_t i = 0; i < node->operand_count; ++i) {
-    print_value(plan, hlo_node_operand(node, i), " ", out);
+    if (staged && staged[i].kind != HLO_ALLOCATION_NONE) {
+      hlo_strbuf_putc(out, ' ');
+      print_allocation(plan, &staged[i], out);
+    } else {
+      print_value(plan, hlo_node_operand(node, i), " ", out);
+    }
   }
   for (uint32_t i = 0; i < node->result_count; ++i) {
     print_value(plan, &node->results[i], i ? ", " : " -> ", out);
@@ -119,7 +128,11 @@ static void print_region(const hlo_plan_t* plan, const hlo_region_t* region, uin
 }
 
 void hlo_plan_print(const hlo_plan_t* plan, hlo_strbuf_t* out) {
-  hlo_strbuf_printf(out, "plan of @%s: %" PRIu64 " bytes of temporaries, %u constants\n",
-                    plan->func->name, plan->temporary_bytes, plan->constant_count);
+  hlo_strbuf_printf(out, "plan of @%s: %" PRIu64 " bytes of temporaries, ", plan->func->name,
+                    plan->temporary_bytes);
+  if (plan->collective_bytes) {
+    hlo_strbuf_printf(out, "%" PRIu64 " of them for collectives, ", plan->collective_bytes);
+  }
+  hlo_strbuf_printf(out, "%u constants\n", plan->constant_count);
   print_region(plan, plan->func->body, 1, out);
 }
