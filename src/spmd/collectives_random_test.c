@@ -133,6 +133,22 @@ static void write_loop(writer_t* w, const char* result, const char* x, const cha
       n, n, a, n, n, b, n, n, n, n, c, n, n, n, n, n, n, n, result, n, n);
 }
 
+// Writes the sum of gathered values, of which a process takes its own slice or another one.
+static void write_sum_of_gathers(writer_t* w, uint32_t group, const char* result, const char* x,
+                                 const char* y, const char* large) {
+  const uint32_t n = w->next++, random = random_group();
+  const uint32_t other = kGroups[random].size == kGroups[group].size ? random : group;
+  char a[16], b[16], sum[16];
+  snprintf(a, sizeof a, "%%ga%u", n);
+  snprintf(b, sizeof b, "%%gb%u", n);
+  snprintf(sum, sizeof sum, "%%gs%u", n);
+  write_gather(w, group, a, x, "4x4xi32", large);
+  write_gather(w, random_below(2) ? group : other, b, y, "4x4xi32", large);
+  hlo_strbuf_printf(w->out, "  %s = stablehlo.subtract %s, %s : tensor<%s>\n", sum, a,
+                    random_below(4) ? b : a, large);
+  write_own_slice(w, group, result, sum, large, "4x4xi32", 4);
+}
+
 static void write_statement(writer_t* w) {
   static const char* const ops[] = {"add", "add", "subtract", "multiply"};
   const uint32_t group = random_group(), rows = 4 / kGroups[group].size;
@@ -144,7 +160,7 @@ static void write_statement(writer_t* w) {
   snprintf(small, sizeof small, "%ux4xi32", rows);
   snprintf(large, sizeof large, "%ux4xi32", 4 * kGroups[group].size);
   ++w->values;
-  switch (random_below(7)) {
+  switch (random_below(8)) {
     case 0: write_reduction(w, "all_reduce", "", group, result, x, "4x4xi32", "4x4xi32"); break;
     case 1:
       write_reduction(w, "reduce_scatter", "scatter_dimension = 0 : i64, ", group, part, x,
@@ -165,6 +181,7 @@ static void write_statement(writer_t* w) {
       break;
     case 4: write_permute(w, result, x); break;
     case 5: write_loop(w, result, x, y); break;
+    case 6: write_sum_of_gathers(w, group, result, x, y, large); break;
     default:
       hlo_strbuf_printf(w->out, "  %s = stablehlo.%s %s, %s : tensor<4x4xi32>\n", result,
                         ops[random_below(4)], x, y);

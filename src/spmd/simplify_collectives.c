@@ -8,6 +8,7 @@
 //   columns of the same grid of processes
 //   all_gather of a reduce_scatter               all_reduce
 //   a process's own slice of an all_gather       the operand
+//   an op on elements of two all_gathers         all_gather of the op on their operands
 //   unused                                       nothing
 //
 // Sums of equal values and sums over rows and columns round differently from before.
@@ -248,6 +249,44 @@ static void slice_gathered(simplifier_t* s, hlo_node_t* node) {
   s->ctx->step_count += hlo_collective_erase_unused(gather);
 }
 
+// Returns the all_gather that alone makes operand `i` of `user`, the only user.
+static hlo_node_t* find_gather(const hlo_node_t* user, uint32_t i) {
+  const hlo_value_t* value = hlo_node_operand(user, i);
+  if (!value) return NULL;  // in the body of a collective that was erased when it was visited
+  hlo_node_t* gather = value->def;
+  if (!gather || gather->op != HLO_OP_all_gather || gather->operand_count != 1 ||
+      gather->parent != user->parent || !hlo_type_is_static(value->type)) {
+    return NULL;
+  }
+  for (const hlo_use_t* use = value->uses; use; use = use->next) {
+    if (use->user != user) return NULL;
+  }
+  return gather;
+}
+
+// op(all_gather(a), all_gather(b)), element by element. A chain of sums becomes one all_gather, as
+// operands come before the ops that use them. Returns true if the node was replaced.
+static bool gather_later(simplifier_t* s, hlo_node_t* node) {
+  if (node->operand_count != 2 || node->extra || !hlo_op_has(node->op, HLO_TRAIT_ELEMENTWISE)) {
+    return false;
+  }
+  hlo_node_t *a = find_gather(node, 0), *b = find_gather(node, 1);
+  const hlo_type_t* result = node->results[0].type;
+  if (!a || !b || !hlo_collective_exchanges_alike(a, b) || result->quant ||
+      hlo_node_operand_type(a, 0) != hlo_node_operand_type(b, 0) ||
+      hlo_node_operand_type(a, 0)->quant) {
+    return false;
+  }
+  hlo_value_t* parts[] = {hlo_node_operand(a, 0), hlo_node_operand(b, 0)};
+  const hlo_type_t* type = hlo_type_with_dtype(node->parent->module, parts[0]->type, result->dtype);
+  hlo_value_t* part = type ? hlo_build_copy(node, node, type, parts) : NULL;
+  if (!part || !hlo_collective_replace(node, a->op, a, part, HLO_ATTR_COUNT, 0)) return false;
+  if (b != a) hlo_node_erase(b);
+  hlo_node_erase(a);
+  ++s->ctx->step_count;
+  return true;
+}
+
 // ---- the pass
 
 static hlo_status_t simplify_node(void* context, hlo_node_t* node) {
@@ -263,7 +302,9 @@ static hlo_status_t simplify_node(void* context, hlo_node_t* node) {
       if (gather_scattered(s, node)) return hlo_module_status(module);
       break;
     case HLO_OP_dynamic_slice: slice_gathered(s, node); return hlo_module_status(module);
-    default: break;
+    default:
+      if (gather_later(s, node)) return hlo_module_status(module);
+      break;
   }
   s->ctx->step_count += hlo_collective_erase_unused(node);
   return hlo_module_status(module);
