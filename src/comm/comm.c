@@ -2,6 +2,8 @@
 // The shared part of all transports (see comm.h).
 #include "comm/comm.h"
 
+#include <string.h>
+
 #include "base/hash.h"
 
 uint64_t hlo_comm_group_id(uint32_t member_count, const uint32_t* members) {
@@ -22,6 +24,14 @@ static bool has_fault(hlo_comm_t* comm, uint32_t process, const void* label,
   comm->owner.print_label(comm->owner.context, label, &text);
   *out_status = hlo_internal_error("%s", hlo_strbuf_text(&text));
   return true;
+}
+
+bool hlo_comm_has_transport(const char* name, size_t length) {
+  static const char* const names[] = {"default", "local"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
+    if (strlen(names[i]) == length && memcmp(names[i], name, length) == 0) return true;
+  }
+  return false;
 }
 
 static void release_parts(const hlo_comm_t* comm, uint32_t count, void* const* parts) {

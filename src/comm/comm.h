@@ -139,6 +139,10 @@ struct hlo_comm {
   hlo_mutex_t lock;  // held while the owner's functions are called: it guards what wake() writes
 };
 
+/// Returns true if collectives may name this transport (attribute hlocc.collective_backend): it is
+/// part of this build, and reaches the processes of every launch. The default one is "local".
+bool hlo_comm_has_transport(const char* name, size_t length);
+
 /// The transport between threads of one process (local.c): parts are passed as they are.
 /// errors: RESOURCE_EXHAUSTED
 hlo_status_t hlo_comm_create_local(uint32_t process_count, const hlo_comm_owner_t* owner,

@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "base/shape.h"
+#include "ir/clone.h"
 #include "runtime/foreign.h"
 #include "runtime/group.h"
 #include "runtime/run.h"
@@ -43,6 +44,27 @@ static hlo_status_t open_accounts(hlo_client_t* client, const char* name, hlo_lo
   hlo_account_list_t* list = hlo_client_accounts(client);
   HLO_TRY(hlo_account_create(list, "results of", name, &loaded->result_account));
   return hlo_account_create(list, "temporaries of", name, &loaded->temporary_account);
+}
+
+// Warns of collectives whose transport is not available: the default one does them.
+static hlo_status_t check_transport(void* context, hlo_node_t* node) {
+  const hlo_observer_t* observer = context;
+  const hlo_attr_t* name = hlo_attr_dict_get(node->extra, "hlocc.collective_backend");
+  if (!name || name->kind != HLO_ATTR_KIND_STRING || !hlo_op_has(node->op, HLO_TRAIT_COLLECTIVE) ||
+      hlo_comm_has_transport(name->text, name->text_length)) {
+    return hlo_ok();
+  }
+  HLO_SCOPED_STRBUF place = {0};
+  hlo_node_print_location(node, &place);
+  HLO_LOG(&observer->log, WARN, "%s: transport '%.*s' is not available, 'local' is used",
+          hlo_strbuf_text(&place), (int)name->text_length, name->text);
+  return hlo_ok();
+}
+
+static void check_transports(const hlo_client_t* client, const hlo_executable_t* executable) {
+  const hlo_observer_t* observer = hlo_client_observer(client);
+  if (!observer || !executable->module) return;
+  hlo_status_release(hlo_module_walk(executable->module, true, check_transport, (void*)observer));
 }
 
 static void close_accounts(hlo_loaded_t* loaded) {
@@ -83,6 +105,7 @@ hlo_status_t hlo_loaded_create(hlo_client_t* client, hlo_executable_t* executabl
   loaded->client = client;
   loaded->executable = hlo_executable_retain(executable);
   loaded->device_count = want;
+  if (want > 1) check_transports(client, executable);
   *out_loaded = loaded;
   return hlo_ok();
 }

@@ -235,6 +235,32 @@ enum { BACKENDS = sizeof kBackends / sizeof *kBackends };
 
 // ---- tests -------------------------------------------------------------------------------------
 
+// A collective may name its transport; the default one does the work of others, with a warning.
+static void transports_that_are_missing(void** state) {
+  (void)state;
+  static const char* const names[] = {"local", "default", "nvshmem"};
+  for (uint32_t i = 0; i < sizeof names / sizeof *names; ++i) {
+    char text[1024];
+    snprintf(
+        text, sizeof text,
+        "func.func @main(%%x: tensor<8xf32>) -> tensor<8xf32> {\n"
+        "  %%y = \"stablehlo.collective_permute\"(%%x) {source_target_pairs = dense<[[0, 1]]> : "
+        "tensor<1x2xi64>, hlocc.collective_backend = \"%s\"} : (tensor<8xf32>) -> "
+        "tensor<8xf32>\n  return %%y : tensor<8xf32>\n}\n",
+        names[i]);
+    hlo_client_t* client = create_client(2, kSoon, false);
+    hlo_loaded_t* loaded = hlo_test_load(client, text, "native", DEVICES);
+    assert_int_equal(strstr(g_sink.text, "transport 'nvshmem' is not available") != NULL, i == 2);
+    assert_int_equal(strstr(g_sink.text, "stablehlo.collective_permute") != NULL, i == 2);
+    launch_t launch;
+    start(client, loaded, NULL, &launch);
+    for (uint32_t d = 0; d < DEVICES; ++d) hlo_test_check(await(launch.results[d]));
+    release_launch(&launch);
+    hlo_loaded_release(loaded);
+    hlo_client_release(client);
+  }
+}
+
 // The argument of device 5 never gets a value.
 static void values_that_never_come(bool is_slow) {
   for (uint32_t b = 0; b < BACKENDS; ++b) {
@@ -472,6 +498,7 @@ static void devices_that_fail(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(transports_that_are_missing),
       cmocka_unit_test(values_never_come),
       cmocka_unit_test(values_never_come_to_slow_devices),
       cmocka_unit_test(launches_wait_for_launches),
