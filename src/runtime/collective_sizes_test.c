@@ -282,10 +282,94 @@ static void large_sizes_follow_the_definition(void** state) {
   hlo_client_release(client);
 }
 
+// ---- loops
+
+enum { TURNS = 1000, COLUMNS = 1000, OPERANDS = 4 };
+
+#define ROW "tensor<1000xf32>"
+#define ROWS ROW ", " ROW ", " ROW ", " ROW
+// Four values go round the devices; each device adds one to the first.
+static const char kRing[] =
+    "func.func @main(%x: " ROW ") -> (" ROWS
+    ") {\n"
+    "  %zero = stablehlo.constant dense<0> : tensor<i32>\n"
+    "  %many = stablehlo.constant dense<1000> : tensor<i32>\n"
+    "  %one = stablehlo.constant dense<1> : tensor<i32>\n"
+    "  %ones = stablehlo.constant dense<1.0> : " ROW
+    "\n"
+    "  %b = stablehlo.add %x, %x : " ROW "\n  %c = stablehlo.add %b, %x : " ROW
+    "\n  %d = stablehlo.add %c, %x : " ROW
+    "\n"
+    "  %0:5 = stablehlo.while(%i = %zero, %p = %x, %q = %b, %r = %c, %s = %d) : tensor<i32>, " ROWS
+    "\n  cond {\n    %l = stablehlo.compare LT, %i, %many : (tensor<i32>, tensor<i32>) -> "
+    "tensor<i1>\n    stablehlo.return %l : tensor<i1>\n  } do {\n"
+    "    %j = stablehlo.add %i, %one : tensor<i32>\n    %t = stablehlo.add %p, %ones : " ROW
+    "\n    %1:4 = \"stablehlo.collective_permute\"(%t, %q, %r, %s) {source_target_pairs = "
+    "dense<[[0, "
+    "1], [1, 2], [2, 3], [3, 4], [4, 5], [5, 6], [6, 7], [7, 0]]> : tensor<8x2xi64>} : (" ROWS
+    ") -> (" ROWS ")\n    stablehlo.return %j, %1#0, %1#1, %1#2, %1#3 : tensor<i32>, " ROWS
+    "\n  }\n  return %0#1, %0#2, %0#3, %0#4 : " ROWS "\n}\n";
+
+static void check_ring_result(uint32_t device, uint32_t number, hlo_buffer_t* result) {
+  static float data[COLUMNS];
+  const uint32_t source = (device + DEVICES - TURNS % DEVICES) % DEVICES;
+  hlo_event_t* done = NULL;
+  hlo_test_check(hlo_buffer_to_host(result, data, sizeof data, NULL, &done));
+  hlo_test_check(hlo_event_await(done, UINT64_MAX));
+  hlo_event_release(done);
+  for (uint32_t i = 0; i < COLUMNS; ++i) {
+    const uint32_t want = (source * COLUMNS + i) * (number + 1) + (number ? 0 : TURNS);
+    if (data[i] != (float)want) fail_msg("device %u, value %u, element %u", device, number, i);
+  }
+}
+
+static void go_round(const hlo_client_options_t* options) {
+  static const int64_t dims[] = {COLUMNS};
+  const hlo_buffer_shape_t shape = {.dtype = HLO_DTYPE_F32, .rank = 1, .dims = dims};
+  hlo_client_t* client = NULL;
+  hlo_test_check(hlo_client_create(options, &client));
+  hlo_loaded_t* loaded = hlo_test_load(client, kRing, "native", DEVICES);
+  hlo_buffer_t *operands[DEVICES], *results[DEVICES][OPERANDS];
+  hlo_buffer_t* const* operand_rows[DEVICES];
+  hlo_buffer_t** result_rows[DEVICES];
+  for (uint32_t d = 0; d < DEVICES; ++d) {
+    float data[COLUMNS];
+    for (uint32_t i = 0; i < COLUMNS; ++i) data[i] = (float)(d * COLUMNS + i);
+    hlo_memory_t* memory = &hlo_client_device(client, d)->memories[HLO_MEMORY_DEVICE];
+    hlo_test_check(hlo_buffer_from_host(memory, &shape, data, NULL,
+                                        HLO_HOST_IMMUTABLE_ONLY_DURING_CALL, NULL, &operands[d]));
+    operand_rows[d] = &operands[d];
+    result_rows[d] = results[d];
+  }
+  hlo_test_check(hlo_loaded_execute(loaded, &(hlo_launch_t){.device_count = DEVICES,
+                                                            .arguments = operand_rows,
+                                                            .argument_count = 1,
+                                                            .out_results = result_rows}));
+  for (uint32_t d = 0; d < DEVICES; ++d) {
+    for (uint32_t i = 0; i < OPERANDS; ++i) {
+      check_ring_result(d, i, results[d][i]);
+      hlo_buffer_release(results[d][i]);
+    }
+    hlo_buffer_release(operands[d]);
+  }
+  hlo_loaded_release(loaded);
+  hlo_client_release(client);
+}
+
+// No value is read before it is written, or overwritten before it is read.
+static void permutes_in_loops_keep_their_order(void** state) {
+  (void)state;
+  for (uint32_t threads = 1; threads <= 3; ++threads) {
+    go_round(&(hlo_client_options_t){.device_count = DEVICES, .thread_count = threads});
+  }
+  go_round(&(hlo_client_options_t){.device_count = DEVICES, .thread_count = 2, .is_slow = true});
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(small_sizes_follow_the_definition),
       cmocka_unit_test(large_sizes_follow_the_definition),
+      cmocka_unit_test(permutes_in_loops_keep_their_order),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
