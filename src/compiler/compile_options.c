@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/shape.h"
+#include "base/strbuf.h"
 #include "base/wire.h"
 
 enum {
@@ -47,7 +48,13 @@ static const struct {
 };
 
 // The debug options that are honoured.
-enum { BACKEND_OPTIMIZATION_LEVEL = 31, DUMP_TO = 109, DUMP_AS_TEXT = 112, DUMP_AS_PROTO = 113 };
+enum {
+  BACKEND_OPTIMIZATION_LEVEL = 31,
+  DUMP_TO = 109,
+  DUMP_AS_TEXT = 112,
+  DUMP_AS_PROTO = 113,
+  DISABLE_ASYNC_COLLECTIVES = 289,
+};
 
 static bool text_is_bool(const char* text) {
   return strcmp(text, "true") == 0 || strcmp(text, "false") == 0 || strcmp(text, "True") == 0 ||
@@ -141,6 +148,38 @@ static hlo_status_t add_own_override(const char* key, const char* text, hlo_aren
   return hlo_invalid_argument("compile option %s is one of clients, not of programs", key);
 }
 
+/// Takes XLA's list of collectives that are never asynchronous, as option sync_collectives.
+static hlo_status_t take_sync_collectives(const char* key, const char* text, hlo_arena_t* arena,
+                                          hlo_compile_options_t* out) {
+  static const char* const names[][2] = {{"ALLREDUCE", "all_reduce"},
+                                         {"ALLGATHER", "all_gather"},
+                                         {"REDUCESCATTER", "reduce_scatter"},
+                                         {"COLLECTIVEBROADCAST", "collective_broadcast"},
+                                         {"ALLTOALL", "all_to_all"},
+                                         {"COLLECTIVEPERMUTE", "collective_permute"},
+                                         {"RAGGEDALLTOALL", "ragged_all_to_all"},
+                                         {"ALLCOLLECTIVES", "all"}};
+  enum { COUNT = sizeof names / sizeof *names };
+  HLO_SCOPED_STRBUF list = {0};
+  while (*text) {
+    const size_t length = strcspn(text, ",");
+    const bool is_nothing = length == strlen("NOOP") && memcmp(text, "NOOP", length) == 0;
+    uint32_t i = 0;
+    while (i < COUNT && (strlen(names[i][0]) != length || memcmp(names[i][0], text, length) != 0)) {
+      ++i;
+    }
+    if (i == COUNT && !is_nothing) {
+      return hlo_invalid_argument("compile option %s: '%.*s' is no kind of collectives", key,
+                                  (int)length, text);
+    }
+    if (i < COUNT) hlo_strbuf_printf(&list, "%s%s", list.length ? "," : "", names[i][1]);
+    text += length + (text[length] == ',');
+  }
+  HLO_TRY(hlo_strbuf_status(&list));
+  return add_own_override("hlocc_sync_collectives", hlo_strbuf_text(&list), arena,
+                          &out->overrides[out->override_count++]);
+}
+
 /// Takes an option that has a meaning.
 static void take_debug_option(uint32_t number, const option_value_t* value, const char* text,
                               hlo_compile_options_t* out) {
@@ -181,6 +220,9 @@ static hlo_status_t apply_override(const option_override_t* override, hlo_arena_
       describe_value(value, text, found, sizeof found);
       return hlo_invalid_argument("compile option %s: '%s' is not a valid %s value.", key, found,
                                   wanted);
+    }
+    if (debug_options[i].number == DISABLE_ASYNC_COLLECTIVES) {
+      return take_sync_collectives(key, text, arena, out);
     }
     take_debug_option(debug_options[i].number, value, text, out);
     return hlo_ok();

@@ -168,6 +168,22 @@ static void test_hlo_dumps(void** state) {
   assert_true(config.hlo_dump.is_text && config.hlo_dump.is_proto);
 }
 
+static void test_synchronous_collectives(void** state) {
+  fixture_t* f = *state;
+  hlo_compile_config_t config;
+  hlo_compile_config_init(&config);
+  put_override(&f->bytes, "xla_gpu_disable_async_collectives", "ALLREDUCE,NOOP,COLLECTIVEPERMUTE");
+  expect_parsed(f);
+  hlo_compile_options_apply(&f->options, &config);
+  assert_string_equal(config.sync_collectives, "all_reduce,collective_permute");
+  put_override(&f->bytes, "xla_gpu_disable_async_collectives", "ALLCOLLECTIVES");
+  expect_parsed(f);
+  hlo_compile_options_apply(&f->options, &config);
+  assert_string_equal(config.sync_collectives, "all");
+  put_override(&f->bytes, "xla_gpu_disable_async_collectives", "ALLREDUCES");
+  expect_refused(f, HLO_STATUS_INVALID_ARGUMENT, "'ALLREDUCES' is no kind of collectives");
+}
+
 static void test_unknown_debug_options_are_counted(void** state) {
   fixture_t* f = *state;
   const size_t build = hlo_wire_begin(&f->bytes, 3);
@@ -304,6 +320,7 @@ int main(void) {
       TEST(test_assignment_must_fit_the_counts),
       TEST(test_impossible_counts),
       TEST(test_overrides),
+      TEST(test_synchronous_collectives),
       TEST(test_hlo_dumps),
       TEST(test_unknown_debug_options_are_counted),
       TEST(test_unknown_override),
