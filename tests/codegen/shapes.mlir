@@ -61,3 +61,25 @@ func.func @main(%x0: tensor<60x8x8xf32>, %x1: tensor<7x9x13xf32>, %x2: tensor<8x
   %y8 = stablehlo.add %t8, %t8 : tensor<5x30x15xi8>
   return %y0, %y1, %y2, %y3, %y4, %y5, %y6, %y7, %y8 : tensor<60x8x8xf32>, tensor<7x13x9xf32>, tensor<100x8xf32>, tensor<9x100xf64>, tensor<12x8x14xi8>, tensor<50x12x8xf16>, tensor<9x11x3xi16>, tensor<10x8x8xf64>, tensor<5x30x15xi8>
 }
+// -----
+// Scalars of 64 bits beside narrower elements: as positions, compared, and converted before they are broadcast.
+func.func @main(%a: tensor<30x70xf32>, %b: tensor<30x70xi16>, %w: tensor<4x70x64xf32>, %i: tensor<i64>, %j: tensor<i64>) -> (tensor<30x70xf32>, tensor<30x70xi16>, tensor<30x64xf32>, tensor<30xf32>) {
+  %c = stablehlo.compare LT, %i, %j, SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>
+  %d = stablehlo.subtract %i, %j : tensor<i64>
+  %f = stablehlo.convert %d : (tensor<i64>) -> tensor<f32>
+  %0 = stablehlo.broadcast_in_dim %f, dims = [] : (tensor<f32>) -> tensor<30x70xf32>
+  %1 = stablehlo.multiply %a, %0 : tensor<30x70xf32>
+  %2 = stablehlo.select %c, %a, %1 : tensor<i1>, tensor<30x70xf32>
+  %s = stablehlo.convert %d : (tensor<i64>) -> tensor<i16>
+  %3 = stablehlo.broadcast_in_dim %s, dims = [] : (tensor<i16>) -> tensor<30x70xi16>
+  %4 = stablehlo.select %c, %3, %b : tensor<i1>, tensor<30x70xi16>
+  %z = stablehlo.constant dense<0> : tensor<i64>
+  %5 = stablehlo.dynamic_slice %w, %i, %z, %z, sizes = [1, 70, 64] : (tensor<4x70x64xf32>, tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<1x70x64xf32>
+  %6 = stablehlo.reshape %5 : (tensor<1x70x64xf32>) -> tensor<70x64xf32>
+  %7 = stablehlo.dot_general %2, %6, contracting_dims = [1] x [0] : (tensor<30x70xf32>, tensor<70x64xf32>) -> tensor<30x64xf32>
+  %g = stablehlo.broadcast_in_dim %f, dims = [] : (tensor<f32>) -> tensor<30x64xf32>
+  %8 = stablehlo.add %7, %g : tensor<30x64xf32>
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %9 = stablehlo.reduce(%1 init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<30x70xf32>, tensor<f32>) -> tensor<30xf32>
+  return %2, %4, %8, %9 : tensor<30x70xf32>, tensor<30x70xi16>, tensor<30x64xf32>, tensor<30xf32>
+}

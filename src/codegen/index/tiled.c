@@ -591,14 +591,17 @@ void hlo_tiling_mark_scalars(const hlo_tiling_t* tiling, bool* marks) {
     marks[i] = tiling->instances[i]->loops == 0 &&
                (kind == HLO_TILED_LOAD || kind == HLO_TILED_CONSTANT || kind == HLO_TILED_COMPUTE);
   }
-  for (uint32_t i = 0; i < tiling->fusion->output_count; ++i) {
-    if (tiling->outputs[i]) marks[tiling->outputs[i]->number] = false;
-  }
-  for (uint32_t i = tiling->instance_count; i-- > 0;) {
+  bool is_in_lanes[HLO_TILED_MAX_INSTANCES] = {false};
+  for (uint32_t i = 0; i < tiling->instance_count; ++i) {
     const hlo_tiled_t* user = tiling->instances[i];
-    if (marks[i]) continue;
-    for (uint32_t k = 0; k < user->operand_count; ++k) marks[user->operands[k]->number] = false;
+    for (uint32_t k = 0; k < user->operand_count && !marks[i]; ++k) {
+      is_in_lanes[user->operands[k]->number] = true;
+    }
   }
+  for (uint32_t i = 0; i < tiling->fusion->output_count; ++i) {
+    if (tiling->outputs[i]) is_in_lanes[tiling->outputs[i]->number] = true;
+  }
+  for (uint32_t i = 0; i < tiling->instance_count; ++i) marks[i] &= !is_in_lanes[i];
 }
 
 bool hlo_tiling_needs_reduction(const hlo_tiling_t* tiling, const hlo_tiled_t* tiled) {

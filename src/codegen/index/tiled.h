@@ -137,8 +137,9 @@ hlo_lane_access_t hlo_tiled_lane_access(const hlo_expr_t* offset, uint32_t loop)
 /// Marks the instances that `tiled` needs, without itself, by number. `marks`: instance_count
 /// flags, cleared.
 void hlo_tiling_mark_needed(const hlo_tiling_t* tiling, const hlo_tiled_t* tiled, bool* marks);
-/// Marks the instances that are never in lanes, by number: the same in all iterations, and read by
-/// one another and as positions (of dynamic slices) only. `marks`: instance_count flags.
+/// Marks the instances that are never in lanes, by number: the same in all iterations, and read
+/// only by other such instances, before these are broadcast, and as positions (of dynamic slices).
+/// `marks`: instance_count flags.
 void hlo_tiling_mark_scalars(const hlo_tiling_t* tiling, bool* marks);
 /// Marks the instances that the outputs need at every point, not only where a mask selects them.
 void hlo_tiling_mark_certain(const hlo_tiling_t* tiling, bool* marks);

@@ -154,6 +154,20 @@ static void test_wide_positions(void** state) {
       "return %3, %4 : tensor<3x35xf32>, tensor<3x35xui64>\n}",
       0, 0);
   hlo_test_agree(
+      "func.func @main(%a: tensor<3x37xf32>, %b: tensor<3x37xi16>, %i: tensor<i64>, %j: "
+      "tensor<i64>) -> (tensor<3x37xf32>, tensor<3x37xi16>) {\n"
+      "%c = stablehlo.compare LT, %i, %j, SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>\n"
+      "%d = stablehlo.subtract %i, %j : tensor<i64>\n"
+      "%f = stablehlo.convert %d : (tensor<i64>) -> tensor<f32>\n"
+      "%0 = stablehlo.broadcast_in_dim %f, dims = [] : (tensor<f32>) -> tensor<3x37xf32>\n"
+      "%1 = stablehlo.multiply %a, %0 : tensor<3x37xf32>\n"
+      "%2 = stablehlo.select %c, %a, %1 : tensor<i1>, tensor<3x37xf32>\n"
+      "%s = stablehlo.convert %d : (tensor<i64>) -> tensor<i16>\n"
+      "%3 = stablehlo.broadcast_in_dim %s, dims = [] : (tensor<i16>) -> tensor<3x37xi16>\n"
+      "%4 = stablehlo.select %c, %3, %b : tensor<i1>, tensor<3x37xi16>\n"
+      "return %2, %4 : tensor<3x37xf32>, tensor<3x37xi16>\n}",
+      0, 1e-6);
+  hlo_test_agree(
       "func.func @main(%a: tensor<30x70xf32>, %i: tensor<i64>, %j: tensor<i64>) -> tensor<30xf32> "
       "{\n"
       "%z = stablehlo.constant dense<0.0> : tensor<f32>\n"
